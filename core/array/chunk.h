@@ -1,0 +1,32 @@
+/* Whole chunks: decode what was stored, encode what is to be stored. */
+#ifndef ZD_CORE_ARRAY_CHUNK_H
+#define ZD_CORE_ARRAY_CHUNK_H
+
+#include "core/array/layout.h"
+
+/**
+ * Decode one chunk of a level.
+ *
+ * @param level    borrowed
+ * @param stored   bytes as the store returned them; borrowed
+ * @param ret_data elements in C order of the array's axes, shape level->grid.chunk, little-endian;
+ * owned
+ * @retval ZD_CORRUPT
+ * @retval ZD_NO_MEMORY
+ * Thread: any.
+ */
+ZD_RESULT zd_chunk_decode(const struct zd_level *level, struct zd_buf *stored,
+    struct zd_buf **ret_data, struct zd_error *err);
+
+/** Encode one chunk of the array's grid (level 0), its padding included. @retval ZD_UNSUPPORTED a
+ * codec was dropped on read */
+ZD_RESULT zd_chunk_encode(const struct zd_layout *layout, struct zd_buf *data,
+    struct zd_buf **ret_stored, struct zd_error *err);
+
+/** A whole chunk of the fill value, owned; NULL without memory. */
+struct zd_buf *zd_chunk_of_fill(const struct zd_level *level, const struct zd_meta *meta);
+
+/** Whether every element equals the fill value, bit by bit. */
+bool zd_chunk_is_fill(const struct zd_buf *data, const struct zd_meta *meta);
+
+#endif

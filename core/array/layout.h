@@ -1,0 +1,93 @@
+/* Where the bytes of chunks are: stored objects, shards within them, shards within those. No I/O.
+ */
+#ifndef ZD_CORE_ARRAY_LAYOUT_H
+#define ZD_CORE_ARRAY_LAYOUT_H
+
+#include "core/dialect/meta.h"
+#include "core/grid/plan.h"
+
+#define ZD_LEVELS_MAX 4
+
+/** A run of bytes in a stored object. */
+struct zd_byte_range {
+    uint64_t first;
+    uint64_t len;
+};
+
+/**
+ * One level of chunks. Level 0 are the chunks of the array's grid, one stored object each; level n
+ * + 1 are the inner chunks of level n's shards. Every level cuts the whole array regularly, in the
+ * array's own axes.
+ */
+struct zd_level {
+    struct zd_grid grid; /* same shape at every level */
+    struct zd_chain *
+        chain; /* decodes one chunk of this level to elements, C order in the array's axes; owned */
+    uint64_t chunk_bytes; /* decoded */
+    /* when the next level exists: this level's chunks are shards */
+    const struct zd_shard *shard; /* borrowed from chain; NULL at the last level */
+    uint64_t ratio[ZD_RANK_MAX];  /* next level's chunks per chunk of this level, per dimension of
+                                     the array */
+    uint32_t order[ZD_RANK_MAX];  /* axis i of the shard is axis order[i] of the array */
+};
+
+/** All levels of an array: immutable. */
+struct zd_layout {
+    struct zd_meta *meta; /* shared */
+    uint32_t n_levels;    /* >= 1 */
+    struct zd_level level[ZD_LEVELS_MAX];
+    /* The last level's chunks are nothing but their elements, perhaps permuted and byte-swapped:
+     * any of them can be read alone. */
+    bool is_linear;
+    bool is_swapped;              /* when linear: units are big-endian */
+    uint64_t stride[ZD_RANK_MAX]; /* when linear: bytes between neighbours along each dimension of
+                                     the array */
+};
+
+/**
+ * The layout of an array that is not refused.
+ *
+ * @param meta       shared (one more reference is taken)
+ * @param ret_layout owned
+ * @retval ZD_UNSUPPORTED a chunk is larger than chunk_bytes_max (fact limit)
+ * Thread: any.
+ */
+ZD_RESULT zd_layout_new(struct zd_meta *meta, uint64_t chunk_bytes_max,
+    struct zd_layout **ret_layout, struct zd_error *err);
+void zd_layout_free(struct zd_layout *layout); /* accepts NULL */
+ZD_OWN(zd_layout, zd_layout_free);
+
+/** The last level: the chunks that are decoded and cached. */
+const struct zd_level *zd_layout_leaf(const struct zd_layout *layout);
+
+/** The chunk of level `level` that holds chunk index[] of the last level. */
+void zd_layout_ancestor(const struct zd_layout *layout, uint32_t level, const uint64_t *leaf_index,
+    uint64_t ret_index[ZD_RANK_MAX]);
+
+/**
+ * Where the index of a shard is: within the byte run `shard` of the stored object.
+ * @retval ZD_CORRUPT the shard is shorter than its index
+ */
+ZD_RESULT zd_layout_index_range(const struct zd_level *level, struct zd_byte_range shard,
+    struct zd_byte_range *ret_range, struct zd_error *err);
+
+/** Decode an index and check every entry against the shard's length. @param ret_index owned: u64
+ * pairs */
+ZD_RESULT zd_layout_index_decode(const struct zd_level *level, struct zd_buf *encoded,
+    struct zd_byte_range shard, struct zd_buf **ret_index, struct zd_error *err);
+
+/**
+ * Where chunk index[] of level + 1 is, by its shard's decoded index; offsets are those of the
+ * stored object.
+ * @param index      index of the chunk in level + 1's grid
+ * @retval ZD_NOT_FOUND the inner chunk is missing: all elements are the fill value
+ * @retval ZD_CORRUPT   half an entry says missing
+ */
+ZD_RESULT zd_layout_find(const struct zd_level *level, const struct zd_buf *shard_index,
+    struct zd_byte_range shard, const uint64_t *index, struct zd_byte_range *ret_range,
+    struct zd_error *err);
+
+/** When linear: the run of bytes in a last-level chunk that holds all elements of the part. */
+struct zd_byte_range zd_layout_span(const struct zd_layout *layout, const struct zd_part *part);
+
+#endif

@@ -1,0 +1,106 @@
+/* A codec chain: array->array codecs, one array->bytes codec, bytes->bytes codecs (Zarr v3,
+ * codecs). */
+#ifndef ZD_CORE_CODEC_CHAIN_H
+#define ZD_CORE_CODEC_CHAIN_H
+
+#include "core/codec/codec.h"
+
+/** An opened chain: immutable, counted. */
+struct zd_chain;
+
+/**
+ * Open the codecs of a document.
+ *
+ * Unknown codecs with must_understand false are dropped when reading and the rest is a valid chain
+ * (reference 2.3); an empty list or a missing array->bytes codec implies `bytes` little (1.9), with
+ * a warning.
+ *
+ * @param codecs   the JSON list; borrowed
+ * @param at       its place
+ * @param decoded  what comes out of decode; its fill is copied
+ * @param depth    of nesting within other codecs, 0 at the top
+ * @param fixed    every codec must have a computable size and none may be dropped or implied
+ * (index_codecs)
+ * @param ret_chain owned
+ * @retval ZD_INVALID     the faults say what
+ * @retval ZD_UNSUPPORTED the faults say what
+ * Thread: any.
+ */
+struct zd_chain_config {
+    const struct zd_json *codecs;
+    struct zd_pointer at;
+    const struct zd_repr *decoded;
+    enum zd_judgement judgement;
+    uint32_t depth;
+    bool fixed;
+};
+ZD_RESULT zd_chain_open(
+    const struct zd_chain_config *config, struct zd_chain **ret_chain, struct zd_faults *faults);
+
+struct zd_chain *zd_chain_ref(struct zd_chain *chain);
+void zd_chain_unref(struct zd_chain *chain); /* accepts NULL */
+ZD_OWN(zd_chain, zd_chain_unref);
+
+/** Decode and encode whole chunks. decode: exactly decoded->size bytes, elements in C order,
+ * little-endian. Thread: any. */
+ZD_RESULT zd_chain_decode(const struct zd_chain *chain, struct zd_buf *encoded,
+    struct zd_buf **ret_decoded, struct zd_error *err);
+ZD_RESULT zd_chain_encode(const struct zd_chain *chain, struct zd_buf *decoded,
+    struct zd_buf **ret_encoded, struct zd_error *err);
+
+/** What the chain decodes to, and what it encodes to. Borrowed. */
+const struct zd_repr *zd_chain_decoded(const struct zd_chain *chain);
+const struct zd_repr *zd_chain_encoded(const struct zd_chain *chain);
+
+/** The codecs in the order of the document, dropped ones left out. */
+uint32_t zd_chain_count(const struct zd_chain *chain);
+const struct zd_codec *zd_chain_codec(const struct zd_chain *chain, uint32_t i);
+const void *zd_chain_state(const struct zd_chain *chain, uint32_t i);
+
+/** Whether an unknown codec was dropped: such a chain must not encode. */
+bool zd_chain_is_partial(const struct zd_chain *chain);
+
+/** The list as it is written (reference 2.2: objects, no must_understand), owned; NULL when memory
+ * is short. */
+struct zd_json *zd_chain_json(const struct zd_chain *chain);
+
+/**
+ * The permutation of all array->array codecs together: axis i of what reaches the array->bytes
+ * codec is axis ret_order[i] of the decoded array. False when one of them does more than permute.
+ */
+bool zd_chain_order(const struct zd_chain *chain, uint32_t ret_order[ZD_RANK_MAX]);
+
+/** The array->bytes codec's place in the chain. */
+uint32_t zd_chain_array_bytes(const struct zd_chain *chain);
+
+/** What a shard is made of (codec sharding_indexed). Owned by the codec's state. */
+struct zd_shard {
+    uint32_t rank;
+    uint64_t chunk_shape[ZD_RANK_MAX]; /* of an inner chunk, as it reaches the codec (after the
+                                          outer permutation) */
+    uint64_t grid[ZD_RANK_MAX];        /* inner chunks per dimension: shard shape / chunk_shape */
+    uint64_t n_chunks;                 /* product(grid) */
+    struct zd_chain *inner;            /* decodes one inner chunk */
+    struct zd_chain *index;            /* decodes the index: uint64 of shape grid + [2] */
+    uint64_t index_bytes;              /* encoded size of the index */
+    bool index_at_start;
+    const struct zd_json
+        *codecs; /* the inner codecs' document and its place, so that a chain can be opened */
+    struct zd_pointer
+        codecs_at; /* for another element order over the same bytes; borrowed from the state */
+};
+
+/** Both words of an index entry of a missing inner chunk (Zarr v3, sharding). */
+#define ZD_SHARD_MISSING UINT64_MAX
+
+/**
+ * Open the chain that decodes one inner chunk of `outer`'s shard to elements in the order of the
+ * outer array: outer's permutations over the shard's inner codecs. `outer` has a shard and a
+ * permutation (zd_chain_order) and no bytes->bytes codec.
+ *
+ * @param ret_chain owned; decoded shape: the inner chunk's shape in the outer array's axes
+ */
+ZD_RESULT zd_chain_open_inner(
+    const struct zd_chain *outer, struct zd_chain **ret_chain, struct zd_error *err);
+
+#endif

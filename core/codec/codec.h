@@ -1,0 +1,98 @@
+/* Codecs: bytes <-> elements. One file a codec; the build lists them. */
+#ifndef ZD_CORE_CODEC_CODEC_H
+#define ZD_CORE_CODEC_CODEC_H
+
+#include "core/base/buf.h"
+#include "core/base/fault.h"
+#include "core/grid/dtype.h"
+#include "core/grid/selection.h"
+
+enum zd_codec_kind {
+    ZD_CODEC_ARRAY_ARRAY,
+    ZD_CODEC_ARRAY_BYTES,
+    ZD_CODEC_BYTES_BYTES,
+};
+
+/** How strictly a document is judged (reference 13, rules). */
+enum zd_judgement {
+    ZD_JUDGE_READ,  /* a stored document: tolerate with a warning what can mean only one thing */
+    ZD_JUDGE_WRITE, /* a document that asks to be stored: any deviation is a fault */
+};
+
+/** What flows between two codecs: an array, or a byte string. */
+struct zd_repr {
+    bool is_bytes;
+    /* array */
+    struct zd_dtype dtype;
+    uint32_t rank;
+    uint64_t shape[ZD_RANK_MAX];
+    const void *fill; /* one element, dtype.bytes long; borrowed during open; codecs that need it
+                         later copy it */
+    /* both: the size in memory */
+    uint64_t size;      /* bytes: exact, or an upper bound */
+    bool size_is_exact; /* always true of arrays */
+};
+
+/** What a codec is opened with. */
+struct zd_codec_config {
+    const struct zd_json *configuration; /* an object, or NULL when absent; borrowed */
+    struct zd_pointer at;          /* of the codec in the document; faults point at or below it */
+    const struct zd_repr *decoded; /* what comes out of decode; borrowed */
+    enum zd_judgement judgement;
+    uint32_t depth; /* of nesting within other codecs; <= ZD_CODEC_DEPTH_MAX */
+};
+
+#define ZD_CODEC_DEPTH_MAX 4
+
+struct zd_shard;
+
+/** A codec. `state` is what open made: immutable afterwards, so any thread may decode with it. */
+struct zd_codec {
+    const char *name;
+    const char *const *aliases; /* ended by NULL; NULL when there are none */
+    enum zd_codec_kind kind;
+    const char *schema; /* JSON Schema of the configuration, for /v1/extensions */
+
+    /**
+     * Judge the configuration and prepare.
+     * @param ret_encoded what encode makes of config->decoded
+     * @param ret_state   owned; given to close
+     * @retval ZD_INVALID     the faults say what
+     * @retval ZD_UNSUPPORTED the faults say what
+     */
+    ZD_RESULT (*open)(const struct zd_codec_config *config, struct zd_repr *ret_encoded,
+        void **ret_state, struct zd_faults *faults);
+    void (*close)(void *state); /* accepts NULL */
+
+    /**
+     * Encoded to decoded. Never makes more than the decoded size that open was told.
+     * @param encoded  borrowed; may be returned with one more reference when nothing changes
+     * @param ret_decoded owned
+     * @retval ZD_CORRUPT
+     */
+    ZD_RESULT (*decode)(const void *state, struct zd_buf *encoded, struct zd_buf **ret_decoded,
+        struct zd_error *err);
+    ZD_RESULT (*encode)(const void *state, struct zd_buf *decoded, struct zd_buf **ret_encoded,
+        struct zd_error *err);
+
+    /** The configuration as it is written (reference 2.2), owned; NULL in ret_json when there is
+     * none to write. */
+    ZD_RESULT (*configuration)(const void *state, struct zd_json **ret_json);
+
+    /** Optional. array->array that only permutes axes: output axis i is input axis order[i]; rank
+     * entries. */
+    const uint32_t *(*order)(const void *state);
+    /** Optional. array->bytes that only lays elements out, in C order: whether each unit is
+     * byte-swapped. */
+    bool (*is_swapped)(const void *state);
+    /** Optional. array->bytes made of inner chunks that can be read one by one. */
+    const struct zd_shard *(*shard)(const void *state);
+};
+
+/** All codecs, ended by NULL; generated from the files core/codec/codec_*.c. */
+extern const struct zd_codec *const zd_codecs[];
+
+/** The codec of that name or alias, or NULL. Thread: any. */
+const struct zd_codec *zd_codec_find(const char *name);
+
+#endif

@@ -1,0 +1,90 @@
+/* Dialects: how the nodes of a hierarchy are kept in keys and documents. One file a dialect. */
+#ifndef ZD_CORE_DIALECT_DIALECT_H
+#define ZD_CORE_DIALECT_DIALECT_H
+
+#include "core/base/text.h"
+#include "core/dialect/meta.h"
+
+#define ZD_DOCUMENTS_MAX 4
+
+/** The stored documents of one node, in the order of the dialect's document keys. */
+struct zd_documents {
+    struct zd_span text[ZD_DOCUMENTS_MAX]; /* borrowed */
+    bool present[ZD_DOCUMENTS_MAX];
+};
+
+/** How a dataset wants its documents read. */
+struct zd_reading {
+    bool zep10; /* `extensions` is understood (ZEP 10), not an unknown member (core 3.1) */
+    enum zd_judgement judgement;
+    struct zd_json_limits limits; /* of one document without its consolidated block */
+    size_t consolidated_bytes_max;
+};
+
+/** An entry of a stored consolidated listing. */
+struct zd_stored_node {
+    const char
+        *path; /* relative to the group that holds the listing, no slash at either end; borrowed */
+    const struct zd_json *document; /* as stored; borrowed */
+};
+
+/** A dialect. Paths are relative to the dataset: "" is the root, "a/b" a node; no slash at either
+ * end. */
+struct zd_dialect {
+    const char *name; /* api.md 3.2: "v3", "v2", ... */
+    uint32_t n_documents;
+
+    /** The key of the i-th document of a node. @retval ZD_TOO_LARGE the key does not fit */
+    ZD_RESULT (*document_key)(const char *path, uint32_t i, struct zd_text *key);
+
+    /** How sure this dialect is that the documents make a node of its own: 0 no, the highest bid
+     * wins. */
+    int (*bid)(const struct zd_documents *documents);
+
+    /**
+     * Documents to a node. A faulty or foreign document still makes one, refused, with its faults:
+     * only missing memory fails.
+     * @param ret_meta owned
+     */
+    ZD_RESULT (*parse)(const struct zd_documents *documents, const struct zd_reading *reading,
+        struct zd_meta **ret_meta, struct zd_error *err);
+
+    /** The same for one document of a stored consolidated listing. */
+    ZD_RESULT (*parse_json)(const struct zd_json *document, const struct zd_reading *reading,
+        struct zd_meta **ret_meta, struct zd_error *err);
+
+    /** The key of a chunk, index[0 .. rank) inside the grid, below the node's path. */
+    ZD_RESULT (*chunk_key)(
+        const struct zd_meta *meta, const char *path, const uint64_t *index, struct zd_text *key);
+
+    /**
+     * The chunk that a key names: `key` is relative to the node ("c/0/1"). Exact: "c/00/1" names
+     * none.
+     * @retval ZD_NOT_FOUND it is no chunk key of that array, or lies outside its grid
+     */
+    ZD_RESULT (*chunk_index)(const struct zd_meta *meta, const char *key, uint64_t *ret_index);
+
+    /** The prefix to list for the children of a group ("" or ending in '/'). */
+    ZD_RESULT (*children_prefix)(const char *path, struct zd_text *prefix);
+
+    /**
+     * The child that a listed entry may be: appends its name; ZD_NOT_FOUND when it is none. A
+     * candidate is a node only if its documents are there.
+     * @param entry     relative to the listed prefix, without slash at the end
+     * @param is_prefix the entry is a prefix (a directory), not a key
+     */
+    ZD_RESULT (*child_name)(struct zd_span entry, bool is_prefix, struct zd_text *name);
+
+    /** Entry i of a group's stored consolidated listing, with leading slash and faulty paths sorted
+     * out; ZD_NOT_FOUND past the end. */
+    ZD_RESULT (*stored_node)(
+        const struct zd_meta *meta, size_t *iter, struct zd_stored_node *ret_node);
+};
+
+/** All dialects, ended by NULL; generated from the files core/dialect/dialect_*.c. */
+extern const struct zd_dialect *const zd_dialects[];
+
+/** The dialect of that name, or NULL. Thread: any. */
+const struct zd_dialect *zd_dialect_find(const char *name);
+
+#endif

@@ -1,0 +1,65 @@
+/* One node of a hierarchy, whatever its format on disk: the model that everything above works with.
+ */
+#ifndef ZD_CORE_DIALECT_META_H
+#define ZD_CORE_DIALECT_META_H
+
+#include "core/codec/chain.h"
+#include "core/extension/extension.h"
+#include "core/grid/grid.h"
+
+enum zd_node_type {
+    ZD_NODE_GROUP,
+    ZD_NODE_ARRAY,
+    ZD_NODE_UNKNOWN, /* the document does not say, or is not JSON */
+};
+
+/** How the key of a chunk is made (Zarr v3, chunk_key_encoding). */
+enum zd_key_encoding {
+    ZD_KEYS_DEFAULT, /* c/0/1 */
+    ZD_KEYS_V2,      /* 0.1 */
+};
+
+struct zd_dialect;
+
+/** A node: immutable, counted. A refused node (faults refuse) has no array part that may be used.
+ */
+struct zd_meta {
+    _Atomic uint32_t refs;
+    const struct zd_dialect *dialect;
+    enum zd_node_type type;
+    struct zd_json *document;   /* normalised to final v3 (reference 2.2); the stored one, as far as
+                                   it is JSON, when refused; or NULL */
+    struct zd_json *attributes; /* an object; borrowed from document or owned; NULL = none */
+    struct zd_json *
+        consolidated; /* group: the stored map path -> document as the dialect spells it, or NULL */
+    struct zd_faults faults;
+
+    /* array, when !zd_meta_is_refused */
+    struct zd_grid grid;
+    struct zd_dtype dtype;
+    uint8_t *fill; /* dtype.bytes; owned */
+    struct zd_chain *chain;
+    enum zd_key_encoding key_encoding;
+    char key_separator;
+    char **dimension_name; /* rank entries, each a name or NULL; owned; NULL when there are no names
+                              at all */
+};
+
+struct zd_meta *zd_meta_new(
+    const struct zd_dialect *dialect); /* owned, one reference, zeroed; NULL without memory */
+struct zd_meta *zd_meta_ref(struct zd_meta *meta);
+void zd_meta_unref(struct zd_meta *meta); /* accepts NULL */
+ZD_OWN(zd_meta, zd_meta_unref);
+
+/** Whether the node must not be interpreted; its faults say why. */
+static inline bool zd_meta_is_refused(const struct zd_meta *meta)
+{
+    return zd_faults_refuse(&meta->faults);
+}
+
+static inline bool zd_meta_is_array(const struct zd_meta *meta)
+{
+    return meta->type == ZD_NODE_ARRAY && !zd_meta_is_refused(meta);
+}
+
+#endif

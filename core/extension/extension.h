@@ -1,0 +1,66 @@
+/* Extension points, extension definitions, and generic extensions as plug-ins: one file each. */
+#ifndef ZD_CORE_EXTENSION_EXTENSION_H
+#define ZD_CORE_EXTENSION_EXTENSION_H
+
+#include "core/base/fault.h"
+
+/** Where a document may name an extension. */
+enum zd_point {
+    ZD_POINT_DATA_TYPE,
+    ZD_POINT_CHUNK_GRID,
+    ZD_POINT_CHUNK_KEY_ENCODING,
+    ZD_POINT_CODEC,
+    ZD_POINT_STORAGE_TRANSFORMER,
+    ZD_POINT_GENERIC, /* an entry of `extensions` (ZEP 10) */
+};
+
+/** The code of a problem with an unknown name there: "unsupported_codec", "unsupported_grid" ... */
+const char *zd_point_unsupported_code(enum zd_point point);
+
+/** An extension definition, taken apart (Zarr 3.1; reference 1.4). Everything borrowed from the
+ * document. */
+struct zd_definition {
+    const char *name;
+    const struct zd_json *configuration; /* an object, or NULL */
+    bool must_understand;                /* true unless said otherwise */
+    bool is_shorthand;                   /* a bare string */
+};
+
+/**
+ * Take an extension definition apart and judge its form: a string, or an object with name, optional
+ * configuration (an object), optional must_understand (a boolean) and nothing else; a well-formed
+ * name.
+ *
+ * @param json    borrowed; NULL or of a wrong type is a fault
+ * @param strict  judge as a document to be written: names of the old class are faults too
+ * @retval ZD_INVALID the faults say what
+ * Thread: any.
+ */
+ZD_RESULT zd_definition_parse(const struct zd_json *json, const struct zd_pointer *at, bool strict,
+    struct zd_definition *ret_definition, struct zd_faults *faults);
+
+/** A node, as an extension's hooks see it. */
+struct zd_meta;
+
+/** A generic extension (ZEP 10). Hooks are optional; more arrive with the extensions that need
+ * them. */
+struct zd_extension {
+    const char *name;
+    bool on_array;
+    bool on_group;
+    bool must_be_understood; /* must_understand false is a fault of the document */
+    const char *schema;      /* JSON Schema of the configuration: served and used alike */
+
+    /** Judge the configuration for that node, whose other members are already parsed. @retval
+     * ZD_INVALID faults say what */
+    ZD_RESULT (*validate)(const struct zd_definition *definition, const struct zd_pointer *at,
+        const struct zd_meta *meta, struct zd_faults *faults);
+};
+
+/** All generic extensions, ended by NULL; generated from the files core/extension/extension_*.c. */
+extern const struct zd_extension *const zd_extensions[];
+
+/** The extension of that name for that kind of node, or NULL. Thread: any. */
+const struct zd_extension *zd_extension_find(const char *name, bool is_array);
+
+#endif

@@ -1,0 +1,52 @@
+/* Hyperslabs: what `slice=` asks for, resolved against a shape. */
+#ifndef ZD_CORE_GRID_SELECTION_H
+#define ZD_CORE_GRID_SELECTION_H
+
+#include "core/base/scan.h"
+#include "core/base/status.h"
+#include "core/base/text.h"
+
+#define ZD_RANK_MAX 32
+
+/** One dimension of a selection: elements start, start + step, ... (count of them). */
+struct zd_axis {
+    uint64_t start; /* of the first element; 0 when count is 0 */
+    uint64_t count;
+    int64_t step; /* not 0; negative walks backwards; 1 when count <= 1 */
+    bool dropped; /* an integer index: count is 1 and the result has no such dimension */
+};
+
+/** A hyperslab of an array: always inside its shape. */
+struct zd_selection {
+    uint32_t rank; /* of the array; axis[0 .. rank) are used */
+    struct zd_axis axis[ZD_RANK_MAX];
+};
+
+/**
+ * Parse a slice (api.md 3.5): `i | a:b | a:b:s | ...`, NumPy's rules, one pair of [] or () around
+ * the whole.
+ *
+ * @param text    borrowed; empty selects everything
+ * @param shape   rank entries, elements
+ * @param ret_selection  the caller's
+ * @retval ZD_INVALID       a bad item, step 0, a second ellipsis, too many items; fact position
+ * @retval ZD_OUT_OF_BOUNDS an integer outside; facts dim, index, size, position
+ * Thread: any.
+ */
+ZD_RESULT zd_selection_parse(struct zd_span text, uint32_t rank, const uint64_t *shape,
+    struct zd_selection *ret_selection, struct zd_error *err);
+
+/** Everything. */
+void zd_selection_whole(uint32_t rank, const uint64_t *shape, struct zd_selection *ret_selection);
+
+/** The result's shape: ret_shape[0 .. return) without the dropped dimensions. */
+uint32_t zd_selection_shape(const struct zd_selection *selection, uint64_t ret_shape[ZD_RANK_MAX]);
+
+/** How many elements; true when that does not fit 64 bits. */
+bool zd_selection_overflows(const struct zd_selection *selection, uint64_t *ret_n_elements);
+
+/** The canonical absolute form (header Zarr-Selection): "0:10:1,9::-1,5", "0:0:1" when empty, ""
+ * for rank 0. */
+enum zd_status zd_selection_add(const struct zd_selection *selection, struct zd_text *text);
+
+#endif

@@ -1,0 +1,197 @@
+/* Stores: keys -> bytes, asynchronously. One file a scheme; the build lists them. */
+#ifndef ZD_CORE_STORE_STORE_H
+#define ZD_CORE_STORE_STORE_H
+
+#include <uv.h>
+
+#include "core/base/buf.h"
+#include "core/base/status.h"
+#include "core/base/text.h"
+
+#define ZD_KEY_BYTES_MAX 1024
+
+struct zd_store;
+struct zd_store_ops;
+
+/** Which stored object it is: changes whenever the object does, never comes back. Zero names none.
+ */
+struct zd_generation {
+    uint64_t word[2];
+};
+
+static inline bool zd_generation_equal(struct zd_generation a, struct zd_generation b)
+{
+    return a.word[0] == b.word[0] && a.word[1] == b.word[1];
+}
+
+/** What is known of an object without its bytes. */
+struct zd_stat {
+    struct zd_generation generation;
+    uint64_t size;    /* bytes */
+    int64_t mtime_ms; /* since 1970-01-01 UTC; 0 = unknown */
+};
+
+/** Which bytes of an object. */
+enum zd_range_kind {
+    ZD_RANGE_WHOLE,
+    ZD_RANGE_FROM_TO, /* first, len: cut at the object's end */
+    ZD_RANGE_SUFFIX,  /* the last len bytes, or all when it is shorter */
+};
+
+struct zd_range {
+    enum zd_range_kind kind;
+    uint64_t first;
+    uint64_t len;
+};
+
+/** How a store is configured. All borrowed during open. */
+struct zd_store_config {
+    const char *location; /* as the user gave it, scheme included when there is one */
+    uv_loop_t *loop;      /* the loop that owns the store and runs all its callbacks */
+    bool writable;
+    bool durable; /* sync before a write is acknowledged */
+};
+
+/**
+ * An operation: the caller's memory, from start to done. Set the inputs, start it, and keep it
+ * where it is until `done` runs: exactly once, on the loop thread, never inside the call that
+ * started it. Then the outputs are valid.
+ */
+struct zd_store_op {
+    struct zd_store *store; /* set by the call that starts it */
+    void (*done)(struct zd_store_op *op);
+    enum zd_status status;
+    struct zd_error err; /* told when status is neither ZD_OK, ZD_NOT_FOUND nor ZD_NOT_MODIFIED */
+    uv_work_t work;      /* the store's own use, as are the next two */
+    void *private_state;
+    bool cancelled;
+};
+
+struct zd_store_read {
+    struct zd_store_op op; /* first member */
+    /* in */
+    char key[ZD_KEY_BYTES_MAX + 1];
+    struct zd_range range;
+    size_t bytes_max; /* more than this is ZD_TOO_LARGE, before anything is allocated */
+    struct zd_generation
+        unless_generation; /* when not zero: ZD_NOT_MODIFIED if it is still that one */
+    struct zd_generation
+        only_generation; /* when not zero: ZD_PRECONDITION if it is another one by now */
+    /* out */
+    struct zd_buf *bytes; /* owned by the caller; NULL unless ZD_OK */
+    struct zd_stat stat;  /* of the whole object; valid with ZD_OK and ZD_NOT_MODIFIED */
+};
+
+struct zd_store_status { /* is it there, and which is it? */
+    struct zd_store_op op;
+    char key[ZD_KEY_BYTES_MAX + 1];
+    struct zd_stat stat; /* out */
+};
+
+/** One entry of a listing. */
+struct zd_store_entry {
+    char *name; /* relative to the prefix; owned by the listing; a prefix has no slash at its end */
+    bool is_prefix;
+};
+
+struct zd_store_list { /* one level (a directory), or everything below a prefix */
+    struct zd_store_op op;
+    char prefix[ZD_KEY_BYTES_MAX + 2]; /* "" or ending in '/' */
+    bool deep;                         /* keys of all levels, no prefixes */
+    char *after; /* only names greater than this one by their bytes; borrowed; NULL = from the start
+                  */
+    size_t n_max; /* entries wanted at the most; >= 1 */
+    /* out: sorted by the bytes of their names; ZD_NOT_FOUND when there is no such prefix */
+    struct zd_store_entry *entry;
+    size_t n_entries;
+    bool has_more;
+};
+
+enum zd_condition {
+    ZD_CONDITION_NONE,
+    ZD_CONDITION_ABSENT,     /* only if the key does not exist */
+    ZD_CONDITION_GENERATION, /* only if it is that one */
+};
+
+struct zd_store_write { /* also erase: bytes NULL */
+    struct zd_store_op op;
+    char key[ZD_KEY_BYTES_MAX + 1];
+    struct zd_buf *bytes; /* borrowed until done */
+    enum zd_condition condition;
+    struct zd_generation generation;
+    struct zd_stat stat; /* out: of what is stored now */
+};
+
+/** A scheme. Every function runs on the loop thread and does not block. */
+struct zd_store_ops {
+    const char *scheme;                    /* "file", "mem" */
+    bool (*accepts)(const char *location); /* a path without scheme belongs to "file" */
+
+    /** Check the location and open it. @param ret_store owned */
+    ZD_RESULT (*open)(
+        const struct zd_store_config *config, struct zd_store **ret_store, struct zd_error *err);
+    void (*close)(struct zd_store *store); /* no operation is under way */
+
+    void (*read)(struct zd_store *store, struct zd_store_read *read);
+    void (*status)(struct zd_store *store, struct zd_store_status *status);
+    void (*list)(struct zd_store *store, struct zd_store_list *list);
+    void (*write)(struct zd_store *store, struct zd_store_write *write);
+    void (*erase)(struct zd_store *store, struct zd_store_write *erase);
+
+    /**
+     * Optional: answer at once, without `done`, when that costs microseconds (memory, page cache);
+     * ZD_AGAIN when it would block, and then the asynchronous call is to be made.
+     */
+    enum zd_status (*read_now)(struct zd_store *store, struct zd_store_read *read);
+    enum zd_status (*status_now)(struct zd_store *store, struct zd_store_status *status);
+
+    /** Ask for an early end: `done` still runs, with ZD_CANCELLED unless the work was finished
+     * first. */
+    void (*cancel)(struct zd_store *store, struct zd_store_op *op);
+};
+
+/** What all stores begin with. */
+struct zd_store {
+    const struct zd_store_ops *ops;
+    char *location; /* owned */
+    bool writable;
+    /* counts, since the start: what tests assert and /metrics tells */
+    uint64_t n_reads;
+    uint64_t n_read_bytes;
+    uint64_t n_statuses;
+    uint64_t n_lists;
+    uint64_t n_writes;
+};
+
+/** All schemes, ended by NULL; generated from the files core/store/store_*.c. */
+extern const struct zd_store_ops *const zd_stores[];
+
+/** Open a location with the scheme that accepts it. @retval ZD_INVALID none does. Thread: loop. */
+ZD_RESULT zd_store_open(
+    const struct zd_store_config *config, struct zd_store **ret_store, struct zd_error *err);
+void zd_store_close(struct zd_store *store); /* accepts NULL */
+
+/** Start an operation: sets op.store, counts, checks the key. A bad key ends in `done` with
+ * ZD_INVALID. Thread: loop. */
+void zd_store_read(struct zd_store *store, struct zd_store_read *read);
+void zd_store_status(struct zd_store *store, struct zd_store_status *status);
+void zd_store_list(struct zd_store *store, struct zd_store_list *list);
+void zd_store_write(struct zd_store *store, struct zd_store_write *write);
+void zd_store_erase(struct zd_store *store, struct zd_store_write *erase);
+void zd_store_cancel(struct zd_store_op *op);
+
+/** The same without waiting, or ZD_AGAIN. Thread: loop. */
+enum zd_status zd_store_read_now(struct zd_store *store, struct zd_store_read *read);
+enum zd_status zd_store_status_now(struct zd_store *store, struct zd_store_status *status);
+
+/** Release a listing's entries. */
+void zd_store_list_done(struct zd_store_list *list);
+
+/**
+ * Whether a key may be given to a store: 1 to ZD_KEY_BYTES_MAX bytes of UTF-8, no control byte, no
+ * backslash, no empty segment, no "." or "..", no segment over 255 bytes, no name that is reserved
+ * for unfinished writes (".zarrd-tmp-").
+ */
+bool zd_key_is_valid(const char *key);
+
+#endif

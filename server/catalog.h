@@ -1,0 +1,65 @@
+/* Datasets, and their nodes as parsed models. Thread: loop. */
+#ifndef ZD_SERVER_CATALOG_H
+#define ZD_SERVER_CATALOG_H
+
+#include "core/array/layout.h"
+#include "core/dialect/dialect.h"
+#include "core/store/store.h"
+#include "server/cache.h"
+#include "server/config.h"
+#include "server/wait.h"
+
+struct zd_server;
+
+/** A dataset being served. */
+struct zd_dataset {
+    struct zd_server *server;
+    struct zd_dataset_config config; /* borrowed strings of the server's configuration */
+    struct zd_store *store;          /* owned */
+    uint64_t revalidate_ms;          /* effective */
+    uint32_t id;                     /* unique in this process: part of cache keys */
+};
+
+/** A node as it was found: immutable, kept in the metadata cache. */
+struct zd_node {
+    struct zd_cache_entry entry; /* first; key: dataset id, path */
+    struct zd_dataset *dataset;
+    char *path;                            /* "" is the root */
+    enum zd_status status;                 /* ZD_OK, or ZD_NOT_FOUND: absence is kept too */
+    struct zd_meta *meta;                  /* shared; NULL unless ZD_OK */
+    struct zd_layout *layout;              /* owned; NULL unless an array that is not refused */
+    struct zd_stat stat[ZD_DOCUMENTS_MAX]; /* of its documents; generation zero = absent */
+    uint64_t tag;        /* hash of the documents' generations: the node's part of entity tags */
+    int64_t mtime_ms;    /* newest of its documents; 0 = unknown */
+    uint64_t checked_ms; /* loop time when the store was asked last */
+};
+
+struct zd_node *zd_node_ref(struct zd_node *node);
+void zd_node_unref(struct zd_node *node); /* accepts NULL */
+ZD_OWN(zd_node, zd_node_unref);
+
+struct zd_node_want {
+    struct zd_wait wait;
+    struct zd_node *node; /* out, with ZD_OK: a reference for the caller */
+    char path[ZD_KEY_BYTES_MAX + 1];
+    struct zd_dataset *dataset;
+};
+
+/**
+ * The node at a path, fresh enough for its dataset (revalidate_ms).
+ *
+ * wait.status: ZD_OK (also for a refused node), ZD_NOT_FOUND when there is no node, ZD_STORE ...
+ * when that cannot be known.
+ * @param path decoded, no slash at either end; "" is the root
+ * @return ZD_NEXT or ZD_WAIT
+ */
+enum zd_next zd_catalog_want(
+    struct zd_dataset *dataset, const char *path, struct zd_node_want *want);
+
+/** The dataset of that name, or NULL. */
+struct zd_dataset *zd_catalog_find(struct zd_server *server, struct zd_span name);
+
+/** How its documents are read, from the limits and the dataset's mode. */
+struct zd_reading zd_catalog_reading(const struct zd_dataset *dataset);
+
+#endif

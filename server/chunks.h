@@ -1,0 +1,50 @@
+/* Decoded chunks through the cache: locate, read, decode, once for all who wait. Thread: loop. */
+#ifndef ZD_SERVER_CHUNKS_H
+#define ZD_SERVER_CHUNKS_H
+
+#include "server/objects.h"
+
+/** One chunk that a request wants; embedded in the request's list of parts. */
+struct zd_chunk_want {
+    struct zd_wait wait;
+    /* in */
+    struct zd_part part; /* of a plan over the layout's last level */
+    /* out */
+    struct zd_buf *data; /* a reference for the caller: the whole decoded chunk, or (is_span) the
+                          * bytes of zd_layout_span; NULL with ZD_OK: the chunk is absent, its
+                          * elements are the fill value */
+    bool is_span;
+    struct zd_generation generation; /* of the stored object (the shard); zero = absent */
+    void *load;                      /* its own */
+};
+
+/**
+ * The elements of one part: from the cache, or read and decoded. Shards: their index and the inner
+ * chunk by range; linear chunks of which little is wanted: only that run of bytes. wait.status:
+ * ZD_OK, ZD_CORRUPT (the error names the key), ZD_STORE ...
+ */
+enum zd_next zd_chunks_want(struct zd_node *node, struct zd_chunk_want *want);
+
+/** Stop waiting and give back what was received. */
+void zd_chunks_release(struct zd_chunk_want *want);
+
+/** The key of the stored object that holds chunk index[] of the last level. */
+ZD_RESULT zd_chunks_object_key(
+    const struct zd_node *node, const uint64_t *leaf_index, struct zd_text *key);
+
+/**
+ * The stored bytes of one chunk of a level, unchanged: an inner chunk is found through its shards'
+ * indexes. wait.status: ZD_OK, ZD_NOT_FOUND (absent), ZD_CORRUPT (the index), ZD_STORE ...
+ */
+struct zd_encoded_want {
+    struct zd_wait wait;
+    uint32_t level;              /* in */
+    uint64_t index[ZD_RANK_MAX]; /* in: of that level's grid */
+    struct zd_buf *bytes;        /* out: a reference for the caller */
+    struct zd_stat stat;         /* out: of the stored object */
+    void *load;                  /* its own */
+};
+enum zd_next zd_chunks_want_encoded(struct zd_node *node, struct zd_encoded_want *want);
+void zd_chunks_release_encoded(struct zd_encoded_want *want);
+
+#endif

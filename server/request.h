@@ -1,0 +1,146 @@
+/* One request: what was asked, the steps that answer it, and the answer. Thread: loop. */
+#ifndef ZD_SERVER_REQUEST_H
+#define ZD_SERVER_REQUEST_H
+
+#include "server/catalog.h"
+#include "server/problem.h"
+#include "server/query.h"
+#include "server/wait.h"
+
+struct MHD_Connection;
+struct zd_handler;
+struct zd_request;
+struct zd_route;
+
+/** A step: goes on (ZD_NEXT: req->step runs next), waits (ZD_WAIT) or has answered (ZD_DONE). */
+typedef enum zd_next zd_step(struct zd_request *req);
+
+#define ZD_REQUEST_ID_MAX 128
+
+struct zd_request {
+    struct zd_server *server;
+    struct MHD_Connection *connection; /* NULL once the client is gone */
+    struct zd_list link; /* in the server's list of running requests, or of spare ones */
+    const struct zd_handler *handler;
+    const struct zd_route *route;
+    zd_step *step; /* what runs next */
+
+    char id[ZD_REQUEST_ID_MAX + 1]; /* X-Request-Id */
+    const char *method;             /* as sent; borrowed from the connection */
+    bool is_head;
+    char *target; /* raw, as sent; owned */
+    struct zd_params params;
+    struct zd_dataset *dataset; /* when the template has {d} */
+    char *path; /* decoded {path} or {key}, without slashes at its ends; "" when empty; owned */
+    bool path_ends_in_slash; /* as sent */
+    struct zd_buf *body;     /* POST, PUT, PATCH; or NULL */
+
+    bool is_suspended;    /* the connection sleeps until zd_request_go_on */
+    bool is_running;      /* inside the loop over steps */
+    uint32_t n_waits;     /* see zd_request_wait */
+    uint64_t deadline_ms; /* loop time */
+    uint64_t began_ns;
+
+    /* The handler's own: made by its first step, freed with the request, whatever its end. */
+    void *state;
+    void (*state_free)(struct zd_request *req);
+
+    /* for the log */
+    unsigned http_status;
+    uint64_t body_bytes;
+    const char *problem_code; /* or NULL */
+};
+
+/** Run steps until one waits or has answered. Called by the front, and by those who end a wait. */
+void zd_request_go_on(struct zd_request *req);
+
+/**
+ * Several waits at once: add one for each ZD_WAIT, and call zd_request_arrived in each `done`; the
+ * last one goes on. A step that started waits returns zd_request_wait(req): ZD_NEXT when none is
+ * left, else ZD_WAIT.
+ */
+enum zd_next zd_request_wait(struct zd_request *req);
+void zd_request_arrived(struct zd_request *req);
+
+/** The step of routes with {d} and {path} that need the node: sets state via `next` when the node
+ * is there. Answers 404 node_not_found and store problems itself. The node is released with the
+ * request. */
+enum zd_next zd_request_want_node(struct zd_request *req, zd_step *next);
+struct zd_node *zd_request_node(
+    const struct zd_request *req); /* after zd_request_want_node; borrowed */
+
+/** A header of the request, or NULL; borrowed. Names are case-insensitive. */
+const char *zd_request_header(const struct zd_request *req, const char *name);
+
+/** One header of an answer. */
+struct zd_header {
+    const char *name;
+    const char *value;
+};
+
+#define ZD_ANSWER_HEADERS_MAX 16
+#define ZD_TAG_BYTES          64
+
+/** A representation to answer with. Zeroed members take their defaults. */
+struct zd_representation {
+    unsigned http_status; /* 0 = 200 */
+    const char *media_type;
+    struct zd_buf *body;  /* borrowed (a reference is taken); NULL: no body, or `length` says its
+                             size for HEAD */
+    bool length_is_known; /* HEAD without body: Content-Length is `length` */
+    uint64_t length;
+    char etag[ZD_TAG_BYTES]; /* quoted; "" = none */
+    int64_t mtime_ms;        /* Last-Modified; 0 = none */
+    bool accepts_ranges;     /* Accept-Ranges: bytes, and Range is obeyed */
+    bool body_is_range;      /* the body is range_first .. of length: answer 206 with it */
+    uint64_t range_first;
+    struct zd_header header[ZD_ANSWER_HEADERS_MAX]; /* further ones; values are copied */
+    uint32_t n_headers;
+    /* Keep the prepared answer under this request's target until then (loop time): the next one
+     * costs no step. 0 = do not. */
+    uint64_t keep_until_ms;
+};
+
+/**
+ * What the conditional headers say (RFC 9110, 13), before any work: ZD_OK go on; ZD_NOT_MODIFIED
+ * answer 304; ZD_PRECONDITION answer 412. etag quoted or "", mtime_ms 0 = unknown.
+ */
+enum zd_status zd_request_condition(
+    const struct zd_request *req, const char *etag, int64_t mtime_ms);
+
+/** A Range header resolved against a length (RFC 9110, 14; R12-R17). */
+enum zd_range_answer {
+    ZD_RANGE_NONE, /* answer the whole: no header, several ranges, malformed, If-Range differs, HEAD
+                    */
+    ZD_RANGE_PART, /* answer 206 */
+    ZD_RANGE_OUTSIDE, /* answer 416 */
+};
+enum zd_range_answer zd_request_range(const struct zd_request *req, uint64_t length,
+    const char *etag, int64_t mtime_ms, uint64_t *ret_first, uint64_t *ret_len);
+
+/** Answers; each returns ZD_DONE and is called once. They evaluate conditions and ranges against
+ * the representation. */
+enum zd_next zd_respond(struct zd_request *req, const struct zd_representation *representation);
+enum zd_next zd_respond_problem(struct zd_request *req, const struct zd_problem *problem);
+/** A problem of that code with the error's text and facts; code NULL: by the error's status. */
+enum zd_next zd_respond_error(struct zd_request *req, const char *code, const struct zd_error *err);
+/** 304 with the given validators; 416 for a length. */
+enum zd_next zd_respond_not_modified(
+    struct zd_request *req, const struct zd_representation *representation);
+enum zd_next zd_respond_range_outside(struct zd_request *req, uint64_t length);
+/** JSON made with zd_emit: takes the text's bytes; a failed text answers too_large or internal. */
+enum zd_next zd_respond_json(
+    struct zd_request *req, const struct zd_text *json, struct zd_representation *representation);
+enum zd_next zd_respond_redirect(
+    struct zd_request *req, unsigned http_status, const char *location);
+
+/** Whether the client wants indented JSON. */
+bool zd_request_is_pretty(const struct zd_request *req);
+
+/** Cache-Control for data of the request's dataset (api.md 2). */
+const char *zd_request_cache_control(const struct zd_request *req);
+
+/** `"<16 hex>-<suffix>"` (api.md 2: never 32 hex digits). */
+void zd_tag_format(char to[ZD_TAG_BYTES], uint64_t hash, const char *suffix);
+
+#endif

@@ -1,0 +1,44 @@
+/* The server: everything hangs from here; several can exist in one process. */
+#ifndef ZD_SERVER_SERVER_H
+#define ZD_SERVER_SERVER_H
+
+#include <uv.h>
+
+#include "server/cache.h"
+#include "server/catalog.h"
+#include "server/config.h"
+#include "server/log.h"
+#include "server/metrics.h"
+
+struct zd_http;
+
+struct zd_server {
+    const struct zd_config *config; /* borrowed */
+    uv_loop_t *loop;                /* owned */
+    struct zd_http *http;           /* owned: sockets, connections, requests, prepared answers */
+    struct zd_dataset *dataset;     /* n_datasets of them; owned */
+    size_t n_datasets;
+    struct zd_cache nodes;   /* struct zd_node */
+    struct zd_cache objects; /* struct zd_object */
+    struct zd_cache chunks;  /* decoded chunks */
+    struct zd_log log;
+    struct zd_metrics metrics;
+    bool is_draining;
+    uint64_t started_ms; /* wall clock */
+};
+
+/**
+ * Open the datasets, bind the addresses, print the banner and the port file.
+ *
+ * @param config borrowed until zd_server_free
+ * @param ret_server owned
+ */
+ZD_RESULT zd_server_new(
+    const struct zd_config *config, struct zd_server **ret_server, struct zd_error *err);
+
+/** Serve until a signal stops it. @return the exit status: 0 stopped as asked, 1 a fault */
+int zd_server_run(struct zd_server *server);
+
+void zd_server_free(struct zd_server *server); /* accepts NULL */
+
+#endif
