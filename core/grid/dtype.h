@@ -32,7 +32,7 @@ struct zd_dtype {
  */
 ZD_RESULT zd_dtype_find(const char *name, struct zd_dtype *ret_dtype);
 
-/** All names that zd_dtype_find knows by table, ended by NULL ("r*" stands for the raw bits). */
+/** The names of all data types, aliases left out, ended by NULL ("r*" stands for the raw bits). */
 extern const char *const zd_dtype_names[];
 
 /** NumPy's typestr: "<f4", "|b1", "|V3". Thread: any. */
