@@ -1,0 +1,152 @@
+"""A live zarrd, and a client that hides nothing.
+
+The program under test is build/<preset>/zarrd (ZARRD_BINARY overrides it). Every server is checked when it stops: exit
+status 0, no sanitizer report, no error in its log that the test did not announce.
+"""
+
+import contextlib
+import http.client
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DATA = ROOT / "tests" / "data"
+SHARED = pathlib.Path(os.environ.get("ZARRD_SHARED", ROOT.parent / "shared")) / "data"
+BINARY = pathlib.Path(os.environ.get("ZARRD_BINARY", ROOT / "build" / "dev" / "zarrd"))
+START_S = 30
+STOP_S = 30
+
+
+class Answer:
+    """Status, headers (names in lower case; repeated ones joined) and body of one response."""
+
+    def __init__(self, response):
+        self.status = response.status
+        self.headers = {}
+        for name, value in response.getheaders():
+            name = name.lower()
+            self.headers[name] = f"{self.headers[name]}, {value}" if name in self.headers else value
+        self.body = response.read()
+
+    def json(self):
+        return json.loads(self.body)
+
+    @property
+    def code(self):
+        """The code of a problem document."""
+        assert self.headers["content-type"] == "application/problem+json", self.body[:300]
+        return self.json()["code"]
+
+    def __repr__(self):
+        return f"<{self.status} {self.headers} {self.body[:300]!r}>"
+
+
+class Server:
+    """One running zarrd."""
+
+    def __init__(self, *arguments, config=None, environment=None, binary=BINARY):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="zarrd-test-"))
+        port_file = self.folder / "port"
+        command = [str(binary), "--listen", "127.0.0.1:0", "--port-file", str(port_file)]
+        if config is not None:
+            path = self.folder / "config.json"
+            path.write_text(json.dumps(config))
+            command += ["--config", str(path)]
+        command += [str(argument) for argument in arguments]
+        self.log_path = self.folder / "log"
+        self.announced = []
+        with open(self.log_path, "wb") as log:
+            self.process = subprocess.Popen(
+                command, stdout=log, stderr=log, env={**os.environ, **(environment or {})})
+        self.port = self._wait_for_port(port_file)
+
+    def _wait_for_port(self, port_file):
+        end = time.monotonic() + START_S
+        while time.monotonic() < end:
+            if port_file.exists():
+                return int(port_file.read_text())
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.002)
+        self.process.kill()
+        raise RuntimeError(f"zarrd did not start:\n{self.log}")
+
+    @property
+    def log(self):
+        return self.log_path.read_text(errors="replace")
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}"
+
+    def connection(self):
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+
+    def request(self, method, target, headers=None, body=None, connection=None):
+        """One request; the target goes out exactly as given."""
+        own = connection or self.connection()
+        own.putrequest(method, target, skip_accept_encoding=True)
+        if body is not None:
+            own.putheader("Content-Length", str(len(body)))
+        for name, value in (headers or {}).items():
+            own.putheader(name, value)
+        own.endheaders(body)
+        answer = Answer(own.getresponse())
+        if connection is None:
+            own.close()
+        return answer
+
+    def get(self, target, headers=None, **more):
+        return self.request("GET", target, headers, **more)
+
+    def head(self, target, headers=None, **more):
+        return self.request("HEAD", target, headers, **more)
+
+    def post(self, target, document, headers=None):
+        body = document if isinstance(document, bytes) else json.dumps(document).encode()
+        return self.request("POST", target, {"Content-Type": "application/json", **(headers or {})}, body)
+
+    def metrics(self):
+        """Every sample of /metrics, summed over its labels."""
+        sums = {}
+        for line in self.get("/metrics").body.decode().splitlines():
+            match = re.fullmatch(r"([a-zA-Z_:][\w:]*)(\{.*\})? (\S+)", line)
+            if match:
+                sums[match[1]] = sums.get(match[1], 0) + float(match[3])
+        return sums
+
+    @contextlib.contextmanager
+    def cost(self):
+        """`with server.cost() as cost: ...` then cost["zarrd_store_reads_total"] is what the block cost."""
+        before = self.metrics()
+        spent = {}
+        yield spent
+        after = self.metrics()
+        spent.update({name: value - before.get(name, 0) for name, value in after.items()})
+
+    def stop(self):
+        """SIGTERM, and what the server left behind."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        try:
+            status = self.process.wait(STOP_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise AssertionError(f"zarrd did not stop within {STOP_S} s:\n{self.log[-3000:]}") from None
+        log = self.log
+        shutil.rmtree(self.folder, ignore_errors=True)
+        assert "Sanitizer" not in log and "runtime error" not in log, log[-8000:]
+        assert status == 0, f"exit status {status}:\n{log[-3000:]}"
+
+
+def cases(folder):
+    """The cases of a collection: tests/data, or the shared one."""
+    path = folder / "cases.json"
+    return json.loads(path.read_text()) if path.exists() else []
