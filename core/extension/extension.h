@@ -24,15 +24,17 @@ struct zd_definition {
     const struct zd_json *configuration; /* an object, or NULL */
     bool must_understand;                /* true unless said otherwise */
     bool is_shorthand;                   /* a bare string */
+    bool has_surplus; /* members beyond these, let pass because must_understand is false */
 };
 
 /**
  * Take an extension definition apart and judge its form: a string, or an object with name, optional
  * configuration (an object), optional must_understand (a boolean) and nothing else; a well-formed
- * name.
+ * name. Other members pass when reading and must_understand is false (reference 1.4).
  *
  * @param json    borrowed; NULL or of a wrong type is a fault
- * @param strict  judge as a document to be written: names of the old class are faults too
+ * @param strict  judge as a document to be written: names of the old class are faults too, on
+ * reading a warning
  * @retval ZD_INVALID the faults say what
  * Thread: any.
  */
