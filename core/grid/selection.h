@@ -12,9 +12,25 @@
 struct zd_axis {
     uint64_t start; /* of the first element; 0 when count is 0 */
     uint64_t count;
-    int64_t step; /* not 0; negative walks backwards; 1 when count <= 1 */
-    bool dropped; /* an integer index: count is 1 and the result has no such dimension */
+    int64_t step;   /* not 0, never INT64_MIN; negative walks backwards; 1 when count is 0 or the
+                       dimension is dropped, as it was asked when count is 1 */
+    uint64_t slack; /* how far the range reaches past its last element, as it was asked: only
+                       zd_selection_add looks at it, and 0 is always right */
+    bool dropped;   /* an integer index: count is 1 and the result has no such dimension */
 };
+
+/** Coordinate of element i of an axis; i < count. */
+static inline uint64_t zd_axis_at(const struct zd_axis *axis, uint64_t i)
+{
+    /* Unsigned arithmetic wraps: a negative step subtracts. */
+    return axis->start + i * (uint64_t)axis->step;
+}
+
+/** The distance between neighbours, whatever the direction. */
+static inline uint64_t zd_axis_stride(const struct zd_axis *axis)
+{
+    return axis->step < 0 ? 0 - (uint64_t)axis->step : (uint64_t)axis->step;
+}
 
 /** A hyperslab of an array: always inside its shape. */
 struct zd_selection {
@@ -29,7 +45,8 @@ struct zd_selection {
  * @param text    borrowed; empty selects everything
  * @param shape   rank entries, elements
  * @param ret_selection  the caller's
- * @retval ZD_INVALID       a bad item, step 0, a second ellipsis, too many items; fact position
+ * @retval ZD_INVALID       a bad item, step 0, a second ellipsis, too many items; facts position,
+ *                          expected, found
  * @retval ZD_OUT_OF_BOUNDS an integer outside; facts dim, index, size, position
  * Thread: any.
  */

@@ -1,0 +1,52 @@
+/* Random small grids and selections, for checks against brute force. */
+#include "tests/support/geometry.h"
+
+#include "tests/support/unit.h"
+
+static struct zd_axis random_axis(uint64_t shape)
+{
+    if (shape > 0 && zd_unit_random() % 5 == 0) {
+        return (struct zd_axis){
+            .start = zd_unit_random() % shape, .count = 1, .step = 1, .dropped = true};
+    }
+    const int64_t stride = 1 + (int64_t)(zd_unit_random() % 5);
+    const uint64_t count_max = zd_div_up(shape, (uint64_t)stride);
+    const bool is_empty = count_max == 0 || zd_unit_random() % 50 == 0;
+    if (is_empty) {
+        return (struct zd_axis){.step = 1};
+    }
+    const uint64_t count = 1 + zd_unit_random() % count_max;
+    const uint64_t extent = (count - 1) * (uint64_t)stride + 1;
+    const uint64_t least = zd_unit_random() % (shape - extent + 1);
+    const bool backwards = zd_unit_random() % 2 == 0;
+    return (struct zd_axis){
+        .start = backwards ? least + extent - 1 : least,
+        .count = count,
+        .step = backwards ? -stride : stride,
+    };
+}
+
+void zd_unit_random_case(struct zd_grid *ret_grid, struct zd_selection *ret_selection)
+{
+    struct zd_grid grid = {.rank = (uint32_t)(zd_unit_random() % (ZD_UNIT_RANK_MAX + 1))};
+    struct zd_selection selection = {.rank = grid.rank};
+    for (uint32_t d = 0; d < grid.rank; d++) {
+        const bool is_empty = zd_unit_random() % 50 == 0;
+        grid.shape[d] = is_empty ? 0 : 1 + zd_unit_random() % ZD_UNIT_SIDE_MAX;
+        grid.chunk[d] = 1 + zd_unit_random() % (ZD_UNIT_SIDE_MAX + 2);
+        selection.axis[d] = random_axis(grid.shape[d]);
+    }
+    *ret_grid = grid;
+    *ret_selection = selection;
+}
+
+void zd_unit_coordinates(const struct zd_selection *selection, uint64_t i, uint64_t *ret_x)
+{
+    for (uint32_t d = selection->rank; d-- > 0;) {
+        const struct zd_axis *axis = &selection->axis[d];
+        const int64_t x = (int64_t)axis->start + (int64_t)(i % axis->count) * axis->step;
+        ck_assert_int_ge(x, 0);
+        ret_x[d] = (uint64_t)x;
+        i /= axis->count;
+    }
+}

@@ -1,0 +1,21 @@
+/* Random small grids and selections, for checks against brute force. */
+#ifndef ZD_TESTS_SUPPORT_GEOMETRY_H
+#define ZD_TESTS_SUPPORT_GEOMETRY_H
+
+#include "core/grid/grid.h"
+
+#define ZD_UNIT_RANK_MAX     4
+#define ZD_UNIT_SIDE_MAX     8
+#define ZD_UNIT_ELEMENTS_MAX 4096 /* ZD_UNIT_SIDE_MAX ^ ZD_UNIT_RANK_MAX */
+
+/**
+ * A grid of rank 0 to ZD_UNIT_RANK_MAX with sides of at most ZD_UNIT_SIDE_MAX (seldom 0) and chunks
+ * that may be larger, and a selection of it: any start, step and direction, dropped dimensions,
+ * seldom empty.
+ */
+void zd_unit_random_case(struct zd_grid *ret_grid, struct zd_selection *ret_selection);
+
+/** Coordinates [0 .. rank) of the i-th element of a selection's result, in the array. */
+void zd_unit_coordinates(const struct zd_selection *selection, uint64_t i, uint64_t *ret_x);
+
+#endif
