@@ -1,0 +1,521 @@
+/* Writing JSON piece by piece into a text, with numbers that read back as the same value. */
+#include "core/base/emit.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/num.h"
+#include "core/base/scan.h"
+
+/* Numbers. */
+
+#define DIGITS_MAX          17 /* of a double, enough for every value */
+#define FIXED_EXPONENT_MIN  (-5)
+#define FIXED_EXPONENT_MAX  16                 /* 1e+16 and above are written with an exponent */
+#define INTEGRAL_MAX        9007199254740992.0 /* 2^53 */
+#define HALF_NORMAL_MIN     6.103515625e-05
+#define SHORT_DECIMALS_MAX  6
+#define SHORT_DIGITS_DOUBLE 1e15 /* decimals below this many units survive a double ... */
+#define SHORT_DIGITS_FLOAT  1e6  /* ... a float ... */
+#define SHORT_DIGITS_HALF   1e3  /* ... and a half */
+
+/* A float type: how many digits always survive it, and how many always tell its values apart. */
+struct float_type {
+    int digits_kept;
+    int digits_max;
+    double normal_min;
+    double short_max;
+};
+
+static struct float_type float_type_of(unsigned bits)
+{
+    switch (bits) {
+    case 16:
+        return (struct float_type){.digits_kept = 3,
+            .digits_max = 5,
+            .normal_min = HALF_NORMAL_MIN,
+            .short_max = SHORT_DIGITS_HALF};
+    case 32:
+        return (struct float_type){.digits_kept = 6,
+            .digits_max = 9,
+            .normal_min = (double)1.17549435e-38F,
+            .short_max = SHORT_DIGITS_FLOAT};
+    default:
+        return (struct float_type){.digits_kept = 15,
+            .digits_max = DIGITS_MAX,
+            .normal_min = 2.2250738585072014e-308,
+            .short_max = SHORT_DIGITS_DOUBLE};
+    }
+}
+
+/* Decimal digits d[0] . d[1] d[2] ... times 10^exponent. */
+struct decimal {
+    char digit[DIGITS_MAX + 1];
+    int n_digits;
+    int exponent;
+};
+
+/* printf's decimal point depends on the locale, its digits do not. */
+static struct decimal decimal_of(double value, int n_digits)
+{
+    char text[64];
+    struct decimal decimal = {0};
+    snprintf(text, sizeof text, "%.*e", n_digits - 1, value);
+    const char *at = text;
+    for (; *at != 'e'; at++) {
+        if (*at >= '0' && *at <= '9') {
+            decimal.digit[decimal.n_digits++] = *at;
+        }
+    }
+    const bool is_negative = at[1] == '-';
+    for (at += 2; *at != '\0'; at++) {
+        decimal.exponent = decimal.exponent * 10 + (*at - '0');
+    }
+    decimal.exponent = is_negative ? -decimal.exponent : decimal.exponent;
+    while (decimal.n_digits > 1 && decimal.digit[decimal.n_digits - 1] == '0') {
+        decimal.n_digits--;
+    }
+    decimal.digit[decimal.n_digits] = '\0';
+    return decimal;
+}
+
+/* A half lies exactly in a float, and no decimal of 5 digits is nearer to its neighbour's middle
+ * than a float can tell, so rounding to 11 bits in double is reading as a half. */
+static double round_to_half(double value)
+{
+    int exponent;
+    (void)frexp(value, &exponent);
+    const double unit = ldexp(1.0, exponent < -13 ? -24 : exponent - 11);
+    return nearbyint(value / unit) * unit;
+}
+
+static double read_back(const struct decimal *decimal, unsigned bits)
+{
+    char text[64];
+    snprintf(text, sizeof text, "%se%d", decimal->digit,
+        decimal->exponent - (decimal->n_digits - 1)); /* no decimal point, no locale */
+    if (bits == 32) {
+        return (double)strtof(text, NULL);
+    }
+    const double value = strtod(text, NULL);
+    return bits == 16 ? round_to_half(value) : value;
+}
+
+static void add_decimal(struct zd_text *text, const struct decimal *decimal)
+{
+    const int exponent = decimal->exponent;
+    const int n = decimal->n_digits;
+    if (exponent < FIXED_EXPONENT_MIN || exponent >= FIXED_EXPONENT_MAX) {
+        zd_text_add_char(text, decimal->digit[0]);
+        if (n > 1) {
+            zd_text_add_char(text, '.');
+            zd_text_add_bytes(text, decimal->digit + 1, (size_t)(n - 1));
+        }
+        zd_text_addf(text, "e%+d", exponent);
+        return;
+    }
+    const int n_before = exponent < 0 ? 0 : exponent + 1;
+    if (n_before == 0) {
+        zd_text_add_char(text, '0');
+    }
+    for (int i = 0; i < n_before; i++) {
+        zd_text_add_char(text, i < n ? decimal->digit[i] : '0');
+    }
+    zd_text_add_char(text, '.');
+    for (int i = exponent + 1; i < 0; i++) {
+        zd_text_add_char(text, '0');
+    }
+    if (n > n_before) {
+        zd_text_add_bytes(text, decimal->digit + n_before, (size_t)(n - n_before));
+    } else {
+        zd_text_add_char(text, '0');
+    }
+}
+
+/* value >= 0. Few decimals are common in data, and need no printf: when units / 10^n, both exact
+ * and so correctly rounded, is the value, its digits are the shortest. */
+static bool add_short(
+    struct zd_text *text, double value, unsigned bits, const struct float_type *type)
+{
+    static const double power[SHORT_DECIMALS_MAX + 1] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6};
+    if (value < 1e-3 && value != 0) {
+        return false;
+    }
+    for (int n = 1; n <= SHORT_DECIMALS_MAX; n++) {
+        const double units = nearbyint(value * power[n]);
+        if (units >= type->short_max) {
+            return false;
+        }
+        const double back = units / power[n];
+        const bool same = bits == 32   ? (double)(float)back == value
+                          : bits == 16 ? round_to_half(back) == value
+                                       : back == value;
+        if (same) {
+            const uint64_t whole = (uint64_t)units;
+            const uint64_t scale = (uint64_t)power[n];
+            char fraction[SHORT_DECIMALS_MAX];
+            uint64_t rest = whole % scale;
+            for (int i = n - 1; i >= 0; i--) {
+                fraction[i] = (char)('0' + rest % 10);
+                rest /= 10;
+            }
+            zd_text_add_u64(text, whole / scale);
+            zd_text_add_char(text, '.');
+            zd_text_add_bytes(text, fraction, (size_t)n);
+            return true;
+        }
+    }
+    return false;
+}
+
+enum zd_status zd_text_add_float(struct zd_text *text, double value, unsigned bits)
+{
+    assert(isfinite(value));
+    const struct float_type type = float_type_of(bits);
+    const double size = fabs(value);
+    if (signbit(value)) {
+        zd_text_add_char(text, '-');
+    }
+    if (add_short(text, size, bits, &type)) {
+        return text->status;
+    }
+    /* What digits_kept digits can say is found by them, zeros cut; only tiny values have less. */
+    int n_digits = size < type.normal_min ? 1 : type.digits_kept;
+    struct decimal decimal = decimal_of(size, n_digits);
+    while (n_digits < type.digits_max && read_back(&decimal, bits) != size) {
+        decimal = decimal_of(size, ++n_digits);
+    }
+    add_decimal(text, &decimal);
+    return text->status;
+}
+
+/* Structure. */
+
+void zd_emit_init(struct zd_emit *emit, struct zd_text *text, bool pretty)
+{
+    *emit = (struct zd_emit){.text = text, .pretty = pretty};
+}
+
+static void new_line(struct zd_emit *emit)
+{
+    if (emit->pretty) {
+        zd_text_add_char(emit->text, '\n');
+        for (uint32_t i = 0; i < emit->depth; i++) {
+            zd_text_add(emit->text, "  ");
+        }
+    }
+}
+
+/* What stands between the item before and the next one. */
+static void begin_item(struct zd_emit *emit)
+{
+    if (emit->after_key) {
+        emit->after_key = false;
+        return;
+    }
+    if (emit->depth == 0 || emit->depth >= ZD_EMIT_DEPTH_MAX) {
+        return;
+    }
+    if (emit->has_item[emit->depth]) {
+        zd_text_add_char(emit->text, ',');
+    }
+    emit->has_item[emit->depth] = true;
+    new_line(emit);
+}
+
+static void open_level(struct zd_emit *emit, char bracket)
+{
+    begin_item(emit);
+    zd_text_add_char(emit->text, bracket);
+    emit->depth++;
+    if (emit->depth >= ZD_EMIT_DEPTH_MAX) {
+        emit->text->status = emit->text->status == ZD_OK ? ZD_TOO_LARGE : emit->text->status;
+        return;
+    }
+    emit->has_item[emit->depth] = false;
+}
+
+static void close_level(struct zd_emit *emit, char bracket)
+{
+    assert(emit->depth > 0 && !emit->after_key);
+    const bool had_item = emit->depth < ZD_EMIT_DEPTH_MAX && emit->has_item[emit->depth];
+    emit->depth--;
+    if (had_item) {
+        new_line(emit);
+    }
+    zd_text_add_char(emit->text, bracket);
+}
+
+void zd_emit_object(struct zd_emit *emit)
+{
+    open_level(emit, '{');
+}
+
+void zd_emit_object_end(struct zd_emit *emit)
+{
+    close_level(emit, '}');
+}
+
+void zd_emit_array(struct zd_emit *emit)
+{
+    open_level(emit, '[');
+}
+
+void zd_emit_array_end(struct zd_emit *emit)
+{
+    close_level(emit, ']');
+}
+
+/* Strings. */
+
+static void add_escape(struct zd_text *text, uint8_t c)
+{
+    static const char short_form[] = "btn\0fr"; /* U+0008 .. U+000D */
+    if (c == '"' || c == '\\') {
+        zd_text_add_char(text, '\\');
+        zd_text_add_char(text, (char)c);
+    } else if (c >= '\b' && c <= '\r' && c != '\v') {
+        zd_text_add_char(text, '\\');
+        zd_text_add_char(text, short_form[c - '\b']);
+    } else {
+        zd_text_addf(text, "\\u%04x", c);
+    }
+}
+
+static bool needs_escape(uint8_t c)
+{
+    return c < 0x20 || c == '"' || c == '\\'; /* RFC 8259, 7 */
+}
+
+static void add_escaped(struct zd_text *text, struct zd_span utf8)
+{
+    size_t done = 0;
+    for (size_t i = 0; i < utf8.len; i++) {
+        if (needs_escape(utf8.ptr[i])) {
+            zd_text_add_bytes(text, utf8.ptr + done, i - done);
+            add_escape(text, utf8.ptr[i]);
+            done = i + 1;
+        }
+    }
+    if (done < utf8.len) {
+        zd_text_add_bytes(text, utf8.ptr + done, utf8.len - done);
+    }
+}
+
+/* How many bytes the character at the start has; 0 when it is malformed. */
+static size_t character_len(struct zd_span text)
+{
+    for (size_t len = 1; len <= 4 && len <= text.len; len++) {
+        if (zd_is_utf8((struct zd_span){.ptr = text.ptr, .len = len})) {
+            return len;
+        }
+    }
+    return 0;
+}
+
+/* Messages quote what strangers sent, and may be cut: a JSON text must be UTF-8 all the same. */
+static void add_repaired(struct zd_text *text, struct zd_span bytes)
+{
+    for (size_t i = 0; i < bytes.len;) {
+        const struct zd_span rest = {.ptr = bytes.ptr + i, .len = bytes.len - i};
+        const size_t len = character_len(rest);
+        if (len == 0) {
+            zd_text_add(text, "\xEF\xBF\xBD"); /* U+FFFD */
+            i++;
+        } else {
+            add_escaped(text, (struct zd_span){.ptr = rest.ptr, .len = len});
+            i += len;
+        }
+    }
+}
+
+static void add_quoted(struct zd_text *text, struct zd_span utf8)
+{
+    zd_text_add_char(text, '"');
+    if (zd_is_utf8(utf8)) {
+        add_escaped(text, utf8);
+    } else {
+        add_repaired(text, utf8);
+    }
+    zd_text_add_char(text, '"');
+}
+
+void zd_emit_key(struct zd_emit *emit, const char *name)
+{
+    begin_item(emit);
+    add_quoted(emit->text, zd_span_of(name));
+    zd_text_add(emit->text, emit->pretty ? ": " : ":");
+    emit->after_key = true;
+}
+
+void zd_emit_string(struct zd_emit *emit, const char *utf8)
+{
+    zd_emit_string_span(emit, zd_span_of(utf8));
+}
+
+void zd_emit_string_span(struct zd_emit *emit, struct zd_span utf8)
+{
+    begin_item(emit);
+    add_quoted(emit->text, utf8);
+}
+
+/* Scalars. */
+
+static void emit_word(struct zd_emit *emit, const char *word)
+{
+    begin_item(emit);
+    zd_text_add(emit->text, word);
+}
+
+void zd_emit_u64(struct zd_emit *emit, uint64_t value)
+{
+    begin_item(emit);
+    zd_text_add_u64(emit->text, value);
+}
+
+void zd_emit_i64(struct zd_emit *emit, int64_t value)
+{
+    begin_item(emit);
+    if (value < 0) {
+        zd_text_add_char(emit->text, '-');
+    }
+    zd_text_add_u64(emit->text, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+}
+
+void zd_emit_f64(struct zd_emit *emit, double value)
+{
+    if (isnan(value)) {
+        zd_emit_string(emit, "NaN");
+    } else if (isinf(value)) {
+        zd_emit_string(emit, value > 0 ? "Infinity" : "-Infinity");
+    } else {
+        begin_item(emit);
+        zd_text_add_float(emit->text, value, 64);
+    }
+}
+
+void zd_emit_bool(struct zd_emit *emit, bool value)
+{
+    emit_word(emit, value ? "true" : "false");
+}
+
+void zd_emit_null(struct zd_emit *emit)
+{
+    emit_word(emit, "null");
+}
+
+void zd_emit_raw(struct zd_emit *emit, struct zd_span json_text)
+{
+    begin_item(emit);
+    zd_text_add_bytes(emit->text, json_text.ptr, json_text.len);
+}
+
+/* Trees. */
+
+static void emit_integer(struct zd_emit *emit, const struct zd_json *json)
+{
+    uint64_t positive;
+    int64_t negative;
+    if (zd_json_u64(json, &positive)) {
+        zd_emit_u64(emit, positive);
+    } else if (zd_json_i64(json, &negative)) {
+        zd_emit_i64(emit, negative);
+    }
+}
+
+/* A real beyond double reads as an infinity, yet it is a number: say one that reads the same. */
+static void emit_real(struct zd_emit *emit, double value)
+{
+    if (isinf(value)) {
+        emit_word(emit, value > 0 ? "1e+400" : "-1e+400");
+    } else {
+        zd_emit_f64(emit, value);
+    }
+}
+
+static void emit_members(struct zd_emit *emit, const struct zd_json *object)
+{
+    zd_emit_object(emit);
+    for (void *i = zd_json_next(object, NULL); i != NULL; i = zd_json_next(object, i)) {
+        zd_emit_member_json(emit, zd_json_iter_name(i), zd_json_iter_value(i));
+    }
+    zd_emit_object_end(emit);
+}
+
+static void emit_elements(struct zd_emit *emit, const struct zd_json *array)
+{
+    zd_emit_array(emit);
+    const size_t n = zd_json_count(array);
+    for (size_t i = 0; i < n; i++) {
+        zd_emit_json(emit, zd_json_element(array, i));
+    }
+    zd_emit_array_end(emit);
+}
+
+/* Goes down as deep as ZD_EMIT_DEPTH_MAX: past it the text has failed, and nothing is added. */
+void zd_emit_json(struct zd_emit *emit, const struct zd_json *json)
+{
+    double real = 0;
+    if (json == NULL) {
+        zd_emit_null(emit);
+        return;
+    }
+    if (emit->text->status != ZD_OK) {
+        return;
+    }
+    switch (zd_json_type(json)) {
+    case ZD_JSON_NULL:
+        zd_emit_null(emit);
+        break;
+    case ZD_JSON_BOOL:
+        zd_emit_bool(emit, zd_json_is_true(json));
+        break;
+    case ZD_JSON_INTEGER:
+        emit_integer(emit, json);
+        break;
+    case ZD_JSON_REAL:
+        (void)zd_json_f64(json, &real);
+        emit_real(emit, real);
+        break;
+    case ZD_JSON_NONFINITE:
+        (void)zd_json_f64(json, &real);
+        zd_emit_f64(emit, real);
+        break;
+    case ZD_JSON_STRING:
+        zd_emit_string_span(emit, zd_json_string_span(json));
+        break;
+    case ZD_JSON_ARRAY:
+        emit_elements(emit, json);
+        break;
+    case ZD_JSON_OBJECT:
+        emit_members(emit, json);
+        break;
+    }
+}
+
+void zd_emit_member_string(struct zd_emit *emit, const char *name, const char *utf8)
+{
+    zd_emit_key(emit, name);
+    zd_emit_string(emit, utf8);
+}
+
+void zd_emit_member_u64(struct zd_emit *emit, const char *name, uint64_t value)
+{
+    zd_emit_key(emit, name);
+    zd_emit_u64(emit, value);
+}
+
+void zd_emit_member_bool(struct zd_emit *emit, const char *name, bool value)
+{
+    zd_emit_key(emit, name);
+    zd_emit_bool(emit, value);
+}
+
+void zd_emit_member_json(struct zd_emit *emit, const char *name, const struct zd_json *json)
+{
+    zd_emit_key(emit, name);
+    zd_emit_json(emit, json);
+}

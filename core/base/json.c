@@ -1,0 +1,793 @@
+/* JSON documents over jansson: a bounded, strict reader and an immutable tree.
+ *
+ * jansson knows neither integers beyond int64_t nor reals beyond double nor bare NaN. When it
+ * refuses a document for one of these, each such token is put into a marked string and the
+ * document is read again. A mark begins with a NUL, which no other string here can hold:
+ *
+ *     NUL 'U' digits    an integer beyond int64_t that fits uint64_t
+ *     NUL 'B' digits    an integer beyond 64 bits
+ *     NUL 'R' number    a real beyond double
+ *     NUL 'N' word      NaN, Infinity or -Infinity
+ */
+#include "core/base/json.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/num.h"
+#include "core/base/scan.h"
+#include "core/base/text.h"
+
+#define MARK_UINT64    'U'
+#define MARK_BIG       'B'
+#define MARK_REAL      'R'
+#define MARK_NONFINITE 'N'
+#define MARK_BYTES     2 /* NUL and the letter */
+
+#define INT64_DIGITS 19 /* a number of fewer digits fits */
+
+/* jansson tells a lack of memory as a syntax error; this tells them apart. */
+static _Thread_local bool memory_was_short;
+
+static void *allocate(size_t len)
+{
+    void *memory = zd_alloc(len);
+    if (memory == NULL) {
+        memory_was_short = true;
+    }
+    return memory;
+}
+
+/* jansson's allocator is one setting of the process: set it before anyone can use it. */
+__attribute__((constructor)) static void use_our_memory(void)
+{
+    json_set_alloc_funcs(allocate, zd_free);
+}
+
+static json_t *tree(const struct zd_json *json)
+{
+    return (json_t *)(uintptr_t)json;
+}
+
+static struct zd_json *ours(json_t *json)
+{
+    return (struct zd_json *)json;
+}
+
+/* Places in the text. */
+
+static enum zd_status fail_at(struct zd_error *err, struct zd_span text, size_t position,
+    enum zd_status status, const char *what)
+{
+    size_t line = 1;
+    size_t column = 1;
+    for (size_t i = 0; i < position && i < text.len; i++) {
+        const bool ends_line = text.ptr[i] == '\n';
+        const bool continues = (text.ptr[i] & 0xC0) == 0x80; /* a later byte of a character */
+        line += ends_line ? 1 : 0;
+        column = ends_line ? 1 : column + (continues ? 0 : 1);
+    }
+    const enum zd_status told =
+        zd_fail(err, status, "JSON, line %zu, column %zu: %s", line, column, what);
+    zd_fact_position(err, position);
+    return told;
+}
+
+/* One pass over the tokens, without a look at the grammar. */
+
+enum token_type { TOKEN_END, TOKEN_OPEN, TOKEN_CLOSE, TOKEN_COLON, TOKEN_STRING, TOKEN_WORD };
+
+static bool is_space(uint8_t c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static bool ends_word(uint8_t c)
+{
+    return is_space(c) || c == ',' || c == ':' || c == '[' || c == ']' || c == '{' || c == '}' ||
+           c == '"';
+}
+
+/* Past the closing quote; an unclosed string ends with the text. */
+static size_t string_end(struct zd_span text, size_t at)
+{
+    for (at++; at < text.len && text.ptr[at] != '"'; at++) {
+        at += text.ptr[at] == '\\' ? 1 : 0;
+    }
+    return at < text.len ? at + 1 : text.len;
+}
+
+/* The next token from *at on: its first byte is left in *at, its end in *ret_end. */
+static enum token_type next_token(struct zd_span text, size_t *at, size_t *ret_end)
+{
+    while (*at < text.len && (is_space(text.ptr[*at]) || text.ptr[*at] == ',')) {
+        (*at)++;
+    }
+    *ret_end = *at + 1;
+    if (*at >= text.len) {
+        *ret_end = text.len;
+        return TOKEN_END;
+    }
+    switch (text.ptr[*at]) {
+    case '[':
+    case '{':
+        return TOKEN_OPEN;
+    case ']':
+    case '}':
+        return TOKEN_CLOSE;
+    case ':':
+        return TOKEN_COLON;
+    case '"':
+        *ret_end = string_end(text, *at);
+        return TOKEN_STRING;
+    default:
+        while (*ret_end < text.len && !ends_word(text.ptr[*ret_end])) {
+            (*ret_end)++;
+        }
+        return TOKEN_WORD;
+    }
+}
+
+/* A NUL in a string, escaped or not, would look like a mark and end a C string early. */
+static bool holds_nul(struct zd_span text, size_t at, size_t end)
+{
+    for (; at < end; at++) {
+        if (text.ptr[at] == '\0') {
+            return true;
+        }
+        if (text.ptr[at] == '\\') {
+            if (end - at >= 6 && memcmp(text.ptr + at, "\\u0000", 6) == 0) {
+                return true;
+            }
+            at++;
+        }
+    }
+    return false;
+}
+
+static enum zd_status too_large(
+    struct zd_error *err, const char *what, size_t limit, size_t requested)
+{
+    const enum zd_status told = zd_fail(err, ZD_TOO_LARGE,
+        "the JSON document has %zu %s or more, %zu are allowed", requested, what, limit);
+    zd_fact_limit(err, limit, requested);
+    return told;
+}
+
+/* Before jansson builds anything: what would the tree cost? */
+static enum zd_status check_limits(
+    struct zd_span text, const struct zd_json_limits *limits, struct zd_error *err)
+{
+    if (text.len > limits->bytes_max) {
+        return too_large(err, "bytes", limits->bytes_max, text.len);
+    }
+    size_t n_values = 0; /* a name counts until its colon shows what it is */
+    size_t depth = 0;
+    size_t end = 0;
+    for (size_t at = 0;; at = end) {
+        const enum token_type type = next_token(text, &at, &end);
+        if (type == TOKEN_END) {
+            return ZD_OK;
+        }
+        if (type == TOKEN_COLON) {
+            n_values -= n_values > 0 ? 1 : 0;
+        } else if (type == TOKEN_CLOSE) {
+            depth -= depth > 0 ? 1 : 0;
+        } else {
+            n_values++;
+            depth += type == TOKEN_OPEN ? 1 : 0;
+        }
+        if (depth > limits->depth_max) {
+            return too_large(err, "levels of nesting", limits->depth_max, depth);
+        }
+        if (n_values > limits->nodes_max) {
+            return too_large(err, "values", limits->nodes_max, n_values);
+        }
+        if (type == TOKEN_STRING && holds_nul(text, at, end)) {
+            return fail_at(
+                err, text, at, ZD_INVALID, "a string holds U+0000, which is not accepted");
+        }
+    }
+}
+
+/* The second reading. */
+
+static bool is_nonfinite_word(struct zd_span word)
+{
+    return zd_span_is(word, "NaN") || zd_span_is(word, "Infinity") || zd_span_is(word, "-Infinity");
+}
+
+static bool is_integer_word(struct zd_span word)
+{
+    for (size_t i = 0; i < word.len; i++) {
+        const bool is_sign = i == 0 && word.ptr[i] == '-';
+        if (!is_sign && (word.ptr[i] < '0' || word.ptr[i] > '9')) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether jansson itself, given the word alone, says that it is a number out of range. */
+static bool is_beyond(struct zd_span word)
+{
+    if (word.len < INT64_DIGITS && memchr(word.ptr, 'e', word.len) == NULL &&
+        memchr(word.ptr, 'E', word.len) == NULL) {
+        return false;
+    }
+    json_error_t error;
+    json_t *value = json_loadb((const char *)word.ptr, word.len, JSON_DECODE_ANY, &error);
+    json_decref(value);
+    return value == NULL && json_error_code(&error) == json_error_numeric_overflow;
+}
+
+/* The letter of the mark that a word needs, or '\0'. */
+static char mark_of(struct zd_span word, bool nonfinite)
+{
+    uint64_t value;
+    if (is_nonfinite_word(word)) {
+        return nonfinite ? MARK_NONFINITE : '\0';
+    }
+    if (!is_beyond(word)) {
+        return '\0';
+    }
+    if (!is_integer_word(word)) {
+        return MARK_REAL;
+    }
+    return zd_scan_whole_u64(word, UINT64_MAX, &value) == ZD_OK ? MARK_UINT64 : MARK_BIG;
+}
+
+/* The text with its marks, as far as len_max bytes of output; where in the input that is. */
+static size_t put_marks(
+    struct zd_span text, bool nonfinite, size_t len_max, struct zd_text *out, size_t *ret_n_marks)
+{
+    size_t copied = 0;
+    size_t end = 0;
+    *ret_n_marks = 0;
+    for (size_t at = 0;; at = end) {
+        const enum token_type type = next_token(text, &at, &end);
+        if (type == TOKEN_END || out->len + (at - copied) >= len_max || out->status != ZD_OK) {
+            break;
+        }
+        const struct zd_span word = {.ptr = text.ptr + at, .len = end - at};
+        const char letter = type == TOKEN_WORD ? mark_of(word, nonfinite) : '\0';
+        if (letter != '\0') {
+            zd_text_add_bytes(out, text.ptr + copied, at - copied);
+            zd_text_add(out, "\"\\u0000");
+            zd_text_add_char(out, letter);
+            zd_text_add_bytes(out, word.ptr, word.len);
+            zd_text_add_char(out, '"');
+            copied = end;
+            (*ret_n_marks)++;
+        }
+    }
+    if (len_max < out->len) {
+        return copied;
+    }
+    const size_t rest = zd_min_u64(text.len - copied, len_max - out->len);
+    zd_text_add_bytes(out, text.ptr + copied, rest);
+    return copied + rest;
+}
+
+/* A mark takes at most 8 bytes more than its word, and words stand at least one byte apart. */
+static size_t marked_len_max(struct zd_span text)
+{
+    size_t len;
+    return ckd_mul(&len, text.len, 9) || ckd_add(&len, len, 16) ? SIZE_MAX / 2 : len;
+}
+
+static enum zd_status refusal(
+    struct zd_span text, const json_error_t *error, size_t position, struct zd_error *err)
+{
+    if (memory_was_short || json_error_code(error) == json_error_out_of_memory) {
+        return zd_fail(err, ZD_NO_MEMORY, "no memory for a JSON document of %zu bytes", text.len);
+    }
+    if (json_error_code(error) == json_error_stack_overflow) {
+        return fail_at(err, text, position, ZD_TOO_LARGE, error->text);
+    }
+    return fail_at(err, text, position, ZD_INVALID, error->text);
+}
+
+static json_t *load(struct zd_span text, size_t flags, json_error_t *error)
+{
+    memory_was_short = false;
+    return json_loadb(
+        (const char *)text.ptr, text.len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | flags, error);
+}
+
+/* jansson quotes the text near the fault, which is not what the user wrote once it has marks. */
+static void forget_quotation(json_error_t *error)
+{
+    char *near = strstr(error->text, " near '");
+    if (near != NULL) {
+        *near = '\0';
+    }
+}
+
+static enum zd_status parse_again(struct zd_span text, bool nonfinite, const json_error_t *first,
+    json_t **ret_json, struct zd_error *err)
+{
+    ZD_SCOPED_TEXT(marked, marked_len_max(text));
+    size_t n_marks;
+    (void)put_marks(text, nonfinite, SIZE_MAX, &marked, &n_marks);
+    if (marked.status != ZD_OK || memory_was_short) {
+        return zd_fail(err, ZD_NO_MEMORY, "no memory for a JSON document of %zu bytes", text.len);
+    }
+    if (n_marks == 0) {
+        return refusal(text, first, (size_t)first->position, err);
+    }
+    json_error_t error;
+    json_t *json = load(zd_text_span(&marked), JSON_ALLOW_NUL, &error);
+    if (json == NULL) {
+        if (memory_was_short) {
+            return refusal(text, &error, 0, err);
+        }
+        forget_quotation(&error);
+        zd_text_clear(&marked);
+        const size_t at = put_marks(text, nonfinite, (size_t)error.position, &marked, &n_marks);
+        return refusal(text, &error, at, err);
+    }
+    *ret_json = json;
+    return ZD_OK;
+}
+
+enum zd_status zd_json_parse(struct zd_span text, const struct zd_json_limits *limits,
+    struct zd_json **ret_json, struct zd_error *err)
+{
+    ZD_TRY(check_limits(text, limits, err));
+    if (text.len == 0) {
+        return fail_at(err, text, 0, ZD_INVALID, "the document is empty, a value was expected");
+    }
+    json_error_t error;
+    json_t *json = load(text, 0, &error);
+    if (json == NULL) {
+        const enum json_error_code code = json_error_code(&error);
+        const bool may_be_word = limits->nonfinite && code == json_error_invalid_syntax;
+        if (memory_was_short || (code != json_error_numeric_overflow && !may_be_word)) {
+            return refusal(text, &error, (size_t)error.position, err);
+        }
+        ZD_TRY(parse_again(text, limits->nonfinite, &error, &json, err));
+    }
+    *ret_json = ours(json);
+    return ZD_OK;
+}
+
+struct zd_json *zd_json_ref(const struct zd_json *json)
+{
+    return ours(json_incref(tree(json)));
+}
+
+void zd_json_unref(struct zd_json *json)
+{
+    json_decref(tree(json));
+}
+
+/* Reading. */
+
+/* The letter of a marked string, or '\0' for everything else. */
+static char mark_letter(const struct zd_json *json)
+{
+    const json_t *value = tree(json);
+    if (!json_is_string(value) || json_string_length(value) < MARK_BYTES) {
+        return '\0';
+    }
+    const char *text = json_string_value(value);
+    return text[0] == '\0' ? text[1] : '\0';
+}
+
+static const char *marked_text(const struct zd_json *json)
+{
+    return json_string_value(tree(json)) + MARK_BYTES;
+}
+
+static enum zd_json_type string_type(const struct zd_json *json)
+{
+    switch (mark_letter(json)) {
+    case MARK_UINT64:
+        return ZD_JSON_INTEGER;
+    case MARK_BIG:
+    case MARK_REAL:
+        return ZD_JSON_REAL;
+    case MARK_NONFINITE:
+        return ZD_JSON_NONFINITE;
+    default:
+        return ZD_JSON_STRING;
+    }
+}
+
+enum zd_json_type zd_json_type(const struct zd_json *json)
+{
+    switch (json_typeof(tree(json))) {
+    case JSON_OBJECT:
+        return ZD_JSON_OBJECT;
+    case JSON_ARRAY:
+        return ZD_JSON_ARRAY;
+    case JSON_STRING:
+        return string_type(json);
+    case JSON_INTEGER:
+        return ZD_JSON_INTEGER;
+    case JSON_REAL:
+        return ZD_JSON_REAL;
+    case JSON_TRUE:
+    case JSON_FALSE:
+        return ZD_JSON_BOOL;
+    case JSON_NULL:
+        break;
+    }
+    return ZD_JSON_NULL;
+}
+
+bool zd_json_is(const struct zd_json *json, enum zd_json_type type)
+{
+    return json != NULL && zd_json_type(json) == type;
+}
+
+bool zd_json_is_true(const struct zd_json *json)
+{
+    return json_is_true(tree(json));
+}
+
+bool zd_json_is_false(const struct zd_json *json)
+{
+    return json_is_false(tree(json));
+}
+
+const char *zd_json_type_name(const struct zd_json *json)
+{
+    if (json == NULL) {
+        return "nothing";
+    }
+    switch (zd_json_type(json)) {
+    case ZD_JSON_NULL:
+        return "null";
+    case ZD_JSON_BOOL:
+        return "a boolean";
+    case ZD_JSON_INTEGER:
+        return "an integer";
+    case ZD_JSON_REAL:
+        return "a real number";
+    case ZD_JSON_STRING:
+        return "a string";
+    case ZD_JSON_ARRAY:
+        return "an array";
+    case ZD_JSON_OBJECT:
+        return "an object";
+    case ZD_JSON_NONFINITE:
+        return "a bare NaN or Infinity";
+    }
+    return "nothing";
+}
+
+const struct zd_json *zd_json_member(const struct zd_json *object, const char *name)
+{
+    return ours(json_object_get(tree(object), name));
+}
+
+const struct zd_json *zd_json_element(const struct zd_json *array, size_t index)
+{
+    return ours(json_array_get(tree(array), index));
+}
+
+size_t zd_json_count(const struct zd_json *container)
+{
+    const json_t *value = tree(container);
+    return json_is_array(value) ? json_array_size(value) : json_object_size(value);
+}
+
+void *zd_json_next(const struct zd_json *object, void *iter)
+{
+    return iter == NULL ? json_object_iter(tree(object))
+                        : json_object_iter_next(tree(object), iter);
+}
+
+const char *zd_json_iter_name(const void *iter)
+{
+    return json_object_iter_key((void *)(uintptr_t)iter);
+}
+
+const struct zd_json *zd_json_iter_value(void *iter)
+{
+    return ours(json_object_iter_value(iter));
+}
+
+const char *zd_json_string(const struct zd_json *json)
+{
+    return zd_json_is(json, ZD_JSON_STRING) ? json_string_value(tree(json)) : NULL;
+}
+
+struct zd_span zd_json_string_span(const struct zd_json *json)
+{
+    if (!zd_json_is(json, ZD_JSON_STRING)) {
+        return (struct zd_span){0};
+    }
+    return (struct zd_span){.ptr = (const uint8_t *)json_string_value(tree(json)),
+        .len = json_string_length(tree(json))};
+}
+
+bool zd_json_u64(const struct zd_json *json, uint64_t *ret_value)
+{
+    if (mark_letter(json) == MARK_UINT64) {
+        return zd_scan_whole_u64(zd_span_of(marked_text(json)), UINT64_MAX, ret_value) == ZD_OK;
+    }
+    if (!json_is_integer(tree(json)) || json_integer_value(tree(json)) < 0) {
+        return false;
+    }
+    *ret_value = (uint64_t)json_integer_value(tree(json));
+    return true;
+}
+
+bool zd_json_i64(const struct zd_json *json, int64_t *ret_value)
+{
+    if (!json_is_integer(tree(json))) {
+        return false;
+    }
+    *ret_value = json_integer_value(tree(json));
+    return true;
+}
+
+static double marked_value(const struct zd_json *json, char letter)
+{
+    const char *text = marked_text(json);
+    if (letter == MARK_UINT64 || letter == MARK_BIG) {
+        return strtod(text, NULL); /* digits only: the locale's decimal point cannot matter */
+    }
+    if (letter == MARK_NONFINITE && text[0] == 'N') {
+        return (double)NAN;
+    }
+    return text[0] == '-' ? -(double)INFINITY : (double)INFINITY;
+}
+
+bool zd_json_f64(const struct zd_json *json, double *ret_value)
+{
+    const char letter = mark_letter(json);
+    if (letter != '\0') {
+        *ret_value = marked_value(json, letter);
+        return true;
+    }
+    if (!json_is_number(tree(json))) {
+        return false;
+    }
+    *ret_value = json_number_value(tree(json));
+    return true;
+}
+
+/* A long double has 64 bits of mantissa at least, so every integer here is exact in it. */
+static long double number_of(const struct zd_json *json)
+{
+    uint64_t positive;
+    int64_t negative;
+    double real = 0;
+    if (zd_json_u64(json, &positive)) {
+        return (long double)positive;
+    }
+    if (zd_json_i64(json, &negative)) {
+        return (long double)negative;
+    }
+    (void)zd_json_f64(json, &real);
+    return (long double)real;
+}
+
+static bool is_number(const struct zd_json *json)
+{
+    return zd_json_is(json, ZD_JSON_INTEGER) || zd_json_is(json, ZD_JSON_REAL);
+}
+
+static bool arrays_equal(const struct zd_json *a, const struct zd_json *b)
+{
+    const size_t n = zd_json_count(a);
+    for (size_t i = 0; i < n; i++) {
+        if (!zd_json_equal(zd_json_element(a, i), zd_json_element(b, i))) {
+            return false;
+        }
+    }
+    return n == zd_json_count(b);
+}
+
+static bool objects_equal(const struct zd_json *a, const struct zd_json *b)
+{
+    for (void *i = zd_json_next(a, NULL); i != NULL; i = zd_json_next(a, i)) {
+        if (!zd_json_equal(zd_json_iter_value(i), zd_json_member(b, zd_json_iter_name(i)))) {
+            return false;
+        }
+    }
+    return zd_json_count(a) == zd_json_count(b);
+}
+
+/* Goes down as deep as the parser's limit lets a tree be. */
+bool zd_json_equal(const struct zd_json *a, const struct zd_json *b)
+{
+    if (a == b || a == NULL || b == NULL) {
+        return a == b;
+    }
+    if (is_number(a) && is_number(b)) {
+        return number_of(a) == number_of(b);
+    }
+    if (zd_json_type(a) != zd_json_type(b)) {
+        return false;
+    }
+    switch (zd_json_type(a)) {
+    case ZD_JSON_ARRAY:
+        return arrays_equal(a, b);
+    case ZD_JSON_OBJECT:
+        return objects_equal(a, b);
+    case ZD_JSON_NULL:
+    case ZD_JSON_BOOL:
+    case ZD_JSON_INTEGER:
+    case ZD_JSON_REAL:
+    case ZD_JSON_STRING:
+    case ZD_JSON_NONFINITE:
+        break;
+    }
+    return json_equal(tree(a), tree(b)) == 1;
+}
+
+/* Making. */
+
+struct zd_json *zd_json_new_object(void)
+{
+    return ours(json_object());
+}
+
+struct zd_json *zd_json_new_array(void)
+{
+    return ours(json_array());
+}
+
+struct zd_json *zd_json_new_string(struct zd_span utf8)
+{
+    if (utf8.len == 0) {
+        return ours(json_string(""));
+    }
+    if (memchr(utf8.ptr, '\0', utf8.len) != NULL) {
+        return NULL;
+    }
+    return ours(json_stringn((const char *)utf8.ptr, utf8.len));
+}
+
+struct zd_json *zd_json_new_text(const char *utf8)
+{
+    return ours(json_string(utf8));
+}
+
+struct zd_json *zd_json_new_u64(uint64_t value)
+{
+    if (value <= INT64_MAX) {
+        return ours(json_integer((json_int_t)value));
+    }
+    char text[MARK_BYTES + 21] = {'\0', MARK_UINT64};
+    const int len = snprintf(text + MARK_BYTES, sizeof text - MARK_BYTES, "%" PRIu64, value);
+    return ours(json_stringn(text, MARK_BYTES + (size_t)len));
+}
+
+struct zd_json *zd_json_new_i64(int64_t value)
+{
+    return ours(json_integer(value));
+}
+
+struct zd_json *zd_json_new_f64(double value)
+{
+    return ours(json_real(value));
+}
+
+struct zd_json *zd_json_new_bool(bool value)
+{
+    return ours(json_boolean(value));
+}
+
+struct zd_json *zd_json_new_null(void)
+{
+    return ours(json_null());
+}
+
+enum zd_status zd_json_set(struct zd_json *object, const char *name, struct zd_json *value)
+{
+    return json_object_set_new(tree(object), name, tree(value)) == 0 ? ZD_OK : ZD_NO_MEMORY;
+}
+
+enum zd_status zd_json_append(struct zd_json *array, struct zd_json *value)
+{
+    return json_array_append_new(tree(array), tree(value)) == 0 ? ZD_OK : ZD_NO_MEMORY;
+}
+
+enum zd_status zd_json_remove(struct zd_json *object, const char *name)
+{
+    return json_object_del(tree(object), name) == 0 ? ZD_OK : ZD_NOT_FOUND;
+}
+
+struct zd_json *zd_json_copy(const struct zd_json *json)
+{
+    return ours(json_copy(tree(json)));
+}
+
+static struct zd_json *quote_array(const struct zd_json *array)
+{
+    ZD_AUTO(zd_json) copy = zd_json_new_array();
+    const size_t n = zd_json_count(array);
+    for (size_t i = 0; i < n; i++) {
+        if (zd_json_append(copy, zd_json_quote_nonfinite(zd_json_element(array, i))) != ZD_OK) {
+            return NULL;
+        }
+    }
+    return ZD_TAKE(copy);
+}
+
+static struct zd_json *quote_object(const struct zd_json *object)
+{
+    ZD_AUTO(zd_json) copy = zd_json_new_object();
+    for (void *i = zd_json_next(object, NULL); i != NULL; i = zd_json_next(object, i)) {
+        struct zd_json *value = zd_json_quote_nonfinite(zd_json_iter_value(i));
+        if (zd_json_set(copy, zd_json_iter_name(i), value) != ZD_OK) {
+            return NULL;
+        }
+    }
+    return ZD_TAKE(copy);
+}
+
+/* Subtrees without such a token are shared, not copied. */
+struct zd_json *zd_json_quote_nonfinite(const struct zd_json *json)
+{
+    if (!zd_json_has_nonfinite(json)) {
+        return json == NULL ? NULL : zd_json_ref(json);
+    }
+    if (zd_json_is(json, ZD_JSON_ARRAY)) {
+        return quote_array(json);
+    }
+    if (zd_json_is(json, ZD_JSON_OBJECT)) {
+        return quote_object(json);
+    }
+    return zd_json_new_text(marked_text(json));
+}
+
+bool zd_json_has_nonfinite(const struct zd_json *json)
+{
+    if (zd_json_is(json, ZD_JSON_OBJECT)) {
+        for (void *i = zd_json_next(json, NULL); i != NULL; i = zd_json_next(json, i)) {
+            if (zd_json_has_nonfinite(zd_json_iter_value(i))) {
+                return true;
+            }
+        }
+        return false;
+    }
+    if (zd_json_is(json, ZD_JSON_ARRAY)) {
+        const size_t n = zd_json_count(json);
+        for (size_t i = 0; i < n; i++) {
+            if (zd_json_has_nonfinite(zd_json_element(json, i))) {
+                return true;
+            }
+        }
+        return false;
+    }
+    return zd_json_is(json, ZD_JSON_NONFINITE);
+}
+
+/* Places. */
+
+struct zd_pointer zd_pointer_member(const struct zd_pointer *parent, const char *name)
+{
+    struct zd_pointer place = *parent;
+    size_t len = strlen(place.text);
+    const size_t len_max = sizeof place.text - 3; /* room for an escape and the NUL */
+    if (len < len_max) {
+        place.text[len++] = '/';
+    }
+    for (const char *c = name; *c != '\0' && len < len_max; c++) {
+        const bool escaped = *c == '~' || *c == '/'; /* RFC 6901, 3 */
+        place.text[len++] = escaped ? '~' : *c;
+        if (escaped) {
+            place.text[len++] = *c == '~' ? '0' : '1';
+        }
+    }
+    place.text[len] = '\0';
+    return place;
+}
+
+struct zd_pointer zd_pointer_element(const struct zd_pointer *parent, size_t index)
+{
+    char digits[24];
+    snprintf(digits, sizeof digits, "%zu", index);
+    return zd_pointer_member(parent, digits);
+}
