@@ -1,0 +1,91 @@
+"""Many clients at once: nothing stalls, nothing is answered twice, nothing is lost when clients leave."""
+
+import concurrent.futures
+import json
+import socket
+import time
+
+import numpy as np
+import pytest
+from test_cost import LITTLE, write_array
+
+DEADLINE_S = 60
+
+
+def read_answer(file):
+    """Status and body of one response from a socket's file."""
+    status = int(file.readline().split()[1])
+    length = 0
+    while (line := file.readline().strip()):
+        name, _, value = line.partition(b":")
+        if name.lower() == b"content-length":
+            length = int(value)
+    return status, file.read(length)
+
+
+@pytest.mark.parametrize("n_connections", [1, 16, 127, 128, 129, 256])
+def test_no_stall_when_that_many_connections_are_ready_at_once(server, n_connections):
+    request = b"GET /zarr/codecs/zarr.json HTTP/1.1\r\nHost: a\r\n\r\n"
+    sockets = [socket.create_connection(("127.0.0.1", server.port), timeout=DEADLINE_S) for _ in range(n_connections)]
+    files = [s.makefile("rb") for s in sockets]
+    bodies = set()
+    for _ in range(5):
+        for s in sockets:
+            s.sendall(request)
+        for file in files:
+            status, body = read_answer(file)
+            assert status == 200
+            bodies.add(body)
+    assert len(bodies) == 1
+    for s in sockets:
+        s.close()
+
+
+def test_mixed_requests_from_many_clients_all_get_their_own_answer(server):
+    targets = ["/zarr/codecs/zarr.json", "/v1/datasets/codecs/tree/", "/v1/datasets/codecs/slices/gzip_6?slice=0:5&format=json",
+               "/v1/datasets/sharding/tree/?depth=1", "/zarr/codecs/absent", "/v1/datasets/codecs/slices/zstd_3_ck?slice=x",
+               "/livez", "/metrics", "/v1/datasets/codecs/nodes/gzip_1"]
+    expected = {target: server.get(target) for target in targets}
+
+    def client(n):
+        connection = server.connection()
+        for i in range(40):
+            target = targets[(n * 7 + i) % len(targets)]
+            answer = server.get(target, connection=connection)
+            assert answer.status == expected[target].status, target
+            if target not in ("/metrics",) and answer.status == 200:
+                assert answer.body == expected[target].body, target
+        connection.close()
+
+    with concurrent.futures.ThreadPoolExecutor(32) as pool:
+        list(pool.map(client, range(32)))
+
+
+def test_clients_that_leave_do_not_hurt(serve, tmp_path):
+    import gzip
+    values = np.random.default_rng(1).normal(size=(16, 512, 512)).astype("<f4")
+    write_array(tmp_path / "a", values.shape, (1, 512, 512), LITTLE + [{"name": "gzip", "configuration": {"level": 1}}])
+    for i, chunk in enumerate(values):
+        (tmp_path / f"a/c/{i}/0").mkdir(parents=True)
+        (tmp_path / f"a/c/{i}/0/0").write_bytes(gzip.compress(chunk.tobytes(), 1))
+    server = serve(f"work={tmp_path}", "--set", "cache.decoded_bytes=0")
+    for i in range(60):
+        s = socket.create_connection(("127.0.0.1", server.port), timeout=DEADLINE_S)
+        s.sendall(b"GET /v1/datasets/work/slices/a HTTP/1.1\r\nHost: a\r\n\r\n")
+        time.sleep(0.001 * (i % 10))
+        s.close()
+    answer = server.get("/v1/datasets/work/slices/a?slice=3")
+    assert answer.status == 200 and answer.body == values[3].tobytes()
+    assert server.metrics().get("http_requests_in_flight", 0) <= 2
+
+
+def test_pipelined_requests_are_answered_in_order(server):
+    s = socket.create_connection(("127.0.0.1", server.port), timeout=DEADLINE_S)
+    names = [f"gzip_{n}" for n in (0, 1, 6, 9)] * 5
+    s.sendall(b"".join(
+        f"GET /v1/datasets/codecs/nodes/{name}?fields=path HTTP/1.1\r\nHost: a\r\n\r\n".encode() for name in names))
+    file = s.makefile("rb")
+    for name in names:
+        status, body = read_answer(file)
+        assert status == 200 and json.loads(body)["path"] == name
+    s.close()
