@@ -174,3 +174,20 @@ def test_a_304_of_a_slice_decodes_nothing(serve, tmp_path):
     with server.cost() as cost:
         assert server.get(target, {"If-None-Match": tag}).status == 304
     assert cost[READS] == 0 and cost[DECODES] == 0
+
+
+def test_ten_thousand_arrays_in_one_tree(serve, tmp_path):
+    document = json.dumps({
+        "zarr_format": 3, "node_type": "array", "shape": [8], "data_type": "float32",
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [8]}},
+        "chunk_key_encoding": {"name": "default"}, "fill_value": 0, "codecs": LITTLE})
+    (tmp_path / "zarr.json").write_text('{"zarr_format": 3, "node_type": "group"}')
+    for i in range(10000):
+        (tmp_path / f"a{i:05}").mkdir()
+        (tmp_path / f"a{i:05}" / "zarr.json").write_text(document)
+    server = serve(f"work={tmp_path}")
+    assert server.metrics()[READS] == 0  # nothing is scanned at start
+    tree = server.get("/v1/datasets/work/tree/").json()
+    assert tree["next"] is None and tree["source"] == "live"
+    assert [node["path"] for node in tree["nodes"]] == [""] + [f"a{i:05}" for i in range(10000)]
+    assert all(node["metadata"]["zarr_format"] == 3 for node in tree["nodes"])
