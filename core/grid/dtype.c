@@ -163,3 +163,21 @@ void zd_dtype_swap(const struct zd_dtype *dtype, void *to, const void *from, siz
         memmove(to, from, n_bytes);
     }
 }
+
+void zd_dtype_fill(const struct zd_dtype *dtype, void *to, const void *element, size_t n_elements)
+{
+    const size_t len = n_elements * dtype->bytes;
+    if (len == 0) {
+        return;
+    }
+    const uint8_t *first = element;
+    if (memcmp(first, first + 1, dtype->bytes - 1) == 0) {
+        memset(to, first[0], len); /* all its bytes are the same */
+        return;
+    }
+    memcpy(to, element, dtype->bytes);
+    for (size_t filled = dtype->bytes; filled < len; filled *= 2) {
+        const size_t n_more = zd_min_u64(filled, len - filled);
+        memcpy((uint8_t *)to + filled, to, n_more);
+    }
+}

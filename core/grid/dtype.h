@@ -43,4 +43,7 @@ bool zd_dtype_equal(const struct zd_dtype *a, const struct zd_dtype *b);
 /** Swap the byte order of n_elements elements from one place to another (which may be the same). */
 void zd_dtype_swap(const struct zd_dtype *dtype, void *to, const void *from, size_t n_elements);
 
+/** Write one element n_elements times. */
+void zd_dtype_fill(const struct zd_dtype *dtype, void *to, const void *element, size_t n_elements);
+
 #endif

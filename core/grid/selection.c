@@ -126,12 +126,21 @@ static enum zd_status parse_entry(struct zd_scan *scan, struct items *items, str
     return ZD_OK;
 }
 
+/* Moves past an opening bracket; the one that must close it, or NUL. */
+static char open_bracket(struct zd_scan *scan)
+{
+    zd_scan_skip_spaces(scan);
+    if (zd_scan_char(scan, '[')) {
+        return ']';
+    }
+    return zd_scan_char(scan, '(') ? ')' : '\0';
+}
+
 /* The grammar of api.md 3.5; `items` comes with its rank set and the rest zero. */
 static enum zd_status parse_items(struct zd_span text, struct items *items, struct zd_error *err)
 {
     struct zd_scan scan = zd_scan_of(text);
-    zd_scan_skip_spaces(&scan);
-    const char close = zd_scan_char(&scan, '[') ? ']' : zd_scan_char(&scan, '(') ? ')' : '\0';
+    const char close = open_bracket(&scan);
     zd_scan_skip_spaces(&scan);
     bool more = close == '\0' ? !zd_scan_at_end(&scan) : !zd_scan_char(&scan, close);
     while (more) {

@@ -104,6 +104,27 @@ START_TEST(swap_turns_each_unit)
 }
 END_TEST
 
+static const char *const fill_types[] = {"uint8", "uint16", "r24", "complex128"};
+
+START_TEST(fill_writes_an_element_again_and_again)
+{
+    struct zd_dtype dtype = {0};
+    ck_assert_int_eq(zd_dtype_find(fill_types[_i], &dtype), ZD_OK);
+    const uint8_t elements[][16] = {
+        {0}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}, {7, 7, 7, 7, 7, 7, 7, 8}};
+    for (size_t n = 0; n < 40; n++) {
+        const uint8_t *element = elements[n % ZD_COUNT_OF(elements)];
+        uint8_t bytes[40 * 16 + 1];
+        memset(bytes, 0xee, sizeof bytes);
+        zd_dtype_fill(&dtype, bytes, element, n);
+        for (size_t i = 0; i < n; i++) {
+            ck_assert_mem_eq(bytes + i * dtype.bytes, element, dtype.bytes);
+        }
+        ck_assert_uint_eq(bytes[n * dtype.bytes], 0xee);
+    }
+}
+END_TEST
+
 START_TEST(types_are_equal_by_what_they_are)
 {
     struct zd_dtype a = {0};
@@ -121,5 +142,6 @@ void zd_unit_tests(TCase *tests)
     tcase_add_loop_test(tests, dtype_find_knows_the_core_types, 0, ZD_COUNT_OF(find_facts));
     tcase_add_test(tests, every_listed_name_is_found);
     tcase_add_loop_test(tests, swap_turns_each_unit, 0, ZD_COUNT_OF(swap_facts));
+    tcase_add_loop_test(tests, fill_writes_an_element_again_and_again, 0, ZD_COUNT_OF(fill_types));
     tcase_add_test(tests, types_are_equal_by_what_they_are);
 }
