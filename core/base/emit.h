@@ -2,6 +2,7 @@
 #ifndef ZD_CORE_BASE_EMIT_H
 #define ZD_CORE_BASE_EMIT_H
 
+#include "core/base/decimal.h"
 #include "core/base/json.h"
 #include "core/base/text.h"
 
@@ -42,12 +43,5 @@ void zd_emit_member_string(struct zd_emit *emit, const char *name, const char *u
 void zd_emit_member_u64(struct zd_emit *emit, const char *name, uint64_t value);
 void zd_emit_member_bool(struct zd_emit *emit, const char *name, bool value);
 void zd_emit_member_json(struct zd_emit *emit, const char *name, const struct zd_json *json);
-
-/**
- * The shortest decimal that reads back as the same float (bits 32: as a float, 16: as a half given
- * as float). A JSON number always: "0.1", "-0.0", "1e+300"; integral values have ".0". Not for NaN
- * and infinities (asserted).
- */
-enum zd_status zd_text_add_float(struct zd_text *text, double value, unsigned bits);
 
 #endif

@@ -11,7 +11,7 @@
  * @param json      borrowed; a ZD_JSON_NONFINITE is accepted for floats and within complex
  * @param ret_bytes dtype->bytes bytes, little-endian; the caller's memory, untouched on failure
  * @param ret_noted true when the spelling is one that a writer must not use (beyond the finite
- * range, a bare NaN, short hex)
+ * range, a bare NaN, short hex); untouched on failure
  * @retval ZD_INVALID facts expected and found
  * Thread: any.
  */
@@ -38,9 +38,5 @@ void zd_scalar_add(const struct zd_dtype *dtype, const void *bytes,
 
 /** Standard base64 (RFC 4648, 4). Failures stick in the text. */
 enum zd_status zd_text_add_base64(struct zd_text *text, struct zd_span bytes);
-
-/** float16 to float, exactly; and back, rounded half to even. */
-float zd_half_to_float(uint16_t half);
-uint16_t zd_half_from_double(double value);
 
 #endif

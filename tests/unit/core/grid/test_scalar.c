@@ -1,0 +1,293 @@
+/* Facts about core/grid/scalar. */
+#include "core/grid/scalar.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "tests/support/unit.h"
+
+static const struct zd_json_limits limits = {
+    .bytes_max = 1 << 16, .nodes_max = 1000, .depth_max = 8, .nonfinite = true};
+
+static struct zd_dtype type_of(const char *name)
+{
+    struct zd_dtype dtype;
+    ck_assert_int_eq(zd_dtype_find(name, &dtype), ZD_OK);
+    return dtype;
+}
+
+static struct zd_json *parse(const char *text)
+{
+    struct zd_json *json = NULL;
+    ck_assert_int_eq(zd_json_parse(zd_span_of(text), &limits, &json, NULL), ZD_OK);
+    return json;
+}
+
+static char *render(const struct zd_json *json)
+{
+    ZD_SCOPED_TEXT(text, 1 << 16);
+    struct zd_emit emit;
+    zd_emit_init(&emit, &text, false);
+    zd_emit_json(&emit, json);
+    ck_assert_int_eq(text.status, ZD_OK);
+    return zd_strdup(text.at);
+}
+
+/* Reference 1.8, checklist E; hex are the bytes in memory, little-endian. */
+static const struct valid_fact {
+    const char *type;
+    const char *text;
+    const char *hex;
+    const char *normal; /* NULL: as text */
+    bool noted;
+} valid_facts[] = {
+    {"bool", "true", "01", NULL, false},
+    {"bool", "false", "00", NULL, false},
+    {"uint8", "255", "ff", NULL, false},
+    {"uint8", "0", "00", NULL, false},
+    {"int8", "-128", "80", NULL, false},
+    {"int8", "127", "7f", NULL, false},
+    {"int16", "-2", "feff", NULL, false},
+    {"int32", "-2147483648", "00000080", NULL, false},
+    {"uint32", "4294967295", "ffffffff", NULL, false},
+    {"int64", "-9223372036854775808", "0000000000000080", NULL, false},
+    {"int64", "9223372036854775807", "ffffffffffffff7f", NULL, false},
+    {"uint64", "18446744073709551615", "ffffffffffffffff", NULL, false},
+    {"uint64", "9007199254740993", "0100000000002000", NULL, false}, /* not by way of double */
+    {"float32", "0", "00000000", "0.0", false},
+    {"float32", "1e10", "f9021550", "10000000000.0", false},
+    {"float32", "-0.0", "00000080", NULL, false},
+    {"float32", "0.1", "cdcccc3d", NULL, false},
+    {"float32", "3.4028234663852886e38", "ffff7f7f", "3.4028235e+38", false},
+    {"float32", "1e39", "0000807f", "\"Infinity\"", true},
+    {"float32", "1e400", "0000807f", "\"Infinity\"", true},
+    {"float32", "-1e39", "000080ff", "\"-Infinity\"", true},
+    {"float32", "18446744073709551615", "0000805f", "1.8446744e+19", false},
+    {"float32", "9007199791611905", "0100005a", "9007200000000000.0", false}, /* rounded once */
+    {"float32", "16777217", "0000804b", "16777216.0", false},
+    {"float32", "\"NaN\"", "0000c07f", NULL, false},
+    {"float32", "NaN", "0000c07f", "\"NaN\"", true},
+    {"float32", "-Infinity", "000080ff", "\"-Infinity\"", true},
+    {"float32", "\"Infinity\"", "0000807f", NULL, false},
+    {"float32", "\"-Infinity\"", "000080ff", NULL, false},
+    {"float32", "\"0x7fc00000\"", "0000c07f", "\"NaN\"", false},
+    {"float32", "\"0x7fc00001\"", "0100c07f", NULL, false}, /* the payload stays */
+    {"float32", "\"0x7FC00001\"", "0100c07f", "\"0x7fc00001\"", false},
+    {"float32", "\"0x7f800001\"", "0100807f", NULL, false}, /* a signalling one */
+    {"float32", "\"0xffc00000\"", "0000c0ff", NULL, false},
+    {"float32", "\"0x3f800000\"", "0000803f", "1.0", false},
+    {"float32", "\"0x1\"", "01000000", "1e-45", true}, /* short: read, never written */
+    {"float64", "0.1", "9a9999999999b93f", NULL, false},
+    {"float64", "1e400", "000000000000f07f", "\"Infinity\"", true},
+    {"float64", "\"0x7ff8000000000000\"", "000000000000f87f", "\"NaN\"", false},
+    {"float64", "\"0x7ff8000000000001\"", "010000000000f87f", NULL, false},
+    {"float64", "9007199254740993", "0000000000004043", "9007199254740992.0", false},
+    {"float16", "65519", "ff7b", "65500.0", false},
+    {"float16", "65520", "007c", "\"Infinity\"", true}, /* half way, to even */
+    {"float16", "-65520", "00fc", "\"-Infinity\"", true},
+    {"float16", "0.1", "662e", NULL, false},
+    {"float16", "2049", "0068", "2048.0", false},
+    {"float16", "2051", "0268", "2052.0", false},
+    {"float16", "2.9802322387695312e-8", "0000", "0.0", false}, /* half of the least, to even */
+    {"float16", "3e-8", "0100", "6e-8", false},
+    {"float16", "\"0x7e00\"", "007e", "\"NaN\"", false},
+    {"float16", "\"0x7e01\"", "017e", NULL, false},
+    {"complex64", "[1, \"NaN\"]", "0000803f0000c07f", "[1.0,\"NaN\"]", false},
+    {"complex64", "[NaN, 0]", "0000c07f00000000", "[\"NaN\",0.0]", true},
+    {"complex64", "[0.1,-0.0]", "cdcccc3d00000080", NULL, false},
+    {"complex128", "[1.5,\"0x7ff8000000000001\"]", "000000000000f83f010000000000f87f", NULL, false},
+    {"r16", "[1,2]", "0102", NULL, false},
+    {"r24", "[255,0,128]", "ff0080", NULL, false},
+};
+
+START_TEST(fill_values_are_read_exactly_and_normalised)
+{
+    const struct valid_fact *fact = &valid_facts[_i];
+    const struct zd_dtype dtype = type_of(fact->type);
+    ZD_AUTO(zd_json) json = parse(fact->text);
+    ZD_AUTO(zd_buf) want = zd_unit_hex(fact->hex);
+    ck_assert_uint_eq(want->len, dtype.bytes);
+    uint8_t got[16];
+    bool noted = !fact->noted;
+    struct zd_error err = {0};
+    ck_assert_msg(zd_scalar_parse(&dtype, json, got, &noted, &err) == ZD_OK, "%s", err.text);
+    ck_assert_mem_eq(got, want->data, want->len);
+    ck_assert_int_eq(noted, fact->noted);
+
+    ZD_AUTO(zd_json) normal = zd_scalar_json(&dtype, got);
+    ZD_AUTO_TEXT text = render(normal);
+    ck_assert_str_eq(text, fact->normal == NULL ? fact->text : fact->normal);
+    uint8_t again[16];
+    ck_assert_int_eq(zd_scalar_parse(&dtype, normal, again, &noted, NULL), ZD_OK);
+    ck_assert_mem_eq(again, want->data, want->len);
+    ck_assert(!noted);
+}
+END_TEST
+
+static const struct invalid_fact {
+    const char *type;
+    const char *text; /* NULL: the member is absent */
+} invalid_facts[] = {
+    {"bool", "0"},
+    {"bool", "\"true\""},
+    {"bool", "null"},
+    {"uint8", "256"},
+    {"uint8", "-1"},
+    {"uint8", "1.0"},
+    {"uint8", "1e2"},
+    {"uint8", "\"1\""},
+    {"uint8", "true"},
+    {"int8", "128"},
+    {"int8", "-129"},
+    {"int32", "null"},
+    {"int32", NULL},
+    {"int32", "NaN"},
+    {"int64", "9223372036854775808"},
+    {"int64", "-9223372036854775809"},
+    {"uint64", "18446744073709551616"},
+    {"uint64", "-1"},
+    {"float32", "\"nan\""},
+    {"float32", "\"+Infinity\""},
+    {"float32", "\"inf\""},
+    {"float32", "\"1.5\""},
+    {"float32", "\"\""},
+    {"float32", "null"},
+    {"float32", "true"},
+    {"float32", "\"0x7fc000000\""}, /* 9 digits */
+    {"float32", "\"0x\""},
+    {"float32", "\"0xzz\""},
+    {"float32", "\"0X7fc00000\""},
+    {"float32", "[1]"},
+    {"complex64", "1"},
+    {"complex64", "[1]"},
+    {"complex64", "[1,2,3]"},
+    {"complex64", "\"NaN\""},
+    {"complex64", "{\"re\":1}"},
+    {"complex64", "[1,null]"},
+    {"r16", "[1]"},
+    {"r16", "[1,256]"},
+    {"r16", "[1,-1]"},
+    {"r16", "[1,1.0]"},
+    {"r16", "\"AQI=\""},
+    {"r16", "[1,2,3]"},
+};
+
+START_TEST(what_spells_no_element_is_refused_with_both_sides)
+{
+    const struct invalid_fact *fact = &invalid_facts[_i];
+    const struct zd_dtype dtype = type_of(fact->type);
+    ZD_AUTO(zd_json) json = fact->text == NULL ? NULL : parse(fact->text);
+    uint8_t bytes[16] = {0xAA, 0xAA};
+    bool noted = true;
+    struct zd_error err = {0};
+    ck_assert_int_eq(zd_scalar_parse(&dtype, json, bytes, &noted, &err), ZD_INVALID);
+    ck_assert_uint_eq(bytes[0], 0xAA);
+    ck_assert_uint_eq(bytes[1], 0xAA);
+    ck_assert(noted);
+    ck_assert_uint_eq(err.facts.set, ZD_FACT_EXPECTED | ZD_FACT_FOUND);
+    ck_assert_str_ne(err.facts.found, "");
+}
+END_TEST
+
+static const struct text_fact {
+    const char *type;
+    const char *hex;
+    struct zd_scalar_style style;
+    const char *text;
+} text_facts[] = {
+    {"bool", "01", {0}, "true"},
+    {"bool", "00", {.bare_strings = true}, "false"},
+    {"int8", "80", {0}, "-128"},
+    {"int16", "ffff", {0}, "-1"},
+    {"int32", "00000080", {0}, "-2147483648"},
+    {"int64", "0000000000000080", {0}, "-9223372036854775808"},
+    {"int64", "ffffffffffffffff", {.ints_string = true}, "\"-1\""},
+    {"uint64", "ffffffffffffffff", {0}, "18446744073709551615"},
+    {"uint64", "ffffffffffffffff", {.ints_string = true}, "\"18446744073709551615\""},
+    {"uint64", "0100000000000000", {.ints_string = true, .bare_strings = true}, "1"},
+    {"uint32", "ffffffff", {.ints_string = true}, "4294967295"},
+    {"uint8", "00", {0}, "0"},
+    {"float32", "cdcccc3d", {0}, "0.1"},
+    {"float32", "0100c07f", {0}, "\"NaN\""},
+    {"float32", "0000c07f", {.nan_null = true}, "null"},
+    {"float32", "0000c07f", {.bare_strings = true}, "NaN"},
+    {"float64", "000000000000f07f", {0}, "\"Infinity\""},
+    {"float64", "000000000000f0ff", {.bare_strings = true}, "-Infinity"},
+    {"float16", "ff7b", {0}, "65500.0"},
+    {"complex64", "0000803f0000c07f", {0}, "[1.0,\"NaN\"]"},
+    {"complex64", "0000803f0000c07f", {.nan_null = true}, "[1.0,null]"},
+    {"complex64", "0000803f0000c07f", {.bare_strings = true}, "\"[1.0,NaN]\""},
+    {"r16", "0102", {0}, "\"AQI=\""},
+    {"r24", "010203", {.bare_strings = true}, "AQID"},
+};
+
+START_TEST(elements_are_spelt_as_the_style_asks)
+{
+    const struct text_fact *fact = &text_facts[_i];
+    const struct zd_dtype dtype = type_of(fact->type);
+    ZD_AUTO(zd_buf) bytes = zd_unit_hex(fact->hex);
+    ZD_SCOPED_TEXT(text, 1000);
+    zd_scalar_add(&dtype, bytes->data, &fact->style, &text);
+    ck_assert_int_eq(text.status, ZD_OK);
+    ck_assert_str_eq(text.at, fact->text);
+}
+END_TEST
+
+static const struct base64_fact { /* RFC 4648, 10 */
+    const char *plain;
+    const char *coded;
+} base64_facts[] = {{"", ""}, {"f", "Zg=="}, {"fo", "Zm8="}, {"foo", "Zm9v"}, {"foob", "Zm9vYg=="},
+    {"fooba", "Zm9vYmE="}, {"foobar", "Zm9vYmFy"}};
+
+START_TEST(base64_follows_its_test_vectors)
+{
+    ZD_SCOPED_TEXT(text, 100);
+    ck_assert_int_eq(zd_text_add_base64(&text, zd_span_of(base64_facts[_i].plain)), ZD_OK);
+    ck_assert_str_eq(text.at, base64_facts[_i].coded);
+}
+END_TEST
+
+START_TEST(base64_of_many_bytes_is_one_text)
+{
+    static uint8_t zeros[10000];
+    ZD_SCOPED_TEXT(text, 20000);
+    const struct zd_span span = {.ptr = zeros, .len = sizeof zeros};
+    ck_assert_int_eq(zd_text_add_base64(&text, span), ZD_OK);
+    ck_assert_uint_eq(text.len, 13336);
+    ck_assert_uint_eq(strspn(text.at, "A"), 13334);
+    ck_assert_str_eq(text.at + 13334, "==");
+}
+END_TEST
+
+static enum zd_status through_json(void *context)
+{
+    const struct valid_fact *fact = context;
+    const struct zd_dtype dtype = type_of(fact->type);
+    struct zd_json *parsed = NULL;
+    ZD_TRY(zd_json_parse(zd_span_of(fact->text), &limits, &parsed, NULL));
+    ZD_AUTO(zd_json) json = parsed;
+    uint8_t bytes[16];
+    bool noted;
+    ZD_TRY(zd_scalar_parse(&dtype, json, bytes, &noted, NULL));
+    ZD_AUTO(zd_json) normal = zd_scalar_json(&dtype, bytes);
+    return normal == NULL ? ZD_NO_MEMORY : ZD_OK;
+}
+
+START_TEST(short_memory_is_said_so)
+{
+    struct valid_fact fact = valid_facts[_i];
+    zd_unit_with_failing_memory(through_json, &fact);
+}
+END_TEST
+
+void zd_unit_tests(TCase *tests)
+{
+    tcase_add_loop_test(
+        tests, fill_values_are_read_exactly_and_normalised, 0, ZD_COUNT_OF(valid_facts));
+    tcase_add_loop_test(
+        tests, what_spells_no_element_is_refused_with_both_sides, 0, ZD_COUNT_OF(invalid_facts));
+    tcase_add_loop_test(tests, elements_are_spelt_as_the_style_asks, 0, ZD_COUNT_OF(text_facts));
+    tcase_add_loop_test(tests, base64_follows_its_test_vectors, 0, ZD_COUNT_OF(base64_facts));
+    tcase_add_test(tests, base64_of_many_bytes_is_one_text);
+    tcase_add_loop_test(tests, short_memory_is_said_so, 0, ZD_COUNT_OF(valid_facts));
+}
