@@ -1,6 +1,7 @@
 /* Text that grows up to a ceiling. */
 #include "core/base/text.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,6 +31,15 @@ void zd_text_clear(struct zd_text *text)
     text->status = ZD_OK;
     if (text->cap > 0) {
         text->at[0] = '\0';
+    }
+}
+
+void zd_text_cut(struct zd_text *text, size_t len)
+{
+    assert(len <= text->len);
+    text->len = len;
+    if (text->cap > 0) {
+        text->at[len] = '\0';
     }
 }
 

@@ -26,6 +26,9 @@ void zd_text_done(struct zd_text *text);
 /** Forgets the contents and the failure, keeps the memory. */
 void zd_text_clear(struct zd_text *text);
 
+/** Forgets all but the first len bytes; len <= text->len (asserted). */
+void zd_text_cut(struct zd_text *text, size_t len);
+
 /**
  * Add to the end. @retval ZD_TOO_LARGE past the ceiling @retval ZD_NO_MEMORY. On failure the text
  * keeps what it had. The results may be ignored by those who look at text->status. Thread: any.

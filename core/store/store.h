@@ -5,6 +5,7 @@
 #include <uv.h>
 
 #include "core/base/buf.h"
+#include "core/base/list.h"
 #include "core/base/status.h"
 #include "core/base/text.h"
 
@@ -62,9 +63,10 @@ struct zd_store_op {
     void (*done)(struct zd_store_op *op);
     enum zd_status status;
     struct zd_error err; /* told when status is neither ZD_OK, ZD_NOT_FOUND nor ZD_NOT_MODIFIED */
+    bool cancelled;      /* zd_store_cancel was called */
     uv_work_t work;      /* the store's own use, as are the next two */
+    struct zd_list link;
     void *private_state;
-    bool cancelled;
 };
 
 struct zd_store_read {
@@ -152,8 +154,9 @@ struct zd_store_ops {
 
 /** What all stores begin with. */
 struct zd_store {
-    const struct zd_store_ops *ops;
-    char *location; /* owned */
+    const struct zd_store_ops *ops; /* set when open has succeeded */
+    uv_loop_t *loop;                /* borrowed */
+    char *location;                 /* owned */
     bool writable;
     /* counts, since the start: what tests assert and /metrics tells */
     uint64_t n_reads;
@@ -184,14 +187,49 @@ void zd_store_cancel(struct zd_store_op *op);
 enum zd_status zd_store_read_now(struct zd_store *store, struct zd_store_read *read);
 enum zd_status zd_store_status_now(struct zd_store *store, struct zd_store_status *status);
 
-/** Release a listing's entries. */
+/** Release a listing's entries, and leave it empty. */
 void zd_store_list_done(struct zd_store_list *list);
 
 /**
  * Whether a key may be given to a store: 1 to ZD_KEY_BYTES_MAX bytes of UTF-8, no control byte, no
- * backslash, no empty segment, no "." or "..", no segment over 255 bytes, no name that is reserved
- * for unfinished writes (".zarrd-tmp-").
+ * backslash, no empty segment, no "." or "..", no segment over 255 bytes, none that begins as the
+ * names of unfinished writes do (ZD_TEMP_PREFIX).
  */
 bool zd_key_is_valid(const char *key);
+
+/** The same for one segment of a key: what a directory entry must be called to be served. */
+bool zd_key_segment_is_valid(struct zd_span segment);
+
+#define ZD_TEMP_PREFIX ".zarrd-tmp-"
+
+/** For stores: the location without "scheme:", or NULL when it is of another scheme. Borrowed. */
+const char *zd_store_location_in(const char *scheme, const char *location);
+
+/**
+ * For stores: fill in what all stores begin with.
+ * @param store the store's own memory, zeroed; location is owned by it from now on
+ */
+ZD_RESULT zd_store_init(struct zd_store *store, const struct zd_store_config *config);
+
+/** For stores: the operation is over with op->status; `done` runs in a later turn of the loop. */
+void zd_store_finish_later(struct zd_store_op *op);
+
+/**
+ * For stores: judge a read by what is known of the object, before its bytes are fetched.
+ * @param ret_range   the bytes to fetch
+ * @retval ZD_NOT_MODIFIED unless_generation is the object's
+ * @retval ZD_PRECONDITION only_generation is not the object's
+ * @retval ZD_TOO_LARGE    the range holds more than bytes_max bytes; fact limit
+ */
+ZD_RESULT zd_store_judge_read(const struct zd_store_read *read, const struct zd_stat *stat,
+    struct zd_range *ret_range, struct zd_error *err);
+
+/**
+ * For stores: whether a write or an erasure may go on.
+ * @param found what is stored now, or NULL when nothing is
+ * @retval ZD_PRECONDITION it is not what the condition names
+ */
+ZD_RESULT zd_store_judge_write(
+    const struct zd_store_write *write, const struct zd_stat *found, struct zd_error *err);
 
 #endif

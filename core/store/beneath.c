@@ -1,0 +1,256 @@
+/* Opening what lies below a directory, and nothing else. */
+#include "core/store/beneath.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <linux/openat2.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "core/base/hash.h"
+
+/* A rename somewhere in the system during the look-up gives EAGAIN: try so often. */
+#define ATTEMPTS_MAX 64
+
+#define ALWAYS_FLAGS  (O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+#define RESOLVE_RULES (RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS)
+
+/* Another file system below the root may block where this one does not. */
+#define NOW_RULES (RESOLVE_RULES | RESOLVE_CACHED | RESOLVE_NO_XDEV)
+
+void zd_fd_auto_close(int *fd)
+{
+    if (*fd >= 0) {
+        close(*fd);
+    }
+}
+
+enum zd_status zd_beneath_fail(struct zd_error *err, int code, const char *key, const char *doing)
+{
+    char words[ZD_FACT_TEXT_BYTES];
+    switch (code) {
+    case ENOENT:
+    case ENOTDIR:
+        return ZD_NOT_FOUND;
+    case ENOSPC:
+    case EDQUOT:
+        return zd_fail(err, ZD_NO_SPACE, "%s: cannot %s: the store is full", key, doing);
+    case ENOMEM:
+        return zd_fail(err, ZD_NO_MEMORY, "%s: cannot %s: no memory", key, doing);
+    case EXDEV:
+        return zd_fail(
+            err, ZD_STORE, "%s: cannot %s: a symbolic link leaves the store", key, doing);
+    default:
+        return zd_fail(
+            err, ZD_STORE, "%s: cannot %s: %s", key, doing, strerror_r(code, words, sizeof words));
+    }
+}
+
+/* A file descriptor, or -errno. O_PATH admits few companions. */
+static int open_beneath(int root_fd, const char *path, int flags, uint64_t resolve)
+{
+    const int more = (flags & O_PATH) != 0 ? O_CLOEXEC : ALWAYS_FLAGS;
+    struct open_how how = {.flags = (uint64_t)(uint32_t)(flags | more), .resolve = resolve};
+    const long fd = syscall(SYS_openat2, root_fd, path[0] == '\0' ? "." : path, &how, sizeof how);
+    return fd < 0 ? -errno : (int)fd;
+}
+
+/* Whether opening a file whose name is cached waits for no other machine or process. */
+static bool is_local(int fd)
+{
+    struct statfs system;
+    if (fstatfs(fd, &system) != 0) {
+        return false;
+    }
+    switch ((unsigned long)system.f_type) {
+    case EXT4_SUPER_MAGIC:
+    case XFS_SUPER_MAGIC:
+    case BTRFS_SUPER_MAGIC:
+    case F2FS_SUPER_MAGIC:
+    case TMPFS_MAGIC:
+    case OVERLAYFS_SUPER_MAGIC:
+        return true;
+    default:
+        return false;
+    }
+}
+
+enum zd_status zd_beneath_open(const char *path, struct zd_beneath *ret_root, struct zd_error *err)
+{
+    const int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) {
+        const int code = errno;
+        return code == ENOENT || code == ENOTDIR
+                   ? zd_fail(err, ZD_NOT_FOUND, "%s: no such directory", path)
+                   : zd_beneath_fail(err, code, path, "open the directory");
+    }
+    struct zd_beneath root = {.fd = fd};
+    ZD_SCOPED_FD(probe);
+    ZD_SCOPED_FD(cached);
+    probe = open_beneath(fd, "", O_PATH, RESOLVE_RULES);
+    cached = open_beneath(fd, "", O_PATH, NOW_RULES);
+    root.resolves_beneath = probe >= 0;
+    root.resolves_cached = probe >= 0 && (cached >= 0 || cached == -EAGAIN) && is_local(fd);
+    *ret_root = root;
+    return ZD_OK;
+}
+
+void zd_beneath_close(struct zd_beneath *root)
+{
+    zd_fd_auto_close(&root->fd);
+    root->fd = -1;
+}
+
+/* 0, or the errno of a name that is no place to walk through or to end at. */
+static int judge_step(int fd, bool is_last)
+{
+    struct stat file;
+    if (fstat(fd, &file) != 0) {
+        return errno;
+    }
+    if (S_ISLNK(file.st_mode)) {
+        return ELOOP; /* without openat2 no link is safe to follow */
+    }
+    return is_last || S_ISDIR(file.st_mode) ? 0 : ENOTDIR;
+}
+
+/* What a step found, opened as asked: a descriptor, or -errno. */
+static int reopen(int parent_fd, int path_fd, const char *name, int flags)
+{
+    if ((flags & O_PATH) != 0) {
+        const int copy = fcntl(path_fd, F_DUPFD_CLOEXEC, 0);
+        return copy < 0 ? -errno : copy;
+    }
+    const int fd = openat(parent_fd, name, flags | O_NOFOLLOW | ALWAYS_FLAGS);
+    return fd < 0 ? -errno : fd;
+}
+
+/* One segment of a walk: its descriptor, for the last one opened as asked; or -errno. */
+static int step_into(int parent_fd, struct zd_span segment, bool is_last, int flags)
+{
+    char name[NAME_MAX + 1];
+    assert(segment.len < sizeof name);
+    memcpy(name, segment.ptr, segment.len);
+    name[segment.len] = '\0';
+    const int fd = openat(parent_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0) {
+        return -errno;
+    }
+    const int code = judge_step(fd, is_last);
+    if (code == 0 && !is_last) {
+        return fd;
+    }
+    const int result = code == 0 ? reopen(parent_fd, fd, name, flags) : -code;
+    close(fd);
+    return result;
+}
+
+/* Without openat2: segment by segment, following no link. A descriptor, or -errno. */
+static int walk_beneath(int root_fd, const char *path, int flags)
+{
+    const char *at = path[0] == '\0' ? "." : path;
+    int parent_fd = root_fd;
+    for (;;) {
+        const size_t len = strcspn(at, "/");
+        const struct zd_span segment = {.ptr = (const uint8_t *)at, .len = len};
+        const bool is_last = at[len] == '\0' || at[len + 1] == '\0';
+        const int fd = step_into(parent_fd, segment, is_last, flags);
+        if (parent_fd != root_fd) {
+            close(parent_fd);
+        }
+        if (fd < 0 || is_last) {
+            return fd;
+        }
+        parent_fd = fd;
+        at += len + 1;
+    }
+}
+
+/* A root that was removed holds nothing, yet nobody erased its objects: that is a fault. */
+static bool root_is_gone(const struct zd_beneath *root)
+{
+    struct stat file;
+    return fstat(root->fd, &file) != 0 || file.st_nlink == 0;
+}
+
+int zd_beneath_try(const struct zd_beneath *root, const char *path, int flags)
+{
+    int fd = -EAGAIN;
+    for (int i = 0; i < ATTEMPTS_MAX && fd == -EAGAIN; i++) {
+        fd = root->resolves_beneath ? open_beneath(root->fd, path, flags, RESOLVE_RULES)
+                                    : walk_beneath(root->fd, path, flags);
+    }
+    return fd;
+}
+
+enum zd_status zd_beneath_find(
+    const struct zd_beneath *root, const char *path, int flags, int *ret_fd, struct zd_error *err)
+{
+    const int fd = zd_beneath_try(root, path, flags);
+    if (fd >= 0) {
+        *ret_fd = fd;
+        return ZD_OK;
+    }
+    const enum zd_status status = zd_beneath_fail(err, -fd, path, "open");
+    if (status == ZD_NOT_FOUND && root_is_gone(root)) {
+        return zd_fail(err, ZD_STORE, "%s: the directory of the store was removed", path);
+    }
+    return status;
+}
+
+enum zd_status zd_beneath_find_now(
+    const struct zd_beneath *root, const char *path, int flags, int *ret_fd)
+{
+    if (!root->resolves_cached) {
+        return ZD_AGAIN;
+    }
+    const int fd = open_beneath(root->fd, path, flags, NOW_RULES);
+    if (fd >= 0) {
+        *ret_fd = fd;
+        return ZD_OK;
+    }
+    const bool is_missing = fd == -ENOENT || fd == -ENOTDIR;
+    return is_missing && !root_is_gone(root) ? ZD_NOT_FOUND : ZD_AGAIN;
+}
+
+static struct zd_stat stat_of_file(const struct stat *file)
+{
+    struct zd_hash place = {0};
+    struct zd_hash version = {0};
+    zd_hash_add_u64(&place, file->st_dev);
+    zd_hash_add_u64(&place, file->st_ino);
+    zd_hash_add_u64(&place, (uint64_t)file->st_size);
+    version.value = place.value;
+    zd_hash_add_u64(&version, (uint64_t)file->st_mtim.tv_sec);
+    zd_hash_add_u64(&version, (uint64_t)file->st_mtim.tv_nsec);
+    zd_hash_add_u64(&version, (uint64_t)file->st_ctim.tv_sec);
+    zd_hash_add_u64(&version, (uint64_t)file->st_ctim.tv_nsec);
+    return (struct zd_stat){
+        /* Zero names no generation. */
+        .generation = {.word = {place.value | 1, version.value}},
+        .size = (uint64_t)file->st_size,
+        .mtime_ms = (int64_t)file->st_mtim.tv_sec * 1000 + file->st_mtim.tv_nsec / 1000000,
+    };
+}
+
+enum zd_status zd_stat_of_object(
+    int fd, const char *key, struct zd_stat *ret_stat, struct zd_error *err)
+{
+    struct stat file;
+    if (fstat(fd, &file) != 0) {
+        return zd_fail(err, ZD_STORE, "%s: cannot look at the open file", key);
+    }
+    if (S_ISDIR(file.st_mode)) {
+        return ZD_NOT_FOUND;
+    }
+    if (!S_ISREG(file.st_mode)) {
+        return zd_fail(err, ZD_STORE, "%s: not a regular file", key);
+    }
+    *ret_stat = stat_of_file(&file);
+    return ZD_OK;
+}

@@ -1,0 +1,72 @@
+/* Opening what lies below a directory, and nothing else. */
+#ifndef ZD_CORE_STORE_BENEATH_H
+#define ZD_CORE_STORE_BENEATH_H
+
+#include <sys/stat.h>
+
+#include "core/store/store.h"
+
+/** A directory that paths cannot leave. Immutable once opened, so that any thread may use it. */
+struct zd_beneath {
+    int fd;                /* O_PATH; -1 = none */
+    bool resolves_beneath; /* the kernel has openat2: else links are refused, not followed */
+    bool resolves_cached;  /* ... can be asked not to block, and the file system does as asked */
+};
+
+/** A file descriptor that is closed when its scope ends: `ZD_SCOPED_FD(fd);`, -1 = none. */
+#define ZD_SCOPED_FD(name) __attribute__((cleanup(zd_fd_auto_close))) int name = -1
+void zd_fd_auto_close(int *fd);
+
+/**
+ * Open a directory by a path of this machine.
+ *
+ * @param ret_root  to be closed with zd_beneath_close
+ * @retval ZD_NOT_FOUND no such directory
+ * @retval ZD_STORE
+ * Thread: any; blocks.
+ */
+ZD_RESULT zd_beneath_open(const char *path, struct zd_beneath *ret_root, struct zd_error *err);
+void zd_beneath_close(struct zd_beneath *root); /* accepts fd -1 */
+
+/**
+ * Open a path below the root. Links are followed as long as they stay inside.
+ *
+ * @param path   relative, as zd_key_is_valid says, or with a slash behind; "" is the root itself
+ * @param flags  of open(2), without O_CREAT; O_CLOEXEC, O_NOCTTY and O_NONBLOCK are added: a fifo
+ *               must not hang us
+ * @param ret_fd owned
+ * @retval ZD_NOT_FOUND it does not exist, or a part of its path is no directory
+ * @retval ZD_STORE     all else: it is not known whether it exists; a link that leaves the root
+ * Thread: any; blocks.
+ */
+ZD_RESULT zd_beneath_find(
+    const struct zd_beneath *root, const char *path, int flags, int *ret_fd, struct zd_error *err);
+
+/** The same for those who must tell more cases apart: a descriptor, or a negative errno. */
+int zd_beneath_try(const struct zd_beneath *root, const char *path, int flags);
+
+/** The same without blocking. @retval ZD_AGAIN the answer is not in the kernel's cache, or it is
+ * any other than ZD_OK and ZD_NOT_FOUND */
+ZD_RESULT zd_beneath_find_now(
+    const struct zd_beneath *root, const char *path, int flags, int *ret_fd);
+
+/**
+ * What a failed system call says of a key: ENOENT and ENOTDIR are ZD_NOT_FOUND, a full disk is
+ * ZD_NO_SPACE, no memory ZD_NO_MEMORY, and all else is ZD_STORE with the system's words.
+ *
+ * @param code  an errno
+ * @param key   for the text
+ * @param doing for the text: "open", "sync" ...
+ */
+ZD_RESULT zd_beneath_fail(struct zd_error *err, int code, const char *key, const char *doing);
+
+/**
+ * Look at an open file that is to be an object.
+ * @retval ZD_NOT_FOUND it is a directory
+ * @retval ZD_STORE     it is neither that nor a regular file
+ * Thread: any.
+ */
+ZD_RESULT zd_stat_of_object(
+    int fd, const char *key, struct zd_stat *ret_stat, struct zd_error *err);
+
+#endif

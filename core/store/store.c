@@ -1,0 +1,338 @@
+/* Stores: keys -> bytes. Opens by scheme, checks keys, counts, and hands on. */
+#include "core/store/store.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "core/base/num.h"
+#include "core/base/scan.h"
+
+#define SEGMENT_BYTES_MAX 255
+
+bool zd_key_segment_is_valid(struct zd_span segment)
+{
+    const size_t temp_len = strlen(ZD_TEMP_PREFIX);
+    if (segment.len == 0 || segment.len > SEGMENT_BYTES_MAX || zd_span_is(segment, ".") ||
+        zd_span_is(segment, "..")) {
+        return false;
+    }
+    if (segment.len >= temp_len && memcmp(segment.ptr, ZD_TEMP_PREFIX, temp_len) == 0) {
+        return false;
+    }
+    for (size_t i = 0; i < segment.len; i++) {
+        const uint8_t c = segment.ptr[i];
+        if (c < 0x20 || c == 0x7f || c == '\\' || c == '/') {
+            return false;
+        }
+    }
+    return zd_is_utf8(segment);
+}
+
+/* The length is bounded here, so that a key without its NUL is refused, not followed. */
+static bool path_is_valid(const char *path, size_t len)
+{
+    if (len == 0 || len > ZD_KEY_BYTES_MAX) {
+        return false;
+    }
+    const char *const end = path + len;
+    for (const char *at = path;; at++) {
+        const char *const slash = memchr(at, '/', (size_t)(end - at));
+        const char *const stop = slash == NULL ? end : slash;
+        const struct zd_span segment = {.ptr = (const uint8_t *)at, .len = (size_t)(stop - at)};
+        if (!zd_key_segment_is_valid(segment)) {
+            return false;
+        }
+        if (slash == NULL) {
+            return true;
+        }
+        at = slash;
+    }
+}
+
+bool zd_key_is_valid(const char *key)
+{
+    return path_is_valid(key, strnlen(key, ZD_KEY_BYTES_MAX + 1));
+}
+
+static bool prefix_is_valid(const char *prefix)
+{
+    const size_t len = strnlen(prefix, ZD_KEY_BYTES_MAX + 2);
+    return len == 0 || (prefix[len - 1] == '/' && path_is_valid(prefix, len - 1));
+}
+
+const char *zd_store_location_in(const char *scheme, const char *location)
+{
+    const size_t len = strlen(scheme);
+    const bool is_scheme = strncmp(location, scheme, len) == 0 && location[len] == ':';
+    return is_scheme ? location + len + 1 : NULL;
+}
+
+enum zd_status zd_store_open(
+    const struct zd_store_config *config, struct zd_store **ret_store, struct zd_error *err)
+{
+    for (const struct zd_store_ops *const *ops = zd_stores; *ops != NULL; ops++) {
+        if ((*ops)->accepts(config->location)) {
+            ZD_TRY((*ops)->open(config, ret_store, err));
+            (*ret_store)->ops = *ops;
+            return ZD_OK;
+        }
+    }
+    return zd_fail(
+        err, ZD_INVALID, "%s: this build has no store for such a location", config->location);
+}
+
+enum zd_status zd_store_init(struct zd_store *store, const struct zd_store_config *config)
+{
+    char *location = zd_strdup(config->location);
+    if (location == NULL) {
+        return ZD_NO_MEMORY;
+    }
+    *store = (struct zd_store){
+        .loop = config->loop,
+        .location = location,
+        .writable = config->writable,
+    };
+    return ZD_OK;
+}
+
+void zd_store_close(struct zd_store *store)
+{
+    if (store != NULL) {
+        store->ops->close(store);
+    }
+}
+
+static void no_work(uv_work_t *work)
+{
+    (void)work;
+}
+
+static void after_no_work(uv_work_t *work, int uv_status)
+{
+    (void)uv_status; /* cancelled or not, the operation was over before */
+    struct zd_store_op *op = ZD_CONTAINER(work, struct zd_store_op, work);
+    op->done(op);
+}
+
+void zd_store_finish_later(struct zd_store_op *op)
+{
+    const int uv_status = uv_queue_work(op->store->loop, &op->work, no_work, after_no_work);
+    assert(uv_status == 0);
+    (void)uv_status;
+}
+
+/* An error is large: only what says that it is empty is reset. */
+static void begin(struct zd_store_op *op, struct zd_store *store)
+{
+    op->store = store;
+    op->status = ZD_OK;
+    op->cancelled = false;
+    op->private_state = NULL;
+    op->link = (struct zd_list){0};
+    op->err.status = ZD_OK;
+    op->err.facts.set = 0;
+    op->err.text[0] = '\0';
+}
+
+static bool key_passes(struct zd_store_op *op, const char *key)
+{
+    if (!zd_key_is_valid(key)) {
+        op->status = zd_fail(
+            &op->err, ZD_INVALID, "the store key \"%.*s\" is malformed", ZD_FACT_TEXT_BYTES, key);
+    }
+    return op->status == ZD_OK;
+}
+
+static bool begin_read(struct zd_store *store, struct zd_store_read *read)
+{
+    begin(&read->op, store);
+    read->bytes = NULL;
+    read->stat = (struct zd_stat){0};
+    return key_passes(&read->op, read->key);
+}
+
+static bool begin_status(struct zd_store *store, struct zd_store_status *status)
+{
+    begin(&status->op, store);
+    status->stat = (struct zd_stat){0};
+    return key_passes(&status->op, status->key);
+}
+
+void zd_store_read(struct zd_store *store, struct zd_store_read *read)
+{
+    store->n_reads++;
+    if (begin_read(store, read)) {
+        store->ops->read(store, read);
+    } else {
+        zd_store_finish_later(&read->op);
+    }
+}
+
+void zd_store_status(struct zd_store *store, struct zd_store_status *status)
+{
+    store->n_statuses++;
+    if (begin_status(store, status)) {
+        store->ops->status(store, status);
+    } else {
+        zd_store_finish_later(&status->op);
+    }
+}
+
+enum zd_status zd_store_read_now(struct zd_store *store, struct zd_store_read *read)
+{
+    if (store->ops->read_now == NULL) {
+        return ZD_AGAIN;
+    }
+    if (begin_read(store, read)) {
+        read->op.status = store->ops->read_now(store, read);
+    }
+    store->n_reads += read->op.status != ZD_AGAIN;
+    return read->op.status;
+}
+
+enum zd_status zd_store_status_now(struct zd_store *store, struct zd_store_status *status)
+{
+    if (store->ops->status_now == NULL) {
+        return ZD_AGAIN;
+    }
+    if (begin_status(store, status)) {
+        status->op.status = store->ops->status_now(store, status);
+    }
+    store->n_statuses += status->op.status != ZD_AGAIN;
+    return status->op.status;
+}
+
+void zd_store_list(struct zd_store *store, struct zd_store_list *list)
+{
+    assert(list->n_max >= 1);
+    store->n_lists++;
+    begin(&list->op, store);
+    list->entry = NULL;
+    list->n_entries = 0;
+    list->has_more = false;
+    if (prefix_is_valid(list->prefix)) {
+        store->ops->list(store, list);
+        return;
+    }
+    list->op.status = zd_fail(&list->op.err, ZD_INVALID, "the store prefix \"%.*s\" is malformed",
+        ZD_FACT_TEXT_BYTES, list->prefix);
+    zd_store_finish_later(&list->op);
+}
+
+static bool begin_write(struct zd_store *store, struct zd_store_write *write)
+{
+    store->n_writes++;
+    begin(&write->op, store);
+    write->stat = (struct zd_stat){0};
+    if (!store->writable) {
+        write->op.status = zd_fail(&write->op.err, ZD_READ_ONLY, "the store is read-only");
+        return false;
+    }
+    return key_passes(&write->op, write->key);
+}
+
+void zd_store_write(struct zd_store *store, struct zd_store_write *write)
+{
+    assert(write->bytes != NULL);
+    if (begin_write(store, write)) {
+        store->ops->write(store, write);
+    } else {
+        zd_store_finish_later(&write->op);
+    }
+}
+
+void zd_store_erase(struct zd_store *store, struct zd_store_write *erase)
+{
+    assert(erase->bytes == NULL);
+    if (begin_write(store, erase)) {
+        store->ops->erase(store, erase);
+    } else {
+        zd_store_finish_later(&erase->op);
+    }
+}
+
+void zd_store_cancel(struct zd_store_op *op)
+{
+    if (!op->cancelled) {
+        op->cancelled = true;
+        op->store->ops->cancel(op->store, op);
+    }
+}
+
+void zd_store_list_done(struct zd_store_list *list)
+{
+    for (size_t i = 0; i < list->n_entries; i++) {
+        zd_free(list->entry[i].name);
+    }
+    zd_free(list->entry);
+    list->entry = NULL;
+    list->n_entries = 0;
+}
+
+/* Which bytes of an object of that size a range names; never beyond its end. */
+static struct zd_range range_within(const struct zd_range *range, uint64_t size)
+{
+    struct zd_range within = {.kind = ZD_RANGE_FROM_TO, .first = 0, .len = size};
+    switch (range->kind) {
+    case ZD_RANGE_WHOLE:
+        break;
+    case ZD_RANGE_FROM_TO:
+        within.first = zd_min_u64(range->first, size);
+        within.len = zd_min_u64(range->len, size - within.first);
+        break;
+    case ZD_RANGE_SUFFIX:
+        within.len = zd_min_u64(range->len, size);
+        within.first = size - within.len;
+        break;
+    }
+    return within;
+}
+
+static bool is_set(struct zd_generation generation)
+{
+    return !zd_generation_equal(generation, (struct zd_generation){0});
+}
+
+enum zd_status zd_store_judge_read(const struct zd_store_read *read, const struct zd_stat *stat,
+    struct zd_range *ret_range, struct zd_error *err)
+{
+    if (is_set(read->unless_generation) &&
+        zd_generation_equal(read->unless_generation, stat->generation)) {
+        return ZD_NOT_MODIFIED;
+    }
+    if (is_set(read->only_generation) &&
+        !zd_generation_equal(read->only_generation, stat->generation)) {
+        return zd_fail(err, ZD_PRECONDITION, "%s: the object was replaced", read->key);
+    }
+    const struct zd_range range = range_within(&read->range, stat->size);
+    if (range.len > read->bytes_max) {
+        const enum zd_status status =
+            zd_fail(err, ZD_TOO_LARGE, "%s: %llu bytes to read, at most %zu allowed", read->key,
+                (unsigned long long)range.len, read->bytes_max);
+        zd_fact_limit(err, read->bytes_max, range.len);
+        return status;
+    }
+    *ret_range = range;
+    return ZD_OK;
+}
+
+enum zd_status zd_store_judge_write(
+    const struct zd_store_write *write, const struct zd_stat *found, struct zd_error *err)
+{
+    switch (write->condition) {
+    case ZD_CONDITION_NONE:
+        return ZD_OK;
+    case ZD_CONDITION_ABSENT:
+        return found == NULL
+                   ? ZD_OK
+                   : zd_fail(err, ZD_PRECONDITION, "%s: the object exists already", write->key);
+    case ZD_CONDITION_GENERATION:
+        if (found == NULL) {
+            return zd_fail(err, ZD_PRECONDITION, "%s: the object does not exist", write->key);
+        }
+        return zd_generation_equal(write->generation, found->generation)
+                   ? ZD_OK
+                   : zd_fail(err, ZD_PRECONDITION, "%s: the object was replaced", write->key);
+    }
+    return ZD_INTERNAL;
+}

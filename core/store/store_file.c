@@ -1,0 +1,409 @@
+/* The store of files: a directory named by a path or a file: URL; a key is a path below it.
+ *
+ * Reads run side by side on the pool. Writes and erasures of one store run one after the other, in
+ * the order they were started: so a condition still holds when the name changes hands. */
+#include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "core/base/num.h"
+#include "core/store/beneath.h"
+#include "core/store/directory.h"
+#include "core/store/replace.h"
+#include "core/store/store.h"
+
+#define LOCATION_BYTES_MAX 4096
+#define NOW_BYTES_MAX      (256U << 10) /* more takes long enough to be worth a worker */
+#define READ_ATTEMPTS      2            /* of a file that changes while it is read */
+
+struct file_store {
+    struct zd_store store; /* first member */
+    struct zd_beneath root;
+    bool durable;
+    struct zd_store_op *writing; /* the write or erasure that the pool has; NULL = none */
+    struct zd_list waiting;      /* those after it, through op.link */
+};
+
+static struct file_store *file_of(struct zd_store *store)
+{
+    return ZD_CONTAINER(store, struct file_store, store);
+}
+
+/* RFC 3986, 3.1: whether a scheme stands in front, as in "s3://bucket". */
+static bool has_scheme(const char *location)
+{
+    const char *at = location;
+    if (!isalpha((unsigned char)*at)) {
+        return false;
+    }
+    while (isalnum((unsigned char)*at) || (*at != '\0' && strchr("+-.", *at) != NULL)) {
+        at++;
+    }
+    return *at == ':';
+}
+
+static bool file_accepts(const char *location)
+{
+    return !has_scheme(location) || zd_store_location_in("file", location) != NULL;
+}
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+    const int lower = tolower((unsigned char)c);
+    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+/* RFC 3986, 2.1. */
+static enum zd_status percent_decode(const char *from, struct zd_text *to)
+{
+    for (const char *at = from; *at != '\0'; at++) {
+        char c = *at;
+        if (c == '%') {
+            const int high = hex_digit(at[1]);
+            const int low = high < 0 ? -1 : hex_digit(at[2]);
+            if (low < 0 || high * 16 + low == 0) {
+                return ZD_INVALID;
+            }
+            c = (char)(high * 16 + low);
+            at += 2;
+        }
+        ZD_TRY(zd_text_add_char(to, c));
+    }
+    return ZD_OK;
+}
+
+/* The path of a location. RFC 8089: file:/path, file:///path and file://localhost/path. */
+static enum zd_status path_of(const char *location, struct zd_text *path, struct zd_error *err)
+{
+    const char *rest = zd_store_location_in("file", location);
+    if (rest == NULL) {
+        return zd_text_add(path, location);
+    }
+    const char *const host = "//localhost/";
+    if (strncmp(rest, host, strlen(host)) == 0) {
+        rest += strlen(host) - 1;
+    } else if (strncmp(rest, "///", 3) == 0) {
+        rest += 2;
+    }
+    if (rest[0] != '/' || rest[1] == '/') {
+        return zd_fail(err, ZD_INVALID,
+            "%s: a file URL names an absolute path of this machine: file:///path", location);
+    }
+    const enum zd_status status = percent_decode(rest, path);
+    return status == ZD_INVALID
+               ? zd_fail(err, status, "%s: malformed percent-encoding in the URL", location)
+               : status;
+}
+
+static enum zd_status open_root(
+    const struct zd_store_config *config, struct zd_beneath *ret_root, struct zd_error *err)
+{
+    ZD_SCOPED_TEXT(path, LOCATION_BYTES_MAX);
+    const enum zd_status status = path_of(config->location, &path, err);
+    if (path.status != ZD_OK) {
+        return zd_fail(
+            err, path.status, "the location of the store is too long, or memory is short");
+    }
+    ZD_TRY(status);
+    return zd_beneath_open(path.at, ret_root, err);
+}
+
+static enum zd_status file_open(
+    const struct zd_store_config *config, struct zd_store **ret_store, struct zd_error *err)
+{
+    struct zd_beneath root = {.fd = -1};
+    ZD_TRY(open_root(config, &root, err));
+    struct file_store *file = zd_alloc_zero(1, sizeof *file);
+    if (file == NULL || zd_store_init(&file->store, config) != ZD_OK) {
+        zd_free(file);
+        zd_beneath_close(&root);
+        return zd_fail(err, ZD_NO_MEMORY, "%s: no memory for the store", config->location);
+    }
+    file->root = root;
+    file->durable = config->durable;
+    zd_list_init(&file->waiting);
+    *ret_store = &file->store;
+    return ZD_OK;
+}
+
+static void file_close(struct zd_store *store)
+{
+    struct file_store *file = file_of(store);
+    assert(file->writing == NULL);
+    zd_beneath_close(&file->root);
+    zd_free(store->location);
+    zd_free(file);
+}
+
+static void queue(struct zd_store_op *op, uv_work_cb work, uv_after_work_cb after)
+{
+    const int uv_status = uv_queue_work(op->store->loop, &op->work, work, after);
+    assert(uv_status == 0);
+    (void)uv_status;
+}
+
+static struct zd_store_op *op_of(uv_work_t *work)
+{
+    return ZD_CONTAINER(work, struct zd_store_op, work);
+}
+
+static void note_cancelled(struct zd_store_op *op)
+{
+    op->status = zd_fail(&op->err, ZD_CANCELLED, "cancelled before it began");
+}
+
+static void after_work(uv_work_t *work, int uv_status)
+{
+    struct zd_store_op *op = op_of(work);
+    if (uv_status == UV_ECANCELED) {
+        note_cancelled(op);
+    }
+    op->done(op);
+}
+
+/* All bytes of a range. @retval ZD_AGAIN the file is shorter by now */
+static enum zd_status read_range(int fd, struct zd_range range, struct zd_buf *bytes,
+    const struct zd_store_read *read, struct zd_error *err)
+{
+    while (bytes->len < range.len) {
+        const ssize_t n = pread(fd, bytes->data + bytes->len, (size_t)range.len - bytes->len,
+            (off_t)(range.first + bytes->len));
+        if (n == 0) {
+            return ZD_AGAIN;
+        }
+        if (n < 0 && errno != EINTR) {
+            return zd_beneath_fail(err, errno, read->key, "read");
+        }
+        bytes->len += n < 0 ? 0 : (size_t)n;
+    }
+    return ZD_OK;
+}
+
+static enum zd_status new_bytes(
+    const struct zd_store_read *read, uint64_t len, struct zd_buf **ret_bytes, struct zd_error *err)
+{
+    /* len fits: it is no more than bytes_max. */
+    struct zd_buf *bytes = zd_buf_new((size_t)len);
+    if (bytes == NULL) {
+        return zd_fail(
+            err, ZD_NO_MEMORY, "%s: no memory for %llu bytes", read->key, (unsigned long long)len);
+    }
+    *ret_bytes = bytes;
+    return ZD_OK;
+}
+
+/* One attempt. @retval ZD_AGAIN the file changed in between: what was read may be of two versions
+ */
+static enum zd_status read_once(struct file_store *file, struct zd_store_read *read)
+{
+    struct zd_error *err = &read->op.err;
+    struct zd_range range;
+    struct zd_stat after;
+    ZD_SCOPED_FD(fd);
+    ZD_AUTO(zd_buf) bytes = NULL;
+    ZD_TRY(zd_beneath_find(&file->root, read->key, O_RDONLY, &fd, err));
+    ZD_TRY(zd_stat_of_object(fd, read->key, &read->stat, err));
+    ZD_TRY(zd_store_judge_read(read, &read->stat, &range, err));
+    ZD_TRY(new_bytes(read, range.len, &bytes, err));
+    ZD_TRY(read_range(fd, range, bytes, read, err));
+    ZD_TRY(zd_stat_of_object(fd, read->key, &after, err));
+    if (!zd_generation_equal(read->stat.generation, after.generation)) {
+        return ZD_AGAIN;
+    }
+    read->bytes = ZD_TAKE(bytes);
+    return ZD_OK;
+}
+
+static void work_read(uv_work_t *work)
+{
+    struct zd_store_read *read = ZD_CONTAINER(op_of(work), struct zd_store_read, op);
+    enum zd_status status = ZD_AGAIN;
+    for (int i = 0; i < READ_ATTEMPTS && status == ZD_AGAIN; i++) {
+        status = read_once(file_of(read->op.store), read);
+    }
+    if (status == ZD_AGAIN) {
+        status = zd_fail(&read->op.err, ZD_STORE, "%s: it changes while it is read", read->key);
+    }
+    read->op.status = status;
+}
+
+static void after_read(uv_work_t *work, int uv_status)
+{
+    const struct zd_store_read *read = ZD_CONTAINER(op_of(work), struct zd_store_read, op);
+    if (read->bytes != NULL) {
+        read->op.store->n_read_bytes += read->bytes->len;
+    }
+    after_work(work, uv_status);
+}
+
+static void file_read(struct zd_store *store, struct zd_store_read *read)
+{
+    (void)store;
+    queue(&read->op, work_read, after_read);
+}
+
+/* The bytes, when all of them are in the page cache. */
+static enum zd_status read_cached(
+    int fd, struct zd_range range, const struct zd_store_read *read, struct zd_buf **ret_bytes)
+{
+    ZD_AUTO(zd_buf) bytes = NULL;
+    ZD_TRY(new_bytes(read, range.len, &bytes, NULL));
+    if (range.len > 0) {
+        const struct iovec place = {.iov_base = bytes->data, .iov_len = (size_t)range.len};
+        const ssize_t n = preadv2(fd, &place, 1, (off_t)range.first, RWF_NOWAIT);
+        if (n < 0 || (uint64_t)n < range.len) {
+            return ZD_AGAIN;
+        }
+    }
+    bytes->len = (size_t)range.len;
+    *ret_bytes = ZD_TAKE(bytes);
+    return ZD_OK;
+}
+
+/* What is no plain answer is left to the worker, which can tell the whole story. */
+static enum zd_status plain_or_again(enum zd_status status)
+{
+    const bool is_plain = status == ZD_OK || status == ZD_NOT_FOUND || status == ZD_NOT_MODIFIED;
+    return is_plain ? status : ZD_AGAIN;
+}
+
+static enum zd_status read_now(struct file_store *file, struct zd_store_read *read)
+{
+    struct zd_range range;
+    struct zd_stat after;
+    ZD_SCOPED_FD(fd);
+    ZD_AUTO(zd_buf) bytes = NULL;
+    ZD_TRY(zd_beneath_find_now(&file->root, read->key, O_RDONLY, &fd));
+    ZD_TRY(zd_stat_of_object(fd, read->key, &read->stat, NULL));
+    ZD_TRY(zd_store_judge_read(read, &read->stat, &range, NULL));
+    if (range.len > NOW_BYTES_MAX) {
+        return ZD_AGAIN;
+    }
+    ZD_TRY(read_cached(fd, range, read, &bytes));
+    ZD_TRY(zd_stat_of_object(fd, read->key, &after, NULL));
+    if (!zd_generation_equal(read->stat.generation, after.generation)) {
+        return ZD_AGAIN;
+    }
+    read->op.store->n_read_bytes += bytes->len;
+    read->bytes = ZD_TAKE(bytes);
+    return ZD_OK;
+}
+
+static enum zd_status file_read_now(struct zd_store *store, struct zd_store_read *read)
+{
+    return plain_or_again(read_now(file_of(store), read));
+}
+
+static void work_status(uv_work_t *work)
+{
+    struct zd_store_status *status = ZD_CONTAINER(op_of(work), struct zd_store_status, op);
+    struct file_store *file = file_of(status->op.store);
+    ZD_SCOPED_FD(fd);
+    status->op.status = zd_beneath_find(&file->root, status->key, O_PATH, &fd, &status->op.err);
+    if (status->op.status == ZD_OK) {
+        status->op.status = zd_stat_of_object(fd, status->key, &status->stat, &status->op.err);
+    }
+}
+
+static void file_status(struct zd_store *store, struct zd_store_status *status)
+{
+    (void)store;
+    queue(&status->op, work_status, after_work);
+}
+
+static enum zd_status status_now(struct file_store *file, struct zd_store_status *status)
+{
+    ZD_SCOPED_FD(fd);
+    ZD_TRY(zd_beneath_find_now(&file->root, status->key, O_PATH, &fd));
+    return zd_stat_of_object(fd, status->key, &status->stat, NULL);
+}
+
+static enum zd_status file_status_now(struct zd_store *store, struct zd_store_status *status)
+{
+    return plain_or_again(status_now(file_of(store), status));
+}
+
+static void work_list(uv_work_t *work)
+{
+    struct zd_store_list *list = ZD_CONTAINER(op_of(work), struct zd_store_list, op);
+    list->op.status = zd_directory_list(&file_of(list->op.store)->root, list, &list->op.err);
+}
+
+static void file_list(struct zd_store *store, struct zd_store_list *list)
+{
+    (void)store;
+    queue(&list->op, work_list, after_work);
+}
+
+static void work_write(uv_work_t *work)
+{
+    struct zd_store_write *write = ZD_CONTAINER(op_of(work), struct zd_store_write, op);
+    const struct file_store *file = file_of(write->op.store);
+    struct zd_error *err = &write->op.err;
+    write->op.status = write->bytes == NULL
+                           ? zd_remove_file(&file->root, write, file->durable, err)
+                           : zd_replace_file(&file->root, write, file->durable, err);
+}
+
+static void start_next_write(struct file_store *file);
+
+static void after_write(uv_work_t *work, int uv_status)
+{
+    struct file_store *file = file_of(op_of(work)->store);
+    file->writing = NULL;
+    start_next_write(file);
+    after_work(work, uv_status);
+}
+
+static void start_next_write(struct file_store *file)
+{
+    struct zd_list *link = zd_list_pop_front(&file->waiting);
+    if (link != NULL) {
+        file->writing = ZD_CONTAINER(link, struct zd_store_op, link);
+        queue(file->writing, work_write, after_write);
+    }
+}
+
+static void file_write(struct zd_store *store, struct zd_store_write *write)
+{
+    struct file_store *file = file_of(store);
+    zd_list_push_back(&file->waiting, &write->op.link);
+    if (file->writing == NULL) {
+        start_next_write(file);
+    }
+}
+
+static void file_cancel(struct zd_store *store, struct zd_store_op *op)
+{
+    (void)store;
+    if (zd_list_is_linked(&op->link)) {
+        zd_list_remove(&op->link);
+        note_cancelled(op);
+        zd_store_finish_later(op);
+        return;
+    }
+    /* Work that has begun is finished, and `done` tells how it ended. */
+    (void)uv_cancel((uv_req_t *)&op->work);
+}
+
+const struct zd_store_ops zd_store_ops_file = {
+    .scheme = "file",
+    .accepts = file_accepts,
+    .open = file_open,
+    .close = file_close,
+    .read = file_read,
+    .status = file_status,
+    .list = file_list,
+    .write = file_write,
+    .erase = file_write,
+    .read_now = file_read_now,
+    .status_now = file_status_now,
+    .cancel = file_cancel,
+};
