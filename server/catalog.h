@@ -32,6 +32,12 @@ struct zd_node {
     uint64_t tag;        /* hash of the documents' generations: the node's part of entity tags */
     int64_t mtime_ms;    /* newest of its documents; 0 = unknown */
     uint64_t checked_ms; /* loop time when the store was asked last */
+    /* Why there is no layout although the array is not refused, or NULL; owned. */
+    struct zd_error *fault;
+    /* What is compared when the store is asked again: the generation of every document that any
+     * dialect would read, zero for absent ones, n_seen of them; owned. */
+    struct zd_generation *seen;
+    uint32_t n_seen;
 };
 
 struct zd_node *zd_node_ref(struct zd_node *node);
@@ -41,8 +47,6 @@ ZD_OWN(zd_node, zd_node_unref);
 struct zd_node_want {
     struct zd_wait wait;
     struct zd_node *node; /* out, with ZD_OK: a reference for the caller */
-    char path[ZD_KEY_BYTES_MAX + 1];
-    struct zd_dataset *dataset;
 };
 
 /**
@@ -58,6 +62,12 @@ enum zd_next zd_catalog_want(
 
 /** The dataset of that name, or NULL. */
 struct zd_dataset *zd_catalog_find(struct zd_server *server, struct zd_span name);
+
+/** Whether what the store said at that loop time still holds. */
+bool zd_dataset_trusts(const struct zd_dataset *dataset, uint64_t checked_ms);
+
+/** The end of a node: for zd_cache_init of server->nodes. */
+void zd_node_free(struct zd_cache_entry *entry);
 
 /** How its documents are read, from the limits and the dataset's mode. */
 struct zd_reading zd_catalog_reading(const struct zd_dataset *dataset);

@@ -25,6 +25,9 @@ struct zd_chunk_want {
  */
 enum zd_next zd_chunks_want(struct zd_node *node, struct zd_chunk_want *want);
 
+/** The end of a decoded chunk: for zd_cache_init of server->chunks. */
+void zd_chunk_free(struct zd_cache_entry *entry);
+
 /** Stop waiting and give back what was received. */
 void zd_chunks_release(struct zd_chunk_want *want);
 

@@ -5,20 +5,43 @@
 
 #include "server/catalog.h"
 
+/** What one entry of the cache of encoded bytes tells. */
+enum zd_object_kind {
+    ZD_KIND_OBJECT = 'o',
+    ZD_KIND_DIRECTORY = 'd',
+    ZD_KIND_INDEX = 'i', /* the decoded index of a shard (server/shards.h) */
+};
+
 /** A stored object, or its absence, as it was seen last. */
 struct zd_object {
-    struct zd_cache_entry entry; /* first; key: dataset id, key */
+    struct zd_cache_entry entry; /* first; key: kind, dataset id, name */
     struct zd_dataset *dataset;
-    char *key;
+    char *key; /* in memory of its own with the entry's key */
+    enum zd_object_kind kind;
     enum zd_status status; /* ZD_OK or ZD_NOT_FOUND */
     struct zd_stat stat;   /* with ZD_OK */
-    struct zd_buf *bytes;  /* the whole object, or NULL when only its status is known */
+    struct zd_buf *bytes;  /* the whole object or index, or NULL when only its status is known */
     uint64_t checked_ms;
 };
 
+/**
+ * The entry of that kind and name, made and marked busy when there is none: then the caller has
+ * work to do.
+ * @param name   what tells it from others of its kind; for objects and directories the key
+ * @param is_new out
+ * @return a reference; NULL without memory
+ */
+struct zd_object *zd_object_claim(
+    struct zd_dataset *dataset, enum zd_object_kind kind, struct zd_span name, bool *ret_is_new);
+void zd_object_unref(struct zd_object *object); /* accepts NULL */
+
+/** Say what it costs now. Bytes that would take too much of the cache are given back. */
+void zd_object_charge(struct zd_object *object);
+
 enum zd_object_part {
-    ZD_OBJECT_STATUS, /* stat is enough */
-    ZD_OBJECT_BYTES,  /* the whole object */
+    ZD_OBJECT_STATUS,    /* stat is enough */
+    ZD_OBJECT_BYTES,     /* the whole object */
+    ZD_OBJECT_DIRECTORY, /* whether keys begin with the key and a slash; no stat, no bytes */
 };
 
 struct zd_object_want {
@@ -35,14 +58,48 @@ struct zd_object_want {
 enum zd_next zd_objects_want(struct zd_dataset *dataset, const char *key, enum zd_object_part part,
     struct zd_object_want *want);
 
-/** A run of bytes of one object of a known generation; not cached here. wait.status
- * ZD_PRECONDITION: it has changed. */
+/** Forget what is known of an object: it was found to be another one by now. */
+void zd_objects_forget(struct zd_dataset *dataset, const char *key);
+
+/** The end of an object: for zd_cache_init of server->objects. */
+void zd_object_free(struct zd_cache_entry *entry);
+
+/**
+ * Some bytes of one object; not cached here. wait.status: ZD_OK, ZD_NOT_FOUND (certain),
+ * ZD_PRECONDITION: it has changed, ZD_TOO_LARGE: past limits.object_bytes, ZD_STORE ...
+ */
 struct zd_range_want {
     struct zd_wait wait;
-    struct zd_store_read
-        read;        /* in: key, range, only_generation; out: bytes (owned by the caller), stat */
-    bool is_running; /* the store works on it: the memory must stay */
+    /* in */
+    struct zd_range range;
+    struct zd_generation only_generation; /* zero: any */
+    /* out */
+    struct zd_buf *bytes; /* with ZD_OK: a reference for the caller */
+    struct zd_stat stat;  /* with ZD_OK: of the whole object */
+    void *load;           /* its own: NULL when the store does not work on it */
 };
-enum zd_next zd_objects_want_range(struct zd_dataset *dataset, struct zd_range_want *want);
+enum zd_next zd_objects_want_range(
+    struct zd_dataset *dataset, const char *key, struct zd_range_want *want);
+
+/** Stop waiting, cancel the read, and give back what was received. */
+void zd_objects_release_range(struct zd_range_want *want);
+
+/** A listing (see struct zd_store_list); not cached. */
+struct zd_list_want {
+    struct zd_wait wait;
+    struct zd_store_list *list; /* out: with ZD_OK; until zd_objects_release_list */
+    void *load;                 /* its own */
+};
+
+/**
+ * The entries below a prefix. wait.status: ZD_OK, ZD_NOT_FOUND (certain), ZD_STORE ...
+ * @param prefix "" or ending in '/'
+ * @param after  only names greater than this one; NULL = from the start
+ */
+enum zd_next zd_objects_want_list(struct zd_dataset *dataset, const char *prefix, const char *after,
+    size_t n_max, struct zd_list_want *want);
+
+/** Stop waiting, and give back the entries. */
+void zd_objects_release_list(struct zd_list_want *want);
 
 #endif

@@ -31,7 +31,13 @@ static inline void zd_wait_cancel(struct zd_wait *wait)
     zd_list_remove(&wait->link);
 }
 
-/** Tells all who wait; each is out of the list before its done runs. */
+/** Sets how it ended: the status and, when it is told (not NULL), the error. */
+void zd_wait_answer(struct zd_wait *wait, enum zd_status status, const struct zd_error *err);
+
+/**
+ * Tells all who wait; each is out of the list before its done runs. A done may cancel others of the
+ * list; one who begins to wait meanwhile waits for the next time.
+ */
 void zd_wait_tell(struct zd_list *waiters, enum zd_status status, const struct zd_error *err);
 
 #endif

@@ -67,4 +67,16 @@ static inline struct zd_list *zd_list_pop_front(struct zd_list *head)
     return first;
 }
 
+/** Moves all links of a list to another one, which is not initialised yet. */
+static inline void zd_list_take_all(struct zd_list *from, struct zd_list *to)
+{
+    zd_list_init(to);
+    if (!zd_list_is_empty(from)) {
+        *to = *from;
+        to->next->prev = to;
+        to->prev->next = to;
+        zd_list_init(from);
+    }
+}
+
 #endif
