@@ -90,8 +90,8 @@ enum zd_status zd_beneath_open(const char *path, struct zd_beneath *ret_root, st
                    : zd_beneath_fail(err, code, path, "open the directory");
     }
     struct zd_beneath root = {.fd = fd};
-    ZD_SCOPED_FD(probe);
-    ZD_SCOPED_FD(cached);
+    ZD_AUTO_FD probe = -1;
+    ZD_AUTO_FD cached = -1;
     probe = open_beneath(fd, "", O_PATH, RESOLVE_RULES);
     cached = open_beneath(fd, "", O_PATH, NOW_RULES);
     root.resolves_beneath = probe >= 0;

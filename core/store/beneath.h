@@ -13,8 +13,8 @@ struct zd_beneath {
     bool resolves_cached;  /* ... can be asked not to block, and the file system does as asked */
 };
 
-/** A file descriptor that is closed when its scope ends: `ZD_SCOPED_FD(fd);`, -1 = none. */
-#define ZD_SCOPED_FD(name) __attribute__((cleanup(zd_fd_auto_close))) int name = -1
+/** A file descriptor that is closed when its scope ends: `ZD_AUTO_FD fd = -1;`, -1 = none. */
+#define ZD_AUTO_FD __attribute__((cleanup(zd_fd_auto_close))) int
 void zd_fd_auto_close(int *fd);
 
 /**

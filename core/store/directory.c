@@ -52,7 +52,7 @@ static enum entry_kind kind_of_mode(mode_t mode)
 static enum zd_status follow(struct walk *walk, const char *name, enum entry_kind *ret_kind)
 {
     struct stat file;
-    ZD_SCOPED_FD(fd);
+    ZD_AUTO_FD fd = -1;
     ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
     (void)zd_text_add(&path, walk->path.at);
     (void)zd_text_add(&path, name);
@@ -115,7 +115,7 @@ static enum zd_status offer(
     return zd_listing_offer(page, name, kind == ENTRY_PREFIX);
 }
 
-static enum zd_status read_entries(struct walk *walk, DIR *dir, struct zd_listing *page)
+static enum zd_status read_entries(struct walk *walk, int dir_fd, DIR *dir, struct zd_listing *page)
 {
     for (;;) {
         errno = 0;
@@ -129,7 +129,7 @@ static enum zd_status read_entries(struct walk *walk, DIR *dir, struct zd_listin
         }
         enum entry_kind kind;
         if (zd_key_segment_is_valid(zd_span_of(entry->d_name))) {
-            ZD_TRY(kind_of_entry(walk, dirfd(dir), entry, &kind));
+            ZD_TRY(kind_of_entry(walk, dir_fd, entry, &kind));
             ZD_TRY(offer(walk, page, entry, kind));
         }
     }
@@ -147,7 +147,7 @@ static enum zd_status read_directory(
         return ZD_NO_MEMORY;
     }
     const enum zd_status status = fstat(fd, ret_file) == 0
-                                      ? read_entries(walk, dir, page)
+                                      ? read_entries(walk, fd, dir, page)
                                       : zd_beneath_fail(walk->err, EIO, walk->path.at, "look at");
     closedir(dir);
     return status;

@@ -99,7 +99,7 @@ static enum zd_status find_directory(struct job *job)
 /* What is stored now: ZD_NOT_FOUND when nothing is. */
 static enum zd_status look(const struct job *job, struct zd_stat *ret_stat)
 {
-    ZD_SCOPED_FD(fd);
+    ZD_AUTO_FD fd = -1;
     ZD_TRY(zd_beneath_find(job->root, job->key, O_PATH, &fd, job->err));
     return zd_stat_of_object(fd, job->key, ret_stat, job->err);
 }

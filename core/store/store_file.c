@@ -186,17 +186,11 @@ static enum zd_status read_range(int fd, struct zd_range range, struct zd_buf *b
     return ZD_OK;
 }
 
-static enum zd_status new_bytes(
-    const struct zd_store_read *read, uint64_t len, struct zd_buf **ret_bytes, struct zd_error *err)
+static enum zd_status no_memory(
+    const struct zd_store_read *read, uint64_t len, struct zd_error *err)
 {
-    /* len fits: it is no more than bytes_max. */
-    struct zd_buf *bytes = zd_buf_new((size_t)len);
-    if (bytes == NULL) {
-        return zd_fail(
-            err, ZD_NO_MEMORY, "%s: no memory for %llu bytes", read->key, (unsigned long long)len);
-    }
-    *ret_bytes = bytes;
-    return ZD_OK;
+    return zd_fail(
+        err, ZD_NO_MEMORY, "%s: no memory for %llu bytes", read->key, (unsigned long long)len);
 }
 
 /* One attempt. @retval ZD_AGAIN the file changed in between: what was read may be of two versions
@@ -206,12 +200,14 @@ static enum zd_status read_once(struct file_store *file, struct zd_store_read *r
     struct zd_error *err = &read->op.err;
     struct zd_range range;
     struct zd_stat after;
-    ZD_SCOPED_FD(fd);
-    ZD_AUTO(zd_buf) bytes = NULL;
+    ZD_AUTO_FD fd = -1;
     ZD_TRY(zd_beneath_find(&file->root, read->key, O_RDONLY, &fd, err));
     ZD_TRY(zd_stat_of_object(fd, read->key, &read->stat, err));
     ZD_TRY(zd_store_judge_read(read, &read->stat, &range, err));
-    ZD_TRY(new_bytes(read, range.len, &bytes, err));
+    ZD_AUTO(zd_buf) bytes = zd_buf_new((size_t)range.len); /* fits: no more than bytes_max */
+    if (bytes == NULL) {
+        return no_memory(read, range.len, err);
+    }
     ZD_TRY(read_range(fd, range, bytes, read, err));
     ZD_TRY(zd_stat_of_object(fd, read->key, &after, err));
     if (!zd_generation_equal(read->stat.generation, after.generation)) {
@@ -250,20 +246,14 @@ static void file_read(struct zd_store *store, struct zd_store_read *read)
 }
 
 /* The bytes, when all of them are in the page cache. */
-static enum zd_status read_cached(
-    int fd, struct zd_range range, const struct zd_store_read *read, struct zd_buf **ret_bytes)
+static enum zd_status read_cached(int fd, struct zd_range range, struct zd_buf *bytes)
 {
-    ZD_AUTO(zd_buf) bytes = NULL;
-    ZD_TRY(new_bytes(read, range.len, &bytes, NULL));
-    if (range.len > 0) {
-        const struct iovec place = {.iov_base = bytes->data, .iov_len = (size_t)range.len};
-        const ssize_t n = preadv2(fd, &place, 1, (off_t)range.first, RWF_NOWAIT);
-        if (n < 0 || (uint64_t)n < range.len) {
-            return ZD_AGAIN;
-        }
+    const struct iovec place = {.iov_base = bytes->data, .iov_len = (size_t)range.len};
+    const ssize_t n = range.len == 0 ? 0 : preadv2(fd, &place, 1, (off_t)range.first, RWF_NOWAIT);
+    if (n < 0 || (uint64_t)n < range.len) {
+        return ZD_AGAIN;
     }
     bytes->len = (size_t)range.len;
-    *ret_bytes = ZD_TAKE(bytes);
     return ZD_OK;
 }
 
@@ -278,15 +268,18 @@ static enum zd_status read_now(struct file_store *file, struct zd_store_read *re
 {
     struct zd_range range;
     struct zd_stat after;
-    ZD_SCOPED_FD(fd);
-    ZD_AUTO(zd_buf) bytes = NULL;
+    ZD_AUTO_FD fd = -1;
     ZD_TRY(zd_beneath_find_now(&file->root, read->key, O_RDONLY, &fd));
     ZD_TRY(zd_stat_of_object(fd, read->key, &read->stat, NULL));
     ZD_TRY(zd_store_judge_read(read, &read->stat, &range, NULL));
     if (range.len > NOW_BYTES_MAX) {
         return ZD_AGAIN;
     }
-    ZD_TRY(read_cached(fd, range, read, &bytes));
+    ZD_AUTO(zd_buf) bytes = zd_buf_new((size_t)range.len);
+    if (bytes == NULL) {
+        return no_memory(read, range.len, NULL);
+    }
+    ZD_TRY(read_cached(fd, range, bytes));
     ZD_TRY(zd_stat_of_object(fd, read->key, &after, NULL));
     if (!zd_generation_equal(read->stat.generation, after.generation)) {
         return ZD_AGAIN;
@@ -305,7 +298,7 @@ static void work_status(uv_work_t *work)
 {
     struct zd_store_status *status = ZD_CONTAINER(op_of(work), struct zd_store_status, op);
     struct file_store *file = file_of(status->op.store);
-    ZD_SCOPED_FD(fd);
+    ZD_AUTO_FD fd = -1;
     status->op.status = zd_beneath_find(&file->root, status->key, O_PATH, &fd, &status->op.err);
     if (status->op.status == ZD_OK) {
         status->op.status = zd_stat_of_object(fd, status->key, &status->stat, &status->op.err);
@@ -320,7 +313,7 @@ static void file_status(struct zd_store *store, struct zd_store_status *status)
 
 static enum zd_status status_now(struct file_store *file, struct zd_store_status *status)
 {
-    ZD_SCOPED_FD(fd);
+    ZD_AUTO_FD fd = -1;
     ZD_TRY(zd_beneath_find_now(&file->root, status->key, O_PATH, &fd));
     return zd_stat_of_object(fd, status->key, &status->stat, NULL);
 }
