@@ -33,6 +33,22 @@ struct zd_repr {
     bool size_is_exact; /* always true of arrays */
 };
 
+/** The size in memory of an array of that data type, rank and shape; true when it does not fit. */
+bool zd_repr_overflows(const struct zd_repr *array, uint64_t *ret_size);
+
+/**
+ * More than any sensible writer makes of `size` bytes with a bytes->bytes codec that compresses:
+ * what decoders accept when only an upper bound is known. Saturates at UINT64_MAX.
+ */
+uint64_t zd_codec_bound(uint64_t size);
+
+/**
+ * Whether a decoded size is what was expected: exactly, or at most, as the representation says.
+ * @retval ZD_CORRUPT text and facts name the codec, the expected and the found size
+ */
+ZD_RESULT zd_repr_check(
+    const struct zd_repr *decoded, const char *codec, uint64_t found_bytes, struct zd_error *err);
+
 /** What a codec is opened with. */
 struct zd_codec_config {
     const struct zd_json *configuration; /* an object, or NULL when absent; borrowed */
@@ -42,7 +58,8 @@ struct zd_codec_config {
     uint32_t depth; /* of nesting within other codecs; <= ZD_CODEC_DEPTH_MAX */
 };
 
-#define ZD_CODEC_DEPTH_MAX 4
+#define ZD_CODEC_DEPTH_MAX  4
+#define ZD_CHAIN_CODECS_MAX 32 /* of one chain */
 
 struct zd_shard;
 
@@ -69,6 +86,7 @@ struct zd_codec {
      * @param encoded  borrowed; may be returned with one more reference when nothing changes
      * @param ret_decoded owned
      * @retval ZD_CORRUPT
+     * @retval ZD_UNSUPPORTED well formed, yet not safe to decode with this build's library
      */
     ZD_RESULT (*decode)(const void *state, struct zd_buf *encoded, struct zd_buf **ret_decoded,
         struct zd_error *err);

@@ -1,0 +1,562 @@
+/* A codec chain: opened and judged as a whole, then run in either direction. */
+#include "core/codec/chain.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "core/base/num.h"
+#include "core/extension/extension.h"
+
+/* One codec, opened. */
+struct link {
+    const struct zd_codec *codec;
+    void *state;
+    struct zd_repr encoded; /* what it encodes to */
+};
+
+struct zd_chain {
+    _Atomic uint32_t refs;
+    uint32_t depth;
+    uint32_t array_bytes; /* the place of the array->bytes codec */
+    bool is_partial;
+    uint8_t *fill; /* one element; owned */
+    struct zd_repr decoded;
+    uint32_t n_links;
+    struct link link[];
+};
+
+/* A codec as the document names it. */
+struct entry {
+    const struct zd_codec *codec; /* NULL: unknown, or its definition is faulty */
+    const struct zd_json *configuration;
+    struct zd_pointer at;
+};
+
+/* A chain while it is judged. */
+struct opening {
+    const struct zd_chain_config *config;
+    struct zd_faults *faults;
+    uint32_t n_entries;
+    uint32_t n_dropped;
+    struct entry dropped; /* the first one */
+    const char *dropped_name;
+    bool has_gap;                                /* an entry without a codec */
+    struct zd_json *implied;                     /* configuration of an implied codec; owned */
+    struct entry entry[ZD_CHAIN_CODECS_MAX + 1]; /* one more for an implied codec */
+};
+
+static void opening_done(struct opening *opening)
+{
+    zd_json_unref(opening->implied);
+}
+
+static void add_unsupported(struct opening *opening, const char *name, const struct zd_pointer *at)
+{
+    zd_faults_add(opening->faults, ZD_FAULT_UNSUPPORTED, zd_point_unsupported_code(ZD_POINT_CODEC),
+        name, at, NULL, name, "the codec \"%s\" is not supported", name);
+}
+
+/* Reference 2.3: when reading, an unknown codec that need not be understood is passed over; but not
+ * in index_codecs, whose size it would change. */
+static void drop_entry(struct opening *opening, const struct entry *entry, const char *name)
+{
+    if (opening->n_dropped++ == 0) {
+        opening->dropped = *entry;
+        opening->dropped_name = name;
+    }
+    zd_faults_add(opening->faults, ZD_FAULT_WARNING, "ignored_codec", name, &entry->at, NULL, name,
+        "the unknown codec \"%s\" is ignored, as the document allows", name);
+}
+
+static void read_entry(struct opening *opening, size_t i)
+{
+    const struct zd_chain_config *config = opening->config;
+    struct entry entry = {.at = zd_pointer_element(&config->at, i)};
+    struct zd_definition definition;
+    const bool strict = config->judgement == ZD_JUDGE_WRITE;
+    if (zd_definition_parse(zd_json_element(config->codecs, i), &entry.at, strict, &definition,
+            opening->faults) == ZD_OK) {
+        entry.codec = zd_codec_find(definition.name);
+        entry.configuration = definition.configuration;
+        if (entry.codec == NULL && !definition.must_understand && !strict && !config->fixed) {
+            drop_entry(opening, &entry, definition.name);
+            return;
+        }
+        if (entry.codec == NULL) {
+            add_unsupported(opening, definition.name, &entry.at);
+        }
+    }
+    opening->has_gap = opening->has_gap || entry.codec == NULL;
+    opening->entry[opening->n_entries++] = entry;
+}
+
+static void read_entries(struct opening *opening)
+{
+    const struct zd_chain_config *config = opening->config;
+    const struct zd_json *codecs = config->codecs;
+    if (!zd_json_is(codecs, ZD_JSON_ARRAY)) {
+        zd_faults_add(opening->faults, ZD_FAULT_INVALID,
+            codecs == NULL ? "missing_member" : "wrong_type", NULL, &config->at, "a list of codecs",
+            zd_json_type_name(codecs), "codecs must be a list");
+        opening->has_gap = true;
+        return;
+    }
+    const size_t n = zd_json_count(codecs);
+    if (n > ZD_CHAIN_CODECS_MAX) {
+        zd_faults_add(opening->faults, ZD_FAULT_UNSUPPORTED, "out_of_range", NULL, &config->at,
+            "32 codecs at most", NULL, "%zu codecs are more than the %d that are supported", n,
+            ZD_CHAIN_CODECS_MAX);
+        opening->has_gap = true;
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        read_entry(opening, i);
+    }
+}
+
+static const char *const kind_names[] = {
+    [ZD_CODEC_ARRAY_ARRAY] = "array->array",
+    [ZD_CODEC_ARRAY_BYTES] = "array->bytes",
+    [ZD_CODEC_BYTES_BYTES] = "bytes->bytes",
+};
+
+/* Zarr v3, codecs: array->array codecs, exactly one array->bytes codec, bytes->bytes codecs. */
+static void judge_order(struct opening *opening, uint32_t *ret_n_array_bytes)
+{
+    const struct entry *before = NULL;
+    uint32_t n_array_bytes = 0;
+    for (uint32_t i = 0; i < opening->n_entries; i++) {
+        const struct entry *entry = &opening->entry[i];
+        if (entry->codec == NULL) {
+            continue;
+        }
+        const enum zd_codec_kind kind = entry->codec->kind;
+        n_array_bytes += kind == ZD_CODEC_ARRAY_BYTES;
+        const bool is_second = kind == ZD_CODEC_ARRAY_BYTES && n_array_bytes > 1;
+        if (before != NULL && (is_second || kind < before->codec->kind)) {
+            zd_faults_add(opening->faults, ZD_FAULT_INVALID, "codec_order", entry->codec->name,
+                &entry->at, "array->array codecs, one array->bytes codec, bytes->bytes codecs",
+                kind_names[kind], "the %s codec \"%s\" cannot follow the %s codec \"%s\"",
+                kind_names[kind], entry->codec->name, kind_names[before->codec->kind],
+                before->codec->name);
+            continue;
+        }
+        before = entry;
+    }
+    *ret_n_array_bytes = n_array_bytes;
+}
+
+/* Reference 1.9 and 13.1, row 1: what zarrita.js writes as an empty list means `bytes` little. */
+static enum zd_status imply_bytes(struct opening *opening)
+{
+    opening->implied = zd_json_new_object();
+    if (opening->implied == NULL) {
+        return ZD_NO_MEMORY;
+    }
+    ZD_TRY(zd_json_set(opening->implied, "endian", zd_json_new_text("little")));
+    uint32_t place = 0;
+    while (
+        place < opening->n_entries && opening->entry[place].codec->kind == ZD_CODEC_ARRAY_ARRAY) {
+        place++;
+    }
+    memmove(&opening->entry[place + 1], &opening->entry[place],
+        (opening->n_entries - place) * sizeof opening->entry[0]);
+    opening->entry[place] = (struct entry){
+        .codec = zd_codec_find("bytes"),
+        .configuration = opening->implied,
+        .at = opening->config->at,
+    };
+    opening->n_entries++;
+    zd_faults_add(opening->faults, ZD_FAULT_WARNING, "implied_bytes", "bytes", &opening->config->at,
+        "an array->bytes codec", NULL,
+        "no array->bytes codec is named; `bytes` little-endian is assumed");
+    return ZD_OK;
+}
+
+/* What to do about a list without an array->bytes codec. */
+static enum zd_status judge_absence(struct opening *opening)
+{
+    const struct zd_chain_config *config = opening->config;
+    if (opening->has_gap) {
+        return ZD_OK; /* it may be the codec that is unknown: nothing can be said */
+    }
+    if (opening->n_dropped > 0) {
+        /* Nothing is implied where something was left out (reference 13, rule 5). */
+        add_unsupported(opening, opening->dropped_name, &opening->dropped.at);
+        return ZD_OK;
+    }
+    if (config->judgement == ZD_JUDGE_READ && !config->fixed) {
+        return imply_bytes(opening);
+    }
+    zd_faults_add(opening->faults, ZD_FAULT_INVALID, "missing_codec", NULL, &config->at,
+        "exactly one array->bytes codec", NULL, "the list has no array->bytes codec");
+    return ZD_OK;
+}
+
+/* What a codec is judged with when nobody knows what reaches it. */
+static const struct zd_repr unknown_bytes = {.is_bytes = true};
+
+/* Opens one codec. A faulty one leaves the representation behind it unknown. */
+static enum zd_status open_link(
+    struct opening *opening, struct zd_chain *chain, const struct entry *entry, bool *known)
+{
+    const struct zd_chain_config *config = opening->config;
+    const struct zd_repr *decoded =
+        chain->n_links == 0 ? &chain->decoded : &chain->link[chain->n_links - 1].encoded;
+    const bool needs_array = entry->codec != NULL && entry->codec->kind != ZD_CODEC_BYTES_BYTES;
+    if (entry->codec == NULL || (needs_array && (!*known || decoded->is_bytes))) {
+        *known = false;
+        return ZD_OK;
+    }
+    struct link *link = &chain->link[chain->n_links];
+    const struct zd_codec_config codec_config = {
+        .configuration = entry->configuration,
+        .at = entry->at,
+        .decoded = *known ? decoded : &unknown_bytes,
+        .judgement = config->judgement,
+        .depth = config->depth,
+    };
+    const enum zd_status status =
+        entry->codec->open(&codec_config, &link->encoded, &link->state, opening->faults);
+    if (status == ZD_NO_MEMORY) {
+        return status;
+    }
+    if (status != ZD_OK) {
+        *known = false;
+        return ZD_OK;
+    }
+    link->codec = entry->codec;
+    if (entry->codec->kind == ZD_CODEC_ARRAY_BYTES) {
+        chain->array_bytes = chain->n_links;
+    }
+    chain->n_links++;
+    if (config->fixed && *known && !link->encoded.size_is_exact) {
+        zd_faults_add(opening->faults, ZD_FAULT_INVALID, "variable_size", entry->codec->name,
+            &entry->at, "a codec whose output has a fixed size", entry->codec->name,
+            "the codec \"%s\" is of no fixed size, which the index needs", entry->codec->name);
+    }
+    return ZD_OK;
+}
+
+/* A codec of inner chunks that passed over a codec cannot encode either. */
+static bool is_partial_inside(const struct zd_chain *chain)
+{
+    const struct link *link = &chain->link[chain->array_bytes];
+    if (link->codec->shard == NULL) {
+        return false;
+    }
+    return zd_chain_is_partial(link->codec->shard(link->state)->inner);
+}
+
+static struct zd_chain *chain_new(const struct opening *opening)
+{
+    const struct zd_chain_config *config = opening->config;
+    const uint32_t n = opening->n_entries;
+    const size_t element_bytes = config->decoded->dtype.bytes;
+    struct zd_chain *chain = zd_alloc_zero(1, sizeof *chain + n * sizeof chain->link[0]);
+    if (chain == NULL) {
+        return NULL;
+    }
+    atomic_init(&chain->refs, 1);
+    chain->depth = config->depth;
+    chain->is_partial = opening->n_dropped > 0;
+    chain->decoded = *config->decoded;
+    chain->fill = zd_alloc(element_bytes);
+    if (chain->fill == NULL) {
+        zd_chain_unref(chain);
+        return NULL;
+    }
+    memcpy(chain->fill, config->decoded->fill, element_bytes);
+    chain->decoded.fill = chain->fill;
+    return chain;
+}
+
+static enum zd_status open_links(struct opening *opening, struct zd_chain **ret_chain)
+{
+    ZD_AUTO(zd_chain) chain = chain_new(opening);
+    if (chain == NULL) {
+        return ZD_NO_MEMORY;
+    }
+    bool known = true;
+    for (uint32_t i = 0; i < opening->n_entries; i++) {
+        ZD_TRY(open_link(opening, chain, &opening->entry[i], &known));
+    }
+    *ret_chain = ZD_TAKE(chain);
+    return ZD_OK;
+}
+
+static enum zd_status judge_and_open(struct opening *opening, struct zd_chain **ret_chain)
+{
+    uint32_t n_array_bytes;
+    read_entries(opening);
+    judge_order(opening, &n_array_bytes);
+    if (n_array_bytes == 0) {
+        ZD_TRY(judge_absence(opening));
+    }
+    return open_links(opening, ret_chain);
+}
+
+enum zd_status zd_chain_open(
+    const struct zd_chain_config *config, struct zd_chain **ret_chain, struct zd_faults *faults)
+{
+    assert(!config->decoded->is_bytes && config->decoded->fill != NULL);
+    assert(config->depth <= ZD_CODEC_DEPTH_MAX);
+    const size_t n_invalid = faults->n_invalid;
+    const size_t n_unsupported = faults->n_unsupported;
+    struct opening *opening = zd_alloc_zero(1, sizeof *opening);
+    if (opening == NULL) {
+        return ZD_NO_MEMORY;
+    }
+    opening->config = config;
+    opening->faults = faults;
+    ZD_AUTO(zd_chain) chain = NULL;
+    const enum zd_status status = judge_and_open(opening, &chain);
+    opening_done(opening);
+    zd_free(opening);
+    if (status != ZD_OK || faults->out_of_memory) {
+        return ZD_NO_MEMORY;
+    }
+    if (faults->n_invalid > n_invalid) {
+        return ZD_INVALID;
+    }
+    if (faults->n_unsupported > n_unsupported) {
+        return ZD_UNSUPPORTED;
+    }
+    chain->is_partial = chain->is_partial || is_partial_inside(chain);
+    *ret_chain = ZD_TAKE(chain);
+    return ZD_OK;
+}
+
+struct zd_chain *zd_chain_ref(struct zd_chain *chain)
+{
+    atomic_fetch_add_explicit(&chain->refs, 1, memory_order_relaxed);
+    return chain;
+}
+
+void zd_chain_unref(struct zd_chain *chain)
+{
+    if (chain == NULL || atomic_fetch_sub_explicit(&chain->refs, 1, memory_order_acq_rel) != 1) {
+        return;
+    }
+    for (uint32_t i = chain->n_links; i-- > 0;) {
+        chain->link[i].codec->close(chain->link[i].state);
+    }
+    zd_free(chain->fill);
+    zd_free(chain);
+}
+
+enum zd_status zd_chain_decode(const struct zd_chain *chain, struct zd_buf *encoded,
+    struct zd_buf **ret_decoded, struct zd_error *err)
+{
+    ZD_AUTO(zd_buf) data = zd_buf_ref(encoded);
+    for (uint32_t i = chain->n_links; i-- > 0;) {
+        const struct link *link = &chain->link[i];
+        struct zd_buf *decoded;
+        ZD_TRY(link->codec->decode(link->state, data, &decoded, err));
+        zd_buf_unref(data);
+        data = decoded;
+    }
+    assert(data->len == chain->decoded.size);
+    *ret_decoded = ZD_TAKE(data);
+    return ZD_OK;
+}
+
+enum zd_status zd_chain_encode(const struct zd_chain *chain, struct zd_buf *decoded,
+    struct zd_buf **ret_encoded, struct zd_error *err)
+{
+    if (chain->is_partial) {
+        return zd_fail(err, ZD_UNSUPPORTED,
+            "chunks cannot be encoded: the document names a codec that is not supported");
+    }
+    if (decoded->len != chain->decoded.size) {
+        return zd_fail(err, ZD_INVALID, "%zu bytes given, a chunk has %" PRIu64, decoded->len,
+            chain->decoded.size);
+    }
+    ZD_AUTO(zd_buf) data = zd_buf_ref(decoded);
+    for (uint32_t i = 0; i < chain->n_links; i++) {
+        const struct link *link = &chain->link[i];
+        struct zd_buf *encoded;
+        ZD_TRY(link->codec->encode(link->state, data, &encoded, err));
+        zd_buf_unref(data);
+        data = encoded;
+    }
+    *ret_encoded = ZD_TAKE(data);
+    return ZD_OK;
+}
+
+const struct zd_repr *zd_chain_decoded(const struct zd_chain *chain)
+{
+    return &chain->decoded;
+}
+
+const struct zd_repr *zd_chain_encoded(const struct zd_chain *chain)
+{
+    return &chain->link[chain->n_links - 1].encoded;
+}
+
+uint32_t zd_chain_count(const struct zd_chain *chain)
+{
+    return chain->n_links;
+}
+
+const struct zd_codec *zd_chain_codec(const struct zd_chain *chain, uint32_t i)
+{
+    assert(i < chain->n_links);
+    return chain->link[i].codec;
+}
+
+const void *zd_chain_state(const struct zd_chain *chain, uint32_t i)
+{
+    assert(i < chain->n_links);
+    return chain->link[i].state;
+}
+
+bool zd_chain_is_partial(const struct zd_chain *chain)
+{
+    return chain->is_partial;
+}
+
+static enum zd_status append_codec(struct zd_json *list, const struct link *link)
+{
+    ZD_AUTO(zd_json) configuration = NULL;
+    ZD_TRY(link->codec->configuration(link->state, &configuration));
+    ZD_AUTO(zd_json) codec = zd_json_new_object();
+    if (codec == NULL) {
+        return ZD_NO_MEMORY;
+    }
+    ZD_TRY(zd_json_set(codec, "name", zd_json_new_text(link->codec->name)));
+    if (configuration != NULL) {
+        ZD_TRY(zd_json_set(codec, "configuration", ZD_TAKE(configuration)));
+    }
+    return zd_json_append(list, ZD_TAKE(codec));
+}
+
+struct zd_json *zd_chain_json(const struct zd_chain *chain)
+{
+    ZD_AUTO(zd_json) list = zd_json_new_array();
+    for (uint32_t i = 0; list != NULL && i < chain->n_links; i++) {
+        if (append_codec(list, &chain->link[i]) != ZD_OK) {
+            return NULL;
+        }
+    }
+    return ZD_TAKE(list);
+}
+
+bool zd_chain_order(const struct zd_chain *chain, uint32_t ret_order[ZD_RANK_MAX])
+{
+    const uint32_t rank = chain->decoded.rank;
+    uint32_t order[ZD_RANK_MAX];
+    for (uint32_t i = 0; i < rank; i++) {
+        order[i] = i;
+    }
+    for (uint32_t n = 0; n < chain->array_bytes; n++) {
+        const struct link *link = &chain->link[n];
+        if (link->codec->order == NULL) {
+            return false;
+        }
+        const uint32_t *step = link->codec->order(link->state);
+        uint32_t next[ZD_RANK_MAX];
+        for (uint32_t i = 0; i < rank; i++) {
+            next[i] = order[step[i]];
+        }
+        memcpy(order, next, rank * sizeof order[0]);
+    }
+    memcpy(ret_order, order, rank * sizeof order[0]);
+    return true;
+}
+
+uint32_t zd_chain_array_bytes(const struct zd_chain *chain)
+{
+    return chain->array_bytes;
+}
+
+static bool is_identity(const uint32_t *order, uint32_t rank)
+{
+    for (uint32_t i = 0; i < rank; i++) {
+        if (order[i] != i) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* {"name": "transpose", "configuration": {"order": [...]}}; NULL when memory is short. */
+static struct zd_json *transpose_json(const uint32_t *order, uint32_t rank)
+{
+    ZD_AUTO(zd_json) axes = zd_json_new_array();
+    for (uint32_t i = 0; axes != NULL && i < rank; i++) {
+        if (zd_json_append(axes, zd_json_new_u64(order[i])) != ZD_OK) {
+            return NULL;
+        }
+    }
+    ZD_AUTO(zd_json) configuration = zd_json_new_object();
+    if (configuration == NULL || zd_json_set(configuration, "order", ZD_TAKE(axes)) != ZD_OK) {
+        return NULL;
+    }
+    ZD_AUTO(zd_json) codec = zd_json_new_object();
+    if (codec == NULL || zd_json_set(codec, "name", zd_json_new_text("transpose")) != ZD_OK ||
+        zd_json_set(codec, "configuration", ZD_TAKE(configuration)) != ZD_OK) {
+        return NULL;
+    }
+    return ZD_TAKE(codec);
+}
+
+/* The list of codecs with one more in front of it; takes `first` over. */
+static enum zd_status prepend(
+    const struct zd_json *codecs, struct zd_json *first, struct zd_json **ret_list)
+{
+    ZD_AUTO(zd_json) list = zd_json_new_array();
+    if (list == NULL) {
+        zd_json_unref(first);
+        return ZD_NO_MEMORY;
+    }
+    ZD_TRY(zd_json_append(list, first));
+    for (size_t i = 0; i < zd_json_count(codecs); i++) {
+        ZD_TRY(zd_json_append(list, zd_json_ref(zd_json_element(codecs, i))));
+    }
+    *ret_list = ZD_TAKE(list);
+    return ZD_OK;
+}
+
+enum zd_status zd_chain_open_inner(
+    const struct zd_chain *outer, struct zd_chain **ret_chain, struct zd_error *err)
+{
+    const struct link *link = &outer->link[outer->array_bytes];
+    assert(link->codec->shard != NULL && outer->array_bytes + 1 == outer->n_links);
+    const struct zd_shard *shard = link->codec->shard(link->state);
+    uint32_t order[ZD_RANK_MAX];
+    const bool is_permuted = zd_chain_order(outer, order);
+    assert(is_permuted);
+    (void)is_permuted;
+    if (is_identity(order, shard->rank)) {
+        *ret_chain = zd_chain_ref(shard->inner);
+        return ZD_OK;
+    }
+    struct zd_repr decoded = *zd_chain_decoded(shard->inner);
+    for (uint32_t i = 0; i < shard->rank; i++) {
+        decoded.shape[order[i]] = shard->chunk_shape[i];
+    }
+    ZD_AUTO(zd_json) list = NULL;
+    if (prepend(shard->codecs, transpose_json(order, shard->rank), &list) != ZD_OK) {
+        return zd_fail(err, ZD_NO_MEMORY, "no memory for the codecs of inner chunks");
+    }
+    const struct zd_chain_config config = {
+        .codecs = list,
+        .at = shard->codecs_at,
+        .decoded = &decoded,
+        .judgement = ZD_JUDGE_READ,
+        .depth = shard->inner->depth,
+    };
+    /* The same codecs were judged when the shard was opened: memory can be short, or the list one
+     * too long. */
+    struct zd_faults faults = {0};
+    enum zd_status status = zd_chain_open(&config, ret_chain, &faults);
+    if (status != ZD_OK) {
+        status = faults.out_of_memory || status == ZD_NO_MEMORY
+                     ? zd_fail(err, ZD_NO_MEMORY, "no memory for the codecs of inner chunks")
+                     : zd_faults_status(&faults, err);
+    }
+    zd_faults_done(&faults);
+    return status;
+}

@@ -1,0 +1,147 @@
+/* The codec `zstd` (Zarr registry; RFC 8878). */
+#include <zstd.h>
+#include <zstd_errors.h>
+
+#include "core/base/num.h"
+#include "core/codec/parameter.h"
+
+#define NAME      "zstd"
+#define LEVEL_MIN (-131072)
+#define LEVEL_MAX 22
+
+struct zstd {
+    int level;
+    bool has_checksum;
+    struct zd_repr decoded;
+};
+
+static enum zd_status zstd_open(const struct zd_codec_config *config, struct zd_repr *ret_encoded,
+    void **ret_state, struct zd_faults *faults)
+{
+    static const char *const names[] = {"level", "checksum", NULL};
+    struct zd_parameters parameters;
+    zd_parameters_init(&parameters, NAME, config, names, faults);
+    int64_t level = 0;
+    bool has_checksum = false;
+    (void)zd_parameter_i64(&parameters, "level", LEVEL_MIN, LEVEL_MAX, &level);
+    if (zd_parameter_find(&parameters, "checksum") != NULL) {
+        (void)zd_parameter_bool(&parameters, "checksum", &has_checksum);
+    }
+    ZD_TRY(zd_parameters_status(&parameters));
+    struct zstd *state = zd_alloc(sizeof *state);
+    if (state == NULL) {
+        return ZD_NO_MEMORY;
+    }
+    *state = (struct zstd){
+        .level = (int)level, .has_checksum = has_checksum, .decoded = *config->decoded};
+    *ret_encoded =
+        (struct zd_repr){.is_bytes = true, .size = zd_codec_bound(config->decoded->size)};
+    *ret_state = state;
+    return ZD_OK;
+}
+
+static enum zd_status refuse(size_t code, const struct zstd *zstd, struct zd_error *err)
+{
+    if (ZSTD_getErrorCode(code) == ZSTD_error_memory_allocation) {
+        return zd_fail(err, ZD_NO_MEMORY, NAME ": no memory for decoding");
+    }
+    enum zd_status status;
+    if (ZSTD_getErrorCode(code) == ZSTD_error_dstSize_tooSmall) {
+        status = zd_fail(err, ZD_CORRUPT, NAME ": more than the expected %llu bytes decoded",
+            (unsigned long long)zstd->decoded.size);
+    } else {
+        status = zd_fail(err, ZD_CORRUPT, NAME ": %s; %llu bytes expected", ZSTD_getErrorName(code),
+            (unsigned long long)zstd->decoded.size);
+    }
+    zd_fact_name(err, NAME);
+    zd_fact_expected(err, "%llu bytes", (unsigned long long)zstd->decoded.size);
+    return status;
+}
+
+/* All frames of the input, skippable ones too; never more than was expected, whatever a frame says
+ * of its size. */
+static enum zd_status zstd_decode(
+    const void *state, struct zd_buf *encoded, struct zd_buf **ret_decoded, struct zd_error *err)
+{
+    const struct zstd *zstd = state;
+    ZD_AUTO(zd_buf) decoded = zd_buf_new(zstd->decoded.size);
+    ZSTD_DCtx *context = decoded == NULL ? NULL : ZSTD_createDCtx();
+    if (context == NULL) {
+        return zd_fail(err, ZD_NO_MEMORY, NAME ": cannot allocate %llu bytes",
+            (unsigned long long)zstd->decoded.size);
+    }
+    const size_t len =
+        ZSTD_decompressDCtx(context, decoded->data, decoded->cap, encoded->data, encoded->len);
+    (void)ZSTD_freeDCtx(context);
+    if (ZSTD_isError(len)) {
+        return refuse(len, zstd, err);
+    }
+    decoded->len = len;
+    ZD_TRY(zd_repr_check(&zstd->decoded, NAME, len, err));
+    *ret_decoded = ZD_TAKE(decoded);
+    return ZD_OK;
+}
+
+static size_t compress(const struct zstd *zstd, ZSTD_CCtx *context, const struct zd_buf *decoded,
+    struct zd_buf *encoded)
+{
+    size_t result = ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, zstd->level);
+    if (!ZSTD_isError(result)) {
+        result = ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, zstd->has_checksum ? 1 : 0);
+    }
+    if (!ZSTD_isError(result)) {
+        result = ZSTD_compress2(context, encoded->data, encoded->cap, decoded->data, decoded->len);
+    }
+    return result;
+}
+
+static enum zd_status zstd_encode(
+    const void *state, struct zd_buf *decoded, struct zd_buf **ret_encoded, struct zd_error *err)
+{
+    const size_t cap = ZSTD_compressBound(decoded->len);
+    if (ZSTD_isError(cap)) {
+        return zd_fail(err, ZD_TOO_LARGE, NAME ": cannot compress %zu bytes", decoded->len);
+    }
+    ZD_AUTO(zd_buf) encoded = zd_buf_new(cap);
+    ZSTD_CCtx *context = encoded == NULL ? NULL : ZSTD_createCCtx();
+    if (context == NULL) {
+        return zd_fail(err, ZD_NO_MEMORY, NAME ": cannot allocate %zu bytes", cap);
+    }
+    const size_t len = compress(state, context, decoded, encoded);
+    (void)ZSTD_freeCCtx(context);
+    if (ZSTD_isError(len)) {
+        /* The bound is enough and the level valid: nothing else can fail. */
+        return zd_fail(err, ZD_NO_MEMORY, NAME ": %s", ZSTD_getErrorName(len));
+    }
+    encoded->len = len;
+    *ret_encoded = ZD_TAKE(encoded);
+    return ZD_OK;
+}
+
+static enum zd_status zstd_configuration(const void *state, struct zd_json **ret_json)
+{
+    const struct zstd *zstd = state;
+    ZD_AUTO(zd_json) json = zd_json_new_object();
+    if (json == NULL) {
+        return ZD_NO_MEMORY;
+    }
+    ZD_TRY(zd_json_set(json, "level", zd_json_new_i64(zstd->level)));
+    if (zstd->has_checksum) { /* the registry: omitted when false */
+        ZD_TRY(zd_json_set(json, "checksum", zd_json_new_bool(true)));
+    }
+    *ret_json = ZD_TAKE(json);
+    return ZD_OK;
+}
+
+const struct zd_codec zd_codec_zstd = {
+    .name = NAME,
+    .kind = ZD_CODEC_BYTES_BYTES,
+    .schema = "{\"type\":\"object\",\"properties\":{\"level\":{\"type\":\"integer\",\"minimum\":"
+              "-131072,\"maximum\":22},\"checksum\":{\"type\":\"boolean\"}},"
+              "\"required\":[\"level\"],\"additionalProperties\":false}",
+    .open = zstd_open,
+    .close = zd_free,
+    .decode = zstd_decode,
+    .encode = zstd_encode,
+    .configuration = zstd_configuration,
+};
