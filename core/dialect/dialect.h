@@ -87,4 +87,7 @@ extern const struct zd_dialect *const zd_dialects[];
 /** The dialect of that name, or NULL. Thread: any. */
 const struct zd_dialect *zd_dialect_find(const char *name);
 
+/** Whether a node below the root may have that name (Zarr v3, node names). Thread: any. */
+bool zd_node_name_is_valid(struct zd_span name);
+
 #endif

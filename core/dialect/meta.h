@@ -28,8 +28,9 @@ struct zd_meta {
     const struct zd_dialect *dialect;
     enum zd_node_type type;
     struct zd_json *document;   /* normalised to final v3 (reference 2.2); the stored one, as far as
-                                   it is JSON, when refused; or NULL */
-    struct zd_json *attributes; /* an object; borrowed from document or owned; NULL = none */
+                                   it is JSON, when refused; NULL when it is not JSON. Always
+                                   without the consolidated block, and without bare NaN */
+    struct zd_json *attributes; /* an object, shared with document; NULL = none */
     struct zd_json *
         consolidated; /* group: the stored map path -> document as the dialect spells it, or NULL */
     struct zd_faults faults;

@@ -1,0 +1,26 @@
+/* Keys of chunks in the two encodings that every dialect's model knows (Zarr v3,
+ * chunk_key_encoding; reference 1.7). */
+#ifndef ZD_CORE_DIALECT_CHUNK_KEY_H
+#define ZD_CORE_DIALECT_CHUNK_KEY_H
+
+#include "core/dialect/meta.h"
+
+/**
+ * Add the key of a chunk, relative to its node: "c/0/1", "0.1".
+ *
+ * @param index rank entries, inside the grid
+ * @retval ZD_TOO_LARGE the key does not fit
+ * Thread: any.
+ */
+ZD_RESULT zd_chunk_key_add(const struct zd_meta *meta, const uint64_t *index, struct zd_text *key);
+
+/**
+ * The chunk that a key names, exactly: no sign, no leading zero, nothing left over.
+ *
+ * @param ret_index rank entries; untouched on failure
+ * @retval ZD_NOT_FOUND it is no chunk key of that array, or lies outside its grid
+ * Thread: any.
+ */
+ZD_RESULT zd_chunk_key_parse(const struct zd_meta *meta, struct zd_span key, uint64_t *ret_index);
+
+#endif

@@ -1,0 +1,172 @@
+/* The v3 dialect: one document `zarr.json` a node, chunks below it. */
+#include "core/dialect/dialect.h"
+
+#include "core/base/num.h"
+#include "core/dialect/chunk_key.h"
+#include "core/dialect/v3_consolidated.h"
+#include "core/dialect/v3_document.h"
+
+#define DOCUMENT_NAME "zarr.json"
+
+/* Older drafts use the same key: whoever recognises one of them in it bids more. */
+#define BID 10
+
+extern const struct zd_dialect zd_dialect_v3;
+
+static ZD_RESULT v3_document_key(const char *path, uint32_t i, struct zd_text *key)
+{
+    (void)i;
+    if (path[0] != '\0') {
+        ZD_TRY(zd_text_add(key, path));
+        ZD_TRY(zd_text_add_char(key, '/'));
+    }
+    return zd_text_add(key, DOCUMENT_NAME);
+}
+
+static int v3_bid(const struct zd_documents *documents)
+{
+    return documents->present[0] ? BID : 0;
+}
+
+/*
+ * What a document with a consolidated block may cost. The block holds the documents of any number
+ * of nodes, so that the limits of one document say nothing of it: the bytes are bounded by a limit
+ * of their own, and the values grow with the bytes as they do in one document. An entry is judged
+ * like a document by itself when it is used.
+ */
+static struct zd_json_limits large_limits(const struct zd_reading *reading)
+{
+    struct zd_json_limits large = reading->limits;
+    large.bytes_max = (size_t)zd_max_u64(reading->consolidated_bytes_max, large.bytes_max);
+    const size_t factor =
+        (size_t)zd_div_up(large.bytes_max, zd_max_u64(reading->limits.bytes_max, 1));
+    if (ckd_mul(&large.nodes_max, large.nodes_max, factor)) {
+        large.nodes_max = SIZE_MAX;
+    }
+    return large;
+}
+
+/*
+ * Text to JSON. Most documents keep the small limits; one that does not is parsed with the large
+ * ones, and stands only if it is the block that made it large.
+ */
+static ZD_RESULT parse_text(struct zd_span text, const struct zd_reading *reading,
+    struct zd_json **ret_json, struct zd_error *err)
+{
+    struct zd_json_limits limits = reading->limits;
+    limits.nonfinite = reading->judgement == ZD_JUDGE_READ;
+    const enum zd_status status = zd_json_parse(text, &limits, ret_json, err);
+    if (status != ZD_TOO_LARGE) {
+        return status;
+    }
+    const struct zd_error first = err == NULL ? (struct zd_error){0} : *err;
+    limits = large_limits(reading);
+    limits.nonfinite = reading->judgement == ZD_JUDGE_READ;
+    ZD_AUTO(zd_json) json = NULL;
+    ZD_TRY(zd_json_parse(text, &limits, &json, err));
+    if (!zd_json_is(zd_json_member(json, "consolidated_metadata"), ZD_JSON_OBJECT)) {
+        if (err != NULL) {
+            *err = first;
+        }
+        return ZD_TOO_LARGE;
+    }
+    *ret_json = ZD_TAKE(json);
+    return ZD_OK;
+}
+
+/* A node whose document could not even be read as JSON. */
+static ZD_RESULT refuse_text(
+    const struct zd_error *why, struct zd_meta **ret_meta, struct zd_error *err)
+{
+    ZD_AUTO(zd_meta) meta = zd_meta_new(&zd_dialect_v3);
+    if (meta == NULL) {
+        return zd_fail(err, ZD_NO_MEMORY, "cannot allocate a node");
+    }
+    const struct zd_pointer at = {.text = ""};
+    zd_faults_add(&meta->faults, ZD_FAULT_INVALID,
+        why->status == ZD_TOO_LARGE ? "too_large" : "not_json", NULL, &at, NULL, NULL, "%s",
+        why->text);
+    if (meta->faults.out_of_memory) {
+        return zd_fail(err, ZD_NO_MEMORY, "cannot allocate a fault");
+    }
+    *ret_meta = ZD_TAKE(meta);
+    return ZD_OK;
+}
+
+static ZD_RESULT v3_parse(const struct zd_documents *documents, const struct zd_reading *reading,
+    struct zd_meta **ret_meta, struct zd_error *err)
+{
+    ZD_AUTO(zd_json) json = NULL;
+    struct zd_error why = {0};
+    const enum zd_status status = parse_text(documents->text[0], reading, &json, &why);
+    if (status == ZD_NO_MEMORY) {
+        return zd_fail(err, status, "%s", why.text);
+    }
+    if (status != ZD_OK) {
+        return refuse_text(&why, ret_meta, err);
+    }
+    ZD_AUTO(zd_meta) meta = NULL;
+    ZD_TRY(zd_v3_document_parse(&zd_dialect_v3, json, reading, &meta, err));
+    const struct zd_json *block = zd_json_member(json, "consolidated_metadata");
+    if (block != NULL && meta->type == ZD_NODE_GROUP) {
+        zd_v3_consolidated_parse(block, reading, meta);
+    }
+    if (meta->faults.out_of_memory) {
+        return zd_fail(err, ZD_NO_MEMORY, "cannot allocate what a document holds");
+    }
+    *ret_meta = ZD_TAKE(meta);
+    return ZD_OK;
+}
+
+static ZD_RESULT v3_parse_json(const struct zd_json *document, const struct zd_reading *reading,
+    struct zd_meta **ret_meta, struct zd_error *err)
+{
+    return zd_v3_document_parse(&zd_dialect_v3, document, reading, ret_meta, err);
+}
+
+static ZD_RESULT v3_chunk_key(
+    const struct zd_meta *meta, const char *path, const uint64_t *index, struct zd_text *key)
+{
+    if (path[0] != '\0') {
+        ZD_TRY(zd_text_add(key, path));
+        ZD_TRY(zd_text_add_char(key, '/'));
+    }
+    return zd_chunk_key_add(meta, index, key);
+}
+
+static ZD_RESULT v3_chunk_index(const struct zd_meta *meta, const char *key, uint64_t *ret_index)
+{
+    return zd_chunk_key_parse(meta, zd_span_of(key), ret_index);
+}
+
+static ZD_RESULT v3_children_prefix(const char *path, struct zd_text *prefix)
+{
+    if (path[0] == '\0') {
+        return ZD_OK;
+    }
+    ZD_TRY(zd_text_add(prefix, path));
+    return zd_text_add_char(prefix, '/');
+}
+
+/* Zarr v3: a child is a prefix; names that begin with "__" are reserved. */
+static ZD_RESULT v3_child_name(struct zd_span entry, bool is_prefix, struct zd_text *name)
+{
+    if (!is_prefix || !zd_node_name_is_valid(entry)) {
+        return ZD_NOT_FOUND;
+    }
+    return zd_text_add_bytes(name, entry.ptr, entry.len);
+}
+
+const struct zd_dialect zd_dialect_v3 = {
+    .name = "v3",
+    .n_documents = 1,
+    .document_key = v3_document_key,
+    .bid = v3_bid,
+    .parse = v3_parse,
+    .parse_json = v3_parse_json,
+    .chunk_key = v3_chunk_key,
+    .chunk_index = v3_chunk_index,
+    .children_prefix = v3_children_prefix,
+    .child_name = v3_child_name,
+    .stored_node = zd_v3_consolidated_next,
+};

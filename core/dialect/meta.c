@@ -1,0 +1,48 @@
+/* A node: made, shared, released. */
+#include "core/dialect/meta.h"
+
+#include <assert.h>
+
+struct zd_meta *zd_meta_new(const struct zd_dialect *dialect)
+{
+    struct zd_meta *meta = zd_alloc_zero(1, sizeof *meta);
+    if (meta != NULL) {
+        atomic_init(&meta->refs, 1);
+        meta->dialect = dialect;
+        meta->type = ZD_NODE_UNKNOWN;
+    }
+    return meta;
+}
+
+struct zd_meta *zd_meta_ref(struct zd_meta *meta)
+{
+    const uint32_t before = atomic_fetch_add_explicit(&meta->refs, 1, memory_order_relaxed);
+    assert(before > 0);
+    (void)before;
+    return meta;
+}
+
+static void release(struct zd_meta *meta)
+{
+    for (uint32_t d = 0; meta->dimension_name != NULL && d < meta->grid.rank; d++) {
+        zd_free(meta->dimension_name[d]);
+    }
+    zd_free(meta->dimension_name);
+    zd_chain_unref(meta->chain);
+    zd_free(meta->fill);
+    zd_faults_done(&meta->faults);
+    zd_json_unref(meta->consolidated);
+    zd_json_unref(meta->attributes);
+    zd_json_unref(meta->document);
+    zd_free(meta);
+}
+
+void zd_meta_unref(struct zd_meta *meta)
+{
+    if (meta == NULL) {
+        return;
+    }
+    if (atomic_fetch_sub_explicit(&meta->refs, 1, memory_order_acq_rel) == 1) {
+        release(meta);
+    }
+}
