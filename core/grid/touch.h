@@ -1,0 +1,26 @@
+/* The chunks that a selection touches, numbered: without a list, along one dimension at a time. */
+#ifndef ZD_CORE_GRID_TOUCH_H
+#define ZD_CORE_GRID_TOUCH_H
+
+#include "core/grid/grid.h"
+
+/** Along one dimension: the touched chunks in the order in which the result meets them. By value.
+ */
+struct zd_touch {
+    struct zd_axis axis;
+    uint64_t stride;        /* |axis.step| */
+    uint64_t chunk;         /* elements; >= 1 */
+    uint64_t n;             /* touched chunks; 0 when the axis is empty */
+    uint64_t per_chunk_max; /* positions of the result in one chunk, at most; >= 1 */
+};
+
+struct zd_touch zd_touch_of(
+    const struct zd_grid *grid, const struct zd_selection *selection, uint32_t dim);
+
+/** The position in the result where touched chunk `i` begins; the axis' count when i is n. */
+uint64_t zd_touch_first(const struct zd_touch *touch, uint64_t i);
+
+/** The number of the touched chunk `index` (of the grid, touched: asserted). */
+uint64_t zd_touch_number(const struct zd_touch *touch, uint64_t index);
+
+#endif
