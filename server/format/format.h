@@ -14,7 +14,19 @@ struct zd_answer {
     uint64_t shape[ZD_RANK_MAX]; /* of the result */
     uint64_t n_elements;
     struct zd_scalar_style style; /* json and csv */
+    bool pretty;                  /* json */
 };
+
+/** An answer for a selection whose element count fits 64 bits (asserted); style and pretty are off.
+ */
+void zd_answer_init(
+    struct zd_answer *answer, const struct zd_meta *meta, const struct zd_selection *selection);
+
+/** The name of a dimension of the result, or NULL; borrowed. */
+const char *zd_answer_dimension(const struct zd_answer *answer, uint32_t dim);
+
+/** A ceiling for the answer as text: more than json or csv can need. */
+size_t zd_answer_text_max(const struct zd_answer *answer);
 
 /** A format. head, each band in order, tail: together they are the body. */
 struct zd_format {
@@ -24,7 +36,8 @@ struct zd_format {
     /** Whether it can say that. */
     bool (*accepts)(const struct zd_dtype *dtype, uint32_t rank);
 
-    /** Exact bytes of head, all elements and tail, when known beforehand; false when not. */
+    /** Exact bytes of head, all elements and tail; false when that does not fit 64 bits. NULL: not
+     * known beforehand. */
     bool (*size)(const struct zd_answer *answer, uint64_t *ret_bytes);
 
     /** What comes before the elements and after them; NULL = nothing. */
@@ -41,5 +54,9 @@ struct zd_format {
 extern const struct zd_format *const zd_formats[];
 
 const struct zd_format *zd_format_find(struct zd_span name); /* or NULL */
+
+/** The size of a head and all elements as they are in memory; false when it does not fit 64 bits.
+ */
+bool zd_format_is_fixed(const struct zd_answer *answer, uint64_t head_bytes, uint64_t *ret_bytes);
 
 #endif

@@ -1,0 +1,79 @@
+/* The formats by name, and what all of them share. */
+#include "server/format/format.h"
+
+#include "core/base/num.h"
+
+#define EMPTY_TEXT_BYTES_MAX (UINT64_C(1) << 20)
+#define HEAD_BYTES_MAX       (UINT64_C(1) << 18)
+#define NUMBER_BYTES_MAX     32 /* one number, quotes and separator included */
+
+const struct zd_format *zd_format_find(struct zd_span name)
+{
+    for (size_t i = 0; zd_formats[i] != NULL; i++) {
+        if (zd_span_is(name, zd_formats[i]->name)) {
+            return zd_formats[i];
+        }
+    }
+    return NULL;
+}
+
+void zd_answer_init(
+    struct zd_answer *answer, const struct zd_meta *meta, const struct zd_selection *selection)
+{
+    *answer = (struct zd_answer){.meta = meta, .selection = selection};
+    answer->rank = zd_selection_shape(selection, answer->shape);
+    const bool overflows = zd_selection_overflows(selection, &answer->n_elements);
+    assert(!overflows);
+    (void)overflows;
+}
+
+const char *zd_answer_dimension(const struct zd_answer *answer, uint32_t dim)
+{
+    uint32_t kept = 0;
+    for (uint32_t d = 0; answer->meta->dimension_name != NULL && d < answer->selection->rank; d++) {
+        if (answer->selection->axis[d].dropped) {
+            continue;
+        }
+        if (kept == dim) {
+            return answer->meta->dimension_name[d];
+        }
+        kept++;
+    }
+    return NULL;
+}
+
+static uint64_t element_text_max(const struct zd_dtype *dtype, uint32_t rank)
+{
+    uint64_t bytes = NUMBER_BYTES_MAX;
+    if (dtype->kind == ZD_DTYPE_COMPLEX) {
+        bytes = 2 * NUMBER_BYTES_MAX;
+    } else if (dtype->kind == ZD_DTYPE_RAW) {
+        bytes = NUMBER_BYTES_MAX + zd_div_up(dtype->bytes, 3) * 4;
+    }
+    /* Around each element at most: its brackets, and pretty printed a line for each. */
+    return bytes + (uint64_t)rank * 2 * (2 * (uint64_t)rank + 4);
+}
+
+size_t zd_answer_text_max(const struct zd_answer *answer)
+{
+    if (answer->n_elements == 0) {
+        return EMPTY_TEXT_BYTES_MAX;
+    }
+    uint64_t max;
+    if (ckd_mul(&max, answer->n_elements, element_text_max(&answer->meta->dtype, answer->rank)) ||
+        ckd_add(&max, max, HEAD_BYTES_MAX)) {
+        return SIZE_MAX;
+    }
+    return max;
+}
+
+bool zd_format_is_fixed(const struct zd_answer *answer, uint64_t head_bytes, uint64_t *ret_bytes)
+{
+    uint64_t bytes;
+    if (ckd_mul(&bytes, answer->n_elements, (uint64_t)answer->meta->dtype.bytes) ||
+        ckd_add(&bytes, bytes, head_bytes)) {
+        return false;
+    }
+    *ret_bytes = bytes;
+    return true;
+}

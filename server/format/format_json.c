@@ -1,0 +1,166 @@
+/* json: what the answer is, and its elements as nested lists. */
+#include "server/format/format.h"
+
+#include "core/base/num.h"
+
+#define VALUE_BYTES_MAX 65536
+#define INDENT          2
+
+static bool json_accepts(const struct zd_dtype *dtype, uint32_t rank)
+{
+    (void)dtype;
+    (void)rank;
+    return true;
+}
+
+/* Lists of the head stay on one line, pretty or not. */
+static void emit_shape(const struct zd_answer *answer, struct zd_emit *emit)
+{
+    ZD_SCOPED_TEXT(list, VALUE_BYTES_MAX);
+    zd_text_add_char(&list, '[');
+    for (uint32_t d = 0; d < answer->rank; d++) {
+        zd_text_add(&list, d == 0 ? "" : ",");
+        zd_text_add_u64(&list, answer->shape[d]);
+    }
+    zd_text_add_char(&list, ']');
+    zd_emit_key(emit, "shape");
+    zd_emit_raw(emit, zd_text_span(&list));
+}
+
+static void emit_dimensions(const struct zd_answer *answer, struct zd_emit *emit)
+{
+    zd_emit_key(emit, "dimensions");
+    zd_emit_array(emit);
+    for (uint32_t d = 0; d < answer->rank; d++) {
+        const char *name = zd_answer_dimension(answer, d);
+        if (name == NULL) {
+            zd_emit_null(emit);
+        } else {
+            zd_emit_string(emit, name);
+        }
+    }
+    zd_emit_array_end(emit);
+}
+
+static void json_head(const struct zd_answer *answer, struct zd_text *text)
+{
+    ZD_SCOPED_TEXT(selection, VALUE_BYTES_MAX);
+    if (zd_selection_add(answer->selection, &selection) != ZD_OK) {
+        text->status = selection.status;
+        return;
+    }
+    struct zd_emit emit;
+    zd_emit_init(&emit, text, answer->pretty);
+    zd_emit_object(&emit);
+    emit_shape(answer, &emit);
+    zd_emit_member_string(&emit, "data_type", answer->meta->dtype.name);
+    emit_dimensions(answer, &emit);
+    zd_emit_member_string(&emit, "selection", selection.at);
+    zd_emit_key(&emit, "data");
+}
+
+/* Nested lists of the dimensions 0 .. rank, written item by item. */
+struct nest {
+    uint32_t rank;
+    uint64_t n_items[ZD_RANK_MAX]; /* in one list of dimension d: product(shape[d .. rank)) */
+    bool pretty;
+};
+
+/* True when the number of items does not fit 64 bits. */
+static bool nest_overflows(struct nest *nest, const struct zd_answer *answer, uint32_t rank)
+{
+    *nest = (struct nest){.rank = rank, .pretty = answer->pretty};
+    for (uint32_t d = 0; d < rank; d++) {
+        if (zd_product(&nest->n_items[d], answer->shape + d, rank - d)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void add_line(const struct nest *nest, uint32_t depth, struct zd_text *text)
+{
+    if (nest->pretty) {
+        zd_text_addf(text, "\n%*s", (int)(INDENT * (depth + 1)), "");
+    }
+}
+
+/* Commas and opening brackets before item i. */
+static void nest_before(const struct nest *nest, uint64_t i, struct zd_text *text)
+{
+    uint32_t first = nest->rank; /* lists of dimensions first .. rank begin here */
+    while (first > 0 && i % nest->n_items[first - 1] == 0) {
+        first--;
+    }
+    if (i > 0) {
+        zd_text_add(text, nest->pretty && first == nest->rank ? ", " : ",");
+    }
+    for (uint32_t d = first; d < nest->rank; d++) {
+        if (d > 0) {
+            add_line(nest, d, text);
+        }
+        zd_text_add_char(text, '[');
+    }
+}
+
+/* Closing brackets after item i. */
+static void nest_after(const struct nest *nest, uint64_t i, struct zd_text *text)
+{
+    for (uint32_t d = nest->rank; d > 0 && (i + 1) % nest->n_items[d - 1] == 0; d--) {
+        if (d < nest->rank) {
+            add_line(nest, d - 1, text);
+        }
+        zd_text_add_char(text, ']');
+    }
+}
+
+static void json_band(const struct zd_answer *answer, uint64_t first, uint64_t n_elements,
+    const uint8_t *elements, struct zd_text *text)
+{
+    const struct zd_dtype *dtype = &answer->meta->dtype;
+    struct nest nest;
+    if (nest_overflows(&nest, answer, answer->rank)) {
+        text->status = ZD_TOO_LARGE;
+    }
+    for (uint64_t i = 0; i < n_elements && text->status == ZD_OK; i++) {
+        nest_before(&nest, first + i, text);
+        zd_scalar_add(dtype, elements + i * dtype->bytes, &answer->style, text);
+        nest_after(&nest, first + i, text);
+    }
+}
+
+/* No element makes a list of dimension `rank`, yet those outside it have items. */
+static void add_empty_lists(const struct zd_answer *answer, struct zd_text *text)
+{
+    uint32_t rank = 0;
+    uint64_t n_lists = 1;
+    while (answer->shape[rank] != 0) {
+        rank++;
+    }
+    struct nest nest;
+    if (nest_overflows(&nest, answer, rank) || zd_product(&n_lists, answer->shape, rank)) {
+        text->status = ZD_TOO_LARGE;
+    }
+    for (uint64_t i = 0; i < n_lists && text->status == ZD_OK; i++) {
+        nest_before(&nest, i, text);
+        zd_text_add(text, "[]");
+        nest_after(&nest, i, text);
+    }
+}
+
+static void json_tail(const struct zd_answer *answer, struct zd_text *text)
+{
+    if (answer->n_elements == 0) {
+        add_empty_lists(answer, text);
+    }
+    zd_text_add(text, answer->pretty ? "\n}\n" : "}");
+}
+
+const struct zd_format zd_format_json = {
+    .name = "json",
+    .media_type = "application/json",
+    .accepts = json_accepts,
+    .head = json_head,
+    .tail = json_tail,
+    .band = json_band,
+};

@@ -1,0 +1,21 @@
+/* raw: the elements and nothing else, little-endian, C order. */
+#include "server/format/format.h"
+
+static bool accepts_any(const struct zd_dtype *dtype, uint32_t rank)
+{
+    (void)dtype;
+    (void)rank;
+    return true;
+}
+
+static bool raw_size(const struct zd_answer *answer, uint64_t *ret_bytes)
+{
+    return zd_format_is_fixed(answer, 0, ret_bytes);
+}
+
+const struct zd_format zd_format_raw = {
+    .name = "raw",
+    .media_type = "application/octet-stream",
+    .accepts = accepts_any,
+    .size = raw_size,
+};
