@@ -1,0 +1,63 @@
+/* JSON bodies of requests. */
+#include "server/body.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "server/server.h"
+
+#define JSON_TYPE "application/json"
+
+static bool is_json_type(const char *content_type)
+{
+    const size_t len = strlen(JSON_TYPE);
+    if (strncasecmp(content_type, JSON_TYPE, len) != 0) {
+        return false;
+    }
+    const char *rest = content_type + len + strspn(content_type + len, " \t");
+    return *rest == '\0' || *rest == ';';
+}
+
+enum zd_status zd_body_json(const struct zd_request *req, struct zd_json **ret_json,
+    const char **ret_code, struct zd_error *err)
+{
+    const struct zd_settings *settings = &req->server->config->settings;
+    const char *content_type = zd_request_header(req, "Content-Type");
+    if (content_type != NULL && !is_json_type(content_type)) {
+        *ret_code = "unsupported_media_type";
+        const enum zd_status status =
+            zd_fail(err, ZD_UNSUPPORTED, "the body is to be " JSON_TYPE ", not %s", content_type);
+        zd_fact_found(err, "%s", content_type);
+        return status;
+    }
+    *ret_code = "bad_body";
+    if (req->body == NULL || req->body->len == 0) {
+        const enum zd_status status =
+            zd_fail(err, ZD_INVALID, "the request has no body: a JSON object is expected");
+        zd_fact_pointer(err, "");
+        return status;
+    }
+    const struct zd_json_limits limits = {
+        .bytes_max = settings->limits_body_bytes,
+        .nodes_max = settings->limits_document_nodes,
+        .depth_max = settings->limits_document_depth,
+    };
+    const enum zd_status status = zd_json_parse(zd_buf_span(req->body), &limits, ret_json, err);
+    if (status == ZD_TOO_LARGE) {
+        *ret_code = "too_large";
+    } else if (status == ZD_INVALID) {
+        zd_fact_pointer(err, "");
+    }
+    return status;
+}
+
+enum zd_next zd_body_refuse(struct zd_request *req, const char *code, const struct zd_error *err)
+{
+    static const char *const allowed[] = {JSON_TYPE, NULL};
+    const struct zd_problem problem = {
+        .code = code,
+        .err = err,
+        .allowed = err->status == ZD_UNSUPPORTED ? allowed : NULL,
+    };
+    return zd_respond_problem(req, &problem);
+}

@@ -1,0 +1,21 @@
+/* JSON bodies of requests. Thread: loop. */
+#ifndef ZD_SERVER_BODY_H
+#define ZD_SERVER_BODY_H
+
+#include "server/request.h"
+
+/**
+ * The JSON document in a request's body.
+ *
+ * @param ret_json owned
+ * @param ret_code the problem code of a failure: unsupported_media_type, bad_body, too_large
+ * @retval ZD_UNSUPPORTED the Content-Type is another one
+ * @retval ZD_INVALID     there is no body, or it is not JSON
+ */
+ZD_RESULT zd_body_json(const struct zd_request *req, struct zd_json **ret_json,
+    const char **ret_code, struct zd_error *err);
+
+/** Answers such a failure, `allowed` media types included. */
+enum zd_next zd_body_refuse(struct zd_request *req, const char *code, const struct zd_error *err);
+
+#endif

@@ -1,0 +1,59 @@
+/* The chunks of a selection, some at a time, and their elements into one block. Thread: loop, but
+ * for zd_fetch_copy. */
+#ifndef ZD_SERVER_FETCH_H
+#define ZD_SERVER_FETCH_H
+
+#include "core/array/block.h"
+#include "server/chunks.h"
+#include "server/request.h"
+#include "server/touched.h"
+
+struct zd_fetch_part;
+
+struct zd_fetch {
+    struct zd_request *req;     /* borrowed */
+    struct zd_node *node;       /* borrowed */
+    struct zd_touched *touched; /* borrowed; told of every generation; NULL = nobody asks */
+    struct zd_plan plan;
+    struct zd_fetch_part *part; /* n_part of them; owned */
+    uint32_t n_part;
+    uint32_t n_asked;  /* part[0 .. n_asked) are under way, or hold their chunk */
+    bool is_last;      /* no part follows those asked */
+    uint64_t n_bytes;  /* of the elements that those asked give */
+    uint64_t n_parts;  /* collected since the beginning */
+    uint64_t n_absent; /* of those, how many chunks are absent */
+};
+
+/**
+ * Begin.
+ * @param n_parts_max how many parts one selection has at the most
+ * @retval ZD_NO_MEMORY
+ */
+ZD_RESULT zd_fetch_init(struct zd_fetch *fetch, struct zd_request *req, struct zd_node *node,
+    uint64_t n_parts_max, struct zd_error *err);
+void zd_fetch_done(struct zd_fetch *fetch); /* stops waiting; accepts a zeroed one */
+
+/** The next selection; borrowed until its last part is copied. */
+void zd_fetch_begin(struct zd_fetch *fetch, const struct zd_selection *selection);
+
+/** Want the next parts: as many as may be under way at once. @return what the step returns */
+enum zd_next zd_fetch_ask(struct zd_fetch *fetch);
+
+/**
+ * All parts asked have arrived: what became of them.
+ * @param ret_is_stale an object was seen in two generations
+ * @retval ZD_CORRUPT, ZD_STORE ... of the first part that failed
+ */
+ZD_RESULT zd_fetch_collect(struct zd_fetch *fetch, bool *ret_is_stale, struct zd_error *err);
+
+/** Copy the parts asked into the block of the selection. Thread: any; nothing else happens to the
+ * fetch meanwhile. */
+void zd_fetch_copy(const struct zd_fetch *fetch, const struct zd_block *block);
+
+/** What that will cost. */
+uint64_t zd_fetch_cost_ns(const struct zd_fetch *fetch);
+
+/** Give back the chunks of the parts asked. */
+void zd_fetch_release(struct zd_fetch *fetch);
+
+#endif

@@ -1,0 +1,444 @@
+/* Slices: decoded hyperslabs (api.md 3.5). */
+#include <string.h>
+
+#include "core/base/num.h"
+#include "server/accept.h"
+#include "server/body.h"
+#include "server/handler/handler.h"
+#include "server/refuse.h"
+#include "server/slice.h"
+
+#define FORMATS_MAX  32
+#define RESTARTS_MAX 3
+#define DEFAULT_NAME "raw"
+
+static zd_step step_survey;
+static zd_step step_condition;
+static zd_step step_read;
+static zd_step step_band;
+static zd_step step_arrived;
+static zd_step step_made;
+
+static struct zd_slice *slice_of(const struct zd_request *req)
+{
+    return req->state;
+}
+
+static void leave(struct zd_request *req)
+{
+    zd_task_leave(&slice_of(req)->task);
+}
+
+static enum zd_next fail(struct zd_request *req, const struct zd_error *err)
+{
+    return zd_respond_error(req, err->status == ZD_CORRUPT ? "corrupt_chunk" : NULL, err);
+}
+
+static enum zd_status describe(
+    const struct zd_slice *slice, struct zd_representation *ret_answer, struct zd_error *err)
+{
+    const struct zd_request *req = slice->task.req;
+    *ret_answer = (struct zd_representation){.media_type = slice->format->media_type};
+    if (strcmp(req->method, "POST") != 0 && !slice->is_tagless) {
+        zd_slice_tag(slice, ret_answer->etag);
+        /* Text has no length before it is made, so its ranges would save nothing. */
+        ret_answer->accepts_ranges = slice->format->band == NULL;
+    }
+    if (zd_headers_give(&slice->headers, ret_answer) != ZD_OK) {
+        return zd_fail(err, ZD_NO_MEMORY, "no memory for the headers of the answer");
+    }
+    return ZD_OK;
+}
+
+static enum zd_next respond_head(struct zd_request *req)
+{
+    const struct zd_slice *slice = slice_of(req);
+    struct zd_representation answer;
+    struct zd_error err = {0};
+    if (describe(slice, &answer, &err) != ZD_OK) {
+        return fail(req, &err);
+    }
+    answer.length_is_known = slice->length_is_known;
+    answer.length = slice->length;
+    return zd_respond(req, &answer);
+}
+
+static enum zd_next step_respond(struct zd_request *req)
+{
+    struct zd_slice *slice = slice_of(req);
+    struct zd_representation answer;
+    struct zd_error err = {0};
+    const bool is_whole = !slice->is_range;
+    if (is_whole) {
+        zd_text_addf(zd_headers_add(&slice->headers, "Zarr-Chunks"), "%llu/%llu",
+            (unsigned long long)slice->fetch.n_parts, (unsigned long long)slice->fetch.n_absent);
+    }
+    if (zd_slice_finish(slice, &err) != ZD_OK || describe(slice, &answer, &err) != ZD_OK) {
+        return fail(req, &err);
+    }
+    answer.body = slice->body;
+    answer.body_is_range = slice->is_range;
+    answer.range_first = slice->range_first;
+    answer.length_is_known = slice->is_range;
+    answer.length = slice->is_range ? slice->length : 0;
+    return zd_respond(req, &answer);
+}
+
+static enum zd_next step_read(struct zd_request *req)
+{
+    struct zd_error err = {0};
+    if (zd_slice_begin(slice_of(req), &err) != ZD_OK) {
+        return fail(req, &err);
+    }
+    req->step = step_band;
+    return ZD_NEXT;
+}
+
+static enum zd_next ask_chunks(struct zd_request *req)
+{
+    req->step = step_arrived;
+    return zd_fetch_ask(&slice_of(req)->fetch);
+}
+
+static enum zd_next step_band(struct zd_request *req)
+{
+    if (zd_slice_next_band(slice_of(req))) {
+        return ask_chunks(req);
+    }
+    req->step = step_respond;
+    return ZD_NEXT;
+}
+
+/* What was read does not belong to one state of the array: again, from the start. */
+static enum zd_next restart(struct zd_request *req)
+{
+    struct zd_slice *slice = slice_of(req);
+    slice->n_restarts++;
+    zd_fetch_release(&slice->fetch);
+    zd_touched_forget(&slice->touched);
+    if (slice->n_restarts > RESTARTS_MAX) {
+        slice->is_tagless = true; /* it never stands still: all of it, under no tag */
+        slice->is_range = false;
+        slice->begin = 0;
+        slice->end = slice->answer.n_elements;
+    }
+    req->step = slice->is_surveyed && !slice->is_tagless ? step_survey : step_read;
+    return ZD_NEXT;
+}
+
+static enum zd_next step_arrived(struct zd_request *req)
+{
+    struct zd_slice *slice = slice_of(req);
+    struct zd_error err = {0};
+    bool is_stale;
+    if (zd_fetch_collect(&slice->fetch, &is_stale, &err) != ZD_OK) {
+        return fail(req, &err);
+    }
+    if (is_stale) {
+        return restart(req);
+    }
+    req->step = step_made;
+    return zd_task_run(&slice->task, zd_slice_cost_ns(slice));
+}
+
+static enum zd_next step_made(struct zd_request *req)
+{
+    struct zd_slice *slice = slice_of(req);
+    zd_fetch_release(&slice->fetch);
+    if (slice->task.was_dropped) {
+        const struct zd_error err = {.status = ZD_CANCELLED, .text = "the work was dropped"};
+        return zd_respond_error(req, "draining", &err);
+    }
+    if (!slice->fetch.is_last) {
+        return ask_chunks(req);
+    }
+    req->step = step_band;
+    return ZD_NEXT;
+}
+
+static void see_object(struct zd_survey *survey, uint64_t number, struct zd_generation generation)
+{
+    struct zd_slice *slice = ZD_CONTAINER(survey, struct zd_slice, survey);
+    const bool is_first = zd_touched_see(&slice->touched, number, generation);
+    assert(is_first);
+    (void)is_first;
+}
+
+static enum zd_next step_survey_round(struct zd_request *req)
+{
+    struct zd_slice *slice = slice_of(req);
+    struct zd_error err = {0};
+    enum zd_next next;
+    if (zd_survey_round(&slice->survey, &next, &err) != ZD_OK) {
+        return fail(req, &err);
+    }
+    if (slice->survey.is_done) {
+        req->step = step_condition;
+        return ZD_NEXT;
+    }
+    return next;
+}
+
+static enum zd_next step_survey(struct zd_request *req)
+{
+    struct zd_slice *slice = slice_of(req);
+    struct zd_error err = {0};
+    slice->is_surveyed = true;
+    zd_survey_done(&slice->survey);
+    if (zd_survey_init(&slice->survey, req, slice->node, &slice->node->layout->level[0].grid,
+            &slice->selection, slice->touched.n, &err) != ZD_OK) {
+        return fail(req, &err);
+    }
+    slice->survey.see = see_object;
+    req->step = step_survey_round;
+    return ZD_NEXT;
+}
+
+static enum zd_next apply_range(struct zd_request *req, const struct zd_representation *answer)
+{
+    struct zd_slice *slice = slice_of(req);
+    uint64_t first;
+    uint64_t len;
+    slice->is_range = false;
+    slice->begin = 0;
+    slice->end = slice->answer.n_elements;
+    if (answer->accepts_ranges) {
+        switch (zd_request_range(req, slice->length, answer->etag, 0, &first, &len)) {
+        case ZD_RANGE_OUTSIDE:
+            return zd_respond_range_outside(req, slice->length);
+        case ZD_RANGE_PART:
+            zd_slice_cut(slice, first, len);
+            break;
+        case ZD_RANGE_NONE:
+            break;
+        }
+    }
+    req->step = step_read;
+    return ZD_NEXT;
+}
+
+static enum zd_next step_condition(struct zd_request *req)
+{
+    struct zd_representation answer;
+    struct zd_error err = {0};
+    if (req->is_head) {
+        return respond_head(req);
+    }
+    if (describe(slice_of(req), &answer, &err) != ZD_OK) {
+        return fail(req, &err);
+    }
+    const enum zd_status condition = zd_request_condition(req, answer.etag, 0);
+    if (condition == ZD_NOT_MODIFIED) {
+        return zd_respond_not_modified(req, &answer);
+    }
+    if (condition == ZD_PRECONDITION) {
+        err.status =
+            zd_fail(&err, ZD_PRECONDITION, "the slice is not the one that the request names");
+        return zd_respond_error(req, "precondition_failed", &err);
+    }
+    return apply_range(req, &answer);
+}
+
+static bool asks_validators(const struct zd_request *req)
+{
+    static const char *const names[] = {"If-Match", "If-None-Match", "If-Modified-Since",
+        "If-Unmodified-Since", "If-Range", "Range"};
+    if (strcmp(req->method, "POST") == 0) {
+        return false;
+    }
+    for (size_t i = 0; i < ZD_COUNT_OF(names); i++) {
+        if (zd_request_header(req, names[i]) != NULL) {
+            return true;
+        }
+    }
+    return req->is_head;
+}
+
+/* Names for those who asked by name, media types for those who negotiate. */
+static enum zd_next respond_not_acceptable(struct zd_request *req, uint32_t rank)
+{
+    const struct zd_slice *slice = slice_of(req);
+    const char *allowed[FORMATS_MAX + 1];
+    size_t n = 0;
+    for (size_t i = 0; zd_formats[i] != NULL && n < FORMATS_MAX; i++) {
+        if (zd_formats[i]->accepts(&slice->node->meta->dtype, rank)) {
+            allowed[n++] = slice->ask.has_format ? zd_formats[i]->name : zd_formats[i]->media_type;
+        }
+    }
+    allowed[n] = NULL;
+    struct zd_error err = {0};
+    if (slice->ask.has_format) {
+        err.status = zd_fail(&err, ZD_UNSUPPORTED, "no format \"%s\" for %s of rank %u",
+            slice->ask.format.at, slice->node->meta->dtype.name, (unsigned)rank);
+    } else {
+        err.status =
+            zd_fail(&err, ZD_UNSUPPORTED, "no format for %s of rank %u is of a type in Accept",
+                slice->node->meta->dtype.name, (unsigned)rank);
+    }
+    const struct zd_problem problem = {.code = "not_acceptable", .err = &err, .allowed = allowed};
+    return zd_respond_problem(req, &problem);
+}
+
+/* The most wanted format; raw among equals, then the first by name. */
+static const struct zd_format *negotiate(
+    const char *accept, const struct zd_dtype *dtype, uint32_t rank)
+{
+    const struct zd_format *best = NULL;
+    uint32_t best_quality = 0;
+    for (size_t i = 0; zd_formats[i] != NULL; i++) {
+        const struct zd_format *format = zd_formats[i];
+        const uint32_t quality =
+            format->accepts(dtype, rank) ? zd_accept_quality(accept, format->media_type) : 0;
+        const bool is_default = strcmp(format->name, DEFAULT_NAME) == 0;
+        if (quality > best_quality || (quality == best_quality && quality > 0 && is_default)) {
+            best = format;
+            best_quality = quality;
+        }
+    }
+    return best;
+}
+
+static bool choose_format(struct zd_slice *slice, uint32_t rank)
+{
+    const struct zd_dtype *dtype = &slice->node->meta->dtype;
+    if (slice->ask.has_format) {
+        slice->format = zd_format_find(zd_text_span(&slice->ask.format));
+        return slice->format != NULL && slice->format->accepts(dtype, rank);
+    }
+    slice->format_is_negotiated = true;
+    slice->format = negotiate(zd_request_header(slice->task.req, "Accept"), dtype, rank);
+    return slice->format != NULL;
+}
+
+static void add_shape(struct zd_text *text, const uint64_t *shape, uint32_t rank)
+{
+    for (uint32_t d = 0; d < rank; d++) {
+        zd_text_add(text, d == 0 ? "" : ",");
+        zd_text_add_u64(text, shape[d]);
+    }
+}
+
+static enum zd_next respond_shape_mismatch(
+    struct zd_request *req, const uint64_t *shape, uint32_t rank)
+{
+    const struct zd_slice *slice = slice_of(req);
+    struct zd_error err = {0};
+    ZD_SCOPED_TEXT(expected, ZD_ERROR_TEXT_BYTES * 2);
+    ZD_SCOPED_TEXT(found, ZD_ERROR_TEXT_BYTES * 2);
+    add_shape(&expected, slice->ask.shape, slice->ask.rank);
+    add_shape(&found, shape, rank);
+    err.status = zd_fail(&err, ZD_PRECONDITION, "the slice has shape (%s), expected was (%s)",
+        found.at, expected.at);
+    zd_fact_expected(&err, "%s", expected.at);
+    zd_fact_found(&err, "%s", found.at);
+    return zd_respond_error(req, "shape_mismatch", &err);
+}
+
+static enum zd_next respond_too_large(struct zd_request *req, const struct zd_error *err)
+{
+    ZD_AUTO(zd_json) extra = zd_slice_suggest(slice_of(req));
+    const struct zd_problem problem = {.code = "too_large", .err = err, .extra = extra};
+    return zd_respond_problem(req, &problem);
+}
+
+/* Everything that can be refused is refused here, before any chunk is touched. */
+static enum zd_next plan(struct zd_request *req)
+{
+    struct zd_slice *slice = slice_of(req);
+    struct zd_error err = {0};
+    const char *code;
+    uint64_t shape[ZD_RANK_MAX];
+    if (zd_slice_select(slice, &code, &err) != ZD_OK) {
+        return zd_respond_error(req, code, &err);
+    }
+    const uint32_t rank = zd_selection_shape(&slice->selection, shape);
+    if (!choose_format(slice, rank)) {
+        return respond_not_acceptable(req, rank);
+    }
+    if (slice->ask.has_shape &&
+        (slice->ask.rank != rank || memcmp(shape, slice->ask.shape, rank * sizeof *shape) != 0)) {
+        return respond_shape_mismatch(req, shape, rank);
+    }
+    if (zd_slice_check_limits(slice, &err) != ZD_OK) {
+        return respond_too_large(req, &err);
+    }
+    if (zd_slice_prepare(slice, &err) != ZD_OK) {
+        return fail(req, &err);
+    }
+    req->step = asks_validators(req) ? step_survey : step_read;
+    return ZD_NEXT;
+}
+
+static bool make_state(struct zd_request *req)
+{
+    struct zd_slice *slice = zd_slice_new(req);
+    if (slice == NULL) {
+        const struct zd_error err = {.status = ZD_NO_MEMORY, .text = "no memory for the request"};
+        zd_respond_error(req, NULL, &err);
+        return false;
+    }
+    req->state = slice;
+    req->state_free = leave;
+    return true;
+}
+
+static enum zd_next step_plan_query(struct zd_request *req)
+{
+    if (zd_refuse_node(req) || !make_state(req)) {
+        return ZD_DONE;
+    }
+    struct zd_error err = {0};
+    const char *code;
+    if (zd_slice_ask_query(&slice_of(req)->ask, &req->params, &code, &err) != ZD_OK) {
+        return zd_respond_error(req, code, &err);
+    }
+    return plan(req);
+}
+
+static enum zd_next step_plan_body(struct zd_request *req)
+{
+    if (zd_refuse_node(req) || !make_state(req)) {
+        return ZD_DONE;
+    }
+    ZD_AUTO(zd_json) body = NULL;
+    struct zd_error err = {0};
+    const char *code;
+    if (zd_body_json(req, &body, &code, &err) != ZD_OK ||
+        zd_slice_ask_body(&slice_of(req)->ask, body, &code, &err) != ZD_OK) {
+        return zd_body_refuse(req, code, &err);
+    }
+    return plan(req);
+}
+
+static enum zd_next step_get(struct zd_request *req)
+{
+    return zd_request_want_node(req, step_plan_query);
+}
+
+static enum zd_next step_post(struct zd_request *req)
+{
+    return zd_request_want_node(req, step_plan_body);
+}
+
+static const char *const no_params[] = {NULL};
+
+static const struct zd_route routes[] = {
+    {
+        .method = "GET",
+        .path = "/v1/datasets/{d}/slices/{path}",
+        .first = step_get,
+        .params = zd_slice_params,
+    },
+    {
+        .method = "POST",
+        .path = "/v1/datasets/{d}/slices/{path}",
+        .first = step_post,
+        .params = no_params,
+    },
+};
+
+const struct zd_handler zd_handler_slices = {
+    .name = "slices",
+    .route = routes,
+    .n_routes = ZD_COUNT_OF(routes),
+};

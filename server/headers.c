@@ -1,0 +1,115 @@
+/* The Zarr-* headers: with them a client rebuilds the array from the answer alone (api.md 3.5). */
+#include "server/headers.h"
+
+#include <string.h>
+
+#include "core/base/num.h"
+
+#define TEXT_BYTES_MAX  (UINT64_C(1) << 20)
+#define VALUE_BYTES_MAX 1024 /* what a connection's memory surely takes */
+
+void zd_headers_init(struct zd_headers *headers)
+{
+    headers->n = 0;
+    zd_text_init(&headers->text, TEXT_BYTES_MAX);
+}
+
+void zd_headers_done(struct zd_headers *headers)
+{
+    zd_text_done(&headers->text);
+}
+
+struct zd_text *zd_headers_add(struct zd_headers *headers, const char *name)
+{
+    assert(headers->n < ZD_ANSWER_HEADERS_MAX);
+    if (headers->n > 0) {
+        zd_text_add_char(&headers->text, '\0');
+    }
+    headers->name[headers->n] = name;
+    headers->at[headers->n] = headers->text.len;
+    headers->n++;
+    return &headers->text;
+}
+
+void zd_headers_add_elements(
+    struct zd_headers *headers, const struct zd_dtype *dtype, uint32_t rank, const uint64_t *shape)
+{
+    zd_dtype_add_typestr(dtype, zd_headers_add(headers, "Zarr-Dtype"));
+    zd_text_add(zd_headers_add(headers, "Zarr-Data-Type"), dtype->name);
+    struct zd_text *value = zd_headers_add(headers, "Zarr-Shape");
+    for (uint32_t d = 0; d < rank; d++) {
+        zd_text_add(value, d == 0 ? "" : ",");
+        zd_text_add_u64(value, shape[d]);
+    }
+}
+
+static void add_fill(struct zd_headers *headers, const struct zd_meta *meta)
+{
+    const struct zd_scalar_style style = {.bare_strings = meta->dtype.kind != ZD_DTYPE_COMPLEX};
+    if (meta->dtype.bytes <= VALUE_BYTES_MAX / 2) {
+        zd_scalar_add(&meta->dtype, meta->fill, &style, zd_headers_add(headers, "Zarr-Fill-Value"));
+    }
+}
+
+void zd_headers_add_slice(struct zd_headers *headers, const struct zd_answer *answer)
+{
+    struct zd_text *value = zd_headers_add(headers, "Zarr-Dimensions");
+    for (uint32_t d = 0; d < answer->rank; d++) {
+        const char *name = zd_answer_dimension(answer, d);
+        zd_text_add(value, d == 0 ? "" : ",");
+        if (name == NULL) {
+            zd_text_add_char(value, '*');
+        } else {
+            zd_percent_encode(zd_span_of(name), value);
+        }
+    }
+    zd_selection_add(answer->selection, zd_headers_add(headers, "Zarr-Selection"));
+    add_fill(headers, answer->meta);
+    zd_headers_add_warnings(headers, &answer->meta->faults);
+}
+
+static bool is_first_of_code(const struct zd_faults *faults, size_t i)
+{
+    for (size_t k = 0; k < i; k++) {
+        const struct zd_fault *before = &faults->item[k];
+        if (before->severity == ZD_FAULT_WARNING &&
+            strcmp(before->code, faults->item[i].code) == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void zd_headers_add_warnings(struct zd_headers *headers, const struct zd_faults *faults)
+{
+    struct zd_text *value = NULL;
+    for (size_t i = 0; i < faults->n_items; i++) {
+        if (faults->item[i].severity != ZD_FAULT_WARNING || !is_first_of_code(faults, i)) {
+            continue;
+        }
+        if (value == NULL) {
+            value = zd_headers_add(headers, "Zarr-Warning");
+        } else {
+            zd_text_add(value, ",");
+        }
+        zd_text_add(value, faults->item[i].code);
+    }
+}
+
+enum zd_status zd_headers_give(
+    const struct zd_headers *headers, struct zd_representation *representation)
+{
+    ZD_TRY(headers->text.status);
+    for (uint32_t i = 0; i < headers->n; i++) {
+        const char *value = headers->text.at + headers->at[i];
+        if (strlen(value) > VALUE_BYTES_MAX) {
+            continue;
+        }
+        assert(representation->n_headers < ZD_ANSWER_HEADERS_MAX);
+        representation->header[representation->n_headers++] = (struct zd_header){
+            .name = headers->name[i],
+            .value = value,
+        };
+    }
+    return ZD_OK;
+}

@@ -1,0 +1,30 @@
+/* Nodes whose elements nobody may have. */
+#include "server/refuse.h"
+
+static void respond_refused(struct zd_request *req, const struct zd_faults *faults)
+{
+    struct zd_error err = {0};
+    const enum zd_status status = zd_faults_status(faults, &err);
+    const struct zd_problem problem = {
+        .code = zd_problem_code_of_faults(faults),
+        .err = status == ZD_OK ? NULL : &err,
+        .faults = faults,
+    };
+    zd_respond_problem(req, &problem);
+}
+
+bool zd_refuse_node(struct zd_request *req)
+{
+    const struct zd_meta *meta = zd_request_node(req)->meta;
+    if (zd_meta_is_refused(meta)) {
+        respond_refused(req, &meta->faults);
+        return true;
+    }
+    if (!zd_meta_is_array(meta)) {
+        const struct zd_error err = {.status = ZD_INVALID,
+            .text = "the node is a group: only arrays have slices and chunks"};
+        zd_respond_error(req, "not_an_array", &err);
+        return true;
+    }
+    return false;
+}

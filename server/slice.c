@@ -1,0 +1,333 @@
+/* One slice being answered: what was asked, what it may cost, and its body band by band. */
+#include "server/slice.h"
+
+#include <string.h>
+
+#include "core/base/num.h"
+#include "core/grid/cover.h"
+#include "server/server.h"
+
+#define SUGGESTIONS_MAX      64
+#define SELECTION_BYTES_MAX  4096
+#define ELEMENT_TEXT_COST_NS 60
+
+static void free_slice(struct zd_task *task)
+{
+    struct zd_slice *slice = ZD_CONTAINER(task, struct zd_slice, task);
+    zd_fetch_done(&slice->fetch);
+    zd_survey_done(&slice->survey);
+    zd_touched_done(&slice->touched);
+    zd_headers_done(&slice->headers);
+    zd_slice_ask_done(&slice->ask);
+    zd_text_done(&slice->text);
+    zd_buf_unref(slice->elements);
+    zd_buf_unref(slice->body);
+    zd_node_unref(slice->node);
+    zd_free(slice);
+}
+
+static bool is_text(const struct zd_slice *slice)
+{
+    return slice->format->band != NULL;
+}
+
+/* One lot of chunks: copied, and the band made text once it is complete. */
+static void make(struct zd_task *task)
+{
+    struct zd_slice *slice = ZD_CONTAINER(task, struct zd_slice, task);
+    zd_fetch_copy(&slice->fetch, &slice->block);
+    if (!slice->fetch.is_last || !is_text(slice)) {
+        return;
+    }
+    slice->format->band(
+        &slice->answer, slice->band.first, slice->band.n_elements, slice->block.data, &slice->text);
+}
+
+struct zd_slice *zd_slice_new(struct zd_request *req)
+{
+    struct zd_slice *slice = zd_alloc_zero(1, sizeof *slice);
+    if (slice == NULL) {
+        return NULL;
+    }
+    zd_task_init(&slice->task, req, make, free_slice);
+    zd_slice_ask_init(&slice->ask, req->server);
+    zd_headers_init(&slice->headers);
+    zd_text_init(&slice->text, 0);
+    slice->node = zd_node_ref(zd_request_node(req));
+    return slice;
+}
+
+enum zd_status zd_slice_select(struct zd_slice *slice, const char **ret_code, struct zd_error *err)
+{
+    const struct zd_grid *grid = &slice->node->meta->grid;
+    const enum zd_status status = zd_selection_parse(
+        zd_text_span(&slice->ask.slice), grid->rank, grid->shape, &slice->selection, err);
+    *ret_code = status == ZD_OUT_OF_BOUNDS ? "out_of_bounds" : "bad_slice";
+    return status;
+}
+
+static const struct zd_settings *settings_of(const struct zd_slice *slice)
+{
+    return &slice->node->dataset->server->config->settings;
+}
+
+enum zd_status zd_slice_check_limits(const struct zd_slice *slice, struct zd_error *err)
+{
+    const struct zd_settings *settings = settings_of(slice);
+    uint64_t n;
+    if (zd_selection_overflows(&slice->selection, &n) ||
+        ckd_mul(&n, n, (uint64_t)slice->node->meta->dtype.bytes)) {
+        n = UINT64_MAX;
+    }
+    if (n > settings->limits_slice_bytes) {
+        const enum zd_status status =
+            zd_fail(err, ZD_TOO_LARGE, "the slice has %llu bytes, limits.slice_bytes is %llu",
+                (unsigned long long)n, (unsigned long long)settings->limits_slice_bytes);
+        zd_fact_limit(err, settings->limits_slice_bytes, n);
+        return status;
+    }
+    const struct zd_level *leaf = zd_layout_leaf(slice->node->layout);
+    if (zd_plan_overflows(&leaf->grid, &slice->selection, &n)) {
+        n = UINT64_MAX;
+    }
+    if (n > settings->limits_slice_chunks) {
+        const enum zd_status status =
+            zd_fail(err, ZD_TOO_LARGE, "the slice touches %llu chunks, limits.slice_chunks is %llu",
+                (unsigned long long)n, (unsigned long long)settings->limits_slice_chunks);
+        zd_fact_limit(err, settings->limits_slice_chunks, n);
+        return status;
+    }
+    return ZD_OK;
+}
+
+/* Pieces of whole stored objects where they are small enough, else of inner chunks, else of
+ * elements. */
+static bool find_cover(const struct zd_slice *slice, struct zd_cover *cover)
+{
+    const struct zd_settings *settings = settings_of(slice);
+    const struct zd_layout *layout = slice->node->layout;
+    struct zd_cover_limits limits = {
+        .elements_max = settings->limits_slice_bytes / slice->node->meta->dtype.bytes,
+        .chunks_max = settings->limits_slice_chunks,
+    };
+    const struct zd_grid *leaf = &zd_layout_leaf(layout)->grid;
+    for (uint32_t i = 0; i < layout->n_levels; i++) {
+        const struct zd_grid *grid = &layout->level[i].grid;
+        uint64_t ratio[ZD_RANK_MAX];
+        for (uint32_t d = 0; d < grid->rank; d++) {
+            ratio[d] = zd_div_up(grid->chunk[d], leaf->chunk[d]);
+        }
+        limits.ratio = ratio;
+        if (zd_cover_init(cover, grid, &slice->selection, &limits)) {
+            return true;
+        }
+    }
+    struct zd_grid elements = *leaf;
+    for (uint32_t d = 0; d < elements.rank; d++) {
+        elements.chunk[d] = 1;
+    }
+    limits.ratio = NULL;
+    return zd_cover_init(cover, &elements, &slice->selection, &limits);
+}
+
+static enum zd_status add_suggestions(struct zd_cover *cover, struct zd_json *list)
+{
+    struct zd_selection piece;
+    for (uint32_t i = 0; i < SUGGESTIONS_MAX && zd_cover_next(cover, &piece); i++) {
+        ZD_SCOPED_TEXT(text, SELECTION_BYTES_MAX);
+        ZD_TRY(zd_selection_add(&piece, &text));
+        ZD_TRY(zd_json_append(list, zd_json_new_text(text.at)));
+    }
+    return ZD_OK;
+}
+
+struct zd_json *zd_slice_suggest(const struct zd_slice *slice)
+{
+    struct zd_cover cover;
+    const bool found = find_cover(slice, &cover);
+    const uint64_t n = found ? zd_cover_count(&cover) : 0;
+    ZD_AUTO(zd_json) extra = zd_json_new_object();
+    struct zd_json *list = zd_json_new_array();
+    if (extra == NULL || zd_json_set(extra, "suggestions", list) != ZD_OK ||
+        zd_json_set(extra, "n_suggestions", zd_json_new_u64(n)) != ZD_OK ||
+        (found && add_suggestions(&cover, list) != ZD_OK)) {
+        return NULL;
+    }
+    return ZD_TAKE(extra);
+}
+
+enum zd_status zd_slice_prepare(struct zd_slice *slice, struct zd_error *err)
+{
+    const struct zd_meta *meta = slice->node->meta;
+    zd_answer_init(&slice->answer, meta, &slice->selection);
+    slice->answer.style = slice->ask.style;
+    slice->answer.pretty = zd_request_is_pretty(slice->task.req);
+    slice->end = slice->answer.n_elements;
+    slice->length_is_known =
+        slice->format->size != NULL && slice->format->size(&slice->answer, &slice->length);
+    if (!is_text(slice)) {
+        assert(slice->length_is_known); /* the limits were checked */
+        slice->head_bytes = slice->length - slice->answer.n_elements * meta->dtype.bytes;
+    }
+    zd_headers_add_elements(&slice->headers, &meta->dtype, slice->answer.rank, slice->answer.shape);
+    zd_headers_add_slice(&slice->headers, &slice->answer);
+    if (slice->format_is_negotiated) {
+        zd_text_add(zd_headers_add(&slice->headers, "Vary"), "Accept");
+    }
+    return zd_touched_init(&slice->touched, slice->node->layout, &slice->selection, err);
+}
+
+void zd_slice_tag(const struct zd_slice *slice, char to[ZD_TAG_BYTES])
+{
+    struct zd_hash hash = {0};
+    zd_hash_add_u64(&hash, slice->node->tag);
+    zd_touched_hash(&slice->touched, &hash);
+    for (uint32_t d = 0; d < slice->selection.rank; d++) {
+        const struct zd_axis *axis = &slice->selection.axis[d];
+        zd_hash_add_u64(&hash, axis->start);
+        zd_hash_add_u64(&hash, axis->count);
+        zd_hash_add_u64(&hash, (uint64_t)axis->step);
+        zd_hash_add_u64(&hash, axis->dropped);
+    }
+    if (is_text(slice)) {
+        const struct zd_scalar_style *style = &slice->answer.style;
+        zd_hash_add_u64(&hash, (uint64_t)style->nan_null | (uint64_t)style->ints_string << 1 |
+                                   (uint64_t)slice->answer.pretty << 2);
+    }
+    zd_tag_format(to, hash.value, slice->format->name);
+}
+
+void zd_slice_cut(struct zd_slice *slice, uint64_t first, uint64_t len)
+{
+    const uint64_t element = slice->node->meta->dtype.bytes;
+    const uint64_t head = slice->head_bytes;
+    const uint64_t last = first + len; /* within the length */
+    slice->is_range = true;
+    slice->range_first = first;
+    slice->range_len = len;
+    slice->begin = first <= head ? 0 : (first - head) / element;
+    slice->end = last <= head ? 0 : zd_div_up(last - head, element);
+    slice->begin = zd_min_u64(slice->begin, slice->end);
+}
+
+/* Bands end with chunk rows: a smaller band would decode the same chunks again and again. */
+static uint64_t band_elements(const struct zd_slice *slice)
+{
+    const struct zd_grid *grid = &zd_layout_leaf(slice->node->layout)->grid;
+    const uint64_t wanted = settings_of(slice)->http_stream_bytes / slice->node->meta->dtype.bytes;
+    uint64_t row = 1;
+    for (uint32_t d = 0; d < grid->rank; d++) {
+        const struct zd_touch touch = zd_touch_of(grid, &slice->selection, d);
+        row *= row > 1 ? touch.axis.count : touch.per_chunk_max; /* at most n_elements */
+    }
+    return zd_max_u64(zd_max_u64(wanted, row), 1);
+}
+
+static enum zd_status begin_text(struct zd_slice *slice, uint64_t n_band, struct zd_error *err)
+{
+    slice->text.len_max = zd_answer_text_max(&slice->answer);
+    zd_text_clear(&slice->text);
+    if (slice->format->head != NULL) {
+        slice->format->head(&slice->answer, &slice->text);
+    }
+    if (slice->elements == NULL) {
+        const uint64_t n = zd_min_u64(n_band, slice->end);
+        slice->elements = zd_buf_new(n * slice->node->meta->dtype.bytes);
+    }
+    return slice->elements == NULL ? zd_fail(err, ZD_NO_MEMORY, "no memory for a band of the slice")
+                                   : ZD_OK;
+}
+
+static enum zd_status begin_bytes(struct zd_slice *slice, struct zd_error *err)
+{
+    const uint64_t n = slice->end - slice->begin;
+    zd_buf_unref(slice->body);
+    slice->body = zd_buf_new(slice->head_bytes + n * slice->node->meta->dtype.bytes);
+    if (slice->body == NULL) {
+        return zd_fail(
+            err, ZD_NO_MEMORY, "no memory for a body of %llu elements", (unsigned long long)n);
+    }
+    if (slice->format->head != NULL) {
+        ZD_SCOPED_TEXT(head, slice->head_bytes);
+        slice->format->head(&slice->answer, &head);
+        ZD_TRY(head.status);
+        memcpy(slice->body->data, head.at, head.len);
+    }
+    return ZD_OK;
+}
+
+enum zd_status zd_slice_begin(struct zd_slice *slice, struct zd_error *err)
+{
+    const struct zd_level *leaf = zd_layout_leaf(slice->node->layout);
+    const uint64_t n_band = band_elements(slice);
+    uint64_t n_parts;
+    if (zd_plan_overflows(&leaf->grid, &slice->selection, &n_parts)) {
+        return zd_fail(err, ZD_TOO_LARGE, "the slice touches more than 2^64 chunks");
+    }
+    if (slice->fetch.part == NULL) {
+        ZD_TRY(zd_fetch_init(&slice->fetch, slice->task.req, slice->node, n_parts, err));
+    }
+    slice->fetch.touched = slice->is_tagless ? NULL : &slice->touched;
+    slice->fetch.n_parts = 0;
+    slice->fetch.n_absent = 0;
+    zd_bands_init(&slice->bands, &leaf->grid, &slice->selection, slice->begin, slice->end, n_band);
+    return is_text(slice) ? begin_text(slice, n_band, err) : begin_bytes(slice, err);
+}
+
+bool zd_slice_next_band(struct zd_slice *slice)
+{
+    const struct zd_dtype *dtype = &slice->node->meta->dtype;
+    if (!zd_bands_next(&slice->bands, &slice->band)) {
+        return false;
+    }
+    uint8_t *to = is_text(slice) ? slice->elements->data
+                                 : slice->body->data + slice->head_bytes +
+                                       (slice->band.first - slice->begin) * dtype->bytes;
+    slice->block = zd_block_of(&slice->band.selection, dtype, to);
+    zd_fetch_begin(&slice->fetch, &slice->band.selection);
+    return true;
+}
+
+uint64_t zd_slice_cost_ns(const struct zd_slice *slice)
+{
+    const uint64_t text_ns =
+        is_text(slice) && slice->fetch.is_last ? slice->band.n_elements * ELEMENT_TEXT_COST_NS : 0;
+    return zd_fetch_cost_ns(&slice->fetch) + text_ns;
+}
+
+static enum zd_status finish_text(struct zd_slice *slice, struct zd_error *err)
+{
+    if (slice->format->tail != NULL) {
+        slice->format->tail(&slice->answer, &slice->text);
+    }
+    const enum zd_status status = zd_text_buf(&slice->text, &slice->body);
+    if (status != ZD_OK) {
+        return zd_fail(err, status, "the answer as %s cannot be made: %s", slice->format->name,
+            zd_status_name(status));
+    }
+    zd_text_done(&slice->text);
+    return ZD_OK;
+}
+
+/* The range may begin inside the head or inside an element. */
+static void finish_bytes(struct zd_slice *slice)
+{
+    struct zd_buf *body = slice->body;
+    const uint64_t element = slice->node->meta->dtype.bytes;
+    body->len = slice->head_bytes + (slice->end - slice->begin) * element;
+    if (slice->is_range) {
+        const uint64_t skip = slice->range_first - slice->begin * element;
+        body->data += skip; /* nobody shares it yet, and nobody writes it any more */
+        body->cap -= skip;
+        body->len = slice->range_len;
+    }
+}
+
+enum zd_status zd_slice_finish(struct zd_slice *slice, struct zd_error *err)
+{
+    if (is_text(slice)) {
+        return finish_text(slice, err);
+    }
+    finish_bytes(slice);
+    return ZD_OK;
+}

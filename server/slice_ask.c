@@ -1,0 +1,220 @@
+/* What a client asks of a slice, from the query or from a POST body (api.md 3.5). */
+#include "server/slice_ask.h"
+
+#include <string.h>
+
+#include "core/base/scan.h"
+#include "server/server.h"
+
+#define FORMAT_BYTES_MAX 256
+
+const char *const zd_slice_params[] = {
+    "slice",
+    "format",
+    "expected_shape",
+    "nan",
+    "ints",
+    NULL,
+};
+
+static const char *const nan_words[] = {"string", "null", NULL};
+static const char *const ints_words[] = {"number", "string", NULL};
+
+void zd_slice_ask_init(struct zd_slice_ask *ask, const struct zd_server *server)
+{
+    *ask = (struct zd_slice_ask){0};
+    zd_text_init(&ask->slice, server->config->settings.limits_body_bytes);
+    zd_text_init(&ask->format, FORMAT_BYTES_MAX);
+}
+
+void zd_slice_ask_done(struct zd_slice_ask *ask)
+{
+    zd_text_done(&ask->slice);
+    zd_text_done(&ask->format);
+}
+
+static bool add_extent(struct zd_slice_ask *ask, uint64_t extent)
+{
+    if (ask->rank == ZD_RANK_MAX) {
+        return false;
+    }
+    ask->shape[ask->rank++] = extent;
+    return true;
+}
+
+/* "10,5"; nothing is the shape of a scalar. */
+static bool read_shape(struct zd_slice_ask *ask, struct zd_span text)
+{
+    struct zd_scan scan = zd_scan_of(text);
+    ask->has_shape = true;
+    if (zd_scan_at_end(&scan)) {
+        return true;
+    }
+    do {
+        uint64_t extent;
+        zd_scan_skip_spaces(&scan);
+        if (zd_scan_u64(&scan, UINT64_MAX, &extent) != ZD_OK || !add_extent(ask, extent)) {
+            return false;
+        }
+        zd_scan_skip_spaces(&scan);
+    } while (zd_scan_char(&scan, ','));
+    return zd_scan_at_end(&scan);
+}
+
+static enum zd_status bad_shape(struct zd_error *err)
+{
+    const enum zd_status status =
+        zd_fail(err, ZD_INVALID, "expected_shape is not a list of at most 32 lengths");
+    zd_fact_name(err, "expected_shape");
+    zd_fact_expected(err, "lengths, such as 10,5");
+    return status;
+}
+
+enum zd_status zd_slice_ask_query(struct zd_slice_ask *ask, const struct zd_params *params,
+    const char **ret_code, struct zd_error *err)
+{
+    struct zd_span value;
+    uint32_t nan_choice;
+    uint32_t ints_choice;
+    *ret_code = "bad_parameter";
+    ZD_TRY(zd_params_choice(params, "nan", nan_words, 0, &nan_choice, err));
+    ZD_TRY(zd_params_choice(params, "ints", ints_words, 0, &ints_choice, err));
+    ask->style.nan_null = nan_choice == 1;
+    ask->style.ints_string = ints_choice == 1;
+    if (zd_params_find(params, "expected_shape", &value) && !read_shape(ask, value)) {
+        return bad_shape(err);
+    }
+    if (zd_params_find(params, "slice", &value)) {
+        zd_text_add_bytes(&ask->slice, value.ptr, value.len);
+    }
+    ask->has_format = zd_params_find(params, "format", &value);
+    if (ask->has_format) {
+        zd_text_add_bytes(&ask->format, value.ptr, value.len);
+    }
+    if (ask->slice.status != ZD_OK || ask->format.status != ZD_OK) {
+        return zd_fail(err, ZD_INVALID, "the value of slice or format is too long");
+    }
+    return ZD_OK;
+}
+
+/* The body is at fault at a member. */
+static enum zd_status bad_member(
+    struct zd_error *err, const char *pointer, const char *expected, const struct zd_json *found)
+{
+    const enum zd_status status = zd_fail(err, ZD_INVALID, "%s of the body: expected %s, found %s",
+        pointer, expected, zd_json_type_name(found));
+    zd_fact_pointer(err, pointer);
+    zd_fact_expected(err, "%s", expected);
+    zd_fact_found(err, "%s", zd_json_type_name(found));
+    return status;
+}
+
+static enum zd_status read_slice_list(
+    struct zd_slice_ask *ask, const struct zd_json *list, struct zd_error *err)
+{
+    const struct zd_pointer at = {.text = "/slice"};
+    for (size_t i = 0; i < zd_json_count(list); i++) {
+        const struct zd_json *item = zd_json_element(list, i);
+        int64_t index;
+        zd_text_add(&ask->slice, i == 0 ? "" : ",");
+        if (zd_json_i64(item, &index)) {
+            zd_text_addf(&ask->slice, "%lld", (long long)index);
+        } else if (zd_json_is(item, ZD_JSON_STRING)) {
+            zd_text_add(&ask->slice, zd_json_string(item));
+        } else {
+            const struct zd_pointer place = zd_pointer_element(&at, i);
+            return bad_member(err, place.text, "an integer or a string", item);
+        }
+    }
+    return ZD_OK;
+}
+
+static enum zd_status read_slice(
+    struct zd_slice_ask *ask, const struct zd_json *value, struct zd_error *err)
+{
+    if (zd_json_is(value, ZD_JSON_ARRAY)) {
+        ZD_TRY(read_slice_list(ask, value, err));
+    } else if (zd_json_is(value, ZD_JSON_STRING)) {
+        zd_text_add(&ask->slice, zd_json_string(value));
+    } else {
+        return bad_member(err, "/slice", "a string or a list", value);
+    }
+    return ask->slice.status == ZD_OK
+               ? ZD_OK
+               : zd_fail(err, ask->slice.status, "the slice of the body is too long");
+}
+
+static enum zd_status read_shape_member(
+    struct zd_slice_ask *ask, const struct zd_json *value, struct zd_error *err)
+{
+    if (zd_json_is(value, ZD_JSON_STRING)) {
+        return read_shape(ask, zd_json_string_span(value))
+                   ? ZD_OK
+                   : bad_member(err, "/expected_shape", "lengths, such as \"10,5\"", value);
+    }
+    if (!zd_json_is(value, ZD_JSON_ARRAY)) {
+        return bad_member(err, "/expected_shape", "a list of lengths", value);
+    }
+    ask->has_shape = true;
+    for (size_t i = 0; i < zd_json_count(value); i++) {
+        uint64_t extent;
+        if (!zd_json_u64(zd_json_element(value, i), &extent) || !add_extent(ask, extent)) {
+            return bad_member(err, "/expected_shape", "at most 32 lengths", value);
+        }
+    }
+    return ZD_OK;
+}
+
+/* One of two words; true when the second stands there. */
+static enum zd_status read_word(const struct zd_json *value, const char *pointer,
+    const char *const words[], bool *ret_second, struct zd_error *err)
+{
+    const char *text = zd_json_string(value);
+    if (text == NULL || (strcmp(text, words[0]) != 0 && strcmp(text, words[1]) != 0)) {
+        ZD_SCOPED_TEXT(expected, FORMAT_BYTES_MAX);
+        zd_text_addf(&expected, "\"%s\" or \"%s\"", words[0], words[1]);
+        return bad_member(err, pointer, expected.at, value);
+    }
+    *ret_second = strcmp(text, words[1]) == 0;
+    return ZD_OK;
+}
+
+static enum zd_status read_member(
+    struct zd_slice_ask *ask, const char *name, const struct zd_json *value, struct zd_error *err)
+{
+    if (strcmp(name, "slice") == 0) {
+        return read_slice(ask, value, err);
+    }
+    if (strcmp(name, "expected_shape") == 0) {
+        return read_shape_member(ask, value, err);
+    }
+    if (strcmp(name, "nan") == 0) {
+        return read_word(value, "/nan", nan_words, &ask->style.nan_null, err);
+    }
+    if (strcmp(name, "ints") == 0) {
+        return read_word(value, "/ints", ints_words, &ask->style.ints_string, err);
+    }
+    if (strcmp(name, "format") == 0) {
+        ask->has_format = true;
+        return zd_json_is(value, ZD_JSON_STRING) &&
+                       zd_text_add(&ask->format, zd_json_string(value)) == ZD_OK
+                   ? ZD_OK
+                   : bad_member(err, "/format", "the name of a format", value);
+    }
+    const struct zd_pointer root = {.text = ""};
+    const struct zd_pointer at = zd_pointer_member(&root, name);
+    return bad_member(err, at.text, "only slice, format, expected_shape, nan, ints", value);
+}
+
+enum zd_status zd_slice_ask_body(struct zd_slice_ask *ask, const struct zd_json *body,
+    const char **ret_code, struct zd_error *err)
+{
+    *ret_code = "bad_body";
+    if (!zd_json_is(body, ZD_JSON_OBJECT)) {
+        return bad_member(err, "", "an object", body);
+    }
+    for (void *iter = zd_json_next(body, NULL); iter != NULL; iter = zd_json_next(body, iter)) {
+        ZD_TRY(read_member(ask, zd_json_iter_name(iter), zd_json_iter_value(iter), err));
+    }
+    return ZD_OK;
+}

@@ -1,0 +1,37 @@
+/* What a client asks of a slice, from the query or from a POST body (api.md 3.5). */
+#ifndef ZD_SERVER_SLICE_ASK_H
+#define ZD_SERVER_SLICE_ASK_H
+
+#include "core/grid/scalar.h"
+#include "core/grid/selection.h"
+#include "server/request.h"
+
+struct zd_slice_ask {
+    struct zd_text slice;  /* as it stands in `slice=` */
+    struct zd_text format; /* a name; meaningless unless has_format */
+    bool has_format;
+    bool has_shape; /* expected_shape */
+    uint32_t rank;
+    uint64_t shape[ZD_RANK_MAX];
+    struct zd_scalar_style style;
+};
+
+/** The query parameters of such a request, ended by NULL. */
+extern const char *const zd_slice_params[];
+
+void zd_slice_ask_init(struct zd_slice_ask *ask, const struct zd_server *server);
+void zd_slice_ask_done(struct zd_slice_ask *ask);
+
+/**
+ * Read it from the query.
+ * @param ret_code the problem code of a failure
+ * @retval ZD_INVALID
+ */
+ZD_RESULT zd_slice_ask_query(struct zd_slice_ask *ask, const struct zd_params *params,
+    const char **ret_code, struct zd_error *err);
+
+/** Read it from a body: {"slice": "..." | [..], "format", "nan", "ints", "expected_shape"}. */
+ZD_RESULT zd_slice_ask_body(struct zd_slice_ask *ask, const struct zd_json *body,
+    const char **ret_code, struct zd_error *err);
+
+#endif
