@@ -1,0 +1,427 @@
+/* Batches: many chunks in one answer (api.md 3.4, POST). */
+#include <string.h>
+
+#include "core/base/num.h"
+#include "server/accept.h"
+#include "server/body.h"
+#include "server/chunk_read.h"
+#include "server/handler/handler.h"
+#include "server/multipart.h"
+#include "server/refuse.h"
+#include "server/server.h"
+#include "server/task.h"
+
+#define IN_FLIGHT_MAX       32
+#define IN_FLIGHT_BYTES_MAX (UINT64_C(64) << 20) /* decoded chunks held at once */
+#define MEDIA_TYPE_BYTES    96
+#define PART_BYTES_MAX      1024 /* the head of one part */
+#define COPY_BYTES_PER_NS   2
+
+/* The state of a request for a batch. */
+struct batch {
+    struct zd_task task; /* first: makes the parts of one lot */
+    struct zd_node *node;
+    bool is_decoded;
+    uint32_t level;
+    const struct zd_grid *grid; /* of the level */
+    uint64_t *index;            /* n_chunks times rank; owned */
+    size_t n_chunks;
+    bool is_frames;
+    char boundary[ZD_BOUNDARY_BYTES];
+    struct zd_chunk_read *read; /* n_read of them; owned */
+    size_t n_read;
+    size_t n_asked;      /* read[0 .. n_asked): chunks next .. next + n_asked */
+    size_t next;         /* in the order of the request */
+    uint64_t body_bytes; /* of the chunks made so far */
+    struct zd_text text; /* the body under construction */
+    enum zd_status made;
+    struct zd_error err;
+};
+
+static zd_step step_ask;
+
+static void release(struct batch *batch)
+{
+    for (size_t i = 0; i < batch->n_asked; i++) {
+        zd_chunk_read_done(&batch->read[i]);
+    }
+    batch->n_asked = 0;
+}
+
+static void free_batch(struct zd_task *task)
+{
+    struct batch *batch = ZD_CONTAINER(task, struct batch, task);
+    release(batch);
+    zd_free(batch->read);
+    zd_free(batch->index);
+    zd_text_done(&batch->text);
+    zd_node_unref(batch->node);
+    zd_free(batch);
+}
+
+static void leave(struct zd_request *req)
+{
+    struct batch *batch = req->state;
+    zd_task_leave(&batch->task);
+}
+
+static uint64_t bytes_max(const struct batch *batch)
+{
+    return batch->node->dataset->server->config->settings.limits_batch_bytes;
+}
+
+static enum zd_status too_large(const struct batch *batch, uint64_t n_bytes, struct zd_error *err)
+{
+    const enum zd_status status =
+        zd_fail(err, ZD_TOO_LARGE, "the batch has at least %llu bytes, limits.batch_bytes is %llu",
+            (unsigned long long)n_bytes, (unsigned long long)bytes_max(batch));
+    zd_fact_limit(err, bytes_max(batch), n_bytes);
+    return status;
+}
+
+static enum zd_status add_part(struct batch *batch, size_t i)
+{
+    struct zd_chunk_read *read = &batch->read[i];
+    zd_chunk_read_make(read);
+    if (read->status != ZD_OK) {
+        batch->err = read->err;
+        return read->status;
+    }
+    const struct zd_span none = {0};
+    const struct zd_span bytes = read->body == NULL ? none : zd_buf_span(read->body);
+    const size_t position = batch->next + i;
+    batch->body_bytes += bytes.len;
+    if (batch->body_bytes > bytes_max(batch)) {
+        return too_large(batch, batch->body_bytes, &batch->err);
+    }
+    if (!batch->is_frames) {
+        zd_multipart_add(
+            &batch->text, batch->boundary, read->index, batch->grid->rank, bytes, read->is_absent);
+    } else if (read->body == NULL) {
+        zd_frame_add_absent(&batch->text, (uint32_t)position);
+    } else {
+        zd_frame_add(&batch->text, (uint32_t)position, bytes);
+    }
+    return ZD_OK;
+}
+
+static void make(struct zd_task *task)
+{
+    struct batch *batch = ZD_CONTAINER(task, struct batch, task);
+    batch->made = ZD_OK;
+    for (size_t i = 0; i < batch->n_asked && batch->made == ZD_OK; i++) {
+        batch->made = add_part(batch, i);
+    }
+}
+
+static enum zd_next fail(struct zd_request *req, const struct zd_error *err)
+{
+    return zd_respond_error(req, err->status == ZD_CORRUPT ? "corrupt_chunk" : NULL, err);
+}
+
+static enum zd_next respond(struct zd_request *req)
+{
+    struct batch *batch = req->state;
+    struct zd_error err = {0};
+    ZD_AUTO(zd_buf) body = NULL;
+    ZD_SCOPED_TEXT(media_type, MEDIA_TYPE_BYTES);
+    if (batch->is_frames) {
+        zd_text_add(&media_type, ZD_FRAMES_TYPE);
+    } else {
+        zd_multipart_end(&batch->text, batch->boundary);
+        zd_text_addf(&media_type, ZD_MULTIPART_TYPE "; boundary=%s", batch->boundary);
+    }
+    const enum zd_status status = zd_text_buf(&batch->text, &body);
+    if (status != ZD_OK || media_type.status != ZD_OK) {
+        err.status = zd_fail(&err, ZD_NO_MEMORY, "no memory for the batch");
+        return fail(req, &err);
+    }
+    const struct zd_representation answer = {
+        .media_type = media_type.at,
+        .body = body,
+        .header = {{.name = "Vary", .value = "Accept"}},
+        .n_headers = 1,
+    };
+    return zd_respond(req, &answer);
+}
+
+static enum zd_next step_made(struct zd_request *req)
+{
+    struct batch *batch = req->state;
+    if (batch->task.was_dropped) {
+        const struct zd_error err = {.status = ZD_CANCELLED, .text = "the work was dropped"};
+        return zd_respond_error(req, "draining", &err);
+    }
+    if (batch->made != ZD_OK) {
+        return fail(req, &batch->err);
+    }
+    batch->next += batch->n_asked;
+    release(batch);
+    req->step = step_ask;
+    return ZD_NEXT;
+}
+
+static enum zd_next step_arrived(struct zd_request *req)
+{
+    struct batch *batch = req->state;
+    struct zd_error err = {0};
+    uint64_t cost_ns = 0;
+    for (size_t i = 0; i < batch->n_asked; i++) {
+        struct zd_chunk_read *read = &batch->read[i];
+        if (zd_chunk_read_collect(read, &err) != ZD_OK) {
+            return fail(req, &err);
+        }
+        cost_ns += zd_chunk_read_cost_ns(read) +
+                   batch->node->layout->level[batch->level].chunk_bytes / COPY_BYTES_PER_NS;
+    }
+    req->step = step_made;
+    return zd_task_run(&batch->task, cost_ns);
+}
+
+static enum zd_next step_ask(struct zd_request *req)
+{
+    struct batch *batch = req->state;
+    const uint32_t rank = batch->grid->rank;
+    if (batch->next == batch->n_chunks) {
+        return respond(req);
+    }
+    const size_t n = zd_min_u64(batch->n_read, batch->n_chunks - batch->next);
+    for (size_t i = 0; i < n; i++) {
+        struct zd_chunk_read *read = &batch->read[i];
+        *read = (struct zd_chunk_read){
+            .req = req,
+            .node = batch->node,
+            .level = batch->level,
+            .is_decoded = batch->is_decoded,
+        };
+        memcpy(read->index, batch->index + (batch->next + i) * rank, rank * sizeof *read->index);
+        batch->n_asked++;
+        zd_chunk_read_want(read);
+    }
+    req->step = step_arrived;
+    return zd_request_wait(req);
+}
+
+/* The body is at fault at a place. */
+static enum zd_status bad_body(
+    struct zd_error *err, const char *pointer, const char *expected, const struct zd_json *found)
+{
+    const enum zd_status status = zd_fail(err, ZD_INVALID, "%s of the body: expected %s, found %s",
+        pointer, expected, zd_json_type_name(found));
+    zd_fact_pointer(err, pointer);
+    zd_fact_expected(err, "%s", expected);
+    zd_fact_found(err, "%s", zd_json_type_name(found));
+    return status;
+}
+
+static enum zd_status read_index(struct batch *batch, const struct zd_json *list,
+    const struct zd_pointer *at, uint64_t *ret_index, struct zd_error *err)
+{
+    const uint32_t rank = batch->grid->rank;
+    if (!zd_json_is(list, ZD_JSON_ARRAY) || zd_json_count(list) != rank) {
+        ZD_SCOPED_TEXT(expected, ZD_FACT_TEXT_BYTES);
+        zd_text_addf(&expected, "a list of %u integers", (unsigned)rank);
+        return bad_body(err, at->text, expected.at, list);
+    }
+    uint64_t index[ZD_RANK_MAX];
+    for (uint32_t d = 0; d < rank; d++) {
+        const struct zd_pointer place = zd_pointer_element(at, d);
+        if (!zd_json_u64(zd_json_element(list, d), &index[d])) {
+            return bad_body(
+                err, place.text, "an integer that is not negative", zd_json_element(list, d));
+        }
+    }
+    const enum zd_status status = zd_grid_check(batch->grid, index, err);
+    if (status != ZD_OK) {
+        zd_fact_pointer(err, at->text);
+        return status;
+    }
+    memcpy(ret_index, index, rank * sizeof *index);
+    return ZD_OK;
+}
+
+static enum zd_status read_indices(
+    struct batch *batch, const struct zd_json *lists, struct zd_error *err)
+{
+    const uint64_t most = batch->node->dataset->server->config->settings.limits_batch_chunks;
+    const struct zd_pointer root = {.text = "/indices"};
+    const uint32_t rank = batch->grid->rank;
+    if (!zd_json_is(lists, ZD_JSON_ARRAY)) {
+        return bad_body(err, root.text, "a list of chunk indices", lists);
+    }
+    const size_t n = zd_json_count(lists);
+    if (n > most) {
+        const enum zd_status status = zd_fail(err, ZD_TOO_LARGE,
+            "the batch has %zu chunks, limits.batch_chunks is %llu", n, (unsigned long long)most);
+        zd_fact_limit(err, most, n);
+        return status;
+    }
+    batch->index = zd_alloc_zero(n, rank * sizeof *batch->index);
+    if (batch->index == NULL) {
+        return zd_fail(err, ZD_NO_MEMORY, "no memory for %zu indices", n);
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct zd_pointer at = zd_pointer_element(&root, i);
+        ZD_TRY(read_index(batch, zd_json_element(lists, i), &at, batch->index + i * rank, err));
+    }
+    batch->n_chunks = n;
+    return ZD_OK;
+}
+
+static enum zd_status read_level(
+    struct batch *batch, const struct zd_json *value, struct zd_error *err)
+{
+    const struct zd_layout *layout = batch->node->layout;
+    const char *text = value == NULL ? "outer" : zd_json_string(value);
+    if (text == NULL || (strcmp(text, "outer") != 0 && strcmp(text, "inner") != 0)) {
+        return bad_body(err, "/level", "\"outer\" or \"inner\"", value);
+    }
+    const enum zd_status status =
+        zd_chunk_read_level(layout, strcmp(text, "inner") == 0, &batch->level, err);
+    if (status != ZD_OK) {
+        zd_fact_pointer(err, "/level");
+        return status;
+    }
+    batch->grid = &layout->level[batch->level].grid;
+    return ZD_OK;
+}
+
+static enum zd_status read_body(
+    struct batch *batch, const struct zd_json *body, struct zd_error *err)
+{
+    static const char *const members[] = {"indices", "decoded", "level"};
+    size_t n_known = 0;
+    if (!zd_json_is(body, ZD_JSON_OBJECT)) {
+        return bad_body(err, "", "an object", body);
+    }
+    for (size_t i = 0; i < ZD_COUNT_OF(members); i++) {
+        n_known += zd_json_member(body, members[i]) != NULL;
+    }
+    if (n_known != zd_json_count(body)) {
+        return bad_body(err, "", "only the members indices, decoded and level", body);
+    }
+    const struct zd_json *decoded = zd_json_member(body, "decoded");
+    if (decoded != NULL && !zd_json_is(decoded, ZD_JSON_BOOL)) {
+        return bad_body(err, "/decoded", "true or false", decoded);
+    }
+    batch->is_decoded = zd_json_is_true(decoded);
+    ZD_TRY(read_level(batch, zd_json_member(body, "level"), err));
+    return read_indices(batch, zd_json_member(body, "indices"), err);
+}
+
+/* What can be known of the size before anything is read. */
+static enum zd_status prepare(struct batch *batch, struct zd_error *err)
+{
+    const uint64_t chunk_bytes = batch->node->layout->level[batch->level].chunk_bytes;
+    uint64_t n_bytes;
+    uint64_t heads;
+    if (ckd_mul(&n_bytes, chunk_bytes, (uint64_t)batch->n_chunks)) {
+        n_bytes = UINT64_MAX;
+    }
+    if (batch->is_decoded && n_bytes > bytes_max(batch)) {
+        return too_large(batch, n_bytes, err);
+    }
+    if (ckd_mul(&heads, (uint64_t)PART_BYTES_MAX, (uint64_t)batch->n_chunks + 1) ||
+        ckd_add(&heads, heads, bytes_max(batch))) {
+        return zd_fail(err, ZD_TOO_LARGE, "the batch has too many chunks");
+    }
+    zd_text_init(&batch->text, heads);
+    const uint64_t n_held = IN_FLIGHT_BYTES_MAX / zd_max_u64(chunk_bytes, 1);
+    batch->n_read = zd_min_u64(zd_max_u64(n_held, 1), IN_FLIGHT_MAX);
+    batch->n_read = zd_min_u64(batch->n_read, batch->n_chunks);
+    batch->read = zd_alloc_zero(batch->n_read, sizeof *batch->read);
+    return batch->read == NULL ? zd_fail(err, ZD_NO_MEMORY, "no memory for the batch") : ZD_OK;
+}
+
+/* Frames only for those who want them more. */
+static bool choose_form(struct zd_request *req, bool *ret_is_frames)
+{
+    const char *accept = zd_request_header(req, "Accept");
+    const uint32_t multipart = zd_accept_quality(accept, ZD_MULTIPART_TYPE);
+    const uint32_t frames = zd_accept_quality(accept, ZD_FRAMES_TYPE);
+    *ret_is_frames = frames > multipart;
+    return frames > 0 || multipart > 0;
+}
+
+static enum zd_next respond_not_acceptable(struct zd_request *req)
+{
+    static const char *const allowed[] = {ZD_MULTIPART_TYPE, ZD_FRAMES_TYPE, NULL};
+    const struct zd_problem problem = {
+        .code = "not_acceptable",
+        .detail = "a batch is multipart/mixed or frames",
+        .allowed = allowed,
+    };
+    return zd_respond_problem(req, &problem);
+}
+
+static struct batch *new_batch(struct zd_request *req)
+{
+    struct batch *batch = zd_alloc_zero(1, sizeof *batch);
+    if (batch == NULL) {
+        return NULL;
+    }
+    zd_task_init(&batch->task, req, make, free_batch);
+    zd_text_init(&batch->text, 0);
+    zd_multipart_boundary(batch->boundary, zd_span_of(req->id));
+    batch->node = zd_node_ref(zd_request_node(req));
+    req->state = batch;
+    req->state_free = leave;
+    return batch;
+}
+
+static const char *code_of(enum zd_status status)
+{
+    return status == ZD_INVALID ? "bad_body" : NULL;
+}
+
+static enum zd_next step_plan(struct zd_request *req)
+{
+    struct zd_error err = {0};
+    const char *code;
+    ZD_AUTO(zd_json) body = NULL;
+    if (zd_refuse_node(req)) {
+        return ZD_DONE;
+    }
+    struct batch *batch = new_batch(req);
+    if (batch == NULL) {
+        err.status = zd_fail(&err, ZD_NO_MEMORY, "no memory for the request");
+        return fail(req, &err);
+    }
+    if (zd_body_json(req, &body, &code, &err) != ZD_OK) {
+        return zd_body_refuse(req, code, &err);
+    }
+    if (!choose_form(req, &batch->is_frames)) {
+        return respond_not_acceptable(req);
+    }
+    enum zd_status status = read_body(batch, body, &err);
+    if (status == ZD_OK) {
+        status = prepare(batch, &err);
+    }
+    if (status != ZD_OK) {
+        return zd_respond_error(req, code_of(status), &err);
+    }
+    req->step = step_ask;
+    return ZD_NEXT;
+}
+
+static enum zd_next step_post(struct zd_request *req)
+{
+    return zd_request_want_node(req, step_plan);
+}
+
+static const char *const no_params[] = {NULL};
+
+static const struct zd_route routes[] = {
+    {
+        .method = "POST",
+        .path = "/v1/datasets/{d}/chunks/{path}",
+        .first = step_post,
+        .params = no_params,
+    },
+};
+
+const struct zd_handler zd_handler_batch = {
+    .name = "batch",
+    .route = routes,
+    .n_routes = ZD_COUNT_OF(routes),
+};

@@ -1,0 +1,397 @@
+/* Chunks: one by its index in the grid, as it is stored or decoded (api.md 3.4). */
+#include <string.h>
+
+#include "core/base/hash.h"
+#include "core/base/num.h"
+#include "server/chunk_read.h"
+#include "server/handler/handler.h"
+#include "server/headers.h"
+#include "server/presence.h"
+#include "server/refuse.h"
+#include "server/server.h"
+#include "server/task.h"
+
+/* The state of a request for one chunk. */
+struct chunk {
+    struct zd_task task; /* first: makes the body */
+    struct zd_node *node;
+    struct zd_chunk_read read;
+    struct zd_object_want object; /* the stored object, when validators are enough */
+    struct zd_headers headers;
+};
+
+static zd_step step_validators;
+static zd_step step_arrived;
+static zd_step step_respond;
+
+static void free_chunk(struct zd_task *task)
+{
+    struct chunk *chunk = ZD_CONTAINER(task, struct chunk, task);
+    zd_wait_cancel(&chunk->object.wait);
+    zd_chunk_read_done(&chunk->read);
+    zd_headers_done(&chunk->headers);
+    zd_node_unref(chunk->node);
+    zd_free(chunk);
+}
+
+static void leave(struct zd_request *req)
+{
+    struct chunk *chunk = req->state;
+    zd_task_leave(&chunk->task);
+}
+
+static void make(struct zd_task *task)
+{
+    zd_chunk_read_make(&ZD_CONTAINER(task, struct chunk, task)->read);
+}
+
+static const struct zd_level *level_of(const struct chunk *chunk)
+{
+    return &chunk->node->layout->level[chunk->read.level];
+}
+
+static enum zd_next fail(struct zd_request *req, const struct zd_error *err)
+{
+    return zd_respond_error(req, err->status == ZD_CORRUPT ? "corrupt_chunk" : NULL, err);
+}
+
+static void add_codecs(struct chunk *chunk)
+{
+    const struct zd_chain *chain = level_of(chunk)->chain;
+    struct zd_text *value = zd_headers_add(&chunk->headers, "Zarr-Codecs");
+    for (uint32_t i = 0; i < zd_chain_count(chain); i++) {
+        zd_text_add(value, i == 0 ? "" : ",");
+        zd_text_add(value, zd_chain_codec(chain, i)->name);
+    }
+}
+
+static void add_headers(struct chunk *chunk, bool is_absent)
+{
+    const struct zd_meta *meta = chunk->node->meta;
+    const struct zd_grid *grid = &level_of(chunk)->grid;
+    if (chunk->read.is_decoded) {
+        zd_headers_add_elements(&chunk->headers, &meta->dtype, grid->rank, grid->chunk);
+    } else {
+        add_codecs(chunk);
+    }
+    if (is_absent) {
+        zd_text_add(zd_headers_add(&chunk->headers, "Zarr-Chunk"), "absent");
+    }
+    zd_headers_add_warnings(&chunk->headers, &meta->faults);
+}
+
+static enum zd_status describe(struct chunk *chunk, struct zd_generation generation,
+    struct zd_representation *ret_answer, struct zd_error *err)
+{
+    const struct zd_generation absent = {0};
+    *ret_answer = (struct zd_representation){
+        .media_type = "application/octet-stream",
+        .accepts_ranges = true,
+    };
+    struct zd_hash hash = {0};
+    zd_hash_add_u64(&hash, chunk->node->tag);
+    zd_hash_add_u64(&hash, generation.word[0]);
+    zd_hash_add_u64(&hash, generation.word[1]);
+    zd_hash_add_u64(&hash, chunk->read.level);
+    for (uint32_t d = 0; d < level_of(chunk)->grid.rank; d++) {
+        zd_hash_add_u64(&hash, chunk->read.index[d]);
+    }
+    zd_tag_format(ret_answer->etag, hash.value, chunk->read.is_decoded ? "decoded" : "encoded");
+    const bool is_absent = chunk->read.is_absent || zd_generation_equal(generation, absent);
+    zd_headers_done(&chunk->headers);
+    zd_headers_init(&chunk->headers);
+    add_headers(chunk, is_absent);
+    if (zd_headers_give(&chunk->headers, ret_answer) != ZD_OK) {
+        return zd_fail(err, ZD_NO_MEMORY, "no memory for the headers of the answer");
+    }
+    return ZD_OK;
+}
+
+static enum zd_next respond_absent(struct zd_request *req)
+{
+    const struct chunk *chunk = req->state;
+    struct zd_error err = {0};
+    ZD_SCOPED_TEXT(index, ZD_ERROR_TEXT_BYTES * 2);
+    for (uint32_t d = 0; d < level_of(chunk)->grid.rank; d++) {
+        zd_text_addf(&index, "%s%llu", d == 0 ? "" : ",", (unsigned long long)chunk->read.index[d]);
+    }
+    err.status = zd_fail(&err, ZD_NOT_FOUND,
+        "chunk %s is not stored: all its elements are the fill value; decoded=1 gives them",
+        index.at);
+    return zd_respond_error(req, "chunk_absent", &err);
+}
+
+static enum zd_next step_respond(struct zd_request *req)
+{
+    struct chunk *chunk = req->state;
+    struct zd_representation answer;
+    struct zd_error err = {0};
+    if (chunk->task.was_dropped) {
+        err.status = zd_fail(&err, ZD_CANCELLED, "the work was dropped");
+        return zd_respond_error(req, "draining", &err);
+    }
+    if (chunk->read.status != ZD_OK) {
+        return fail(req, &chunk->read.err);
+    }
+    if (describe(chunk, chunk->read.generation, &answer, &err) != ZD_OK) {
+        return fail(req, &err);
+    }
+    answer.body = chunk->read.body;
+    answer.mtime_ms = chunk->read.is_decoded ? 0 : chunk->read.mtime_ms;
+    return zd_respond(req, &answer);
+}
+
+static enum zd_next step_arrived(struct zd_request *req)
+{
+    struct chunk *chunk = req->state;
+    struct zd_error err = {0};
+    if (zd_chunk_read_collect(&chunk->read, &err) != ZD_OK) {
+        return fail(req, &err);
+    }
+    if (chunk->read.is_absent && !chunk->read.is_decoded) {
+        return respond_absent(req);
+    }
+    req->step = step_respond;
+    return zd_task_run(&chunk->task, zd_chunk_read_cost_ns(&chunk->read));
+}
+
+static enum zd_next want_chunk(struct zd_request *req)
+{
+    struct chunk *chunk = req->state;
+    req->step = step_arrived;
+    zd_chunk_read_want(&chunk->read);
+    return zd_request_wait(req);
+}
+
+/* The stored object alone decides about absence, tag and length. */
+static enum zd_next step_validators(struct zd_request *req)
+{
+    struct chunk *chunk = req->state;
+    const struct zd_object_want *object = &chunk->object;
+    const bool is_absent = object->wait.status == ZD_NOT_FOUND;
+    const struct zd_generation none = {0};
+    struct zd_representation answer;
+    struct zd_error err = {0};
+    if (object->wait.status != ZD_OK && !is_absent) {
+        return fail(req, &object->wait.err);
+    }
+    if (is_absent && !chunk->read.is_decoded) {
+        return respond_absent(req);
+    }
+    if (describe(chunk, is_absent ? none : object->stat.generation, &answer, &err) != ZD_OK) {
+        return fail(req, &err);
+    }
+    answer.mtime_ms = chunk->read.is_decoded ? 0 : object->stat.mtime_ms;
+    answer.length = chunk->read.is_decoded ? level_of(chunk)->chunk_bytes : object->stat.size;
+    answer.length_is_known = true;
+    if (req->is_head) {
+        return zd_respond(req, &answer);
+    }
+    switch (zd_request_condition(req, answer.etag, answer.mtime_ms)) {
+    case ZD_NOT_MODIFIED:
+        return zd_respond_not_modified(req, &answer);
+    case ZD_PRECONDITION:
+        err.status = zd_fail(&err, ZD_PRECONDITION, "the chunk is not the one that is named");
+        return zd_respond_error(req, "precondition_failed", &err);
+    default:
+        return want_chunk(req);
+    }
+}
+
+static void object_arrived(struct zd_wait *wait)
+{
+    zd_request_arrived(ZD_CONTAINER(wait, struct chunk, object.wait)->task.req);
+}
+
+static enum zd_next want_validators(struct zd_request *req)
+{
+    struct chunk *chunk = req->state;
+    const struct zd_meta *meta = chunk->node->meta;
+    struct zd_error err = {0};
+    ZD_SCOPED_TEXT(key, ZD_KEY_BYTES_MAX);
+    const enum zd_status status =
+        meta->dialect->chunk_key(meta, chunk->node->path, chunk->read.index, &key);
+    if (status != ZD_OK) {
+        err.status = zd_fail(&err, status, "the key of the chunk cannot be made");
+        return fail(req, &err);
+    }
+    req->step = step_validators;
+    chunk->object.wait.done = object_arrived;
+    if (zd_objects_want(chunk->node->dataset, key.at, ZD_OBJECT_STATUS, &chunk->object) ==
+        ZD_WAIT) {
+        req->n_waits++;
+    }
+    return zd_request_wait(req);
+}
+
+static bool validators_are_enough(const struct zd_request *req)
+{
+    const struct chunk *chunk = req->state;
+    const bool is_conditional = zd_request_header(req, "If-None-Match") != NULL ||
+                                zd_request_header(req, "If-Match") != NULL ||
+                                zd_request_header(req, "If-Modified-Since") != NULL ||
+                                zd_request_header(req, "If-Unmodified-Since") != NULL;
+    return chunk->read.level == 0 && (req->is_head || is_conditional);
+}
+
+static enum zd_status count_is_wrong(struct zd_error *err, struct zd_span text, uint32_t rank)
+{
+    const enum zd_status status = zd_fail(err, ZD_INVALID,
+        "index is to be %u numbers with commas between them, as the array has rank %u", rank, rank);
+    zd_fact_name(err, "index");
+    zd_fact_expected(err, "%u numbers", rank);
+    zd_fact_found(
+        err, "%.*s", (int)zd_min_u64(text.len, ZD_FACT_TEXT_BYTES), (const char *)text.ptr);
+    return status;
+}
+
+/* "-1" is a number, and outside. */
+static enum zd_status negative(
+    struct zd_error *err, const struct zd_grid *grid, uint32_t dim, uint64_t magnitude)
+{
+    const int64_t index = -(int64_t)zd_min_u64(magnitude, INT64_MAX);
+    const uint64_t size = zd_grid_count(grid, dim);
+    const enum zd_status status = zd_fail(err, ZD_OUT_OF_BOUNDS,
+        "chunk index %lld of dimension %u is outside the grid of %llu", (long long)index,
+        (unsigned)dim, (unsigned long long)size);
+    zd_fact_dim(err, dim);
+    zd_fact_index(err, index);
+    zd_fact_size(err, size);
+    return status;
+}
+
+static enum zd_status parse_index(struct zd_span text, const struct zd_grid *grid,
+    uint64_t ret_index[ZD_RANK_MAX], struct zd_error *err)
+{
+    struct zd_scan scan = zd_scan_of(text);
+    for (uint32_t d = 0; d < grid->rank; d++) {
+        if (d > 0 && !zd_scan_char(&scan, ',')) {
+            return count_is_wrong(err, text, grid->rank);
+        }
+        const bool is_negative = zd_scan_char(&scan, '-');
+        const enum zd_status status = zd_scan_u64(&scan, UINT64_MAX, &ret_index[d]);
+        if (status == ZD_TOO_LARGE) {
+            ret_index[d] = UINT64_MAX;
+            return zd_grid_check(grid, ret_index, err);
+        }
+        if (status != ZD_OK) {
+            return count_is_wrong(err, text, grid->rank);
+        }
+        if (is_negative && ret_index[d] > 0) {
+            return negative(err, grid, d, ret_index[d]);
+        }
+    }
+    return zd_scan_at_end(&scan) ? zd_grid_check(grid, ret_index, err)
+                                 : count_is_wrong(err, text, grid->rank);
+}
+
+static enum zd_status bad_parameter(struct zd_error *err, const char *name, const char *text)
+{
+    const enum zd_status status = zd_fail(err, ZD_INVALID, "%s", text);
+    zd_fact_name(err, name);
+    return status;
+}
+
+static enum zd_status parse_query(struct zd_request *req, struct chunk *chunk, struct zd_error *err)
+{
+    static const char *const levels[] = {"outer", "inner", NULL};
+    struct zd_span text;
+    uint32_t level;
+    ZD_TRY(zd_params_flag(&req->params, "decoded", false, &chunk->read.is_decoded, err));
+    ZD_TRY(zd_params_choice(&req->params, "level", levels, 0, &level, err));
+    ZD_TRY(zd_chunk_read_level(chunk->node->layout, level == 1, &chunk->read.level, err));
+    if (zd_params_find(&req->params, "slice", &text)) {
+        return bad_parameter(err, "slice", "slice belongs to present=1");
+    }
+    if (!zd_params_find(&req->params, "index", &text)) {
+        return bad_parameter(err, "index", "which chunk? index=0,3 names one, present=1 lists all");
+    }
+    ZD_TRY(parse_index(text, &level_of(chunk)->grid, chunk->read.index, err));
+    const uint64_t most = req->server->config->settings.limits_slice_bytes;
+    const uint64_t n_bytes = level_of(chunk)->chunk_bytes;
+    if (chunk->read.is_decoded && n_bytes > most) {
+        const enum zd_status status = zd_fail(err, ZD_TOO_LARGE,
+            "the chunk has %llu bytes decoded, limits.slice_bytes is %llu",
+            (unsigned long long)n_bytes, (unsigned long long)most);
+        zd_fact_limit(err, most, n_bytes);
+        return status;
+    }
+    return ZD_OK;
+}
+
+static struct chunk *new_chunk(struct zd_request *req)
+{
+    struct chunk *chunk = zd_alloc_zero(1, sizeof *chunk);
+    if (chunk == NULL) {
+        return NULL;
+    }
+    zd_task_init(&chunk->task, req, make, free_chunk);
+    zd_headers_init(&chunk->headers);
+    chunk->node = zd_node_ref(zd_request_node(req));
+    chunk->read.node = chunk->node;
+    chunk->read.req = req;
+    req->state = chunk;
+    req->state_free = leave;
+    return chunk;
+}
+
+static enum zd_next one_chunk(struct zd_request *req)
+{
+    struct zd_error err = {0};
+    struct chunk *chunk = new_chunk(req);
+    if (chunk == NULL) {
+        err.status = zd_fail(&err, ZD_NO_MEMORY, "no memory for the request");
+        return fail(req, &err);
+    }
+    const enum zd_status status = parse_query(req, chunk, &err);
+    if (status != ZD_OK) {
+        return zd_respond_error(req, status == ZD_INVALID ? "bad_parameter" : NULL, &err);
+    }
+    return validators_are_enough(req) ? want_validators(req) : want_chunk(req);
+}
+
+static enum zd_next step_plan(struct zd_request *req)
+{
+    static const char *const others[] = {"index", "decoded", "level"};
+    struct zd_error err = {0};
+    struct zd_span text;
+    bool is_present;
+    if (zd_refuse_node(req)) {
+        return ZD_DONE;
+    }
+    if (zd_params_flag(&req->params, "present", false, &is_present, &err) != ZD_OK) {
+        return zd_respond_error(req, "bad_parameter", &err);
+    }
+    if (!is_present) {
+        return one_chunk(req);
+    }
+    for (size_t i = 0; i < ZD_COUNT_OF(others); i++) {
+        if (zd_params_find(&req->params, others[i], &text)) {
+            err.status = bad_parameter(&err, others[i], "present=1 goes with slice only");
+            return zd_respond_error(req, "bad_parameter", &err);
+        }
+    }
+    return zd_presence_step(req);
+}
+
+static enum zd_next step_get(struct zd_request *req)
+{
+    return zd_request_want_node(req, step_plan);
+}
+
+static const char *const params[] = {"index", "decoded", "level", "present", "slice", NULL};
+
+static const struct zd_route routes[] = {
+    {
+        .method = "GET",
+        .path = "/v1/datasets/{d}/chunks/{path}",
+        .first = step_get,
+        .params = params,
+    },
+};
+
+const struct zd_handler zd_handler_chunks = {
+    .name = "chunks",
+    .route = routes,
+    .n_routes = ZD_COUNT_OF(routes),
+};
