@@ -49,7 +49,9 @@ struct zd_layout {
  *
  * @param meta       shared (one more reference is taken)
  * @param ret_layout owned
- * @retval ZD_UNSUPPORTED a chunk is larger than chunk_bytes_max (fact limit)
+ * @param chunk_bytes_max of a decoded chunk of the last level: larger chunks above it are shards,
+ *                        which are never decoded whole
+ * @retval ZD_UNSUPPORTED such a chunk is larger (facts limit, requested)
  * Thread: any.
  */
 ZD_RESULT zd_layout_new(struct zd_meta *meta, uint64_t chunk_bytes_max,

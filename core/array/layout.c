@@ -1,0 +1,234 @@
+/* Where the bytes of chunks are: levels of chunks, found through the indexes of shards. */
+#include "core/array/layout.h"
+
+#include <inttypes.h>
+
+#include "core/base/num.h"
+
+/* An index entry: offset and length, both ZD_SHARD_MISSING when the chunk is (Zarr v3, sharding).
+ */
+#define ENTRY_BYTES (2 * sizeof(uint64_t))
+
+/* What the chain's chunks are made of when they can be read one by one; else NULL. */
+static const struct zd_shard *shard_of(
+    const struct zd_chain *chain, uint32_t ret_order[ZD_RANK_MAX])
+{
+    const uint32_t i = zd_chain_array_bytes(chain);
+    const struct zd_codec *codec = zd_chain_codec(chain, i);
+    const bool is_last = i + 1 == zd_chain_count(chain);
+    if (codec->shard == NULL || !is_last || !zd_chain_order(chain, ret_order)) {
+        return NULL;
+    }
+    return codec->shard(zd_chain_state(chain, i));
+}
+
+static enum zd_status measure(
+    struct zd_level *level, const struct zd_dtype *dtype, struct zd_error *err)
+{
+    uint64_t n_elements = 0;
+    uint64_t chunk_bytes = 0;
+    if (zd_grid_chunk_overflows(&level->grid, &n_elements) ||
+        ckd_mul(&chunk_bytes, n_elements, dtype->bytes)) {
+        return zd_fail(err, ZD_UNSUPPORTED, "chunks of 2^64 bytes or more");
+    }
+    level->chunk_bytes = chunk_bytes;
+    return ZD_OK;
+}
+
+/* Level n + 1, when level n's chunks are shards. */
+static enum zd_status add_level(struct zd_layout *layout, struct zd_error *err)
+{
+    struct zd_level *outer = &layout->level[layout->n_levels - 1];
+    struct zd_level *inner = &layout->level[layout->n_levels];
+    inner->grid.rank = outer->grid.rank;
+    for (uint32_t i = 0; i < outer->grid.rank; i++) {
+        const uint32_t d = outer->order[i];
+        inner->grid.shape[d] = outer->grid.shape[d];
+        inner->grid.chunk[d] = outer->shard->chunk_shape[i];
+        outer->ratio[d] = outer->shard->grid[i];
+    }
+    ZD_TRY(zd_chain_open_inner(outer->chain, &inner->chain, err));
+    layout->n_levels++;
+    return measure(inner, &layout->meta->dtype, err);
+}
+
+/* Whether the last level's chunks are their elements and nothing else, and where each is. */
+static void find_strides(struct zd_layout *layout)
+{
+    const struct zd_level *leaf = zd_layout_leaf(layout);
+    const uint32_t i_codec = zd_chain_array_bytes(leaf->chain);
+    const struct zd_codec *codec = zd_chain_codec(leaf->chain, i_codec);
+    const bool is_last = i_codec + 1 == zd_chain_count(leaf->chain);
+    uint32_t order[ZD_RANK_MAX];
+    if (codec->is_swapped == NULL || !is_last || !zd_chain_order(leaf->chain, order)) {
+        return;
+    }
+    layout->is_linear = true;
+    layout->is_swapped = codec->is_swapped(zd_chain_state(leaf->chain, i_codec));
+    uint64_t stride = layout->meta->dtype.bytes;
+    for (uint32_t i = leaf->grid.rank; i-- > 0;) {
+        layout->stride[order[i]] = stride;
+        stride *= leaf->grid.chunk[order[i]]; /* fits: it ends at chunk_bytes */
+    }
+}
+
+enum zd_status zd_layout_new(struct zd_meta *meta, uint64_t chunk_bytes_max,
+    struct zd_layout **ret_layout, struct zd_error *err)
+{
+    assert(zd_meta_is_array(meta));
+    ZD_AUTO(zd_layout) layout = zd_alloc_zero(1, sizeof *layout);
+    if (layout == NULL) {
+        return zd_fail(err, ZD_NO_MEMORY, "cannot allocate the layout of an array");
+    }
+    layout->meta = zd_meta_ref(meta);
+    layout->n_levels = 1;
+    struct zd_level *level = &layout->level[0];
+    level->grid = meta->grid;
+    level->chain = zd_chain_ref(meta->chain);
+    ZD_TRY(measure(level, &meta->dtype, err));
+    while (layout->n_levels < ZD_LEVELS_MAX) {
+        level = &layout->level[layout->n_levels - 1];
+        level->shard = shard_of(level->chain, level->order);
+        if (level->shard == NULL) {
+            break;
+        }
+        ZD_TRY(add_level(layout, err));
+    }
+    const uint64_t chunk_bytes = zd_layout_leaf(layout)->chunk_bytes;
+    if (chunk_bytes > chunk_bytes_max) {
+        const enum zd_status status = zd_fail(err, ZD_UNSUPPORTED,
+            "a chunk is %" PRIu64 " bytes long when decoded, at most %" PRIu64 " are accepted",
+            chunk_bytes, chunk_bytes_max);
+        zd_fact_limit(err, chunk_bytes_max, chunk_bytes);
+        return status;
+    }
+    find_strides(layout);
+    *ret_layout = ZD_TAKE(layout);
+    return ZD_OK;
+}
+
+void zd_layout_free(struct zd_layout *layout)
+{
+    if (layout == NULL) {
+        return;
+    }
+    for (uint32_t i = ZD_LEVELS_MAX; i-- > 0;) {
+        zd_chain_unref(layout->level[i].chain);
+    }
+    zd_meta_unref(layout->meta);
+    zd_free(layout);
+}
+
+const struct zd_level *zd_layout_leaf(const struct zd_layout *layout)
+{
+    return &layout->level[layout->n_levels - 1];
+}
+
+void zd_layout_ancestor(const struct zd_layout *layout, uint32_t level, const uint64_t *leaf_index,
+    uint64_t ret_index[ZD_RANK_MAX])
+{
+    assert(level < layout->n_levels);
+    const uint32_t rank = layout->meta->grid.rank;
+    for (uint32_t d = 0; d < rank; d++) {
+        ret_index[d] = leaf_index[d];
+        for (uint32_t i = layout->n_levels - 1; i > level; i--) {
+            ret_index[d] /= layout->level[i - 1].ratio[d];
+        }
+    }
+}
+
+enum zd_status zd_layout_index_range(const struct zd_level *level, struct zd_byte_range shard,
+    struct zd_byte_range *ret_range, struct zd_error *err)
+{
+    const uint64_t len = level->shard->index_bytes;
+    if (shard.len < len) {
+        const enum zd_status status = zd_fail(err, ZD_CORRUPT,
+            "shard of %" PRIu64 " bytes: its index alone has %" PRIu64, shard.len, len);
+        zd_fact_expected(err, "%" PRIu64 " bytes or more", len);
+        zd_fact_found(err, "%" PRIu64 " bytes", shard.len);
+        return status;
+    }
+    *ret_range = (struct zd_byte_range){
+        .first = level->shard->index_at_start ? shard.first : shard.first + shard.len - len,
+        .len = len,
+    };
+    return ZD_OK;
+}
+
+static struct zd_byte_range entry_at(const struct zd_buf *shard_index, uint64_t i)
+{
+    const uint8_t *entry = shard_index->data + i * ENTRY_BYTES;
+    return (struct zd_byte_range){
+        .first = zd_load_u64(entry), .len = zd_load_u64(entry + sizeof(uint64_t))};
+}
+
+static bool is_missing(struct zd_byte_range entry)
+{
+    return entry.first == ZD_SHARD_MISSING && entry.len == ZD_SHARD_MISSING;
+}
+
+/* Half an entry that says missing fails here too: no shard is that long. */
+static enum zd_status check_entry(
+    struct zd_byte_range entry, uint64_t i, struct zd_byte_range shard, struct zd_error *err)
+{
+    uint64_t end = 0;
+    if (!ckd_add(&end, entry.first, entry.len) && end <= shard.len) {
+        return ZD_OK;
+    }
+    const enum zd_status status = zd_fail(err, ZD_CORRUPT,
+        "shard index, entry %" PRIu64 ": %" PRIu64 " bytes at %" PRIu64
+        " do not lie in a shard of %" PRIu64 " bytes",
+        i, entry.len, entry.first, shard.len);
+    zd_fact_expected(err, "at most %" PRIu64 " bytes", shard.len);
+    zd_fact_found(err, "%" PRIu64 " bytes at %" PRIu64, entry.len, entry.first);
+    return status;
+}
+
+enum zd_status zd_layout_index_decode(const struct zd_level *level, struct zd_buf *encoded,
+    struct zd_byte_range shard, struct zd_buf **ret_index, struct zd_error *err)
+{
+    ZD_AUTO(zd_buf) index = NULL;
+    ZD_TRY(zd_chain_decode(level->shard->index, encoded, &index, err));
+    assert(index->len == level->shard->n_chunks * ENTRY_BYTES);
+    for (uint64_t i = 0; i < level->shard->n_chunks; i++) {
+        const struct zd_byte_range entry = entry_at(index, i);
+        if (!is_missing(entry)) {
+            ZD_TRY(check_entry(entry, i, shard, err));
+        }
+    }
+    *ret_index = ZD_TAKE(index);
+    return ZD_OK;
+}
+
+enum zd_status zd_layout_find(const struct zd_level *level, const struct zd_buf *shard_index,
+    struct zd_byte_range shard, const uint64_t *index, struct zd_byte_range *ret_range,
+    struct zd_error *err)
+{
+    uint64_t i = 0;
+    for (uint32_t axis = 0; axis < level->grid.rank; axis++) {
+        const uint32_t d = level->order[axis];
+        i = i * level->ratio[d] + index[d] % level->ratio[d];
+    }
+    const struct zd_byte_range entry = entry_at(shard_index, i);
+    if (is_missing(entry)) {
+        return zd_fail(err, ZD_NOT_FOUND, "the shard has no inner chunk %" PRIu64, i);
+    }
+    ZD_TRY(check_entry(entry, i, shard, err));
+    *ret_range = (struct zd_byte_range){.first = shard.first + entry.first, .len = entry.len};
+    return ZD_OK;
+}
+
+struct zd_byte_range zd_layout_span(const struct zd_layout *layout, const struct zd_part *part)
+{
+    assert(layout->is_linear);
+    uint64_t first = 0;
+    uint64_t last = 0;
+    for (uint32_t d = 0; d < layout->meta->grid.rank; d++) {
+        const uint64_t from = part->from[d];
+        /* Unsigned arithmetic wraps: a negative step subtracts. */
+        const uint64_t to = from + (part->count[d] - 1) * (uint64_t)part->step[d];
+        first += zd_min_u64(from, to) * layout->stride[d];
+        last += zd_max_u64(from, to) * layout->stride[d];
+    }
+    return (struct zd_byte_range){.first = first, .len = last - first + layout->meta->dtype.bytes};
+}

@@ -1,0 +1,19 @@
+/* Arrays for tests, from the JSON of their codecs. */
+#ifndef ZD_TESTS_SUPPORT_ARRAY_H
+#define ZD_TESTS_SUPPORT_ARRAY_H
+
+#include "core/dialect/meta.h"
+
+/** What a test says of an array; the fill value is all zero. */
+struct zd_unit_array {
+    uint32_t rank;
+    uint64_t shape[ZD_RANK_MAX];
+    uint64_t chunk[ZD_RANK_MAX];
+    const char *data_type;
+    const char *codecs; /* JSON with ' for " */
+};
+
+/** The node, owned; fails the test when the array is not valid. */
+struct zd_meta *zd_unit_meta(const struct zd_unit_array *array);
+
+#endif
