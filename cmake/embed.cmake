@@ -8,3 +8,5 @@ function(zd_embed target symbol file)
         DEPENDS ${file} ${CMAKE_SOURCE_DIR}/cmake/embed_file.cmake VERBATIM)
     target_sources(${target} PRIVATE ${output})
 endfunction()
+
+zd_embed(zd_server zd_openapi ${CMAKE_SOURCE_DIR}/openapi/openapi.json)
