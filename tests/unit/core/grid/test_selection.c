@@ -210,6 +210,13 @@ static int64_t random_bound(bool *ret_given)
     return (int64_t)(zd_unit_random() % 31) - 15;
 }
 
+static void add_bound(struct zd_text *text, bool is_given, int64_t bound)
+{
+    if (is_given) {
+        zd_text_addf(text, "%d", (int)bound);
+    }
+}
+
 /* CPython's PySlice_AdjustIndices for one bound. */
 static int64_t adjust(int64_t bound, int64_t n, int64_t step)
 {
@@ -233,9 +240,11 @@ START_TEST(random_ranges_take_what_python_takes)
         int64_t step = random_bound(&has[2]);
         step = step == 0 ? 1 : step;
         ZD_SCOPED_TEXT(text, 64);
-        zd_text_addf(&text, has[0] ? "%d:" : ":", (int)start);
-        zd_text_addf(&text, has[1] ? "%d" : "", (int)stop);
-        zd_text_addf(&text, has[2] ? ":%d" : "", (int)step);
+        add_bound(&text, has[0], start);
+        zd_text_add(&text, ":");
+        add_bound(&text, has[1], stop);
+        zd_text_add(&text, has[2] ? ":" : "");
+        add_bound(&text, has[2], step);
         step = has[2] ? step : 1;
         start = has[0] ? adjust(start, n, step) : step < 0 ? n - 1 : 0;
         stop = has[1] ? adjust(stop, n, step) : step < 0 ? -1 : n;
