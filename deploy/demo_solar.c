@@ -9,7 +9,7 @@
 #define DAYS_OF_MONTH  2
 #define HOURS_OF_DAY   24
 #define FIRST_DAY      14 /* the 15th and 16th of each month */
-#define N_TIMES        ((uint64_t)N_MONTHS * DAYS_OF_MONTH * HOURS_OF_DAY)
+#define N_TIMES        (N_MONTHS * DAYS_OF_MONTH * HOURS_OF_DAY)
 #define N_LATS         72
 #define N_LONS         144
 #define CELL_DEGREES   2.5
@@ -43,7 +43,7 @@ static int64_t hours_since(uint64_t i)
 {
     static const int64_t first_of_month[N_MONTHS] = {
         0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334};
-    const uint64_t hours_of_month = N_TIMES / N_MONTHS;
+    const uint64_t hours_of_month = DAYS_OF_MONTH * HOURS_OF_DAY;
     const int64_t day = first_of_month[i / hours_of_month] + FIRST_DAY;
     return day * HOURS_OF_DAY + (int64_t)(i % hours_of_month);
 }

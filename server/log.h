@@ -2,7 +2,10 @@
 #ifndef ZD_SERVER_LOG_H
 #define ZD_SERVER_LOG_H
 
+#include <uv.h>
+
 #include "core/base/status.h"
+#include "core/base/text.h"
 
 enum zd_log_level {
     ZD_LOG_ERROR,
@@ -15,8 +18,21 @@ struct zd_log {
     enum zd_log_level level;
     bool json;
     bool requests;
-    uint64_t n_dropped; /* lines lost to a full pipe: the log never blocks */
+    int fd;
+    uint64_t n_dropped;   /* lines lost to a full pipe: the log never blocks */
+    struct zd_text line;  /* the one being made */
+    struct zd_text lines; /* made, not written yet: lines of requests wait for a while */
+    uv_timer_t timer;     /* writes them */
+    bool has_timer;
 };
+
+struct zd_settings;
+
+/** Ready to log; writes to standard error. */
+void zd_log_init(struct zd_log *log, const struct zd_settings *settings, uv_loop_t *loop);
+/** Writes what waits and closes the timer: the loop must turn once more before zd_log_done. */
+void zd_log_close(struct zd_log *log);
+void zd_log_done(struct zd_log *log);
 
 void zd_log(struct zd_log *log, enum zd_log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -30,6 +30,10 @@ struct zd_metrics {
     uint64_t n_problems;     /* answers with a problem document */
 };
 
+/** Count one answered request. @param route its number (zd_match), 0 = none */
+void zd_metrics_request(struct zd_metrics *metrics, uint32_t route, unsigned http_status,
+    uint64_t body_bytes, double seconds);
+
 struct zd_server;
 
 /** All of it in the text format 0.0.4: requests, caches, stores, process. */

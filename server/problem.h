@@ -25,6 +25,8 @@ struct zd_problem {
     const char *allow;              /* header Allow of a 405, or NULL */
     const struct zd_json *extra;    /* an object of further members ("suggestions" ...), or NULL */
     uint32_t retry_after_s;         /* header Retry-After; 0 = none */
+    uint64_t keep_until_ms; /* as in struct zd_representation: for problems that many clients meet
+                               (an absent key); without allow and retry_after_s */
 };
 
 const struct zd_problem_kind *zd_problem_kind(

@@ -3,11 +3,13 @@
 #define ZD_SERVER_REQUEST_H
 
 #include "server/catalog.h"
+#include "server/conditional.h"
 #include "server/problem.h"
 #include "server/query.h"
 #include "server/wait.h"
 
 struct MHD_Connection;
+struct MHD_Response;
 struct zd_handler;
 struct zd_request;
 struct zd_route;
@@ -20,18 +22,20 @@ typedef enum zd_next zd_step(struct zd_request *req);
 struct zd_request {
     struct zd_server *server;
     struct MHD_Connection *connection; /* NULL once the client is gone */
-    struct zd_list link; /* in the server's list of running requests, or of spare ones */
-    const struct zd_handler *handler;
+    struct zd_list link; /* in the server's list of waiting requests, or of spare ones */
+    const struct zd_handler *handler; /* NULL until the route is known */
     const struct zd_route *route;
-    zd_step *step; /* what runs next */
+    uint32_t route_number; /* for metrics: 0 = none */
+    zd_step *step;         /* what runs next */
 
     char id[ZD_REQUEST_ID_MAX + 1]; /* X-Request-Id */
     const char *method;             /* as sent; borrowed from the connection */
     bool is_head;
-    char *target; /* raw, as sent; owned */
+    const char *target; /* raw, as sent: in target_text */
     struct zd_params params;
     struct zd_dataset *dataset; /* when the template has {d} */
-    char *path; /* decoded {path} or {key}, without slashes at its ends; "" when empty; owned */
+    const char *path; /* decoded {path} or {key}, without slashes at its ends; "" when empty: in
+                         path_text */
     bool path_ends_in_slash; /* as sent */
     struct zd_buf *body;     /* POST, PUT, PATCH; or NULL */
 
@@ -45,13 +49,34 @@ struct zd_request {
     void *state;
     void (*state_free)(struct zd_request *req);
 
-    /* for the log */
+    struct zd_conditions conditions; /* borrowed from the connection */
+
+    /* of zd_request_want_node */
+    struct zd_node_want node_want;
+    struct zd_node *node; /* a reference, or NULL */
+    zd_step *after_node;
+
+    /* the front's own */
+    struct zd_text target_text; /* both keep their memory for the next request */
+    struct zd_text path_text;
+    struct zd_text body_text;
+    const char *sent_id;         /* X-Request-Id as sent, or NULL */
+    struct MHD_Response *answer; /* NULL: not answered yet */
+    bool answer_is_borrowed;     /* of the kept ones; else it goes with the request */
+    bool has_begun;              /* the head was seen */
+    bool has_started;            /* the steps run */
+    bool body_is_too_large;
+    uint64_t received_bytes; /* of the body */
+    bool target_is_too_long;
+
+    /* for the log; http_status 0: not answered */
     unsigned http_status;
     uint64_t body_bytes;
     const char *problem_code; /* or NULL */
 };
 
-/** Run steps until one waits or has answered. Called by the front, and by those who end a wait. */
+/** Run steps until one waits or has answered. Called by the front, and by those who end a wait that
+ * zd_request_wait does not count. */
 void zd_request_go_on(struct zd_request *req);
 
 /**
@@ -97,7 +122,8 @@ struct zd_representation {
     struct zd_header header[ZD_ANSWER_HEADERS_MAX]; /* further ones; values are copied */
     uint32_t n_headers;
     /* Keep the prepared answer under this request's target until then (loop time): the next one
-     * costs no step. 0 = do not. */
+     * costs no step. 0 = do not. Only for answers to GET and HEAD that depend on no request header
+     * but the conditions and Range. */
     uint64_t keep_until_ms;
 };
 
@@ -108,13 +134,7 @@ struct zd_representation {
 enum zd_status zd_request_condition(
     const struct zd_request *req, const char *etag, int64_t mtime_ms);
 
-/** A Range header resolved against a length (RFC 9110, 14; R12-R17). */
-enum zd_range_answer {
-    ZD_RANGE_NONE, /* answer the whole: no header, several ranges, malformed, If-Range differs, HEAD
-                    */
-    ZD_RANGE_PART, /* answer 206 */
-    ZD_RANGE_OUTSIDE, /* answer 416 */
-};
+/** A Range header of a GET resolved against a length (RFC 9110, 14; R12-R17). */
 enum zd_range_answer zd_request_range(const struct zd_request *req, uint64_t length,
     const char *etag, int64_t mtime_ms, uint64_t *ret_first, uint64_t *ret_len);
 

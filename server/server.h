@@ -11,6 +11,9 @@
 #include "server/metrics.h"
 
 struct zd_http;
+struct zd_root;
+
+#define ZD_SIGNALS 3
 
 struct zd_server {
     const struct zd_config *config; /* borrowed */
@@ -24,7 +27,13 @@ struct zd_server {
     struct zd_log log;
     struct zd_metrics metrics;
     bool is_draining;
+    bool has_caches;
     uint64_t started_ms; /* wall clock */
+    uint64_t drain_until_ms;
+    uv_timer_t drain_timer;
+    uv_signal_t signal[ZD_SIGNALS];
+    struct zd_root *root; /* n_datasets of them: what the start's lines wait for; owned */
+    size_t n_roots_awaited;
 };
 
 /**

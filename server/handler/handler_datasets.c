@@ -1,0 +1,152 @@
+/* /v1/datasets and /v1/datasets/{d}: what is served. The dialect of each is that of its root. */
+#include "server/handler/handler.h"
+#include "server/server.h"
+
+#define DOCUMENT_BYTES_MAX (64U << 20)
+
+static const char *const no_params[] = {NULL};
+
+/* The roots that a listing waits for. */
+struct listing {
+    struct zd_request *req;
+    size_t n_roots;
+    struct root {
+        struct zd_node_want want;
+        struct listing *listing;
+        struct zd_dataset *dataset;
+    } root[];
+};
+
+static void listing_free(struct zd_request *req)
+{
+    struct listing *listing = req->state;
+    for (size_t i = 0; i < listing->n_roots; i++) {
+        zd_wait_cancel(&listing->root[i].want.wait);
+        zd_node_unref(listing->root[i].want.node);
+    }
+    zd_free(listing);
+}
+
+static void emit_link(struct zd_emit *emit, const char *name, const char *before,
+    const char *dataset, const char *after)
+{
+    ZD_SCOPED_TEXT(target, 256);
+    zd_text_addf(&target, "%s%s%s", before, dataset, after);
+    zd_emit_member_string(emit, name, target.at);
+}
+
+static void emit_links(struct zd_emit *emit, const struct zd_dataset_config *config)
+{
+    zd_emit_key(emit, "links");
+    zd_emit_object(emit);
+    emit_link(emit, "self", "/v1/datasets/", config->name, "");
+    emit_link(emit, "nodes", "/v1/datasets/", config->name, "/nodes/");
+    emit_link(emit, "tree", "/v1/datasets/", config->name, "/tree/");
+    if (config->allow_keys) {
+        emit_link(emit, "keys", "/zarr/", config->name, "/");
+    }
+    zd_emit_object_end(emit);
+}
+
+static void emit_dataset(struct zd_emit *emit, const struct root *root)
+{
+    const struct zd_dataset_config *config = &root->dataset->config;
+    zd_emit_object(emit);
+    zd_emit_member_string(emit, "name", config->name);
+    zd_emit_key(emit, "title");
+    if (config->title == NULL) {
+        zd_emit_null(emit);
+    } else {
+        zd_emit_string(emit, config->title);
+    }
+    if (root->dataset->server->config->settings.http_show_locations) {
+        zd_emit_member_string(emit, "location", config->location);
+    }
+    zd_emit_key(emit, "dialect");
+    if (root->want.node == NULL || root->want.wait.status != ZD_OK) {
+        zd_emit_null(emit); /* no node at the root, or nobody knows */
+    } else {
+        zd_emit_string(emit, root->want.node->meta->dialect->name);
+    }
+    zd_emit_member_bool(emit, "writable", config->writable);
+    zd_emit_member_bool(emit, "immutable", config->immutable);
+    emit_links(emit, config);
+    zd_emit_object_end(emit);
+}
+
+static enum zd_next step_answer(struct zd_request *req)
+{
+    const struct listing *listing = req->state;
+    ZD_SCOPED_TEXT(text, DOCUMENT_BYTES_MAX);
+    struct zd_emit emit;
+    zd_emit_init(&emit, &text, zd_request_is_pretty(req));
+    if (req->dataset != NULL) {
+        emit_dataset(&emit, &listing->root[0]);
+    } else {
+        zd_emit_object(&emit);
+        zd_emit_key(&emit, "datasets");
+        zd_emit_array(&emit);
+        for (size_t i = 0; i < listing->n_roots; i++) {
+            emit_dataset(&emit, &listing->root[i]);
+        }
+        zd_emit_array_end(&emit);
+        zd_emit_object_end(&emit);
+    }
+    struct zd_representation representation = {
+        .header = {{"Cache-Control", "no-cache"}},
+        .n_headers = 1,
+    };
+    return zd_respond_json(req, &text, &representation);
+}
+
+static void root_arrived(struct zd_wait *wait)
+{
+    const struct root *root = ZD_CONTAINER(wait, struct root, want.wait);
+    zd_request_arrived(root->listing->req);
+}
+
+static enum zd_next want_roots(struct zd_request *req, struct zd_dataset *first, size_t n)
+{
+    struct listing *listing = zd_alloc_zero(1, sizeof *listing + n * sizeof listing->root[0]);
+    if (listing == NULL) {
+        struct zd_error err = {0};
+        err.status = zd_fail(&err, ZD_NO_MEMORY, "no memory for %zu datasets", n);
+        return zd_respond_error(req, NULL, &err);
+    }
+    listing->req = req;
+    listing->n_roots = n;
+    req->state = listing;
+    req->state_free = listing_free;
+    req->step = step_answer;
+    for (size_t i = 0; i < n; i++) {
+        struct root *root = &listing->root[i];
+        root->listing = listing;
+        root->dataset = &first[i];
+        root->want.wait.done = root_arrived;
+        if (zd_catalog_want(root->dataset, "", &root->want) == ZD_WAIT) {
+            req->n_waits++;
+        }
+    }
+    return zd_request_wait(req);
+}
+
+static enum zd_next step_all(struct zd_request *req)
+{
+    return want_roots(req, req->server->dataset, req->server->n_datasets);
+}
+
+static enum zd_next step_one(struct zd_request *req)
+{
+    return want_roots(req, req->dataset, 1);
+}
+
+static const struct zd_route routes[] = {
+    {.method = "GET", .path = "/v1/datasets", .first = step_all, .params = no_params},
+    {.method = "GET", .path = "/v1/datasets/{d}", .first = step_one, .params = no_params},
+};
+
+const struct zd_handler zd_handler_datasets = {
+    .name = "datasets",
+    .route = routes,
+    .n_routes = sizeof routes / sizeof routes[0],
+};

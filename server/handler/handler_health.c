@@ -1,0 +1,49 @@
+/* /livez: the loop turns. /readyz: datasets are open and nothing drains. */
+#include "server/handler/handler.h"
+#include "server/server.h"
+
+#define DOCUMENT_BYTES_MAX 4096
+
+static const char *const no_params[] = {NULL};
+
+static enum zd_next respond_status(struct zd_request *req, const char *status)
+{
+    ZD_SCOPED_TEXT(text, DOCUMENT_BYTES_MAX);
+    struct zd_emit emit;
+    zd_emit_init(&emit, &text, false);
+    zd_emit_object(&emit);
+    zd_emit_member_string(&emit, "status", status);
+    zd_emit_member_u64(&emit, "datasets", req->server->n_datasets);
+    zd_emit_object_end(&emit);
+    struct zd_representation representation = {0};
+    return zd_respond_json(req, &text, &representation);
+}
+
+static enum zd_next step_livez(struct zd_request *req)
+{
+    return respond_status(req, "alive");
+}
+
+static enum zd_next step_readyz(struct zd_request *req)
+{
+    if (!req->server->is_draining) {
+        return respond_status(req, "ready");
+    }
+    const struct zd_problem problem = {
+        .code = "draining",
+        .detail = "the server stops: it finishes what runs and takes nothing new",
+        .retry_after_s = 1,
+    };
+    return zd_respond_problem(req, &problem);
+}
+
+static const struct zd_route routes[] = {
+    {.method = "GET", .path = "/livez", .first = step_livez, .params = no_params},
+    {.method = "GET", .path = "/readyz", .first = step_readyz, .params = no_params},
+};
+
+const struct zd_handler zd_handler_health = {
+    .name = "health",
+    .route = routes,
+    .n_routes = sizeof routes / sizeof routes[0],
+};

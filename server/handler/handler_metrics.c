@@ -1,0 +1,27 @@
+/* /metrics: what happened so far, for Prometheus. */
+#include "server/handler/handler.h"
+#include "server/server.h"
+
+#define DOCUMENT_BYTES_MAX (16U << 20)
+
+static const char *const no_params[] = {NULL};
+
+static enum zd_next step_metrics(struct zd_request *req)
+{
+    ZD_SCOPED_TEXT(text, DOCUMENT_BYTES_MAX);
+    zd_metrics_add(req->server, &text);
+    struct zd_representation representation = {
+        .media_type = "text/plain; version=0.0.4; charset=utf-8",
+    };
+    return zd_respond_json(req, &text, &representation);
+}
+
+static const struct zd_route routes[] = {
+    {.method = "GET", .path = "/metrics", .first = step_metrics, .params = no_params},
+};
+
+const struct zd_handler zd_handler_metrics = {
+    .name = "metrics",
+    .route = routes,
+    .n_routes = sizeof routes / sizeof routes[0],
+};

@@ -1,0 +1,817 @@
+/* The HTTP front: libmicrohttpd in external epoll mode on libuv's loop.
+ *
+ *   uv_poll(MHD's epoll) --> run() --> MHD_run: reads, on_target, on_request, writes, on_completed
+ *                              ^                                  |
+ *         uv_timer, uv_idle ---+      steps answer: queued at once; they wait: the connection
+ * sleeps until zd_http_answered wakes it
+ */
+#include "server/http.h"
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <netdb.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "core/base/hash.h"
+#include "core/base/num.h"
+#include "core/base/scan.h"
+#include "server/reply.h"
+#include "server/route.h"
+#include "server/server.h"
+
+#define LISTEN_BACKLOG      1024
+#define RUNS_IN_A_ROW       8  /* before the loop's other work gets its turn */
+#define DISCARDED_BODIES    16 /* times limits.body_bytes that a body may have before we hang up */
+#define LOGGED_TARGET_BYTES 256
+#define SPARE_BODY_BYTES    (64U << 10) /* that a spare request may go on holding */
+#define KEPT_PART           2           /* one part of the metadata cache is for prepared answers */
+
+/* ---- requests: from the spare list, and back ---- */
+
+static struct zd_request *request_new(struct zd_http *http)
+{
+    struct zd_list *link = zd_list_pop_front(&http->spare);
+    if (link != NULL) {
+        return ZD_CONTAINER(link, struct zd_request, link);
+    }
+    struct zd_request *req = zd_alloc_zero(1, sizeof *req);
+    if (req == NULL) {
+        return NULL;
+    }
+    const struct zd_settings *settings = &http->server->config->settings;
+    req->server = http->server;
+    zd_text_init(&req->target_text, settings->limits_url_bytes);
+    zd_text_init(&req->path_text, settings->limits_url_bytes);
+    zd_text_init(&req->body_text, settings->limits_body_bytes);
+    return req;
+}
+
+static void request_free(struct zd_request *req)
+{
+    zd_text_done(&req->target_text);
+    zd_text_done(&req->path_text);
+    zd_text_done(&req->body_text);
+    zd_free(req);
+}
+
+static void take_target(struct zd_request *req, const char *target)
+{
+    const size_t len = strlen(target);
+    zd_text_clear(&req->target_text);
+    if (zd_text_add_bytes(&req->target_text, target, len) == ZD_TOO_LARGE) {
+        req->target_is_too_long = true;
+        zd_text_clear(&req->target_text);
+        zd_text_add_bytes(&req->target_text, target, zd_min_u64(len, LOGGED_TARGET_BYTES));
+    }
+    req->target = req->target_text.at;
+}
+
+/* MHD_OPTION_URI_LOG_CALLBACK: the only place that sees the target as it was sent. What it returns
+ * is the request's own pointer from here on. */
+static void *on_target(void *cls, const char *target, struct MHD_Connection *connection)
+{
+    struct zd_listener *listener = cls;
+    struct zd_request *req = request_new(listener->http);
+    if (req == NULL) {
+        return NULL;
+    }
+    req->connection = connection;
+    req->began_ns = uv_hrtime();
+    req->target_is_too_long = false;
+    take_target(req, target);
+    req->server->metrics.n_in_flight++;
+    return req;
+}
+
+/* Ends what the request still holds or waits for. */
+static void release_state(struct zd_request *req)
+{
+    zd_wait_cancel(&req->node_want.wait);
+    if (req->state_free != NULL) {
+        req->state_free(req);
+    }
+    req->state = NULL;
+    req->state_free = NULL;
+    req->n_waits = 0;
+}
+
+static void drop_answer(struct zd_request *req)
+{
+    if (req->answer != NULL && !req->answer_is_borrowed) {
+        MHD_destroy_response(req->answer);
+    }
+    req->answer = NULL;
+    req->answer_is_borrowed = false;
+}
+
+static void forget(struct zd_request *req)
+{
+    release_state(req);
+    drop_answer(req);
+    zd_node_unref(req->node);
+    zd_node_unref(req->node_want.node);
+    zd_buf_unref(req->body);
+    zd_params_done(&req->params);
+    req->connection = NULL;
+    req->handler = NULL;
+    req->route = NULL;
+    req->route_number = 0;
+    req->step = NULL;
+    req->is_head = false;
+    req->dataset = NULL;
+    req->path = NULL;
+    req->path_ends_in_slash = false;
+    req->body = NULL;
+    req->received_bytes = 0;
+    if (req->body_text.cap > SPARE_BODY_BYTES) {
+        zd_text_done(&req->body_text);
+    } else {
+        zd_text_clear(&req->body_text);
+    }
+    req->deadline_ms = 0;
+    req->conditions = (struct zd_conditions){0};
+    req->node_want.node = NULL;
+    req->node = NULL;
+    req->sent_id = NULL;
+    req->has_begun = false;
+    req->has_started = false;
+    req->body_is_too_large = false;
+    req->http_status = 0;
+    req->body_bytes = 0;
+    req->problem_code = NULL;
+}
+
+/* MHD_OPTION_NOTIFY_COMPLETED: answered in full, or the client is gone. */
+static void on_completed(void *cls, struct MHD_Connection *connection, void **con_cls,
+    enum MHD_RequestTerminationCode code)
+{
+    (void)cls;
+    (void)connection;
+    (void)code;
+    struct zd_request *req = *con_cls;
+    *con_cls = NULL;
+    if (req == NULL) {
+        return;
+    }
+    struct zd_server *server = req->server;
+    server->metrics.n_in_flight--;
+    if (req->http_status != 0) {
+        const double seconds = (double)(uv_hrtime() - req->began_ns) / 1e9;
+        zd_metrics_request(
+            &server->metrics, req->route_number, req->http_status, req->body_bytes, seconds);
+        zd_log_request(&server->log, req);
+    }
+    zd_list_remove(&req->link);
+    req->is_suspended = false;
+    forget(req);
+    zd_list_push_front(&server->http->spare, &req->link);
+}
+
+/* ---- the head of a request ---- */
+
+/* One pass over the headers: looking each one up would walk the list as many times. */
+static enum MHD_Result on_header(
+    void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+    (void)kind;
+    struct zd_request *req = cls;
+    struct zd_conditions *conditions = &req->conditions;
+    const struct {
+        const char *name;
+        const char **place;
+    } wanted[] = {
+        {"If-None-Match", &conditions->if_none_match},
+        {"If-Modified-Since", &conditions->if_modified_since},
+        {"Range", &conditions->range},
+        {"If-Range", &conditions->if_range},
+        {"If-Match", &conditions->if_match},
+        {"If-Unmodified-Since", &conditions->if_unmodified_since},
+        {"X-Request-Id", &req->sent_id},
+    };
+    if (name[0] != 'I' && name[0] != 'i' && name[0] != 'R' && name[0] != 'r' && name[0] != 'X' &&
+        name[0] != 'x') {
+        return MHD_YES;
+    }
+    for (size_t i = 0; i < ZD_COUNT_OF(wanted); i++) {
+        if (*wanted[i].place == NULL && strcasecmp(wanted[i].name, name) == 0) {
+            *wanted[i].place = value;
+        }
+    }
+    return MHD_YES;
+}
+
+/* A client's id when it is well formed (api.md 2), else one of ours. */
+static void take_id(struct zd_request *req)
+{
+    static const char allowed[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+    const char *sent = req->sent_id;
+    if (sent != NULL && sent[0] != '\0') {
+        const size_t len = strnlen(sent, ZD_REQUEST_ID_MAX + 1);
+        if (len <= ZD_REQUEST_ID_MAX && strspn(sent, allowed) == len) {
+            memcpy(req->id, sent, len + 1);
+            return;
+        }
+    }
+    struct zd_http *http = req->server->http;
+    const uint64_t n = http->n_ids++;
+    const uint64_t id =
+        zd_hash64((struct zd_span){.ptr = (const uint8_t *)&n, .len = sizeof n}, http->id_seed);
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < ZD_MADE_ID_LEN; i++) {
+        req->id[i] = digits[id >> (4 * i) & 15];
+    }
+    req->id[ZD_MADE_ID_LEN] = '\0';
+}
+
+const char *zd_request_header(const struct zd_request *req, const char *name)
+{
+    return MHD_lookup_connection_value(req->connection, MHD_HEADER_KIND, name);
+}
+
+/* ---- the route, the body and the steps ---- */
+
+static enum zd_next refuse(struct zd_request *req, const char *code, const char *detail)
+{
+    const struct zd_problem problem = {.code = code, .detail = detail};
+    return zd_respond_problem(req, &problem);
+}
+
+/* The routes that begin as the path does. */
+static enum zd_next refuse_route(struct zd_request *req)
+{
+    ZD_SCOPED_TEXT(detail, ZD_ERROR_TEXT_BYTES);
+    zd_text_addf(&detail, "no resource has the path '%.200s'", req->path_text.at);
+    struct zd_json *suggestions = zd_json_new_array();
+    const char *path = req->path_text.at;
+    const size_t len = path[0] == '/' ? 1 + strcspn(path + 1, "/") : 0;
+    for (uint32_t i = 1; zd_route_of(zd_handlers, i) != NULL; i++) {
+        const char *template = zd_route_of(zd_handlers, i)->path;
+        const struct zd_route *earlier = zd_route_of(zd_handlers, i - 1);
+        const bool is_new = earlier == NULL || strcmp(earlier->path, template) != 0;
+        if (is_new && (len <= 1 || strncmp(template, path, len) == 0) && suggestions != NULL &&
+            zd_json_append(suggestions, zd_json_new_text(template)) != ZD_OK) {
+            break;
+        }
+    }
+    ZD_AUTO(zd_json) extra = zd_json_new_object();
+    if (extra == NULL || zd_json_count(suggestions) == 0) {
+        zd_json_unref(suggestions);
+    } else if (zd_json_set(extra, "suggestions", suggestions) != ZD_OK) {
+        zd_log(&req->server->log, ZD_LOG_DEBUG, "no memory for suggestions");
+    }
+    const struct zd_problem problem = {
+        .code = "no_such_route", .detail = detail.at, .extra = extra};
+    return zd_respond_problem(req, &problem);
+}
+
+static enum zd_next refuse_method(
+    struct zd_request *req, const struct zd_route *route, bool is_read_only)
+{
+    ZD_SCOPED_TEXT(allow, 256);
+    zd_route_allow(zd_handlers, route, !is_read_only, &allow);
+    ZD_SCOPED_TEXT(detail, ZD_ERROR_TEXT_BYTES);
+    if (is_read_only) {
+        zd_text_addf(&detail, "dataset '%s' is read-only; start with --writable to change it",
+            req->dataset->config.name);
+    } else {
+        zd_text_addf(&detail, "%.40s is not possible here; these are: %s", req->method, allow.at);
+    }
+    const struct zd_problem problem = {
+        .code = is_read_only ? "read_only" : "method_not_allowed",
+        .detail = detail.at,
+        .allow = allow.at,
+    };
+    return zd_respond_problem(req, &problem);
+}
+
+static enum zd_next refuse_dataset(struct zd_request *req, struct zd_span name)
+{
+    struct zd_error err = {0};
+    err.status = zd_fail(&err, ZD_NOT_FOUND, "there is no dataset '%.*s'; /v1/datasets lists them",
+        (int)zd_min_u64(name.len, 64), (const char *)name.ptr);
+    return zd_respond_error(req, "dataset_not_found", &err);
+}
+
+/* Below /v1 every parameter must be known; `pretty` is known everywhere there. */
+static enum zd_status take_params(
+    struct zd_request *req, struct zd_span query, struct zd_error *err)
+{
+    const char *const *allowed = req->route->params;
+    const char *with_pretty[ZD_PARAMS_MAX + 2] = {"pretty"};
+    if (allowed != NULL && strncmp(req->route->path, "/v1", 3) == 0) {
+        for (size_t i = 0; allowed[i] != NULL && i < ZD_PARAMS_MAX; i++) {
+            with_pretty[i + 1] = allowed[i];
+        }
+        allowed = with_pretty;
+    }
+    return zd_params_parse(query, allowed, &req->params, err);
+}
+
+static enum zd_next begin_route(
+    struct zd_request *req, const struct zd_match *match, struct zd_span query)
+{
+    req->handler = match->handler;
+    req->route = match->route;
+    req->route_number = match->number;
+    req->path = match->path;
+    req->path_ends_in_slash = match->ends_in_slash;
+    if (match->dataset.len > 0) {
+        req->dataset = zd_catalog_find(req->server, match->dataset);
+        if (req->dataset == NULL) {
+            return refuse_dataset(req, match->dataset);
+        }
+        if (req->route->needs_writable && !req->dataset->config.writable) {
+            return refuse_method(req, req->route, true);
+        }
+    }
+    struct zd_error err = {0};
+    if (take_params(req, query, &err) != ZD_OK) {
+        return zd_respond_error(req, err.status == ZD_INVALID ? "unknown_parameter" : NULL, &err);
+    }
+    req->step = req->route->first;
+    return ZD_NEXT;
+}
+
+/* The first step of all: from the target to the route's own first step. */
+static enum zd_next step_route(struct zd_request *req)
+{
+    struct zd_error err = {0};
+    struct zd_match match = {0};
+    struct zd_span query;
+    if (strcmp(req->method, "OPTIONS") == 0) {
+        return zd_reply_options(req);
+    }
+    if (req->target_is_too_long) {
+        err.status = zd_fail(&err, ZD_TOO_LARGE, "the request target is longer than %llu bytes",
+            (unsigned long long)req->server->config->settings.limits_url_bytes);
+        return zd_respond_error(req, "uri_too_long", &err);
+    }
+    const struct zd_span raw = zd_target_path(req->target, &query);
+    if (zd_path_decode(raw, &req->path_text, &err) != ZD_OK) {
+        return zd_respond_error(req, err.status == ZD_INVALID ? "bad_path" : NULL, &err);
+    }
+    if (req->body_is_too_large) {
+        err.status = zd_fail(&err, ZD_TOO_LARGE, "the body is longer than limits.body_bytes");
+        return zd_respond_error(req, "too_large", &err);
+    }
+    switch (zd_route_find(zd_handlers, req->method, req->path_text.at, &match)) {
+    case ZD_ROUTE_FOUND:
+        return begin_route(req, &match, query);
+    case ZD_ROUTE_METHOD:
+        return refuse_method(req, match.route, false);
+    case ZD_ROUTE_BAD_SLASHES:
+        return refuse(req, "bad_path", "the path has an empty segment ('//')");
+    case ZD_ROUTE_UNKNOWN:
+        break;
+    }
+    return refuse_route(req);
+}
+
+static enum MHD_Result queue(struct zd_request *req)
+{
+    struct MHD_Response *response = req->answer;
+    const enum MHD_Result result = MHD_queue_response(req->connection, req->http_status, response);
+    drop_answer(req); /* the connection has its own reference */
+    return result;
+}
+
+static void arm_deadline(struct zd_http *http);
+
+/* Runs the steps, and either queues the answer or lets the connection sleep. */
+static enum MHD_Result start(struct zd_request *req)
+{
+    req->has_started = true;
+    req->step = step_route;
+    if (req->body_text.len > 0 && zd_text_buf(&req->body_text, &req->body) != ZD_OK) {
+        return MHD_NO;
+    }
+    zd_request_go_on(req);
+    if (req->answer != NULL) {
+        if (req->body_is_too_large) {
+            zd_reply_close_connection(req); /* what was not read must not be the next request */
+        }
+        return queue(req);
+    }
+    struct zd_http *http = req->server->http;
+    req->is_suspended = true;
+    req->deadline_ms = uv_now(req->server->loop) + req->server->config->settings.http_request_ms;
+    zd_list_push_back(&http->waiting, &req->link);
+    arm_deadline(http);
+    MHD_suspend_connection(req->connection);
+    return MHD_YES;
+}
+
+void zd_http_answered(struct zd_request *req)
+{
+    if (req->is_suspended) {
+        req->is_suspended = false;
+        zd_list_remove(&req->link);
+        /* Wakes MHD's epoll descriptor too, so that run() follows. */
+        MHD_resume_connection(req->connection);
+    }
+}
+
+/* Whether the body is known to be too large before any of it is read. */
+static bool promises_too_much(const struct zd_request *req)
+{
+    const char *length = zd_request_header(req, "Content-Length");
+    uint64_t n = 0;
+    return length != NULL &&
+           zd_scan_whole_u64(zd_span_of(length), req->server->config->settings.limits_body_bytes,
+               &n) == ZD_TOO_LARGE;
+}
+
+/* The first call for a request: its head is there. An answer given now would end the connection, so
+ * only those whose body nobody wants get one; the call that follows has the whole request. */
+static enum MHD_Result begin(struct zd_request *req, const char *method)
+{
+    req->has_begun = true;
+    req->method = method;
+    req->is_head = strcmp(method, "HEAD") == 0;
+    (void)MHD_get_connection_values(req->connection, MHD_HEADER_KIND, on_header, req);
+    take_id(req);
+    req->body_is_too_large = promises_too_much(req);
+    return req->body_is_too_large ? start(req) : MHD_YES;
+}
+
+/* The whole request is there. */
+static enum MHD_Result finish(struct zd_request *req)
+{
+    const bool is_reading = req->is_head || strcmp(req->method, "GET") == 0;
+    if (is_reading && !req->target_is_too_long && zd_reply_from_kept(req)) {
+        return queue(req);
+    }
+    return start(req);
+}
+
+static enum MHD_Result take_body(struct zd_request *req, const char *bytes, size_t *len)
+{
+    const uint64_t n_max = req->server->config->settings.limits_body_bytes;
+    req->received_bytes += *len;
+    if (req->received_bytes > n_max) {
+        req->body_is_too_large = true;
+    } else if (zd_text_add_bytes(&req->body_text, bytes, *len) == ZD_NO_MEMORY) {
+        return MHD_NO;
+    }
+    *len = 0;
+    return req->received_bytes / DISCARDED_BODIES > n_max ? MHD_NO : MHD_YES;
+}
+
+/* MHD's access handler: first the head, then pieces of the body, then its end; once more after a
+ * sleep. */
+static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, const char *url,
+    const char *method, const char *version, const char *upload, size_t *upload_len, void **con_cls)
+{
+    (void)cls;
+    (void)connection;
+    (void)url;
+    (void)version;
+    struct zd_request *req = *con_cls;
+    if (req == NULL) {
+        return MHD_NO; /* no memory for it */
+    }
+    if (!req->has_begun) {
+        return begin(req, method);
+    }
+    if (*upload_len > 0) {
+        return take_body(req, upload, upload_len);
+    }
+    if (req->answer != NULL) {
+        return queue(req);
+    }
+    return req->has_started ? MHD_YES : finish(req);
+}
+
+/* ---- deadlines ---- */
+
+static void on_deadline(uv_timer_t *timer)
+{
+    struct zd_http *http = timer->data;
+    const uint64_t now_ms = uv_now(http->server->loop);
+    while (!zd_list_is_empty(&http->waiting)) {
+        struct zd_request *req = ZD_CONTAINER(http->waiting.next, struct zd_request, link);
+        if (req->deadline_ms > now_ms) {
+            break;
+        }
+        release_state(req);
+        struct zd_error err = {0};
+        err.status = zd_fail(&err, ZD_TIMEOUT, "no answer within http.request_ms (%llu ms)",
+            (unsigned long long)http->server->config->settings.http_request_ms);
+        (void)zd_respond_error(req, NULL, &err);
+        zd_http_answered(req);
+    }
+    arm_deadline(http);
+}
+
+/* One timer for all: every request has the same time, so the list is in order. */
+static void arm_deadline(struct zd_http *http)
+{
+    if (zd_list_is_empty(&http->waiting) || uv_is_active((uv_handle_t *)&http->deadline)) {
+        return;
+    }
+    const struct zd_request *first = ZD_CONTAINER(http->waiting.next, struct zd_request, link);
+    const uint64_t now_ms = uv_now(http->server->loop);
+    const uint64_t wait_ms = first->deadline_ms > now_ms ? first->deadline_ms - now_ms : 0;
+    uv_timer_start(&http->deadline, on_deadline, wait_ms, 0);
+}
+
+/* ---- MHD on the loop ---- */
+
+static void on_timer(uv_timer_t *timer);
+static void on_idle(uv_idle_t *idle);
+
+/* MHD's sockets are edge-triggered: after every run its timeout says whether ready work is left,
+ * and ignoring that stalls connections. */
+static void run(struct zd_listener *listener)
+{
+    for (int i = 0; i < RUNS_IN_A_ROW; i++) {
+        MHD_UNSIGNED_LONG_LONG wait_ms = 0;
+        (void)MHD_run(listener->daemon);
+        if (MHD_get_timeout(listener->daemon, &wait_ms) != MHD_YES) {
+            uv_timer_stop(&listener->timer);
+            uv_idle_stop(&listener->again);
+            return;
+        }
+        if (wait_ms > 0) {
+            uv_timer_start(&listener->timer, on_timer, wait_ms, 0);
+            uv_idle_stop(&listener->again);
+            return;
+        }
+    }
+    uv_idle_start(&listener->again, on_idle);
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    run(timer->data);
+}
+
+static void on_idle(uv_idle_t *idle)
+{
+    run(idle->data);
+}
+
+static void on_poll(uv_poll_t *poll, int status, int events)
+{
+    (void)status;
+    (void)events;
+    run(poll->data);
+}
+
+static void on_connection(void *cls, struct MHD_Connection *connection, void **socket_context,
+    enum MHD_ConnectionNotificationCode code)
+{
+    (void)connection;
+    (void)socket_context;
+    struct zd_metrics *metrics = &((struct zd_listener *)cls)->http->server->metrics;
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        metrics->n_connections++;
+    } else {
+        metrics->n_connections--;
+    }
+}
+
+/* The target is decoded by us, once, from its raw form. */
+static size_t keep_as_sent(void *cls, struct MHD_Connection *connection, char *text)
+{
+    (void)cls;
+    (void)connection;
+    return strlen(text);
+}
+
+__attribute__((format(printf, 2, 0))) static void on_message(
+    void *cls, const char *format, va_list args)
+{
+    struct zd_listener *listener = cls;
+    char line[ZD_ERROR_TEXT_BYTES]; /* longer ones are cut */
+    vsnprintf(line, sizeof line, format, args);
+    line[strcspn(line, "\n")] = '\0';
+    zd_log(&listener->http->server->log, ZD_LOG_DEBUG, "libmicrohttpd: %s", line);
+}
+
+static struct MHD_Daemon *start_daemon(struct zd_listener *listener, int fd)
+{
+    const struct zd_settings *settings = &listener->http->server->config->settings;
+    return MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL,
+        NULL, on_request, listener, MHD_OPTION_EXTERNAL_LOGGER, on_message, listener,
+        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)settings->http_connection_bytes, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned int)settings->http_connections, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned int)zd_div_up(settings->http_idle_ms, 1000), MHD_OPTION_STRICT_FOR_CLIENT, 1,
+        MHD_OPTION_URI_LOG_CALLBACK, on_target, listener, MHD_OPTION_UNESCAPE_CALLBACK,
+        keep_as_sent, NULL, MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL,
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, listener, MHD_OPTION_END);
+}
+
+/* ---- addresses ---- */
+
+/* "127.0.0.1:8080", "[::1]:0", "localhost:80" taken apart. */
+static enum zd_status split_address(
+    const char *address, char **ret_host, uint16_t *ret_port, struct zd_error *err)
+{
+    const char *colon = strrchr(address, ':');
+    const bool has_brackets =
+        address[0] == '[' && colon != NULL && colon > address + 2 && colon[-1] == ']';
+    uint64_t port = 0;
+    if (colon == NULL || colon == address ||
+        zd_scan_whole_u64(zd_span_of(colon + 1), UINT16_MAX, &port) != ZD_OK ||
+        (!has_brackets && memchr(address, ':', (size_t)(colon - address)) != NULL)) {
+        return zd_fail(err, ZD_INVALID,
+            "listen address '%s' is malformed: 127.0.0.1:8080 or [::]:8080 is expected", address);
+    }
+    const size_t skipped = has_brackets ? 1 : 0;
+    *ret_host = zd_strndup(address + skipped, (size_t)(colon - address) - 2 * skipped);
+    *ret_port = (uint16_t)port;
+    return *ret_host == NULL ? zd_fail(err, ZD_NO_MEMORY, "no memory for an address") : ZD_OK;
+}
+
+static int open_socket(const struct addrinfo *where)
+{
+    const int on = 1;
+    const int fd =
+        socket(where->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, where->ai_protocol);
+    if (fd < 0) {
+        return -1;
+    }
+    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (where->ai_family == AF_INET6) {
+        /* So that [::]:8080 and 0.0.0.0:8080 can both be listened on. */
+        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+    }
+    if (bind(fd, where->ai_addr, where->ai_addrlen) != 0 || listen(fd, LISTEN_BACKLOG) != 0) {
+        const int cause = errno;
+        close(fd);
+        errno = cause;
+        return -1;
+    }
+    return fd;
+}
+
+static uint16_t port_of(int fd)
+{
+    struct sockaddr_storage address = {0};
+    socklen_t len = sizeof address;
+    char service[NI_MAXSERV] = "";
+    uint64_t port = 0;
+    if (getsockname(fd, (struct sockaddr *)&address, &len) != 0 ||
+        getnameinfo((struct sockaddr *)&address, len, NULL, 0, service, sizeof service,
+            NI_NUMERICSERV) != 0 ||
+        zd_scan_whole_u64(zd_span_of(service), UINT16_MAX, &port) != ZD_OK) {
+        return 0;
+    }
+    return (uint16_t)port;
+}
+
+static enum zd_status bind_address(
+    struct zd_listener *listener, const char *address, int *ret_fd, struct zd_error *err)
+{
+    ZD_TRY(split_address(address, &listener->host, &listener->port, err));
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
+    struct addrinfo *found = NULL;
+    ZD_SCOPED_TEXT(service, 8);
+    zd_text_add_u64(&service, listener->port);
+    const int failure = getaddrinfo(listener->host, service.at, &hints, &found);
+    if (failure != 0) {
+        return zd_fail(err, ZD_INVALID, "listen address '%s': %s", address, gai_strerror(failure));
+    }
+    const int fd = open_socket(found);
+    freeaddrinfo(found);
+    if (fd < 0) {
+        return zd_fail(err, ZD_INVALID, "cannot listen on '%s': %s", address, strerror(errno));
+    }
+    listener->port = port_of(fd);
+    *ret_fd = fd;
+    return ZD_OK;
+}
+
+static enum zd_status listen_on(
+    struct zd_listener *listener, const char *address, struct zd_error *err)
+{
+    uv_loop_t *loop = listener->http->server->loop;
+    int fd = -1;
+    ZD_TRY(bind_address(listener, address, &fd, err));
+    listener->daemon = start_daemon(listener, fd);
+    if (listener->daemon == NULL) {
+        close(fd);
+        return zd_fail(err, ZD_INTERNAL, "libmicrohttpd does not start on '%s'", address);
+    }
+    const union MHD_DaemonInfo *info =
+        MHD_get_daemon_info(listener->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+    if (info == NULL || uv_poll_init(loop, &listener->poll, info->epoll_fd) != 0) {
+        return zd_fail(err, ZD_INTERNAL, "no epoll descriptor for '%s'", address);
+    }
+    uv_timer_init(loop, &listener->timer);
+    uv_idle_init(loop, &listener->again);
+    listener->has_handles = true;
+    listener->poll.data = listener;
+    listener->timer.data = listener;
+    listener->again.data = listener;
+    uv_poll_start(&listener->poll, UV_READABLE, on_poll);
+    uv_idle_start(&listener->again, on_idle); /* the first run begins to accept */
+    return ZD_OK;
+}
+
+enum zd_status zd_http_new(
+    struct zd_server *server, struct zd_http **ret_http, struct zd_error *err)
+{
+    const struct zd_config *config = server->config;
+    struct zd_http *http = zd_alloc_zero(1, sizeof *http);
+    if (http == NULL) {
+        return zd_fail(err, ZD_NO_MEMORY, "no memory for the HTTP front");
+    }
+    http->server = server;
+    http->id_seed = zd_hash_random_seed();
+    zd_list_init(&http->spare);
+    zd_list_init(&http->waiting);
+    uv_timer_init(server->loop, &http->deadline);
+    http->deadline.data = http;
+    http->listener = zd_alloc_zero(config->n_listen, sizeof *http->listener);
+    enum zd_status status =
+        http->listener == NULL
+            ? zd_fail(err, ZD_NO_MEMORY, "no memory for the listeners")
+            : zd_replies_init(http, config->settings.cache_metadata_bytes / KEPT_PART);
+    for (size_t i = 0; status == ZD_OK && i < config->n_listen; i++) {
+        http->listener[i].http = http;
+        http->n_listeners++;
+        status = listen_on(&http->listener[i], config->listen[i], err);
+    }
+    if (status != ZD_OK) {
+        zd_http_close(http);
+        (void)uv_run(server->loop, UV_RUN_NOWAIT); /* the handles are in http */
+        zd_http_free(http);
+        return status;
+    }
+    *ret_http = http;
+    return ZD_OK;
+}
+
+/* ---- the end ---- */
+
+void zd_http_drain(struct zd_http *http)
+{
+    for (size_t i = 0; i < http->n_listeners; i++) {
+        if (http->listener[i].daemon != NULL) {
+            const int fd = MHD_quiesce_daemon(http->listener[i].daemon);
+            if (fd >= 0) {
+                close(fd);
+            }
+        }
+    }
+}
+
+/* Those who wait are told why; MHD must not be stopped while a connection sleeps. */
+static void wake_all(struct zd_http *http)
+{
+    while (!zd_list_is_empty(&http->waiting)) {
+        struct zd_request *req = ZD_CONTAINER(http->waiting.next, struct zd_request, link);
+        release_state(req);
+        (void)refuse(req, "draining", "the server stops");
+        zd_http_answered(req);
+    }
+}
+
+void zd_http_close(struct zd_http *http)
+{
+    if (http->is_closing) {
+        return;
+    }
+    http->is_closing = true;
+    wake_all(http);
+    for (size_t i = 0; i < http->n_listeners; i++) {
+        struct zd_listener *listener = &http->listener[i];
+        if (listener->has_handles) {
+            uv_close((uv_handle_t *)&listener->poll, NULL);
+            uv_close((uv_handle_t *)&listener->timer, NULL);
+            uv_close((uv_handle_t *)&listener->again, NULL);
+        }
+        if (listener->daemon != NULL) {
+            (void)MHD_run(listener->daemon); /* what was just answered goes out */
+            MHD_stop_daemon(listener->daemon);
+            listener->daemon = NULL;
+        }
+    }
+    uv_close((uv_handle_t *)&http->deadline, NULL);
+}
+
+void zd_http_free(struct zd_http *http)
+{
+    if (http == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < http->n_listeners; i++) {
+        zd_free(http->listener[i].host);
+    }
+    zd_free(http->listener);
+    struct zd_list *link = NULL;
+    while ((link = zd_list_pop_front(&http->spare)) != NULL) {
+        request_free(ZD_CONTAINER(link, struct zd_request, link));
+    }
+    zd_replies_done(http);
+    zd_free(http);
+}

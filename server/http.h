@@ -1,0 +1,58 @@
+/* The HTTP front: sockets, connections, requests and prepared answers. Thread: loop. */
+#ifndef ZD_SERVER_HTTP_H
+#define ZD_SERVER_HTTP_H
+
+#include <uv.h>
+
+#include "server/cache.h"
+#include "server/request.h"
+
+struct MHD_Daemon;
+
+/** One address that is listened on. */
+struct zd_listener {
+    struct zd_http *http;
+    struct MHD_Daemon *daemon; /* NULL: not running */
+    uv_poll_t poll;            /* its epoll descriptor */
+    uv_timer_t timer;          /* its next timeout */
+    uv_idle_t again;           /* it has ready work that was put off */
+    bool has_handles;
+    char *host; /* as in a URL; owned */
+    uint16_t port;
+};
+
+/** What server->http is; only http.c and reply.c look inside. */
+struct zd_http {
+    struct zd_server *server;
+    struct zd_listener *listener; /* n_listeners of them; owned */
+    size_t n_listeners;
+    struct zd_list spare;           /* struct zd_request: to be used again */
+    struct zd_list waiting;         /* struct zd_request: suspended, the oldest deadline first */
+    uv_timer_t deadline;            /* of the first of them */
+    struct zd_cache kept;           /* struct zd_kept: prepared answers, by target */
+    struct zd_text scratch;         /* for documents that are copied at once */
+    struct MHD_Response *emergency; /* when there is no memory for an answer */
+    uint64_t id_seed;
+    uint64_t n_ids;
+    bool is_closing;
+};
+
+/**
+ * Bind the configured addresses and begin to serve.
+ *
+ * @param ret_http owned
+ * @retval ZD_INVALID an address is malformed, or cannot be bound
+ */
+ZD_RESULT zd_http_new(struct zd_server *server, struct zd_http **ret_http, struct zd_error *err);
+
+/** Refuse new connections; requests under way go on. */
+void zd_http_drain(struct zd_http *http);
+
+/** End every connection and request; the loop must turn once more before zd_http_free. */
+void zd_http_close(struct zd_http *http);
+void zd_http_free(struct zd_http *http); /* accepts NULL */
+
+/** A step has answered: the connection goes on. Called by zd_request_go_on. */
+void zd_http_answered(struct zd_request *req);
+
+#endif

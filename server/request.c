@@ -1,0 +1,121 @@
+/* Running the steps of a request, its waits, and what handlers ask of it. */
+#include "server/request.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "server/http.h"
+
+void zd_request_go_on(struct zd_request *req)
+{
+    assert(!req->is_running && req->answer == NULL);
+    req->is_running = true;
+    enum zd_next next = ZD_NEXT;
+    while (next == ZD_NEXT) {
+        next = req->step(req);
+    }
+    req->is_running = false;
+    assert((next == ZD_DONE) == (req->answer != NULL));
+    if (next == ZD_DONE) {
+        zd_http_answered(req);
+    }
+}
+
+enum zd_next zd_request_wait(struct zd_request *req)
+{
+    return req->n_waits == 0 ? ZD_NEXT : ZD_WAIT;
+}
+
+void zd_request_arrived(struct zd_request *req)
+{
+    assert(req->n_waits > 0);
+    req->n_waits--;
+    if (req->n_waits == 0 && !req->is_running) {
+        zd_request_go_on(req);
+    }
+}
+
+static enum zd_next step_with_node(struct zd_request *req)
+{
+    struct zd_node_want *want = &req->node_want;
+    if (want->wait.status == ZD_NOT_FOUND) {
+        struct zd_error err = {0};
+        err.status = zd_fail(&err, ZD_NOT_FOUND, "dataset '%s' has no node at '%.256s'",
+            req->dataset->config.name, req->path);
+        return zd_respond_error(req, "node_not_found", &err);
+    }
+    if (want->wait.status != ZD_OK) {
+        return zd_respond_error(req, NULL, &want->wait.err);
+    }
+    req->node = ZD_TAKE(want->node);
+    req->step = req->after_node;
+    return ZD_NEXT;
+}
+
+static void node_arrived(struct zd_wait *wait)
+{
+    zd_request_go_on(ZD_CONTAINER(wait, struct zd_request, node_want.wait));
+}
+
+enum zd_next zd_request_want_node(struct zd_request *req, zd_step *next)
+{
+    struct zd_node_want *want = &req->node_want;
+    want->wait = (struct zd_wait){.done = node_arrived};
+    want->node = NULL;
+    req->after_node = next;
+    req->step = step_with_node;
+    return zd_catalog_want(req->dataset, req->path, want);
+}
+
+struct zd_node *zd_request_node(const struct zd_request *req)
+{
+    return req->node;
+}
+
+static bool is_reading(const struct zd_request *req)
+{
+    return req->is_head || strcmp(req->method, "GET") == 0;
+}
+
+enum zd_status zd_request_condition(
+    const struct zd_request *req, const char *etag, int64_t mtime_ms)
+{
+    return zd_conditions_judge(&req->conditions, is_reading(req), etag, mtime_ms);
+}
+
+enum zd_range_answer zd_request_range(const struct zd_request *req, uint64_t length,
+    const char *etag, int64_t mtime_ms, uint64_t *ret_first, uint64_t *ret_len)
+{
+    /* Range is for GET (RFC 9110, 14.2). */
+    if (req->is_head || !is_reading(req)) {
+        return ZD_RANGE_NONE;
+    }
+    return zd_conditions_range(&req->conditions, length, etag, mtime_ms, ret_first, ret_len);
+}
+
+bool zd_request_is_pretty(const struct zd_request *req)
+{
+    bool pretty = false;
+    if (zd_params_flag(&req->params, "pretty", false, &pretty, NULL) != ZD_OK) {
+        pretty = false;
+    }
+    return pretty;
+}
+
+const char *zd_request_cache_control(const struct zd_request *req)
+{
+    if (req->dataset == NULL) {
+        return "no-cache";
+    }
+    const struct zd_dataset_config *config = &req->dataset->config;
+    if (config->cache_control != NULL) {
+        return config->cache_control;
+    }
+    return config->immutable ? "public, max-age=31536000, immutable" : "no-cache";
+}
+
+void zd_tag_format(char to[ZD_TAG_BYTES], uint64_t hash, const char *suffix)
+{
+    snprintf(to, ZD_TAG_BYTES, "\"%016llx-%.40s\"", (unsigned long long)hash, suffix);
+}

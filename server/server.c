@@ -1,0 +1,318 @@
+/* The server: opens the datasets, serves, and stops as asked. */
+#include "server/server.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "core/base/num.h"
+#include "server/chunks.h"
+#include "server/http.h"
+#include "server/objects.h"
+
+#define LOCAL_REVALIDATE_MS  1000
+#define REMOTE_REVALIDATE_MS 5000
+#define NODES_PART           2 /* one part of the metadata cache is for nodes */
+#define DRAIN_POLL_MS        10
+
+/* Which signal does what. */
+static const int signals[ZD_SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
+
+/* One root that the banner waits for. */
+struct zd_root {
+    struct zd_node_want want;
+    struct zd_server *server;
+    struct zd_dataset *dataset;
+};
+
+/* ---- datasets ---- */
+
+static uint64_t revalidate_ms_of(
+    const struct zd_dataset_config *config, const struct zd_store *store)
+{
+    if (config->immutable) {
+        return UINT64_MAX;
+    }
+    if (config->revalidate_ms != UINT64_MAX) {
+        return config->revalidate_ms;
+    }
+    const char *scheme = store->ops->scheme;
+    const bool is_remote = strncmp(scheme, "http", 4) == 0 || strcmp(scheme, "s3") == 0;
+    return is_remote ? REMOTE_REVALIDATE_MS : LOCAL_REVALIDATE_MS;
+}
+
+static enum zd_status open_dataset(
+    struct zd_server *server, const struct zd_dataset_config *config, struct zd_error *err)
+{
+    struct zd_dataset *dataset = &server->dataset[server->n_datasets];
+    const struct zd_store_config store_config = {
+        .location = config->location,
+        .loop = server->loop,
+        .writable = config->writable,
+        .durable = config->durable,
+    };
+    ZD_TRY(zd_store_open(&store_config, &dataset->store, err));
+    dataset->server = server;
+    dataset->config = *config;
+    dataset->revalidate_ms = revalidate_ms_of(config, dataset->store);
+    dataset->id = (uint32_t)++server->n_datasets;
+    return ZD_OK;
+}
+
+static enum zd_status open_datasets(struct zd_server *server, struct zd_error *err)
+{
+    const struct zd_config *config = server->config;
+    server->dataset = zd_alloc_zero(config->n_datasets, sizeof *server->dataset);
+    if (server->dataset == NULL) {
+        return zd_fail(err, ZD_NO_MEMORY, "no memory for %zu datasets", config->n_datasets);
+    }
+    for (size_t i = 0; i < config->n_datasets; i++) {
+        ZD_TRY(open_dataset(server, &config->dataset[i], err));
+    }
+    return ZD_OK;
+}
+
+/* ---- what the user sees at the start ---- */
+
+static void print_dataset(const struct zd_root *root)
+{
+    const struct zd_dataset_config *config = &root->dataset->config;
+    const enum zd_status status = root->want.wait.status;
+    const char *dialect = "unknown";
+    if (status == ZD_OK) {
+        dialect = root->want.node->meta->dialect->name;
+    } else if (status == ZD_NOT_FOUND) {
+        dialect = "no node at the root";
+    }
+    printf("%s  %s  %s  %s\n", config->name, config->location, dialect,
+        config->writable ? "writable" : "read-only");
+    if (status != ZD_OK && status != ZD_NOT_FOUND) {
+        zd_log(&root->server->log, ZD_LOG_WARNING, "dataset '%s': %s", config->name,
+            root->want.wait.err.text);
+    }
+}
+
+static void print_urls(const struct zd_server *server)
+{
+    for (size_t i = 0; i < server->http->n_listeners; i++) {
+        const struct zd_listener *listener = &server->http->listener[i];
+        const bool is_v6 = strchr(listener->host, ':') != NULL;
+        printf("http://%s%s%s:%u/\n", is_v6 ? "[" : "", listener->host, is_v6 ? "]" : "",
+            (unsigned)listener->port);
+    }
+    (void)fflush(stdout);
+}
+
+static void root_is_known(struct zd_root *root)
+{
+    struct zd_server *server = root->server;
+    print_dataset(root);
+    zd_node_unref(root->want.node);
+    root->want.node = NULL;
+    if (--server->n_roots_awaited == 0) {
+        print_urls(server);
+    }
+}
+
+static void root_arrived(struct zd_wait *wait)
+{
+    root_is_known(ZD_CONTAINER(wait, struct zd_root, want.wait));
+}
+
+/* One line a dataset once its root is read; nothing waits for that but the lines. */
+static void print_banner(struct zd_server *server)
+{
+    if (server->n_datasets == 0) {
+        print_urls(server);
+        return;
+    }
+    server->n_roots_awaited = server->n_datasets;
+    for (size_t i = 0; i < server->n_datasets; i++) {
+        struct zd_root *root = &server->root[i];
+        root->server = server;
+        root->dataset = &server->dataset[i];
+        root->want.wait.done = root_arrived;
+        if (zd_catalog_want(root->dataset, "", &root->want) == ZD_NEXT) {
+            root_is_known(root);
+        }
+    }
+}
+
+/* The real ports, one a line; whole or not there at all. */
+static enum zd_status write_port_file(struct zd_server *server, struct zd_error *err)
+{
+    const char *path = server->config->port_file;
+    if (path == NULL) {
+        return ZD_OK;
+    }
+    ZD_SCOPED_TEXT(temporary, 4096);
+    if (zd_text_addf(&temporary, "%s.%ld", path, (long)getpid()) != ZD_OK) {
+        return zd_fail(err, temporary.status, "port file '%.200s': the name is too long", path);
+    }
+    FILE *file = fopen(temporary.at, "we");
+    bool ok = file != NULL;
+    for (size_t i = 0; ok && i < server->http->n_listeners; i++) {
+        ok = fprintf(file, "%u\n", (unsigned)server->http->listener[i].port) > 0;
+    }
+    ok = file != NULL && fclose(file) == 0 && ok;
+    if (!ok || rename(temporary.at, path) != 0) {
+        (void)unlink(temporary.at);
+        return zd_fail(err, ZD_INVALID, "port file '%.200s' cannot be written", path);
+    }
+    return ZD_OK;
+}
+
+/* ---- stopping ---- */
+
+static void stop_now(struct zd_server *server)
+{
+    zd_http_close(server->http);
+    uv_stop(server->loop);
+}
+
+static void on_drain_timer(uv_timer_t *timer)
+{
+    struct zd_server *server = timer->data;
+    if (server->metrics.n_in_flight == 0 || uv_now(server->loop) >= server->drain_until_ms) {
+        uv_timer_stop(timer);
+        stop_now(server);
+    }
+}
+
+static void begin_drain(struct zd_server *server)
+{
+    server->is_draining = true;
+    server->drain_until_ms = uv_now(server->loop) + server->config->settings.http_drain_ms;
+    zd_log(&server->log, ZD_LOG_INFO, "stopping: %llu requests under way",
+        (unsigned long long)server->metrics.n_in_flight);
+    zd_http_drain(server->http);
+    uv_timer_start(&server->drain_timer, on_drain_timer, 0, DRAIN_POLL_MS);
+}
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+    struct zd_server *server = handle->data;
+    if (number == SIGHUP) {
+        zd_log(&server->log, ZD_LOG_INFO, "SIGHUP: nothing to reload; restart to change settings");
+    } else if (server->is_draining) {
+        stop_now(server);
+    } else {
+        begin_drain(server);
+    }
+}
+
+/* ---- the whole ---- */
+
+static enum zd_status begin_loop(struct zd_server *server, struct zd_error *err)
+{
+    uv_loop_t *loop = zd_alloc(sizeof *loop);
+    if (loop == NULL || uv_loop_init(loop) != 0) {
+        zd_free(loop);
+        return zd_fail(err, ZD_NO_MEMORY, "no event loop");
+    }
+    server->loop = loop;
+    zd_log_init(&server->log, &server->config->settings, loop);
+    for (size_t i = 0; i < ZD_SIGNALS; i++) {
+        uv_signal_init(loop, &server->signal[i]);
+        server->signal[i].data = server;
+        uv_signal_start(&server->signal[i], on_signal, signals[i]);
+    }
+    uv_timer_init(loop, &server->drain_timer);
+    server->drain_timer.data = server;
+    return ZD_OK;
+}
+
+static enum zd_status begin_server(struct zd_server *server, struct zd_error *err)
+{
+    const struct zd_settings *settings = &server->config->settings;
+    struct timeval now = {0};
+    (void)gettimeofday(&now, NULL);
+    server->started_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_usec / 1000;
+    ZD_TRY(begin_loop(server, err));
+    zd_cache_init(
+        &server->nodes, "nodes", settings->cache_metadata_bytes / NODES_PART, zd_node_free);
+    zd_cache_init(&server->objects, "objects", settings->cache_encoded_bytes, zd_object_free);
+    zd_cache_init(&server->chunks, "chunks", settings->cache_decoded_bytes, zd_chunk_free);
+    server->has_caches = true;
+    ZD_TRY(open_datasets(server, err));
+    server->root = zd_alloc_zero(server->n_datasets, sizeof *server->root);
+    if (server->root == NULL) {
+        return zd_fail(err, ZD_NO_MEMORY, "no memory for the datasets' roots");
+    }
+    ZD_TRY(zd_http_new(server, &server->http, err));
+    print_banner(server);
+    return write_port_file(server, err);
+}
+
+enum zd_status zd_server_new(
+    const struct zd_config *config, struct zd_server **ret_server, struct zd_error *err)
+{
+    struct zd_server *server = zd_alloc_zero(1, sizeof *server);
+    if (server == NULL) {
+        return zd_fail(err, ZD_NO_MEMORY, "no memory for the server");
+    }
+    server->config = config;
+    const enum zd_status status = begin_server(server, err);
+    if (status != ZD_OK) {
+        zd_server_free(server);
+        return status;
+    }
+    *ret_server = server;
+    return ZD_OK;
+}
+
+int zd_server_run(struct zd_server *server)
+{
+    (void)uv_run(server->loop, UV_RUN_DEFAULT);
+    return server->is_draining ? 0 : 1;
+}
+
+/* Every handle of ours goes; then what runs in workers is waited for. */
+static void end_loop(struct zd_server *server)
+{
+    for (size_t i = 0; i < server->n_datasets && server->root != NULL; i++) {
+        zd_wait_cancel(&server->root[i].want.wait);
+    }
+    for (size_t i = 0; i < ZD_SIGNALS; i++) {
+        uv_close((uv_handle_t *)&server->signal[i], NULL);
+    }
+    uv_close((uv_handle_t *)&server->drain_timer, NULL);
+    (void)uv_run(server->loop, UV_RUN_DEFAULT);
+}
+
+static void end_datasets(struct zd_server *server)
+{
+    if (server->has_caches) {
+        zd_cache_done(&server->chunks);
+        zd_cache_done(&server->objects);
+        zd_cache_done(&server->nodes);
+    }
+    for (size_t i = 0; i < server->n_datasets; i++) {
+        zd_store_close(server->dataset[i].store);
+    }
+    zd_free(server->dataset);
+    zd_free(server->root);
+}
+
+void zd_server_free(struct zd_server *server)
+{
+    if (server == NULL) {
+        return;
+    }
+    if (server->loop != NULL) {
+        if (server->http != NULL) {
+            zd_http_close(server->http);
+        }
+        end_loop(server);
+        zd_http_free(server->http);
+        end_datasets(server);
+        zd_log_close(&server->log);
+        (void)uv_run(server->loop, UV_RUN_DEFAULT);
+        zd_log_done(&server->log);
+        (void)uv_loop_close(server->loop);
+        zd_free(server->loop);
+    }
+    zd_free(server);
+}
