@@ -1,0 +1,263 @@
+/* The codec `blosc` (Zarr v3, blosc codec; frames of C-Blosc 1, reference 5.1.4). */
+#include <blosc.h>
+#include <string.h>
+
+#include "core/base/num.h"
+#include "core/codec/parameter.h"
+
+#define NAME "blosc"
+
+/* C-Blosc 1.21.3 (and later ones) writes outside of its memory when it decodes blosclz blocks of
+ * about 8.42 MB and more, which its own validation accepts: such frames are not given to it. */
+#define BLOSCLZ_BYTES_MAX (8U << 20)
+
+/* Beyond this libblosc refuses a block size; it cuts a larger one to the data anyway. */
+#define BLOCK_BYTES_MAX ((INT32_MAX - 1020U) / 3)
+
+#define FLAG_STORED   0x02U
+#define FLAG_RESERVED 0x08U
+#define FORMAT_SHIFT  5
+#define FORMAT_MAX    4U /* zstd */
+
+struct blosc {
+    uint32_t cname;
+    int clevel;
+    uint32_t shuffle; /* 0 none, 1 bytes, 2 bits: as libblosc numbers them */
+    int64_t typesize; /* 0: not said */
+    int64_t blocksize;
+    struct zd_repr decoded;
+};
+
+static const char *const cname_words[] = {
+    "blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd", NULL};
+static const char *const shuffle_words[] = {"noshuffle", "shuffle", "bitshuffle", NULL};
+
+static void read_blocksize(const struct zd_parameters *parameters, struct blosc *blosc)
+{
+    if (parameters->judgement == ZD_JUDGE_WRITE ||
+        zd_parameter_find(parameters, "blocksize") != NULL) {
+        (void)zd_parameter_i64(parameters, "blocksize", 0, INT64_MAX, &blosc->blocksize);
+        return;
+    }
+    /* Every implementation means 0, automatic (reference 13, rule 1). */
+    const struct zd_pointer at = zd_parameter_at(parameters, "blocksize");
+    zd_faults_add(parameters->faults, ZD_FAULT_WARNING, "implied_parameter", NAME, &at,
+        "an integer", NULL, "blosc has no member \"blocksize\"; 0 is assumed");
+}
+
+static void read_parameters(const struct zd_parameters *parameters, struct blosc *blosc)
+{
+    int64_t clevel = 0;
+    (void)zd_parameter_choice(parameters, "cname", cname_words, &blosc->cname);
+    (void)zd_parameter_i64(parameters, "clevel", 0, 9, &clevel);
+    blosc->clevel = (int)clevel;
+    const bool shuffle_known =
+        zd_parameter_choice(parameters, "shuffle", shuffle_words, &blosc->shuffle);
+    /* Zarr v3, blosc: typesize is required, and has a meaning, only with a shuffle. */
+    const bool has_typesize = zd_parameter_find(parameters, "typesize") != NULL;
+    const bool is_needed = shuffle_known && blosc->shuffle != BLOSC_NOSHUFFLE;
+    if (is_needed || (has_typesize && parameters->judgement == ZD_JUDGE_WRITE)) {
+        (void)zd_parameter_i64(parameters, "typesize", 1, INT32_MAX, &blosc->typesize);
+    }
+    read_blocksize(parameters, blosc);
+}
+
+static enum zd_status blosc_open(const struct zd_codec_config *config, struct zd_repr *ret_encoded,
+    void **ret_state, struct zd_faults *faults)
+{
+    static const char *const names[] = {
+        "cname", "clevel", "shuffle", "typesize", "blocksize", NULL};
+    struct zd_parameters parameters;
+    zd_parameters_init(&parameters, NAME, config, names, faults);
+    struct blosc blosc = {.decoded = *config->decoded};
+    read_parameters(&parameters, &blosc);
+    if (config->judgement == ZD_JUDGE_WRITE && config->decoded->size_is_exact &&
+        config->decoded->size > BLOSC_MAX_BUFFERSIZE) {
+        zd_faults_add(faults, ZD_FAULT_INVALID, "out_of_range", NAME, &config->at,
+            "chunks of at most 2147483631 bytes", NULL, "blosc cannot encode chunks of %llu bytes",
+            (unsigned long long)config->decoded->size);
+    }
+    ZD_TRY(zd_parameters_status(&parameters));
+    struct blosc *state = zd_alloc(sizeof *state);
+    if (state == NULL) {
+        return ZD_NO_MEMORY;
+    }
+    *state = blosc;
+    *ret_encoded =
+        (struct zd_repr){.is_bytes = true, .size = zd_codec_bound(config->decoded->size)};
+    *ret_state = state;
+    return ZD_OK;
+}
+
+static enum zd_status corrupt(struct zd_error *err, const char *what, uint64_t found)
+{
+    const enum zd_status status =
+        zd_fail(err, ZD_CORRUPT, NAME ": %s (found %llu)", what, (unsigned long long)found);
+    zd_fact_name(err, NAME);
+    zd_fact_found(err, "%llu", (unsigned long long)found);
+    return status;
+}
+
+/* The 16 bytes at the front of a frame. */
+struct frame {
+    uint32_t flags;
+    uint32_t nbytes;
+    uint32_t cbytes;
+};
+
+/* Reference 5.1.4: what must hold before libblosc sees a frame. */
+static enum zd_status read_header(
+    const struct blosc *blosc, struct zd_span in, struct frame *ret_frame, struct zd_error *err)
+{
+    if (in.len < BLOSC_MIN_HEADER_LENGTH) {
+        return corrupt(err, "a frame has at least 16 bytes", in.len);
+    }
+    const struct frame frame = {
+        .flags = in.ptr[2],
+        .nbytes = zd_load_u32(in.ptr + 4),
+        .cbytes = zd_load_u32(in.ptr + 12),
+    };
+    if (in.ptr[0] != BLOSC_VERSION_FORMAT) {
+        return corrupt(err, "the format version must be 2", in.ptr[0]);
+    }
+    if ((frame.flags & FLAG_RESERVED) != 0 || frame.flags >> FORMAT_SHIFT > FORMAT_MAX) {
+        return corrupt(err, "the flags are of no Blosc 1 frame", frame.flags);
+    }
+    if (in.ptr[3] == 0) {
+        return corrupt(err, "the type size must not be 0", 0);
+    }
+    const uint32_t blocksize = zd_load_u32(in.ptr + 8);
+    if ((frame.flags & FLAG_STORED) == 0 && (blocksize == 0 || blocksize > BLOCK_BYTES_MAX)) {
+        return corrupt(err, "the block size is out of range", blocksize);
+    }
+    if (frame.cbytes != in.len) {
+        return corrupt(err, "the frame's length differs from the one in its header", in.len);
+    }
+    ZD_TRY(zd_repr_check(&blosc->decoded, NAME, frame.nbytes, err));
+    *ret_frame = frame;
+    return ZD_OK;
+}
+
+/* Decodes a frame whose header was checked into exactly frame->nbytes bytes. */
+static enum zd_status decode_frame(
+    const struct frame *frame, struct zd_span in, uint8_t *out, struct zd_error *err)
+{
+    if ((frame->flags & FLAG_STORED) != 0) {
+        if (in.len - BLOSC_MIN_HEADER_LENGTH != frame->nbytes) {
+            return corrupt(err, "a stored frame has its data and 16 bytes", in.len);
+        }
+        memcpy(out, in.ptr + BLOSC_MIN_HEADER_LENGTH, frame->nbytes);
+        return ZD_OK;
+    }
+    if (frame->flags >> FORMAT_SHIFT == BLOSC_BLOSCLZ_FORMAT && in.len >= BLOSCLZ_BYTES_MAX) {
+        const enum zd_status status = zd_fail(err, ZD_UNSUPPORTED,
+            NAME ": blosclz frames of %u bytes and more are not decoded; this one has %zu",
+            BLOSCLZ_BYTES_MAX, in.len);
+        zd_fact_name(err, NAME);
+        return status;
+    }
+    size_t nbytes;
+    if (blosc_cbuffer_validate(in.ptr, in.len, &nbytes) != 0 || nbytes != frame->nbytes) {
+        return corrupt(err, "the frame is not valid", in.len);
+    }
+    const int n = blosc_decompress_ctx(in.ptr, out, frame->nbytes, 1);
+    if (n < 0 || (uint32_t)n != frame->nbytes) {
+        return corrupt(err, "the frame does not decode", in.len);
+    }
+    return ZD_OK;
+}
+
+static enum zd_status blosc_codec_decode(
+    const void *state, struct zd_buf *encoded, struct zd_buf **ret_decoded, struct zd_error *err)
+{
+    const struct zd_span in = zd_buf_span(encoded);
+    struct frame frame = {0};
+    ZD_TRY(read_header(state, in, &frame, err));
+    ZD_AUTO(zd_buf) decoded = zd_buf_new(frame.nbytes);
+    if (decoded == NULL) {
+        return zd_fail(err, ZD_NO_MEMORY, NAME ": cannot allocate %u bytes", frame.nbytes);
+    }
+    if (frame.nbytes > 0) {
+        ZD_TRY(decode_frame(&frame, in, decoded->data, err));
+    }
+    decoded->len = frame.nbytes;
+    *ret_decoded = ZD_TAKE(decoded);
+    return ZD_OK;
+}
+
+/* What can be decoded again: frames of blosclz are, when they are too large for libblosc, replaced
+ * by a frame that is only stored (clevel 0). */
+static int compress(const struct blosc *blosc, const struct zd_buf *from, struct zd_buf *to)
+{
+    const size_t typesize = blosc->typesize == 0 ? 1 : (size_t)blosc->typesize;
+    const size_t blocksize = zd_min_u64((uint64_t)blosc->blocksize, BLOCK_BYTES_MAX);
+    const char *cname = cname_words[blosc->cname];
+    const int n = blosc_compress_ctx(blosc->clevel, (int)blosc->shuffle, typesize, from->len,
+        from->data, to->data, to->cap, cname, blocksize, 1);
+    const bool is_blosclz = strcmp(cname, BLOSC_BLOSCLZ_COMPNAME) == 0;
+    if (n < 0 || !is_blosclz || (size_t)n < BLOSCLZ_BYTES_MAX) {
+        return n;
+    }
+    return blosc_compress_ctx(0, (int)blosc->shuffle, typesize, from->len, from->data, to->data,
+        to->cap, cname, blocksize, 1);
+}
+
+static enum zd_status blosc_codec_encode(
+    const void *state, struct zd_buf *decoded, struct zd_buf **ret_encoded, struct zd_error *err)
+{
+    if (decoded->len > BLOSC_MAX_BUFFERSIZE) {
+        return zd_fail(err, ZD_TOO_LARGE, NAME ": cannot encode %zu bytes, at most %d",
+            decoded->len, BLOSC_MAX_BUFFERSIZE);
+    }
+    const size_t cap = decoded->len + BLOSC_MAX_OVERHEAD;
+    ZD_AUTO(zd_buf) encoded = zd_buf_new(cap);
+    if (encoded == NULL) {
+        return zd_fail(err, ZD_NO_MEMORY, NAME ": cannot allocate %zu bytes", cap);
+    }
+    const int n = compress(state, decoded, encoded);
+    if (n <= 0) {
+        /* With room for the overhead, only a library without that compressor fails. */
+        return zd_fail(
+            err, ZD_UNSUPPORTED, NAME ": the library cannot encode these %zu bytes", decoded->len);
+    }
+    encoded->len = (size_t)n;
+    *ret_encoded = ZD_TAKE(encoded);
+    return ZD_OK;
+}
+
+static enum zd_status blosc_configuration(const void *state, struct zd_json **ret_json)
+{
+    const struct blosc *blosc = state;
+    ZD_AUTO(zd_json) json = zd_json_new_object();
+    if (json == NULL) {
+        return ZD_NO_MEMORY;
+    }
+    ZD_TRY(zd_json_set(json, "cname", zd_json_new_text(cname_words[blosc->cname])));
+    ZD_TRY(zd_json_set(json, "clevel", zd_json_new_i64(blosc->clevel)));
+    ZD_TRY(zd_json_set(json, "shuffle", zd_json_new_text(shuffle_words[blosc->shuffle])));
+    if (blosc->typesize > 0) {
+        ZD_TRY(zd_json_set(json, "typesize", zd_json_new_i64(blosc->typesize)));
+    }
+    ZD_TRY(zd_json_set(json, "blocksize", zd_json_new_i64(blosc->blocksize)));
+    *ret_json = ZD_TAKE(json);
+    return ZD_OK;
+}
+
+const struct zd_codec zd_codec_blosc = {
+    .name = NAME,
+    .kind = ZD_CODEC_BYTES_BYTES,
+    .schema = "{\"type\":\"object\",\"properties\":{"
+              "\"cname\":{\"enum\":[\"blosclz\",\"lz4\",\"lz4hc\",\"snappy\",\"zlib\",\"zstd\"]},"
+              "\"clevel\":{\"type\":\"integer\",\"minimum\":0,\"maximum\":9},"
+              "\"shuffle\":{\"enum\":[\"noshuffle\",\"shuffle\",\"bitshuffle\"]},"
+              "\"typesize\":{\"type\":\"integer\",\"minimum\":1},"
+              "\"blocksize\":{\"type\":\"integer\",\"minimum\":0}},"
+              "\"required\":[\"cname\",\"clevel\",\"shuffle\",\"blocksize\"],"
+              "\"if\":{\"properties\":{\"shuffle\":{\"enum\":[\"shuffle\",\"bitshuffle\"]}}},"
+              "\"then\":{\"required\":[\"typesize\"]},\"additionalProperties\":false}",
+    .open = blosc_open,
+    .close = zd_free,
+    .decode = blosc_codec_decode,
+    .encode = blosc_codec_encode,
+    .configuration = blosc_configuration,
+};
