@@ -75,9 +75,10 @@ static void cut_axis(const struct zd_cover *cover, uint32_t d, struct zd_axis *a
     const uint64_t end = begin + zd_min_u64(cover->n_per_piece[d], touch->n - begin);
     const uint64_t first = zd_touch_first(touch, begin);
     axis->count = zd_touch_first(touch, end) - first;
-    axis->start = touch->axis.step < 0 ? touch->axis.start - first * touch->stride
-                                       : touch->axis.start + first * touch->stride;
-    axis->step = axis->count <= 1 ? 1 : touch->axis.step;
+    axis->start = zd_axis_at(&touch->axis, first);
+    if (end < touch->n) {
+        axis->slack = 0;
+    }
 }
 
 bool zd_cover_next(struct zd_cover *cover, struct zd_selection *ret_piece)

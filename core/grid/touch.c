@@ -3,23 +3,16 @@
 
 #include "core/base/num.h"
 
-static uint64_t coordinate(const struct zd_touch *touch, uint64_t position)
-{
-    const uint64_t way = position * touch->stride;
-    return touch->axis.step < 0 ? touch->axis.start - way : touch->axis.start + way;
-}
-
 static uint64_t chunk_of(const struct zd_touch *touch, uint64_t position)
 {
-    return coordinate(touch, position) / touch->chunk;
+    return zd_axis_at(&touch->axis, position) / touch->chunk;
 }
 
 struct zd_touch zd_touch_of(
     const struct zd_grid *grid, const struct zd_selection *selection, uint32_t dim)
 {
     struct zd_touch touch = {.axis = selection->axis[dim], .chunk = grid->chunk[dim]};
-    const int64_t step = touch.axis.step;
-    touch.stride = step < 0 ? UINT64_C(0) - (uint64_t)step : (uint64_t)step;
+    touch.stride = zd_axis_stride(&touch.axis);
     touch.per_chunk_max = 1;
     if (touch.axis.count == 0) {
         return touch;
