@@ -187,6 +187,7 @@ void zd_slice_tag(const struct zd_slice *slice, char to[ZD_TAG_BYTES])
         zd_hash_add_u64(&hash, axis->start);
         zd_hash_add_u64(&hash, axis->count);
         zd_hash_add_u64(&hash, (uint64_t)axis->step);
+        zd_hash_add_u64(&hash, axis->slack); /* json tells it */
         zd_hash_add_u64(&hash, axis->dropped);
     }
     if (is_text(slice)) {

@@ -115,16 +115,12 @@ static enum zd_status read_slice_list(
     const struct zd_pointer at = {.text = "/slice"};
     for (size_t i = 0; i < zd_json_count(list); i++) {
         const struct zd_json *item = zd_json_element(list, i);
-        int64_t index;
-        zd_text_add(&ask->slice, i == 0 ? "" : ",");
-        if (zd_json_i64(item, &index)) {
-            zd_text_addf(&ask->slice, "%lld", (long long)index);
-        } else if (zd_json_is(item, ZD_JSON_STRING)) {
-            zd_text_add(&ask->slice, zd_json_string(item));
-        } else {
+        if (!zd_json_is(item, ZD_JSON_STRING)) {
             const struct zd_pointer place = zd_pointer_element(&at, i);
-            return bad_member(err, place.text, "an integer or a string", item);
+            return bad_member(err, place.text, "a string", item);
         }
+        zd_text_add(&ask->slice, i == 0 ? "" : ",");
+        zd_text_add(&ask->slice, zd_json_string(item));
     }
     return ZD_OK;
 }
@@ -137,7 +133,7 @@ static enum zd_status read_slice(
     } else if (zd_json_is(value, ZD_JSON_STRING)) {
         zd_text_add(&ask->slice, zd_json_string(value));
     } else {
-        return bad_member(err, "/slice", "a string or a list", value);
+        return bad_member(err, "/slice", "a string or a list of strings", value);
     }
     return ask->slice.status == ZD_OK
                ? ZD_OK

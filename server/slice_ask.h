@@ -30,7 +30,8 @@ void zd_slice_ask_done(struct zd_slice_ask *ask);
 ZD_RESULT zd_slice_ask_query(struct zd_slice_ask *ask, const struct zd_params *params,
     const char **ret_code, struct zd_error *err);
 
-/** Read it from a body: {"slice": "..." | [..], "format", "nan", "ints", "expected_shape"}. */
+/** Read it from a body: {"slice": "..." | ["..", ..], "format", "nan", "ints", "expected_shape"}.
+ */
 ZD_RESULT zd_slice_ask_body(struct zd_slice_ask *ask, const struct zd_json *body,
     const char **ret_code, struct zd_error *err);
 

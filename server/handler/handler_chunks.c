@@ -184,18 +184,10 @@ static enum zd_next step_validators(struct zd_request *req)
     answer.mtime_ms = chunk->read.is_decoded ? 0 : object->stat.mtime_ms;
     answer.length = chunk->read.is_decoded ? level_of(chunk)->chunk_bytes : object->stat.size;
     answer.length_is_known = true;
-    if (req->is_head) {
-        return zd_respond(req, &answer);
+    if (req->is_head || zd_request_condition(req, answer.etag, answer.mtime_ms) != ZD_OK) {
+        return zd_respond(req, &answer); /* without its body: 200, 304 or 412 */
     }
-    switch (zd_request_condition(req, answer.etag, answer.mtime_ms)) {
-    case ZD_NOT_MODIFIED:
-        return zd_respond_not_modified(req, &answer);
-    case ZD_PRECONDITION:
-        err.status = zd_fail(&err, ZD_PRECONDITION, "the chunk is not the one that is named");
-        return zd_respond_error(req, "precondition_failed", &err);
-    default:
-        return want_chunk(req);
-    }
+    return want_chunk(req);
 }
 
 static void object_arrived(struct zd_wait *wait)

@@ -38,7 +38,11 @@ static enum zd_status describe(
     const struct zd_slice *slice, struct zd_representation *ret_answer, struct zd_error *err)
 {
     const struct zd_request *req = slice->task.req;
-    *ret_answer = (struct zd_representation){.media_type = slice->format->media_type};
+    *ret_answer = (struct zd_representation){
+        .media_type = slice->format->media_type,
+        .length_is_known = slice->length_is_known,
+        .length = slice->length,
+    };
     if (strcmp(req->method, "POST") != 0 && !slice->is_tagless) {
         zd_slice_tag(slice, ret_answer->etag);
         /* Text has no length before it is made, so its ranges would save nothing. */
@@ -50,26 +54,12 @@ static enum zd_status describe(
     return ZD_OK;
 }
 
-static enum zd_next respond_head(struct zd_request *req)
-{
-    const struct zd_slice *slice = slice_of(req);
-    struct zd_representation answer;
-    struct zd_error err = {0};
-    if (describe(slice, &answer, &err) != ZD_OK) {
-        return fail(req, &err);
-    }
-    answer.length_is_known = slice->length_is_known;
-    answer.length = slice->length;
-    return zd_respond(req, &answer);
-}
-
 static enum zd_next step_respond(struct zd_request *req)
 {
     struct zd_slice *slice = slice_of(req);
     struct zd_representation answer;
     struct zd_error err = {0};
-    const bool is_whole = !slice->is_range;
-    if (is_whole) {
+    if (!slice->is_range) {
         zd_text_addf(zd_headers_add(&slice->headers, "Zarr-Chunks"), "%llu/%llu",
             (unsigned long long)slice->fetch.n_parts, (unsigned long long)slice->fetch.n_absent);
     }
@@ -79,8 +69,6 @@ static enum zd_next step_respond(struct zd_request *req)
     answer.body = slice->body;
     answer.body_is_range = slice->is_range;
     answer.range_first = slice->range_first;
-    answer.length_is_known = slice->is_range;
-    answer.length = slice->is_range ? slice->length : 0;
     return zd_respond(req, &answer);
 }
 
@@ -221,20 +209,11 @@ static enum zd_next step_condition(struct zd_request *req)
 {
     struct zd_representation answer;
     struct zd_error err = {0};
-    if (req->is_head) {
-        return respond_head(req);
-    }
     if (describe(slice_of(req), &answer, &err) != ZD_OK) {
         return fail(req, &err);
     }
-    const enum zd_status condition = zd_request_condition(req, answer.etag, 0);
-    if (condition == ZD_NOT_MODIFIED) {
-        return zd_respond_not_modified(req, &answer);
-    }
-    if (condition == ZD_PRECONDITION) {
-        err.status =
-            zd_fail(&err, ZD_PRECONDITION, "the slice is not the one that the request names");
-        return zd_respond_error(req, "precondition_failed", &err);
+    if (req->is_head || zd_request_condition(req, answer.etag, 0) != ZD_OK) {
+        return zd_respond(req, &answer); /* without its body: 200, 304 or 412 */
     }
     return apply_range(req, &answer);
 }
