@@ -132,7 +132,8 @@ def test_problem(server, target, status, code, members):
     for name, value in members.items():
         assert document[name] == value, document
     head = server.head(target)
-    assert head.status == status and head.body == b""
+    # HEAD reads no chunk, so it cannot know that one does not decode.
+    assert head.status == (200 if code == "corrupt_chunk" else status) and head.body == b""
     assert server.get("/livez").status == 200
 
 
