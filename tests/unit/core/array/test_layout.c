@@ -1,0 +1,399 @@
+/* Facts about core/array/layout. */
+#include "core/array/layout.h"
+
+#include <string.h>
+
+#include "core/array/block.h"
+#include "core/array/chunk.h"
+#include "tests/support/array.h"
+#include "tests/support/unit.h"
+
+#define LITTLE    "{'name':'bytes','configuration':{'endian':'little'}}"
+#define BIG       "{'name':'bytes','configuration':{'endian':'big'}}"
+#define CRC       "{'name':'crc32c'}"
+#define GZIP      "{'name':'gzip','configuration':{'level':1}}"
+#define AXES(o)   "{'name':'transpose','configuration':{'order':[" o "]}}"
+#define INDEX_CRC "[" LITTLE "," CRC "]"
+#define SHARD_AT(chunk, codecs, index, location)                                                   \
+    "{'name':'sharding_indexed','configuration':{'chunk_shape':[" chunk "],'codecs':[" codecs      \
+    "],'index_codecs':" index ",'index_location':'" location "'}}"
+#define SHARD(chunk, codecs) SHARD_AT(chunk, codecs, INDEX_CRC, "end")
+
+#define NO_LIMIT UINT64_MAX
+
+static struct zd_layout *open_layout(const struct zd_unit_array *array)
+{
+    ZD_AUTO(zd_meta) meta = zd_unit_meta(array);
+    struct zd_layout *layout = NULL;
+    struct zd_error err = {0};
+    ck_assert_msg(zd_layout_new(meta, NO_LIMIT, &layout, &err) == ZD_OK, "%s", err.text);
+    return layout;
+}
+
+/* What is found of each array: int32 elements. */
+static const struct layout_fact {
+    struct zd_unit_array array;
+    uint32_t n_levels;
+    uint64_t chunk[ZD_LEVELS_MAX][3];
+    bool is_linear;
+    bool is_swapped;
+    uint64_t stride[3];
+} layout_facts[] = {
+    {{0, {0}, {0}, "int32", "[" LITTLE "]"}, 1, {{0}}, true, false, {0}},
+    {{2, {7, 9}, {3, 4}, "int32", "[" LITTLE "]"}, 1, {{3, 4}}, true, false, {16, 4}},
+    {{2, {7, 9}, {3, 4}, "int32", "[" BIG "]"}, 1, {{3, 4}}, true, true, {16, 4}},
+    {{2, {0, 9}, {3, 4}, "int32", "[" BIG "]"}, 1, {{3, 4}}, true, true, {16, 4}},
+    {{2, {7, 9}, {3, 4}, "int32", "[" AXES("1,0") "," LITTLE "]"}, 1, {{3, 4}}, true, false,
+        {4, 12}},
+    {{3, {7, 9, 5}, {2, 3, 4}, "int32", "[" AXES("2,0,1") "," LITTLE "]"}, 1, {{2, 3, 4}}, true,
+        false, {12, 4, 24}},
+    {{3, {7, 9, 5}, {2, 3, 4}, "int32", "[" AXES("2,0,1") "," AXES("1,0,2") "," LITTLE "]"}, 1,
+        {{2, 3, 4}}, true, false, {48, 4, 12}},
+    {{2, {7, 9}, {3, 4}, "int32", "[" LITTLE "," GZIP "]"}, 1, {{3, 4}}, false, false, {0}},
+    {{2, {7, 9}, {3, 4}, "int32", "[" LITTLE "," CRC "]"}, 1, {{3, 4}}, false, false, {0}},
+    {{2, {20, 20}, {8, 6}, "int32", "[" SHARD("4,3", BIG) "]"}, 2, {{8, 6}, {4, 3}}, true, true,
+        {12, 4}},
+    {{2, {20, 20}, {8, 6}, "int32", "[" SHARD("4,3", LITTLE "," GZIP) "]"}, 2, {{8, 6}, {4, 3}},
+        false, false, {0}},
+    /* reference 5.1.6: the inner shape divides the shard as it reaches the codec */
+    {{2, {20, 20}, {10, 12}, "int32", "[" AXES("1,0") "," SHARD("6,5", LITTLE) "]"}, 2,
+        {{10, 12}, {5, 6}}, true, false, {4, 20}},
+    {{2, {20, 20}, {10, 12}, "int32", "[" AXES("1,0") "," SHARD("6,5", AXES("1,0") "," LITTLE) "]"},
+        2, {{10, 12}, {5, 6}}, true, false, {24, 4}},
+    {{1, {100}, {16}, "int32", "[" SHARD("8", SHARD("4", LITTLE)) "]"}, 3, {{16}, {8}, {4}}, true,
+        false, {4}},
+    {{1, {100}, {16}, "int32", "[" SHARD("8", SHARD("4", SHARD("2", LITTLE))) "]"}, 4,
+        {{16}, {8}, {4}, {2}}, true, false, {4}},
+    /* one nest too deep: the last level's chunks are shards that are decoded whole */
+    {{1, {100}, {16}, "int32", "[" SHARD("8", SHARD("4", SHARD("2", SHARD("1", LITTLE)))) "]"}, 4,
+        {{16}, {8}, {4}, {2}}, false, false, {0}},
+    /* a shard within anything but permutations is one chunk */
+    {{1, {100}, {16}, "int32", "[" SHARD("8", LITTLE) "," CRC "]"}, 1, {{16}}, false, false, {0}},
+    {{1, {100}, {16}, "int32", "[" SHARD("8", SHARD("4", LITTLE) "," GZIP) "]"}, 2, {{16}, {8}},
+        false, false, {0}},
+};
+
+START_TEST(layouts_are_what_the_codecs_say)
+{
+    const struct layout_fact *fact = &layout_facts[_i];
+    const uint32_t rank = fact->array.rank;
+    ZD_AUTO(zd_layout) layout = open_layout(&fact->array);
+    ck_assert_uint_eq(layout->n_levels, fact->n_levels);
+    for (uint32_t i = 0; i < layout->n_levels; i++) {
+        const struct zd_level *level = &layout->level[i];
+        uint64_t n_elements = 1;
+        for (uint32_t d = 0; d < rank; d++) {
+            ck_assert_uint_eq(level->grid.shape[d], fact->array.shape[d]);
+            ck_assert_uint_eq(level->grid.chunk[d], fact->chunk[i][d]);
+            n_elements *= fact->chunk[i][d];
+            ck_assert(i + 1 == layout->n_levels ||
+                      level->ratio[d] * level[1].grid.chunk[d] == level->grid.chunk[d]);
+        }
+        ck_assert_uint_eq(level->chunk_bytes, n_elements * sizeof(int32_t));
+        ck_assert_int_eq(level->shard != NULL, i + 1 < layout->n_levels);
+    }
+    ck_assert_ptr_eq(zd_layout_leaf(layout), &layout->level[layout->n_levels - 1]);
+    ck_assert_int_eq(layout->is_linear, fact->is_linear);
+    ck_assert_int_eq(layout->is_swapped, fact->is_swapped);
+    for (uint32_t d = 0; d < rank; d++) {
+        ck_assert_uint_eq(layout->stride[d], fact->stride[d]);
+    }
+}
+END_TEST
+
+/* Follows the indexes down to a chunk of the last level; NULL when it is missing. */
+static struct zd_buf *find_leaf(
+    const struct zd_layout *layout, struct zd_span stored, const uint64_t *leaf_index)
+{
+    struct zd_byte_range run = {.first = 0, .len = stored.len};
+    for (uint32_t i = 0; i + 1 < layout->n_levels; i++) {
+        const struct zd_level *level = &layout->level[i];
+        struct zd_byte_range index_run = {0};
+        ck_assert_int_eq(zd_layout_index_range(level, run, &index_run, NULL), ZD_OK);
+        ZD_AUTO(zd_buf)
+        encoded = zd_buf_copy(
+            (struct zd_span){.ptr = stored.ptr + index_run.first, .len = index_run.len});
+        ZD_AUTO(zd_buf) shard_index = NULL;
+        ck_assert_int_eq(zd_layout_index_decode(level, encoded, run, &shard_index, NULL), ZD_OK);
+        uint64_t index[ZD_RANK_MAX];
+        zd_layout_ancestor(layout, i + 1, leaf_index, index);
+        const enum zd_status status = zd_layout_find(level, shard_index, run, index, &run, NULL);
+        if (status == ZD_NOT_FOUND) {
+            return NULL;
+        }
+        ck_assert_int_eq(status, ZD_OK);
+        ck_assert_uint_le(run.first + run.len, stored.len);
+    }
+    return zd_buf_copy((struct zd_span){.ptr = stored.ptr + run.first, .len = run.len});
+}
+
+/* One stored object made by the array's own encoder, and the elements that went in. */
+struct stored {
+    struct zd_buf *data;
+    struct zd_buf *bytes;
+};
+
+static struct stored store_chunk(const struct zd_layout *layout)
+{
+    struct stored stored = {.data = zd_buf_new(layout->level[0].chunk_bytes)};
+    ck_assert_ptr_nonnull(stored.data);
+    stored.data->len = stored.data->cap;
+    for (size_t i = 0; i < stored.data->len; i++) {
+        stored.data->data[i] = (uint8_t)(1 + zd_unit_random() % UINT8_MAX); /* never the fill */
+    }
+    struct zd_error err = {0};
+    ck_assert_msg(
+        zd_chunk_encode(layout, stored.data, &stored.bytes, &err) == ZD_OK, "%s", err.text);
+    return stored;
+}
+
+/* The elements of a last-level chunk, cut out of the whole level 0 chunk at index 0. */
+static struct zd_buf *cut_leaf(
+    const struct zd_layout *layout, const struct zd_buf *data, const uint64_t *leaf_index)
+{
+    const struct zd_level *leaf = zd_layout_leaf(layout);
+    const struct zd_grid *grid = &layout->level[0].grid;
+    struct zd_selection selection = {.rank = grid->rank};
+    for (uint32_t d = 0; d < grid->rank; d++) {
+        selection.axis[d] = (struct zd_axis){
+            .start = leaf_index[d] * leaf->grid.chunk[d], .count = leaf->grid.chunk[d], .step = 1};
+    }
+    struct zd_buf *cut = zd_buf_new(leaf->chunk_bytes);
+    ck_assert_ptr_nonnull(cut);
+    cut->len = leaf->chunk_bytes;
+    const struct zd_block block = zd_block_of(&selection, &layout->meta->dtype, cut->data);
+    struct zd_plan plan;
+    struct zd_part part;
+    zd_plan_init(&plan, grid, &selection);
+    ck_assert(zd_plan_next(&plan, &part));
+    zd_block_copy(&block, &part, grid, data);
+    ck_assert(!zd_plan_next(&plan, &part));
+    return cut;
+}
+
+/* A whole last-level chunk, gathered from its bytes as they are stored. */
+static void check_gathered(
+    const struct zd_layout *layout, const struct zd_buf *bytes, const struct zd_buf *want)
+{
+    struct zd_grid grid = zd_layout_leaf(layout)->grid;
+    struct zd_selection whole;
+    zd_selection_whole(grid.rank, grid.chunk, &whole);
+    memcpy(grid.shape, grid.chunk, sizeof grid.shape);
+    struct zd_plan plan;
+    struct zd_part part;
+    zd_plan_init(&plan, &grid, &whole);
+    ck_assert(zd_plan_next(&plan, &part));
+    const struct zd_byte_range run = zd_layout_span(layout, &part);
+    ck_assert_uint_eq(run.first, 0);
+    ck_assert_uint_eq(run.len, bytes->len);
+    ZD_AUTO(zd_buf) data = zd_buf_new(want->len);
+    ck_assert_ptr_nonnull(data);
+    const struct zd_block block = zd_block_of(&whole, &layout->meta->dtype, data->data);
+    zd_block_gather(&block, &part, layout, zd_buf_span(bytes));
+    ck_assert_mem_eq(data->data, want->data, want->len);
+}
+
+START_TEST(every_inner_chunk_is_found_and_decodes_to_its_elements)
+{
+    struct zd_unit_array array = layout_facts[_i].array;
+    for (uint32_t d = 0; d < array.rank; d++) {
+        array.shape[d] = array.chunk[d]; /* one stored object */
+    }
+    ZD_AUTO(zd_layout) layout = open_layout(&array);
+    const struct stored stored = store_chunk(layout);
+    const struct zd_level *leaf = zd_layout_leaf(layout);
+    uint64_t n_chunks = 0;
+    ck_assert(!zd_grid_overflows(&leaf->grid, &n_chunks));
+    for (uint64_t i = 0; i < n_chunks; i++) {
+        uint64_t index[ZD_RANK_MAX];
+        uint64_t left = i;
+        for (uint32_t d = array.rank; d-- > 0;) {
+            index[d] = left % zd_grid_count(&leaf->grid, d);
+            left /= zd_grid_count(&leaf->grid, d);
+        }
+        ZD_AUTO(zd_buf) want = cut_leaf(layout, stored.data, index);
+        ZD_AUTO(zd_buf) bytes = find_leaf(layout, zd_buf_span(stored.bytes), index);
+        ck_assert_ptr_nonnull(bytes);
+        ZD_AUTO(zd_buf) data = NULL;
+        struct zd_error err = {0};
+        ck_assert_msg(zd_chunk_decode(leaf, bytes, &data, &err) == ZD_OK, "%s", err.text);
+        ck_assert_uint_eq(data->len, want->len);
+        ck_assert_mem_eq(data->data, want->data, want->len);
+        if (layout->is_linear) {
+            check_gathered(layout, bytes, want);
+        }
+    }
+    zd_buf_unref(stored.data);
+    zd_buf_unref(stored.bytes);
+}
+END_TEST
+
+/* Reference 10: two inner chunks of 2 x uint8, the second one missing. */
+static const struct vector_fact {
+    const char *codecs;
+    const char *stored;
+    uint64_t index_first;
+    uint64_t chunk_first;
+} vector_facts[] = {
+    {"[" SHARD("2", LITTLE) "]",
+        "0102 0000000000000000 0200000000000000 ffffffffffffffff ffffffffffffffff bd13bd56", 2, 0},
+    {"[" SHARD_AT("2", LITTLE, INDEX_CRC, "start") "]",
+        "2400000000000000 0200000000000000 ffffffffffffffff ffffffffffffffff 2609790d 0102", 0, 36},
+};
+
+START_TEST(shards_of_the_reference_are_understood)
+{
+    const struct vector_fact *fact = &vector_facts[_i];
+    const struct zd_unit_array array = {1, {4}, {4}, "uint8", fact->codecs};
+    ZD_AUTO(zd_layout) layout = open_layout(&array);
+    const struct zd_level *level = &layout->level[0];
+    ZD_AUTO(zd_buf) stored = zd_unit_hex(fact->stored);
+    const struct zd_byte_range shard = {.first = 100, .len = stored->len};
+    struct zd_byte_range run = {0};
+    ck_assert_int_eq(zd_layout_index_range(level, shard, &run, NULL), ZD_OK);
+    ck_assert_uint_eq(run.first, 100 + fact->index_first);
+    ck_assert_uint_eq(run.len, 36);
+    ZD_AUTO(zd_buf)
+    encoded =
+        zd_buf_copy((struct zd_span){.ptr = stored->data + fact->index_first, .len = run.len});
+    ZD_AUTO(zd_buf) shard_index = NULL;
+    ck_assert_int_eq(zd_layout_index_decode(level, encoded, shard, &shard_index, NULL), ZD_OK);
+    const uint64_t first[] = {0};
+    const uint64_t second[] = {1};
+    ck_assert_int_eq(zd_layout_find(level, shard_index, shard, first, &run, NULL), ZD_OK);
+    ck_assert_uint_eq(run.first, 100 + fact->chunk_first);
+    ck_assert_uint_eq(run.len, 2);
+    ck_assert_int_eq(zd_layout_find(level, shard_index, shard, second, &run, NULL), ZD_NOT_FOUND);
+
+    encoded->data[0] ^= 1; /* the checksum sees it */
+    ZD_AUTO(zd_buf) broken = NULL;
+    ck_assert_int_eq(zd_layout_index_decode(level, encoded, shard, &broken, NULL), ZD_CORRUPT);
+    ck_assert_ptr_null(broken);
+}
+END_TEST
+
+/* One entry and its shard's length. */
+static const struct entry_fact {
+    uint64_t first;
+    uint64_t len;
+    uint64_t shard_bytes;
+    enum zd_status status;
+} entry_facts[] = {
+    {0, 0, 16, ZD_OK},
+    {0, 16, 16, ZD_OK},
+    {0, 17, 16, ZD_CORRUPT}, /* one past the end */
+    {16, 0, 16, ZD_OK},
+    {16, 1, 16, ZD_CORRUPT},
+    {17, 0, 16, ZD_CORRUPT},
+    {1, UINT64_MAX, UINT64_MAX, ZD_CORRUPT}, /* the end wraps to 0 */
+    {2, UINT64_MAX, 16, ZD_CORRUPT},         /* the end wraps to 1 */
+    {0, UINT64_MAX, 16, ZD_CORRUPT},         /* half an entry says missing */
+    {UINT64_MAX, 0, 16, ZD_CORRUPT},         /* the other half */
+    {UINT64_MAX, 1, 16, ZD_CORRUPT},         /* and wraps */
+    {UINT64_MAX, UINT64_MAX, 16, ZD_OK},     /* missing */
+    {UINT64_MAX - 1, 1, UINT64_MAX, ZD_OK},
+    {UINT64_MAX - 1, 2, UINT64_MAX, ZD_CORRUPT},
+};
+
+START_TEST(index_entries_must_lie_in_their_shard)
+{
+    const struct entry_fact *fact = &entry_facts[_i];
+    const struct zd_unit_array array = {
+        1, {2}, {2}, "uint8", "[" SHARD_AT("2", LITTLE, "[" LITTLE "]", "end") "]"};
+    ZD_AUTO(zd_layout) layout = open_layout(&array);
+    const struct zd_level *level = &layout->level[0];
+    ZD_AUTO(zd_buf) encoded = zd_buf_new(16);
+    ck_assert_ptr_nonnull(encoded);
+    encoded->len = 16;
+    zd_store_u64(encoded->data, fact->first);
+    zd_store_u64(encoded->data + 8, fact->len);
+    const struct zd_byte_range shard = {.first = 0, .len = fact->shard_bytes};
+    struct zd_error err = {0};
+    ZD_AUTO(zd_buf) shard_index = NULL;
+    ck_assert_int_eq(
+        zd_layout_index_decode(level, encoded, shard, &shard_index, &err), fact->status);
+    ck_assert_int_eq(shard_index != NULL, fact->status == ZD_OK);
+    if (fact->status != ZD_OK) {
+        struct zd_byte_range run = {0};
+        const uint64_t index[] = {0};
+        ck_assert_int_eq(zd_layout_find(level, encoded, shard, index, &run, NULL), ZD_CORRUPT);
+        ck_assert_str_ne(err.text, "");
+    }
+}
+END_TEST
+
+START_TEST(a_shard_holds_its_index)
+{
+    const struct zd_unit_array array = {1, {4}, {4}, "uint8", "[" SHARD("2", LITTLE) "]"};
+    ZD_AUTO(zd_layout) layout = open_layout(&array);
+    const uint64_t lens[] = {0, 1, 35};
+    struct zd_byte_range run = {.first = 7};
+    for (size_t i = 0; i < ZD_COUNT_OF(lens); i++) {
+        const struct zd_byte_range shard = {.first = 0, .len = lens[i]};
+        ck_assert_int_eq(zd_layout_index_range(&layout->level[0], shard, &run, NULL), ZD_CORRUPT);
+        ck_assert_uint_eq(run.first, 7);
+    }
+    const struct zd_byte_range bare = {.first = 0, .len = 36};
+    ck_assert_int_eq(zd_layout_index_range(&layout->level[0], bare, &run, NULL), ZD_OK);
+    ck_assert_uint_eq(run.first, 0);
+    ck_assert_uint_eq(run.len, 36);
+}
+END_TEST
+
+static const struct limit_fact {
+    const char *codecs;
+    uint64_t chunk_bytes_max;
+    enum zd_status status;
+} limit_facts[] = {
+    /* chunks of 16 x int32 */
+    {"[" LITTLE "]", 64, ZD_OK}, {"[" LITTLE "]", 63, ZD_UNSUPPORTED},
+    {"[" LITTLE "]", 0, ZD_UNSUPPORTED}, {"[" LITTLE "]", UINT64_MAX, ZD_OK},
+    {"[" SHARD("4", LITTLE) "]", 16, ZD_OK}, /* a shard is never decoded whole */
+    {"[" SHARD("4", LITTLE) "]", 15, ZD_UNSUPPORTED},
+    {"[" SHARD("4", LITTLE) "," CRC "]", 16, ZD_UNSUPPORTED}, /* but here it is */
+};
+
+START_TEST(chunks_past_the_limit_are_refused)
+{
+    const struct limit_fact *fact = &limit_facts[_i];
+    const struct zd_unit_array array = {1, {100}, {16}, "int32", fact->codecs};
+    ZD_AUTO(zd_meta) meta = zd_unit_meta(&array);
+    ZD_AUTO(zd_layout) layout = NULL;
+    struct zd_error err = {0};
+    ck_assert_int_eq(zd_layout_new(meta, fact->chunk_bytes_max, &layout, &err), fact->status);
+    if (fact->status != ZD_OK) {
+        ck_assert_ptr_null(layout);
+        ck_assert_uint_eq(err.facts.limit, fact->chunk_bytes_max);
+        ck_assert_uint_gt(err.facts.requested, fact->chunk_bytes_max);
+    }
+}
+END_TEST
+
+static enum zd_status make_layout(void *context)
+{
+    ZD_AUTO(zd_layout) layout = NULL;
+    return zd_layout_new(context, NO_LIMIT, &layout, NULL);
+}
+
+START_TEST(a_layout_survives_missing_memory)
+{
+    const struct zd_unit_array array = {
+        2, {20, 20}, {10, 12}, "int32", "[" AXES("1,0") "," SHARD("6,5", LITTLE "," GZIP) "]"};
+    ZD_AUTO(zd_meta) meta = zd_unit_meta(&array);
+    zd_unit_with_failing_memory(make_layout, meta);
+    zd_layout_free(NULL);
+}
+END_TEST
+
+void zd_unit_tests(TCase *tests)
+{
+    tcase_add_loop_test(tests, layouts_are_what_the_codecs_say, 0, ZD_COUNT_OF(layout_facts));
+    tcase_add_loop_test(tests, every_inner_chunk_is_found_and_decodes_to_its_elements, 0,
+        ZD_COUNT_OF(layout_facts));
+    tcase_add_loop_test(
+        tests, shards_of_the_reference_are_understood, 0, ZD_COUNT_OF(vector_facts));
+    tcase_add_loop_test(tests, index_entries_must_lie_in_their_shard, 0, ZD_COUNT_OF(entry_facts));
+    tcase_add_test(tests, a_shard_holds_its_index);
+    tcase_add_loop_test(tests, chunks_past_the_limit_are_refused, 0, ZD_COUNT_OF(limit_facts));
+    tcase_add_test(tests, a_layout_survives_missing_memory);
+}
