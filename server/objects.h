@@ -24,6 +24,9 @@ struct zd_object {
     uint64_t checked_ms;
 };
 
+/** What tells an entry from others of its kind is no longer than a key and some numbers. */
+#define ZD_OBJECT_NAME_MAX (ZD_KEY_BYTES_MAX + 128)
+
 /**
  * The entry of that kind and name, made and marked busy when there is none: then the caller has
  * work to do.
@@ -35,8 +38,9 @@ struct zd_object *zd_object_claim(
     struct zd_dataset *dataset, enum zd_object_kind kind, struct zd_span name, bool *ret_is_new);
 void zd_object_unref(struct zd_object *object); /* accepts NULL */
 
-/** Say what it costs now. Bytes that would take too much of the cache are given back. */
-void zd_object_charge(struct zd_object *object);
+/** The work on a busy entry is over: it costs what it holds now; after a failure nobody finds it
+ * any more. Bytes that would take too much of the cache are given back. */
+void zd_object_settle(struct zd_object *object, enum zd_status status);
 
 enum zd_object_part {
     ZD_OBJECT_STATUS,    /* stat is enough */

@@ -1,0 +1,586 @@
+/* Datasets, and their nodes as parsed models.
+ *
+ * A node is looked for in the documents of all dialects at once; the dialect that is surest of them
+ * has it. When a node has to be checked, the store is asked for the generations of those documents
+ * first, and they are read again only when one has changed. */
+#include "server/catalog.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/hash.h"
+#include "core/base/num.h"
+#include "server/pool.h"
+#include "server/server.h"
+
+/* The JSON library needs 13 to 77 times the bytes of a document, the shorter its values the more;
+ * metadata is short numbers, and it is kept normalised beside its attributes. */
+#define MEMORY_PER_DOCUMENT_BYTE 48
+
+/* Reading JSON and judging it: measured at 50 to 100 MB/s. */
+#define PARSE_NS_PER_BYTE 20
+
+struct node_load;
+
+/* One key that some dialect has documents under. */
+struct candidate {
+    struct node_load *load;
+    bool is_possible; /* no store has a key that is malformed */
+    enum zd_status status;
+    struct zd_stat stat;
+    struct zd_buf *bytes; /* owned */
+    struct zd_store_read read;
+    struct zd_store_status check;
+};
+
+struct node_load {
+    struct zd_node *entry; /* the one in the table, at which they wait; a reference */
+    struct zd_node *node;  /* the outcome: the entry itself, or what replaces it; a reference */
+    bool is_new;           /* the entry was never filled */
+    uint64_t began_ms;
+    uint32_t n_pending;
+    struct candidate *candidate; /* n_candidates of them; owned */
+    uint32_t n_candidates;
+    const struct zd_dialect *dialect; /* the highest bidder, or NULL */
+    size_t document_bytes;
+    struct zd_job job;
+    enum zd_next (*step)(struct node_load *load);
+    enum zd_status status; /* the first fault */
+    struct zd_error err;
+};
+
+bool zd_dataset_trusts(const struct zd_dataset *dataset, uint64_t checked_ms)
+{
+    return dataset->config.immutable ||
+           uv_now(dataset->server->loop) - checked_ms < dataset->revalidate_ms;
+}
+
+struct zd_dataset *zd_catalog_find(struct zd_server *server, struct zd_span name)
+{
+    for (size_t i = 0; i < server->n_datasets; i++) {
+        if (zd_span_is(name, server->dataset[i].config.name)) {
+            return &server->dataset[i];
+        }
+    }
+    return NULL;
+}
+
+struct zd_reading zd_catalog_reading(const struct zd_dataset *dataset)
+{
+    const struct zd_settings *settings = &dataset->server->config->settings;
+    return (struct zd_reading){
+        .zep10 = !dataset->config.strict,
+        .judgement = ZD_JUDGE_READ,
+        .limits =
+            {
+                .bytes_max = settings->limits_document_bytes,
+                .nodes_max = settings->limits_document_nodes,
+                .depth_max = settings->limits_document_depth,
+            },
+        .consolidated_bytes_max = settings->limits_consolidated_bytes,
+    };
+}
+
+struct zd_node *zd_node_ref(struct zd_node *node)
+{
+    (void)zd_cache_ref(&node->entry);
+    return node;
+}
+
+void zd_node_unref(struct zd_node *node)
+{
+    if (node != NULL) {
+        zd_cache_unref(&node->dataset->server->nodes, &node->entry);
+    }
+}
+
+void zd_node_free(struct zd_cache_entry *entry)
+{
+    struct zd_node *node = ZD_CONTAINER(entry, struct zd_node, entry);
+    zd_layout_free(node->layout);
+    zd_meta_unref(node->meta);
+    zd_free(node->fault);
+    zd_free(node->seen);
+    zd_free(node);
+}
+
+#define KEY_HEAD_BYTES sizeof(uint32_t) /* dataset id */
+
+/* The node, its entry's key and the NUL behind it are one piece of memory. */
+static struct zd_node *new_node(struct zd_dataset *dataset, struct zd_span key)
+{
+    struct zd_node *node = zd_alloc_zero(1, sizeof *node + key.len + 1);
+    if (node == NULL) {
+        return NULL;
+    }
+    uint8_t *own_key = (uint8_t *)(node + 1);
+    memcpy(own_key, key.ptr, key.len);
+    node->dataset = dataset;
+    node->path = (char *)own_key + KEY_HEAD_BYTES;
+    node->entry.map.key = (struct zd_span){.ptr = own_key, .len = key.len};
+    return node;
+}
+
+static struct zd_node *put_new_node(struct zd_dataset *dataset, struct zd_span key)
+{
+    struct zd_node *node = new_node(dataset, key);
+    if (node != NULL && zd_cache_put(&dataset->server->nodes, &node->entry) != ZD_OK) {
+        zd_free(node);
+        return NULL;
+    }
+    return node;
+}
+
+static void free_load(struct node_load *load)
+{
+    for (uint32_t i = 0; i < load->n_candidates; i++) {
+        zd_buf_unref(load->candidate[i].bytes);
+    }
+    zd_free(load->candidate);
+    zd_node_unref(load->node);
+    zd_node_unref(load->entry);
+    zd_free(load);
+}
+
+static struct candidate *find_candidate(struct node_load *load, const char *key)
+{
+    for (uint32_t i = 0; i < load->n_candidates; i++) {
+        if (strcmp(load->candidate[i].read.key, key) == 0) {
+            return &load->candidate[i];
+        }
+    }
+    return NULL;
+}
+
+static enum zd_status document_key(
+    const struct zd_dialect *dialect, const char *path, uint32_t i, struct zd_text *key)
+{
+    zd_text_clear(key);
+    return dialect->document_key(path, i, key);
+}
+
+/* Every document of every dialect, once: some share their keys. */
+static enum zd_status find_candidates(struct node_load *load)
+{
+    size_t n_max = 0;
+    for (const struct zd_dialect *const *dialect = zd_dialects; *dialect != NULL; dialect++) {
+        n_max += (*dialect)->n_documents;
+    }
+    load->candidate = zd_alloc_zero(n_max, sizeof *load->candidate);
+    if (load->candidate == NULL) {
+        return ZD_NO_MEMORY;
+    }
+    ZD_SCOPED_TEXT(key, ZD_KEY_BYTES_MAX);
+    for (const struct zd_dialect *const *dialect = zd_dialects; *dialect != NULL; dialect++) {
+        for (uint32_t i = 0; i < (*dialect)->n_documents; i++) {
+            const enum zd_status status = document_key(*dialect, load->entry->path, i, &key);
+            if (status != ZD_OK && status != ZD_TOO_LARGE) {
+                return status;
+            }
+            if (status == ZD_TOO_LARGE || find_candidate(load, key.at) != NULL) {
+                continue; /* no store has a key that long */
+            }
+            struct candidate *candidate = &load->candidate[load->n_candidates++];
+            candidate->load = load;
+            candidate->is_possible = zd_key_is_valid(key.at);
+            (void)snprintf(candidate->read.key, sizeof candidate->read.key, "%s", key.at);
+            (void)snprintf(candidate->check.key, sizeof candidate->check.key, "%s", key.at);
+        }
+    }
+    return ZD_OK;
+}
+
+static void note_fault(struct node_load *load, enum zd_status status, const struct zd_error *err)
+{
+    if (load->status == ZD_OK && status != ZD_OK && status != ZD_NOT_FOUND) {
+        load->status = status;
+        load->err = *err;
+    }
+}
+
+static void end(struct node_load *load);
+
+static enum zd_next run(struct node_load *load)
+{
+    enum zd_next next = ZD_NEXT;
+    while (next == ZD_NEXT) {
+        next = load->step(load);
+    }
+    return next;
+}
+
+static void arrived(struct node_load *load)
+{
+    load->n_pending--;
+    if (load->n_pending == 0 && run(load) == ZD_DONE) {
+        end(load);
+    }
+}
+
+static void note_check(struct candidate *candidate, enum zd_status status)
+{
+    candidate->status = status;
+    candidate->stat = status == ZD_OK ? candidate->check.stat : (struct zd_stat){0};
+    note_fault(candidate->load, status, &candidate->check.op.err);
+}
+
+static void check_done(struct zd_store_op *op)
+{
+    struct candidate *candidate = ZD_CONTAINER(op, struct candidate, check.op);
+    note_check(candidate, op->status);
+    arrived(candidate->load);
+}
+
+static void start_check(struct candidate *candidate)
+{
+    struct zd_store *store = candidate->load->entry->dataset->store;
+    const enum zd_status status =
+        candidate->is_possible ? zd_store_status_now(store, &candidate->check) : ZD_NOT_FOUND;
+    if (status != ZD_AGAIN) {
+        note_check(candidate, status);
+        return;
+    }
+    candidate->check.op.done = check_done;
+    candidate->load->n_pending++;
+    zd_store_status(store, &candidate->check);
+}
+
+static void note_read(struct candidate *candidate, enum zd_status status)
+{
+    candidate->status = status;
+    candidate->stat = status == ZD_OK ? candidate->read.stat : (struct zd_stat){0};
+    candidate->bytes = status == ZD_OK ? candidate->read.bytes : NULL;
+    note_fault(candidate->load, status, &candidate->read.op.err);
+}
+
+static void read_done(struct zd_store_op *op)
+{
+    struct candidate *candidate = ZD_CONTAINER(op, struct candidate, read.op);
+    note_read(candidate, op->status);
+    arrived(candidate->load);
+}
+
+static void start_read(struct candidate *candidate)
+{
+    const struct zd_dataset *dataset = candidate->load->entry->dataset;
+    struct zd_store_read *read = &candidate->read;
+    read->bytes_max = dataset->server->config->settings.limits_consolidated_bytes;
+    const enum zd_status status =
+        candidate->is_possible ? zd_store_read_now(dataset->store, read) : ZD_NOT_FOUND;
+    if (status != ZD_AGAIN) {
+        note_read(candidate, status);
+        return;
+    }
+    read->op.done = read_done;
+    candidate->load->n_pending++;
+    zd_store_read(dataset->store, read);
+}
+
+static struct zd_documents documents_of(struct node_load *load, const struct zd_dialect *dialect,
+    struct zd_stat ret_stat[ZD_DOCUMENTS_MAX])
+{
+    struct zd_documents documents = {0};
+    ZD_SCOPED_TEXT(key, ZD_KEY_BYTES_MAX);
+    for (uint32_t i = 0; i < dialect->n_documents; i++) {
+        const enum zd_status status = document_key(dialect, load->entry->path, i, &key);
+        const struct candidate *candidate = status == ZD_OK ? find_candidate(load, key.at) : NULL;
+        ret_stat[i] = (struct zd_stat){0};
+        if (candidate != NULL && candidate->bytes != NULL) {
+            documents.text[i] = zd_buf_span(candidate->bytes);
+            documents.present[i] = true;
+            ret_stat[i] = candidate->stat;
+        }
+    }
+    return documents;
+}
+
+static void choose_dialect(struct node_load *load)
+{
+    struct zd_stat stat[ZD_DOCUMENTS_MAX];
+    int highest = 0;
+    for (const struct zd_dialect *const *dialect = zd_dialects; *dialect != NULL; dialect++) {
+        const struct zd_documents documents = documents_of(load, *dialect, stat);
+        const int bid = (*dialect)->bid(&documents);
+        if (bid > highest) {
+            highest = bid;
+            load->dialect = *dialect;
+        }
+    }
+}
+
+static enum zd_status keep_fault(struct zd_node *node, const struct zd_error *err)
+{
+    node->fault = zd_alloc(sizeof *node->fault);
+    if (node->fault == NULL) {
+        return ZD_NO_MEMORY;
+    }
+    *node->fault = *err;
+    return ZD_OK;
+}
+
+/* Pure work on what the load owns. */
+static enum zd_status parse(struct node_load *load)
+{
+    struct zd_node *node = load->node;
+    const struct zd_reading reading = zd_catalog_reading(node->dataset);
+    const struct zd_documents documents = documents_of(load, load->dialect, node->stat);
+    ZD_TRY(load->dialect->parse(&documents, &reading, &node->meta, &load->err));
+    if (!zd_meta_is_array(node->meta)) {
+        return ZD_OK;
+    }
+    const uint64_t chunk_bytes_max = node->dataset->server->config->settings.limits_chunk_bytes;
+    struct zd_error err = {0};
+    const enum zd_status status = zd_layout_new(node->meta, chunk_bytes_max, &node->layout, &err);
+    return status == ZD_OK || status == ZD_NO_MEMORY ? status : keep_fault(node, &err);
+}
+
+static void parse_on_worker(struct zd_job *job)
+{
+    struct node_load *load = ZD_CONTAINER(job, struct node_load, job);
+    load->status = parse(load);
+}
+
+static void parse_done(struct zd_job *job, bool cancelled)
+{
+    struct node_load *load = ZD_CONTAINER(job, struct node_load, job);
+    if (cancelled) {
+        load->status = zd_fail(&load->err, ZD_CANCELLED, "the server stops");
+    }
+    arrived(load);
+}
+
+static enum zd_status note_seen(struct node_load *load)
+{
+    struct zd_node *node = load->node;
+    node->seen = zd_alloc_zero(load->n_candidates, sizeof *node->seen);
+    if (node->seen == NULL) {
+        return zd_fail(&load->err, ZD_NO_MEMORY, "no memory for a node");
+    }
+    node->n_seen = load->n_candidates;
+    for (uint32_t i = 0; i < load->n_candidates; i++) {
+        node->seen[i] = load->candidate[i].stat.generation;
+    }
+    return ZD_OK;
+}
+
+static enum zd_next step_fill(struct node_load *load)
+{
+    struct zd_node *node = load->node;
+    if (load->status == ZD_OK) {
+        load->status = note_seen(load);
+    }
+    if (load->status != ZD_OK) {
+        return ZD_DONE;
+    }
+    struct zd_hash hash = {0};
+    for (uint32_t i = 0; load->dialect != NULL && i < load->dialect->n_documents; i++) {
+        zd_hash_add_u64(&hash, node->stat[i].generation.word[0]);
+        zd_hash_add_u64(&hash, node->stat[i].generation.word[1]);
+        node->mtime_ms =
+            node->stat[i].mtime_ms > node->mtime_ms ? node->stat[i].mtime_ms : node->mtime_ms;
+    }
+    node->tag = hash.value;
+    node->status = load->dialect == NULL ? ZD_NOT_FOUND : ZD_OK;
+    node->checked_ms = load->began_ms;
+    return ZD_DONE;
+}
+
+/* The entry itself when it was never filled; nodes in use never change. */
+static enum zd_status make_node(struct node_load *load)
+{
+    if (load->is_new) {
+        load->node = zd_node_ref(load->entry);
+        return ZD_OK;
+    }
+    load->node = new_node(load->entry->dataset, load->entry->entry.map.key);
+    if (load->node == NULL) {
+        return zd_fail(&load->err, ZD_NO_MEMORY, "no memory for a node");
+    }
+    load->node->entry.refs = 1;
+    return ZD_OK;
+}
+
+static enum zd_next step_parse(struct node_load *load)
+{
+    struct zd_server *server = load->entry->dataset->server;
+    if (load->status == ZD_OK) {
+        load->status = make_node(load);
+    }
+    if (load->status != ZD_OK) {
+        return ZD_DONE;
+    }
+    for (uint32_t i = 0; i < load->n_candidates; i++) {
+        const struct zd_buf *bytes = load->candidate[i].bytes;
+        load->document_bytes += bytes == NULL ? 0 : bytes->len;
+    }
+    choose_dialect(load);
+    load->step = step_fill;
+    if (load->dialect == NULL) {
+        return ZD_NEXT;
+    }
+    if (zd_pool_is_cheap(server, load->document_bytes * PARSE_NS_PER_BYTE)) {
+        load->status = parse(load);
+        return ZD_NEXT;
+    }
+    load->job = (struct zd_job){.work = parse_on_worker, .done = parse_done};
+    load->n_pending = 1;
+    zd_pool_submit(server, &load->job);
+    return ZD_WAIT;
+}
+
+static enum zd_next step_read(struct node_load *load)
+{
+    load->step = step_parse;
+    for (uint32_t i = 0; i < load->n_candidates; i++) {
+        start_read(&load->candidate[i]);
+    }
+    return load->n_pending == 0 ? ZD_NEXT : ZD_WAIT;
+}
+
+static enum zd_next step_compare(struct node_load *load)
+{
+    struct zd_node *node = load->entry;
+    bool is_same = node->n_seen == load->n_candidates;
+    for (uint32_t i = 0; is_same && i < node->n_seen; i++) {
+        is_same = zd_generation_equal(node->seen[i], load->candidate[i].stat.generation);
+    }
+    if (load->status != ZD_OK) {
+        return ZD_DONE;
+    }
+    if (!is_same) {
+        load->step = step_read;
+        return ZD_NEXT;
+    }
+    load->node = zd_node_ref(node);
+    node->checked_ms = load->began_ms;
+    return ZD_DONE;
+}
+
+static enum zd_next step_check(struct node_load *load)
+{
+    load->step = step_compare;
+    for (uint32_t i = 0; i < load->n_candidates; i++) {
+        start_check(&load->candidate[i]);
+    }
+    return load->n_pending == 0 ? ZD_NEXT : ZD_WAIT;
+}
+
+/* What the cache keeps from now on. */
+static void settle(struct node_load *load)
+{
+    struct zd_cache *cache = &load->entry->dataset->server->nodes;
+    struct zd_node *node = load->node;
+    load->entry->entry.is_busy = false;
+    if (load->status != ZD_OK) {
+        if (load->is_new) {
+            zd_cache_drop(cache, &load->entry->entry);
+        }
+        return;
+    }
+    if (node != load->entry && load->entry->entry.in_table) {
+        zd_cache_drop(cache, &load->entry->entry);
+        if (zd_cache_put(cache, &node->entry) != ZD_OK) {
+            return; /* those who wait get it all the same */
+        }
+    }
+    if (load->document_bytes > 0 || node->entry.bytes == 0) {
+        size_t bytes = sizeof *node + node->entry.map.key.len + sizeof *node->seen * node->n_seen;
+        bytes += node->layout == NULL ? 0 : sizeof *node->layout;
+        zd_cache_charge(
+            cache, &node->entry, bytes + load->document_bytes * MEMORY_PER_DOCUMENT_BYTE);
+    }
+}
+
+static void give(struct zd_node *node, struct zd_node_want *want)
+{
+    if (node->status == ZD_OK) {
+        want->node = zd_node_ref(node);
+        zd_wait_answer(&want->wait, ZD_OK, NULL);
+        return;
+    }
+    want->wait.status =
+        zd_fail(&want->wait.err, node->status, "there is no node at \"%s\"", node->path);
+}
+
+static void end(struct node_load *load)
+{
+    struct zd_list waiters;
+    zd_list_take_all(&load->entry->entry.waiters, &waiters);
+    settle(load);
+    if (load->status != ZD_OK) {
+        zd_wait_tell(&waiters, load->status, &load->err);
+    }
+    for (struct zd_list *link; (link = zd_list_pop_front(&waiters)) != NULL;) {
+        struct zd_node_want *want = ZD_CONTAINER(link, struct zd_node_want, wait.link);
+        give(load->node, want);
+        want->wait.done(&want->wait);
+    }
+    free_load(load);
+}
+
+/* Takes a reference of the node. The want is not among the waiters yet. */
+static enum zd_next start(struct zd_node *node, bool is_new, struct zd_node_want *want)
+{
+    struct node_load *load = zd_alloc_zero(1, sizeof *load);
+    node->entry.is_busy = load != NULL;
+    if (load == NULL) {
+        if (is_new) {
+            zd_cache_drop(&node->dataset->server->nodes, &node->entry);
+        }
+        zd_node_unref(node);
+        want->wait.status = zd_fail(&want->wait.err, ZD_NO_MEMORY, "no memory to find a node");
+        return ZD_NEXT;
+    }
+    load->entry = node;
+    load->is_new = is_new;
+    load->began_ms = uv_now(node->dataset->server->loop);
+    load->status = find_candidates(load);
+    load->step = is_new ? step_read : step_check;
+    if (load->status == ZD_OK && run(load) == ZD_WAIT) {
+        zd_list_push_back(&node->entry.waiters, &want->wait.link);
+        return ZD_WAIT;
+    }
+    if (load->status == ZD_OK) {
+        give(load->node, want);
+    } else {
+        zd_wait_answer(&want->wait, load->status, &load->err);
+    }
+    end(load);
+    return ZD_NEXT;
+}
+
+enum zd_next zd_catalog_want(
+    struct zd_dataset *dataset, const char *path, struct zd_node_want *want)
+{
+    struct zd_cache *cache = &dataset->server->nodes;
+    uint8_t memory[KEY_HEAD_BYTES + ZD_KEY_BYTES_MAX];
+    const size_t len = strnlen(path, ZD_KEY_BYTES_MAX + 1);
+    want->node = NULL;
+    if (len > ZD_KEY_BYTES_MAX) {
+        want->wait.status =
+            zd_fail(&want->wait.err, ZD_NOT_FOUND, "no key of a store is as long as that path");
+        return ZD_NEXT;
+    }
+    zd_store_u32(memory, dataset->id);
+    memcpy(memory + KEY_HEAD_BYTES, path, len);
+    const struct zd_span key = {.ptr = memory, .len = KEY_HEAD_BYTES + len};
+    struct zd_cache_entry *entry = zd_cache_find(cache, key);
+    if (entry == NULL) {
+        struct zd_node *node = put_new_node(dataset, key);
+        if (node == NULL) {
+            want->wait.status = zd_fail(&want->wait.err, ZD_NO_MEMORY, "no memory for a node");
+            return ZD_NEXT;
+        }
+        return start(node, true, want);
+    }
+    struct zd_node *node = ZD_CONTAINER(entry, struct zd_node, entry);
+    if (entry->is_busy) {
+        zd_list_push_back(&entry->waiters, &want->wait.link);
+        return ZD_WAIT;
+    }
+    if (zd_dataset_trusts(dataset, node->checked_ms)) {
+        give(node, want);
+        return ZD_NEXT;
+    }
+    return start(zd_node_ref(node), false, want);
+}

@@ -1,0 +1,770 @@
+/* Decoded chunks through the cache.
+ *
+ *     check -> place -> read -> decode        each step: at once, or when somebody calls
+ *       |        |        |
+ *       |        |        +- replaced meanwhile: back to place, a few times
+ *       |        +- the indexes of shards; not for chunks that are objects of their own
+ *       +- only for a chunk that is kept, when it was not checked for too long
+ *
+ * The work belongs to the entry, at which all who want it wait. The part of a linear chunk of which
+ * little is wanted has an entry too, for as long as it is read. */
+#include "server/chunks.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/array/chunk.h"
+#include "core/base/num.h"
+#include "server/pool.h"
+#include "server/server.h"
+#include "server/shards.h"
+
+#define RESTARTS_MAX   4          /* for an object that is replaced again and again */
+#define SPAN_CHUNK_MIN (16 << 10) /* smaller chunks are read whole: that costs no more */
+#define SPAN_SHARE     2 /* a span is read alone when it is no more than 1/2 of its chunk */
+
+/* Compressors make about 1 GB/s, copies and byte swaps about 8. */
+#define DECODE_BYTES_PER_NS 1
+#define COPY_BYTES_PER_NS   8
+
+struct chunk_load;
+
+/* A decoded chunk, or its absence, or (is_span) a run of its bytes. */
+struct chunk {
+    struct zd_cache_entry entry; /* first; key: dataset, tag, index, span, path */
+    struct zd_dataset *dataset;
+    bool is_span;
+    struct zd_buf *data;             /* owned; NULL = absent */
+    struct zd_generation generation; /* of the stored object; zero = absent */
+    uint64_t checked_ms;
+    struct chunk_load *load; /* while it is busy */
+};
+
+struct chunk_load {
+    struct chunk *chunk;  /* a reference */
+    struct zd_node *node; /* a reference */
+    uint64_t index[ZD_RANK_MAX];
+    struct zd_byte_range span; /* when chunk->is_span */
+    char key[ZD_KEY_BYTES_MAX + 1];
+    uint64_t began_ms;
+    uint32_t n_restarts;
+    bool is_decoding; /* a worker has the job */
+    enum zd_next (*step)(struct chunk_load *load);
+    struct zd_object_want status_want;
+    struct zd_place_want place;
+    struct zd_range_want range;
+    struct zd_job job;
+    struct zd_buf *data; /* owned: what was decoded */
+    enum zd_status status;
+    struct zd_error err;
+};
+
+struct encoded_load {
+    struct zd_encoded_want *want;
+    struct zd_node *node; /* a reference */
+    char key[ZD_KEY_BYTES_MAX + 1];
+    uint32_t n_restarts;
+    enum zd_next (*step)(struct encoded_load *load);
+    struct zd_object_want object;
+    struct zd_place_want place;
+    struct zd_range_want range;
+};
+
+void zd_chunk_free(struct zd_cache_entry *entry)
+{
+    struct chunk *chunk = ZD_CONTAINER(entry, struct chunk, entry);
+    zd_buf_unref(chunk->data);
+    zd_free(chunk);
+}
+
+static struct zd_cache *cache_of(const struct chunk *chunk)
+{
+    return &chunk->dataset->server->chunks;
+}
+
+static void unref_chunk(struct chunk *chunk)
+{
+    zd_cache_unref(cache_of(chunk), &chunk->entry);
+}
+
+/* Key of an entry: numbers and the path. */
+struct key {
+    uint8_t byte[(4 + ZD_RANK_MAX) * sizeof(uint64_t) + ZD_KEY_BYTES_MAX];
+    size_t len;
+};
+
+static void add(struct key *key, const void *bytes, size_t len)
+{
+    memcpy(key->byte + key->len, bytes, len);
+    key->len += len;
+}
+
+static struct zd_span write_key(
+    struct key *key, const struct zd_node *node, const uint64_t *index, struct zd_byte_range span)
+{
+    const uint64_t head[] = {node->dataset->id, node->tag, span.first, span.len};
+    key->len = 0;
+    add(key, head, sizeof head);
+    add(key, index, node->meta->grid.rank * sizeof *index);
+    add(key, node->path, strlen(node->path));
+    return (struct zd_span){.ptr = key->byte, .len = key->len};
+}
+
+static struct chunk *find_chunk(const struct zd_node *node, struct zd_span key)
+{
+    struct zd_cache_entry *entry = zd_cache_find(&node->dataset->server->chunks, key);
+    return entry == NULL ? NULL : ZD_CONTAINER(entry, struct chunk, entry);
+}
+
+/* A new entry with the caller's reference, or NULL. */
+static struct chunk *new_chunk(const struct zd_node *node, struct zd_span key, bool is_span)
+{
+    struct chunk *chunk = zd_alloc_zero(1, sizeof *chunk + key.len);
+    if (chunk == NULL) {
+        return NULL;
+    }
+    uint8_t *own_key = (uint8_t *)(chunk + 1);
+    memcpy(own_key, key.ptr, key.len);
+    chunk->dataset = node->dataset;
+    chunk->is_span = is_span;
+    chunk->entry.map.key = (struct zd_span){.ptr = own_key, .len = key.len};
+    if (zd_cache_put(&node->dataset->server->chunks, &chunk->entry) != ZD_OK) {
+        zd_free(chunk);
+        return NULL;
+    }
+    return chunk;
+}
+
+static size_t cost_of(const struct chunk *chunk)
+{
+    const size_t own = sizeof *chunk + chunk->entry.map.key.len;
+    return own + (chunk->data == NULL ? 0 : chunk->data->cap);
+}
+
+/* The key of a level's chunk, in memory that is never too small for a valid one. */
+static enum zd_status object_key(const struct zd_node *node, uint32_t level, const uint64_t *index,
+    char ret_key[ZD_KEY_BYTES_MAX + 1], struct zd_error *err)
+{
+    uint64_t object_index[ZD_RANK_MAX];
+    zd_shards_ancestor(node->layout, level, 0, index, object_index);
+    ZD_SCOPED_TEXT(key, ZD_KEY_BYTES_MAX);
+    const enum zd_status status =
+        node->meta->dialect->chunk_key(node->meta, node->path, object_index, &key);
+    if (status != ZD_OK) {
+        return zd_fail(err, status, "%s: the key of a chunk has more than %d bytes", node->path,
+            ZD_KEY_BYTES_MAX);
+    }
+    memcpy(ret_key, key.at, key.len + 1);
+    return ZD_OK;
+}
+
+enum zd_status zd_chunks_object_key(
+    const struct zd_node *node, const uint64_t *leaf_index, struct zd_text *key)
+{
+    uint64_t index[ZD_RANK_MAX];
+    zd_layout_ancestor(node->layout, 0, leaf_index, index);
+    return node->meta->dialect->chunk_key(node->meta, node->path, index, key);
+}
+
+static uint32_t leaf_level(const struct chunk_load *load)
+{
+    return load->node->layout->n_levels - 1;
+}
+
+/* ---- the steps of a load ---- */
+
+static void end(struct chunk_load *load);
+
+static bool is_over(struct chunk_load *load)
+{
+    enum zd_next next = ZD_NEXT;
+    while (next == ZD_NEXT) {
+        next = load->step(load);
+    }
+    return next == ZD_DONE;
+}
+
+static void run(struct chunk_load *load)
+{
+    if (is_over(load)) {
+        end(load);
+    }
+}
+
+static void status_arrived(struct zd_wait *wait)
+{
+    run(ZD_CONTAINER(wait, struct chunk_load, status_want.wait));
+}
+
+static void place_arrived(struct zd_wait *wait)
+{
+    run(ZD_CONTAINER(wait, struct chunk_load, place.wait));
+}
+
+static void range_arrived(struct zd_wait *wait)
+{
+    run(ZD_CONTAINER(wait, struct chunk_load, range.wait));
+}
+
+static enum zd_next fail(struct chunk_load *load, const struct zd_wait *wait)
+{
+    load->status = wait->status;
+    load->err = wait->err;
+    return ZD_DONE;
+}
+
+static enum zd_next found_corrupt(struct chunk_load *load)
+{
+    zd_error_name_key(&load->err, "chunk", load->key);
+    return ZD_DONE;
+}
+
+/* What is known now. Takes the data's reference. */
+static enum zd_next found(
+    struct chunk_load *load, struct zd_buf *data, struct zd_generation generation)
+{
+    struct chunk *chunk = load->chunk;
+    zd_buf_unref(chunk->data);
+    chunk->data = data;
+    chunk->generation = generation;
+    chunk->checked_ms = load->began_ms;
+    return ZD_DONE;
+}
+
+static enum zd_next step_place(struct chunk_load *load);
+
+/* The object is of another generation than the place or the index was found in. */
+static enum zd_next restart(struct chunk_load *load)
+{
+    if (load->n_restarts == RESTARTS_MAX) {
+        load->status = zd_fail(&load->err, ZD_STORE,
+            "chunk %s: the object was replaced while it was read, %d times in a row", load->key,
+            RESTARTS_MAX + 1);
+        return ZD_DONE;
+    }
+    load->n_restarts++;
+    load->step = step_place;
+    return ZD_NEXT;
+}
+
+static enum zd_next step_fill(struct chunk_load *load)
+{
+    load->is_decoding = false;
+    return load->status == ZD_OK ? found(load, ZD_TAKE(load->data), load->range.stat.generation)
+                                 : ZD_DONE;
+}
+
+/* Pure work on what the load owns. */
+static void decode(struct chunk_load *load)
+{
+    const struct zd_level *leaf = zd_layout_leaf(load->node->layout);
+    load->status = zd_chunk_decode(leaf, load->range.bytes, &load->data, &load->err);
+    if (load->status == ZD_CORRUPT) {
+        (void)found_corrupt(load);
+    }
+}
+
+static void decode_on_worker(struct zd_job *job)
+{
+    decode(ZD_CONTAINER(job, struct chunk_load, job));
+}
+
+static void decoded(struct zd_job *job, bool cancelled)
+{
+    struct chunk_load *load = ZD_CONTAINER(job, struct chunk_load, job);
+    if (cancelled) {
+        load->status = zd_fail(&load->err, ZD_CANCELLED, "chunk %s: nobody waits", load->key);
+    }
+    run(load);
+}
+
+static enum zd_next step_decode(struct chunk_load *load)
+{
+    struct zd_server *server = load->node->dataset->server;
+    const struct zd_layout *layout = load->node->layout;
+    const uint64_t bytes = zd_layout_leaf(layout)->chunk_bytes;
+    const uint64_t cost_ns = bytes / (layout->is_linear ? COPY_BYTES_PER_NS : DECODE_BYTES_PER_NS);
+    server->metrics.n_decodes++;
+    server->metrics.n_decoded_bytes += bytes;
+    load->step = step_fill;
+    if (zd_pool_is_cheap(server, cost_ns)) {
+        server->metrics.n_jobs_inline++;
+        decode(load);
+        return ZD_NEXT;
+    }
+    load->job = (struct zd_job){.work = decode_on_worker, .done = decoded};
+    load->is_decoding = true;
+    zd_pool_submit(server, &load->job);
+    return ZD_WAIT;
+}
+
+/* Exactly the bytes asked for, unless the object is shorter than its chunks are. */
+static enum zd_next check_span(struct chunk_load *load)
+{
+    const uint64_t chunk_bytes = zd_layout_leaf(load->node->layout)->chunk_bytes;
+    const bool is_object = leaf_level(load) == 0;
+    const uint64_t stored = is_object ? load->range.stat.size : load->place.range.len;
+    if (stored != chunk_bytes) {
+        load->status = zd_fail(&load->err, ZD_CORRUPT, "%llu bytes are stored, a chunk has %llu",
+            (unsigned long long)stored, (unsigned long long)chunk_bytes);
+        zd_fact_expected(&load->err, "%llu bytes", (unsigned long long)chunk_bytes);
+        zd_fact_found(&load->err, "%llu bytes", (unsigned long long)stored);
+        return found_corrupt(load);
+    }
+    return found(load, ZD_TAKE(load->range.bytes), load->range.stat.generation);
+}
+
+static enum zd_next step_have(struct chunk_load *load)
+{
+    const bool is_object = leaf_level(load) == 0;
+    const enum zd_status status = load->range.wait.status;
+    if (status == ZD_NOT_FOUND && is_object) {
+        return found(load, NULL, (struct zd_generation){0});
+    }
+    if (status == ZD_NOT_FOUND || status == ZD_PRECONDITION) {
+        load->place.gone = load->place.stat.generation;
+        return restart(load);
+    }
+    if (status != ZD_OK) {
+        return fail(load, &load->range.wait);
+    }
+    if (load->chunk->is_span) {
+        return check_span(load);
+    }
+    if (!is_object && load->range.bytes->len != load->place.range.len) {
+        load->status = zd_fail(&load->err, ZD_CORRUPT, "%zu bytes of an inner chunk, %llu expected",
+            load->range.bytes->len, (unsigned long long)load->place.range.len);
+        return found_corrupt(load);
+    }
+    load->step = step_decode;
+    return ZD_NEXT;
+}
+
+static enum zd_next step_read(struct chunk_load *load)
+{
+    const bool is_object = leaf_level(load) == 0;
+    struct zd_range range = {.kind = ZD_RANGE_WHOLE};
+    if (!is_object) {
+        range = (struct zd_range){.kind = ZD_RANGE_FROM_TO,
+            .first = load->place.range.first,
+            .len = load->place.range.len};
+    }
+    if (load->chunk->is_span) {
+        range.kind = ZD_RANGE_FROM_TO;
+        range.first += load->span.first; /* no more than the chunk's end, which was checked */
+        range.len = load->span.len;
+    }
+    load->range = (struct zd_range_want){.wait.done = range_arrived, .range = range};
+    if (!is_object) {
+        load->range.only_generation = load->place.stat.generation;
+    }
+    load->step = step_have;
+    return zd_objects_want_range(load->node->dataset, load->key, &load->range);
+}
+
+static enum zd_next step_placed(struct chunk_load *load)
+{
+    const struct zd_place_want *place = &load->place;
+    const uint64_t chunk_bytes = zd_layout_leaf(load->node->layout)->chunk_bytes;
+    if (place->wait.status == ZD_NOT_FOUND) {
+        return found(load, NULL, place->stat.generation);
+    }
+    if (place->wait.status == ZD_PRECONDITION) {
+        load->place.gone = place->stat.generation;
+        return restart(load);
+    }
+    if (place->wait.status != ZD_OK) {
+        return fail(load, &place->wait);
+    }
+    if (load->chunk->is_span && place->range.len != chunk_bytes) {
+        return check_span(load);
+    }
+    load->step = step_read;
+    return ZD_NEXT;
+}
+
+static enum zd_next step_place(struct chunk_load *load)
+{
+    zd_objects_release_range(&load->range);
+    if (leaf_level(load) == 0) {
+        load->step = step_read;
+        return ZD_NEXT;
+    }
+    load->place.wait.done = place_arrived;
+    load->place.level = leaf_level(load);
+    memcpy(load->place.index, load->index, sizeof load->index);
+    load->step = step_placed;
+    return zd_shards_want(load->node, load->key, &load->place);
+}
+
+static enum zd_next step_compare(struct chunk_load *load)
+{
+    const struct zd_object_want *status = &load->status_want;
+    if (status->wait.status != ZD_OK && status->wait.status != ZD_NOT_FOUND) {
+        return fail(load, &status->wait);
+    }
+    /* Absence has generation zero. */
+    if (zd_generation_equal(status->stat.generation, load->chunk->generation)) {
+        load->chunk->checked_ms = load->began_ms;
+        return ZD_DONE;
+    }
+    load->place.gone = load->chunk->generation;
+    load->step = step_place;
+    return ZD_NEXT;
+}
+
+static enum zd_next step_check(struct chunk_load *load)
+{
+    load->status_want.wait.done = status_arrived;
+    load->step = step_compare;
+    return zd_objects_want(load->node->dataset, load->key, ZD_OBJECT_STATUS, &load->status_want);
+}
+
+/* ---- entries and those who wait ---- */
+
+static void give(const struct chunk *chunk, struct zd_chunk_want *want)
+{
+    want->load = NULL;
+    want->data = chunk->data == NULL ? NULL : zd_buf_ref(chunk->data);
+    want->is_span = chunk->is_span;
+    want->generation = chunk->generation;
+    zd_wait_answer(&want->wait, ZD_OK, NULL);
+}
+
+static void give_failure(const struct chunk_load *load, struct zd_chunk_want *want)
+{
+    want->load = NULL;
+    zd_wait_answer(&want->wait, load->status, &load->err);
+}
+
+static void free_load(struct chunk_load *load)
+{
+    zd_wait_cancel(&load->status_want.wait);
+    zd_shards_release(&load->place);
+    zd_objects_release_range(&load->range);
+    zd_buf_unref(load->data);
+    unref_chunk(load->chunk);
+    zd_node_unref(load->node);
+    zd_free(load);
+}
+
+/* An absent chunk is remembered, although only some of it was wanted. */
+static void remember_absence(const struct chunk_load *load)
+{
+    struct key memory;
+    const struct zd_node *node = load->node;
+    const struct zd_span key = write_key(&memory, node, load->index, (struct zd_byte_range){0});
+    struct chunk *chunk = find_chunk(node, key) == NULL ? new_chunk(node, key, false) : NULL;
+    if (chunk != NULL) {
+        chunk->generation = load->chunk->generation;
+        chunk->checked_ms = load->chunk->checked_ms;
+        zd_cache_charge(cache_of(chunk), &chunk->entry, cost_of(chunk));
+        unref_chunk(chunk);
+    }
+}
+
+static void settle(struct chunk_load *load)
+{
+    struct chunk *chunk = load->chunk;
+    chunk->load = NULL;
+    chunk->entry.is_busy = false;
+    if (load->status == ZD_OK && !chunk->is_span) {
+        zd_cache_charge(cache_of(chunk), &chunk->entry, cost_of(chunk));
+        return;
+    }
+    zd_cache_drop(cache_of(chunk), &chunk->entry);
+    if (load->status == ZD_OK && chunk->data == NULL) {
+        remember_absence(load);
+    }
+}
+
+/* The entry is idle from here on: one who is told may want it again, and waits for new work then.
+ * What it holds now is what all of these are told. */
+static void end(struct chunk_load *load)
+{
+    struct zd_list waiters;
+    const struct chunk told = {
+        .is_span = load->chunk->is_span,
+        .data = load->chunk->data == NULL ? NULL : zd_buf_ref(load->chunk->data),
+        .generation = load->chunk->generation,
+    };
+    zd_list_take_all(&load->chunk->entry.waiters, &waiters);
+    settle(load);
+    for (struct zd_list *link; (link = zd_list_pop_front(&waiters)) != NULL;) {
+        struct zd_chunk_want *want = ZD_CONTAINER(link, struct zd_chunk_want, wait.link);
+        if (load->status == ZD_OK) {
+            give(&told, want);
+        } else {
+            give_failure(load, want);
+        }
+        want->wait.done(&want->wait);
+    }
+    zd_buf_unref(told.data);
+    free_load(load);
+}
+
+/* Nobody waits any more. Who wants the chunk from now on begins anew. */
+static void abandon(struct chunk_load *load)
+{
+    zd_cache_drop(cache_of(load->chunk), &load->chunk->entry);
+    if (load->is_decoding) {
+        zd_pool_cancel(&load->job); /* decoded() ends the load */
+        return;
+    }
+    load->status = ZD_CANCELLED;
+    settle(load);
+    free_load(load);
+}
+
+static void wait_for(struct chunk *chunk, struct zd_chunk_want *want)
+{
+    want->load = chunk;
+    zd_list_push_back(&chunk->entry.waiters, &want->wait.link);
+}
+
+/* Takes a reference of the entry, which is idle. The want is not among the waiters yet. */
+static enum zd_next start(struct chunk *chunk, struct zd_node *node, struct zd_byte_range span,
+    bool is_known, struct zd_chunk_want *want)
+{
+    struct chunk_load *load = zd_alloc_zero(1, sizeof *load);
+    if (load == NULL) {
+        zd_cache_drop(cache_of(chunk), &chunk->entry);
+        unref_chunk(chunk);
+        want->wait.status = zd_fail(&want->wait.err, ZD_NO_MEMORY, "no memory to load a chunk");
+        return ZD_NEXT;
+    }
+    chunk->load = load;
+    chunk->entry.is_busy = true;
+    load->chunk = chunk;
+    load->node = zd_node_ref(node);
+    memcpy(load->index, want->part.chunk, sizeof load->index);
+    load->span = span;
+    load->began_ms = uv_now(node->dataset->server->loop);
+    load->step = is_known ? step_check : step_place;
+    load->status = object_key(node, leaf_level(load), load->index, load->key, &load->err);
+    if (load->status == ZD_OK && !is_over(load)) {
+        wait_for(chunk, want);
+        return ZD_WAIT;
+    }
+    if (load->status == ZD_OK) {
+        give(chunk, want);
+    } else {
+        give_failure(load, want);
+    }
+    end(load);
+    return ZD_NEXT;
+}
+
+/* Whether little of a linear chunk is wanted. */
+static bool is_worth_a_span(const struct zd_layout *layout, struct zd_byte_range span)
+{
+    const uint64_t chunk_bytes = zd_layout_leaf(layout)->chunk_bytes;
+    return chunk_bytes > SPAN_CHUNK_MIN && span.len <= chunk_bytes / SPAN_SHARE;
+}
+
+enum zd_next zd_chunks_want(struct zd_node *node, struct zd_chunk_want *want)
+{
+    assert(node->layout != NULL);
+    const struct zd_layout *layout = node->layout;
+    const struct zd_byte_range whole = {0};
+    struct key memory;
+    struct zd_span key = write_key(&memory, node, want->part.chunk, whole);
+    struct zd_byte_range span = whole;
+    want->data = NULL;
+    want->load = NULL;
+    struct chunk *chunk = find_chunk(node, key);
+    if (chunk == NULL && layout->is_linear) {
+        span = zd_layout_span(layout, &want->part);
+        if (is_worth_a_span(layout, span)) {
+            key = write_key(&memory, node, want->part.chunk, span);
+            chunk = find_chunk(node, key);
+        } else {
+            span = whole;
+        }
+    }
+    if (chunk == NULL) {
+        chunk = new_chunk(node, key, span.len > 0);
+        if (chunk == NULL) {
+            want->wait.status = zd_fail(&want->wait.err, ZD_NO_MEMORY, "no memory for a chunk");
+            return ZD_NEXT;
+        }
+        return start(chunk, node, span, false, want);
+    }
+    if (chunk->entry.is_busy) {
+        wait_for(chunk, want);
+        return ZD_WAIT;
+    }
+    if (zd_dataset_trusts(node->dataset, chunk->checked_ms)) {
+        give(chunk, want);
+        return ZD_NEXT;
+    }
+    (void)zd_cache_ref(&chunk->entry);
+    return start(chunk, node, span, true, want);
+}
+
+void zd_chunks_release(struct zd_chunk_want *want)
+{
+    struct chunk *chunk = want->load;
+    zd_wait_cancel(&want->wait);
+    want->load = NULL;
+    zd_buf_unref(ZD_TAKE(want->data));
+    if (chunk != NULL && chunk->load != NULL && zd_list_is_empty(&chunk->entry.waiters)) {
+        abandon(chunk->load);
+    }
+}
+
+/* ---- stored bytes ---- */
+
+static bool encoded_is_over(struct encoded_load *load)
+{
+    enum zd_next next = ZD_NEXT;
+    while (next == ZD_NEXT) {
+        next = load->step(load);
+    }
+    return next == ZD_DONE;
+}
+
+static void free_encoded(struct encoded_load *load)
+{
+    zd_wait_cancel(&load->object.wait);
+    zd_buf_unref(load->object.bytes);
+    zd_shards_release(&load->place);
+    zd_objects_release_range(&load->range);
+    zd_node_unref(load->node);
+    zd_free(load);
+}
+
+static void run_encoded(struct encoded_load *load)
+{
+    if (encoded_is_over(load)) {
+        struct zd_encoded_want *want = load->want;
+        want->load = NULL;
+        free_encoded(load);
+        want->wait.done(&want->wait);
+    }
+}
+
+static void encoded_object_arrived(struct zd_wait *wait)
+{
+    run_encoded(ZD_CONTAINER(wait, struct encoded_load, object.wait));
+}
+
+static void encoded_place_arrived(struct zd_wait *wait)
+{
+    run_encoded(ZD_CONTAINER(wait, struct encoded_load, place.wait));
+}
+
+static void encoded_range_arrived(struct zd_wait *wait)
+{
+    run_encoded(ZD_CONTAINER(wait, struct encoded_load, range.wait));
+}
+
+static enum zd_next encoded_found(struct encoded_load *load, const struct zd_wait *wait,
+    struct zd_buf **bytes, const struct zd_stat *stat)
+{
+    struct zd_encoded_want *want = load->want;
+    zd_wait_answer(&want->wait, wait->status, wait->status == ZD_OK ? NULL : &wait->err);
+    want->stat = *stat;
+    if (wait->status == ZD_OK) {
+        want->bytes = ZD_TAKE(*bytes);
+    }
+    return ZD_DONE;
+}
+
+static enum zd_next step_object_have(struct encoded_load *load)
+{
+    return encoded_found(load, &load->object.wait, &load->object.bytes, &load->object.stat);
+}
+
+static enum zd_next step_object(struct encoded_load *load)
+{
+    load->object.wait.done = encoded_object_arrived;
+    load->step = step_object_have;
+    return zd_objects_want(load->node->dataset, load->key, ZD_OBJECT_BYTES, &load->object);
+}
+
+static enum zd_next step_inner(struct encoded_load *load);
+
+static enum zd_next step_inner_again(struct encoded_load *load, struct zd_wait *wait)
+{
+    load->place.gone = load->place.stat.generation;
+    load->step = step_inner;
+    if (load->n_restarts == RESTARTS_MAX) {
+        wait->status = zd_fail(&wait->err, ZD_STORE,
+            "chunk %s: the object was replaced while it was read, %d times in a row", load->key,
+            RESTARTS_MAX + 1);
+        return encoded_found(load, wait, &load->range.bytes, &load->place.stat);
+    }
+    load->n_restarts++;
+    return ZD_NEXT;
+}
+
+static enum zd_next step_inner_have(struct encoded_load *load)
+{
+    struct zd_range_want *range = &load->range;
+    if (range->wait.status == ZD_NOT_FOUND || range->wait.status == ZD_PRECONDITION) {
+        return step_inner_again(load, &range->wait);
+    }
+    return encoded_found(load, &range->wait, &range->bytes, &range->stat);
+}
+
+static enum zd_next step_inner_placed(struct encoded_load *load)
+{
+    struct zd_place_want *place = &load->place;
+    if (place->wait.status == ZD_PRECONDITION) {
+        return step_inner_again(load, &place->wait);
+    }
+    if (place->wait.status != ZD_OK) {
+        return encoded_found(load, &place->wait, &load->range.bytes, &place->stat);
+    }
+    load->range = (struct zd_range_want){
+        .wait.done = encoded_range_arrived,
+        .range = {.kind = ZD_RANGE_FROM_TO, .first = place->range.first, .len = place->range.len},
+        .only_generation = place->stat.generation,
+    };
+    load->step = step_inner_have;
+    return zd_objects_want_range(load->node->dataset, load->key, &load->range);
+}
+
+static enum zd_next step_inner(struct encoded_load *load)
+{
+    load->place.wait.done = encoded_place_arrived;
+    load->place.level = load->want->level;
+    memcpy(load->place.index, load->want->index, sizeof load->place.index);
+    load->step = step_inner_placed;
+    return zd_shards_want(load->node, load->key, &load->place);
+}
+
+enum zd_next zd_chunks_want_encoded(struct zd_node *node, struct zd_encoded_want *want)
+{
+    assert(node->layout != NULL && want->level < node->layout->n_levels);
+    want->bytes = NULL;
+    want->load = NULL;
+    want->stat = (struct zd_stat){0};
+    struct encoded_load *load = zd_alloc_zero(1, sizeof *load);
+    if (load == NULL) {
+        want->wait.status = zd_fail(&want->wait.err, ZD_NO_MEMORY, "no memory to read a chunk");
+        return ZD_NEXT;
+    }
+    load->want = want;
+    load->node = zd_node_ref(node);
+    load->step = want->level == 0 ? step_object : step_inner;
+    want->wait.status = object_key(node, want->level, want->index, load->key, &want->wait.err);
+    if (want->wait.status == ZD_OK && !encoded_is_over(load)) {
+        want->load = load;
+        return ZD_WAIT;
+    }
+    free_encoded(load);
+    return ZD_NEXT;
+}
+
+void zd_chunks_release_encoded(struct zd_encoded_want *want)
+{
+    struct encoded_load *load = want->load;
+    want->load = NULL;
+    if (load != NULL) {
+        free_encoded(load);
+    }
+    zd_buf_unref(ZD_TAKE(want->bytes));
+}
