@@ -8,6 +8,7 @@
 
 #include "core/base/num.h"
 #include "core/base/scan.h"
+#include "server/dataset_config.h"
 #include "server/setting.h"
 
 #define FILE_BYTES_MAX  (4U << 20)
@@ -180,138 +181,18 @@ static enum zd_status add_dataset(struct zd_config *config, struct zd_span name,
     return ZD_OK;
 }
 
-/* ---- members of a dataset in the file ---- */
-
-enum member_kind {
-    MEMBER_TEXT,
-    MEMBER_FLAG,
-    MEMBER_CHOICE, /* a flag with a word for each value */
-    MEMBER_AXES,
-    MEMBER_MS,
-};
-
-#define MEMBER(kind_, name_, field_, choices_)                                                     \
-    {.kind = (kind_),                                                                              \
-        .name = (name_),                                                                           \
-        .choices = (choices_),                                                                     \
-        .offset = offsetof(struct zd_dataset_config, field_)}
-
-static const char *const extension_modes[] = {"zep10", "strict", NULL};
-static const char *const axes_names[] = {"dimensions", "reversed", NULL};
-static const char *const answers_to_403[] = {"error", "absent", NULL};
-
-static const struct member {
-    enum member_kind kind;
-    const char *name;
-    const char *const *choices;
-    size_t offset;
-} members[] = {
-    MEMBER(MEMBER_TEXT, "location", location, NULL),
-    MEMBER(MEMBER_TEXT, "title", title, NULL),
-    MEMBER(MEMBER_TEXT, "cache_control", cache_control, NULL),
-    MEMBER(MEMBER_FLAG, "writable", writable, NULL),
-    MEMBER(MEMBER_FLAG, "immutable", immutable, NULL),
-    MEMBER(MEMBER_FLAG, "durable", durable, NULL),
-    MEMBER(MEMBER_FLAG, "accept_unknown", accept_unknown, NULL),
-    MEMBER(MEMBER_FLAG, "write_empty_chunks", write_empty_chunks, NULL),
-    MEMBER(MEMBER_FLAG, "allow_keys", allow_keys, NULL),
-    MEMBER(MEMBER_CHOICE, "extensions", strict, extension_modes),
-    MEMBER(MEMBER_CHOICE, "store_403", store_403_is_absent, answers_to_403),
-    MEMBER(MEMBER_AXES, "n5_axes", n5_axes, axes_names),
-    MEMBER(MEMBER_MS, "revalidate_ms", revalidate_ms, NULL),
-};
-
-static const struct member *find_member(const char *name)
-{
-    for (size_t i = 0; i < ZD_COUNT_OF(members); i++) {
-        if (strcmp(members[i].name, name) == 0) {
-            return &members[i];
-        }
-    }
-    return NULL;
-}
-
-static enum zd_status wrong_type(const struct zd_pointer *at, const char *expected,
-    const struct zd_json *found, struct zd_error *err)
-{
-    const enum zd_status status = zd_fail(err, ZD_INVALID, "%s is %s, but %s is expected", at->text,
-        zd_json_type_name(found), expected);
-    zd_fact_pointer(err, at->text);
-    zd_fact_expected(err, "%s", expected);
-    zd_fact_found(err, "%s", zd_json_type_name(found));
-    return status;
-}
-
-static bool find_choice(const char *const *choices, const char *word, size_t *ret_choice)
-{
-    for (size_t i = 0; word != NULL && choices[i] != NULL; i++) {
-        if (strcmp(choices[i], word) == 0) {
-            *ret_choice = i;
-            return true;
-        }
-    }
-    return false;
-}
-
-static enum zd_status set_member(const struct member *member, struct zd_dataset_config *dataset,
-    const struct zd_json *value, const struct zd_pointer *at, struct zd_error *err)
-{
-    void *place = (char *)dataset + member->offset;
-    size_t choice = 0;
-    switch (member->kind) {
-    case MEMBER_TEXT:
-        if (zd_json_string(value) == NULL || strpbrk(zd_json_string(value), "\r\n") != NULL) {
-            return wrong_type(at, "a string of one line", value, err);
-        }
-        return replace_text(place, zd_json_string(value), err);
-    case MEMBER_FLAG:
-        if (!zd_json_is(value, ZD_JSON_BOOL)) {
-            return wrong_type(at, "true or false", value, err);
-        }
-        *(bool *)place = zd_json_is_true(value);
-        return ZD_OK;
-    case MEMBER_CHOICE:
-    case MEMBER_AXES:
-        if (!find_choice(member->choices, zd_json_string(value), &choice)) {
-            ZD_SCOPED_TEXT(expected, 64);
-            zd_text_addf(&expected, "\"%s\" or \"%s\"", member->choices[0], member->choices[1]);
-            return wrong_type(at, expected.at, value, err);
-        }
-        if (member->kind == MEMBER_CHOICE) {
-            *(bool *)place = choice == 1;
-        } else {
-            *(enum zd_n5_axes *)place = choice == 1 ? ZD_N5_REVERSED : ZD_N5_DIMENSIONS;
-        }
-        return ZD_OK;
-    case MEMBER_MS:
-        return zd_json_u64(value, place) ? ZD_OK : wrong_type(at, "milliseconds", value, err);
-    }
-    return ZD_OK;
-}
-
-static enum zd_status unknown_setting(const struct zd_pointer *at, struct zd_error *err)
-{
-    const enum zd_status status =
-        zd_fail(err, ZD_INVALID, "there is no setting %s; --help lists them", at->text);
-    zd_fact_pointer(err, at->text);
-    return status;
-}
-
 static enum zd_status read_dataset(struct zd_config *config, const char *name,
     const struct zd_json *json, const struct zd_pointer *at, struct zd_error *err)
 {
     struct zd_dataset_config *dataset = NULL;
     if (!zd_json_is(json, ZD_JSON_OBJECT)) {
-        return wrong_type(at, "an object", json, err);
+        return zd_config_wrong_type(at, "an object", json, err);
     }
     ZD_TRY(add_dataset(config, zd_span_of(name), &dataset, err));
     for (void *i = zd_json_next(json, NULL); i != NULL; i = zd_json_next(json, i)) {
         const struct zd_pointer place = zd_pointer_member(at, zd_json_iter_name(i));
-        const struct member *member = find_member(zd_json_iter_name(i));
-        if (member == NULL) {
-            return unknown_setting(&place, err);
-        }
-        ZD_TRY(set_member(member, dataset, zd_json_iter_value(i), &place, err));
+        ZD_TRY(zd_dataset_config_set(
+            dataset, zd_json_iter_name(i), zd_json_iter_value(i), &place, err));
     }
     if (dataset->location == NULL) {
         return zd_fail(err, ZD_INVALID, "%s has no location", at->text);
@@ -323,14 +204,14 @@ static enum zd_status read_listen(struct zd_config *config, const struct zd_json
     const struct zd_pointer *at, struct zd_error *err)
 {
     if (!zd_json_is(json, ZD_JSON_ARRAY)) {
-        return wrong_type(at, "an array of strings", json, err);
+        return zd_config_wrong_type(at, "an array of strings", json, err);
     }
     clear_listen(config);
     for (size_t i = 0; i < zd_json_count(json); i++) {
         const struct zd_json *address = zd_json_element(json, i);
         const struct zd_pointer place = zd_pointer_element(at, i);
         if (zd_json_string(address) == NULL) {
-            return wrong_type(&place, "a string", address, err);
+            return zd_config_wrong_type(&place, "a string", address, err);
         }
         ZD_TRY(add_listen(config, zd_json_string(address), err));
     }
@@ -341,17 +222,17 @@ static enum zd_status read_group(struct zd_config *config, const char *group,
     const struct zd_json *json, const struct zd_pointer *at, struct zd_error *err)
 {
     if (!zd_setting_is_group(zd_span_of(group))) {
-        return unknown_setting(at, err);
+        return zd_config_unknown(at, err);
     }
     if (!zd_json_is(json, ZD_JSON_OBJECT)) {
-        return wrong_type(at, "an object", json, err);
+        return zd_config_wrong_type(at, "an object", json, err);
     }
     for (void *i = zd_json_next(json, NULL); i != NULL; i = zd_json_next(json, i)) {
         const struct zd_pointer place = zd_pointer_member(at, zd_json_iter_name(i));
         const struct zd_setting *setting =
             zd_setting_find(zd_span_of(group), zd_span_of(zd_json_iter_name(i)));
         if (setting == NULL) {
-            return unknown_setting(&place, err);
+            return zd_config_unknown(&place, err);
         }
         const enum zd_status status =
             zd_setting_set_json(setting, &config->settings, zd_json_iter_value(i), err);
@@ -367,7 +248,7 @@ static enum zd_status read_datasets(struct zd_config *config, const struct zd_js
     const struct zd_pointer *at, struct zd_error *err)
 {
     if (!zd_json_is(json, ZD_JSON_OBJECT)) {
-        return wrong_type(at, "an object", json, err);
+        return zd_config_wrong_type(at, "an object", json, err);
     }
     for (void *i = zd_json_next(json, NULL); i != NULL; i = zd_json_next(json, i)) {
         const struct zd_pointer place = zd_pointer_member(at, zd_json_iter_name(i));
@@ -381,7 +262,7 @@ static enum zd_status read_document(
 {
     const struct zd_pointer root = {.text = ""};
     if (!zd_json_is(json, ZD_JSON_OBJECT)) {
-        return wrong_type(&root, "an object", json, err);
+        return zd_config_wrong_type(&root, "an object", json, err);
     }
     for (void *i = zd_json_next(json, NULL); i != NULL; i = zd_json_next(json, i)) {
         const char *name = zd_json_iter_name(i);
@@ -781,11 +662,7 @@ void zd_config_done(struct zd_config *config)
     clear_listen(config);
     zd_free(config->listen);
     for (size_t i = 0; i < config->n_datasets; i++) {
-        struct zd_dataset_config *dataset = &config->dataset[i];
-        zd_free(dataset->name);
-        zd_free(dataset->location);
-        zd_free(dataset->title);
-        zd_free(dataset->cache_control);
+        zd_dataset_config_done(&config->dataset[i]);
     }
     zd_free(config->dataset);
     zd_free(config->port_file);
@@ -794,45 +671,13 @@ void zd_config_done(struct zd_config *config)
 
 /* ---- writing it ---- */
 
-static void emit_member(
-    const struct member *member, const struct zd_dataset_config *dataset, struct zd_emit *emit)
-{
-    const void *place = (const char *)dataset + member->offset;
-    switch (member->kind) {
-    case MEMBER_TEXT:
-        if (*(char *const *)place != NULL) {
-            zd_emit_member_string(emit, member->name, *(char *const *)place);
-        }
-        break;
-    case MEMBER_FLAG:
-        zd_emit_member_bool(emit, member->name, *(const bool *)place);
-        break;
-    case MEMBER_CHOICE:
-        zd_emit_member_string(emit, member->name, member->choices[*(const bool *)place ? 1 : 0]);
-        break;
-    case MEMBER_AXES:
-        zd_emit_member_string(emit, member->name,
-            member->choices[*(const enum zd_n5_axes *)place == ZD_N5_REVERSED ? 1 : 0]);
-        break;
-    case MEMBER_MS:
-        if (zd_load_u64(place) != UINT64_MAX) {
-            zd_emit_member_u64(emit, member->name, zd_load_u64(place));
-        }
-        break;
-    }
-}
-
 static void emit_datasets(const struct zd_config *config, struct zd_emit *emit)
 {
     zd_emit_key(emit, "datasets");
     zd_emit_object(emit);
     for (size_t i = 0; i < config->n_datasets; i++) {
         zd_emit_key(emit, config->dataset[i].name);
-        zd_emit_object(emit);
-        for (size_t k = 0; k < ZD_COUNT_OF(members); k++) {
-            emit_member(&members[k], &config->dataset[i], emit);
-        }
-        zd_emit_object_end(emit);
+        zd_dataset_config_emit(&config->dataset[i], emit);
     }
     zd_emit_object_end(emit);
 }
