@@ -139,6 +139,7 @@ struct answer {
     const char *key;
     enum zd_status status;
     struct zd_stat stat;
+    uint64_t checked_ms;
     struct zd_buf *bytes; /* a reference, or NULL */
 };
 
@@ -148,6 +149,7 @@ static struct answer answer_of(const struct zd_object *object)
         .key = object->key,
         .status = object->status,
         .stat = object->stat,
+        .checked_ms = object->checked_ms,
         .bytes = object->bytes == NULL ? NULL : zd_buf_ref(object->bytes),
     };
 }
@@ -155,6 +157,7 @@ static struct answer answer_of(const struct zd_object *object)
 static void give(const struct answer *answer, struct zd_object_want *want)
 {
     zd_wait_answer(&want->wait, answer->status, NULL);
+    want->checked_ms = answer->checked_ms;
     if (answer->status == ZD_NOT_FOUND) {
         want->wait.status =
             zd_fail(&want->wait.err, ZD_NOT_FOUND, "%s: there is no such key", answer->key);

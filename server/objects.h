@@ -52,6 +52,7 @@ struct zd_object_want {
     struct zd_wait wait;
     struct zd_stat stat;  /* out, with ZD_OK */
     struct zd_buf *bytes; /* out, with ZD_OK and ZD_OBJECT_BYTES: a reference for the caller */
+    uint64_t checked_ms;  /* out, with ZD_OK and ZD_NOT_FOUND: loop time when the store was asked */
     enum zd_object_part part;
 };
 

@@ -1,0 +1,459 @@
+/* /zarr/{d}/{key}: the stored keys, verbatim, and directories as HTML indexes. */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/hash.h"
+#include "core/base/num.h"
+#include "server/handler/handler.h"
+#include "server/objects.h"
+#include "server/server.h"
+
+#define KEPT_BYTES_MAX   (256U << 10) /* larger objects are not kept as prepared answers */
+#define WHOLE_BYTES_MAX  (64U << 10)  /* of larger objects only the range asked for is read */
+#define INDEX_PAGE       1000         /* entries that are listed at once */
+#define RESTARTS_MAX     3            /* for an object that is replaced again and again */
+#define LOCATION_MAX     1024         /* a name of 255 bytes, each of them encoded */
+#define NAME_BYTES_MAX   ZD_KEY_BYTES_MAX
+#define TIME_UNTIL_NEVER UINT64_MAX
+
+struct keys {
+    struct zd_object_want object;
+    struct zd_object_want directory;
+    struct zd_range_want range;
+    struct zd_list_want list;
+    struct zd_request *req; /* borrowed */
+    uint64_t range_first;
+    uint32_t n_restarts;
+    struct zd_text page;  /* the index */
+    struct zd_text after; /* the last name of the page before */
+};
+
+static struct keys *keys_of(const struct zd_request *req)
+{
+    return req->state;
+}
+
+static void state_free(struct zd_request *req)
+{
+    struct keys *keys = keys_of(req);
+    zd_wait_cancel(&keys->object.wait);
+    zd_wait_cancel(&keys->directory.wait);
+    zd_buf_unref(keys->object.bytes);
+    zd_objects_release_range(&keys->range);
+    zd_objects_release_list(&keys->list);
+    zd_text_done(&keys->page);
+    zd_text_done(&keys->after);
+    zd_free(keys);
+}
+
+static void object_arrived(struct zd_wait *wait)
+{
+    zd_request_go_on(ZD_CONTAINER(wait, struct keys, object.wait)->req);
+}
+
+static void directory_arrived(struct zd_wait *wait)
+{
+    zd_request_go_on(ZD_CONTAINER(wait, struct keys, directory.wait)->req);
+}
+
+static void range_arrived(struct zd_wait *wait)
+{
+    zd_request_go_on(ZD_CONTAINER(wait, struct keys, range.wait)->req);
+}
+
+static void list_arrived(struct zd_wait *wait)
+{
+    zd_request_go_on(ZD_CONTAINER(wait, struct keys, list.wait)->req);
+}
+
+/* Until when what the store said at that time is trusted. */
+static uint64_t trusted_until(const struct zd_request *req, uint64_t checked_ms)
+{
+    uint64_t until_ms = 0;
+    return ckd_add(&until_ms, checked_ms, req->dataset->revalidate_ms) ? TIME_UNTIL_NEVER
+                                                                       : until_ms;
+}
+
+static const char *last_segment(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? path : slash + 1;
+}
+
+/* Never guessed from more than the name (R25). */
+static const char *media_type_of(const char *key)
+{
+    static const char *const documents[] = {
+        "zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata", "attributes.json"};
+    for (size_t i = 0; i < ZD_COUNT_OF(documents); i++) {
+        if (strcmp(last_segment(key), documents[i]) == 0) {
+            return "application/json";
+        }
+    }
+    return "application/octet-stream";
+}
+
+static struct zd_representation represent(const struct zd_request *req, const struct zd_stat *stat)
+{
+    struct zd_representation representation = {
+        .media_type = media_type_of(req->path),
+        .length_is_known = true,
+        .length = stat->size,
+        .mtime_ms = stat->mtime_ms,
+        .accepts_ranges = true,
+    };
+    struct zd_hash hash = {0};
+    char size[24];
+    zd_hash_add_u64(&hash, stat->generation.word[0]);
+    zd_hash_add_u64(&hash, stat->generation.word[1]);
+    (void)snprintf(size, sizeof size, "%llu", (unsigned long long)stat->size);
+    zd_tag_format(representation.etag, hash.value, size);
+    return representation;
+}
+
+/* ---- a directory ---- */
+
+static void add_escaped(struct zd_text *page, const char *text)
+{
+    for (const char *at = text; *at != '\0'; at++) {
+        switch (*at) {
+        case '&':
+            zd_text_add(page, "&amp;");
+            break;
+        case '<':
+            zd_text_add(page, "&lt;");
+            break;
+        case '>':
+            zd_text_add(page, "&gt;");
+            break;
+        case '"':
+            zd_text_add(page, "&quot;");
+            break;
+        default:
+            zd_text_add_char(page, *at);
+            break;
+        }
+    }
+}
+
+static void add_title(const struct zd_request *req, struct zd_text *page)
+{
+    zd_text_add(page, "Index of /zarr/");
+    zd_text_add(page, req->dataset->config.name);
+    zd_text_add(page, "/");
+    if (req->path[0] != '\0') {
+        add_escaped(page, req->path);
+        zd_text_add(page, "/");
+    }
+}
+
+/* The one shape that fsspec, GDAL, neuroglancer and N5 all read (http-client-needs 4.2). */
+static void begin_page(const struct zd_request *req, struct zd_text *page)
+{
+    zd_text_add(page, "<!doctype html><html><head><title>");
+    add_title(req, page);
+    zd_text_add(page, "</title></head><body>\n<h1>");
+    add_title(req, page);
+    zd_text_add(page, "</h1><pre><a href=\"../\">../</a>\n");
+}
+
+static void add_entry(struct zd_text *page, const struct zd_store_entry *entry)
+{
+    const char *slash = entry->is_prefix ? "/" : "";
+    zd_text_add(page, "<a href=\"");
+    (void)zd_percent_encode(zd_span_of(entry->name), page);
+    zd_text_add(page, slash);
+    zd_text_add(page, "\">");
+    add_escaped(page, entry->name);
+    zd_text_add(page, slash);
+    zd_text_add(page, "</a>\n");
+}
+
+static enum zd_next respond_page(struct zd_request *req)
+{
+    struct zd_text *page = &keys_of(req)->page;
+    zd_text_add(page, "</pre></body></html>\n");
+    ZD_AUTO(zd_buf) body = NULL;
+    struct zd_error err = {0};
+    const enum zd_status status = zd_text_buf(page, &body);
+    if (status != ZD_OK) {
+        err.status = zd_fail(&err, status, "the index has more than %zu bytes", page->len_max);
+        zd_fact_limit(&err, page->len_max, page->len);
+        return zd_respond_error(req, NULL, &err);
+    }
+    struct zd_hash hash = {0};
+    zd_hash_add(&hash, zd_buf_span(body));
+    struct zd_representation representation = {
+        .media_type = "text/html; charset=utf-8",
+        .body = body,
+    };
+    zd_tag_format(representation.etag, hash.value, "index");
+    return zd_respond(req, &representation);
+}
+
+static enum zd_next respond_missing(struct zd_request *req, uint64_t checked_ms)
+{
+    struct zd_error err = {0};
+    err.status = zd_fail(&err, ZD_NOT_FOUND, "dataset '%s' has no key '%.256s'",
+        req->dataset->config.name, req->path);
+    const struct zd_problem problem = {
+        .code = "key_not_found",
+        .err = &err,
+        .keep_until_ms = checked_ms == 0 ? 0 : trusted_until(req, checked_ms),
+    };
+    return zd_respond_problem(req, &problem);
+}
+
+static enum zd_next step_list(struct zd_request *req);
+
+static enum zd_next step_listed(struct zd_request *req)
+{
+    struct keys *keys = keys_of(req);
+    const enum zd_status status = keys->list.wait.status;
+    const bool is_root = req->path[0] == '\0';
+    if (status == ZD_NOT_FOUND && !is_root) {
+        return respond_missing(req, 0);
+    }
+    if (status == ZD_NOT_FOUND) {
+        return respond_page(req); /* nothing is stored yet */
+    }
+    if (status != ZD_OK) {
+        return zd_respond_error(req, NULL, &keys->list.wait.err);
+    }
+    const struct zd_store_list *list = keys->list.list;
+    for (size_t i = 0; i < list->n_entries; i++) {
+        add_entry(&keys->page, &list->entry[i]);
+    }
+    const bool has_more = list->has_more && list->n_entries > 0;
+    if (has_more) {
+        zd_text_clear(&keys->after);
+        zd_text_add(&keys->after, list->entry[list->n_entries - 1].name);
+    }
+    zd_objects_release_list(&keys->list);
+    if (!has_more || keys->page.status != ZD_OK) {
+        return respond_page(req);
+    }
+    req->step = step_list;
+    return ZD_NEXT;
+}
+
+static enum zd_next step_list(struct zd_request *req)
+{
+    struct keys *keys = keys_of(req);
+    char prefix[ZD_KEY_BYTES_MAX + 2];
+    const bool is_root = req->path[0] == '\0';
+    if (!is_root && !zd_key_is_valid(req->path)) {
+        return respond_missing(req, 0);
+    }
+    (void)snprintf(prefix, sizeof prefix, "%s%s", req->path, is_root ? "" : "/");
+    keys->list.wait.done = list_arrived;
+    req->step = step_listed;
+    return zd_objects_want_list(req->dataset, prefix, keys->after.len == 0 ? NULL : keys->after.at,
+        INDEX_PAGE, &keys->list);
+}
+
+static enum zd_next begin_index(struct zd_request *req)
+{
+    begin_page(req, &keys_of(req)->page);
+    req->step = step_list;
+    return ZD_NEXT;
+}
+
+/* To the same name with a slash behind it: relative, whatever stands before us (R6). */
+static enum zd_next redirect_to_directory(struct zd_request *req)
+{
+    const bool is_root = req->path[0] == '\0';
+    const char *name = is_root ? req->dataset->config.name : last_segment(req->path);
+    ZD_SCOPED_TEXT(location, LOCATION_MAX);
+    (void)zd_percent_encode(zd_span_of(name), &location);
+    zd_text_add(&location, "/");
+    return zd_respond_redirect(req, 301, location.at);
+}
+
+/* ---- a key ---- */
+
+static enum zd_next step_directory_known(struct zd_request *req)
+{
+    struct keys *keys = keys_of(req);
+    const struct zd_object_want *directory = &keys->directory;
+    if (directory->wait.status == ZD_OK) {
+        return redirect_to_directory(req);
+    }
+    if (directory->wait.status != ZD_NOT_FOUND) {
+        return zd_respond_error(req, NULL, &directory->wait.err);
+    }
+    return respond_missing(req, zd_min_u64(keys->object.checked_ms, directory->checked_ms));
+}
+
+static enum zd_next look_for_directory(struct zd_request *req)
+{
+    struct keys *keys = keys_of(req);
+    keys->directory.wait.done = directory_arrived;
+    req->step = step_directory_known;
+    return zd_objects_want(req->dataset, req->path, ZD_OBJECT_DIRECTORY, &keys->directory);
+}
+
+static enum zd_next step_status(struct zd_request *req);
+
+/* The object is of another generation than its status was. */
+static enum zd_next restart(struct zd_request *req)
+{
+    struct keys *keys = keys_of(req);
+    if (keys->n_restarts == RESTARTS_MAX) {
+        struct zd_error err = {0};
+        err.status = zd_fail(&err, ZD_STORE,
+            "%s: the object was replaced while it was read, "
+            "%d times in a row",
+            req->path, RESTARTS_MAX + 1);
+        return zd_respond_error(req, NULL, &err);
+    }
+    keys->n_restarts++;
+    zd_objects_forget(req->dataset, req->path);
+    req->step = step_status;
+    return ZD_NEXT;
+}
+
+static enum zd_next step_range_read(struct zd_request *req)
+{
+    struct keys *keys = keys_of(req);
+    struct zd_range_want *range = &keys->range;
+    if (range->wait.status == ZD_PRECONDITION || range->wait.status == ZD_NOT_FOUND) {
+        return restart(req);
+    }
+    if (range->wait.status != ZD_OK) {
+        return zd_respond_error(req, NULL, &range->wait.err);
+    }
+    struct zd_representation representation = represent(req, &range->stat);
+    representation.body = range->bytes;
+    representation.body_is_range = true;
+    representation.range_first = keys->range_first;
+    return zd_respond(req, &representation);
+}
+
+static enum zd_next read_range(struct zd_request *req, uint64_t first, uint64_t len)
+{
+    struct keys *keys = keys_of(req);
+    keys->range_first = first;
+    keys->range = (struct zd_range_want){
+        .wait.done = range_arrived,
+        .range = {.kind = ZD_RANGE_FROM_TO, .first = first, .len = len},
+        .only_generation = keys->object.stat.generation,
+    };
+    req->step = step_range_read;
+    return zd_objects_want_range(req->dataset, req->path, &keys->range);
+}
+
+static enum zd_next step_whole_read(struct zd_request *req)
+{
+    const struct zd_object_want *object = &keys_of(req)->object;
+    if (object->wait.status == ZD_NOT_FOUND) {
+        return look_for_directory(req);
+    }
+    if (object->wait.status != ZD_OK) {
+        return zd_respond_error(req, NULL, &object->wait.err);
+    }
+    struct zd_representation representation = represent(req, &object->stat);
+    representation.body = object->bytes;
+    if (object->bytes->len <= KEPT_BYTES_MAX) {
+        representation.keep_until_ms = trusted_until(req, object->checked_ms);
+    }
+    return zd_respond(req, &representation);
+}
+
+static enum zd_next read_whole(struct zd_request *req)
+{
+    struct keys *keys = keys_of(req);
+    const uint64_t size = keys->object.stat.size;
+    const uint64_t bytes_max = req->server->config->settings.limits_object_bytes;
+    if (size > bytes_max) {
+        struct zd_error err = {0};
+        err.status = zd_fail(&err, ZD_TOO_LARGE,
+            "'%.256s' has %llu bytes, at most %llu are read whole: ask for ranges", req->path,
+            (unsigned long long)size, (unsigned long long)bytes_max);
+        zd_fact_limit(&err, bytes_max, size);
+        return zd_respond_error(req, NULL, &err);
+    }
+    req->step = step_whole_read;
+    return zd_objects_want(req->dataset, req->path, ZD_OBJECT_BYTES, &keys->object);
+}
+
+/* The object is there: conditions and ranges come before any byte of it is read. */
+static enum zd_next step_status_known(struct zd_request *req)
+{
+    const struct zd_object_want *object = &keys_of(req)->object;
+    if (object->wait.status == ZD_NOT_FOUND) {
+        return look_for_directory(req);
+    }
+    if (object->wait.status != ZD_OK) {
+        return zd_respond_error(req, NULL, &object->wait.err);
+    }
+    const struct zd_representation representation = represent(req, &object->stat);
+    const char *etag = representation.etag;
+    if (req->is_head || zd_request_condition(req, etag, representation.mtime_ms) != ZD_OK) {
+        return zd_respond(req, &representation);
+    }
+    uint64_t first = 0;
+    uint64_t len = 0;
+    const uint64_t size = object->stat.size;
+    switch (zd_request_range(req, size, etag, representation.mtime_ms, &first, &len)) {
+    case ZD_RANGE_OUTSIDE:
+        return zd_respond_range_outside(req, size);
+    case ZD_RANGE_PART:
+        return size > WHOLE_BYTES_MAX ? read_range(req, first, len) : read_whole(req);
+    case ZD_RANGE_NONE:
+        break;
+    }
+    return read_whole(req);
+}
+
+static enum zd_next step_status(struct zd_request *req)
+{
+    struct keys *keys = keys_of(req);
+    keys->object.wait.done = object_arrived;
+    req->step = step_status_known;
+    return zd_objects_want(req->dataset, req->path, ZD_OBJECT_STATUS, &keys->object);
+}
+
+static enum zd_next step_begin(struct zd_request *req)
+{
+    struct zd_error err = {0};
+    if (!req->dataset->config.allow_keys) {
+        err.status = zd_fail(&err, ZD_NOT_FOUND, "dataset '%s' does not serve its stored keys",
+            req->dataset->config.name);
+        return zd_respond_error(req, "no_such_route", &err);
+    }
+    struct keys *keys = zd_alloc_zero(1, sizeof *keys);
+    if (keys == NULL) {
+        err.status = zd_fail(&err, ZD_NO_MEMORY, "no memory for a request");
+        return zd_respond_error(req, NULL, &err);
+    }
+    keys->req = req;
+    zd_text_init(&keys->page, req->server->config->settings.limits_tree_bytes);
+    zd_text_init(&keys->after, NAME_BYTES_MAX);
+    req->state = keys;
+    req->state_free = state_free;
+    if (req->path_ends_in_slash) {
+        return begin_index(req);
+    }
+    if (req->path[0] == '\0') {
+        return redirect_to_directory(req);
+    }
+    req->step = step_status;
+    return ZD_NEXT;
+}
+
+static const struct zd_route routes[] = {
+    {
+        .method = "GET",
+        .path = "/zarr/{d}/{key}",
+        .first = step_begin,
+        .params = NULL, /* unknown ones are ignored (R2) */
+        .collapse_slashes = true,
+    },
+};
+
+const struct zd_handler zd_handler_keys = {
+    .name = "keys",
+    .route = routes,
+    .n_routes = ZD_COUNT_OF(routes),
+};
