@@ -254,7 +254,7 @@ static size_t put_fixed_form(const struct decimal *decimal, char *to)
         if (place == -1) {
             to[len++] = '.';
         }
-        to[len++] = is_digit ? decimal->digit[decimal->exponent - place] : '0';
+        to[len++] = (char)(is_digit ? decimal->digit[decimal->exponent - place] : '0');
     }
     return len;
 }

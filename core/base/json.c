@@ -254,7 +254,7 @@ static size_t put_marks(
             break;
         }
         const struct zd_span word = {.ptr = text.ptr + at, .len = end - at};
-        const char letter = type == TOKEN_WORD ? mark_of(word, nonfinite) : '\0';
+        const char letter = (char)(type == TOKEN_WORD ? mark_of(word, nonfinite) : '\0');
         if (letter != '\0') {
             zd_text_add_bytes(out, text.ptr + copied, at - copied);
             zd_text_add(out, "\"\\u0000");
@@ -376,7 +376,7 @@ static char mark_letter(const struct zd_json *json)
         return '\0';
     }
     const char *text = json_string_value(value);
-    return text[0] == '\0' ? text[1] : '\0';
+    return (char)(text[0] == '\0' ? text[1] : '\0');
 }
 
 static const char *marked_text(const struct zd_json *json)
@@ -776,7 +776,7 @@ struct zd_pointer zd_pointer_member(const struct zd_pointer *parent, const char 
     }
     for (const char *c = name; *c != '\0' && len < len_max; c++) {
         const bool escaped = *c == '~' || *c == '/'; /* RFC 6901, 3 */
-        place.text[len++] = escaped ? '~' : *c;
+        place.text[len++] = (char)(escaped ? '~' : *c);
         if (escaped) {
             place.text[len++] = *c == '~' ? '0' : '1';
         }

@@ -395,8 +395,8 @@ static size_t code_base64(struct zd_span bytes, char *to)
                                (n > 2 ? (uint32_t)bytes.ptr[i + 2] : 0);
         to[len++] = letters[group >> 18];
         to[len++] = letters[group >> 12 & 63];
-        to[len++] = n > 1 ? letters[group >> 6 & 63] : '=';
-        to[len++] = n > 2 ? letters[group & 63] : '=';
+        to[len++] = (char)(n > 1 ? letters[group >> 6 & 63] : '=');
+        to[len++] = (char)(n > 2 ? letters[group & 63] : '=');
     }
     return len;
 }
