@@ -1,0 +1,108 @@
+/* zarrd: a Zarr server. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "core/base/num.h"
+#include "server/server.h"
+
+enum exit_status {
+    STOPPED_AS_ASKED = 0,
+    FAULT = 1,
+    BAD_USAGE = 2,
+};
+
+#define HELP_BYTES_MAX   (256U << 10)
+#define SPARE_FILES      256
+#define WORKERS_AT_LEAST 2
+
+/* As many descriptors as connections may need, if the system lets us. */
+static void raise_file_limit(uint64_t n_connections)
+{
+    struct rlimit limit;
+    const rlim_t wanted = (rlim_t)n_connections + SPARE_FILES;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < wanted) {
+        limit.rlim_cur = zd_min_u64(wanted, limit.rlim_max);
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+/* libuv reads the size of its pool from the environment, before the first piece of work. */
+static void set_workers(uint64_t n_wanted)
+{
+    const long n_cores = sysconf(_SC_NPROCESSORS_ONLN);
+    const uint64_t n_default = n_cores > WORKERS_AT_LEAST ? (uint64_t)n_cores : WORKERS_AT_LEAST;
+    ZD_SCOPED_TEXT(n_workers, 20);
+    zd_text_add_u64(&n_workers, n_wanted == 0 ? n_default : n_wanted);
+    (void)setenv("UV_THREADPOOL_SIZE", n_workers.at, 1);
+}
+
+static int complain(const struct zd_error *err, enum exit_status status)
+{
+    (void)fprintf(stderr, "zarrd: %s\n", err->text);
+    return (int)status;
+}
+
+static int serve(const struct zd_config *config)
+{
+    struct zd_error err = {0};
+    struct zd_server *server = NULL;
+    (void)signal(
+        SIGPIPE, SIG_IGN); /* NOLINT(bugprone-signal-handler): a lost log is no reason to end */
+    raise_file_limit(config->settings.http_connections);
+    set_workers(config->settings.workers_count);
+    if (zd_server_new(config, &server, &err) != ZD_OK) {
+        return complain(&err, err.status == ZD_NO_MEMORY ? FAULT : BAD_USAGE);
+    }
+    const int status = zd_server_run(server);
+    zd_server_free(server);
+    return status;
+}
+
+static int print(const struct zd_text *text)
+{
+    const bool ok = text->status == ZD_OK && fputs(text->at, stdout) >= 0 && fflush(stdout) == 0;
+    return ok ? STOPPED_AS_ASKED : FAULT;
+}
+
+static int print_configuration(const struct zd_config *config)
+{
+    ZD_SCOPED_TEXT(text, HELP_BYTES_MAX);
+    struct zd_emit emit;
+    zd_emit_init(&emit, &text, true);
+    zd_config_emit(config, &emit);
+    zd_text_add_char(&text, '\n');
+    return print(&text);
+}
+
+static int obey(enum zd_command command, const struct zd_config *config)
+{
+    ZD_SCOPED_TEXT(text, HELP_BYTES_MAX);
+    switch (command) {
+    case ZD_COMMAND_SERVE:
+        return serve(config);
+    case ZD_COMMAND_CHECK:
+        return print_configuration(config);
+    case ZD_COMMAND_HELP:
+        zd_config_help(&text);
+        return print(&text);
+    case ZD_COMMAND_VERSION:
+        return puts("zarrd " ZD_VERSION) >= 0 ? STOPPED_AS_ASKED : FAULT;
+    }
+    return FAULT;
+}
+
+int main(int argc, char **argv, char **environment)
+{
+    struct zd_error err = {0};
+    struct zd_config config;
+    enum zd_command command = ZD_COMMAND_SERVE;
+    if (zd_config_read(argc, argv, environment, &command, &config, &err) != ZD_OK) {
+        return complain(&err, BAD_USAGE);
+    }
+    const int status = obey(command, &config);
+    zd_config_done(&config);
+    return status;
+}
