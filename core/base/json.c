@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/json_token.h"
 #include "core/base/num.h"
 #include "core/base/scan.h"
 #include "core/base/text.h"
@@ -56,142 +57,6 @@ static json_t *tree(const struct zd_json *json)
 static struct zd_json *ours(json_t *json)
 {
     return (struct zd_json *)json;
-}
-
-/* Places in the text. */
-
-static enum zd_status fail_at(struct zd_error *err, struct zd_span text, size_t position,
-    enum zd_status status, const char *what)
-{
-    size_t line = 1;
-    size_t column = 1;
-    for (size_t i = 0; i < position && i < text.len; i++) {
-        const bool ends_line = text.ptr[i] == '\n';
-        const bool continues = (text.ptr[i] & 0xC0) == 0x80; /* a later byte of a character */
-        line += ends_line ? 1 : 0;
-        column = ends_line ? 1 : column + (continues ? 0 : 1);
-    }
-    const enum zd_status told =
-        zd_fail(err, status, "JSON, line %zu, column %zu: %s", line, column, what);
-    zd_fact_position(err, position);
-    return told;
-}
-
-/* One pass over the tokens, without a look at the grammar. */
-
-enum token_type { TOKEN_END, TOKEN_OPEN, TOKEN_CLOSE, TOKEN_COLON, TOKEN_STRING, TOKEN_WORD };
-
-static bool is_space(uint8_t c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
-static bool ends_word(uint8_t c)
-{
-    return is_space(c) || c == ',' || c == ':' || c == '[' || c == ']' || c == '{' || c == '}' ||
-           c == '"';
-}
-
-/* Past the closing quote; an unclosed string ends with the text. */
-static size_t string_end(struct zd_span text, size_t at)
-{
-    for (at++; at < text.len && text.ptr[at] != '"'; at++) {
-        at += text.ptr[at] == '\\' ? 1 : 0;
-    }
-    return at < text.len ? at + 1 : text.len;
-}
-
-/* The next token from *at on: its first byte is left in *at, its end in *ret_end. */
-static enum token_type next_token(struct zd_span text, size_t *at, size_t *ret_end)
-{
-    while (*at < text.len && (is_space(text.ptr[*at]) || text.ptr[*at] == ',')) {
-        (*at)++;
-    }
-    *ret_end = *at + 1;
-    if (*at >= text.len) {
-        *ret_end = text.len;
-        return TOKEN_END;
-    }
-    switch (text.ptr[*at]) {
-    case '[':
-    case '{':
-        return TOKEN_OPEN;
-    case ']':
-    case '}':
-        return TOKEN_CLOSE;
-    case ':':
-        return TOKEN_COLON;
-    case '"':
-        *ret_end = string_end(text, *at);
-        return TOKEN_STRING;
-    default:
-        while (*ret_end < text.len && !ends_word(text.ptr[*ret_end])) {
-            (*ret_end)++;
-        }
-        return TOKEN_WORD;
-    }
-}
-
-/* A NUL in a string, escaped or not, would look like a mark and end a C string early. */
-static bool holds_nul(struct zd_span text, size_t at, size_t end)
-{
-    for (; at < end; at++) {
-        if (text.ptr[at] == '\0') {
-            return true;
-        }
-        if (text.ptr[at] == '\\') {
-            if (end - at >= 6 && memcmp(text.ptr + at, "\\u0000", 6) == 0) {
-                return true;
-            }
-            at++;
-        }
-    }
-    return false;
-}
-
-static enum zd_status too_large(
-    struct zd_error *err, const char *what, size_t limit, size_t requested)
-{
-    const enum zd_status told = zd_fail(err, ZD_TOO_LARGE,
-        "the JSON document has %zu %s or more, %zu are allowed", requested, what, limit);
-    zd_fact_limit(err, limit, requested);
-    return told;
-}
-
-/* Before jansson builds anything: what would the tree cost? */
-static enum zd_status check_limits(
-    struct zd_span text, const struct zd_json_limits *limits, struct zd_error *err)
-{
-    if (text.len > limits->bytes_max) {
-        return too_large(err, "bytes", limits->bytes_max, text.len);
-    }
-    size_t n_values = 0; /* a name counts until its colon shows what it is */
-    size_t depth = 0;
-    size_t end = 0;
-    for (size_t at = 0;; at = end) {
-        const enum token_type type = next_token(text, &at, &end);
-        if (type == TOKEN_END) {
-            return ZD_OK;
-        }
-        if (type == TOKEN_COLON) {
-            n_values -= n_values > 0 ? 1 : 0;
-        } else if (type == TOKEN_CLOSE) {
-            depth -= depth > 0 ? 1 : 0;
-        } else {
-            n_values++;
-            depth += type == TOKEN_OPEN ? 1 : 0;
-        }
-        if (depth > limits->depth_max) {
-            return too_large(err, "levels of nesting", limits->depth_max, depth);
-        }
-        if (n_values > limits->nodes_max) {
-            return too_large(err, "values", limits->nodes_max, n_values);
-        }
-        if (type == TOKEN_STRING && holds_nul(text, at, end)) {
-            return fail_at(
-                err, text, at, ZD_INVALID, "a string holds U+0000, which is not accepted");
-        }
-    }
 }
 
 /* The second reading. */
@@ -249,12 +114,13 @@ static size_t put_marks(
     size_t end = 0;
     *ret_n_marks = 0;
     for (size_t at = 0;; at = end) {
-        const enum token_type type = next_token(text, &at, &end);
-        if (type == TOKEN_END || out->len + (at - copied) >= len_max || out->status != ZD_OK) {
+        const enum zd_json_token type = zd_json_next_token(text, &at, &end);
+        if (type == ZD_JSON_TOKEN_END || out->len + (at - copied) >= len_max ||
+            out->status != ZD_OK) {
             break;
         }
         const struct zd_span word = {.ptr = text.ptr + at, .len = end - at};
-        const char letter = (char)(type == TOKEN_WORD ? mark_of(word, nonfinite) : '\0');
+        const char letter = (char)(type == ZD_JSON_TOKEN_WORD ? mark_of(word, nonfinite) : '\0');
         if (letter != '\0') {
             zd_text_add_bytes(out, text.ptr + copied, at - copied);
             zd_text_add(out, "\"\\u0000");
@@ -287,9 +153,9 @@ static enum zd_status refusal(
         return zd_fail(err, ZD_NO_MEMORY, "no memory for a JSON document of %zu bytes", text.len);
     }
     if (json_error_code(error) == json_error_stack_overflow) {
-        return fail_at(err, text, position, ZD_TOO_LARGE, error->text);
+        return zd_json_fail_at(err, text, position, ZD_TOO_LARGE, error->text);
     }
-    return fail_at(err, text, position, ZD_INVALID, error->text);
+    return zd_json_fail_at(err, text, position, ZD_INVALID, error->text);
 }
 
 static json_t *load(struct zd_span text, size_t flags, json_error_t *error)
@@ -338,9 +204,10 @@ static enum zd_status parse_again(struct zd_span text, bool nonfinite, const jso
 enum zd_status zd_json_parse(struct zd_span text, const struct zd_json_limits *limits,
     struct zd_json **ret_json, struct zd_error *err)
 {
-    ZD_TRY(check_limits(text, limits, err));
+    ZD_TRY(zd_json_check_limits(text, limits, err));
     if (text.len == 0) {
-        return fail_at(err, text, 0, ZD_INVALID, "the document is empty, a value was expected");
+        return zd_json_fail_at(
+            err, text, 0, ZD_INVALID, "the document is empty, a value was expected");
     }
     json_error_t error;
     json_t *json = load(text, 0, &error);

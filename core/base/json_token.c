@@ -1,0 +1,132 @@
+/* The tokens of a JSON text, without a look at the grammar. */
+#include "core/base/json_token.h"
+
+#include <string.h>
+
+enum zd_status zd_json_fail_at(struct zd_error *err, struct zd_span text, size_t position,
+    enum zd_status status, const char *what)
+{
+    size_t line = 1;
+    size_t column = 1;
+    for (size_t i = 0; i < position && i < text.len; i++) {
+        const bool ends_line = text.ptr[i] == '\n';
+        const bool continues = (text.ptr[i] & 0xC0) == 0x80; /* a later byte of a character */
+        line += ends_line ? 1 : 0;
+        column = ends_line ? 1 : column + (continues ? 0 : 1);
+    }
+    const enum zd_status told =
+        zd_fail(err, status, "JSON, line %zu, column %zu: %s", line, column, what);
+    zd_fact_position(err, position);
+    return told;
+}
+
+static bool is_space(uint8_t c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static bool ends_word(uint8_t c)
+{
+    return is_space(c) || c == ',' || c == ':' || c == '[' || c == ']' || c == '{' || c == '}' ||
+           c == '"';
+}
+
+/* Past the closing quote; an unclosed string ends with the text. */
+static size_t string_end(struct zd_span text, size_t at)
+{
+    for (at++; at < text.len && text.ptr[at] != '"'; at++) {
+        at += text.ptr[at] == '\\' ? 1 : 0;
+    }
+    return at < text.len ? at + 1 : text.len;
+}
+
+enum zd_json_token zd_json_next_token(struct zd_span text, size_t *at, size_t *ret_end)
+{
+    while (*at < text.len && (is_space(text.ptr[*at]) || text.ptr[*at] == ',')) {
+        (*at)++;
+    }
+    *ret_end = *at + 1;
+    if (*at >= text.len) {
+        *ret_end = text.len;
+        return ZD_JSON_TOKEN_END;
+    }
+    switch (text.ptr[*at]) {
+    case '[':
+    case '{':
+        return ZD_JSON_TOKEN_OPEN;
+    case ']':
+    case '}':
+        return ZD_JSON_TOKEN_CLOSE;
+    case ':':
+        return ZD_JSON_TOKEN_COLON;
+    case '"':
+        *ret_end = string_end(text, *at);
+        return ZD_JSON_TOKEN_STRING;
+    default:
+        while (*ret_end < text.len && !ends_word(text.ptr[*ret_end])) {
+            (*ret_end)++;
+        }
+        return ZD_JSON_TOKEN_WORD;
+    }
+}
+
+/* A NUL in a string, escaped or not, would look like a mark and end a C string early. */
+static bool holds_nul(struct zd_span text, size_t at, size_t end)
+{
+    for (; at < end; at++) {
+        if (text.ptr[at] == '\0') {
+            return true;
+        }
+        if (text.ptr[at] == '\\') {
+            if (end - at >= 6 && memcmp(text.ptr + at, "\\u0000", 6) == 0) {
+                return true;
+            }
+            at++;
+        }
+    }
+    return false;
+}
+
+static enum zd_status too_large(
+    struct zd_error *err, const char *what, size_t limit, size_t requested)
+{
+    const enum zd_status told = zd_fail(err, ZD_TOO_LARGE,
+        "the JSON document has %zu %s or more, %zu are allowed", requested, what, limit);
+    zd_fact_limit(err, limit, requested);
+    return told;
+}
+
+enum zd_status zd_json_check_limits(
+    struct zd_span text, const struct zd_json_limits *limits, struct zd_error *err)
+{
+    if (text.len > limits->bytes_max) {
+        return too_large(err, "bytes", limits->bytes_max, text.len);
+    }
+    size_t n_values = 0; /* a name counts until its colon shows what it is */
+    size_t depth = 0;
+    size_t end = 0;
+    for (size_t at = 0;; at = end) {
+        const enum zd_json_token type = zd_json_next_token(text, &at, &end);
+        if (type == ZD_JSON_TOKEN_END) {
+            return ZD_OK;
+        }
+        if (type == ZD_JSON_TOKEN_COLON) {
+            n_values -= n_values > 0 ? 1 : 0;
+        } else if (type == ZD_JSON_TOKEN_CLOSE) {
+            depth -= depth > 0 ? 1 : 0;
+        } else {
+            n_values++;
+            depth += type == ZD_JSON_TOKEN_OPEN ? 1 : 0;
+        }
+        if (depth > limits->depth_max) {
+            return too_large(err, "levels of nesting", limits->depth_max, depth);
+        }
+        if (n_values > limits->nodes_max) {
+            return too_large(err, "values", limits->nodes_max, n_values);
+        }
+        if (type == ZD_JSON_TOKEN_STRING && holds_nul(text, at, end)) {
+            return zd_json_fail_at(
+                err, text, at, ZD_INVALID, "a string holds U+0000, which is not accepted");
+        }
+    }
+}

@@ -1,0 +1,48 @@
+/* The tokens of a JSON text, without a look at the grammar: what would its tree cost? */
+#ifndef ZD_CORE_BASE_JSON_TOKEN_H
+#define ZD_CORE_BASE_JSON_TOKEN_H
+
+#include "core/base/json.h"
+
+enum zd_json_token {
+    ZD_JSON_TOKEN_END,
+    ZD_JSON_TOKEN_OPEN,  /* '[' or '{' */
+    ZD_JSON_TOKEN_CLOSE, /* ']' or '}' */
+    ZD_JSON_TOKEN_COLON,
+    ZD_JSON_TOKEN_STRING, /* with its quotes; one that is not closed ends with the text */
+    ZD_JSON_TOKEN_WORD,   /* anything else: a number, true, NaN, nonsense */
+};
+
+/**
+ * The next token; spaces and commas before it are skipped.
+ *
+ * @param text    borrowed
+ * @param at      where to begin; becomes the token's first byte
+ * @param ret_end one past its last byte
+ * Thread: any.
+ */
+enum zd_json_token zd_json_next_token(struct zd_span text, size_t *at, size_t *ret_end);
+
+/**
+ * Whether a text keeps the limits of bytes, values and depth; also that no string holds a NUL.
+ * Nothing is built, so that a reader behind it never sees more.
+ *
+ * @retval ZD_TOO_LARGE facts limit and requested
+ * @retval ZD_INVALID   a NUL in a string
+ * Thread: any.
+ */
+ZD_RESULT zd_json_check_limits(
+    struct zd_span text, const struct zd_json_limits *limits, struct zd_error *err);
+
+/**
+ * Tell a fault of a text with its line and column, both from 1; fact position.
+ *
+ * @param position bytes before the fault
+ * @param what     what was expected
+ * @return status
+ * Thread: any.
+ */
+ZD_RESULT zd_json_fail_at(struct zd_error *err, struct zd_span text, size_t position,
+    enum zd_status status, const char *what);
+
+#endif
