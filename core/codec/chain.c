@@ -41,9 +41,9 @@ struct opening {
     uint32_t n_dropped;
     struct entry dropped; /* the first one */
     const char *dropped_name;
-    bool has_gap;                                /* an entry without a codec */
-    struct zd_json *implied;                     /* configuration of an implied codec; owned */
-    struct entry entry[ZD_CHAIN_CODECS_MAX + 1]; /* one more for an implied codec */
+    bool has_gap;            /* an entry without a codec */
+    struct zd_json *implied; /* configuration of an implied codec; owned */
+    struct entry entry[ZD_CHAIN_CODECS_MAX];
 };
 
 static void opening_done(struct opening *opening)
@@ -91,6 +91,14 @@ static void read_entry(struct opening *opening, size_t i)
     opening->entry[opening->n_entries++] = entry;
 }
 
+static void add_too_many(struct opening *opening, size_t n)
+{
+    zd_faults_add(opening->faults, ZD_FAULT_UNSUPPORTED, "out_of_range", NULL, &opening->config->at,
+        "32 codecs at most", NULL, "%zu codecs are more than the %d that are supported", n,
+        ZD_CHAIN_CODECS_MAX);
+    opening->has_gap = true;
+}
+
 static void read_entries(struct opening *opening)
 {
     const struct zd_chain_config *config = opening->config;
@@ -104,10 +112,7 @@ static void read_entries(struct opening *opening)
     }
     const size_t n = zd_json_count(codecs);
     if (n > ZD_CHAIN_CODECS_MAX) {
-        zd_faults_add(opening->faults, ZD_FAULT_UNSUPPORTED, "out_of_range", NULL, &config->at,
-            "32 codecs at most", NULL, "%zu codecs are more than the %d that are supported", n,
-            ZD_CHAIN_CODECS_MAX);
-        opening->has_gap = true;
+        add_too_many(opening, n);
         return;
     }
     for (size_t i = 0; i < n; i++) {
@@ -150,6 +155,10 @@ static void judge_order(struct opening *opening, uint32_t *ret_n_array_bytes)
 /* Reference 1.9 and 13.1, row 1: what zarrita.js writes as an empty list means `bytes` little. */
 static enum zd_status imply_bytes(struct opening *opening)
 {
+    if (opening->n_entries == ZD_CHAIN_CODECS_MAX) {
+        add_too_many(opening, opening->n_entries + 1);
+        return ZD_OK;
+    }
     opening->implied = zd_json_new_object();
     if (opening->implied == NULL) {
         return ZD_NO_MEMORY;

@@ -71,12 +71,6 @@ static enum zd_status blosc_open(const struct zd_codec_config *config, struct zd
     zd_parameters_init(&parameters, NAME, config, names, faults);
     struct blosc blosc = {.decoded = *config->decoded};
     read_parameters(&parameters, &blosc);
-    if (config->judgement == ZD_JUDGE_WRITE && config->decoded->size_is_exact &&
-        config->decoded->size > BLOSC_MAX_BUFFERSIZE) {
-        zd_faults_add(faults, ZD_FAULT_INVALID, "out_of_range", NAME, &config->at,
-            "chunks of at most 2147483631 bytes", NULL, "blosc cannot encode chunks of %llu bytes",
-            (unsigned long long)config->decoded->size);
-    }
     ZD_TRY(zd_parameters_status(&parameters));
     struct blosc *state = zd_alloc(sizeof *state);
     if (state == NULL) {

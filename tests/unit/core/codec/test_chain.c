@@ -403,6 +403,95 @@ START_TEST(chain_composes_its_permutations)
 }
 END_TEST
 
+START_TEST(chain_has_at_most_32_codecs)
+{
+    ZD_SCOPED_TEXT(codecs, 4096);
+    zd_text_add(&codecs, "['bytes'");
+    for (int i = 1; i < ZD_CHAIN_CODECS_MAX + _i; i++) {
+        zd_text_add(&codecs, ",'crc32c'");
+    }
+    zd_text_add(&codecs, "]");
+    const struct zd_unit_chain what = {
+        .codecs = codecs.at, .dtype = "uint8", .rank = 1, .shape = {4}};
+    struct zd_faults faults = {0};
+    struct zd_chain *chain = NULL;
+    const enum zd_status status = zd_unit_chain_open(&what, &chain, &faults);
+    ck_assert_int_eq(status, _i == 0 ? ZD_OK : ZD_UNSUPPORTED);
+    if (_i > 0) {
+        ck_assert_str_eq(faults.item[0].code, "out_of_range");
+    }
+    zd_chain_unref(chain);
+    zd_faults_done(&faults);
+}
+END_TEST
+
+static void add_random_codecs(struct zd_text *text, uint32_t rank)
+{
+    static const char *const last[] = {
+        "",
+        ",'crc32c'",
+        ",{'name':'gzip','configuration':{'level':1}}",
+        ",{'name':'gzip','configuration':{'level':1}},{'name':'zstd','configuration':{'level':1}}",
+        ",{'name':'zstd','configuration':{'level':1}},'crc32c',"
+        "{'name':'gzip','configuration':{'level':0}}",
+        ",{'name':'blosc','configuration':{'cname':'lz4','clevel':5,'shuffle':'shuffle',"
+        "'typesize':4,'blocksize':0}},{'name':'gzip','configuration':{'level':6}}",
+    };
+    zd_text_add(text, "[");
+    if (zd_unit_random() % 3 > 0) {
+        zd_text_add(text, "{'name':'transpose','configuration':{'order':[");
+        const bool is_rotated = zd_unit_random() % 2 == 0; /* else reversed */
+        const uint32_t first = rank == 0 ? 0 : (uint32_t)(zd_unit_random() % rank);
+        for (uint32_t i = 0; i < rank; i++) {
+            const uint32_t axis = is_rotated ? (first + i) % rank : rank - 1 - i;
+            zd_text_addf(text, "%s%u", i == 0 ? "" : ",", axis);
+        }
+        zd_text_add(text, "]}},");
+    }
+    zd_text_add(text, zd_unit_random() % 2 == 0 ? LITTLE : BIG);
+    zd_text_add(text, last[zd_unit_random() % ZD_COUNT_OF(last)]);
+    zd_text_add(text, "]");
+}
+
+static void run_random_chain(const char *dtype)
+{
+    struct zd_unit_chain what = {.dtype = dtype, .rank = (uint32_t)(zd_unit_random() % 5)};
+    for (uint32_t i = 0; i < what.rank; i++) {
+        what.shape[i] = 1 + zd_unit_random() % 7;
+    }
+    ZD_SCOPED_TEXT(codecs, 4096);
+    add_random_codecs(&codecs, what.rank);
+    what.codecs = codecs.at;
+    struct zd_chain *chain = zd_unit_chain(&what);
+    struct zd_buf *decoded = zd_unit_elements(zd_chain_decoded(chain)->size);
+    for (size_t i = 0; i < decoded->len && strcmp(dtype, "bool") == 0; i++) {
+        decoded->data[i] %= 2;
+    }
+    struct zd_buf *encoded = NULL;
+    struct zd_buf *again = NULL;
+    struct zd_error err = {0};
+    ck_assert_int_eq(zd_chain_encode(chain, decoded, &encoded, &err), ZD_OK);
+    ck_assert_uint_le(encoded->len, zd_chain_encoded(chain)->size);
+    const enum zd_status status = zd_chain_decode(chain, encoded, &again, &err);
+    ck_assert_msg(status == ZD_OK, "%s: %s", codecs.at, err.text);
+    ck_assert_msg(zd_span_equal(zd_buf_span(again), zd_buf_span(decoded)), "%s", codecs.at);
+    zd_buf_unref(decoded);
+    zd_buf_unref(encoded);
+    zd_buf_unref(again);
+    zd_chain_unref(chain);
+}
+
+START_TEST(chain_decodes_what_it_encodes_for_every_data_type)
+{
+    for (size_t i = 0; zd_dtype_names[i] != NULL; i++) {
+        const bool is_raw = strcmp(zd_dtype_names[i], "r*") == 0;
+        for (int n = 0; n < 40; n++) {
+            run_random_chain(is_raw ? "r24" : zd_dtype_names[i]);
+        }
+    }
+}
+END_TEST
+
 static enum zd_status open_and_run(void *context)
 {
     const struct zd_unit_chain *what = context;
@@ -471,5 +560,7 @@ void zd_unit_tests(TCase *tests)
     tcase_add_loop_test(
         tests, chain_writes_the_form_that_all_readers_take, 0, ZD_COUNT_OF(rewritten));
     tcase_add_test(tests, chain_composes_its_permutations);
+    tcase_add_loop_test(tests, chain_has_at_most_32_codecs, 0, 2);
+    tcase_add_test(tests, chain_decodes_what_it_encodes_for_every_data_type);
     tcase_add_test(tests, chain_survives_every_shortage_of_memory);
 }
