@@ -379,6 +379,7 @@ static enum MHD_Result queue(struct zd_request *req)
 }
 
 static void arm_deadline(struct zd_http *http);
+static void on_idle(uv_idle_t *idle);
 
 /* Runs the steps, and either queues the answer or lets the connection sleep. */
 static enum MHD_Result start(struct zd_request *req)
@@ -404,13 +405,26 @@ static enum MHD_Result start(struct zd_request *req)
     return MHD_YES;
 }
 
+/* In this mode MHD has no descriptor that resuming could wake: it has to be run. */
+static void run_soon(struct zd_http *http, const struct MHD_Daemon *daemon)
+{
+    for (size_t i = 0; i < http->n_listeners; i++) {
+        struct zd_listener *listener = &http->listener[i];
+        if (listener->daemon == daemon && !http->is_closing) {
+            uv_idle_start(&listener->again, on_idle);
+        }
+    }
+}
+
 void zd_http_answered(struct zd_request *req)
 {
     if (req->is_suspended) {
         req->is_suspended = false;
         zd_list_remove(&req->link);
-        /* Wakes MHD's epoll descriptor too, so that run() follows. */
         MHD_resume_connection(req->connection);
+        const union MHD_ConnectionInfo *info =
+            MHD_get_connection_info(req->connection, MHD_CONNECTION_INFO_DAEMON);
+        run_soon(req->server->http, info->daemon);
     }
 }
 
@@ -521,7 +535,6 @@ static void arm_deadline(struct zd_http *http)
 /* ---- MHD on the loop ---- */
 
 static void on_timer(uv_timer_t *timer);
-static void on_idle(uv_idle_t *idle);
 
 /* MHD's sockets are edge-triggered: after every run its timeout says whether ready work is left,
  * and ignoring that stalls connections. */
