@@ -901,6 +901,7 @@ static const struct example {
     enum verdict write;
     enum verdict strict; /* reading without ZEP 10 */
 } examples[] = {
+    {"invalid/blosc-v2-integer-shuffle", INVALID, INVALID, INVALID},
     {"invalid/bytes-endian-missing-for-int16", INVALID, INVALID, INVALID},
     {"invalid/chunk-grid-rank-mismatch", INVALID, INVALID, INVALID},
     {"invalid/chunk-grid-zero-chunk", INVALID, INVALID, INVALID},
@@ -912,6 +913,8 @@ static const struct example {
     {"invalid/fill-value-out-of-range-uint8", INVALID, INVALID, INVALID},
     {"invalid/fill-value-plus-infinity", INVALID, INVALID, INVALID},
     {"invalid/missing-fill-value", INVALID, INVALID, INVALID},
+    {"invalid/sharding-compressed-index", INVALID, INVALID, INVALID},
+    {"invalid/sharding-inner-shape-does-not-divide", INVALID, INVALID, INVALID},
     {"invalid/transpose-order-not-a-permutation", INVALID, INVALID, INVALID},
     /* A reader cannot tell a mistake from an extension that it lacks. */
     {"invalid/unknown-field-must-understand-default-true", UNSUPPORTED, INVALID, UNSUPPORTED},
@@ -926,9 +929,11 @@ static const struct example {
     {"valid/v3-array-rectilinear-rle", UNSUPPORTED, UNSUPPORTED, UNSUPPORTED}, /* later: grid */
     {"valid/v3-array-scalar-0d", FINE, FINE, FINE},
     {"valid/v3-array-scale-offset-cast-value", UNSUPPORTED, UNSUPPORTED, UNSUPPORTED}, /* codecs */
+    {"valid/v3-array-sharded-index-start", FINE, FINE, FINE},
     {"valid/v3-array-shorthand-names", FINE, FINE, FINE},
     {"valid/v3-array-string-vlen-utf8", UNSUPPORTED, UNSUPPORTED, UNSUPPORTED}, /* later: type */
     {"valid/v3-array-struct-nested", UNSUPPORTED, UNSUPPORTED, UNSUPPORTED},    /* later: type */
+    {"valid/v3-array-transpose-blosc-zstd-checks", FINE, FINE, FINE},
     {"valid/v3-array-unknown-field-ignorable", WARNED, WARNED, WARNED},
     {"valid/v3-group-consolidated-inline", FINE, FINE, FINE},
     {"valid/v3-group-minimal", FINE, FINE, FINE},

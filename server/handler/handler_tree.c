@@ -1,0 +1,378 @@
+/* The consolidated listing of a hierarchy (api.md 3.3). */
+#include <string.h>
+
+#include "core/base/hash.h"
+#include "server/handler/handler.h"
+#include "server/path_order.h"
+#include "server/server.h"
+#include "server/task.h"
+#include "server/tree.h"
+#include "server/walk.h"
+
+#define RENDER_NS 20000 /* of one node, estimated */
+
+/** A listing on its way. */
+struct listing {
+    struct zd_task task; /* renders */
+    struct zd_tree tree;
+    struct zd_walk *walk; /* or NULL */
+    struct zd_hash hash;  /* of all that the answer depends on */
+    uint64_t n_wanted;    /* live rows to show */
+    uint64_t nodes_max;
+    struct zd_text text;
+    enum zd_status status; /* of gathering, then of rendering */
+    struct zd_error err;
+};
+
+enum mode {
+    MODE_AUTO,
+    MODE_LIVE,
+    MODE_STORED,
+};
+
+enum format {
+    FORMAT_JSON,
+    FORMAT_ZARR,
+    FORMAT_ZMETADATA,
+};
+
+static const char *const mode_names[] = {"auto", "live", "stored", NULL};
+static const char *const format_names[] = {"json", "zarr", "zmetadata", NULL};
+static const char *const possible_formats[] = {"json", "zarr", NULL};
+static const char *const type_names[] = {"all", "group", "array", NULL};
+
+static zd_step step_gather;
+static zd_step step_render;
+static zd_step step_respond;
+
+static struct listing *listing_of(const struct zd_request *req)
+{
+    return req->state;
+}
+
+static void render(struct zd_task *task)
+{
+    struct listing *listing = ZD_CONTAINER(task, struct listing, task);
+    listing->status = zd_tree_render(&listing->tree, &listing->text, &listing->err);
+}
+
+static void release(struct zd_task *task)
+{
+    struct listing *listing = ZD_CONTAINER(task, struct listing, task);
+    zd_tree_done(&listing->tree);
+    zd_text_done(&listing->text);
+    zd_free(listing);
+}
+
+static void leave(struct zd_request *req)
+{
+    struct listing *listing = listing_of(req);
+    zd_walk_free(listing->walk);
+    listing->walk = NULL;
+    req->state = NULL;
+    zd_task_leave(&listing->task);
+}
+
+static ZD_RESULT read_type(
+    const struct zd_params *params, enum zd_node_type *ret_type, struct zd_error *err)
+{
+    static const enum zd_node_type types[] = {ZD_NODE_UNKNOWN, ZD_NODE_GROUP, ZD_NODE_ARRAY};
+    uint32_t choice = 0;
+    ZD_TRY(zd_params_choice(params, "node_type", type_names, 0, &choice, err));
+    *ret_type = types[choice];
+    return ZD_OK;
+}
+
+/* Paths that a cursor or a pattern names belong to the listing. */
+static ZD_RESULT read_texts(
+    const struct zd_params *params, struct zd_tree_ask *ask, struct zd_error *err)
+{
+    struct zd_span value = {.len = 0};
+    if (zd_params_find(params, "match", &value)) {
+        ask->match = zd_strndup(value.len == 0 ? "" : (const char *)value.ptr, value.len);
+        if (ask->match == NULL) {
+            return zd_fail(err, ZD_NO_MEMORY, "cannot allocate a pattern");
+        }
+    }
+    if (zd_params_find(params, "cursor", &value)) {
+        ZD_TRY(zd_tree_cursor_parse(value, &ask->after, err));
+        if (strcmp(ask->after, ask->path) != 0 && !zd_path_is_below(ask->after, ask->path)) {
+            const enum zd_status status =
+                zd_fail(err, ZD_INVALID, "cursor belongs to another listing");
+            zd_fact_name(err, "cursor");
+            return status;
+        }
+    }
+    if (!zd_params_find(params, "fields", &value)) {
+        return ZD_OK;
+    }
+    ZD_TRY(zd_fields_parse(value, zd_node_fields, &ask->fields, err));
+    if (ask->fields.n > 0 && ask->fields.n < ZD_FIELDS_MAX) {
+        /* A row without its path would be of no use. */
+        ask->fields.field[ask->fields.n++] = "path";
+    }
+    return ZD_OK;
+}
+
+static bool has_param(const struct zd_params *params, const char *name)
+{
+    struct zd_span value;
+    return zd_params_find(params, name, &value);
+}
+
+/* Combinations that could not be answered truly. */
+static ZD_RESULT judge_ask(
+    const struct zd_params *params, const struct zd_tree_ask *ask, struct zd_error *err)
+{
+    if (ask->check && ask->after != NULL) {
+        return zd_fail(err, ZD_INVALID, "check=1 goes with the first page only, not with cursor");
+    }
+    if (ask->format != ZD_TREE_ZARR) {
+        return ZD_OK;
+    }
+    static const char *const senseless[] = {"limit", "cursor", "fields", "check", NULL};
+    for (size_t i = 0; senseless[i] != NULL; i++) {
+        if (has_param(params, senseless[i])) {
+            const enum zd_status status = zd_fail(err, ZD_INVALID,
+                "format=zarr is one whole document: %s does not go with it", senseless[i]);
+            zd_fact_name(err, senseless[i]);
+            return status;
+        }
+    }
+    return ZD_OK;
+}
+
+static ZD_RESULT read_ask(
+    const struct zd_request *req, struct listing *listing, struct zd_error *err)
+{
+    const struct zd_params *params = &req->params;
+    struct zd_tree_ask *ask = &listing->tree.ask;
+    ask->path = zd_strdup(req->path);
+    if (ask->path == NULL) {
+        return zd_fail(err, ZD_NO_MEMORY, "cannot allocate a path");
+    }
+    ask->pretty = zd_request_is_pretty(req);
+    ZD_TRY(zd_params_u64(params, "depth", UINT64_MAX, 0, UINT64_MAX, &ask->depth_max, err));
+    ZD_TRY(zd_params_u64(
+        params, "limit", listing->nodes_max, 1, listing->nodes_max, &ask->limit, err));
+    ZD_TRY(zd_params_flag(params, "check", false, &ask->check, err));
+    ZD_TRY(read_type(params, &ask->type, err));
+    ZD_TRY(read_texts(params, ask, err));
+    return judge_ask(params, ask, err);
+}
+
+/* The format; false when the request is answered. */
+static bool choose_format(struct zd_request *req, struct listing *listing)
+{
+    uint32_t format = FORMAT_JSON;
+    struct zd_problem problem = {
+        .code = "not_acceptable",
+        .allowed = possible_formats,
+        .detail = "a listing has the formats json and zarr",
+    };
+    if (zd_params_choice(&req->params, "format", format_names, FORMAT_JSON, &format, NULL) !=
+        ZD_OK) {
+        (void)zd_respond_problem(req, &problem);
+        return false;
+    }
+    if (format == FORMAT_ZMETADATA) {
+        problem.detail = "the v2 form of consolidated metadata cannot express v3 documents";
+        (void)zd_respond_problem(req, &problem);
+        return false;
+    }
+    listing->tree.ask.format = format == FORMAT_ZARR ? ZD_TREE_ZARR : ZD_TREE_JSON;
+    return true;
+}
+
+static enum zd_next step_begin(struct zd_request *req)
+{
+    struct listing *listing = zd_alloc_zero(1, sizeof *listing);
+    struct zd_error err = {0};
+    if (listing == NULL) {
+        err.status = ZD_NO_MEMORY;
+        return zd_respond_error(req, NULL, &err);
+    }
+    const struct zd_settings *settings = &req->server->config->settings;
+    zd_task_init(&listing->task, req, render, release);
+    zd_text_init(&listing->text, settings->limits_tree_bytes);
+    listing->nodes_max = settings->limits_tree_nodes;
+    req->state = listing;
+    req->state_free = leave;
+    if (!choose_format(req, listing)) {
+        return ZD_DONE;
+    }
+    if (read_ask(req, listing, &err) != ZD_OK) {
+        return zd_respond_error(req, err.status == ZD_INVALID ? "bad_parameter" : NULL, &err);
+    }
+    return zd_request_want_node(req, step_gather);
+}
+
+/* A node of the walk. Kept when it is to be shown or to be compared. */
+static bool visit(void *context, const struct zd_walk_node *found)
+{
+    struct listing *listing = context;
+    struct zd_tree *tree = &listing->tree;
+    struct zd_meta *meta = found->node == NULL ? NULL : found->node->meta;
+    const bool is_wanted =
+        zd_tree_wants(&tree->ask, found->path, meta == NULL ? ZD_NODE_UNKNOWN : meta->type);
+    listing->n_wanted += is_wanted ? 1 : 0;
+    if (!is_wanted && !tree->ask.check) {
+        return true;
+    }
+    const bool can_slice = found->node != NULL && found->node->layout != NULL;
+    zd_hash_add(&listing->hash, zd_span_of(found->path));
+    zd_hash_add_u64(&listing->hash, found->node == NULL ? 0 : found->node->tag);
+    listing->status = zd_tree_add(&tree->live, found->path, meta, can_slice, found->err);
+    if (listing->status != ZD_OK) {
+        listing->status = zd_fail(&listing->err, listing->status, "cannot allocate a listing");
+        return false;
+    }
+    if (tree->ask.check && tree->live.n > listing->nodes_max) {
+        listing->status =
+            zd_fail(&listing->err, ZD_TOO_LARGE, "check=1 cannot compare so many nodes");
+        zd_fact_limit(&listing->err, listing->nodes_max, tree->live.n);
+        return false;
+    }
+    /* One more than asked for tells that there is a next page. */
+    return tree->ask.check || listing->n_wanted <= tree->ask.limit;
+}
+
+static void walked(void *context)
+{
+    struct listing *listing = context;
+    zd_request_go_on(listing->task.req);
+}
+
+static enum zd_next walk(struct zd_request *req)
+{
+    struct listing *listing = listing_of(req);
+    const struct zd_tree_ask *ask = &listing->tree.ask;
+    const struct zd_walk_config config = {
+        .start = zd_request_node(req),
+        /* All nodes are compared, whatever is shown. */
+        .depth_max = ask->check ? UINT64_MAX : ask->depth_max,
+        .after = ask->after,
+        .visit = visit,
+        .done = walked,
+        .context = listing,
+    };
+    struct zd_error err = {0};
+    if (zd_walk_new(&config, &listing->walk, &err) != ZD_OK) {
+        return zd_respond_error(req, NULL, &err);
+    }
+    req->step = step_render;
+    return zd_walk_run(listing->walk);
+}
+
+/*
+ * The stored listing is trusted only where nothing can have changed since it was written: in a
+ * dataset that is declared immutable. Elsewhere nothing keeps it in step with the store.
+ */
+static bool is_stored_fresh(const struct zd_request *req)
+{
+    return req->dataset->config.immutable && zd_request_node(req)->meta->consolidated != NULL;
+}
+
+/* A document that is to be one group's needs a group that may be interpreted. True: answered. */
+static bool refuse_start(struct zd_request *req)
+{
+    const struct zd_meta *meta = zd_request_node(req)->meta;
+    if (listing_of(req)->tree.ask.format != ZD_TREE_ZARR) {
+        return false;
+    }
+    struct zd_problem problem = {
+        .code = "not_a_group",
+        .detail = "format=zarr is the document of a group; this node is none",
+    };
+    if (zd_meta_is_refused(meta)) {
+        problem = (struct zd_problem){
+            .code = zd_problem_code_of_faults(&meta->faults), .faults = &meta->faults};
+    } else if (meta->type == ZD_NODE_GROUP) {
+        return false;
+    }
+    (void)zd_respond_problem(req, &problem);
+    return true;
+}
+
+static enum zd_next step_gather(struct zd_request *req)
+{
+    struct listing *listing = listing_of(req);
+    struct zd_node *node = zd_request_node(req);
+    struct zd_error err = {0};
+    uint32_t mode = MODE_AUTO;
+    if (zd_params_choice(&req->params, "mode", mode_names, MODE_AUTO, &mode, &err) != ZD_OK) {
+        return zd_respond_error(req, "bad_parameter", &err);
+    }
+    if (mode == MODE_STORED && node->meta->consolidated == NULL) {
+        err.status = zd_fail(&err, ZD_INVALID,
+            "mode=stored: \"%s\" has no stored consolidated metadata; use mode=live", node->path);
+        zd_fact_name(&err, "mode");
+        return zd_respond_error(req, "bad_parameter", &err);
+    }
+    if (refuse_start(req)) {
+        return ZD_DONE;
+    }
+    listing->tree.start = zd_meta_ref(node->meta);
+    listing->tree.reading = zd_catalog_reading(req->dataset);
+    listing->tree.ask.is_stored =
+        mode == MODE_STORED || (mode == MODE_AUTO && is_stored_fresh(req));
+    zd_hash_add(&listing->hash, zd_span_of(req->target));
+    zd_hash_add_u64(&listing->hash, node->tag);
+    if (listing->tree.ask.is_stored && !listing->tree.ask.check) {
+        req->step = step_render;
+        return ZD_NEXT;
+    }
+    return walk(req);
+}
+
+/* The nodes are known, and with them the tag: an unchanged listing is not made again. */
+static enum zd_next step_render(struct zd_request *req)
+{
+    struct listing *listing = listing_of(req);
+    if (listing->walk != NULL && listing->status == ZD_OK) {
+        listing->status = zd_walk_status(listing->walk, &listing->err);
+    }
+    if (listing->status != ZD_OK) {
+        return zd_respond_error(req, NULL, &listing->err);
+    }
+    struct zd_representation answer = {.media_type = "application/json"};
+    zd_tag_format(answer.etag, listing->hash.value, "tree");
+    if (zd_request_condition(req, answer.etag, 0) == ZD_NOT_MODIFIED) {
+        return zd_respond_not_modified(req, &answer);
+    }
+    const struct zd_tree *tree = &listing->tree;
+    const uint64_t n_rows = tree->live.n + zd_json_count(tree->start->consolidated);
+    req->step = step_respond;
+    return zd_task_run(&listing->task, n_rows * RENDER_NS);
+}
+
+static enum zd_next step_respond(struct zd_request *req)
+{
+    struct listing *listing = listing_of(req);
+    if (listing->task.was_dropped) {
+        const struct zd_error err = {.status = ZD_CANCELLED, .text = "the work was dropped"};
+        return zd_respond_error(req, "draining", &err);
+    }
+    if (listing->status != ZD_OK) {
+        return zd_respond_error(req, NULL, &listing->err);
+    }
+    struct zd_representation answer = {.media_type = "application/json"};
+    zd_tag_format(answer.etag, listing->hash.value, "tree");
+    return zd_respond_json(req, &listing->text, &answer);
+}
+
+static const char *const params[] = {
+    "depth", "match", "node_type", "fields", "limit", "cursor", "mode", "format", "check", NULL};
+
+static const struct zd_route routes[] = {
+    {.method = "GET",
+        .path = "/v1/datasets/{d}/tree/{path}",
+        .first = step_begin,
+        .params = params},
+};
+
+const struct zd_handler zd_handler_tree = {
+    .name = "tree",
+    .route = routes,
+    .n_routes = sizeof routes / sizeof *routes,
+};
