@@ -534,7 +534,7 @@ enum zd_status zd_chain_open_inner(
     const struct link *link = &outer->link[outer->array_bytes];
     assert(link->codec->shard != NULL && outer->array_bytes + 1 == outer->n_links);
     const struct zd_shard *shard = link->codec->shard(link->state);
-    uint32_t order[ZD_RANK_MAX];
+    uint32_t order[ZD_RANK_MAX] = {0};
     const bool is_permuted = zd_chain_order(outer, order);
     assert(is_permuted);
     (void)is_permuted;

@@ -49,40 +49,35 @@ static bool has_odd_bool(const struct zd_buf *data)
     return seen > 1;
 }
 
-static enum zd_status new_like(
-    const struct zd_buf *data, struct zd_buf **ret_buf, struct zd_error *err)
+static void normalise_bools(struct zd_buf *to, const struct zd_buf *from)
 {
-    struct zd_buf *buf = zd_buf_new(data->len);
-    if (buf == NULL) {
-        return zd_fail(err, ZD_NO_MEMORY, NAME ": cannot allocate %zu bytes", data->len);
+    for (size_t i = 0; i < from->len; i++) {
+        to->data[i] = from->data[i] != 0;
     }
-    buf->len = data->len;
-    *ret_buf = buf;
-    return ZD_OK;
 }
 
 /* Both directions do the same. */
 static enum zd_status convert(
     const struct bytes *state, struct zd_buf *from, struct zd_buf **ret_to, struct zd_error *err)
 {
-    struct zd_buf *to = NULL;
-    if (state->is_big) {
-        ZD_TRY(new_like(from, &to, err));
-        zd_dtype_swap(
-            &state->decoded.dtype, to->data, from->data, from->len / state->decoded.dtype.bytes);
-        *ret_to = to;
-        return ZD_OK;
-    }
+    const struct zd_dtype *dtype = &state->decoded.dtype;
     /* Zarr v3, bytes: bool is 0 or 1; anything else counts as true (reference 5.1.1). */
-    if (state->decoded.dtype.kind == ZD_DTYPE_BOOL && has_odd_bool(from)) {
-        ZD_TRY(new_like(from, &to, err));
-        for (size_t i = 0; i < from->len; i++) {
-            to->data[i] = from->data[i] != 0;
-        }
-        *ret_to = to;
+    const bool is_odd = dtype->kind == ZD_DTYPE_BOOL && has_odd_bool(from);
+    if (!state->is_big && !is_odd) {
+        *ret_to = zd_buf_ref(from);
         return ZD_OK;
     }
-    *ret_to = zd_buf_ref(from);
+    struct zd_buf *to = zd_buf_new(from->len);
+    if (to == NULL) {
+        return zd_fail(err, ZD_NO_MEMORY, NAME ": cannot allocate %zu bytes", from->len);
+    }
+    to->len = from->len;
+    if (is_odd) {
+        normalise_bools(to, from);
+    } else {
+        zd_dtype_swap(dtype, to->data, from->data, from->len / dtype->bytes);
+    }
+    *ret_to = to;
     return ZD_OK;
 }
 
