@@ -8,6 +8,10 @@
 #define TEXT_BYTES_MAX  (UINT64_C(1) << 20)
 #define VALUE_BYTES_MAX 1024 /* what a connection's memory surely takes */
 
+/* The shape of a scalar is empty. libmicrohttpd adds no empty value; a reader drops white space
+ * around one (RFC 9110, 5.5). */
+#define EMPTY_VALUE " "
+
 void zd_headers_init(struct zd_headers *headers)
 {
     headers->n = 0;
@@ -108,7 +112,7 @@ enum zd_status zd_headers_give(
         assert(representation->n_headers < ZD_ANSWER_HEADERS_MAX);
         representation->header[representation->n_headers++] = (struct zd_header){
             .name = headers->name[i],
-            .value = value,
+            .value = value[0] == '\0' ? EMPTY_VALUE : value,
         };
     }
     return ZD_OK;
