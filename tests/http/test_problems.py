@@ -25,7 +25,7 @@ DOCUMENTS = {
     "unknown_member": {**ARRAY, "example_member": 1},
     "unknown_extension": {**ARRAY, "extensions": ["example.a", {"name": "example.b", "must_understand": False}, "example.c"]},
     "invalid": {**ARRAY, "fill_value": 256, "shape": [6, -1]},
-    "big": {**ARRAY, "shape": [2**40, 2**40], "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [1000, 1000]}}},
+    "big": {**ARRAY, "shape": [2**40, 2**20], "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [1000, 1000]}}},
 }
 
 

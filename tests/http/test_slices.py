@@ -247,9 +247,10 @@ def test_a_written_chunk_changes_the_tags_that_touch_it(serve, tmp_path):
 def test_ranges_are_cut_out_of_the_whole(server, target):
     whole = server.get(S + target)
     n = len(whole.body)
-    ranges = [(0, 0), (0, n - 1), (n - 1, n - 1), (1, 2), (3, 130), (126, 129), (127, 127), (n // 2, n // 2 + 7), (n // 3, n - 2)]
+    ranges = [(0, 0), (0, n - 1), (n - 1, n - 1), (1, 2), (3, 130), (124, 129), (125, 125), (n // 2, n // 2 + 7), (n // 3, n - 2)]
     ranges += [tuple(sorted(RNG.integers(0, n, 2).tolist())) for _ in range(20)]
     for first, last in ranges:
+        last = min(last, n - 1)
         answer = server.get(S + target, {"Range": f"bytes={first}-{last}"})
         assert answer.status == 206, answer
         assert answer.body == whole.body[first:last + 1], (first, last)
@@ -322,7 +323,7 @@ def test_many_bands_make_one_body(serve, tmp_path):
 def test_too_many_chunks_are_refused_before_any_read(serve, tmp_path):
     write_array(tmp_path / "a", (100, 100), (2, 2), LITTLE)
     server = serve(f"p={tmp_path}", "--set", "limits.slice_chunks=100")
-    server.get("/v1/datasets/p/nodes/a")
+    server.get(S + "a?slice=0,0")
     with server.cost() as cost:
         document = server.get(S + "a").json()
     assert document["code"] == "too_large" and document["limit"] == 100 and document["requested"] == 2500
