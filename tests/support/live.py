@@ -12,6 +12,7 @@ import pathlib
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -46,6 +47,27 @@ class Answer:
 
     def __repr__(self):
         return f"<{self.status} {self.headers} {self.body[:300]!r}>"
+
+
+class RawClient:
+    """A keep-alive connection as a socket: requests go out byte for byte."""
+
+    def __init__(self, port):
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=60)
+        self.file = self.socket.makefile("rb")
+
+    def send(self, request):
+        self.socket.sendall(request)
+
+    def receive(self):
+        """Status and body of one response that has a Content-Length, or none for want of a body."""
+        status = int(self.file.readline().split()[1])
+        length = 0
+        while line := self.file.readline().strip():
+            name, _, value = line.partition(b":")
+            if name.lower() == b"content-length":
+                length = int(value)
+        return status, b"" if status == 304 else self.file.read(length)
 
 
 class Server:
