@@ -26,5 +26,10 @@ bool zd_refuse_node(struct zd_request *req)
         zd_respond_error(req, "not_an_array", &err);
         return true;
     }
+    const struct zd_error *fault = zd_request_node(req)->fault;
+    if (fault != NULL) {
+        zd_respond_error(req, "unsupported_grid", fault);
+        return true;
+    }
     return false;
 }

@@ -418,9 +418,12 @@ static enum zd_next step_begin(struct zd_request *req)
 {
     struct zd_error err = {0};
     if (!req->dataset->config.allow_keys) {
-        err.status = zd_fail(&err, ZD_NOT_FOUND, "dataset '%s' does not serve its stored keys",
-            req->dataset->config.name);
-        return zd_respond_error(req, "no_such_route", &err);
+        /* For the whole dataset, never for single keys (R8). */
+        const struct zd_problem problem = {
+            .code = "forbidden",
+            .detail = "this dataset does not serve its stored keys",
+        };
+        return zd_respond_problem(req, &problem);
     }
     struct keys *keys = zd_alloc_zero(1, sizeof *keys);
     if (keys == NULL) {
