@@ -49,12 +49,12 @@ void zd_shards_ancestor(const struct zd_layout *layout, uint32_t from, uint32_t 
 
 void zd_error_name_key(struct zd_error *err, const char *what, const char *key)
 {
-    char text[ZD_ERROR_TEXT_BYTES];
-    memcpy(text, err->text, sizeof text);
-    const int len = snprintf(err->text, sizeof err->text, "%s %s: ", what, key);
-    if (len > 0 && (size_t)len < sizeof err->text) {
-        (void)snprintf(err->text + len, sizeof err->text - (size_t)len, "%s", text);
-    }
+    char prefix[ZD_ERROR_TEXT_BYTES / 2];
+    (void)snprintf(prefix, sizeof prefix, "%s %.200s: ", what, key);
+    const size_t len = strlen(prefix);
+    memmove(err->text + len, err->text, sizeof err->text - len - 1);
+    memcpy(err->text, prefix, len);
+    err->text[sizeof err->text - 1] = '\0';
 }
 
 static const struct zd_level *level_of(const struct index_load *load)
