@@ -540,12 +540,13 @@ static enum zd_next start(struct zd_node *node, bool is_new, struct zd_node_want
         zd_list_push_back(&node->entry.waiters, &want->wait.link);
         return ZD_WAIT;
     }
+    settle(load);
     if (load->status == ZD_OK) {
         give(load->node, want);
     } else {
         zd_wait_answer(&want->wait, load->status, &load->err);
     }
-    end(load);
+    free_load(load);
     return ZD_NEXT;
 }
 
