@@ -276,21 +276,41 @@ static void emit_listing(const struct zd_tree *tree, struct zd_emit *emit)
     zd_emit_object_end(emit);
 }
 
-/* An entry of the consolidated block: what is valid, whether it is supported here or not. */
-static bool is_entry(const struct zd_tree *tree, const struct zd_tree_rows *rows, size_t i)
+/* What a document for others holds: all that is valid, whether it is supported here or not. */
+static bool is_entry(const struct zd_tree *tree, const struct zd_tree_row *row)
 {
-    const struct zd_tree_row *row = &rows->row[i];
-    return is_shown(tree, rows, i) && strcmp(row->path, tree->ask.path) != 0 && row->meta != NULL &&
+    return strcmp(row->path, tree->ask.path) != 0 && row->meta != NULL &&
            row->meta->document != NULL && !zd_faults_have(&row->meta->faults, ZD_FAULT_INVALID);
 }
 
-/* Zarr v3, consolidated_metadata: paths relative to the group that holds it (reference 4.2). */
-static ZD_RESULT emit_document(
+/* The entries of the block: paths relative to the group that holds it (reference 4.2). */
+static ZD_RESULT emit_entries(
     const struct zd_tree *tree, struct zd_emit *emit, struct zd_error *err)
 {
     const struct zd_tree_rows *rows = rows_to_show(tree);
     const size_t prefix_len = tree->ask.path[0] == '\0' ? 0 : strlen(tree->ask.path) + 1;
-    uint64_t n_entries = 0;
+    uint64_t n_shown = 0;
+    for (size_t i = 0; i < rows->n; i++) {
+        if (!is_shown(tree, rows, i)) {
+            continue;
+        }
+        if (n_shown++ == tree->ask.limit) {
+            const enum zd_status status =
+                zd_fail(err, ZD_TOO_LARGE, "format=zarr has no pages, and there are more nodes");
+            zd_fact_limit(err, tree->ask.limit, n_shown);
+            return status;
+        }
+        if (is_entry(tree, &rows->row[i])) {
+            zd_emit_member_json(emit, rows->row[i].path + prefix_len, rows->row[i].meta->document);
+        }
+    }
+    return ZD_OK;
+}
+
+/* The start's document with a consolidated block (Zarr v3, consolidated_metadata). */
+static ZD_RESULT emit_document(
+    const struct zd_tree *tree, struct zd_emit *emit, struct zd_error *err)
+{
     zd_emit_object(emit);
     for (void *iter = zd_json_next(tree->start->document, NULL); iter != NULL;
         iter = zd_json_next(tree->start->document, iter)) {
@@ -302,18 +322,7 @@ static ZD_RESULT emit_document(
     zd_emit_member_bool(emit, "must_understand", false);
     zd_emit_key(emit, "metadata");
     zd_emit_object(emit);
-    for (size_t i = 0; i < rows->n; i++) {
-        if (!is_entry(tree, rows, i)) {
-            continue;
-        }
-        if (n_entries++ == tree->ask.limit) {
-            const enum zd_status status =
-                zd_fail(err, ZD_TOO_LARGE, "format=zarr has no pages, and there are more nodes");
-            zd_fact_limit(err, tree->ask.limit, n_entries);
-            return status;
-        }
-        zd_emit_member_json(emit, rows->row[i].path + prefix_len, rows->row[i].meta->document);
-    }
+    ZD_TRY(emit_entries(tree, emit, err));
     zd_emit_object_end(emit);
     zd_emit_object_end(emit);
     zd_emit_object_end(emit);

@@ -63,6 +63,7 @@ struct zd_walk {
     uint32_t n_known; /* and not told yet */
     bool is_running;  /* inside advance: answers that come at once must not go deeper */
     bool has_ended;
+    bool is_over; /* and its owner knows: what still arrives changes nothing */
     enum zd_status status;
     struct zd_error err;
     uv_idle_t idle; /* gives other requests their turn; the memory lives until it is closed */
@@ -384,11 +385,12 @@ static void go_on(struct zd_walk *walk)
 
 static void advance(struct zd_walk *walk)
 {
-    if (walk->is_running || walk->is_resting) {
+    if (walk->is_running || walk->is_resting || walk->is_over) {
         return;
     }
     go_on(walk);
     if (walk->has_ended) {
+        walk->is_over = true;
         walk->config.done(walk->config.context);
     }
 }
@@ -428,6 +430,7 @@ enum zd_next zd_walk_run(struct zd_walk *walk)
         take_node(task);
         go_on(walk);
     }
+    walk->is_over = walk->has_ended;
     return walk->has_ended ? ZD_NEXT : ZD_WAIT;
 }
 

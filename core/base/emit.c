@@ -278,6 +278,7 @@ void zd_emit_json(struct zd_emit *emit, const struct zd_json *json)
         return;
     }
     if (emit->text->status != ZD_OK) {
+        emit->after_key = false; /* the value counts as written, so that levels can be closed */
         return;
     }
     switch (zd_json_type(json)) {

@@ -182,6 +182,20 @@ START_TEST(short_memory_is_said_so)
 }
 END_TEST
 
+START_TEST(tree_after_a_full_text_leaves_levels_that_close)
+{
+    ZD_AUTO(zd_json) json = zd_json_new_object();
+    ZD_SCOPED_TEXT(text, 8);
+    struct zd_emit emit;
+    zd_emit_init(&emit, &text, false);
+    zd_emit_object(&emit);
+    zd_emit_member_string(&emit, "name", "longer than the text");
+    zd_emit_member_json(&emit, "tree", json);
+    zd_emit_object_end(&emit);
+    ck_assert_int_eq(text.status, ZD_TOO_LARGE);
+}
+END_TEST
+
 void zd_unit_tests(TCase *tests)
 {
     tcase_add_test(tests, compact_text_has_no_spaces);
@@ -193,4 +207,5 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, numbers_beyond_their_types_stay_numbers);
     tcase_add_test(tests, a_full_text_keeps_its_failure);
     tcase_add_test(tests, short_memory_is_said_so);
+    tcase_add_test(tests, tree_after_a_full_text_leaves_levels_that_close);
 }
