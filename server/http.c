@@ -331,6 +331,11 @@ static enum zd_next begin_route(
     if (take_params(req, query, &err) != ZD_OK) {
         return zd_respond_error(req, err.status == ZD_INVALID ? "unknown_parameter" : NULL, &err);
     }
+    bool is_pretty; /* the routes that take it do not look at it until they answer */
+    if (req->route->params != NULL &&
+        zd_params_flag(&req->params, "pretty", false, &is_pretty, &err) != ZD_OK) {
+        return zd_respond_error(req, "bad_parameter", &err);
+    }
     req->step = req->route->first;
     return ZD_NEXT;
 }

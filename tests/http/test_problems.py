@@ -75,6 +75,7 @@ PROBLEMS = [
     (S + "a?slice=6,0", 400, "out_of_bounds", {"dim": 0, "index": 6, "size": 6}),
     (S + "a?slice=:,-9", 400, "out_of_bounds", {"dim": 1, "index": -9, "size": 8}),
     (S + "a?slce=1", 400, "unknown_parameter", {}),
+    ("/v1?pretty=maybe", 400, "bad_parameter", {}),
     (S + "a?slice=1&slice=2", 400, "unknown_parameter", {}),
     (S + "a?expected_shape=x", 400, "bad_parameter", {}),
     (S + "a?slice=0:2&expected_shape=3,8", 409, "shape_mismatch", {"expected": "3,8", "found": "2,8"}),
