@@ -31,6 +31,16 @@ static bool is_text(const struct zd_slice *slice)
     return slice->format->band != NULL;
 }
 
+/* The text is whole: it becomes the body. */
+static void close_text(struct zd_slice *slice)
+{
+    if (slice->format->tail != NULL) {
+        slice->format->tail(&slice->answer, &slice->text);
+    }
+    slice->made = zd_text_buf(&slice->text, &slice->body);
+    zd_text_done(&slice->text);
+}
+
 /* One lot of chunks: copied, and the band made text once it is complete. */
 static void make(struct zd_task *task)
 {
@@ -41,6 +51,9 @@ static void make(struct zd_task *task)
     }
     slice->format->band(
         &slice->answer, slice->band.first, slice->band.n_elements, slice->block.data, &slice->text);
+    if (slice->band.first + slice->band.n_elements == slice->end) {
+        close_text(slice);
+    }
 }
 
 struct zd_slice *zd_slice_new(struct zd_request *req)
@@ -298,15 +311,13 @@ uint64_t zd_slice_cost_ns(const struct zd_slice *slice)
 
 static enum zd_status finish_text(struct zd_slice *slice, struct zd_error *err)
 {
-    if (slice->format->tail != NULL) {
-        slice->format->tail(&slice->answer, &slice->text);
+    if (slice->answer.n_elements == 0) {
+        close_text(slice);
     }
-    const enum zd_status status = zd_text_buf(&slice->text, &slice->body);
-    if (status != ZD_OK) {
-        return zd_fail(err, status, "the answer as %s cannot be made: %s", slice->format->name,
-            zd_status_name(status));
+    if (slice->made != ZD_OK) {
+        return zd_fail(err, slice->made, "the answer as %s cannot be made: %s", slice->format->name,
+            zd_status_name(slice->made));
     }
-    zd_text_done(&slice->text);
     return ZD_OK;
 }
 

@@ -44,6 +44,7 @@ struct zd_slice {
     struct zd_buf *elements; /* one band, when the format is text */
     struct zd_text text;     /* the body under construction, when the format is text */
     struct zd_buf *body;     /* when it is not; and in the end always */
+    enum zd_status made;     /* what became of the text */
 };
 
 /** A state for the request, with a reference to its node; left with zd_task_leave. NULL without

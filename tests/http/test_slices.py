@@ -320,6 +320,52 @@ def test_many_bands_make_one_body(serve, tmp_path):
     np.testing.assert_array_equal(np.array([row.split(",") for row in rows]).astype("i4"), values)
 
 
+def test_a_tag_never_stands_for_two_bodies(serve, tmp_path):
+    """A writer replaces chunks while readers read: whoever got a tag got the bytes that it names."""
+    import os
+    import threading
+    import time
+    write_array(tmp_path / "a", (4, 64), (1, 64), LITTLE, np.zeros((4, 64), "<f4"))
+    server = serve(config={"datasets": {"p": {"location": str(tmp_path), "revalidate_ms": 0}}})
+    end = time.monotonic() + 1.5
+    bodies, faults = {}, []
+
+    def write():
+        n = 0
+        while time.monotonic() < end:
+            n += 1
+            (tmp_path / "new").write_bytes(np.full(64, n, "<f4").tobytes())
+            os.replace(tmp_path / "new", tmp_path / f"a/c/{n % 4}/0")
+            time.sleep(0.0005 * (n % 8))
+
+    def read(target):
+        connection, tag = server.connection(), '"none"'
+        while time.monotonic() < end:
+            answer = server.get(S + target, {"If-None-Match": tag} if target.endswith("0:4") else {}, connection=connection)
+            tag = answer.headers.get("etag", '"none"')
+            if answer.status == 200 and bodies.setdefault((target[-3:], tag), answer.body) != answer.body and tag != '"none"':
+                faults.append((target, tag))
+
+    threads = [threading.Thread(target=write)] + [
+        threading.Thread(target=read, args=(target,)) for target in ("a?slice=0:4", "a?format=raw&slice=0:4", "a?slice=1:3")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not faults and len(bodies) > 20
+
+
+def test_warnings_of_the_node_come_with_its_elements(server):
+    document = json.loads((server.root / "a/zarr.json").read_text())
+    document["example_member"] = {"must_understand": False}
+    (server.root / "warned").mkdir()
+    (server.root / "warned/zarr.json").write_text(json.dumps(document))
+    codes = {warning["code"] for warning in server.get("/v1/datasets/p/nodes/warned").json()["warnings"]}
+    assert codes and set(server.get(S + "warned?slice=0,0").headers["zarr-warning"].split(",")) == codes
+    assert set(server.get("/v1/datasets/p/chunks/warned?index=0,0&decoded=1").headers["zarr-warning"].split(",")) == codes
+    assert "zarr-warning" not in server.get(S + "a?slice=0,0").headers
+
+
 def test_too_many_chunks_are_refused_before_any_read(serve, tmp_path):
     write_array(tmp_path / "a", (100, 100), (2, 2), LITTLE)
     server = serve(f"p={tmp_path}", "--set", "limits.slice_chunks=100")
