@@ -209,13 +209,15 @@ enum zd_status zd_params_parse(struct zd_span query, const char *const *allowed,
     struct zd_params params;
     params.n = 0;
     params.memory = NULL;
-    if (query.len > 0) {
-        /* Each pair takes two NULs. It gives back its '&', unless it is the last, but its '=' only
-         * when it has one; the pair that is one too many is decoded before it is refused. */
-        params.memory = zd_alloc(query.len + ZD_PARAMS_MAX + 2);
-        if (params.memory == NULL) {
-            return zd_fail(err, ZD_NO_MEMORY, "no memory for %zu bytes of query", query.len);
-        }
+    if (query.len == 0) {
+        *ret_params = params;
+        return ZD_OK;
+    }
+    /* Each pair takes two NULs. It gives back its '&', unless it is the last, but its '=' only when
+     * it has one; the pair that is one too many is decoded before it is refused. */
+    params.memory = zd_alloc(query.len + ZD_PARAMS_MAX + 2);
+    if (params.memory == NULL) {
+        return zd_fail(err, ZD_NO_MEMORY, "no memory for %zu bytes of query", query.len);
     }
     if (allowed == NULL) {
         add_what_is_readable(&params, query);
