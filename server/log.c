@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -39,6 +40,8 @@ void zd_log_init(struct zd_log *log, const struct zd_settings *settings, uv_loop
             log->level = (enum zd_log_level)i;
         }
     }
+    struct stat stat = {0};
+    log->may_block = fstat(log->fd, &stat) != 0 || !S_ISREG(stat.st_mode);
     zd_text_init(&log->line, LINE_BYTES_MAX);
     zd_text_init(&log->lines, LINES_BYTES_MAX);
     uv_timer_init(loop, &log->timer);
@@ -76,8 +79,9 @@ static void flush(struct zd_log *log)
     const char *at = log->lines.at;
     size_t left = log->lines.len;
     while (left > 0) {
-        const size_t len = piece_len(at, left);
-        const ssize_t written = can_write(log->fd) ? write(log->fd, at, len) : -1;
+        const size_t len = log->may_block ? piece_len(at, left) : left;
+        const bool can = !log->may_block || can_write(log->fd);
+        const ssize_t written = can ? write(log->fd, at, len) : -1;
         if (written <= 0) {
             log->n_dropped += count_lines(at, left);
             break;

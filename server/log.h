@@ -19,6 +19,7 @@ struct zd_log {
     bool json;
     bool requests;
     int fd;
+    bool may_block;       /* a pipe or a terminal: written in pieces that it takes at once */
     uint64_t n_dropped;   /* lines lost to a full pipe: the log never blocks */
     struct zd_text line;  /* the one being made */
     struct zd_text lines; /* made, not written yet: lines of requests wait for a while */
