@@ -340,6 +340,17 @@ static enum zd_next begin_route(
     return ZD_NEXT;
 }
 
+/* Whether the method would write to a dataset that takes no writes: then that is what to tell. */
+static bool writes_to_read_only(struct zd_request *req, const struct zd_match *match)
+{
+    const bool is_write = strcmp(req->method, "PUT") == 0 || strcmp(req->method, "PATCH") == 0 ||
+                          strcmp(req->method, "DELETE") == 0;
+    if (is_write && match->dataset.len > 0) {
+        req->dataset = zd_catalog_find(req->server, match->dataset);
+    }
+    return is_write && req->dataset != NULL && !req->dataset->config.writable;
+}
+
 /* The first step of all: from the target to the route's own first step. */
 static enum zd_next step_route(struct zd_request *req)
 {
@@ -366,7 +377,7 @@ static enum zd_next step_route(struct zd_request *req)
     case ZD_ROUTE_FOUND:
         return begin_route(req, &match, query);
     case ZD_ROUTE_METHOD:
-        return refuse_method(req, match.route, false);
+        return refuse_method(req, match.route, writes_to_read_only(req, &match));
     case ZD_ROUTE_BAD_SLASHES:
         return refuse(req, "bad_path", "the path has an empty segment ('//')");
     case ZD_ROUTE_UNKNOWN:

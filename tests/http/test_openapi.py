@@ -90,7 +90,7 @@ def check_answer(method, target, answer):
         if value is not None:
             check_schema(header["schema"], value, f"{where}: {name}")
     content = described.get("content", {})
-    if method == "HEAD" or answer.status == 304:
+    if method == "HEAD" or answer.status in (301, 304, 308):
         assert answer.body == b"", where
         return
     media_type = answer.headers["content-type"].split(";")[0]
@@ -151,7 +151,7 @@ def test_conditional_answers_are_as_described(server, target, headers):
 
 
 @pytest.mark.parametrize("target, document", [
-    ("slices/gzip_6", {"slice": ["0:1", 0], "format": "json"}),
+    ("slices/gzip_6", {"slice": ["0:1", "0"], "format": "json"}),
     ("slices/gzip_6", {"slice": 1.5}),
     ("slices/gzip_6", b"{"),
     ("chunks/gzip_6", {"indices": [[0, 0]]}),

@@ -1,8 +1,8 @@
-// Opens ARRAY_URL with zarrita and prints its shape, data type and elements as JSON: `node read.mjs URL`.
+// Opens ARRAY_URL with zarrita and prints its shape, strides (in elements), data type and elements as JSON: `node read.mjs URL`.
 import * as zarr from "zarrita";
 
 const store = new zarr.FetchStore(process.argv[2]);
 const array = await zarr.open.v3(store, { kind: "array" });
 const whole = await zarr.get(array);
 const values = Array.from(whole.data, (value) => (typeof value === "bigint" ? value.toString() : value));
-console.log(JSON.stringify({ shape: whole.shape, dtype: array.dtype, values }));
+console.log(JSON.stringify({ shape: whole.shape, stride: whole.stride, dtype: array.dtype, values }));

@@ -1,4 +1,4 @@
-/* The routes of the handlers are those that openapi.json describes. */
+/* The routes of the handlers and the paths of openapi.json are the same. */
 #include <string.h>
 
 #include "core/base/json.h"
@@ -108,7 +108,42 @@ START_TEST(every_route_is_described_with_its_parameters)
 }
 END_TEST
 
+/* HEAD is served by the route of GET. */
+static bool is_served(const char *path, const char *method)
+{
+    for (size_t i = 0; zd_handlers[i] != NULL; i++) {
+        for (size_t k = 0; k < zd_handlers[i]->n_routes; k++) {
+            const struct zd_route *route = &zd_handlers[i]->route[k];
+            char served[METHOD_BYTES];
+            lower(route->method, served);
+            const bool same = strcmp(served, strcmp(method, "head") == 0 ? "get" : method) == 0;
+            if (same && strcmp(route->path, path) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+START_TEST(every_described_operation_has_its_route)
+{
+    ZD_AUTO(zd_json) json = document();
+    const struct zd_json *paths = zd_json_member(json, "paths");
+    for (void *p = zd_json_next(paths, NULL); p != NULL; p = zd_json_next(paths, p)) {
+        const struct zd_json *item = zd_json_iter_value(p);
+        for (void *m = zd_json_next(item, NULL); m != NULL; m = zd_json_next(item, m)) {
+            const char *method = zd_json_iter_name(m);
+            if (strcmp(method, "parameters") != 0) {
+                ck_assert_msg(is_served(zd_json_iter_name(p), method), "%s %s is not served",
+                    method, zd_json_iter_name(p));
+            }
+        }
+    }
+}
+END_TEST
+
 void zd_unit_tests(TCase *tests)
 {
     tcase_add_test(tests, every_route_is_described_with_its_parameters);
+    tcase_add_test(tests, every_described_operation_has_its_route);
 }
