@@ -5,7 +5,7 @@
 
 #define EMPTY_TEXT_BYTES_MAX (UINT64_C(1) << 20)
 #define HEAD_BYTES_MAX       (UINT64_C(1) << 18)
-#define NUMBER_BYTES_MAX     32 /* one number, quotes and separator included */
+#define NUMBER_BYTES_MAX     UINT64_C(32) /* one number, quotes and separator included */
 
 const struct zd_format *zd_format_find(struct zd_span name)
 {

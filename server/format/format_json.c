@@ -62,7 +62,7 @@ static void json_head(const struct zd_answer *answer, struct zd_text *text)
 /* Nested lists of the dimensions 0 .. rank, written item by item. */
 struct nest {
     uint32_t rank;
-    uint64_t n_items[ZD_RANK_MAX]; /* in one list of dimension d: product(shape[d .. rank)) */
+    uint64_t n_items[ZD_RANK_MAX]; /* in one list of dimension d: product(shape[d .. rank)); >= 1 */
     bool pretty;
 };
 
@@ -71,9 +71,11 @@ static bool nest_overflows(struct nest *nest, const struct zd_answer *answer, ui
 {
     *nest = (struct nest){.rank = rank, .pretty = answer->pretty};
     for (uint32_t d = 0; d < rank; d++) {
-        if (zd_product(&nest->n_items[d], answer->shape + d, rank - d)) {
+        uint64_t n_items;
+        if (zd_product(&n_items, answer->shape + d, rank - d)) {
             return true;
         }
+        nest->n_items[d] = zd_max_u64(n_items, 1);
     }
     return false;
 }

@@ -11,6 +11,8 @@
 #include "server/server.h"
 #include "server/task.h"
 
+#define LIST_BYTES_MAX 1024 /* 32 numbers of 20 digits */
+
 /* The state of a request for one chunk. */
 struct chunk {
     struct zd_task task; /* first: makes the body */
@@ -111,7 +113,7 @@ static enum zd_next respond_absent(struct zd_request *req)
 {
     const struct chunk *chunk = req->state;
     struct zd_error err = {0};
-    ZD_SCOPED_TEXT(index, ZD_ERROR_TEXT_BYTES * 2);
+    ZD_SCOPED_TEXT(index, LIST_BYTES_MAX);
     for (uint32_t d = 0; d < level_of(chunk)->grid.rank; d++) {
         zd_text_addf(&index, "%s%llu", d == 0 ? "" : ",", (unsigned long long)chunk->read.index[d]);
     }

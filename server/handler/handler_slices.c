@@ -8,9 +8,10 @@
 #include "server/refuse.h"
 #include "server/slice.h"
 
-#define FORMATS_MAX  32
-#define RESTARTS_MAX 3
-#define DEFAULT_NAME "raw"
+#define FORMATS_MAX    32
+#define LIST_BYTES_MAX 1024 /* 32 numbers of 20 digits */
+#define RESTARTS_MAX   3
+#define DEFAULT_NAME   "raw"
 
 static zd_step step_survey;
 static zd_step step_condition;
@@ -302,8 +303,8 @@ static enum zd_next respond_shape_mismatch(
 {
     const struct zd_slice *slice = slice_of(req);
     struct zd_error err = {0};
-    ZD_SCOPED_TEXT(expected, ZD_ERROR_TEXT_BYTES * 2);
-    ZD_SCOPED_TEXT(found, ZD_ERROR_TEXT_BYTES * 2);
+    ZD_SCOPED_TEXT(expected, LIST_BYTES_MAX);
+    ZD_SCOPED_TEXT(found, LIST_BYTES_MAX);
     add_shape(&expected, slice->ask.shape, slice->ask.rank);
     add_shape(&found, shape, rank);
     err.status = zd_fail(&err, ZD_PRECONDITION, "the slice has shape (%s), expected was (%s)",
