@@ -193,7 +193,7 @@ static void emit_nodes(const struct zd_tree *tree, struct zd_emit *emit)
     }
     zd_emit_array_end(emit);
     zd_emit_key(emit, "next");
-    if (!has_more) {
+    if (!has_more || last == NULL) {
         zd_emit_null(emit);
         return;
     }

@@ -27,7 +27,7 @@ static void release(struct zd_meta *meta)
     for (uint32_t d = 0; meta->dimension_name != NULL && d < meta->grid.rank; d++) {
         zd_free(meta->dimension_name[d]);
     }
-    zd_free(meta->dimension_name);
+    zd_free((void *)meta->dimension_name);
     zd_chain_unref(meta->chain);
     zd_free(meta->fill);
     zd_faults_done(&meta->faults);

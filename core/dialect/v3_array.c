@@ -458,7 +458,7 @@ static void judge_dimension_names(struct array_judge *judge)
             zd_json_count(json), rank);
         return;
     }
-    judge->meta->dimension_name = zd_alloc_zero(rank, sizeof *judge->meta->dimension_name);
+    judge->meta->dimension_name = (char **)zd_alloc_zero(rank, sizeof *judge->meta->dimension_name);
     if (judge->meta->dimension_name == NULL) {
         judge->faults->out_of_memory = true;
         return;

@@ -84,7 +84,9 @@ static const struct listing_fact {
 static void quote(char *text)
 {
     for (; *text != '\0'; text++) {
-        *text = *text == '\'' ? '"' : *text;
+        if (*text == '\'') {
+            *text = '"';
+        }
     }
 }
 

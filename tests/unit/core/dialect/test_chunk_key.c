@@ -36,7 +36,7 @@ START_TEST(key_names_its_chunk_and_back)
 {
     const struct key_fact *fact = &key_facts[_i];
     const struct zd_meta meta = array_of(fact->encoding, fact->separator, fact->rank);
-    const uint64_t index[3] = {1, 23, 45};
+    const uint64_t index[ZD_RANK_MAX] = {1, 23, 45};
     ZD_SCOPED_TEXT(key, 64);
     ck_assert_int_eq(zd_chunk_key_add(&meta, index, &key), ZD_OK);
     ck_assert_str_eq(key.at, fact->key);

@@ -66,7 +66,10 @@ static struct zd_span quoted(const char *text, char space[TEXT_BYTES_MAX])
     size_t len = strlen(text);
     ck_assert_uint_lt(len, TEXT_BYTES_MAX);
     for (size_t i = 0; i < len; i++) {
-        space[i] = text[i] == '\'' ? '"' : text[i];
+        space[i] = text[i];
+        if (text[i] == '\'') {
+            space[i] = '"';
+        }
     }
     return (struct zd_span){.ptr = (const uint8_t *)space, .len = len};
 }

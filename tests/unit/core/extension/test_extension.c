@@ -19,46 +19,46 @@ static struct zd_json *json_of(const char *text)
 
 static const struct definition_fact {
     const char *text;
-    bool strict;
     const char *code; /* of the first fault; NULL when there is none */
     const char *pointer;
     const char *name; /* NULL when the form is faulty */
+    bool strict;
     bool must_understand;
     bool is_shorthand;
     bool has_configuration;
 } definition_facts[] = {
-    {"\"bytes\"", true, NULL, NULL, "bytes", true, true, false},
-    {"{\"name\":\"bytes\"}", true, NULL, NULL, "bytes", true, false, false},
-    {"{\"name\":\"bytes\",\"configuration\":{}}", true, NULL, NULL, "bytes", true, false, true},
-    {"{\"name\":\"bitround\",\"must_understand\":false}", true, NULL, NULL, "bitround", false,
+    {"\"bytes\"", NULL, NULL, "bytes", true, true, true, false},
+    {"{\"name\":\"bytes\"}", NULL, NULL, "bytes", true, true, false, false},
+    {"{\"name\":\"bytes\",\"configuration\":{}}", NULL, NULL, "bytes", true, true, false, true},
+    {"{\"name\":\"bitround\",\"must_understand\":false}", NULL, NULL, "bitround", true, false,
         false, false},
-    {"{\"name\":\"bytes\",\"must_understand\":true}", true, NULL, NULL, "bytes", true, false,
+    {"{\"name\":\"bytes\",\"must_understand\":true}", NULL, NULL, "bytes", true, true, false,
         false},
-    {"{}", false, "missing_member", "/x/name", NULL, false, false, false},
-    {"{\"configuration\":{}}", false, "missing_member", "/x/name", NULL, false, false, false},
-    {"{\"name\":5}", false, "wrong_type", "/x/name", NULL, false, false, false},
-    {"{\"name\":\"Foo\"}", false, "bad_name", "/x/name", NULL, false, false, false},
-    {"\"foo/bar\"", false, "bad_name", "/x", NULL, false, false, false},
-    {"\"\"", false, "bad_name", "/x", NULL, false, false, false},
-    {"\"9x\"", true, "bad_name", "/x", NULL, false, false, false},
-    {"\"9x\"", false, "unregistered_name", "/x", "9x", true, true, false}, /* a warning */
-    {"{\"name\":\"crc32c\",\"configuration\":null}", false, "wrong_type", "/x/configuration", NULL,
+    {"{}", "missing_member", "/x/name", NULL, false, false, false, false},
+    {"{\"configuration\":{}}", "missing_member", "/x/name", NULL, false, false, false, false},
+    {"{\"name\":5}", "wrong_type", "/x/name", NULL, false, false, false, false},
+    {"{\"name\":\"Foo\"}", "bad_name", "/x/name", NULL, false, false, false, false},
+    {"\"foo/bar\"", "bad_name", "/x", NULL, false, false, false, false},
+    {"\"\"", "bad_name", "/x", NULL, false, false, false, false},
+    {"\"9x\"", "bad_name", "/x", NULL, true, false, false, false},
+    {"\"9x\"", "unregistered_name", "/x", "9x", false, true, true, false}, /* a warning */
+    {"{\"name\":\"crc32c\",\"configuration\":null}", "wrong_type", "/x/configuration", NULL, false,
         false, false, false},
-    {"{\"name\":\"crc32c\",\"configuration\":[]}", false, "wrong_type", "/x/configuration", NULL,
+    {"{\"name\":\"crc32c\",\"configuration\":[]}", "wrong_type", "/x/configuration", NULL, false,
         false, false, false},
-    {"{\"name\":\"crc32c\",\"must_understand\":0}", false, "wrong_type", "/x/must_understand", NULL,
+    {"{\"name\":\"crc32c\",\"must_understand\":0}", "wrong_type", "/x/must_understand", NULL, false,
         false, false, false},
-    {"{\"name\":\"crc32c\",\"extra\":1}", true, "unknown_member", "/x/extra", NULL, false, false,
+    {"{\"name\":\"crc32c\",\"extra\":1}", "unknown_member", "/x/extra", NULL, true, false, false,
         false},
-    {"{\"name\":\"crc32c\",\"extra\":1}", false, "unknown_member", "/x/extra", NULL, false, false,
+    {"{\"name\":\"crc32c\",\"extra\":1}", "unknown_member", "/x/extra", NULL, false, false, false,
         false},
-    {"{\"name\":\"crc32c\",\"extra\":1,\"must_understand\":false}", false, NULL, NULL, "crc32c",
+    {"{\"name\":\"crc32c\",\"extra\":1,\"must_understand\":false}", NULL, NULL, "crc32c", false,
         false, false, false},
-    {"{\"name\":\"crc32c\",\"extra\":1,\"must_understand\":false}", true, "unknown_member",
-        "/x/extra", NULL, false, false, false},
-    {"5", false, "wrong_type", "/x", NULL, false, false, false},
-    {"null", false, "wrong_type", "/x", NULL, false, false, false},
-    {"[\"bytes\"]", false, "wrong_type", "/x", NULL, false, false, false},
+    {"{\"name\":\"crc32c\",\"extra\":1,\"must_understand\":false}", "unknown_member", "/x/extra",
+        NULL, true, false, false, false},
+    {"5", "wrong_type", "/x", NULL, false, false, false, false},
+    {"null", "wrong_type", "/x", NULL, false, false, false, false},
+    {"[\"bytes\"]", "wrong_type", "/x", NULL, false, false, false, false},
 };
 
 START_TEST(definition_is_judged_by_its_form)
