@@ -26,6 +26,7 @@ void zd_cache_init(struct zd_cache *cache, const char *name, size_t bytes_max,
     *cache = (struct zd_cache){.name = name, .bytes_max = bytes_max, .free = free_entry};
     zd_map_init(&cache->map);
     zd_list_init(&cache->queue);
+    cache->hand = &cache->queue;
 }
 
 void zd_cache_done(struct zd_cache *cache)
@@ -61,21 +62,14 @@ enum zd_status zd_cache_put(struct zd_cache *cache, struct zd_cache_entry *entry
     return ZD_OK;
 }
 
-/* One turn of the hand: towards the newest, and from there to the oldest. */
-static struct zd_list *next_place(const struct zd_cache *cache, struct zd_list *place)
-{
-    struct zd_list *next = place->prev;
-    return next == &cache->queue ? cache->queue.prev : next;
-}
-
 /* Two rounds meet every entry once after its mark was wiped; what is left then cannot go. */
 static void evict(struct zd_cache *cache, const struct zd_cache_entry *spared)
 {
     const size_t n_turns = 2 * cache->map.n_entries;
     for (size_t i = 0; i < n_turns && cache->bytes > cache->bytes_max; i++) {
-        struct zd_list *place = cache->hand == NULL ? cache->queue.prev : cache->hand;
+        struct zd_list *place = cache->hand == &cache->queue ? cache->queue.prev : cache->hand;
         struct zd_cache_entry *entry = entry_of(place);
-        cache->hand = next_place(cache, place);
+        cache->hand = place->prev;
         if (entry->visited || entry->is_busy || entry == spared) {
             entry->visited = false;
             continue;
@@ -106,8 +100,7 @@ void zd_cache_drop(struct zd_cache *cache, struct zd_cache_entry *entry)
         return;
     }
     if (cache->hand == &entry->queue) {
-        struct zd_list *next = next_place(cache, cache->hand);
-        cache->hand = next == &entry->queue ? NULL : next;
+        cache->hand = cache->hand->prev;
     }
     zd_list_remove(&entry->queue);
     zd_map_remove(&cache->map, &entry->map);

@@ -23,8 +23,8 @@ struct zd_cache {
     size_t bytes_max;
     size_t bytes;
     struct zd_map map;
-    struct zd_list queue;                       /* newest first */
-    struct zd_list *hand;                       /* where SIEVE looks next; NULL = at the oldest */
+    struct zd_list queue; /* newest first */
+    struct zd_list *hand; /* where SIEVE looks next; the queue itself = at the oldest */
     void (*free)(struct zd_cache_entry *entry); /* the object's end: no reference is left */
     uint64_t n_hits;
     uint64_t n_misses;

@@ -66,7 +66,7 @@ void zd_chunk_read_want(struct zd_chunk_read *read)
         read->encoded =
             (struct zd_encoded_want){.wait.done = encoded_arrived, .level = read->level};
         memcpy(read->encoded.index, read->index, sizeof read->index);
-        next = zd_chunks_want_encoded(read->node, &read->encoded);
+        next = zd_encoded_ask(read->node, &read->encoded);
     }
     read->req->n_waits += next == ZD_WAIT;
 }
@@ -174,7 +174,7 @@ void zd_chunk_read_done(struct zd_chunk_read *read)
     if (is_by_cache(read)) {
         zd_chunks_release(&read->leaf);
     } else {
-        zd_chunks_release_encoded(&read->encoded);
+        zd_encoded_release(&read->encoded);
     }
     zd_buf_unref(read->body);
     read->body = NULL;

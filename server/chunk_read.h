@@ -4,6 +4,7 @@
 
 #include "core/array/chunk.h"
 #include "server/chunks.h"
+#include "server/encoded.h"
 #include "server/request.h"
 
 /** One such chunk; embedded in the request's state. Set the inputs in a zeroed one. */

@@ -60,17 +60,6 @@ struct chunk_load {
     struct zd_error err;
 };
 
-struct encoded_load {
-    struct zd_encoded_want *want;
-    struct zd_node *node; /* a reference */
-    char key[ZD_KEY_BYTES_MAX + 1];
-    uint32_t n_restarts;
-    enum zd_next (*step)(struct encoded_load *load);
-    struct zd_object_want object;
-    struct zd_place_want place;
-    struct zd_range_want range;
-};
-
 void zd_chunk_free(struct zd_cache_entry *entry)
 {
     struct chunk *chunk = ZD_CONTAINER(entry, struct chunk, entry);
@@ -140,23 +129,6 @@ static size_t cost_of(const struct chunk *chunk)
 {
     const size_t own = sizeof *chunk + chunk->entry.map.key.len;
     return own + (chunk->data == NULL ? 0 : chunk->data->cap);
-}
-
-/* The key of a level's chunk, in memory that is never too small for a valid one. */
-static enum zd_status object_key(const struct zd_node *node, uint32_t level, const uint64_t *index,
-    char ret_key[ZD_KEY_BYTES_MAX + 1], struct zd_error *err)
-{
-    uint64_t object_index[ZD_RANK_MAX];
-    zd_shards_ancestor(node->layout, level, 0, index, object_index);
-    ZD_SCOPED_TEXT(key, ZD_KEY_BYTES_MAX);
-    const enum zd_status status =
-        node->meta->dialect->chunk_key(node->meta, node->path, object_index, &key);
-    if (status != ZD_OK) {
-        return zd_fail(err, status, "%s: the key of a chunk has more than %d bytes", node->path,
-            ZD_KEY_BYTES_MAX);
-    }
-    memcpy(ret_key, key.at, key.len + 1);
-    return ZD_OK;
 }
 
 enum zd_status zd_chunks_object_key(
@@ -332,9 +304,10 @@ static enum zd_next step_have(struct chunk_load *load)
     if (load->chunk->is_span) {
         return check_span(load);
     }
-    if (!is_object && load->range.bytes->len != load->place.range.len) {
+    const size_t n_read = load->range.bytes == NULL ? 0 : load->range.bytes->len;
+    if (!is_object && n_read != load->place.range.len) {
         load->status = zd_fail(&load->err, ZD_CORRUPT, "%zu bytes of an inner chunk, %llu expected",
-            load->range.bytes->len, (unsigned long long)load->place.range.len);
+            n_read, (unsigned long long)load->place.range.len);
         return found_corrupt(load);
     }
     load->step = step_decode;
@@ -542,7 +515,7 @@ static enum zd_next start(struct chunk *chunk, struct zd_node *node, struct zd_b
     load->span = span;
     load->began_ms = uv_now(node->dataset->server->loop);
     load->step = is_known ? step_check : step_place;
-    load->status = object_key(node, leaf_level(load), load->index, load->key, &load->err);
+    load->status = zd_shards_key(node, leaf_level(load), load->index, load->key, &load->err);
     if (load->status == ZD_OK && !is_over(load)) {
         wait_for(chunk, want);
         return ZD_WAIT;
@@ -612,159 +585,4 @@ void zd_chunks_release(struct zd_chunk_want *want)
     if (chunk != NULL && chunk->load != NULL && zd_list_is_empty(&chunk->entry.waiters)) {
         abandon(chunk->load);
     }
-}
-
-/* ---- stored bytes ---- */
-
-static bool encoded_is_over(struct encoded_load *load)
-{
-    enum zd_next next = ZD_NEXT;
-    while (next == ZD_NEXT) {
-        next = load->step(load);
-    }
-    return next == ZD_DONE;
-}
-
-static void free_encoded(struct encoded_load *load)
-{
-    zd_wait_cancel(&load->object.wait);
-    zd_buf_unref(load->object.bytes);
-    zd_shards_release(&load->place);
-    zd_objects_release_range(&load->range);
-    zd_node_unref(load->node);
-    zd_free(load);
-}
-
-static void run_encoded(struct encoded_load *load)
-{
-    if (encoded_is_over(load)) {
-        struct zd_encoded_want *want = load->want;
-        want->load = NULL;
-        free_encoded(load);
-        want->wait.done(&want->wait);
-    }
-}
-
-static void encoded_object_arrived(struct zd_wait *wait)
-{
-    run_encoded(ZD_CONTAINER(wait, struct encoded_load, object.wait));
-}
-
-static void encoded_place_arrived(struct zd_wait *wait)
-{
-    run_encoded(ZD_CONTAINER(wait, struct encoded_load, place.wait));
-}
-
-static void encoded_range_arrived(struct zd_wait *wait)
-{
-    run_encoded(ZD_CONTAINER(wait, struct encoded_load, range.wait));
-}
-
-static enum zd_next encoded_found(struct encoded_load *load, const struct zd_wait *wait,
-    struct zd_buf **bytes, const struct zd_stat *stat)
-{
-    struct zd_encoded_want *want = load->want;
-    zd_wait_answer(&want->wait, wait->status, wait->status == ZD_OK ? NULL : &wait->err);
-    want->stat = *stat;
-    if (wait->status == ZD_OK) {
-        want->bytes = ZD_TAKE(*bytes);
-    }
-    return ZD_DONE;
-}
-
-static enum zd_next step_object_have(struct encoded_load *load)
-{
-    return encoded_found(load, &load->object.wait, &load->object.bytes, &load->object.stat);
-}
-
-static enum zd_next step_object(struct encoded_load *load)
-{
-    load->object.wait.done = encoded_object_arrived;
-    load->step = step_object_have;
-    return zd_objects_want(load->node->dataset, load->key, ZD_OBJECT_BYTES, &load->object);
-}
-
-static enum zd_next step_inner(struct encoded_load *load);
-
-static enum zd_next step_inner_again(struct encoded_load *load, struct zd_wait *wait)
-{
-    load->place.gone = load->place.stat.generation;
-    load->step = step_inner;
-    if (load->n_restarts == RESTARTS_MAX) {
-        wait->status = zd_fail(&wait->err, ZD_STORE,
-            "chunk %s: the object was replaced while it was read, %d times in a row", load->key,
-            RESTARTS_MAX + 1);
-        return encoded_found(load, wait, &load->range.bytes, &load->place.stat);
-    }
-    load->n_restarts++;
-    return ZD_NEXT;
-}
-
-static enum zd_next step_inner_have(struct encoded_load *load)
-{
-    struct zd_range_want *range = &load->range;
-    if (range->wait.status == ZD_NOT_FOUND || range->wait.status == ZD_PRECONDITION) {
-        return step_inner_again(load, &range->wait);
-    }
-    return encoded_found(load, &range->wait, &range->bytes, &range->stat);
-}
-
-static enum zd_next step_inner_placed(struct encoded_load *load)
-{
-    struct zd_place_want *place = &load->place;
-    if (place->wait.status == ZD_PRECONDITION) {
-        return step_inner_again(load, &place->wait);
-    }
-    if (place->wait.status != ZD_OK) {
-        return encoded_found(load, &place->wait, &load->range.bytes, &place->stat);
-    }
-    load->range = (struct zd_range_want){
-        .wait.done = encoded_range_arrived,
-        .range = {.kind = ZD_RANGE_FROM_TO, .first = place->range.first, .len = place->range.len},
-        .only_generation = place->stat.generation,
-    };
-    load->step = step_inner_have;
-    return zd_objects_want_range(load->node->dataset, load->key, &load->range);
-}
-
-static enum zd_next step_inner(struct encoded_load *load)
-{
-    load->place.wait.done = encoded_place_arrived;
-    load->place.level = load->want->level;
-    memcpy(load->place.index, load->want->index, sizeof load->place.index);
-    load->step = step_inner_placed;
-    return zd_shards_want(load->node, load->key, &load->place);
-}
-
-enum zd_next zd_chunks_want_encoded(struct zd_node *node, struct zd_encoded_want *want)
-{
-    assert(node->layout != NULL && want->level < node->layout->n_levels);
-    want->bytes = NULL;
-    want->load = NULL;
-    want->stat = (struct zd_stat){0};
-    struct encoded_load *load = zd_alloc_zero(1, sizeof *load);
-    if (load == NULL) {
-        want->wait.status = zd_fail(&want->wait.err, ZD_NO_MEMORY, "no memory to read a chunk");
-        return ZD_NEXT;
-    }
-    load->want = want;
-    load->node = zd_node_ref(node);
-    load->step = want->level == 0 ? step_object : step_inner;
-    want->wait.status = object_key(node, want->level, want->index, load->key, &want->wait.err);
-    if (want->wait.status == ZD_OK && !encoded_is_over(load)) {
-        want->load = load;
-        return ZD_WAIT;
-    }
-    free_encoded(load);
-    return ZD_NEXT;
-}
-
-void zd_chunks_release_encoded(struct zd_encoded_want *want)
-{
-    struct encoded_load *load = want->load;
-    want->load = NULL;
-    if (load != NULL) {
-        free_encoded(load);
-    }
-    zd_buf_unref(ZD_TAKE(want->bytes));
 }

@@ -35,19 +35,4 @@ void zd_chunks_release(struct zd_chunk_want *want);
 ZD_RESULT zd_chunks_object_key(
     const struct zd_node *node, const uint64_t *leaf_index, struct zd_text *key);
 
-/**
- * The stored bytes of one chunk of a level, unchanged: an inner chunk is found through its shards'
- * indexes. wait.status: ZD_OK, ZD_NOT_FOUND (absent), ZD_CORRUPT (the index), ZD_STORE ...
- */
-struct zd_encoded_want {
-    struct zd_wait wait;
-    uint32_t level;              /* in */
-    uint64_t index[ZD_RANK_MAX]; /* in: of that level's grid */
-    struct zd_buf *bytes;        /* out: a reference for the caller */
-    struct zd_stat stat;         /* out: of the stored object */
-    void *load;                  /* its own */
-};
-enum zd_next zd_chunks_want_encoded(struct zd_node *node, struct zd_encoded_want *want);
-void zd_chunks_release_encoded(struct zd_encoded_want *want);
-
 #endif

@@ -47,6 +47,22 @@ void zd_shards_ancestor(const struct zd_layout *layout, uint32_t from, uint32_t 
     }
 }
 
+enum zd_status zd_shards_key(const struct zd_node *node, uint32_t level, const uint64_t *index,
+    char ret_key[ZD_KEY_BYTES_MAX + 1], struct zd_error *err)
+{
+    uint64_t object_index[ZD_RANK_MAX];
+    zd_shards_ancestor(node->layout, level, 0, index, object_index);
+    ZD_SCOPED_TEXT(key, ZD_KEY_BYTES_MAX);
+    const enum zd_status status =
+        node->meta->dialect->chunk_key(node->meta, node->path, object_index, &key);
+    if (status != ZD_OK) {
+        return zd_fail(err, status, "%s: the key of a chunk has more than %d bytes", node->path,
+            ZD_KEY_BYTES_MAX);
+    }
+    memcpy(ret_key, key.at, key.len + 1);
+    return ZD_OK;
+}
+
 void zd_error_name_key(struct zd_error *err, const char *what, const char *key)
 {
     char prefix[ZD_ERROR_TEXT_BYTES / 2];

@@ -38,6 +38,11 @@ void zd_shards_release(struct zd_place_want *want);
 void zd_shards_ancestor(const struct zd_layout *layout, uint32_t from, uint32_t to,
     const uint64_t *index, uint64_t ret_index[ZD_RANK_MAX]);
 
+/** The key of the stored object that holds chunk index[] of a level. @retval ZD_TOO_LARGE no store
+ * has a key that long */
+ZD_RESULT zd_shards_key(const struct zd_node *node, uint32_t level, const uint64_t *index,
+    char ret_key[ZD_KEY_BYTES_MAX + 1], struct zd_error *err);
+
 /** Puts "what key: " in front of an error's text; its facts stay. */
 void zd_error_name_key(struct zd_error *err, const char *what, const char *key);
 

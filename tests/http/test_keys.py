@@ -508,3 +508,28 @@ def test_documents_are_checked_again(serve, tmp_path):
     (tmp_path / "a/zarr.json").unlink()
     time.sleep(0.05)
     assert server.get(target).code == "node_not_found"
+
+
+def test_work_that_nobody_waits_for_is_dropped(serve, tmp_path):
+    """Deadlines end requests amid reads and decodes; what they wanted can be had afterwards."""
+    import gzip
+    import numpy as np
+    n, side = 24, 2048
+    write_array(tmp_path / "a", (n, side, side), (1, side, side), LITTLE + [{"name": "gzip", "configuration": {"level": 1}}])
+    chunk = np.arange(side * side, dtype="<f4")
+    stored = gzip.compress(chunk.tobytes(), 1)
+    for i in range(n):
+        (tmp_path / f"a/c/{i}/0").mkdir(parents=True)
+        (tmp_path / f"a/c/{i}/0/0").write_bytes(stored)
+    server = serve(f"work={tmp_path}", "--set", "http.request_ms=100", "--set", "workers.count=1")
+    targets = ["/v1/datasets/work/slices/a"] * 6 + ["/v1/datasets/work/slices/a?slice=20:", "/v1/datasets/work/slices/a?slice=::2,3"]
+    end = time.monotonic() + 60
+    while server.metrics()["zarrd_jobs_dropped_total"] == 0:  # whether a read or a decode is cut short is chance
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            answers = list(pool.map(server.get, targets))
+        assert {answer.status for answer in answers} <= {200, 503, 504}
+        assert any(answer.status != 200 for answer in answers)
+        assert time.monotonic() < end
+    while (answer := server.get("/v1/datasets/work/slices/a?slice=5,7")).status != 200:
+        assert time.monotonic() < end, answer
+    assert answer.body == chunk.reshape(side, side)[7].tobytes()
