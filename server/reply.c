@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/base/num.h"
+#include "server/accept.h"
 #include "server/handler/handler.h"
 #include "server/server.h"
 
@@ -583,6 +584,15 @@ static bool answer_kept_representation(struct zd_request *req, const struct zd_k
     return true;
 }
 
+/* A client that refuses the kept type is answered by the handler, which knows what it may be. */
+static bool accepts_kept(const struct zd_request *req, const struct zd_kept *kept)
+{
+    const char *accept = zd_request_header(req, "Accept");
+    const char *type =
+        kept->response == NULL ? NULL : MHD_get_response_header(kept->response, "Content-Type");
+    return accept == NULL || type == NULL || zd_accept_quality(accept, type) > 0;
+}
+
 bool zd_reply_from_kept(struct zd_request *req)
 {
     struct zd_cache *cache = &http_of(req)->kept;
@@ -594,6 +604,9 @@ bool zd_reply_from_kept(struct zd_request *req)
     const struct zd_kept *kept = ZD_CONTAINER(entry, struct zd_kept, entry);
     if (kept->keep_until_ms <= uv_now(req->server->loop) || req->server->is_draining) {
         zd_cache_drop(cache, entry);
+        return false;
+    }
+    if (!accepts_kept(req, kept)) {
         return false;
     }
     req->handler = kept->handler;

@@ -123,7 +123,7 @@ struct zd_representation {
     uint32_t n_headers;
     /* Keep the prepared answer under this request's target until then (loop time): the next one
      * costs no step. 0 = do not. Only for answers to GET and HEAD that depend on no request header
-     * but the conditions and Range. */
+     * but the conditions, Range, and an Accept that refuses the media type. */
     uint64_t keep_until_ms;
 };
 

@@ -187,3 +187,11 @@ def test_huge_arrays_are_shown_without_overflow(serve, tmp_path):
     array = server.get(N + "big").json()["array"]
     assert array["n_elements"] == 2**63 and array["n_bytes"] is None  # 2**65 does not fit 64 bits
     assert server.get(N + "more").json()["array"]["n_bytes"] is None
+
+
+def test_only_json_is_offered(p):
+    for path in ("a", "g"):
+        assert p.get(N + path).status == 200  # kept prepared from here on
+        answer = p.get(N + path, {"Accept": "image/png"})
+        assert answer.status == 406 and answer.code == "not_acceptable" and answer.json()["allowed"] == ["application/json"]
+        assert p.get(N + path, {"Accept": "text/html, */*;q=0.1"}).status == 200
