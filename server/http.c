@@ -22,6 +22,7 @@
 #include "server/route.h"
 #include "server/server.h"
 
+#define HEADER_LINE_BYTES   4  /* ": " and the line's end */
 #define RUNS_IN_A_ROW       8  /* before the loop's other work gets its turn */
 #define DISCARDED_BODIES    16 /* times limits.body_bytes that a body may have before we hang up */
 #define LOGGED_TARGET_BYTES 256
@@ -178,6 +179,7 @@ static enum MHD_Result on_header(
     (void)kind;
     struct zd_request *req = cls;
     struct zd_conditions *conditions = &req->conditions;
+    req->head_bytes += strlen(name) + (value == NULL ? 0 : strlen(value)) + HEADER_LINE_BYTES;
     const struct {
         const char *name;
         const char **place;
@@ -365,6 +367,11 @@ static enum zd_next step_route(struct zd_request *req)
             (unsigned long long)req->server->config->settings.limits_url_bytes);
         return zd_respond_error(req, "uri_too_long", &err);
     }
+    if (req->head_bytes > req->server->config->settings.http_connection_bytes) {
+        err.status = zd_fail(&err, ZD_TOO_LARGE, "the request head is longer than %llu bytes",
+            (unsigned long long)req->server->config->settings.http_connection_bytes);
+        return zd_respond_error(req, "headers_too_large", &err);
+    }
     const struct zd_span raw = zd_target_path(req->target, &query);
     if (zd_path_decode(raw, &req->path_text, &err) != ZD_OK) {
         return zd_respond_error(req, err.status == ZD_INVALID ? "bad_path" : NULL, &err);
@@ -461,6 +468,7 @@ static enum MHD_Result begin(struct zd_request *req, const char *method)
     req->has_begun = true;
     req->method = method;
     req->is_head = strcmp(method, "HEAD") == 0;
+    req->head_bytes = req->target_text.len;
     (void)MHD_get_connection_values(req->connection, MHD_HEADER_KIND, on_header, req);
     take_id(req);
     req->body_is_too_large = promises_too_much(req);
@@ -471,7 +479,9 @@ static enum MHD_Result begin(struct zd_request *req, const char *method)
 static enum MHD_Result finish(struct zd_request *req)
 {
     const bool is_reading = req->is_head || strcmp(req->method, "GET") == 0;
-    if (is_reading && !req->target_is_too_long && zd_reply_from_kept(req)) {
+    const bool is_too_long = req->target_is_too_long ||
+                             req->head_bytes > req->server->config->settings.http_connection_bytes;
+    if (is_reading && !is_too_long && zd_reply_from_kept(req)) {
         return queue(req);
     }
     return start(req);
@@ -624,15 +634,18 @@ __attribute__((format(printf, 2, 0))) static void on_message(
 static struct MHD_Daemon *start_daemon(struct zd_listener *listener, int fd)
 {
     const struct zd_settings *settings = &listener->http->server->config->settings;
+    /* More than a head may have, so that most of those too long are told so by us: what does not
+     * fit at all gets MHD's own page. */
+    const size_t memory_bytes =
+        (size_t)(settings->http_connection_bytes + settings->limits_url_bytes);
     return MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL,
         NULL, on_request, listener, MHD_OPTION_EXTERNAL_LOGGER, on_message, listener,
-        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)settings->http_connection_bytes, MHD_OPTION_CONNECTION_LIMIT,
-        (unsigned int)settings->http_connections, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned int)zd_div_up(settings->http_idle_ms, 1000), MHD_OPTION_STRICT_FOR_CLIENT, 1,
-        MHD_OPTION_URI_LOG_CALLBACK, on_target, listener, MHD_OPTION_UNESCAPE_CALLBACK,
-        keep_as_sent, NULL, MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL,
-        MHD_OPTION_NOTIFY_CONNECTION, on_connection, listener, MHD_OPTION_END);
+        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_MEMORY_LIMIT, memory_bytes,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned int)settings->http_connections,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)zd_div_up(settings->http_idle_ms, 1000),
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK, on_target, listener,
+        MHD_OPTION_UNESCAPE_CALLBACK, keep_as_sent, NULL, MHD_OPTION_NOTIFY_COMPLETED, on_completed,
+        NULL, MHD_OPTION_NOTIFY_CONNECTION, on_connection, listener, MHD_OPTION_END);
 }
 
 static enum zd_status listen_on(

@@ -66,6 +66,7 @@ struct zd_request {
     bool has_begun;              /* the head was seen */
     bool has_started;            /* the steps run */
     bool body_is_too_large;
+    uint64_t head_bytes;     /* of the target and the headers */
     uint64_t received_bytes; /* of the body */
     bool target_is_too_long;
 
