@@ -1,6 +1,7 @@
 /* Settings from four sources: defaults, a file, the environment, the command line. */
 #include "server/config.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,7 +12,10 @@
 #include "server/dataset_config.h"
 #include "server/setting.h"
 
+#define FILE_NODES_MAX  1000000
+#define FILE_DEPTH_MAX  16
 #define FILE_BYTES_MAX  (4U << 20)
+#define SHOWN_BYTES     UINT64_C(128) /* of a name that is refused */
 #define NAME_BYTES_MAX  64
 #define DEFAULT_ADDRESS "127.0.0.1:8080"
 #define VARIABLE_PREFIX "ZARRD_"
@@ -89,7 +93,10 @@ void zd_config_help(struct zd_text *text)
 
 static enum zd_status no_memory(struct zd_error *err)
 {
-    return zd_fail(err, ZD_NO_MEMORY, "no memory for the configuration");
+    const enum zd_status status = zd_fail(err, ZD_NO_MEMORY, "no memory for the configuration");
+    assert(status == ZD_NO_MEMORY);
+    (void)status;
+    return ZD_NO_MEMORY; /* the constant is what a static analyser can follow */
 }
 
 static enum zd_status replace_text(char **place, const char *value, struct zd_error *err)
@@ -114,7 +121,8 @@ static void clear_listen(struct zd_config *config)
 static enum zd_status add_listen(
     struct zd_config *config, const char *address, struct zd_error *err)
 {
-    char **grown = zd_realloc(config->listen, (config->n_listen + 1) * sizeof *grown);
+    char **grown =
+        (char **)zd_realloc((void *)config->listen, (config->n_listen + 1) * sizeof *grown);
     if (grown == NULL) {
         return no_memory(err);
     }
@@ -141,16 +149,21 @@ static bool is_dataset_name(struct zd_span name)
     return name.len >= 1 && name.len <= NAME_BYTES_MAX;
 }
 
-/* A new dataset of that name, with its defaults; ret_dataset is borrowed until the next one. */
-static enum zd_status add_dataset(struct zd_config *config, struct zd_span name,
-    struct zd_dataset_config **ret_dataset, struct zd_error *err)
+/* The dataset that was added last. */
+static struct zd_dataset_config *newest(const struct zd_config *config)
 {
-    const int shown = (int)zd_min_u64(name.len, 2 * NAME_BYTES_MAX);
+    return &config->dataset[config->n_datasets - 1];
+}
+
+/* A new dataset of that name, with its defaults. */
+static enum zd_status add_dataset(
+    struct zd_config *config, struct zd_span name, struct zd_error *err)
+{
+    const int shown = (int)zd_min_u64(name.len, SHOWN_BYTES);
     if (!is_dataset_name(name)) {
         return zd_fail(err, ZD_INVALID,
             "'%.*s' cannot name a dataset: [A-Za-z0-9][A-Za-z0-9._-]{0,63} is expected; "
-            "NAME=LOCATION "
-            "gives one",
+            "NAME=LOCATION gives one",
             shown, (const char *)name.ptr);
     }
     for (size_t i = 0; i < config->n_datasets; i++) {
@@ -177,18 +190,17 @@ static enum zd_status add_dataset(struct zd_config *config, struct zd_span name,
         return no_memory(err);
     }
     config->n_datasets++;
-    *ret_dataset = dataset;
     return ZD_OK;
 }
 
 static enum zd_status read_dataset(struct zd_config *config, const char *name,
     const struct zd_json *json, const struct zd_pointer *at, struct zd_error *err)
 {
-    struct zd_dataset_config *dataset = NULL;
     if (!zd_json_is(json, ZD_JSON_OBJECT)) {
         return zd_config_wrong_type(at, "an object", json, err);
     }
-    ZD_TRY(add_dataset(config, zd_span_of(name), &dataset, err));
+    ZD_TRY(add_dataset(config, zd_span_of(name), err));
+    struct zd_dataset_config *dataset = newest(config);
     for (void *i = zd_json_next(json, NULL); i != NULL; i = zd_json_next(json, i)) {
         const struct zd_pointer place = zd_pointer_member(at, zd_json_iter_name(i));
         ZD_TRY(zd_dataset_config_set(
@@ -281,11 +293,13 @@ static enum zd_status read_document(
 
 /* ---- the file ---- */
 
-static enum zd_status read_bytes(const char *path, struct zd_buf **ret_bytes, struct zd_error *err)
+/* All of a file; NULL when that is not possible, and then err says why. */
+static struct zd_buf *read_bytes(const char *path, struct zd_error *err)
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
-        return zd_fail(err, ZD_INVALID, "configuration '%.300s' cannot be opened", path);
+        err->status = zd_fail(err, ZD_INVALID, "it cannot be opened");
+        return NULL;
     }
     ZD_AUTO(zd_buf) bytes = zd_buf_new(FILE_BYTES_MAX + 1);
     ssize_t n = bytes == NULL ? -1 : 1;
@@ -295,71 +309,72 @@ static enum zd_status read_bytes(const char *path, struct zd_buf **ret_bytes, st
     }
     close(fd);
     if (bytes == NULL) {
-        return no_memory(err);
+        err->status = no_memory(err);
+    } else if (n < 0) {
+        err->status = zd_fail(err, ZD_INVALID, "it cannot be read");
+    } else if (bytes->len > FILE_BYTES_MAX) {
+        err->status = zd_fail(err, ZD_INVALID, "it is longer than %u bytes", FILE_BYTES_MAX);
+    } else {
+        return ZD_TAKE(bytes);
     }
-    if (n < 0) {
-        return zd_fail(err, ZD_INVALID, "configuration '%.300s' cannot be read", path);
-    }
-    if (bytes->len > FILE_BYTES_MAX) {
-        return zd_fail(err, ZD_INVALID, "configuration '%.300s' is longer than %u bytes", path,
-            FILE_BYTES_MAX);
-    }
-    *ret_bytes = ZD_TAKE(bytes);
-    return ZD_OK;
+    return NULL;
 }
 
 static enum zd_status read_file(struct zd_config *config, const char *path, struct zd_error *err)
 {
     const struct zd_json_limits limits = {
-        .bytes_max = FILE_BYTES_MAX, .nodes_max = 1000000, .depth_max = 16};
-    ZD_AUTO(zd_buf) bytes = NULL;
-    ZD_AUTO(zd_json) json = NULL;
-    ZD_TRY(read_bytes(path, &bytes, err));
+        .bytes_max = FILE_BYTES_MAX, .nodes_max = FILE_NODES_MAX, .depth_max = FILE_DEPTH_MAX};
     struct zd_error cause = {0};
-    enum zd_status status = zd_json_parse(zd_buf_span(bytes), &limits, &json, &cause);
+    ZD_AUTO(zd_json) json = NULL;
+    ZD_AUTO(zd_buf) bytes = read_bytes(path, &cause);
+    enum zd_status status = cause.status;
+    if (bytes != NULL) {
+        status = zd_json_parse(zd_buf_span(bytes), &limits, &json, &cause);
+    }
     if (status == ZD_OK) {
         status = read_document(config, json, &cause);
     }
-    if (status != ZD_OK) {
-        const enum zd_status told = zd_fail(err, status == ZD_NO_MEMORY ? status : ZD_INVALID,
-            "configuration '%.200s': %.300s", path, cause.text);
-        if (err != NULL) {
-            err->facts = cause.facts;
-        }
-        return told;
+    if (status == ZD_OK) {
+        return ZD_OK;
     }
-    return ZD_OK;
+    const enum zd_status told = zd_fail(err, status == ZD_NO_MEMORY ? status : ZD_INVALID,
+        "configuration '%.200s': %.300s", path, cause.text);
+    if (err != NULL) {
+        err->facts = cause.facts;
+    }
+    return told;
 }
 
 /* ---- the environment ---- */
 
-/* ZARRD_CACHE_DECODED_BYTES is cache.decoded_bytes. */
-static bool is_variable_of(const struct zd_setting *setting, const char *variable, size_t len)
+/* 'A' of 'a', '_' of '.' and '_'. */
+static char variable_char(char c)
 {
-    const char *name = setting->full_name;
+    return (char)(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : '_');
+}
+
+/* Whether the first bytes of a variable's name are that name of a setting or group. */
+static bool spells(const char *variable, size_t len, const char *name)
+{
     if (strlen(name) != len) {
         return false;
     }
-    for (size_t i = 0; i < len; i++) {
-        const char c = name[i] >= 'a' && name[i] <= 'z' ? (char)(name[i] - 'a' + 'A') : '_';
-        if (variable[i] != c) {
-            return false;
-        }
+    size_t i = 0;
+    while (i < len && variable[i] == variable_char(name[i])) {
+        i++;
     }
-    return true;
+    return i == len;
 }
 
 static bool begins_as_group(const char *variable, size_t len)
 {
     const char *underscore = memchr(variable, '_', len);
-    if (underscore == NULL) {
-        return false;
+    for (const struct zd_setting *row = zd_setting_table; row->name != NULL; row++) {
+        if (underscore != NULL && spells(variable, (size_t)(underscore - variable), row->group)) {
+            return true;
+        }
     }
-    ZD_SCOPED_TEXT(group, 64);
-    for (const char *at = variable; at < underscore; at++) {
-        zd_text_add_char(&group, *at >= 'A' && *at <= 'Z' ? (char)(*at - 'A' + 'a') : *at);
-    }
-    return zd_setting_is_group(zd_text_span(&group));
+    return false;
 }
 
 /* Others that begin with ZARRD_ are not ours: Kubernetes sets ZARRD_SERVICE_HOST and such. */
@@ -374,7 +389,7 @@ static enum zd_status read_variable(
     const char *name = variable + prefix_len;
     const size_t len = (size_t)(equals - name);
     for (const struct zd_setting *row = zd_setting_table; row->name != NULL; row++) {
-        if (is_variable_of(row, name, len)) {
+        if (spells(name, len, row->full_name)) { /* ZARRD_CACHE_DECODED_BYTES */
             return zd_setting_set_text(row, &config->settings, equals + 1, err);
         }
     }
@@ -438,7 +453,7 @@ static enum zd_status next_argument(int argc, char *const *argv, int *at, bool *
             }
             value = argv[(*at)++];
         }
-        argument.value = value;
+        argument.value = value == NULL ? "" : value;
     }
     *ret_argument = argument;
     return ZD_OK;
@@ -499,15 +514,14 @@ static enum zd_status add_location(
     if (equals != NULL) {
         name = (struct zd_span){(const uint8_t *)word, (size_t)(equals - word)};
     }
-    const bool is_named = is_dataset_name(name);
+    const bool is_named = equals != NULL && is_dataset_name(name);
     const char *location = is_named ? equals + 1 : word;
     if (location[0] == '\0') {
         return zd_fail(err, ZD_INVALID, "'%.100s' names no location", word);
     }
-    struct zd_dataset_config *dataset = NULL;
-    ZD_TRY(add_dataset(config, is_named ? name : name_of(location), &dataset, err));
-    dataset->writable = writable;
-    return replace_text(&dataset->location, location, err);
+    ZD_TRY(add_dataset(config, is_named ? name : name_of(location), err));
+    newest(config)->writable = writable;
+    return replace_text(&newest(config)->location, location, err);
 }
 
 /* What the first look at the command line finds. */
@@ -523,7 +537,7 @@ static enum zd_status read_outline(
 {
     bool only_locations = false;
     for (int at = 1; at < argc;) {
-        struct argument argument;
+        struct argument argument = {.value = ""};
         if (strcmp(argv[at], "--") == 0 && !only_locations) {
             only_locations = true;
             at++;
@@ -568,7 +582,7 @@ static enum zd_status read_arguments(int argc, char *const *argv, const struct o
         clear_listen(config);
     }
     for (int at = 1; at < argc;) {
-        struct argument argument;
+        struct argument argument = {.value = ""};
         if (strcmp(argv[at], "--") == 0 && !only_locations) {
             only_locations = true;
             at++;
@@ -660,7 +674,7 @@ void zd_config_done(struct zd_config *config)
         }
     }
     clear_listen(config);
-    zd_free(config->listen);
+    zd_free((void *)config->listen);
     for (size_t i = 0; i < config->n_datasets; i++) {
         zd_dataset_config_done(&config->dataset[i]);
     }

@@ -97,7 +97,7 @@ static enum zd_status set_member(const struct member *member, struct zd_dataset_
         if (zd_json_string(value) == NULL || strpbrk(zd_json_string(value), "\r\n") != NULL) {
             return zd_config_wrong_type(at, "a string of one line", value, err);
         }
-        return replace_text(place, zd_json_string(value), err);
+        return replace_text((char **)place, zd_json_string(value), err);
     case MEMBER_FLAG:
         if (!zd_json_is(value, ZD_JSON_BOOL)) {
             return zd_config_wrong_type(at, "true or false", value, err);

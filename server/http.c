@@ -680,20 +680,21 @@ enum zd_status zd_http_new(
 {
     const struct zd_config *config = server->config;
     struct zd_http *http = zd_alloc_zero(1, sizeof *http);
-    if (http == NULL) {
+    struct zd_listener *listener = zd_alloc_zero(config->n_listen, sizeof *listener);
+    if (http == NULL || listener == NULL) {
+        zd_free(http);
+        zd_free(listener);
         return zd_fail(err, ZD_NO_MEMORY, "no memory for the HTTP front");
     }
     http->server = server;
+    http->listener = listener;
     http->id_seed = zd_hash_random_seed();
     zd_list_init(&http->spare);
     zd_list_init(&http->waiting);
     uv_timer_init(server->loop, &http->deadline);
     http->deadline.data = http;
-    http->listener = zd_alloc_zero(config->n_listen, sizeof *http->listener);
     enum zd_status status =
-        http->listener == NULL
-            ? zd_fail(err, ZD_NO_MEMORY, "no memory for the listeners")
-            : zd_replies_init(http, config->settings.cache_metadata_bytes / KEPT_PART);
+        zd_replies_init(http, config->settings.cache_metadata_bytes / KEPT_PART, err);
     for (size_t i = 0; status == ZD_OK && i < config->n_listen; i++) {
         http->listener[i].http = http;
         http->n_listeners++;

@@ -619,13 +619,13 @@ bool zd_reply_from_kept(struct zd_request *req)
     return answer_kept_representation(req, kept);
 }
 
-enum zd_status zd_replies_init(struct zd_http *http, size_t bytes_max)
+enum zd_status zd_replies_init(struct zd_http *http, size_t bytes_max, struct zd_error *err)
 {
     zd_cache_init(&http->kept, "replies", bytes_max, kept_free);
     zd_text_init(&http->scratch, PROBLEM_BYTES_MAX);
     http->emergency = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
     if (http->emergency == NULL) {
-        return ZD_NO_MEMORY;
+        return zd_fail(err, ZD_NO_MEMORY, "no memory for prepared answers");
     }
     add_header(http->emergency, "Access-Control-Allow-Origin",
         http->server->config->settings.http_cors_origin);

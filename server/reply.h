@@ -7,7 +7,7 @@
 #define ZD_MADE_ID_LEN 16 /* of an X-Request-Id that we make */
 
 /** Sets http->kept, scratch and emergency up. @retval ZD_NO_MEMORY */
-ZD_RESULT zd_replies_init(struct zd_http *http, size_t bytes_max);
+ZD_RESULT zd_replies_init(struct zd_http *http, size_t bytes_max, struct zd_error *err);
 void zd_replies_done(struct zd_http *http);
 
 /**

@@ -25,31 +25,20 @@ struct zd_request {
     struct zd_list link; /* in the server's list of waiting requests, or of spare ones */
     const struct zd_handler *handler; /* NULL until the route is known */
     const struct zd_route *route;
-    uint32_t route_number; /* for metrics: 0 = none */
-    zd_step *step;         /* what runs next */
+    zd_step *step; /* what runs next */
 
-    char id[ZD_REQUEST_ID_MAX + 1]; /* X-Request-Id */
-    const char *method;             /* as sent; borrowed from the connection */
-    bool is_head;
+    const char *method; /* as sent; borrowed from the connection */
     const char *target; /* raw, as sent: in target_text */
     struct zd_params params;
     struct zd_dataset *dataset; /* when the template has {d} */
-    const char *path; /* decoded {path} or {key}, without slashes at its ends; "" when empty: in
-                         path_text */
-    bool path_ends_in_slash; /* as sent */
-    struct zd_buf *body;     /* POST, PUT, PATCH; or NULL */
-
-    bool is_suspended;    /* the connection sleeps until zd_request_go_on */
-    bool is_running;      /* inside the loop over steps */
-    uint32_t n_waits;     /* see zd_request_wait */
-    uint64_t deadline_ms; /* loop time */
-    uint64_t began_ns;
+    const char *path;    /* decoded {path} or {key}, without slashes at its ends; "" when empty: in
+                            path_text */
+    struct zd_buf *body; /* POST, PUT, PATCH; or NULL */
+    struct zd_conditions conditions; /* borrowed from the connection */
 
     /* The handler's own: made by its first step, freed with the request, whatever its end. */
     void *state;
     void (*state_free)(struct zd_request *req);
-
-    struct zd_conditions conditions; /* borrowed from the connection */
 
     /* of zd_request_want_node */
     struct zd_node_want node_want;
@@ -57,23 +46,33 @@ struct zd_request {
     zd_step *after_node;
 
     /* the front's own */
-    struct zd_text target_text; /* both keep their memory for the next request */
+    struct zd_text target_text; /* these keep their memory for the next request */
     struct zd_text path_text;
     struct zd_text body_text;
     const char *sent_id;         /* X-Request-Id as sent, or NULL */
     struct MHD_Response *answer; /* NULL: not answered yet */
-    bool answer_is_borrowed;     /* of the kept ones; else it goes with the request */
-    bool has_begun;              /* the head was seen */
-    bool has_started;            /* the steps run */
-    bool body_is_too_large;
+    uint64_t deadline_ms;        /* loop time */
+    uint64_t began_ns;
     uint64_t head_bytes;     /* of the target and the headers */
     uint64_t received_bytes; /* of the body */
-    bool target_is_too_long;
 
     /* for the log; http_status 0: not answered */
-    unsigned http_status;
-    uint64_t body_bytes;
     const char *problem_code; /* or NULL */
+    uint64_t body_bytes;
+    unsigned http_status;
+    uint32_t route_number; /* for metrics: 0 = none */
+
+    uint32_t n_waits; /* see zd_request_wait */
+    bool is_head;
+    bool path_ends_in_slash; /* as sent */
+    bool is_suspended;       /* the connection sleeps until zd_request_go_on */
+    bool is_running;         /* inside the loop over steps */
+    bool has_begun;          /* the head was seen */
+    bool has_started;        /* the steps run */
+    bool answer_is_borrowed; /* of the kept ones; else it goes with the request */
+    bool body_is_too_large;
+    bool target_is_too_long;
+    char id[ZD_REQUEST_ID_MAX + 1]; /* X-Request-Id */
 };
 
 /** Run steps until one waits or has answered. Called by the front, and by those who end a wait that

@@ -78,7 +78,7 @@ static const struct {
     {{"/a/x.zarr", "/b/x.zip"}, "two datasets are named 'x'"},
     {{"/a/.hidden"}, "cannot name"},
     {{"x="}, "no location"},
-    {{"--config", "/no/such/file"}, "cannot be opened"},
+    {{"--config", "/no/such/file"}, "it cannot be opened"},
 };
 
 START_TEST(command_lines_are_judged)
