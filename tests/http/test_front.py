@@ -1,0 +1,278 @@
+"""The front itself: command line, bodies, ids, CORS, deadlines, signals, log, metrics."""
+
+import gzip
+import json
+import re
+import signal
+import socket
+import subprocess
+import threading
+import time
+
+import numpy as np
+import pytest
+from live import BINARY
+from test_cost import LITTLE, write_array
+
+KEY = "/zarr/codecs/zarr.json"
+DECLARED = ("etag content-range content-length content-encoding accept-ranges last-modified date retry-after server-timing "
+            "x-request-id zarr-shape zarr-dtype zarr-data-type zarr-dimensions zarr-selection zarr-fill-value zarr-chunks "
+            "zarr-origin zarr-warning").split()
+
+
+def exchange(server, data, n_answers):
+    """Raw bytes out; the status lines of n answers back, and whether the server has hung up after them."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as s:
+        s.sendall(data)
+        s.settimeout(20)
+        received = b""
+        while received.count(b"HTTP/1.1 ") < n_answers:
+            piece = s.recv(65536)
+            if not piece:
+                break
+            received += piece
+        s.settimeout(0.3)
+        try:
+            while piece := s.recv(65536):
+                received += piece
+            closed = True
+        except TimeoutError:
+            closed = False
+    return [int(status) for status in re.findall(rb"HTTP/1.1 (\d{3})", received)], closed
+
+
+def run(*arguments, environment=None):
+    return subprocess.run([str(BINARY), *map(str, arguments)], capture_output=True, text=True, timeout=60, env=environment)
+
+
+@pytest.mark.parametrize("target", ["/livez", KEY, "/zarr/codecs/absent", "/nope", "/v1/datasets//x", "/v1/limits?nope=1"])
+def test_every_answer_has_cors_headers_and_an_id(server, target):
+    for _ in range(2):  # the second one may be kept
+        for answer in (server.get(target), server.head(target)):
+            assert answer.headers["access-control-allow-origin"] == "*"
+            assert answer.headers["x-content-type-options"] == "nosniff"
+            assert answer.headers["cache-control"] and answer.headers["date"]
+            exposed = answer.headers["access-control-expose-headers"].lower().replace(",", "").split()
+            assert set(DECLARED) <= set(exposed)
+            assert re.fullmatch(r"[A-Za-z0-9._-]{1,128}", answer.headers["x-request-id"])
+
+
+@pytest.mark.parametrize("target", [KEY, "/zarr/codecs/absent", "/livez"])
+@pytest.mark.parametrize("sent, kept", [("a", True), ("0123456789abcdef", True), ("A.b_c-9" * 18, True), ("x" * 128, True),
+                                        ("x" * 129, False), ("a b", False), ("a/b", False), ("é".encode().decode("latin-1"), False)])
+def test_a_well_formed_id_of_the_client_is_kept(server, target, sent, kept):
+    for _ in range(2):
+        answer = server.get(target, {"X-Request-Id": sent})
+        own = answer.headers["x-request-id"]
+        assert (own == sent) == kept
+        if answer.status == 404:
+            assert answer.json()["instance"] == own
+
+
+def test_ids_that_are_made_differ(server):
+    ids = [server.get(KEY).headers["x-request-id"] for _ in range(50)]
+    assert len(set(ids)) == 50
+
+
+@pytest.mark.parametrize("target", ["/livez", "/no/such/thing", "/zarr/codecs/a%2fb", "*"])
+def test_options_works_everywhere(server, target):
+    answer = server.request("OPTIONS", target, {"Access-Control-Request-Headers": "range, authorization",
+                                                "Access-Control-Request-Private-Network": "true"})
+    assert answer.status == 204 and answer.body == b""
+    allowed = answer.headers["access-control-allow-methods"].replace(",", "").split()
+    assert {"GET", "HEAD", "PUT", "DELETE", "POST", "OPTIONS"} <= set(allowed)
+    assert answer.headers["access-control-allow-headers"] == "range, authorization"
+    assert answer.headers["access-control-allow-private-network"] == "true"
+    assert int(answer.headers["access-control-max-age"]) >= 7200
+
+
+@pytest.mark.parametrize("head", [
+    b"GET /livez HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello",
+    b"GET /zarr/codecs/zarr.json HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello",
+    b"DELETE /livez HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello",
+    b"POST /livez HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello",
+    b"POST /livez HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+    b"PATCH /livez HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n",
+])
+def test_a_body_that_nobody_wants_is_not_the_next_request(server, head):
+    statuses, closed = exchange(server, head + b"GET /livez HTTP/1.1\r\nHost: a\r\n\r\n", 2)
+    assert len(statuses) == 2 and statuses[1] == 200 and not closed
+
+
+def test_a_body_too_large_is_refused_before_it_is_sent(server):
+    head = b"POST /v1/datasets/codecs/slices/gzip_1 HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999\r\nExpect: 100-continue\r\n\r\n"
+    assert exchange(server, head, 1) == ([413], True)
+
+
+def test_a_chunked_body_too_large_is_refused(server):
+    piece = b"10000\r\n" + b"x" * 65536 + b"\r\n"
+    head = b"POST /v1/datasets/codecs/slices/gzip_1 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+    statuses, closed = exchange(server, head + piece * 17 + b"0\r\n\r\n", 1)
+    assert statuses == [413] and closed
+
+
+def test_expect_100_continue_is_answered_at_once(server):
+    body = b'{"slice": "0:1", "format": "json"}'
+    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as s:
+        s.sendall(b"POST /v1/datasets/codecs/slices/gzip_1 HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+                  b"Expect: 100-continue\r\nContent-Length: %d\r\n\r\n" % len(body))
+        assert s.recv(1000).startswith(b"HTTP/1.1 100 ")
+        s.sendall(body)
+        assert s.recv(1000).startswith(b"HTTP/1.1 200 ")
+
+
+@pytest.mark.parametrize("target, headers, status, code", [
+    ("/" + "x" * 9000, {}, 414, "uri_too_long"),
+    ("/livez", {"X-Long": "x" * 9000}, 431, "headers_too_large"),
+])
+def test_too_long_a_head_is_a_problem_document(server, target, headers, status, code):
+    answer = server.get(target, headers)
+    assert answer.status == status and answer.code == code
+    assert answer.headers["access-control-allow-origin"] == "*"
+
+
+def test_an_absolute_target_is_the_same_resource(server):
+    assert server.get(f"http://elsewhere{KEY}").body == server.get(KEY).body
+
+
+def test_an_unknown_path_suggests_its_neighbours(server):
+    answer = server.get("/v1/dataset")
+    assert answer.status == 404 and answer.code == "no_such_route"
+    assert "/v1/datasets" in answer.json()["suggestions"]
+
+
+def test_a_request_has_a_deadline(serve, tmp_path):
+    write_array(tmp_path / "a", (4, 2048, 2048), (1, 2048, 2048), LITTLE + [{"name": "gzip", "configuration": {"level": 1}}])
+    chunk = gzip.compress(np.random.default_rng(1).normal(size=(2048, 2048)).astype("<f4").tobytes(), 1)
+    for i in range(4):
+        (tmp_path / f"a/c/{i}/0").mkdir(parents=True)
+        (tmp_path / f"a/c/{i}/0/0").write_bytes(chunk)
+    server = serve(f"d={tmp_path}", "--set", "http.request_ms=100", "--set", "cache.decoded_bytes=0", "--set", "workers.count=1")
+    statuses = []
+    clients = [threading.Thread(target=lambda: statuses.append(server.get("/v1/datasets/d/slices/a")))
+               for _ in range(8)]
+    for client in clients:
+        client.start()
+    for client in clients:
+        client.join()
+    assert {answer.status for answer in statuses} <= {200, 504}
+    assert all(answer.code == "store_timeout" for answer in statuses if answer.status == 504)
+    assert server.get("/livez").status == 200
+
+
+def test_a_signal_drains_and_the_exit_status_is_0(serve, tmp_path):
+    server = serve(f"d={tmp_path}")
+    idle = server.connection()
+    server.get("/livez", connection=idle)
+    server.process.send_signal(signal.SIGTERM)
+    assert server.process.wait(10) == 0
+    with pytest.raises(OSError):
+        socket.create_connection(("127.0.0.1", server.port), timeout=1)
+
+
+def test_a_second_signal_stops_at_once(serve, tmp_path):
+    server = serve(f"d={tmp_path}", "--set", "http.drain_ms=600000")
+    with socket.create_connection(("127.0.0.1", server.port)) as s:
+        s.sendall(b"POST /livez HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n")  # a request that never ends
+        time.sleep(0.2)
+        server.process.send_signal(signal.SIGTERM)
+        time.sleep(0.3)
+        assert server.process.poll() is None
+        server.process.send_signal(signal.SIGINT)
+        assert server.process.wait(10) == 0
+
+
+def start(tmp_path, *arguments, **more):
+    """A server without the harness; its ports are awaited."""
+    port_file = tmp_path / "port"
+    process = subprocess.Popen([str(BINARY), "--port-file", str(port_file), *arguments], stdout=subprocess.DEVNULL, **more)
+    end = time.monotonic() + 20
+    while not port_file.exists() and time.monotonic() < end:
+        time.sleep(0.01)
+    return process, [int(port) for port in port_file.read_text().split()]
+
+
+def test_several_addresses_are_served(tmp_path):
+    process, ports = start(tmp_path, "-l", "127.0.0.1:0", "-l", "[::1]:0", f"d={tmp_path}", "--set", "http.show_locations=true")
+    try:
+        assert len(ports) == 2
+        for host, port in zip(("127.0.0.1", "::1"), ports):
+            with socket.create_connection((host, port), timeout=10) as s:
+                s.sendall(b"GET /v1/datasets HTTP/1.1\r\nHost: a\r\n\r\n")
+                assert str(tmp_path).encode() in s.recv(65536)
+    finally:
+        process.terminate()
+        assert process.wait(20) == 0
+
+
+@pytest.mark.parametrize("arguments, words", [
+    ((), "nothing to serve"),
+    (("--nope",), "unknown option '--nope'"),
+    (("/no/such/directory",), "/no/such/directory"),
+    (("--listen", "nowhere", "/tmp"), "'nowhere' is malformed"),
+    (("--set", "cache.decoded_bytes=lots", "/tmp"), "cache.decoded_bytes is 'lots', but 0 to 1024GiB"),
+    (("--set", "http.connections=15", "/tmp"), "16 to 1000000"),
+    (("a=/tmp", "a=/tmp"), "two datasets are named 'a'"),
+    (("--config", "/no/such/file"), "cannot be opened"),
+])
+def test_bad_usage_ends_with_status_2_and_says_why(arguments, words):
+    result = run(*arguments)
+    assert result.returncode == 2 and result.stdout == ""
+    assert words in result.stderr
+
+
+def test_check_config_prints_what_is_in_force(tmp_path):
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({"datasets": {"a": {"location": "mem:", "writable": True}}, "cache": {"decoded_bytes": "1MiB"}}))
+    result = run("--config", path, "--check-config", "--set", "cache.encoded_bytes=3MiB",
+                 environment={"ZARRD_CACHE_METADATA_BYTES": "2MiB", "ZARRD_PORT": "tcp://10.0.0.1:80"})
+    assert result.returncode == 0, result.stderr
+    document = json.loads(result.stdout)
+    assert document["cache"] == {"decoded_bytes": "1MiB", "encoded_bytes": "3MiB", "metadata_bytes": "2MiB"}
+    assert document["datasets"]["a"]["writable"] is True
+    path.write_text(result.stdout)
+    assert run("--config", path, "--check-config").returncode == 0
+
+
+def test_help_and_version():
+    assert "cache.decoded_bytes" in run("--help").stdout
+    assert re.fullmatch(r"zarrd \d+\.\d+\.\d+\n", run("--version").stdout)
+
+
+def test_the_log_has_a_line_for_each_request(serve, tmp_path):
+    server = serve(f"d={tmp_path}", "--set", "log.format=json")
+    answer = server.get("/zarr/d/%22%0a")
+    ident = answer.headers["x-request-id"]
+    end = time.monotonic() + 10
+    while ident not in server.log and time.monotonic() < end:
+        time.sleep(0.01)
+    line = next(json.loads(line) for line in server.log.splitlines() if ident in line)
+    assert line["status"] == answer.status == 400 and line["target"] == "/zarr/d/%22%0a" and line["method"] == "GET"
+    assert line["code"] == "bad_path" and line["level"] == "info" and line["ts"].endswith("Z")
+
+
+def test_a_log_that_nobody_reads_blocks_nothing(tmp_path):
+    process, ports = start(tmp_path, "-l", "127.0.0.1:0", f"d={tmp_path}", stderr=subprocess.PIPE)
+    try:
+        with socket.create_connection(("127.0.0.1", ports[0]), timeout=20) as s:
+            n = 3000
+            s.sendall(b"GET /livez HTTP/1.1\r\nHost: a\r\n\r\n")
+            for _ in range(n):
+                assert s.recv(65536).startswith(b"HTTP/1.1 200")
+                s.sendall(b"GET /livez HTTP/1.1\r\nHost: a\r\n\r\n")
+    finally:
+        process.terminate()
+        assert process.wait(20) == 0
+        process.stderr.close()
+
+
+def test_metrics_count_what_happened(serve, tmp_path):
+    server = serve(f"d={tmp_path}")
+    for _ in range(3):
+        server.get("/livez")
+    text = server.get("/metrics").body.decode()
+    assert 'http_request_duration_seconds_count{method="GET",route="/livez",class="2xx"} 3' in text
+    assert 'zarrd_store_reads_total{dataset="d"}' in text and "zarrd_allocations_total" in text
+    assert 'zarrd_cache_hits_total{cache="chunks"}' in text
+    names = re.findall(r"^# TYPE (\S+)", text, re.M)
+    assert len(names) == len(set(names))
