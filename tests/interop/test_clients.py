@@ -43,8 +43,8 @@ def digest(values):
 def test_zarr_python_reads_over_http(server):
     count = 0
     for store, node, _, sha256 in readable_by("zarr-python 3"):
-        if store == "fill" and node.startswith("hex_"):
-            continue  # it loses the payload of a NaN
+        if store == "metadata" or store == "fill" and node.startswith("hex_"):
+            continue  # it refuses short-hand names, and loses the payload of a NaN
         array = zarr.open_array(f"{server.url}/zarr/{store}/{urllib.parse.quote(node)}", mode="r")
         assert digest(array[...]) == sha256, (store, node)
         count += 1
