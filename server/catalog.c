@@ -20,6 +20,8 @@
 /* Reading JSON and judging it: measured at 50 to 100 MB/s. */
 #define PARSE_NS_PER_BYTE 20
 
+#define NO_CANDIDATE UINT32_MAX /* its key is too long for any store */
+
 struct node_load;
 
 /* One key that some dialect has documents under. */
@@ -41,7 +43,9 @@ struct node_load {
     uint32_t n_pending;
     struct candidate *candidate; /* n_candidates of them; owned */
     uint32_t n_candidates;
+    uint32_t *document; /* of all dialects in turn: which candidate, or NO_CANDIDATE; owned */
     const struct zd_dialect *dialect; /* the highest bidder, or NULL */
+    uint32_t dialect_at;              /* where its documents begin */
     size_t document_bytes;
     struct zd_job job;
     enum zd_next (*step)(struct node_load *load);
@@ -137,54 +141,53 @@ static void free_load(struct node_load *load)
         zd_buf_unref(load->candidate[i].bytes);
     }
     zd_free(load->candidate);
+    zd_free(load->document);
     zd_node_unref(load->node);
     zd_node_unref(load->entry);
     zd_free(load);
 }
 
-static struct candidate *find_candidate(struct node_load *load, const char *key)
+/* The candidate of that key, made when there is none. */
+static uint32_t candidate_of(struct node_load *load, const char *key)
 {
     for (uint32_t i = 0; i < load->n_candidates; i++) {
         if (strcmp(load->candidate[i].read.key, key) == 0) {
-            return &load->candidate[i];
+            return i;
         }
     }
-    return NULL;
+    struct candidate *candidate = &load->candidate[load->n_candidates];
+    candidate->load = load;
+    candidate->is_possible = zd_key_is_valid(key);
+    (void)snprintf(candidate->read.key, sizeof candidate->read.key, "%s", key);
+    (void)snprintf(candidate->check.key, sizeof candidate->check.key, "%s", key);
+    return load->n_candidates++;
 }
 
-static enum zd_status document_key(
-    const struct zd_dialect *dialect, const char *path, uint32_t i, struct zd_text *key)
-{
-    zd_text_clear(key);
-    return dialect->document_key(path, i, key);
-}
-
-/* Every document of every dialect, once: some share their keys. */
-static enum zd_status find_candidates(struct node_load *load)
+static enum zd_status new_candidates(struct node_load *load)
 {
     size_t n_max = 0;
     for (const struct zd_dialect *const *dialect = zd_dialects; *dialect != NULL; dialect++) {
         n_max += (*dialect)->n_documents;
     }
     load->candidate = zd_alloc_zero(n_max, sizeof *load->candidate);
-    if (load->candidate == NULL) {
-        return ZD_NO_MEMORY;
-    }
+    load->document = zd_alloc_zero(n_max, sizeof *load->document);
+    return load->candidate == NULL || load->document == NULL ? ZD_NO_MEMORY : ZD_OK;
+}
+
+/* Every document of every dialect, each key once: some dialects share theirs. */
+static enum zd_status find_candidates(struct node_load *load)
+{
+    ZD_TRY(new_candidates(load));
+    uint32_t n = 0;
     ZD_SCOPED_TEXT(key, ZD_KEY_BYTES_MAX);
     for (const struct zd_dialect *const *dialect = zd_dialects; *dialect != NULL; dialect++) {
         for (uint32_t i = 0; i < (*dialect)->n_documents; i++) {
-            const enum zd_status status = document_key(*dialect, load->entry->path, i, &key);
+            zd_text_clear(&key);
+            const enum zd_status status = (*dialect)->document_key(load->entry->path, i, &key);
             if (status != ZD_OK && status != ZD_TOO_LARGE) {
                 return status;
             }
-            if (status == ZD_TOO_LARGE || find_candidate(load, key.at) != NULL) {
-                continue; /* no store has a key that long */
-            }
-            struct candidate *candidate = &load->candidate[load->n_candidates++];
-            candidate->load = load;
-            candidate->is_possible = zd_key_is_valid(key.at);
-            (void)snprintf(candidate->read.key, sizeof candidate->read.key, "%s", key.at);
-            (void)snprintf(candidate->check.key, sizeof candidate->check.key, "%s", key.at);
+            load->document[n++] = status == ZD_OK ? candidate_of(load, key.at) : NO_CANDIDATE;
         }
     }
     return ZD_OK;
@@ -276,19 +279,18 @@ static void start_read(struct candidate *candidate)
     zd_store_read(dataset->store, read);
 }
 
-static struct zd_documents documents_of(struct node_load *load, const struct zd_dialect *dialect,
-    struct zd_stat ret_stat[ZD_DOCUMENTS_MAX])
+/* @param at where the dialect's documents begin among all */
+static struct zd_documents documents_of(const struct node_load *load,
+    const struct zd_dialect *dialect, uint32_t at, struct zd_stat ret_stat[ZD_DOCUMENTS_MAX])
 {
     struct zd_documents documents = {0};
-    ZD_SCOPED_TEXT(key, ZD_KEY_BYTES_MAX);
     for (uint32_t i = 0; i < dialect->n_documents; i++) {
-        const enum zd_status status = document_key(dialect, load->entry->path, i, &key);
-        const struct candidate *candidate = status == ZD_OK ? find_candidate(load, key.at) : NULL;
+        const uint32_t number = load->document[at + i];
         ret_stat[i] = (struct zd_stat){0};
-        if (candidate != NULL && candidate->bytes != NULL) {
-            documents.text[i] = zd_buf_span(candidate->bytes);
+        if (number != NO_CANDIDATE && load->candidate[number].bytes != NULL) {
+            documents.text[i] = zd_buf_span(load->candidate[number].bytes);
             documents.present[i] = true;
-            ret_stat[i] = candidate->stat;
+            ret_stat[i] = load->candidate[number].stat;
         }
     }
     return documents;
@@ -298,13 +300,16 @@ static void choose_dialect(struct node_load *load)
 {
     struct zd_stat stat[ZD_DOCUMENTS_MAX];
     int highest = 0;
+    uint32_t at = 0;
     for (const struct zd_dialect *const *dialect = zd_dialects; *dialect != NULL; dialect++) {
-        const struct zd_documents documents = documents_of(load, *dialect, stat);
+        const struct zd_documents documents = documents_of(load, *dialect, at, stat);
         const int bid = (*dialect)->bid(&documents);
         if (bid > highest) {
             highest = bid;
             load->dialect = *dialect;
+            load->dialect_at = at;
         }
+        at += (*dialect)->n_documents;
     }
 }
 
@@ -323,7 +328,8 @@ static enum zd_status parse(struct node_load *load)
 {
     struct zd_node *node = load->node;
     const struct zd_reading reading = zd_catalog_reading(node->dataset);
-    const struct zd_documents documents = documents_of(load, load->dialect, node->stat);
+    const struct zd_documents documents =
+        documents_of(load, load->dialect, load->dialect_at, node->stat);
     ZD_TRY(load->dialect->parse(&documents, &reading, &node->meta, &load->err));
     if (!zd_meta_is_array(node->meta)) {
         return ZD_OK;
@@ -535,6 +541,7 @@ static enum zd_next start(struct zd_node *node, bool is_new, struct zd_node_want
     load->is_new = is_new;
     load->began_ms = uv_now(node->dataset->server->loop);
     load->status = find_candidates(load);
+    load->err.status = load->status;
     load->step = is_new ? step_read : step_check;
     if (load->status == ZD_OK && run(load) == ZD_WAIT) {
         zd_list_push_back(&node->entry.waiters, &want->wait.link);

@@ -8,7 +8,11 @@ void zd_wait_answer(struct zd_wait *wait, enum zd_status status, const struct zd
     wait->status = status;
     if (err != NULL) {
         wait->err = *err;
+    } else {
+        wait->err.facts.set = 0; /* an error is large: only what says that it is empty is reset */
+        wait->err.text[0] = '\0';
     }
+    wait->err.status = status;
 }
 
 void zd_wait_tell(struct zd_list *waiters, enum zd_status status, const struct zd_error *err)

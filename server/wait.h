@@ -31,7 +31,7 @@ static inline void zd_wait_cancel(struct zd_wait *wait)
     zd_list_remove(&wait->link);
 }
 
-/** Sets how it ended: the status and, when it is told (not NULL), the error. */
+/** Sets how it ended: the status, and the error's story when there is one (not NULL). */
 void zd_wait_answer(struct zd_wait *wait, enum zd_status status, const struct zd_error *err);
 
 /**

@@ -21,6 +21,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests" / "data"
 SHARED = pathlib.Path(os.environ.get("ZARRD_SHARED", ROOT.parent / "shared")) / "data"
 BINARY = pathlib.Path(os.environ.get("ZARRD_BINARY", ROOT / "build" / "dev" / "zarrd"))
+SANITIZERS = {"TSAN_OPTIONS": f"suppressions={ROOT / 'tests/support/tsan.supp'}"}
 START_S = 30
 STOP_S = 30
 
@@ -86,7 +87,7 @@ class Server:
         self.announced = []
         with open(self.log_path, "wb") as log:
             self.process = subprocess.Popen(
-                command, stdout=log, stderr=log, env={**os.environ, **(environment or {})})
+                command, stdout=log, stderr=log, env={**SANITIZERS, **os.environ, **(environment or {})})
         self.port = self._wait_for_port(port_file)
 
     def _wait_for_port(self, port_file):
