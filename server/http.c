@@ -89,6 +89,7 @@ static void *on_target(void *cls, const char *target, struct MHD_Connection *con
 /* Ends what the request still holds or waits for. */
 static void release_state(struct zd_request *req)
 {
+    zd_list_remove(&req->turn);
     zd_wait_cancel(&req->node_want.wait);
     if (req->state_free != NULL) {
         req->state_free(req);
@@ -404,11 +405,17 @@ static enum MHD_Result queue(struct zd_request *req)
 static void arm_deadline(struct zd_http *http);
 static void on_idle(uv_idle_t *idle);
 
+/* MHD must not be stopped while a connection sleeps: what still comes in may not wait. */
+static enum zd_next step_refuse(struct zd_request *req)
+{
+    return refuse(req, "draining", "the server stops");
+}
+
 /* Runs the steps, and either queues the answer or lets the connection sleep. */
 static enum MHD_Result start(struct zd_request *req)
 {
     req->has_started = true;
-    req->step = step_route;
+    req->step = req->server->http->is_closing ? step_refuse : step_route;
     if (req->body_text.len > 0 && zd_text_buf(&req->body_text, &req->body) != ZD_OK) {
         return MHD_NO;
     }
@@ -523,6 +530,27 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
         return queue(req);
     }
     return req->has_started ? MHD_YES : finish(req);
+}
+
+/* ---- turns ---- */
+
+/* One at a time: the others' sockets and answers come in between. */
+static void on_turn(uv_idle_t *idle)
+{
+    struct zd_http *http = idle->data;
+    struct zd_list *link = zd_list_pop_front(&http->turns);
+    if (link == NULL) {
+        uv_idle_stop(idle);
+        return;
+    }
+    zd_request_go_on(ZD_CONTAINER(link, struct zd_request, turn));
+}
+
+void zd_http_queue_turn(struct zd_request *req)
+{
+    struct zd_http *http = req->server->http;
+    zd_list_push_back(&http->turns, &req->turn);
+    uv_idle_start(&http->next_turn, on_turn);
 }
 
 /* ---- deadlines ---- */
@@ -691,6 +719,9 @@ enum zd_status zd_http_new(
     http->id_seed = zd_hash_random_seed();
     zd_list_init(&http->spare);
     zd_list_init(&http->waiting);
+    zd_list_init(&http->turns);
+    uv_idle_init(server->loop, &http->next_turn);
+    http->next_turn.data = http;
     uv_timer_init(server->loop, &http->deadline);
     http->deadline.data = http;
     enum zd_status status =
@@ -755,6 +786,7 @@ void zd_http_close(struct zd_http *http)
             listener->daemon = NULL;
         }
     }
+    uv_close((uv_handle_t *)&http->next_turn, NULL);
     uv_close((uv_handle_t *)&http->deadline, NULL);
 }
 

@@ -29,6 +29,8 @@ struct zd_http {
     struct zd_list spare;           /* struct zd_request: to be used again */
     struct zd_list waiting;         /* struct zd_request: suspended, the oldest deadline first */
     uv_timer_t deadline;            /* of the first of them */
+    struct zd_list turns;           /* struct zd_request: what goes on when the loop has turned */
+    uv_idle_t next_turn;            /* while there are such */
     struct zd_cache kept;           /* struct zd_kept: prepared answers, by target */
     struct zd_text scratch;         /* for documents that are copied at once */
     struct MHD_Response *emergency; /* when there is no memory for an answer */
@@ -51,6 +53,9 @@ void zd_http_drain(struct zd_http *http);
 /** End every connection and request; the loop must turn once more before zd_http_free. */
 void zd_http_close(struct zd_http *http);
 void zd_http_free(struct zd_http *http); /* accepts NULL */
+
+/** The request's next step runs when the loop has turned. Called by zd_request_go_on. */
+void zd_http_queue_turn(struct zd_request *req);
 
 /** A step has answered: the connection goes on. Called by zd_request_go_on. */
 void zd_http_answered(struct zd_request *req);

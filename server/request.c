@@ -6,14 +6,24 @@
 #include <string.h>
 
 #include "server/http.h"
+#include "server/server.h"
+
+/* Of the loop's time. Steps that find all they want at hand never wait: without this end a slice of
+ * many small chunks would keep everybody else out for most of a second. */
+#define TURN_NS 2000000
 
 void zd_request_go_on(struct zd_request *req)
 {
     assert(!req->is_running && req->answer == NULL);
     req->is_running = true;
+    const uint64_t began_ns = uv_hrtime();
     enum zd_next next = ZD_NEXT;
     while (next == ZD_NEXT) {
         next = req->step(req);
+        if (next == ZD_NEXT && uv_hrtime() - began_ns > TURN_NS) {
+            zd_http_queue_turn(req);
+            next = ZD_WAIT;
+        }
     }
     req->is_running = false;
     assert((next == ZD_DONE) == (req->answer != NULL));

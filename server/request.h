@@ -62,7 +62,8 @@ struct zd_request {
     unsigned http_status;
     uint32_t route_number; /* for metrics: 0 = none */
 
-    uint32_t n_waits; /* see zd_request_wait */
+    uint32_t n_waits;    /* see zd_request_wait */
+    struct zd_list turn; /* in the list of those whose next step others go before */
     bool is_head;
     bool path_ends_in_slash; /* as sent */
     bool is_suspended;       /* the connection sleeps until zd_request_go_on */
@@ -75,7 +76,8 @@ struct zd_request {
     char id[ZD_REQUEST_ID_MAX + 1]; /* X-Request-Id */
 };
 
-/** Run steps until one waits or has answered. Called by the front, and by those who end a wait that
+/** Run steps until one waits or has answered, or until others are to have their turn: then the next
+ * step runs when the loop has turned. Called by the front, and by those who end a wait that
  * zd_request_wait does not count. */
 void zd_request_go_on(struct zd_request *req);
 

@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import json
+import select
 import socket
 import time
 
@@ -77,3 +78,18 @@ def test_pipelined_requests_are_answered_in_order(server):
     for name in names:
         status, body = client.receive()
         assert status == 200 and json.loads(body)["path"] == name
+
+
+def test_a_request_that_never_waits_lets_others_go_first(serve, tmp_path):
+    """Its statuses are all answered at once, 100,000 of them: a request that comes later does not wait for the last."""
+    write_array(tmp_path / "a", (100000,), (1,), LITTLE)
+    server = serve(f"work={tmp_path}")
+    server.get("/v1/datasets/work/nodes/a")
+    before = server.metrics()["zarrd_store_statuses_total"]
+    first = RawClient(server.port)
+    first.send(b"GET /v1/datasets/work/chunks/a?present=1 HTTP/1.1\r\nHost: a\r\n\r\n")
+    while server.metrics()["zarrd_store_statuses_total"] < before + 100:
+        pass
+    assert not select.select([first.socket], [], [], 0)[0]
+    status, body = first.receive()
+    assert status == 200 and json.loads(body)["n_present"] == 0
