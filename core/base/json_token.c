@@ -70,6 +70,48 @@ enum zd_json_token zd_json_next_token(struct zd_span text, size_t *at, size_t *r
     }
 }
 
+/* One past the value of which the first token comes next; the end of the text when it is not
+ * closed. */
+static size_t value_end(struct zd_span text, size_t at)
+{
+    size_t depth = 0;
+    size_t end = 0;
+    for (;; at = end) {
+        const enum zd_json_token type = zd_json_next_token(text, &at, &end);
+        depth += type == ZD_JSON_TOKEN_OPEN ? 1 : 0;
+        depth -= type == ZD_JSON_TOKEN_CLOSE && depth > 0 ? 1 : 0;
+        if (type == ZD_JSON_TOKEN_END || depth == 0) {
+            return end;
+        }
+    }
+}
+
+static bool is_name(struct zd_span text, size_t at, size_t end, const char *name)
+{
+    const struct zd_span inside = {.ptr = text.ptr + at + 1, .len = end - at - 2};
+    return end - at >= 2 && zd_span_is(inside, name);
+}
+
+bool zd_json_find_value(struct zd_span text, const char *name, struct zd_span *ret_value)
+{
+    size_t depth = 0;
+    bool is_found = false; /* the token before was the name */
+    size_t end = 0;
+    for (size_t at = 0;; at = end) {
+        const enum zd_json_token type = zd_json_next_token(text, &at, &end);
+        if (type == ZD_JSON_TOKEN_END) {
+            return false;
+        }
+        if (type == ZD_JSON_TOKEN_COLON && is_found) {
+            *ret_value = (struct zd_span){.ptr = text.ptr + end, .len = value_end(text, end) - end};
+            return true;
+        }
+        depth += type == ZD_JSON_TOKEN_OPEN ? 1 : 0;
+        depth -= type == ZD_JSON_TOKEN_CLOSE && depth > 0 ? 1 : 0;
+        is_found = depth == 1 && type == ZD_JSON_TOKEN_STRING && is_name(text, at, end, name);
+    }
+}
+
 /* A NUL in a string, escaped or not, would look like a mark and end a C string early. */
 static bool holds_nul(struct zd_span text, size_t at, size_t end)
 {

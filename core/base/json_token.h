@@ -24,6 +24,17 @@ enum zd_json_token {
 enum zd_json_token zd_json_next_token(struct zd_span text, size_t *at, size_t *ret_end);
 
 /**
+ * The value of a member of the object that a text holds, found without a tree: a name spelled with
+ * escapes is not recognised.
+ *
+ * @param name      without characters that JSON escapes
+ * @param ret_value with the spaces before it; of a malformed text it may be any part of it
+ * @return whether there is such a member
+ * Thread: any.
+ */
+bool zd_json_find_value(struct zd_span text, const char *name, struct zd_span *ret_value);
+
+/**
  * Whether a text keeps the limits of bytes, values and depth; also that no string holds a NUL.
  * Nothing is built, so that a reader behind it never sees more.
  *

@@ -1,6 +1,7 @@
 /* The v3 dialect: one document `zarr.json` a node, chunks below it. */
 #include "core/dialect/dialect.h"
 
+#include "core/base/json_token.h"
 #include "core/base/num.h"
 #include "core/dialect/chunk_key.h"
 #include "core/dialect/v3_consolidated.h"
@@ -46,32 +47,46 @@ static struct zd_json_limits large_limits(const struct zd_reading *reading)
     return large;
 }
 
+/* Whether a document keeps its limits when its consolidated block is left out. */
+static ZD_RESULT check_beside(struct zd_span text, struct zd_span block,
+    const struct zd_json_limits *limits, struct zd_error *err)
+{
+    const size_t len = text.len - block.len;
+    if (len > limits->bytes_max) {
+        const enum zd_status status = zd_fail(err, ZD_TOO_LARGE,
+            "the document has %zu bytes beside its consolidated metadata, %zu are allowed", len,
+            limits->bytes_max);
+        zd_fact_limit(err, limits->bytes_max, len);
+        return status;
+    }
+    const uint8_t *after = block.ptr + block.len;
+    ZD_SCOPED_TEXT(rest, len);
+    (void)zd_text_add_bytes(&rest, text.ptr, (size_t)(block.ptr - text.ptr));
+    (void)zd_text_add_bytes(&rest, after, (size_t)(text.ptr + text.len - after));
+    if (rest.status != ZD_OK) {
+        return zd_fail(err, rest.status, "no memory to measure a document");
+    }
+    return zd_json_check_limits(zd_text_span(&rest), limits, err);
+}
+
 /*
  * Text to JSON. Most documents keep the small limits; one that does not is parsed with the large
- * ones, and stands only if it is the block that made it large.
+ * ones if it is the block that makes it large.
  */
 static ZD_RESULT parse_text(struct zd_span text, const struct zd_reading *reading,
     struct zd_json **ret_json, struct zd_error *err)
 {
+    struct zd_span block;
     struct zd_json_limits limits = reading->limits;
     limits.nonfinite = reading->judgement == ZD_JUDGE_READ;
     const enum zd_status status = zd_json_parse(text, &limits, ret_json, err);
-    if (status != ZD_TOO_LARGE) {
+    if (status != ZD_TOO_LARGE || !zd_json_find_value(text, "consolidated_metadata", &block)) {
         return status;
     }
-    const struct zd_error first = err == NULL ? (struct zd_error){0} : *err;
+    ZD_TRY(check_beside(text, block, &limits, err));
     limits = large_limits(reading);
     limits.nonfinite = reading->judgement == ZD_JUDGE_READ;
-    ZD_AUTO(zd_json) json = NULL;
-    ZD_TRY(zd_json_parse(text, &limits, &json, err));
-    if (!zd_json_is(zd_json_member(json, "consolidated_metadata"), ZD_JSON_OBJECT)) {
-        if (err != NULL) {
-            *err = first;
-        }
-        return ZD_TOO_LARGE;
-    }
-    *ret_json = ZD_TAKE(json);
-    return ZD_OK;
+    return zd_json_parse(text, &limits, ret_json, err);
 }
 
 /* A node whose document could not even be read as JSON. */

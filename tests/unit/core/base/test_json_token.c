@@ -60,9 +60,39 @@ START_TEST(places_count_lines_and_characters_from_one)
 }
 END_TEST
 
+static const struct value_fact {
+    const char *text;
+    const char *value; /* NULL: there is no such member */
+} value_facts[] = {
+    {"", NULL},
+    {"{}", NULL},
+    {"{\"a\":1}", "1"},
+    {"{\"b\":\"a\",\"a\" : [1,{\"c\":\"]\"}],\"d\":2}", " [1,{\"c\":\"]\"}]"},
+    {"{\"b\":{\"a\":1}}", NULL}, /* not of the outermost object */
+    {"{\"b\":[{}],\"a\":\"x\"}", "\"x\""},
+    {"[\"a\",1]", NULL},
+    {"{\"aa\":1}", NULL},
+    {"{\"\\u0061\":1}", NULL}, /* an escape is not looked into */
+    {"{\"a\"", NULL},
+    {"{\"a\":", ""},
+    {"{\"a\":[1", "[1"},
+    {"\"", NULL},
+};
+
+START_TEST(values_of_members_are_found_without_a_tree)
+{
+    const struct value_fact *fact = &value_facts[_i];
+    struct zd_span value = {0};
+    ck_assert_int_eq(zd_json_find_value(zd_span_of(fact->text), "a", &value), fact->value != NULL);
+    ck_assert(zd_span_is(value, fact->value == NULL ? "" : fact->value));
+}
+END_TEST
+
 void zd_unit_tests(TCase *tests)
 {
     tcase_add_loop_test(tests, tokens_begin_and_end_where_they_do, 0, ZD_COUNT_OF(token_facts));
     tcase_add_loop_test(
         tests, places_count_lines_and_characters_from_one, 0, ZD_COUNT_OF(place_facts));
+    tcase_add_loop_test(
+        tests, values_of_members_are_found_without_a_tree, 0, ZD_COUNT_OF(value_facts));
 }

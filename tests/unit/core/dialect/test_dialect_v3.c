@@ -771,6 +771,27 @@ START_TEST(large_document_without_a_block_is_refused)
 }
 END_TEST
 
+START_TEST(block_does_not_excuse_what_stands_beside_it)
+{
+    ZD_AUTO(zd_buf)
+    many = large_group("{\"zarr_format\":3,\"node_type\":\"group\",\"attributes\":{", "1", LARGE_N,
+        "},\"consolidated_metadata\":{\"kind\":\"inline\",\"must_understand\":false,"
+        "\"metadata\":{}}}");
+    ZD_AUTO(zd_meta) large = parse_span(zd_buf_span(many), &reading_zep10);
+    ck_assert_int_eq(verdict_of(large), INVALID);
+    ck_assert_str_eq(large->faults.item[0].code, "too_large");
+    /* Few bytes, too many values. */
+    struct zd_reading reading = reading_zep10;
+    reading.limits.nodes_max = 10;
+    ZD_AUTO(zd_meta)
+    meta = parse("{" GROUP ",'attributes':{'a':[1,2,3,4,5,6,7]},'consolidated_metadata':{'kind':"
+                 "'inline','must_understand':false,'metadata':{}}}",
+        &reading);
+    ck_assert_int_eq(verdict_of(meta), INVALID);
+    ck_assert_str_eq(meta->faults.item[0].code, "too_large");
+}
+END_TEST
+
 START_TEST(document_past_the_large_limit_is_refused)
 {
     struct zd_reading reading = reading_zep10;
@@ -1035,6 +1056,7 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, stored_listing_of_nothing_ends_at_once);
     tcase_add_test(tests, consolidated_block_may_exceed_the_limits_of_one_document);
     tcase_add_test(tests, large_document_without_a_block_is_refused);
+    tcase_add_test(tests, block_does_not_excuse_what_stands_beside_it);
     tcase_add_test(tests, document_past_the_large_limit_is_refused);
     tcase_add_test(tests, deep_document_is_refused);
     tcase_add_test(tests, keys_of_documents_and_children);
