@@ -4,10 +4,7 @@
 #include <inttypes.h>
 
 #include "core/base/num.h"
-
-/* An index entry: offset and length, both ZD_SHARD_MISSING when the chunk is (Zarr v3, sharding).
- */
-#define ENTRY_BYTES (2 * sizeof(uint64_t))
+#include "core/codec/shard_index.h"
 
 /* What the chain's chunks are made of when they can be read one by one; else NULL. */
 static const struct zd_shard *shard_of(
@@ -155,47 +152,13 @@ enum zd_status zd_layout_index_range(const struct zd_level *level, struct zd_byt
     return ZD_OK;
 }
 
-static struct zd_byte_range entry_at(const struct zd_buf *shard_index, uint64_t i)
-{
-    const uint8_t *entry = shard_index->data + i * ENTRY_BYTES;
-    return (struct zd_byte_range){
-        .first = zd_load_u64(entry), .len = zd_load_u64(entry + sizeof(uint64_t))};
-}
-
-static bool is_missing(struct zd_byte_range entry)
-{
-    return entry.first == ZD_SHARD_MISSING && entry.len == ZD_SHARD_MISSING;
-}
-
-/* Half an entry that says missing fails here too: no shard is that long. */
-static enum zd_status check_entry(
-    struct zd_byte_range entry, uint64_t i, struct zd_byte_range shard, struct zd_error *err)
-{
-    uint64_t end = 0;
-    if (!ckd_add(&end, entry.first, entry.len) && end <= shard.len) {
-        return ZD_OK;
-    }
-    const enum zd_status status = zd_fail(err, ZD_CORRUPT,
-        "shard index, entry %" PRIu64 ": %" PRIu64 " bytes at %" PRIu64
-        " do not lie in a shard of %" PRIu64 " bytes",
-        i, entry.len, entry.first, shard.len);
-    zd_fact_expected(err, "at most %" PRIu64 " bytes", shard.len);
-    zd_fact_found(err, "%" PRIu64 " bytes at %" PRIu64, entry.len, entry.first);
-    return status;
-}
-
 enum zd_status zd_layout_index_decode(const struct zd_level *level, struct zd_buf *encoded,
     struct zd_byte_range shard, struct zd_buf **ret_index, struct zd_error *err)
 {
     ZD_AUTO(zd_buf) index = NULL;
     ZD_TRY(zd_chain_decode(level->shard->index, encoded, &index, err));
-    assert(index->len == level->shard->n_chunks * ENTRY_BYTES);
-    for (uint64_t i = 0; i < level->shard->n_chunks; i++) {
-        const struct zd_byte_range entry = entry_at(index, i);
-        if (!is_missing(entry)) {
-            ZD_TRY(check_entry(entry, i, shard, err));
-        }
-    }
+    bool any_missing = false;
+    ZD_TRY(zd_shard_index_check(level->shard, index, shard.len, &any_missing, err));
     *ret_index = ZD_TAKE(index);
     return ZD_OK;
 }
@@ -209,11 +172,11 @@ enum zd_status zd_layout_find(const struct zd_level *level, const struct zd_buf 
         const uint32_t d = level->order[axis];
         i = i * level->ratio[d] + index[d] % level->ratio[d];
     }
-    const struct zd_byte_range entry = entry_at(shard_index, i);
-    if (is_missing(entry)) {
+    const struct zd_shard_entry entry = zd_shard_entry_at(shard_index, i);
+    if (zd_shard_entry_is_missing(entry)) {
         return zd_fail(err, ZD_NOT_FOUND, "the shard has no inner chunk %" PRIu64, i);
     }
-    ZD_TRY(check_entry(entry, i, shard, err));
+    ZD_TRY(zd_shard_entry_check(level->shard, entry, i, shard.len, err));
     *ret_range = (struct zd_byte_range){.first = shard.first + entry.first, .len = entry.len};
     return ZD_OK;
 }

@@ -83,7 +83,7 @@ ZD_RESULT zd_layout_index_decode(const struct zd_level *level, struct zd_buf *en
  * stored object.
  * @param index      index of the chunk in level + 1's grid
  * @retval ZD_NOT_FOUND the inner chunk is missing: all elements are the fill value
- * @retval ZD_CORRUPT   half an entry says missing
+ * @retval ZD_CORRUPT   as zd_shard_entry_check
  */
 ZD_RESULT zd_layout_find(const struct zd_level *level, const struct zd_buf *shard_index,
     struct zd_byte_range shard, const uint64_t *index, struct zd_byte_range *ret_range,

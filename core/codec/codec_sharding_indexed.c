@@ -11,11 +11,11 @@
 #include "core/base/num.h"
 #include "core/codec/chain.h"
 #include "core/codec/parameter.h"
+#include "core/codec/shard_index.h"
 #include "core/codec/strided.h"
 
 #define NAME        "sharding_indexed"
 #define ENTRY_WORDS 2
-#define ENTRY_BYTES (ENTRY_WORDS * sizeof(uint64_t))
 
 struct sharding {
     struct zd_shard shard;
@@ -284,57 +284,6 @@ static uint64_t place_of(const struct sharding *sharding, uint64_t i)
     return place;
 }
 
-/* An entry of the index, as stored in little-endian words. */
-struct entry {
-    uint64_t offset;
-    uint64_t len;
-};
-
-static struct entry entry_of(const struct zd_buf *index, uint64_t i)
-{
-    const uint8_t *at = index->data + i * ENTRY_BYTES;
-    return (struct entry){.offset = zd_load_u64(at), .len = zd_load_u64(at + sizeof(uint64_t))};
-}
-
-static bool is_missing(const struct entry *entry)
-{
-    return entry->offset == ZD_SHARD_MISSING && entry->len == ZD_SHARD_MISSING;
-}
-
-static enum zd_status corrupt(struct zd_error *err, uint64_t i, const char *what,
-    const struct entry *entry, size_t shard_bytes)
-{
-    const enum zd_status status = zd_fail(err, ZD_CORRUPT,
-        NAME ": inner chunk %" PRIu64 " (in C order) %s: offset %" PRIu64 ", %" PRIu64
-             " bytes, in a shard of %zu",
-        i, what, entry->offset, entry->len, shard_bytes);
-    zd_fact_name(err, NAME);
-    return status;
-}
-
-static enum zd_status check_entries(const struct sharding *sharding, const struct zd_buf *index,
-    size_t shard_bytes, bool *ret_any_missing, struct zd_error *err)
-{
-    bool any_missing = false;
-    for (uint64_t i = 0; i < sharding->shard.n_chunks; i++) {
-        const struct entry entry = entry_of(index, i);
-        if (is_missing(&entry)) {
-            any_missing = true;
-            continue;
-        }
-        /* Both words say that the chunk is missing, or none (reference 5.1.6). */
-        if (entry.offset == ZD_SHARD_MISSING || entry.len == ZD_SHARD_MISSING) {
-            return corrupt(err, i, "is half marked as missing", &entry, shard_bytes);
-        }
-        uint64_t end;
-        if (ckd_add(&end, entry.offset, entry.len) || end > shard_bytes) {
-            return corrupt(err, i, "lies beyond the shard", &entry, shard_bytes);
-        }
-    }
-    *ret_any_missing = any_missing;
-    return ZD_OK;
-}
-
 static enum zd_status decode_index(const struct sharding *sharding, struct zd_span in,
     struct zd_buf **ret_index, struct zd_error *err)
 {
@@ -374,7 +323,7 @@ static enum zd_status sharding_decode(
     ZD_AUTO(zd_buf) index = NULL;
     bool any_missing = false;
     ZD_TRY(decode_index(sharding, in, &index, err));
-    ZD_TRY(check_entries(sharding, index, in.len, &any_missing, err));
+    ZD_TRY(zd_shard_index_check(&sharding->shard, index, in.len, &any_missing, err));
     ZD_AUTO(zd_buf) decoded = zd_buf_new(sharding->decoded.size);
     if (decoded == NULL) {
         return no_memory(err, sharding->decoded.size);
@@ -386,9 +335,9 @@ static enum zd_status sharding_decode(
             decoded->len / sharding->decoded.dtype.bytes);
     }
     for (uint64_t i = 0; i < sharding->shard.n_chunks; i++) {
-        const struct entry entry = entry_of(index, i);
-        if (!is_missing(&entry)) {
-            const struct zd_span chunk = {.ptr = in.ptr + entry.offset, .len = entry.len};
+        const struct zd_shard_entry entry = zd_shard_entry_at(index, i);
+        if (!zd_shard_entry_is_missing(entry)) {
+            const struct zd_span chunk = {.ptr = in.ptr + entry.first, .len = entry.len};
             ZD_TRY(decode_chunk(sharding, chunk, decoded->data + place_of(sharding, i), err));
         }
     }
@@ -446,7 +395,7 @@ static enum zd_status encode_chunks(const struct sharding *sharding, const struc
     for (uint64_t i = 0; i < pieces->n; i++) {
         ZD_TRY(encode_chunk(sharding, decoded, i, &pieces->chunk[i], err));
         const struct zd_buf *chunk = pieces->chunk[i];
-        uint8_t *entry = pieces->index->data + i * ENTRY_BYTES;
+        uint8_t *entry = pieces->index->data + i * ZD_SHARD_ENTRY_BYTES;
         zd_store_u64(entry, chunk == NULL ? ZD_SHARD_MISSING : at);
         zd_store_u64(entry + sizeof(uint64_t), chunk == NULL ? ZD_SHARD_MISSING : chunk->len);
         if (chunk != NULL && ckd_add(&at, at, chunk->len)) {
@@ -495,9 +444,9 @@ static enum zd_status encode_pieces(const struct sharding *sharding, const struc
     struct pieces *pieces, struct zd_buf **ret_shard, struct zd_error *err)
 {
     if (pieces->chunk == NULL || pieces->index == NULL) {
-        return no_memory(err, pieces->n * ENTRY_BYTES);
+        return no_memory(err, pieces->n * ZD_SHARD_ENTRY_BYTES);
     }
-    pieces->index->len = pieces->n * ENTRY_BYTES;
+    pieces->index->len = pieces->n * ZD_SHARD_ENTRY_BYTES;
     ZD_TRY(encode_chunks(sharding, decoded, pieces, err));
     return assemble(sharding, pieces, ret_shard, err);
 }
@@ -510,7 +459,7 @@ static enum zd_status sharding_encode(
     struct pieces pieces = {
         .n = n,
         .chunk = (struct zd_buf **)zd_alloc_zero(n, sizeof(struct zd_buf *)),
-        .index = zd_buf_new(n * ENTRY_BYTES), /* open saw that this fits */
+        .index = zd_buf_new(n * ZD_SHARD_ENTRY_BYTES), /* open saw that this fits */
     };
     const enum zd_status status = encode_pieces(sharding, decoded, &pieces, ret_encoded, err);
     pieces_done(&pieces);

@@ -272,52 +272,26 @@ START_TEST(shards_of_the_reference_are_understood)
 }
 END_TEST
 
-/* One entry and its shard's length. */
-static const struct entry_fact {
-    uint64_t first;
-    uint64_t len;
-    uint64_t shard_bytes;
-    enum zd_status status;
-} entry_facts[] = {
-    {0, 0, 16, ZD_OK},
-    {0, 16, 16, ZD_OK},
-    {0, 17, 16, ZD_CORRUPT}, /* one past the end */
-    {16, 0, 16, ZD_OK},
-    {16, 1, 16, ZD_CORRUPT},
-    {17, 0, 16, ZD_CORRUPT},
-    {1, UINT64_MAX, UINT64_MAX, ZD_CORRUPT}, /* the end wraps to 0 */
-    {2, UINT64_MAX, 16, ZD_CORRUPT},         /* the end wraps to 1 */
-    {0, UINT64_MAX, 16, ZD_CORRUPT},         /* half an entry says missing */
-    {UINT64_MAX, 0, 16, ZD_CORRUPT},         /* the other half */
-    {UINT64_MAX, 1, 16, ZD_CORRUPT},         /* and wraps */
-    {UINT64_MAX, UINT64_MAX, 16, ZD_OK},     /* missing */
-    {UINT64_MAX - 1, 1, UINT64_MAX, ZD_OK},
-    {UINT64_MAX - 1, 2, UINT64_MAX, ZD_CORRUPT},
-};
-
 START_TEST(index_entries_must_lie_in_their_shard)
 {
-    const struct entry_fact *fact = &entry_facts[_i];
     const struct zd_unit_array array = {
         1, {2}, {2}, "uint8", "[" SHARD_AT("2", LITTLE, "[" LITTLE "]", "end") "]"};
     ZD_AUTO(zd_layout) layout = open_layout(&array);
     const struct zd_level *level = &layout->level[0];
-    ZD_AUTO(zd_buf) encoded = zd_buf_new(16);
-    ck_assert_ptr_nonnull(encoded);
-    encoded->len = 16;
-    zd_store_u64(encoded->data, fact->first);
-    zd_store_u64(encoded->data + 8, fact->len);
-    const struct zd_byte_range shard = {.first = 0, .len = fact->shard_bytes};
-    struct zd_error err = {0};
-    ZD_AUTO(zd_buf) shard_index = NULL;
-    ck_assert_int_eq(
-        zd_layout_index_decode(level, encoded, shard, &shard_index, &err), fact->status);
-    ck_assert_int_eq(shard_index != NULL, fact->status == ZD_OK);
-    if (fact->status != ZD_OK) {
+    ZD_AUTO(zd_buf) encoded = zd_unit_hex("0100000000000000 0200000000000000");
+    const uint64_t index[] = {0};
+    for (uint64_t len = 0; len < 5; len++) {
+        const struct zd_byte_range shard = {.first = 10, .len = len};
+        const bool lies_in = len >= 3;
         struct zd_byte_range run = {0};
-        const uint64_t index[] = {0};
-        ck_assert_int_eq(zd_layout_find(level, encoded, shard, index, &run, NULL), ZD_CORRUPT);
-        ck_assert_str_ne(err.text, "");
+        struct zd_error err = {0};
+        ZD_AUTO(zd_buf) shard_index = NULL;
+        ck_assert_int_eq(zd_layout_index_decode(level, encoded, shard, &shard_index, &err),
+            lies_in ? ZD_OK : ZD_CORRUPT);
+        ck_assert_int_eq(shard_index != NULL, lies_in);
+        ck_assert_int_eq(
+            zd_layout_find(level, encoded, shard, index, &run, &err), lies_in ? ZD_OK : ZD_CORRUPT);
+        ck_assert_uint_eq(run.first, lies_in ? 11 : 0);
     }
 }
 END_TEST
@@ -392,7 +366,7 @@ void zd_unit_tests(TCase *tests)
         ZD_COUNT_OF(layout_facts));
     tcase_add_loop_test(
         tests, shards_of_the_reference_are_understood, 0, ZD_COUNT_OF(vector_facts));
-    tcase_add_loop_test(tests, index_entries_must_lie_in_their_shard, 0, ZD_COUNT_OF(entry_facts));
+    tcase_add_test(tests, index_entries_must_lie_in_their_shard);
     tcase_add_test(tests, a_shard_holds_its_index);
     tcase_add_loop_test(tests, chunks_past_the_limit_are_refused, 0, ZD_COUNT_OF(limit_facts));
     tcase_add_test(tests, a_layout_survives_missing_memory);

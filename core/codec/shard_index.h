@@ -1,0 +1,47 @@
+/* The decoded index of a shard: where its inner chunks are, and whether they can be there. */
+#ifndef ZD_CORE_CODEC_SHARD_INDEX_H
+#define ZD_CORE_CODEC_SHARD_INDEX_H
+
+#include "core/codec/chain.h"
+
+/** Bytes of an entry: offset and length, two uint64. */
+#define ZD_SHARD_ENTRY_BYTES 16U
+
+/** Where an inner chunk is; both words ZD_SHARD_MISSING when it is not stored. */
+struct zd_shard_entry {
+    uint64_t first; /* from the first byte of the shard */
+    uint64_t len;   /* bytes */
+};
+
+/** Entry i of a decoded index: of inner chunk i in C order. Thread: any. */
+struct zd_shard_entry zd_shard_entry_at(const struct zd_buf *index, uint64_t i);
+
+static inline bool zd_shard_entry_is_missing(struct zd_shard_entry entry)
+{
+    return entry.first == ZD_SHARD_MISSING && entry.len == ZD_SHARD_MISSING;
+}
+
+/**
+ * Whether an entry that is not missing can be true: it lies in the shard and is no longer than the
+ * inner codecs can make a chunk. Entries may share bytes; without a bound of their own, a small
+ * shard could have each of a million inner chunks read and copy all of it.
+ *
+ * @param i           of the entry, for the message
+ * @param shard_bytes length of the shard
+ * @retval ZD_CORRUPT facts name, expected and found
+ * Thread: any.
+ */
+ZD_RESULT zd_shard_entry_check(const struct zd_shard *shard, struct zd_shard_entry entry,
+    uint64_t i, uint64_t shard_bytes, struct zd_error *err);
+
+/**
+ * Check all entries of a decoded index.
+ *
+ * @param ret_any_missing whether an inner chunk is missing
+ * @retval ZD_CORRUPT as zd_shard_entry_check
+ * Thread: any.
+ */
+ZD_RESULT zd_shard_index_check(const struct zd_shard *shard, const struct zd_buf *index,
+    uint64_t shard_bytes, bool *ret_any_missing, struct zd_error *err);
+
+#endif
