@@ -6,6 +6,9 @@
 
 #define NAME "gzip"
 
+/* The most that DEFLATE makes of a byte: 4 codes of 2 bits for 258 bytes each (RFC 1951, 3.2.5). */
+#define EXPANSION_MAX 1032U
+
 struct gzip {
     int level;
     struct zd_repr decoded;
@@ -68,16 +71,27 @@ static enum zd_status inflate_members(const struct gzip *gzip,
     return zd_repr_check(&gzip->decoded, NAME, to->len, err);
 }
 
+/* A bound that is no exact size may be far above what the input becomes. */
+static uint64_t room_for(const struct gzip *gzip, const struct zd_buf *encoded)
+{
+    uint64_t most;
+    if (gzip->decoded.size_is_exact || ckd_mul(&most, (uint64_t)encoded->len, EXPANSION_MAX)) {
+        return gzip->decoded.size;
+    }
+    return zd_min_u64(gzip->decoded.size, most);
+}
+
 static enum zd_status gzip_decode(
     const void *state, struct zd_buf *encoded, struct zd_buf **ret_decoded, struct zd_error *err)
 {
     const struct gzip *gzip = state;
-    ZD_AUTO(zd_buf) decoded = zd_buf_new(gzip->decoded.size);
+    const uint64_t room = room_for(gzip, encoded);
+    ZD_AUTO(zd_buf) decoded = zd_buf_new(room);
     struct libdeflate_decompressor *decompressor =
         decoded == NULL ? NULL : libdeflate_alloc_decompressor();
     if (decompressor == NULL) {
-        return zd_fail(err, ZD_NO_MEMORY, NAME ": cannot allocate %llu bytes",
-            (unsigned long long)gzip->decoded.size);
+        return zd_fail(
+            err, ZD_NO_MEMORY, NAME ": cannot allocate %llu bytes", (unsigned long long)room);
     }
     const enum zd_status status =
         inflate_members(gzip, decompressor, zd_buf_span(encoded), decoded, err);

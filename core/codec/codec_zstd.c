@@ -58,17 +58,46 @@ static enum zd_status refuse(size_t code, const struct zstd *zstd, struct zd_err
     return status;
 }
 
+/* What all frames together say that they hold; false when one does not say. */
+static bool said_content(const struct zd_buf *encoded, uint64_t *ret_content)
+{
+    uint64_t content = 0;
+    for (size_t at = 0; at < encoded->len;) {
+        const uint8_t *frame = encoded->data + at;
+        const unsigned long long more = ZSTD_getFrameContentSize(frame, encoded->len - at);
+        const size_t frame_len = ZSTD_findFrameCompressedSize(frame, encoded->len - at);
+        if (more == ZSTD_CONTENTSIZE_UNKNOWN || more == ZSTD_CONTENTSIZE_ERROR ||
+            ZSTD_isError(frame_len) || ckd_add(&content, content, more)) {
+            return false;
+        }
+        at += frame_len;
+    }
+    *ret_content = content;
+    return true;
+}
+
+/* A bound that is no exact size may be far above what the input becomes. */
+static uint64_t room_for(const struct zstd *zstd, const struct zd_buf *encoded)
+{
+    uint64_t content;
+    if (zstd->decoded.size_is_exact || !said_content(encoded, &content)) {
+        return zstd->decoded.size;
+    }
+    return zd_min_u64(zstd->decoded.size, content);
+}
+
 /* All frames of the input, skippable ones too; never more than was expected, whatever a frame says
  * of its size. */
 static enum zd_status zstd_decode(
     const void *state, struct zd_buf *encoded, struct zd_buf **ret_decoded, struct zd_error *err)
 {
     const struct zstd *zstd = state;
-    ZD_AUTO(zd_buf) decoded = zd_buf_new(zstd->decoded.size);
+    const uint64_t room = room_for(zstd, encoded);
+    ZD_AUTO(zd_buf) decoded = zd_buf_new(room);
     ZSTD_DCtx *context = decoded == NULL ? NULL : ZSTD_createDCtx();
     if (context == NULL) {
-        return zd_fail(err, ZD_NO_MEMORY, NAME ": cannot allocate %llu bytes",
-            (unsigned long long)zstd->decoded.size);
+        return zd_fail(
+            err, ZD_NO_MEMORY, NAME ": cannot allocate %llu bytes", (unsigned long long)room);
     }
     const size_t len =
         ZSTD_decompressDCtx(context, decoded->data, decoded->cap, encoded->data, encoded->len);

@@ -380,6 +380,34 @@ START_TEST(sharding_opens_large_shards_without_memory_for_them)
 }
 END_TEST
 
+/* Of two million compressed inner chunks no bound is less than 137 GB; the shard has 32 MiB. */
+static const char *const compressed_shards[] = {"gzip", "zstd"};
+
+START_TEST(sharding_of_small_chunks_may_be_compressed)
+{
+    ZD_SCOPED_TEXT(codecs, 1024);
+    zd_text_addf(&codecs,
+        "[{'name':'sharding_indexed','configuration':{'chunk_shape':[1],'codecs':['bytes',"
+        "{'name':'zstd','configuration':{'level':1}}],'index_codecs':" INDEX
+        "}},{'name':'%s','configuration':{'level':1}}]",
+        compressed_shards[_i]);
+    const struct zd_unit_chain what = {
+        .codecs = codecs.at, .dtype = "uint8", .rank = 1, .shape = {1U << 21}};
+    ZD_AUTO(zd_chain) chain = zd_unit_chain(&what);
+    ZD_AUTO(zd_buf) decoded = zd_buf_new(1U << 21);
+    ck_assert_ptr_nonnull(decoded);
+    memset(decoded->data, 0, decoded->cap);
+    decoded->len = decoded->cap;
+    decoded->data[5] = 1;
+    ZD_AUTO(zd_buf) encoded = NULL;
+    ZD_AUTO(zd_buf) again = NULL;
+    struct zd_error err = {0};
+    ck_assert_int_eq(zd_chain_encode(chain, decoded, &encoded, NULL), ZD_OK);
+    ck_assert_msg(zd_chain_decode(chain, encoded, &again, &err) == ZD_OK, "%s", err.text);
+    ck_assert(zd_span_equal(zd_buf_span(decoded), zd_buf_span(again)));
+}
+END_TEST
+
 /* Element `at` (coordinates) of a dense array in C order. */
 static uint64_t offset_of(uint32_t rank, const uint64_t *shape, const uint64_t *at)
 {
@@ -650,6 +678,8 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, sharding_refuses_a_rank_whose_index_has_no_room);
     tcase_add_test(tests, sharding_refuses_more_inner_chunks_than_can_be_counted);
     tcase_add_test(tests, sharding_opens_large_shards_without_memory_for_them);
+    tcase_add_loop_test(
+        tests, sharding_of_small_chunks_may_be_compressed, 0, ZD_COUNT_OF(compressed_shards));
     tcase_add_test(tests, sharding_agrees_with_its_inner_chunks_one_by_one);
     tcase_add_test(tests, sharding_decodes_or_refuses_every_damaged_shard);
     tcase_add_test(tests, sharding_writes_its_configuration_back);
