@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/num.h"
+#include "core/codec/strided.h"
 
 /* A strided copy. Steps are in bytes. Every count is at least 2, but for a lone run of 1. */
 struct copy {
@@ -12,7 +13,8 @@ struct copy {
     const uint8_t *from;
     const struct zd_dtype *dtype;
     bool is_swapped;
-    uint32_t n_dims; /* >= 1; the last one is the run */
+    bool is_raw_bool; /* bytes as they are stored, of which any but 0 is true */
+    uint32_t n_dims;  /* >= 1; the last one is the run */
     uint64_t count[ZD_RANK_MAX];
     int64_t to_step[ZD_RANK_MAX];
     int64_t from_step[ZD_RANK_MAX];
@@ -26,17 +28,6 @@ struct zd_block zd_block_of(
         block.shape[d] = selection->axis[d].count;
     }
     return block;
-}
-
-/* Bytes between neighbours along each dimension of a dense box in C order. */
-static void dense_strides(
-    uint32_t rank, const uint64_t *shape, uint64_t bytes, uint64_t ret_stride[ZD_RANK_MAX])
-{
-    uint64_t stride = bytes;
-    for (uint32_t d = rank; d-- > 0;) {
-        ret_stride[d] = stride;
-        stride *= shape[d];
-    }
 }
 
 /* One more dimension inside those there are; merged with the last one where both sides allow. */
@@ -64,7 +55,7 @@ static struct copy plan_copy(const struct zd_block *block, const struct zd_part 
 {
     struct copy copy = {.to = block->data, .from = from, .dtype = &block->dtype};
     uint64_t to_stride[ZD_RANK_MAX];
-    dense_strides(block->rank, block->shape, block->dtype.bytes, to_stride);
+    zd_strided_dense(block->rank, block->shape, block->dtype.bytes, to_stride);
     for (uint32_t d = 0; d < block->rank; d++) {
         assert(part->to[d] + part->count[d] <= block->shape[d]);
         copy.to += part->to[d] * to_stride[d];
@@ -126,6 +117,15 @@ static void swap_run(const struct copy *copy, uint8_t *to, uint32_t dim)
     }
 }
 
+/* Reference 5.1.1; the codec does the same where chunks are decoded whole. */
+static void settle_bools(const struct copy *copy, uint8_t *to, uint32_t dim)
+{
+    for (int64_t i = 0; i < (int64_t)copy->count[dim]; i++) {
+        uint8_t *element = to + i * copy->to_step[dim];
+        *element = *element != 0;
+    }
+}
+
 static void copy_run(const struct copy *copy, uint8_t *to, const uint8_t *from)
 {
     const uint32_t dim = copy->n_dims - 1;
@@ -140,6 +140,9 @@ static void copy_run(const struct copy *copy, uint8_t *to, const uint8_t *from)
     }
     if (copy->is_swapped) {
         swap_run(copy, to, dim);
+    }
+    if (copy->is_raw_bool) {
+        settle_bools(copy, to, dim);
     }
 }
 
@@ -171,7 +174,7 @@ void zd_block_copy(const struct zd_block *block, const struct zd_part *part,
 {
     assert(grid->rank == block->rank);
     uint64_t stride[ZD_RANK_MAX];
-    dense_strides(grid->rank, grid->chunk, block->dtype.bytes, stride);
+    zd_strided_dense(grid->rank, grid->chunk, block->dtype.bytes, stride);
     const uint8_t *from = chunk->data;
     for (uint32_t d = 0; d < grid->rank; d++) {
         from += part->from[d] * stride[d];
@@ -198,5 +201,6 @@ void zd_block_gather(const struct zd_block *block, const struct zd_part *part,
     }
     struct copy copy = plan_copy(block, part, span.ptr + (offset - run.first), layout->stride);
     copy.is_swapped = layout->is_swapped;
+    copy.is_raw_bool = block->dtype.kind == ZD_DTYPE_BOOL;
     run_copy(&copy);
 }

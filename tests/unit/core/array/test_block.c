@@ -210,6 +210,29 @@ START_TEST(random_blocks_are_gathered_from_their_spans)
 }
 END_TEST
 
+/* A point and a whole chunk of the same stored bytes agree (reference 5.1.1). */
+START_TEST(a_gathered_bool_is_0_or_1)
+{
+    const uint64_t shape[] = {2, 3};
+    struct zd_selection selection;
+    ck_assert_int_eq(zd_selection_parse(zd_span_of(":,::2"), 2, shape, &selection, NULL), ZD_OK);
+    struct zd_meta meta = {.grid = {.rank = 2, .shape = {2, 3}, .chunk = {2, 3}}};
+    ck_assert_int_eq(zd_dtype_find("bool", &meta.dtype), ZD_OK);
+    struct zd_layout layout = {.meta = &meta, .n_levels = 1, .is_linear = true, .stride = {3, 1}};
+    layout.level[0].grid = meta.grid;
+    struct zd_plan plan;
+    struct zd_part part;
+    zd_plan_init(&plan, &meta.grid, &selection);
+    ck_assert(zd_plan_next(&plan, &part));
+    ZD_AUTO(zd_buf) stored = zd_unit_hex("00ff02 01ff00");
+    uint8_t found[4];
+    const struct zd_block block = zd_block_of(&selection, &meta.dtype, found);
+    zd_block_gather(&block, &part, &layout, zd_buf_span(stored));
+    const uint8_t expected[] = {0, 1, 1, 0};
+    ck_assert_mem_eq(found, expected, sizeof expected);
+}
+END_TEST
+
 START_TEST(a_block_has_length_1_where_a_dimension_is_dropped)
 {
     const uint64_t shape[] = {4, 5, 6};
@@ -230,5 +253,6 @@ void zd_unit_tests(TCase *tests)
 {
     tcase_add_loop_test(tests, random_blocks_are_copied_and_filled, 0, ZD_COUNT_OF(types));
     tcase_add_loop_test(tests, random_blocks_are_gathered_from_their_spans, 0, ZD_COUNT_OF(types));
+    tcase_add_test(tests, a_gathered_bool_is_0_or_1);
     tcase_add_test(tests, a_block_has_length_1_where_a_dimension_is_dropped);
 }
