@@ -18,13 +18,15 @@
 static enum zd_status refuse(const struct zd_dtype *dtype, const struct zd_json *json,
     const char *expected, struct zd_error *err)
 {
-    ZD_SCOPED_TEXT(found, FOUND_BYTES_MAX); /* the beginning is enough */
+    ZD_SCOPED_TEXT(found, FOUND_BYTES_MAX);
     if (json != NULL) {
         struct zd_emit emit;
         zd_emit_init(&emit, &found, false);
         zd_emit_json(&emit, json);
     }
-    const char *what = found.len > 0 ? found.at : zd_json_type_name(json);
+    /* Too long to show: what kind of value it is must do. */
+    const bool is_shown = json != NULL && found.status == ZD_OK;
+    const char *what = is_shown ? found.at : zd_json_type_name(json);
     const enum zd_status told =
         zd_fail(err, ZD_INVALID, "a value of %s is %s, found %s", dtype->name, expected, what);
     zd_fact_expected(err, "%s", expected);

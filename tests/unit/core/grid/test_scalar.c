@@ -189,6 +189,20 @@ START_TEST(what_spells_no_element_is_refused_with_both_sides)
 }
 END_TEST
 
+START_TEST(what_is_too_long_to_show_is_named_by_its_kind)
+{
+    const struct zd_dtype dtype = type_of("int16");
+    struct zd_error err = {0};
+    int16_t value;
+    bool noted;
+    ZD_SCOPED_TEXT(text, 1000);
+    zd_text_addf(&text, "\"%0500d\"", 0);
+    ZD_AUTO(zd_json) string = parse(text.at);
+    ck_assert_int_eq(zd_scalar_parse(&dtype, string, &value, &noted, &err), ZD_INVALID);
+    ck_assert_str_eq(err.facts.found, "a string");
+}
+END_TEST
+
 static const struct text_fact {
     const char *type;
     const char *hex;
@@ -286,6 +300,7 @@ void zd_unit_tests(TCase *tests)
         tests, fill_values_are_read_exactly_and_normalised, 0, ZD_COUNT_OF(valid_facts));
     tcase_add_loop_test(
         tests, what_spells_no_element_is_refused_with_both_sides, 0, ZD_COUNT_OF(invalid_facts));
+    tcase_add_test(tests, what_is_too_long_to_show_is_named_by_its_kind);
     tcase_add_loop_test(tests, elements_are_spelt_as_the_style_asks, 0, ZD_COUNT_OF(text_facts));
     tcase_add_loop_test(tests, base64_follows_its_test_vectors, 0, ZD_COUNT_OF(base64_facts));
     tcase_add_test(tests, base64_of_many_bytes_is_one_text);
