@@ -9,20 +9,27 @@
 #include "server/presence.h"
 #include "server/refuse.h"
 #include "server/server.h"
+#include "server/shards.h"
 #include "server/task.h"
 
 #define LIST_BYTES_MAX 1024 /* 32 numbers of 20 digits */
+#define RESTARTS_MAX   4    /* for a shard that is replaced again and again */
 
 /* The state of a request for one chunk. */
 struct chunk {
     struct zd_task task; /* first: makes the body */
     struct zd_node *node;
     struct zd_chunk_read read;
-    struct zd_object_want object; /* the stored object, when validators are enough */
+    /* when validators are enough: the stored object, or the place of an inner chunk in it */
+    char key[ZD_KEY_BYTES_MAX + 1];
+    struct zd_object_want object;
+    struct zd_place_want place;
+    uint32_t n_restarts;
     struct zd_headers headers;
 };
 
-static zd_step step_validators;
+static zd_step step_object;
+static zd_step step_place;
 static zd_step step_arrived;
 static zd_step step_respond;
 
@@ -30,6 +37,7 @@ static void free_chunk(struct zd_task *task)
 {
     struct chunk *chunk = ZD_CONTAINER(task, struct chunk, task);
     zd_wait_cancel(&chunk->object.wait);
+    zd_shards_release(&chunk->place);
     zd_chunk_read_done(&chunk->read);
     zd_headers_done(&chunk->headers);
     zd_node_unref(chunk->node);
@@ -165,26 +173,25 @@ static enum zd_next want_chunk(struct zd_request *req)
     return zd_request_wait(req);
 }
 
-/* The stored object alone decides about absence, tag and length. */
-static enum zd_next step_validators(struct zd_request *req)
+/* Absence, tag and length are known without the chunk's bytes. */
+static enum zd_next judge_validators(
+    struct zd_request *req, const struct zd_wait *wait, const struct zd_stat *stat, uint64_t length)
 {
     struct chunk *chunk = req->state;
-    const struct zd_object_want *object = &chunk->object;
-    const bool is_absent = object->wait.status == ZD_NOT_FOUND;
-    const struct zd_generation none = {0};
     struct zd_representation answer;
     struct zd_error err = {0};
-    if (object->wait.status != ZD_OK && !is_absent) {
-        return fail(req, &object->wait.err);
+    chunk->read.is_absent = wait->status == ZD_NOT_FOUND;
+    if (wait->status != ZD_OK && !chunk->read.is_absent) {
+        return fail(req, &wait->err);
     }
-    if (is_absent && !chunk->read.is_decoded) {
+    if (chunk->read.is_absent && !chunk->read.is_decoded) {
         return respond_absent(req);
     }
-    if (describe(chunk, is_absent ? none : object->stat.generation, &answer, &err) != ZD_OK) {
+    if (describe(chunk, stat->generation, &answer, &err) != ZD_OK) {
         return fail(req, &err);
     }
-    answer.mtime_ms = chunk->read.is_decoded ? 0 : object->stat.mtime_ms;
-    answer.length = chunk->read.is_decoded ? level_of(chunk)->chunk_bytes : object->stat.size;
+    answer.mtime_ms = chunk->read.is_decoded ? 0 : stat->mtime_ms;
+    answer.length = chunk->read.is_decoded ? level_of(chunk)->chunk_bytes : length;
     answer.length_is_known = true;
     if (req->is_head || zd_request_condition(req, answer.etag, answer.mtime_ms) != ZD_OK) {
         return zd_respond(req, &answer); /* without its body: 200, 304 or 412 */
@@ -192,40 +199,72 @@ static enum zd_next step_validators(struct zd_request *req)
     return want_chunk(req);
 }
 
+static enum zd_next step_object(struct zd_request *req)
+{
+    struct chunk *chunk = req->state;
+    const struct zd_stat absent = {0};
+    const bool is_there = chunk->object.wait.status == ZD_OK;
+    return judge_validators(req, &chunk->object.wait, is_there ? &chunk->object.stat : &absent,
+        chunk->object.stat.size);
+}
+
 static void object_arrived(struct zd_wait *wait)
 {
     zd_request_arrived(ZD_CONTAINER(wait, struct chunk, object.wait)->task.req);
 }
 
+static void place_arrived(struct zd_wait *wait)
+{
+    zd_request_arrived(ZD_CONTAINER(wait, struct chunk, place.wait)->task.req);
+}
+
+static enum zd_next want_place(struct zd_request *req)
+{
+    struct chunk *chunk = req->state;
+    req->step = step_place;
+    chunk->place.wait.done = place_arrived;
+    chunk->place.level = chunk->read.level;
+    memcpy(chunk->place.index, chunk->read.index, sizeof chunk->place.index);
+    req->n_waits += zd_shards_want(chunk->node, chunk->key, &chunk->place) == ZD_WAIT;
+    return zd_request_wait(req);
+}
+
+static enum zd_next step_place(struct zd_request *req)
+{
+    struct chunk *chunk = req->state;
+    struct zd_place_want *place = &chunk->place;
+    if (place->wait.status == ZD_PRECONDITION && chunk->n_restarts++ < RESTARTS_MAX) {
+        place->gone = place->stat.generation;
+        return want_place(req);
+    }
+    return judge_validators(req, &place->wait, &place->stat, place->range.len);
+}
+
+/* The index of a shard tells the length of an inner chunk; nothing else of it is read. */
 static enum zd_next want_validators(struct zd_request *req)
 {
     struct chunk *chunk = req->state;
-    const struct zd_meta *meta = chunk->node->meta;
     struct zd_error err = {0};
-    ZD_SCOPED_TEXT(key, ZD_KEY_BYTES_MAX);
-    const enum zd_status status =
-        meta->dialect->chunk_key(meta, chunk->node->path, chunk->read.index, &key);
-    if (status != ZD_OK) {
-        err.status = zd_fail(&err, status, "the key of the chunk cannot be made");
+    if (zd_shards_key(chunk->node, chunk->read.level, chunk->read.index, chunk->key, &err) !=
+        ZD_OK) {
         return fail(req, &err);
     }
-    req->step = step_validators;
-    chunk->object.wait.done = object_arrived;
-    if (zd_objects_want(chunk->node->dataset, key.at, ZD_OBJECT_STATUS, &chunk->object) ==
-        ZD_WAIT) {
-        req->n_waits++;
+    if (chunk->read.level > 0) {
+        return want_place(req);
     }
+    req->step = step_object;
+    chunk->object.wait.done = object_arrived;
+    req->n_waits += zd_objects_want(chunk->node->dataset, chunk->key, ZD_OBJECT_STATUS,
+                        &chunk->object) == ZD_WAIT;
     return zd_request_wait(req);
 }
 
 static bool validators_are_enough(const struct zd_request *req)
 {
-    const struct chunk *chunk = req->state;
-    const bool is_conditional = zd_request_header(req, "If-None-Match") != NULL ||
-                                zd_request_header(req, "If-Match") != NULL ||
-                                zd_request_header(req, "If-Modified-Since") != NULL ||
-                                zd_request_header(req, "If-Unmodified-Since") != NULL;
-    return chunk->read.level == 0 && (req->is_head || is_conditional);
+    return req->is_head || zd_request_header(req, "If-None-Match") != NULL ||
+           zd_request_header(req, "If-Match") != NULL ||
+           zd_request_header(req, "If-Modified-Since") != NULL ||
+           zd_request_header(req, "If-Unmodified-Since") != NULL;
 }
 
 static enum zd_status count_is_wrong(struct zd_error *err, struct zd_span text, uint32_t rank)

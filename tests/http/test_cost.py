@@ -172,6 +172,21 @@ def test_head_reads_no_chunk(serve, tmp_path):
     assert key.headers["content-length"] == str(32 * 32 * 4)
 
 
+def test_head_of_an_inner_chunk_reads_the_index_alone(server):
+    node = next(node for node in server.get("/v1/datasets/sharding/tree/").json()["nodes"]
+                if node.get("array", {}).get("inner_chunk_shape"))
+    index = ",".join("0" for _ in node["array"]["shape"])
+    for more in ("", "&decoded=1"):
+        target = f"/v1/datasets/sharding/chunks/{node['path']}?index={index}&level=inner{more}"
+        with server.cost() as cost:
+            head = server.head(target)
+        assert cost[READS] <= 1
+        get = server.get(target)
+        for name in ("content-length", "etag"):
+            assert head.headers[name] == get.headers[name]
+        assert server.get(target, {"If-None-Match": head.headers["etag"]}).status == 304
+
+
 def test_a_304_of_a_slice_decodes_nothing(serve, tmp_path):
     values = np.arange(64 * 64, dtype="<f4").reshape(64, 64)
     write_array(tmp_path / "a", (64, 64), (32, 32), LITTLE, values)
