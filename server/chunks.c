@@ -341,7 +341,9 @@ static enum zd_next step_placed(struct chunk_load *load)
     const struct zd_place_want *place = &load->place;
     const uint64_t chunk_bytes = zd_layout_leaf(load->node->layout)->chunk_bytes;
     if (place->wait.status == ZD_NOT_FOUND) {
-        return found(load, NULL, place->stat.generation);
+        (void)found(load, NULL, place->stat.generation);
+        load->chunk->checked_ms = place->checked_ms;
+        return ZD_DONE;
     }
     if (place->wait.status == ZD_PRECONDITION) {
         load->place.gone = place->stat.generation;
@@ -379,7 +381,7 @@ static enum zd_next step_compare(struct chunk_load *load)
     }
     /* Absence has generation zero. */
     if (zd_generation_equal(status->stat.generation, load->chunk->generation)) {
-        load->chunk->checked_ms = load->began_ms;
+        load->chunk->checked_ms = status->checked_ms; /* the store was not asked since */
         return ZD_DONE;
     }
     load->place.gone = load->chunk->generation;

@@ -237,7 +237,7 @@ static enum zd_next step_compare(struct index_load *load)
     }
     /* Absence has generation zero. */
     if (zd_generation_equal(found->stat.generation, object->stat.generation)) {
-        object->checked_ms = load->began_ms;
+        object->checked_ms = found->checked_ms; /* the store was not asked since */
         return ZD_DONE;
     }
     load->step = step_read;
@@ -251,13 +251,40 @@ static enum zd_next step_check(struct index_load *load)
     return zd_objects_want(load->node->dataset, load->key, ZD_OBJECT_STATUS, &load->status_want);
 }
 
-static void give(struct zd_wait *wait, enum zd_status status, const struct zd_stat *stat,
-    struct zd_buf *shard_index)
+/* What an entry held when the work on it was over. */
+struct answer {
+    enum zd_status status;
+    struct zd_stat stat;
+    uint64_t checked_ms;
+    struct zd_buf *shard_index; /* a reference, or NULL */
+};
+
+static struct answer answer_of(const struct zd_object *object)
+{
+    return (struct answer){
+        .status = object->status,
+        .stat = object->stat,
+        .checked_ms = object->checked_ms,
+        .shard_index = object->bytes == NULL ? NULL : zd_buf_ref(object->bytes),
+    };
+}
+
+static void give(const struct answer *answer, struct zd_wait *wait)
 {
     struct zd_place_want *want = ZD_CONTAINER(wait, struct zd_place_want, index_wait);
-    zd_wait_answer(wait, status, NULL);
-    want->stat = *stat;
-    want->shard_index = status == ZD_OK ? zd_buf_ref(shard_index) : NULL;
+    zd_wait_answer(wait, answer->status, NULL);
+    want->stat = answer->stat;
+    if (want->at_level == 0) {
+        want->checked_ms = answer->checked_ms; /* of indexes below nothing can change */
+    }
+    want->shard_index = answer->status == ZD_OK ? zd_buf_ref(answer->shard_index) : NULL;
+}
+
+static void give_now(const struct zd_object *object, struct zd_place_want *want)
+{
+    const struct answer answer = answer_of(object);
+    give(&answer, &want->index_wait);
+    zd_buf_unref(answer.shard_index);
 }
 
 static void free_load(struct index_load *load)
@@ -274,9 +301,7 @@ static void free_load(struct index_load *load)
 static void end(struct index_load *load)
 {
     struct zd_object *object = load->object;
-    const struct zd_stat stat = object->stat;
-    const enum zd_status status = object->status;
-    ZD_AUTO(zd_buf) shard_index = object->bytes == NULL ? NULL : zd_buf_ref(object->bytes);
+    const struct answer answer = answer_of(object);
     struct zd_list waiters;
     zd_list_take_all(&object->entry.waiters, &waiters);
     zd_object_settle(object, load->status);
@@ -285,9 +310,10 @@ static void end(struct index_load *load)
     }
     for (struct zd_list *link; (link = zd_list_pop_front(&waiters)) != NULL;) {
         struct zd_wait *wait = ZD_CONTAINER(link, struct zd_wait, link);
-        give(wait, status, &stat, shard_index);
+        give(&answer, wait);
         wait->done(wait);
     }
+    zd_buf_unref(answer.shard_index);
     free_load(load);
 }
 
@@ -342,7 +368,7 @@ static enum zd_next start(struct zd_place_want *want, struct zd_object *object, 
         return ZD_WAIT;
     }
     if (load->status == ZD_OK) {
-        give(&want->index_wait, object->status, &object->stat, object->bytes);
+        give_now(object, want);
     } else {
         zd_wait_answer(&want->index_wait, load->status, &load->err);
     }
@@ -381,7 +407,7 @@ static enum zd_next want_index(struct zd_place_want *want)
     if (want->at_level == 0 && !zd_dataset_trusts(want->node->dataset, object->checked_ms)) {
         return start(want, object, true);
     }
-    give(&want->index_wait, object->status, &object->stat, object->bytes);
+    give_now(object, want);
     zd_object_unref(object);
     return ZD_NEXT;
 }

@@ -14,6 +14,7 @@ struct zd_place_want {
     /* out */
     struct zd_byte_range range; /* with ZD_OK: of the stored object */
     struct zd_stat stat;        /* of the stored object; zero when it is absent */
+    uint64_t checked_ms;        /* loop time when the store was asked about the stored object */
     /* its own */
     struct zd_wait index_wait;
     struct zd_buf *shard_index; /* a reference */
