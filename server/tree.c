@@ -78,14 +78,19 @@ static void rows_done(struct zd_tree_rows *rows)
 
 void zd_tree_done(struct zd_tree *tree)
 {
-    rows_done(&tree->live);
-    rows_done(&tree->stored);
+    zd_tree_release_rows(tree);
     zd_meta_unref(tree->start);
     zd_fields_done(&tree->ask.fields);
     zd_free(tree->ask.path);
     zd_free(tree->ask.match);
     zd_free(tree->ask.after);
     *tree = (struct zd_tree){.start = NULL};
+}
+
+void zd_tree_release_rows(struct zd_tree *tree)
+{
+    rows_done(&tree->live);
+    rows_done(&tree->stored);
 }
 
 static int compare_rows(const void *a, const void *b)

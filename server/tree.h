@@ -70,6 +70,9 @@ ZD_RESULT zd_tree_add(struct zd_tree_rows *rows, const char *path, struct zd_met
  */
 ZD_RESULT zd_tree_render(struct zd_tree *tree, struct zd_text *text, struct zd_error *err);
 
+/** Give up the rows: of a large hierarchy that takes long. Thread: any (worker). */
+void zd_tree_release_rows(struct zd_tree *tree);
+
 void zd_tree_done(struct zd_tree *tree);
 
 /** The cursor that continues after a path, and back. @param ret_path owned @retval ZD_INVALID */

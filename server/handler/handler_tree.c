@@ -54,6 +54,8 @@ static void render(struct zd_task *task)
 {
     struct listing *listing = ZD_CONTAINER(task, struct listing, task);
     listing->status = zd_tree_render(&listing->tree, &listing->text, &listing->err);
+    zd_tree_release_rows(
+        &listing->tree); /* here, not on the loop: a tenth of a second for 10,000 */
 }
 
 static void release(struct zd_task *task)
@@ -222,6 +224,7 @@ static bool visit(void *context, const struct zd_walk_node *found)
     const bool can_slice = found->node != NULL && found->node->layout != NULL;
     zd_hash_add(&listing->hash, zd_span_of(found->path));
     zd_hash_add_u64(&listing->hash, found->node == NULL ? 0 : found->node->tag);
+    zd_hash_add(&listing->hash, zd_span_of(found->err == NULL ? "" : found->err->text));
     listing->status = zd_tree_add(&tree->live, found->path, meta, can_slice, found->err);
     if (listing->status != ZD_OK) {
         listing->status = zd_fail(&listing->err, listing->status, "cannot allocate a listing");
