@@ -289,9 +289,9 @@ static enum zd_next start(struct zd_object *object, struct zd_object_want *want)
 {
     struct object_load *load = zd_alloc_zero(1, sizeof *load);
     if (load == NULL) {
+        want->wait.status = zd_fail(&want->wait.err, ZD_NO_MEMORY, "%s: no memory", object->key);
         zd_object_settle(object, ZD_NO_MEMORY);
         zd_object_unref(object);
-        zd_wait_answer(&want->wait, ZD_NO_MEMORY, NULL);
         return ZD_NEXT;
     }
     object->entry.is_busy = true;

@@ -10,7 +10,7 @@
 
 #define KEPT_BYTES_MAX   (256U << 10) /* larger objects are not kept as prepared answers */
 #define WHOLE_BYTES_MAX  (64U << 10)  /* of larger objects only the range asked for is read */
-#define INDEX_PAGE       1000         /* entries that are listed at once */
+#define INDEX_PAGE       10000        /* entries listed at once: each time costs the directory */
 #define RESTARTS_MAX     3            /* for an object that is replaced again and again */
 #define LOCATION_MAX     1024         /* a name of 255 bytes, each of them encoded */
 #define NAME_BYTES_MAX   ZD_KEY_BYTES_MAX
