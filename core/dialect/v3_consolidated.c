@@ -45,6 +45,12 @@ static const char *path_of(const char *key)
     }
 }
 
+/* Of two spellings of one path, that with a leading slash is the one too many. */
+static bool is_repeated(const struct zd_json *entries, const char *key, const char *path)
+{
+    return path != key && zd_json_member(entries, path) != NULL;
+}
+
 /* The parent's entry must be there and be a group (reference 4.3). */
 static void judge_parent(
     const struct block_judge *judge, const char *path, const struct zd_pointer *at)
@@ -113,6 +119,12 @@ static void judge_entries(const struct block_judge *judge)
         if (path == NULL || (path != key && judge->reading->judgement == ZD_JUDGE_WRITE)) {
             zd_faults_add(judge->faults, tolerated(judge), "bad_path", key, &at,
                 "a relative path of node names", key, "\"%s\" is no path of a descendant", key);
+            continue;
+        }
+        if (is_repeated(judge->entries, key, path)) {
+            zd_faults_add(judge->faults, ZD_FAULT_WARNING, "duplicate", key, &at,
+                "one entry for each path", key, "\"%s\" is listed twice, this entry is ignored",
+                path);
             continue;
         }
         judge_parent(judge, path, &at);
@@ -194,6 +206,12 @@ void zd_v3_consolidated_parse(
     meta->consolidated = zd_json_ref(judge.entries);
 }
 
+static bool is_listed(const struct zd_json *entries, const char *key)
+{
+    const char *path = path_of(key);
+    return path != NULL && !is_repeated(entries, key, path);
+}
+
 enum zd_status zd_v3_consolidated_next(
     const struct zd_meta *meta, size_t *iter, struct zd_stored_node *ret_node)
 {
@@ -203,7 +221,7 @@ enum zd_status zd_v3_consolidated_next(
         return ZD_NOT_FOUND;
     }
     void *next = zd_json_next(meta->consolidated, (void *)*iter);
-    while (next != NULL && path_of(zd_json_iter_name(next)) == NULL) {
+    while (next != NULL && !is_listed(meta->consolidated, zd_json_iter_name(next))) {
         next = zd_json_next(meta->consolidated, next);
     }
     if (next == NULL) {

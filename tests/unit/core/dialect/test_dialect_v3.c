@@ -452,6 +452,9 @@ static const struct row {
         {INVALID, "null_consolidated_metadata", "/consolidated_metadata"}},
     {"183", BLOCK("'/g':{" GROUP "}"), {FINE, NULL, NULL},
         {INVALID, "bad_path", "/consolidated_metadata/metadata/~1g"}},
+    {"183", BLOCK("'/g':{" GROUP "},'g':{" GROUP "}"),
+        {WARNED, "duplicate", "/consolidated_metadata/metadata/~1g"},
+        {INVALID, "bad_path", "/consolidated_metadata/metadata/~1g"}},
     {"183", BLOCK("'g/':{" GROUP "}"), {WARNED, "bad_path", "/consolidated_metadata/metadata/g~1"},
         {INVALID, "bad_path", "/consolidated_metadata/metadata/g~1"}},
     {"183", BLOCK("'':{" GROUP "}"), {WARNED, "bad_path", "/consolidated_metadata/metadata/"},
@@ -701,7 +704,7 @@ START_TEST(stored_listing_is_walked_without_faulty_paths)
 {
     ZD_AUTO(zd_meta)
     meta = parse(BLOCK("'/g':{" GROUP "},'g/x':{" ARRAY "},'a//b':{" ARRAY "},'':{" GROUP
-                       "},'__z':{" GROUP "},'b':{" GROUP "}"),
+                       "},'__z':{" GROUP "},'b':{" GROUP "},'/b':{" GROUP "}"),
         &reading_zep10);
     ck_assert(!zd_meta_is_refused(meta));
     const char *const expected[] = {"g", "g/x", "b"};
