@@ -165,7 +165,8 @@ class Server:
             raise AssertionError(f"zarrd did not stop within {STOP_S} s:\n{self.log[-3000:]}") from None
         log = self.log
         shutil.rmtree(self.folder, ignore_errors=True)
-        assert "Sanitizer" not in log and "runtime error" not in log, log[-8000:]
+        report = re.search(r"(WARNING: ThreadSanitizer|==\d+==ERROR|[^\n]*runtime error)(.*)", log, re.DOTALL)
+        assert report is None, report[0][:8000]
         assert status == 0, f"exit status {status}:\n{log[-3000:]}"
 
 
