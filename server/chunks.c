@@ -415,7 +415,7 @@ static void give_failure(const struct chunk_load *load, struct zd_chunk_want *wa
 
 static void free_load(struct chunk_load *load)
 {
-    zd_wait_cancel(&load->status_want.wait);
+    zd_objects_release(&load->status_want);
     zd_shards_release(&load->place);
     zd_objects_release_range(&load->range);
     zd_buf_unref(load->data);

@@ -30,8 +30,7 @@ static bool is_over(struct load *load)
 
 static void free_load(struct load *load)
 {
-    zd_wait_cancel(&load->object.wait);
-    zd_buf_unref(load->object.bytes);
+    zd_objects_release(&load->object);
     zd_shards_release(&load->place);
     zd_objects_release_range(&load->range);
     zd_node_unref(load->node);

@@ -252,13 +252,16 @@ static void end(struct object_load *load, enum zd_status status)
     struct answer answer = answer_of(object);
     struct zd_list waiters;
     zd_list_take_all(&object->entry.waiters, &waiters);
+    object->load = NULL;
     zd_object_settle(object, status);
-    if (!is_answer(status)) {
-        zd_wait_tell(&waiters, status, &load->ask.op.err);
-    }
     for (struct zd_list *link; (link = zd_list_pop_front(&waiters)) != NULL;) {
         struct zd_object_want *want = ZD_CONTAINER(link, struct zd_object_want, wait.link);
-        give(&answer, want);
+        want->object = NULL;
+        if (is_answer(status)) {
+            give(&answer, want);
+        } else {
+            zd_wait_answer(&want->wait, status, &load->ask.op.err);
+        }
         want->wait.done(&want->wait);
     }
     zd_buf_unref(answer.bytes);
@@ -284,6 +287,12 @@ static void store_answered(struct zd_store_op *op)
     end(load, status);
 }
 
+static void wait_for(struct zd_object *object, struct zd_object_want *want)
+{
+    want->object = object;
+    zd_list_push_back(&object->entry.waiters, &want->wait.link);
+}
+
 /* Ask until the part is there, or the store needs time. The want is not among the waiters yet. */
 static enum zd_next start(struct zd_object *object, struct zd_object_want *want)
 {
@@ -295,13 +304,14 @@ static enum zd_next start(struct zd_object *object, struct zd_object_want *want)
         return ZD_NEXT;
     }
     object->entry.is_busy = true;
+    object->load = load;
     load->object = object;
     load->began_ms = uv_now(object->dataset->server->loop);
     enum zd_status status = ZD_OK;
     do {
         status = ask(load, want->part);
         if (status == ZD_AGAIN) {
-            zd_list_push_back(&object->entry.waiters, &want->wait.link);
+            wait_for(object, want);
             return ZD_WAIT;
         }
         if (is_answer(status)) {
@@ -324,6 +334,7 @@ enum zd_next zd_objects_want(struct zd_dataset *dataset, const char *key, enum z
 {
     want->part = part;
     want->bytes = NULL;
+    want->object = NULL;
     want->stat = (struct zd_stat){0};
     if (!zd_key_is_valid(key)) {
         /* No store holds it: that is certain without asking. */
@@ -339,7 +350,7 @@ enum zd_next zd_objects_want(struct zd_dataset *dataset, const char *key, enum z
         return ZD_NEXT;
     }
     if (!is_new && object->entry.is_busy) {
-        zd_list_push_back(&object->entry.waiters, &want->wait.link);
+        wait_for(object, want);
         zd_object_unref(object); /* the load has a reference of its own */
         return ZD_WAIT;
     }
@@ -351,6 +362,19 @@ enum zd_next zd_objects_want(struct zd_dataset *dataset, const char *key, enum z
         return ZD_NEXT;
     }
     return start(object, want);
+}
+
+void zd_objects_release(struct zd_object_want *want)
+{
+    struct zd_object *object = want->object;
+    zd_wait_cancel(&want->wait);
+    zd_buf_unref(ZD_TAKE(want->bytes));
+    want->object = NULL;
+    if (object != NULL && object->load != NULL && zd_list_is_empty(&object->entry.waiters)) {
+        struct zd_store_op *op = &object->load->ask.op;
+        zd_cache_drop(&object->dataset->server->objects, &object->entry); /* others begin anew */
+        zd_store_cancel(op);
+    }
 }
 
 void zd_objects_forget(struct zd_dataset *dataset, const char *key)

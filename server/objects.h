@@ -12,6 +12,8 @@ enum zd_object_kind {
     ZD_KIND_INDEX = 'i', /* the decoded index of a shard (server/shards.h) */
 };
 
+struct object_load;
+
 /** A stored object, or its absence, as it was seen last. */
 struct zd_object {
     struct zd_cache_entry entry; /* first; key: kind, dataset id, name */
@@ -22,6 +24,7 @@ struct zd_object {
     struct zd_stat stat;   /* with ZD_OK */
     struct zd_buf *bytes;  /* the whole object or index, or NULL when only its status is known */
     uint64_t checked_ms;
+    struct object_load *load; /* while the store works on it; not for indexes */
 };
 
 /** What tells an entry from others of its kind is no longer than a key and some numbers. */
@@ -54,6 +57,7 @@ struct zd_object_want {
     struct zd_buf *bytes; /* out, with ZD_OK and ZD_OBJECT_BYTES: a reference for the caller */
     uint64_t checked_ms;  /* out, with ZD_OK and ZD_NOT_FOUND: loop time when the store was asked */
     enum zd_object_part part;
+    struct zd_object *object; /* its own: what it waits for; NULL = does not wait */
 };
 
 /**
@@ -62,6 +66,10 @@ struct zd_object_want {
  */
 enum zd_next zd_objects_want(struct zd_dataset *dataset, const char *key, enum zd_object_part part,
     struct zd_object_want *want);
+
+/** Stop waiting, and give back what was received. What nobody waits for any more is cancelled.
+ * Accepts a zeroed want, and one that was answered. */
+void zd_objects_release(struct zd_object_want *want);
 
 /** Forget what is known of an object: it was found to be another one by now. */
 void zd_objects_forget(struct zd_dataset *dataset, const char *key);

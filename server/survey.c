@@ -28,7 +28,7 @@ enum zd_status zd_survey_init(struct zd_survey *survey, struct zd_request *req,
 static void release(struct zd_survey *survey)
 {
     for (uint32_t i = 0; i < survey->n_asked; i++) {
-        zd_wait_cancel(&survey->want[i].object.wait);
+        zd_objects_release(&survey->want[i].object);
     }
     survey->n_asked = 0;
 }

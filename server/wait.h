@@ -24,8 +24,8 @@ enum zd_next {
     ZD_DONE, /* the request is answered */
 };
 
-/** Stop waiting; the work goes on while others wait for it and is dropped otherwise. Accepts one
- * that does not wait. */
+/** Stop waiting. The work goes on: dropping what nobody waits for is for those who know it
+ * (zd_objects_release, zd_chunks_release). Accepts one that does not wait. */
 static inline void zd_wait_cancel(struct zd_wait *wait)
 {
     zd_list_remove(&wait->link);

@@ -36,7 +36,7 @@ static zd_step step_respond;
 static void free_chunk(struct zd_task *task)
 {
     struct chunk *chunk = ZD_CONTAINER(task, struct chunk, task);
-    zd_wait_cancel(&chunk->object.wait);
+    zd_objects_release(&chunk->object);
     zd_shards_release(&chunk->place);
     zd_chunk_read_done(&chunk->read);
     zd_headers_done(&chunk->headers);

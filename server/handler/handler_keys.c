@@ -36,9 +36,8 @@ static struct keys *keys_of(const struct zd_request *req)
 static void state_free(struct zd_request *req)
 {
     struct keys *keys = keys_of(req);
-    zd_wait_cancel(&keys->object.wait);
-    zd_wait_cancel(&keys->directory.wait);
-    zd_buf_unref(keys->object.bytes);
+    zd_objects_release(&keys->object);
+    zd_objects_release(&keys->directory);
     zd_objects_release_range(&keys->range);
     zd_objects_release_list(&keys->list);
     zd_text_done(&keys->page);
