@@ -135,7 +135,7 @@ enum zd_status zd_chunks_object_key(
     const struct zd_node *node, const uint64_t *leaf_index, struct zd_text *key)
 {
     uint64_t index[ZD_RANK_MAX];
-    zd_layout_ancestor(node->layout, 0, leaf_index, index);
+    zd_layout_ancestor(node->layout, node->layout->n_levels - 1, 0, leaf_index, index);
     return node->meta->dialect->chunk_key(node->meta, node->path, index, key);
 }
 

@@ -35,23 +35,11 @@ struct index_load {
     struct zd_error err;
 };
 
-void zd_shards_ancestor(const struct zd_layout *layout, uint32_t from, uint32_t to,
-    const uint64_t *index, uint64_t ret_index[ZD_RANK_MAX])
-{
-    assert(to <= from && from < layout->n_levels);
-    for (uint32_t d = 0; d < layout->meta->grid.rank; d++) {
-        ret_index[d] = index[d];
-        for (uint32_t i = from; i > to; i--) {
-            ret_index[d] /= layout->level[i - 1].ratio[d];
-        }
-    }
-}
-
 enum zd_status zd_shards_key(const struct zd_node *node, uint32_t level, const uint64_t *index,
     char ret_key[ZD_KEY_BYTES_MAX + 1], struct zd_error *err)
 {
     uint64_t object_index[ZD_RANK_MAX];
-    zd_shards_ancestor(node->layout, level, 0, index, object_index);
+    zd_layout_ancestor(node->layout, level, 0, index, object_index);
     ZD_SCOPED_TEXT(key, ZD_KEY_BYTES_MAX);
     const enum zd_status status =
         node->meta->dialect->chunk_key(node->meta, node->path, object_index, &key);
@@ -427,7 +415,7 @@ static enum zd_next step_down(struct zd_place_want *want)
     }
     uint64_t index[ZD_RANK_MAX];
     struct zd_error *err = &want->wait.err;
-    zd_shards_ancestor(layout, want->level, want->at_level + 1, want->index, index);
+    zd_layout_ancestor(layout, want->level, want->at_level + 1, want->index, index);
     want->wait.status = zd_layout_find(
         &layout->level[want->at_level], shard_index, want->run, index, &want->range, err);
     if (want->wait.status == ZD_CORRUPT) {

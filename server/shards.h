@@ -35,10 +35,6 @@ enum zd_next zd_shards_want(struct zd_node *node, const char *key, struct zd_pla
 /** Stop waiting. Accepts a zeroed want, and one that was answered. */
 void zd_shards_release(struct zd_place_want *want);
 
-/** The chunk of level `to` that holds chunk index[] of level `from`; to <= from. */
-void zd_shards_ancestor(const struct zd_layout *layout, uint32_t from, uint32_t to,
-    const uint64_t *index, uint64_t ret_index[ZD_RANK_MAX]);
-
 /** The key of the stored object that holds chunk index[] of a level. @retval ZD_TOO_LARGE no store
  * has a key that long */
 ZD_RESULT zd_shards_key(const struct zd_node *node, uint32_t level, const uint64_t *index,

@@ -41,7 +41,7 @@ void zd_touched_forget(struct zd_touched *touched)
 uint64_t zd_touched_number(const struct zd_touched *touched, const uint64_t *leaf_index)
 {
     uint64_t index[ZD_RANK_MAX];
-    zd_layout_ancestor(touched->layout, 0, leaf_index, index);
+    zd_layout_ancestor(touched->layout, touched->layout->n_levels - 1, 0, leaf_index, index);
     uint64_t number = 0;
     for (uint32_t d = 0; d < touched->rank; d++) {
         number = number * touched->touch[d].n + zd_touch_number(&touched->touch[d], index[d]);

@@ -121,14 +121,13 @@ const struct zd_level *zd_layout_leaf(const struct zd_layout *layout)
     return &layout->level[layout->n_levels - 1];
 }
 
-void zd_layout_ancestor(const struct zd_layout *layout, uint32_t level, const uint64_t *leaf_index,
-    uint64_t ret_index[ZD_RANK_MAX])
+void zd_layout_ancestor(const struct zd_layout *layout, uint32_t from, uint32_t to,
+    const uint64_t *index, uint64_t ret_index[ZD_RANK_MAX])
 {
-    assert(level < layout->n_levels);
-    const uint32_t rank = layout->meta->grid.rank;
-    for (uint32_t d = 0; d < rank; d++) {
-        ret_index[d] = leaf_index[d];
-        for (uint32_t i = layout->n_levels - 1; i > level; i--) {
+    assert(to <= from && from < layout->n_levels);
+    for (uint32_t d = 0; d < layout->meta->grid.rank; d++) {
+        ret_index[d] = index[d];
+        for (uint32_t i = from; i > to; i--) {
             ret_index[d] /= layout->level[i - 1].ratio[d];
         }
     }

@@ -62,9 +62,9 @@ ZD_OWN(zd_layout, zd_layout_free);
 /** The last level: the chunks that are decoded and cached. */
 const struct zd_level *zd_layout_leaf(const struct zd_layout *layout);
 
-/** The chunk of level `level` that holds chunk index[] of the last level. */
-void zd_layout_ancestor(const struct zd_layout *layout, uint32_t level, const uint64_t *leaf_index,
-    uint64_t ret_index[ZD_RANK_MAX]);
+/** The chunk of level `to` that holds chunk index[] of level `from`; to <= from. */
+void zd_layout_ancestor(const struct zd_layout *layout, uint32_t from, uint32_t to,
+    const uint64_t *index, uint64_t ret_index[ZD_RANK_MAX]);
 
 /**
  * Where the index of a shard is: within the byte run `shard` of the stored object.

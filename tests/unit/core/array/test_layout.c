@@ -116,7 +116,7 @@ static struct zd_buf *find_leaf(
         ZD_AUTO(zd_buf) shard_index = NULL;
         ck_assert_int_eq(zd_layout_index_decode(level, encoded, run, &shard_index, NULL), ZD_OK);
         uint64_t index[ZD_RANK_MAX];
-        zd_layout_ancestor(layout, i + 1, leaf_index, index);
+        zd_layout_ancestor(layout, layout->n_levels - 1, i + 1, leaf_index, index);
         const enum zd_status status = zd_layout_find(level, shard_index, run, index, &run, NULL);
         if (status == ZD_NOT_FOUND) {
             return NULL;
