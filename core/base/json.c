@@ -504,17 +504,6 @@ struct zd_json *zd_json_new_array(void)
     return ours(json_array());
 }
 
-struct zd_json *zd_json_new_string(struct zd_span utf8)
-{
-    if (utf8.len == 0) {
-        return ours(json_string(""));
-    }
-    if (memchr(utf8.ptr, '\0', utf8.len) != NULL) {
-        return NULL;
-    }
-    return ours(json_stringn((const char *)utf8.ptr, utf8.len));
-}
-
 struct zd_json *zd_json_new_text(const char *utf8)
 {
     return ours(json_string(utf8));

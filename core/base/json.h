@@ -86,7 +86,6 @@ bool zd_json_equal(const struct zd_json *a, const struct zd_json *b);
  * Owned. */
 struct zd_json *zd_json_new_object(void);
 struct zd_json *zd_json_new_array(void);
-struct zd_json *zd_json_new_string(struct zd_span utf8);
 struct zd_json *zd_json_new_text(const char *utf8);
 struct zd_json *zd_json_new_u64(uint64_t value);
 struct zd_json *zd_json_new_i64(int64_t value);

@@ -80,13 +80,3 @@ void zd_map_remove(struct zd_map *map, struct zd_map_entry *entry)
     entry->next = NULL;
     map->n_entries--;
 }
-
-struct zd_map_entry *zd_map_any(const struct zd_map *map)
-{
-    for (size_t i = 0; map->n_entries > 0 && i < map->n_buckets; i++) {
-        if (map->bucket[i] != NULL) {
-            return map->bucket[i];
-        }
-    }
-    return NULL;
-}

@@ -39,7 +39,4 @@ ZD_RESULT zd_map_put(struct zd_map *map, struct zd_map_entry *entry);
 /** Takes an entry out; it is there (asserted). */
 void zd_map_remove(struct zd_map *map, struct zd_map_entry *entry);
 
-/** Some entry, or NULL when the table is empty: for emptying it. */
-struct zd_map_entry *zd_map_any(const struct zd_map *map);
-
 #endif

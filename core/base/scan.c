@@ -75,17 +75,6 @@ enum zd_status zd_scan_u64(struct zd_scan *scan, uint64_t value_max, uint64_t *r
     return ZD_OK;
 }
 
-enum zd_status zd_scan_i64(struct zd_scan *scan, int64_t *ret_value)
-{
-    struct zd_scan ahead = *scan;
-    const bool negative = zd_scan_char(&ahead, '-');
-    uint64_t magnitude = 0;
-    ZD_TRY(zd_scan_u64(&ahead, (uint64_t)INT64_MAX + (negative ? 1U : 0U), &magnitude));
-    scan->at = ahead.at;
-    *ret_value = negative ? (int64_t)(0 - magnitude) : (int64_t)magnitude;
-    return ZD_OK;
-}
-
 enum zd_status zd_scan_run(
     struct zd_scan *scan, const char *set, size_t len_max, struct zd_span *ret_run)
 {

@@ -31,9 +31,6 @@ bool zd_scan_word(struct zd_scan *scan, const char *word);
  */
 ZD_RESULT zd_scan_u64(struct zd_scan *scan, uint64_t value_max, uint64_t *ret_value);
 
-/** As zd_scan_u64, with an optional '-' in front. @retval ZD_TOO_LARGE outside int64_t */
-ZD_RESULT zd_scan_i64(struct zd_scan *scan, int64_t *ret_value);
-
 /**
  * The longest run of bytes of which each is in set, between 1 and len_max bytes; borrowed.
  *

@@ -115,12 +115,6 @@ enum zd_status zd_dtype_add_typestr(const struct zd_dtype *dtype, struct zd_text
     return zd_text_addf(text, "%c%c%u", order, typestr_kind(dtype->kind), dtype->bytes);
 }
 
-bool zd_dtype_equal(const struct zd_dtype *a, const struct zd_dtype *b)
-{
-    return a->kind == b->kind && a->bytes == b->bytes && a->unit_bytes == b->unit_bytes &&
-           strcmp(a->name, b->name) == 0;
-}
-
 static void swap_2(uint8_t *to, const uint8_t *from, size_t n_units)
 {
     for (size_t i = 0; i < n_units; i++) {

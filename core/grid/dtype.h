@@ -38,8 +38,6 @@ extern const char *const zd_dtype_names[];
 /** NumPy's typestr: "<f4", "|b1", "|V3". Thread: any. */
 enum zd_status zd_dtype_add_typestr(const struct zd_dtype *dtype, struct zd_text *text);
 
-bool zd_dtype_equal(const struct zd_dtype *a, const struct zd_dtype *b);
-
 /** Swap the byte order of n_elements elements from one place to another (which may be the same). */
 void zd_dtype_swap(const struct zd_dtype *dtype, void *to, const void *from, size_t n_elements);
 

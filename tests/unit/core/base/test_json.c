@@ -304,15 +304,6 @@ START_TEST(members_are_set_replaced_and_removed)
 }
 END_TEST
 
-START_TEST(strings_with_nul_cannot_be_made)
-{
-    const struct zd_span forged = {.ptr = (const uint8_t *)"\0N1", .len = 3};
-    ck_assert_ptr_null(zd_json_new_string(forged));
-    ZD_AUTO(zd_json) empty = zd_json_new_string((struct zd_span){0});
-    ck_assert_str_eq(zd_json_string(empty), "");
-}
-END_TEST
-
 START_TEST(pointers_escape_and_are_cut)
 {
     const struct zd_pointer root = {""};
@@ -368,7 +359,6 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, reading_of_nothing_finds_nothing);
     tcase_add_loop_test(tests, types_have_names_for_messages, 0, ZD_COUNT_OF(name_facts));
     tcase_add_test(tests, members_are_set_replaced_and_removed);
-    tcase_add_test(tests, strings_with_nul_cannot_be_made);
     tcase_add_test(tests, pointers_escape_and_are_cut);
     tcase_add_test(tests, short_memory_is_said_so);
 }

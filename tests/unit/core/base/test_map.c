@@ -30,7 +30,6 @@ START_TEST(an_empty_map_finds_nothing)
     struct zd_map map;
     zd_map_init(&map);
     ck_assert_ptr_null(zd_map_find(&map, zd_span_of("a")));
-    ck_assert_ptr_null(zd_map_any(&map));
     zd_map_done(&map);
 }
 END_TEST
@@ -55,11 +54,12 @@ START_TEST(a_map_agrees_with_a_list)
         word->is_in = !word->is_in;
         ck_assert_uint_eq(map.n_entries, n_in);
     }
-    while (zd_map_any(&map) != NULL) {
-        zd_map_remove(&map, zd_map_any(&map));
-        n_in--;
+    for (size_t i = 0; i < N_ENTRIES; i++) {
+        if (words[i].is_in) {
+            zd_map_remove(&map, &words[i].entry);
+        }
     }
-    ck_assert_uint_eq(n_in, 0);
+    ck_assert_uint_eq(map.n_entries, 0);
     zd_map_done(&map);
 }
 END_TEST

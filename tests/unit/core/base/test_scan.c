@@ -26,30 +26,6 @@ START_TEST(scan_u64_reads_digits_only)
 }
 END_TEST
 
-static const struct i64_fact {
-    const char *text;
-    enum zd_status status;
-    int64_t value;
-} i64_facts[] = {
-    {"-1", ZD_OK, -1},
-    {"9223372036854775807", ZD_OK, INT64_MAX},
-    {"9223372036854775808", ZD_TOO_LARGE, 0},
-    {"-9223372036854775808", ZD_OK, INT64_MIN},
-    {"-9223372036854775809", ZD_TOO_LARGE, 0},
-    {"--1", ZD_INVALID, 0},
-    {"-", ZD_INVALID, 0},
-};
-
-START_TEST(scan_i64_covers_its_range)
-{
-    const struct i64_fact *fact = &i64_facts[_i];
-    struct zd_scan scan = zd_scan_of(zd_span_of(fact->text));
-    int64_t value = 0;
-    ck_assert_int_eq(zd_scan_i64(&scan, &value), fact->status);
-    ck_assert_int_eq(value, fact->value);
-}
-END_TEST
-
 static const struct utf8_fact {
     const char *hex;
     bool is_utf8;
@@ -74,6 +50,5 @@ END_TEST
 void zd_unit_tests(TCase *tests)
 {
     tcase_add_loop_test(tests, scan_u64_reads_digits_only, 0, ZD_COUNT_OF(u64_facts));
-    tcase_add_loop_test(tests, scan_i64_covers_its_range, 0, ZD_COUNT_OF(i64_facts));
     tcase_add_loop_test(tests, utf8_is_judged_strictly, 0, ZD_COUNT_OF(utf8_facts));
 }

@@ -125,23 +125,10 @@ START_TEST(fill_writes_an_element_again_and_again)
 }
 END_TEST
 
-START_TEST(types_are_equal_by_what_they_are)
-{
-    struct zd_dtype a = {0};
-    struct zd_dtype b = {0};
-    ck_assert_int_eq(zd_dtype_find("complex64", &a), ZD_OK);
-    ck_assert_int_eq(zd_dtype_find("complex_float32", &b), ZD_OK);
-    ck_assert(zd_dtype_equal(&a, &b));
-    ck_assert_int_eq(zd_dtype_find("r64", &b), ZD_OK);
-    ck_assert(!zd_dtype_equal(&a, &b));
-}
-END_TEST
-
 void zd_unit_tests(TCase *tests)
 {
     tcase_add_loop_test(tests, dtype_find_knows_the_core_types, 0, ZD_COUNT_OF(find_facts));
     tcase_add_test(tests, every_listed_name_is_found);
     tcase_add_loop_test(tests, swap_turns_each_unit, 0, ZD_COUNT_OF(swap_facts));
     tcase_add_loop_test(tests, fill_writes_an_element_again_and_again, 0, ZD_COUNT_OF(fill_types));
-    tcase_add_test(tests, types_are_equal_by_what_they_are);
 }
