@@ -49,8 +49,8 @@ struct zd_layout {
  *
  * @param meta       shared (one more reference is taken)
  * @param ret_layout owned
- * @param chunk_bytes_max of a decoded chunk of the last level: larger chunks above it are shards,
- *                        which are never decoded whole
+ * @param chunk_bytes_max of a decoded chunk of the last level: chunks above it are shards, of which
+ *                        slices decode the inner chunks that they need
  * @retval ZD_UNSUPPORTED such a chunk is larger (facts limit, requested)
  * Thread: any.
  */
