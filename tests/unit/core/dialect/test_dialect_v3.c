@@ -896,13 +896,27 @@ START_TEST(child_is_a_prefix_with_a_name)
 }
 END_TEST
 
-static enum zd_status parse_with_little_memory(void *context)
+static enum zd_status parse_by(const char *text, const struct zd_reading *reading)
 {
     static char space[TEXT_BYTES_MAX];
-    const struct zd_documents documents = {.text = {quoted(context, space)}, .present = {true}};
+    const struct zd_documents documents = {.text = {quoted(text, space)}, .present = {true}};
     ZD_AUTO(zd_meta) meta = NULL;
     struct zd_error err = {0};
-    return zd_dialect_find("v3")->parse(&documents, &reading_zep10, &meta, &err);
+    return zd_dialect_find("v3")->parse(&documents, reading, &meta, &err);
+}
+
+static enum zd_status parse_with_little_memory(void *context)
+{
+    return parse_by(context, &reading_zep10);
+}
+
+/* The block is past the limits of a document, what stands beside it is not. */
+static enum zd_status parse_large_with_little_memory(void *context)
+{
+    struct zd_reading reading = reading_zep10;
+    reading.limits.nodes_max = 10;
+    reading.limits.bytes_max = 200;
+    return parse_by(context, &reading);
 }
 
 START_TEST(failing_memory_fails_cleanly)
@@ -917,6 +931,7 @@ START_TEST(failing_memory_fails_cleanly)
     zd_unit_with_failing_memory(parse_with_little_memory, group);
     zd_unit_with_failing_memory(parse_with_little_memory, refused);
     zd_unit_with_failing_memory(parse_with_little_memory, no_json);
+    zd_unit_with_failing_memory(parse_large_with_little_memory, group);
 }
 END_TEST
 
