@@ -85,9 +85,14 @@ enum zd_status zd_beneath_open(const char *path, struct zd_beneath *ret_root, st
     const int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) {
         const int code = errno;
-        return code == ENOENT || code == ENOTDIR
-                   ? zd_fail(err, ZD_NOT_FOUND, "%s: no such directory", path)
-                   : zd_beneath_fail(err, code, path, "open the directory");
+        switch (code) {
+        case ENOENT:
+            return zd_fail(err, ZD_NOT_FOUND, "%s: no such directory", path);
+        case ENOTDIR:
+            return zd_fail(err, ZD_NOT_FOUND, "%s: not a directory", path);
+        default:
+            return zd_beneath_fail(err, code, path, "open the directory");
+        }
     }
     struct zd_beneath root = {.fd = fd};
     ZD_AUTO_FD probe = -1;
@@ -192,11 +197,15 @@ enum zd_status zd_beneath_find(
     const struct zd_beneath *root, const char *path, int flags, int *ret_fd, struct zd_error *err)
 {
     const int fd = zd_beneath_try(root, path, flags);
-    if (fd >= 0) {
+    const bool is_root = path[0] == '\0'; /* it opens even when it was removed */
+    if (fd >= 0 && !(is_root && root_is_gone(root))) {
         *ret_fd = fd;
         return ZD_OK;
     }
-    const enum zd_status status = zd_beneath_fail(err, -fd, path, "open");
+    if (fd >= 0) {
+        close(fd);
+    }
+    const enum zd_status status = fd >= 0 ? ZD_NOT_FOUND : zd_beneath_fail(err, -fd, path, "open");
     if (status == ZD_NOT_FOUND && root_is_gone(root)) {
         return zd_fail(err, ZD_STORE, "%s: the directory of the store was removed", path);
     }

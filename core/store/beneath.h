@@ -21,7 +21,7 @@ void zd_fd_auto_close(int *fd);
  * Open a directory by a path of this machine.
  *
  * @param ret_root  to be closed with zd_beneath_close
- * @retval ZD_NOT_FOUND no such directory
+ * @retval ZD_NOT_FOUND no such directory, or something else than one
  * @retval ZD_STORE
  * Thread: any; blocks.
  */

@@ -399,6 +399,14 @@ def test_a_fault_of_the_store_is_never_404(serve, tmp_path):
     assert server.get("/zarr/k/out/hostname").status in (404, 502)
 
 
+def test_the_index_of_a_removed_store_is_a_fault(serve, tmp_path):
+    (tmp_path / "store").mkdir()
+    server = serve(f"k={tmp_path / 'store'}")
+    (tmp_path / "store").rmdir()
+    assert server.get("/zarr/k/").status == 502
+    assert server.get("/zarr/k/zarr.json").status == 502
+
+
 def test_sixty_four_clients_and_an_array_made_of_shards(serve, tmp_path):
     """One read of the index, one of the inner chunk, one decode of each, however many ask."""
     import numpy as np
