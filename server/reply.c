@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/hash.h"
 #include "core/base/num.h"
 #include "server/accept.h"
 #include "server/handler/handler.h"
@@ -150,10 +151,15 @@ static void kept_free(struct zd_cache_entry *entry)
     zd_free(kept);
 }
 
+static bool is_reading(const struct zd_request *req)
+{
+    return req->is_head || strcmp(req->method, "GET") == 0;
+}
+
 static bool may_keep(const struct zd_request *req, uint64_t keep_until_ms)
 {
     return keep_until_ms > uv_now(req->server->loop) && !req->server->is_draining &&
-           (req->is_head || strcmp(req->method, "GET") == 0);
+           is_reading(req);
 }
 
 /* Put an answer into the table in place of an older one; takes it over, whatever happens. */
@@ -330,7 +336,10 @@ static void add_content_range(
 enum zd_next zd_respond_not_modified(struct zd_request *req, const struct zd_representation *rep)
 {
     /* Content-Length of a 304 is that of the 200 (RFC 9110, 8.6). */
-    const uint64_t length = rep->body != NULL && !rep->body_is_range ? rep->body->len : rep->length;
+    uint64_t length = rep->length_is_known ? rep->length : MHD_SIZE_UNKNOWN;
+    if (rep->body != NULL && !rep->body_is_range) {
+        length = rep->body->len;
+    }
     struct MHD_Response *response = response_of_length(length);
     if (response != NULL) {
         add_headers(req, rep, response);
@@ -416,8 +425,7 @@ static enum zd_next answer_precondition(struct zd_request *req, const char *etag
 
 enum zd_next zd_respond(struct zd_request *req, const struct zd_representation *rep)
 {
-    const bool is_reading = req->is_head || strcmp(req->method, "GET") == 0;
-    if ((rep->http_status != 0 && rep->http_status != MHD_HTTP_OK) || !is_reading) {
+    if ((rep->http_status != 0 && rep->http_status != MHD_HTTP_OK) || !is_reading(req)) {
         return answer_whole(req, rep);
     }
     switch (zd_request_condition(req, rep->etag, rep->mtime_ms)) {
@@ -461,6 +469,9 @@ enum zd_next zd_respond_json(
         rep->media_type = "application/json";
     }
     rep->body = body;
+    if (rep->etag[0] == '\0' && is_reading(req)) {
+        zd_tag_format(rep->etag, zd_hash64(zd_buf_span(body), 0), "doc");
+    }
     const enum zd_next next = zd_respond(req, rep);
     rep->body = NULL;
     return next;

@@ -114,7 +114,7 @@ struct zd_representation {
     const char *media_type;
     struct zd_buf *body;  /* borrowed (a reference is taken); NULL: no body, or `length` says its
                              size for HEAD */
-    bool length_is_known; /* HEAD without body: Content-Length is `length` */
+    bool length_is_known; /* without body: Content-Length is `length` */
     uint64_t length;
     char etag[ZD_TAG_BYTES]; /* quoted; "" = none */
     int64_t mtime_ms;        /* Last-Modified; 0 = none */
@@ -150,7 +150,8 @@ enum zd_next zd_respond_error(struct zd_request *req, const char *code, const st
 enum zd_next zd_respond_not_modified(
     struct zd_request *req, const struct zd_representation *representation);
 enum zd_next zd_respond_range_outside(struct zd_request *req, uint64_t length);
-/** JSON made with zd_emit: takes the text's bytes; a failed text answers too_large or internal. */
+/** JSON made with zd_emit: takes the text's bytes; a failed text answers too_large or internal. A
+ * representation without a tag gets one of its bytes. */
 enum zd_next zd_respond_json(
     struct zd_request *req, const struct zd_text *json, struct zd_representation *representation);
 enum zd_next zd_respond_redirect(

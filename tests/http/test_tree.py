@@ -32,6 +32,14 @@ def paths(answer):
     return [node["path"] for node in answer.json()["nodes"]]
 
 
+def test_a_304_does_not_guess_the_length(p):
+    """RFC 9110, 8.6: the Content-Length of a 304 is that of the 200, or it is not there."""
+    whole = p.get(T)
+    answer = p.get(T, {"If-None-Match": whole.headers["etag"]})
+    assert answer.status == 304
+    assert answer.headers.get("content-length", str(len(whole.body))) == str(len(whole.body))
+
+
 def test_the_whole_hierarchy_in_pre_order(p):
     answer = p.get(T)
     tree = answer.json()
