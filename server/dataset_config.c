@@ -5,6 +5,8 @@
 
 #include "core/base/num.h"
 
+#define SHOWN_BYTES 64 /* of a value in an error */
+
 enum member_kind {
     MEMBER_TEXT,
     MEMBER_FLAG,
@@ -54,14 +56,31 @@ static const struct member *find_member(const char *name)
     return NULL;
 }
 
+/* A value that fits a line as it is written; else its type. */
+static void show_value(const struct zd_json *value, struct zd_text *text)
+{
+    struct zd_emit emit;
+    zd_emit_init(&emit, text, false);
+    if (!zd_json_is(value, ZD_JSON_ARRAY) && !zd_json_is(value, ZD_JSON_OBJECT)) {
+        zd_emit_json(&emit, value);
+    }
+    if (text->status != ZD_OK || text->len == 0) {
+        zd_text_clear(text);
+        zd_text_add(text, zd_json_type_name(value));
+    }
+}
+
 enum zd_status zd_config_wrong_type(const struct zd_pointer *at, const char *expected,
     const struct zd_json *found, struct zd_error *err)
 {
-    const enum zd_status status = zd_fail(err, ZD_INVALID, "%s is %s, but %s is expected", at->text,
-        zd_json_type_name(found), expected);
+    ZD_SCOPED_TEXT(shown, SHOWN_BYTES);
+    show_value(found, &shown);
+    const char *where = at->text[0] == '\0' ? "the document" : at->text;
+    const enum zd_status status =
+        zd_fail(err, ZD_INVALID, "%s is %s, but %s is expected", where, shown.at, expected);
     zd_fact_pointer(err, at->text);
     zd_fact_expected(err, "%s", expected);
-    zd_fact_found(err, "%s", zd_json_type_name(found));
+    zd_fact_found(err, "%s", shown.at);
     return status;
 }
 
@@ -118,8 +137,9 @@ static enum zd_status set_member(const struct member *member, struct zd_dataset_
         }
         return ZD_OK;
     case MEMBER_MS:
-        return zd_json_u64(value, place) ? ZD_OK
-                                         : zd_config_wrong_type(at, "milliseconds", value, err);
+        return zd_json_u64(value, place)
+                   ? ZD_OK
+                   : zd_config_wrong_type(at, "a number of milliseconds", value, err);
     }
     return ZD_OK;
 }
