@@ -378,7 +378,11 @@ static enum zd_next step_route(struct zd_request *req)
         return zd_respond_error(req, err.status == ZD_INVALID ? "bad_path" : NULL, &err);
     }
     if (req->body_is_too_large) {
-        err.status = zd_fail(&err, ZD_TOO_LARGE, "the body is longer than limits.body_bytes");
+        const uint64_t n_max = req->server->config->settings.limits_body_bytes;
+        err.status = zd_fail(&err, ZD_TOO_LARGE,
+            "the body is longer than limits.body_bytes, which is %llu", (unsigned long long)n_max);
+        err.facts.limit = n_max; /* how long it would have been nobody knows */
+        err.facts.set |= ZD_FACT_LIMIT;
         return zd_respond_error(req, "too_large", &err);
     }
     switch (zd_route_find(zd_handlers, req->method, req->path_text.at, &match)) {

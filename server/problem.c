@@ -186,7 +186,7 @@ static bool was_named_before(const struct zd_faults *faults, size_t i)
 {
     for (size_t k = 0; k < i; k++) {
         const struct zd_fault *fault = &faults->item[k];
-        if (fault->severity != ZD_FAULT_WARNING && fault->name != NULL &&
+        if (fault->severity == ZD_FAULT_UNSUPPORTED && fault->name != NULL &&
             strcmp(fault->name, faults->item[i].name) == 0) {
             return true;
         }
@@ -200,7 +200,7 @@ static void emit_names(struct zd_emit *emit, const struct zd_faults *faults)
     zd_emit_array(emit);
     for (size_t i = 0; i < faults->n_items; i++) {
         const struct zd_fault *fault = &faults->item[i];
-        if (fault->severity != ZD_FAULT_WARNING && fault->name != NULL &&
+        if (fault->severity == ZD_FAULT_UNSUPPORTED && fault->name != NULL &&
             !was_named_before(faults, i)) {
             zd_emit_string(emit, fault->name);
         }

@@ -101,8 +101,8 @@ enum zd_status zd_slice_ask_query(struct zd_slice_ask *ask, const struct zd_para
 static enum zd_status bad_member(
     struct zd_error *err, const char *pointer, const char *expected, const struct zd_json *found)
 {
-    const enum zd_status status = zd_fail(err, ZD_INVALID, "%s of the body: expected %s, found %s",
-        pointer, expected, zd_json_type_name(found));
+    const enum zd_status status = zd_fail(err, ZD_INVALID, "%s%sthe body: expected %s, found %s",
+        pointer, pointer[0] == '\0' ? "" : " of ", expected, zd_json_type_name(found));
     zd_fact_pointer(err, pointer);
     zd_fact_expected(err, "%s", expected);
     zd_fact_found(err, "%s", zd_json_type_name(found));

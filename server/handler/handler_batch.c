@@ -206,8 +206,8 @@ static enum zd_next step_ask(struct zd_request *req)
 static enum zd_status bad_body(
     struct zd_error *err, const char *pointer, const char *expected, const struct zd_json *found)
 {
-    const enum zd_status status = zd_fail(err, ZD_INVALID, "%s of the body: expected %s, found %s",
-        pointer, expected, zd_json_type_name(found));
+    const enum zd_status status = zd_fail(err, ZD_INVALID, "%s%sthe body: expected %s, found %s",
+        pointer, pointer[0] == '\0' ? "" : " of ", expected, zd_json_type_name(found));
     zd_fact_pointer(err, pointer);
     zd_fact_expected(err, "%s", expected);
     zd_fact_found(err, "%s", zd_json_type_name(found));
@@ -286,20 +286,27 @@ static enum zd_status read_level(
     return ZD_OK;
 }
 
+static enum zd_status refuse_unknown_members(const struct zd_json *body, struct zd_error *err)
+{
+    const struct zd_pointer root = {.text = ""};
+    for (void *it = zd_json_next(body, NULL); it != NULL; it = zd_json_next(body, it)) {
+        const char *name = zd_json_iter_name(it);
+        if (strcmp(name, "indices") != 0 && strcmp(name, "decoded") != 0 &&
+            strcmp(name, "level") != 0) {
+            const struct zd_pointer at = zd_pointer_member(&root, name);
+            return bad_body(err, at.text, "only indices, decoded, level", zd_json_iter_value(it));
+        }
+    }
+    return ZD_OK;
+}
+
 static enum zd_status read_body(
     struct batch *batch, const struct zd_json *body, struct zd_error *err)
 {
-    static const char *const members[] = {"indices", "decoded", "level"};
-    size_t n_known = 0;
     if (!zd_json_is(body, ZD_JSON_OBJECT)) {
         return bad_body(err, "", "an object", body);
     }
-    for (size_t i = 0; i < ZD_COUNT_OF(members); i++) {
-        n_known += zd_json_member(body, members[i]) != NULL;
-    }
-    if (n_known != zd_json_count(body)) {
-        return bad_body(err, "", "only the members indices, decoded and level", body);
-    }
+    ZD_TRY(refuse_unknown_members(body, err));
     const struct zd_json *decoded = zd_json_member(body, "decoded");
     if (decoded != NULL && !zd_json_is(decoded, ZD_JSON_BOOL)) {
         return bad_body(err, "/decoded", "true or false", decoded);

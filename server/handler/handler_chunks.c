@@ -126,7 +126,7 @@ static enum zd_next respond_absent(struct zd_request *req)
         zd_text_addf(&index, "%s%llu", d == 0 ? "" : ",", (unsigned long long)chunk->read.index[d]);
     }
     err.status = zd_fail(&err, ZD_NOT_FOUND,
-        "chunk %s is not stored: all its elements are the fill value; decoded=1 gives them",
+        "chunk (%s) is not stored: all its elements are the fill value; decoded=1 gives them",
         index.at);
     return zd_respond_error(req, "chunk_absent", &err);
 }

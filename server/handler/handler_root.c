@@ -34,9 +34,12 @@ static void add_row(struct zd_text *text, const struct zd_dataset_config *config
     add_html(text, config->title == NULL ? "" : config->title);
     zd_text_addf(text,
         "</td><td><a href=\"/v1/datasets/%s/tree/?pretty=1\">tree</a> "
-        "<a href=\"/v1/datasets/%s/nodes/?pretty=1\">root</a> "
-        "<a href=\"/zarr/%s/\">keys</a></td><td>%s</td></tr>\n",
-        name, name, name, config->writable ? "writable" : "read-only");
+        "<a href=\"/v1/datasets/%s/nodes/?pretty=1\">root</a>",
+        name, name);
+    if (config->allow_keys) {
+        zd_text_addf(text, " <a href=\"/zarr/%s/\">keys</a>", name);
+    }
+    zd_text_addf(text, "</td><td>%s</td></tr>\n", config->writable ? "writable" : "read-only");
 }
 
 static enum zd_next respond_page(struct zd_request *req)

@@ -104,6 +104,11 @@ def test_a_body_too_large_is_refused_before_it_is_sent(server):
     assert exchange(server, head, 1) == ([413], True)
 
 
+def test_a_body_too_large_comes_with_the_limit(server):
+    answer = server.request("POST", "/v1/datasets/codecs/slices/gzip_1", {"Content-Type": "application/json"}, b" " * (1 << 20) + b"1")
+    assert answer.status == 413 and answer.json()["limit"] == 1 << 20
+
+
 def test_a_chunked_body_too_large_is_refused(server):
     piece = b"10000\r\n" + b"x" * 65536 + b"\r\n"
     head = b"POST /v1/datasets/codecs/slices/gzip_1 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -119,6 +124,24 @@ def test_expect_100_continue_is_answered_at_once(server):
         assert s.recv(1000).startswith(b"HTTP/1.1 100 ")
         s.sendall(body)
         assert s.recv(1000).startswith(b"HTTP/1.1 200 ")
+
+
+@pytest.mark.parametrize("target", [
+    "/", "/v1", "/v1/datasets", "/v1/datasets/codecs", "/v1/limits", "/v1/extensions", "/openapi.json",
+    "/v1/datasets/codecs/chunks/gzip_1?present=1"])
+def test_every_document_has_a_tag(server, target):
+    answer = server.get(target)
+    tag = answer.headers["etag"]
+    assert re.fullmatch(r'"[0-9a-f]{16}-.+"', tag)
+    assert server.head(target).headers["etag"] == tag
+    again = server.get(target, {"If-None-Match": tag})
+    assert again.status == 304 and again.body == b"" and again.headers["etag"] == tag
+
+
+def test_the_page_links_no_keys_that_are_not_served(serve, tmp_path):
+    places = {"open": {"location": str(tmp_path)}, "closed": {"location": str(tmp_path), "allow_keys": False}}
+    page = serve(config={"datasets": places}).get("/", {"Accept": "text/html"}).body.decode()
+    assert 'href="/zarr/open/"' in page and "/zarr/closed/" not in page
 
 
 @pytest.mark.parametrize("target, headers, status, code", [
@@ -214,9 +237,28 @@ def test_several_addresses_are_served(tmp_path):
     (("--set", "http.connections=15", "/tmp"), "16 to 1000000"),
     (("a=/tmp", "a=/tmp"), "two datasets are named 'a'"),
     (("--config", "/no/such/file"), "cannot be opened"),
+    ((__file__,), "test_front.py: not a directory"),
 ])
 def test_bad_usage_ends_with_status_2_and_says_why(arguments, words):
     result = run(*arguments)
+    assert result.returncode == 2 and result.stdout == ""
+    assert words in result.stderr
+
+
+@pytest.mark.parametrize("document, words", [
+    ([], "the document is an array, but an object is expected"),
+    ({"listen": 5}, "/listen is 5, but an array of strings is expected"),
+    ({"datasets": {"a": {"location": "mem:", "extensions": "lax"}}},
+     '/datasets/a/extensions is "lax", but "zep10" or "strict" is expected'),
+    ({"datasets": {"a": {"location": "mem:", "writable": "x" * 100}}}, "/datasets/a/writable is a string, but true or false"),
+    ({"datasets": {"a": {"location": "mem:", "revalidate_ms": -1}}}, "/datasets/a/revalidate_ms is -1, but a number of milliseconds"),
+    ({"cache": {"decoded_bytes": -1}}, "cache.decoded_bytes is '-1', but 0 to 1024GiB"),
+    ({"cache": {"decoded": 1}}, "there is no setting /cache/decoded"),
+])
+def test_a_bad_configuration_names_the_place_and_the_value(tmp_path, document, words):
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(document))
+    result = run("--config", path, "--check-config")
     assert result.returncode == 2 and result.stdout == ""
     assert words in result.stderr
 

@@ -143,6 +143,7 @@ def test_faults_of_a_document_come_all_at_once_with_their_places(server):
     assert {error["pointer"] for error in document["errors"]} >= {"/fill_value", "/shape/1"}
     assert all(error["code"] and error["detail"] for error in document["errors"])
     assert next(error for error in document["errors"] if error["pointer"] == "/fill_value")["found"] == "256"
+    assert document["names"] == []  # nothing in it is unknown
 
 
 def test_a_refused_node_can_still_be_looked_at(server):
@@ -209,6 +210,14 @@ def test_a_bad_body_names_its_place(server, body, code, pointer):
     assert answer.status == 400 and answer.code == code, answer
     if pointer:
         assert answer.json()["pointer"] == pointer
+    assert not answer.json()["detail"].startswith(" ")
+
+
+def test_a_body_that_is_no_object_is_told_so(server):
+    for target in (S + "a", C + "a"):
+        assert server.post(target, b"[]").json()["detail"] == "the body: expected an object, found an array"
+    answer = server.post(C + "a", b'{"indices": [], "indeces": []}').json()
+    assert answer["pointer"] == "/indeces" and answer["found"] == "an array"
 
 
 def test_a_body_of_another_type_is_refused(server):
