@@ -158,12 +158,22 @@ static void end_line(struct zd_log *log)
     }
 }
 
-/* What strangers sent must not break lines apart. */
+/* U+0080 to U+009F: some terminals obey them, as they obey the control characters of ASCII. */
+static bool is_c1(const char *at)
+{
+    return (unsigned char)at[0] == 0xc2 && (unsigned char)at[1] < 0xa0;
+}
+
+/* What strangers sent must not break lines apart, nor command the terminal that shows them. */
 static void add_plain(struct zd_text *text, const char *from)
 {
+    const bool is_utf8 = zd_is_utf8(zd_span_of(from));
     for (; *from != '\0'; from++) {
         const unsigned char c = (unsigned char)*from;
-        if (c < 0x20 || c == 0x7f) {
+        if (is_utf8 && is_c1(from)) {
+            from++;
+            zd_text_addf(text, "\\x%02x", (unsigned)(unsigned char)*from);
+        } else if (c < 0x20 || c == 0x7f || (c >= 0x80 && !is_utf8)) {
             zd_text_addf(text, "\\x%02x", c);
         } else {
             zd_text_add_char(text, *from);

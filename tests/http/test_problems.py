@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 
 import numpy as np
 import pytest
@@ -267,3 +268,18 @@ def test_an_unreadable_file_is_a_fault_of_the_store(tmp_path):
     finally:
         process.terminate()
         process.wait(30)
+
+
+def test_no_request_breaks_a_log_line_or_commands_a_terminal(serve, tmp_path):
+    server = serve(f"work={tmp_path}")
+    for target in ["/zarr/work/\u009b31m", "/zarr/work/\u00e9", "/zarr/work/a%0ab"]:
+        client = RawClient(server.port)
+        client.send(f"GET {target} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
+        assert client.receive()[0] in (400, 404)
+    client = RawClient(server.port)
+    client.send(b"GET /zarr/work/a\x80b HTTP/1.1\r\nHost: a\r\n\r\n")
+    assert client.receive()[0] == 400
+    server.process.send_signal(signal.SIGTERM)  # which writes what waits
+    server.process.wait(30)
+    targets = [line.split()[3] for line in server.log.splitlines() if " GET " in line]
+    assert targets == ["/zarr/work/\\x9b31m", "/zarr/work/\u00e9", "/zarr/work/a%0ab", "/zarr/work/a\\x80b"]
