@@ -1,14 +1,19 @@
 """Many clients at once: nothing stalls, nothing is answered twice, nothing is lost when clients leave."""
 
 import concurrent.futures
+import contextlib
+import gzip
 import json
+import random
 import select
 import socket
+import struct
+import threading
 import time
 
 import numpy as np
 import pytest
-from live import RawClient
+from live import RawClient, Server
 from test_cost import LITTLE, write_array
 
 DEADLINE_S = 60
@@ -50,7 +55,6 @@ def test_mixed_requests_from_many_clients_all_get_their_own_answer(server):
 
 
 def test_clients_that_leave_do_not_hurt(serve, tmp_path):
-    import gzip
     values = np.random.default_rng(1).normal(size=(16, 512, 512)).astype("<f4")
     write_array(tmp_path / "a", values.shape, (1, 512, 512), LITTLE + [{"name": "gzip", "configuration": {"level": 1}}])
     for i, chunk in enumerate(values):
@@ -93,3 +97,50 @@ def test_a_request_that_never_waits_lets_others_go_first(serve, tmp_path):
     assert not select.select([first.socket], [], [], 0)[0]
     status, body = first.receive()
     assert status == 200 and json.loads(body)["n_present"] == 0
+
+
+STORM = [b"/v1/datasets/work/slices/a", b"/v1/datasets/work/slices/a?slice=:,3,4", b"/v1/datasets/work/slices/a?slice=1&format=csv",
+         b"/zarr/work/a/c/0/0/0", b"/v1/datasets/work/chunks/a?index=1,0,0&decoded=1", b"/v1/datasets/work/tree/", b"/zarr/work/a/",
+         b"/v1/datasets/work/chunks/a?present=1", b"/zarr/work/absent", b"/v1/datasets/work/slices/a?slice=7"]
+
+
+def storm(port, seed, stop):
+    """One client after another, each of which leaves in its own way at its own moment."""
+    rng = random.Random(seed)
+    while not stop.is_set():
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1) as s:
+            request = b"".join(b"GET %s HTTP/1.1\r\nHost: a\r\n\r\n" % rng.choice(STORM) for _ in range(rng.randrange(1, 5)))
+            s.sendall(request[:rng.choice([len(request), rng.randrange(1, len(request))])])
+            way = rng.choice(["resets", "shuts", "reads slowly", "reads", "leaves"])
+            if way == "resets":
+                s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            elif way == "shuts":
+                s.shutdown(socket.SHUT_WR)
+            for _ in range(rng.randrange(20) if "reads" in way else 0):
+                s.recv(100 if way == "reads slowly" else 1 << 20)
+            time.sleep(rng.random() * .02)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_stop_in_the_middle_of_a_storm_is_clean(tmp_path, seed):
+    values = np.random.default_rng(1).normal(size=(8, 256, 256)).astype("<f4")
+    write_array(tmp_path / "a", values.shape, (1, 256, 256), LITTLE + [{"name": "gzip", "configuration": {"level": 1}}])
+    for i, chunk in enumerate(values[:7]):
+        (tmp_path / f"a/c/{i}/0").mkdir(parents=True)
+        (tmp_path / f"a/c/{i}/0/0").write_bytes(gzip.compress(chunk.tobytes(), 1))
+    (tmp_path / "zarr.json").write_text('{"zarr_format": 3, "node_type": "group"}')
+    settings = [("cache.decoded_bytes", 0), ("cache.encoded_bytes", 0), ("workers.inline_us", 0), ("http.request_ms", 100)]
+    rng = random.Random(seed)
+    chosen = [f"--set={name}={value}" for name, value in settings if rng.random() < .5]
+    server = Server(f"work={tmp_path}", f"--set=http.drain_ms={[0, 0, 30, 10000][seed]}", *chosen)
+    stop = threading.Event()
+    clients = [threading.Thread(target=storm, args=(server.port, seed * 100 + n, stop)) for n in range(16)]
+    for client in clients:
+        client.start()
+    time.sleep(1)
+    try:
+        server.stop()
+    finally:
+        stop.set()
+        for client in clients:
+            client.join()
