@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "core/base/num.h"
 
@@ -57,12 +58,28 @@ static void count(struct zd_faults *faults, enum zd_severity severity)
     }
 }
 
+/* Warnings make room for what refuses, so that a document cannot hide why it is refused. */
+static bool drop_warning(struct zd_faults *faults)
+{
+    for (size_t i = faults->n_items; i-- > 0;) {
+        struct zd_fault *fault = &faults->item[i];
+        if (fault->severity == ZD_FAULT_WARNING) {
+            fault_done(fault);
+            faults->n_items--;
+            memmove(fault, fault + 1, (faults->n_items - i) * sizeof *fault);
+            return true;
+        }
+    }
+    return false;
+}
+
 void zd_faults_add(struct zd_faults *faults, enum zd_severity severity, const char *code,
     const char *name, const struct zd_pointer *at, const char *expected, const char *found,
     const char *format, ...)
 {
     count(faults, severity);
-    if (faults->n_items == ZD_FAULTS_MAX) {
+    const bool is_full = faults->n_items == ZD_FAULTS_MAX;
+    if (is_full && (severity == ZD_FAULT_WARNING || !drop_warning(faults))) {
         return;
     }
     char detail[ZD_ERROR_TEXT_BYTES];

@@ -25,7 +25,8 @@ struct zd_fault {
 
 #define ZD_FAULTS_MAX 200
 
-/** A list of findings. Starts zeroed; more than ZD_FAULTS_MAX are counted, not kept. */
+/** A list of findings. Starts zeroed; more than ZD_FAULTS_MAX are counted, not kept: warnings give
+ * way to what refuses. */
 struct zd_faults {
     struct zd_fault *item;
     size_t n_items;

@@ -56,15 +56,22 @@ START_TEST(findings_past_the_ceiling_are_counted)
         zd_faults_add(&faults, ZD_FAULT_WARNING, "x", NULL, &codecs, NULL, NULL, "%d", i);
     }
     ck_assert(!zd_faults_refuse(&faults));
+    /* Warnings give way, so that the reason of a refusal is told. */
+    struct zd_error err = {0};
+    for (int i = 0; i < ZD_FAULTS_MAX; i++) {
+        zd_faults_add(&faults, ZD_FAULT_UNSUPPORTED, "x", NULL, &codecs, NULL, NULL, "u%d", i);
+        ck_assert_uint_eq(faults.n_items, ZD_FAULTS_MAX);
+    }
+    ck_assert(!zd_faults_have(&faults, ZD_FAULT_WARNING));
+    ck_assert_int_eq(zd_faults_status(&faults, &err), ZD_UNSUPPORTED);
+    ck_assert_str_eq(err.text, "u0");
     zd_faults_add(&faults, ZD_FAULT_INVALID, "x", NULL, &codecs, NULL, NULL, "one too many");
     ck_assert_uint_eq(faults.n_items, ZD_FAULTS_MAX);
     ck_assert_uint_eq(faults.n_invalid, 1);
     ck_assert(zd_faults_refuse(&faults));
     ck_assert(zd_faults_have(&faults, ZD_FAULT_INVALID));
-    ck_assert_str_eq(faults.item[ZD_FAULTS_MAX - 1].detail, "199");
-    struct zd_error err = {0};
     ck_assert_int_eq(zd_faults_status(&faults, &err), ZD_INVALID);
-    ck_assert_ptr_nonnull(strstr(err.text, "1 faults"));
+    ck_assert_ptr_nonnull(strstr(err.text, "201 faults"));
     zd_faults_done(&faults);
 }
 END_TEST
