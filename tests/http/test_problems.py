@@ -6,6 +6,7 @@ import signal
 
 import numpy as np
 import pytest
+from live import RawClient
 from test_cost import LITTLE, write_array
 
 GROUP = {"zarr_format": 3, "node_type": "group"}
