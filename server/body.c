@@ -51,6 +51,17 @@ enum zd_status zd_body_json(const struct zd_request *req, struct zd_json **ret_j
     return status;
 }
 
+enum zd_status zd_body_fault(
+    struct zd_error *err, const char *pointer, const char *expected, const struct zd_json *found)
+{
+    const enum zd_status status = zd_fail(err, ZD_INVALID, "%s%sthe body: expected %s, found %s",
+        pointer, pointer[0] == '\0' ? "" : " of ", expected, zd_json_type_name(found));
+    zd_fact_pointer(err, pointer);
+    zd_fact_expected(err, "%s", expected);
+    zd_fact_found(err, "%s", zd_json_type_name(found));
+    return status;
+}
+
 enum zd_next zd_body_refuse(struct zd_request *req, const char *code, const struct zd_error *err)
 {
     static const char *const allowed[] = {JSON_TYPE, NULL};

@@ -15,6 +15,17 @@
 ZD_RESULT zd_body_json(const struct zd_request *req, struct zd_json **ret_json,
     const char **ret_code, struct zd_error *err);
 
+/**
+ * What to tell of a body that is JSON but not what it should be.
+ *
+ * @param pointer  the place at fault
+ * @param expected what should stand there
+ * @param found    what stands there, or NULL
+ * @return ZD_INVALID
+ */
+ZD_RESULT zd_body_fault(
+    struct zd_error *err, const char *pointer, const char *expected, const struct zd_json *found);
+
 /** Answers such a failure, `allowed` media types included. */
 enum zd_next zd_body_refuse(struct zd_request *req, const char *code, const struct zd_error *err);
 

@@ -222,33 +222,6 @@ static void emit_array(const struct zd_node_view *view, struct zd_emit *emit)
     zd_emit_object_end(emit);
 }
 
-static bool is_named_before(const struct zd_faults *faults, size_t i)
-{
-    for (size_t k = 0; k < i; k++) {
-        const struct zd_fault *fault = &faults->item[k];
-        if (fault->severity == ZD_FAULT_UNSUPPORTED && fault->name != NULL &&
-            strcmp(fault->name, faults->item[i].name) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Every name that is not supported, once. */
-static void emit_names(const struct zd_faults *faults, struct zd_emit *emit)
-{
-    zd_emit_key(emit, "names");
-    zd_emit_array(emit);
-    for (size_t i = 0; i < faults->n_items; i++) {
-        const struct zd_fault *fault = &faults->item[i];
-        if (fault->severity == ZD_FAULT_UNSUPPORTED && fault->name != NULL &&
-            !is_named_before(faults, i)) {
-            zd_emit_string(emit, fault->name);
-        }
-    }
-    zd_emit_array_end(emit);
-}
-
 /* The first finding of the gravest kind; NULL when none was kept. */
 static const struct zd_fault *gravest(const struct zd_faults *faults)
 {
@@ -274,7 +247,7 @@ static void emit_refused(const struct zd_node_view *view, struct zd_emit *emit)
     zd_emit_key(emit, "refused");
     zd_emit_object(emit);
     zd_emit_member_string(emit, "code", zd_problem_code_of_faults(faults));
-    emit_names(faults, emit);
+    zd_problem_emit_names(faults, emit);
     const struct zd_fault *fault = gravest(faults);
     zd_emit_key(emit, "pointer");
     emit_string_or_null(emit, fault == NULL ? NULL : fault->pointer);

@@ -194,7 +194,7 @@ static bool was_named_before(const struct zd_faults *faults, size_t i)
     return false;
 }
 
-static void emit_names(struct zd_emit *emit, const struct zd_faults *faults)
+void zd_problem_emit_names(const struct zd_faults *faults, struct zd_emit *emit)
 {
     zd_emit_key(emit, "names");
     zd_emit_array(emit);
@@ -262,7 +262,7 @@ void zd_problem_add(const struct zd_problem *problem, const char *instance, stru
         emit_facts(&emit, &problem->err->facts, problem->faults != NULL);
     }
     if (problem->faults != NULL) {
-        emit_names(&emit, problem->faults);
+        zd_problem_emit_names(problem->faults, &emit);
         emit_errors(&emit, problem->faults);
     }
     if (problem->allowed != NULL) {

@@ -2,6 +2,7 @@
 #ifndef ZD_SERVER_PROBLEM_H
 #define ZD_SERVER_PROBLEM_H
 
+#include "core/base/emit.h"
 #include "core/base/fault.h"
 #include "core/base/text.h"
 
@@ -39,6 +40,9 @@ const char *zd_problem_code_of(enum zd_status status);
 /** The code that a node's faults deserve: "invalid_metadata", "unsupported_codec" ... (api.md 3.2,
  * refused). */
 const char *zd_problem_code_of_faults(const struct zd_faults *faults);
+
+/** The member `names`: every name that is not supported, once. */
+void zd_problem_emit_names(const struct zd_faults *faults, struct zd_emit *emit);
 
 /** The document. @param instance the request's id */
 void zd_problem_add(const struct zd_problem *problem, const char *instance, struct zd_text *text);

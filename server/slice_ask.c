@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base/scan.h"
+#include "server/body.h"
 #include "server/server.h"
 
 #define FORMAT_BYTES_MAX 256
@@ -97,18 +98,6 @@ enum zd_status zd_slice_ask_query(struct zd_slice_ask *ask, const struct zd_para
     return ZD_OK;
 }
 
-/* The body is at fault at a member. */
-static enum zd_status bad_member(
-    struct zd_error *err, const char *pointer, const char *expected, const struct zd_json *found)
-{
-    const enum zd_status status = zd_fail(err, ZD_INVALID, "%s%sthe body: expected %s, found %s",
-        pointer, pointer[0] == '\0' ? "" : " of ", expected, zd_json_type_name(found));
-    zd_fact_pointer(err, pointer);
-    zd_fact_expected(err, "%s", expected);
-    zd_fact_found(err, "%s", zd_json_type_name(found));
-    return status;
-}
-
 static enum zd_status read_slice_list(
     struct zd_slice_ask *ask, const struct zd_json *list, struct zd_error *err)
 {
@@ -117,7 +106,7 @@ static enum zd_status read_slice_list(
         const struct zd_json *item = zd_json_element(list, i);
         if (!zd_json_is(item, ZD_JSON_STRING)) {
             const struct zd_pointer place = zd_pointer_element(&at, i);
-            return bad_member(err, place.text, "a string", item);
+            return zd_body_fault(err, place.text, "a string", item);
         }
         zd_text_add(&ask->slice, i == 0 ? "" : ",");
         zd_text_add(&ask->slice, zd_json_string(item));
@@ -133,7 +122,7 @@ static enum zd_status read_slice(
     } else if (zd_json_is(value, ZD_JSON_STRING)) {
         zd_text_add(&ask->slice, zd_json_string(value));
     } else {
-        return bad_member(err, "/slice", "a string or a list of strings", value);
+        return zd_body_fault(err, "/slice", "a string or a list of strings", value);
     }
     return ask->slice.status == ZD_OK
                ? ZD_OK
@@ -146,16 +135,16 @@ static enum zd_status read_shape_member(
     if (zd_json_is(value, ZD_JSON_STRING)) {
         return read_shape(ask, zd_json_string_span(value))
                    ? ZD_OK
-                   : bad_member(err, "/expected_shape", "lengths, such as \"10,5\"", value);
+                   : zd_body_fault(err, "/expected_shape", "lengths, such as \"10,5\"", value);
     }
     if (!zd_json_is(value, ZD_JSON_ARRAY)) {
-        return bad_member(err, "/expected_shape", "a list of lengths", value);
+        return zd_body_fault(err, "/expected_shape", "a list of lengths", value);
     }
     ask->has_shape = true;
     for (size_t i = 0; i < zd_json_count(value); i++) {
         uint64_t extent;
         if (!zd_json_u64(zd_json_element(value, i), &extent) || !add_extent(ask, extent)) {
-            return bad_member(err, "/expected_shape", "at most 32 lengths", value);
+            return zd_body_fault(err, "/expected_shape", "at most 32 lengths", value);
         }
     }
     return ZD_OK;
@@ -169,7 +158,7 @@ static enum zd_status read_word(const struct zd_json *value, const char *pointer
     if (text == NULL || (strcmp(text, words[0]) != 0 && strcmp(text, words[1]) != 0)) {
         ZD_SCOPED_TEXT(expected, FORMAT_BYTES_MAX);
         zd_text_addf(&expected, "\"%s\" or \"%s\"", words[0], words[1]);
-        return bad_member(err, pointer, expected.at, value);
+        return zd_body_fault(err, pointer, expected.at, value);
     }
     *ret_second = strcmp(text, words[1]) == 0;
     return ZD_OK;
@@ -195,11 +184,11 @@ static enum zd_status read_member(
         return zd_json_is(value, ZD_JSON_STRING) &&
                        zd_text_add(&ask->format, zd_json_string(value)) == ZD_OK
                    ? ZD_OK
-                   : bad_member(err, "/format", "the name of a format", value);
+                   : zd_body_fault(err, "/format", "the name of a format", value);
     }
     const struct zd_pointer root = {.text = ""};
     const struct zd_pointer at = zd_pointer_member(&root, name);
-    return bad_member(err, at.text, "only slice, format, expected_shape, nan, ints", value);
+    return zd_body_fault(err, at.text, "only slice, format, expected_shape, nan, ints", value);
 }
 
 enum zd_status zd_slice_ask_body(struct zd_slice_ask *ask, const struct zd_json *body,
@@ -207,7 +196,7 @@ enum zd_status zd_slice_ask_body(struct zd_slice_ask *ask, const struct zd_json 
 {
     *ret_code = "bad_body";
     if (!zd_json_is(body, ZD_JSON_OBJECT)) {
-        return bad_member(err, "", "an object", body);
+        return zd_body_fault(err, "", "an object", body);
     }
     for (void *iter = zd_json_next(body, NULL); iter != NULL; iter = zd_json_next(body, iter)) {
         ZD_TRY(read_member(ask, zd_json_iter_name(iter), zd_json_iter_value(iter), err));

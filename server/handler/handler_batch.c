@@ -202,18 +202,6 @@ static enum zd_next step_ask(struct zd_request *req)
     return zd_request_wait(req);
 }
 
-/* The body is at fault at a place. */
-static enum zd_status bad_body(
-    struct zd_error *err, const char *pointer, const char *expected, const struct zd_json *found)
-{
-    const enum zd_status status = zd_fail(err, ZD_INVALID, "%s%sthe body: expected %s, found %s",
-        pointer, pointer[0] == '\0' ? "" : " of ", expected, zd_json_type_name(found));
-    zd_fact_pointer(err, pointer);
-    zd_fact_expected(err, "%s", expected);
-    zd_fact_found(err, "%s", zd_json_type_name(found));
-    return status;
-}
-
 static enum zd_status read_index(struct batch *batch, const struct zd_json *list,
     const struct zd_pointer *at, uint64_t *ret_index, struct zd_error *err)
 {
@@ -221,13 +209,13 @@ static enum zd_status read_index(struct batch *batch, const struct zd_json *list
     if (!zd_json_is(list, ZD_JSON_ARRAY) || zd_json_count(list) != rank) {
         ZD_SCOPED_TEXT(expected, ZD_FACT_TEXT_BYTES);
         zd_text_addf(&expected, "a list of %u integers", (unsigned)rank);
-        return bad_body(err, at->text, expected.at, list);
+        return zd_body_fault(err, at->text, expected.at, list);
     }
     uint64_t index[ZD_RANK_MAX];
     for (uint32_t d = 0; d < rank; d++) {
         const struct zd_pointer place = zd_pointer_element(at, d);
         if (!zd_json_u64(zd_json_element(list, d), &index[d])) {
-            return bad_body(
+            return zd_body_fault(
                 err, place.text, "an integer that is not negative", zd_json_element(list, d));
         }
     }
@@ -247,7 +235,7 @@ static enum zd_status read_indices(
     const struct zd_pointer root = {.text = "/indices"};
     const uint32_t rank = batch->grid->rank;
     if (!zd_json_is(lists, ZD_JSON_ARRAY)) {
-        return bad_body(err, root.text, "a list of chunk indices", lists);
+        return zd_body_fault(err, root.text, "a list of chunk indices", lists);
     }
     const size_t n = zd_json_count(lists);
     if (n > most) {
@@ -274,7 +262,7 @@ static enum zd_status read_level(
     const struct zd_layout *layout = batch->node->layout;
     const char *text = value == NULL ? "outer" : zd_json_string(value);
     if (text == NULL || (strcmp(text, "outer") != 0 && strcmp(text, "inner") != 0)) {
-        return bad_body(err, "/level", "\"outer\" or \"inner\"", value);
+        return zd_body_fault(err, "/level", "\"outer\" or \"inner\"", value);
     }
     const enum zd_status status =
         zd_chunk_read_level(layout, strcmp(text, "inner") == 0, &batch->level, err);
@@ -294,7 +282,8 @@ static enum zd_status refuse_unknown_members(const struct zd_json *body, struct 
         if (strcmp(name, "indices") != 0 && strcmp(name, "decoded") != 0 &&
             strcmp(name, "level") != 0) {
             const struct zd_pointer at = zd_pointer_member(&root, name);
-            return bad_body(err, at.text, "only indices, decoded, level", zd_json_iter_value(it));
+            return zd_body_fault(
+                err, at.text, "only indices, decoded, level", zd_json_iter_value(it));
         }
     }
     return ZD_OK;
@@ -304,12 +293,12 @@ static enum zd_status read_body(
     struct batch *batch, const struct zd_json *body, struct zd_error *err)
 {
     if (!zd_json_is(body, ZD_JSON_OBJECT)) {
-        return bad_body(err, "", "an object", body);
+        return zd_body_fault(err, "", "an object", body);
     }
     ZD_TRY(refuse_unknown_members(body, err));
     const struct zd_json *decoded = zd_json_member(body, "decoded");
     if (decoded != NULL && !zd_json_is(decoded, ZD_JSON_BOOL)) {
-        return bad_body(err, "/decoded", "true or false", decoded);
+        return zd_body_fault(err, "/decoded", "true or false", decoded);
     }
     batch->is_decoded = zd_json_is_true(decoded);
     ZD_TRY(read_level(batch, zd_json_member(body, "level"), err));
