@@ -62,8 +62,8 @@ bool zd_dataset_trusts(const struct zd_dataset *dataset, uint64_t checked_ms)
 struct zd_dataset *zd_catalog_find(struct zd_server *server, struct zd_span name)
 {
     for (size_t i = 0; i < server->n_datasets; i++) {
-        if (zd_span_is(name, server->dataset[i].config.name)) {
-            return &server->dataset[i];
+        if (zd_span_is(name, server->dataset[i]->config.name)) {
+            return server->dataset[i];
         }
     }
     return NULL;

@@ -14,10 +14,11 @@ struct zd_server;
 /** A dataset being served. */
 struct zd_dataset {
     struct zd_server *server;
-    struct zd_dataset_config config; /* borrowed strings of the server's configuration */
+    struct zd_dataset_config config; /* owned */
     struct zd_store *store;          /* owned */
     uint64_t revalidate_ms;          /* effective */
     uint32_t id;                     /* unique in this process: part of cache keys */
+    struct zd_dataset *next_retired; /* when it left the table */
 };
 
 /** A node as it was found: immutable, kept in the metadata cache. */

@@ -649,6 +649,9 @@ enum zd_status zd_config_read(int argc, char *const *argv, char *const *environm
         zd_config_done(&config);
         return status;
     }
+    config.argc = argc;
+    config.argv = argv;
+    config.environment = environment;
     *ret_command = outline.command;
     *ret_config = config;
     return ZD_OK;

@@ -52,6 +52,10 @@ struct zd_config {
     struct zd_dataset_config *dataset;
     size_t n_datasets;
     char *port_file; /* or NULL */
+    /* where it was read, so that it can be read again; borrowed */
+    int argc;
+    char *const *argv;
+    char *const *environment;
 };
 
 /** What the command line asks for. */

@@ -197,6 +197,28 @@ void zd_dataset_config_emit(const struct zd_dataset_config *dataset, struct zd_e
     zd_emit_object_end(emit);
 }
 
+static enum zd_status copy_string(const char *from, char **ret_to)
+{
+    *ret_to = from == NULL ? NULL : zd_strdup(from);
+    return from == NULL || *ret_to != NULL ? ZD_OK : ZD_NO_MEMORY;
+}
+
+enum zd_status zd_dataset_config_copy(
+    const struct zd_dataset_config *from, struct zd_dataset_config *ret_to)
+{
+    struct zd_dataset_config to = *from;
+    enum zd_status status = copy_string(from->name, &to.name);
+    status = copy_string(from->location, &to.location) == ZD_OK ? status : ZD_NO_MEMORY;
+    status = copy_string(from->title, &to.title) == ZD_OK ? status : ZD_NO_MEMORY;
+    status = copy_string(from->cache_control, &to.cache_control) == ZD_OK ? status : ZD_NO_MEMORY;
+    if (status != ZD_OK) {
+        zd_dataset_config_done(&to);
+        return status;
+    }
+    *ret_to = to;
+    return ZD_OK;
+}
+
 void zd_dataset_config_done(struct zd_dataset_config *dataset)
 {
     zd_free(dataset->name);

@@ -14,6 +14,10 @@ ZD_RESULT zd_dataset_config_set(struct zd_dataset_config *dataset, const char *n
 
 /** All members as one JSON object. */
 void zd_dataset_config_emit(const struct zd_dataset_config *dataset, struct zd_emit *emit);
+
+/** The same with strings of its own. @retval ZD_NO_MEMORY nothing was made */
+ZD_RESULT zd_dataset_config_copy(
+    const struct zd_dataset_config *from, struct zd_dataset_config *ret_to);
 void zd_dataset_config_done(struct zd_dataset_config *dataset);
 
 /** What is wrong with any part of a configuration document. */

@@ -153,8 +153,8 @@ static void add_stores(const struct zd_server *server, struct zd_text *text)
         add_head(text, all[i].name, all[i].type, all[i].help);
         for (size_t k = 0; k < server->n_datasets; k++) {
             zd_text_addf(text, "%s{dataset=\"%s\"} %llu\n", all[i].name,
-                server->dataset[k].config.name,
-                (unsigned long long)member(server->dataset[k].store, &all[i]));
+                server->dataset[k]->config.name,
+                (unsigned long long)member(server->dataset[k]->store, &all[i]));
         }
     }
 }

@@ -643,6 +643,11 @@ enum zd_status zd_replies_init(struct zd_http *http, size_t bytes_max, struct zd
     return ZD_OK;
 }
 
+void zd_replies_forget(struct zd_http *http)
+{
+    zd_cache_done(&http->kept);
+}
+
 void zd_replies_done(struct zd_http *http)
 {
     zd_cache_done(&http->kept);

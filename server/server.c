@@ -9,13 +9,12 @@
 
 #include "core/base/num.h"
 #include "server/chunks.h"
+#include "server/datasets.h"
 #include "server/http.h"
 #include "server/objects.h"
 
-#define LOCAL_REVALIDATE_MS  1000
-#define REMOTE_REVALIDATE_MS 5000
-#define NODES_PART           2 /* one part of the metadata cache is for nodes */
-#define DRAIN_POLL_MS        10
+#define NODES_PART    2 /* one part of the metadata cache is for nodes */
+#define DRAIN_POLL_MS 10
 
 /* Which signal does what. */
 static const int signals[ZD_SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
@@ -26,53 +25,6 @@ struct zd_root {
     struct zd_server *server;
     struct zd_dataset *dataset;
 };
-
-/* ---- datasets ---- */
-
-static uint64_t revalidate_ms_of(
-    const struct zd_dataset_config *config, const struct zd_store *store)
-{
-    if (config->immutable) {
-        return UINT64_MAX;
-    }
-    if (config->revalidate_ms != UINT64_MAX) {
-        return config->revalidate_ms;
-    }
-    const char *scheme = store->ops->scheme;
-    const bool is_remote = strncmp(scheme, "http", 4) == 0 || strcmp(scheme, "s3") == 0;
-    return is_remote ? REMOTE_REVALIDATE_MS : LOCAL_REVALIDATE_MS;
-}
-
-static enum zd_status open_dataset(
-    struct zd_server *server, const struct zd_dataset_config *config, struct zd_error *err)
-{
-    struct zd_dataset *dataset = &server->dataset[server->n_datasets];
-    const struct zd_store_config store_config = {
-        .location = config->location,
-        .loop = server->loop,
-        .writable = config->writable,
-        .durable = config->durable,
-    };
-    ZD_TRY(zd_store_open(&store_config, &dataset->store, err));
-    dataset->server = server;
-    dataset->config = *config;
-    dataset->revalidate_ms = revalidate_ms_of(config, dataset->store);
-    dataset->id = (uint32_t)++server->n_datasets;
-    return ZD_OK;
-}
-
-static enum zd_status open_datasets(struct zd_server *server, struct zd_error *err)
-{
-    const struct zd_config *config = server->config;
-    server->dataset = zd_alloc_zero(config->n_datasets, sizeof *server->dataset);
-    if (server->dataset == NULL) {
-        return zd_fail(err, ZD_NO_MEMORY, "no memory for %zu datasets", config->n_datasets);
-    }
-    for (size_t i = 0; i < config->n_datasets; i++) {
-        ZD_TRY(open_dataset(server, &config->dataset[i], err));
-    }
-    return ZD_OK;
-}
 
 /* ---- what the user sees at the start ---- */
 
@@ -128,11 +80,11 @@ static void print_banner(struct zd_server *server)
         print_urls(server);
         return;
     }
-    server->n_roots_awaited = server->n_datasets;
-    for (size_t i = 0; i < server->n_datasets; i++) {
+    server->n_roots_awaited = server->n_roots;
+    for (size_t i = 0; i < server->n_roots; i++) {
         struct zd_root *root = &server->root[i];
         root->server = server;
-        root->dataset = &server->dataset[i];
+        root->dataset = server->dataset[i];
         root->want.wait.done = root_arrived;
         if (zd_catalog_want(root->dataset, "", &root->want) == ZD_NEXT) {
             root_is_known(root);
@@ -191,11 +143,35 @@ static void begin_drain(struct zd_server *server)
     uv_timer_start(&server->drain_timer, on_drain_timer, 0, DRAIN_POLL_MS);
 }
 
+/* ---- reloading ---- */
+
+/* From the same sources as at the start; settings other than the datasets stay until a restart. */
+static void reload(struct zd_server *server)
+{
+    const struct zd_config *old = server->config;
+    struct zd_config config;
+    struct zd_reload reload;
+    struct zd_error err = {0};
+    enum zd_command command;
+    if (zd_config_read(old->argc, old->argv, old->environment, &command, &config, &err) != ZD_OK) {
+        zd_log(&server->log, ZD_LOG_ERROR, "reload: refused, all stays as it was: %s", err.text);
+        return;
+    }
+    if (zd_datasets_reload(server, &config, &reload, &err) == ZD_OK) {
+        zd_log(&server->log, ZD_LOG_INFO,
+            "reload: datasets: %zu kept, %zu opened, %zu closed, %zu failed", reload.n_kept,
+            reload.n_opened, reload.n_closed, reload.n_failed);
+    } else {
+        zd_log(&server->log, ZD_LOG_ERROR, "reload: %s", err.text);
+    }
+    zd_config_done(&config);
+}
+
 static void on_signal(uv_signal_t *handle, int number)
 {
     struct zd_server *server = handle->data;
     if (number == SIGHUP) {
-        zd_log(&server->log, ZD_LOG_INFO, "SIGHUP: nothing to reload; restart to change settings");
+        reload(server);
     } else if (server->is_draining) {
         stop_now(server);
     } else {
@@ -236,11 +212,12 @@ static enum zd_status begin_server(struct zd_server *server, struct zd_error *er
     zd_cache_init(&server->objects, "objects", settings->cache_encoded_bytes, zd_object_free);
     zd_cache_init(&server->chunks, "chunks", settings->cache_decoded_bytes, zd_chunk_free);
     server->has_caches = true;
-    ZD_TRY(open_datasets(server, err));
+    ZD_TRY(zd_datasets_open(server, err));
     server->root = zd_alloc_zero(server->n_datasets, sizeof *server->root);
     if (server->root == NULL) {
         return zd_fail(err, ZD_NO_MEMORY, "no memory for the datasets' roots");
     }
+    server->n_roots = server->n_datasets;
     ZD_TRY(zd_http_new(server, &server->http, err));
     print_banner(server);
     return write_port_file(server, err);
@@ -272,7 +249,7 @@ int zd_server_run(struct zd_server *server)
 /* Every handle of ours goes; then what runs in workers is waited for. */
 static void end_loop(struct zd_server *server)
 {
-    for (size_t i = 0; i < server->n_datasets && server->root != NULL; i++) {
+    for (size_t i = 0; i < server->n_roots; i++) {
         zd_wait_cancel(&server->root[i].want.wait);
     }
     for (size_t i = 0; i < ZD_SIGNALS; i++) {
@@ -289,10 +266,7 @@ static void end_datasets(struct zd_server *server)
         zd_cache_done(&server->objects);
         zd_cache_done(&server->nodes);
     }
-    for (size_t i = 0; i < server->n_datasets; i++) {
-        zd_store_close(server->dataset[i].store);
-    }
-    zd_free(server->dataset);
+    zd_datasets_close(server);
     zd_free(server->root);
 }
 

@@ -19,8 +19,10 @@ struct zd_server {
     const struct zd_config *config; /* borrowed */
     uv_loop_t *loop;                /* owned */
     struct zd_http *http;           /* owned: sockets, connections, requests, prepared answers */
-    struct zd_dataset *dataset;     /* n_datasets of them; owned */
+    struct zd_dataset **dataset;    /* n_datasets of them; owned */
     size_t n_datasets;
+    struct zd_dataset *retired; /* out of the table, perhaps still in use; owned */
+    uint32_t last_dataset_id;
     struct zd_cache nodes;   /* struct zd_node */
     struct zd_cache objects; /* struct zd_object */
     struct zd_cache chunks;  /* decoded chunks */
@@ -32,7 +34,8 @@ struct zd_server {
     uint64_t drain_until_ms;
     uv_timer_t drain_timer;
     uv_signal_t signal[ZD_SIGNALS];
-    struct zd_root *root; /* n_datasets of them: what the start's lines wait for; owned */
+    struct zd_root *root; /* n_roots of them: what the start's lines wait for; owned */
+    size_t n_roots;
     size_t n_roots_awaited;
 };
 

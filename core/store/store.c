@@ -95,6 +95,11 @@ enum zd_status zd_store_init(struct zd_store *store, const struct zd_store_confi
     return ZD_OK;
 }
 
+bool zd_store_is_current(const struct zd_store *store)
+{
+    return store->ops->is_current == NULL || store->ops->is_current(store);
+}
+
 void zd_store_close(struct zd_store *store)
 {
     if (store != NULL) {

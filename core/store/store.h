@@ -147,6 +147,12 @@ struct zd_store_ops {
     enum zd_status (*read_now)(struct zd_store *store, struct zd_store_read *read);
     enum zd_status (*status_now)(struct zd_store *store, struct zd_store_status *status);
 
+    /**
+     * Optional: whether the location still leads to what was opened; false when it was removed, or
+     * made again. May block for the time of an open(2).
+     */
+    bool (*is_current)(const struct zd_store *store);
+
     /** Ask for an early end: `done` still runs, with ZD_CANCELLED unless the work was finished
      * first. */
     void (*cancel)(struct zd_store *store, struct zd_store_op *op);
@@ -173,6 +179,9 @@ extern const struct zd_store_ops *const zd_stores[];
 ZD_RESULT zd_store_open(
     const struct zd_store_config *config, struct zd_store **ret_store, struct zd_error *err);
 void zd_store_close(struct zd_store *store); /* accepts NULL */
+
+/** Whether the location still leads to what was opened. Thread: loop. */
+bool zd_store_is_current(const struct zd_store *store);
 
 /** Start an operation: sets op.store, counts, checks the key. A bad key ends in `done` with
  * ZD_INVALID. Thread: loop. */

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -140,6 +141,20 @@ static void file_close(struct zd_store *store)
     zd_beneath_close(&file->root);
     zd_free(store->location);
     zd_free(file);
+}
+
+static bool file_is_current(const struct zd_store *store)
+{
+    const struct file_store *file = ZD_CONTAINER(store, struct file_store, store);
+    const struct zd_store_config config = {.location = store->location};
+    struct zd_beneath now = {.fd = -1};
+    struct stat opened;
+    struct stat found;
+    const bool is_same = open_root(&config, &now, NULL) == ZD_OK && fstat(now.fd, &found) == 0 &&
+                         fstat(file->root.fd, &opened) == 0 && found.st_dev == opened.st_dev &&
+                         found.st_ino == opened.st_ino;
+    zd_beneath_close(&now);
+    return is_same;
 }
 
 static void queue(struct zd_store_op *op, uv_work_cb work, uv_after_work_cb after)
@@ -391,6 +406,7 @@ const struct zd_store_ops zd_store_ops_file = {
     .accepts = file_accepts,
     .open = file_open,
     .close = file_close,
+    .is_current = file_is_current,
     .read = file_read,
     .status = file_status,
     .list = file_list,

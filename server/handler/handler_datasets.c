@@ -105,7 +105,7 @@ static void root_arrived(struct zd_wait *wait)
     zd_request_arrived(root->listing->req);
 }
 
-static enum zd_next want_roots(struct zd_request *req, struct zd_dataset *first, size_t n)
+static enum zd_next want_roots(struct zd_request *req, struct zd_dataset *const *dataset, size_t n)
 {
     struct listing *listing = zd_alloc_zero(1, sizeof *listing + n * sizeof listing->root[0]);
     if (listing == NULL) {
@@ -121,7 +121,7 @@ static enum zd_next want_roots(struct zd_request *req, struct zd_dataset *first,
     for (size_t i = 0; i < n; i++) {
         struct root *root = &listing->root[i];
         root->listing = listing;
-        root->dataset = &first[i];
+        root->dataset = dataset[i];
         root->want.wait.done = root_arrived;
         if (zd_catalog_want(root->dataset, "", &root->want) == ZD_WAIT) {
             req->n_waits++;
@@ -137,7 +137,7 @@ static enum zd_next step_all(struct zd_request *req)
 
 static enum zd_next step_one(struct zd_request *req)
 {
-    return want_roots(req, req->dataset, 1);
+    return want_roots(req, &req->dataset, 1);
 }
 
 static const struct zd_route routes[] = {

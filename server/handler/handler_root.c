@@ -50,7 +50,7 @@ static enum zd_next respond_page(struct zd_request *req)
         "<style>body{font:16px sans-serif;margin:3em}td,th{padding:.3em 1em;text-align:left}"
         "</style></head>\n<body><h1>zarrd</h1>\n<table>\n");
     for (size_t i = 0; i < req->server->n_datasets; i++) {
-        add_row(&text, &req->server->dataset[i].config);
+        add_row(&text, &req->server->dataset[i]->config);
     }
     zd_text_add(&text, "</table>\n<p><a href=\"/v1\">API</a> <a href=\"/openapi.json\">OpenAPI</a> "
                        "<a href=\"/metrics\">metrics</a></p>\n</body></html>\n");

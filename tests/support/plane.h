@@ -11,6 +11,7 @@ struct zd_test_plane {
     struct zd_config config;
     struct zd_server server;
     struct zd_dataset dataset;
+    struct zd_dataset *table[1];
     struct zd_store_ops ops; /* of the store: a test may change them */
 };
 

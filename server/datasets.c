@@ -1,0 +1,181 @@
+/* The datasets being served.
+ *
+ * A dataset that leaves the table is retired: requests, cached nodes and loads under way may still
+ * point to it, so it and its store stay until the server ends. Nobody finds what is cached of it,
+ * as its id is never given again. */
+#include "server/datasets.h"
+
+#include <string.h>
+
+#include "server/dataset_config.h"
+#include "server/reply.h"
+#include "server/server.h"
+
+#define LOCAL_REVALIDATE_MS  1000
+#define REMOTE_REVALIDATE_MS 5000
+#define CONFIG_BYTES_MAX     (64U << 10)
+
+static uint64_t revalidate_ms_of(
+    const struct zd_dataset_config *config, const struct zd_store *store)
+{
+    if (config->immutable) {
+        return UINT64_MAX;
+    }
+    if (config->revalidate_ms != UINT64_MAX) {
+        return config->revalidate_ms;
+    }
+    const char *scheme = store->ops->scheme;
+    const bool is_remote = strncmp(scheme, "http", 4) == 0 || strcmp(scheme, "s3") == 0;
+    return is_remote ? REMOTE_REVALIDATE_MS : LOCAL_REVALIDATE_MS;
+}
+
+static void close_dataset(struct zd_dataset *dataset)
+{
+    zd_store_close(dataset->store);
+    zd_dataset_config_done(&dataset->config);
+    zd_free(dataset);
+}
+
+static enum zd_status open_dataset(struct zd_server *server, const struct zd_dataset_config *config,
+    struct zd_dataset **ret_dataset, struct zd_error *err)
+{
+    struct zd_dataset *dataset = zd_alloc_zero(1, sizeof *dataset);
+    if (dataset == NULL || zd_dataset_config_copy(config, &dataset->config) != ZD_OK) {
+        zd_free(dataset);
+        return zd_fail(err, ZD_NO_MEMORY, "no memory for dataset '%s'", config->name);
+    }
+    const struct zd_store_config store_config = {
+        .location = config->location,
+        .loop = server->loop,
+        .writable = config->writable,
+        .durable = config->durable,
+    };
+    const enum zd_status status = zd_store_open(&store_config, &dataset->store, err);
+    if (status != ZD_OK) {
+        close_dataset(dataset);
+        return status;
+    }
+    dataset->server = server;
+    dataset->revalidate_ms = revalidate_ms_of(config, dataset->store);
+    dataset->id = ++server->last_dataset_id;
+    *ret_dataset = dataset;
+    return ZD_OK;
+}
+
+static enum zd_status no_memory(struct zd_error *err, size_t n)
+{
+    return zd_fail(err, ZD_NO_MEMORY, "no memory for %zu datasets", n);
+}
+
+enum zd_status zd_datasets_open(struct zd_server *server, struct zd_error *err)
+{
+    const struct zd_config *config = server->config;
+    server->dataset = zd_alloc_zero(config->n_datasets, sizeof(struct zd_dataset *));
+    if (server->dataset == NULL) {
+        return no_memory(err, config->n_datasets);
+    }
+    for (size_t i = 0; i < config->n_datasets; i++) {
+        ZD_TRY(open_dataset(server, &config->dataset[i], &server->dataset[i], err));
+        server->n_datasets++;
+    }
+    return ZD_OK;
+}
+
+/* Equal when they are written alike: every member counts, those of later days too. */
+static bool configs_equal(const struct zd_dataset_config *a, const struct zd_dataset_config *b)
+{
+    ZD_SCOPED_TEXT(text_a, CONFIG_BYTES_MAX);
+    ZD_SCOPED_TEXT(text_b, CONFIG_BYTES_MAX);
+    struct zd_emit emit;
+    zd_emit_init(&emit, &text_a, false);
+    zd_dataset_config_emit(a, &emit);
+    zd_emit_init(&emit, &text_b, false);
+    zd_dataset_config_emit(b, &emit);
+    return text_a.status == ZD_OK && text_b.status == ZD_OK && strcmp(text_a.at, text_b.at) == 0;
+}
+
+/* Takes the dataset of that name out of the table. */
+static struct zd_dataset *take(struct zd_server *server, const char *name)
+{
+    for (size_t i = 0; i < server->n_datasets; i++) {
+        struct zd_dataset *dataset = server->dataset[i];
+        if (dataset != NULL && strcmp(dataset->config.name, name) == 0) {
+            server->dataset[i] = NULL;
+            return dataset;
+        }
+    }
+    return NULL;
+}
+
+static void retire(struct zd_server *server, struct zd_dataset *dataset)
+{
+    dataset->next_retired = server->retired;
+    server->retired = dataset;
+}
+
+/* The dataset to serve under a name from now on, or NULL. */
+static struct zd_dataset *renew(
+    struct zd_server *server, const struct zd_dataset_config *config, struct zd_reload *reload)
+{
+    struct zd_dataset *old = take(server, config->name);
+    struct zd_dataset *opened = NULL;
+    struct zd_error err = {0};
+    if (old != NULL && configs_equal(&old->config, config) && zd_store_is_current(old->store)) {
+        reload->n_kept++;
+        return old;
+    }
+    if (open_dataset(server, config, &opened, &err) != ZD_OK) {
+        reload->n_failed++;
+        zd_log(&server->log, ZD_LOG_ERROR, "reload: dataset '%s' %s: %s", config->name,
+            old == NULL ? "is left out" : "stays as it was", err.text);
+        return old;
+    }
+    reload->n_opened++;
+    if (old != NULL) {
+        reload->n_closed++;
+        retire(server, old);
+    }
+    return opened;
+}
+
+enum zd_status zd_datasets_reload(struct zd_server *server, const struct zd_config *config,
+    struct zd_reload *ret_reload, struct zd_error *err)
+{
+    struct zd_reload reload = {0};
+    struct zd_dataset **table = zd_alloc_zero(config->n_datasets, sizeof(struct zd_dataset *));
+    if (table == NULL) {
+        return no_memory(err, config->n_datasets);
+    }
+    size_t n = 0;
+    for (size_t i = 0; i < config->n_datasets; i++) {
+        table[n] = renew(server, &config->dataset[i], &reload);
+        n += table[n] != NULL;
+    }
+    for (size_t i = 0; i < server->n_datasets; i++) {
+        if (server->dataset[i] != NULL) {
+            reload.n_closed++;
+            retire(server, server->dataset[i]);
+        }
+    }
+    zd_free((void *)server->dataset);
+    server->dataset = table;
+    server->n_datasets = n;
+    zd_replies_forget(server->http); /* they were kept under targets, which name datasets */
+    *ret_reload = reload;
+    return ZD_OK;
+}
+
+void zd_datasets_close(struct zd_server *server)
+{
+    for (size_t i = 0; i < server->n_datasets; i++) {
+        close_dataset(server->dataset[i]);
+    }
+    while (server->retired != NULL) {
+        struct zd_dataset *dataset = server->retired;
+        server->retired = dataset->next_retired;
+        close_dataset(dataset);
+    }
+    zd_free((void *)server->dataset);
+    server->dataset = NULL;
+    server->n_datasets = 0;
+}
