@@ -123,6 +123,18 @@ static struct MHD_Response *response_of_length(uint64_t length)
     return MHD_create_response_from_callback(length, 1, no_bytes, NULL, NULL);
 }
 
+/* Headers without a body whose length is not known. Not chunked: libmicrohttpd 0.9.75 would send
+ * the last chunk although there is no body, and some clients wait for one (a 304 with
+ * Transfer-Encoding). With neither header the end of the connection says where the answer ends. */
+static struct MHD_Response *response_of_unknown_length(void)
+{
+    struct MHD_Response *response = response_of_length(MHD_SIZE_UNKNOWN);
+    if (response != NULL) {
+        (void)MHD_set_response_options(response, MHD_RF_HTTP_VERSION_1_0_ONLY, MHD_RO_END);
+    }
+    return response;
+}
+
 static struct MHD_Response *response_of_text(struct zd_span text)
 {
     return MHD_create_response_from_buffer(
@@ -336,11 +348,11 @@ static void add_content_range(
 enum zd_next zd_respond_not_modified(struct zd_request *req, const struct zd_representation *rep)
 {
     /* Content-Length of a 304 is that of the 200 (RFC 9110, 8.6). */
-    uint64_t length = rep->length_is_known ? rep->length : MHD_SIZE_UNKNOWN;
-    if (rep->body != NULL && !rep->body_is_range) {
-        length = rep->body->len;
-    }
-    struct MHD_Response *response = response_of_length(length);
+    const bool has_whole = rep->body != NULL && !rep->body_is_range;
+    struct MHD_Response *response =
+        has_whole || rep->length_is_known
+            ? response_of_length(has_whole ? rep->body->len : rep->length)
+            : response_of_unknown_length();
     if (response != NULL) {
         add_headers(req, rep, response);
     }
@@ -388,7 +400,8 @@ static enum zd_next answer_whole(struct zd_request *req, const struct zd_represe
         response = response_of(rep->body, 0, rep->body->len);
         body_bytes = rep->body->len;
     } else if (req->is_head) {
-        response = response_of_length(rep->length_is_known ? rep->length : MHD_SIZE_UNKNOWN);
+        response =
+            rep->length_is_known ? response_of_length(rep->length) : response_of_unknown_length();
     } else {
         response = response_of_text((struct zd_span){.ptr = (const uint8_t *)"", .len = 0});
     }

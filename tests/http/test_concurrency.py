@@ -144,3 +144,22 @@ def test_a_stop_in_the_middle_of_a_storm_is_clean(tmp_path, seed):
         stop.set()
         for client in clients:
             client.join()
+
+
+@pytest.mark.parametrize("method, target", [
+    ("GET", "/v1/datasets/codecs/tree/"), ("GET", "/zarr/codecs/zarr.json"),
+    ("HEAD", "/v1/datasets/codecs/slices/gzip_6?format=json"), ("HEAD", "/zarr/codecs/zarr.json"),
+    ("HEAD", "/v1/datasets/codecs/tree/"), ("HEAD", "/zarr/codecs/absent"),
+])
+def test_no_byte_follows_an_answer_without_a_body(server, method, target):
+    """RFC 9112, 6.3: a byte that follows would be read as the next answer."""
+    tag = server.get(target).headers.get("etag", '"none"') if method == "GET" else '"none"'
+    with socket.create_connection(("127.0.0.1", server.port), timeout=DEADLINE_S) as client:
+        client.sendall(f"{method} {target} HTTP/1.1\r\nHost: a\r\nIf-None-Match: {tag}\r\n\r\n"
+                       "GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".encode())
+        with client.makefile("rb") as file:
+            head, _, rest = file.read().partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 304" if method == "GET" else b"HTTP/1.1 ")
+    assert b"transfer-encoding" not in head.lower()
+    closed = b"connection: close" in head.lower()
+    assert rest == b"" if closed else rest.startswith(b"HTTP/1.1 200 OK\r\n")
