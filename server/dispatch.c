@@ -1,0 +1,170 @@
+/* From the target of a request to its route's first step, or to the problem that it is. */
+#include "server/dispatch.h"
+
+#include <string.h>
+
+#include "core/base/num.h"
+#include "server/reply.h"
+#include "server/route.h"
+#include "server/server.h"
+
+static enum zd_next refuse(struct zd_request *req, const char *code, const char *detail)
+{
+    const struct zd_problem problem = {.code = code, .detail = detail};
+    return zd_respond_problem(req, &problem);
+}
+
+/* The routes that begin as the path does. */
+static enum zd_next refuse_route(struct zd_request *req)
+{
+    ZD_SCOPED_TEXT(detail, ZD_ERROR_TEXT_BYTES);
+    zd_text_addf(&detail, "no resource has the path '%.200s'", req->path_text.at);
+    struct zd_json *suggestions = zd_json_new_array();
+    const char *path = req->path_text.at;
+    const size_t len = path[0] == '/' ? 1 + strcspn(path + 1, "/") : 0;
+    for (uint32_t i = 1; zd_route_of(zd_handlers, i) != NULL; i++) {
+        const char *template = zd_route_of(zd_handlers, i)->path;
+        const struct zd_route *earlier = zd_route_of(zd_handlers, i - 1);
+        const bool is_new = earlier == NULL || strcmp(earlier->path, template) != 0;
+        if (is_new && (len <= 1 || strncmp(template, path, len) == 0) && suggestions != NULL &&
+            zd_json_append(suggestions, zd_json_new_text(template)) != ZD_OK) {
+            break;
+        }
+    }
+    ZD_AUTO(zd_json) extra = zd_json_new_object();
+    if (extra == NULL || zd_json_count(suggestions) == 0) {
+        zd_json_unref(suggestions);
+    } else if (zd_json_set(extra, "suggestions", suggestions) != ZD_OK) {
+        zd_log(&req->server->log, ZD_LOG_DEBUG, "no memory for suggestions");
+    }
+    const struct zd_problem problem = {
+        .code = "no_such_route", .detail = detail.at, .extra = extra};
+    return zd_respond_problem(req, &problem);
+}
+
+static enum zd_next refuse_method(
+    struct zd_request *req, const struct zd_route *route, bool is_read_only)
+{
+    ZD_SCOPED_TEXT(allow, 256);
+    zd_route_allow(zd_handlers, route, !is_read_only, &allow);
+    ZD_SCOPED_TEXT(detail, ZD_ERROR_TEXT_BYTES);
+    if (is_read_only) {
+        zd_text_addf(&detail, "dataset '%s' is read-only; start with --writable to change it",
+            req->dataset->config.name);
+    } else {
+        zd_text_addf(&detail, "%.40s is not possible here; these are: %s", req->method, allow.at);
+    }
+    const struct zd_problem problem = {
+        .code = is_read_only ? "read_only" : "method_not_allowed",
+        .detail = detail.at,
+        .allow = allow.at,
+    };
+    return zd_respond_problem(req, &problem);
+}
+
+static enum zd_next refuse_dataset(struct zd_request *req, struct zd_span name)
+{
+    struct zd_error err = {0};
+    err.status = zd_fail(&err, ZD_NOT_FOUND, "there is no dataset '%.*s'; /v1/datasets lists them",
+        (int)zd_min_u64(name.len, 64), (const char *)name.ptr);
+    return zd_respond_error(req, "dataset_not_found", &err);
+}
+
+/* Below /v1 every parameter must be known; `pretty` is known everywhere there. */
+static enum zd_status take_params(
+    struct zd_request *req, struct zd_span query, struct zd_error *err)
+{
+    const char *const *allowed = req->route->params;
+    const char *with_pretty[ZD_PARAMS_MAX + 2] = {"pretty"};
+    if (allowed != NULL && strncmp(req->route->path, "/v1", 3) == 0) {
+        for (size_t i = 0; allowed[i] != NULL && i < ZD_PARAMS_MAX; i++) {
+            with_pretty[i + 1] = allowed[i];
+        }
+        allowed = with_pretty;
+    }
+    return zd_params_parse(query, allowed, &req->params, err);
+}
+
+static enum zd_next begin_route(
+    struct zd_request *req, const struct zd_match *match, struct zd_span query)
+{
+    req->handler = match->handler;
+    req->route = match->route;
+    req->route_number = match->number;
+    req->path = match->path;
+    req->path_ends_in_slash = match->ends_in_slash;
+    if (match->dataset.len > 0) {
+        req->dataset = zd_catalog_find(req->server, match->dataset);
+        if (req->dataset == NULL) {
+            return refuse_dataset(req, match->dataset);
+        }
+        if (req->route->needs_writable && !req->dataset->config.writable) {
+            return refuse_method(req, req->route, true);
+        }
+    }
+    struct zd_error err = {0};
+    if (take_params(req, query, &err) != ZD_OK) {
+        return zd_respond_error(req, err.status == ZD_INVALID ? "unknown_parameter" : NULL, &err);
+    }
+    bool is_pretty; /* the routes that take it do not look at it until they answer */
+    if (req->route->params != NULL &&
+        zd_params_flag(&req->params, "pretty", false, &is_pretty, &err) != ZD_OK) {
+        return zd_respond_error(req, "bad_parameter", &err);
+    }
+    req->step = req->route->first;
+    return ZD_NEXT;
+}
+
+/* Whether the method would write to a dataset that takes no writes: then that is what to tell. */
+static bool writes_to_read_only(struct zd_request *req, const struct zd_match *match)
+{
+    const bool is_write = strcmp(req->method, "PUT") == 0 || strcmp(req->method, "PATCH") == 0 ||
+                          strcmp(req->method, "DELETE") == 0;
+    if (is_write && match->dataset.len > 0) {
+        req->dataset = zd_catalog_find(req->server, match->dataset);
+    }
+    return is_write && req->dataset != NULL && !req->dataset->config.writable;
+}
+
+enum zd_next zd_dispatch(struct zd_request *req)
+{
+    struct zd_error err = {0};
+    struct zd_match match = {0};
+    struct zd_span query;
+    if (strcmp(req->method, "OPTIONS") == 0) {
+        return zd_reply_options(req);
+    }
+    if (req->target_is_too_long) {
+        err.status = zd_fail(&err, ZD_TOO_LARGE, "the request target is longer than %llu bytes",
+            (unsigned long long)req->server->config->settings.limits_url_bytes);
+        return zd_respond_error(req, "uri_too_long", &err);
+    }
+    if (req->head_bytes > req->server->config->settings.http_connection_bytes) {
+        err.status = zd_fail(&err, ZD_TOO_LARGE, "the request head is longer than %llu bytes",
+            (unsigned long long)req->server->config->settings.http_connection_bytes);
+        return zd_respond_error(req, "headers_too_large", &err);
+    }
+    const struct zd_span raw = zd_target_path(req->target, &query);
+    if (zd_path_decode(raw, &req->path_text, &err) != ZD_OK) {
+        return zd_respond_error(req, err.status == ZD_INVALID ? "bad_path" : NULL, &err);
+    }
+    if (req->body_is_too_large) {
+        const uint64_t n_max = req->server->config->settings.limits_body_bytes;
+        err.status = zd_fail(&err, ZD_TOO_LARGE,
+            "the body is longer than limits.body_bytes, which is %llu", (unsigned long long)n_max);
+        err.facts.limit = n_max; /* how long it would have been nobody knows */
+        err.facts.set |= ZD_FACT_LIMIT;
+        return zd_respond_error(req, "too_large", &err);
+    }
+    switch (zd_route_find(zd_handlers, req->method, req->path_text.at, &match)) {
+    case ZD_ROUTE_FOUND:
+        return begin_route(req, &match, query);
+    case ZD_ROUTE_METHOD:
+        return refuse_method(req, match.route, writes_to_read_only(req, &match));
+    case ZD_ROUTE_BAD_SLASHES:
+        return refuse(req, "bad_path", "the path has an empty segment ('//')");
+    case ZD_ROUTE_UNKNOWN:
+        break;
+    }
+    return refuse_route(req);
+}

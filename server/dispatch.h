@@ -1,0 +1,11 @@
+/* From the target of a request to its route's first step, or to the problem that it is. Thread:
+ * loop. */
+#ifndef ZD_SERVER_DISPATCH_H
+#define ZD_SERVER_DISPATCH_H
+
+#include "server/handler/handler.h"
+
+/** The first step of every request: finds the route, the dataset and the parameters. */
+zd_step zd_dispatch;
+
+#endif
