@@ -1,4 +1,5 @@
 # zd_options: language, warnings and sanitizers for every target of the project.
+# Texts are cut at their size on purpose, so -Wformat-truncation is off.
 option(ZD_TESTS "build the tests (needs Check)" ON)
 option(ZD_WERROR "warnings are errors" OFF)
 option(ZD_FUZZ "build the fuzz targets with libFuzzer (Clang)" OFF)
@@ -10,7 +11,7 @@ target_include_directories(zd_options INTERFACE ${CMAKE_SOURCE_DIR})
 target_compile_definitions(zd_options INTERFACE _GNU_SOURCE)
 target_compile_options(zd_options INTERFACE
     -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wwrite-strings
-    -Wvla -Wformat=2 -Wundef -fno-strict-aliasing -fno-common -fstack-protector-strong)
+    -Wvla -Wformat=2 -Wno-format-truncation -Wundef -fno-strict-aliasing -fno-common -fstack-protector-strong)
 if(ZD_WERROR)
     target_compile_options(zd_options INTERFACE -Werror)
 endif()
