@@ -109,6 +109,17 @@ void zd_cache_drop(struct zd_cache *cache, struct zd_cache_entry *entry)
     zd_cache_unref(cache, entry);
 }
 
+void zd_cache_drop_if(struct zd_cache *cache, bool (*goes)(const struct zd_cache_entry *entry))
+{
+    struct zd_list *next = NULL;
+    for (struct zd_list *link = cache->queue.next; link != &cache->queue; link = next) {
+        next = link->next;
+        if (goes(entry_of(link))) {
+            zd_cache_drop(cache, entry_of(link));
+        }
+    }
+}
+
 struct zd_cache_entry *zd_cache_ref(struct zd_cache_entry *entry)
 {
     entry->refs++;

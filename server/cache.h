@@ -6,13 +6,16 @@
 #include "core/base/list.h"
 #include "core/base/map.h"
 
+struct zd_dataset;
+
 /** An entry, embedded first in the object that is kept. Its key is in the object. */
 struct zd_cache_entry {
-    struct zd_map_entry map; /* key */
-    struct zd_list queue;    /* in the order of arrival */
-    struct zd_list waiters;  /* struct zd_wait: those who wait for the work under way */
-    size_t bytes;            /* what it costs; set by zd_cache_charge */
-    uint32_t refs;           /* one for being in the table, one for each user */
+    struct zd_map_entry map;        /* key */
+    struct zd_list queue;           /* in the order of arrival */
+    struct zd_list waiters;         /* struct zd_wait: those who wait for the work under way */
+    size_t bytes;                   /* what it costs; set by zd_cache_charge */
+    const struct zd_dataset *owner; /* whose data it is; NULL = nobody's */
+    uint32_t refs;                  /* one for being in the table, one for each user */
     bool in_table;
     bool visited; /* SIEVE: used since the hand passed */
     bool is_busy; /* work is under way: never evicted */
@@ -52,6 +55,9 @@ void zd_cache_charge(struct zd_cache *cache, struct zd_cache_entry *entry, size_
 
 /** Out of the table at once: nobody finds it any more; its users keep it. */
 void zd_cache_drop(struct zd_cache *cache, struct zd_cache_entry *entry);
+
+/** The same for all that are to go, busy ones too. */
+void zd_cache_drop_if(struct zd_cache *cache, bool (*goes)(const struct zd_cache_entry *entry));
 
 struct zd_cache_entry *zd_cache_ref(struct zd_cache_entry *entry);
 void zd_cache_unref(struct zd_cache *cache, struct zd_cache_entry *entry); /* accepts NULL entry */

@@ -10,6 +10,7 @@
 
 #include "core/base/hash.h"
 #include "core/base/num.h"
+#include "server/datasets.h"
 #include "server/pool.h"
 #include "server/server.h"
 
@@ -105,6 +106,7 @@ void zd_node_free(struct zd_cache_entry *entry)
     zd_meta_unref(node->meta);
     zd_free(node->fault);
     zd_free(node->seen);
+    zd_dataset_unref(node->dataset);
     zd_free(node);
 }
 
@@ -119,7 +121,8 @@ static struct zd_node *new_node(struct zd_dataset *dataset, struct zd_span key)
     }
     uint8_t *own_key = (uint8_t *)(node + 1);
     memcpy(own_key, key.ptr, key.len);
-    node->dataset = dataset;
+    node->dataset = zd_dataset_ref(dataset);
+    node->entry.owner = dataset;
     node->path = (char *)own_key + KEY_HEAD_BYTES;
     node->entry.map.key = (struct zd_span){.ptr = own_key, .len = key.len};
     return node;
@@ -129,7 +132,7 @@ static struct zd_node *put_new_node(struct zd_dataset *dataset, struct zd_span k
 {
     struct zd_node *node = new_node(dataset, key);
     if (node != NULL && zd_cache_put(&dataset->server->nodes, &node->entry) != ZD_OK) {
-        zd_free(node);
+        zd_node_free(&node->entry);
         return NULL;
     }
     return node;
@@ -494,6 +497,9 @@ static void settle(struct node_load *load)
         bytes += node->layout == NULL ? 0 : sizeof *node->layout;
         zd_cache_charge(
             cache, &node->entry, bytes + load->document_bytes * MEMORY_PER_DOCUMENT_BYTE);
+    }
+    if (node->dataset->is_retired) {
+        zd_cache_drop(cache, &node->entry);
     }
 }
 

@@ -11,14 +11,16 @@
 
 struct zd_server;
 
-/** A dataset being served. */
+/** A dataset being served, or one that left the table and is still read: requests, nodes, cache
+ * entries and what is asked of its store hold references (server/datasets.h). */
 struct zd_dataset {
     struct zd_server *server;
     struct zd_dataset_config config; /* owned */
     struct zd_store *store;          /* owned */
     uint64_t revalidate_ms;          /* effective */
     uint32_t id;                     /* unique in this process: part of cache keys */
-    struct zd_dataset *next_retired; /* when it left the table */
+    uint32_t refs;
+    bool is_retired; /* out of the table: what is cached of it goes when its work is over */
 };
 
 /** A node as it was found: immutable, kept in the metadata cache. */

@@ -16,6 +16,7 @@
 
 #include "core/array/chunk.h"
 #include "core/base/num.h"
+#include "server/datasets.h"
 #include "server/pool.h"
 #include "server/server.h"
 #include "server/shards.h"
@@ -64,6 +65,7 @@ void zd_chunk_free(struct zd_cache_entry *entry)
 {
     struct chunk *chunk = ZD_CONTAINER(entry, struct chunk, entry);
     zd_buf_unref(chunk->data);
+    zd_dataset_unref(chunk->dataset);
     zd_free(chunk);
 }
 
@@ -115,11 +117,12 @@ static struct chunk *new_chunk(const struct zd_node *node, struct zd_span key, b
     }
     uint8_t *own_key = (uint8_t *)(chunk + 1);
     memcpy(own_key, key.ptr, key.len);
-    chunk->dataset = node->dataset;
+    chunk->dataset = zd_dataset_ref(node->dataset);
+    chunk->entry.owner = node->dataset;
     chunk->is_span = is_span;
     chunk->entry.map.key = (struct zd_span){.ptr = own_key, .len = key.len};
     if (zd_cache_put(&node->dataset->server->chunks, &chunk->entry) != ZD_OK) {
-        zd_free(chunk);
+        zd_chunk_free(&chunk->entry);
         return NULL;
     }
     return chunk;
@@ -444,12 +447,12 @@ static void settle(struct chunk_load *load)
     struct chunk *chunk = load->chunk;
     chunk->load = NULL;
     chunk->entry.is_busy = false;
-    if (load->status == ZD_OK && !chunk->is_span) {
+    if (load->status == ZD_OK && !chunk->is_span && !chunk->dataset->is_retired) {
         zd_cache_charge(cache_of(chunk), &chunk->entry, cost_of(chunk));
         return;
     }
     zd_cache_drop(cache_of(chunk), &chunk->entry);
-    if (load->status == ZD_OK && chunk->data == NULL) {
+    if (load->status == ZD_OK && chunk->data == NULL && !chunk->dataset->is_retired) {
         remember_absence(load);
     }
 }

@@ -1,14 +1,14 @@
 /* The datasets being served.
  *
- * A dataset that leaves the table is retired: requests, cached nodes and loads under way may still
- * point to it, so it and its store stay until the server ends. Nobody finds what is cached of it,
- * as its id is never given again. */
+ * A dataset that leaves the table is retired: nobody finds it, nor what was cached of it, any more.
+ * Those who hold a reference read it to their end, and the last one closes its store. */
 #include "server/datasets.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "server/dataset_config.h"
-#include "server/reply.h"
+#include "server/http.h"
 #include "server/server.h"
 
 #define LOCAL_REVALIDATE_MS  1000
@@ -29,11 +29,26 @@ static uint64_t revalidate_ms_of(
     return is_remote ? REMOTE_REVALIDATE_MS : LOCAL_REVALIDATE_MS;
 }
 
-static void close_dataset(struct zd_dataset *dataset)
+struct zd_dataset *zd_dataset_ref(struct zd_dataset *dataset)
 {
-    zd_store_close(dataset->store);
-    zd_dataset_config_done(&dataset->config);
-    zd_free(dataset);
+    if (dataset != NULL) {
+        dataset->refs++;
+    }
+    return dataset;
+}
+
+void zd_dataset_unref(struct zd_dataset *dataset)
+{
+    if (dataset == NULL) {
+        return;
+    }
+    assert(dataset->refs > 0);
+    dataset->refs--;
+    if (dataset->refs == 0) {
+        zd_store_close(dataset->store);
+        zd_dataset_config_done(&dataset->config);
+        zd_free(dataset);
+    }
 }
 
 static enum zd_status open_dataset(struct zd_server *server, const struct zd_dataset_config *config,
@@ -50,9 +65,10 @@ static enum zd_status open_dataset(struct zd_server *server, const struct zd_dat
         .writable = config->writable,
         .durable = config->durable,
     };
+    dataset->refs = 1;
     const enum zd_status status = zd_store_open(&store_config, &dataset->store, err);
     if (status != ZD_OK) {
-        close_dataset(dataset);
+        zd_dataset_unref(dataset);
         return status;
     }
     dataset->server = server;
@@ -94,48 +110,46 @@ static bool configs_equal(const struct zd_dataset_config *a, const struct zd_dat
     return text_a.status == ZD_OK && text_b.status == ZD_OK && strcmp(text_a.at, text_b.at) == 0;
 }
 
-/* Takes the dataset of that name out of the table. */
-static struct zd_dataset *take(struct zd_server *server, const char *name)
-{
-    for (size_t i = 0; i < server->n_datasets; i++) {
-        struct zd_dataset *dataset = server->dataset[i];
-        if (dataset != NULL && strcmp(dataset->config.name, name) == 0) {
-            server->dataset[i] = NULL;
-            return dataset;
-        }
-    }
-    return NULL;
-}
-
-static void retire(struct zd_server *server, struct zd_dataset *dataset)
-{
-    dataset->next_retired = server->retired;
-    server->retired = dataset;
-}
-
-/* The dataset to serve under a name from now on, or NULL. */
+/* The dataset to serve under a name from now on: a reference, or NULL. */
 static struct zd_dataset *renew(
     struct zd_server *server, const struct zd_dataset_config *config, struct zd_reload *reload)
 {
-    struct zd_dataset *old = take(server, config->name);
+    struct zd_dataset *old = zd_catalog_find(server, zd_span_of(config->name));
     struct zd_dataset *opened = NULL;
     struct zd_error err = {0};
     if (old != NULL && configs_equal(&old->config, config) && zd_store_is_current(old->store)) {
         reload->n_kept++;
-        return old;
+        return zd_dataset_ref(old);
     }
-    if (open_dataset(server, config, &opened, &err) != ZD_OK) {
-        reload->n_failed++;
-        zd_log(&server->log, ZD_LOG_ERROR, "reload: dataset '%s' %s: %s", config->name,
-            old == NULL ? "is left out" : "stays as it was", err.text);
-        return old;
+    if (open_dataset(server, config, &opened, &err) == ZD_OK) {
+        reload->n_opened++;
+        return opened;
     }
-    reload->n_opened++;
-    if (old != NULL) {
-        reload->n_closed++;
-        retire(server, old);
+    reload->n_failed++;
+    zd_log(&server->log, ZD_LOG_ERROR, "reload: dataset '%s' %s: %s", config->name,
+        old == NULL ? "is left out" : "stays as it was", err.text);
+    return zd_dataset_ref(old);
+}
+
+static bool is_of_retired(const struct zd_cache_entry *entry)
+{
+    return entry->owner != NULL && entry->owner->is_retired;
+}
+
+static void forget_retired(struct zd_server *server)
+{
+    zd_cache_drop_if(&server->http->kept, is_of_retired);
+    zd_cache_drop_if(&server->chunks, is_of_retired);
+    zd_cache_drop_if(&server->objects, is_of_retired);
+    zd_cache_drop_if(&server->nodes, is_of_retired);
+}
+
+static void unref_table(struct zd_dataset **table, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        zd_dataset_unref(table[i]);
     }
-    return opened;
+    zd_free((void *)table);
 }
 
 enum zd_status zd_datasets_reload(struct zd_server *server, const struct zd_config *config,
@@ -151,31 +165,25 @@ enum zd_status zd_datasets_reload(struct zd_server *server, const struct zd_conf
         table[n] = renew(server, &config->dataset[i], &reload);
         n += table[n] != NULL;
     }
-    for (size_t i = 0; i < server->n_datasets; i++) {
-        if (server->dataset[i] != NULL) {
-            reload.n_closed++;
-            retire(server, server->dataset[i]);
-        }
-    }
-    zd_free((void *)server->dataset);
+    struct zd_dataset **old = server->dataset;
+    const size_t n_old = server->n_datasets;
     server->dataset = table;
     server->n_datasets = n;
-    zd_replies_forget(server->http); /* they were kept under targets, which name datasets */
+    for (size_t i = 0; i < n_old; i++) {
+        old[i]->is_retired = zd_catalog_find(server, zd_span_of(old[i]->config.name)) != old[i];
+        reload.n_closed += old[i]->is_retired;
+    }
+    if (reload.n_closed > 0) {
+        forget_retired(server);
+    }
+    unref_table(old, n_old);
     *ret_reload = reload;
     return ZD_OK;
 }
 
 void zd_datasets_close(struct zd_server *server)
 {
-    for (size_t i = 0; i < server->n_datasets; i++) {
-        close_dataset(server->dataset[i]);
-    }
-    while (server->retired != NULL) {
-        struct zd_dataset *dataset = server->retired;
-        server->retired = dataset->next_retired;
-        close_dataset(dataset);
-    }
-    zd_free((void *)server->dataset);
+    unref_table(server->dataset, server->n_datasets);
     server->dataset = NULL;
     server->n_datasets = 0;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base/num.h"
+#include "server/datasets.h"
 #include "server/reply.h"
 #include "server/route.h"
 #include "server/server.h"
@@ -94,7 +95,7 @@ static enum zd_next begin_route(
     req->path = match->path;
     req->path_ends_in_slash = match->ends_in_slash;
     if (match->dataset.len > 0) {
-        req->dataset = zd_catalog_find(req->server, match->dataset);
+        req->dataset = zd_dataset_ref(zd_catalog_find(req->server, match->dataset));
         if (req->dataset == NULL) {
             return refuse_dataset(req, match->dataset);
         }
@@ -121,7 +122,7 @@ static bool writes_to_read_only(struct zd_request *req, const struct zd_match *m
     const bool is_write = strcmp(req->method, "PUT") == 0 || strcmp(req->method, "PATCH") == 0 ||
                           strcmp(req->method, "DELETE") == 0;
     if (is_write && match->dataset.len > 0) {
-        req->dataset = zd_catalog_find(req->server, match->dataset);
+        req->dataset = zd_dataset_ref(zd_catalog_find(req->server, match->dataset));
     }
     return is_write && req->dataset != NULL && !req->dataset->config.writable;
 }

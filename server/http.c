@@ -17,6 +17,7 @@
 #include "core/base/hash.h"
 #include "core/base/num.h"
 #include "core/base/scan.h"
+#include "server/datasets.h"
 #include "server/dispatch.h"
 #include "server/listen.h"
 #include "server/reply.h"
@@ -122,6 +123,7 @@ static void forget(struct zd_request *req)
     req->route_number = 0;
     req->step = NULL;
     req->is_head = false;
+    zd_dataset_unref(req->dataset);
     req->dataset = NULL;
     req->path = NULL;
     req->path_ends_in_slash = false;

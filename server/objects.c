@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/base/num.h"
+#include "server/datasets.h"
 #include "server/server.h"
 
 #define KEY_HEAD_BYTES (1 + sizeof(uint32_t)) /* kind, dataset id */
@@ -32,11 +33,13 @@ struct object_load {
 };
 
 struct range_load {
+    struct zd_dataset *dataset; /* a reference */
     struct zd_store_read read;
     struct zd_range_want *want; /* NULL once nobody waits */
 };
 
 struct list_load {
+    struct zd_dataset *dataset; /* a reference */
     struct zd_store_list list;
     struct zd_list_want *want; /* NULL once nobody waits */
     bool is_running;
@@ -46,6 +49,7 @@ void zd_object_free(struct zd_cache_entry *entry)
 {
     struct zd_object *object = ZD_CONTAINER(entry, struct zd_object, entry);
     zd_buf_unref(object->bytes);
+    zd_dataset_unref(object->dataset);
     zd_free(object);
 }
 
@@ -71,13 +75,14 @@ static struct zd_object *new_object(struct zd_dataset *dataset, struct zd_span k
     }
     uint8_t *own_key = (uint8_t *)(object + 1);
     memcpy(own_key, key.ptr, key.len);
-    object->dataset = dataset;
+    object->dataset = zd_dataset_ref(dataset);
+    object->entry.owner = dataset;
     object->kind = (enum zd_object_kind)key.ptr[0];
     object->key = (char *)own_key + KEY_HEAD_BYTES;
     object->entry.map.key = (struct zd_span){.ptr = own_key, .len = key.len};
     object->entry.is_busy = true;
     if (zd_cache_put(&dataset->server->objects, &object->entry) != ZD_OK) {
-        zd_free(object);
+        zd_object_free(&object->entry);
         return NULL;
     }
     return object;
@@ -117,7 +122,7 @@ void zd_object_settle(struct zd_object *object, enum zd_status status)
 {
     struct zd_cache *cache = &object->dataset->server->objects;
     object->entry.is_busy = false;
-    if (status != ZD_OK && status != ZD_NOT_FOUND) {
+    if ((status != ZD_OK && status != ZD_NOT_FOUND) || object->dataset->is_retired) {
         zd_cache_drop(cache, &object->entry);
         return;
     }
@@ -387,20 +392,26 @@ void zd_objects_forget(struct zd_dataset *dataset, const char *key)
     }
 }
 
+static void free_range_load(struct range_load *load)
+{
+    zd_dataset_unref(load->dataset);
+    zd_free(load);
+}
+
 static void range_answered(struct zd_store_op *op)
 {
     struct range_load *load = ZD_CONTAINER(op, struct range_load, read.op);
     struct zd_range_want *want = load->want;
     if (want == NULL) {
         zd_buf_unref(load->read.bytes);
-        zd_free(load);
+        free_range_load(load);
         return;
     }
     want->load = NULL;
     want->stat = load->read.stat;
     want->bytes = op->status == ZD_OK ? ZD_TAKE(load->read.bytes) : NULL;
     zd_wait_answer(&want->wait, op->status, op->status == ZD_OK ? NULL : &op->err);
-    zd_free(load);
+    free_range_load(load);
     want->wait.done(&want->wait);
 }
 
@@ -414,6 +425,7 @@ enum zd_next zd_objects_want_range(
         want->wait.status = zd_fail(&want->wait.err, ZD_NO_MEMORY, "%s: no memory", key);
         return ZD_NEXT;
     }
+    load->dataset = zd_dataset_ref(dataset);
     (void)snprintf(load->read.key, sizeof load->read.key, "%s", key);
     load->read.op.done = range_answered;
     load->read.range = want->range;
@@ -429,7 +441,7 @@ enum zd_next zd_objects_want_range(
     want->stat = load->read.stat;
     want->bytes = status == ZD_OK ? ZD_TAKE(load->read.bytes) : NULL;
     zd_wait_answer(&want->wait, status, status == ZD_OK ? NULL : &load->read.op.err);
-    zd_free(load);
+    free_range_load(load);
     return ZD_NEXT;
 }
 
@@ -448,6 +460,7 @@ static void free_list_load(struct list_load *load)
 {
     zd_store_list_done(&load->list);
     zd_free(load->list.after);
+    zd_dataset_unref(load->dataset);
     zd_free(load);
 }
 
@@ -478,6 +491,7 @@ enum zd_next zd_objects_want_list(struct zd_dataset *dataset, const char *prefix
         want->wait.status = zd_fail(&want->wait.err, ZD_NO_MEMORY, "%s: no memory", prefix);
         return ZD_NEXT;
     }
+    load->dataset = zd_dataset_ref(dataset);
     (void)snprintf(load->list.prefix, sizeof load->list.prefix, "%s", prefix);
     load->list.op.done = list_answered;
     load->list.after = own_after;

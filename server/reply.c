@@ -171,13 +171,14 @@ static bool is_reading(const struct zd_request *req)
 static bool may_keep(const struct zd_request *req, uint64_t keep_until_ms)
 {
     return keep_until_ms > uv_now(req->server->loop) && !req->server->is_draining &&
-           is_reading(req);
+           is_reading(req) && (req->dataset == NULL || !req->dataset->is_retired);
 }
 
 /* Put an answer into the table in place of an older one; takes it over, whatever happens. */
 static void keep(struct zd_request *req, struct zd_kept *kept, size_t bytes)
 {
     struct zd_cache *cache = &http_of(req)->kept;
+    kept->entry.owner = req->dataset;
     kept->handler = req->handler;
     kept->route = req->route;
     kept->route_number = req->route_number;
@@ -654,11 +655,6 @@ enum zd_status zd_replies_init(struct zd_http *http, size_t bytes_max, struct zd
     add_header(http->emergency, "Access-Control-Allow-Origin",
         http->server->config->settings.http_cors_origin);
     return ZD_OK;
-}
-
-void zd_replies_forget(struct zd_http *http)
-{
-    zd_cache_done(&http->kept);
 }
 
 void zd_replies_done(struct zd_http *http)

@@ -8,9 +8,6 @@
 
 /** Sets http->kept, scratch and emergency up. @retval ZD_NO_MEMORY */
 ZD_RESULT zd_replies_init(struct zd_http *http, size_t bytes_max, struct zd_error *err);
-
-/** Forgets all that is kept. */
-void zd_replies_forget(struct zd_http *http);
 void zd_replies_done(struct zd_http *http);
 
 /**

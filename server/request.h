@@ -30,7 +30,7 @@ struct zd_request {
     const char *method; /* as sent; borrowed from the connection */
     const char *target; /* raw, as sent: in target_text */
     struct zd_params params;
-    struct zd_dataset *dataset; /* when the template has {d} */
+    struct zd_dataset *dataset; /* when the template has {d}: a reference */
     const char *path;    /* decoded {path} or {key}, without slashes at its ends; "" when empty: in
                             path_text */
     struct zd_buf *body; /* POST, PUT, PATCH; or NULL */

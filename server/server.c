@@ -23,7 +23,7 @@ static const int signals[ZD_SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
 struct zd_root {
     struct zd_node_want want;
     struct zd_server *server;
-    struct zd_dataset *dataset;
+    struct zd_dataset *dataset; /* a reference, until it is known */
 };
 
 /* ---- what the user sees at the start ---- */
@@ -63,6 +63,8 @@ static void root_is_known(struct zd_root *root)
     print_dataset(root);
     zd_node_unref(root->want.node);
     root->want.node = NULL;
+    zd_dataset_unref(root->dataset);
+    root->dataset = NULL;
     if (--server->n_roots_awaited == 0) {
         print_urls(server);
     }
@@ -84,7 +86,7 @@ static void print_banner(struct zd_server *server)
     for (size_t i = 0; i < server->n_roots; i++) {
         struct zd_root *root = &server->root[i];
         root->server = server;
-        root->dataset = server->dataset[i];
+        root->dataset = zd_dataset_ref(server->dataset[i]);
         root->want.wait.done = root_arrived;
         if (zd_catalog_want(root->dataset, "", &root->want) == ZD_NEXT) {
             root_is_known(root);
@@ -251,6 +253,7 @@ static void end_loop(struct zd_server *server)
 {
     for (size_t i = 0; i < server->n_roots; i++) {
         zd_wait_cancel(&server->root[i].want.wait);
+        zd_dataset_unref(server->root[i].dataset);
     }
     for (size_t i = 0; i < ZD_SIGNALS; i++) {
         uv_close((uv_handle_t *)&server->signal[i], NULL);

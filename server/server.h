@@ -19,9 +19,8 @@ struct zd_server {
     const struct zd_config *config; /* borrowed */
     uv_loop_t *loop;                /* owned */
     struct zd_http *http;           /* owned: sockets, connections, requests, prepared answers */
-    struct zd_dataset **dataset;    /* n_datasets of them; owned */
+    struct zd_dataset **dataset;    /* n_datasets of them, a reference each; owned */
     size_t n_datasets;
-    struct zd_dataset *retired; /* out of the table, perhaps still in use; owned */
     uint32_t last_dataset_id;
     struct zd_cache nodes;   /* struct zd_node */
     struct zd_cache objects; /* struct zd_object */

@@ -14,6 +14,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "server/datasets.h"
 #include "server/path_order.h"
 #include "server/server.h"
 
@@ -42,8 +43,9 @@ struct spot {
 
 /** One question under way. Outlives the walk when the store cannot be stopped. */
 struct task {
-    struct zd_list link;  /* of walk->tasks */
-    struct zd_walk *walk; /* NULL once the walk is freed */
+    struct zd_list link;        /* of walk->tasks */
+    struct zd_walk *walk;       /* NULL once the walk is freed */
+    struct zd_dataset *dataset; /* a reference */
     struct spot *spot;
     struct zd_node_want want;
     struct zd_store_list list;
@@ -84,6 +86,7 @@ static void task_free(struct task *task)
     zd_list_remove(&task->link);
     zd_store_list_done(&task->list);
     zd_free(task->after);
+    zd_dataset_unref(task->dataset);
     zd_free(task);
 }
 
@@ -134,6 +137,7 @@ static struct task *task_new(struct zd_walk *walk, struct spot *spot)
         return NULL;
     }
     task->walk = walk;
+    task->dataset = zd_dataset_ref(walk->start->dataset);
     task->spot = spot;
     zd_list_push_back(&walk->tasks, &task->link);
     return task;

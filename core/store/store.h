@@ -132,7 +132,8 @@ struct zd_store_ops {
     /** Check the location and open it. @param ret_store owned */
     ZD_RESULT (*open)(
         const struct zd_store_config *config, struct zd_store **ret_store, struct zd_error *err);
-    void (*close)(struct zd_store *store); /* no operation is under way */
+    /** No operation is under way: but the `done` of the last one may be what closes. */
+    void (*close)(struct zd_store *store);
 
     void (*read)(struct zd_store *store, struct zd_store_read *read);
     void (*status)(struct zd_store *store, struct zd_store_status *status);

@@ -1,4 +1,5 @@
 /* /v1/datasets and /v1/datasets/{d}: what is served. The dialect of each is that of its root. */
+#include "server/datasets.h"
 #include "server/handler/handler.h"
 #include "server/server.h"
 
@@ -13,7 +14,7 @@ struct listing {
     struct root {
         struct zd_node_want want;
         struct listing *listing;
-        struct zd_dataset *dataset;
+        struct zd_dataset *dataset; /* a reference */
     } root[];
 };
 
@@ -23,6 +24,7 @@ static void listing_free(struct zd_request *req)
     for (size_t i = 0; i < listing->n_roots; i++) {
         zd_wait_cancel(&listing->root[i].want.wait);
         zd_node_unref(listing->root[i].want.node);
+        zd_dataset_unref(listing->root[i].dataset);
     }
     zd_free(listing);
 }
@@ -121,7 +123,7 @@ static enum zd_next want_roots(struct zd_request *req, struct zd_dataset *const 
     for (size_t i = 0; i < n; i++) {
         struct root *root = &listing->root[i];
         root->listing = listing;
-        root->dataset = dataset[i];
+        root->dataset = zd_dataset_ref(dataset[i]);
         root->want.wait.done = root_arrived;
         if (zd_catalog_want(root->dataset, "", &root->want) == ZD_WAIT) {
             req->n_waits++;

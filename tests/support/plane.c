@@ -32,6 +32,7 @@ void zd_test_plane_open(struct zd_test_plane *plane, uint64_t revalidate_ms)
     plane->dataset.store = plane->store.store;
     plane->dataset.revalidate_ms = revalidate_ms;
     plane->dataset.id = 1;
+    plane->dataset.refs = 1;
     plane->table[0] = &plane->dataset;
     plane->server.dataset = plane->table;
     plane->server.n_datasets = 1;

@@ -41,7 +41,7 @@ static void count_cancel(struct zd_store *store, struct zd_store_op *op)
 
 static void open_bench(struct bench *bench)
 {
-    *bench = (struct bench){.dataset.id = 1};
+    *bench = (struct bench){.dataset = {.id = 1, .refs = 1}};
     zd_test_store_open(&bench->store, "mem");
     (void)zd_test_put(&bench->store, KEY, TEXT);
     bench->ops = *bench->store.store->ops;
