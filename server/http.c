@@ -19,6 +19,7 @@
 #include "core/base/scan.h"
 #include "server/datasets.h"
 #include "server/dispatch.h"
+#include "server/kept.h"
 #include "server/listen.h"
 #include "server/reply.h"
 #include "server/server.h"
@@ -334,10 +335,9 @@ static enum MHD_Result begin(struct zd_request *req, const char *method)
 /* The whole request is there. */
 static enum MHD_Result finish(struct zd_request *req)
 {
-    const bool is_reading = req->is_head || strcmp(req->method, "GET") == 0;
     const bool is_too_long = req->target_is_too_long ||
                              req->head_bytes > req->server->config->settings.http_connection_bytes;
-    if (is_reading && !is_too_long && zd_reply_from_kept(req)) {
+    if (zd_request_is_reading(req) && !is_too_long && zd_kept_answer(req)) {
         return queue(req);
     }
     return start(req);
@@ -573,8 +573,8 @@ enum zd_status zd_http_new(
     http->next_turn.data = http;
     uv_timer_init(server->loop, &http->deadline);
     http->deadline.data = http;
-    enum zd_status status =
-        zd_replies_init(http, config->settings.cache_metadata_bytes / KEPT_PART, err);
+    zd_kept_init(http, config->settings.cache_metadata_bytes / KEPT_PART);
+    enum zd_status status = zd_replies_init(http, err);
     for (size_t i = 0; status == ZD_OK && i < config->n_listen; i++) {
         http->listener[i].http = http;
         http->n_listeners++;
@@ -652,6 +652,7 @@ void zd_http_free(struct zd_http *http)
     while ((link = zd_list_pop_front(&http->spare)) != NULL) {
         request_free(ZD_CONTAINER(link, struct zd_request, link));
     }
+    zd_kept_done(http);
     zd_replies_done(http);
     zd_free(http);
 }

@@ -21,7 +21,7 @@ struct zd_listener {
     uint16_t port;
 };
 
-/** What server->http is; only http.c and reply.c look inside. */
+/** What server->http is; only http.c, reply.c and kept.c look inside. */
 struct zd_http {
     struct zd_server *server;
     struct zd_listener *listener; /* n_listeners of them; owned */

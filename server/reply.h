@@ -1,4 +1,4 @@
-/* Answers as libmicrohttpd wants them, and those that are kept prepared. Thread: loop. */
+/* Answers as libmicrohttpd wants them. Thread: loop. */
 #ifndef ZD_SERVER_REPLY_H
 #define ZD_SERVER_REPLY_H
 
@@ -6,20 +6,37 @@
 
 #define ZD_MADE_ID_LEN 16 /* of an X-Request-Id that we make */
 
-/** Sets http->kept, scratch and emergency up. @retval ZD_NO_MEMORY */
-ZD_RESULT zd_replies_init(struct zd_http *http, size_t bytes_max, struct zd_error *err);
+/** Sets http->scratch and emergency up. @retval ZD_NO_MEMORY */
+ZD_RESULT zd_replies_init(struct zd_http *http, struct zd_error *err);
 void zd_replies_done(struct zd_http *http);
-
-/**
- * Answer a GET or HEAD from what was kept under its target: sets req->answer and http_status.
- * @return false: nothing fit is kept, the steps must run
- */
-bool zd_reply_from_kept(struct zd_request *req);
 
 /** The answer to OPTIONS, whatever its path (R29, R31). */
 enum zd_next zd_reply_options(struct zd_request *req);
 
 /** Asks that the connection ends with this answer. */
 void zd_reply_close_connection(struct zd_request *req);
+
+/* ---- for kept.c ---- */
+
+/** A window of a shared buffer as a body, without a copy; NULL: no memory. */
+struct MHD_Response *zd_reply_window(struct zd_buf *body, uint64_t first, uint64_t len);
+
+/** A header that cannot be added (no memory, a line break in its value) is left out. */
+void zd_reply_add_header(struct MHD_Response *response, const char *name, const char *value);
+
+/** Content-Range of `len` bytes from `first` on, of `length` in all. */
+void zd_reply_add_range(
+    struct MHD_Response *response, uint64_t first, uint64_t len, uint64_t length);
+
+/**
+ * Answer with a response of the request's own, which it takes over; NULL: there was no memory.
+ * @param body_bytes for the log; a HEAD or 304 counts none
+ */
+enum zd_next zd_reply_give(struct zd_request *req, unsigned http_status,
+    struct MHD_Response *response, uint64_t body_bytes);
+
+/** Answer with a problem document that has the request's id in it. @param code static */
+enum zd_next zd_reply_document(
+    struct zd_request *req, const char *code, const struct zd_text *document);
 
 #endif

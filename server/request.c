@@ -83,7 +83,7 @@ struct zd_node *zd_request_node(const struct zd_request *req)
     return req->node;
 }
 
-static bool is_reading(const struct zd_request *req)
+bool zd_request_is_reading(const struct zd_request *req)
 {
     return req->is_head || strcmp(req->method, "GET") == 0;
 }
@@ -91,14 +91,14 @@ static bool is_reading(const struct zd_request *req)
 enum zd_status zd_request_condition(
     const struct zd_request *req, const char *etag, int64_t mtime_ms)
 {
-    return zd_conditions_judge(&req->conditions, is_reading(req), etag, mtime_ms);
+    return zd_conditions_judge(&req->conditions, zd_request_is_reading(req), etag, mtime_ms);
 }
 
 enum zd_range_answer zd_request_range(const struct zd_request *req, uint64_t length,
     const char *etag, int64_t mtime_ms, uint64_t *ret_first, uint64_t *ret_len)
 {
     /* Range is for GET (RFC 9110, 14.2). */
-    if (req->is_head || !is_reading(req)) {
+    if (req->is_head || !zd_request_is_reading(req)) {
         return ZD_RANGE_NONE;
     }
     return zd_conditions_range(&req->conditions, length, etag, mtime_ms, ret_first, ret_len);

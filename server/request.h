@@ -96,6 +96,9 @@ enum zd_next zd_request_want_node(struct zd_request *req, zd_step *next);
 struct zd_node *zd_request_node(
     const struct zd_request *req); /* after zd_request_want_node; borrowed */
 
+/** Whether it is GET or HEAD. */
+bool zd_request_is_reading(const struct zd_request *req);
+
 /** A header of the request, or NULL; borrowed. Names are case-insensitive. */
 const char *zd_request_header(const struct zd_request *req, const char *name);
 

@@ -32,7 +32,7 @@ foreach(source ${sources})
         endif()
         foreach(wall "jansson=core/base/json.c" "xxhash=core/base/hash.c" "zstd=core/codec/codec_zstd.c|server/reply.c"
                 "blosc=core/codec/codec_blosc.c" "libdeflate=core/codec/codec_gzip.c"
-                "microhttpd=server/http.c|server/reply.c")
+                "microhttpd=server/http.c|server/kept.c|server/reply.c")
             string(REPLACE "=" ";" pair ${wall})
             list(GET pair 0 library)
             list(GET pair 1 homes)
