@@ -29,6 +29,7 @@ enum option_id {
     OPTION_PORT_FILE,
     OPTION_SET,
     OPTION_CHECK,
+    OPTION_HEALTH,
     OPTION_VERSION,
     OPTION_HELP,
 };
@@ -49,6 +50,8 @@ static const struct option {
         "write the port actually bound, once requests are accepted"},
     {OPTION_SET, '\0', "set", "KEY=VALUE", "any setting below; repeatable"},
     {OPTION_CHECK, '\0', "check-config", NULL, "validate, print the effective configuration, exit"},
+    {OPTION_HEALTH, '\0', "health", "URL",
+        "ask a running server, http://127.0.0.1:8080/readyz; exit 0 when it answers 200"},
     {OPTION_VERSION, '\0', "version", NULL, "print the version, exit"},
     {OPTION_HELP, 'h', "help", NULL, "print this text, exit"},
 };
@@ -527,6 +530,7 @@ static enum zd_status add_location(
 /* What the first look at the command line finds. */
 struct outline {
     const char *config_file;
+    const char *health_url;
     enum zd_command command;
     bool writable;
     bool has_listen;
@@ -560,6 +564,10 @@ static enum zd_status read_outline(
         case OPTION_CHECK:
             outline->command = ZD_COMMAND_CHECK;
             break;
+        case OPTION_HEALTH:
+            outline->command = ZD_COMMAND_HEALTH;
+            outline->health_url = argument.value;
+            return ZD_OK;
         case OPTION_VERSION:
             outline->command = ZD_COMMAND_VERSION;
             return ZD_OK;
@@ -622,6 +630,9 @@ static enum zd_status read_sources(int argc, char *const *argv, char *const *env
     if (outline->command == ZD_COMMAND_HELP || outline->command == ZD_COMMAND_VERSION) {
         return ZD_OK;
     }
+    if (outline->command == ZD_COMMAND_HEALTH) {
+        return replace_text(&config->health_url, outline->health_url, err);
+    }
     if (outline->config_file != NULL) {
         ZD_TRY(read_file(config, outline->config_file, err));
     }
@@ -683,6 +694,7 @@ void zd_config_done(struct zd_config *config)
     }
     zd_free(config->dataset);
     zd_free(config->port_file);
+    zd_free(config->health_url);
     *config = (struct zd_config){0};
 }
 

@@ -51,7 +51,8 @@ struct zd_config {
     size_t n_listen;
     struct zd_dataset_config *dataset;
     size_t n_datasets;
-    char *port_file; /* or NULL */
+    char *port_file;  /* or NULL */
+    char *health_url; /* NULL but for ZD_COMMAND_HEALTH */
     /* where it was read, so that it can be read again; borrowed */
     int argc;
     char *const *argv;
@@ -64,6 +65,7 @@ enum zd_command {
     ZD_COMMAND_HELP,
     ZD_COMMAND_VERSION,
     ZD_COMMAND_CHECK,
+    ZD_COMMAND_HEALTH,
 };
 
 /**

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/base/num.h"
+#include "server/health_check.h"
 #include "server/server.h"
 
 enum exit_status {
@@ -61,6 +62,16 @@ static int serve(const struct zd_config *config)
     return status;
 }
 
+static int ask(const char *url)
+{
+    struct zd_error err = {0};
+    const enum zd_status status = zd_health_check(url, &err);
+    if (status == ZD_OK) {
+        return STOPPED_AS_ASKED;
+    }
+    return complain(&err, status == ZD_INVALID ? BAD_USAGE : FAULT);
+}
+
 static int print(const struct zd_text *text)
 {
     const bool ok = text->status == ZD_OK && fputs(text->at, stdout) >= 0 && fflush(stdout) == 0;
@@ -85,6 +96,8 @@ static int obey(enum zd_command command, const struct zd_config *config)
         return serve(config);
     case ZD_COMMAND_CHECK:
         return print_configuration(config);
+    case ZD_COMMAND_HEALTH:
+        return ask(config->health_url);
     case ZD_COMMAND_HELP:
         zd_config_help(&text);
         return print(&text);

@@ -77,6 +77,8 @@ static const struct {
     {{"--set", "log.requests=maybe", "/d"}, "true or false"},
     {{"/a/x.zarr", "/b/x.zip"}, "two datasets are named 'x'"},
     {{"/a/.hidden"}, "cannot name"},
+    {{"--health", "http://127.0.0.1:1/"}, NULL},
+    {{"--health"}, "needs URL"},
     {{"x="}, "no location"},
     {{"--config", "/no/such/file"}, "it cannot be opened"},
 };
@@ -282,9 +284,21 @@ static enum zd_status read_everything(void *context)
     return ZD_OK;
 }
 
+static enum zd_status read_health(void *unused)
+{
+    (void)unused;
+    const char *words[] = {"--health", "http://127.0.0.1:1/", NULL};
+    struct zd_config config;
+    ZD_TRY(read_words(words, nothing, &config, NULL));
+    ck_assert_str_eq(config.health_url, words[1]);
+    zd_config_done(&config);
+    return ZD_OK;
+}
+
 START_TEST(missing_memory_is_reported)
 {
     zd_unit_with_failing_memory(read_everything, NULL);
+    zd_unit_with_failing_memory(read_health, NULL);
 }
 END_TEST
 
