@@ -2,6 +2,7 @@
 # Texts are cut at their size on purpose, so -Wformat-truncation is off.
 option(ZD_TESTS "build the tests (needs Check)" ON)
 option(ZD_WERROR "warnings are errors" OFF)
+option(ZD_STATIC "one static program; run deploy/microhttpd first" OFF)
 option(ZD_FUZZ "build the fuzz targets with libFuzzer (Clang)" OFF)
 set(ZD_SANITIZE "" CACHE STRING "sanitizers, e.g. address,undefined or thread")
 

@@ -1,0 +1,15 @@
+# ZD_STATIC: one program that needs nothing of the machine but its kernel (static-pie), made of Debian's archives and of the
+# libmicrohttpd of deploy/microhttpd. Names of hosts would need the C library's modules at run time: addresses are literal.
+set(ENV{PKG_CONFIG_PATH} ${CMAKE_SOURCE_DIR}/build/microhttpd/lib/pkgconfig:$ENV{PKG_CONFIG_PATH})
+set(PKG_CONFIG_ARGN --static)
+set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+# What Debian's libblosc.a is made with; its pkg-config file does not say.
+function(zd_static_blosc)
+    foreach(name lz4 snappy z zstd)
+        find_library(ZD_STATIC_${name} ${name} REQUIRED)
+        target_link_libraries(PkgConfig::BLOSC INTERFACE ${ZD_STATIC_${name}})
+    endforeach()
+    target_link_libraries(PkgConfig::BLOSC INTERFACE stdc++)
+endfunction()
