@@ -1,17 +1,24 @@
-# docker build -t zarrd . && docker run -p 8080:8080 -v /data:/data:ro zarrd /data/era.zarr
+# docker build -t zarrd . && docker run -p 8080:8080 -v /srv/era.zarr:/data:ro zarrd
+# One static program and nothing else: no shell, no C library, no user but a number. It writes nowhere.
 FROM docker.io/library/debian:trixie-slim AS build
 WORKDIR /src
-COPY deploy deploy
-RUN bash -euc '. deploy/install; install_packages build' && rm -rf /var/lib/apt/lists/* /var/cache/apt/*
+COPY deploy/install deploy/microhttpd deploy/
+COPY deploy/packages deploy/packages
+RUN bash -euc '. deploy/install; install_packages build static' && deploy/microhttpd && rm -rf /var/lib/apt/lists/* /var/cache/apt/*
 COPY . .
-RUN cmake --preset release && cmake --build --preset release --target zarrd
+RUN cmake --preset static && cmake --build --preset static --target zarrd && cmake --install build/static --prefix /image/usr --strip \
+ && mkdir -p /image/data /image/usr/share/doc/zarrd && cp LICENSE /image/usr/share/doc/zarrd/zarrd \
+ && cp build/microhttpd/COPYING /image/usr/share/doc/zarrd/libmicrohttpd \
+ && for package in libblosc libc6 libdeflate libjansson liblz4 libsnappy libuv1 libxxhash libzstd zlib1g; do \
+        cp -L /usr/share/doc/$package-dev/copyright /image/usr/share/doc/zarrd/$package || exit 1; done
 
-FROM docker.io/library/debian:trixie-slim AS runtime
-RUN apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
-        ca-certificates libblosc1 libdeflate0 libjansson4 libmicrohttpd12t64 libuv1t64 libxxhash0 libzstd1 \
- && rm -rf /var/lib/apt/lists/* /var/cache/apt/* \
- && useradd --uid 10001 --user-group --no-create-home --shell /usr/sbin/nologin zarrd
-COPY --from=build /src/build/release/zarrd /usr/bin/zarrd
+FROM scratch AS runtime
+LABEL org.opencontainers.image.title="zarrd" org.opencontainers.image.licenses="MIT" \
+      org.opencontainers.image.description="Zarr hierarchies over HTTP: decoded slices for everybody, stored keys for Zarr clients"
+COPY --from=build /image /
 USER 10001:10001
 EXPOSE 8080
+HEALTHCHECK --interval=30s --timeout=5s --start-period=10s CMD ["/usr/bin/zarrd", "--health", "http://127.0.0.1:8080/readyz"]
+# What is mounted at /data is served as the dataset "data"; arguments of `docker run` name others.
 ENTRYPOINT ["/usr/bin/zarrd", "--listen", "0.0.0.0:8080"]
+CMD ["/data"]
