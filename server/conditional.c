@@ -193,7 +193,7 @@ void zd_date_format(char to[ZD_DATE_BYTES], int64_t time_ms)
 {
     const time_t seconds = (time_t)seconds_of(time_ms);
     struct tm tm = {0};
-    if (gmtime_r(&seconds, &tm) == NULL || tm.tm_year < -1900 || tm.tm_year > 8099) {
+    if (gmtime_r(&seconds, &tm) == NULL || tm.tm_year < -900 || tm.tm_year > 8099) {
         tm = (struct tm){.tm_mday = 1, .tm_year = 70, .tm_wday = 4};
     }
     (void)strftime(to, ZD_DATE_BYTES, "%a, %d %b %Y %H:%M:%S GMT", &tm); /* in the C locale */
@@ -275,6 +275,14 @@ static bool scan_asctime(const char *at, struct tm *tm)
            *at == '\0';
 }
 
+/* Whether the month has that day; years since 1900. */
+static bool day_exists(const struct tm *tm)
+{
+    struct tm day = {.tm_year = tm->tm_year, .tm_mon = tm->tm_mon, .tm_mday = tm->tm_mday};
+    (void)timegm(&day); /* the 31st of a short month becomes a day of the next one */
+    return day.tm_mon == tm->tm_mon;
+}
+
 bool zd_date_parse(const char *text, int64_t *ret_seconds)
 {
     struct tm tm = {0};
@@ -290,6 +298,9 @@ bool zd_date_parse(const char *text, int64_t *ret_seconds)
         return false;
     }
     tm.tm_year -= 1900;
+    if (!day_exists(&tm)) {
+        return false;
+    }
     *ret_seconds = timegm(&tm);
     return true;
 }

@@ -154,6 +154,10 @@ static const struct {
     {"Sun, 6 Nov 1994 08:49:37 GMT", false, 0},
     {"Sun, 00 Nov 1994 08:49:37 GMT", false, 0},
     {"Sun, 06 Nou 1994 08:49:37 GMT", false, 0},
+    {"Tue, 29 Feb 2000 00:00:00 GMT", true, INT64_C(951782400)},
+    {"Thu, 29 Feb 1900 00:00:00 GMT", false, 0}, /* no leap year */
+    {"Mon, 31 Apr 2000 00:00:00 GMT", false, 0},
+    {"Sat, 31 Dec 2016 23:59:60 GMT", true, INT64_C(1483228800)}, /* a leap second */
     {DATE " ", false, 0},
     {"784111777", false, 0},
     {"", false, 0},
@@ -177,6 +181,8 @@ START_TEST(dates_are_written_as_imf_fixdate)
     ck_assert_str_eq(text, "Thu, 01 Jan 1970 00:00:00 GMT");
     zd_date_format(text, -1);
     ck_assert_str_eq(text, "Wed, 31 Dec 1969 23:59:59 GMT");
+    zd_date_format(text, INT64_C(-50000000000000)); /* the year has three digits */
+    ck_assert_str_eq(text, "Thu, 01 Jan 1970 00:00:00 GMT");
     zd_date_format(text, INT64_MAX);
     ck_assert_str_eq(text, "Thu, 01 Jan 1970 00:00:00 GMT");
     zd_date_format(text, INT64_MIN);
