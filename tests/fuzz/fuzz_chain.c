@@ -1,9 +1,8 @@
 /* Fuzzes core/codec: any bytes decode to whole chunks or are refused, and what was decoded is
  * encoded to something that decodes to the same. The first byte of the input names the chain. */
-#include <stdlib.h>
-
 #include "core/base/num.h"
 #include "core/codec/chain.h"
+#include "tests/fuzz/input.h"
 
 #define INPUT_BYTES_MAX (1U << 16)
 
@@ -32,29 +31,19 @@ static const char *const lists[] = {
     "[" SHARD("[8,2]", "[" BYTES "]", INDEX) "," GZIP "]",
 };
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-/* A bug of ours: the fuzzer must see it in every build. */
-static void insist(bool holds)
-{
-    if (!holds) {
-        abort();
-    }
-}
-
 static struct zd_chain *open_chain(const char *list)
 {
     static const uint16_t fill = 7;
     const struct zd_json_limits limits = {.bytes_max = 4096, .nodes_max = 1000, .depth_max = 32};
     ZD_AUTO(zd_json) codecs = NULL;
-    insist(zd_json_parse(zd_span_of(list), &limits, &codecs, NULL) == ZD_OK);
+    zd_fuzz_insist(zd_json_parse(zd_span_of(list), &limits, &codecs, NULL) == ZD_OK);
     struct zd_repr decoded = {.rank = 2, .shape = {16, 6}, .fill = &fill, .size_is_exact = true};
-    insist(zd_dtype_find("uint16", &decoded.dtype) == ZD_OK);
-    insist(!zd_repr_overflows(&decoded, &decoded.size));
+    zd_fuzz_insist(zd_dtype_find("uint16", &decoded.dtype) == ZD_OK);
+    zd_fuzz_insist(!zd_repr_overflows(&decoded, &decoded.size));
     const struct zd_chain_config config = {.codecs = codecs, .decoded = &decoded};
     struct zd_faults faults = {0};
     struct zd_chain *chain = NULL;
-    insist(zd_chain_open(&config, &chain, &faults) == ZD_OK);
+    zd_fuzz_insist(zd_chain_open(&config, &chain, &faults) == ZD_OK);
     return chain;
 }
 
@@ -67,15 +56,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ZD_AUTO(zd_buf) encoded = zd_buf_copy((struct zd_span){.ptr = data + 1, .len = size - 1});
     ZD_AUTO(zd_buf) decoded = NULL;
     const enum zd_status status = zd_chain_decode(chain, encoded, &decoded, NULL);
-    insist(status == ZD_OK || status == ZD_CORRUPT);
+    zd_fuzz_insist(status == ZD_OK || status == ZD_CORRUPT);
     if (status == ZD_OK) {
         ZD_AUTO(zd_buf) again = NULL;
         ZD_AUTO(zd_buf) same = NULL;
-        insist(decoded->len == zd_chain_decoded(chain)->size);
-        insist(zd_chain_encode(chain, decoded, &again, NULL) == ZD_OK);
-        insist(again->len <= zd_chain_encoded(chain)->size);
-        insist(zd_chain_decode(chain, again, &same, NULL) == ZD_OK);
-        insist(zd_span_equal(zd_buf_span(decoded), zd_buf_span(same)));
+        zd_fuzz_insist(decoded->len == zd_chain_decoded(chain)->size);
+        zd_fuzz_insist(zd_chain_encode(chain, decoded, &again, NULL) == ZD_OK);
+        zd_fuzz_insist(again->len <= zd_chain_encoded(chain)->size);
+        zd_fuzz_insist(zd_chain_decode(chain, again, &same, NULL) == ZD_OK);
+        zd_fuzz_insist(zd_span_equal(zd_buf_span(decoded), zd_buf_span(same)));
     }
     return 0;
 }

@@ -1,18 +1,8 @@
 /* Any bytes: parsed or refused; what was parsed is written, read again and found equal. */
-#include <stdlib.h>
-
 #include "core/base/emit.h"
+#include "tests/fuzz/input.h"
 
 #define TEXT_MAX (1U << 22)
-
-int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t len);
-
-static void require(bool condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
 
 static void check_round_trip(const struct zd_json *json, const struct zd_json_limits *limits)
 {
@@ -21,14 +11,14 @@ static void check_round_trip(const struct zd_json *json, const struct zd_json_li
     zd_emit_init(&emit, &text, false);
     ZD_AUTO(zd_json) quoted = zd_json_quote_nonfinite(json);
     zd_emit_json(&emit, quoted);
-    require(text.status == ZD_OK);
+    zd_fuzz_insist(text.status == ZD_OK);
     const struct zd_json_limits strict = {
         .bytes_max = TEXT_MAX, .nodes_max = limits->nodes_max, .depth_max = limits->depth_max};
     struct zd_json *parsed = NULL;
-    require(zd_json_parse(zd_text_span(&text), &strict, &parsed, NULL) == ZD_OK);
+    zd_fuzz_insist(zd_json_parse(zd_text_span(&text), &strict, &parsed, NULL) == ZD_OK);
     ZD_AUTO(zd_json) again = parsed;
-    require(zd_json_equal(quoted, again));
-    require(!zd_json_has_nonfinite(again));
+    zd_fuzz_insist(zd_json_equal(quoted, again));
+    zd_fuzz_insist(!zd_json_has_nonfinite(again));
 }
 
 int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t len)
@@ -41,12 +31,12 @@ int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t len)
     struct zd_error err = {0};
     const struct zd_span text = {.ptr = bytes, .len = len};
     const enum zd_status status = zd_json_parse(text, &limits, &parsed, &err);
-    require(status == ZD_OK || status == ZD_INVALID || status == ZD_TOO_LARGE);
+    zd_fuzz_insist(status == ZD_OK || status == ZD_INVALID || status == ZD_TOO_LARGE);
     ZD_AUTO(zd_json) json = parsed;
     if (json != NULL) {
         check_round_trip(json, &limits);
     } else {
-        require(err.text[0] != '\0');
+        zd_fuzz_insist(err.text[0] != '\0');
     }
     return 0;
 }

@@ -1,24 +1,14 @@
 /* Slices against any shape: the first line is the shape ("20 50 9"), the rest is the slice. What is
  * accepted lies inside the shape, and its canonical form selects the same. */
-#include <stdlib.h>
-
 #include "core/base/num.h"
 #include "core/grid/band.h"
 #include "core/grid/plan.h"
+#include "tests/fuzz/input.h"
 
 #define STEPS_MAX      100 /* of an iterator over what may be 2^64 parts */
 #define CANONICAL_MAX  4096
 #define BAND_ELEMENTS  1000
 #define CHUNK_ELEMENTS 7
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
-
-static void require(bool fact)
-{
-    if (!fact) {
-        abort();
-    }
-}
 
 static bool parse_shape(struct zd_scan *scan, uint32_t *ret_rank, uint64_t *ret_shape)
 {
@@ -38,28 +28,29 @@ static void check_axes(const struct zd_selection *selection, const uint64_t *sha
 {
     for (uint32_t d = 0; d < selection->rank; d++) {
         const struct zd_axis *axis = &selection->axis[d];
-        require(axis->step != 0 && axis->step != INT64_MIN);
-        require(!axis->dropped || axis->count == 1);
+        zd_fuzz_insist(axis->step != 0 && axis->step != INT64_MIN);
+        zd_fuzz_insist(!axis->dropped || axis->count == 1);
         if (axis->count == 0) {
             continue;
         }
-        require(axis->start < shape[d]);
-        require((axis->count - 1) <= (shape[d] - 1) / zd_axis_stride(axis));
-        require(zd_axis_at(axis, axis->count - 1) < shape[d]);
+        zd_fuzz_insist(axis->start < shape[d]);
+        zd_fuzz_insist((axis->count - 1) <= (shape[d] - 1) / zd_axis_stride(axis));
+        zd_fuzz_insist(zd_axis_at(axis, axis->count - 1) < shape[d]);
     }
 }
 
 static void check_canonical(const struct zd_selection *selection, const uint64_t *shape)
 {
     ZD_SCOPED_TEXT(text, CANONICAL_MAX);
-    require(zd_selection_add(selection, &text) == ZD_OK);
+    zd_fuzz_insist(zd_selection_add(selection, &text) == ZD_OK);
     struct zd_selection again;
-    require(zd_selection_parse(zd_text_span(&text), selection->rank, shape, &again, NULL) == ZD_OK);
+    zd_fuzz_insist(
+        zd_selection_parse(zd_text_span(&text), selection->rank, shape, &again, NULL) == ZD_OK);
     for (uint32_t d = 0; d < selection->rank; d++) {
         const struct zd_axis *a = &selection->axis[d];
         const struct zd_axis *b = &again.axis[d];
-        require(a->start == b->start && a->count == b->count && a->step == b->step);
-        require(a->slack == b->slack && a->dropped == b->dropped);
+        zd_fuzz_insist(a->start == b->start && a->count == b->count && a->step == b->step);
+        zd_fuzz_insist(a->slack == b->slack && a->dropped == b->dropped);
     }
 }
 
@@ -69,7 +60,7 @@ static void walk(const struct zd_grid *grid, const struct zd_selection *selectio
     struct zd_part part;
     zd_plan_init(&plan, grid, selection);
     for (int i = 0; i < STEPS_MAX && zd_plan_next(&plan, &part); i++) {
-        require(zd_grid_check(grid, part.chunk, NULL) == ZD_OK);
+        zd_fuzz_insist(zd_grid_check(grid, part.chunk, NULL) == ZD_OK);
     }
     uint64_t n_elements = 0;
     if (zd_selection_overflows(selection, &n_elements)) {
@@ -79,7 +70,7 @@ static void walk(const struct zd_grid *grid, const struct zd_selection *selectio
     struct zd_band band;
     zd_bands_init(&bands, grid, selection, 0, n_elements, BAND_ELEMENTS);
     for (int i = 0; i < STEPS_MAX && zd_bands_next(&bands, &band); i++) {
-        require(band.n_elements >= 1 && band.n_elements <= BAND_ELEMENTS);
+        zd_fuzz_insist(band.n_elements >= 1 && band.n_elements <= BAND_ELEMENTS);
         check_axes(&band.selection, grid->shape);
     }
 }
@@ -96,7 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     struct zd_selection selection;
     struct zd_error err = {0};
     if (zd_selection_parse(text, grid.rank, grid.shape, &selection, &err) != ZD_OK) {
-        require((err.facts.set & ZD_FACT_POSITION) != 0 && err.facts.position <= text.len);
+        zd_fuzz_insist((err.facts.set & ZD_FACT_POSITION) != 0 && err.facts.position <= text.len);
         return 0;
     }
     check_axes(&selection, grid.shape);

@@ -1,0 +1,116 @@
+/* What the fuzz targets of codecs share: chains of one codec, and what holds of any of them. */
+#include "tests/fuzz/decode.h"
+
+#include <string.h>
+
+#include "core/base/num.h"
+
+#define INPUT_BYTES_MAX (1U << 16)
+#define JSON_BYTES_MAX  4096
+
+static struct zd_json *parse_codecs(const char *text)
+{
+    const struct zd_json_limits limits = {
+        .bytes_max = JSON_BYTES_MAX, .nodes_max = 1000, .depth_max = 32};
+    ZD_AUTO_TEXT quoted = zd_strdup(text);
+    zd_fuzz_insist(quoted != NULL);
+    for (char *at = quoted; *at != '\0'; at++) {
+        *at = (char)(*at == '\'' ? '"' : *at);
+    }
+    struct zd_json *json = NULL;
+    zd_fuzz_insist(zd_json_parse(zd_span_of(quoted), &limits, &json, NULL) == ZD_OK);
+    return json;
+}
+
+static struct zd_chain *open_chain(const struct zd_fuzz_chain *row)
+{
+    static const uint8_t fill[ZD_DTYPE_BYTES_MAX] = {7};
+    ZD_AUTO(zd_json) codecs = parse_codecs(row->codecs);
+    struct zd_repr decoded = {.rank = row->rank, .fill = fill, .size_is_exact = true};
+    memcpy(decoded.shape, row->shape, sizeof decoded.shape);
+    zd_fuzz_insist(zd_dtype_find(row->data_type, &decoded.dtype) == ZD_OK);
+    zd_fuzz_insist(!zd_repr_overflows(&decoded, &decoded.size));
+    const struct zd_chain_config config = {.codecs = codecs, .decoded = &decoded};
+    struct zd_faults faults = {0};
+    struct zd_chain *chain = NULL;
+    zd_fuzz_insist(zd_chain_open(&config, &chain, &faults) == ZD_OK);
+    return chain;
+}
+
+/* NULL: refused. */
+static struct zd_buf *decode(const struct zd_chain *chain, struct zd_buf *encoded)
+{
+    struct zd_buf *decoded = NULL;
+    struct zd_error err = {0};
+    const enum zd_status status = zd_chain_decode(chain, encoded, &decoded, &err);
+    if (status == ZD_OK) {
+        zd_fuzz_insist(decoded->len == zd_chain_decoded(chain)->size);
+        return decoded;
+    }
+    zd_fuzz_insist(status == ZD_CORRUPT || status == ZD_UNSUPPORTED);
+    zd_fuzz_insist(err.status == status && err.text[0] != '\0');
+    return NULL;
+}
+
+/* Encoded and decoded again, elements are the same; the bytes on the way are owned. */
+static struct zd_buf *check_round_trip(const struct zd_chain *chain, struct zd_buf *elements)
+{
+    struct zd_buf *encoded = NULL;
+    zd_fuzz_insist(zd_chain_encode(chain, elements, &encoded, NULL) == ZD_OK);
+    const struct zd_repr *bound = zd_chain_encoded(chain);
+    zd_fuzz_insist(encoded->len <= zd_codec_bound(bound->size));
+    zd_fuzz_insist(!bound->size_is_exact || encoded->len == bound->size);
+    ZD_AUTO(zd_buf) same = decode(chain, encoded);
+    zd_fuzz_insist(same != NULL);
+    zd_fuzz_insist(zd_span_equal(zd_buf_span(elements), zd_buf_span(same)));
+    return encoded;
+}
+
+/* A chunk of elements, which the input repeats until it is full. A bool has but two spellings. */
+static struct zd_buf *fill_chunk(const struct zd_chain *chain, struct zd_span input)
+{
+    const struct zd_repr *decoded = zd_chain_decoded(chain);
+    const size_t len = (size_t)decoded->size;
+    const uint8_t mask = decoded->dtype.kind == ZD_DTYPE_BOOL ? 1 : 0xff;
+    struct zd_buf *elements = zd_buf_new(len);
+    zd_fuzz_insist(elements != NULL);
+    for (size_t i = 0; i < len; i++) {
+        elements->data[i] = input.len == 0 ? 0 : input.ptr[i % input.len] & mask;
+    }
+    elements->len = len;
+    return elements;
+}
+
+/* The first byte that is left says how one of the stored bytes changes, the next ones say which. */
+static void check_damage(
+    const struct zd_fuzz_chain *row, const struct zd_buf *encoded, struct zd_span input)
+{
+    const uint8_t change = zd_fuzz_byte(&input);
+    const uint64_t place = zd_fuzz_u64(&input);
+    if (change == 0 || encoded->len == 0) {
+        return;
+    }
+    ZD_AUTO(zd_buf) damaged = zd_buf_copy(zd_buf_span(encoded));
+    zd_fuzz_insist(damaged != NULL);
+    damaged->data[place % damaged->len] ^= change;
+    ZD_AUTO(zd_buf) decoded = decode(row->chain, damaged);
+    zd_fuzz_insist(decoded == NULL || !row->is_checked);
+}
+
+void zd_fuzz_decode(struct zd_fuzz_chain *rows, size_t n_rows, struct zd_span input)
+{
+    if (input.len == 0 || input.len > INPUT_BYTES_MAX) {
+        return;
+    }
+    struct zd_fuzz_chain *row = &rows[zd_fuzz_byte(&input) % n_rows];
+    if (row->chain == NULL) {
+        row->chain = open_chain(row);
+    }
+    ZD_AUTO(zd_buf) stored = zd_buf_copy(input);
+    zd_fuzz_insist(stored != NULL);
+    ZD_AUTO(zd_buf) decoded = decode(row->chain, stored);
+    ZD_AUTO(zd_buf)
+    elements = decoded == NULL ? fill_chunk(row->chain, input) : zd_buf_ref(decoded);
+    ZD_AUTO(zd_buf) encoded = check_round_trip(row->chain, elements);
+    check_damage(row, encoded, input);
+}
