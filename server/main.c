@@ -1,4 +1,5 @@
 /* zarrd: a Zarr server. */
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,11 @@ enum exit_status {
 #define SPARE_FILES      256
 #define WORKERS_AT_LEAST 2
 
+/* Chunks and bodies live for one request. Given back to the system each time, their pages would be
+ * faulted in and cleared anew: more work than most requests are. */
+#define REUSED_BYTES_MAX (4 << 20) /* of one allocation */
+#define KEPT_BYTES_MAX   (8 << 20) /* free, of one thread */
+
 /* As many descriptors as connections may need, if the system lets us. */
 static void raise_file_limit(uint64_t n_connections)
 {
@@ -38,6 +44,12 @@ static void set_workers(uint64_t n_wanted)
     ZD_SCOPED_TEXT(n_workers, 20);
     zd_text_add_u64(&n_workers, n_wanted == 0 ? n_default : n_wanted);
     (void)setenv("UV_THREADPOOL_SIZE", n_workers.at, 1);
+}
+
+static void keep_memory(void)
+{
+    (void)mallopt(M_MMAP_THRESHOLD, REUSED_BYTES_MAX);
+    (void)mallopt(M_TRIM_THRESHOLD, KEPT_BYTES_MAX);
 }
 
 static int complain(const struct zd_error *err, enum exit_status status)
@@ -109,6 +121,7 @@ static int obey(enum zd_command command, const struct zd_config *config)
 
 int main(int argc, char **argv, char **environment)
 {
+    keep_memory();
     struct zd_error err = {0};
     struct zd_config config;
     enum zd_command command = ZD_COMMAND_SERVE;
