@@ -6,7 +6,7 @@
 #include "core/array/block.h"
 #include "core/base/num.h"
 
-#define DECODED_BYTES_PER_NS 1 /* what slow codecs do */
+#define COPY_BYTES_PER_NS 1 /* the elements of a linear chunk, brought into order */
 
 enum zd_status zd_chunk_read_level(
     const struct zd_layout *layout, bool is_inner, uint32_t *ret_level, struct zd_error *err)
@@ -60,7 +60,8 @@ void zd_chunk_read_want(struct zd_chunk_read *read)
 {
     enum zd_next next;
     if (is_by_cache(read)) {
-        read->leaf = (struct zd_chunk_want){.wait.done = leaf_arrived, .part = whole_chunk(read)};
+        read->leaf = (struct zd_chunk_want){
+            .wait.done = leaf_arrived, .part = whole_chunk(read), .n_together = 1};
         next = zd_chunks_want(read->node, &read->leaf);
     } else {
         read->encoded =
@@ -163,7 +164,8 @@ uint64_t zd_chunk_read_cost_ns(const struct zd_chunk_read *read)
 {
     const bool is_ready =
         !read->is_decoded || (is_by_cache(read) && !read->is_absent && !read->leaf.is_span);
-    return is_ready ? 0 : level_of(read)->chunk_bytes / DECODED_BYTES_PER_NS;
+    const struct zd_level *level = level_of(read);
+    return is_ready ? 0 : zd_max_u64(level->decode_ns, level->chunk_bytes / COPY_BYTES_PER_NS);
 }
 
 void zd_chunk_read_done(struct zd_chunk_read *read)

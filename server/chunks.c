@@ -25,9 +25,7 @@
 #define SPAN_CHUNK_MIN (16 << 10) /* smaller chunks are read whole: that costs no more */
 #define SPAN_SHARE     2 /* a span is read alone when it is no more than 1/2 of its chunk */
 
-/* Compressors make about 1 GB/s, copies and byte swaps about 8. */
-#define DECODE_BYTES_PER_NS 1
-#define COPY_BYTES_PER_NS   8
+#define LOT_SHARE 2 /* chunks wanted together hold the loop for no more than 2 pieces of work */
 
 struct chunk_load;
 
@@ -48,6 +46,7 @@ struct chunk_load {
     uint64_t index[ZD_RANK_MAX];
     struct zd_byte_range span; /* when chunk->is_span */
     char key[ZD_KEY_BYTES_MAX + 1];
+    uint64_t n_together;
     uint64_t began_ms;
     uint32_t n_restarts;
     bool is_decoding; /* a worker has the job */
@@ -254,16 +253,24 @@ static void decoded(struct zd_job *job, bool cancelled)
     run(load);
 }
 
+/* On the loop thread, unless this or all that is wanted with it would hold it for too long. */
+static bool is_cheap(const struct chunk_load *load, uint64_t cost_ns)
+{
+    const struct zd_server *server = load->node->dataset->server;
+    const uint64_t n_shares = zd_div_up(load->n_together, LOT_SHARE);
+    uint64_t share_ns;
+    return zd_pool_is_cheap(server, cost_ns) && !ckd_mul(&share_ns, cost_ns, n_shares) &&
+           zd_pool_is_cheap(server, share_ns);
+}
+
 static enum zd_next step_decode(struct chunk_load *load)
 {
     struct zd_server *server = load->node->dataset->server;
-    const struct zd_layout *layout = load->node->layout;
-    const uint64_t bytes = zd_layout_leaf(layout)->chunk_bytes;
-    const uint64_t cost_ns = bytes / (layout->is_linear ? COPY_BYTES_PER_NS : DECODE_BYTES_PER_NS);
+    const struct zd_level *leaf = zd_layout_leaf(load->node->layout);
     server->metrics.n_decodes++;
-    server->metrics.n_decoded_bytes += bytes;
+    server->metrics.n_decoded_bytes += leaf->chunk_bytes;
     load->step = step_fill;
-    if (zd_pool_is_cheap(server, cost_ns)) {
+    if (is_cheap(load, leaf->decode_ns)) {
         server->metrics.n_jobs_inline++;
         decode(load);
         return ZD_NEXT;
@@ -516,8 +523,9 @@ static enum zd_next start(struct chunk *chunk, struct zd_node *node, struct zd_b
     chunk->entry.is_busy = true;
     load->chunk = chunk;
     load->node = zd_node_ref(node);
-    memcpy(load->index, want->part.chunk, sizeof load->index);
+    memcpy(load->index, want->part.chunk, node->meta->grid.rank * sizeof load->index[0]);
     load->span = span;
+    load->n_together = want->n_together;
     load->began_ms = uv_now(node->dataset->server->loop);
     load->step = is_known ? step_check : step_place;
     load->status = zd_shards_key(node, leaf_level(load), load->index, load->key, &load->err);
@@ -539,6 +547,15 @@ static bool is_worth_a_span(const struct zd_layout *layout, struct zd_byte_range
 {
     const uint64_t chunk_bytes = zd_layout_leaf(layout)->chunk_bytes;
     return chunk_bytes > SPAN_CHUNK_MIN && span.len <= chunk_bytes / SPAN_SHARE;
+}
+
+void zd_chunks_want_init(struct zd_chunk_want *want, void (*done)(struct zd_wait *wait))
+{
+    want->wait.link = (struct zd_list){0};
+    want->wait.done = done;
+    want->n_together = 1;
+    want->data = NULL;
+    want->load = NULL;
 }
 
 enum zd_next zd_chunks_want(struct zd_node *node, struct zd_chunk_want *want)

@@ -9,6 +9,7 @@ struct zd_chunk_want {
     struct zd_wait wait;
     /* in */
     struct zd_part part; /* of a plan over the layout's last level */
+    uint64_t n_together; /* chunks that are wanted at once: they share the loop thread's time */
     /* out */
     struct zd_buf *data; /* a reference for the caller: the whole decoded chunk, or (is_span) the
                           * bytes of zd_layout_span; NULL with ZD_OK: the chunk is absent, its
@@ -17,6 +18,10 @@ struct zd_chunk_want {
     struct zd_generation generation; /* of the stored object (the shard); zero = absent */
     void *load;                      /* its own */
 };
+
+/** Make a want that can be released, and asked for once its part is set. It is large, and most of
+ * it is only written when there is something to say: so it is not zeroed. */
+void zd_chunks_want_init(struct zd_chunk_want *want, void (*done)(struct zd_wait *wait));
 
 /**
  * The elements of one part: from the cache, or read and decoded. Shards: their index and the inner

@@ -6,7 +6,8 @@
 #define IN_FLIGHT_MAX       128
 #define IN_FLIGHT_BYTES_MAX (UINT64_C(64) << 20) /* decoded chunks held at once */
 #define PART_COST_NS        200
-#define BYTES_PER_NS        2
+#define RUN_BYTES_PER_NS    8 /* where neighbours stay neighbours */
+#define ELEMENTS_PER_NS     1 /* where each element is taken by itself */
 
 struct zd_fetch_part {
     struct zd_chunk_want want;
@@ -20,7 +21,7 @@ enum zd_status zd_fetch_init(struct zd_fetch *fetch, struct zd_request *req, str
     const uint64_t n_held = zd_max_u64(IN_FLIGHT_BYTES_MAX / chunk_bytes, 1);
     *fetch = (struct zd_fetch){.req = req, .node = node};
     fetch->n_part = (uint32_t)zd_min_u64(n_parts_max, zd_min_u64(n_held, IN_FLIGHT_MAX));
-    fetch->part = zd_alloc_zero(fetch->n_part, sizeof *fetch->part);
+    fetch->part = zd_alloc(fetch->n_part * sizeof *fetch->part);
     if (fetch->part == NULL) {
         return zd_fail(err, ZD_NO_MEMORY, "no memory to want %u chunks", fetch->n_part);
     }
@@ -37,7 +38,12 @@ void zd_fetch_done(struct zd_fetch *fetch)
 
 void zd_fetch_begin(struct zd_fetch *fetch, const struct zd_selection *selection)
 {
-    zd_plan_init(&fetch->plan, &zd_layout_leaf(fetch->node->layout)->grid, selection);
+    const struct zd_grid *grid = &zd_layout_leaf(fetch->node->layout)->grid;
+    uint64_t n_parts;
+    zd_plan_init(&fetch->plan, grid, selection);
+    fetch->n_together = zd_plan_overflows(grid, selection, &n_parts)
+                            ? fetch->n_part
+                            : zd_min_u64(n_parts, fetch->n_part);
     fetch->is_last = false;
 }
 
@@ -47,29 +53,38 @@ static void chunk_arrived(struct zd_wait *wait)
     zd_request_arrived(part->fetch->req);
 }
 
-static uint64_t part_bytes(const struct zd_fetch *fetch, const struct zd_part *part)
+/* What copying a part will cost. */
+static uint64_t copy_ns(const struct zd_fetch *fetch, const struct zd_part *part)
 {
-    uint64_t n = fetch->node->meta->dtype.bytes;
-    for (uint32_t d = 0; d < fetch->node->meta->grid.rank; d++) {
-        n *= part->count[d]; /* at most the bytes of a chunk, which were counted */
+    const struct zd_meta *meta = fetch->node->meta;
+    const struct zd_layout *layout = fetch->node->layout;
+    uint64_t n = 1;
+    for (uint32_t d = 0; d < meta->grid.rank; d++) {
+        n *= part->count[d]; /* at most the elements of a chunk, which were counted */
     }
-    return n;
+    const uint32_t last = meta->grid.rank - 1;
+    const bool has_runs = meta->grid.rank == 0 || part->count[last] == 1 || part->step[last] == 1;
+    const bool is_plain =
+        !layout->is_linear || meta->grid.rank == 0 || layout->stride[last] == meta->dtype.bytes;
+    const uint64_t run_ns = n * meta->dtype.bytes / RUN_BYTES_PER_NS;
+    return PART_COST_NS + (has_runs && is_plain ? run_ns : n / ELEMENTS_PER_NS);
 }
 
 enum zd_next zd_fetch_ask(struct zd_fetch *fetch)
 {
     assert(fetch->n_asked == 0);
-    fetch->n_bytes = 0;
+    fetch->copy_ns = 0;
     while (fetch->n_asked < fetch->n_part && !fetch->is_last) {
         struct zd_fetch_part *part = &fetch->part[fetch->n_asked];
-        *part = (struct zd_fetch_part){.fetch = fetch};
-        part->want.wait.done = chunk_arrived;
+        part->fetch = fetch;
+        zd_chunks_want_init(&part->want, chunk_arrived);
+        part->want.n_together = fetch->n_together;
         if (!zd_plan_next(&fetch->plan, &part->want.part)) {
             fetch->is_last = true;
             break;
         }
         fetch->n_asked++;
-        fetch->n_bytes += part_bytes(fetch, &part->want.part);
+        fetch->copy_ns += copy_ns(fetch, &part->want.part);
         if (zd_chunks_want(fetch->node, &part->want) == ZD_WAIT) {
             fetch->req->n_waits++;
         }
@@ -115,7 +130,7 @@ void zd_fetch_copy(const struct zd_fetch *fetch, const struct zd_block *block)
 
 uint64_t zd_fetch_cost_ns(const struct zd_fetch *fetch)
 {
-    return fetch->n_asked * (uint64_t)PART_COST_NS + fetch->n_bytes / BYTES_PER_NS;
+    return fetch->copy_ns;
 }
 
 void zd_fetch_release(struct zd_fetch *fetch)

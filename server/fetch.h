@@ -17,11 +17,12 @@ struct zd_fetch {
     struct zd_plan plan;
     struct zd_fetch_part *part; /* n_part of them; owned */
     uint32_t n_part;
-    uint32_t n_asked;  /* part[0 .. n_asked) are under way, or hold their chunk */
-    bool is_last;      /* no part follows those asked */
-    uint64_t n_bytes;  /* of the elements that those asked give */
-    uint64_t n_parts;  /* collected since the beginning */
-    uint64_t n_absent; /* of those, how many chunks are absent */
+    uint32_t n_asked;    /* part[0 .. n_asked) are under way, or hold their chunk */
+    bool is_last;        /* no part follows those asked */
+    uint64_t copy_ns;    /* what copying the elements of those asked will cost */
+    uint64_t n_together; /* of the selection's parts, as many as are asked at once */
+    uint64_t n_parts;    /* collected since the beginning */
+    uint64_t n_absent;   /* of those, how many chunks are absent */
 };
 
 /**

@@ -29,6 +29,7 @@ static enum zd_status measure(
         return zd_fail(err, ZD_UNSUPPORTED, "chunks of 2^64 bytes or more");
     }
     level->chunk_bytes = chunk_bytes;
+    level->decode_ns = zd_chain_decode_ns(level->chain);
     return ZD_OK;
 }
 

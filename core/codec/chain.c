@@ -203,6 +203,12 @@ static enum zd_status judge_absence(struct opening *opening)
     return ZD_OK;
 }
 
+/* What a codec decodes to. */
+static const struct zd_repr *decoded_of(const struct zd_chain *chain, uint32_t i)
+{
+    return i == 0 ? &chain->decoded : &chain->link[i - 1].encoded;
+}
+
 /* What a codec is judged with when nobody knows what reaches it. */
 static const struct zd_repr unknown_bytes = {.is_bytes = true};
 
@@ -211,8 +217,7 @@ static enum zd_status open_link(
     struct opening *opening, struct zd_chain *chain, const struct entry *entry, bool *known)
 {
     const struct zd_chain_config *config = opening->config;
-    const struct zd_repr *decoded =
-        chain->n_links == 0 ? &chain->decoded : &chain->link[chain->n_links - 1].encoded;
+    const struct zd_repr *decoded = decoded_of(chain, chain->n_links);
     const bool needs_array = entry->codec != NULL && entry->codec->kind != ZD_CODEC_BYTES_BYTES;
     if (entry->codec == NULL || (needs_array && (!*known || decoded->is_bytes))) {
         *known = false;
@@ -392,6 +397,27 @@ enum zd_status zd_chain_encode(const struct zd_chain *chain, struct zd_buf *deco
     }
     *ret_encoded = ZD_TAKE(data);
     return ZD_OK;
+}
+
+static uint64_t link_ns(const struct zd_chain *chain, uint32_t i)
+{
+    const struct link *link = &chain->link[i];
+    const uint64_t rate =
+        link->codec->bytes_per_us == NULL ? 0 : link->codec->bytes_per_us(link->state);
+    uint64_t ns = 0;
+    const bool overflows = rate > 0 && ckd_mul(&ns, decoded_of(chain, i)->size, UINT64_C(1000));
+    return overflows ? UINT64_MAX : ns / zd_max_u64(rate, 1);
+}
+
+uint64_t zd_chain_decode_ns(const struct zd_chain *chain)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < chain->n_links; i++) {
+        if (ckd_add(&sum, sum, link_ns(chain, i))) {
+            return UINT64_MAX;
+        }
+    }
+    return sum;
 }
 
 const struct zd_repr *zd_chain_decoded(const struct zd_chain *chain)

@@ -48,6 +48,10 @@ ZD_RESULT zd_chain_decode(const struct zd_chain *chain, struct zd_buf *encoded,
 ZD_RESULT zd_chain_encode(const struct zd_chain *chain, struct zd_buf *decoded,
     struct zd_buf **ret_encoded, struct zd_error *err);
 
+/** About how long decoding a whole chunk takes, in nanoseconds: a guess by the codecs' classes.
+ * Saturates at UINT64_MAX. */
+uint64_t zd_chain_decode_ns(const struct zd_chain *chain);
+
 /** What the chain decodes to, and what it encodes to. Borrowed. */
 const struct zd_repr *zd_chain_decoded(const struct zd_chain *chain);
 const struct zd_repr *zd_chain_encoded(const struct zd_chain *chain);

@@ -93,6 +93,10 @@ struct zd_codec {
     ZD_RESULT (*encode)(const void *state, struct zd_buf *decoded, struct zd_buf **ret_encoded,
         struct zd_error *err);
 
+    /** Optional. How many decoded bytes a typical core makes in a microsecond: the codec's class, a
+     * guess for deciding where to decode. 0 or no such function: it costs next to nothing. */
+    uint64_t (*bytes_per_us)(const void *state);
+
     /** The configuration as it is written (reference 2.2), owned; NULL in ret_json when there is
      * none to write. */
     ZD_RESULT (*configuration)(const void *state, struct zd_json **ret_json);

@@ -28,6 +28,11 @@ struct blosc {
     struct zd_repr decoded;
 };
 
+/* Decoded bytes a microsecond, of the compressors in the order of their names and of the shuffles.
+ */
+static const uint64_t compressor_rates[] = {3000, 8000, 8000, 1500, 400, 1200};
+static const uint64_t shuffle_rates[] = {0, 20000, 4000};
+
 static const char *const cname_words[] = {
     "blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd", NULL};
 static const char *const shuffle_words[] = {"noshuffle", "shuffle", "bitshuffle", NULL};
@@ -219,6 +224,14 @@ static enum zd_status blosc_codec_encode(
     return ZD_OK;
 }
 
+static uint64_t blosc_bytes_per_us(const void *state)
+{
+    const struct blosc *blosc = state;
+    const uint64_t rate = compressor_rates[blosc->cname];
+    const uint64_t shuffle = shuffle_rates[blosc->shuffle];
+    return shuffle == 0 ? rate : rate * shuffle / (rate + shuffle); /* one after the other */
+}
+
 static enum zd_status blosc_configuration(const void *state, struct zd_json **ret_json)
 {
     const struct blosc *blosc = state;
@@ -253,5 +266,6 @@ const struct zd_codec zd_codec_blosc = {
     .close = zd_free,
     .decode = blosc_codec_decode,
     .encode = blosc_codec_encode,
+    .bytes_per_us = blosc_bytes_per_us,
     .configuration = blosc_configuration,
 };

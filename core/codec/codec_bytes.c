@@ -4,7 +4,8 @@
 #include "core/base/num.h"
 #include "core/codec/parameter.h"
 
-#define NAME "bytes"
+#define NAME         "bytes"
+#define BYTES_PER_US 8000
 
 struct bytes {
     struct zd_repr decoded;
@@ -111,6 +112,12 @@ static enum zd_status bytes_configuration(const void *state, struct zd_json **re
     return ZD_OK;
 }
 
+static uint64_t bytes_bytes_per_us(const void *state)
+{
+    const struct bytes *bytes = state;
+    return bytes->is_big || bytes->decoded.dtype.kind == ZD_DTYPE_BOOL ? BYTES_PER_US : 0;
+}
+
 static bool bytes_is_swapped(const void *state)
 {
     const struct bytes *bytes = state;
@@ -126,6 +133,7 @@ const struct zd_codec zd_codec_bytes = {
     .close = zd_free,
     .decode = bytes_decode,
     .encode = bytes_encode,
+    .bytes_per_us = bytes_bytes_per_us,
     .configuration = bytes_configuration,
     .is_swapped = bytes_is_swapped,
 };

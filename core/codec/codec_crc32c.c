@@ -7,6 +7,7 @@
 
 #define NAME           "crc32c"
 #define CHECKSUM_BYTES sizeof(uint32_t)
+#define BYTES_PER_US   2000 /* the copy included */
 
 struct crc32c {
     struct zd_repr decoded;
@@ -119,6 +120,12 @@ static enum zd_status crc32c_configuration(const void *state, struct zd_json **r
     return ZD_OK;
 }
 
+static uint64_t crc32c_bytes_per_us(const void *state)
+{
+    (void)state;
+    return BYTES_PER_US;
+}
+
 const struct zd_codec zd_codec_crc32c = {
     .name = NAME,
     .kind = ZD_CODEC_BYTES_BYTES,
@@ -127,5 +134,6 @@ const struct zd_codec zd_codec_crc32c = {
     .close = crc32c_close,
     .decode = crc32c_decode,
     .encode = crc32c_encode,
+    .bytes_per_us = crc32c_bytes_per_us,
     .configuration = crc32c_configuration,
 };

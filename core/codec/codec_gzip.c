@@ -3,8 +3,10 @@
 
 #include "core/base/num.h"
 #include "core/codec/parameter.h"
+#include "core/codec/spare.h"
 
-#define NAME "gzip"
+#define NAME         "gzip"
+#define BYTES_PER_US 700
 
 /* The most that DEFLATE makes of a byte: 4 codes of 2 bits for 258 bytes each (RFC 1951, 3.2.5). */
 #define EXPANSION_MAX 1032U
@@ -13,6 +15,14 @@ struct gzip {
     int level;
     struct zd_repr decoded;
 };
+
+static struct zd_spares decoders; /* struct libdeflate_decompressor */
+
+static struct libdeflate_decompressor *take_decoder(void)
+{
+    struct libdeflate_decompressor *decoder = zd_spares_take(&decoders);
+    return decoder == NULL ? libdeflate_alloc_decompressor() : decoder;
+}
 
 static enum zd_status gzip_open(const struct zd_codec_config *config, struct zd_repr *ret_encoded,
     void **ret_state, struct zd_faults *faults)
@@ -53,15 +63,15 @@ static enum zd_status refuse(
 
 /* RFC 1952, 2.2: a file is members one after the other, each of at least 18 bytes. */
 static enum zd_status inflate_members(const struct gzip *gzip,
-    struct libdeflate_decompressor *decompressor, struct zd_span from, struct zd_buf *to,
+    struct libdeflate_decompressor *decoder, struct zd_span from, struct zd_buf *to,
     struct zd_error *err)
 {
     size_t at = 0;
     do {
         size_t n_in;
         size_t n_out;
-        const enum libdeflate_result result = libdeflate_gzip_decompress_ex(decompressor,
-            from.ptr + at, from.len - at, to->data + to->len, to->cap - to->len, &n_in, &n_out);
+        const enum libdeflate_result result = libdeflate_gzip_decompress_ex(decoder, from.ptr + at,
+            from.len - at, to->data + to->len, to->cap - to->len, &n_in, &n_out);
         if (result != LIBDEFLATE_SUCCESS) {
             return refuse(result, gzip, at, err);
         }
@@ -87,15 +97,14 @@ static enum zd_status gzip_decode(
     const struct gzip *gzip = state;
     const uint64_t room = room_for(gzip, encoded);
     ZD_AUTO(zd_buf) decoded = zd_buf_new(room);
-    struct libdeflate_decompressor *decompressor =
-        decoded == NULL ? NULL : libdeflate_alloc_decompressor();
-    if (decompressor == NULL) {
+    struct libdeflate_decompressor *decoder = decoded == NULL ? NULL : take_decoder();
+    if (decoder == NULL) {
         return zd_fail(
             err, ZD_NO_MEMORY, NAME ": cannot allocate %llu bytes", (unsigned long long)room);
     }
     const enum zd_status status =
-        inflate_members(gzip, decompressor, zd_buf_span(encoded), decoded, err);
-    libdeflate_free_decompressor(decompressor);
+        inflate_members(gzip, decoder, zd_buf_span(encoded), decoded, err);
+    libdeflate_free_decompressor(zd_spares_give(&decoders, decoder));
     ZD_TRY(status);
     *ret_decoded = ZD_TAKE(decoded);
     return ZD_OK;
@@ -124,6 +133,12 @@ static enum zd_status gzip_encode(
     return ZD_OK;
 }
 
+static uint64_t gzip_bytes_per_us(const void *state)
+{
+    (void)state;
+    return BYTES_PER_US;
+}
+
 static enum zd_status gzip_configuration(const void *state, struct zd_json **ret_json)
 {
     const struct gzip *gzip = state;
@@ -145,5 +160,6 @@ const struct zd_codec zd_codec_gzip = {
     .close = zd_free,
     .decode = gzip_decode,
     .encode = gzip_encode,
+    .bytes_per_us = gzip_bytes_per_us,
     .configuration = gzip_configuration,
 };

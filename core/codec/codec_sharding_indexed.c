@@ -17,6 +17,8 @@
 #define NAME        "sharding_indexed"
 #define ENTRY_WORDS 2
 
+#define COPY_BYTES_PER_US 4000
+
 struct sharding {
     struct zd_shard shard;
     struct zd_repr decoded;
@@ -487,6 +489,15 @@ static enum zd_status sharding_configuration(const void *state, struct zd_json *
     return ZD_OK;
 }
 
+/* Each inner chunk is decoded and copied to its place. */
+static uint64_t sharding_bytes_per_us(const void *state)
+{
+    const struct sharding *sharding = state;
+    const uint64_t decode_us = zd_chain_decode_ns(sharding->shard.inner) / 1000;
+    const uint64_t us = 1 + decode_us + sharding->chunk_bytes / COPY_BYTES_PER_US;
+    return zd_max_u64(sharding->chunk_bytes / us, 1);
+}
+
 static const struct zd_shard *sharding_shard(const void *state)
 {
     const struct sharding *sharding = state;
@@ -505,6 +516,7 @@ const struct zd_codec zd_codec_sharding_indexed = {
     .close = sharding_close,
     .decode = sharding_decode,
     .encode = sharding_encode,
+    .bytes_per_us = sharding_bytes_per_us,
     .configuration = sharding_configuration,
     .shard = sharding_shard,
 };

@@ -5,7 +5,8 @@
 #include "core/codec/parameter.h"
 #include "core/codec/strided.h"
 
-#define NAME "transpose"
+#define NAME         "transpose"
+#define BYTES_PER_US 2000
 
 struct transpose {
     uint32_t rank;
@@ -184,6 +185,12 @@ static enum zd_status transpose_configuration(const void *state, struct zd_json 
     return ZD_OK;
 }
 
+static uint64_t transpose_bytes_per_us(const void *state)
+{
+    const struct transpose *transpose = state;
+    return transpose->is_identity ? 0 : BYTES_PER_US;
+}
+
 static const uint32_t *transpose_order(const void *state)
 {
     const struct transpose *transpose = state;
@@ -200,6 +207,7 @@ const struct zd_codec zd_codec_transpose = {
     .close = zd_free,
     .decode = transpose_decode,
     .encode = transpose_encode,
+    .bytes_per_us = transpose_bytes_per_us,
     .configuration = transpose_configuration,
     .order = transpose_order,
 };

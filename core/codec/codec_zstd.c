@@ -4,16 +4,32 @@
 
 #include "core/base/num.h"
 #include "core/codec/parameter.h"
+#include "core/codec/spare.h"
 
 #define NAME      "zstd"
 #define LEVEL_MIN (-131072)
 #define LEVEL_MAX 22
+
+#define BYTES_PER_US 1200
 
 struct zstd {
     int level;
     bool has_checksum;
     struct zd_repr decoded;
 };
+
+static struct zd_spares decoders; /* ZSTD_DCtx, between two frames */
+
+static ZSTD_DCtx *take_decoder(void)
+{
+    ZSTD_DCtx *decoder = zd_spares_take(&decoders);
+    return decoder == NULL ? ZSTD_createDCtx() : decoder;
+}
+
+static void give_decoder(ZSTD_DCtx *decoder)
+{
+    (void)ZSTD_freeDCtx(zd_spares_give(&decoders, decoder));
+}
 
 static enum zd_status zstd_open(const struct zd_codec_config *config, struct zd_repr *ret_encoded,
     void **ret_state, struct zd_faults *faults)
@@ -94,14 +110,14 @@ static enum zd_status zstd_decode(
     const struct zstd *zstd = state;
     const uint64_t room = room_for(zstd, encoded);
     ZD_AUTO(zd_buf) decoded = zd_buf_new(room);
-    ZSTD_DCtx *context = decoded == NULL ? NULL : ZSTD_createDCtx();
-    if (context == NULL) {
+    ZSTD_DCtx *decoder = decoded == NULL ? NULL : take_decoder();
+    if (decoder == NULL) {
         return zd_fail(
             err, ZD_NO_MEMORY, NAME ": cannot allocate %llu bytes", (unsigned long long)room);
     }
     const size_t len =
-        ZSTD_decompressDCtx(context, decoded->data, decoded->cap, encoded->data, encoded->len);
-    (void)ZSTD_freeDCtx(context);
+        ZSTD_decompressDCtx(decoder, decoded->data, decoded->cap, encoded->data, encoded->len);
+    give_decoder(decoder);
     if (ZSTD_isError(len)) {
         return refuse(len, zstd, err);
     }
@@ -147,6 +163,12 @@ static enum zd_status zstd_encode(
     return ZD_OK;
 }
 
+static uint64_t zstd_bytes_per_us(const void *state)
+{
+    (void)state;
+    return BYTES_PER_US;
+}
+
 static enum zd_status zstd_configuration(const void *state, struct zd_json **ret_json)
 {
     const struct zstd *zstd = state;
@@ -172,5 +194,6 @@ const struct zd_codec zd_codec_zstd = {
     .close = zd_free,
     .decode = zstd_decode,
     .encode = zstd_encode,
+    .bytes_per_us = zstd_bytes_per_us,
     .configuration = zstd_configuration,
 };

@@ -362,6 +362,26 @@ START_TEST(those_who_leave_take_nothing_with_them)
 }
 END_TEST
 
+/* One chunk of 64 KiB of gzip is decoded at once; when many are wanted, workers share them. */
+START_TEST(many_chunks_do_not_hold_the_loop)
+{
+    struct zd_test_plane plane;
+    struct zd_node *node = open_plane(&plane, zipped, LONG_MS);
+    plane.config.settings.workers_inline_us = 150;
+    for (uint64_t n_together = 1; n_together <= 64; n_together *= 8) {
+        struct ask ask = {.want.n_together = n_together};
+        const uint64_t n_jobs = plane.server.metrics.n_jobs;
+        begin(node, 3, 3, &ask);
+        zd_test_plane_run(&plane);
+        ck_assert_int_eq(ask.want.wait.status, ZD_OK);
+        ck_assert_uint_eq(plane.server.metrics.n_jobs - n_jobs, n_together == 1 ? 0 : 1);
+        zd_chunks_release(&ask.want);
+        zd_test_plane_forget(&plane);
+    }
+    close_plane(&plane, node);
+}
+END_TEST
+
 static struct zd_node *cold_node;
 
 static enum zd_status want_cold(void *context)
@@ -409,5 +429,6 @@ void zd_unit_tests(TCase *tests)
     tcase_add_loop_test(tests, bytes_that_do_not_decode_are_corrupt_and_name_their_key, 0, n);
     tcase_add_loop_test(tests, a_fault_of_the_store_is_told_to_all_and_not_remembered, 0, n);
     tcase_add_loop_test(tests, those_who_leave_take_nothing_with_them, 0, n);
+    tcase_add_test(tests, many_chunks_do_not_hold_the_loop);
     tcase_add_loop_test(tests, without_memory_there_is_no_chunk_and_nothing_leaks, 0, n);
 }

@@ -403,6 +403,43 @@ START_TEST(chain_composes_its_permutations)
 }
 END_TEST
 
+#define LZ4                                                                                        \
+    "{'name':'blosc','configuration':{'cname':'lz4','clevel':1,'shuffle':'shuffle','typesize':4,'" \
+    "blocksize':0}}"
+#define ZSTD "{'name':'zstd','configuration':{'level':1}}"
+#define GZIP "{'name':'gzip','configuration':{'level':1}}"
+
+/* Each takes longer than the one before it. */
+static const char *const by_cost[] = {
+    "['bytes']",
+    "['bytes'," LZ4 "]",
+    "['bytes'," ZSTD "]",
+    "['bytes'," GZIP "]",
+    "['bytes'," ZSTD "," GZIP "]",
+    "[{'name':'sharding_indexed','configuration':{'chunk_shape':[16],'codecs':['bytes'," ZSTD
+    "," GZIP "],'index_codecs':[{'name':'bytes','configuration':{'endian':'little'}}]}}]",
+};
+
+static uint64_t decode_ns(const char *codecs, uint64_t n)
+{
+    const struct zd_unit_chain what = {.codecs = codecs, .dtype = "uint8", .rank = 1, .shape = {n}};
+    struct zd_chain *chain = zd_unit_chain(&what);
+    const uint64_t ns = zd_chain_decode_ns(chain);
+    zd_chain_unref(chain);
+    return ns;
+}
+
+START_TEST(chain_guesses_what_decoding_costs)
+{
+    ck_assert_uint_eq(decode_ns(by_cost[0], 1 << 20), 0);
+    for (size_t i = 1; i < ZD_COUNT_OF(by_cost); i++) {
+        ck_assert_uint_gt(decode_ns(by_cost[i], 1 << 20), decode_ns(by_cost[i - 1], 1 << 20));
+    }
+    ck_assert_uint_eq(decode_ns("['bytes'," GZIP "]", UINT64_MAX), UINT64_MAX);
+    ck_assert_uint_eq(decode_ns("['bytes'," ZSTD "," GZIP "]", UINT64_MAX / 1000), UINT64_MAX);
+}
+END_TEST
+
 START_TEST(chain_has_at_most_32_codecs)
 {
     ZD_SCOPED_TEXT(codecs, 4096);
@@ -560,6 +597,7 @@ void zd_unit_tests(TCase *tests)
     tcase_add_loop_test(
         tests, chain_writes_the_form_that_all_readers_take, 0, ZD_COUNT_OF(rewritten));
     tcase_add_test(tests, chain_composes_its_permutations);
+    tcase_add_test(tests, chain_guesses_what_decoding_costs);
     tcase_add_loop_test(tests, chain_has_at_most_32_codecs, 0, 2);
     tcase_add_test(tests, chain_decodes_what_it_encodes_for_every_data_type);
     tcase_add_test(tests, chain_survives_every_shortage_of_memory);
