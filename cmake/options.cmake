@@ -1,6 +1,7 @@
 # zd_options: language, warnings and sanitizers for every target of the project.
 # Texts are cut at their size on purpose, so -Wformat-truncation is off.
 option(ZD_TESTS "build the tests (needs Check)" ON)
+option(ZD_BENCH "build what tests/bench/run needs, without the other tests" OFF)
 option(ZD_WERROR "warnings are errors" OFF)
 option(ZD_STATIC "one static program; run deploy/microhttpd first" OFF)
 option(ZD_FUZZ "build the fuzz targets with libFuzzer (Clang)" OFF)

@@ -1,0 +1,61 @@
+"""Measures zarrd beside other servers; tests/bench/run installs and builds what this needs, then runs it.
+
+Every answer is compared with the expected bytes before it is timed. Servers take turns in short slices of load, so read the
+ratios of one run: times belong to the machine and the hour.
+"""
+
+import argparse
+import importlib
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+
+from proc import allow_many_files, cores  # noqa: E402
+from table import Report  # noqa: E402
+
+GROUPS = {
+    "keys": "stored keys against servers of files",
+}
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="tests/bench/run", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--group", action="append", choices=GROUPS, help="only this group; repeatable: " + ", ".join(GROUPS))
+    parser.add_argument("--only", default="", metavar="TEXT", help="only rows whose name has this text")
+    parser.add_argument("--rounds", type=int, default=5, help="turns that each server has at a row")
+    parser.add_argument("--seconds", type=float, default=2, help="length of one turn")
+    parser.add_argument("--quick", action="store_true", help="2 rounds of 0.3 s, and smaller data")
+    parser.add_argument("--no-calls", dest="calls", action="store_false", help="do not count system calls (needs strace)")
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/bench", help="where zarrd and the helpers are")
+    parser.add_argument("--against", type=pathlib.Path, metavar="ZARRD", help="another zarrd, as one more peer")
+    parser.add_argument("--data", type=pathlib.Path, default=ROOT / "build/bench-data", help="where data sets are kept")
+    parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write all figures there too")
+    options = parser.parse_args()
+    if options.quick:
+        options.rounds, options.seconds = min(options.rounds, 2), min(options.seconds, 0.3)
+    options.binaries = [("zarrd", options.build / "zarrd")] + ([("zarrd, other", options.against)] if options.against else [])
+    options.client = options.build / "zarrd-bench-load"
+    options.wants = lambda row: options.only in row.name
+    return options
+
+
+def main():
+    options = arguments()
+    allow_many_files()
+    report = Report()
+    server, client = cores()
+    where = "one core for all" if server is None else f"servers on core {server}, client on core {client}"
+    print(f"{options.rounds} rounds of {options.seconds:g} s a server; {where}. Columns: see tests/bench/README.md.")
+    for name, about in GROUPS.items():
+        if name in (options.group or GROUPS):
+            report.group(name, about)
+            importlib.import_module(f"group_{name}").run(options, report)
+    report.summary()
+    if options.json:
+        report.save(options.json)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""The hierarchies that are measured: made once by zarrd-bench-data (chunks) or here (documents only), then kept."""
+
+import json
+import shutil
+import subprocess
+
+ARRAY = json.dumps({
+    "zarr_format": 3, "node_type": "array", "shape": [8], "data_type": "float32",
+    "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [8]}}, "chunk_key_encoding": {"name": "default"},
+    "fill_value": 0, "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}], "attributes": {"units": "K"}})
+GROUP = '{"zarr_format": 3, "node_type": "group"}'
+GROUP_N = 1000  # arrays of one group
+TIMES, WIDTH = 64, 512  # of the arrays of `slices`
+
+
+def kept(options, name, make):
+    """The folder of that data set; under another name until it is whole."""
+    folder = options.data.absolute() / name
+    if not folder.exists():
+        part = folder.with_name(f"{name}.part")
+        shutil.rmtree(part, ignore_errors=True)
+        part.parent.mkdir(parents=True, exist_ok=True)
+        make(part)
+        part.rename(folder)
+    return folder
+
+
+def chunks(options, name):
+    """`keys` or `slices`, as make_data.c has them."""
+    return kept(options, name, lambda folder: subprocess.run(
+        [options.build / "zarrd-bench-data", folder, name], check=True, stdout=subprocess.DEVNULL))
+
+
+def node_path(i):
+    return f"g{i // GROUP_N:03}/a{i:06}"
+
+
+def nodes(options, n_arrays):
+    """That many small arrays, in groups of 1,000."""
+    def make(root):
+        root.mkdir()
+        (root / "zarr.json").write_text(GROUP)
+        for i in range(n_arrays):
+            folder = root / node_path(i)
+            if i % GROUP_N == 0:
+                folder.parent.mkdir()
+                (folder.parent / "zarr.json").write_text(GROUP)
+            folder.mkdir()
+            (folder / "zarr.json").write_text(ARRAY)
+
+    return kept(options, f"nodes-{n_arrays}", make)
+
+
+def field():
+    """All values of an array of `slices`, as field.h computes them."""
+    import numpy as np  # the other groups need no numpy
+
+    time, row, column = (axis.astype("u4") for axis in np.ogrid[:TIMES, :WIDTH, :WIDTH])
+    noise = time * np.uint32(73856093) ^ row * np.uint32(19349663) ^ column * np.uint32(83492791)
+    noise ^= noise >> np.uint32(13)
+    noise *= np.uint32(0x5BD1E995)
+    noise = noise >> np.uint32(15) & np.uint32(7)
+    smooth = 40 * time + (row * row >> 6) + (row * column >> 5) + 3 * column
+    return ((8 * smooth + noise).astype("f4") / np.float32(64)).astype("<f4")

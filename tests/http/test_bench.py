@@ -1,0 +1,30 @@
+"""The benchmarks run: every answer is the expected one, every row is printed. Nothing is timed."""
+
+import json
+import subprocess
+import sys
+
+from live import BINARY, ROOT
+
+KEYS = ["metadata document", "chunk of 4 KiB", "chunk of 64 KiB", "chunk of 256 KiB", "chunk of 1 MiB", "256 chunks of 256 KiB",
+        "ranges in a shard", "304", "404"]
+
+
+def bench(tmp_path, *arguments):
+    """The rows of one short run of tests/bench with the program under test, and what was printed."""
+    figures = tmp_path / "figures.json"
+    command = [sys.executable, ROOT / "tests/bench/bench.py", "--build", BINARY.parent, "--data", tmp_path / "data",
+               "--quick", "--rounds", "1", "--seconds", "0.05", "--json", figures, *arguments]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return json.loads(figures.read_text())["rows"], ran.stdout
+
+
+def test_every_row_of_keys_is_measured_and_printed(tmp_path):
+    rows, printed = bench(tmp_path, "--group", "keys")
+    assert [row["row"] for row in rows] == KEYS
+    for row in rows:
+        assert row["row"] in printed
+        zarrd = row["servers"][0]
+        assert zarrd["server"] == "zarrd" and zarrd["n_failed"] == 0, row
+        assert zarrd["rate"] > 0 and zarrd["cpu_us"] > 0, row
