@@ -1,4 +1,4 @@
-/* Which media types a client wants (RFC 9110, 12.5.1). */
+/* What a client wants: media types (RFC 9110, 12.5.1) and content codings (12.5.3). */
 #include "server/accept.h"
 
 #include <strings.h>
@@ -115,4 +115,76 @@ uint32_t zd_accept_quality(const char *accept, const char *media_type)
         }
     }
     return quality;
+}
+
+/* What the header says of one coding. */
+struct wish {
+    bool is_named;
+    uint32_t quality;
+};
+
+/* One item of Accept-Encoding; "x-gzip" is gzip (RFC 9110, 8.4.1.3). */
+static bool scan_coding(struct zd_scan *scan, struct zd_span *ret_name, uint32_t *ret_quality)
+{
+    *ret_quality = ZD_ACCEPT_FULL;
+    zd_scan_skip_spaces(scan);
+    if (zd_scan_run(scan, TOKEN, TOKEN_BYTES_MAX, ret_name) != ZD_OK ||
+        !scan_parameters(scan, ret_quality) || !(zd_scan_at_end(scan) || *scan->at == ',')) {
+        return false;
+    }
+    if (span_is(*ret_name, "x-gzip", strlen("x-gzip"))) {
+        *ret_name = zd_span_of(zd_coding_name(ZD_GZIP));
+    }
+    return true;
+}
+
+/* The wishes of all codings; what is not named gets what "*" gets. */
+static void scan_wishes(const char *accept_encoding, struct wish wishes[ZD_CODINGS])
+{
+    struct wish any = {0};
+    struct zd_scan scan = zd_scan_of(zd_span_of(accept_encoding));
+    while (!zd_scan_at_end(&scan)) {
+        struct zd_span name;
+        uint32_t quality;
+        if (scan_coding(&scan, &name, &quality)) {
+            if (span_is(name, "*", 1)) {
+                any = (struct wish){true, quality};
+            }
+            for (int coding = 0; coding < ZD_CODINGS; coding++) {
+                const char *own = zd_coding_name((enum zd_coding)coding);
+                if (span_is(name, own, strlen(own))) {
+                    wishes[coding] = (struct wish){true, quality};
+                }
+            }
+        }
+        while (!zd_scan_at_end(&scan) && !zd_scan_char(&scan, ',')) {
+            scan.at++; /* the rest of a malformed item */
+        }
+    }
+    for (int coding = 0; coding < ZD_CODINGS; coding++) {
+        if (!wishes[coding].is_named) {
+            wishes[coding] = any;
+        }
+    }
+}
+
+enum zd_coding zd_accept_coding(const char *accept_encoding, uint64_t len)
+{
+    if (accept_encoding == NULL || accept_encoding[0] == '\0') {
+        return ZD_PLAIN;
+    }
+    struct wish wishes[ZD_CODINGS] = {{0}};
+    scan_wishes(accept_encoding, wishes);
+    const struct wish *plain = &wishes[ZD_PLAIN];
+    const bool refuses_plain = plain->is_named && plain->quality == 0;
+    if (len < ZD_COMPRESSED_BYTES_MIN && !refuses_plain) {
+        return ZD_PLAIN;
+    }
+    enum zd_coding best = ZD_PLAIN;
+    for (int coding = ZD_PLAIN + 1; coding < ZD_CODINGS; coding++) {
+        if (wishes[coding].quality > 0 && wishes[coding].quality >= wishes[best].quality) {
+            best = (enum zd_coding)coding;
+        }
+    }
+    return best;
 }
