@@ -12,8 +12,7 @@
 
 #include <assert.h>
 
-/* An entry that takes a larger part would push out too many others. */
-#define SHARE_MAX 8
+#define ENTRY_PART 8 /* one part of a cache is the most that an entry takes */
 
 static struct zd_cache_entry *entry_of(struct zd_list *queue)
 {
@@ -23,7 +22,12 @@ static struct zd_cache_entry *entry_of(struct zd_list *queue)
 void zd_cache_init(struct zd_cache *cache, const char *name, size_t bytes_max,
     void (*free_entry)(struct zd_cache_entry *))
 {
-    *cache = (struct zd_cache){.name = name, .bytes_max = bytes_max, .free = free_entry};
+    *cache = (struct zd_cache){
+        .name = name,
+        .bytes_max = bytes_max,
+        .entry_bytes_max = bytes_max / ENTRY_PART,
+        .free = free_entry,
+    };
     zd_map_init(&cache->map);
     zd_list_init(&cache->queue);
     cache->hand = &cache->queue;
@@ -87,7 +91,7 @@ void zd_cache_charge(struct zd_cache *cache, struct zd_cache_entry *entry, size_
     }
     cache->bytes = cache->bytes - entry->bytes + bytes;
     entry->bytes = bytes;
-    if (bytes > cache->bytes_max / SHARE_MAX) {
+    if (bytes > cache->entry_bytes_max) {
         zd_cache_drop(cache, entry);
         return;
     }

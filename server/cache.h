@@ -24,6 +24,7 @@ struct zd_cache_entry {
 struct zd_cache {
     const char *name; /* for /metrics */
     size_t bytes_max;
+    size_t entry_bytes_max; /* a larger entry would push out too many others: it is not kept */
     size_t bytes;
     struct zd_map map;
     struct zd_list queue; /* newest first */
@@ -34,6 +35,7 @@ struct zd_cache {
     uint64_t n_evicted;
 };
 
+/** An entry may take an eighth of it; cache->entry_bytes_max can be changed. */
 void zd_cache_init(struct zd_cache *cache, const char *name, size_t bytes_max,
     void (*free_entry)(struct zd_cache_entry *));
 
@@ -49,8 +51,8 @@ struct zd_cache_entry *zd_cache_find(struct zd_cache *cache, struct zd_span key)
  * caller. @retval ZD_NO_MEMORY */
 ZD_RESULT zd_cache_put(struct zd_cache *cache, struct zd_cache_entry *entry);
 
-/** Say what an entry costs now; may evict others (never it, never busy ones). An entry over an
- * eighth of the cache leaves the table. */
+/** Say what an entry costs now; may evict others (never it, never busy ones). An entry over
+ * entry_bytes_max leaves the table. */
 void zd_cache_charge(struct zd_cache *cache, struct zd_cache_entry *entry, size_t bytes);
 
 /** Out of the table at once: nobody finds it any more; its users keep it. */
