@@ -60,6 +60,12 @@ bool zd_dataset_trusts(const struct zd_dataset *dataset, uint64_t checked_ms)
            uv_now(dataset->server->loop) - checked_ms < dataset->revalidate_ms;
 }
 
+uint64_t zd_dataset_trusts_until(const struct zd_dataset *dataset, uint64_t checked_ms)
+{
+    uint64_t until_ms = 0;
+    return ckd_add(&until_ms, checked_ms, dataset->revalidate_ms) ? UINT64_MAX : until_ms;
+}
+
 struct zd_dataset *zd_catalog_find(struct zd_server *server, struct zd_span name)
 {
     for (size_t i = 0; i < server->n_datasets; i++) {

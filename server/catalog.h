@@ -69,6 +69,9 @@ struct zd_dataset *zd_catalog_find(struct zd_server *server, struct zd_span name
 /** Whether what the store said at that loop time still holds. */
 bool zd_dataset_trusts(const struct zd_dataset *dataset, uint64_t checked_ms);
 
+/** Until when (loop time) that holds; UINT64_MAX: for ever. */
+uint64_t zd_dataset_trusts_until(const struct zd_dataset *dataset, uint64_t checked_ms);
+
 /** The end of a node: for zd_cache_init of server->nodes. */
 void zd_node_free(struct zd_cache_entry *entry);
 

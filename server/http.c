@@ -93,6 +93,7 @@ static void release_state(struct zd_request *req)
 {
     zd_list_remove(&req->turn);
     zd_wait_cancel(&req->node_want.wait);
+    zd_kept_release(req);
     if (req->state_free != NULL) {
         req->state_free(req);
     }
@@ -107,6 +108,7 @@ static void drop_answer(struct zd_request *req)
         MHD_destroy_response(req->answer);
     }
     req->answer = NULL;
+    req->answer_id = NULL;
     req->answer_is_borrowed = false;
 }
 
@@ -242,6 +244,9 @@ const char *zd_request_header(const struct zd_request *req, const char *name)
 static enum MHD_Result queue(struct zd_request *req)
 {
     struct MHD_Response *response = req->answer;
+    if (req->answer_id != NULL) {
+        memcpy(req->answer_id, req->id, ZD_MADE_ID_LEN);
+    }
     const enum MHD_Result result = MHD_queue_response(req->connection, req->http_status, response);
     drop_answer(req); /* the connection has its own reference */
     return result;
@@ -265,7 +270,11 @@ static enum zd_next step_refuse(struct zd_request *req)
 static enum MHD_Result start(struct zd_request *req)
 {
     req->has_started = true;
-    req->step = req->server->http->is_closing ? step_refuse : zd_dispatch;
+    if (req->server->http->is_closing) {
+        req->step = step_refuse;
+    } else if (req->step == NULL) {
+        req->step = zd_dispatch;
+    }
     if (req->body_text.len > 0 && zd_text_buf(&req->body_text, &req->body) != ZD_OK) {
         return MHD_NO;
     }

@@ -1,4 +1,10 @@
-/* Prepared answers, by target: a hot one costs no step and builds nothing. */
+/* Prepared answers, by target: a hot one costs no step and builds nothing.
+ *
+ *     target -> kept --+-- plain: response, body, tag
+ *                      +-- gzip:  made from it when the first client asks, by one job
+ *                      +-- zstd:  likewise
+ *
+ * An answer that is not put under its target lives as long as the request that it is for. */
 #include "server/kept.h"
 
 #include <microhttpd.h>
@@ -6,76 +12,142 @@
 
 #include "core/base/num.h"
 #include "server/accept.h"
+#include "server/pool.h"
 #include "server/reply.h"
 #include "server/server.h"
 
-#define KEPT_COST_BYTES 2048 /* of a kept answer besides its body: headers, structures */
+#define ENTRY_PART      2    /* one part of the cache is the most that an answer takes */
+#define KEPT_COST_BYTES 2048 /* of a kept answer besides its bodies: headers, structures */
 
-/** An answer that is kept: a representation (response, body) or a problem (document). */
+/** A representation in one coding. */
+struct form {
+    struct MHD_Response *response; /* shared by all who ask; NULL: not made */
+    char *id;                      /* its X-Request-Id, ZD_MADE_ID_LEN bytes in its memory */
+    struct zd_buf *body;
+    char etag[ZD_TAG_BYTES];
+    struct zd_list waiters; /* struct zd_wait: while it is made */
+    bool is_busy;
+};
+
+/** An answer that is kept: a representation or a problem. */
 struct zd_kept {
     struct zd_cache_entry entry; /* first; key: target */
-    char *target;
-    uint64_t keep_until_ms;
+    char *target;                /* NULL: never put in the table */
+    uint64_t keep_until_ms;      /* after it the handler must say that the tag is the same */
     const struct zd_handler *handler;
     const struct zd_route *route;
     uint32_t route_number;
     /* a representation */
-    struct MHD_Response *response; /* shared by all who ask; NULL: a problem */
-    char *id;                      /* its X-Request-Id, ZD_MADE_ID_LEN bytes in its memory */
-    struct zd_buf *body;
+    struct form form[ZD_CODINGS]; /* the plain one is always made */
+    const char *media_type;       /* in the plain response, or NULL */
     bool accepts_ranges;
-    char etag[ZD_TAG_BYTES];
+    bool may_be_coded;
     int64_t mtime_ms;
     /* a problem */
-    const char *problem_code;
+    const char *problem_code; /* NULL: a representation */
     char *document;
     size_t document_len;
     size_t instance_at; /* where the id stands in the document */
 };
 
+/** A form under way. */
+struct coding_job {
+    struct zd_job job;
+    struct zd_server *server; /* borrowed: outlives all work */
+    struct zd_kept *kept;     /* a reference */
+    enum zd_coding coding;
+    struct zd_buf *from; /* a reference */
+    struct zd_buf *body; /* out; owned */
+    enum zd_status status;
+};
+
+static struct zd_cache *cache_of(const struct zd_request *req)
+{
+    return &req->server->http->kept;
+}
+
 static void kept_free(struct zd_cache_entry *entry)
 {
     struct zd_kept *kept = ZD_CONTAINER(entry, struct zd_kept, entry);
-    if (kept->response != NULL) {
-        MHD_destroy_response(kept->response);
+    for (size_t i = 0; i < ZD_CODINGS; i++) {
+        if (kept->form[i].response != NULL) {
+            MHD_destroy_response(kept->form[i].response);
+        }
+        zd_buf_unref(kept->form[i].body);
     }
-    zd_buf_unref(kept->body);
     zd_free(kept->document);
     zd_free(kept->target);
     zd_free(kept);
 }
 
-bool zd_kept_may(const struct zd_request *req, uint64_t keep_until_ms)
+/* A new one with a reference for the caller, not in the table. */
+static struct zd_kept *kept_new(const struct zd_request *req)
 {
-    return keep_until_ms > uv_now(req->server->loop) && !req->server->is_draining &&
-           zd_request_is_reading(req) && (req->dataset == NULL || !req->dataset->is_retired);
-}
-
-/* Put an answer into the table in place of an older one; takes it over, whatever happens. */
-static void keep(struct zd_request *req, struct zd_kept *kept, size_t bytes)
-{
-    struct zd_cache *cache = &req->server->http->kept;
+    struct zd_kept *kept = zd_alloc_zero(1, sizeof *kept);
+    if (kept == NULL) {
+        return NULL;
+    }
+    kept->entry.refs = 1;
     kept->entry.owner = req->dataset;
     kept->handler = req->handler;
     kept->route = req->route;
     kept->route_number = req->route_number;
+    for (size_t i = 0; i < ZD_CODINGS; i++) {
+        zd_list_init(&kept->form[i].waiters);
+    }
+    return kept;
+}
+
+static void kept_unref(struct zd_cache *cache, struct zd_kept *kept)
+{
+    if (kept != NULL) {
+        zd_cache_unref(cache, &kept->entry);
+    }
+}
+
+/* Also what nobody trusts any more by now: its tag may prove it right the next time. */
+static bool may_keep(const struct zd_request *req, uint64_t keep_until_ms)
+{
+    return keep_until_ms != 0 && !req->server->is_draining && zd_request_is_reading(req) &&
+           (req->dataset == NULL || !req->dataset->is_retired);
+}
+
+static size_t cost_of(const struct zd_kept *kept)
+{
+    size_t bytes = KEPT_COST_BYTES + kept->entry.map.key.len + kept->document_len;
+    for (size_t i = 0; i < ZD_CODINGS; i++) {
+        bytes += kept->form[i].body == NULL ? 0 : kept->form[i].body->len;
+    }
+    return bytes;
+}
+
+/* What is in the table under the request's target, or NULL; borrowed. */
+static struct zd_kept *find(const struct zd_request *req)
+{
+    const struct zd_span key = {(const uint8_t *)req->target, req->target_text.len};
+    struct zd_map_entry *found = zd_map_find(&cache_of(req)->map, key);
+    return found == NULL ? NULL : ZD_CONTAINER(found, struct zd_kept, entry.map);
+}
+
+/* Put it into the table in place of an older one; without memory it stays outside. */
+static void put(const struct zd_request *req, struct zd_kept *kept)
+{
+    struct zd_cache *cache = cache_of(req);
     kept->target = zd_strdup(req->target);
     if (kept->target == NULL) {
-        kept_free(&kept->entry);
         return;
+    }
+    struct zd_kept *older = find(req);
+    if (older != NULL) {
+        zd_cache_drop(cache, &older->entry);
     }
     kept->entry.map.key = zd_span_of(kept->target);
-    struct zd_map_entry *older = zd_map_find(&cache->map, kept->entry.map.key);
-    if (older != NULL) {
-        zd_cache_drop(cache, ZD_CONTAINER(older, struct zd_cache_entry, map));
+    if (zd_cache_put(cache, &kept->entry) == ZD_OK) {
+        zd_cache_charge(cache, &kept->entry, cost_of(kept));
     }
-    if (zd_cache_put(cache, &kept->entry) != ZD_OK) {
-        kept_free(&kept->entry);
-        return;
-    }
-    zd_cache_charge(cache, &kept->entry, bytes + KEPT_COST_BYTES + kept->entry.map.key.len);
-    zd_cache_unref(cache, &kept->entry);
 }
+
+/* ---- problems ---- */
 
 static size_t find_instance(const struct zd_text *document, const char *id)
 {
@@ -88,7 +160,9 @@ static size_t find_instance(const struct zd_text *document, const char *id)
 void zd_kept_put_problem(
     struct zd_request *req, const struct zd_problem *problem, const struct zd_text *document)
 {
-    struct zd_kept *kept = zd_alloc_zero(1, sizeof *kept);
+    const uint64_t until_ms = problem->keep_until_ms;
+    const bool keeps = may_keep(req, until_ms) && until_ms > uv_now(req->server->loop);
+    struct zd_kept *kept = keeps ? kept_new(req) : NULL;
     if (kept == NULL) {
         return;
     }
@@ -98,37 +172,16 @@ void zd_kept_put_problem(
     const size_t id_len = strlen(req->id);
     kept->document_len = document->len - id_len;
     kept->document = zd_alloc(kept->document_len + 1);
-    if (kept->document == NULL || kept->instance_at == 0) {
-        kept_free(&kept->entry);
-        return;
+    if (kept->document != NULL && kept->instance_at > 0) {
+        memcpy(kept->document, document->at, kept->instance_at);
+        memcpy(kept->document + kept->instance_at, document->at + kept->instance_at + id_len,
+            kept->document_len - kept->instance_at + 1);
+        put(req, kept);
     }
-    memcpy(kept->document, document->at, kept->instance_at);
-    memcpy(kept->document + kept->instance_at, document->at + kept->instance_at + id_len,
-        kept->document_len - kept->instance_at + 1);
-    keep(req, kept, kept->document_len);
+    kept_unref(cache_of(req), kept);
 }
 
-void zd_kept_put(
-    struct zd_request *req, const struct zd_representation *rep, struct MHD_Response *response)
-{
-    const char *id = MHD_get_response_header(response, "X-Request-Id");
-    struct zd_kept *kept = NULL;
-    if (id == NULL || strlen(id) != ZD_MADE_ID_LEN ||
-        (kept = zd_alloc_zero(1, sizeof *kept)) == NULL) {
-        MHD_destroy_response(response);
-        return;
-    }
-    kept->keep_until_ms = rep->keep_until_ms;
-    kept->response = response;
-    kept->id = (char *)(uintptr_t)id;
-    kept->body = zd_buf_ref(rep->body);
-    kept->accepts_ranges = rep->accepts_ranges;
-    memcpy(kept->etag, rep->etag, sizeof kept->etag);
-    kept->mtime_ms = rep->mtime_ms;
-    keep(req, kept, rep->body->len);
-}
-
-static void answer_kept_problem(struct zd_request *req, const struct zd_kept *kept)
+static void answer_problem(struct zd_request *req, const struct zd_kept *kept)
 {
     struct zd_text *document = &req->server->http->scratch;
     zd_text_clear(document);
@@ -140,109 +193,348 @@ static void answer_kept_problem(struct zd_request *req, const struct zd_kept *ke
     req->server->metrics.n_problems++;
 }
 
+/* ---- giving a form ---- */
+
+/* Headers of a response on their way to another one. */
+struct copying {
+    struct MHD_Response *to;
+    const char *etag; /* NULL: as it is */
+};
+
 static enum MHD_Result copy_header(
     void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
 {
     (void)kind;
-    if (strcmp(name, "X-Request-Id") != 0) {
-        zd_reply_add_header(cls, name, value);
+    const struct copying *copying = cls;
+    if (strcmp(name, "X-Request-Id") == 0) {
+        return MHD_YES;
     }
+    const bool is_tag = copying->etag != NULL && strcmp(name, "ETag") == 0;
+    zd_reply_add_header(copying->to, name, is_tag ? copying->etag : value);
     return MHD_YES;
 }
 
-/* A response of its own with the kept one's headers: a part, or another length of id. */
-static void answer_kept_copy(struct zd_request *req, const struct zd_kept *kept, uint64_t first,
+/* A response of its own with the form's headers: a part, or another length of id. */
+static enum zd_next answer_copy(struct zd_request *req, const struct form *form, uint64_t first,
     uint64_t len, unsigned http_status)
 {
-    struct MHD_Response *response = zd_reply_window(kept->body, first, len);
+    struct MHD_Response *response = zd_reply_window(form->body, first, len);
     if (response != NULL) {
+        struct copying copying = {.to = response};
         zd_reply_add_header(response, "X-Request-Id", req->id);
-        (void)MHD_get_response_headers(kept->response, copy_header, response);
+        (void)MHD_get_response_headers(form->response, copy_header, &copying);
         if (http_status == MHD_HTTP_PARTIAL_CONTENT) {
-            zd_reply_add_range(response, first, len, kept->body->len);
+            zd_reply_add_range(response, first, len, form->body->len);
         }
     }
-    (void)zd_reply_give(req, http_status, response, len);
+    return zd_reply_give(req, http_status, response, len);
 }
 
-/* The shared response. libmicrohttpd renders the head when the response is queued, within the same
- * call of the access handler and on this thread: the id that it stores can be overwritten for each
- * request, so that a hot answer builds nothing. */
-static void answer_kept_shared(
-    struct zd_request *req, const struct zd_kept *kept, unsigned http_status)
+/* The shared response. libmicrohttpd renders the head when the response is queued, on this thread:
+ * the id that it stores can be overwritten for each request just before, so that a hot answer
+ * builds nothing. */
+static enum zd_next answer_shared(
+    struct zd_request *req, const struct form *form, unsigned http_status)
 {
-    memcpy(kept->id, req->id, ZD_MADE_ID_LEN);
-    (void)zd_reply_give(req, http_status, kept->response, kept->body->len);
+    if (strlen(req->id) != ZD_MADE_ID_LEN) {
+        return answer_copy(req, form, 0, form->body->len, http_status);
+    }
+    (void)zd_reply_give(req, http_status, form->response, form->body->len);
     req->answer_is_borrowed = true;
+    req->answer_id = form->id;
+    return ZD_DONE;
 }
 
-static bool answer_kept_representation(struct zd_request *req, const struct zd_kept *kept)
+static enum zd_next answer_form(
+    struct zd_request *req, const struct zd_kept *kept, const struct form *form)
 {
-    const enum zd_status condition = zd_request_condition(req, kept->etag, kept->mtime_ms);
-    if (condition == ZD_PRECONDITION) {
-        return false;
+    if (!zd_request_is_reading(req)) {
+        return answer_shared(req, form, MHD_HTTP_OK);
+    }
+    switch (zd_request_condition(req, form->etag, kept->mtime_ms)) {
+    case ZD_NOT_MODIFIED:
+        return answer_shared(req, form, MHD_HTTP_NOT_MODIFIED);
+    case ZD_PRECONDITION:
+        return zd_reply_precondition(req, form->etag);
+    default:
+        break;
     }
     uint64_t first = 0;
-    uint64_t len = kept->body->len;
-    enum zd_range_answer range = ZD_RANGE_NONE;
-    if (condition == ZD_OK && kept->accepts_ranges && req->conditions.range != NULL) {
-        range = zd_request_range(req, len, kept->etag, kept->mtime_ms, &first, &len);
+    uint64_t len = 0;
+    if (kept->accepts_ranges && req->conditions.range != NULL) {
+        switch (zd_request_range(req, form->body->len, form->etag, kept->mtime_ms, &first, &len)) {
+        case ZD_RANGE_PART:
+            return answer_copy(req, form, first, len, MHD_HTTP_PARTIAL_CONTENT);
+        case ZD_RANGE_OUTSIDE:
+            return zd_respond_range_outside(req, form->body->len);
+        case ZD_RANGE_NONE:
+            break;
+        }
     }
-    if (range == ZD_RANGE_OUTSIDE) {
+    return answer_shared(req, form, MHD_HTTP_OK);
+}
+
+/* ---- making a form ---- */
+
+static ZD_RESULT begin_form(struct form *form, struct zd_buf *body, struct MHD_Response *response)
+{
+    const char *id = response == NULL ? NULL : MHD_get_response_header(response, "X-Request-Id");
+    if (id == NULL) {
+        if (response != NULL) {
+            MHD_destroy_response(response);
+        }
+        return ZD_NO_MEMORY;
+    }
+    form->id = (char *)(uintptr_t)id;
+    form->response = response;
+    form->body = zd_buf_ref(body);
+    return ZD_OK;
+}
+
+/* The compressed body is there: it gets the plain form's headers, and its own tag. */
+static ZD_RESULT finish_form(struct zd_kept *kept, enum zd_coding coding, struct zd_buf *body)
+{
+    const struct form *plain = &kept->form[ZD_PLAIN];
+    struct form *form = &kept->form[coding];
+    struct MHD_Response *response = zd_reply_window(body, 0, body->len);
+    zd_tag_code(form->etag, plain->etag, coding);
+    if (response != NULL) {
+        struct copying copying = {.to = response, .etag = form->etag};
+        zd_reply_add_header(response, "X-Request-Id", ZD_REPLY_ANY_ID);
+        (void)MHD_get_response_headers(plain->response, copy_header, &copying);
+        zd_reply_add_header(response, "Content-Encoding", zd_coding_name(coding));
+    }
+    return begin_form(form, body, response);
+}
+
+static void compress(struct zd_job *job)
+{
+    struct coding_job *coding_job = ZD_CONTAINER(job, struct coding_job, job);
+    coding_job->status =
+        zd_compress(coding_job->coding, zd_buf_span(coding_job->from), &coding_job->body);
+}
+
+/* The work is done, or was dropped. Takes the job over. */
+static enum zd_status end_job(struct coding_job *job, enum zd_status status)
+{
+    struct zd_server *server = job->server;
+    struct zd_kept *kept = job->kept;
+    if (status == ZD_OK) {
+        server->metrics.n_compressions++;
+        status = finish_form(kept, job->coding, job->body);
+    }
+    zd_cache_charge(&server->http->kept, &kept->entry, cost_of(kept));
+    zd_buf_unref(job->from);
+    zd_buf_unref(job->body);
+    zd_free(job);
+    kept_unref(&server->http->kept, kept);
+    return status;
+}
+
+static void compressed(struct zd_job *job, bool cancelled)
+{
+    struct coding_job *coding_job = ZD_CONTAINER(job, struct coding_job, job);
+    struct zd_list waiters;
+    zd_list_take_all(&coding_job->kept->form[coding_job->coding].waiters, &waiters);
+    coding_job->kept->form[coding_job->coding].is_busy = false;
+    const enum zd_status status =
+        end_job(coding_job, cancelled ? ZD_CANCELLED : coding_job->status);
+    zd_wait_tell(&waiters, status, NULL);
+}
+
+static void form_arrived(struct zd_wait *wait)
+{
+    zd_request_go_on(ZD_CONTAINER(wait, struct zd_request, kept_want.wait));
+}
+
+static struct coding_job *job_new(struct zd_request *req)
+{
+    struct zd_kept *kept = req->kept_want.kept;
+    struct coding_job *job = zd_alloc(sizeof *job);
+    if (job != NULL) {
+        *job = (struct coding_job){
+            .job = {.work = compress, .done = compressed},
+            .server = req->server,
+            .kept = kept,
+            .coding = req->kept_want.coding,
+            .from = zd_buf_ref(kept->form[ZD_PLAIN].body),
+        };
+        (void)zd_cache_ref(&kept->entry);
+    }
+    return job;
+}
+
+/* Has the form made, by whoever wants it first. */
+static enum zd_next want_form(struct zd_request *req)
+{
+    struct zd_kept_want *want = &req->kept_want;
+    struct form *form = &want->kept->form[want->coding];
+    if (!form->is_busy) {
+        struct coding_job *job = job_new(req);
+        if (job == NULL) {
+            zd_wait_answer(&want->wait, ZD_NO_MEMORY, NULL);
+            return ZD_NEXT;
+        }
+        if (zd_pool_is_cheap(req->server, zd_compress_cost_ns(want->coding, job->from->len))) {
+            compress(&job->job);
+            zd_wait_answer(&want->wait, end_job(job, job->status), NULL);
+            return ZD_NEXT;
+        }
+        form->is_busy = true;
+        zd_pool_submit(req->server, &job->job);
+    }
+    zd_list_push_back(&form->waiters, &want->wait.link);
+    return ZD_WAIT;
+}
+
+/* Answers in the wanted form, or plain when that could not be made. */
+static enum zd_next step_form(struct zd_request *req)
+{
+    const struct zd_kept_want *want = &req->kept_want;
+    const struct zd_kept *kept = want->kept;
+    const struct form *form = &kept->form[want->coding];
+    if (form->response == NULL && want->wait.status == ZD_OK) {
+        return want_form(req);
+    }
+    return answer_form(req, kept, form->response == NULL ? &kept->form[ZD_PLAIN] : form);
+}
+
+/* The request's next step answers with it. @param kept a reference, taken over */
+static void want(struct zd_request *req, struct zd_kept *kept, enum zd_coding coding)
+{
+    zd_kept_release(req);
+    req->kept_want = (struct zd_kept_want){
+        .wait = {.done = form_arrived},
+        .kept = kept,
+        .coding = coding,
+    };
+    req->step = step_form;
+}
+
+void zd_kept_release(struct zd_request *req)
+{
+    zd_wait_cancel(&req->kept_want.wait);
+    kept_unref(cache_of(req), req->kept_want.kept);
+    req->kept_want.kept = NULL;
+}
+
+/* ---- what handlers answer ---- */
+
+static enum zd_coding coding_for(const struct zd_request *req, const struct zd_kept *kept)
+{
+    return kept->may_be_coded ? zd_accept_coding(zd_request_header(req, "Accept-Encoding"),
+                                    kept->form[ZD_PLAIN].body->len)
+                              : ZD_PLAIN;
+}
+
+/* The kept representation that the tag says is still the answer, or NULL; a reference. */
+static struct zd_kept *find_same(const struct zd_request *req, const struct zd_representation *rep)
+{
+    struct zd_kept *kept = find(req);
+    if (kept == NULL || kept->problem_code != NULL || rep->etag[0] == '\0' ||
+        strcmp(kept->form[ZD_PLAIN].etag, rep->etag) != 0) {
+        return NULL;
+    }
+    kept->keep_until_ms = rep->keep_until_ms;
+    (void)zd_cache_ref(&kept->entry);
+    return kept;
+}
+
+bool zd_kept_renew(struct zd_request *req, const struct zd_representation *rep)
+{
+    struct zd_kept *kept = may_keep(req, rep->keep_until_ms) ? find_same(req, rep) : NULL;
+    if (kept == NULL) {
         return false;
     }
-    const bool fits = strlen(req->id) == ZD_MADE_ID_LEN;
-    if (range == ZD_RANGE_NONE && fits) {
-        answer_kept_shared(
-            req, kept, condition == ZD_NOT_MODIFIED ? MHD_HTTP_NOT_MODIFIED : MHD_HTTP_OK);
-        return true;
-    }
-    if (condition == ZD_NOT_MODIFIED) {
-        return false;
-    }
-    answer_kept_copy(
-        req, kept, first, len, range == ZD_RANGE_PART ? MHD_HTTP_PARTIAL_CONTENT : MHD_HTTP_OK);
+    want(req, kept, coding_for(req, kept));
     return true;
 }
 
-/* A client that refuses the kept type is answered by the handler, which knows what it may be. */
-static bool accepts_kept(const struct zd_request *req, const struct zd_kept *kept)
+/* A reference; NULL without memory. */
+static struct zd_kept *kept_of(const struct zd_request *req, const struct zd_representation *rep)
 {
-    const char *accept = zd_request_header(req, "Accept");
-    const char *type =
-        kept->response == NULL ? NULL : MHD_get_response_header(kept->response, "Content-Type");
-    return accept == NULL || type == NULL || zd_accept_quality(accept, type) > 0;
+    struct zd_kept *kept = kept_new(req);
+    if (kept == NULL) {
+        return NULL;
+    }
+    struct form *plain = &kept->form[ZD_PLAIN];
+    memcpy(plain->etag, rep->etag, sizeof plain->etag);
+    if (begin_form(plain, rep->body, zd_reply_prepare(req, rep)) != ZD_OK) {
+        kept_unref(cache_of(req), kept);
+        return NULL;
+    }
+    kept->keep_until_ms = rep->keep_until_ms;
+    kept->media_type = MHD_get_response_header(plain->response, "Content-Type");
+    kept->accepts_ranges = rep->accepts_ranges;
+    kept->may_be_coded = zd_reply_may_code(req, rep);
+    kept->mtime_ms = rep->mtime_ms;
+    return kept;
+}
+
+bool zd_kept_take(struct zd_request *req, const struct zd_representation *rep)
+{
+    const bool keeps = may_keep(req, rep->keep_until_ms);
+    if (!keeps && zd_reply_coding(req, rep, rep->body->len) == ZD_PLAIN) {
+        return false;
+    }
+    struct zd_kept *kept = keeps ? find_same(req, rep) : NULL;
+    if (kept == NULL) {
+        kept = kept_of(req, rep);
+        if (kept == NULL) {
+            return false;
+        }
+        if (keeps) {
+            put(req, kept);
+        }
+    }
+    want(req, kept, coding_for(req, kept));
+    return true;
+}
+
+/* ---- from what was kept ---- */
+
+/* A client that refuses the kept type is answered by the handler, which knows what it may be. */
+static bool accepts(const struct zd_request *req, const struct zd_kept *kept)
+{
+    const char *accept = kept->media_type == NULL ? NULL : zd_request_header(req, "Accept");
+    return accept == NULL || zd_accept_quality(accept, kept->media_type) > 0;
 }
 
 bool zd_kept_answer(struct zd_request *req)
 {
-    struct zd_cache *cache = &req->server->http->kept;
+    struct zd_cache *cache = cache_of(req);
     const struct zd_span key = {(const uint8_t *)req->target, req->target_text.len};
     struct zd_cache_entry *entry = zd_cache_find(cache, key);
     if (entry == NULL) {
         return false;
     }
-    const struct zd_kept *kept = ZD_CONTAINER(entry, struct zd_kept, entry);
-    if (kept->keep_until_ms <= uv_now(req->server->loop) || req->server->is_draining) {
-        zd_cache_drop(cache, entry);
-        return false;
-    }
-    if (!accepts_kept(req, kept)) {
-        return false;
+    struct zd_kept *kept = ZD_CONTAINER(entry, struct zd_kept, entry);
+    if (kept->keep_until_ms <= uv_now(req->server->loop) || req->server->is_draining ||
+        !accepts(req, kept)) {
+        return false; /* the handler may find that it is still the answer */
     }
     req->handler = kept->handler;
     req->route = kept->route;
     req->route_number = kept->route_number;
-    if (kept->response == NULL) {
-        answer_kept_problem(req, kept);
+    if (kept->problem_code != NULL) {
+        answer_problem(req, kept);
         return true;
     }
-    return answer_kept_representation(req, kept);
+    const enum zd_coding coding = coding_for(req, kept);
+    if (kept->form[coding].response == NULL) {
+        (void)zd_cache_ref(entry);
+        want(req, kept, coding);
+        return false;
+    }
+    (void)answer_form(req, kept, &kept->form[coding]);
+    return true;
 }
 
 void zd_kept_init(struct zd_http *http, size_t bytes_max)
 {
     zd_cache_init(&http->kept, "replies", bytes_max, kept_free);
+    /* The listing of a large hierarchy has some MB, and is worth more than what it pushes out. */
+    http->kept.entry_bytes_max = bytes_max / ENTRY_PART;
 }
 
 void zd_kept_done(struct zd_http *http)

@@ -10,24 +10,30 @@ void zd_kept_done(struct zd_http *http);
 
 /**
  * Answer a GET or HEAD from what was kept under its target: sets req->answer and http_status.
- * @return false: nothing fit is kept, the steps must run
+ * @return false: the steps must run: req->step, when it was set (the answer is there, but not in
+ *         the coding that the client wants), else the handler's
  */
 bool zd_kept_answer(struct zd_request *req);
 
-/** Whether an answer to this request may be kept until then (loop time). */
-bool zd_kept_may(const struct zd_request *req, uint64_t keep_until_ms);
+/**
+ * Take over an answer of status 200 that is to be kept, or compressed for this client, or both: it
+ * goes under the request's target when it may be kept, and req->step answers with it.
+ * @param rep with a body, which is shared
+ * @return false: it is neither, or there is no memory: answer it as it is
+ */
+bool zd_kept_take(struct zd_request *req, const struct zd_representation *rep);
 
 /**
- * Keep an answer under the request's target, in place of an older one; without memory, and when
- * the request brought its own X-Request-Id, nothing is kept.
- *
- * @param rep      what the response shows; its body is shared
- * @param response whole, with every header; taken over, whatever happens
+ * The same before the body is made: when an answer with that tag is kept, it is kept until
+ * rep->keep_until_ms from now on, and req->step answers with it.
+ * @return false: make the body
  */
-void zd_kept_put(
-    struct zd_request *req, const struct zd_representation *rep, struct MHD_Response *response);
+bool zd_kept_renew(struct zd_request *req, const struct zd_representation *rep);
 
-/** The same for a problem: its document is kept without the request's id. */
+/** Give up what the request wanted of it; at its end. */
+void zd_kept_release(struct zd_request *req);
+
+/** Keep a problem's document until problem->keep_until_ms, without the request's id. */
 void zd_kept_put_problem(
     struct zd_request *req, const struct zd_problem *problem, const struct zd_text *document);
 

@@ -112,6 +112,8 @@ static void add_work(const struct zd_metrics *metrics, struct zd_text *text)
         metrics->n_decodes);
     add_one(text, "zarrd_decoded_bytes_total", "counter", "Bytes that decoding made.",
         metrics->n_decoded_bytes);
+    add_one(text, "zarrd_compressions_total", "counter", "Answers compressed.",
+        metrics->n_compressions);
     add_one(
         text, "zarrd_jobs_total", "counter", "Pieces of work given to workers.", metrics->n_jobs);
     add_one(text, "zarrd_jobs_inline_total", "counter", "Pieces of work done on the loop thread.",

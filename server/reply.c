@@ -7,11 +7,13 @@
 
 #include "core/base/hash.h"
 #include "core/base/num.h"
+#include "server/accept.h"
 #include "server/handler/handler.h"
 #include "server/kept.h"
 #include "server/server.h"
 
 #define PROBLEM_BYTES_MAX (1U << 20)
+#define VARY_BYTES_MAX    128
 
 static const char expose_headers[] =
     "ETag, Content-Range, Content-Length, Content-Encoding, Accept-Ranges, Last-Modified, Date, "
@@ -30,9 +32,9 @@ void zd_reply_add_header(struct MHD_Response *response, const char *name, const 
 }
 
 /* What every answer carries (api.md 2). */
-static void add_common(const struct zd_request *req, struct MHD_Response *response)
+static void add_common(const struct zd_request *req, const char *id, struct MHD_Response *response)
 {
-    zd_reply_add_header(response, "X-Request-Id", req->id);
+    zd_reply_add_header(response, "X-Request-Id", id);
     zd_reply_add_header(
         response, "Access-Control-Allow-Origin", req->server->config->settings.http_cors_origin);
     zd_reply_add_header(response, "Access-Control-Expose-Headers", expose_headers);
@@ -123,7 +125,7 @@ enum zd_next zd_reply_document(
     struct MHD_Response *response =
         document->status == ZD_OK ? response_of_text(zd_text_span(document)) : NULL;
     if (response != NULL) {
-        add_common(req, response);
+        add_common(req, req->id, response);
         zd_reply_add_header(response, "Content-Type", "application/problem+json");
         zd_reply_add_header(response, "Cache-Control", "no-cache");
     }
@@ -147,7 +149,7 @@ enum zd_next zd_respond_problem(struct zd_request *req, const struct zd_problem 
         zd_text_add_u64(&seconds, problem->retry_after_s);
         add_to_answer(req, "Retry-After", seconds.at);
     }
-    if (document->status == ZD_OK && zd_kept_may(req, problem->keep_until_ms)) {
+    if (document->status == ZD_OK) {
         zd_kept_put_problem(req, problem, document);
     }
     return next;
@@ -208,17 +210,50 @@ static void add_validators(struct MHD_Response *response, const char *etag, int6
     }
 }
 
-static void add_headers(const struct zd_request *req, const struct zd_representation *rep,
+bool zd_reply_may_code(const struct zd_request *req, const struct zd_representation *rep)
+{
+    return rep->media_type != NULL && strcmp(rep->media_type, "application/json") == 0 &&
+           !rep->accepts_ranges && !rep->body_is_range && req->route != NULL &&
+           strncmp(req->route->path, "/v1", strlen("/v1")) == 0;
+}
+
+enum zd_coding zd_reply_coding(
+    const struct zd_request *req, const struct zd_representation *rep, uint64_t len)
+{
+    return zd_reply_may_code(req, rep)
+               ? zd_accept_coding(zd_request_header(req, "Accept-Encoding"), len)
+               : ZD_PLAIN;
+}
+
+/* An answer that may be coded says so whatever it is coded in (RFC 9110, 12.5.5). */
+static void add_own(const struct zd_request *req, const struct zd_representation *rep,
     struct MHD_Response *response)
 {
-    add_common(req, response);
+    const bool varies = zd_reply_may_code(req, rep);
+    for (uint32_t i = 0; i < rep->n_headers; i++) {
+        const struct zd_header *header = &rep->header[i];
+        if (varies && strcmp(header->name, "Vary") == 0) {
+            ZD_SCOPED_TEXT(vary, VARY_BYTES_MAX);
+            zd_text_addf(&vary, "%s, Accept-Encoding", header->value);
+            zd_reply_add_header(response, "Vary", vary.at);
+        } else {
+            zd_reply_add_header(response, header->name, header->value);
+        }
+    }
+    if (varies && !has_own(rep, "Vary")) {
+        zd_reply_add_header(response, "Vary", "Accept-Encoding");
+    }
+}
+
+static void add_headers(const struct zd_request *req, const struct zd_representation *rep,
+    const char *id, struct MHD_Response *response)
+{
+    add_common(req, id, response);
     add_validators(response, rep->etag, rep->mtime_ms);
     if (!has_own(rep, "Cache-Control")) {
         zd_reply_add_header(response, "Cache-Control", zd_request_cache_control(req));
     }
-    for (uint32_t i = 0; i < rep->n_headers; i++) {
-        zd_reply_add_header(response, rep->header[i].name, rep->header[i].value);
-    }
+    add_own(req, rep, response);
 }
 
 /* What describes the body; a 304 carries none of it. */
@@ -250,7 +285,7 @@ enum zd_next zd_respond_not_modified(struct zd_request *req, const struct zd_rep
             ? response_of_length(has_whole ? rep->body->len : rep->length)
             : response_of_unknown_length();
     if (response != NULL) {
-        add_headers(req, rep, response);
+        add_headers(req, rep, req->id, response);
     }
     return zd_reply_give(req, MHD_HTTP_NOT_MODIFIED, response, 0);
 }
@@ -260,11 +295,22 @@ static enum zd_next answer_part(struct zd_request *req, const struct zd_represen
 {
     struct MHD_Response *response = zd_reply_window(rep->body, at_body, len);
     if (response != NULL) {
-        add_headers(req, rep, response);
+        add_headers(req, rep, req->id, response);
         add_body_headers(rep, response);
         zd_reply_add_range(response, first, len, rep->body_is_range ? rep->length : rep->body->len);
     }
     return zd_reply_give(req, MHD_HTTP_PARTIAL_CONTENT, response, len);
+}
+
+struct MHD_Response *zd_reply_prepare(
+    const struct zd_request *req, const struct zd_representation *rep)
+{
+    struct MHD_Response *response = zd_reply_window(rep->body, 0, rep->body->len);
+    if (response != NULL) {
+        add_headers(req, rep, ZD_REPLY_ANY_ID, response);
+        add_body_headers(rep, response);
+    }
+    return response;
 }
 
 static enum zd_next answer_whole(struct zd_request *req, const struct zd_representation *rep)
@@ -284,22 +330,12 @@ static enum zd_next answer_whole(struct zd_request *req, const struct zd_represe
     if (response == NULL) {
         return zd_reply_give(req, http_status, NULL, 0);
     }
-    add_headers(req, rep, response);
+    add_headers(req, rep, req->id, response);
     add_body_headers(rep, response);
-    const bool keeps = http_status == MHD_HTTP_OK && rep->body != NULL &&
-                       zd_kept_may(req, rep->keep_until_ms) && strlen(req->id) == ZD_MADE_ID_LEN;
-    if (keeps) {
-        struct MHD_Response *shared = zd_reply_window(rep->body, 0, rep->body->len);
-        if (shared != NULL) {
-            add_headers(req, rep, shared);
-            add_body_headers(rep, shared);
-            zd_kept_put(req, rep, shared);
-        }
-    }
     return zd_reply_give(req, http_status, response, body_bytes);
 }
 
-static enum zd_next answer_precondition(struct zd_request *req, const char *etag)
+enum zd_next zd_reply_precondition(struct zd_request *req, const char *etag)
 {
     struct zd_error err = {0};
     err.status = zd_fail(&err, ZD_PRECONDITION,
@@ -312,16 +348,53 @@ static enum zd_next answer_precondition(struct zd_request *req, const char *etag
     return next;
 }
 
+enum zd_status zd_respond_condition(const struct zd_request *req, struct zd_representation *rep)
+{
+    const enum zd_status plain = zd_request_condition(req, rep->etag, rep->mtime_ms);
+    const enum zd_coding coding = zd_reply_coding(req, rep, UINT64_MAX);
+    if (plain == ZD_NOT_MODIFIED || coding == ZD_PLAIN) {
+        return plain;
+    }
+    char etag[ZD_TAG_BYTES];
+    zd_tag_code(etag, rep->etag, coding);
+    const enum zd_status coded = zd_request_condition(req, etag, rep->mtime_ms);
+    if (coded == ZD_NOT_MODIFIED) {
+        memcpy(rep->etag, etag, sizeof etag);
+    }
+    return coded == ZD_PRECONDITION ? plain : coded;
+}
+
+/* HEAD, 304 and 412 of what is not made. */
+static enum zd_next respond_unmade(struct zd_request *req, const struct zd_representation *rep)
+{
+    struct zd_representation unmade = *rep;
+    switch (zd_respond_condition(req, &unmade)) {
+    case ZD_NOT_MODIFIED:
+        return zd_respond_not_modified(req, &unmade);
+    case ZD_PRECONDITION:
+        return zd_reply_precondition(req, unmade.etag);
+    default:
+        return answer_whole(req, &unmade);
+    }
+}
+
 enum zd_next zd_respond(struct zd_request *req, const struct zd_representation *rep)
 {
-    if ((rep->http_status != 0 && rep->http_status != MHD_HTTP_OK) || !zd_request_is_reading(req)) {
+    const bool is_ok = rep->http_status == 0 || rep->http_status == MHD_HTTP_OK;
+    if (is_ok && rep->body != NULL && !rep->body_is_range && zd_kept_take(req, rep)) {
+        return ZD_NEXT;
+    }
+    if (!is_ok || !zd_request_is_reading(req)) {
         return answer_whole(req, rep);
+    }
+    if (rep->body == NULL) {
+        return respond_unmade(req, rep);
     }
     switch (zd_request_condition(req, rep->etag, rep->mtime_ms)) {
     case ZD_NOT_MODIFIED:
         return zd_respond_not_modified(req, rep);
     case ZD_PRECONDITION:
-        return answer_precondition(req, rep->etag);
+        return zd_reply_precondition(req, rep->etag);
     default:
         break;
     }
@@ -330,7 +403,7 @@ enum zd_next zd_respond(struct zd_request *req, const struct zd_representation *
     }
     uint64_t first = 0;
     uint64_t len = 0;
-    if (rep->accepts_ranges && rep->body != NULL) {
+    if (rep->accepts_ranges) {
         switch (zd_request_range(req, rep->body->len, rep->etag, rep->mtime_ms, &first, &len)) {
         case ZD_RANGE_PART:
             return answer_part(req, rep, first, len, first);
@@ -384,7 +457,7 @@ enum zd_next zd_reply_options(struct zd_request *req)
     if (response != NULL) {
         const char *wanted = zd_request_header(req, "Access-Control-Request-Headers");
         const char *local = zd_request_header(req, "Access-Control-Request-Private-Network");
-        add_common(req, response);
+        add_common(req, req->id, response);
         zd_reply_add_header(response, "Allow", methods);
         zd_reply_add_header(response, "Access-Control-Allow-Methods", methods);
         /* "*" does not cover Authorization: the list is echoed (R29). */

@@ -18,6 +18,22 @@ void zd_reply_close_connection(struct zd_request *req);
 
 /* ---- for kept.c ---- */
 
+/** Whether such an answer is ever compressed: JSON below /v1, made whole (api.md 2). */
+bool zd_reply_may_code(const struct zd_request *req, const struct zd_representation *rep);
+
+/** The coding in which a body of that length is to go out to this client. */
+enum zd_coding zd_reply_coding(
+    const struct zd_request *req, const struct zd_representation *rep, uint64_t len);
+
+#define ZD_REPLY_ANY_ID "0000000000000000" /* ZD_MADE_ID_LEN bytes, to be overwritten */
+
+/** A whole response of status 200 with every header, and ZD_REPLY_ANY_ID; NULL: no memory. */
+struct MHD_Response *zd_reply_prepare(
+    const struct zd_request *req, const struct zd_representation *rep);
+
+/** 412; the problem tells the current tag. */
+enum zd_next zd_reply_precondition(struct zd_request *req, const char *etag);
+
 /** A window of a shared buffer as a body, without a copy; NULL: no memory. */
 struct MHD_Response *zd_reply_window(struct zd_buf *body, uint64_t first, uint64_t len);
 

@@ -125,6 +125,16 @@ const char *zd_request_cache_control(const struct zd_request *req)
     return config->immutable ? "public, max-age=31536000, immutable" : "no-cache";
 }
 
+void zd_tag_code(char to[ZD_TAG_BYTES], const char *etag, enum zd_coding coding)
+{
+    const size_t len = strlen(etag);
+    if (len < 2) {
+        to[0] = '\0';
+        return;
+    }
+    snprintf(to, ZD_TAG_BYTES, "%.*s-%s\"", (int)(len - 1), etag, zd_coding_name(coding));
+}
+
 void zd_tag_format(char to[ZD_TAG_BYTES], uint64_t hash, const char *suffix)
 {
     snprintf(to, ZD_TAG_BYTES, "\"%016llx-%.40s\"", (unsigned long long)hash, suffix);

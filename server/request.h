@@ -3,6 +3,7 @@
 #define ZD_SERVER_REQUEST_H
 
 #include "server/catalog.h"
+#include "server/compress.h"
 #include "server/conditional.h"
 #include "server/problem.h"
 #include "server/query.h"
@@ -11,6 +12,7 @@
 struct MHD_Connection;
 struct MHD_Response;
 struct zd_handler;
+struct zd_kept;
 struct zd_request;
 struct zd_route;
 
@@ -18,6 +20,13 @@ struct zd_route;
 typedef enum zd_next zd_step(struct zd_request *req);
 
 #define ZD_REQUEST_ID_MAX 128
+
+/** An answer of server/kept.h that a request is given. */
+struct zd_kept_want {
+    struct zd_wait wait;  /* until the coded form is made */
+    struct zd_kept *kept; /* a reference, or NULL */
+    enum zd_coding coding;
+};
 
 struct zd_request {
     struct zd_server *server;
@@ -45,12 +54,15 @@ struct zd_request {
     struct zd_node *node; /* a reference, or NULL */
     zd_step *after_node;
 
+    struct zd_kept_want kept_want; /* of server/kept.h */
+
     /* the front's own */
     struct zd_text target_text; /* these keep their memory for the next request */
     struct zd_text path_text;
     struct zd_text body_text;
     const char *sent_id;         /* X-Request-Id as sent, or NULL */
     struct MHD_Response *answer; /* NULL: not answered yet */
+    char *answer_id;             /* where a shared answer has its X-Request-Id, or NULL */
     uint64_t deadline_ms;        /* loop time */
     uint64_t began_ns;
     uint64_t head_bytes;     /* of the target and the headers */
@@ -109,7 +121,7 @@ struct zd_header {
 };
 
 #define ZD_ANSWER_HEADERS_MAX 16
-#define ZD_TAG_BYTES          64
+#define ZD_TAG_BYTES          72
 
 /** A representation to answer with. Zeroed members take their defaults. */
 struct zd_representation {
@@ -127,8 +139,9 @@ struct zd_representation {
     struct zd_header header[ZD_ANSWER_HEADERS_MAX]; /* further ones; values are copied */
     uint32_t n_headers;
     /* Keep the prepared answer under this request's target until then (loop time): the next one
-     * costs no step. 0 = do not. Only for answers to GET and HEAD that depend on no request header
-     * but the conditions, Range, and an Accept that refuses the media type. */
+     * costs no step; after it an equal tag saves making it. 0 = do not. Only for answers to GET and
+     * HEAD that depend on no request header but the conditions, Range, and an Accept that refuses
+     * the media type. */
     uint64_t keep_until_ms;
 };
 
@@ -143,7 +156,15 @@ enum zd_status zd_request_condition(
 enum zd_range_answer zd_request_range(const struct zd_request *req, uint64_t length,
     const char *etag, int64_t mtime_ms, uint64_t *ret_first, uint64_t *ret_len);
 
-/** Answers; each returns ZD_DONE and is called once. They evaluate conditions and ranges against
+/**
+ * What they say of an answer whose body is not made, so that nobody knows in which coding it would
+ * go out: either tag counts. With ZD_NOT_MODIFIED its tag becomes the one that the client has.
+ */
+enum zd_status zd_respond_condition(
+    const struct zd_request *req, struct zd_representation *representation);
+
+/** Answers; each is called once, by a step that returns what it returns: ZD_DONE, or ZD_NEXT when
+ * the answer takes steps of its own. They evaluate conditions and ranges against
  * the representation. */
 enum zd_next zd_respond(struct zd_request *req, const struct zd_representation *representation);
 enum zd_next zd_respond_problem(struct zd_request *req, const struct zd_problem *problem);
@@ -168,5 +189,8 @@ const char *zd_request_cache_control(const struct zd_request *req);
 
 /** `"<16 hex>-<suffix>"` (api.md 2: never 32 hex digits). */
 void zd_tag_format(char to[ZD_TAG_BYTES], uint64_t hash, const char *suffix);
+
+/** The tag of the same representation in a coding: `"<hash>-<suffix>-gzip"`; "" stays "". */
+void zd_tag_code(char to[ZD_TAG_BYTES], const char *etag, enum zd_coding coding);
 
 #endif

@@ -8,13 +8,12 @@
 #include "server/objects.h"
 #include "server/server.h"
 
-#define KEPT_BYTES_MAX   (256U << 10) /* larger objects are not kept as prepared answers */
-#define WHOLE_BYTES_MAX  (64U << 10)  /* of larger objects only the range asked for is read */
-#define INDEX_PAGE       10000        /* entries listed at once: each time costs the directory */
-#define RESTARTS_MAX     3            /* for an object that is replaced again and again */
-#define LOCATION_MAX     1024         /* a name of 255 bytes, each of them encoded */
-#define NAME_BYTES_MAX   ZD_KEY_BYTES_MAX
-#define TIME_UNTIL_NEVER UINT64_MAX
+#define KEPT_BYTES_MAX  (256U << 10) /* larger objects are not kept as prepared answers */
+#define WHOLE_BYTES_MAX (64U << 10)  /* of larger objects only the range asked for is read */
+#define INDEX_PAGE      10000        /* entries listed at once: each time costs the directory */
+#define RESTARTS_MAX    3            /* for an object that is replaced again and again */
+#define LOCATION_MAX    1024         /* a name of 255 bytes, each of them encoded */
+#define NAME_BYTES_MAX  ZD_KEY_BYTES_MAX
 
 struct keys {
     struct zd_object_want object;
@@ -63,14 +62,6 @@ static void range_arrived(struct zd_wait *wait)
 static void list_arrived(struct zd_wait *wait)
 {
     zd_request_go_on(ZD_CONTAINER(wait, struct keys, list.wait)->req);
-}
-
-/* Until when what the store said at that time is trusted. */
-static uint64_t trusted_until(const struct zd_request *req, uint64_t checked_ms)
-{
-    uint64_t until_ms = 0;
-    return ckd_add(&until_ms, checked_ms, req->dataset->revalidate_ms) ? TIME_UNTIL_NEVER
-                                                                       : until_ms;
 }
 
 static const char *last_segment(const char *path)
@@ -198,7 +189,7 @@ static enum zd_next respond_missing(struct zd_request *req, uint64_t checked_ms)
     const struct zd_problem problem = {
         .code = "key_not_found",
         .err = &err,
-        .keep_until_ms = checked_ms == 0 ? 0 : trusted_until(req, checked_ms),
+        .keep_until_ms = checked_ms == 0 ? 0 : zd_dataset_trusts_until(req->dataset, checked_ms),
     };
     return zd_respond_problem(req, &problem);
 }
@@ -354,7 +345,7 @@ static enum zd_next step_whole_read(struct zd_request *req)
     struct zd_representation representation = represent(req, &object->stat);
     representation.body = object->bytes;
     if (object->bytes->len <= KEPT_BYTES_MAX) {
-        representation.keep_until_ms = trusted_until(req, object->checked_ms);
+        representation.keep_until_ms = zd_dataset_trusts_until(req->dataset, object->checked_ms);
     }
     return zd_respond(req, &representation);
 }

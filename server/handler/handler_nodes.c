@@ -201,13 +201,6 @@ static void emit_node(struct showing *showing, const struct zd_node *node, struc
     zd_emit_object_end(emit);
 }
 
-/* Until when the answer may be given again without asking anybody. */
-static uint64_t keep_until(const struct showing *showing, const struct zd_dataset *dataset)
-{
-    uint64_t until = 0;
-    return ckd_add(&until, showing->checked_ms, dataset->revalidate_ms) ? UINT64_MAX : until;
-}
-
 static enum zd_next step_respond(struct zd_request *req)
 {
     struct showing *showing = showing_of(req);
@@ -232,7 +225,7 @@ static enum zd_next step_respond(struct zd_request *req)
     zd_emit_init(&emit, &text, zd_request_is_pretty(req));
     emit_node(showing, node, &emit);
     zd_tag_format(answer.etag, showing->hash.value, "node");
-    answer.keep_until_ms = keep_until(showing, req->dataset);
+    answer.keep_until_ms = zd_dataset_trusts_until(req->dataset, showing->checked_ms);
     return zd_respond_json(req, &text, &answer);
 }
 

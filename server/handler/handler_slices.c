@@ -213,7 +213,7 @@ static enum zd_next step_condition(struct zd_request *req)
     if (describe(slice_of(req), &answer, &err) != ZD_OK) {
         return fail(req, &err);
     }
-    if (req->is_head || zd_request_condition(req, answer.etag, 0) != ZD_OK) {
+    if (req->is_head || zd_respond_condition(req, &answer) != ZD_OK) {
         return zd_respond(req, &answer); /* without its body: 200, 304 or 412 */
     }
     return apply_range(req, &answer);

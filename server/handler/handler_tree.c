@@ -2,7 +2,9 @@
 #include <string.h>
 
 #include "core/base/hash.h"
+#include "core/base/num.h"
 #include "server/handler/handler.h"
+#include "server/kept.h"
 #include "server/path_order.h"
 #include "server/server.h"
 #include "server/task.h"
@@ -17,6 +19,8 @@ struct listing {
     struct zd_tree tree;
     struct zd_walk *walk; /* or NULL */
     struct zd_hash hash;  /* of all that the answer depends on */
+    uint64_t checked_ms;  /* when the store was asked about the first of it; loop time */
+    bool is_uncertain;    /* the store could not tell of some node */
     uint64_t n_wanted;    /* live rows to show */
     uint64_t nodes_max;
     struct zd_text text;
@@ -222,6 +226,11 @@ static bool visit(void *context, const struct zd_walk_node *found)
         return true;
     }
     const bool can_slice = found->node != NULL && found->node->layout != NULL;
+    if (found->node == NULL) {
+        listing->is_uncertain = true;
+    } else {
+        listing->checked_ms = zd_min_u64(listing->checked_ms, found->node->checked_ms);
+    }
     zd_hash_add(&listing->hash, zd_span_of(found->path));
     zd_hash_add_u64(&listing->hash, found->node == NULL ? 0 : found->node->tag);
     zd_hash_add(&listing->hash, zd_span_of(found->err == NULL ? "" : found->err->text));
@@ -319,6 +328,7 @@ static enum zd_next step_gather(struct zd_request *req)
     listing->tree.reading = zd_catalog_reading(req->dataset);
     listing->tree.ask.is_stored =
         mode == MODE_STORED || (mode == MODE_AUTO && is_stored_fresh(req));
+    listing->checked_ms = zd_min_u64(uv_now(req->server->loop), node->checked_ms);
     zd_hash_add(&listing->hash, zd_span_of(req->target));
     zd_hash_add_u64(&listing->hash, node->tag);
     if (listing->tree.ask.is_stored && !listing->tree.ask.check) {
@@ -326,6 +336,17 @@ static enum zd_next step_gather(struct zd_request *req)
         return ZD_NEXT;
     }
     return walk(req);
+}
+
+static struct zd_representation represent(const struct zd_request *req)
+{
+    const struct listing *listing = req->state;
+    struct zd_representation answer = {.media_type = "application/json"};
+    zd_tag_format(answer.etag, listing->hash.value, "tree");
+    if (!listing->is_uncertain) {
+        answer.keep_until_ms = zd_dataset_trusts_until(req->dataset, listing->checked_ms);
+    }
+    return answer;
 }
 
 /* The nodes are known, and with them the tag: an unchanged listing is not made again. */
@@ -338,9 +359,11 @@ static enum zd_next step_render(struct zd_request *req)
     if (listing->status != ZD_OK) {
         return zd_respond_error(req, NULL, &listing->err);
     }
-    struct zd_representation answer = {.media_type = "application/json"};
-    zd_tag_format(answer.etag, listing->hash.value, "tree");
-    if (zd_request_condition(req, answer.etag, 0) == ZD_NOT_MODIFIED) {
+    struct zd_representation answer = represent(req);
+    if (zd_kept_renew(req, &answer)) {
+        return ZD_NEXT;
+    }
+    if (zd_respond_condition(req, &answer) == ZD_NOT_MODIFIED) {
         return zd_respond_not_modified(req, &answer);
     }
     const struct zd_tree *tree = &listing->tree;
@@ -359,8 +382,7 @@ static enum zd_next step_respond(struct zd_request *req)
     if (listing->status != ZD_OK) {
         return zd_respond_error(req, NULL, &listing->err);
     }
-    struct zd_representation answer = {.media_type = "application/json"};
-    zd_tag_format(answer.etag, listing->hash.value, "tree");
+    struct zd_representation answer = represent(req);
     return zd_respond_json(req, &listing->text, &answer);
 }
 
