@@ -433,13 +433,14 @@ static enum zd_next step_parse(struct node_load *load)
     if (load->dialect == NULL) {
         return ZD_NEXT;
     }
-    if (zd_pool_is_cheap(server, load->document_bytes * PARSE_NS_PER_BYTE)) {
+    const uint64_t cost_ns = load->document_bytes * PARSE_NS_PER_BYTE;
+    if (zd_pool_is_cheap(server, cost_ns)) {
         load->status = parse(load);
         return ZD_NEXT;
     }
     load->job = (struct zd_job){.work = parse_on_worker, .done = parse_done};
     load->n_pending = 1;
-    zd_pool_submit(server, &load->job);
+    zd_pool_submit(server, &load->job, cost_ns);
     return ZD_WAIT;
 }
 

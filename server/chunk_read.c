@@ -61,7 +61,11 @@ void zd_chunk_read_want(struct zd_chunk_read *read)
     enum zd_next next;
     if (is_by_cache(read)) {
         read->leaf = (struct zd_chunk_want){
-            .wait.done = leaf_arrived, .part = whole_chunk(read), .n_together = 1};
+            .wait.done = leaf_arrived,
+            .part = whole_chunk(read),
+            .n_together = 1,
+            .owner = zd_pool_owner(read->req),
+        };
         next = zd_chunks_want(read->node, &read->leaf);
     } else {
         read->encoded =

@@ -54,6 +54,7 @@ struct chunk_load {
     struct zd_object_want status_want;
     struct zd_place_want place;
     struct zd_range_want range;
+    struct zd_job_owner owner; /* of who asked first */
     struct zd_job job;
     struct zd_buf *data; /* owned: what was decoded */
     enum zd_status status;
@@ -275,9 +276,9 @@ static enum zd_next step_decode(struct chunk_load *load)
         decode(load);
         return ZD_NEXT;
     }
-    load->job = (struct zd_job){.work = decode_on_worker, .done = decoded};
+    load->job = (struct zd_job){.work = decode_on_worker, .done = decoded, .owner = load->owner};
     load->is_decoding = true;
-    zd_pool_submit(server, &load->job);
+    zd_pool_submit(server, &load->job, leaf->decode_ns);
     return ZD_WAIT;
 }
 
@@ -526,6 +527,7 @@ static enum zd_next start(struct chunk *chunk, struct zd_node *node, struct zd_b
     memcpy(load->index, want->part.chunk, node->meta->grid.rank * sizeof load->index[0]);
     load->span = span;
     load->n_together = want->n_together;
+    load->owner = want->owner;
     load->began_ms = uv_now(node->dataset->server->loop);
     load->step = is_known ? step_check : step_place;
     load->status = zd_shards_key(node, leaf_level(load), load->index, load->key, &load->err);
@@ -554,6 +556,7 @@ void zd_chunks_want_init(struct zd_chunk_want *want, void (*done)(struct zd_wait
     want->wait.link = (struct zd_list){0};
     want->wait.done = done;
     want->n_together = 1;
+    want->owner = (struct zd_job_owner){0};
     want->data = NULL;
     want->load = NULL;
 }

@@ -3,6 +3,7 @@
 #define ZD_SERVER_CHUNKS_H
 
 #include "server/objects.h"
+#include "server/pool.h"
 
 /** One chunk that a request wants; embedded in the request's list of parts. */
 struct zd_chunk_want {
@@ -10,6 +11,7 @@ struct zd_chunk_want {
     /* in */
     struct zd_part part; /* of a plan over the layout's last level */
     uint64_t n_together; /* chunks that are wanted at once: they share the loop thread's time */
+    struct zd_job_owner owner; /* for whom it is decoded */
     /* out */
     struct zd_buf *data; /* a reference for the caller: the whole decoded chunk, or (is_span) the
                           * bytes of zd_layout_span; NULL with ZD_OK: the chunk is absent, its

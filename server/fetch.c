@@ -14,13 +14,24 @@ struct zd_fetch_part {
     struct zd_fetch *fetch;
 };
 
-enum zd_status zd_fetch_init(struct zd_fetch *fetch, struct zd_request *req, struct zd_node *node,
-    uint64_t n_parts_max, struct zd_error *err)
+/* How many parts may be under way at once. */
+static uint64_t parts_at_once(const struct zd_node *node, uint64_t n_parts_max)
 {
     const uint64_t chunk_bytes = zd_max_u64(zd_layout_leaf(node->layout)->chunk_bytes, 1);
     const uint64_t n_held = zd_max_u64(IN_FLIGHT_BYTES_MAX / chunk_bytes, 1);
+    return zd_min_u64(n_parts_max, zd_min_u64(n_held, IN_FLIGHT_MAX));
+}
+
+uint64_t zd_fetch_held_bytes(const struct zd_node *node, uint64_t n_parts_max)
+{
+    return parts_at_once(node, n_parts_max) * zd_layout_leaf(node->layout)->chunk_bytes;
+}
+
+enum zd_status zd_fetch_init(struct zd_fetch *fetch, struct zd_request *req, struct zd_node *node,
+    uint64_t n_parts_max, struct zd_error *err)
+{
     *fetch = (struct zd_fetch){.req = req, .node = node};
-    fetch->n_part = (uint32_t)zd_min_u64(n_parts_max, zd_min_u64(n_held, IN_FLIGHT_MAX));
+    fetch->n_part = (uint32_t)parts_at_once(node, n_parts_max);
     fetch->part = zd_alloc(fetch->n_part * sizeof *fetch->part);
     if (fetch->part == NULL) {
         return zd_fail(err, ZD_NO_MEMORY, "no memory to want %u chunks", fetch->n_part);
@@ -79,6 +90,7 @@ enum zd_next zd_fetch_ask(struct zd_fetch *fetch)
         part->fetch = fetch;
         zd_chunks_want_init(&part->want, chunk_arrived);
         part->want.n_together = fetch->n_together;
+        part->want.owner = zd_pool_owner(fetch->req);
         if (!zd_plan_next(&fetch->plan, &part->want.part)) {
             fetch->is_last = true;
             break;

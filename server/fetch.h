@@ -32,6 +32,9 @@ struct zd_fetch {
  */
 ZD_RESULT zd_fetch_init(struct zd_fetch *fetch, struct zd_request *req, struct zd_node *node,
     uint64_t n_parts_max, struct zd_error *err);
+
+/** The bytes of the chunks that a fetch of so many parts holds at the same time. */
+uint64_t zd_fetch_held_bytes(const struct zd_node *node, uint64_t n_parts_max);
 void zd_fetch_done(struct zd_fetch *fetch); /* stops waiting; accepts a zeroed one */
 
 /** The next selection; borrowed until its last part is copied. */

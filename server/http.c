@@ -8,6 +8,7 @@
 #include "server/http.h"
 
 #include <microhttpd.h>
+#include <netinet/in.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include "core/base/hash.h"
 #include "core/base/num.h"
 #include "core/base/scan.h"
+#include "server/admit.h"
 #include "server/datasets.h"
 #include "server/dispatch.h"
 #include "server/kept.h"
@@ -100,6 +102,7 @@ static void release_state(struct zd_request *req)
     req->state = NULL;
     req->state_free = NULL;
     req->n_waits = 0;
+    zd_admit_release(req);
 }
 
 static void drop_answer(struct zd_request *req)
@@ -237,6 +240,27 @@ static void take_id(struct zd_request *req)
 const char *zd_request_header(const struct zd_request *req, const char *name)
 {
     return MHD_lookup_connection_value(req->connection, MHD_HEADER_KIND, name);
+}
+
+void zd_http_peer(const struct zd_request *req, struct zd_peer *ret_peer)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(req->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    *ret_peer = (struct zd_peer){0};
+    if (info == NULL || info->client_addr == NULL) {
+        return;
+    }
+    ret_peer->family = info->client_addr->sa_family;
+    if (ret_peer->family == AF_INET) {
+        const struct sockaddr_in *v4 = (const void *)info->client_addr;
+        ret_peer->prefix = v4->sin_addr.s_addr;
+    } else if (ret_peer->family == AF_INET6) {
+        const struct sockaddr_in6 *v6 = (const void *)info->client_addr;
+        const bool is_v4 = IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr) != 0;
+        ret_peer->family = is_v4 ? AF_INET : AF_INET6;
+        ret_peer->prefix =
+            is_v4 ? zd_load_u32(&v6->sin6_addr.s6_addr[12]) : zd_load_u64(&v6->sin6_addr);
+    }
 }
 
 /* ---- the body and the steps ---- */
@@ -582,7 +606,7 @@ enum zd_status zd_http_new(
     http->next_turn.data = http;
     uv_timer_init(server->loop, &http->deadline);
     http->deadline.data = http;
-    zd_kept_init(http, config->settings.cache_metadata_bytes / KEPT_PART);
+    zd_kept_init(http, server->memory.metadata_bytes / KEPT_PART);
     enum zd_status status = zd_replies_init(http, err);
     for (size_t i = 0; status == ZD_OK && i < config->n_listen; i++) {
         http->listener[i].http = http;

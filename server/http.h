@@ -57,6 +57,9 @@ void zd_http_free(struct zd_http *http); /* accepts NULL */
 /** The request's next step runs when the loop has turned. Called by zd_request_go_on. */
 void zd_http_queue_turn(struct zd_request *req);
 
+/** Whose connection it is (struct zd_peer). */
+void zd_http_peer(const struct zd_request *req, struct zd_peer *ret_peer);
+
 /** A step has answered: the connection goes on. Called by zd_request_go_on. */
 void zd_http_answered(struct zd_request *req);
 

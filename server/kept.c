@@ -375,13 +375,15 @@ static enum zd_next want_form(struct zd_request *req)
             zd_wait_answer(&want->wait, ZD_NO_MEMORY, NULL);
             return ZD_NEXT;
         }
-        if (zd_pool_is_cheap(req->server, zd_compress_cost_ns(want->coding, job->from->len))) {
+        const uint64_t cost_ns = zd_compress_cost_ns(want->coding, job->from->len);
+        if (zd_pool_is_cheap(req->server, cost_ns)) {
             compress(&job->job);
             zd_wait_answer(&want->wait, end_job(job, job->status), NULL);
             return ZD_NEXT;
         }
         form->is_busy = true;
-        zd_pool_submit(req->server, &job->job);
+        job->job.owner = zd_pool_owner(req);
+        zd_pool_submit(req->server, &job->job, cost_ns);
     }
     zd_list_push_back(&form->waiters, &want->wait.link);
     return ZD_WAIT;

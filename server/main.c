@@ -1,13 +1,12 @@
 /* zarrd: a Zarr server. */
-#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "core/base/num.h"
 #include "server/health_check.h"
+#include "server/pool.h"
 #include "server/server.h"
 
 enum exit_status {
@@ -16,14 +15,8 @@ enum exit_status {
     BAD_USAGE = 2,
 };
 
-#define HELP_BYTES_MAX   (256U << 10)
-#define SPARE_FILES      256
-#define WORKERS_AT_LEAST 2
-
-/* Chunks and bodies live for one request. Given back to the system each time, their pages would be
- * faulted in and cleared anew: more work than most requests are. */
-#define REUSED_BYTES_MAX (4 << 20) /* of one allocation */
-#define KEPT_BYTES_MAX   (8 << 20) /* free, of one thread */
+#define HELP_BYTES_MAX (256U << 10)
+#define SPARE_FILES    256
 
 /* As many descriptors as connections may need, if the system lets us. */
 static void raise_file_limit(uint64_t n_connections)
@@ -37,19 +30,11 @@ static void raise_file_limit(uint64_t n_connections)
 }
 
 /* libuv reads the size of its pool from the environment, before the first piece of work. */
-static void set_workers(uint64_t n_wanted)
+static void set_workers(const struct zd_settings *settings)
 {
-    const long n_cores = sysconf(_SC_NPROCESSORS_ONLN);
-    const uint64_t n_default = n_cores > WORKERS_AT_LEAST ? (uint64_t)n_cores : WORKERS_AT_LEAST;
     ZD_SCOPED_TEXT(n_workers, 20);
-    zd_text_add_u64(&n_workers, n_wanted == 0 ? n_default : n_wanted);
+    zd_text_add_u64(&n_workers, zd_pool_workers(settings));
     (void)setenv("UV_THREADPOOL_SIZE", n_workers.at, 1);
-}
-
-static void keep_memory(void)
-{
-    (void)mallopt(M_MMAP_THRESHOLD, REUSED_BYTES_MAX);
-    (void)mallopt(M_TRIM_THRESHOLD, KEPT_BYTES_MAX);
 }
 
 static int complain(const struct zd_error *err, enum exit_status status)
@@ -65,7 +50,7 @@ static int serve(const struct zd_config *config)
     (void)signal(
         SIGPIPE, SIG_IGN); /* NOLINT(bugprone-signal-handler): a lost log is no reason to end */
     raise_file_limit(config->settings.http_connections);
-    set_workers(config->settings.workers_count);
+    set_workers(&config->settings);
     if (zd_server_new(config, &server, &err) != ZD_OK) {
         return complain(&err, err.status == ZD_NO_MEMORY ? FAULT : BAD_USAGE);
     }
@@ -121,7 +106,7 @@ static int obey(enum zd_command command, const struct zd_config *config)
 
 int main(int argc, char **argv, char **environment)
 {
-    keep_memory();
+    zd_memory_tune();
     struct zd_error err = {0};
     struct zd_config config;
     enum zd_command command = ZD_COMMAND_SERVE;

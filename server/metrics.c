@@ -181,10 +181,75 @@ static void add_caches(const struct zd_server *server, struct zd_text *text)
     }
 }
 
+#define LANE_SERIES(metric, kind, field, meaning)                                                  \
+    {metric, kind, meaning, offsetof(struct zd_lane, field), sizeof(uint64_t)}
+
+static void add_lanes(const struct zd_admission *admission, struct zd_text *text)
+{
+    static const struct series all[] = {
+        LANE_SERIES("zarrd_admission_bytes", "gauge", bytes, "Bytes that requests hold."),
+        LANE_SERIES("zarrd_admission_bytes_max", "gauge", bytes_max, "Bytes they may hold."),
+        LANE_SERIES("zarrd_admission_working", "gauge", n_working, "Requests worked on."),
+        LANE_SERIES("zarrd_admission_working_max", "gauge", places_max, "That may be worked on."),
+        LANE_SERIES("zarrd_admission_waiting", "gauge", n_waiting, "Requests in the queue."),
+        LANE_SERIES("zarrd_admission_waiting_bytes", "gauge", bytes_waiting, "That they wait for."),
+        LANE_SERIES("zarrd_admission_total", "counter", n_admitted, "Requests admitted."),
+    };
+    for (size_t i = 0; i < ZD_COUNT_OF(all); i++) {
+        add_head(text, all[i].name, all[i].type, all[i].help);
+        for (size_t k = 0; k < ZD_LANES; k++) {
+            zd_text_addf(text, "%s{lane=\"%s\"} %llu\n", all[i].name, zd_lane_name(k),
+                (unsigned long long)member(&admission->lane[k], &all[i]));
+        }
+    }
+    add_head(text, "zarrd_admission_queue_seconds", "summary", "Time in the queue.");
+    for (size_t k = 0; k < ZD_LANES; k++) {
+        const struct zd_lane *lane = &admission->lane[k];
+        zd_text_addf(text,
+            "zarrd_admission_queue_seconds_sum{lane=\"%s\"} %.3f\n"
+            "zarrd_admission_queue_seconds_count{lane=\"%s\"} %llu\n",
+            zd_lane_name(k), (double)lane->waited_ms / 1000.0, zd_lane_name(k),
+            (unsigned long long)lane->n_waited);
+    }
+}
+
+static void add_shed(const struct zd_admission *admission, struct zd_text *text)
+{
+    add_head(text, "zarrd_requests_shed_total", "counter", "Requests refused as overloaded.");
+    for (size_t k = 0; k < ZD_LANES; k++) {
+        for (size_t i = 0; i < ZD_SHEDS; i++) {
+            zd_text_addf(text, "zarrd_requests_shed_total{lane=\"%s\",reason=\"%s\"} %llu\n",
+                zd_lane_name(k), zd_shed_name(i), (unsigned long long)admission->lane[k].n_shed[i]);
+        }
+    }
+}
+
+static void add_memory(const struct zd_memory *memory, struct zd_text *text)
+{
+    const struct {
+        const char *part;
+        uint64_t bytes;
+    } all[] = {
+        {"process", memory->bytes},
+        {"requests", memory->work_bytes},
+        {"caches", memory->decoded_bytes + memory->encoded_bytes + memory->metadata_bytes},
+    };
+    add_head(text, "zarrd_memory_budget_bytes", "gauge", "Memory that each part may use.");
+    for (size_t i = 0; i < ZD_COUNT_OF(all); i++) {
+        zd_text_addf(text, "zarrd_memory_budget_bytes{part=\"%s\"} %llu\n", all[i].part,
+            (unsigned long long)all[i].bytes);
+    }
+}
+
 void zd_metrics_add(const struct zd_server *server, struct zd_text *text)
 {
     add_requests(&server->metrics, text);
     add_work(&server->metrics, text);
+    add_one(text, "zarrd_jobs_waiting", "gauge", "Pieces of work that wait for a worker.",
+        server->pool.n_waiting);
+    add_memory(&server->memory, text);
+    add_lanes(&server->admit.admission, text);
+    add_shed(&server->admit.admission, text);
     add_caches(server, text);
     add_stores(server, text);
     add_one(text, "zarrd_log_dropped_total", "counter", "Log lines lost to a full pipe.",

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "server/admit.h"
 #include "server/http.h"
 #include "server/server.h"
 
@@ -28,6 +29,7 @@ void zd_request_go_on(struct zd_request *req)
     req->is_running = false;
     assert((next == ZD_DONE) == (req->answer != NULL));
     if (next == ZD_DONE) {
+        zd_admit_answered(req);
         zd_http_answered(req);
     }
 }

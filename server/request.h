@@ -2,6 +2,7 @@
 #ifndef ZD_SERVER_REQUEST_H
 #define ZD_SERVER_REQUEST_H
 
+#include "server/admission.h"
 #include "server/catalog.h"
 #include "server/compress.h"
 #include "server/conditional.h"
@@ -74,8 +75,9 @@ struct zd_request {
     unsigned http_status;
     uint32_t route_number; /* for metrics: 0 = none */
 
-    uint32_t n_waits;    /* see zd_request_wait */
-    struct zd_list turn; /* in the list of those whose next step others go before */
+    struct zd_ticket ticket; /* see zd_admit_want */
+    uint32_t n_waits;        /* see zd_request_wait */
+    struct zd_list turn;     /* in the list of those whose next step others go before */
     bool is_head;
     bool path_ends_in_slash; /* as sent */
     bool is_suspended;       /* the connection sleeps until zd_request_go_on */

@@ -202,18 +202,41 @@ static enum zd_status begin_loop(struct zd_server *server, struct zd_error *err)
     return ZD_OK;
 }
 
-static enum zd_status begin_server(struct zd_server *server, struct zd_error *err)
+static unsigned long long mib(uint64_t bytes)
+{
+    return bytes / ZD_MIB;
+}
+
+/* Caches and requests fit into what the process may use, whatever is configured. */
+static void share_memory(struct zd_server *server)
 {
     const struct zd_settings *settings = &server->config->settings;
+    struct zd_memory *memory = &server->memory;
+    const char *bounded_by;
+    const uint64_t found = zd_memory_find("", &bounded_by);
+    zd_memory_plan(settings, found, bounded_by, memory);
+    if (memory->caches_shrank) {
+        zd_log(&server->log, ZD_LOG_WARNING,
+            "memory: %llu MiB (%s): the caches shrink to %llu, %llu and %llu MiB"
+            " (cache.decoded_bytes, encoded_bytes, metadata_bytes)",
+            mib(memory->bytes), memory->bounded_by, mib(memory->decoded_bytes),
+            mib(memory->encoded_bytes), mib(memory->metadata_bytes));
+    }
+    zd_cache_init(&server->nodes, "nodes", memory->metadata_bytes / NODES_PART, zd_node_free);
+    zd_cache_init(&server->objects, "objects", memory->encoded_bytes, zd_object_free);
+    zd_cache_init(&server->chunks, "chunks", memory->decoded_bytes, zd_chunk_free);
+    server->has_caches = true;
+    zd_admit_init(server, server->pool.n_workers, memory->work_bytes);
+}
+
+static enum zd_status begin_server(struct zd_server *server, struct zd_error *err)
+{
     struct timeval now = {0};
     (void)gettimeofday(&now, NULL);
     server->started_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_usec / 1000;
     ZD_TRY(begin_loop(server, err));
-    zd_cache_init(
-        &server->nodes, "nodes", settings->cache_metadata_bytes / NODES_PART, zd_node_free);
-    zd_cache_init(&server->objects, "objects", settings->cache_encoded_bytes, zd_object_free);
-    zd_cache_init(&server->chunks, "chunks", settings->cache_decoded_bytes, zd_chunk_free);
-    server->has_caches = true;
+    zd_pool_init(server);
+    share_memory(server);
     ZD_TRY(zd_datasets_open(server, err));
     server->root = zd_alloc_zero(server->n_datasets, sizeof *server->root);
     if (server->root == NULL) {
@@ -259,7 +282,9 @@ static void end_loop(struct zd_server *server)
         uv_close((uv_handle_t *)&server->signal[i], NULL);
     }
     uv_close((uv_handle_t *)&server->drain_timer, NULL);
+    zd_admit_close(server);
     (void)uv_run(server->loop, UV_RUN_DEFAULT);
+    zd_pool_close(server);
 }
 
 static void end_datasets(struct zd_server *server)

@@ -4,11 +4,14 @@
 
 #include <uv.h>
 
+#include "server/admit.h"
 #include "server/cache.h"
 #include "server/catalog.h"
 #include "server/config.h"
 #include "server/log.h"
+#include "server/memory.h"
 #include "server/metrics.h"
+#include "server/pool.h"
 
 struct zd_http;
 struct zd_root;
@@ -25,6 +28,9 @@ struct zd_server {
     struct zd_cache nodes;   /* struct zd_node */
     struct zd_cache objects; /* struct zd_object */
     struct zd_cache chunks;  /* decoded chunks */
+    struct zd_memory memory; /* what may be held */
+    struct zd_admit admit;
+    struct zd_pool pool;
     struct zd_log log;
     struct zd_metrics metrics;
     bool is_draining;

@@ -148,12 +148,13 @@ static enum zd_next step_decode(struct index_load *load)
     server->metrics.n_decodes++;
     server->metrics.n_decoded_bytes += bytes;
     load->step = step_fill;
-    if (zd_pool_is_cheap(server, bytes / INDEX_BYTES_PER_NS)) {
+    const uint64_t cost_ns = bytes / INDEX_BYTES_PER_NS;
+    if (zd_pool_is_cheap(server, cost_ns)) {
         load->status = decode(load);
         return ZD_NEXT;
     }
     load->job = (struct zd_job){.work = decode_on_worker, .done = decoded};
-    zd_pool_submit(server, &load->job);
+    zd_pool_submit(server, &load->job, cost_ns);
     return ZD_WAIT;
 }
 

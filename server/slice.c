@@ -237,6 +237,21 @@ static uint64_t band_elements(const struct zd_slice *slice)
     return zd_max_u64(zd_max_u64(wanted, row), 1);
 }
 
+uint64_t zd_slice_held_bytes(const struct zd_slice *slice)
+{
+    const uint64_t element = slice->node->meta->dtype.bytes;
+    const uint64_t n = slice->end - slice->begin;
+    const uint64_t n_band = zd_min_u64(band_elements(slice), n);
+    const uint64_t body = is_text(slice) ? zd_answer_text_max(&slice->answer) + n_band * element
+                                         : slice->head_bytes + n * element;
+    uint64_t n_parts;
+    if (zd_plan_overflows(
+            &zd_layout_leaf(slice->node->layout)->grid, &slice->selection, &n_parts)) {
+        n_parts = UINT64_MAX;
+    }
+    return body + zd_fetch_held_bytes(slice->node, n_parts);
+}
+
 static enum zd_status begin_text(struct zd_slice *slice, uint64_t n_band, struct zd_error *err)
 {
     slice->text.len_max = zd_answer_text_max(&slice->answer);

@@ -71,6 +71,9 @@ void zd_slice_tag(const struct zd_slice *slice, char to[ZD_TAG_BYTES]);
 /** Only these bytes of the body are wanted; the format is not text. */
 void zd_slice_cut(struct zd_slice *slice, uint64_t first, uint64_t len);
 
+/** The bytes that making the body holds at the same time. */
+uint64_t zd_slice_held_bytes(const struct zd_slice *slice);
+
 /** Begin the body (again). @retval ZD_NO_MEMORY */
 ZD_RESULT zd_slice_begin(struct zd_slice *slice, struct zd_error *err);
 

@@ -39,7 +39,8 @@ enum zd_next zd_task_run(struct zd_task *task, uint64_t cost_ns)
     }
     task->is_running = true;
     task->req->n_waits++;
-    zd_pool_submit(server, &task->job);
+    task->job.owner = zd_pool_owner(task->req);
+    zd_pool_submit(server, &task->job, cost_ns);
     return zd_request_wait(task->req);
 }
 

@@ -3,6 +3,7 @@
 
 #include "core/base/num.h"
 #include "server/accept.h"
+#include "server/admit.h"
 #include "server/body.h"
 #include "server/chunk_read.h"
 #include "server/handler/handler.h"
@@ -329,6 +330,18 @@ static enum zd_status prepare(struct batch *batch, struct zd_error *err)
     return batch->read == NULL ? zd_fail(err, ZD_NO_MEMORY, "no memory for the batch") : ZD_OK;
 }
 
+/* The body, and the chunks of one lot. The bytes of chunks as stored are not known: no more than
+ * decoded, with most codecs. */
+static uint64_t held_bytes(const struct batch *batch)
+{
+    const uint64_t most = bytes_max(batch);
+    const uint64_t chunk_bytes =
+        zd_min_u64(batch->node->layout->level[batch->level].chunk_bytes, most);
+    const uint64_t lot = batch->n_read * chunk_bytes;
+    const uint64_t body = zd_min_u64(batch->n_chunks * chunk_bytes, most);
+    return lot + body + batch->n_chunks * PART_BYTES_MAX;
+}
+
 /* Frames only for those who want them more. */
 static bool choose_form(struct zd_request *req, bool *ret_is_frames)
 {
@@ -396,8 +409,7 @@ static enum zd_next step_plan(struct zd_request *req)
     if (status != ZD_OK) {
         return zd_respond_error(req, code_of(status), &err);
     }
-    req->step = step_ask;
-    return ZD_NEXT;
+    return zd_admit_want(req, held_bytes(batch), step_ask);
 }
 
 static enum zd_next step_post(struct zd_request *req)

@@ -3,6 +3,7 @@
 
 #include "core/base/hash.h"
 #include "core/base/num.h"
+#include "server/admit.h"
 #include "server/chunk_read.h"
 #include "server/handler/handler.h"
 #include "server/headers.h"
@@ -165,12 +166,23 @@ static enum zd_next step_arrived(struct zd_request *req)
     return zd_task_run(&chunk->task, zd_chunk_read_cost_ns(&chunk->read));
 }
 
-static enum zd_next want_chunk(struct zd_request *req)
+static enum zd_next step_want(struct zd_request *req)
 {
     struct chunk *chunk = req->state;
     req->step = step_arrived;
     zd_chunk_read_want(&chunk->read);
     return zd_request_wait(req);
+}
+
+/* Its bytes as stored, and decoded too when they are asked for. What is stored may be smaller, but
+ * that is known only when it is there. */
+static enum zd_next want_chunk(struct zd_request *req)
+{
+    const struct chunk *chunk = req->state;
+    const uint64_t most = req->server->config->settings.limits_object_bytes;
+    const uint64_t n_copies = chunk->read.is_decoded ? 2 : 1;
+    return zd_admit_want(
+        req, n_copies * zd_min_u64(level_of(chunk)->chunk_bytes, most), step_want);
 }
 
 /* Absence, tag and length are known without the chunk's bytes. */

@@ -4,6 +4,7 @@
 
 #include "core/base/hash.h"
 #include "core/base/num.h"
+#include "server/admit.h"
 #include "server/handler/handler.h"
 #include "server/objects.h"
 #include "server/server.h"
@@ -320,6 +321,12 @@ static enum zd_next step_range_read(struct zd_request *req)
     return zd_respond(req, &representation);
 }
 
+static enum zd_next step_read_range(struct zd_request *req)
+{
+    req->step = step_range_read;
+    return zd_objects_want_range(req->dataset, req->path, &keys_of(req)->range);
+}
+
 static enum zd_next read_range(struct zd_request *req, uint64_t first, uint64_t len)
 {
     struct keys *keys = keys_of(req);
@@ -329,8 +336,7 @@ static enum zd_next read_range(struct zd_request *req, uint64_t first, uint64_t 
         .range = {.kind = ZD_RANGE_FROM_TO, .first = first, .len = len},
         .only_generation = keys->object.stat.generation,
     };
-    req->step = step_range_read;
-    return zd_objects_want_range(req->dataset, req->path, &keys->range);
+    return zd_admit_want(req, len, step_read_range);
 }
 
 static enum zd_next step_whole_read(struct zd_request *req)
@@ -350,6 +356,12 @@ static enum zd_next step_whole_read(struct zd_request *req)
     return zd_respond(req, &representation);
 }
 
+static enum zd_next step_read_whole(struct zd_request *req)
+{
+    req->step = step_whole_read;
+    return zd_objects_want(req->dataset, req->path, ZD_OBJECT_BYTES, &keys_of(req)->object);
+}
+
 static enum zd_next read_whole(struct zd_request *req)
 {
     struct keys *keys = keys_of(req);
@@ -363,8 +375,7 @@ static enum zd_next read_whole(struct zd_request *req)
         zd_fact_limit(&err, bytes_max, size);
         return zd_respond_error(req, NULL, &err);
     }
-    req->step = step_whole_read;
-    return zd_objects_want(req->dataset, req->path, ZD_OBJECT_BYTES, &keys->object);
+    return zd_admit_want(req, size, step_read_whole);
 }
 
 /* The object is there: conditions and ranges come before any byte of it is read. */

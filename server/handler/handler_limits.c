@@ -1,10 +1,56 @@
-/* /v1/limits: every limit with its value and unit. */
+/* /v1/limits: every limit with its value and unit; what may be held, and what is. */
 #include "server/handler/handler.h"
 #include "server/server.h"
 
 #define DOCUMENT_BYTES_MAX (64U << 10)
 
 static const char *const no_params[] = {NULL};
+
+static void emit_memory(struct zd_emit *emit, const struct zd_memory *memory)
+{
+    zd_emit_key(emit, "memory");
+    zd_emit_object(emit);
+    zd_emit_member_u64(emit, "bytes", memory->bytes);
+    zd_emit_member_string(emit, "bounded_by", memory->bounded_by);
+    zd_emit_member_u64(emit, "requests_bytes", memory->work_bytes);
+    zd_emit_member_u64(emit, "decoded_bytes", memory->decoded_bytes);
+    zd_emit_member_u64(emit, "encoded_bytes", memory->encoded_bytes);
+    zd_emit_member_u64(emit, "metadata_bytes", memory->metadata_bytes);
+    zd_emit_object_end(emit);
+}
+
+static void emit_lane(struct zd_emit *emit, const char *name, const struct zd_lane *lane)
+{
+    uint64_t n_shed = 0;
+    for (size_t i = 0; i < ZD_SHEDS; i++) {
+        n_shed += lane->n_shed[i];
+    }
+    zd_emit_key(emit, name);
+    zd_emit_object(emit);
+    zd_emit_member_u64(emit, "bytes_max", lane->bytes_max);
+    zd_emit_member_u64(emit, "bytes", lane->bytes);
+    zd_emit_member_u64(emit, "working_max", lane->places_max);
+    zd_emit_member_u64(emit, "working", lane->n_working);
+    zd_emit_member_u64(emit, "waiting", lane->n_waiting);
+    zd_emit_member_u64(emit, "n_admitted", lane->n_admitted);
+    zd_emit_member_u64(emit, "n_waited", lane->n_waited);
+    zd_emit_member_u64(emit, "waited_ms", lane->waited_ms);
+    zd_emit_member_u64(emit, "n_refused", n_shed);
+    zd_emit_object_end(emit);
+}
+
+static void emit_admission(struct zd_emit *emit, const struct zd_admission *admission)
+{
+    zd_emit_key(emit, "admission");
+    zd_emit_object(emit);
+    zd_emit_member_u64(emit, "small_bytes", admission->limits.small_bytes);
+    zd_emit_member_u64(emit, "waiting_max", admission->limits.waiting_max);
+    zd_emit_member_u64(emit, "wait_ms", admission->limits.wait_ms);
+    for (size_t i = 0; i < ZD_LANES; i++) {
+        emit_lane(emit, zd_lane_name(i), &admission->lane[i]);
+    }
+    zd_emit_object_end(emit);
+}
 
 static enum zd_next step_limits(struct zd_request *req)
 {
@@ -14,6 +60,8 @@ static enum zd_next step_limits(struct zd_request *req)
     zd_emit_object(&emit);
     zd_emit_key(&emit, "limits");
     zd_config_emit_limits(&req->server->config->settings, &emit);
+    emit_memory(&emit, &req->server->memory);
+    emit_admission(&emit, &req->server->admit.admission);
     zd_emit_object_end(&emit);
     struct zd_representation representation = {0};
     return zd_respond_json(req, &text, &representation);

@@ -3,6 +3,7 @@
 
 #include "core/base/num.h"
 #include "server/accept.h"
+#include "server/admit.h"
 #include "server/body.h"
 #include "server/handler/handler.h"
 #include "server/refuse.h"
@@ -81,6 +82,12 @@ static enum zd_next step_read(struct zd_request *req)
     }
     req->step = step_band;
     return ZD_NEXT;
+}
+
+/* Memory and work are budgeted before they are taken. */
+static enum zd_next step_admit(struct zd_request *req)
+{
+    return zd_admit_want(req, zd_slice_held_bytes(slice_of(req)), step_read);
 }
 
 static enum zd_next ask_chunks(struct zd_request *req)
@@ -202,7 +209,7 @@ static enum zd_next apply_range(struct zd_request *req, const struct zd_represen
             break;
         }
     }
-    req->step = step_read;
+    req->step = step_admit;
     return ZD_NEXT;
 }
 
@@ -345,7 +352,7 @@ static enum zd_next plan(struct zd_request *req)
     if (zd_slice_prepare(slice, &err) != ZD_OK) {
         return fail(req, &err);
     }
-    req->step = asks_validators(req) ? step_survey : step_read;
+    req->step = asks_validators(req) ? step_survey : step_admit;
     return ZD_NEXT;
 }
 

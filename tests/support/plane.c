@@ -37,12 +37,15 @@ void zd_test_plane_open(struct zd_test_plane *plane, uint64_t revalidate_ms)
     plane->server.dataset = plane->table;
     plane->server.n_datasets = 1;
     init_caches(&plane->server);
+    zd_pool_init(&plane->server);
     plane->ops = *plane->store.store->ops;
     plane->store.store->ops = &plane->ops;
 }
 
 void zd_test_plane_close(struct zd_test_plane *plane)
 {
+    zd_test_plane_run(plane);
+    zd_pool_close(&plane->server);
     zd_test_plane_run(plane);
     done_caches(&plane->server);
     zd_config_done(&plane->config);

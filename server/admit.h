@@ -1,0 +1,39 @@
+/* Requests before they take memory and work: admitted, made to wait, or refused. Thread: loop. */
+#ifndef ZD_SERVER_ADMIT_H
+#define ZD_SERVER_ADMIT_H
+
+#include <uv.h>
+
+#include "server/admission.h"
+#include "server/request.h"
+
+/** What server->admit is. */
+struct zd_admit {
+    struct zd_admission admission;
+    uv_timer_t timer; /* the end of the oldest wait */
+};
+
+/** Begin. @param n_workers threads that work @param bytes_max what requests may hold together */
+void zd_admit_init(struct zd_server *server, uint32_t n_workers, uint64_t bytes_max);
+
+/** Closes the timer; the requests are gone. */
+void zd_admit_close(struct zd_server *server);
+
+/**
+ * Before the first read of what may be large: go on with `next` as soon as so many bytes may be
+ * taken. A request asks once; if it asks again it goes on.
+ *
+ * @param bytes that it will hold at the same time: the body, or its window when it is streamed; the
+ *              chunks in flight, encoded and decoded
+ * @return what the step returns; ZD_DONE: refused with 503 `overloaded` and Retry-After
+ */
+enum zd_next zd_admit_want(struct zd_request *req, uint64_t bytes, zd_step *next);
+
+/** The request is answered, or its stream has begun: others may work. Called by zd_request_go_on.
+ */
+void zd_admit_answered(struct zd_request *req);
+
+/** The request holds nothing any more, and waits for nothing. Called by the front. */
+void zd_admit_release(struct zd_request *req);
+
+#endif
