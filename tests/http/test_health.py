@@ -67,6 +67,7 @@ def test_a_server_that_drains_is_not_ready(serve, tmp_path):
         assert server.get("/readyz", connection=connection).code == "draining"
         assert health(server.url + "/readyz").returncode == 1  # it listens no more
         server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(30) == 0
 
 
 @pytest.mark.parametrize("answer, words", [
