@@ -135,27 +135,9 @@ enum zd_next zd_dispatch(struct zd_request *req)
     if (strcmp(req->method, "OPTIONS") == 0) {
         return zd_reply_options(req);
     }
-    if (req->target_is_too_long) {
-        err.status = zd_fail(&err, ZD_TOO_LARGE, "the request target is longer than %llu bytes",
-            (unsigned long long)req->server->config->settings.limits_url_bytes);
-        return zd_respond_error(req, "uri_too_long", &err);
-    }
-    if (req->head_bytes > req->server->config->settings.http_connection_bytes) {
-        err.status = zd_fail(&err, ZD_TOO_LARGE, "the request head is longer than %llu bytes",
-            (unsigned long long)req->server->config->settings.http_connection_bytes);
-        return zd_respond_error(req, "headers_too_large", &err);
-    }
     const struct zd_span raw = zd_target_path(req->target, &query);
     if (zd_path_decode(raw, &req->path_text, &err) != ZD_OK) {
         return zd_respond_error(req, err.status == ZD_INVALID ? "bad_path" : NULL, &err);
-    }
-    if (req->body_is_too_large) {
-        const uint64_t n_max = req->server->config->settings.limits_body_bytes;
-        err.status = zd_fail(&err, ZD_TOO_LARGE,
-            "the body is longer than limits.body_bytes, which is %llu", (unsigned long long)n_max);
-        err.facts.limit = n_max; /* how long it would have been nobody knows */
-        err.facts.set |= ZD_FACT_LIMIT;
-        return zd_respond_error(req, "too_large", &err);
     }
     switch (zd_route_find(zd_handlers, req->method, req->path_text.at, &match)) {
     case ZD_ROUTE_FOUND:

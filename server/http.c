@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "core/base/hash.h"
@@ -25,13 +26,13 @@
 #include "server/listen.h"
 #include "server/reply.h"
 #include "server/server.h"
+#include "server/wire.h"
 
-#define HEADER_LINE_BYTES   4  /* ": " and the line's end */
-#define RUNS_IN_A_ROW       8  /* before the loop's other work gets its turn */
-#define DISCARDED_BODIES    16 /* times limits.body_bytes that a body may have before we hang up */
-#define LOGGED_TARGET_BYTES 256
-#define SPARE_BODY_BYTES    (64U << 10) /* that a spare request may go on holding */
-#define KEPT_PART           2           /* one part of the metadata cache is for prepared answers */
+#define RUNS_IN_A_ROW     8           /* before the loop's other work gets its turn */
+#define SPARE_BODY_BYTES  (64U << 10) /* that a spare request may go on holding */
+#define SPARE_FILES       256         /* that are not connections */
+#define LEAST_CONNECTIONS 16
+#define KEPT_PART         2 /* one part of the metadata cache is for prepared answers */
 
 /* ---- requests: from the spare list, and back ---- */
 
@@ -61,18 +62,6 @@ static void request_free(struct zd_request *req)
     zd_free(req);
 }
 
-static void take_target(struct zd_request *req, const char *target)
-{
-    const size_t len = strlen(target);
-    zd_text_clear(&req->target_text);
-    if (zd_text_add_bytes(&req->target_text, target, len) == ZD_TOO_LARGE) {
-        req->target_is_too_long = true;
-        zd_text_clear(&req->target_text);
-        zd_text_add_bytes(&req->target_text, target, zd_min_u64(len, LOGGED_TARGET_BYTES));
-    }
-    req->target = req->target_text.at;
-}
-
 /* MHD_OPTION_URI_LOG_CALLBACK: the only place that sees the target as it was sent. What it returns
  * is the request's own pointer from here on. */
 static void *on_target(void *cls, const char *target, struct MHD_Connection *connection)
@@ -82,10 +71,14 @@ static void *on_target(void *cls, const char *target, struct MHD_Connection *con
     if (req == NULL) {
         return NULL;
     }
+    zd_text_clear(&req->target_text);
+    if (zd_text_add(&req->target_text, target) != ZD_OK) {
+        request_free(req);
+        return NULL;
+    }
+    req->target = req->target_text.at;
     req->connection = connection;
     req->began_ns = uv_hrtime();
-    req->target_is_too_long = false;
-    take_target(req, target);
     req->server->metrics.n_in_flight++;
     return req;
 }
@@ -134,7 +127,6 @@ static void forget(struct zd_request *req)
     req->path = NULL;
     req->path_ends_in_slash = false;
     req->body = NULL;
-    req->received_bytes = 0;
     if (req->body_text.cap > SPARE_BODY_BYTES) {
         zd_text_done(&req->body_text);
     } else {
@@ -147,10 +139,16 @@ static void forget(struct zd_request *req)
     req->sent_id = NULL;
     req->has_begun = false;
     req->has_started = false;
-    req->body_is_too_large = false;
     req->http_status = 0;
     req->body_bytes = 0;
     req->problem_code = NULL;
+}
+
+static struct zd_wire *wire_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info == NULL ? NULL : info->socket_context;
 }
 
 /* MHD_OPTION_NOTIFY_COMPLETED: answered in full, or the client is gone. */
@@ -158,10 +156,10 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **co
     enum MHD_RequestTerminationCode code)
 {
     (void)cls;
-    (void)connection;
     (void)code;
     struct zd_request *req = *con_cls;
     *con_cls = NULL;
+    zd_wire_answered(wire_of(connection));
     if (req == NULL) {
         return;
     }
@@ -188,7 +186,6 @@ static enum MHD_Result on_header(
     (void)kind;
     struct zd_request *req = cls;
     struct zd_conditions *conditions = &req->conditions;
-    req->head_bytes += strlen(name) + (value == NULL ? 0 : strlen(value)) + HEADER_LINE_BYTES;
     const struct {
         const char *name;
         const char **place;
@@ -213,6 +210,18 @@ static enum MHD_Result on_header(
     return MHD_YES;
 }
 
+void zd_http_make_id(struct zd_http *http, char *to)
+{
+    const uint64_t n = http->n_ids++;
+    const uint64_t id =
+        zd_hash64((struct zd_span){.ptr = (const uint8_t *)&n, .len = sizeof n}, http->id_seed);
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < ZD_MADE_ID_LEN; i++) {
+        to[i] = digits[id >> (4 * i) & 15];
+    }
+    to[ZD_MADE_ID_LEN] = '\0';
+}
+
 /* A client's id when it is well formed (api.md 2), else one of ours. */
 static void take_id(struct zd_request *req)
 {
@@ -226,15 +235,7 @@ static void take_id(struct zd_request *req)
             return;
         }
     }
-    struct zd_http *http = req->server->http;
-    const uint64_t n = http->n_ids++;
-    const uint64_t id =
-        zd_hash64((struct zd_span){.ptr = (const uint8_t *)&n, .len = sizeof n}, http->id_seed);
-    static const char digits[] = "0123456789abcdef";
-    for (size_t i = 0; i < ZD_MADE_ID_LEN; i++) {
-        req->id[i] = digits[id >> (4 * i) & 15];
-    }
-    req->id[ZD_MADE_ID_LEN] = '\0';
+    zd_http_make_id(req->server->http, req->id);
 }
 
 const char *zd_request_header(const struct zd_request *req, const char *name)
@@ -304,9 +305,6 @@ static enum MHD_Result start(struct zd_request *req)
     }
     zd_request_go_on(req);
     if (req->answer != NULL) {
-        if (req->body_is_too_large) {
-            zd_reply_close_connection(req); /* what was not read must not be the next request */
-        }
         return queue(req);
     }
     struct zd_http *http = req->server->http;
@@ -341,36 +339,29 @@ void zd_http_answered(struct zd_request *req)
     }
 }
 
-/* Whether the body is known to be too large before any of it is read. */
-static bool promises_too_much(const struct zd_request *req)
-{
-    const char *length = zd_request_header(req, "Content-Length");
-    uint64_t n = 0;
-    return length != NULL &&
-           zd_scan_whole_u64(zd_span_of(length), req->server->config->settings.limits_body_bytes,
-               &n) == ZD_TOO_LARGE;
-}
-
-/* The first call for a request: its head is there. An answer given now would end the connection, so
- * only those whose body nobody wants get one; the call that follows has the whole request. */
+/* The first call for a request: its head is there. An answer given now would end the connection;
+ * the call that follows has the whole request. */
 static enum MHD_Result begin(struct zd_request *req, const char *method)
 {
+    if (!zd_wire_is_judged(wire_of(req->connection))) {
+        zd_log(&req->server->log, ZD_LOG_ERROR,
+            "a request that the guard has not seen: libmicrohttpd does not read with our recv(), "
+            "or there is no memory");
+        return MHD_NO;
+    }
     req->has_begun = true;
     req->method = method;
     req->is_head = strcmp(method, "HEAD") == 0;
-    req->head_bytes = req->target_text.len;
     (void)MHD_get_connection_values(req->connection, MHD_HEADER_KIND, on_header, req);
     take_id(req);
-    req->body_is_too_large = promises_too_much(req);
-    return req->body_is_too_large ? start(req) : MHD_YES;
+    return MHD_YES;
 }
 
 /* The whole request is there. */
 static enum MHD_Result finish(struct zd_request *req)
 {
-    const bool is_too_long = req->target_is_too_long ||
-                             req->head_bytes > req->server->config->settings.http_connection_bytes;
-    if (zd_request_is_reading(req) && !is_too_long && zd_kept_answer(req)) {
+    const bool is_reading = req->is_head || strcmp(req->method, "GET") == 0;
+    if (is_reading && zd_kept_answer(req)) {
         return queue(req);
     }
     return start(req);
@@ -378,15 +369,11 @@ static enum MHD_Result finish(struct zd_request *req)
 
 static enum MHD_Result take_body(struct zd_request *req, const char *bytes, size_t *len)
 {
-    const uint64_t n_max = req->server->config->settings.limits_body_bytes;
-    req->received_bytes += *len;
-    if (req->received_bytes > n_max) {
-        req->body_is_too_large = true;
-    } else if (zd_text_add_bytes(&req->body_text, bytes, *len) == ZD_NO_MEMORY) {
+    if (zd_text_add_bytes(&req->body_text, bytes, *len) != ZD_OK) {
         return MHD_NO;
     }
     *len = 0;
-    return req->received_bytes / DISCARDED_BODIES > n_max ? MHD_NO : MHD_YES;
+    return MHD_YES;
 }
 
 /* MHD's access handler: first the head, then pieces of the body, then its end; once more after a
@@ -478,7 +465,11 @@ static void run(struct zd_listener *listener)
 {
     for (int i = 0; i < RUNS_IN_A_ROW; i++) {
         MHD_UNSIGNED_LONG_LONG wait_ms = 0;
+        listener->has_closed = false;
         (void)MHD_run(listener->daemon);
+        if (listener->has_closed) {
+            continue;
+        }
         if (MHD_get_timeout(listener->daemon, &wait_ms) != MHD_YES) {
             uv_timer_stop(&listener->timer);
             uv_idle_stop(&listener->again);
@@ -513,14 +504,28 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 static void on_connection(void *cls, struct MHD_Connection *connection, void **socket_context,
     enum MHD_ConnectionNotificationCode code)
 {
-    (void)connection;
-    (void)socket_context;
-    struct zd_metrics *metrics = &((struct zd_listener *)cls)->http->server->metrics;
+    struct zd_listener *listener = cls;
+    struct zd_http *http = listener->http;
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-        metrics->n_connections++;
+        const union MHD_ConnectionInfo *info =
+            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        *socket_context = info == NULL ? NULL : zd_wire_open(http->wires, info->connect_fd);
+        http->server->metrics.n_connections++;
     } else {
-        metrics->n_connections--;
+        zd_wire_close(*socket_context);
+        *socket_context = NULL;
+        listener->has_closed = true;
+        http->server->metrics.n_connections--;
     }
+}
+
+/* Each listener's daemon knows the limit; together they may have no more either. */
+static enum MHD_Result may_connect(void *cls, const struct sockaddr *address, socklen_t address_len)
+{
+    (void)address;
+    (void)address_len;
+    const struct zd_http *http = ((struct zd_listener *)cls)->http;
+    return http->server->metrics.n_connections < http->n_connections_max ? MHD_YES : MHD_NO;
 }
 
 /* The target is decoded by us, once, from its raw form. */
@@ -544,18 +549,16 @@ __attribute__((format(printf, 2, 0))) static void on_message(
 static struct MHD_Daemon *start_daemon(struct zd_listener *listener, int fd)
 {
     const struct zd_settings *settings = &listener->http->server->config->settings;
-    /* More than a head may have, so that most of those too long are told so by us: what does not
-     * fit at all gets MHD's own page. */
-    const size_t memory_bytes =
-        (size_t)(settings->http_connection_bytes + settings->limits_url_bytes);
-    return MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL,
-        NULL, on_request, listener, MHD_OPTION_EXTERNAL_LOGGER, on_message, listener,
-        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_MEMORY_LIMIT, memory_bytes,
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned int)settings->http_connections,
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)zd_div_up(settings->http_idle_ms, 1000),
-        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK, on_target, listener,
-        MHD_OPTION_UNESCAPE_CALLBACK, keep_as_sent, NULL, MHD_OPTION_NOTIFY_COMPLETED, on_completed,
-        NULL, MHD_OPTION_NOTIFY_CONNECTION, on_connection, listener, MHD_OPTION_END);
+    return MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0,
+        may_connect, listener, on_request, listener, MHD_OPTION_EXTERNAL_LOGGER, on_message,
+        listener, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)zd_wire_memory_bytes(settings), MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned int)listener->http->n_connections_max, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
+        (unsigned int)settings->http_address_connections, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned int)zd_div_up(settings->http_idle_ms, 1000), MHD_OPTION_STRICT_FOR_CLIENT, 1,
+        MHD_OPTION_URI_LOG_CALLBACK, on_target, listener, MHD_OPTION_UNESCAPE_CALLBACK,
+        keep_as_sent, NULL, MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL,
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, listener, MHD_OPTION_END);
 }
 
 static enum zd_status listen_on(
@@ -585,6 +588,25 @@ static enum zd_status listen_on(
     return ZD_OK;
 }
 
+/* As many as are wished, if the system gives that many descriptors: at the limit they wait to be
+ * accepted, and nothing spins. */
+static uint64_t connections_max(struct zd_server *server)
+{
+    const uint64_t n_wished = server->config->settings.http_connections;
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= n_wished + SPARE_FILES) {
+        return n_wished;
+    }
+    const uint64_t n_files = limit.rlim_cur;
+    const uint64_t n =
+        n_files > SPARE_FILES + LEAST_CONNECTIONS ? n_files - SPARE_FILES : LEAST_CONNECTIONS;
+    zd_log(&server->log, ZD_LOG_WARNING,
+        "http.connections is %llu, but the system allows %llu descriptors: at most %llu "
+        "connections",
+        (unsigned long long)n_wished, (unsigned long long)n_files, (unsigned long long)n);
+    return n;
+}
+
 enum zd_status zd_http_new(
     struct zd_server *server, struct zd_http **ret_http, struct zd_error *err)
 {
@@ -599,6 +621,7 @@ enum zd_status zd_http_new(
     http->server = server;
     http->listener = listener;
     http->id_seed = zd_hash_random_seed();
+    http->n_connections_max = connections_max(server);
     zd_list_init(&http->spare);
     zd_list_init(&http->waiting);
     zd_list_init(&http->turns);
@@ -608,6 +631,9 @@ enum zd_status zd_http_new(
     http->deadline.data = http;
     zd_kept_init(http, server->memory.metadata_bytes / KEPT_PART);
     enum zd_status status = zd_replies_init(http, err);
+    if (status == ZD_OK) {
+        status = zd_wires_new(server, &http->wires, err);
+    }
     for (size_t i = 0; status == ZD_OK && i < config->n_listen; i++) {
         http->listener[i].http = http;
         http->n_listeners++;
@@ -670,6 +696,7 @@ void zd_http_close(struct zd_http *http)
     }
     uv_close((uv_handle_t *)&http->next_turn, NULL);
     uv_close((uv_handle_t *)&http->deadline, NULL);
+    zd_wires_close(http->wires);
 }
 
 void zd_http_free(struct zd_http *http)
@@ -685,6 +712,7 @@ void zd_http_free(struct zd_http *http)
     while ((link = zd_list_pop_front(&http->spare)) != NULL) {
         request_free(ZD_CONTAINER(link, struct zd_request, link));
     }
+    zd_wires_free(http->wires);
     zd_kept_done(http);
     zd_replies_done(http);
     zd_free(http);

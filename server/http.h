@@ -8,6 +8,7 @@
 #include "server/request.h"
 
 struct MHD_Daemon;
+struct zd_wires;
 
 /** One address that is listened on. */
 struct zd_listener {
@@ -17,7 +18,8 @@ struct zd_listener {
     uv_timer_t timer;          /* its next timeout */
     uv_idle_t again;           /* it has ready work that was put off */
     bool has_handles;
-    char *host; /* as in a URL; owned */
+    bool has_closed; /* a connection has: at a limit, the daemon accepts again when it next runs */
+    char *host;      /* as in a URL; owned */
     uint16_t port;
 };
 
@@ -26,6 +28,8 @@ struct zd_http {
     struct zd_server *server;
     struct zd_listener *listener; /* n_listeners of them; owned */
     size_t n_listeners;
+    uint64_t n_connections_max;     /* of all listeners together */
+    struct zd_wires *wires;         /* what comes in on the connections; owned */
     struct zd_list spare;           /* struct zd_request: to be used again */
     struct zd_list waiting;         /* struct zd_request: suspended, the oldest deadline first */
     uv_timer_t deadline;            /* of the first of them */
@@ -53,6 +57,9 @@ void zd_http_drain(struct zd_http *http);
 /** End every connection and request; the loop must turn once more before zd_http_free. */
 void zd_http_close(struct zd_http *http);
 void zd_http_free(struct zd_http *http); /* accepts NULL */
+
+/** A new X-Request-Id: ZD_MADE_ID_LEN characters and NUL. */
+void zd_http_make_id(struct zd_http *http, char *to);
 
 /** The request's next step runs when the loop has turned. Called by zd_request_go_on. */
 void zd_http_queue_turn(struct zd_request *req);

@@ -16,15 +16,13 @@ enum exit_status {
 };
 
 #define HELP_BYTES_MAX (256U << 10)
-#define SPARE_FILES    256
 
-/* As many descriptors as connections may need, if the system lets us. */
-static void raise_file_limit(uint64_t n_connections)
+/* As many descriptors as the system lets us have: each connection and each file takes one. */
+static void raise_file_limit(void)
 {
     struct rlimit limit;
-    const rlim_t wanted = (rlim_t)n_connections + SPARE_FILES;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < wanted) {
-        limit.rlim_cur = zd_min_u64(wanted, limit.rlim_max);
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
         (void)setrlimit(RLIMIT_NOFILE, &limit);
     }
 }
@@ -49,7 +47,7 @@ static int serve(const struct zd_config *config)
     struct zd_server *server = NULL;
     (void)signal(
         SIGPIPE, SIG_IGN); /* NOLINT(bugprone-signal-handler): a lost log is no reason to end */
-    raise_file_limit(config->settings.http_connections);
+    raise_file_limit();
     set_workers(&config->settings);
     if (zd_server_new(config, &server, &err) != ZD_OK) {
         return complain(&err, err.status == ZD_NO_MEMORY ? FAULT : BAD_USAGE);

@@ -104,6 +104,8 @@ static void add_requests(const struct zd_metrics *metrics, struct zd_text *text)
     add_one(text, "http_connections", "gauge", "Open connections.", metrics->n_connections);
     add_one(text, "zarrd_problems_total", "counter", "Answers with a problem document.",
         metrics->n_problems);
+    add_one(text, "zarrd_refused_total", "counter",
+        "Requests that were malformed, too large, or came too slowly.", metrics->n_refused);
 }
 
 static void add_work(const struct zd_metrics *metrics, struct zd_text *text)

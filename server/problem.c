@@ -27,6 +27,7 @@ const struct zd_problem_kind zd_problem_kinds[] = {
     {"method_not_allowed", 405, "The method is not allowed here"},
     {"read_only", 405, "The dataset is read-only"},
     {"not_acceptable", 406, "The format is not possible"},
+    {"request_timeout", 408, "The request does not come in time"},
     {"shape_mismatch", 409, "The shape is another one"},
     {"chunks_exist", 409, "Chunks exist that the change would orphan"},
     {"not_empty", 409, "The node has children"},

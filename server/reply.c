@@ -4,6 +4,7 @@
 #include <microhttpd.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "core/base/hash.h"
 #include "core/base/num.h"
@@ -32,13 +33,23 @@ void zd_reply_add_header(struct MHD_Response *response, const char *name, const 
 }
 
 /* What every answer carries (api.md 2). */
+static void give_common(const struct zd_server *server, const char *id,
+    void (*give)(void *to, const char *name, const char *value), void *to)
+{
+    give(to, "X-Request-Id", id);
+    give(to, "Access-Control-Allow-Origin", server->config->settings.http_cors_origin);
+    give(to, "Access-Control-Expose-Headers", expose_headers);
+    give(to, "X-Content-Type-Options", "nosniff");
+}
+
+static void give_response(void *to, const char *name, const char *value)
+{
+    zd_reply_add_header(to, name, value);
+}
+
 static void add_common(const struct zd_request *req, const char *id, struct MHD_Response *response)
 {
-    zd_reply_add_header(response, "X-Request-Id", id);
-    zd_reply_add_header(
-        response, "Access-Control-Allow-Origin", req->server->config->settings.http_cors_origin);
-    zd_reply_add_header(response, "Access-Control-Expose-Headers", expose_headers);
-    zd_reply_add_header(response, "X-Content-Type-Options", "nosniff");
+    give_common(req->server, id, give_response, response);
     if (req->server->is_draining) {
         zd_reply_add_header(response, "Connection", "close");
     }
@@ -474,9 +485,59 @@ enum zd_next zd_reply_options(struct zd_request *req)
     return zd_reply_give(req, MHD_HTTP_NO_CONTENT, response, 0);
 }
 
-void zd_reply_close_connection(struct zd_request *req)
+/* ---- refusals ---- */
+
+static void give_line(void *to, const char *name, const char *value)
 {
-    add_to_answer(req, "Connection", "close");
+    zd_text_addf(to, "%s: %s\r\n", name, value);
+}
+
+static void count_refusal(struct zd_server *server, const struct zd_refusal *refusal,
+    const char *id, const struct zd_text *document)
+{
+    struct zd_request req = {
+        .server = server,
+        .method = "-",
+        .target = "-",
+        .began_ns = uv_hrtime(),
+        .problem_code = refusal->code,
+        .http_status = zd_problem_kind(refusal->code)->http_status,
+        .body_bytes = refusal->is_head ? 0 : document->len,
+    };
+    memcpy(req.id, id, ZD_MADE_ID_LEN);
+    server->metrics.n_problems++;
+    server->metrics.n_refused++;
+    zd_metrics_request(&server->metrics, 0, req.http_status, req.body_bytes, 0);
+    zd_log_request(&server->log, &req);
+}
+
+void zd_reply_refusal(
+    struct zd_server *server, const struct zd_refusal *refusal, struct zd_text *to)
+{
+    struct zd_text *document = &server->http->scratch;
+    const unsigned http_status = zd_problem_kind(refusal->code)->http_status;
+    struct zd_error err = {.status = ZD_INVALID};
+    err.facts.limit = refusal->limit;
+    err.facts.set = refusal->limit > 0 ? ZD_FACT_LIMIT : 0;
+    const struct zd_problem problem = {
+        .code = refusal->code, .detail = refusal->detail, .err = &err};
+    char id[ZD_MADE_ID_LEN + 1];
+    char date[ZD_DATE_BYTES];
+    zd_http_make_id(server->http, id);
+    zd_date_format(date, (int64_t)time(NULL) * 1000);
+    zd_text_clear(document);
+    zd_problem_add(&problem, id, document);
+    zd_text_addf(to, "HTTP/1.1 %u %s\r\nConnection: close\r\nDate: %s\r\n", http_status,
+        MHD_get_reason_phrase_for(http_status), date);
+    give_common(server, id, give_line, to);
+    zd_text_addf(to,
+        "Content-Type: application/problem+json\r\nCache-Control: no-cache\r\n"
+        "Content-Length: %zu\r\n\r\n",
+        document->len);
+    if (!refusal->is_head) {
+        zd_text_add_bytes(to, document->at, document->len);
+    }
+    count_refusal(server, refusal, id, document);
 }
 
 enum zd_status zd_replies_init(struct zd_http *http, struct zd_error *err)

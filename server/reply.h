@@ -13,8 +13,17 @@ void zd_replies_done(struct zd_http *http);
 /** The answer to OPTIONS, whatever its path (R29, R31). */
 enum zd_next zd_reply_options(struct zd_request *req);
 
-/** Asks that the connection ends with this answer. */
-void zd_reply_close_connection(struct zd_request *req);
+/** An answer to what libmicrohttpd never gets to see. Everything borrowed. */
+struct zd_refusal {
+    const char *code; /* of problem.h */
+    const char *detail;
+    uint64_t limit; /* that was exceeded; 0: none */
+    bool is_head;   /* the answer has no body */
+};
+
+/** The whole answer, status line and all, that ends the connection; counted and logged. */
+void zd_reply_refusal(
+    struct zd_server *server, const struct zd_refusal *refusal, struct zd_text *to);
 
 /* ---- for kept.c ---- */
 

@@ -66,8 +66,6 @@ struct zd_request {
     char *answer_id;             /* where a shared answer has its X-Request-Id, or NULL */
     uint64_t deadline_ms;        /* loop time */
     uint64_t began_ns;
-    uint64_t head_bytes;     /* of the target and the headers */
-    uint64_t received_bytes; /* of the body */
 
     /* for the log; http_status 0: not answered */
     const char *problem_code; /* or NULL */
@@ -85,8 +83,6 @@ struct zd_request {
     bool has_begun;          /* the head was seen */
     bool has_started;        /* the steps run */
     bool answer_is_borrowed; /* of the kept ones; else it goes with the request */
-    bool body_is_too_large;
-    bool target_is_too_long;
     char id[ZD_REQUEST_ID_MAX + 1]; /* X-Request-Id */
 };
 

@@ -19,7 +19,7 @@ from test_cost import LITTLE, write_array
 DEADLINE_S = 60
 
 
-@pytest.mark.parametrize("n_connections", [1, 16, 127, 128, 129, 256])
+@pytest.mark.parametrize("n_connections", [1, 16, 127, 128, 129, 256, 384, 512, 1000])
 def test_no_stall_when_that_many_connections_are_ready_at_once(server, n_connections):
     request = b"GET /zarr/codecs/zarr.json HTTP/1.1\r\nHost: a\r\n\r\n"
     clients = [RawClient(server.port) for _ in range(n_connections)]
