@@ -16,7 +16,14 @@ from proc import allow_many_files, cores  # noqa: E402
 from table import Report  # noqa: E402
 
 GROUPS = {
-    "keys": "stored keys against servers of files",
+    "keys": "stored keys, against servers of files",
+    "tree": "a listing of 1,000 arrays, against servers of files",
+    "connections": "many connections, all busy",
+    "slices": "decoded slices, against a Python slice server and the bare codecs",
+    "stream": "a slice of 64 MiB",
+    "start": "from start to first answer, and many nodes",
+    "memory": "at rest, of idle connections, and of 256 slices in 512 MiB",
+    "overload": "ten times more than it can do",
 }
 
 

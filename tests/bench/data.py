@@ -1,8 +1,11 @@
 """The hierarchies that are measured: made once by zarrd-bench-data (chunks) or here (documents only), then kept."""
 
+import contextlib
 import json
+import pathlib
 import shutil
 import subprocess
+import tempfile
 
 ARRAY = json.dumps({
     "zarr_format": 3, "node_type": "array", "shape": [8], "data_type": "float32",
@@ -62,3 +65,14 @@ def field():
     noise = noise >> np.uint32(15) & np.uint32(7)
     smooth = 40 * time + (row * row >> 6) + (row * column >> 5) + 3 * column
     return ((8 * smooth + noise).astype("f4") / np.float32(64)).astype("<f4")
+
+
+@contextlib.contextmanager
+def files_of(root):
+    """A folder in which the keys of `root` have the names that zarrd gives them: zarr/bench/KEY."""
+    with tempfile.TemporaryDirectory(prefix="zarrd-bench-") as folder:
+        www = pathlib.Path(folder)
+        www.chmod(0o755)
+        (www / "zarr").mkdir()
+        (www / "zarr/bench").symlink_to(root)
+        yield www

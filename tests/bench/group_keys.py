@@ -1,11 +1,8 @@
 """Stored keys against servers of files: documents, raw chunks, ranges, 304 and 404."""
 
-import tempfile
-import pathlib
-
 import data
 from load import Request, ask
-from peers import Program, Zarrd, file_servers, running
+from peers import file_servers, programs, running, zarrds
 from rounds import Row, measure
 
 PREFIX = "/zarr/bench/"
@@ -50,14 +47,8 @@ def rows(root, peers):
 
 def run(options, report):
     root = data.chunks(options, "keys")
-    with tempfile.TemporaryDirectory(prefix="zarrd-bench-") as folder:
-        www = pathlib.Path(folder)
-        www.chmod(0o755)
-        (www / "zarr").mkdir()
-        (www / "zarr/bench").symlink_to(root)
-        starts = [lambda core, binary=binary, name=name: Zarrd(name, binary, {"bench": root}, core=core)
-                  for name, binary in options.binaries]
-        starts += [lambda core, name=name, command=command: Program(name, command, core) for name, command in file_servers(www)]
+    with data.files_of(root) as www:
+        starts = zarrds(options, {"bench": root}) + programs(file_servers(www))
         with running(starts) as peers:
             for row in filter(options.wants, rows(root, peers)):
                 report.row(measure(peers, row, options))

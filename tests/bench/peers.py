@@ -1,6 +1,7 @@
 """The servers that are compared: each on a free port of the loopback, one process on one core."""
 
 import contextlib
+import importlib.util
 import os
 import pathlib
 import shutil
@@ -119,6 +120,9 @@ class Zarrd:
         self.port = self.server.port
         self.group = Group(self.server.process.pid)
 
+    def has_ended(self):
+        return self.server.process.poll() is not None
+
     def stop(self):
         self.server.stop()
 
@@ -154,10 +158,23 @@ def file_servers(root):
     return found
 
 
-def slice_server(folder_of_data):
-    """The Python slice server beside this file, as (name, command)."""
+def slice_servers(folder_of_data):
+    """The Python slice server beside this file, as (name, command), where its libraries are installed."""
     script = pathlib.Path(__file__).with_name("slice_server.py")
-    return "fastapi+zarr", lambda port, _: [sys.executable, str(script), str(folder_of_data), str(port)]
+    if not all(importlib.util.find_spec(name) for name in ("fastapi", "uvicorn", "zarr")):
+        return []
+    return [("fastapi+zarr", lambda port, _: [sys.executable, str(script), str(folder_of_data), str(port)])]
+
+
+def zarrds(options, datasets, *settings):
+    """For running(): each program that is measured."""
+    return [lambda core, name=name, binary=binary: Zarrd(name, binary, datasets, *settings, core=core)
+            for name, binary in options.binaries]
+
+
+def programs(commands):
+    """For running(): each (name, command)."""
+    return [lambda core, name=name, command=command: Program(name, command, core) for name, command in commands]
 
 
 @contextlib.contextmanager

@@ -71,9 +71,6 @@ class Group:
             with contextlib.suppress(OSError):
                 (PROC / str(pid) / "clear_refs").write_text("5")
 
-    def has_ended(self):
-        return not (PROC / str(self.pid)).exists()
-
 
 @contextlib.contextmanager
 def system_calls(group):
@@ -103,3 +100,56 @@ def wait_until_traced(group, tracer):
         if all("TracerPid:\t0" not in (task / "status").read_text() for task in tasks):
             return
         time.sleep(0.01)
+
+
+CGROUPS = pathlib.Path("/sys/fs/cgroup")
+
+
+def own_cgroup():
+    """(folder, file of the limit, file of processes' ids) of this process's memory cgroup, version 2 or 1; None without one."""
+    for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controllers == "memory":
+            return CGROUPS / "memory" / path[1:], "memory.limit_in_bytes"
+        if controllers == "" and (CGROUPS / "cgroup.controllers").exists():
+            return CGROUPS / path[1:], "memory.max"
+    return None, None
+
+
+@contextlib.contextmanager
+def in_cgroup(folder, parent):
+    """What is started within belongs to that cgroup; this process goes back."""
+    (folder / "cgroup.procs").write_text(str(os.getpid()))
+    try:
+        yield
+    finally:
+        (parent / "cgroup.procs").write_text(str(os.getpid()))
+
+
+@contextlib.contextmanager
+def in_address_space(limit_bytes):
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (limit_bytes, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+@contextlib.contextmanager
+def memory_limited(limit_bytes):
+    """`with memory_limited(n) as (how, enter): with enter(): start` limits what is started: by a cgroup, else its addresses."""
+    parent, limit = own_cgroup()
+    folder = parent and parent / f"zarrd-bench-{os.getpid()}"
+    try:
+        folder.mkdir()
+        (folder / limit).write_text(str(limit_bytes))
+    except (OSError, AttributeError):
+        if folder is not None and folder.exists():
+            folder.rmdir()
+        yield "address space", lambda: in_address_space(limit_bytes)
+        return
+    try:
+        yield "cgroup", lambda: in_cgroup(folder, parent)
+    finally:
+        folder.rmdir()

@@ -6,13 +6,15 @@ the greatest, as a share of the median) more than SPREAD_MAX.
 
 import dataclasses
 import statistics
+import time
 
 from load import check, load
 from proc import system_calls
 
 SPREAD_MAX = 0.15
 WARM_S = 0.1
-CALLS_N = 200  # requests over one connection, while system calls are counted
+CALLS_N = 20  # requests at a time over one connection, while system calls are counted
+CALLS_S = 0.5  # how long, at most
 
 
 @dataclasses.dataclass
@@ -100,17 +102,19 @@ def one_slice(peer, row, options):
     return sample, (peer.group.cpu_us() - cpu) / sample.n_requests, (peer.group.bytes_read() - read) / sample.n_requests
 
 
-def count_calls(peer, row):
+def count_calls(peer, row, options):
     """System calls a request, one at a time over one connection; None where they cannot be counted."""
-    requests = row.of(peer)
-    some = [requests[i % len(requests)] for i in range(CALLS_N)]
+    requests, n = row.of(peer), 0
+    end = time.monotonic() + min(CALLS_S, options.seconds)
     try:
         with system_calls(peer.group) as calls:
-            check(peer.name, peer.port, some)
+            while n == 0 or time.monotonic() < end:
+                check(peer.name, peer.port, [requests[i % len(requests)] for i in range(n, n + CALLS_N)])
+                n += CALLS_N
     except FileNotFoundError:
         return None
-    total = sum(n for name, n in calls.items() if name != "total")
-    return total / CALLS_N if total else None
+    total = sum(count for name, count in calls.items() if name != "total")
+    return total / n if total else None
 
 
 def ratio_of(own, other):
@@ -124,7 +128,7 @@ def measure(peers, row, options):
     """Check every answer, then n rounds; the order turns round each time."""
     for peer in peers:
         check(peer.name, peer.port, row.of(peer))
-    calls = {peer.name: count_calls(peer, row) if options.calls else None for peer in peers}
+    calls = {peer.name: count_calls(peer, row, options) if options.calls else None for peer in peers}
     for peer in peers:
         load(options.client, peer.port, row.of(peer), WARM_S, row.n_connections)
         peer.group.reset_peak()

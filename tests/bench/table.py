@@ -36,7 +36,7 @@ class Report:
         self.group_name = name
         print(f"\n== {name}: {about}", flush=True)
 
-    def row(self, result):
+    def row(self, result, note=""):
         """A row of several servers: rounds.Result."""
         missed = result.shortfalls + [f"{result.costs[0].n_failed} answers failed"] * (result.costs[0].n_failed > 0)
         print(f"\n{result.row.name}{self._verdict(result.n_goals, result.row.name, missed)}")
@@ -46,8 +46,8 @@ class Report:
         if result.is_marked:
             spread = ", ".join(f"{what} {100 * ratio.spread:.0f} %" for what, _, (_, ratio) in result.goals())
             print(f"  ! spread over 15 %: {spread}")
-        print(end="", flush=True)
-        self.rows.append({"group": self.group_name, "row": result.row.name, "marked": result.is_marked, "short": missed,
+        print(f"  {note}\n" if note else "", end="", flush=True)
+        self.rows.append({"group": self.group_name, "row": result.row.name, "marked": result.is_marked, "short": missed, "note": note,
                           "servers": [dataclasses.asdict(cost) for cost in result.costs]})
 
     def figure(self, name, value, unit="", goal=None, at_least=False, note=""):

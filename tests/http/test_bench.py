@@ -20,6 +20,9 @@ def bench(tmp_path, *arguments):
     return json.loads(figures.read_text())["rows"], ran.stdout
 
 
+BLOCKS = ["point", "tile 256x256", "frame 512x512", "series of 64"]
+
+
 def test_every_row_of_keys_is_measured_and_printed(tmp_path):
     rows, printed = bench(tmp_path, "--group", "keys")
     assert [row["row"] for row in rows] == KEYS
@@ -28,3 +31,15 @@ def test_every_row_of_keys_is_measured_and_printed(tmp_path):
         zarrd = row["servers"][0]
         assert zarrd["server"] == "zarrd" and zarrd["n_failed"] == 0, row
         assert zarrd["rate"] > 0 and zarrd["cpu_us"] > 0, row
+
+
+def test_slices_are_right_warm_and_cold_and_stand_beside_the_bare_codec(tmp_path):
+    rows, printed = bench(tmp_path, "--group", "slices", "--only", "map_lz4", "--no-calls")
+    assert [row["row"] for row in rows] == [f"{state} map_lz4 {block}" for state in ("cached", "cold") for block in BLOCKS]
+    assert printed.count("open, read, decode, copy and nothing else") == len(BLOCKS)
+
+
+def test_listings_and_connections_are_measured(tmp_path):
+    rows, _ = bench(tmp_path, "--group", "tree", "--group", "connections", "--no-calls")
+    assert {row["group"] for row in rows} == {"tree", "connections"}
+    assert [row["value"] for row in rows if row["group"] == "connections"] == [0] * 9

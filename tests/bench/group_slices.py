@@ -1,0 +1,106 @@
+"""Decoded slices, from the cache and cold, against a Python slice server and against reading and decoding with nothing around it."""
+
+import dataclasses
+import random
+import statistics
+import subprocess
+
+import data
+from load import Request
+from peers import Zarrd, programs, running, slice_servers, zarrds
+from proc import cores, pinned
+from rounds import Row, measure
+
+N_PLACES = 64  # different requests of a row
+UNCACHED = ("cache.decoded_bytes=0", "cache.encoded_bytes=0")
+ARRAYS = {"map_raw": "raw", "map_lz4": "lz4", "map_zstd": "zstd", "map_shard": None,
+          "ts_raw": "raw", "ts_lz4": "lz4", "ts_zstd": "zstd", "ts_shard": None}  # None: no bare loop reads shards
+WARM = ("map_lz4", "ts_lz4")
+BESIDE_PYTHON = ("map_lz4", "ts_lz4")
+DECODE_GOAL = 0.95
+
+
+@dataclasses.dataclass(frozen=True)
+class Block:
+    """A shape that is asked for at random multiples of itself. Goals: server CPU us from the cache, and cold from map_lz4."""
+
+    name: str
+    extent: tuple
+    warm_us: float
+    cold_us: float | None = None
+
+
+BLOCKS = [
+    Block("point", (1, 1, 1), 10, 70),
+    Block("tile 256x256", (1, 256, 256), 100, 130),
+    Block("frame 512x512", (1, 512, 512), 320, 520),
+    Block("series of 64", (64, 1, 1), 40),
+]
+
+
+def requests(array, block, values):
+    places = random.Random(1)
+    made = []
+    for _ in range(N_PLACES):
+        first = [places.randrange(size // n) * n for size, n in zip(values.shape, block.extent)]
+        text = ",".join(str(a) if n == 1 else f"{a}:{a + n}" for a, n in zip(first, block.extent))
+        body = values[tuple(slice(a, a + n) for a, n in zip(first, block.extent))].tobytes()
+        made.append(Request(f"/v1/datasets/bench/slices/{array}?slice={text}", body=body))
+    return made
+
+
+def tool(options, *arguments):
+    """What zarrd-bench-codec prints, run on the servers' core: a list of numbers for each line."""
+    with pinned(cores()[0]):
+        printed = subprocess.run([options.build / "zarrd-bench-codec", *map(str, arguments)],
+                                 capture_output=True, text=True, check=True).stdout
+    return [[float(word) for word in line.split()] for line in printed.splitlines()]
+
+
+def bare_note(options, root, array, block, result):
+    """What the same slices cost without a server."""
+    extent = ",".join(map(str, block.extent))
+    us = statistics.median(
+        tool(options, "slice", root / array, ARRAYS[array], extent, options.seconds / 4)[0][0] for _ in range(options.rounds))
+    return f"open, read, decode, copy and nothing else: {us:.1f} us; zarrd takes {result.costs[0].cpu_us / us:.2f} times that"
+
+
+def measure_warm(options, report, root, values):
+    with running(zarrds(options, {"bench": root})) as peers:
+        for array in WARM:
+            for block in BLOCKS:
+                row = Row(f"cached {array} {block.name}", requests(array, block, values), cpu_us_goal=block.warm_us)
+                if options.wants(row):
+                    report.row(measure(peers, row, options))
+
+
+def measure_cold(options, report, root, values):
+    starts = zarrds(options, {"bench": root}, *UNCACHED) + programs(slice_servers(root))
+    with running(starts) as everyone:
+        for array in ARRAYS:
+            for block in BLOCKS:
+                goal = block.cold_us if array == "map_lz4" else None
+                row = Row(f"cold {array} {block.name}", requests(array, block, values), cpu_us_goal=goal)
+                if options.wants(row):
+                    peers = everyone if array in BESIDE_PYTHON else [peer for peer in everyone if isinstance(peer, Zarrd)]
+                    result = measure(peers, row, options)
+                    report.row(result, bare_note(options, root, array, block, result) if ARRAYS[array] else "")
+
+
+def measure_decode(options, report, root):
+    """Whole chunks in one process: the library's call and zarrd's core in turn."""
+    for array in ("map_lz4", "map_zstd", "ts_lz4", "ts_zstd"):
+        rounds = tool(options, "decode", root / array, ARRAYS[array], options.rounds, options.seconds)
+        ratios = [bare / own for bare, own in rounds]
+        spread = (max(ratios) - min(ratios)) / statistics.median(ratios)
+        report.figure(f"decode chunks of {array}, x of the library's call", statistics.median(ratios), "x", DECODE_GOAL,
+                      at_least=True, note=f"spread {100 * spread:.0f} %")
+
+
+def run(options, report):
+    root = data.chunks(options, "slices")
+    values = data.field()
+    if options.only in "decode chunks":
+        measure_decode(options, report, root)
+    measure_warm(options, report, root, values)
+    measure_cold(options, report, root, values)
