@@ -12,12 +12,14 @@
 #include "core/base/num.h"
 #include "core/base/own.h"
 
-#define WINDOW_MS    100 /* a rate is measured over at least that long */
-#define RATE_MEMORY  4   /* windows that a rate remembers */
-#define QUANTUM_PART 16  /* of a lane's bytes: what a client may take in one turn */
-#define CLIENT_PART  2   /* of a lane's queue: what one client may fill */
-#define RETRY_MAX_S  60
-#define MS_PER_S     1000
+#define WINDOW_MS     100 /* a rate is measured over at least that long */
+#define RATE_MEMORY   4   /* windows that a rate remembers */
+#define QUANTUM_PART  16  /* of a lane's bytes: what a client may take in one turn */
+#define WAIT_PARTS    4   /* of the longest wait: who expects more than 3 of them waits in vain, */
+#define WAIT_EXPECTED 3   /* as a rate of late is no promise */
+#define CLIENT_PART   2   /* of a lane's queue: what one client may fill */
+#define RETRY_MAX_S   60
+#define MS_PER_S      1000
 
 /* A client with waiting tickets, in one lane. */
 struct zd_queuer {
@@ -30,10 +32,10 @@ struct zd_queuer {
     uint64_t deficit; /* bytes that it may take before the others have their turn */
 };
 
-const char *zd_lane_name(enum zd_lane_name lane)
+const char *zd_lane_name(enum zd_lane_name name)
 {
     static const char *const names[] = {"small", "large"};
-    return names[lane];
+    return names[name];
 }
 
 const char *zd_shed_name(enum zd_shed shed)
@@ -247,7 +249,8 @@ enum zd_verdict zd_admission_ask(struct zd_admission *admission, struct zd_ticke
         return refuse(admission, lane, ZD_SHED_FULL);
     }
     close_window(lane, now_ms);
-    if (lane->n_waiting > 0 && expected_ms(lane, queuer, ticket->bytes) > limits->wait_ms) {
+    if (lane->n_waiting > 0 &&
+        expected_ms(lane, queuer, ticket->bytes) > limits->wait_ms / WAIT_PARTS * WAIT_EXPECTED) {
         return refuse(admission, lane, ZD_SHED_EXPECTED);
     }
     queuer = queuer == NULL ? new_queuer(lane, peer) : queuer;

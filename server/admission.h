@@ -29,7 +29,7 @@ enum zd_ticket_state {
 /** Why somebody was refused. */
 enum zd_shed {
     ZD_SHED_FULL,     /* the queue, or this client's half of it */
-    ZD_SHED_EXPECTED, /* it would wait for too long */
+    ZD_SHED_EXPECTED, /* it would wait for too long, or nearly so */
     ZD_SHED_LATE,     /* it did wait for too long */
     ZD_SHEDS,
 };
@@ -127,10 +127,10 @@ uint64_t zd_admission_expires_ms(const struct zd_admission *admission);
  * who asks, so that not all of them come back at once.
  */
 uint32_t zd_admission_retry_s(
-    struct zd_admission *admission, enum zd_lane_name lane, uint64_t now_ms);
+    struct zd_admission *admission, enum zd_lane_name name, uint64_t now_ms);
 
 /** "small", "large"; "queue_full", "wait_expected", "wait_over": for /metrics. */
-const char *zd_lane_name(enum zd_lane_name lane);
+const char *zd_lane_name(enum zd_lane_name name);
 const char *zd_shed_name(enum zd_shed shed);
 
 #endif

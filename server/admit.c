@@ -8,6 +8,9 @@
 #define PLACES_PER_WORKER 8 /* enough that no worker waits for the loop */
 #define SMALL_PLACES      4 /* times as many of the small ones: they are soon over */
 #define SMALL_PART        8 /* of the bytes one part is for the small ones */
+#define QUIET_MS          500
+#define GIVE_BACK_NS      5000000
+#define WORTH_BYTES       (UINT64_C(16) << 20) /* freed: less is not worth the walk through it */
 
 static struct zd_admit *admit_of(const struct zd_request *req)
 {
@@ -40,6 +43,50 @@ static void arm(struct zd_server *server)
     uv_timer_start(&admit->timer, on_timer, at_ms > now ? at_ms - now : 0, 0);
 }
 
+/* ---- after a rush ---- */
+
+static void give_back(struct zd_job *job)
+{
+    (void)job;
+    zd_memory_give_back();
+}
+
+static void gave_back(struct zd_job *job, bool cancelled)
+{
+    (void)cancelled;
+    ZD_CONTAINER(job, struct zd_admit, give_back)->gives_back = false;
+}
+
+static bool is_quiet(const struct zd_admit *admit)
+{
+    return admit->admission.lane[ZD_LANE_LARGE].bytes == 0 && !admit->gives_back;
+}
+
+static void on_quiet(uv_timer_t *timer)
+{
+    struct zd_server *server = timer->data;
+    struct zd_admit *admit = &server->admit;
+    if (is_quiet(admit)) {
+        admit->n_freed = 0;
+        admit->gives_back = true;
+        admit->give_back = (struct zd_job){.work = give_back, .done = gave_back};
+        zd_pool_submit(server, &admit->give_back, GIVE_BACK_NS);
+    }
+}
+
+/* The allocator keeps what was freed for the next requests; when there are none, others may have
+ * it. */
+static void note_freed(struct zd_server *server, uint64_t bytes)
+{
+    struct zd_admit *admit = &server->admit;
+    admit->n_freed += bytes;
+    if (admit->n_freed >= WORTH_BYTES && is_quiet(admit)) {
+        uv_timer_start(&admit->quiet, on_quiet, QUIET_MS, 0);
+    }
+}
+
+/* ---- the whole ---- */
+
 void zd_admit_init(struct zd_server *server, uint32_t n_workers, uint64_t bytes_max)
 {
     const struct zd_settings *settings = &server->config->settings;
@@ -58,11 +105,14 @@ void zd_admit_init(struct zd_server *server, uint32_t n_workers, uint64_t bytes_
     zd_admission_init(&server->admit.admission, &limits);
     uv_timer_init(server->loop, &server->admit.timer);
     server->admit.timer.data = server;
+    uv_timer_init(server->loop, &server->admit.quiet);
+    server->admit.quiet.data = server;
 }
 
 void zd_admit_close(struct zd_server *server)
 {
     uv_close((uv_handle_t *)&server->admit.timer, NULL);
+    uv_close((uv_handle_t *)&server->admit.quiet, NULL);
     zd_admission_done(&server->admit.admission);
 }
 
@@ -121,5 +171,11 @@ void zd_admit_answered(struct zd_request *req)
 
 void zd_admit_release(struct zd_request *req)
 {
+    const struct zd_ticket *ticket = &req->ticket;
+    const bool is_large = ticket->lane == ZD_LANE_LARGE && ticket->state != ZD_TICKET_NONE &&
+                          ticket->state != ZD_TICKET_WAITS;
     zd_admission_release(&admit_of(req)->admission, &req->ticket, now_ms(req));
+    if (is_large) {
+        note_freed(req->server, ticket->bytes);
+    }
 }

@@ -5,18 +5,23 @@
 #include <uv.h>
 
 #include "server/admission.h"
+#include "server/pool.h"
 #include "server/request.h"
 
 /** What server->admit is. */
 struct zd_admit {
     struct zd_admission admission;
     uv_timer_t timer; /* the end of the oldest wait */
+    uv_timer_t quiet; /* then free memory goes back to the system */
+    uint64_t n_freed; /* bytes that large requests gave back since that was done */
+    struct zd_job give_back;
+    bool gives_back; /* a worker has the job */
 };
 
 /** Begin. @param n_workers threads that work @param bytes_max what requests may hold together */
 void zd_admit_init(struct zd_server *server, uint32_t n_workers, uint64_t bytes_max);
 
-/** Closes the timer; the requests are gone. */
+/** Closes the timers; the requests are gone. */
 void zd_admit_close(struct zd_server *server);
 
 /**

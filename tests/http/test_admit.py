@@ -152,6 +152,7 @@ def test_who_waits_at_the_end_is_told_that_the_server_stops(serve, work):
             head += client.file.readline()
         assert head.startswith(b"HTTP/1.1 503") and b"\r\nRetry-After: 1\r\n" in head
         assert b'"code":"draining"' in client.file.read()
+    assert server.process.wait(DEADLINE_S) == 0
 
 
 def test_caches_shrink_to_the_memory_there_is(serve, work):
@@ -205,3 +206,14 @@ def test_an_idle_server_is_small(serve, work):
     server = serve(f"work={path}")
     assert server.get("/livez").status == 200
     assert resident(server) < 12 * MIB
+
+
+def test_what_a_rush_needed_goes_back_to_the_system(serve, work):
+    path, _ = work
+    if "asan" in str(BINARY) or "tsan" in str(BINARY):
+        pytest.skip("sanitizers keep what is freed")
+    server = serve(f"work={path}", "--set", "cache.decoded_bytes=0", "--set", "cache.encoded_bytes=0")
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        for answer in pool.map(lambda _: server.get(LARGE), range(16)):
+            assert answer.status == 200
+    until(lambda: resident(server) < 16 * MIB)
