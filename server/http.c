@@ -556,9 +556,9 @@ static struct MHD_Daemon *start_daemon(struct zd_listener *listener, int fd)
         (unsigned int)listener->http->n_connections_max, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
         (unsigned int)settings->http_address_connections, MHD_OPTION_CONNECTION_TIMEOUT,
         (unsigned int)zd_div_up(settings->http_idle_ms, 1000), MHD_OPTION_STRICT_FOR_CLIENT, 1,
-        MHD_OPTION_URI_LOG_CALLBACK, on_target, listener, MHD_OPTION_UNESCAPE_CALLBACK,
-        keep_as_sent, NULL, MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL,
-        MHD_OPTION_NOTIFY_CONNECTION, on_connection, listener, MHD_OPTION_END);
+        MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_URI_LOG_CALLBACK, on_target, listener,
+        MHD_OPTION_UNESCAPE_CALLBACK, keep_as_sent, NULL, MHD_OPTION_NOTIFY_COMPLETED, on_completed,
+        NULL, MHD_OPTION_NOTIFY_CONNECTION, on_connection, listener, MHD_OPTION_END);
 }
 
 static enum zd_status listen_on(

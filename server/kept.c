@@ -4,7 +4,8 @@
  *                      +-- gzip:  made from it when the first client asks, by one job
  *                      +-- zstd:  likewise
  *
- * An answer that is not put under its target lives as long as the request that it is for. */
+ * A part of a large object is kept by itself, under its target and the Range header that asked for
+ * it. An answer that is not put under its target lives as long as the request that it is for. */
 #include "server/kept.h"
 
 #include <microhttpd.h>
@@ -17,6 +18,7 @@
 #include "server/server.h"
 
 #define ENTRY_PART      2    /* one part of the cache is the most that an answer takes */
+#define RANGE_BYTES_MAX 64   /* of a Range header; others are not kept */
 #define KEPT_COST_BYTES 2048 /* of a kept answer besides its bodies: headers, structures */
 
 /** A representation in one coding. */
@@ -31,8 +33,8 @@ struct form {
 
 /** An answer that is kept: a representation or a problem. */
 struct zd_kept {
-    struct zd_cache_entry entry; /* first; key: target */
-    char *target;                /* NULL: never put in the table */
+    struct zd_cache_entry entry; /* first; key: target, of a part also its Range */
+    char *key;                   /* NULL: never put in the table */
     uint64_t keep_until_ms;      /* after it the handler must say that the tag is the same */
     const struct zd_handler *handler;
     const struct zd_route *route;
@@ -41,6 +43,7 @@ struct zd_kept {
     struct form form[ZD_CODINGS]; /* the plain one is always made */
     const char *media_type;       /* in the plain response, or NULL */
     bool accepts_ranges;
+    bool is_part; /* of status 206 */
     bool may_be_coded;
     int64_t mtime_ms;
     /* a problem */
@@ -76,7 +79,7 @@ static void kept_free(struct zd_cache_entry *entry)
         zd_buf_unref(kept->form[i].body);
     }
     zd_free(kept->document);
-    zd_free(kept->target);
+    zd_free(kept->key);
     zd_free(kept);
 }
 
@@ -121,27 +124,53 @@ static size_t cost_of(const struct zd_kept *kept)
     return bytes;
 }
 
-/* What is in the table under the request's target, or NULL; borrowed. */
-static struct zd_kept *find(const struct zd_request *req)
+/* Whether a request asks for a part, and sets no condition on it. */
+static bool asks_part(const struct zd_request *req)
 {
-    const struct zd_span key = {(const uint8_t *)req->target, req->target_text.len};
-    struct zd_map_entry *found = zd_map_find(&cache_of(req)->map, key);
-    return found == NULL ? NULL : ZD_CONTAINER(found, struct zd_kept, entry.map);
+    const struct zd_conditions *sent = &req->conditions;
+    return sent->range != NULL && !req->is_head && sent->if_range == NULL &&
+           sent->if_match == NULL && sent->if_none_match == NULL &&
+           sent->if_modified_since == NULL && sent->if_unmodified_since == NULL &&
+           strnlen(sent->range, RANGE_BYTES_MAX + 1) <= RANGE_BYTES_MAX;
+}
+
+static struct zd_span key_of(const struct zd_request *req)
+{
+    return (struct zd_span){(const uint8_t *)req->target, req->target_text.len};
+}
+
+/* The key of a part; a target holds no space. Borrowed until the scratch text is used again. */
+static struct zd_span key_of_part(const struct zd_request *req)
+{
+    struct zd_text *key = &req->server->http->scratch;
+    zd_text_clear(key);
+    zd_text_add_bytes(key, req->target, req->target_text.len);
+    zd_text_add(key, " ");
+    zd_text_add(key, req->conditions.range);
+    return zd_text_span(key);
+}
+
+/* What is in the table under a key, or NULL; borrowed. */
+static struct zd_kept *find(const struct zd_request *req, struct zd_span key)
+{
+    struct zd_cache_entry *entry = zd_cache_find(cache_of(req), key);
+    return entry == NULL ? NULL : ZD_CONTAINER(entry, struct zd_kept, entry);
 }
 
 /* Put it into the table in place of an older one; without memory it stays outside. */
 static void put(const struct zd_request *req, struct zd_kept *kept)
 {
     struct zd_cache *cache = cache_of(req);
-    kept->target = zd_strdup(req->target);
-    if (kept->target == NULL) {
+    const struct zd_span key = kept->is_part ? key_of_part(req) : key_of(req);
+    kept->key = zd_strndup((const char *)key.ptr, key.len);
+    if (kept->key == NULL) {
         return;
     }
-    struct zd_kept *older = find(req);
+    kept->entry.map.key = zd_span_of(kept->key);
+    struct zd_map_entry *older = zd_map_find(&cache->map, kept->entry.map.key);
     if (older != NULL) {
-        zd_cache_drop(cache, &older->entry);
+        zd_cache_drop(cache, ZD_CONTAINER(older, struct zd_cache_entry, map));
     }
-    kept->entry.map.key = zd_span_of(kept->target);
     if (zd_cache_put(cache, &kept->entry) == ZD_OK) {
         zd_cache_charge(cache, &kept->entry, cost_of(kept));
     }
@@ -214,20 +243,27 @@ static enum MHD_Result copy_header(
     return MHD_YES;
 }
 
-/* A response of its own with the form's headers: a part, or another length of id. */
-static enum zd_next answer_copy(struct zd_request *req, const struct form *form, uint64_t first,
-    uint64_t len, unsigned http_status)
+/* A response of its own with the form's headers, for the request's id. */
+static struct MHD_Response *copy(
+    const struct zd_request *req, const struct form *form, uint64_t first, uint64_t len)
 {
     struct MHD_Response *response = zd_reply_window(form->body, first, len);
     if (response != NULL) {
         struct copying copying = {.to = response};
         zd_reply_add_header(response, "X-Request-Id", req->id);
         (void)MHD_get_response_headers(form->response, copy_header, &copying);
-        if (http_status == MHD_HTTP_PARTIAL_CONTENT) {
-            zd_reply_add_range(response, first, len, form->body->len);
-        }
     }
-    return zd_reply_give(req, http_status, response, len);
+    return response;
+}
+
+static enum zd_next answer_part_of(
+    struct zd_request *req, const struct form *form, uint64_t first, uint64_t len)
+{
+    struct MHD_Response *response = copy(req, form, first, len);
+    if (response != NULL) {
+        zd_reply_add_range(response, first, len, form->body->len);
+    }
+    return zd_reply_give(req, MHD_HTTP_PARTIAL_CONTENT, response, len);
 }
 
 /* The shared response. libmicrohttpd renders the head when the response is queued, on this thread:
@@ -237,7 +273,8 @@ static enum zd_next answer_shared(
     struct zd_request *req, const struct form *form, unsigned http_status)
 {
     if (strlen(req->id) != ZD_MADE_ID_LEN) {
-        return answer_copy(req, form, 0, form->body->len, http_status);
+        const uint64_t len = form->body->len;
+        return zd_reply_give(req, http_status, copy(req, form, 0, len), len);
     }
     (void)zd_reply_give(req, http_status, form->response, form->body->len);
     req->answer_is_borrowed = true;
@@ -250,6 +287,9 @@ static enum zd_next answer_form(
 {
     if (!zd_request_is_reading(req)) {
         return answer_shared(req, form, MHD_HTTP_OK);
+    }
+    if (kept->is_part) {
+        return answer_shared(req, form, MHD_HTTP_PARTIAL_CONTENT);
     }
     switch (zd_request_condition(req, form->etag, kept->mtime_ms)) {
     case ZD_NOT_MODIFIED:
@@ -264,7 +304,7 @@ static enum zd_next answer_form(
     if (kept->accepts_ranges && req->conditions.range != NULL) {
         switch (zd_request_range(req, form->body->len, form->etag, kept->mtime_ms, &first, &len)) {
         case ZD_RANGE_PART:
-            return answer_copy(req, form, first, len, MHD_HTTP_PARTIAL_CONTENT);
+            return answer_part_of(req, form, first, len);
         case ZD_RANGE_OUTSIDE:
             return zd_respond_range_outside(req, form->body->len);
         case ZD_RANGE_NONE:
@@ -429,12 +469,20 @@ static enum zd_coding coding_for(const struct zd_request *req, const struct zd_k
                               : ZD_PLAIN;
 }
 
+static bool is_same(const struct zd_kept *kept, const struct zd_representation *rep)
+{
+    return kept != NULL && kept->problem_code == NULL && rep->etag[0] != '\0' &&
+           strcmp(kept->form[ZD_PLAIN].etag, rep->etag) == 0;
+}
+
 /* The kept representation that the tag says is still the answer, or NULL; a reference. */
 static struct zd_kept *find_same(const struct zd_request *req, const struct zd_representation *rep)
 {
-    struct zd_kept *kept = find(req);
-    if (kept == NULL || kept->problem_code != NULL || rep->etag[0] == '\0' ||
-        strcmp(kept->form[ZD_PLAIN].etag, rep->etag) != 0) {
+    struct zd_kept *kept = asks_part(req) ? find(req, key_of_part(req)) : NULL;
+    if (!is_same(kept, rep)) {
+        kept = find(req, key_of(req));
+    }
+    if (!is_same(kept, rep)) {
         return NULL;
     }
     kept->keep_until_ms = rep->keep_until_ms;
@@ -468,6 +516,7 @@ static struct zd_kept *kept_of(const struct zd_request *req, const struct zd_rep
     kept->keep_until_ms = rep->keep_until_ms;
     kept->media_type = MHD_get_response_header(plain->response, "Content-Type");
     kept->accepts_ranges = rep->accepts_ranges;
+    kept->is_part = rep->body_is_range;
     kept->may_be_coded = zd_reply_may_code(req, rep);
     kept->mtime_ms = rep->mtime_ms;
     return kept;
@@ -475,7 +524,7 @@ static struct zd_kept *kept_of(const struct zd_request *req, const struct zd_rep
 
 bool zd_kept_take(struct zd_request *req, const struct zd_representation *rep)
 {
-    const bool keeps = may_keep(req, rep->keep_until_ms);
+    const bool keeps = may_keep(req, rep->keep_until_ms) && (!rep->body_is_range || asks_part(req));
     if (!keeps && zd_reply_coding(req, rep, rep->body->len) == ZD_PLAIN) {
         return false;
     }
@@ -502,17 +551,21 @@ static bool accepts(const struct zd_request *req, const struct zd_kept *kept)
     return accept == NULL || zd_accept_quality(accept, kept->media_type) > 0;
 }
 
+/* What is kept and trusted, or NULL; borrowed. */
+static struct zd_kept *find_trusted(const struct zd_request *req)
+{
+    const uint64_t now_ms = uv_now(req->server->loop);
+    struct zd_kept *kept = asks_part(req) ? find(req, key_of_part(req)) : NULL;
+    if (kept == NULL || kept->keep_until_ms <= now_ms) {
+        kept = find(req, key_of(req));
+    }
+    return kept == NULL || kept->keep_until_ms <= now_ms ? NULL : kept;
+}
+
 bool zd_kept_answer(struct zd_request *req)
 {
-    struct zd_cache *cache = cache_of(req);
-    const struct zd_span key = {(const uint8_t *)req->target, req->target_text.len};
-    struct zd_cache_entry *entry = zd_cache_find(cache, key);
-    if (entry == NULL) {
-        return false;
-    }
-    struct zd_kept *kept = ZD_CONTAINER(entry, struct zd_kept, entry);
-    if (kept->keep_until_ms <= uv_now(req->server->loop) || req->server->is_draining ||
-        !accepts(req, kept)) {
+    struct zd_kept *kept = req->server->is_draining ? NULL : find_trusted(req);
+    if (kept == NULL || !accepts(req, kept)) {
         return false; /* the handler may find that it is still the answer */
     }
     req->handler = kept->handler;
@@ -524,7 +577,7 @@ bool zd_kept_answer(struct zd_request *req)
     }
     const enum zd_coding coding = coding_for(req, kept);
     if (kept->form[coding].response == NULL) {
-        (void)zd_cache_ref(entry);
+        (void)zd_cache_ref(&kept->entry);
         want(req, kept, coding);
         return false;
     }

@@ -16,8 +16,8 @@ void zd_kept_done(struct zd_http *http);
 bool zd_kept_answer(struct zd_request *req);
 
 /**
- * Take over an answer of status 200 that is to be kept, or compressed for this client, or both: it
- * goes under the request's target when it may be kept, and req->step answers with it.
+ * Take over an answer of status 200 or 206 that is to be kept, or compressed for this client, or
+ * both: it goes under the request's target when it may be kept, and req->step answers with it.
  * @param rep with a body, which is shared
  * @return false: it is neither, or there is no memory: answer it as it is
  */

@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/base/num.h"
 #include "server/datasets.h"
@@ -398,18 +399,29 @@ static void free_range_load(struct range_load *load)
     zd_free(load);
 }
 
+/* What was read becomes the waiter's. */
+static void take_range(
+    struct zd_range_want *want, struct zd_store_read *read, enum zd_status status)
+{
+    want->stat = read->stat;
+    want->bytes = status == ZD_OK ? ZD_TAKE(read->bytes) : NULL;
+    want->has_file = status == ZD_OK && read->wants_file;
+    want->fd = want->has_file ? read->fd : -1;
+}
+
 static void range_answered(struct zd_store_op *op)
 {
     struct range_load *load = ZD_CONTAINER(op, struct range_load, read.op);
     struct zd_range_want *want = load->want;
     if (want == NULL) {
-        zd_buf_unref(load->read.bytes);
+        struct zd_range_want nobody = {.load = NULL};
+        take_range(&nobody, &load->read, op->status);
+        zd_objects_release_range(&nobody);
         free_range_load(load);
         return;
     }
     want->load = NULL;
-    want->stat = load->read.stat;
-    want->bytes = op->status == ZD_OK ? ZD_TAKE(load->read.bytes) : NULL;
+    take_range(want, &load->read, op->status);
     zd_wait_answer(&want->wait, op->status, op->status == ZD_OK ? NULL : &op->err);
     free_range_load(load);
     want->wait.done(&want->wait);
@@ -419,6 +431,7 @@ enum zd_next zd_objects_want_range(
     struct zd_dataset *dataset, const char *key, struct zd_range_want *want)
 {
     want->bytes = NULL;
+    want->has_file = false;
     want->load = NULL;
     struct range_load *load = zd_alloc_zero(1, sizeof *load);
     if (load == NULL) {
@@ -430,7 +443,9 @@ enum zd_next zd_objects_want_range(
     load->read.op.done = range_answered;
     load->read.range = want->range;
     load->read.only_generation = want->only_generation;
-    load->read.bytes_max = dataset->server->config->settings.limits_object_bytes;
+    load->read.wants_file = want->wants_file;
+    load->read.bytes_max =
+        want->wants_file ? SIZE_MAX : dataset->server->config->settings.limits_object_bytes;
     const enum zd_status status = zd_store_read_now(dataset->store, &load->read);
     if (status == ZD_AGAIN) {
         load->want = want;
@@ -438,8 +453,7 @@ enum zd_next zd_objects_want_range(
         zd_store_read(dataset->store, &load->read);
         return ZD_WAIT;
     }
-    want->stat = load->read.stat;
-    want->bytes = status == ZD_OK ? ZD_TAKE(load->read.bytes) : NULL;
+    take_range(want, &load->read, status);
     zd_wait_answer(&want->wait, status, status == ZD_OK ? NULL : &load->read.op.err);
     free_range_load(load);
     return ZD_NEXT;
@@ -454,6 +468,10 @@ void zd_objects_release_range(struct zd_range_want *want)
         zd_store_cancel(&load->read.op);
     }
     zd_buf_unref(ZD_TAKE(want->bytes));
+    if (want->has_file) {
+        close(want->fd);
+        want->has_file = false;
+    }
 }
 
 static void free_list_load(struct list_load *load)

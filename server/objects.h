@@ -86,8 +86,12 @@ struct zd_range_want {
     /* in */
     struct zd_range range;
     struct zd_generation only_generation; /* zero: any */
+    bool wants_file; /* a descriptor rather than bytes, of a store that has files: no memory is
+                        taken, and limits.object_bytes does not apply */
     /* out */
     struct zd_buf *bytes; /* with ZD_OK: a reference for the caller */
+    bool has_file;        /* with ZD_OK and wants_file: */
+    int fd;               /* the object, open; owned until has_file is cleared or it is released */
     struct zd_stat stat;  /* with ZD_OK: of the whole object */
     void *load;           /* its own: NULL when the store does not work on it */
 };

@@ -95,6 +95,18 @@ struct MHD_Response *zd_reply_window(struct zd_buf *body, uint64_t first, uint64
     return response;
 }
 
+/* The file is closed with the response. It may have become shorter since: then libmicrohttpd sends
+ * what there is, waits for more, and breaks the connection off after http.idle_ms. */
+static struct MHD_Response *response_of_file(struct zd_file_part *file)
+{
+    struct MHD_Response *response =
+        MHD_create_response_from_fd_at_offset64(file->len, file->fd, file->first);
+    if (response != NULL) {
+        file->fd = -1;
+    }
+    return response;
+}
+
 static ssize_t no_bytes(void *cls, uint64_t position, char *to, size_t len_max)
 {
     (void)cls;
@@ -304,7 +316,8 @@ enum zd_next zd_respond_not_modified(struct zd_request *req, const struct zd_rep
 static enum zd_next answer_part(struct zd_request *req, const struct zd_representation *rep,
     uint64_t first, uint64_t len, uint64_t at_body)
 {
-    struct MHD_Response *response = zd_reply_window(rep->body, at_body, len);
+    struct MHD_Response *response =
+        rep->file != NULL ? response_of_file(rep->file) : zd_reply_window(rep->body, at_body, len);
     if (response != NULL) {
         add_headers(req, rep, req->id, response);
         add_body_headers(rep, response);
@@ -320,6 +333,9 @@ struct MHD_Response *zd_reply_prepare(
     if (response != NULL) {
         add_headers(req, rep, ZD_REPLY_ANY_ID, response);
         add_body_headers(rep, response);
+        if (rep->body_is_range) {
+            zd_reply_add_range(response, rep->range_first, rep->body->len, rep->length);
+        }
     }
     return response;
 }
@@ -332,6 +348,9 @@ static enum zd_next answer_whole(struct zd_request *req, const struct zd_represe
     if (rep->body != NULL) {
         response = zd_reply_window(rep->body, 0, rep->body->len);
         body_bytes = rep->body->len;
+    } else if (rep->file != NULL) {
+        response = response_of_file(rep->file);
+        body_bytes = rep->length;
     } else if (req->is_head) {
         response =
             rep->length_is_known ? response_of_length(rep->length) : response_of_unknown_length();
@@ -392,13 +411,13 @@ static enum zd_next respond_unmade(struct zd_request *req, const struct zd_repre
 enum zd_next zd_respond(struct zd_request *req, const struct zd_representation *rep)
 {
     const bool is_ok = rep->http_status == 0 || rep->http_status == MHD_HTTP_OK;
-    if (is_ok && rep->body != NULL && !rep->body_is_range && zd_kept_take(req, rep)) {
+    if (is_ok && rep->body != NULL && zd_kept_take(req, rep)) {
         return ZD_NEXT;
     }
     if (!is_ok || !zd_request_is_reading(req)) {
         return answer_whole(req, rep);
     }
-    if (rep->body == NULL) {
+    if (rep->body == NULL && rep->file == NULL) {
         return respond_unmade(req, rep);
     }
     switch (zd_request_condition(req, rep->etag, rep->mtime_ms)) {
@@ -410,11 +429,12 @@ enum zd_next zd_respond(struct zd_request *req, const struct zd_representation *
         break;
     }
     if (rep->body_is_range) {
-        return answer_part(req, rep, rep->range_first, rep->body->len, 0);
+        const uint64_t len = rep->file != NULL ? rep->file->len : rep->body->len;
+        return answer_part(req, rep, rep->range_first, len, 0);
     }
     uint64_t first = 0;
     uint64_t len = 0;
-    if (rep->accepts_ranges) {
+    if (rep->accepts_ranges && rep->body != NULL) {
         switch (zd_request_range(req, rep->body->len, rep->etag, rep->mtime_ms, &first, &len)) {
         case ZD_RANGE_PART:
             return answer_part(req, rep, first, len, first);

@@ -121,13 +121,21 @@ struct zd_header {
 #define ZD_ANSWER_HEADERS_MAX 16
 #define ZD_TAG_BYTES          72
 
+/** Bytes of an open file as a body. */
+struct zd_file_part {
+    int fd; /* taken over by the answer: -1 stays behind */
+    uint64_t first;
+    uint64_t len;
+};
+
 /** A representation to answer with. Zeroed members take their defaults. */
 struct zd_representation {
     unsigned http_status; /* 0 = 200 */
     const char *media_type;
-    struct zd_buf *body;  /* borrowed (a reference is taken); NULL: no body, or `length` says its
-                             size for HEAD */
-    bool length_is_known; /* without body: Content-Length is `length` */
+    struct zd_buf *body; /* borrowed (a reference is taken); NULL: no body, or `length` says its
+                            size for HEAD */
+    struct zd_file_part *file; /* in place of a body: sent from the page cache; or NULL */
+    bool length_is_known;      /* without body: Content-Length of the whole is `length` */
     uint64_t length;
     char etag[ZD_TAG_BYTES]; /* quoted; "" = none */
     int64_t mtime_ms;        /* Last-Modified; 0 = none */

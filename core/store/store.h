@@ -79,8 +79,11 @@ struct zd_store_read {
         unless_generation; /* when not zero: ZD_NOT_MODIFIED if it is still that one */
     struct zd_generation
         only_generation; /* when not zero: ZD_PRECONDITION if it is another one by now */
+    bool wants_file;     /* a descriptor in place of the bytes, from stores that have files: the
+                            beginning of the range is then in the page cache */
     /* out */
     struct zd_buf *bytes; /* owned by the caller; NULL unless ZD_OK */
+    int fd;               /* with ZD_OK and no bytes: the object, open; owned by the caller */
     struct zd_stat stat;  /* of the whole object; valid with ZD_OK and ZD_NOT_MODIFIED */
 };
 
@@ -153,6 +156,8 @@ struct zd_store_ops {
      * made again. May block for the time of an open(2).
      */
     bool (*is_current)(const struct zd_store *store);
+
+    bool has_files; /* reads obey wants_file */
 
     /** Ask for an early end: `done` still runs, with ZD_CANCELLED unless the work was finished
      * first. */

@@ -6,6 +6,7 @@
 #include "core/base/num.h"
 #include "server/admit.h"
 #include "server/handler/handler.h"
+#include "server/kept.h"
 #include "server/objects.h"
 #include "server/server.h"
 
@@ -22,7 +23,7 @@ struct keys {
     struct zd_range_want range;
     struct zd_list_want list;
     struct zd_request *req; /* borrowed */
-    uint64_t range_first;
+    bool is_range;          /* asked for, of the object */
     uint32_t n_restarts;
     struct zd_text page;  /* the index */
     struct zd_text after; /* the last name of the page before */
@@ -304,6 +305,11 @@ static enum zd_next restart(struct zd_request *req)
     return ZD_NEXT;
 }
 
+static uint64_t keep_until(const struct zd_request *req)
+{
+    return zd_dataset_trusts_until(req->dataset, keys_of(req)->object.checked_ms);
+}
+
 static enum zd_next step_range_read(struct zd_request *req)
 {
     struct keys *keys = keys_of(req);
@@ -316,9 +322,20 @@ static enum zd_next step_range_read(struct zd_request *req)
     }
     struct zd_representation representation = represent(req, &range->stat);
     representation.body = range->bytes;
-    representation.body_is_range = true;
-    representation.range_first = keys->range_first;
-    return zd_respond(req, &representation);
+    if (range->bytes != NULL && range->bytes->len <= KEPT_BYTES_MAX) {
+        representation.keep_until_ms = keep_until(req);
+    }
+    representation.body_is_range = keys->is_range;
+    representation.range_first = range->range.first;
+    struct zd_file_part file = {
+        .fd = range->fd,
+        .first = range->range.first,
+        .len = range->range.len,
+    };
+    representation.file = range->has_file ? &file : NULL;
+    const enum zd_next next = zd_respond(req, &representation);
+    range->has_file = range->has_file && file.fd >= 0;
+    return next;
 }
 
 static enum zd_next step_read_range(struct zd_request *req)
@@ -327,15 +344,27 @@ static enum zd_next step_read_range(struct zd_request *req)
     return zd_objects_want_range(req->dataset, req->path, &keys_of(req)->range);
 }
 
+/* Whether so many bytes are not read but sent from their file. Shorter ones go out faster from
+ * memory: libmicrohttpd takes 128 KiB a call of sendfile(2), and four calls more besides. */
+static bool sends_file(const struct zd_request *req, uint64_t len)
+{
+    return len > req->server->config->settings.http_stream_bytes &&
+           req->dataset->store->ops->has_files;
+}
+
+/* @param len within the object */
 static enum zd_next read_range(struct zd_request *req, uint64_t first, uint64_t len)
 {
     struct keys *keys = keys_of(req);
-    keys->range_first = first;
     keys->range = (struct zd_range_want){
         .wait.done = range_arrived,
         .range = {.kind = ZD_RANGE_FROM_TO, .first = first, .len = len},
         .only_generation = keys->object.stat.generation,
+        .wants_file = sends_file(req, len),
     };
+    if (keys->range.wants_file) {
+        return step_read_range(req); /* holds nothing */
+    }
     return zd_admit_want(req, len, step_read_range);
 }
 
@@ -351,7 +380,7 @@ static enum zd_next step_whole_read(struct zd_request *req)
     struct zd_representation representation = represent(req, &object->stat);
     representation.body = object->bytes;
     if (object->bytes->len <= KEPT_BYTES_MAX) {
-        representation.keep_until_ms = zd_dataset_trusts_until(req->dataset, object->checked_ms);
+        representation.keep_until_ms = keep_until(req);
     }
     return zd_respond(req, &representation);
 }
@@ -375,21 +404,30 @@ static enum zd_next read_whole(struct zd_request *req)
         zd_fact_limit(&err, bytes_max, size);
         return zd_respond_error(req, NULL, &err);
     }
+    /* What fits the cache is read once for all who ask. */
+    if (size > req->server->objects.entry_bytes_max && sends_file(req, size)) {
+        return read_range(req, 0, size);
+    }
     return zd_admit_want(req, size, step_read_whole);
 }
 
 /* The object is there: conditions and ranges come before any byte of it is read. */
 static enum zd_next step_status_known(struct zd_request *req)
 {
-    const struct zd_object_want *object = &keys_of(req)->object;
+    struct keys *keys = keys_of(req);
+    const struct zd_object_want *object = &keys->object;
     if (object->wait.status == ZD_NOT_FOUND) {
         return look_for_directory(req);
     }
     if (object->wait.status != ZD_OK) {
         return zd_respond_error(req, NULL, &object->wait.err);
     }
-    const struct zd_representation representation = represent(req, &object->stat);
+    struct zd_representation representation = represent(req, &object->stat);
     const char *etag = representation.etag;
+    representation.keep_until_ms = keep_until(req);
+    if (zd_kept_renew(req, &representation)) {
+        return ZD_NEXT;
+    }
     if (req->is_head || zd_request_condition(req, etag, representation.mtime_ms) != ZD_OK) {
         return zd_respond(req, &representation);
     }
@@ -400,10 +438,12 @@ static enum zd_next step_status_known(struct zd_request *req)
     case ZD_RANGE_OUTSIDE:
         return zd_respond_range_outside(req, size);
     case ZD_RANGE_PART:
+        keys->is_range = true;
         return size > WHOLE_BYTES_MAX ? read_range(req, first, len) : read_whole(req);
     case ZD_RANGE_NONE:
         break;
     }
+    keys->is_range = false;
     return read_whole(req);
 }
 

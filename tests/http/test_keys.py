@@ -4,12 +4,15 @@ import concurrent.futures
 import email.utils
 import json
 import os
+import pathlib
 import re
 import threading
 import time
 import urllib.parse
 
+import numpy as np
 import pytest
+from live import RawClient
 from test_cost import LITTLE, READ_BYTES, READS, write_array
 
 STATUSES = "zarrd_store_statuses_total"
@@ -387,6 +390,101 @@ def test_ranges_of_an_object_that_is_replaced_all_the_time_never_mix(serve, tmp_
     finally:
         stop.set()
         writer.join()
+
+
+def peak_bytes(server):
+    """The most memory that the process has held."""
+    status = pathlib.Path(f"/proc/{server.process.pid}/status").read_text()
+    return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) * 1024
+
+
+def test_a_large_object_is_sent_without_being_held(serve, tmp_path):
+    data = np.random.default_rng(1).bytes(64 << 20)
+    (tmp_path / "x").write_bytes(data)
+    server = serve(f"k={tmp_path}")
+    server.get("/zarr/k/none")
+    before = peak_bytes(server)
+    with server.cost() as cost:
+        whole = server.get("/zarr/k/x")
+        assert whole.status == 200 and whole.body == data
+        assert whole.headers["content-length"] == str(len(data))
+        for header, first, last in (("bytes=5-", 5, len(data) - 1), ("bytes=-33000001", len(data) - 33000001, len(data) - 1),
+                                    ("bytes=1000-10000999", 1000, 10000999)):
+            part = server.get("/zarr/k/x", {"Range": header})
+            assert part.status == 206 and part.body == data[first:last + 1]
+            assert part.headers["content-range"] == f"bytes {first}-{last}/{len(data)}"
+            assert part.headers["etag"] == whole.headers["etag"]
+        assert server.head("/zarr/k/x").headers["content-length"] == str(len(data))
+        assert server.get("/zarr/k/x", {"If-None-Match": whole.headers["etag"]}).status == 304
+    assert cost[READ_BYTES] == 0
+    assert peak_bytes(server) - before <= 8 << 20
+
+
+def test_a_large_object_that_shrinks_while_it_is_sent_breaks_off(serve, tmp_path):
+    size = 64 << 20
+    (tmp_path / "x").write_bytes(bytes(size))
+    server = serve("--set", "http.idle_ms=1000", f"k={tmp_path}")
+    client = RawClient(server.port)
+    client.send(b"GET /zarr/k/x HTTP/1.1\r\nHost: k\r\n\r\n")
+    assert client.file.readline().startswith(b"HTTP/1.1 200")
+    with open(tmp_path / "x", "r+b") as file:
+        file.truncate(1000)
+    try:
+        n_bytes = len(client.file.read())
+    except ConnectionResetError:
+        n_bytes = 0
+    assert n_bytes < size
+    assert server.get("/zarr/k/none").status == 404
+
+
+def test_a_large_object_replaced_while_it_is_sent_stays_what_it_was(serve, tmp_path):
+    size = 32 << 20
+    (tmp_path / "x").write_bytes(b"a" * size)
+    server = serve(f"k={tmp_path}")
+    client = RawClient(server.port)
+    client.send(b"GET /zarr/k/x HTTP/1.1\r\nHost: k\r\n\r\n")
+    assert client.file.peek(1)
+    (tmp_path / "y").write_bytes(b"b" * size)
+    os.replace(tmp_path / "y", tmp_path / "x")
+    status, body = client.receive()
+    assert status == 200 and body == b"a" * size
+
+
+def test_a_part_asked_for_again_costs_nothing(serve, tmp_path):
+    data = np.random.default_rng(2).bytes(1 << 20)
+    (tmp_path / "x").write_bytes(data)
+    server = serve(config={"datasets": {"k": {"location": str(tmp_path), "revalidate_ms": 600000}}})
+    header = {"Range": "bytes=70000-140000"}
+    first = server.get("/zarr/k/x", header)
+    with server.cost() as cost:
+        for identifier in (None, None, "sixteen.letters.", "x"):
+            again = server.get("/zarr/k/x", {**header, **({"X-Request-Id": identifier} if identifier else {})})
+            assert again.status == 206 and again.body == first.body == data[70000:140001]
+            assert again.headers["content-range"] == first.headers["content-range"] == "bytes 70000-140000/1048576"
+            assert identifier in (None, again.headers["x-request-id"])
+        assert server.head("/zarr/k/x", header).headers["content-length"] == str(len(data))
+    assert cost[READS] == 0
+    etag = first.headers["etag"]
+    assert server.get("/zarr/k/x", {**header, "If-None-Match": etag}).status == 304
+    assert server.get("/zarr/k/x", {**header, "If-Match": '"other"'}).status == 412
+    assert server.get("/zarr/k/x", {**header, "If-Range": '"other"'}).body == data
+    assert server.get("/zarr/k/x", {**header, "If-Range": etag}).body == first.body
+    assert server.get("/zarr/k/x").body == data
+
+
+def test_a_part_found_unchanged_is_not_read_again(serve, tmp_path):
+    (tmp_path / "x").write_bytes(b"1" * (1 << 20))
+    server = serve(config={"datasets": {"k": {"location": str(tmp_path), "revalidate_ms": 20}}})
+    header = {"Range": "bytes=0-99999"}
+    old = server.get("/zarr/k/x", header)
+    time.sleep(0.05)
+    with server.cost() as cost:
+        assert server.get("/zarr/k/x", header).body == b"1" * 100000
+    assert cost[READS] == 0 and cost[STATUSES] == 1
+    (tmp_path / "x").write_bytes(b"2" * (1 << 20))
+    time.sleep(0.05)
+    new = server.get("/zarr/k/x", header)
+    assert new.body == b"2" * 100000 and new.headers["etag"] != old.headers["etag"]
 
 
 def test_a_fault_of_the_store_is_never_404(serve, tmp_path):
