@@ -3,7 +3,7 @@
 import data
 from load import Request, ask
 from peers import file_servers, programs, running, zarrds
-from rounds import Row, measure
+from rounds import Row, measure_all
 
 PREFIX = "/zarr/bench/"
 INNER_BYTES = 64 * 1024
@@ -50,5 +50,4 @@ def run(options, report):
     with data.files_of(root) as www:
         starts = zarrds(options, {"bench": root}) + programs(file_servers(www))
         with running(starts) as peers:
-            for row in filter(options.wants, rows(root, peers)):
-                report.row(measure(peers, row, options))
+            measure_all(peers, rows(root, peers), options, report)

@@ -9,7 +9,7 @@ import data
 from load import Request
 from peers import Zarrd, programs, running, slice_servers, zarrds
 from proc import cores, pinned
-from rounds import Row, measure
+from rounds import Row, measure, measure_all
 
 N_PLACES = 64  # different requests of a row
 UNCACHED = ("cache.decoded_bytes=0", "cache.encoded_bytes=0")
@@ -70,8 +70,7 @@ def measure_warm(options, report, root, values):
         for array in WARM:
             for block in BLOCKS:
                 row = Row(f"cached {array} {block.name}", requests(array, block, values), cpu_us_goal=block.warm_us)
-                if options.wants(row):
-                    report.row(measure(peers, row, options))
+                measure_all(peers, [row], options, report)
 
 
 def measure_cold(options, report, root, values):

@@ -8,7 +8,7 @@ import tempfile
 import data
 from load import Request, ask
 from peers import Zarrd, file_servers, programs, running, zarrds
-from rounds import Row, measure
+from rounds import Row, measure_all
 
 TARGET = "/v1/datasets/bench/tree/"
 FILE = TARGET + "document"  # a file cannot have the listing's own name
@@ -35,16 +35,16 @@ def compressed(peer, coding, plain):
     return Request(request.target, request.headers, body=body)
 
 
-def rows(peers, plain):
+def rows(peers, plain, report):
     own = [peer for peer in peers if isinstance(peer, Zarrd)]
     files = {peer.name: [Request(FILE, body=plain)] for peer in peers if peer not in own}
     yield Row("plain", {**files, **{peer.name: [Request(TARGET, body=plain)] for peer in own}}, rate_goal=1.0)
     for coding in ("gzip", "zstd"):
         requests = {peer.name: compressed(peer, coding, plain) for peer in own}
-        if None not in requests.values():
-            yield Row(coding, {**files, **{name: [request] for name, request in requests.items()}}, rate_goal=5.0)
+        if None in requests.values():
+            report.failure(coding, "the answer is not compressed")
         else:
-            yield coding
+            yield Row(coding, {**files, **{name: [request] for name, request in requests.items()}}, rate_goal=5.0)
 
 
 def run(options, report):
@@ -58,8 +58,4 @@ def run(options, report):
             file = www / FILE[1:]
             file.parent.mkdir(parents=True)
             file.write_bytes(plain)
-            for row in rows(peers, plain):
-                if isinstance(row, str):
-                    report.failure(row, "the answer is not compressed")
-                elif options.wants(row):
-                    report.row(measure(peers, row, options))
+            measure_all(peers, rows(peers, plain, report), options, report)

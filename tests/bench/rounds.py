@@ -8,7 +8,7 @@ import dataclasses
 import statistics
 import time
 
-from load import check, load
+from load import Hang, check, load
 from proc import system_calls
 
 SPREAD_MAX = 0.15
@@ -98,7 +98,10 @@ class Result:
 
 def one_slice(peer, row, options):
     cpu, read = peer.group.cpu_us(), peer.group.bytes_read()
-    sample = load(options.client, peer.port, row.of(peer), options.seconds, row.n_connections)
+    try:
+        sample = load(options.client, peer.port, row.of(peer), options.seconds, row.n_connections)
+    except Hang as hang:
+        raise Hang(f"{peer.name}: {hang}") from None
     return sample, (peer.group.cpu_us() - cpu) / sample.n_requests, (peer.group.bytes_read() - read) / sample.n_requests
 
 
@@ -122,6 +125,15 @@ def ratio_of(own, other):
     ratios = [a / b for a, b in zip(own, other)]
     median = statistics.median(ratios)
     return Ratio(median, (max(ratios) - min(ratios)) / median)
+
+
+def measure_all(peers, rows, options, report):
+    """Each row that is wanted, into the report; a server that hangs fails the row, and only that."""
+    for row in filter(options.wants, rows):
+        try:
+            report.row(measure(peers, row, options))
+        except Hang as hang:
+            report.failure(row.name, str(hang))
 
 
 def measure(peers, row, options):
