@@ -12,7 +12,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 
-from proc import allow_many_files, cores  # noqa: E402
+from proc import allow_many_files, choose_cores  # noqa: E402
 from table import Report  # noqa: E402
 
 GROUPS = {
@@ -34,6 +34,7 @@ def arguments():
     parser.add_argument("--rounds", type=int, default=5, help="turns that each server has at a row")
     parser.add_argument("--seconds", type=float, default=2, help="length of one turn")
     parser.add_argument("--quick", action="store_true", help="2 rounds of 0.3 s, and smaller data")
+    parser.add_argument("--unpinned", action="store_true", help="leave servers and client to all cores: where workers of slices matter")
     parser.add_argument("--no-calls", dest="calls", action="store_false", help="do not count system calls (needs strace)")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/bench", help="where zarrd and the helpers are")
     parser.add_argument("--against", type=pathlib.Path, metavar="ZARRD", help="another zarrd, as one more peer")
@@ -44,6 +45,7 @@ def arguments():
         options.rounds, options.seconds = min(options.rounds, 2), min(options.seconds, 0.3)
     options.binaries = [("zarrd", options.build / "zarrd")] + ([("zarrd, other", options.against)] if options.against else [])
     options.client = options.build / "zarrd-bench-load"
+    options.server_core, options.client_core = choose_cores(options.unpinned)
     options.wants = lambda row: options.only in row.name
     return options
 
@@ -52,8 +54,8 @@ def main():
     options = arguments()
     allow_many_files()
     report = Report()
-    server, client = cores()
-    where = "one core for all" if server is None else f"servers on core {server}, client on core {client}"
+    where = ("servers and client wherever the kernel likes" if options.server_core is None else
+             f"servers on core {options.server_core}, client on core {options.client_core}")
     print(f"{options.rounds} rounds of {options.seconds:g} s a server; {where}. Columns: see tests/bench/README.md.")
     for name, about in GROUPS.items():
         if name in (options.group or GROUPS):

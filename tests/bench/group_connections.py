@@ -11,13 +11,13 @@ def run(options, report):
     root = data.chunks(options, "keys")
     requests = [Request("/zarr/bench/k4/c/3", body=(root / "k4/c/3").read_bytes())]
     for start in zarrds(options, {"bench": root}):
-        with running([start]) as (peer,):
+        with running([start], options) as (peer,):
             check(peer.name, peer.port, requests)
             first_rate = None
             for n in COUNTS:
                 title = f"{peer.name}: {n} connections"
                 try:
-                    sample = load(options.client, peer.port, requests, options.seconds, n)
+                    sample = load(options, peer.port, requests, options.seconds, n)
                 except Hang as hang:
                     report.failure(title, str(hang))
                     continue

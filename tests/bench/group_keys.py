@@ -49,5 +49,5 @@ def run(options, report):
     root = data.chunks(options, "keys")
     with data.files_of(root) as www:
         starts = zarrds(options, {"bench": root}) + programs(file_servers(www))
-        with running(starts) as peers:
+        with running(starts, options) as peers:
             measure_all(peers, rows(root, peers), options, report)

@@ -64,7 +64,7 @@ def run(options, report):
     with data.files_of(root) as www:
         others = [(name, command) for name, command in file_servers(www) if name in ("nginx", "h2o")]
         starts = zarrds(options, {"bench": root}) + programs(others)
-        with running(starts) as peers:
+        with running(starts, options) as peers:
             for peer in peers:
                 at_rest(report, peer, isinstance(peer, Zarrd))
     for name, binary in options.binaries:

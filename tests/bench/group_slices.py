@@ -8,7 +8,7 @@ import subprocess
 import data
 from load import Request
 from peers import Zarrd, programs, running, slice_servers, zarrds
-from proc import cores, pinned
+from proc import pinned
 from rounds import Row, measure, measure_all
 
 N_PLACES = 64  # different requests of a row
@@ -51,7 +51,7 @@ def requests(array, block, values):
 
 def tool(options, *arguments):
     """What zarrd-bench-codec prints, run on the servers' core: a list of numbers for each line."""
-    with pinned(cores()[0]):
+    with pinned(options.server_core):
         printed = subprocess.run([options.build / "zarrd-bench-codec", *map(str, arguments)],
                                  capture_output=True, text=True, check=True).stdout
     return [[float(word) for word in line.split()] for line in printed.splitlines()]
@@ -66,7 +66,7 @@ def bare_note(options, root, array, block, result):
 
 
 def measure_warm(options, report, root, values):
-    with running(zarrds(options, {"bench": root})) as peers:
+    with running(zarrds(options, {"bench": root}), options) as peers:
         for array in WARM:
             for block in BLOCKS:
                 row = Row(f"cached {array} {block.name}", requests(array, block, values), cpu_us_goal=block.warm_us)
@@ -75,7 +75,7 @@ def measure_warm(options, report, root, values):
 
 def measure_cold(options, report, root, values):
     starts = zarrds(options, {"bench": root}, *UNCACHED) + programs(slice_servers(root))
-    with running(starts) as everyone:
+    with running(starts, options) as everyone:
         for array in ARRAYS:
             for block in BLOCKS:
                 goal = block.cold_us if array == "map_lz4" else None

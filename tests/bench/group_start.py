@@ -12,7 +12,7 @@ import time
 import data
 from load import Request, ask, check, load
 from peers import Zarrd, file_servers, free_port, running
-from proc import cores, pinned
+from proc import pinned
 
 N_STARTS = 20
 START_GOAL = 0.8
@@ -30,13 +30,13 @@ def zarrd_command(binary, datasets):
     return command
 
 
-def first_answer_s(command, target):
+def first_answer_s(options, command, target):
     """From fork to the first answer; the server is ended then."""
     with tempfile.TemporaryDirectory(prefix="zarrd-bench-") as folder:
         port = free_port()
         words = command(port, pathlib.Path(folder))
         head = f"GET {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode()
-        with pinned(cores()[0]):
+        with pinned(options.server_core):
             began = time.perf_counter()
             process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
@@ -51,12 +51,12 @@ def first_answer_s(command, target):
             process.wait(30)
 
 
-def interleaved(commands, target, n):
+def interleaved(options, commands, target, n):
     """Seconds of every round, of each (name, command)."""
     times = {name: [] for name, _ in commands}
     for i in range(n):
         for name, command in commands if i % 2 == 0 else reversed(commands):
-            times[name].append(first_answer_s(command, target))
+            times[name].append(first_answer_s(options, command, target))
     return times
 
 
@@ -71,7 +71,7 @@ def against_nginx(options, report, root):
     with data.files_of(root) as www:
         commands = [(name, zarrd_command(binary, {"bench": root})) for name, binary in options.binaries]
         others = [(name, command) for name, command in file_servers(www) if name == "nginx"]
-        times = interleaved(commands + others, KEY, n)
+        times = interleaved(options, commands + others, KEY, n)
         for name, _ in commands:
             for other, _ in others:
                 value, note = ratio(times[name], times[other])
@@ -83,7 +83,7 @@ def with_many(options, report, name, binary, few, many):
     for i in range(4 if options.quick else N_STARTS // 2):
         for root in (few, many) if i % 2 == 0 else (many, few):
             target = f"/v1/datasets/bench/nodes/{data.node_path(3)}"
-            times[root].append(first_answer_s(zarrd_command(binary, {"bench": root}), target))
+            times[root].append(first_answer_s(options, zarrd_command(binary, {"bench": root}), target))
     value, note = ratio(times[many], times[few])
     report.figure(f"{name}: start with {many.name}, x of {few.name}", value, "x", goal=MANY_GOAL, note=note)
 
@@ -96,21 +96,21 @@ def node_requests(peer, dataset, numbers):
 def p50_of_a_node(options, report, name, binary, few, n_many, many):
     """One array's node, asked for again and again, against those of many; over one connection."""
     numbers = random.Random(1).sample(range(n_many), N_NODES)
-    with running([lambda core: Zarrd(name, binary, {"few": few, "many": many}, core=core)]) as (peer,):
+    with running([lambda core: Zarrd(name, binary, {"few": few, "many": many}, core=core)], options) as (peer,):
         requests = {"few": node_requests(peer, "few", [0]), "many": node_requests(peer, "many", numbers)}
         p50 = {"few": [], "many": []}
         for dataset in requests:
             check(peer.name, peer.port, requests[dataset])
         for i in range(options.rounds):
             for dataset in ("few", "many") if i % 2 == 0 else ("many", "few"):
-                p50[dataset].append(load(options.client, peer.port, requests[dataset], options.seconds, 1).p50_us)
+                p50[dataset].append(load(options, peer.port, requests[dataset], options.seconds, 1).p50_us)
     value, note = ratio(p50["many"], p50["few"])
     report.figure(f"{name}: p50 of a node of {many.name}, x of one array's", value, "x", goal=MANY_GOAL, note=note)
 
 
 def whole_tree(options, report, name, binary):
     root = data.nodes(options, 1000 if options.quick else TREE_N)
-    with running([lambda core: Zarrd(name, binary, {"bench": root}, core=core)]) as (peer,):
+    with running([lambda core: Zarrd(name, binary, {"bench": root}, core=core)], options) as (peer,):
         spent = []
         for _ in range(2):
             began = time.perf_counter()

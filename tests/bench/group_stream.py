@@ -37,5 +37,5 @@ def run(options, report):
         for caches, settings, limit in ((", no caches", UNCACHED, GROWTH_GOAL_MIB), (", usual caches", (), None)):
             for array in filter(lambda array: options.only in array, ARRAYS if not options.quick else ARRAYS[:2]):
                 title = name + caches
-                with running([lambda core: Zarrd(title, binary, {"bench": root}, *settings, core=core)]) as (peer,):  # noqa: B023
+                with running([lambda core: Zarrd(title, binary, {"bench": root}, *settings, core=core)], options) as (peer,):  # noqa: B023
                     measure(options, report, peer, array, expected, limit)

@@ -53,7 +53,7 @@ def run(options, report):
         www = pathlib.Path(folder)
         www.chmod(0o755)
         starts = zarrds(options, {"bench": root}) + programs(file_servers(www))
-        with running(starts) as peers:
+        with running(starts, options) as peers:
             plain = document(peers[0])
             file = www / FILE[1:]
             file.parent.mkdir(parents=True)

@@ -5,7 +5,7 @@ import http.client
 import subprocess
 import tempfile
 
-from proc import cores, pinned
+from proc import pinned
 
 HANG_S = 20
 
@@ -77,13 +77,13 @@ def heads(requests):
         for request in requests)
 
 
-def load(tool, port, requests, seconds, n_connections=16):
+def load(options, port, requests, seconds, n_connections=16):
     """One slice of load by zarrd-bench-load, on a core of its own; Hang when it does not end."""
     with tempfile.NamedTemporaryFile() as listed:
         listed.write(heads(requests))
         listed.flush()
-        with pinned(cores()[1]):
-            process = subprocess.Popen([tool, str(port), str(n_connections), str(seconds), listed.name],
+        with pinned(options.client_core):
+            process = subprocess.Popen([options.client, str(port), str(n_connections), str(seconds), listed.name],
                                        stdout=subprocess.PIPE, text=True)
         try:
             printed, _ = process.communicate(timeout=seconds + HANG_S)

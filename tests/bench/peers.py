@@ -12,7 +12,7 @@ import tempfile
 import time
 
 from live import Server
-from proc import Group, cores, pinned
+from proc import Group, pinned
 
 START_S = 30
 
@@ -178,12 +178,12 @@ def programs(commands):
 
 
 @contextlib.contextmanager
-def running(start_all):
-    """`with running([...]) as peers`: starts each (a function of the server's core), stops them all."""
+def running(starts, options):
+    """`with running([...], options) as peers`: starts each (a function of the core it is to run on), stops them all."""
     with contextlib.ExitStack() as stack:
         peers = []
-        for start in start_all:
-            peer = start(cores()[0])
+        for start in starts:
+            peer = start(options.server_core)
             stack.callback(peer.stop)
             peers.append(peer)
         yield peers

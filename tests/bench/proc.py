@@ -13,10 +13,10 @@ import time
 PROC = pathlib.Path("/proc")
 
 
-def cores():
-    """(of the server, of the client): the first two this process may use; None where there is only one."""
+def choose_cores(unpinned):
+    """(of the servers, of the client): the first two this process may use; None, None: wherever the kernel likes."""
     usable = sorted(os.sched_getaffinity(0))
-    return (usable[0], usable[1]) if len(usable) > 1 else (None, None)
+    return (None, None) if unpinned or len(usable) == 1 else (usable[0], usable[1])
 
 
 @contextlib.contextmanager

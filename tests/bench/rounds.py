@@ -99,7 +99,7 @@ class Result:
 def one_slice(peer, row, options):
     cpu, read = peer.group.cpu_us(), peer.group.bytes_read()
     try:
-        sample = load(options.client, peer.port, row.of(peer), options.seconds, row.n_connections)
+        sample = load(options, peer.port, row.of(peer), options.seconds, row.n_connections)
     except Hang as hang:
         raise Hang(f"{peer.name}: {hang}") from None
     return sample, (peer.group.cpu_us() - cpu) / sample.n_requests, (peer.group.bytes_read() - read) / sample.n_requests
@@ -142,7 +142,7 @@ def measure(peers, row, options):
         check(peer.name, peer.port, row.of(peer))
     calls = {peer.name: count_calls(peer, row, options) if options.calls else None for peer in peers}
     for peer in peers:
-        load(options.client, peer.port, row.of(peer), WARM_S, row.n_connections)
+        load(options, peer.port, row.of(peer), WARM_S, row.n_connections)
         peer.group.reset_peak()
     samples = {peer.name: [] for peer in peers}
     for i in range(options.rounds):
