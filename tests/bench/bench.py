@@ -12,7 +12,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 
-from proc import allow_many_files, choose_cores  # noqa: E402
+from proc import allow_many_files, cores  # noqa: E402
 from table import Report  # noqa: E402
 
 GROUPS = {
@@ -45,7 +45,7 @@ def arguments():
         options.rounds, options.seconds = min(options.rounds, 2), min(options.seconds, 0.3)
     options.binaries = [("zarrd", options.build / "zarrd")] + ([("zarrd, other", options.against)] if options.against else [])
     options.client = options.build / "zarrd-bench-load"
-    options.server_core, options.client_core = choose_cores(options.unpinned)
+    options.server_core, options.client_core = cores(options.unpinned)
     options.wants = lambda row: options.only in row.name
     return options
 

@@ -13,7 +13,7 @@ import time
 PROC = pathlib.Path("/proc")
 
 
-def choose_cores(unpinned):
+def cores(unpinned=False):
     """(of the servers, of the client): the first two this process may use; None, None: wherever the kernel likes."""
     usable = sorted(os.sched_getaffinity(0))
     return (None, None) if unpinned or len(usable) == 1 else (usable[0], usable[1])
