@@ -3,11 +3,10 @@
 
 #include "core/base/num.h"
 
-#define IN_FLIGHT_MAX       128
-#define IN_FLIGHT_BYTES_MAX (UINT64_C(64) << 20) /* decoded chunks held at once */
-#define PART_COST_NS        200
-#define RUN_BYTES_PER_NS    8 /* where neighbours stay neighbours */
-#define ELEMENTS_PER_NS     1 /* where each element is taken by itself */
+#define IN_FLIGHT_MAX    128
+#define PART_COST_NS     200
+#define RUN_BYTES_PER_NS 8 /* where neighbours stay neighbours */
+#define ELEMENTS_PER_NS  1 /* where each element is taken by itself */
 
 struct zd_fetch_part {
     struct zd_chunk_want want;
@@ -15,23 +14,23 @@ struct zd_fetch_part {
 };
 
 /* How many parts may be under way at once. */
-static uint64_t parts_at_once(const struct zd_node *node, uint64_t n_parts_max)
+static uint64_t parts_at_once(const struct zd_node *node, uint64_t n_parts_max, uint64_t bytes_max)
 {
     const uint64_t chunk_bytes = zd_max_u64(zd_layout_leaf(node->layout)->chunk_bytes, 1);
-    const uint64_t n_held = zd_max_u64(IN_FLIGHT_BYTES_MAX / chunk_bytes, 1);
+    const uint64_t n_held = zd_max_u64(bytes_max / chunk_bytes, 1);
     return zd_min_u64(n_parts_max, zd_min_u64(n_held, IN_FLIGHT_MAX));
 }
 
-uint64_t zd_fetch_held_bytes(const struct zd_node *node, uint64_t n_parts_max)
+uint64_t zd_fetch_held_bytes(const struct zd_node *node, uint64_t n_parts_max, uint64_t bytes_max)
 {
-    return parts_at_once(node, n_parts_max) * zd_layout_leaf(node->layout)->chunk_bytes;
+    return parts_at_once(node, n_parts_max, bytes_max) * zd_layout_leaf(node->layout)->chunk_bytes;
 }
 
 enum zd_status zd_fetch_init(struct zd_fetch *fetch, struct zd_request *req, struct zd_node *node,
-    uint64_t n_parts_max, struct zd_error *err)
+    uint64_t n_parts_max, uint64_t bytes_max, struct zd_error *err)
 {
     *fetch = (struct zd_fetch){.req = req, .node = node};
-    fetch->n_part = (uint32_t)parts_at_once(node, n_parts_max);
+    fetch->n_part = (uint32_t)parts_at_once(node, n_parts_max, bytes_max);
     fetch->part = zd_alloc(fetch->n_part * sizeof *fetch->part);
     if (fetch->part == NULL) {
         return zd_fail(err, ZD_NO_MEMORY, "no memory to want %u chunks", fetch->n_part);

@@ -28,13 +28,14 @@ struct zd_fetch {
 /**
  * Begin.
  * @param n_parts_max how many parts one selection has at the most
+ * @param bytes_max   of decoded chunks held at once; one may be larger
  * @retval ZD_NO_MEMORY
  */
 ZD_RESULT zd_fetch_init(struct zd_fetch *fetch, struct zd_request *req, struct zd_node *node,
-    uint64_t n_parts_max, struct zd_error *err);
+    uint64_t n_parts_max, uint64_t bytes_max, struct zd_error *err);
 
 /** The bytes of the chunks that a fetch of so many parts holds at the same time. */
-uint64_t zd_fetch_held_bytes(const struct zd_node *node, uint64_t n_parts_max);
+uint64_t zd_fetch_held_bytes(const struct zd_node *node, uint64_t n_parts_max, uint64_t bytes_max);
 void zd_fetch_done(struct zd_fetch *fetch); /* stops waiting; accepts a zeroed one */
 
 /** The next selection; borrowed until its last part is copied. */

@@ -134,6 +134,9 @@ static void forget(struct zd_request *req)
     }
     req->deadline_ms = 0;
     req->conditions = (struct zd_conditions){0};
+    zd_stream_done(&req->stream);
+    req->has_left = false;
+    req->was_cut = false;
     req->node_want.node = NULL;
     req->node = NULL;
     req->sent_id = NULL;
@@ -151,12 +154,21 @@ static struct zd_wire *wire_of(struct MHD_Connection *connection)
     return info == NULL ? NULL : info->socket_context;
 }
 
+/* What the log and the metrics tell of the body. */
+static void measure_stream(struct zd_request *req, enum MHD_RequestTerminationCode code)
+{
+    if (zd_stream_is_open(&req->stream)) {
+        req->body_bytes = req->stream.taken_bytes;
+        req->was_cut = code != MHD_REQUEST_TERMINATED_COMPLETED_OK;
+        req->server->metrics.n_cut += req->was_cut;
+    }
+}
+
 /* MHD_OPTION_NOTIFY_COMPLETED: answered in full, or the client is gone. */
 static void on_completed(void *cls, struct MHD_Connection *connection, void **con_cls,
     enum MHD_RequestTerminationCode code)
 {
     (void)cls;
-    (void)code;
     struct zd_request *req = *con_cls;
     *con_cls = NULL;
     zd_wire_answered(wire_of(connection));
@@ -165,6 +177,7 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **co
     }
     struct zd_server *server = req->server;
     server->metrics.n_in_flight--;
+    measure_stream(req, code);
     if (req->http_status != 0) {
         const double seconds = (double)(uv_hrtime() - req->began_ns) / 1e9;
         zd_metrics_request(
@@ -307,13 +320,25 @@ static enum MHD_Result start(struct zd_request *req)
     if (req->answer != NULL) {
         return queue(req);
     }
+    return zd_http_sleep(req) ? MHD_YES : MHD_NO;
+}
+
+bool zd_http_sleep(struct zd_request *req)
+{
     struct zd_http *http = req->server->http;
+    if (http->is_closing) {
+        return false;
+    }
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(req->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    req->fd = info->connect_fd;
     req->is_suspended = true;
     req->deadline_ms = uv_now(req->server->loop) + req->server->config->settings.http_request_ms;
     zd_list_push_back(&http->waiting, &req->link);
     arm_deadline(http);
+    zd_leaving_watch(&http->leaving);
     MHD_suspend_connection(req->connection);
-    return MHD_YES;
+    return true;
 }
 
 /* In this mode MHD has no descriptor that resuming could wake: it has to be run. */
@@ -395,6 +420,9 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
     if (*upload_len > 0) {
         return take_body(req, upload, upload_len);
     }
+    if (req->has_left) {
+        return MHD_NO;
+    }
     if (req->answer != NULL) {
         return queue(req);
     }
@@ -422,7 +450,22 @@ void zd_http_queue_turn(struct zd_request *req)
     uv_idle_start(&http->next_turn, on_turn);
 }
 
-/* ---- deadlines ---- */
+/* ---- clients that leave, deadlines ---- */
+
+#define CLIENT_CLOSED_REQUEST 499 /* in the log alone, as elsewhere */
+
+void zd_http_left(struct zd_request *req)
+{
+    release_state(req);
+    req->has_left = true;
+    req->server->metrics.n_left++;
+    if (zd_stream_is_open(&req->stream)) {
+        zd_stream_cut(&req->stream);
+    } else {
+        req->http_status = CLIENT_CLOSED_REQUEST;
+    }
+    zd_http_answered(req);
+}
 
 static void on_deadline(uv_timer_t *timer)
 {
@@ -435,7 +478,8 @@ static void on_deadline(uv_timer_t *timer)
         }
         release_state(req);
         struct zd_error err = {0};
-        err.status = zd_fail(&err, ZD_TIMEOUT, "no answer within http.request_ms (%llu ms)",
+        err.status = zd_fail(&err, ZD_TIMEOUT, "%s within http.request_ms (%llu ms)",
+            zd_stream_is_open(&req->stream) ? "no more of the answer" : "no answer",
             (unsigned long long)http->server->config->settings.http_request_ms);
         (void)zd_respond_error(req, NULL, &err);
         zd_http_answered(req);
@@ -629,6 +673,7 @@ enum zd_status zd_http_new(
     http->next_turn.data = http;
     uv_timer_init(server->loop, &http->deadline);
     http->deadline.data = http;
+    zd_leaving_init(&http->leaving, http);
     zd_kept_init(http, server->memory.metadata_bytes / KEPT_PART);
     enum zd_status status = zd_replies_init(http, err);
     if (status == ZD_OK) {
@@ -697,6 +742,7 @@ void zd_http_close(struct zd_http *http)
     uv_close((uv_handle_t *)&http->next_turn, NULL);
     uv_close((uv_handle_t *)&http->deadline, NULL);
     zd_wires_close(http->wires);
+    zd_leaving_close(&http->leaving);
 }
 
 void zd_http_free(struct zd_http *http)
@@ -714,6 +760,7 @@ void zd_http_free(struct zd_http *http)
     }
     zd_wires_free(http->wires);
     zd_kept_done(http);
+    zd_leaving_done(&http->leaving);
     zd_replies_done(http);
     zd_free(http);
 }

@@ -5,6 +5,7 @@
 #include <uv.h>
 
 #include "server/cache.h"
+#include "server/leaving.h"
 #include "server/request.h"
 
 struct MHD_Daemon;
@@ -33,6 +34,7 @@ struct zd_http {
     struct zd_list spare;           /* struct zd_request: to be used again */
     struct zd_list waiting;         /* struct zd_request: suspended, the oldest deadline first */
     uv_timer_t deadline;            /* of the first of them */
+    struct zd_leaving leaving;      /* looks which of their clients have left */
     struct zd_list turns;           /* struct zd_request: what goes on when the loop has turned */
     uv_idle_t next_turn;            /* while there are such */
     struct zd_cache kept;           /* struct zd_kept: prepared answers, by target */
@@ -67,7 +69,17 @@ void zd_http_queue_turn(struct zd_request *req);
 /** Whose connection it is (struct zd_peer). */
 void zd_http_peer(const struct zd_request *req, struct zd_peer *ret_peer);
 
-/** A step has answered: the connection goes on. Called by zd_request_go_on. */
+/** A step has answered, or given a piece of the answer: a connection that sleeps goes on. Called by
+ * zd_request_go_on. */
 void zd_http_answered(struct zd_request *req);
+
+/**
+ * The connection sleeps until zd_http_answered; for as long as http.request_ms at the most.
+ * @return false: not now, the server stops
+ */
+bool zd_http_sleep(struct zd_request *req);
+
+/** The client of a connection that sleeps is gone: the request ends. */
+void zd_http_left(struct zd_request *req);
 
 #endif

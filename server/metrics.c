@@ -106,6 +106,10 @@ static void add_requests(const struct zd_metrics *metrics, struct zd_text *text)
         metrics->n_problems);
     add_one(text, "zarrd_refused_total", "counter",
         "Requests that were malformed, too large, or came too slowly.", metrics->n_refused);
+    add_one(text, "zarrd_clients_left_total", "counter",
+        "Clients that left while their request was worked on.", metrics->n_left);
+    add_one(text, "zarrd_streams_cut_total", "counter", "Streamed bodies that ended too early.",
+        metrics->n_cut);
 }
 
 static void add_work(const struct zd_metrics *metrics, struct zd_text *text)

@@ -30,6 +30,8 @@ struct zd_metrics {
     uint64_t n_problems;     /* answers with a problem document */
     uint64_t n_refused;      /* of them to what was no request, or came too slowly */
     uint64_t n_compressions; /* bodies compressed */
+    uint64_t n_left;         /* clients that left while their request was worked on */
+    uint64_t n_cut;          /* streamed bodies that ended too early */
 };
 
 /** Count one answered request. @param route its number (zd_match), 0 = none */

@@ -4,17 +4,20 @@
 #include <microhttpd.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 
 #include "core/base/hash.h"
 #include "core/base/num.h"
 #include "server/accept.h"
+#include "server/admit.h"
 #include "server/handler/handler.h"
 #include "server/kept.h"
 #include "server/server.h"
 
 #define PROBLEM_BYTES_MAX (1U << 20)
 #define VARY_BYTES_MAX    128
+#define BLOCK_BYTES       (128U << 10) /* that a streamed body is sent in */
 
 static const char expose_headers[] =
     "ETag, Content-Range, Content-Length, Content-Encoding, Accept-Ranges, Last-Modified, Date, "
@@ -134,6 +137,43 @@ static struct MHD_Response *response_of_unknown_length(void)
     return response;
 }
 
+/* To a client that reads until the connection ends, an end is the body's: only a reset says that
+ * more was to come (RFC 9112, 8). libmicrohttpd would end it in good order. */
+static void reset_connection(const struct zd_request *req)
+{
+    const struct sockaddr nowhere = {.sa_family = AF_UNSPEC};
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(req->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    if (connect(info->connect_fd, &nowhere, sizeof nowhere) != 0) {
+        zd_log(&req->server->log, ZD_LOG_DEBUG,
+            "a connection cannot be reset: its client may miss it");
+    }
+}
+
+/* The next bytes of a streamed body; none at present: the connection sleeps. */
+static ssize_t read_stream(void *cls, uint64_t position, char *to, size_t len_max)
+{
+    (void)position;
+    struct zd_request *req = cls;
+    struct zd_stream *stream = &req->stream;
+    const size_t n = zd_stream_take(stream, to, len_max);
+    if (n > 0) {
+        if (stream->wanted_bytes > 0 && zd_stream_has_room(stream, stream->wanted_bytes)) {
+            stream->wanted_bytes = 0;
+            zd_http_queue_turn(req);
+        }
+        return (ssize_t)n;
+    }
+    if (stream->state == ZD_STREAM_ENDED) {
+        return MHD_CONTENT_READER_END_OF_STREAM;
+    }
+    if (stream->state == ZD_STREAM_CUT || !zd_http_sleep(req)) {
+        reset_connection(req);
+        return MHD_CONTENT_READER_END_WITH_ERROR;
+    }
+    return 0;
+}
+
 static struct MHD_Response *response_of_text(struct zd_span text)
 {
     return MHD_create_response_from_buffer(
@@ -156,8 +196,22 @@ enum zd_next zd_reply_document(
     return zd_reply_give(req, zd_problem_kind(code)->http_status, response, document->len);
 }
 
+/* The head has gone out: what can still be told is that the body is not whole. */
+static enum zd_next cut(struct zd_request *req, const struct zd_problem *problem)
+{
+    req->problem_code = zd_problem_kind(problem->code)->code;
+    zd_log(&req->server->log, ZD_LOG_WARNING, "%s %s: cut after %llu bytes: %s: %s", req->method,
+        req->target, (unsigned long long)req->stream.taken_bytes, req->problem_code,
+        problem->err == NULL ? problem->detail : problem->err->text);
+    zd_stream_cut(&req->stream);
+    return ZD_DONE;
+}
+
 enum zd_next zd_respond_problem(struct zd_request *req, const struct zd_problem *problem)
 {
+    if (zd_stream_is_open(&req->stream)) {
+        return cut(req, problem);
+    }
     struct zd_text *document = &http_of(req)->scratch;
     zd_text_clear(document);
     zd_problem_add(problem, req->id, document);
@@ -186,7 +240,7 @@ enum zd_next zd_respond_error(struct zd_request *req, const char *code, const st
         .err = err,
         .retry_after_s = zd_problem_kind(known)->http_status == 503 ? 1 : 0,
     };
-    if (zd_problem_kind(known)->http_status >= 500) {
+    if (zd_problem_kind(known)->http_status >= 500 && !zd_stream_is_open(&req->stream)) {
         zd_log(&req->server->log, ZD_LOG_WARNING, "%s %s: %s: %s", req->method, req->target, known,
             err->text);
     }
@@ -445,6 +499,31 @@ enum zd_next zd_respond(struct zd_request *req, const struct zd_representation *
         }
     }
     return answer_whole(req, rep);
+}
+
+enum zd_next zd_respond_stream(struct zd_request *req, const struct zd_representation *rep)
+{
+    uint64_t length = rep->length_is_known ? rep->length : MHD_SIZE_UNKNOWN;
+    if (rep->body_is_range) {
+        length = rep->range_len;
+    }
+    const size_t block = zd_min_u64(req->server->config->settings.http_stream_bytes, BLOCK_BYTES);
+    struct MHD_Response *response =
+        MHD_create_response_from_callback(length, block, read_stream, req, NULL);
+    if (response == NULL) {
+        return zd_reply_give(req, MHD_HTTP_OK, NULL, 0);
+    }
+    add_headers(req, rep, req->id, response);
+    add_body_headers(rep, response);
+    if (rep->body_is_range) {
+        zd_reply_add_range(response, rep->range_first, rep->range_len, rep->length);
+    }
+    req->stream.state = ZD_STREAM_OPEN;
+    (void)zd_reply_give(
+        req, rep->body_is_range ? MHD_HTTP_PARTIAL_CONTENT : MHD_HTTP_OK, response, 0);
+    zd_admit_answered(req);
+    zd_http_answered(req);
+    return ZD_NEXT;
 }
 
 enum zd_next zd_respond_json(

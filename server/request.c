@@ -15,7 +15,7 @@
 
 void zd_request_go_on(struct zd_request *req)
 {
-    assert(!req->is_running && req->answer == NULL);
+    assert(!req->is_running && (req->answer == NULL || zd_stream_is_open(&req->stream)));
     req->is_running = true;
     const uint64_t began_ns = uv_hrtime();
     enum zd_next next = ZD_NEXT;
@@ -27,7 +27,7 @@ void zd_request_go_on(struct zd_request *req)
         }
     }
     req->is_running = false;
-    assert((next == ZD_DONE) == (req->answer != NULL));
+    assert(zd_stream_is_open(&req->stream) || (next == ZD_DONE) == (req->answer != NULL));
     if (next == ZD_DONE) {
         zd_admit_answered(req);
         zd_http_answered(req);

@@ -8,6 +8,7 @@
 #include "server/conditional.h"
 #include "server/problem.h"
 #include "server/query.h"
+#include "server/stream.h"
 #include "server/wait.h"
 
 struct MHD_Connection;
@@ -17,7 +18,8 @@ struct zd_kept;
 struct zd_request;
 struct zd_route;
 
-/** A step: goes on (ZD_NEXT: req->step runs next), waits (ZD_WAIT) or has answered (ZD_DONE). */
+/** A step: goes on (ZD_NEXT: req->step runs next), waits (ZD_WAIT) or has answered in full
+ * (ZD_DONE). */
 typedef enum zd_next zd_step(struct zd_request *req);
 
 #define ZD_REQUEST_ID_MAX 128
@@ -62,9 +64,10 @@ struct zd_request {
     struct zd_text path_text;
     struct zd_text body_text;
     const char *sent_id;         /* X-Request-Id as sent, or NULL */
-    struct MHD_Response *answer; /* NULL: not answered yet */
+    struct MHD_Response *answer; /* NULL: not answered yet, or given to the connection */
     char *answer_id;             /* where a shared answer has its X-Request-Id, or NULL */
-    uint64_t deadline_ms;        /* loop time */
+    struct zd_stream stream;     /* the answer's body, when it is sent while it is made */
+    uint64_t deadline_ms;        /* loop time; valid while the connection sleeps */
     uint64_t began_ns;
 
     /* for the log; http_status 0: not answered */
@@ -80,6 +83,9 @@ struct zd_request {
     bool path_ends_in_slash; /* as sent */
     bool is_suspended;       /* the connection sleeps until zd_request_go_on */
     bool is_running;         /* inside the loop over steps */
+    bool has_left;           /* the client is gone: nothing is sent any more */
+    bool was_cut;            /* the body ended too early */
+    int fd;                  /* of the connection; valid while it sleeps */
     bool has_begun;          /* the head was seen */
     bool has_started;        /* the steps run */
     bool answer_is_borrowed; /* of the kept ones; else it goes with the request */
@@ -142,6 +148,7 @@ struct zd_representation {
     bool accepts_ranges;     /* Accept-Ranges: bytes, and Range is obeyed */
     bool body_is_range;      /* the body is range_first .. of length: answer 206 with it */
     uint64_t range_first;
+    uint64_t range_len;                             /* of a body that is a range and streamed */
     struct zd_header header[ZD_ANSWER_HEADERS_MAX]; /* further ones; values are copied */
     uint32_t n_headers;
     /* Keep the prepared answer under this request's target until then (loop time): the next one
@@ -173,9 +180,20 @@ enum zd_status zd_respond_condition(
  * the answer takes steps of its own. They evaluate conditions and ranges against
  * the representation. */
 enum zd_next zd_respond(struct zd_request *req, const struct zd_representation *representation);
+/** Once a body is streamed nobody can be told any more: problems cut it, and are logged. */
 enum zd_next zd_respond_problem(struct zd_request *req, const struct zd_problem *problem);
 /** A problem of that code with the error's text and facts; code NULL: by the error's status. */
 enum zd_next zd_respond_error(struct zd_request *req, const char *code, const struct zd_error *err);
+/**
+ * Answer with a body that the steps give piece by piece (server/stream.h), whose window they have
+ * set up; conditions and ranges were evaluated by the handler. The head goes out at once.
+ *
+ * @param representation without body; length, or range_len of a range, is known or
+ * length_is_known is false
+ * @return ZD_NEXT: give the body; ZD_DONE: answered otherwise, for want of memory
+ */
+enum zd_next zd_respond_stream(
+    struct zd_request *req, const struct zd_representation *representation);
 /** 304 with the given validators; 416 for a length. */
 enum zd_next zd_respond_not_modified(
     struct zd_request *req, const struct zd_representation *representation);

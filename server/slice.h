@@ -1,5 +1,5 @@
-/* One slice being answered: what was asked, what it may cost, and its body band by band. Thread:
- * loop. */
+/* One slice being answered: what was asked, what it may cost, and its body band by band: at once,
+ * or when it is large streamed, each band as soon as it is made. Thread: loop. */
 #ifndef ZD_SERVER_SLICE_H
 #define ZD_SERVER_SLICE_H
 
@@ -12,7 +12,7 @@
 
 /** The state of a request for a slice. */
 struct zd_slice {
-    struct zd_task task; /* first: copies and formats one lot of chunks */
+    struct zd_task task; /* first: copies one lot of chunks, makes text of elements */
     struct zd_node *node;
     struct zd_slice_ask ask;
     struct zd_selection selection;
@@ -23,6 +23,8 @@ struct zd_slice {
     struct zd_touched touched;
     struct zd_survey survey;
     struct zd_headers headers;
+    bool is_streamed;    /* into req->stream: the body is one band or one piece of text */
+    bool is_texting;     /* streamed: what the task does next */
     bool is_surveyed;    /* the generations were asked for before anything is read */
     bool is_tagless;     /* no entity tag can be told */
     uint32_t n_restarts; /* because an object changed meanwhile */
@@ -42,6 +44,7 @@ struct zd_slice {
     struct zd_band band;
     struct zd_block block;   /* of the band: in the body, or in `elements` */
     struct zd_buf *elements; /* one band, when the format is text */
+    uint64_t n_texted;       /* streamed: elements of the band that are text already */
     struct zd_text text;     /* the body under construction, when the format is text */
     struct zd_buf *body;     /* when it is not; and in the end always */
     enum zd_status made;     /* what became of the text */
@@ -71,19 +74,37 @@ void zd_slice_tag(const struct zd_slice *slice, char to[ZD_TAG_BYTES]);
 /** Only these bytes of the body are wanted; the format is not text. */
 void zd_slice_cut(struct zd_slice *slice, uint64_t first, uint64_t len);
 
-/** The bytes that making the body holds at the same time. */
+/** Whether the body, or the range of it that is wanted, is to be streamed. Of text the length can
+ * only be guessed. */
+bool zd_slice_is_large(const struct zd_slice *slice);
+
+/** The bytes that making the body, or its window when it is streamed, holds at the same time. */
 uint64_t zd_slice_held_bytes(const struct zd_slice *slice);
 
 /** Begin the body (again). @retval ZD_NO_MEMORY */
 ZD_RESULT zd_slice_begin(struct zd_slice *slice, struct zd_error *err);
 
-/** The next band: sets band and block and begins to fetch it; false when there is none left. */
-bool zd_slice_next_band(struct zd_slice *slice);
+/** Bytes that the next band, or piece of text, needs in the window of a stream. */
+uint64_t zd_slice_room_bytes(const struct zd_slice *slice);
+
+/**
+ * The next band: sets band and block and begins to fetch it.
+ * @param ret_is_over there is none left
+ * @retval ZD_NO_MEMORY
+ */
+ZD_RESULT zd_slice_next_band(struct zd_slice *slice, bool *ret_is_over, struct zd_error *err);
 
 /** What the work on the chunks that have arrived will cost; the work itself is task.work. */
 uint64_t zd_slice_cost_ns(const struct zd_slice *slice);
 
-/** All bands are made: sets body. @retval ZD_TOO_LARGE @retval ZD_NO_MEMORY */
+/** Streamed text: a piece of the band is next. @return false: all of the band is text */
+bool zd_slice_next_text(struct zd_slice *slice);
+
+/** Streamed: the band, or the piece of text, is made: into the open stream with it. @retval
+ * ZD_TOO_LARGE @retval ZD_NO_MEMORY */
+ZD_RESULT zd_slice_give(struct zd_slice *slice, struct zd_error *err);
+
+/** Not streamed, all bands are made: sets body. @retval ZD_TOO_LARGE @retval ZD_NO_MEMORY */
 ZD_RESULT zd_slice_finish(struct zd_slice *slice, struct zd_error *err);
 
 #endif

@@ -7,6 +7,7 @@
 #include "server/body.h"
 #include "server/handler/handler.h"
 #include "server/refuse.h"
+#include "server/server.h"
 #include "server/slice.h"
 
 #define FORMATS_MAX    32
@@ -20,6 +21,8 @@ static zd_step step_read;
 static zd_step step_band;
 static zd_step step_arrived;
 static zd_step step_made;
+static zd_step step_give;
+static zd_step step_given;
 
 static struct zd_slice *slice_of(const struct zd_request *req)
 {
@@ -56,11 +59,29 @@ static enum zd_status describe(
     return ZD_OK;
 }
 
+/* How many chunks are absent is not known while others are still to be read: no Zarr-Chunks. */
+static enum zd_next open_stream(struct zd_request *req)
+{
+    const struct zd_slice *slice = slice_of(req);
+    struct zd_representation answer;
+    struct zd_error err = {0};
+    if (describe(slice, &answer, &err) != ZD_OK) {
+        return fail(req, &err);
+    }
+    answer.body_is_range = slice->is_range;
+    answer.range_first = slice->range_first;
+    answer.range_len = slice->range_len;
+    return zd_respond_stream(req, &answer);
+}
+
 static enum zd_next step_respond(struct zd_request *req)
 {
     struct zd_slice *slice = slice_of(req);
     struct zd_representation answer;
     struct zd_error err = {0};
+    if (slice->is_streamed) {
+        return zd_stream_end(req);
+    }
     if (!slice->is_range) {
         zd_text_addf(zd_headers_add(&slice->headers, "Zarr-Chunks"), "%llu/%llu",
             (unsigned long long)slice->fetch.n_parts, (unsigned long long)slice->fetch.n_absent);
@@ -87,7 +108,13 @@ static enum zd_next step_read(struct zd_request *req)
 /* Memory and work are budgeted before they are taken. */
 static enum zd_next step_admit(struct zd_request *req)
 {
-    return zd_admit_want(req, zd_slice_held_bytes(slice_of(req)), step_read);
+    const struct zd_slice *slice = slice_of(req);
+    uint64_t bytes = zd_slice_held_bytes(slice);
+    if (zd_slice_is_large(slice)) {
+        /* A stream may hold little, but for long: it is none of the small ones. */
+        bytes = zd_max_u64(bytes, req->server->config->settings.admission_small_bytes + 1);
+    }
+    return zd_admit_want(req, bytes, step_read);
 }
 
 static enum zd_next ask_chunks(struct zd_request *req)
@@ -98,17 +125,74 @@ static enum zd_next ask_chunks(struct zd_request *req)
 
 static enum zd_next step_band(struct zd_request *req)
 {
-    if (zd_slice_next_band(slice_of(req))) {
+    struct zd_slice *slice = slice_of(req);
+    struct zd_error err = {0};
+    bool is_over;
+    if (slice->is_streamed && zd_stream_want_room(req, zd_slice_room_bytes(slice)) == ZD_WAIT) {
+        return ZD_WAIT;
+    }
+    if (zd_slice_next_band(slice, &is_over, &err) != ZD_OK) {
+        return fail(req, &err);
+    }
+    if (!is_over) {
         return ask_chunks(req);
     }
     req->step = step_respond;
     return ZD_NEXT;
 }
 
-/* What was read does not belong to one state of the array: again, from the start. */
+/* A band of a stream is there: text is made of it piece by piece, anything else goes out. */
+static enum zd_next step_give(struct zd_request *req)
+{
+    struct zd_slice *slice = slice_of(req);
+    if (slice->format->band == NULL) {
+        return step_given(req);
+    }
+    if (zd_stream_want_room(req, zd_slice_room_bytes(slice)) == ZD_WAIT) {
+        return ZD_WAIT;
+    }
+    if (!zd_slice_next_text(slice)) {
+        req->step = step_band;
+        return ZD_NEXT;
+    }
+    req->step = step_given;
+    return zd_task_run(&slice->task, zd_slice_cost_ns(slice));
+}
+
+static enum zd_next respond_dropped(struct zd_request *req)
+{
+    const struct zd_error err = {.status = ZD_CANCELLED, .text = "the work was dropped"};
+    return zd_respond_error(req, "draining", &err);
+}
+
+/* The first bytes are there: only now the head goes out, so that what fails before is told. */
+static enum zd_next step_given(struct zd_request *req)
+{
+    struct zd_slice *slice = slice_of(req);
+    struct zd_error err = {0};
+    if (slice->task.was_dropped) {
+        return respond_dropped(req);
+    }
+    if (!zd_stream_is_open(&req->stream) && open_stream(req) == ZD_DONE) {
+        return ZD_DONE;
+    }
+    if (zd_slice_give(slice, &err) != ZD_OK) {
+        return fail(req, &err);
+    }
+    req->step = slice->format->band == NULL ? step_band : step_give;
+    return ZD_NEXT;
+}
+
+/* What was read does not belong to one state of the array: again, from the start, unless some of it
+ * is sent already. */
 static enum zd_next restart(struct zd_request *req)
 {
     struct zd_slice *slice = slice_of(req);
+    if (zd_stream_is_open(&req->stream) || (slice->is_streamed && slice->is_tagless)) {
+        struct zd_error err = {0};
+        err.status = zd_fail(&err, ZD_STORE, "a stored object was replaced while it was read");
+        return fail(req, &err);
+    }
     slice->n_restarts++;
     zd_fetch_release(&slice->fetch);
     zd_touched_forget(&slice->touched);
@@ -142,13 +226,12 @@ static enum zd_next step_made(struct zd_request *req)
     struct zd_slice *slice = slice_of(req);
     zd_fetch_release(&slice->fetch);
     if (slice->task.was_dropped) {
-        const struct zd_error err = {.status = ZD_CANCELLED, .text = "the work was dropped"};
-        return zd_respond_error(req, "draining", &err);
+        return respond_dropped(req);
     }
     if (!slice->fetch.is_last) {
         return ask_chunks(req);
     }
-    req->step = step_band;
+    req->step = slice->is_streamed ? step_give : step_band;
     return ZD_NEXT;
 }
 
@@ -239,6 +322,12 @@ static bool asks_validators(const struct zd_request *req)
         }
     }
     return req->is_head;
+}
+
+/* The tag stands in the head, so it is made before anything is read. */
+static bool is_streamed_with_tag(const struct zd_slice *slice)
+{
+    return zd_slice_is_large(slice) && strcmp(slice->task.req->method, "POST") != 0;
 }
 
 /* Names for those who asked by name, media types for those who negotiate. */
@@ -352,7 +441,8 @@ static enum zd_next plan(struct zd_request *req)
     if (zd_slice_prepare(slice, &err) != ZD_OK) {
         return fail(req, &err);
     }
-    req->step = asks_validators(req) ? step_survey : step_admit;
+    const bool needs_survey = asks_validators(req) || is_streamed_with_tag(slice);
+    req->step = needs_survey ? step_survey : step_admit;
     return ZD_NEXT;
 }
 
