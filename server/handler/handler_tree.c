@@ -3,6 +3,7 @@
 
 #include "core/base/hash.h"
 #include "core/base/num.h"
+#include "server/admit.h"
 #include "server/handler/handler.h"
 #include "server/kept.h"
 #include "server/path_order.h"
@@ -11,7 +12,8 @@
 #include "server/tree.h"
 #include "server/walk.h"
 
-#define RENDER_NS 20000 /* of one node, estimated */
+#define RENDER_NS      20000 /* of one node, estimated */
+#define RENDERED_BYTES 2048  /* the same: its text, while that grows */
 
 /** A listing on its way. */
 struct listing {
@@ -46,7 +48,7 @@ static const char *const possible_formats[] = {"json", "zarr", NULL};
 static const char *const type_names[] = {"all", "group", "array", NULL};
 
 static zd_step step_gather;
-static zd_step step_render;
+static zd_step step_walked;
 static zd_step step_respond;
 
 static struct listing *listing_of(const struct zd_request *req)
@@ -272,7 +274,7 @@ static enum zd_next walk(struct zd_request *req)
     if (zd_walk_new(&config, &listing->walk, &err) != ZD_OK) {
         return zd_respond_error(req, NULL, &err);
     }
-    req->step = step_render;
+    req->step = step_walked;
     return zd_walk_run(listing->walk);
 }
 
@@ -332,7 +334,7 @@ static enum zd_next step_gather(struct zd_request *req)
     zd_hash_add(&listing->hash, zd_span_of(req->target));
     zd_hash_add_u64(&listing->hash, node->tag);
     if (listing->tree.ask.is_stored && !listing->tree.ask.check) {
-        req->step = step_render;
+        req->step = step_walked;
         return ZD_NEXT;
     }
     return walk(req);
@@ -349,8 +351,21 @@ static struct zd_representation represent(const struct zd_request *req)
     return answer;
 }
 
-/* The nodes are known, and with them the tag: an unchanged listing is not made again. */
+static uint64_t n_rows(const struct listing *listing)
+{
+    const struct zd_tree *tree = &listing->tree;
+    return tree->live.n + zd_json_count(tree->start->consolidated);
+}
+
 static enum zd_next step_render(struct zd_request *req)
+{
+    struct listing *listing = listing_of(req);
+    req->step = step_respond;
+    return zd_task_run(&listing->task, n_rows(listing) * RENDER_NS);
+}
+
+/* The nodes are known, and with them the tag: an unchanged listing is not made again. */
+static enum zd_next step_walked(struct zd_request *req)
 {
     struct listing *listing = listing_of(req);
     if (listing->walk != NULL && listing->status == ZD_OK) {
@@ -366,10 +381,7 @@ static enum zd_next step_render(struct zd_request *req)
     if (zd_respond_condition(req, &answer) == ZD_NOT_MODIFIED) {
         return zd_respond_not_modified(req, &answer);
     }
-    const struct zd_tree *tree = &listing->tree;
-    const uint64_t n_rows = tree->live.n + zd_json_count(tree->start->consolidated);
-    req->step = step_respond;
-    return zd_task_run(&listing->task, n_rows * RENDER_NS);
+    return zd_admit_want(req, n_rows(listing) * RENDERED_BYTES, step_render);
 }
 
 static enum zd_next step_respond(struct zd_request *req)
