@@ -11,7 +11,7 @@
 
 /* Of the loop's time. Steps that find all they want at hand never wait: without this end a slice of
  * many small chunks would keep everybody else out for most of a second. */
-#define TURN_NS 2000000
+#define TURN_NS 500000
 
 void zd_request_go_on(struct zd_request *req)
 {
