@@ -9,7 +9,7 @@ import data
 from load import Request
 from peers import Zarrd, programs, running, slice_servers, zarrds
 from proc import pinned
-from rounds import Row, measure, measure_all
+from rounds import Row, measure_all
 
 N_PLACES = 64  # different requests of a row
 UNCACHED = ("cache.decoded_bytes=0", "cache.encoded_bytes=0")
@@ -57,11 +57,11 @@ def tool(options, *arguments):
     return [[float(word) for word in line.split()] for line in printed.splitlines()]
 
 
-def bare_note(options, root, array, block, result):
+def bare_note(options, folder, codec, block, result):
     """What the same slices cost without a server."""
     extent = ",".join(map(str, block.extent))
     us = statistics.median(
-        tool(options, "slice", root / array, ARRAYS[array], extent, options.seconds / 4)[0][0] for _ in range(options.rounds))
+        tool(options, "slice", folder, codec, extent, options.seconds / 4)[0][0] for _ in range(options.rounds))
     return f"open, read, decode, copy and nothing else: {us:.1f} us; zarrd takes {result.costs[0].cpu_us / us:.2f} times that"
 
 
@@ -76,14 +76,13 @@ def measure_warm(options, report, root, values):
 def measure_cold(options, report, root, values):
     starts = zarrds(options, {"bench": root}, *UNCACHED) + programs(slice_servers(root))
     with running(starts, options) as everyone:
-        for array in ARRAYS:
+        for array, codec in ARRAYS.items():
+            peers = everyone if array in BESIDE_PYTHON else [peer for peer in everyone if isinstance(peer, Zarrd)]
             for block in BLOCKS:
-                goal = block.cold_us if array == "map_lz4" else None
-                row = Row(f"cold {array} {block.name}", requests(array, block, values), cpu_us_goal=goal)
-                if options.wants(row):
-                    peers = everyone if array in BESIDE_PYTHON else [peer for peer in everyone if isinstance(peer, Zarrd)]
-                    result = measure(peers, row, options)
-                    report.row(result, bare_note(options, root, array, block, result) if ARRAYS[array] else "")
+                row = Row(f"cold {array} {block.name}", requests(array, block, values),
+                          cpu_us_goal=block.cold_us if array == "map_lz4" else None)
+                measure_all(peers, [row], options, report,
+                            lambda result: bare_note(options, root / array, codec, block, result) if codec else "")  # noqa: B023
 
 
 def measure_decode(options, report, root):

@@ -27,7 +27,7 @@
 #define BODY_BYTES      (256U << 10) /* of one read */
 #define TIMES_MAX       (16U << 20)  /* answers whose time is kept */
 #define EVENTS_N        256
-#define STALL_NS        UINT64_C(5000000000) /* an answer that takes longer has failed */
+#define STALL_NS        UINT64_C(15000000000) /* an answer that takes longer has failed */
 
 struct connection {
     int fd;

@@ -7,7 +7,7 @@ import tempfile
 
 from proc import pinned
 
-HANG_S = 20
+HANG_S = 40
 
 
 @dataclasses.dataclass(frozen=True)

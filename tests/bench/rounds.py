@@ -127,11 +127,12 @@ def ratio_of(own, other):
     return Ratio(median, (max(ratios) - min(ratios)) / median)
 
 
-def measure_all(peers, rows, options, report):
-    """Each row that is wanted, into the report; a server that hangs fails the row, and only that."""
+def measure_all(peers, rows, options, report, note=lambda result: ""):
+    """Each row that is wanted, into the report, with a note; a server that hangs fails the row, and only that."""
     for row in filter(options.wants, rows):
         try:
-            report.row(measure(peers, row, options))
+            result = measure(peers, row, options)
+            report.row(result, note(result))
         except Hang as hang:
             report.failure(row.name, str(hang))
 
