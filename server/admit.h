@@ -34,8 +34,8 @@ void zd_admit_close(struct zd_server *server);
  */
 enum zd_next zd_admit_want(struct zd_request *req, uint64_t bytes, zd_step *next);
 
-/** The request is answered, or its stream has begun: others may work. Called by zd_request_go_on.
- */
+/** The request is answered, or waits for its client to read: others may work. Called by
+ * zd_request_go_on and zd_stream_want_room. */
 void zd_admit_answered(struct zd_request *req);
 
 /** The request holds nothing any more, and waits for nothing. Called by the front. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/num.h"
+#include "server/admit.h"
 #include "server/http.h"
 
 #define SPARE_SHARE 2 /* a spare buffer serves when no more than this many times too large */
@@ -101,6 +102,9 @@ enum zd_next zd_stream_want_room(struct zd_request *req, uint64_t bytes)
 {
     const bool has_room = zd_stream_has_room(&req->stream, bytes);
     req->stream.wanted_bytes = has_room ? 0 : bytes;
+    if (!has_room) {
+        zd_admit_answered(req); /* a slow reader keeps its bytes, not its place */
+    }
     return has_room ? ZD_NEXT : ZD_WAIT;
 }
 

@@ -109,6 +109,15 @@ def test_nobody_waits_for_longer_than_the_setting(serve, work):
         assert re.search(r'shed_total\{lane="large",reason="wait_over"\} 1\n', server.get("/metrics").body.decode())
 
 
+def test_slow_readers_keep_nobody_from_working(serve, work):
+    """One place for all of them: who waits for its client does not work."""
+    path, values = work
+    server = serve(f"work={path}", "--set", "admission.running=1", "--set", "http.stream_bytes=64KiB")
+    with reader_who_stalls(server), reader_who_stalls(server):
+        answer = server.get(LARGE)
+        assert answer.status == 200 and answer.body == values.tobytes()
+
+
 def test_clients_are_told_apart_by_their_address(serve, work):
     """Half of the queue is the most that one of them gets."""
     path, _ = work
