@@ -6,8 +6,9 @@
  *       |        +- the indexes of shards; not for chunks that are objects of their own
  *       +- only for a chunk that is kept, when it was not checked for too long
  *
- * The work belongs to the entry, at which all who want it wait. The part of a linear chunk of which
- * little is wanted has an entry too, for as long as it is read. */
+ * The work belongs to the entry, at which all who want it wait. A run of a chunk of which little is
+ * wanted has an entry too, for as long as it is read and decoded. Of a compressed chunk that pays
+ * once: it has a mark then, and who wants the chunk again has all of it decoded and kept. */
 #include "server/chunks.h"
 
 #include <assert.h>
@@ -29,12 +30,13 @@
 
 struct chunk_load;
 
-/* A decoded chunk, or its absence, or (is_span) a run of its bytes. */
+/* A decoded chunk, or its absence, or (is_span) a run of its bytes, or (is_mark) nothing yet. */
 struct chunk {
     struct zd_cache_entry entry; /* first; key: dataset, tag, index, span, path */
     struct zd_dataset *dataset;
     bool is_span;
-    struct zd_buf *data;             /* owned; NULL = absent */
+    bool is_mark;                    /* a run of the chunk was wanted before */
+    struct zd_buf *data;             /* owned; NULL = absent, unless it is a mark */
     struct zd_generation generation; /* of the stored object; zero = absent */
     uint64_t checked_ms;
     struct chunk_load *load; /* while it is busy */
@@ -202,6 +204,7 @@ static enum zd_next found(
     struct chunk *chunk = load->chunk;
     zd_buf_unref(chunk->data);
     chunk->data = data;
+    chunk->is_mark = false;
     chunk->generation = generation;
     chunk->checked_ms = load->began_ms;
     return ZD_DONE;
@@ -234,7 +237,10 @@ static enum zd_next step_fill(struct chunk_load *load)
 static void decode(struct chunk_load *load)
 {
     const struct zd_level *leaf = zd_layout_leaf(load->node->layout);
-    load->status = zd_chunk_decode(leaf, load->range.bytes, &load->data, &load->err);
+    struct zd_buf *stored = load->range.bytes;
+    load->status = load->chunk->is_span
+                       ? zd_chunk_decode_part(leaf, stored, load->span, &load->data, &load->err)
+                       : zd_chunk_decode(leaf, stored, &load->data, &load->err);
     if (load->status == ZD_CORRUPT) {
         (void)found_corrupt(load);
     }
@@ -264,14 +270,20 @@ static bool is_cheap(const struct chunk_load *load, uint64_t cost_ns)
            zd_pool_is_cheap(server, share_ns);
 }
 
+static uint64_t decode_ns(const struct chunk_load *load)
+{
+    const struct zd_level *leaf = zd_layout_leaf(load->node->layout);
+    return load->chunk->is_span ? zd_chain_part_ns(leaf->chain, load->span) : leaf->decode_ns;
+}
+
 static enum zd_next step_decode(struct chunk_load *load)
 {
     struct zd_server *server = load->node->dataset->server;
     const struct zd_level *leaf = zd_layout_leaf(load->node->layout);
     server->metrics.n_decodes++;
-    server->metrics.n_decoded_bytes += leaf->chunk_bytes;
+    server->metrics.n_decoded_bytes += load->chunk->is_span ? load->span.len : leaf->chunk_bytes;
     load->step = step_fill;
-    if (is_cheap(load, leaf->decode_ns)) {
+    if (is_cheap(load, decode_ns(load))) {
         server->metrics.n_jobs_inline++;
         decode(load);
         return ZD_NEXT;
@@ -280,6 +292,12 @@ static enum zd_next step_decode(struct chunk_load *load)
     load->is_decoding = true;
     zd_pool_submit(server, &load->job, leaf->decode_ns);
     return ZD_WAIT;
+}
+
+/* Whether only the run is read: of a chunk that is its elements and nothing else. */
+static bool reads_span(const struct chunk_load *load)
+{
+    return load->chunk->is_span && load->node->layout->is_linear;
 }
 
 /* Exactly the bytes asked for, unless the object is shorter than its chunks are. */
@@ -312,7 +330,7 @@ static enum zd_next step_have(struct chunk_load *load)
     if (status != ZD_OK) {
         return fail(load, &load->range.wait);
     }
-    if (load->chunk->is_span) {
+    if (reads_span(load)) {
         return check_span(load);
     }
     const size_t n_read = load->range.bytes == NULL ? 0 : load->range.bytes->len;
@@ -334,7 +352,7 @@ static enum zd_next step_read(struct chunk_load *load)
             .first = load->place.range.first,
             .len = load->place.range.len};
     }
-    if (load->chunk->is_span) {
+    if (reads_span(load)) {
         range.kind = ZD_RANGE_FROM_TO;
         range.first += load->span.first; /* no more than the chunk's end, which was checked */
         range.len = load->span.len;
@@ -363,7 +381,7 @@ static enum zd_next step_placed(struct chunk_load *load)
     if (place->wait.status != ZD_OK) {
         return fail(load, &place->wait);
     }
-    if (load->chunk->is_span && place->range.len != chunk_bytes) {
+    if (reads_span(load) && place->range.len != chunk_bytes) {
         return check_span(load);
     }
     load->step = step_read;
@@ -441,8 +459,17 @@ static void remember_absence(const struct chunk_load *load)
     struct key memory;
     const struct zd_node *node = load->node;
     const struct zd_span key = write_key(&memory, node, load->index, (struct zd_byte_range){0});
-    struct chunk *chunk = find_chunk(node, key) == NULL ? new_chunk(node, key, false) : NULL;
+    struct chunk *chunk = find_chunk(node, key);
+    if (chunk != NULL && (!chunk->is_mark || chunk->entry.is_busy)) {
+        return; /* others know more */
+    }
+    if (chunk == NULL) {
+        chunk = new_chunk(node, key, false);
+    } else {
+        (void)zd_cache_ref(&chunk->entry);
+    }
     if (chunk != NULL) {
+        chunk->is_mark = false;
         chunk->generation = load->chunk->generation;
         chunk->checked_ms = load->chunk->checked_ms;
         zd_cache_charge(cache_of(chunk), &chunk->entry, cost_of(chunk));
@@ -544,11 +571,29 @@ static enum zd_next start(struct chunk *chunk, struct zd_node *node, struct zd_b
     return ZD_NEXT;
 }
 
-/* Whether little of a linear chunk is wanted. */
+/* Whether little of a chunk is wanted, and having that alone is cheaper. */
 static bool is_worth_a_span(const struct zd_layout *layout, struct zd_byte_range span)
 {
-    const uint64_t chunk_bytes = zd_layout_leaf(layout)->chunk_bytes;
-    return chunk_bytes > SPAN_CHUNK_MIN && span.len <= chunk_bytes / SPAN_SHARE;
+    const struct zd_level *leaf = zd_layout_leaf(layout);
+    return leaf->chunk_bytes > SPAN_CHUNK_MIN && span.len <= leaf->chunk_bytes / SPAN_SHARE &&
+           (layout->is_linear || zd_chunk_part_pays(leaf, span));
+}
+
+/* Who wants the chunk from now on wants it for the second time, if it can be kept at all. */
+static void mark(const struct zd_node *node, const struct zd_chunk_want *want)
+{
+    if (zd_layout_leaf(node->layout)->chunk_bytes > node->dataset->server->chunks.entry_bytes_max) {
+        return;
+    }
+    struct key memory;
+    const struct zd_span key =
+        write_key(&memory, node, want->part.chunk, (struct zd_byte_range){0});
+    struct chunk *chunk = new_chunk(node, key, false);
+    if (chunk != NULL) {
+        chunk->is_mark = true;
+        zd_cache_charge(cache_of(chunk), &chunk->entry, cost_of(chunk));
+        unref_chunk(chunk);
+    }
 }
 
 void zd_chunks_want_init(struct zd_chunk_want *want, void (*done)(struct zd_wait *wait))
@@ -572,7 +617,7 @@ enum zd_next zd_chunks_want(struct zd_node *node, struct zd_chunk_want *want)
     want->data = NULL;
     want->load = NULL;
     struct chunk *chunk = find_chunk(node, key);
-    if (chunk == NULL && layout->is_linear) {
+    if (chunk == NULL && (layout->is_linear || layout->has_parts)) {
         span = zd_layout_span(layout, &want->part);
         if (is_worth_a_span(layout, span)) {
             key = write_key(&memory, node, want->part.chunk, span);
@@ -587,18 +632,21 @@ enum zd_next zd_chunks_want(struct zd_node *node, struct zd_chunk_want *want)
             want->wait.status = zd_fail(&want->wait.err, ZD_NO_MEMORY, "no memory for a chunk");
             return ZD_NEXT;
         }
+        if (span.len > 0 && layout->has_parts) {
+            mark(node, want);
+        }
         return start(chunk, node, span, false, want);
     }
     if (chunk->entry.is_busy) {
         wait_for(chunk, want);
         return ZD_WAIT;
     }
-    if (zd_dataset_trusts(node->dataset, chunk->checked_ms)) {
+    if (!chunk->is_mark && zd_dataset_trusts(node->dataset, chunk->checked_ms)) {
         give(chunk, want);
         return ZD_NEXT;
     }
     (void)zd_cache_ref(&chunk->entry);
-    return start(chunk, node, span, true, want);
+    return start(chunk, node, span, !chunk->is_mark, want);
 }
 
 void zd_chunks_release(struct zd_chunk_want *want)

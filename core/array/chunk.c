@@ -12,6 +12,18 @@ enum zd_status zd_chunk_decode(const struct zd_level *level, struct zd_buf *stor
     return zd_chain_decode(level->chain, stored, ret_data, err);
 }
 
+/* A whole chunk is worth more: it is kept, so whoever wants it again has it. */
+bool zd_chunk_part_pays(const struct zd_level *level, struct zd_byte_range run)
+{
+    return zd_chain_part_ns(level->chain, run) < level->decode_ns / 2;
+}
+
+enum zd_status zd_chunk_decode_part(const struct zd_level *level, struct zd_buf *stored,
+    struct zd_byte_range run, struct zd_buf **ret_bytes, struct zd_error *err)
+{
+    return zd_chain_decode_part(level->chain, stored, run, ret_bytes, err);
+}
+
 enum zd_status zd_chunk_encode(const struct zd_layout *layout, struct zd_buf *data,
     struct zd_buf **ret_stored, struct zd_error *err)
 {

@@ -18,6 +18,23 @@
 ZD_RESULT zd_chunk_decode(const struct zd_level *level, struct zd_buf *stored,
     struct zd_buf **ret_data, struct zd_error *err);
 
+/**
+ * Whether decoding that run of a chunk alone takes less than half the time of decoding all of it.
+ * The layout has parts.
+ * @param run  as zd_layout_span tells
+ * Thread: any.
+ */
+bool zd_chunk_part_pays(const struct zd_level *level, struct zd_byte_range run);
+
+/**
+ * Decode that run of a chunk alone, for zd_block_gather. The layout has parts.
+ * @param ret_bytes run.len bytes; owned
+ * @retval as zd_chunk_decode
+ * Thread: any.
+ */
+ZD_RESULT zd_chunk_decode_part(const struct zd_level *level, struct zd_buf *stored,
+    struct zd_byte_range run, struct zd_buf **ret_bytes, struct zd_error *err);
+
 /** Encode one chunk of the array's grid (level 0), its padding included. @retval ZD_UNSUPPORTED a
  * codec was dropped on read */
 ZD_RESULT zd_chunk_encode(const struct zd_layout *layout, struct zd_buf *data,

@@ -50,18 +50,22 @@ static enum zd_status add_level(struct zd_layout *layout, struct zd_error *err)
     return measure(inner, &layout->meta->dtype, err);
 }
 
-/* Whether the last level's chunks are their elements and nothing else, and where each is. */
+/* Whether the last level's chunks are their elements and nothing else, or would be without their
+ * compression, and where each is. */
 static void find_strides(struct zd_layout *layout)
 {
     const struct zd_level *leaf = zd_layout_leaf(layout);
     const uint32_t i_codec = zd_chain_array_bytes(leaf->chain);
     const struct zd_codec *codec = zd_chain_codec(leaf->chain, i_codec);
     const bool is_last = i_codec + 1 == zd_chain_count(leaf->chain);
+    const bool has_parts = zd_chain_has_parts(leaf->chain);
     uint32_t order[ZD_RANK_MAX];
-    if (codec->is_swapped == NULL || !is_last || !zd_chain_order(leaf->chain, order)) {
+    if (codec->is_swapped == NULL || !(is_last || has_parts) ||
+        !zd_chain_order(leaf->chain, order)) {
         return;
     }
-    layout->is_linear = true;
+    layout->is_linear = is_last;
+    layout->has_parts = has_parts;
     layout->is_swapped = codec->is_swapped(zd_chain_state(leaf->chain, i_codec));
     uint64_t stride = layout->meta->dtype.bytes;
     for (uint32_t i = leaf->grid.rank; i-- > 0;) {
@@ -183,7 +187,7 @@ enum zd_status zd_layout_find(const struct zd_level *level, const struct zd_buf 
 
 struct zd_byte_range zd_layout_span(const struct zd_layout *layout, const struct zd_part *part)
 {
-    assert(layout->is_linear);
+    assert(layout->is_linear || layout->has_parts);
     uint64_t first = 0;
     uint64_t last = 0;
     for (uint32_t d = 0; d < layout->meta->grid.rank; d++) {

@@ -8,12 +8,6 @@
 
 #define ZD_LEVELS_MAX 4
 
-/** A run of bytes in a stored object. */
-struct zd_byte_range {
-    uint64_t first;
-    uint64_t len;
-};
-
 /**
  * One level of chunks. Level 0 are the chunks of the array's grid, one stored object each; level n
  * + 1 are the inner chunks of level n's shards. Every level cuts the whole array regularly, in the
@@ -40,8 +34,10 @@ struct zd_layout {
     /* The last level's chunks are nothing but their elements, perhaps permuted and byte-swapped:
      * any of them can be read alone. */
     bool is_linear;
-    bool is_swapped;              /* when linear: units are big-endian */
-    uint64_t stride[ZD_RANK_MAX]; /* when linear: bytes between neighbours along each dimension of
+    /* They are such elements behind one codec that can decode some of its bytes alone. */
+    bool has_parts;
+    bool is_swapped;              /* when either: units are big-endian */
+    uint64_t stride[ZD_RANK_MAX]; /* when either: bytes between neighbours along each dimension of
                                      the array */
 };
 
@@ -90,7 +86,8 @@ ZD_RESULT zd_layout_find(const struct zd_level *level, const struct zd_buf *shar
     struct zd_byte_range shard, const uint64_t *index, struct zd_byte_range *ret_range,
     struct zd_error *err);
 
-/** When linear: the run of bytes in a last-level chunk that holds all elements of the part. */
+/** When linear, or with parts: the run of bytes in a last-level chunk, decompressed, that holds all
+ * elements of the part. */
 struct zd_byte_range zd_layout_span(const struct zd_layout *layout, const struct zd_part *part);
 
 #endif

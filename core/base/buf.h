@@ -15,6 +15,12 @@ struct zd_span {
     size_t len;         /* bytes */
 };
 
+/** Some bytes of something longer. */
+struct zd_byte_range {
+    uint64_t first;
+    uint64_t len;
+};
+
 /** A counted buffer. One owner fills data[0 .. cap) and sets len; from the first ref on nobody
  * writes. */
 struct zd_buf {

@@ -376,6 +376,36 @@ enum zd_status zd_chain_decode(const struct zd_chain *chain, struct zd_buf *enco
     return ZD_OK;
 }
 
+/* The only codec behind the array->bytes codec; NULL when there is another number of them. */
+static const struct link *only_compressor(const struct zd_chain *chain)
+{
+    return chain->array_bytes + 2 == chain->n_links ? &chain->link[chain->n_links - 1] : NULL;
+}
+
+bool zd_chain_has_parts(const struct zd_chain *chain)
+{
+    const struct link *link = only_compressor(chain);
+    const bool is_linear = chain->link[chain->array_bytes].codec->is_swapped != NULL;
+    return is_linear && link != NULL && link->codec->decode_part != NULL;
+}
+
+uint64_t zd_chain_part_ns(const struct zd_chain *chain, struct zd_byte_range run)
+{
+    const struct link *link = only_compressor(chain);
+    assert(zd_chain_has_parts(chain));
+    return link->codec->part_ns(link->state, run);
+}
+
+enum zd_status zd_chain_decode_part(const struct zd_chain *chain, struct zd_buf *encoded,
+    struct zd_byte_range run, struct zd_buf **ret_bytes, struct zd_error *err)
+{
+    const struct link *link = only_compressor(chain);
+    assert(zd_chain_has_parts(chain));
+    assert(run.len > 0 && run.len <= chain->decoded.size);
+    assert(run.first <= chain->decoded.size - run.len);
+    return link->codec->decode_part(link->state, encoded, run, ret_bytes, err);
+}
+
 enum zd_status zd_chain_encode(const struct zd_chain *chain, struct zd_buf *decoded,
     struct zd_buf **ret_encoded, struct zd_error *err)
 {
@@ -404,9 +434,7 @@ static uint64_t link_ns(const struct zd_chain *chain, uint32_t i)
     const struct link *link = &chain->link[i];
     const uint64_t rate =
         link->codec->bytes_per_us == NULL ? 0 : link->codec->bytes_per_us(link->state);
-    uint64_t ns = 0;
-    const bool overflows = rate > 0 && ckd_mul(&ns, decoded_of(chain, i)->size, UINT64_C(1000));
-    return overflows ? UINT64_MAX : ns / zd_max_u64(rate, 1);
+    return zd_codec_ns(decoded_of(chain, i)->size, rate);
 }
 
 uint64_t zd_chain_decode_ns(const struct zd_chain *chain)

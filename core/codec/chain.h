@@ -48,6 +48,25 @@ ZD_RESULT zd_chain_decode(const struct zd_chain *chain, struct zd_buf *encoded,
 ZD_RESULT zd_chain_encode(const struct zd_chain *chain, struct zd_buf *decoded,
     struct zd_buf **ret_encoded, struct zd_error *err);
 
+/**
+ * Whether some of the bytes that reach the array->bytes codec can be decoded alone: one codec is
+ * behind it, and has such a function. The array->bytes codec has a fixed size (it is `bytes`).
+ */
+bool zd_chain_has_parts(const struct zd_chain *chain);
+
+/**
+ * Decode some of those bytes. The chain has parts.
+ * @param run       of the bytes before they were compressed: within the chunk's size, not empty
+ * @param ret_bytes run.len bytes, as they would reach the array->bytes codec; owned
+ * @retval as zd_chain_decode; faults in what is not needed go unseen
+ * Thread: any.
+ */
+ZD_RESULT zd_chain_decode_part(const struct zd_chain *chain, struct zd_buf *encoded,
+    struct zd_byte_range run, struct zd_buf **ret_bytes, struct zd_error *err);
+
+/** About how long that takes, in nanoseconds; more than zd_chain_decode_ns when it does not pay. */
+uint64_t zd_chain_part_ns(const struct zd_chain *chain, struct zd_byte_range run);
+
 /** About how long decoding a whole chunk takes, in nanoseconds: a guess by the codecs' classes.
  * Saturates at UINT64_MAX. */
 uint64_t zd_chain_decode_ns(const struct zd_chain *chain);

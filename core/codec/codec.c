@@ -10,6 +10,8 @@
 #define BOUND_DIVISOR 8
 #define BOUND_BYTES   65536
 
+#define NS_PER_US UINT64_C(1000)
+
 static bool has_name(const struct zd_codec *codec, const char *name)
 {
     if (strcmp(codec->name, name) == 0) {
@@ -41,6 +43,29 @@ bool zd_repr_overflows(const struct zd_repr *array, uint64_t *ret_size)
         return true;
     }
     return ckd_mul(ret_size, n_elements, array->dtype.bytes);
+}
+
+uint64_t zd_codec_ns(uint64_t bytes, uint64_t bytes_per_us)
+{
+    uint64_t ns = 0;
+    const bool overflows = bytes_per_us > 0 && ckd_mul(&ns, bytes, NS_PER_US);
+    return overflows ? UINT64_MAX : ns / zd_max_u64(bytes_per_us, 1);
+}
+
+enum zd_status zd_codec_cut(const struct zd_codec *codec, const void *state, struct zd_buf *encoded,
+    struct zd_byte_range run, struct zd_buf **ret_bytes, struct zd_error *err)
+{
+    ZD_AUTO(zd_buf) whole = NULL;
+    ZD_TRY(codec->decode(state, encoded, &whole, err));
+    assert(run.len <= whole->len && run.first <= whole->len - run.len);
+    struct zd_buf *bytes =
+        zd_buf_copy((struct zd_span){.ptr = whole->data + run.first, .len = run.len});
+    if (bytes == NULL) {
+        return zd_fail(err, ZD_NO_MEMORY, "%s: cannot allocate %llu bytes", codec->name,
+            (unsigned long long)run.len);
+    }
+    *ret_bytes = bytes;
+    return ZD_OK;
 }
 
 uint64_t zd_codec_bound(uint64_t size)

@@ -97,6 +97,19 @@ struct zd_codec {
      * guess for deciding where to decode. 0 or no such function: it costs next to nothing. */
     uint64_t (*bytes_per_us)(const void *state);
 
+    /**
+     * Optional, bytes->bytes. Some of the bytes that decode makes, in less time than all of them
+     * take. Never other bytes than decode would make; but what is not needed is not looked at, so
+     * a fault there goes unseen. A codec that verifies a checksum over all has no such function.
+     * @param run       of the decoded bytes, whose size is exact; within it, and not empty
+     * @param ret_bytes run.len bytes; owned
+     * @retval as decode
+     */
+    ZD_RESULT (*decode_part)(const void *state, struct zd_buf *encoded, struct zd_byte_range run,
+        struct zd_buf **ret_bytes, struct zd_error *err);
+    /** With decode_part: about how many nanoseconds that takes. */
+    uint64_t (*part_ns)(const void *state, struct zd_byte_range run);
+
     /** The configuration as it is written (reference 2.2), owned; NULL in ret_json when there is
      * none to write. */
     ZD_RESULT (*configuration)(const void *state, struct zd_json **ret_json);
@@ -110,6 +123,14 @@ struct zd_codec {
     /** Optional. array->bytes made of inner chunks that can be read one by one. */
     const struct zd_shard *(*shard)(const void *state);
 };
+
+/** decode_part of an input of which parts cannot be decoded: all of it, and the run cut out.
+ * Thread: any. */
+ZD_RESULT zd_codec_cut(const struct zd_codec *codec, const void *state, struct zd_buf *encoded,
+    struct zd_byte_range run, struct zd_buf **ret_bytes, struct zd_error *err);
+
+/** How long `bytes` take at that rate, in nanoseconds; saturates. A rate of 0 takes no time. */
+uint64_t zd_codec_ns(uint64_t bytes, uint64_t bytes_per_us);
 
 /** All codecs, ended by NULL; generated from the files core/codec/codec_*.c. */
 extern const struct zd_codec *const zd_codecs[];

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/base/num.h"
+#include "core/codec/blosc_part.h"
 #include "core/codec/parameter.h"
 
 #define NAME "blosc"
@@ -14,10 +15,13 @@
 /* Beyond this libblosc refuses a block size; it cuts a larger one to the data anyway. */
 #define BLOCK_BYTES_MAX ((INT32_MAX - 1020U) / 3)
 
-#define FLAG_STORED   0x02U
-#define FLAG_RESERVED 0x08U
-#define FORMAT_SHIFT  5
-#define FORMAT_MAX    4U /* zstd */
+#define FORMAT_MAX 4U /* zstd */
+
+/* What the library takes for a block of LZ4 at most when the block size is its own choice. */
+#define OWN_BLOCK_BYTES (256U << 10)
+
+/* Of decoding a part: the streams as any decoder, the shuffle element by element. */
+#define PART_SHUFFLE_BYTES_PER_US 1000
 
 struct blosc {
     uint32_t cname;
@@ -27,6 +31,8 @@ struct blosc {
     int64_t blocksize;
     struct zd_repr decoded;
 };
+
+extern const struct zd_codec zd_codec_blosc;
 
 /* Decoded bytes a microsecond, of the compressors in the order of their names and of the shuffles.
  */
@@ -97,58 +103,54 @@ static enum zd_status corrupt(struct zd_error *err, const char *what, uint64_t f
     return status;
 }
 
-/* The 16 bytes at the front of a frame. */
-struct frame {
-    uint32_t flags;
-    uint32_t nbytes;
-    uint32_t cbytes;
-};
-
 /* Reference 5.1.4: what must hold before libblosc sees a frame. */
-static enum zd_status read_header(
-    const struct blosc *blosc, struct zd_span in, struct frame *ret_frame, struct zd_error *err)
+static enum zd_status read_header(const struct blosc *blosc, struct zd_span in,
+    struct zd_blosc_header *ret_header, struct zd_error *err)
 {
     if (in.len < BLOSC_MIN_HEADER_LENGTH) {
         return corrupt(err, "a frame has at least 16 bytes", in.len);
     }
-    const struct frame frame = {
+    const struct zd_blosc_header header = {
+        .compressor_version = in.ptr[1],
         .flags = in.ptr[2],
+        .typesize = in.ptr[3],
         .nbytes = zd_load_u32(in.ptr + 4),
+        .blocksize = zd_load_u32(in.ptr + 8),
         .cbytes = zd_load_u32(in.ptr + 12),
     };
     if (in.ptr[0] != BLOSC_VERSION_FORMAT) {
         return corrupt(err, "the format version must be 2", in.ptr[0]);
     }
-    if ((frame.flags & FLAG_RESERVED) != 0 || frame.flags >> FORMAT_SHIFT > FORMAT_MAX) {
-        return corrupt(err, "the flags are of no Blosc 1 frame", frame.flags);
+    if ((header.flags & ZD_BLOSC_RESERVED) != 0 || ZD_BLOSC_FORMAT(header.flags) > FORMAT_MAX) {
+        return corrupt(err, "the flags are of no Blosc 1 frame", header.flags);
     }
-    if (in.ptr[3] == 0) {
+    if (header.typesize == 0) {
         return corrupt(err, "the type size must not be 0", 0);
     }
-    const uint32_t blocksize = zd_load_u32(in.ptr + 8);
-    if ((frame.flags & FLAG_STORED) == 0 && (blocksize == 0 || blocksize > BLOCK_BYTES_MAX)) {
-        return corrupt(err, "the block size is out of range", blocksize);
+    const bool is_stored = (header.flags & ZD_BLOSC_STORED) != 0;
+    if (!is_stored && (header.blocksize == 0 || header.blocksize > BLOCK_BYTES_MAX)) {
+        return corrupt(err, "the block size is out of range", header.blocksize);
     }
-    if (frame.cbytes != in.len) {
+    if (header.cbytes != in.len) {
         return corrupt(err, "the frame's length differs from the one in its header", in.len);
     }
-    ZD_TRY(zd_repr_check(&blosc->decoded, NAME, frame.nbytes, err));
-    *ret_frame = frame;
+    ZD_TRY(zd_repr_check(&blosc->decoded, NAME, header.nbytes, err));
+    *ret_header = header;
     return ZD_OK;
 }
 
-/* Decodes a frame whose header was checked into exactly frame->nbytes bytes. */
+/* Decodes a frame whose header was checked into exactly header->nbytes bytes. */
 static enum zd_status decode_frame(
-    const struct frame *frame, struct zd_span in, uint8_t *out, struct zd_error *err)
+    const struct zd_blosc_header *header, struct zd_span in, uint8_t *out, struct zd_error *err)
 {
-    if ((frame->flags & FLAG_STORED) != 0) {
-        if (in.len - BLOSC_MIN_HEADER_LENGTH != frame->nbytes) {
+    if ((header->flags & ZD_BLOSC_STORED) != 0) {
+        if (in.len - BLOSC_MIN_HEADER_LENGTH != header->nbytes) {
             return corrupt(err, "a stored frame has its data and 16 bytes", in.len);
         }
-        memcpy(out, in.ptr + BLOSC_MIN_HEADER_LENGTH, frame->nbytes);
+        memcpy(out, in.ptr + BLOSC_MIN_HEADER_LENGTH, header->nbytes);
         return ZD_OK;
     }
-    if (frame->flags >> FORMAT_SHIFT == BLOSC_BLOSCLZ_FORMAT && in.len >= BLOSCLZ_BYTES_MAX) {
+    if (ZD_BLOSC_FORMAT(header->flags) == BLOSC_BLOSCLZ_FORMAT && in.len >= BLOSCLZ_BYTES_MAX) {
         const enum zd_status status = zd_fail(err, ZD_UNSUPPORTED,
             NAME ": blosclz frames of %u bytes and more are not decoded; this one has %zu",
             BLOSCLZ_BYTES_MAX, in.len);
@@ -156,11 +158,11 @@ static enum zd_status decode_frame(
         return status;
     }
     size_t nbytes;
-    if (blosc_cbuffer_validate(in.ptr, in.len, &nbytes) != 0 || nbytes != frame->nbytes) {
+    if (blosc_cbuffer_validate(in.ptr, in.len, &nbytes) != 0 || nbytes != header->nbytes) {
         return corrupt(err, "the frame is not valid", in.len);
     }
-    const int n = blosc_decompress_ctx(in.ptr, out, frame->nbytes, 1);
-    if (n < 0 || (uint32_t)n != frame->nbytes) {
+    const int n = blosc_decompress_ctx(in.ptr, out, header->nbytes, 1);
+    if (n < 0 || (uint32_t)n != header->nbytes) {
         return corrupt(err, "the frame does not decode", in.len);
     }
     return ZD_OK;
@@ -170,18 +172,55 @@ static enum zd_status blosc_codec_decode(
     const void *state, struct zd_buf *encoded, struct zd_buf **ret_decoded, struct zd_error *err)
 {
     const struct zd_span in = zd_buf_span(encoded);
-    struct frame frame = {0};
-    ZD_TRY(read_header(state, in, &frame, err));
-    ZD_AUTO(zd_buf) decoded = zd_buf_new(frame.nbytes);
+    struct zd_blosc_header header = {0};
+    ZD_TRY(read_header(state, in, &header, err));
+    ZD_AUTO(zd_buf) decoded = zd_buf_new(header.nbytes);
     if (decoded == NULL) {
-        return zd_fail(err, ZD_NO_MEMORY, NAME ": cannot allocate %u bytes", frame.nbytes);
+        return zd_fail(err, ZD_NO_MEMORY, NAME ": cannot allocate %u bytes", header.nbytes);
     }
-    if (frame.nbytes > 0) {
-        ZD_TRY(decode_frame(&frame, in, decoded->data, err));
+    if (header.nbytes > 0) {
+        ZD_TRY(decode_frame(&header, in, decoded->data, err));
     }
-    decoded->len = frame.nbytes;
+    decoded->len = header.nbytes;
     *ret_decoded = ZD_TAKE(decoded);
     return ZD_OK;
+}
+
+static enum zd_status blosc_decode_part(const void *state, struct zd_buf *encoded,
+    struct zd_byte_range run, struct zd_buf **ret_bytes, struct zd_error *err)
+{
+    const struct zd_span in = zd_buf_span(encoded);
+    struct zd_blosc_header header = {0};
+    ZD_TRY(read_header(state, in, &header, err));
+    if (!zd_blosc_has_parts(&header)) {
+        return zd_codec_cut(&zd_codec_blosc, state, encoded, run, ret_bytes, err);
+    }
+    ZD_AUTO(zd_buf) bytes = zd_buf_new(run.len);
+    if (bytes == NULL) {
+        return zd_fail(
+            err, ZD_NO_MEMORY, NAME ": cannot allocate %llu bytes", (unsigned long long)run.len);
+    }
+    ZD_TRY(zd_blosc_decode_part(&header, in, run, bytes->data, err));
+    bytes->len = run.len;
+    *ret_bytes = ZD_TAKE(bytes);
+    return ZD_OK;
+}
+
+/* From the start of the run's first block; UINT64_MAX when frames of that kind have no parts. */
+static uint64_t blosc_part_ns(const void *state, struct zd_byte_range run)
+{
+    const struct blosc *blosc = state;
+    const char *cname = cname_words[blosc->cname];
+    const bool is_lz4 =
+        strcmp(cname, BLOSC_LZ4_COMPNAME) == 0 || strcmp(cname, BLOSC_LZ4HC_COMPNAME) == 0;
+    if (!is_lz4 || blosc->shuffle == BLOSC_BITSHUFFLE) {
+        return UINT64_MAX;
+    }
+    const uint64_t own = zd_min_u64(blosc->decoded.size, OWN_BLOCK_BYTES);
+    const uint64_t block = blosc->blocksize == 0 ? own : (uint64_t)blosc->blocksize;
+    const uint64_t shuffle_rate = blosc->shuffle == BLOSC_NOSHUFFLE ? 0 : PART_SHUFFLE_BYTES_PER_US;
+    return zd_codec_ns(run.first % block + run.len, compressor_rates[blosc->cname]) +
+           zd_codec_ns(run.len, shuffle_rate);
 }
 
 /* What can be decoded again: frames of blosclz are, when they are too large for libblosc, replaced
@@ -266,6 +305,8 @@ const struct zd_codec zd_codec_blosc = {
     .close = zd_free,
     .decode = blosc_codec_decode,
     .encode = blosc_codec_encode,
+    .decode_part = blosc_decode_part,
+    .part_ns = blosc_part_ns,
     .bytes_per_us = blosc_bytes_per_us,
     .configuration = blosc_configuration,
 };

@@ -10,13 +10,25 @@
 #define LEVEL_MIN (-131072)
 #define LEVEL_MAX 22
 
-#define BYTES_PER_US 1200
+#define BYTES_PER_US      1200
+#define PART_BYTES_PER_US 1000 /* through the window, from which each byte is copied */
+
+#define BLOCK_BYTES   (128U << 10) /* RFC 8878, 3.1.1.2.4: a block has no more */
+#define FLAG_CHECKSUM 0x04U        /* RFC 8878, 3.1.1.1.1, in the byte behind the magic number */
+#define FLAGS_AT      4U
+
+/* A stream needs its window in memory: what parts are decoded with, and what of it is kept. */
+#define WINDOW_LOG_MIN 10
+#define WINDOW_LOG_MAX 23
+#define KEPT_BYTES_MAX (4U << 20)
 
 struct zstd {
     int level;
     bool has_checksum;
     struct zd_repr decoded;
 };
+
+extern const struct zd_codec zd_codec_zstd;
 
 static struct zd_spares decoders; /* ZSTD_DCtx, between two frames */
 
@@ -28,6 +40,10 @@ static ZSTD_DCtx *take_decoder(void)
 
 static void give_decoder(ZSTD_DCtx *decoder)
 {
+    if (ZSTD_sizeof_DCtx(decoder) > KEPT_BYTES_MAX) {
+        (void)ZSTD_freeDCtx(decoder);
+        return;
+    }
     (void)ZSTD_freeDCtx(zd_spares_give(&decoders, decoder));
 }
 
@@ -127,6 +143,72 @@ static enum zd_status zstd_decode(
     return ZD_OK;
 }
 
+/* One frame that says its size and has no checksum: what is needed of it stands for itself. */
+static bool has_parts(const struct zstd *zstd, const struct zd_buf *encoded)
+{
+    return encoded->len > FLAGS_AT && (encoded->data[FLAGS_AT] & FLAG_CHECKSUM) == 0 &&
+           ZSTD_getFrameContentSize(encoded->data, encoded->len) == zstd->decoded.size &&
+           ZSTD_findFrameCompressedSize(encoded->data, encoded->len) == encoded->len;
+}
+
+/* Fills `to`; stops there. */
+static size_t decode_prefix(
+    const struct zstd *zstd, ZSTD_DCtx *decoder, const struct zd_buf *encoded, struct zd_buf *to)
+{
+    int window_log = WINDOW_LOG_MIN;
+    while (window_log < WINDOW_LOG_MAX && UINT64_C(1) << window_log < zstd->decoded.size) {
+        window_log++;
+    }
+    size_t result = ZSTD_DCtx_setParameter(decoder, ZSTD_d_windowLogMax, window_log);
+    ZSTD_outBuffer out = {.dst = to->data, .size = to->cap};
+    ZSTD_inBuffer in = {.src = encoded->data, .size = encoded->len};
+    bool moves = true;
+    while (moves && !ZSTD_isError(result) && out.pos < out.size) {
+        const size_t before = in.pos + out.pos;
+        result = ZSTD_decompressStream(decoder, &out, &in);
+        moves = in.pos + out.pos > before && result != 0;
+    }
+    to->len = out.pos;
+    (void)ZSTD_DCtx_reset(decoder, ZSTD_reset_session_and_parameters);
+    return result;
+}
+
+static enum zd_status zstd_decode_part(const void *state, struct zd_buf *encoded,
+    struct zd_byte_range run, struct zd_buf **ret_bytes, struct zd_error *err)
+{
+    const struct zstd *zstd = state;
+    if (!has_parts(zstd, encoded)) {
+        return zd_codec_cut(&zd_codec_zstd, state, encoded, run, ret_bytes, err);
+    }
+    const uint64_t end = run.first + run.len;
+    ZD_AUTO(zd_buf) bytes = zd_buf_new(end);
+    ZSTD_DCtx *decoder = bytes == NULL ? NULL : take_decoder();
+    if (decoder == NULL) {
+        return zd_fail(
+            err, ZD_NO_MEMORY, NAME ": cannot allocate %llu bytes", (unsigned long long)end);
+    }
+    const size_t result = decode_prefix(zstd, decoder, encoded, bytes);
+    give_decoder(decoder);
+    if (ZSTD_isError(result) || bytes->len != end) {
+        /* Its window is too large, or it is corrupt: the other way tells. */
+        return zd_codec_cut(&zd_codec_zstd, state, encoded, run, ret_bytes, err);
+    }
+    bytes->data += run.first; /* nobody shares it yet */
+    bytes->cap -= run.first;
+    bytes->len = run.len;
+    *ret_bytes = ZD_TAKE(bytes);
+    return ZD_OK;
+}
+
+/* All blocks up to the run's last one. */
+static uint64_t zstd_part_ns(const void *state, struct zd_byte_range run)
+{
+    const struct zstd *zstd = state;
+    const uint64_t n_blocks = zd_div_up(run.first + run.len, BLOCK_BYTES);
+    const uint64_t bytes = zd_min_u64(n_blocks * BLOCK_BYTES, zstd->decoded.size);
+    return zstd->has_checksum ? UINT64_MAX : zd_codec_ns(bytes, PART_BYTES_PER_US);
+}
+
 static size_t compress(const struct zstd *zstd, ZSTD_CCtx *context, const struct zd_buf *decoded,
     struct zd_buf *encoded)
 {
@@ -194,6 +276,8 @@ const struct zd_codec zd_codec_zstd = {
     .close = zd_free,
     .decode = zstd_decode,
     .encode = zstd_encode,
+    .decode_part = zstd_decode_part,
+    .part_ns = zstd_part_ns,
     .bytes_per_us = zstd_bytes_per_us,
     .configuration = zstd_configuration,
 };

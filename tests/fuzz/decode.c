@@ -52,6 +52,29 @@ static struct zd_buf *decode(const struct zd_chain *chain, struct zd_buf *encode
     return NULL;
 }
 
+/* Any part of any bytes is decoded or refused; of what is a chunk, it is that part of the chunk. */
+static void check_part(const struct zd_chain *chain, struct zd_buf *encoded,
+    const struct zd_buf *elements, struct zd_span input)
+{
+    if (!zd_chain_has_parts(chain)) {
+        return;
+    }
+    const uint64_t size = zd_chain_decoded(chain)->size;
+    struct zd_byte_range run = {.first = zd_fuzz_u64(&input) % size};
+    run.len = 1 + zd_fuzz_u64(&input) % (size - run.first);
+    ZD_AUTO(zd_buf) part = NULL;
+    struct zd_error err = {0};
+    const enum zd_status status = zd_chain_decode_part(chain, encoded, run, &part, &err);
+    zd_fuzz_insist(status == ZD_OK || status == ZD_CORRUPT || status == ZD_UNSUPPORTED);
+    zd_fuzz_insist(status == ZD_OK ? part->len == run.len : err.text[0] != '\0');
+    const uint32_t i = zd_chain_array_bytes(chain);
+    const bool is_plain = i == 0 && !zd_chain_codec(chain, i)->is_swapped(zd_chain_state(chain, i));
+    if (elements != NULL && is_plain) {
+        zd_fuzz_insist(status == ZD_OK);
+        zd_fuzz_insist(memcmp(part->data, elements->data + run.first, run.len) == 0);
+    }
+}
+
 /* Encoded and decoded again, elements are the same; the bytes on the way are owned. */
 static struct zd_buf *check_round_trip(const struct zd_chain *chain, struct zd_buf *elements)
 {
@@ -93,6 +116,7 @@ static void check_damage(
     ZD_AUTO(zd_buf) damaged = zd_buf_copy(zd_buf_span(encoded));
     zd_fuzz_insist(damaged != NULL);
     damaged->data[place % damaged->len] ^= change;
+    check_part(row->chain, damaged, NULL, input);
     ZD_AUTO(zd_buf) decoded = decode(row->chain, damaged);
     zd_fuzz_insist(decoded == NULL || !row->is_checked);
 }
@@ -109,8 +133,10 @@ void zd_fuzz_decode(struct zd_fuzz_chain *rows, size_t n_rows, struct zd_span in
     ZD_AUTO(zd_buf) stored = zd_buf_copy(input);
     zd_fuzz_insist(stored != NULL);
     ZD_AUTO(zd_buf) decoded = decode(row->chain, stored);
+    check_part(row->chain, stored, NULL, input);
     ZD_AUTO(zd_buf)
     elements = decoded == NULL ? fill_chunk(row->chain, input) : zd_buf_ref(decoded);
     ZD_AUTO(zd_buf) encoded = check_round_trip(row->chain, elements);
+    check_part(row->chain, encoded, elements, input);
     check_damage(row, encoded, input);
 }

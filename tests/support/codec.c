@@ -92,3 +92,33 @@ struct zd_buf *zd_unit_elements(size_t len)
     buf->len = len;
     return buf;
 }
+
+static void check_part(const struct zd_chain *chain, struct zd_buf *encoded,
+    const struct zd_buf *whole, struct zd_byte_range run)
+{
+    struct zd_buf *part = NULL;
+    struct zd_error err = {0};
+    const enum zd_status status = zd_chain_decode_part(chain, encoded, run, &part, &err);
+    ck_assert_msg(status == ZD_OK, "%llu from %llu: %s", (unsigned long long)run.len,
+        (unsigned long long)run.first, err.text);
+    ck_assert_uint_eq(part->len, run.len);
+    ck_assert_msg(memcmp(part->data, whole->data + run.first, run.len) == 0,
+        "%llu bytes from %llu differ", (unsigned long long)run.len, (unsigned long long)run.first);
+    zd_buf_unref(part);
+}
+
+void zd_unit_check_parts(
+    const struct zd_chain *chain, struct zd_buf *encoded, const struct zd_buf *whole, int n_runs)
+{
+    ck_assert(zd_chain_has_parts(chain));
+    check_part(chain, encoded, whole, (struct zd_byte_range){.first = 0, .len = whole->len});
+    check_part(chain, encoded, whole, (struct zd_byte_range){.first = 0, .len = 1});
+    check_part(chain, encoded, whole, (struct zd_byte_range){.first = whole->len - 1, .len = 1});
+    for (int i = 0; i < n_runs; i++) {
+        const uint64_t first = zd_unit_random() % whole->len;
+        const uint64_t rest = whole->len - first;
+        const uint64_t most = zd_unit_random() % 2 == 0 ? zd_min_u64(rest, 20) : rest;
+        check_part(chain, encoded, whole,
+            (struct zd_byte_range){.first = first, .len = 1 + zd_unit_random() % most});
+    }
+}

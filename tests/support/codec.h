@@ -31,6 +31,11 @@ struct zd_chain *zd_unit_chain(const struct zd_unit_chain *what);
 /** The findings as lines "severity code pointer", for comparing; owned by the caller (zd_free). */
 char *zd_unit_faults(const struct zd_faults *faults);
 
+/** A chain with parts: as many random runs, and those at the edges, decode to those bytes of
+ * `whole`, which is what reaches the array->bytes codec. */
+void zd_unit_check_parts(
+    const struct zd_chain *chain, struct zd_buf *encoded, const struct zd_buf *whole, int n_runs);
+
 /** Some bytes of that many elements that compress a little; owned. */
 struct zd_buf *zd_unit_elements(size_t len);
 

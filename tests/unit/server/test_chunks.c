@@ -1,6 +1,8 @@
 /* server/chunks, shards, encoded: one read and one decode for all who want a chunk. */
 #include "server/chunks.h"
 
+#include <string.h>
+
 #include "core/array/chunk.h"
 #include "server/encoded.h"
 #include "tests/support/plane.h"
@@ -16,6 +18,9 @@
     "}"
 #define BYTES "{\"name\": \"bytes\"}"
 #define GZIP  "{\"name\": \"gzip\", \"configuration\": {\"level\": 1}}"
+#define LZ4                                                                                        \
+    "{\"name\": \"blosc\", \"configuration\": {\"cname\": \"lz4\", \"clevel\": 5, \"shuffle\": "   \
+    "\"noshuffle\", \"blocksize\": 0}}"
 #define SHARDS(chunk, codecs, place)                                                               \
     "{\"name\": \"sharding_indexed\", \"configuration\": {\"chunk_shape\": " chunk                 \
     ", \"codecs\": [" codecs "], \"index_codecs\": [{\"name\": \"bytes\", \"configuration\": "     \
@@ -26,6 +31,7 @@
 
 static const char plain[] = ARRAY("[256, 256]", "[256, 256]", "[" BYTES "]");
 static const char zipped[] = ARRAY("[256, 256]", "[256, 256]", "[" BYTES ", " GZIP "]");
+static const char packed[] = ARRAY("[256, 256]", "[256, 256]", "[" BYTES ", " LZ4 "]");
 static const char sharded[] =
     ARRAY("[256, 256]", "[256, 256]", "[" SHARDS("[64, 64]", BYTES ", " GZIP, "end") "]");
 static const char sharded_at_start[] =
@@ -40,6 +46,7 @@ static const struct {
 } arrays[] = {
     {plain, 1, 1},
     {zipped, 1, 1},
+    {packed, 1, 1},
     {sharded, 2, 2},
     {sharded_at_start, 2, 2},
     {nested, 3, 3},
@@ -265,6 +272,80 @@ START_TEST(little_of_a_linear_chunk_is_read_alone)
 }
 END_TEST
 
+/* Some elements near the start of the compressed chunk. */
+static void want_part(struct zd_test_plane *plane, struct zd_node *node, struct ask *ask)
+{
+    *ask = (struct ask){.want = {.wait.done = told, .part = {.step = {1, 1}, .count = {1, 3}}}};
+    ask->want.part.from[0] = 10;
+    ask->want.part.from[1] = 20;
+    ask->next = zd_chunks_want(node, &ask->want);
+    zd_test_plane_run(plane);
+}
+
+START_TEST(part_of_a_chunk_is_decoded_once_and_then_all_of_it)
+{
+    struct zd_test_plane plane;
+    struct zd_node *node = open_plane(&plane, packed, LONG_MS);
+    plane.config.settings.workers_inline_us = _i == 0 ? 150 : 0;
+    static const uint64_t decoded_bytes[] = {3, SIDE * SIDE, 0};
+    for (size_t i = 0; i < ZD_COUNT_OF(decoded_bytes); i++) {
+        struct ask ask;
+        const uint64_t before = plane.server.metrics.n_decoded_bytes;
+        want_part(&plane, node, &ask);
+        ck_assert_int_eq(ask.want.wait.status, ZD_OK);
+        ck_assert(ask.want.is_span == (i == 0));
+        ck_assert_uint_eq(ask.want.data->len, i == 0 ? 3 : SIDE * SIDE);
+        const uint64_t at = i == 0 ? 0 : 10 * SIDE + 20;
+        ck_assert_uint_eq(ask.want.data->data[at + 2], element(10, 22));
+        ck_assert_uint_eq(plane.server.metrics.n_decoded_bytes - before, decoded_bytes[i]);
+        zd_chunks_release(&ask.want);
+    }
+    close_plane(&plane, node);
+}
+END_TEST
+
+START_TEST(of_a_chunk_that_cannot_be_kept_parts_are_decoded_each_time)
+{
+    struct zd_test_plane plane;
+    struct zd_node *node = open_plane(&plane, packed, LONG_MS);
+    plane.server.chunks.entry_bytes_max = SIDE * SIDE - 1;
+    for (int i = 0; i < 3; i++) {
+        struct ask ask;
+        want_part(&plane, node, &ask);
+        ck_assert(ask.want.is_span);
+        zd_chunks_release(&ask.want);
+    }
+    close_plane(&plane, node);
+}
+END_TEST
+
+START_TEST(of_which_a_part_is_wanted_may_be_absent_or_corrupt)
+{
+    struct zd_test_plane plane;
+    struct zd_node *node = open_plane(&plane, packed, LONG_MS);
+    zd_test_plane_put(&plane, "a/c/0/0", "no frame");
+    struct ask ask;
+    want_part(&plane, node, &ask);
+    ck_assert_int_eq(ask.want.wait.status, ZD_CORRUPT);
+    ck_assert_ptr_nonnull(strstr(ask.want.wait.err.text, "a/c/0/0"));
+    zd_chunks_release(&ask.want);
+    zd_node_unref(node);
+    zd_test_plane_close(&plane);
+    zd_test_plane_open(&plane, LONG_MS);
+    zd_test_plane_put(&plane, "a/zarr.json", packed);
+    node = zd_test_plane_node(&plane, "a");
+    for (int i = 0; i < 2; i++) {
+        const uint64_t n_reads = plane.dataset.store->n_reads;
+        want_part(&plane, node, &ask);
+        ck_assert_int_eq(ask.want.wait.status, ZD_OK);
+        ck_assert_ptr_null(ask.want.data);
+        ck_assert_uint_eq(plane.dataset.store->n_reads - n_reads, i == 0 ? 1 : 0);
+        zd_chunks_release(&ask.want);
+    }
+    close_plane(&plane, node);
+}
+END_TEST
+
 START_TEST(stored_bytes_of_any_level_are_given_unchanged)
 {
     struct zd_test_plane plane;
@@ -384,6 +465,27 @@ END_TEST
 
 static struct zd_node *cold_node;
 
+static enum zd_status want_cold_part(void *context)
+{
+    struct zd_test_plane *plane = context;
+    zd_cache_done(&plane->server.chunks);
+    zd_cache_init(&plane->server.chunks, "chunks", 1U << 20, zd_chunk_free);
+    struct ask ask;
+    want_part(plane, cold_node, &ask);
+    const enum zd_status status = ask.want.wait.status;
+    zd_chunks_release(&ask.want);
+    return status;
+}
+
+START_TEST(without_memory_there_is_no_part_and_nothing_leaks)
+{
+    struct zd_test_plane plane;
+    cold_node = open_plane(&plane, packed, LONG_MS);
+    zd_unit_with_failing_memory(want_cold_part, &plane);
+    close_plane(&plane, cold_node);
+}
+END_TEST
+
 static enum zd_status want_cold(void *context)
 {
     struct zd_test_plane *plane = context;
@@ -430,5 +532,9 @@ void zd_unit_tests(TCase *tests)
     tcase_add_loop_test(tests, a_fault_of_the_store_is_told_to_all_and_not_remembered, 0, n);
     tcase_add_loop_test(tests, those_who_leave_take_nothing_with_them, 0, n);
     tcase_add_test(tests, many_chunks_do_not_hold_the_loop);
+    tcase_add_loop_test(tests, part_of_a_chunk_is_decoded_once_and_then_all_of_it, 0, 2);
+    tcase_add_test(tests, of_a_chunk_that_cannot_be_kept_parts_are_decoded_each_time);
+    tcase_add_test(tests, of_which_a_part_is_wanted_may_be_absent_or_corrupt);
+    tcase_add_test(tests, without_memory_there_is_no_part_and_nothing_leaks);
     tcase_add_loop_test(tests, without_memory_there_is_no_chunk_and_nothing_leaks, 0, n);
 }

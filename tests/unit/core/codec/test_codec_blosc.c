@@ -167,6 +167,7 @@ START_TEST(blosc_decodes_what_it_encodes)
         const enum zd_status status = zd_chain_decode(chain, encoded, &again, &err);
         ck_assert_msg(status == ZD_OK, "%s: %s", codecs.at, err.text);
         ck_assert(zd_span_equal(zd_buf_span(decoded), zd_buf_span(again)));
+        zd_unit_check_parts(chain, encoded, decoded, 20);
         zd_buf_unref(decoded);
         zd_buf_unref(encoded);
         zd_buf_unref(again);
@@ -243,6 +244,11 @@ START_TEST(blosc_decodes_or_refuses_every_damaged_frame)
         struct zd_error err = {0};
         const enum zd_status status = zd_chain_decode(chain, damaged, &found, &err);
         ck_assert_msg(status == ZD_OK || status == ZD_CORRUPT, "%s", err.text);
+        zd_buf_unref(ZD_TAKE(found));
+        const struct zd_byte_range run = {.first = zd_unit_random() % 2990, .len = 10};
+        const enum zd_status part = zd_chain_decode_part(chain, damaged, run, &found, &err);
+        ck_assert_msg(part == ZD_OK || part == ZD_CORRUPT, "%s", err.text);
+        ck_assert(part == ZD_OK || status != ZD_OK); /* what is needed of a good frame is good */
         zd_buf_unref(found);
         zd_buf_unref(damaged);
     }

@@ -89,6 +89,46 @@ START_TEST(zstd_decodes_what_it_encodes)
 }
 END_TEST
 
+START_TEST(zstd_decodes_parts_of_what_it_encodes)
+{
+    static const uint64_t sizes[] = {1, 500, 131072, 131073, 700001};
+    for (size_t i = 0; i < 2 * ZD_COUNT_OF(sizes); i++) {
+        const uint64_t size = sizes[i / 2];
+        struct zd_chain *chain = open_zstd((int)i, i % 2 == 0, size);
+        struct zd_buf *decoded = zd_unit_elements(size);
+        struct zd_buf *encoded = NULL;
+        ck_assert_int_eq(zd_chain_encode(chain, decoded, &encoded, NULL), ZD_OK);
+        zd_unit_check_parts(chain, encoded, decoded, 30);
+        zd_buf_unref(decoded);
+        zd_buf_unref(encoded);
+        zd_chain_unref(chain);
+    }
+}
+END_TEST
+
+/* Frames that have no parts are decoded whole: all that must be seen of them is seen. */
+START_TEST(zstd_cuts_parts_from_frames_of_every_kind)
+{
+    struct zd_chain *chain = open_zstd(1, false, frames[_i].n);
+    struct zd_buf *encoded = zd_unit_hex(frames[_i].encoded);
+    const struct zd_byte_range run = {.first = frames[_i].n / 2, .len = 1};
+    struct zd_buf *found = NULL;
+    const enum zd_status status = zd_chain_decode_part(chain, encoded, run, &found, NULL);
+    if (frames[_i].ok) {
+        struct zd_buf *decoded = zd_unit_hex(frames[_i].decoded);
+        ck_assert_int_eq(status, ZD_OK);
+        ck_assert_uint_eq(found->len, 1);
+        ck_assert_uint_eq(found->data[0], decoded->data[run.first]);
+        zd_buf_unref(decoded);
+    } else {
+        ck_assert_int_eq(status, ZD_CORRUPT);
+    }
+    zd_buf_unref(found);
+    zd_buf_unref(encoded);
+    zd_chain_unref(chain);
+}
+END_TEST
+
 START_TEST(zstd_writes_a_checksum_when_asked)
 {
     struct zd_buf *decoded = zd_unit_elements(100);
@@ -140,6 +180,10 @@ START_TEST(zstd_refuses_every_damaged_frame)
         flipped->data[len] ^= (uint8_t)(1U << zd_unit_random() % 8);
         const enum zd_status status = zd_chain_decode(chain, flipped, &found, NULL);
         ck_assert(status == ZD_CORRUPT || zd_span_equal(zd_buf_span(found), zd_buf_span(decoded)));
+        zd_buf_unref(ZD_TAKE(found));
+        const struct zd_byte_range run = {.first = zd_unit_random() % 400, .len = 100};
+        const enum zd_status part = zd_chain_decode_part(chain, flipped, run, &found, NULL);
+        ck_assert_int_eq(part, status); /* the checksum is always verified */
         zd_buf_unref(found);
         zd_buf_unref(flipped);
     }
@@ -153,6 +197,8 @@ void zd_unit_tests(TCase *tests)
 {
     tcase_add_loop_test(tests, zstd_decodes_frames_or_says_what_is_corrupt, 0, ZD_COUNT_OF(frames));
     tcase_add_test(tests, zstd_decodes_what_it_encodes);
+    tcase_add_test(tests, zstd_decodes_parts_of_what_it_encodes);
+    tcase_add_loop_test(tests, zstd_cuts_parts_from_frames_of_every_kind, 0, ZD_COUNT_OF(frames));
     tcase_add_test(tests, zstd_writes_a_checksum_when_asked);
     tcase_add_test(tests, zstd_stops_a_bomb_at_the_expected_size);
     tcase_add_test(tests, zstd_refuses_every_damaged_frame);
