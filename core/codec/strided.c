@@ -42,7 +42,7 @@ static void merge_axes(struct zd_strided *box)
     uint32_t last = 0; /* of the axes kept */
     for (uint32_t i = 1; i < box->rank; i++) {
         if (box->to[last] == box->to[i] * box->count[i] &&
-            box->from[last] == box->from[i] * box->count[i]) {
+            box->from[last] == box->from[i] * (int64_t)box->count[i]) {
             box->count[last] *= box->count[i];
         } else {
             last++;
@@ -59,7 +59,8 @@ void zd_strided_fold(struct zd_strided *box)
     drop_single_axes(box);
     merge_axes(box);
     const uint32_t rank = box->rank;
-    if (rank > 0 && box->to[rank - 1] == box->run_bytes && box->from[rank - 1] == box->run_bytes) {
+    const int64_t run_bytes = (int64_t)box->run_bytes;
+    if (rank > 0 && box->to[rank - 1] == box->run_bytes && box->from[rank - 1] == run_bytes) {
         box->run_bytes *= box->count[rank - 1];
         box->rank = rank - 1;
     }
@@ -71,38 +72,47 @@ struct plane {
     uint64_t columns;
     uint64_t to_row;
     uint64_t to_column;
-    uint64_t from_row;
-    uint64_t from_column;
+    int64_t from_row;
+    int64_t from_column;
 };
 
-/* One tile of a plane; the size of a run is a constant, so that copying it is one instruction. */
-#define DEFINE_TILE(name, run_bytes)                                                               \
-    static void name(const struct plane *tile, uint8_t *to, const uint8_t *from)                   \
-    {                                                                                              \
-        for (uint64_t row = 0; row < tile->rows; row++) {                                          \
-            uint8_t *out = to + row * tile->to_row;                                                \
-            const uint8_t *in = from + row * tile->from_row;                                       \
-            for (uint64_t column = 0; column < tile->columns; column++) {                          \
-                memcpy(out, in, run_bytes);                                                        \
-                out += tile->to_column;                                                            \
-                in += tile->from_column;                                                           \
-            }                                                                                      \
-        }                                                                                          \
-    }
-
-DEFINE_TILE(tile_1, 1)
-DEFINE_TILE(tile_2, 2)
-DEFINE_TILE(tile_4, 4)
-DEFINE_TILE(tile_8, 8)
-DEFINE_TILE(tile_16, 16)
-
-static void tile_any(const struct plane *tile, uint64_t run_bytes, uint8_t *to, const uint8_t *from)
+static uint64_t distance(int64_t step)
 {
-    for (uint64_t row = 0; row < tile->rows; row++) {
-        for (uint64_t column = 0; column < tile->columns; column++) {
-            memcpy(to + row * tile->to_row + column * tile->to_column,
-                from + row * tile->from_row + column * tile->from_column, run_bytes);
+    return step < 0 ? 0 - (uint64_t)step : (uint64_t)step;
+}
+
+/* One tile of a plane. Inlined with a constant run_bytes, so that copying a run is one instruction.
+ */
+static inline void copy_runs(
+    const struct plane *tile, uint64_t run_bytes, uint8_t *to, const uint8_t *from)
+{
+    const int64_t n_columns = (int64_t)tile->columns;
+    for (int64_t row = 0; row < (int64_t)tile->rows; row++) {
+        uint8_t *out = to + row * (int64_t)tile->to_row;
+        const uint8_t *in = from + row * tile->from_row;
+        for (int64_t column = 0; column < n_columns; column++) {
+            memcpy(out + column * (int64_t)tile->to_column, in + column * tile->from_column,
+                run_bytes);
         }
+    }
+}
+
+/* The same where columns neighbour in the target, which is a constant too. */
+static inline void copy_dense_runs(
+    const struct plane *tile, uint64_t run_bytes, uint8_t *to, const uint8_t *from)
+{
+    struct plane dense = *tile;
+    dense.to_column = run_bytes;
+    copy_runs(&dense, run_bytes, to, from);
+}
+
+static inline void copy_tile_of(
+    const struct plane *tile, uint64_t run_bytes, uint8_t *to, const uint8_t *from)
+{
+    if (tile->to_column == run_bytes) {
+        copy_dense_runs(tile, run_bytes, to, from);
+    } else {
+        copy_runs(tile, run_bytes, to, from);
     }
 }
 
@@ -111,35 +121,39 @@ static void copy_tile(
 {
     switch (run_bytes) {
     case 1:
-        tile_1(tile, to, from);
+        copy_tile_of(tile, 1, to, from);
         return;
     case 2:
-        tile_2(tile, to, from);
+        copy_tile_of(tile, 2, to, from);
         return;
     case 4:
-        tile_4(tile, to, from);
+        copy_tile_of(tile, 4, to, from);
         return;
     case 8:
-        tile_8(tile, to, from);
+        copy_tile_of(tile, 8, to, from);
         return;
     case 16:
-        tile_16(tile, to, from);
+        copy_tile_of(tile, 16, to, from);
         return;
     default:
-        tile_any(tile, run_bytes, to, from);
+        copy_runs(tile, run_bytes, to, from);
     }
 }
 
 static void copy_plane(
     const struct plane *plane, uint64_t run_bytes, uint8_t *to, const uint8_t *from)
 {
+    if (distance(plane->from_column) <= distance(plane->from_row)) {
+        copy_tile(plane, run_bytes, to, from); /* no transposition: row by row */
+        return;
+    }
     struct plane tile = *plane;
     for (uint64_t row = 0; row < plane->rows; row += TILE) {
         tile.rows = zd_min_u64(TILE, plane->rows - row);
         for (uint64_t column = 0; column < plane->columns; column += TILE) {
             tile.columns = zd_min_u64(TILE, plane->columns - column);
             copy_tile(&tile, run_bytes, to + row * plane->to_row + column * plane->to_column,
-                from + row * plane->from_row + column * plane->from_column);
+                from + (int64_t)row * plane->from_row + (int64_t)column * plane->from_column);
         }
     }
 }
@@ -149,7 +163,7 @@ static uint32_t closest_axis(const struct zd_strided *box)
 {
     uint32_t closest = box->rank - 2;
     for (uint32_t i = 0; i + 1 < box->rank; i++) {
-        if (box->from[i] < box->from[closest]) {
+        if (distance(box->from[i]) < distance(box->from[closest])) {
             closest = i;
         }
     }
@@ -192,7 +206,7 @@ void zd_strided_copy(const struct zd_strided *box, uint8_t *to, const uint8_t *f
                 break;
             }
             to -= box->to[axis] * box->count[axis];
-            from -= box->from[axis] * box->count[axis];
+            from -= box->from[axis] * (int64_t)box->count[axis];
             at[axis] = 0;
         }
     } while (axis < last);

@@ -9,7 +9,7 @@ struct zd_strided {
     uint32_t rank;
     uint64_t count[ZD_RANK_MAX]; /* along each axis; each >= 1 */
     uint64_t to[ZD_RANK_MAX];    /* bytes between neighbours, in the target */
-    uint64_t from[ZD_RANK_MAX];  /* bytes between neighbours, in the source */
+    int64_t from[ZD_RANK_MAX];   /* bytes between neighbours, in the source; may be negative or 0 */
     uint64_t run_bytes;          /* of one element at first; of a run after zd_strided_fold */
 };
 

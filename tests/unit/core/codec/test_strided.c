@@ -16,6 +16,7 @@ struct sample {
     uint64_t shape[RANK_MAX]; /* of the target */
     uint32_t order[RANK_MAX]; /* axis i of the target is axis order[i] of the source */
     uint64_t n_bytes;
+    uint64_t first; /* of the source: where the box begins */
     struct zd_strided box;
 };
 
@@ -50,7 +51,11 @@ static void sample_init(struct sample *sample)
     zd_strided_dense(sample->rank, sample->shape, sample->element_bytes, sample->box.to);
     for (uint32_t i = 0; i < sample->rank; i++) {
         sample->box.count[i] = sample->shape[i];
-        sample->box.from[i] = source_stride[sample->order[i]];
+        sample->box.from[i] = (int64_t)source_stride[sample->order[i]];
+        if (zd_unit_random() % 4 == 0) { /* backwards */
+            sample->first += (sample->shape[i] - 1) * source_stride[sample->order[i]];
+            sample->box.from[i] = -sample->box.from[i];
+        }
     }
 }
 
@@ -63,10 +68,10 @@ static void copy_by_elements(const struct zd_strided *box, uint8_t *to, const ui
     for (uint64_t element = 0; element < n; element++) {
         uint64_t rest = element;
         uint64_t to_at = 0;
-        uint64_t from_at = 0;
+        int64_t from_at = 0;
         for (uint32_t i = box->rank; i-- > 0;) {
             to_at += rest % box->count[i] * box->to[i];
-            from_at += rest % box->count[i] * box->from[i];
+            from_at += (int64_t)(rest % box->count[i]) * box->from[i];
             rest /= box->count[i];
         }
         memcpy(to + to_at, from + from_at, box->run_bytes);
@@ -81,12 +86,12 @@ START_TEST(strided_copies_like_a_loop_over_elements)
         struct zd_buf *from = zd_unit_elements(sample.n_bytes);
         struct zd_buf *expected = zd_unit_elements(sample.n_bytes);
         struct zd_buf *found = zd_unit_elements(sample.n_bytes);
-        copy_by_elements(&sample.box, expected->data, from->data);
-        zd_strided_copy(&sample.box, found->data, from->data);
+        copy_by_elements(&sample.box, expected->data, from->data + sample.first);
+        zd_strided_copy(&sample.box, found->data, from->data + sample.first);
         ck_assert_mem_eq(found->data, expected->data, sample.n_bytes);
         memset(found->data, 0xAA, sample.n_bytes);
         zd_strided_fold(&sample.box);
-        zd_strided_copy(&sample.box, found->data, from->data);
+        zd_strided_copy(&sample.box, found->data, from->data + sample.first);
         ck_assert_mem_eq(found->data, expected->data, sample.n_bytes);
         zd_buf_unref(from);
         zd_buf_unref(expected);
