@@ -1,9 +1,10 @@
 /* The judge of request framing.
  *
- *   START -> METHOD -> TARGET -> VERSION -> FIELD <-> NAME -> VALUE        one line is one turn
- *     ^                                       | an empty line
- *     +---- no body ----+-- BODY <------------+--> CHUNK_SIZE -> CHUNK -> (CHUNK_SIZE ..) -> FIELD:
- * trailers
+ *   START -> METHOD -> TARGET -> VERSION -> FIELD <-> NAME -> VALUE   one line is one turn
+ *     ^                                      |
+ *     +--- no body ---+--- BODY <--- an empty line ---> CHUNK_SIZE <-> CHUNK
+ *     |                                                     |
+ *     +-------------------------- FIELD ... <--- size 0 ----+           trailers
  *
  * A state takes as many bytes as it can at once and never looks ahead, so that a byte means the
  * same wherever the network has cut the stream. */
@@ -12,6 +13,7 @@
 #include <string.h>
 
 #include "core/base/num.h"
+#include "server/guard_syntax.h"
 
 #define EMPTY_LINES_MAX     4    /* before a request line; one must be tolerated (RFC 9112, 2.2) */
 #define CHUNK_DIGITS_MAX    16   /* of a size: 64 bits */
@@ -31,10 +33,12 @@ enum state {
     FIELD, /* the first byte of a line */
     NAME,
     VALUE,
+    VALUE_SPACE, /* after a value that frames the request */
     HEAD_LF,
     BODY,
     CHUNK_SIZE,
     CHUNK_EXTENSION,
+    CHUNK_SIZE_CR,
     CHUNK_SIZE_LF,
     CHUNK,
     CHUNK_CR,
@@ -50,71 +54,6 @@ enum kind {
     TRANSFER_ENCODING,
     COOKIE,
 };
-
-/* The parts of a value that is judged byte by byte. */
-enum part {
-    BEFORE, /* white space */
-    INSIDE,
-    IN_BRACKETS, /* of a host: an IP literal */
-    AFTER_BRACKETS,
-    IN_PORT,
-    AFTER, /* white space */
-};
-
-/* The parts of a chunk's extensions (RFC 9112, 7.1.1). */
-enum extension_part {
-    BEFORE_NAME,
-    IN_NAME,
-    AFTER_NAME,
-    BEFORE_VALUE,
-    IN_TOKEN,
-    IN_QUOTES,
-    ESCAPED,
-    AFTER_QUOTES,
-    AFTER_VALUE,
-};
-
-/* What a byte may stand in. Targets hold what browsers send, though RFC 3986 forbids some of it. */
-#define TOKEN_BYTE  1 /* RFC 9110, 5.6.2 */
-#define TARGET_BYTE 2 /* of a path or query: no control character, no space, no '#' */
-#define VALUE_BYTE  4 /* RFC 9110, 5.5 */
-#define HOST_BYTE   8 /* of a registered name or an IPv4 address (RFC 3986, 3.2.2) */
-
-/* clang-format off */
-static const uint8_t class_of[256] = {
-    0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, /* 0x00 */
-    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, /* 0x10 */
-    4, 15, 6, 5, 15, 15, 15, 15, 14, 14, 15, 15, 14, 15, 15, 6, /* 0x20 */
-    15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 6, 14, 6, 14, 6, 6, /* 0x30 */
-    6, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, /* 0x40 */
-    15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 6, 6, 6, 7, 15, /* 0x50 */
-    7, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, /* 0x60 */
-    15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 6, 7, 6, 15, 0, /* 0x70 */
-    6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, /* 0x80 */
-    6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, /* 0x90 */
-    6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, /* 0xa0 */
-    6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, /* 0xb0 */
-    6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, /* 0xc0 */
-    6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, /* 0xd0 */
-    6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, /* 0xe0 */
-    6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, /* 0xf0 */
-};
-/* clang-format on */
-
-static bool is(uint8_t byte, uint8_t class)
-{
-    return (class_of[byte] & class) != 0;
-}
-
-static bool is_space(uint8_t byte)
-{
-    return byte == ' ' || byte == '\t';
-}
-
-static bool is_digit(uint8_t byte)
-{
-    return byte >= '0' && byte <= '9';
-}
 
 static void fault(struct zd_guard *guard, const char *code, const char *detail)
 {
@@ -183,7 +122,7 @@ static bool word_is(const struct zd_guard *guard, const char *word)
 
 static const uint8_t *in_method(struct zd_guard *guard, const uint8_t *at, const uint8_t *end)
 {
-    for (; at < end && is(*at, TOKEN_BYTE); at++) {
+    for (; at < end && zd_byte_is(*at, ZD_BYTE_TOKEN); at++) {
         keep_word(guard, *at);
     }
     if (at == end) {
@@ -232,53 +171,25 @@ static const uint8_t *in_scheme(struct zd_guard *guard, const uint8_t *at)
     guard->target_bytes++;
     guard->part++;
     if (guard->part == sizeof scheme - 1) {
-        guard->part = BEFORE;
+        guard->part = ZD_HOST_BEGIN;
         guard->state = AUTHORITY;
     }
     return at + 1;
-}
-
-/* Where one more byte of uri-host [":" port] leads (RFC 3986, 3.2.2); AFTER: it must not be there.
- */
-static enum part host_part(enum part part, uint8_t byte)
-{
-    const bool is_colon = byte == ':';
-    switch (part) {
-    case BEFORE:
-        if (byte == '[') {
-            return IN_BRACKETS;
-        }
-        return is_colon ? IN_PORT : is(byte, HOST_BYTE) ? INSIDE : AFTER;
-    case INSIDE:
-        return is_colon ? IN_PORT : is(byte, HOST_BYTE) ? INSIDE : AFTER;
-    case IN_BRACKETS:
-        if (byte == ']') {
-            return AFTER_BRACKETS;
-        }
-        return is_colon || is(byte, HOST_BYTE) ? IN_BRACKETS : AFTER;
-    case AFTER_BRACKETS:
-        return is_colon ? IN_PORT : AFTER;
-    case IN_PORT:
-        return is_digit(byte) ? IN_PORT : AFTER;
-    case AFTER:
-        break;
-    }
-    return AFTER;
 }
 
 static const uint8_t *in_authority(struct zd_guard *guard, const uint8_t *at)
 {
     if (*at == '/' || *at == '?' || *at == ' ') {
         /* A host cannot be empty (RFC 9110, 4.2.1). */
-        if (guard->part == BEFORE || guard->part == IN_BRACKETS) {
+        if (guard->part == ZD_HOST_BEGIN || guard->part == ZD_HOST_BRACKETS) {
             malformed(guard, "the request target has no host");
             return at;
         }
         guard->state = PATH;
         return at;
     }
-    guard->part = (uint8_t)host_part((enum part)guard->part, *at);
-    if (guard->part == AFTER) {
+    guard->part = (uint8_t)zd_host_next((enum zd_host_part)guard->part, *at);
+    if (guard->part == ZD_HOST_BAD) {
         malformed(guard, "the host of the request target is malformed");
         return at;
     }
@@ -302,7 +213,7 @@ static const uint8_t *in_path(struct zd_guard *guard, const uint8_t *at, const u
     const uint64_t room = guard->limits->target_bytes - guard->target_bytes;
     const uint8_t *const stop = (uint64_t)(end - at) > room ? at + room : end;
     uint32_t n_params = 0;
-    for (; at < stop && is(*at, TARGET_BYTE); at++) {
+    for (; at < stop && zd_byte_is(*at, ZD_BYTE_TARGET); at++) {
         n_params += *at == '&' || *at == '?';
     }
     guard->target_bytes += (uint32_t)(at - from);
@@ -314,7 +225,7 @@ static const uint8_t *in_path(struct zd_guard *guard, const uint8_t *at, const u
         target_ends(guard);
         return at + 1;
     }
-    if (!is(*at, TARGET_BYTE)) {
+    if (!zd_byte_is(*at, ZD_BYTE_TARGET)) {
         malformed(guard, *at == '#' ? "the request target has a fragment"
                                     : "the request line has a control character, or no version");
     } else {
@@ -361,7 +272,7 @@ static const uint8_t *at_field(struct zd_guard *guard, const uint8_t *at)
     guard->memory_bytes += ZD_GUARD_ENTRY_BYTES;
     if (guard->n_fields > guard->limits->n_fields || is_over_memory(guard)) {
         too_large(guard);
-    } else if (is_space(*at)) {
+    } else if (zd_byte_is_space(*at)) {
         malformed(guard, "a field is continued on the next line");
     } else {
         guard->n_word = 0;
@@ -411,7 +322,7 @@ static const char *judge_kind(struct zd_guard *guard)
 
 static const uint8_t *in_name(struct zd_guard *guard, const uint8_t *at, const uint8_t *end)
 {
-    for (; at < end && is(*at, TOKEN_BYTE); at++) {
+    for (; at < end && zd_byte_is(*at, ZD_BYTE_TOKEN); at++) {
         keep_word(guard, *at >= 'A' && *at <= 'Z' ? *at | 0x20 : *at);
     }
     if (at == end) {
@@ -427,7 +338,7 @@ static const uint8_t *in_name(struct zd_guard *guard, const uint8_t *at, const u
         malformed(guard, detail);
         return at;
     }
-    guard->part = BEFORE;
+    guard->part = 0;
     guard->number = 0;
     guard->n_word = 0;
     guard->state = VALUE;
@@ -450,7 +361,7 @@ static const uint8_t *in_plain_value(const uint8_t *at, const uint8_t *end)
     while (end - at >= 8 && is_plain_word(zd_load_u64(at))) {
         at += 8;
     }
-    while (at < end && is(*at, VALUE_BYTE)) {
+    while (at < end && zd_byte_is(*at, ZD_BYTE_VALUE)) {
         at++;
     }
     return at;
@@ -459,95 +370,113 @@ static const uint8_t *in_plain_value(const uint8_t *at, const uint8_t *end)
 /* MHD keeps a second copy of them, and an entry each. */
 static const uint8_t *in_cookies(struct zd_guard *guard, const uint8_t *at, const uint8_t *end)
 {
-    for (; at < end && is(*at, VALUE_BYTE); at++) {
+    for (; at < end && zd_byte_is(*at, ZD_BYTE_VALUE); at++) {
         guard->memory_bytes += *at == ';' ? 1 + ZD_GUARD_ENTRY_BYTES : 1;
     }
     return at;
 }
 
-static const char *take_host(struct zd_guard *guard, uint8_t byte)
-{
-    if (guard->part != BEFORE && guard->part != IN_BRACKETS && is_space(byte)) {
-        guard->part = AFTER;
-        return NULL;
-    }
-    guard->part = (uint8_t)host_part((enum part)guard->part, byte);
-    return guard->part == AFTER ? "the Host is malformed" : NULL;
-}
+static const char *const malformed_value[] = {
+    [HOST] = "the Host is malformed",
+    [CONTENT_LENGTH] = "the Content-Length is not a number of 64 bits",
+    [TRANSFER_ENCODING] = "the Transfer-Encoding is not 'chunked' alone",
+};
 
-static const char *take_length(struct zd_guard *guard, uint8_t byte)
-{
-    if (!is_digit(byte)) {
-        return "the Content-Length is not a number";
-    }
-    guard->part = INSIDE;
-    /* Whether it fits is told once the head is there; past 2^64 it stays too large. */
-    if (ckd_mul(&guard->number, guard->number, 10) ||
-        ckd_add(&guard->number, guard->number, byte - '0')) {
-        return "the Content-Length does not fit 64 bits";
-    }
-    return NULL;
-}
-
-static const char *take_coding(struct zd_guard *guard, uint8_t byte)
+static bool take_coding(struct zd_guard *guard, uint8_t byte)
 {
     static const char coding[] = "chunked";
-    const size_t len = sizeof coding - 1;
-    if (guard->n_word == len || (byte | 0x20) != (uint8_t)coding[guard->n_word]) {
-        return "the Transfer-Encoding is not 'chunked' alone";
+    if (guard->part == sizeof coding - 1 || (byte | 0x20) != (uint8_t)coding[guard->part]) {
+        return false;
     }
-    guard->n_word++;
-    return NULL;
+    guard->part++;
+    return true;
 }
 
-static const char *take_framing(struct zd_guard *guard, uint8_t byte)
+static bool take_digit(struct zd_guard *guard, uint8_t byte)
 {
-    if (guard->part == BEFORE && guard->n_word == 0 && is_space(byte)) {
-        return NULL;
-    }
-    if (guard->part == AFTER && is_space(byte)) {
-        return NULL;
-    }
+    guard->part = 1;
+    return zd_byte_is_digit(byte) && !ckd_mul(&guard->number, guard->number, 10) &&
+           !ckd_add(&guard->number, guard->number, byte - '0');
+}
+
+static bool take_host(struct zd_guard *guard, uint8_t byte)
+{
+    guard->part = (uint8_t)zd_host_next((enum zd_host_part)guard->part, byte);
+    return guard->part != ZD_HOST_BAD;
+}
+
+/* One byte of a value that frames the request; part is 0 until it begins. */
+static bool take_framing(struct zd_guard *guard, uint8_t byte)
+{
     switch ((enum kind)guard->kind) {
     case HOST:
         return take_host(guard, byte);
     case CONTENT_LENGTH:
-        return take_length(guard, byte);
+        return take_digit(guard, byte);
     case TRANSFER_ENCODING:
         return take_coding(guard, byte);
     case PLAIN:
     case COOKIE:
         break;
     }
-    return NULL;
+    return true;
 }
 
-/* A value that frames the request is there: is it whole? */
-static const char *judge_value(struct zd_guard *guard)
+/* Whether such a value may end here. */
+static bool framing_ends(struct zd_guard *guard)
 {
     switch ((enum kind)guard->kind) {
     case HOST:
-        return guard->part == IN_BRACKETS ? "the Host is malformed" : NULL;
+        return guard->part != ZD_HOST_BRACKETS;
     case CONTENT_LENGTH:
         guard->left = guard->number;
-        return guard->part == BEFORE ? "the Content-Length is not a number" : NULL;
+        return guard->part > 0;
     case TRANSFER_ENCODING:
-        return guard->n_word != 7 ? "the Transfer-Encoding is not 'chunked' alone" : NULL;
+        return guard->part == strlen("chunked");
     case PLAIN:
     case COOKIE:
         break;
     }
-    return NULL;
+    return true;
 }
 
 static const uint8_t *in_framing(struct zd_guard *guard, const uint8_t *at, const uint8_t *end)
 {
-    for (; at < end && is(*at, VALUE_BYTE); at++) {
-        const char *detail = take_framing(guard, *at);
-        if (detail != NULL) {
-            malformed(guard, detail);
-            break;
+    for (; at < end && zd_byte_is(*at, ZD_BYTE_VALUE); at++) {
+        if (zd_byte_is_space(*at) && guard->part > 0) {
+            guard->state = VALUE_SPACE;
+            return at;
         }
+        if (!zd_byte_is_space(*at) && !take_framing(guard, *at)) {
+            malformed(guard, malformed_value[guard->kind]);
+            return at;
+        }
+    }
+    return at;
+}
+
+static const uint8_t *value_ends(struct zd_guard *guard, const uint8_t *at)
+{
+    if (*at != '\r') {
+        malformed(guard, "a field value has a control character");
+    } else if (!framing_ends(guard)) {
+        malformed(guard, malformed_value[guard->kind]);
+    } else {
+        guard->state = LINE_LF;
+        return at + 1;
+    }
+    return at;
+}
+
+static const uint8_t *in_value_space(struct zd_guard *guard, const uint8_t *at)
+{
+    if (zd_byte_is_space(*at)) {
+        return at + 1;
+    }
+    if (*at == '\r') {
+        guard->state = VALUE;
+    } else {
+        malformed(guard, malformed_value[guard->kind]);
     }
     return at;
 }
@@ -559,16 +488,7 @@ static const uint8_t *in_value(struct zd_guard *guard, const uint8_t *at, const 
     } else {
         at = guard->kind == COOKIE ? in_cookies(guard, at, end) : in_framing(guard, at, end);
     }
-    if (at == end || guard->state == FAULT) {
-        return at;
-    }
-    const char *detail = *at == '\r' ? judge_value(guard) : "a field value has a control character";
-    if (detail != NULL) {
-        malformed(guard, detail);
-        return at;
-    }
-    guard->state = LINE_LF;
-    return at + 1;
+    return at == end || guard->state != VALUE ? at : value_ends(guard, at);
 }
 
 /* ---- bodies (RFC 9112, 6 and 7) ---- */
@@ -646,7 +566,7 @@ static const uint8_t *in_body(
 static int hex_digit(uint8_t byte)
 {
     const uint8_t letter = byte | 0x20;
-    if (is_digit(byte)) {
+    if (zd_byte_is_digit(byte)) {
         return byte - '0';
     }
     return letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : -1;
@@ -661,76 +581,32 @@ static const uint8_t *in_chunk_size(struct zd_guard *guard, const uint8_t *at)
         guard->part++;
         return at + 1;
     }
-    if (guard->part == 0 || (*at != '\r' && *at != ';')) {
+    if (guard->part == 0 || (*at != '\r' && *at != ';' && !zd_byte_is_space(*at))) {
         malformed(guard, "the size of a chunk is malformed");
         return at;
     }
-    guard->state = *at == ';' ? CHUNK_EXTENSION : CHUNK_SIZE_LF;
-    guard->part = BEFORE_NAME;
-    return at + 1;
-}
-
-static int after_name(uint8_t byte)
-{
-    if (byte == '=') {
-        return BEFORE_VALUE;
-    }
-    return byte == ';' ? BEFORE_NAME : is_space(byte) ? AFTER_NAME : -1;
-}
-
-static int after_value(uint8_t byte)
-{
-    return byte == ';' ? BEFORE_NAME : is_space(byte) ? AFTER_VALUE : -1;
-}
-
-/* Where one more byte of an extension leads; -1: it must not be there. White space around '=' and
- * ';' is bad, but has to be read. */
-static int extension_part(enum extension_part part, uint8_t byte)
-{
-    switch (part) {
-    case BEFORE_NAME:
-        return is_space(byte) ? BEFORE_NAME : is(byte, TOKEN_BYTE) ? IN_NAME : -1;
-    case IN_NAME:
-        return is(byte, TOKEN_BYTE) ? IN_NAME : after_name(byte);
-    case AFTER_NAME:
-        return after_name(byte);
-    case BEFORE_VALUE:
-        if (byte == '"') {
-            return IN_QUOTES;
-        }
-        return is_space(byte) ? BEFORE_VALUE : is(byte, TOKEN_BYTE) ? IN_TOKEN : -1;
-    case IN_TOKEN:
-        return is(byte, TOKEN_BYTE) ? IN_TOKEN : after_value(byte);
-    case IN_QUOTES:
-        if (byte == '"') {
-            return AFTER_QUOTES;
-        }
-        return byte == '\\' ? ESCAPED : is(byte, VALUE_BYTE) ? IN_QUOTES : -1;
-    case ESCAPED:
-        return is(byte, VALUE_BYTE) ? IN_QUOTES : -1;
-    case AFTER_QUOTES:
-    case AFTER_VALUE:
-        return after_value(byte);
-    }
-    return -1;
+    guard->state = *at == '\r' ? CHUNK_SIZE_CR : CHUNK_EXTENSION;
+    guard->part = ZD_EXTENSION_AFTER;
+    return at;
 }
 
 static const uint8_t *in_extension(struct zd_guard *guard, const uint8_t *at)
 {
-    if (*at == '\r' &&
-        (guard->part == IN_NAME || guard->part == IN_TOKEN || guard->part == AFTER_QUOTES)) {
-        guard->state = CHUNK_SIZE_LF;
-        return at + 1;
-    }
-    const int part = extension_part((enum extension_part)guard->part, *at);
-    if (part < 0 || guard->extension_bytes == EXTENSION_BYTES_MAX) {
-        malformed(guard,
-            part < 0 ? "a chunk's extension is malformed" : "the chunks have too many extensions");
+    const enum zd_extension_part part = (enum zd_extension_part)guard->part;
+    if (*at == '\r' && zd_extension_may_end(part)) {
+        guard->state = CHUNK_SIZE_CR;
         return at;
     }
-    guard->part = (uint8_t)part;
-    guard->extension_bytes++;
-    return at + 1;
+    guard->part = (uint8_t)zd_extension_next(part, *at);
+    if (guard->part == ZD_EXTENSION_BAD) {
+        malformed(guard, "the extension of a chunk is malformed");
+    } else if (guard->extension_bytes == EXTENSION_BYTES_MAX) {
+        malformed(guard, "the chunks have too many extensions");
+    } else {
+        guard->extension_bytes++;
+        return at + 1;
+    }
+    return at;
 }
 
 static const uint8_t *at_chunk_size_lf(struct zd_guard *guard, const uint8_t *at)
@@ -787,6 +663,8 @@ static const uint8_t *take_head(struct zd_guard *guard, const uint8_t *at, const
         return in_name(guard, at, end);
     case VALUE:
         return in_value(guard, at, end);
+    case VALUE_SPACE:
+        return in_value_space(guard, at);
     case HEAD_LF:
         return at_head_lf(guard, at);
     default:
@@ -832,6 +710,8 @@ static const uint8_t *step(struct zd_guard *guard, const uint8_t *at, const uint
         return in_chunk_size(guard, at);
     case CHUNK_EXTENSION:
         return in_extension(guard, at);
+    case CHUNK_SIZE_CR:
+        return expect(guard, at, '\r', CHUNK_SIZE_LF, "the size of a chunk is malformed");
     case CHUNK_SIZE_LF:
         return at_chunk_size_lf(guard, at);
     case CHUNK:
@@ -850,19 +730,36 @@ void zd_guard_init(struct zd_guard *guard, const struct zd_guard_limits *limits)
     *guard = (struct zd_guard){.limits = limits};
 }
 
-bool zd_guard_take(struct zd_guard *guard, struct zd_span bytes, size_t *ret_n_whole)
+/* What means nothing, but is not read right by every version of libmicrohttpd. */
+static bool is_dropped(enum state state)
 {
-    const uint8_t *at = bytes.ptr;
-    const uint8_t *const end = at + bytes.len;
-    const uint8_t *whole = at;
+    return state == START || state == START_LF || state == VALUE_SPACE || state == CHUNK_EXTENSION;
+}
+
+bool zd_guard_take(struct zd_guard *guard, uint8_t *bytes, size_t *len, size_t *ret_n_whole)
+{
+    const uint8_t *at = bytes;
+    const uint8_t *const end = bytes + *len;
+    uint8_t *to = bytes;
+    size_t n_whole = 0;
     while (at < end && guard->state != FAULT) {
         const uint64_t n_requests = guard->n_requests;
-        at = step(guard, at, end);
+        const enum state state = (enum state)guard->state;
+        const uint8_t *const next = step(guard, at, end);
+        const size_t n = (size_t)(next - at);
+        if (!is_dropped(state)) {
+            if (to != at) {
+                memmove(to, at, n);
+            }
+            to += n;
+        }
+        at = next;
         if (guard->n_requests != n_requests) {
-            whole = at;
+            n_whole = (size_t)(to - bytes);
         }
     }
-    *ret_n_whole = (size_t)(whole - bytes.ptr);
+    *len = (size_t)(to - bytes);
+    *ret_n_whole = n_whole;
     return guard->state != FAULT;
 }
 

@@ -61,11 +61,17 @@ void zd_guard_init(struct zd_guard *guard, const struct zd_guard_limits *limits)
 /**
  * Judge the bytes that follow those judged before. Not to be called after a fault.
  *
- * @param ret_n_whole how many of them belong to requests that are whole now; the rest begins or
- *                    continues the next one
+ * What is valid, means nothing, and is not read right by every version of libmicrohttpd is taken
+ * out: empty lines before a request, white space after a value that frames it, extensions of
+ * chunks.
+ *
+ * @param bytes       changed in place
+ * @param len         how many; then how many are left
+ * @param ret_n_whole how many of those left belong to requests that are whole now; the rest begins
+ *                    or continues the next one
  * @return false: a fault, told in code and detail; it lies behind those ret_n_whole bytes
  */
-bool zd_guard_take(struct zd_guard *guard, struct zd_span bytes, size_t *ret_n_whole);
+bool zd_guard_take(struct zd_guard *guard, uint8_t *bytes, size_t *len, size_t *ret_n_whole);
 
 /** The client sends no more: false, and a fault, when a request was begun. */
 bool zd_guard_end(struct zd_guard *guard);

@@ -243,30 +243,62 @@ static ssize_t meet_fault(struct zd_wire *wire, size_t n_whole, void *to, size_t
 static bool has_ended(const struct zd_wire *wire)
 {
     char byte;
-    return recvfrom(wire->fd, &byte, sizeof byte, MSG_PEEK | MSG_DONTWAIT, NULL, NULL) == 0;
+    const enum zd_guard_place place = zd_guard_place(&wire->guard);
+    return (place == ZD_GUARD_HEAD || place == ZD_GUARD_BODY) &&
+           recvfrom(wire->fd, &byte, sizeof byte, MSG_PEEK | MSG_DONTWAIT, NULL, NULL) == 0;
+}
+
+/* What the judge leaves of the bytes that have come. */
+struct taken {
+    ssize_t n;      /* what the last call said */
+    size_t n_asked; /* by it */
+    size_t n_kept;
+    size_t n_whole; /* of them: of whole requests */
+    bool is_fine;
+};
+
+/* Where the judge takes bytes out there is room again: less than what was asked has to mean that
+ * there is no more, since the library goes by that. */
+static struct taken take(struct zd_wire *wire, uint8_t *to, size_t len, int flags)
+{
+    struct taken taken = {.is_fine = true};
+    do {
+        taken.n_asked = len - taken.n_kept;
+        taken.n = recvfrom(wire->fd, to + taken.n_kept, taken.n_asked, flags, NULL, NULL);
+        if (taken.n <= 0) {
+            break;
+        }
+        size_t n_new = (size_t)taken.n;
+        size_t n_whole = 0;
+        wire->is_judged = true;
+        wire->received_bytes += n_new;
+        taken.is_fine = zd_guard_take(&wire->guard, to + taken.n_kept, &n_new, &n_whole);
+        if (n_whole > 0) {
+            taken.n_whole = taken.n_kept + n_whole;
+        }
+        taken.n_kept += n_new;
+    } while (taken.is_fine && (size_t)taken.n == taken.n_asked && taken.n_kept < len);
+    return taken;
 }
 
 static ssize_t read_judged(struct zd_wire *wire, void *to, size_t len, int flags)
 {
-    const ssize_t n = recvfrom(wire->fd, to, len, flags, NULL, NULL);
-    size_t n_whole = 0;
-    if (n < 0) {
-        return n;
+    struct taken taken = take(wire, to, len, flags);
+    if (taken.n < 0 && taken.n_kept == 0) {
+        return taken.n;
     }
-    if (n == 0) {
-        return zd_guard_end(&wire->guard) ? 0 : meet_fault(wire, 0, to, len, flags);
+    if (taken.n == 0 || (taken.n > 0 && (size_t)taken.n < taken.n_asked && has_ended(wire))) {
+        taken.is_fine = taken.is_fine && zd_guard_end(&wire->guard);
     }
-    wire->is_judged = true;
-    wire->received_bytes += (uint64_t)n;
-    if (!zd_guard_take(&wire->guard, (struct zd_span){.ptr = to, .len = (size_t)n}, &n_whole)) {
-        return meet_fault(wire, n_whole, to, len, flags);
-    }
-    if (zd_guard_place(&wire->guard) != ZD_GUARD_BETWEEN && (size_t)n < len && has_ended(wire)) {
-        (void)zd_guard_end(&wire->guard);
-        return meet_fault(wire, n_whole, to, len, flags);
+    if (!taken.is_fine) {
+        return meet_fault(wire, taken.n_whole, to, len, flags);
     }
     watch(wire);
-    return n;
+    if (taken.n_kept == 0 && taken.n > 0) {
+        errno = EAGAIN; /* all of it was taken out */
+        return -1;
+    }
+    return (ssize_t)taken.n_kept;
 }
 
 static ssize_t read_wire(struct zd_wire *wire, void *to, size_t len, int flags)
@@ -292,11 +324,10 @@ static struct zd_wire *find(int fd)
 
 /* In place of the C library's: a shared libmicrohttpd finds this one first, a static one is linked
  * to it. */
-ssize_t recv(int fd, void *to, size_t len, int flags)
+ssize_t recv(int fd, void *buf, size_t n, int flags)
 {
     struct zd_wire *wire = find(fd);
-    return wire == NULL ? recvfrom(fd, to, len, flags, NULL, NULL)
-                        : read_wire(wire, to, len, flags);
+    return wire == NULL ? recvfrom(fd, buf, n, flags, NULL, NULL) : read_wire(wire, buf, n, flags);
 }
 
 /* ---- connections ---- */

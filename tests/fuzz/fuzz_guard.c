@@ -1,6 +1,7 @@
 /* What a connection brings, whole and in pieces: the first byte says how long the pieces are. The
- * verdict is the same, and what was whole ends where it says. */
+ * verdict is the same, and what is left of whole requests is judged the same again. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/base/num.h"
 #include "server/guard.h"
@@ -22,23 +23,47 @@ static void require(bool fact)
     }
 }
 
-static size_t judge(struct zd_guard *guard, struct zd_span bytes, size_t piece_len)
+/* What a stream came to. */
+struct verdict {
+    struct zd_guard guard;
+    uint8_t *kept; /* owned */
+    size_t n_kept; /* until the fault */
+    size_t n_whole;
+};
+
+static struct verdict judge(struct zd_span bytes, size_t piece_len)
 {
-    size_t whole = 0;
+    struct verdict verdict = {.kept = malloc(bytes.len + 1)};
+    struct zd_guard *guard = &verdict.guard;
+    require(verdict.kept != NULL);
     zd_guard_init(guard, &limits);
     for (size_t at = 0; at < bytes.len && guard->code == NULL;) {
         const size_t n = (size_t)zd_min_u64(piece_len, bytes.len - at);
-        size_t n_whole = 0;
         const uint64_t n_before = guard->n_requests;
-        const bool ok =
-            zd_guard_take(guard, (struct zd_span){.ptr = bytes.ptr + at, .len = n}, &n_whole);
-        require(n_whole <= n && ok == (guard->code == NULL));
+        uint8_t *to = verdict.kept + verdict.n_kept;
+        size_t len = n;
+        size_t n_whole = 0;
+        memcpy(to, bytes.ptr + at, n);
+        const bool ok = zd_guard_take(guard, to, &len, &n_whole);
+        require(len <= n && n_whole <= len && ok == (guard->code == NULL));
         require((n_whole > 0) == (guard->n_requests > n_before));
         require(ok == (zd_guard_place(guard) != ZD_GUARD_FAULT));
-        whole = n_whole > 0 ? at + n_whole : whole;
+        verdict.n_whole = n_whole > 0 ? verdict.n_kept + n_whole : verdict.n_whole;
+        verdict.n_kept += len;
         at += n;
     }
-    return whole;
+    return verdict;
+}
+
+/* What is left is requests that nothing is taken out of. */
+static void check_kept(const struct verdict *verdict)
+{
+    const struct zd_span whole = {.ptr = verdict->kept, .len = verdict->n_whole};
+    struct verdict again = judge(whole, whole.len + 1);
+    require(again.guard.code == NULL && again.guard.n_requests == verdict->guard.n_requests);
+    require(again.n_kept == whole.len && memcmp(again.kept, whole.ptr, whole.len) == 0);
+    require(zd_guard_place(&again.guard) == ZD_GUARD_BETWEEN);
+    free(again.kept);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
@@ -47,18 +72,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
         return 0;
     }
     const struct zd_span bytes = {.ptr = data + 1, .len = len - 1};
-    struct zd_guard whole;
-    struct zd_guard cut;
-    const size_t n_whole = judge(&whole, bytes, bytes.len);
-    require(judge(&cut, bytes, 1 + data[0]) == n_whole);
-    require(cut.code == whole.code && cut.detail == whole.detail);
-    require(cut.n_requests == whole.n_requests);
-    require(zd_guard_place(&cut) == zd_guard_place(&whole));
-    require(zd_guard_is_head(&cut) == zd_guard_is_head(&whole));
-    struct zd_guard prefix;
-    require(
-        judge(&prefix, (struct zd_span){.ptr = bytes.ptr, .len = n_whole}, n_whole + 1) == n_whole);
-    require(prefix.code == NULL && zd_guard_place(&prefix) == ZD_GUARD_BETWEEN);
-    require(prefix.n_requests == whole.n_requests);
+    struct verdict whole = judge(bytes, len);
+    struct verdict cut = judge(bytes, 1 + (size_t)data[0]);
+    require(cut.guard.code == whole.guard.code && cut.guard.detail == whole.guard.detail);
+    require(cut.guard.n_requests == whole.guard.n_requests);
+    require(cut.n_whole == whole.n_whole && cut.n_kept == whole.n_kept);
+    require(memcmp(cut.kept, whole.kept, whole.n_kept) == 0);
+    require(zd_guard_place(&cut.guard) == zd_guard_place(&whole.guard));
+    require(zd_guard_is_head(&cut.guard) == zd_guard_is_head(&whole.guard));
+    check_kept(&whole);
+    free(whole.kept);
+    free(cut.kept);
     return 0;
 }

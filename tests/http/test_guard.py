@@ -244,15 +244,16 @@ VALID = {
     "a plus and encoded letters": (get(b"/zarr/codecs/%7aarr.jso%6E"), 200),
     "runs of slashes in a key": (get(b"/zarr/codecs//zarr.json"), 200),
     "a body": (POST + b"Content-Length: %d\r\n\r\n" % len(BODY) + BODY, 200),
+    "spaces after a length": (POST + b"Content-Length: %d \t\r\n\r\n" % len(BODY) + BODY, 200),
     "a length with zeros before": (POST + b"Content-Length: 000%d\r\n\r\n" % len(BODY) + BODY, 200),
     "a body to GET": (GET + HOST + b"Content-Length: 5\r\n\r\nhello", 200),
     "chunks": (chunked(b"5\r\n" + BODY[:5] + b"\r\n%X\r\n" % (len(BODY) - 5) + BODY[5:] + b"\r\n0\r\n\r\n"), 200),
     "a size with zeros before": (chunked(b"00000%x\r\n" % len(BODY) + BODY + b"\r\n000\r\n\r\n"), 200),
     "chunks byte by byte": (chunked(b"".join(b"1\r\n%c\r\n" % byte for byte in BODY) + b"0\r\n\r\n"), 200),
     "Transfer-Encoding in capitals": (
-        POST + b"TRANSFER-ENCODING: \tCHUNKED\r\n\r\n%x\r\n" % len(BODY) + BODY + b"\r\n0\r\n\r\n", 200),
+        POST + b"TRANSFER-ENCODING: \tCHUNKED \t\r\n\r\n%x\r\n" % len(BODY) + BODY + b"\r\n0\r\n\r\n", 200),
     "extensions of chunks": (
-        chunked(b'%x;a;b=c;d="e;\\" f"\r\n' % len(BODY) + BODY + b"\r\n0;last\r\n\r\n"), 200),
+        chunked(b'%x ;a;b = c; d="e;\\" f"\r\n' % len(BODY) + BODY + b"\r\n0;last\r\n\r\n"), 200),
     "trailers": (chunked(b"%x\r\n" % len(BODY) + BODY + b"\r\n0\r\nX: y\r\nX-Checksum: abc\r\n\r\n"), 200),
 }
 

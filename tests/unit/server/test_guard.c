@@ -89,8 +89,28 @@ struct verdict {
     uint64_t n_requests;
     const char *code;
     enum zd_guard_place place;
-    size_t n_whole; /* of all bytes */
+    size_t n_whole; /* of what is left */
+    size_t n_kept;
+    uint8_t kept[512];
 };
+
+static bool take(struct zd_guard *guard, struct verdict *verdict, const void *bytes, size_t len)
+{
+    uint8_t *to = verdict->kept + verdict->n_kept;
+    const size_t n = len;
+    size_t n_whole = 0;
+    ck_assert_uint_le(verdict->n_kept + len, sizeof verdict->kept);
+    memcpy(to, bytes, len);
+    const bool ok = zd_guard_take(guard, to, &len, &n_whole);
+    ck_assert(ok == (guard->code == NULL));
+    ck_assert(len <= n && n_whole <= len);
+    verdict->n_whole = n_whole > 0 ? verdict->n_kept + n_whole : verdict->n_whole;
+    verdict->n_kept += len;
+    verdict->n_requests = guard->n_requests;
+    verdict->code = guard->code;
+    verdict->place = zd_guard_place(guard);
+    return ok;
+}
 
 /* Feed a stream in pieces of which the first two end at these places. */
 static struct verdict judge(struct zd_span bytes, size_t first, size_t second)
@@ -100,17 +120,20 @@ static struct verdict judge(struct zd_span bytes, size_t first, size_t second)
     const size_t cuts[] = {0, first, second, bytes.len};
     zd_guard_init(&guard, &limits);
     for (size_t i = 0; i + 1 < ZD_COUNT_OF(cuts) && guard.code == NULL; i++) {
-        const struct zd_span piece = {.ptr = bytes.ptr + cuts[i], .len = cuts[i + 1] - cuts[i]};
-        size_t n_whole = 0;
-        const bool ok = zd_guard_take(&guard, piece, &n_whole);
-        ck_assert(ok == (guard.code == NULL));
-        ck_assert(n_whole <= piece.len);
-        verdict.n_whole = n_whole > 0 ? cuts[i] + n_whole : verdict.n_whole;
+        (void)take(&guard, &verdict, bytes.ptr + cuts[i], cuts[i + 1] - cuts[i]);
     }
-    verdict.n_requests = guard.n_requests;
-    verdict.code = guard.code;
-    verdict.place = zd_guard_place(&guard);
     return verdict;
+}
+
+static bool takes(struct zd_guard *guard, const void *bytes, size_t len)
+{
+    struct verdict verdict = {0};
+    return take(guard, &verdict, bytes, len);
+}
+
+static bool takes_text(struct zd_guard *guard, const char *text)
+{
+    return takes(guard, text, strlen(text));
 }
 
 START_TEST(streams_are_judged_the_same_however_they_are_cut)
@@ -121,14 +144,37 @@ START_TEST(streams_are_judged_the_same_however_they_are_cut)
     ck_assert_int_eq(whole.place, streams[_i].place);
     ck_assert_pstr_eq(whole.code, streams[_i].code);
     for (size_t first = 0; first <= bytes.len; first++) {
-        for (size_t second = first; second <= bytes.len; second++) {
+        for (size_t second = first; second <= bytes.len; second += 1 + second % 5) {
             const struct verdict cut = judge(bytes, first, second);
             ck_assert_uint_eq(cut.n_requests, whole.n_requests);
             ck_assert_int_eq(cut.place, whole.place);
             ck_assert_uint_eq(cut.n_whole, whole.n_whole);
             ck_assert_ptr_eq(cut.code, whole.code);
+            ck_assert_uint_eq(cut.n_kept, whole.n_kept);
+            ck_assert_mem_eq(cut.kept, whole.kept, whole.n_kept);
         }
     }
+}
+END_TEST
+
+static const struct {
+    const char *bytes;
+    const char *kept; /* what the library gets of them */
+} shortened[] = {
+    {"\r\n\r\n" GET "\r\n\r\n" GET, GET "\r\n" GET},
+    {POST "Content-Length:\t3 \t \r\n\r\nabc", POST "Content-Length:\t3\r\n\r\nabc"},
+    {"GET / HTTP/1.1\r\nHost: a\t\r\nX: y \r\n\r\n", "GET / HTTP/1.1\r\nHost: a\r\nX: y \r\n\r\n"},
+    {POST "Transfer-Encoding: chunked \r\n\r\n3 ;a=\"b\" ; c\r\nabc\r\n0;d\r\n\r\n",
+        TE "3\r\nabc\r\n0\r\n\r\n"},
+};
+
+START_TEST(what_means_nothing_is_taken_out)
+{
+    const struct zd_span bytes = zd_span_of(shortened[_i].bytes);
+    const struct verdict verdict = judge(bytes, bytes.len, bytes.len);
+    ck_assert_ptr_null(verdict.code);
+    ck_assert_uint_eq(verdict.n_kept, strlen(shortened[_i].kept));
+    ck_assert_mem_eq(verdict.kept, shortened[_i].kept, verdict.n_kept);
 }
 END_TEST
 
@@ -136,19 +182,16 @@ START_TEST(every_byte_has_its_place)
 {
     static const char separators[] = "\"(),/:;<=>?@[\\]{}";
     struct zd_guard guard;
-    size_t n_whole = 0;
     for (int byte = 0; byte < 256; byte++) {
         const uint8_t bytes[] = {(uint8_t)byte, 'x'};
-        const struct zd_span piece = {.ptr = bytes, .len = sizeof bytes};
         const bool is_token = byte > 0x20 && byte < 0x7f && strchr(separators, byte) == NULL;
         zd_guard_init(&guard, &limits);
-        const bool ok = zd_guard_take(&guard, zd_span_of(GET "X"), &n_whole) &&
-                        zd_guard_take(&guard, piece, &n_whole);
+        const bool ok = takes_text(&guard, GET "X") && takes(&guard, bytes, sizeof bytes);
         ck_assert_msg(ok == (is_token || byte == ':'), "name, byte %d", byte);
         zd_guard_init(&guard, &limits);
         const bool is_text = byte == '\t' || (byte >= 0x20 && byte != 0x7f);
-        ck_assert(zd_guard_take(&guard, zd_span_of(GET "X: 12345678"), &n_whole));
-        ck_assert_msg(zd_guard_take(&guard, piece, &n_whole) == is_text, "value, byte %d", byte);
+        ck_assert(takes_text(&guard, GET "X: 12345678"));
+        ck_assert_msg(takes(&guard, bytes, sizeof bytes) == is_text, "value, byte %d", byte);
     }
 }
 END_TEST
@@ -158,14 +201,12 @@ START_TEST(eight_bytes_at_once_hide_no_control_character)
     for (int byte = 0; byte < 256; byte++) {
         for (size_t at = 0; at < 24; at++) {
             struct zd_guard guard;
-            size_t n_whole = 0;
             uint8_t bytes[25]; /* what follows a CR is judged too */
             memset(bytes, '~', sizeof bytes);
             bytes[at] = (uint8_t)byte;
             zd_guard_init(&guard, &limits);
-            ck_assert(zd_guard_take(&guard, zd_span_of(GET "X:"), &n_whole));
-            const bool ok = zd_guard_take(
-                &guard, (struct zd_span){.ptr = bytes, .len = sizeof bytes}, &n_whole);
+            ck_assert(takes_text(&guard, GET "X:"));
+            const bool ok = takes(&guard, bytes, sizeof bytes);
             const bool is_text = byte == '\t' || (byte >= 0x20 && byte != 0x7f);
             ck_assert_msg(ok == is_text, "byte %d at %zu", byte, at);
         }
@@ -176,12 +217,11 @@ END_TEST
 START_TEST(a_stream_ends_between_requests_only)
 {
     struct zd_guard guard;
-    size_t n_whole = 0;
     zd_guard_init(&guard, &limits);
     ck_assert(zd_guard_end(&guard));
-    ck_assert(zd_guard_take(&guard, zd_span_of("\r\n"), &n_whole));
+    ck_assert(takes_text(&guard, "\r\n"));
     ck_assert(zd_guard_end(&guard));
-    ck_assert(zd_guard_take(&guard, zd_span_of("HEAD / HTTP/1.1\r\n"), &n_whole));
+    ck_assert(takes_text(&guard, "HEAD / HTTP/1.1\r\n"));
     ck_assert(zd_guard_is_head(&guard));
     ck_assert(!zd_guard_end(&guard));
     ck_assert_str_eq(guard.code, "bad_request");
@@ -193,6 +233,7 @@ void zd_unit_tests(TCase *tests)
 {
     tcase_add_loop_test(
         tests, streams_are_judged_the_same_however_they_are_cut, 0, ZD_COUNT_OF(streams));
+    tcase_add_loop_test(tests, what_means_nothing_is_taken_out, 0, ZD_COUNT_OF(shortened));
     tcase_add_test(tests, every_byte_has_its_place);
     tcase_add_test(tests, eight_bytes_at_once_hide_no_control_character);
     tcase_add_test(tests, a_stream_ends_between_requests_only);

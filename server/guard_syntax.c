@@ -1,0 +1,114 @@
+/* What may stand where in a request: bytes, hosts, the extensions of chunks. */
+#include "server/guard_syntax.h"
+
+/* clang-format off */
+const uint8_t zd_byte_classes[256] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, /* 0x00 */
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, /* 0x10 */
+    4, 15, 6, 5, 15, 15, 15, 15, 14, 14, 15, 15, 14, 15, 15, 6, /* 0x20 */
+    15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 6, 14, 6, 14, 6, 6, /* 0x30 */
+    6, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, /* 0x40 */
+    15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 6, 6, 6, 7, 15, /* 0x50 */
+    7, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, /* 0x60 */
+    15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 6, 7, 6, 15, 0, /* 0x70 */
+    6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, /* 0x80 */
+    6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, /* 0x90 */
+    6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, /* 0xa0 */
+    6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, /* 0xb0 */
+    6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, /* 0xc0 */
+    6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, /* 0xd0 */
+    6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, /* 0xe0 */
+    6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, /* 0xf0 */
+};
+/* clang-format on */
+
+enum zd_host_part zd_host_next(enum zd_host_part part, uint8_t byte)
+{
+    const bool is_colon = byte == ':';
+    switch (part) {
+    case ZD_HOST_BEGIN:
+        if (byte == '[') {
+            return ZD_HOST_BRACKETS;
+        }
+        return is_colon                         ? ZD_HOST_PORT
+               : zd_byte_is(byte, ZD_BYTE_HOST) ? ZD_HOST_NAME
+                                                : ZD_HOST_BAD;
+    case ZD_HOST_NAME:
+        return is_colon                         ? ZD_HOST_PORT
+               : zd_byte_is(byte, ZD_BYTE_HOST) ? ZD_HOST_NAME
+                                                : ZD_HOST_BAD;
+    case ZD_HOST_BRACKETS:
+        if (byte == ']') {
+            return ZD_HOST_AFTER_BRACKETS;
+        }
+        return is_colon || zd_byte_is(byte, ZD_BYTE_HOST) ? ZD_HOST_BRACKETS : ZD_HOST_BAD;
+    case ZD_HOST_AFTER_BRACKETS:
+        return is_colon ? ZD_HOST_PORT : ZD_HOST_BAD;
+    case ZD_HOST_PORT:
+        return zd_byte_is_digit(byte) ? ZD_HOST_PORT : ZD_HOST_BAD;
+    case ZD_HOST_BAD:
+        break;
+    }
+    return ZD_HOST_BAD;
+}
+
+static enum zd_extension_part after_name(uint8_t byte)
+{
+    if (byte == '=') {
+        return ZD_EXTENSION_EQUALS;
+    }
+    return byte == ';'              ? ZD_EXTENSION_SEMICOLON
+           : zd_byte_is_space(byte) ? ZD_EXTENSION_AFTER_NAME
+                                    : ZD_EXTENSION_BAD;
+}
+
+static enum zd_extension_part after_value(uint8_t byte)
+{
+    return byte == ';'              ? ZD_EXTENSION_SEMICOLON
+           : zd_byte_is_space(byte) ? ZD_EXTENSION_AFTER
+                                    : ZD_EXTENSION_BAD;
+}
+
+enum zd_extension_part zd_extension_next(enum zd_extension_part part, uint8_t byte)
+{
+    switch (part) {
+    case ZD_EXTENSION_SEMICOLON:
+        return zd_byte_is_space(byte)            ? ZD_EXTENSION_SEMICOLON
+               : zd_byte_is(byte, ZD_BYTE_TOKEN) ? ZD_EXTENSION_NAME
+                                                 : ZD_EXTENSION_BAD;
+    case ZD_EXTENSION_NAME:
+        return zd_byte_is(byte, ZD_BYTE_TOKEN) ? ZD_EXTENSION_NAME : after_name(byte);
+    case ZD_EXTENSION_AFTER_NAME:
+        return after_name(byte);
+    case ZD_EXTENSION_EQUALS:
+        if (byte == '"') {
+            return ZD_EXTENSION_QUOTES;
+        }
+        return zd_byte_is_space(byte)            ? ZD_EXTENSION_EQUALS
+               : zd_byte_is(byte, ZD_BYTE_TOKEN) ? ZD_EXTENSION_TOKEN
+                                                 : ZD_EXTENSION_BAD;
+    case ZD_EXTENSION_TOKEN:
+        return zd_byte_is(byte, ZD_BYTE_TOKEN) ? ZD_EXTENSION_TOKEN : after_value(byte);
+    case ZD_EXTENSION_QUOTES:
+        if (byte == '"') {
+            return ZD_EXTENSION_AFTER_QUOTES;
+        }
+        return byte == '\\'                      ? ZD_EXTENSION_ESCAPE
+               : zd_byte_is(byte, ZD_BYTE_VALUE) ? ZD_EXTENSION_QUOTES
+                                                 : ZD_EXTENSION_BAD;
+    case ZD_EXTENSION_ESCAPE:
+        return zd_byte_is(byte, ZD_BYTE_VALUE) ? ZD_EXTENSION_QUOTES : ZD_EXTENSION_BAD;
+    case ZD_EXTENSION_AFTER_QUOTES:
+    case ZD_EXTENSION_AFTER:
+        return after_value(byte);
+    case ZD_EXTENSION_BAD:
+        break;
+    }
+    return ZD_EXTENSION_BAD;
+}
+
+bool zd_extension_may_end(enum zd_extension_part part)
+{
+    return part == ZD_EXTENSION_NAME || part == ZD_EXTENSION_TOKEN ||
+           part == ZD_EXTENSION_AFTER_QUOTES;
+}
