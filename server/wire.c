@@ -319,13 +319,17 @@ static ssize_t read_wire(struct zd_wire *wire, void *to, size_t len, int flags)
 
 static struct zd_wire *find(int fd)
 {
-    return fd >= 0 && (size_t)fd < table.n ? table.at[fd] : NULL;
+    return (size_t)fd < table.n ? table.at[fd] : NULL;
 }
 
 /* In place of the C library's: a shared libmicrohttpd finds this one first, a static one is linked
  * to it. */
 ssize_t recv(int fd, void *buf, size_t n, int flags)
 {
+    if (fd < 0) {
+        errno = EBADF;
+        return -1;
+    }
     struct zd_wire *wire = find(fd);
     return wire == NULL ? recvfrom(fd, buf, n, flags, NULL, NULL) : read_wire(wire, buf, n, flags);
 }
