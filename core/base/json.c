@@ -158,11 +158,18 @@ static enum zd_status refusal(
     return zd_json_fail_at(err, text, position, ZD_INVALID, error->text);
 }
 
+/* jansson leaves out the byte of a token for which there is no memory, and goes on: what was read
+ * while memory was short is no document. */
 static json_t *load(struct zd_span text, size_t flags, json_error_t *error)
 {
     memory_was_short = false;
-    return json_loadb(
+    json_t *json = json_loadb(
         (const char *)text.ptr, text.len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | flags, error);
+    if (memory_was_short) {
+        json_decref(json);
+        return NULL;
+    }
+    return json;
 }
 
 /* jansson quotes the text near the fault, which is not what the user wrote once it has marks. */

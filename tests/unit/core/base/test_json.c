@@ -337,6 +337,28 @@ static enum zd_status parse_and_render(void *context)
     return text.status;
 }
 
+/* Tokens that grow while they are read: none of them may lose a byte. */
+static enum zd_status parse_long_tokens(void *context)
+{
+    (void)context;
+    static const char name[] = "/a/path/that/is/longer/than/what/a/buffer/first/holds";
+    ZD_AUTO(zd_json) json = NULL;
+    uint64_t number = 0;
+    ZD_SCOPED_TEXT(text, 1 << 10);
+    ZD_TRY(zd_text_addf(&text, "{\"%s\": \"%s\", \"n\": 1234567890123456789}", name, name));
+    ZD_TRY(zd_json_parse(zd_text_span(&text), &lenient, &json, NULL));
+    ck_assert_str_eq(zd_json_string(zd_json_member(json, name)), name);
+    ck_assert(zd_json_u64(zd_json_member(json, "n"), &number));
+    ck_assert_uint_eq(number, UINT64_C(1234567890123456789));
+    return ZD_OK;
+}
+
+START_TEST(short_memory_cuts_no_token)
+{
+    zd_unit_with_failing_memory(parse_long_tokens, NULL);
+}
+END_TEST
+
 START_TEST(short_memory_is_said_so)
 {
     char plain[] = "{\"a\": [1, 2.5, \"text\", {\"b\": null}], \"c\": true}";
@@ -361,4 +383,5 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, members_are_set_replaced_and_removed);
     tcase_add_test(tests, pointers_escape_and_are_cut);
     tcase_add_test(tests, short_memory_is_said_so);
+    tcase_add_test(tests, short_memory_cuts_no_token);
 }
