@@ -65,6 +65,9 @@ enum zd_status zd_body_fault(
 enum zd_next zd_body_refuse(struct zd_request *req, const char *code, const struct zd_error *err)
 {
     static const char *const allowed[] = {JSON_TYPE, NULL};
+    if (err->status == ZD_NO_MEMORY) {
+        return zd_respond_error(req, NULL, err); /* no fault of the body */
+    }
     const struct zd_problem problem = {
         .code = code,
         .err = err,

@@ -109,6 +109,8 @@ void zd_fields_emit(const struct zd_fields *fields, const char *path, const char
         /* A path that is longer than any field was not asked for. */
         if (below.status == ZD_OK) {
             zd_fields_emit(fields, below.at, member, zd_json_iter_value(iter), emit);
+        } else if (below.status != ZD_TOO_LARGE) {
+            emit->text->status = below.status;
         }
     }
     zd_emit_object_end(emit);

@@ -182,7 +182,7 @@ static size_t find_instance(const struct zd_text *document, const char *id)
 {
     ZD_SCOPED_TEXT(member, ZD_REQUEST_ID_MAX + 16);
     zd_text_addf(&member, "\"instance\":\"%s\"", id);
-    const char *at = strstr(document->at, member.at);
+    const char *at = member.status == ZD_OK ? strstr(document->at, member.at) : NULL;
     return at == NULL ? 0 : (size_t)(at - document->at) + strlen("\"instance\":\"");
 }
 

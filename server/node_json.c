@@ -58,7 +58,7 @@ static void emit_dtype(const struct zd_meta *meta, struct zd_emit *emit)
 {
     ZD_SCOPED_TEXT(typestr, TYPESTR_BYTES_MAX);
     zd_dtype_add_typestr(&meta->dtype, &typestr);
-    zd_emit_string(emit, typestr.at);
+    zd_emit_text(emit, &typestr);
 }
 
 static void emit_data_type(const struct zd_meta *meta, struct zd_emit *emit)

@@ -64,13 +64,10 @@ static enum zd_next respond(struct zd_request *req)
     zd_emit_init(&emit, &json, zd_request_is_pretty(req));
     zd_emit_object(&emit);
     emit_grid(presence, &emit);
-    zd_emit_member_string(&emit, "selection", selection.at);
+    zd_emit_member_text(&emit, "selection", &selection);
     zd_emit_member_u64(&emit, "n_present", presence->n_present);
-    zd_emit_member_string(&emit, "bitmap", bitmap.at);
+    zd_emit_member_text(&emit, "bitmap", &bitmap);
     zd_emit_object_end(&emit);
-    if (bitmap.status != ZD_OK) {
-        json.status = bitmap.status;
-    }
     struct zd_representation answer = {0};
     return zd_respond_json(req, &json, &answer);
 }

@@ -2,10 +2,13 @@
 #include "server/problem.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/base/emit.h"
 #include "core/base/scan.h"
+
+#define TYPE_BYTES 64 /* of a problem type: the longest code and what stands before it */
 
 const struct zd_problem_kind zd_problem_kinds[] = {
     {"bad_request", 400, "The request is not understood"},
@@ -251,9 +254,9 @@ void zd_problem_add(const struct zd_problem *problem, const char *instance, stru
     zd_emit_init(&emit, text, false);
     zd_emit_object(&emit);
     zd_emit_key(&emit, "type");
-    ZD_SCOPED_TEXT(type, 64);
-    zd_text_addf(&type, "urn:zarrd:problem:%s", kind->code);
-    zd_emit_string_span(&emit, zd_text_span(&type));
+    char type[TYPE_BYTES];
+    (void)snprintf(type, sizeof type, "urn:zarrd:problem:%s", kind->code);
+    zd_emit_string(&emit, type);
     zd_emit_member_string(&emit, "title", kind->title);
     zd_emit_member_u64(&emit, "status", kind->http_status);
     emit_fact(&emit, "detail", detail_of(problem, kind));

@@ -18,6 +18,12 @@
 #define PROBLEM_BYTES_MAX (1U << 20)
 #define VARY_BYTES_MAX    128
 #define BLOCK_BYTES       (128U << 10) /* that a streamed body is sent in */
+#define NUMBERS_BYTES     80           /* of a header that holds three of 64 bits */
+
+/* When there is no memory for any other answer. */
+static const char emergency_document[] =
+    "{\"type\":\"urn:zarrd:problem:internal\",\"title\":\"The server failed\",\"status\":500,"
+    "\"detail\":\"there is no memory for the answer\",\"code\":\"internal\"}\n";
 
 static const char expose_headers[] =
     "ETag, Content-Range, Content-Length, Content-Encoding, Accept-Ranges, Last-Modified, Date, "
@@ -66,7 +72,7 @@ enum zd_next zd_reply_give(struct zd_request *req, unsigned http_status,
         req->answer = http_of(req)->emergency;
         req->http_status = MHD_HTTP_INTERNAL_SERVER_ERROR;
         req->problem_code = "internal";
-        req->body_bytes = 0;
+        req->body_bytes = req->is_head ? 0 : strlen(emergency_document);
         return ZD_DONE;
     }
     req->answer = response;
@@ -222,9 +228,9 @@ enum zd_next zd_respond_problem(struct zd_request *req, const struct zd_problem 
         add_to_answer(req, "Allow", problem->allow);
     }
     if (problem->retry_after_s > 0) {
-        ZD_SCOPED_TEXT(seconds, 16);
-        zd_text_add_u64(&seconds, problem->retry_after_s);
-        add_to_answer(req, "Retry-After", seconds.at);
+        char seconds[NUMBERS_BYTES];
+        (void)snprintf(seconds, sizeof seconds, "%llu", (unsigned long long)problem->retry_after_s);
+        add_to_answer(req, "Retry-After", seconds);
     }
     if (document->status == ZD_OK) {
         zd_kept_put_problem(req, problem, document);
@@ -232,9 +238,17 @@ enum zd_next zd_respond_problem(struct zd_request *req, const struct zd_problem 
     return next;
 }
 
+/* Whether a status blames the server, whatever the request was found to be. */
+static bool is_of_server(enum zd_status status)
+{
+    return status == ZD_NO_MEMORY || status == ZD_STORE || status == ZD_TIMEOUT ||
+           status == ZD_CANCELLED || status == ZD_INTERNAL;
+}
+
 enum zd_next zd_respond_error(struct zd_request *req, const char *code, const struct zd_error *err)
 {
-    const char *known = code != NULL ? code : zd_problem_code_of(err->status);
+    const char *known =
+        code != NULL && !is_of_server(err->status) ? code : zd_problem_code_of(err->status);
     const struct zd_problem problem = {
         .code = known,
         .err = err,
@@ -249,8 +263,8 @@ enum zd_next zd_respond_error(struct zd_request *req, const char *code, const st
 
 enum zd_next zd_respond_range_outside(struct zd_request *req, uint64_t length)
 {
-    ZD_SCOPED_TEXT(range, 64);
-    zd_text_addf(&range, "bytes */%llu", (unsigned long long)length);
+    char range[NUMBERS_BYTES];
+    (void)snprintf(range, sizeof range, "bytes */%llu", (unsigned long long)length);
     struct zd_error err = {0};
     err.status =
         zd_fail(&err, ZD_OUT_OF_BOUNDS, "range '%.100s' is not satisfiable: there are %llu bytes",
@@ -258,7 +272,7 @@ enum zd_next zd_respond_range_outside(struct zd_request *req, uint64_t length)
     zd_fact_size(&err, length);
     const struct zd_problem problem = {.code = "range_not_satisfiable", .err = &err};
     const enum zd_next next = zd_respond_problem(req, &problem);
-    add_to_answer(req, "Content-Range", range.at);
+    add_to_answer(req, "Content-Range", range);
     add_to_answer(req, "Accept-Ranges", "bytes");
     return next;
 }
@@ -347,10 +361,10 @@ static void add_body_headers(const struct zd_representation *rep, struct MHD_Res
 void zd_reply_add_range(
     struct MHD_Response *response, uint64_t first, uint64_t len, uint64_t length)
 {
-    ZD_SCOPED_TEXT(range, 80);
-    zd_text_addf(&range, "bytes %llu-%llu/%llu", (unsigned long long)first,
+    char range[NUMBERS_BYTES];
+    (void)snprintf(range, sizeof range, "bytes %llu-%llu/%llu", (unsigned long long)first,
         (unsigned long long)(first + len - 1), (unsigned long long)length);
-    zd_reply_add_header(response, "Content-Range", range.at);
+    zd_reply_add_header(response, "Content-Range", range);
 }
 
 enum zd_next zd_respond_not_modified(struct zd_request *req, const struct zd_representation *rep)
@@ -642,10 +656,12 @@ void zd_reply_refusal(
 enum zd_status zd_replies_init(struct zd_http *http, struct zd_error *err)
 {
     zd_text_init(&http->scratch, PROBLEM_BYTES_MAX);
-    http->emergency = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+    http->emergency = MHD_create_response_from_buffer(
+        strlen(emergency_document), (char *)(uintptr_t)emergency_document, MHD_RESPMEM_PERSISTENT);
     if (http->emergency == NULL) {
         return zd_fail(err, ZD_NO_MEMORY, "no memory for prepared answers");
     }
+    zd_reply_add_header(http->emergency, "Content-Type", "application/problem+json");
     zd_reply_add_header(http->emergency, "Access-Control-Allow-Origin",
         http->server->config->settings.http_cors_origin);
     return ZD_OK;

@@ -182,7 +182,8 @@ enum zd_status zd_respond_condition(
 enum zd_next zd_respond(struct zd_request *req, const struct zd_representation *representation);
 /** Once a body is streamed nobody can be told any more: problems cut it, and are logged. */
 enum zd_next zd_respond_problem(struct zd_request *req, const struct zd_problem *problem);
-/** A problem of that code with the error's text and facts; code NULL: by the error's status. */
+/** A problem of that code with the error's text and facts; code NULL, or a status that blames the
+ * server: by the error's status. */
 enum zd_next zd_respond_error(struct zd_request *req, const char *code, const struct zd_error *err);
 /**
  * Answer with a body that the steps give piece by piece (server/stream.h), whose window they have

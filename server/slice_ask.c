@@ -92,6 +92,9 @@ enum zd_status zd_slice_ask_query(struct zd_slice_ask *ask, const struct zd_para
     if (ask->has_format) {
         zd_text_add_bytes(&ask->format, value.ptr, value.len);
     }
+    if (ask->slice.status == ZD_NO_MEMORY || ask->format.status == ZD_NO_MEMORY) {
+        return zd_fail(err, ZD_NO_MEMORY, "no memory for the parameters of a slice");
+    }
     if (ask->slice.status != ZD_OK || ask->format.status != ZD_OK) {
         return zd_fail(err, ZD_INVALID, "the value of slice or format is too long");
     }
@@ -164,6 +167,21 @@ static enum zd_status read_word(const struct zd_json *value, const char *pointer
     return ZD_OK;
 }
 
+static enum zd_status read_format(
+    struct zd_slice_ask *ask, const struct zd_json *value, struct zd_error *err)
+{
+    ask->has_format = true;
+    if (zd_json_is(value, ZD_JSON_STRING)) {
+        zd_text_add(&ask->format, zd_json_string(value));
+    }
+    if (ask->format.status == ZD_NO_MEMORY) {
+        return zd_fail(err, ZD_NO_MEMORY, "no memory for the name of a format");
+    }
+    return ask->format.status == ZD_OK && zd_json_is(value, ZD_JSON_STRING)
+               ? ZD_OK
+               : zd_body_fault(err, "/format", "the name of a format", value);
+}
+
 static enum zd_status read_member(
     struct zd_slice_ask *ask, const char *name, const struct zd_json *value, struct zd_error *err)
 {
@@ -180,11 +198,7 @@ static enum zd_status read_member(
         return read_word(value, "/ints", ints_words, &ask->style.ints_string, err);
     }
     if (strcmp(name, "format") == 0) {
-        ask->has_format = true;
-        return zd_json_is(value, ZD_JSON_STRING) &&
-                       zd_text_add(&ask->format, zd_json_string(value)) == ZD_OK
-                   ? ZD_OK
-                   : zd_body_fault(err, "/format", "the name of a format", value);
+        return read_format(ask, value, err);
     }
     const struct zd_pointer root = {.text = ""};
     const struct zd_pointer at = zd_pointer_member(&root, name);

@@ -203,10 +203,8 @@ static void emit_nodes(const struct zd_tree *tree, struct zd_emit *emit)
         return;
     }
     ZD_SCOPED_TEXT(cursor, SIZE_MAX);
-    if (zd_tree_cursor_add(last->path, &cursor) != ZD_OK) {
-        emit->text->status = cursor.status;
-    }
-    zd_emit_string(emit, cursor.at);
+    (void)zd_tree_cursor_add(last->path, &cursor);
+    zd_emit_text(emit, &cursor);
 }
 
 static const struct zd_tree_row *find_row(const struct zd_tree_rows *rows, const char *path)

@@ -176,6 +176,14 @@ void zd_emit_string_span(struct zd_emit *emit, struct zd_span utf8)
     add_quoted(emit->text, utf8);
 }
 
+void zd_emit_text(struct zd_emit *emit, const struct zd_text *utf8)
+{
+    if (utf8->status != ZD_OK && emit->text->status == ZD_OK) {
+        emit->text->status = utf8->status;
+    }
+    zd_emit_string_span(emit, zd_text_span(utf8));
+}
+
 /* Scalars. */
 
 static void emit_word(struct zd_emit *emit, const char *word)
@@ -315,6 +323,12 @@ void zd_emit_member_string(struct zd_emit *emit, const char *name, const char *u
 {
     zd_emit_key(emit, name);
     zd_emit_string(emit, utf8);
+}
+
+void zd_emit_member_text(struct zd_emit *emit, const char *name, const struct zd_text *utf8)
+{
+    zd_emit_key(emit, name);
+    zd_emit_text(emit, utf8);
 }
 
 void zd_emit_member_u64(struct zd_emit *emit, const char *name, uint64_t value)

@@ -28,6 +28,8 @@ void zd_emit_key(struct zd_emit *emit, const char *name);
 
 void zd_emit_string(struct zd_emit *emit, const char *utf8);
 void zd_emit_string_span(struct zd_emit *emit, struct zd_span utf8);
+/** A string that was made piece by piece; when its text failed, so does this one. */
+void zd_emit_text(struct zd_emit *emit, const struct zd_text *utf8);
 void zd_emit_u64(struct zd_emit *emit, uint64_t value);
 void zd_emit_i64(struct zd_emit *emit, int64_t value);
 void zd_emit_f64(struct zd_emit *emit, double value); /* NaN and infinities as their strings */
@@ -40,6 +42,7 @@ void zd_emit_raw(
 
 /** key + value in one call. */
 void zd_emit_member_string(struct zd_emit *emit, const char *name, const char *utf8);
+void zd_emit_member_text(struct zd_emit *emit, const char *name, const struct zd_text *utf8);
 void zd_emit_member_u64(struct zd_emit *emit, const char *name, uint64_t value);
 void zd_emit_member_bool(struct zd_emit *emit, const char *name, bool value);
 void zd_emit_member_json(struct zd_emit *emit, const char *name, const struct zd_json *json);

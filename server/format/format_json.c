@@ -25,6 +25,9 @@ static void emit_shape(const struct zd_answer *answer, struct zd_emit *emit)
     zd_text_add_char(&list, ']');
     zd_emit_key(emit, "shape");
     zd_emit_raw(emit, zd_text_span(&list));
+    if (list.status != ZD_OK) {
+        emit->text->status = list.status;
+    }
 }
 
 static void emit_dimensions(const struct zd_answer *answer, struct zd_emit *emit)

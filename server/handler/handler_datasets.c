@@ -34,7 +34,7 @@ static void emit_link(struct zd_emit *emit, const char *name, const char *before
 {
     ZD_SCOPED_TEXT(target, 256);
     zd_text_addf(&target, "%s%s%s", before, dataset, after);
-    zd_emit_member_string(emit, name, target.at);
+    zd_emit_member_text(emit, name, &target);
 }
 
 static void emit_links(struct zd_emit *emit, const struct zd_dataset_config *config)

@@ -258,7 +258,11 @@ static enum zd_next redirect_to_directory(struct zd_request *req)
     const char *name = is_root ? req->dataset->config.name : last_segment(req->path);
     ZD_SCOPED_TEXT(location, LOCATION_MAX);
     (void)zd_percent_encode(zd_span_of(name), &location);
-    zd_text_add(&location, "/");
+    if (zd_text_add(&location, "/") != ZD_OK) {
+        struct zd_error err = {0};
+        err.status = zd_fail(&err, location.status, "no room for where '%.100s' is", name);
+        return zd_respond_error(req, NULL, &err);
+    }
     return zd_respond_redirect(req, 301, location.at);
 }
 

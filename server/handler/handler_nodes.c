@@ -21,6 +21,7 @@ struct showing {
     struct zd_emit emit;     /* into children */
     struct zd_hash hash;     /* of all that the answer depends on */
     uint64_t checked_ms;     /* the oldest knowledge in the answer, loop time */
+    bool is_partial;         /* the store could not tell of a child: not to be kept */
 };
 
 static zd_step step_children;
@@ -92,7 +93,9 @@ static bool visit(void *context, const struct zd_walk_node *found)
         zd_emit_string(&showing->emit, type == ZD_NODE_ARRAY ? "array" : "group");
     }
     zd_emit_object_end(&showing->emit);
-    if (found->node != NULL) {
+    if (found->node == NULL) {
+        showing->is_partial = true;
+    } else {
         showing->checked_ms = zd_min_u64(showing->checked_ms, found->node->checked_ms);
     }
     return true;
@@ -140,21 +143,27 @@ static void emit_link(const struct showing *showing, const char *name, const cha
     const char *resource, const char *path, struct zd_emit *emit)
 {
     ZD_SCOPED_TEXT(member, sizeof "links." + strlen(name));
-    zd_text_addf(&member, "links.%s", name);
+    if (zd_text_addf(&member, "links.%s", name) != ZD_OK) {
+        emit->text->status = member.status;
+        return;
+    }
     if (!wants(showing, member.at)) {
         return;
     }
     ZD_SCOPED_TEXT(link, LINK_BYTES_MAX);
     zd_text_addf(&link, "%s%s%s/", root, showing->req->dataset->config.name, resource);
     zd_percent_encode(zd_span_of(path), &link);
-    zd_emit_member_string(emit, name, link.at);
+    zd_emit_member_text(emit, name, &link);
 }
 
 static void emit_parent(const struct showing *showing, const char *path, struct zd_emit *emit)
 {
     const char *slash = strrchr(path, '/');
     ZD_SCOPED_TEXT(parent, ZD_KEY_BYTES_MAX);
-    zd_text_add_bytes(&parent, path, slash == NULL ? 0 : (size_t)(slash - path));
+    if (zd_text_add_bytes(&parent, path, slash == NULL ? 0 : (size_t)(slash - path)) != ZD_OK) {
+        emit->text->status = parent.status;
+        return;
+    }
     emit_link(showing, "parent", "/v1/datasets/", "/nodes", parent.at, emit);
 }
 
@@ -225,7 +234,8 @@ static enum zd_next step_respond(struct zd_request *req)
     zd_emit_init(&emit, &text, zd_request_is_pretty(req));
     emit_node(showing, node, &emit);
     zd_tag_format(answer.etag, showing->hash.value, "node");
-    answer.keep_until_ms = zd_dataset_trusts_until(req->dataset, showing->checked_ms);
+    answer.keep_until_ms =
+        showing->is_partial ? 0 : zd_dataset_trusts_until(req->dataset, showing->checked_ms);
     return zd_respond_json(req, &text, &answer);
 }
 
