@@ -1,0 +1,225 @@
+/* A whole server in the test's own thread, and a client that turns its loop while it waits. */
+#include "tests/support/serve.h"
+
+#include <arpa/inet.h>
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "core/base/num.h"
+#include "core/base/scan.h"
+#include "server/datasets.h"
+#include "server/http.h"
+
+#define ANSWER_BYTES_MAX (256U << 10)
+#define WAIT_MS          30000 /* an answer that takes longer is none */
+
+/* What differs from one answer to the next. */
+static const char *const blanked[] = {"\r\nDate: ", "\r\nX-Request-Id: ", "\"instance\":\""};
+
+void zd_test_serve_configure(struct zd_test_serve *serve, const char *config)
+{
+    FILE *file = fopen(serve->config_path, "we");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_ge(fputs(config, file), 0);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+static void silence(int fd)
+{
+    const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    ck_assert_int_ge(nowhere, 0);
+    ck_assert_int_eq(dup2(nowhere, fd), fd);
+    close(nowhere);
+}
+
+static ZD_RESULT read_config(
+    struct zd_test_serve *serve, struct zd_config *ret_config, struct zd_error *err)
+{
+    static char *environment[] = {NULL};
+    enum zd_command command;
+    return zd_config_read(3, serve->arguments, environment, &command, ret_config, err);
+}
+
+enum zd_status zd_test_serve_open(struct zd_test_serve *serve, const char *config)
+{
+    static char name[] = "zarrd";
+    static char option[] = "--config";
+    struct zd_error err = {0};
+    *serve = (struct zd_test_serve){.config_path = "/tmp/zarrd-test-XXXXXX"};
+    close(mkstemp(serve->config_path));
+    zd_test_serve_configure(serve, config);
+    serve->arguments[0] = name;
+    serve->arguments[1] = option;
+    serve->arguments[2] = serve->config_path;
+    (void)fflush(stdout);
+    silence(STDOUT_FILENO);
+    enum zd_status status = read_config(serve, &serve->config, &err);
+    if (status == ZD_OK) {
+        status = zd_server_new(&serve->config, &serve->server, &err);
+    }
+    ck_assert_msg(status == ZD_OK || status == ZD_NO_MEMORY, "%s", err.text);
+    if (status != ZD_OK) {
+        zd_test_serve_close(serve);
+        return status;
+    }
+    serve->server->log.fd = STDOUT_FILENO;
+    return ZD_OK;
+}
+
+void zd_test_serve_close(struct zd_test_serve *serve)
+{
+    zd_server_free(serve->server);
+    zd_config_done(&serve->config);
+    (void)unlink(serve->config_path);
+}
+
+enum zd_status zd_test_serve_reload(struct zd_test_serve *serve)
+{
+    struct zd_config config;
+    struct zd_reload reload;
+    ZD_TRY(read_config(serve, &config, NULL));
+    const enum zd_status status = zd_datasets_reload(serve->server, &config, &reload, NULL);
+    zd_config_done(&config);
+    return status;
+}
+
+static bool is_any(const struct zd_cache_entry *entry)
+{
+    (void)entry;
+    return true;
+}
+
+void zd_test_serve_forget(struct zd_test_serve *serve)
+{
+    zd_cache_drop_if(&serve->server->http->kept, is_any);
+    zd_cache_drop_if(&serve->server->chunks, is_any);
+    zd_cache_drop_if(&serve->server->objects, is_any);
+    zd_cache_drop_if(&serve->server->nodes, is_any);
+}
+
+static int connect_to(const struct zd_test_serve *serve)
+{
+    const struct sockaddr_in address = {
+        .sin_family = AF_INET,
+        .sin_port = htons(serve->server->http->listener[0].port),
+        .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+    };
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(connect(fd, (const struct sockaddr *)&address, sizeof address), 0);
+    return fd;
+}
+
+/* Everything that is there; false: the connection has ended. */
+static bool receive(int fd, struct zd_test_answer *answer)
+{
+    while (true) {
+        ck_assert_uint_lt(answer->len, ANSWER_BYTES_MAX);
+        const ssize_t n =
+            recv(fd, answer->bytes + answer->len, ANSWER_BYTES_MAX - answer->len, MSG_DONTWAIT);
+        if (n <= 0) {
+            return n < 0 && errno == EAGAIN;
+        }
+        answer->len += (size_t)n;
+    }
+}
+
+/* Turns the loop until one of the two has something to do. */
+static void turn(uv_loop_t *loop, int fd)
+{
+    (void)uv_run(loop, UV_RUN_NOWAIT);
+    struct pollfd either[] = {
+        {.fd = fd, .events = POLLIN}, {.fd = uv_backend_fd(loop), .events = POLLIN}};
+    const int wait_ms = uv_backend_timeout(loop);
+    (void)poll(either, ZD_COUNT_OF(either), wait_ms < 0 || wait_ms > WAIT_MS ? WAIT_MS : wait_ms);
+}
+
+static char *find(const struct zd_test_answer *answer, size_t len, const char *word)
+{
+    return memmem(answer->bytes, len, word, strlen(word));
+}
+
+/* The boundary between parts stands in the head, and around every part. */
+static void blank_boundary(struct zd_test_answer *answer)
+{
+    static const char name[] = "boundary=";
+    char boundary[128] = "";
+    const char *told = find(answer, answer->len, name);
+    if (told == NULL) {
+        return;
+    }
+    (void)snprintf(boundary, sizeof boundary, "%.*s", (int)strcspn(told + strlen(name), "\r"),
+        told + strlen(name));
+    for (char *at = find(answer, answer->len, boundary); at != NULL;
+        at = find(answer, answer->len, boundary)) {
+        memset(at, 'x', strlen(boundary));
+    }
+}
+
+static void blank(struct zd_test_answer *answer)
+{
+    blank_boundary(answer);
+    for (size_t i = 0; i < ZD_COUNT_OF(blanked); i++) {
+        char *at = find(answer, answer->len, blanked[i]);
+        if (at != NULL) {
+            at += strlen(blanked[i]);
+            memset(at, 'x', strcspn(at, "\r\""));
+        }
+    }
+}
+
+static void judge(struct zd_test_answer *answer, bool is_head)
+{
+    static const char length[] = "\r\nContent-Length: ";
+    const char *head_end = find(answer, answer->len, "\r\n\r\n");
+    struct zd_scan scan = zd_scan_of(zd_span_of(answer->bytes));
+    uint64_t status = 0;
+    if (head_end == NULL || !zd_scan_word(&scan, "HTTP/1.1 ") ||
+        zd_scan_u64(&scan, 999, &status) != ZD_OK) {
+        return;
+    }
+    const size_t head_len = (size_t)(head_end - answer->bytes) + 4;
+    const char *told = find(answer, head_len, length);
+    uint64_t promised = 0;
+    answer->status = (unsigned)status;
+    answer->body =
+        (struct zd_span){(const uint8_t *)answer->bytes + head_len, answer->len - head_len};
+    const bool has_none = is_head || status == 304 || status == 204;
+    if (told != NULL && !has_none) {
+        scan = zd_scan_of(zd_span_of(told + strlen(length)));
+        ck_assert_int_eq(zd_scan_u64(&scan, UINT64_MAX, &promised), ZD_OK);
+    }
+    /* Without a length nobody could tell that the end is missing: no answer of ours is such. */
+    answer->is_whole = (told != NULL || has_none) && answer->body.len == promised;
+}
+
+void zd_test_serve_ask(
+    struct zd_test_serve *serve, const char *request, struct zd_test_answer *ret_answer)
+{
+    const int fd = connect_to(serve);
+    const size_t len = strlen(request);
+    *ret_answer = (struct zd_test_answer){.bytes = malloc(ANSWER_BYTES_MAX + 1)};
+    ck_assert_ptr_nonnull(ret_answer->bytes);
+    ck_assert_int_eq(send(fd, request, len, MSG_NOSIGNAL), (ssize_t)len);
+    const uint64_t began_ms = uv_hrtime() / 1000000;
+    while (receive(fd, ret_answer)) {
+        turn(serve->server->loop, fd);
+        ck_assert_msg(uv_hrtime() / 1000000 - began_ms < WAIT_MS, "no answer to %s", request);
+    }
+    close(fd);
+    ret_answer->bytes[ret_answer->len] = '\0';
+    blank(ret_answer);
+    judge(ret_answer, strncmp(request, "HEAD ", 5) == 0);
+}
+
+void zd_test_answer_done(struct zd_test_answer *answer)
+{
+    free(answer->bytes);
+}

@@ -1,0 +1,94 @@
+/* A store whose n-th operation fails. */
+#include "tests/support/store_fault.h"
+
+#include <check.h>
+
+static const struct zd_store_ops *whole; /* the operations of the store that is wrapped */
+static struct zd_store_ops broken;
+static struct zd_store_fault fault;
+static uint64_t n_operations;
+
+/* Whether this one fails. */
+static bool is_hit(void)
+{
+    return ++n_operations == fault.n;
+}
+
+static enum zd_status tell(struct zd_store_op *op)
+{
+    return zd_fail(&op->err, fault.status, "the test has this operation fail");
+}
+
+/* Whether it fails, in a later turn. */
+static bool end_in_fault(struct zd_store_op *op)
+{
+    if (!is_hit()) {
+        return false;
+    }
+    op->status = tell(op);
+    zd_store_finish_later(op);
+    return true;
+}
+
+static void fault_read(struct zd_store *store, struct zd_store_read *read)
+{
+    if (!end_in_fault(&read->op)) {
+        whole->read(store, read);
+    }
+}
+
+static void fault_status(struct zd_store *store, struct zd_store_status *status)
+{
+    if (!end_in_fault(&status->op)) {
+        whole->status(store, status);
+    }
+}
+
+static void fault_list(struct zd_store *store, struct zd_store_list *list)
+{
+    if (!end_in_fault(&list->op)) {
+        whole->list(store, list);
+    }
+}
+
+static enum zd_status fault_read_now(struct zd_store *store, struct zd_store_read *read)
+{
+    if (fault.is_slow) {
+        return ZD_AGAIN;
+    }
+    return is_hit() ? tell(&read->op) : whole->read_now(store, read);
+}
+
+static enum zd_status fault_status_now(struct zd_store *store, struct zd_store_status *status)
+{
+    if (fault.is_slow) {
+        return ZD_AGAIN;
+    }
+    return is_hit() ? tell(&status->op) : whole->status_now(store, status);
+}
+
+void zd_store_break(struct zd_store *store)
+{
+    ck_assert(whole == NULL || whole == store->ops || store->ops == &broken);
+    if (store->ops != &broken) {
+        whole = store->ops;
+        broken = *whole;
+        broken.read = fault_read;
+        broken.status = fault_status;
+        broken.list = fault_list;
+        broken.read_now = whole->read_now == NULL ? NULL : fault_read_now;
+        broken.status_now = whole->status_now == NULL ? NULL : fault_status_now;
+        store->ops = &broken;
+    }
+}
+
+void zd_store_fault_set(struct zd_store_fault new_fault)
+{
+    fault = new_fault;
+    n_operations = 0;
+}
+
+uint64_t zd_store_fault_count(void)
+{
+    return n_operations;
+}

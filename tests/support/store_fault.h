@@ -1,0 +1,23 @@
+/* A store whose n-th operation fails. */
+#ifndef ZD_TESTS_SUPPORT_STORE_FAULT_H
+#define ZD_TESTS_SUPPORT_STORE_FAULT_H
+
+#include "core/store/store.h"
+
+/** How a store behaves from now on; all stores that were broken share it. Zeroed: as ever. */
+struct zd_store_fault {
+    uint64_t n;            /* the n-th operation from now fails (1 = the next), and only that one */
+    enum zd_status status; /* with this */
+    bool is_slow;          /* nothing is answered at once, everything in a later turn */
+};
+
+/** Put the wrapper over a store; it stays until the store is closed. */
+void zd_store_break(struct zd_store *store);
+
+/** Say what happens from now on, and count the operations from 0. */
+void zd_store_fault_set(struct zd_store_fault fault);
+
+/** Operations since then. */
+uint64_t zd_store_fault_count(void);
+
+#endif
