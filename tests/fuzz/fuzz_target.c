@@ -40,7 +40,7 @@ static void check_decoded(const struct zd_text *path)
 static void check_encoding(const struct zd_text *path)
 {
     ZD_SCOPED_TEXT(encoded, ENCODED_BYTES_MAX);
-    ZD_SCOPED_TEXT(again, PATH_BYTES_MAX);
+    ZD_SCOPED_TEXT(again, ENCODED_BYTES_MAX);
     zd_fuzz_insist(zd_percent_encode(zd_text_span(path), &encoded) == ZD_OK);
     zd_fuzz_insist(zd_path_decode(zd_text_span(&encoded), &again, NULL) == ZD_OK);
     zd_fuzz_insist(zd_span_equal(zd_text_span(path), zd_text_span(&again)));
