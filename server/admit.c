@@ -164,6 +164,12 @@ enum zd_next zd_admit_want(struct zd_request *req, uint64_t bytes, zd_step *next
     return respond_overloaded(req);
 }
 
+enum zd_next zd_admit_want_stream(struct zd_request *req, uint64_t bytes, zd_step *next)
+{
+    const uint64_t small_bytes = req->server->config->settings.admission_small_bytes;
+    return zd_admit_want(req, zd_max_u64(bytes, small_bytes + 1), next);
+}
+
 void zd_admit_answered(struct zd_request *req)
 {
     zd_admission_answered(&admit_of(req)->admission, &req->ticket, now_ms(req));

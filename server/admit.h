@@ -34,6 +34,10 @@ void zd_admit_close(struct zd_server *server);
  */
 enum zd_next zd_admit_want(struct zd_request *req, uint64_t bytes, zd_step *next);
 
+/** The same for a body that is streamed: it may hold little, but for long, so that it is none of
+ * the small ones. */
+enum zd_next zd_admit_want_stream(struct zd_request *req, uint64_t bytes, zd_step *next);
+
 /** The request is answered, or waits for its client to read: others may work. Called by
  * zd_request_go_on and zd_stream_want_room. */
 void zd_admit_answered(struct zd_request *req);

@@ -12,11 +12,9 @@
 #define ELEMENT_TEXT_COST_NS 60
 #define ELEMENT_TEXT_BYTES   16 /* of most numbers, or less */
 
-/* Parts of http.stream_bytes: what one band has, and the chunks on their way to it; how many times
- * that the window may hold. */
-#define BAND_PART    4
-#define FLIGHT_PART  2
-#define WINDOW_TIMES 2
+/* Parts of http.stream_bytes: what one band has, and the chunks on their way to it. */
+#define BAND_PART   4
+#define FLIGHT_PART 2
 
 #define FLIGHT_BYTES_MAX (UINT64_C(64) << 20) /* decoded chunks held at once, not streamed */
 
@@ -318,7 +316,7 @@ static uint64_t body_bytes(const struct zd_slice *slice)
 {
     const uint64_t elements = is_text(slice) ? band_bytes(slice) : 0;
     if (zd_slice_is_large(slice)) {
-        const uint64_t window = WINDOW_TIMES * settings_of(slice)->http_stream_bytes;
+        const uint64_t window = ZD_STREAM_WINDOW_TIMES * settings_of(slice)->http_stream_bytes;
         return zd_max_u64(window, band_bytes(slice)) + elements;
     }
     if (is_text(slice)) {
@@ -357,7 +355,7 @@ static void begin_stream(struct zd_slice *slice)
 {
     struct zd_stream *stream = &slice->task.req->stream;
     zd_stream_done(stream);
-    zd_stream_init(stream, WINDOW_TIMES * settings_of(slice)->http_stream_bytes);
+    zd_stream_init(stream, ZD_STREAM_WINDOW_TIMES * settings_of(slice)->http_stream_bytes);
     if (!slice->is_range) {
         slice->range_first = 0;
         slice->range_len = slice->length;

@@ -12,7 +12,8 @@
 
 struct zd_request;
 
-#define ZD_STREAM_PIECES 16
+#define ZD_STREAM_PIECES       16
+#define ZD_STREAM_WINDOW_TIMES 2 /* http.stream_bytes, is what a window holds */
 
 enum zd_stream_state {
     ZD_STREAM_NONE,  /* no head has gone out: the answer may still be any */

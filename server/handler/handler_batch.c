@@ -17,6 +17,7 @@
 #define MEDIA_TYPE_BYTES    96
 #define PART_BYTES_MAX      1024 /* the head of one part */
 #define COPY_BYTES_PER_NS   2
+#define LOT_PART            2 /* of http.stream_bytes, is one lot of a streamed batch */
 
 /* The state of a request for a batch. */
 struct batch {
@@ -28,6 +29,7 @@ struct batch {
     uint64_t *index;            /* n_chunks times rank; owned */
     size_t n_chunks;
     bool is_frames;
+    bool is_streamed; /* once there is a lot of it */
     char boundary[ZD_BOUNDARY_BYTES];
     struct zd_chunk_read *read; /* n_read of them; owned */
     size_t n_read;
@@ -40,6 +42,8 @@ struct batch {
 };
 
 static zd_step step_ask;
+static zd_step step_give;
+static zd_step step_end;
 
 static void release(struct batch *batch)
 {
@@ -120,22 +124,25 @@ static enum zd_next fail(struct zd_request *req, const struct zd_error *err)
     return zd_respond_error(req, err->status == ZD_CORRUPT ? "corrupt_chunk" : NULL, err);
 }
 
-static enum zd_next respond(struct zd_request *req)
+static enum zd_next fail_for_memory(struct zd_request *req)
 {
-    struct batch *batch = req->state;
     struct zd_error err = {0};
-    ZD_AUTO(zd_buf) body = NULL;
+    err.status = zd_fail(&err, ZD_NO_MEMORY, "no memory for the batch");
+    return fail(req, &err);
+}
+
+/* With a body, or with one that is streamed. */
+static enum zd_next respond(struct zd_request *req, struct zd_buf *body)
+{
+    const struct batch *batch = req->state;
     ZD_SCOPED_TEXT(media_type, MEDIA_TYPE_BYTES);
     if (batch->is_frames) {
         zd_text_add(&media_type, ZD_FRAMES_TYPE);
     } else {
-        zd_multipart_end(&batch->text, batch->boundary);
         zd_text_addf(&media_type, ZD_MULTIPART_TYPE "; boundary=%s", batch->boundary);
     }
-    const enum zd_status status = zd_text_buf(&batch->text, &body);
-    if (status != ZD_OK || media_type.status != ZD_OK) {
-        err.status = zd_fail(&err, ZD_NO_MEMORY, "no memory for the batch");
-        return fail(req, &err);
+    if (media_type.status != ZD_OK) {
+        return fail_for_memory(req);
     }
     const struct zd_representation answer = {
         .media_type = media_type.at,
@@ -143,7 +150,62 @@ static enum zd_next respond(struct zd_request *req)
         .header = {{.name = "Vary", .value = "Accept"}},
         .n_headers = 1,
     };
-    return zd_respond(req, &answer);
+    return body == NULL ? zd_respond_stream(req, &answer) : zd_respond(req, &answer);
+}
+
+/* What there is of the text goes out; there is room for it. */
+static enum zd_next give_text(struct zd_request *req, zd_step *next)
+{
+    struct batch *batch = req->state;
+    struct zd_buf *piece = NULL;
+    if (zd_text_buf(&batch->text, &piece) != ZD_OK) {
+        return fail_for_memory(req);
+    }
+    zd_text_clear(&batch->text);
+    zd_stream_give(req, piece, 0, piece->len);
+    req->step = next;
+    return ZD_NEXT;
+}
+
+static uint64_t lot_bytes(const struct batch *batch)
+{
+    return batch->node->dataset->server->config->settings.http_stream_bytes / LOT_PART;
+}
+
+/* A lot of a streamed batch is made. Only now the head goes out, so that what fails before is told,
+ * and what turns out to be short has a length. */
+static enum zd_next step_give(struct zd_request *req)
+{
+    const struct batch *batch = req->state;
+    if (batch->text.len < lot_bytes(batch)) {
+        req->step = step_ask;
+        return ZD_NEXT;
+    }
+    if (zd_stream_want_room(req, batch->text.len) == ZD_WAIT) {
+        return ZD_WAIT;
+    }
+    if (!zd_stream_is_open(&req->stream) && respond(req, NULL) == ZD_DONE) {
+        return ZD_DONE;
+    }
+    return give_text(req, step_ask);
+}
+
+/* All is made. */
+static enum zd_next step_end(struct zd_request *req)
+{
+    const struct batch *batch = req->state;
+    if (zd_stream_is_open(&req->stream)) {
+        if (batch->text.len == 0) {
+            return zd_stream_end(req);
+        }
+        return zd_stream_want_room(req, batch->text.len) == ZD_WAIT ? ZD_WAIT
+                                                                    : give_text(req, step_end);
+    }
+    ZD_AUTO(zd_buf) body = NULL;
+    if (zd_text_buf(&batch->text, &body) != ZD_OK) {
+        return fail_for_memory(req);
+    }
+    return respond(req, body);
 }
 
 static enum zd_next step_made(struct zd_request *req)
@@ -158,7 +220,7 @@ static enum zd_next step_made(struct zd_request *req)
     }
     batch->next += batch->n_asked;
     release(batch);
-    req->step = step_ask;
+    req->step = batch->is_streamed ? step_give : step_ask;
     return ZD_NEXT;
 }
 
@@ -184,7 +246,11 @@ static enum zd_next step_ask(struct zd_request *req)
     struct batch *batch = req->state;
     const uint32_t rank = batch->grid->rank;
     if (batch->next == batch->n_chunks) {
-        return respond(req);
+        if (!batch->is_frames) {
+            zd_multipart_end(&batch->text, batch->boundary);
+        }
+        req->step = step_end;
+        return ZD_NEXT;
     }
     const size_t n = zd_min_u64(batch->n_read, batch->n_chunks - batch->next);
     for (size_t i = 0; i < n; i++) {
@@ -323,7 +389,10 @@ static enum zd_status prepare(struct batch *batch, struct zd_error *err)
         return zd_fail(err, ZD_TOO_LARGE, "the batch has too many chunks");
     }
     zd_text_init(&batch->text, heads);
-    const uint64_t n_held = IN_FLIGHT_BYTES_MAX / zd_max_u64(chunk_bytes, 1);
+    /* Stored chunks that may be too many bytes are counted before any goes out. */
+    batch->is_streamed = n_bytes > 2 * lot_bytes(batch) && n_bytes <= bytes_max(batch);
+    const uint64_t lot = batch->is_streamed ? lot_bytes(batch) : IN_FLIGHT_BYTES_MAX;
+    const uint64_t n_held = lot / zd_max_u64(chunk_bytes, 1);
     batch->n_read = zd_min_u64(zd_max_u64(n_held, 1), IN_FLIGHT_MAX);
     batch->n_read = zd_min_u64(batch->n_read, batch->n_chunks);
     batch->read = zd_alloc_zero(batch->n_read, sizeof *batch->read);
@@ -338,6 +407,10 @@ static uint64_t held_bytes(const struct batch *batch)
     const uint64_t chunk_bytes =
         zd_min_u64(batch->node->layout->level[batch->level].chunk_bytes, most);
     const uint64_t lot = batch->n_read * chunk_bytes;
+    if (batch->is_streamed) {
+        const uint64_t text = 2 * zd_max_u64(lot_bytes(batch), chunk_bytes);
+        return lot + text + batch->task.req->stream.bytes_max;
+    }
     const uint64_t body = zd_min_u64(batch->n_chunks * chunk_bytes, most);
     return lot + body + batch->n_chunks * PART_BYTES_MAX;
 }
@@ -409,7 +482,12 @@ static enum zd_next step_plan(struct zd_request *req)
     if (status != ZD_OK) {
         return zd_respond_error(req, code_of(status), &err);
     }
-    return zd_admit_want(req, held_bytes(batch), step_ask);
+    if (!batch->is_streamed) {
+        return zd_admit_want(req, held_bytes(batch), step_ask);
+    }
+    const uint64_t stream_bytes = req->server->config->settings.http_stream_bytes;
+    zd_stream_init(&req->stream, ZD_STREAM_WINDOW_TIMES * stream_bytes);
+    return zd_admit_want_stream(req, held_bytes(batch), step_ask);
 }
 
 static enum zd_next step_post(struct zd_request *req)

@@ -109,12 +109,9 @@ static enum zd_next step_read(struct zd_request *req)
 static enum zd_next step_admit(struct zd_request *req)
 {
     const struct zd_slice *slice = slice_of(req);
-    uint64_t bytes = zd_slice_held_bytes(slice);
-    if (zd_slice_is_large(slice)) {
-        /* A stream may hold little, but for long: it is none of the small ones. */
-        bytes = zd_max_u64(bytes, req->server->config->settings.admission_small_bytes + 1);
-    }
-    return zd_admit_want(req, bytes, step_read);
+    const uint64_t bytes = zd_slice_held_bytes(slice);
+    return zd_slice_is_large(slice) ? zd_admit_want_stream(req, bytes, step_read)
+                                    : zd_admit_want(req, bytes, step_read);
 }
 
 static enum zd_next ask_chunks(struct zd_request *req)

@@ -7,6 +7,7 @@ import io
 import re
 import shutil
 import socket
+import struct
 import time
 
 import numpy as np
@@ -210,6 +211,42 @@ def test_16_streams_at_once(small, plane):
 
     with concurrent.futures.ThreadPoolExecutor(16) as pool:
         assert all(pool.map(one, range(16)))
+
+
+def parts_of(answer, form):
+    """The chunks of a batch, in order."""
+    parts = []
+    if form == "frames":
+        at = 0
+        while at < len(answer.body):
+            position, length = struct.unpack_from("<IQ", answer.body, at)
+            assert position == len(parts)
+            parts.append(answer.body[at + 12:at + 12 + length])
+            at += 12 + length
+        return parts
+    boundary = answer.headers["content-type"].partition("boundary=")[2].encode()
+    pieces = answer.body.split(b"--" + boundary)
+    assert pieces[0] == b"" and pieces[-1] == b"--\r\n"
+    return [piece.partition(b"\r\n\r\n")[2][:-2] for piece in pieces[1:-1]]
+
+
+@pytest.mark.parametrize("form", ["frames", "multipart"])
+@pytest.mark.parametrize("decoded", [True, False])
+@pytest.mark.parametrize("n", [48, 5])
+def test_a_batch_streams_once_there_is_a_lot_of_it(small, tmp_path, plane, form, decoded, n):
+    accept = {"frames": "application/vnd.zarrd.frames", "multipart": "multipart/mixed"}[form]
+    answer = small.post("/v1/datasets/work/chunks/rows", {"indices": [[i, 0] for i in range(n)], "decoded": decoded},
+                        {"Accept": accept})
+    assert answer.status == 200 and ("content-length" in answer.headers) == (n == 5)
+    expected = [plane[2 * i:2 * i + 2].tobytes() if decoded else (tmp_path / f"rows/c/{i}/0").read_bytes() for i in range(n)]
+    assert parts_of(answer, form) == expected
+
+
+def test_a_corrupt_chunk_of_a_batch_cuts_it(small, tmp_path):
+    (tmp_path / "rows/c/47/0").write_bytes(b"no gzip")
+    with pytest.raises((http.client.IncompleteRead, ConnectionResetError)):
+        small.post("/v1/datasets/work/chunks/rows", {"indices": [[i, 0] for i in range(48)], "decoded": True})
+    wait_until(lambda: re.search(r"POST \S+/rows 200 \d+ \S+ \S+ corrupt_chunk cut$", small.log, re.MULTILINE))
 
 
 # ---- large ones ----
