@@ -46,11 +46,9 @@ struct zd_kept {
     bool is_part; /* of status 206 */
     bool may_be_coded;
     int64_t mtime_ms;
-    /* a problem */
-    const char *problem_code; /* NULL: a representation */
-    char *document;
-    size_t document_len;
-    size_t instance_at; /* where the id stands in the document */
+    /* a problem: its document is the plain body */
+    const struct zd_problem_kind *problem; /* NULL: a representation */
+    size_t instance_at;                    /* where the id stands in the document */
 };
 
 /** A form under way. */
@@ -78,7 +76,6 @@ static void kept_free(struct zd_cache_entry *entry)
         }
         zd_buf_unref(kept->form[i].body);
     }
-    zd_free(kept->document);
     zd_free(kept->key);
     zd_free(kept);
 }
@@ -117,7 +114,7 @@ static bool may_keep(const struct zd_request *req, uint64_t keep_until_ms)
 
 static size_t cost_of(const struct zd_kept *kept)
 {
-    size_t bytes = KEPT_COST_BYTES + kept->entry.map.key.len + kept->document_len;
+    size_t bytes = KEPT_COST_BYTES + kept->entry.map.key.len;
     for (size_t i = 0; i < ZD_CODINGS; i++) {
         bytes += kept->form[i].body == NULL ? 0 : kept->form[i].body->len;
     }
@@ -174,52 +171,6 @@ static void put(const struct zd_request *req, struct zd_kept *kept)
     if (zd_cache_put(cache, &kept->entry) == ZD_OK) {
         zd_cache_charge(cache, &kept->entry, cost_of(kept));
     }
-}
-
-/* ---- problems ---- */
-
-static size_t find_instance(const struct zd_text *document, const char *id)
-{
-    ZD_SCOPED_TEXT(member, ZD_REQUEST_ID_MAX + 16);
-    zd_text_addf(&member, "\"instance\":\"%s\"", id);
-    const char *at = member.status == ZD_OK ? strstr(document->at, member.at) : NULL;
-    return at == NULL ? 0 : (size_t)(at - document->at) + strlen("\"instance\":\"");
-}
-
-void zd_kept_put_problem(
-    struct zd_request *req, const struct zd_problem *problem, const struct zd_text *document)
-{
-    const uint64_t until_ms = problem->keep_until_ms;
-    const bool keeps = may_keep(req, until_ms) && until_ms > uv_now(req->server->loop);
-    struct zd_kept *kept = keeps ? kept_new(req) : NULL;
-    if (kept == NULL) {
-        return;
-    }
-    kept->keep_until_ms = problem->keep_until_ms;
-    kept->problem_code = zd_problem_kind(problem->code)->code;
-    kept->instance_at = find_instance(document, req->id);
-    const size_t id_len = strlen(req->id);
-    kept->document_len = document->len - id_len;
-    kept->document = zd_alloc(kept->document_len + 1);
-    if (kept->document != NULL && kept->instance_at > 0) {
-        memcpy(kept->document, document->at, kept->instance_at);
-        memcpy(kept->document + kept->instance_at, document->at + kept->instance_at + id_len,
-            kept->document_len - kept->instance_at + 1);
-        put(req, kept);
-    }
-    kept_unref(cache_of(req), kept);
-}
-
-static void answer_problem(struct zd_request *req, const struct zd_kept *kept)
-{
-    struct zd_text *document = &req->server->http->scratch;
-    zd_text_clear(document);
-    zd_text_add_bytes(document, kept->document, kept->instance_at);
-    zd_text_add(document, req->id);
-    zd_text_add_bytes(
-        document, kept->document + kept->instance_at, kept->document_len - kept->instance_at);
-    (void)zd_reply_document(req, kept->problem_code, document);
-    req->server->metrics.n_problems++;
 }
 
 /* ---- giving a form ---- */
@@ -471,7 +422,7 @@ static enum zd_coding coding_for(const struct zd_request *req, const struct zd_k
 
 static bool is_same(const struct zd_kept *kept, const struct zd_representation *rep)
 {
-    return kept != NULL && kept->problem_code == NULL && rep->etag[0] != '\0' &&
+    return kept != NULL && kept->problem == NULL && rep->etag[0] != '\0' &&
            strcmp(kept->form[ZD_PLAIN].etag, rep->etag) == 0;
 }
 
@@ -542,6 +493,81 @@ bool zd_kept_take(struct zd_request *req, const struct zd_representation *rep)
     return true;
 }
 
+/* ---- problems ---- */
+
+/* Where the id stands in a problem's document; 0: nowhere. */
+static size_t find_instance(const struct zd_text *document, const char *id)
+{
+    ZD_SCOPED_TEXT(member, ZD_REQUEST_ID_MAX + 16);
+    zd_text_addf(&member, "\"instance\":\"%s\"", id);
+    const char *at = member.status == ZD_OK ? strstr(document->at, member.at) : NULL;
+    return at == NULL ? 0 : (size_t)(at - document->at) + strlen("\"instance\":\"");
+}
+
+/* The document with an id of our own length in place of the request's; NULL without memory. */
+static struct zd_buf *document_of(
+    const struct zd_request *req, const struct zd_text *document, size_t instance_at)
+{
+    ZD_SCOPED_TEXT(own, document->len + ZD_MADE_ID_LEN);
+    const size_t rest_at = instance_at + strlen(req->id);
+    zd_text_add_bytes(&own, document->at, instance_at);
+    zd_text_add(&own, ZD_REPLY_ANY_ID);
+    zd_text_add_bytes(&own, document->at + rest_at, document->len - rest_at);
+    struct zd_buf *buf = NULL;
+    return zd_text_buf(&own, &buf) == ZD_OK ? buf : NULL;
+}
+
+void zd_kept_put_problem(
+    struct zd_request *req, const struct zd_problem *problem, const struct zd_text *document)
+{
+    const uint64_t until_ms = problem->keep_until_ms;
+    const bool keeps = may_keep(req, until_ms) && until_ms > uv_now(req->server->loop);
+    const size_t instance_at = keeps ? find_instance(document, req->id) : 0;
+    struct zd_kept *kept = instance_at > 0 ? kept_new(req) : NULL;
+    if (kept == NULL) {
+        return;
+    }
+    kept->keep_until_ms = until_ms;
+    kept->problem = zd_problem_kind(problem->code);
+    kept->instance_at = instance_at;
+    ZD_AUTO(zd_buf) body = document_of(req, document, instance_at);
+    struct MHD_Response *response = body == NULL ? NULL : zd_reply_prepare_problem(req, body);
+    if (begin_form(&kept->form[ZD_PLAIN], body, response) == ZD_OK) {
+        put(req, kept);
+    }
+    kept_unref(cache_of(req), kept);
+}
+
+static void answer_problem_copy(struct zd_request *req, const struct zd_kept *kept)
+{
+    const struct zd_buf *body = kept->form[ZD_PLAIN].body;
+    const size_t rest_at = kept->instance_at + ZD_MADE_ID_LEN;
+    struct zd_text *document = &req->server->http->scratch;
+    zd_text_clear(document);
+    zd_text_add_bytes(document, body->data, kept->instance_at);
+    zd_text_add(document, req->id);
+    zd_text_add_bytes(document, body->data + rest_at, body->len - rest_at);
+    (void)zd_reply_document(req, kept->problem->code, document);
+}
+
+/* Unlike a head, the document is not copied when it is queued: it can have one request's id only as
+ * long as that one is on its way. Others meanwhile get copies. */
+static void answer_problem(struct zd_request *req, struct zd_kept *kept)
+{
+    const struct form *form = &kept->form[ZD_PLAIN];
+    const bool is_in_use = kept->entry.refs > 1; /* one is the table's */
+    req->server->metrics.n_problems++;
+    if (is_in_use || strlen(req->id) != ZD_MADE_ID_LEN) {
+        answer_problem_copy(req, kept);
+        return;
+    }
+    (void)zd_cache_ref(&kept->entry);
+    req->kept_want.kept = kept; /* until the answer is sent */
+    memcpy(form->body->data + kept->instance_at, req->id, ZD_MADE_ID_LEN);
+    req->problem_code = kept->problem->code;
+    (void)answer_shared(req, form, kept->problem->http_status);
+}
+
 /* ---- from what was kept ---- */
 
 /* A client that refuses the kept type is answered by the handler, which knows what it may be. */
@@ -571,7 +597,7 @@ bool zd_kept_answer(struct zd_request *req)
     req->handler = kept->handler;
     req->route = kept->route;
     req->route_number = kept->route_number;
-    if (kept->problem_code != NULL) {
+    if (kept->problem != NULL) {
         answer_problem(req, kept);
         return true;
     }

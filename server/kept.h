@@ -33,7 +33,7 @@ bool zd_kept_renew(struct zd_request *req, const struct zd_representation *rep);
 /** Give up what the request wanted of it; at its end. */
 void zd_kept_release(struct zd_request *req);
 
-/** Keep a problem's document until problem->keep_until_ms, without the request's id. */
+/** Keep a problem until problem->keep_until_ms. @param document has the request's id in it */
 void zd_kept_put_problem(
     struct zd_request *req, const struct zd_problem *problem, const struct zd_text *document);
 

@@ -188,15 +188,30 @@ static struct MHD_Response *response_of_text(struct zd_span text)
 
 /* ---- problems ---- */
 
+static void add_problem_headers(
+    const struct zd_request *req, const char *id, struct MHD_Response *response)
+{
+    add_common(req, id, response);
+    zd_reply_add_header(response, "Content-Type", "application/problem+json");
+    zd_reply_add_header(response, "Cache-Control", "no-cache");
+}
+
+struct MHD_Response *zd_reply_prepare_problem(const struct zd_request *req, struct zd_buf *document)
+{
+    struct MHD_Response *response = zd_reply_window(document, 0, document->len);
+    if (response != NULL) {
+        add_problem_headers(req, ZD_REPLY_ANY_ID, response);
+    }
+    return response;
+}
+
 enum zd_next zd_reply_document(
     struct zd_request *req, const char *code, const struct zd_text *document)
 {
     struct MHD_Response *response =
         document->status == ZD_OK ? response_of_text(zd_text_span(document)) : NULL;
     if (response != NULL) {
-        add_common(req, req->id, response);
-        zd_reply_add_header(response, "Content-Type", "application/problem+json");
-        zd_reply_add_header(response, "Cache-Control", "no-cache");
+        add_problem_headers(req, req->id, response);
     }
     req->problem_code = code;
     return zd_reply_give(req, zd_problem_kind(code)->http_status, response, document->len);

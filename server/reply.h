@@ -41,6 +41,10 @@ enum zd_coding zd_reply_coding(
 struct MHD_Response *zd_reply_prepare(
     const struct zd_request *req, const struct zd_representation *rep);
 
+/** The same of a problem with that document. */
+struct MHD_Response *zd_reply_prepare_problem(
+    const struct zd_request *req, struct zd_buf *document);
+
 /** 412; the problem tells the current tag. */
 enum zd_next zd_reply_precondition(struct zd_request *req, const char *etag);
 
