@@ -5,7 +5,8 @@
  *                      +-- zstd:  likewise
  *
  * A part of a large object is kept by itself, under its target and the Range header that asked for
- * it. An answer that is not put under its target lives as long as the request that it is for. */
+ * it. Of an object whose body nobody asked for there is the head alone, for 304s. An answer that is
+ * not put under its target lives as long as the request that it is for. */
 #include "server/kept.h"
 
 #include <microhttpd.h>
@@ -25,7 +26,7 @@
 struct form {
     struct MHD_Response *response; /* shared by all who ask; NULL: not made */
     char *id;                      /* its X-Request-Id, ZD_MADE_ID_LEN bytes in its memory */
-    struct zd_buf *body;
+    struct zd_buf *body;           /* NULL: only its head is known */
     char etag[ZD_TAG_BYTES];
     struct zd_list waiters; /* struct zd_wait: while it is made */
     bool is_busy;
@@ -223,11 +224,11 @@ static enum zd_next answer_part_of(
 static enum zd_next answer_shared(
     struct zd_request *req, const struct form *form, unsigned http_status)
 {
+    const uint64_t len = form->body == NULL ? 0 : form->body->len;
     if (strlen(req->id) != ZD_MADE_ID_LEN) {
-        const uint64_t len = form->body->len;
         return zd_reply_give(req, http_status, copy(req, form, 0, len), len);
     }
-    (void)zd_reply_give(req, http_status, form->response, form->body->len);
+    (void)zd_reply_give(req, http_status, form->response, len);
     req->answer_is_borrowed = true;
     req->answer_id = form->id;
     return ZD_DONE;
@@ -278,7 +279,7 @@ static ZD_RESULT begin_form(struct form *form, struct zd_buf *body, struct MHD_R
     }
     form->id = (char *)(uintptr_t)id;
     form->response = response;
-    form->body = zd_buf_ref(body);
+    form->body = body == NULL ? NULL : zd_buf_ref(body);
     return ZD_OK;
 }
 
@@ -426,6 +427,15 @@ static bool is_same(const struct zd_kept *kept, const struct zd_representation *
            strcmp(kept->form[ZD_PLAIN].etag, rep->etag) == 0;
 }
 
+/* Without a body it is good for a 304, with an id of the length that it has. */
+static bool suffices(const struct zd_request *req, const struct zd_kept *kept)
+{
+    const struct form *plain = &kept->form[ZD_PLAIN];
+    return plain->body != NULL ||
+           (strlen(req->id) == ZD_MADE_ID_LEN &&
+               zd_request_condition(req, plain->etag, kept->mtime_ms) == ZD_NOT_MODIFIED);
+}
+
 /* The kept representation that the tag says is still the answer, or NULL; a reference. */
 static struct zd_kept *find_same(const struct zd_request *req, const struct zd_representation *rep)
 {
@@ -433,7 +443,7 @@ static struct zd_kept *find_same(const struct zd_request *req, const struct zd_r
     if (!is_same(kept, rep)) {
         kept = find(req, key_of(req));
     }
-    if (!is_same(kept, rep)) {
+    if (!is_same(kept, rep) || !suffices(req, kept)) {
         return NULL;
     }
     kept->keep_until_ms = rep->keep_until_ms;
@@ -490,6 +500,19 @@ bool zd_kept_take(struct zd_request *req, const struct zd_representation *rep)
         }
     }
     want(req, kept, coding_for(req, kept));
+    return true;
+}
+
+bool zd_kept_take_head(struct zd_request *req, const struct zd_representation *rep)
+{
+    const bool keeps = may_keep(req, rep->keep_until_ms) && rep->length_is_known &&
+                       strlen(req->id) == ZD_MADE_ID_LEN && !zd_reply_may_code(req, rep);
+    struct zd_kept *kept = keeps ? kept_of(req, rep) : NULL;
+    if (kept == NULL) {
+        return false;
+    }
+    put(req, kept);
+    want(req, kept, ZD_PLAIN);
     return true;
 }
 
@@ -585,7 +608,7 @@ static struct zd_kept *find_trusted(const struct zd_request *req)
     if (kept == NULL || kept->keep_until_ms <= now_ms) {
         kept = find(req, key_of(req));
     }
-    return kept == NULL || kept->keep_until_ms <= now_ms ? NULL : kept;
+    return kept == NULL || kept->keep_until_ms <= now_ms || !suffices(req, kept) ? NULL : kept;
 }
 
 bool zd_kept_answer(struct zd_request *req)

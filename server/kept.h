@@ -30,6 +30,13 @@ bool zd_kept_take(struct zd_request *req, const struct zd_representation *rep);
  */
 bool zd_kept_renew(struct zd_request *req, const struct zd_representation *rep);
 
+/**
+ * Take over an answer that is known to be 304, and was not made: its head goes under the target,
+ * for further 304s, and req->step answers with it.
+ * @return false: answer it as it is
+ */
+bool zd_kept_take_head(struct zd_request *req, const struct zd_representation *rep);
+
 /** Give up what the request wanted of it; at its end. */
 void zd_kept_release(struct zd_request *req);
 

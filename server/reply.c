@@ -412,7 +412,9 @@ static enum zd_next answer_part(struct zd_request *req, const struct zd_represen
 struct MHD_Response *zd_reply_prepare(
     const struct zd_request *req, const struct zd_representation *rep)
 {
-    struct MHD_Response *response = zd_reply_window(rep->body, 0, rep->body->len);
+    struct MHD_Response *response = rep->body == NULL
+                                        ? response_of_length(rep->length)
+                                        : zd_reply_window(rep->body, 0, rep->body->len);
     if (response != NULL) {
         add_headers(req, rep, ZD_REPLY_ANY_ID, response);
         add_body_headers(rep, response);
@@ -483,7 +485,7 @@ static enum zd_next respond_unmade(struct zd_request *req, const struct zd_repre
     struct zd_representation unmade = *rep;
     switch (zd_respond_condition(req, &unmade)) {
     case ZD_NOT_MODIFIED:
-        return zd_respond_not_modified(req, &unmade);
+        return zd_kept_take_head(req, &unmade) ? ZD_NEXT : zd_respond_not_modified(req, &unmade);
     case ZD_PRECONDITION:
         return zd_reply_precondition(req, unmade.etag);
     default:

@@ -36,8 +36,8 @@ enum zd_coding zd_reply_coding(
 
 #define ZD_REPLY_ANY_ID "0000000000000000" /* ZD_MADE_ID_LEN bytes, to be overwritten */
 
-/** A response with every header of the 200 or, of a range, the 206, and ZD_REPLY_ANY_ID; NULL: no
- * memory. */
+/** A response with every header of the 200, of a range, the 206, or without a body, the 304, and
+ * ZD_REPLY_ANY_ID; NULL: no memory. */
 struct MHD_Response *zd_reply_prepare(
     const struct zd_request *req, const struct zd_representation *rep);
 

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import re
+import socket
 import threading
 import time
 import urllib.parse
@@ -470,6 +471,65 @@ def test_a_part_asked_for_again_costs_nothing(serve, tmp_path):
     assert server.get("/zarr/k/x", {**header, "If-Range": '"other"'}).body == data
     assert server.get("/zarr/k/x", {**header, "If-Range": etag}).body == first.body
     assert server.get("/zarr/k/x").body == data
+
+
+def test_404s_on_their_way_keep_their_own_ids(serve, tmp_path):
+    server = serve(config={"datasets": {"k": {"location": str(tmp_path), "revalidate_ms": 600000}}})
+    own = server.get("/zarr/k/none").json()["instance"]
+    n_asked = 8000  # more bytes of answers than sockets take: one is stuck half sent
+    slow = socket.socket()
+    slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    slow.connect(("127.0.0.1", server.port))
+    asking = threading.Thread(target=slow.sendall, args=(b"GET /zarr/k/none HTTP/1.1\r\nHost: k\r\n\r\n" * n_asked,))
+    asking.start()
+    time.sleep(0.3)
+    for _ in range(50):
+        answer = server.get("/zarr/k/none")
+        assert answer.status == 404 and answer.json()["instance"] == answer.headers["x-request-id"] != own
+    assert server.get("/zarr/k/none", {"X-Request-Id": "mine"}).json()["instance"] == "mine"
+    pattern = re.compile(rb'HTTP/1\.1 404 .*?X-Request-Id: (\w+)\r\n.*?\r\n\r\n\{.*?"instance":"(\w+)".*?\}', re.DOTALL)
+    with slow.makefile("rb") as file:
+        text = b""
+        while text.count(b'"instance"') < n_asked and (more := file.read1(1 << 20)):
+            text += more
+    asking.join()
+    slow.close()
+    ids = pattern.findall(text)
+    assert len(ids) == len({head for head, _ in ids}) == n_asked
+    assert all(head == document for head, document in ids)
+
+
+@pytest.mark.parametrize("size", [100, 1 << 20])
+def test_304s_of_what_nobody_reads_cost_one_look_up(serve, tmp_path, size):
+    (tmp_path / "x").write_bytes(b"1" * size)
+    server = serve(config={"datasets": {"k": {"location": str(tmp_path), "revalidate_ms": 600000}}})
+    head = server.head("/zarr/k/x")
+    tag = {"If-None-Match": head.headers["etag"]}
+    first = server.get("/zarr/k/x", tag)
+    n_asked = 20
+    with server.cost() as cost:
+        answers = [server.get("/zarr/k/x", tag) for _ in range(n_asked)]
+    assert cost["zarrd_cache_hits_total"] >= n_asked > 2 >= cost["zarrd_cache_misses_total"]
+    for answer in [first, *answers, server.head("/zarr/k/x", tag), server.get("/zarr/k/x", {**tag, "X-Request-Id": "mine"})]:
+        assert answer.status == 304 and answer.body == b"" and answer.headers["etag"] == head.headers["etag"]
+    assert server.get("/zarr/k/x", {"If-None-Match": '"other"'}).body == b"1" * size
+    assert server.get("/zarr/k/x", {"If-Match": '"other"'}).status == 412
+    assert server.get("/zarr/k/x", {"Range": "bytes=0-9"}).body == b"1" * 10
+    assert server.head("/zarr/k/x").headers["content-length"] == str(size)
+    assert server.get("/zarr/k/x", tag).status == 304
+
+
+def test_a_304_of_what_nobody_reads_ends_with_the_object(serve, tmp_path):
+    (tmp_path / "x").write_bytes(b"old")
+    server = serve(config={"datasets": {"k": {"location": str(tmp_path), "revalidate_ms": 20}}})
+    tag = {"If-None-Match": server.head("/zarr/k/x").headers["etag"]}
+    for _ in range(3):
+        assert server.get("/zarr/k/x", tag).status == 304
+        time.sleep(0.03)
+    (tmp_path / "x").write_bytes(b"newer")
+    time.sleep(0.05)
+    answer = server.get("/zarr/k/x", tag)
+    assert answer.status == 200 and answer.body == b"newer"
 
 
 def test_a_part_found_unchanged_is_not_read_again(serve, tmp_path):
