@@ -28,7 +28,7 @@ int main(int argc, char **argv)
 {
     struct zd_demo demo = {0};
     struct zd_error err = {0};
-    if (argc != 2) {
+    if (argc != 2 || argv[1][0] == '-') {
         fprintf(stderr, "usage: zarrd-demo DIRECTORY\n");
         return 2;
     }
