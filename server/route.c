@@ -70,7 +70,10 @@ static bool matches(const char *template, char *path, struct taken *ret_taken)
 {
     struct taken taken = {0};
     while (*template != '\0') {
-        if (strncmp(template, "{d}", 3) == 0) {
+        if (*template != '{' && *template == *path) { /* most characters are */
+            template ++;
+            path++;
+        } else if (strncmp(template, "{d}", 3) == 0) {
             taken.dataset = (struct zd_span){(const uint8_t *)path, strcspn(path, "/")};
             if (taken.dataset.len == 0) {
                 return false;
@@ -82,7 +85,7 @@ static bool matches(const char *template, char *path, struct taken *ret_taken)
             taken.rest = path;
             *ret_taken = taken;
             return true;
-        } else if (*template ++!= *path++) {
+        } else {
             return false;
         }
     }
