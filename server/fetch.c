@@ -4,6 +4,7 @@
 #include "core/base/num.h"
 
 #define IN_FLIGHT_MAX    128
+#define AHEAD            8
 #define PART_COST_NS     200
 #define RUN_BYTES_PER_NS 8 /* where neighbours stay neighbours */
 #define ELEMENTS_PER_NS  1 /* where each element is taken by itself */
@@ -124,11 +125,22 @@ enum zd_status zd_fetch_collect(struct zd_fetch *fetch, bool *ret_is_stale, stru
     return ZD_OK;
 }
 
+/* A small part is copied faster than its chunk comes from memory: several are on their way. */
+static void look_ahead(const struct zd_fetch *fetch, const struct zd_block *block, uint32_t i)
+{
+    const struct zd_chunk_want *want = i < fetch->n_asked ? &fetch->part[i].want : NULL;
+    if (want != NULL && want->data != NULL && !want->is_span) {
+        zd_block_prefetch(
+            block, &want->part, &zd_layout_leaf(fetch->node->layout)->grid, want->data);
+    }
+}
+
 void zd_fetch_copy(const struct zd_fetch *fetch, const struct zd_block *block)
 {
     const struct zd_layout *layout = fetch->node->layout;
     for (uint32_t i = 0; i < fetch->n_asked; i++) {
         const struct zd_chunk_want *want = &fetch->part[i].want;
+        look_ahead(fetch, block, i + AHEAD);
         if (want->data == NULL) {
             zd_block_fill(block, &want->part, layout->meta->fill);
         } else if (want->is_span) {

@@ -107,17 +107,32 @@ static void touch_part(
     }
 }
 
+/* Of the part's first element in its chunk. */
+static uint64_t offset_in(
+    const struct zd_part *part, uint32_t rank, const uint64_t stride[ZD_RANK_MAX])
+{
+    uint64_t offset = 0;
+    for (uint32_t d = 0; d < rank; d++) {
+        offset += part->from[d] * stride[d];
+    }
+    return offset;
+}
+
 void zd_block_copy(const struct zd_block *block, const struct zd_part *part,
     const struct zd_grid *grid, const struct zd_buf *chunk)
 {
     assert(grid->rank == block->rank);
     uint64_t stride[ZD_RANK_MAX];
     zd_strided_dense(grid->rank, grid->chunk, block->dtype.bytes, stride);
-    const uint8_t *from = chunk->data;
-    for (uint32_t d = 0; d < grid->rank; d++) {
-        from += part->from[d] * stride[d];
-    }
-    copy_part(block, part, from, stride);
+    copy_part(block, part, chunk->data + offset_in(part, grid->rank, stride), stride);
+}
+
+void zd_block_prefetch(const struct zd_block *block, const struct zd_part *part,
+    const struct zd_grid *grid, const struct zd_buf *chunk)
+{
+    uint64_t stride[ZD_RANK_MAX];
+    zd_strided_dense(grid->rank, grid->chunk, block->dtype.bytes, stride);
+    zd_prefetch(chunk->data + offset_in(part, grid->rank, stride));
 }
 
 void zd_block_fill(const struct zd_block *block, const struct zd_part *part, const void *fill)
@@ -130,10 +145,7 @@ void zd_block_gather(const struct zd_block *block, const struct zd_part *part,
 {
     const struct zd_byte_range run = zd_layout_span(layout, part);
     assert(span.len == run.len);
-    uint64_t offset = 0; /* of the part's first element in the chunk */
-    for (uint32_t d = 0; d < block->rank; d++) {
-        offset += part->from[d] * layout->stride[d];
-    }
+    const uint64_t offset = offset_in(part, block->rank, layout->stride);
     copy_part(block, part, span.ptr + (offset - run.first), layout->stride);
     if (layout->is_swapped) {
         touch_part(block, part, SWAP, NULL);

@@ -16,6 +16,11 @@ struct zd_block {
 struct zd_block zd_block_of(
     const struct zd_selection *selection, const struct zd_dtype *dtype, uint8_t *data);
 
+/** Say that zd_block_copy will be called with the same: what it reads first comes nearer meanwhile.
+ * Thread: any. */
+void zd_block_prefetch(const struct zd_block *block, const struct zd_part *part,
+    const struct zd_grid *grid, const struct zd_buf *chunk);
+
 /** Copy a part from a decoded chunk of the grid that the part was planned with. Thread: any; pure
  * work. */
 void zd_block_copy(const struct zd_block *block, const struct zd_part *part,

@@ -29,6 +29,12 @@ static inline uint64_t zd_max_u64(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
+/** Bytes that will be read soon: the processor may bring them nearer meanwhile. Any address. */
+static inline void zd_prefetch(const void *at)
+{
+    __builtin_prefetch(at);
+}
+
 /** ceil(a / b) without overflow; b >= 1. */
 static inline uint64_t zd_div_up(uint64_t a, uint64_t b)
 {
