@@ -7,12 +7,14 @@
  *                                ^ hand, on its way to the newest
  *
  * What a scan brings in is newer than the hand's place, so the hand meets it before it comes round
- * to the old entries again. */
+ * to the old entries again. A loop over a little more than there is ahead of the hand would keep it
+ * from them for ever, and find nothing: so a long way on it begins again with the oldest. */
 #include "server/cache.h"
 
 #include <assert.h>
 
-#define ENTRY_PART 8 /* one part of a cache is the most that an entry takes */
+#define ENTRY_PART 8  /* one part of a cache is the most that an entry takes */
+#define TURNOVERS  10 /* of all entries: then the hand begins again with the oldest */
 
 static struct zd_cache_entry *entry_of(struct zd_list *queue)
 {
@@ -71,14 +73,18 @@ static void evict(struct zd_cache *cache, const struct zd_cache_entry *spared)
 {
     const size_t n_turns = 2 * cache->map.n_entries;
     for (size_t i = 0; i < n_turns && cache->bytes > cache->bytes_max; i++) {
-        struct zd_list *place = cache->hand == &cache->queue ? cache->queue.prev : cache->hand;
-        struct zd_cache_entry *entry = entry_of(place);
-        cache->hand = place->prev;
+        if (cache->hand == &cache->queue || cache->n_taken / TURNOVERS >= cache->map.n_entries) {
+            cache->hand = cache->queue.prev;
+            cache->n_taken = 0;
+        }
+        struct zd_cache_entry *entry = entry_of(cache->hand);
+        cache->hand = cache->hand->prev;
         if (entry->visited || entry->is_busy || entry == spared) {
             entry->visited = false;
             continue;
         }
         cache->n_evicted++;
+        cache->n_taken++;
         zd_cache_drop(cache, entry);
     }
 }

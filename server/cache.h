@@ -29,6 +29,7 @@ struct zd_cache {
     struct zd_map map;
     struct zd_list queue; /* newest first */
     struct zd_list *hand; /* where SIEVE looks next; the queue itself = at the oldest */
+    size_t n_taken;       /* by the hand since it was at the oldest */
     void (*free)(struct zd_cache_entry *entry); /* the object's end: no reference is left */
     uint64_t n_hits;
     uint64_t n_misses;

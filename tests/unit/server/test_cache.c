@@ -175,6 +175,29 @@ START_TEST(a_hot_set_survives_a_scan_of_ten_times_the_cache)
 }
 END_TEST
 
+/* The hand stands in the middle when the loop begins: half of the cache is behind it. */
+START_TEST(a_loop_that_fits_the_cache_comes_to_be_kept)
+{
+    struct zd_cache cache;
+    zd_cache_init(&cache, "test", 800, free_thing);
+    for (uint64_t name = 1000; name < 1008; name++) {
+        keep(&cache, name, 100);
+    }
+    for (uint64_t name = 1000; name < 1004; name++) {
+        ck_assert_ptr_nonnull(find(&cache, name));
+    }
+    for (uint64_t i = 0; i < 600; i++) {
+        if (find(&cache, i % 6) == NULL) {
+            keep(&cache, i % 6, 100);
+        }
+    }
+    for (uint64_t name = 0; name < 6; name++) {
+        ck_assert_ptr_nonnull(find(&cache, name));
+    }
+    zd_cache_done(&cache);
+}
+END_TEST
+
 /* The plain model: what is found must be what was put last under that name and not dropped. */
 #define N_NAMES 64
 
@@ -313,6 +336,7 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, what_is_busy_is_never_evicted);
     tcase_add_test(tests, a_cache_full_of_busy_entries_goes_over_its_bound);
     tcase_add_test(tests, a_hot_set_survives_a_scan_of_ten_times_the_cache);
+    tcase_add_test(tests, a_loop_that_fits_the_cache_comes_to_be_kept);
     tcase_add_test(tests, random_use_agrees_with_a_plain_model);
     tcase_add_test(tests, without_memory_nothing_is_put_in);
 }
