@@ -21,8 +21,10 @@
 
 #define LINGER_MS         2000
 #define DROPPED_BYTES_MAX (4U << 20) /* of what follows a fault */
-#define ANSWER_BYTES      2048       /* of the connection's memory: the head of an answer */
-#define ENTRIES_BYTES     3072       /* of it: what fits beside the longest head */
+#define REST_BYTES        4096
+#define REST_PIECES_MAX   64 /* of REST_BYTES, of what follows an answer that ends the connection */
+#define ANSWER_BYTES      2048 /* of the connection's memory: the head of an answer */
+#define ENTRIES_BYTES     3072 /* of it: what fits beside the longest head */
 #define FIELDS_MAX        100
 #define REFUSAL_BYTES_MAX 8192
 #define TABLE_LEAST       64
@@ -370,9 +372,23 @@ struct zd_wire *zd_wire_open(struct zd_wires *wires, int fd)
     return wire;
 }
 
+/* What is not read makes the close a reset, and answers that are still on their way are lost to it
+ * (RFC 9112, 9.6): a client that pipelines may not know yet which one is the last. */
+static void drop_rest(const struct zd_wire *wire)
+{
+    uint8_t rest[REST_BYTES];
+    ssize_t n = (ssize_t)sizeof rest;
+    for (int i = 0; i < REST_PIECES_MAX && n == (ssize_t)sizeof rest; i++) {
+        n = recvfrom(wire->fd, rest, sizeof rest, MSG_DONTWAIT, NULL, NULL);
+    }
+}
+
 void zd_wire_close(struct zd_wire *wire)
 {
     if (wire != NULL) {
+        if (wire->phase != ENDED) {
+            drop_rest(wire);
+        }
         zd_list_remove(&wire->link);
         table.at[wire->fd] = NULL;
         table.n_open--;

@@ -395,6 +395,15 @@ def test_after_an_answer_that_ends_the_connection_nothing_is_refused(server):
         assert [answer[0] for answer in answers(receive(s))] == [200]
 
 
+def test_what_follows_the_last_answer_costs_none_of_those_before(server):
+    """It is read and dropped: a close with bytes unread is a reset, which answers on their way do not survive."""
+    request = GET + HOST + b"\r\n"
+    for _ in range(5):
+        with connect(server) as s:
+            s.sendall(request * 50 + GET + HOST + b"Connection: close\r\n\r\n" + request * 500)
+            assert [answer[0] for answer in answers(receive(s))] == [200] * 51
+
+
 def test_a_refusal_of_head_has_no_body(server):
     with connect(server) as s:
         s.sendall(b"HEAD /livez HTTP/1.1\r\nHost : a\r\n\r\n")
