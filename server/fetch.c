@@ -30,12 +30,23 @@ uint64_t zd_fetch_held_bytes(const struct zd_node *node, uint64_t n_parts_max, u
 enum zd_status zd_fetch_init(struct zd_fetch *fetch, struct zd_request *req, struct zd_node *node,
     uint64_t n_parts_max, uint64_t bytes_max, struct zd_error *err)
 {
-    *fetch = (struct zd_fetch){.req = req, .node = node};
-    fetch->n_part = (uint32_t)parts_at_once(node, n_parts_max, bytes_max);
-    fetch->part = zd_alloc(fetch->n_part * sizeof *fetch->part);
-    if (fetch->part == NULL) {
-        return zd_fail(err, ZD_NO_MEMORY, "no memory to want %u chunks", fetch->n_part);
+    const uint32_t n_part = (uint32_t)parts_at_once(node, n_parts_max, bytes_max);
+    if (n_part > fetch->n_room || fetch->part == NULL) {
+        struct zd_fetch_part *part = zd_alloc(n_part * sizeof *part);
+        if (part == NULL) {
+            return zd_fail(err, ZD_NO_MEMORY, "no memory to want %u chunks", n_part);
+        }
+        zd_free(fetch->part);
+        fetch->part = part;
+        fetch->n_room = n_part;
     }
+    *fetch = (struct zd_fetch){
+        .req = req,
+        .node = node,
+        .part = fetch->part,
+        .n_room = fetch->n_room,
+        .n_part = n_part,
+    };
     return ZD_OK;
 }
 
@@ -44,6 +55,7 @@ void zd_fetch_done(struct zd_fetch *fetch)
     zd_fetch_release(fetch);
     zd_free(fetch->part);
     fetch->part = NULL;
+    fetch->n_room = 0;
     fetch->n_part = 0;
 }
 

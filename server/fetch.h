@@ -15,8 +15,9 @@ struct zd_fetch {
     struct zd_node *node;       /* borrowed */
     struct zd_touched *touched; /* borrowed; told of every generation; NULL = nobody asks */
     struct zd_plan plan;
-    struct zd_fetch_part *part; /* n_part of them; owned */
-    uint32_t n_part;
+    struct zd_fetch_part *part; /* room for n_room of them; owned */
+    uint32_t n_room;
+    uint32_t n_part;     /* that are used at once; 0 = not begun */
     uint32_t n_asked;    /* part[0 .. n_asked) are under way, or hold their chunk */
     bool is_last;        /* no part follows those asked */
     uint64_t copy_ns;    /* what copying the elements of those asked will cost */
@@ -26,7 +27,7 @@ struct zd_fetch {
 };
 
 /**
- * Begin.
+ * Begin. A fetch that is zeroed, or has part and n_room of an earlier one.
  * @param n_parts_max how many parts one selection has at the most
  * @param bytes_max   of decoded chunks held at once; one may be larger
  * @retval ZD_NO_MEMORY

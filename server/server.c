@@ -12,6 +12,7 @@
 #include "server/datasets.h"
 #include "server/http.h"
 #include "server/objects.h"
+#include "server/slice.h"
 
 #define NODES_PART    2 /* one part of the metadata cache is for nodes */
 #define DRAIN_POLL_MS 10
@@ -256,6 +257,7 @@ enum zd_status zd_server_new(
         return zd_fail(err, ZD_NO_MEMORY, "no memory for the server");
     }
     server->config = config;
+    zd_list_init(&server->spare_slices);
     const enum zd_status status = begin_server(server, err);
     if (status != ZD_OK) {
         zd_server_free(server);
@@ -294,6 +296,7 @@ static void end_datasets(struct zd_server *server)
         zd_cache_done(&server->objects);
         zd_cache_done(&server->nodes);
     }
+    zd_slices_done(server);
     zd_datasets_close(server);
     zd_free(server->root);
 }

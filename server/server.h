@@ -25,9 +25,11 @@ struct zd_server {
     struct zd_dataset **dataset;    /* n_datasets of them, a reference each; owned */
     size_t n_datasets;
     uint32_t last_dataset_id;
-    struct zd_cache nodes;   /* struct zd_node */
-    struct zd_cache objects; /* struct zd_object */
-    struct zd_cache chunks;  /* decoded chunks */
+    struct zd_cache nodes;       /* struct zd_node */
+    struct zd_cache objects;     /* struct zd_object */
+    struct zd_cache chunks;      /* decoded chunks */
+    struct zd_list spare_slices; /* struct zd_slice: to be used again; n_spare_slices of them */
+    size_t n_spare_slices;
     struct zd_memory memory; /* what may be held */
     struct zd_admit admit;
     struct zd_pool pool;

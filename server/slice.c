@@ -16,12 +16,23 @@
 #define BAND_PART   4
 #define FLIGHT_PART 2
 
+#define SPARES_MAX      16 /* slices that are kept to be used again, */
+#define SPARE_PARTS_MAX 64 /* with the memory of so many parts */
+
 #define FLIGHT_BYTES_MAX (UINT64_C(64) << 20) /* decoded chunks held at once, not streamed */
 
-static void free_slice(struct zd_task *task)
+static void free_slice(struct zd_slice *slice)
+{
+    zd_fetch_done(&slice->fetch);
+    zd_free(slice);
+}
+
+/* A slice is large: taking and giving back its memory is a part of what a small answer costs. */
+static void release_slice(struct zd_task *task)
 {
     struct zd_slice *slice = ZD_CONTAINER(task, struct zd_slice, task);
-    zd_fetch_done(&slice->fetch);
+    struct zd_server *server = slice->node->dataset->server;
+    zd_fetch_release(&slice->fetch);
     zd_survey_done(&slice->survey);
     zd_touched_done(&slice->touched);
     zd_headers_done(&slice->headers);
@@ -30,7 +41,34 @@ static void free_slice(struct zd_task *task)
     zd_buf_unref(slice->elements);
     zd_buf_unref(slice->body);
     zd_node_unref(slice->node);
-    zd_free(slice);
+    if (server->n_spare_slices == SPARES_MAX || slice->fetch.n_room > SPARE_PARTS_MAX) {
+        free_slice(slice);
+        return;
+    }
+    server->n_spare_slices++;
+    zd_list_push_front(&server->spare_slices, &slice->spare);
+}
+
+void zd_slices_done(struct zd_server *server)
+{
+    for (struct zd_list *link; (link = zd_list_pop_front(&server->spare_slices)) != NULL;) {
+        free_slice(ZD_CONTAINER(link, struct zd_slice, spare));
+    }
+    server->n_spare_slices = 0;
+}
+
+/* Zeroed, but for the memory of the parts. NULL without memory. */
+static struct zd_slice *take_slice(struct zd_server *server)
+{
+    struct zd_list *link = zd_list_pop_front(&server->spare_slices);
+    if (link == NULL) {
+        return zd_alloc_zero(1, sizeof(struct zd_slice));
+    }
+    server->n_spare_slices--;
+    struct zd_slice *slice = ZD_CONTAINER(link, struct zd_slice, spare);
+    const struct zd_fetch fetch = {.part = slice->fetch.part, .n_room = slice->fetch.n_room};
+    *slice = (struct zd_slice){.fetch = fetch};
+    return slice;
 }
 
 static bool is_text(const struct zd_slice *slice)
@@ -90,11 +128,11 @@ static void make(struct zd_task *task)
 
 struct zd_slice *zd_slice_new(struct zd_request *req)
 {
-    struct zd_slice *slice = zd_alloc_zero(1, sizeof *slice);
+    struct zd_slice *slice = take_slice(req->server);
     if (slice == NULL) {
         return NULL;
     }
-    zd_task_init(&slice->task, req, make, free_slice);
+    zd_task_init(&slice->task, req, make, release_slice);
     zd_slice_ask_init(&slice->ask, req->server);
     zd_headers_init(&slice->headers);
     zd_text_init(&slice->text, 0);
@@ -389,7 +427,7 @@ enum zd_status zd_slice_begin(struct zd_slice *slice, struct zd_error *err)
     if (zd_plan_overflows(&leaf->grid, &slice->selection, &n_parts)) {
         return zd_fail(err, ZD_TOO_LARGE, "the slice touches more than 2^64 chunks");
     }
-    if (slice->fetch.part == NULL) {
+    if (slice->fetch.n_part == 0) {
         ZD_TRY(zd_fetch_init(
             &slice->fetch, slice->task.req, slice->node, n_parts, flight_bytes(slice), err));
     }

@@ -12,7 +12,8 @@
 
 /** The state of a request for a slice. */
 struct zd_slice {
-    struct zd_task task; /* first: copies one lot of chunks, makes text of elements */
+    struct zd_task task;  /* first: copies one lot of chunks, makes text of elements */
+    struct zd_list spare; /* in the server's list of those to be used again */
     struct zd_node *node;
     struct zd_slice_ask ask;
     struct zd_selection selection;
@@ -53,6 +54,9 @@ struct zd_slice {
 /** A state for the request, with a reference to its node; left with zd_task_leave. NULL without
  * memory. */
 struct zd_slice *zd_slice_new(struct zd_request *req);
+
+/** Free those that were kept to be used again. */
+void zd_slices_done(struct zd_server *server);
 
 /** Parse the selection of `ask`. @param ret_code the problem code of a failure */
 ZD_RESULT zd_slice_select(struct zd_slice *slice, const char **ret_code, struct zd_error *err);
