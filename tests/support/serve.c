@@ -175,29 +175,77 @@ static void blank(struct zd_test_answer *answer)
     }
 }
 
-static void judge(struct zd_test_answer *answer, bool is_head)
+static int hex_value(char c)
 {
-    static const char length[] = "\r\nContent-Length: ";
+    const char *at = c == '\0' ? NULL : strchr("0123456789abcdef", c | 0x20);
+    return at == NULL ? -1 : (int)(at - "0123456789abcdef");
+}
+
+/* A chunked body in place of its chunks (RFC 9112, 7.1); false: its last chunk did not come. */
+static bool join_chunks(struct zd_test_answer *answer, size_t head_len)
+{
+    const char *at = answer->bytes + head_len;
+    const char *const end = answer->bytes + answer->len;
+    char *to = answer->bytes + head_len;
+    while (at < end) {
+        size_t len = 0;
+        const char *digits = at;
+        for (; hex_value(*at) >= 0; at++) {
+            len = len * 16 + (size_t)hex_value(*at);
+        }
+        if (at == digits || end - at < 2 || memcmp(at, "\r\n", 2) != 0) {
+            break;
+        }
+        at += 2;
+        const bool is_whole = (size_t)(end - at) >= len + 2 && memcmp(at + len, "\r\n", 2) == 0;
+        const size_t n = is_whole ? len : zd_min_u64(len, (size_t)(end - at));
+        memmove(to, at, n);
+        to += n;
+        at += n + 2;
+        if (!is_whole || len == 0) {
+            answer->len = (size_t)(to - answer->bytes);
+            return is_whole && at == end;
+        }
+    }
+    answer->len = (size_t)(to - answer->bytes);
+    return false;
+}
+
+/* The status, and how much of a head there is; 0: not even all of that. */
+static size_t read_head(struct zd_test_answer *answer)
+{
     const char *head_end = find(answer, answer->len, "\r\n\r\n");
     struct zd_scan scan = zd_scan_of(zd_span_of(answer->bytes));
     uint64_t status = 0;
     if (head_end == NULL || !zd_scan_word(&scan, "HTTP/1.1 ") ||
         zd_scan_u64(&scan, 999, &status) != ZD_OK) {
+        return 0;
+    }
+    answer->status = (unsigned)status;
+    return (size_t)(head_end - answer->bytes) + 4;
+}
+
+static void judge(struct zd_test_answer *answer, bool is_head)
+{
+    static const char length[] = "\r\nContent-Length: ";
+    const size_t head_len = read_head(answer);
+    if (head_len == 0) {
         return;
     }
-    const size_t head_len = (size_t)(head_end - answer->bytes) + 4;
+    const bool has_none = is_head || answer->status == 304 || answer->status == 204;
     const char *told = find(answer, head_len, length);
     uint64_t promised = 0;
-    answer->status = (unsigned)status;
-    answer->body =
-        (struct zd_span){(const uint8_t *)answer->bytes + head_len, answer->len - head_len};
-    const bool has_none = is_head || status == 304 || status == 204;
     if (told != NULL && !has_none) {
-        scan = zd_scan_of(zd_span_of(told + strlen(length)));
+        struct zd_scan scan = zd_scan_of(zd_span_of(told + strlen(length)));
         ck_assert_int_eq(zd_scan_u64(&scan, UINT64_MAX, &promised), ZD_OK);
     }
+    const bool is_chunked = find(answer, head_len, "\r\nTransfer-Encoding: chunked") != NULL;
+    const bool has_end = is_chunked && !has_none && join_chunks(answer, head_len);
+    answer->bytes[answer->len] = '\0';
+    answer->body =
+        (struct zd_span){(const uint8_t *)answer->bytes + head_len, answer->len - head_len};
     /* Without a length nobody could tell that the end is missing: no answer of ours is such. */
-    answer->is_whole = (told != NULL || has_none) && answer->body.len == promised;
+    answer->is_whole = has_end || ((told != NULL || has_none) && answer->body.len == promised);
 }
 
 void zd_test_serve_ask(

@@ -14,6 +14,7 @@
 
 #define FAULTS_MAX        5000
 #define PROBLEM_NODES_MAX 1000
+#define SHOWN_BYTES_MAX   1000
 
 #define STORES     ZD_SOURCE_DIR "/tests/data/stores/v3/"
 #define END        " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
@@ -59,6 +60,7 @@ static const char *const requests[] = {
     GET("/v1/datasets/codecs/slices/transpose_102?slice=1"),
     GET("/v1/datasets/codecs/slices/bytes_big_u4?slice=2:4"),
     GET("/v1/datasets/blosc/slices/lz4_shuffle_4?slice=60:70,5:9"),
+    GET("/v1/datasets/blosc/slices/lz4_shuffle_4"),
     GET("/v1/datasets/sharding/slices/nested?slice=7:9,7:9"),
     GET("/v1/datasets/sharding/slices/zstd_end_crc?slice=0:20,::5"),
     GET("/v1/datasets/sharding/slices/blosc_start_crc?slice=5,5"),
@@ -101,14 +103,15 @@ static const char *const requests[] = {
 };
 
 #define DATASET(name, more) "\"" name "\":{\"location\":\"" STORES name "\"" more "}"
-#define CONFIG(more)                                                                               \
-    "{\"listen\":[\"127.0.0.1:0\"],\"log\":{\"requests\":false,\"level\":\"error\"},\"datasets\":" \
+#define CONFIG(http, more)                                                                         \
+    "{\"listen\":[\"127.0.0.1:0\"],\"http\":{" http                                                \
+    "},\"log\":{\"requests\":false,\"level\":\"error\"},\"datasets\":"                             \
     "{" DATASET("codecs", more) "," DATASET("sharding", more) "," DATASET(                         \
         "blosc", more) "," DATASET("metadata", more) "," DATASET("consolidated", more) "}}"
 
-/* What is cached is not asked for again, or each time. */
-static const char trusting[] = CONFIG(",\"revalidate_ms\":3600000");
-static const char asking[] = CONFIG(",\"revalidate_ms\":0");
+/* What is cached is not asked for again, or each time; then longer answers are streamed too. */
+static const char trusting[] = CONFIG("", ",\"revalidate_ms\":3600000");
+static const char asking[] = CONFIG("\"stream_bytes\":4096", ",\"revalidate_ms\":0");
 
 /* One way to serve a request. */
 struct way {
@@ -135,6 +138,12 @@ struct trial {
     uint64_t n;            /* which allocation or operation fails */
     enum zd_status status; /* of the operation */
 };
+
+/* How much of an answer a message has room for. */
+static int shown(size_t len)
+{
+    return (int)zd_min_u64(len, SHOWN_BYTES_MAX);
+}
 
 static const char *line_of(const struct trial *trial)
 {
@@ -166,7 +175,7 @@ static struct zd_json *read_problem(const struct trial *trial, const struct zd_t
     struct zd_json *problem = NULL;
     ck_assert_msg(zd_json_parse(answer->body, &limits, &problem, NULL) == ZD_OK &&
                       zd_json_string(zd_json_member(problem, "code")) != NULL,
-        "%s: no problem document: %.*s", line_of(trial), (int)answer->len, answer->bytes);
+        "%s: no problem document: %.*s", line_of(trial), shown(answer->len), answer->bytes);
     return problem;
 }
 
@@ -210,8 +219,8 @@ static void check_fault(const struct trial *trial, const struct zd_test_answer *
     ck_assert_msg(answer->status >= 500 || (answer->status >= 400 && !is_head &&
                                                answer->status == trial->right->status &&
                                                has_same_code(trial, answer, trial->right)),
-        "%s: a wrong answer: %.*s\nright is: %.*s", line_of(trial), (int)answer->len, answer->bytes,
-        (int)trial->right->len, trial->right->bytes);
+        "%s: a wrong answer: %.*s\nright is: %.*s", line_of(trial), shown(answer->len),
+        answer->bytes, shown(trial->right->len), trial->right->bytes);
 }
 
 /* A request without a fault. */
@@ -221,7 +230,7 @@ static void check_right(const struct trial *trial)
     zd_store_fault_set((struct zd_store_fault){.is_slow = trial->way->is_slow});
     zd_test_serve_ask(trial->serve, trial->request, &answer);
     ck_assert_msg(is_same(&answer, trial->right), "after %s: %.*s\nright is: %.*s", line_of(trial),
-        (int)answer.len, answer.bytes, (int)trial->right->len, trial->right->bytes);
+        shown(answer.len), answer.bytes, shown(trial->right->len), trial->right->bytes);
     zd_test_answer_done(&answer);
 }
 
@@ -254,7 +263,7 @@ static bool run_trial(const struct trial *trial)
         trial->status == ZD_OK ? try_allocation(trial, &answer) : try_operation(trial, &answer);
     check_fault(trial, &answer);
     ck_assert_msg(was_met || is_same(&answer, trial->right), "without a fault, %s: %.*s",
-        line_of(trial), (int)answer.len, answer.bytes);
+        line_of(trial), shown(answer.len), answer.bytes);
     zd_test_answer_done(&answer);
     check_right(trial);
     return was_met;
@@ -285,7 +294,7 @@ static void ask_right(struct trial *trial, struct zd_test_answer *ret_right)
     zd_test_serve_ask(trial->serve, trial->request, ret_right);
     trial->right = ret_right;
     ck_assert_msg(ret_right->is_whole && ret_right->status < 500, "%s: %.*s", line_of(trial),
-        (int)ret_right->len, ret_right->bytes);
+        shown(ret_right->len), ret_right->bytes);
 }
 
 static void run_way(const struct way *way, const enum zd_status *kinds, size_t n_kinds)
@@ -332,7 +341,7 @@ START_TEST(a_start_without_memory_fails_or_serves)
             struct zd_test_answer answer;
             zd_test_serve_ask(&serve, GET("/v1/datasets/codecs/nodes/"), &answer);
             ck_assert_msg(answer.is_whole && answer.status == 200, "start, allocation %llu: %.*s",
-                (unsigned long long)n, (int)answer.len, answer.bytes);
+                (unsigned long long)n, shown(answer.len), answer.bytes);
             zd_test_answer_done(&answer);
             zd_test_serve_close(&serve);
         }
@@ -364,7 +373,7 @@ START_TEST(a_reload_without_memory_changes_all_or_nothing)
             status == ZD_OK || (was_met && status == ZD_NO_MEMORY), "%s", zd_status_name(status));
         zd_test_serve_ask(&serve, GET("/v1/datasets/codecs/slices/gzip_6?slice=0"), &answer);
         ck_assert_msg(answer.is_whole && answer.status == 200, "reload, allocation %llu: %.*s",
-            (unsigned long long)n, (int)answer.len, answer.bytes);
+            (unsigned long long)n, shown(answer.len), answer.bytes);
         zd_test_answer_done(&answer);
     }
     zd_test_serve_close(&serve);
