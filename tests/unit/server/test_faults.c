@@ -125,7 +125,6 @@ static const struct way ways[] = {
     {.name = "cold", .config = trusting, .is_cold = true},
     {.name = "cold and slow", .config = trusting, .is_cold = true, .is_slow = true},
     {.name = "warm", .config = trusting},
-    {.name = "asked again", .config = asking},
     {.name = "asked again, slow", .config = asking, .is_slow = true},
 };
 
