@@ -283,14 +283,15 @@ static enum zd_next step_decode(struct chunk_load *load)
     server->metrics.n_decodes++;
     server->metrics.n_decoded_bytes += load->chunk->is_span ? load->span.len : leaf->chunk_bytes;
     load->step = step_fill;
-    if (is_cheap(load, decode_ns(load))) {
+    const uint64_t cost_ns = decode_ns(load);
+    if (is_cheap(load, cost_ns)) {
         server->metrics.n_jobs_inline++;
         decode(load);
         return ZD_NEXT;
     }
     load->job = (struct zd_job){.work = decode_on_worker, .done = decoded, .owner = load->owner};
     load->is_decoding = true;
-    zd_pool_submit(server, &load->job, leaf->decode_ns);
+    zd_pool_submit(server, &load->job, cost_ns);
     return ZD_WAIT;
 }
 
@@ -316,10 +317,30 @@ static enum zd_next check_span(struct chunk_load *load)
     return found(load, ZD_TAKE(load->range.bytes), load->range.stat.generation);
 }
 
+/* It was not read: no memory is taken for what cannot be a chunk. */
+static bool is_too_long(const struct chunk_load *load)
+{
+    const struct zd_settings *settings = &load->node->dataset->server->config->settings;
+    return load->range.wait.status == ZD_TOO_LARGE && load->range.bytes_max > 0 &&
+           load->range.bytes_max <= settings->limits_object_bytes;
+}
+
+static enum zd_next found_too_long(struct chunk_load *load)
+{
+    const unsigned long long most = load->range.bytes_max;
+    load->status =
+        zd_fail(&load->err, ZD_CORRUPT, "more bytes are stored than the %llu of a chunk", most);
+    zd_fact_expected(&load->err, "at most %llu bytes", most);
+    return found_corrupt(load);
+}
+
 static enum zd_next step_have(struct chunk_load *load)
 {
     const bool is_object = leaf_level(load) == 0;
     const enum zd_status status = load->range.wait.status;
+    if (is_too_long(load)) {
+        return found_too_long(load);
+    }
     if (status == ZD_NOT_FOUND && is_object) {
         return found(load, NULL, (struct zd_generation){0});
     }
@@ -358,7 +379,9 @@ static enum zd_next step_read(struct chunk_load *load)
         range.len = load->span.len;
     }
     load->range = (struct zd_range_want){.wait.done = range_arrived, .range = range};
-    if (!is_object) {
+    if (is_object) {
+        load->range.bytes_max = zd_layout_leaf(load->node->layout)->stored_max;
+    } else {
         load->range.only_generation = load->place.stat.generation;
     }
     load->step = step_have;

@@ -427,6 +427,15 @@ static void range_answered(struct zd_store_op *op)
     want->wait.done(&want->wait);
 }
 
+static uint64_t range_bytes_max(const struct zd_dataset *dataset, const struct zd_range_want *want)
+{
+    const uint64_t most = dataset->server->config->settings.limits_object_bytes;
+    if (want->wants_file) {
+        return SIZE_MAX;
+    }
+    return want->bytes_max == 0 ? most : zd_min_u64(most, want->bytes_max);
+}
+
 enum zd_next zd_objects_want_range(
     struct zd_dataset *dataset, const char *key, struct zd_range_want *want)
 {
@@ -444,8 +453,7 @@ enum zd_next zd_objects_want_range(
     load->read.range = want->range;
     load->read.only_generation = want->only_generation;
     load->read.wants_file = want->wants_file;
-    load->read.bytes_max =
-        want->wants_file ? SIZE_MAX : dataset->server->config->settings.limits_object_bytes;
+    load->read.bytes_max = range_bytes_max(dataset, want);
     const enum zd_status status = zd_store_read_now(dataset->store, &load->read);
     if (status == ZD_AGAIN) {
         load->want = want;

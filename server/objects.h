@@ -86,8 +86,10 @@ struct zd_range_want {
     /* in */
     struct zd_range range;
     struct zd_generation only_generation; /* zero: any */
-    bool wants_file; /* a descriptor rather than bytes, of a store that has files: no memory is
-                        taken, and limits.object_bytes does not apply */
+    uint64_t bytes_max; /* more is ZD_TOO_LARGE, where limits.object_bytes is not less; 0 = only
+                           that */
+    bool wants_file;    /* a descriptor rather than bytes, of a store that has files: no memory is
+                           taken, and limits.object_bytes does not apply */
     /* out */
     struct zd_buf *bytes; /* with ZD_OK: a reference for the caller */
     bool has_file;        /* with ZD_OK and wants_file: */

@@ -28,7 +28,9 @@ static enum zd_status measure(
         ckd_mul(&chunk_bytes, n_elements, dtype->bytes)) {
         return zd_fail(err, ZD_UNSUPPORTED, "chunks of 2^64 bytes or more");
     }
+    const struct zd_codec *codec = zd_chain_codec(level->chain, zd_chain_array_bytes(level->chain));
     level->chunk_bytes = chunk_bytes;
+    level->stored_max = codec->shard == NULL ? zd_chain_encoded_max(level->chain) : UINT64_MAX;
     level->decode_ns = zd_chain_decode_ns(level->chain);
     return ZD_OK;
 }

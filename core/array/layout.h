@@ -18,6 +18,7 @@ struct zd_level {
     struct zd_chain *
         chain; /* decodes one chunk of this level to elements, C order in the array's axes; owned */
     uint64_t chunk_bytes; /* decoded */
+    uint64_t stored_max;  /* what is longer is none of them; shards may have gaps of any length */
     uint64_t decode_ns;   /* about how long decoding one takes */
     /* when the next level exists: this level's chunks are shards */
     const struct zd_shard *shard; /* borrowed from chain; NULL at the last level */

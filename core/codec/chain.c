@@ -458,6 +458,12 @@ const struct zd_repr *zd_chain_encoded(const struct zd_chain *chain)
     return &chain->link[chain->n_links - 1].encoded;
 }
 
+uint64_t zd_chain_encoded_max(const struct zd_chain *chain)
+{
+    const struct zd_repr *encoded = zd_chain_encoded(chain);
+    return encoded->size_is_exact ? encoded->size : zd_codec_bound(encoded->size);
+}
+
 uint32_t zd_chain_count(const struct zd_chain *chain)
 {
     return chain->n_links;

@@ -75,6 +75,9 @@ uint64_t zd_chain_decode_ns(const struct zd_chain *chain);
 const struct zd_repr *zd_chain_decoded(const struct zd_chain *chain);
 const struct zd_repr *zd_chain_encoded(const struct zd_chain *chain);
 
+/** The most bytes that an encoded chunk can have; shards may have gaps, within reason. */
+uint64_t zd_chain_encoded_max(const struct zd_chain *chain);
+
 /** The codecs in the order of the document, dropped ones left out. */
 uint32_t zd_chain_count(const struct zd_chain *chain);
 const struct zd_codec *zd_chain_codec(const struct zd_chain *chain, uint32_t i);

@@ -12,13 +12,6 @@ struct zd_shard_entry zd_shard_entry_at(const struct zd_buf *index, uint64_t i)
         .first = zd_load_u64(at), .len = zd_load_u64(at + sizeof(uint64_t))};
 }
 
-/* The most bytes that an inner chunk can have; shards within shards may have gaps. */
-static uint64_t longest_chunk(const struct zd_shard *shard)
-{
-    const struct zd_repr *encoded = zd_chain_encoded(shard->inner);
-    return encoded->size_is_exact ? encoded->size : zd_codec_bound(encoded->size);
-}
-
 static enum zd_status corrupt(struct zd_error *err, uint64_t i, const char *what,
     struct zd_shard_entry entry, uint64_t len_max)
 {
@@ -43,7 +36,7 @@ enum zd_status zd_shard_entry_check(const struct zd_shard *shard, struct zd_shar
     if (ckd_add(&end, entry.first, entry.len) || end > shard_bytes) {
         return corrupt(err, i, "lies beyond the shard", entry, shard_bytes);
     }
-    const uint64_t len_max = longest_chunk(shard);
+    const uint64_t len_max = zd_chain_encoded_max(shard->inner);
     if (entry.len > len_max) {
         return corrupt(err, i, "is longer than its codecs can make it", entry, len_max);
     }

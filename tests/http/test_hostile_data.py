@@ -233,6 +233,20 @@ def test_a_corrupt_chunk_is_a_problem_that_names_its_key(hostile, name):
     assert peak_bytes(hostile) - before < GROWTH_MAX
 
 
+@pytest.mark.parametrize("name, codecs", [("plain", BYTES), ("zstd", [*BYTES, ZSTD]), ("blosc", [*BYTES, BLOSC])])
+def test_what_is_too_long_for_a_chunk_is_not_read(hostile, name, codecs):
+    name = "gigabyte_" + name
+    write_chunk(hostile.root, name, codecs, b"")
+    os.truncate(hostile.root / name / "c" / "0", 1 << 30)
+    before, read = peak_bytes(hostile), hostile.metrics()["zarrd_store_read_bytes_total"]
+    for target in (S + name, f"/v1/datasets/h/chunks/{name}?index=0&decoded=1"):
+        answer = hostile.get(target)
+        assert (answer.status, answer.code) == (500, "corrupt_chunk"), (target, answer)
+        assert f"{name}/c/0" in answer.json()["detail"], answer
+    assert hostile.metrics()["zarrd_store_read_bytes_total"] - read < MIB
+    assert peak_bytes(hostile) - before < GROWTH_MAX
+
+
 @pytest.mark.parametrize("name", [name for name, _, _ in TOLERATED])
 def test_a_strange_chunk_is_one(hostile, name):
     answer = hostile.get(S + name)
