@@ -28,10 +28,11 @@
 #include "server/server.h"
 #include "server/wire.h"
 
-#define RUNS_IN_A_ROW     8           /* before the loop's other work gets its turn */
-#define SPARE_BODY_BYTES  (64U << 10) /* that a spare request may go on holding */
-#define SPARE_FILES       256         /* that are not connections */
+#define RUNS_IN_A_ROW     8          /* before the loop's other work gets its turn */
+#define SPARE_BODY_BYTES  (4U << 10) /* that a spare request may go on holding */
+#define SPARE_FILES       256        /* that are not connections */
 #define LEAST_CONNECTIONS 16
+#define FILES_EACH        2 /* the socket, and the file that is sent through it */
 #define KEPT_PART         2 /* one part of the metadata cache is for prepared answers */
 
 /* ---- requests: from the spare list, and back ---- */
@@ -108,6 +109,16 @@ static void drop_answer(struct zd_request *req)
     req->answer_is_borrowed = false;
 }
 
+static void drop_body(struct zd_request *req)
+{
+    req->server->http->body_bytes -= req->body_text.len;
+    if (req->body_text.cap > SPARE_BODY_BYTES) {
+        zd_text_done(&req->body_text);
+    } else {
+        zd_text_clear(&req->body_text);
+    }
+}
+
 static void forget(struct zd_request *req)
 {
     release_state(req);
@@ -127,11 +138,8 @@ static void forget(struct zd_request *req)
     req->path = NULL;
     req->path_ends_in_slash = false;
     req->body = NULL;
-    if (req->body_text.cap > SPARE_BODY_BYTES) {
-        zd_text_done(&req->body_text);
-    } else {
-        zd_text_clear(&req->body_text);
-    }
+    drop_body(req);
+    req->lost_body = false;
     req->deadline_ms = 0;
     req->conditions = (struct zd_conditions){0};
     zd_stream_done(&req->stream);
@@ -304,12 +312,24 @@ static enum zd_next step_refuse(struct zd_request *req)
     return zd_respond_problem(req, &problem);
 }
 
+static enum zd_next step_refuse_body(struct zd_request *req)
+{
+    const struct zd_problem problem = {
+        .code = "overloaded",
+        .detail = "the bodies of other requests fill the memory that is for bodies",
+        .retry_after_s = 1,
+    };
+    return zd_respond_problem(req, &problem);
+}
+
 /* Runs the steps, and either queues the answer or lets the connection sleep. */
 static enum MHD_Result start(struct zd_request *req)
 {
     req->has_started = true;
     if (req->server->http->is_closing) {
         req->step = step_refuse;
+    } else if (req->lost_body) {
+        req->step = step_refuse_body;
     } else if (req->step == NULL) {
         req->step = zd_dispatch;
     }
@@ -392,9 +412,17 @@ static enum MHD_Result finish(struct zd_request *req)
     return start(req);
 }
 
+/* What there is no room for is read all the same: only then its client can be told. */
 static enum MHD_Result take_body(struct zd_request *req, const char *bytes, size_t *len)
 {
-    if (zd_text_add_bytes(&req->body_text, bytes, *len) != ZD_OK) {
+    struct zd_http *http = req->server->http;
+    const uint64_t n_free = req->server->memory.body_bytes - http->body_bytes;
+    if (req->lost_body || *len > n_free) {
+        drop_body(req);
+        req->lost_body = true;
+    } else if (zd_text_add_bytes(&req->body_text, bytes, *len) == ZD_OK) {
+        http->body_bytes += *len;
+    } else {
         return MHD_NO;
     }
     *len = 0;
@@ -638,12 +666,14 @@ static uint64_t connections_max(struct zd_server *server)
 {
     const uint64_t n_wished = server->config->settings.http_connections;
     struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= n_wished + SPARE_FILES) {
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
+        limit.rlim_cur >= FILES_EACH * n_wished + SPARE_FILES) {
         return n_wished;
     }
     const uint64_t n_files = limit.rlim_cur;
-    const uint64_t n =
-        n_files > SPARE_FILES + LEAST_CONNECTIONS ? n_files - SPARE_FILES : LEAST_CONNECTIONS;
+    const uint64_t n = n_files > SPARE_FILES + FILES_EACH * LEAST_CONNECTIONS
+                           ? (n_files - SPARE_FILES) / FILES_EACH
+                           : LEAST_CONNECTIONS;
     zd_log(&server->log, ZD_LOG_WARNING,
         "http.connections is %llu, but the system allows %llu descriptors: at most %llu "
         "connections",

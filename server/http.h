@@ -38,6 +38,7 @@ struct zd_http {
     struct zd_list turns;           /* struct zd_request: what goes on when the loop has turned */
     uv_idle_t next_turn;            /* while there are such */
     struct zd_cache kept;           /* struct zd_kept: prepared answers, by target */
+    uint64_t body_bytes;            /* of all requests together: what came of their bodies */
     struct zd_text scratch;         /* for documents that are copied at once */
     struct MHD_Response *emergency; /* when there is no memory for an answer */
     uint64_t id_seed;

@@ -16,7 +16,8 @@
 #define SHARES       8 /* of the memory: so many for the caches, so many for work */
 #define CACHE_SHARES 3
 #define WORK_SHARES  3
-#define ARENAS       2 /* every arena keeps what its threads freed */
+#define BODY_PART    32 /* one part is for the bodies of requests: each is held up to three times */
+#define ARENAS       2  /* every arena keeps what its threads freed */
 
 /* Chunks and bodies live for one request. Given back to the system each time, their pages would be
  * faulted in and cleared anew: more work than most requests are. */
@@ -162,6 +163,7 @@ void zd_memory_plan(const struct zd_settings *settings, uint64_t found, const ch
         .bounded_by = is_set ? "memory.bytes" : bounded_by,
         .work_bytes = settings->admission_bytes != 0 ? settings->admission_bytes
                                                      : zd_max_u64(bytes / SHARES * WORK_SHARES, 1),
+        .body_bytes = zd_max_u64(bytes / BODY_PART, settings->limits_body_bytes),
         .decoded_bytes = settings->cache_decoded_bytes,
         .encoded_bytes = settings->cache_encoded_bytes,
         .metadata_bytes = settings->cache_metadata_bytes,

@@ -9,6 +9,7 @@ struct zd_memory {
     uint64_t bytes;         /* that the process may use */
     const char *bounded_by; /* "setting memory.bytes", "control group", ... */
     uint64_t work_bytes;    /* for requests under way */
+    uint64_t body_bytes;    /* for what they bring along, which is held before they are admitted */
     uint64_t decoded_bytes; /* for the caches: what is configured, or less */
     uint64_t encoded_bytes;
     uint64_t metadata_bytes;

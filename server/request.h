@@ -46,6 +46,7 @@ struct zd_request {
     const char *path;    /* decoded {path} or {key}, without slashes at its ends; "" when empty: in
                             path_text */
     struct zd_buf *body; /* POST, PUT, PATCH; or NULL */
+    bool lost_body;      /* there was no room for it */
     struct zd_conditions conditions; /* borrowed from the connection */
 
     /* The handler's own: made by its first step, freed with the request, whatever its end. */
@@ -80,15 +81,15 @@ struct zd_request {
     uint32_t n_waits;        /* see zd_request_wait */
     struct zd_list turn;     /* in the list of those whose next step others go before */
     bool is_head;
-    bool path_ends_in_slash; /* as sent */
-    bool is_suspended;       /* the connection sleeps until zd_request_go_on */
-    bool is_running;         /* inside the loop over steps */
-    bool has_left;           /* the client is gone: nothing is sent any more */
-    bool was_cut;            /* the body ended too early */
-    int fd;                  /* of the connection; valid while it sleeps */
-    bool has_begun;          /* the head was seen */
-    bool has_started;        /* the steps run */
-    bool answer_is_borrowed; /* of the kept ones; else it goes with the request */
+    bool path_ends_in_slash;        /* as sent */
+    bool is_suspended;              /* the connection sleeps until zd_request_go_on */
+    bool is_running;                /* inside the loop over steps */
+    bool has_left;                  /* the client is gone: nothing is sent any more */
+    bool was_cut;                   /* the body ended too early */
+    int fd;                         /* of the connection; valid while it sleeps */
+    bool has_begun;                 /* the head was seen */
+    bool has_started;               /* the steps run */
+    bool answer_is_borrowed;        /* of the kept ones; else it goes with the request */
     char id[ZD_REQUEST_ID_MAX + 1]; /* X-Request-Id */
 };
 

@@ -178,6 +178,38 @@ def test_caches_shrink_to_the_memory_there_is(serve, work):
     assert lanes["small"]["bytes_max"] + lanes["large"]["bytes_max"] == 24 * MIB
 
 
+def test_bodies_fill_no_more_than_their_memory(serve, work):
+    """They are held before anybody can be admitted: 2 MiB of 64, and never less than the longest."""
+    path, _ = work
+    server = serve(f"work={path}", "--set", "memory.bytes=64MiB")
+    body = b"x" * 1_000_000
+    head = f"POST /v1/datasets/work/chunks/a HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+    for _ in range(2):  # what was held is given back
+        clients = [socket.create_connection(("127.0.0.1", server.port), timeout=DEADLINE_S) for _ in range(8)]
+        for s in clients:
+            s.sendall(head + body[:-1])
+        answers = []
+        for s in clients:
+            with s, s.makefile("rb") as file:
+                s.sendall(body[-1:])
+                answers.append(file.read())
+        refused = [answer for answer in answers if b'"code":"overloaded"' in answer]
+        assert 0 < len(refused) < 8
+        assert all(answer.startswith(b"HTTP/1.1 503") and b"\r\nRetry-After: 1\r\n" in answer for answer in refused)
+        assert all(answer.startswith(b"HTTP/1.1 400") for answer in answers if answer not in refused)
+    assert server.post("/v1/datasets/work/chunks/a", {"indices": [[0, 0, 0]]}).status == 200
+
+
+@pytest.mark.parametrize("n_files, n_connections", [(1024, 384), (100, 16)])
+def test_each_connection_may_send_a_file(serve, work, tmp_path, n_files, n_connections):
+    path, _ = work
+    wrapper = tmp_path / "limited"
+    wrapper.write_text(f'#!/bin/sh\nulimit -n {n_files}\nexec {BINARY} "$@"\n')
+    wrapper.chmod(0o755)
+    server = serve(f"work={path}", binary=wrapper)
+    assert f"the system allows {n_files} descriptors: at most {n_connections} connections" in server.log
+
+
 def test_the_address_space_bounds_it_too(serve, work, tmp_path):
     path, _ = work
     if "asan" in str(BINARY) or "tsan" in str(BINARY):

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "core/base/num.h"
 #include "tests/support/unit.h"
 
 #define MIB (UINT64_C(1) << 20)
@@ -101,10 +102,12 @@ START_TEST(caches_and_requests_share_the_memory)
         .cache_decoded_bytes = plans[_i].caches[0] * MIB,
         .cache_encoded_bytes = plans[_i].caches[1] * MIB,
         .cache_metadata_bytes = plans[_i].caches[2] * MIB,
+        .limits_body_bytes = MIB,
     };
     struct zd_memory memory;
     zd_memory_plan(&settings, plans[_i].found * MIB, "test", &memory);
     ck_assert_uint_eq(memory.work_bytes, plans[_i].work * MIB);
+    ck_assert_uint_eq(memory.body_bytes, zd_max_u64(memory.bytes / 32, settings.limits_body_bytes));
     ck_assert_uint_eq(memory.decoded_bytes, plans[_i].shares[0] * MIB);
     ck_assert_uint_eq(memory.encoded_bytes, plans[_i].shares[1] * MIB);
     ck_assert_uint_eq(memory.metadata_bytes, plans[_i].shares[2] * MIB);
