@@ -237,7 +237,9 @@ def test_a_long_listing_outlives_its_dataset(serve, stores):
     leaving.request("GET", target)
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         listing = pool.submit(server.get, target)
-        time.sleep(.1)
+        end = time.monotonic() + DEADLINE_S
+        while server.metrics()["http_requests_in_flight"] < 3:  # both, and the one that asks
+            assert time.monotonic() < end
         one.reload({})
         assert not listing.done()
         leaving.close()
