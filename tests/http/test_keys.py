@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import email.utils
+import http.client
 import json
 import os
 import pathlib
@@ -689,12 +690,18 @@ def test_work_that_nobody_waits_for_is_dropped(serve, tmp_path):
         (tmp_path / f"a/c/{i}/0/0").write_bytes(stored)
     server = serve(f"work={tmp_path}", "--set", "http.request_ms=100", "--set", "workers.count=1")
     targets = ["/v1/datasets/work/slices/a"] * 6 + ["/v1/datasets/work/slices/a?slice=20:", "/v1/datasets/work/slices/a?slice=::2,3"]
+
+    def outcome(target):
+        try:
+            return server.get(target).status
+        except (OSError, http.client.IncompleteRead):
+            return "cut"  # a deadline behind the head
+
     end = time.monotonic() + 60
     while server.metrics()["zarrd_jobs_dropped_total"] == 0:  # whether a read or a decode is cut short is chance
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
-            answers = list(pool.map(server.get, targets))
-        assert {answer.status for answer in answers} <= {200, 503, 504}
-        assert any(answer.status != 200 for answer in answers)
+            outcomes = set(pool.map(outcome, targets))
+        assert outcomes <= {200, 503, 504, "cut"}
         assert time.monotonic() < end
     while (answer := server.get("/v1/datasets/work/slices/a?slice=5,7")).status != 200:
         assert time.monotonic() < end, answer
