@@ -181,8 +181,7 @@ static enum zd_next want_chunk(struct zd_request *req)
     const struct chunk *chunk = req->state;
     const uint64_t most = req->server->config->settings.limits_object_bytes;
     const uint64_t n_copies = chunk->read.is_decoded ? 2 : 1;
-    return zd_admit_want(
-        req, n_copies * zd_min_u64(level_of(chunk)->chunk_bytes, most), step_want);
+    return zd_admit_want(req, n_copies * zd_min_u64(level_of(chunk)->chunk_bytes, most), step_want);
 }
 
 /* Absence, tag and length are known without the chunk's bytes. */
