@@ -416,9 +416,10 @@ void zd_kept_release(struct zd_request *req)
 
 static enum zd_coding coding_for(const struct zd_request *req, const struct zd_kept *kept)
 {
-    return kept->may_be_coded ? zd_accept_coding(zd_request_header(req, "Accept-Encoding"),
-                                    kept->form[ZD_PLAIN].body->len)
-                              : ZD_PLAIN;
+    const struct zd_buf *plain = kept->form[ZD_PLAIN].body;
+    return kept->may_be_coded && plain != NULL
+               ? zd_accept_coding(zd_request_header(req, "Accept-Encoding"), plain->len)
+               : ZD_PLAIN;
 }
 
 static bool is_same(const struct zd_kept *kept, const struct zd_representation *rep)

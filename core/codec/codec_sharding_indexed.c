@@ -157,11 +157,11 @@ static void prepare_boxes(struct sharding *sharding)
     *gather = *scatter;
     for (uint32_t dim = 0; dim < shard->rank; dim++) {
         scatter->count[dim] = shard->chunk_shape[dim];
-        scatter->to[dim] = shard_stride[dim];
-        scatter->from[dim] = chunk_stride[dim];
+        scatter->to[dim] = (int64_t)shard_stride[dim];
+        scatter->from[dim] = (int64_t)chunk_stride[dim];
         gather->count[dim] = shard->chunk_shape[dim];
-        gather->to[dim] = chunk_stride[dim];
-        gather->from[dim] = shard_stride[dim];
+        gather->to[dim] = (int64_t)chunk_stride[dim];
+        gather->from[dim] = (int64_t)shard_stride[dim];
         sharding->step[dim] = shard->chunk_shape[dim] * shard_stride[dim];
     }
     zd_strided_fold(scatter);

@@ -102,11 +102,11 @@ static void prepare(struct transpose *transpose, struct zd_repr *ret_encoded)
     for (uint32_t i = 0; i < rank; i++) {
         const uint32_t axis = transpose->order[i];
         encode->count[i] = encoded.shape[i];
-        encode->to[i] = encoded_stride[i];
-        encode->from[i] = decoded_stride[axis];
+        encode->to[i] = (int64_t)encoded_stride[i];
+        encode->from[i] = (int64_t)decoded_stride[axis];
         decode->count[axis] = encoded.shape[i];
-        decode->to[axis] = decoded_stride[axis];
-        decode->from[axis] = encoded_stride[i];
+        decode->to[axis] = (int64_t)decoded_stride[axis];
+        decode->from[axis] = (int64_t)encoded_stride[i];
     }
     zd_strided_fold(encode);
     zd_strided_fold(decode);
