@@ -32,7 +32,7 @@ struct block {
     uint32_t end;
 };
 
-static enum zd_status corrupt(struct zd_error *err, const char *what, uint64_t found)
+enum zd_status zd_blosc_corrupt(struct zd_error *err, const char *what, uint64_t found)
 {
     const enum zd_status status =
         zd_fail(err, ZD_CORRUPT, NAME ": %s (found %llu)", what, (unsigned long long)found);
@@ -91,7 +91,7 @@ static enum zd_status decode_stream(
                                        : LZ4_decompress_safe_partial((const char *)in.ptr,
                                              (char *)to, (int)in.len, (int)needed, (int)needed);
     if (n < 0 || (uint32_t)n != needed) {
-        return corrupt(err, "the frame does not decode", in.len);
+        return zd_blosc_corrupt(err, "the frame does not decode", in.len);
     }
     return ZD_OK;
 }
@@ -103,7 +103,7 @@ static enum zd_status decode_streams(const struct block *block, struct zd_error 
     for (uint32_t at = 0; at < block->len; at += stream_len) {
         const uint32_t len = in.len < START_BYTES ? UINT32_MAX : zd_load_u32(in.ptr);
         if (len > INT32_MAX || len > in.len - START_BYTES) {
-            return corrupt(err, "a stream reaches beyond the frame", len);
+            return zd_blosc_corrupt(err, "a stream reaches beyond the frame", len);
         }
         const struct zd_span stream = {.ptr = in.ptr + START_BYTES, .len = len};
         const uint32_t needed = needed_of(block, at, stream_len);
@@ -185,11 +185,11 @@ static enum zd_status open_block(const struct zd_blosc_header *header, struct zd
     const uint64_t len = zd_min_u64(header->blocksize, header->nbytes - begin);
     const size_t place = HEADER_BYTES + (size_t)i * START_BYTES;
     if (frame.len < place + START_BYTES) {
-        return corrupt(err, "the frame ends before its blocks", frame.len);
+        return zd_blosc_corrupt(err, "the frame ends before its blocks", frame.len);
     }
     const uint32_t start = zd_load_u32(frame.ptr + place);
     if (start < HEADER_BYTES || start >= frame.len) {
-        return corrupt(err, "a block begins outside of the frame", start);
+        return zd_blosc_corrupt(err, "a block begins outside of the frame", start);
     }
     const bool is_short = len < header->blocksize; /* such a one is never split */
     const bool is_shuffled = (header->flags & ZD_BLOSC_SHUFFLED) != 0 && header->typesize > 1;
@@ -223,7 +223,7 @@ enum zd_status zd_blosc_decode_part(const struct zd_blosc_header *header, struct
     assert(run.len > 0 && run.first + run.len <= header->nbytes);
     if ((header->flags & ZD_BLOSC_STORED) != 0) {
         if (frame.len - HEADER_BYTES != header->nbytes) {
-            return corrupt(err, "a stored frame has its data and 16 bytes", frame.len);
+            return zd_blosc_corrupt(err, "a stored frame has its data and 16 bytes", frame.len);
         }
         memcpy(to, frame.ptr + HEADER_BYTES + run.first, run.len);
         return ZD_OK;

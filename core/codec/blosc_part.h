@@ -22,6 +22,9 @@ struct zd_blosc_header {
 #define ZD_BLOSC_UNSPLIT       0x10U
 #define ZD_BLOSC_FORMAT(flags) ((flags) >> 5)
 
+/** Fails with ZD_CORRUPT: what the frame breaks, and the number found there. Thread: any. */
+ZD_RESULT zd_blosc_corrupt(struct zd_error *err, const char *what, uint64_t found);
+
 /**
  * Whether parts of a frame can be decoded here: it is stored, or LZ4 without bit shuffle, cut in
  * the way that all versions of the library agree on. Parts of other frames are cut from the whole.

@@ -94,21 +94,12 @@ static enum zd_status blosc_open(const struct zd_codec_config *config, struct zd
     return ZD_OK;
 }
 
-static enum zd_status corrupt(struct zd_error *err, const char *what, uint64_t found)
-{
-    const enum zd_status status =
-        zd_fail(err, ZD_CORRUPT, NAME ": %s (found %llu)", what, (unsigned long long)found);
-    zd_fact_name(err, NAME);
-    zd_fact_found(err, "%llu", (unsigned long long)found);
-    return status;
-}
-
 /* Reference 5.1.4: what must hold before libblosc sees a frame. */
 static enum zd_status read_header(const struct blosc *blosc, struct zd_span in,
     struct zd_blosc_header *ret_header, struct zd_error *err)
 {
     if (in.len < BLOSC_MIN_HEADER_LENGTH) {
-        return corrupt(err, "a frame has at least 16 bytes", in.len);
+        return zd_blosc_corrupt(err, "a frame has at least 16 bytes", in.len);
     }
     const struct zd_blosc_header header = {
         .compressor_version = in.ptr[1],
@@ -119,20 +110,21 @@ static enum zd_status read_header(const struct blosc *blosc, struct zd_span in,
         .cbytes = zd_load_u32(in.ptr + 12),
     };
     if (in.ptr[0] != BLOSC_VERSION_FORMAT) {
-        return corrupt(err, "the format version must be 2", in.ptr[0]);
+        return zd_blosc_corrupt(err, "the format version must be 2", in.ptr[0]);
     }
     if ((header.flags & ZD_BLOSC_RESERVED) != 0 || ZD_BLOSC_FORMAT(header.flags) > FORMAT_MAX) {
-        return corrupt(err, "the flags are of no Blosc 1 frame", header.flags);
+        return zd_blosc_corrupt(err, "the flags are of no Blosc 1 frame", header.flags);
     }
     if (header.typesize == 0) {
-        return corrupt(err, "the type size must not be 0", 0);
+        return zd_blosc_corrupt(err, "the type size must not be 0", 0);
     }
     const bool is_stored = (header.flags & ZD_BLOSC_STORED) != 0;
     if (!is_stored && (header.blocksize == 0 || header.blocksize > BLOCK_BYTES_MAX)) {
-        return corrupt(err, "the block size is out of range", header.blocksize);
+        return zd_blosc_corrupt(err, "the block size is out of range", header.blocksize);
     }
     if (header.cbytes != in.len) {
-        return corrupt(err, "the frame's length differs from the one in its header", in.len);
+        return zd_blosc_corrupt(
+            err, "the frame's length differs from the one in its header", in.len);
     }
     ZD_TRY(zd_repr_check(&blosc->decoded, NAME, header.nbytes, err));
     *ret_header = header;
@@ -145,7 +137,7 @@ static enum zd_status decode_frame(
 {
     if ((header->flags & ZD_BLOSC_STORED) != 0) {
         if (in.len - BLOSC_MIN_HEADER_LENGTH != header->nbytes) {
-            return corrupt(err, "a stored frame has its data and 16 bytes", in.len);
+            return zd_blosc_corrupt(err, "a stored frame has its data and 16 bytes", in.len);
         }
         memcpy(out, in.ptr + BLOSC_MIN_HEADER_LENGTH, header->nbytes);
         return ZD_OK;
@@ -159,11 +151,11 @@ static enum zd_status decode_frame(
     }
     size_t nbytes;
     if (blosc_cbuffer_validate(in.ptr, in.len, &nbytes) != 0 || nbytes != header->nbytes) {
-        return corrupt(err, "the frame is not valid", in.len);
+        return zd_blosc_corrupt(err, "the frame is not valid", in.len);
     }
     const int n = blosc_decompress_ctx(in.ptr, out, header->nbytes, 1);
     if (n < 0 || (uint32_t)n != header->nbytes) {
-        return corrupt(err, "the frame does not decode", in.len);
+        return zd_blosc_corrupt(err, "the frame does not decode", in.len);
     }
     return ZD_OK;
 }
