@@ -1,0 +1,118 @@
+/* The bytes of a stored object after some of its chunks were changed. No I/O. */
+#ifndef ZD_CORE_ARRAY_REWRITE_H
+#define ZD_CORE_ARRAY_REWRITE_H
+
+#include "core/array/layout.h"
+#include "core/array/scatter.h"
+
+/** What happens to a chunk. */
+enum zd_edit_kind {
+    ZD_EDIT_BOX,     /* some of its elements, or all within the array, get other values */
+    ZD_EDIT_DECODED, /* all of its elements, its padding included, get other values */
+    ZD_EDIT_ENCODED, /* it gets these bytes, as a client has encoded them */
+    ZD_EDIT_ERASE,   /* its elements are the fill value, and nothing is stored */
+};
+
+/** What became of chunks. */
+struct zd_edit_counts {
+    uint64_t n_written;
+    uint64_t n_erased;    /* were stored, and are not any more */
+    uint64_t n_unchanged; /* stored as they were, or absent as they were */
+};
+
+/**
+ * One change of one chunk of any level. A chunk of level 0 is a stored object, also when it is a
+ * shard: so a slice has one edit an object, a box planned over level 0's grid, and the shard's own
+ * chunks are found here.
+ *
+ * It lives for as long as a worker or a queue has it: so `bytes` is a reference of its own, and
+ * `source` points into it.
+ */
+struct zd_edit {
+    enum zd_edit_kind kind;
+    uint32_t level;          /* of layout->level */
+    struct zd_part part;     /* of a plan over that level's grid; only `chunk` unless it is a box */
+    struct zd_source source; /* of a box: as far as the part's `to` and `count` go, within bytes */
+    struct zd_buf *bytes;    /* shared: what source points into; elements of the whole chunk in C
+                              * order, little-endian; the encoded chunk; NULL: it is erased */
+    bool only_absent;        /* fails with ZD_PRECONDITION when the chunk is stored already */
+    bool is_verified;        /* zd_edit_verify was content with it */
+
+    /* out: of zd_rewrite */
+    enum zd_status status; /* of this edit: a failed one has changed nothing */
+    struct zd_error err;
+    struct zd_edit_counts counts; /* of a box in chunks of the last level; else of the chunk */
+};
+
+/** Releases the bytes, and leaves an edit that can be zeroed. */
+void zd_edit_done(struct zd_edit *edit);
+
+/**
+ * What can be judged without the stored object: that bytes which a client encoded decode to exactly
+ * one chunk (a shard chunk by chunk, so that it may be larger than memory), that elements are as
+ * many as a chunk has, and that the array can be encoded. zd_rewrite does the same with edits that
+ * are not verified: do it before, where others need not wait for it.
+ *
+ * @param edit       index and level lie within the layout; is_verified is set
+ * @retval ZD_CORRUPT     they do not decode: facts as the codecs tell
+ * @retval ZD_INVALID     another number of bytes: facts expected and found
+ * @retval ZD_UNSUPPORTED a codec was dropped on read: nothing can be encoded, nor be sure to decode
+ * @retval ZD_NO_MEMORY
+ * Thread: any.
+ */
+ZD_RESULT zd_edit_verify(
+    const struct zd_layout *layout, struct zd_edit *edit, struct zd_error *err);
+
+/** The stored object that the edit changes: index in level 0's grid. */
+void zd_edit_object(
+    const struct zd_layout *layout, const struct zd_edit *edit, uint64_t ret_index[ZD_RANK_MAX]);
+
+/** Whether nothing remains of what is stored, so that it need not be read: the whole object is
+ * written or erased, whatever it was. */
+bool zd_edit_is_whole(const struct zd_layout *layout, const struct zd_edit *edit);
+
+/** One stored object, and all that changes in it. */
+struct zd_rewrite {
+    /* in */
+    const struct zd_layout *layout; /* borrowed */
+    struct zd_buf *old;             /* what is stored; borrowed; NULL: nothing, or nobody knows */
+    bool old_is_unknown;            /* it was not read: the first edit is whole */
+    bool write_empty;               /* chunks of nothing but the fill value are stored, too */
+    uint64_t bytes_max;             /* of the new object */
+    struct zd_edit *const *edit;    /* n_edits of that object; applied in this order */
+    uint32_t n_edits;
+    /* out */
+    bool is_changed;      /* else it is to stay as it is */
+    struct zd_buf *bytes; /* when it has changed: owned; NULL: the object is to be erased */
+};
+
+/**
+ * Make the new object. Each edit is told its own status; only those that are told ZD_OK are in it.
+ *
+ * Chunks of a shard that no edit touches keep their bytes, nested shards too; a shard without
+ * chunks is none. What a box leaves in a chunk of the last level is decoded and encoded again,
+ * unless no bit of it changes. A chunk whose elements all equal the fill value, bit by bit, is left
+ * out unless write_empty; but never one that a client encoded. Elements outside the array keep
+ * what they were where the chunk was read, and are the fill value elsewhere.
+ *
+ * An edit's status: ZD_OK; ZD_CORRUPT: what is stored does not decode (unless nothing of it
+ * remains), or what the client encoded; ZD_PRECONDITION (only_absent); ZD_INVALID, ZD_UNSUPPORTED
+ * (zd_edit_verify); ZD_NO_MEMORY.
+ *
+ * @retval ZD_TOO_LARGE the new object has more than bytes_max bytes; facts limit, requested
+ * @retval ZD_NO_MEMORY
+ * Thread: any; pure work.
+ */
+ZD_RESULT zd_rewrite(struct zd_rewrite *rewrite, struct zd_error *err);
+
+/** The store knew nothing of an object that was erased unread: the counts say so. */
+void zd_rewrite_was_absent(struct zd_rewrite *rewrite);
+
+/** The most memory that edits of one object take: the object before and after, one chunk of the
+ * last level decoded and encoded. Without the edit's own bytes. */
+uint64_t zd_rewrite_held_bytes(const struct zd_layout *layout, uint64_t object_bytes_max);
+
+/** About how long that edit takes. */
+uint64_t zd_edit_cost_ns(const struct zd_layout *layout, const struct zd_edit *edit);
+
+#endif

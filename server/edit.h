@@ -1,0 +1,90 @@
+/* Changes of stored objects that hold chunks: read, change, write, so that nobody's change is lost.
+ * Thread: loop. */
+#ifndef ZD_SERVER_EDIT_H
+#define ZD_SERVER_EDIT_H
+
+#include "core/array/rewrite.h"
+#include "core/store/store.h"
+#include "server/catalog.h"
+#include "server/pool.h"
+
+/*
+ * What all forms have in common:
+ *
+ * - The caller holds ZD_LOCK_CHUNKS (or _APPEND) of the array's path, and has looked at the node
+ *   under it; it keeps the lock until it was told, or has released.
+ * - The object's lock is taken here. Edits that wait for an object are made together, in the order
+ *   of their arrival: one read, one rewrite, one write, and each is told its own outcome.
+ * - Every write has the store's precondition. When another process was faster, all is done again
+ *   with what that has written, at most ZD_EDIT_TRIES_MAX times; but an edit with a condition of
+ *   its own fails with ZD_PRECONDITION.
+ * - What is whole is written without reading (zd_edit_is_whole), unless it has a condition.
+ * - Chunks of nothing but the fill value are stored or not as the dataset and the array say.
+ * - Whoever listens to events of the dataset is told when the write is acknowledged.
+ * - Memory is admitted by the caller before (zd_rewrite_held_bytes for each that is under way).
+ *
+ * wait.status: ZD_OK; those of zd_rewrite, of an edit and of the whole; ZD_PRECONDITION;
+ * ZD_NO_SPACE, ZD_READ_ONLY, ZD_STORE ... of the store; ZD_CANCELLED: the work was dropped.
+ */
+
+#define ZD_EDIT_TRIES_MAX 16
+
+struct zd_edit_run;
+
+/** One edit of one stored object. */
+struct zd_edit_want {
+    struct zd_wait wait;
+    /* in */
+    struct zd_edit *edit; /* owned, of zd_edit_new; lent until the end is told, with its outcome:
+                           * it stays where it is, even when the request leaves meanwhile */
+    enum zd_condition condition;     /* on the stored object, as the client saw it */
+    struct zd_generation generation; /* of ZD_CONDITION_GENERATION */
+    bool is_dry;                     /* do everything but the write */
+    struct zd_job_owner owner;       /* for whom a worker works */
+    /* out, with ZD_OK */
+    struct zd_stat stat; /* of the stored object from now on; zero: it is absent. As it was, when it
+                          * is dry */
+    struct zd_edit_run *run; /* its own: who works on it */
+    struct zd_list link;     /* its own: among those who wait for the object */
+};
+
+/** An edit in memory of its own, zeroed; NULL without memory. */
+struct zd_edit *zd_edit_new(void);
+void zd_edit_free(struct zd_edit *edit); /* accepts NULL */
+
+/**
+ * Make one edit. Many who edit one object cost fewer writes than they are.
+ * @return ZD_NEXT or ZD_WAIT; told when the store has acknowledged it
+ */
+enum zd_next zd_edit_want(struct zd_node *node, struct zd_edit_want *want);
+
+/** Stop waiting, and free the edit, now or when it is over: one that has not begun is dropped, one
+ * that has is made all the same. Accepts a zeroed want, and one that was answered. */
+void zd_edit_release(struct zd_edit_want *want);
+
+/**
+ * The staged form, of a change of many objects that is made as a whole or not at all: lock them
+ * all, stage them all, commit them all. One zd_edit_want an object; each of the three calls ends by
+ * telling want->wait.
+ *
+ * No deadlock: whoever locks several objects locks them in the order of their grid indices (C
+ * order), and locks the next when it was told of the one before. Staging and committing may go on
+ * side by side.
+ */
+
+/** Wait for the object's lock. */
+enum zd_next zd_edit_lock(struct zd_node *node, struct zd_edit_want *want);
+
+/** Read what is stored, judge the condition, make the new object, and stage its bytes: everything
+ * but the rename. The outcome of the edit is known then. */
+enum zd_next zd_edit_stage(struct zd_edit_want *want);
+
+/**
+ * Publish what was staged, and give the lock back. Without a condition this repeats the edit when
+ * another process has written in between; with one it fails with ZD_PRECONDITION.
+ */
+enum zd_next zd_edit_commit(struct zd_edit_want *want);
+
+/* zd_edit_release of one that is locked or staged gives the lock back and discards the bytes. */
+
+#endif
