@@ -220,29 +220,90 @@ static struct job job_of(const struct zd_beneath *root, const struct zd_store_wr
 
 static void job_done(struct job *job)
 {
-    if (job->temp[0] != '\0') {
+    if (job->temp[0] != '\0' && job->dir_fd >= 0) {
         unlinkat(job->dir_fd, job->temp, 0);
     }
     zd_fd_auto_close(&job->dir_fd);
+}
+
+static enum zd_status replace_whole(struct job *job, struct zd_store_write *write)
+{
+    /* A condition that fails already costs no directory and no file. */
+    ZD_TRY(judge(job, write));
+    ZD_TRY(make_directories(job));
+    ZD_TRY(write_temp(job, zd_buf_span(write->bytes)));
+    return publish(job, write);
+}
+
+/* The temporary file stays, and is the caller's. */
+static enum zd_status stage(struct job *job, struct zd_store_write *write)
+{
+    const size_t dir_len = (size_t)(job->name - job->key);
+    struct zd_file_staged *held = zd_alloc(sizeof *held + dir_len + sizeof job->temp);
+    if (held == NULL) {
+        return zd_fail(job->err, ZD_NO_MEMORY, "%s: no memory for the object", job->key);
+    }
+    enum zd_status status = make_directories(job);
+    if (status == ZD_OK) {
+        status = write_temp(job, zd_buf_span(write->bytes));
+    }
+    if (status != ZD_OK) {
+        zd_free(held);
+        return status;
+    }
+    held->staged = (struct zd_staged){.store = write->op.store, .size = write->bytes->len};
+    memcpy(held->path, job->key, dir_len);
+    memcpy(held->path + dir_len, job->temp, sizeof job->temp);
+    job->temp[0] = '\0';
+    write->staged = &held->staged;
+    return ZD_OK;
+}
+
+static enum zd_status take_staged(struct job *job, struct zd_store_write *write)
+{
+    struct zd_file_staged *held = ZD_CONTAINER(write->staged, struct zd_file_staged, staged);
+    const enum zd_status status = find_directory(job);
+    memcpy(job->temp, last_segment(held->path), sizeof job->temp);
+    zd_free(held);
+    write->staged = NULL;
+    return status == ZD_NOT_FOUND ? step_failed(job, ENOENT, "find what was staged") : status;
+}
+
+static enum zd_status commit(struct job *job, struct zd_store_write *write)
+{
+    ZD_TRY(take_staged(job, write));
+    return publish(job, write);
+}
+
+static enum zd_status run_phase(struct job *job, struct zd_store_write *write)
+{
+    switch (write->phase) {
+    case ZD_PHASE_WHOLE:
+        return replace_whole(job, write);
+    case ZD_PHASE_STAGE:
+        return stage(job, write);
+    case ZD_PHASE_COMMIT:
+        return commit(job, write);
+    case ZD_PHASE_DISCARD:
+        break;
+    }
+    return ZD_INTERNAL;
 }
 
 enum zd_status zd_replace_file(
     const struct zd_beneath *root, struct zd_store_write *write, bool durable, struct zd_error *err)
 {
     struct job job = job_of(root, write, durable, err);
-    /* A condition that fails already costs no directory and no file. */
-    enum zd_status status = judge(&job, write);
-    if (status == ZD_OK) {
-        status = make_directories(&job);
-    }
-    if (status == ZD_OK) {
-        status = write_temp(&job, zd_buf_span(write->bytes));
-    }
-    if (status == ZD_OK) {
-        status = publish(&job, write);
-    }
+    const enum zd_status status = run_phase(&job, write);
     job_done(&job);
     return status;
+}
+
+void zd_discard_file(const struct zd_beneath *root, struct zd_store_write *write)
+{
+    struct job job = job_of(root, write, false, NULL);
+    (void)take_staged(&job, write);
+    job_done(&job);
 }
 
 static enum zd_status remove_name(const struct job *job)

@@ -2,6 +2,7 @@
 #include "core/store/store.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/base/num.h"
@@ -224,21 +225,46 @@ void zd_store_list(struct zd_store *store, struct zd_store_list *list)
     zd_store_finish_later(&list->op);
 }
 
-static bool begin_write(struct zd_store *store, struct zd_store_write *write)
+void zd_store_stop_writes(struct zd_store *store, const char *failure)
 {
-    store->n_writes++;
-    begin(&write->op, store);
-    write->stat = (struct zd_stat){0};
-    if (!store->writable) {
-        write->op.status = zd_fail(&write->op.err, ZD_READ_ONLY, "the store is read-only");
-        return false;
+    if (store->failure[0] == '\0') {
+        snprintf(store->failure, sizeof store->failure, "%s", failure);
     }
-    return key_passes(&write->op, write->key);
 }
 
-void zd_store_write(struct zd_store *store, struct zd_store_write *write)
+static bool begin_write(struct zd_store *store, struct zd_store_write *write)
+{
+    struct zd_store_op *op = &write->op;
+    store->n_writes++;
+    begin(op, store);
+    write->stat = (struct zd_stat){0};
+    if (!store->writable) {
+        op->status = zd_fail(&op->err, ZD_READ_ONLY, "the store is read-only");
+        return false;
+    }
+    if (store->failure[0] != '\0') {
+        op->status = zd_fail(&op->err, ZD_READ_ONLY,
+            "the store takes no writes since a sync failed: %s", store->failure);
+        return false;
+    }
+    return key_passes(op, write->key);
+}
+
+/* What was staged and may not be committed goes away, and the answer stays. */
+static void begin_commit(struct zd_store *store, struct zd_store_write *write)
+{
+    assert(write->bytes == NULL && write->staged->store == store);
+    if (begin_write(store, write)) {
+        store->ops->write(store, write);
+    } else {
+        store->ops->discard(store, write);
+    }
+}
+
+static void begin_new_bytes(struct zd_store *store, struct zd_store_write *write)
 {
     assert(write->bytes != NULL);
+    write->staged = NULL;
     if (begin_write(store, write)) {
         store->ops->write(store, write);
     } else {
@@ -246,9 +272,27 @@ void zd_store_write(struct zd_store *store, struct zd_store_write *write)
     }
 }
 
+void zd_store_write(struct zd_store *store, struct zd_store_write *write)
+{
+    switch (write->phase) {
+    case ZD_PHASE_WHOLE:
+    case ZD_PHASE_STAGE:
+        begin_new_bytes(store, write);
+        return;
+    case ZD_PHASE_COMMIT:
+        begin_commit(store, write);
+        return;
+    case ZD_PHASE_DISCARD:
+        assert(write->staged->store == store);
+        begin(&write->op, store);
+        store->ops->discard(store, write);
+        return;
+    }
+}
+
 void zd_store_erase(struct zd_store *store, struct zd_store_write *erase)
 {
-    assert(erase->bytes == NULL);
+    assert(erase->bytes == NULL && erase->phase == ZD_PHASE_WHOLE);
     if (begin_write(store, erase)) {
         store->ops->erase(store, erase);
     } else {

@@ -118,13 +118,42 @@ enum zd_condition {
     ZD_CONDITION_GENERATION, /* only if it is that one */
 };
 
-struct zd_store_write { /* also erase: bytes NULL */
+/** A write is made at once, or in two steps: who changes many objects stages all of them, and what
+ * fails on the way has changed none. */
+enum zd_phase {
+    ZD_PHASE_WHOLE,
+    ZD_PHASE_STAGE,   /* the bytes go to the store, and nobody sees them yet */
+    ZD_PHASE_COMMIT,  /* what was staged becomes the object: almost nothing is left to fail */
+    ZD_PHASE_DISCARD, /* what was staged goes away; a store that takes no writes does that too */
+};
+
+/** Bytes that a store holds for a key until they are committed or discarded: one of the two must
+ * come, with the same key, before the store is closed. Holds no descriptor. */
+struct zd_staged {
+    struct zd_store *store;
+    uint64_t size; /* bytes */
+};
+
+/**
+ * A write; also an erasure: that one has no phases and no bytes. Writes of one key, and erasures,
+ * are made one after the other, in the order they were started; those of different keys side by
+ * side. Readers, and other processes with the same store, see the old object or the new one.
+ *
+ * With ZD_OK of WHOLE and COMMIT the object outlasts a power cut, if the store is durable. With
+ * ZD_PRECONDITION, ZD_READ_ONLY, ZD_NO_SPACE, ZD_NO_MEMORY and ZD_CANCELLED everything is as it
+ * was. With ZD_STORE that is so too, unless zd_store.failure is set now: then a sync failed, and
+ * nobody knows which of the two objects a power cut would leave.
+ */
+struct zd_store_write {
     struct zd_store_op op;
+    enum zd_phase phase;
     char key[ZD_KEY_BYTES_MAX + 1];
-    struct zd_buf *bytes; /* borrowed until done */
-    enum zd_condition condition;
-    struct zd_generation generation;
-    struct zd_stat stat; /* out: of what is stored now */
+    struct zd_buf *bytes;            /* of WHOLE and STAGE; borrowed until done */
+    enum zd_condition condition;     /* of WHOLE, COMMIT and erasures */
+    struct zd_generation generation; /* for ZD_CONDITION_GENERATION */
+    struct zd_staged *staged; /* STAGE: out, the caller's with ZD_OK, else NULL. COMMIT, DISCARD:
+                                 in, taken over however they end, and NULL from then on */
+    struct zd_stat stat;      /* out, of WHOLE and COMMIT: of what is stored now */
 };
 
 /** A scheme. Every function runs on the loop thread and does not block. */
@@ -141,8 +170,11 @@ struct zd_store_ops {
     void (*read)(struct zd_store *store, struct zd_store_read *read);
     void (*status)(struct zd_store *store, struct zd_store_status *status);
     void (*list)(struct zd_store *store, struct zd_store_list *list);
-    void (*write)(struct zd_store *store, struct zd_store_write *write);
+    void (*write)(struct zd_store *store, struct zd_store_write *write); /* not DISCARD */
     void (*erase)(struct zd_store *store, struct zd_store_write *erase);
+    /** Drop what is staged, then end with the status that is there: also of a COMMIT that was
+     * refused. */
+    void (*discard)(struct zd_store *store, struct zd_store_write *write);
 
     /**
      * Optional: answer at once, without `done`, when that costs microseconds (memory, page cache);
@@ -170,6 +202,9 @@ struct zd_store {
     uv_loop_t *loop;                /* borrowed */
     char *location;                 /* owned */
     bool writable;
+    char failure[ZD_ERROR_TEXT_BYTES]; /* "" = none; else a sync failed, this is how, and the store
+                                          takes no writes any more: it may hold less than it said.
+                                          Writes end with ZD_READ_ONLY and this text */
     /* counts, since the start: what tests assert and /metrics tells */
     uint64_t n_reads;
     uint64_t n_read_bytes;
@@ -190,7 +225,7 @@ void zd_store_close(struct zd_store *store); /* accepts NULL */
 bool zd_store_is_current(const struct zd_store *store);
 
 /** Start an operation: sets op.store, counts, checks the key. A bad key ends in `done` with
- * ZD_INVALID. Thread: loop. */
+ * ZD_INVALID, a write to a store that takes none with ZD_READ_ONLY. Thread: loop. */
 void zd_store_read(struct zd_store *store, struct zd_store_read *read);
 void zd_store_status(struct zd_store *store, struct zd_store_status *status);
 void zd_store_list(struct zd_store *store, struct zd_store_list *list);
@@ -228,6 +263,10 @@ ZD_RESULT zd_store_init(struct zd_store *store, const struct zd_store_config *co
 
 /** For stores: the operation is over with op->status; `done` runs in a later turn of the loop. */
 void zd_store_finish_later(struct zd_store_op *op);
+
+/** For stores: a sync failed. It is not tried again, since the kernel may have forgotten what it
+ * could not write; the first failure is the one that is told. Thread: loop. */
+void zd_store_stop_writes(struct zd_store *store, const char *failure);
 
 /**
  * For stores: judge a read by what is known of the object, before its bytes are fetched.

@@ -389,18 +389,49 @@ static void work_write(uv_work_t *work)
     struct zd_store_write *write = ZD_CONTAINER(op_of(work), struct zd_store_write, op);
     const struct file_store *file = file_of(write->op.store);
     struct zd_error *err = &write->op.err;
-    write->op.status = write->bytes == NULL
-                           ? zd_remove_file(&file->root, write, file->durable, err)
-                           : zd_replace_file(&file->root, write, file->durable, err);
+    const bool is_erasure = write->phase == ZD_PHASE_WHOLE && write->bytes == NULL;
+    write->op.status = is_erasure ? zd_remove_file(&file->root, write, file->durable, err)
+                                  : zd_replace_file(&file->root, write, file->durable, err);
+}
+
+static void work_discard(uv_work_t *work)
+{
+    struct zd_store_write *write = ZD_CONTAINER(op_of(work), struct zd_store_write, op);
+    zd_discard_file(&file_of(write->op.store)->root, write);
+}
+
+/* The status is there already. */
+static void after_discard(uv_work_t *work, int uv_status)
+{
+    (void)uv_status; /* it is never cancelled */
+    op_of(work)->done(op_of(work));
+}
+
+static void file_discard(struct zd_store *store, struct zd_store_write *write)
+{
+    (void)store;
+    queue(&write->op, work_discard, after_discard);
+}
+
+static bool holds_staged(const struct zd_store_op *op)
+{
+    const struct zd_store_write *write = ZD_CONTAINER(op, struct zd_store_write, op);
+    return write->phase == ZD_PHASE_COMMIT && write->staged != NULL;
 }
 
 static void start_next_write(struct file_store *file);
 
 static void after_write(uv_work_t *work, int uv_status)
 {
-    struct file_store *file = file_of(op_of(work)->store);
+    struct zd_store_op *op = op_of(work);
+    struct file_store *file = file_of(op->store);
     file->writing = NULL;
     start_next_write(file);
+    if (uv_status == UV_ECANCELED && holds_staged(op)) {
+        note_cancelled(op);
+        queue(op, work_discard, after_discard);
+        return;
+    }
     after_work(work, uv_status);
 }
 
@@ -428,8 +459,15 @@ static void file_cancel(struct zd_store *store, struct zd_store_op *op)
     if (zd_list_is_linked(&op->link)) {
         zd_list_remove(&op->link);
         note_cancelled(op);
-        zd_store_finish_later(op);
+        if (holds_staged(op)) { /* only writes wait in a list */
+            queue(op, work_discard, after_discard);
+        } else {
+            zd_store_finish_later(op);
+        }
         return;
+    }
+    if (op->work.work_cb == work_discard) {
+        return; /* what is staged must go */
     }
     /* Work that has begun is finished, and `done` tells how it ended. */
     (void)uv_cancel((uv_req_t *)&op->work);
@@ -446,6 +484,7 @@ const struct zd_store_ops zd_store_ops_file = {
     .list = file_list,
     .write = file_write,
     .erase = file_write,
+    .discard = file_discard,
     .read_now = file_read_now,
     .has_files = true,
     .status_now = file_status_now,

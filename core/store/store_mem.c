@@ -24,6 +24,11 @@ struct mem_store {
     struct zd_generation last; /* generation given out last: a random word and a count */
 };
 
+struct mem_staged {
+    struct zd_staged staged; /* first member */
+    struct zd_buf *bytes;    /* shared */
+};
+
 static struct mem_store *mem_of(struct zd_store *store)
 {
     return ZD_CONTAINER(store, struct mem_store, store);
@@ -239,7 +244,8 @@ static struct zd_stat stat_of_new(struct mem_store *mem, uint64_t size)
     };
 }
 
-static enum zd_status write_object(struct mem_store *mem, struct zd_store_write *write)
+static enum zd_status put_object(
+    struct mem_store *mem, struct zd_store_write *write, struct zd_buf *bytes)
 {
     struct object *object = find(mem, write->key);
     const struct zd_stat *found = object == NULL ? NULL : &object->stat;
@@ -251,15 +257,67 @@ static enum zd_status write_object(struct mem_store *mem, struct zd_store_write 
         return zd_fail(&write->op.err, ZD_NO_MEMORY, "%s: no memory for the object", write->key);
     }
     zd_buf_unref(object->bytes);
-    object->bytes = zd_buf_ref(write->bytes);
-    object->stat = stat_of_new(mem, write->bytes->len);
+    object->bytes = zd_buf_ref(bytes);
+    object->stat = stat_of_new(mem, bytes->len);
     write->stat = object->stat;
     return ZD_OK;
 }
 
+static enum zd_status stage_object(struct mem_store *mem, struct zd_store_write *write)
+{
+    struct mem_staged *held = zd_alloc(sizeof *held);
+    if (held == NULL) {
+        return zd_fail(&write->op.err, ZD_NO_MEMORY, "%s: no memory for the object", write->key);
+    }
+    *held = (struct mem_staged){
+        .staged = {.store = &mem->store, .size = write->bytes->len},
+        .bytes = zd_buf_ref(write->bytes),
+    };
+    write->staged = &held->staged;
+    return ZD_OK;
+}
+
+static void drop_staged(struct zd_store_write *write)
+{
+    struct mem_staged *held = ZD_CONTAINER(write->staged, struct mem_staged, staged);
+    zd_buf_unref(held->bytes);
+    zd_free(held);
+    write->staged = NULL;
+}
+
+static enum zd_status commit_object(struct mem_store *mem, struct zd_store_write *write)
+{
+    const struct mem_staged *held = ZD_CONTAINER(write->staged, struct mem_staged, staged);
+    const enum zd_status status = put_object(mem, write, held->bytes);
+    drop_staged(write);
+    return status;
+}
+
+static enum zd_status write_phase(struct mem_store *mem, struct zd_store_write *write)
+{
+    switch (write->phase) {
+    case ZD_PHASE_WHOLE:
+        return put_object(mem, write, write->bytes);
+    case ZD_PHASE_STAGE:
+        return stage_object(mem, write);
+    case ZD_PHASE_COMMIT:
+        return commit_object(mem, write);
+    case ZD_PHASE_DISCARD:
+        break;
+    }
+    return ZD_INTERNAL;
+}
+
 static void mem_write(struct zd_store *store, struct zd_store_write *write)
 {
-    write->op.status = write_object(mem_of(store), write);
+    write->op.status = write_phase(mem_of(store), write);
+    zd_store_finish_later(&write->op);
+}
+
+static void mem_discard(struct zd_store *store, struct zd_store_write *write)
+{
+    (void)store;
+    drop_staged(write);
     zd_store_finish_later(&write->op);
 }
 
@@ -300,6 +358,7 @@ const struct zd_store_ops zd_store_ops_mem = {
     .list = mem_list,
     .write = mem_write,
     .erase = mem_erase,
+    .discard = mem_discard,
     .read_now = mem_read_now,
     .status_now = mem_status_now,
     .cancel = mem_cancel,

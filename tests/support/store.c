@@ -142,6 +142,31 @@ struct zd_stat zd_test_put(struct zd_test_store *test, const char *key, const ch
     return write.stat;
 }
 
+void zd_test_stage(
+    struct zd_test_store *test, const char *key, const char *text, struct zd_store_write *write)
+{
+    *write =
+        (struct zd_store_write){.phase = ZD_PHASE_STAGE, .bytes = zd_buf_copy(zd_span_of(text))};
+    snprintf(write->key, sizeof write->key, "%s", key);
+    const enum zd_status status = zd_test_write(test, write);
+    ck_assert_msg(status == ZD_OK, "%s: %s", key, write->op.err.text);
+    ck_assert_ptr_nonnull(write->staged);
+    ck_assert_uint_eq(write->staged->size, strlen(text));
+    zd_buf_unref(write->bytes);
+    write->bytes = NULL;
+}
+
+void zd_test_expect(struct zd_test_store *test, const char *key, const char *text)
+{
+    struct zd_store_read read;
+    zd_test_read_init(&read, key);
+    const enum zd_status status = zd_test_read(test, &read);
+    ck_assert_msg(status == (text == NULL ? ZD_NOT_FOUND : ZD_OK), "%s: %s: %s", key,
+        zd_status_name(status), read.op.err.text);
+    ck_assert(text == NULL || zd_span_is(zd_buf_span(read.bytes), text));
+    zd_buf_unref(read.bytes);
+}
+
 void zd_test_list_text(const struct zd_store_list *list, struct zd_text *text)
 {
     for (size_t i = 0; i < list->n_entries; i++) {

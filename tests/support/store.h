@@ -35,6 +35,14 @@ void zd_test_wait(struct zd_test_store *test, int count);
 /** Store text under a key, unconditionally; fails the test when that fails. */
 struct zd_stat zd_test_put(struct zd_test_store *test, const char *key, const char *text);
 
+/** Stage text for a key, and say who commits or discards it: the phase and condition of `write` are
+ * the caller's to set next. Fails the test when that fails. */
+void zd_test_stage(
+    struct zd_test_store *test, const char *key, const char *text, struct zd_store_write *write);
+
+/** Assert that a key holds that text, or with NULL, that it is not there. */
+void zd_test_expect(struct zd_test_store *test, const char *key, const char *text);
+
 /** The listing as text: names joined by spaces, prefixes with a slash, " +" when there are more. */
 void zd_test_list_text(const struct zd_store_list *list, struct zd_text *text);
 

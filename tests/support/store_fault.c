@@ -51,6 +51,28 @@ static void fault_list(struct zd_store *store, struct zd_store_list *list)
     }
 }
 
+/* What is staged goes away with a commit that fails, as everywhere. */
+static void fault_write(struct zd_store *store, struct zd_store_write *write)
+{
+    if (!is_hit()) {
+        whole->write(store, write);
+        return;
+    }
+    write->op.status = tell(&write->op);
+    if (write->phase == ZD_PHASE_COMMIT) {
+        whole->discard(store, write);
+    } else {
+        zd_store_finish_later(&write->op);
+    }
+}
+
+static void fault_erase(struct zd_store *store, struct zd_store_write *erase)
+{
+    if (!end_in_fault(&erase->op)) {
+        whole->erase(store, erase);
+    }
+}
+
 static enum zd_status fault_read_now(struct zd_store *store, struct zd_store_read *read)
 {
     if (fault.is_slow) {
@@ -76,6 +98,8 @@ void zd_store_break(struct zd_store *store)
         broken.read = fault_read;
         broken.status = fault_status;
         broken.list = fault_list;
+        broken.write = fault_write;
+        broken.erase = fault_erase;
         broken.read_now = whole->read_now == NULL ? NULL : fault_read_now;
         broken.status_now = whole->status_now == NULL ? NULL : fault_status_now;
         store->ops = &broken;

@@ -6,7 +6,8 @@
 
 /** How a store behaves from now on; all stores that were broken share it. Zeroed: as ever. */
 struct zd_store_fault {
-    uint64_t n;            /* the n-th operation from now fails (1 = the next), and only that one */
+    uint64_t n;            /* the n-th operation from now fails (1 = the next), and only that one;
+                              what discards is not counted and does not fail */
     enum zd_status status; /* with this */
     bool is_slow;          /* nothing is answered at once, everything in a later turn */
 };

@@ -540,6 +540,115 @@ START_TEST(store_lets_one_of_many_creators_win)
 }
 END_TEST
 
+START_TEST(store_shows_what_is_staged_when_it_is_committed)
+{
+    FOR_STORE(test);
+    struct zd_store_write write;
+    struct zd_store_list list = {.deep = true, .n_max = 100};
+    ZD_SCOPED_TEXT(text, 1000);
+    zd_test_put(&test, "key", "old");
+    zd_test_stage(&test, "key", "new", &write);
+    zd_test_expect(&test, "key", "old");
+    write.phase = ZD_PHASE_COMMIT;
+    ck_assert_int_eq(zd_test_write(&test, &write), ZD_OK);
+    ck_assert_ptr_null(write.staged);
+    ck_assert_uint_eq(write.stat.size, 3);
+    zd_test_expect(&test, "key", "new");
+    zd_test_stage(&test, "a/b/key", "new", &write);
+    ck_assert_int_eq(zd_test_list(&test, &list), ZD_OK);
+    zd_test_list_text(&list, &text);
+    ck_assert_str_eq(text.at, "key"); /* no listing tells of it */
+    zd_store_list_done(&list);
+    write.phase = ZD_PHASE_COMMIT;
+    write.condition = ZD_CONDITION_ABSENT;
+    ck_assert_int_eq(zd_test_write(&test, &write), ZD_OK);
+    zd_test_expect(&test, "a/b/key", "new");
+    zd_test_store_close(&test);
+}
+END_TEST
+
+START_TEST(store_judges_the_condition_when_it_commits)
+{
+    FOR_STORE(test);
+    struct zd_store_write write;
+    const struct zd_generation first = zd_test_put(&test, "key", "1").generation;
+    zd_test_stage(&test, "key", "lost", &write);
+    zd_test_put(&test, "key", "2");
+    write.phase = ZD_PHASE_COMMIT;
+    write.condition = ZD_CONDITION_GENERATION;
+    write.generation = first;
+    ck_assert_int_eq(zd_test_write(&test, &write), ZD_PRECONDITION);
+    ck_assert_ptr_null(write.staged);
+    zd_test_stage(&test, "key", "lost", &write);
+    write.phase = ZD_PHASE_COMMIT;
+    write.condition = ZD_CONDITION_ABSENT;
+    ck_assert_int_eq(zd_test_write(&test, &write), ZD_PRECONDITION);
+    zd_test_expect(&test, "key", "2");
+    zd_test_store_close(&test);
+}
+END_TEST
+
+START_TEST(store_forgets_what_is_discarded)
+{
+    FOR_STORE(test);
+    struct zd_store_write write;
+    zd_test_stage(&test, "key", "1", &write);
+    write.phase = ZD_PHASE_DISCARD;
+    ck_assert_int_eq(zd_test_write(&test, &write), ZD_OK);
+    ck_assert_ptr_null(write.staged);
+    zd_test_expect(&test, "key", NULL);
+    zd_test_store_close(&test);
+}
+END_TEST
+
+START_TEST(store_takes_no_writes_after_a_failed_sync)
+{
+    FOR_STORE(test);
+    struct zd_store_write staged[2];
+    struct zd_store_write write = {.key = "key", .bytes = zd_buf_copy(zd_span_of("1"))};
+    zd_test_put(&test, "key", "old");
+    zd_test_stage(&test, "key", "1", &staged[0]);
+    zd_test_stage(&test, "key", "2", &staged[1]);
+    zd_store_stop_writes(test.store, "the first");
+    zd_store_stop_writes(test.store, "the second");
+    ck_assert_str_eq(test.store->failure, "the first");
+    ck_assert_int_eq(zd_test_write(&test, &write), ZD_READ_ONLY);
+    ck_assert_ptr_nonnull(strstr(write.op.err.text, "the first"));
+    zd_buf_unref(write.bytes);
+    write.bytes = NULL;
+    ck_assert_int_eq(zd_test_erase(&test, &write), ZD_READ_ONLY);
+    staged[0].phase = ZD_PHASE_COMMIT;
+    ck_assert_int_eq(zd_test_write(&test, &staged[0]), ZD_READ_ONLY);
+    ck_assert_ptr_null(staged[0].staged);
+    staged[1].phase = ZD_PHASE_DISCARD;
+    ck_assert_int_eq(zd_test_write(&test, &staged[1]), ZD_OK);
+    zd_test_expect(&test, "key", "old");
+    zd_test_store_close(&test);
+}
+END_TEST
+
+START_TEST(store_ends_cancelled_commits_once)
+{
+    FOR_STORE(test);
+    struct zd_store_write write[16];
+    for (size_t i = 0; i < ZD_COUNT_OF(write); i++) {
+        zd_test_stage(&test, "key", "1", &write[i]);
+        write[i].phase = ZD_PHASE_COMMIT;
+    }
+    zd_test_count = 0;
+    for (size_t i = 0; i < ZD_COUNT_OF(write); i++) {
+        zd_store_write(test.store, &write[i]);
+        zd_store_cancel(&write[i].op);
+    }
+    zd_test_wait(&test, ZD_COUNT_OF(write));
+    for (size_t i = 0; i < ZD_COUNT_OF(write); i++) {
+        ck_assert(write[i].op.status == ZD_OK || write[i].op.status == ZD_CANCELLED);
+        ck_assert_ptr_null(write[i].staged);
+    }
+    zd_test_store_close(&test);
+}
+END_TEST
+
 START_TEST(store_ends_cancelled_operations_once)
 {
     FOR_STORE(test);
@@ -768,6 +877,11 @@ void zd_unit_tests(TCase *tests)
     tcase_add_loop_test(tests, store_lists_the_same_in_pages_of_any_size, 0, STORES_MAX);
     tcase_add_loop_test(tests, store_writes_and_erases_on_condition, 0, STORES_MAX);
     tcase_add_loop_test(tests, store_lets_one_of_many_creators_win, 0, STORES_MAX);
+    tcase_add_loop_test(tests, store_shows_what_is_staged_when_it_is_committed, 0, STORES_MAX);
+    tcase_add_loop_test(tests, store_judges_the_condition_when_it_commits, 0, STORES_MAX);
+    tcase_add_loop_test(tests, store_forgets_what_is_discarded, 0, STORES_MAX);
+    tcase_add_loop_test(tests, store_takes_no_writes_after_a_failed_sync, 0, STORES_MAX);
+    tcase_add_loop_test(tests, store_ends_cancelled_commits_once, 0, STORES_MAX);
     tcase_add_loop_test(tests, store_ends_cancelled_operations_once, 0, STORES_MAX);
     tcase_add_loop_test(tests, store_counts_what_it_is_asked, 0, STORES_MAX);
     tcase_add_loop_test(tests, store_takes_no_writes_unless_it_is_writable, 0, STORES_MAX);
