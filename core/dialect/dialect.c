@@ -15,6 +15,18 @@ const struct zd_dialect *zd_dialect_find(const char *name)
     return NULL;
 }
 
+enum zd_status zd_document_path(const char *key, struct zd_text *ret_path)
+{
+    for (size_t i = 0; zd_dialects[i] != NULL; i++) {
+        zd_text_clear(ret_path);
+        const enum zd_status status = zd_dialects[i]->document_path(zd_span_of(key), ret_path);
+        if (status != ZD_NOT_FOUND) {
+            return status;
+        }
+    }
+    return ZD_NOT_FOUND;
+}
+
 static bool is_all_periods(struct zd_span name)
 {
     for (size_t i = 0; i < name.len; i++) {

@@ -37,6 +37,10 @@ struct zd_dialect {
     /** The key of the i-th document of a node. @retval ZD_TOO_LARGE the key does not fit */
     ZD_RESULT (*document_key)(const char *path, uint32_t i, struct zd_text *key);
 
+    /** The node that a key is a document of: appends its path. The names on the way are not judged.
+     * @retval ZD_NOT_FOUND it is no document's key */
+    ZD_RESULT (*document_path)(struct zd_span key, struct zd_text *path);
+
     /** How sure this dialect is that the documents make a node of its own: 0 no, the highest bid
      * wins. */
     int (*bid)(const struct zd_documents *documents);
@@ -86,6 +90,15 @@ extern const struct zd_dialect *const zd_dialects[];
 
 /** The dialect of that name, or NULL. Thread: any. */
 const struct zd_dialect *zd_dialect_find(const char *name);
+
+/**
+ * The node that a key is a document of, in any dialect.
+ *
+ * @param ret_path cleared first
+ * @retval ZD_NOT_FOUND it is no document's key
+ * Thread: any.
+ */
+ZD_RESULT zd_document_path(const char *key, struct zd_text *ret_path);
 
 /** Whether a node below the root may have that name (Zarr v3, node names). Thread: any. */
 bool zd_node_name_is_valid(struct zd_span name);

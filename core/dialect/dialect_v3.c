@@ -1,6 +1,8 @@
 /* The v3 dialect: one document `zarr.json` a node, chunks below it. */
 #include "core/dialect/dialect.h"
 
+#include <string.h>
+
 #include "core/base/json_token.h"
 #include "core/base/num.h"
 #include "core/dialect/chunk_key.h"
@@ -22,6 +24,19 @@ static ZD_RESULT v3_document_key(const char *path, uint32_t i, struct zd_text *k
         ZD_TRY(zd_text_add_char(key, '/'));
     }
     return zd_text_add(key, DOCUMENT_NAME);
+}
+
+static ZD_RESULT v3_document_path(struct zd_span key, struct zd_text *path)
+{
+    const size_t name_len = sizeof DOCUMENT_NAME - 1;
+    if (key.len < name_len || memcmp(key.ptr + key.len - name_len, DOCUMENT_NAME, name_len) != 0) {
+        return ZD_NOT_FOUND;
+    }
+    const size_t rest = key.len - name_len;
+    if (rest == 0) {
+        return ZD_OK; /* the root's */
+    }
+    return key.ptr[rest - 1] == '/' ? zd_text_add_bytes(path, key.ptr, rest - 1) : ZD_NOT_FOUND;
 }
 
 static int v3_bid(const struct zd_documents *documents)
@@ -176,6 +191,7 @@ const struct zd_dialect zd_dialect_v3 = {
     .name = "v3",
     .n_documents = 1,
     .document_key = v3_document_key,
+    .document_path = v3_document_path,
     .bid = v3_bid,
     .parse = v3_parse,
     .parse_json = v3_parse_json,

@@ -854,6 +854,33 @@ START_TEST(keys_of_documents_and_children)
 }
 END_TEST
 
+static const struct path_fact {
+    const char *key;
+    const char *path; /* NULL: no document */
+} path_facts[] = {
+    {"zarr.json", ""},
+    {"a/zarr.json", "a"},
+    {"a/b.c/zarr.json", "a/b.c"},
+    {"zarr.json/zarr.json", "zarr.json"}, /* no node can have that name: judged elsewhere */
+    {"azarr.json", NULL},
+    {"zarr.json/a", NULL},
+    {"a/zarr.jso", NULL},
+    {"a/c/0/0", NULL},
+    {"", NULL},
+};
+
+START_TEST(key_of_a_document_tells_its_node)
+{
+    const struct path_fact *fact = &path_facts[_i];
+    ZD_SCOPED_TEXT(path, 64);
+    zd_text_add(&path, "left over");
+    ck_assert_int_eq(zd_document_path(fact->key, &path), fact->path == NULL ? ZD_NOT_FOUND : ZD_OK);
+    if (fact->path != NULL) {
+        ck_assert_str_eq(path.at, fact->path);
+    }
+}
+END_TEST
+
 START_TEST(key_past_its_ceiling_is_too_large)
 {
     const struct zd_dialect *v3 = zd_dialect_find("v3");
@@ -1078,6 +1105,7 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, document_past_the_large_limit_is_refused);
     tcase_add_test(tests, deep_document_is_refused);
     tcase_add_test(tests, keys_of_documents_and_children);
+    tcase_add_loop_test(tests, key_of_a_document_tells_its_node, 0, ZD_COUNT_OF(path_facts));
     tcase_add_test(tests, key_past_its_ceiling_is_too_large);
     tcase_add_loop_test(tests, child_is_a_prefix_with_a_name, 0, ZD_COUNT_OF(child_facts));
     tcase_add_test(tests, failing_memory_fails_cleanly);
