@@ -570,11 +570,34 @@ static enum zd_next start(struct zd_node *node, bool is_new, struct zd_node_want
     return ZD_NEXT;
 }
 
+/* A key in memory that lasts for one look-up. */
+struct key {
+    uint8_t byte[KEY_HEAD_BYTES + ZD_KEY_BYTES_MAX];
+};
+
+static struct zd_span write_key(
+    struct key *key, const struct zd_dataset *dataset, struct zd_span path)
+{
+    zd_store_u32(key->byte, dataset->id);
+    memcpy(key->byte + KEY_HEAD_BYTES, path.ptr, path.len);
+    return (struct zd_span){.ptr = key->byte, .len = KEY_HEAD_BYTES + path.len};
+}
+
+void zd_catalog_forget(struct zd_dataset *dataset, struct zd_span path)
+{
+    struct key memory;
+    struct zd_cache *cache = &dataset->server->nodes;
+    const struct zd_map_entry *found = zd_map_find(&cache->map, write_key(&memory, dataset, path));
+    if (found != NULL) {
+        zd_cache_drop(cache, ZD_CONTAINER(found, struct zd_cache_entry, map));
+    }
+}
+
 enum zd_next zd_catalog_want(
     struct zd_dataset *dataset, const char *path, struct zd_node_want *want)
 {
     struct zd_cache *cache = &dataset->server->nodes;
-    uint8_t memory[KEY_HEAD_BYTES + ZD_KEY_BYTES_MAX];
+    struct key memory;
     const size_t len = strnlen(path, ZD_KEY_BYTES_MAX + 1);
     want->node = NULL;
     if (len > ZD_KEY_BYTES_MAX) {
@@ -582,9 +605,8 @@ enum zd_next zd_catalog_want(
             zd_fail(&want->wait.err, ZD_NOT_FOUND, "no key of a store is as long as that path");
         return ZD_NEXT;
     }
-    zd_store_u32(memory, dataset->id);
-    memcpy(memory + KEY_HEAD_BYTES, path, len);
-    const struct zd_span key = {.ptr = memory, .len = KEY_HEAD_BYTES + len};
+    const struct zd_span key =
+        write_key(&memory, dataset, (struct zd_span){(const uint8_t *)path, len});
     struct zd_cache_entry *entry = zd_cache_find(cache, key);
     if (entry == NULL) {
         struct zd_node *node = put_new_node(dataset, key);

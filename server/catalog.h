@@ -20,7 +20,8 @@ struct zd_dataset {
     uint64_t revalidate_ms;          /* effective */
     uint32_t id;                     /* unique in this process: part of cache keys */
     uint32_t refs;
-    bool is_retired; /* out of the table: what is cached of it goes when its work is over */
+    uint64_t n_changes; /* of stored keys, through this server (server/changes.h) */
+    bool is_retired;    /* out of the table: what is cached of it goes when its work is over */
 };
 
 /** A node as it was found: immutable, kept in the metadata cache. */
@@ -71,6 +72,10 @@ bool zd_dataset_trusts(const struct zd_dataset *dataset, uint64_t checked_ms);
 
 /** Until when (loop time) that holds; UINT64_MAX: for ever. */
 uint64_t zd_dataset_trusts_until(const struct zd_dataset *dataset, uint64_t checked_ms);
+
+/** Forget the node at a path, and its absence: its documents have changed. Who asks from now on
+ * finds it anew, also while others wait for what was there before. */
+void zd_catalog_forget(struct zd_dataset *dataset, struct zd_span path);
 
 /** The end of a node: for zd_cache_init of server->nodes. */
 void zd_node_free(struct zd_cache_entry *entry);

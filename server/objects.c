@@ -383,13 +383,28 @@ void zd_objects_release(struct zd_object_want *want)
     }
 }
 
-void zd_objects_forget(struct zd_dataset *dataset, const char *key)
+static void forget(struct zd_dataset *dataset, enum zd_object_kind kind, struct zd_span name)
 {
     struct key memory;
-    struct zd_object *object =
-        find(dataset, write_key(&memory, dataset, ZD_KIND_OBJECT, zd_span_of(key)));
-    if (object != NULL) {
-        zd_cache_drop(&dataset->server->objects, &object->entry);
+    struct zd_cache *cache = &dataset->server->objects;
+    const struct zd_map_entry *found =
+        zd_map_find(&cache->map, write_key(&memory, dataset, kind, name));
+    if (found != NULL) {
+        zd_cache_drop(cache, ZD_CONTAINER(found, struct zd_cache_entry, map));
+    }
+}
+
+void zd_objects_forget(struct zd_dataset *dataset, const char *key)
+{
+    forget(dataset, ZD_KIND_OBJECT, zd_span_of(key));
+}
+
+void zd_objects_forget_change(struct zd_dataset *dataset, const char *key)
+{
+    forget(dataset, ZD_KIND_OBJECT, zd_span_of(key));
+    for (const char *at = strchr(key, '/'); at != NULL; at = strchr(at + 1, '/')) {
+        const struct zd_span above = {(const uint8_t *)key, (size_t)(at - key)};
+        forget(dataset, ZD_KIND_DIRECTORY, above);
     }
 }
 

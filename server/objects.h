@@ -74,6 +74,11 @@ void zd_objects_release(struct zd_object_want *want);
 /** Forget what is known of an object: it was found to be another one by now. */
 void zd_objects_forget(struct zd_dataset *dataset, const char *key);
 
+/** Forget that an object is there or not, and the same of all directories above it: it was written
+ * or erased. Who asks from now on is told what is there now, also while others wait for what was
+ * there before. */
+void zd_objects_forget_change(struct zd_dataset *dataset, const char *key);
+
 /** The end of an object: for zd_cache_init of server->objects. */
 void zd_object_free(struct zd_cache_entry *entry);
 

@@ -237,6 +237,7 @@ static enum zd_status begin_server(struct zd_server *server, struct zd_error *er
     server->started_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_usec / 1000;
     ZD_TRY(begin_loop(server, err));
     zd_pool_init(server);
+    zd_locks_init(server);
     share_memory(server);
     ZD_TRY(zd_datasets_open(server, err));
     server->root = zd_alloc_zero(server->n_datasets, sizeof *server->root);
@@ -287,6 +288,7 @@ static void end_loop(struct zd_server *server)
     zd_admit_close(server);
     (void)uv_run(server->loop, UV_RUN_DEFAULT);
     zd_pool_close(server);
+    zd_locks_close(server); /* those who change something end first, whoever wanted it has left */
 }
 
 static void end_datasets(struct zd_server *server)

@@ -8,6 +8,7 @@
 #include "server/cache.h"
 #include "server/catalog.h"
 #include "server/config.h"
+#include "server/lock.h"
 #include "server/log.h"
 #include "server/memory.h"
 #include "server/metrics.h"
@@ -33,6 +34,7 @@ struct zd_server {
     struct zd_memory memory; /* what may be held */
     struct zd_admit admit;
     struct zd_pool pool;
+    struct zd_locks locks;
     struct zd_log log;
     struct zd_metrics metrics;
     bool is_draining;

@@ -38,6 +38,7 @@ void zd_test_plane_open(struct zd_test_plane *plane, uint64_t revalidate_ms)
     plane->server.n_datasets = 1;
     init_caches(&plane->server);
     zd_pool_init(&plane->server);
+    zd_locks_init(&plane->server);
     plane->ops = *plane->store.store->ops;
     plane->store.store->ops = &plane->ops;
 }
@@ -46,6 +47,7 @@ void zd_test_plane_close(struct zd_test_plane *plane)
 {
     zd_test_plane_run(plane);
     zd_pool_close(&plane->server);
+    zd_locks_close(&plane->server);
     zd_test_plane_run(plane);
     done_caches(&plane->server);
     zd_config_done(&plane->config);

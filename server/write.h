@@ -1,0 +1,49 @@
+/* Writes to a dataset's store: everything that is written goes through here. Thread: loop. */
+#ifndef ZD_SERVER_WRITE_H
+#define ZD_SERVER_WRITE_H
+
+#include "server/catalog.h"
+
+enum zd_write_kind {
+    ZD_WRITE_PUT,    /* the bytes, under the key */
+    ZD_WRITE_ERASE,  /* the key */
+    ZD_WRITE_STAGE,  /* the bytes are in the store, under no key yet */
+    ZD_WRITE_COMMIT, /* what was staged, under the key */
+};
+
+/** One key to be written, or erased. */
+struct zd_write_want {
+    struct zd_wait wait;
+    enum zd_write_kind kind;         /* in */
+    struct zd_buf *bytes;            /* in: PUT, STAGE: a reference is taken */
+    enum zd_condition condition;     /* in: of PUT, ERASE and COMMIT; judged by the store, so that
+                                        it holds beside other processes too */
+    struct zd_generation generation; /* in */
+    struct zd_staged *staged;        /* STAGE: out, with ZD_OK; COMMIT: in, taken over */
+    struct zd_stat stat;             /* out, with ZD_OK: of what is stored now */
+    /* its own */
+    void *load;                 /* NULL: the store does not work on it */
+    struct zd_dataset *dataset; /* borrowed */
+};
+
+/**
+ * Begin. When `done` runs, the next one who asks sees what was written, by whatever way: what the
+ * caches knew of it is forgotten by then (server/changes.h).
+ *
+ * wait.status: ZD_OK; ZD_NOT_FOUND: there was nothing to erase; ZD_PRECONDITION; ZD_NO_SPACE;
+ * ZD_READ_ONLY: the store takes no writes, or none any more; ZD_INVALID: no store has such a key;
+ * ZD_STORE ...: what is stored under the key is what was before, or what was to be written.
+ *
+ * @param key borrowed during the call
+ * @return ZD_WAIT; ZD_NEXT when it cannot begin
+ */
+enum zd_next zd_write_want(struct zd_dataset *dataset, const char *key, struct zd_write_want *want);
+
+/**
+ * Stop waiting: a write under way ends by itself, and is seen as any other. What was staged, or is
+ * being staged, is discarded: so the dataset is still there. Accepts a zeroed want, and one that
+ * was answered.
+ */
+void zd_write_release(struct zd_write_want *want);
+
+#endif

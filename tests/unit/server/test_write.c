@@ -1,0 +1,261 @@
+/* server/write, changes: what was written is seen, by whoever asks next. */
+#include "server/write.h"
+
+#include <string.h>
+
+#include "core/base/own.h"
+#include "server/objects.h"
+#include "tests/support/plane.h"
+#include "tests/support/unit.h"
+
+#define FOR_EVER_MS UINT64_MAX
+
+#define GROUP "{\"zarr_format\": 3, \"node_type\": \"group\"}"
+
+struct writer {
+    struct zd_write_want want;
+    uint32_t n_told;
+};
+
+static void told(struct zd_wait *wait)
+{
+    ZD_CONTAINER(wait, struct writer, want.wait)->n_told++;
+}
+
+static void ignore(struct zd_wait *wait)
+{
+    (void)wait;
+}
+
+static struct zd_buf *bytes_of(const char *text)
+{
+    struct zd_buf *bytes = zd_buf_new(strlen(text));
+    ck_assert_ptr_nonnull(bytes);
+    memcpy(bytes->data, text, strlen(text));
+    bytes->len = strlen(text);
+    return bytes;
+}
+
+/* Begins; the bytes are the write's from then on. */
+static enum zd_next begin_put(
+    struct zd_test_plane *plane, struct writer *writer, const char *key, const char *text)
+{
+    ZD_AUTO(zd_buf) bytes = bytes_of(text);
+    *writer = (struct writer){.want = {.wait.done = told, .kind = ZD_WRITE_PUT, .bytes = bytes}};
+    return zd_write_want(&plane->dataset, key, &writer->want);
+}
+
+static enum zd_status put(struct zd_test_plane *plane, const char *key, const char *text)
+{
+    struct writer writer;
+    ck_assert_int_eq(begin_put(plane, &writer, key, text), ZD_WAIT);
+    ck_assert_uint_eq(writer.n_told, 0);
+    zd_test_plane_run(plane);
+    ck_assert_uint_eq(writer.n_told, 1);
+    zd_write_release(&writer.want);
+    return writer.want.wait.status;
+}
+
+static enum zd_status erase(struct zd_test_plane *plane, const char *key)
+{
+    struct writer writer = {.want = {.wait.done = told, .kind = ZD_WRITE_ERASE}};
+    ck_assert_int_eq(zd_write_want(&plane->dataset, key, &writer.want), ZD_WAIT);
+    zd_test_plane_run(plane);
+    ck_assert_uint_eq(writer.n_told, 1);
+    return writer.want.wait.status;
+}
+
+/* What the object cache tells; the text is ended by NUL, "" when there is no such key. */
+static void look(struct zd_test_plane *plane, const char *key, char text[32])
+{
+    struct zd_object_want want = {.wait.done = ignore};
+    if (zd_objects_want(&plane->dataset, key, ZD_OBJECT_BYTES, &want) == ZD_WAIT) {
+        zd_test_plane_run(plane);
+    }
+    const size_t len = want.wait.status == ZD_OK ? want.bytes->len : 0;
+    ck_assert(want.wait.status == ZD_OK || want.wait.status == ZD_NOT_FOUND);
+    ck_assert_uint_lt(len, 32);
+    memcpy(text, len == 0 ? "" : (const char *)want.bytes->data, len);
+    text[len] = '\0';
+    zd_objects_release(&want);
+}
+
+static enum zd_status look_for_directory(struct zd_test_plane *plane, const char *path)
+{
+    struct zd_object_want want = {.wait.done = ignore};
+    if (zd_objects_want(&plane->dataset, path, ZD_OBJECT_DIRECTORY, &want) == ZD_WAIT) {
+        zd_test_plane_run(plane);
+    }
+    return want.wait.status;
+}
+
+static enum zd_status look_for_node(struct zd_test_plane *plane, const char *path)
+{
+    struct zd_node_want want = {.wait.done = ignore};
+    if (zd_catalog_want(&plane->dataset, path, &want) == ZD_WAIT) {
+        zd_test_plane_run(plane);
+    }
+    zd_node_unref(want.node);
+    return want.wait.status;
+}
+
+START_TEST(what_is_kept_for_ever_is_forgotten_when_it_changes)
+{
+    struct zd_test_plane plane;
+    char text[32];
+    zd_test_plane_open(&plane, FOR_EVER_MS);
+    plane.dataset.config.immutable = true;
+    look(&plane, "a/c/0", text);
+    ck_assert_str_eq(text, "");
+    ck_assert_int_eq(look_for_directory(&plane, "a"), ZD_NOT_FOUND);
+    ck_assert_int_eq(put(&plane, "a/c/0", "first"), ZD_OK);
+    look(&plane, "a/c/0", text);
+    ck_assert_str_eq(text, "first");
+    ck_assert_int_eq(look_for_directory(&plane, "a"), ZD_OK);
+    ck_assert_int_eq(look_for_directory(&plane, "a/c"), ZD_OK);
+    ck_assert_int_eq(put(&plane, "a/c/0", "second"), ZD_OK);
+    look(&plane, "a/c/0", text);
+    ck_assert_str_eq(text, "second");
+    ck_assert_int_eq(erase(&plane, "a/c/0"), ZD_OK);
+    look(&plane, "a/c/0", text);
+    ck_assert_str_eq(text, "");
+    ck_assert_int_eq(look_for_directory(&plane, "a"), ZD_NOT_FOUND);
+    ck_assert_int_eq(erase(&plane, "a/c/0"), ZD_NOT_FOUND);
+    zd_test_plane_close(&plane);
+}
+END_TEST
+
+START_TEST(a_node_comes_and_goes_with_its_document)
+{
+    struct zd_test_plane plane;
+    zd_test_plane_open(&plane, FOR_EVER_MS);
+    plane.dataset.config.immutable = true;
+    ck_assert_int_eq(look_for_node(&plane, ""), ZD_NOT_FOUND);
+    ck_assert_int_eq(look_for_node(&plane, "a"), ZD_NOT_FOUND);
+    ck_assert_int_eq(put(&plane, "zarr.json", GROUP), ZD_OK);
+    ck_assert_int_eq(put(&plane, "a/zarr.json", GROUP), ZD_OK);
+    ck_assert_int_eq(look_for_node(&plane, ""), ZD_OK);
+    ck_assert_int_eq(look_for_node(&plane, "a"), ZD_OK);
+    ck_assert_int_eq(erase(&plane, "a/zarr.json"), ZD_OK);
+    ck_assert_int_eq(look_for_node(&plane, "a"), ZD_NOT_FOUND);
+    ck_assert_int_eq(look_for_node(&plane, ""), ZD_OK);
+    zd_test_plane_close(&plane);
+}
+END_TEST
+
+/* The store reads before the write, and tells it after it: the cache must not keep that. */
+START_TEST(a_read_under_way_does_not_bring_back_what_was_before)
+{
+    struct zd_test_plane plane;
+    struct writer writer;
+    struct zd_object_want object = {.wait.done = ignore};
+    struct zd_node_want node = {.wait.done = ignore};
+    char text[32];
+    zd_test_plane_open(&plane, FOR_EVER_MS);
+    plane.dataset.config.immutable = true;
+    zd_test_plane_slow(&plane);
+    zd_test_plane_put(&plane, "a/c/0", "old");
+    ck_assert_int_eq(zd_objects_want(&plane.dataset, "a/c/0", ZD_OBJECT_BYTES, &object), ZD_WAIT);
+    ck_assert_int_eq(zd_catalog_want(&plane.dataset, "a", &node), ZD_WAIT);
+    ck_assert_int_eq(begin_put(&plane, &writer, "a/c/0", "new"), ZD_WAIT);
+    zd_test_plane_run(&plane);
+    zd_objects_release(&object);
+    look(&plane, "a/c/0", text);
+    ck_assert_str_eq(text, "new");
+    zd_test_plane_close(&plane);
+}
+END_TEST
+
+START_TEST(a_write_goes_on_when_nobody_waits_and_is_seen)
+{
+    struct zd_test_plane plane;
+    struct writer writer;
+    char text[32];
+    zd_test_plane_open(&plane, FOR_EVER_MS);
+    look(&plane, "a/c/0", text);
+    ck_assert_int_eq(begin_put(&plane, &writer, "a/c/0", "left"), ZD_WAIT);
+    zd_write_release(&writer.want);
+    zd_write_release(&writer.want);
+    zd_test_plane_run(&plane);
+    ck_assert_uint_eq(writer.n_told, 0);
+    ck_assert_uint_eq(plane.dataset.refs, 1 + plane.server.objects.map.n_entries);
+    look(&plane, "a/c/0", text);
+    ck_assert_str_eq(text, "left");
+    zd_test_plane_close(&plane);
+}
+END_TEST
+
+START_TEST(a_condition_that_does_not_hold_tells_that_others_wrote)
+{
+    struct zd_test_plane plane;
+    char text[32];
+    zd_test_plane_open(&plane, FOR_EVER_MS);
+    look(&plane, "k", text);
+    zd_test_plane_put(&plane, "k", "of others"); /* past the caches */
+    ZD_AUTO(zd_buf) bytes = bytes_of("mine");
+    struct writer writer = {.want = {.wait.done = told,
+                                .kind = ZD_WRITE_PUT,
+                                .bytes = bytes,
+                                .condition = ZD_CONDITION_ABSENT}};
+    ck_assert_int_eq(zd_write_want(&plane.dataset, "k", &writer.want), ZD_WAIT);
+    zd_test_plane_run(&plane);
+    ck_assert_int_eq(writer.want.wait.status, ZD_PRECONDITION);
+    look(&plane, "k", text);
+    ck_assert_str_eq(text, "of others");
+    zd_test_plane_close(&plane);
+}
+END_TEST
+
+/* Cut where the memory of a key ends, it would be another, valid one. */
+START_TEST(a_key_that_is_too_long_is_refused)
+{
+    struct zd_test_plane plane;
+    struct writer writer;
+    char key[ZD_KEY_BYTES_MAX + 2] = "";
+    zd_test_plane_open(&plane, FOR_EVER_MS);
+    for (size_t i = 0; i <= ZD_KEY_BYTES_MAX; i++) {
+        key[i] = i % 100 == 99 ? '/' : 'k';
+    }
+    ck_assert_int_eq(begin_put(&plane, &writer, key, "x"), ZD_NEXT);
+    ck_assert_int_eq(writer.want.wait.status, ZD_INVALID);
+    ck_assert_uint_eq(plane.store.store->n_writes, 0);
+    zd_write_release(&writer.want);
+    zd_test_plane_close(&plane);
+}
+END_TEST
+
+static enum zd_status put_and_run(void *context)
+{
+    struct zd_test_plane *plane = context;
+    struct writer writer;
+    ZD_AUTO(zd_buf) bytes = zd_buf_new(1);
+    if (bytes == NULL) {
+        return ZD_NO_MEMORY;
+    }
+    bytes->len = 1;
+    bytes->data[0] = 'x';
+    writer = (struct writer){.want = {.wait.done = told, .bytes = bytes}};
+    (void)zd_write_want(&plane->dataset, "k", &writer.want);
+    zd_test_plane_run(plane);
+    return writer.want.wait.status;
+}
+
+START_TEST(without_memory_nothing_is_written)
+{
+    struct zd_test_plane plane;
+    zd_test_plane_open(&plane, FOR_EVER_MS);
+    zd_unit_with_failing_memory(put_and_run, &plane);
+    zd_test_plane_close(&plane);
+}
+END_TEST
+
+void zd_unit_tests(TCase *tests)
+{
+    tcase_add_test(tests, what_is_kept_for_ever_is_forgotten_when_it_changes);
+    tcase_add_test(tests, a_node_comes_and_goes_with_its_document);
+    tcase_add_test(tests, a_read_under_way_does_not_bring_back_what_was_before);
+    tcase_add_test(tests, a_write_goes_on_when_nobody_waits_and_is_seen);
+    tcase_add_test(tests, a_condition_that_does_not_hold_tells_that_others_wrote);
+    tcase_add_test(tests, a_key_that_is_too_long_is_refused);
+    tcase_add_test(tests, without_memory_nothing_is_written);
+}
