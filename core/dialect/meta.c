@@ -28,6 +28,7 @@ static void release(struct zd_meta *meta)
         zd_free(meta->dimension_name[d]);
     }
     zd_free((void *)meta->dimension_name);
+    zd_applied_done(&meta->applied);
     zd_chain_unref(meta->chain);
     zd_free(meta->fill);
     zd_faults_done(&meta->faults);

@@ -4,7 +4,7 @@
 #define ZD_CORE_DIALECT_META_H
 
 #include "core/codec/chain.h"
-#include "core/extension/extension.h"
+#include "core/extension/applied.h"
 #include "core/grid/grid.h"
 
 enum zd_node_type {
@@ -34,6 +34,8 @@ struct zd_meta {
     struct zd_json *
         consolidated; /* group: the stored map path -> document as the dialect spells it, or NULL */
     struct zd_faults faults;
+    struct zd_applied_list applied; /* its extensions that are known, when !zd_meta_is_refused */
+    struct zd_view view;            /* what they make of it; zeroed without any */
 
     /* array, when !zd_meta_is_refused */
     struct zd_grid grid;
@@ -61,6 +63,25 @@ static inline bool zd_meta_is_refused(const struct zd_meta *meta)
 static inline bool zd_meta_is_array(const struct zd_meta *meta)
 {
     return meta->type == ZD_NODE_ARRAY && !zd_meta_is_refused(meta);
+}
+
+/** The node as hooks of extensions see it; borrowed from it. */
+static inline struct zd_subject zd_meta_subject(const struct zd_meta *meta)
+{
+    const bool is_array = meta->type == ZD_NODE_ARRAY;
+    return (struct zd_subject){
+        .grid = is_array ? &meta->grid : NULL,
+        .dtype = is_array ? &meta->dtype : NULL,
+        .fill = is_array ? meta->fill : NULL,
+    };
+}
+
+/** The shape as clients see it: the stored one, without what lies before the origin. */
+static inline void zd_meta_shape(const struct zd_meta *meta, uint64_t ret_shape[ZD_RANK_MAX])
+{
+    for (uint32_t d = 0; d < meta->grid.rank; d++) {
+        ret_shape[d] = meta->grid.shape[d] - meta->view.origin[d];
+    }
 }
 
 #endif

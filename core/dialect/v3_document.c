@@ -13,6 +13,7 @@ struct document_judge {
     const struct zd_reading *reading;
     struct zd_meta *meta;
     struct zd_faults *faults; /* of meta */
+    bool are_members_good;    /* all but `extensions` are judged, and nothing refuses */
 };
 
 /* The members that the specification defines (reference 1.3); `extensions` by ZEP 10 only. */
@@ -180,23 +181,19 @@ static void judge_attributes(const struct document_judge *judge)
 }
 
 static void judge_known_extension(const struct document_judge *judge,
-    const struct zd_extension *extension, const struct zd_definition *definition,
+    const struct zd_extension *extension, size_t position, const struct zd_definition *definition,
     const struct zd_pointer *at)
 {
-    if (extension->must_be_understood && !definition->must_understand) {
-        const struct zd_pointer flag = zd_pointer_member(at, "must_understand");
-        zd_faults_add(judge->faults, ZD_FAULT_INVALID, "must_understand_false", definition->name,
-            &flag, "true", "false", "\"%s\" must be understood", definition->name);
-    }
-    /* A hook may look at all other members, so that they must be good. */
-    if (extension->validate != NULL && !zd_meta_is_refused(judge->meta) &&
-        extension->validate(definition, at, judge->meta, judge->faults) == ZD_NO_MEMORY) {
+    struct zd_meta *meta = judge->meta;
+    const struct zd_subject subject = zd_meta_subject(meta);
+    if (zd_applied_add(&meta->applied, extension, position, definition, at,
+            judge->are_members_good ? &subject : NULL, judge->faults) == ZD_NO_MEMORY) {
         judge->faults->out_of_memory = true;
     }
 }
 
-static void judge_extension(
-    const struct document_judge *judge, const struct zd_json *json, const struct zd_pointer *at)
+static void judge_extension(const struct document_judge *judge, const struct zd_json *json,
+    size_t position, const struct zd_pointer *at)
 {
     struct zd_definition definition;
     if (zd_definition_parse(json, at, !is_read(judge), &definition, judge->faults) != ZD_OK) {
@@ -211,7 +208,7 @@ static void judge_extension(
     const struct zd_extension *extension =
         zd_extension_find(definition.name, judge->meta->type == ZD_NODE_ARRAY);
     if (extension != NULL) {
-        judge_known_extension(judge, extension, &definition, at);
+        judge_known_extension(judge, extension, position, &definition, at);
     } else if (!definition.must_understand) {
         zd_faults_add(judge->faults, ZD_FAULT_WARNING, "ignored_extension", definition.name, at,
             NULL, definition.name, "the unknown extension \"%s\" is ignored, as it allows",
@@ -248,11 +245,11 @@ static void judge_extensions(const struct document_judge *judge)
     }
     for (size_t i = 0; i < zd_json_count(json); i++) {
         const struct zd_pointer place = zd_pointer_element(&at, i);
-        judge_extension(judge, zd_json_element(json, i), &place);
+        judge_extension(judge, zd_json_element(json, i), i, &place);
     }
 }
 
-static void judge_document(const struct document_judge *judge)
+static void judge_document(struct document_judge *judge)
 {
     if (!zd_json_is(judge->document, ZD_JSON_OBJECT)) {
         zd_faults_add(judge->faults, ZD_FAULT_INVALID, "wrong_type", NULL, &whole_document,
@@ -271,7 +268,12 @@ static void judge_document(const struct document_judge *judge)
     if (judge->meta->type == ZD_NODE_ARRAY) {
         zd_v3_array_parse(judge->document, judge->reading->judgement, judge->meta);
     }
+    judge->are_members_good = !zd_meta_is_refused(judge->meta);
     judge_extensions(judge);
+    if (!zd_meta_is_refused(judge->meta)) {
+        const struct zd_subject subject = zd_meta_subject(judge->meta);
+        zd_applied_view(&judge->meta->applied, &subject, &judge->meta->view);
+    }
 }
 
 /* Members that nobody here knows, and `extensions`, last: they stay with the document. */
@@ -336,7 +338,7 @@ enum zd_status zd_v3_document_parse(const struct zd_dialect *dialect,
     if (meta == NULL) {
         return zd_fail(err, ZD_NO_MEMORY, "cannot allocate a node");
     }
-    const struct document_judge judge = {
+    struct document_judge judge = {
         .document = document,
         .reading = reading,
         .meta = meta,

@@ -3,6 +3,8 @@
 #define ZD_CORE_EXTENSION_EXTENSION_H
 
 #include "core/base/fault.h"
+#include "core/grid/grid.h"
+#include "core/grid/summary.h"
 
 /** Where a document may name an extension. */
 enum zd_point {
@@ -41,22 +43,100 @@ struct zd_definition {
 ZD_RESULT zd_definition_parse(const struct zd_json *json, const struct zd_pointer *at, bool strict,
     struct zd_definition *ret_definition, struct zd_faults *faults);
 
-/** A node, as an extension's hooks see it. */
-struct zd_meta;
+/** The node that has an extension, as hooks see it: how it is stored is not theirs to know.
+ * Everything borrowed. */
+struct zd_subject {
+    const struct zd_grid *grid; /* NULL: a group, which has none of these */
+    const struct zd_dtype *dtype;
+    const void *fill; /* dtype->bytes */
+};
 
-/** A generic extension (ZEP 10). Hooks are optional; more arrive with the extensions that need
- * them. */
+/**
+ * What a node is to those who interpret it, once its extensions had their say. Zeroed: what its
+ * document says without them. Lists and elements are borrowed from the states of the extensions.
+ */
+struct zd_view {
+    /* array */
+    bool has_origin;
+    uint64_t origin[ZD_RANK_MAX]; /* the stored element that clients call 0; zeros without one */
+    const void *min;  /* no element but NaN and the fill value lies below it; NULL: not known */
+    const void *max;  /* nor above it */
+    bool skips_empty; /* a chunk of nothing but the fill value is never stored, whoever made it */
+    /* group: paths relative to it, without slash at either end */
+    const char *const *level; /* arrays through which the group can be sliced, the finest first */
+    uint32_t n_levels;
+};
+
+/** One level of a group, as far as it is known, for the hook `select`. */
+struct zd_choice_level {
+    bool is_array;       /* it is there, and can be sliced */
+    bool is_counted;     /* the slice that is asked can be had of it */
+    uint64_t n_elements; /* of that answer; UINT64_MAX when they are more */
+};
+
+/** What is asked of a group that has levels. */
+struct zd_choice {
+    bool has_number; /* a level was named */
+    uint64_t number;
+    uint64_t n_elements_max;
+    const struct zd_choice_level *level; /* n_levels of them, borrowed */
+    uint32_t n_levels;
+};
+
+/** What a group says of a node below it. Zeroed: nothing. Borrowed from the state. */
+struct zd_listing {
+    const char *tier; /* "slow", or NULL */
+};
+
+/**
+ * A generic extension (ZEP 10): one file core/extension/extension_NAME.c that defines one such
+ * table; nothing else changes. Every hook is optional, pure and may run on any thread; `state` is
+ * what validate made. The hooks of a node's extensions run in the order of its document. Start
+ * from extension_template.c.
+ */
 struct zd_extension {
     const char *name;
     bool on_array;
     bool on_group;
     bool must_be_understood; /* must_understand false is a fault of the document */
-    const char *schema;      /* JSON Schema of the configuration: served and used alike */
+    bool may_repeat;         /* several entries of that name are none (ZEP 10 leaves it to each) */
+    const char *schema; /* JSON Schema of the configuration (core/base/json_schema.h): served, and
+                           judged by before validate is called; an absent configuration counts as
+                           an object without members */
 
-    /** Judge the configuration for that node, whose other members are already parsed. @retval
-     * ZD_INVALID faults say what */
-    ZD_RESULT (*validate)(const struct zd_definition *definition, const struct zd_pointer *at,
-        const struct zd_meta *meta, struct zd_faults *faults);
+    /**
+     * Judge what the schema cannot say, for a node whose other members are good, and keep what the
+     * other hooks need.
+     * @param at        of the configuration: faults point at or below it
+     * @param ret_state owned; freed with zd_free, or with `close`; NULL = none needed
+     * @retval ZD_INVALID the faults say what
+     */
+    ZD_RESULT (*validate)(const struct zd_json *configuration, const struct zd_pointer *at,
+        const struct zd_subject *subject, void **ret_state, struct zd_faults *faults);
+    void (*close)(void *state); /* accepts NULL */
+
+    /** Change the view of the node. */
+    void (*view)(const void *state, const struct zd_subject *subject, struct zd_view *view);
+
+    /**
+     * Of a group that has levels: which of them answers.
+     * @retval ZD_OUT_OF_BOUNDS there is no level of that number; facts index, size
+     * @retval ZD_TOO_LARGE     every answer has more elements; facts limit, requested
+     */
+    ZD_RESULT (*select)(const void *state, const struct zd_choice *choice, uint32_t *ret_level,
+        struct zd_error *err);
+
+    /**
+     * Elements of the array are about to be stored: what the configuration must say before they
+     * are, so that it is true at every moment.
+     * @param written all that is about to be stored; its extremes leave NaN and the fill value out
+     * @param ret_configuration owned; NULL: as it is
+     */
+    ZD_RESULT (*before_write)(const void *state, const struct zd_subject *subject,
+        const struct zd_summary *written, struct zd_json **ret_configuration, struct zd_error *err);
+
+    /** Of a group: what it says of a node below, at that path relative to it. */
+    void (*listing)(const void *state, const char *path, struct zd_listing *listing);
 };
 
 /** All generic extensions, ended by NULL; generated from the files core/extension/extension_*.c. */

@@ -1,0 +1,66 @@
+/* What elements are together: how many, their extremes, their mean and spread. */
+#ifndef ZD_CORE_GRID_SUMMARY_H
+#define ZD_CORE_GRID_SUMMARY_H
+
+#include "core/grid/dtype.h"
+
+#define ZD_SUMMARY_ELEMENT_BYTES 8 /* of the largest data type that has an order */
+
+/** What is to be told. */
+struct zd_summary_config {
+    struct zd_dtype dtype;
+    const void *fill;   /* dtype.bytes; borrowed during init */
+    bool keeps_fill;    /* the fill value counts like any other */
+    bool wants_moments; /* mean and spread too */
+};
+
+/**
+ * Some elements. By value; zd_summary_init makes one of none. NaN and the fill value are left out
+ * of everything but their own counts; the fill value is what equals it, or, when it is a NaN, what
+ * has its bits.
+ */
+struct zd_summary {
+    struct zd_dtype dtype;
+    bool keeps_fill;
+    bool wants_moments;
+    uint8_t fill[ZD_SUMMARY_ELEMENT_BYTES];
+    uint64_t n_nan;
+    uint64_t n_fill;
+    uint64_t count;                        /* of the others, which the members below are about */
+    uint8_t min[ZD_SUMMARY_ELEMENT_BYTES]; /* elements; meaningless while count is 0 */
+    uint8_t max[ZD_SUMMARY_ELEMENT_BYTES];
+    uint64_t n_finite; /* of count */
+    long double mean;  /* of the finite ones */
+    long double m2;    /* sum of their squared distances from the mean */
+    bool has_plus_infinity;
+    bool has_minus_infinity;
+};
+
+/** Whether elements of that type have an order, and so extremes. Thread: any. */
+bool zd_dtype_is_ordered(const struct zd_dtype *dtype);
+
+/** Which of two elements of an ordered type is less: < 0, 0 or > 0, exactly; neither is NaN.
+ * Thread: any. */
+int zd_element_compare(const struct zd_dtype *dtype, const void *a, const void *b);
+
+/** Whether an element of an ordered type is NaN. */
+bool zd_element_is_nan(const struct zd_dtype *dtype, const void *element);
+
+/** A summary of nothing; the type is ordered (asserted). */
+void zd_summary_init(struct zd_summary *summary, const struct zd_summary_config *config);
+
+/** Add elements as they are in memory, at any address. Thread: any. */
+void zd_summary_add(struct zd_summary *summary, const void *elements, uint64_t n_elements);
+
+/** Add the fill value so many times. */
+void zd_summary_add_fill(struct zd_summary *summary, uint64_t n_elements);
+
+/** Add all that another one of the same configuration is about. */
+void zd_summary_join(struct zd_summary *summary, const struct zd_summary *other);
+
+/** The mean, and the standard deviation of the population, when moments were wanted and count is
+ * not 0. */
+double zd_summary_mean(const struct zd_summary *summary);
+double zd_summary_std(const struct zd_summary *summary);
+
+#endif
