@@ -19,11 +19,10 @@ struct zd_write_want {
     enum zd_condition condition;     /* in: of PUT, ERASE and COMMIT; judged by the store, so that
                                         it holds beside other processes too */
     struct zd_generation generation; /* in */
-    struct zd_staged *staged;        /* STAGE: out, with ZD_OK; COMMIT: in, taken over */
-    struct zd_stat stat;             /* out, with ZD_OK: of what is stored now */
-    /* its own */
-    void *load;                 /* NULL: the store does not work on it */
-    struct zd_dataset *dataset; /* borrowed */
+    struct zd_staged *staged;        /* out, of STAGE with ZD_OK: the want keeps it for the COMMIT
+                                        that follows, or until it is released */
+    struct zd_stat stat;             /* out, of PUT and COMMIT with ZD_OK: of what is stored now */
+    void *load; /* its own: NULL when the store does not work on it, and nothing is staged */
 };
 
 /**
@@ -34,15 +33,15 @@ struct zd_write_want {
  * ZD_READ_ONLY: the store takes no writes, or none any more; ZD_INVALID: no store has such a key;
  * ZD_STORE ...: what is stored under the key is what was before, or what was to be written.
  *
- * @param key borrowed during the call
+ * @param key  borrowed during the call
+ * @param want of COMMIT: the one that has staged, for the same dataset and key
  * @return ZD_WAIT; ZD_NEXT when it cannot begin
  */
 enum zd_next zd_write_want(struct zd_dataset *dataset, const char *key, struct zd_write_want *want);
 
 /**
  * Stop waiting: a write under way ends by itself, and is seen as any other. What was staged, or is
- * being staged, is discarded: so the dataset is still there. Accepts a zeroed want, and one that
- * was answered.
+ * being staged, is discarded. Accepts a zeroed want, and one that was answered.
  */
 void zd_write_release(struct zd_write_want *want);
 

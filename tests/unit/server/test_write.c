@@ -224,6 +224,90 @@ START_TEST(a_key_that_is_too_long_is_refused)
 }
 END_TEST
 
+static enum zd_status stage(struct zd_test_plane *plane, struct writer *writer, const char *text)
+{
+    ZD_AUTO(zd_buf) bytes = bytes_of(text);
+    *writer = (struct writer){.want = {.wait.done = told, .kind = ZD_WRITE_STAGE, .bytes = bytes}};
+    ck_assert_int_eq(zd_write_want(&plane->dataset, "k", &writer->want), ZD_WAIT);
+    zd_test_plane_run(plane);
+    ck_assert_uint_eq(writer->n_told, 1);
+    return writer->want.wait.status;
+}
+
+static enum zd_status commit(
+    struct zd_test_plane *plane, struct writer *writer, enum zd_condition condition)
+{
+    writer->want.kind = ZD_WRITE_COMMIT;
+    writer->want.condition = condition;
+    ck_assert_int_eq(zd_write_want(&plane->dataset, "k", &writer->want), ZD_WAIT);
+    zd_test_plane_run(plane);
+    ck_assert_uint_eq(writer->n_told, 2);
+    zd_write_release(&writer->want);
+    return writer->want.wait.status;
+}
+
+START_TEST(what_is_staged_is_seen_when_it_is_committed)
+{
+    struct zd_test_plane plane;
+    struct writer writer;
+    char text[32];
+    zd_test_plane_open(&plane, FOR_EVER_MS);
+    look(&plane, "k", text);
+    ck_assert_int_eq(stage(&plane, &writer, "staged"), ZD_OK);
+    ck_assert_ptr_nonnull(writer.want.staged);
+    look(&plane, "k", text);
+    ck_assert_str_eq(text, "");
+    ck_assert_int_eq(commit(&plane, &writer, ZD_CONDITION_ABSENT), ZD_OK);
+    ck_assert_uint_eq(writer.want.stat.size, strlen("staged"));
+    look(&plane, "k", text);
+    ck_assert_str_eq(text, "staged");
+    ck_assert_int_eq(stage(&plane, &writer, "again"), ZD_OK);
+    ck_assert_int_eq(commit(&plane, &writer, ZD_CONDITION_ABSENT), ZD_PRECONDITION);
+    look(&plane, "k", text);
+    ck_assert_str_eq(text, "staged");
+    zd_test_plane_close(&plane);
+}
+END_TEST
+
+/* The sanitizer tells whether the store was given back what it holds. */
+START_TEST(what_is_staged_and_released_is_discarded)
+{
+    struct zd_test_plane plane;
+    struct writer writer;
+    char text[32];
+    zd_test_plane_open(&plane, FOR_EVER_MS);
+    ck_assert_int_eq(stage(&plane, &writer, "staged"), ZD_OK);
+    zd_write_release(&writer.want);
+    zd_write_release(&writer.want);
+    ZD_AUTO(zd_buf) bytes = bytes_of("under way");
+    struct writer left = {.want = {.wait.done = told, .kind = ZD_WRITE_STAGE, .bytes = bytes}};
+    ck_assert_int_eq(zd_write_want(&plane.dataset, "k", &left.want), ZD_WAIT);
+    zd_write_release(&left.want);
+    zd_test_plane_run(&plane);
+    ck_assert_uint_eq(left.n_told, 0);
+    ck_assert_uint_eq(plane.dataset.refs, 1);
+    look(&plane, "k", text);
+    ck_assert_str_eq(text, "");
+    zd_test_plane_close(&plane);
+}
+END_TEST
+
+START_TEST(a_store_that_takes_no_writes_any_more_says_so)
+{
+    struct zd_test_plane plane;
+    struct writer writer;
+    zd_test_plane_open(&plane, FOR_EVER_MS);
+    ck_assert_int_eq(stage(&plane, &writer, "staged"), ZD_OK);
+    zd_store_stop_writes(plane.store.store, "the disk is gone");
+    ck_assert_int_eq(commit(&plane, &writer, ZD_CONDITION_NONE), ZD_READ_ONLY);
+    ck_assert_int_eq(put(&plane, "k", "x"), ZD_READ_ONLY);
+    ck_assert_int_eq(stage(&plane, &writer, "x"), ZD_READ_ONLY);
+    ck_assert_ptr_null(writer.want.staged);
+    ck_assert_ptr_nonnull(strstr(writer.want.wait.err.text, "the disk is gone"));
+    zd_test_plane_close(&plane);
+}
+END_TEST
+
 static enum zd_status put_and_run(void *context)
 {
     struct zd_test_plane *plane = context;
@@ -257,5 +341,8 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, a_write_goes_on_when_nobody_waits_and_is_seen);
     tcase_add_test(tests, a_condition_that_does_not_hold_tells_that_others_wrote);
     tcase_add_test(tests, a_key_that_is_too_long_is_refused);
+    tcase_add_test(tests, what_is_staged_is_seen_when_it_is_committed);
+    tcase_add_test(tests, what_is_staged_and_released_is_discarded);
+    tcase_add_test(tests, a_store_that_takes_no_writes_any_more_says_so);
     tcase_add_test(tests, without_memory_nothing_is_written);
 }
