@@ -113,6 +113,37 @@ enum zd_status zd_conditions_judge(
     return ZD_OK;
 }
 
+static bool list_has_any(const char *list, const struct zd_validators *now, bool strong)
+{
+    bool has = false;
+    for (size_t i = 0; i < now->n_etags && now->exists && !has; i++) {
+        has = list_has(list, now->etag[i], strong);
+    }
+    return has;
+}
+
+enum zd_status zd_conditions_judge_write(
+    const struct zd_conditions *conditions, const struct zd_validators *now)
+{
+    if (conditions->if_match != NULL) {
+        if (!list_has_any(conditions->if_match, now, true)) {
+            return ZD_PRECONDITION;
+        }
+    } else if (conditions->if_unmodified_since != NULL && now->exists && now->mtime_ms != 0 &&
+               changed_since(conditions->if_unmodified_since, now->mtime_ms)) {
+        return ZD_PRECONDITION;
+    }
+    const bool is_excluded =
+        conditions->if_none_match != NULL && list_has_any(conditions->if_none_match, now, false);
+    return is_excluded ? ZD_PRECONDITION : ZD_OK;
+}
+
+bool zd_conditions_bind_writes(const struct zd_conditions *conditions)
+{
+    return conditions->if_match != NULL || conditions->if_none_match != NULL ||
+           conditions->if_unmodified_since != NULL;
+}
+
 /* RFC 9110, 13.1.5: a strong tag, or exactly the date of Last-Modified. */
 static bool if_range_holds(const char *value, const char *etag, int64_t mtime_ms)
 {

@@ -37,6 +37,27 @@ enum zd_range_answer {
 enum zd_status zd_conditions_judge(
     const struct zd_conditions *conditions, bool is_reading, const char *etag, int64_t mtime_ms);
 
+/** What would be changed, as it is now. */
+struct zd_validators {
+    const char *const *etag; /* n_etags of them, quoted: of every form in which it is given */
+    size_t n_etags;
+    int64_t mtime_ms; /* 0 = unknown */
+    bool exists;
+};
+
+/**
+ * What the conditions say of a change (RFC 9110, 13.1.1, 13.1.2 and 13.1.4), in the order of
+ * 13.2.2. Of what is absent no tag matches, "*" neither, and conditions on time say nothing.
+ *
+ * @return ZD_OK go on; ZD_PRECONDITION
+ * Thread: any.
+ */
+enum zd_status zd_conditions_judge_write(
+    const struct zd_conditions *conditions, const struct zd_validators *now);
+
+/** Whether any of them speaks of changes. */
+bool zd_conditions_bind_writes(const struct zd_conditions *conditions);
+
 /** The part of `length` bytes that is asked for; the outputs are set with ZD_RANGE_PART only. */
 enum zd_range_answer zd_conditions_range(const struct zd_conditions *conditions, uint64_t length,
     const char *etag, int64_t mtime_ms, uint64_t *ret_first, uint64_t *ret_len);

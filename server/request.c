@@ -96,6 +96,29 @@ enum zd_status zd_request_condition(
     return zd_conditions_judge(&req->conditions, zd_request_is_reading(req), etag, mtime_ms);
 }
 
+enum zd_status zd_request_write_condition(
+    const struct zd_request *req, const char *etag, int64_t mtime_ms)
+{
+    char form[ZD_CODINGS][ZD_TAG_BYTES];
+    const char *forms[ZD_CODINGS] = {etag};
+    for (size_t i = ZD_PLAIN + 1; etag != NULL && i < ZD_CODINGS; i++) {
+        zd_tag_code(form[i], etag, (enum zd_coding)i);
+        forms[i] = form[i];
+    }
+    const struct zd_validators now = {
+        .etag = forms,
+        .n_etags = ZD_CODINGS,
+        .mtime_ms = mtime_ms,
+        .exists = etag != NULL,
+    };
+    return zd_conditions_judge_write(&req->conditions, &now);
+}
+
+bool zd_request_is_conditional(const struct zd_request *req)
+{
+    return zd_conditions_bind_writes(&req->conditions);
+}
+
 enum zd_range_answer zd_request_range(const struct zd_request *req, uint64_t length,
     const char *etag, int64_t mtime_ms, uint64_t *ret_first, uint64_t *ret_len)
 {

@@ -43,6 +43,7 @@ struct zd_request {
     const char *target; /* raw, as sent: in target_text */
     struct zd_params params;
     struct zd_dataset *dataset; /* when the template has {d}: a reference */
+    uint64_t n_changes;         /* of the dataset, when the request began */
     const char *path;    /* decoded {path} or {key}, without slashes at its ends; "" when empty: in
                             path_text */
     struct zd_buf *body; /* POST, PUT, PATCH; or NULL */
@@ -165,6 +166,21 @@ struct zd_representation {
  */
 enum zd_status zd_request_condition(
     const struct zd_request *req, const char *etag, int64_t mtime_ms);
+
+/**
+ * What they say of a change, before any work: ZD_OK go on; ZD_PRECONDITION answer 412. The tag
+ * counts in whatever coding the client was given it. What was judged here is to be the store's
+ * condition too, so that nobody comes in between: zd_request_is_conditional says whether anything
+ * was.
+ *
+ * @param etag quoted; NULL: there is nothing yet
+ * @param mtime_ms 0 = unknown
+ */
+enum zd_status zd_request_write_condition(
+    const struct zd_request *req, const char *etag, int64_t mtime_ms);
+
+/** Whether a request that writes sets a condition. */
+bool zd_request_is_conditional(const struct zd_request *req);
 
 /** A Range header of a GET resolved against a length (RFC 9110, 14; R12-R17). */
 enum zd_range_answer zd_request_range(const struct zd_request *req, uint64_t length,

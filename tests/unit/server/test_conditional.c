@@ -74,6 +74,67 @@ START_TEST(without_validators_only_stars_match)
 }
 END_TEST
 
+#define CODED "\"a1-7-gzip\""
+
+static const struct {
+    struct zd_conditions conditions;
+    enum zd_status of_present;
+    enum zd_status of_absent;
+} changes[] = {
+    {{0}, ZD_OK, ZD_OK},
+    {{.if_match = ETAG}, ZD_OK, ZD_PRECONDITION},
+    {{.if_match = "a1-7"}, ZD_OK, ZD_PRECONDITION}, /* unquoted: R26 */
+    {{.if_match = CODED}, ZD_OK, ZD_PRECONDITION},  /* as a client with gzip was given it */
+    {{.if_match = "a1-7-gzip"}, ZD_OK, ZD_PRECONDITION},
+    {{.if_match = "\"x\", \"a1-7\""}, ZD_OK, ZD_PRECONDITION},
+    {{.if_match = "x,,  a1-7"}, ZD_OK, ZD_PRECONDITION},
+    {{.if_match = "W/\"x\", \"a1-7-gzip\""}, ZD_OK, ZD_PRECONDITION},
+    {{.if_match = "*"}, ZD_OK, ZD_PRECONDITION},
+    {{.if_match = " * "}, ZD_OK, ZD_PRECONDITION},
+    {{.if_match = "\"*\""}, ZD_PRECONDITION, ZD_PRECONDITION}, /* a tag that is a star */
+    {{.if_match = "W/\"a1-7\""}, ZD_PRECONDITION, ZD_PRECONDITION},
+    {{.if_match = "W/\"x\", W/\"a1-7\""}, ZD_PRECONDITION, ZD_PRECONDITION},
+    {{.if_match = "\"\""}, ZD_PRECONDITION, ZD_PRECONDITION}, /* R26: matches nothing */
+    {{.if_match = ""}, ZD_PRECONDITION, ZD_PRECONDITION},
+    {{.if_match = "\"a1-8\""}, ZD_PRECONDITION, ZD_PRECONDITION},
+    {{.if_match = "\"A1-7\""}, ZD_PRECONDITION, ZD_PRECONDITION},
+    {{.if_none_match = "*"}, ZD_PRECONDITION, ZD_OK},
+    {{.if_none_match = ETAG}, ZD_PRECONDITION, ZD_OK},
+    {{.if_none_match = "a1-7"}, ZD_PRECONDITION, ZD_OK},
+    {{.if_none_match = CODED}, ZD_PRECONDITION, ZD_OK},
+    {{.if_none_match = "W/\"a1-7\""}, ZD_PRECONDITION, ZD_OK}, /* weak comparison */
+    {{.if_none_match = "\"x\", W/\"a1-7-gzip\""}, ZD_PRECONDITION, ZD_OK},
+    {{.if_none_match = "\"x\""}, ZD_OK, ZD_OK},
+    {{.if_none_match = "\"\""}, ZD_OK, ZD_OK},
+    {{.if_modified_since = DATE}, ZD_OK, ZD_OK}, /* for GET and HEAD only */
+    {{.if_unmodified_since = DATE}, ZD_OK, ZD_OK},
+    {{.if_unmodified_since = LATER}, ZD_OK, ZD_OK},
+    {{.if_unmodified_since = EARLIER}, ZD_PRECONDITION, ZD_OK},
+    {{.if_unmodified_since = "yesterday"}, ZD_OK, ZD_OK},
+    /* If-Match comes before If-Unmodified-Since; If-None-Match counts besides */
+    {{.if_match = ETAG, .if_unmodified_since = EARLIER}, ZD_OK, ZD_PRECONDITION},
+    {{.if_match = "\"x\"", .if_unmodified_since = LATER}, ZD_PRECONDITION, ZD_PRECONDITION},
+    {{.if_match = ETAG, .if_none_match = "\"x\""}, ZD_OK, ZD_PRECONDITION},
+    {{.if_match = ETAG, .if_none_match = "*"}, ZD_PRECONDITION, ZD_PRECONDITION},
+    {{.if_unmodified_since = LATER, .if_none_match = "*"}, ZD_PRECONDITION, ZD_OK},
+};
+
+START_TEST(conditions_of_changes_hold_or_do_not)
+{
+    static const char *const etag[] = {ETAG, CODED};
+    const struct zd_conditions *conditions = &changes[_i].conditions;
+    const struct zd_validators present = {
+        .etag = etag, .n_etags = 2, .mtime_ms = DATE_MS + 999, .exists = true};
+    const struct zd_validators absent = {.exists = false};
+    const enum zd_status of_present = zd_conditions_judge_write(conditions, &present);
+    const enum zd_status of_absent = zd_conditions_judge_write(conditions, &absent);
+    ck_assert_msg(
+        of_present == changes[_i].of_present, "row %d: %s", _i, zd_status_name(of_present));
+    ck_assert_msg(
+        of_absent == changes[_i].of_absent, "row %d, absent: %s", _i, zd_status_name(of_absent));
+}
+END_TEST
+
 static const struct {
     const char *range;
     const char *if_range;
@@ -193,6 +254,7 @@ END_TEST
 void zd_unit_tests(TCase *tests)
 {
     tcase_add_loop_test(tests, conditions_are_judged_in_order, 0, ZD_COUNT_OF(judgements));
+    tcase_add_loop_test(tests, conditions_of_changes_hold_or_do_not, 0, ZD_COUNT_OF(changes));
     tcase_add_test(tests, without_validators_only_stars_match);
     tcase_add_loop_test(tests, a_range_is_resolved_against_a_length, 0, ZD_COUNT_OF(ranges));
     tcase_add_loop_test(tests, dates_of_three_forms_are_read, 0, ZD_COUNT_OF(dates));
