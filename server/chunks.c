@@ -4,7 +4,7 @@
  *       |        |        |
  *       |        |        +- replaced meanwhile: back to place, a few times
  *       |        +- the indexes of shards; not for chunks that are objects of their own
- *       +- only for a chunk that is kept, when it was not checked for too long
+ *       +- only for a chunk that is kept, when it was not checked for too long, or since a change
  *
  * The work belongs to the entry, at which all who want it wait. A run of a chunk of which little is
  * wanted has an entry too, for as long as it is read and decoded. Of a compressed chunk that pays
@@ -39,6 +39,7 @@ struct chunk {
     struct zd_buf *data;             /* owned; NULL = absent, unless it is a mark */
     struct zd_generation generation; /* of the stored object; zero = absent */
     uint64_t checked_ms;
+    uint64_t n_changes;      /* of the dataset, when the store was asked */
     struct chunk_load *load; /* while it is busy */
 };
 
@@ -104,10 +105,22 @@ static struct zd_span write_key(
     return (struct zd_span){.ptr = key->byte, .len = key->len};
 }
 
+/* Whether the store was asked before something was changed. */
+static bool is_before_change(const struct chunk *chunk)
+{
+    return chunk->n_changes != chunk->dataset->n_changes;
+}
+
+/* One that is being read since before a change is left to those who wait for it. */
 static struct chunk *find_chunk(const struct zd_node *node, struct zd_span key)
 {
     struct zd_cache_entry *entry = zd_cache_find(&node->dataset->server->chunks, key);
-    return entry == NULL ? NULL : ZD_CONTAINER(entry, struct chunk, entry);
+    struct chunk *chunk = entry == NULL ? NULL : ZD_CONTAINER(entry, struct chunk, entry);
+    if (chunk != NULL && entry->is_busy && is_before_change(chunk)) {
+        zd_cache_drop(cache_of(chunk), entry);
+        return NULL;
+    }
+    return chunk;
 }
 
 /* A new entry with the caller's reference, or NULL. */
@@ -495,6 +508,7 @@ static void remember_absence(const struct chunk_load *load)
         chunk->is_mark = false;
         chunk->generation = load->chunk->generation;
         chunk->checked_ms = load->chunk->checked_ms;
+        chunk->n_changes = load->chunk->n_changes;
         zd_cache_charge(cache_of(chunk), &chunk->entry, cost_of(chunk));
         unref_chunk(chunk);
     }
@@ -572,6 +586,7 @@ static enum zd_next start(struct chunk *chunk, struct zd_node *node, struct zd_b
     }
     chunk->load = load;
     chunk->entry.is_busy = true;
+    chunk->n_changes = node->dataset->n_changes;
     load->chunk = chunk;
     load->node = zd_node_ref(node);
     memcpy(load->index, want->part.chunk, node->meta->grid.rank * sizeof load->index[0]);
@@ -664,7 +679,8 @@ enum zd_next zd_chunks_want(struct zd_node *node, struct zd_chunk_want *want)
         wait_for(chunk, want);
         return ZD_WAIT;
     }
-    if (!chunk->is_mark && zd_dataset_trusts(node->dataset, chunk->checked_ms)) {
+    if (!chunk->is_mark && !is_before_change(chunk) &&
+        zd_dataset_trusts(node->dataset, chunk->checked_ms)) {
         give(chunk, want);
         return ZD_NEXT;
     }

@@ -99,6 +99,7 @@ static enum zd_next begin_route(
         if (req->dataset == NULL) {
             return refuse_dataset(req, match->dataset);
         }
+        req->n_changes = req->dataset->n_changes;
         if (req->route->needs_writable && !req->dataset->config.writable) {
             return refuse_method(req, req->route, true);
         }

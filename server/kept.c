@@ -37,6 +37,7 @@ struct zd_kept {
     struct zd_cache_entry entry; /* first; key: target, of a part also its Range */
     char *key;                   /* NULL: never put in the table */
     uint64_t keep_until_ms;      /* after it the handler must say that the tag is the same */
+    uint64_t n_changes;          /* of the owner, before it was made: after another one likewise */
     const struct zd_handler *handler;
     const struct zd_route *route;
     uint32_t route_number;
@@ -90,6 +91,7 @@ static struct zd_kept *kept_new(const struct zd_request *req)
     }
     kept->entry.refs = 1;
     kept->entry.owner = req->dataset;
+    kept->n_changes = req->n_changes;
     kept->handler = req->handler;
     kept->route = req->route;
     kept->route_number = req->route_number;
@@ -448,6 +450,7 @@ static struct zd_kept *find_same(const struct zd_request *req, const struct zd_r
         return NULL;
     }
     kept->keep_until_ms = rep->keep_until_ms;
+    kept->n_changes = zd_max_u64(kept->n_changes, req->n_changes);
     (void)zd_cache_ref(&kept->entry);
     return kept;
 }
@@ -601,15 +604,21 @@ static bool accepts(const struct zd_request *req, const struct zd_kept *kept)
     return accept == NULL || zd_accept_quality(accept, kept->media_type) > 0;
 }
 
+static bool is_trusted(const struct zd_request *req, const struct zd_kept *kept)
+{
+    const struct zd_dataset *owner = kept == NULL ? NULL : kept->entry.owner;
+    return kept != NULL && kept->keep_until_ms > uv_now(req->server->loop) &&
+           (owner == NULL || owner->n_changes == kept->n_changes);
+}
+
 /* What is kept and trusted, or NULL; borrowed. */
 static struct zd_kept *find_trusted(const struct zd_request *req)
 {
-    const uint64_t now_ms = uv_now(req->server->loop);
     struct zd_kept *kept = asks_part(req) ? find(req, key_of_part(req)) : NULL;
-    if (kept == NULL || kept->keep_until_ms <= now_ms) {
+    if (!is_trusted(req, kept)) {
         kept = find(req, key_of(req));
     }
-    return kept == NULL || kept->keep_until_ms <= now_ms || !suffices(req, kept) ? NULL : kept;
+    return is_trusted(req, kept) && suffices(req, kept) ? kept : NULL;
 }
 
 bool zd_kept_answer(struct zd_request *req)

@@ -24,6 +24,7 @@ struct zd_object {
     struct zd_stat stat;   /* with ZD_OK */
     struct zd_buf *bytes;  /* the whole object or index, or NULL when only its status is known */
     uint64_t checked_ms;
+    uint64_t n_changes;       /* of an index: of the dataset, when the store was asked */
     struct object_load *load; /* while the store works on it; not for indexes */
 };
 

@@ -306,8 +306,15 @@ static void end(struct index_load *load)
     free_load(load);
 }
 
+/* Whether it is what the store said before something was changed. Of indexes below level 0 nothing
+ * can change. */
+static bool is_before_change(const struct zd_place_want *want, const struct zd_object *object)
+{
+    return want->at_level == 0 && object->n_changes != want->node->dataset->n_changes;
+}
+
 /* An index of a whole object is told by the key, one within by place and generation too. */
-static struct zd_object *claim(struct zd_place_want *want, bool *ret_is_new)
+static struct zd_object *claim_named(struct zd_place_want *want, bool *ret_is_new)
 {
     uint8_t name[ZD_OBJECT_NAME_MAX];
     const uint64_t number[] = {want->node->tag, want->at_level, want->run.first,
@@ -320,6 +327,19 @@ static struct zd_object *claim(struct zd_place_want *want, bool *ret_is_new)
     return zd_object_claim(want->node->dataset, ZD_KIND_INDEX, span, ret_is_new);
 }
 
+/* One that is being read since before a change is left to those who wait for it. */
+static struct zd_object *claim(struct zd_place_want *want, bool *ret_is_new)
+{
+    struct zd_object *object = claim_named(want, ret_is_new);
+    if (object == NULL || *ret_is_new || !object->entry.is_busy ||
+        !is_before_change(want, object)) {
+        return object;
+    }
+    zd_cache_drop(&want->node->dataset->server->objects, &object->entry);
+    zd_object_unref(object);
+    return claim_named(want, ret_is_new);
+}
+
 static struct index_load *new_load(const struct zd_place_want *want, struct zd_object *object)
 {
     struct index_load *load = zd_alloc_zero(1, sizeof *load);
@@ -330,6 +350,7 @@ static struct index_load *new_load(const struct zd_place_want *want, struct zd_o
         return NULL;
     }
     object->entry.is_busy = true;
+    object->n_changes = want->node->dataset->n_changes;
     load->object = object;
     load->node = zd_node_ref(want->node);
     load->key = key;
@@ -393,7 +414,8 @@ static enum zd_next want_index(struct zd_place_want *want)
     if (is_gone || !is_kept) {
         return start(want, object, false);
     }
-    if (want->at_level == 0 && !zd_dataset_trusts(want->node->dataset, object->checked_ms)) {
+    if (want->at_level == 0 && (is_before_change(want, object) ||
+                                   !zd_dataset_trusts(want->node->dataset, object->checked_ms))) {
         return start(want, object, true);
     }
     give_now(object, want);
