@@ -23,7 +23,8 @@ struct zd_text *zd_headers_add(struct zd_headers *headers, const char *name);
 void zd_headers_add_elements(
     struct zd_headers *headers, const struct zd_dtype *dtype, uint32_t rank, const uint64_t *shape);
 
-/** Zarr-Dimensions, Zarr-Selection, Zarr-Fill-Value; Zarr-Warning when the node has warnings. */
+/** Zarr-Dimensions, Zarr-Selection, Zarr-Fill-Value; Zarr-Origin when the array has one, and
+ * Zarr-Warning when the node has warnings. */
 void zd_headers_add_slice(struct zd_headers *headers, const struct zd_answer *answer);
 
 /** Zarr-Warning: the codes of the node's warnings, each once; nothing when it has none. */

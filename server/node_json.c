@@ -51,7 +51,9 @@ static void emit_lengths(struct zd_emit *emit, const uint64_t *length, uint32_t 
 
 static void emit_shape(const struct zd_meta *meta, struct zd_emit *emit)
 {
-    emit_lengths(emit, meta->grid.shape, meta->grid.rank);
+    uint64_t shape[ZD_RANK_MAX];
+    zd_meta_shape(meta, shape);
+    emit_lengths(emit, shape, meta->grid.rank);
 }
 
 static void emit_dtype(const struct zd_meta *meta, struct zd_emit *emit)
@@ -135,10 +137,18 @@ static void emit_codecs(const struct zd_meta *meta, struct zd_emit *emit)
     zd_emit_array_end(emit);
 }
 
+/* Of what clients see; true when that does not fit 64 bits. */
+static bool count_elements(const struct zd_meta *meta, uint64_t *ret_n_elements)
+{
+    uint64_t shape[ZD_RANK_MAX];
+    zd_meta_shape(meta, shape);
+    return zd_product(ret_n_elements, shape, meta->grid.rank);
+}
+
 static void emit_n_elements(const struct zd_meta *meta, struct zd_emit *emit)
 {
     uint64_t n_elements = 0;
-    if (zd_product(&n_elements, meta->grid.shape, meta->grid.rank)) {
+    if (count_elements(meta, &n_elements)) {
         zd_emit_null(emit);
     } else {
         zd_emit_u64(emit, n_elements);
@@ -149,8 +159,7 @@ static void emit_n_elements(const struct zd_meta *meta, struct zd_emit *emit)
 static void emit_n_bytes(const struct zd_meta *meta, struct zd_emit *emit)
 {
     uint64_t n_bytes = 0;
-    if (zd_product(&n_bytes, meta->grid.shape, meta->grid.rank) ||
-        ckd_mul(&n_bytes, n_bytes, meta->dtype.bytes)) {
+    if (count_elements(meta, &n_bytes) || ckd_mul(&n_bytes, n_bytes, meta->dtype.bytes)) {
         zd_emit_null(emit);
     } else {
         zd_emit_u64(emit, n_bytes);
@@ -211,6 +220,10 @@ static void emit_array(const struct zd_node_view *view, struct zd_emit *emit)
             zd_emit_key(emit, array_members[i].path + strlen("array."));
             array_members[i].emit(view->meta, emit);
         }
+    }
+    if (view->meta->view.has_origin && wants(view, "array.origin")) {
+        zd_emit_key(emit, "origin");
+        emit_lengths(emit, view->meta->view.origin, view->meta->grid.rank);
     }
     if (wants(view, "array.can")) {
         zd_emit_key(emit, "can");

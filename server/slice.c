@@ -142,11 +142,8 @@ struct zd_slice *zd_slice_new(struct zd_request *req)
 
 enum zd_status zd_slice_select(struct zd_slice *slice, const char **ret_code, struct zd_error *err)
 {
-    const struct zd_grid *grid = &slice->node->meta->grid;
-    const enum zd_status status = zd_selection_parse(
-        zd_text_span(&slice->ask.slice), grid->rank, grid->shape, &slice->selection, err);
-    *ret_code = status == ZD_OUT_OF_BOUNDS ? "out_of_bounds" : "bad_slice";
-    return status;
+    return zd_slice_ask_select(
+        &slice->ask, slice->node->meta, &slice->asked, &slice->selection, ret_code, err);
 }
 
 static const struct zd_settings *settings_of(const struct zd_slice *slice)
@@ -213,11 +210,15 @@ static bool find_cover(const struct zd_slice *slice, struct zd_cover *cover)
     return zd_cover_init(cover, &elements, &slice->selection, &limits);
 }
 
-static enum zd_status add_suggestions(struct zd_cover *cover, struct zd_json *list)
+static enum zd_status add_suggestions(
+    const struct zd_slice *slice, struct zd_cover *cover, struct zd_json *list)
 {
     struct zd_selection piece;
     for (uint32_t i = 0; i < SUGGESTIONS_MAX && zd_cover_next(cover, &piece); i++) {
         ZD_SCOPED_TEXT(text, SELECTION_BYTES_MAX);
+        for (uint32_t d = 0; !slice->ask.is_of_stored && d < piece.rank; d++) {
+            piece.axis[d].start -= slice->node->meta->view.origin[d];
+        }
         ZD_TRY(zd_selection_add(&piece, &text));
         ZD_TRY(zd_json_append(list, zd_json_new_text(text.at)));
     }
@@ -233,7 +234,7 @@ struct zd_json *zd_slice_suggest(const struct zd_slice *slice)
     struct zd_json *list = zd_json_new_array();
     if (extra == NULL || zd_json_set(extra, "suggestions", list) != ZD_OK ||
         zd_json_set(extra, "n_suggestions", zd_json_new_u64(n)) != ZD_OK ||
-        (found && add_suggestions(&cover, list) != ZD_OK)) {
+        (found && add_suggestions(slice, &cover, list) != ZD_OK)) {
         return NULL;
     }
     return ZD_TAKE(extra);
@@ -242,7 +243,7 @@ struct zd_json *zd_slice_suggest(const struct zd_slice *slice)
 enum zd_status zd_slice_prepare(struct zd_slice *slice, struct zd_error *err)
 {
     const struct zd_meta *meta = slice->node->meta;
-    zd_answer_init(&slice->answer, meta, &slice->selection);
+    zd_answer_init(&slice->answer, meta, &slice->asked);
     slice->answer.style = slice->ask.style;
     slice->answer.pretty = zd_request_is_pretty(slice->task.req);
     slice->end = slice->answer.n_elements;
@@ -268,6 +269,7 @@ void zd_slice_tag(const struct zd_slice *slice, char to[ZD_TAG_BYTES])
     for (uint32_t d = 0; d < slice->selection.rank; d++) {
         const struct zd_axis *axis = &slice->selection.axis[d];
         zd_hash_add_u64(&hash, axis->start);
+        zd_hash_add_u64(&hash, slice->asked.axis[d].start);
         zd_hash_add_u64(&hash, axis->count);
         zd_hash_add_u64(&hash, (uint64_t)axis->step);
         zd_hash_add_u64(&hash, axis->slack); /* json tells it */

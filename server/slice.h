@@ -16,7 +16,8 @@ struct zd_slice {
     struct zd_list spare; /* in the server's list of those to be used again */
     struct zd_node *node;
     struct zd_slice_ask ask;
-    struct zd_selection selection;
+    struct zd_selection asked;     /* as the client counts */
+    struct zd_selection selection; /* the same elements in the stored array */
     struct zd_answer answer;
     const struct zd_format *format;
     bool format_is_negotiated; /* by Accept: the answer varies with it */

@@ -15,11 +15,13 @@ const char *const zd_slice_params[] = {
     "expected_shape",
     "nan",
     "ints",
+    "origin",
     NULL,
 };
 
 static const char *const nan_words[] = {"string", "null", NULL};
 static const char *const ints_words[] = {"number", "string", NULL};
+static const char *const origin_words[] = {"array", "stored", NULL};
 
 void zd_slice_ask_init(struct zd_slice_ask *ask, const struct zd_server *server)
 {
@@ -77,11 +79,14 @@ enum zd_status zd_slice_ask_query(struct zd_slice_ask *ask, const struct zd_para
     struct zd_span value;
     uint32_t nan_choice;
     uint32_t ints_choice;
+    uint32_t origin_choice;
     *ret_code = "bad_parameter";
     ZD_TRY(zd_params_choice(params, "nan", nan_words, 0, &nan_choice, err));
     ZD_TRY(zd_params_choice(params, "ints", ints_words, 0, &ints_choice, err));
+    ZD_TRY(zd_params_choice(params, "origin", origin_words, 0, &origin_choice, err));
     ask->style.nan_null = nan_choice == 1;
     ask->style.ints_string = ints_choice == 1;
+    ask->is_of_stored = origin_choice == 1;
     if (zd_params_find(params, "expected_shape", &value) && !read_shape(ask, value)) {
         return bad_shape(err);
     }
@@ -197,12 +202,16 @@ static enum zd_status read_member(
     if (strcmp(name, "ints") == 0) {
         return read_word(value, "/ints", ints_words, &ask->style.ints_string, err);
     }
+    if (strcmp(name, "origin") == 0) {
+        return read_word(value, "/origin", origin_words, &ask->is_of_stored, err);
+    }
     if (strcmp(name, "format") == 0) {
         return read_format(ask, value, err);
     }
     const struct zd_pointer root = {.text = ""};
     const struct zd_pointer at = zd_pointer_member(&root, name);
-    return zd_body_fault(err, at.text, "only slice, format, expected_shape, nan, ints", value);
+    return zd_body_fault(
+        err, at.text, "only slice, format, expected_shape, nan, ints, origin", value);
 }
 
 enum zd_status zd_slice_ask_body(struct zd_slice_ask *ask, const struct zd_json *body,
@@ -214,6 +223,25 @@ enum zd_status zd_slice_ask_body(struct zd_slice_ask *ask, const struct zd_json 
     }
     for (void *iter = zd_json_next(body, NULL); iter != NULL; iter = zd_json_next(body, iter)) {
         ZD_TRY(read_member(ask, zd_json_iter_name(iter), zd_json_iter_value(iter), err));
+    }
+    return ZD_OK;
+}
+
+enum zd_status zd_slice_ask_select(const struct zd_slice_ask *ask, const struct zd_meta *meta,
+    struct zd_selection *ret_asked, struct zd_selection *ret_stored, const char **ret_code,
+    struct zd_error *err)
+{
+    const uint32_t rank = meta->grid.rank;
+    uint64_t shape[ZD_RANK_MAX];
+    zd_meta_shape(meta, shape);
+    const enum zd_status status = zd_selection_parse(zd_text_span(&ask->slice), rank,
+        ask->is_of_stored ? meta->grid.shape : shape, ret_asked, err);
+    *ret_code = status == ZD_OUT_OF_BOUNDS ? "out_of_bounds" : "bad_slice";
+    ZD_TRY(status);
+    *ret_stored = *ret_asked;
+    for (uint32_t d = 0; !ask->is_of_stored && d < rank; d++) {
+        /* Of nothing, start is 0. */
+        ret_stored->axis[d].start += ret_asked->axis[d].count == 0 ? 0 : meta->view.origin[d];
     }
     return ZD_OK;
 }

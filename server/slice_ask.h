@@ -2,6 +2,7 @@
 #ifndef ZD_SERVER_SLICE_ASK_H
 #define ZD_SERVER_SLICE_ASK_H
 
+#include "core/dialect/meta.h"
 #include "core/grid/scalar.h"
 #include "core/grid/selection.h"
 #include "server/request.h"
@@ -10,7 +11,9 @@ struct zd_slice_ask {
     struct zd_text slice;  /* as it stands in `slice=` */
     struct zd_text format; /* a name; meaningless unless has_format */
     bool has_format;
-    bool has_shape; /* expected_shape */
+    bool is_of_stored; /* origin=stored: the slice counts from the first stored element, as if the
+                          array had no origin of its own */
+    bool has_shape;    /* expected_shape */
     uint32_t rank;
     uint64_t shape[ZD_RANK_MAX];
     struct zd_scalar_style style;
@@ -34,5 +37,17 @@ ZD_RESULT zd_slice_ask_query(struct zd_slice_ask *ask, const struct zd_params *p
  */
 ZD_RESULT zd_slice_ask_body(struct zd_slice_ask *ask, const struct zd_json *body,
     const char **ret_code, struct zd_error *err);
+
+/**
+ * What its slice means for an array.
+ *
+ * @param ret_asked  as the client counts, from the array's origin: for answers and messages
+ * @param ret_stored the same elements in the stored array: for everything that touches chunks
+ * @param ret_code   the problem code of a failure
+ * @retval ZD_INVALID, ZD_OUT_OF_BOUNDS as zd_selection_parse
+ */
+ZD_RESULT zd_slice_ask_select(const struct zd_slice_ask *ask, const struct zd_meta *meta,
+    struct zd_selection *ret_asked, struct zd_selection *ret_stored, const char **ret_code,
+    struct zd_error *err);
 
 #endif
