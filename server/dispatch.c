@@ -128,6 +128,16 @@ static bool writes_to_read_only(struct zd_request *req, const struct zd_match *m
     return is_write && req->dataset != NULL && !req->dataset->config.writable;
 }
 
+bool zd_dispatch_streams_body(struct zd_request *req)
+{
+    struct zd_match match = {0};
+    struct zd_span query;
+    const struct zd_span raw = zd_target_path(req->target, &query);
+    return zd_path_decode(raw, &req->path_text, NULL) == ZD_OK &&
+           zd_route_find(zd_handlers, req->method, req->path_text.at, &match) == ZD_ROUTE_FOUND &&
+           match.route->streams_body;
+}
+
 enum zd_next zd_dispatch(struct zd_request *req)
 {
     struct zd_error err = {0};

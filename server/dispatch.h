@@ -8,4 +8,7 @@
 /** The first step of every request: finds the route, the dataset and the parameters. */
 zd_step zd_dispatch;
 
+/** Whether the request's route takes its body as a stream (struct zd_route). */
+bool zd_dispatch_streams_body(struct zd_request *req);
+
 #endif

@@ -133,6 +133,7 @@ static const uint8_t *in_method(struct zd_guard *guard, const uint8_t *at, const
         return at;
     }
     guard->is_head = word_is(guard, "HEAD");
+    guard->is_put = word_is(guard, "PUT");
     guard->state = TARGET;
     return at + 1;
 }
@@ -513,8 +514,11 @@ static const char *judge_head(const struct zd_guard *guard)
 
 static bool has_room(struct zd_guard *guard, uint64_t n_more)
 {
-    if (n_more > guard->limits->body_bytes - guard->body_bytes) {
-        fault(guard, "too_large", "the body is longer than limits.body_bytes");
+    const uint64_t max = zd_guard_body_max(guard);
+    if (n_more > max - guard->body_bytes) {
+        fault(guard, "too_large",
+            max == guard->limits->body_bytes ? "the body is longer than limits.body_bytes"
+                                             : "the body is longer than limits.upload_bytes");
         return false;
     }
     return true;
@@ -781,6 +785,13 @@ enum zd_guard_place zd_guard_place(const struct zd_guard *guard)
         return ZD_GUARD_BETWEEN;
     }
     return is_in_head(guard) && !guard->in_trailers ? ZD_GUARD_HEAD : ZD_GUARD_BODY;
+}
+
+uint64_t zd_guard_body_max(const struct zd_guard *guard)
+{
+    const struct zd_guard_limits *limits = guard->limits;
+    return guard->is_put ? zd_max_u64(limits->upload_bytes, limits->body_bytes)
+                         : limits->body_bytes;
 }
 
 bool zd_guard_is_head(const struct zd_guard *guard)

@@ -16,6 +16,8 @@ struct zd_guard_limits {
     uint64_t n_fields;     /* more: headers_too_large */
     uint64_t memory_bytes; /* the head's bytes and its entries; more: headers_too_large */
     uint64_t body_bytes;   /* more: too_large */
+    uint64_t upload_bytes; /* the same for PUT, whose body may be taken while it comes; 0: it is as
+                              any other */
 };
 
 /** Where the bytes seen so far end. */
@@ -51,6 +53,7 @@ struct zd_guard {
     bool is_chunked;
     bool is_1_0;
     bool is_head;
+    bool is_put;
     bool in_trailers;
     char word[18]; /* the method, or the field's name in lower case: the beginning of it */
 };
@@ -77,6 +80,9 @@ bool zd_guard_take(struct zd_guard *guard, uint8_t *bytes, size_t *len, size_t *
 bool zd_guard_end(struct zd_guard *guard);
 
 enum zd_guard_place zd_guard_place(const struct zd_guard *guard);
+
+/** What the body of the request under way may have. */
+uint64_t zd_guard_body_max(const struct zd_guard *guard);
 
 /** Whether the request under way is a HEAD, whose answer has no body; false when that is not known.
  */

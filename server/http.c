@@ -8,20 +8,18 @@
 #include "server/http.h"
 
 #include <microhttpd.h>
-#include <netinet/in.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "core/base/hash.h"
 #include "core/base/num.h"
-#include "core/base/scan.h"
 #include "server/admit.h"
 #include "server/datasets.h"
 #include "server/dispatch.h"
+#include "server/head.h"
 #include "server/kept.h"
 #include "server/listen.h"
 #include "server/reply.h"
@@ -30,6 +28,7 @@
 
 #define RUNS_IN_A_ROW     8          /* before the loop's other work gets its turn */
 #define SPARE_BODY_BYTES  (4U << 10) /* that a spare request may go on holding */
+#define ANSWER_BYTES_MAX  (2U << 20) /* of a problem that is told past libmicrohttpd */
 #define SPARE_FILES       256        /* that are not connections */
 #define LEAST_CONNECTIONS 16
 #define FILES_EACH        2 /* the socket, and the file that is sent through it */
@@ -139,7 +138,7 @@ static void forget(struct zd_request *req)
     req->path_ends_in_slash = false;
     req->body = NULL;
     drop_body(req);
-    req->lost_body = false;
+    zd_upload_done(&req->upload);
     req->deadline_ms = 0;
     req->conditions = (struct zd_conditions){0};
     zd_stream_done(&req->stream);
@@ -198,93 +197,6 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **co
     zd_list_push_front(&server->http->spare, &req->link);
 }
 
-/* ---- the head of a request ---- */
-
-/* One pass over the headers: looking each one up would walk the list as many times. */
-static enum MHD_Result on_header(
-    void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
-{
-    (void)kind;
-    struct zd_request *req = cls;
-    struct zd_conditions *conditions = &req->conditions;
-    const struct {
-        const char *name;
-        const char **place;
-    } wanted[] = {
-        {"If-None-Match", &conditions->if_none_match},
-        {"If-Modified-Since", &conditions->if_modified_since},
-        {"Range", &conditions->range},
-        {"If-Range", &conditions->if_range},
-        {"If-Match", &conditions->if_match},
-        {"If-Unmodified-Since", &conditions->if_unmodified_since},
-        {"X-Request-Id", &req->sent_id},
-    };
-    if (name[0] != 'I' && name[0] != 'i' && name[0] != 'R' && name[0] != 'r' && name[0] != 'X' &&
-        name[0] != 'x') {
-        return MHD_YES;
-    }
-    for (size_t i = 0; i < ZD_COUNT_OF(wanted); i++) {
-        if (*wanted[i].place == NULL && strcasecmp(wanted[i].name, name) == 0) {
-            *wanted[i].place = value;
-        }
-    }
-    return MHD_YES;
-}
-
-void zd_http_make_id(struct zd_http *http, char *to)
-{
-    const uint64_t n = http->n_ids++;
-    const uint64_t id =
-        zd_hash64((struct zd_span){.ptr = (const uint8_t *)&n, .len = sizeof n}, http->id_seed);
-    static const char digits[] = "0123456789abcdef";
-    for (size_t i = 0; i < ZD_MADE_ID_LEN; i++) {
-        to[i] = digits[id >> (4 * i) & 15];
-    }
-    to[ZD_MADE_ID_LEN] = '\0';
-}
-
-/* A client's id when it is well formed (api.md 2), else one of ours. */
-static void take_id(struct zd_request *req)
-{
-    static const char allowed[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
-    const char *sent = req->sent_id;
-    if (sent != NULL && sent[0] != '\0') {
-        const size_t len = strnlen(sent, ZD_REQUEST_ID_MAX + 1);
-        if (len <= ZD_REQUEST_ID_MAX && strspn(sent, allowed) == len) {
-            memcpy(req->id, sent, len + 1);
-            return;
-        }
-    }
-    zd_http_make_id(req->server->http, req->id);
-}
-
-const char *zd_request_header(const struct zd_request *req, const char *name)
-{
-    return MHD_lookup_connection_value(req->connection, MHD_HEADER_KIND, name);
-}
-
-void zd_http_peer(const struct zd_request *req, struct zd_peer *ret_peer)
-{
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(req->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-    *ret_peer = (struct zd_peer){0};
-    if (info == NULL || info->client_addr == NULL) {
-        return;
-    }
-    ret_peer->family = info->client_addr->sa_family;
-    if (ret_peer->family == AF_INET) {
-        const struct sockaddr_in *v4 = (const void *)info->client_addr;
-        ret_peer->prefix = v4->sin_addr.s_addr;
-    } else if (ret_peer->family == AF_INET6) {
-        const struct sockaddr_in6 *v6 = (const void *)info->client_addr;
-        const bool is_v4 = IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr) != 0;
-        ret_peer->family = is_v4 ? AF_INET : AF_INET6;
-        ret_peer->prefix =
-            is_v4 ? zd_load_u32(&v6->sin6_addr.s6_addr[12]) : zd_load_u64(&v6->sin6_addr);
-    }
-}
-
 /* ---- the body and the steps ---- */
 
 static enum MHD_Result queue(struct zd_request *req)
@@ -322,21 +234,24 @@ static enum zd_next step_refuse_body(struct zd_request *req)
     return zd_respond_problem(req, &problem);
 }
 
-/* Runs the steps, and either queues the answer or lets the connection sleep. */
-static enum MHD_Result start(struct zd_request *req)
+static void run_steps(struct zd_request *req)
 {
     req->has_started = true;
     if (req->server->http->is_closing) {
         req->step = step_refuse;
-    } else if (req->lost_body) {
-        req->step = step_refuse_body;
     } else if (req->step == NULL) {
         req->step = zd_dispatch;
     }
+    zd_request_go_on(req);
+}
+
+/* Runs the steps, and either queues the answer or lets the connection sleep. */
+static enum MHD_Result start(struct zd_request *req)
+{
     if (req->body_text.len > 0 && zd_text_buf(&req->body_text, &req->body) != ZD_OK) {
         return MHD_NO;
     }
-    zd_request_go_on(req);
+    run_steps(req);
     if (req->answer != NULL) {
         return queue(req);
     }
@@ -357,6 +272,9 @@ bool zd_http_sleep(struct zd_request *req)
     zd_list_push_back(&http->waiting, &req->link);
     arm_deadline(http);
     zd_leaving_watch(&http->leaving);
+    if (zd_upload_is_open(&req->upload)) {
+        zd_wire_pause(wire_of(req->connection));
+    }
     MHD_suspend_connection(req->connection);
     return true;
 }
@@ -374,9 +292,15 @@ static void run_soon(struct zd_http *http, const struct MHD_Daemon *daemon)
 
 void zd_http_answered(struct zd_request *req)
 {
+    if (zd_upload_is_open(&req->upload)) {
+        zd_upload_answered(req);
+    }
     if (req->is_suspended) {
         req->is_suspended = false;
         zd_list_remove(&req->link);
+        if (zd_upload_is_open(&req->upload)) {
+            zd_wire_go_on(wire_of(req->connection));
+        }
         MHD_resume_connection(req->connection);
         const union MHD_ConnectionInfo *info =
             MHD_get_connection_info(req->connection, MHD_CONNECTION_INFO_DAEMON);
@@ -384,8 +308,30 @@ void zd_http_answered(struct zd_request *req)
     }
 }
 
+void zd_http_tell(struct zd_request *req)
+{
+    ZD_SCOPED_TEXT(answer, ANSWER_BYTES_MAX);
+    zd_reply_last(req, &answer);
+    zd_wire_answer(wire_of(req->connection), &answer);
+}
+
+static enum MHD_Result obey(struct zd_request *req, enum zd_upload_verdict verdict)
+{
+    switch (verdict) {
+    case ZD_UPLOAD_READ:
+        return MHD_YES;
+    case ZD_UPLOAD_SLEEP:
+        return zd_http_sleep(req) ? MHD_YES : MHD_NO;
+    case ZD_UPLOAD_ANSWER:
+        return queue(req);
+    case ZD_UPLOAD_CLOSE:
+        break;
+    }
+    return MHD_NO;
+}
+
 /* The first call for a request: its head is there. An answer given now would end the connection;
- * the call that follows has the whole request. */
+ * the call that follows has the whole request, or a part of its body. */
 static enum MHD_Result begin(struct zd_request *req, const char *method)
 {
     if (!zd_wire_is_judged(wire_of(req->connection))) {
@@ -395,38 +341,63 @@ static enum MHD_Result begin(struct zd_request *req, const char *method)
         return MHD_NO;
     }
     req->has_begun = true;
-    req->method = method;
-    req->is_head = strcmp(method, "HEAD") == 0;
-    (void)MHD_get_connection_values(req->connection, MHD_HEADER_KIND, on_header, req);
-    take_id(req);
-    return MHD_YES;
+    zd_head_read(req, method);
+    if (zd_request_is_reading(req) || !zd_upload_begin(req)) {
+        return MHD_YES;
+    }
+    run_steps(req);
+    return obey(req, zd_upload_leave_head(req));
 }
 
 /* The whole request is there. */
 static enum MHD_Result finish(struct zd_request *req)
 {
-    const bool is_reading = req->is_head || strcmp(req->method, "GET") == 0;
-    if (is_reading && zd_kept_answer(req)) {
+    if (zd_request_is_reading(req) && zd_kept_answer(req)) {
         return queue(req);
     }
     return start(req);
 }
 
-/* What there is no room for is read all the same: only then its client can be told. */
+/* The answer does not wait for the rest of the body. */
+static enum MHD_Result refuse_body(
+    struct zd_request *req, zd_step *step, const char *bytes, size_t *len)
+{
+    zd_upload_refuse(req, step, req->body_text.len);
+    drop_body(req);
+    run_steps(req);
+    return obey(req, zd_upload_come(req, bytes, len));
+}
+
 static enum MHD_Result take_body(struct zd_request *req, const char *bytes, size_t *len)
 {
     struct zd_http *http = req->server->http;
     const uint64_t n_free = req->server->memory.body_bytes - http->body_bytes;
-    if (req->lost_body || *len > n_free) {
-        drop_body(req);
-        req->lost_body = true;
-    } else if (zd_text_add_bytes(&req->body_text, bytes, *len) == ZD_OK) {
+    if (*len > n_free) {
+        return refuse_body(req, step_refuse_body, bytes, len);
+    }
+    switch (zd_text_add_bytes(&req->body_text, bytes, *len)) {
+    case ZD_OK:
         http->body_bytes += *len;
-    } else {
+        *len = 0;
+        return MHD_YES;
+    case ZD_TOO_LARGE:
+        return refuse_body(req, zd_upload_step_too_long, bytes, len);
+    default:
         return MHD_NO;
     }
-    *len = 0;
-    return MHD_YES;
+}
+
+/* Of a request whose steps run before its body is there. */
+static enum MHD_Result on_upload(struct zd_request *req, const char *bytes, size_t *len)
+{
+    if (req->has_left) {
+        return MHD_NO;
+    }
+    if (*len > 0) {
+        return obey(req, zd_upload_come(req, bytes, len));
+    }
+    return obey(
+        req, req->upload.state == ZD_UPLOAD_HEAD ? zd_upload_leave_head(req) : zd_upload_end(req));
 }
 
 /* MHD's access handler: first the head, then pieces of the body, then its end; once more after a
@@ -444,6 +415,9 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
     }
     if (!req->has_begun) {
         return begin(req, method);
+    }
+    if (zd_upload_is_open(&req->upload)) {
+        return on_upload(req, upload, upload_len);
     }
     if (*upload_len > 0) {
         return take_body(req, upload, upload_len);

@@ -80,6 +80,9 @@ void zd_http_answered(struct zd_request *req);
  */
 bool zd_http_sleep(struct zd_request *req);
 
+/** Give the answer of a request whose body still comes, past libmicrohttpd. */
+void zd_http_tell(struct zd_request *req);
+
 /** The client of a connection that sleeps is gone: the request ends. */
 void zd_http_left(struct zd_request *req);
 

@@ -213,6 +213,10 @@ enum zd_next zd_reply_document(
     if (response != NULL) {
         add_problem_headers(req, req->id, response);
     }
+    if (zd_upload_is_open(&req->upload) && document->status == ZD_OK) {
+        zd_buf_unref(req->upload.document);
+        req->upload.document = zd_buf_copy(zd_text_span(document)); /* zd_reply_last needs it */
+    }
     req->problem_code = code;
     return zd_reply_give(req, zd_problem_kind(code)->http_status, response, document->len);
 }
@@ -622,6 +626,35 @@ static void give_line(void *to, const char *name, const char *value)
     zd_text_addf(to, "%s: %s\r\n", name, value);
 }
 
+static void add_status_line(unsigned http_status, struct zd_text *to)
+{
+    char date[ZD_DATE_BYTES];
+    zd_date_format(date, (int64_t)time(NULL) * 1000);
+    zd_text_addf(to, "HTTP/1.1 %u %s\r\nConnection: close\r\nDate: %s\r\n", http_status,
+        MHD_get_reason_phrase_for(http_status), date);
+}
+
+static enum MHD_Result give_own(
+    void *to, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+    (void)kind;
+    if (strcasecmp(name, "Connection") != 0) {
+        give_line(to, name, value);
+    }
+    return MHD_YES;
+}
+
+void zd_reply_last(const struct zd_request *req, struct zd_text *to)
+{
+    const struct zd_buf *document = req->upload.document;
+    const struct zd_span body =
+        document == NULL ? zd_span_of(emergency_document) : zd_buf_span(document);
+    add_status_line(req->http_status, to);
+    (void)MHD_get_response_headers(req->answer, give_own, to);
+    zd_text_addf(to, "Content-Length: %zu\r\n\r\n", body.len);
+    zd_text_add_bytes(to, body.ptr, body.len);
+}
+
 static void count_refusal(struct zd_server *server, const struct zd_refusal *refusal,
     const char *id, const struct zd_text *document)
 {
@@ -652,13 +685,10 @@ void zd_reply_refusal(
     const struct zd_problem problem = {
         .code = refusal->code, .detail = refusal->detail, .err = &err};
     char id[ZD_MADE_ID_LEN + 1];
-    char date[ZD_DATE_BYTES];
     zd_http_make_id(server->http, id);
-    zd_date_format(date, (int64_t)time(NULL) * 1000);
     zd_text_clear(document);
     zd_problem_add(&problem, id, document);
-    zd_text_addf(to, "HTTP/1.1 %u %s\r\nConnection: close\r\nDate: %s\r\n", http_status,
-        MHD_get_reason_phrase_for(http_status), date);
+    add_status_line(http_status, to);
     give_common(server, id, give_line, to);
     zd_text_addf(to,
         "Content-Type: application/problem+json\r\nCache-Control: no-cache\r\n"

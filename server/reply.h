@@ -25,6 +25,10 @@ struct zd_refusal {
 void zd_reply_refusal(
     struct zd_server *server, const struct zd_refusal *refusal, struct zd_text *to);
 
+/** The problem that the request is answered with as bytes, status line and all; the connection ends
+ * with it. */
+void zd_reply_last(const struct zd_request *req, struct zd_text *to);
+
 /* ---- for kept.c ---- */
 
 /** Whether such an answer is ever compressed: JSON below /v1, made whole (api.md 2). */

@@ -9,6 +9,7 @@
 #include "server/problem.h"
 #include "server/query.h"
 #include "server/stream.h"
+#include "server/upload.h"
 #include "server/wait.h"
 
 struct MHD_Connection;
@@ -46,8 +47,7 @@ struct zd_request {
     uint64_t n_changes;         /* of the dataset, when the request began */
     const char *path;    /* decoded {path} or {key}, without slashes at its ends; "" when empty: in
                             path_text */
-    struct zd_buf *body; /* POST, PUT, PATCH; or NULL */
-    bool lost_body;      /* there was no room for it */
+    struct zd_buf *body; /* POST, PUT, PATCH; or NULL: there is none, or it comes as a stream */
     struct zd_conditions conditions; /* borrowed from the connection */
 
     /* The handler's own: made by its first step, freed with the request, whatever its end. */
@@ -69,6 +69,7 @@ struct zd_request {
     struct MHD_Response *answer; /* NULL: not answered yet, or given to the connection */
     char *answer_id;             /* where a shared answer has its X-Request-Id, or NULL */
     struct zd_stream stream;     /* the answer's body, when it is sent while it is made */
+    struct zd_upload upload;     /* the request's body, when it is taken while it comes */
     uint64_t deadline_ms;        /* loop time; valid while the connection sleeps */
     uint64_t began_ns;
 

@@ -58,6 +58,7 @@ struct zd_wire {
     enum phase phase;
     enum term term;
     bool is_judged;
+    bool is_paused; /* the client is not awaited: nobody reads what it sends */
 };
 
 struct zd_wires {
@@ -120,7 +121,7 @@ static void start_term(struct zd_wire *wire, enum term term)
 static void watch(struct zd_wire *wire)
 {
     const enum zd_guard_place place = zd_guard_place(&wire->guard);
-    if (wire->n_answered < wire->guard.n_requests || place == ZD_GUARD_BETWEEN) {
+    if (wire->is_paused || wire->n_answered < wire->guard.n_requests || place == ZD_GUARD_BETWEEN) {
         stop_term(wire);
         return;
     }
@@ -141,24 +142,29 @@ static void end(struct zd_wire *wire)
 }
 
 /* Sends the whole answer, or what fits: a client that reads nothing gets no more than the end. */
-static void refuse(struct zd_wire *wire)
+static void give_last(struct zd_wire *wire, const struct zd_text *answer)
 {
-    ZD_SCOPED_TEXT(answer, REFUSAL_BYTES_MAX);
-    const struct zd_refusal refusal = {
-        .code = wire->guard.code,
-        .detail = wire->guard.detail,
-        .limit = strcmp(wire->guard.code, "too_large") == 0 ? wire->guard.limits->body_bytes : 0,
-        .is_head = zd_guard_is_head(&wire->guard),
-    };
-    zd_reply_refusal(wire->wires->server, &refusal, &answer);
-    const ssize_t n = send(wire->fd, answer.at, answer.len, MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (n != (ssize_t)answer.len || answer.status != ZD_OK) {
+    const ssize_t n = send(wire->fd, answer->at, answer->len, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (n != (ssize_t)answer->len || answer->status != ZD_OK) {
         end(wire);
         return;
     }
     (void)shutdown(wire->fd, SHUT_WR);
     wire->phase = DROPPING;
     start_term(wire, LINGERING);
+}
+
+static void refuse(struct zd_wire *wire)
+{
+    ZD_SCOPED_TEXT(answer, REFUSAL_BYTES_MAX);
+    const struct zd_refusal refusal = {
+        .code = wire->guard.code,
+        .detail = wire->guard.detail,
+        .limit = strcmp(wire->guard.code, "too_large") == 0 ? zd_guard_body_max(&wire->guard) : 0,
+        .is_head = zd_guard_is_head(&wire->guard),
+    };
+    zd_reply_refusal(wire->wires->server, &refusal, &answer);
+    give_last(wire, &answer);
 }
 
 /* What the client still sends after a fault. */
@@ -414,6 +420,31 @@ void zd_wire_answered(struct zd_wire *wire)
     }
 }
 
+void zd_wire_pause(struct zd_wire *wire)
+{
+    if (wire != NULL && wire->phase == READING) {
+        wire->is_paused = true;
+        stop_term(wire);
+    }
+}
+
+void zd_wire_go_on(struct zd_wire *wire)
+{
+    if (wire != NULL && wire->is_paused) {
+        wire->is_paused = false;
+        if (wire->phase == READING) {
+            watch(wire);
+        }
+    }
+}
+
+void zd_wire_answer(struct zd_wire *wire, const struct zd_text *answer)
+{
+    if (wire != NULL && wire->phase == READING) {
+        give_last(wire, answer);
+    }
+}
+
 /* ---- all of a front's ---- */
 
 uint64_t zd_wire_memory_bytes(const struct zd_settings *settings)
@@ -436,6 +467,7 @@ enum zd_status zd_wires_new(
         .n_fields = FIELDS_MAX,
         .memory_bytes = settings->http_connection_bytes + ENTRIES_BYTES,
         .body_bytes = settings->limits_body_bytes,
+        .upload_bytes = settings->limits_upload_bytes,
     };
     wires->term_ms[HEAD] = settings->http_head_ms;
     wires->term_ms[BODY] = settings->http_body_ms;

@@ -35,6 +35,13 @@ bool zd_wire_is_judged(const struct zd_wire *wire);
 /** One request has ended: it was answered, or nobody waits for the answer. Accepts NULL. */
 void zd_wire_answered(struct zd_wire *wire);
 
+/** The client is not read for a while: its body may be late. Until zd_wire_go_on; accept NULL. */
+void zd_wire_pause(struct zd_wire *wire);
+void zd_wire_go_on(struct zd_wire *wire);
+
+/** Give the answer to a request whose body still comes, and end the connection. Accepts NULL. */
+void zd_wire_answer(struct zd_wire *wire, const struct zd_text *answer);
+
 /** What the library may need besides the bytes of a head, so that the guard's limits hold. */
 uint64_t zd_wire_memory_bytes(const struct zd_settings *settings);
 

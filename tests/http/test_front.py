@@ -1,6 +1,7 @@
 """The front itself: command line, bodies, ids, CORS, deadlines, signals, log, metrics."""
 
 import gzip
+import http.client
 import json
 import re
 import signal
@@ -115,6 +116,37 @@ def test_a_chunked_body_too_large_is_refused(server):
     head = b"POST /v1/datasets/codecs/slices/gzip_1 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
     statuses, closed = exchange(server, head + piece * 17 + b"0\r\n\r\n", 1)
     assert statuses == [413] and closed
+
+
+def test_a_put_body_too_large_is_refused_before_it_is_sent(server):
+    head = b"PUT /livez HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999\r\nExpect: 100-continue\r\n\r\n"
+    assert exchange(server, head, 1) == ([413], True)
+
+
+def test_a_put_body_too_large_is_answered_while_it_is_sent(server):
+    """The answer is not lost to the reset that closing with bytes unread would be."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as s:
+        s.sendall(b"PUT /livez HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999\r\n\r\n" + b"x" * 500000)
+        answer = http.client.HTTPResponse(s)
+        answer.begin()
+        document = json.loads(answer.read())
+    assert answer.status == 413 and document["code"] == "too_large" and document["requested"] == 99999999
+    assert answer.headers["connection"] == "close" and answer.headers["x-request-id"] == document["instance"]
+
+
+def test_a_chunked_put_body_too_large_is_refused(server):
+    piece = b"10000\r\n" + b"x" * 65536 + b"\r\n"
+    head = b"PUT /livez HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+    statuses, closed = exchange(server, head + piece * 20, 1)
+    assert statuses == [413] and closed
+
+
+def test_a_chunked_put_body_a_little_too_large_does_not_cost_the_connection(server):
+    piece = b"10000\r\n" + b"x" * 65536 + b"\r\n"
+    head = b"PUT /livez HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+    behind = b"GET /livez HTTP/1.1\r\nHost: a\r\n\r\n"
+    statuses, closed = exchange(server, head + piece * 16 + b"1\r\nx\r\n0\r\n\r\n" + behind, 2)
+    assert statuses == [413, 200] and not closed
 
 
 def test_expect_100_continue_is_answered_at_once(server):

@@ -11,10 +11,12 @@ static const struct zd_guard_limits limits = {
     .n_fields = 6,
     .memory_bytes = 256 + 8 * ZD_GUARD_ENTRY_BYTES,
     .body_bytes = 100,
+    .upload_bytes = 200,
 };
 
 #define GET  "GET / HTTP/1.1\r\nHost: a\r\n"
 #define POST "POST / HTTP/1.1\r\nHost: a\r\n"
+#define PUT  "PUT / HTTP/1.1\r\nHost: a\r\n"
 #define TE   POST "Transfer-Encoding: chunked\r\n\r\n"
 
 static const struct {
@@ -59,6 +61,10 @@ static const struct {
     {GET "Cookie: a; b; c; d; e; f; g; h; i; j\r\n\r\n", 0, "headers_too_large", ZD_GUARD_FAULT},
     {POST "Content-Length: 100\r\n\r\n", 0, NULL, ZD_GUARD_BODY},
     {POST "Content-Length: 101\r\n\r\n", 0, "too_large", ZD_GUARD_FAULT},
+    {PUT "Content-Length: 200\r\n\r\n", 0, NULL, ZD_GUARD_BODY},
+    {PUT "Content-Length: 201\r\n\r\n", 0, "too_large", ZD_GUARD_FAULT},
+    {PUT "Transfer-Encoding: chunked\r\n\r\nc8\r\n", 0, NULL, ZD_GUARD_BODY},
+    {PUT "Transfer-Encoding: chunked\r\n\r\nc9\r\n", 0, "too_large", ZD_GUARD_FAULT},
     {POST "Content-Length: 18446744073709551615\r\n\r\n", 0, "too_large", ZD_GUARD_FAULT},
     {POST "Content-Length: 18446744073709551616\r\n\r\n", 0, "bad_request", ZD_GUARD_FAULT},
     /* bodies */

@@ -1,0 +1,105 @@
+/* The head of a request: what its fields say, whose it is, and from whom. */
+#include "server/head.h"
+
+#include <microhttpd.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <strings.h>
+
+#include "core/base/hash.h"
+#include "core/base/num.h"
+#include "server/reply.h"
+#include "server/server.h"
+
+/* One pass over the headers: looking each one up would walk the list as many times. */
+static enum MHD_Result on_header(
+    void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+    (void)kind;
+    struct zd_request *req = cls;
+    struct zd_conditions *conditions = &req->conditions;
+    const struct {
+        const char *name;
+        const char **place;
+    } wanted[] = {
+        {"If-None-Match", &conditions->if_none_match},
+        {"If-Modified-Since", &conditions->if_modified_since},
+        {"Range", &conditions->range},
+        {"If-Range", &conditions->if_range},
+        {"If-Match", &conditions->if_match},
+        {"If-Unmodified-Since", &conditions->if_unmodified_since},
+        {"X-Request-Id", &req->sent_id},
+    };
+    if (name[0] != 'I' && name[0] != 'i' && name[0] != 'R' && name[0] != 'r' && name[0] != 'X' &&
+        name[0] != 'x') {
+        return MHD_YES;
+    }
+    for (size_t i = 0; i < ZD_COUNT_OF(wanted); i++) {
+        if (*wanted[i].place == NULL && strcasecmp(wanted[i].name, name) == 0) {
+            *wanted[i].place = value;
+        }
+    }
+    return MHD_YES;
+}
+
+void zd_http_make_id(struct zd_http *http, char *to)
+{
+    const uint64_t n = http->n_ids++;
+    const uint64_t id =
+        zd_hash64((struct zd_span){.ptr = (const uint8_t *)&n, .len = sizeof n}, http->id_seed);
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < ZD_MADE_ID_LEN; i++) {
+        to[i] = digits[id >> (4 * i) & 15];
+    }
+    to[ZD_MADE_ID_LEN] = '\0';
+}
+
+/* A client's id when it is well formed (api.md 2), else one of ours. */
+static void take_id(struct zd_request *req)
+{
+    static const char allowed[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+    const char *sent = req->sent_id;
+    if (sent != NULL && sent[0] != '\0') {
+        const size_t len = strnlen(sent, ZD_REQUEST_ID_MAX + 1);
+        if (len <= ZD_REQUEST_ID_MAX && strspn(sent, allowed) == len) {
+            memcpy(req->id, sent, len + 1);
+            return;
+        }
+    }
+    zd_http_make_id(req->server->http, req->id);
+}
+
+const char *zd_request_header(const struct zd_request *req, const char *name)
+{
+    return MHD_lookup_connection_value(req->connection, MHD_HEADER_KIND, name);
+}
+
+void zd_http_peer(const struct zd_request *req, struct zd_peer *ret_peer)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(req->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    *ret_peer = (struct zd_peer){0};
+    if (info == NULL || info->client_addr == NULL) {
+        return;
+    }
+    ret_peer->family = info->client_addr->sa_family;
+    if (ret_peer->family == AF_INET) {
+        const struct sockaddr_in *v4 = (const void *)info->client_addr;
+        ret_peer->prefix = v4->sin_addr.s_addr;
+    } else if (ret_peer->family == AF_INET6) {
+        const struct sockaddr_in6 *v6 = (const void *)info->client_addr;
+        const bool is_v4 = IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr) != 0;
+        ret_peer->family = is_v4 ? AF_INET : AF_INET6;
+        ret_peer->prefix =
+            is_v4 ? zd_load_u32(&v6->sin6_addr.s6_addr[12]) : zd_load_u64(&v6->sin6_addr);
+    }
+}
+
+void zd_head_read(struct zd_request *req, const char *method)
+{
+    req->method = method;
+    req->is_head = strcmp(method, "HEAD") == 0;
+    (void)MHD_get_connection_values(req->connection, MHD_HEADER_KIND, on_header, req);
+    take_id(req);
+}

@@ -1,0 +1,10 @@
+/* The head of a request: what its fields say, whose it is, and from whom. Thread: loop. */
+#ifndef ZD_SERVER_HEAD_H
+#define ZD_SERVER_HEAD_H
+
+#include "server/http.h"
+
+/** The head is there: sets method, conditions and id. */
+void zd_head_read(struct zd_request *req, const char *method);
+
+#endif
