@@ -48,10 +48,6 @@ struct zd_edit_want {
     struct zd_list link;     /* its own: among those who wait for the object */
 };
 
-/** An edit in memory of its own, zeroed; NULL without memory. */
-struct zd_edit *zd_edit_new(void);
-void zd_edit_free(struct zd_edit *edit); /* accepts NULL */
-
 /**
  * Make one edit. Many who edit one object cost fewer writes than they are.
  * @return ZD_NEXT or ZD_WAIT; told when the store has acknowledged it

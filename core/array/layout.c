@@ -169,15 +169,21 @@ enum zd_status zd_layout_index_decode(const struct zd_level *level, struct zd_bu
     return ZD_OK;
 }
 
-enum zd_status zd_layout_find(const struct zd_level *level, const struct zd_buf *shard_index,
-    struct zd_byte_range shard, const uint64_t *index, struct zd_byte_range *ret_range,
-    struct zd_error *err)
+uint64_t zd_layout_entry(const struct zd_level *level, const uint64_t *index)
 {
     uint64_t i = 0;
     for (uint32_t axis = 0; axis < level->grid.rank; axis++) {
         const uint32_t d = level->order[axis];
         i = i * level->ratio[d] + index[d] % level->ratio[d];
     }
+    return i;
+}
+
+enum zd_status zd_layout_find(const struct zd_level *level, const struct zd_buf *shard_index,
+    struct zd_byte_range shard, const uint64_t *index, struct zd_byte_range *ret_range,
+    struct zd_error *err)
+{
+    const uint64_t i = zd_layout_entry(level, index);
     const struct zd_shard_entry entry = zd_shard_entry_at(shard_index, i);
     if (zd_shard_entry_is_missing(entry)) {
         return zd_fail(err, ZD_NOT_FOUND, "the shard has no inner chunk %" PRIu64, i);

@@ -76,6 +76,9 @@ ZD_RESULT zd_layout_index_range(const struct zd_level *level, struct zd_byte_ran
 ZD_RESULT zd_layout_index_decode(const struct zd_level *level, struct zd_buf *encoded,
     struct zd_byte_range shard, struct zd_buf **ret_index, struct zd_error *err);
 
+/** Which entry of its shard's index chunk index[] of level + 1 has. Thread: any. */
+uint64_t zd_layout_entry(const struct zd_level *level, const uint64_t *index);
+
 /**
  * Where chunk index[] of level + 1 is, by its shard's decoded index; offsets are those of the
  * stored object.

@@ -16,7 +16,7 @@ enum zd_edit_kind {
 /** What became of chunks. */
 struct zd_edit_counts {
     uint64_t n_written;
-    uint64_t n_erased;    /* were stored, and are not any more */
+    uint64_t n_erased;    /* were stored, as far as is known, and are not any more */
     uint64_t n_unchanged; /* stored as they were, or absent as they were */
 };
 
@@ -36,7 +36,7 @@ struct zd_edit {
     struct zd_buf *bytes;    /* shared: what source points into; elements of the whole chunk in C
                               * order, little-endian; the encoded chunk; NULL: it is erased */
     bool only_absent;        /* fails with ZD_PRECONDITION when the chunk is stored already */
-    bool is_verified;        /* zd_edit_verify was content with it */
+    bool is_verified;        /* zd_edit_verify was content with it: a box needs not be */
 
     /* out: of zd_rewrite */
     enum zd_status status; /* of this edit: a failed one has changed nothing */
@@ -44,24 +44,29 @@ struct zd_edit {
     struct zd_edit_counts counts; /* of a box in chunks of the last level; else of the chunk */
 };
 
-/** Releases the bytes, and leaves an edit that can be zeroed. */
-void zd_edit_done(struct zd_edit *edit);
+/** An edit, zeroed; NULL without memory. */
+struct zd_edit *zd_edit_new(void);
+
+/** Its bytes are released with it. Accepts NULL. */
+void zd_edit_free(struct zd_edit *edit);
+ZD_OWN(zd_edit, zd_edit_free);
 
 /**
- * What can be judged without the stored object: that bytes which a client encoded decode to exactly
- * one chunk (a shard chunk by chunk, so that it may be larger than memory), that elements are as
- * many as a chunk has, and that the array can be encoded. zd_rewrite does the same with edits that
- * are not verified: do it before, where others need not wait for it.
+ * What is judged without the stored object, before zd_rewrite: that bytes which a client encoded
+ * decode to exactly one chunk (a shard chunk by chunk, so that it may be larger than memory), that
+ * elements are as many as a chunk has, and that the array can be encoded.
  *
- * @param edit       index and level lie within the layout; is_verified is set
+ * @param edit        index and level lie within the layout; is_verified is set
+ * @param decoded_max bytes of elements that encoded bytes may decode to, all inner chunks together
  * @retval ZD_CORRUPT     they do not decode: facts as the codecs tell
- * @retval ZD_INVALID     another number of bytes: facts expected and found
+ * @retval ZD_INVALID     elements of another number of bytes: facts expected and found
+ * @retval ZD_TOO_LARGE   more than decoded_max; facts limit, requested
  * @retval ZD_UNSUPPORTED a codec was dropped on read: nothing can be encoded, nor be sure to decode
  * @retval ZD_NO_MEMORY
  * Thread: any.
  */
-ZD_RESULT zd_edit_verify(
-    const struct zd_layout *layout, struct zd_edit *edit, struct zd_error *err);
+ZD_RESULT zd_edit_verify(const struct zd_layout *layout, struct zd_edit *edit, uint64_t decoded_max,
+    struct zd_error *err);
 
 /** The stored object that the edit changes: index in level 0's grid. */
 void zd_edit_object(
@@ -76,7 +81,7 @@ struct zd_rewrite {
     /* in */
     const struct zd_layout *layout; /* borrowed */
     struct zd_buf *old;             /* what is stored; borrowed; NULL: nothing, or nobody knows */
-    bool old_is_unknown;            /* it was not read: the first edit is whole */
+    bool old_is_unknown;            /* it was not read: there is one edit, which is whole */
     bool write_empty;               /* chunks of nothing but the fill value are stored, too */
     uint64_t bytes_max;             /* of the new object */
     struct zd_edit *const *edit;    /* n_edits of that object; applied in this order */
@@ -96,8 +101,7 @@ struct zd_rewrite {
  * what they were where the chunk was read, and are the fill value elsewhere.
  *
  * An edit's status: ZD_OK; ZD_CORRUPT: what is stored does not decode (unless nothing of it
- * remains), or what the client encoded; ZD_PRECONDITION (only_absent); ZD_INVALID, ZD_UNSUPPORTED
- * (zd_edit_verify); ZD_NO_MEMORY.
+ * remains); ZD_PRECONDITION (only_absent); ZD_UNSUPPORTED (as zd_edit_verify); ZD_NO_MEMORY.
  *
  * @retval ZD_TOO_LARGE the new object has more than bytes_max bytes; facts limit, requested
  * @retval ZD_NO_MEMORY

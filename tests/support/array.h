@@ -16,4 +16,7 @@ struct zd_unit_array {
 /** The node, owned; fails the test when the array is not valid. */
 struct zd_meta *zd_unit_meta(const struct zd_unit_array *array);
 
+/** The same with another fill value: one element. */
+struct zd_meta *zd_unit_meta_filled(const struct zd_unit_array *array, const void *fill);
+
 #endif

@@ -1,0 +1,580 @@
+/* The bytes of a stored object after some of its chunks were changed.
+ *
+ * The object is taken apart as far as the edits need (core/array/slots). Those that follow each
+ * other in one chunk of the last level find it decoded: it is kept so until another one comes. */
+#include "core/array/rewrite.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "core/array/chunk.h"
+#include "core/array/slots.h"
+#include "core/array/verify.h"
+#include "core/base/num.h"
+
+#define ENCODE_PER_DECODE 4 /* how much longer the one takes than the other */
+#define COPY_BYTES_PER_NS 4
+
+enum outcome {
+    WRITTEN,
+    ERASED,
+    UNCHANGED,
+};
+
+struct work {
+    const struct zd_rewrite *rewrite;
+    const struct zd_layout *layout;
+    const struct zd_level *leaf;
+    struct zd_slots slots;
+    struct zd_place hot; /* a chunk of the last level that has changed, and is not encoded yet */
+    struct zd_buf *elements; /* of it; NULL: there is none; owned */
+};
+
+/* The box that an edit paints, or the part of it that lies in one chunk of the last level. */
+struct brush {
+    struct zd_slots *slots; /* of which object */
+    const struct zd_source *source;
+    struct zd_part part;
+    bool is_afresh;  /* what was there is not known, and does not matter */
+    uint64_t n_left; /* out: chunks of the last level that are stored from now on */
+};
+
+/* A chunk of the last level as it will be. */
+struct change {
+    struct zd_list link;
+    struct zd_place place;
+    enum outcome outcome;
+    struct zd_buf *elements; /* to be encoded later; owned, or NULL */
+    struct zd_buf *bytes;    /* encoded; owned, or NULL */
+};
+
+struct zd_edit *zd_edit_new(void)
+{
+    return zd_alloc_zero(1, sizeof(struct zd_edit));
+}
+
+void zd_edit_free(struct zd_edit *edit)
+{
+    if (edit != NULL) {
+        zd_buf_unref(edit->bytes);
+        zd_free(edit);
+    }
+}
+
+static enum zd_status cannot_encode(struct zd_error *err)
+{
+    return zd_fail(err, ZD_UNSUPPORTED,
+        "the array has a codec that this build does not know: its chunks cannot be written");
+}
+
+static enum zd_status check_length(
+    const struct zd_level *level, const struct zd_buf *elements, struct zd_error *err)
+{
+    if (elements->len == level->chunk_bytes) {
+        return ZD_OK;
+    }
+    const enum zd_status status = zd_fail(err, ZD_INVALID,
+        "a chunk has %" PRIu64 " bytes, %zu were given", level->chunk_bytes, elements->len);
+    zd_fact_expected(err, "%" PRIu64 " bytes", level->chunk_bytes);
+    zd_fact_found(err, "%zu bytes", elements->len);
+    return status;
+}
+
+enum zd_status zd_edit_verify(const struct zd_layout *layout, struct zd_edit *edit,
+    uint64_t decoded_max, struct zd_error *err)
+{
+    assert(edit->level < layout->n_levels);
+    if (edit->kind != ZD_EDIT_ERASE && zd_chain_is_partial(layout->level[0].chain)) {
+        return cannot_encode(err);
+    }
+    if (edit->kind == ZD_EDIT_ENCODED) {
+        ZD_TRY(zd_chunk_verify(layout, edit->level, edit->bytes, decoded_max, err));
+    } else if (edit->kind == ZD_EDIT_DECODED) {
+        ZD_TRY(check_length(&layout->level[edit->level], edit->bytes, err));
+    }
+    edit->is_verified = true;
+    return ZD_OK;
+}
+
+void zd_edit_object(
+    const struct zd_layout *layout, const struct zd_edit *edit, uint64_t ret_index[ZD_RANK_MAX])
+{
+    zd_layout_ancestor(layout, edit->level, 0, edit->part.chunk, ret_index);
+}
+
+/* Where a chunk begins, which may be outside the array: an inner one of a shard at its edge. */
+static uint64_t origin_of(const struct zd_grid *grid, uint32_t dim, uint64_t index)
+{
+    return index * grid->chunk[dim];
+}
+
+/* Whether a part has all elements of its chunk that lie within the array: no two of its elements
+ * are the same. */
+static bool covers(const struct zd_grid *grid, const struct zd_part *part)
+{
+    for (uint32_t d = 0; d < grid->rank; d++) {
+        const uint64_t origin = origin_of(grid, d, part->chunk[d]);
+        const uint64_t n_inside = origin < grid->shape[d] ? grid->shape[d] - origin : 0;
+        if (part->count[d] < zd_min_u64(grid->chunk[d], n_inside)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool zd_edit_is_whole(const struct zd_layout *layout, const struct zd_edit *edit)
+{
+    if (edit->level > 0 || edit->only_absent) {
+        return false;
+    }
+    return edit->kind != ZD_EDIT_BOX || covers(&layout->level[0].grid, &edit->part);
+}
+
+/* The constant is what a static analyser can follow. */
+static enum zd_status no_memory(struct zd_error *err, uint64_t n_bytes)
+{
+    const enum zd_status status =
+        zd_fail(err, ZD_NO_MEMORY, "cannot allocate %" PRIu64 " bytes for a chunk", n_bytes);
+    assert(status == ZD_NO_MEMORY);
+    (void)status;
+    return ZD_NO_MEMORY;
+}
+
+static bool is_hot(const struct work *work, const struct zd_place *place)
+{
+    return work->elements != NULL && work->hot.slot == place->slot;
+}
+
+/* What is decoded gets its bytes. */
+static enum zd_status cool_down(struct work *work, struct zd_error *err)
+{
+    if (work->elements == NULL) {
+        return ZD_OK;
+    }
+    struct zd_buf *bytes;
+    ZD_TRY(zd_chain_encode(work->leaf->chain, work->elements, &bytes, err));
+    zd_slots_put(&work->slots, &work->hot, bytes);
+    zd_buf_unref(ZD_TAKE(work->elements));
+    return ZD_OK;
+}
+
+/* The elements of a chunk of the last level as they are; NULL when it is absent. */
+static enum zd_status elements_of(struct work *work, const struct brush *brush,
+    const struct zd_place *place, struct zd_buf **ret_elements, struct zd_error *err)
+{
+    if (is_hot(work, place)) {
+        *ret_elements = zd_buf_ref(work->elements);
+        return ZD_OK;
+    }
+    if (zd_slots_is_absent(brush->slots, place)) {
+        *ret_elements = NULL;
+        return ZD_OK;
+    }
+    const struct zd_span span = zd_slots_span(brush->slots, place);
+    if (span.len > work->leaf->stored_max) {
+        return zd_fail(err, ZD_CORRUPT, "a chunk of %zu bytes: its codecs make at most %" PRIu64,
+            span.len, work->leaf->stored_max);
+    }
+    ZD_AUTO(zd_buf) stored = zd_slots_read(brush->slots, place);
+    if (stored == NULL) {
+        return no_memory(err, span.len);
+    }
+    return zd_chunk_decode(work->leaf, stored, ret_elements, err);
+}
+
+/* The elements that a chunk of the last level will have. */
+static enum zd_status paint(struct work *work, const struct brush *brush,
+    const struct zd_buf *before, struct zd_buf **ret_elements, struct zd_error *err)
+{
+    struct zd_buf *elements = before == NULL ? zd_chunk_of_fill(work->leaf, work->layout->meta)
+                                             : zd_buf_copy(zd_buf_span(before));
+    if (elements == NULL) {
+        return no_memory(err, work->leaf->chunk_bytes);
+    }
+    zd_block_scatter(brush->source, &brush->part, &work->leaf->grid, elements->data);
+    *ret_elements = elements;
+    return ZD_OK;
+}
+
+static bool is_left_out(const struct work *work, const struct zd_buf *elements)
+{
+    return !work->rewrite->write_empty && zd_chunk_is_fill(elements, work->layout->meta);
+}
+
+static void change_done(struct change *change)
+{
+    zd_buf_unref(change->elements);
+    zd_buf_unref(change->bytes);
+}
+
+/* What the brush makes of a chunk of the last level; its elements are not encoded yet. */
+static enum zd_status change_elements(
+    struct work *work, struct brush *brush, struct change *change, struct zd_error *err)
+{
+    const bool is_whole = covers(&work->leaf->grid, &brush->part);
+    ZD_AUTO(zd_buf) before = NULL;
+    ZD_AUTO(zd_buf) after = NULL;
+    ZD_TRY(zd_slots_find(
+        brush->slots, work->layout->n_levels - 1, brush->part.chunk, &change->place, err));
+    if (!is_whole) {
+        ZD_TRY(elements_of(work, brush, &change->place, &before, err));
+    }
+    ZD_TRY(paint(work, brush, before, &after, err));
+    const bool was_absent = !brush->is_afresh && !is_hot(work, &change->place) &&
+                            zd_slots_is_absent(brush->slots, &change->place);
+    const bool is_same = before != NULL && zd_span_equal(zd_buf_span(before), zd_buf_span(after));
+    if (is_left_out(work, after)) {
+        change->outcome = was_absent ? UNCHANGED : ERASED;
+        return ZD_OK;
+    }
+    brush->n_left++;
+    change->outcome = is_same ? UNCHANGED : WRITTEN;
+    change->elements = is_same ? NULL : ZD_TAKE(after);
+    return ZD_OK;
+}
+
+/* Its bytes, which may be the same as those that are stored. */
+static enum zd_status encode_change(
+    struct work *work, const struct brush *brush, struct change *change, struct zd_error *err)
+{
+    if (change->outcome != WRITTEN) {
+        return ZD_OK;
+    }
+    ZD_TRY(zd_chain_encode(work->leaf->chain, change->elements, &change->bytes, err));
+    zd_buf_unref(ZD_TAKE(change->elements));
+    const struct zd_span was = zd_slots_span(brush->slots, &change->place);
+    if (!is_hot(work, &change->place) && zd_span_equal(was, zd_buf_span(change->bytes))) {
+        zd_buf_unref(ZD_TAKE(change->bytes));
+        change->outcome = UNCHANGED;
+    }
+    return ZD_OK;
+}
+
+static void count(enum outcome outcome, struct zd_edit_counts *counts)
+{
+    counts->n_written += outcome == WRITTEN;
+    counts->n_erased += outcome == ERASED;
+    counts->n_unchanged += outcome == UNCHANGED;
+}
+
+static void commit(struct brush *brush, struct change *change, struct zd_edit_counts *counts)
+{
+    count(change->outcome, counts);
+    if (change->outcome != UNCHANGED) {
+        zd_slots_put(brush->slots, &change->place, ZD_TAKE(change->bytes));
+    }
+}
+
+/* The chunk is what it was, or has its bytes. */
+static enum zd_status settle(struct work *work, struct brush *brush, struct change *change,
+    struct zd_edit_counts *counts, struct zd_error *err)
+{
+    ZD_TRY(encode_change(work, brush, change, err));
+    if (change->outcome != UNCHANGED && is_hot(work, &change->place)) {
+        zd_buf_unref(ZD_TAKE(work->elements));
+    }
+    commit(brush, change, counts);
+    return ZD_OK;
+}
+
+/* The chunk stays decoded: others may change more of it. */
+static enum zd_status keep_hot(
+    struct work *work, struct change *change, struct zd_edit_counts *counts, struct zd_error *err)
+{
+    if (!is_hot(work, &change->place)) {
+        ZD_TRY(cool_down(work, err));
+    }
+    zd_buf_unref(work->elements);
+    work->elements = ZD_TAKE(change->elements);
+    work->hot = change->place;
+    count(WRITTEN, counts);
+    return ZD_OK;
+}
+
+/* A box in one chunk of the last level. */
+static enum zd_status paint_one(
+    struct work *work, struct brush *brush, struct zd_edit_counts *counts, struct zd_error *err)
+{
+    struct change change = {.outcome = UNCHANGED};
+    const bool is_whole = covers(&work->leaf->grid, &brush->part);
+    enum zd_status status = change_elements(work, brush, &change, err);
+    if (status == ZD_OK) {
+        status = change.outcome == WRITTEN && !is_whole ? keep_hot(work, &change, counts, err)
+                                                        : settle(work, brush, &change, counts, err);
+    }
+    change_done(&change);
+    return status;
+}
+
+static void drop_changes(struct zd_list *changes)
+{
+    for (struct zd_list *link; (link = zd_list_pop_front(changes)) != NULL;) {
+        struct change *change = ZD_CONTAINER(link, struct change, link);
+        change_done(change);
+        zd_free(change);
+    }
+}
+
+/* One more chunk of a box that has several. */
+static enum zd_status add_change(
+    struct work *work, struct brush *brush, struct zd_list *changes, struct zd_error *err)
+{
+    struct change *change = zd_alloc_zero(1, sizeof *change);
+    if (change == NULL) {
+        return no_memory(err, sizeof *change);
+    }
+    zd_list_push_back(changes, &change->link);
+    ZD_TRY(change_elements(work, brush, change, err));
+    return encode_change(work, brush, change, err);
+}
+
+/* The elements of the array that a part of some level's chunk has. */
+static void select_part(
+    const struct zd_grid *grid, const struct zd_part *part, struct zd_selection *ret_selection)
+{
+    *ret_selection = (struct zd_selection){.rank = grid->rank};
+    for (uint32_t d = 0; d < grid->rank; d++) {
+        ret_selection->axis[d] = (struct zd_axis){
+            .start = origin_of(grid, d, part->chunk[d]) + part->from[d],
+            .count = part->count[d],
+            .step = part->step[d],
+        };
+    }
+}
+
+static bool next_part(struct zd_plan *plan, const struct zd_part *whole, struct zd_part *ret_part)
+{
+    if (!zd_plan_next(plan, ret_part)) {
+        return false;
+    }
+    for (uint32_t d = 0; d < plan->grid->rank; d++) {
+        ret_part->to[d] += whole->to[d];
+    }
+    return true;
+}
+
+/* A box in a chunk of some level: all of its chunks of the last level, or none. */
+static enum zd_status paint_many(struct work *work, struct brush *brush, uint32_t level,
+    struct zd_edit_counts *counts, struct zd_error *err)
+{
+    const struct zd_part whole = brush->part;
+    struct zd_selection selection;
+    struct zd_plan plan;
+    struct zd_list changes;
+    select_part(&work->layout->level[level].grid, &whole, &selection);
+    zd_plan_init(&plan, &work->leaf->grid, &selection);
+    uint64_t n_parts = 0;
+    if (!zd_plan_overflows(&work->leaf->grid, &selection, &n_parts) && n_parts == 1) {
+        (void)next_part(&plan, &whole, &brush->part);
+        return paint_one(work, brush, counts, err);
+    }
+    ZD_TRY(cool_down(work, err));
+    zd_list_init(&changes);
+    enum zd_status status = ZD_OK;
+    while (status == ZD_OK && next_part(&plan, &whole, &brush->part)) {
+        status = add_change(work, brush, &changes, err);
+    }
+    for (struct zd_list *link = changes.next; status == ZD_OK && link != &changes;
+        link = link->next) {
+        commit(brush, ZD_CONTAINER(link, struct change, link), counts);
+    }
+    drop_changes(&changes);
+    return status;
+}
+
+/* All of a shard, whatever it was: made from nothing, and put in its place. */
+static enum zd_status paint_afresh(struct work *work, struct brush *brush,
+    const struct zd_place *place, uint32_t level, struct zd_edit_counts *counts,
+    struct zd_error *err)
+{
+    struct zd_slots slots;
+    bool is_changed;
+    struct zd_buf *bytes = NULL;
+    zd_slots_init(&slots, work->layout, level, NULL, work->rewrite->bytes_max);
+    brush->slots = &slots;
+    brush->is_afresh = true;
+    enum zd_status status = paint_many(work, brush, level, counts, err);
+    if (status == ZD_OK) {
+        status = cool_down(work, err);
+    }
+    if (status == ZD_OK) {
+        status = zd_slots_finish(&slots, &is_changed, &bytes, err);
+    }
+    zd_slots_done(&slots);
+    if (status == ZD_OK) {
+        zd_slots_put(&work->slots, place, bytes);
+    }
+    return status;
+}
+
+static enum zd_status apply_box(struct work *work, const struct zd_place *place, uint32_t level,
+    struct brush *brush, struct zd_edit_counts *counts, struct zd_error *err)
+{
+    if (level + 1 == work->layout->n_levels) {
+        return paint_one(work, brush, counts, err);
+    }
+    const bool is_whole = covers(&work->layout->level[level].grid, &brush->part);
+    enum zd_status status = ZD_CORRUPT;
+    if (place->slot->state != ZD_SLOT_UNKNOWN) {
+        status = zd_slots_open(&work->slots, place, level, err);
+    }
+    if (status == ZD_CORRUPT && is_whole) {
+        return paint_afresh(work, brush, place, level, counts, err);
+    }
+    return status != ZD_OK ? status : paint_many(work, brush, level, counts, err);
+}
+
+/* The chunk with its padding is one box. */
+static enum zd_status apply_decoded(struct work *work, const struct zd_edit *edit,
+    const struct zd_place *place, struct zd_edit_counts *counts, struct zd_error *err)
+{
+    const struct zd_grid *grid = &work->layout->level[edit->level].grid;
+    struct zd_block block = {
+        .data = edit->bytes->data, .rank = grid->rank, .dtype = work->layout->meta->dtype};
+    memcpy(block.shape, grid->chunk, sizeof block.shape);
+    const struct zd_source source = zd_source_of_block(&block);
+    struct brush brush = {.slots = &work->slots, .source = &source};
+    for (uint32_t d = 0; d < grid->rank; d++) {
+        brush.part.chunk[d] = edit->part.chunk[d];
+        brush.part.step[d] = 1;
+        brush.part.count[d] = grid->chunk[d];
+    }
+    struct zd_edit_counts inner = {0};
+    ZD_TRY(apply_box(work, place, edit->level, &brush, &inner, err));
+    enum outcome outcome = brush.n_left > 0 ? WRITTEN : ERASED;
+    if (inner.n_written + inner.n_erased == 0) {
+        outcome = UNCHANGED;
+    }
+    count(outcome, counts);
+    return ZD_OK;
+}
+
+static void apply_bytes(struct work *work, const struct zd_edit *edit, const struct zd_place *place,
+    struct zd_edit_counts *counts)
+{
+    const struct zd_span was = zd_slots_span(&work->slots, place);
+    enum outcome outcome = WRITTEN;
+    if (edit->kind == ZD_EDIT_ERASE) {
+        outcome = zd_slots_is_absent(&work->slots, place) ? UNCHANGED : ERASED;
+    } else if (was.ptr != NULL && zd_span_equal(was, zd_buf_span(edit->bytes))) {
+        outcome = UNCHANGED;
+    }
+    if (outcome != UNCHANGED) {
+        zd_slots_put(&work->slots, place, outcome == ERASED ? NULL : zd_buf_ref(edit->bytes));
+    }
+    count(outcome, counts);
+}
+
+static enum zd_status apply(
+    struct work *work, struct zd_edit *edit, struct zd_edit_counts *counts, struct zd_error *err)
+{
+    struct zd_place place;
+    if (edit->kind != ZD_EDIT_ERASE && zd_chain_is_partial(work->layout->level[0].chain)) {
+        return cannot_encode(err);
+    }
+    if (edit->kind != ZD_EDIT_BOX || edit->only_absent) {
+        assert(edit->is_verified || edit->kind == ZD_EDIT_BOX || edit->kind == ZD_EDIT_ERASE);
+        ZD_TRY(cool_down(work, err));
+    }
+    ZD_TRY(zd_slots_find(&work->slots, edit->level, edit->part.chunk, &place, err));
+    if (edit->only_absent && !zd_slots_is_absent(&work->slots, &place)) {
+        return zd_fail(err, ZD_PRECONDITION, "the chunk is stored already");
+    }
+    switch (edit->kind) {
+    case ZD_EDIT_BOX: {
+        struct brush brush = {.slots = &work->slots, .source = &edit->source, .part = edit->part};
+        return apply_box(work, &place, edit->level, &brush, counts, err);
+    }
+    case ZD_EDIT_DECODED:
+        return apply_decoded(work, edit, &place, counts, err);
+    case ZD_EDIT_ENCODED:
+    case ZD_EDIT_ERASE:
+        apply_bytes(work, edit, &place, counts);
+        return ZD_OK;
+    }
+    return zd_fail(err, ZD_INTERNAL, "no such edit");
+}
+
+static void apply_all(struct work *work)
+{
+    for (uint32_t i = 0; i < work->rewrite->n_edits; i++) {
+        struct zd_edit *edit = work->rewrite->edit[i];
+        struct zd_edit_counts counts = {0};
+        edit->err = (struct zd_error){0};
+        edit->status = apply(work, edit, &counts, &edit->err);
+        edit->counts = edit->status == ZD_OK ? counts : (struct zd_edit_counts){0};
+    }
+}
+
+enum zd_status zd_rewrite(struct zd_rewrite *rewrite, struct zd_error *err)
+{
+    const struct zd_layout *layout = rewrite->layout;
+    assert(!rewrite->old_is_unknown || rewrite->old == NULL);
+    assert(!rewrite->old_is_unknown ||
+           (rewrite->n_edits == 1 && zd_edit_is_whole(layout, rewrite->edit[0])));
+    struct work work = {.rewrite = rewrite, .layout = layout, .leaf = zd_layout_leaf(layout)};
+    zd_slots_init(&work.slots, layout, 0, rewrite->old, rewrite->bytes_max);
+    if (rewrite->old_is_unknown) {
+        work.slots.root.state = ZD_SLOT_UNKNOWN;
+    }
+    apply_all(&work);
+    enum zd_status status = cool_down(&work, err);
+    if (status == ZD_OK) {
+        status = zd_slots_finish(&work.slots, &rewrite->is_changed, &rewrite->bytes, err);
+    }
+    zd_buf_unref(work.elements);
+    zd_slots_done(&work.slots);
+    return status;
+}
+
+void zd_rewrite_was_absent(struct zd_rewrite *rewrite)
+{
+    struct zd_edit_counts *counts = &rewrite->edit[0]->counts;
+    counts->n_unchanged += counts->n_erased;
+    counts->n_erased = 0;
+}
+
+uint64_t zd_rewrite_held_bytes(const struct zd_layout *layout, uint64_t object_bytes_max)
+{
+    const uint64_t object_bytes = zd_min_u64(layout->level[0].chunk_bytes, object_bytes_max);
+    uint64_t held = 0;
+    if (ckd_mul(&held, zd_layout_leaf(layout)->chunk_bytes, 3) ||
+        ckd_add(&held, held, object_bytes) || ckd_add(&held, held, object_bytes)) {
+        return UINT64_MAX;
+    }
+    return held;
+}
+
+/* Encoding takes longer than decoding; how much longer is different with each codec. */
+static uint64_t change_ns(const struct zd_level *level)
+{
+    uint64_t ns;
+    if (ckd_mul(&ns, level->decode_ns, 1 + ENCODE_PER_DECODE) ||
+        ckd_add(&ns, ns, level->chunk_bytes / COPY_BYTES_PER_NS)) {
+        return UINT64_MAX;
+    }
+    return ns;
+}
+
+uint64_t zd_edit_cost_ns(const struct zd_layout *layout, const struct zd_edit *edit)
+{
+    const struct zd_level *leaf = zd_layout_leaf(layout);
+    switch (edit->kind) {
+    case ZD_EDIT_ERASE:
+    case ZD_EDIT_ENCODED:
+        return 0;
+    case ZD_EDIT_DECODED:
+        return change_ns(&layout->level[edit->level]);
+    case ZD_EDIT_BOX:
+        break;
+    }
+    struct zd_selection selection;
+    uint64_t n_parts = 0;
+    uint64_t ns = 0;
+    select_part(&layout->level[edit->level].grid, &edit->part, &selection);
+    if (zd_plan_overflows(&leaf->grid, &selection, &n_parts) ||
+        ckd_mul(&ns, n_parts, change_ns(leaf))) {
+        return UINT64_MAX;
+    }
+    return ns;
+}

@@ -1,0 +1,22 @@
+/* Whether encoded bytes are a chunk: all of them, and nothing else. No I/O. */
+#ifndef ZD_CORE_ARRAY_VERIFY_H
+#define ZD_CORE_ARRAY_VERIFY_H
+
+#include "core/array/layout.h"
+
+/**
+ * Decode a chunk of a level and forget its elements: a shard index by index and chunk by chunk, so
+ * that no more than one chunk of the last level is held.
+ *
+ * @param encoded     borrowed
+ * @param decoded_max bytes to decode at the most, indexes included: chunks of a shard may share
+ *                    their bytes, so that a small one could take for ever
+ * @retval ZD_CORRUPT
+ * @retval ZD_TOO_LARGE facts limit, requested
+ * @retval ZD_NO_MEMORY
+ * Thread: any.
+ */
+ZD_RESULT zd_chunk_verify(const struct zd_layout *layout, uint32_t level, struct zd_buf *encoded,
+    uint64_t decoded_max, struct zd_error *err);
+
+#endif
