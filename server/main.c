@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include "core/base/num.h"
+#include "core/store/turns.h"
 #include "server/health_check.h"
 #include "server/pool.h"
 #include "server/server.h"
@@ -27,11 +28,12 @@ static void raise_file_limit(void)
     }
 }
 
-/* libuv reads the size of its pool from the environment, before the first piece of work. */
+/* libuv reads the size of its pool from the environment, before the first piece of work. Threads
+ * that wait for a disk to have written do not keep others from their work: they come on top. */
 static void set_workers(const struct zd_settings *settings)
 {
     ZD_SCOPED_TEXT(n_workers, 20);
-    zd_text_add_u64(&n_workers, zd_pool_workers(settings));
+    zd_text_add_u64(&n_workers, (uint64_t)zd_pool_workers(settings) + ZD_TURNS_AT_ONCE);
     (void)setenv("UV_THREADPOOL_SIZE", n_workers.at, 1);
 }
 

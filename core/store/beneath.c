@@ -227,7 +227,7 @@ enum zd_status zd_beneath_find_now(
     return is_missing && !root_is_gone(root) ? ZD_NOT_FOUND : ZD_AGAIN;
 }
 
-static struct zd_stat stat_of_file(const struct stat *file)
+struct zd_stat zd_stat_of_file(const struct stat *file)
 {
     struct zd_hash place = {0};
     struct zd_hash version = {0};
@@ -260,6 +260,6 @@ enum zd_status zd_stat_of_object(
     if (!S_ISREG(file.st_mode)) {
         return zd_fail(err, ZD_STORE, "%s: not a regular file", key);
     }
-    *ret_stat = stat_of_file(&file);
+    *ret_stat = zd_stat_of_file(&file);
     return ZD_OK;
 }

@@ -60,6 +60,10 @@ ZD_RESULT zd_beneath_find_now(
  */
 ZD_RESULT zd_beneath_fail(struct zd_error *err, int code, const char *key, const char *doing);
 
+/** What is known of a regular file. Two files, and two versions of one that were written by us, are
+ * never of one generation. Thread: any. */
+struct zd_stat zd_stat_of_file(const struct stat *file);
+
 /**
  * Look at an open file that is to be an object.
  * @retval ZD_NOT_FOUND it is a directory

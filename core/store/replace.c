@@ -1,32 +1,42 @@
-/* Files that are replaced whole: temporary name, data, sync, rename, sync of the directory. */
+/* Files that are replaced whole.
+ *
+ *   stage:   temporary name, bytes, time, sync, close: in the deepest directory that is there
+ *   publish: directories that are missing; lock, condition, rename, unlock; sync of the directory
+ *
+ * Before the rename nothing has changed that anybody sees, after it everything has. */
 #include "core/store/replace.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "core/base/hash.h"
-#include "core/base/num.h"
+#include "core/store/calls.h"
 
-#define TEMP_NAME_BYTES (sizeof ZD_TEMP_PREFIX + 16) /* and 16 hexadecimal digits */
-#define DIRECTORY_MODE  0777                         /* less the process's umask */
-#define FILE_MODE       0666
 #define DIRECTORY_FLAGS (O_RDONLY | O_DIRECTORY)
+#define ATTEMPTS_MAX    64 /* while somebody removes the directories that are empty */
 
 /* A replacement under way. */
 struct job {
-    const struct zd_beneath *root;
+    struct zd_files *files;
     const char *key;
     const char *name; /* the last segment of key */
     int dir_fd;       /* of the directory that holds it; -1 = not opened yet */
-    bool durable;
-    char temp[TEMP_NAME_BYTES]; /* "" = there is no temporary file to remove */
+    int temp_dir_fd;  /* of the one that holds the temporary file: often the same */
+    size_t base_len;  /* of the path of the directory that was there: deeper ones may be ours */
+    char temp[ZD_TEMP_NAME_BYTES]; /* "" = there is no temporary file to remove */
+    bool is_published;
     struct zd_error *err;
 };
+
+uint64_t zd_replace_hash(const char *key)
+{
+    return zd_hash64(zd_span_of(key), 0);
+}
 
 static const char *last_segment(const char *key)
 {
@@ -34,73 +44,294 @@ static const char *last_segment(const char *key)
     return slash == NULL ? key : slash + 1;
 }
 
+static struct job job_of(
+    struct zd_files *files, const struct zd_store_write *write, struct zd_error *err)
+{
+    return (struct job){
+        .files = files,
+        .key = write->key,
+        .name = last_segment(write->key),
+        .dir_fd = -1,
+        .temp_dir_fd = -1,
+        .err = err,
+    };
+}
+
+/* ---- what can go wrong ---- */
+
 /* For steps where a missing name is no answer but a fault. */
 static enum zd_status step_failed(const struct job *job, int code, const char *doing)
 {
-    const enum zd_status status = zd_beneath_fail(job->err, code, job->key, doing);
-    return status == ZD_NOT_FOUND ? zd_fail(job->err, ZD_STORE, "%s: cannot %s: %s", job->key,
-                                        doing, code == ENOENT ? "it vanished" : "not a directory")
-                                  : status;
+    switch (code) {
+    case ENOENT:
+        return zd_fail(job->err, ZD_STORE, "%s: cannot %s: it vanished", job->key, doing);
+    case ENOTDIR:
+        return zd_fail(job->err, ZD_STORE,
+            "%s: cannot %s: an object has the name of one of its directories", job->key, doing);
+    case EISDIR:
+        return zd_fail(
+            job->err, ZD_STORE, "%s: cannot %s: a directory has that name", job->key, doing);
+    default:
+        return zd_beneath_fail(job->err, code, job->key, doing);
+    }
+}
+
+/* What the kernel could not write it may have forgotten: no second try tells the truth. */
+static enum zd_status sync_failed(const struct job *job, int code, const char *doing)
+{
+    struct zd_error err = {0};
+    struct job told = *job;
+    told.err = &err;
+    const enum zd_status status = step_failed(&told, code, doing);
+    zd_files_stop_writes(job->files, err.text);
+    return zd_fail(job->err, status, "%s", err.text);
+}
+
+/* Of a file that nobody knows yet: when it is for want of space, it goes away and that is all. */
+static enum zd_status temp_sync_failed(const struct job *job, int code, const char *doing)
+{
+    return code == ENOSPC || code == EDQUOT ? step_failed(job, code, doing)
+                                            : sync_failed(job, code, doing);
 }
 
 static enum zd_status sync_directory(const struct job *job, int dir_fd)
 {
-    if (job->durable && fsync(dir_fd) != 0) {
-        return step_failed(job, errno, "sync its directory");
+    const int code = job->files->durable ? zd_dirsync_wait(&job->files->dirsync, dir_fd) : 0;
+    return code == 0 ? ZD_OK : sync_failed(job, code, "sync its directory");
+}
+
+static enum zd_status enter(const struct job *job)
+{
+    int code;
+    const enum zd_status status = zd_writer_enter(
+        &job->files->writer, &job->files->root, job->files->durable, &code, job->err);
+    if (code != 0) {
+        zd_files_stop_writes(job->files, job->err->text);
     }
+    return status;
+}
+
+/* ---- directories ---- */
+
+static size_t directory_len(const struct job *job)
+{
+    return job->name == job->key ? 0 : (size_t)(job->name - job->key) - 1;
+}
+
+/* The first bytes of a path, as a path of its own. */
+static const char *cut_path(const char *path, size_t len, char cut[ZD_KEY_BYTES_MAX + 1])
+{
+    assert(len <= ZD_KEY_BYTES_MAX);
+    memcpy(cut, path, len);
+    cut[len] = '\0';
+    return cut;
+}
+
+static size_t parent_len(const char *path, size_t len)
+{
+    while (len > 0 && path[len - 1] != '/') {
+        len--;
+    }
+    return len == 0 ? 0 : len - 1;
+}
+
+/* The length of a path with one more segment of the key. */
+static size_t child_len(const struct job *job, size_t len)
+{
+    const size_t start = len == 0 ? 0 : len + 1;
+    return start + strcspn(job->key + start, "/");
+}
+
+/* Open the deepest directory on the way to the key that is there. */
+static enum zd_status open_nearest(const struct job *job, size_t *ret_len, int *ret_fd)
+{
+    char path[ZD_KEY_BYTES_MAX + 1];
+    size_t len = directory_len(job);
+    int fd = -ENOENT;
+    while (len > 0 && fd == -ENOENT) {
+        fd = zd_beneath_try(&job->files->root, cut_path(job->key, len, path), DIRECTORY_FLAGS);
+        len = fd == -ENOENT ? parent_len(job->key, len) : len;
+    }
+    if (fd == -ENOENT) {
+        ZD_TRY(zd_beneath_find(&job->files->root, "", DIRECTORY_FLAGS, &fd, job->err));
+    }
+    if (fd < 0) {
+        return step_failed(job, -fd, "open its directory");
+    }
+    *ret_len = len;
+    *ret_fd = fd;
     return ZD_OK;
 }
 
-/* Move job->dir_fd on to a directory at path, whose parent is job->dir_fd; make it if need be. */
-static enum zd_status enter_or_make(struct job *job, const char *path)
+/* Go from a directory to the next one on the way, which is made if need be.
+ * ZD_AGAIN: somebody removed either of them meanwhile. */
+static enum zd_status make_next(const struct job *job, size_t *len, int *fd)
 {
-    int fd = -1;
-    enum zd_status status = zd_beneath_find(job->root, path, DIRECTORY_FLAGS, &fd, job->err);
-    if (status == ZD_NOT_FOUND) {
-        if (mkdirat(job->dir_fd, last_segment(path), DIRECTORY_MODE) != 0 && errno != EEXIST) {
-            return step_failed(job, errno, "make its directory");
-        }
-        ZD_TRY(sync_directory(job, job->dir_fd));
-        status = zd_beneath_find(job->root, path, DIRECTORY_FLAGS, &fd, job->err);
+    char path[ZD_KEY_BYTES_MAX + 1];
+    const size_t next_len = child_len(job, *len);
+    const char *const next = cut_path(job->key, next_len, path);
+    if (zd_calls->make_directory(*fd, last_segment(next)) != 0 && errno != EEXIST) {
+        return errno == ENOENT ? ZD_AGAIN : step_failed(job, errno, "make its directory");
     }
-    if (status == ZD_NOT_FOUND) {
-        return zd_fail(job->err, ZD_STORE, "%s: \"%s\" is not a directory", job->key, path);
+    ZD_TRY(sync_directory(job, *fd));
+    const int next_fd = zd_beneath_try(&job->files->root, next, DIRECTORY_FLAGS);
+    if (next_fd < 0) {
+        return next_fd == -ENOENT ? ZD_AGAIN : step_failed(job, -next_fd, "open its directory");
     }
-    ZD_TRY(status);
-    zd_fd_auto_close(&job->dir_fd);
-    job->dir_fd = fd;
+    close(*fd);
+    *fd = next_fd;
+    *len = next_len;
     return ZD_OK;
 }
 
 /* Open the directory of the key, made with those above it where they are missing. */
-static enum zd_status make_directories(struct job *job)
+static enum zd_status reach_directory(struct job *job)
+{
+    size_t len;
+    ZD_AUTO_FD fd = -1;
+    struct zd_making making;
+    enum zd_status status = open_nearest(job, &len, &fd);
+    if (status == ZD_OK && len < directory_len(job)) {
+        zd_dirsync_making_begin(&job->files->dirsync, &making);
+        while (status == ZD_OK && len < directory_len(job)) {
+            status = make_next(job, &len, &fd);
+        }
+        zd_dirsync_making_end(&job->files->dirsync, &making);
+    }
+    if (status == ZD_OK) {
+        job->dir_fd = fd;
+        fd = -1;
+    }
+    return status;
+}
+
+/* Remove the directory of the key and those above it, as long as they are empty and deeper than
+ * base_len. */
+static void prune(const struct job *job)
 {
     char path[ZD_KEY_BYTES_MAX + 1];
-    ZD_TRY(zd_beneath_find(job->root, "", DIRECTORY_FLAGS, &job->dir_fd, job->err));
-    for (const char *slash = strchr(job->key, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-        const size_t len = (size_t)(slash - job->key);
-        memcpy(path, job->key, len);
-        path[len] = '\0';
-        ZD_TRY(enter_or_make(job, path));
+    int code = 0;
+    for (size_t len = directory_len(job); len > job->base_len && (code == 0 || code == ENOENT);
+        len = parent_len(job->key, len)) {
+        ZD_AUTO_FD above_fd = -1;
+        cut_path(job->key, parent_len(job->key, len), path);
+        above_fd = zd_beneath_try(&job->files->root, path, O_PATH | O_DIRECTORY);
+        cut_path(job->key, len, path);
+        code = above_fd < 0 || zd_calls->unlink(above_fd, last_segment(path), AT_REMOVEDIR) == 0
+                   ? 0
+                   : errno;
+    }
+}
+
+static void close_directories(struct job *job)
+{
+    if (job->temp_dir_fd != job->dir_fd) {
+        zd_fd_auto_close(&job->temp_dir_fd);
+    }
+    zd_fd_auto_close(&job->dir_fd);
+    job->temp_dir_fd = -1;
+    job->dir_fd = -1;
+}
+
+static void job_done(struct job *job)
+{
+    if (job->temp[0] != '\0' && zd_calls->unlink(job->temp_dir_fd, job->temp, 0) != 0 &&
+        errno != ENOENT) {
+        atomic_store(&job->files->writer.has_litter, true);
+    }
+    close_directories(job);
+}
+
+/* ---- the temporary file ---- */
+
+static enum zd_status write_all(const struct job *job, int fd, struct zd_span bytes)
+{
+    while (bytes.len > 0) {
+        const ssize_t n = zd_calls->write(fd, bytes.ptr, bytes.len);
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n <= 0) {
+            return step_failed(job, n < 0 ? errno : EIO, "write");
+        }
+        bytes.ptr += n;
+        bytes.len -= (size_t)n;
     }
     return ZD_OK;
 }
 
-/* Open the directory of the key as it is. */
-static enum zd_status find_directory(struct job *job)
+/* The time of now, but later than all that were given out: the kernel's own file times tick too
+ * slowly to tell versions apart, and clocks are set back. */
+static struct timespec new_time(void)
 {
-    char path[ZD_KEY_BYTES_MAX + 1];
-    const size_t len = (size_t)(job->name - job->key); /* with its slash */
-    memcpy(path, job->key, len);
-    path[len] = '\0';
-    return zd_beneath_find(job->root, path, DIRECTORY_FLAGS, &job->dir_fd, job->err);
+    static _Atomic int64_t last_ns;
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    const int64_t now_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    int64_t seen_ns = atomic_load(&last_ns);
+    int64_t new_ns;
+    do {
+        new_ns = now_ns > seen_ns ? now_ns : seen_ns + 1;
+    } while (!atomic_compare_exchange_weak(&last_ns, &seen_ns, new_ns));
+    return (struct timespec){.tv_sec = new_ns / 1000000000, .tv_nsec = new_ns % 1000000000};
 }
+
+static enum zd_status fill_file(const struct job *job, int fd, struct zd_span bytes)
+{
+    const struct timespec mtime = new_time();
+    ZD_TRY(write_all(job, fd, bytes));
+    if (zd_calls->set_mtime(fd, &mtime) != 0) {
+        return step_failed(job, errno, "set the time");
+    }
+    if (job->files->durable && zd_calls->sync_data(fd) != 0) {
+        return temp_sync_failed(job, errno, "sync");
+    }
+    return ZD_OK;
+}
+
+/* Create it in the deepest directory that is there; the job knows both then. */
+static enum zd_status create_temp(struct job *job, int *ret_fd)
+{
+    int fd = -1;
+    for (int i = 0; i < ATTEMPTS_MAX && fd < 0; i++) {
+        ZD_TRY(open_nearest(job, &job->base_len, &job->temp_dir_fd));
+        zd_writer_name_temp(&job->files->writer, job->temp);
+        fd = zd_calls->open(job->temp_dir_fd, job->temp, O_WRONLY | O_EXCL);
+        const int code = errno;
+        if (fd < 0) {
+            job->temp[0] = '\0';
+            close_directories(job);
+        }
+        if (fd < 0 && code != ENOENT) {
+            return step_failed(job, code, "create");
+        }
+    }
+    *ret_fd = fd;
+    return fd >= 0 ? ZD_OK : step_failed(job, ENOENT, "create");
+}
+
+static enum zd_status write_temp(struct job *job, struct zd_span bytes)
+{
+    int fd = -1;
+    ZD_TRY(create_temp(job, &fd));
+    enum zd_status status = fill_file(job, fd, bytes);
+    /* Some file systems tell of failed writes only here. */
+    if (zd_calls->close(fd) != 0 && status == ZD_OK) {
+        status = temp_sync_failed(job, errno, "close");
+    }
+    if (job->base_len == directory_len(job)) {
+        job->dir_fd = job->temp_dir_fd;
+    }
+    return status;
+}
+
+/* ---- the name ---- */
 
 /* What is stored now: ZD_NOT_FOUND when nothing is. */
 static enum zd_status look(const struct job *job, struct zd_stat *ret_stat)
 {
     ZD_AUTO_FD fd = -1;
-    ZD_TRY(zd_beneath_find(job->root, job->key, O_PATH, &fd, job->err));
+    ZD_TRY(zd_beneath_find(&job->files->root, job->key, O_PATH, &fd, job->err));
     return zd_stat_of_object(fd, job->key, ret_stat, job->err);
 }
 
@@ -117,79 +348,40 @@ static enum zd_status judge(const struct job *job, const struct zd_store_write *
     return zd_store_judge_write(write, status == ZD_OK ? &found : NULL, job->err);
 }
 
-static enum zd_status write_all(const struct job *job, int fd, struct zd_span bytes)
-{
-    while (bytes.len > 0) {
-        const ssize_t n = write(fd, bytes.ptr, bytes.len);
-        if (n < 0 && errno == EINTR) {
-            continue;
-        }
-        if (n < 0) {
-            return step_failed(job, errno, "write");
-        }
-        bytes.ptr += n;
-        bytes.len -= (size_t)n;
-    }
-    return ZD_OK;
-}
-
-/* The kernel's own file times tick too slowly to tell versions apart: set one to the nanosecond. */
-static enum zd_status finish_file(const struct job *job, int fd)
-{
-    struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}};
-    clock_gettime(CLOCK_REALTIME, &times[1]);
-    if (futimens(fd, times) != 0) {
-        return step_failed(job, errno, "set the time");
-    }
-    if (job->durable && fdatasync(fd) != 0) {
-        return step_failed(job, errno, "sync");
-    }
-    return ZD_OK;
-}
-
-static enum zd_status write_temp(struct job *job, struct zd_span bytes)
-{
-    snprintf(job->temp, sizeof job->temp, ZD_TEMP_PREFIX "%016" PRIx64, zd_hash_random_seed());
-    const int fd = openat(
-        job->dir_fd, job->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
-    if (fd < 0) {
-        job->temp[0] = '\0';
-        return step_failed(job, errno, "create");
-    }
-    enum zd_status status = write_all(job, fd, bytes);
-    if (status == ZD_OK) {
-        status = finish_file(job, fd);
-    }
-    /* Some file systems tell of failed writes only here. */
-    if (close(fd) != 0 && status == ZD_OK) {
-        status = step_failed(job, errno, "close");
-    }
-    return status;
-}
-
 /* Give the temporary file its name, in place of what has it now. */
 static int rename_over(const struct job *job)
 {
-    return renameat(job->dir_fd, job->temp, job->dir_fd, job->name) == 0 ? 0 : errno;
+    return zd_calls->rename(job->temp_dir_fd, job->temp, job->dir_fd, job->name, 0) == 0 ? 0
+                                                                                         : errno;
 }
 
-/* ... only if nothing has that name: the file system decides between several processes. */
+/* ... only if nothing has that name: the file system decides, whoever else writes there. */
 static int rename_new(const struct job *job)
 {
-    if (renameat2(job->dir_fd, job->temp, job->dir_fd, job->name, RENAME_NOREPLACE) == 0) {
+    struct stat file;
+    int code = 0;
+    if (zd_calls->rename(job->temp_dir_fd, job->temp, job->dir_fd, job->name, RENAME_NOREPLACE) ==
+        0) {
         return 0;
     }
-    if (errno != EINVAL && errno != ENOSYS) {
-        return errno;
+    code = errno;
+    if (code == EINVAL || code == ENOSYS) { /* not of this file system */
+        if (zd_calls->link(job->temp_dir_fd, job->temp, job->dir_fd, job->name) == 0) {
+            (void)zd_calls->unlink(job->temp_dir_fd, job->temp, 0);
+            return 0;
+        }
+        code = errno;
     }
-    if (linkat(job->dir_fd, job->temp, job->dir_fd, job->name, 0) != 0) {
-        return errno;
-    }
-    return unlinkat(job->dir_fd, job->temp, 0) == 0 ? 0 : errno;
+    const bool is_directory = code == EEXIST &&
+                              zd_calls->stat(job->dir_fd, job->name, &file) == 0 &&
+                              S_ISDIR(file.st_mode);
+    return is_directory ? EISDIR : code;
 }
 
-static enum zd_status publish(struct job *job, struct zd_store_write *write)
+/* ZD_AGAIN: the directory was removed, since it was empty. */
+static enum zd_status take_name(struct job *job, struct zd_store_write *write)
 {
+    struct stat file;
     ZD_TRY(judge(job, write));
     const bool is_new = write->condition == ZD_CONDITION_ABSENT;
     const int code = is_new ? rename_new(job) : rename_over(job);
@@ -197,40 +389,68 @@ static enum zd_status publish(struct job *job, struct zd_store_write *write)
         return zd_fail(job->err, ZD_PRECONDITION, "%s: the object exists already", job->key);
     }
     if (code != 0) {
-        return step_failed(job, code, "rename");
+        return code == ENOENT ? ZD_AGAIN : step_failed(job, code, "store");
     }
     job->temp[0] = '\0';
-    ZD_TRY(sync_directory(job, job->dir_fd));
-    const enum zd_status status = look(job, &write->stat);
-    return status == ZD_NOT_FOUND ? step_failed(job, ENOENT, "look at") : status;
-}
-
-static struct job job_of(const struct zd_beneath *root, const struct zd_store_write *write,
-    bool durable, struct zd_error *err)
-{
-    return (struct job){
-        .root = root,
-        .key = write->key,
-        .name = last_segment(write->key),
-        .dir_fd = -1,
-        .durable = durable,
-        .err = err,
-    };
-}
-
-static void job_done(struct job *job)
-{
-    if (job->temp[0] != '\0' && job->dir_fd >= 0) {
-        unlinkat(job->dir_fd, job->temp, 0);
+    job->is_published = true;
+    if (zd_calls->stat(job->dir_fd, job->name, &file) != 0) {
+        return step_failed(job, errno, "look at");
     }
-    zd_fd_auto_close(&job->dir_fd);
+    write->stat = zd_stat_of_file(&file);
+    return ZD_OK;
 }
+
+/* Between the two, no other process judges a condition or changes the key. */
+static enum zd_status lock(const struct job *job, uint64_t hash)
+{
+    const char *const failure = zd_files_failure(job->files);
+    if (failure != NULL) {
+        return zd_fail(job->err, ZD_READ_ONLY, "%s", failure);
+    }
+    const int code = zd_writer_lock(&job->files->writer, hash);
+    return code == 0 ? ZD_OK : step_failed(job, code, "lock");
+}
+
+static enum zd_status take_name_alone(struct job *job, struct zd_store_write *write)
+{
+    const uint64_t hash = zd_replace_hash(job->key);
+    ZD_TRY(lock(job, hash));
+    const enum zd_status status = take_name(job, write);
+    zd_writer_unlock(&job->files->writer, hash);
+    return status;
+}
+
+static enum zd_status publish(struct job *job, struct zd_store_write *write)
+{
+    enum zd_status status = ZD_AGAIN;
+    for (int i = 0; i < ATTEMPTS_MAX && status == ZD_AGAIN; i++) {
+        if (job->dir_fd < 0) {
+            status = reach_directory(job);
+        }
+        if (job->dir_fd >= 0) {
+            status = take_name_alone(job, write);
+        }
+        if (status == ZD_AGAIN && job->dir_fd != job->temp_dir_fd) {
+            zd_fd_auto_close(&job->dir_fd);
+            job->dir_fd = -1;
+        }
+    }
+    if (status == ZD_AGAIN) {
+        return step_failed(job, ENOENT, "store");
+    }
+    ZD_TRY(status);
+    ZD_TRY(sync_directory(job, job->dir_fd));
+    zd_dirsync_wait_for_makings(&job->files->dirsync);
+    return ZD_OK;
+}
+
+/* ---- phases ---- */
 
 static enum zd_status replace_whole(struct job *job, struct zd_store_write *write)
 {
-    /* A condition that fails already costs no directory and no file. */
+    /* A condition that fails already costs no file. */
     ZD_TRY(judge(job, write));
-    ZD_TRY(make_directories(job));
+    ZD_TRY(enter(job));
     ZD_TRY(write_temp(job, zd_buf_span(write->bytes)));
     return publish(job, write);
 }
@@ -238,12 +458,12 @@ static enum zd_status replace_whole(struct job *job, struct zd_store_write *writ
 /* The temporary file stays, and is the caller's. */
 static enum zd_status stage(struct job *job, struct zd_store_write *write)
 {
-    const size_t dir_len = (size_t)(job->name - job->key);
-    struct zd_file_staged *held = zd_alloc(sizeof *held + dir_len + sizeof job->temp);
+    struct zd_file_staged *held =
+        zd_alloc(sizeof *held + directory_len(job) + 1 + sizeof job->temp);
     if (held == NULL) {
         return zd_fail(job->err, ZD_NO_MEMORY, "%s: no memory for the object", job->key);
     }
-    enum zd_status status = make_directories(job);
+    enum zd_status status = enter(job);
     if (status == ZD_OK) {
         status = write_temp(job, zd_buf_span(write->bytes));
     }
@@ -251,9 +471,11 @@ static enum zd_status stage(struct job *job, struct zd_store_write *write)
         zd_free(held);
         return status;
     }
+    const size_t len = job->base_len;
     held->staged = (struct zd_staged){.store = write->op.store, .size = write->bytes->len};
-    memcpy(held->path, job->key, dir_len);
-    memcpy(held->path + dir_len, job->temp, sizeof job->temp);
+    memcpy(held->path, job->key, len);
+    held->path[len] = '/';
+    memcpy(held->path + (len == 0 ? 0 : len + 1), job->temp, sizeof job->temp);
     job->temp[0] = '\0';
     write->staged = &held->staged;
     return ZD_OK;
@@ -261,17 +483,26 @@ static enum zd_status stage(struct job *job, struct zd_store_write *write)
 
 static enum zd_status take_staged(struct job *job, struct zd_store_write *write)
 {
+    char path[ZD_KEY_BYTES_MAX + 1];
     struct zd_file_staged *held = ZD_CONTAINER(write->staged, struct zd_file_staged, staged);
-    const enum zd_status status = find_directory(job);
-    memcpy(job->temp, last_segment(held->path), sizeof job->temp);
+    job->base_len = parent_len(held->path, strlen(held->path));
+    cut_path(held->path, job->base_len, path);
+    const int fd = zd_beneath_try(&job->files->root, path, DIRECTORY_FLAGS);
+    if (fd >= 0) {
+        job->temp_dir_fd = fd;
+        memcpy(job->temp, last_segment(held->path), sizeof job->temp);
+    }
     zd_free(held);
     write->staged = NULL;
-    return status == ZD_NOT_FOUND ? step_failed(job, ENOENT, "find what was staged") : status;
+    return fd >= 0 ? ZD_OK : step_failed(job, -fd, "find what was staged");
 }
 
 static enum zd_status commit(struct job *job, struct zd_store_write *write)
 {
     ZD_TRY(take_staged(job, write));
+    if (job->base_len == directory_len(job)) {
+        job->dir_fd = job->temp_dir_fd;
+    }
     return publish(job, write);
 }
 
@@ -291,41 +522,72 @@ static enum zd_status run_phase(struct job *job, struct zd_store_write *write)
 }
 
 enum zd_status zd_replace_file(
-    const struct zd_beneath *root, struct zd_store_write *write, bool durable, struct zd_error *err)
+    struct zd_files *files, struct zd_store_write *write, struct zd_error *err)
 {
-    struct job job = job_of(root, write, durable, err);
+    struct job job = job_of(files, write, err);
+    job.base_len = directory_len(&job); /* until more is known, no directory is ours */
     const enum zd_status status = run_phase(&job, write);
+    if (status != ZD_OK && !job.is_published) {
+        prune(&job);
+    }
     job_done(&job);
     return status;
 }
 
-void zd_discard_file(const struct zd_beneath *root, struct zd_store_write *write)
+void zd_discard_file(struct zd_files *files, struct zd_store_write *write)
 {
-    struct job job = job_of(root, write, false, NULL);
+    struct job job = job_of(files, write, NULL);
     (void)take_staged(&job, write);
     job_done(&job);
 }
 
-static enum zd_status remove_name(const struct job *job)
+/* ---- removal ---- */
+
+static enum zd_status remove_name(const struct job *job, const struct zd_store_write *erase)
 {
     struct zd_stat found;
-    ZD_TRY(look(job, &found));
-    if (unlinkat(job->dir_fd, job->name, 0) != 0) {
-        return zd_beneath_fail(job->err, errno, job->key, "erase");
+    const enum zd_status status = look(job, &found);
+    if (status != ZD_OK && status != ZD_NOT_FOUND) {
+        return status;
     }
+    ZD_TRY(zd_store_judge_write(erase, status == ZD_OK ? &found : NULL, job->err));
+    ZD_TRY(status);
+    return zd_calls->unlink(job->dir_fd, job->name, 0) == 0
+               ? ZD_OK
+               : zd_beneath_fail(job->err, errno, job->key, "erase");
+}
+
+static enum zd_status remove_name_alone(const struct job *job, const struct zd_store_write *erase)
+{
+    const uint64_t hash = zd_replace_hash(job->key);
+    ZD_TRY(lock(job, hash));
+    const enum zd_status status = remove_name(job, erase);
+    zd_writer_unlock(&job->files->writer, hash);
+    return status;
+}
+
+static enum zd_status remove_key(struct job *job, const struct zd_store_write *erase)
+{
+    char path[ZD_KEY_BYTES_MAX + 1];
+    cut_path(job->key, directory_len(job), path);
+    const enum zd_status status =
+        zd_beneath_find(&job->files->root, path, DIRECTORY_FLAGS, &job->dir_fd, job->err);
+    if (status == ZD_NOT_FOUND) {
+        ZD_TRY(zd_store_judge_write(erase, NULL, job->err));
+    }
+    ZD_TRY(status);
+    ZD_TRY(enter(job));
+    ZD_TRY(remove_name_alone(job, erase));
     return sync_directory(job, job->dir_fd);
 }
 
-enum zd_status zd_remove_file(const struct zd_beneath *root, const struct zd_store_write *erase,
-    bool durable, struct zd_error *err)
+enum zd_status zd_remove_file(
+    struct zd_files *files, const struct zd_store_write *erase, struct zd_error *err)
 {
-    struct job job = job_of(root, erase, durable, err);
-    enum zd_status status = judge(&job, erase);
+    struct job job = job_of(files, erase, err);
+    const enum zd_status status = remove_key(&job, erase);
     if (status == ZD_OK) {
-        status = find_directory(&job);
-    }
-    if (status == ZD_OK) {
-        status = remove_name(&job);
+        prune(&job);
     }
     job_done(&job);
     return status;

@@ -3,7 +3,7 @@
 #ifndef ZD_CORE_STORE_REPLACE_H
 #define ZD_CORE_STORE_REPLACE_H
 
-#include "core/store/beneath.h"
+#include "core/store/files.h"
 
 /** Bytes under a temporary name, that become a key's or go away. */
 struct zd_file_staged {
@@ -11,27 +11,32 @@ struct zd_file_staged {
     char path[];             /* of the temporary file, below the root */
 };
 
+/** The number that stands for a key where threads and processes keep out of each other's way: the
+ * same in all of them. Thread: any. */
+uint64_t zd_replace_hash(const char *key);
+
 /**
- * Put bytes in place of a key's, if the write's condition holds: all three phases of a write that
- * are no DISCARD. Directories are made as needed.
- * The caller sees to it that no other replacement or removal of that key is under way: else the
- * condition is checked in vain.
+ * Put bytes in place of a key's, if the write's condition holds: all phases of a write but DISCARD.
+ * Directories are made as needed, and with a failure those go away again.
+ * The caller sees to it that no other thread replaces or removes a key of that hash; other
+ * processes are kept out here.
  *
- * @param write   key, bytes, staged and condition are read, staged or stat is set
- * @param durable nothing that was acknowledged is lost with the power
+ * @param write key, bytes, staged and condition are read, staged or stat is set
  * @retval ZD_PRECONDITION
  * @retval ZD_NO_SPACE
- * @retval ZD_STORE
+ * @retval ZD_READ_ONLY a sync failed before
+ * @retval ZD_STORE     when a sync failed now, zd_files_failure tells it too
  * Thread: any; blocks.
  */
-ZD_RESULT zd_replace_file(const struct zd_beneath *root, struct zd_store_write *write, bool durable,
-    struct zd_error *err);
+ZD_RESULT zd_replace_file(
+    struct zd_files *files, struct zd_store_write *write, struct zd_error *err);
 
 /** Remove what was staged, as well as that is possible. Thread: any; blocks. */
-void zd_discard_file(const struct zd_beneath *root, struct zd_store_write *write);
+void zd_discard_file(struct zd_files *files, struct zd_store_write *write);
 
-/** Remove a key, on the same terms. @retval ZD_NOT_FOUND it is not there */
-ZD_RESULT zd_remove_file(const struct zd_beneath *root, const struct zd_store_write *erase,
-    bool durable, struct zd_error *err);
+/** Remove a key, on the same terms, and the directories that are empty without it.
+ * @retval ZD_NOT_FOUND it is not there */
+ZD_RESULT zd_remove_file(
+    struct zd_files *files, const struct zd_store_write *erase, struct zd_error *err);
 
 #endif

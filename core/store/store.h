@@ -139,10 +139,10 @@ struct zd_staged {
  * are made one after the other, in the order they were started; those of different keys side by
  * side. Readers, and other processes with the same store, see the old object or the new one.
  *
- * With ZD_OK of WHOLE and COMMIT the object outlasts a power cut, if the store is durable. With
- * ZD_PRECONDITION, ZD_READ_ONLY, ZD_NO_SPACE, ZD_NO_MEMORY and ZD_CANCELLED everything is as it
- * was. With ZD_STORE that is so too, unless zd_store.failure is set now: then a sync failed, and
- * nobody knows which of the two objects a power cut would leave.
+ * With ZD_OK of WHOLE and COMMIT the object outlasts a power cut, if the store is durable. With all
+ * else but ZD_STORE everything is as it was, and with ZD_STORE almost always: the key holds the old
+ * object or the new one. When zd_store.failure is set now, a sync failed, and nobody knows which of
+ * the two a power cut would leave.
  */
 struct zd_store_write {
     struct zd_store_op op;

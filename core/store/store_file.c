@@ -1,7 +1,7 @@
 /* The store of files: a directory named by a path or a file: URL; a key is a path below it.
  *
- * Reads run side by side on the pool. Writes and erasures of one store run one after the other, in
- * the order they were started: so a condition still holds when the name changes hands. */
+ * Reads run side by side on the pool, and so do writes and erasures but for those of one key: these
+ * take turns, so that a condition still holds when the name changes hands. */
 #include <assert.h>
 #include <ctype.h>
 #include <errno.h>
@@ -16,6 +16,8 @@
 #include "core/store/directory.h"
 #include "core/store/replace.h"
 #include "core/store/store.h"
+#include "core/store/sweep.h"
+#include "core/store/turns.h"
 
 #define LOCATION_BYTES_MAX 4096
 #define NOW_BYTES_MAX      (256U << 10) /* more takes long enough to be worth a worker */
@@ -24,16 +26,112 @@
 
 struct file_store {
     struct zd_store store; /* first member */
-    struct zd_beneath root;
-    bool durable;
-    struct zd_store_op *writing; /* the write or erasure that the pool has; NULL = none */
-    struct zd_list waiting;      /* those after it, through op.link */
+    struct zd_files files;
+    struct zd_turns turns; /* of writes and erasures */
+    struct zd_sweep sweep;
 };
 
 static struct file_store *file_of(struct zd_store *store)
 {
     return ZD_CONTAINER(store, struct file_store, store);
 }
+
+static void queue(struct zd_store_op *op, uv_work_cb work, uv_after_work_cb after)
+{
+    const int uv_status = uv_queue_work(op->store->loop, &op->work, work, after);
+    assert(uv_status == 0);
+    (void)uv_status;
+}
+
+static struct zd_store_op *op_of(uv_work_t *work)
+{
+    return ZD_CONTAINER(work, struct zd_store_op, work);
+}
+
+static void note_cancelled(struct zd_store_op *op)
+{
+    op->status = zd_fail(&op->err, ZD_CANCELLED, "cancelled before it began");
+}
+
+/* ---- writes ---- */
+
+static struct zd_store_write *write_of(struct zd_store_op *op)
+{
+    return ZD_CONTAINER(op, struct zd_store_write, op);
+}
+
+static void work_write(uv_work_t *work)
+{
+    struct zd_store_write *write = write_of(op_of(work));
+    struct zd_files *files = &file_of(write->op.store)->files;
+    const bool is_erasure = write->phase == ZD_PHASE_WHOLE && write->bytes == NULL;
+    write->op.status = is_erasure ? zd_remove_file(files, write, &write->op.err)
+                                  : zd_replace_file(files, write, &write->op.err);
+}
+
+static void work_discard(uv_work_t *work)
+{
+    struct zd_store_write *write = write_of(op_of(work));
+    zd_discard_file(&file_of(write->op.store)->files, write);
+}
+
+/* The status is there already. */
+static void after_discard(uv_work_t *work, int uv_status)
+{
+    (void)uv_status; /* it is never cancelled */
+    op_of(work)->done(op_of(work));
+}
+
+static void file_discard(struct zd_store *store, struct zd_store_write *write)
+{
+    (void)store;
+    queue(&write->op, work_discard, after_discard);
+}
+
+/* It never began: what it was to commit goes away. */
+static void end_cancelled(struct zd_store_op *op)
+{
+    struct zd_store_write *write = write_of(op);
+    note_cancelled(op);
+    if (write->phase == ZD_PHASE_COMMIT) {
+        file_discard(op->store, write);
+    } else {
+        zd_store_finish_later(op);
+    }
+}
+
+static void after_write(uv_work_t *work, int uv_status)
+{
+    struct zd_store_op *op = op_of(work);
+    struct file_store *file = file_of(op->store);
+    const char *const failure = zd_files_failure(&file->files);
+    if (failure != NULL) {
+        zd_store_stop_writes(&file->store, failure);
+    }
+    zd_turns_end(&file->turns, op);
+    if (uv_status == UV_ECANCELED) {
+        end_cancelled(op);
+    } else {
+        op->done(op);
+    }
+}
+
+static void run_write(struct zd_store_op *op)
+{
+    queue(op, work_write, after_write);
+}
+
+static void file_write(struct zd_store *store, struct zd_store_write *write)
+{
+    struct zd_turns *turns = &file_of(store)->turns;
+    if (write->phase == ZD_PHASE_STAGE) {
+        zd_turns_take_any(turns, &write->op);
+    } else {
+        zd_turns_take(turns, &write->op, zd_replace_hash(write->key));
+    }
+}
+
+/* ---- the store ---- */
 
 /* RFC 3986, 3.1: whether a scheme stands in front, as in "s3://bucket". */
 static bool has_scheme(const char *location)
@@ -123,14 +221,17 @@ static enum zd_status file_open(
     struct zd_beneath root = {.fd = -1};
     ZD_TRY(open_root(config, &root, err));
     struct file_store *file = zd_alloc_zero(1, sizeof *file);
-    if (file == NULL || zd_store_init(&file->store, config) != ZD_OK) {
+    if (file == NULL || zd_store_init(&file->store, config) != ZD_OK ||
+        zd_files_init(&file->files, &root, config->durable) != ZD_OK) {
+        zd_free(file == NULL ? NULL : file->store.location);
         zd_free(file);
         zd_beneath_close(&root);
         return zd_fail(err, ZD_NO_MEMORY, "%s: no memory for the store", config->location);
     }
-    file->root = root;
-    file->durable = config->durable;
-    zd_list_init(&file->waiting);
+    zd_turns_init(&file->turns, run_write);
+    if (config->writable) {
+        zd_sweep_start(&file->sweep, &file->files.root);
+    }
     *ret_store = &file->store;
     return ZD_OK;
 }
@@ -138,8 +239,9 @@ static enum zd_status file_open(
 static void file_close(struct zd_store *store)
 {
     struct file_store *file = file_of(store);
-    assert(file->writing == NULL);
-    zd_beneath_close(&file->root);
+    assert(zd_turns_are_idle(&file->turns));
+    zd_sweep_stop(&file->sweep);
+    zd_files_done(&file->files);
     zd_free(store->location);
     zd_free(file);
 }
@@ -152,28 +254,13 @@ static bool file_is_current(const struct zd_store *store)
     struct stat opened;
     struct stat found;
     const bool is_same = open_root(&config, &now, NULL) == ZD_OK && fstat(now.fd, &found) == 0 &&
-                         fstat(file->root.fd, &opened) == 0 && found.st_dev == opened.st_dev &&
-                         found.st_ino == opened.st_ino;
+                         fstat(file->files.root.fd, &opened) == 0 &&
+                         found.st_dev == opened.st_dev && found.st_ino == opened.st_ino;
     zd_beneath_close(&now);
     return is_same;
 }
 
-static void queue(struct zd_store_op *op, uv_work_cb work, uv_after_work_cb after)
-{
-    const int uv_status = uv_queue_work(op->store->loop, &op->work, work, after);
-    assert(uv_status == 0);
-    (void)uv_status;
-}
-
-static struct zd_store_op *op_of(uv_work_t *work)
-{
-    return ZD_CONTAINER(work, struct zd_store_op, work);
-}
-
-static void note_cancelled(struct zd_store_op *op)
-{
-    op->status = zd_fail(&op->err, ZD_CANCELLED, "cancelled before it began");
-}
+/* ---- reads ---- */
 
 static void after_work(uv_work_t *work, int uv_status)
 {
@@ -239,7 +326,7 @@ static enum zd_status read_once(struct file_store *file, struct zd_store_read *r
     struct zd_range range;
     struct zd_stat after;
     ZD_AUTO_FD fd = -1;
-    ZD_TRY(zd_beneath_find(&file->root, read->key, O_RDONLY, &fd, err));
+    ZD_TRY(zd_beneath_find(&file->files.root, read->key, O_RDONLY, &fd, err));
     ZD_TRY(zd_stat_of_object(fd, read->key, &read->stat, err));
     ZD_TRY(zd_store_judge_read(read, &read->stat, &range, err));
     if (read->wants_file) {
@@ -313,7 +400,7 @@ static enum zd_status read_now(struct file_store *file, struct zd_store_read *re
     struct zd_range range;
     struct zd_stat after;
     ZD_AUTO_FD fd = -1;
-    ZD_TRY(zd_beneath_find_now(&file->root, read->key, O_RDONLY, &fd));
+    ZD_TRY(zd_beneath_find_now(&file->files.root, read->key, O_RDONLY, &fd));
     ZD_TRY(zd_stat_of_object(fd, read->key, &read->stat, NULL));
     ZD_TRY(zd_store_judge_read(read, &read->stat, &range, NULL));
     if (read->wants_file && is_cached(fd, range)) {
@@ -348,7 +435,8 @@ static void work_status(uv_work_t *work)
     struct zd_store_status *status = ZD_CONTAINER(op_of(work), struct zd_store_status, op);
     struct file_store *file = file_of(status->op.store);
     ZD_AUTO_FD fd = -1;
-    status->op.status = zd_beneath_find(&file->root, status->key, O_PATH, &fd, &status->op.err);
+    status->op.status =
+        zd_beneath_find(&file->files.root, status->key, O_PATH, &fd, &status->op.err);
     if (status->op.status == ZD_OK) {
         status->op.status = zd_stat_of_object(fd, status->key, &status->stat, &status->op.err);
     }
@@ -363,7 +451,7 @@ static void file_status(struct zd_store *store, struct zd_store_status *status)
 static enum zd_status status_now(struct file_store *file, struct zd_store_status *status)
 {
     ZD_AUTO_FD fd = -1;
-    ZD_TRY(zd_beneath_find_now(&file->root, status->key, O_PATH, &fd));
+    ZD_TRY(zd_beneath_find_now(&file->files.root, status->key, O_PATH, &fd));
     return zd_stat_of_object(fd, status->key, &status->stat, NULL);
 }
 
@@ -375,7 +463,7 @@ static enum zd_status file_status_now(struct zd_store *store, struct zd_store_st
 static void work_list(uv_work_t *work)
 {
     struct zd_store_list *list = ZD_CONTAINER(op_of(work), struct zd_store_list, op);
-    list->op.status = zd_directory_list(&file_of(list->op.store)->root, list, &list->op.err);
+    list->op.status = zd_directory_list(&file_of(list->op.store)->files.root, list, &list->op.err);
 }
 
 static void file_list(struct zd_store *store, struct zd_store_list *list)
@@ -384,93 +472,14 @@ static void file_list(struct zd_store *store, struct zd_store_list *list)
     queue(&list->op, work_list, after_work);
 }
 
-static void work_write(uv_work_t *work)
-{
-    struct zd_store_write *write = ZD_CONTAINER(op_of(work), struct zd_store_write, op);
-    const struct file_store *file = file_of(write->op.store);
-    struct zd_error *err = &write->op.err;
-    const bool is_erasure = write->phase == ZD_PHASE_WHOLE && write->bytes == NULL;
-    write->op.status = is_erasure ? zd_remove_file(&file->root, write, file->durable, err)
-                                  : zd_replace_file(&file->root, write, file->durable, err);
-}
-
-static void work_discard(uv_work_t *work)
-{
-    struct zd_store_write *write = ZD_CONTAINER(op_of(work), struct zd_store_write, op);
-    zd_discard_file(&file_of(write->op.store)->root, write);
-}
-
-/* The status is there already. */
-static void after_discard(uv_work_t *work, int uv_status)
-{
-    (void)uv_status; /* it is never cancelled */
-    op_of(work)->done(op_of(work));
-}
-
-static void file_discard(struct zd_store *store, struct zd_store_write *write)
-{
-    (void)store;
-    queue(&write->op, work_discard, after_discard);
-}
-
-static bool holds_staged(const struct zd_store_op *op)
-{
-    const struct zd_store_write *write = ZD_CONTAINER(op, struct zd_store_write, op);
-    return write->phase == ZD_PHASE_COMMIT && write->staged != NULL;
-}
-
-static void start_next_write(struct file_store *file);
-
-static void after_write(uv_work_t *work, int uv_status)
-{
-    struct zd_store_op *op = op_of(work);
-    struct file_store *file = file_of(op->store);
-    file->writing = NULL;
-    start_next_write(file);
-    if (uv_status == UV_ECANCELED && holds_staged(op)) {
-        note_cancelled(op);
-        queue(op, work_discard, after_discard);
-        return;
-    }
-    after_work(work, uv_status);
-}
-
-static void start_next_write(struct file_store *file)
-{
-    struct zd_list *link = zd_list_pop_front(&file->waiting);
-    if (link != NULL) {
-        file->writing = ZD_CONTAINER(link, struct zd_store_op, link);
-        queue(file->writing, work_write, after_write);
-    }
-}
-
-static void file_write(struct zd_store *store, struct zd_store_write *write)
-{
-    struct file_store *file = file_of(store);
-    zd_list_push_back(&file->waiting, &write->op.link);
-    if (file->writing == NULL) {
-        start_next_write(file);
-    }
-}
-
 static void file_cancel(struct zd_store *store, struct zd_store_op *op)
 {
-    (void)store;
-    if (zd_list_is_linked(&op->link)) {
-        zd_list_remove(&op->link);
-        note_cancelled(op);
-        if (holds_staged(op)) { /* only writes wait in a list */
-            queue(op, work_discard, after_discard);
-        } else {
-            zd_store_finish_later(op);
-        }
-        return;
+    if (zd_turns_leave(&file_of(store)->turns, op)) {
+        end_cancelled(op);
+    } else if (op->work.work_cb != work_discard) { /* what was staged must go */
+        /* Work that has begun is finished, and `done` tells how it ended. */
+        (void)uv_cancel((uv_req_t *)&op->work);
     }
-    if (op->work.work_cb == work_discard) {
-        return; /* what is staged must go */
-    }
-    /* Work that has begun is finished, and `done` tells how it ended. */
-    (void)uv_cancel((uv_req_t *)&op->work);
 }
 
 const struct zd_store_ops zd_store_ops_file = {

@@ -11,6 +11,20 @@
 
 int zd_test_count;
 
+static void open_at(struct zd_test_store *test, const char *location, bool durable)
+{
+    ck_assert_int_eq(uv_loop_init(&test->loop), 0);
+    const struct zd_store_config config = {
+        .location = location,
+        .loop = &test->loop,
+        .writable = true,
+        .durable = durable,
+    };
+    struct zd_error err = {0};
+    const enum zd_status status = zd_store_open(&config, &test->store, &err);
+    ck_assert_msg(status == ZD_OK, "%s: %s", location, err.text);
+}
+
 void zd_test_store_open(struct zd_test_store *test, const char *scheme)
 {
     char location[80] = "mem:";
@@ -22,17 +36,27 @@ void zd_test_store_open(struct zd_test_store *test, const char *scheme)
     } else {
         ck_assert_msg(strcmp(scheme, "mem") == 0, "say here how a store \"%s\" is opened", scheme);
     }
-    ck_assert_int_eq(uv_loop_init(&test->loop), 0);
-    const struct zd_store_config config = {
-        .location = location,
-        .loop = &test->loop,
-        .writable = true,
-        .durable = true,
-    };
-    struct zd_error err = {0};
-    const enum zd_status status = zd_store_open(&config, &test->store, &err);
-    ck_assert_msg(status == ZD_OK, "%s: %s", scheme, err.text);
+    open_at(test, location, true);
     ck_assert_str_eq(test->store->ops->scheme, scheme);
+}
+
+void zd_test_store_join(struct zd_test_store *test, const struct zd_test_store *other, bool durable)
+{
+    *test = (struct zd_test_store){.is_joined = true};
+    memcpy(test->directory, other->directory, sizeof test->directory);
+    open_at(test, test->directory, durable);
+}
+
+int zd_test_count_temps(const struct zd_test_store *test)
+{
+    char command[160];
+    snprintf(command, sizeof command, "find %s -type f -name '" ZD_TEMP_PREFIX "*' | wc -l",
+        test->directory);
+    FILE *pipe = popen(command, "r");
+    int n = -1;
+    ck_assert_int_eq(fscanf(pipe, "%d", &n), 1);
+    pclose(pipe);
+    return n;
 }
 
 static int remove_entry(const char *path, const struct stat *file, int type, struct FTW *place)
@@ -47,7 +71,7 @@ void zd_test_store_close(struct zd_test_store *test)
 {
     zd_store_close(test->store);
     ck_assert_int_eq(uv_loop_close(&test->loop), 0);
-    if (test->directory[0] != '\0') {
+    if (test->directory[0] != '\0' && !test->is_joined) {
         nftw(test->directory, remove_entry, OPEN_DIRECTORIES_MAX, FTW_DEPTH | FTW_PHYS);
     }
 }

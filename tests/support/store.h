@@ -9,10 +9,18 @@ struct zd_test_store {
     uv_loop_t loop;
     struct zd_store *store;
     char directory[64]; /* temporary; "" when the store is in none */
+    bool is_joined;     /* another one removes the directory */
 };
 
 /** Open a fresh, empty, writable store of a scheme; fails the test when it does not open. */
 void zd_test_store_open(struct zd_test_store *test, const char *scheme);
+
+/** Open a store of files in a directory that another one made; it does not remove it. */
+void zd_test_store_join(
+    struct zd_test_store *test, const struct zd_test_store *other, bool durable);
+
+/** Temporary files below the store's directory. */
+int zd_test_count_temps(const struct zd_test_store *test);
 
 /** Close it, and remove its directory. */
 void zd_test_store_close(struct zd_test_store *test);

@@ -393,17 +393,6 @@ START_TEST(file_reads_small_cached_files_at_once)
 }
 END_TEST
 
-static int n_temporary_files(const struct zd_test_store *test)
-{
-    char command[PATH_BYTES];
-    snprintf(command, sizeof command, "find %s -name '.zarrd-tmp-*' | wc -l", test->directory);
-    FILE *pipe = popen(command, "r");
-    int n = -1;
-    ck_assert_int_eq(fscanf(pipe, "%d", &n), 1);
-    pclose(pipe);
-    return n;
-}
-
 static const struct write_fact {
     const char *key;
     enum zd_status status;
@@ -420,7 +409,7 @@ START_TEST(file_writes_inside_only_and_leaves_no_temporary_file)
 {
     struct zd_test_store test;
     make_zoo(&test);
-    const int n_before = n_temporary_files(&test);
+    const int n_before = zd_test_count_temps(&test);
     for (size_t i = 0; i < ZD_COUNT_OF(write_facts); i++) {
         struct zd_store_write write = {.bytes = zd_buf_copy(zd_span_of("new"))};
         snprintf(write.key, sizeof write.key, "%s", write_facts[i].key);
@@ -429,7 +418,7 @@ START_TEST(file_writes_inside_only_and_leaves_no_temporary_file)
             zd_status_name(status), write.op.err.text);
         zd_buf_unref(write.bytes);
     }
-    ck_assert_int_eq(n_temporary_files(&test), n_before);
+    ck_assert_int_eq(zd_test_count_temps(&test), n_before);
     check_read(&test, "a/key", ZD_OK);
     zd_test_store_close(&test);
 }

@@ -1,0 +1,28 @@
+/* What writes to a store of files share, whatever thread they run on. */
+#ifndef ZD_CORE_STORE_FILES_H
+#define ZD_CORE_STORE_FILES_H
+
+#include "core/store/beneath.h"
+#include "core/store/dirsync.h"
+#include "core/store/writers.h"
+
+struct zd_files {
+    struct zd_beneath root; /* owned */
+    bool durable;           /* sync before a write is acknowledged */
+    struct zd_writer writer;
+    struct zd_dirsync dirsync;
+    _Atomic int failure_state; /* 0 = none, 1 = it is being told, 2 = it is there */
+    char failure[ZD_ERROR_TEXT_BYTES];
+};
+
+/** @param root taken over, with ZD_OK */
+ZD_RESULT zd_files_init(struct zd_files *files, const struct zd_beneath *root, bool durable);
+void zd_files_done(struct zd_files *files);
+
+/** A sync failed: no write may be made any more. The first one is told. Thread: any. */
+void zd_files_stop_writes(struct zd_files *files, const char *failure);
+
+/** How a sync failed; NULL = none did. Thread: any. */
+const char *zd_files_failure(const struct zd_files *files);
+
+#endif

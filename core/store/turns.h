@@ -1,0 +1,43 @@
+/* Turns: writes of one key one after the other, those of different keys side by side, and not more
+ * at a time than the pool of threads can spare. Thread: loop. */
+#ifndef ZD_CORE_STORE_TURNS_H
+#define ZD_CORE_STORE_TURNS_H
+
+#include "core/store/store.h"
+
+#define ZD_TURNS 256 /* keys share them by their hash: a power of 2 */
+#define ZD_TURNS_AT_ONCE                                                                           \
+    8 /* writes of a store that run: more do not make a disk's syncs faster                        \
+       */
+
+struct zd_turn {
+    struct zd_list waiting; /* operations, through op.link */
+    bool is_taken;          /* by one that runs or is ready */
+};
+
+struct zd_turns {
+    void (*run)(struct zd_store_op *op); /* it is this one's turn: ends with zd_turns_end */
+    struct zd_turn turn[ZD_TURNS];
+    struct zd_list ready; /* that have their turn, and no thread */
+    uint32_t n_running;
+};
+
+void zd_turns_init(struct zd_turns *turns, void (*run)(struct zd_store_op *op));
+
+/** Run an operation when all before it with that hash have ended; op->link and op->private_state
+ * are in use until then. */
+void zd_turns_take(struct zd_turns *turns, struct zd_store_op *op, uint64_t hash);
+
+/** The same without a turn: what it does touches no key. */
+void zd_turns_take_any(struct zd_turns *turns, struct zd_store_op *op);
+
+/** The operation has run: others go on. */
+void zd_turns_end(struct zd_turns *turns, struct zd_store_op *op);
+
+/** Give up waiting. @return false: it runs already, or was never in line */
+bool zd_turns_leave(struct zd_turns *turns, struct zd_store_op *op);
+
+/** Whether nothing runs and nothing waits. */
+bool zd_turns_are_idle(const struct zd_turns *turns);
+
+#endif

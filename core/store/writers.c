@@ -1,0 +1,198 @@
+/* Who writes below a root. */
+#include "core/store/writers.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/hash.h"
+#include "core/store/calls.h"
+
+#define LOCK_NAME       "lock"
+#define ATTEMPTS_MAX    8 /* of numbers; a second one is never needed in practice */
+#define LOCK_BYTES      (UINT64_C(1) << 62) /* offsets are signed */
+#define DIRECTORY_FLAGS (O_RDONLY | O_DIRECTORY)
+
+enum zd_status zd_writer_init(struct zd_writer *writer)
+{
+    *writer = (struct zd_writer){.dir_fd = -1, .lock_fd = -1, .marker_fd = -1};
+    return uv_mutex_init(&writer->mutex) == 0 ? ZD_OK : ZD_NO_MEMORY;
+}
+
+static void close_all(struct zd_writer *writer)
+{
+    zd_fd_auto_close(&writer->marker_fd);
+    zd_fd_auto_close(&writer->lock_fd);
+    zd_fd_auto_close(&writer->dir_fd);
+    writer->marker_fd = -1;
+    writer->lock_fd = -1;
+    writer->dir_fd = -1;
+}
+
+void zd_writer_done(struct zd_writer *writer)
+{
+    if (writer->marker_fd >= 0 && !atomic_load(&writer->has_litter)) {
+        (void)unlinkat(writer->dir_fd, writer->id, 0);
+    }
+    close_all(writer);
+    uv_mutex_destroy(&writer->mutex);
+}
+
+static struct flock write_lock(off_t first, off_t len)
+{
+    return (struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = first, .l_len = len};
+}
+
+/* Whether the file is ours from now on; false when another has it. */
+static bool try_lock(int fd)
+{
+    struct flock lock = write_lock(0, 0);
+    return fcntl(fd, F_OFD_SETLK, &lock) == 0;
+}
+
+static enum zd_status enter_failed(struct zd_error *err, int code, const char *doing)
+{
+    char words[ZD_FACT_TEXT_BYTES];
+    const enum zd_status status = zd_beneath_fail(err, code, ZD_WRITERS_DIRECTORY, doing);
+    return status != ZD_NOT_FOUND
+               ? status
+               : zd_fail(err, ZD_STORE, "%s: cannot %s: %s", ZD_WRITERS_DIRECTORY, doing,
+                     strerror_r(code, words, sizeof words));
+}
+
+static enum zd_status open_directory(
+    struct zd_writer *writer, const struct zd_beneath *root, struct zd_error *err)
+{
+    if (zd_calls->make_directory(root->fd, ZD_WRITERS_DIRECTORY) != 0 && errno != EEXIST) {
+        return enter_failed(err, errno, "make the directory of locks");
+    }
+    const int fd = zd_beneath_try(root, ZD_WRITERS_DIRECTORY, DIRECTORY_FLAGS);
+    if (fd < 0) {
+        return enter_failed(err, -fd, "open the directory of locks");
+    }
+    writer->dir_fd = fd;
+    writer->lock_fd = zd_calls->open(fd, LOCK_NAME, O_RDWR);
+    return writer->lock_fd >= 0 ? ZD_OK : enter_failed(err, errno, "open the lock");
+}
+
+/* A sweeper may have taken a marker that was not locked yet: then another one is made. */
+static bool is_marker_ours(const struct zd_writer *writer)
+{
+    struct stat file;
+    return try_lock(writer->marker_fd) && fstat(writer->marker_fd, &file) == 0 && file.st_nlink > 0;
+}
+
+static enum zd_status make_marker(struct zd_writer *writer, struct zd_error *err)
+{
+    for (int i = 0; i < ATTEMPTS_MAX; i++) {
+        snprintf(writer->id, sizeof writer->id, "%016" PRIx64, zd_hash_random_seed());
+        writer->marker_fd = zd_calls->open(writer->dir_fd, writer->id, O_RDWR | O_EXCL);
+        if (writer->marker_fd < 0) {
+            return enter_failed(err, errno, "make a marker");
+        }
+        if (is_marker_ours(writer)) {
+            return ZD_OK;
+        }
+        zd_fd_auto_close(&writer->marker_fd);
+        writer->marker_fd = -1;
+    }
+    return zd_fail(err, ZD_STORE, "%s: cannot lock a marker", ZD_WRITERS_DIRECTORY);
+}
+
+static enum zd_status sync_marker(const struct zd_writer *writer, const struct zd_beneath *root,
+    int *ret_code, struct zd_error *err)
+{
+    ZD_AUTO_FD root_fd = -1;
+    ZD_TRY(zd_beneath_find(root, "", DIRECTORY_FLAGS, &root_fd, err));
+    if (zd_calls->sync(writer->dir_fd) != 0 || zd_calls->sync(root_fd) != 0) {
+        *ret_code = errno;
+        return enter_failed(err, *ret_code, "sync the directory of locks");
+    }
+    return ZD_OK;
+}
+
+static enum zd_status enter(struct zd_writer *writer, const struct zd_beneath *root, bool durable,
+    int *ret_code, struct zd_error *err)
+{
+    ZD_TRY(open_directory(writer, root, err));
+    ZD_TRY(make_marker(writer, err));
+    return durable ? sync_marker(writer, root, ret_code, err) : ZD_OK;
+}
+
+static void undo(struct zd_writer *writer)
+{
+    if (writer->marker_fd >= 0) {
+        (void)unlinkat(writer->dir_fd, writer->id, 0);
+    }
+    close_all(writer);
+}
+
+enum zd_status zd_writer_enter(struct zd_writer *writer, const struct zd_beneath *root,
+    bool durable, int *ret_code, struct zd_error *err)
+{
+    enum zd_status status = ZD_OK;
+    *ret_code = 0;
+    if (atomic_load(&writer->has_entered)) {
+        return ZD_OK;
+    }
+    uv_mutex_lock(&writer->mutex);
+    if (!atomic_load(&writer->has_entered)) {
+        status = enter(writer, root, durable, ret_code, err);
+        if (status == ZD_OK) {
+            atomic_store(&writer->has_entered, true);
+        } else {
+            undo(writer);
+        }
+    }
+    uv_mutex_unlock(&writer->mutex);
+    return status;
+}
+
+void zd_writer_name_temp(struct zd_writer *writer, char name[ZD_TEMP_NAME_BYTES])
+{
+    snprintf(name, ZD_TEMP_NAME_BYTES, ZD_TEMP_PREFIX "%s-%" PRIx64, writer->id,
+        atomic_fetch_add(&writer->n_temps, 1));
+}
+
+int zd_writer_lock(const struct zd_writer *writer, uint64_t hash)
+{
+    struct flock lock = write_lock((off_t)(hash % LOCK_BYTES), 1);
+    int code = EINTR;
+    while (code == EINTR) {
+        code = zd_calls->lock(writer->lock_fd, &lock) == 0 ? 0 : errno;
+    }
+    return code;
+}
+
+void zd_writer_unlock(const struct zd_writer *writer, uint64_t hash)
+{
+    struct flock lock = write_lock((off_t)(hash % LOCK_BYTES), 1);
+    lock.l_type = F_UNLCK;
+    (void)fcntl(writer->lock_fd, F_OFD_SETLK, &lock);
+}
+
+bool zd_writer_is_alive(int dir_fd, const char *id)
+{
+    ZD_AUTO_FD fd = openat(dir_fd, id, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0) {
+        return errno != ENOENT;
+    }
+    struct flock lock = write_lock(0, 0);
+    return fcntl(fd, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
+}
+
+void zd_writer_forget(int dir_fd, const char *id)
+{
+    ZD_AUTO_FD fd = openat(dir_fd, id, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0 && try_lock(fd)) { /* nobody makes it his own meanwhile */
+        (void)unlinkat(dir_fd, id, 0);
+    }
+}
+
+bool zd_writer_id_is_valid(const char *name)
+{
+    return strlen(name) == ZD_WRITER_ID_LEN && strspn(name, "0123456789abcdef") == ZD_WRITER_ID_LEN;
+}

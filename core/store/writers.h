@@ -1,0 +1,67 @@
+/* Who writes below a root: locks of keys between processes, and names of temporary files that tell
+ * whether their writer lives.
+ *
+ * A hidden directory of the root holds `lock`, whose bytes are locked for keys by their hash, and a
+ * marker for each writer, named by its number and locked as long as it lives. All these locks are
+ * of open file descriptions (fcntl, F_OFD_SETLK): the kernel drops them with the process, however
+ * that ends. */
+#ifndef ZD_CORE_STORE_WRITERS_H
+#define ZD_CORE_STORE_WRITERS_H
+
+#include <stdatomic.h>
+#include <uv.h>
+
+#include "core/store/beneath.h"
+
+#define ZD_WRITERS_DIRECTORY ZD_TEMP_PREFIX "writers"
+#define ZD_WRITER_ID_LEN     16 /* hexadecimal digits */
+#define ZD_TEMP_NAME_BYTES   (sizeof ZD_TEMP_PREFIX + ZD_WRITER_ID_LEN + 1 + 16)
+
+/** One writer: an open store. */
+struct zd_writer {
+    uv_mutex_t mutex;         /* of the one who enters */
+    _Atomic bool has_entered; /* all below is there, and stays */
+    int dir_fd;               /* the hidden directory; -1 = none, as are the next two */
+    int lock_fd;
+    int marker_fd;
+    char id[ZD_WRITER_ID_LEN + 1];
+    _Atomic uint64_t n_temps; /* names given out */
+    _Atomic bool has_litter;  /* a temporary file could not be removed */
+};
+
+ZD_RESULT zd_writer_init(struct zd_writer *writer);
+void zd_writer_done(struct zd_writer *writer); /* takes the marker away, and with it all locks */
+
+/**
+ * Make what a writer needs, if it is not there: before the first of what follows.
+ *
+ * @param durable  the marker outlasts a power cut, so that what is left behind is found
+ * @param ret_code the errno of a sync that failed; else 0
+ * @retval ZD_STORE
+ * @retval ZD_NO_SPACE
+ * Thread: any; blocks.
+ */
+ZD_RESULT zd_writer_enter(struct zd_writer *writer, const struct zd_beneath *root, bool durable,
+    int *ret_code, struct zd_error *err);
+
+/** A name that no temporary file has. Thread: any. */
+void zd_writer_name_temp(struct zd_writer *writer, char name[ZD_TEMP_NAME_BYTES]);
+
+/**
+ * Lock the keys of a hash against other processes: threads of this one must not lock it twice.
+ * @return 0 or an errno. Thread: any; blocks while another process holds it.
+ */
+int zd_writer_lock(const struct zd_writer *writer, uint64_t hash);
+void zd_writer_unlock(const struct zd_writer *writer, uint64_t hash);
+
+/** Whether the writer of that number lives, of this process or another; when in doubt it does.
+ * Thread: any; blocks. */
+bool zd_writer_is_alive(int dir_fd, const char *id);
+
+/** Take away the marker of a writer that does not live. Thread: any; blocks. */
+void zd_writer_forget(int dir_fd, const char *id);
+
+/** Whether a name in the hidden directory is a marker's. Thread: any. */
+bool zd_writer_id_is_valid(const char *name);
+
+#endif
