@@ -9,6 +9,7 @@
 #include "server/config.h"
 #include "server/wait.h"
 
+struct zd_events;
 struct zd_server;
 
 /** A dataset being served, or one that left the table and is still read: requests, nodes, cache
@@ -20,8 +21,9 @@ struct zd_dataset {
     uint64_t revalidate_ms;          /* effective */
     uint32_t id;                     /* unique in this process: part of cache keys */
     uint32_t refs;
-    uint64_t n_changes; /* of stored keys, through this server (server/changes.h) */
-    bool is_retired;    /* out of the table: what is cached of it goes when its work is over */
+    uint64_t n_changes;       /* of stored keys, through this server (server/changes.h) */
+    struct zd_events *events; /* owned; NULL: nothing has happened (server/events.h) */
+    bool is_retired; /* out of the table: what is cached of it goes when its work is over */
 };
 
 /** A node as it was found: immutable, kept in the metadata cache. */

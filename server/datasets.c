@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "server/dataset_config.h"
+#include "server/events.h"
 #include "server/http.h"
 #include "server/server.h"
 
@@ -45,6 +46,7 @@ void zd_dataset_unref(struct zd_dataset *dataset)
     assert(dataset->refs > 0);
     dataset->refs--;
     if (dataset->refs == 0) {
+        zd_events_free(dataset);
         zd_store_close(dataset->store);
         zd_dataset_config_done(&dataset->config);
         zd_free(dataset);
@@ -172,6 +174,7 @@ enum zd_status zd_datasets_reload(struct zd_server *server, const struct zd_conf
     for (size_t i = 0; i < n_old; i++) {
         old[i]->is_retired = zd_catalog_find(server, zd_span_of(old[i]->config.name)) != old[i];
         reload.n_closed += old[i]->is_retired;
+        zd_events_end(old[i]);
     }
     if (reload.n_closed > 0) {
         forget_retired(server);

@@ -143,6 +143,9 @@ static void begin_drain(struct zd_server *server)
     zd_log(&server->log, ZD_LOG_INFO, "stopping: %llu requests under way",
         (unsigned long long)server->metrics.n_in_flight);
     zd_http_drain(server->http);
+    for (size_t i = 0; i < server->n_datasets; i++) {
+        zd_events_end(server->dataset[i]);
+    }
     uv_timer_start(&server->drain_timer, on_drain_timer, 0, DRAIN_POLL_MS);
 }
 
@@ -238,6 +241,7 @@ static enum zd_status begin_server(struct zd_server *server, struct zd_error *er
     ZD_TRY(begin_loop(server, err));
     zd_pool_init(server);
     zd_locks_init(server);
+    zd_events_init(server);
     share_memory(server);
     ZD_TRY(zd_datasets_open(server, err));
     server->root = zd_alloc_zero(server->n_datasets, sizeof *server->root);
@@ -286,6 +290,7 @@ static void end_loop(struct zd_server *server)
     }
     uv_close((uv_handle_t *)&server->drain_timer, NULL);
     zd_admit_close(server);
+    zd_events_done(server);
     (void)uv_run(server->loop, UV_RUN_DEFAULT);
     zd_pool_close(server);
     zd_locks_close(server); /* those who change something end first, whoever wanted it has left */

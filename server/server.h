@@ -8,6 +8,7 @@
 #include "server/cache.h"
 #include "server/catalog.h"
 #include "server/config.h"
+#include "server/events.h"
 #include "server/lock.h"
 #include "server/log.h"
 #include "server/memory.h"
@@ -35,6 +36,7 @@ struct zd_server {
     struct zd_admit admit;
     struct zd_pool pool;
     struct zd_locks locks;
+    struct zd_events_clock events;
     struct zd_log log;
     struct zd_metrics metrics;
     bool is_draining;

@@ -39,6 +39,7 @@ void zd_test_plane_open(struct zd_test_plane *plane, uint64_t revalidate_ms)
     init_caches(&plane->server);
     zd_pool_init(&plane->server);
     zd_locks_init(&plane->server);
+    zd_events_init(&plane->server);
     plane->ops = *plane->store.store->ops;
     plane->store.store->ops = &plane->ops;
 }
@@ -48,6 +49,8 @@ void zd_test_plane_close(struct zd_test_plane *plane)
     zd_test_plane_run(plane);
     zd_pool_close(&plane->server);
     zd_locks_close(&plane->server);
+    zd_events_done(&plane->server);
+    zd_events_free(&plane->dataset);
     zd_test_plane_run(plane);
     done_caches(&plane->server);
     zd_config_done(&plane->config);

@@ -1,0 +1,138 @@
+/* /v1/datasets/{d}/events: what changes, as server-sent events (api.md 3.9; HTML, 9.2). */
+#include <string.h>
+
+#include "core/base/num.h"
+#include "server/events.h"
+#include "server/handler/handler.h"
+#include "server/http.h"
+#include "server/server.h"
+
+#define PIECE_BYTES  (16U << 10) /* given to the connection at once, or one event */
+#define WINDOW_BYTES (64U << 10) /* held of one stream */
+#define TEXT_BYTES   (UINT64_C(4) << 20)
+
+struct feed {
+    struct zd_events_reader reader;
+    struct zd_text text;
+    struct zd_request *req; /* borrowed */
+};
+
+static void state_free(struct zd_request *req)
+{
+    struct feed *feed = req->state;
+    zd_events_close(&feed->reader);
+    zd_text_done(&feed->text);
+    zd_free(feed);
+}
+
+/* Never at once: it is told in the middle of what somebody else changes. */
+static void events_came(struct zd_wait *wait)
+{
+    zd_http_queue_turn(ZD_CONTAINER(wait, struct feed, reader.wait)->req);
+}
+
+static enum zd_next fail(struct zd_request *req, const struct zd_error *err)
+{
+    return zd_respond_error(req, NULL, err);
+}
+
+static enum zd_next step_read(struct zd_request *req);
+
+/* The text becomes a piece of the body. */
+static enum zd_next give(struct zd_request *req)
+{
+    struct feed *feed = req->state;
+    struct zd_buf *piece = NULL;
+    const enum zd_status status = zd_text_buf(&feed->text, &piece);
+    if (status != ZD_OK) {
+        struct zd_error err = {0};
+        err.status = zd_fail(&err, status, "no memory for events");
+        return fail(req, &err);
+    }
+    zd_text_clear(&feed->text);
+    zd_stream_give(req, piece, 0, piece->len);
+    req->step = step_read;
+    return ZD_NEXT;
+}
+
+static enum zd_next step_read(struct zd_request *req)
+{
+    struct feed *feed = req->state;
+    if (zd_stream_want_room(req, PIECE_BYTES) == ZD_WAIT) {
+        return ZD_WAIT;
+    }
+    if (zd_events_read(&feed->reader, PIECE_BYTES, &feed->text) == ZD_WAIT) {
+        return ZD_WAIT;
+    }
+    switch (feed->reader.wait.status) {
+    case ZD_OK:
+        return give(req);
+    case ZD_CANCELLED:
+        return zd_stream_end(req);
+    default:
+        return fail(req, &feed->reader.wait.err);
+    }
+}
+
+static enum zd_next begin_stream(struct zd_request *req, const struct zd_representation *rep)
+{
+    struct feed *feed = req->state;
+    struct zd_error err = {0};
+    struct zd_span path = {0};
+    zd_params_find(&req->params, "path", &path);
+    ZD_SCOPED_TEXT(own_path, ZD_KEY_BYTES_MAX);
+    if (zd_text_add_bytes(&own_path, path.ptr, path.len) != ZD_OK ||
+        (path.len > 0 && !zd_key_is_valid(own_path.at))) {
+        err.status = zd_fail(&err, ZD_INVALID, "path: the path of a node is expected");
+        return zd_respond_error(req, "bad_parameter", &err);
+    }
+    const char *last_id = zd_request_header(req, "Last-Event-ID");
+    if (zd_events_open(req->dataset, own_path.at, last_id, &feed->text, &feed->reader, &err) !=
+        ZD_OK) {
+        return fail(req, &err);
+    }
+    zd_stream_init(&req->stream, WINDOW_BYTES);
+    const enum zd_next next = zd_respond_stream(req, rep);
+    return next == ZD_DONE ? ZD_DONE : give(req);
+}
+
+static enum zd_next step_begin(struct zd_request *req)
+{
+    const struct zd_representation rep = {
+        .media_type = "text/event-stream",
+        .header = {{"Cache-Control", "no-store"}, {"X-Accel-Buffering", "no"}},
+        .n_headers = 2,
+    };
+    if (req->is_head) {
+        return zd_respond(req, &rep);
+    }
+    struct feed *feed = zd_alloc_zero(1, sizeof *feed);
+    if (feed == NULL) {
+        struct zd_error err = {0};
+        err.status = zd_fail(&err, ZD_NO_MEMORY, "no memory for a request");
+        return fail(req, &err);
+    }
+    feed->req = req;
+    feed->reader.wait.done = events_came;
+    zd_text_init(&feed->text, TEXT_BYTES);
+    req->state = feed;
+    req->state_free = state_free;
+    return begin_stream(req, &rep);
+}
+
+static const char *const params[] = {"path", NULL};
+
+static const struct zd_route routes[] = {
+    {
+        .method = "GET",
+        .path = "/v1/datasets/{d}/events",
+        .first = step_begin,
+        .params = params,
+    },
+};
+
+const struct zd_handler zd_handler_events = {
+    .name = "events",
+    .route = routes,
+    .n_routes = ZD_COUNT_OF(routes),
+};
