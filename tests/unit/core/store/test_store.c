@@ -540,6 +540,61 @@ START_TEST(store_lets_one_of_many_creators_win)
 }
 END_TEST
 
+#define CROWD_KEYS   5
+#define CROWD_ROUNDS 12
+#define CROWD_BYTES  20000
+
+static void check_not_torn(const struct zd_store_read *read)
+{
+    ck_assert(read->op.status == ZD_OK || read->op.status == ZD_NOT_FOUND);
+    if (read->bytes != NULL) {
+        ck_assert_uint_eq(read->bytes->len, CROWD_BYTES);
+        ck_assert_mem_eq(read->bytes->data, read->bytes->data + 1, CROWD_BYTES - 1);
+        zd_buf_unref(read->bytes);
+    }
+}
+
+/* All at once: each key is written again and again, and read in between. */
+START_TEST(store_makes_writes_of_a_key_in_order_and_tears_none)
+{
+    FOR_STORE(test);
+    static struct zd_store_write write[CROWD_ROUNDS][CROWD_KEYS];
+    static struct zd_store_read read[CROWD_ROUNDS][CROWD_KEYS];
+    zd_test_count = 0;
+    for (size_t round = 0; round < CROWD_ROUNDS; round++) {
+        for (size_t key = 0; key < CROWD_KEYS; key++) {
+            struct zd_store_write *w = &write[round][key];
+            struct zd_store_read *r = &read[round][key];
+            *w = (struct zd_store_write){
+                .op = {.done = zd_test_done}, .bytes = zd_buf_new(CROWD_BYTES)};
+            snprintf(w->key, sizeof w->key, "a%zu/%zu", key % 2, key);
+            memset(w->bytes->data, (int)(round + 1), CROWD_BYTES);
+            w->bytes->len = CROWD_BYTES;
+            zd_store_write(test.store, w);
+            zd_test_read_init(r, w->key);
+            r->op.done = zd_test_done;
+            zd_store_read(test.store, r);
+        }
+    }
+    zd_test_wait(&test, 2 * CROWD_ROUNDS * CROWD_KEYS);
+    for (size_t round = 0; round < CROWD_ROUNDS; round++) {
+        for (size_t key = 0; key < CROWD_KEYS; key++) {
+            ck_assert_int_eq(write[round][key].op.status, ZD_OK);
+            zd_buf_unref(write[round][key].bytes);
+            check_not_torn(&read[round][key]);
+        }
+    }
+    for (size_t key = 0; key < CROWD_KEYS; key++) {
+        struct zd_store_read last;
+        zd_test_read_init(&last, write[0][key].key);
+        ck_assert_int_eq(zd_test_read(&test, &last), ZD_OK);
+        ck_assert_int_eq(last.bytes->data[0], CROWD_ROUNDS);
+        check_not_torn(&last);
+    }
+    zd_test_store_close(&test);
+}
+END_TEST
+
 START_TEST(store_shows_what_is_staged_when_it_is_committed)
 {
     FOR_STORE(test);
@@ -877,6 +932,7 @@ void zd_unit_tests(TCase *tests)
     tcase_add_loop_test(tests, store_lists_the_same_in_pages_of_any_size, 0, STORES_MAX);
     tcase_add_loop_test(tests, store_writes_and_erases_on_condition, 0, STORES_MAX);
     tcase_add_loop_test(tests, store_lets_one_of_many_creators_win, 0, STORES_MAX);
+    tcase_add_loop_test(tests, store_makes_writes_of_a_key_in_order_and_tears_none, 0, STORES_MAX);
     tcase_add_loop_test(tests, store_shows_what_is_staged_when_it_is_committed, 0, STORES_MAX);
     tcase_add_loop_test(tests, store_judges_the_condition_when_it_commits, 0, STORES_MAX);
     tcase_add_loop_test(tests, store_forgets_what_is_discarded, 0, STORES_MAX);

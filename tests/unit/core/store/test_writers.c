@@ -1,0 +1,221 @@
+/* Facts about core/store/writers: processes that write to one store of files. */
+#include "core/store/writers.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/base/scan.h"
+#include "core/store/replace.h"
+#include "tests/support/store.h"
+#include "tests/support/unit.h"
+
+#define PROCESSES  3
+#define KEYS       40
+#define INCREMENTS 60
+
+/* What the processes tell each other. */
+struct board {
+    _Atomic int n_at_start; /* who are there */
+    _Atomic int n_won[KEYS];
+    _Atomic int n_retries;
+};
+
+static struct board *board;
+static struct zd_test_store owner; /* of the directory; it writes nothing while others run */
+
+static void set_up(void)
+{
+    board = mmap(NULL, sizeof *board, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ck_assert(board != MAP_FAILED);
+    zd_test_store_open(&owner, "file");
+}
+
+static void tear_down(void)
+{
+    ck_assert_int_eq(zd_test_count_temps(&owner), 0);
+    zd_test_store_close(&owner);
+    munmap(board, sizeof *board);
+}
+
+/* The pools have no threads yet: a child may fork, and begin. Exit code: 0 as wanted. */
+static void run_processes(int (*work)(struct zd_test_store *test))
+{
+    pid_t child[PROCESSES];
+    for (int i = 0; i < PROCESSES; i++) {
+        child[i] = fork();
+        if (child[i] == 0) {
+            struct zd_test_store test;
+            zd_test_store_join(&test, &owner, false);
+            atomic_fetch_add(&board->n_at_start, 1);
+            while (atomic_load(&board->n_at_start) < PROCESSES) {
+            }
+            const int code = work(&test);
+            zd_test_store_close(&test);
+            _exit(code);
+        }
+    }
+    for (int i = 0; i < PROCESSES; i++) {
+        int status = 0;
+        ck_assert_int_eq(waitpid(child[i], &status, 0), child[i]);
+        ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "process %d: %d", i, status);
+    }
+}
+
+static int create_all(struct zd_test_store *test)
+{
+    for (int i = 0; i < KEYS; i++) {
+        struct zd_store_write write = {
+            .bytes = zd_buf_copy(zd_span_of("mine")), .condition = ZD_CONDITION_ABSENT};
+        snprintf(write.key, sizeof write.key, "a/%d/key", i);
+        const enum zd_status status = zd_test_write(test, &write);
+        zd_buf_unref(write.bytes);
+        if (status != ZD_OK && status != ZD_PRECONDITION) {
+            return 1;
+        }
+        atomic_fetch_add(&board->n_won[i], status == ZD_OK ? 1 : 0);
+    }
+    return 0;
+}
+
+START_TEST(writers_of_several_processes_create_once)
+{
+    set_up();
+    run_processes(create_all);
+    for (int i = 0; i < KEYS; i++) {
+        ck_assert_int_eq(atomic_load(&board->n_won[i]), 1);
+    }
+    tear_down();
+}
+END_TEST
+
+/* One more in the number that the key holds, if it is still the one that was read. */
+static enum zd_status increment(struct zd_test_store *test)
+{
+    char text[24];
+    uint64_t count = 0;
+    struct zd_store_read read;
+    struct zd_store_write write = {.key = "a/count", .condition = ZD_CONDITION_GENERATION};
+    zd_test_read_init(&read, "a/count");
+    if (zd_test_read(test, &read) != ZD_OK ||
+        zd_scan_whole_u64(zd_buf_span(read.bytes), UINT64_MAX, &count) != ZD_OK) {
+        return ZD_INTERNAL;
+    }
+    snprintf(text, sizeof text, "%d", (int)count + 1);
+    write.generation = read.stat.generation;
+    write.bytes = zd_buf_copy(zd_span_of(text));
+    const enum zd_status status = zd_test_write(test, &write);
+    zd_buf_unref(write.bytes);
+    zd_buf_unref(read.bytes);
+    return status;
+}
+
+static int count_up(struct zd_test_store *test)
+{
+    for (int n = 0; n < INCREMENTS;) {
+        const enum zd_status status = increment(test);
+        if (status != ZD_OK && status != ZD_PRECONDITION) {
+            return 1;
+        }
+        n += status == ZD_OK;
+        atomic_fetch_add(&board->n_retries, status == ZD_PRECONDITION);
+    }
+    return 0;
+}
+
+START_TEST(writers_of_several_processes_lose_no_update)
+{
+    char text[24];
+    set_up();
+    const pid_t child = fork(); /* who writes has threads from then on, and may not fork */
+    if (child == 0) {
+        struct zd_test_store test;
+        zd_test_store_join(&test, &owner, false);
+        zd_test_put(&test, "a/count", "100000");
+        zd_test_store_close(&test);
+        _exit(0);
+    }
+    ck_assert_int_eq(waitpid(child, NULL, 0), child);
+    run_processes(count_up);
+    snprintf(text, sizeof text, "%d", 100000 + PROCESSES * INCREMENTS);
+    zd_test_expect(&owner, "a/count", text);
+    tear_down();
+}
+END_TEST
+
+/* A process that locks a key and does nothing more. */
+static pid_t start_holder(const char *key)
+{
+    int ends[2];
+    char byte;
+    ck_assert_int_eq(pipe(ends), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        struct zd_beneath root;
+        struct zd_writer writer;
+        int code;
+        if (zd_beneath_open(owner.directory, &root, NULL) != ZD_OK ||
+            zd_writer_init(&writer) != ZD_OK ||
+            zd_writer_enter(&writer, &root, false, &code, NULL) != ZD_OK ||
+            zd_writer_lock(&writer, zd_replace_hash(key)) != 0 || write(ends[1], "1", 1) != 1) {
+            _exit(1);
+        }
+        for (;;) {
+            pause();
+        }
+    }
+    ck_assert_int_eq(read(ends[0], &byte, 1), 1);
+    close(ends[0]);
+    close(ends[1]);
+    return child;
+}
+
+static bool is_locked(const char *key)
+{
+    char path[200];
+    struct flock lock = {.l_type = F_WRLCK,
+        .l_whence = SEEK_SET,
+        .l_start = (off_t)(zd_replace_hash(key) % (UINT64_C(1) << 62)),
+        .l_len = 1};
+    snprintf(path, sizeof path, "%s/" ZD_WRITERS_DIRECTORY "/lock", owner.directory);
+    const int fd = open(path, O_RDWR | O_CLOEXEC);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(fcntl(fd, F_OFD_GETLK, &lock), 0);
+    close(fd);
+    return lock.l_type != F_UNLCK;
+}
+
+START_TEST(writers_wait_for_a_lock_that_dies_with_its_holder)
+{
+    set_up();
+    const pid_t holder = start_holder("key");
+    struct zd_store_write write = {
+        .op = {.done = zd_test_done}, .key = "key", .bytes = zd_buf_copy(zd_span_of("1"))};
+    ck_assert(is_locked("key"));
+    ck_assert(!is_locked("other"));
+    zd_test_put(&owner, "other", "1"); /* other keys are free */
+    zd_test_count = 0;
+    zd_store_write(owner.store, &write);
+    ck_assert_int_eq(zd_test_count, 0);
+    ck_assert_int_eq(kill(holder, SIGKILL), 0);
+    ck_assert_int_eq(waitpid(holder, NULL, 0), holder);
+    zd_test_wait(&owner, 1);
+    ck_assert_int_eq(write.op.status, ZD_OK);
+    ck_assert(!is_locked("key"));
+    zd_buf_unref(write.bytes);
+    zd_test_expect(&owner, "key", "1");
+    tear_down();
+}
+END_TEST
+
+void zd_unit_tests(TCase *tests)
+{
+    tcase_set_timeout(tests, 60);
+    tcase_add_test(tests, writers_of_several_processes_create_once);
+    tcase_add_test(tests, writers_of_several_processes_lose_no_update);
+    tcase_add_test(tests, writers_wait_for_a_lock_that_dies_with_its_holder);
+}
