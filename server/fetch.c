@@ -90,7 +90,8 @@ static uint64_t copy_ns(const struct zd_fetch *fetch, const struct zd_part *part
     const bool is_plain =
         !layout->is_linear || meta->grid.rank == 0 || layout->stride[last] == meta->dtype.bytes;
     const uint64_t run_ns = n * meta->dtype.bytes / RUN_BYTES_PER_NS;
-    return PART_COST_NS + (has_runs && is_plain ? run_ns : n / ELEMENTS_PER_NS);
+    return PART_COST_NS + (has_runs && is_plain ? run_ns : n / ELEMENTS_PER_NS) +
+           n * fetch->element_ns;
 }
 
 enum zd_next zd_fetch_ask(struct zd_fetch *fetch)
@@ -161,6 +162,54 @@ void zd_fetch_copy(const struct zd_fetch *fetch, const struct zd_block *block)
             zd_block_copy(block, &want->part, &zd_layout_leaf(layout)->grid, want->data);
         }
     }
+}
+
+/* True when the part is all of the chunk, which is at hand. */
+static bool is_chunk(const struct zd_chunk_want *want, const struct zd_grid *grid)
+{
+    for (uint32_t d = 0; d < grid->rank; d++) {
+        if (want->part.count[d] < grid->chunk[d]) {
+            return false;
+        }
+    }
+    return !want->is_span;
+}
+
+static void copy_part(const struct zd_fetch *fetch, const struct zd_chunk_want *want, uint8_t *room)
+{
+    const struct zd_layout *layout = fetch->node->layout;
+    struct zd_part part = want->part;
+    struct zd_block block = {
+        .data = room, .rank = layout->meta->grid.rank, .dtype = layout->meta->dtype};
+    for (uint32_t d = 0; d < block.rank; d++) {
+        block.shape[d] = part.count[d];
+        part.to[d] = 0;
+    }
+    if (want->is_span) {
+        zd_block_gather(&block, &part, layout, zd_buf_span(want->data));
+    } else {
+        zd_block_copy(&block, &part, &zd_layout_leaf(layout)->grid, want->data);
+    }
+}
+
+const uint8_t *zd_fetch_elements(
+    const struct zd_fetch *fetch, uint32_t i, uint8_t *room, uint64_t *ret_n_elements)
+{
+    const struct zd_chunk_want *want = &fetch->part[i].want;
+    const struct zd_grid *grid = &zd_layout_leaf(fetch->node->layout)->grid;
+    uint64_t n = 1;
+    for (uint32_t d = 0; d < grid->rank; d++) {
+        n *= want->part.count[d]; /* at most the elements of a chunk, which were counted */
+    }
+    *ret_n_elements = n;
+    if (want->data == NULL) {
+        return NULL;
+    }
+    if (is_chunk(want, grid)) {
+        return want->data->data;
+    }
+    copy_part(fetch, want, room);
+    return room;
 }
 
 uint64_t zd_fetch_cost_ns(const struct zd_fetch *fetch)

@@ -19,6 +19,7 @@ struct zd_fetch {
     uint32_t n_room;
     uint32_t n_part;     /* that are used at once; 0 = not begun */
     uint32_t n_asked;    /* part[0 .. n_asked) are under way, or hold their chunk */
+    uint64_t element_ns; /* what else is done with each element costs so much; 0 = nothing is */
     bool is_last;        /* no part follows those asked */
     uint64_t copy_ns;    /* what copying the elements of those asked will cost */
     uint64_t n_together; /* of the selection's parts, as many as are asked at once */
@@ -55,6 +56,17 @@ ZD_RESULT zd_fetch_collect(struct zd_fetch *fetch, bool *ret_is_stale, struct zd
 /** Copy the parts asked into the block of the selection. Thread: any; nothing else happens to the
  * fetch meanwhile. */
 void zd_fetch_copy(const struct zd_fetch *fetch, const struct zd_block *block);
+
+/**
+ * The elements of one of the parts asked, where their order does not matter.
+ *
+ * @param room has room for the elements of a chunk
+ * @param ret_n_elements how many they are
+ * @return in the chunk or in room; NULL: the chunk is absent
+ * Thread: any; nothing else happens to the fetch meanwhile.
+ */
+const uint8_t *zd_fetch_elements(
+    const struct zd_fetch *fetch, uint32_t i, uint8_t *room, uint64_t *ret_n_elements);
 
 /** What that will cost. */
 uint64_t zd_fetch_cost_ns(const struct zd_fetch *fetch);

@@ -37,14 +37,14 @@ bool zd_dtype_is_ordered(const struct zd_dtype *dtype)
     return false;
 }
 
-static uint64_t load_unsigned(const struct zd_dtype *dtype, const void *element)
+uint64_t zd_element_u64(const struct zd_dtype *dtype, const void *element)
 {
     uint64_t value = 0;
     memcpy(&value, element, dtype->bytes);
     return dtype->kind == ZD_DTYPE_BOOL ? value != 0 : value;
 }
 
-static int64_t load_signed(const struct zd_dtype *dtype, const void *element)
+int64_t zd_element_i64(const struct zd_dtype *dtype, const void *element)
 {
     uint64_t value = 0;
     memcpy(&value, element, dtype->bytes);
@@ -52,7 +52,7 @@ static int64_t load_signed(const struct zd_dtype *dtype, const void *element)
     return (int64_t)((value ^ sign) - sign);
 }
 
-static double load_float(const struct zd_dtype *dtype, const void *element)
+double zd_element_f64(const struct zd_dtype *dtype, const void *element)
 {
     float narrow;
     double value;
@@ -71,23 +71,23 @@ static double load_float(const struct zd_dtype *dtype, const void *element)
 int zd_element_compare(const struct zd_dtype *dtype, const void *a, const void *b)
 {
     if (dtype->kind == ZD_DTYPE_FLOAT) {
-        const double x = load_float(dtype, a);
-        const double y = load_float(dtype, b);
+        const double x = zd_element_f64(dtype, a);
+        const double y = zd_element_f64(dtype, b);
         return (x > y) - (x < y);
     }
     if (dtype->kind == ZD_DTYPE_INT) {
-        const int64_t x = load_signed(dtype, a);
-        const int64_t y = load_signed(dtype, b);
+        const int64_t x = zd_element_i64(dtype, a);
+        const int64_t y = zd_element_i64(dtype, b);
         return (x > y) - (x < y);
     }
-    const uint64_t x = load_unsigned(dtype, a);
-    const uint64_t y = load_unsigned(dtype, b);
+    const uint64_t x = zd_element_u64(dtype, a);
+    const uint64_t y = zd_element_u64(dtype, b);
     return (x > y) - (x < y);
 }
 
 bool zd_element_is_nan(const struct zd_dtype *dtype, const void *element)
 {
-    return dtype->kind == ZD_DTYPE_FLOAT && isnan(load_float(dtype, element));
+    return dtype->kind == ZD_DTYPE_FLOAT && isnan(zd_element_f64(dtype, element));
 }
 
 void zd_summary_init(struct zd_summary *summary, const struct zd_summary_config *config)
@@ -101,7 +101,7 @@ void zd_summary_init(struct zd_summary *summary, const struct zd_summary_config 
     memcpy(summary->fill, config->fill, config->dtype.bytes);
 }
 
-/* What is known of a summary without its counts and moments. */
+/* So many more, of which these are the extremes. */
 static void widen(struct zd_summary *summary, const void *min, const void *max, uint64_t count)
 {
     const struct zd_dtype *dtype = &summary->dtype;
@@ -117,42 +117,51 @@ static void widen(struct zd_summary *summary, const void *min, const void *max, 
     summary->count += count;
 }
 
-static void join_moments(struct zd_summary *summary, uint64_t n, long double mean, long double m2)
+static void join_moments(struct zd_summary *summary, const struct zd_summary *other)
 {
+    const uint64_t n = other->n_finite;
     if (n == 0) {
         return;
     }
+    if (summary->n_finite == 0) {
+        summary->base = other->base;
+    }
     const long double n_before = (long double)summary->n_finite;
-    const long double n_all = n_before + (long double)n;
-    const long double delta = mean - summary->mean;
-    summary->mean += delta * ((long double)n / n_all);
-    summary->m2 += m2 + delta * delta * (n_before * ((long double)n / n_all));
+    const long double part = (long double)n / (n_before + (long double)n);
+    const long double delta = other->mean + (other->base - summary->base) - summary->mean;
+    summary->mean += delta * part;
+    summary->m2 += other->m2 + delta * delta * n_before * part;
     summary->n_finite += n;
 }
 
-/* Of numbers that are all finite. */
+/* Of numbers that are all finite; at most LOT. */
 static void add_moments(struct zd_summary *summary, const long double *value, uint64_t n)
 {
+    struct zd_summary lot = {.n_finite = n};
     long double sum = 0;
-    long double m2 = 0;
-    for (uint64_t i = 0; i < n; i++) {
-        sum += value[i];
+    if (n == 0) {
+        return;
     }
-    const long double mean = n == 0 ? 0 : sum / (long double)n;
+    lot.base = summary->n_finite == 0 ? value[0] : summary->base;
     for (uint64_t i = 0; i < n; i++) {
-        m2 += (value[i] - mean) * (value[i] - mean);
+        sum += value[i] - lot.base;
     }
-    join_moments(summary, n, mean, m2);
+    lot.mean = sum / (long double)n;
+    for (uint64_t i = 0; i < n; i++) {
+        const long double distance = value[i] - lot.base - lot.mean;
+        lot.m2 += distance * distance;
+    }
+    join_moments(summary, &lot);
 }
 
 static void add_unsigned(struct zd_summary *summary, const uint8_t *element, uint64_t n)
 {
     const struct zd_dtype *dtype = &summary->dtype;
-    const uint64_t fill = load_unsigned(dtype, summary->fill);
+    const uint64_t fill = zd_element_u64(dtype, summary->fill);
     union lot lot;
     uint64_t n_kept = 0;
     for (uint64_t i = 0; i < n; i++) {
-        lot.u64[n_kept] = load_unsigned(dtype, element + i * dtype->bytes);
+        lot.u64[n_kept] = zd_element_u64(dtype, element + i * dtype->bytes);
         n_kept += summary->keeps_fill || lot.u64[n_kept] != fill;
     }
     summary->n_fill += n - n_kept;
@@ -175,11 +184,11 @@ static void add_unsigned(struct zd_summary *summary, const uint8_t *element, uin
 static void add_signed(struct zd_summary *summary, const uint8_t *element, uint64_t n)
 {
     const struct zd_dtype *dtype = &summary->dtype;
-    const int64_t fill = load_signed(dtype, summary->fill);
+    const int64_t fill = zd_element_i64(dtype, summary->fill);
     union lot lot;
     uint64_t n_kept = 0;
     for (uint64_t i = 0; i < n; i++) {
-        lot.i64[n_kept] = load_signed(dtype, element + i * dtype->bytes);
+        lot.i64[n_kept] = zd_element_i64(dtype, element + i * dtype->bytes);
         n_kept += summary->keeps_fill || lot.i64[n_kept] != fill;
     }
     summary->n_fill += n - n_kept;
@@ -204,11 +213,11 @@ static uint64_t keep_floats(
     struct zd_summary *summary, const uint8_t *element, uint64_t n, union lot *ret_lot)
 {
     const struct zd_dtype *dtype = &summary->dtype;
-    const double fill = load_float(dtype, summary->fill);
+    const double fill = zd_element_f64(dtype, summary->fill);
     uint64_t n_kept = 0;
     uint64_t n_nan = 0;
     for (uint64_t i = 0; i < n; i++) {
-        const double value = load_float(dtype, element + i * dtype->bytes);
+        const double value = zd_element_f64(dtype, element + i * dtype->bytes);
         if (isnan(value)) {
             const bool is_fill =
                 memcmp(element + i * dtype->bytes, summary->fill, dtype->bytes) == 0;
@@ -308,7 +317,7 @@ void zd_summary_join(struct zd_summary *summary, const struct zd_summary *other)
     summary->n_nan += other->n_nan;
     summary->n_fill += other->n_fill;
     widen(summary, other->min, other->max, other->count);
-    join_moments(summary, other->n_finite, other->mean, other->m2);
+    join_moments(summary, other);
     summary->has_plus_infinity = summary->has_plus_infinity || other->has_plus_infinity;
     summary->has_minus_infinity = summary->has_minus_infinity || other->has_minus_infinity;
 }
@@ -321,7 +330,7 @@ double zd_summary_mean(const struct zd_summary *summary)
         const double only = summary->has_plus_infinity ? INFINITY : -INFINITY;
         return has_both ? (double)NAN : only;
     }
-    return (double)summary->mean;
+    return (double)(summary->base + summary->mean);
 }
 
 double zd_summary_std(const struct zd_summary *summary)

@@ -30,7 +30,8 @@ struct zd_summary {
     uint8_t min[ZD_SUMMARY_ELEMENT_BYTES]; /* elements; meaningless while count is 0 */
     uint8_t max[ZD_SUMMARY_ELEMENT_BYTES];
     uint64_t n_finite; /* of count */
-    long double mean;  /* of the finite ones */
+    long double base;  /* the first of the finite ones: large numbers may differ by little */
+    long double mean;  /* of them, less base */
     long double m2;    /* sum of their squared distances from the mean */
     bool has_plus_infinity;
     bool has_minus_infinity;
@@ -42,6 +43,11 @@ bool zd_dtype_is_ordered(const struct zd_dtype *dtype);
 /** Which of two elements of an ordered type is less: < 0, 0 or > 0, exactly; neither is NaN.
  * Thread: any. */
 int zd_element_compare(const struct zd_dtype *dtype, const void *a, const void *b);
+
+/** An element of a float type, of a signed one, of bool or an unsigned one: widened, exactly. */
+double zd_element_f64(const struct zd_dtype *dtype, const void *element);
+int64_t zd_element_i64(const struct zd_dtype *dtype, const void *element);
+uint64_t zd_element_u64(const struct zd_dtype *dtype, const void *element);
 
 /** Whether an element of an ordered type is NaN. */
 bool zd_element_is_nan(const struct zd_dtype *dtype, const void *element);
