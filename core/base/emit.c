@@ -249,9 +249,13 @@ static void emit_integer(struct zd_emit *emit, const struct zd_json *json)
 }
 
 /* A real beyond double reads as an infinity, yet it is a number: say one that reads the same. */
-static void emit_real(struct zd_emit *emit, double value)
+static void emit_real(struct zd_emit *emit, const struct zd_json *json)
 {
-    if (isinf(value)) {
+    double value = 0;
+    (void)zd_json_f64(json, &value);
+    if (zd_json_digits(json) != NULL) {
+        emit_word(emit, zd_json_digits(json));
+    } else if (isinf(value)) {
         emit_word(emit, value > 0 ? "1e+400" : "-1e+400");
     } else {
         zd_emit_f64(emit, value);
@@ -300,8 +304,7 @@ void zd_emit_json(struct zd_emit *emit, const struct zd_json *json)
         emit_integer(emit, json);
         break;
     case ZD_JSON_REAL:
-        (void)zd_json_f64(json, &real);
-        emit_real(emit, real);
+        emit_real(emit, json);
         break;
     case ZD_JSON_NONFINITE:
         (void)zd_json_f64(json, &real);

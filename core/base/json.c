@@ -429,6 +429,11 @@ bool zd_json_f64(const struct zd_json *json, double *ret_value)
     return true;
 }
 
+const char *zd_json_digits(const struct zd_json *json)
+{
+    return mark_letter(json) == MARK_BIG ? marked_text(json) : NULL;
+}
+
 /* A long double has 64 bits of mantissa at least, so every integer here is exact in it. */
 static long double number_of(const struct zd_json *json)
 {
