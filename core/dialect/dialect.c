@@ -27,6 +27,48 @@ enum zd_status zd_document_path(const char *key, struct zd_text *ret_path)
     return ZD_NOT_FOUND;
 }
 
+void zd_document_texts_init(struct zd_document_texts *texts, size_t len_max)
+{
+    *texts = (struct zd_document_texts){0};
+    for (size_t i = 0; i < ZD_DOCUMENTS_MAX; i++) {
+        zd_text_init(&texts->text[i], len_max);
+    }
+}
+
+void zd_document_texts_done(struct zd_document_texts *texts)
+{
+    for (size_t i = 0; i < ZD_DOCUMENTS_MAX; i++) {
+        zd_text_done(&texts->text[i]);
+    }
+}
+
+enum zd_status zd_document_texts_status(const struct zd_document_texts *texts)
+{
+    for (size_t i = 0; i < ZD_DOCUMENTS_MAX; i++) {
+        ZD_TRY(texts->text[i].status);
+    }
+    return ZD_OK;
+}
+
+extern const struct zd_dialect zd_dialect_v3;
+
+enum zd_status zd_document_judge(struct zd_span text, const struct zd_reading *reading,
+    struct zd_meta **ret_meta, struct zd_error *err)
+{
+    const struct zd_documents documents = {.text = {text}, .present = {true}};
+    return zd_dialect_v3.parse(&documents, reading, ret_meta, err);
+}
+
+struct zd_json *zd_document_new_group(void)
+{
+    ZD_AUTO(zd_json) document = zd_json_new_object();
+    if (document == NULL || zd_json_set(document, "zarr_format", zd_json_new_u64(3)) != ZD_OK ||
+        zd_json_set(document, "node_type", zd_json_new_text("group")) != ZD_OK) {
+        return NULL;
+    }
+    return ZD_TAKE(document);
+}
+
 static bool is_all_periods(struct zd_span name)
 {
     for (size_t i = 0; i < name.len; i++) {

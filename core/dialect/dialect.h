@@ -21,11 +21,23 @@ struct zd_reading {
     size_t consolidated_bytes_max;
 };
 
+/** Documents being made, in the order of the dialect's document keys. */
+struct zd_document_texts {
+    struct zd_text text[ZD_DOCUMENTS_MAX]; /* failures stick there */
+    bool present[ZD_DOCUMENTS_MAX];        /* the others are not to be stored */
+};
+
 /** An entry of a stored consolidated listing. */
 struct zd_stored_node {
     const char
         *path; /* relative to the group that holds the listing, no slash at either end; borrowed */
     const struct zd_json *document; /* as stored; borrowed */
+};
+
+/** A change to a stored consolidated listing. */
+struct zd_listing_change {
+    const char *path;               /* relative to the group that holds the listing */
+    const struct zd_json *document; /* final v3; NULL: it goes, and everything below it */
 };
 
 /** A dialect. Paths are relative to the dataset: "" is the root, "a/b" a node; no slash at either
@@ -83,7 +95,41 @@ struct zd_dialect {
      * out; ZD_NOT_FOUND past the end. */
     ZD_RESULT (*stored_node)(
         const struct zd_meta *meta, size_t *iter, struct zd_stored_node *ret_node);
+
+    /* Writing: all NULL in a dialect that is only read. Outputs begin empty, as
+     * zd_document_texts_init leaves them. Texts of documents were parsed before, and are JSON. */
+
+    /** The documents of a node. @param listing path -> final v3 document, or NULL: none is stored
+     */
+    void (*render)(const struct zd_json *document, const struct zd_json *listing,
+        struct zd_document_texts *out);
+
+    /** The documents with some members changed, told in those of the final v3 document (RFC 7396);
+     * everything else as it is written. */
+    void (*patch)(const struct zd_documents *stored, const struct zd_json *patch,
+        struct zd_document_texts *out);
+
+    /** The documents of a group with another listing. @param listing NULL: none any more */
+    void (*set_listing)(const struct zd_documents *stored, const struct zd_json *listing,
+        struct zd_document_texts *out);
+
+    /** The same with single entries changed, n of them, in the listing that is there. */
+    void (*change_listing)(const struct zd_documents *stored,
+        const struct zd_listing_change *change, size_t n, struct zd_document_texts *out);
 };
+
+/** @param len_max of each text. Thread: any. */
+void zd_document_texts_init(struct zd_document_texts *texts, size_t len_max);
+void zd_document_texts_done(struct zd_document_texts *texts);
+
+/** The first failure of them all. */
+ZD_RESULT zd_document_texts_status(const struct zd_document_texts *texts);
+
+/** Whether nodes of that dialect can be made and changed. */
+static inline bool zd_dialect_is_writable(const struct zd_dialect *dialect)
+{
+    return dialect->render != NULL;
+}
 
 /** All dialects, ended by NULL; generated from the files core/dialect/dialect_*.c. */
 extern const struct zd_dialect *const zd_dialects[];
@@ -99,6 +145,20 @@ const struct zd_dialect *zd_dialect_find(const char *name);
  * Thread: any.
  */
 ZD_RESULT zd_document_path(const char *key, struct zd_text *ret_path);
+
+/**
+ * A final v3 document as a client gives it for a node of any dialect, judged.
+ *
+ * @param ret_meta owned; refused, with its faults, when the document is faulty
+ * @retval ZD_NO_MEMORY
+ * Thread: any.
+ */
+ZD_RESULT zd_document_judge(struct zd_span text, const struct zd_reading *reading,
+    struct zd_meta **ret_meta, struct zd_error *err);
+
+/** The final v3 document of a group of which nothing is said. Owned; NULL without memory. Thread:
+ * any. */
+struct zd_json *zd_document_new_group(void);
 
 /** Whether a node below the root may have that name (Zarr v3, node names). Thread: any. */
 bool zd_node_name_is_valid(struct zd_span name);

@@ -8,6 +8,7 @@
 #include "core/dialect/chunk_key.h"
 #include "core/dialect/v3_consolidated.h"
 #include "core/dialect/v3_document.h"
+#include "core/dialect/v3_write.h"
 
 #define DOCUMENT_NAME "zarr.json"
 
@@ -200,4 +201,8 @@ const struct zd_dialect zd_dialect_v3 = {
     .children_prefix = v3_children_prefix,
     .child_name = v3_child_name,
     .stored_node = zd_v3_consolidated_next,
+    .render = zd_v3_render,
+    .patch = zd_v3_patch,
+    .set_listing = zd_v3_set_listing,
+    .change_listing = zd_v3_change_listing,
 };

@@ -47,3 +47,25 @@ void zd_meta_unref(struct zd_meta *meta)
         release(meta);
     }
 }
+
+static bool has_same_grid(const struct zd_grid *a, const struct zd_grid *b)
+{
+    bool is_same = a->rank == b->rank;
+    for (uint32_t d = 0; is_same && d < a->rank; d++) {
+        is_same = a->shape[d] == b->shape[d] && a->chunk[d] == b->chunk[d];
+    }
+    return is_same;
+}
+
+bool zd_meta_has_same_chunks(const struct zd_meta *a, const struct zd_meta *b)
+{
+    if (!zd_meta_is_array(a) || !zd_meta_is_array(b)) {
+        return false;
+    }
+    return has_same_grid(&a->grid, &b->grid) && a->key_encoding == b->key_encoding &&
+           a->key_separator == b->key_separator &&
+           zd_json_equal(zd_json_member(a->document, "data_type"),
+               zd_json_member(b->document, "data_type")) &&
+           zd_json_equal(
+               zd_json_member(a->document, "codecs"), zd_json_member(b->document, "codecs"));
+}

@@ -54,6 +54,12 @@ struct zd_meta *zd_meta_ref(struct zd_meta *meta);
 void zd_meta_unref(struct zd_meta *meta); /* accepts NULL */
 ZD_OWN(zd_meta, zd_meta_unref);
 
+/**
+ * Whether two arrays read the same stored chunks in the same way: shape, data type, grid, keys and
+ * codecs are equal. A refused one is equal to nothing. Thread: any.
+ */
+bool zd_meta_has_same_chunks(const struct zd_meta *a, const struct zd_meta *b);
+
 /** Whether the node must not be interpreted; its faults say why. */
 static inline bool zd_meta_is_refused(const struct zd_meta *meta)
 {
