@@ -593,8 +593,8 @@ void zd_catalog_forget(struct zd_dataset *dataset, struct zd_span path)
     }
 }
 
-enum zd_next zd_catalog_want(
-    struct zd_dataset *dataset, const char *path, struct zd_node_want *want)
+static enum zd_next want_node(
+    struct zd_dataset *dataset, const char *path, bool is_fresh, struct zd_node_want *want)
 {
     struct zd_cache *cache = &dataset->server->nodes;
     struct key memory;
@@ -621,9 +621,21 @@ enum zd_next zd_catalog_want(
         zd_list_push_back(&entry->waiters, &want->wait.link);
         return ZD_WAIT;
     }
-    if (zd_dataset_trusts(dataset, node->checked_ms)) {
+    if (!is_fresh && zd_dataset_trusts(dataset, node->checked_ms)) {
         give(node, want);
         return ZD_NEXT;
     }
     return start(zd_node_ref(node), false, want);
+}
+
+enum zd_next zd_catalog_want(
+    struct zd_dataset *dataset, const char *path, struct zd_node_want *want)
+{
+    return want_node(dataset, path, false, want);
+}
+
+enum zd_next zd_catalog_want_fresh(
+    struct zd_dataset *dataset, const char *path, struct zd_node_want *want)
+{
+    return want_node(dataset, path, true, want);
 }

@@ -66,6 +66,11 @@ struct zd_node_want {
 enum zd_next zd_catalog_want(
     struct zd_dataset *dataset, const char *path, struct zd_node_want *want);
 
+/** The same, but the store is asked now: for writers, who must not go by what was there a moment
+ * ago. */
+enum zd_next zd_catalog_want_fresh(
+    struct zd_dataset *dataset, const char *path, struct zd_node_want *want);
+
 /** The dataset of that name, or NULL. */
 struct zd_dataset *zd_catalog_find(struct zd_server *server, struct zd_span name);
 
