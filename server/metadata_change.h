@@ -1,0 +1,132 @@
+/* One change of documents under way: what the files server/metadata*.c share. Thread: loop.
+ *
+ *     lock the path - lock the metadata - find all nodes from the root to this one - read documents
+ *         - judge (worker) - look at what is below - relist (worker) - stage - commit
+ *         - unlock the metadata - erase what is to go - tell
+ *
+ * Each is a step. A step that finds that another process has written goes back to finding. */
+#ifndef ZD_SERVER_METADATA_CHANGE_H
+#define ZD_SERVER_METADATA_CHANGE_H
+
+#include "server/lock.h"
+#include "server/metadata.h"
+#include "server/pool.h"
+#include "server/purge.h"
+#include "server/write.h"
+
+/** How often a change begins again because another process has written meanwhile. */
+#define ZD_CHANGE_TRIES_MAX 16
+
+struct zd_change;
+
+/** A document of a node: what is stored, and what is to be. */
+struct zd_place_document {
+    struct zd_place *place;
+    uint32_t number; /* among the dialect's */
+    struct zd_store_read read;
+    struct zd_buf *stored; /* owned; NULL: not read, or not there */
+    struct zd_buf *made;   /* owned; NULL: as it is */
+    struct zd_write_want write;
+    bool is_stored; /* made was committed */
+};
+
+/** A node on the way from the root to the one that changes, which is the last. */
+struct zd_place {
+    struct zd_change *change;
+    char *path; /* owned */
+    struct zd_node_want want;
+    struct zd_node *node; /* a reference; NULL: there is none */
+    bool wants_bytes;     /* its documents are to be read */
+    bool is_new;          /* a missing parent, which becomes a group */
+    struct zd_place_document document[ZD_DOCUMENTS_MAX];
+};
+
+struct zd_change {
+    struct zd_dataset *dataset;    /* a reference */
+    struct zd_metadata_want *want; /* NULL once nobody waits */
+    /* the ask, owned */
+    struct zd_metadata_ask ask;
+    char *key;  /* of PUT_KEY and ERASE_KEY, or NULL */
+    char *path; /* of the node */
+
+    enum zd_next (*step)(struct zd_change *change); /* what runs next */
+    uint32_t n_pending;
+    bool is_running;
+    uint32_t n_tries;
+    struct zd_lock_want path_lock;
+    struct zd_lock_want metadata_lock;
+    struct zd_job job;
+
+    struct zd_place *place; /* n_places of them: the root first; owned */
+    size_t n_places;
+    const struct zd_dialect *dialect; /* of what is to be stored */
+    struct zd_meta *before;           /* what the node was; a reference, or NULL */
+    struct zd_meta *meta;             /* the new document, judged; a reference, or NULL */
+    struct zd_json *new_group;        /* the document of parents that are made; or NULL */
+    bool has_made;                    /* there was no such node, or key */
+    struct zd_stat stat;              /* of the key that was stored */
+
+    /* of looking: documents of nodes below, and keys that are none */
+    struct zd_purge *purge;
+    bool has_child;
+    bool has_key;
+    bool shows_orphans; /* nodes below a parent that was missing */
+    bool stops_at_key;
+
+    /* of storing */
+    struct zd_place_document **item; /* n_items of them, in the order they are committed; owned */
+    size_t n_items;
+    size_t next_item;
+    bool has_stored; /* the node's own documents are; only listings may be missing */
+
+    enum zd_status status;
+    struct zd_error err;
+    const char *code;
+};
+
+/** The node that changes. */
+static inline struct zd_place *zd_change_target(struct zd_change *change)
+{
+    return &change->place[change->n_places - 1];
+}
+
+static inline bool zd_change_is_erasure(const struct zd_change *change)
+{
+    return change->ask.kind == ZD_METADATA_ERASE || change->ask.kind == ZD_METADATA_ERASE_KEY;
+}
+
+/** Go on with the steps: for those who end a wait. */
+void zd_change_go_on(struct zd_change *change);
+
+/** One of n_pending has ended. */
+void zd_change_arrived(struct zd_change *change);
+
+/** After starting what n_pending counts: ZD_NEXT when nothing is left to wait for. */
+enum zd_next zd_change_wait(struct zd_change *change);
+
+/** The change fails, and goes to its end: but when it is stored and only listings are not, it goes
+ * on. err is told already. @return ZD_NEXT */
+enum zd_next zd_change_fail(
+    struct zd_change *change, enum zd_status status, const char *code, const struct zd_error *err);
+
+/** What is stored is not what was found: look again, unless that was done too often. */
+enum zd_next zd_change_again(struct zd_change *change);
+
+/** Run work on a worker, or here when that is cheap; then change->step. */
+enum zd_next zd_change_work(
+    struct zd_change *change, void (*work)(struct zd_job *job), uint64_t cost_ns);
+
+/* The steps, in their order. */
+enum zd_next zd_change_find(struct zd_change *change);            /* server/metadata_find.c */
+enum zd_next zd_change_judge(struct zd_change *change);           /* server/metadata_judge.c */
+enum zd_next zd_change_relist(struct zd_change *change);          /* server/metadata_judge.c */
+enum zd_next zd_change_store(struct zd_change *change);           /* server/metadata_store.c */
+enum zd_next zd_change_erase_documents(struct zd_change *change); /* server/metadata_erase.c */
+enum zd_next zd_change_commit(struct zd_change *change);          /* server/metadata_store.c */
+enum zd_next zd_change_erase(struct zd_change *change);           /* server/metadata_erase.c */
+enum zd_next zd_change_end(struct zd_change *change);
+
+/** Give up what was found, read, made and staged, to begin again or to end. */
+void zd_change_forget(struct zd_change *change);
+
+#endif

@@ -1,0 +1,283 @@
+/* Changing documents: what goes with a change. Of an erasure the documents, first of all; later
+ * everything else that is to go, when nobody finds it any more. */
+#include <string.h>
+
+#include "core/base/num.h"
+#include "server/metadata_change.h"
+#include "server/server.h"
+
+static enum zd_next step_own_erased(struct zd_change *change);
+static enum zd_next step_below_erased(struct zd_change *change);
+static enum zd_next step_restored(struct zd_change *change);
+static enum zd_next step_purged(struct zd_change *change);
+
+static void purged(void *context)
+{
+    zd_change_go_on(context);
+}
+
+/* ---- documents ---- */
+
+static void written(struct zd_wait *wait)
+{
+    struct zd_place_document *document = ZD_CONTAINER(wait, struct zd_place_document, write.wait);
+    zd_change_arrived(document->place->change);
+}
+
+/* Whether this document goes: all of a node's, or the one under the key. */
+static bool goes(
+    const struct zd_change *change, const struct zd_place_document *document, const char *key)
+{
+    return document->stored != NULL && (change->key == NULL || strcmp(change->key, key) == 0);
+}
+
+static void start_write(struct zd_change *change, struct zd_place_document *document,
+    const char *key, const struct zd_write_want *want)
+{
+    document->write = *want;
+    document->write.wait = (struct zd_wait){.done = written};
+    if (zd_write_want(change->dataset, key, &document->write) == ZD_WAIT) {
+        change->n_pending++;
+    }
+}
+
+/* The node's own first: from here on there is no such node. */
+enum zd_next zd_change_erase_documents(struct zd_change *change)
+{
+    struct zd_place *place = zd_change_target(change);
+    change->step = step_own_erased;
+    if (place->node == NULL) {
+        return ZD_NEXT; /* only what is left of one */
+    }
+    const struct zd_dialect *dialect = place->node->meta->dialect;
+    ZD_SCOPED_TEXT(key, ZD_KEY_BYTES_MAX);
+    for (uint32_t i = 0; i < dialect->n_documents; i++) {
+        struct zd_place_document *document = &place->document[i];
+        zd_text_clear(&key);
+        document->write = (struct zd_write_want){.wait.status = ZD_OK};
+        if (dialect->document_key(place->path, i, &key) == ZD_OK &&
+            goes(change, document, key.at)) {
+            const struct zd_write_want want = {
+                .kind = ZD_WRITE_ERASE,
+                .condition = ZD_CONDITION_GENERATION,
+                .generation = place->node->stat[i].generation,
+            };
+            document->is_stored = true; /* and is to come back when another one stays */
+            start_write(change, document, key.at, &want);
+        }
+    }
+    return zd_change_wait(change);
+}
+
+/* What was erased of the node is put back, unless somebody has made a new one meanwhile. */
+static enum zd_next restore(struct zd_change *change)
+{
+    struct zd_place *place = zd_change_target(change);
+    change->step = step_restored;
+    ZD_SCOPED_TEXT(key, ZD_KEY_BYTES_MAX);
+    for (uint32_t i = 0; i < ZD_DOCUMENTS_MAX; i++) {
+        struct zd_place_document *document = &place->document[i];
+        zd_text_clear(&key);
+        if (document->is_stored && document->write.wait.status == ZD_OK &&
+            place->node->meta->dialect->document_key(place->path, i, &key) == ZD_OK) {
+            const struct zd_write_want want = {
+                .kind = ZD_WRITE_PUT,
+                .bytes = document->stored,
+                .condition = ZD_CONDITION_ABSENT,
+            };
+            start_write(change, document, key.at, &want);
+        }
+    }
+    return zd_change_wait(change);
+}
+
+static enum zd_next step_restored(struct zd_change *change)
+{
+    if (change->status == ZD_PRECONDITION) {
+        return zd_change_again(change);
+    }
+    return zd_change_fail(change, change->status, NULL, &change->err);
+}
+
+static enum zd_purge_answer erase_documents_below(void *context, const char *key, const char *rest)
+{
+    ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
+    (void)context;
+    (void)rest;
+    return zd_document_path(key, &path) == ZD_OK ? ZD_PURGE_ERASE : ZD_PURGE_KEEP;
+}
+
+static enum zd_next step_own_erased(struct zd_change *change)
+{
+    struct zd_place *place = zd_change_target(change);
+    for (uint32_t i = 0; place->node != NULL && i < ZD_DOCUMENTS_MAX; i++) {
+        const struct zd_wait *wait = &place->document[i].write.wait;
+        if (place->document[i].is_stored && wait->status != ZD_OK) {
+            change->status = wait->status == ZD_NOT_FOUND ? ZD_PRECONDITION : wait->status;
+            change->err = wait->err;
+            return restore(change);
+        }
+    }
+    if (change->ask.kind == ZD_METADATA_ERASE_KEY) {
+        change->has_stored = true;
+        return zd_change_commit(change);
+    }
+    const struct zd_purge_config config = {
+        .dataset = change->dataset,
+        .path = change->path,
+        .visit = erase_documents_below,
+        .done = purged,
+        .context = change,
+    };
+    change->step = step_below_erased;
+    change->status = zd_purge_start(&config, &change->purge, &change->err);
+    return change->status == ZD_OK ? ZD_WAIT : restore(change);
+}
+
+static enum zd_next step_below_erased(struct zd_change *change)
+{
+    change->status = zd_purge_status(change->purge, NULL, &change->err);
+    zd_purge_free(ZD_TAKE(change->purge));
+    if (change->status != ZD_OK) {
+        return restore(change);
+    }
+    change->has_stored = true;
+    return zd_change_commit(change);
+}
+
+/* ---- everything else ---- */
+
+/* A chunk that lies outside of the new grid. */
+static bool is_outside(const struct zd_change *change, const char *rest, uint64_t *ret_index)
+{
+    const struct zd_meta *before = change->before;
+    const struct zd_grid *grid = &change->meta->grid;
+    if (before->dialect->chunk_index(before, rest, ret_index) != ZD_OK) {
+        return false;
+    }
+    for (uint32_t d = 0; d < grid->rank; d++) {
+        if (ret_index[d] >= zd_grid_count(grid, d)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum zd_purge_answer judge_outside(void *context, const char *key, const char *rest)
+{
+    uint64_t index[ZD_RANK_MAX];
+    (void)key;
+    return is_outside(context, rest, index) ? ZD_PURGE_ERASE : ZD_PURGE_KEEP;
+}
+
+static enum zd_purge_answer judge_all(void *context, const char *key, const char *rest)
+{
+    (void)context;
+    (void)key;
+    (void)rest;
+    return ZD_PURGE_ERASE;
+}
+
+/* All but the documents of the node that is there now. */
+static enum zd_purge_answer judge_orphans(void *context, const char *key, const char *rest)
+{
+    const struct zd_change *change = context;
+    ZD_SCOPED_TEXT(own, ZD_KEY_BYTES_MAX);
+    (void)rest;
+    for (uint32_t i = 0; i < change->dialect->n_documents; i++) {
+        zd_text_clear(&own);
+        if (change->dialect->document_key(change->path, i, &own) == ZD_OK &&
+            strcmp(own.at, key) == 0) {
+            return ZD_PURGE_KEEP;
+        }
+    }
+    return ZD_PURGE_ERASE;
+}
+
+static bool shrinks(const struct zd_change *change)
+{
+    const struct zd_meta *before = change->before;
+    const struct zd_meta *meta = change->meta;
+    if (!zd_meta_is_array(before) || !zd_meta_is_array(meta) ||
+        before->grid.rank != meta->grid.rank) {
+        return false;
+    }
+    for (uint32_t d = 0; d < meta->grid.rank; d++) {
+        if (zd_grid_count(&meta->grid, d) < zd_grid_count(&before->grid, d)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool orphans(const struct zd_change *change)
+{
+    const struct zd_meta *before = change->before;
+    if (!change->ask.erases_chunks) {
+        return false;
+    }
+    if (before == NULL || before->type == ZD_NODE_GROUP) {
+        return change->meta->type == ZD_NODE_ARRAY;
+    }
+    return !zd_meta_has_same_chunks(before, change->meta);
+}
+
+typedef enum zd_purge_answer visitor(void *context, const char *key, const char *rest);
+
+/* What goes, or NULL. */
+static visitor *choose_visitor(const struct zd_change *change)
+{
+    switch (change->ask.kind) {
+    case ZD_METADATA_ERASE:
+        return judge_all;
+    case ZD_METADATA_PUT:
+        return orphans(change) ? judge_orphans : NULL;
+    case ZD_METADATA_PATCH:
+        return shrinks(change) ? judge_outside : NULL;
+    case ZD_METADATA_PUT_KEY:
+    case ZD_METADATA_ERASE_KEY:
+    case ZD_METADATA_CONSOLIDATE:
+        return NULL;
+    }
+    return NULL;
+}
+
+enum zd_next zd_change_erase(struct zd_change *change)
+{
+    visitor *visit = choose_visitor(change);
+    zd_lock_release(&change->metadata_lock);
+    if (visit == NULL) {
+        change->step = zd_change_end;
+        return ZD_NEXT;
+    }
+    const struct zd_purge_config config = {
+        .dataset = change->dataset,
+        .path = change->path,
+        .visit = visit,
+        .done = purged,
+        .context = change,
+    };
+    change->step = step_purged;
+    change->status = zd_purge_start(&config, &change->purge, &change->err);
+    return change->status == ZD_OK ? ZD_WAIT : step_purged(change);
+}
+
+/* The document says the truth by now: what is left of the rest is told. */
+static enum zd_next step_purged(struct zd_change *change)
+{
+    uint64_t n_failed = 0;
+    if (change->purge != NULL) {
+        change->status = zd_purge_status(change->purge, &n_failed, &change->err);
+        zd_purge_free(ZD_TAKE(change->purge));
+    }
+    if (change->status != ZD_OK) {
+        struct zd_error err = change->err;
+        err.status = zd_fail(&err, change->status,
+            "\"%.100s\": the document is changed, but not all keys below it could be erased: "
+            "%.200s",
+            change->path, change->err.text);
+        return zd_change_fail(change, change->status, NULL, &err);
+    }
+    change->step = zd_change_end;
+    return ZD_NEXT;
+}
