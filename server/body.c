@@ -8,25 +8,24 @@
 
 #define JSON_TYPE "application/json"
 
-static bool is_json_type(const char *content_type)
+static bool is_type(const char *content_type, const char *media_type)
 {
-    const size_t len = strlen(JSON_TYPE);
-    if (strncasecmp(content_type, JSON_TYPE, len) != 0) {
+    const size_t len = strlen(media_type);
+    if (strncasecmp(content_type, media_type, len) != 0) {
         return false;
     }
     const char *rest = content_type + len + strspn(content_type + len, " \t");
     return *rest == '\0' || *rest == ';';
 }
 
-enum zd_status zd_body_json(const struct zd_request *req, struct zd_json **ret_json,
+enum zd_status zd_body_check(const struct zd_request *req, const char *media_type,
     const char **ret_code, struct zd_error *err)
 {
-    const struct zd_settings *settings = &req->server->config->settings;
     const char *content_type = zd_request_header(req, "Content-Type");
-    if (content_type != NULL && !is_json_type(content_type)) {
+    if (content_type != NULL && !is_type(content_type, media_type)) {
         *ret_code = "unsupported_media_type";
         const enum zd_status status =
-            zd_fail(err, ZD_UNSUPPORTED, "the body is to be " JSON_TYPE ", not %s", content_type);
+            zd_fail(err, ZD_UNSUPPORTED, "the body is to be %s, not %s", media_type, content_type);
         zd_fact_found(err, "%s", content_type);
         return status;
     }
@@ -37,6 +36,20 @@ enum zd_status zd_body_json(const struct zd_request *req, struct zd_json **ret_j
         zd_fact_pointer(err, "");
         return status;
     }
+    return ZD_OK;
+}
+
+enum zd_status zd_body_json(const struct zd_request *req, struct zd_json **ret_json,
+    const char **ret_code, struct zd_error *err)
+{
+    return zd_body_json_as(req, JSON_TYPE, ret_json, ret_code, err);
+}
+
+enum zd_status zd_body_json_as(const struct zd_request *req, const char *media_type,
+    struct zd_json **ret_json, const char **ret_code, struct zd_error *err)
+{
+    const struct zd_settings *settings = &req->server->config->settings;
+    ZD_TRY(zd_body_check(req, media_type, ret_code, err));
     const struct zd_json_limits limits = {
         .bytes_max = settings->limits_body_bytes,
         .nodes_max = settings->limits_document_nodes,
@@ -64,7 +77,13 @@ enum zd_status zd_body_fault(
 
 enum zd_next zd_body_refuse(struct zd_request *req, const char *code, const struct zd_error *err)
 {
-    static const char *const allowed[] = {JSON_TYPE, NULL};
+    return zd_body_refuse_as(req, JSON_TYPE, code, err);
+}
+
+enum zd_next zd_body_refuse_as(
+    struct zd_request *req, const char *media_type, const char *code, const struct zd_error *err)
+{
+    const char *const allowed[] = {media_type, NULL};
     if (err->status == ZD_NO_MEMORY) {
         return zd_respond_error(req, NULL, err); /* no fault of the body */
     }

@@ -15,6 +15,15 @@
 ZD_RESULT zd_body_json(const struct zd_request *req, struct zd_json **ret_json,
     const char **ret_code, struct zd_error *err);
 
+/** The same for a type of its own, such as that of a merge patch. */
+ZD_RESULT zd_body_json_as(const struct zd_request *req, const char *media_type,
+    struct zd_json **ret_json, const char **ret_code, struct zd_error *err);
+
+/** Whether there is a body of that media type, as zd_body_json judges it: parameters of the type
+ * are not looked at, and none at all is right. */
+ZD_RESULT zd_body_check(const struct zd_request *req, const char *media_type, const char **ret_code,
+    struct zd_error *err);
+
 /**
  * What to tell of a body that is JSON but not what it should be.
  *
@@ -28,5 +37,7 @@ ZD_RESULT zd_body_fault(
 
 /** Answers such a failure, `allowed` media types included. */
 enum zd_next zd_body_refuse(struct zd_request *req, const char *code, const struct zd_error *err);
+enum zd_next zd_body_refuse_as(
+    struct zd_request *req, const char *media_type, const char *code, const struct zd_error *err);
 
 #endif

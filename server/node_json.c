@@ -298,7 +298,8 @@ void zd_node_json_emit(const struct zd_node_view *view, struct zd_emit *emit)
 
 void zd_node_json_emit_warnings(const struct zd_node_view *view, struct zd_emit *emit)
 {
-    const struct zd_faults *faults = &view->meta->faults;
+    const bool are_others = view->warnings != NULL;
+    const struct zd_faults *faults = are_others ? view->warnings : &view->meta->faults;
     if (!wants(view, "warnings")) {
         return;
     }
@@ -306,7 +307,7 @@ void zd_node_json_emit_warnings(const struct zd_node_view *view, struct zd_emit 
     zd_emit_array(emit);
     for (size_t i = 0; i < faults->n_items; i++) {
         const struct zd_fault *fault = &faults->item[i];
-        if (fault->severity != ZD_FAULT_WARNING) {
+        if (fault->severity != ZD_FAULT_WARNING && !are_others) {
             continue;
         }
         zd_emit_object(emit);

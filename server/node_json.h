@@ -9,6 +9,7 @@
 struct zd_node_view {
     const char *path; /* in the dataset */
     const struct zd_meta *meta;
+    const struct zd_faults *warnings; /* told in place of the node's own; or NULL */
     const struct zd_fields *fields;
     bool can_slice; /* its chunks can be read; false for an array that is over a limit */
 };
@@ -22,7 +23,8 @@ extern const char *const zd_node_fields[];
  */
 void zd_node_json_emit(const struct zd_node_view *view, struct zd_emit *emit);
 
-/** Add the member warnings: what was tolerated or ignored. */
+/** Add the member warnings: what was tolerated or ignored; of view->warnings, which let a document
+ * be stored, also what is not supported. */
 void zd_node_json_emit_warnings(const struct zd_node_view *view, struct zd_emit *emit);
 
 #endif

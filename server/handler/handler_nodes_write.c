@@ -1,0 +1,358 @@
+/* Changes of one node: made, replaced, patched, erased (api.md 3.2). */
+#include <string.h>
+
+#include "server/body.h"
+#include "server/handler/handler.h"
+#include "server/metadata.h"
+#include "server/node_show.h"
+#include "server/server.h"
+
+#define JSON_TYPE  "application/json"
+#define PATCH_TYPE "application/merge-patch+json"
+
+/* A condition is judged by what is there, and holds when the change is made: others may come in
+ * between, so often at the most. */
+#define JUDGED_MAX 16
+
+/** A change on its way. */
+struct writing {
+    struct zd_request *req; /* borrowed */
+    struct zd_metadata_ask ask;
+    struct zd_json *patch; /* owned, or NULL */
+    struct zd_node_want found;
+    struct zd_node *node; /* as the conditions were judged by it, or as it is shown; or NULL */
+    struct zd_node_show show;
+    struct zd_metadata_want change;
+    uint32_t n_judged;
+};
+
+static zd_step step_judge;
+static zd_step step_change;
+static zd_step step_changed;
+static zd_step step_show;
+static zd_step step_respond;
+
+static struct writing *writing_of(const struct zd_request *req)
+{
+    return req->state;
+}
+
+static void leave(struct zd_request *req)
+{
+    struct writing *writing = writing_of(req);
+    zd_wait_cancel(&writing->found.wait);
+    zd_node_unref(writing->node);
+    zd_node_show_done(&writing->show);
+    zd_metadata_release(&writing->change);
+    zd_json_unref(writing->patch);
+    zd_free(writing);
+    req->state = NULL;
+}
+
+static void found_arrived(struct zd_wait *wait)
+{
+    zd_request_go_on(ZD_CONTAINER(wait, struct writing, found.wait)->req);
+}
+
+static void change_arrived(struct zd_wait *wait)
+{
+    zd_request_go_on(ZD_CONTAINER(wait, struct writing, change.wait)->req);
+}
+
+/* The node as it is in the store; then that step runs. */
+static enum zd_next look(struct zd_request *req, zd_step *next)
+{
+    struct writing *writing = writing_of(req);
+    zd_node_unref(ZD_TAKE(writing->node));
+    zd_node_show_done(&writing->show);
+    zd_node_show_init(&writing->show, req);
+    writing->found = (struct zd_node_want){.wait.done = found_arrived};
+    req->step = next;
+    return zd_catalog_want_fresh(req->dataset, req->path, &writing->found);
+}
+
+/* ---- conditions ---- */
+
+static enum zd_next refuse_condition(struct zd_request *req, const struct zd_node *node)
+{
+    struct zd_error err = {0};
+    err.status = zd_fail(&err, ZD_PRECONDITION, "the node '%.256s' %s, which the request excludes",
+        req->path, node == NULL ? "does not exist" : "exists in another state, or at all");
+    return zd_respond_error(req, NULL, &err);
+}
+
+/* The tag is known: what the client saw, or that there was nothing, must be so still when the
+ * change is made. */
+static enum zd_next step_condition(struct zd_request *req)
+{
+    struct writing *writing = writing_of(req);
+    const struct zd_node *node = writing->node;
+    char etag[ZD_TAG_BYTES];
+    struct zd_error err = {0};
+    if (node != NULL && zd_node_show_tag(&writing->show, etag, &err) != ZD_OK) {
+        return zd_respond_error(req, NULL, &err);
+    }
+    const int64_t mtime_ms = node == NULL ? 0 : zd_node_show_mtime(&writing->show, node);
+    if (zd_request_write_condition(req, node == NULL ? NULL : etag, mtime_ms) != ZD_OK) {
+        return refuse_condition(req, node);
+    }
+    writing->ask.expected = writing->node;
+    writing->ask.expects_absent = node == NULL;
+    req->step = step_change;
+    return ZD_NEXT;
+}
+
+static enum zd_next step_found(struct zd_request *req)
+{
+    struct writing *writing = writing_of(req);
+    const struct zd_wait *wait = &writing->found.wait;
+    if (wait->status != ZD_OK && wait->status != ZD_NOT_FOUND) {
+        return zd_respond_error(req, NULL, &wait->err);
+    }
+    writing->node = ZD_TAKE(writing->found.node);
+    req->step = step_condition;
+    return writing->node == NULL ? ZD_NEXT : zd_node_show_gather(&writing->show, writing->node);
+}
+
+static enum zd_next step_judge(struct zd_request *req)
+{
+    struct writing *writing = writing_of(req);
+    writing->n_judged++;
+    if (!zd_request_is_conditional(req)) {
+        return step_change(req);
+    }
+    return look(req, step_found);
+}
+
+/* ---- the change ---- */
+
+static enum zd_next step_change(struct zd_request *req)
+{
+    struct writing *writing = writing_of(req);
+    writing->ask.place = req->path;
+    writing->ask.bytes = req->body;
+    writing->ask.json = writing->patch;
+    zd_metadata_release(&writing->change);
+    writing->change = (struct zd_metadata_want){.wait.done = change_arrived};
+    req->step = step_changed;
+    return zd_metadata_want(req->dataset, &writing->ask, &writing->change);
+}
+
+static enum zd_next refuse_absent(struct zd_request *req)
+{
+    struct zd_error err = {0};
+    err.status = zd_fail(&err, ZD_NOT_FOUND, "dataset '%s' has no node at '%.256s'",
+        req->dataset->config.name, req->path);
+    return zd_respond_error(req, "node_not_found", &err);
+}
+
+static enum zd_next refuse_change(struct zd_request *req)
+{
+    const struct writing *writing = writing_of(req);
+    const struct zd_metadata_want *change = &writing->change;
+    const struct zd_error *err = &change->wait.err;
+    if (change->wait.status == ZD_NOT_FOUND) {
+        return refuse_absent(req);
+    }
+    if (change->wait.status == ZD_PRECONDITION && writing->n_judged < JUDGED_MAX &&
+        zd_request_is_conditional(req)) {
+        req->step = step_judge;
+        return ZD_NEXT;
+    }
+    if (change->meta != NULL && change->code == NULL && zd_meta_is_refused(change->meta)) {
+        const struct zd_problem problem = {
+            .code = zd_problem_code_of_faults(&change->meta->faults),
+            .err = err,
+            .faults = &change->meta->faults,
+        };
+        return zd_respond_problem(req, &problem);
+    }
+    return zd_respond_error(req, change->code, err);
+}
+
+static enum zd_next step_changed(struct zd_request *req)
+{
+    const struct writing *writing = writing_of(req);
+    if (writing->change.wait.status != ZD_OK) {
+        return refuse_change(req);
+    }
+    if (writing->ask.kind == ZD_METADATA_ERASE) {
+        const struct zd_representation answer = {.http_status = 204};
+        return zd_respond(req, &answer);
+    }
+    return look(req, step_show);
+}
+
+/* ---- the answer ---- */
+
+/* Nothing of a dry run is stored: children are those that are there, or none. */
+static enum zd_next step_show(struct zd_request *req)
+{
+    struct writing *writing = writing_of(req);
+    const struct zd_wait *wait = &writing->found.wait;
+    const struct zd_meta *meta = writing->change.meta;
+    if (wait->status != ZD_OK && wait->status != ZD_NOT_FOUND) {
+        return zd_respond_error(req, NULL, &wait->err);
+    }
+    writing->node = ZD_TAKE(writing->found.node);
+    req->step = step_respond;
+    if (writing->node != NULL && meta->type == writing->node->meta->type) {
+        return zd_node_show_gather(&writing->show, writing->node);
+    }
+    if (meta->type == ZD_NODE_GROUP && !zd_meta_is_refused(meta)) {
+        zd_node_show_no_children(&writing->show);
+    }
+    return ZD_NEXT;
+}
+
+/* Somebody may have erased it again: then what was stored is shown, without a tag. */
+static enum zd_next step_respond(struct zd_request *req)
+{
+    struct writing *writing = writing_of(req);
+    const struct zd_node *node = writing->ask.is_dry ? NULL : writing->node;
+    const struct zd_meta *judged = writing->change.meta;
+    struct zd_error err = {0};
+    struct zd_representation answer = {
+        .http_status = writing->change.has_made ? 201 : 200,
+        .media_type = JSON_TYPE,
+        .mtime_ms = node == NULL ? 0 : zd_node_show_mtime(&writing->show, node),
+    };
+    char etag[ZD_TAG_BYTES] = "";
+    if (writing->node != NULL && zd_node_show_tag(&writing->show, etag, &err) != ZD_OK) {
+        return zd_respond_error(req, NULL, &err);
+    }
+    if (node != NULL) {
+        memcpy(answer.etag, etag, sizeof etag);
+    }
+    const struct zd_node_shown shown = {
+        .path = req->path,
+        .meta = node == NULL ? judged : node->meta,
+        .warnings = &judged->faults,
+        .can_slice = node == NULL ? zd_meta_is_array(judged) : node->layout != NULL,
+    };
+    ZD_SCOPED_TEXT(text, req->server->config->settings.limits_tree_bytes);
+    zd_node_show_emit(&writing->show, &shown, &text);
+    return zd_respond_json(req, &text, &answer);
+}
+
+/* ---- requests ---- */
+
+static ZD_RESULT read_flags(
+    const struct zd_request *req, struct writing *writing, struct zd_error *err)
+{
+    const struct zd_params *params = &req->params;
+    bool is_recursive = true;
+    ZD_TRY(zd_params_flag(params, "dry_run", false, &writing->ask.is_dry, err));
+    ZD_TRY(zd_params_flag(params, "erase_chunks", false, &writing->ask.erases_chunks, err));
+    ZD_TRY(zd_params_flag(params, "recursive", true, &is_recursive, err));
+    writing->ask.keeps_children = !is_recursive;
+    return ZD_OK;
+}
+
+/* False: the request is answered. */
+static bool begin(struct zd_request *req, enum zd_metadata_kind kind)
+{
+    struct writing *writing = zd_alloc_zero(1, sizeof *writing);
+    struct zd_error err = {0};
+    if (writing == NULL) {
+        err.status = zd_fail(&err, ZD_NO_MEMORY, "cannot allocate a change");
+        (void)zd_respond_error(req, NULL, &err);
+        return false;
+    }
+    writing->req = req;
+    writing->ask.kind = kind;
+    zd_node_show_init(&writing->show, req);
+    req->state = writing;
+    req->state_free = leave;
+    if (read_flags(req, writing, &err) != ZD_OK) {
+        (void)zd_respond_error(req, "bad_parameter", &err);
+        return false;
+    }
+    return true;
+}
+
+static enum zd_next step_put(struct zd_request *req)
+{
+    struct zd_error err = {0};
+    const char *code = NULL;
+    if (!begin(req, ZD_METADATA_PUT)) {
+        return ZD_DONE;
+    }
+    if (zd_body_check(req, JSON_TYPE, &code, &err) != ZD_OK) {
+        return zd_body_refuse(req, code, &err);
+    }
+    return step_judge(req);
+}
+
+/* Which members may change, and not what they may be: that is judged with the whole document. */
+static ZD_RESULT judge_patch(const struct zd_json *patch, struct zd_error *err)
+{
+    static const char *const members[] = {"attributes", "dimension_names", "shape", "extensions"};
+    if (!zd_json_is(patch, ZD_JSON_OBJECT)) {
+        return zd_body_fault(err, "", "an object", patch);
+    }
+    for (void *iter = zd_json_next(patch, NULL); iter != NULL; iter = zd_json_next(patch, iter)) {
+        bool is_known = false;
+        for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+            is_known = is_known || strcmp(zd_json_iter_name(iter), members[i]) == 0;
+        }
+        if (!is_known) {
+            const struct zd_pointer whole = {.text = ""};
+            const struct zd_pointer at = zd_pointer_member(&whole, zd_json_iter_name(iter));
+            return zd_body_fault(err, at.text,
+                "no such member: attributes, dimension_names, shape and extensions can be patched",
+                zd_json_iter_value(iter));
+        }
+    }
+    return ZD_OK;
+}
+
+static enum zd_next step_patch(struct zd_request *req)
+{
+    struct zd_error err = {0};
+    const char *code = NULL;
+    if (!begin(req, ZD_METADATA_PATCH)) {
+        return ZD_DONE;
+    }
+    struct writing *writing = writing_of(req);
+    if (zd_body_json_as(req, PATCH_TYPE, &writing->patch, &code, &err) != ZD_OK) {
+        return zd_body_refuse_as(req, PATCH_TYPE, code, &err);
+    }
+    if (judge_patch(writing->patch, &err) != ZD_OK) {
+        return zd_body_refuse_as(req, PATCH_TYPE, "bad_body", &err);
+    }
+    return step_judge(req);
+}
+
+static enum zd_next step_delete(struct zd_request *req)
+{
+    return begin(req, ZD_METADATA_ERASE) ? step_judge(req) : ZD_DONE;
+}
+
+static const char *const put_params[] = {"dry_run", "erase_chunks", NULL};
+static const char *const patch_params[] = {"dry_run", NULL};
+static const char *const delete_params[] = {"dry_run", "recursive", NULL};
+
+static const struct zd_route routes[] = {
+    {.method = "PUT",
+        .path = "/v1/datasets/{d}/nodes/{path}",
+        .first = step_put,
+        .params = put_params,
+        .needs_writable = true},
+    {.method = "PATCH",
+        .path = "/v1/datasets/{d}/nodes/{path}",
+        .first = step_patch,
+        .params = patch_params,
+        .needs_writable = true},
+    {.method = "DELETE",
+        .path = "/v1/datasets/{d}/nodes/{path}",
+        .first = step_delete,
+        .params = delete_params,
+        .needs_writable = true},
+};
+
+const struct zd_handler zd_handler_nodes_write = {
+    .name = "nodes_write",
+    .route = routes,
+    .n_routes = sizeof routes / sizeof *routes,
+};
