@@ -18,9 +18,10 @@
  * - Every write has the store's precondition. When another process was faster, all is done again
  *   with what that has written, at most ZD_EDIT_TRIES_MAX times; but an edit with a condition of
  *   its own fails with ZD_PRECONDITION.
- * - What is whole is written without reading (zd_edit_is_whole), unless it has a condition.
+ * - What is whole is written without reading (zd_edit_is_whole), when nothing else waits.
  * - Chunks of nothing but the fill value are stored or not as the dataset and the array say.
- * - Whoever listens to events of the dataset is told when the write is acknowledged.
+ * - Events are told when the store has acknowledged (server/events.h): but of the staged form by
+ * the caller, for all objects at once; by this one where the caller has left.
  * - Memory is admitted by the caller before (zd_rewrite_held_bytes for each that is under way).
  *
  * wait.status: ZD_OK; those of zd_rewrite, of an edit and of the whole; ZD_PRECONDITION;
@@ -29,7 +30,12 @@
 
 #define ZD_EDIT_TRIES_MAX 16
 
-struct zd_edit_run;
+struct zd_server;
+
+void zd_edits_init(struct zd_server *server);
+void zd_edits_done(struct zd_server *server); /* nothing is under way */
+
+struct zd_edit_load;
 
 /** One edit of one stored object. */
 struct zd_edit_want {
@@ -44,8 +50,7 @@ struct zd_edit_want {
     /* out, with ZD_OK */
     struct zd_stat stat; /* of the stored object from now on; zero: it is absent. As it was, when it
                           * is dry */
-    struct zd_edit_run *run; /* its own: who works on it */
-    struct zd_list link;     /* its own: among those who wait for the object */
+    struct zd_edit_load *load; /* its own: NULL when nothing is under way */
 };
 
 /**
@@ -58,10 +63,11 @@ enum zd_next zd_edit_want(struct zd_node *node, struct zd_edit_want *want);
  * that has is made all the same. Accepts a zeroed want, and one that was answered. */
 void zd_edit_release(struct zd_edit_want *want);
 
-/**
+/*
  * The staged form, of a change of many objects that is made as a whole or not at all: lock them
  * all, stage them all, commit them all. One zd_edit_want an object; each of the three calls ends by
- * telling want->wait.
+ * telling want->wait, and returns as zd_edit_want does. After a failure only zd_edit_release may
+ * follow: it gives the lock back, and discards what is staged.
  *
  * No deadlock: whoever locks several objects locks them in the order of their grid indices (C
  * order), and locks the next when it was told of the one before. Staging and committing may go on
@@ -77,10 +83,9 @@ enum zd_next zd_edit_stage(struct zd_edit_want *want);
 
 /**
  * Publish what was staged, and give the lock back. Without a condition this repeats the edit when
- * another process has written in between; with one it fails with ZD_PRECONDITION.
+ * another process has written in between; with one it fails with ZD_PRECONDITION. Once begun it is
+ * made to its end, whether somebody waits for it or not.
  */
 enum zd_next zd_edit_commit(struct zd_edit_want *want);
-
-/* zd_edit_release of one that is locked or staged gives the lock back and discards the bytes. */
 
 #endif

@@ -10,6 +10,7 @@
 #include "core/base/num.h"
 #include "server/chunks.h"
 #include "server/datasets.h"
+#include "server/edit.h"
 #include "server/http.h"
 #include "server/objects.h"
 #include "server/slice.h"
@@ -242,6 +243,7 @@ static enum zd_status begin_server(struct zd_server *server, struct zd_error *er
     zd_pool_init(server);
     zd_locks_init(server);
     zd_events_init(server);
+    zd_edits_init(server);
     share_memory(server);
     ZD_TRY(zd_datasets_open(server, err));
     server->root = zd_alloc_zero(server->n_datasets, sizeof *server->root);
@@ -304,6 +306,7 @@ static void end_datasets(struct zd_server *server)
         zd_cache_done(&server->nodes);
     }
     zd_slices_done(server);
+    zd_edits_done(server);
     zd_datasets_close(server);
     zd_free(server->root);
 }

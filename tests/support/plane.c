@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "server/edit.h"
+
 static void init_caches(struct zd_server *server)
 {
     const struct zd_settings *settings = &server->config->settings;
@@ -40,6 +42,7 @@ void zd_test_plane_open(struct zd_test_plane *plane, uint64_t revalidate_ms)
     zd_pool_init(&plane->server);
     zd_locks_init(&plane->server);
     zd_events_init(&plane->server);
+    zd_edits_init(&plane->server);
     plane->ops = *plane->store.store->ops;
     plane->store.store->ops = &plane->ops;
 }
@@ -53,6 +56,7 @@ void zd_test_plane_close(struct zd_test_plane *plane)
     zd_events_free(&plane->dataset);
     zd_test_plane_run(plane);
     done_caches(&plane->server);
+    zd_edits_done(&plane->server);
     zd_config_done(&plane->config);
     zd_test_store_close(&plane->store);
 }
