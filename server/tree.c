@@ -286,6 +286,25 @@ static bool is_entry(const struct zd_tree *tree, const struct zd_tree_row *row)
            row->meta->document != NULL && !zd_faults_have(&row->meta->faults, ZD_FAULT_INVALID);
 }
 
+enum zd_status zd_tree_listing(
+    const struct zd_tree *tree, struct zd_json **ret_listing, struct zd_error *err)
+{
+    const size_t prefix_len = tree->ask.path[0] == '\0' ? 0 : strlen(tree->ask.path) + 1;
+    ZD_AUTO(zd_json) listing = zd_json_new_object();
+    enum zd_status status = listing == NULL ? ZD_NO_MEMORY : ZD_OK;
+    for (size_t i = 0; status == ZD_OK && i < tree->live.n; i++) {
+        const struct zd_tree_row *row = &tree->live.row[i];
+        if (is_entry(tree, row)) {
+            status = zd_json_set(listing, row->path + prefix_len, zd_json_ref(row->meta->document));
+        }
+    }
+    if (status != ZD_OK) {
+        return zd_fail(err, status, "no memory for consolidated metadata");
+    }
+    *ret_listing = ZD_TAKE(listing);
+    return ZD_OK;
+}
+
 /* The entries of the block: paths relative to the group that holds it (reference 4.2). */
 static ZD_RESULT emit_entries(
     const struct zd_tree *tree, struct zd_emit *emit, struct zd_error *err)

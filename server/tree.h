@@ -62,6 +62,17 @@ ZD_RESULT zd_tree_add(struct zd_tree_rows *rows, const char *path, struct zd_met
     bool can_slice, const struct zd_error *err);
 
 /**
+ * The live rows below the start as a listing to be stored: path below the start -> document. Nodes
+ * whose documents are invalid are left out.
+ *
+ * @param ret_listing owned
+ * @retval ZD_NO_MEMORY
+ * Thread: any (worker).
+ */
+ZD_RESULT zd_tree_listing(
+    const struct zd_tree *tree, struct zd_json **ret_listing, struct zd_error *err);
+
+/**
  * Make the whole answer from the start, the live rows and the start's stored block.
  *
  * @retval ZD_TOO_LARGE the text's ceiling, or a format that has no pages

@@ -133,13 +133,20 @@ static enum zd_json_fate judge_entry(void *context, const char *name)
     return ZD_JSON_CHANGES;
 }
 
+/* One that goes may come again: as another entry behind all that go with it. */
 static void change_entry(void *context, const char *name, struct zd_span value, struct zd_text *out)
 {
-    const struct zd_listing_change *change = change_of(context, name);
+    const struct relisting *relisting = context;
     struct zd_emit emit;
     (void)value;
     zd_emit_init(&emit, out, false);
-    zd_emit_json(&emit, change->document);
+    for (size_t i = 0; i < relisting->n; i++) {
+        const struct zd_listing_change *change = &relisting->change[i];
+        if (change->document != NULL && strcmp(change->path, name) == 0) {
+            zd_emit_json(&emit, change->document);
+            return;
+        }
+    }
 }
 
 static const char *add_entry(void *context)

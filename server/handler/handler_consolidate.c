@@ -1,0 +1,327 @@
+/* Consolidated metadata of a group, made from the live store and stored (api.md 3.9). */
+#include <string.h>
+
+#include "server/admit.h"
+#include "server/handler/handler.h"
+#include "server/lock.h"
+#include "server/metadata.h"
+#include "server/server.h"
+#include "server/task.h"
+#include "server/tree.h"
+#include "server/walk.h"
+
+#define ROW_NS    20000 /* to list or to render one node, estimated */
+#define ROW_BYTES 2048  /* of its text */
+
+/** A listing on its way into the store, and into the answer. */
+struct consolidation {
+    struct zd_task task; /* makes the listing, then the answer */
+    struct zd_tree tree;
+    struct zd_lock_want lock; /* nothing below the group changes while it is listed */
+    struct zd_node_want found;
+    struct zd_walk *walk;
+    struct zd_metadata_want change;
+    struct zd_json *listing; /* owned, or NULL */
+    uint64_t nodes_max;
+    bool is_dry;
+    struct zd_text text;
+    enum zd_status status; /* of gathering, listing and rendering */
+    struct zd_error err;
+};
+
+static zd_step step_locked;
+static zd_step step_found;
+static zd_step step_walked;
+static zd_step step_list;
+static zd_step step_listed;
+static zd_step step_stored;
+static zd_step step_respond;
+
+static struct consolidation *consolidation_of(const struct zd_request *req)
+{
+    return req->state;
+}
+
+/* What the group's node is once the listing is stored. */
+static enum zd_status put_listing(struct consolidation *consolidation)
+{
+    const struct zd_meta *start = consolidation->tree.start;
+    ZD_AUTO(zd_meta) meta = zd_meta_new(start->dialect);
+    if (meta == NULL) {
+        return zd_fail(&consolidation->err, ZD_NO_MEMORY, "no memory for a node");
+    }
+    meta->type = start->type;
+    meta->document = zd_json_ref(start->document);
+    meta->consolidated = zd_json_ref(consolidation->listing);
+    zd_meta_unref(consolidation->tree.start);
+    consolidation->tree.start = ZD_TAKE(meta);
+    return ZD_OK;
+}
+
+static enum zd_status work_on(struct consolidation *consolidation)
+{
+    struct zd_tree *tree = &consolidation->tree;
+    if (consolidation->listing == NULL) {
+        return zd_tree_listing(tree, &consolidation->listing, &consolidation->err);
+    }
+    ZD_TRY(put_listing(consolidation));
+    return zd_tree_render(tree, &consolidation->text, &consolidation->err);
+}
+
+static void work(struct zd_task *task)
+{
+    struct consolidation *consolidation = ZD_CONTAINER(task, struct consolidation, task);
+    consolidation->status = work_on(consolidation);
+}
+
+static void release(struct zd_task *task)
+{
+    struct consolidation *consolidation = ZD_CONTAINER(task, struct consolidation, task);
+    zd_tree_done(&consolidation->tree);
+    zd_json_unref(consolidation->listing);
+    zd_text_done(&consolidation->text);
+    zd_free(consolidation);
+}
+
+static void leave(struct zd_request *req)
+{
+    struct consolidation *consolidation = consolidation_of(req);
+    zd_wait_cancel(&consolidation->found.wait);
+    zd_node_unref(ZD_TAKE(consolidation->found.node));
+    zd_walk_free(ZD_TAKE(consolidation->walk));
+    zd_metadata_release(&consolidation->change);
+    zd_lock_release(&consolidation->lock);
+    req->state = NULL;
+    zd_task_leave(&consolidation->task);
+}
+
+/* ---- what is there ---- */
+
+static void lock_arrived(struct zd_wait *wait)
+{
+    zd_request_go_on(ZD_CONTAINER(wait, struct consolidation, lock.wait)->task.req);
+}
+
+static void found_arrived(struct zd_wait *wait)
+{
+    zd_request_go_on(ZD_CONTAINER(wait, struct consolidation, found.wait)->task.req);
+}
+
+static void change_arrived(struct zd_wait *wait)
+{
+    zd_request_go_on(ZD_CONTAINER(wait, struct consolidation, change.wait)->task.req);
+}
+
+static void walked(void *context)
+{
+    struct consolidation *consolidation = context;
+    zd_request_go_on(consolidation->task.req);
+}
+
+static enum zd_next step_begin(struct zd_request *req)
+{
+    struct consolidation *consolidation = zd_alloc_zero(1, sizeof *consolidation);
+    struct zd_error err = {0};
+    if (consolidation == NULL) {
+        err.status = ZD_NO_MEMORY;
+        return zd_respond_error(req, NULL, &err);
+    }
+    const struct zd_settings *settings = &req->server->config->settings;
+    struct zd_tree_ask *ask = &consolidation->tree.ask;
+    zd_task_init(&consolidation->task, req, work, release);
+    zd_text_init(&consolidation->text, settings->limits_tree_bytes);
+    consolidation->nodes_max = settings->limits_tree_nodes;
+    req->state = consolidation;
+    req->state_free = leave;
+    *ask = (struct zd_tree_ask){
+        .path = zd_strdup(req->path),
+        .depth_max = UINT64_MAX,
+        .type = ZD_NODE_UNKNOWN,
+        .limit = settings->limits_tree_nodes,
+        .check = true,
+        .pretty = zd_request_is_pretty(req),
+    };
+    if (ask->path == NULL) {
+        err.status = ZD_NO_MEMORY;
+        return zd_respond_error(req, NULL, &err);
+    }
+    if (zd_params_flag(&req->params, "dry_run", false, &consolidation->is_dry, &err) != ZD_OK) {
+        return zd_respond_error(req, "bad_parameter", &err);
+    }
+    consolidation->lock.wait.done = lock_arrived;
+    req->step = step_locked;
+    return zd_lock_want(req->dataset, ZD_LOCK_TREE, req->path, &consolidation->lock);
+}
+
+static enum zd_next step_locked(struct zd_request *req)
+{
+    struct consolidation *consolidation = consolidation_of(req);
+    if (consolidation->lock.wait.status != ZD_OK) {
+        return zd_respond_error(req, NULL, &consolidation->lock.wait.err);
+    }
+    consolidation->found.wait.done = found_arrived;
+    req->step = step_found;
+    return zd_catalog_want_fresh(req->dataset, req->path, &consolidation->found);
+}
+
+/* Only a group that may be interpreted has children. True: the request is answered. */
+static bool refuse_start(struct zd_request *req, const struct zd_meta *meta)
+{
+    struct zd_problem problem = {
+        .code = "not_a_group",
+        .detail = "only groups have consolidated metadata",
+    };
+    if (zd_meta_is_refused(meta)) {
+        problem = (struct zd_problem){
+            .code = zd_problem_code_of_faults(&meta->faults), .faults = &meta->faults};
+    } else if (meta->type == ZD_NODE_GROUP) {
+        return false;
+    }
+    (void)zd_respond_problem(req, &problem);
+    return true;
+}
+
+static bool visit(void *context, const struct zd_walk_node *found)
+{
+    struct consolidation *consolidation = context;
+    struct zd_tree_rows *rows = &consolidation->tree.live;
+    if (found->node == NULL) {
+        /* A listing without it would say that it is not there. */
+        consolidation->status = found->err->status;
+        consolidation->err = *found->err;
+        return false;
+    }
+    if (rows->n >= consolidation->nodes_max) {
+        consolidation->status =
+            zd_fail(&consolidation->err, ZD_TOO_LARGE, "there are more nodes than can be listed");
+        zd_fact_limit(&consolidation->err, consolidation->nodes_max, rows->n + 1);
+        return false;
+    }
+    consolidation->status =
+        zd_tree_add(rows, found->path, found->node->meta, found->node->layout != NULL, NULL);
+    if (consolidation->status != ZD_OK) {
+        consolidation->status =
+            zd_fail(&consolidation->err, consolidation->status, "cannot allocate a listing");
+    }
+    return consolidation->status == ZD_OK;
+}
+
+static enum zd_next step_found(struct zd_request *req)
+{
+    struct consolidation *consolidation = consolidation_of(req);
+    const struct zd_wait *wait = &consolidation->found.wait;
+    struct zd_error err = {0};
+    if (wait->status == ZD_NOT_FOUND) {
+        err.status = zd_fail(&err, ZD_NOT_FOUND, "dataset '%s' has no node at '%.256s'",
+            req->dataset->config.name, req->path);
+        return zd_respond_error(req, "node_not_found", &err);
+    }
+    if (wait->status != ZD_OK) {
+        return zd_respond_error(req, NULL, &wait->err);
+    }
+    struct zd_node *node = consolidation->found.node;
+    if (refuse_start(req, node->meta)) {
+        return ZD_DONE;
+    }
+    consolidation->tree.start = zd_meta_ref(node->meta);
+    consolidation->tree.reading = zd_catalog_reading(req->dataset);
+    const struct zd_walk_config config = {
+        .start = node,
+        .depth_max = UINT64_MAX,
+        .visit = visit,
+        .done = walked,
+        .context = consolidation,
+    };
+    if (zd_walk_new(&config, &consolidation->walk, &err) != ZD_OK) {
+        return zd_respond_error(req, NULL, &err);
+    }
+    req->step = step_walked;
+    return zd_walk_run(consolidation->walk);
+}
+
+/* ---- what is stored ---- */
+
+static enum zd_next refuse_work(struct zd_request *req)
+{
+    const struct consolidation *consolidation = consolidation_of(req);
+    if (consolidation->task.was_dropped) {
+        const struct zd_error err = {.status = ZD_CANCELLED, .text = "the work was dropped"};
+        return zd_respond_error(req, "draining", &err);
+    }
+    return zd_respond_error(req, NULL, &consolidation->err);
+}
+
+static enum zd_next step_walked(struct zd_request *req)
+{
+    struct consolidation *consolidation = consolidation_of(req);
+    if (consolidation->status == ZD_OK) {
+        consolidation->status = zd_walk_status(consolidation->walk, &consolidation->err);
+    }
+    if (consolidation->status != ZD_OK) {
+        return zd_respond_error(req, NULL, &consolidation->err);
+    }
+    return zd_admit_want(req, consolidation->tree.live.n * ROW_BYTES, step_list);
+}
+
+static enum zd_next step_list(struct zd_request *req)
+{
+    struct consolidation *consolidation = consolidation_of(req);
+    req->step = step_listed;
+    return zd_task_run(&consolidation->task, consolidation->tree.live.n * ROW_NS);
+}
+
+static enum zd_next step_listed(struct zd_request *req)
+{
+    struct consolidation *consolidation = consolidation_of(req);
+    if (consolidation->task.was_dropped || consolidation->status != ZD_OK) {
+        return refuse_work(req);
+    }
+    const struct zd_metadata_ask ask = {
+        .kind = ZD_METADATA_CONSOLIDATE,
+        .place = req->path,
+        .json = consolidation->listing,
+        .is_dry = consolidation->is_dry,
+        .has_lock = true,
+    };
+    consolidation->change.wait.done = change_arrived;
+    req->step = step_stored;
+    return zd_metadata_want(req->dataset, &ask, &consolidation->change);
+}
+
+static enum zd_next step_stored(struct zd_request *req)
+{
+    struct consolidation *consolidation = consolidation_of(req);
+    const struct zd_metadata_want *change = &consolidation->change;
+    if (change->wait.status != ZD_OK) {
+        return zd_respond_error(req, change->code, &change->wait.err);
+    }
+    zd_lock_release(&consolidation->lock);
+    req->step = step_respond;
+    return zd_task_run(&consolidation->task, consolidation->tree.live.n * ROW_NS);
+}
+
+static enum zd_next step_respond(struct zd_request *req)
+{
+    struct consolidation *consolidation = consolidation_of(req);
+    if (consolidation->task.was_dropped || consolidation->status != ZD_OK) {
+        return refuse_work(req);
+    }
+    struct zd_representation answer = {.media_type = "application/json"};
+    return zd_respond_json(req, &consolidation->text, &answer);
+}
+
+static const char *const params[] = {"dry_run", NULL};
+
+static const struct zd_route routes[] = {
+    {.method = "POST",
+        .path = "/v1/datasets/{d}/consolidate/{path}",
+        .first = step_begin,
+        .params = params,
+        .needs_writable = true},
+};
+
+const struct zd_handler zd_handler_consolidate = {
+    .name = "consolidate",
+    .route = routes,
+    .n_routes = sizeof routes / sizeof *routes,
+};
