@@ -92,6 +92,16 @@ struct zd_reading zd_catalog_reading(const struct zd_dataset *dataset)
     };
 }
 
+uint64_t zd_node_tag(const struct zd_stat *stat, uint32_t n)
+{
+    struct zd_hash hash = {0};
+    for (uint32_t i = 0; i < n; i++) {
+        zd_hash_add_u64(&hash, stat[i].generation.word[0]);
+        zd_hash_add_u64(&hash, stat[i].generation.word[1]);
+    }
+    return hash.value;
+}
+
 struct zd_node *zd_node_ref(struct zd_node *node)
 {
     (void)zd_cache_ref(&node->entry);
@@ -387,14 +397,12 @@ static enum zd_next step_fill(struct node_load *load)
     if (load->status != ZD_OK) {
         return ZD_DONE;
     }
-    struct zd_hash hash = {0};
-    for (uint32_t i = 0; load->dialect != NULL && i < load->dialect->n_documents; i++) {
-        zd_hash_add_u64(&hash, node->stat[i].generation.word[0]);
-        zd_hash_add_u64(&hash, node->stat[i].generation.word[1]);
+    const uint32_t n_documents = load->dialect == NULL ? 0 : load->dialect->n_documents;
+    for (uint32_t i = 0; i < n_documents; i++) {
         node->mtime_ms =
             node->stat[i].mtime_ms > node->mtime_ms ? node->stat[i].mtime_ms : node->mtime_ms;
     }
-    node->tag = hash.value;
+    node->tag = zd_node_tag(node->stat, n_documents);
     node->status = load->dialect == NULL ? ZD_NOT_FOUND : ZD_OK;
     node->checked_ms = load->began_ms;
     return ZD_DONE;

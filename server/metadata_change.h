@@ -79,6 +79,9 @@ struct zd_change {
     size_t next_item;
     bool has_stored; /* the node's own documents are; only listings may be missing */
 
+    uint64_t *erased_index; /* chunks that are gone, n_erased of them, and not told; owned */
+    size_t n_erased;
+
     enum zd_status status;
     struct zd_error err;
     const char *code;
@@ -111,6 +114,11 @@ enum zd_next zd_change_fail(
 
 /** What is stored is not what was found: look again, unless that was done too often. */
 enum zd_next zd_change_again(struct zd_change *change);
+
+/** Tell the events what was stored, and later which chunks went with it. server/metadata_tell.c */
+void zd_change_tell(struct zd_change *change);
+void zd_change_tell_erased(struct zd_change *change, const uint64_t *index);
+void zd_change_tell_rest(struct zd_change *change);
 
 /** Run work on a worker, or here when that is cheap; then change->step. */
 enum zd_next zd_change_work(

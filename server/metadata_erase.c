@@ -170,6 +170,16 @@ static enum zd_purge_answer judge_outside(void *context, const char *key, const 
     return is_outside(context, rest, index) ? ZD_PURGE_ERASE : ZD_PURGE_KEEP;
 }
 
+static void tell_outside(void *context, const char *key, const char *rest)
+{
+    struct zd_change *change = context;
+    uint64_t index[ZD_RANK_MAX];
+    (void)key;
+    if (is_outside(change, rest, index)) {
+        zd_change_tell_erased(change, index);
+    }
+}
+
 static enum zd_purge_answer judge_all(void *context, const char *key, const char *rest)
 {
     (void)context;
@@ -246,6 +256,7 @@ enum zd_next zd_change_erase(struct zd_change *change)
 {
     visitor *visit = choose_visitor(change);
     zd_lock_release(&change->metadata_lock);
+    zd_change_tell(change);
     if (visit == NULL) {
         change->step = zd_change_end;
         return ZD_NEXT;
@@ -254,6 +265,7 @@ enum zd_next zd_change_erase(struct zd_change *change)
         .dataset = change->dataset,
         .path = change->path,
         .visit = visit,
+        .erased = visit == judge_outside ? tell_outside : NULL,
         .done = purged,
         .context = change,
     };
@@ -266,6 +278,7 @@ enum zd_next zd_change_erase(struct zd_change *change)
 static enum zd_next step_purged(struct zd_change *change)
 {
     uint64_t n_failed = 0;
+    zd_change_tell_rest(change);
     if (change->purge != NULL) {
         change->status = zd_purge_status(change->purge, &n_failed, &change->err);
         zd_purge_free(ZD_TAKE(change->purge));

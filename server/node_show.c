@@ -119,6 +119,14 @@ enum zd_status zd_node_show_tag(
     return ZD_OK;
 }
 
+void zd_node_show_childless_tag(uint64_t node_tag, char ret_etag[ZD_TAG_BYTES])
+{
+    struct zd_hash hash = {0};
+    zd_hash_add_u64(&hash, node_tag);
+    zd_hash_add(&hash, zd_span_of(""));
+    zd_tag_format(ret_etag, hash.value, "node");
+}
+
 int64_t zd_node_show_mtime(const struct zd_node_show *show, const struct zd_node *node)
 {
     return show->walk == NULL ? node->mtime_ms : 0;

@@ -137,3 +137,319 @@ def test_only_one_creator_wins(w):
             statuses = sorted(pool.map(create, range(8)))
             assert statuses == [201] + [412] * 7
             assert delete(w, "a").status == 204
+
+
+# ---- merge patches ----
+
+ODD = """{
+  "zarr_format": 3, "foo": {"must_understand": false, "n": 1e400, "big": 123456789012345678901234567890},
+  "attributes": {"z": 1.50, "a": {"x": [1, 2.0], "y": null}, "\\u0062": "\\/"},
+  "extensions": [{"name": "example.unknown", "must_understand": false, "configuration": {"b": 1, "a": 2}}],
+  "node_type": "group"
+}"""
+
+
+def test_a_patch_keeps_what_it_does_not_name(serve, tmp_path):
+    (tmp_path / "g").mkdir()
+    (tmp_path / "zarr.json").write_text(json.dumps(GROUP))
+    (tmp_path / "g" / "zarr.json").write_text(ODD)
+    server = serve("-w", f"w={tmp_path}")
+    answer = patch(server, "g", {"attributes": {"a": {"x": None, "new": "n"}, "z": 2, "b": None}})
+    assert answer.status == 200, answer
+    expected = ODD.replace("1.50", "2").replace('"x": [1, 2.0], "y": null', '"y": null,"new": "n"').replace(
+        ', "\\u0062": "\\/"', "")
+    text = (tmp_path / "g" / "zarr.json").read_text()
+    assert text.replace(" ", "") == expected.replace(" ", "")
+    assert {warning["code"] for warning in answer.json()["warnings"]} == {"ignored_extension"}
+
+
+@pytest.mark.parametrize("change, status, code", [
+    ({"data_type": "int32"}, 400, "bad_body"),
+    ({"node_type": "group"}, 400, "bad_body"),
+    ({"zarr_format": None}, 400, "bad_body"),
+    ([1], 400, "bad_body"),
+    ({"attributes": []}, 422, "invalid_metadata"),
+    ({"shape": [7]}, 422, "invalid_metadata"),
+    ({"shape": None}, 422, "invalid_metadata"),
+    ({"shape": [-1, 8]}, 422, "invalid_metadata"),
+    ({"dimension_names": ["x"]}, 422, "invalid_metadata"),
+    ({"extensions": []}, 422, "invalid_metadata"),
+    ({"extensions": [{"extension": "http://e.com/x"}]}, 422, "invalid_metadata"),
+])
+def test_patches_that_are_refused(w, change, status, code):
+    put(w, "a", ARRAY)
+    answer = patch(w, "a", change)
+    assert (answer.status, answer.code) == (status, code)
+    assert status == 400 or all(error["pointer"] for error in answer.json()["errors"])
+    assert stored(w, "a/zarr.json") == ARRAY
+
+
+def test_a_patch_of_each_member(w):
+    put(w, "a", ARRAY)
+    answer = patch(w, "a", {"attributes": {"units": "K"}, "dimension_names": ["x", None], "shape": [9, 8],
+                            "extensions": [{"name": "example.unknown", "must_understand": False}]})
+    assert answer.status == 200
+    assert answer.json()["array"]["shape"] == [9, 8] and answer.json()["array"]["dimension_names"] == ["x", None]
+    assert patch(w, "a", {"attributes": None, "dimension_names": None, "extensions": None}).status == 200
+    assert stored(w, "a/zarr.json") == {**ARRAY, "shape": [9, 8]}
+
+
+def test_a_patch_of_nothing(w):
+    answer = patch(w, "a", {"attributes": {}})
+    assert (answer.status, answer.code) == (404, "node_not_found")
+
+
+# ---- conditions ----
+
+def test_conditions_compare_the_tag_of_get(w):
+    tag = put(w, "a", ARRAY).headers["etag"]
+    assert patch(w, "a", {"attributes": {"n": 1}}, **{"If-Match": '"other"'}).status == 412
+    assert patch(w, "a", {"attributes": {"n": 1}}, **{"If-Match": f'W/{tag}'}).status == 412
+    changed = patch(w, "a", {"attributes": {"n": 1}}, **{"If-Match": f'"x", {tag}'})
+    assert changed.status == 200
+    assert patch(w, "a", {"attributes": {"n": 2}}, **{"If-Match": tag}).status == 412
+    gzip = w.get(N + "a", {"Accept-Encoding": "gzip"}).headers["etag"]
+    assert patch(w, "a", {"attributes": {"n": 3}}, **{"If-Match": gzip}).status == 200
+    assert put(w, "none", GROUP, **{"If-Match": "*"}).status == 412
+    assert delete(w, "a", **{"If-Match": tag}).status == 412
+    assert delete(w, "a", **{"If-Match": "*"}).status == 204
+
+
+def test_patches_with_conditions_lose_nothing(w):
+    put(w, "a", {**GROUP, "attributes": {"n": 0}})
+
+    def add(_):
+        won = 0
+        connection = w.connection()
+        for _turn in range(12):
+            node = w.request("GET", N + "a", connection=connection)
+            n = node.json()["metadata"]["attributes"]["n"]
+            answer = w.request("PATCH", N + "a", {**PATCH, "If-Match": node.headers["etag"]},
+                               json.dumps({"attributes": {"n": n + 1}}).encode(), connection=connection)
+            assert answer.status in (200, 412), answer
+            won += answer.status == 200
+        return won
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        won = sum(pool.map(add, range(8)))
+    assert stored(w, "a/zarr.json")["attributes"] == {"n": won} and won > 0
+
+
+def test_patches_of_different_members_all_land(w):
+    put(w, "a", GROUP)
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda i: patch(w, "a", {"attributes": {f"k{i}": i}}).status, range(40)))
+    assert answers == [200] * 40
+    assert stored(w, "a/zarr.json")["attributes"] == {f"k{i}": i for i in range(40)}
+
+
+def test_parents_are_made_once(w):
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda i: put(w, f"p/q/r{i}", ARRAY).status, range(24)))
+    assert answers == [201] * 24
+    assert nodes(w) == sorted(["", "p", "p/q"] + [f"p/q/r{i}" for i in range(24)])
+
+
+# ---- chunks ----
+
+def with_chunks(tmp_path, array, keys):
+    (tmp_path / "zarr.json").write_text(json.dumps(GROUP))
+    for key in keys:
+        path = tmp_path / "a" / key
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(bytes(48))
+    (tmp_path / "a" / "zarr.json").write_text(json.dumps(array))
+
+
+def files_of(tmp_path):
+    """What is stored, without the store's own."""
+    paths = [path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file()]
+    return sorted(str(path) for path in paths if path.parts[0][0] != ".")
+
+
+ALL = ["c/0/0", "c/0/1", "c/1/0", "c/1/1"]
+
+
+def keys_of(tmp_path):
+    return sorted(str(path.relative_to(tmp_path / "a")) for path in (tmp_path / "a").rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize("shape, left", [
+    ([7, 8], ALL), ([8, 12], ALL), ([100, 100], ALL), ([5, 7], ALL),
+    ([4, 8], ["c/0/0", "c/0/1"]), ([7, 6], ["c/0/0", "c/1/0"]), ([1, 1], ["c/0/0"]), ([0, 8], []),
+])
+def test_a_resize_erases_what_falls_outside(serve, tmp_path, shape, left):
+    with_chunks(tmp_path, ARRAY, [*ALL, "note.txt"])
+    server = serve("-w", f"w={tmp_path}")
+    assert patch(server, "a", {"shape": shape}, "?dry_run=1").status == 200
+    assert keys_of(tmp_path) == sorted([*ALL, "note.txt", "zarr.json"])
+    answer = patch(server, "a", {"shape": shape})
+    assert answer.status == 200 and answer.json()["array"]["shape"] == shape
+    assert keys_of(tmp_path) == sorted([*left, "note.txt", "zarr.json"])
+
+
+@pytest.mark.parametrize("change", [
+    {"shape": [9, 8]}, {"data_type": "uint16"}, {"codecs": [{"name": "bytes", "configuration": {"endian": "big"}}]},
+    {"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [4, 4]}}},
+    {"chunk_key_encoding": {"name": "v2", "configuration": {"separator": "."}}},
+])
+def test_chunks_are_not_orphaned(serve, tmp_path, change):
+    with_chunks(tmp_path, ARRAY, ALL)
+    server = serve("-w", f"w={tmp_path}")
+    new = {**ARRAY, **change}
+    answer = put(server, "a", new)
+    assert (answer.status, answer.code) == (409, "chunks_exist")
+    assert stored(server, "a/zarr.json") == ARRAY and keys_of(tmp_path) == sorted([*ALL, "zarr.json"])
+    assert put(server, "a", new, "?erase_chunks=1&dry_run=1").status == 200
+    assert put(server, "a", new, "?erase_chunks=1").status == 200
+    assert stored(server, "a/zarr.json") == new and keys_of(tmp_path) == ["zarr.json"]
+
+
+def test_what_does_not_concern_chunks_keeps_them(serve, tmp_path):
+    with_chunks(tmp_path, ARRAY, ALL)
+    server = serve("-w", f"w={tmp_path}")
+    assert put(server, "a", {**ARRAY, "attributes": {"n": 1}, "fill_value": 7}).status == 200
+    assert put(server, "a", {**ARRAY, "attributes": {"n": 2}}, "?erase_chunks=1").status == 200
+    assert keys_of(tmp_path) == sorted([*ALL, "zarr.json"])
+
+
+def test_an_array_becomes_a_group(serve, tmp_path):
+    with_chunks(tmp_path, ARRAY, ALL)
+    server = serve("-w", f"w={tmp_path}")
+    assert put(server, "a", GROUP).code == "chunks_exist"
+    assert put(server, "a", GROUP, "?erase_chunks=1").status == 200
+    assert keys_of(tmp_path) == ["zarr.json"]
+    assert put(server, "a/b", ARRAY).status == 201
+
+
+def test_an_array_does_not_adopt_chunks(serve, tmp_path):
+    with_chunks(tmp_path, ARRAY, ALL)
+    (tmp_path / "a" / "zarr.json").unlink()
+    server = serve("-w", f"w={tmp_path}")
+    assert put(server, "a", ARRAY).code == "chunks_exist"
+    assert put(server, "a", ARRAY, "?erase_chunks=1").status == 201
+    assert keys_of(tmp_path) == ["zarr.json"]
+
+
+# ---- erasing ----
+
+def test_a_node_goes_with_all_below_it(serve, tmp_path):
+    with_chunks(tmp_path, ARRAY, ALL)
+    server = serve("-w", f"w={tmp_path}")
+    put(server, "g/h/i", ARRAY)
+    (tmp_path / "g" / "h" / "stray").write_text("x")
+    assert delete(server, "g", "?recursive=0").code == "not_empty"
+    assert delete(server, "a", "?recursive=0&dry_run=1").status == 204
+    assert nodes(server) == ["", "a", "g", "g/h", "g/h/i"]
+    assert delete(server, "a", "?recursive=0").status == 204
+    assert delete(server, "g").status == 204
+    assert nodes(server) == [""]
+    assert files_of(tmp_path) == ["zarr.json"]
+    assert delete(server, "g").code == "node_not_found"
+
+
+def test_what_is_left_of_a_node_can_be_erased(serve, tmp_path):
+    with_chunks(tmp_path, ARRAY, ALL)
+    (tmp_path / "a" / "zarr.json").unlink()
+    server = serve("-w", f"w={tmp_path}")
+    assert delete(server, "a").status == 204
+    assert not keys_of(tmp_path) if (tmp_path / "a").exists() else True
+    assert delete(server, "a").status == 404
+
+
+def test_chunks_of_an_array_are_no_node_to_erase(serve, tmp_path):
+    with_chunks(tmp_path, ARRAY, ALL)
+    server = serve("-w", f"w={tmp_path}")
+    answer = delete(server, "a/c")
+    assert answer.status in (404, 409), answer
+    assert keys_of(tmp_path) == sorted([*ALL, "zarr.json"])
+
+
+def test_the_root_can_be_erased(w):
+    put(w, "a/b", ARRAY)
+    assert delete(w, "").status == 204
+    assert w.get(N).status == 404 and stored(w, "a/b/zarr.json") is None
+
+
+def test_ten_thousand_keys_go(serve, tmp_path):
+    with_chunks(tmp_path, {**ARRAY, "shape": [400, 600]}, [f"c/{i}/{k}" for i in range(100) for k in range(100)])
+    server = serve(config={"datasets": {"w": {"location": str(tmp_path), "writable": True, "durable": False}}})
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        erasing = pool.submit(delete, server, "a")
+        while not erasing.done():
+            assert server.get("/livez").status == 200
+        assert erasing.result().status == 204
+    assert files_of(tmp_path) == ["zarr.json"]
+
+
+# ---- consolidated metadata ----
+
+def check(server, path=""):
+    answer = server.get(f"/v1/datasets/w/tree/{path}?check=1")
+    return answer.json()["check"]
+
+
+FRESH = {"missing": [], "surplus": [], "differing": [], "stored": True}
+
+
+def consolidate(server, path="", query=""):
+    return server.request("POST", f"/v1/datasets/w/consolidate/{path}{query}")
+
+
+def test_a_group_is_consolidated(w):
+    put(w, "a/b", ARRAY)
+    put(w, "c", {**GROUP, "foo": {"must_understand": False}})
+    assert check(w)["stored"] is False and check(w)["missing"] == ["a", "a/b", "c"]
+    dry = consolidate(w, "", "?dry_run=1")
+    assert dry.status == 200 and dry.json()["check"] == FRESH and check(w)["stored"] is False
+    answer = consolidate(w)
+    assert answer.status == 200 and answer.json()["check"] == FRESH
+    assert [node["path"] for node in answer.json()["nodes"]] == ["", "a", "a/b", "c"]
+    assert stored(w)["consolidated_metadata"] == {"kind": "inline", "must_understand": False, "metadata": {
+        "a": GROUP, "a/b": ARRAY, "c": {**GROUP, "foo": {"must_understand": False}}}}
+    assert check(w) == FRESH
+    assert consolidate(w, "a/b").code == "not_a_group"
+    assert consolidate(w, "none").code == "node_not_found"
+
+
+def test_listings_follow_every_change(w):
+    put(w, "g/a", ARRAY)
+    put(w, "g/h/b", ARRAY)
+    for path in ["g/h", "g", ""]:
+        assert consolidate(w, path).json()["check"] == FRESH
+
+    def is_fresh():
+        return [check(w, path) for path in ["", "g"]] == [FRESH] * 2
+
+    assert is_fresh()
+    assert put(w, "g/new/deep/c", ARRAY).status == 201 and is_fresh()
+    assert patch(w, "g/a", {"attributes": {"n": 1}}).status == 200 and is_fresh()
+    assert patch(w, "g", {"attributes": {"n": 1}}).status == 200 and is_fresh()
+    assert put(w, "g", {**GROUP, "attributes": {"n": 2}}).status == 200 and is_fresh()
+    assert put(w, "g/a", {**ARRAY, "fill_value": 3}).status == 200 and is_fresh()
+    assert delete(w, "g/new/deep").status == 204 and is_fresh()
+    assert delete(w, "g/h/b").status == 204 and is_fresh() and check(w, "g/h") == FRESH
+    assert put(w, "g/h", ARRAY).status == 200 and is_fresh()
+    assert delete(w, "g/h").status == 204 and is_fresh()
+    assert delete(w, "g").status == 204 and check(w) == FRESH
+
+
+def test_a_listing_that_grows_too_large_is_dropped(serve):
+    server = serve("-w", "w=mem:", "--set", "limits.consolidated_bytes=4KiB", "--set", "limits.document_bytes=4KiB")
+    put(server, "a", ARRAY)
+    assert consolidate(server).json()["check"] == FRESH
+    statuses = [put(server, f"a{i}", {**ARRAY, "attributes": {"x": "y" * 200}}).status for i in range(12)]
+    assert statuses == [201] * 12
+    assert "consolidated_metadata" not in stored(server) and len(nodes(server)) == 14
+
+
+def test_a_parent_that_was_missing_brings_its_children(serve, tmp_path):
+    with_chunks(tmp_path, ARRAY, ALL)
+    (tmp_path / "x" / "y").mkdir(parents=True)
+    (tmp_path / "x" / "y" / "zarr.json").write_text(json.dumps(GROUP))
+    server = serve("-w", f"w={tmp_path}")
+    assert consolidate(server).json()["check"] == FRESH
+    assert put(server, "x", GROUP).status == 201
+    assert check(server)["missing"] == [] or check(server)["stored"] is False
+    assert consolidate(server).json()["check"] == FRESH
+    assert sorted(stored(server)["consolidated_metadata"]["metadata"]) == ["a", "x", "x/y"]
