@@ -11,6 +11,16 @@
 
 int zd_test_count;
 
+int zd_test_n_stores(void)
+{
+    int n = 0;
+    while (zd_stores[n] != NULL) {
+        n++;
+    }
+    ck_assert_int_le(n, ZD_TEST_STORES_MAX);
+    return n;
+}
+
 static void open_at(struct zd_test_store *test, const char *location, bool durable)
 {
     ck_assert_int_eq(uv_loop_init(&test->loop), 0);

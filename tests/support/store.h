@@ -12,6 +12,19 @@ struct zd_test_store {
     bool is_joined;     /* another one removes the directory */
 };
 
+#define ZD_TEST_STORES_MAX 16 /* a loop test has a row for each; rows past the last are empty */
+
+/** How many schemes the build has. */
+int zd_test_n_stores(void);
+
+/** A test body over one store: `_i` is its place in zd_stores. */
+#define ZD_FOR_STORE(test)                                                                         \
+    struct zd_test_store test;                                                                     \
+    if (_i >= zd_test_n_stores()) {                                                                \
+        return;                                                                                    \
+    }                                                                                              \
+    zd_test_store_open(&(test), zd_stores[_i]->scheme)
+
 /** Open a fresh, empty, writable store of a scheme; fails the test when it does not open. */
 void zd_test_store_open(struct zd_test_store *test, const char *scheme);
 

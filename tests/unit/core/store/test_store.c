@@ -7,26 +7,6 @@
 #include "tests/support/store.h"
 #include "tests/support/unit.h"
 
-#define STORES_MAX 16 /* a loop test has a row for each; the rows past the last store are empty */
-
-/* A test body over one store: `_i` is its place in zd_stores. */
-#define FOR_STORE(test)                                                                            \
-    struct zd_test_store test;                                                                     \
-    if (_i >= n_stores()) {                                                                        \
-        return;                                                                                    \
-    }                                                                                              \
-    zd_test_store_open(&(test), zd_stores[_i]->scheme)
-
-static int n_stores(void)
-{
-    int n = 0;
-    while (zd_stores[n] != NULL) {
-        n++;
-    }
-    ck_assert_int_le(n, STORES_MAX);
-    return n;
-}
-
 static const struct key_fact {
     const char *key;
     bool is_valid;
@@ -86,7 +66,7 @@ END_TEST
 
 START_TEST(store_refuses_bad_keys_in_done)
 {
-    FOR_STORE(test);
+    ZD_FOR_STORE(test);
     for (size_t i = 0; i < ZD_COUNT_OF(key_facts); i++) {
         const char *key = key_facts[i].key;
         const enum zd_status wanted = key_facts[i].is_valid ? ZD_NOT_FOUND : ZD_INVALID;
@@ -121,7 +101,7 @@ static const struct prefix_fact {
 
 START_TEST(store_lists_what_is_a_prefix)
 {
-    FOR_STORE(test);
+    ZD_FOR_STORE(test);
     zd_test_put(&test, "a/key", "1");
     zd_test_put(&test, "key", "1");
     for (size_t i = 0; i < ZD_COUNT_OF(prefix_facts); i++) {
@@ -178,7 +158,7 @@ static void check_bytes(const struct zd_store_read *read, const struct range_fac
 
 START_TEST(store_reads_ranges_cut_at_the_end)
 {
-    FOR_STORE(test);
+    ZD_FOR_STORE(test);
     zd_test_put(&test, "a/b", "0123456789");
     for (size_t i = 0; i < ZD_COUNT_OF(range_facts); i++) {
         struct zd_store_read read;
@@ -201,7 +181,7 @@ END_TEST
 
 START_TEST(store_tells_the_limit_that_was_passed)
 {
-    FOR_STORE(test);
+    ZD_FOR_STORE(test);
     struct zd_store_read read;
     zd_test_put(&test, "a", "0123456789");
     zd_test_read_init(&read, "a");
@@ -215,7 +195,7 @@ END_TEST
 
 START_TEST(store_reads_and_writes_an_empty_object)
 {
-    FOR_STORE(test);
+    ZD_FOR_STORE(test);
     const struct zd_stat stat = zd_test_put(&test, "empty", "");
     struct zd_store_read read;
     zd_test_read_init(&read, "empty");
@@ -232,7 +212,7 @@ static const char *const missing_keys[] = {"none", "a", "a/none", "a/b/none", "a
 
 START_TEST(store_says_missing_of_absent_keys_and_of_prefixes)
 {
-    FOR_STORE(test);
+    ZD_FOR_STORE(test);
     zd_test_put(&test, "a/key", "1");
     zd_test_put(&test, "a/b/key", "1");
     for (size_t i = 0; i < ZD_COUNT_OF(missing_keys); i++) {
@@ -253,7 +233,7 @@ END_TEST
 
 START_TEST(store_status_agrees_with_read_and_write)
 {
-    FOR_STORE(test);
+    ZD_FOR_STORE(test);
     const struct zd_stat written = zd_test_put(&test, "a/key", "123");
     struct zd_store_status status = {.key = "a/key"};
     struct zd_store_read read;
@@ -272,7 +252,7 @@ END_TEST
 
 START_TEST(store_gives_every_rewrite_a_new_generation)
 {
-    FOR_STORE(test);
+    ZD_FOR_STORE(test);
     struct zd_generation seen[64];
     for (size_t n = 0; n < ZD_COUNT_OF(seen); n++) {
         seen[n] = zd_test_put(&test, "key", "same").generation;
@@ -287,7 +267,7 @@ END_TEST
 
 START_TEST(store_reads_on_condition_of_a_generation)
 {
-    FOR_STORE(test);
+    ZD_FOR_STORE(test);
     const struct zd_generation first = zd_test_put(&test, "key", "1").generation;
     const struct zd_generation second = zd_test_put(&test, "key", "2").generation;
     const struct {
@@ -322,7 +302,7 @@ END_TEST
 
 START_TEST(store_says_missing_even_on_condition)
 {
-    FOR_STORE(test);
+    ZD_FOR_STORE(test);
     struct zd_store_read read;
     zd_test_read_init(&read, "key");
     read.only_generation.word[0] = 1;
@@ -375,7 +355,7 @@ static const struct list_fact {
 
 START_TEST(store_lists_in_the_order_of_bytes)
 {
-    FOR_STORE(test);
+    ZD_FOR_STORE(test);
     for (size_t i = 0; i < ZD_COUNT_OF(listed_keys); i++) {
         zd_test_put(&test, listed_keys[i], "1");
     }
@@ -426,7 +406,7 @@ static void random_key(char *key, size_t size)
 
 START_TEST(store_lists_the_same_in_pages_of_any_size)
 {
-    FOR_STORE(test);
+    ZD_FOR_STORE(test);
     for (int i = 0; i < 100; i++) {
         char key[64];
         random_key(key, sizeof key);
@@ -504,7 +484,7 @@ static void check_condition(
 
 START_TEST(store_writes_and_erases_on_condition)
 {
-    FOR_STORE(test);
+    ZD_FOR_STORE(test);
     for (size_t i = 0; i < ZD_COUNT_OF(condition_facts); i++) {
         char key[16];
         snprintf(key, sizeof key, "row%zu", i);
@@ -516,7 +496,7 @@ END_TEST
 
 START_TEST(store_lets_one_of_many_creators_win)
 {
-    FOR_STORE(test);
+    ZD_FOR_STORE(test);
     struct zd_store_write write[32];
     int n_won = 0;
     zd_test_count = 0;
@@ -557,7 +537,7 @@ static void check_not_torn(const struct zd_store_read *read)
 /* All at once: each key is written again and again, and read in between. */
 START_TEST(store_makes_writes_of_a_key_in_order_and_tears_none)
 {
-    FOR_STORE(test);
+    ZD_FOR_STORE(test);
     static struct zd_store_write write[CROWD_ROUNDS][CROWD_KEYS];
     static struct zd_store_read read[CROWD_ROUNDS][CROWD_KEYS];
     zd_test_count = 0;
@@ -597,7 +577,7 @@ END_TEST
 
 START_TEST(store_shows_what_is_staged_when_it_is_committed)
 {
-    FOR_STORE(test);
+    ZD_FOR_STORE(test);
     struct zd_store_write write;
     struct zd_store_list list = {.deep = true, .n_max = 100};
     ZD_SCOPED_TEXT(text, 1000);
@@ -624,7 +604,7 @@ END_TEST
 
 START_TEST(store_judges_the_condition_when_it_commits)
 {
-    FOR_STORE(test);
+    ZD_FOR_STORE(test);
     struct zd_store_write write;
     const struct zd_generation first = zd_test_put(&test, "key", "1").generation;
     zd_test_stage(&test, "key", "lost", &write);
@@ -645,7 +625,7 @@ END_TEST
 
 START_TEST(store_forgets_what_is_discarded)
 {
-    FOR_STORE(test);
+    ZD_FOR_STORE(test);
     struct zd_store_write write;
     zd_test_stage(&test, "key", "1", &write);
     write.phase = ZD_PHASE_DISCARD;
@@ -658,7 +638,7 @@ END_TEST
 
 START_TEST(store_takes_no_writes_after_a_failed_sync)
 {
-    FOR_STORE(test);
+    ZD_FOR_STORE(test);
     struct zd_store_write staged[2];
     struct zd_store_write write = {.key = "key", .bytes = zd_buf_copy(zd_span_of("1"))};
     zd_test_put(&test, "key", "old");
@@ -684,7 +664,7 @@ END_TEST
 
 START_TEST(store_ends_cancelled_commits_once)
 {
-    FOR_STORE(test);
+    ZD_FOR_STORE(test);
     struct zd_store_write write[16];
     for (size_t i = 0; i < ZD_COUNT_OF(write); i++) {
         zd_test_stage(&test, "key", "1", &write[i]);
@@ -706,7 +686,7 @@ END_TEST
 
 START_TEST(store_ends_cancelled_operations_once)
 {
-    FOR_STORE(test);
+    ZD_FOR_STORE(test);
     struct zd_store_read read[64];
     struct zd_store_write write[16];
     const int n = ZD_COUNT_OF(read) + ZD_COUNT_OF(write);
@@ -749,7 +729,7 @@ END_TEST
 
 START_TEST(store_counts_what_it_is_asked)
 {
-    FOR_STORE(test);
+    ZD_FOR_STORE(test);
     struct zd_store_read read;
     struct zd_store_status status = {.key = "key"};
     struct zd_store_list list = {.n_max = 1};
@@ -777,7 +757,7 @@ END_TEST
 
 START_TEST(store_takes_no_writes_unless_it_is_writable)
 {
-    FOR_STORE(test);
+    ZD_FOR_STORE(test);
     struct zd_store_write write = {.key = "key", .bytes = zd_buf_copy(zd_span_of("1"))};
     zd_test_put(&test, "key", "2");
     test.store->writable = false;
@@ -825,7 +805,7 @@ static enum zd_status work_with_failing_memory(void *context)
 
 START_TEST(store_says_when_memory_is_short)
 {
-    FOR_STORE(test);
+    ZD_FOR_STORE(test);
     zd_test_put(&test, "a/b", "123");
     zd_test_put(&test, "a/c/d", "123");
     for (int kind = CASE_READ; kind <= CASE_WRITE; kind++) {
@@ -918,28 +898,31 @@ void zd_unit_tests(TCase *tests)
     tcase_add_loop_test(
         tests, store_opens_a_location_by_its_scheme, 0, ZD_COUNT_OF(location_facts));
     tcase_add_test(tests, store_opens_or_says_that_memory_is_short);
-    tcase_add_loop_test(tests, store_refuses_bad_keys_in_done, 0, STORES_MAX);
-    tcase_add_loop_test(tests, store_lists_what_is_a_prefix, 0, STORES_MAX);
-    tcase_add_loop_test(tests, store_reads_ranges_cut_at_the_end, 0, STORES_MAX);
-    tcase_add_loop_test(tests, store_tells_the_limit_that_was_passed, 0, STORES_MAX);
-    tcase_add_loop_test(tests, store_reads_and_writes_an_empty_object, 0, STORES_MAX);
-    tcase_add_loop_test(tests, store_says_missing_of_absent_keys_and_of_prefixes, 0, STORES_MAX);
-    tcase_add_loop_test(tests, store_status_agrees_with_read_and_write, 0, STORES_MAX);
-    tcase_add_loop_test(tests, store_gives_every_rewrite_a_new_generation, 0, STORES_MAX);
-    tcase_add_loop_test(tests, store_reads_on_condition_of_a_generation, 0, STORES_MAX);
-    tcase_add_loop_test(tests, store_says_missing_even_on_condition, 0, STORES_MAX);
-    tcase_add_loop_test(tests, store_lists_in_the_order_of_bytes, 0, STORES_MAX);
-    tcase_add_loop_test(tests, store_lists_the_same_in_pages_of_any_size, 0, STORES_MAX);
-    tcase_add_loop_test(tests, store_writes_and_erases_on_condition, 0, STORES_MAX);
-    tcase_add_loop_test(tests, store_lets_one_of_many_creators_win, 0, STORES_MAX);
-    tcase_add_loop_test(tests, store_makes_writes_of_a_key_in_order_and_tears_none, 0, STORES_MAX);
-    tcase_add_loop_test(tests, store_shows_what_is_staged_when_it_is_committed, 0, STORES_MAX);
-    tcase_add_loop_test(tests, store_judges_the_condition_when_it_commits, 0, STORES_MAX);
-    tcase_add_loop_test(tests, store_forgets_what_is_discarded, 0, STORES_MAX);
-    tcase_add_loop_test(tests, store_takes_no_writes_after_a_failed_sync, 0, STORES_MAX);
-    tcase_add_loop_test(tests, store_ends_cancelled_commits_once, 0, STORES_MAX);
-    tcase_add_loop_test(tests, store_ends_cancelled_operations_once, 0, STORES_MAX);
-    tcase_add_loop_test(tests, store_counts_what_it_is_asked, 0, STORES_MAX);
-    tcase_add_loop_test(tests, store_takes_no_writes_unless_it_is_writable, 0, STORES_MAX);
-    tcase_add_loop_test(tests, store_says_when_memory_is_short, 0, STORES_MAX);
+    tcase_add_loop_test(tests, store_refuses_bad_keys_in_done, 0, ZD_TEST_STORES_MAX);
+    tcase_add_loop_test(tests, store_lists_what_is_a_prefix, 0, ZD_TEST_STORES_MAX);
+    tcase_add_loop_test(tests, store_reads_ranges_cut_at_the_end, 0, ZD_TEST_STORES_MAX);
+    tcase_add_loop_test(tests, store_tells_the_limit_that_was_passed, 0, ZD_TEST_STORES_MAX);
+    tcase_add_loop_test(tests, store_reads_and_writes_an_empty_object, 0, ZD_TEST_STORES_MAX);
+    tcase_add_loop_test(
+        tests, store_says_missing_of_absent_keys_and_of_prefixes, 0, ZD_TEST_STORES_MAX);
+    tcase_add_loop_test(tests, store_status_agrees_with_read_and_write, 0, ZD_TEST_STORES_MAX);
+    tcase_add_loop_test(tests, store_gives_every_rewrite_a_new_generation, 0, ZD_TEST_STORES_MAX);
+    tcase_add_loop_test(tests, store_reads_on_condition_of_a_generation, 0, ZD_TEST_STORES_MAX);
+    tcase_add_loop_test(tests, store_says_missing_even_on_condition, 0, ZD_TEST_STORES_MAX);
+    tcase_add_loop_test(tests, store_lists_in_the_order_of_bytes, 0, ZD_TEST_STORES_MAX);
+    tcase_add_loop_test(tests, store_lists_the_same_in_pages_of_any_size, 0, ZD_TEST_STORES_MAX);
+    tcase_add_loop_test(tests, store_writes_and_erases_on_condition, 0, ZD_TEST_STORES_MAX);
+    tcase_add_loop_test(tests, store_lets_one_of_many_creators_win, 0, ZD_TEST_STORES_MAX);
+    tcase_add_loop_test(
+        tests, store_makes_writes_of_a_key_in_order_and_tears_none, 0, ZD_TEST_STORES_MAX);
+    tcase_add_loop_test(
+        tests, store_shows_what_is_staged_when_it_is_committed, 0, ZD_TEST_STORES_MAX);
+    tcase_add_loop_test(tests, store_judges_the_condition_when_it_commits, 0, ZD_TEST_STORES_MAX);
+    tcase_add_loop_test(tests, store_forgets_what_is_discarded, 0, ZD_TEST_STORES_MAX);
+    tcase_add_loop_test(tests, store_takes_no_writes_after_a_failed_sync, 0, ZD_TEST_STORES_MAX);
+    tcase_add_loop_test(tests, store_ends_cancelled_commits_once, 0, ZD_TEST_STORES_MAX);
+    tcase_add_loop_test(tests, store_ends_cancelled_operations_once, 0, ZD_TEST_STORES_MAX);
+    tcase_add_loop_test(tests, store_counts_what_it_is_asked, 0, ZD_TEST_STORES_MAX);
+    tcase_add_loop_test(tests, store_takes_no_writes_unless_it_is_writable, 0, ZD_TEST_STORES_MAX);
+    tcase_add_loop_test(tests, store_says_when_memory_is_short, 0, ZD_TEST_STORES_MAX);
 }
