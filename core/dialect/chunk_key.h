@@ -18,7 +18,8 @@ ZD_RESULT zd_chunk_key_add(const struct zd_meta *meta, const uint64_t *index, st
  * The chunk that a key names, exactly: no sign, no leading zero, nothing left over.
  *
  * @param ret_index rank entries; untouched on failure
- * @retval ZD_NOT_FOUND it is no chunk key of that array, or lies outside its grid
+ * @retval ZD_NOT_FOUND     it is no chunk key of that array
+ * @retval ZD_OUT_OF_BOUNDS it would be one of a larger grid
  * Thread: any.
  */
 ZD_RESULT zd_chunk_key_parse(const struct zd_meta *meta, struct zd_span key, uint64_t *ret_index);

@@ -76,7 +76,8 @@ struct zd_dialect {
     /**
      * The chunk that a key names: `key` is relative to the node ("c/0/1"). Exact: "c/00/1" names
      * none.
-     * @retval ZD_NOT_FOUND it is no chunk key of that array, or lies outside its grid
+     * @retval ZD_NOT_FOUND     it is no chunk key of that array
+     * @retval ZD_OUT_OF_BOUNDS it would be one of a larger grid
      */
     ZD_RESULT (*chunk_index)(const struct zd_meta *meta, const char *key, uint64_t *ret_index);
 

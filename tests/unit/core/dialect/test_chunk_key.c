@@ -64,9 +64,7 @@ static const struct foreign_fact {
     {ZD_KEYS_DEFAULT, '/', 2, "c/1/ 0"},
     {ZD_KEYS_DEFAULT, '/', 2, "1/0"},
     {ZD_KEYS_DEFAULT, '/', 2, "C/1/0"},
-    {ZD_KEYS_DEFAULT, '/', 2, "c/100/0"}, /* one past the grid */
-    {ZD_KEYS_DEFAULT, '/', 2, "c/18446744073709551615/0"},
-    {ZD_KEYS_DEFAULT, '/', 2, "c/18446744073709551616/0"},
+    {ZD_KEYS_DEFAULT, '/', 2, "c/18446744073709551616/0x"},
     {ZD_KEYS_DEFAULT, '/', 2, "zarr.json"},
     {ZD_KEYS_DEFAULT, '/', 2, ""},
     {ZD_KEYS_DEFAULT, '/', 0, "c/0"},
@@ -91,6 +89,18 @@ START_TEST(other_keys_name_no_chunk)
 }
 END_TEST
 
+static const char *const outside[] = {"c/100/0", /* one past the grid */
+    "c/18446744073709551615/0", "c/18446744073709551616/0", "c/0/184467440737095516160000"};
+
+START_TEST(keys_of_a_larger_grid_are_told)
+{
+    const struct zd_meta meta = array_of(ZD_KEYS_DEFAULT, '/', 2);
+    uint64_t index[ZD_RANK_MAX] = {7, 7};
+    ck_assert_int_eq(zd_chunk_key_parse(&meta, zd_span_of(outside[_i]), index), ZD_OUT_OF_BOUNDS);
+    ck_assert_uint_eq(index[0], 7);
+}
+END_TEST
+
 START_TEST(key_past_its_ceiling_is_too_large)
 {
     const struct zd_meta meta = array_of(ZD_KEYS_DEFAULT, '/', 2);
@@ -104,5 +114,6 @@ void zd_unit_tests(TCase *tests)
 {
     tcase_add_loop_test(tests, key_names_its_chunk_and_back, 0, ZD_COUNT_OF(key_facts));
     tcase_add_loop_test(tests, other_keys_name_no_chunk, 0, ZD_COUNT_OF(foreign_facts));
+    tcase_add_loop_test(tests, keys_of_a_larger_grid_are_told, 0, ZD_COUNT_OF(outside));
     tcase_add_test(tests, key_past_its_ceiling_is_too_large);
 }

@@ -850,7 +850,7 @@ START_TEST(keys_of_documents_and_children)
     uint64_t back[2] = {0};
     ck_assert_int_eq(v3->chunk_index(meta, "c/1/1", back), ZD_OK);
     ck_assert_uint_eq(back[1], 1);
-    ck_assert_int_eq(v3->chunk_index(meta, "c/1/2", back), ZD_NOT_FOUND);
+    ck_assert_int_eq(v3->chunk_index(meta, "c/1/2", back), ZD_OUT_OF_BOUNDS);
 }
 END_TEST
 
