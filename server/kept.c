@@ -555,7 +555,7 @@ void zd_kept_put_problem(
         return;
     }
     kept->keep_until_ms = until_ms;
-    kept->problem = zd_problem_kind(problem->code);
+    kept->problem = zd_problem_kind_of(problem);
     kept->instance_at = instance_at;
     ZD_AUTO(zd_buf) body = document_of(req, document, instance_at);
     struct MHD_Response *response = body == NULL ? NULL : zd_reply_prepare_problem(req, body);
@@ -574,7 +574,7 @@ static void answer_problem_copy(struct zd_request *req, const struct zd_kept *ke
     zd_text_add_bytes(document, body->data, kept->instance_at);
     zd_text_add(document, req->id);
     zd_text_add_bytes(document, body->data + rest_at, body->len - rest_at);
-    (void)zd_reply_document(req, kept->problem->code, document);
+    (void)zd_reply_document(req, kept->problem, document);
 }
 
 /* Unlike a head, the document is not copied when it is queued: it can have one request's id only as

@@ -68,6 +68,14 @@ const struct zd_problem_kind *zd_problem_kind(const char *code)
     return kind;
 }
 
+const struct zd_problem_kind *zd_problem_kind_of(const struct zd_problem *problem)
+{
+    static const struct zd_problem_kind sent = {
+        "corrupt_chunk", 422, "The bytes do not decode to one chunk"};
+    const struct zd_problem_kind *kind = zd_problem_kind(problem->code);
+    return problem->blames_request && strcmp(kind->code, sent.code) == 0 ? &sent : kind;
+}
+
 const char *zd_problem_code_of(enum zd_status status)
 {
     switch (status) {
@@ -249,7 +257,7 @@ static const char *detail_of(const struct zd_problem *problem, const struct zd_p
 
 void zd_problem_add(const struct zd_problem *problem, const char *instance, struct zd_text *text)
 {
-    const struct zd_problem_kind *kind = zd_problem_kind(problem->code);
+    const struct zd_problem_kind *kind = zd_problem_kind_of(problem);
     struct zd_emit emit;
     zd_emit_init(&emit, text, false);
     zd_emit_object(&emit);

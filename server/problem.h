@@ -19,6 +19,7 @@ extern const struct zd_problem_kind zd_problem_kinds[];
 /** What went wrong, ready to be answered. Everything borrowed. */
 struct zd_problem {
     const char *code;               /* of the table */
+    bool blames_request;            /* of corrupt_chunk: the bytes were sent, not stored */
     const struct zd_error *err;     /* detail and facts, or NULL */
     const char *detail;             /* instead of err's text, or NULL */
     const struct zd_faults *faults; /* become `errors` and `names`, or NULL */
@@ -32,6 +33,9 @@ struct zd_problem {
 
 const struct zd_problem_kind *zd_problem_kind(
     const char *code); /* the code is in the table (asserted) */
+
+/** The same of a problem: `corrupt_chunk` is 422 when it blames the request. */
+const struct zd_problem_kind *zd_problem_kind_of(const struct zd_problem *problem);
 
 /** The code for an error of the core: ZD_INVALID is "bad_request", ZD_STORE "store_error" ... where
  * the caller knows no better. */

@@ -13,10 +13,12 @@
 #include "server/admit.h"
 #include "server/handler/handler.h"
 #include "server/kept.h"
+#include "server/route.h"
 #include "server/server.h"
 
 #define PROBLEM_BYTES_MAX (1U << 20)
 #define VARY_BYTES_MAX    128
+#define ALLOW_BYTES_MAX   256
 #define BLOCK_BYTES       (128U << 10) /* that a streamed body is sent in */
 #define NUMBERS_BYTES     80           /* of a header that holds three of 64 bits */
 
@@ -206,7 +208,7 @@ struct MHD_Response *zd_reply_prepare_problem(const struct zd_request *req, stru
 }
 
 enum zd_next zd_reply_document(
-    struct zd_request *req, const char *code, const struct zd_text *document)
+    struct zd_request *req, const struct zd_problem_kind *kind, const struct zd_text *document)
 {
     struct MHD_Response *response =
         document->status == ZD_OK ? response_of_text(zd_text_span(document)) : NULL;
@@ -217,8 +219,8 @@ enum zd_next zd_reply_document(
         zd_buf_unref(req->upload.document);
         req->upload.document = zd_buf_copy(zd_text_span(document)); /* zd_reply_last needs it */
     }
-    req->problem_code = code;
-    return zd_reply_give(req, zd_problem_kind(code)->http_status, response, document->len);
+    req->problem_code = kind->code;
+    return zd_reply_give(req, kind->http_status, response, document->len);
 }
 
 /* The head has gone out: what can still be told is that the body is not whole. */
@@ -232,6 +234,19 @@ static enum zd_next cut(struct zd_request *req, const struct zd_problem *problem
     return ZD_DONE;
 }
 
+/* Also where a step finds out that nothing can be written (RFC 9110, 15.5.6). */
+static void add_allow(
+    struct zd_request *req, const struct zd_problem *problem, const struct zd_problem_kind *kind)
+{
+    ZD_SCOPED_TEXT(allow, ALLOW_BYTES_MAX);
+    if (problem->allow != NULL) {
+        add_to_answer(req, "Allow", problem->allow);
+    } else if (kind->http_status == MHD_HTTP_METHOD_NOT_ALLOWED && req->route != NULL) {
+        zd_route_allow(zd_handlers, req->route, false, &allow);
+        add_to_answer(req, "Allow", allow.at);
+    }
+}
+
 enum zd_next zd_respond_problem(struct zd_request *req, const struct zd_problem *problem)
 {
     if (zd_stream_is_open(&req->stream)) {
@@ -240,12 +255,10 @@ enum zd_next zd_respond_problem(struct zd_request *req, const struct zd_problem 
     struct zd_text *document = &http_of(req)->scratch;
     zd_text_clear(document);
     zd_problem_add(problem, req->id, document);
-    const enum zd_next next =
-        zd_reply_document(req, zd_problem_kind(problem->code)->code, document);
+    const struct zd_problem_kind *kind = zd_problem_kind_of(problem);
+    const enum zd_next next = zd_reply_document(req, kind, document);
     req->server->metrics.n_problems++;
-    if (problem->allow != NULL) {
-        add_to_answer(req, "Allow", problem->allow);
-    }
+    add_allow(req, problem, kind);
     if (problem->retry_after_s > 0) {
         char seconds[NUMBERS_BYTES];
         (void)snprintf(seconds, sizeof seconds, "%llu", (unsigned long long)problem->retry_after_s);

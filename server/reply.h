@@ -69,8 +69,8 @@ void zd_reply_add_range(
 enum zd_next zd_reply_give(struct zd_request *req, unsigned http_status,
     struct MHD_Response *response, uint64_t body_bytes);
 
-/** Answer with a problem document that has the request's id in it. @param code static */
+/** Answer with a problem document that has the request's id in it. @param kind static */
 enum zd_next zd_reply_document(
-    struct zd_request *req, const char *code, const struct zd_text *document);
+    struct zd_request *req, const struct zd_problem_kind *kind, const struct zd_text *document);
 
 #endif
