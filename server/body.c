@@ -1,12 +1,15 @@
-/* JSON bodies of requests. */
+/* Bodies of requests: whole ones, and JSON. */
 #include "server/body.h"
 
 #include <string.h>
 #include <strings.h>
 
+#include "core/base/num.h"
 #include "server/server.h"
 
-#define JSON_TYPE "application/json"
+#define JSON_TYPE    "application/json"
+#define WINDOW_BYTES (256U << 10) /* of a body that is collected */
+#define FIRST_BYTES  (64U << 10)  /* of room for one whose length is not known */
 
 static bool is_type(const char *content_type, const char *media_type)
 {
@@ -93,4 +96,91 @@ enum zd_next zd_body_refuse_as(
         .allowed = err->status == ZD_UNSUPPORTED ? allowed : NULL,
     };
     return zd_respond_problem(req, &problem);
+}
+
+/* ---- all of a body that comes as a stream ---- */
+
+static enum zd_next respond_too_long(struct zd_request *req, uint64_t least)
+{
+    const uint64_t most = req->collect_max;
+    struct zd_error err = {0};
+    err.status = zd_fail(&err, ZD_TOO_LARGE, "the body is longer than the %llu bytes that may be",
+        (unsigned long long)most);
+    zd_fact_limit(&err, most, least);
+    return zd_respond_error(req, NULL, &err);
+}
+
+static enum zd_next respond_no_memory(struct zd_request *req)
+{
+    struct zd_error err = {0};
+    err.status = zd_fail(&err, ZD_NO_MEMORY, "no memory for the body");
+    return zd_respond_error(req, NULL, &err);
+}
+
+/* Twice the room, when the length was not known. */
+static bool grow(struct zd_request *req)
+{
+    const struct zd_buf *old = req->body;
+    struct zd_buf *grown = zd_buf_new(zd_min_u64(2 * (uint64_t)old->cap, req->collect_max));
+    if (grown == NULL) {
+        return false;
+    }
+    memcpy(grown->data, old->data, old->len);
+    grown->len = old->len;
+    zd_buf_unref(req->body);
+    req->body = grown;
+    return true;
+}
+
+static enum zd_next finish_body(struct zd_request *req)
+{
+    if (req->body->len == 0) {
+        zd_buf_unref(ZD_TAKE(req->body));
+    }
+    req->step = req->after_body;
+    return ZD_NEXT;
+}
+
+static enum zd_next step_collect(struct zd_request *req)
+{
+    while (!zd_upload_is_over(req)) {
+        struct zd_buf *body = req->body;
+        body->len += zd_upload_take(req, body->data + body->len, body->cap - body->len);
+        if (zd_upload_is_over(req)) {
+            break;
+        }
+        if (body->len == body->cap && body->cap >= req->collect_max && !req->upload.has_length) {
+            return respond_too_long(req, body->len + 1);
+        }
+        if (body->len == body->cap && !req->upload.has_length && !grow(req)) {
+            return respond_no_memory(req);
+        }
+        const uint64_t room = zd_max_u64(req->body->cap - req->body->len, 1);
+        if (zd_upload_want(req, zd_min_u64(room, req->upload.window->cap / 2)) == ZD_WAIT) {
+            return ZD_WAIT;
+        }
+    }
+    return finish_body(req);
+}
+
+enum zd_next zd_body_collect(struct zd_request *req, uint64_t bytes_max, zd_step *next)
+{
+    const struct zd_upload *upload = &req->upload;
+    struct zd_error err = {0};
+    req->collect_max = zd_max_u64(bytes_max, 1);
+    req->after_body = next;
+    if (upload->has_length && upload->length > bytes_max) {
+        return respond_too_long(req, upload->length);
+    }
+    const uint64_t room = upload->has_length ? zd_max_u64(upload->length, 1)
+                                             : zd_min_u64(FIRST_BYTES, req->collect_max);
+    req->body = zd_buf_new(room);
+    if (req->body == NULL) {
+        return respond_no_memory(req);
+    }
+    req->step = step_collect;
+    if (zd_upload_ask(req, WINDOW_BYTES, &err) != ZD_OK) {
+        return zd_respond_error(req, NULL, &err);
+    }
+    return ZD_NEXT;
 }

@@ -1,4 +1,4 @@
-/* JSON bodies of requests. Thread: loop. */
+/* Bodies of requests: whole ones, and JSON. Thread: loop. */
 #ifndef ZD_SERVER_BODY_H
 #define ZD_SERVER_BODY_H
 
@@ -34,6 +34,13 @@ ZD_RESULT zd_body_check(const struct zd_request *req, const char *media_type, co
  */
 ZD_RESULT zd_body_fault(
     struct zd_error *err, const char *pointer, const char *expected, const struct zd_json *found);
+
+/**
+ * Take all of a body that comes as a stream (streams_body): then `next` runs, with the bytes in
+ * req->body, NULL when there are none. Memory for them is admitted before: it is
+ * req->upload.length, or bytes_max when the length is not known. Answers 413 too_large itself.
+ */
+enum zd_next zd_body_collect(struct zd_request *req, uint64_t bytes_max, zd_step *next);
 
 /** Answers such a failure, `allowed` media types included. */
 enum zd_next zd_body_refuse(struct zd_request *req, const char *code, const struct zd_error *err);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/hash.h"
 #include "server/admit.h"
 #include "server/http.h"
 #include "server/server.h"
@@ -163,4 +164,14 @@ void zd_tag_code(char to[ZD_TAG_BYTES], const char *etag, enum zd_coding coding)
 void zd_tag_format(char to[ZD_TAG_BYTES], uint64_t hash, const char *suffix)
 {
     snprintf(to, ZD_TAG_BYTES, "\"%016llx-%.40s\"", (unsigned long long)hash, suffix);
+}
+
+void zd_tag_object(char to[ZD_TAG_BYTES], const struct zd_stat *stat)
+{
+    struct zd_hash hash = {0};
+    char size[24];
+    zd_hash_add_u64(&hash, stat->generation.word[0]);
+    zd_hash_add_u64(&hash, stat->generation.word[1]);
+    snprintf(size, sizeof size, "%llu", (unsigned long long)stat->size);
+    zd_tag_format(to, hash.value, size);
 }

@@ -59,6 +59,10 @@ struct zd_request {
     struct zd_node *node; /* a reference, or NULL */
     zd_step *after_node;
 
+    /* of zd_body_collect */
+    zd_step *after_body;
+    uint64_t collect_max; /* bytes */
+
     struct zd_kept_want kept_want; /* of server/kept.h */
 
     /* the front's own */
@@ -232,6 +236,9 @@ const char *zd_request_cache_control(const struct zd_request *req);
 
 /** `"<16 hex>-<suffix>"` (api.md 2: never 32 hex digits). */
 void zd_tag_format(char to[ZD_TAG_BYTES], uint64_t hash, const char *suffix);
+
+/** The tag of a stored object, as it is stored. */
+void zd_tag_object(char to[ZD_TAG_BYTES], const struct zd_stat *stat);
 
 /** The tag of the same representation in a coding: `"<hash>-<suffix>-gzip"`; "" stays "". */
 void zd_tag_code(char to[ZD_TAG_BYTES], const char *etag, enum zd_coding coding);
