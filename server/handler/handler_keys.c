@@ -94,12 +94,7 @@ static struct zd_representation represent(const struct zd_request *req, const st
         .mtime_ms = stat->mtime_ms,
         .accepts_ranges = true,
     };
-    struct zd_hash hash = {0};
-    char size[24];
-    zd_hash_add_u64(&hash, stat->generation.word[0]);
-    zd_hash_add_u64(&hash, stat->generation.word[1]);
-    (void)snprintf(size, sizeof size, "%llu", (unsigned long long)stat->size);
-    zd_tag_format(representation.etag, hash.value, size);
+    zd_tag_object(representation.etag, stat);
     return representation;
 }
 

@@ -1,0 +1,592 @@
+/* PUT and DELETE of /zarr/{d}/{key} (api.md 3.6). What a key means decides how it is judged:
+ *
+ *     a node's document        as every change of metadata (server/metadata.h)
+ *     a chunk of an array      it lies inside the grid, and decodes to exactly one chunk
+ *     any other                is stored as it is */
+#include <string.h>
+#include <strings.h>
+
+#include "core/array/rewrite.h"
+#include "core/base/num.h"
+#include "server/admit.h"
+#include "server/body.h"
+#include "server/datasets.h"
+#include "server/events.h"
+#include "server/handler/handler.h"
+#include "server/lock.h"
+#include "server/metadata.h"
+#include "server/objects.h"
+#include "server/refuse.h"
+#include "server/reply.h"
+#include "server/server.h"
+#include "server/shards.h"
+#include "server/task.h"
+#include "server/write.h"
+
+#define TRIES_MAX 16 /* for arrays that change again and again while their chunks are written */
+
+struct change {
+    struct zd_task task;        /* judges the bytes of a chunk */
+    struct zd_request *req;     /* NULL once it has ended, and the store still works */
+    struct zd_dataset *dataset; /* a reference */
+    bool is_erase;
+    bool is_document;
+    bool has_body; /* it was taken; of an erasure there is none to take */
+    uint32_t n_tries;
+    size_t at; /* bytes of the key that are the ancestor being looked at */
+    struct zd_node_want node_want;
+    struct zd_lock_want lock;
+    char *locked; /* its path; owned, or NULL */
+    struct zd_object_want object;
+    struct zd_write_want write;
+    struct zd_metadata_want metadata;
+    struct zd_metadata_ask ask;
+    struct zd_node *node; /* of a chunk: its array; a reference. NULL: it is none */
+    struct zd_edit *edit; /* of a chunk: its index, and of PUT the bytes; owned */
+    enum zd_status verdict;
+    struct zd_error err;
+};
+
+static struct change *change_of(const struct zd_request *req)
+{
+    return req->state;
+}
+
+static void release(struct zd_task *task)
+{
+    struct change *change = ZD_CONTAINER(task, struct change, task);
+    zd_node_unref(change->node);
+    zd_edit_free(change->edit);
+    zd_free(change->locked);
+    zd_dataset_unref(change->dataset);
+    zd_free(change);
+}
+
+static void end(struct change *change)
+{
+    zd_wait_cancel(&change->node_want.wait);
+    zd_node_unref(ZD_TAKE(change->node_want.node));
+    zd_objects_release(&change->object);
+    zd_write_release(&change->write);
+    zd_metadata_release(&change->metadata);
+    zd_lock_release(&change->lock);
+    zd_task_leave(&change->task);
+}
+
+/* What the store is at keeps its lock until it is done, and is told to whom it concerns. */
+static void leave(struct zd_request *req)
+{
+    struct change *change = change_of(req);
+    change->req = NULL;
+    if (change->write.load == NULL) {
+        end(change);
+    }
+}
+
+static void node_arrived(struct zd_wait *wait)
+{
+    zd_request_go_on(ZD_CONTAINER(wait, struct change, node_want.wait)->req);
+}
+
+static void lock_arrived(struct zd_wait *wait)
+{
+    zd_request_go_on(ZD_CONTAINER(wait, struct change, lock.wait)->req);
+}
+
+static void object_arrived(struct zd_wait *wait)
+{
+    zd_request_go_on(ZD_CONTAINER(wait, struct change, object.wait)->req);
+}
+
+static void tell(const struct change *change)
+{
+    if (change->node != NULL && change->write.wait.status == ZD_OK) {
+        zd_events_chunks(change->dataset, change->node->path, change->node->meta->grid.rank,
+            change->edit->part.chunk, 1, change->is_erase ? ZD_CHUNKS_ERASED : ZD_CHUNKS_WRITTEN);
+    }
+}
+
+static void write_arrived(struct zd_wait *wait)
+{
+    struct change *change = ZD_CONTAINER(wait, struct change, write.wait);
+    tell(change);
+    if (change->req == NULL) {
+        end(change);
+        return;
+    }
+    zd_request_go_on(change->req);
+}
+
+static void metadata_arrived(struct zd_wait *wait)
+{
+    zd_request_go_on(ZD_CONTAINER(wait, struct change, metadata.wait)->req);
+}
+
+static enum zd_next refuse(struct zd_request *req, const char *code, const char *detail)
+{
+    const struct zd_problem problem = {.code = code, .detail = detail};
+    return zd_respond_problem(req, &problem);
+}
+
+static enum zd_next refuse_no_memory(struct zd_request *req)
+{
+    struct zd_error err = {0};
+    err.status = zd_fail(&err, ZD_NO_MEMORY, "no memory for a request");
+    return zd_respond_error(req, NULL, &err);
+}
+
+/* @param stat of what is stored now; nothing after an erasure */
+static enum zd_next respond_done(struct zd_request *req, const struct zd_stat *stat)
+{
+    struct zd_representation answer = {
+        .http_status = change_of(req)->is_erase ? 204 : 200,
+        .mtime_ms = stat->mtime_ms,
+    };
+    if (!change_of(req)->is_erase) {
+        zd_tag_object(answer.etag, stat);
+    }
+    return zd_respond(req, &answer);
+}
+
+/* ---- a key that is written as it is ---- */
+
+static enum zd_next step_written(struct zd_request *req)
+{
+    const struct change *change = change_of(req);
+    const struct zd_wait *wait = &change->write.wait;
+    if (wait->status == ZD_NOT_FOUND) {
+        return respond_done(req, &change->write.stat); /* R39: it is not there, as was wanted */
+    }
+    if (wait->status != ZD_OK) {
+        return zd_respond_error(req, wait->status == ZD_INVALID ? "bad_path" : NULL, &wait->err);
+    }
+    return respond_done(req, &change->write.stat);
+}
+
+static enum zd_next write_key(struct zd_request *req)
+{
+    struct change *change = change_of(req);
+    change->write.wait.done = write_arrived;
+    change->write.kind = change->is_erase ? ZD_WRITE_ERASE : ZD_WRITE_PUT;
+    change->write.bytes = req->body;
+    req->step = step_written;
+    return zd_write_want(req->dataset, req->path, &change->write);
+}
+
+/* ---- a key that is a document ---- */
+
+static zd_step step_condition;
+
+static enum zd_next refuse_document(struct zd_request *req)
+{
+    struct change *change = change_of(req);
+    const struct zd_metadata_want *metadata = &change->metadata;
+    const struct zd_error *err = &metadata->wait.err;
+    if (metadata->wait.status == ZD_PRECONDITION && zd_request_is_conditional(req) &&
+        ++change->n_tries < TRIES_MAX) {
+        req->step = step_condition; /* others came in between: what is there now may do */
+        return ZD_NEXT;
+    }
+    if (metadata->meta != NULL && metadata->code == NULL && zd_meta_is_refused(metadata->meta)) {
+        const struct zd_faults *faults = &metadata->meta->faults;
+        const struct zd_problem problem = {
+            .code = zd_problem_code_of_faults(faults), .err = err, .faults = faults};
+        return zd_respond_problem(req, &problem);
+    }
+    return zd_respond_error(req, metadata->code, err);
+}
+
+static enum zd_next step_changed(struct zd_request *req)
+{
+    const struct change *change = change_of(req);
+    const enum zd_status status = change->metadata.wait.status;
+    if (status == ZD_OK || (status == ZD_NOT_FOUND && change->is_erase)) {
+        return respond_done(req, &change->metadata.stat);
+    }
+    return refuse_document(req);
+}
+
+static enum zd_next change_document(struct zd_request *req)
+{
+    struct change *change = change_of(req);
+    change->ask.place = req->path;
+    change->ask.bytes = req->body;
+    change->ask.condition = change->write.condition;
+    change->ask.generation = change->write.generation;
+    zd_metadata_release(&change->metadata);
+    change->metadata = (struct zd_metadata_want){.wait.done = metadata_arrived};
+    req->step = step_changed;
+    return zd_metadata_want(req->dataset, &change->ask, &change->metadata);
+}
+
+/* ---- conditions ---- */
+
+static enum zd_next write_now(struct zd_request *req)
+{
+    return change_of(req)->is_document ? change_document(req) : write_key(req);
+}
+
+/* What was judged is the store's condition too: nobody comes in between. */
+static enum zd_next step_judge(struct zd_request *req)
+{
+    struct change *change = change_of(req);
+    const struct zd_object_want *object = &change->object;
+    const bool exists = object->wait.status == ZD_OK;
+    char etag[ZD_TAG_BYTES] = "";
+    if (!exists && object->wait.status != ZD_NOT_FOUND) {
+        return zd_respond_error(req, NULL, &object->wait.err);
+    }
+    if (exists) {
+        zd_tag_object(etag, &object->stat);
+    }
+    if (zd_request_write_condition(req, exists ? etag : NULL, object->stat.mtime_ms) != ZD_OK) {
+        return zd_reply_precondition(req, etag);
+    }
+    change->write.condition = exists ? ZD_CONDITION_GENERATION : ZD_CONDITION_ABSENT;
+    change->write.generation = object->stat.generation;
+    return write_now(req);
+}
+
+static enum zd_next step_condition(struct zd_request *req)
+{
+    struct change *change = change_of(req);
+    if (!zd_request_is_conditional(req)) {
+        return write_now(req);
+    }
+    zd_objects_forget(req->dataset, req->path); /* what is there, not what was there lately */
+    change->object.wait.done = object_arrived;
+    req->step = step_judge;
+    return zd_objects_want(req->dataset, req->path, ZD_OBJECT_STATUS, &change->object);
+}
+
+/* ---- the bytes of a chunk ---- */
+
+static void verify(struct zd_task *task)
+{
+    struct change *change = ZD_CONTAINER(task, struct change, task);
+    const struct zd_settings *settings = &change->node->dataset->server->config->settings;
+    change->verdict = zd_edit_verify(
+        change->node->layout, change->edit, settings->limits_slice_bytes, &change->err);
+}
+
+static enum zd_next step_verified(struct zd_request *req)
+{
+    struct change *change = change_of(req);
+    struct zd_error *err = &change->err;
+    if (change->task.was_dropped) {
+        change->verdict = zd_fail(err, ZD_CANCELLED, "the server stops");
+    }
+    if (change->verdict == ZD_CORRUPT) {
+        zd_error_name_key(err, "chunk", req->path);
+        const struct zd_problem problem = {
+            .code = "corrupt_chunk", .blames_request = true, .err = err};
+        return zd_respond_problem(req, &problem);
+    }
+    if (change->verdict != ZD_OK) {
+        return zd_respond_error(
+            req, change->verdict == ZD_UNSUPPORTED ? "unsupported_codec" : NULL, err);
+    }
+    return step_condition(req);
+}
+
+static enum zd_next judge_chunk(struct zd_request *req)
+{
+    struct change *change = change_of(req);
+    if (change->is_erase) {
+        return step_condition(req);
+    }
+    change->edit->kind = ZD_EDIT_ENCODED;
+    change->edit->bytes = zd_buf_ref(req->body);
+    req->step = step_verified;
+    return zd_task_run(&change->task, zd_edit_cost_ns(change->node->layout, change->edit));
+}
+
+/* ---- the lock ---- */
+
+static zd_step step_find;
+
+/* What was found is so still, and stays so until the key is written. */
+static enum zd_next act(struct zd_request *req)
+{
+    return change_of(req)->node != NULL ? judge_chunk(req) : step_condition(req);
+}
+
+static enum zd_next step_locked(struct zd_request *req)
+{
+    if (change_of(req)->lock.wait.status != ZD_OK) {
+        return zd_respond_error(req, NULL, &change_of(req)->lock.wait.err);
+    }
+    req->step = step_find; /* others may have changed the array meanwhile */
+    return ZD_NEXT;
+}
+
+/* The array of a chunk, or the directory of another key. */
+static char *path_to_lock(const struct zd_request *req)
+{
+    const struct change *change = change_of(req);
+    const char *slash = strrchr(req->path, '/');
+    return change->node != NULL
+               ? zd_strdup(change->node->path)
+               : zd_strndup(req->path, slash == NULL ? 0 : (size_t)(slash - req->path));
+}
+
+static enum zd_next want_lock(struct zd_request *req)
+{
+    struct change *change = change_of(req);
+    char *path = path_to_lock(req);
+    if (path == NULL) {
+        return refuse_no_memory(req);
+    }
+    if (change->locked != NULL && strcmp(change->locked, path) == 0) {
+        zd_free(path);
+        return act(req);
+    }
+    if (++change->n_tries == TRIES_MAX) {
+        zd_free(path);
+        struct zd_error err = {0};
+        err.status = zd_fail(&err, ZD_STORE, "%.200s: its array comes and goes, %d times in a row",
+            req->path, TRIES_MAX);
+        return zd_respond_error(req, NULL, &err);
+    }
+    zd_lock_release(&change->lock);
+    zd_free(change->locked);
+    change->locked = path;
+    change->lock.wait.done = lock_arrived;
+    req->step = step_locked;
+    return zd_lock_want(req->dataset, ZD_LOCK_CHUNKS, path, &change->lock);
+}
+
+/* ---- the body ---- */
+
+static enum zd_next decide(struct zd_request *req);
+
+static enum zd_next step_have_body(struct zd_request *req)
+{
+    if (req->body == NULL) {
+        req->body = zd_buf_new(1); /* empty, and stored so */
+    }
+    if (req->body == NULL) {
+        return refuse_no_memory(req);
+    }
+    change_of(req)->has_body = true;
+    return decide(req);
+}
+
+/* Of a body whose length is not known, no more is taken than of one that comes whole. */
+static uint64_t body_max(const struct zd_request *req)
+{
+    const struct zd_settings *settings = &req->server->config->settings;
+    return req->upload.has_length ? settings->limits_object_bytes : settings->limits_body_bytes;
+}
+
+static enum zd_next step_take_body(struct zd_request *req)
+{
+    return zd_body_collect(req, body_max(req), step_have_body);
+}
+
+static enum zd_next want_body(struct zd_request *req)
+{
+    const struct change *change = change_of(req);
+    const uint64_t body_bytes = req->upload.has_length ? req->upload.length : body_max(req);
+    const uint64_t chunk_bytes =
+        change->node == NULL ? 0 : zd_layout_leaf(change->node->layout)->chunk_bytes;
+    if (body_bytes > body_max(req)) {
+        return step_take_body(req); /* which refuses it */
+    }
+    return zd_admit_want(req, body_bytes + chunk_bytes, step_take_body);
+}
+
+/* ---- what the key means ---- */
+
+/* It is known what the key means. */
+static enum zd_next decide(struct zd_request *req)
+{
+    const struct change *change = change_of(req);
+    if (!change->is_erase && !change->has_body) {
+        return want_body(req);
+    }
+    return change->is_document ? step_condition(req) : want_lock(req);
+}
+
+/* The key is, or would be, of a chunk of that array. */
+static enum zd_next found_chunk(struct zd_request *req, struct zd_node *node, const uint64_t *index)
+{
+    struct change *change = change_of(req);
+    if (!zd_dialect_is_writable(node->meta->dialect)) {
+        struct zd_error err = {0};
+        err.status = zd_fail(&err, ZD_READ_ONLY, "arrays of the dialect %s are only read",
+            node->meta->dialect->name);
+        return zd_respond_error(req, NULL, &err);
+    }
+    change->edit = zd_edit_new();
+    if (change->edit == NULL) {
+        return refuse_no_memory(req);
+    }
+    memcpy(change->edit->part.chunk, index, node->meta->grid.rank * sizeof *index);
+    change->node = zd_node_ref(node);
+    return decide(req);
+}
+
+/* Nothing below an array that cannot be interpreted can be judged: unless the dataset takes what is
+ * unknown, nothing is stored there. */
+static enum zd_next found_array(struct zd_request *req, struct zd_node *node, const char *rest)
+{
+    const struct change *change = change_of(req);
+    uint64_t index[ZD_RANK_MAX];
+    if (node->layout == NULL) {
+        if (change->is_erase || req->dataset->config.accept_unknown) {
+            return decide(req);
+        }
+        zd_node_unref(req->node);
+        req->node = zd_node_ref(node);
+        (void)zd_refuse_node(req);
+        return ZD_DONE;
+    }
+    const enum zd_status status = node->meta->dialect->chunk_index(node->meta, rest, index);
+    if (status == ZD_OK) {
+        return found_chunk(req, node, index);
+    }
+    if (status == ZD_OUT_OF_BOUNDS && !change->is_erase) {
+        ZD_SCOPED_TEXT(detail, ZD_ERROR_TEXT_BYTES);
+        zd_text_addf(&detail, "'%.200s' lies outside the grid of the array's chunks", rest);
+        return refuse(req, "out_of_bounds", detail.at);
+    }
+    return decide(req);
+}
+
+static enum zd_next look_at_ancestor(struct zd_request *req);
+
+static enum zd_next step_ancestor(struct zd_request *req)
+{
+    struct change *change = change_of(req);
+    const enum zd_status status = change->node_want.wait.status;
+    ZD_AUTO(zd_node) node = ZD_TAKE(change->node_want.node);
+    if (status != ZD_OK && status != ZD_NOT_FOUND) {
+        return zd_respond_error(req, NULL, &change->node_want.wait.err);
+    }
+    const char *rest = req->path + change->at + (change->at > 0 ? 1 : 0);
+    if (status == ZD_OK && zd_meta_is_array(node->meta)) {
+        return found_array(req, node, rest);
+    }
+    const char *slash = strchr(rest, '/');
+    if (slash == NULL) {
+        return decide(req);
+    }
+    change->at = (size_t)(slash - req->path);
+    return look_at_ancestor(req);
+}
+
+/* From the root on: groups are in the cache, and below an array there are no nodes. */
+static enum zd_next look_at_ancestor(struct zd_request *req)
+{
+    struct change *change = change_of(req);
+    ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
+    if (zd_text_add_bytes(&path, req->path, change->at) != ZD_OK) {
+        return refuse_no_memory(req);
+    }
+    const bool is_locked = change->locked != NULL && strcmp(change->locked, path.at) == 0;
+    change->node_want = (struct zd_node_want){.wait.done = node_arrived};
+    req->step = step_ancestor;
+    return is_locked ? zd_catalog_want_fresh(req->dataset, path.at, &change->node_want)
+                     : zd_catalog_want(req->dataset, path.at, &change->node_want);
+}
+
+static enum zd_next step_find(struct zd_request *req)
+{
+    struct change *change = change_of(req);
+    ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
+    zd_node_unref(ZD_TAKE(change->node));
+    zd_edit_free(ZD_TAKE(change->edit));
+    change->is_document = zd_document_path(req->path, &path) == ZD_OK;
+    if (change->is_document) {
+        return decide(req);
+    }
+    change->at = 0;
+    return look_at_ancestor(req);
+}
+
+/* ---- requests ---- */
+
+/* What the head says. False: the request is answered. */
+static bool judge_head(struct zd_request *req)
+{
+    static const char *const allowed[] = {"identity", NULL};
+    const char *coding = zd_request_header(req, "Content-Encoding");
+    if (!req->dataset->config.allow_keys) {
+        (void)refuse(req, "forbidden", "this dataset does not serve its stored keys");
+        return false;
+    }
+    if (req->path_ends_in_slash || !zd_key_is_valid(req->path)) {
+        (void)refuse(req, "bad_path", "no stored object can have that key");
+        return false;
+    }
+    if (coding != NULL && strcasecmp(coding, allowed[0]) != 0) {
+        const struct zd_problem problem = {
+            .code = "unsupported_media_type",
+            .detail = "stored keys are bytes without a Content-Encoding: send them as they are",
+            .allowed = allowed,
+        };
+        (void)zd_respond_problem(req, &problem);
+        return false;
+    }
+    if (zd_request_header(req, "Content-Range") != NULL) { /* RFC 9110, 14.5 */
+        (void)refuse(req, "bad_request", "objects are written whole, not in parts");
+        return false;
+    }
+    return true;
+}
+
+static enum zd_next begin(struct zd_request *req, enum zd_metadata_kind kind)
+{
+    if (!judge_head(req)) {
+        return ZD_DONE;
+    }
+    struct change *change = zd_alloc_zero(1, sizeof *change);
+    if (change == NULL) {
+        return refuse_no_memory(req);
+    }
+    zd_task_init(&change->task, req, verify, release);
+    change->req = req;
+    change->dataset = zd_dataset_ref(req->dataset);
+    change->is_erase = kind == ZD_METADATA_ERASE_KEY;
+    change->ask.kind = kind;
+    req->state = change;
+    req->state_free = leave;
+    return step_find(req);
+}
+
+static enum zd_next step_put(struct zd_request *req)
+{
+    return begin(req, ZD_METADATA_PUT_KEY);
+}
+
+static enum zd_next step_delete(struct zd_request *req)
+{
+    return begin(req, ZD_METADATA_ERASE_KEY);
+}
+
+static const struct zd_route routes[] = {
+    {
+        .method = "PUT",
+        .path = "/zarr/{d}/{key}",
+        .first = step_put,
+        .params = NULL, /* unknown ones are ignored (R2) */
+        .collapse_slashes = true,
+        .needs_writable = true,
+        .streams_body = true,
+    },
+    {
+        .method = "DELETE",
+        .path = "/zarr/{d}/{key}",
+        .first = step_delete,
+        .params = NULL,
+        .collapse_slashes = true,
+        .needs_writable = true,
+    },
+};
+
+const struct zd_handler zd_handler_keys_write = {
+    .name = "keys_write",
+    .route = routes,
+    .n_routes = ZD_COUNT_OF(routes),
+};
