@@ -28,6 +28,22 @@ const char *zd_answer_dimension(const struct zd_answer *answer, uint32_t dim);
 /** A ceiling for the answer as text: more than json or csv can need. */
 size_t zd_answer_text_max(const struct zd_answer *answer);
 
+#define ZD_BODY_HEAD_MAX                                                                           \
+    10240 /* bytes of a body before its elements; NumPy reads no longer ones                       \
+           */
+
+/** What the head of a body says of the elements behind it. */
+struct zd_body_head {
+    size_t bytes;     /* of the head */
+    bool has_shape;   /* it says the shape */
+    bool is_swapped;  /* units are big-endian */
+    bool is_reversed; /* the first dimension runs fastest */
+    uint32_t rank;
+    uint64_t shape[ZD_RANK_MAX];
+};
+
+struct zd_text_reader; /* server/format/text_reader.h */
+
 /** A format. head, each band in order, tail: together they are the body. */
 struct zd_format {
     const char *name; /* of `format=`: "npy" */
@@ -48,6 +64,29 @@ struct zd_format {
      * Worker thread. */
     void (*band)(const struct zd_answer *answer, uint64_t first, uint64_t n_elements,
         const uint8_t *elements, struct zd_text *text);
+
+    /* Reading bodies of requests: one of these, or neither. */
+
+    /**
+     * Of a body that holds elements as they are in memory: its head.
+     * @param bytes    the beginning of the body
+     * @param ret_head with ZD_AGAIN only `bytes`: so many are needed to go on, at most
+     *                 ZD_BODY_HEAD_MAX
+     * @retval ZD_AGAIN
+     * @retval ZD_INVALID facts expected, found
+     */
+    ZD_RESULT (*read_head)(const struct zd_dtype *dtype, struct zd_span bytes,
+        struct zd_body_head *ret_head, struct zd_error *err);
+
+    /**
+     * Of a body that is text: the next piece of it, of any length.
+     * @param ret_used how many bytes were used: all, unless the reader is full
+     * @retval ZD_INVALID facts position, and expected, found
+     * @retval ZD_NO_MEMORY
+     * Thread: any.
+     */
+    ZD_RESULT (*read_text)(
+        struct zd_text_reader *reader, struct zd_span text, size_t *ret_used, struct zd_error *err);
 };
 
 /** All formats, ended by NULL; generated from the files server/format/format_*.c. */

@@ -2,6 +2,7 @@
 #include "server/format/format.h"
 
 #include "core/base/num.h"
+#include "server/format/text_reader.h"
 
 #define VALUE_BYTES_MAX 65536
 #define INDENT          2
@@ -168,4 +169,5 @@ const struct zd_format zd_format_json = {
     .head = json_head,
     .tail = json_tail,
     .band = json_band,
+    .read_text = zd_text_reader_feed,
 };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base/num.h"
+#include "server/format/npy_head.h"
 
 #define MAGIC            "\x93NUMPY\x01\x00"
 #define MAGIC_BYTES      8
@@ -87,4 +88,5 @@ const struct zd_format zd_format_npy = {
     .accepts = npy_accepts,
     .size = npy_size,
     .head = npy_head,
+    .read_head = zd_npy_read_head,
 };

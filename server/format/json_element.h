@@ -1,0 +1,23 @@
+/* One element as it stands in a JSON body. */
+#ifndef ZD_SERVER_FORMAT_JSON_ELEMENT_H
+#define ZD_SERVER_FORMAT_JSON_ELEMENT_H
+
+#include "core/grid/scalar.h"
+
+/**
+ * Read one: every spelling that a slice is answered with (api.md 3.5), integers as strings too, and
+ * the spellings of fill values.
+ *
+ * @param text     one JSON value, without spaces around it
+ * @param ret_bytes dtype->bytes bytes, little-endian; untouched on failure
+ * @retval ZD_INVALID facts expected and found
+ * @retval ZD_NO_MEMORY
+ * Thread: any.
+ */
+ZD_RESULT zd_element_of_json(
+    const struct zd_dtype *dtype, struct zd_span text, void *ret_bytes, struct zd_error *err);
+
+/** The most bytes that such a value may have. */
+size_t zd_element_of_json_max(const struct zd_dtype *dtype);
+
+#endif

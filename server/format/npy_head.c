@@ -1,0 +1,221 @@
+/* The head of a .npy file, strictly. */
+#include "server/format/npy_head.h"
+
+#include <string.h>
+
+#include "core/base/num.h"
+#include "core/base/scan.h"
+
+#define MAGIC           "\x93NUMPY"
+#define MAGIC_BYTES     6
+#define BEFORE_LENGTH   8 /* magic and version */
+#define WORD_BYTES_MAX  64
+#define TYPESTR_BYTES   32
+#define DESCR           1U
+#define FORTRAN         2U
+#define SHAPE           4U
+#define LETTERS         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+#define TYPE_CHARACTERS LETTERS "0123456789<>|="
+
+/* What is being read. */
+struct head {
+    struct zd_scan scan;
+    const struct zd_dtype *dtype;
+    struct zd_body_head *to;
+    uint32_t seen; /* of the three members */
+};
+
+static enum zd_status bad(const struct head *head, const char *expected, struct zd_error *err)
+{
+    const size_t n_left = (size_t)(head->scan.end - head->scan.at);
+    const enum zd_status told =
+        zd_fail(err, ZD_INVALID, "the npy header is malformed at byte %zu: expected %s",
+            zd_scan_position(&head->scan), expected);
+    zd_fact_expected(err, "%s", expected);
+    zd_fact_found(err, "%.*s", (int)zd_min_u64(n_left, WORD_BYTES_MAX), head->scan.at);
+    return told;
+}
+
+static enum zd_status expect(struct head *head, char c, const char *what, struct zd_error *err)
+{
+    zd_scan_skip_spaces(&head->scan);
+    if (!zd_scan_char(&head->scan, c)) {
+        return bad(head, what, err);
+    }
+    zd_scan_skip_spaces(&head->scan);
+    return ZD_OK;
+}
+
+/* A Python string of such characters, in either quotes. */
+static enum zd_status read_string(struct head *head, const char *characters, const char *what,
+    struct zd_span *ret_string, struct zd_error *err)
+{
+    const bool is_single = zd_scan_char(&head->scan, '\'');
+    if (!(is_single || zd_scan_char(&head->scan, '"')) ||
+        zd_scan_run(&head->scan, characters, WORD_BYTES_MAX, ret_string) != ZD_OK ||
+        !zd_scan_char(&head->scan, is_single ? '\'' : '"')) {
+        return bad(head, what, err);
+    }
+    return ZD_OK;
+}
+
+/* ---- the three members ---- */
+
+static bool is_order(uint8_t c)
+{
+    return c == '<' || c == '>' || c == '|' || c == '=';
+}
+
+/* "<f4" of a float32: anything but the order must be the same. */
+static enum zd_status read_descr(struct head *head, struct zd_error *err)
+{
+    struct zd_span found = {0};
+    ZD_SCOPED_TEXT(wanted, TYPESTR_BYTES);
+    ZD_TRY(
+        read_string(head, TYPE_CHARACTERS, "the name of a data type, such as '<f4'", &found, err));
+    ZD_TRY(zd_dtype_add_typestr(head->dtype, &wanted));
+    const uint8_t order = found.len > 0 ? found.ptr[0] : 0;
+    const bool has_order = is_order(order);
+    const struct zd_span type = {.ptr = found.ptr + has_order, .len = found.len - has_order};
+    if (!zd_span_is(type, wanted.at + 1)) {
+        const enum zd_status told = zd_fail(err, ZD_INVALID,
+            "the elements of the npy file are %.*s, those of the array are %s (%s)", (int)found.len,
+            (const char *)found.ptr, wanted.at, head->dtype->name);
+        zd_fact_expected(err, "%s", wanted.at);
+        zd_fact_found(err, "%.*s", (int)found.len, (const char *)found.ptr);
+        return told;
+    }
+    head->to->is_swapped = order == '>' && head->dtype->unit_bytes > 1;
+    return ZD_OK;
+}
+
+static enum zd_status read_fortran(struct head *head, struct zd_error *err)
+{
+    head->to->is_reversed = zd_scan_word(&head->scan, "True");
+    if (!head->to->is_reversed && !zd_scan_word(&head->scan, "False")) {
+        return bad(head, "True or False", err);
+    }
+    return ZD_OK;
+}
+
+/* A tuple: "()", "(3,)", "(3, 4)". */
+static enum zd_status read_shape(struct head *head, struct zd_error *err)
+{
+    static const char what[] = "a tuple of at most 32 lengths";
+    struct zd_body_head *to = head->to;
+    bool has_comma = true;
+    to->rank = 0;
+    to->has_shape = true;
+    ZD_TRY(expect(head, '(', what, err));
+    while (!zd_scan_char(&head->scan, ')')) {
+        if (!has_comma || to->rank == ZD_RANK_MAX ||
+            zd_scan_u64(&head->scan, UINT64_MAX, &to->shape[to->rank]) != ZD_OK) {
+            return bad(head, what, err);
+        }
+        to->rank++;
+        zd_scan_skip_spaces(&head->scan);
+        has_comma = zd_scan_char(&head->scan, ',');
+        zd_scan_skip_spaces(&head->scan);
+    }
+    return to->rank == 1 && !has_comma ? bad(head, what, err) : ZD_OK; /* "(3)" is no tuple */
+}
+
+static enum zd_status read_member(struct head *head, struct zd_error *err)
+{
+    static const struct {
+        const char *name;
+        uint32_t bit;
+        enum zd_status (*read)(struct head *head, struct zd_error *err);
+    } members[] = {
+        {"descr", DESCR, read_descr},
+        {"fortran_order", FORTRAN, read_fortran},
+        {"shape", SHAPE, read_shape},
+    };
+    static const char what[] = "'descr', 'fortran_order' or 'shape', each once";
+    struct zd_span name = {0};
+    ZD_TRY(read_string(head, LETTERS, what, &name, err));
+    for (size_t i = 0; i < ZD_COUNT_OF(members); i++) {
+        if (zd_span_is(name, members[i].name) && (head->seen & members[i].bit) == 0) {
+            head->seen |= members[i].bit;
+            ZD_TRY(expect(head, ':', "a colon", err));
+            return members[i].read(head, err);
+        }
+    }
+    return bad(head, what, err);
+}
+
+static enum zd_status read_dictionary(struct head *head, struct zd_error *err)
+{
+    bool has_comma = true;
+    ZD_TRY(expect(head, '{', "a dictionary", err));
+    while (!zd_scan_char(&head->scan, '}')) {
+        if (!has_comma) {
+            return bad(head, "a comma, or the end of the dictionary", err);
+        }
+        ZD_TRY(read_member(head, err));
+        zd_scan_skip_spaces(&head->scan);
+        has_comma = zd_scan_char(&head->scan, ',');
+        zd_scan_skip_spaces(&head->scan);
+    }
+    zd_scan_skip_spaces(&head->scan);
+    if (head->seen != (DESCR | FORTRAN | SHAPE)) {
+        return bad(head, "all of descr, fortran_order and shape", err);
+    }
+    if (!zd_scan_char(&head->scan, '\n') || !zd_scan_at_end(&head->scan)) {
+        return bad(head, "spaces and one line feed after the dictionary", err);
+    }
+    return ZD_OK;
+}
+
+/* ---- the frame ---- */
+
+static enum zd_status bad_magic(struct zd_error *err)
+{
+    const enum zd_status told = zd_fail(err, ZD_INVALID,
+        "the body is no npy file: it does not begin with \\x93NUMPY and version 1.0, 2.0 or 3.0");
+    zd_fact_expected(err, "\\x93NUMPY, version 1.0, 2.0 or 3.0");
+    return told;
+}
+
+static enum zd_status need(size_t n, struct zd_body_head *ret_head)
+{
+    ret_head->bytes = n;
+    return ZD_AGAIN;
+}
+
+enum zd_status zd_npy_read_head(const struct zd_dtype *dtype, struct zd_span bytes,
+    struct zd_body_head *ret_head, struct zd_error *err)
+{
+    const size_t n_magic = zd_min_u64(bytes.len, MAGIC_BYTES);
+    if (n_magic > 0 && memcmp(bytes.ptr, MAGIC, n_magic) != 0) {
+        return bad_magic(err);
+    }
+    if (bytes.len < BEFORE_LENGTH) {
+        return need(BEFORE_LENGTH, ret_head);
+    }
+    const uint8_t major = bytes.ptr[MAGIC_BYTES];
+    if (major < 1 || major > 3 || bytes.ptr[MAGIC_BYTES + 1] != 0) {
+        return bad_magic(err);
+    }
+    const size_t from = BEFORE_LENGTH + (major == 1 ? 2 : 4);
+    if (bytes.len < from) {
+        return need(from, ret_head);
+    }
+    const uint8_t *at = bytes.ptr + BEFORE_LENGTH;
+    const size_t len = major == 1 ? zd_load_u16(at) : zd_load_u32(at);
+    if (len > ZD_BODY_HEAD_MAX - from) {
+        const enum zd_status told = zd_fail(err, ZD_INVALID,
+            "the npy header has %zu bytes, at most %zu are read", len, ZD_BODY_HEAD_MAX - from);
+        zd_fact_limit(err, ZD_BODY_HEAD_MAX - from, len);
+        return told;
+    }
+    if (bytes.len < from + len) {
+        return need(from + len, ret_head);
+    }
+    struct zd_body_head found = {.bytes = from + len};
+    const struct zd_span text = {.ptr = bytes.ptr + from, .len = len};
+    struct head head = {.scan = zd_scan_of(text), .dtype = dtype, .to = &found};
+    ZD_TRY(read_dictionary(&head, err));
+    *ret_head = found;
+    return ZD_OK;
+}
