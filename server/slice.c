@@ -4,11 +4,10 @@
 #include <string.h>
 
 #include "core/base/num.h"
-#include "core/grid/cover.h"
 #include "server/server.h"
+#include "server/slice_pieces.h"
+#include "server/slice_tag.h"
 
-#define SUGGESTIONS_MAX      64
-#define SELECTION_BYTES_MAX  4096
 #define ELEMENT_TEXT_COST_NS 60
 #define ELEMENT_TEXT_BYTES   16 /* of most numbers, or less */
 
@@ -151,93 +150,27 @@ static const struct zd_settings *settings_of(const struct zd_slice *slice)
     return &slice->node->dataset->server->config->settings;
 }
 
+static struct zd_slice_whole whole_of(const struct zd_slice *slice)
+{
+    return (struct zd_slice_whole){
+        .node = slice->node,
+        .selection = &slice->selection,
+        .is_of_stored = slice->ask.is_of_stored,
+        .bytes_max = settings_of(slice)->limits_slice_bytes,
+        .setting = "limits.slice_bytes",
+    };
+}
+
 enum zd_status zd_slice_check_limits(const struct zd_slice *slice, struct zd_error *err)
 {
-    const struct zd_settings *settings = settings_of(slice);
-    uint64_t n;
-    if (zd_selection_overflows(&slice->selection, &n) ||
-        ckd_mul(&n, n, (uint64_t)slice->node->meta->dtype.bytes)) {
-        n = UINT64_MAX;
-    }
-    if (n > settings->limits_slice_bytes) {
-        const enum zd_status status =
-            zd_fail(err, ZD_TOO_LARGE, "the slice has %llu bytes, limits.slice_bytes is %llu",
-                (unsigned long long)n, (unsigned long long)settings->limits_slice_bytes);
-        zd_fact_limit(err, settings->limits_slice_bytes, n);
-        return status;
-    }
-    const struct zd_level *leaf = zd_layout_leaf(slice->node->layout);
-    if (zd_plan_overflows(&leaf->grid, &slice->selection, &n)) {
-        n = UINT64_MAX;
-    }
-    if (n > settings->limits_slice_chunks) {
-        const enum zd_status status =
-            zd_fail(err, ZD_TOO_LARGE, "the slice touches %llu chunks, limits.slice_chunks is %llu",
-                (unsigned long long)n, (unsigned long long)settings->limits_slice_chunks);
-        zd_fact_limit(err, settings->limits_slice_chunks, n);
-        return status;
-    }
-    return ZD_OK;
-}
-
-/* Pieces of whole stored objects where they are small enough, else of inner chunks, else of
- * elements. */
-static bool find_cover(const struct zd_slice *slice, struct zd_cover *cover)
-{
-    const struct zd_settings *settings = settings_of(slice);
-    const struct zd_layout *layout = slice->node->layout;
-    struct zd_cover_limits limits = {
-        .elements_max = settings->limits_slice_bytes / slice->node->meta->dtype.bytes,
-        .chunks_max = settings->limits_slice_chunks,
-    };
-    const struct zd_grid *leaf = &zd_layout_leaf(layout)->grid;
-    for (uint32_t i = 0; i < layout->n_levels; i++) {
-        const struct zd_grid *grid = &layout->level[i].grid;
-        uint64_t ratio[ZD_RANK_MAX];
-        for (uint32_t d = 0; d < grid->rank; d++) {
-            ratio[d] = zd_div_up(grid->chunk[d], leaf->chunk[d]);
-        }
-        limits.ratio = ratio;
-        if (zd_cover_init(cover, grid, &slice->selection, &limits)) {
-            return true;
-        }
-    }
-    struct zd_grid elements = *leaf;
-    for (uint32_t d = 0; d < elements.rank; d++) {
-        elements.chunk[d] = 1;
-    }
-    limits.ratio = NULL;
-    return zd_cover_init(cover, &elements, &slice->selection, &limits);
-}
-
-static enum zd_status add_suggestions(
-    const struct zd_slice *slice, struct zd_cover *cover, struct zd_json *list)
-{
-    struct zd_selection piece;
-    for (uint32_t i = 0; i < SUGGESTIONS_MAX && zd_cover_next(cover, &piece); i++) {
-        ZD_SCOPED_TEXT(text, SELECTION_BYTES_MAX);
-        for (uint32_t d = 0; !slice->ask.is_of_stored && d < piece.rank; d++) {
-            piece.axis[d].start -= slice->node->meta->view.origin[d];
-        }
-        ZD_TRY(zd_selection_add(&piece, &text));
-        ZD_TRY(zd_json_append(list, zd_json_new_text(text.at)));
-    }
-    return ZD_OK;
+    const struct zd_slice_whole whole = whole_of(slice);
+    return zd_slice_pieces_check(&whole, err);
 }
 
 struct zd_json *zd_slice_suggest(const struct zd_slice *slice)
 {
-    struct zd_cover cover;
-    const bool found = find_cover(slice, &cover);
-    const uint64_t n = found ? zd_cover_count(&cover) : 0;
-    ZD_AUTO(zd_json) extra = zd_json_new_object();
-    struct zd_json *list = zd_json_new_array();
-    if (extra == NULL || zd_json_set(extra, "suggestions", list) != ZD_OK ||
-        zd_json_set(extra, "n_suggestions", zd_json_new_u64(n)) != ZD_OK ||
-        (found && add_suggestions(slice, &cover, list) != ZD_OK)) {
-        return NULL;
-    }
-    return ZD_TAKE(extra);
+    const struct zd_slice_whole whole = whole_of(slice);
+    return zd_slice_pieces_suggest(&whole);
 }
 
 enum zd_status zd_slice_prepare(struct zd_slice *slice, struct zd_error *err)
@@ -263,24 +196,18 @@ enum zd_status zd_slice_prepare(struct zd_slice *slice, struct zd_error *err)
 
 void zd_slice_tag(const struct zd_slice *slice, char to[ZD_TAG_BYTES])
 {
-    struct zd_hash hash = {0};
-    zd_hash_add_u64(&hash, slice->node->tag);
-    zd_touched_hash(&slice->touched, &hash);
-    for (uint32_t d = 0; d < slice->selection.rank; d++) {
-        const struct zd_axis *axis = &slice->selection.axis[d];
-        zd_hash_add_u64(&hash, axis->start);
-        zd_hash_add_u64(&hash, slice->asked.axis[d].start);
-        zd_hash_add_u64(&hash, axis->count);
-        zd_hash_add_u64(&hash, (uint64_t)axis->step);
-        zd_hash_add_u64(&hash, axis->slack); /* json tells it */
-        zd_hash_add_u64(&hash, axis->dropped);
-    }
-    if (is_text(slice)) {
-        const struct zd_scalar_style *style = &slice->answer.style;
-        zd_hash_add_u64(&hash, (uint64_t)style->nan_null | (uint64_t)style->ints_string << 1 |
-                                   (uint64_t)slice->answer.pretty << 2);
-    }
-    zd_tag_format(to, hash.value, slice->format->name);
+    const struct zd_slice_view view = {
+        .node = slice->node,
+        .touched = &slice->touched,
+        .asked = &slice->asked,
+        .selection = &slice->selection,
+    };
+    const struct zd_slice_form form = {
+        .format = slice->format,
+        .style = slice->answer.style,
+        .pretty = slice->answer.pretty,
+    };
+    zd_slice_tag_of(&view, &form, to);
 }
 
 void zd_slice_cut(struct zd_slice *slice, uint64_t first, uint64_t len)
