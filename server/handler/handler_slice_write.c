@@ -1,0 +1,463 @@
+/* Writing slices (api.md 3.5): the body comes while it is stored. */
+#include <string.h>
+
+#include "core/base/num.h"
+#include "server/admit.h"
+#include "server/handler/handler.h"
+#include "server/refuse.h"
+#include "server/reply.h"
+#include "server/server.h"
+#include "server/slice_pieces.h"
+#include "server/slice_write.h"
+
+#define LIST_BYTES_MAX   1024 /* 32 numbers of 20 digits */
+#define ANSWER_BYTES_MAX 4096
+
+static zd_step step_locked;
+static zd_step step_plan;
+static zd_step step_survey;
+static zd_step step_admit;
+static zd_step step_begin;
+static zd_step step_lock;
+static zd_step step_ask;
+static zd_step step_head;
+static zd_step step_band;
+static zd_step step_fill;
+static zd_step step_stage;
+static zd_step step_end;
+static zd_step step_commit;
+static zd_step step_respond;
+
+static struct zd_slice_write *write_of(const struct zd_request *req)
+{
+    return req->state;
+}
+
+static void leave(struct zd_request *req)
+{
+    zd_slice_write_leave(write_of(req));
+}
+
+/* Others go on at once, though the client may still be sending. */
+static enum zd_next fail(struct zd_request *req, const char *code, const struct zd_error *err)
+{
+    zd_slice_write_abort(write_of(req));
+    const bool is_corrupt = code == NULL && err->status == ZD_CORRUPT;
+    return zd_respond_error(req, is_corrupt ? "corrupt_chunk" : code, err);
+}
+
+static enum zd_next fail_body(struct zd_request *req, const struct zd_error *err)
+{
+    return fail(req, err->status == ZD_INVALID ? "bad_body" : NULL, err);
+}
+
+/* ---- what is asked ---- */
+
+static const char *const params[] = {
+    "slice",
+    "origin",
+    "expected_shape",
+    "broadcast",
+    "dry_run",
+    NULL,
+};
+
+static enum zd_next respond_type(struct zd_request *req, const char *content_type)
+{
+    const char *allowed[ZD_SLICE_BODY_TYPES_MAX];
+    struct zd_error err = {0};
+    zd_slice_body_types(allowed);
+    err.status = zd_fail(
+        &err, ZD_UNSUPPORTED, "elements cannot be read from a body of the type %s", content_type);
+    zd_fact_found(&err, "%s", content_type);
+    const struct zd_problem problem = {
+        .code = "unsupported_media_type", .err = &err, .allowed = allowed};
+    return zd_respond_problem(req, &problem);
+}
+
+static enum zd_status read_query(
+    struct zd_slice_write *write, const char **ret_code, struct zd_error *err)
+{
+    const struct zd_params *query = &write->req->params;
+    ZD_TRY(zd_slice_ask_query(&write->ask, query, ret_code, err));
+    ZD_TRY(zd_params_flag(query, "broadcast", false, &write->is_broadcast, err));
+    return zd_params_flag(query, "dry_run", false, &write->is_dry, err);
+}
+
+static void lock_arrived(struct zd_wait *wait)
+{
+    struct zd_slice_write *write = ZD_CONTAINER(wait, struct zd_slice_write, lock.wait);
+    zd_request_go_on(write->req);
+}
+
+/* What does not depend on the array; then nobody else may change what it is. */
+static enum zd_next step_put(struct zd_request *req)
+{
+    struct zd_error err = {0};
+    const char *code = NULL;
+    const char *content_type = zd_request_header(req, "Content-Type");
+    if (zd_slice_body_format(content_type) == NULL) {
+        return respond_type(req, content_type);
+    }
+    struct zd_slice_write *write = zd_slice_write_new(req);
+    if (write == NULL) {
+        err.status = zd_fail(&err, ZD_NO_MEMORY, "no memory for the request");
+        return zd_respond_error(req, NULL, &err);
+    }
+    req->state = write;
+    req->state_free = leave;
+    if (read_query(write, &code, &err) != ZD_OK) {
+        return fail(req, code, &err);
+    }
+    write->lock.wait.done = lock_arrived;
+    req->step = step_locked;
+    return zd_lock_want(req->dataset, ZD_LOCK_CHUNKS, req->path, &write->lock);
+}
+
+static enum zd_next step_locked(struct zd_request *req)
+{
+    const struct zd_wait *wait = &write_of(req)->lock.wait;
+    if (wait->status != ZD_OK) {
+        return fail(req, NULL, &wait->err);
+    }
+    return zd_request_want_node(req, step_plan);
+}
+
+/* ---- what that means for the array: everything that can be refused is refused here ---- */
+
+static void add_shape(struct zd_text *text, const uint64_t *shape, uint32_t rank)
+{
+    for (uint32_t d = 0; d < rank; d++) {
+        zd_text_add(text, d == 0 ? "" : ",");
+        zd_text_add_u64(text, shape[d]);
+    }
+}
+
+static bool is_expected(
+    const struct zd_slice_write *write, const uint64_t *shape, uint32_t rank, struct zd_error *err)
+{
+    const struct zd_slice_ask *ask = &write->ask;
+    if (!ask->has_shape ||
+        (ask->rank == rank && memcmp(shape, ask->shape, rank * sizeof *shape) == 0)) {
+        return true;
+    }
+    ZD_SCOPED_TEXT(expected, LIST_BYTES_MAX);
+    ZD_SCOPED_TEXT(found, LIST_BYTES_MAX);
+    add_shape(&expected, ask->shape, ask->rank);
+    add_shape(&found, shape, rank);
+    err->status = zd_fail(
+        err, ZD_PRECONDITION, "the slice has shape (%s), expected was (%s)", found.at, expected.at);
+    zd_fact_expected(err, "%s", expected.at);
+    zd_fact_found(err, "%s", found.at);
+    return false;
+}
+
+static struct zd_slice_whole whole_of(const struct zd_slice_write *write)
+{
+    const struct zd_settings *settings = &write->req->server->config->settings;
+    return (struct zd_slice_whole){
+        .node = write->node,
+        .selection = &write->selection,
+        .is_of_stored = write->ask.is_of_stored,
+        .bytes_max = write->is_broadcast ? UINT64_MAX : settings->limits_upload_bytes,
+        .setting = "limits.upload_bytes",
+    };
+}
+
+/* Pieces that can be held as a whole can be written. */
+static enum zd_next respond_too_large(struct zd_request *req, const struct zd_error *err)
+{
+    const struct zd_settings *settings = &req->server->config->settings;
+    struct zd_slice_whole whole = whole_of(write_of(req));
+    whole.bytes_max = zd_min_u64(settings->limits_write_bytes, settings->limits_upload_bytes);
+    ZD_AUTO(zd_json) extra = zd_slice_pieces_suggest(&whole);
+    const struct zd_problem problem = {.code = "too_large", .err = err, .extra = extra};
+    zd_slice_write_abort(write_of(req));
+    return zd_respond_problem(req, &problem);
+}
+
+static enum zd_status select_elements(
+    struct zd_slice_write *write, const char **ret_code, struct zd_error *err)
+{
+    uint64_t shape[ZD_RANK_MAX];
+    ZD_TRY(zd_slice_ask_select(
+        &write->ask, write->node->meta, &write->asked, &write->selection, ret_code, err));
+    const uint32_t rank = zd_selection_shape(&write->asked, shape);
+    if (!is_expected(write, shape, rank, err)) {
+        *ret_code = "shape_mismatch";
+        return err->status;
+    }
+    const struct zd_slice_whole whole = whole_of(write);
+    *ret_code = "too_large";
+    ZD_TRY(zd_slice_pieces_check(&whole, err));
+    *ret_code = "bad_body";
+    zd_slice_body_expect(&write->body, rank, shape, write->is_broadcast);
+    ZD_TRY(zd_slice_body_check_length(&write->body, err));
+    *ret_code = "too_large";
+    return zd_slice_write_plan(write, err);
+}
+
+/* Drafts and others are only read. */
+static enum zd_status judge_dialect(const struct zd_node *node, struct zd_error *err)
+{
+    const struct zd_dialect *dialect = node->meta->dialect;
+    return zd_dialect_is_writable(dialect)
+               ? ZD_OK
+               : zd_fail(
+                     err, ZD_READ_ONLY, "arrays of the dialect %s are only read", dialect->name);
+}
+
+static enum zd_next step_plan(struct zd_request *req)
+{
+    struct zd_slice_write *write = write_of(req);
+    struct zd_error err = {0};
+    const char *code = NULL;
+    if (zd_refuse_node(req)) {
+        zd_slice_write_abort(write);
+        return ZD_DONE;
+    }
+    write->node = zd_node_ref(zd_request_node(req));
+    if (judge_dialect(write->node, &err) != ZD_OK) {
+        return fail(req, NULL, &err);
+    }
+    zd_slice_body_init(&write->body, req,
+        zd_slice_body_format(zd_request_header(req, "Content-Type")), &write->node->meta->dtype);
+    if (select_elements(write, &code, &err) != ZD_OK) {
+        return strcmp(code, "too_large") == 0 && err.status == ZD_TOO_LARGE
+                   ? respond_too_large(req, &err)
+                   : fail(req, code, &err);
+    }
+    write->is_conditional = zd_request_is_conditional(req);
+    req->step = write->is_conditional ? step_survey : step_admit;
+    return ZD_NEXT;
+}
+
+/* ---- conditions: If-Match on what GET has told of the slice ---- */
+
+static void see_object(struct zd_survey *survey, uint64_t number, struct zd_generation generation)
+{
+    struct zd_slice_write *write = ZD_CONTAINER(survey, struct zd_slice_write, survey);
+    (void)zd_touched_see(&write->touched, number, generation);
+}
+
+static struct zd_slice_view view_of(const struct zd_slice_write *write)
+{
+    return (struct zd_slice_view){
+        .node = write->node,
+        .touched = &write->touched,
+        .asked = &write->asked,
+        .selection = &write->selection,
+    };
+}
+
+static void tag_of(const struct zd_slice_write *write, char to[ZD_TAG_BYTES])
+{
+    const struct zd_slice_view view = view_of(write);
+    const struct zd_slice_form form = {.format = write->body.format};
+    zd_slice_tag_of(&view, &form, to);
+}
+
+static enum zd_next respond_precondition(struct zd_request *req)
+{
+    char tag[ZD_TAG_BYTES];
+    tag_of(write_of(req), tag);
+    zd_slice_write_abort(write_of(req));
+    return zd_reply_precondition(req, tag);
+}
+
+static enum zd_next step_survey_round(struct zd_request *req)
+{
+    struct zd_slice_write *write = write_of(req);
+    struct zd_error err = {0};
+    enum zd_next next;
+    if (zd_survey_round(&write->survey, &next, &err) != ZD_OK) {
+        return fail(req, NULL, &err);
+    }
+    if (!write->survey.is_done) {
+        return next;
+    }
+    const struct zd_slice_view view = view_of(write);
+    if (zd_slice_tag_judge(&view, req) != ZD_OK) {
+        return respond_precondition(req);
+    }
+    req->step = step_admit;
+    return ZD_NEXT;
+}
+
+static enum zd_next step_survey(struct zd_request *req)
+{
+    struct zd_slice_write *write = write_of(req);
+    struct zd_error err = {0};
+    if (zd_survey_init(&write->survey, req, write->node, &write->node->layout->level[0].grid,
+            &write->selection, write->touched.n, &err) != ZD_OK) {
+        return fail(req, NULL, &err);
+    }
+    write->survey.see = see_object;
+    req->step = step_survey_round;
+    return ZD_NEXT;
+}
+
+/* ---- memory, locks, and the body ---- */
+
+static enum zd_next step_admit(struct zd_request *req)
+{
+    const uint64_t bytes = zd_slice_write_held_bytes(write_of(req));
+    return zd_admit_want_stream(req, bytes, step_begin);
+}
+
+static enum zd_next step_begin(struct zd_request *req)
+{
+    struct zd_error err = {0};
+    if (zd_slice_write_begin(write_of(req), &err) != ZD_OK) {
+        return fail(req, NULL, &err);
+    }
+    req->step = step_lock;
+    return ZD_NEXT;
+}
+
+/* What became of an object that was locked, staged or committed. */
+static enum zd_next fail_object(struct zd_request *req)
+{
+    const struct zd_slice_write *write = write_of(req);
+    const struct zd_error err = write->err;
+    return fail(req, write->status == ZD_UNSUPPORTED ? "unsupported_codec" : NULL, &err);
+}
+
+static enum zd_next step_lock(struct zd_request *req)
+{
+    struct zd_slice_write *write = write_of(req);
+    if (zd_slice_write_lock(write) == ZD_WAIT) {
+        return ZD_WAIT;
+    }
+    if (write->status != ZD_OK) {
+        return fail_object(req);
+    }
+    req->step = step_ask;
+    return ZD_NEXT;
+}
+
+static enum zd_next step_ask(struct zd_request *req)
+{
+    struct zd_error err = {0};
+    if (zd_upload_ask(req, zd_slice_write_window_bytes(write_of(req)), &err) != ZD_OK) {
+        return fail(req, NULL, &err);
+    }
+    req->step = step_head;
+    return ZD_NEXT;
+}
+
+static enum zd_next step_head(struct zd_request *req)
+{
+    struct zd_error err = {0};
+    enum zd_next next;
+    if (zd_slice_body_begin(&write_of(req)->body, &next, &err) != ZD_OK) {
+        return fail_body(req, &err);
+    }
+    if (next == ZD_NEXT) {
+        req->step = step_band;
+    }
+    return next;
+}
+
+static enum zd_next step_band(struct zd_request *req)
+{
+    struct zd_error err = {0};
+    bool is_over;
+    if (zd_slice_write_next_band(write_of(req), &is_over, &err) != ZD_OK) {
+        return fail(req, NULL, &err);
+    }
+    req->step = is_over ? step_end : step_fill;
+    return ZD_NEXT;
+}
+
+static enum zd_next step_fill(struct zd_request *req)
+{
+    struct zd_slice_write *write = write_of(req);
+    struct zd_error err = {0};
+    enum zd_next next;
+    bool is_full;
+    if (zd_slice_body_fill(&write->body, &next, &is_full, &err) != ZD_OK) {
+        return fail_body(req, &err);
+    }
+    if (!is_full) {
+        return next;
+    }
+    if (zd_slice_write_cut(write, &err) != ZD_OK) {
+        return fail(req, NULL, &err);
+    }
+    req->step = zd_slice_write_is_staged(write) ? step_stage : step_band;
+    return ZD_NEXT;
+}
+
+static enum zd_next step_stage(struct zd_request *req)
+{
+    struct zd_slice_write *write = write_of(req);
+    if (zd_slice_write_stage(write) == ZD_WAIT) {
+        return ZD_WAIT;
+    }
+    if (write->status != ZD_OK) {
+        return fail_object(req);
+    }
+    req->step = step_band;
+    return ZD_NEXT;
+}
+
+static enum zd_next step_end(struct zd_request *req)
+{
+    struct zd_error err = {0};
+    enum zd_next next;
+    if (zd_slice_body_end(&write_of(req)->body, &next, &err) != ZD_OK) {
+        return fail_body(req, &err);
+    }
+    if (next == ZD_NEXT) {
+        req->step = step_commit;
+    }
+    return next;
+}
+
+/* ---- the answer ---- */
+
+static enum zd_next step_commit(struct zd_request *req)
+{
+    req->step = step_respond;
+    return zd_slice_write_commit(write_of(req));
+}
+
+static enum zd_next step_respond(struct zd_request *req)
+{
+    const struct zd_slice_write *write = write_of(req);
+    if (write->status != ZD_OK) {
+        return fail_object(req);
+    }
+    struct zd_representation answer = {0};
+    ZD_SCOPED_TEXT(text, ANSWER_BYTES_MAX);
+    struct zd_emit emit;
+    zd_emit_init(&emit, &text, zd_request_is_pretty(req));
+    zd_emit_object(&emit);
+    zd_emit_key(&emit, "chunks");
+    zd_emit_object(&emit);
+    zd_emit_member_u64(&emit, "written", write->counts.n_written);
+    zd_emit_member_u64(&emit, "erased", write->counts.n_erased);
+    zd_emit_member_u64(&emit, "unchanged", write->counts.n_unchanged);
+    zd_emit_object_end(&emit);
+    zd_emit_object_end(&emit);
+    tag_of(write, answer.etag);
+    return zd_respond_json(req, &text, &answer);
+}
+
+static const struct zd_route routes[] = {
+    {
+        .method = "PUT",
+        .path = "/v1/datasets/{d}/slices/{path}",
+        .first = step_put,
+        .params = params,
+        .needs_writable = true,
+        .streams_body = true,
+    },
+};
+
+const struct zd_handler zd_handler_slice_write = {
+    .name = "slice_write",
+    .route = routes,
+    .n_routes = ZD_COUNT_OF(routes),
+};

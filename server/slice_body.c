@@ -1,0 +1,339 @@
+/* The elements of a slice that is written, out of the body of its request. */
+#include "server/slice_body.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "core/base/num.h"
+#include "server/server.h"
+
+#define DEFAULT_TYPE   "application/octet-stream"
+#define PIECE_BYTES    (16U << 10) /* of text that is read at once */
+#define WANT_PART      2           /* of the window that is awaited at once */
+#define LIST_BYTES_MAX 1024        /* 32 numbers of 20 digits */
+
+static bool can_read(const struct zd_format *format)
+{
+    return format->read_head != NULL || format->read_text != NULL;
+}
+
+static bool is_type(const char *content_type, const char *media_type)
+{
+    const size_t len = strlen(media_type);
+    if (strncasecmp(content_type, media_type, len) != 0) {
+        return false;
+    }
+    const char *rest = content_type + len + strspn(content_type + len, " \t");
+    return *rest == '\0' || *rest == ';';
+}
+
+const struct zd_format *zd_slice_body_format(const char *content_type)
+{
+    const char *wanted = content_type == NULL ? DEFAULT_TYPE : content_type;
+    for (size_t i = 0; zd_formats[i] != NULL; i++) {
+        if (can_read(zd_formats[i]) && is_type(wanted, zd_formats[i]->media_type)) {
+            return zd_formats[i];
+        }
+    }
+    return NULL;
+}
+
+void zd_slice_body_types(const char *ret_types[ZD_SLICE_BODY_TYPES_MAX])
+{
+    size_t n = 0;
+    for (size_t i = 0; zd_formats[i] != NULL && n + 1 < ZD_SLICE_BODY_TYPES_MAX; i++) {
+        if (can_read(zd_formats[i])) {
+            ret_types[n++] = zd_formats[i]->media_type;
+        }
+    }
+    ret_types[n] = NULL;
+}
+
+void zd_slice_body_init(struct zd_slice_body *body, struct zd_request *req,
+    const struct zd_format *format, const struct zd_dtype *dtype)
+{
+    *body = (struct zd_slice_body){.req = req, .format = format, .dtype = dtype};
+}
+
+void zd_slice_body_done(struct zd_slice_body *body)
+{
+    zd_text_reader_done(&body->reader);
+    zd_free(body->piece);
+    *body = (struct zd_slice_body){0};
+}
+
+void zd_slice_body_expect(
+    struct zd_slice_body *body, uint32_t rank, const uint64_t *shape, bool is_single)
+{
+    body->rank = is_single ? 0 : rank;
+    body->is_single = is_single;
+    memcpy(body->shape, shape, body->rank * sizeof *shape);
+    const bool overflows = zd_product(&body->n_elements, body->shape, body->rank);
+    assert(!overflows); /* the limits were checked */
+    (void)overflows;
+}
+
+/* ---- what is found, and what was expected ---- */
+
+static uint64_t data_bytes(const struct zd_slice_body *body)
+{
+    return body->n_elements * body->dtype->bytes;
+}
+
+static enum zd_status bad_bytes(
+    const struct zd_slice_body *body, const char *relation, uint64_t found, struct zd_error *err)
+{
+    const unsigned long long expected = data_bytes(body);
+    const enum zd_status told =
+        zd_fail(err, ZD_INVALID, "the body has %s%llu bytes%s, expected %llu: %llu elements of %s",
+            relation, (unsigned long long)found, body->head.bytes > 0 ? " of elements" : "",
+            expected, (unsigned long long)body->n_elements, body->dtype->name);
+    zd_fact_expected(err, "%llu bytes", expected);
+    zd_fact_found(err, "%s%llu bytes", relation, (unsigned long long)found);
+    return told;
+}
+
+enum zd_status zd_slice_body_check_length(const struct zd_slice_body *body, struct zd_error *err)
+{
+    const struct zd_upload *upload = &body->req->upload;
+    if (!upload->has_length || body->format->read_head == NULL) {
+        return ZD_OK;
+    }
+    const uint64_t expected = data_bytes(body);
+    const bool has_head = body->format->head != NULL;
+    const uint64_t most = has_head ? expected + ZD_BODY_HEAD_MAX : expected;
+    if (upload->length < expected || upload->length > most) {
+        return bad_bytes(body, "", upload->length, err);
+    }
+    return ZD_OK;
+}
+
+static void add_shape(struct zd_text *text, const uint64_t *shape, uint32_t rank)
+{
+    zd_text_add(text, "(");
+    for (uint32_t d = 0; d < rank; d++) {
+        zd_text_addf(text, d == 0 ? "%llu" : ",%llu", (unsigned long long)shape[d]);
+    }
+    zd_text_add(text, ")");
+}
+
+static enum zd_status bad_shape(const struct zd_slice_body *body, struct zd_error *err)
+{
+    ZD_SCOPED_TEXT(expected, LIST_BYTES_MAX);
+    ZD_SCOPED_TEXT(found, LIST_BYTES_MAX);
+    add_shape(&expected, body->shape, body->rank);
+    add_shape(&found, body->head.shape, body->head.rank);
+    const enum zd_status told =
+        zd_fail(err, ZD_INVALID, "the body has shape %s, the slice has %s", found.at, expected.at);
+    zd_fact_expected(err, "%s", expected.at);
+    zd_fact_found(err, "%s", found.at);
+    return told;
+}
+
+static bool is_of_one(const struct zd_body_head *head)
+{
+    uint64_t n;
+    return !zd_product(&n, head->shape, head->rank) && n == 1;
+}
+
+/* Whether both orders are the same: at most one dimension is longer than 1. */
+static bool has_one_order(const struct zd_body_head *head)
+{
+    uint32_t n_long = 0;
+    for (uint32_t d = 0; d < head->rank; d++) {
+        n_long += head->shape[d] > 1;
+    }
+    return n_long <= 1;
+}
+
+static enum zd_status judge_head(const struct zd_slice_body *body, struct zd_error *err)
+{
+    const struct zd_body_head *head = &body->head;
+    const bool is_same =
+        body->is_single ? is_of_one(head)
+                        : head->rank == body->rank && memcmp(head->shape, body->shape,
+                                                          body->rank * sizeof *body->shape) == 0;
+    if (head->has_shape && !is_same) {
+        return bad_shape(body, err);
+    }
+    if (head->is_reversed && !has_one_order(head)) {
+        const enum zd_status told = zd_fail(err, ZD_INVALID,
+            "the body is in Fortran order, which cannot be taken as it comes: send it in C order");
+        zd_fact_expected(err, "fortran_order False");
+        zd_fact_found(err, "True");
+        return told;
+    }
+    const struct zd_upload *upload = &body->req->upload;
+    const uint64_t found = upload->length - head->bytes;
+    return upload->has_length && found != data_bytes(body) ? bad_bytes(body, "", found, err)
+                                                           : ZD_OK;
+}
+
+/* ---- the head ---- */
+
+static enum zd_next want(struct zd_slice_body *body, uint64_t n)
+{
+    const struct zd_upload *upload = &body->req->upload;
+    const uint64_t most = zd_max_u64(upload->window->cap / WANT_PART, 1);
+    return zd_upload_want(body->req, (size_t)zd_max_u64(zd_min_u64(n, most), 1));
+}
+
+static enum zd_status begin_text(struct zd_slice_body *body, struct zd_error *err)
+{
+    zd_text_reader_init(&body->reader, body->dtype, body->rank, body->shape);
+    if (body->piece == NULL) {
+        body->piece = zd_alloc(PIECE_BYTES);
+    }
+    body->has_head = true;
+    return body->piece == NULL ? zd_fail(err, ZD_NO_MEMORY, "no memory to read the body") : ZD_OK;
+}
+
+static enum zd_status make_room(struct zd_slice_body *body, struct zd_error *err)
+{
+    if (body->piece == NULL) {
+        body->piece = zd_alloc(ZD_BODY_HEAD_MAX);
+    }
+    return body->piece == NULL ? zd_fail(err, ZD_NO_MEMORY, "no memory to read the body") : ZD_OK;
+}
+
+enum zd_status zd_slice_body_begin(
+    struct zd_slice_body *body, enum zd_next *ret_next, struct zd_error *err)
+{
+    *ret_next = ZD_NEXT;
+    if (body->format->read_text != NULL) {
+        return begin_text(body, err);
+    }
+    ZD_TRY(make_room(body, err));
+    while (!body->has_head) {
+        const struct zd_span head = {.ptr = body->piece, .len = body->piece_len};
+        const enum zd_status status = body->format->read_head(body->dtype, head, &body->head, err);
+        if (status == ZD_OK) {
+            body->has_head = true;
+            return judge_head(body, err);
+        }
+        if (status != ZD_AGAIN) {
+            return status;
+        }
+        const size_t n_missing = body->head.bytes - body->piece_len;
+        const size_t n = zd_upload_take(body->req, body->piece + body->piece_len, n_missing);
+        body->piece_len += n;
+        if (n == 0 && zd_upload_is_over(body->req)) {
+            return zd_fail(err, ZD_INVALID, "the body ends within its header, after %zu bytes",
+                body->piece_len);
+        }
+        if (n == 0 && want(body, n_missing) == ZD_WAIT) {
+            *ret_next = ZD_WAIT;
+            return ZD_OK;
+        }
+    }
+    return ZD_OK;
+}
+
+/* ---- elements ---- */
+
+void zd_slice_body_aim(struct zd_slice_body *body, uint8_t *to, uint64_t n_elements)
+{
+    body->to = to;
+    body->to_bytes = n_elements * body->dtype->bytes;
+    body->got_bytes = 0;
+    body->n_swapped = 0;
+    body->reader.to = to;
+    body->reader.n_room = n_elements;
+}
+
+static enum zd_status too_short(const struct zd_slice_body *body, struct zd_error *err)
+{
+    return bad_bytes(body, "", body->req->upload.came_bytes - body->head.bytes, err);
+}
+
+static enum zd_status fill_bytes(
+    struct zd_slice_body *body, enum zd_next *ret_next, struct zd_error *err)
+{
+    const uint64_t n_missing = body->to_bytes - body->got_bytes;
+    const size_t n = zd_upload_take(body->req, body->to + body->got_bytes, n_missing);
+    body->got_bytes += n;
+    if (body->head.is_swapped) {
+        const uint64_t n_whole = body->got_bytes / body->dtype->bytes;
+        uint8_t *from = body->to + body->n_swapped * body->dtype->bytes;
+        zd_dtype_swap(body->dtype, from, from, n_whole - body->n_swapped);
+        body->n_swapped = n_whole;
+    }
+    *ret_next = ZD_NEXT;
+    if (n < n_missing) {
+        if (zd_upload_is_over(body->req)) {
+            return too_short(body, err);
+        }
+        *ret_next = want(body, n_missing - n);
+    }
+    return ZD_OK;
+}
+
+/* The next piece of text, when the last one is read. ret_is_over: there is none. */
+static enum zd_next take_piece(struct zd_slice_body *body, bool *ret_is_over)
+{
+    *ret_is_over = false;
+    if (body->piece_at < body->piece_len) {
+        return ZD_NEXT;
+    }
+    body->piece_at = 0;
+    body->piece_len = zd_upload_take(body->req, body->piece, PIECE_BYTES);
+    *ret_is_over = body->piece_len == 0 && zd_upload_is_over(body->req);
+    return body->piece_len > 0 || *ret_is_over ? ZD_NEXT : want(body, PIECE_BYTES);
+}
+
+static enum zd_status fill_text(
+    struct zd_slice_body *body, enum zd_next *ret_next, struct zd_error *err)
+{
+    bool is_over;
+    *ret_next = take_piece(body, &is_over);
+    if (is_over) {
+        return zd_text_reader_end(&body->reader, err);
+    }
+    const struct zd_span piece = {
+        .ptr = body->piece + body->piece_at, .len = body->piece_len - body->piece_at};
+    size_t n_used = 0;
+    ZD_TRY(body->format->read_text(&body->reader, piece, &n_used, err));
+    body->piece_at += n_used;
+    body->got_bytes = body->to_bytes - body->reader.n_room * body->dtype->bytes;
+    return ZD_OK;
+}
+
+enum zd_status zd_slice_body_fill(
+    struct zd_slice_body *body, enum zd_next *ret_next, bool *ret_is_full, struct zd_error *err)
+{
+    const bool is_text = body->format->read_text != NULL;
+    *ret_next = ZD_NEXT;
+    if (body->got_bytes < body->to_bytes) {
+        ZD_TRY(is_text ? fill_text(body, ret_next, err) : fill_bytes(body, ret_next, err));
+        body->got_bytes =
+            is_text ? body->to_bytes - body->reader.n_room * body->dtype->bytes : body->got_bytes;
+    }
+    *ret_is_full = body->got_bytes == body->to_bytes;
+    return ZD_OK;
+}
+
+enum zd_status zd_slice_body_end(
+    struct zd_slice_body *body, enum zd_next *ret_next, struct zd_error *err)
+{
+    *ret_next = ZD_NEXT;
+    if (body->format->read_text != NULL) {
+        bool is_over = false;
+        while (!is_over && *ret_next == ZD_NEXT) {
+            *ret_next = take_piece(body, &is_over);
+            const struct zd_span piece = {
+                .ptr = body->piece + body->piece_at, .len = body->piece_len - body->piece_at};
+            size_t n_used = 0;
+            ZD_TRY(body->format->read_text(&body->reader, piece, &n_used, err));
+            body->piece_at += n_used;
+        }
+        return is_over ? zd_text_reader_end(&body->reader, err) : ZD_OK;
+    }
+    if (zd_upload_is_over(body->req)) {
+        return ZD_OK;
+    }
+    if (body->req->upload.held_bytes > 0) {
+        return bad_bytes(body, "more than ", data_bytes(body), err);
+    }
+    *ret_next = want(body, 1);
+    return ZD_OK;
+}

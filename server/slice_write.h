@@ -1,0 +1,119 @@
+/* One slice being written: what was asked, what it may cost, its stored objects, and their way from
+ * the body into the store.
+ *
+ *     body --> [ band: rows of stored objects ] --> staged, object by object --> all committed
+ *
+ * One stored object is not staged: its edit is merged with those of others. Until the first commit
+ * nothing has changed, and the request may end in any way; from then on the writing belongs to
+ * itself, and goes on though the client leaves. Thread: loop. */
+#ifndef ZD_SERVER_SLICE_WRITE_H
+#define ZD_SERVER_SLICE_WRITE_H
+
+#include "core/grid/band.h"
+#include "server/edit.h"
+#include "server/lock.h"
+#include "server/slice_ask.h"
+#include "server/slice_body.h"
+#include "server/slice_tag.h"
+#include "server/survey.h"
+
+struct zd_slice_write;
+
+/** One stored object that the slice touches. */
+struct zd_slice_object {
+    struct zd_edit_want want;
+    struct zd_slice_write *write;
+};
+
+struct zd_slice_write {
+    struct zd_request *req; /* NULL once it has ended */
+    struct zd_node *node;
+    struct zd_lock_want lock; /* of the array's path */
+    struct zd_slice_ask ask;
+    bool is_broadcast; /* one element for all */
+    bool is_dry;
+    struct zd_selection asked;     /* as the client counts */
+    struct zd_selection selection; /* the same elements in the stored array */
+    struct zd_slice_body body;
+
+    struct zd_touched touched;
+    struct zd_survey survey;
+    bool is_conditional; /* the objects must be as they were surveyed */
+
+    struct zd_slice_object *object; /* n_objects of them, in C order of the result; owned */
+    uint64_t n_objects;
+    uint64_t n_locked; /* of them, in the order of the grid */
+    uint64_t n_cut;    /* have their elements */
+    uint64_t n_asked;  /* to be staged, or committed */
+    uint64_t n_told;   /* of those that were asked */
+    uint32_t n_flying_max;
+    bool is_committing;
+    enum zd_status status; /* of what failed first */
+    struct zd_error err;
+    struct zd_edit_counts counts;
+
+    struct zd_bands bands;
+    struct zd_band band;
+    uint64_t band_elements;  /* of the largest */
+    bool has_bands;          /* more than one */
+    uint64_t partial_bytes;  /* then: of objects that are covered in part */
+    struct zd_buf *elements; /* of the band, or the one for all */
+};
+
+/** A state for the request; left with zd_slice_write_leave. NULL without memory. */
+struct zd_slice_write *zd_slice_write_new(struct zd_request *req);
+
+/** The request has ended: what was not begun is given up, what is being committed goes on. */
+void zd_slice_write_leave(struct zd_slice_write *write);
+
+/** Others may go on: locks are given back, and what was staged is discarded. Not while something is
+ * being committed. */
+void zd_slice_write_abort(struct zd_slice_write *write);
+
+/**
+ * Node, ask and selection are known, and their limits checked: the objects, and what they take.
+ * @retval ZD_TOO_LARGE more than limits.write_bytes would be held; facts limit, requested
+ * @retval ZD_NO_MEMORY
+ */
+ZD_RESULT zd_slice_write_plan(struct zd_slice_write *write, struct zd_error *err);
+
+/** The bytes that are held at the same time. */
+uint64_t zd_slice_write_held_bytes(const struct zd_slice_write *write);
+
+/** Of them, the window of the body. */
+size_t zd_slice_write_window_bytes(const struct zd_slice_write *write);
+
+/** An edit for each object, without elements so far. The objects were surveyed when is_conditional:
+ * from now on they must be as they were. @retval ZD_NO_MEMORY */
+ZD_RESULT zd_slice_write_begin(struct zd_slice_write *write, struct zd_error *err);
+
+/* The next three: a step calls them until they say ZD_NEXT; with ZD_WAIT req->step runs again. Then
+ * `status` and `err` tell what became of the objects. */
+
+/** Lock all objects, when they are to be staged. */
+enum zd_next zd_slice_write_lock(struct zd_slice_write *write);
+
+/** Stage the objects that have their elements. */
+enum zd_next zd_slice_write_stage(struct zd_slice_write *write);
+
+/** Commit all objects. */
+enum zd_next zd_slice_write_commit(struct zd_slice_write *write);
+
+/**
+ * The next band: its elements are to be read to zd_slice_write_place.
+ * @param ret_is_over there is none left
+ * @retval ZD_NO_MEMORY
+ */
+ZD_RESULT zd_slice_write_next_band(
+    struct zd_slice_write *write, bool *ret_is_over, struct zd_error *err);
+
+/** The band is read: its objects get their elements. @retval ZD_NO_MEMORY */
+ZD_RESULT zd_slice_write_cut(struct zd_slice_write *write, struct zd_error *err);
+
+/** Whether more than one object is written, so that they are staged. */
+static inline bool zd_slice_write_is_staged(const struct zd_slice_write *write)
+{
+    return write->n_objects > 1;
+}
+
+#endif
