@@ -63,6 +63,15 @@ static enum zd_next refuse_method(
     return zd_respond_problem(req, &problem);
 }
 
+/* The store is as it was opened, and takes no writes any more. */
+static enum zd_next refuse_write(struct zd_request *req)
+{
+    struct zd_error err = {0};
+    err.status = zd_fail(&err, ZD_READ_ONLY, "dataset '%s' takes no writes since a sync failed: %s",
+        req->dataset->config.name, req->dataset->store->failure);
+    return zd_respond_error(req, NULL, &err);
+}
+
 static enum zd_next refuse_dataset(struct zd_request *req, struct zd_span name)
 {
     struct zd_error err = {0};
@@ -102,6 +111,9 @@ static enum zd_next begin_route(
         req->n_changes = req->dataset->n_changes;
         if (req->route->needs_writable && !req->dataset->config.writable) {
             return refuse_method(req, req->route, true);
+        }
+        if (req->route->needs_writable && req->dataset->store->failure[0] != '\0') {
+            return refuse_write(req);
         }
     }
     struct zd_error err = {0};

@@ -70,10 +70,17 @@ const struct zd_problem_kind *zd_problem_kind(const char *code)
 
 const struct zd_problem_kind *zd_problem_kind_of(const struct zd_problem *problem)
 {
-    static const struct zd_problem_kind sent = {
-        "corrupt_chunk", 422, "The bytes do not decode to one chunk"};
-    const struct zd_problem_kind *kind = zd_problem_kind(problem->code);
-    return problem->blames_request && strcmp(kind->code, sent.code) == 0 ? &sent : kind;
+    static const struct zd_problem_kind others[] = {
+        {"corrupt_chunk", 422, "The bytes do not decode to one chunk"},
+        {"store_error", 503, "A store takes no writes any more"},
+    };
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        if (problem->http_status == others[i].http_status &&
+            strcmp(problem->code, others[i].code) == 0) {
+            return &others[i];
+        }
+    }
+    return zd_problem_kind(problem->code);
 }
 
 const char *zd_problem_code_of(enum zd_status status)

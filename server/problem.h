@@ -19,7 +19,8 @@ extern const struct zd_problem_kind zd_problem_kinds[];
 /** What went wrong, ready to be answered. Everything borrowed. */
 struct zd_problem {
     const char *code;               /* of the table */
-    bool blames_request;            /* of corrupt_chunk: the bytes were sent, not stored */
+    unsigned http_status;           /* 0 = the code's first. corrupt_chunk: 422 of what was sent;
+                                       store_error: 503 of a server that is not ready */
     const struct zd_error *err;     /* detail and facts, or NULL */
     const char *detail;             /* instead of err's text, or NULL */
     const struct zd_faults *faults; /* become `errors` and `names`, or NULL */
@@ -34,7 +35,7 @@ struct zd_problem {
 const struct zd_problem_kind *zd_problem_kind(
     const char *code); /* the code is in the table (asserted) */
 
-/** The same of a problem: `corrupt_chunk` is 422 when it blames the request. */
+/** The same of a problem, whose code may have another status. */
 const struct zd_problem_kind *zd_problem_kind_of(const struct zd_problem *problem);
 
 /** The code for an error of the core: ZD_INVALID is "bad_request", ZD_STORE "store_error" ... where

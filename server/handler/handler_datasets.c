@@ -44,6 +44,7 @@ static void emit_links(struct zd_emit *emit, const struct zd_dataset_config *con
     emit_link(emit, "self", "/v1/datasets/", config->name, "");
     emit_link(emit, "nodes", "/v1/datasets/", config->name, "/nodes/");
     emit_link(emit, "tree", "/v1/datasets/", config->name, "/tree/");
+    emit_link(emit, "events", "/v1/datasets/", config->name, "/events");
     if (config->allow_keys) {
         emit_link(emit, "keys", "/zarr/", config->name, "/");
     }
@@ -53,6 +54,7 @@ static void emit_links(struct zd_emit *emit, const struct zd_dataset_config *con
 static void emit_dataset(struct zd_emit *emit, const struct root *root)
 {
     const struct zd_dataset_config *config = &root->dataset->config;
+    const char *failure = root->dataset->store->failure;
     zd_emit_object(emit);
     zd_emit_member_string(emit, "name", config->name);
     zd_emit_key(emit, "title");
@@ -70,7 +72,10 @@ static void emit_dataset(struct zd_emit *emit, const struct root *root)
     } else {
         zd_emit_string(emit, root->want.node->meta->dialect->name);
     }
-    zd_emit_member_bool(emit, "writable", config->writable);
+    zd_emit_member_bool(emit, "writable", config->writable && failure[0] == '\0');
+    if (failure[0] != '\0') {
+        zd_emit_member_string(emit, "failure", failure);
+    }
     zd_emit_member_bool(emit, "immutable", config->immutable);
     emit_links(emit, config);
     zd_emit_object_end(emit);

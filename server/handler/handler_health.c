@@ -1,4 +1,4 @@
-/* /livez: the loop turns. /readyz: datasets are open and nothing drains. */
+/* /livez: the loop turns. /readyz: datasets are open, their stores sound, and nothing drains. */
 #include "server/handler/handler.h"
 #include "server/server.h"
 
@@ -24,10 +24,31 @@ static enum zd_next step_livez(struct zd_request *req)
     return respond_status(req, "alive");
 }
 
+/* The dataset that takes no writes although it should; NULL: there is none. */
+static const struct zd_dataset *find_failed(const struct zd_server *server)
+{
+    for (size_t i = 0; i < server->n_datasets; i++) {
+        if (server->dataset[i]->store->failure[0] != '\0') {
+            return server->dataset[i];
+        }
+    }
+    return NULL;
+}
+
+static enum zd_next respond_failed(struct zd_request *req, const struct zd_dataset *dataset)
+{
+    struct zd_error err = {0};
+    err.status = zd_fail(&err, ZD_STORE, "dataset '%s' takes no writes since a sync failed: %s",
+        dataset->config.name, dataset->store->failure);
+    const struct zd_problem problem = {.code = "store_error", .http_status = 503, .err = &err};
+    return zd_respond_problem(req, &problem);
+}
+
 static enum zd_next step_readyz(struct zd_request *req)
 {
+    const struct zd_dataset *failed = find_failed(req->server);
     if (!req->server->is_draining) {
-        return respond_status(req, "ready");
+        return failed == NULL ? respond_status(req, "ready") : respond_failed(req, failed);
     }
     const struct zd_problem problem = {
         .code = "draining",

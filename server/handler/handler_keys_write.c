@@ -278,8 +278,7 @@ static enum zd_next step_verified(struct zd_request *req)
     }
     if (change->verdict == ZD_CORRUPT) {
         zd_error_name_key(err, "chunk", req->path);
-        const struct zd_problem problem = {
-            .code = "corrupt_chunk", .blames_request = true, .err = err};
+        const struct zd_problem problem = {.code = "corrupt_chunk", .http_status = 422, .err = err};
         return zd_respond_problem(req, &problem);
     }
     if (change->verdict != ZD_OK) {
