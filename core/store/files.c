@@ -1,6 +1,7 @@
 /* What writes to a store of files share. */
 #include "core/store/files.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 enum failure_state { FAILURE_NONE, FAILURE_BEGUN, FAILURE_TOLD };
@@ -36,4 +37,36 @@ void zd_files_stop_writes(struct zd_files *files, const char *failure)
 const char *zd_files_failure(const struct zd_files *files)
 {
     return atomic_load(&files->failure_state) == FAILURE_TOLD ? files->failure : NULL;
+}
+
+enum zd_status zd_files_fail(struct zd_error *err, int code, const char *key, const char *doing)
+{
+    switch (code) {
+    case ENOENT:
+        return zd_fail(err, ZD_STORE, "%s: cannot %s: it vanished", key, doing);
+    case ENOTDIR:
+        return zd_fail(err, ZD_STORE,
+            "%s: cannot %s: an object has the name of one of its directories", key, doing);
+    case EISDIR:
+        return zd_fail(err, ZD_STORE, "%s: cannot %s: a directory has that name", key, doing);
+    default:
+        return zd_beneath_fail(err, code, key, doing);
+    }
+}
+
+/* What the kernel could not write it may have forgotten: no second try tells the truth. */
+enum zd_status zd_files_fail_sync(
+    struct zd_files *files, int code, const char *key, const char *doing, struct zd_error *err)
+{
+    struct zd_error told = {0};
+    const enum zd_status status = zd_files_fail(&told, code, key, doing);
+    zd_files_stop_writes(files, told.text);
+    return zd_fail(err, status, "%s", told.text);
+}
+
+enum zd_status zd_files_sync_directory(
+    struct zd_files *files, int dir_fd, const char *key, struct zd_error *err)
+{
+    const int code = files->durable ? zd_dirsync_wait(&files->dirsync, dir_fd) : 0;
+    return code == 0 ? ZD_OK : zd_files_fail_sync(files, code, key, "sync its directory", err);
 }

@@ -22,6 +22,18 @@ void zd_files_done(struct zd_files *files);
 /** A sync failed: no write may be made any more. The first one is told. Thread: any. */
 void zd_files_stop_writes(struct zd_files *files, const char *failure);
 
+/** What a failed step of a write says: zd_beneath_fail, but for names that are missing or in the
+ * way, which are faults here. Thread: any. */
+ZD_RESULT zd_files_fail(struct zd_error *err, int code, const char *key, const char *doing);
+
+/** The same of a sync: writes are stopped. Thread: any. */
+ZD_RESULT zd_files_fail_sync(
+    struct zd_files *files, int code, const char *key, const char *doing, struct zd_error *err);
+
+/** Sync a directory that changed for a key, if the store is durable. Thread: any; blocks. */
+ZD_RESULT zd_files_sync_directory(
+    struct zd_files *files, int dir_fd, const char *key, struct zd_error *err);
+
 /** How a sync failed; NULL = none did. Thread: any. */
 const char *zd_files_failure(const struct zd_files *files);
 

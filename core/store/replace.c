@@ -6,7 +6,6 @@
  * Before the rename nothing has changed that anybody sees, after it everything has. */
 #include "core/store/replace.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "core/base/hash.h"
+#include "core/store/ancestors.h"
 #include "core/store/calls.h"
 
 #define DIRECTORY_FLAGS (O_RDONLY | O_DIRECTORY)
@@ -38,66 +38,30 @@ uint64_t zd_replace_hash(const char *key)
     return zd_hash64(zd_span_of(key), 0);
 }
 
-static const char *last_segment(const char *key)
-{
-    const char *slash = strrchr(key, '/');
-    return slash == NULL ? key : slash + 1;
-}
-
 static struct job job_of(
     struct zd_files *files, const struct zd_store_write *write, struct zd_error *err)
 {
     return (struct job){
         .files = files,
         .key = write->key,
-        .name = last_segment(write->key),
+        .name = zd_path_last(write->key),
         .dir_fd = -1,
         .temp_dir_fd = -1,
         .err = err,
     };
 }
 
-/* ---- what can go wrong ---- */
-
-/* For steps where a missing name is no answer but a fault. */
 static enum zd_status step_failed(const struct job *job, int code, const char *doing)
 {
-    switch (code) {
-    case ENOENT:
-        return zd_fail(job->err, ZD_STORE, "%s: cannot %s: it vanished", job->key, doing);
-    case ENOTDIR:
-        return zd_fail(job->err, ZD_STORE,
-            "%s: cannot %s: an object has the name of one of its directories", job->key, doing);
-    case EISDIR:
-        return zd_fail(
-            job->err, ZD_STORE, "%s: cannot %s: a directory has that name", job->key, doing);
-    default:
-        return zd_beneath_fail(job->err, code, job->key, doing);
-    }
-}
-
-/* What the kernel could not write it may have forgotten: no second try tells the truth. */
-static enum zd_status sync_failed(const struct job *job, int code, const char *doing)
-{
-    struct zd_error err = {0};
-    struct job told = *job;
-    told.err = &err;
-    const enum zd_status status = step_failed(&told, code, doing);
-    zd_files_stop_writes(job->files, err.text);
-    return zd_fail(job->err, status, "%s", err.text);
+    return zd_files_fail(job->err, code, job->key, doing);
 }
 
 /* Of a file that nobody knows yet: when it is for want of space, it goes away and that is all. */
 static enum zd_status temp_sync_failed(const struct job *job, int code, const char *doing)
 {
-    return code == ENOSPC || code == EDQUOT ? step_failed(job, code, doing)
-                                            : sync_failed(job, code, doing);
-}
-
-static enum zd_status sync_directory(const struct job *job, int dir_fd)
-{
-    const int code = job->files->durable ? zd_dirsync_wait(&job->files->dirsync, dir_fd) : 0;
-    return code == 0 ? ZD_OK : sync_failed(job, code, "sync its directory");
+    return code == ENOSPC || code == EDQUOT
+               ? step_failed(job, code, doing)
+               : zd_files_fail_sync(job->files, code, job->key, doing, job->err);
 }
 
 static enum zd_status enter(const struct job *job)
@@ -111,118 +75,6 @@ static enum zd_status enter(const struct job *job)
     return status;
 }
 
-/* ---- directories ---- */
-
-static size_t directory_len(const struct job *job)
-{
-    return job->name == job->key ? 0 : (size_t)(job->name - job->key) - 1;
-}
-
-/* The first bytes of a path, as a path of its own. */
-static const char *cut_path(const char *path, size_t len, char cut[ZD_KEY_BYTES_MAX + 1])
-{
-    assert(len <= ZD_KEY_BYTES_MAX);
-    memcpy(cut, path, len);
-    cut[len] = '\0';
-    return cut;
-}
-
-static size_t parent_len(const char *path, size_t len)
-{
-    while (len > 0 && path[len - 1] != '/') {
-        len--;
-    }
-    return len == 0 ? 0 : len - 1;
-}
-
-/* The length of a path with one more segment of the key. */
-static size_t child_len(const struct job *job, size_t len)
-{
-    const size_t start = len == 0 ? 0 : len + 1;
-    return start + strcspn(job->key + start, "/");
-}
-
-/* Open the deepest directory on the way to the key that is there. */
-static enum zd_status open_nearest(const struct job *job, size_t *ret_len, int *ret_fd)
-{
-    char path[ZD_KEY_BYTES_MAX + 1];
-    size_t len = directory_len(job);
-    int fd = -ENOENT;
-    while (len > 0 && fd == -ENOENT) {
-        fd = zd_beneath_try(&job->files->root, cut_path(job->key, len, path), DIRECTORY_FLAGS);
-        len = fd == -ENOENT ? parent_len(job->key, len) : len;
-    }
-    if (fd == -ENOENT) {
-        ZD_TRY(zd_beneath_find(&job->files->root, "", DIRECTORY_FLAGS, &fd, job->err));
-    }
-    if (fd < 0) {
-        return step_failed(job, -fd, "open its directory");
-    }
-    *ret_len = len;
-    *ret_fd = fd;
-    return ZD_OK;
-}
-
-/* Go from a directory to the next one on the way, which is made if need be.
- * ZD_AGAIN: somebody removed either of them meanwhile. */
-static enum zd_status make_next(const struct job *job, size_t *len, int *fd)
-{
-    char path[ZD_KEY_BYTES_MAX + 1];
-    const size_t next_len = child_len(job, *len);
-    const char *const next = cut_path(job->key, next_len, path);
-    if (zd_calls->make_directory(*fd, last_segment(next)) != 0 && errno != EEXIST) {
-        return errno == ENOENT ? ZD_AGAIN : step_failed(job, errno, "make its directory");
-    }
-    ZD_TRY(sync_directory(job, *fd));
-    const int next_fd = zd_beneath_try(&job->files->root, next, DIRECTORY_FLAGS);
-    if (next_fd < 0) {
-        return next_fd == -ENOENT ? ZD_AGAIN : step_failed(job, -next_fd, "open its directory");
-    }
-    close(*fd);
-    *fd = next_fd;
-    *len = next_len;
-    return ZD_OK;
-}
-
-/* Open the directory of the key, made with those above it where they are missing. */
-static enum zd_status reach_directory(struct job *job)
-{
-    size_t len;
-    ZD_AUTO_FD fd = -1;
-    struct zd_making making;
-    enum zd_status status = open_nearest(job, &len, &fd);
-    if (status == ZD_OK && len < directory_len(job)) {
-        zd_dirsync_making_begin(&job->files->dirsync, &making);
-        while (status == ZD_OK && len < directory_len(job)) {
-            status = make_next(job, &len, &fd);
-        }
-        zd_dirsync_making_end(&job->files->dirsync, &making);
-    }
-    if (status == ZD_OK) {
-        job->dir_fd = fd;
-        fd = -1;
-    }
-    return status;
-}
-
-/* Remove the directory of the key and those above it, as long as they are empty and deeper than
- * base_len. */
-static void prune(const struct job *job)
-{
-    char path[ZD_KEY_BYTES_MAX + 1];
-    int code = 0;
-    for (size_t len = directory_len(job); len > job->base_len && (code == 0 || code == ENOENT);
-        len = parent_len(job->key, len)) {
-        ZD_AUTO_FD above_fd = -1;
-        cut_path(job->key, parent_len(job->key, len), path);
-        above_fd = zd_beneath_try(&job->files->root, path, O_PATH | O_DIRECTORY);
-        cut_path(job->key, len, path);
-        code = above_fd < 0 || zd_calls->unlink(above_fd, last_segment(path), AT_REMOVEDIR) == 0
-                   ? 0
-                   : errno;
-    }
-}
-
 static void close_directories(struct job *job)
 {
     if (job->temp_dir_fd != job->dir_fd) {
@@ -233,11 +85,18 @@ static void close_directories(struct job *job)
     job->dir_fd = -1;
 }
 
+static void drop_temp(struct job *job)
+{
+    if (zd_calls->unlink(job->temp_dir_fd, job->temp, 0) != 0 && errno != ENOENT) {
+        atomic_fetch_add(&job->files->writer.n_kept, 1);
+    }
+    job->temp[0] = '\0';
+}
+
 static void job_done(struct job *job)
 {
-    if (job->temp[0] != '\0' && zd_calls->unlink(job->temp_dir_fd, job->temp, 0) != 0 &&
-        errno != ENOENT) {
-        atomic_store(&job->files->writer.has_litter, true);
+    if (job->temp[0] != '\0') {
+        drop_temp(job);
     }
     close_directories(job);
 }
@@ -294,7 +153,8 @@ static enum zd_status create_temp(struct job *job, int *ret_fd)
 {
     int fd = -1;
     for (int i = 0; i < ATTEMPTS_MAX && fd < 0; i++) {
-        ZD_TRY(open_nearest(job, &job->base_len, &job->temp_dir_fd));
+        ZD_TRY(
+            zd_ancestors_find(job->files, job->key, &job->base_len, &job->temp_dir_fd, job->err));
         zd_writer_name_temp(&job->files->writer, job->temp);
         fd = zd_calls->open(job->temp_dir_fd, job->temp, O_WRONLY | O_EXCL);
         const int code = errno;
@@ -319,7 +179,7 @@ static enum zd_status write_temp(struct job *job, struct zd_span bytes)
     if (zd_calls->close(fd) != 0 && status == ZD_OK) {
         status = temp_sync_failed(job, errno, "close");
     }
-    if (job->base_len == directory_len(job)) {
+    if (job->base_len == zd_path_parent_len(job->key)) {
         job->dir_fd = job->temp_dir_fd;
     }
     return status;
@@ -356,7 +216,7 @@ static int rename_over(const struct job *job)
 }
 
 /* ... only if nothing has that name: the file system decides, whoever else writes there. */
-static int rename_new(const struct job *job)
+static int rename_new(struct job *job)
 {
     struct stat file;
     int code = 0;
@@ -367,7 +227,7 @@ static int rename_new(const struct job *job)
     code = errno;
     if (code == EINVAL || code == ENOSYS) { /* not of this file system */
         if (zd_calls->link(job->temp_dir_fd, job->temp, job->dir_fd, job->name) == 0) {
-            (void)zd_calls->unlink(job->temp_dir_fd, job->temp, 0);
+            drop_temp(job);
             return 0;
         }
         code = errno;
@@ -425,7 +285,7 @@ static enum zd_status publish(struct job *job, struct zd_store_write *write)
     enum zd_status status = ZD_AGAIN;
     for (int i = 0; i < ATTEMPTS_MAX && status == ZD_AGAIN; i++) {
         if (job->dir_fd < 0) {
-            status = reach_directory(job);
+            status = zd_ancestors_make(job->files, job->key, &job->dir_fd, job->err);
         }
         if (job->dir_fd >= 0) {
             status = take_name_alone(job, write);
@@ -439,8 +299,10 @@ static enum zd_status publish(struct job *job, struct zd_store_write *write)
         return step_failed(job, ENOENT, "store");
     }
     ZD_TRY(status);
-    ZD_TRY(sync_directory(job, job->dir_fd));
-    zd_dirsync_wait_for_makings(&job->files->dirsync);
+    ZD_TRY(zd_files_sync_directory(job->files, job->dir_fd, job->key, job->err));
+    if (job->files->durable) {
+        zd_dirsync_wait_for_makings(&job->files->dirsync);
+    }
     return ZD_OK;
 }
 
@@ -459,7 +321,7 @@ static enum zd_status replace_whole(struct job *job, struct zd_store_write *writ
 static enum zd_status stage(struct job *job, struct zd_store_write *write)
 {
     struct zd_file_staged *held =
-        zd_alloc(sizeof *held + directory_len(job) + 1 + sizeof job->temp);
+        zd_alloc(sizeof *held + zd_path_parent_len(job->key) + 1 + sizeof job->temp);
     if (held == NULL) {
         return zd_fail(job->err, ZD_NO_MEMORY, "%s: no memory for the object", job->key);
     }
@@ -478,6 +340,7 @@ static enum zd_status stage(struct job *job, struct zd_store_write *write)
     memcpy(held->path + (len == 0 ? 0 : len + 1), job->temp, sizeof job->temp);
     job->temp[0] = '\0';
     write->staged = &held->staged;
+    atomic_fetch_add(&job->files->writer.n_kept, 1);
     return ZD_OK;
 }
 
@@ -485,22 +348,23 @@ static enum zd_status take_staged(struct job *job, struct zd_store_write *write)
 {
     char path[ZD_KEY_BYTES_MAX + 1];
     struct zd_file_staged *held = ZD_CONTAINER(write->staged, struct zd_file_staged, staged);
-    job->base_len = parent_len(held->path, strlen(held->path));
-    cut_path(held->path, job->base_len, path);
+    job->base_len = zd_path_parent_len(held->path);
+    zd_path_cut(held->path, job->base_len, path);
     const int fd = zd_beneath_try(&job->files->root, path, DIRECTORY_FLAGS);
     if (fd >= 0) {
         job->temp_dir_fd = fd;
-        memcpy(job->temp, last_segment(held->path), sizeof job->temp);
+        memcpy(job->temp, zd_path_last(held->path), sizeof job->temp);
     }
     zd_free(held);
     write->staged = NULL;
+    atomic_fetch_sub(&job->files->writer.n_kept, 1);
     return fd >= 0 ? ZD_OK : step_failed(job, -fd, "find what was staged");
 }
 
 static enum zd_status commit(struct job *job, struct zd_store_write *write)
 {
     ZD_TRY(take_staged(job, write));
-    if (job->base_len == directory_len(job)) {
+    if (job->base_len == zd_path_parent_len(job->key)) {
         job->dir_fd = job->temp_dir_fd;
     }
     return publish(job, write);
@@ -525,10 +389,10 @@ enum zd_status zd_replace_file(
     struct zd_files *files, struct zd_store_write *write, struct zd_error *err)
 {
     struct job job = job_of(files, write, err);
-    job.base_len = directory_len(&job); /* until more is known, no directory is ours */
+    job.base_len = zd_path_parent_len(job.key); /* until more is known, no directory is ours */
     const enum zd_status status = run_phase(&job, write);
     if (status != ZD_OK && !job.is_published) {
-        prune(&job);
+        zd_ancestors_prune(files, job.key, job.base_len);
     }
     job_done(&job);
     return status;
@@ -569,7 +433,7 @@ static enum zd_status remove_name_alone(const struct job *job, const struct zd_s
 static enum zd_status remove_key(struct job *job, const struct zd_store_write *erase)
 {
     char path[ZD_KEY_BYTES_MAX + 1];
-    cut_path(job->key, directory_len(job), path);
+    zd_path_cut(job->key, zd_path_parent_len(job->key), path);
     const enum zd_status status =
         zd_beneath_find(&job->files->root, path, DIRECTORY_FLAGS, &job->dir_fd, job->err);
     if (status == ZD_NOT_FOUND) {
@@ -578,7 +442,7 @@ static enum zd_status remove_key(struct job *job, const struct zd_store_write *e
     ZD_TRY(status);
     ZD_TRY(enter(job));
     ZD_TRY(remove_name_alone(job, erase));
-    return sync_directory(job, job->dir_fd);
+    return zd_files_sync_directory(job->files, job->dir_fd, job->key, job->err);
 }
 
 enum zd_status zd_remove_file(
@@ -587,7 +451,7 @@ enum zd_status zd_remove_file(
     struct job job = job_of(files, erase, err);
     const enum zd_status status = remove_key(&job, erase);
     if (status == ZD_OK) {
-        prune(&job);
+        zd_ancestors_prune(files, job.key, job.base_len);
     }
     job_done(&job);
     return status;

@@ -34,7 +34,7 @@ static void close_all(struct zd_writer *writer)
 
 void zd_writer_done(struct zd_writer *writer)
 {
-    if (writer->marker_fd >= 0 && !atomic_load(&writer->has_litter)) {
+    if (writer->marker_fd >= 0 && atomic_load(&writer->n_kept) == 0) {
         (void)unlinkat(writer->dir_fd, writer->id, 0);
     }
     close_all(writer);

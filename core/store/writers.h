@@ -26,11 +26,12 @@ struct zd_writer {
     int marker_fd;
     char id[ZD_WRITER_ID_LEN + 1];
     _Atomic uint64_t n_temps; /* names given out */
-    _Atomic bool has_litter;  /* a temporary file could not be removed */
+    _Atomic uint64_t n_kept;  /* temporary files that are staged, or could not be removed */
 };
 
 ZD_RESULT zd_writer_init(struct zd_writer *writer);
-void zd_writer_done(struct zd_writer *writer); /* takes the marker away, and with it all locks */
+/** Drops all locks; the marker goes too, unless there are files that it leads to. */
+void zd_writer_done(struct zd_writer *writer);
 
 /**
  * Make what a writer needs, if it is not there: before the first of what follows.

@@ -287,6 +287,54 @@ START_TEST(file_that_cannot_be_read_is_no_missing_file)
 }
 END_TEST
 
+/* In a child without privileges. Exit code: 0 as wanted. */
+static int write_without_rights(struct zd_test_store *test)
+{
+    struct zd_store_write write = {.key = "closed/key", .bytes = zd_buf_copy(zd_span_of("new"))};
+    struct zd_store_write erase = {.key = "closed/key"};
+    if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) {
+        return 1;
+    }
+    if (zd_test_write(test, &write) != ZD_STORE ||
+        strcmp(write.op.err.text, "closed/key: cannot create: Permission denied") != 0) {
+        return 2;
+    }
+    if (zd_test_erase(test, &erase) != ZD_STORE ||
+        strcmp(erase.op.err.text, "closed/key: cannot erase: Permission denied") != 0) {
+        return 3;
+    }
+    snprintf(write.key, sizeof write.key, "closed/below/key");
+    if (zd_test_write(test, &write) != ZD_STORE || test->store->failure[0] != '\0') {
+        return 4;
+    }
+    zd_test_expect(test, "closed/key", "old");
+    snprintf(write.key, sizeof write.key, "open/key");
+    return zd_test_write(test, &write) == ZD_OK ? 0 : 5;
+}
+
+START_TEST(file_that_may_not_be_written_stays_as_it_was)
+{
+    struct zd_test_store test;
+    char path[PATH_BYTES];
+    int status = 0;
+    zd_test_store_open(&test, "file");
+    ck_assert_int_eq(chmod(test.directory, 0777), 0);
+    ck_assert_int_eq(mkdir(path_in(&test, "closed", path), 0755), 0);
+    const int fd = open(path_in(&test, "closed/key", path), O_CREAT | O_WRONLY | O_CLOEXEC, 0644);
+    ck_assert_int_eq(write(fd, "old", 3), 3);
+    close(fd);
+    const pid_t child = fork(); /* the pool has no threads yet */
+    if (child == 0) {
+        _exit(write_without_rights(&test));
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFEXITED(status));
+    ck_assert_int_eq(WEXITSTATUS(status), 0);
+    ck_assert_int_eq(zd_test_count_temps(&test), 0);
+    zd_test_store_close(&test);
+}
+END_TEST
+
 START_TEST(file_fails_when_its_directory_was_removed)
 {
     struct zd_test_store test;
@@ -461,6 +509,7 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, file_lists_no_prefix_outside);
     tcase_add_test(tests, file_lists_past_many_empty_directories);
     tcase_add_test(tests, file_that_cannot_be_read_is_no_missing_file);
+    tcase_add_test(tests, file_that_may_not_be_written_stays_as_it_was);
     tcase_add_test(tests, file_fails_when_its_directory_was_removed);
     tcase_add_test(tests, file_reads_one_version_while_it_is_replaced);
     tcase_add_test(tests, file_reads_all_or_fails_while_it_is_rewritten_in_place);

@@ -147,6 +147,35 @@ START_TEST(writers_of_several_processes_lose_no_update)
 }
 END_TEST
 
+/* Directories come and go with their only objects, while others are about to write there. */
+static int come_and_go(struct zd_test_store *test)
+{
+    const int me = (int)getpid();
+    for (int i = 0; i < INCREMENTS; i++) {
+        struct zd_store_write write = {.bytes = zd_buf_copy(zd_span_of("1"))};
+        snprintf(write.key, sizeof write.key, "d%d/e/f/%d", i % 2, me);
+        const enum zd_status written = zd_test_write(test, &write);
+        zd_buf_unref(write.bytes);
+        write.bytes = NULL;
+        if (written != ZD_OK || zd_test_erase(test, &write) != ZD_OK) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+START_TEST(writers_of_several_processes_share_directories_that_vanish)
+{
+    struct zd_store_list list = {.n_max = 1};
+    set_up();
+    run_processes(come_and_go);
+    ck_assert_int_eq(zd_test_list(&owner, &list), ZD_OK);
+    ck_assert_uint_eq(list.n_entries, 0);
+    zd_store_list_done(&list);
+    tear_down();
+}
+END_TEST
+
 /* A process that locks a key and does nothing more. */
 static pid_t start_holder(const char *key)
 {
@@ -217,5 +246,6 @@ void zd_unit_tests(TCase *tests)
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, writers_of_several_processes_create_once);
     tcase_add_test(tests, writers_of_several_processes_lose_no_update);
+    tcase_add_test(tests, writers_of_several_processes_share_directories_that_vanish);
     tcase_add_test(tests, writers_wait_for_a_lock_that_dies_with_its_holder);
 }
