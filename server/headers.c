@@ -6,6 +6,7 @@
 #include "core/base/num.h"
 
 #define TEXT_BYTES_MAX  (UINT64_C(1) << 20)
+#define TIER_BYTES_MAX  64
 #define VALUE_BYTES_MAX 1024 /* what a connection's memory surely takes */
 
 /* The shape of a scalar is empty. libmicrohttpd adds no empty value; a reader drops white space
@@ -68,7 +69,8 @@ static void add_fill(struct zd_headers *headers, const struct zd_meta *meta)
     }
 }
 
-void zd_headers_add_slice(struct zd_headers *headers, const struct zd_answer *answer)
+void zd_headers_add_slice(
+    struct zd_headers *headers, const struct zd_answer *answer, const struct zd_listing *listing)
 {
     struct zd_text *value = zd_headers_add(headers, "Zarr-Dimensions");
     for (uint32_t d = 0; d < answer->rank; d++) {
@@ -83,7 +85,7 @@ void zd_headers_add_slice(struct zd_headers *headers, const struct zd_answer *an
     zd_selection_add(answer->selection, zd_headers_add(headers, "Zarr-Selection"));
     add_origin(headers, answer->meta);
     add_fill(headers, answer->meta);
-    zd_headers_add_warnings(headers, &answer->meta->faults);
+    zd_headers_add_warnings(headers, &answer->meta->faults, listing);
 }
 
 static bool is_first_of_code(const struct zd_faults *faults, size_t i)
@@ -98,19 +100,29 @@ static bool is_first_of_code(const struct zd_faults *faults, size_t i)
     return true;
 }
 
-void zd_headers_add_warnings(struct zd_headers *headers, const struct zd_faults *faults)
+static void add_warning(struct zd_headers *headers, const char *code, struct zd_text **value)
+{
+    if (*value == NULL) {
+        *value = zd_headers_add(headers, "Zarr-Warning");
+    } else {
+        zd_text_add(*value, ",");
+    }
+    zd_text_add(*value, code);
+}
+
+void zd_headers_add_warnings(
+    struct zd_headers *headers, const struct zd_faults *faults, const struct zd_listing *listing)
 {
     struct zd_text *value = NULL;
     for (size_t i = 0; i < faults->n_items; i++) {
-        if (faults->item[i].severity != ZD_FAULT_WARNING || !is_first_of_code(faults, i)) {
-            continue;
+        if (faults->item[i].severity == ZD_FAULT_WARNING && is_first_of_code(faults, i)) {
+            add_warning(headers, faults->item[i].code, &value);
         }
-        if (value == NULL) {
-            value = zd_headers_add(headers, "Zarr-Warning");
-        } else {
-            zd_text_add(value, ",");
-        }
-        zd_text_add(value, faults->item[i].code);
+    }
+    if (listing->tier != NULL) {
+        ZD_SCOPED_TEXT(code, TIER_BYTES_MAX);
+        zd_text_addf(&code, "%s_tier", listing->tier);
+        add_warning(headers, code.at, &value);
     }
 }
 

@@ -24,11 +24,14 @@ void zd_headers_add_elements(
     struct zd_headers *headers, const struct zd_dtype *dtype, uint32_t rank, const uint64_t *shape);
 
 /** Zarr-Dimensions, Zarr-Selection, Zarr-Fill-Value; Zarr-Origin when the array has one, and
- * Zarr-Warning when the node has warnings. */
-void zd_headers_add_slice(struct zd_headers *headers, const struct zd_answer *answer);
+ * Zarr-Warning as zd_headers_add_warnings. */
+void zd_headers_add_slice(
+    struct zd_headers *headers, const struct zd_answer *answer, const struct zd_listing *listing);
 
-/** Zarr-Warning: the codes of the node's warnings, each once; nothing when it has none. */
-void zd_headers_add_warnings(struct zd_headers *headers, const struct zd_faults *faults);
+/** Zarr-Warning: the codes of the node's warnings, each once, and what the groups above say of it;
+ * nothing when there are none. */
+void zd_headers_add_warnings(
+    struct zd_headers *headers, const struct zd_faults *faults, const struct zd_listing *listing);
 
 /**
  * Give them to an answer; borrowed until it is sent. A value too long for a header (a fill value of

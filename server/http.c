@@ -88,6 +88,8 @@ static void release_state(struct zd_request *req)
 {
     zd_list_remove(&req->turn);
     zd_wait_cancel(&req->node_want.wait);
+    zd_above_release(&req->look);
+    zd_scales_release(&req->scales);
     zd_kept_release(req);
     if (req->state_free != NULL) {
         req->state_free(req);

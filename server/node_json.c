@@ -11,7 +11,7 @@
 #define TYPESTR_BYTES_MAX 32
 
 const char *const zd_node_fields[] = {"path", "node_type", "dialect", "metadata", "array",
-    "refused", "children", "warnings", "links", NULL};
+    "refused", "tier", "levels", "children", "warnings", "links", NULL};
 
 static bool wants(const struct zd_node_view *view, const char *path)
 {
@@ -294,29 +294,39 @@ void zd_node_json_emit(const struct zd_node_view *view, struct zd_emit *emit)
     } else if (meta->type == ZD_NODE_ARRAY) {
         emit_array(view, emit);
     }
+    if (view->tier != NULL && wants(view, "tier")) {
+        zd_emit_member_string(emit, "tier", view->tier);
+    }
+}
+
+static void emit_warning(const struct zd_fault *fault, struct zd_emit *emit)
+{
+    zd_emit_object(emit);
+    zd_emit_member_string(emit, "code", fault->code);
+    zd_emit_key(emit, "pointer");
+    emit_string_or_null(emit, fault->pointer);
+    zd_emit_key(emit, "detail");
+    emit_string_or_null(emit, fault->detail);
+    zd_emit_object_end(emit);
 }
 
 void zd_node_json_emit_warnings(const struct zd_node_view *view, struct zd_emit *emit)
 {
     const bool are_others = view->warnings != NULL;
     const struct zd_faults *faults = are_others ? view->warnings : &view->meta->faults;
+    const struct zd_faults *more = view->more_warnings;
     if (!wants(view, "warnings")) {
         return;
     }
     zd_emit_key(emit, "warnings");
     zd_emit_array(emit);
     for (size_t i = 0; i < faults->n_items; i++) {
-        const struct zd_fault *fault = &faults->item[i];
-        if (fault->severity != ZD_FAULT_WARNING && !are_others) {
-            continue;
+        if (faults->item[i].severity == ZD_FAULT_WARNING || are_others) {
+            emit_warning(&faults->item[i], emit);
         }
-        zd_emit_object(emit);
-        zd_emit_member_string(emit, "code", fault->code);
-        zd_emit_key(emit, "pointer");
-        emit_string_or_null(emit, fault->pointer);
-        zd_emit_key(emit, "detail");
-        emit_string_or_null(emit, fault->detail);
-        zd_emit_object_end(emit);
+    }
+    for (size_t i = 0; more != NULL && i < more->n_items; i++) {
+        emit_warning(&more->item[i], emit);
     }
     zd_emit_array_end(emit);
 }

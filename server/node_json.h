@@ -9,9 +9,11 @@
 struct zd_node_view {
     const char *path; /* in the dataset */
     const struct zd_meta *meta;
-    const struct zd_faults *warnings; /* told in place of the node's own; or NULL */
+    const struct zd_faults *warnings;      /* told in place of the node's own; or NULL */
+    const struct zd_faults *more_warnings; /* besides; or NULL */
     const struct zd_fields *fields;
-    bool can_slice; /* its chunks can be read; false for an array that is over a limit */
+    const char *tier; /* of storage, as a group above says; or NULL */
+    bool can_slice;   /* its chunks can be read; false for an array that is over a limit */
 };
 
 /** The first names of fields of a node, ended by NULL. */

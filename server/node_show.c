@@ -18,6 +18,8 @@ void zd_node_show_init(struct zd_node_show *show, struct zd_request *req)
 void zd_node_show_done(struct zd_node_show *show)
 {
     zd_walk_free(show->walk);
+    zd_above_release(&show->look);
+    zd_scales_release(&show->scales);
     zd_text_done(&show->children);
     zd_fields_done(&show->fields);
     *show = (struct zd_node_show){0};
@@ -54,10 +56,13 @@ static bool visit(void *context, const struct zd_walk_node *found)
     return true;
 }
 
-static void walked(void *context)
+static void arrived(void *context)
 {
     struct zd_node_show *show = context;
-    zd_request_go_on(show->req);
+    show->n_pending--;
+    if (show->n_pending == 0) {
+        zd_request_go_on(show->req);
+    }
 }
 
 static bool has_children(const struct zd_node *node)
@@ -65,18 +70,13 @@ static bool has_children(const struct zd_node *node)
     return node->meta->type == ZD_NODE_GROUP && !zd_meta_is_refused(node->meta);
 }
 
-enum zd_next zd_node_show_gather(struct zd_node_show *show, struct zd_node *node)
+static enum zd_next walk(struct zd_node_show *show, struct zd_node *node)
 {
-    show->checked_ms = zd_min_u64(uv_now(show->req->server->loop), node->checked_ms);
-    zd_hash_add_u64(&show->hash, node->tag);
-    if (!has_children(node) || !wants(show, "children")) {
-        return ZD_NEXT;
-    }
     const struct zd_walk_config config = {
         .start = node,
         .depth_max = 1,
         .visit = visit,
-        .done = walked,
+        .done = arrived,
         .context = show,
     };
     zd_emit_array(&show->emit);
@@ -86,6 +86,25 @@ enum zd_next zd_node_show_gather(struct zd_node_show *show, struct zd_node *node
         return ZD_NEXT;
     }
     return zd_walk_run(show->walk);
+}
+
+enum zd_next zd_node_show_gather(struct zd_node_show *show, struct zd_node *node)
+{
+    show->checked_ms = zd_min_u64(uv_now(show->req->server->loop), node->checked_ms);
+    zd_hash_add_u64(&show->hash, node->tag);
+    if (has_children(node) && wants(show, "children") && walk(show, node) == ZD_WAIT) {
+        show->n_pending++;
+    }
+    if (wants(show, "tier") &&
+        zd_above_want(&show->look, node->dataset, node->path, arrived, show) == ZD_WAIT) {
+        show->n_pending++;
+    }
+    const bool has_levels = zd_scales_has(node->meta);
+    if (has_levels && (wants(show, "levels") || wants(show, "warnings")) &&
+        zd_scales_want(&show->scales, node, arrived, show) == ZD_WAIT) {
+        show->n_pending++;
+    }
+    return show->n_pending == 0 ? ZD_NEXT : ZD_WAIT;
 }
 
 void zd_node_show_no_children(struct zd_node_show *show)
@@ -111,10 +130,27 @@ static ZD_RESULT add_children(struct zd_node_show *show, struct zd_error *err)
     return ZD_OK;
 }
 
+/* The nodes that it is shown with. */
+static void add_others(struct zd_node_show *show)
+{
+    const struct zd_scales *scales = &show->scales;
+    if (wants(show, "tier")) {
+        zd_hash_add_u64(&show->hash, show->look.above.tag);
+        show->is_partial = show->is_partial || show->look.checked_ms == 0;
+        show->checked_ms = zd_min_u64(show->checked_ms, show->look.checked_ms);
+    }
+    if (scales->n > 0) {
+        zd_hash_add_u64(&show->hash, scales->tag);
+        show->is_partial = show->is_partial || scales->status != ZD_OK;
+        show->checked_ms = zd_min_u64(show->checked_ms, scales->checked_ms);
+    }
+}
+
 enum zd_status zd_node_show_tag(
     struct zd_node_show *show, char ret_etag[ZD_TAG_BYTES], struct zd_error *err)
 {
     ZD_TRY(add_children(show, err));
+    add_others(show);
     zd_tag_format(ret_etag, show->hash.value, "node");
     return ZD_OK;
 }
@@ -129,7 +165,8 @@ void zd_node_show_childless_tag(uint64_t node_tag, char ret_etag[ZD_TAG_BYTES])
 
 int64_t zd_node_show_mtime(const struct zd_node_show *show, const struct zd_node *node)
 {
-    return show->walk == NULL ? node->mtime_ms : 0;
+    const bool is_alone = show->walk == NULL && show->look.above.n == 0 && show->scales.n == 0;
+    return is_alone ? node->mtime_ms : 0;
 }
 
 /* The URL of this node in another resource, or of its parent in this one. */
@@ -172,8 +209,10 @@ static void emit_links(
     zd_emit_object(emit);
     emit_link(show, "self", root, "/nodes", node->path, emit);
     emit_link(show, "tree", root, "/tree", node->path, emit);
-    if (zd_meta_is_array(node->meta)) {
+    if (zd_meta_is_array(node->meta) || zd_scales_has(node->meta)) {
         emit_link(show, "slices", root, "/slices", node->path, emit);
+    }
+    if (zd_meta_is_array(node->meta)) {
         emit_link(show, "chunks", root, "/chunks", node->path, emit);
     }
     if (show->req->dataset->config.allow_keys) {
@@ -185,18 +224,61 @@ static void emit_links(
     zd_emit_object_end(emit);
 }
 
+static void emit_level(const struct zd_scales *scales, uint32_t i, struct zd_emit *emit)
+{
+    const struct zd_node *node = scales->node[i];
+    uint64_t shape[ZD_RANK_MAX];
+    ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
+    zd_scales_add_path(scales->group->path, scales->group->meta->view.level[i], &path);
+    zd_emit_object(emit);
+    zd_emit_member_text(emit, "path", &path);
+    zd_emit_key(emit, "shape");
+    if (node == NULL || !zd_meta_is_array(node->meta)) {
+        zd_emit_null(emit);
+    } else {
+        zd_meta_shape(node->meta, shape);
+        zd_emit_array(emit);
+        for (uint32_t d = 0; d < node->meta->grid.rank; d++) {
+            zd_emit_u64(emit, shape[d]);
+        }
+        zd_emit_array_end(emit);
+    }
+    zd_emit_object_end(emit);
+}
+
+/* The arrays through which a group can be sliced, the finest first. */
+static void emit_levels(const struct zd_node_show *show, struct zd_emit *emit)
+{
+    if (show->scales.n == 0 || !wants(show, "levels")) {
+        return;
+    }
+    zd_emit_key(emit, "levels");
+    zd_emit_array(emit);
+    for (uint32_t i = 0; i < show->scales.n; i++) {
+        emit_level(&show->scales, i, emit);
+    }
+    zd_emit_array_end(emit);
+}
+
 static void emit_all(
     const struct zd_node_show *show, const struct zd_node_shown *node, struct zd_emit *emit)
 {
+    struct zd_faults faults = {0};
+    if (show->scales.n > 0 && show->scales.status == ZD_OK) {
+        zd_scales_judge(&show->scales, ZD_FAULT_WARNING, &faults);
+    }
     const struct zd_node_view view = {
         .path = node->path,
         .meta = node->meta,
         .warnings = node->warnings,
+        .more_warnings = &faults,
+        .tier = zd_above_listing(&show->look.above, node->path).tier,
         .fields = &show->fields,
         .can_slice = node->can_slice,
     };
     zd_emit_object(emit);
     zd_node_json_emit(&view, emit);
+    emit_levels(show, emit);
     if (show->children.len > 0) {
         zd_emit_key(emit, "children");
         zd_emit_raw(emit, zd_text_span(&show->children));
@@ -204,6 +286,7 @@ static void emit_all(
     zd_node_json_emit_warnings(&view, emit);
     emit_links(show, node, emit);
     zd_emit_object_end(emit);
+    zd_faults_done(&faults);
 }
 
 void zd_node_show_emit(

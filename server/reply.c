@@ -31,7 +31,7 @@ static const char expose_headers[] =
     "ETag, Content-Range, Content-Length, Content-Encoding, Accept-Ranges, Last-Modified, Date, "
     "Retry-After, Server-Timing, X-Request-Id, Zarr-Shape, Zarr-Dtype, Zarr-Data-Type, "
     "Zarr-Dimensions, Zarr-Selection, Zarr-Fill-Value, Zarr-Chunks, Zarr-Chunk, Zarr-Codecs, "
-    "Zarr-Origin, Zarr-Warning";
+    "Zarr-Origin, Zarr-Level, Zarr-Warning";
 
 static struct zd_http *http_of(const struct zd_request *req)
 {

@@ -86,6 +86,35 @@ struct zd_node *zd_request_node(const struct zd_request *req)
     return req->node;
 }
 
+static void go_on(void *context)
+{
+    zd_request_go_on(context);
+}
+
+enum zd_next zd_request_want_above(struct zd_request *req, zd_step *next)
+{
+    req->step = next;
+    return zd_above_want(&req->look, req->dataset, req->node->path, go_on, req);
+}
+
+struct zd_listing zd_request_listing(const struct zd_request *req)
+{
+    return zd_above_listing(&req->look.above, req->node->path);
+}
+
+enum zd_next zd_request_want_scales(struct zd_request *req, zd_step *next)
+{
+    req->step = next;
+    return zd_scales_want(&req->scales, req->node, go_on, req);
+}
+
+void zd_request_set_node(struct zd_request *req, struct zd_node *node)
+{
+    struct zd_node *before = req->node;
+    req->node = zd_node_ref(node);
+    zd_node_unref(before);
+}
+
 bool zd_request_is_reading(const struct zd_request *req)
 {
     return req->is_head || strcmp(req->method, "GET") == 0;

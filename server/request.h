@@ -2,12 +2,14 @@
 #ifndef ZD_SERVER_REQUEST_H
 #define ZD_SERVER_REQUEST_H
 
+#include "server/above.h"
 #include "server/admission.h"
 #include "server/catalog.h"
 #include "server/compress.h"
 #include "server/conditional.h"
 #include "server/problem.h"
 #include "server/query.h"
+#include "server/scales.h"
 #include "server/stream.h"
 #include "server/upload.h"
 #include "server/wait.h"
@@ -58,6 +60,8 @@ struct zd_request {
     struct zd_node_want node_want;
     struct zd_node *node; /* a reference, or NULL */
     zd_step *after_node;
+    struct zd_above_look look; /* of zd_request_want_above */
+    struct zd_scales scales;   /* of zd_request_want_scales */
 
     /* of zd_body_collect */
     zd_step *after_body;
@@ -118,6 +122,16 @@ void zd_request_arrived(struct zd_request *req);
 enum zd_next zd_request_want_node(struct zd_request *req, zd_step *next);
 struct zd_node *zd_request_node(
     const struct zd_request *req); /* after zd_request_want_node; borrowed */
+
+/** Before `next`: what the groups above the request's node say of it. */
+enum zd_next zd_request_want_above(struct zd_request *req, zd_step *next);
+struct zd_listing zd_request_listing(const struct zd_request *req); /* after that */
+
+/** Before `next`: the levels of the request's node, which is a group that has some: req->scales. */
+enum zd_next zd_request_want_scales(struct zd_request *req, zd_step *next);
+
+/** Put another node in the place of the request's own; takes a reference. */
+void zd_request_set_node(struct zd_request *req, struct zd_node *node);
 
 /** Whether it is GET or HEAD. */
 bool zd_request_is_reading(const struct zd_request *req);

@@ -187,7 +187,8 @@ enum zd_status zd_slice_prepare(struct zd_slice *slice, struct zd_error *err)
         slice->head_bytes = slice->length - slice->answer.n_elements * meta->dtype.bytes;
     }
     zd_headers_add_elements(&slice->headers, &meta->dtype, slice->answer.rank, slice->answer.shape);
-    zd_headers_add_slice(&slice->headers, &slice->answer);
+    const struct zd_listing listing = zd_request_listing(slice->task.req);
+    zd_headers_add_slice(&slice->headers, &slice->answer, &listing);
     if (slice->format_is_negotiated) {
         zd_text_add(zd_headers_add(&slice->headers, "Vary"), "Accept");
     }

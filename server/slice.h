@@ -15,6 +15,7 @@ struct zd_slice {
     struct zd_task task;  /* first: copies one lot of chunks, makes text of elements */
     struct zd_list spare; /* in the server's list of those to be used again */
     struct zd_node *node;
+    zd_step *after_scale; /* what follows once it is an array */
     struct zd_slice_ask ask;
     struct zd_selection asked;     /* as the client counts */
     struct zd_selection selection; /* the same elements in the stored array */

@@ -8,6 +8,7 @@
 #include "server/server.h"
 
 #define FORMAT_BYTES_MAX 256
+#define ONLY_MEMBERS     "only slice, format, expected_shape, nan, ints, origin, level, max_size"
 
 const char *const zd_slice_params[] = {
     "slice",
@@ -16,6 +17,8 @@ const char *const zd_slice_params[] = {
     "nan",
     "ints",
     "origin",
+    "level",
+    "max_size",
     NULL,
 };
 
@@ -25,7 +28,7 @@ static const char *const origin_words[] = {"array", "stored", NULL};
 
 void zd_slice_ask_init(struct zd_slice_ask *ask, const struct zd_server *server)
 {
-    *ask = (struct zd_slice_ask){0};
+    *ask = (struct zd_slice_ask){.max_size = UINT64_MAX};
     zd_text_init(&ask->slice, server->config->settings.limits_body_bytes);
     zd_text_init(&ask->format, FORMAT_BYTES_MAX);
 }
@@ -64,6 +67,16 @@ static bool read_shape(struct zd_slice_ask *ask, struct zd_span text)
     return zd_scan_at_end(&scan);
 }
 
+static enum zd_status read_scale(
+    struct zd_slice_ask *ask, const struct zd_params *params, struct zd_error *err)
+{
+    struct zd_span value;
+    ask->has_level = zd_params_find(params, "level", &value);
+    ask->has_max_size = zd_params_find(params, "max_size", &value);
+    ZD_TRY(zd_params_u64(params, "level", 0, 0, UINT64_MAX, &ask->level, err));
+    return zd_params_u64(params, "max_size", UINT64_MAX, 0, UINT64_MAX, &ask->max_size, err);
+}
+
 static enum zd_status bad_shape(struct zd_error *err)
 {
     const enum zd_status status =
@@ -84,6 +97,7 @@ enum zd_status zd_slice_ask_query(struct zd_slice_ask *ask, const struct zd_para
     ZD_TRY(zd_params_choice(params, "nan", nan_words, 0, &nan_choice, err));
     ZD_TRY(zd_params_choice(params, "ints", ints_words, 0, &ints_choice, err));
     ZD_TRY(zd_params_choice(params, "origin", origin_words, 0, &origin_choice, err));
+    ZD_TRY(read_scale(ask, params, err));
     ask->style.nan_null = nan_choice == 1;
     ask->style.ints_string = ints_choice == 1;
     ask->is_of_stored = origin_choice == 1;
@@ -187,6 +201,15 @@ static enum zd_status read_format(
                : zd_body_fault(err, "/format", "the name of a format", value);
 }
 
+static enum zd_status read_number(const struct zd_json *value, const char *pointer, bool *ret_has,
+    uint64_t *ret_value, struct zd_error *err)
+{
+    *ret_has = true;
+    return zd_json_u64(value, ret_value)
+               ? ZD_OK
+               : zd_body_fault(err, pointer, "an integer that is not negative", value);
+}
+
 static enum zd_status read_member(
     struct zd_slice_ask *ask, const char *name, const struct zd_json *value, struct zd_error *err)
 {
@@ -205,13 +228,18 @@ static enum zd_status read_member(
     if (strcmp(name, "origin") == 0) {
         return read_word(value, "/origin", origin_words, &ask->is_of_stored, err);
     }
+    if (strcmp(name, "level") == 0) {
+        return read_number(value, "/level", &ask->has_level, &ask->level, err);
+    }
+    if (strcmp(name, "max_size") == 0) {
+        return read_number(value, "/max_size", &ask->has_max_size, &ask->max_size, err);
+    }
     if (strcmp(name, "format") == 0) {
         return read_format(ask, value, err);
     }
     const struct zd_pointer root = {.text = ""};
     const struct zd_pointer at = zd_pointer_member(&root, name);
-    return zd_body_fault(
-        err, at.text, "only slice, format, expected_shape, nan, ints, origin", value);
+    return zd_body_fault(err, at.text, ONLY_MEMBERS, value);
 }
 
 enum zd_status zd_slice_ask_body(struct zd_slice_ask *ask, const struct zd_json *body,

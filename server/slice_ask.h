@@ -13,7 +13,11 @@ struct zd_slice_ask {
     bool has_format;
     bool is_of_stored; /* origin=stored: the slice counts from the first stored element, as if the
                           array had no origin of its own */
-    bool has_shape;    /* expected_shape */
+    bool has_level;    /* of a group with several levels: which of them */
+    uint64_t level;
+    bool has_max_size; /* or the finest whose answer has no more elements */
+    uint64_t max_size;
+    bool has_shape; /* expected_shape */
     uint32_t rank;
     uint64_t shape[ZD_RANK_MAX];
     struct zd_scalar_style style;

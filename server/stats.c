@@ -32,6 +32,7 @@ static void release(struct zd_task *task)
     zd_survey_done(&stats->survey);
     zd_touched_done(&stats->touched);
     zd_slice_ask_done(&stats->ask);
+    zd_headers_done(&stats->headers);
     zd_buf_unref(stats->room);
     zd_node_unref(stats->node);
     zd_free(stats);
@@ -61,6 +62,7 @@ struct zd_stats *zd_stats_new(struct zd_request *req)
     }
     zd_task_init(&stats->task, req, count, release);
     zd_slice_ask_init(&stats->ask, req->server);
+    zd_headers_init(&stats->headers);
     stats->node = zd_node_ref(zd_request_node(req));
     return stats;
 }

@@ -4,6 +4,7 @@
 #define ZD_SERVER_STATS_H
 
 #include "server/fetch.h"
+#include "server/headers.h"
 #include "server/slice_ask.h"
 #include "server/survey.h"
 #include "server/task.h"
@@ -35,6 +36,7 @@ struct zd_stats {
     struct zd_fetch fetch;
     struct zd_buf *room; /* for the elements of one part */
     struct zd_summary summary;
+    struct zd_headers headers;
     bool is_surveyed;    /* the generations were asked for before anything is read */
     bool is_tagless;     /* no entity tag can be told */
     uint32_t n_restarts; /* because an object changed meanwhile */

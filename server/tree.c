@@ -79,6 +79,7 @@ static void rows_done(struct zd_tree_rows *rows)
 void zd_tree_done(struct zd_tree *tree)
 {
     zd_tree_release_rows(tree);
+    zd_above_done(&tree->above);
     zd_meta_unref(tree->start);
     zd_fields_done(&tree->ask.fields);
     zd_free(tree->ask.path);
@@ -123,6 +124,10 @@ static ZD_RESULT take_stored(struct zd_tree *tree, struct zd_error *err)
         ZD_TRY(add_stored(tree, &node, err));
     }
     qsort(tree->stored.row, tree->stored.n, sizeof *tree->stored.row, compare_rows);
+    for (size_t i = 0; tree->ask.is_stored && i < tree->stored.n; i++) {
+        const struct zd_tree_row *row = &tree->stored.row[i];
+        ZD_TRY(row->meta == NULL ? ZD_OK : zd_above_add(&tree->above, row->path, row->meta));
+    }
     return ZD_OK;
 }
 
@@ -154,6 +159,7 @@ static void emit_row(
             .path = row->path,
             .meta = row->meta,
             .fields = &tree->ask.fields,
+            .tier = zd_above_listing(&tree->above, row->path).tier,
             .can_slice = row->can_slice,
         };
         zd_node_json_emit(&view, emit);

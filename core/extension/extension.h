@@ -65,6 +65,7 @@ struct zd_view {
     /* group: paths relative to it, without slash at either end */
     const char *const *level; /* arrays through which the group can be sliced, the finest first */
     uint32_t n_levels;
+    const struct zd_pointer *level_at; /* where the document lists them */
 };
 
 /** One level of a group, as far as it is known, for the hook `select`. */

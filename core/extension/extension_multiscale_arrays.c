@@ -33,6 +33,7 @@ static void multiscale_view(
     (void)subject;
     view->level = levels->path;
     view->n_levels = levels->n;
+    view->level_at = &levels->at;
 }
 
 static enum zd_status select_number(

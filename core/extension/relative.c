@@ -38,6 +38,7 @@ enum zd_status zd_relative_parse(const struct zd_json *list, const struct zd_poi
     if (relative == NULL) {
         return ZD_NO_MEMORY;
     }
+    relative->at = *at;
     for (size_t i = 0; i < n; i++) {
         const struct zd_pointer place = zd_pointer_element(at, i);
         const char *path = zd_json_string(zd_json_element(list, i));

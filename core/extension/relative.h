@@ -6,6 +6,7 @@
 
 /** Some paths, as they stand in a document. Owned; freed with zd_relative_free. */
 struct zd_relative {
+    struct zd_pointer at; /* of the list */
     uint32_t n;
     const char *path[]; /* n of them; owned */
 };

@@ -30,6 +30,8 @@ struct batch {
     size_t n_chunks;
     bool is_frames;
     bool is_streamed; /* once there is a lot of it */
+    bool takes_slow;  /* asked for with slow=1 */
+    bool is_slow;
     char boundary[ZD_BOUNDARY_BYTES];
     struct zd_chunk_read *read; /* n_read of them; owned */
     size_t n_read;
@@ -147,8 +149,9 @@ static enum zd_next respond(struct zd_request *req, struct zd_buf *body)
     const struct zd_representation answer = {
         .media_type = media_type.at,
         .body = body,
-        .header = {{.name = "Vary", .value = "Accept"}},
-        .n_headers = 1,
+        .header = {{.name = "Vary", .value = "Accept"},
+            {.name = "Zarr-Warning", .value = "slow_tier"}},
+        .n_headers = batch->is_slow ? 2 : 1,
     };
     return body == NULL ? zd_respond_stream(req, &answer) : zd_respond(req, &answer);
 }
@@ -456,6 +459,22 @@ static const char *code_of(enum zd_status status)
     return status == ZD_INVALID ? "bad_body" : NULL;
 }
 
+/* An array that is slow to read is left out, unless that is asked for: then no chunk is in it. */
+static enum zd_next step_admit(struct zd_request *req)
+{
+    struct batch *batch = req->state;
+    batch->is_slow = zd_request_listing(req).tier != NULL;
+    if (batch->is_slow && !batch->takes_slow) {
+        batch->n_chunks = 0;
+    }
+    if (!batch->is_streamed) {
+        return zd_admit_want(req, held_bytes(batch), step_ask);
+    }
+    const uint64_t stream_bytes = req->server->config->settings.http_stream_bytes;
+    zd_stream_init(&req->stream, ZD_STREAM_WINDOW_TIMES * stream_bytes);
+    return zd_admit_want_stream(req, held_bytes(batch), step_ask);
+}
+
 static enum zd_next step_plan(struct zd_request *req)
 {
     struct zd_error err = {0};
@@ -468,6 +487,9 @@ static enum zd_next step_plan(struct zd_request *req)
     if (batch == NULL) {
         err.status = zd_fail(&err, ZD_NO_MEMORY, "no memory for the request");
         return fail(req, &err);
+    }
+    if (zd_params_flag(&req->params, "slow", false, &batch->takes_slow, &err) != ZD_OK) {
+        return zd_respond_error(req, "bad_parameter", &err);
     }
     if (zd_body_json(req, &body, &code, &err) != ZD_OK) {
         return zd_body_refuse(req, code, &err);
@@ -482,12 +504,7 @@ static enum zd_next step_plan(struct zd_request *req)
     if (status != ZD_OK) {
         return zd_respond_error(req, code_of(status), &err);
     }
-    if (!batch->is_streamed) {
-        return zd_admit_want(req, held_bytes(batch), step_ask);
-    }
-    const uint64_t stream_bytes = req->server->config->settings.http_stream_bytes;
-    zd_stream_init(&req->stream, ZD_STREAM_WINDOW_TIMES * stream_bytes);
-    return zd_admit_want_stream(req, held_bytes(batch), step_ask);
+    return zd_request_want_above(req, step_admit);
 }
 
 static enum zd_next step_post(struct zd_request *req)
@@ -495,14 +512,14 @@ static enum zd_next step_post(struct zd_request *req)
     return zd_request_want_node(req, step_plan);
 }
 
-static const char *const no_params[] = {NULL};
+static const char *const params[] = {"slow", NULL};
 
 static const struct zd_route routes[] = {
     {
         .method = "POST",
         .path = "/v1/datasets/{d}/chunks/{path}",
         .first = step_post,
-        .params = no_params,
+        .params = params,
     },
 };
 

@@ -88,7 +88,8 @@ static void add_headers(struct chunk *chunk, bool is_absent)
     if (is_absent) {
         zd_text_add(zd_headers_add(&chunk->headers, "Zarr-Chunk"), "absent");
     }
-    zd_headers_add_warnings(&chunk->headers, &meta->faults);
+    const struct zd_listing listing = zd_request_listing(chunk->task.req);
+    zd_headers_add_warnings(&chunk->headers, &meta->faults, &listing);
 }
 
 static enum zd_status describe(struct chunk *chunk, struct zd_generation generation,
@@ -379,6 +380,11 @@ static struct chunk *new_chunk(struct zd_request *req)
     return chunk;
 }
 
+static enum zd_next step_read(struct zd_request *req)
+{
+    return validators_are_enough(req) ? want_validators(req) : want_chunk(req);
+}
+
 static enum zd_next one_chunk(struct zd_request *req)
 {
     struct zd_error err = {0};
@@ -391,7 +397,7 @@ static enum zd_next one_chunk(struct zd_request *req)
     if (status != ZD_OK) {
         return zd_respond_error(req, status == ZD_INVALID ? "bad_parameter" : NULL, &err);
     }
-    return validators_are_enough(req) ? want_validators(req) : want_chunk(req);
+    return zd_request_want_above(req, step_read);
 }
 
 static enum zd_next step_plan(struct zd_request *req)

@@ -80,7 +80,7 @@ static void emit_generic(struct zd_emit *emit)
     zd_emit_key(emit, "extensions");
     zd_emit_array(emit);
     for (size_t i = 0; zd_extensions[i] != NULL; i++) {
-        emit_entry(emit, zd_extensions[i]->name, NULL, false, zd_extensions[i]->schema);
+        emit_entry(emit, zd_extensions[i]->name, NULL, true, zd_extensions[i]->schema);
     }
     zd_emit_array_end(emit);
 }

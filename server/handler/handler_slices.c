@@ -6,9 +6,9 @@
 #include "server/admit.h"
 #include "server/body.h"
 #include "server/handler/handler.h"
-#include "server/refuse.h"
 #include "server/server.h"
 #include "server/slice.h"
+#include "server/slice_scale.h"
 
 #define FORMATS_MAX    32
 #define LIST_BYTES_MAX 1024 /* 32 numbers of 20 digits */
@@ -414,8 +414,20 @@ static enum zd_next respond_too_large(struct zd_request *req, const struct zd_er
     return zd_respond_problem(req, &problem);
 }
 
+static enum zd_next step_prepare(struct zd_request *req)
+{
+    struct zd_slice *slice = slice_of(req);
+    struct zd_error err = {0};
+    if (zd_slice_prepare(slice, &err) != ZD_OK) {
+        return fail(req, &err);
+    }
+    const bool needs_survey = asks_validators(req) || is_streamed_with_tag(slice);
+    req->step = needs_survey ? step_survey : step_admit;
+    return ZD_NEXT;
+}
+
 /* Everything that can be refused is refused here, before any chunk is touched. */
-static enum zd_next plan(struct zd_request *req)
+static enum zd_next step_plan(struct zd_request *req)
 {
     struct zd_slice *slice = slice_of(req);
     struct zd_error err = {0};
@@ -435,12 +447,7 @@ static enum zd_next plan(struct zd_request *req)
     if (zd_slice_check_limits(slice, &err) != ZD_OK) {
         return respond_too_large(req, &err);
     }
-    if (zd_slice_prepare(slice, &err) != ZD_OK) {
-        return fail(req, &err);
-    }
-    const bool needs_survey = asks_validators(req) || is_streamed_with_tag(slice);
-    req->step = needs_survey ? step_survey : step_admit;
-    return ZD_NEXT;
+    return zd_request_want_above(req, step_prepare);
 }
 
 static bool make_state(struct zd_request *req)
@@ -458,7 +465,7 @@ static bool make_state(struct zd_request *req)
 
 static enum zd_next step_plan_query(struct zd_request *req)
 {
-    if (zd_refuse_node(req) || !make_state(req)) {
+    if (zd_slice_scale_refuse(req) || !make_state(req)) {
         return ZD_DONE;
     }
     struct zd_error err = {0};
@@ -466,12 +473,12 @@ static enum zd_next step_plan_query(struct zd_request *req)
     if (zd_slice_ask_query(&slice_of(req)->ask, &req->params, &code, &err) != ZD_OK) {
         return zd_respond_error(req, code, &err);
     }
-    return plan(req);
+    return zd_slice_scale_want(slice_of(req), step_plan);
 }
 
 static enum zd_next step_plan_body(struct zd_request *req)
 {
-    if (zd_refuse_node(req) || !make_state(req)) {
+    if (zd_slice_scale_refuse(req) || !make_state(req)) {
         return ZD_DONE;
     }
     ZD_AUTO(zd_json) body = NULL;
@@ -481,7 +488,7 @@ static enum zd_next step_plan_body(struct zd_request *req)
         zd_slice_ask_body(&slice_of(req)->ask, body, &code, &err) != ZD_OK) {
         return zd_body_refuse(req, code, &err);
     }
-    return plan(req);
+    return zd_slice_scale_want(slice_of(req), step_plan);
 }
 
 static enum zd_next step_get(struct zd_request *req)

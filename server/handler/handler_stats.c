@@ -30,19 +30,32 @@ static enum zd_next fail(struct zd_request *req, const struct zd_error *err)
     return zd_respond_error(req, err->status == ZD_CORRUPT ? "corrupt_chunk" : NULL, err);
 }
 
-static struct zd_representation describe(const struct zd_stats *stats)
+/* The headers are borrowed until the answer is given. */
+static enum zd_status describe(
+    struct zd_stats *stats, struct zd_representation *ret_answer, struct zd_error *err)
 {
-    struct zd_representation answer = {.media_type = MEDIA_TYPE};
+    const struct zd_listing listing = zd_request_listing(stats->task.req);
+    *ret_answer = (struct zd_representation){.media_type = MEDIA_TYPE};
     if (!stats->is_tagless) {
-        zd_stats_tag(stats, answer.etag);
+        zd_stats_tag(stats, ret_answer->etag);
     }
-    return answer;
+    zd_headers_done(&stats->headers);
+    zd_headers_init(&stats->headers);
+    zd_headers_add_warnings(&stats->headers, &stats->node->meta->faults, &listing);
+    if (zd_headers_give(&stats->headers, ret_answer) != ZD_OK) {
+        return zd_fail(err, ZD_NO_MEMORY, "no memory for the headers of the answer");
+    }
+    return ZD_OK;
 }
 
 static enum zd_next step_respond(struct zd_request *req)
 {
-    const struct zd_stats *stats = stats_of(req);
-    struct zd_representation answer = describe(stats);
+    struct zd_stats *stats = stats_of(req);
+    struct zd_representation answer;
+    struct zd_error err = {0};
+    if (describe(stats, &answer, &err) != ZD_OK) {
+        return fail(req, &err);
+    }
     ZD_SCOPED_TEXT(text, DOCUMENT_BYTES_MAX);
     struct zd_emit emit;
     zd_emit_init(&emit, &text, zd_request_is_pretty(req));
@@ -110,7 +123,11 @@ static enum zd_next step_read(struct zd_request *req)
 /* Every object is known: what a client has already, or only wants to know of, is not computed. */
 static enum zd_next step_condition(struct zd_request *req)
 {
-    struct zd_representation answer = describe(stats_of(req));
+    struct zd_representation answer;
+    struct zd_error err = {0};
+    if (describe(stats_of(req), &answer, &err) != ZD_OK) {
+        return fail(req, &err);
+    }
     if (req->is_head || zd_respond_condition(req, &answer) != ZD_OK) {
         return zd_respond(req, &answer);
     }
@@ -172,6 +189,11 @@ static enum zd_next step_take(struct zd_request *req)
     return ZD_NEXT;
 }
 
+static enum zd_next step_admit(struct zd_request *req)
+{
+    return zd_admit_want(req, zd_stats_held_bytes(stats_of(req)), step_take);
+}
+
 static bool make_state(struct zd_request *req)
 {
     struct zd_stats *stats = zd_stats_new(req);
@@ -196,8 +218,7 @@ static enum zd_next step_plan(struct zd_request *req)
     if (zd_stats_plan(stats, &code, &err) != ZD_OK) {
         return zd_respond_error(req, code, &err);
     }
-    return stats->is_declared ? step_respond(req)
-                              : zd_admit_want(req, zd_stats_held_bytes(stats), step_take);
+    return zd_request_want_above(req, stats->is_declared ? step_respond : step_admit);
 }
 
 static enum zd_next step_get(struct zd_request *req)

@@ -20,6 +20,7 @@ struct listing {
     struct zd_task task; /* renders */
     struct zd_tree tree;
     struct zd_walk *walk; /* or NULL */
+    char *way;            /* a path below the last group before the first row; owned */
     struct zd_hash hash;  /* of all that the answer depends on */
     uint64_t checked_ms;  /* when the store was asked about the first of it; loop time */
     bool is_uncertain;    /* the store could not tell of some node */
@@ -48,6 +49,7 @@ static const char *const possible_formats[] = {"json", "zarr", NULL};
 static const char *const type_names[] = {"all", "group", "array", NULL};
 
 static zd_step step_gather;
+static zd_step step_rows;
 static zd_step step_walked;
 static zd_step step_respond;
 
@@ -68,6 +70,7 @@ static void release(struct zd_task *task)
 {
     struct listing *listing = ZD_CONTAINER(task, struct listing, task);
     zd_tree_done(&listing->tree);
+    zd_free(listing->way);
     zd_text_done(&listing->text);
     zd_free(listing);
 }
@@ -221,6 +224,14 @@ static bool visit(void *context, const struct zd_walk_node *found)
     struct listing *listing = context;
     struct zd_tree *tree = &listing->tree;
     struct zd_meta *meta = found->node == NULL ? NULL : found->node->meta;
+    if (meta != NULL && zd_above_says_something(meta)) {
+        listing->status = zd_above_add(&tree->above, found->path, meta);
+        zd_hash_add_u64(&listing->hash, found->node->tag);
+        if (listing->status != ZD_OK) {
+            listing->status = zd_fail(&listing->err, listing->status, "cannot allocate a listing");
+            return false;
+        }
+    }
     const bool is_wanted =
         zd_tree_wants(&tree->ask, found->path, meta == NULL ? ZD_NODE_UNKNOWN : meta->type);
     listing->n_wanted += is_wanted ? 1 : 0;
@@ -308,9 +319,30 @@ static bool refuse_start(struct zd_request *req)
     return true;
 }
 
-static enum zd_next step_gather(struct zd_request *req)
+static void looked(void *context)
+{
+    zd_request_go_on(context);
+}
+
+static enum zd_next look_above(struct zd_request *req, bool is_stored)
 {
     struct listing *listing = listing_of(req);
+    struct zd_tree_ask *ask = &listing->tree.ask;
+    ask->is_stored = is_stored;
+    ZD_SCOPED_TEXT(way, SIZE_MAX);
+    zd_text_addf(&way, "%s/", ask->after == NULL ? ask->path : ask->after);
+    listing->way = way.status == ZD_OK ? zd_strdup(way.at) : NULL;
+    if (listing->way == NULL) {
+        struct zd_error err = {0};
+        err.status = zd_fail(&err, ZD_NO_MEMORY, "cannot allocate a path");
+        return zd_respond_error(req, NULL, &err);
+    }
+    req->step = step_rows;
+    return zd_above_want(&req->look, req->dataset, listing->way, looked, req);
+}
+
+static enum zd_next step_gather(struct zd_request *req)
+{
     struct zd_node *node = zd_request_node(req);
     struct zd_error err = {0};
     uint32_t mode = MODE_AUTO;
@@ -326,11 +358,20 @@ static enum zd_next step_gather(struct zd_request *req)
     if (refuse_start(req)) {
         return ZD_DONE;
     }
+    return look_above(req, mode == MODE_STORED || (mode == MODE_AUTO && is_stored_fresh(req)));
+}
+
+/* The groups above the first row are known: those below are met on the way. */
+static enum zd_next step_rows(struct zd_request *req)
+{
+    struct listing *listing = listing_of(req);
+    const struct zd_node *node = zd_request_node(req);
+    listing->tree.above = req->look.above;
+    req->look.above = (struct zd_above){0};
     listing->tree.start = zd_meta_ref(node->meta);
     listing->tree.reading = zd_catalog_reading(req->dataset);
-    listing->tree.ask.is_stored =
-        mode == MODE_STORED || (mode == MODE_AUTO && is_stored_fresh(req));
-    listing->checked_ms = zd_min_u64(uv_now(req->server->loop), node->checked_ms);
+    listing->checked_ms = zd_min_u64(req->look.checked_ms, node->checked_ms);
+    zd_hash_add_u64(&listing->hash, listing->tree.above.tag);
     zd_hash_add(&listing->hash, zd_span_of(req->target));
     zd_hash_add_u64(&listing->hash, node->tag);
     if (listing->tree.ask.is_stored && !listing->tree.ask.check) {

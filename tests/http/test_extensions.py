@@ -145,3 +145,248 @@ def test_an_offset_to_the_end_leaves_nothing(tmp_path, serve):
     server = serve(f"d={tmp_path}")
     answer = server.get("/v1/datasets/d/slices/a")
     assert answer.status == 200 and answer.body == b"" and answer.headers["zarr-shape"] == "0,4"
+
+
+# ---- example.multiscale-arrays
+
+
+def scales(*paths, **more):
+    return extension("multiscale-arrays", {"multiscale": {"datasets": list(paths)}}, **more)
+
+
+@pytest.fixture
+def pyramid(tmp_path, serve):
+    """A group g with levels of 64 x 64, 32 x 32, and one in a group below of 16 x 16 that begins at (4, 4)."""
+    full = np.arange(64 * 64, dtype="i4").reshape(64, 64)
+    made = [full, full[::2, ::2].copy(), np.pad(full[::4, ::4], ((4, 0), (4, 0))).astype("i4")]
+    write_node(tmp_path, group_document())
+    write_node(tmp_path / "g", group_document([scales("s0", "s1", "b/s2")]))
+    write_node(tmp_path / "g" / "b", group_document())
+    write_array(tmp_path / "g" / "s0", made[0], (16, 16))
+    write_array(tmp_path / "g" / "s1", made[1], (16, 16))
+    write_array(tmp_path / "g" / "b" / "s2", made[2], (16, 16),
+                extensions=[extension("offset", {"offset": [4, 4]})])
+    return serve(f"d={tmp_path}"), [full, full[::2, ::2], full[::4, ::4]]
+
+
+@pytest.mark.parametrize("level", [0, 1, 2])
+@pytest.mark.parametrize("text", ["", "3:9,::2", "-1,5"])
+def test_a_level_of_a_group_is_sliced(pyramid, level, text):
+    server, levels = pyramid
+    expected = np.ascontiguousarray(eval(f"levels[{level}][{text or '...'}]"))
+    answer = server.get(f"/v1/datasets/d/slices/g?level={level}&slice={text}")
+    assert answer.status == 200 and answer.body == expected.tobytes()
+    assert answer.headers["zarr-level"] == str(level)
+    posted = server.post("/v1/datasets/d/slices/g", {"level": level, "slice": text})
+    assert posted.body == answer.body
+    head = server.head(f"/v1/datasets/d/slices/g?level={level}&slice={text}")
+    assert head.headers["etag"] == answer.headers["etag"]
+    assert server.get(f"/v1/datasets/d/slices/g?level={level}&slice={text}",
+                      {"If-None-Match": answer.headers["etag"]}).status == 304
+
+
+@pytest.mark.parametrize("query, level", [
+    ("", 0), ("max_size=4096", 0), ("max_size=4095", 1), ("max_size=1024", 1), ("max_size=1023", 2), ("max_size=256", 2),
+    ("slice=0:4,0:4&max_size=16", 0), ("slice=:,0&max_size=32", 1), ("slice=40,0&max_size=1", 0),
+    ("slice=5:9&max_size=64", 2)])
+def test_the_finest_level_that_fits(pyramid, query, level):
+    server, levels = pyramid
+    answer = server.get(f"/v1/datasets/d/slices/g?{query}")
+    assert answer.status == 200 and answer.headers["zarr-level"] == str(level), answer
+    assert answer.headers["zarr-origin"] == "4,4" if level == 2 else "zarr-origin" not in answer.headers
+
+
+def test_levels_that_there_are_not(pyramid):
+    server, _ = pyramid
+    get = lambda query: server.get(f"/v1/datasets/d/slices/{query}")
+    problem = get("g?level=3")
+    assert problem.status == 400 and problem.code == "out_of_bounds"
+    assert (problem.json()["index"], problem.json()["size"]) == (3, 3)
+    problem = get("g?max_size=255")
+    assert problem.status == 413 and problem.code == "too_large"
+    assert (problem.json()["limit"], problem.json()["requested"]) == (255, 256)
+    assert get("g?slice=64,0").code == "out_of_bounds" and get("g?slice=a&max_size=9").code == "bad_slice"
+    assert get("g?level=-1").code == "bad_parameter" and get("g?level=1&max_size=9").code == "bad_parameter"
+    assert get("g/s0?level=0").code == "bad_parameter" and get("g/s0?max_size=9").code == "bad_parameter"
+    assert get("g/b?level=0").code == "not_an_array" and get("?level=0").code == "not_an_array"
+    assert server.post("/v1/datasets/d/slices/g", {"level": "1"}).code == "bad_body"
+    assert server.get("/v1/datasets/d/chunks/g?index=0,0").code == "not_an_array"
+
+
+def test_the_group_shows_its_levels(pyramid):
+    server, _ = pyramid
+    node = server.get("/v1/datasets/d/nodes/g").json()
+    assert node["levels"] == [{"path": "g/s0", "shape": [64, 64]}, {"path": "g/s1", "shape": [32, 32]},
+                              {"path": "g/b/s2", "shape": [16, 16]}]
+    assert node["warnings"] == [] and node["links"]["slices"] == "/v1/datasets/d/slices/g"
+    assert "levels" not in server.get("/v1/datasets/d/nodes/g/b").json()
+    assert server.get("/v1/datasets/d/nodes/g?fields=levels").json() == {"levels": node["levels"]}
+    assert "levels" not in server.get("/v1/datasets/d/nodes/g?fields=path").json()
+
+
+def test_levels_that_are_missing_are_warnings(tmp_path, serve):
+    write_node(tmp_path, group_document([scales("gone", "s", "sub", must_understand=False)]))
+    write_node(tmp_path / "sub", group_document())
+    write_array(tmp_path / "s", np.arange(4, dtype="u1"), (2,))
+    server = serve(config={"datasets": {"d": {"location": str(tmp_path), "revalidate_ms": 0}}})
+    node = server.get("/v1/datasets/d/nodes/")
+    assert [level["shape"] for level in node.json()["levels"]] == [None, [4], None]
+    at = "/extensions/0/configuration/multiscale/datasets/"
+    assert [(w["code"], w["pointer"]) for w in node.json()["warnings"]] == [
+        ("missing_array", at + "0"), ("not_an_array", at + "2")]
+    get = lambda query: server.get(f"/v1/datasets/d/slices/?{query}")
+    assert get("level=0").code == "node_not_found" and get("level=2").code == "not_an_array"
+    assert get("level=1").body == get("").body == get("max_size=4").body == bytes(range(4))
+    # The array comes: the group's own document is the same, what is shown of it is not.
+    write_array(tmp_path / "gone", np.arange(8, dtype="u1"), (8,))
+    after = server.get("/v1/datasets/d/nodes/", {"If-None-Match": node.headers["etag"]})
+    assert after.status == 200 and after.json()["levels"][0]["shape"] == [8]
+    assert get("").body == bytes(range(8))
+
+
+# ---- example.tiered-storage
+
+
+def slow(*paths):
+    return extension("tiered-storage", {"slow-arrays": list(paths)}, must_understand=False)
+
+
+@pytest.fixture
+def tiers(tmp_path, serve):
+    write_node(tmp_path, group_document([slow("g/deep/far", "top")]))
+    write_node(tmp_path / "g", group_document([slow("cold")]))
+    for path in ("top", "warm", "g/cold", "g/warm", "g/deep/far", "g/deep/near"):
+        write_array(tmp_path / path, np.arange(8, dtype="u1"), (4,))
+    write_node(tmp_path / "g" / "deep", group_document())
+    return serve(config={"datasets": {"d": {"location": str(tmp_path), "revalidate_ms": 0}}}), tmp_path
+
+
+SLOW = {"top", "g/cold", "g/deep/far"}
+
+
+def test_nodes_say_that_they_are_slow(tiers):
+    server, _ = tiers
+    for path in ("top", "warm", "g", "g/cold", "g/warm", "g/deep/far", "g/deep/near", ""):
+        node = server.get(f"/v1/datasets/d/nodes/{path}").json()
+        assert node.get("tier") == ("slow" if path in SLOW else None), path
+
+
+@pytest.mark.parametrize("query", ["", "node_type=array", "match=g/deep/*", "depth=2", "limit=2", "limit=3&node_type=array"])
+@pytest.mark.parametrize("start", ["", "g", "g/deep", "g/deep/far"])
+def test_listings_say_that_they_are_slow(tiers, start, query):
+    server, _ = tiers
+    cursor, seen = "", []
+    while cursor is not None:
+        more = f"&cursor={cursor}" if cursor else ""
+        page = server.get(f"/v1/datasets/d/tree/{start}?{query}{more}").json()
+        seen += page["nodes"]
+        cursor = page["next"]
+    for row in seen:
+        assert row.get("tier") == ("slow" if row["path"] in SLOW else None), row["path"]
+    assert seen or "match" in query
+
+
+def test_stored_listings_say_so_too(tmp_path, serve):
+    array = array_document((8,), (4,), "uint8")
+    root = group_document([slow("g/b")]) | {"consolidated_metadata": {
+        "kind": "inline", "must_understand": False,
+        "metadata": {"a": array, "g": group_document([slow("c")]), "g/b": array, "g/c": array}}}
+    write_node(tmp_path, root)
+    server = serve(f"d={tmp_path}")
+    rows = server.get("/v1/datasets/d/tree/?mode=stored").json()["nodes"]
+    assert [(row["path"], row.get("tier")) for row in rows] == [
+        ("", None), ("a", None), ("g", None), ("g/b", "slow"), ("g/c", "slow")]
+
+
+@pytest.mark.parametrize("target", ["slices/{}?slice=0:2", "chunks/{}?index=0", "chunks/{}?index=0&decoded=1", "stats/{}"])
+def test_answers_warn_of_slow_arrays(tiers, target):
+    server, _ = tiers
+    for path in ("top", "warm", "g/cold", "g/warm", "g/deep/far"):
+        answer = server.get("/v1/datasets/d/" + target.format(path))
+        assert answer.status == 200
+        assert answer.headers.get("zarr-warning") == ("slow_tier" if path in SLOW else None)
+
+
+def test_batches_leave_slow_arrays_out(tiers):
+    server, _ = tiers
+    frames = {"Accept": "application/vnd.zarrd.frames"}
+    ask = {"indices": [[0], [1]]}
+    warm = server.post("/v1/datasets/d/chunks/warm", ask, frames)
+    assert len(warm.body) == 2 * (4 + 8 + 4) and "zarr-warning" not in warm.headers
+    with server.cost() as cost:
+        out = server.post("/v1/datasets/d/chunks/top", ask, frames)
+    assert out.status == 200 and out.body == b"" and out.headers["zarr-warning"] == "slow_tier"
+    assert cost["zarrd_decodes_total"] == 0
+    assert b"Content-ID" not in server.post("/v1/datasets/d/chunks/top", ask).body
+    taken = server.post("/v1/datasets/d/chunks/top?slow=1", ask, frames)
+    assert taken.body == warm.body and taken.headers["zarr-warning"] == "slow_tier"
+    assert server.post("/v1/datasets/d/chunks/warm?slow=1", ask, frames).body == warm.body
+    assert server.post("/v1/datasets/d/chunks/top?slow=2", ask, frames).code == "bad_parameter"
+
+
+def test_tags_follow_what_the_groups_say(tiers):
+    server, folder = tiers
+    targets = ["nodes/g/warm", "tree/g?node_type=array", "tree/g/deep"]
+    before = [server.get(f"/v1/datasets/d/{target}").headers["etag"] for target in targets]
+    write_node(folder / "g", group_document([slow("warm", "deep/near")]))
+    for target, tag in zip(targets, before):
+        answer = server.get(f"/v1/datasets/d/{target}", {"If-None-Match": tag})
+        assert answer.status == 200 and b'"tier":"slow"' in answer.body, target
+
+
+# ---- what is known, and the modes
+
+
+def test_extensions_are_described(serve, tmp_path):
+    server = serve(f"d={tmp_path}")
+    known = {entry["name"]: entry for entry in server.get("/v1/extensions").json()["extensions"]}
+    assert set(known) == {f"example.{name}" for name in (
+        "offset", "array-statistics", "skip_empty_chunks", "multiscale-arrays", "tiered-storage", "template")}
+    for entry in known.values():
+        schema = entry["configuration"]
+        assert schema["type"] == "object" and schema["additionalProperties"] is False
+        assert entry["read"] and entry["write"]
+
+
+def test_the_served_schema_judges(serve, tmp_path):
+    """What an outside validator makes of the served schemas is what the server makes of documents."""
+    jsonschema = pytest.importorskip("jsonschema")
+    cases = {
+        "example.offset": [{"offset": [1]}, {"offset": [-1]}, {"offset": ["1"]}, {}, {"offset": [0], "x": 1}],
+        "example.array-statistics": [{"min": 1, "max": 2}, {"min": None, "max": 2}, {"min": 1}],
+        "example.skip_empty_chunks": [{}, {"x": 1}],
+        "example.template": [{"axis": 0}, {"axis": -1}, {"axis": 0.5}],
+    }
+    server = serve(f"d={tmp_path}")
+    schemas = {entry["name"]: entry["configuration"] for entry in server.get("/v1/extensions").json()["extensions"]}
+    for name, configurations in cases.items():
+        for i, configuration in enumerate(configurations):
+            path = f"{name}-{i}"
+            write_node(tmp_path / path, array_document((4,), (4,), "int8", 0, [
+                {"name": name, "configuration": configuration}]))
+            is_valid = jsonschema.Draft202012Validator(schemas[name]).is_valid(configuration)
+            node = server.get(f"/v1/datasets/d/nodes/{path}").json()
+            assert ("refused" not in node) == is_valid, (name, configuration, node)
+            if not is_valid:
+                assert node["refused"]["pointer"].startswith("/extensions/0/configuration")
+
+
+def test_strict_datasets_know_no_extensions(serve, tmp_path):
+    write_array(tmp_path / "plain", np.arange(4, dtype="u1"), (4,))
+    write_array(tmp_path / "offset", np.arange(4, dtype="u1"), (4,), extensions=[extension("offset", {"offset": [1]})])
+    write_array(tmp_path / "ignorable", np.arange(4, dtype="u1"), (4,),
+                extensions=[extension("skip_empty_chunks", must_understand=False)])
+    write_node(tmp_path / "group", group_document([slow("a")]))
+    server = serve(config={"datasets": {"strict": {"location": str(tmp_path), "extensions": "strict"},
+                                        "zep10": {"location": str(tmp_path), "extensions": "zep10"}}})
+    assert server.get("/v1/datasets/strict/slices/plain").status == 200
+    for path in ("offset", "ignorable"):
+        assert server.get(f"/v1/datasets/zep10/slices/{path}").status == 200
+        for resource in ("slices", "stats"):
+            problem = server.get(f"/v1/datasets/strict/{resource}/{path}")
+            assert problem.status == 422 and problem.code == "unsupported_extension"
+            assert problem.json()["names"] == ["extensions"]
+        assert server.get(f"/zarr/strict/{path}/zarr.json").status == 200  # keys are transport
+    for path in ("offset", "ignorable", "group"):
+        assert server.get(f"/v1/datasets/strict/nodes/{path}").json()["refused"]["pointer"] == "/extensions"
+        assert "refused" not in server.get(f"/v1/datasets/zep10/nodes/{path}").json()

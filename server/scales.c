@@ -1,0 +1,107 @@
+/* The arrays through which a group can be sliced: looked up, and one of them chosen. */
+#include "server/scales.h"
+
+#include "core/base/hash.h"
+#include "core/base/num.h"
+#include "server/server.h"
+
+enum zd_status zd_scales_add_path(const char *group, const char *level, struct zd_text *path)
+{
+    if (group[0] != '\0') {
+        zd_text_add(path, group);
+        zd_text_add_char(path, '/');
+    }
+    return zd_text_add(path, level);
+}
+
+static void take(struct zd_scales *scales)
+{
+    struct zd_node *node = ZD_TAKE(scales->want.node);
+    const struct zd_wait *wait = &scales->want.wait;
+    struct zd_hash hash = {.value = scales->tag};
+    if (wait->status != ZD_OK && wait->status != ZD_NOT_FOUND && scales->status == ZD_OK) {
+        scales->status = wait->status;
+        scales->err = wait->err;
+    }
+    if (node != NULL) {
+        scales->checked_ms = zd_min_u64(scales->checked_ms, node->checked_ms);
+    }
+    zd_hash_add_u64(&hash, node == NULL ? 0 : node->tag);
+    scales->tag = hash.value;
+    scales->node[scales->n_asked++] = node;
+}
+
+static enum zd_next ask(struct zd_scales *scales);
+
+static void arrived(struct zd_wait *wait)
+{
+    struct zd_scales *scales = ZD_CONTAINER(wait, struct zd_scales, want.wait);
+    take(scales);
+    if (ask(scales) == ZD_NEXT) {
+        scales->done(scales->context);
+    }
+}
+
+static enum zd_next ask(struct zd_scales *scales)
+{
+    const struct zd_node *group = scales->group;
+    while (scales->n_asked < scales->n) {
+        const char *level = group->meta->view.level[scales->n_asked];
+        ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
+        scales->want.wait = (struct zd_wait){.done = arrived, .status = ZD_NOT_FOUND};
+        /* No store has a key that is longer. */
+        if (zd_scales_add_path(group->path, level, &path) == ZD_OK &&
+            zd_catalog_want(group->dataset, path.at, &scales->want) == ZD_WAIT) {
+            return ZD_WAIT;
+        }
+        take(scales);
+    }
+    return ZD_NEXT;
+}
+
+enum zd_next zd_scales_want(
+    struct zd_scales *scales, struct zd_node *group, void (*done)(void *context), void *context)
+{
+    zd_scales_release(scales);
+    scales->node =
+        (struct zd_node **)zd_alloc_zero(group->meta->view.n_levels, sizeof *scales->node);
+    if (scales->node == NULL) {
+        scales->status = zd_fail(&scales->err, ZD_NO_MEMORY, "no memory for a group's levels");
+        return ZD_NEXT;
+    }
+    scales->group = zd_node_ref(group);
+    scales->n = group->meta->view.n_levels;
+    scales->checked_ms = uv_now(group->dataset->server->loop);
+    scales->done = done;
+    scales->context = context;
+    return ask(scales);
+}
+
+void zd_scales_release(struct zd_scales *scales)
+{
+    zd_wait_cancel(&scales->want.wait);
+    zd_node_unref(scales->want.node);
+    for (uint32_t i = 0; i < scales->n; i++) {
+        zd_node_unref(scales->node[i]);
+    }
+    zd_free((void *)scales->node);
+    zd_node_unref(scales->group);
+    *scales = (struct zd_scales){0};
+}
+
+void zd_scales_judge(
+    const struct zd_scales *scales, enum zd_severity severity, struct zd_faults *faults)
+{
+    const struct zd_view *view = &scales->group->meta->view;
+    for (uint32_t i = 0; i < scales->n; i++) {
+        const struct zd_node *node = scales->node[i];
+        if (node != NULL && node->meta->type == ZD_NODE_ARRAY) {
+            continue;
+        }
+        const struct zd_pointer at = zd_pointer_element(view->level_at, i);
+        zd_faults_add(faults, severity, node == NULL ? "missing_array" : "not_an_array",
+            view->level[i], &at, "the path of an array", view->level[i],
+            node == NULL ? "there is no node at \"%s\"" : "the node at \"%s\" is no array",
+            view->level[i]);
+    }
+}
