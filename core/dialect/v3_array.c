@@ -357,6 +357,10 @@ static void judge_fill_value(struct array_judge *judge)
 static void judge_codec_names(struct array_judge *judge, const struct zd_json *codecs)
 {
     const struct zd_pointer at = zd_pointer_member(&whole_document, "codecs");
+    if (zd_json_count(codecs) == 0 && judge->judgement == ZD_JUDGE_WRITE) {
+        zd_faults_add(judge->faults, ZD_FAULT_INVALID, "missing_codec", "codecs", &at,
+            "an array->bytes codec", "an empty array", "an array must have codecs");
+    }
     for (size_t i = 0; i < zd_json_count(codecs); i++) {
         const struct zd_pointer place = zd_pointer_element(&at, i);
         struct zd_definition definition;
