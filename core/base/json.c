@@ -566,9 +566,12 @@ enum zd_status zd_json_remove(struct zd_json *object, const char *name)
     return json_object_del(tree(object), name) == 0 ? ZD_OK : ZD_NOT_FOUND;
 }
 
+/* jansson leaves out the member for which there is no memory, and goes on. */
 struct zd_json *zd_json_copy(const struct zd_json *json)
 {
-    return ours(json_copy(tree(json)));
+    memory_was_short = false;
+    ZD_AUTO(zd_json) copy = ours(json_copy(tree(json)));
+    return memory_was_short ? NULL : ZD_TAKE(copy);
 }
 
 static struct zd_json *quote_array(const struct zd_json *array)
