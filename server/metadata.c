@@ -152,6 +152,7 @@ static void free_change(struct zd_change *change)
     zd_free(change->place);
     zd_json_unref(change->new_group);
     zd_free(change->erased_index);
+    zd_subtree_free(change->subtree);
     zd_buf_unref(change->ask.bytes);
     zd_json_unref((struct zd_json *)(uintptr_t)change->ask.json);
     zd_node_unref(change->ask.expected);

@@ -18,6 +18,7 @@
 #define ZD_CHANGE_TRIES_MAX 16
 
 struct zd_change;
+struct zd_subtree;
 
 /** A document of a node: what is stored, and what is to be. */
 struct zd_place_document {
@@ -79,7 +80,8 @@ struct zd_change {
     size_t next_item;
     bool has_stored; /* the node's own documents are; only listings may be missing */
 
-    uint64_t *erased_index; /* chunks that are gone, n_erased of them, and not told; owned */
+    struct zd_subtree *subtree; /* of an erasure: documents below; owned, or NULL */
+    uint64_t *erased_index;     /* chunks that are gone, n_erased of them, and not told; owned */
     size_t n_erased;
 
     enum zd_status status;
@@ -129,10 +131,21 @@ enum zd_next zd_change_find(struct zd_change *change);            /* server/meta
 enum zd_next zd_change_judge(struct zd_change *change);           /* server/metadata_judge.c */
 enum zd_next zd_change_relist(struct zd_change *change);          /* server/metadata_judge.c */
 enum zd_next zd_change_store(struct zd_change *change);           /* server/metadata_store.c */
+enum zd_next zd_change_collect(struct zd_change *change);         /* server/metadata_subtree.c */
 enum zd_next zd_change_erase_documents(struct zd_change *change); /* server/metadata_erase.c */
 enum zd_next zd_change_commit(struct zd_change *change);          /* server/metadata_store.c */
 enum zd_next zd_change_erase(struct zd_change *change);           /* server/metadata_erase.c */
 enum zd_next zd_change_end(struct zd_change *change);
+
+/** Whether the documents below are known and held. */
+bool zd_subtree_is_held(const struct zd_subtree *subtree);
+void zd_subtree_free(struct zd_subtree *subtree); /* accepts NULL */
+
+/** Erase them, or put back those that were erased; then change->step runs. How the erasing ended:
+ * with the first failure. */
+enum zd_next zd_change_erase_below(struct zd_change *change);
+enum zd_next zd_change_restore_below(struct zd_change *change);
+ZD_RESULT zd_subtree_status(const struct zd_subtree *subtree, struct zd_error *err);
 
 /** Give up what was found, read, made and staged, to begin again or to end. */
 void zd_change_forget(struct zd_change *change);

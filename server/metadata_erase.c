@@ -70,7 +70,7 @@ enum zd_next zd_change_erase_documents(struct zd_change *change)
 }
 
 /* What was erased of the node is put back, unless somebody has made a new one meanwhile. */
-static enum zd_next restore(struct zd_change *change)
+static enum zd_next restore_own(struct zd_change *change)
 {
     struct zd_place *place = zd_change_target(change);
     change->step = step_restored;
@@ -104,7 +104,11 @@ static enum zd_purge_answer erase_documents_below(void *context, const char *key
     ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
     (void)context;
     (void)rest;
-    return zd_document_path(key, &path) == ZD_OK ? ZD_PURGE_ERASE : ZD_PURGE_KEEP;
+    const enum zd_status status = zd_document_path(key, &path);
+    if (status == ZD_NO_MEMORY) {
+        return ZD_PURGE_NO_MEMORY;
+    }
+    return status == ZD_OK ? ZD_PURGE_ERASE : ZD_PURGE_KEEP;
 }
 
 static enum zd_next step_own_erased(struct zd_change *change)
@@ -115,12 +119,16 @@ static enum zd_next step_own_erased(struct zd_change *change)
         if (place->document[i].is_stored && wait->status != ZD_OK) {
             change->status = wait->status == ZD_NOT_FOUND ? ZD_PRECONDITION : wait->status;
             change->err = wait->err;
-            return restore(change);
+            return restore_own(change);
         }
     }
     if (change->ask.kind == ZD_METADATA_ERASE_KEY) {
         change->has_stored = true;
         return zd_change_commit(change);
+    }
+    change->step = step_below_erased;
+    if (zd_subtree_is_held(change->subtree)) {
+        return zd_change_erase_below(change);
     }
     const struct zd_purge_config config = {
         .dataset = change->dataset,
@@ -129,17 +137,21 @@ static enum zd_next step_own_erased(struct zd_change *change)
         .done = purged,
         .context = change,
     };
-    change->step = step_below_erased;
     change->status = zd_purge_start(&config, &change->purge, &change->err);
-    return change->status == ZD_OK ? ZD_WAIT : restore(change);
+    return change->status == ZD_OK ? ZD_WAIT : restore_own(change);
 }
 
 static enum zd_next step_below_erased(struct zd_change *change)
 {
-    change->status = zd_purge_status(change->purge, NULL, &change->err);
-    zd_purge_free(ZD_TAKE(change->purge));
+    if (change->purge == NULL) {
+        change->status = zd_subtree_status(change->subtree, &change->err);
+    } else {
+        change->status = zd_purge_status(change->purge, NULL, &change->err);
+        zd_purge_free(ZD_TAKE(change->purge));
+    }
     if (change->status != ZD_OK) {
-        return restore(change);
+        change->step = restore_own;
+        return zd_change_restore_below(change);
     }
     change->has_stored = true;
     return zd_change_commit(change);
@@ -192,16 +204,14 @@ static enum zd_purge_answer judge_all(void *context, const char *key, const char
 static enum zd_purge_answer judge_orphans(void *context, const char *key, const char *rest)
 {
     const struct zd_change *change = context;
-    ZD_SCOPED_TEXT(own, ZD_KEY_BYTES_MAX);
+    ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
     (void)rest;
-    for (uint32_t i = 0; i < change->dialect->n_documents; i++) {
-        zd_text_clear(&own);
-        if (change->dialect->document_key(change->path, i, &own) == ZD_OK &&
-            strcmp(own.at, key) == 0) {
-            return ZD_PURGE_KEEP;
-        }
+    const enum zd_status status = zd_document_path(key, &path);
+    if (status == ZD_NO_MEMORY) {
+        return ZD_PURGE_NO_MEMORY;
     }
-    return ZD_PURGE_ERASE;
+    const bool is_own = status == ZD_OK && strcmp(path.at, change->path) == 0;
+    return is_own ? ZD_PURGE_KEEP : ZD_PURGE_ERASE;
 }
 
 static bool shrinks(const struct zd_change *change)
@@ -286,9 +296,8 @@ static enum zd_next step_purged(struct zd_change *change)
     if (change->status != ZD_OK) {
         struct zd_error err = change->err;
         err.status = zd_fail(&err, change->status,
-            "\"%.100s\": the document is changed, but not all keys below it could be erased: "
-            "%.200s",
-            change->path, change->err.text);
+            "\"%.100s\" is changed, but keys below it could not be erased (%llu): %.200s",
+            change->path, (unsigned long long)n_failed, change->err.text);
         return zd_change_fail(change, change->status, NULL, &err);
     }
     change->step = zd_change_end;

@@ -229,7 +229,11 @@ static enum zd_purge_answer look_at(void *context, const char *key, const char *
     struct zd_change *change = context;
     ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
     (void)rest;
-    const bool is_document = zd_document_path(key, &path) == ZD_OK;
+    const enum zd_status status = zd_document_path(key, &path);
+    if (status == ZD_NO_MEMORY) {
+        return ZD_PURGE_NO_MEMORY;
+    }
+    const bool is_document = status == ZD_OK;
     const bool is_own = is_document && strcmp(path.at, change->path) == 0;
     if (zd_path_is_below(key, change->path)) {
         change->has_child = change->has_child || (is_document && !is_own);

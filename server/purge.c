@@ -120,7 +120,13 @@ static bool judge_page(struct zd_purge *purge)
         if (answer == ZD_PURGE_ERASE) {
             erase(purge, entry);
         }
-        purge->is_stopped = purge->is_stopped || answer == ZD_PURGE_STOP;
+        if (answer == ZD_PURGE_NO_MEMORY) {
+            struct zd_error err = {0};
+            err.status = zd_fail(&err, ZD_NO_MEMORY, "no memory to judge what is stored");
+            note_failure(purge, err.status, &err);
+        }
+        purge->is_stopped =
+            purge->is_stopped || answer == ZD_PURGE_STOP || answer == ZD_PURGE_NO_MEMORY;
     }
     return purge->n_used == 0;
 }

@@ -8,7 +8,8 @@
 enum zd_purge_answer {
     ZD_PURGE_KEEP,
     ZD_PURGE_ERASE,
-    ZD_PURGE_STOP, /* enough was seen: this ends well */
+    ZD_PURGE_STOP,      /* enough was seen: this ends well */
+    ZD_PURGE_NO_MEMORY, /* nobody knows: this ends with that status */
 };
 
 /** Where to go, and who is asked. */

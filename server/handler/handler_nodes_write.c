@@ -185,42 +185,47 @@ static enum zd_next step_changed(struct zd_request *req)
 
 /* ---- the answer ---- */
 
+/* What is stored is stored, though the store fails by now to tell of it: then without a tag, and
+ * without children that are not known. */
+static void give_up_node(struct zd_request *req)
+{
+    struct writing *writing = writing_of(req);
+    zd_node_unref(ZD_TAKE(writing->node));
+    zd_node_show_done(&writing->show);
+    zd_node_show_init(&writing->show, req);
+}
+
 /* Nothing of a dry run is stored: children are those that are there, or none. */
 static enum zd_next step_show(struct zd_request *req)
 {
     struct writing *writing = writing_of(req);
-    const struct zd_wait *wait = &writing->found.wait;
     const struct zd_meta *meta = writing->change.meta;
-    if (wait->status != ZD_OK && wait->status != ZD_NOT_FOUND) {
-        return zd_respond_error(req, NULL, &wait->err);
-    }
     writing->node = ZD_TAKE(writing->found.node);
     req->step = step_respond;
     if (writing->node != NULL && meta->type == writing->node->meta->type) {
         return zd_node_show_gather(&writing->show, writing->node);
     }
-    if (meta->type == ZD_NODE_GROUP && !zd_meta_is_refused(meta)) {
+    if (writing->found.wait.status == ZD_NOT_FOUND && meta->type == ZD_NODE_GROUP &&
+        !zd_meta_is_refused(meta)) {
         zd_node_show_no_children(&writing->show);
     }
     return ZD_NEXT;
 }
 
-/* Somebody may have erased it again: then what was stored is shown, without a tag. */
 static enum zd_next step_respond(struct zd_request *req)
 {
     struct writing *writing = writing_of(req);
-    const struct zd_node *node = writing->ask.is_dry ? NULL : writing->node;
     const struct zd_meta *judged = writing->change.meta;
-    struct zd_error err = {0};
+    char etag[ZD_TAG_BYTES] = "";
+    if (writing->node != NULL && zd_node_show_tag(&writing->show, etag, NULL) != ZD_OK) {
+        give_up_node(req);
+    }
+    const struct zd_node *node = writing->ask.is_dry ? NULL : writing->node;
     struct zd_representation answer = {
         .http_status = writing->change.has_made ? 201 : 200,
         .media_type = JSON_TYPE,
         .mtime_ms = node == NULL ? 0 : zd_node_show_mtime(&writing->show, node),
     };
-    char etag[ZD_TAG_BYTES] = "";
-    if (writing->node != NULL && zd_node_show_tag(&writing->show, etag, &err) != ZD_OK) {
-        return zd_respond_error(req, NULL, &err);
-    }
     if (node != NULL) {
         memcpy(answer.etag, etag, sizeof etag);
     }

@@ -1,0 +1,262 @@
+/*
+ * Facts about server/metadata: every store operation, and every allocation, of every kind of change
+ * fails in turn, and the hierarchy is as it was, or as it is to be.
+ */
+#include "server/metadata.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/serve.h"
+#include "tests/support/store_fault.h"
+#include "tests/support/unit.h"
+
+#define FAULTS_MAX 3000
+#define TURNS      200 /* of the loop, after which a change that nobody waits for is over */
+#define TEXT_MAX   (1U << 20)
+
+#define CONFIG "{\"datasets\": {\"w\": {\"location\": \"mem:\", \"writable\": true}}}"
+#define GROUP  "{\"zarr_format\":3,\"node_type\":\"group\"}"
+#define ARRAY                                                                                      \
+    "{\"zarr_format\":3,\"node_type\":\"array\",\"shape\":[4],\"data_type\":\"int8\","             \
+    "\"chunk_grid\":{\"name\":\"regular\",\"configuration\":{\"chunk_shape\":[2]}},"               \
+    "\"chunk_key_encoding\":{\"name\":\"default\"},\"fill_value\":0,"                              \
+    "\"codecs\":[{\"name\":\"bytes\"}]}"
+#define LISTING                                                                                    \
+    "{\"zarr_format\":3,\"node_type\":\"group\",\"consolidated_metadata\":{\"kind\":\"inline\","   \
+    "\"must_understand\":false,\"metadata\":{\"g\":" GROUP ",\"g/a\":" ARRAY "}}}"
+
+#define PUT    "PUT", "json"
+#define PATCH  "PATCH", "merge-patch+json"
+#define DELETE "DELETE", "json"
+#define POST   "POST", "json"
+
+/* What is stored in the beginning. */
+static const struct pair {
+    const char *key;
+    const char *bytes;
+} initial[] = {
+    {"zarr.json", LISTING},
+    {"g/zarr.json", GROUP},
+    {"g/a/zarr.json", ARRAY},
+    {"g/a/c/0", "ab"},
+    {"g/a/c/1", "cd"},
+    {"g/h/i/zarr.json", GROUP},
+    {"s", "stray"},
+};
+
+static const struct change {
+    const char *method;
+    const char *type;
+    const char *target;
+    const char *body;
+} changes[] = {
+    {PUT, "nodes/x", GROUP},
+    {PUT, "nodes/x/y/z", ARRAY},
+    {PUT, "nodes/g/h", GROUP}, /* shows g/h/i: the listing is dropped */
+    {PUT, "nodes/g", GROUP},
+    {PUT, "nodes/g/a?erase_chunks=1", GROUP},
+    {PUT, "nodes/g/a", ARRAY},
+    {PATCH, "nodes/g/a", "{\"attributes\":{\"n\":[1,2]}}"},
+    {PATCH, "nodes/g/a", "{\"shape\":[2]}"},
+    {DELETE, "nodes/g/a", ""},
+    {DELETE, "nodes/g", ""},
+    {DELETE, "nodes/", ""},
+    {POST, "consolidate/", ""},
+};
+
+/** One server, and one change of it under test. */
+struct trial {
+    struct zd_test_serve serve;
+    char request[4096];
+    char before[4096];
+    char after[4096];      /* when nothing fails */
+    enum zd_status status; /* of a store operation; ZD_OK: an allocation fails */
+    bool is_slow;
+    uint64_t n;
+};
+
+static struct zd_store *store_of(struct trial *trial)
+{
+    return trial->serve.server->dataset[0]->store;
+}
+
+static void turn(struct trial *trial)
+{
+    for (int i = 0; i < TURNS; i++) {
+        (void)uv_run(trial->serve.server->loop, UV_RUN_NOWAIT);
+    }
+}
+
+static bool is_done;
+
+static void done(struct zd_store_op *op)
+{
+    (void)op;
+    is_done = true;
+}
+
+static void wait_for(struct trial *trial)
+{
+    while (!is_done) {
+        (void)uv_run(trial->serve.server->loop, UV_RUN_ONCE);
+    }
+    is_done = false;
+}
+
+static void list_all(struct trial *trial, struct zd_store_list *list)
+{
+    *list = (struct zd_store_list){.op.done = done, .deep = true, .n_max = 100};
+    zd_store_list(store_of(trial), list);
+    wait_for(trial);
+}
+
+/* Keys and bytes, one a line; the listing of the root is left out. */
+static void snapshot(struct trial *trial, char to[4096])
+{
+    struct zd_store_list list;
+    size_t len = 0;
+    zd_store_fault_set((struct zd_store_fault){.n = 0});
+    list_all(trial, &list);
+    to[0] = '\0';
+    for (size_t i = 0; i < list.n_entries; i++) {
+        struct zd_store_read read = {.op.done = done, .bytes_max = TEXT_MAX};
+        snprintf(read.key, sizeof read.key, "%s", list.entry[i].name);
+        zd_store_read(store_of(trial), &read);
+        wait_for(trial);
+        ck_assert_int_eq(read.op.status, ZD_OK);
+        const int n_bytes = strcmp(read.key, "zarr.json") == 0 ? 0 : (int)read.bytes->len;
+        len += (size_t)snprintf(
+            to + len, 4096 - len, "%s=%.*s\n", read.key, n_bytes, (const char *)read.bytes->data);
+        ck_assert_uint_lt(len, 4096);
+        zd_buf_unref(read.bytes);
+    }
+    zd_store_list_done(&list);
+}
+
+static void write_key(struct trial *trial, const char *key, const char *bytes)
+{
+    struct zd_store_write write = {.op.done = done};
+    ZD_AUTO(zd_buf) buf = bytes == NULL ? NULL : zd_buf_copy(zd_span_of(bytes));
+    write.bytes = buf;
+    snprintf(write.key, sizeof write.key, "%s", key);
+    if (bytes == NULL) {
+        zd_store_erase(store_of(trial), &write);
+    } else {
+        zd_store_write(store_of(trial), &write);
+    }
+    wait_for(trial);
+    ck_assert_int_eq(write.op.status, ZD_OK);
+}
+
+static void reset(struct trial *trial)
+{
+    struct zd_store_list list;
+    zd_store_fault_set((struct zd_store_fault){.n = 0});
+    list_all(trial, &list);
+    for (size_t i = 0; i < list.n_entries; i++) {
+        write_key(trial, list.entry[i].name, NULL);
+    }
+    zd_store_list_done(&list);
+    for (size_t i = 0; i < ZD_COUNT_OF(initial); i++) {
+        write_key(trial, initial[i].key, initial[i].bytes);
+    }
+    zd_test_serve_forget(&trial->serve);
+}
+
+/* What could not be erased is told when the document is changed already: the rest can be erased
+ * again. */
+static bool left_keys(const struct zd_test_answer *answer)
+{
+    return answer->status >= 500 && strstr(answer->bytes, "could not be erased") != NULL;
+}
+
+static void check(struct trial *trial, const struct zd_test_answer *answer)
+{
+    char now[4096];
+    snapshot(trial, now);
+    const bool is_before = strcmp(now, trial->before) == 0;
+    const bool is_after = strcmp(now, trial->after) == 0;
+    const bool is_good = answer->is_whole && answer->status < 300;
+    const bool is_refused = answer->is_whole && answer->status >= 300;
+    /* Without memory there may be no answer to what was done, or only that one. */
+    const bool is_lost = !answer->is_whole || (trial->status == ZD_OK && answer->status >= 500);
+    ck_assert_msg(left_keys(answer) || (is_good && is_after) || (is_refused && is_before) ||
+                      (is_lost && (is_before || is_after)),
+        "%.60s, fault %llu (%s): %s\nleaves:\n%s", trial->request, (unsigned long long)trial->n,
+        zd_status_name(trial->status), answer->body.ptr == NULL ? "" : (const char *)answer->body.ptr, now);
+}
+
+/* Whether the fault was met. */
+static bool run(struct trial *trial)
+{
+    struct zd_test_answer answer;
+    reset(trial);
+    const bool is_memory = trial->status == ZD_OK;
+    zd_store_fault_set((struct zd_store_fault){
+        .n = is_memory ? 0 : trial->n, .status = trial->status, .is_slow = trial->is_slow});
+    const uint64_t before = zd_alloc_count();
+    zd_alloc_fail_at(is_memory ? trial->n : 0);
+    zd_test_serve_ask(&trial->serve, trial->request, &answer);
+    zd_alloc_fail_at(0);
+    const bool was_met =
+        is_memory ? zd_alloc_count() - before >= trial->n : zd_store_fault_count() >= trial->n;
+    turn(trial);
+    check(trial, &answer);
+    zd_test_answer_done(&answer);
+    return was_met;
+}
+
+static void prepare(struct trial *trial, const struct change *change)
+{
+    struct zd_test_answer answer;
+    snprintf(trial->request, sizeof trial->request,
+        "%s /v1/datasets/w/%s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+        "Content-Type: application/%s\r\nContent-Length: %zu\r\n\r\n%s",
+        change->method, change->target, change->type, strlen(change->body), change->body);
+    reset(trial);
+    snapshot(trial, trial->before);
+    zd_test_serve_ask(&trial->serve, trial->request, &answer);
+    ck_assert_msg(answer.status < 300, "%s: %s", trial->request, answer.bytes);
+    zd_test_answer_done(&answer);
+    snapshot(trial, trial->after);
+}
+
+static void run_all(struct trial *trial)
+{
+    ck_assert_int_eq(zd_test_serve_open(&trial->serve, CONFIG), ZD_OK);
+    zd_store_break(store_of(trial));
+    for (size_t i = 0; i < ZD_COUNT_OF(changes); i++) {
+        prepare(trial, &changes[i]);
+        trial->n = 1;
+        while (run(trial)) {
+            ck_assert_uint_lt(trial->n, FAULTS_MAX);
+            trial->n++;
+        }
+    }
+    zd_test_serve_close(&trial->serve);
+}
+
+static const enum zd_status faults[] = {ZD_STORE, ZD_NO_SPACE, ZD_TIMEOUT};
+
+START_TEST(a_failing_store_leaves_the_hierarchy_as_it_was)
+{
+    struct trial trial = {.status = faults[_i / 2], .is_slow = _i % 2 == 1};
+    run_all(&trial);
+}
+END_TEST
+
+START_TEST(failing_memory_leaves_the_hierarchy_as_it_was)
+{
+    struct trial trial = {.status = ZD_OK, .is_slow = _i == 1};
+    run_all(&trial);
+}
+END_TEST
+
+void zd_unit_tests(TCase *tests)
+{
+    tcase_set_timeout(tests, 240);
+    tcase_add_loop_test(
+        tests, a_failing_store_leaves_the_hierarchy_as_it_was, 0, 2 * (int)ZD_COUNT_OF(faults));
+    tcase_add_loop_test(tests, failing_memory_leaves_the_hierarchy_as_it_was, 0, 2);
+}
