@@ -139,6 +139,126 @@ def test_only_one_creator_wins(w):
             assert delete(w, "a").status == 204
 
 
+# ---- the examples of the reference ----
+
+EXAMPLES = DATA / "examples"
+# Well formed, but it names what this server cannot read: stored only where the dataset accepts that.
+UNSUPPORTED = {"v3-array-rectilinear-rle": "unsupported_grid", "v3-array-scale-offset-cast-value": "unsupported_codec",
+               "v3-array-string-vlen-utf8": "unsupported_data_type", "v3-array-struct-nested": "unsupported_data_type"}
+
+
+WAYS = ["nodes", "keys"]
+
+
+def put_either_way(server, way, text):
+    if way == "keys":
+        return server.request("PUT", Z + "a/zarr.json", JSON, text)
+    return put(server, "a", text)
+
+
+@pytest.mark.parametrize("accepts", [False, True])
+@pytest.mark.parametrize("way", WAYS)
+def test_valid_examples_are_stored(serve, accepts, way):
+    server = serve(config={"datasets": {"w": {"location": "mem:", "writable": True, "accept_unknown": accepts}}})
+    paths = [path for path in sorted(EXAMPLES.glob("valid/*.json")) if path.name[:3] in ("v3-", "zep")]
+    assert len(paths) > 10
+    for path in paths:
+        code = UNSUPPORTED.get(path.stem)
+        answer = put_either_way(server, way, path.read_bytes())
+        if code is not None and not accepts:
+            assert (answer.status, answer.code) == (422, code), path
+            assert answer.json()["names"] and all(error["pointer"] for error in answer.json()["errors"])
+            assert server.get(N + "a").status == 404
+            continue
+        assert answer.status in (200, 201), (path, answer)
+        if way == "keys":
+            assert server.get(Z + "a/zarr.json").body == path.read_bytes()
+        elif code is not None:
+            assert code in [warning["code"] for warning in answer.json()["warnings"]], path
+            assert answer.json()["refused"]["code"] == code
+        assert delete(server, "a").status == 204
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_invalid_examples_are_not_stored(serve, way):
+    server = serve(config={"datasets": {"w": {"location": "mem:", "writable": True, "accept_unknown": True}}})
+    paths = sorted(EXAMPLES.glob("invalid/*.json"))
+    assert len(paths) > 20
+    for path in paths:
+        answer = put_either_way(server, way, path.read_bytes())
+        assert (answer.status, answer.code) == (422, "invalid_metadata"), (path, answer)
+        assert all(error["pointer"] for error in answer.json()["errors"]), path
+        assert server.get(N + "a").status == 404 and stored(server) is None
+
+
+@pytest.mark.parametrize("name", ["draft2022-b-entry-point", "v2-zarray-zlib"])
+def test_documents_of_other_dialects_are_no_v3(w, name):
+    answer = put(w, "a", (EXAMPLES / "valid" / f"{name}.json").read_bytes())
+    assert (answer.status, answer.code) == (422, "invalid_metadata")
+    assert answer.json()["pointer"] == "/zarr_format"
+
+
+# ---- what is not known (api.md 5) ----
+
+IGNORABLE = {"must_understand": False}
+
+
+@pytest.mark.parametrize("change, code, pointer", [
+    ({"codecs": [*LITTLE, {"name": "example.c"}]}, "unsupported_codec", "/codecs/1"),
+    ({"codecs": [*LITTLE, {"name": "example.c", **IGNORABLE}]}, "unsupported_codec", "/codecs/1"),
+    ({"data_type": "example.t"}, "unsupported_data_type", "/data_type"),
+    ({"chunk_grid": {"name": "example.g"}}, "unsupported_grid", "/chunk_grid"),
+    ({"chunk_key_encoding": "example.k"}, "unsupported_grid", "/chunk_key_encoding"),
+    ({"storage_transformers": [{"name": "example.s"}]}, "unsupported_extension", "/storage_transformers/0"),
+    ({"storage_transformers": [{"name": "example.s", **IGNORABLE}]}, "unsupported_extension", "/storage_transformers/0"),
+])
+def test_unknown_names_are_stored_where_the_dataset_accepts_them(serve, change, code, pointer):
+    server = serve(config={"datasets": {
+        "w": {"location": "mem:", "writable": True, "accept_unknown": True}, "x": {"location": "mem:", "writable": True}}})
+    body = json.dumps({**ARRAY, **change}).encode()
+    refused = server.request("PUT", "/v1/datasets/x/nodes/a", JSON, body)
+    assert (refused.status, refused.code) == (422, code)
+    assert [error["pointer"] for error in refused.json()["errors"]] == [pointer]
+    assert server.get("/v1/datasets/x/nodes/a").status == 404
+    answer = server.request("PUT", N + "a", JSON, body)
+    assert answer.status == 201
+    assert [(warning["code"], warning["pointer"]) for warning in answer.json()["warnings"]] == [(code, pointer)]
+    assert stored(server, "a/zarr.json") == {**ARRAY, **change}
+    assert patch(server, "a", {"attributes": {"n": 1}}).status == 200
+
+
+@pytest.mark.parametrize("change, pointer", [
+    ({"data_type": {"name": "example.t", **IGNORABLE}}, "/data_type/must_understand"),
+    ({"chunk_grid": {"name": "example.g", **IGNORABLE}}, "/chunk_grid/must_understand"),
+    ({"chunk_key_encoding": {"name": "example.k", **IGNORABLE}}, "/chunk_key_encoding/must_understand"),
+    ({"codecs": [*LITTLE, {"name": "Example"}]}, "/codecs/1/name"),
+    ({"codecs": []}, "/codecs"),
+    ({"codecs": [], "data_type": "example.t"}, "/codecs"),
+    ({"foo": {}}, "/foo"),
+])
+def test_accepting_unknown_names_excuses_nothing_else(serve, change, pointer):
+    server = serve(config={"datasets": {"w": {"location": "mem:", "writable": True, "accept_unknown": True}}})
+    answer = put(server, "a", {**ARRAY, **change})
+    assert (answer.status, answer.code) == (422, "invalid_metadata")
+    assert pointer in [error["pointer"] for error in answer.json()["errors"]]
+
+
+def test_ignorable_members_and_unknown_extensions_are_stored_with_a_warning(w):
+    answer = put(w, "a", {**ARRAY, "foo": IGNORABLE, "bar": {"name": "bar", **IGNORABLE},
+                          "extensions": ["example.x", {"name": "https://e.com/x", **IGNORABLE}]})
+    assert answer.status == 201
+    assert [warning["pointer"] for warning in answer.json()["warnings"]] == ["/foo", "/bar", "/extensions/0", "/extensions/1"]
+    assert answer.json()["refused"]["names"] == ["example.x"]
+
+
+def test_strict_datasets_take_no_extensions(serve):
+    server = serve(config={"datasets": {"w": {"location": "mem:", "writable": True, "extensions": "strict"}}})
+    answer = put(server, "a", {**GROUP, "extensions": [{"name": "example.x", **IGNORABLE}]})
+    assert (answer.status, [error["pointer"] for error in answer.json()["errors"]]) == (422, ["/extensions"])
+    assert put(server, "a", GROUP).status == 201
+    assert patch(server, "a", {"extensions": ["example.x"]}).status == 422
+
+
 # ---- merge patches ----
 
 ODD = """{
