@@ -296,8 +296,8 @@ static bool stops_at_key(const struct zd_change *change)
     if (before != NULL && before->type != ZD_NODE_GROUP) {
         return true; /* there can be no nodes below */
     }
-    return change->meta->type == ZD_NODE_ARRAY && change->ask.kind == ZD_METADATA_PUT &&
-           !change->ask.erases_chunks;
+    return change->ask.kind == ZD_METADATA_PUT && !change->ask.erases_chunks &&
+           change->meta != NULL && change->meta->type == ZD_NODE_ARRAY;
 }
 
 /* From where: new parents show what is below them, too. */
