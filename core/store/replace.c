@@ -440,7 +440,7 @@ static enum zd_status remove_key(struct job *job, const struct zd_store_write *e
         ZD_TRY(zd_store_judge_write(erase, NULL, job->err));
     }
     ZD_TRY(status);
-    ZD_TRY(enter(job));
+    ZD_TRY(zd_writer_open_lock(&job->files->writer, &job->files->root, job->err));
     ZD_TRY(remove_name_alone(job, erase));
     return zd_files_sync_directory(job->files, job->dir_fd, job->key, job->err);
 }

@@ -22,22 +22,14 @@ enum zd_status zd_writer_init(struct zd_writer *writer)
     return uv_mutex_init(&writer->mutex) == 0 ? ZD_OK : ZD_NO_MEMORY;
 }
 
-static void close_all(struct zd_writer *writer)
-{
-    zd_fd_auto_close(&writer->marker_fd);
-    zd_fd_auto_close(&writer->lock_fd);
-    zd_fd_auto_close(&writer->dir_fd);
-    writer->marker_fd = -1;
-    writer->lock_fd = -1;
-    writer->dir_fd = -1;
-}
-
 void zd_writer_done(struct zd_writer *writer)
 {
     if (writer->marker_fd >= 0 && atomic_load(&writer->n_kept) == 0) {
         (void)unlinkat(writer->dir_fd, writer->id, 0);
     }
-    close_all(writer);
+    zd_fd_auto_close(&writer->marker_fd);
+    zd_fd_auto_close(&writer->lock_fd);
+    zd_fd_auto_close(&writer->dir_fd);
     uv_mutex_destroy(&writer->mutex);
 }
 
@@ -63,19 +55,41 @@ static enum zd_status enter_failed(struct zd_error *err, int code, const char *d
                      strerror_r(code, words, sizeof words));
 }
 
-static enum zd_status open_directory(
+static enum zd_status open_lock(
     struct zd_writer *writer, const struct zd_beneath *root, struct zd_error *err)
 {
     if (zd_calls->make_directory(root->fd, ZD_WRITERS_DIRECTORY) != 0 && errno != EEXIST) {
         return enter_failed(err, errno, "make the directory of locks");
     }
-    const int fd = zd_beneath_try(root, ZD_WRITERS_DIRECTORY, DIRECTORY_FLAGS);
-    if (fd < 0) {
-        return enter_failed(err, -fd, "open the directory of locks");
+    const int dir_fd = zd_beneath_try(root, ZD_WRITERS_DIRECTORY, DIRECTORY_FLAGS);
+    if (dir_fd < 0) {
+        return enter_failed(err, -dir_fd, "open the directory of locks");
     }
-    writer->dir_fd = fd;
-    writer->lock_fd = zd_calls->open(fd, LOCK_NAME, O_RDWR);
-    return writer->lock_fd >= 0 ? ZD_OK : enter_failed(err, errno, "open the lock");
+    const int lock_fd = zd_calls->open(dir_fd, LOCK_NAME, O_RDWR);
+    if (lock_fd < 0) {
+        const int code = errno;
+        close(dir_fd);
+        return enter_failed(err, code, "open the lock");
+    }
+    writer->dir_fd = dir_fd;
+    writer->lock_fd = lock_fd;
+    return ZD_OK;
+}
+
+enum zd_status zd_writer_open_lock(
+    struct zd_writer *writer, const struct zd_beneath *root, struct zd_error *err)
+{
+    enum zd_status status = ZD_OK;
+    if (atomic_load(&writer->has_lock)) {
+        return ZD_OK;
+    }
+    uv_mutex_lock(&writer->mutex);
+    if (!atomic_load(&writer->has_lock)) {
+        status = open_lock(writer, root, err);
+        atomic_store(&writer->has_lock, status == ZD_OK);
+    }
+    uv_mutex_unlock(&writer->mutex);
+    return status;
 }
 
 /* A sweeper may have taken a marker that was not locked yet: then another one is made. */
@@ -114,38 +128,34 @@ static enum zd_status sync_marker(const struct zd_writer *writer, const struct z
     return ZD_OK;
 }
 
-static enum zd_status enter(struct zd_writer *writer, const struct zd_beneath *root, bool durable,
-    int *ret_code, struct zd_error *err)
-{
-    ZD_TRY(open_directory(writer, root, err));
-    ZD_TRY(make_marker(writer, err));
-    return durable ? sync_marker(writer, root, ret_code, err) : ZD_OK;
-}
-
-static void undo(struct zd_writer *writer)
+static void drop_marker(struct zd_writer *writer)
 {
     if (writer->marker_fd >= 0) {
         (void)unlinkat(writer->dir_fd, writer->id, 0);
+        zd_fd_auto_close(&writer->marker_fd);
+        writer->marker_fd = -1;
     }
-    close_all(writer);
 }
 
 enum zd_status zd_writer_enter(struct zd_writer *writer, const struct zd_beneath *root,
     bool durable, int *ret_code, struct zd_error *err)
 {
-    enum zd_status status = ZD_OK;
     *ret_code = 0;
-    if (atomic_load(&writer->has_entered)) {
+    ZD_TRY(zd_writer_open_lock(writer, root, err));
+    if (atomic_load(&writer->has_marker)) {
         return ZD_OK;
     }
+    enum zd_status status = ZD_OK;
     uv_mutex_lock(&writer->mutex);
-    if (!atomic_load(&writer->has_entered)) {
-        status = enter(writer, root, durable, ret_code, err);
-        if (status == ZD_OK) {
-            atomic_store(&writer->has_entered, true);
-        } else {
-            undo(writer);
+    if (!atomic_load(&writer->has_marker)) {
+        status = make_marker(writer, err);
+        if (status == ZD_OK && durable) {
+            status = sync_marker(writer, root, ret_code, err);
         }
+        if (status != ZD_OK) {
+            drop_marker(writer);
+        }
+        atomic_store(&writer->has_marker, status == ZD_OK);
     }
     uv_mutex_unlock(&writer->mutex);
     return status;

@@ -19,11 +19,12 @@
 
 /** One writer: an open store. */
 struct zd_writer {
-    uv_mutex_t mutex;         /* of the one who enters */
-    _Atomic bool has_entered; /* all below is there, and stays */
-    int dir_fd;               /* the hidden directory; -1 = none, as are the next two */
-    int lock_fd;
-    int marker_fd;
+    uv_mutex_t mutex;        /* of the one who makes one of these */
+    _Atomic bool has_lock;   /* the next two are there, and stay */
+    int dir_fd;              /* the hidden directory; -1 = none */
+    int lock_fd;             /* -1 = none */
+    _Atomic bool has_marker; /* the next two are there, and stay */
+    int marker_fd;           /* -1 = none */
     char id[ZD_WRITER_ID_LEN + 1];
     _Atomic uint64_t n_temps; /* names given out */
     _Atomic uint64_t n_kept;  /* temporary files that are staged, or could not be removed */
@@ -34,13 +35,18 @@ ZD_RESULT zd_writer_init(struct zd_writer *writer);
 void zd_writer_done(struct zd_writer *writer);
 
 /**
- * Make what a writer needs, if it is not there: before the first of what follows.
+ * Open the lock, which is made if it is not there: before the first lock. An erasure needs no more,
+ * so that it can be made where there is no space. @retval ZD_STORE @retval ZD_NO_SPACE
+ * Thread: any; blocks.
+ */
+ZD_RESULT zd_writer_open_lock(
+    struct zd_writer *writer, const struct zd_beneath *root, struct zd_error *err);
+
+/**
+ * The same, and make the marker: before the first temporary file.
  *
  * @param durable  the marker outlasts a power cut, so that what is left behind is found
  * @param ret_code the errno of a sync that failed; else 0
- * @retval ZD_STORE
- * @retval ZD_NO_SPACE
- * Thread: any; blocks.
  */
 ZD_RESULT zd_writer_enter(struct zd_writer *writer, const struct zd_beneath *root, bool durable,
     int *ret_code, struct zd_error *err);

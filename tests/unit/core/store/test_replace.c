@@ -223,6 +223,27 @@ START_TEST(replace_makes_no_more_calls_than_it_needs)
 }
 END_TEST
 
+/* Erasing makes room: a store that has written before has all that is needed. */
+START_TEST(replace_erases_on_a_full_disk)
+{
+    struct zd_test_store first;
+    struct zd_test_store test;
+    struct zd_error err;
+    zd_test_store_open(&first, "file");
+    zd_test_put(&first, "e/f/key", "old");
+    zd_test_store_join(&test, &first, true);
+    zd_calls_watch((struct zd_calls_fault){.n = 3, .code = ENOSPC}); /* the marker of a writer */
+    ck_assert_int_eq(put(&test, "e/f/key", ZD_CONDITION_NONE, &err), ZD_NO_SPACE);
+    ck_assert_str_eq(zd_calls_text(), "make_directory open open");
+    zd_calls_watch((struct zd_calls_fault){0});
+    ck_assert_int_eq(do_deed(&test, DEED_ERASE, &err), ZD_OK);
+    ck_assert_str_eq(zd_calls_text(), "lock unlink sync unlink unlink");
+    zd_test_expect(&first, "e/f/key", NULL);
+    zd_test_store_close(&test);
+    zd_test_store_close(&first);
+}
+END_TEST
+
 /* File systems without RENAME_NOREPLACE: a second name is made, which fails when there is one. */
 START_TEST(replace_creates_by_link_where_rename_cannot)
 {
@@ -299,6 +320,7 @@ void zd_unit_tests(TCase *tests)
         tests, replace_fails_whole_when_a_writer_cannot_enter, 0, ZD_COUNT_OF(fault_facts));
     tcase_add_loop_test(
         tests, replace_makes_no_more_calls_than_it_needs, 0, ZD_COUNT_OF(count_facts));
+    tcase_add_test(tests, replace_erases_on_a_full_disk);
     tcase_add_test(tests, replace_creates_by_link_where_rename_cannot);
     tcase_add_loop_test(tests, replace_says_what_is_in_the_way, 0, ZD_COUNT_OF(blocked_facts));
     tcase_add_test(tests, replace_stops_all_writes_after_a_failed_sync_but_not_for_want_of_space);
