@@ -136,6 +136,7 @@ void zd_change_forget(struct zd_change *change)
     }
     zd_free(ZD_TAKE(change->item));
     change->n_items = 0;
+    zd_scales_release(&change->scales);
     if (!change->has_stored) {
         zd_meta_unref(ZD_TAKE(change->meta));
         zd_meta_unref(ZD_TAKE(change->before));

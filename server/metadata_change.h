@@ -12,6 +12,7 @@
 #include "server/metadata.h"
 #include "server/pool.h"
 #include "server/purge.h"
+#include "server/scales.h"
 #include "server/write.h"
 
 /** How often a change begins again because another process has written meanwhile. */
@@ -67,6 +68,8 @@ struct zd_change {
     bool has_made;                    /* there was no such node, or key */
     struct zd_stat stat;              /* of the key that was stored */
 
+    struct zd_scales scales; /* of a group that lists levels */
+
     /* of looking: documents of nodes below, and keys that are none */
     struct zd_purge *purge;
     bool has_child;
@@ -121,6 +124,12 @@ enum zd_next zd_change_again(struct zd_change *change);
 void zd_change_tell(struct zd_change *change);
 void zd_change_tell_erased(struct zd_change *change, const uint64_t *index);
 void zd_change_tell_rest(struct zd_change *change);
+
+/** Look for the arrays that the new document lists as levels of a group; then change->step. */
+enum zd_next zd_change_find_levels(struct zd_change *change);
+
+/** They are known: what is none is a fault of the document. */
+ZD_RESULT zd_change_judge_levels(struct zd_change *change);
 
 /** Run work on a worker, or here when that is cheap; then change->step. */
 enum zd_next zd_change_work(

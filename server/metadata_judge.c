@@ -13,6 +13,7 @@
 #define RELIST_NS_PER_BYTE 5
 
 static enum zd_next step_judged(struct zd_change *change);
+static enum zd_next step_levels_found(struct zd_change *change);
 static enum zd_next step_looked(struct zd_change *change);
 
 /* ---- the node's documents ---- */
@@ -349,6 +350,19 @@ static enum zd_next step_judged(struct zd_change *change)
 {
     if (change->status != ZD_OK) {
         return zd_change_fail(change, change->status, NULL, &change->err);
+    }
+    if (change->meta != NULL && !is_accepted(change)) {
+        return refuse_document(change);
+    }
+    change->step = step_levels_found;
+    return zd_change_find_levels(change);
+}
+
+static enum zd_next step_levels_found(struct zd_change *change)
+{
+    const enum zd_status status = zd_change_judge_levels(change);
+    if (status != ZD_OK) {
+        return zd_change_fail(change, status, NULL, &change->err);
     }
     if (change->meta != NULL && !is_accepted(change)) {
         return refuse_document(change);

@@ -229,7 +229,7 @@ static void emit_level(const struct zd_scales *scales, uint32_t i, struct zd_emi
     const struct zd_node *node = scales->node[i];
     uint64_t shape[ZD_RANK_MAX];
     ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
-    zd_scales_add_path(scales->group->path, scales->group->meta->view.level[i], &path);
+    zd_scales_add_path(scales->group, scales->meta->view.level[i], &path);
     zd_emit_object(emit);
     zd_emit_member_text(emit, "path", &path);
     zd_emit_key(emit, "shape");

@@ -42,16 +42,21 @@ static void arrived(struct zd_wait *wait)
     }
 }
 
+static enum zd_next want_node(struct zd_scales *scales, const char *path)
+{
+    return scales->is_fresh ? zd_catalog_want_fresh(scales->dataset, path, &scales->want)
+                            : zd_catalog_want(scales->dataset, path, &scales->want);
+}
+
 static enum zd_next ask(struct zd_scales *scales)
 {
-    const struct zd_node *group = scales->group;
     while (scales->n_asked < scales->n) {
-        const char *level = group->meta->view.level[scales->n_asked];
+        const char *level = scales->meta->view.level[scales->n_asked];
         ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
         scales->want.wait = (struct zd_wait){.done = arrived, .status = ZD_NOT_FOUND};
         /* No store has a key that is longer. */
-        if (zd_scales_add_path(group->path, level, &path) == ZD_OK &&
-            zd_catalog_want(group->dataset, path.at, &scales->want) == ZD_WAIT) {
+        if (zd_scales_add_path(scales->group, level, &path) == ZD_OK &&
+            want_node(scales, path.at) == ZD_WAIT) {
             return ZD_WAIT;
         }
         take(scales);
@@ -59,22 +64,46 @@ static enum zd_next ask(struct zd_scales *scales)
     return ZD_NEXT;
 }
 
-enum zd_next zd_scales_want(
-    struct zd_scales *scales, struct zd_node *group, void (*done)(void *context), void *context)
+static enum zd_next begin(struct zd_scales *scales)
 {
-    zd_scales_release(scales);
-    scales->node =
-        (struct zd_node **)zd_alloc_zero(group->meta->view.n_levels, sizeof *scales->node);
+    const uint32_t n = scales->meta->view.n_levels;
+    scales->checked_ms = uv_now(scales->dataset->server->loop);
+    scales->node = (struct zd_node **)zd_alloc_zero(n, sizeof *scales->node);
     if (scales->node == NULL) {
         scales->status = zd_fail(&scales->err, ZD_NO_MEMORY, "no memory for a group's levels");
         return ZD_NEXT;
     }
-    scales->group = zd_node_ref(group);
-    scales->n = group->meta->view.n_levels;
-    scales->checked_ms = uv_now(group->dataset->server->loop);
-    scales->done = done;
-    scales->context = context;
+    scales->n = n;
     return ask(scales);
+}
+
+enum zd_next zd_scales_want(
+    struct zd_scales *scales, struct zd_node *group, void (*done)(void *context), void *context)
+{
+    zd_scales_release(scales);
+    *scales = (struct zd_scales){
+        .dataset = group->dataset,
+        .group = group->path,
+        .meta = zd_meta_ref(group->meta),
+        .done = done,
+        .context = context,
+    };
+    return begin(scales);
+}
+
+enum zd_next zd_scales_want_fresh(struct zd_scales *scales, struct zd_dataset *dataset,
+    const char *group, struct zd_meta *meta, void (*done)(void *context), void *context)
+{
+    zd_scales_release(scales);
+    *scales = (struct zd_scales){
+        .dataset = dataset,
+        .group = group,
+        .meta = zd_meta_ref(meta),
+        .is_fresh = true,
+        .done = done,
+        .context = context,
+    };
+    return begin(scales);
 }
 
 void zd_scales_release(struct zd_scales *scales)
@@ -85,14 +114,14 @@ void zd_scales_release(struct zd_scales *scales)
         zd_node_unref(scales->node[i]);
     }
     zd_free((void *)scales->node);
-    zd_node_unref(scales->group);
+    zd_meta_unref(scales->meta);
     *scales = (struct zd_scales){0};
 }
 
 void zd_scales_judge(
     const struct zd_scales *scales, enum zd_severity severity, struct zd_faults *faults)
 {
-    const struct zd_view *view = &scales->group->meta->view;
+    const struct zd_view *view = &scales->meta->view;
     for (uint32_t i = 0; i < scales->n; i++) {
         const struct zd_node *node = scales->node[i];
         if (node != NULL && node->meta->type == ZD_NODE_ARRAY) {

@@ -14,7 +14,10 @@ struct zd_scales {
     enum zd_status status; /* out: ZD_OK, or why it is not known whether they are there */
     struct zd_error err;
     /* its own */
-    struct zd_node *group; /* a reference */
+    struct zd_dataset *dataset; /* borrowed */
+    const char *group;          /* its path; borrowed */
+    struct zd_meta *meta;       /* its, a reference */
+    bool is_fresh;              /* what the store says now, not what was trusted */
     uint32_t n_asked;
     struct zd_node_want want;
     void (*done)(void *context);
@@ -29,12 +32,16 @@ static inline bool zd_scales_has(const struct zd_meta *meta)
 
 /**
  * Look them up.
- * @param group zd_scales_has its meta
+ * @param group zd_scales_has its meta; its path is borrowed until they are released
  * @param done  when it is over, unless that is told at once
  * @return ZD_NEXT: over; ZD_WAIT: done will run
  */
 enum zd_next zd_scales_want(
     struct zd_scales *scales, struct zd_node *group, void (*done)(void *context), void *context);
+
+/** The same for a group as it is to be stored, and from what the store says now. */
+enum zd_next zd_scales_want_fresh(struct zd_scales *scales, struct zd_dataset *dataset,
+    const char *group, struct zd_meta *meta, void (*done)(void *context), void *context);
 
 /** Stop looking, and give back what was found. Accepts a zeroed one. */
 void zd_scales_release(struct zd_scales *scales);

@@ -390,3 +390,94 @@ def test_strict_datasets_know_no_extensions(serve, tmp_path):
     for path in ("offset", "ignorable", "group"):
         assert server.get(f"/v1/datasets/strict/nodes/{path}").json()["refused"]["pointer"] == "/extensions"
         assert "refused" not in server.get(f"/v1/datasets/zep10/nodes/{path}").json()
+
+
+# ---- writing documents
+
+
+def send(server, method, path, document, query=""):
+    kind = "application/merge-patch+json" if method == "PATCH" else "application/json"
+    return server.request(method, f"/v1/datasets/w/nodes/{path}{query}", {"Content-Type": kind},
+                          json.dumps(document).encode())
+
+
+@pytest.fixture
+def writable(serve, tmp_path):
+    return serve("-w", f"w={tmp_path}")
+
+
+@pytest.mark.parametrize("entry, pointer, expected", [
+    (extension("offset", {"offset": [5, 0]}), "/offset/0", "an integer from 0 to 4"),
+    (extension("offset", {"offset": [-1, 0]}), "/offset/0", "at least 0"),
+    (extension("array-statistics", {"min": 300, "max": 1}), "/min", None),
+    (extension("array-statistics", {"min": 2, "max": 1}), "/max", "at least min"),
+    (extension("skip_empty_chunks", {"level": 1}), "/level", None),
+    (extension("template", {"axis": 2}), "/axis", "less than the rank, 2")])
+def test_faulty_configurations_are_not_stored(writable, entry, pointer, expected):
+    document = array_document((4, 4), (2, 2), "uint8", 0, [entry])
+    routes = [send(writable, "PUT", "a", document), send(writable, "PUT", "a", document, "?dry_run=1"),
+              writable.request("PUT", "/zarr/w/a/zarr.json", {}, json.dumps(document).encode())]
+    for answer in routes:
+        assert answer.status == 422 and answer.code == "invalid_metadata", answer
+        fault = answer.json()["errors"][0]
+        assert fault["pointer"] == "/extensions/0/configuration" + pointer
+        assert fault["expected"] and (expected is None or fault["expected"] == expected)
+        assert fault["found"]
+    assert writable.get("/v1/datasets/w/nodes/a").status == 404
+
+
+def test_all_faults_are_told_at_once(writable):
+    document = array_document((4, 4), (0, 2), "uint8", 0, [
+        extension("array-statistics", {"min": []}), extension("offset", {"offset": "x"}, must_understand=False),
+        extension("array-statistics", {"min": 0, "max": 1})])
+    answer = send(writable, "PUT", "a", document)
+    at = "/extensions/{}/configuration/{}"
+    assert {fault["pointer"] for fault in answer.json()["errors"]} >= {
+        "/chunk_grid/configuration/chunk_shape/0", at.format(0, "min"), at.format(0, "max"), at.format(1, "offset"),
+        "/extensions/1/must_understand"}
+
+
+def test_extensions_survive_a_patch_in_order(writable):
+    listed = [{"name": "urn:example:other", "must_understand": False, "configuration": {"z": 1, "a": [None]}},
+              "example.skip_empty_chunks", extension("offset", {"offset": [1, 0]})]
+    assert send(writable, "PUT", "a", array_document((4, 4), (2, 2), "uint8", 0, listed)).status == 201
+    assert send(writable, "PATCH", "a", {"attributes": {"x": 1}}).status == 200
+    assert writable.get("/zarr/w/a/zarr.json").json()["extensions"] == listed
+    # The shape is judged with the offset: what would leave it outside is refused.
+    assert send(writable, "PATCH", "a", {"shape": [1, 4]}).json()["array"]["shape"] == [0, 4]
+    assert send(writable, "PATCH", "a", {"shape": [0, 4]}).json()["errors"][0]["pointer"] == (
+        "/extensions/2/configuration/offset/0")
+
+
+def test_levels_must_be_arrays_when_they_are_listed(writable):
+    listing = group_document([scales("s0", "sub", "gone")])
+    send(writable, "PUT", "g/s0", array_document((4,), (2,)))
+    send(writable, "PUT", "g/sub", group_document())
+    for query in ("", "?dry_run=1"):
+        answer = send(writable, "PUT", "g", listing, query)
+        assert answer.status == 422 and answer.code == "invalid_metadata"
+        at = "/extensions/0/configuration/multiscale/datasets/"
+        assert [(f["code"], f["pointer"], f["found"]) for f in answer.json()["errors"]] == [
+            ("not_an_array", at + "1", "sub"), ("missing_array", at + "2", "gone")]
+    key = writable.request("PUT", "/zarr/w/g/zarr.json", {}, json.dumps(listing).encode())
+    assert key.status == 422
+    assert send(writable, "PATCH", "g", {"extensions": listing["extensions"]}).status == 422
+    assert "extensions" not in writable.get("/zarr/w/g/zarr.json").json()
+    answer = send(writable, "PUT", "g", group_document([scales("s0")]))
+    assert answer.status == 200 and answer.json()["levels"] == [{"path": "g/s0", "shape": [4]}]
+    assert writable.get("/v1/datasets/w/nodes/g").headers["etag"] == answer.headers["etag"]
+    # An array may go; what is stored is then warned of, and other members can be changed all the same.
+    assert writable.request("DELETE", "/v1/datasets/w/nodes/g/s0").status == 204
+    patched = send(writable, "PATCH", "g", {"attributes": {"x": 1}})
+    assert patched.status == 200 and writable.get("/v1/datasets/w/nodes/g").json()["warnings"][0]["code"] == "missing_array"
+
+
+def test_strict_datasets_store_no_extensions(serve, tmp_path):
+    server = serve(config={"datasets": {"w": {"location": str(tmp_path), "extensions": "strict", "writable": True}}})
+    document = array_document((4,), (2,), "uint8", 0, [extension("skip_empty_chunks", must_understand=False)])
+    for answer in (send(server, "PUT", "a", document), send(server, "PUT", "g", group_document([slow("a")])),
+                   server.request("PUT", "/zarr/w/a/zarr.json", {}, json.dumps(document).encode())):
+        assert answer.status == 422 and answer.json()["errors"][0]["pointer"] == "/extensions"
+    assert send(server, "PUT", "a", array_document((4,), (2,), "uint8")).status == 201
+    assert send(server, "PATCH", "a", {"extensions": ["example.skip_empty_chunks"]}).status == 422
+    assert list(tmp_path.glob("**/zarr.json")) and "extensions" not in server.get("/zarr/w/a/zarr.json").json()
