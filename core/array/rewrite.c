@@ -80,17 +80,48 @@ static enum zd_status check_length(
     return status;
 }
 
+/* What a client encoded, without the chunks that are not to be stored. */
+static enum zd_status leave_out_empty(const struct zd_layout *layout, struct zd_edit *edit,
+    const struct zd_verified *verified, struct zd_error *err)
+{
+    struct zd_buf *elements = NULL;
+    if (verified->n_full == 0) {
+        edit->kind = ZD_EDIT_ERASE;
+    } else if (verified->n_empty > 0) {
+        ZD_TRY(zd_chunk_decode(&layout->level[edit->level], edit->bytes, &elements, err));
+        edit->kind = ZD_EDIT_DECODED;
+    } else {
+        return ZD_OK;
+    }
+    zd_buf_unref(edit->bytes);
+    edit->bytes = elements;
+    return ZD_OK;
+}
+
+static enum zd_status verify_encoded(const struct zd_layout *layout, struct zd_edit *edit,
+    uint64_t decoded_max, struct zd_error *err)
+{
+    struct zd_verified verified = {.written = edit->written};
+    ZD_TRY(zd_chunk_verify(layout, edit->level, edit->bytes, decoded_max, &verified, err));
+    return layout->meta->view.skips_empty ? leave_out_empty(layout, edit, &verified, err) : ZD_OK;
+}
+
 enum zd_status zd_edit_verify(const struct zd_layout *layout, struct zd_edit *edit,
     uint64_t decoded_max, struct zd_error *err)
 {
+    const struct zd_level *level = &layout->level[edit->level];
     assert(edit->level < layout->n_levels);
     if (edit->kind != ZD_EDIT_ERASE && zd_chain_is_partial(layout->level[0].chain)) {
         return cannot_encode(err);
     }
     if (edit->kind == ZD_EDIT_ENCODED) {
-        ZD_TRY(zd_chunk_verify(layout, edit->level, edit->bytes, decoded_max, err));
+        ZD_TRY(verify_encoded(layout, edit, decoded_max, err));
     } else if (edit->kind == ZD_EDIT_DECODED) {
-        ZD_TRY(check_length(&layout->level[edit->level], edit->bytes, err));
+        ZD_TRY(check_length(level, edit->bytes, err));
+        if (edit->written != NULL) {
+            zd_written_add(
+                edit->written, edit->bytes->data, level->chunk_bytes / layout->meta->dtype.bytes);
+        }
     }
     edit->is_verified = true;
     return ZD_OK;
@@ -561,8 +592,9 @@ uint64_t zd_edit_cost_ns(const struct zd_layout *layout, const struct zd_edit *e
     const struct zd_level *leaf = zd_layout_leaf(layout);
     switch (edit->kind) {
     case ZD_EDIT_ERASE:
-    case ZD_EDIT_ENCODED:
         return 0;
+    case ZD_EDIT_ENCODED:
+        return edit->is_verified ? 0 : layout->level[edit->level].decode_ns;
     case ZD_EDIT_DECODED:
         return change_ns(&layout->level[edit->level]);
     case ZD_EDIT_BOX:

@@ -4,6 +4,7 @@
 
 #include "core/array/layout.h"
 #include "core/array/scatter.h"
+#include "core/dialect/written.h"
 
 /** What happens to a chunk. */
 enum zd_edit_kind {
@@ -37,6 +38,7 @@ struct zd_edit {
                               * order, little-endian; the encoded chunk; NULL: it is erased */
     bool only_absent;        /* fails with ZD_PRECONDITION when the chunk is stored already */
     bool is_verified;        /* zd_edit_verify was content with it: a box needs not be */
+    struct zd_written *written; /* zd_edit_verify tells it of all elements; borrowed, or NULL */
 
     /* out: of zd_rewrite */
     enum zd_status status; /* of this edit: a failed one has changed nothing */
@@ -54,7 +56,9 @@ ZD_OWN(zd_edit, zd_edit_free);
 /**
  * What is judged without the stored object, before zd_rewrite: that bytes which a client encoded
  * decode to exactly one chunk (a shard chunk by chunk, so that it may be larger than memory), that
- * elements are as many as a chunk has, and that the array can be encoded.
+ * elements are as many as a chunk has, and that the array can be encoded. Where the array skips
+ * empty chunks (its view), such chunks are taken out of what a client encoded: the edit becomes an
+ * erasure, or one of elements.
  *
  * @param edit        index and level lie within the layout; is_verified is set
  * @param decoded_max bytes of elements that encoded bytes may decode to, all inner chunks together
@@ -116,7 +120,7 @@ void zd_rewrite_was_absent(struct zd_rewrite *rewrite);
  * last level decoded and encoded. Without the edit's own bytes. */
 uint64_t zd_rewrite_held_bytes(const struct zd_layout *layout, uint64_t object_bytes_max);
 
-/** About how long that edit takes. */
+/** About how long that edit takes; to verify it, as long as it is not. */
 uint64_t zd_edit_cost_ns(const struct zd_layout *layout, const struct zd_edit *edit);
 
 #endif

@@ -19,6 +19,7 @@ struct walk {
     struct zd_buf *encoded;
     uint64_t n_decoded;   /* bytes */
     uint64_t decoded_max; /* of them */
+    struct zd_verified *verified;
     struct frame frame[ZD_LEVELS_MAX];
 };
 
@@ -59,7 +60,15 @@ static enum zd_status look_at_leaf(
     ZD_AUTO(zd_buf) elements = NULL;
     ZD_TRY(charge(walk, leaf->chunk_bytes, err));
     ZD_TRY(cut(walk, run, &bytes, err));
-    return zd_chunk_decode(leaf, bytes, &elements, err);
+    ZD_TRY(zd_chunk_decode(leaf, bytes, &elements, err));
+    const struct zd_meta *meta = walk->layout->meta;
+    const bool is_empty = zd_chunk_is_fill(elements, meta);
+    walk->verified->n_empty += is_empty;
+    walk->verified->n_full += !is_empty;
+    if (walk->verified->written != NULL) {
+        zd_written_add(walk->verified->written, elements->data, elements->len / meta->dtype.bytes);
+    }
+    return ZD_OK;
 }
 
 static enum zd_status enter(
@@ -114,9 +123,11 @@ static enum zd_status look_at_shard(struct walk *walk, uint32_t top, struct zd_e
 }
 
 enum zd_status zd_chunk_verify(const struct zd_layout *layout, uint32_t level,
-    struct zd_buf *encoded, uint64_t decoded_max, struct zd_error *err)
+    struct zd_buf *encoded, uint64_t decoded_max, struct zd_verified *verified,
+    struct zd_error *err)
 {
-    struct walk walk = {.layout = layout, .encoded = encoded, .decoded_max = decoded_max};
+    struct walk walk = {
+        .layout = layout, .encoded = encoded, .decoded_max = decoded_max, .verified = verified};
     if (level + 1 == layout->n_levels) {
         return look_at_leaf(&walk, (struct zd_byte_range){.len = encoded->len}, err);
     }

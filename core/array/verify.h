@@ -3,6 +3,14 @@
 #define ZD_CORE_ARRAY_VERIFY_H
 
 #include "core/array/layout.h"
+#include "core/dialect/written.h"
+
+/** What was seen on the way; zeroed before. */
+struct zd_verified {
+    struct zd_written *written; /* in: is told of all elements; borrowed, or NULL */
+    uint64_t n_empty;           /* out: chunks of the last level that are all fill value */
+    uint64_t n_full;            /* out: the others */
+};
 
 /**
  * Decode a chunk of a level and forget its elements: a shard index by index and chunk by chunk, so
@@ -11,12 +19,13 @@
  * @param encoded     borrowed
  * @param decoded_max bytes to decode at the most, indexes included: chunks of a shard may share
  *                    their bytes, so that a small one could take for ever
+ * @param verified    told of what is there, also when the end is a failure
  * @retval ZD_CORRUPT
  * @retval ZD_TOO_LARGE facts limit, requested
  * @retval ZD_NO_MEMORY
  * Thread: any.
  */
 ZD_RESULT zd_chunk_verify(const struct zd_layout *layout, uint32_t level, struct zd_buf *encoded,
-    uint64_t decoded_max, struct zd_error *err);
+    uint64_t decoded_max, struct zd_verified *verified, struct zd_error *err);
 
 #endif
