@@ -1,0 +1,33 @@
+/* What the extensions of an array must say before elements are stored: bounds that are never false
+ * (core/dialect/written.h). Thread: loop. */
+#ifndef ZD_SERVER_WIDEN_H
+#define ZD_SERVER_WIDEN_H
+
+#include "core/dialect/written.h"
+#include "server/metadata.h"
+
+struct zd_widen_want {
+    struct zd_wait wait;
+    struct zd_node *node; /* in and out: the array; a reference of its own, which is exchanged for
+                           * that of the fresh node when the document has changed */
+    const struct zd_written *written; /* in: borrowed until the end is told */
+    /* its own */
+    struct zd_metadata_want change;
+    struct zd_node_want found;
+    uint32_t n_tries;
+    bool is_under_way;
+};
+
+/**
+ * Have the document be right for what is about to be stored. The caller holds a lock of the array's
+ * path (CHUNKS or APPEND) until it is told.
+ *
+ * wait.status: ZD_OK; ZD_NOT_FOUND: there is no such array any more; those of a change of metadata.
+ * @return ZD_NEXT (at once, where no extension asks) or ZD_WAIT
+ */
+enum zd_next zd_widen_want(struct zd_widen_want *want);
+
+/** Give the node back. Nothing is under way. Accepts a zeroed want. */
+void zd_widen_release(struct zd_widen_want *want);
+
+#endif
