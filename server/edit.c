@@ -751,3 +751,13 @@ void zd_edit_release(struct zd_edit_want *want)
         free_load(load);
     }
 }
+
+bool zd_edit_give_up(struct zd_edit_want *want)
+{
+    const struct zd_edit_load *load = want->load;
+    if (load != NULL && load->has_begun) {
+        return false;
+    }
+    zd_edit_release(want);
+    return true;
+}

@@ -12,7 +12,7 @@
  * What all forms have in common:
  *
  * - The caller holds ZD_LOCK_CHUNKS (or _APPEND) of the array's path, and has looked at the node
- *   under it; it keeps the lock until it was told, or has released.
+ *   under it; it keeps the lock until it was told, or has released (zd_edit_give_up).
  * - The object's lock is taken here. Edits that wait for an object are made together, in the order
  *   of their arrival: one read, one rewrite, one write, and each is told its own outcome.
  * - Every write has the store's precondition. When another process was faster, all is done again
@@ -62,6 +62,13 @@ enum zd_next zd_edit_want(struct zd_node *node, struct zd_edit_want *want);
 /** Stop waiting, and free the edit, now or when it is over: one that has not begun is dropped, one
  * that has is made all the same. Accepts a zeroed want, and one that was answered. */
 void zd_edit_release(struct zd_edit_want *want);
+
+/**
+ * The caller's client has left: an edit that has not begun is dropped, as by zd_edit_release. One
+ * that has is told as ever, so that the caller keeps the lock of the path until then.
+ * @return whether nothing is under way (any more)
+ */
+bool zd_edit_give_up(struct zd_edit_want *want);
 
 /*
  * The staged form, of a change of many objects that is made as a whole or not at all: lock them

@@ -1,9 +1,9 @@
 /* Chunks: one by its index in the grid, as it is stored or decoded (api.md 3.4). */
 #include <string.h>
 
-#include "core/base/hash.h"
 #include "core/base/num.h"
 #include "server/admit.h"
+#include "server/chunk_ask.h"
 #include "server/chunk_read.h"
 #include "server/handler/handler.h"
 #include "server/headers.h"
@@ -20,6 +20,7 @@
 struct chunk {
     struct zd_task task; /* first: makes the body */
     struct zd_node *node;
+    struct zd_chunk_ask ask;
     struct zd_chunk_read read;
     /* when validators are enough: the stored object, or the place of an inner chunk in it */
     char key[ZD_KEY_BYTES_MAX + 1];
@@ -100,15 +101,7 @@ static enum zd_status describe(struct chunk *chunk, struct zd_generation generat
         .media_type = "application/octet-stream",
         .accepts_ranges = true,
     };
-    struct zd_hash hash = {0};
-    zd_hash_add_u64(&hash, chunk->node->tag);
-    zd_hash_add_u64(&hash, generation.word[0]);
-    zd_hash_add_u64(&hash, generation.word[1]);
-    zd_hash_add_u64(&hash, chunk->read.level);
-    for (uint32_t d = 0; d < level_of(chunk)->grid.rank; d++) {
-        zd_hash_add_u64(&hash, chunk->read.index[d]);
-    }
-    zd_tag_format(ret_answer->etag, hash.value, chunk->read.is_decoded ? "decoded" : "encoded");
+    zd_chunk_ask_tag(chunk->node, &chunk->ask, generation, ret_answer->etag);
     const bool is_absent = chunk->read.is_absent || zd_generation_equal(generation, absent);
     zd_headers_done(&chunk->headers);
     zd_headers_init(&chunk->headers);
@@ -124,9 +117,7 @@ static enum zd_next respond_absent(struct zd_request *req)
     const struct chunk *chunk = req->state;
     struct zd_error err = {0};
     ZD_SCOPED_TEXT(index, LIST_BYTES_MAX);
-    for (uint32_t d = 0; d < level_of(chunk)->grid.rank; d++) {
-        zd_text_addf(&index, "%s%llu", d == 0 ? "" : ",", (unsigned long long)chunk->read.index[d]);
-    }
+    zd_chunk_ask_add_index(&chunk->ask, level_of(chunk)->grid.rank, &index);
     err.status = zd_fail(&err, ZD_NOT_FOUND,
         "chunk (%s) is not stored: all its elements are the fill value; decoded=1 gives them",
         index.at);
@@ -279,57 +270,6 @@ static bool validators_are_enough(const struct zd_request *req)
            zd_request_header(req, "If-Unmodified-Since") != NULL;
 }
 
-static enum zd_status count_is_wrong(struct zd_error *err, struct zd_span text, uint32_t rank)
-{
-    const enum zd_status status = zd_fail(err, ZD_INVALID,
-        "index is to be %u numbers with commas between them, as the array has rank %u", rank, rank);
-    zd_fact_name(err, "index");
-    zd_fact_expected(err, "%u numbers", rank);
-    zd_fact_found(
-        err, "%.*s", (int)zd_min_u64(text.len, ZD_FACT_TEXT_BYTES), (const char *)text.ptr);
-    return status;
-}
-
-/* "-1" is a number, and outside. */
-static enum zd_status negative(
-    struct zd_error *err, const struct zd_grid *grid, uint32_t dim, uint64_t magnitude)
-{
-    const int64_t index = -(int64_t)zd_min_u64(magnitude, INT64_MAX);
-    const uint64_t size = zd_grid_count(grid, dim);
-    const enum zd_status status = zd_fail(err, ZD_OUT_OF_BOUNDS,
-        "chunk index %lld of dimension %u is outside the grid of %llu", (long long)index,
-        (unsigned)dim, (unsigned long long)size);
-    zd_fact_dim(err, dim);
-    zd_fact_index(err, index);
-    zd_fact_size(err, size);
-    return status;
-}
-
-static enum zd_status parse_index(struct zd_span text, const struct zd_grid *grid,
-    uint64_t ret_index[ZD_RANK_MAX], struct zd_error *err)
-{
-    struct zd_scan scan = zd_scan_of(text);
-    for (uint32_t d = 0; d < grid->rank; d++) {
-        if (d > 0 && !zd_scan_char(&scan, ',')) {
-            return count_is_wrong(err, text, grid->rank);
-        }
-        const bool is_negative = zd_scan_char(&scan, '-');
-        const enum zd_status status = zd_scan_u64(&scan, UINT64_MAX, &ret_index[d]);
-        if (status == ZD_TOO_LARGE) {
-            ret_index[d] = UINT64_MAX;
-            return zd_grid_check(grid, ret_index, err);
-        }
-        if (status != ZD_OK) {
-            return count_is_wrong(err, text, grid->rank);
-        }
-        if (is_negative && ret_index[d] > 0) {
-            return negative(err, grid, d, ret_index[d]);
-        }
-    }
-    return zd_scan_at_end(&scan) ? zd_grid_check(grid, ret_index, err)
-                                 : count_is_wrong(err, text, grid->rank);
-}
-
 static enum zd_status bad_parameter(struct zd_error *err, const char *name, const char *text)
 {
     const enum zd_status status = zd_fail(err, ZD_INVALID, "%s", text);
@@ -339,19 +279,14 @@ static enum zd_status bad_parameter(struct zd_error *err, const char *name, cons
 
 static enum zd_status parse_query(struct zd_request *req, struct chunk *chunk, struct zd_error *err)
 {
-    static const char *const levels[] = {"outer", "inner", NULL};
     struct zd_span text;
-    uint32_t level;
-    ZD_TRY(zd_params_flag(&req->params, "decoded", false, &chunk->read.is_decoded, err));
-    ZD_TRY(zd_params_choice(&req->params, "level", levels, 0, &level, err));
-    ZD_TRY(zd_chunk_read_level(chunk->node->layout, level == 1, &chunk->read.level, err));
     if (zd_params_find(&req->params, "slice", &text)) {
         return bad_parameter(err, "slice", "slice belongs to present=1");
     }
-    if (!zd_params_find(&req->params, "index", &text)) {
-        return bad_parameter(err, "index", "which chunk? index=0,3 names one, present=1 lists all");
-    }
-    ZD_TRY(parse_index(text, &level_of(chunk)->grid, chunk->read.index, err));
+    ZD_TRY(zd_chunk_ask_parse(&req->params, chunk->node->layout, &chunk->ask, err));
+    chunk->read.level = chunk->ask.level;
+    chunk->read.is_decoded = chunk->ask.is_decoded;
+    memcpy(chunk->read.index, chunk->ask.index, sizeof chunk->read.index);
     const uint64_t most = req->server->config->settings.limits_slice_bytes;
     const uint64_t n_bytes = level_of(chunk)->chunk_bytes;
     if (chunk->read.is_decoded && n_bytes > most) {

@@ -3,6 +3,7 @@
 
 #include "core/base/num.h"
 #include "server/admit.h"
+#include "server/edit_json.h"
 #include "server/handler/handler.h"
 #include "server/refuse.h"
 #include "server/reply.h"
@@ -431,16 +432,7 @@ static enum zd_next step_respond(struct zd_request *req)
     }
     struct zd_representation answer = {0};
     ZD_SCOPED_TEXT(text, ANSWER_BYTES_MAX);
-    struct zd_emit emit;
-    zd_emit_init(&emit, &text, zd_request_is_pretty(req));
-    zd_emit_object(&emit);
-    zd_emit_key(&emit, "chunks");
-    zd_emit_object(&emit);
-    zd_emit_member_u64(&emit, "written", write->counts.n_written);
-    zd_emit_member_u64(&emit, "erased", write->counts.n_erased);
-    zd_emit_member_u64(&emit, "unchanged", write->counts.n_unchanged);
-    zd_emit_object_end(&emit);
-    zd_emit_object_end(&emit);
+    zd_edit_counts_add(&write->counts, zd_request_is_pretty(req), &text);
     tag_of(write, answer.etag);
     return zd_respond_json(req, &text, &answer);
 }

@@ -1,0 +1,11 @@
+/* What became of chunks, as the answers of writes say it. Thread: any. */
+#ifndef ZD_SERVER_EDIT_JSON_H
+#define ZD_SERVER_EDIT_JSON_H
+
+#include "core/array/rewrite.h"
+#include "core/base/text.h"
+
+/** Add `{"chunks": {"written", "erased", "unchanged"}}`. Failures stick in the text. */
+void zd_edit_counts_add(const struct zd_edit_counts *counts, bool pretty, struct zd_text *text);
+
+#endif

@@ -1,0 +1,622 @@
+/* Chunks: one is stored, encoded or not, or erased (api.md 3.4).
+ *
+ *     head -> body -> lock of the array -> the array as it is now -> bytes judged by it
+ *          -> conditions -> bounds widened -> edit of the stored object -> answer
+ *
+ * When the conditions were judged by what has changed before the edit was made, they are judged
+ * again. */
+#include <string.h>
+#include <strings.h>
+
+#include "core/base/num.h"
+#include "server/admit.h"
+#include "server/body.h"
+#include "server/chunk_ask.h"
+#include "server/edit.h"
+#include "server/edit_json.h"
+#include "server/handler/handler.h"
+#include "server/lock.h"
+#include "server/refuse.h"
+#include "server/reply.h"
+#include "server/server.h"
+#include "server/shards.h"
+#include "server/task.h"
+#include "server/widen.h"
+
+#define BYTES_TYPE       "application/octet-stream"
+#define ANSWER_BYTES_MAX 1024
+#define JUDGED_MAX       16 /* conditions of a chunk that others write again and again */
+
+struct writing {
+    struct zd_task task; /* judges the bytes */
+    struct zd_chunk_ask ask;
+    struct zd_lock_want lock;
+    struct zd_node_want found;
+    struct zd_node *node;     /* as it is under the lock; a reference */
+    struct zd_edit *verified; /* owned; NULL while the edit has it */
+    struct zd_written written;
+    struct zd_error err;
+    struct zd_object_want object; /* for the conditions, as the next two */
+    struct zd_place_want place;
+    char key[ZD_KEY_BYTES_MAX + 1]; /* of the stored object */
+    bool is_erase;
+    bool is_dry;
+    bool has_left; /* the request has ended */
+    enum zd_status verdict;
+    uint32_t n_judged;
+    struct zd_widen_want widen;
+    struct zd_edit_want edit;
+};
+
+static zd_step step_judge;
+static zd_step step_find;
+
+static struct writing *writing_of(const struct zd_request *req)
+{
+    return req->state;
+}
+
+/* ---- the end ---- */
+
+static void release(struct zd_task *task)
+{
+    struct writing *writing = ZD_CONTAINER(task, struct writing, task);
+    zd_edit_free(writing->verified);
+    zd_edit_release(&writing->edit);
+    zd_node_unref(writing->node);
+    zd_free(writing);
+}
+
+/* Once nothing of it is under way: the lock is kept until then. */
+static void end(struct writing *writing)
+{
+    if (writing->widen.is_under_way || !zd_edit_give_up(&writing->edit)) {
+        return;
+    }
+    zd_widen_release(&writing->widen);
+    zd_lock_release(&writing->lock);
+    zd_task_leave(&writing->task);
+}
+
+static void leave(struct zd_request *req)
+{
+    struct writing *writing = writing_of(req);
+    writing->has_left = true;
+    zd_wait_cancel(&writing->found.wait);
+    zd_node_unref(ZD_TAKE(writing->found.node));
+    zd_objects_release(&writing->object);
+    zd_shards_release(&writing->place);
+    end(writing);
+}
+
+static void go_on(struct writing *writing)
+{
+    if (writing->has_left) {
+        end(writing);
+    } else {
+        zd_request_go_on(writing->task.req);
+    }
+}
+
+static void lock_arrived(struct zd_wait *wait)
+{
+    go_on(ZD_CONTAINER(wait, struct writing, lock.wait));
+}
+
+static void found_arrived(struct zd_wait *wait)
+{
+    go_on(ZD_CONTAINER(wait, struct writing, found.wait));
+}
+
+static void object_arrived(struct zd_wait *wait)
+{
+    go_on(ZD_CONTAINER(wait, struct writing, object.wait));
+}
+
+static void place_arrived(struct zd_wait *wait)
+{
+    go_on(ZD_CONTAINER(wait, struct writing, place.wait));
+}
+
+static void widen_arrived(struct zd_wait *wait)
+{
+    go_on(ZD_CONTAINER(wait, struct writing, widen.wait));
+}
+
+static void edit_arrived(struct zd_wait *wait)
+{
+    go_on(ZD_CONTAINER(wait, struct writing, edit.wait));
+}
+
+/* ---- the answer ---- */
+
+/* The tag is that of a GET of the same chunk. */
+static enum zd_next respond_done(struct zd_request *req)
+{
+    const struct writing *writing = writing_of(req);
+    struct zd_representation answer = {.http_status = 200};
+    if (writing->is_erase) {
+        answer.http_status = 204;
+        return zd_respond(req, &answer);
+    }
+    zd_chunk_ask_tag(writing->node, &writing->ask, writing->edit.stat.generation, answer.etag);
+    answer.media_type = "application/json";
+    ZD_SCOPED_TEXT(text, ANSWER_BYTES_MAX);
+    zd_edit_counts_add(&writing->edit.edit->counts, zd_request_is_pretty(req), &text);
+    return zd_respond_json(req, &text, &answer);
+}
+
+static enum zd_next refuse(struct zd_request *req, const struct zd_error *err)
+{
+    switch (err->status) {
+    case ZD_UNSUPPORTED:
+        return zd_respond_error(req, "unsupported_codec", err);
+    case ZD_CANCELLED:
+        return zd_respond_error(req, "draining", err);
+    default:
+        return zd_respond_error(req, NULL, err);
+    }
+}
+
+static enum zd_next step_edited(struct zd_request *req)
+{
+    struct writing *writing = writing_of(req);
+    const struct zd_wait *wait = &writing->edit.wait;
+    const bool may_hold = wait->status == ZD_PRECONDITION && zd_request_is_conditional(req);
+    if (may_hold && writing->n_judged < JUDGED_MAX) {
+        writing->verified = ZD_TAKE(writing->edit.edit);
+        req->step = step_judge;
+        return ZD_NEXT;
+    }
+    return wait->status == ZD_OK ? respond_done(req) : refuse(req, &wait->err);
+}
+
+static enum zd_next step_edit(struct zd_request *req)
+{
+    struct writing *writing = writing_of(req);
+    writing->edit.wait.done = edit_arrived;
+    writing->edit.edit = ZD_TAKE(writing->verified);
+    writing->edit.is_dry = writing->is_dry;
+    writing->edit.owner = zd_pool_owner(req);
+    req->step = step_edited;
+    return zd_edit_want(writing->node, &writing->edit);
+}
+
+/* ---- bounds ---- */
+
+static enum zd_next step_widened(struct zd_request *req)
+{
+    struct writing *writing = writing_of(req);
+    if (writing->widen.wait.status != ZD_OK) {
+        return refuse(req, &writing->widen.wait.err);
+    }
+    zd_node_unref(writing->node);
+    writing->node = ZD_TAKE(writing->widen.node);
+    return step_edit(req);
+}
+
+/* Before the first element is stored, no reader may find one that the document denies. */
+static enum zd_next step_widen(struct zd_request *req)
+{
+    struct writing *writing = writing_of(req);
+    if (writing->is_dry) {
+        return step_edit(req);
+    }
+    writing->widen = (struct zd_widen_want){
+        .wait.done = widen_arrived,
+        .node = zd_node_ref(writing->node),
+        .written = &writing->written,
+    };
+    req->step = step_widened;
+    return zd_widen_want(&writing->widen);
+}
+
+/* ---- conditions ---- */
+
+/* Of what is absent a decoded GET gives the fill value, with a tag: that is a state to have seen,
+ * but nothing is there. */
+static enum zd_status judge(const struct zd_request *req, const struct zd_stat *stat, bool exists)
+{
+    const struct writing *writing = writing_of(req);
+    struct zd_chunk_ask form = writing->ask;
+    char tags[2][ZD_TAG_BYTES];
+    const char *const etag[] = {tags[0], tags[1]};
+    for (size_t i = 0; i < ZD_COUNT_OF(tags); i++) {
+        form.is_decoded = i == 0;
+        zd_chunk_ask_tag(writing->node, &form, stat->generation, tags[i]);
+    }
+    const char *if_match = req->conditions.if_match;
+    const bool has_seen =
+        exists || (if_match != NULL && strcmp(if_match, "*") != 0 && writing->ask.is_decoded);
+    struct zd_conditions conditions = req->conditions;
+    struct zd_validators now = {
+        .etag = etag,
+        .n_etags = exists ? 2 : 1,
+        .mtime_ms = stat->mtime_ms,
+        .exists = has_seen,
+    };
+    conditions.if_none_match = NULL;
+    if (zd_conditions_judge_write(&conditions, &now) != ZD_OK) {
+        return ZD_PRECONDITION;
+    }
+    now.exists = exists;
+    conditions = (struct zd_conditions){.if_none_match = req->conditions.if_none_match};
+    return zd_conditions_judge_write(&conditions, &now);
+}
+
+/* What was judged is to be so still when the edit is made. */
+static enum zd_next decide(struct zd_request *req, const struct zd_stat *stat, bool exists)
+{
+    struct writing *writing = writing_of(req);
+    const struct zd_generation absent = {0};
+    const bool has_object = !zd_generation_equal(stat->generation, absent);
+    char etag[ZD_TAG_BYTES] = "";
+    if (exists || writing->ask.is_decoded) {
+        zd_chunk_ask_tag(writing->node, &writing->ask, stat->generation, etag);
+    }
+    if (judge(req, stat, exists) != ZD_OK) {
+        return zd_reply_precondition(req, etag);
+    }
+    /* Others may write into the same shard beside one who creates. */
+    const bool is_creation = !exists && req->conditions.if_match == NULL;
+    writing->verified->only_absent = is_creation;
+    writing->edit.condition = has_object ? ZD_CONDITION_GENERATION : ZD_CONDITION_ABSENT;
+    writing->edit.condition = is_creation ? ZD_CONDITION_NONE : writing->edit.condition;
+    writing->edit.generation = stat->generation;
+    return step_widen(req);
+}
+
+static enum zd_next step_have_object(struct zd_request *req)
+{
+    const struct writing *writing = writing_of(req);
+    const struct zd_wait *wait = &writing->object.wait;
+    const struct zd_stat absent = {0};
+    if (wait->status != ZD_OK && wait->status != ZD_NOT_FOUND) {
+        return refuse(req, &wait->err);
+    }
+    const bool exists = wait->status == ZD_OK;
+    return decide(req, exists ? &writing->object.stat : &absent, exists);
+}
+
+static enum zd_next step_have_place(struct zd_request *req)
+{
+    struct writing *writing = writing_of(req);
+    const struct zd_wait *wait = &writing->place.wait;
+    if (wait->status == ZD_PRECONDITION && writing->n_judged < JUDGED_MAX) {
+        req->step = step_judge; /* it was replaced meanwhile */
+        return ZD_NEXT;
+    }
+    if (wait->status != ZD_OK && wait->status != ZD_NOT_FOUND) {
+        return refuse(req, &wait->err);
+    }
+    return decide(req, &writing->place.stat, wait->status == ZD_OK);
+}
+
+/* What is there now, not what was there lately. */
+static enum zd_next step_judge(struct zd_request *req)
+{
+    struct writing *writing = writing_of(req);
+    struct zd_error err = {0};
+    writing->n_judged++;
+    if (!zd_request_is_conditional(req)) {
+        return step_widen(req);
+    }
+    if (zd_shards_key(writing->node, writing->ask.level, writing->ask.index, writing->key, &err) !=
+        ZD_OK) {
+        return refuse(req, &err);
+    }
+    zd_objects_forget(req->dataset, writing->key);
+    if (writing->ask.level > 0) {
+        zd_shards_release(&writing->place);
+        writing->place =
+            (struct zd_place_want){.wait.done = place_arrived, .level = writing->ask.level};
+        memcpy(writing->place.index, writing->ask.index, sizeof writing->place.index);
+        req->step = step_have_place;
+        return zd_shards_want(writing->node, writing->key, &writing->place);
+    }
+    zd_objects_release(&writing->object);
+    writing->object = (struct zd_object_want){.wait.done = object_arrived};
+    req->step = step_have_object;
+    return zd_objects_want(req->dataset, writing->key, ZD_OBJECT_STATUS, &writing->object);
+}
+
+/* ---- the bytes ---- */
+
+static void verify(struct zd_task *task)
+{
+    struct writing *writing = ZD_CONTAINER(task, struct writing, task);
+    const struct zd_node *node = writing->node;
+    const struct zd_settings *settings = &node->dataset->server->config->settings;
+    writing->verdict = zd_edit_verify(
+        node->layout, writing->verified, settings->limits_slice_bytes, &writing->err);
+}
+
+static enum zd_next step_verified(struct zd_request *req)
+{
+    struct writing *writing = writing_of(req);
+    if (writing->task.was_dropped) {
+        writing->verdict = zd_fail(&writing->err, ZD_CANCELLED, "the work was dropped");
+    }
+    switch (writing->verdict) {
+    case ZD_OK:
+        return step_judge(req);
+    case ZD_CORRUPT: {
+        const struct zd_problem problem = {
+            .code = "corrupt_chunk", .blames_request = true, .err = &writing->err};
+        return zd_respond_problem(req, &problem);
+    }
+    case ZD_INVALID:
+        return zd_respond_error(req, "bad_body", &writing->err);
+    default:
+        return refuse(req, &writing->err);
+    }
+}
+
+static enum zd_edit_kind kind_of(const struct writing *writing)
+{
+    if (writing->is_erase) {
+        return ZD_EDIT_ERASE;
+    }
+    return writing->ask.is_decoded ? ZD_EDIT_DECODED : ZD_EDIT_ENCODED;
+}
+
+static enum zd_next verify_bytes(struct zd_request *req)
+{
+    struct writing *writing = writing_of(req);
+    struct zd_edit *edit = zd_edit_new();
+    struct zd_error err = {0};
+    if (edit == NULL) {
+        err.status = zd_fail(&err, ZD_NO_MEMORY, "no memory to change a chunk");
+        return refuse(req, &err);
+    }
+    writing->verified = edit;
+    edit->kind = kind_of(writing);
+    edit->level = writing->ask.level;
+    memcpy(edit->part.chunk, writing->ask.index, sizeof writing->ask.index);
+    edit->bytes = writing->is_erase ? NULL : zd_buf_ref(req->body);
+    edit->written = &writing->written;
+    zd_written_init(&writing->written, writing->node->meta);
+    /* Elements are only counted, unless somebody asks for their extremes. */
+    const bool is_costly = edit->kind == ZD_EDIT_ENCODED || writing->written.is_wanted;
+    req->step = step_verified;
+    return zd_task_run(
+        &writing->task, is_costly ? zd_edit_cost_ns(writing->node->layout, edit) : 0);
+}
+
+/* ---- the array ---- */
+
+/* What a chunk of the array is, as it stands. False: the request is answered. */
+static bool parse(struct zd_request *req, struct zd_node *node)
+{
+    struct writing *writing = writing_of(req);
+    struct zd_error err = {0};
+    zd_node_unref(req->node);
+    req->node = zd_node_ref(node);
+    if (zd_refuse_node(req)) {
+        return false;
+    }
+    if (!zd_dialect_is_writable(node->meta->dialect)) {
+        err.status = zd_fail(
+            &err, ZD_READ_ONLY, "nodes of the dialect %s are only read", node->meta->dialect->name);
+        (void)refuse(req, &err);
+        return false;
+    }
+    const enum zd_status status =
+        zd_chunk_ask_parse(&req->params, node->layout, &writing->ask, &err);
+    if (status != ZD_OK) {
+        (void)zd_respond_error(req, status == ZD_INVALID ? "bad_parameter" : NULL, &err);
+        return false;
+    }
+    return true;
+}
+
+static enum zd_next step_found(struct zd_request *req)
+{
+    struct writing *writing = writing_of(req);
+    const struct zd_wait *wait = &writing->found.wait;
+    if (wait->status != ZD_OK) {
+        return zd_respond_error(
+            req, wait->status == ZD_NOT_FOUND ? "node_not_found" : NULL, &wait->err);
+    }
+    writing->node = ZD_TAKE(writing->found.node);
+    return parse(req, writing->node) ? verify_bytes(req) : ZD_DONE;
+}
+
+static enum zd_next step_find(struct zd_request *req)
+{
+    struct writing *writing = writing_of(req);
+    if (writing->lock.wait.status != ZD_OK) {
+        return refuse(req, &writing->lock.wait.err);
+    }
+    writing->found = (struct zd_node_want){.wait.done = found_arrived};
+    req->step = step_found;
+    return zd_catalog_want_fresh(req->dataset, req->path, &writing->found);
+}
+
+static enum zd_next step_lock(struct zd_request *req)
+{
+    struct writing *writing = writing_of(req);
+    writing->lock.wait.done = lock_arrived;
+    req->step = step_find;
+    return zd_lock_want(req->dataset, ZD_LOCK_CHUNKS, req->path, &writing->lock);
+}
+
+/* ---- the body ---- */
+
+static enum zd_next step_have_body(struct zd_request *req)
+{
+    if (req->body == NULL) {
+        req->body = zd_buf_new(1); /* of length 0: what is wrong with that is told as ever */
+    }
+    if (req->body == NULL) {
+        struct zd_error err = {0};
+        err.status = zd_fail(&err, ZD_NO_MEMORY, "no memory for the body");
+        return refuse(req, &err);
+    }
+    return step_lock(req);
+}
+
+/* Of a body whose length is not known, room for the longest is admitted: so that is not the longest
+ * of all. */
+static uint64_t body_max(const struct zd_request *req)
+{
+    const struct writing *writing = writing_of(req);
+    const struct zd_settings *settings = &req->server->config->settings;
+    const uint64_t chunk_bytes =
+        zd_request_node(req)->layout->level[writing->ask.level].chunk_bytes;
+    if (req->upload.has_length) {
+        return settings->limits_object_bytes;
+    }
+    return zd_min_u64(
+        settings->limits_object_bytes, zd_max_u64(settings->limits_body_bytes, chunk_bytes + 1));
+}
+
+static enum zd_next step_body(struct zd_request *req)
+{
+    return zd_body_collect(req, body_max(req), step_have_body);
+}
+
+/* The body, and what it becomes; of a chunk within a shard, the shard before and after. */
+static uint64_t held_bytes(const struct zd_request *req)
+{
+    const struct writing *writing = writing_of(req);
+    const struct zd_layout *layout = zd_request_node(req)->layout;
+    const uint64_t object_max = req->server->config->settings.limits_object_bytes;
+    const uint64_t body = req->upload.has_length ? req->upload.length : body_max(req);
+    if (writing->is_erase) {
+        return writing->ask.level == 0 ? 0 : zd_rewrite_held_bytes(layout, object_max);
+    }
+    if (writing->ask.level == 0 && !writing->ask.is_decoded) {
+        return body + zd_layout_leaf(layout)->chunk_bytes;
+    }
+    return writing->ask.level == 0 ? 3 * body : body + zd_rewrite_held_bytes(layout, object_max);
+}
+
+/* A length that is known to be wrong is refused before the first byte comes. */
+static bool length_is_possible(struct zd_request *req)
+{
+    const struct writing *writing = writing_of(req);
+    const uint64_t chunk_bytes =
+        zd_request_node(req)->layout->level[writing->ask.level].chunk_bytes;
+    const uint64_t found = req->upload.length;
+    if (!writing->ask.is_decoded || !req->upload.has_length || found == chunk_bytes) {
+        return true;
+    }
+    struct zd_error err = {0};
+    err.status = zd_fail(&err, ZD_INVALID, "a chunk has %llu bytes decoded, the body has %llu",
+        (unsigned long long)chunk_bytes, (unsigned long long)found);
+    zd_fact_expected(&err, "%llu bytes", (unsigned long long)chunk_bytes);
+    zd_fact_found(&err, "%llu bytes", (unsigned long long)found);
+    (void)zd_respond_error(req, "bad_body", &err);
+    return false;
+}
+
+static enum zd_next step_plan(struct zd_request *req)
+{
+    const struct writing *writing = writing_of(req);
+    struct zd_node *node = zd_node_ref(zd_request_node(req));
+    const bool is_parsed = parse(req, node);
+    zd_node_unref(node);
+    if (!is_parsed || (!writing->is_erase && !length_is_possible(req))) {
+        return ZD_DONE;
+    }
+    const bool is_too_long = !writing->is_erase && req->upload.length > body_max(req);
+    if (is_too_long) {
+        return step_body(req); /* which refuses it */
+    }
+    return zd_admit_want(req, held_bytes(req), writing->is_erase ? step_lock : step_body);
+}
+
+/* ---- requests ---- */
+
+static bool is_bytes(const char *content_type)
+{
+    const size_t len = strlen(BYTES_TYPE);
+    return strncasecmp(content_type, BYTES_TYPE, len) == 0 &&
+           (content_type[len] == '\0' || strchr("; \t", content_type[len]) != NULL);
+}
+
+/* False: the request is answered. */
+static bool judge_head(struct zd_request *req)
+{
+    static const char *const allowed[] = {BYTES_TYPE, NULL};
+    static const char *const plain[] = {"identity", NULL};
+    const char *type = zd_request_header(req, "Content-Type");
+    const char *coding = zd_request_header(req, "Content-Encoding");
+    struct zd_problem problem = {.code = "unsupported_media_type"};
+    if (type != NULL && !is_bytes(type)) {
+        problem.detail = "the body is to be " BYTES_TYPE ", or of no type";
+        problem.allowed = allowed;
+    } else if (coding != NULL && strcasecmp(coding, plain[0]) != 0) {
+        problem.detail = "chunks are sent as they are, without a Content-Encoding";
+        problem.allowed = plain;
+    } else if (zd_request_header(req, "Content-Range") != NULL) { /* RFC 9110, 14.5 */
+        problem.code = "bad_request";
+        problem.detail = "chunks are written whole, not in parts";
+    } else {
+        return true;
+    }
+    (void)zd_respond_problem(req, &problem);
+    return false;
+}
+
+/* False: the request is answered. */
+static bool begin(struct zd_request *req, enum zd_edit_kind kind)
+{
+    struct writing *writing = zd_alloc_zero(1, sizeof *writing);
+    struct zd_error err = {0};
+    if (writing == NULL) {
+        err.status = zd_fail(&err, ZD_NO_MEMORY, "no memory for the request");
+        (void)refuse(req, &err);
+        return false;
+    }
+    zd_task_init(&writing->task, req, verify, release);
+    writing->is_erase = kind == ZD_EDIT_ERASE;
+    req->state = writing;
+    req->state_free = leave;
+    if (zd_params_flag(&req->params, "dry_run", false, &writing->is_dry, &err) != ZD_OK) {
+        (void)zd_respond_error(req, "bad_parameter", &err);
+        return false;
+    }
+    return true;
+}
+
+static enum zd_next step_put(struct zd_request *req)
+{
+    if (!judge_head(req) || !begin(req, ZD_EDIT_ENCODED)) {
+        return ZD_DONE;
+    }
+    return zd_request_want_node(req, step_plan);
+}
+
+static enum zd_next step_delete(struct zd_request *req)
+{
+    return begin(req, ZD_EDIT_ERASE) ? zd_request_want_node(req, step_plan) : ZD_DONE;
+}
+
+static const char *const put_params[] = {"index", "decoded", "level", "dry_run", NULL};
+static const char *const delete_params[] = {"index", "level", "dry_run", NULL};
+
+static const struct zd_route routes[] = {
+    {
+        .method = "PUT",
+        .path = "/v1/datasets/{d}/chunks/{path}",
+        .first = step_put,
+        .params = put_params,
+        .needs_writable = true,
+        .streams_body = true,
+    },
+    {
+        .method = "DELETE",
+        .path = "/v1/datasets/{d}/chunks/{path}",
+        .first = step_delete,
+        .params = delete_params,
+        .needs_writable = true,
+    },
+};
+
+const struct zd_handler zd_handler_chunks_write = {
+    .name = "chunks_write",
+    .route = routes,
+    .n_routes = ZD_COUNT_OF(routes),
+};
