@@ -132,7 +132,7 @@ static enum zd_status bad_shape(const struct zd_slice_body *body, struct zd_erro
 
 static bool is_of_one(const struct zd_body_head *head)
 {
-    uint64_t n;
+    uint64_t n = 0;
     return !zd_product(&n, head->shape, head->rank) && n == 1;
 }
 
