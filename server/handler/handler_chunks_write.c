@@ -342,7 +342,7 @@ static enum zd_next step_verified(struct zd_request *req)
         return step_judge(req);
     case ZD_CORRUPT: {
         const struct zd_problem problem = {
-            .code = "corrupt_chunk", .blames_request = true, .err = &writing->err};
+            .code = "corrupt_chunk", .http_status = 422, .err = &writing->err};
         return zd_respond_problem(req, &problem);
     }
     case ZD_INVALID:
