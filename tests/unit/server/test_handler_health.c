@@ -7,7 +7,8 @@
 
 #define REASON "fsync: Input/output error"
 #define CONFIG                                                                                     \
-    "{\"datasets\": {\"a\": {\"location\": \"mem:\", \"writable\": true},"                         \
+    "{\"listen\": [\"127.0.0.1:0\"], \"datasets\": {\"a\": {\"location\": \"mem:\", "              \
+    "\"writable\": true},"                                                                         \
     " \"b\": {\"location\": \"mem:\", \"writable\": true}}}"
 
 #define END       " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"

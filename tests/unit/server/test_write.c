@@ -3,7 +3,9 @@
 
 #include <string.h>
 
+#include "core/array/chunk.h"
 #include "core/base/own.h"
+#include "server/chunks.h"
 #include "server/objects.h"
 #include "tests/support/plane.h"
 #include "tests/support/unit.h"
@@ -308,6 +310,250 @@ START_TEST(a_store_that_takes_no_writes_any_more_says_so)
 }
 END_TEST
 
+/* ---- every order in which reads, writes and their ends can come ---- */
+
+#define N_ROUNDS  60
+#define N_EVENTS  200 /* fewer writes than a byte counts */
+#define N_LOOKERS 6
+
+#define BYTES "{\"name\": \"bytes\"}"
+#define SHARDS                                                                                     \
+    "{\"name\": \"sharding_indexed\", \"configuration\": {\"chunk_shape\": [1], \"codecs\": "      \
+    "[" BYTES                                                                                      \
+    "], \"index_codecs\": [{\"name\": \"bytes\", \"configuration\": {\"endian\": \"little\"}}]}}"
+#define ARRAY(codecs)                                                                              \
+    "{\"zarr_format\": 3, \"node_type\": \"array\", \"shape\": [2], \"data_type\": \"uint8\", "    \
+    "\"chunk_grid\": {\"name\": \"regular\", \"configuration\": {\"chunk_shape\": [2]}}, "         \
+    "\"chunk_key_encoding\": {\"name\": \"default\"}, \"fill_value\": 0, \"codecs\": [" codecs     \
+    "]}"
+
+/* A value that only grows, as the elements of an array's one chunk. */
+struct value {
+    const char *path;
+    const char *document;
+    const char *key;
+    struct zd_node *node;
+    uint8_t written;
+    uint8_t acknowledged;
+    struct writer writer;
+    bool is_writing;
+};
+
+static struct value values[] = {
+    {.path = "v", .document = ARRAY(BYTES), .key = "v/c/0"},
+    {.path = "s", .document = ARRAY(SHARDS), .key = "s/c/0"},
+};
+
+/* What the store is at: it has looked, or written, and has not said so yet. */
+static struct zd_store_op *held[64];
+static size_t n_held;
+
+static void hold(struct zd_store_op *op)
+{
+    ck_assert_uint_lt(n_held, ZD_COUNT_OF(held));
+    held[n_held++] = op;
+}
+
+static const struct zd_store_ops *mem_ops(void)
+{
+    const struct zd_store_ops *const *ops = zd_stores;
+    while (strcmp((*ops)->scheme, "mem") != 0) {
+        ops++;
+    }
+    return *ops;
+}
+
+static void hold_read(struct zd_store *store, struct zd_store_read *read)
+{
+    read->op.status = mem_ops()->read_now(store, read);
+    hold(&read->op);
+}
+
+static void hold_status(struct zd_store *store, struct zd_store_status *status)
+{
+    status->op.status = mem_ops()->status_now(store, status);
+    hold(&status->op);
+}
+
+static void cancel_nothing(struct zd_store *store, struct zd_store_op *op)
+{
+    (void)store;
+    (void)op;
+}
+
+static void let_one_go(void)
+{
+    if (n_held > 0) {
+        const size_t i = zd_unit_random() % n_held;
+        struct zd_store_op *op = held[i];
+        held[i] = held[--n_held];
+        op->done(op);
+    }
+}
+
+/* One who looks at a value, by the cache of objects or that of decoded chunks. */
+struct looker {
+    const struct value *value;
+    bool is_chunk;
+    bool is_busy;
+    uint8_t least; /* what was acknowledged when it asked */
+    struct zd_object_want object;
+    struct zd_chunk_want chunk;
+};
+
+static void judge(struct looker *looker)
+{
+    const struct zd_wait *wait = looker->is_chunk ? &looker->chunk.wait : &looker->object.wait;
+    const struct zd_buf *bytes = looker->is_chunk ? looker->chunk.data : looker->object.bytes;
+    ck_assert_msg(wait->status == ZD_OK, "%s", wait->err.text);
+    ck_assert_ptr_nonnull(bytes);
+    ck_assert_msg(bytes->data[0] >= looker->least, "%s of %s: %d was acknowledged, %d is told",
+        looker->is_chunk ? "chunk" : "object", looker->value->path, looker->least, bytes->data[0]);
+    looker->is_busy = false;
+    if (looker->is_chunk) {
+        zd_chunks_release(&looker->chunk);
+    } else {
+        zd_objects_release(&looker->object);
+    }
+}
+
+static void object_seen(struct zd_wait *wait)
+{
+    judge(ZD_CONTAINER(wait, struct looker, object.wait));
+}
+
+static void chunk_seen(struct zd_wait *wait)
+{
+    judge(ZD_CONTAINER(wait, struct looker, chunk.wait));
+}
+
+static void start_look(struct zd_test_plane *plane, struct looker *looker)
+{
+    const struct value *value = &values[zd_unit_random() % ZD_COUNT_OF(values)];
+    enum zd_next next = ZD_WAIT;
+    *looker = (struct looker){
+        .value = value,
+        .is_chunk = zd_unit_random() % 2 == 0,
+        .is_busy = true,
+        .least = value->acknowledged,
+        .object.wait.done = object_seen,
+        .chunk.part = {.step = {1}, .count = {1}},
+    };
+    if (looker->is_chunk) {
+        zd_chunks_want_init(&looker->chunk, chunk_seen);
+        next = zd_chunks_want(value->node, &looker->chunk);
+    } else {
+        next = zd_objects_want(&plane->dataset, value->key, ZD_OBJECT_BYTES, &looker->object);
+    }
+    if (next == ZD_NEXT) {
+        judge(looker);
+    }
+}
+
+static struct zd_buf *bytes_of_value(const struct value *value, uint8_t number)
+{
+    ZD_AUTO(zd_buf) data = zd_buf_new(2);
+    struct zd_buf *stored = NULL;
+    struct zd_error err = {0};
+    ck_assert_ptr_nonnull(data);
+    data->len = 2;
+    memset(data->data, number, 2);
+    ck_assert_int_eq(zd_chunk_encode(value->node->layout, data, &stored, &err), ZD_OK);
+    return stored;
+}
+
+/* The store has it from here on; it is acknowledged when the loop turns. */
+static void start_write(struct zd_test_plane *plane, struct value *value)
+{
+    if (value->is_writing) {
+        return;
+    }
+    ZD_AUTO(zd_buf) bytes = bytes_of_value(value, ++value->written);
+    value->writer = (struct writer){.want = {.wait.done = told, .bytes = bytes}};
+    value->is_writing = true;
+    ck_assert_int_eq(zd_write_want(&plane->dataset, value->key, &value->writer.want), ZD_WAIT);
+}
+
+static void acknowledge(struct zd_test_plane *plane)
+{
+    zd_test_plane_run(plane); /* what is held is not waited for */
+    for (size_t i = 0; i < ZD_COUNT_OF(values); i++) {
+        if (values[i].is_writing) {
+            ck_assert_int_eq(values[i].writer.want.wait.status, ZD_OK);
+            values[i].acknowledged = values[i].written;
+            values[i].is_writing = false;
+        }
+    }
+}
+
+static void open_values(struct zd_test_plane *plane)
+{
+    zd_test_plane_open(plane, FOR_EVER_MS);
+    plane->dataset.config.immutable = true;
+    n_held = 0;
+    for (size_t i = 0; i < ZD_COUNT_OF(values); i++) {
+        struct value *value = &values[i];
+        ZD_SCOPED_TEXT(key, ZD_KEY_BYTES_MAX);
+        zd_text_addf(&key, "%s/zarr.json", value->path);
+        zd_test_plane_put(plane, key.at, value->document);
+        value->node = zd_test_plane_node(plane, value->path);
+        value->written = 0;
+        value->acknowledged = 0;
+        value->is_writing = false;
+        start_write(plane, value);
+    }
+    acknowledge(plane);
+    plane->ops.read = hold_read;
+    plane->ops.status = hold_status;
+    plane->ops.cancel = cancel_nothing;
+    plane->ops.read_now = NULL;
+    plane->ops.status_now = NULL;
+}
+
+/* One of the things that can happen next. */
+static void happen(struct zd_test_plane *plane, struct looker lookers[N_LOOKERS])
+{
+    struct looker *looker = &lookers[zd_unit_random() % N_LOOKERS];
+    switch (zd_unit_random() % 5) {
+    case 0:
+        start_write(plane, &values[zd_unit_random() % ZD_COUNT_OF(values)]);
+        break;
+    case 1:
+        acknowledge(plane);
+        break;
+    case 2:
+    case 3:
+        let_one_go();
+        break;
+    default:
+        if (!looker->is_busy) {
+            start_look(plane, looker);
+        }
+        break;
+    }
+}
+
+START_TEST(whatever_comes_in_between_nobody_is_told_less_than_was_acknowledged)
+{
+    struct zd_test_plane plane;
+    struct looker lookers[N_LOOKERS] = {0};
+    for (int round = 0; round < N_ROUNDS; round++) {
+        open_values(&plane);
+        for (int i = 0; i < N_EVENTS; i++) {
+            happen(&plane, lookers);
+        }
+        acknowledge(&plane);
+        while (n_held > 0) {
+            let_one_go();
+        }
+        for (size_t i = 0; i < ZD_COUNT_OF(values); i++) {
+            zd_node_unref(values[i].node);
+        }
+        zd_test_plane_close(&plane);
+    }
+}
+END_TEST
+
 static enum zd_status put_and_run(void *context)
 {
     struct zd_test_plane *plane = context;
@@ -344,5 +590,6 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, what_is_staged_is_seen_when_it_is_committed);
     tcase_add_test(tests, what_is_staged_and_released_is_discarded);
     tcase_add_test(tests, a_store_that_takes_no_writes_any_more_says_so);
+    tcase_add_test(tests, whatever_comes_in_between_nobody_is_told_less_than_was_acknowledged);
     tcase_add_test(tests, without_memory_nothing_is_written);
 }
