@@ -44,13 +44,15 @@ static ZD_RESULT read_config(
 {
     static char *environment[] = {NULL};
     enum zd_command command;
-    return zd_config_read(3, serve->arguments, environment, &command, ret_config, err);
+    return zd_config_read(
+        ZD_COUNT_OF(serve->arguments), serve->arguments, environment, &command, ret_config, err);
 }
 
 enum zd_status zd_test_serve_open(struct zd_test_serve *serve, const char *config)
 {
     static char name[] = "zarrd";
     static char option[] = "--config";
+    static char listen[] = "--listen=127.0.0.1:0";
     struct zd_error err = {0};
     *serve = (struct zd_test_serve){.config_path = "/tmp/zarrd-test-XXXXXX"};
     close(mkstemp(serve->config_path));
@@ -58,6 +60,7 @@ enum zd_status zd_test_serve_open(struct zd_test_serve *serve, const char *confi
     serve->arguments[0] = name;
     serve->arguments[1] = option;
     serve->arguments[2] = serve->config_path;
+    serve->arguments[3] = listen;
     (void)fflush(stdout);
     silence(STDOUT_FILENO);
     enum zd_status status = read_config(serve, &serve->config, &err);

@@ -6,7 +6,7 @@
 
 struct zd_test_serve {
     char config_path[64]; /* temporary */
-    char *arguments[3];
+    char *arguments[4];
     struct zd_config config;
     struct zd_server *server;
 };

@@ -7,7 +7,7 @@
 
 #define REASON "fsync: Input/output error"
 #define CONFIG                                                                                     \
-    "{\"listen\": [\"127.0.0.1:0\"], \"datasets\": {\"a\": {\"location\": \"mem:\", "              \
+    "{\"datasets\": {\"a\": {\"location\": \"mem:\", "                                             \
     "\"writable\": true},"                                                                         \
     " \"b\": {\"location\": \"mem:\", \"writable\": true}}}"
 

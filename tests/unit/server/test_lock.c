@@ -31,42 +31,42 @@ static enum zd_next take(
 
 /* Two who come one after the other: whether the second waits. */
 static const struct {
-    enum zd_lock_mode first;
     const char *first_path;
-    enum zd_lock_mode second;
     const char *second_path;
+    enum zd_lock_mode first;
+    enum zd_lock_mode second;
     bool waits;
 } pairs[] = {
-    {ZD_LOCK_CHUNKS, "a", ZD_LOCK_CHUNKS, "a", false},
-    {ZD_LOCK_CHUNKS, "a", ZD_LOCK_APPEND, "a", false},
-    {ZD_LOCK_APPEND, "a", ZD_LOCK_CHUNKS, "a", false},
-    {ZD_LOCK_APPEND, "a", ZD_LOCK_APPEND, "a", true},
-    {ZD_LOCK_APPEND, "a", ZD_LOCK_APPEND, "b", false},
-    {ZD_LOCK_NODE, "a", ZD_LOCK_CHUNKS, "a", true},
-    {ZD_LOCK_NODE, "a", ZD_LOCK_APPEND, "a", true},
-    {ZD_LOCK_NODE, "a", ZD_LOCK_NODE, "a", true},
-    {ZD_LOCK_CHUNKS, "a", ZD_LOCK_NODE, "a", true},
-    {ZD_LOCK_APPEND, "a", ZD_LOCK_NODE, "a", true},
-    {ZD_LOCK_NODE, "a", ZD_LOCK_CHUNKS, "a/b", false},
-    {ZD_LOCK_NODE, "", ZD_LOCK_NODE, "a", false},
-    {ZD_LOCK_TREE, "a", ZD_LOCK_CHUNKS, "a", true},
-    {ZD_LOCK_TREE, "a", ZD_LOCK_CHUNKS, "a/b/c", true},
-    {ZD_LOCK_TREE, "a", ZD_LOCK_NODE, "a/b", true},
-    {ZD_LOCK_TREE, "a", ZD_LOCK_TREE, "a/b", true},
-    {ZD_LOCK_TREE, "a/b", ZD_LOCK_TREE, "a", true},
-    {ZD_LOCK_TREE, "a", ZD_LOCK_NODE, "", false},
-    {ZD_LOCK_TREE, "a", ZD_LOCK_NODE, "ab", false}, /* a name that begins alike is not below */
-    {ZD_LOCK_TREE, "", ZD_LOCK_NODE, "", true},
-    {ZD_LOCK_TREE, "", ZD_LOCK_CHUNKS, "x", true},
-    {ZD_LOCK_CHUNKS, "a/b", ZD_LOCK_TREE, "a", true},
-    {ZD_LOCK_CHUNKS, "a/b", ZD_LOCK_TREE, "", true},
-    {ZD_LOCK_CHUNKS, "ab", ZD_LOCK_TREE, "a", false},
-    {ZD_LOCK_METADATA, "a", ZD_LOCK_METADATA, "b", true}, /* one in the dataset */
-    {ZD_LOCK_TREE, "", ZD_LOCK_METADATA, "a", false},
-    {ZD_LOCK_OBJECT, "a", ZD_LOCK_OBJECT, "a", true},
-    {ZD_LOCK_OBJECT, "a", ZD_LOCK_OBJECT, "a/b", false},
-    {ZD_LOCK_TREE, "", ZD_LOCK_OBJECT, "a", false}, /* a key is no path */
-    {ZD_LOCK_OBJECT, "a", ZD_LOCK_CHUNKS, "a", false},
+    {"a", "a", ZD_LOCK_CHUNKS, ZD_LOCK_CHUNKS, false},
+    {"a", "a", ZD_LOCK_CHUNKS, ZD_LOCK_APPEND, false},
+    {"a", "a", ZD_LOCK_APPEND, ZD_LOCK_CHUNKS, false},
+    {"a", "a", ZD_LOCK_APPEND, ZD_LOCK_APPEND, true},
+    {"a", "b", ZD_LOCK_APPEND, ZD_LOCK_APPEND, false},
+    {"a", "a", ZD_LOCK_NODE, ZD_LOCK_CHUNKS, true},
+    {"a", "a", ZD_LOCK_NODE, ZD_LOCK_APPEND, true},
+    {"a", "a", ZD_LOCK_NODE, ZD_LOCK_NODE, true},
+    {"a", "a", ZD_LOCK_CHUNKS, ZD_LOCK_NODE, true},
+    {"a", "a", ZD_LOCK_APPEND, ZD_LOCK_NODE, true},
+    {"a", "a/b", ZD_LOCK_NODE, ZD_LOCK_CHUNKS, false},
+    {"", "a", ZD_LOCK_NODE, ZD_LOCK_NODE, false},
+    {"a", "a", ZD_LOCK_TREE, ZD_LOCK_CHUNKS, true},
+    {"a", "a/b/c", ZD_LOCK_TREE, ZD_LOCK_CHUNKS, true},
+    {"a", "a/b", ZD_LOCK_TREE, ZD_LOCK_NODE, true},
+    {"a", "a/b", ZD_LOCK_TREE, ZD_LOCK_TREE, true},
+    {"a/b", "a", ZD_LOCK_TREE, ZD_LOCK_TREE, true},
+    {"a", "", ZD_LOCK_TREE, ZD_LOCK_NODE, false},
+    {"a", "ab", ZD_LOCK_TREE, ZD_LOCK_NODE, false}, /* a name that begins alike is not below */
+    {"", "", ZD_LOCK_TREE, ZD_LOCK_NODE, true},
+    {"", "x", ZD_LOCK_TREE, ZD_LOCK_CHUNKS, true},
+    {"a/b", "a", ZD_LOCK_CHUNKS, ZD_LOCK_TREE, true},
+    {"a/b", "", ZD_LOCK_CHUNKS, ZD_LOCK_TREE, true},
+    {"ab", "a", ZD_LOCK_CHUNKS, ZD_LOCK_TREE, false},
+    {"a", "b", ZD_LOCK_METADATA, ZD_LOCK_METADATA, true}, /* one in the dataset */
+    {"", "a", ZD_LOCK_TREE, ZD_LOCK_METADATA, false},
+    {"a", "a", ZD_LOCK_OBJECT, ZD_LOCK_OBJECT, true},
+    {"a", "a/b", ZD_LOCK_OBJECT, ZD_LOCK_OBJECT, false},
+    {"", "a", ZD_LOCK_TREE, ZD_LOCK_OBJECT, false}, /* a key is no path */
+    {"a", "a", ZD_LOCK_OBJECT, ZD_LOCK_CHUNKS, false},
 };
 
 START_TEST(the_second_waits_when_it_would_disturb_the_first)
