@@ -317,6 +317,14 @@ static enum zd_status replace_whole(struct job *job, struct zd_store_write *writ
     return publish(job, write);
 }
 
+/* What is staged is one of many: none of them takes its name when one never can. */
+static enum zd_status refuse_directory(const struct job *job)
+{
+    ZD_AUTO_FD fd = -1;
+    fd = zd_beneath_try(&job->files->root, job->key, O_PATH | O_DIRECTORY);
+    return fd < 0 ? ZD_OK : step_failed(job, EISDIR, "store");
+}
+
 /* The temporary file stays, and is the caller's. */
 static enum zd_status stage(struct job *job, struct zd_store_write *write)
 {
@@ -325,7 +333,10 @@ static enum zd_status stage(struct job *job, struct zd_store_write *write)
     if (held == NULL) {
         return zd_fail(job->err, ZD_NO_MEMORY, "%s: no memory for the object", job->key);
     }
-    enum zd_status status = enter(job);
+    enum zd_status status = refuse_directory(job);
+    if (status == ZD_OK) {
+        status = enter(job);
+    }
     if (status == ZD_OK) {
         status = write_temp(job, zd_buf_span(write->bytes));
     }

@@ -472,6 +472,25 @@ START_TEST(file_writes_inside_only_and_leaves_no_temporary_file)
 }
 END_TEST
 
+/* Many objects are staged before the first takes its name: what is in the way is told in time. */
+START_TEST(file_stages_nothing_where_a_directory_or_a_file_is_in_the_way)
+{
+    struct zd_test_store test;
+    make_zoo(&test);
+    const int n_before = zd_test_count_temps(&test);
+    for (size_t i = 0; i < 2; i++) {
+        struct zd_store_write write = {
+            .phase = ZD_PHASE_STAGE, .bytes = zd_buf_copy(zd_span_of("new"))};
+        snprintf(write.key, sizeof write.key, "%s", write_facts[i].key);
+        ck_assert_int_eq(zd_test_write(&test, &write), ZD_STORE);
+        ck_assert_ptr_null(write.staged);
+        zd_buf_unref(write.bytes);
+    }
+    ck_assert_int_eq(zd_test_count_temps(&test), n_before);
+    zd_test_store_close(&test);
+}
+END_TEST
+
 START_TEST(file_says_when_the_disk_is_full)
 {
     struct zd_test_store test;
@@ -515,6 +534,7 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, file_reads_all_or_fails_while_it_is_rewritten_in_place);
     tcase_add_test(tests, file_reads_small_cached_files_at_once);
     tcase_add_test(tests, file_writes_inside_only_and_leaves_no_temporary_file);
+    tcase_add_test(tests, file_stages_nothing_where_a_directory_or_a_file_is_in_the_way);
     tcase_add_test(tests, file_says_when_the_disk_is_full);
     tcase_add_test(tests, file_names_too_long_for_the_system_are_faults);
 }
