@@ -4,6 +4,8 @@ import pytest
 
 from live import DATA, Server
 
+LINES = pytest.StashKey()
+
 
 @pytest.fixture
 def serve():
@@ -26,3 +28,14 @@ def server():
     running = Server(*[f"{path.name}={path}" for path in stores])
     yield running
     running.stop()
+
+
+@pytest.fixture
+def closing_line(request):
+    """closing_line(text) puts a line at the end of what pytest prints."""
+    return request.config.stash.setdefault(LINES, []).append
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    for line in config.stash.get(LINES, []):
+        terminalreporter.write_line(line)

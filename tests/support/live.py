@@ -22,6 +22,7 @@ DATA = ROOT / "tests" / "data"
 SHARED = pathlib.Path(os.environ.get("ZARRD_SHARED", ROOT.parent / "shared")) / "data"
 BINARY = pathlib.Path(os.environ.get("ZARRD_BINARY", ROOT / "build" / "dev" / "zarrd"))
 SANITIZERS = {"TSAN_OPTIONS": f"suppressions={ROOT / 'tests/support/tsan.supp'}"}
+NOBODY = 65534
 START_S = 30
 STOP_S = 30
 
@@ -74,7 +75,8 @@ class RawClient:
 class Server:
     """One running zarrd."""
 
-    def __init__(self, *arguments, config=None, environment=None, binary=BINARY):
+    def __init__(self, *arguments, config=None, environment=None, binary=BINARY, faults=None, as_nobody=False):
+        """faults: switches of disk_fault.c that are on from the beginning; {} for none yet. as_nobody: not as root."""
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="zarrd-test-"))
         port_file = self.folder / "port"
         command = [str(binary), "--listen", "127.0.0.1:0", "--port-file", str(port_file)]
@@ -83,12 +85,50 @@ class Server:
             path.write_text(json.dumps(config))
             command += ["--config", str(path)]
         command += [str(argument) for argument in arguments]
+        if as_nobody and os.geteuid() == 0:
+            self.folder.chmod(0o777)
+            command = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--", *command]
         self.log_path = self.folder / "log"
         self.announced = []
+        self.faults = self.folder / "faults"
+        if faults is not None:
+            environment = {**(environment or {}), **self._faulty(binary)}
+            for name, text in faults.items():
+                self.fault(name, text)
         with open(self.log_path, "wb") as log:
             self.process = subprocess.Popen(
                 command, stdout=log, stderr=log, env={**SANITIZERS, **os.environ, **(environment or {})})
         self.port = self._wait_for_port(port_file)
+
+    def _faulty(self, binary):
+        """The environment in which system calls obey self.faults."""
+        self.faults.mkdir()
+        options = os.environ.get("ASAN_OPTIONS", "")
+        return {"LD_PRELOAD": str(binary.parent / "zarrd-disk-fault.so"), "ZARRD_FAULTS": str(self.faults),
+                "ASAN_OPTIONS": ":".join([*filter(None, [options]), "verify_asan_link_order=0"])}
+
+    def fault(self, name, text=""):
+        """Turn a switch of disk_fault.c on; the text is the errno that it gives."""
+        (self.faults / f".{name}").write_text(str(text))
+        (self.faults / f".{name}").rename(self.faults / name)
+
+    def no_fault(self, name):
+        (self.faults / name).unlink(missing_ok=True)
+
+    @contextlib.contextmanager
+    def faulting(self, name, text=""):
+        self.fault(name, text)
+        try:
+            yield
+        finally:
+            self.no_fault(name)
+
+    def until_waiting(self, call):
+        """Until one of those calls hangs."""
+        end = time.monotonic() + START_S
+        while not (self.faults / f"{call}.waiting").exists():
+            assert time.monotonic() < end and self.process.poll() is None, f"nobody calls {call}"
+            time.sleep(0.002)
 
     def _wait_for_port(self, port_file):
         end = time.monotonic() + START_S
@@ -155,6 +195,12 @@ class Server:
         after = self.metrics()
         spent.update({name: value - before.get(name, 0) for name, value in after.items()})
 
+    def abandon(self):
+        """After SIGKILL: no status and no log is asked for, but sanitizers' reports."""
+        self.process.wait(STOP_S)
+        self._check_reports(self.log)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
     def stop(self):
         """SIGTERM, and what the server left behind."""
         if self.process.poll() is None:
@@ -166,9 +212,13 @@ class Server:
             raise AssertionError(f"zarrd did not stop within {STOP_S} s:\n{self.log[-3000:]}") from None
         log = self.log
         shutil.rmtree(self.folder, ignore_errors=True)
+        self._check_reports(log)
+        assert status == 0, f"exit status {status}:\n{log[-3000:]}"
+
+    @staticmethod
+    def _check_reports(log):
         report = re.search(r"(WARNING: ThreadSanitizer|==\d+==ERROR|[^\n]*runtime error)(.*)", log, re.DOTALL)
         assert report is None, report[0][:8000]
-        assert status == 0, f"exit status {status}:\n{log[-3000:]}"
 
 
 def cases(folder):
