@@ -1,0 +1,288 @@
+"""Disks that are full, refuse, fail, break or hang: each write that does not succeed leaves the hierarchy exactly as it was."""
+
+import concurrent.futures
+import errno
+import json
+import os
+import pathlib
+import struct
+import subprocess
+
+import pytest
+from live import Server
+from workload import DATASET, array, sharded, tidied
+
+AS_ROOT = os.geteuid() == 0
+NODES = f"/v1/datasets/{DATASET}/nodes"
+SLICES = f"/v1/datasets/{DATASET}/slices"
+KEYS = f"/zarr/{DATASET}"
+JSON = {"Content-Type": "application/json"}
+MERGE = {"Content-Type": "application/merge-patch+json"}
+BYTES = {"Content-Type": "application/octet-stream"}
+CHUNK = 1000  # elements of a chunk of `a`
+DOCUMENT = array([8 * CHUNK], [CHUNK], "int32")
+
+
+def ones(n, value=1):
+    return struct.pack("<i", value) * n
+
+
+def text(document):
+    return json.dumps(document).encode()
+
+
+# Every way to change a hierarchy that holds `a` (two of eight chunks are there), `shards` and `old/deep`.
+WRITES = {
+    "a key replaced": ("PUT", f"{KEYS}/a/c/0", BYTES, ones(CHUNK, 2)),
+    "a key created": ("PUT", f"{KEYS}/a/c/5", BYTES, ones(CHUNK)),
+    "a document by key": ("PUT", f"{KEYS}/a/zarr.json", JSON, text({**DOCUMENT, "attributes": {"new": 1}})),
+    "a slice of many chunks": ("PUT", f"{SLICES}/a", BYTES, ones(8 * CHUNK, 4)),
+    "a slice within a chunk": ("PUT", f"{SLICES}/a?slice=3:9", BYTES, ones(6, 5)),
+    "a node created": ("PUT", f"{NODES}/new/below/x", JSON, text(DOCUMENT)),
+    "a node replaced": ("PUT", f"{NODES}/a", JSON, text({**DOCUMENT, "attributes": {"new": 2}})),
+    "a node patched": ("PATCH", f"{NODES}/a", MERGE, text({"attributes": {"new": 3}})),
+}
+ERASURES = {
+    "a key erased": ("DELETE", f"{KEYS}/a/c/0", {}, None),
+}
+
+
+def ask(server, write):
+    method, target, headers, body = write
+    return server.request(method, target, headers, body)
+
+
+def snapshot(root):
+    """All that a hierarchy is, but for the times of directories."""
+    return {str(path.relative_to(root)): (path.stat().st_ino, path.stat().st_mtime_ns, path.read_bytes()) if path.is_file() else None
+            for path in root.rglob("*") if ".zarrd-tmp-" not in str(path)}
+
+
+def make(root):
+    """The hierarchy that WRITES are about."""
+    root.mkdir()
+    server = open_store(root)
+    for write in (("PUT", f"{NODES}/a", JSON, text(DOCUMENT)),
+                  ("PUT", f"{NODES}/t", JSON, text(array([3], [5], "int32", dimension_names=["time"]))),
+                  ("PUT", f"{NODES}/shards", JSON, text(sharded(2))),
+                  ("PUT", f"{NODES}/old/deep", JSON, text(DOCUMENT)),
+                  ("PUT", f"{KEYS}/a/c/0", BYTES, ones(CHUNK)),
+                  ("PUT", f"{KEYS}/a/c/1", BYTES, ones(CHUNK)),
+                  ("PUT", f"{SLICES}/shards?slice=0:1000", BYTES, ones(1000))):
+        answer = ask(server, write)
+        assert answer.status in (200, 201), (write[:2], answer)
+    server.stop()
+    return root
+
+
+def open_store(root, **more):
+    return Server(config={"datasets": {DATASET: {"location": str(root), "writable": True}}}, **more)
+
+
+@pytest.fixture
+def root(tmp_path):
+    return make(tmp_path / "store")
+
+
+@pytest.fixture
+def faulty(root):
+    """A server whose system calls can be made to fail."""
+    server = open_store(root, faults={})
+    server.root = root
+    yield server
+    server.stop()
+
+
+def refused(server, write, status, code):
+    """That write fails so, and nothing has happened."""
+    before = snapshot(server.root)
+    answer = ask(server, write)
+    assert (answer.status, answer.code) == (status, code), answer
+    assert tidied(server.root) and snapshot(server.root) == before
+
+
+def succeeds(server, write):
+    before = snapshot(server.root)
+    answer = ask(server, write)
+    assert answer.status in (200, 201, 204), answer
+    assert snapshot(server.root) != before
+
+
+@pytest.mark.parametrize("n_before", [0, 1, 3])
+@pytest.mark.parametrize("name", WRITES)
+@pytest.mark.parametrize("fault, code, problem", [
+    ("write", errno.ENOSPC, (507, "no_space")),
+    ("write", errno.EDQUOT, (507, "no_space")),
+    ("write", errno.EIO, (502, "store_error")),
+])
+def test_a_write_that_fails_changes_nothing(faulty, name, fault, code, problem, n_before):
+    """... whichever of its files it is, and the next one succeeds."""
+    before = snapshot(faulty.root)
+    faulty.fault(fault, f"{code} {n_before}")
+    answer = ask(faulty, WRITES[name])
+    if (faulty.faults / fault).exists():
+        faulty.no_fault(fault)
+        assert answer.status in (200, 201) and n_before > 0, answer  # it writes fewer files
+        return
+    assert (answer.status, answer.code) == problem, answer
+    assert tidied(faulty.root) and snapshot(faulty.root) == before
+    assert faulty.get("/readyz").status == 200
+    succeeds(faulty, WRITES[name])
+
+
+@pytest.mark.parametrize("name", {**WRITES, **ERASURES}.keys() - {"a slice of many chunks"})
+def test_a_name_that_cannot_be_changed_changes_nothing(faulty, name):
+    """The first of a request's renames; erasures change a name alone."""
+    write = {**WRITES, **ERASURES}[name]
+    call = "unlink" if name in ERASURES else "rename"
+    faulty.fault(call, errno.EACCES)
+    refused(faulty, write, 502, "store_error")
+    succeeds(faulty, write)
+
+
+def test_a_name_that_cannot_be_changed_among_many_leaves_each_chunk_old_or_new(faulty):
+    """Nothing makes eight names change at once; all that could fail before has been tried before (test_a_directory_in_the_way ...)."""
+    faulty.fault("rename", errno.EACCES)
+    answer = ask(faulty, WRITES["a slice of many chunks"])
+    assert (answer.status, answer.code) == (502, "store_error"), answer
+    values = faulty.get(f"{SLICES}/a").body
+    old = ones(2 * CHUNK) + ones(6 * CHUNK, 0)
+    n_old = 0
+    for at in range(0, len(values), 4 * CHUNK):
+        assert values[at:at + 4 * CHUNK] in (old[at:at + 4 * CHUNK], ones(CHUNK, 4))
+        n_old += values[at:at + 4 * CHUNK] == old[at:at + 4 * CHUNK]
+    assert n_old > 0 and tidied(faulty.root)
+    succeeds(faulty, WRITES["a slice of many chunks"])
+
+
+@pytest.mark.parametrize("call", ["fdatasync", "close"])
+@pytest.mark.parametrize("name", WRITES)
+def test_a_sync_that_fails_is_not_tried_again(faulty, name, call):
+    """The kernel tells once that it has lost what was written: the store takes no writes any more (fsync(2), errors)."""
+    faulty.fault(call, errno.EIO)
+    refused(faulty, WRITES[name], 502, "store_error")
+    ready = faulty.get("/readyz")
+    assert ready.status == 503 and DATASET in ready.body.decode()
+    for write in (WRITES[name], WRITES["a key created"], ERASURES["a key erased"]):
+        refused(faulty, write, 405, "read_only")
+    assert faulty.get(f"{KEYS}/a/c/0").body == ones(CHUNK)
+    assert faulty.get(f"{SLICES}/a?slice=0:2").body == ones(2)
+    assert faulty.get("/livez").status == 200
+
+
+@pytest.mark.parametrize("name", {**WRITES, **ERASURES})
+def test_a_directory_that_cannot_be_synced_is_no_success(faulty, name):
+    """What was renamed stands, perhaps, but nobody may be told so."""
+    faulty.fault("fsync-directory", errno.EIO)
+    answer = ask(faulty, {**WRITES, **ERASURES}[name])
+    assert (answer.status, answer.code) == (502, "store_error"), answer
+    assert faulty.get("/readyz").status == 503
+    assert tidied(faulty.root)
+    refused(faulty, WRITES["a key created"], 405, "read_only")
+
+
+def test_a_disk_that_hangs_keeps_nobody_else_waiting(faulty):
+    """Cold and hot reads, slices and documents go on while more writes hang than there are threads."""
+    n = 24
+    with concurrent.futures.ThreadPoolExecutor(n) as pool, faulty.faulting("fdatasync.wait"):
+        hanging = [pool.submit(ask, faulty, ("PUT", f"{KEYS}/old/deep/c/{i % 8}", BYTES, ones(CHUNK, i))) for i in range(n)]
+        faulty.until_waiting("fdatasync")
+        for _ in range(3):
+            for target in (f"{KEYS}/a/c/0", f"{KEYS}/a/c/7", f"{KEYS}/shards/c/0", f"{SLICES}/a?slice=::7", f"{SLICES}/shards?slice=::3",
+                           f"{NODES}/a", f"{NODES}/old/deep", f"/v1/datasets/{DATASET}/tree/", "/livez", "/readyz"):
+                assert faulty.get(target).status == (404 if target.endswith("c/7") else 200)
+        assert not any(write.done() for write in hanging)
+    assert {write.result().status for write in hanging} == {200}
+    assert tidied(faulty.root)
+
+
+def in_tmpfs(folder, size):
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder], check=True)
+
+
+@pytest.fixture
+def small(tmp_path):
+    """A store on a disk of one MiB."""
+    if not AS_ROOT:
+        pytest.skip("only root mounts a tmpfs of its own")
+    disk = tmp_path / "disk"
+    in_tmpfs(disk, "1m")
+    try:
+        server = open_store(make(disk / "store"))
+        server.root = disk / "store"
+        yield server
+        server.stop()
+    finally:
+        subprocess.run(["umount", "--lazy", disk], check=True)
+
+
+def test_a_full_disk_is_no_space_and_has_room_again_when_something_goes(small):
+    filler = small.root.parent / "filler"
+    with pytest.raises(OSError, match="No space"), open(filler, "wb", buffering=0) as file:
+        while True:
+            file.write(bytes(4096))
+    for name in WRITES:
+        refused(small, WRITES[name], 507, "no_space")
+        assert small.get("/livez").status == small.get("/readyz").status == 200
+    filler.unlink()
+    for name in WRITES:
+        succeeds(small, WRITES[name])
+
+
+def test_a_disk_that_fills_up_under_a_large_slice_keeps_what_was_there(small):
+    """Half of it fits: nothing of it is left, and neither is the space lost."""
+    big = array([1_000_000], [10_000], "int32")
+    assert ask(small, ("PUT", f"{NODES}/big", JSON, text(big))).status == 201
+    assert ask(small, ("PUT", f"{SLICES}/big?slice=0:20000", BYTES, ones(20_000, 7))).status == 200
+    free = os.statvfs(small.root).f_bfree
+    refused(small, ("PUT", f"{SLICES}/big", BYTES, ones(1_000_000, 8)), 507, "no_space")
+    assert small.get(f"{SLICES}/big?slice=0:20000").body == ones(20_000, 7)
+    assert os.statvfs(small.root).f_bfree >= free - 2  # the directory itself may have grown
+    succeeds(small, ("PUT", f"{SLICES}/big?slice=20000:30000", BYTES, ones(10_000, 9)))
+
+
+def allow(root, is_allowed):
+    """Others may or may not write there."""
+    for path in (root, *root.rglob("*")):
+        path.chmod((0o777 if is_allowed else 0o555) if path.is_dir() else 0o666 if is_allowed else 0o444)
+
+
+def test_permission_denied_is_a_fault_of_the_store_and_changes_nothing(root, tmp_path):
+    for path in (*tmp_path.parents, tmp_path):
+        if path.stat().st_uid == os.geteuid() and path != pathlib.Path("/") and not path.stat().st_mode & 0o005 == 0o005:
+            path.chmod(path.stat().st_mode | 0o055)
+    allow(root, False)
+    server = open_store(root, as_nobody=True)
+    server.root = root
+    try:
+        for write in (*WRITES.values(), *ERASURES.values()):
+            refused(server, write, 502, "store_error")
+        assert server.get(f"{SLICES}/a?slice=0:2").body == ones(2)
+        allow(root, True)
+        for write in WRITES.values():
+            succeeds(server, write)
+    finally:
+        allow(root, True)
+        server.stop()
+
+
+def test_a_directory_in_the_way_of_a_key_stays_there(faulty):
+    """With something in it and without."""
+    for key, inside in (("a/c/5", None), ("a/c/6", "x")):
+        (faulty.root / key).mkdir()
+        if inside:
+            (faulty.root / key / inside).write_text("y")
+    for write in (("PUT", f"{KEYS}/a/c/5", BYTES, ones(CHUNK)), ("PUT", f"{KEYS}/a/c/6", BYTES, ones(CHUNK)),
+                  WRITES["a slice of many chunks"]):
+        refused(faulty, write, 502, "store_error")
+    assert faulty.get(f"{KEYS}/a/c/5").status == 301  # to its index
+    succeeds(faulty, ("PUT", f"{SLICES}/a?slice=0:{5 * CHUNK}", BYTES, ones(5 * CHUNK, 4)))
+
+
+def test_a_file_in_the_way_of_a_directory_stays_there(faulty):
+    (faulty.root / "old/deep/c").write_text("no directory")
+    (faulty.root / "new").write_text("neither")
+    for write in (("PUT", f"{KEYS}/old/deep/c/0", BYTES, ones(CHUNK)), ("PUT", f"{SLICES}/old/deep", BYTES, ones(8 * CHUNK)),
+                  WRITES["a node created"]):
+        refused(faulty, write, 502, "store_error")
