@@ -23,6 +23,7 @@ GROUPS = {
     "stream": "a slice of 64 MiB",
     "start": "from start to first answer, and many nodes",
     "memory": "at rest, of idle connections, and of 256 slices in 512 MiB",
+    "writes": "stored chunks, against the bare system calls and nginx's WebDAV",
     "overload": "ten times more than it can do",
 }
 

@@ -1,10 +1,11 @@
-/* zarrd-bench-load PORT CONNECTIONS SECONDS FILE: asks 127.0.0.1 as fast as it answers, over
+/* zarrd-bench-load PORT CONNECTIONS SECONDS FILE [BODY]: asks 127.0.0.1 as fast as it answers, over
  * keep-alive connections.
  *
  * FILE holds request heads, each ended by an empty line; each connection sends the next of them
- * when its answer has come. Prints one line: answers, microseconds, median and 99th percentile of
- * the time to an answer (us), failed answers, and this process's own CPU microseconds. Failed are
- * answers that stay away, break off, or have another status than the first one. */
+ * when its answer has come, and behind it all bytes of the file BODY. Prints one line: answers,
+ * microseconds, median and 99th percentile of the time to an answer (us), failed answers, and this
+ * process's own CPU microseconds. Failed are answers that stay away, break off, or have another
+ * status than the first one. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -15,6 +16,7 @@
 #include <strings.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,6 +27,7 @@
 #define SECONDS_MAX     3600.0
 #define HEAD_BYTES      16384
 #define BODY_BYTES      (256U << 10) /* of one read */
+#define SENT_BYTES      (1U << 20)   /* most of a request's body */
 #define TIMES_MAX       (16U << 20)  /* answers whose time is kept */
 #define EVENTS_N        256
 #define STALL_NS        UINT64_C(15000000000) /* an answer that takes longer has failed */
@@ -45,8 +48,9 @@ struct load {
     struct zd_span request[REQUESTS_MAX];
     size_t n_requests;
     size_t next_request;
-    uint64_t end_ns;  /* no request is sent later */
-    uint64_t last_ns; /* of the last answer */
+    struct zd_span sent_body; /* of every request */
+    uint64_t end_ns;          /* no request is sent later */
+    uint64_t last_ns;         /* of the last answer */
     size_t n_waiting;
     uint64_t n_answers;
     uint64_t n_failed;
@@ -71,6 +75,7 @@ static uint64_t clock_ns(clockid_t clock)
 static void connection_open(struct load *load, struct connection *connection)
 {
     const int on = 1;
+    const int sent_bytes = 2 * (int)SENT_BYTES; /* so that no client waits until it is read */
     const struct sockaddr_in address = {.sin_family = AF_INET,
         .sin_port = htons(load->port),
         .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -79,9 +84,21 @@ static void connection_open(struct load *load, struct connection *connection)
     if (connection->fd < 0 ||
         connect(connection->fd, (const struct sockaddr *)&address, sizeof address) != 0 ||
         setsockopt(connection->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0 ||
+        (load->sent_body.len > 0 && setsockopt(connection->fd, SOL_SOCKET, SO_SNDBUF, &sent_bytes,
+                                        sizeof sent_bytes) != 0) ||
         epoll_ctl(load->epoll, EPOLL_CTL_ADD, connection->fd, &event) != 0) {
         fail("cannot connect");
     }
+}
+
+static bool send_request(const struct load *load, int fd, struct zd_span head)
+{
+    struct iovec part[2] = {
+        {.iov_base = (void *)(uintptr_t)head.ptr, .iov_len = head.len},
+        {.iov_base = (void *)(uintptr_t)load->sent_body.ptr, .iov_len = load->sent_body.len},
+    };
+    const struct msghdr message = {.msg_iov = part, .msg_iovlen = 2};
+    return sendmsg(fd, &message, MSG_NOSIGNAL) == (ssize_t)(head.len + load->sent_body.len);
 }
 
 static void send_next(struct load *load, struct connection *connection)
@@ -95,7 +112,7 @@ static void send_next(struct load *load, struct connection *connection)
         return;
     }
     load->next_request = (load->next_request + 1) % load->n_requests;
-    if (send(connection->fd, request.ptr, request.len, MSG_NOSIGNAL) == (ssize_t)request.len) {
+    if (send_request(load, connection->fd, request)) {
         connection->sent_ns = now;
         load->n_waiting++;
     } else {
@@ -130,8 +147,8 @@ static bool body_len(char *head, unsigned status, uint64_t *ret_len)
     static const char name[] = "\r\nContent-Length:";
     const char *field = strcasestr(head, name);
     *ret_len = 0;
-    if (status == 304) {
-        return true; /* RFC 9110, 15.4.5 */
+    if (status == 304 || status == 204) {
+        return true; /* RFC 9110, 15.4.5 and 15.3.5 */
     }
     if (field == NULL) {
         return false;
@@ -256,6 +273,17 @@ static void requests_read(struct load *load, const char *path)
     }
 }
 
+static void body_read(struct load *load, const char *path)
+{
+    static uint8_t bytes[SENT_BYTES];
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) {
+        fail(path);
+    }
+    load->sent_body = (struct zd_span){.ptr = bytes, .len = fread(bytes, 1, sizeof bytes, file)};
+    fclose(file);
+}
+
 static int compare_times(const void *a, const void *b)
 {
     const uint32_t left = *(const uint32_t *)a;
@@ -294,11 +322,14 @@ int main(int argc, char **argv)
 {
     static struct load load;
     double seconds = 0;
-    if (argc != 5 || !scan_arguments(&load, argv, &seconds)) {
-        fprintf(stderr, "usage: zarrd-bench-load PORT CONNECTIONS SECONDS FILE\n");
+    if (argc < 5 || argc > 6 || !scan_arguments(&load, argv, &seconds)) {
+        fprintf(stderr, "usage: zarrd-bench-load PORT CONNECTIONS SECONDS FILE [BODY]\n");
         return 2;
     }
     requests_read(&load, argv[4]);
+    if (argc == 6) {
+        body_read(&load, argv[5]);
+    }
     load.epoll = epoll_create1(EPOLL_CLOEXEC);
     load.connection = zd_alloc_zero(load.n_connections, sizeof *load.connection);
     load.time_us = zd_alloc(TIMES_MAX * sizeof *load.time_us);

@@ -12,12 +12,21 @@ HANG_S = 40
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """One GET, and what must come back; body None: only the status counts."""
+    """One GET, or PUT of `sent`, and what must come back; body None: only the status counts."""
 
     target: str
     headers: tuple = ()  # of (name, value)
     status: int = 200
     body: bytes | None = None
+    sent: bytes | None = None
+
+    @property
+    def method(self):
+        return "GET" if self.sent is None else "PUT"
+
+    @property
+    def all_headers(self):
+        return self.headers + (() if self.sent is None else (("Content-Length", str(len(self.sent))),))
 
 
 @dataclasses.dataclass
@@ -46,10 +55,10 @@ class Hang(Exception):
 
 def ask(port, request, connection=None):
     own = connection or http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-    own.putrequest("GET", request.target, skip_accept_encoding=True)
-    for name, value in request.headers:
+    own.putrequest(request.method, request.target, skip_accept_encoding=True)
+    for name, value in request.all_headers:
         own.putheader(name, value)
-    own.endheaders()
+    own.endheaders(request.sent)
     response = own.getresponse()
     body = response.read()
     if connection is None:
@@ -72,18 +81,20 @@ def check(name, port, requests):
 def heads(requests):
     """As zarrd-bench-load reads them."""
     return b"".join(
-        "".join([f"GET {request.target} HTTP/1.1\r\nHost: localhost\r\n",
-                 *(f"{name}: {value}\r\n" for name, value in request.headers), "\r\n"]).encode()
+        "".join([f"{request.method} {request.target} HTTP/1.1\r\nHost: localhost\r\n",
+                 *(f"{name}: {value}\r\n" for name, value in request.all_headers), "\r\n"]).encode()
         for request in requests)
 
 
 def load(options, port, requests, seconds, n_connections=16):
-    """One slice of load by zarrd-bench-load, on a core of its own; Hang when it does not end."""
-    with tempfile.NamedTemporaryFile() as listed:
+    """One slice of load by zarrd-bench-load, on a core of its own; Hang when it does not end. All requests send the same."""
+    with tempfile.NamedTemporaryFile() as listed, tempfile.NamedTemporaryFile() as sent:
         listed.write(heads(requests))
         listed.flush()
+        sent.write(requests[0].sent or b"")
+        sent.flush()
         with pinned(options.client_core):
-            process = subprocess.Popen([options.client, str(port), str(n_connections), str(seconds), listed.name],
+            process = subprocess.Popen([options.client, str(port), str(n_connections), str(seconds), listed.name, sent.name],
                                        stdout=subprocess.PIPE, text=True)
         try:
             printed, _ = process.communicate(timeout=seconds + HANG_S)

@@ -43,9 +43,11 @@ http {{
     server {{
         listen 127.0.0.1:{port} backlog=4096;
         root {root};
+        {location}
     }}
 }}
 """
+NGINX_PUT = "dav_methods PUT; client_max_body_size 64m; client_body_buffer_size 128k;"
 
 NGINX_OPTIONS = {
     "nginx sendfile+nopush": "sendfile on; tcp_nopush on;",
@@ -112,11 +114,11 @@ class Program:
 class Zarrd:
     """A zarrd that writes no request lines, as the others write none."""
 
-    def __init__(self, name, binary, datasets, *settings, core=None):
+    def __init__(self, name, binary, datasets, *settings, core=None, config=None):
         self.name = name
         arguments = [word for setting in ("log.requests=false", *settings) for word in ("--set", setting)]
         with pinned(core):
-            self.server = Server(*arguments, *[f"{dataset}={path}" for dataset, path in datasets.items()], binary=binary)
+            self.server = Server(*arguments, *[f"{dataset}={path}" for dataset, path in datasets.items()], binary=binary, config=config)
         self.port = self.server.port
         self.group = Group(self.server.process.pid)
 
@@ -133,11 +135,11 @@ def write_config(template, folder, **more):
     return str(path)
 
 
-def nginx_command(root, options):
+def nginx_command(root, options, location=""):
     user = "user root;" if os.geteuid() == 0 else ""
 
     def command(port, folder):
-        path = write_config(NGINX, folder, port=port, root=root, options=options, user=user)
+        path = write_config(NGINX, folder, port=port, root=root, options=options, user=user, location=location)
         return ["nginx", "-p", str(folder), "-e", str(folder / "error.log"), "-c", path]
 
     return command
@@ -155,6 +157,15 @@ def file_servers(root):
         found += [(name, nginx_command(root, options)) for name, options in NGINX_OPTIONS.items()]
     if shutil.which("h2o"):
         found.append(("h2o", h2o_command(root)))
+    return found
+
+
+def dav_servers(root):
+    """Every server at hand that stores files below root, as (name, command). Bodies rest beside them: one rename stores them."""
+    found = []
+    if shutil.which("nginx"):
+        put = f"{NGINX_PUT} client_body_temp_path {root}/body;"
+        found.append(("nginx WebDAV", nginx_command(root, "sendfile off;", put)))
     return found
 
 
