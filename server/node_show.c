@@ -135,7 +135,9 @@ static void add_others(struct zd_node_show *show)
 {
     const struct zd_scales *scales = &show->scales;
     if (wants(show, "tier")) {
-        zd_hash_add_u64(&show->hash, show->look.above.tag);
+        if (show->look.above.n > 0) { /* else it is the tag that the events tell */
+            zd_hash_add_u64(&show->hash, show->look.above.tag);
+        }
         show->is_partial = show->is_partial || show->look.checked_ms == 0;
         show->checked_ms = zd_min_u64(show->checked_ms, show->look.checked_ms);
     }
