@@ -13,7 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/base/hash.h"
 #include "core/store/ancestors.h"
 #include "core/store/calls.h"
 
@@ -32,11 +31,6 @@ struct job {
     bool is_published;
     struct zd_error *err;
 };
-
-uint64_t zd_replace_hash(const char *key)
-{
-    return zd_hash64(zd_span_of(key), 0);
-}
 
 static struct job job_of(
     struct zd_files *files, const struct zd_store_write *write, struct zd_error *err)
@@ -273,7 +267,7 @@ static enum zd_status lock(const struct job *job, uint64_t hash)
 
 static enum zd_status take_name_alone(struct job *job, struct zd_store_write *write)
 {
-    const uint64_t hash = zd_replace_hash(job->key);
+    const uint64_t hash = zd_key_hash(job->key);
     ZD_TRY(lock(job, hash));
     const enum zd_status status = take_name(job, write);
     zd_writer_unlock(&job->files->writer, hash);
@@ -434,7 +428,7 @@ static enum zd_status remove_name(const struct job *job, const struct zd_store_w
 
 static enum zd_status remove_name_alone(const struct job *job, const struct zd_store_write *erase)
 {
-    const uint64_t hash = zd_replace_hash(job->key);
+    const uint64_t hash = zd_key_hash(job->key);
     ZD_TRY(lock(job, hash));
     const enum zd_status status = remove_name(job, erase);
     zd_writer_unlock(&job->files->writer, hash);

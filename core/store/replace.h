@@ -11,10 +11,6 @@ struct zd_file_staged {
     char path[];             /* of the temporary file, below the root */
 };
 
-/** The number that stands for a key where threads and processes keep out of each other's way: the
- * same in all of them. Thread: any. */
-uint64_t zd_replace_hash(const char *key);
-
 /**
  * Put bytes in place of a key's, if the write's condition holds: all phases of a write but DISCARD.
  * Directories are made as needed, and with a failure those go away again.

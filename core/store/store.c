@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/hash.h"
 #include "core/base/num.h"
 #include "core/base/scan.h"
 
@@ -298,6 +299,35 @@ void zd_store_erase(struct zd_store *store, struct zd_store_write *erase)
     } else {
         zd_store_finish_later(&erase->op);
     }
+}
+
+void zd_store_hold(struct zd_store *store, struct zd_store_hold *hold)
+{
+    begin(&hold->op, store);
+    hold->is_held = false;
+    if (!store->writable) {
+        hold->op.status = zd_fail(&hold->op.err, ZD_READ_ONLY, "the store is read-only");
+    } else if (store->ops->hold != NULL) {
+        store->ops->hold(store, hold);
+        return;
+    }
+    zd_store_finish_later(&hold->op);
+}
+
+void zd_store_release(struct zd_store_hold *hold)
+{
+    struct zd_store *store = hold->op.store;
+    begin(&hold->op, store);
+    if (hold->is_held) {
+        store->ops->release(store, hold);
+    } else {
+        zd_store_finish_later(&hold->op);
+    }
+}
+
+uint64_t zd_key_hash(const char *key)
+{
+    return zd_hash64(zd_span_of(key), 0);
 }
 
 void zd_store_cancel(struct zd_store_op *op)

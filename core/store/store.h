@@ -156,6 +156,17 @@ struct zd_store_write {
     struct zd_stat stat;      /* out, of WHOLE and COMMIT: of what is stored now */
 };
 
+/**
+ * Keys that no other process changes for a while: for a change of many that is judged as a whole.
+ * The holder's own writes are ordinary ones. There is one holder at a time, whatever the process.
+ */
+struct zd_store_hold {
+    struct zd_store_op op;
+    uint64_t *hash; /* in: zd_key_hash of each key, n_keys of them; borrowed until it is released */
+    size_t n_keys;
+    bool is_held; /* with ZD_OK: zd_store_release must come */
+};
+
 /** A scheme. Every function runs on the loop thread and does not block. */
 struct zd_store_ops {
     const char *scheme;                    /* "file", "mem" */
@@ -172,6 +183,10 @@ struct zd_store_ops {
     void (*list)(struct zd_store *store, struct zd_store_list *list);
     void (*write)(struct zd_store *store, struct zd_store_write *write); /* not DISCARD */
     void (*erase)(struct zd_store *store, struct zd_store_write *erase);
+    /** Optional: of stores that other processes write to. */
+    void (*hold)(struct zd_store *store, struct zd_store_hold *hold);
+    void (*release)(struct zd_store *store, struct zd_store_hold *hold);
+
     /** Drop what is staged, then end with the status that is there: also of a COMMIT that was
      * refused. */
     void (*discard)(struct zd_store *store, struct zd_store_write *write);
@@ -232,6 +247,17 @@ void zd_store_list(struct zd_store *store, struct zd_store_list *list);
 void zd_store_write(struct zd_store *store, struct zd_store_write *write);
 void zd_store_erase(struct zd_store *store, struct zd_store_write *erase);
 void zd_store_cancel(struct zd_store_op *op);
+
+/** Take keys, and give them back: op.done is told of both. The same caution as with all that is
+ * started: it is not cancelled, and whoever holds goes on without waiting for clients. Thread:
+ * loop.
+ */
+void zd_store_hold(struct zd_store *store, struct zd_store_hold *hold);
+void zd_store_release(struct zd_store_hold *hold);
+
+/** The number that stands for a key where threads and processes keep out of each other's way: the
+ * same in all of them. Thread: any. */
+uint64_t zd_key_hash(const char *key);
 
 /** The same without waiting, or ZD_AGAIN. Thread: loop. */
 enum zd_status zd_store_read_now(struct zd_store *store, struct zd_store_read *read);

@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -28,6 +29,8 @@ struct file_store {
     struct zd_store store; /* first member */
     struct zd_files files;
     struct zd_turns turns; /* of writes and erasures */
+    struct zd_list holds;  /* struct zd_store_op: who wait to hold keys */
+    bool is_held;          /* one holds some, or is about to */
     struct zd_sweep sweep;
 };
 
@@ -127,8 +130,82 @@ static void file_write(struct zd_store *store, struct zd_store_write *write)
     if (write->phase == ZD_PHASE_STAGE) {
         zd_turns_take_any(turns, &write->op);
     } else {
-        zd_turns_take(turns, &write->op, zd_replace_hash(write->key));
+        zd_turns_take(turns, &write->op, zd_key_hash(write->key));
     }
+}
+
+/* ---- holders of many keys ---- */
+
+static struct zd_store_hold *hold_of(struct zd_store_op *op)
+{
+    return ZD_CONTAINER(op, struct zd_store_hold, op);
+}
+
+static int compare_hashes(const void *a, const void *b)
+{
+    const uint64_t left = *(const uint64_t *)a;
+    const uint64_t right = *(const uint64_t *)b;
+    return (left > right) - (left < right);
+}
+
+static void work_hold(uv_work_t *work)
+{
+    struct zd_store_hold *hold = hold_of(op_of(work));
+    struct zd_store_op *op = &hold->op;
+    struct zd_files *files = &file_of(op->store)->files;
+    qsort(hold->hash, hold->n_keys, sizeof *hold->hash, compare_hashes);
+    op->status = zd_writer_open_lock(&files->writer, &files->root, &op->err);
+    if (op->status != ZD_OK) {
+        return;
+    }
+    const int code = zd_writer_hold(&files->writer, hold->hash, hold->n_keys);
+    hold->is_held = code == 0;
+    op->status = code == 0 ? ZD_OK : zd_beneath_fail(&op->err, code, "", "lock keys");
+}
+
+static void work_release(uv_work_t *work)
+{
+    struct zd_store_hold *hold = hold_of(op_of(work));
+    zd_writer_drop(&file_of(hold->op.store)->files.writer);
+    hold->is_held = false;
+}
+
+static void begin_next_hold(struct file_store *file);
+
+static void after_hold(uv_work_t *work, int uv_status)
+{
+    struct zd_store_op *op = op_of(work);
+    struct file_store *file = file_of(op->store);
+    (void)uv_status;             /* it is never cancelled */
+    if (!hold_of(op)->is_held) { /* released, or it could not be had */
+        file->is_held = false;
+        begin_next_hold(file);
+    }
+    op->done(op);
+}
+
+/* One at a time: no more than one thread waits here for other processes, so that theirs and ours
+ * can go on writing. */
+static void begin_next_hold(struct file_store *file)
+{
+    struct zd_list *link = file->is_held ? NULL : zd_list_pop_front(&file->holds);
+    if (link != NULL) {
+        file->is_held = true;
+        queue(ZD_CONTAINER(link, struct zd_store_op, link), work_hold, after_hold);
+    }
+}
+
+static void file_hold(struct zd_store *store, struct zd_store_hold *hold)
+{
+    struct file_store *file = file_of(store);
+    zd_list_push_back(&file->holds, &hold->op.link);
+    begin_next_hold(file);
+}
+
+static void file_release(struct zd_store *store, struct zd_store_hold *hold)
+{
+    (void)store;
+    queue(&hold->op, work_release, after_hold);
 }
 
 /* ---- the store ---- */
@@ -229,6 +306,7 @@ static enum zd_status file_open(
         return zd_fail(err, ZD_NO_MEMORY, "%s: no memory for the store", config->location);
     }
     zd_turns_init(&file->turns, run_write);
+    zd_list_init(&file->holds);
     if (config->writable) {
         zd_sweep_start(&file->sweep, &file->files.root);
     }
@@ -493,6 +571,8 @@ const struct zd_store_ops zd_store_ops_file = {
     .list = file_list,
     .write = file_write,
     .erase = file_write,
+    .hold = file_hold,
+    .release = file_release,
     .discard = file_discard,
     .read_now = file_read_now,
     .has_files = true,

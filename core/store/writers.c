@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -167,9 +168,10 @@ void zd_writer_name_temp(struct zd_writer *writer, char name[ZD_TEMP_NAME_BYTES]
         atomic_fetch_add(&writer->n_temps, 1));
 }
 
-int zd_writer_lock(const struct zd_writer *writer, uint64_t hash)
+/* Offsets below LOCK_BYTES are those of keys; at LOCK_BYTES is that of whoever holds many. */
+static int lock_at(const struct zd_writer *writer, uint64_t offset)
 {
-    struct flock lock = write_lock((off_t)(hash % LOCK_BYTES), 1);
+    struct flock lock = write_lock((off_t)offset, 1);
     int code = EINTR;
     while (code == EINTR) {
         code = zd_calls->lock(writer->lock_fd, &lock) == 0 ? 0 : errno;
@@ -177,11 +179,71 @@ int zd_writer_lock(const struct zd_writer *writer, uint64_t hash)
     return code;
 }
 
-void zd_writer_unlock(const struct zd_writer *writer, uint64_t hash)
+static void unlock_at(const struct zd_writer *writer, uint64_t offset)
 {
-    struct flock lock = write_lock((off_t)(hash % LOCK_BYTES), 1);
+    struct flock lock = write_lock((off_t)offset, 1);
     lock.l_type = F_UNLCK;
     (void)fcntl(writer->lock_fd, F_OFD_SETLK, &lock);
+}
+
+int zd_writer_lock(const struct zd_writer *writer, uint64_t hash)
+{
+    return lock_at(writer, hash % LOCK_BYTES);
+}
+
+static int compare(const void *a, const void *b)
+{
+    const uint64_t left = *(const uint64_t *)a;
+    const uint64_t right = *(const uint64_t *)b;
+    return (left > right) - (left < right);
+}
+
+void zd_writer_unlock(struct zd_writer *writer, uint64_t hash)
+{
+    uv_mutex_lock(&writer->mutex);
+    if (writer->n_held == 0 ||
+        bsearch(&hash, writer->held, writer->n_held, sizeof hash, compare) == NULL) {
+        unlock_at(writer, hash % LOCK_BYTES);
+    }
+    uv_mutex_unlock(&writer->mutex);
+}
+
+static void set_held(struct zd_writer *writer, const uint64_t *hash, size_t n)
+{
+    uv_mutex_lock(&writer->mutex);
+    writer->held = hash;
+    writer->n_held = n;
+    uv_mutex_unlock(&writer->mutex);
+}
+
+/* The kernel's lock of one byte is not counted: a write of this process that was under way gives
+ * back what is held here, unless it knows. */
+int zd_writer_hold(struct zd_writer *writer, const uint64_t *hash, size_t n)
+{
+    int code = lock_at(writer, LOCK_BYTES);
+    if (code != 0) {
+        return code;
+    }
+    set_held(writer, hash, n);
+    for (size_t i = 0; i < n && code == 0; i++) {
+        code = zd_writer_lock(writer, hash[i]);
+    }
+    if (code != 0) {
+        zd_writer_drop(writer);
+    }
+    return code;
+}
+
+void zd_writer_drop(struct zd_writer *writer)
+{
+    uv_mutex_lock(&writer->mutex);
+    for (size_t i = 0; i < writer->n_held; i++) {
+        unlock_at(writer, writer->held[i] % LOCK_BYTES);
+    }
+    writer->held = NULL;
+    writer->n_held = 0;
+    uv_mutex_unlock(&writer->mutex);
+    unlock_at(writer, LOCK_BYTES);
 }
 
 bool zd_writer_is_alive(int dir_fd, const char *id)

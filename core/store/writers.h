@@ -28,6 +28,8 @@ struct zd_writer {
     char id[ZD_WRITER_ID_LEN + 1];
     _Atomic uint64_t n_temps; /* names given out */
     _Atomic uint64_t n_kept;  /* temporary files that are staged, or could not be removed */
+    const uint64_t *held;     /* hashes that are held, n_held of them, in order; borrowed */
+    size_t n_held;            /* both under the mutex */
 };
 
 ZD_RESULT zd_writer_init(struct zd_writer *writer);
@@ -59,7 +61,17 @@ void zd_writer_name_temp(struct zd_writer *writer, char name[ZD_TEMP_NAME_BYTES]
  * @return 0 or an errno. Thread: any; blocks while another process holds it.
  */
 int zd_writer_lock(const struct zd_writer *writer, uint64_t hash);
-void zd_writer_unlock(const struct zd_writer *writer, uint64_t hash);
+void zd_writer_unlock(struct zd_writer *writer, uint64_t hash);
+
+/**
+ * Lock the keys of many hashes: until zd_writer_drop, zd_writer_unlock leaves them locked. One
+ * holder at a time, of this process (the caller sees to it) and of all others.
+ *
+ * @param hash in ascending order; borrowed until they are dropped
+ * @return 0 or an errno: then nothing is held. Thread: any; blocks while other processes hold some.
+ */
+int zd_writer_hold(struct zd_writer *writer, const uint64_t *hash, size_t n);
+void zd_writer_drop(struct zd_writer *writer);
 
 /** Whether the writer of that number lives, of this process or another; when in doubt it does.
  * Thread: any; blocks. */

@@ -190,7 +190,7 @@ static pid_t start_holder(const char *key)
         if (zd_beneath_open(owner.directory, &root, NULL) != ZD_OK ||
             zd_writer_init(&writer) != ZD_OK ||
             zd_writer_enter(&writer, &root, false, &code, NULL) != ZD_OK ||
-            zd_writer_lock(&writer, zd_replace_hash(key)) != 0 || write(ends[1], "1", 1) != 1) {
+            zd_writer_lock(&writer, zd_key_hash(key)) != 0 || write(ends[1], "1", 1) != 1) {
             _exit(1);
         }
         for (;;) {
@@ -208,7 +208,7 @@ static bool is_locked(const char *key)
     char path[200];
     struct flock lock = {.l_type = F_WRLCK,
         .l_whence = SEEK_SET,
-        .l_start = (off_t)(zd_replace_hash(key) % (UINT64_C(1) << 62)),
+        .l_start = (off_t)(zd_key_hash(key) % (UINT64_C(1) << 62)),
         .l_len = 1};
     snprintf(path, sizeof path, "%s/" ZD_WRITERS_DIRECTORY "/lock", owner.directory);
     const int fd = open(path, O_RDWR | O_CLOEXEC);
@@ -217,6 +217,50 @@ static bool is_locked(const char *key)
     close(fd);
     return lock.l_type != F_UNLCK;
 }
+
+static int n_holds;
+
+static void hold_done(struct zd_store_op *op)
+{
+    ck_assert_int_eq(op->status, ZD_OK);
+    n_holds++;
+}
+
+START_TEST(writers_who_hold_keys_keep_them_while_they_write)
+{
+    set_up();
+    uint64_t hash[] = {zd_key_hash("a/2"), zd_key_hash("a/1")};
+    struct zd_store_hold hold = {
+        .op = {.done = hold_done}, .hash = hash, .n_keys = sizeof hash / sizeof hash[0]};
+    struct zd_store_hold next = hold;
+    uint64_t own[] = {hash[0]};
+    next.hash = own;
+    next.n_keys = 1;
+    n_holds = 0;
+    zd_store_hold(owner.store, &hold);
+    zd_store_hold(owner.store, &next);
+    while (n_holds < 1) {
+        uv_run(&owner.loop, UV_RUN_ONCE);
+    }
+    zd_test_put(&owner, "a/1", "new");
+    zd_test_put(&owner, "a/3", "new");
+    ck_assert(is_locked("a/1"));
+    ck_assert(is_locked("a/2"));
+    ck_assert(!is_locked("a/3"));
+    ck_assert_int_eq(n_holds, 1); /* the next one waits */
+    zd_store_release(&hold);
+    while (n_holds < 3) { /* one is released, the other has them */
+        uv_run(&owner.loop, UV_RUN_ONCE);
+    }
+    ck_assert(!is_locked("a/1"));
+    ck_assert(is_locked("a/2"));
+    zd_store_release(&next);
+    uv_run(&owner.loop, UV_RUN_DEFAULT);
+    ck_assert_int_eq(n_holds, 4);
+    ck_assert(!is_locked("a/2"));
+    tear_down();
+}
+END_TEST
 
 START_TEST(writers_wait_for_a_lock_that_dies_with_its_holder)
 {
@@ -247,5 +291,6 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, writers_of_several_processes_create_once);
     tcase_add_test(tests, writers_of_several_processes_lose_no_update);
     tcase_add_test(tests, writers_of_several_processes_share_directories_that_vanish);
+    tcase_add_test(tests, writers_who_hold_keys_keep_them_while_they_write);
     tcase_add_test(tests, writers_wait_for_a_lock_that_dies_with_its_holder);
 }
