@@ -144,6 +144,29 @@ static struct zd_node *new_node(struct zd_dataset *dataset, struct zd_span key)
     return node;
 }
 
+enum zd_status zd_catalog_foresee(const struct zd_node *node, struct zd_meta *meta,
+    struct zd_node **ret_node, struct zd_error *err)
+{
+    struct zd_node *foreseen = new_node(node->dataset, node->entry.map.key);
+    if (foreseen == NULL) {
+        return zd_fail(err, ZD_NO_MEMORY, "no memory for a node");
+    }
+    foreseen->entry.refs = 1;
+    foreseen->meta = zd_meta_ref(meta);
+    memcpy(foreseen->stat, node->stat, sizeof foreseen->stat);
+    foreseen->tag = node->tag;
+    foreseen->mtime_ms = node->mtime_ms;
+    foreseen->checked_ms = node->checked_ms;
+    const uint64_t max = node->dataset->server->config->settings.limits_chunk_bytes;
+    const enum zd_status status = zd_layout_new(meta, max, &foreseen->layout, err);
+    if (status != ZD_OK) {
+        zd_node_unref(foreseen);
+        return status;
+    }
+    *ret_node = foreseen;
+    return ZD_OK;
+}
+
 static struct zd_node *put_new_node(struct zd_dataset *dataset, struct zd_span key)
 {
     struct zd_node *node = new_node(dataset, key);

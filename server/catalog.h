@@ -87,6 +87,19 @@ uint64_t zd_dataset_trusts_until(const struct zd_dataset *dataset, uint64_t chec
  * finds it anew, also while others wait for what was there before. */
 void zd_catalog_forget(struct zd_dataset *dataset, struct zd_span path);
 
+/**
+ * A node as its document is going to be: for who writes chunks before it is stored. Nobody else
+ * finds it; its documents' generations and its tag are those of the node as it is.
+ *
+ * @param node     an array
+ * @param meta     the same array as it is going to be; shared
+ * @param ret_node owned: a reference
+ * @retval ZD_UNSUPPORTED a chunk is too large
+ * @retval ZD_NO_MEMORY
+ */
+ZD_RESULT zd_catalog_foresee(const struct zd_node *node, struct zd_meta *meta,
+    struct zd_node **ret_node, struct zd_error *err);
+
 /** The end of a node: for zd_cache_init of server->nodes. */
 void zd_node_free(struct zd_cache_entry *entry);
 

@@ -178,38 +178,25 @@ static enum zd_next want(struct zd_slice_body *body, uint64_t n)
     return zd_upload_want(body->req, (size_t)zd_max_u64(zd_min_u64(n, most), 1));
 }
 
-static enum zd_status begin_text(struct zd_slice_body *body, struct zd_error *err)
-{
-    zd_text_reader_init(&body->reader, body->dtype, body->rank, body->shape);
-    if (body->piece == NULL) {
-        body->piece = zd_alloc(PIECE_BYTES);
-    }
-    body->has_head = true;
-    return body->piece == NULL ? zd_fail(err, ZD_NO_MEMORY, "no memory to read the body") : ZD_OK;
-}
-
-static enum zd_status make_room(struct zd_slice_body *body, struct zd_error *err)
+static enum zd_status make_room(struct zd_slice_body *body, size_t len, struct zd_error *err)
 {
     if (body->piece == NULL) {
-        body->piece = zd_alloc(ZD_BODY_HEAD_MAX);
+        body->piece = zd_alloc(len);
     }
     return body->piece == NULL ? zd_fail(err, ZD_NO_MEMORY, "no memory to read the body") : ZD_OK;
 }
 
-enum zd_status zd_slice_body_begin(
+static enum zd_status read_head(
     struct zd_slice_body *body, enum zd_next *ret_next, struct zd_error *err)
 {
     *ret_next = ZD_NEXT;
-    if (body->format->read_text != NULL) {
-        return begin_text(body, err);
-    }
-    ZD_TRY(make_room(body, err));
+    ZD_TRY(make_room(body, ZD_BODY_HEAD_MAX, err));
     while (!body->has_head) {
         const struct zd_span head = {.ptr = body->piece, .len = body->piece_len};
         const enum zd_status status = body->format->read_head(body->dtype, head, &body->head, err);
         if (status == ZD_OK) {
             body->has_head = true;
-            return judge_head(body, err);
+            return ZD_OK;
         }
         if (status != ZD_AGAIN) {
             return status;
@@ -227,6 +214,135 @@ enum zd_status zd_slice_body_begin(
         }
     }
     return ZD_OK;
+}
+
+enum zd_status zd_slice_body_begin(
+    struct zd_slice_body *body, enum zd_next *ret_next, struct zd_error *err)
+{
+    if (body->format->read_text != NULL) {
+        *ret_next = ZD_NEXT;
+        zd_text_reader_init(&body->reader, body->dtype, body->rank, body->shape);
+        return make_room(body, PIECE_BYTES, err);
+    }
+    ZD_TRY(read_head(body, ret_next, err));
+    return body->has_head ? judge_head(body, err) : ZD_OK;
+}
+
+/* ---- a length that nobody has told ---- */
+
+bool zd_slice_body_is_measured_late(const struct zd_slice_body *body)
+{
+    return body->format->read_text != NULL || body->format->head != NULL;
+}
+
+/* Elements of one step along the dimension; false: that many there cannot be. */
+static bool step_elements(const struct zd_slice_body *body, uint32_t dim, uint64_t *ret_n)
+{
+    uint64_t shape[ZD_RANK_MAX];
+    memcpy(shape, body->shape, body->rank * sizeof *shape);
+    shape[dim] = 1;
+    return !zd_product(ret_n, shape, body->rank) && !ckd_mul(ret_n, *ret_n, body->dtype->bytes);
+}
+
+static enum zd_status set_length(
+    struct zd_slice_body *body, uint32_t dim, uint64_t length, struct zd_error *err)
+{
+    body->shape[dim] = length;
+    return zd_product(&body->n_elements, body->shape, body->rank)
+               ? zd_fail(err, ZD_TOO_LARGE, "the body has more than 2^64 elements")
+               : ZD_OK;
+}
+
+static enum zd_status measure_bytes(struct zd_slice_body *body, uint32_t dim, struct zd_error *err)
+{
+    const struct zd_upload *upload = &body->req->upload;
+    uint64_t each = 0;
+    if (!upload->has_length) {
+        const enum zd_status told = zd_fail(err, ZD_INVALID,
+            "how much is appended cannot be told of a raw body without Content-Length");
+        zd_fact_expected(err, "Content-Length");
+        return told;
+    }
+    const bool fits = step_elements(body, dim, &each);
+    if (!fits || (each == 0 ? upload->length > 0 : upload->length % each != 0)) {
+        const enum zd_status told =
+            zd_fail(err, ZD_INVALID, "the body has %llu bytes, expected a multiple of %llu",
+                (unsigned long long)upload->length, (unsigned long long)each);
+        zd_fact_expected(err, "a multiple of %llu bytes", (unsigned long long)each);
+        zd_fact_found(err, "%llu bytes", (unsigned long long)upload->length);
+        return told;
+    }
+    return set_length(body, dim, each == 0 ? 0 : upload->length / each, err);
+}
+
+static enum zd_status measure_head(
+    struct zd_slice_body *body, uint32_t dim, enum zd_next *ret_next, struct zd_error *err)
+{
+    ZD_TRY(read_head(body, ret_next, err));
+    if (!body->has_head) {
+        return ZD_OK;
+    }
+    if (body->head.rank != body->rank) {
+        return bad_shape(body, err);
+    }
+    ZD_TRY(set_length(body, dim, body->head.shape[dim], err));
+    return judge_head(body, err);
+}
+
+/* Of text the lists say it; whatever else is wrong with them the reader will tell. */
+static enum zd_status measure_lists(struct zd_slice_body *body, uint32_t dim, struct zd_error *err)
+{
+    const struct zd_settings *settings = &body->req->server->config->settings;
+    const struct zd_json_limits limits = {
+        .bytes_max = settings->limits_body_bytes,
+        .nodes_max = settings->limits_body_bytes,
+        .depth_max = settings->limits_document_depth,
+    };
+    const struct zd_span text = {.ptr = body->piece, .len = body->piece_len};
+    struct zd_json *parsed = NULL;
+    ZD_TRY(zd_json_parse(text, &limits, &parsed, err));
+    ZD_AUTO(zd_json) json = parsed;
+    const struct zd_json *list =
+        zd_json_is(json, ZD_JSON_OBJECT) ? zd_json_member(json, "data") : json;
+    for (uint32_t d = 0; d < dim; d++) {
+        list = zd_json_element(list, 0);
+    }
+    return set_length(body, dim, zd_json_count(list), err);
+}
+
+static enum zd_status measure_text(
+    struct zd_slice_body *body, uint32_t dim, enum zd_next *ret_next, struct zd_error *err)
+{
+    const size_t max = body->req->server->config->settings.limits_body_bytes;
+    ZD_TRY(make_room(body, zd_max_u64(max + 1, PIECE_BYTES), err));
+    size_t n = 1;
+    while (n > 0) {
+        n = zd_upload_take(body->req, body->piece + body->piece_len, max + 1 - body->piece_len);
+        body->piece_len += n;
+    }
+    if (body->piece_len > max) {
+        const enum zd_status told = zd_fail(err, ZD_TOO_LARGE,
+            "JSON that is appended is held whole, and is longer than limits.body_bytes (%zu)", max);
+        zd_fact_limit(err, max, body->piece_len);
+        return told;
+    }
+    if (!zd_upload_is_over(body->req)) {
+        *ret_next = want(body, PIECE_BYTES);
+        return ZD_OK;
+    }
+    body->has_head = true;
+    return measure_lists(body, dim, err);
+}
+
+enum zd_status zd_slice_body_measure(
+    struct zd_slice_body *body, uint32_t dim, enum zd_next *ret_next, struct zd_error *err)
+{
+    *ret_next = ZD_NEXT;
+    if (body->format->read_text != NULL) {
+        return measure_text(body, dim, ret_next, err);
+    }
+    return body->format->head != NULL ? measure_head(body, dim, ret_next, err)
+                                      : measure_bytes(body, dim, err);
 }
 
 /* ---- elements ---- */

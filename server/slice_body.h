@@ -16,7 +16,7 @@ struct zd_slice_body {
     uint64_t n_elements;
     bool is_single; /* broadcast: one element, in whatever number of lists of one */
     /* its own */
-    bool has_head;
+    bool has_head; /* it is read, or text is measured */
     struct zd_body_head head;
     struct zd_text_reader reader;
     uint8_t *piece; /* text that is taken, and not read yet; owned */
@@ -52,6 +52,20 @@ void zd_slice_body_expect(
  * body is not what is expected. @retval ZD_INVALID facts expected, found (in bytes)
  */
 ZD_RESULT zd_slice_body_check_length(const struct zd_slice_body *body, struct zd_error *err);
+
+/**
+ * How long the body is along a dimension of which nothing was said before: changes shape and
+ * n_elements. A step calls it until it says ZD_NEXT; but of raw bodies it is told by
+ * Content-Length, before a byte is asked for.
+ *
+ * @retval ZD_INVALID   that cannot be told; facts expected, found
+ * @retval ZD_TOO_LARGE text is held whole, up to limits.body_bytes; facts limit, requested
+ */
+ZD_RESULT zd_slice_body_measure(
+    struct zd_slice_body *body, uint32_t dim, enum zd_next *ret_next, struct zd_error *err);
+
+/** Whether measuring needs the body: zd_upload_ask comes before. */
+bool zd_slice_body_is_measured_late(const struct zd_slice_body *body);
 
 /**
  * The head of the body. A step calls it until it says ZD_NEXT.

@@ -7,13 +7,15 @@
 #include "core/codec/strided.h"
 #include "server/admit.h"
 #include "server/server.h"
+#include "server/slice_commit.h"
 
 #define FLYING_MAX       32
 #define FLYING_BYTES_MAX (UINT64_C(64) << 20) /* of rewrites that are under way at once */
 #define OBJECT_EXTRA                                                                               \
-    4096                /* bytes that one takes besides what is here: keys, locks, temporaries     \
-                         */
-#define BANDS_AT_ONCE 2 /* the one that is read, and what is left of the one before */
+    4096 /* bytes that one takes besides what is here: keys, locks, temporaries                    \
+          */
+#define SUM_BYTES_PER_NS 1
+#define BANDS_AT_ONCE    2 /* the one that is read, and what is left of the one before */
 
 static const struct zd_settings *settings_of(const struct zd_slice_write *write)
 {
@@ -37,7 +39,7 @@ struct zd_slice_write *zd_slice_write_new(struct zd_request *req)
 
 void zd_slice_write_abort(struct zd_slice_write *write)
 {
-    assert(!write->is_committing);
+    assert(write->commit == NULL);
     for (uint64_t i = 0; write->object != NULL && i < write->n_objects; i++) {
         zd_edit_release(&write->object[i].want);
     }
@@ -47,7 +49,7 @@ void zd_slice_write_abort(struct zd_slice_write *write)
     zd_lock_release(&write->lock);
 }
 
-static void free_write(struct zd_slice_write *write)
+void zd_slice_write_free(struct zd_slice_write *write)
 {
     zd_slice_write_abort(write);
     zd_survey_done(&write->survey);
@@ -55,6 +57,8 @@ static void free_write(struct zd_slice_write *write)
     zd_slice_body_done(&write->body);
     zd_slice_ask_done(&write->ask);
     zd_buf_unref(write->elements);
+    zd_metadata_release(&write->append.change);
+    zd_node_unref(write->append.node);
     zd_node_unref(write->node);
     zd_free(write);
 }
@@ -62,8 +66,10 @@ static void free_write(struct zd_slice_write *write)
 void zd_slice_write_leave(struct zd_slice_write *write)
 {
     write->req = NULL;
-    if (!write->is_committing) {
-        free_write(write);
+    if (write->is_summing) {
+        zd_pool_cancel(&write->summing);
+    } else if (write->commit == NULL) {
+        zd_slice_write_free(write);
     }
 }
 
@@ -124,7 +130,9 @@ static uint64_t rewrite_bytes(const struct zd_slice_write *write)
 static void plan_bands(struct zd_slice_write *write, uint64_t n_elements)
 {
     const uint32_t element = write->node->meta->dtype.bytes;
-    const uint64_t wanted = zd_max_u64(settings_of(write)->http_stream_bytes / element, 1);
+    const struct zd_settings *settings = settings_of(write);
+    const uint64_t bytes = zd_min_u64(settings->http_stream_bytes, settings->limits_write_bytes);
+    const uint64_t wanted = zd_max_u64(bytes / element, 1);
     const uint64_t n = zd_max_u64(wanted, row_elements(write));
     write->band_elements = zd_max_u64(zd_min_u64(n, n_elements), 1);
     write->has_bands = write->band_elements < n_elements;
@@ -238,11 +246,20 @@ static uint64_t number_in_grid(const struct zd_slice_write *write, uint64_t i)
     return number;
 }
 
+void zd_slice_write_fail(struct zd_slice_write *write, enum zd_status status, const char *code,
+    const struct zd_error *err)
+{
+    if (write->status == ZD_OK) {
+        write->status = status;
+        write->code = code;
+        write->err = *err;
+    }
+}
+
 static void note(struct zd_slice_write *write, const struct zd_wait *wait)
 {
-    if (wait->status != ZD_OK && write->status == ZD_OK) {
-        write->status = wait->status;
-        write->err = wait->err;
+    if (wait->status != ZD_OK) {
+        zd_slice_write_fail(write, wait->status, NULL, &wait->err);
     }
 }
 
@@ -377,7 +394,7 @@ static void object_is_told(struct zd_slice_write *write, struct zd_edit_want *wa
 {
     write->n_told++;
     note(write, &want->wait);
-    if (want->wait.status == ZD_OK && !write->is_committing && want->edit->bytes != NULL) {
+    if (want->wait.status == ZD_OK && write->commit == NULL && want->edit->bytes != NULL) {
         drop_elements(write, want->edit);
     }
 }
@@ -395,19 +412,7 @@ enum zd_next zd_slice_write_stage(struct zd_slice_write *write)
     return write->n_told < write->n_asked ? ZD_WAIT : ZD_NEXT;
 }
 
-static void add_counts(struct zd_slice_write *write)
-{
-    for (uint64_t i = 0; i < write->n_objects; i++) {
-        const struct zd_edit_want *want = &write->object[i].want;
-        write->counts.n_written += want->edit->counts.n_written;
-        write->counts.n_erased += want->edit->counts.n_erased;
-        write->counts.n_unchanged += want->edit->counts.n_unchanged;
-        (void)zd_touched_see(&write->touched, i, want->stat.generation);
-    }
-}
-
-/* Begins to commit what may be under way at once. @return whether all is over */
-static bool commit_some(struct zd_slice_write *write)
+bool zd_slice_write_commit_some(struct zd_slice_write *write)
 {
     const bool is_staged = zd_slice_write_is_staged(write);
     while (write->status == ZD_OK && write->n_asked < write->n_objects &&
@@ -423,44 +428,56 @@ static bool commit_some(struct zd_slice_write *write)
     return write->n_told == write->n_asked;
 }
 
-static void end_commit(struct zd_slice_write *write)
-{
-    write->is_committing = false;
-    zd_touched_forget(&write->touched);
-    if (write->status == ZD_OK) {
-        add_counts(write);
-    }
-    zd_slice_write_abort(write); /* nothing but what a failure has left */
-}
-
-enum zd_next zd_slice_write_commit(struct zd_slice_write *write)
-{
-    if (!write->is_dry || !zd_slice_write_is_staged(write)) {
-        write->is_committing = true;
-        write->n_asked = 0;
-        write->n_told = 0;
-        if (!commit_some(write)) {
-            return ZD_WAIT;
-        }
-    }
-    end_commit(write);
-    return ZD_NEXT;
-}
-
 static void object_told(struct zd_wait *wait)
 {
     struct zd_slice_object *object = ZD_CONTAINER(wait, struct zd_slice_object, want.wait);
     struct zd_slice_write *write = object->write;
     object_is_told(write, &object->want);
-    if (write->is_committing) {
-        if (!commit_some(write)) {
-            return;
-        }
-        end_commit(write);
-        if (write->req == NULL) {
-            free_write(write);
-            return;
-        }
+    if (write->commit != NULL) {
+        zd_slice_commit_go_on(write->commit);
+    } else {
+        zd_request_go_on(write->req);
+    }
+}
+
+/* ---- what extensions are to know ---- */
+
+static void sum(struct zd_job *job)
+{
+    struct zd_slice_write *write = ZD_CONTAINER(job, struct zd_slice_write, summing);
+    const uint64_t n = write->elements->len / write->node->meta->dtype.bytes;
+    zd_written_add(&write->written, write->elements->data, n);
+}
+
+static void summed(struct zd_job *job, bool cancelled)
+{
+    struct zd_slice_write *write = ZD_CONTAINER(job, struct zd_slice_write, summing);
+    write->is_summing = false;
+    if (write->req == NULL) {
+        zd_slice_write_free(write);
+        return;
+    }
+    if (cancelled) {
+        struct zd_error err = {0};
+        err.status = zd_fail(&err, ZD_CANCELLED, "the work was dropped");
+        zd_slice_write_fail(write, err.status, NULL, &err);
     }
     zd_request_go_on(write->req);
+}
+
+enum zd_next zd_slice_write_sum(struct zd_slice_write *write)
+{
+    if (!write->written.is_wanted) {
+        return ZD_NEXT;
+    }
+    write->summing =
+        (struct zd_job){.work = sum, .done = summed, .owner = zd_pool_owner(write->req)};
+    const uint64_t cost_ns = write->elements->len / SUM_BYTES_PER_NS;
+    if (zd_pool_is_cheap(write->req->server, cost_ns)) {
+        sum(&write->summing);
+        return ZD_NEXT;
+    }
+    write->is_summing = true;
+    zd_pool_submit(write->req->server, &write->summing, cost_ns);
+    return ZD_WAIT;
 }

@@ -9,15 +9,18 @@
 #ifndef ZD_SERVER_SLICE_WRITE_H
 #define ZD_SERVER_SLICE_WRITE_H
 
+#include "core/dialect/written.h"
 #include "core/grid/band.h"
 #include "server/edit.h"
 #include "server/lock.h"
+#include "server/metadata.h"
 #include "server/slice_ask.h"
 #include "server/slice_body.h"
 #include "server/slice_tag.h"
 #include "server/survey.h"
 
 struct zd_slice_write;
+struct zd_slice_commit; /* server/slice_commit.h */
 
 /** One stored object that the slice touches. */
 struct zd_slice_object {
@@ -25,20 +28,35 @@ struct zd_slice_object {
     struct zd_slice_write *write;
 };
 
+/** What an append is about. */
+struct zd_slice_append {
+    bool is_asked;
+    uint32_t dim;         /* of the array */
+    uint64_t from;        /* its length along that, stored, */
+    uint64_t count;       /* and how much it grows */
+    struct zd_node *node; /* as it is, while write->node is as it is going to be; a reference */
+    struct zd_metadata_want change; /* asked beforehand: what it is going to be */
+};
+
 struct zd_slice_write {
     struct zd_request *req; /* NULL once it has ended */
     struct zd_node *node;
-    struct zd_lock_want lock; /* of the array's path */
-    struct zd_slice_ask ask;
     bool is_broadcast; /* one element for all */
     bool is_dry;
+    bool is_conditional;   /* the objects must be as they were surveyed */
+    bool has_bands;        /* more than one */
+    bool is_summing;       /* a worker adds a band to `written` */
+    uint32_t n_flying_max; /* objects that are staged or committed at once */
+    enum zd_status status; /* of what failed first */
+    struct zd_slice_append append;
+    struct zd_lock_want lock; /* of the array's path */
+    struct zd_slice_ask ask;
     struct zd_selection asked;     /* as the client counts */
     struct zd_selection selection; /* the same elements in the stored array */
     struct zd_slice_body body;
 
     struct zd_touched touched;
     struct zd_survey survey;
-    bool is_conditional; /* the objects must be as they were surveyed */
 
     struct zd_slice_object *object; /* n_objects of them, in C order of the result; owned */
     uint64_t n_objects;
@@ -46,16 +64,17 @@ struct zd_slice_write {
     uint64_t n_cut;    /* have their elements */
     uint64_t n_asked;  /* to be staged, or committed */
     uint64_t n_told;   /* of those that were asked */
-    uint32_t n_flying_max;
-    bool is_committing;
-    enum zd_status status; /* of what failed first */
     struct zd_error err;
+    const char *code; /* of its problem, where the status says too little; or NULL */
     struct zd_edit_counts counts;
+
+    struct zd_written written;      /* what extensions are to know before it is stored */
+    struct zd_job summing;          /* adds a band to that */
+    struct zd_slice_commit *commit; /* while it is committed; owned */
 
     struct zd_bands bands;
     struct zd_band band;
     uint64_t band_elements;  /* of the largest */
-    bool has_bands;          /* more than one */
     uint64_t partial_bytes;  /* then: of objects that are covered in part */
     struct zd_buf *elements; /* of the band, or the one for all */
 };
@@ -87,7 +106,7 @@ size_t zd_slice_write_window_bytes(const struct zd_slice_write *write);
  * from now on they must be as they were. @retval ZD_NO_MEMORY */
 ZD_RESULT zd_slice_write_begin(struct zd_slice_write *write, struct zd_error *err);
 
-/* The next three: a step calls them until they say ZD_NEXT; with ZD_WAIT req->step runs again. Then
+/* The next: a step calls them until they say ZD_NEXT; with ZD_WAIT req->step runs again. Then
  * `status` and `err` tell what became of the objects. */
 
 /** Lock all objects, when they are to be staged. */
@@ -96,8 +115,21 @@ enum zd_next zd_slice_write_lock(struct zd_slice_write *write);
 /** Stage the objects that have their elements. */
 enum zd_next zd_slice_write_stage(struct zd_slice_write *write);
 
-/** Commit all objects. */
-enum zd_next zd_slice_write_commit(struct zd_slice_write *write);
+/** Tell the extensions of the array's elements in the band, when one wants to know. */
+enum zd_next zd_slice_write_sum(struct zd_slice_write *write);
+
+/* ---- for slice_commit.c ---- */
+
+/** The end of a state whose request has left. */
+void zd_slice_write_free(struct zd_slice_write *write);
+
+/** Begin to commit what may be under way at once. @return whether all that was begun is told, and
+ * nothing is left to begin */
+bool zd_slice_write_commit_some(struct zd_slice_write *write);
+
+/** Sets status, err and code when nothing has failed before. */
+void zd_slice_write_fail(struct zd_slice_write *write, enum zd_status status, const char *code,
+    const struct zd_error *err);
 
 /**
  * The next band: its elements are to be read to zd_slice_write_place.

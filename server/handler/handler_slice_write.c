@@ -8,14 +8,19 @@
 #include "server/refuse.h"
 #include "server/reply.h"
 #include "server/server.h"
+#include "server/slice_append.h"
+#include "server/slice_commit.h"
 #include "server/slice_pieces.h"
-#include "server/slice_write.h"
 
-#define LIST_BYTES_MAX   1024 /* 32 numbers of 20 digits */
-#define ANSWER_BYTES_MAX 4096
+#define LIST_BYTES_MAX      1024 /* 32 numbers of 20 digits */
+#define SELECTION_BYTES_MAX 4096
+#define ANSWER_BYTES_MAX    (16U << 10)
 
 static zd_step step_locked;
 static zd_step step_plan;
+static zd_step step_append;
+static zd_step step_measure;
+static zd_step step_grown;
 static zd_step step_survey;
 static zd_step step_admit;
 static zd_step step_begin;
@@ -24,6 +29,7 @@ static zd_step step_ask;
 static zd_step step_head;
 static zd_step step_band;
 static zd_step step_fill;
+static zd_step step_cut;
 static zd_step step_stage;
 static zd_step step_end;
 static zd_step step_commit;
@@ -59,6 +65,7 @@ static const char *const params[] = {
     "origin",
     "expected_shape",
     "broadcast",
+    "append",
     "dry_run",
     NULL,
 };
@@ -82,7 +89,19 @@ static enum zd_status read_query(
     const struct zd_params *query = &write->req->params;
     ZD_TRY(zd_slice_ask_query(&write->ask, query, ret_code, err));
     ZD_TRY(zd_params_flag(query, "broadcast", false, &write->is_broadcast, err));
-    return zd_params_flag(query, "dry_run", false, &write->is_dry, err);
+    ZD_TRY(zd_params_flag(query, "dry_run", false, &write->is_dry, err));
+    struct zd_span value;
+    write->append.is_asked = zd_params_find(query, "append", &value);
+    const char *rival = write->is_broadcast                      ? "broadcast"
+                        : zd_params_find(query, "slice", &value) ? "slice"
+                                                                 : NULL;
+    if (write->append.is_asked && rival != NULL) {
+        const enum zd_status told =
+            zd_fail(err, ZD_INVALID, "append says where the elements go: %s cannot", rival);
+        zd_fact_name(err, rival);
+        return told;
+    }
+    return ZD_OK;
 }
 
 static void lock_arrived(struct zd_wait *wait)
@@ -112,7 +131,8 @@ static enum zd_next step_put(struct zd_request *req)
     }
     write->lock.wait.done = lock_arrived;
     req->step = step_locked;
-    return zd_lock_want(req->dataset, ZD_LOCK_CHUNKS, req->path, &write->lock);
+    return zd_lock_want(req->dataset, write->append.is_asked ? ZD_LOCK_APPEND : ZD_LOCK_CHUNKS,
+        req->path, &write->lock);
 }
 
 static enum zd_next step_locked(struct zd_request *req)
@@ -120,6 +140,9 @@ static enum zd_next step_locked(struct zd_request *req)
     const struct zd_wait *wait = &write_of(req)->lock.wait;
     if (wait->status != ZD_OK) {
         return fail(req, NULL, &wait->err);
+    }
+    if (write_of(req)->append.is_asked) { /* other processes append too */
+        zd_catalog_forget(req->dataset, zd_span_of(req->path));
     }
     return zd_request_want_node(req, step_plan);
 }
@@ -177,6 +200,23 @@ static enum zd_next respond_too_large(struct zd_request *req, const struct zd_er
     return zd_respond_problem(req, &problem);
 }
 
+/* The elements are selected: what writing them takes. */
+static enum zd_status judge(
+    struct zd_slice_write *write, const char **ret_code, struct zd_error *err)
+{
+    uint64_t shape[ZD_RANK_MAX];
+    const uint32_t rank = zd_selection_shape(&write->asked, shape);
+    const struct zd_slice_whole whole = whole_of(write);
+    *ret_code = "too_large";
+    ZD_TRY(zd_slice_pieces_check(&whole, err));
+    *ret_code = "bad_body";
+    zd_slice_body_expect(&write->body, rank, shape, write->is_broadcast);
+    ZD_TRY(zd_slice_body_check_length(&write->body, err));
+    *ret_code = "too_large";
+    zd_written_init(&write->written, write->node->meta);
+    return zd_slice_write_plan(write, err);
+}
+
 static enum zd_status select_elements(
     struct zd_slice_write *write, const char **ret_code, struct zd_error *err)
 {
@@ -188,14 +228,14 @@ static enum zd_status select_elements(
         *ret_code = "shape_mismatch";
         return err->status;
     }
-    const struct zd_slice_whole whole = whole_of(write);
-    *ret_code = "too_large";
-    ZD_TRY(zd_slice_pieces_check(&whole, err));
-    *ret_code = "bad_body";
-    zd_slice_body_expect(&write->body, rank, shape, write->is_broadcast);
-    ZD_TRY(zd_slice_body_check_length(&write->body, err));
-    *ret_code = "too_large";
-    return zd_slice_write_plan(write, err);
+    return judge(write, ret_code, err);
+}
+
+static enum zd_next refuse(struct zd_request *req, const char *code, const struct zd_error *err)
+{
+    return strcmp(code, "too_large") == 0 && err->status == ZD_TOO_LARGE
+               ? respond_too_large(req, err)
+               : fail(req, code, err);
 }
 
 /* Drafts and others are only read. */
@@ -223,13 +263,97 @@ static enum zd_next step_plan(struct zd_request *req)
     }
     zd_slice_body_init(&write->body, req,
         zd_slice_body_format(zd_request_header(req, "Content-Type")), &write->node->meta->dtype);
+    if (write->append.is_asked) {
+        req->step = step_append;
+        return ZD_NEXT;
+    }
     if (select_elements(write, &code, &err) != ZD_OK) {
-        return strcmp(code, "too_large") == 0 && err.status == ZD_TOO_LARGE
-                   ? respond_too_large(req, &err)
-                   : fail(req, code, &err);
+        return refuse(req, code, &err);
     }
     write->is_conditional = zd_request_is_conditional(req);
     req->step = write->is_conditional ? step_survey : step_admit;
+    return ZD_NEXT;
+}
+
+/* ---- append: the elements follow those that are there ---- */
+
+static enum zd_next step_append(struct zd_request *req)
+{
+    struct zd_slice_write *write = write_of(req);
+    struct zd_error err = {0};
+    struct zd_span name;
+    const char *code = NULL;
+    const bool is_given = zd_params_find(&req->params, "append", &name);
+    assert(is_given);
+    (void)is_given;
+    if (zd_slice_append_begin(write, name, &code, &err) != ZD_OK) {
+        return fail(req, code, &err);
+    }
+    /* What is appended is not there yet, so that it has no tag. */
+    if (zd_request_write_condition(req, NULL, 0) != ZD_OK) {
+        zd_slice_write_abort(write);
+        return zd_reply_precondition(req, "");
+    }
+    const uint64_t most = req->server->config->settings.limits_body_bytes;
+    if (zd_slice_body_is_measured_late(&write->body) &&
+        zd_upload_ask(req, zd_min_u64(zd_slice_write_window_bytes(write), most), &err) != ZD_OK) {
+        return fail(req, NULL, &err);
+    }
+    req->step = step_measure;
+    return ZD_NEXT;
+}
+
+static void change_told(struct zd_wait *wait)
+{
+    struct zd_slice_write *write = ZD_CONTAINER(wait, struct zd_slice_write, append.change.wait);
+    zd_request_go_on(write->req);
+}
+
+static enum zd_next step_measure(struct zd_request *req)
+{
+    struct zd_slice_write *write = write_of(req);
+    struct zd_metadata_want *change = &write->append.change;
+    struct zd_error err = {0};
+    enum zd_next next;
+    if (zd_slice_body_measure(&write->body, write->append.dim, &next, &err) != ZD_OK) {
+        return fail_body(req, &err);
+    }
+    if (next == ZD_WAIT) {
+        return ZD_WAIT;
+    }
+    if (zd_slice_body_is_measured_late(&write->body) && !write->body.has_head) {
+        return ZD_NEXT;
+    }
+    *change = (struct zd_metadata_want){.wait.done = change_told};
+    req->step = step_grown;
+    next = zd_slice_append_ask(write, change, &err);
+    return next == ZD_DONE ? fail(req, NULL, &err) : next;
+}
+
+static enum zd_next step_grown(struct zd_request *req)
+{
+    struct zd_slice_write *write = write_of(req);
+    struct zd_metadata_want *change = &write->append.change;
+    struct zd_error err = change->wait.err;
+    const char *code = NULL;
+    if (change->wait.status != ZD_OK) {
+        const char *known =
+            change->wait.status == ZD_PRECONDITION ? "shape_mismatch" : change->code;
+        err.status = change->wait.status;
+        return fail(req, known, &err);
+    }
+    if (zd_slice_append_select(write, change->meta, &err) != ZD_OK) {
+        return fail(req, NULL, &err);
+    }
+    zd_metadata_release(change);
+    write->append.is_asked = write->append.count > 0; /* of nothing, nothing grows */
+    if (judge(write, &code, &err) != ZD_OK) {
+        return refuse(req, code, &err);
+    }
+    if (zd_slice_append_forget(write, &err) != ZD_OK) {
+        return fail(req, NULL, &err);
+    }
+    req->step = step_survey;
     return ZD_NEXT;
 }
 
@@ -278,7 +402,7 @@ static enum zd_next step_survey_round(struct zd_request *req)
         return next;
     }
     const struct zd_slice_view view = view_of(write);
-    if (zd_slice_tag_judge(&view, req) != ZD_OK) {
+    if (write->append.node == NULL && zd_slice_tag_judge(&view, req) != ZD_OK) {
         return respond_precondition(req);
     }
     req->step = step_admit;
@@ -321,7 +445,8 @@ static enum zd_next fail_object(struct zd_request *req)
 {
     const struct zd_slice_write *write = write_of(req);
     const struct zd_error err = write->err;
-    return fail(req, write->status == ZD_UNSUPPORTED ? "unsupported_codec" : NULL, &err);
+    const char *known = write->status == ZD_UNSUPPORTED ? "unsupported_codec" : NULL;
+    return fail(req, write->code != NULL ? write->code : known, &err);
 }
 
 static enum zd_next step_lock(struct zd_request *req)
@@ -340,7 +465,8 @@ static enum zd_next step_lock(struct zd_request *req)
 static enum zd_next step_ask(struct zd_request *req)
 {
     struct zd_error err = {0};
-    if (zd_upload_ask(req, zd_slice_write_window_bytes(write_of(req)), &err) != ZD_OK) {
+    if (!req->upload.is_asked &&
+        zd_upload_ask(req, zd_slice_write_window_bytes(write_of(req)), &err) != ZD_OK) {
         return fail(req, NULL, &err);
     }
     req->step = step_head;
@@ -383,6 +509,17 @@ static enum zd_next step_fill(struct zd_request *req)
     if (!is_full) {
         return next;
     }
+    req->step = step_cut;
+    return zd_slice_write_sum(write);
+}
+
+static enum zd_next step_cut(struct zd_request *req)
+{
+    struct zd_slice_write *write = write_of(req);
+    struct zd_error err = {0};
+    if (write->status != ZD_OK) {
+        return fail_object(req);
+    }
     if (zd_slice_write_cut(write, &err) != ZD_OK) {
         return fail(req, NULL, &err);
     }
@@ -421,7 +558,24 @@ static enum zd_next step_end(struct zd_request *req)
 static enum zd_next step_commit(struct zd_request *req)
 {
     req->step = step_respond;
-    return zd_slice_write_commit(write_of(req));
+    return zd_slice_commit(write_of(req));
+}
+
+/* Where the elements went, and what the array is now. */
+static void emit_append(const struct zd_slice_write *write, struct zd_emit *emit)
+{
+    uint64_t shape[ZD_RANK_MAX];
+    ZD_SCOPED_TEXT(selection, SELECTION_BYTES_MAX);
+    zd_meta_shape(write->node->meta, shape);
+    zd_emit_key(emit, "shape");
+    zd_emit_array(emit);
+    for (uint32_t d = 0; d < write->node->meta->grid.rank; d++) {
+        zd_emit_u64(emit, shape[d]);
+    }
+    zd_emit_array_end(emit);
+    if (zd_selection_add(&write->asked, &selection) == ZD_OK) {
+        zd_emit_member_string(emit, "selection", selection.at);
+    }
 }
 
 static enum zd_next step_respond(struct zd_request *req)
@@ -432,7 +586,14 @@ static enum zd_next step_respond(struct zd_request *req)
     }
     struct zd_representation answer = {0};
     ZD_SCOPED_TEXT(text, ANSWER_BYTES_MAX);
-    zd_edit_counts_add(&write->counts, zd_request_is_pretty(req), &text);
+    struct zd_emit emit;
+    zd_emit_init(&emit, &text, zd_request_is_pretty(req));
+    zd_emit_object(&emit);
+    zd_edit_counts_emit(&write->counts, &emit);
+    if (write->append.node != NULL) {
+        emit_append(write, &emit);
+    }
+    zd_emit_object_end(&emit);
     tag_of(write, answer.etag);
     return zd_respond_json(req, &text, &answer);
 }

@@ -479,3 +479,417 @@ def test_a_long_body_that_is_refused_is_not_read(strict):
         while piece := s.recv(65536):
             received += piece
     assert received.startswith(b"HTTP/1.1 400 ") and b"Connection: close" in received and b"bad_body" in received
+
+
+# ---- several at once ----
+
+N_CLIENTS = 64
+
+
+def at_once(work, n_clients):
+    """work(i) of every client, begun together."""
+    barrier = threading.Barrier(n_clients)
+
+    def run(i):
+        barrier.wait(60)
+        return work(i)
+
+    with concurrent.futures.ThreadPoolExecutor(n_clients) as pool:
+        return list(pool.map(run, range(n_clients)))
+
+
+def servers(serve, tmp_path, n):
+    return [start(serve, tmp_path) for _ in range(n)]
+
+
+@pytest.mark.parametrize("n_servers", [1, 2])
+@pytest.mark.parametrize("text,layout", [("3:5", "one object"), ("3:9", "three objects"), ("3:5", "shard")])
+def test_read_modify_write_with_if_match_loses_nothing(serve, tmp_path, n_servers, text, layout):
+    codecs = [shard((2,), [LITTLE])] if layout == "shard" else [LITTLE]
+    make_array(tmp_path / "a", (16,), (8,) if layout == "shard" else (4,) if layout == "one object" else (3,), codecs, "int64", 0)
+    running = servers(serve, tmp_path, n_servers)
+    n_rounds = 4
+
+    def client(i):
+        server = running[i % n_servers]
+        connection = server.connection()
+        n_won = 0
+        for _ in range(n_rounds):
+            read = server.get(f"/v1/datasets/work/slices/a?slice={text}", connection=connection)
+            values = np.frombuffer(read.body, "<i8") + 1
+            written = server.request("PUT", f"/v1/datasets/work/slices/a?slice={text}", {"If-Match": read.headers["etag"]},
+                                     values.tobytes(), connection=connection)
+            assert written.status in (200, 412), written
+            n_won += written.status == 200
+        connection.close()
+        return n_won
+
+    n_won = sum(at_once(client, N_CLIENTS))
+    stored = np.asarray(zarr.open_array(tmp_path / "a", mode="r")[:])
+    first, last = (int(bound) for bound in text.split(":"))
+    assert n_won > 0 and stored[first:last].tolist() == [n_won] * (last - first)
+    assert stored.sum() == n_won * (last - first)
+
+
+@pytest.mark.parametrize("n_servers", [1, 2])
+@pytest.mark.parametrize("chunk,codecs", [
+    ((64, 8), [LITTLE, ZSTD]), ((64, 8), [shard((3, 8), [LITTLE])]), ((8, 3), [LITTLE])], ids=["chunk", "shard", "several"])
+def test_disjoint_parts_of_one_chunk_all_survive(serve, tmp_path, n_servers, chunk, codecs):
+    if codecs[0]["name"] == "sharding_indexed":
+        chunk = (66, 8)
+    make_array(tmp_path / "a", (64, 8), chunk, codecs, "int32", 0)
+    running = servers(serve, tmp_path, n_servers)
+    with running[0].cost() as cost:
+        answers = at_once(lambda i: put(running[i % n_servers], "a", np.full(8, i + 1, "<i4"), str(i)), N_CLIENTS)
+    assert {answer.status for answer in answers} == {200}
+    expected = np.repeat(np.arange(1, 65, dtype="<i4")[:, None], 8, 1)
+    assert same(np.asarray(zarr.open_array(tmp_path / "a", mode="r")[:]), expected)
+    for server in running:
+        assert same(get(server, "a", dtype="<i4"), expected)
+    if n_servers == 1 and chunk[0] >= 64:
+        assert cost["zarrd_store_writes_total"] < N_CLIENTS  # those who wait are merged
+
+
+def test_slices_that_cross_each_other_do_not_wait_for_ever(serve, tmp_path):
+    """Rows and columns, forwards and backwards: each locks several objects that others lock too."""
+    make_array(tmp_path / "a", (12, 12), (3, 3), [LITTLE], "int32", 0)
+    server = start(serve, tmp_path)
+    texts = ["0:12", "::-1", ":,2:9", "::-1,::-1", "4:8,::-2", "10:1:-3"]
+
+    def client(i):
+        text = texts[i % len(texts)]
+        return put(server, "a", np.array(i + 1, "<i4"), text, query="&broadcast=1").status
+
+    assert set(at_once(client, 36)) == {200}
+    found = get(server, "a", dtype="<i4")
+    assert found[1, 10] > 0 and set(np.unique(found)) <= set(range(1, 37))
+
+
+def test_a_slice_over_several_objects_is_seen_whole_or_not_at_all_by_the_next_writer(serve, tmp_path):
+    """Two writers of all of it: what remains is one of them, never a mix."""
+    make_array(tmp_path / "a", (64,), (4,), [LITTLE], "int32", 0)
+    server = start(serve, tmp_path)
+    for _ in range(5):
+        at_once(lambda i: put(server, "a", np.full(64, i + 1, "<i4")).status, 8)
+        assert len(np.unique(get(server, "a", dtype="<i4"))) == 1
+
+
+# ---- append ----
+
+def append(server, path, values, dim, form="raw", query="", **headers):
+    content_type, data = BODIES[form](np.asarray(values))
+    headers = {name.replace("_", "-"): value for name, value in headers.items()}
+    return server.request("PUT", f"/v1/datasets/work/slices/{path}?append={dim}{query}", {"Content-Type": content_type, **headers}, data)
+
+
+@pytest.mark.parametrize("layout", ["plain", "sharded", "transposed", "every element a chunk", "larger than the array"])
+def test_appends_of_every_form_are_what_numpy_makes_of_them(serve, tmp_path, layout):
+    chunk, codecs = LAYOUTS[layout]
+    rng = random.Random(f"{SEED} append {layout}")
+    make_array(tmp_path / "a", (0, 3, 2), chunk, codecs, "int32", 0, dimension_names=["time", None, "x"])
+    server = start(serve, tmp_path)
+    expected = np.zeros((0, 3, 2), "<i4")
+    for i in range(12):
+        dim, name = rng.choice([(0, "time"), (0, "0"), (0, "time"), (2, "x"), (2, "2"), (1, "1")])
+        shape = list(expected.shape)
+        shape[dim] = rng.randrange(4)
+        values = random_values(rng, shape, "int32")
+        answer = append(server, "a", values, name, rng.choice(sorted(BODIES)), "&expected_shape=" + ",".join(map(str, expected.shape)))
+        assert answer.status == 200, answer
+        start_at = expected.shape[dim]
+        expected = np.concatenate([expected, values], dim)
+        assert answer.json()["shape"] == list(expected.shape)
+        where = answer.json()["selection"]
+        if values.size:
+            found = server.get(f"/v1/datasets/work/slices/a?slice={where}")
+            assert same(np.frombuffer(found.body, "<i4").reshape(values.shape), values)
+            assert where.split(",")[dim] == f"{start_at}:{expected.shape[dim]}:1"
+        assert same(get(server, "a", dtype="<i4"), expected)
+    stored = zarr.open_array(tmp_path / "a", mode="r")
+    assert same(np.asarray(stored[:]), expected)
+
+
+def test_the_answer_of_an_append_goes_on(serve, tmp_path):
+    make_array(tmp_path / "a", (3,), (2,))
+    server = start(serve, tmp_path)
+    answer = append(server, "a", np.ones(4, "<f4"), "0")
+    found = server.get("/v1/datasets/work/slices/a?slice=" + answer.json()["selection"])
+    assert found.headers["etag"] == answer.headers["etag"]
+    assert put(server, "a", np.ones(4, "<f4") * 2, answer.json()["selection"], If_Match=answer.headers["etag"]).status == 200
+
+
+def test_a_dry_append_says_what_would_be(serve, tmp_path):
+    make_array(tmp_path / "a", (3,), (2,))
+    server = start(serve, tmp_path)
+    before = states(tmp_path)
+    for n in [1, 6]:
+        answer = append(server, "a", np.ones(n, "<f4"), "0", query="&dry_run=1")
+        assert answer.json()["shape"] == [3 + n] and answer.json()["chunks"]["written"] == {1: 1, 6: 4}[n]
+    assert states(tmp_path) == before
+
+
+LONG = b"[" + b"1, " * 400000 + b"1]"
+
+
+@pytest.mark.parametrize("query,content_type,data,status,code", [
+    ("append=1", "application/octet-stream", bytes(8), 400, "bad_parameter"),
+    ("append=", "application/octet-stream", bytes(8), 400, "bad_parameter"),
+    ("append=y", "application/octet-stream", bytes(8), 400, "bad_parameter"),
+    ("append=0&slice=0", "application/octet-stream", bytes(8), 400, "bad_parameter"),
+    ("append=0&broadcast=1", "application/octet-stream", bytes(4), 400, "bad_parameter"),
+    ("append=0&expected_shape=4", "application/octet-stream", bytes(8), 409, "shape_mismatch"),
+    ("append=0&expected_shape=4", "application/json", b"[1, 2]", 409, "shape_mismatch"),
+    ("append=0", "application/octet-stream", bytes(7), 400, "bad_body"),
+    ("append=0", "application/json", b"5", 400, "bad_body"),
+    ("append=0", "application/json", b"[1, [2]]", 400, "bad_body"),
+    ("append=0", "application/json", b"[1, 2", 400, "bad_body"),
+    ("append=0", "application/json", LONG, 413, "too_large"),
+    ("append=0", "application/x-npy", npy(GOOD, ZEROS), 400, "bad_body"),
+    ("append=0", "application/x-npy", npy(GOOD.replace("(3, 2)", "(6,)"), ZEROS[1:]), 400, "bad_body"),
+    ("append=0", "application/x-npy", npy(GOOD.replace("(3, 2)", "(18446744073709551615,)")), 400, "bad_body"),
+], ids=range(15))
+def test_what_cannot_be_appended_changes_nothing(serve, tmp_path, query, content_type, data, status, code):
+    make_array(tmp_path / "a", (3,), (2,), dimension_names=["x"])
+    server = start(serve, tmp_path)
+    before = states(tmp_path)
+    answer = server.request("PUT", f"/v1/datasets/work/slices/a?{query}", {"Content-Type": content_type}, data)
+    assert (answer.status, answer.code) == (status, code), answer
+    assert states(tmp_path) == before and get(server, "a").shape == (3,)
+
+
+def test_what_is_appended_has_no_tag_yet(serve, tmp_path):
+    make_array(tmp_path / "a", (3,), (2,))
+    server = start(serve, tmp_path)
+    tag = server.get("/v1/datasets/work/slices/a").headers["etag"]
+    for condition in [tag, "*"]:
+        assert append(server, "a", np.ones(2, "<f4"), "0", If_Match=condition).status == 412
+    assert append(server, "a", np.ones(2, "<f4"), "0", If_None_Match="*").status == 200
+
+
+@pytest.mark.parametrize("n_servers", [1, 2])
+@pytest.mark.parametrize("chunk,codecs", [((5, 2), [LITTLE]), ((40, 2), [shard((5, 1), [LITTLE])])], ids=["chunks", "shards"])
+def test_appends_at_once_land_whole_or_not_at_all(serve, tmp_path, n_servers, chunk, codecs):
+    make_array(tmp_path / "a", (0, 2), chunk, codecs, "int64", 0)
+    running = servers(serve, tmp_path, n_servers)
+    n_clients = 16
+
+    def client(i):
+        statuses = []
+        for k in range(3):
+            rows = np.full((7, 2), 1 + i * 10 + k, "<i8")
+            answer = append(running[i % n_servers], "a", rows, "0")
+            assert answer.status in (200, 409, 412), answer
+            statuses.append((1 + i * 10 + k, answer.status))
+        return statuses
+
+    landed = {value for statuses in at_once(client, n_clients) for value, status in statuses if status == 200}
+    if n_servers == 1:
+        assert len(landed) == 3 * n_clients
+    stored = np.asarray(zarr.open_array(tmp_path / "a", mode="r")[:])
+    assert stored.shape == (7 * len(landed), 2) and landed
+    rows = stored.reshape(-1, 14)
+    assert (rows == rows[:, :1]).all() and set(rows[:, 0]) == landed
+
+
+def test_what_a_crashed_append_has_left_is_overwritten(serve, tmp_path):
+    make_array(tmp_path / "a", (3,), (2,))
+    server = start(serve, tmp_path)
+    assert append(server, "a", np.arange(6, dtype="<f4"), "0").status == 200
+    document = json.loads((tmp_path / "a" / "zarr.json").read_text())
+    document["shape"] = [3]  # its last step was never made
+    (tmp_path / "a" / "zarr.json").write_text(json.dumps(document))
+    assert append(server, "a", np.full(4, 7, "<f4"), "0").json()["shape"] == [7]
+    assert get(server, "a").tolist() == [3, 3, 3, 7, 7, 7, 7]
+
+
+def test_an_append_counts_from_the_origin(serve, tmp_path):
+    extension = {"name": "example.offset", "must_understand": True, "configuration": {"offset": [2]}}
+    make_array(tmp_path / "a", (5,), (2,), extensions=[extension])
+    server = start(serve, tmp_path)
+    answer = append(server, "a", np.ones(2, "<f4"), "0", query="&expected_shape=3")
+    assert answer.json()["shape"] == [5] and answer.json()["selection"] == "3:5:1"
+    assert put(server, "a", np.array([8], "<f4"), "0:1").status == 200
+    assert get(server, "a").tolist() == [8, 3, 3, 1, 1]
+    assert json.loads((tmp_path / "a" / "zarr.json").read_text())["shape"] == [7]
+    assert put(server, "a", np.array([9], "<f4"), "0:1", query="&origin=stored").status == 200
+    assert get(server, "a", "&origin=stored").tolist() == [9, 3, 8, 3, 3, 1, 1]
+
+
+def test_a_write_never_leaves_bounds_that_are_false(serve, tmp_path):
+    extension = {"name": "example.array-statistics", "must_understand": False, "configuration": {"min": 1, "max": 2}}
+    make_array(tmp_path / "a", (6,), (2,), extensions=[extension])
+    server = start(serve, tmp_path)
+
+    def bounds():
+        return tuple(json.loads((tmp_path / "a" / "zarr.json").read_text())["extensions"][0]["configuration"][name] for name in ("min", "max"))
+
+    assert put(server, "a", np.array([1, 2], "<f4"), "0:2").status == 200
+    assert bounds() == (1, 2)
+    answer = put(server, "a", np.array([1, 5, 1], "<f4"), "0:3")
+    assert answer.status == 200 and bounds() == (1, 5)
+    assert server.get("/v1/datasets/work/slices/a?slice=0:3").headers["etag"] == answer.headers["etag"]
+    assert put(server, "a", np.array(-7, "<f4"), "5", query="&broadcast=1").status == 200
+    assert bounds() == (-7, 5)
+    assert append(server, "a", np.array([9], "<f4"), "0").status == 200
+    assert bounds() == (-7, 9)
+    assert put(server, "a", np.array([100], "<f4"), "0:1", query="&dry_run=1").status == 200
+    assert bounds() == (-7, 9)
+
+
+# ---- bodies that stream ----
+
+SANITIZED = any(name in os.environ.get("ZARRD_BINARY", "") for name in ("asan", "tsan", "fuzz"))
+MIB = 1 << 20
+
+
+def resident(server, name):
+    with open(f"/proc/{server.process.pid}/status") as status:
+        return next(int(line.split()[1]) << 10 for line in status if line.startswith(name + ":"))
+
+
+def chunked(pieces):
+    for piece in pieces:
+        yield b"%x\r\n" % len(piece) + piece + b"\r\n"
+    yield b"0\r\n\r\n"
+
+
+@pytest.mark.skipif(SANITIZED, reason="sanitizers have memory of their own")
+@pytest.mark.parametrize("n_mib,offset,is_chunked", [(256, 0, False), (256, 3, True)])
+def test_a_long_body_takes_little_memory(serve, tmp_path, n_mib, offset, is_chunked):
+    """Rows of 1 MiB in chunks of 1 MiB: 4 rows of chunks a band."""
+    shape, chunk = (n_mib + 8, 512, 512), (4, 256, 256)
+    make_array(tmp_path / "a", shape, chunk, [LITTLE], "int32", 0)
+    server = serve("--set", "cache.decoded_bytes=1MiB", "--set", "cache.encoded_bytes=1MiB",
+                   config={"datasets": {"work": {"location": str(tmp_path), "writable": True, "durable": False}}})
+    assert put(server, "a", np.ones((8, 512, 512), "<i4"), "0:8").status == 200
+    before = resident(server, "VmHWM")
+    row = np.arange(1 << 18, dtype="<i4")
+    framing = "Transfer-Encoding: chunked" if is_chunked else f"Content-Length: {n_mib * MIB}"
+    with socket.create_connection(("127.0.0.1", server.port), timeout=120) as s:
+        s.sendall(f"PUT /v1/datasets/work/slices/a?slice={offset}:{offset + n_mib} HTTP/1.1\r\nHost: a\r\n{framing}\r\n\r\n".encode())
+        pieces = ((row + i).tobytes() for i in range(n_mib))
+        for piece in chunked(pieces) if is_chunked else pieces:
+            s.sendall(piece)
+        answer = s.makefile("rb").readline()
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    assert resident(server, "VmHWM") - before < 64 * MIB
+    for i in (0, 1, n_mib // 2, n_mib - 1):
+        assert np.array_equal(get(server, "a", str(offset + i), "<i4").ravel(), row + i)
+
+
+def wait_for(condition):
+    for _ in range(2000):
+        if condition():
+            return
+        threading.Event().wait(0.01)
+    raise AssertionError("it does not come about")
+
+
+def temporaries(folder):
+    return [path for path in folder.rglob(".zarrd-tmp-*") if path.is_file()]
+
+
+@pytest.mark.parametrize("n_bytes,framing", [
+    (0, "Content-Length: 4194304"), (1000, "Content-Length: 4194304"), (3000000, "Content-Length: 4194304"),
+    (3000000, "Transfer-Encoding: chunked")])
+def test_a_client_that_leaves_midway_changes_nothing(serve, tmp_path, n_bytes, framing):
+    make_array(tmp_path / "a", (1 << 20,), (1 << 14,), [LITTLE], "int32", 0)
+    server = start(serve, tmp_path)
+    assert put(server, "a", np.array(5, "<i4"), query="&broadcast=1").status == 200
+    before = states(tmp_path)
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as s:
+        s.sendall(f"PUT /v1/datasets/work/slices/a HTTP/1.1\r\nHost: a\r\n{framing}\r\n\r\n".encode())
+        data = bytes(n_bytes)
+        s.sendall(b"%x\r\n" % n_bytes + data if "chunked" in framing else data)
+    # The locks are free again, and what was staged is gone.
+    assert put(server, "a", np.array(5, "<i4"), query="&broadcast=1&dry_run=1").status == 200
+    wait_for(lambda: not temporaries(tmp_path))
+    assert states(tmp_path) == before
+    assert put(server, "a", np.array(6, "<i4"), query="&broadcast=1").json()["chunks"]["written"] == 64
+
+
+def test_a_body_that_turns_out_wrong_at_its_end_changes_nothing(serve, tmp_path):
+    make_array(tmp_path / "a", (64, 1 << 14), (1, 1 << 12), [LITTLE], "int32", 0)
+    server = start(serve, tmp_path)
+    rows = [json.dumps([i] * (1 << 14)).encode() for i in range(64)]
+    good = b"[" + b",".join(rows) + b"]"
+    for data in [good[:-1], good + b"1", good[:-3] + b"x]]", good[:-1] + b",[1]]"]:
+        answer = server.request("PUT", "/v1/datasets/work/slices/a", {"Content-Type": "application/json"}, data)
+        assert answer.status == 400 and answer.code == "bad_body", answer
+        wait_for(lambda: not temporaries(tmp_path))
+        assert not (tmp_path / "a" / "c").exists()
+    for pieces in [[bytes(1 << 22), b"x"], [bytes((1 << 22) - 1)]]:
+        with socket.create_connection(("127.0.0.1", server.port), timeout=60) as s:
+            s.sendall(b"PUT /v1/datasets/work/slices/a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
+            s.sendall(b"".join(chunked(pieces)))
+            received = s.recv(65536)
+        assert received.startswith(b"HTTP/1.1 400 ") and b"bad_body" in received
+        wait_for(lambda: not temporaries(tmp_path))
+        assert not (tmp_path / "a" / "c").exists()
+
+
+def test_a_store_that_fails_in_the_middle_leaves_everything_as_it_was(serve, tmp_path):
+    """A directory in the way of the key of the last object but one."""
+    make_array(tmp_path / "a", (64,), (4,), [LITTLE], "int32", 0)
+    server = start(serve, tmp_path)
+    assert put(server, "a", np.array(5, "<i4"), query="&broadcast=1").status == 200
+    (tmp_path / "a" / "c" / "14").unlink()
+    (tmp_path / "a" / "c" / "14" / "x").mkdir(parents=True)
+    before = states(tmp_path)
+    for text in ["", "1:63", "::-1"]:
+        values = np.arange(62 if text == "1:63" else 64, dtype="<i4")
+        answer = put(server, "a", values, text)
+        assert answer.status == 502 and answer.code == "store_error", answer
+        wait_for(lambda: not temporaries(tmp_path))
+        assert states(tmp_path) == before
+    server.announced.append("store_error")
+
+
+def test_corrupt_chunks_fail_what_reads_them_and_nothing_changes(serve, tmp_path):
+    make_array(tmp_path / "a", (8,), (4,), [LITTLE, CRC], "int32", 0)
+    server = start(serve, tmp_path)
+    assert put(server, "a", np.arange(8, dtype="<i4")).status == 200
+    path = tmp_path / "a" / "c" / "1"
+    path.write_bytes(bytes(20))
+    before = states(tmp_path)
+    answer = put(server, "a", np.ones(4, "<i4"), "2:6")
+    assert answer.status == 500 and answer.code == "corrupt_chunk"
+    assert states(tmp_path) == before
+    assert put(server, "a", np.ones(6, "<i4"), "2:8").status == 200  # all of it is replaced
+    server.announced.append("corrupt_chunk")
+
+
+def test_what_is_held_at_once_is_bounded(serve, tmp_path):
+    make_array(tmp_path / "a", (64, 1024), (8, 1024), [LITTLE], "int32", 0)
+    server = serve("--set", "limits.write_bytes=64KiB",
+                   config={"datasets": {"work": {"location": str(tmp_path), "writable": True, "durable": False}}})
+    answer = put(server, "a", np.ones((64, 1024), "<i4"))
+    assert answer.status == 200, answer
+    make_array(tmp_path / "b", (64, 1024), (32, 1024), [LITTLE], "int32", 0)
+    answer = put(server, "b", np.ones((64, 1024), "<i4"))
+    assert answer.status == 413 and answer.json()["limit"] == 65536 and answer.json()["requested"] == 131072
+    expected = np.zeros((64, 1024), "<i4")
+    for text in answer.json()["suggestions"]:
+        index = tuple(slice(*(int(n) for n in item.split(":"))) for item in text.split(","))
+        expected[index] += 1
+        assert put(server, "b", expected[index], text).status == 200
+    assert (expected == 1).all() and same(get(server, "b", dtype="<i4"), expected)
+
+
+def test_each_write_is_told_to_those_who_listen(serve, tmp_path):
+    make_array(tmp_path / "a", (8,), (2,), [LITTLE], "int32", 0)
+    server = start(serve, tmp_path)
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as s:
+        s.sendall(b"GET /v1/datasets/work/events?path=a HTTP/1.1\r\nHost: a\r\n\r\n")
+        stream = s.makefile("rb")
+        while not stream.readline().startswith(b"HTTP/1.1 200"):
+            pass
+        assert put(server, "a", np.array([1, 1, 0, 0, 5, 5], "<i4"), "0:6").status == 200
+        assert put(server, "a", np.array([0, 0, 9], "<i4"), "0:3").status == 200
+        found = []
+        while len(found) < 3:
+            line = stream.readline()
+            if line.startswith(b"data:") and b"indices" in line:
+                found.append(json.loads(line[5:]))
+    assert [(event["change"], sorted(event["indices"])) for event in found] == [
+        ("written", [[0], [2]]), ("written", [[1]]), ("erased", [[0]])]

@@ -1,0 +1,24 @@
+/* The end of writing a slice: from staged objects to what everybody sees.
+ *
+ *     [ keys held against other processes, and looked at again ] --> [ document widened ]
+ *         --> objects committed --> [ shape grown ] --> [ keys given back ]
+ *
+ * It belongs to itself: once begun it goes to its end, whether the client waits or not. Thread:
+ * loop. */
+#ifndef ZD_SERVER_SLICE_COMMIT_H
+#define ZD_SERVER_SLICE_COMMIT_H
+
+#include "server/slice_write.h"
+
+/**
+ * Commit all objects, or of a dry one say what would become of them. Then write->status and its
+ * like tell how that ended; counts, touched and node are of what is stored now.
+ *
+ * @return ZD_NEXT; ZD_WAIT: the request's next step runs when it is over
+ */
+enum zd_next zd_slice_commit(struct zd_slice_write *write);
+
+/** Something that it waited for was told. */
+void zd_slice_commit_go_on(struct zd_slice_commit *commit);
+
+#endif
