@@ -2,6 +2,7 @@
 
 import json
 
+import jsonschema
 import numpy as np
 import pytest
 
@@ -350,7 +351,6 @@ def test_extensions_are_described(serve, tmp_path):
 
 def test_the_served_schema_judges(serve, tmp_path):
     """What an outside validator makes of the served schemas is what the server makes of documents."""
-    jsonschema = pytest.importorskip("jsonschema")
     cases = {
         "example.offset": [{"offset": [1]}, {"offset": [-1]}, {"offset": ["1"]}, {}, {"offset": [0], "x": 1}],
         "example.array-statistics": [{"min": 1, "max": 2}, {"min": None, "max": 2}, {"min": 1}],
