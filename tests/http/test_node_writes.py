@@ -573,3 +573,22 @@ def test_a_parent_that_was_missing_brings_its_children(serve, tmp_path):
     assert check(server)["missing"] == [] or check(server)["stored"] is False
     assert consolidate(server).json()["check"] == FRESH
     assert sorted(stored(server)["consolidated_metadata"]["metadata"]) == ["a", "x", "x/y"]
+
+
+# ---- two servers on one store ----
+
+def test_two_servers_lose_nothing_of_each_other(serve, tmp_path):
+    config = {"datasets": {"w": {"location": str(tmp_path), "writable": True, "revalidate_ms": 0}}}
+    servers = [serve(config=config), serve(config=config)]
+    put(servers[0], "g/a", ARRAY)
+    assert consolidate(servers[1]).json()["check"] == FRESH
+
+    def race(change, n):
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            return sorted(pool.map(lambda i: change(servers[i % 2], i).status, range(n)))
+
+    assert race(lambda server, i: patch(server, "g/a", {"attributes": {f"k{i}": i}}), 40) == [200] * 40
+    assert race(lambda server, i: put(server, "n/x", GROUP, **{"If-None-Match": "*"}), 8) == [201] + [412] * 7
+    assert race(lambda server, i: put(server, f"m/y{i}", ARRAY), 24) == [201] * 24
+    assert stored(servers[0], "g/a/zarr.json")["attributes"] == {f"k{i}": i for i in range(40)}
+    assert check(servers[0]) == check(servers[1]) == FRESH
