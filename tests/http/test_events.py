@@ -10,6 +10,7 @@ import threading
 import numpy as np
 import pytest
 from live import Server
+from test_stream import is_sanitized
 
 GROUP = {"zarr_format": 3, "node_type": "group"}
 
@@ -235,7 +236,8 @@ def test_slow_readers_are_cut_and_hold_little():
         for feed in slow:  # whoever reads a little makes room, and finds that it has missed something
             with contextlib.suppress(ConnectionResetError):
                 feed.socket.recv(1 << 16)
-    assert rss_of(server) - before < 32 << 20
+    if not is_sanitized(server):  # they keep what is freed
+        assert rss_of(server) - before < 32 << 20
     server.announced.append("cut")
     for feed in slow:
         feed.close()
