@@ -278,7 +278,7 @@ static bool has_to_look(const struct zd_change *change)
     if (change->ask.kind == ZD_METADATA_ERASE) {
         return change->ask.keeps_children || before == NULL;
     }
-    if (!is_put(change)) {
+    if (!is_put(change) || change->meta == NULL) {
         return false;
     }
     if (change->meta->type == ZD_NODE_GROUP && before == NULL) {

@@ -105,7 +105,7 @@ static bool is_whole(const struct zd_stats *stats)
     uint64_t seen[ZD_RANK_MAX];
     zd_meta_shape(meta, seen);
     const uint64_t *shape = stats->ask.is_of_stored ? meta->grid.shape : seen;
-    for (uint32_t d = 0; d < stats->asked.rank; d++) {
+    for (uint32_t d = 0; d < meta->grid.rank; d++) {
         if (stats->asked.axis[d].count == 0 || stats->asked.axis[d].count < shape[d]) {
             return false;
         }

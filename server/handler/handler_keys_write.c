@@ -3,6 +3,7 @@
  *     a node's document        as every change of metadata (server/metadata.h)
  *     a chunk of an array      it lies inside the grid, and decodes to exactly one chunk
  *     any other                is stored as it is */
+#include <assert.h>
 #include <string.h>
 #include <strings.h>
 
@@ -21,6 +22,7 @@
 #include "server/server.h"
 #include "server/shards.h"
 #include "server/task.h"
+#include "server/widen.h"
 #include "server/write.h"
 
 #define TRIES_MAX 16 /* for arrays that change again and again while their chunks are written */
@@ -43,6 +45,9 @@ struct change {
     struct zd_metadata_ask ask;
     struct zd_node *node; /* of a chunk: its array; a reference. NULL: it is none */
     struct zd_edit *edit; /* of a chunk: its index, and of PUT the bytes; owned */
+    struct zd_buf *made;  /* the chunk without what its array leaves out; owned, or NULL */
+    struct zd_written written;
+    struct zd_widen_want widen;
     enum zd_status verdict;
     struct zd_error err;
 };
@@ -57,6 +62,7 @@ static void release(struct zd_task *task)
     struct change *change = ZD_CONTAINER(task, struct change, task);
     zd_node_unref(change->node);
     zd_edit_free(change->edit);
+    zd_buf_unref(change->made);
     zd_free(change->locked);
     zd_dataset_unref(change->dataset);
     zd_free(change);
@@ -69,6 +75,7 @@ static void end(struct change *change)
     zd_objects_release(&change->object);
     zd_write_release(&change->write);
     zd_metadata_release(&change->metadata);
+    zd_widen_release(&change->widen);
     zd_lock_release(&change->lock);
     zd_task_leave(&change->task);
 }
@@ -78,7 +85,7 @@ static void leave(struct zd_request *req)
 {
     struct change *change = change_of(req);
     change->req = NULL;
-    if (change->write.load == NULL) {
+    if (change->write.load == NULL && !change->widen.is_under_way) {
         end(change);
     }
 }
@@ -98,11 +105,18 @@ static void object_arrived(struct zd_wait *wait)
     zd_request_go_on(ZD_CONTAINER(wait, struct change, object.wait)->req);
 }
 
+/* Whether nothing is stored under the key: asked for, or because the array leaves such chunks out.
+ */
+static bool is_erased(const struct change *change)
+{
+    return change->is_erase || (change->edit != NULL && change->edit->kind == ZD_EDIT_ERASE);
+}
+
 static void tell(const struct change *change)
 {
     if (change->node != NULL && change->write.wait.status == ZD_OK) {
         zd_events_chunks(change->dataset, change->node->path, change->node->meta->grid.rank,
-            change->edit->part.chunk, 1, change->is_erase ? ZD_CHUNKS_ERASED : ZD_CHUNKS_WRITTEN);
+            change->edit->part.chunk, 1, is_erased(change) ? ZD_CHUNKS_ERASED : ZD_CHUNKS_WRITTEN);
     }
 }
 
@@ -110,6 +124,16 @@ static void write_arrived(struct zd_wait *wait)
 {
     struct change *change = ZD_CONTAINER(wait, struct change, write.wait);
     tell(change);
+    if (change->req == NULL) {
+        end(change);
+        return;
+    }
+    zd_request_go_on(change->req);
+}
+
+static void widen_arrived(struct zd_wait *wait)
+{
+    struct change *change = ZD_CONTAINER(wait, struct change, widen.wait);
     if (change->req == NULL) {
         end(change);
         return;
@@ -142,7 +166,7 @@ static enum zd_next respond_done(struct zd_request *req, const struct zd_stat *s
         .http_status = change_of(req)->is_erase ? 204 : 200,
         .mtime_ms = stat->mtime_ms,
     };
-    if (!change_of(req)->is_erase) {
+    if (!is_erased(change_of(req))) {
         zd_tag_object(answer.etag, stat);
     }
     return zd_respond(req, &answer);
@@ -167,8 +191,8 @@ static enum zd_next write_key(struct zd_request *req)
 {
     struct change *change = change_of(req);
     change->write.wait.done = write_arrived;
-    change->write.kind = change->is_erase ? ZD_WRITE_ERASE : ZD_WRITE_PUT;
-    change->write.bytes = req->body;
+    change->write.kind = is_erased(change) ? ZD_WRITE_ERASE : ZD_WRITE_PUT;
+    change->write.bytes = change->made != NULL ? change->made : req->body;
     req->step = step_written;
     return zd_write_want(req->dataset, req->path, &change->write);
 }
@@ -221,9 +245,33 @@ static enum zd_next change_document(struct zd_request *req)
 
 /* ---- conditions ---- */
 
+static enum zd_next step_widened(struct zd_request *req)
+{
+    const struct zd_wait *wait = &change_of(req)->widen.wait;
+    return wait->status == ZD_OK ? write_key(req) : zd_respond_error(req, NULL, &wait->err);
+}
+
+/* Before the chunk is stored, so that no reader finds an element that the document denies. */
+static enum zd_next widen(struct zd_request *req)
+{
+    struct change *change = change_of(req);
+    zd_widen_release(&change->widen);
+    change->widen = (struct zd_widen_want){
+        .wait.done = widen_arrived,
+        .node = zd_node_ref(change->node),
+        .written = &change->written,
+    };
+    req->step = step_widened;
+    return zd_widen_want(&change->widen);
+}
+
 static enum zd_next write_now(struct zd_request *req)
 {
-    return change_of(req)->is_document ? change_document(req) : write_key(req);
+    const struct change *change = change_of(req);
+    if (change->is_document) {
+        return change_document(req);
+    }
+    return change->node != NULL && !change->is_erase ? widen(req) : write_key(req);
 }
 
 /* What was judged is the store's condition too: nobody comes in between. */
@@ -261,12 +309,37 @@ static enum zd_next step_condition(struct zd_request *req)
 
 /* ---- the bytes of a chunk ---- */
 
+/* An array that skips empty chunks has them taken out: of a shard something may be left. */
+static enum zd_status leave_out(struct change *change, const struct zd_settings *settings)
+{
+    struct zd_rewrite rewrite = {
+        .layout = change->node->layout,
+        .old_is_unknown = true,
+        .bytes_max = settings->limits_object_bytes,
+        .edit = &change->edit,
+        .n_edits = 1,
+    };
+    if (change->edit->kind != ZD_EDIT_DECODED) {
+        return ZD_OK;
+    }
+    ZD_TRY(zd_rewrite(&rewrite, &change->err));
+    change->made = rewrite.bytes;
+    assert(change->made != NULL); /* else it were an erasure */
+    if (change->edit->status != ZD_OK) {
+        change->err = change->edit->err;
+    }
+    return change->edit->status;
+}
+
 static void verify(struct zd_task *task)
 {
     struct change *change = ZD_CONTAINER(task, struct change, task);
     const struct zd_settings *settings = &change->node->dataset->server->config->settings;
     change->verdict = zd_edit_verify(
         change->node->layout, change->edit, settings->limits_slice_bytes, &change->err);
+    if (change->verdict == ZD_OK) {
+        change->verdict = leave_out(change, settings);
+    }
 }
 
 static enum zd_next step_verified(struct zd_request *req)
@@ -296,6 +369,9 @@ static enum zd_next judge_chunk(struct zd_request *req)
     }
     change->edit->kind = ZD_EDIT_ENCODED;
     change->edit->bytes = zd_buf_ref(req->body);
+    zd_written_init(&change->written, change->node->meta);
+    change->edit->written = &change->written;
+    zd_buf_unref(ZD_TAKE(change->made));
     req->step = step_verified;
     return zd_task_run(&change->task, zd_edit_cost_ns(change->node->layout, change->edit));
 }

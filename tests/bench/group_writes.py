@@ -97,7 +97,7 @@ def durable(options, report, folder):
     loop = folder / "loop"
     loop.mkdir()
     with running(writing_zarrds(options, folder, True), options) as peers:
-        for name, requests in [("durable chunks by key", keys(200))]:
+        for name, requests in (("durable chunks by key", keys(200)), ("durable chunks by index", by_index())):
             for peer in peers if options.only in name else []:
                 beside_the_loop(options, report, name, peer, requests, loop)
 

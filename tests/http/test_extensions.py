@@ -481,3 +481,105 @@ def test_strict_datasets_store_no_extensions(serve, tmp_path):
     assert send(server, "PUT", "a", array_document((4,), (2,), "uint8")).status == 201
     assert send(server, "PATCH", "a", {"extensions": ["example.skip_empty_chunks"]}).status == 422
     assert list(tmp_path.glob("**/zarr.json")) and "extensions" not in server.get("/zarr/w/a/zarr.json").json()
+
+
+# ---- writing elements
+
+
+def put_key(server, path, values):
+    return server.request("PUT", f"/zarr/w/{path}", {}, np.ascontiguousarray(values).tobytes())
+
+
+def put_chunk(server, path, index, values, query=""):
+    return server.request("PUT", f"/v1/datasets/w/chunks/{path}?index={index}{query}",
+                          {"Content-Type": "application/octet-stream"}, np.ascontiguousarray(values).tobytes())
+
+
+def put_slice(server, path, text, values, query=""):
+    return server.request("PUT", f"/v1/datasets/w/slices/{path}?slice={text}{query}",
+                          {"Content-Type": "application/octet-stream"}, np.ascontiguousarray(values).tobytes())
+
+
+def bounds_of(server, path):
+    entries = server.get(f"/zarr/w/{path}/zarr.json").json()["extensions"]
+    found = [entry for entry in entries if isinstance(entry, dict) and entry["name"] == "example.array-statistics"]
+    return found[0]["configuration"]["min"], found[0]["configuration"]["max"]
+
+
+ROUTES = {
+    "key": lambda server, values: put_key(server, "a/c/1/0", values),
+    "encoded": lambda server, values: put_chunk(server, "a", "1,0", values),
+    "decoded": lambda server, values: put_chunk(server, "a", "1,0", values, "&decoded=1"),
+    "slice": lambda server, values: put_slice(server, "a", "2:4,0:2", values),
+    "slices": lambda server, values: put_slice(server, "a", "1:4,0:2", np.pad(values, ((1, 0), (0, 0)))),
+}
+
+
+@pytest.mark.parametrize("route", ["key", "encoded", "decoded"])
+@pytest.mark.parametrize("values, expected", [
+    ([[1, 2], [3, 4]], (1, 9)), ([[0, 0], [0, 5]], (1, 9)), ([[-7, 2], [3, 4]], (-7, 9)), ([[1, 2], [3, 2**63 - 1]], (1, 2**63 - 1))])
+def test_bounds_are_never_false(writable, route, values, expected):
+    listed = ["example.skip_empty_chunks", extension("array-statistics", {"min": 1, "max": 9}, must_understand=False)]
+    send(writable, "PUT", "a", array_document((4, 4), (2, 2), "int64", 0, listed))
+    answer = ROUTES[route](writable, np.array(values, "i8"))
+    assert answer.status == 200, answer
+    assert bounds_of(writable, "a") == expected
+    assert writable.get("/zarr/w/a/zarr.json").json()["extensions"][0] == "example.skip_empty_chunks"
+    declared = writable.get("/v1/datasets/w/stats/a").json()
+    counted = writable.get("/v1/datasets/w/stats/a?fields=min,max,count").json()
+    assert (declared["source"], declared["min"], declared["max"]) == ("metadata", *expected)
+    assert counted["source"] == "computed" and expected[0] <= counted["min"] <= counted["max"] <= expected[1]
+    assert writable.get("/v1/datasets/w/slices/a?slice=2:4,0:2").body == np.array(values, "i8").tobytes()
+
+
+def test_what_is_refused_or_dry_widens_nothing(writable):
+    send(writable, "PUT", "a", array_document((4, 4), (2, 2), "int64", 0, [extension("array-statistics", {"min": 1, "max": 9})]))
+    large = np.full((2, 2), 100, "i8")
+    assert put_chunk(writable, "a", "0,0", large, "&decoded=1&dry_run=1").status == 200
+    assert put_slice(writable, "a", "0:2,0:2", large, "&dry_run=1").status == 200
+    assert put_key(writable, "a/c/0/0", large[:1]).code == "corrupt_chunk"
+    assert put_slice(writable, "a", "0:2,0:3", large).code == "bad_body"
+    assert bounds_of(writable, "a") == (1, 9)
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_empty_chunks_are_not_stored(serve, tmp_path, route):
+    server = serve(config={"datasets": {"w": {"location": str(tmp_path), "writable": True, "write_empty_chunks": True}}})
+    send(server, "PUT", "a", array_document((4, 4), (2, 2), "int64", 0, ["example.skip_empty_chunks"]))
+    key = tmp_path / "a" / "c" / "1" / "0"
+    assert ROUTES[route](server, np.ones((2, 2), "i8")).status == 200 and key.exists()
+    assert ROUTES[route](server, np.zeros((2, 2), "i8")).status == 200 and not key.exists()
+    assert ROUTES[route](server, np.zeros((2, 2), "i8")).status == 200 and not key.exists()
+    assert server.get("/v1/datasets/w/slices/a").body == bytes(4 * 4 * 8)
+
+
+def test_empty_chunks_are_taken_out_of_shards(serve, tmp_path):
+    """A shard that comes by its key keeps its full chunks only."""
+    shard = [{"name": "sharding_indexed", "configuration": {
+        "chunk_shape": [2], "codecs": LITTLE, "index_codecs": LITTLE}}]
+    server = serve("-w", f"w={tmp_path}")
+    plain = array_document((4,), (4,), "int64", 0) | {"codecs": shard}
+    send(server, "PUT", "plain", plain)
+    send(server, "PUT", "a", plain | {"extensions": ["example.skip_empty_chunks"]})
+    values = np.array([0, 0, 5, 6], "i8")
+    index = np.array([0, 16, 16, 16], "u8")
+    whole = values.tobytes() + index.tobytes()
+    for path, size in (("plain", len(whole)), ("a", len(whole) - 16)):
+        assert server.request("PUT", f"/zarr/w/{path}/c/0", {}, whole).status == 200
+        assert server.get(f"/v1/datasets/w/slices/{path}").body == values.tobytes()
+        assert len(server.get(f"/zarr/w/{path}/c/0").body) == size
+
+
+@pytest.mark.parametrize("text, query", [("0:2,1:3", ""), ("-1,:", ""), ("::-1,0", ""), ("2,3", "&origin=stored"), ("...", "")])
+def test_slices_are_written_from_the_offset(serve, tmp_path, text, query):
+    values = np.arange(1, 64, dtype="i4").reshape(7, 9)
+    write_array(tmp_path / "a", values, (3, 4), extensions=[extension("offset", {"offset": [2, 3]})])
+    server = serve("-w", f"w={tmp_path}")
+    expected = values.copy()
+    part = expected if query else expected[2:, 3:]
+    new = -np.arange(1, 1 + np.size(eval(f"part[{text}]")), dtype="i4").reshape(np.shape(eval(f"part[{text}]")))
+    exec(f"part[{text}] = new")
+    answer = put_slice(server, "a", text, new, query)
+    assert answer.status == 200, answer
+    assert server.get("/v1/datasets/w/slices/a?origin=stored").body == expected.tobytes()
+    assert server.get("/v1/datasets/w/slices/a").body == np.ascontiguousarray(expected[2:, 3:]).tobytes()

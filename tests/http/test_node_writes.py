@@ -259,6 +259,22 @@ def test_strict_datasets_take_no_extensions(serve):
     assert patch(server, "a", {"extensions": ["example.x"]}).status == 422
 
 
+def test_levels_of_a_group_must_be_arrays(w):
+    def levels(*paths):
+        return {**GROUP, "extensions": [{"name": "example.multiscale-arrays", "must_understand": False, "configuration": {
+            "multiscale": {"datasets": list(paths)}}}]}
+
+    put(w, "g/s0", ARRAY)
+    put(w, "g/h", GROUP)
+    answer = put(w, "g", levels("s0", "s1", "h"))
+    assert (answer.status, answer.code) == (422, "invalid_metadata")
+    assert [(error["code"], error["pointer"].rsplit("/", 1)[1]) for error in answer.json()["errors"]] == [
+        ("missing_array", "1"), ("not_an_array", "2")]
+    assert stored(w, "g/zarr.json") == GROUP
+    assert put(w, "g", levels("s0")).status == 200
+    assert patch(w, "g", {"extensions": levels("s1")["extensions"]}).status == 422
+
+
 # ---- merge patches ----
 
 ODD = """{

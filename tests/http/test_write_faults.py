@@ -15,6 +15,7 @@ from workload import DATASET, array, sharded, tidied
 AS_ROOT = os.geteuid() == 0
 NODES = f"/v1/datasets/{DATASET}/nodes"
 SLICES = f"/v1/datasets/{DATASET}/slices"
+CHUNKS = f"/v1/datasets/{DATASET}/chunks"
 KEYS = f"/zarr/{DATASET}"
 JSON = {"Content-Type": "application/json"}
 MERGE = {"Content-Type": "application/merge-patch+json"}
@@ -36,6 +37,9 @@ WRITES = {
     "a key replaced": ("PUT", f"{KEYS}/a/c/0", BYTES, ones(CHUNK, 2)),
     "a key created": ("PUT", f"{KEYS}/a/c/5", BYTES, ones(CHUNK)),
     "a document by key": ("PUT", f"{KEYS}/a/zarr.json", JSON, text({**DOCUMENT, "attributes": {"new": 1}})),
+    "a chunk": ("PUT", f"{CHUNKS}/a?index=0", BYTES, ones(CHUNK, 3)),
+    "a decoded chunk": ("PUT", f"{CHUNKS}/a?index=6&decoded=1", BYTES, ones(CHUNK, 3)),
+    "an inner chunk": ("PUT", f"{CHUNKS}/shards?index=3&level=inner&decoded=1", BYTES, ones(200, 9)),
     "a slice of many chunks": ("PUT", f"{SLICES}/a", BYTES, ones(8 * CHUNK, 4)),
     "a slice within a chunk": ("PUT", f"{SLICES}/a?slice=3:9", BYTES, ones(6, 5)),
     "a node created": ("PUT", f"{NODES}/new/below/x", JSON, text(DOCUMENT)),
@@ -44,6 +48,7 @@ WRITES = {
 }
 ERASURES = {
     "a key erased": ("DELETE", f"{KEYS}/a/c/0", {}, None),
+    "a chunk erased": ("DELETE", f"{CHUNKS}/a?index=1", {}, None),
 }
 
 
@@ -63,7 +68,6 @@ def make(root):
     root.mkdir()
     server = open_store(root)
     for write in (("PUT", f"{NODES}/a", JSON, text(DOCUMENT)),
-                  ("PUT", f"{NODES}/t", JSON, text(array([3], [5], "int32", dimension_names=["time"]))),
                   ("PUT", f"{NODES}/shards", JSON, text(sharded(2))),
                   ("PUT", f"{NODES}/old/deep", JSON, text(DOCUMENT)),
                   ("PUT", f"{KEYS}/a/c/0", BYTES, ones(CHUNK)),
@@ -274,7 +278,7 @@ def test_a_directory_in_the_way_of_a_key_stays_there(faulty):
         if inside:
             (faulty.root / key / inside).write_text("y")
     for write in (("PUT", f"{KEYS}/a/c/5", BYTES, ones(CHUNK)), ("PUT", f"{KEYS}/a/c/6", BYTES, ones(CHUNK)),
-                  WRITES["a slice of many chunks"]):
+                  ("PUT", f"{CHUNKS}/a?index=6", BYTES, ones(CHUNK)), WRITES["a slice of many chunks"]):
         refused(faulty, write, 502, "store_error")
     assert faulty.get(f"{KEYS}/a/c/5").status == 301  # to its index
     succeeds(faulty, ("PUT", f"{SLICES}/a?slice=0:{5 * CHUNK}", BYTES, ones(5 * CHUNK, 4)))

@@ -2,6 +2,9 @@
 
 import itertools
 import json
+import re
+import shutil
+import subprocess
 import urllib.parse
 
 import numpy as np
@@ -9,7 +12,7 @@ import pytest
 import tensorstore
 import xarray
 import zarr
-from live import DATA, Server
+from live import DATA, ROOT, Server
 from obstore.store import HTTPStore
 from test_clients import digest
 
@@ -249,3 +252,46 @@ def test_stores_of_other_libraries_are_taken_key_by_key(server, writing, name):
     assert refused == {path for path, node in nodes.items()
                        if "refused" in node or "implied_bytes" in [warning["code"] for warning in node["warnings"]]}
     assert n_taken > 15
+
+
+def readme_examples(kind):
+    """The examples of writing that README.md gives in that language."""
+    section = re.search(r"\n## Write\n(.*?)\n## ", (ROOT / "README.md").read_text(), re.DOTALL)[1]
+    return re.findall(rf"```{kind}\n(.*?)```", section, re.DOTALL)
+
+
+@pytest.fixture
+def readme(tmp_path):
+    """What the first line of the section starts, on another port."""
+    server = Server(config={"datasets": {"lake": {"location": str(tmp_path), "writable": True}}})
+    server.root = tmp_path
+    server.here = lambda text: text.replace("http://localhost:8080", server.url)
+    yield server
+    server.stop()
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl")
+def test_the_readme_writes_with_curl(readme):
+    script, = readme_examples("sh")
+    script = "\n".join(line for line in script.splitlines() if not line.startswith("zarrd "))
+    subprocess.run(["bash", "-euc", readme.here(script).replace("curl ", "curl -fsS ")], check=True, timeout=60)
+    levels = zarr.open_array(readme.root / "levels", mode="r")
+    np.testing.assert_array_equal(levels[...], np.array([[1.5, 1.25, 1.0], [1.75, 1.5, 1.125]], "f4"))
+    assert levels.attrs["units"] == "m"
+
+
+def test_the_readme_writes_with_python(readme):
+    script, = readme_examples("python")
+    exec(readme.here(script), names := {})
+    rain, snow = (zarr.open_array(readme.root / name, mode="r") for name in ("rain", "snow"))
+    names["npy"].seek(0)
+    np.testing.assert_array_equal(rain[:2], np.load(names["npy"]))
+    assert (snow[0] == 1.5).all() and (snow[1] == 0).all()
+
+
+def test_the_readme_writes_from_a_web_page(readme):
+    script, = readme_examples("js")
+    for _ in range(2):
+        subprocess.run(["node", "--input-type=module", "-e", readme.here(script)], check=True, timeout=60)
+    marks = zarr.open_array(readme.root / "marks", mode="r")
+    np.testing.assert_array_equal(marks[...], np.pad(np.full((2, 2), 2.0), 1))

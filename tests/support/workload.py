@@ -150,7 +150,7 @@ class Hand:
 
 
 ACTS = [Hand.put_object] * 6 + [Hand.erase_object, Hand.create_object, Hand.create_object, Hand.new_array, Hand.replace_document,
-                                Hand.patch_document, Hand.write_slice, Hand.write_slice]
+                                Hand.patch_document, Hand.write_slice, Hand.write_slice, Hand.write_inner, Hand.write_inner]
 
 
 class Work:

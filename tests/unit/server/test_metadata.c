@@ -184,7 +184,8 @@ static void check(struct trial *trial, const struct zd_test_answer *answer)
     ck_assert_msg(left_keys(answer) || (is_good && is_after) || (is_refused && is_before) ||
                       (is_lost && (is_before || is_after)),
         "%.60s, fault %llu (%s): %s\nleaves:\n%s", trial->request, (unsigned long long)trial->n,
-        zd_status_name(trial->status), answer->body.ptr == NULL ? "" : (const char *)answer->body.ptr, now);
+        zd_status_name(trial->status),
+        answer->body.ptr == NULL ? "" : (const char *)answer->body.ptr, now);
 }
 
 /* Whether the fault was met. */
