@@ -515,7 +515,7 @@ ROUTES = {
 }
 
 
-@pytest.mark.parametrize("route", ["key", "encoded", "decoded"])
+@pytest.mark.parametrize("route", ROUTES)
 @pytest.mark.parametrize("values, expected", [
     ([[1, 2], [3, 4]], (1, 9)), ([[0, 0], [0, 5]], (1, 9)), ([[-7, 2], [3, 4]], (-7, 9)), ([[1, 2], [3, 2**63 - 1]], (1, 2**63 - 1))])
 def test_bounds_are_never_false(writable, route, values, expected):
@@ -583,3 +583,16 @@ def test_slices_are_written_from_the_offset(serve, tmp_path, text, query):
     assert answer.status == 200, answer
     assert server.get("/v1/datasets/w/slices/a?origin=stored").body == expected.tobytes()
     assert server.get("/v1/datasets/w/slices/a").body == np.ascontiguousarray(expected[2:, 3:]).tobytes()
+
+
+def test_an_array_with_an_offset_and_bounds_grows(writable):
+    send(writable, "PUT", "a", array_document((4, 3), (2, 3), "int64", 0, [
+        extension("offset", {"offset": [1, 1]}), extension("array-statistics", {"min": 1, "max": 9})],
+        dimension_names=["time", "x"]))
+    answer = writable.request("PUT", "/v1/datasets/w/slices/a?append=time&expected_shape=3,2",
+                              {"Content-Type": "application/json"}, json.dumps([[5, 20], [-3, 7]]).encode())
+    assert answer.status == 200, answer
+    node = writable.get("/v1/datasets/w/nodes/a").json()
+    assert node["metadata"]["shape"] == [6, 3] and node["array"]["shape"] == [5, 2]
+    assert bounds_of(writable, "a") == (-3, 20)
+    assert writable.get("/v1/datasets/w/slices/a?slice=-2:").body == np.array([[5, 20], [-3, 7]], "i8").tobytes()
