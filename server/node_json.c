@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base/num.h"
+#include "core/dialect/dialect.h"
 #include "core/grid/scalar.h"
 #include "server/format/format.h"
 #include "server/problem.h"
@@ -229,7 +230,8 @@ static void emit_array(const struct zd_node_view *view, struct zd_emit *emit)
         zd_emit_key(emit, "can");
         zd_emit_object(emit);
         zd_emit_member_bool(emit, "slice", view->can_slice);
-        zd_emit_member_bool(emit, "write", false); /* no route writes elements */
+        zd_emit_member_bool(emit, "write",
+            view->can_slice && view->is_writable && zd_dialect_is_writable(view->meta->dialect));
         zd_emit_object_end(emit);
     }
     zd_emit_object_end(emit);

@@ -14,6 +14,7 @@ struct zd_node_view {
     const struct zd_fields *fields;
     const char *tier; /* of storage, as a group above says; or NULL */
     bool can_slice;   /* its chunks can be read; false for an array that is over a limit */
+    bool is_writable; /* its dataset takes writes */
 };
 
 /** The first names of fields of a node, ended by NULL. */

@@ -277,6 +277,7 @@ static void emit_all(
         .tier = zd_above_listing(&show->look.above, node->path).tier,
         .fields = &show->fields,
         .can_slice = node->can_slice,
+        .is_writable = show->req->dataset->config.writable,
     };
     zd_emit_object(emit);
     zd_node_json_emit(&view, emit);

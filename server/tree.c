@@ -161,6 +161,7 @@ static void emit_row(
             .fields = &tree->ask.fields,
             .tier = zd_above_listing(&tree->above, row->path).tier,
             .can_slice = row->can_slice,
+            .is_writable = tree->is_writable,
         };
         zd_node_json_emit(&view, emit);
     }

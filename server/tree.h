@@ -46,6 +46,7 @@ struct zd_tree {
     struct zd_tree_ask ask;
     struct zd_meta *start; /* a reference */
     struct zd_reading reading;
+    bool is_writable;           /* the dataset takes writes */
     struct zd_above above;      /* the groups that say something of the rows */
     struct zd_tree_rows live;   /* what the store holds; in pre-order */
     struct zd_tree_rows stored; /* what the start's consolidated block says */

@@ -893,3 +893,26 @@ def test_each_write_is_told_to_those_who_listen(serve, tmp_path):
                 found.append(json.loads(line[5:]))
     assert [(event["change"], sorted(event["indices"])) for event in found] == [
         ("written", [[0], [2]]), ("written", [[1]]), ("erased", [[0]])]
+
+
+def test_a_node_says_whether_it_can_be_written(strict):
+    for dataset, can in [("work", True), ("fixed", False)]:
+        assert strict.get(f"/v1/datasets/{dataset}/nodes/a").json()["array"]["can"] == {"slice": True, "write": can}
+        nodes = {node["path"]: node for node in strict.get(f"/v1/datasets/{dataset}/tree/g").json()["nodes"]}
+        assert nodes["g/b"]["array"]["can"]["write"] is can
+
+
+def test_an_example_of_the_readme(serve, tmp_path):
+    """Read, change, write, append, with an ordinary client."""
+    requests = pytest.importorskip("requests")
+    make_array(tmp_path / "level", (10, 3), (4, 3), [LITTLE], "float32", 0, dimension_names=["time", "x"])
+    server = start(serve, tmp_path)
+    url = server.url + "/v1/datasets/work/slices/level"
+    read = requests.get(url, params={"slice": "0:10,:"})
+    values = np.frombuffer(read.content, read.headers["Zarr-Dtype"]).reshape([int(n) for n in read.headers["Zarr-Shape"].split(",")])
+    headers = {"If-Match": read.headers["ETag"]}
+    assert requests.put(url, params={"slice": "0:10,:"}, data=(values + 1).tobytes(), headers=headers).status_code == 200
+    assert requests.put(url, params={"slice": "0:10,:"}, data=(values + 2).tobytes(), headers=headers).status_code == 412
+    assert requests.put(url, params={"append": "time"}, json=[[1.5, "NaN", 2]]).json()["shape"] == [11, 3]
+    found = get(server, "level")
+    assert (found[:10] == 1).all() and np.array_equal(found[10], [1.5, np.nan, 2], equal_nan=True)
