@@ -360,9 +360,11 @@ static enum zd_status take_staged(struct job *job, struct zd_store_write *write)
         job->temp_dir_fd = fd;
         memcpy(job->temp, zd_path_last(held->path), sizeof job->temp);
     }
+    if (fd >= 0 || fd == -ENOENT) { /* else it stays, and the marker with it */
+        atomic_fetch_sub(&job->files->writer.n_kept, 1);
+    }
     zd_free(held);
     write->staged = NULL;
-    atomic_fetch_sub(&job->files->writer.n_kept, 1);
     return fd >= 0 ? ZD_OK : step_failed(job, -fd, "find what was staged");
 }
 

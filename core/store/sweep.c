@@ -66,13 +66,15 @@ static void push_below(struct walk *walk, const char *path, const char *name)
     push(walk, below);
 }
 
-/* A writer that died after the sweep began is left to the next one, with its marker. */
+/* A writer that died after the sweep began is left to the next one, with its marker. One that was
+ * found dead may have been about to lock its marker: it had no files then, and lives if it has now.
+ */
 static bool is_dead(const struct walk *walk, const char *id)
 {
     struct stat marker;
     for (size_t i = 0; i < walk->sweep->n_dead; i++) {
         if (strcmp(id, walk->sweep->dead[i]) == 0) {
-            return true;
+            return !zd_writer_is_alive(walk->writers_fd, id);
         }
     }
     return fstatat(walk->writers_fd, id, &marker, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT;
