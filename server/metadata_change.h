@@ -74,8 +74,10 @@ struct zd_change {
     struct zd_purge *purge;
     bool has_child;
     bool has_key;
+    bool has_chunk;     /* a key is of a chunk of what the node was, or is to be */
     bool shows_orphans; /* nodes below a parent that was missing */
     bool stops_at_key;
+    bool stops_at_chunk;
 
     /* of storing */
     struct zd_place_document **item; /* n_items of them, in the order they are committed; owned */

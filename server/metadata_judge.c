@@ -223,6 +223,22 @@ enum zd_next zd_change_judge(struct zd_change *change)
 
 /* ---- what is below ---- */
 
+static bool is_chunk_of(const struct zd_meta *meta, const char *rest)
+{
+    uint64_t index[ZD_RANK_MAX];
+    return meta != NULL && zd_meta_is_array(meta) &&
+           meta->dialect->chunk_index(meta, rest, index) != ZD_NOT_FOUND;
+}
+
+static void look_at_key(struct zd_change *change, const char *key)
+{
+    const size_t len = strlen(change->path);
+    const char *rest = key + len + (len == 0 ? 0 : 1);
+    change->has_key = true;
+    change->has_chunk =
+        change->has_chunk || is_chunk_of(change->before, rest) || is_chunk_of(change->meta, rest);
+}
+
 /* A key below the node is of a document of a node there, or of no document; one beside it shows
  * what a missing parent has hidden. */
 static enum zd_purge_answer look_at(void *context, const char *key, const char *rest)
@@ -238,11 +254,14 @@ static enum zd_purge_answer look_at(void *context, const char *key, const char *
     const bool is_own = is_document && strcmp(path.at, change->path) == 0;
     if (zd_path_is_below(key, change->path)) {
         change->has_child = change->has_child || (is_document && !is_own);
-        change->has_key = change->has_key || !is_document;
+        if (!is_document) {
+            look_at_key(change, key);
+        }
     } else if (is_document) {
         change->shows_orphans = true;
     }
-    const bool has_all = change->has_child || (change->has_key && change->stops_at_key);
+    const bool has_all = change->has_child || (change->has_key && change->stops_at_key) ||
+                         (change->has_chunk && change->stops_at_chunk);
     return has_all ? ZD_PURGE_STOP : ZD_PURGE_KEEP;
 }
 
@@ -287,10 +306,23 @@ static bool has_to_look(const struct zd_change *change)
     return before == NULL || before->type != ZD_NODE_GROUP || change->meta->type != ZD_NODE_GROUP;
 }
 
+/* Of raw keys: whether chunks that are there would be read as others, or by nobody any more. What
+ * was not read itself, or is not there yet, had none that can be spoilt: copies come in any order.
+ */
+static bool spoils_chunks(const struct zd_change *change)
+{
+    return change->ask.kind == ZD_METADATA_PUT_KEY && change->before != NULL &&
+           zd_meta_is_array(change->before) &&
+           !zd_meta_has_same_encoding(change->before, change->meta);
+}
+
 /* The first key says enough where each is a fault. */
 static bool stops_at_key(const struct zd_change *change)
 {
     const struct zd_meta *before = change->before;
+    if (spoils_chunks(change)) {
+        return false;
+    }
     if (change->ask.kind == ZD_METADATA_ERASE) {
         return !change->ask.keeps_children;
     }
@@ -324,8 +356,10 @@ static enum zd_next look(struct zd_change *change)
     struct zd_error err = {0};
     change->has_child = false;
     change->has_key = false;
+    change->has_chunk = false;
     change->shows_orphans = false;
     change->stops_at_key = stops_at_key(change);
+    change->stops_at_chunk = change->meta != NULL && spoils_chunks(change);
     change->step = step_looked;
     const enum zd_status status = zd_purge_start(&config, &change->purge, &err);
     return status == ZD_OK ? ZD_WAIT : zd_change_fail(change, status, NULL, &err);
@@ -385,6 +419,9 @@ static enum zd_next refuse_place(struct zd_change *change, const char *code, con
 static bool orphans_chunks(const struct zd_change *change)
 {
     const struct zd_meta *before = change->before;
+    if (spoils_chunks(change)) {
+        return change->has_chunk;
+    }
     if (!change->has_key || change->ask.kind != ZD_METADATA_PUT || change->ask.erases_chunks) {
         return false;
     }
@@ -416,7 +453,9 @@ static enum zd_next step_looked(struct zd_change *change)
         return refuse_place(change, "not_empty", "has nodes below it: an array can have none");
     } else if (orphans_chunks(change)) {
         return refuse_place(change, "chunks_exist",
-            "has chunks that the document would orphan; erase_chunks=1 erases them");
+            change->key == NULL
+                ? "has chunks that the document would orphan; erase_chunks=1 erases them"
+                : "has chunks that the document would spoil: they are to be erased before");
     }
     change->step = zd_change_relist;
     return ZD_NEXT;

@@ -2,6 +2,7 @@
 #include "core/dialect/meta.h"
 
 #include <assert.h>
+#include <string.h>
 
 struct zd_meta *zd_meta_new(const struct zd_dialect *dialect)
 {
@@ -48,24 +49,26 @@ void zd_meta_unref(struct zd_meta *meta)
     }
 }
 
-static bool has_same_grid(const struct zd_grid *a, const struct zd_grid *b)
+static bool has_same_lengths(const uint64_t *a, const uint64_t *b, uint32_t rank)
 {
-    bool is_same = a->rank == b->rank;
-    for (uint32_t d = 0; is_same && d < a->rank; d++) {
-        is_same = a->shape[d] == b->shape[d] && a->chunk[d] == b->chunk[d];
-    }
-    return is_same;
+    return rank == 0 || memcmp(a, b, rank * sizeof *a) == 0;
 }
 
-bool zd_meta_has_same_chunks(const struct zd_meta *a, const struct zd_meta *b)
+bool zd_meta_has_same_encoding(const struct zd_meta *a, const struct zd_meta *b)
 {
-    if (!zd_meta_is_array(a) || !zd_meta_is_array(b)) {
+    if (!zd_meta_is_array(a) || !zd_meta_is_array(b) || a->grid.rank != b->grid.rank) {
         return false;
     }
-    return has_same_grid(&a->grid, &b->grid) && a->key_encoding == b->key_encoding &&
-           a->key_separator == b->key_separator &&
+    return has_same_lengths(a->grid.chunk, b->grid.chunk, a->grid.rank) &&
+           a->key_encoding == b->key_encoding && a->key_separator == b->key_separator &&
            zd_json_equal(zd_json_member(a->document, "data_type"),
                zd_json_member(b->document, "data_type")) &&
            zd_json_equal(
                zd_json_member(a->document, "codecs"), zd_json_member(b->document, "codecs"));
+}
+
+bool zd_meta_has_same_chunks(const struct zd_meta *a, const struct zd_meta *b)
+{
+    return zd_meta_has_same_encoding(a, b) &&
+           has_same_lengths(a->grid.shape, b->grid.shape, a->grid.rank);
 }

@@ -60,6 +60,10 @@ ZD_OWN(zd_meta, zd_meta_unref);
  */
 bool zd_meta_has_same_chunks(const struct zd_meta *a, const struct zd_meta *b);
 
+/** The same, whatever their shapes: a chunk of the one that lies inside the grid of the other is a
+ * chunk of the other, too. Thread: any. */
+bool zd_meta_has_same_encoding(const struct zd_meta *a, const struct zd_meta *b);
+
 /** Whether the node must not be interpreted; its faults say why. */
 static inline bool zd_meta_is_refused(const struct zd_meta *meta)
 {

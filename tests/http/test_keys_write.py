@@ -293,6 +293,42 @@ def test_documents_are_judged(keys, folder, d):
     assert delete(keys, f"{d}/docs/zarr.json").status == 204
 
 
+@pytest.mark.parametrize("change", [
+    {"chunks": (2, 2)}, {"data_type": "float32"}, {"codecs": [{"name": "bytes", "configuration": {"endian": "big"}}]},
+    {"chunk_key_encoding": {"name": "v2"}}, {"shape": (4, 6, 1), "chunks": (2, 3, 1)}, None,
+])
+def test_a_document_that_spoils_chunks_is_refused(keys, folder, d, change):
+    chunk = np.arange(6, dtype="<u2").tobytes()
+    document = GROUP if change is None else array(**change)
+    put(keys, f"{d}/spoilt/zarr.json", array())
+    assert put(keys, f"{d}/spoilt/zarr.json", document).status == 200  # no chunks, nothing to spoil
+    assert put(keys, f"{d}/spoilt/zarr.json", array()).status == 200
+    assert put(keys, f"{d}/spoilt/a/note", b"not a chunk").status == 200
+    assert put(keys, f"{d}/spoilt/zarr.json", document).status == 200
+    assert put(keys, f"{d}/spoilt/zarr.json", array()).status == 200
+    assert put(keys, f"{d}/spoilt/c/1/1", chunk).status == 200
+    before = files_of(folder)
+    answer = put(keys, f"{d}/spoilt/zarr.json", document)
+    assert (answer.status, answer.code) == (409, "chunks_exist"), answer
+    assert files_of(folder) == before and keys.get(f"/zarr/{d}/spoilt/zarr.json").body == array()
+    # its shape alone, and what says nothing of chunks, may change
+    for harmless in (array(shape=(40, 60)), array(attributes={"a": 1}), array(shape=(3, 5)), array()):
+        assert put(keys, f"{d}/spoilt/zarr.json", harmless).status == 200
+    assert keys.get(f"/v1/datasets/{d}/chunks/spoilt?index=1,1&decoded=1").body == chunk
+    assert delete(keys, f"{d}/spoilt/c/1/1").status == 204
+    assert put(keys, f"{d}/spoilt/zarr.json", document).status == 200
+    assert keys.request("DELETE", f"/v1/datasets/{d}/nodes/spoilt").status == 204
+
+
+def test_a_document_does_not_make_chunks_of_other_keys(keys, d):
+    v2 = {"chunk_key_encoding": {"name": "v2"}}
+    put(keys, f"{d}/adopts/zarr.json", array())
+    assert put(keys, f"{d}/adopts/0.0", b"no chunk yet").status == 200
+    assert put(keys, f"{d}/adopts/zarr.json", array(**v2)).code == "chunks_exist"
+    assert delete(keys, f"{d}/adopts/0.0").status == 204
+    assert put(keys, f"{d}/adopts/zarr.json", array(**v2)).status == 200
+
+
 # ---- things in the way ----
 
 def test_objects_and_directories_in_the_way(keys, folder):
