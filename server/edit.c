@@ -707,6 +707,11 @@ enum zd_next zd_edit_lock(struct zd_node *node, struct zd_edit_want *want)
     return begin(run, want);
 }
 
+bool zd_edit_is_locked(const struct zd_edit_want *want)
+{
+    return want->load != NULL && want->load->run->is_staged && want->load->run->lock.is_held;
+}
+
 enum zd_next zd_edit_stage(struct zd_edit_want *want)
 {
     struct zd_edit_run *run = want->load->run;

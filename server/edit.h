@@ -84,6 +84,9 @@ bool zd_edit_give_up(struct zd_edit_want *want);
 /** Wait for the object's lock. */
 enum zd_next zd_edit_lock(struct zd_node *node, struct zd_edit_want *want);
 
+/** Whether that was told, and the object neither committed nor given up since. */
+bool zd_edit_is_locked(const struct zd_edit_want *want);
+
 /** Read what is stored, judge the condition, make the new object, and stage its bytes: everything
  * but the rename. The outcome of the edit is known then. */
 enum zd_next zd_edit_stage(struct zd_edit_want *want);

@@ -12,6 +12,9 @@
  *     one of CHUNKS, APPEND, NODE, TREE   then   OBJECT, several in the order of their keys' bytes
  *                                         or     METADATA: after it nothing but writes
  *
+ * Who holds keys against other processes (zd_store_hold) has locked all its objects before, and
+ * asks for no more of them while it holds: METADATA is the only lock that may follow.
+ *
  * Who got a path lock looks at the node again: what it saw before may have changed.
  */
 enum zd_lock_mode {

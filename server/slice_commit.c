@@ -1,6 +1,7 @@
 /* The end of writing a slice. */
 #include "server/slice_commit.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "core/base/num.h"
@@ -105,7 +106,18 @@ static enum zd_next step_give_back(struct zd_slice_commit *commit)
 /* Many objects under conditions, and appends: else the store's own precondition is enough. */
 static bool is_judged_as_a_whole(const struct zd_slice_write *write)
 {
-    return (write->is_conditional && zd_slice_write_is_staged(write)) || write->append.is_asked;
+    return write->is_conditional && zd_slice_write_is_staged(write);
+}
+
+/* There is one holder at a time: one who waited for an object would wait for somebody who has
+ * locked it, and waits to hold. */
+static bool has_all_locks(const struct zd_slice_write *write)
+{
+    bool has_all = zd_slice_write_is_staged(write);
+    for (uint64_t i = 0; i < write->n_objects; i++) {
+        has_all = has_all && zd_edit_is_locked(&write->object[i].want);
+    }
+    return has_all;
 }
 
 static enum zd_status key_of(const struct zd_slice_commit *commit, uint64_t number,
@@ -137,8 +149,11 @@ static enum zd_next step_held(struct zd_slice_commit *commit)
 static enum zd_next step_hold(struct zd_slice_commit *commit)
 {
     const struct zd_slice_write *write = commit->write;
+    const bool has_all = has_all_locks(write);
     struct zd_error err = {0};
     ZD_SCOPED_TEXT(key, ZD_KEY_BYTES_MAX + sizeof APPEND_NAME);
+    assert(has_all);
+    (void)has_all;
     commit->hold.hash = zd_alloc(zd_max_u64(write->n_objects + 1, 1) * sizeof *commit->hold.hash);
     if (commit->hold.hash == NULL) {
         err.status = zd_fail(&err, ZD_NO_MEMORY, "no memory for the keys of the slice");
@@ -432,6 +447,7 @@ static enum zd_next step_objects(struct zd_slice_commit *commit)
 {
     struct zd_slice_write *write = commit->write;
     const bool is_staged = zd_slice_write_is_staged(write);
+    assert(is_staged || !commit->holds);
     if (!(write->is_dry && is_staged) && !zd_slice_write_commit_some(write)) {
         return ZD_WAIT;
     }

@@ -3,9 +3,9 @@
  *
  *     body --> [ band: rows of stored objects ] --> staged, object by object --> all committed
  *
- * One stored object is not staged: its edit is merged with those of others. Until the first commit
- * nothing has changed, and the request may end in any way; from then on the writing belongs to
- * itself, and goes on though the client leaves. Thread: loop. */
+ * One stored object is not staged, but by an append: its edit is merged with those of others. Until
+ * the first commit nothing has changed, and the request may end in any way; from then on the
+ * writing belongs to itself, and goes on though the client leaves. Thread: loop. */
 #ifndef ZD_SERVER_SLICE_WRITE_H
 #define ZD_SERVER_SLICE_WRITE_H
 
@@ -142,10 +142,11 @@ ZD_RESULT zd_slice_write_next_band(
 /** The band is read: its objects get their elements. @retval ZD_NO_MEMORY */
 ZD_RESULT zd_slice_write_cut(struct zd_slice_write *write, struct zd_error *err);
 
-/** Whether more than one object is written, so that they are staged. */
+/** Whether objects are locked and staged before the first is committed: when there are many, and
+ * when they are held against other processes. */
 static inline bool zd_slice_write_is_staged(const struct zd_slice_write *write)
 {
-    return write->n_objects > 1;
+    return write->n_objects > 1 || write->append.is_asked;
 }
 
 #endif

@@ -691,6 +691,63 @@ def test_appends_at_once_land_whole_or_not_at_all(serve, tmp_path, n_servers, ch
     assert (rows == rows[:, :1]).all() and set(rows[:, 0]) == landed
 
 
+def head_of_put(path, n_bytes, **headers):
+    lines = [f"PUT {path} HTTP/1.1", "Host: x", f"Content-Length: {n_bytes}"]
+    return "\r\n".join(lines + [f"{k.replace('_', '-')}: {v}" for k, v in headers.items()] + ["", ""]).encode()
+
+
+def status_of(s):
+    """Of the answer that comes next."""
+    answer = b""
+    while b"\r\n\r\n" not in answer:
+        piece = s.recv(65536)
+        assert piece, "the server hung up"
+        answer += piece
+    return int(answer.split(b" ", 2)[1])
+
+
+def tag_of(server, path, text=""):
+    return server.get(f"/v1/datasets/work/slices/{path}?slice={text}").headers["etag"]
+
+
+def test_an_append_and_a_slice_under_a_condition_do_not_wait_for_each_other(serve, tmp_path):
+    make_array(tmp_path / "a", (6,), (4,), dtype="int32", fill=0, dimension_names=["t"])
+    server = start(serve, tmp_path)
+    path = "/v1/datasets/work/slices/a"
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as one, \
+            socket.create_connection(("127.0.0.1", server.port), timeout=60) as other:
+        one.sendall(head_of_put(path, 24, If_Match=tag_of(server, "a"), Expect="100-continue"))
+        assert status_of(one) == 100  # it is judged, and its body awaited
+        other.sendall(head_of_put(path + "?append=t", 4) + np.array([7], "<i4").tobytes())
+        for _ in range(50):  # the other is as far as it gets
+            assert server.get("/v1/datasets/work/nodes/a").status == 200
+        one.sendall(np.arange(11, 17, dtype="<i4").tobytes())
+        answers = (status_of(one), status_of(other))
+    assert answers in ((200, 200), (200, 412), (412, 200))
+    expected = list(range(11, 17)) if answers[0] == 200 else [0] * 6
+    assert get(server, "a", dtype="<i4").tolist() == expected + [7] * (answers[1] == 200)
+
+
+def test_appends_and_slices_under_conditions_all_end(serve, tmp_path):
+    make_array(tmp_path / "a", (6,), (4,), dtype="int32", fill=0, dimension_names=["t"])
+    server = start(serve, tmp_path)
+
+    def client(i):
+        ends = []
+        for n in range(40):
+            if i % 2:
+                ends.append(append(server, "a", np.array([i], "<i4"), "t").status)
+            else:
+                etag = tag_of(server, "a", "0:6")
+                ends.append(put(server, "a", np.full(6, n, "<i4"), "0:6", If_Match=etag).status)
+        return ends
+
+    ends = at_once(client, 6)
+    assert {status for some in ends for status in some} <= {200, 412}
+    n_appended = sum(some.count(200) for some in ends[1::2])
+    assert get(server, "a", dtype="<i4").shape == (6 + n_appended,)
+
+
 def test_what_a_crashed_append_has_left_is_overwritten(serve, tmp_path):
     make_array(tmp_path / "a", (3,), (2,))
     server = start(serve, tmp_path)
