@@ -39,6 +39,7 @@ struct zd_edit_load {
     enum zd_condition condition;
     struct zd_generation generation;
     bool is_dry;
+    bool is_once;
     bool has_begun; /* it is in the batch */
     bool is_told;   /* the staged form waits to hear how to go on */
     struct zd_job_owner owner;
@@ -148,6 +149,7 @@ static struct zd_edit_load *new_load(struct zd_node *node, struct zd_edit_want *
             .condition = want->condition,
             .generation = want->generation,
             .is_dry = want->is_dry,
+            .is_once = want->is_once,
             .owner = want->owner,
         };
         want->load = load;
@@ -490,8 +492,9 @@ static enum zd_next step_pause(struct zd_edit_run *run)
 /* Another process has written since it was read. */
 static enum zd_next step_beaten(struct zd_edit_run *run)
 {
+    const struct zd_edit_load *first = first_of(&run->batch);
     run->step = step_pause;
-    if (first_of(&run->batch)->condition != ZD_CONDITION_NONE) {
+    if (first->condition != ZD_CONDITION_NONE || first->is_once) {
         return lose_condition(run);
     }
     if (++run->n_tries < ZD_EDIT_TRIES_MAX) {

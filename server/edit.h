@@ -46,7 +46,9 @@ struct zd_edit_want {
     enum zd_condition condition;     /* on the stored object, as the client saw it */
     struct zd_generation generation; /* of ZD_CONDITION_GENERATION */
     bool is_dry;                     /* do everything but the write */
-    struct zd_job_owner owner;       /* for whom a worker works */
+    bool is_once; /* of the staged form: its elements are gone once it is staged, so that it fails
+                   * with ZD_PRECONDITION when another process has written in between */
+    struct zd_job_owner owner; /* for whom a worker works */
     /* out, with ZD_OK */
     struct zd_stat stat; /* of the stored object from now on; zero: it is absent. As it was, when it
                           * is dry */

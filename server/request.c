@@ -71,14 +71,24 @@ static void node_arrived(struct zd_wait *wait)
     zd_request_go_on(ZD_CONTAINER(wait, struct zd_request, node_want.wait));
 }
 
-enum zd_next zd_request_want_node(struct zd_request *req, zd_step *next)
+static struct zd_node_want *begin_node(struct zd_request *req, zd_step *next)
 {
     struct zd_node_want *want = &req->node_want;
     want->wait = (struct zd_wait){.done = node_arrived};
     want->node = NULL;
     req->after_node = next;
     req->step = step_with_node;
-    return zd_catalog_want(req->dataset, req->path, want);
+    return want;
+}
+
+enum zd_next zd_request_want_node(struct zd_request *req, zd_step *next)
+{
+    return zd_catalog_want(req->dataset, req->path, begin_node(req, next));
+}
+
+enum zd_next zd_request_want_fresh_node(struct zd_request *req, zd_step *next)
+{
+    return zd_catalog_want_fresh(req->dataset, req->path, begin_node(req, next));
 }
 
 struct zd_node *zd_request_node(const struct zd_request *req)

@@ -120,6 +120,10 @@ void zd_request_arrived(struct zd_request *req);
  * is there. Answers 404 node_not_found and store problems itself. The node is released with the
  * request. */
 enum zd_next zd_request_want_node(struct zd_request *req, zd_step *next);
+
+/** The same, but the store is asked now: for writers, under the lock of the path. */
+enum zd_next zd_request_want_fresh_node(struct zd_request *req, zd_step *next);
+
 struct zd_node *zd_request_node(
     const struct zd_request *req); /* after zd_request_want_node; borrowed */
 

@@ -5,7 +5,6 @@
 
 #include "core/base/num.h"
 #include "core/base/scan.h"
-#include "core/dialect/dialect.h"
 #include "server/server.h"
 
 #define LIST_BYTES_MAX 1024 /* 32 numbers of 20 digits */
@@ -139,26 +138,6 @@ enum zd_status zd_slice_append_select(
     write->selection = write->asked;
     for (uint32_t d = 0; d < write->selection.rank; d++) {
         write->selection.axis[d].start += grown->meta->view.origin[d];
-    }
-    write->is_conditional = true;
-    return ZD_OK;
-}
-
-enum zd_status zd_slice_append_forget(struct zd_slice_write *write, struct zd_error *err)
-{
-    const struct zd_node *node = write->node;
-    struct zd_plan plan;
-    struct zd_part part;
-    ZD_SCOPED_TEXT(key, ZD_KEY_BYTES_MAX);
-    zd_plan_init(&plan, &node->layout->level[0].grid, &write->selection);
-    while (zd_plan_next(&plan, &part)) {
-        zd_text_clear(&key);
-        const enum zd_status status =
-            node->meta->dialect->chunk_key(node->meta, node->path, part.chunk, &key);
-        if (status != ZD_OK) {
-            return zd_fail(err, status, "the key of a chunk cannot be made");
-        }
-        zd_objects_forget(node->dataset, key.at);
     }
     return ZD_OK;
 }

@@ -30,8 +30,4 @@ enum zd_next zd_slice_append_ask(
 ZD_RESULT zd_slice_append_select(
     struct zd_slice_write *write, struct zd_meta *meta, struct zd_error *err);
 
-/** Nothing that the caches know of its objects is trusted: other processes append too. @retval
- * ZD_TOO_LARGE a key is too long */
-ZD_RESULT zd_slice_append_forget(struct zd_slice_write *write, struct zd_error *err);
-
 #endif

@@ -11,6 +11,7 @@
 #include "server/widen.h"
 
 #define APPEND_NAME ZD_TEMP_PREFIX "append/" /* and the array's path: no key, but held like one */
+#define TRIES_MAX   16
 
 struct zd_slice_commit {
     struct zd_slice_write *write;
@@ -24,6 +25,7 @@ struct zd_slice_commit {
     struct zd_node_want node;
     struct zd_widen_want widen;
     struct zd_metadata_want change;
+    uint32_t n_tries; /* to grow the shape */
     bool has_changed; /* the document */
 };
 
@@ -32,6 +34,7 @@ static enum zd_next step_check(struct zd_slice_commit *commit);
 static enum zd_next step_widen(struct zd_slice_commit *commit);
 static enum zd_next step_objects(struct zd_slice_commit *commit);
 static enum zd_next step_grow(struct zd_slice_commit *commit);
+static enum zd_next step_shape(struct zd_slice_commit *commit);
 static enum zd_next step_look_again(struct zd_slice_commit *commit);
 static enum zd_next step_give_back(struct zd_slice_commit *commit);
 
@@ -103,10 +106,12 @@ static enum zd_next step_give_back(struct zd_slice_commit *commit)
 
 /* ---- beside other processes: what is judged as a whole ---- */
 
-/* Many objects under conditions, and appends: else the store's own precondition is enough. */
+/* Many objects under conditions, or without the elements to make one again, and appends: else the
+ * store's own precondition is enough. */
 static bool is_judged_as_a_whole(const struct zd_slice_write *write)
 {
-    return write->is_conditional && zd_slice_write_is_staged(write);
+    return (write->is_conditional && zd_slice_write_is_staged(write)) || write->is_once ||
+           write->append.is_asked;
 }
 
 /* There is one holder at a time: one who waited for an object would wait for somebody who has
@@ -118,6 +123,17 @@ static bool has_all_locks(const struct zd_slice_write *write)
         has_all = has_all && zd_edit_is_locked(&write->object[i].want);
     }
     return has_all;
+}
+
+static enum zd_next (*first_step(const struct zd_slice_write *write))(struct zd_slice_commit *)
+{
+    if (write->is_dry) {
+        return step_widen;
+    }
+    if (is_judged_as_a_whole(write)) {
+        return step_hold;
+    }
+    return write->has_waited ? step_look_again : step_widen;
 }
 
 static enum zd_status key_of(const struct zd_slice_commit *commit, uint64_t number,
@@ -143,7 +159,7 @@ static enum zd_next step_held(struct zd_slice_commit *commit)
         commit->holds = false;
         return fail(commit, op->status, NULL, &op->err);
     }
-    return go_to(commit, commit->write->append.is_asked ? step_look_again : step_check);
+    return go_to(commit, step_look_again);
 }
 
 static enum zd_next step_hold(struct zd_slice_commit *commit)
@@ -190,18 +206,53 @@ static enum zd_next want_node(
     zd_node_unref(commit->node.node);
     commit->node = (struct zd_node_want){.wait.done = node_arrived};
     commit->step = step;
-    return zd_catalog_want(dataset_of(commit), commit->write->node->path, &commit->node);
+    return zd_catalog_want_fresh(dataset_of(commit), commit->write->node->path, &commit->node);
 }
 
 static enum zd_next conflict(struct zd_slice_commit *commit)
 {
     const struct zd_slice_append *append = &commit->write->append;
     struct zd_error err = {0};
-    err.status = zd_fail(&err, ZD_PRECONDITION,
-        "the array has changed while elements were appended to it: dimension %u had length %llu",
-        append->dim, (unsigned long long)append->from);
-    zd_fact_dim(&err, append->dim);
+    if (append->is_asked) {
+        err.status = zd_fail(&err, ZD_PRECONDITION,
+            "the array has changed while elements were appended to it: dimension %u had length "
+            "%llu",
+            append->dim, (unsigned long long)append->from);
+        zd_fact_dim(&err, append->dim);
+    } else {
+        err.status = zd_fail(&err, ZD_PRECONDITION,
+            "the array is another one than it was when the slice began to come");
+    }
     return fail(commit, err.status, "shape_mismatch", &err);
+}
+
+static bool is_inside(const struct zd_selection *selection, const uint64_t *shape)
+{
+    bool is_inside = true;
+    for (uint32_t d = 0; d < selection->rank; d++) {
+        const struct zd_axis *axis = &selection->axis[d];
+        if (axis->count == 0) {
+            return true; /* there are no elements */
+        }
+        is_inside =
+            is_inside && axis->start < shape[d] && zd_axis_at(axis, axis->count - 1) < shape[d];
+    }
+    return is_inside;
+}
+
+/* Whether the array, as it is by now, is what the slice was made for. One that has grown is. */
+static bool is_as_planned(const struct zd_slice_commit *commit)
+{
+    const struct zd_slice_write *write = commit->write;
+    const struct zd_node *now = commit->node.node;
+    if (commit->node.wait.status != ZD_OK) {
+        return false;
+    }
+    if (!zd_meta_takes_chunks(now->meta, write->node->meta)) {
+        return false;
+    }
+    return write->append.is_asked ? zd_meta_has_same_chunks(now->meta, write->append.node->meta)
+                                  : is_inside(&write->selection, now->meta->grid.shape);
 }
 
 static enum zd_next step_seen(struct zd_slice_commit *commit)
@@ -210,14 +261,14 @@ static enum zd_next step_seen(struct zd_slice_commit *commit)
     if (wait->status != ZD_OK && wait->status != ZD_NOT_FOUND) {
         return fail(commit, wait->status, NULL, &wait->err);
     }
-    const bool is_same =
-        wait->status == ZD_OK && commit->node.node->tag == commit->write->append.node->tag;
-    return is_same ? go_to(commit, step_check) : conflict(commit);
+    if (!is_as_planned(commit)) {
+        return conflict(commit);
+    }
+    return go_to(commit, commit->holds ? step_check : step_widen);
 }
 
 static enum zd_next step_look_again(struct zd_slice_commit *commit)
 {
-    zd_catalog_forget(dataset_of(commit), zd_span_of(commit->write->node->path));
     return want_node(commit, step_seen);
 }
 
@@ -228,12 +279,18 @@ static void checked(struct zd_store_op *op)
     zd_slice_commit_go_on(ZD_CONTAINER(op, struct zd_slice_commit, check.op));
 }
 
+/* What was surveyed, or read to be staged. */
 static bool is_as_seen(const struct zd_slice_commit *commit)
 {
+    const struct zd_slice_write *write = commit->write;
+    const struct zd_edit_want *want = &write->object[commit->n_checked].want;
     const struct zd_generation absent = {0};
     const struct zd_generation now =
         commit->check.op.status == ZD_OK ? commit->check.stat.generation : absent;
-    return zd_generation_equal(now, commit->write->touched.object[commit->n_checked].generation);
+    if (!write->is_conditional) {
+        return !want->is_once || zd_generation_equal(now, want->stat.generation);
+    }
+    return zd_generation_equal(now, write->touched.object[commit->n_checked].generation);
 }
 
 static enum zd_next judge_object(struct zd_slice_commit *commit)
@@ -289,21 +346,6 @@ static enum zd_next step_check(struct zd_slice_commit *commit)
 static void changed(struct zd_wait *wait)
 {
     zd_slice_commit_go_on(ZD_CONTAINER(wait, struct zd_slice_commit, change.wait));
-}
-
-static enum zd_next step_after_change(
-    struct zd_slice_commit *commit, enum zd_next (*next)(struct zd_slice_commit *commit))
-{
-    const struct zd_wait *wait = &commit->change.wait;
-    const enum zd_status status = wait->status;
-    if (status != ZD_OK) {
-        return status == ZD_PRECONDITION && commit->write->append.is_asked
-                   ? conflict(commit)
-                   : fail(commit, status, commit->change.code, &wait->err);
-    }
-    zd_metadata_release(&commit->change);
-    commit->has_changed = true;
-    return go_to(commit, next);
 }
 
 /* Takes over the value, which is a member of the document. */
@@ -373,8 +415,19 @@ static enum zd_next step_final(struct zd_slice_commit *commit)
 
 static enum zd_next step_grown(struct zd_slice_commit *commit)
 {
-    const enum zd_next next = step_after_change(commit, step_give_back);
-    return commit->write->status == ZD_OK ? want_node(commit, step_final) : next;
+    const struct zd_wait *wait = &commit->change.wait;
+    const enum zd_status status = wait->status;
+    if (status == ZD_PRECONDITION && ++commit->n_tries < TRIES_MAX) {
+        zd_metadata_release(&commit->change);
+        return want_node(commit, step_shape); /* others have changed the rest of the document */
+    }
+    if (status != ZD_OK) {
+        return status == ZD_PRECONDITION ? conflict(commit)
+                                         : fail(commit, status, commit->change.code, &wait->err);
+    }
+    zd_metadata_release(&commit->change);
+    commit->has_changed = true;
+    return want_node(commit, step_final);
 }
 
 static enum zd_next step_shape(struct zd_slice_commit *commit)
@@ -385,10 +438,7 @@ static enum zd_next step_shape(struct zd_slice_commit *commit)
         return fail(commit, wait->status, NULL, &wait->err);
     }
     struct zd_node *node = commit->node.node;
-    const struct zd_grid *now = &node->meta->grid;
-    const uint32_t dim = write->append.dim;
-    if (!zd_meta_is_array(node->meta) || now->rank <= dim ||
-        now->shape[dim] != write->append.from) {
+    if (!zd_meta_has_same_chunks(node->meta, write->append.node->meta)) {
         return conflict(commit);
     }
     struct zd_json *shape = zd_json_new_array();
@@ -474,7 +524,7 @@ enum zd_next zd_slice_commit(struct zd_slice_write *write)
     }
     commit->write = write;
     commit->is_calling = true;
-    commit->step = is_judged_as_a_whole(write) && !write->is_dry ? step_hold : step_widen;
+    commit->step = first_step(write);
     write->commit = commit;
     write->n_asked = 0;
     write->n_told = 0;

@@ -5,6 +5,7 @@
 
 #include "core/base/num.h"
 #include "core/codec/strided.h"
+#include "core/dialect/dialect.h"
 #include "server/admit.h"
 #include "server/server.h"
 #include "server/slice_commit.h"
@@ -105,7 +106,15 @@ static uint64_t part_elements(const struct zd_slice_write *write, const struct z
  * process has written in between. */
 static bool is_kept(const struct zd_slice_write *write, const struct zd_edit *edit)
 {
-    return !write->is_conditional && !zd_edit_is_whole(write->node->layout, edit);
+    return !write->is_conditional && !zd_edit_is_all(write->node->layout, edit);
+}
+
+/* Objects at the array's edge are read, but all of a long slice cannot be kept for them. */
+static bool is_once(const struct zd_slice_write *write, const struct zd_edit *edit)
+{
+    const struct zd_layout *layout = write->node->layout;
+    return write->has_bands && !write->is_conditional && zd_edit_is_all(layout, edit) &&
+           !zd_edit_is_whole(layout, edit);
 }
 
 static uint64_t partial_bytes(const struct zd_slice_write *write)
@@ -186,6 +195,25 @@ uint64_t zd_slice_write_held_bytes(const struct zd_slice_write *write)
            write->partial_bytes;
 }
 
+enum zd_status zd_slice_write_forget(const struct zd_slice_write *write, struct zd_error *err)
+{
+    const struct zd_node *node = write->node;
+    struct zd_plan plan;
+    struct zd_part part;
+    ZD_SCOPED_TEXT(key, ZD_KEY_BYTES_MAX);
+    zd_plan_init(&plan, &node->layout->level[0].grid, &write->selection);
+    while (zd_plan_next(&plan, &part)) {
+        zd_text_clear(&key);
+        const enum zd_status status =
+            node->meta->dialect->chunk_key(node->meta, node->path, part.chunk, &key);
+        if (status != ZD_OK) {
+            return zd_fail(err, status, "the key of a chunk cannot be made");
+        }
+        zd_objects_forget(node->dataset, key.at);
+    }
+    return ZD_OK;
+}
+
 /* ---- objects ---- */
 
 static void object_told(struct zd_wait *wait);
@@ -220,8 +248,10 @@ enum zd_status zd_slice_write_begin(struct zd_slice_write *write, struct zd_erro
                 .wait = {.done = object_told},
                 .edit = edit,
                 .is_dry = write->is_dry,
+                .is_once = is_once(write, edit),
                 .owner = zd_pool_owner(write->req),
             };
+            write->is_once = write->is_once || object->want.is_once;
             set_condition(write, i, &object->want);
         }
     }

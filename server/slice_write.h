@@ -45,6 +45,8 @@ struct zd_slice_write {
     bool is_dry;
     bool is_conditional;   /* the objects must be as they were surveyed */
     bool has_bands;        /* more than one */
+    bool is_once;          /* some of the objects' edits are */
+    bool has_waited;       /* for others or for the body, so that the array may have changed */
     bool is_summing;       /* a worker adds a band to `written` */
     uint32_t n_flying_max; /* objects that are staged or committed at once */
     enum zd_status status; /* of what failed first */
@@ -101,6 +103,10 @@ uint64_t zd_slice_write_held_bytes(const struct zd_slice_write *write);
 
 /** Of them, the window of the body. */
 size_t zd_slice_write_window_bytes(const struct zd_slice_write *write);
+
+/** Before a survey: nothing that the caches know of the objects is trusted, others write them too.
+ * @retval ZD_TOO_LARGE a key is too long */
+ZD_RESULT zd_slice_write_forget(const struct zd_slice_write *write, struct zd_error *err);
 
 /** An edit for each object, without elements so far. The objects were surveyed when is_conditional:
  * from now on they must be as they were. @retval ZD_NO_MEMORY */

@@ -153,7 +153,27 @@ static bool covers(const struct zd_grid *grid, const struct zd_part *part)
     return true;
 }
 
+/* The same without regard to the array: where it ends may be another thing to whoever wrote last.
+ */
+static bool covers_chunk(const struct zd_grid *grid, const struct zd_part *part)
+{
+    for (uint32_t d = 0; d < grid->rank; d++) {
+        if (part->count[d] < grid->chunk[d]) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool zd_edit_is_whole(const struct zd_layout *layout, const struct zd_edit *edit)
+{
+    if (edit->level > 0 || edit->only_absent) {
+        return false;
+    }
+    return edit->kind != ZD_EDIT_BOX || covers_chunk(&layout->level[0].grid, &edit->part);
+}
+
+bool zd_edit_is_all(const struct zd_layout *layout, const struct zd_edit *edit)
 {
     if (edit->level > 0 || edit->only_absent) {
         return false;
@@ -213,6 +233,21 @@ static enum zd_status elements_of(struct work *work, const struct brush *brush,
     return zd_chunk_decode(work->leaf, stored, ret_elements, err);
 }
 
+/* What remains of a chunk of the last level: nothing, or elements beside the brush. Those outside
+ * the array are somebody's, when another process has made it larger; but what does not decode is
+ * nobody's, and is written over when the array keeps nothing of it. */
+static enum zd_status rest_of(struct work *work, const struct brush *brush,
+    const struct zd_place *place, struct zd_buf **ret_elements, struct zd_error *err)
+{
+    const struct zd_grid *grid = &work->leaf->grid;
+    *ret_elements = NULL;
+    if (covers_chunk(grid, &brush->part)) {
+        return ZD_OK;
+    }
+    const enum zd_status status = elements_of(work, brush, place, ret_elements, err);
+    return status == ZD_CORRUPT && covers(grid, &brush->part) ? ZD_OK : status;
+}
+
 /* The elements that a chunk of the last level will have. */
 static enum zd_status paint(struct work *work, const struct brush *brush,
     const struct zd_buf *before, struct zd_buf **ret_elements, struct zd_error *err)
@@ -242,14 +277,11 @@ static void change_done(struct change *change)
 static enum zd_status change_elements(
     struct work *work, struct brush *brush, struct change *change, struct zd_error *err)
 {
-    const bool is_whole = covers(&work->leaf->grid, &brush->part);
     ZD_AUTO(zd_buf) before = NULL;
     ZD_AUTO(zd_buf) after = NULL;
     ZD_TRY(zd_slots_find(
         brush->slots, work->layout->n_levels - 1, brush->part.chunk, &change->place, err));
-    if (!is_whole) {
-        ZD_TRY(elements_of(work, brush, &change->place, &before, err));
-    }
+    ZD_TRY(rest_of(work, brush, &change->place, &before, err));
     ZD_TRY(paint(work, brush, before, &after, err));
     const bool was_absent = !brush->is_afresh && !is_hot(work, &change->place) &&
                             zd_slots_is_absent(brush->slots, &change->place);

@@ -77,8 +77,12 @@ void zd_edit_object(
     const struct zd_layout *layout, const struct zd_edit *edit, uint64_t ret_index[ZD_RANK_MAX]);
 
 /** Whether nothing remains of what is stored, so that it need not be read: the whole object is
- * written or erased, whatever it was. */
+ * written or erased, whatever it was. A box at the array's edge is not: elements outside may be
+ * those of a process that knows the array to be larger. */
 bool zd_edit_is_whole(const struct zd_layout *layout, const struct zd_edit *edit);
+
+/** Whether all of the object's elements within the array are written or erased. */
+bool zd_edit_is_all(const struct zd_layout *layout, const struct zd_edit *edit);
 
 /** One stored object, and all that changes in it. */
 struct zd_rewrite {
@@ -102,7 +106,7 @@ struct zd_rewrite {
  * chunks is none. What a box leaves in a chunk of the last level is decoded and encoded again,
  * unless no bit of it changes. A chunk whose elements all equal the fill value, bit by bit, is left
  * out unless write_empty; but never one that a client encoded. Elements outside the array keep
- * what they were where the chunk was read, and are the fill value elsewhere.
+ * what they were, and are the fill value where there were none, or none that decode.
  *
  * An edit's status: ZD_OK; ZD_CORRUPT: what is stored does not decode (unless nothing of it
  * remains); ZD_PRECONDITION (only_absent); ZD_UNSUPPORTED (as zd_edit_verify); ZD_NO_MEMORY.

@@ -72,3 +72,9 @@ bool zd_meta_has_same_chunks(const struct zd_meta *a, const struct zd_meta *b)
     return zd_meta_has_same_encoding(a, b) &&
            has_same_lengths(a->grid.shape, b->grid.shape, a->grid.rank);
 }
+
+bool zd_meta_takes_chunks(const struct zd_meta *meta, const struct zd_meta *of)
+{
+    return zd_meta_has_same_encoding(meta, of) && meta->dialect == of->dialect &&
+           memcmp(meta->fill, of->fill, meta->dtype.bytes) == 0;
+}

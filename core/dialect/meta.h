@@ -64,6 +64,13 @@ bool zd_meta_has_same_chunks(const struct zd_meta *a, const struct zd_meta *b);
  * chunk of the other, too. Thread: any. */
 bool zd_meta_has_same_encoding(const struct zd_meta *a, const struct zd_meta *b);
 
+/**
+ * Whether chunks that were made for another array, or for this one as it was, may be stored: all
+ * but the shape is equal, the fill value too, since chunks of nothing else are left out. Thread:
+ * any.
+ */
+bool zd_meta_takes_chunks(const struct zd_meta *meta, const struct zd_meta *of);
+
 /** Whether the node must not be interpreted; its faults say why. */
 static inline bool zd_meta_is_refused(const struct zd_meta *meta)
 {

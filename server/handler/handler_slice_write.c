@@ -141,10 +141,7 @@ static enum zd_next step_locked(struct zd_request *req)
     if (wait->status != ZD_OK) {
         return fail(req, NULL, &wait->err);
     }
-    if (write_of(req)->append.is_asked) { /* other processes append too */
-        zd_catalog_forget(req->dataset, zd_span_of(req->path));
-    }
-    return zd_request_want_node(req, step_plan);
+    return zd_request_want_fresh_node(req, step_plan);
 }
 
 /* ---- what that means for the array: everything that can be refused is refused here ---- */
@@ -350,10 +347,7 @@ static enum zd_next step_grown(struct zd_request *req)
     if (judge(write, &code, &err) != ZD_OK) {
         return refuse(req, code, &err);
     }
-    if (zd_slice_append_forget(write, &err) != ZD_OK) {
-        return fail(req, NULL, &err);
-    }
-    req->step = step_survey;
+    req->step = step_admit;
     return ZD_NEXT;
 }
 
@@ -402,7 +396,7 @@ static enum zd_next step_survey_round(struct zd_request *req)
         return next;
     }
     const struct zd_slice_view view = view_of(write);
-    if (write->append.node == NULL && zd_slice_tag_judge(&view, req) != ZD_OK) {
+    if (zd_slice_tag_judge(&view, req) != ZD_OK) {
         return respond_precondition(req);
     }
     req->step = step_admit;
@@ -413,6 +407,9 @@ static enum zd_next step_survey(struct zd_request *req)
 {
     struct zd_slice_write *write = write_of(req);
     struct zd_error err = {0};
+    if (zd_slice_write_forget(write, &err) != ZD_OK) {
+        return fail(req, NULL, &err);
+    }
     if (zd_survey_init(&write->survey, req, write->node, &write->node->layout->level[0].grid,
             &write->selection, write->touched.n, &err) != ZD_OK) {
         return fail(req, NULL, &err);
@@ -453,6 +450,7 @@ static enum zd_next step_lock(struct zd_request *req)
 {
     struct zd_slice_write *write = write_of(req);
     if (zd_slice_write_lock(write) == ZD_WAIT) {
+        write->has_waited = true;
         return ZD_WAIT;
     }
     if (write->status != ZD_OK) {
@@ -480,10 +478,12 @@ static enum zd_next step_head(struct zd_request *req)
     if (zd_slice_body_begin(&write_of(req)->body, &next, &err) != ZD_OK) {
         return fail_body(req, &err);
     }
-    if (next == ZD_NEXT) {
-        req->step = step_band;
+    if (next == ZD_WAIT) {
+        write_of(req)->has_waited = true;
+        return ZD_WAIT;
     }
-    return next;
+    req->step = step_band;
+    return ZD_NEXT;
 }
 
 static enum zd_next step_band(struct zd_request *req)
@@ -507,6 +507,7 @@ static enum zd_next step_fill(struct zd_request *req)
         return fail_body(req, &err);
     }
     if (!is_full) {
+        write->has_waited = write->has_waited || next == ZD_WAIT;
         return next;
     }
     req->step = step_cut;
@@ -547,10 +548,12 @@ static enum zd_next step_end(struct zd_request *req)
     if (zd_slice_body_end(&write_of(req)->body, &next, &err) != ZD_OK) {
         return fail_body(req, &err);
     }
-    if (next == ZD_NEXT) {
-        req->step = step_commit;
+    if (next == ZD_WAIT) {
+        write_of(req)->has_waited = true;
+        return ZD_WAIT;
     }
-    return next;
+    req->step = step_commit;
+    return ZD_NEXT;
 }
 
 /* ---- the answer ---- */

@@ -242,13 +242,20 @@ def test_whole_chunks_are_written_without_reading(serve, tmp_path):
     assert cost["zarrd_store_read_bytes_total"] == 0 and cost["zarrd_store_writes_total"] == 1
 
 
-def test_the_edge_of_the_array_is_whole_too(serve, tmp_path):
+def test_the_edge_of_the_array_is_read_for_what_may_lie_beyond(serve, tmp_path):
+    """Another process may know the array to be longer, and have elements there."""
     make_array(tmp_path / "a", (5,), (4,))
     server = start(serve, tmp_path)
     assert chunks(put(server, "a", np.ones(5, "<f4"))) == (2, 0, 0)
+    (tmp_path / "a" / "c" / "1").write_bytes(np.arange(4, dtype="<f4").tobytes())
     with server.cost() as cost:
         assert chunks(put(server, "a", np.ones(1, "<f4") * 2, "4:")) == (1, 0, 0)
-    assert cost["zarrd_store_read_bytes_total"] == 0
+    assert cost["zarrd_store_read_bytes_total"] == 16
+    assert np.fromfile(tmp_path / "a" / "c" / "1", "<f4").tolist() == [2, 1, 2, 3]
+    (tmp_path / "a" / "c" / "1").write_bytes(b"torn")
+    assert chunks(put(server, "a", np.ones(1, "<f4") * 4, "4:")) == (1, 0, 0)
+    fill = fill_of("float32")
+    assert np.fromfile(tmp_path / "a" / "c" / "1", "<f4").tolist() == [4, fill, fill, fill]
 
 
 def test_chunks_of_nothing_but_the_fill_value_are_left_out(serve, tmp_path):

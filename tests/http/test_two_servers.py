@@ -2,8 +2,11 @@
 
 import concurrent.futures
 import json
+import socket
 import struct
+import time
 
+import numpy as np
 import pytest
 from live import Server
 from workload import DATASET, array, litter, tidied
@@ -13,6 +16,7 @@ NODES = f"/v1/datasets/{DATASET}/nodes"
 SLICES = f"/v1/datasets/{DATASET}/slices"
 KEYS = f"/zarr/{DATASET}"
 JSON = {"Content-Type": "application/json"}
+PATCH = {"Content-Type": "application/merge-patch+json"}
 BYTES = {"Content-Type": "application/octet-stream"}
 CHUNK = 128
 N_RACERS = 8
@@ -137,3 +141,149 @@ def test_who_starts_sweeps_nothing_of_who_lives(pair):
         assert litter(slow.root) == kept and not hanging.done()
     assert hanging.result(DEADLINE_S).status == 200
     assert slow.get(f"{KEYS}/a/c/3").body == body
+
+
+# ---- arrays that another process changes ----
+
+@pytest.fixture
+def forgetful(tmp_path):
+    """servers[0] asks the store about what it knows only when it must: an hour later; servers[1] changes things."""
+    configs = [{"datasets": {DATASET: {"location": str(tmp_path), "writable": True, "revalidate_ms": ms}}} for ms in (3600_000, 0)]
+    servers = [Server("--set", "http.stream_bytes=4KiB", config=config) for config in configs]
+    for server in servers:
+        server.root = tmp_path
+    yield servers
+    for server in servers:
+        server.stop()
+
+
+def put_node(server, path, shape, chunk, dtype="int32", query="", status=201):
+    answer = server.request("PUT", f"{NODES}/{path}{query}", JSON, json.dumps(array(shape, chunk, dtype)).encode())
+    assert answer.status == status, answer
+
+
+def put_slice(server, path, text, values, form="i"):
+    return server.request("PUT", f"{SLICES}/{path}?slice={text}", BYTES, struct.pack(f"<{len(values)}{form}", *values))
+
+
+def slice_of(server, path, form="i"):
+    answer = server.get(f"{SLICES}/{path}")
+    assert answer.status == 200, answer
+    return list(struct.unpack(f"<{len(answer.body) // struct.calcsize(form)}{form}", answer.body))
+
+
+def test_a_slice_is_judged_by_the_array_as_it_is_now(forgetful):
+    writer, other = forgetful
+    put_node(writer, "b", [8], [4])
+    assert put_slice(writer, "b", "0:8", range(8)).status == 200
+    assert slice_of(writer, "b") == list(range(8))
+    put_node(other, "b", [8], [4], "float64", "?erase_chunks=1", 200)
+    answer = put_slice(writer, "b", "0:4", range(4))
+    assert (answer.status, answer.json()["code"]) == (400, "bad_body"), answer
+    assert slice_of(other, "b", "d") == [0] * 8
+    assert put_slice(writer, "b", "0:4", range(4), "d").status == 200
+    assert slice_of(other, "b", "d") == [0, 1, 2, 3, 0, 0, 0, 0]
+
+
+def test_who_knows_a_shorter_array_erases_nothing_of_a_longer_one(forgetful):
+    writer, other = forgetful
+    put_node(writer, "a", [5], [4])
+    assert put_slice(writer, "a", "0:5", [1, 2, 3, 4, 5]).status == 200
+    assert slice_of(writer, "a") == [1, 2, 3, 4, 5]
+    assert other.request("PATCH", f"{NODES}/a", PATCH, b'{"shape":[8]}').status == 200
+    assert put_slice(other, "a", "5:8", [60, 70, 80]).status == 200
+    assert put_slice(writer, "a", "4:5", [50]).status == 200
+    assert slice_of(other, "a") == [1, 2, 3, 4, 50, 60, 70, 80]
+
+
+def slowly(server, path, text, values, meanwhile, form="i"):
+    """A slice (None: an append) whose last element comes when `meanwhile` is over. -> status, document"""
+    query = "append=0" if text is None else f"slice={text}"
+    data = struct.pack(f"<{len(values)}{form}", *values)
+    with socket.create_connection(("127.0.0.1", server.port), timeout=DEADLINE_S) as s:
+        s.sendall(f"PUT {SLICES}/{path}?{query} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n"
+                  f"Content-Type: application/octet-stream\r\nExpect: 100-continue\r\nContent-Length: {len(data)}\r\n\r\n".encode())
+        with s.makefile("rb") as answer:
+            assert answer.readline().startswith(b"HTTP/1.1 100 ") and answer.readline() == b"\r\n"  # the array was judged
+            s.sendall(data[:-4])
+            meanwhile()
+            s.sendall(data[-4:])
+            status = int(answer.readline().split()[1])
+            return status, json.loads(answer.read().partition(b"\r\n\r\n")[2])
+
+
+@pytest.mark.parametrize("text, values", [("0:3", [1, 2, 3]), ("0:5", [1, 2, 3, 4, 5])])
+@pytest.mark.parametrize("shape, dtype, form", [([5], "float64", "d"), ([2], "int32", "i")])
+def test_an_array_that_changes_while_the_slice_comes_refuses_it(forgetful, text, values, shape, dtype, form):
+    writer, other = forgetful
+    put_node(writer, "a", [5], [4])
+    status, problem = slowly(writer, "a", text, values, lambda: put_node(
+        other, "a", shape, [4], dtype, "?erase_chunks=1", 200))
+    assert (status, problem["code"]) == (409, "shape_mismatch")
+    assert slice_of(other, "a", form) == [0] * shape[0]
+    assert litter(writer.root) == []
+
+
+@pytest.mark.parametrize("text, values", [("4:5", [50]), ("0:5", [10, 20, 30, 40, 50])])
+def test_an_array_that_grows_while_the_slice_comes_keeps_what_is_new(forgetful, text, values):
+    writer, other = forgetful
+    put_node(writer, "a", [5], [4])
+
+    def grow():
+        appended = other.request("PUT", f"{SLICES}/a?append=0", BYTES, struct.pack("<3i", 60, 70, 80))
+        assert appended.status == 200, appended
+
+    assert slowly(writer, "a", text, values, grow)[0] == 200
+    assert slice_of(other, "a") == [0] * (5 - len(values)) + values + [60, 70, 80]
+
+
+@pytest.mark.parametrize("text, data", [("slice=0:1,0:1", [7]), ("append=1", [7, 8, 9])])
+def test_of_a_long_slice_what_was_read_to_be_staged_is_as_it_was(forgetful, text, data):
+    """Rows that end before their chunks do; each is a band, so that none can be made again."""
+    writer, other = forgetful
+    width = 1500
+    put_node(writer, "a", [3, width], [1, 2048])
+    assert put_slice(writer, "a", "0:3", [1] * (3 * width)).status == 200
+
+    def meddle():
+        end = time.monotonic() + DEADLINE_S
+        while len(litter(writer.root)) < 2 and time.monotonic() < end:
+            time.sleep(0.01)
+        assert len(litter(writer.root)) == 2
+        answer = other.request("PUT", f"{SLICES}/a?{text}", BYTES, struct.pack(f"<{len(data)}i", *data))
+        assert answer.status == 200, answer
+
+    status, problem = slowly(writer, "a", "0:3", [2] * (3 * width), meddle)
+    assert (status, problem["code"]) in [(412, "precondition_failed")], problem
+    rows = np.array(slice_of(other, "a")).reshape(3, -1)
+    if len(data) == 1:
+        assert rows[0, 0] == 7 and (rows.ravel()[1:] == 1).all()
+    else:
+        assert rows[:, -1].tolist() == data and (rows[:, :-1] == 1).all()
+    assert tidied(writer.root)
+    assert put_slice(writer, "a", "0:3", [3] * rows.size).status == 200
+    assert slice_of(other, "a") == [3] * rows.size
+
+
+def test_appending_goes_on_when_other_parts_of_the_document_change(forgetful):
+    writer, other = forgetful
+    put_node(writer, "a", [5], [4])
+
+    def annotate():
+        assert other.request("PATCH", f"{NODES}/a", PATCH, b'{"attributes":{"by":"other"}}').status == 200
+
+    status, answer = slowly(writer, "a", None, [6, 7, 8], annotate)
+    assert (status, answer.get("shape")) == (200, [8]), answer
+    assert slice_of(other, "a") == [0, 0, 0, 0, 0, 6, 7, 8]
+    assert other.get(f"{NODES}/a").json()["metadata"]["attributes"] == {"by": "other"}
+
+
+def test_a_tag_of_another_server_is_good_for_a_slice(forgetful):
+    writer, other = forgetful
+    put_node(writer, "a", [8], [4])
+    assert put_slice(writer, "a", "0:8", range(8)).status == 200
+    slice_of(writer, "a")
+    assert put_slice(other, "a", "0:8", range(8, 16)).status == 200
+    headers = {**BYTES, "If-Match": other.get(f"{SLICES}/a").headers["etag"]}
+    assert writer.request("PUT", f"{SLICES}/a", headers, struct.pack("<8i", *range(16, 24))).status == 200
+    assert slice_of(other, "a") == list(range(16, 24))

@@ -150,16 +150,6 @@ static void coordinates(
     }
 }
 
-static bool is_inside(const struct zd_grid *grid, const uint64_t *x)
-{
-    for (uint32_t d = 0; d < grid->rank; d++) {
-        if (x[d] >= grid->shape[d]) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* A random chunk of a level, in the object and in the array. */
 static void random_chunk(const struct scene *scene, uint32_t level, uint64_t *ret_chunk)
 {
@@ -222,41 +212,6 @@ static void random_source(const struct scene *scene, struct zd_edit *edit)
         is_one ? zd_source_of_element(rank, dtype, block.data) : zd_source_of_block(&block);
 }
 
-static bool is_whole_leaf(
-    const struct scene *scene, const struct zd_edit *edit, const uint64_t *leaf)
-{
-    const struct zd_grid *grid = &scene->layout->level[edit->level].grid;
-    uint64_t n_inside = 1;
-    uint64_t n_painted = 1;
-    for (uint32_t d = 0; d < grid->rank; d++) {
-        const uint64_t first = leaf[d] * scene->leaf->grid.chunk[d];
-        const uint64_t end = zd_min_u64(first + scene->leaf->grid.chunk[d], grid->shape[d]);
-        uint64_t n = 0;
-        for (uint64_t i = 0; i < edit->part.count[d]; i++) {
-            const uint64_t x = edit->part.chunk[d] * grid->chunk[d] + edit->part.from[d] +
-                               i * (uint64_t)edit->part.step[d];
-            n += x >= first && x < end;
-        }
-        n_painted *= n;
-        n_inside *= end - first;
-    }
-    return n_painted == n_inside;
-}
-
-/* The padding of a chunk that is written as a whole becomes fill value. */
-static void model_padding(struct scene *scene, const struct zd_edit *edit, const uint64_t *leaf)
-{
-    const struct zd_grid *grid = &scene->leaf->grid;
-    const uint64_t n = scene->leaf->chunk_bytes / scene->element_bytes;
-    for (uint64_t i = 0; i < n && is_whole_leaf(scene, edit, leaf); i++) {
-        uint64_t x[ZD_RANK_MAX];
-        coordinates(grid, leaf, i, x);
-        if (!is_inside(grid, x)) {
-            memcpy(element_at(scene, x), scene->layout->meta->fill, scene->element_bytes);
-        }
-    }
-}
-
 static void model_box(struct scene *scene, const struct zd_edit *edit)
 {
     const struct zd_grid *grid = &scene->layout->level[edit->level].grid;
@@ -266,7 +221,6 @@ static void model_box(struct scene *scene, const struct zd_edit *edit)
     }
     for (uint64_t i = 0; i < n; i++) {
         uint64_t x[ZD_RANK_MAX];
-        uint64_t leaf[ZD_RANK_MAX];
         const uint8_t *from = edit->source.data;
         uint64_t rest = i;
         for (uint32_t d = grid->rank; d-- > 0;) {
@@ -274,12 +228,10 @@ static void model_box(struct scene *scene, const struct zd_edit *edit)
             rest /= edit->part.count[d];
             x[d] = edit->part.chunk[d] * grid->chunk[d] + edit->part.from[d] +
                    at * (uint64_t)edit->part.step[d];
-            leaf[d] = x[d] / scene->leaf->grid.chunk[d];
             from += (int64_t)(edit->part.to[d] + at) * edit->source.stride[d];
         }
         memcpy(element_at(scene, x), from, scene->element_bytes);
         scene->is_touched[leaf_number(scene, x)] = true;
-        model_padding(scene, edit, leaf);
     }
 }
 
@@ -450,19 +402,6 @@ static void check_counts(const struct scene *scene, const struct zd_rewrite *rew
     ck_assert_int_eq(rewrite->is_changed, n_changes > 0);
 }
 
-/* What lies outside the array is not kept where the object was not read. */
-static void forget_outside(struct scene *scene)
-{
-    for (uint64_t i = 0; i < scene->n_elements; i++) {
-        uint64_t x[ZD_RANK_MAX];
-        coordinates(&scene->layout->level[0].grid, scene->object, i, x);
-        if (!is_inside(&scene->layout->level[0].grid, x)) {
-            memcpy(element_at(scene, x), scene->layout->meta->fill, scene->element_bytes);
-            scene->is_touched[leaf_number(scene, x)] = true;
-        }
-    }
-}
-
 static void play_round(struct scene *scene)
 {
     memset(scene->is_touched, 0, sizeof scene->is_touched);
@@ -482,9 +421,6 @@ static void play_round(struct scene *scene)
         zd_unit_random() % 2 == 0) {
         rewrite.old = NULL;
         rewrite.old_is_unknown = true;
-        if (scene->edit[0]->kind == ZD_EDIT_BOX) {
-            forget_outside(scene);
-        }
     }
     struct zd_error err = {0};
     ck_assert_msg(zd_rewrite(&rewrite, &err) == ZD_OK, "%s", err.text);
