@@ -48,14 +48,31 @@ enum zd_next zd_change_wait(struct zd_change *change)
     return change->n_pending == 0 ? ZD_NEXT : ZD_WAIT;
 }
 
-/* Once the node is stored, what becomes of the listings above is told to nobody but the log. */
-static enum zd_next give_up_listings(struct zd_change *change, const struct zd_error *err)
+/* The node is stored: it stays, and what could not be done is told with it. */
+static enum zd_next give_up_listings(
+    struct zd_change *change, enum zd_status status, const struct zd_error *err)
 {
-    zd_log(&change->dataset->server->log, ZD_LOG_WARNING,
-        "dataset '%s': consolidated metadata above \"%s\" is not up to date: %s",
-        change->dataset->config.name, change->path, err->text);
+    change->is_stale = true;
+    change->stale_err = *err;
+    change->stale_err.status =
+        zd_fail(&change->stale_err, status == ZD_PRECONDITION ? ZD_STORE : status,
+            "\"%.100s\" is changed, but consolidated metadata above it is out of date: %.200s",
+            change->path, err->text);
+    zd_log(&change->dataset->server->log, ZD_LOG_WARNING, "dataset '%s': %s",
+        change->dataset->config.name, change->stale_err.text);
     change->status = ZD_OK;
     change->step = zd_change_erase;
+    return ZD_NEXT;
+}
+
+/* A listing that cannot be refreshed is dropped: none is valid, a wrong one is not. */
+static enum zd_next drop_listings(struct zd_change *change)
+{
+    change->drops_listings = true;
+    change->n_tries = 0;
+    zd_change_forget(change);
+    change->status = ZD_OK;
+    change->step = zd_change_find;
     return ZD_NEXT;
 }
 
@@ -63,7 +80,8 @@ enum zd_next zd_change_fail(
     struct zd_change *change, enum zd_status status, const char *code, const struct zd_error *err)
 {
     if (change->has_stored && change->metadata_lock.is_held) {
-        return give_up_listings(change, err);
+        return change->drops_listings ? give_up_listings(change, status, err)
+                                      : drop_listings(change);
     }
     change->status = status;
     change->code = code;
@@ -87,6 +105,10 @@ enum zd_next zd_change_again(struct zd_change *change)
     zd_change_forget(change);
     change->status = ZD_OK;
     change->step = zd_change_find;
+    if (change->subtree != NULL && !change->has_stored) {
+        zd_lock_release(&change->metadata_lock);
+        change->step = zd_change_collect;
+    }
     return ZD_NEXT;
 }
 
@@ -152,6 +174,7 @@ static void free_change(struct zd_change *change)
     }
     zd_free(change->place);
     zd_json_unref(change->new_group);
+    zd_meta_unref(change->now);
     zd_free(change->erased_index);
     zd_subtree_free(change->subtree);
     zd_buf_unref(change->ask.bytes);
@@ -281,6 +304,14 @@ static enum zd_next step_path_locked(struct zd_change *change)
     if (wait->status != ZD_OK) {
         return zd_change_fail(change, wait->status, NULL, &wait->err);
     }
+    /* What is below is locked by now, so that nobody has to wait for the walk but who is there. */
+    change->step = change->ask.kind == ZD_METADATA_ERASE && !change->ask.is_dry ? zd_change_collect
+                                                                                : zd_change_lock;
+    return ZD_NEXT;
+}
+
+enum zd_next zd_change_lock(struct zd_change *change)
+{
     change->step = step_locked;
     change->metadata_lock.wait.done = locked;
     return zd_lock_want(change->dataset, ZD_LOCK_METADATA, "", &change->metadata_lock);
@@ -300,6 +331,10 @@ static enum zd_next step_locked(struct zd_change *change)
 
 enum zd_next zd_change_end(struct zd_change *change)
 {
+    if (change->status == ZD_OK && change->is_stale) {
+        change->status = change->stale_err.status;
+        change->err = change->stale_err;
+    }
     zd_lock_release(&change->metadata_lock);
     zd_lock_release(&change->path_lock);
     return ZD_DONE;

@@ -59,18 +59,21 @@ struct zd_metadata_want {
  *   - stages and commits: missing parents as groups, the document, the stored consolidated metadata
  *     of every ancestor. What fails on the way leaves everything as it was. When another process
  * has written meanwhile it begins again, unless that breaks `expected` or a condition;
- *   - erases the chunks that lie outside of a new shape, or all of a replaced array;
+ *   - erases the chunks that lie outside of a new shape, or all of a replaced array, but nothing
+ * that another process has written since: it ends when the node is there again, or another one;
  *   - tells the events.
  *
  * An erasure takes the documents first, the node's own before those below it, so that no reader
- * sees half an array.
+ * sees half an array. Consolidated metadata that cannot be refreshed is dropped; where even that
+ * fails when the node is stored already, the answer is an error that says both.
  *
  * wait.status:
  *   ZD_OK
  *   ZD_NOT_FOUND     there is no such node (ERASE_KEY: no such key)
  *   ZD_INVALID       the document is faulty: meta->faults, when meta is set (422); without meta it
  *                    is not JSON, or the name is none for a node (code bad_body, bad_path), or the
- *                    place forbids it (code parent_is_array, chunks_exist, not_empty)
+ *                    place forbids it (code parent_is_array, chunks_exist, not_empty); of
+ *                    PUT_KEY: chunks of the array would be decoded as what they are not
  *   ZD_UNSUPPORTED   it names what is not known here, and the dataset does not accept_unknown
  *   ZD_PRECONDITION  `expected`, `expects_absent` or the condition does not hold
  *   ZD_READ_ONLY     the store takes no writes, or the node is of a dialect that is only read

@@ -1,6 +1,7 @@
 /* One change of documents under way: what the files server/metadata*.c share. Thread: loop.
  *
- *     lock the path - lock the metadata - find all nodes from the root to this one - read documents
+ *     lock the path - (erasures: read what is below) - lock the metadata - find all nodes from the
+ * root to this one - read documents
  *         - judge (worker) - look at what is below - relist (worker) - stage - commit
  *         - unlock the metadata - erase what is to go - tell
  *
@@ -63,6 +64,7 @@ struct zd_change {
     size_t n_places;
     const struct zd_dialect *dialect; /* of what is to be stored */
     struct zd_meta *before;           /* what the node was; a reference, or NULL */
+    struct zd_meta *now;              /* of a purge: what it is by then; a reference, or NULL */
     struct zd_meta *meta;             /* the new document, judged; a reference, or NULL */
     struct zd_json *new_group;        /* the document of parents that are made; or NULL */
     bool has_made;                    /* there was no such node, or key */
@@ -83,6 +85,9 @@ struct zd_change {
     struct zd_place_document **item; /* n_items of them, in the order they are committed; owned */
     size_t n_items;
     size_t next_item;
+    bool drops_listings; /* they could not be refreshed */
+    bool is_stale;       /* nor dropped: stale_err says why */
+    struct zd_error stale_err;
     bool has_stored; /* the node's own documents are; only listings may be missing */
 
     struct zd_subtree *subtree; /* of an erasure: documents below; owned, or NULL */
@@ -114,8 +119,8 @@ void zd_change_arrived(struct zd_change *change);
 /** After starting what n_pending counts: ZD_NEXT when nothing is left to wait for. */
 enum zd_next zd_change_wait(struct zd_change *change);
 
-/** The change fails, and goes to its end: but when it is stored and only listings are not, it goes
- * on. err is told already. @return ZD_NEXT */
+/** The change fails, and goes to its end: but when it is stored and only listings are not, those
+ * are dropped, and at its end it tells if even that failed. err is told already. @return ZD_NEXT */
 enum zd_next zd_change_fail(
     struct zd_change *change, enum zd_status status, const char *code, const struct zd_error *err);
 
@@ -137,7 +142,8 @@ ZD_RESULT zd_change_judge_levels(struct zd_change *change);
 enum zd_next zd_change_work(
     struct zd_change *change, void (*work)(struct zd_job *job), uint64_t cost_ns);
 
-/* The steps, in their order. */
+/* The steps, in their order; of erasures zd_change_collect comes first. */
+enum zd_next zd_change_lock(struct zd_change *change);            /* server/metadata.c */
 enum zd_next zd_change_find(struct zd_change *change);            /* server/metadata_find.c */
 enum zd_next zd_change_judge(struct zd_change *change);           /* server/metadata_judge.c */
 enum zd_next zd_change_relist(struct zd_change *change);          /* server/metadata_judge.c */

@@ -55,8 +55,11 @@ enum zd_next zd_change_erase_documents(struct zd_change *change)
         struct zd_place_document *document = &place->document[i];
         zd_text_clear(&key);
         document->write = (struct zd_write_want){.wait.status = ZD_OK};
-        if (dialect->document_key(place->path, i, &key) == ZD_OK &&
-            goes(change, document, key.at)) {
+        if (dialect->document_key(place->path, i, &key) != ZD_OK) {
+            document->is_stored = true; /* under a key that was made before: there is no memory */
+            document->write.wait.status =
+                zd_fail(&document->write.wait.err, ZD_NO_MEMORY, "no memory to erase a document");
+        } else if (goes(change, document, key.at)) {
             const struct zd_write_want want = {
                 .kind = ZD_WRITE_ERASE,
                 .condition = ZD_CONDITION_GENERATION,
@@ -159,20 +162,23 @@ static enum zd_next step_below_erased(struct zd_change *change)
 
 /* ---- everything else ---- */
 
-/* A chunk that lies outside of the new grid. */
-static bool is_outside(const struct zd_change *change, const char *rest, uint64_t *ret_index)
+static bool is_outside_of(const struct zd_grid *grid, const uint64_t *index)
 {
-    const struct zd_meta *before = change->before;
-    const struct zd_grid *grid = &change->meta->grid;
-    if (before->dialect->chunk_index(before, rest, ret_index) != ZD_OK) {
-        return false;
-    }
     for (uint32_t d = 0; d < grid->rank; d++) {
-        if (ret_index[d] >= zd_grid_count(grid, d)) {
+        if (index[d] >= zd_grid_count(grid, d)) {
             return true;
         }
     }
     return false;
+}
+
+/* A chunk that lies outside of the new grid, and of the one that the array has by now. */
+static bool is_outside(const struct zd_change *change, const char *rest, uint64_t *ret_index)
+{
+    const struct zd_meta *before = change->before;
+    return before->dialect->chunk_index(before, rest, ret_index) == ZD_OK &&
+           is_outside_of(&change->meta->grid, ret_index) &&
+           (change->now == NULL || is_outside_of(&change->now->grid, ret_index));
 }
 
 static enum zd_purge_answer judge_outside(void *context, const char *key, const char *rest)
@@ -192,12 +198,17 @@ static void tell_outside(void *context, const char *key, const char *rest)
     }
 }
 
+/* The documents went before: those that are there are of nodes that somebody has made since. */
 static enum zd_purge_answer judge_all(void *context, const char *key, const char *rest)
 {
+    ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
     (void)context;
-    (void)key;
     (void)rest;
-    return ZD_PURGE_ERASE;
+    const enum zd_status status = zd_document_path(key, &path);
+    if (status == ZD_NO_MEMORY) {
+        return ZD_PURGE_NO_MEMORY;
+    }
+    return status == ZD_OK ? ZD_PURGE_KEEP : ZD_PURGE_ERASE;
 }
 
 /* All but the documents of the node that is there now. */
@@ -242,6 +253,24 @@ static bool orphans(const struct zd_change *change)
     return !zd_meta_has_same_chunks(before, change->meta);
 }
 
+/* Another process may have made the node again, or the array larger: what it stores there stays. */
+static bool holds(void *context, struct zd_node *node)
+{
+    struct zd_change *change = context;
+    if (change->ask.kind == ZD_METADATA_ERASE) {
+        return node == NULL;
+    }
+    if (change->ask.kind == ZD_METADATA_PUT && change->meta->type == ZD_NODE_GROUP) {
+        return node != NULL && node->meta->type == ZD_NODE_GROUP;
+    }
+    if (node == NULL || !zd_meta_has_same_encoding(node->meta, change->meta)) {
+        return false;
+    }
+    zd_meta_unref(change->now);
+    change->now = zd_meta_ref(node->meta);
+    return true;
+}
+
 typedef enum zd_purge_answer visitor(void *context, const char *key, const char *rest);
 
 /* What goes, or NULL. */
@@ -275,6 +304,7 @@ enum zd_next zd_change_erase(struct zd_change *change)
         .dataset = change->dataset,
         .path = change->path,
         .visit = visit,
+        .holds = holds,
         .erased = visit == judge_outside ? tell_outside : NULL,
         .done = purged,
         .context = change,

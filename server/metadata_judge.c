@@ -295,7 +295,7 @@ static bool has_to_look(const struct zd_change *change)
 {
     const struct zd_meta *before = change->before;
     if (change->ask.kind == ZD_METADATA_ERASE) {
-        return change->ask.keeps_children || before == NULL;
+        return change->subtree == NULL && (change->ask.keeps_children || before == NULL);
     }
     if (!is_put(change) || change->meta == NULL) {
         return false;
@@ -392,22 +392,6 @@ static enum zd_next step_judged(struct zd_change *change)
     return zd_change_find_levels(change);
 }
 
-static enum zd_next step_levels_found(struct zd_change *change)
-{
-    const enum zd_status status = zd_change_judge_levels(change);
-    if (status != ZD_OK) {
-        return zd_change_fail(change, status, NULL, &change->err);
-    }
-    if (change->meta != NULL && !is_accepted(change)) {
-        return refuse_document(change);
-    }
-    if (has_to_look(change)) {
-        return look(change);
-    }
-    change->step = zd_change_relist;
-    return ZD_NEXT;
-}
-
 static enum zd_next refuse_place(struct zd_change *change, const char *code, const char *why)
 {
     struct zd_error err = {0};
@@ -431,27 +415,30 @@ static bool orphans_chunks(const struct zd_change *change)
     return !zd_meta_has_same_chunks(before, change->meta);
 }
 
-static enum zd_next step_looked(struct zd_change *change)
+static enum zd_next judge_erasure(struct zd_change *change)
 {
-    struct zd_error err = {0};
-    const enum zd_status status = zd_purge_status(change->purge, NULL, &err);
-    zd_purge_free(ZD_TAKE(change->purge));
-    if (status != ZD_OK) {
-        return zd_change_fail(change, status, NULL, &err);
+    if (change->before == NULL && !change->has_child && !change->has_key) {
+        struct zd_error err = {0};
+        err.status = zd_fail(&err, ZD_NOT_FOUND, "there is no node at \"%.200s\"", change->path);
+        return zd_change_fail(change, ZD_NOT_FOUND, NULL, &err);
     }
+    if (change->ask.keeps_children && change->has_child) {
+        return refuse_place(change, "not_empty", "has children; without recursive=0 they go too");
+    }
+    change->step = zd_change_relist;
+    return ZD_NEXT;
+}
+
+/* By what is known of the keys below. */
+static enum zd_next judge_place(struct zd_change *change)
+{
     if (change->ask.kind == ZD_METADATA_ERASE) {
-        if (change->before == NULL && !change->has_child && !change->has_key) {
-            err.status =
-                zd_fail(&err, ZD_NOT_FOUND, "there is no node at \"%.200s\"", change->path);
-            return zd_change_fail(change, ZD_NOT_FOUND, NULL, &err);
-        }
-        if (change->ask.keeps_children && change->has_child) {
-            return refuse_place(
-                change, "not_empty", "has children; without recursive=0 they go too");
-        }
-    } else if (change->meta->type == ZD_NODE_ARRAY && change->has_child) {
+        return judge_erasure(change);
+    }
+    if (is_put(change) && change->meta->type == ZD_NODE_ARRAY && change->has_child) {
         return refuse_place(change, "not_empty", "has nodes below it: an array can have none");
-    } else if (orphans_chunks(change)) {
+    }
+    if (is_put(change) && orphans_chunks(change)) {
         return refuse_place(change, "chunks_exist",
             change->key == NULL
                 ? "has chunks that the document would orphan; erase_chunks=1 erases them"
@@ -459,6 +446,29 @@ static enum zd_next step_looked(struct zd_change *change)
     }
     change->step = zd_change_relist;
     return ZD_NEXT;
+}
+
+static enum zd_next step_levels_found(struct zd_change *change)
+{
+    const enum zd_status status = zd_change_judge_levels(change);
+    if (status != ZD_OK) {
+        return zd_change_fail(change, status, NULL, &change->err);
+    }
+    if (change->meta != NULL && !is_accepted(change)) {
+        return refuse_document(change);
+    }
+    if (has_to_look(change)) {
+        return look(change);
+    }
+    return judge_place(change);
+}
+
+static enum zd_next step_looked(struct zd_change *change)
+{
+    struct zd_error err = {0};
+    const enum zd_status status = zd_purge_status(change->purge, NULL, &err);
+    zd_purge_free(ZD_TAKE(change->purge));
+    return status == ZD_OK ? judge_place(change) : zd_change_fail(change, status, NULL, &err);
 }
 
 /* ---- the listings above ---- */
@@ -515,7 +525,8 @@ static enum zd_status relist_one(struct zd_change *change, size_t holder)
     const struct zd_documents stored = documents_of(place);
     struct zd_document_texts texts;
     zd_document_texts_init(&texts, text_bytes_max(change));
-    if (change->shows_orphans || (change->has_made && change->has_child)) {
+    if (change->drops_listings || change->shows_orphans ||
+        (change->has_made && change->has_child)) {
         dialect->set_listing(&stored, NULL, &texts);
     } else {
         struct zd_listing_change *changes = zd_alloc_zero(change->n_places + 1, sizeof *changes);

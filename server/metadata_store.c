@@ -116,8 +116,7 @@ static enum zd_next step_staged(struct zd_change *change)
         }
     }
     if (zd_change_is_erasure(change) && !change->has_stored) {
-        change->step =
-            change->ask.kind == ZD_METADATA_ERASE ? zd_change_collect : zd_change_erase_documents;
+        change->step = zd_change_erase_documents;
         return ZD_NEXT;
     }
     return step_commit(change);

@@ -14,8 +14,9 @@
 
 /* A document below the node. */
 struct below {
-    char *key;            /* owned */
-    struct zd_buf *bytes; /* owned; NULL: it was gone before it could be read */
+    char *key;                       /* owned */
+    struct zd_buf *bytes;            /* owned; NULL: it was gone before it could be read */
+    struct zd_generation generation; /* of the bytes */
     bool is_erased;
 };
 
@@ -93,7 +94,12 @@ static enum zd_purge_answer collect(void *context, const char *key, const char *
         return ZD_PURGE_NO_MEMORY;
     }
     if (status != ZD_OK || strcmp(path.at, change->path) == 0) {
+        change->has_key = change->has_key || status != ZD_OK;
         return ZD_PURGE_KEEP;
+    }
+    change->has_child = true;
+    if (change->ask.keeps_children) {
+        return ZD_PURGE_STOP; /* it stays */
     }
     subtree->is_too_large = subtree->n == DOCUMENTS_MAX;
     if (!subtree->is_too_large && add(subtree, key) != ZD_OK) {
@@ -119,6 +125,8 @@ enum zd_next zd_change_collect(struct zd_change *change)
         .done = collected,
         .context = change,
     };
+    change->has_child = false;
+    change->has_key = false;
     zd_subtree_free(change->subtree);
     change->subtree = zd_alloc_zero(1, sizeof *change->subtree);
     if (change->subtree == NULL) {
@@ -187,12 +195,24 @@ static enum zd_next run_pass(struct zd_change *change, bool (*start)(struct slot
     return zd_change_wait(change);
 }
 
+/* What is too much ends the reading, and nothing is held. */
+static void hold(struct slot *slot)
+{
+    struct zd_subtree *subtree = slot->subtree;
+    slot->below->bytes = ZD_TAKE(slot->read.bytes);
+    slot->below->generation = slot->read.stat.generation;
+    subtree->n_bytes += slot->below->bytes->len;
+    if (subtree->n_bytes > BYTES_MAX) {
+        subtree->is_too_large = true;
+        subtree->next = subtree->n;
+    }
+}
+
 static void read_done(struct zd_store_op *op)
 {
     struct slot *slot = ZD_CONTAINER(op, struct slot, read.op);
     if (op->status == ZD_OK) {
-        slot->below->bytes = ZD_TAKE(slot->read.bytes);
-        slot->subtree->n_bytes += slot->below->bytes->len;
+        hold(slot);
     }
     over(slot, op->status == ZD_NOT_FOUND ? ZD_OK : op->status, &op->err);
 }
@@ -216,11 +236,21 @@ static void erase_done(struct zd_wait *wait)
     over(slot, wait->status == ZD_NOT_FOUND ? ZD_OK : wait->status, &wait->err);
 }
 
+/* As it was read: what another process has made of it since is not put back, so it stays. */
 static bool start_erase(struct slot *slot)
 {
     struct zd_subtree *subtree = slot->subtree;
-    slot->write = (struct zd_write_want){.wait.done = erase_done, .kind = ZD_WRITE_ERASE};
-    if (zd_write_want(subtree->change->dataset, slot->below->key, &slot->write) == ZD_WAIT) {
+    const struct below *below = slot->below;
+    if (below->bytes == NULL) {
+        return false;
+    }
+    slot->write = (struct zd_write_want){
+        .wait.done = erase_done,
+        .kind = ZD_WRITE_ERASE,
+        .condition = ZD_CONDITION_GENERATION,
+        .generation = below->generation,
+    };
+    if (zd_write_want(subtree->change->dataset, below->key, &slot->write) == ZD_WAIT) {
         return true;
     }
     subtree->status = slot->write.wait.status;
@@ -254,11 +284,10 @@ static enum zd_next step_documents_read(struct zd_change *change)
     if (subtree->status != ZD_OK) {
         return zd_change_fail(change, subtree->status, NULL, &subtree->err);
     }
-    if (subtree->n_bytes > BYTES_MAX) {
+    if (subtree->is_too_large) {
         forget(subtree);
-        subtree->is_too_large = true;
     }
-    change->step = zd_change_erase_documents;
+    change->step = zd_change_lock;
     return ZD_NEXT;
 }
 

@@ -20,6 +20,11 @@ struct zd_purge_config {
     /** Asked of each key below the path, in the order of their bytes. @param rest without the path
      * and its slash */
     enum zd_purge_answer (*visit)(void *context, const char *key, const char *rest);
+    /** For who may meet other processes, or NULL. Asked of the node that is at the path by now
+     * (NULL: there is none), after the keys of a batch were looked at and before they go, each as
+     * it was then: what is written later stays. What visit says of a key by then holds. False:
+     * nothing more goes, and this ends well. */
+    bool (*holds)(void *context, struct zd_node *node);
     /** A key that was to go has gone. May be NULL. */
     void (*erased)(void *context, const char *key, const char *rest);
     /** It has ended; may free it. Never runs inside zd_purge_start. */

@@ -484,6 +484,25 @@ def test_a_node_goes_with_all_below_it(serve, tmp_path):
     assert delete(server, "g").code == "node_not_found"
 
 
+def test_a_node_with_much_metadata_is_erased_in_little_memory(serve, tmp_path):
+    """More of it than is held to be put back: reading ends when that is known."""
+    (tmp_path / "g").mkdir()
+    (tmp_path / "g" / "zarr.json").write_text(json.dumps(GROUP))
+    for i in range(240):
+        (tmp_path / "g" / f"n{i}").mkdir()
+        with open(tmp_path / "g" / f"n{i}" / "zarr.json", "wb") as file:
+            file.truncate(1 << 20)
+    server = serve("-w", f"w={tmp_path}")
+
+    def peak():
+        status = open(f"/proc/{server.process.pid}/status").read()
+        return int(status.split("VmHWM:")[1].split()[0]) << 10
+
+    before = peak()
+    assert delete(server, "g").status == 204
+    assert not (tmp_path / "g").exists() and peak() - before < 160 << 20
+
+
 def test_what_is_left_of_a_node_can_be_erased(serve, tmp_path):
     with_chunks(tmp_path, ARRAY, ALL)
     (tmp_path / "a" / "zarr.json").unlink()

@@ -287,3 +287,61 @@ def test_a_tag_of_another_server_is_good_for_a_slice(forgetful):
     headers = {**BYTES, "If-Match": other.get(f"{SLICES}/a").headers["etag"]}
     assert writer.request("PUT", f"{SLICES}/a", headers, struct.pack("<8i", *range(16, 24))).status == 200
     assert slice_of(other, "a") == list(range(16, 24))
+
+
+N_CHUNKS = 100
+
+
+def long_array(servers):
+    """One whose chunks take several batches to go."""
+    document = json.dumps(array([N_CHUNKS], [1], "int32")).encode()
+    assert servers[0].request("PUT", f"{NODES}/long", JSON, document).status == 201
+    target = f"{SLICES}/long?slice=&broadcast=1"
+    assert servers[0].request("PUT", target, BYTES, struct.pack("<i", 5)).status == 200
+    return document
+
+
+def chunks_left(server):
+    return sorted(int(path.name) for path in (server.root / "long" / "c").iterdir())
+
+
+def test_a_node_that_another_server_makes_again_loses_nothing(pair):
+    slow, other = pair
+    document = long_array(pair)
+    assert slow.request("DELETE", f"{KEYS}/long/zarr.json").status == 204
+    with concurrent.futures.ThreadPoolExecutor(1) as pool, slow.faulting("unlink.wait"):
+        erasing = pool.submit(slow.request, "DELETE", f"{NODES}/long")
+        slow.until_waiting("unlink")
+        assert other.request("PUT", f"{KEYS}/long/zarr.json", JSON, document).status == 200
+        assert other.request("PUT", f"{KEYS}/long/c/99", BYTES, struct.pack("<i", 6)).status == 200
+    assert erasing.result(DEADLINE_S).status == 204
+    for server in pair:
+        assert server.get(f"{KEYS}/long/zarr.json").body == document
+        assert server.get(f"{KEYS}/long/c/99").body == struct.pack("<i", 6)
+
+
+def test_an_array_that_another_server_grows_again_loses_nothing(pair):
+    slow, other = pair
+    long_array(pair)
+    patch = {"Content-Type": "application/merge-patch+json"}
+    with concurrent.futures.ThreadPoolExecutor(1) as pool, slow.faulting("unlink.wait"):
+        shrinking = pool.submit(slow.request, "PATCH", f"{NODES}/long", patch, b'{"shape": [2]}')
+        slow.until_waiting("unlink")
+        assert other.request("PATCH", f"{NODES}/long", patch, b'{"shape": [100]}').status == 200
+        assert other.request("PUT", f"{KEYS}/long/c/99", BYTES, struct.pack("<i", 6)).status == 200
+    assert shrinking.result(DEADLINE_S).status == 200
+    assert other.get(f"{SLICES}/long?slice=99").body == struct.pack("<i", 6)
+    # and one that stays small loses all that is outside
+    assert slow.request("PATCH", f"{NODES}/long", patch, b'{"shape": [2]}').status == 200
+    assert chunks_left(slow) == [0, 1]
+
+
+def test_a_listing_that_cannot_be_refreshed_is_dropped(pair):
+    server, _ = pair
+    assert server.request("POST", "/v1/datasets/%s/consolidate/" % DATASET).status == 200
+    assert b"consolidated_metadata" in server.get(f"{KEYS}/zarr.json").body
+    document = json.dumps(array([4], [2], "int32")).encode()
+    server.fault("rename", "5 1")  # the node is stored, then EIO
+    assert server.request("PUT", f"{NODES}/b", JSON, document).status == 201
+    assert b"consolidated_metadata" not in server.get(f"{KEYS}/zarr.json").body
+    assert server.get(f"{NODES}/b").status == 200
