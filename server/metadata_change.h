@@ -81,13 +81,14 @@ struct zd_change {
     bool stops_at_key;
     bool stops_at_chunk;
 
+    /* of listings, when the node is stored */
+    bool drops_listings; /* they could not be refreshed */
+    bool is_stale;       /* nor dropped: stale_err says why */
+
     /* of storing */
     struct zd_place_document **item; /* n_items of them, in the order they are committed; owned */
     size_t n_items;
     size_t next_item;
-    bool drops_listings; /* they could not be refreshed */
-    bool is_stale;       /* nor dropped: stale_err says why */
-    struct zd_error stale_err;
     bool has_stored; /* the node's own documents are; only listings may be missing */
 
     struct zd_subtree *subtree; /* of an erasure: documents below; owned, or NULL */
@@ -96,6 +97,7 @@ struct zd_change {
 
     enum zd_status status;
     struct zd_error err;
+    struct zd_error stale_err;
     const char *code;
 };
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "server/admit.h"
+#include "server/datasets.h"
 #include "server/handler/handler.h"
 #include "server/lock.h"
 #include "server/metadata.h"
@@ -15,7 +16,8 @@
 
 /** A listing on its way into the store, and into the answer. */
 struct consolidation {
-    struct zd_task task; /* makes the listing, then the answer */
+    struct zd_task task;        /* makes the listing, then the answer */
+    struct zd_dataset *dataset; /* a reference */
     struct zd_tree tree;
     struct zd_lock_want lock; /* nothing below the group changes while it is listed */
     struct zd_node_want found;
@@ -24,6 +26,7 @@ struct consolidation {
     struct zd_json *listing; /* owned, or NULL */
     uint64_t nodes_max;
     bool is_dry;
+    bool has_left; /* nobody waits for the change any more */
     struct zd_text text;
     enum zd_status status; /* of gathering, listing and rendering */
     struct zd_error err;
@@ -80,19 +83,29 @@ static void release(struct zd_task *task)
     zd_tree_done(&consolidation->tree);
     zd_json_unref(consolidation->listing);
     zd_text_done(&consolidation->text);
+    zd_dataset_unref(consolidation->dataset);
     zd_free(consolidation);
 }
 
+static void end(struct consolidation *consolidation)
+{
+    zd_metadata_release(&consolidation->change);
+    zd_lock_release(&consolidation->lock);
+    zd_task_leave(&consolidation->task);
+}
+
+/* A change that is under way goes on, and so long nothing below the group may change. */
 static void leave(struct zd_request *req)
 {
     struct consolidation *consolidation = consolidation_of(req);
     zd_wait_cancel(&consolidation->found.wait);
     zd_node_unref(ZD_TAKE(consolidation->found.node));
     zd_walk_free(ZD_TAKE(consolidation->walk));
-    zd_metadata_release(&consolidation->change);
-    zd_lock_release(&consolidation->lock);
     req->state = NULL;
-    zd_task_leave(&consolidation->task);
+    consolidation->has_left = true;
+    if (consolidation->change.load == NULL) {
+        end(consolidation);
+    }
 }
 
 /* ---- what is there ---- */
@@ -109,7 +122,12 @@ static void found_arrived(struct zd_wait *wait)
 
 static void change_arrived(struct zd_wait *wait)
 {
-    zd_request_go_on(ZD_CONTAINER(wait, struct consolidation, change.wait)->task.req);
+    struct consolidation *consolidation = ZD_CONTAINER(wait, struct consolidation, change.wait);
+    if (consolidation->has_left) {
+        end(consolidation);
+        return;
+    }
+    zd_request_go_on(consolidation->task.req);
 }
 
 static void walked(void *context)
@@ -130,6 +148,7 @@ static enum zd_next step_begin(struct zd_request *req)
     struct zd_tree_ask *ask = &consolidation->tree.ask;
     zd_task_init(&consolidation->task, req, work, release);
     zd_text_init(&consolidation->text, settings->limits_tree_bytes);
+    consolidation->dataset = zd_dataset_ref(req->dataset);
     consolidation->nodes_max = settings->limits_tree_nodes;
     req->state = consolidation;
     req->state_free = leave;

@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import json
+import re
 import socket
 import struct
 import time
@@ -323,16 +324,15 @@ def test_a_node_that_another_server_makes_again_loses_nothing(pair):
 def test_an_array_that_another_server_grows_again_loses_nothing(pair):
     slow, other = pair
     long_array(pair)
-    patch = {"Content-Type": "application/merge-patch+json"}
     with concurrent.futures.ThreadPoolExecutor(1) as pool, slow.faulting("unlink.wait"):
-        shrinking = pool.submit(slow.request, "PATCH", f"{NODES}/long", patch, b'{"shape": [2]}')
+        shrinking = pool.submit(slow.request, "PATCH", f"{NODES}/long", PATCH, b'{"shape": [2]}')
         slow.until_waiting("unlink")
-        assert other.request("PATCH", f"{NODES}/long", patch, b'{"shape": [100]}').status == 200
+        assert other.request("PATCH", f"{NODES}/long", PATCH, b'{"shape": [100]}').status == 200
         assert other.request("PUT", f"{KEYS}/long/c/99", BYTES, struct.pack("<i", 6)).status == 200
     assert shrinking.result(DEADLINE_S).status == 200
     assert other.get(f"{SLICES}/long?slice=99").body == struct.pack("<i", 6)
     # and one that stays small loses all that is outside
-    assert slow.request("PATCH", f"{NODES}/long", patch, b'{"shape": [2]}').status == 200
+    assert slow.request("PATCH", f"{NODES}/long", PATCH, b'{"shape": [2]}').status == 200
     assert chunks_left(slow) == [0, 1]
 
 
@@ -345,3 +345,29 @@ def test_a_listing_that_cannot_be_refreshed_is_dropped(pair):
     assert server.request("PUT", f"{NODES}/b", JSON, document).status == 201
     assert b"consolidated_metadata" not in server.get(f"{KEYS}/zarr.json").body
     assert server.get(f"{NODES}/b").status == 200
+
+
+def until_logged(server, status):
+    """Until a request has ended with that status."""
+    end = time.monotonic() + DEADLINE_S
+    while not re.search(rf"POST \S+ {status} ", server.log):
+        assert time.monotonic() < end, server.log
+        time.sleep(0.002)
+
+
+def test_a_consolidation_keeps_what_it_lists_when_its_client_leaves(pair):
+    """Nothing below the group changes until the listing is stored."""
+    server, _ = pair
+    assert server.request("PUT", f"{KEYS}/a/c/0", BYTES, struct.pack("<i", 7) * CHUNK).status == 200
+    with concurrent.futures.ThreadPoolExecutor(1) as pool, server.faulting("rename.wait"):
+        client = server.connection()
+        client.request("POST", f"/v1/datasets/{DATASET}/consolidate/")
+        server.until_waiting("rename")
+        client.close()
+        until_logged(server, "499")
+        erasing = pool.submit(server.request, "DELETE", f"{KEYS}/a/c/0")
+        for _ in range(50):
+            assert server.get(f"{KEYS}/a/c/0").status == 200
+        assert not erasing.done()
+    assert erasing.result(DEADLINE_S).status == 204
+    assert b"consolidated_metadata" in server.get(f"{KEYS}/zarr.json").body
