@@ -11,7 +11,7 @@
 #define WINDOW_BYTES (256U << 10) /* of a body that is collected */
 #define FIRST_BYTES  (64U << 10)  /* of room for one whose length is not known */
 
-static bool is_type(const char *content_type, const char *media_type)
+bool zd_body_is_type(const char *content_type, const char *media_type)
 {
     const size_t len = strlen(media_type);
     if (strncasecmp(content_type, media_type, len) != 0) {
@@ -25,7 +25,7 @@ enum zd_status zd_body_check(const struct zd_request *req, const char *media_typ
     const char **ret_code, struct zd_error *err)
 {
     const char *content_type = zd_request_header(req, "Content-Type");
-    if (content_type != NULL && !is_type(content_type, media_type)) {
+    if (content_type != NULL && !zd_body_is_type(content_type, media_type)) {
         *ret_code = "unsupported_media_type";
         const enum zd_status status =
             zd_fail(err, ZD_UNSUPPORTED, "the body is to be %s, not %s", media_type, content_type);
@@ -40,6 +40,24 @@ enum zd_status zd_body_check(const struct zd_request *req, const char *media_typ
         return status;
     }
     return ZD_OK;
+}
+
+bool zd_body_is_plain(struct zd_request *req)
+{
+    static const char *const plain[] = {"identity", NULL};
+    const char *coding = zd_request_header(req, "Content-Encoding");
+    struct zd_problem problem = {.code = "unsupported_media_type"};
+    if (coding != NULL && strcasecmp(coding, plain[0]) != 0) { /* RFC 9110, 8.4 */
+        problem.detail = "what is written is sent as it is, without a Content-Encoding";
+        problem.allowed = plain;
+    } else if (zd_request_header(req, "Content-Range") != NULL) { /* RFC 9110, 14.5 */
+        problem.code = "bad_request";
+        problem.detail = "what is written is sent as a whole, without a Content-Range";
+    } else {
+        return true;
+    }
+    (void)zd_respond_problem(req, &problem);
+    return false;
 }
 
 enum zd_status zd_body_json(const struct zd_request *req, struct zd_json **ret_json,

@@ -24,6 +24,15 @@ ZD_RESULT zd_body_json_as(const struct zd_request *req, const char *media_type,
 ZD_RESULT zd_body_check(const struct zd_request *req, const char *media_type, const char **ret_code,
     struct zd_error *err);
 
+/** Whether a Content-Type names that media type, whatever its parameters. */
+bool zd_body_is_type(const char *content_type, const char *media_type);
+
+/**
+ * Whether the body is all of what is to be written, as it is: it has no Content-Encoding (415) and
+ * no Content-Range (400). False: the request is answered.
+ */
+bool zd_body_is_plain(struct zd_request *req);
+
 /**
  * What to tell of a body that is JSON but not what it should be.
  *

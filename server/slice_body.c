@@ -2,9 +2,9 @@
 #include "server/slice_body.h"
 
 #include <string.h>
-#include <strings.h>
 
 #include "core/base/num.h"
+#include "server/body.h"
 #include "server/server.h"
 
 #define DEFAULT_TYPE   "application/octet-stream"
@@ -17,21 +17,11 @@ static bool can_read(const struct zd_format *format)
     return format->read_head != NULL || format->read_text != NULL;
 }
 
-static bool is_type(const char *content_type, const char *media_type)
-{
-    const size_t len = strlen(media_type);
-    if (strncasecmp(content_type, media_type, len) != 0) {
-        return false;
-    }
-    const char *rest = content_type + len + strspn(content_type + len, " \t");
-    return *rest == '\0' || *rest == ';';
-}
-
 const struct zd_format *zd_slice_body_format(const char *content_type)
 {
     const char *wanted = content_type == NULL ? DEFAULT_TYPE : content_type;
     for (size_t i = 0; zd_formats[i] != NULL; i++) {
-        if (can_read(zd_formats[i]) && is_type(wanted, zd_formats[i]->media_type)) {
+        if (can_read(zd_formats[i]) && zd_body_is_type(wanted, zd_formats[i]->media_type)) {
             return zd_formats[i];
         }
     }

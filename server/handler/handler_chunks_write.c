@@ -6,7 +6,6 @@
  * When the conditions were judged by what has changed before the edit was made, they are judged
  * again. */
 #include <string.h>
-#include <strings.h>
 
 #include "core/base/num.h"
 #include "server/admit.h"
@@ -529,33 +528,19 @@ static enum zd_next step_plan(struct zd_request *req)
 
 /* ---- requests ---- */
 
-static bool is_bytes(const char *content_type)
-{
-    const size_t len = strlen(BYTES_TYPE);
-    return strncasecmp(content_type, BYTES_TYPE, len) == 0 &&
-           (content_type[len] == '\0' || strchr("; \t", content_type[len]) != NULL);
-}
-
 /* False: the request is answered. */
 static bool judge_head(struct zd_request *req)
 {
     static const char *const allowed[] = {BYTES_TYPE, NULL};
-    static const char *const plain[] = {"identity", NULL};
     const char *type = zd_request_header(req, "Content-Type");
-    const char *coding = zd_request_header(req, "Content-Encoding");
-    struct zd_problem problem = {.code = "unsupported_media_type"};
-    if (type != NULL && !is_bytes(type)) {
-        problem.detail = "the body is to be " BYTES_TYPE ", or of no type";
-        problem.allowed = allowed;
-    } else if (coding != NULL && strcasecmp(coding, plain[0]) != 0) {
-        problem.detail = "chunks are sent as they are, without a Content-Encoding";
-        problem.allowed = plain;
-    } else if (zd_request_header(req, "Content-Range") != NULL) { /* RFC 9110, 14.5 */
-        problem.code = "bad_request";
-        problem.detail = "chunks are written whole, not in parts";
-    } else {
-        return true;
+    if (type == NULL || zd_body_is_type(type, BYTES_TYPE)) {
+        return zd_body_is_plain(req);
     }
+    const struct zd_problem problem = {
+        .code = "unsupported_media_type",
+        .detail = "the body is to be " BYTES_TYPE ", or of no type",
+        .allowed = allowed,
+    };
     (void)zd_respond_problem(req, &problem);
     return false;
 }

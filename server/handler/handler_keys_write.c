@@ -5,7 +5,6 @@
  *     any other                is stored as it is */
 #include <assert.h>
 #include <string.h>
-#include <strings.h>
 
 #include "core/array/rewrite.h"
 #include "core/base/num.h"
@@ -595,20 +594,7 @@ static bool judge_head(struct zd_request *req)
         (void)refuse(req, "bad_path", "no stored object can have that key");
         return false;
     }
-    if (coding != NULL && strcasecmp(coding, allowed[0]) != 0) {
-        const struct zd_problem problem = {
-            .code = "unsupported_media_type",
-            .detail = "stored keys are bytes without a Content-Encoding: send them as they are",
-            .allowed = allowed,
-        };
-        (void)zd_respond_problem(req, &problem);
-        return false;
-    }
-    if (zd_request_header(req, "Content-Range") != NULL) { /* RFC 9110, 14.5 */
-        (void)refuse(req, "bad_request", "objects are written whole, not in parts");
-        return false;
-    }
-    return true;
+    return zd_body_is_plain(req);
 }
 
 static enum zd_next begin(struct zd_request *req, enum zd_metadata_kind kind)

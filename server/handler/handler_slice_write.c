@@ -3,6 +3,7 @@
 
 #include "core/base/num.h"
 #include "server/admit.h"
+#include "server/body.h"
 #include "server/edit_json.h"
 #include "server/handler/handler.h"
 #include "server/refuse.h"
@@ -118,6 +119,9 @@ static enum zd_next step_put(struct zd_request *req)
     const char *content_type = zd_request_header(req, "Content-Type");
     if (zd_slice_body_format(content_type) == NULL) {
         return respond_type(req, content_type);
+    }
+    if (!zd_body_is_plain(req)) {
+        return ZD_DONE;
     }
     struct zd_slice_write *write = zd_slice_write_new(req);
     if (write == NULL) {
