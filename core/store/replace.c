@@ -255,22 +255,22 @@ static enum zd_status take_name(struct job *job, struct zd_store_write *write)
 }
 
 /* Between the two, no other process judges a condition or changes the key. */
-static enum zd_status lock(const struct job *job, uint64_t hash)
+static enum zd_status lock(const struct job *job, struct zd_writer_use *use)
 {
     const char *const failure = zd_files_failure(job->files);
     if (failure != NULL) {
         return zd_fail(job->err, ZD_READ_ONLY, "%s", failure);
     }
-    const int code = zd_writer_lock(&job->files->writer, hash);
+    const int code = zd_writer_lock(&job->files->writer, zd_key_hash(job->key), use);
     return code == 0 ? ZD_OK : step_failed(job, code, "lock");
 }
 
 static enum zd_status take_name_alone(struct job *job, struct zd_store_write *write)
 {
-    const uint64_t hash = zd_key_hash(job->key);
-    ZD_TRY(lock(job, hash));
+    struct zd_writer_use use;
+    ZD_TRY(lock(job, &use));
     const enum zd_status status = take_name(job, write);
-    zd_writer_unlock(&job->files->writer, hash);
+    zd_writer_unlock(&job->files->writer, &use);
     return status;
 }
 
@@ -430,10 +430,10 @@ static enum zd_status remove_name(const struct job *job, const struct zd_store_w
 
 static enum zd_status remove_name_alone(const struct job *job, const struct zd_store_write *erase)
 {
-    const uint64_t hash = zd_key_hash(job->key);
-    ZD_TRY(lock(job, hash));
+    struct zd_writer_use use;
+    ZD_TRY(lock(job, &use));
     const enum zd_status status = remove_name(job, erase);
-    zd_writer_unlock(&job->files->writer, hash);
+    zd_writer_unlock(&job->files->writer, &use);
     return status;
 }
 

@@ -20,6 +20,7 @@
 enum zd_status zd_writer_init(struct zd_writer *writer)
 {
     *writer = (struct zd_writer){.dir_fd = -1, .lock_fd = -1, .marker_fd = -1};
+    zd_list_init(&writer->uses);
     return uv_mutex_init(&writer->mutex) == 0 ? ZD_OK : ZD_NO_MEMORY;
 }
 
@@ -186,11 +187,6 @@ static void unlock_at(const struct zd_writer *writer, uint64_t offset)
     (void)fcntl(writer->lock_fd, F_OFD_SETLK, &lock);
 }
 
-int zd_writer_lock(const struct zd_writer *writer, uint64_t hash)
-{
-    return lock_at(writer, hash % LOCK_BYTES);
-}
-
 static int compare(const void *a, const void *b)
 {
     const uint64_t left = *(const uint64_t *)a;
@@ -198,12 +194,43 @@ static int compare(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-void zd_writer_unlock(struct zd_writer *writer, uint64_t hash)
+/* The kernel's lock of one byte is not counted: whoever gives it back while others of this process
+ * need it leaves it to them. */
+static bool is_held(const struct zd_writer *writer, uint64_t hash)
+{
+    return writer->n_held > 0 &&
+           bsearch(&hash, writer->held, writer->n_held, sizeof hash, compare) != NULL;
+}
+
+static bool is_used(const struct zd_writer *writer, uint64_t hash)
+{
+    for (const struct zd_list *at = writer->uses.next; at != &writer->uses; at = at->next) {
+        if (ZD_CONTAINER(at, struct zd_writer_use, link)->hash == hash) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int zd_writer_lock(struct zd_writer *writer, uint64_t hash, struct zd_writer_use *use)
+{
+    use->hash = hash;
+    uv_mutex_lock(&writer->mutex);
+    zd_list_push_back(&writer->uses, &use->link);
+    uv_mutex_unlock(&writer->mutex);
+    const int code = lock_at(writer, hash % LOCK_BYTES);
+    if (code != 0) {
+        zd_writer_unlock(writer, use);
+    }
+    return code;
+}
+
+void zd_writer_unlock(struct zd_writer *writer, struct zd_writer_use *use)
 {
     uv_mutex_lock(&writer->mutex);
-    if (writer->n_held == 0 ||
-        bsearch(&hash, writer->held, writer->n_held, sizeof hash, compare) == NULL) {
-        unlock_at(writer, hash % LOCK_BYTES);
+    zd_list_remove(&use->link);
+    if (!is_held(writer, use->hash)) {
+        unlock_at(writer, use->hash % LOCK_BYTES);
     }
     uv_mutex_unlock(&writer->mutex);
 }
@@ -216,8 +243,6 @@ static void set_held(struct zd_writer *writer, const uint64_t *hash, size_t n)
     uv_mutex_unlock(&writer->mutex);
 }
 
-/* The kernel's lock of one byte is not counted: a write of this process that was under way gives
- * back what is held here, unless it knows. */
 int zd_writer_hold(struct zd_writer *writer, const uint64_t *hash, size_t n)
 {
     int code = lock_at(writer, LOCK_BYTES);
@@ -226,7 +251,7 @@ int zd_writer_hold(struct zd_writer *writer, const uint64_t *hash, size_t n)
     }
     set_held(writer, hash, n);
     for (size_t i = 0; i < n && code == 0; i++) {
-        code = zd_writer_lock(writer, hash[i]);
+        code = lock_at(writer, hash[i] % LOCK_BYTES);
     }
     if (code != 0) {
         zd_writer_drop(writer);
@@ -238,7 +263,9 @@ void zd_writer_drop(struct zd_writer *writer)
 {
     uv_mutex_lock(&writer->mutex);
     for (size_t i = 0; i < writer->n_held; i++) {
-        unlock_at(writer, writer->held[i] % LOCK_BYTES);
+        if (!is_used(writer, writer->held[i])) {
+            unlock_at(writer, writer->held[i] % LOCK_BYTES);
+        }
     }
     writer->held = NULL;
     writer->n_held = 0;

@@ -11,11 +11,18 @@
 #include <stdatomic.h>
 #include <uv.h>
 
+#include "core/base/list.h"
 #include "core/store/beneath.h"
 
 #define ZD_WRITERS_DIRECTORY ZD_TEMP_PREFIX "writers"
 #define ZD_WRITER_ID_LEN     16 /* hexadecimal digits */
 #define ZD_TEMP_NAME_BYTES   (sizeof ZD_TEMP_PREFIX + ZD_WRITER_ID_LEN + 1 + 16)
+
+/** A thread that has locked keys, or is about to. */
+struct zd_writer_use {
+    uint64_t hash;
+    struct zd_list link; /* in the writer's */
+};
 
 /** One writer: an open store. */
 struct zd_writer {
@@ -29,7 +36,8 @@ struct zd_writer {
     _Atomic uint64_t n_temps; /* names given out */
     _Atomic uint64_t n_kept;  /* temporary files that are staged, or could not be removed */
     const uint64_t *held;     /* hashes that are held, n_held of them, in order; borrowed */
-    size_t n_held;            /* both under the mutex */
+    size_t n_held;
+    struct zd_list uses; /* struct zd_writer_use; these three under the mutex */
 };
 
 ZD_RESULT zd_writer_init(struct zd_writer *writer);
@@ -58,14 +66,16 @@ void zd_writer_name_temp(struct zd_writer *writer, char name[ZD_TEMP_NAME_BYTES]
 
 /**
  * Lock the keys of a hash against other processes: threads of this one must not lock it twice.
- * @return 0 or an errno. Thread: any; blocks while another process holds it.
+ * @param use of the thread; stays where it is until it is unlocked
+ * @return 0 or an errno: then it is not locked. Thread: any; blocks while another process holds it.
  */
-int zd_writer_lock(const struct zd_writer *writer, uint64_t hash);
-void zd_writer_unlock(struct zd_writer *writer, uint64_t hash);
+int zd_writer_lock(struct zd_writer *writer, uint64_t hash, struct zd_writer_use *use);
+void zd_writer_unlock(struct zd_writer *writer, struct zd_writer_use *use);
 
 /**
- * Lock the keys of many hashes: until zd_writer_drop, zd_writer_unlock leaves them locked. One
- * holder at a time, of this process (the caller sees to it) and of all others.
+ * Lock the keys of many hashes: until zd_writer_drop, zd_writer_unlock leaves them locked; and that
+ * leaves locked what a thread still uses. One holder at a time, of this process (the caller sees to
+ * it) and of all others.
  *
  * @param hash in ascending order; borrowed until they are dropped
  * @return 0 or an errno: then nothing is held. Thread: any; blocks while other processes hold some.

@@ -37,7 +37,8 @@ struct change {
     size_t at; /* bytes of the key that are the ancestor being looked at */
     struct zd_node_want node_want;
     struct zd_lock_want lock;
-    char *locked; /* its path; owned, or NULL */
+    char *locked;                    /* its path; owned, or NULL */
+    struct zd_lock_want object_lock; /* of a chunk: that of its key, after the path's */
     struct zd_object_want object;
     struct zd_write_want write;
     struct zd_metadata_want metadata;
@@ -75,6 +76,7 @@ static void end(struct change *change)
     zd_write_release(&change->write);
     zd_metadata_release(&change->metadata);
     zd_widen_release(&change->widen);
+    zd_lock_release(&change->object_lock);
     zd_lock_release(&change->lock);
     zd_task_leave(&change->task);
 }
@@ -97,6 +99,11 @@ static void node_arrived(struct zd_wait *wait)
 static void lock_arrived(struct zd_wait *wait)
 {
     zd_request_go_on(ZD_CONTAINER(wait, struct change, lock.wait)->req);
+}
+
+static void object_lock_arrived(struct zd_wait *wait)
+{
+    zd_request_go_on(ZD_CONTAINER(wait, struct change, object_lock.wait)->req);
 }
 
 static void object_arrived(struct zd_wait *wait)
@@ -306,6 +313,21 @@ static enum zd_next step_condition(struct zd_request *req)
     return zd_objects_want(req->dataset, req->path, ZD_OBJECT_STATUS, &change->object);
 }
 
+static enum zd_next step_object_locked(struct zd_request *req)
+{
+    const struct zd_wait *wait = &change_of(req)->object_lock.wait;
+    return wait->status == ZD_OK ? step_condition(req) : zd_respond_error(req, NULL, &wait->err);
+}
+
+/* Alone with a chunk: a slice under a condition looks at all of its own, and then writes them. */
+static enum zd_next lock_object(struct zd_request *req)
+{
+    struct change *change = change_of(req);
+    change->object_lock.wait.done = object_lock_arrived;
+    req->step = step_object_locked;
+    return zd_lock_want(req->dataset, ZD_LOCK_OBJECT, req->path, &change->object_lock);
+}
+
 /* ---- the bytes of a chunk ---- */
 
 /* An array that skips empty chunks has them taken out: of a shard something may be left. */
@@ -357,14 +379,14 @@ static enum zd_next step_verified(struct zd_request *req)
         return zd_respond_error(
             req, change->verdict == ZD_UNSUPPORTED ? "unsupported_codec" : NULL, err);
     }
-    return step_condition(req);
+    return lock_object(req);
 }
 
 static enum zd_next judge_chunk(struct zd_request *req)
 {
     struct change *change = change_of(req);
     if (change->is_erase) {
-        return step_condition(req);
+        return lock_object(req);
     }
     change->edit->kind = ZD_EDIT_ENCODED;
     change->edit->bytes = zd_buf_ref(req->body);
@@ -584,8 +606,6 @@ static enum zd_next step_find(struct zd_request *req)
 /* What the head says. False: the request is answered. */
 static bool judge_head(struct zd_request *req)
 {
-    static const char *const allowed[] = {"identity", NULL};
-    const char *coding = zd_request_header(req, "Content-Encoding");
     if (!req->dataset->config.allow_keys) {
         (void)refuse(req, "forbidden", "this dataset does not serve its stored keys");
         return false;

@@ -466,6 +466,20 @@ def test_other_types_of_bodies_are_refused_with_those_that_are_not(strict):
         assert sorted(answer.json()["allowed"]) == ["application/json", "application/octet-stream", "application/x-npy"]
 
 
+@pytest.mark.parametrize("headers,status,code", [
+    ({"Content-Encoding": "gzip"}, 415, "unsupported_media_type"),
+    ({"Content-Range": "bytes 0-7/8"}, 400, "bad_request"),
+])
+def test_parts_and_coded_bodies_are_refused(serve, tmp_path, headers, status, code):
+    make_array(tmp_path / "a", (4,), (2,), dtype="int32", fill=0)
+    server = start(serve, tmp_path)
+    raw = ("application/octet-stream", b"12345678", "?slice=0:2")
+    answer = body(server, "a", *raw, **headers)
+    assert (answer.status, answer.json()["code"]) == (status, code)
+    assert get(server, "a", dtype="<i4").tolist() == [0] * 4
+    assert body(server, "a", *raw, **{"Content-Encoding": "identity"}).status == 200
+
+
 def test_a_read_only_dataset_takes_no_slices(strict):
     answer = strict.request("PUT", "/v1/datasets/fixed/slices/a", {}, bytes(24))
     assert answer.status == 405 and answer.code == "read_only"
@@ -753,6 +767,33 @@ def test_appends_and_slices_under_conditions_all_end(serve, tmp_path):
     assert {status for some in ends for status in some} <= {200, 412}
     n_appended = sum(some.count(200) for some in ends[1::2])
     assert get(server, "a", dtype="<i4").shape == (6 + n_appended,)
+
+
+def test_raw_chunks_do_not_slip_into_a_slice_under_a_condition(serve, tmp_path):
+    n = 64
+    make_array(tmp_path / "a", (n,), (1,), dtype="int32", fill=0)
+    server = start(serve, tmp_path)
+    is_over = threading.Event()
+
+    def write_chunks():
+        value = 1000
+        while not is_over.is_set():
+            value += 1
+            assert server.request("PUT", "/zarr/work/a/c/60", {}, np.array([value], "<i4").tobytes()).status == 200
+
+    def write_slices():
+        ends = []
+        before = 0
+        for value in range(1, 60):
+            status = put(server, "a", np.full(n, value, "<i4"), If_Match=tag_of(server, "a")).status
+            rest = set(np.delete(get(server, "a", dtype="<i4"), 60).tolist())
+            before = value if status == 200 else before
+            ends.append((status, rest == {before}))
+        is_over.set()
+        return ends
+
+    ends = at_once(lambda i: [write_slices, write_chunks][i](), 2)[0]
+    assert set(ends) <= {(200, True), (412, True)}
 
 
 def test_what_a_crashed_append_has_left_is_overwritten(serve, tmp_path):

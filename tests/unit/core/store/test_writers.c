@@ -186,11 +186,12 @@ static pid_t start_holder(const char *key)
     if (child == 0) {
         struct zd_beneath root;
         struct zd_writer writer;
+        struct zd_writer_use use;
         int code;
         if (zd_beneath_open(owner.directory, &root, NULL) != ZD_OK ||
             zd_writer_init(&writer) != ZD_OK ||
             zd_writer_enter(&writer, &root, false, &code, NULL) != ZD_OK ||
-            zd_writer_lock(&writer, zd_key_hash(key)) != 0 || write(ends[1], "1", 1) != 1) {
+            zd_writer_lock(&writer, zd_key_hash(key), &use) != 0 || write(ends[1], "1", 1) != 1) {
             _exit(1);
         }
         for (;;) {
@@ -262,6 +263,28 @@ START_TEST(writers_who_hold_keys_keep_them_while_they_write)
 }
 END_TEST
 
+START_TEST(writers_who_hold_keys_leave_them_to_those_who_write)
+{
+    set_up();
+    struct zd_beneath root;
+    struct zd_writer writer;
+    struct zd_writer_use use;
+    const uint64_t hash = zd_key_hash("a/1");
+    ck_assert_int_eq(zd_beneath_open(owner.directory, &root, NULL), ZD_OK);
+    ck_assert_int_eq(zd_writer_init(&writer), ZD_OK);
+    ck_assert_int_eq(zd_writer_open_lock(&writer, &root, NULL), ZD_OK);
+    ck_assert_int_eq(zd_writer_hold(&writer, &hash, 1), 0);
+    ck_assert_int_eq(zd_writer_lock(&writer, hash, &use), 0);
+    zd_writer_drop(&writer);
+    ck_assert(is_locked("a/1"));
+    zd_writer_unlock(&writer, &use);
+    ck_assert(!is_locked("a/1"));
+    zd_writer_done(&writer);
+    zd_beneath_close(&root);
+    tear_down();
+}
+END_TEST
+
 START_TEST(writers_wait_for_a_lock_that_dies_with_its_holder)
 {
     set_up();
@@ -292,5 +315,6 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, writers_of_several_processes_lose_no_update);
     tcase_add_test(tests, writers_of_several_processes_share_directories_that_vanish);
     tcase_add_test(tests, writers_who_hold_keys_keep_them_while_they_write);
+    tcase_add_test(tests, writers_who_hold_keys_leave_them_to_those_who_write);
     tcase_add_test(tests, writers_wait_for_a_lock_that_dies_with_its_holder);
 }
