@@ -57,8 +57,8 @@ ZD_OWN(zd_edit, zd_edit_free);
  * What is judged without the stored object, before zd_rewrite: that bytes which a client encoded
  * decode to exactly one chunk (a shard chunk by chunk, so that it may be larger than memory), that
  * elements are as many as a chunk has, and that the array can be encoded. Where the array skips
- * empty chunks (its view), such chunks are taken out of what a client encoded: the edit becomes an
- * erasure, or one of elements.
+ * empty chunks (its view), such chunks are taken out of what a client encoded, one after the other:
+ * the edit becomes an erasure, or gets the bytes of a shard without them.
  *
  * @param edit        index and level lie within the layout; is_verified is set
  * @param decoded_max bytes of elements that encoded bytes may decode to, all inner chunks together

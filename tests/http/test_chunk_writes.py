@@ -2,6 +2,7 @@
 writers of one shard, in one process and in two."""
 
 import concurrent.futures
+import gzip
 import json
 import os
 import random
@@ -566,3 +567,28 @@ def test_events_tell_of_chunks(serve, tmp_path):
     connection.close()
     assert [(event["path"], event["indices"], event["change"]) for event in told] == [
         ("a", [[1, 0]], "written"), ("a", [[1, 0]], "written"), ("a", [[1, 0]], "erased")]
+
+
+SANITIZED = any(name in os.environ.get("ZARRD_BINARY", "") for name in ("asan", "tsan", "fuzz"))
+
+
+def peak_bytes(server):
+    with open(f"/proc/{server.process.pid}/status") as status:
+        return next(int(line.split()[1]) << 10 for line in status if line.startswith("VmHWM:"))
+
+
+def test_an_empty_chunk_is_taken_out_of_a_large_shard_without_decoding_it(serve, tmp_path):
+    n, side = 64, 1 << 10  # 64 chunks of 4 MiB in a shard
+    pieces = [gzip.compress(np.full((side, side), i, "<i4").tobytes(), 1, mtime=0) for i in range(n)]
+    offsets = np.cumsum([0] + [len(piece) for piece in pieces])
+    index = np.array([(offsets[i], len(pieces[i])) for i in range(n)], "<u8")
+    make_array(tmp_path / "a", [shard((side, side), [LITTLE, GZIP], index=[LITTLE])], shape=(n * side, side), chunk=(n * side, side),
+               extensions=[{"name": "example.skip_empty_chunks", "must_understand": False}])
+    server = start(serve, tmp_path)
+    before = peak_bytes(server)
+    assert put(server, "a", (0, 0), b"".join(pieces) + index.tobytes()).json() == counts(written=1)
+    assert SANITIZED or peak_bytes(server) - before < 64 << 20
+    stored = (tmp_path / "a" / "c" / "0" / "0").read_bytes()
+    kept = np.frombuffer(stored[-16 * n:], "<u8").reshape(n, 2)
+    assert kept[0].tolist() == [2**64 - 1] * 2
+    assert [stored[first:first + size] for first, size in kept[1:].tolist()] == pieces[1:]
