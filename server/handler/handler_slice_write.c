@@ -437,7 +437,8 @@ static enum zd_next step_begin(struct zd_request *req)
     if (zd_slice_write_begin(write_of(req), &err) != ZD_OK) {
         return fail(req, NULL, &err);
     }
-    req->step = step_lock;
+    /* A body that is one band is awaited before others have to wait for its objects. */
+    req->step = write_of(req)->has_bands ? step_lock : step_ask;
     return ZD_NEXT;
 }
 
@@ -460,7 +461,7 @@ static enum zd_next step_lock(struct zd_request *req)
     if (write->status != ZD_OK) {
         return fail_object(req);
     }
-    req->step = step_ask;
+    req->step = write->has_bands ? step_ask : step_stage;
     return ZD_NEXT;
 }
 
@@ -528,7 +529,9 @@ static enum zd_next step_cut(struct zd_request *req)
     if (zd_slice_write_cut(write, &err) != ZD_OK) {
         return fail(req, NULL, &err);
     }
-    req->step = zd_slice_write_is_staged(write) ? step_stage : step_band;
+    req->step = !zd_slice_write_is_staged(write) ? step_band
+                : write->has_bands               ? step_stage
+                                                 : step_lock;
     return ZD_NEXT;
 }
 

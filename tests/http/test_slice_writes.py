@@ -769,6 +769,24 @@ def test_appends_and_slices_under_conditions_all_end(serve, tmp_path):
     assert get(server, "a", dtype="<i4").shape == (6 + n_appended,)
 
 
+@pytest.mark.parametrize("query", ["", "?append=t"])
+def test_others_need_not_wait_for_a_slow_body(serve, tmp_path, query):
+    make_array(tmp_path / "a", (6,), (4,), dtype="int32", fill=0, dimension_names=["t"])
+    server = start(serve, tmp_path)
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as slow:
+        slow.sendall(head_of_put("/v1/datasets/work/slices/a" + query, 24, Expect="100-continue"))
+        assert status_of(slow) == 100
+        slow.sendall(b"\1\0\0\0")
+        assert put(server, "a", np.array([5, 6], "<i4"), "3:5").status == 200
+        assert put(server, "a", np.array([7], "<i4"), "5").status == 200
+        assert get(server, "a", dtype="<i4").tolist() == [0, 0, 0, 5, 6, 7]
+        slow.sendall(b"\1\0\0\0" * 5)
+        status = status_of(slow)
+    expected = [1] * 6 if query == "" else [0, 0, 0, 5, 6, 7] + [1] * 6 * (status == 200)
+    assert status == 200 or query != "" and status == 412
+    assert get(server, "a", dtype="<i4").tolist() == expected
+
+
 def test_raw_chunks_do_not_slip_into_a_slice_under_a_condition(serve, tmp_path):
     n = 64
     make_array(tmp_path / "a", (n,), (1,), dtype="int32", fill=0)
