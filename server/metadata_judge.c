@@ -435,16 +435,19 @@ static enum zd_next judge_place(struct zd_change *change)
     if (change->ask.kind == ZD_METADATA_ERASE) {
         return judge_erasure(change);
     }
-    if (is_put(change) && change->meta->type == ZD_NODE_ARRAY && change->has_child) {
+    change->step = zd_change_relist;
+    if (!is_put(change) || change->meta == NULL) {
+        return ZD_NEXT;
+    }
+    if (change->meta->type == ZD_NODE_ARRAY && change->has_child) {
         return refuse_place(change, "not_empty", "has nodes below it: an array can have none");
     }
-    if (is_put(change) && orphans_chunks(change)) {
+    if (orphans_chunks(change)) {
         return refuse_place(change, "chunks_exist",
             change->key == NULL
                 ? "has chunks that the document would orphan; erase_chunks=1 erases them"
                 : "has chunks that the document would spoil: they are to be erased before");
     }
-    change->step = zd_change_relist;
     return ZD_NEXT;
 }
 

@@ -6,6 +6,7 @@
 #include "server/handler/handler.h"
 #include "server/lock.h"
 #include "server/metadata.h"
+#include "server/node_show.h"
 #include "server/server.h"
 #include "server/task.h"
 #include "server/tree.h"
@@ -21,6 +22,8 @@ struct consolidation {
     struct zd_tree tree;
     struct zd_lock_want lock; /* nothing below the group changes while it is listed */
     struct zd_node_want found;
+    struct zd_node *node;     /* the group; a reference */
+    struct zd_node_show show; /* of it, for its tag */
     struct zd_walk *walk;
     struct zd_metadata_want change;
     struct zd_json *listing; /* owned, or NULL */
@@ -34,6 +37,7 @@ struct consolidation {
 
 static zd_step step_locked;
 static zd_step step_found;
+static zd_step step_condition;
 static zd_step step_walked;
 static zd_step step_list;
 static zd_step step_listed;
@@ -100,6 +104,8 @@ static void leave(struct zd_request *req)
     struct consolidation *consolidation = consolidation_of(req);
     zd_wait_cancel(&consolidation->found.wait);
     zd_node_unref(ZD_TAKE(consolidation->found.node));
+    zd_node_unref(ZD_TAKE(consolidation->node));
+    zd_node_show_done(&consolidation->show);
     zd_walk_free(ZD_TAKE(consolidation->walk));
     req->state = NULL;
     consolidation->has_left = true;
@@ -147,6 +153,7 @@ static enum zd_next step_begin(struct zd_request *req)
     const struct zd_settings *settings = &req->server->config->settings;
     struct zd_tree_ask *ask = &consolidation->tree.ask;
     zd_task_init(&consolidation->task, req, work, release);
+    zd_node_show_init(&consolidation->show, req);
     zd_text_init(&consolidation->text, settings->limits_tree_bytes);
     consolidation->dataset = zd_dataset_ref(req->dataset);
     consolidation->nodes_max = settings->limits_tree_nodes;
@@ -225,6 +232,43 @@ static bool visit(void *context, const struct zd_walk_node *found)
     return consolidation->status == ZD_OK;
 }
 
+static enum zd_next walk(struct zd_request *req)
+{
+    struct consolidation *consolidation = consolidation_of(req);
+    struct zd_error err = {0};
+    const struct zd_walk_config config = {
+        .start = consolidation->node,
+        .depth_max = UINT64_MAX,
+        .visit = visit,
+        .done = walked,
+        .context = consolidation,
+    };
+    if (zd_walk_new(&config, &consolidation->walk, &err) != ZD_OK) {
+        return zd_respond_error(req, NULL, &err);
+    }
+    req->step = step_walked;
+    return zd_walk_run(consolidation->walk);
+}
+
+/* The tag is that of GET nodes; that it is so still is judged again when the listing is stored. */
+static enum zd_next step_condition(struct zd_request *req)
+{
+    struct consolidation *consolidation = consolidation_of(req);
+    char etag[ZD_TAG_BYTES];
+    struct zd_error err = {0};
+    if (zd_node_show_tag(&consolidation->show, etag, &err) != ZD_OK) {
+        return zd_respond_error(req, NULL, &err);
+    }
+    const int64_t mtime_ms = zd_node_show_mtime(&consolidation->show, consolidation->node);
+    if (zd_request_write_condition(req, etag, mtime_ms) != ZD_OK) {
+        err.status = zd_fail(&err, ZD_PRECONDITION,
+            "the node '%.256s' exists in another state, or at all, which the request excludes",
+            req->path);
+        return zd_respond_error(req, NULL, &err);
+    }
+    return walk(req);
+}
+
 static enum zd_next step_found(struct zd_request *req)
 {
     struct consolidation *consolidation = consolidation_of(req);
@@ -238,24 +282,18 @@ static enum zd_next step_found(struct zd_request *req)
     if (wait->status != ZD_OK) {
         return zd_respond_error(req, NULL, &wait->err);
     }
-    struct zd_node *node = consolidation->found.node;
+    struct zd_node *node = ZD_TAKE(consolidation->found.node);
+    consolidation->node = node;
     if (refuse_start(req, node->meta)) {
         return ZD_DONE;
     }
     consolidation->tree.start = zd_meta_ref(node->meta);
     consolidation->tree.reading = zd_catalog_reading(req->dataset);
-    const struct zd_walk_config config = {
-        .start = node,
-        .depth_max = UINT64_MAX,
-        .visit = visit,
-        .done = walked,
-        .context = consolidation,
-    };
-    if (zd_walk_new(&config, &consolidation->walk, &err) != ZD_OK) {
-        return zd_respond_error(req, NULL, &err);
+    if (!zd_request_is_conditional(req)) {
+        return walk(req);
     }
-    req->step = step_walked;
-    return zd_walk_run(consolidation->walk);
+    req->step = step_condition;
+    return zd_node_show_gather(&consolidation->show, node);
 }
 
 /* ---- what is stored ---- */
@@ -299,6 +337,7 @@ static enum zd_next step_listed(struct zd_request *req)
         .kind = ZD_METADATA_CONSOLIDATE,
         .place = req->path,
         .json = consolidation->listing,
+        .expected = zd_request_is_conditional(req) ? consolidation->node : NULL,
         .is_dry = consolidation->is_dry,
         .has_lock = true,
     };

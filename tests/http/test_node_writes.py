@@ -567,6 +567,19 @@ def test_a_group_is_consolidated(w):
     assert consolidate(w, "none").code == "node_not_found"
 
 
+def test_a_consolidation_has_conditions(w):
+    put(w, "g/a", ARRAY)
+    tag = w.get("/v1/datasets/w/nodes/").headers["etag"]
+    target = "/v1/datasets/w/consolidate/"
+    for headers in ({"If-Match": '"x-1"'}, {"If-None-Match": "*"}):
+        answer = w.request("POST", target, headers)
+        assert (answer.status, answer.code) == (412, "precondition_failed")
+        assert "consolidated_metadata" not in stored(w)
+    assert w.request("POST", target, {"If-Match": tag}).status == 200
+    assert "consolidated_metadata" in stored(w)
+    assert w.request("POST", target, {"If-Match": tag}).status == 412  # the document is another one by now
+
+
 def test_listings_follow_every_change(w):
     put(w, "g/a", ARRAY)
     put(w, "g/h/b", ARRAY)
