@@ -52,14 +52,16 @@ enum zd_next zd_change_wait(struct zd_change *change)
 static enum zd_next give_up_listings(
     struct zd_change *change, enum zd_status status, const struct zd_error *err)
 {
-    change->is_stale = true;
-    change->stale_err = *err;
-    change->stale_err.status =
-        zd_fail(&change->stale_err, status == ZD_PRECONDITION ? ZD_STORE : status,
-            "\"%.100s\" is changed, but consolidated metadata above it is out of date: %.200s",
-            change->path, err->text);
+    struct zd_error told = *err;
+    told.status = zd_fail(&told, status == ZD_PRECONDITION ? ZD_STORE : status,
+        "\"%.100s\" is changed, but consolidated metadata above it is out of date: %.200s",
+        change->path, err->text);
     zd_log(&change->dataset->server->log, ZD_LOG_WARNING, "dataset '%s': %s",
-        change->dataset->config.name, change->stale_err.text);
+        change->dataset->config.name, told.text);
+    if (!change->is_lost) {
+        change->is_stale = true;
+        change->stale_err = told;
+    }
     change->status = ZD_OK;
     change->step = zd_change_erase;
     return ZD_NEXT;
@@ -143,9 +145,11 @@ static void forget_place(struct zd_place *place)
     for (size_t i = 0; i < ZD_DOCUMENTS_MAX; i++) {
         struct zd_place_document *document = &place->document[i];
         zd_write_release(&document->write);
+        zd_write_release(&document->old);
         zd_buf_unref(ZD_TAKE(document->stored));
         zd_buf_unref(ZD_TAKE(document->made));
         document->is_stored = false;
+        document->goes = false;
     }
 }
 
@@ -159,6 +163,9 @@ void zd_change_forget(struct zd_change *change)
     zd_free(ZD_TAKE(change->item));
     change->n_items = 0;
     zd_scales_release(&change->scales);
+    change->is_cleared = false;
+    change->has_purged = false;
+    change->is_overtaken = false;
     if (!change->has_stored) {
         zd_meta_unref(ZD_TAKE(change->meta));
         zd_meta_unref(ZD_TAKE(change->before));
@@ -310,11 +317,16 @@ static enum zd_next step_path_locked(struct zd_change *change)
     return ZD_NEXT;
 }
 
+enum zd_next zd_change_relock(struct zd_change *change)
+{
+    change->metadata_lock.wait.done = locked;
+    return zd_lock_want(change->dataset, ZD_LOCK_METADATA, "", &change->metadata_lock);
+}
+
 enum zd_next zd_change_lock(struct zd_change *change)
 {
     change->step = step_locked;
-    change->metadata_lock.wait.done = locked;
-    return zd_lock_want(change->dataset, ZD_LOCK_METADATA, "", &change->metadata_lock);
+    return zd_change_relock(change);
 }
 
 static enum zd_next step_locked(struct zd_change *change)

@@ -59,9 +59,15 @@ struct zd_metadata_want {
  *   - stages and commits: missing parents as groups, the document, the stored consolidated metadata
  *     of every ancestor. What fails on the way leaves everything as it was. When another process
  * has written meanwhile it begins again, unless that breaks `expected` or a condition;
- *   - erases the chunks that lie outside of a new shape, or all of a replaced array, but nothing
+ *   - erases the chunks that lie outside of a new shape, or all of an erased array, but nothing
  * that another process has written since: it ends when the node is there again, or another one;
  *   - tells the events.
+ *
+ * A document that orphans chunks (erases_chunks) is staged, then the old one goes, then the chunks,
+ * and only then it is committed: in between there is no node, so that nobody reads the chunks as
+ * what they are not. When the chunks cannot all be erased, or the new document cannot be stored by
+ * then, the old one comes back as long as it has all of its chunks; else there is no node left, and
+ * the answer is an error that says so.
  *
  * An erasure takes the documents first, the node's own before those below it, so that no reader
  * sees half an array. Consolidated metadata that cannot be refreshed is dropped; where even that
@@ -77,7 +83,8 @@ struct zd_metadata_want {
  *   ZD_UNSUPPORTED   it names what is not known here, and the dataset does not accept_unknown
  *   ZD_PRECONDITION  `expected`, `expects_absent` or the condition does not hold
  *   ZD_READ_ONLY     the store takes no writes, or the node is of a dialect that is only read
- *   ZD_TOO_LARGE, ZD_NO_SPACE, ZD_STORE, ZD_NO_MEMORY ...: nothing was changed
+ *   ZD_TOO_LARGE, ZD_NO_SPACE, ZD_STORE, ZD_NO_MEMORY ...: nothing was changed, or what the text
+ *                    says
  *
  * @param want zeroed but for wait.done
  * @return ZD_NEXT or ZD_WAIT

@@ -5,6 +5,9 @@
  *         - judge (worker) - look at what is below - relist (worker) - stage - commit
  *         - unlock the metadata - erase what is to go - tell
  *
+ * Where the new document would have chunks that are there be read as what they are not, the old one
+ * and they are erased before it is committed.
+ *
  * Each is a step. A step that finds that another process has written goes back to finding. */
 #ifndef ZD_SERVER_METADATA_CHANGE_H
 #define ZD_SERVER_METADATA_CHANGE_H
@@ -30,7 +33,9 @@ struct zd_place_document {
     struct zd_buf *stored; /* owned; NULL: not read, or not there */
     struct zd_buf *made;   /* owned; NULL: as it is */
     struct zd_write_want write;
-    bool is_stored; /* made was committed */
+    bool is_stored;           /* made was committed */
+    struct zd_write_want old; /* of what is stored: to erase it, and to put it back */
+    bool goes;                /* it was begun to be erased */
 };
 
 /** A node on the way from the root to the one that changes, which is the last. */
@@ -84,6 +89,12 @@ struct zd_change {
     /* of listings, when the node is stored */
     bool drops_listings; /* they could not be refreshed */
     bool is_stale;       /* nor dropped: stale_err says why */
+
+    /* of a replacement that erases chunks first */
+    bool is_cleared;   /* the node's old documents are gone, and nothing is made in their place */
+    bool has_purged;   /* keys below went, too: there is no way back */
+    bool is_overtaken; /* somebody else has made the node meanwhile */
+    bool is_lost;      /* it ends without a node: stale_err says why */
 
     /* of storing */
     struct zd_place_document **item; /* n_items of them, in the order they are committed; owned */
@@ -140,6 +151,9 @@ enum zd_next zd_change_find_levels(struct zd_change *change);
 /** They are known: what is none is a fault of the document. */
 ZD_RESULT zd_change_judge_levels(struct zd_change *change);
 
+/** Lock the metadata, once more after it was unlocked; then change->step. */
+enum zd_next zd_change_relock(struct zd_change *change);
+
 /** Run work on a worker, or here when that is cheap; then change->step. */
 enum zd_next zd_change_work(
     struct zd_change *change, void (*work)(struct zd_job *job), uint64_t cost_ns);
@@ -155,6 +169,14 @@ enum zd_next zd_change_erase_documents(struct zd_change *change); /* server/meta
 enum zd_next zd_change_commit(struct zd_change *change);          /* server/metadata_store.c */
 enum zd_next zd_change_erase(struct zd_change *change);           /* server/metadata_erase.c */
 enum zd_next zd_change_end(struct zd_change *change);
+
+/** Whether the new document has chunks erased that are not its own, and is not to be seen before.
+ */
+bool zd_change_orphans(const struct zd_change *change);
+
+/** It was cleared, and the new document cannot be stored, as change->status and err say: put the
+ * old ones back while all chunks are there, or end without a node. */
+enum zd_next zd_change_give_back(struct zd_change *change);
 
 /** Whether the documents below are known and held. */
 bool zd_subtree_is_held(const struct zd_subtree *subtree);

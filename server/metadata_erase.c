@@ -9,6 +9,7 @@
 static enum zd_next step_own_erased(struct zd_change *change);
 static enum zd_next step_below_erased(struct zd_change *change);
 static enum zd_next step_restored(struct zd_change *change);
+static enum zd_next purge_orphans(struct zd_change *change);
 static enum zd_next step_purged(struct zd_change *change);
 
 static void purged(void *context)
@@ -20,7 +21,7 @@ static void purged(void *context)
 
 static void written(struct zd_wait *wait)
 {
-    struct zd_place_document *document = ZD_CONTAINER(wait, struct zd_place_document, write.wait);
+    struct zd_place_document *document = ZD_CONTAINER(wait, struct zd_place_document, old.wait);
     zd_change_arrived(document->place->change);
 }
 
@@ -34,14 +35,14 @@ static bool goes(
 static void start_write(struct zd_change *change, struct zd_place_document *document,
     const char *key, const struct zd_write_want *want)
 {
-    document->write = *want;
-    document->write.wait = (struct zd_wait){.done = written};
-    if (zd_write_want(change->dataset, key, &document->write) == ZD_WAIT) {
+    document->old = *want;
+    document->old.wait = (struct zd_wait){.done = written};
+    if (zd_write_want(change->dataset, key, &document->old) == ZD_WAIT) {
         change->n_pending++;
     }
 }
 
-/* The node's own first: from here on there is no such node. */
+/* The node's own first: from here on there is no such node. Of a replacement then the chunks. */
 enum zd_next zd_change_erase_documents(struct zd_change *change)
 {
     struct zd_place *place = zd_change_target(change);
@@ -54,18 +55,18 @@ enum zd_next zd_change_erase_documents(struct zd_change *change)
     for (uint32_t i = 0; i < dialect->n_documents; i++) {
         struct zd_place_document *document = &place->document[i];
         zd_text_clear(&key);
-        document->write = (struct zd_write_want){.wait.status = ZD_OK};
+        document->old = (struct zd_write_want){.wait.status = ZD_OK};
         if (dialect->document_key(place->path, i, &key) != ZD_OK) {
-            document->is_stored = true; /* under a key that was made before: there is no memory */
-            document->write.wait.status =
-                zd_fail(&document->write.wait.err, ZD_NO_MEMORY, "no memory to erase a document");
+            document->goes = true; /* under a key that was made before: there is no memory */
+            document->old.wait.status =
+                zd_fail(&document->old.wait.err, ZD_NO_MEMORY, "no memory to erase a document");
         } else if (goes(change, document, key.at)) {
             const struct zd_write_want want = {
                 .kind = ZD_WRITE_ERASE,
                 .condition = ZD_CONDITION_GENERATION,
                 .generation = place->node->stat[i].generation,
             };
-            document->is_stored = true; /* and is to come back when another one stays */
+            document->goes = true; /* and is to come back when another one stays */
             start_write(change, document, key.at, &want);
         }
     }
@@ -81,7 +82,7 @@ static enum zd_next restore_own(struct zd_change *change)
     for (uint32_t i = 0; i < ZD_DOCUMENTS_MAX; i++) {
         struct zd_place_document *document = &place->document[i];
         zd_text_clear(&key);
-        if (document->is_stored && document->write.wait.status == ZD_OK &&
+        if (document->goes && document->old.wait.status == ZD_OK &&
             place->node->meta->dialect->document_key(place->path, i, &key) == ZD_OK) {
             const struct zd_write_want want = {
                 .kind = ZD_WRITE_PUT,
@@ -94,8 +95,33 @@ static enum zd_next restore_own(struct zd_change *change)
     return zd_change_wait(change);
 }
 
+/* The listings above name what is not there any more: they are dropped, before this is told. */
+static enum zd_next lose(struct zd_change *change)
+{
+    change->is_lost = true;
+    change->has_stored = true;
+    change->is_stale = true;
+    change->stale_err = change->err;
+    return zd_change_fail(change, change->status, NULL, &change->stale_err);
+}
+
+static bool is_restored(struct zd_change *change)
+{
+    const struct zd_place *place = zd_change_target(change);
+    for (uint32_t i = 0; i < ZD_DOCUMENTS_MAX; i++) {
+        const enum zd_status status = place->document[i].old.wait.status;
+        if (place->document[i].goes && status != ZD_OK && status != ZD_PRECONDITION) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static enum zd_next step_restored(struct zd_change *change)
 {
+    if (change->is_cleared && !is_restored(change)) {
+        return lose(change);
+    }
     if (change->status == ZD_PRECONDITION) {
         return zd_change_again(change);
     }
@@ -118,12 +144,15 @@ static enum zd_next step_own_erased(struct zd_change *change)
 {
     struct zd_place *place = zd_change_target(change);
     for (uint32_t i = 0; place->node != NULL && i < ZD_DOCUMENTS_MAX; i++) {
-        const struct zd_wait *wait = &place->document[i].write.wait;
-        if (place->document[i].is_stored && wait->status != ZD_OK) {
+        const struct zd_wait *wait = &place->document[i].old.wait;
+        if (place->document[i].goes && wait->status != ZD_OK) {
             change->status = wait->status == ZD_NOT_FOUND ? ZD_PRECONDITION : wait->status;
             change->err = wait->err;
             return restore_own(change);
         }
+    }
+    if (change->ask.kind == ZD_METADATA_PUT) {
+        return purge_orphans(change);
     }
     if (change->ask.kind == ZD_METADATA_ERASE_KEY) {
         change->has_stored = true;
@@ -241,10 +270,10 @@ static bool shrinks(const struct zd_change *change)
     return false;
 }
 
-static bool orphans(const struct zd_change *change)
+bool zd_change_orphans(const struct zd_change *change)
 {
     const struct zd_meta *before = change->before;
-    if (!change->ask.erases_chunks) {
+    if (change->ask.kind != ZD_METADATA_PUT || !change->ask.erases_chunks) {
         return false;
     }
     if (before == NULL || before->type == ZD_NODE_GROUP) {
@@ -257,11 +286,9 @@ static bool orphans(const struct zd_change *change)
 static bool holds(void *context, struct zd_node *node)
 {
     struct zd_change *change = context;
-    if (change->ask.kind == ZD_METADATA_ERASE) {
+    if (change->ask.kind != ZD_METADATA_PATCH) {
+        change->is_overtaken = node != NULL;
         return node == NULL;
-    }
-    if (change->ask.kind == ZD_METADATA_PUT && change->meta->type == ZD_NODE_GROUP) {
-        return node != NULL && node->meta->type == ZD_NODE_GROUP;
     }
     if (node == NULL || !zd_meta_has_same_encoding(node->meta, change->meta)) {
         return false;
@@ -271,6 +298,78 @@ static bool holds(void *context, struct zd_node *node)
     return true;
 }
 
+/* ---- before the new document ---- */
+
+static void note_purged(void *context, const char *key, const char *rest)
+{
+    struct zd_change *change = context;
+    (void)key;
+    (void)rest;
+    change->has_purged = true;
+}
+
+static enum zd_next step_cleared(struct zd_change *change)
+{
+    const struct zd_wait *wait = &change->metadata_lock.wait;
+    if (change->status == ZD_OK && wait->status != ZD_OK) {
+        change->status = wait->status;
+        change->err = wait->err;
+    }
+    if (change->status != ZD_OK) {
+        return zd_change_give_back(change);
+    }
+    return change->is_overtaken ? zd_change_again(change) : zd_change_commit(change);
+}
+
+static enum zd_next step_orphans_purged(struct zd_change *change)
+{
+    uint64_t n_failed = 0;
+    if (change->purge != NULL) {
+        change->status = zd_purge_status(change->purge, &n_failed, &change->err);
+        zd_purge_free(ZD_TAKE(change->purge));
+    }
+    if (change->status != ZD_OK) {
+        const struct zd_error err = change->err;
+        change->err.status = zd_fail(&change->err, change->status,
+            "keys below it could not be erased (%llu): %.200s", (unsigned long long)n_failed,
+            err.text);
+    }
+    change->step = step_cleared;
+    return zd_change_relock(change);
+}
+
+/* Others change their nodes meanwhile: a listing that they have changed is made again. */
+static enum zd_next purge_orphans(struct zd_change *change)
+{
+    const struct zd_purge_config config = {
+        .dataset = change->dataset,
+        .path = change->path,
+        .visit = judge_orphans,
+        .holds = holds,
+        .erased = note_purged,
+        .done = purged,
+        .context = change,
+    };
+    change->is_cleared = true;
+    zd_lock_release(&change->metadata_lock);
+    change->step = step_orphans_purged;
+    change->status = zd_purge_start(&config, &change->purge, &change->err);
+    return change->status == ZD_OK ? ZD_WAIT : step_orphans_purged(change);
+}
+
+enum zd_next zd_change_give_back(struct zd_change *change)
+{
+    if (!change->has_purged) {
+        return restore_own(change);
+    }
+    const struct zd_error err = change->err;
+    change->err.status = zd_fail(&change->err, change->status,
+        "\"%.100s\" is erased, and the new document is not stored: %.300s", change->path, err.text);
+    return lose(change);
+}
+
+/* ---- behind the new document ---- */
+
 typedef enum zd_purge_answer visitor(void *context, const char *key, const char *rest);
 
 /* What goes, or NULL. */
@@ -279,10 +378,9 @@ static visitor *choose_visitor(const struct zd_change *change)
     switch (change->ask.kind) {
     case ZD_METADATA_ERASE:
         return judge_all;
-    case ZD_METADATA_PUT:
-        return orphans(change) ? judge_orphans : NULL;
     case ZD_METADATA_PATCH:
         return shrinks(change) ? judge_outside : NULL;
+    case ZD_METADATA_PUT:
     case ZD_METADATA_PUT_KEY:
     case ZD_METADATA_ERASE_KEY:
     case ZD_METADATA_CONSOLIDATE:

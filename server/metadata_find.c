@@ -151,18 +151,19 @@ static const struct zd_dialect *choose_dialect(const struct zd_change *change)
     return *dialect;
 }
 
-/* Whose documents have to be read: those that are changed, not replaced. */
+/* Whose documents have to be read: those that are changed, not replaced, and those that may have to
+ * be put back. */
 static void want_bytes(struct zd_change *change)
 {
     const enum zd_metadata_kind kind = change->ask.kind;
     for (size_t i = 0; i < change->n_places; i++) {
         struct zd_place *place = &change->place[i];
         const bool is_target = i + 1 == change->n_places;
-        place->wants_bytes =
-            place->node != NULL && zd_dialect_is_writable(place->node->meta->dialect) &&
-            (is_target
-                    ? kind != ZD_METADATA_PUT
-                    : place->node->meta->consolidated != NULL && kind != ZD_METADATA_CONSOLIDATE);
+        place->wants_bytes = place->node != NULL &&
+                             (is_target ? kind != ZD_METADATA_PUT || change->ask.erases_chunks
+                                        : zd_dialect_is_writable(place->node->meta->dialect) &&
+                                              place->node->meta->consolidated != NULL &&
+                                              kind != ZD_METADATA_CONSOLIDATE);
     }
 }
 

@@ -62,7 +62,9 @@ static void set_condition(const struct zd_place_document *document, struct zd_wr
 {
     const struct zd_node *node = document->place->node;
     const struct zd_generation none = {0};
-    want->generation = node == NULL ? none : node->stat[document->number].generation;
+    const bool is_absent =
+        node == NULL || (is_target(document) && document->place->change->is_cleared);
+    want->generation = is_absent ? none : node->stat[document->number].generation;
     want->condition =
         zd_generation_equal(want->generation, none) ? ZD_CONDITION_ABSENT : ZD_CONDITION_GENERATION;
 }
@@ -175,6 +177,11 @@ static enum zd_next step_committed(struct zd_change *change)
         change->next_item++;
         return step_commit(change);
     }
+    if (!change->has_stored && change->is_cleared && wait->status != ZD_PRECONDITION) {
+        change->status = wait->status;
+        change->err = wait->err;
+        return zd_change_give_back(change);
+    }
     if (!change->has_stored) {
         return undo(change, wait);
     }
@@ -194,9 +201,14 @@ static enum zd_next step_commit(struct zd_change *change)
         return ZD_NEXT;
     }
     struct zd_place_document *document = change->item[change->next_item];
+    if (is_target(document) && !change->has_stored && !change->is_cleared &&
+        zd_change_orphans(change)) {
+        return zd_change_erase_documents(change);
+    }
     ZD_SCOPED_TEXT(key, ZD_KEY_BYTES_MAX);
     if (key_of(document, &key) != ZD_OK) {
-        document->write.wait.status = ZD_INVALID; /* it was staged under that key */
+        document->write.wait.status = zd_fail(&document->write.wait.err, ZD_NO_MEMORY,
+            "no memory to store a document"); /* it was staged under that key */
         return step_committed(change);
     }
     document->write.wait = (struct zd_wait){.done = committed};

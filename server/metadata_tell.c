@@ -34,7 +34,7 @@ void zd_change_tell(struct zd_change *change)
     if (change->ask.kind == ZD_METADATA_CONSOLIDATE) {
         return;
     }
-    if (zd_change_is_erasure(change)) {
+    if (zd_change_is_erasure(change) || change->is_lost) {
         if (change->before != NULL) {
             zd_events_node(change->dataset, change->path, ZD_NODE_DELETED, NULL);
         }

@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import json
+import threading
 
 import pytest
 from live import DATA
@@ -464,6 +465,43 @@ def test_an_array_does_not_adopt_chunks(serve, tmp_path):
     server = serve("-w", f"w={tmp_path}")
     assert put(server, "a", ARRAY).code == "chunks_exist"
     assert put(server, "a", ARRAY, "?erase_chunks=1").status == 201
+    assert keys_of(tmp_path) == ["zarr.json"]
+
+
+def test_nobody_reads_old_chunks_as_the_new_array(serve, tmp_path):
+    n = 300
+    server = serve(config={"datasets": {"w": {"location": str(tmp_path), "writable": True, "revalidate_ms": 0}}})
+    chunked = {**ARRAY, "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [1]}}}
+    old = {**chunked, "shape": [n], "data_type": "int32"}
+    new = {**chunked, "shape": [n + 1], "data_type": "float32"}  # the length of an answer tells which one was read
+    is_over = threading.Event()
+    seen = {"old": 0, "new": 0, 404: 0}
+
+    def read():
+        while not is_over.is_set():
+            answer = server.get("/v1/datasets/w/slices/a")
+            if answer.status == 200 and len(answer.body) == 4 * (n + 1):
+                assert not any(answer.body), "chunks of the old array"
+                seen["new"] += 1
+            else:
+                assert answer.status in (404, 409) or (answer.status == 200 and len(answer.body) == 4 * n), answer
+                seen["old" if answer.status == 200 else 404] += 1
+
+    for _ in range(4):
+        assert put(server, "a", old, "?erase_chunks=1").status in (200, 201)
+        data = b"\1" * (4 * n)
+        assert server.request("PUT", "/v1/datasets/w/slices/a", {"Content-Type": "application/octet-stream"}, data).status == 200
+        is_over.clear()
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            readers = [pool.submit(read) for _ in range(2)]
+            try:
+                answer = put(server, "a", new, "?erase_chunks=1")
+            finally:
+                is_over.set()
+            for reader in readers:
+                reader.result()
+        assert answer.status == 200, answer
+        assert not any(server.get("/v1/datasets/w/slices/a").body)
     assert keys_of(tmp_path) == ["zarr.json"]
 
 

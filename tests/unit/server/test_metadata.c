@@ -22,6 +22,11 @@
     "\"chunk_grid\":{\"name\":\"regular\",\"configuration\":{\"chunk_shape\":[2]}},"               \
     "\"chunk_key_encoding\":{\"name\":\"default\"},\"fill_value\":0,"                              \
     "\"codecs\":[{\"name\":\"bytes\"}]}"
+#define OTHER_ARRAY                                                                                \
+    "{\"zarr_format\":3,\"node_type\":\"array\",\"shape\":[2],\"data_type\":\"int16\","            \
+    "\"chunk_grid\":{\"name\":\"regular\",\"configuration\":{\"chunk_shape\":[1]}},"               \
+    "\"chunk_key_encoding\":{\"name\":\"default\"},\"fill_value\":0,"                              \
+    "\"codecs\":[{\"name\":\"bytes\",\"configuration\":{\"endian\":\"little\"}}]}"
 #define LISTING                                                                                    \
     "{\"zarr_format\":3,\"node_type\":\"group\",\"consolidated_metadata\":{\"kind\":\"inline\","   \
     "\"must_understand\":false,\"metadata\":{\"g\":" GROUP ",\"g/a\":" ARRAY "}}}"
@@ -56,6 +61,7 @@ static const struct change {
     {PUT, "nodes/g/h", GROUP}, /* shows g/h/i: the listing is dropped */
     {PUT, "nodes/g", GROUP},
     {PUT, "nodes/g/a?erase_chunks=1", GROUP},
+    {PUT, "nodes/g/a?erase_chunks=1", OTHER_ARRAY},
     {PUT, "nodes/g/a", ARRAY},
     {PATCH, "nodes/g/a", "{\"attributes\":{\"n\":[1,2]}}"},
     {PATCH, "nodes/g/a", "{\"shape\":[2]}"},
@@ -171,18 +177,37 @@ static bool left_keys(const struct zd_test_answer *answer)
     return answer->status >= 500 && strstr(answer->bytes, "could not be erased") != NULL;
 }
 
+/* A replacement that has erased chunks and cannot go on has no node to leave: neither the old one,
+ * which lacks them, nor the new one, which would read those that are left. */
+static bool left_no_node(const struct zd_test_answer *answer, const char *now)
+{
+    return answer->status >= 500 && strstr(answer->bytes, "is erased, and the new") != NULL &&
+           strstr(now, "g/a/zarr.json=") == NULL;
+}
+
+/* No new document has chunks of the old one, not even when the server is gone by now. */
+static void check_replacement(const struct trial *trial, const char *now)
+{
+    const char *document = strstr(now, "g/a/zarr.json=");
+    if (strstr(trial->request, "erase_chunks") != NULL && document != NULL &&
+        strncmp(document + strlen("g/a/zarr.json="), ARRAY, strlen(ARRAY)) != 0) {
+        ck_assert_ptr_null(strstr(now, "g/a/c/"));
+    }
+}
+
 static void check(struct trial *trial, const struct zd_test_answer *answer)
 {
     char now[4096];
     snapshot(trial, now);
+    check_replacement(trial, now);
     const bool is_before = strcmp(now, trial->before) == 0;
     const bool is_after = strcmp(now, trial->after) == 0;
     const bool is_good = answer->is_whole && answer->status < 300;
     const bool is_refused = answer->is_whole && answer->status >= 300;
     /* Without memory there may be no answer to what was done, or only that one. */
     const bool is_lost = !answer->is_whole || (trial->status == ZD_OK && answer->status >= 500);
-    ck_assert_msg(left_keys(answer) || (is_good && is_after) || (is_refused && is_before) ||
-                      (is_lost && (is_before || is_after)),
+    ck_assert_msg(left_keys(answer) || left_no_node(answer, now) || (is_good && is_after) ||
+                      (is_refused && is_before) || (is_lost && (is_before || is_after)),
         "%.60s, fault %llu (%s): %s\nleaves:\n%s", trial->request, (unsigned long long)trial->n,
         zd_status_name(trial->status),
         answer->body.ptr == NULL ? "" : (const char *)answer->body.ptr, now);
