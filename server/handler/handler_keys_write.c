@@ -45,7 +45,6 @@ struct change {
     struct zd_metadata_ask ask;
     struct zd_node *node; /* of a chunk: its array; a reference. NULL: it is none */
     struct zd_edit *edit; /* of a chunk: its index, and of PUT the bytes; owned */
-    struct zd_buf *made;  /* the chunk without what its array leaves out; owned, or NULL */
     struct zd_written written;
     struct zd_widen_want widen;
     enum zd_status verdict;
@@ -62,7 +61,6 @@ static void release(struct zd_task *task)
     struct change *change = ZD_CONTAINER(task, struct change, task);
     zd_node_unref(change->node);
     zd_edit_free(change->edit);
-    zd_buf_unref(change->made);
     zd_free(change->locked);
     zd_dataset_unref(change->dataset);
     zd_free(change);
@@ -198,7 +196,8 @@ static enum zd_next write_key(struct zd_request *req)
     struct change *change = change_of(req);
     change->write.wait.done = write_arrived;
     change->write.kind = is_erased(change) ? ZD_WRITE_ERASE : ZD_WRITE_PUT;
-    change->write.bytes = change->made != NULL ? change->made : req->body;
+    /* An array that skips empty chunks has had them taken out. */
+    change->write.bytes = change->edit != NULL ? change->edit->bytes : req->body;
     req->step = step_written;
     return zd_write_want(req->dataset, req->path, &change->write);
 }
@@ -330,37 +329,12 @@ static enum zd_next lock_object(struct zd_request *req)
 
 /* ---- the bytes of a chunk ---- */
 
-/* An array that skips empty chunks has them taken out: of a shard something may be left. */
-static enum zd_status leave_out(struct change *change, const struct zd_settings *settings)
-{
-    struct zd_rewrite rewrite = {
-        .layout = change->node->layout,
-        .old_is_unknown = true,
-        .bytes_max = settings->limits_object_bytes,
-        .edit = &change->edit,
-        .n_edits = 1,
-    };
-    if (change->edit->kind != ZD_EDIT_DECODED) {
-        return ZD_OK;
-    }
-    ZD_TRY(zd_rewrite(&rewrite, &change->err));
-    change->made = rewrite.bytes;
-    assert(change->made != NULL); /* else it were an erasure */
-    if (change->edit->status != ZD_OK) {
-        change->err = change->edit->err;
-    }
-    return change->edit->status;
-}
-
 static void verify(struct zd_task *task)
 {
     struct change *change = ZD_CONTAINER(task, struct change, task);
     const struct zd_settings *settings = &change->node->dataset->server->config->settings;
     change->verdict = zd_edit_verify(
         change->node->layout, change->edit, settings->limits_slice_bytes, &change->err);
-    if (change->verdict == ZD_OK) {
-        change->verdict = leave_out(change, settings);
-    }
 }
 
 static enum zd_next step_verified(struct zd_request *req)
@@ -392,7 +366,6 @@ static enum zd_next judge_chunk(struct zd_request *req)
     change->edit->bytes = zd_buf_ref(req->body);
     zd_written_init(&change->written, change->node->meta);
     change->edit->written = &change->written;
-    zd_buf_unref(ZD_TAKE(change->made));
     req->step = step_verified;
     return zd_task_run(&change->task, zd_edit_cost_ns(change->node->layout, change->edit));
 }

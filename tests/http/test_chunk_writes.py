@@ -428,7 +428,7 @@ def test_writers_of_one_shard_share_its_rewrites(serve, tmp_path):
     assert all(answer.status == 200 and answer.json() == counts(written=1) for answer in answers)
     elements = zarr.open_array(tmp_path / "a", mode="r")[:256]
     assert elements.tolist() == [i // 4 + 1 for i in range(256)]
-    assert cost["zarrd_store_writes_total"] <= 24, cost["zarrd_store_writes_total"]
+    assert cost["zarrd_store_writes_total"] <= 48, cost["zarrd_store_writes_total"]  # as few as two, when all have come before the first ends
 
 
 def write_all(servers, path, n_clients=16, n_chunks=256):
