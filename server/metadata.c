@@ -58,7 +58,7 @@ static enum zd_next give_up_listings(
         change->path, err->text);
     zd_log(&change->dataset->server->log, ZD_LOG_WARNING, "dataset '%s': %s",
         change->dataset->config.name, told.text);
-    if (!change->is_lost) {
+    if (!change->is_failed) {
         change->is_stale = true;
         change->stale_err = told;
     }
@@ -78,12 +78,37 @@ static enum zd_next drop_listings(struct zd_change *change)
     return ZD_NEXT;
 }
 
+static bool has_made_parents(const struct zd_change *change)
+{
+    for (size_t i = 0; i < change->n_places; i++) {
+        if (change->place[i].is_made) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Parents stay that no listing names. Where somebody else was faster, that one lists them. */
+static enum zd_next fail_with_parents(
+    struct zd_change *change, enum zd_status status, const char *code, const struct zd_error *err)
+{
+    change->is_failed = true;
+    change->stale_err = *err;
+    change->stale_err.status = status;
+    change->code = code;
+    change->has_stored = true;
+    return drop_listings(change);
+}
+
 enum zd_next zd_change_fail(
     struct zd_change *change, enum zd_status status, const char *code, const struct zd_error *err)
 {
     if (change->has_stored && change->metadata_lock.is_held) {
         return change->drops_listings ? give_up_listings(change, status, err)
                                       : drop_listings(change);
+    }
+    if (change->metadata_lock.is_held && status != ZD_PRECONDITION && has_made_parents(change)) {
+        return fail_with_parents(change, status, code, err);
     }
     change->status = status;
     change->code = code;
@@ -158,7 +183,8 @@ void zd_change_forget(struct zd_change *change)
     for (size_t i = 0; i < change->n_places; i++) {
         forget_place(&change->place[i]);
         /* Parents that are stored by now are new to the listings all the same. */
-        change->place[i].is_new = change->place[i].is_new && change->has_stored;
+        change->place[i].is_new =
+            change->place[i].is_new && (change->has_stored || change->place[i].is_made);
     }
     zd_free(ZD_TAKE(change->item));
     change->n_items = 0;
@@ -343,7 +369,7 @@ static enum zd_next step_locked(struct zd_change *change)
 
 enum zd_next zd_change_end(struct zd_change *change)
 {
-    if (change->status == ZD_OK && change->is_stale) {
+    if (change->status == ZD_OK && (change->is_failed || change->is_stale)) {
         change->status = change->stale_err.status;
         change->err = change->stale_err;
     }

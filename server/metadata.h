@@ -57,8 +57,9 @@ struct zd_metadata_want {
  *   - waits for those who change the same path (server/lock.h), and reads what is stored, afresh;
  *   - judges the new document (ZD_JUDGE_WRITE: every fault at once) and its place;
  *   - stages and commits: missing parents as groups, the document, the stored consolidated metadata
- *     of every ancestor. What fails on the way leaves everything as it was. When another process
- * has written meanwhile it begins again, unless that breaks `expected` or a condition;
+ *     of every ancestor. What fails on the way leaves everything as it was, but for parents that
+ *     were made: they stay, for others may rely on them. When another process has written
+ *     meanwhile it begins again, unless that breaks `expected` or a condition;
  *   - erases the chunks that lie outside of a new shape, or all of an erased array, but nothing
  * that another process has written since: it ends when the node is there again, or another one;
  *   - tells the events.

@@ -46,6 +46,7 @@ struct zd_place {
     struct zd_node *node; /* a reference; NULL: there is none */
     bool wants_bytes;     /* its documents are to be read */
     bool is_new;          /* a missing parent, which becomes a group */
+    bool is_made;         /* and is one: others may rely on it by now, so that it stays */
     struct zd_place_document document[ZD_DOCUMENTS_MAX];
 };
 
@@ -88,6 +89,7 @@ struct zd_change {
 
     /* of listings, when the node is stored */
     bool drops_listings; /* they could not be refreshed */
+    bool is_failed;      /* stale_err is how the change ends, whatever becomes of them */
     bool is_stale;       /* nor dropped: stale_err says why */
 
     /* of a replacement that erases chunks first */

@@ -100,7 +100,7 @@ static enum zd_next lose(struct zd_change *change)
 {
     change->is_lost = true;
     change->has_stored = true;
-    change->is_stale = true;
+    change->is_failed = true;
     change->stale_err = change->err;
     return zd_change_fail(change, change->status, NULL, &change->stale_err);
 }

@@ -494,6 +494,14 @@ static bool is_reached(const struct zd_change *change, size_t from)
     return true;
 }
 
+/* A parent that somebody has made, who has not listed it yet, and may never do. */
+static bool is_unlisted(const struct zd_change *change, size_t holder, const char *rest, size_t i)
+{
+    const struct zd_json *listing = change->place[holder].node->meta->consolidated;
+    return change->has_made && change->place[i].node != NULL &&
+           zd_json_member(listing, rest) == NULL;
+}
+
 /* What becomes of an ancestor's listing: new parents, and the node. Borrowed from the change.
  * @param ret_change room for n_places + 1 */
 static size_t changes_for(
@@ -503,11 +511,13 @@ static size_t changes_for(
     size_t n = 0;
     for (size_t i = holder + 1; i + 1 < change->n_places; i++) {
         const struct zd_place *place = &change->place[i];
-        if (place->is_new) {
-            ret_change[n++] = (struct zd_listing_change){
-                .path = below(&change->place[holder], place->path),
-                .document = change->new_group,
-            };
+        const char *parent = below(&change->place[holder], place->path);
+        if (place->node == NULL && place->is_new) {
+            ret_change[n++] =
+                (struct zd_listing_change){.path = parent, .document = change->new_group};
+        } else if (place->is_new || is_unlisted(change, holder, parent, i)) {
+            ret_change[n++] =
+                (struct zd_listing_change){.path = parent, .document = place->node->meta->document};
         }
     }
     if (change->meta == NULL || change->meta->type == ZD_NODE_ARRAY) {

@@ -1,5 +1,5 @@
 /* Changing documents: all are staged, then committed one after the other; what fails on the way
- * leaves everything as it was. */
+ * leaves everything as it was, but for parents that were made: nobody knows who relies on them. */
 #include <string.h>
 
 #include "server/metadata_change.h"
@@ -17,7 +17,7 @@ static bool is_target(const struct zd_place_document *document)
 /* An ancestor that is there already changes for the sake of its listing. */
 static bool is_listing(const struct zd_place_document *document)
 {
-    return !is_target(document) && !document->place->is_new;
+    return !is_target(document) && document->place->node != NULL;
 }
 
 static void add_items(struct zd_change *change, bool wants_listings)
@@ -126,52 +126,13 @@ static enum zd_next step_staged(struct zd_change *change)
 
 /* ---- commit ---- */
 
-static void undone(struct zd_wait *wait)
-{
-    struct zd_place_document *document = ZD_CONTAINER(wait, struct zd_place_document, write.wait);
-    zd_change_arrived(document->place->change);
-}
-
-static enum zd_next step_undone(struct zd_change *change)
-{
-    if (change->status == ZD_PRECONDITION) {
-        return zd_change_again(change);
-    }
-    return zd_change_fail(change, change->status, NULL, &change->err);
-}
-
-/* The parents that were made go again, as long as nobody has changed them. */
-static enum zd_next undo(struct zd_change *change, const struct zd_wait *wait)
-{
-    change->status = wait->status;
-    change->err = wait->err;
-    change->step = step_undone;
-    for (size_t i = 0; i < change->n_items; i++) {
-        struct zd_place_document *document = change->item[i];
-        ZD_SCOPED_TEXT(key, ZD_KEY_BYTES_MAX);
-        if (!document->is_stored || key_of(document, &key) != ZD_OK) {
-            continue;
-        }
-        document->is_stored = false;
-        document->write = (struct zd_write_want){
-            .wait.done = undone,
-            .kind = ZD_WRITE_ERASE,
-            .condition = ZD_CONDITION_GENERATION,
-            .generation = document->write.stat.generation,
-        };
-        if (zd_write_want(change->dataset, key.at, &document->write) == ZD_WAIT) {
-            change->n_pending++;
-        }
-    }
-    return zd_change_wait(change);
-}
-
 static enum zd_next step_committed(struct zd_change *change)
 {
     struct zd_place_document *document = change->item[change->next_item];
     const struct zd_wait *wait = &document->write.wait;
     if (wait->status == ZD_OK) {
         document->is_stored = true;
+        document->place->is_made = document->place->is_new;
         change->has_stored = change->has_stored || is_target(document);
         change->stat = is_target(document) ? document->write.stat : change->stat;
         change->next_item++;
@@ -181,9 +142,6 @@ static enum zd_next step_committed(struct zd_change *change)
         change->status = wait->status;
         change->err = wait->err;
         return zd_change_give_back(change);
-    }
-    if (!change->has_stored) {
-        return undo(change, wait);
     }
     return wait->status == ZD_PRECONDITION ? zd_change_again(change) : fail_storing(change, wait);
 }

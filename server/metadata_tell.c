@@ -41,9 +41,12 @@ void zd_change_tell(struct zd_change *change)
         return;
     }
     for (size_t i = 0; i + 1 < change->n_places; i++) {
-        if (change->place[i].is_new) {
+        if (change->place[i].is_new && (change->place[i].is_made || !change->is_failed)) {
             zd_events_node(change->dataset, change->place[i].path, ZD_NODE_CREATED, NULL);
         }
+    }
+    if (change->is_failed) {
+        return; /* with nothing but parents */
     }
     tag_of(change, etag);
     zd_events_node(
