@@ -6,6 +6,7 @@ import threading
 
 import pytest
 from live import DATA
+from test_stream import is_sanitized
 
 N = "/v1/datasets/w/nodes/"
 Z = "/zarr/w/"
@@ -538,7 +539,9 @@ def test_a_node_with_much_metadata_is_erased_in_little_memory(serve, tmp_path):
 
     before = peak()
     assert delete(server, "g").status == 204
-    assert not (tmp_path / "g").exists() and peak() - before < 160 << 20
+    assert not (tmp_path / "g").exists()
+    if not is_sanitized(server):  # they keep what is freed
+        assert peak() - before < 160 << 20
 
 
 def test_what_is_left_of_a_node_can_be_erased(serve, tmp_path):
