@@ -9,7 +9,7 @@
  * What is locked, and beside whom. The first four lock a path ("" is the root), the last a stored
  * key. So that no two wait for each other:
  *
- *     one of CHUNKS, APPEND, NODE, TREE   then   OBJECT, several in the order of their keys' bytes
+ *     one of CHUNKS, APPEND, NODE, TREE   then   OBJECT, several in the order of server/edit.h
  *                                         or     METADATA: after it nothing but writes
  *
  * Who holds keys against other processes (zd_store_hold) has locked all its objects before, and
