@@ -23,6 +23,10 @@ MAKE = {  # name: (bytes, how it is made)
     "ext4": (128 * MIB, ["mkfs.ext4", "-q", "-F", "-b", "4096", "-N", "16384", "-J", "size=8", "-E", "lazy_itable_init=0"]),
     "xfs": (320 * MIB, ["mkfs.xfs", "-q", "-f"]),
 }
+UNTORN = {  # name: (first, end), bytes of the disk that are kept or dropped together
+    "ext4": (1024, 2048),  # the superblock: two sectors and a checksum over both; without it nothing is mounted, whoever wrote
+    "xfs": (0, SECTOR_BYTES),
+}
 
 
 def run(*command):
@@ -146,12 +150,22 @@ class Record:
     len: int
 
 
+def torn(offset, length, untorn, rng):
+    """Of a write of `length` bytes at `offset` some sectors, and others not: (start, end) of each piece that is kept, from offset."""
+    whole = rng.random() < 0.5
+    for start in range(0, length, SECTOR_BYTES):
+        kept = rng.random() < 0.5
+        if (whole if untorn[0] <= offset + start < untorn[1] else kept):
+            yield start, min(start + SECTOR_BYTES, length)
+
+
 class Replay:
     """The disk as a power cut leaves it. Cuts come in rising order."""
 
     def __init__(self, recorder, rng):
         self.rng = rng
         self.folder = recorder.folder
+        self.untorn = UNTORN[recorder.system]
         self.base = self.folder / "base"
         copy_sparse(recorder.first, self.base)
         with open(recorder.log, "rb") as file:
@@ -189,8 +203,5 @@ class Replay:
         os.pwrite(disk.fileno(), self.log[record.start:record.start + record.len], record.offset)
 
     def _tear(self, disk, record):
-        """Some of its sectors, and others not."""
-        for at in range(0, record.len, SECTOR_BYTES):
-            if self.rng.random() < 0.5:
-                start = record.start + at
-                os.pwrite(disk.fileno(), self.log[start:record.start + min(at + SECTOR_BYTES, record.len)], record.offset + at)
+        for start, end in torn(record.offset, record.len, self.untorn, self.rng):
+            os.pwrite(disk.fileno(), self.log[record.start + start:record.start + end], record.offset + start)

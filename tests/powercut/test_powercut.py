@@ -14,14 +14,14 @@ import time
 
 import pytest
 from cut import FAULTS
-from device import why_not
+from device import SECTOR_BYTES, UNTORN, torn, why_not
 from history import ABSENT, Histories, Verdict
 from live import BINARY
 
 HERE = pathlib.Path(__file__).parent
 DISK = BINARY.parent / "zarrd-powercut-disk"
 CUTS_N = int(os.environ.get("ZARRD_POWER_CUTS", 200))
-CONTROL_CUTS_N = 10
+CONTROL_CUTS_N = 30
 SEED = int(os.environ.get("ZARRD_SEED", random.randrange(1 << 32)))
 
 reason = functools.cache(lambda system: why_not(system, DISK))
@@ -66,6 +66,16 @@ def test_the_rig_sees_what_is_not_synced(system, without, damage, closing_line):
     closing_line(f"... on {system} without {without}: {found['damaged']} of {found['cuts']} cuts do damage: "
                  + ", ".join(f"{found[fault]} {fault}" for fault in FAULTS[:3]))
     assert sum(found[fault] for fault in damage) > 0 and found["early"] == 0, f"seed {SEED}"
+
+
+def test_a_torn_write_never_splits_the_superblock():
+    first, end = UNTORN["ext4"]
+    shapes = set()
+    for seed in range(1000):
+        kept = [offset for start, stop in torn(0, 8192, (first, end), random.Random(seed)) for offset in range(start, stop, SECTOR_BYTES)]
+        shapes.add(tuple(kept))
+        assert (first in kept) == (end - SECTOR_BYTES in kept), seed
+    assert len(shapes) > 900  # and all else is torn as the dice fall
 
 
 def history(moments):
