@@ -7,15 +7,17 @@
 static enum zd_next step_found(struct zd_change *change);
 static enum zd_next read_documents(struct zd_change *change);
 static enum zd_next step_read(struct zd_change *change);
+static enum zd_next step_same(struct zd_change *change);
 
 static void node_arrived(struct zd_wait *wait)
 {
     zd_change_arrived(ZD_CONTAINER(wait, struct zd_place, want.wait)->change);
 }
 
-enum zd_next zd_change_find(struct zd_change *change)
+static enum zd_next want_nodes(
+    struct zd_change *change, enum zd_next (*then)(struct zd_change *change))
 {
-    change->step = step_found;
+    change->step = then;
     for (size_t i = 0; i < change->n_places; i++) {
         struct zd_place *place = &change->place[i];
         place->want = (struct zd_node_want){.wait.done = node_arrived};
@@ -26,13 +28,14 @@ enum zd_next zd_change_find(struct zd_change *change)
     return zd_change_wait(change);
 }
 
-/* ZD_OK also for a node that is not there. */
-static enum zd_status take_nodes(struct zd_change *change)
+enum zd_next zd_change_find(struct zd_change *change)
 {
-    for (size_t i = 0; i < change->n_places; i++) {
-        struct zd_place *place = &change->place[i];
-        place->node = ZD_TAKE(place->want.node);
-    }
+    return want_nodes(change, step_found);
+}
+
+/* ZD_OK also for nodes that are not there. */
+static enum zd_status found_status(struct zd_change *change)
+{
     for (size_t i = 0; i < change->n_places; i++) {
         const struct zd_wait *wait = &change->place[i].want.wait;
         if (wait->status != ZD_OK && wait->status != ZD_NOT_FOUND) {
@@ -169,7 +172,10 @@ static void want_bytes(struct zd_change *change)
 
 static enum zd_next step_found(struct zd_change *change)
 {
-    const enum zd_status status = take_nodes(change);
+    for (size_t i = 0; i < change->n_places; i++) {
+        change->place[i].node = ZD_TAKE(change->place[i].want.node);
+    }
+    const enum zd_status status = found_status(change);
     const struct zd_node *node = zd_change_target(change)->node;
     if (status != ZD_OK) {
         return zd_change_fail(change, status, NULL, &change->err);
@@ -267,6 +273,29 @@ static enum zd_next step_read(struct zd_change *change)
     if (status != ZD_OK) {
         return zd_change_fail(change, status, NULL, &change->err);
     }
+    if (change->has_stored && !change->drops_listings) {
+        return want_nodes(change, step_same);
+    }
     change->step = change->has_stored ? zd_change_relist : zd_change_judge;
     return ZD_NEXT;
+}
+
+/* The node is stored, and another process may have changed it since, and listed that already. So
+ * nodes are listed as they were found only when they are the same after the listing was read: who
+ * changes one later finds this listing, or keeps it from being stored. */
+static enum zd_next step_same(struct zd_change *change)
+{
+    bool is_same = true;
+    const enum zd_status status = found_status(change);
+    for (size_t i = 0; i < change->n_places; i++) {
+        const struct zd_place *place = &change->place[i];
+        ZD_AUTO(zd_node) node = ZD_TAKE(change->place[i].want.node);
+        is_same = is_same && (place->node == NULL) == (node == NULL) &&
+                  (node == NULL || node->tag == place->node->tag);
+    }
+    if (status != ZD_OK) {
+        return zd_change_fail(change, status, NULL, &change->err);
+    }
+    change->step = zd_change_relist;
+    return is_same ? ZD_NEXT : zd_change_again(change);
 }

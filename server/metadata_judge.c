@@ -483,11 +483,28 @@ static const char *below(const struct zd_place *ancestor, const char *path)
     return len == 0 ? path : path + len + 1;
 }
 
+/* What is to be listed of the node: as it is going to be, or as somebody has left it since it was
+ * stored; NULL: nothing. */
+static const struct zd_meta *listed_meta(struct zd_change *change)
+{
+    const struct zd_node *node = zd_change_target(change)->node;
+    return !change->has_stored ? change->meta : node == NULL ? NULL : node->meta;
+}
+
+/* Whether somebody has made a group of it meanwhile: what is below is known to him only. */
+static bool is_other_group(struct zd_change *change)
+{
+    const struct zd_meta *meta = listed_meta(change);
+    return change->has_stored && meta != NULL && meta->type != ZD_NODE_ARRAY &&
+           (change->meta == NULL || change->meta->type != meta->type);
+}
+
 /* Whether a node can be reached from above: every group on the way is there, or is made. */
 static bool is_reached(const struct zd_change *change, size_t from)
 {
     for (size_t i = from + 1; i + 1 < change->n_places; i++) {
-        if (change->place[i].node == NULL && !change->place[i].is_new) {
+        const bool is_made = change->place[i].is_new && !change->has_stored;
+        if (change->place[i].node == NULL && !is_made) {
             return false;
         }
     }
@@ -505,9 +522,10 @@ static bool is_unlisted(const struct zd_change *change, size_t holder, const cha
 /* What becomes of an ancestor's listing: new parents, and the node. Borrowed from the change.
  * @param ret_change room for n_places + 1 */
 static size_t changes_for(
-    const struct zd_change *change, size_t holder, struct zd_listing_change *ret_change)
+    struct zd_change *change, size_t holder, struct zd_listing_change *ret_change)
 {
     const char *rest = below(&change->place[holder], change->path);
+    const struct zd_meta *meta = listed_meta(change);
     size_t n = 0;
     for (size_t i = holder + 1; i + 1 < change->n_places; i++) {
         const struct zd_place *place = &change->place[i];
@@ -520,12 +538,11 @@ static size_t changes_for(
                 (struct zd_listing_change){.path = parent, .document = place->node->meta->document};
         }
     }
-    if (change->meta == NULL || change->meta->type == ZD_NODE_ARRAY) {
+    if (meta == NULL || meta->type == ZD_NODE_ARRAY) {
         ret_change[n++] = (struct zd_listing_change){.path = rest}; /* and what is below it */
     }
-    if (change->meta != NULL) {
-        ret_change[n++] =
-            (struct zd_listing_change){.path = rest, .document = change->meta->document};
+    if (meta != NULL) {
+        ret_change[n++] = (struct zd_listing_change){.path = rest, .document = meta->document};
     }
     return n;
 }
@@ -538,7 +555,7 @@ static enum zd_status relist_one(struct zd_change *change, size_t holder)
     const struct zd_documents stored = documents_of(place);
     struct zd_document_texts texts;
     zd_document_texts_init(&texts, text_bytes_max(change));
-    if (change->drops_listings || change->shows_orphans ||
+    if (change->drops_listings || change->shows_orphans || is_other_group(change) ||
         (change->has_made && change->has_child)) {
         dialect->set_listing(&stored, NULL, &texts);
     } else {

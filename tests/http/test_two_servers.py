@@ -347,6 +347,39 @@ def test_a_listing_that_cannot_be_refreshed_is_dropped(pair):
     assert server.get(f"{NODES}/b").status == 200
 
 
+FRESH = {"missing": [], "surplus": [], "differing": [], "stored": True}
+SMALL = json.dumps(array([4], [2], "int32")).encode()
+GROUP = b'{"zarr_format":3,"node_type":"group"}'
+
+
+def check(server):
+    return server.get(f"/v1/datasets/{DATASET}/tree/?check=1").json()["check"]
+
+
+@pytest.mark.parametrize("mine, others, listed", [
+    (("PATCH", "a", PATCH, b'{"attributes":{"by":"me"}}'), [("PATCH", "a", PATCH, b'{"attributes":{"too":1}}')], True),
+    (("PATCH", "a", PATCH, b'{"attributes":{"by":"me"}}'), [("DELETE", "a", {}, b"")], True),
+    (("DELETE", "a", {}, b""), [("PUT", "a", JSON, SMALL)], True),
+    # what is below it is known to the other one only: no listing is true, one that lacks it is not
+    (("DELETE", "a", {}, b""), [("PUT", "a", JSON, GROUP), ("PUT", "a/b", JSON, SMALL)], False),
+])
+def test_who_lists_late_lists_what_another_has_made_of_it(pair, mine, others, listed):
+    """One has stored the document and not listed it yet; the other changes it, and lists that."""
+    slow, other = pair
+    assert slow.request("POST", f"/v1/datasets/{DATASET}/consolidate/").status == 200
+
+    def change(server, method, path, headers, body):
+        return server.request(method, f"{NODES}/{path}", headers, body).status
+
+    with concurrent.futures.ThreadPoolExecutor(1) as pool, slow.faulting("fsync-directory.wait"):
+        changing = pool.submit(change, slow, *mine)
+        slow.until_waiting("fsync-directory")
+        assert {change(other, *step) for step in others} <= {200, 201, 204}
+    assert changing.result(DEADLINE_S) in (200, 201, 204)
+    for server in pair:
+        assert check(server) == FRESH if listed else check(server)["stored"] is False
+
+
 def until_logged(server, status):
     """Until a request has ended with that status."""
     end = time.monotonic() + DEADLINE_S
