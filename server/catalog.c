@@ -5,6 +5,7 @@
  * first, and they are read again only when one has changed. */
 #include "server/catalog.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -128,6 +129,19 @@ void zd_node_free(struct zd_cache_entry *entry)
 
 #define KEY_HEAD_BYTES sizeof(uint32_t) /* dataset id */
 
+/* A key in memory that lasts for one look-up. */
+struct key {
+    uint8_t byte[KEY_HEAD_BYTES + ZD_KEY_BYTES_MAX];
+};
+
+static struct zd_span write_key(
+    struct key *key, const struct zd_dataset *dataset, struct zd_span path)
+{
+    zd_store_u32(key->byte, dataset->id);
+    memcpy(key->byte + KEY_HEAD_BYTES, path.ptr, path.len);
+    return (struct zd_span){.ptr = key->byte, .len = KEY_HEAD_BYTES + path.len};
+}
+
 /* The node, its entry's key and the NUL behind it are one piece of memory. */
 static struct zd_node *new_node(struct zd_dataset *dataset, struct zd_span key)
 {
@@ -141,6 +155,18 @@ static struct zd_node *new_node(struct zd_dataset *dataset, struct zd_span key)
     node->entry.owner = dataset;
     node->path = (char *)own_key + KEY_HEAD_BYTES;
     node->entry.map.key = (struct zd_span){.ptr = own_key, .len = key.len};
+    return node;
+}
+
+struct zd_node *zd_catalog_new_node(struct zd_dataset *dataset, const char *path)
+{
+    struct key memory;
+    assert(strlen(path) <= ZD_KEY_BYTES_MAX);
+    struct zd_node *node = new_node(dataset, write_key(&memory, dataset, zd_span_of(path)));
+    if (node != NULL) {
+        node->entry.refs = 1;
+        node->checked_ms = uv_now(dataset->server->loop);
+    }
     return node;
 }
 
@@ -365,21 +391,26 @@ static enum zd_status keep_fault(struct zd_node *node, const struct zd_error *er
     return ZD_OK;
 }
 
-/* Pure work on what the load owns. */
-static enum zd_status parse(struct node_load *load)
+enum zd_status zd_node_parse(struct zd_node *node, const struct zd_dialect *dialect,
+    const struct zd_documents *documents, struct zd_error *err)
 {
-    struct zd_node *node = load->node;
     const struct zd_reading reading = zd_catalog_reading(node->dataset);
-    const struct zd_documents documents =
-        documents_of(load, load->dialect, load->dialect_at, node->stat);
-    ZD_TRY(load->dialect->parse(&documents, &reading, &node->meta, &load->err));
+    ZD_TRY(dialect->parse(documents, &reading, &node->meta, err));
     if (!zd_meta_is_array(node->meta)) {
         return ZD_OK;
     }
     const uint64_t chunk_bytes_max = node->dataset->server->config->settings.limits_chunk_bytes;
-    struct zd_error err = {0};
-    const enum zd_status status = zd_layout_new(node->meta, chunk_bytes_max, &node->layout, &err);
-    return status == ZD_OK || status == ZD_NO_MEMORY ? status : keep_fault(node, &err);
+    struct zd_error fault = {0};
+    const enum zd_status status = zd_layout_new(node->meta, chunk_bytes_max, &node->layout, &fault);
+    return status == ZD_OK || status == ZD_NO_MEMORY ? status : keep_fault(node, &fault);
+}
+
+/* Pure work on what the load owns. */
+static enum zd_status parse(struct node_load *load)
+{
+    const struct zd_documents documents =
+        documents_of(load, load->dialect, load->dialect_at, load->node->stat);
+    return zd_node_parse(load->node, load->dialect, &documents, &load->err);
 }
 
 static void parse_on_worker(struct zd_job *job)
@@ -411,6 +442,16 @@ static enum zd_status note_seen(struct node_load *load)
     return ZD_OK;
 }
 
+void zd_node_set_stat(struct zd_node *node, const struct zd_stat *stat, uint32_t n)
+{
+    node->mtime_ms = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        node->stat[i] = stat[i];
+        node->mtime_ms = stat[i].mtime_ms > node->mtime_ms ? stat[i].mtime_ms : node->mtime_ms;
+    }
+    node->tag = zd_node_tag(stat, n);
+}
+
 static enum zd_next step_fill(struct node_load *load)
 {
     struct zd_node *node = load->node;
@@ -420,12 +461,7 @@ static enum zd_next step_fill(struct node_load *load)
     if (load->status != ZD_OK) {
         return ZD_DONE;
     }
-    const uint32_t n_documents = load->dialect == NULL ? 0 : load->dialect->n_documents;
-    for (uint32_t i = 0; i < n_documents; i++) {
-        node->mtime_ms =
-            node->stat[i].mtime_ms > node->mtime_ms ? node->stat[i].mtime_ms : node->mtime_ms;
-    }
-    node->tag = zd_node_tag(node->stat, n_documents);
+    zd_node_set_stat(node, node->stat, load->dialect == NULL ? 0 : load->dialect->n_documents);
     node->status = load->dialect == NULL ? ZD_NOT_FOUND : ZD_OK;
     node->checked_ms = load->began_ms;
     return ZD_DONE;
@@ -599,19 +635,6 @@ static enum zd_next start(struct zd_node *node, bool is_new, struct zd_node_want
     }
     free_load(load);
     return ZD_NEXT;
-}
-
-/* A key in memory that lasts for one look-up. */
-struct key {
-    uint8_t byte[KEY_HEAD_BYTES + ZD_KEY_BYTES_MAX];
-};
-
-static struct zd_span write_key(
-    struct key *key, const struct zd_dataset *dataset, struct zd_span path)
-{
-    zd_store_u32(key->byte, dataset->id);
-    memcpy(key->byte + KEY_HEAD_BYTES, path.ptr, path.len);
-    return (struct zd_span){.ptr = key->byte, .len = KEY_HEAD_BYTES + path.len};
 }
 
 void zd_catalog_forget(struct zd_dataset *dataset, struct zd_span path)

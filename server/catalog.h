@@ -100,6 +100,25 @@ void zd_catalog_forget(struct zd_dataset *dataset, struct zd_span path);
 ZD_RESULT zd_catalog_foresee(const struct zd_node *node, struct zd_meta *meta,
     struct zd_node **ret_node, struct zd_error *err);
 
+/**
+ * A node whose documents are about to be stored, for who stores them: nobody else finds it.
+ * @return owned: a reference; NULL: no memory
+ */
+struct zd_node *zd_catalog_new_node(struct zd_dataset *dataset, const char *path);
+
+/**
+ * Give it its model and layout, as one who reads the documents finds them; once.
+ *
+ * @param documents all of the node, as they are going to be; borrowed
+ * @retval ZD_NO_MEMORY
+ * Thread: any.
+ */
+ZD_RESULT zd_node_parse(struct zd_node *node, const struct zd_dialect *dialect,
+    const struct zd_documents *documents, struct zd_error *err);
+
+/** Give it the state of its documents, n of them: the tag and the times come from that. */
+void zd_node_set_stat(struct zd_node *node, const struct zd_stat *stat, uint32_t n);
+
 /** The end of a node: for zd_cache_init of server->nodes. */
 void zd_node_free(struct zd_cache_entry *entry);
 

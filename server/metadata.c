@@ -189,6 +189,9 @@ void zd_change_forget(struct zd_change *change)
     zd_free(ZD_TAKE(change->item));
     change->n_items = 0;
     zd_scales_release(&change->scales);
+    if (!change->has_stored) {
+        zd_node_unref(ZD_TAKE(change->made));
+    }
     change->is_cleared = false;
     change->has_purged = false;
     change->is_overtaken = false;
@@ -384,6 +387,7 @@ static void give(struct zd_change *change, struct zd_metadata_want *want)
     want->load = NULL;
     want->code = change->code;
     want->meta = ZD_TAKE(change->meta);
+    want->node = change->status == ZD_OK ? ZD_TAKE(change->made) : NULL;
     want->stat = change->stat;
     want->has_made = change->has_made;
     zd_wait_answer(&want->wait, change->status, change->status == ZD_OK ? NULL : &change->err);
@@ -428,4 +432,5 @@ void zd_metadata_release(struct zd_metadata_want *want)
         want->load = NULL;
     }
     zd_meta_unref(ZD_TAKE(want->meta));
+    zd_node_unref(ZD_TAKE(want->node));
 }

@@ -30,6 +30,7 @@ struct zd_metadata_ask {
     bool erases_chunks;  /* of PUT: an array whose chunks would be orphaned loses them */
     bool keeps_children; /* of ERASE: a group with children stays (409 not_empty) */
     bool is_dry;         /* all checks, nothing stored */
+    bool wants_node;     /* of PUT and PATCH: what is stored is to be shown */
     /* The caller holds a lock of the node's path (CHUNKS or APPEND, server/lock.h) and keeps it
      * until it is told: an array whose shape or extensions it changes by PATCH. A shape so set must
      * not shrink. */
@@ -45,6 +46,9 @@ struct zd_metadata_want {
      * written: its faults are warnings, or what is to be told. A reference for the caller; NULL
      * when it was not come to that. */
     struct zd_meta *meta;
+    /* With ZD_OK, when it is wanted: the node as this change has stored it, whatever others have
+     * made of it since; nobody else finds it. A reference for the caller; NULL of a dry run. */
+    struct zd_node *node;
     struct zd_stat stat; /* with ZD_OK, of PUT_KEY: of what is stored now */
     bool has_made;       /* with ZD_OK: there was no such node, or key, before */
     void *load;          /* its own: NULL when nothing is under way */

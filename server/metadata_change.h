@@ -47,6 +47,7 @@ struct zd_place {
     bool wants_bytes;     /* its documents are to be read */
     bool is_new;          /* a missing parent, which becomes a group */
     bool is_made;         /* and is one: others may rely on it by now, so that it stays */
+    struct zd_stat stat[ZD_DOCUMENTS_MAX]; /* of its documents, as they were committed here */
     struct zd_place_document document[ZD_DOCUMENTS_MAX];
 };
 
@@ -72,6 +73,7 @@ struct zd_change {
     struct zd_meta *before;           /* what the node was; a reference, or NULL */
     struct zd_meta *now;              /* of a purge: what it is by then; a reference, or NULL */
     struct zd_meta *meta;             /* the new document, judged; a reference, or NULL */
+    struct zd_node *made;             /* and as it is found by readers; a reference, or NULL */
     struct zd_json *new_group;        /* the document of parents that are made; or NULL */
     bool has_made;                    /* there was no such node, or key */
     struct zd_stat stat;              /* of the key that was stored */

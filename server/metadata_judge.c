@@ -198,10 +198,34 @@ static enum zd_status judge(struct zd_change *change)
     return ZD_OK;
 }
 
+/* What a reader is going to find. */
+static enum zd_status foresee(struct zd_change *change)
+{
+    if (change->made == NULL || !is_accepted(change)) {
+        return ZD_OK;
+    }
+    const struct zd_documents documents = documents_of(zd_change_target(change));
+    return zd_node_parse(change->made, change->dialect, &documents, &change->err);
+}
+
 static void judge_on_worker(struct zd_job *job)
 {
     struct zd_change *change = ZD_CONTAINER(job, struct zd_change, job);
     change->status = judge(change);
+    if (change->status == ZD_OK) {
+        change->status = foresee(change);
+    }
+}
+
+/* A path that is longer than any key is refused by the store. */
+static enum zd_status begin_node(struct zd_change *change)
+{
+    if (!change->ask.wants_node || change->ask.is_dry || strlen(change->path) > ZD_KEY_BYTES_MAX) {
+        return ZD_OK;
+    }
+    change->made = zd_catalog_new_node(change->dataset, change->path);
+    return change->made == NULL ? zd_fail(&change->err, ZD_NO_MEMORY, "no memory for a node")
+                                : ZD_OK;
 }
 
 static uint64_t stored_bytes(const struct zd_place *place)
@@ -218,6 +242,10 @@ enum zd_next zd_change_judge(struct zd_change *change)
     const uint64_t n_bytes = stored_bytes(zd_change_target(change)) +
                              (change->ask.bytes == NULL ? 0 : change->ask.bytes->len);
     change->step = step_judged;
+    change->status = begin_node(change);
+    if (change->status != ZD_OK) {
+        return ZD_NEXT;
+    }
     return zd_change_work(change, judge_on_worker, n_bytes * JUDGE_NS_PER_BYTE);
 }
 

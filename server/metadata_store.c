@@ -126,6 +126,26 @@ static enum zd_next step_staged(struct zd_change *change)
 
 /* ---- commit ---- */
 
+/* What its documents are by now: those that were stored, and those that were left as they are.
+ * Others may change them as soon as the locks are gone, and other processes before. */
+static void note_stat(struct zd_place *place)
+{
+    struct zd_change *change = place->change;
+    const bool is_target = place == zd_change_target(change);
+    const bool has_old = place->node != NULL && !(is_target && change->is_cleared);
+    for (uint32_t i = 0; i < change->dialect->n_documents; i++) {
+        const struct zd_place_document *document = &place->document[i];
+        if (document->is_stored) {
+            place->stat[i] = document->write.stat;
+        } else {
+            place->stat[i] = has_old ? place->node->stat[i] : (struct zd_stat){0};
+        }
+    }
+    if (is_target && change->made != NULL) {
+        zd_node_set_stat(change->made, place->stat, change->dialect->n_documents);
+    }
+}
+
 static enum zd_next step_committed(struct zd_change *change)
 {
     struct zd_place_document *document = change->item[change->next_item];
@@ -135,6 +155,7 @@ static enum zd_next step_committed(struct zd_change *change)
         document->place->is_made = document->place->is_new;
         change->has_stored = change->has_stored || is_target(document);
         change->stat = is_target(document) ? document->write.stat : change->stat;
+        note_stat(document->place);
         change->next_item++;
         return step_commit(change);
     }

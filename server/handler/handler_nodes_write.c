@@ -29,7 +29,7 @@ struct writing {
 static zd_step step_judge;
 static zd_step step_change;
 static zd_step step_changed;
-static zd_step step_show;
+static zd_step step_show_dry;
 static zd_step step_respond;
 
 static struct writing *writing_of(const struct zd_request *req)
@@ -59,13 +59,18 @@ static void change_arrived(struct zd_wait *wait)
     zd_request_go_on(ZD_CONTAINER(wait, struct writing, change.wait)->req);
 }
 
+static void forget_node(struct writing *writing)
+{
+    zd_node_unref(ZD_TAKE(writing->node));
+    zd_node_show_done(&writing->show);
+    zd_node_show_init(&writing->show, writing->req);
+}
+
 /* The node as it is in the store; then that step runs. */
 static enum zd_next look(struct zd_request *req, zd_step *next)
 {
     struct writing *writing = writing_of(req);
-    zd_node_unref(ZD_TAKE(writing->node));
-    zd_node_show_done(&writing->show);
-    zd_node_show_init(&writing->show, req);
+    forget_node(writing);
     writing->found = (struct zd_node_want){.wait.done = found_arrived};
     req->step = next;
     return zd_catalog_want_fresh(req->dataset, req->path, &writing->found);
@@ -170,6 +175,17 @@ static enum zd_next refuse_change(struct zd_request *req)
     return zd_respond_error(req, change->code, err);
 }
 
+/* What this change has stored, and not what others have made of it since. What it is shown with is
+ * as it is now: children, and the groups above. */
+static enum zd_next show_stored(struct zd_request *req)
+{
+    struct writing *writing = writing_of(req);
+    forget_node(writing);
+    writing->node = ZD_TAKE(writing->change.node);
+    req->step = step_respond;
+    return writing->node == NULL ? ZD_NEXT : zd_node_show_gather(&writing->show, writing->node);
+}
+
 static enum zd_next step_changed(struct zd_request *req)
 {
     const struct writing *writing = writing_of(req);
@@ -180,23 +196,13 @@ static enum zd_next step_changed(struct zd_request *req)
         const struct zd_representation answer = {.http_status = 204};
         return zd_respond(req, &answer);
     }
-    return look(req, step_show);
+    return writing->ask.is_dry ? look(req, step_show_dry) : show_stored(req);
 }
 
 /* ---- the answer ---- */
 
-/* What is stored is stored, though the store fails by now to tell of it: then without a tag, and
- * without children that are not known. */
-static void give_up_node(struct zd_request *req)
-{
-    struct writing *writing = writing_of(req);
-    zd_node_unref(ZD_TAKE(writing->node));
-    zd_node_show_done(&writing->show);
-    zd_node_show_init(&writing->show, req);
-}
-
 /* Nothing of a dry run is stored: children are those that are there, or none. */
-static enum zd_next step_show(struct zd_request *req)
+static enum zd_next step_show_dry(struct zd_request *req)
 {
     struct writing *writing = writing_of(req);
     const struct zd_meta *meta = writing->change.meta;
@@ -218,7 +224,9 @@ static enum zd_next step_respond(struct zd_request *req)
     const struct zd_meta *judged = writing->change.meta;
     char etag[ZD_TAG_BYTES] = "";
     if (writing->node != NULL && zd_node_show_tag(&writing->show, etag, NULL) != ZD_OK) {
-        give_up_node(req);
+        /* What is stored is stored, though the store fails by now to tell of what is around it:
+         * then without a tag, and without children that are not known. */
+        forget_node(writing);
     }
     const struct zd_node *node = writing->ask.is_dry ? NULL : writing->node;
     struct zd_representation answer = {
@@ -266,6 +274,7 @@ static bool begin(struct zd_request *req, enum zd_metadata_kind kind)
     }
     writing->req = req;
     writing->ask.kind = kind;
+    writing->ask.wants_node = kind != ZD_METADATA_ERASE;
     zd_node_show_init(&writing->show, req);
     req->state = writing;
     req->state_free = leave;

@@ -2,6 +2,8 @@
 #include "tests/support/store_fault.h"
 
 #include <check.h>
+#include <stdio.h>
+#include <string.h>
 
 static const struct zd_store_ops *whole; /* the operations of the store that is wrapped */
 static struct zd_store_ops broken;
@@ -51,11 +53,31 @@ static void fault_list(struct zd_store *store, struct zd_store_list *list)
     }
 }
 
+static void overtaken(struct zd_store_op *op)
+{
+    ck_assert_int_eq(op->status, ZD_OK);
+}
+
+/* Before the one who has committed is told. */
+static void overtake(struct zd_store *store)
+{
+    static struct zd_store_write other;
+    other = (struct zd_store_write){.op.done = overtaken, .bytes = fault.bytes};
+    (void)snprintf(other.key, sizeof other.key, "%s", fault.overtaken);
+    fault.overtaken = NULL;
+    zd_store_write(store, &other);
+}
+
 /* What is staged goes away with a commit that fails, as everywhere. */
 static void fault_write(struct zd_store *store, struct zd_store_write *write)
 {
     if (!is_hit()) {
+        const bool is_overtaken = write->phase == ZD_PHASE_COMMIT && fault.overtaken != NULL &&
+                                  strcmp(write->key, fault.overtaken) == 0;
         whole->write(store, write);
+        if (is_overtaken) {
+            overtake(store);
+        }
         return;
     }
     write->op.status = tell(&write->op);

@@ -246,16 +246,22 @@ static bool run(struct trial *trial)
     return was_met;
 }
 
-static void prepare(struct trial *trial, const struct change *change)
+static void ask(struct trial *trial, const char *method, const char *type, const char *target,
+    const char *body, struct zd_test_answer *ret_answer)
 {
-    struct zd_test_answer answer;
     snprintf(trial->request, sizeof trial->request,
         "%s /v1/datasets/w/%s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
         "Content-Type: application/%s\r\nContent-Length: %zu\r\n\r\n%s",
-        change->method, change->target, change->type, strlen(change->body), change->body);
+        method, target, type, strlen(body), body);
+    zd_test_serve_ask(&trial->serve, trial->request, ret_answer);
+}
+
+static void prepare(struct trial *trial, const struct change *change)
+{
+    struct zd_test_answer answer;
     reset(trial);
     snapshot(trial, trial->before);
-    zd_test_serve_ask(&trial->serve, trial->request, &answer);
+    ask(trial, change->method, change->type, change->target, change->body, &answer);
     ck_assert_msg(answer.status < 300, "%s: %s", trial->request, answer.bytes);
     zd_test_answer_done(&answer);
     snapshot(trial, trial->after);
@@ -292,10 +298,66 @@ START_TEST(failing_memory_leaves_the_hierarchy_as_it_was)
 }
 END_TEST
 
+/* What an answer says of one node, whatever another process makes of it by then. */
+static const struct overtaken {
+    const char *method;
+    const char *type;
+    const char *target;
+    const char *body;
+    const char *key;
+    const char *shown;
+} overtaken[] = {
+    {PUT, "nodes/x", "{\"zarr_format\":3,\"node_type\":\"group\",\"attributes\":{\"mine\":1}}",
+        "x/zarr.json", "{\"mine\":1}"},
+    {PUT, "nodes/g/a", ARRAY, "g/a/zarr.json", "\"shape\":[4]"},
+    {PATCH, "nodes/g/a", "{\"attributes\":{\"mine\":1}}", "g/a/zarr.json", "{\"mine\":1}"},
+    {PATCH, "nodes/g", "{\"attributes\":{\"mine\":1}}", "g/zarr.json", "{\"mine\":1}"},
+};
+
+static void copy_etag(const struct zd_test_answer *answer, char to[128])
+{
+    const char *at = strstr(answer->bytes, "ETag: ");
+    ck_assert_ptr_nonnull(at);
+    snprintf(to, 128, "%.*s", (int)strcspn(at, "\r"), at);
+}
+
+START_TEST(an_answer_tells_of_its_own_change)
+{
+    const struct overtaken *row = &overtaken[_i];
+    struct trial trial = {.status = ZD_OK};
+    struct zd_test_answer answer;
+    struct zd_test_answer later;
+    char etag[128];
+    char etag_later[128];
+    ck_assert_int_eq(zd_test_serve_open(&trial.serve, CONFIG), ZD_OK);
+    zd_store_break(store_of(&trial));
+    reset(&trial);
+    ZD_AUTO(zd_buf)
+    other = zd_buf_copy(
+        zd_span_of("{\"zarr_format\":3,\"node_type\":\"group\",\"attributes\":{\"other\":2}}"));
+    zd_store_fault_set((struct zd_store_fault){.overtaken = row->key, .bytes = other});
+    ask(&trial, row->method, row->type, row->target, row->body, &answer);
+    ck_assert_msg(answer.status < 300, "%s", answer.bytes);
+    ck_assert_msg(strstr(answer.bytes, row->shown) != NULL, "%s", answer.bytes);
+    ck_assert_ptr_null(strstr(answer.bytes, "\"other\""));
+    zd_store_fault_set((struct zd_store_fault){.n = 0});
+    zd_test_serve_forget(&trial.serve);
+    ask(&trial, "GET", "json", row->target, "", &later);
+    ck_assert_msg(strstr(later.bytes, "\"other\"") != NULL, "%s", later.bytes);
+    copy_etag(&answer, etag);
+    copy_etag(&later, etag_later);
+    ck_assert_str_ne(etag, etag_later);
+    zd_test_answer_done(&answer);
+    zd_test_answer_done(&later);
+    zd_test_serve_close(&trial.serve);
+}
+END_TEST
+
 void zd_unit_tests(TCase *tests)
 {
     tcase_set_timeout(tests, 240);
     tcase_add_loop_test(
         tests, a_failing_store_leaves_the_hierarchy_as_it_was, 0, 2 * (int)ZD_COUNT_OF(faults));
     tcase_add_loop_test(tests, failing_memory_leaves_the_hierarchy_as_it_was, 0, 2);
+    tcase_add_loop_test(tests, an_answer_tells_of_its_own_change, 0, (int)ZD_COUNT_OF(overtaken));
 }
