@@ -7,24 +7,12 @@
 
 #define TOLD_AT_ONCE 256 /* chunks */
 
-/* The tag of GET nodes, where that needs no look at children. */
-static void tag_of(const struct zd_change *change, char etag[ZD_TAG_BYTES])
+/* Of a group that of its document: its children have events of their own, and listing them for each
+ * change would cost more than the change. */
+static void tag_of(const struct zd_place *place, enum zd_node_type type, char etag[ZD_TAG_BYTES])
 {
-    const struct zd_place *place = &change->place[change->n_places - 1];
-    struct zd_stat stat[ZD_DOCUMENTS_MAX] = {0};
-    etag[0] = '\0';
-    if (change->meta == NULL || change->meta->type != ZD_NODE_ARRAY) {
-        return;
-    }
-    for (uint32_t i = 0; i < change->dialect->n_documents; i++) {
-        const struct zd_place_document *document = &place->document[i];
-        if (document->is_stored) {
-            stat[i] = document->write.stat;
-        } else if (place->node != NULL) {
-            stat[i] = place->node->stat[i];
-        }
-    }
-    zd_node_show_childless_tag(zd_node_tag(stat, change->dialect->n_documents), etag);
+    const uint32_t n = place->change->dialect->n_documents;
+    zd_node_show_own_tag(type, zd_node_tag(place->stat, n), etag);
 }
 
 /* Listings are told to nobody: they say what is known. */
@@ -42,13 +30,14 @@ void zd_change_tell(struct zd_change *change)
     }
     for (size_t i = 0; i + 1 < change->n_places; i++) {
         if (change->place[i].is_new && (change->place[i].is_made || !change->is_failed)) {
-            zd_events_node(change->dataset, change->place[i].path, ZD_NODE_CREATED, NULL);
+            tag_of(&change->place[i], ZD_NODE_GROUP, etag);
+            zd_events_node(change->dataset, change->place[i].path, ZD_NODE_CREATED, etag);
         }
     }
     if (change->is_failed) {
         return; /* with nothing but parents */
     }
-    tag_of(change, etag);
+    tag_of(zd_change_target(change), change->meta->type, etag);
     zd_events_node(
         change->dataset, change->path, change->has_made ? ZD_NODE_CREATED : ZD_NODE_CHANGED, etag);
 }

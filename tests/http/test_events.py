@@ -130,6 +130,31 @@ def test_every_write_is_told_once_when_it_is_seen(server):
     feed.close()
 
 
+def test_a_group_is_told_with_the_tag_of_its_document(server):
+    """That of GET nodes where no children are shown: children have events of their own."""
+    feed = Feed(server, "m")
+    put(server, "/v1/datasets/m/nodes/g/h/a", array())
+    told = {}
+    for path in ("", "g", "g/h"):  # parents that were missing
+        name, data = feed.next()
+        assert (name, data["path"], data["change"]) == ("node", path, "created")
+        told[path] = data["etag"]
+        assert data["etag"] == server.get(f"/v1/datasets/m/nodes/{path}?fields=metadata").headers["etag"]
+    assert len(set(told.values())) == 3
+    assert feed.next()[1]["path"] == "g/h/a"
+    for change in (GROUP, {**GROUP, "attributes": {"n": 1}}):
+        put(server, "/v1/datasets/m/nodes/g", change)
+        name, data = feed.next()
+        assert (name, data["path"], data["change"]) == ("node", "g", "changed")
+        assert data["etag"] != told["g"]
+        assert data["etag"] == server.get("/v1/datasets/m/nodes/g?fields=metadata").headers["etag"]
+        told["g"] = data["etag"]
+    put(server, "/v1/datasets/m/nodes/g/b", array())
+    assert feed.next()[1]["path"] == "g/b"
+    assert server.get("/v1/datasets/m/nodes/g?fields=metadata").headers["etag"] == told["g"]
+    feed.close()
+
+
 def test_what_changes_nothing_is_not_told(server):
     put(server, "/v1/datasets/m/nodes/a", array())
     feed = Feed(server, "m")
