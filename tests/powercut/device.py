@@ -16,7 +16,8 @@ import time
 
 MIB = 1 << 20
 SECTOR_BYTES = 512
-MOUNT_S = 30
+MOUNT_S = 120  # a noisy machine's; nothing waits for it to be over
+KERNEL_LINES = 20
 RECORD = struct.Struct("=QQQ")  # kind, offset, len, as disk.c writes them
 WRITE, FLUSH = range(2)
 MAKE = {  # name: (bytes, how it is made)
@@ -34,6 +35,16 @@ def run(*command):
     if done.returncode != 0:
         raise OSError(f"{' '.join(map(str, command))}: {done.stderr.strip() or done.stdout.strip()}")
     return done.stdout.strip()
+
+
+def mount(image, folder):
+    """What the kernel has against a file system stands in its log alone."""
+    try:
+        run("mount", "-o", "loop", image, folder)
+    except (OSError, subprocess.TimeoutExpired) as fault:
+        told = subprocess.run(["dmesg"], capture_output=True, text=True)
+        words = told.stdout.splitlines()[-KERNEL_LINES:] if told.returncode == 0 else ["(its log cannot be read)"]
+        raise OSError("\n".join([str(fault), "the kernel's last lines:", *words])) from None
 
 
 def why_not(system, program):
@@ -60,7 +71,7 @@ def why_not(system, program):
 @contextlib.contextmanager
 def mounted(image, folder):
     """The file system in that file; its recovery is the first thing that happens."""
-    run("mount", "-o", "loop", image, folder)
+    mount(image, folder)
     try:
         yield folder
     finally:
@@ -122,7 +133,7 @@ class Recorder:
         self.mount.mkdir()
         self.process = subprocess.Popen([program, self.fuse, image, self.log, position])
         self._wait_for_disk()
-        run("mount", "-o", "loop", self.fuse / "disk", self.mount)
+        mount(self.fuse / "disk", self.mount)
 
     def _wait_for_disk(self):
         end = time.monotonic() + MOUNT_S
