@@ -21,12 +21,13 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 from device import Recorder, Replay, mounted, run  # noqa: E402
-from history import Histories, Verdict  # noqa: E402
+from files import Files, numbers, runs  # noqa: E402
+from history import ABSENT, Histories, Verdict  # noqa: E402
 from live import Server  # noqa: E402
-from workload import DATASET, Files, Work, litter, tidied  # noqa: E402
+from workload import DATASET, Work, litter, tidied  # noqa: E402
 
 CUTS_EACH = 40  # of each disk: what a file system has to recover grows with all that was written
-WRITES_EACH = 50  # of each client on it
+WRITES_EACH = 80  # of each client on it
 STORE = "store.zarr"
 SHOWN_MAX = 20
 WRITE_BACK_S = 0.1
@@ -103,6 +104,10 @@ def ask_server(folder, histories):
                 answer, data = server.get(f"/zarr/{DATASET}/{key}", connection=connection), files.read(key)
                 if (answer.status, answer.body) != (200, data) and (answer.status, data) != (404, None):
                     wrong.append(f"{key}: {answer}")
+            elif kind == "elements":
+                answer, state = server.get(f"/v1/datasets/{DATASET}/slices/{key}", connection=connection), files.see((kind, key))
+                if (runs(numbers(answer.body)) if answer.status == 200 else ABSENT) != state or answer.status not in (200, 404):
+                    wrong.append(f"elements of {key}: {answer}")
     finally:
         connection.close()
         server.stop()

@@ -8,9 +8,10 @@ import os
 import random
 import threading
 
+from files import Files
 from history import Histories
 from live import Server
-from workload import DATASET, Files, Work, litter, tidied
+from workload import DATASET, Work, litter, tidied
 
 KILLS_N = int(os.environ.get("ZARRD_KILLS", 200))
 SEED = int(os.environ.get("ZARRD_SEED", random.randrange(1 << 32)))

@@ -46,9 +46,9 @@ class History:
             return Verdict.RIGHT
         if seen is ABSENT:
             return Verdict.LOST
-        if any(change.state == seen for change in possible):
-            return Verdict.EARLY
-        return Verdict.STALE if any(change.state == seen for change in self.changes[:last]) else Verdict.TORN
+        if any(change.state == seen for change in self.changes[:last]):
+            return Verdict.STALE  # though a place may come back to a state: nobody had asked for that yet
+        return Verdict.EARLY if any(change.state == seen for change in possible) else Verdict.TORN
 
 
 class Histories:

@@ -5,7 +5,7 @@ files hold what was sent.
 """
 
 import contextlib
-import hashlib
+import dataclasses
 import http.client
 import itertools
 import json
@@ -15,12 +15,16 @@ import struct
 import threading
 import time
 
+from files import INNER_ELEMENTS, INNER_N, ROW_ELEMENTS, SOMETHING, WIDE_ELEMENTS, digest, listing, numbers, runs
 from history import ABSENT
 
 OBJECT_BYTES = (512, 5000, 40_000, 130_000)  # of the chunks of the arrays object512, ...
 OBJECT_N = 24  # chunks of each of those that are used
-WIDE_N, WIDE_ELEMENTS = 12, 600  # chunks in a row of `wide`, elements of each
-INNER_N, INNER_ELEMENTS = 8, 200  # inner chunks of a shard, elements of each
+WIDE_N = 12  # chunks in a row of `wide`
+SERIES_N = 20 * ROW_ELEMENTS  # an array that has become longer is cut
+BRANCH_N = 6 * ROW_ELEMENTS  # at most, of an array that is cut and made longer and goes with all around it
+BRANCH_ARRAYS = ("a", "g/b")
+CHILDREN = ("a", "b", "c")  # of a group with a listing
 DATASET = "work"
 TIDY_S = 30
 BROKEN = (OSError, http.client.HTTPException)
@@ -31,6 +35,9 @@ def array(shape, chunk_shape, data_type, codecs=None, **more):
     return {"zarr_format": 3, "node_type": "array", "shape": shape, "data_type": data_type,
             "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunk_shape}},
             "chunk_key_encoding": {"name": "default"}, "fill_value": 0, "codecs": codecs or [little], "attributes": {}, **more}
+
+
+GROUP = {"zarr_format": 3, "node_type": "group", "attributes": {}}
 
 
 def sharded(n_shards):
@@ -53,8 +60,24 @@ def tidied(root):
     return not left
 
 
-def digest(data):
-    return hashlib.sha1(data).hexdigest()[:12]
+@dataclasses.dataclass(frozen=True)
+class Rows:
+    """An array of one dimension, in rows of ROW_ELEMENTS that are stored or not."""
+
+    n: int
+    stored: dict = dataclasses.field(default_factory=dict)  # by its index: all elements of the row, those behind the end too
+
+    def __str__(self):
+        zeros = [0] * ROW_ELEMENTS
+        return runs([element for i in range(-(-self.n // ROW_ELEMENTS)) for element in self.stored.get(i, zeros)][:self.n])
+
+    def resized(self, n):
+        """A row that is cut keeps its elements, and shows them to who makes the array longer."""
+        return Rows(n, {i: row for i, row in self.stored.items() if i * ROW_ELEMENTS < n})
+
+    def painted(self, i, first, stop, state):
+        row = self.stored.get(i, [0] * ROW_ELEMENTS)
+        return Rows(self.n, {**self.stored, i: row[:first] + [state] * (stop - first) + row[stop:]})
 
 
 class Hand:
@@ -66,16 +89,27 @@ class Hand:
         self.rng = random.Random(f"{seed} {number}")
         self.connection = work.server.connection()
         self.n_done = 0
+        # What it knows of places that are not written whole; None: not what a crash has left of them.
+        self.series = None
+        self.branch = None
+        self.children = None
 
-    def ask(self, method, target, body=None, headers=None):
+    def ask(self, method, target, body=None, headers=None, done=(200, 201, 204)):
         """True: done; False: refused by a precondition."""
         answer = self.work.server.request(method, target, headers, body, connection=self.connection)
-        if answer.status not in (200, 201, 204, 412):
+        if answer.status not in (*done, 412):
             raise AssertionError(f"{method} {target}: {answer}")
         return answer.status != 412
 
-    def write(self, states, *request):
-        self.n_done += self.work.histories.do(states, lambda: self.ask(*request))
+    def write(self, states, *request, **more):
+        self.n_done += self.work.histories.do(states, lambda: self.ask(*request, **more))
+
+    def look(self, target):
+        """The body of an answer, or None."""
+        answer = self.work.server.get(target, connection=self.connection)
+        if answer.status not in (200, 404):
+            raise AssertionError(f"{target}: {answer}")
+        return answer.body if answer.status == 200 else None
 
     def object_body(self, size):
         return self.rng.randbytes(size)
@@ -141,6 +175,106 @@ class Hand:
         self.write({("inner", f"shards/c/{shard}", inner): state}, "PUT", target, struct.pack("<i", state) * INNER_ELEMENTS,
                    {"Content-Type": "application/octet-stream"})
 
+    def slice(self, path, query, state, n, states):
+        """n elements, all the same."""
+        self.write(states, "PUT", f"/v1/datasets/{DATASET}/slices/{path}?{query}", struct.pack("<i", state) * n,
+                   {"Content-Type": "application/octet-stream"})
+
+    def resize(self, path, n, elements):
+        """States of its elements alone: its document says how many they are."""
+        self.write({("elements", path): elements}, "PATCH", f"/v1/datasets/{DATASET}/nodes/{path}", json.dumps({"shape": [n]}).encode(),
+                   {"Content-Type": "application/merge-patch+json"})
+
+    def append(self):
+        """Nothing of it is to be seen, or all: what is stored before the array is longer lies outside of it."""
+        path = f"series{self.number}"
+        if self.series is None:
+            self.series = numbers(self.look(f"/v1/datasets/{DATASET}/slices/{path}"))
+        if len(self.series) > SERIES_N:
+            shorter = self.series[:self.rng.randrange(SERIES_N)]
+            self.resize(path, len(shorter), runs(shorter))
+            self.series = shorter
+            return
+        state, n = next(self.work.n_states), self.rng.randrange(1, 4 * ROW_ELEMENTS)
+        longer = self.series + [state] * n
+        self.slice(path, "append=0", state, n, {("elements", path): runs(longer)})
+        self.series = longer
+
+    def find_rows(self, path):
+        """What is there of an array, or None when that does not tell what it is to hold after the next change: of rows that it had
+        before a change that was not acknowledged, a larger shape may show any."""
+        document = self.look(f"/zarr/{DATASET}/{path}/zarr.json")
+        rows = {i: self.look(f"/zarr/{DATASET}/{path}/c/{i}") for i in range(BRANCH_N // ROW_ELEMENTS)}
+        found = document and Rows(json.loads(document)["shape"][0], {i: numbers(row) for i, row in rows.items() if row is not None})
+        return found if found and found == found.resized(found.n) else None
+
+    def find_branch(self):
+        self.branch = {name: self.find_rows(f"branch{self.number}/{name}") for name in BRANCH_ARRAYS}
+        if None in self.branch.values():
+            self.fell_branch()
+
+    def grow_branch(self):
+        """A group with arrays in it and below it, where there is nothing."""
+        branch = {}
+        for name in BRANCH_ARRAYS:
+            path, rows = f"branch{self.number}/{name}", Rows(self.rng.randrange(BRANCH_N))
+            above = [path[:i] for i, letter in enumerate(path) if letter == "/"]
+            self.write({("elements", path): str(rows), ("below", above[0]): SOMETHING, **{("document", group): "group" for group in above}},
+                       "PUT", f"/v1/datasets/{DATASET}/nodes/{path}", json.dumps(array([rows.n], [ROW_ELEMENTS], "int32")).encode(),
+                       {"Content-Type": "application/json"})
+            branch[name] = rows
+        self.branch = branch
+
+    def fell_branch(self):
+        top = f"branch{self.number}"
+        paths = [f"{top}/{name}" for name in BRANCH_ARRAYS]
+        states = {("below", top): ABSENT, ("document", top): ABSENT, ("document", f"{top}/g"): ABSENT}
+        self.write({**states, **{("elements", path): ABSENT for path in paths}}, "DELETE", f"/v1/datasets/{DATASET}/nodes/{top}",
+                   done=(204, 404))
+        self.branch = {}
+
+    def change_branch(self):
+        """A row of one of its arrays, or the length of one; sometimes all of it goes."""
+        if self.branch is None:
+            self.find_branch()
+        if not self.branch:
+            return self.grow_branch()
+        if self.rng.random() < 0.15:
+            return self.fell_branch()
+        name = self.rng.choice(BRANCH_ARRAYS)
+        rows, path = self.branch[name], f"branch{self.number}/{name}"
+        if rows.n == 0 or self.rng.random() < 0.4:
+            rows = rows.resized(self.rng.randrange(BRANCH_N))
+            self.resize(path, rows.n, str(rows))
+        else:
+            state, first = next(self.work.n_states), self.rng.randrange(rows.n)
+            i = first // ROW_ELEMENTS
+            stop = self.rng.randrange(first, min(rows.n, (i + 1) * ROW_ELEMENTS)) + 1
+            rows = rows.painted(i, first - i * ROW_ELEMENTS, stop - i * ROW_ELEMENTS, state)
+            self.slice(path, f"slice={first}:{stop}", state, stop - first, {("elements", path): str(rows)})
+        self.branch[name] = rows
+
+    def consolidate(self):
+        path = f"listed{self.number}"
+        if self.children is None:
+            found = {name: self.look(f"/zarr/{DATASET}/{path}/{name}/zarr.json") for name in CHILDREN}
+            self.children = {name: json.loads(data)["attributes"]["state"] for name, data in found.items() if data is not None}
+        self.write({("listing", path): listing(self.children)}, "POST", f"/v1/datasets/{DATASET}/consolidate/{path}")
+
+    def change_listed(self):
+        """A child of a group that has a listing, which follows by the same request."""
+        if self.children is None or self.rng.random() < 0.2:
+            return self.consolidate()
+        path, name, children = f"listed{self.number}", self.rng.choice(CHILDREN), dict(self.children)
+        if children.pop(name, None) is not None and self.rng.random() < 0.4:
+            states = {("document", f"{path}/{name}"): ABSENT, ("listing", path): listing(children)}
+            self.write(states, "DELETE", f"/v1/datasets/{DATASET}/nodes/{path}/{name}")
+        else:
+            children[name] = next(self.work.n_states)
+            self.node(f"{path}/{name}", array([4], [2], "int32", attributes={"state": children[name]}), children[name],
+                      {("listing", path): listing(children)})
+        self.children = children
+
     def run(self, n):
         """n requests, or as many as the server lives for."""
         with contextlib.suppress(*BROKEN):
@@ -150,7 +284,7 @@ class Hand:
 
 
 ACTS = [Hand.put_object] * 6 + [Hand.erase_object, Hand.create_object, Hand.create_object, Hand.new_array, Hand.replace_document,
-                                Hand.patch_document, Hand.write_slice, Hand.write_slice, Hand.write_inner, Hand.write_inner]
+                                Hand.patch_document, Hand.write_slice, Hand.write_slice, Hand.write_inner, Hand.write_inner] + [Hand.append] * 3 + [Hand.change_branch] * 8 + [Hand.change_listed] * 2
 
 
 class Work:
@@ -173,6 +307,8 @@ class Work:
         hand.node("shards", sharded(2), "array")
         for i in range(self.n_hands):
             hand.node(f"patched{i}", array([4], [2], "int32"), "array")
+            hand.node(f"series{i}", array([0], [ROW_ELEMENTS], "int32"), "array", {("elements", f"series{i}"): ""})
+            hand.node(f"listed{i}", GROUP, "group")
         hand.connection.close()
 
     def run(self, n_each, seed):
@@ -193,55 +329,3 @@ class Work:
         if faults:
             raise faults[0]
         return sum(hand.n_done for hand in hands)
-
-
-class Files:
-    """What a directory holds, place by place."""
-
-    def __init__(self, root):
-        self.root = pathlib.Path(root)
-
-    def read(self, key):
-        try:
-            return (self.root / key).read_bytes()
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-
-    def see(self, place):
-        kind, key, *more = place
-        return getattr(self, f"_{kind}")(key, *more)
-
-    def _object(self, key):
-        data = self.read(key)
-        return ABSENT if data is None else digest(data)
-
-    def _document(self, path):
-        data = self.read(f"{path}/zarr.json" if path else "zarr.json")
-        if data is None:
-            return ABSENT
-        try:
-            document = json.loads(data)
-            return document["attributes"]["state"] if "state" in document.get("attributes", {}) else document["node_type"]
-        except (ValueError, KeyError, TypeError):
-            return f"no document: {data[:60]!r}"
-
-    def _uniform(self, key):
-        data = self.read(key)
-        return ABSENT if data is None else one_state(data, WIDE_ELEMENTS)
-
-    def _inner(self, key, i):
-        """An inner chunk by the index at the end of its shard (Zarr v3, sharding_indexed)."""
-        data = self.read(key)
-        if data is None:
-            return ABSENT
-        index = data[-(16 * INNER_N + 4):-4]
-        if len(index) < 16 * INNER_N:
-            return "no index"
-        offset, length = struct.unpack_from("<QQ", index, 16 * i)
-        return ABSENT if offset == length == 2**64 - 1 else one_state(data[offset:offset + length], INNER_ELEMENTS)
-
-
-def one_state(data, n):
-    """The number that all elements hold."""
-    states = set(struct.unpack(f"<{n}i", data)) if len(data) == 4 * n else set()
-    return states.pop() if len(states) == 1 else f"{len(data)} bytes, {len(states)} states"
