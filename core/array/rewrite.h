@@ -120,8 +120,8 @@ ZD_RESULT zd_rewrite(struct zd_rewrite *rewrite, struct zd_error *err);
 /** The store knew nothing of an object that was erased unread: the counts say so. */
 void zd_rewrite_was_absent(struct zd_rewrite *rewrite);
 
-/** The most memory that edits of one object take: the object before and after, one chunk of the
- * last level decoded and encoded. Without the edit's own bytes. */
+/** The most memory that edits of one object take: the object before and after, the indexes of its
+ * shards, one chunk of the last level decoded and encoded. Without the edit's own bytes. */
 uint64_t zd_rewrite_held_bytes(const struct zd_layout *layout, uint64_t object_bytes_max);
 
 /** About how long that edit takes; to verify it, as long as it is not. */

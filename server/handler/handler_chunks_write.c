@@ -488,7 +488,8 @@ static uint64_t held_bytes(const struct zd_request *req)
     if (writing->ask.level == 0 && !writing->ask.is_decoded) {
         return body + zd_layout_leaf(layout)->chunk_bytes;
     }
-    return writing->ask.level == 0 ? 3 * body : body + zd_rewrite_held_bytes(layout, object_max);
+    const bool is_made_at_once = writing->ask.level == 0 && layout->n_levels == 1;
+    return is_made_at_once ? 3 * body : body + zd_rewrite_held_bytes(layout, object_max);
 }
 
 /* A length that is known to be wrong is refused before the first byte comes. */

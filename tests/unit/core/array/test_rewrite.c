@@ -2,6 +2,7 @@
 #include "core/array/rewrite.h"
 
 #include <string.h>
+#include <sys/resource.h>
 
 #include "core/array/chunk.h"
 #include "tests/support/array.h"
@@ -886,6 +887,69 @@ START_TEST(an_object_beyond_the_limit_is_not_made)
 }
 END_TEST
 
+/* Shards of many small chunks: their index is nearly all there is of them. */
+static const struct zd_unit_array fine = {
+    1, {1 << 20}, {1 << 20}, "uint8", "[" SHARD("1", LITTLE) "]"};
+static const struct zd_unit_array twice_fine = {
+    1, {1 << 20}, {1 << 20}, "uint8", "[" SHARD("1024", SHARD("1", LITTLE)) "]"};
+#define FINE_INDEX_BYTES (16ULL << 20)
+
+START_TEST(indexes_are_counted)
+{
+    ZD_AUTO(zd_layout) layout = open_layout(_i == 0 ? &fine : &twice_fine);
+    ZD_AUTO(zd_layout) coarse = open_layout(&sharded);
+    const uint64_t held = zd_rewrite_held_bytes(layout, NO_LIMIT);
+    ck_assert_uint_ge(held, (5 + 2) * FINE_INDEX_BYTES);
+    ck_assert_uint_lt(held, (5 + 2 + 1) * FINE_INDEX_BYTES);
+    /* Whatever the object holds, its index has to be read and made. */
+    ck_assert_uint_ge(zd_rewrite_held_bytes(layout, 1), 5 * FINE_INDEX_BYTES);
+    ck_assert_uint_eq(zd_rewrite_held_bytes(coarse, 1), 3 * 4 + 2 + 5 * (4 * 16 + 4));
+
+    struct zd_edit *box = new_box(layout, 6, "aa");
+    struct zd_edit *erasure = new_edit(ZD_EDIT_ERASE, layout->n_levels - 1, 6, NULL);
+    struct zd_edit *whole = new_edit(ZD_EDIT_ERASE, 0, 0, NULL);
+    const uint64_t least = layout->level[0].shard->index_bytes;
+    ck_assert_uint_ge(zd_edit_cost_ns(layout, box), least);
+    ck_assert_uint_ge(zd_edit_cost_ns(layout, erasure), least);
+    ck_assert_uint_eq(zd_edit_cost_ns(layout, whole), 0);
+    zd_edit_free(box);
+    zd_edit_free(erasure);
+    zd_edit_free(whole);
+}
+END_TEST
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* they take more */
+
+/* The most memory that this process has had, in bytes. */
+static uint64_t peak_bytes(void)
+{
+    struct rusage usage;
+    ck_assert_int_eq(getrusage(RUSAGE_SELF, &usage), 0);
+    return (uint64_t)usage.ru_maxrss * 1024;
+}
+
+START_TEST(no_more_memory_is_taken_than_is_said)
+{
+    ZD_AUTO(zd_layout) layout = open_layout(&fine);
+    struct zd_edit *edit = new_box(layout, 6, "aa");
+    const uint64_t before = peak_bytes();
+    struct zd_rewrite made = {.layout = layout, .bytes_max = NO_LIMIT, .edit = &edit, .n_edits = 1};
+    ck_assert_int_eq(zd_rewrite(&made, NULL), ZD_OK);
+    struct zd_edit *next = new_box(layout, 7, "bb");
+    struct zd_rewrite result = {
+        .layout = layout, .old = made.bytes, .bytes_max = NO_LIMIT, .edit = &next, .n_edits = 1};
+    ck_assert_int_eq(zd_rewrite(&result, NULL), ZD_OK);
+    ck_assert_uint_gt(peak_bytes() - before, 2 * FINE_INDEX_BYTES);
+    ck_assert_uint_le(peak_bytes() - before, zd_rewrite_held_bytes(layout, NO_LIMIT));
+    zd_buf_unref(made.bytes);
+    zd_buf_unref(result.bytes);
+    zd_edit_free(edit);
+    zd_edit_free(next);
+}
+END_TEST
+
+#endif
+
 /* What is rewritten while memory is short. */
 struct shortage {
     struct zd_layout *layout;
@@ -943,5 +1007,9 @@ void zd_unit_tests(TCase *tests)
     tcase_add_loop_test(tests, an_encoded_shard_is_verified_chunk_by_chunk, 0, 2);
     tcase_add_test(tests, an_array_with_a_dropped_codec_is_only_erased);
     tcase_add_loop_test(tests, an_object_beyond_the_limit_is_not_made, 0, 3);
+    tcase_add_loop_test(tests, indexes_are_counted, 0, 2);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    tcase_add_test(tests, no_more_memory_is_taken_than_is_said);
+#endif
     tcase_add_loop_test(tests, allocations_may_fail, 0, 3);
 }
