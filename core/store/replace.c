@@ -15,27 +15,15 @@
 
 #include "core/store/ancestors.h"
 #include "core/store/calls.h"
+#include "core/store/replacement.h"
 
 #define DIRECTORY_FLAGS (O_RDONLY | O_DIRECTORY)
 #define ATTEMPTS_MAX    64 /* while somebody removes the directories that are empty */
 
-/* A replacement under way. */
-struct job {
-    struct zd_files *files;
-    const char *key;
-    const char *name; /* the last segment of key */
-    int dir_fd;       /* of the directory that holds it; -1 = not opened yet */
-    int temp_dir_fd;  /* of the one that holds the temporary file: often the same */
-    size_t base_len;  /* of the path of the directory that was there: deeper ones may be ours */
-    char temp[ZD_TEMP_NAME_BYTES]; /* "" = there is no temporary file to remove */
-    bool is_published;
-    struct zd_error *err;
-};
-
-static struct job job_of(
+static struct zd_replacement job_of(
     struct zd_files *files, const struct zd_store_write *write, struct zd_error *err)
 {
-    return (struct job){
+    return (struct zd_replacement){
         .files = files,
         .key = write->key,
         .name = zd_path_last(write->key),
@@ -45,20 +33,21 @@ static struct job job_of(
     };
 }
 
-static enum zd_status step_failed(const struct job *job, int code, const char *doing)
+static enum zd_status step_failed(const struct zd_replacement *job, int code, const char *doing)
 {
     return zd_files_fail(job->err, code, job->key, doing);
 }
 
 /* Of a file that nobody knows yet: when it is for want of space, it goes away and that is all. */
-static enum zd_status temp_sync_failed(const struct job *job, int code, const char *doing)
+static enum zd_status temp_sync_failed(
+    const struct zd_replacement *job, int code, const char *doing)
 {
     return code == ENOSPC || code == EDQUOT
                ? step_failed(job, code, doing)
                : zd_files_fail_sync(job->files, code, job->key, doing, job->err);
 }
 
-static enum zd_status enter(const struct job *job)
+static enum zd_status enter(const struct zd_replacement *job)
 {
     int code;
     const enum zd_status status = zd_writer_enter(
@@ -69,7 +58,7 @@ static enum zd_status enter(const struct job *job)
     return status;
 }
 
-static void close_directories(struct job *job)
+static void close_directories(struct zd_replacement *job)
 {
     if (job->temp_dir_fd != job->dir_fd) {
         zd_fd_auto_close(&job->temp_dir_fd);
@@ -79,25 +68,25 @@ static void close_directories(struct job *job)
     job->dir_fd = -1;
 }
 
-static void drop_temp(struct job *job)
+void zd_replacement_drop(const struct zd_replacement *job, const char *temp)
 {
-    if (zd_calls->unlink(job->temp_dir_fd, job->temp, 0) != 0 && errno != ENOENT) {
+    if (zd_calls->unlink(job->temp_dir_fd, temp, 0) != 0 && errno != ENOENT) {
         atomic_fetch_add(&job->files->writer.n_kept, 1);
     }
-    job->temp[0] = '\0';
 }
 
-static void job_done(struct job *job)
+static void job_done(struct zd_replacement *job)
 {
     if (job->temp[0] != '\0') {
-        drop_temp(job);
+        zd_replacement_drop(job, job->temp);
     }
     close_directories(job);
+    zd_free(job->held);
 }
 
 /* ---- the temporary file ---- */
 
-static enum zd_status write_all(const struct job *job, int fd, struct zd_span bytes)
+static enum zd_status write_all(const struct zd_replacement *job, int fd, struct zd_span bytes)
 {
     while (bytes.len > 0) {
         const ssize_t n = zd_calls->write(fd, bytes.ptr, bytes.len);
@@ -129,7 +118,7 @@ static struct timespec new_time(void)
     return (struct timespec){.tv_sec = new_ns / 1000000000, .tv_nsec = new_ns % 1000000000};
 }
 
-static enum zd_status fill_file(const struct job *job, int fd, struct zd_span bytes)
+static enum zd_status fill_file(const struct zd_replacement *job, int fd, struct zd_span bytes)
 {
     const struct timespec mtime = new_time();
     ZD_TRY(write_all(job, fd, bytes));
@@ -143,7 +132,7 @@ static enum zd_status fill_file(const struct job *job, int fd, struct zd_span by
 }
 
 /* Create it in the deepest directory that is there; the job knows both then. */
-static enum zd_status create_temp(struct job *job, int *ret_fd)
+static enum zd_status create_temp(struct zd_replacement *job, int *ret_fd)
 {
     int fd = -1;
     for (int i = 0; i < ATTEMPTS_MAX && fd < 0; i++) {
@@ -164,7 +153,7 @@ static enum zd_status create_temp(struct job *job, int *ret_fd)
     return fd >= 0 ? ZD_OK : step_failed(job, ENOENT, "create");
 }
 
-static enum zd_status write_temp(struct job *job, struct zd_span bytes)
+static enum zd_status write_temp(struct zd_replacement *job, struct zd_span bytes)
 {
     int fd = -1;
     ZD_TRY(create_temp(job, &fd));
@@ -182,14 +171,14 @@ static enum zd_status write_temp(struct job *job, struct zd_span bytes)
 /* ---- the name ---- */
 
 /* What is stored now: ZD_NOT_FOUND when nothing is. */
-static enum zd_status look(const struct job *job, struct zd_stat *ret_stat)
+static enum zd_status look(const struct zd_replacement *job, struct zd_stat *ret_stat)
 {
     ZD_AUTO_FD fd = -1;
     ZD_TRY(zd_beneath_find(&job->files->root, job->key, O_PATH, &fd, job->err));
     return zd_stat_of_object(fd, job->key, ret_stat, job->err);
 }
 
-static enum zd_status judge(const struct job *job, const struct zd_store_write *write)
+static enum zd_status judge(const struct zd_replacement *job, const struct zd_store_write *write)
 {
     struct zd_stat found;
     if (write->condition == ZD_CONDITION_NONE) {
@@ -202,60 +191,51 @@ static enum zd_status judge(const struct job *job, const struct zd_store_write *
     return zd_store_judge_write(write, status == ZD_OK ? &found : NULL, job->err);
 }
 
-/* Give the temporary file its name, in place of what has it now. */
-static int rename_over(const struct job *job)
+static int rename_as_asked(struct zd_replacement *job, const struct zd_store_write *write)
 {
-    return zd_calls->rename(job->temp_dir_fd, job->temp, job->dir_fd, job->name, 0) == 0 ? 0
-                                                                                         : errno;
+    if (write->condition == ZD_CONDITION_ABSENT) {
+        return zd_name_new(job);
+    }
+    return write->keeps_old ? zd_name_keeping(job) : zd_name_over(job);
 }
 
-/* ... only if nothing has that name: the file system decides, whoever else writes there. */
-static int rename_new(struct job *job)
+/* Who keeps what was there could not undo what nobody can name. */
+static enum zd_status look_failed(
+    struct zd_replacement *job, const struct zd_store_write *write, int code)
 {
-    struct stat file;
-    int code = 0;
-    if (zd_calls->rename(job->temp_dir_fd, job->temp, job->dir_fd, job->name, RENAME_NOREPLACE) ==
-        0) {
-        return 0;
+    if (write->keeps_old) {
+        zd_name_take_back(job);
+        job->is_published = false;
     }
-    code = errno;
-    if (code == EINVAL || code == ENOSYS) { /* not of this file system */
-        if (zd_calls->link(job->temp_dir_fd, job->temp, job->dir_fd, job->name) == 0) {
-            drop_temp(job);
-            return 0;
-        }
-        code = errno;
-    }
-    const bool is_directory = code == EEXIST &&
-                              zd_calls->stat(job->dir_fd, job->name, &file) == 0 &&
-                              S_ISDIR(file.st_mode);
-    return is_directory ? EISDIR : code;
+    return step_failed(job, code, "look at");
 }
 
-/* ZD_AGAIN: the directory was removed, since it was empty. */
-static enum zd_status take_name(struct job *job, struct zd_store_write *write)
+/* ZD_AGAIN: the directory was removed, since it was empty; or somebody who asks for no locks has
+ * made what was not there. */
+static enum zd_status take_name(struct zd_replacement *job, struct zd_store_write *write)
 {
     struct stat file;
     ZD_TRY(judge(job, write));
-    const bool is_new = write->condition == ZD_CONDITION_ABSENT;
-    const int code = is_new ? rename_new(job) : rename_over(job);
-    if (is_new && code == EEXIST) {
+    const int code = rename_as_asked(job, write);
+    if (write->condition == ZD_CONDITION_ABSENT && code == EEXIST) {
         return zd_fail(job->err, ZD_PRECONDITION, "%s: the object exists already", job->key);
     }
-    if (code != 0) {
-        return code == ENOENT ? ZD_AGAIN : step_failed(job, code, "store");
+    if (code == ENOENT || code == EEXIST) {
+        return ZD_AGAIN;
     }
-    job->temp[0] = '\0';
+    if (code != 0) {
+        return step_failed(job, code, "store");
+    }
     job->is_published = true;
     if (zd_calls->stat(job->dir_fd, job->name, &file) != 0) {
-        return step_failed(job, errno, "look at");
+        return look_failed(job, write, errno);
     }
     write->stat = zd_stat_of_file(&file);
     return ZD_OK;
 }
 
 /* Between the two, no other process judges a condition or changes the key. */
-static enum zd_status lock(const struct job *job, struct zd_writer_use *use)
+static enum zd_status lock(const struct zd_replacement *job, struct zd_writer_use *use)
 {
     const char *const failure = zd_files_failure(job->files);
     if (failure != NULL) {
@@ -265,7 +245,7 @@ static enum zd_status lock(const struct job *job, struct zd_writer_use *use)
     return code == 0 ? ZD_OK : step_failed(job, code, "lock");
 }
 
-static enum zd_status take_name_alone(struct job *job, struct zd_store_write *write)
+static enum zd_status take_name_alone(struct zd_replacement *job, struct zd_store_write *write)
 {
     struct zd_writer_use use;
     ZD_TRY(lock(job, &use));
@@ -274,7 +254,7 @@ static enum zd_status take_name_alone(struct job *job, struct zd_store_write *wr
     return status;
 }
 
-static enum zd_status publish(struct job *job, struct zd_store_write *write)
+static enum zd_status publish(struct zd_replacement *job, struct zd_store_write *write)
 {
     enum zd_status status = ZD_AGAIN;
     for (int i = 0; i < ATTEMPTS_MAX && status == ZD_AGAIN; i++) {
@@ -302,7 +282,7 @@ static enum zd_status publish(struct job *job, struct zd_store_write *write)
 
 /* ---- phases ---- */
 
-static enum zd_status replace_whole(struct job *job, struct zd_store_write *write)
+static enum zd_status replace_whole(struct zd_replacement *job, struct zd_store_write *write)
 {
     /* A condition that fails already costs no file. */
     ZD_TRY(judge(job, write));
@@ -312,44 +292,49 @@ static enum zd_status replace_whole(struct job *job, struct zd_store_write *writ
 }
 
 /* What is staged is one of many: none of them takes its name when one never can. */
-static enum zd_status refuse_directory(const struct job *job)
+static enum zd_status refuse_directory(const struct zd_replacement *job)
 {
     ZD_AUTO_FD fd = -1;
     fd = zd_beneath_try(&job->files->root, job->key, O_PATH | O_DIRECTORY);
     return fd < 0 ? ZD_OK : step_failed(job, EISDIR, "store");
 }
 
-/* The temporary file stays, and is the caller's. */
-static enum zd_status stage(struct job *job, struct zd_store_write *write)
+/* Room to tell where a temporary file is: in the key's directory, or above. */
+static enum zd_status make_held(struct zd_replacement *job)
 {
-    struct zd_file_staged *held =
-        zd_alloc(sizeof *held + zd_path_parent_len(job->key) + 1 + sizeof job->temp);
-    if (held == NULL) {
-        return zd_fail(job->err, ZD_NO_MEMORY, "%s: no memory for the object", job->key);
-    }
-    enum zd_status status = refuse_directory(job);
-    if (status == ZD_OK) {
-        status = enter(job);
-    }
-    if (status == ZD_OK) {
-        status = write_temp(job, zd_buf_span(write->bytes));
-    }
-    if (status != ZD_OK) {
-        zd_free(held);
-        return status;
-    }
+    const size_t dir_len = zd_path_parent_len(job->key);
+    job->held = zd_alloc(sizeof *job->held + dir_len + 1 + sizeof job->temp);
+    return job->held != NULL
+               ? ZD_OK
+               : zd_fail(job->err, ZD_NO_MEMORY, "%s: no memory for the object", job->key);
+}
+
+/* The temporary file stays, and is the caller's. */
+static void give_temp(struct zd_replacement *job, struct zd_store_write *write, uint64_t size)
+{
     const size_t len = job->base_len;
-    held->staged = (struct zd_staged){.store = write->op.store, .size = write->bytes->len};
+    struct zd_file_staged *held = ZD_TAKE(job->held);
+    held->staged = (struct zd_staged){.store = write->op.store, .size = size};
+    held->is_aside = write->phase == ZD_PHASE_WHOLE;
     memcpy(held->path, job->key, len);
     held->path[len] = '/';
     memcpy(held->path + (len == 0 ? 0 : len + 1), job->temp, sizeof job->temp);
     job->temp[0] = '\0';
     write->staged = &held->staged;
     atomic_fetch_add(&job->files->writer.n_kept, 1);
+}
+
+static enum zd_status stage(struct zd_replacement *job, struct zd_store_write *write)
+{
+    ZD_TRY(make_held(job));
+    ZD_TRY(refuse_directory(job));
+    ZD_TRY(enter(job));
+    ZD_TRY(write_temp(job, zd_buf_span(write->bytes)));
+    give_temp(job, write, write->bytes->len);
     return ZD_OK;
 }
 
-static enum zd_status take_staged(struct job *job, struct zd_store_write *write)
+static enum zd_status take_staged(struct zd_replacement *job, struct zd_store_write *write)
 {
     char path[ZD_KEY_BYTES_MAX + 1];
     struct zd_file_staged *held = ZD_CONTAINER(write->staged, struct zd_file_staged, staged);
@@ -363,21 +348,25 @@ static enum zd_status take_staged(struct job *job, struct zd_store_write *write)
     if (fd >= 0 || fd == -ENOENT) { /* else it stays, and the marker with it */
         atomic_fetch_sub(&job->files->writer.n_kept, 1);
     }
-    zd_free(held);
+    job->held = held;
     write->staged = NULL;
     return fd >= 0 ? ZD_OK : step_failed(job, -fd, "find what was staged");
 }
 
-static enum zd_status commit(struct job *job, struct zd_store_write *write)
+static enum zd_status commit(struct zd_replacement *job, struct zd_store_write *write)
 {
     ZD_TRY(take_staged(job, write));
     if (job->base_len == zd_path_parent_len(job->key)) {
         job->dir_fd = job->temp_dir_fd;
     }
-    return publish(job, write);
+    ZD_TRY(publish(job, write));
+    if (job->has_old) {
+        give_temp(job, write, job->old_size);
+    }
+    return ZD_OK;
 }
 
-static enum zd_status run_phase(struct job *job, struct zd_store_write *write)
+static enum zd_status run_phase(struct zd_replacement *job, struct zd_store_write *write)
 {
     switch (write->phase) {
     case ZD_PHASE_WHOLE:
@@ -395,7 +384,7 @@ static enum zd_status run_phase(struct job *job, struct zd_store_write *write)
 enum zd_status zd_replace_file(
     struct zd_files *files, struct zd_store_write *write, struct zd_error *err)
 {
-    struct job job = job_of(files, write, err);
+    struct zd_replacement job = job_of(files, write, err);
     job.base_len = zd_path_parent_len(job.key); /* until more is known, no directory is ours */
     const enum zd_status status = run_phase(&job, write);
     if (status != ZD_OK && !job.is_published) {
@@ -407,28 +396,38 @@ enum zd_status zd_replace_file(
 
 void zd_discard_file(struct zd_files *files, struct zd_store_write *write)
 {
-    struct job job = job_of(files, write, NULL);
+    struct zd_replacement job = job_of(files, write, NULL);
     (void)take_staged(&job, write);
+    const bool is_aside = job.held->is_aside;
     job_done(&job);
+    if (is_aside) {
+        zd_ancestors_prune(files, job.key, 0);
+    }
 }
 
 /* ---- removal ---- */
 
-static enum zd_status remove_name(const struct job *job, const struct zd_store_write *erase)
+static enum zd_status remove_name(struct zd_replacement *job, const struct zd_store_write *erase)
 {
-    struct zd_stat found;
+    struct zd_stat found = {0};
+    int code = 0;
     const enum zd_status status = look(job, &found);
     if (status != ZD_OK && status != ZD_NOT_FOUND) {
         return status;
     }
     ZD_TRY(zd_store_judge_write(erase, status == ZD_OK ? &found : NULL, job->err));
     ZD_TRY(status);
-    return zd_calls->unlink(job->dir_fd, job->name, 0) == 0
-               ? ZD_OK
-               : zd_beneath_fail(job->err, errno, job->key, "erase");
+    job->old_size = found.size;
+    if (erase->keeps_old) {
+        code = zd_name_aside(job);
+    } else if (zd_calls->unlink(job->dir_fd, job->name, 0) != 0) {
+        code = errno;
+    }
+    return code == 0 ? ZD_OK : zd_beneath_fail(job->err, code, job->key, "erase");
 }
 
-static enum zd_status remove_name_alone(const struct job *job, const struct zd_store_write *erase)
+static enum zd_status remove_name_alone(
+    struct zd_replacement *job, const struct zd_store_write *erase)
 {
     struct zd_writer_use use;
     ZD_TRY(lock(job, &use));
@@ -437,7 +436,19 @@ static enum zd_status remove_name_alone(const struct job *job, const struct zd_s
     return status;
 }
 
-static enum zd_status remove_key(struct job *job, const struct zd_store_write *erase)
+/* To keep what goes takes a temporary name, and those are a writer's. */
+static enum zd_status enter_to_remove(
+    struct zd_replacement *job, const struct zd_store_write *erase)
+{
+    if (!erase->keeps_old) {
+        return zd_writer_open_lock(&job->files->writer, &job->files->root, job->err);
+    }
+    job->base_len = zd_path_parent_len(job->key);
+    ZD_TRY(make_held(job));
+    return enter(job);
+}
+
+static enum zd_status remove_key(struct zd_replacement *job, struct zd_store_write *erase)
 {
     char path[ZD_KEY_BYTES_MAX + 1];
     zd_path_cut(job->key, zd_path_parent_len(job->key), path);
@@ -447,18 +458,22 @@ static enum zd_status remove_key(struct job *job, const struct zd_store_write *e
         ZD_TRY(zd_store_judge_write(erase, NULL, job->err));
     }
     ZD_TRY(status);
-    ZD_TRY(zd_writer_open_lock(&job->files->writer, &job->files->root, job->err));
+    ZD_TRY(enter_to_remove(job, erase));
     ZD_TRY(remove_name_alone(job, erase));
-    return zd_files_sync_directory(job->files, job->dir_fd, job->key, job->err);
+    ZD_TRY(zd_files_sync_directory(job->files, job->dir_fd, job->key, job->err));
+    if (job->has_old) {
+        give_temp(job, erase, job->old_size);
+    }
+    return ZD_OK;
 }
 
 enum zd_status zd_remove_file(
-    struct zd_files *files, const struct zd_store_write *erase, struct zd_error *err)
+    struct zd_files *files, struct zd_store_write *erase, struct zd_error *err)
 {
-    struct job job = job_of(files, erase, err);
+    struct zd_replacement job = job_of(files, erase, err);
     const enum zd_status status = remove_key(&job, erase);
-    if (status == ZD_OK) {
-        zd_ancestors_prune(files, job.key, job.base_len);
+    if (status == ZD_OK && !erase->keeps_old) {
+        zd_ancestors_prune(files, job.key, 0);
     }
     job_done(&job);
     return status;

@@ -8,6 +8,7 @@
 /** Bytes under a temporary name, that become a key's or go away. */
 struct zd_file_staged {
     struct zd_staged staged; /* first member */
+    bool is_aside;           /* an erasure's, and perhaps the last in its directory */
     char path[];             /* of the temporary file, below the root */
 };
 
@@ -17,7 +18,7 @@ struct zd_file_staged {
  * The caller sees to it that no other thread replaces or removes a key of that hash; other
  * processes are kept out here.
  *
- * @param write key, bytes, staged and condition are read, staged or stat is set
+ * @param write key, bytes, staged, condition and keeps_old are read, staged and stat are set
  * @retval ZD_PRECONDITION
  * @retval ZD_NO_SPACE
  * @retval ZD_READ_ONLY a sync failed before
@@ -30,9 +31,9 @@ ZD_RESULT zd_replace_file(
 /** Remove what was staged, as well as that is possible. Thread: any; blocks. */
 void zd_discard_file(struct zd_files *files, struct zd_store_write *write);
 
-/** Remove a key, on the same terms, and the directories that are empty without it.
- * @retval ZD_NOT_FOUND it is not there */
+/** Remove a key, on the same terms, and the directories that are empty without it: with keeps_old
+ * only when that is discarded. @retval ZD_NOT_FOUND it is not there */
 ZD_RESULT zd_remove_file(
-    struct zd_files *files, const struct zd_store_write *erase, struct zd_error *err);
+    struct zd_files *files, struct zd_store_write *erase, struct zd_error *err);
 
 #endif

@@ -294,6 +294,7 @@ void zd_store_write(struct zd_store *store, struct zd_store_write *write)
 void zd_store_erase(struct zd_store *store, struct zd_store_write *erase)
 {
     assert(erase->bytes == NULL && erase->phase == ZD_PHASE_WHOLE);
+    erase->staged = NULL;
     if (begin_write(store, erase)) {
         store->ops->erase(store, erase);
     } else {

@@ -128,7 +128,8 @@ enum zd_phase {
 };
 
 /** Bytes that a store holds for a key until they are committed or discarded: one of the two must
- * come, with the same key, before the store is closed. Holds no descriptor. */
+ * come, with the same key, before the store is closed. Holds no descriptor. They were staged, or
+ * they are what the key held before it changed (keeps_old). */
 struct zd_staged {
     struct zd_store *store;
     uint64_t size; /* bytes */
@@ -143,6 +144,11 @@ struct zd_staged {
  * else but ZD_STORE everything is as it was, and with ZD_STORE almost always: the key holds the old
  * object or the new one. When zd_store.failure is set now, a sync failed, and nobody knows which of
  * the two a power cut would leave.
+ *
+ * Who changes many objects keeps what each of them was (keeps_old), until all are changed: then it
+ * discards that. To undo it commits it, on condition that the key is still as it has made it, so
+ * that nobody's newer object is lost; where there was nothing, it erases on that condition. What is
+ * undone has its old bytes, and a generation of its own.
  */
 struct zd_store_write {
     struct zd_store_op op;
@@ -151,8 +157,11 @@ struct zd_store_write {
     struct zd_buf *bytes;            /* of WHOLE and STAGE; borrowed until done */
     enum zd_condition condition;     /* of WHOLE, COMMIT and erasures */
     struct zd_generation generation; /* for ZD_CONDITION_GENERATION */
+    bool keeps_old; /* in, of COMMIT and erasures: what the key holds is not lost with it */
     struct zd_staged *staged; /* STAGE: out, the caller's with ZD_OK, else NULL. COMMIT, DISCARD:
-                                 in, taken over however they end, and NULL from then on */
+                                 in, taken over however they end, and NULL from then on. But with
+                                 keeps_old and ZD_OK: out, what the key held before, as if it had
+                                 been staged for it; NULL when it held nothing */
     struct zd_stat stat;      /* out, of WHOLE and COMMIT: of what is stored now */
 };
 

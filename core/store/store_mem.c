@@ -263,15 +263,16 @@ static enum zd_status put_object(
     return ZD_OK;
 }
 
-static enum zd_status stage_object(struct mem_store *mem, struct zd_store_write *write)
+static enum zd_status hold(
+    struct mem_store *mem, struct zd_store_write *write, struct zd_buf *bytes)
 {
     struct mem_staged *held = zd_alloc(sizeof *held);
     if (held == NULL) {
         return zd_fail(&write->op.err, ZD_NO_MEMORY, "%s: no memory for the object", write->key);
     }
     *held = (struct mem_staged){
-        .staged = {.store = &mem->store, .size = write->bytes->len},
-        .bytes = zd_buf_ref(write->bytes),
+        .staged = {.store = &mem->store, .size = bytes->len},
+        .bytes = zd_buf_ref(bytes),
     };
     write->staged = &held->staged;
     return ZD_OK;
@@ -287,10 +288,18 @@ static void drop_staged(struct zd_store_write *write)
 
 static enum zd_status commit_object(struct mem_store *mem, struct zd_store_write *write)
 {
-    const struct mem_staged *held = ZD_CONTAINER(write->staged, struct mem_staged, staged);
+    struct mem_staged *held = ZD_CONTAINER(write->staged, struct mem_staged, staged);
+    const struct object *object = write->keeps_old ? find(mem, write->key) : NULL;
+    ZD_AUTO(zd_buf) old = object == NULL ? NULL : zd_buf_ref(object->bytes);
     const enum zd_status status = put_object(mem, write, held->bytes);
-    drop_staged(write);
-    return status;
+    if (status != ZD_OK || old == NULL) {
+        drop_staged(write);
+        return status;
+    }
+    zd_buf_unref(held->bytes);
+    held->staged.size = old->len;
+    held->bytes = ZD_TAKE(old);
+    return ZD_OK;
 }
 
 static enum zd_status write_phase(struct mem_store *mem, struct zd_store_write *write)
@@ -299,7 +308,7 @@ static enum zd_status write_phase(struct mem_store *mem, struct zd_store_write *
     case ZD_PHASE_WHOLE:
         return put_object(mem, write, write->bytes);
     case ZD_PHASE_STAGE:
-        return stage_object(mem, write);
+        return hold(mem, write, write->bytes);
     case ZD_PHASE_COMMIT:
         return commit_object(mem, write);
     case ZD_PHASE_DISCARD:
@@ -328,6 +337,9 @@ static enum zd_status erase_object(struct mem_store *mem, struct zd_store_write 
     ZD_TRY(zd_store_judge_write(erase, found, &erase->op.err));
     if (object == NULL) {
         return ZD_NOT_FOUND;
+    }
+    if (erase->keeps_old) {
+        ZD_TRY(hold(mem, erase, object->bytes));
     }
     object_done(object);
     mem->n_objects--;

@@ -109,7 +109,8 @@ static void visit(struct walk *walk, const char *path, int dir_fd, const struct 
     if (type == DT_DIR && zd_key_segment_is_valid(zd_span_of(name))) {
         push_below(walk, path, name);
     }
-    if (type == DT_REG && is_litter(walk, name) && zd_calls->unlink(dir_fd, name, 0) != 0 &&
+    const bool is_object = type == DT_REG || type == DT_LNK; /* kept, a link is one as well */
+    if (is_object && is_litter(walk, name) && zd_calls->unlink(dir_fd, name, 0) != 0 &&
         errno != ENOENT) {
         walk->is_whole = false;
     }

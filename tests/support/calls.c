@@ -22,7 +22,8 @@ static bool is_hit(const char *name)
     uv_mutex_lock(&mutex);
     const size_t len = strlen(note);
     snprintf(note + len, sizeof note - len, "%s%s", n_calls == 0 ? "" : " ", name);
-    const bool hit = ++n_calls == fault.n;
+    n_calls++;
+    const bool hit = fault.n > 0 && n_calls >= fault.n && n_calls <= fault.n + fault.n_more;
     uv_mutex_unlock(&mutex);
     return hit;
 }

@@ -7,9 +7,10 @@
 
 /** Which call fails, and how; zeroed: none. */
 struct zd_calls_fault {
-    uint64_t n;   /* the n-th call from now (1 = the next), and only that one */
-    int code;     /* its errno */
-    bool is_late; /* it does its work, and fails all the same */
+    uint64_t n;      /* the n-th call from now (1 = the next), and only that one, */
+    uint64_t n_more; /* and so many that follow it */
+    int code;        /* its errno */
+    bool is_late;    /* it does its work, and fails all the same */
 };
 
 /** Note calls from now on, from an empty note, and have one fail. */

@@ -11,7 +11,17 @@
 #include "tests/support/unit.h"
 
 /* What is done while calls fail. */
-enum deed { DEED_REPLACE, DEED_MAKE, DEED_CREATE, DEED_COMMIT, DEED_ERASE, N_DEEDS };
+enum deed {
+    DEED_REPLACE,
+    DEED_MAKE,
+    DEED_CREATE,
+    DEED_COMMIT,
+    DEED_KEEP,
+    DEED_KEEP_NOTHING,
+    DEED_ERASE,
+    DEED_ASIDE,
+    N_DEEDS
+};
 
 static const struct deed_fact {
     const char *key;
@@ -22,7 +32,10 @@ static const struct deed_fact {
     [DEED_MAKE] = {"x/y/z/key", NULL, "new"},
     [DEED_CREATE] = {"a/other", NULL, "new"},
     [DEED_COMMIT] = {"x/key", NULL, "new"},
+    [DEED_KEEP] = {"a/kept", "old", "new"},
+    [DEED_KEEP_NOTHING] = {"x/kept", NULL, "new"},
     [DEED_ERASE] = {"e/f/key", "old", NULL},
+    [DEED_ASIDE] = {"e/f/aside", "old", NULL},
 };
 
 static const struct fault_fact {
@@ -39,6 +52,8 @@ static const struct fault_fact {
     {EMFILE, false, ZD_STORE},
 };
 
+#define UNDO_FAULTS 3 /* of them that an undo is tried with */
+
 static enum zd_status put(
     struct zd_test_store *test, const char *key, enum zd_condition condition, struct zd_error *err)
 {
@@ -50,29 +65,70 @@ static enum zd_status put(
     return status;
 }
 
-static enum zd_status stage_and_commit(
-    struct zd_test_store *test, const char *key, struct zd_error *err)
+static enum zd_status stage(
+    struct zd_test_store *test, const char *key, struct zd_store_write *write)
 {
-    struct zd_store_write write = {
-        .phase = ZD_PHASE_STAGE, .bytes = zd_buf_copy(zd_span_of("new"))};
-    snprintf(write.key, sizeof write.key, "%s", key);
-    enum zd_status status = zd_test_write(test, &write);
-    zd_buf_unref(write.bytes);
-    write.bytes = NULL;
-    ck_assert((status == ZD_OK) == (write.staged != NULL));
+    *write =
+        (struct zd_store_write){.phase = ZD_PHASE_STAGE, .bytes = zd_buf_copy(zd_span_of("new"))};
+    snprintf(write->key, sizeof write->key, "%s", key);
+    const enum zd_status status = zd_test_write(test, write);
+    zd_buf_unref(write->bytes);
+    write->bytes = NULL;
+    ck_assert((status == ZD_OK) == (write->staged != NULL));
+    return status;
+}
+
+/* What is staged, or an erasure. */
+static enum zd_status change_keeping(struct zd_test_store *test, struct zd_store_write *write)
+{
+    write->keeps_old = true;
+    if (write->staged == NULL) {
+        return zd_test_erase(test, write);
+    }
+    write->phase = ZD_PHASE_COMMIT;
+    return zd_test_write(test, write);
+}
+
+static void discard(struct zd_test_store *test, struct zd_store_write *write)
+{
+    if (write->staged != NULL) {
+        write->phase = ZD_PHASE_DISCARD;
+        ck_assert_int_eq(zd_test_write(test, write), ZD_OK);
+        ck_assert_ptr_null(write->staged);
+    }
+}
+
+static enum zd_status stage_and_commit(
+    struct zd_test_store *test, const char *key, bool keeps_old, struct zd_error *err)
+{
+    struct zd_store_write write;
+    enum zd_status status = stage(test, key, &write);
     if (status == ZD_OK) {
         write.phase = ZD_PHASE_COMMIT;
+        write.keeps_old = keeps_old;
         status = zd_test_write(test, &write);
-        ck_assert_ptr_null(write.staged);
     }
     *err = write.op.err;
+    ck_assert(write.staged == NULL || (status == ZD_OK && keeps_old));
+    discard(test, &write);
+    return status;
+}
+
+static enum zd_status erase(
+    struct zd_test_store *test, const char *key, bool keeps_old, struct zd_error *err)
+{
+    struct zd_store_write write = {.keeps_old = keeps_old};
+    snprintf(write.key, sizeof write.key, "%s", key);
+    const enum zd_status status = zd_test_erase(test, &write);
+    *err = write.op.err;
+    ck_assert((write.staged != NULL) == (status == ZD_OK && keeps_old));
+    discard(test, &write);
     return status;
 }
 
 static enum zd_status do_deed(struct zd_test_store *test, enum deed deed, struct zd_error *err)
 {
     const char *const key = deed_facts[deed].key;
-    struct zd_store_write erase = {0};
     switch (deed) {
     case DEED_REPLACE:
     case DEED_MAKE:
@@ -80,12 +136,12 @@ static enum zd_status do_deed(struct zd_test_store *test, enum deed deed, struct
     case DEED_CREATE:
         return put(test, key, ZD_CONDITION_ABSENT, err);
     case DEED_COMMIT:
-        return stage_and_commit(test, key, err);
+    case DEED_KEEP:
+    case DEED_KEEP_NOTHING:
+        return stage_and_commit(test, key, deed != DEED_COMMIT, err);
     case DEED_ERASE:
-        snprintf(erase.key, sizeof erase.key, "%s", key);
-        zd_test_erase(test, &erase);
-        *err = erase.op.err;
-        return erase.op.status;
+    case DEED_ASIDE:
+        return erase(test, key, deed == DEED_ASIDE, err);
     case N_DEEDS:
         break;
     }
@@ -134,8 +190,12 @@ static bool check_after_fault(
     ck_assert_msg(is_new || holds(test, fact->key, fact->before), "torn: %s", where);
     ck_assert_msg(status != ZD_OK || is_new, "not done: %s", where);
     ck_assert_msg(status == ZD_OK || status == fault->status, "%s", where);
-    ck_assert_msg(zd_test_count_temps(test) == 0, "litter: %s", where);
-    if (test->store->failure[0] == '\0' && !fault->is_late && deed != DEED_ERASE) {
+    /* What is discarded and cannot be removed is left to the next start. */
+    const bool may_litter =
+        status == ZD_OK && fact->before != NULL && (deed == DEED_KEEP || deed == DEED_ASIDE);
+    ck_assert_msg(zd_test_count_temps(test) <= (may_litter ? 1 : 0), "litter: %s", where);
+    const bool is_erasure = deed == DEED_ERASE || deed == DEED_ASIDE;
+    if (test->store->failure[0] == '\0' && !fault->is_late && !is_erasure) {
         check_directories(test, deed);
     }
     if (status == ZD_NO_SPACE && test->store->failure[0] == '\0' &&
@@ -188,6 +248,135 @@ START_TEST(replace_fails_whole_when_a_writer_cannot_enter)
 }
 END_TEST
 
+/* What is kept, by whatever means, and comes back. */
+static const struct undo_fact {
+    const char *key;
+    const char *before;
+    bool is_erasure;
+    uint64_t n_refused; /* calls that this file system does not have: exchange, link */
+    const char *calls;  /* but for those of staging */
+} undo_facts[] = {
+    {"a/key", "old", false, 0, "lock stat rename stat sync"},
+    {"a/key", "old", false, 1, "lock stat rename link rename stat sync"},
+    {"a/key", "old", false, 2,
+        "lock stat rename link open set_mtime sync_data close rename stat sync"},
+    {"x/y/key", NULL, false, 0,
+        "make_directory sync make_directory sync lock stat rename stat sync"},
+    {"e/f/key", "old", true, 0, "lock rename sync"},
+};
+
+static void open_for_undo(struct zd_test_store *test, const struct undo_fact *fact)
+{
+    zd_test_store_open(test, "file");
+    zd_test_put(test, "a/stays", "1");
+    if (fact->before != NULL) {
+        zd_test_put(test, fact->key, fact->before);
+    }
+}
+
+/* As who changes many objects does it. */
+static enum zd_status undo(
+    struct zd_test_store *test, struct zd_store_write *write, bool was_erased)
+{
+    write->keeps_old = false;
+    write->condition = was_erased ? ZD_CONDITION_ABSENT : ZD_CONDITION_GENERATION;
+    write->generation = write->stat.generation;
+    if (write->staged != NULL) {
+        write->phase = ZD_PHASE_COMMIT;
+        return zd_test_write(test, write);
+    }
+    write->phase = ZD_PHASE_WHOLE;
+    return zd_test_erase(test, write);
+}
+
+/* With nothing of it left, directories included. */
+static void expect_before(struct zd_test_store *test, const struct undo_fact *fact)
+{
+    struct zd_store_list list = {.n_max = 2};
+    ck_assert_int_eq(zd_test_count_temps(test), 0);
+    zd_test_expect(test, fact->key, fact->before);
+    snprintf(list.prefix, sizeof list.prefix, "%.2s", fact->key);
+    ck_assert_int_eq(zd_test_list(test, &list), fact->before == NULL ? ZD_NOT_FOUND : ZD_OK);
+    zd_store_list_done(&list);
+}
+
+START_TEST(replace_undoes_what_it_kept)
+{
+    const struct undo_fact *fact = &undo_facts[_i];
+    const uint64_t first = fact->n_refused == 0 ? 0 : 3;
+    struct zd_test_store test;
+    struct zd_store_write write = {0};
+    open_for_undo(&test, fact);
+    snprintf(write.key, sizeof write.key, "%s", fact->key);
+    ck_assert_int_eq(fact->is_erasure ? ZD_OK : stage(&test, fact->key, &write), ZD_OK);
+    zd_calls_watch((struct zd_calls_fault){
+        .n = first, .n_more = fact->n_refused == 2 ? 1 : 0, .code = EINVAL});
+    ck_assert_int_eq(change_keeping(&test, &write), ZD_OK);
+    ck_assert_str_eq(zd_calls_text(), fact->calls);
+    zd_test_expect(&test, fact->key, fact->is_erasure ? NULL : "new");
+    ck_assert_int_eq(zd_test_count_temps(&test), fact->before == NULL ? 0 : 1);
+    ck_assert_uint_eq(write.staged == NULL ? 0 : write.staged->size, fact->before == NULL ? 0 : 3);
+    ck_assert_int_eq(undo(&test, &write, fact->is_erasure), ZD_OK);
+    ck_assert_ptr_null(write.staged);
+    expect_before(&test, fact);
+    zd_test_store_close(&test);
+}
+END_TEST
+
+/* What another one has written since is not lost with it. */
+START_TEST(replace_undoes_nothing_that_is_not_its_own)
+{
+    const struct undo_fact *fact = &undo_facts[_i];
+    struct zd_test_store test;
+    struct zd_store_write write = {0};
+    open_for_undo(&test, fact);
+    snprintf(write.key, sizeof write.key, "%s", fact->key);
+    ck_assert_int_eq(fact->is_erasure ? ZD_OK : stage(&test, fact->key, &write), ZD_OK);
+    ck_assert_int_eq(change_keeping(&test, &write), ZD_OK);
+    zd_test_put(&test, fact->key, "newer");
+    ck_assert_int_eq(undo(&test, &write, fact->is_erasure), ZD_PRECONDITION);
+    zd_test_expect(&test, fact->key, "newer");
+    ck_assert_int_eq(zd_test_count_temps(&test), 0);
+    zd_test_store_close(&test);
+}
+END_TEST
+
+/* The n-th call of a change that keeps fails. @return whether there was such a call */
+static bool check_undo(const struct undo_fact *fact, const struct fault_fact *fault, uint64_t n)
+{
+    struct zd_test_store test;
+    struct zd_store_write write = {0};
+    open_for_undo(&test, fact);
+    snprintf(write.key, sizeof write.key, "%s", fact->key);
+    ck_assert_int_eq(fact->is_erasure ? ZD_OK : stage(&test, fact->key, &write), ZD_OK);
+    zd_calls_watch((struct zd_calls_fault){.n = n, .code = fault->code, .is_late = fault->is_late});
+    const enum zd_status status = change_keeping(&test, &write);
+    const bool was_hit = zd_calls_count() >= n;
+    zd_calls_watch((struct zd_calls_fault){0});
+    ck_assert(status == ZD_OK || write.staged == NULL);
+    if (test.store->failure[0] == '\0') {
+        ck_assert(status != ZD_OK || undo(&test, &write, fact->is_erasure) == ZD_OK);
+        /* A name that was made, by a call that says it was not: nobody knows whose it is. */
+        if (fact->before != NULL || !fault->is_late) {
+            expect_before(&test, fact);
+        }
+    }
+    ck_assert_int_eq(zd_test_count_temps(&test), 0);
+    zd_test_store_close(&test);
+    return was_hit;
+}
+
+START_TEST(replace_keeps_or_changes_nothing_whatever_call_fails)
+{
+    const struct undo_fact *fact = &undo_facts[_i % ZD_COUNT_OF(undo_facts)];
+    const struct fault_fact *fault = &fault_facts[_i / ZD_COUNT_OF(undo_facts)];
+    uint64_t n = 1;
+    while (fact->n_refused == 0 && check_undo(fact, fault, n)) {
+        n++;
+    }
+}
+END_TEST
+
 static const struct count_fact {
     enum deed deed;
     bool durable;
@@ -197,7 +386,10 @@ static const struct count_fact {
     {DEED_REPLACE, false, "open write set_mtime close lock rename stat"},
     {DEED_CREATE, true, "open write set_mtime sync_data close lock rename stat sync"},
     {DEED_COMMIT, false, "open write set_mtime close make_directory lock rename stat"},
+    {DEED_KEEP, true, "open write set_mtime sync_data close lock stat rename stat sync unlink"},
+    {DEED_KEEP_NOTHING, false, "open write set_mtime close make_directory lock stat rename stat"},
     {DEED_ERASE, true, "lock unlink sync unlink unlink"},
+    {DEED_ASIDE, true, "lock rename sync unlink unlink unlink"},
     {DEED_MAKE, true,
         "open write set_mtime sync_data close make_directory sync make_directory sync "
         "make_directory sync lock rename stat sync"},
@@ -320,6 +512,11 @@ void zd_unit_tests(TCase *tests)
         tests, replace_fails_whole_when_a_writer_cannot_enter, 0, ZD_COUNT_OF(fault_facts));
     tcase_add_loop_test(
         tests, replace_makes_no_more_calls_than_it_needs, 0, ZD_COUNT_OF(count_facts));
+    tcase_add_loop_test(tests, replace_undoes_what_it_kept, 0, ZD_COUNT_OF(undo_facts));
+    tcase_add_loop_test(
+        tests, replace_undoes_nothing_that_is_not_its_own, 0, ZD_COUNT_OF(undo_facts));
+    tcase_add_loop_test(tests, replace_keeps_or_changes_nothing_whatever_call_fails, 0,
+        (int)(ZD_COUNT_OF(undo_facts) * UNDO_FAULTS));
     tcase_add_test(tests, replace_erases_on_a_full_disk);
     tcase_add_test(tests, replace_creates_by_link_where_rename_cannot);
     tcase_add_loop_test(tests, replace_says_what_is_in_the_way, 0, ZD_COUNT_OF(blocked_facts));

@@ -636,6 +636,68 @@ START_TEST(store_forgets_what_is_discarded)
 }
 END_TEST
 
+/* Starts from `write`, with what was kept, and says how that ended. */
+static enum zd_status undo(
+    struct zd_test_store *test, struct zd_store_write *write, enum zd_condition condition)
+{
+    write->keeps_old = false;
+    write->condition = condition;
+    write->generation = write->stat.generation;
+    write->phase = write->staged == NULL ? ZD_PHASE_WHOLE : ZD_PHASE_COMMIT;
+    return write->staged == NULL ? zd_test_erase(test, write) : zd_test_write(test, write);
+}
+
+START_TEST(store_undoes_what_it_kept)
+{
+    ZD_FOR_STORE(test);
+    struct zd_store_write write;
+    const struct zd_generation first = zd_test_put(&test, "key", "old").generation;
+    zd_test_stage(&test, "key", "newer", &write);
+    write.phase = ZD_PHASE_COMMIT;
+    write.keeps_old = true;
+    ck_assert_int_eq(zd_test_write(&test, &write), ZD_OK);
+    ck_assert_uint_eq(write.staged->size, 3);
+    zd_test_expect(&test, "key", "newer");
+    const struct zd_generation second = write.stat.generation;
+    ck_assert_int_eq(undo(&test, &write, ZD_CONDITION_GENERATION), ZD_OK);
+    ck_assert(!zd_generation_equal(write.stat.generation, first));
+    ck_assert(!zd_generation_equal(write.stat.generation, second));
+    zd_test_expect(&test, "key", "old");
+    zd_test_stage(&test, "a/other", "new", &write);
+    write.phase = ZD_PHASE_COMMIT;
+    write.keeps_old = true;
+    ck_assert_int_eq(zd_test_write(&test, &write), ZD_OK);
+    ck_assert_ptr_null(write.staged);
+    ck_assert_int_eq(undo(&test, &write, ZD_CONDITION_GENERATION), ZD_OK);
+    zd_test_expect(&test, "a/other", NULL);
+    struct zd_store_write erase = {.key = "key", .keeps_old = true};
+    ck_assert_int_eq(zd_test_erase(&test, &erase), ZD_OK);
+    zd_test_expect(&test, "key", NULL);
+    ck_assert_int_eq(undo(&test, &erase, ZD_CONDITION_ABSENT), ZD_OK);
+    zd_test_expect(&test, "key", "old");
+    zd_test_store_close(&test);
+}
+END_TEST
+
+START_TEST(store_keeps_nothing_of_what_it_did_not_change)
+{
+    ZD_FOR_STORE(test);
+    struct zd_store_write write;
+    struct zd_store_write erase = {.key = "none", .keeps_old = true};
+    zd_test_put(&test, "key", "old");
+    zd_test_stage(&test, "key", "new", &write);
+    write.phase = ZD_PHASE_COMMIT;
+    write.keeps_old = true;
+    write.condition = ZD_CONDITION_ABSENT;
+    ck_assert_int_eq(zd_test_write(&test, &write), ZD_PRECONDITION);
+    ck_assert_ptr_null(write.staged);
+    ck_assert_int_eq(zd_test_erase(&test, &erase), ZD_NOT_FOUND);
+    ck_assert_ptr_null(erase.staged);
+    zd_test_expect(&test, "key", "old");
+    zd_test_store_close(&test);
+}
+END_TEST
+
 START_TEST(store_takes_no_writes_after_a_failed_sync)
 {
     ZD_FOR_STORE(test);
@@ -917,6 +979,9 @@ void zd_unit_tests(TCase *tests)
         tests, store_makes_writes_of_a_key_in_order_and_tears_none, 0, ZD_TEST_STORES_MAX);
     tcase_add_loop_test(
         tests, store_shows_what_is_staged_when_it_is_committed, 0, ZD_TEST_STORES_MAX);
+    tcase_add_loop_test(tests, store_undoes_what_it_kept, 0, ZD_TEST_STORES_MAX);
+    tcase_add_loop_test(
+        tests, store_keeps_nothing_of_what_it_did_not_change, 0, ZD_TEST_STORES_MAX);
     tcase_add_loop_test(tests, store_judges_the_condition_when_it_commits, 0, ZD_TEST_STORES_MAX);
     tcase_add_loop_test(tests, store_forgets_what_is_discarded, 0, ZD_TEST_STORES_MAX);
     tcase_add_loop_test(tests, store_takes_no_writes_after_a_failed_sync, 0, ZD_TEST_STORES_MAX);
