@@ -9,6 +9,8 @@ enum zd_write_kind {
     ZD_WRITE_ERASE,  /* the key */
     ZD_WRITE_STAGE,  /* the bytes are in the store, under no key yet */
     ZD_WRITE_COMMIT, /* what was staged, under the key */
+    ZD_WRITE_UNDO,   /* the key is as it was before a COMMIT or an ERASE that keeps_old */
+    ZD_WRITE_SETTLE, /* that cannot be undone any more */
 };
 
 /** One key to be written, or erased. */
@@ -19,9 +21,11 @@ struct zd_write_want {
     enum zd_condition condition;     /* in: of PUT, ERASE and COMMIT; judged by the store, so that
                                         it holds beside other processes too */
     struct zd_generation generation; /* in */
-    struct zd_staged *staged;        /* out, of STAGE with ZD_OK: the want keeps it for the COMMIT
-                                        that follows, or until it is released */
-    struct zd_stat stat;             /* out, of PUT and COMMIT with ZD_OK: of what is stored now */
+    bool keeps_old; /* in: of COMMIT and ERASE: with ZD_OK one of UNDO, SETTLE or a release follows
+                     */
+    struct zd_staged *staged; /* out, of STAGE with ZD_OK: the want keeps it for the COMMIT
+                                 that follows, or until it is released */
+    struct zd_stat stat;      /* out, of PUT and COMMIT with ZD_OK: of what is stored now */
     void *load; /* its own: NULL when the store does not work on it, and nothing is staged */
 };
 
@@ -33,15 +37,19 @@ struct zd_write_want {
  * ZD_READ_ONLY: the store takes no writes, or none any more; ZD_INVALID: no store has such a key;
  * ZD_STORE ...: what is stored under the key is what was before, or what was to be written.
  *
+ * An UNDO of what has changed nothing is ZD_OK. One of what another process has written since is
+ * ZD_PRECONDITION, and that stays.
+ *
  * @param key  borrowed during the call
- * @param want of COMMIT: the one that has staged, for the same dataset and key
- * @return ZD_WAIT; ZD_NEXT when it cannot begin
+ * @param want of COMMIT: the one that has staged, for the same dataset and key; of UNDO and SETTLE:
+ *             the one that has changed the key
+ * @return ZD_WAIT; ZD_NEXT when it cannot begin, or there is nothing to do
  */
 enum zd_next zd_write_want(struct zd_dataset *dataset, const char *key, struct zd_write_want *want);
 
 /**
  * Stop waiting: a write under way ends by itself, and is seen as any other. What was staged, or is
- * being staged, is discarded. Accepts a zeroed want, and one that was answered.
+ * being staged, is discarded; what is kept too. Accepts a zeroed want, and one that was answered.
  */
 void zd_write_release(struct zd_write_want *want);
 

@@ -271,6 +271,108 @@ START_TEST(what_is_staged_is_seen_when_it_is_committed)
 }
 END_TEST
 
+static enum zd_status end_keeping(
+    struct zd_test_plane *plane, struct writer *writer, enum zd_write_kind kind)
+{
+    writer->want.kind = kind;
+    if (zd_write_want(&plane->dataset, "k", &writer->want) == ZD_WAIT) {
+        zd_test_plane_run(plane);
+    }
+    ck_assert_ptr_null(writer->want.load);
+    return writer->want.wait.status;
+}
+
+/* To "new", of what was there or not: or to nothing, when text is NULL. */
+static void change_keeping(struct zd_test_plane *plane, struct writer *writer, const char *text)
+{
+    if (text != NULL) {
+        ck_assert_int_eq(stage(plane, writer, text), ZD_OK);
+    } else {
+        *writer = (struct writer){.want = {.wait.done = told}};
+    }
+    writer->want.kind = text != NULL ? ZD_WRITE_COMMIT : ZD_WRITE_ERASE;
+    writer->want.keeps_old = true;
+    ck_assert_int_eq(zd_write_want(&plane->dataset, "k", &writer->want), ZD_WAIT);
+    zd_test_plane_run(plane);
+    ck_assert_int_eq(writer->want.wait.status, ZD_OK);
+}
+
+static const struct undo_fact {
+    const char *before; /* NULL: nothing */
+    const char *after;
+} undo_facts[] = {{"old", "new"}, {NULL, "new"}, {"old", NULL}};
+
+START_TEST(what_is_undone_is_seen_as_it_was)
+{
+    const struct undo_fact *fact = &undo_facts[_i];
+    struct zd_test_plane plane;
+    struct writer writer;
+    char text[32];
+    zd_test_plane_open(&plane, FOR_EVER_MS);
+    plane.dataset.config.immutable = true;
+    if (fact->before != NULL) {
+        ck_assert_int_eq(put(&plane, "k", fact->before), ZD_OK);
+    }
+    change_keeping(&plane, &writer, fact->after);
+    look(&plane, "k", text);
+    ck_assert_str_eq(text, fact->after == NULL ? "" : fact->after);
+    ck_assert_int_eq(end_keeping(&plane, &writer, ZD_WRITE_UNDO), ZD_OK);
+    look(&plane, "k", text);
+    ck_assert_str_eq(text, fact->before == NULL ? "" : fact->before);
+    ck_assert_int_eq(end_keeping(&plane, &writer, ZD_WRITE_UNDO), ZD_OK); /* there is nothing */
+    change_keeping(&plane, &writer, fact->after);
+    ck_assert_int_eq(end_keeping(&plane, &writer, ZD_WRITE_SETTLE), ZD_OK);
+    look(&plane, "k", text);
+    ck_assert_str_eq(text, fact->after == NULL ? "" : fact->after);
+    zd_test_plane_close(&plane);
+}
+END_TEST
+
+START_TEST(what_others_wrote_on_top_is_not_undone)
+{
+    const struct undo_fact *fact = &undo_facts[_i];
+    struct zd_test_plane plane;
+    struct writer writer;
+    char text[32];
+    zd_test_plane_open(&plane, FOR_EVER_MS);
+    if (fact->before != NULL) {
+        ck_assert_int_eq(put(&plane, "k", fact->before), ZD_OK);
+    }
+    change_keeping(&plane, &writer, fact->after);
+    zd_test_plane_put(&plane, "k", "of others"); /* past the caches */
+    ck_assert_int_eq(end_keeping(&plane, &writer, ZD_WRITE_UNDO), ZD_PRECONDITION);
+    look(&plane, "k", text);
+    ck_assert_str_eq(text, "of others");
+    zd_test_plane_close(&plane);
+}
+END_TEST
+
+/* The sanitizer tells whether the store was given back what it holds. */
+START_TEST(what_is_kept_and_released_is_discarded)
+{
+    struct zd_test_plane plane;
+    struct writer writer;
+    zd_test_plane_open(&plane, FOR_EVER_MS);
+    ck_assert_int_eq(put(&plane, "k", "old"), ZD_OK);
+    change_keeping(&plane, &writer, "new");
+    zd_write_release(&writer.want);
+    ck_assert_int_eq(stage(&plane, &writer, "newer"), ZD_OK);
+    writer.want.kind = ZD_WRITE_COMMIT;
+    writer.want.keeps_old = true;
+    ck_assert_int_eq(zd_write_want(&plane.dataset, "k", &writer.want), ZD_WAIT);
+    zd_write_release(&writer.want); /* under way */
+    zd_test_plane_run(&plane);
+    change_keeping(&plane, &writer, "newest");
+    writer.want.kind = ZD_WRITE_SETTLE;
+    ck_assert_int_eq(zd_write_want(&plane.dataset, "k", &writer.want), ZD_WAIT);
+    zd_write_release(&writer.want);
+    zd_test_plane_run(&plane);
+    ck_assert_uint_eq(plane.dataset.refs, 1);
+    zd_test_expect(&plane.store, "k", "newest");
+    zd_test_plane_close(&plane);
+}
+END_TEST
+
 /* The sanitizer tells whether the store was given back what it holds. */
 START_TEST(what_is_staged_and_released_is_discarded)
 {
@@ -595,6 +697,9 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, a_condition_that_does_not_hold_tells_that_others_wrote);
     tcase_add_test(tests, a_key_that_is_too_long_is_refused);
     tcase_add_test(tests, what_is_staged_is_seen_when_it_is_committed);
+    tcase_add_loop_test(tests, what_is_undone_is_seen_as_it_was, 0, ZD_COUNT_OF(undo_facts));
+    tcase_add_loop_test(tests, what_others_wrote_on_top_is_not_undone, 0, ZD_COUNT_OF(undo_facts));
+    tcase_add_test(tests, what_is_kept_and_released_is_discarded);
     tcase_add_test(tests, what_is_staged_and_released_is_discarded);
     tcase_add_test(tests, a_store_that_takes_no_writes_any_more_says_so);
     tcase_add_test(tests, whatever_comes_in_between_nobody_is_told_less_than_was_acknowledged);
