@@ -240,9 +240,6 @@ static enum zd_next settle(
     struct zd_edit_run *run, enum zd_status status, const struct zd_error *err)
 {
     if (run->is_staged) {
-        if (run->is_committing) {
-            zd_lock_release(&run->lock);
-        }
         return report(run, status, err);
     }
     for (struct zd_edit_load *load; (load = first_of(&run->batch)) != NULL;) {
@@ -520,11 +517,14 @@ static void tell_event(struct zd_edit_run *run, enum zd_chunks_change change)
     zd_events_chunks(run->dataset, node->path, node->meta->grid.rank, index, 1, change);
 }
 
+static enum zd_next step_commit(struct zd_edit_run *run);
+
 static enum zd_next step_written(struct zd_edit_run *run)
 {
     const struct zd_wait *wait = &run->write.wait;
     if (run->write.kind == ZD_WRITE_STAGE) {
-        return report(run, wait->status, &wait->err);
+        return run->is_committing && wait->status == ZD_OK ? step_commit(run)
+                                                           : report(run, wait->status, &wait->err);
     }
     if (wait->status == ZD_PRECONDITION) {
         return step_beaten(run);
@@ -569,8 +569,9 @@ static enum zd_next step_write(struct zd_edit_run *run)
     }
     run->write = (struct zd_write_want){
         .wait.done = write_arrived,
-        .kind = is_to_stage ? ZD_WRITE_STAGE : ZD_WRITE_PUT,
+        .kind = run->is_staged ? ZD_WRITE_STAGE : ZD_WRITE_PUT,
         .bytes = bytes,
+        .keeps_old = run->is_staged,
     };
     if (bytes == NULL) {
         run->write.kind = ZD_WRITE_ERASE;
@@ -593,6 +594,22 @@ static enum zd_next step_commit(struct zd_edit_run *run)
     run->write.kind = ZD_WRITE_COMMIT;
     set_condition(run);
     run->step = step_written;
+    return zd_write_want(run->dataset, run->key, &run->write);
+}
+
+static enum zd_next step_kept(struct zd_edit_run *run)
+{
+    const struct zd_wait *wait = &run->write.wait;
+    if (run->write.kind == ZD_WRITE_SETTLE) {
+        zd_lock_release(&run->lock);
+    }
+    return report(run, wait->status, &wait->err);
+}
+
+/* What was there before goes, or comes back. */
+static enum zd_next step_end(struct zd_edit_run *run)
+{
+    run->step = step_kept;
     return zd_write_want(run->dataset, run->key, &run->write);
 }
 
@@ -730,6 +747,30 @@ enum zd_next zd_edit_commit(struct zd_edit_want *want)
     run->is_committing = true;
     run->step = step_commit;
     return begin(run, want);
+}
+
+static enum zd_next end_keeping(struct zd_edit_want *want, enum zd_write_kind kind)
+{
+    struct zd_edit_run *run = want->load->run;
+    assert(run->is_staged && run->is_committing);
+    run->write.kind = kind;
+    run->step = step_end;
+    return begin(run, want);
+}
+
+enum zd_next zd_edit_settle(struct zd_edit_want *want)
+{
+    return end_keeping(want, ZD_WRITE_SETTLE);
+}
+
+enum zd_next zd_edit_undo(struct zd_edit_want *want)
+{
+    return end_keeping(want, ZD_WRITE_UNDO);
+}
+
+const char *zd_edit_key(const struct zd_edit_want *want)
+{
+    return want->load->run->key;
 }
 
 /* Nobody wants the staged form any more. One that a worker has, or that is being committed, ends by

@@ -74,9 +74,10 @@ bool zd_edit_give_up(struct zd_edit_want *want);
 
 /*
  * The staged form, of a change of many objects that is made as a whole or not at all: lock them
- * all, stage them all, commit them all. One zd_edit_want an object; each of the three calls ends by
- * telling want->wait, and returns as zd_edit_want does. After a failure only zd_edit_release may
- * follow: it gives the lock back, and discards what is staged.
+ * all, stage them all, commit them all, and then settle or undo them all. One zd_edit_want an
+ * object; each of the calls ends by telling want->wait, and returns as zd_edit_want does. After a
+ * failure only zd_edit_undo, where another one was committed, and zd_edit_release may follow: that
+ * gives the lock back, and discards what is staged or kept.
  *
  * No deadlock: whoever locks several objects locks them in the order of their grid indices (C
  * order), and locks the next when it was told of the one before. Staging and committing may go on
@@ -86,7 +87,7 @@ bool zd_edit_give_up(struct zd_edit_want *want);
 /** Wait for the object's lock. */
 enum zd_next zd_edit_lock(struct zd_node *node, struct zd_edit_want *want);
 
-/** Whether that was told, and the object neither committed nor given up since. */
+/** Whether that was told, and the object neither settled nor given up since. */
 bool zd_edit_is_locked(const struct zd_edit_want *want);
 
 /** Read what is stored, judge the condition, make the new object, and stage its bytes: everything
@@ -94,10 +95,25 @@ bool zd_edit_is_locked(const struct zd_edit_want *want);
 enum zd_next zd_edit_stage(struct zd_edit_want *want);
 
 /**
- * Publish what was staged, and give the lock back. Without a condition this repeats the edit when
- * another process has written in between; with one it fails with ZD_PRECONDITION. Once begun it is
- * made to its end, whether somebody waits for it or not.
+ * Publish what was staged: what was there before is kept. Without a condition this repeats the edit
+ * when another process has written in between; with one it fails with ZD_PRECONDITION. Once begun
+ * it is made to its end, whether somebody waits for it or not.
  */
 enum zd_next zd_edit_commit(struct zd_edit_want *want);
+
+/** All are committed: what was there before goes, and the lock is given back. Always ZD_OK. */
+enum zd_next zd_edit_settle(struct zd_edit_want *want);
+
+/**
+ * Another one could not be committed: the object is as it was, and stays locked until the want is
+ * released. Of one whose commit has changed nothing, or has failed, there is nothing to do.
+ *
+ * wait.status: ZD_OK; ZD_PRECONDITION: another process has written it since, and that stays; those
+ * of the store: it is as it was committed
+ */
+enum zd_next zd_edit_undo(struct zd_edit_want *want);
+
+/** The key of the object; borrowed until the want is released. The want is locked. */
+const char *zd_edit_key(const struct zd_edit_want *want);
 
 #endif

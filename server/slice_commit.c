@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "core/base/num.h"
 #include "core/dialect/dialect.h"
@@ -12,6 +13,8 @@
 
 #define APPEND_NAME ZD_TEMP_PREFIX "append/" /* and the array's path: no key, but held like one */
 #define TRIES_MAX   16
+
+#define KEYS_BYTES_MAX 160 /* of those that an error names */
 
 struct zd_slice_commit {
     struct zd_slice_write *write;
@@ -25,8 +28,9 @@ struct zd_slice_commit {
     struct zd_node_want node;
     struct zd_widen_want widen;
     struct zd_metadata_want change;
-    uint32_t n_tries; /* to grow the shape */
-    bool has_changed; /* the document */
+    uint32_t n_tries;  /* to grow the shape */
+    bool has_changed;  /* the document */
+    bool is_committed; /* staged objects are, or some of them: what fails now undoes that */
 };
 
 static enum zd_next step_hold(struct zd_slice_commit *commit);
@@ -36,6 +40,8 @@ static enum zd_next step_objects(struct zd_slice_commit *commit);
 static enum zd_next step_grow(struct zd_slice_commit *commit);
 static enum zd_next step_shape(struct zd_slice_commit *commit);
 static enum zd_next step_look_again(struct zd_slice_commit *commit);
+static enum zd_next step_undo(struct zd_slice_commit *commit);
+static enum zd_next step_done(struct zd_slice_commit *commit);
 static enum zd_next step_give_back(struct zd_slice_commit *commit);
 
 static struct zd_dataset *dataset_of(const struct zd_slice_commit *commit)
@@ -50,11 +56,25 @@ static enum zd_next go_to(
     return ZD_NEXT;
 }
 
+/* All objects once more. */
+static enum zd_next go_through(
+    struct zd_slice_commit *commit, enum zd_next (*step)(struct zd_slice_commit *commit))
+{
+    commit->write->n_asked = 0;
+    commit->write->n_told = 0;
+    return go_to(commit, step);
+}
+
 static enum zd_next fail(struct zd_slice_commit *commit, enum zd_status status, const char *code,
     const struct zd_error *err)
 {
-    zd_slice_write_fail(commit->write, status, code, err);
-    return go_to(commit, step_give_back);
+    struct zd_slice_write *write = commit->write;
+    zd_slice_write_fail(write, status, code, err);
+    if (!commit->is_committed) {
+        return go_to(commit, step_give_back);
+    }
+    write->n_begun = write->n_asked;
+    return go_through(commit, step_undo);
 }
 
 /* ---- the end ---- */
@@ -102,6 +122,57 @@ static enum zd_next step_give_back(struct zd_slice_commit *commit)
     commit->hold.op.done = released;
     zd_store_release(&commit->hold);
     return ZD_WAIT;
+}
+
+/* ---- when it fails in the middle ---- */
+
+/* Adds the key of an object that is not as it was, as long as there is room for it. */
+static void add_remain(struct zd_text *keys, const struct zd_edit_want *want)
+{
+    const char *key = zd_edit_key(want);
+    if (keys->len + strlen(key) + strlen(", ...") < KEYS_BYTES_MAX) {
+        zd_text_addf(keys, "%s%s", keys->len == 0 ? "" : ", ", key);
+    } else if (keys->len < 3 || strcmp(keys->at + keys->len - 3, "...") != 0) {
+        zd_text_add(keys, keys->len == 0 ? "..." : ", ...");
+    }
+}
+
+/* A store that takes no writes any more takes none that undo anything. */
+static void tell_remains(struct zd_slice_commit *commit)
+{
+    struct zd_slice_write *write = commit->write;
+    const struct zd_error *why = NULL;
+    unsigned long long n = 0;
+    ZD_SCOPED_TEXT(keys, KEYS_BYTES_MAX);
+    for (uint64_t i = 0; i < write->n_begun; i++) {
+        const struct zd_edit_want *want = &write->object[i].want;
+        if (want->wait.status != ZD_OK) {
+            why = why == NULL ? &want->wait.err : why;
+            n++;
+            add_remain(&keys, want);
+        }
+    }
+    if (n == 0) {
+        return;
+    }
+    const struct zd_error first = write->err;
+    write->status = write->status == ZD_PRECONDITION ? ZD_STORE : write->status;
+    write->code = NULL;
+    write->err.status = zd_fail(&write->err, write->status,
+        "%.150s; %llu of %llu stored objects hold what was written and could not be put back "
+        "(%.100s): %s",
+        first.text, n, (unsigned long long)write->n_objects, why->text, keys.at);
+    zd_log(&dataset_of(commit)->server->log, ZD_LOG_WARNING, "dataset '%s': %s",
+        dataset_of(commit)->config.name, write->err.text);
+}
+
+static enum zd_next step_undo(struct zd_slice_commit *commit)
+{
+    if (!zd_slice_write_undo_some(commit->write)) {
+        return ZD_WAIT;
+    }
+    tell_remains(commit);
+    return go_to(commit, step_give_back);
 }
 
 /* ---- beside other processes: what is judged as a whole ---- */
@@ -410,7 +481,7 @@ static enum zd_next step_final(struct zd_slice_commit *commit)
         zd_node_unref(commit->write->node);
         commit->write->node = ZD_TAKE(commit->node.node);
     }
-    return go_to(commit, step_give_back);
+    return go_to(commit, step_done);
 }
 
 static enum zd_next step_grown(struct zd_slice_commit *commit)
@@ -452,7 +523,7 @@ static enum zd_next step_shape(struct zd_slice_commit *commit)
 static enum zd_next step_grow(struct zd_slice_commit *commit)
 {
     if (commit->write->is_dry || !(commit->write->append.is_asked || commit->has_changed)) {
-        return go_to(commit, step_give_back);
+        return go_to(commit, step_done);
     }
     return want_node(commit, commit->write->append.is_asked ? step_shape : step_final);
 }
@@ -501,16 +572,29 @@ static enum zd_next step_objects(struct zd_slice_commit *commit)
     if (!(write->is_dry && is_staged) && !zd_slice_write_commit_some(write)) {
         return ZD_WAIT;
     }
+    commit->is_committed = is_staged && !write->is_dry;
     if (write->status != ZD_OK) {
-        return go_to(commit, step_give_back);
+        return fail(commit, write->status, write->code, &write->err);
     }
     zd_touched_forget(&write->touched);
     add_counts(write);
-    if (is_staged && !write->is_dry) {
-        tell_events(commit, ZD_CHUNKS_WRITTEN);
-        tell_events(commit, ZD_CHUNKS_ERASED);
-    }
     return go_to(commit, step_grow);
+}
+
+static enum zd_next step_settle(struct zd_slice_commit *commit)
+{
+    return zd_slice_write_settle_some(commit->write) ? go_to(commit, step_give_back) : ZD_WAIT;
+}
+
+/* Nothing is undone any more. */
+static enum zd_next step_done(struct zd_slice_commit *commit)
+{
+    if (!commit->is_committed) {
+        return go_to(commit, step_give_back);
+    }
+    tell_events(commit, ZD_CHUNKS_WRITTEN);
+    tell_events(commit, ZD_CHUNKS_ERASED);
+    return go_through(commit, step_settle);
 }
 
 enum zd_next zd_slice_commit(struct zd_slice_write *write)

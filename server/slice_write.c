@@ -458,6 +458,33 @@ bool zd_slice_write_commit_some(struct zd_slice_write *write)
     return write->n_told == write->n_asked;
 }
 
+bool zd_slice_write_settle_some(struct zd_slice_write *write)
+{
+    while (
+        write->n_asked < write->n_objects && write->n_asked - write->n_told < write->n_flying_max) {
+        struct zd_edit_want *want = &write->object[write->n_asked].want;
+        write->n_asked++;
+        if (zd_edit_settle(want) == ZD_NEXT) {
+            object_is_told(write, want);
+        }
+    }
+    return write->n_told == write->n_asked;
+}
+
+bool zd_slice_write_undo_some(struct zd_slice_write *write)
+{
+    assert(write->status != ZD_OK);
+    while (
+        write->n_asked < write->n_begun && write->n_asked - write->n_told < write->n_flying_max) {
+        struct zd_edit_want *want = &write->object[write->n_begun - 1 - write->n_asked].want;
+        write->n_asked++;
+        if (zd_edit_undo(want) == ZD_NEXT) {
+            object_is_told(write, want);
+        }
+    }
+    return write->n_told == write->n_asked;
+}
+
 static void object_told(struct zd_wait *wait)
 {
     struct zd_slice_object *object = ZD_CONTAINER(wait, struct zd_slice_object, want.wait);

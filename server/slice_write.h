@@ -5,7 +5,8 @@
  *
  * One stored object is not staged, but by an append: its edit is merged with those of others. Until
  * the first commit nothing has changed, and the request may end in any way; from then on the
- * writing belongs to itself, and goes on though the client leaves. Thread: loop. */
+ * writing belongs to itself, and goes on though the client leaves: until all is committed, or what
+ * was is undone. Thread: loop. */
 #ifndef ZD_SERVER_SLICE_WRITE_H
 #define ZD_SERVER_SLICE_WRITE_H
 
@@ -66,6 +67,7 @@ struct zd_slice_write {
     uint64_t n_cut;    /* have their elements */
     uint64_t n_asked;  /* to be staged, or committed */
     uint64_t n_told;   /* of those that were asked */
+    uint64_t n_begun;  /* to be committed, when one of them could not be */
     struct zd_error err;
     const char *code; /* of its problem, where the status says too little; or NULL */
     struct zd_edit_counts counts;
@@ -132,6 +134,13 @@ void zd_slice_write_free(struct zd_slice_write *write);
 /** Begin to commit what may be under way at once. @return whether all that was begun is told, and
  * nothing is left to begin */
 bool zd_slice_write_commit_some(struct zd_slice_write *write);
+
+/** The same: all are committed, and what they were before goes. */
+bool zd_slice_write_settle_some(struct zd_slice_write *write);
+
+/** The same: the first n_begun are as they were before, the last one first. Those of them that are
+ * not have a status that says why. */
+bool zd_slice_write_undo_some(struct zd_slice_write *write);
 
 /** Sets status, err and code when nothing has failed before. */
 void zd_slice_write_fail(struct zd_slice_write *write, enum zd_status status, const char *code,

@@ -4,8 +4,11 @@
  * ZARRD_FAULTS names a folder; a file in it is a switch, by its name:
  *
  *   CALL         the next such call fails with the errno that the file holds, and the switch is
- * gone CALL.always  so does every call as long as the switch is there CALL.wait    every call waits
- * as long as the switch is there CALL.skip    every call does nothing and says that it has
+ *                gone; two numbers may follow: calls that are let through before, and calls that
+ *                fail after it
+ *   CALL.always  so does every call as long as the switch is there
+ *   CALL.wait    every call waits as long as the switch is there
+ *   CALL.skip    every call does nothing and says that it has
  *
  * CALL is write, fdatasync, fsync (of a file), fsync-directory, rename, unlink or close (of what
  * was opened for writing). A file CALL.waiting appears when one waits. */
@@ -42,29 +45,38 @@ static bool is_on(const char *call, const char *ending)
     return syscall(SYS_faccessat, AT_FDCWD, switch_path(path, call, ending), F_OK) == 0;
 }
 
-/* What a switch holds: an errno (0 when it is not there) and another number. */
-static int read_switch(const char *call, const char *ending, long *ret_more)
+/* What a switch holds. */
+struct setting {
+    long code; /* an errno; 0 when there is no such switch */
+    long n_let_through;
+    long n_more; /* that fail after the first */
+};
+
+static struct setting read_switch(const char *call, const char *ending)
 {
     char path[PATH_BYTES];
-    char digits[32] = "";
-    char *end = digits;
+    char digits[64] = "";
+    struct setting setting = {0};
     const long fd =
         syscall(SYS_openat, AT_FDCWD, switch_path(path, call, ending), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return 0;
+    if (fd >= 0 && syscall(SYS_read, fd, digits, sizeof digits - 1) > 0) {
+        char *end = digits;
+        setting.code = strtol(end, &end, 10);
+        setting.n_let_through = strtol(end, &end, 10);
+        setting.n_more = strtol(end, &end, 10);
     }
-    const long n = syscall(SYS_read, fd, digits, sizeof digits - 1);
-    syscall(SYS_close, fd);
-    const long code = n > 0 ? strtol(digits, &end, 10) : 0;
-    *ret_more = strtol(end, NULL, 10);
-    return (int)code;
+    if (fd >= 0) {
+        syscall(SYS_close, fd);
+    }
+    return setting;
 }
 
-static void write_switch(const char *call, int code, long more)
+static void write_switch(const char *call, struct setting setting)
 {
     char path[PATH_BYTES];
-    char digits[32];
-    const int len = snprintf(digits, sizeof digits, "%d %ld", code, more);
+    char digits[64];
+    const int len = snprintf(
+        digits, sizeof digits, "%ld %ld %ld", setting.code, setting.n_let_through, setting.n_more);
     const long fd =
         syscall(SYS_openat, AT_FDCWD, switch_path(path, call, ""), O_WRONLY | O_TRUNC | O_CLOEXEC);
     syscall(SYS_write, fd, digits, (size_t)len);
@@ -76,12 +88,13 @@ static int take_code(const char *call)
 {
     static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     char path[PATH_BYTES];
-    long n_let_through = 0;
     pthread_mutex_lock(&mutex);
-    int code = read_switch(call, "", &n_let_through);
-    if (code != 0 && n_let_through > 0) {
-        write_switch(call, code, n_let_through - 1);
-        code = 0;
+    struct setting setting = read_switch(call, "");
+    const int code = setting.n_let_through > 0 ? 0 : (int)setting.code;
+    if (setting.n_let_through > 0 || setting.n_more > 0) {
+        setting.n_let_through -= code == 0;
+        setting.n_more -= code != 0;
+        write_switch(call, setting);
     } else if (code != 0) {
         syscall(SYS_unlinkat, AT_FDCWD, switch_path(path, call, ""), 0);
     }
@@ -107,11 +120,10 @@ static void wait_if_told(const char *call)
 /* Whether the call is over before it has begun, and how: *ret_result, errno. */
 static bool is_decided(const char *call, int *ret_result)
 {
-    long ignored = 0;
     wait_if_told(call);
     int code = take_code(call);
     if (code == 0) {
-        code = read_switch(call, ".always", &ignored);
+        code = (int)read_switch(call, ".always").code;
     }
     if (code == 0 && !is_on(call, ".skip")) {
         return false;

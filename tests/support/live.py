@@ -108,7 +108,7 @@ class Server:
                 "ASAN_OPTIONS": ":".join([*filter(None, [options]), "verify_asan_link_order=0"])}
 
     def fault(self, name, text=""):
-        """Turn a switch of disk_fault.c on; the text is the errno that it gives."""
+        """Turn a switch of disk_fault.c on; the text is the errno that it gives, and what may follow there."""
         (self.faults / f".{name}").write_text(str(text))
         (self.faults / f".{name}").rename(self.faults / name)
 

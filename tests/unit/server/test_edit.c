@@ -445,10 +445,63 @@ START_TEST(what_is_staged_is_seen_when_it_is_committed)
         ck_assert_uint_gt(scene.writer[i].want.stat.size, 0);
     }
     run(&scene);
+    ck_assert_uint_eq(scene.writer[2].n_told, 0); /* it may be undone yet */
+    for (size_t i = 0; i < 2; i++) {
+        wait_if(&scene, zd_edit_settle(&scene.writer[i].want));
+        ck_assert_int_eq(scene.writer[i].want.wait.status, ZD_OK);
+    }
+    run(&scene);
     ck_assert_uint_eq(scene.writer[2].n_told, 1);
     look(&scene, value);
     ck_assert_uint_eq(value[0], 20);
     ck_assert_uint_eq(value[1], 30);
+    scene_close(&scene);
+}
+END_TEST
+
+/* An object that was there, one that was not, and one that goes. */
+START_TEST(what_is_undone_is_as_it_was)
+{
+    struct scene scene;
+    uint8_t value[N_INNER];
+    scene_open(&scene, _i);
+    wait_if(&scene, begin(&scene, 2, new_edit(0, 9)));
+    stage_two(&scene);
+    for (size_t i = 0; i < 2; i++) {
+        wait_if(&scene, zd_edit_commit(&scene.writer[i].want));
+    }
+    look(&scene, value);
+    ck_assert_uint_eq(value[0], 20);
+    for (size_t i = 0; i < 2; i++) {
+        wait_if(&scene, zd_edit_undo(&scene.writer[i].want));
+        ck_assert_int_eq(scene.writer[i].want.wait.status, ZD_OK);
+    }
+    ck_assert_int_eq(begin(&scene, 2, new_edit(1, 30)), ZD_WAIT);
+    run(&scene);
+    ck_assert_uint_eq(scene.writer[2].n_told, 0); /* still locked */
+    zd_test_expect(&scene.plane.store, "a/c/1", NULL);
+    zd_edit_release(&scene.writer[0].want);
+    run(&scene);
+    look(&scene, value);
+    ck_assert_uint_eq(value[0], 9);
+    ck_assert_uint_eq(value[1], 30);
+    scene_close(&scene);
+}
+END_TEST
+
+START_TEST(what_another_process_has_written_on_top_is_not_undone)
+{
+    struct scene scene;
+    uint8_t value[N_INNER];
+    scene_open(&scene, _i);
+    stage_two(&scene);
+    wait_if(&scene, zd_edit_commit(&scene.writer[0].want));
+    let_other_write(&scene, 1);
+    wait_if(&scene, zd_edit_undo(&scene.writer[0].want));
+    ck_assert_int_eq(scene.writer[0].want.wait.status, ZD_PRECONDITION);
+    look(&scene, value);
+    ck_assert_uint_eq(value[0], 20);
+    ck_assert_uint_eq(value[N_INNER - 1], 100);
     scene_close(&scene);
 }
 END_TEST
@@ -592,6 +645,10 @@ static enum zd_status stage_in_need(void *context)
         wait_if(scene, zd_edit_commit(want));
     }
     const enum zd_status status = want->wait.status;
+    if (status == ZD_OK) {
+        wait_if(scene, zd_edit_undo(want));
+        ck_assert_int_eq(want->wait.status, ZD_OK);
+    }
     zd_edit_release(want);
     run(scene);
     return status;
@@ -624,6 +681,8 @@ void zd_unit_tests(TCase *tests)
         a_dry_edit_tells_and_writes_nothing,
         who_leaves_loses_what_has_not_begun,
         what_is_staged_is_seen_when_it_is_committed,
+        what_is_undone_is_as_it_was,
+        what_another_process_has_written_on_top_is_not_undone,
         what_is_staged_and_released_was_never_there,
         who_leaves_at_any_time_leaves_nothing_locked,
         a_commit_that_is_beaten_is_made_again,

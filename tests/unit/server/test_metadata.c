@@ -7,13 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/support/serve.h"
+#include "tests/support/hierarchy.h"
 #include "tests/support/store_fault.h"
 #include "tests/support/unit.h"
 
 #define FAULTS_MAX 3000
-#define TURNS      200 /* of the loop, after which a change that nobody waits for is over */
-#define TEXT_MAX   (1U << 20)
 
 #define CONFIG "{\"datasets\": {\"w\": {\"location\": \"mem:\", \"writable\": true}}}"
 #define GROUP  "{\"zarr_format\":3,\"node_type\":\"group\"}"
@@ -37,10 +35,7 @@
 #define POST   "POST", "json"
 
 /* What is stored in the beginning. */
-static const struct pair {
-    const char *key;
-    const char *bytes;
-} initial[] = {
+static const struct zd_test_pair initial[] = {
     {"zarr.json", LISTING},
     {"g/zarr.json", GROUP},
     {"g/a/zarr.json", ARRAY},
@@ -75,99 +70,16 @@ static const struct change {
 struct trial {
     struct zd_test_serve serve;
     char request[4096];
-    char before[4096];
-    char after[4096];      /* when nothing fails */
-    enum zd_status status; /* of a store operation; ZD_OK: an allocation fails */
+    char before[ZD_HIERARCHY_TEXT_BYTES];
+    char after[ZD_HIERARCHY_TEXT_BYTES]; /* when nothing fails */
+    enum zd_status status;               /* of a store operation; ZD_OK: an allocation fails */
     bool is_slow;
     uint64_t n;
 };
 
-static struct zd_store *store_of(struct trial *trial)
-{
-    return trial->serve.server->dataset[0]->store;
-}
-
-static void turn(struct trial *trial)
-{
-    for (int i = 0; i < TURNS; i++) {
-        (void)uv_run(trial->serve.server->loop, UV_RUN_NOWAIT);
-    }
-}
-
-static bool is_done;
-
-static void done(struct zd_store_op *op)
-{
-    (void)op;
-    is_done = true;
-}
-
-static void wait_for(struct trial *trial)
-{
-    while (!is_done) {
-        (void)uv_run(trial->serve.server->loop, UV_RUN_ONCE);
-    }
-    is_done = false;
-}
-
-static void list_all(struct trial *trial, struct zd_store_list *list)
-{
-    *list = (struct zd_store_list){.op.done = done, .deep = true, .n_max = 100};
-    zd_store_list(store_of(trial), list);
-    wait_for(trial);
-}
-
-/* Keys and bytes, one a line; the listing of the root is left out. */
-static void snapshot(struct trial *trial, char to[4096])
-{
-    struct zd_store_list list;
-    size_t len = 0;
-    zd_store_fault_set((struct zd_store_fault){.n = 0});
-    list_all(trial, &list);
-    to[0] = '\0';
-    for (size_t i = 0; i < list.n_entries; i++) {
-        struct zd_store_read read = {.op.done = done, .bytes_max = TEXT_MAX};
-        snprintf(read.key, sizeof read.key, "%s", list.entry[i].name);
-        zd_store_read(store_of(trial), &read);
-        wait_for(trial);
-        ck_assert_int_eq(read.op.status, ZD_OK);
-        const int n_bytes = strcmp(read.key, "zarr.json") == 0 ? 0 : (int)read.bytes->len;
-        len += (size_t)snprintf(
-            to + len, 4096 - len, "%s=%.*s\n", read.key, n_bytes, (const char *)read.bytes->data);
-        ck_assert_uint_lt(len, 4096);
-        zd_buf_unref(read.bytes);
-    }
-    zd_store_list_done(&list);
-}
-
-static void write_key(struct trial *trial, const char *key, const char *bytes)
-{
-    struct zd_store_write write = {.op.done = done};
-    ZD_AUTO(zd_buf) buf = bytes == NULL ? NULL : zd_buf_copy(zd_span_of(bytes));
-    write.bytes = buf;
-    snprintf(write.key, sizeof write.key, "%s", key);
-    if (bytes == NULL) {
-        zd_store_erase(store_of(trial), &write);
-    } else {
-        zd_store_write(store_of(trial), &write);
-    }
-    wait_for(trial);
-    ck_assert_int_eq(write.op.status, ZD_OK);
-}
-
 static void reset(struct trial *trial)
 {
-    struct zd_store_list list;
-    zd_store_fault_set((struct zd_store_fault){.n = 0});
-    list_all(trial, &list);
-    for (size_t i = 0; i < list.n_entries; i++) {
-        write_key(trial, list.entry[i].name, NULL);
-    }
-    zd_store_list_done(&list);
-    for (size_t i = 0; i < ZD_COUNT_OF(initial); i++) {
-        write_key(trial, initial[i].key, initial[i].bytes);
-    }
-    zd_test_serve_forget(&trial->serve);
+    zd_test_hierarchy_reset(&trial->serve, initial, ZD_COUNT_OF(initial));
 }
 
 /* What could not be erased is told when the document is changed already: the rest can be erased
@@ -210,8 +122,8 @@ static void check_replacement(const struct trial *trial, const char *now)
 
 static void check(struct trial *trial, const struct zd_test_answer *answer)
 {
-    char now[4096];
-    snapshot(trial, now);
+    char now[ZD_HIERARCHY_TEXT_BYTES];
+    zd_test_hierarchy_text(&trial->serve, now);
     check_replacement(trial, now);
     const bool is_before = strcmp(now, trial->before) == 0 || left_parents(trial, now);
     const bool is_after = strcmp(now, trial->after) == 0;
@@ -240,7 +152,7 @@ static bool run(struct trial *trial)
     zd_alloc_fail_at(0);
     const bool was_met =
         is_memory ? zd_alloc_count() - before >= trial->n : zd_store_fault_count() >= trial->n;
-    turn(trial);
+    zd_test_hierarchy_settle(&trial->serve);
     check(trial, &answer);
     zd_test_answer_done(&answer);
     return was_met;
@@ -260,17 +172,17 @@ static void prepare(struct trial *trial, const struct change *change)
 {
     struct zd_test_answer answer;
     reset(trial);
-    snapshot(trial, trial->before);
+    zd_test_hierarchy_text(&trial->serve, trial->before);
     ask(trial, change->method, change->type, change->target, change->body, &answer);
     ck_assert_msg(answer.status < 300, "%s: %s", trial->request, answer.bytes);
     zd_test_answer_done(&answer);
-    snapshot(trial, trial->after);
+    zd_test_hierarchy_text(&trial->serve, trial->after);
 }
 
 static void run_all(struct trial *trial)
 {
     ck_assert_int_eq(zd_test_serve_open(&trial->serve, CONFIG), ZD_OK);
-    zd_store_break(store_of(trial));
+    zd_store_break(zd_test_hierarchy_store(&trial->serve));
     for (size_t i = 0; i < ZD_COUNT_OF(changes); i++) {
         prepare(trial, &changes[i]);
         trial->n = 1;
@@ -330,7 +242,7 @@ START_TEST(an_answer_tells_of_its_own_change)
     char etag[128];
     char etag_later[128];
     ck_assert_int_eq(zd_test_serve_open(&trial.serve, CONFIG), ZD_OK);
-    zd_store_break(store_of(&trial));
+    zd_store_break(zd_test_hierarchy_store(&trial.serve));
     reset(&trial);
     ZD_AUTO(zd_buf)
     other = zd_buf_copy(

@@ -1,0 +1,101 @@
+/* All that the first dataset of a test's server holds. */
+#include "tests/support/hierarchy.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/store/store.h"
+#include "tests/support/store_fault.h"
+
+#define TURNS    200
+#define TEXT_MAX (1U << 20)
+
+static bool is_done;
+
+static void done(struct zd_store_op *op)
+{
+    (void)op;
+    is_done = true;
+}
+
+static void wait_for(struct zd_test_serve *serve)
+{
+    while (!is_done) {
+        (void)uv_run(serve->server->loop, UV_RUN_ONCE);
+    }
+    is_done = false;
+}
+
+struct zd_store *zd_test_hierarchy_store(struct zd_test_serve *serve)
+{
+    return serve->server->dataset[0]->store;
+}
+
+void zd_test_hierarchy_settle(struct zd_test_serve *serve)
+{
+    for (int i = 0; i < TURNS; i++) {
+        (void)uv_run(serve->server->loop, UV_RUN_NOWAIT);
+    }
+}
+
+static void list_all(struct zd_test_serve *serve, struct zd_store_list *list)
+{
+    *list = (struct zd_store_list){.op.done = done, .deep = true, .n_max = 100};
+    zd_store_list(zd_test_hierarchy_store(serve), list);
+    wait_for(serve);
+}
+
+static void write_key(struct zd_test_serve *serve, const char *key, const char *bytes)
+{
+    struct zd_store *store = zd_test_hierarchy_store(serve);
+    struct zd_store_write write = {.op.done = done};
+    ZD_AUTO(zd_buf) buf = bytes == NULL ? NULL : zd_buf_copy(zd_span_of(bytes));
+    write.bytes = buf;
+    snprintf(write.key, sizeof write.key, "%s", key);
+    if (bytes == NULL) {
+        zd_store_erase(store, &write);
+    } else {
+        zd_store_write(store, &write);
+    }
+    wait_for(serve);
+    ck_assert_int_eq(write.op.status, ZD_OK);
+}
+
+void zd_test_hierarchy_reset(
+    struct zd_test_serve *serve, const struct zd_test_pair *pair, size_t n_pairs)
+{
+    struct zd_store_list list;
+    zd_store_fault_set((struct zd_store_fault){.n = 0});
+    list_all(serve, &list);
+    for (size_t i = 0; i < list.n_entries; i++) {
+        write_key(serve, list.entry[i].name, NULL);
+    }
+    zd_store_list_done(&list);
+    for (size_t i = 0; i < n_pairs; i++) {
+        write_key(serve, pair[i].key, pair[i].bytes);
+    }
+    zd_test_serve_forget(serve);
+}
+
+void zd_test_hierarchy_text(struct zd_test_serve *serve, char to[ZD_HIERARCHY_TEXT_BYTES])
+{
+    struct zd_store_list list;
+    size_t len = 0;
+    zd_store_fault_set((struct zd_store_fault){.n = 0});
+    list_all(serve, &list);
+    to[0] = '\0';
+    for (size_t i = 0; i < list.n_entries; i++) {
+        struct zd_store_read read = {.op.done = done, .bytes_max = TEXT_MAX};
+        snprintf(read.key, sizeof read.key, "%s", list.entry[i].name);
+        zd_store_read(zd_test_hierarchy_store(serve), &read);
+        wait_for(serve);
+        ck_assert_int_eq(read.op.status, ZD_OK);
+        const int n_bytes = strcmp(read.key, "zarr.json") == 0 ? 0 : (int)read.bytes->len;
+        len += (size_t)snprintf(to + len, ZD_HIERARCHY_TEXT_BYTES - len, "%s=%.*s\n", read.key,
+            n_bytes, (const char *)read.bytes->data);
+        ck_assert_uint_lt(len, ZD_HIERARCHY_TEXT_BYTES);
+        zd_buf_unref(read.bytes);
+    }
+    zd_store_list_done(&list);
+}

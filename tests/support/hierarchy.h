@@ -1,0 +1,29 @@
+/* All that the first dataset of a test's server holds, past its caches. */
+#ifndef ZD_TESTS_SUPPORT_HIERARCHY_H
+#define ZD_TESTS_SUPPORT_HIERARCHY_H
+
+#include "tests/support/serve.h"
+
+#define ZD_HIERARCHY_TEXT_BYTES 4096
+
+/** A key, and what it holds. */
+struct zd_test_pair {
+    const char *key;
+    const char *bytes;
+};
+
+/** The store of the dataset, which tests have fail (tests/support/store_fault.h). */
+struct zd_store *zd_test_hierarchy_store(struct zd_test_serve *serve);
+
+/** Nothing fails any more, the store holds these and nothing else, and all caches are empty. */
+void zd_test_hierarchy_reset(
+    struct zd_test_serve *serve, const struct zd_test_pair *pair, size_t n_pairs);
+
+/** Nothing fails any more. Keys and bytes, one a line; of the document of the root that it is
+ * there: a listing in it may be another each time. */
+void zd_test_hierarchy_text(struct zd_test_serve *serve, char to[ZD_HIERARCHY_TEXT_BYTES]);
+
+/** Turn the loop so often that a change which nobody waits for is over. */
+void zd_test_hierarchy_settle(struct zd_test_serve *serve);
+
+#endif
