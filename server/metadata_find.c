@@ -46,12 +46,20 @@ static enum zd_status found_status(struct zd_change *change)
     return ZD_OK;
 }
 
-/* Zarr v3: arrays have no children. What may be one has none either. */
+/* Zarr v3: arrays have no children. What may be one gets none either, but those that it has can be
+ * changed, and erased. */
+static bool allows_below(const struct zd_change *change, const struct zd_node *parent)
+{
+    const enum zd_node_type type = parent->meta->type;
+    return type == ZD_NODE_GROUP ||
+           (type == ZD_NODE_UNKNOWN && change->place[change->n_places - 1].node != NULL);
+}
+
 static bool refuse_parent(struct zd_change *change)
 {
     for (size_t i = 0; i + 1 < change->n_places; i++) {
         const struct zd_node *node = change->place[i].node;
-        if (node != NULL && node->meta->type != ZD_NODE_GROUP) {
+        if (node != NULL && !allows_below(change, node)) {
             struct zd_error err = {0};
             err.status = zd_fail(&err, ZD_INVALID,
                 "\"%.200s\" is %s: there can be no node below it", node->path,
@@ -154,6 +162,13 @@ static const struct zd_dialect *choose_dialect(const struct zd_change *change)
     return *dialect;
 }
 
+/* What happens to it is a matter of this change. */
+static bool has_listing(const struct zd_meta *meta)
+{
+    return zd_dialect_is_writable(meta->dialect) &&
+           (meta->consolidated != NULL || meta->has_unread_listing);
+}
+
 /* Whose documents have to be read: those that are changed, not replaced, and those that may have to
  * be put back. */
 static void want_bytes(struct zd_change *change)
@@ -162,11 +177,10 @@ static void want_bytes(struct zd_change *change)
     for (size_t i = 0; i < change->n_places; i++) {
         struct zd_place *place = &change->place[i];
         const bool is_target = i + 1 == change->n_places;
-        place->wants_bytes = place->node != NULL &&
-                             (is_target ? kind != ZD_METADATA_PUT || change->ask.erases_chunks
-                                        : zd_dialect_is_writable(place->node->meta->dialect) &&
-                                              place->node->meta->consolidated != NULL &&
-                                              kind != ZD_METADATA_CONSOLIDATE);
+        place->wants_bytes =
+            place->node != NULL &&
+            (is_target ? kind != ZD_METADATA_PUT || change->ask.erases_chunks
+                       : has_listing(place->node->meta) && kind != ZD_METADATA_CONSOLIDATE);
     }
 }
 

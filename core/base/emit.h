@@ -6,7 +6,8 @@
 #include "core/base/json.h"
 #include "core/base/text.h"
 
-#define ZD_EMIT_DEPTH_MAX 96
+/* A document of the deepest that can be allowed, in a listing, in an answer. */
+#define ZD_EMIT_DEPTH_MAX 128
 
 /** A JSON text under construction; failures stick in text->status. */
 struct zd_emit {

@@ -17,7 +17,9 @@ struct zd_documents {
 struct zd_reading {
     bool zep10; /* `extensions` is understood (ZEP 10), not an unknown member (core 3.1) */
     enum zd_judgement judgement;
-    struct zd_json_limits limits; /* of one document without its consolidated block */
+    /* Of one document without its consolidated block. `nonfinite` is for documents to be written:
+     * what stands in them already is told as a fault of its place, not of the JSON. */
+    struct zd_json_limits limits;
     size_t consolidated_bytes_max;
 };
 
@@ -68,6 +70,11 @@ struct zd_dialect {
     /** The same for one document of a stored consolidated listing. */
     ZD_RESULT (*parse_json)(const struct zd_json *document, const struct zd_reading *reading,
         struct zd_meta **ret_meta, struct zd_error *err);
+
+    /** Whether documents that were made here keep the limits of reading them again.
+     * @retval ZD_TOO_LARGE facts limit and requested */
+    ZD_RESULT (*check)(const struct zd_documents *documents, const struct zd_reading *reading,
+        struct zd_error *err);
 
     /** The key of a chunk, index[0 .. rank) inside the grid, below the node's path. */
     ZD_RESULT (*chunk_key)(

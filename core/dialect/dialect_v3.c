@@ -15,6 +15,12 @@
 /* Older drafts use the same key: whoever recognises one of them in it bids more. */
 #define BID 10
 
+#define BLOCK "consolidated_metadata"
+
+/* How much deeper than by itself a document stands in a block: in the group's document, in its
+ * consolidated_metadata, in metadata. */
+#define BLOCK_DEPTH 3
+
 extern const struct zd_dialect zd_dialect_v3;
 
 static ZD_RESULT v3_document_key(const char *path, uint32_t i, struct zd_text *key)
@@ -54,6 +60,7 @@ static int v3_bid(const struct zd_documents *documents)
 static struct zd_json_limits large_limits(const struct zd_reading *reading)
 {
     struct zd_json_limits large = reading->limits;
+    large.depth_max += BLOCK_DEPTH;
     large.bytes_max = (size_t)zd_max_u64(reading->consolidated_bytes_max, large.bytes_max);
     const size_t factor =
         (size_t)zd_div_up(large.bytes_max, zd_max_u64(reading->limits.bytes_max, 1));
@@ -63,7 +70,19 @@ static struct zd_json_limits large_limits(const struct zd_reading *reading)
     return large;
 }
 
-/* Whether a document keeps its limits when its consolidated block is left out. */
+/* A document without its consolidated block: null stands in its place. */
+static ZD_RESULT leave_out(
+    struct zd_span text, struct zd_span block, struct zd_text *rest, struct zd_error *err)
+{
+    const uint8_t *after = block.ptr + block.len;
+    (void)zd_text_add_bytes(rest, text.ptr, (size_t)(block.ptr - text.ptr));
+    (void)zd_text_add(rest, "null");
+    (void)zd_text_add_bytes(rest, after, (size_t)(text.ptr + text.len - after));
+    return rest->status == ZD_OK ? ZD_OK
+                                 : zd_fail(err, rest->status, "no memory to measure a document");
+}
+
+/* Whether it keeps its limits so. */
 static ZD_RESULT check_beside(struct zd_span text, struct zd_span block,
     const struct zd_json_limits *limits, struct zd_error *err)
 {
@@ -75,34 +94,62 @@ static ZD_RESULT check_beside(struct zd_span text, struct zd_span block,
         zd_fact_limit(err, limits->bytes_max, len);
         return status;
     }
-    const uint8_t *after = block.ptr + block.len;
-    ZD_SCOPED_TEXT(rest, len);
-    (void)zd_text_add_bytes(&rest, text.ptr, (size_t)(block.ptr - text.ptr));
-    (void)zd_text_add_bytes(&rest, after, (size_t)(text.ptr + text.len - after));
-    if (rest.status != ZD_OK) {
-        return zd_fail(err, rest.status, "no memory to measure a document");
-    }
+    ZD_SCOPED_TEXT(rest, text.len + sizeof "null");
+    ZD_TRY(leave_out(text, block, &rest, err));
     return zd_json_check_limits(zd_text_span(&rest), limits, err);
+}
+
+/* A document is read without a block that nobody could read (reference 4.3). */
+static ZD_RESULT parse_without(struct zd_span text, struct zd_span block,
+    const struct zd_reading *reading, struct zd_json **ret_json, struct zd_error *err)
+{
+    struct zd_json_limits limits = reading->limits;
+    limits.nonfinite = true;
+    limits.bytes_max += sizeof "null";
+    ZD_SCOPED_TEXT(rest, text.len + sizeof "null");
+    ZD_TRY(leave_out(text, block, &rest, err));
+    return zd_json_parse(zd_text_span(&rest), &limits, ret_json, err);
 }
 
 /*
  * Text to JSON. Most documents keep the small limits; one that does not is parsed with the large
  * ones if it is the block that makes it large.
+ *
+ * @param ret_why untouched, or why the block was left out
  */
 static ZD_RESULT parse_text(struct zd_span text, const struct zd_reading *reading,
-    struct zd_json **ret_json, struct zd_error *err)
+    struct zd_json **ret_json, struct zd_error *ret_why, struct zd_error *err)
 {
     struct zd_span block;
     struct zd_json_limits limits = reading->limits;
-    limits.nonfinite = reading->judgement == ZD_JUDGE_READ;
-    const enum zd_status status = zd_json_parse(text, &limits, ret_json, err);
-    if (status != ZD_TOO_LARGE || !zd_json_find_value(text, "consolidated_metadata", &block)) {
+    limits.nonfinite = limits.nonfinite || reading->judgement == ZD_JUDGE_READ;
+    enum zd_status status = zd_json_parse(text, &limits, ret_json, err);
+    if (status != ZD_TOO_LARGE || !zd_json_find_value(text, BLOCK, &block)) {
         return status;
     }
     ZD_TRY(check_beside(text, block, &limits, err));
-    limits = large_limits(reading);
-    limits.nonfinite = reading->judgement == ZD_JUDGE_READ;
-    return zd_json_parse(text, &limits, ret_json, err);
+    struct zd_json_limits large = large_limits(reading);
+    large.nonfinite = limits.nonfinite;
+    status = zd_json_parse(text, &large, ret_json, err);
+    if (status != ZD_TOO_LARGE || reading->judgement != ZD_JUDGE_READ) {
+        return status;
+    }
+    *ret_why = *err;
+    return parse_without(text, block, reading, ret_json, err);
+}
+
+static ZD_RESULT v3_check(
+    const struct zd_documents *documents, const struct zd_reading *reading, struct zd_error *err)
+{
+    struct zd_span block;
+    const struct zd_span text = documents->text[0];
+    const enum zd_status status = zd_json_check_limits(text, &reading->limits, err);
+    if (status != ZD_TOO_LARGE || !zd_json_find_value(text, BLOCK, &block)) {
+        return status;
+    }
+    ZD_TRY(check_beside(text, block, &reading->limits, err));
+    const struct zd_json_limits large = large_limits(reading);
+    return zd_json_check_limits(text, &large, err);
 }
 
 /* A node whose document could not even be read as JSON. */
@@ -129,7 +176,9 @@ static ZD_RESULT v3_parse(const struct zd_documents *documents, const struct zd_
 {
     ZD_AUTO(zd_json) json = NULL;
     struct zd_error why = {0};
-    const enum zd_status status = parse_text(documents->text[0], reading, &json, &why);
+    struct zd_error why_left_out = {0};
+    const enum zd_status status =
+        parse_text(documents->text[0], reading, &json, &why_left_out, &why);
     if (status == ZD_NO_MEMORY) {
         return zd_fail(err, status, "%s", why.text);
     }
@@ -138,9 +187,13 @@ static ZD_RESULT v3_parse(const struct zd_documents *documents, const struct zd_
     }
     ZD_AUTO(zd_meta) meta = NULL;
     ZD_TRY(zd_v3_document_parse(&zd_dialect_v3, json, reading, &meta, err));
-    const struct zd_json *block = zd_json_member(json, "consolidated_metadata");
+    const struct zd_json *block = zd_json_member(json, BLOCK);
     if (block != NULL && meta->type == ZD_NODE_GROUP) {
-        zd_v3_consolidated_parse(block, reading, meta);
+        if (why_left_out.status == ZD_OK) {
+            zd_v3_consolidated_parse(block, reading, meta);
+        } else {
+            zd_v3_consolidated_leave_out(&why_left_out, meta);
+        }
     }
     if (meta->faults.out_of_memory) {
         return zd_fail(err, ZD_NO_MEMORY, "cannot allocate what a document holds");
@@ -196,6 +249,7 @@ const struct zd_dialect zd_dialect_v3 = {
     .bid = v3_bid,
     .parse = v3_parse,
     .parse_json = v3_parse_json,
+    .check = v3_check,
     .chunk_key = v3_chunk_key,
     .chunk_index = v3_chunk_index,
     .children_prefix = v3_children_prefix,

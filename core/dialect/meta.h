@@ -33,6 +33,7 @@ struct zd_meta {
     struct zd_json *attributes; /* an object, shared with document; NULL = none */
     struct zd_json *
         consolidated; /* group: the stored map path -> document as the dialect spells it, or NULL */
+    bool has_unread_listing; /* group: one is stored that is past the limits of reading */
     struct zd_faults faults;
     struct zd_applied_list applied; /* its extensions that are known, when !zd_meta_is_refused */
     struct zd_view view;            /* what they make of it; zeroed without any */

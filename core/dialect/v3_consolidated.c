@@ -206,6 +206,13 @@ void zd_v3_consolidated_parse(
     meta->consolidated = zd_json_ref(judge.entries);
 }
 
+void zd_v3_consolidated_leave_out(const struct zd_error *why, struct zd_meta *meta)
+{
+    zd_faults_add(&meta->faults, ZD_FAULT_WARNING, "too_large", "consolidated_metadata", &block_at,
+        NULL, NULL, "the consolidated metadata is ignored: %s", why->text);
+    meta->has_unread_listing = true;
+}
+
 static bool is_listed(const struct zd_json *entries, const char *key)
 {
     const char *path = path_of(key);

@@ -14,6 +14,9 @@
 void zd_v3_consolidated_parse(
     const struct zd_json *block, const struct zd_reading *reading, struct zd_meta *meta);
 
+/** The block is past the limits of reading, and was left out: a warning. Thread: any. */
+void zd_v3_consolidated_leave_out(const struct zd_error *why, struct zd_meta *meta);
+
 /** zd_dialect.stored_node of the v3 dialect. */
 ZD_RESULT zd_v3_consolidated_next(
     const struct zd_meta *meta, size_t *iter, struct zd_stored_node *ret_node);

@@ -795,7 +795,24 @@ START_TEST(block_does_not_excuse_what_stands_beside_it)
 }
 END_TEST
 
-START_TEST(document_past_the_large_limit_is_refused)
+/* A block that nobody here can read: the group is there without it. What is to be written is
+ * refused with it. */
+static void assert_block_is_left_out(struct zd_span text, struct zd_reading reading)
+{
+    const struct opinion opinion = {WARNED, "too_large", "/consolidated_metadata"};
+    ZD_AUTO(zd_meta) meta = parse_span(text, &reading);
+    ck_assert_int_eq(verdict_of(meta), opinion.verdict);
+    ck_assert(has_finding(meta, &opinion));
+    ck_assert_int_eq(meta->type, ZD_NODE_GROUP);
+    ck_assert_ptr_null(meta->consolidated);
+    ck_assert(meta->has_unread_listing);
+    reading.judgement = ZD_JUDGE_WRITE;
+    ZD_AUTO(zd_meta) written = parse_span(text, &reading);
+    ck_assert_int_eq(verdict_of(written), INVALID);
+    ck_assert_str_eq(written->faults.item[0].code, "too_large");
+}
+
+START_TEST(block_past_the_large_limit_is_left_out)
 {
     struct zd_reading reading = reading_zep10;
     ZD_AUTO(zd_buf)
@@ -804,8 +821,58 @@ START_TEST(document_past_the_large_limit_is_refused)
                        "\"must_understand\":false,\"metadata\":{",
         "{\"zarr_format\":3,\"node_type\":\"group\"}", LARGE_N, "}}}");
     reading.consolidated_bytes_max = text->len - 1;
-    ZD_AUTO(zd_meta) meta = parse_span(zd_buf_span(text), &reading);
-    ck_assert_str_eq(meta->faults.item[0].code, "too_large");
+    assert_block_is_left_out(zd_buf_span(text), reading);
+}
+END_TEST
+
+/* A group's text: an attribute of so many levels, itself or as an entry of its block. */
+static void add_deep_group(struct zd_text *text, size_t depth)
+{
+    zd_text_add(text, "{\"zarr_format\":3,\"node_type\":\"group\",\"attributes\":{\"a\":");
+    for (size_t i = 2; i < depth; i++) {
+        zd_text_add_char(text, '[');
+    }
+    for (size_t i = 2; i < depth; i++) {
+        zd_text_add_char(text, ']');
+    }
+    zd_text_add(text, "}}");
+}
+
+static const struct depth_fact {
+    size_t depth; /* of the document */
+    bool is_read; /* by itself, and as an entry */
+} depth_facts[] = {{3, true}, {63, true}, {64, true}, {65, false}, {1000, false}};
+
+START_TEST(document_that_is_read_is_read_in_a_listing)
+{
+    const struct depth_fact *fact = &depth_facts[_i];
+    const struct zd_dialect *v3 = zd_dialect_find("v3");
+    struct zd_error err = {0};
+    ZD_SCOPED_TEXT(own, TEXT_BYTES_MAX);
+    ZD_SCOPED_TEXT(listed, TEXT_BYTES_MAX);
+    add_deep_group(&own, fact->depth);
+    zd_text_add(&listed,
+        "{\"zarr_format\":3,\"node_type\":\"group\",\"consolidated_metadata\":{\"kind\":\"inline\","
+        "\"must_understand\":false,\"metadata\":{\"a\":");
+    add_deep_group(&listed, fact->depth);
+    zd_text_add(&listed, "}}}");
+    const struct zd_documents documents[] = {
+        {.text = {zd_text_span(&own)}, .present = {true}},
+        {.text = {zd_text_span(&listed)}, .present = {true}},
+    };
+    for (size_t i = 0; i < 2; i++) {
+        const enum zd_status status = v3->check(&documents[i], &reading_zep10, &err);
+        ck_assert_int_eq(status, fact->is_read ? ZD_OK : ZD_TOO_LARGE);
+    }
+    ZD_AUTO(zd_meta) meta = parse_span(zd_text_span(&own), &reading_zep10);
+    ck_assert_int_eq(verdict_of(meta), fact->is_read ? FINE : INVALID);
+    if (!fact->is_read) {
+        assert_block_is_left_out(zd_text_span(&listed), reading_zep10);
+        return;
+    }
+    ZD_AUTO(zd_meta) group = parse_span(zd_text_span(&listed), &reading_zep10);
+    ck_assert_int_eq(verdict_of(group), FINE);
+    ck_assert_uint_eq(zd_json_count(group->consolidated), 1);
 }
 END_TEST
 
@@ -946,6 +1013,16 @@ static enum zd_status parse_large_with_little_memory(void *context)
     return parse_by(context, &reading);
 }
 
+/* Nobody could read the block. */
+static enum zd_status parse_beside_with_little_memory(void *context)
+{
+    struct zd_reading reading = reading_zep10;
+    reading.limits.nodes_max = 10;
+    reading.consolidated_bytes_max = 10;
+    reading.limits.bytes_max = 200;
+    return parse_by(context, &reading);
+}
+
 START_TEST(failing_memory_fails_cleanly)
 {
     char array[] = "{" ARRAY ",'attributes':{'a':[1,NaN]},'dimension_names':['x',null],'foo':{"
@@ -959,6 +1036,7 @@ START_TEST(failing_memory_fails_cleanly)
     zd_unit_with_failing_memory(parse_with_little_memory, refused);
     zd_unit_with_failing_memory(parse_with_little_memory, no_json);
     zd_unit_with_failing_memory(parse_large_with_little_memory, group);
+    zd_unit_with_failing_memory(parse_beside_with_little_memory, group);
 }
 END_TEST
 
@@ -1102,7 +1180,9 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, consolidated_block_may_exceed_the_limits_of_one_document);
     tcase_add_test(tests, large_document_without_a_block_is_refused);
     tcase_add_test(tests, block_does_not_excuse_what_stands_beside_it);
-    tcase_add_test(tests, document_past_the_large_limit_is_refused);
+    tcase_add_test(tests, block_past_the_large_limit_is_left_out);
+    tcase_add_loop_test(tests, document_that_is_read_is_read_in_a_listing, 0,
+        sizeof depth_facts / sizeof *depth_facts);
     tcase_add_test(tests, deep_document_is_refused);
     tcase_add_test(tests, keys_of_documents_and_children);
     tcase_add_loop_test(tests, key_of_a_document_tells_its_node, 0, ZD_COUNT_OF(path_facts));

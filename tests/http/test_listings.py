@@ -1,0 +1,142 @@
+"""Stored consolidated metadata: whatever is written, it is read again, and never in the way."""
+
+import json
+
+import pytest
+from test_node_writes import FRESH, GROUP, JSON, N, check, consolidate, delete, nodes, patch, put, stored
+
+
+def deep(levels):
+    """A group whose document has that many levels."""
+    return '{"zarr_format":3,"node_type":"group","attributes":' + '{"a":' * (levels - 1) + "1" + "}" * levels
+
+
+def wide(n_values):
+    return {**GROUP, "attributes": {"a": [1] * n_values}}
+
+
+def is_readable(server, path=""):
+    return "refused" not in server.get(N + path).json()
+
+
+@pytest.fixture
+def w(serve):
+    return serve("-w", "w=mem:")
+
+
+def test_the_deepest_document_has_its_place_in_a_listing(w):
+    put(w, "g/a", GROUP)
+    assert consolidate(w).json()["check"] == FRESH
+    assert put(w, "g/deep", deep(64)).status == 201
+    assert is_readable(w) and check(w) == FRESH
+    assert consolidate(w).status == 200 and is_readable(w) and check(w) == FRESH
+    assert w.request("PUT", "/zarr/w/raw/zarr.json", JSON, deep(64).encode()).status in (200, 201)
+    assert is_readable(w) and check(w) == FRESH
+    assert put(w, "g/deeper", deep(65)).status == 413
+    assert delete(w, "g/deep").status == 204 and check(w) == FRESH
+
+
+def test_the_deepest_document_of_all_settings(serve):
+    server = serve("-w", "w=mem:", "--set", "limits.document_depth=96")
+    put(server, "a", GROUP)
+    assert consolidate(server).status == 200
+    assert put(server, "deep", deep(96)).status == 201
+    assert is_readable(server) and check(server) == FRESH
+    assert server.get(N + "deep").json()["metadata"] == json.loads(deep(96))
+    assert server.get("/v1/datasets/w/tree/?format=zarr").json()["consolidated_metadata"]["metadata"]["deep"]
+
+
+# A listing may have as many values as that many documents.
+FEW = ["--set", "limits.document_nodes=100", "--set", "limits.document_bytes=4KiB", "--set", "limits.consolidated_bytes=16KiB"]
+
+
+def test_a_listing_of_more_values_than_are_read_is_dropped(serve):
+    server = serve("-w", "w=mem:", *FEW)
+    put(server, "g/c", GROUP)
+    assert consolidate(server, "g").json()["check"] == FRESH
+    for i in range(8):
+        assert put(server, f"g/k{i}", wide(90)).status == 201
+        assert is_readable(server, "g")
+        assert check(server, "g") in (FRESH, {**check(server, "g"), "stored": False})
+    assert "consolidated_metadata" not in stored(server, "g/zarr.json")
+    assert delete(server, "g/k0").status == 204
+
+
+def test_what_would_not_be_read_is_not_stored_by_consolidating(serve):
+    server = serve("-w", "w=mem:", *FEW)
+    for i in range(8):
+        put(server, f"g/k{i}", wide(90))
+    for query in ["", "?dry_run=1"]:
+        answer = consolidate(server, "g", query)
+        assert (answer.status, answer.code) == (413, "too_large") and answer.json()["limit"] == 400, answer
+    assert is_readable(server, "g") and check(server, "g")["stored"] is False
+
+
+def test_a_document_that_would_not_be_read_is_not_stored(serve):
+    server = serve("-w", "w=mem:", "--set", "limits.document_bytes=4KiB", "--set", "limits.document_nodes=2000")
+    answer = put(server, "g", json.dumps(wide(1000), separators=(",", ":")))  # 2 KB; indented it is more than 4 KiB
+    assert (answer.status, answer.code) == (413, "too_large"), answer
+    assert server.get(N + "g").status == 404
+
+
+def test_an_old_listing_gives_way_to_a_new_document(serve):
+    server = serve("-w", "w=mem:", *FEW)
+    for i in range(4):
+        put(server, f"g/k{i}", wide(80))
+    assert consolidate(server, "g").json()["check"] == FRESH
+    assert put(server, "g", wide(90)).status == 200
+    assert is_readable(server, "g") and check(server, "g")["stored"] is False
+
+
+UNREADABLE = {**GROUP, "attributes": {"t": "root"}, "consolidated_metadata": {
+    "kind": "inline", "must_understand": False, "metadata": {"x": json.loads(deep(70))}}}
+
+
+def by_others(serve, tmp_path, document):
+    """A dataset with nodes below a group that somebody else has written."""
+    for path in ["g", "g/a", "g/b", "g/b/c", "g/d"]:
+        (tmp_path / path).mkdir()
+        (tmp_path / path / "zarr.json").write_text(json.dumps(GROUP))
+    (tmp_path / "zarr.json").write_text(document if isinstance(document, str) else json.dumps(document))
+    return serve("-w", f"w={tmp_path}")
+
+
+def test_a_listing_that_is_not_read_hides_nothing(serve, tmp_path):
+    server = by_others(serve, tmp_path, UNREADABLE)
+    group = server.get(N).json()
+    assert "refused" not in group and group["metadata"] == {**GROUP, "attributes": {"t": "root"}}
+    assert [(warning["code"], warning["pointer"]) for warning in group["warnings"]] == [
+        ("too_large", "/consolidated_metadata")]
+    assert nodes(server) == ["", "g", "g/a", "g/b", "g/b/c", "g/d"]
+
+
+@pytest.mark.parametrize("change", [
+    lambda server: put(server, "new", GROUP),
+    lambda server: patch(server, "g/a", {"attributes": {"n": 1}}),
+    lambda server: delete(server, "g/a"),
+    lambda server: server.request("DELETE", "/zarr/w/g/a/zarr.json"),
+])
+def test_a_listing_that_is_not_read_goes_with_the_first_change(serve, tmp_path, change):
+    server = by_others(serve, tmp_path, UNREADABLE)
+    answer = change(server)
+    assert answer.status in (200, 201, 204), answer
+    assert stored(server) == {**GROUP, "attributes": {"t": "root"}}
+
+
+def test_a_group_whose_listing_is_not_read_can_be_changed(serve, tmp_path):
+    server = by_others(serve, tmp_path, UNREADABLE)
+    answer = patch(server, "", {"attributes": {"n": 1}})
+    assert answer.status == 200, answer
+    assert stored(server)["attributes"] == {"t": "root", "n": 1}
+    assert consolidate(server).json()["check"] == FRESH
+    assert stored(server)["attributes"] == {"t": "root", "n": 1}
+
+
+def test_what_is_below_an_unknown_document_can_be_changed_and_erased(serve, tmp_path):
+    server = by_others(serve, tmp_path, "{")
+    assert patch(server, "g/a", {"attributes": {"n": 1}}).status == 200
+    assert delete(server, "g/b").status == 204
+    assert not (tmp_path / "g/b/c/zarr.json").exists()
+    answer = put(server, "new", GROUP)
+    assert (answer.status, answer.code) == (409, "parent_is_array")
+    assert (tmp_path / "zarr.json").read_text() == "{"
