@@ -34,10 +34,8 @@ struct work {
 
 /* The box that an edit paints, or the part of it that lies in one chunk of the last level. */
 struct brush {
-    struct zd_slots *slots; /* of which object */
     const struct zd_source *source;
     struct zd_part part;
-    bool is_afresh;  /* what was there is not known, and does not matter */
     uint64_t n_left; /* out: chunks of the last level that are stored from now on */
 };
 
@@ -287,24 +285,24 @@ static enum zd_status cool_down(struct work *work, struct zd_error *err)
     return ZD_OK;
 }
 
-/* The elements of a chunk of the last level as they are; NULL when it is absent. */
-static enum zd_status elements_of(struct work *work, const struct brush *brush,
-    const struct zd_place *place, struct zd_buf **ret_elements, struct zd_error *err)
+/* The elements of a chunk of the last level as they are; NULL when it is absent, or lost. */
+static enum zd_status elements_of(struct work *work, const struct zd_place *place,
+    struct zd_buf **ret_elements, struct zd_error *err)
 {
     if (is_hot(work, place)) {
         *ret_elements = zd_buf_ref(work->elements);
         return ZD_OK;
     }
-    if (zd_slots_is_absent(brush->slots, place)) {
+    const struct zd_span span = zd_slots_span(&work->slots, place);
+    if (span.ptr == NULL) {
         *ret_elements = NULL;
         return ZD_OK;
     }
-    const struct zd_span span = zd_slots_span(brush->slots, place);
     if (span.len > work->leaf->stored_max) {
         return zd_fail(err, ZD_CORRUPT, "a chunk of %zu bytes: its codecs make at most %" PRIu64,
             span.len, work->leaf->stored_max);
     }
-    ZD_AUTO(zd_buf) stored = zd_slots_read(brush->slots, place);
+    ZD_AUTO(zd_buf) stored = zd_slots_read(&work->slots, place);
     if (stored == NULL) {
         return no_memory(err, span.len);
     }
@@ -322,7 +320,7 @@ static enum zd_status rest_of(struct work *work, const struct brush *brush,
     if (covers_chunk(grid, &brush->part)) {
         return ZD_OK;
     }
-    const enum zd_status status = elements_of(work, brush, place, ret_elements, err);
+    const enum zd_status status = elements_of(work, place, ret_elements, err);
     return status == ZD_CORRUPT && covers(grid, &brush->part) ? ZD_OK : status;
 }
 
@@ -358,11 +356,11 @@ static enum zd_status change_elements(
     ZD_AUTO(zd_buf) before = NULL;
     ZD_AUTO(zd_buf) after = NULL;
     ZD_TRY(zd_slots_find(
-        brush->slots, work->layout->n_levels - 1, brush->part.chunk, &change->place, err));
+        &work->slots, work->layout->n_levels - 1, brush->part.chunk, &change->place, err));
     ZD_TRY(rest_of(work, brush, &change->place, &before, err));
     ZD_TRY(paint(work, brush, before, &after, err));
-    const bool was_absent = !brush->is_afresh && !is_hot(work, &change->place) &&
-                            zd_slots_is_absent(brush->slots, &change->place);
+    const bool was_absent =
+        !is_hot(work, &change->place) && zd_slots_is_absent(&work->slots, &change->place);
     const bool is_same = before != NULL && zd_span_equal(zd_buf_span(before), zd_buf_span(after));
     if (is_left_out(work, after)) {
         change->outcome = was_absent ? UNCHANGED : ERASED;
@@ -375,15 +373,14 @@ static enum zd_status change_elements(
 }
 
 /* Its bytes, which may be the same as those that are stored. */
-static enum zd_status encode_change(
-    struct work *work, const struct brush *brush, struct change *change, struct zd_error *err)
+static enum zd_status encode_change(struct work *work, struct change *change, struct zd_error *err)
 {
     if (change->outcome != WRITTEN) {
         return ZD_OK;
     }
     ZD_TRY(zd_chain_encode(work->leaf->chain, change->elements, &change->bytes, err));
     zd_buf_unref(ZD_TAKE(change->elements));
-    const struct zd_span was = zd_slots_span(brush->slots, &change->place);
+    const struct zd_span was = zd_slots_span(&work->slots, &change->place);
     if (!is_hot(work, &change->place) && zd_span_equal(was, zd_buf_span(change->bytes))) {
         zd_buf_unref(ZD_TAKE(change->bytes));
         change->outcome = UNCHANGED;
@@ -398,23 +395,23 @@ static void count(enum outcome outcome, struct zd_edit_counts *counts)
     counts->n_unchanged += outcome == UNCHANGED;
 }
 
-static void commit(struct brush *brush, struct change *change, struct zd_edit_counts *counts)
+static void commit(struct work *work, struct change *change, struct zd_edit_counts *counts)
 {
     count(change->outcome, counts);
     if (change->outcome != UNCHANGED) {
-        zd_slots_put(brush->slots, &change->place, ZD_TAKE(change->bytes));
+        zd_slots_put(&work->slots, &change->place, ZD_TAKE(change->bytes));
     }
 }
 
 /* The chunk is what it was, or has its bytes. */
-static enum zd_status settle(struct work *work, struct brush *brush, struct change *change,
-    struct zd_edit_counts *counts, struct zd_error *err)
+static enum zd_status settle(
+    struct work *work, struct change *change, struct zd_edit_counts *counts, struct zd_error *err)
 {
-    ZD_TRY(encode_change(work, brush, change, err));
+    ZD_TRY(encode_change(work, change, err));
     if (change->outcome != UNCHANGED && is_hot(work, &change->place)) {
         zd_buf_unref(ZD_TAKE(work->elements));
     }
-    commit(brush, change, counts);
+    commit(work, change, counts);
     return ZD_OK;
 }
 
@@ -441,7 +438,7 @@ static enum zd_status paint_one(
     enum zd_status status = change_elements(work, brush, &change, err);
     if (status == ZD_OK) {
         status = change.outcome == WRITTEN && !is_whole ? keep_hot(work, &change, counts, err)
-                                                        : settle(work, brush, &change, counts, err);
+                                                        : settle(work, &change, counts, err);
     }
     change_done(&change);
     return status;
@@ -466,7 +463,7 @@ static enum zd_status add_change(
     }
     zd_list_push_back(changes, &change->link);
     ZD_TRY(change_elements(work, brush, change, err));
-    return encode_change(work, brush, change, err);
+    return encode_change(work, change, err);
 }
 
 /* The elements of the array that a part of some level's chunk has. */
@@ -517,71 +514,74 @@ static enum zd_status paint_many(struct work *work, struct brush *brush, uint32_
     }
     for (struct zd_list *link = changes.next; status == ZD_OK && link != &changes;
         link = link->next) {
-        commit(brush, ZD_CONTAINER(link, struct change, link), counts);
+        commit(work, ZD_CONTAINER(link, struct change, link), counts);
     }
     drop_changes(&changes);
     return status;
 }
 
-/* All of a shard, whatever it was: made from nothing, and put in its place. */
-static enum zd_status paint_afresh(struct work *work, struct brush *brush,
-    const struct zd_place *place, uint32_t level, struct zd_edit_counts *counts,
-    struct zd_error *err)
+/* The shards of some level of which the box leaves nothing: those that are lost are made anew. */
+static enum zd_status open_covered(
+    struct work *work, const struct zd_selection *selection, uint32_t level, struct zd_error *err)
 {
-    struct zd_slots slots;
-    bool is_changed;
-    struct zd_buf *bytes = NULL;
-    zd_slots_init(&slots, work->layout, level, NULL, work->rewrite->bytes_max);
-    brush->slots = &slots;
-    brush->is_afresh = true;
-    enum zd_status status = paint_many(work, brush, level, counts, err);
-    if (status == ZD_OK) {
-        status = cool_down(work, err);
+    const struct zd_grid *grid = &work->layout->level[level].grid;
+    struct zd_plan plan;
+    struct zd_part part;
+    zd_plan_init(&plan, grid, selection);
+    while (zd_plan_next(&plan, &part)) {
+        struct zd_place place;
+        if (!covers(grid, &part)) {
+            continue;
+        }
+        ZD_TRY(zd_slots_find(&work->slots, level, part.chunk, &place, err));
+        ZD_TRY(zd_slots_open_over(&work->slots, &place, level, err));
     }
-    if (status == ZD_OK) {
-        status = zd_slots_finish(&slots, &is_changed, &bytes, err);
-    }
-    zd_slots_done(&slots);
-    if (status == ZD_OK) {
-        zd_slots_put(&work->slots, place, bytes);
-    }
-    return status;
+    return ZD_OK;
 }
 
-static enum zd_status apply_box(struct work *work, const struct zd_place *place, uint32_t level,
-    struct brush *brush, struct zd_edit_counts *counts, struct zd_error *err)
+static enum zd_status paint_shard(struct work *work, struct brush *brush, uint32_t level,
+    struct zd_edit_counts *counts, struct zd_error *err)
+{
+    struct zd_selection selection;
+    select_part(&work->layout->level[level].grid, &brush->part, &selection);
+    for (uint32_t at = level; at + 1 < work->layout->n_levels; at++) {
+        ZD_TRY(open_covered(work, &selection, at, err));
+    }
+    return paint_many(work, brush, level, counts, err);
+}
+
+static enum zd_status apply_box(struct work *work, uint32_t level, struct brush *brush,
+    struct zd_edit_counts *counts, struct zd_error *err)
 {
     if (level + 1 == work->layout->n_levels) {
         return paint_one(work, brush, counts, err);
     }
-    const bool is_whole = covers(&work->layout->level[level].grid, &brush->part);
-    enum zd_status status = ZD_CORRUPT;
-    if (place->slot->state != ZD_SLOT_UNKNOWN) {
-        status = zd_slots_open(&work->slots, place, level, err);
+    const enum zd_status status = paint_shard(work, brush, level, counts, err);
+    if (status == ZD_OK) {
+        zd_slots_take_lost(&work->slots);
+    } else {
+        zd_slots_restore_lost(&work->slots);
     }
-    if (status == ZD_CORRUPT && is_whole) {
-        return paint_afresh(work, brush, place, level, counts, err);
-    }
-    return status != ZD_OK ? status : paint_many(work, brush, level, counts, err);
+    return status;
 }
 
 /* The chunk with its padding is one box. */
 static enum zd_status apply_decoded(struct work *work, const struct zd_edit *edit,
-    const struct zd_place *place, struct zd_edit_counts *counts, struct zd_error *err)
+    struct zd_edit_counts *counts, struct zd_error *err)
 {
     const struct zd_grid *grid = &work->layout->level[edit->level].grid;
     struct zd_block block = {
         .data = edit->bytes->data, .rank = grid->rank, .dtype = work->layout->meta->dtype};
     memcpy(block.shape, grid->chunk, sizeof block.shape);
     const struct zd_source source = zd_source_of_block(&block);
-    struct brush brush = {.slots = &work->slots, .source = &source};
+    struct brush brush = {.source = &source};
     for (uint32_t d = 0; d < grid->rank; d++) {
         brush.part.chunk[d] = edit->part.chunk[d];
         brush.part.step[d] = 1;
         brush.part.count[d] = grid->chunk[d];
     }
     struct zd_edit_counts inner = {0};
-    ZD_TRY(apply_box(work, place, edit->level, &brush, &inner, err));
+    ZD_TRY(apply_box(work, edit->level, &brush, &inner, err));
     enum outcome outcome = brush.n_left > 0 ? WRITTEN : ERASED;
     if (inner.n_written + inner.n_erased == 0) {
         outcome = UNCHANGED;
@@ -623,11 +623,11 @@ static enum zd_status apply(
     }
     switch (edit->kind) {
     case ZD_EDIT_BOX: {
-        struct brush brush = {.slots = &work->slots, .source = &edit->source, .part = edit->part};
-        return apply_box(work, &place, edit->level, &brush, counts, err);
+        struct brush brush = {.source = &edit->source, .part = edit->part};
+        return apply_box(work, edit->level, &brush, counts, err);
     }
     case ZD_EDIT_DECODED:
-        return apply_decoded(work, edit, &place, counts, err);
+        return apply_decoded(work, edit, counts, err);
     case ZD_EDIT_ENCODED:
     case ZD_EDIT_ERASE:
         apply_bytes(work, edit, &place, counts);
@@ -662,6 +662,9 @@ enum zd_status zd_rewrite(struct zd_rewrite *rewrite, struct zd_error *err)
     enum zd_status status = cool_down(&work, err);
     if (status == ZD_OK) {
         status = zd_slots_finish(&work.slots, &rewrite->is_changed, &rewrite->bytes, err);
+    }
+    if (rewrite->old_is_unknown && status == ZD_OK && rewrite->bytes != NULL) {
+        zd_rewrite_was_absent(rewrite); /* of its empty chunks nobody knows that they were stored */
     }
     zd_buf_unref(work.elements);
     zd_slots_done(&work.slots);

@@ -14,6 +14,7 @@
 /* A shard with its chunks side by side. */
 struct zd_opened {
     struct zd_list link;     /* in slots->opened */
+    struct zd_list lost;     /* in slots->lost, or alone */
     struct zd_place place;   /* its own */
     uint32_t level;          /* its own */
     struct zd_slot was;      /* its slot before it was opened; bytes are borrowed from `from` */
@@ -59,6 +60,7 @@ void zd_slots_init(struct zd_slots *slots, const struct zd_layout *layout, uint3
     for (uint32_t i = 0; i < ZD_LEVELS_MAX; i++) {
         zd_list_init(&slots->opened[i]);
     }
+    zd_list_init(&slots->lost);
 }
 
 void zd_slots_done(struct zd_slots *slots)
@@ -165,11 +167,33 @@ static struct zd_opened *opened_new(uint64_t n)
     return opened;
 }
 
-enum zd_status zd_slots_open(
-    struct zd_slots *slots, const struct zd_place *place, uint32_t level, struct zd_error *err)
+/* A shard of which nothing but its number of chunks is known. */
+static void lose_chunks(struct zd_opened *opened)
+{
+    for (uint64_t i = 0; i < opened->n; i++) {
+        opened->slot[i].state = ZD_SLOT_UNKNOWN;
+    }
+}
+
+static enum zd_status read_shard(
+    const struct zd_slots *slots, struct zd_opened *opened, struct zd_error *err)
+{
+    struct zd_buf *from = bytes_of(slots, &opened->place, &opened->at);
+    if (from != NULL) {
+        opened->from = zd_buf_ref(from);
+        return read_index(&slots->layout->level[opened->level], opened, err);
+    }
+    if (opened->was.state == ZD_SLOT_UNKNOWN) {
+        lose_chunks(opened);
+    }
+    return ZD_OK;
+}
+
+static enum zd_status open_shard(struct zd_slots *slots, const struct zd_place *place,
+    uint32_t level, enum zd_status not_fatal, struct zd_error *err)
 {
     const struct zd_level *at = &slots->layout->level[level];
-    assert(at->shard != NULL && place->slot->state != ZD_SLOT_UNKNOWN);
+    assert(at->shard != NULL);
     if (place->slot->state == ZD_SLOT_OPENED) {
         return ZD_OK;
     }
@@ -183,16 +207,55 @@ enum zd_status zd_slots_open(
     opened->place = *place;
     opened->level = level;
     opened->was = *place->slot;
-    struct zd_buf *from = bytes_of(slots, place, &opened->at);
-    if (from != NULL) {
-        opened->from = zd_buf_ref(from);
-        ZD_TRY(read_index(at, opened, err));
+    const enum zd_status status = read_shard(slots, opened, err);
+    if (status != ZD_OK && status != not_fatal) {
+        return status;
+    }
+    if (status != ZD_OK) {
+        lose_chunks(opened);
+        zd_list_push_back(&slots->lost, &opened->lost);
     }
     slot_done(place->slot); /* `from` has a reference */
     *place->slot = (struct zd_slot){.state = ZD_SLOT_OPENED, .in.opened = opened};
     zd_list_push_back(&slots->opened[level], &opened->link);
     (void)ZD_TAKE(opened);
     return ZD_OK;
+}
+
+enum zd_status zd_slots_open(
+    struct zd_slots *slots, const struct zd_place *place, uint32_t level, struct zd_error *err)
+{
+    return open_shard(slots, place, level, ZD_OK, err);
+}
+
+enum zd_status zd_slots_open_over(
+    struct zd_slots *slots, const struct zd_place *place, uint32_t level, struct zd_error *err)
+{
+    return open_shard(slots, place, level, ZD_CORRUPT, err);
+}
+
+/* What was there before it was opened. */
+static void restore_slot(const struct zd_opened *opened)
+{
+    *opened->place.slot = opened->was;
+    if (opened->was.state == ZD_SLOT_BYTES) {
+        (void)zd_buf_ref(opened->was.in.bytes);
+    }
+}
+
+void zd_slots_take_lost(struct zd_slots *slots)
+{
+    while (zd_list_pop_front(&slots->lost) != NULL) {
+    }
+}
+
+void zd_slots_restore_lost(struct zd_slots *slots)
+{
+    for (struct zd_list *link; (link = zd_list_pop_front(&slots->lost)) != NULL;) {
+        struct zd_opened *opened = ZD_CONTAINER(link, struct zd_opened, lost);
+        opened->is_gone = true;
+        restore_slot(opened);
+    }
 }
 
 enum zd_status zd_slots_find(struct zd_slots *slots, uint32_t level, const uint64_t *index,
@@ -290,8 +353,8 @@ static enum zd_status lay_out(const struct zd_slots *slots, struct zd_opened *op
     for (uint64_t i = 0; i < opened->n; i++) {
         const struct zd_place place = {.slot = &opened->slot[i], .shard = opened, .i = i};
         uint8_t *entry = index->data + i * ZD_SHARD_ENTRY_BYTES;
-        const bool is_absent = place.slot->state == ZD_SLOT_ABSENT;
         const struct zd_span chunk = zd_slots_span(slots, &place);
+        const bool is_absent = chunk.ptr == NULL;
         zd_store_u64(entry, is_absent ? ZD_SHARD_MISSING : at);
         zd_store_u64(entry + sizeof(uint64_t), is_absent ? ZD_SHARD_MISSING : chunk.len);
         at += chunk.len;
@@ -349,20 +412,16 @@ static enum zd_status assemble(const struct zd_slots *slots, struct zd_opened *o
 static enum zd_status close_shard(
     struct zd_slots *slots, struct zd_opened *opened, struct zd_error *err)
 {
-    struct zd_slot *slot = opened->place.slot;
     if (is_gone(opened)) {
         return ZD_OK;
     }
     if (!opened->is_changed) {
-        *slot = opened->was;
-        if (slot->state == ZD_SLOT_BYTES) {
-            (void)zd_buf_ref(slot->in.bytes);
-        }
+        restore_slot(opened);
         return ZD_OK;
     }
     struct zd_buf *bytes = NULL;
     ZD_TRY(assemble(slots, opened, &bytes, err));
-    *slot = (struct zd_slot){.state = ZD_SLOT_ABSENT};
+    *opened->place.slot = (struct zd_slot){.state = ZD_SLOT_ABSENT};
     zd_slots_put(slots, &opened->place, bytes);
     return ZD_OK;
 }

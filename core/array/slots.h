@@ -10,7 +10,7 @@ enum zd_slot_state {
     ZD_SLOT_STORED,  /* as the shard around it has it, or the object itself */
     ZD_SLOT_BYTES,   /* it was given other bytes */
     ZD_SLOT_OPENED,  /* a shard in which chunks were looked for */
-    ZD_SLOT_UNKNOWN, /* the object itself, when it was not read */
+    ZD_SLOT_UNKNOWN, /* nobody knows: the object was not read, or the shard around it is lost */
 };
 
 struct zd_opened;
@@ -40,6 +40,7 @@ struct zd_slots {
     struct zd_slot root;
     bool is_changed; /* the root was given something else */
     struct zd_list opened[ZD_LEVELS_MAX];
+    struct zd_list lost; /* of them, since zd_slots_take_lost: their own bytes do not decode */
 };
 
 /**
@@ -65,6 +66,17 @@ ZD_RESULT zd_slots_find(struct zd_slots *slots, uint32_t level, const uint64_t *
 /** The same for a chunk whose slot is known: it is a shard, and is opened. */
 ZD_RESULT zd_slots_open(
     struct zd_slots *slots, const struct zd_place *place, uint32_t level, struct zd_error *err);
+
+/** The same for one of which nothing is to remain: when its index does not decode it is opened as a
+ * lost one, of whose chunks nobody knows anything. */
+ZD_RESULT zd_slots_open_over(
+    struct zd_slots *slots, const struct zd_place *place, uint32_t level, struct zd_error *err);
+
+/** What was to be written over the lost shards is in its place: they are as all others now. */
+void zd_slots_take_lost(struct zd_slots *slots);
+
+/** It is not: they are what they were. Nothing was put in them. */
+void zd_slots_restore_lost(struct zd_slots *slots);
 
 /** Whether nothing is stored of a chunk; an unknown one may be there. */
 bool zd_slots_is_absent(const struct zd_slots *slots, const struct zd_place *place);

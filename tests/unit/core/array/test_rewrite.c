@@ -607,6 +607,64 @@ START_TEST(a_shard_whose_index_does_not_decode_is_only_written_whole)
 }
 END_TEST
 
+/* Of a nested shard both inner shards are as long; one has lost its index, the other an element. */
+static const struct lost_fact {
+    uint64_t chunk; /* of level 0: the array ends in the second one */
+    uint64_t from;
+    const char *bytes; /* of the box */
+    enum zd_status status;
+    struct zd_edit_counts counts;
+    const char *after; /* the object; NULL: it is what it was */
+} lost_facts[] = {
+    {0, 0, "a0a1a2a3a4a5a6a7", ZD_OK, {2, 0, 0}, "a0a1a2a3a4a5a6a7090a0b0c0d0e0f10"},
+    {0, 0, "a0a1a2a3a4a5a6a7a8", ZD_OK, {3, 0, 0}, "a0a1a2a3a4a5a6a7a80a0b0c0d0e0f10"},
+    {0, 0, "0000000000000000", ZD_OK, {0, 2, 0}, "0000000000000000090a0b0c0d0e0f10"},
+    {0, 0, "00000000a4a5a6a7", ZD_OK, {1, 1, 0}, "00000000a4a5a6a7090a0b0c0d0e0f10"},
+    {0, 1, "a1a2a3a4a5a6a7a8", ZD_CORRUPT, {0, 0, 0}, NULL},
+    {0, 0, "a0a1a2a3", ZD_CORRUPT, {0, 0, 0}, NULL},
+    {0, 0, "a0a1a2a3a4a5a6a7a8a9aaabacad", ZD_CORRUPT, {0, 0, 0}, NULL}, /* ends in the other */
+    {1, 0, "a0a1a2a3a4a5a6a7a8a9aaabacad", ZD_OK, {4, 0, 0}, "a0a1a2a3a4a5a6a7a8a9aaabacad0000"},
+};
+
+START_TEST(a_nested_shard_whose_index_does_not_decode_is_written_over_with_others)
+{
+    const struct lost_fact *fact = &lost_facts[_i];
+    ZD_AUTO(zd_layout) layout = open_layout(&nested);
+    ZD_AUTO(zd_buf) old = new_object(layout, 0);
+    const size_t inner_len = (old->len - layout->level[0].shard->index_bytes) / 2;
+    old->data[inner_len - 1] ^= 1; /* of the index' checksum */
+    old->data[inner_len + 8] ^= 1; /* of the last chunk */
+    struct zd_edit *edit[] = {
+        new_box(layout, fact->from, fact->bytes),
+        new_box(layout, 0, "aa"), /* finds the shard made anew, or as it was */
+    };
+    edit[0]->part.chunk[0] = fact->chunk;
+    edit[1]->part.chunk[0] = fact->chunk;
+    struct result result = rewrite_with(layout, old, edit, 1);
+    ck_assert_int_eq(result.status, ZD_OK);
+    ck_assert_int_eq(edit[0]->status, fact->status);
+    ck_assert_uint_eq(edit[0]->counts.n_written, fact->counts.n_written);
+    ck_assert_uint_eq(edit[0]->counts.n_erased, fact->counts.n_erased);
+    ck_assert_uint_eq(edit[0]->counts.n_unchanged, fact->counts.n_unchanged);
+    ck_assert_int_eq(result.is_changed, fact->after != NULL);
+    if (fact->after != NULL && fact->chunk > 0) {
+        check_object(layout, result.bytes, fact->after);
+    } else if (fact->after != NULL) {
+        struct zd_edit *mend = new_edit(ZD_EDIT_DECODED, 2, 3, "0d0e0f10");
+        struct result mended = rewrite_with(layout, result.bytes, &mend, 1);
+        check_object(layout, mended.bytes, fact->after);
+        zd_buf_unref(mended.bytes);
+        zd_edit_free(mend);
+    }
+    zd_buf_unref(result.bytes);
+    result = rewrite_with(layout, old, edit, 2);
+    ck_assert_int_eq(edit[1]->status, fact->status);
+    zd_buf_unref(result.bytes);
+    zd_edit_free(edit[0]);
+    zd_edit_free(edit[1]);
+}
+END_TEST
+
 /* "" and one byte are no chunk; a byte too many is none either. */
 START_TEST(an_object_of_an_impossible_size_is_corrupt)
 {
@@ -731,6 +789,27 @@ START_TEST(an_erasure_unread_is_counted_by_what_the_store_says)
     zd_rewrite_was_absent(&rewrite);
     ck_assert_uint_eq(edit->counts.n_erased, 0);
     ck_assert_uint_eq(edit->counts.n_unchanged, 1);
+    zd_edit_free(edit);
+}
+END_TEST
+
+/* Chunks of nothing but the fill value were not stored before, for all that anybody knows. */
+START_TEST(empty_chunks_of_an_object_made_afresh_are_not_counted_as_erased)
+{
+    const struct zd_unit_array *const all[] = {&sharded, &nested};
+    ZD_AUTO(zd_layout) layout = open_layout(all[_i / 2]);
+    const bool is_known = _i % 2 != 0;
+    struct zd_edit *edit = new_box(layout, 0, "00000000000000000000000000000001");
+    struct zd_rewrite rewrite = {.layout = layout,
+        .old_is_unknown = !is_known,
+        .bytes_max = 4096,
+        .edit = &edit,
+        .n_edits = 1};
+    ck_assert_int_eq(zd_rewrite(&rewrite, NULL), ZD_OK);
+    ck_assert_uint_eq(edit->counts.n_written, 1);
+    ck_assert_uint_eq(edit->counts.n_erased, 0);
+    ck_assert_uint_eq(edit->counts.n_unchanged, 3);
+    zd_buf_unref(rewrite.bytes);
     zd_edit_free(edit);
 }
 END_TEST
@@ -996,10 +1075,15 @@ void zd_unit_tests(TCase *tests)
     tcase_add_loop_test(tests, what_does_not_decode_is_not_overwritten_in_part, 0, 3);
     tcase_add_loop_test(tests, what_does_not_decode_is_overwritten_as_a_whole, 0, 3);
     tcase_add_loop_test(tests, a_shard_whose_index_does_not_decode_is_only_written_whole, 0, 2);
+    tcase_add_loop_test(tests,
+        a_nested_shard_whose_index_does_not_decode_is_written_over_with_others, 0,
+        ZD_COUNT_OF(lost_facts));
     tcase_add_loop_test(tests, an_object_of_an_impossible_size_is_corrupt, 0, 6);
     tcase_add_test(tests, a_box_fails_as_a_whole);
     tcase_add_loop_test(tests, counts_say_what_became_of_chunks, 0, ZD_COUNT_OF(count_facts));
     tcase_add_test(tests, an_erasure_unread_is_counted_by_what_the_store_says);
+    tcase_add_loop_test(
+        tests, empty_chunks_of_an_object_made_afresh_are_not_counted_as_erased, 0, 4);
     tcase_add_loop_test(tests, only_absent_chunks_are_created, 0, 2);
     tcase_add_test(tests, edits_of_one_chunk_follow_each_other);
     tcase_add_loop_test(
