@@ -12,6 +12,7 @@ struct tag {
     const char *at;
     size_t len;
     bool is_weak;
+    bool is_quoted;
 };
 
 static const char *skip_spaces(const char *at)
@@ -31,12 +32,12 @@ static const char *next_tag(const char *at, struct tag *ret_tag)
     }
     ret_tag->is_weak = strncmp(at, "W/", 2) == 0;
     at += ret_tag->is_weak ? 2 : 0;
-    const bool is_quoted = *at == '"';
-    at += is_quoted ? 1 : 0;
+    ret_tag->is_quoted = *at == '"';
+    at += ret_tag->is_quoted ? 1 : 0;
     ret_tag->at = at;
-    ret_tag->len = strcspn(at, is_quoted ? "\"" : " \t,");
+    ret_tag->len = strcspn(at, ret_tag->is_quoted ? "\"" : " \t,");
     at += ret_tag->len;
-    return is_quoted && *at == '"' ? at + 1 : at;
+    return ret_tag->is_quoted && *at == '"' ? at + 1 : at;
 }
 
 /* The opaque part of our own tag: `"x"` is x. */
@@ -55,17 +56,19 @@ static bool is_same(const struct tag *a, const struct tag *b)
     return a->len > 0 && a->len == b->len && memcmp(a->at, b->at, a->len) == 0;
 }
 
-/* RFC 9110, 8.8.3.2: `strong` never matches a weak tag. "*" matches whatever exists. */
+static bool is_star(const struct tag *tag)
+{
+    return tag->len == 1 && tag->at[0] == '*' && !tag->is_quoted && !tag->is_weak;
+}
+
+/* RFC 9110, 8.8.3.2: `strong` never matches a weak tag. "*" matches whatever exists, also where it
+ * came on a line beside others. */
 static bool list_has(const char *list, const char *etag, bool strong)
 {
-    list = skip_spaces(list);
-    if (list[0] == '*' && *skip_spaces(list + 1) == '\0') {
-        return true;
-    }
     const struct tag own = own_tag(etag);
     struct tag tag;
     for (list = next_tag(list, &tag); list != NULL; list = next_tag(list, &tag)) {
-        if (is_same(&tag, &own) && !(strong && tag.is_weak)) {
+        if (is_star(&tag) || (is_same(&tag, &own) && !(strong && tag.is_weak))) {
             return true;
         }
     }

@@ -8,10 +8,10 @@
 
 #include "core/base/status.h"
 
-/** The headers that decide, as sent; NULL = absent. Borrowed from the connection. */
+/** The headers that decide, as sent; NULL = absent. Borrowed from the request. */
 struct zd_conditions {
-    const char *if_match;
-    const char *if_none_match;
+    const char *if_match;      /* all lines of it as one list (RFC 9110, 5.3) */
+    const char *if_none_match; /* the same */
     const char *if_modified_since;
     const char *if_unmodified_since;
     const char *if_range;

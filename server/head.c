@@ -11,6 +11,17 @@
 #include "server/reply.h"
 #include "server/server.h"
 
+/* Lines of one list are one list (RFC 9110, 5.3). Few clients send several: the first is borrowed
+ * as it is. */
+static void add_line(const char **place, struct zd_text *list, const char *value)
+{
+    if (list->len == 0) {
+        zd_text_add(list, *place);
+    }
+    zd_text_addf(list, ", %s", value);
+    *place = list->at;
+}
+
 /* One pass over the headers: looking each one up would walk the list as many times. */
 static enum MHD_Result on_header(
     void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
@@ -21,22 +32,29 @@ static enum MHD_Result on_header(
     const struct {
         const char *name;
         const char **place;
+        struct zd_text *list; /* NULL: it comes once, and the first one counts */
     } wanted[] = {
-        {"If-None-Match", &conditions->if_none_match},
-        {"If-Modified-Since", &conditions->if_modified_since},
-        {"Range", &conditions->range},
-        {"If-Range", &conditions->if_range},
-        {"If-Match", &conditions->if_match},
-        {"If-Unmodified-Since", &conditions->if_unmodified_since},
-        {"X-Request-Id", &req->sent_id},
+        {"If-None-Match", &conditions->if_none_match, &req->list_text[0]},
+        {"If-Modified-Since", &conditions->if_modified_since, NULL},
+        {"Range", &conditions->range, NULL},
+        {"If-Range", &conditions->if_range, NULL},
+        {"If-Match", &conditions->if_match, &req->list_text[1]},
+        {"If-Unmodified-Since", &conditions->if_unmodified_since, NULL},
+        {"X-Request-Id", &req->sent_id, NULL},
+        {"Accept", &req->accept, &req->list_text[2]},
+        {"Accept-Encoding", &req->accept_encoding, &req->list_text[3]},
     };
-    if (name[0] != 'I' && name[0] != 'i' && name[0] != 'R' && name[0] != 'r' && name[0] != 'X' &&
-        name[0] != 'x') {
+    if (strchr("AaIiRrXx", name[0]) == NULL) {
         return MHD_YES;
     }
     for (size_t i = 0; i < ZD_COUNT_OF(wanted); i++) {
-        if (*wanted[i].place == NULL && strcasecmp(wanted[i].name, name) == 0) {
+        if (strcasecmp(wanted[i].name, name) != 0) {
+            continue;
+        }
+        if (*wanted[i].place == NULL) {
             *wanted[i].place = value;
+        } else if (wanted[i].list != NULL) {
+            add_line(wanted[i].place, wanted[i].list, value);
         }
     }
     return MHD_YES;
@@ -96,10 +114,14 @@ void zd_http_peer(const struct zd_request *req, struct zd_peer *ret_peer)
     }
 }
 
-void zd_head_read(struct zd_request *req, const char *method)
+enum zd_status zd_head_read(struct zd_request *req, const char *method)
 {
     req->method = method;
     req->is_head = strcmp(method, "HEAD") == 0;
     (void)MHD_get_connection_values(req->connection, MHD_HEADER_KIND, on_header, req);
     take_id(req);
+    for (size_t i = 0; i < ZD_LIST_FIELDS; i++) {
+        ZD_TRY(req->list_text[i].status);
+    }
+    return ZD_OK;
 }

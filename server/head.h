@@ -4,7 +4,7 @@
 
 #include "server/http.h"
 
-/** The head is there: sets method, conditions and id. */
-void zd_head_read(struct zd_request *req, const char *method);
+/** The head is there: sets method, conditions, what is accepted, and id. @retval ZD_NO_MEMORY */
+ZD_RESULT zd_head_read(struct zd_request *req, const char *method);
 
 #endif

@@ -51,7 +51,17 @@ static struct zd_request *request_new(struct zd_http *http)
     zd_text_init(&req->target_text, settings->limits_url_bytes);
     zd_text_init(&req->path_text, settings->limits_url_bytes);
     zd_text_init(&req->body_text, settings->limits_body_bytes);
+    for (size_t i = 0; i < ZD_LIST_FIELDS; i++) {
+        zd_text_init(&req->list_text[i], settings->http_connection_bytes); /* of the whole head */
+    }
     return req;
+}
+
+static void drop_lists(struct zd_request *req)
+{
+    for (size_t i = 0; i < ZD_LIST_FIELDS; i++) {
+        zd_text_done(&req->list_text[i]);
+    }
 }
 
 static void request_free(struct zd_request *req)
@@ -59,6 +69,7 @@ static void request_free(struct zd_request *req)
     zd_text_done(&req->target_text);
     zd_text_done(&req->path_text);
     zd_text_done(&req->body_text);
+    drop_lists(req);
     zd_free(req);
 }
 
@@ -143,6 +154,9 @@ static void forget(struct zd_request *req)
     zd_upload_done(&req->upload);
     req->deadline_ms = 0;
     req->conditions = (struct zd_conditions){0};
+    req->accept = NULL;
+    req->accept_encoding = NULL;
+    drop_lists(req);
     zd_stream_done(&req->stream);
     req->has_left = false;
     req->was_cut = false;
@@ -343,7 +357,9 @@ static enum MHD_Result begin(struct zd_request *req, const char *method)
         return MHD_NO;
     }
     req->has_begun = true;
-    zd_head_read(req, method);
+    if (zd_head_read(req, method) != ZD_OK) {
+        return MHD_NO; /* a condition is lost */
+    }
     if (zd_request_is_reading(req) || !zd_upload_begin(req)) {
         return MHD_YES;
     }

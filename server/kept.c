@@ -419,9 +419,8 @@ void zd_kept_release(struct zd_request *req)
 static enum zd_coding coding_for(const struct zd_request *req, const struct zd_kept *kept)
 {
     const struct zd_buf *plain = kept->form[ZD_PLAIN].body;
-    return kept->may_be_coded && plain != NULL
-               ? zd_accept_coding(zd_request_header(req, "Accept-Encoding"), plain->len)
-               : ZD_PLAIN;
+    return kept->may_be_coded && plain != NULL ? zd_accept_coding(req->accept_encoding, plain->len)
+                                               : ZD_PLAIN;
 }
 
 static bool is_same(const struct zd_kept *kept, const struct zd_representation *rep)
@@ -600,7 +599,7 @@ static void answer_problem(struct zd_request *req, struct zd_kept *kept)
 /* A client that refuses the kept type is answered by the handler, which knows what it may be. */
 static bool accepts(const struct zd_request *req, const struct zd_kept *kept)
 {
-    const char *accept = kept->media_type == NULL ? NULL : zd_request_header(req, "Accept");
+    const char *accept = kept->media_type == NULL ? NULL : req->accept;
     return accept == NULL || zd_accept_quality(accept, kept->media_type) > 0;
 }
 

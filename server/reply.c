@@ -343,9 +343,7 @@ bool zd_reply_may_code(const struct zd_request *req, const struct zd_representat
 enum zd_coding zd_reply_coding(
     const struct zd_request *req, const struct zd_representation *rep, uint64_t len)
 {
-    return zd_reply_may_code(req, rep)
-               ? zd_accept_coding(zd_request_header(req, "Accept-Encoding"), len)
-               : ZD_PLAIN;
+    return zd_reply_may_code(req, rep) ? zd_accept_coding(req->accept_encoding, len) : ZD_PLAIN;
 }
 
 /* An answer that may be coded says so whatever it is coded in (RFC 9110, 12.5.5). */

@@ -26,6 +26,7 @@ struct zd_route;
 typedef enum zd_next zd_step(struct zd_request *req);
 
 #define ZD_REQUEST_ID_MAX 128
+#define ZD_LIST_FIELDS    4 /* that are read as lists, whatever their lines */
 
 /** An answer of server/kept.h that a request is given. */
 struct zd_kept_want {
@@ -50,7 +51,9 @@ struct zd_request {
     const char *path;    /* decoded {path} or {key}, without slashes at its ends; "" when empty: in
                             path_text */
     struct zd_buf *body; /* POST, PUT, PATCH; or NULL: there is none, or it comes as a stream */
-    struct zd_conditions conditions; /* borrowed from the connection */
+    struct zd_conditions conditions; /* borrowed from the connection, and from list_text */
+    const char *accept;              /* all lines as one list, or NULL; borrowed as they are */
+    const char *accept_encoding;     /* the same */
 
     /* The handler's own: made by its first step, freed with the request, whatever its end. */
     void *state;
@@ -73,7 +76,8 @@ struct zd_request {
     struct zd_text target_text; /* these keep their memory for the next request */
     struct zd_text path_text;
     struct zd_text body_text;
-    const char *sent_id;         /* X-Request-Id as sent, or NULL */
+    struct zd_text list_text[ZD_LIST_FIELDS]; /* of fields that came in several lines */
+    const char *sent_id;                      /* X-Request-Id as sent, or NULL */
     struct MHD_Response *answer; /* NULL: not answered yet, or given to the connection */
     char *answer_id;             /* where a shared answer has its X-Request-Id, or NULL */
     struct zd_stream stream;     /* the answer's body, when it is sent while it is made */
@@ -140,7 +144,8 @@ void zd_request_set_node(struct zd_request *req, struct zd_node *node);
 /** Whether it is GET or HEAD. */
 bool zd_request_is_reading(const struct zd_request *req);
 
-/** A header of the request, or NULL; borrowed. Names are case-insensitive. */
+/** A header of the request, or NULL; borrowed. Names are case-insensitive. Of several lines the
+ * first: those that are lists have members of their own. */
 const char *zd_request_header(const struct zd_request *req, const char *name);
 
 /** One header of an answer. */

@@ -421,7 +421,7 @@ static uint64_t held_bytes(const struct batch *batch)
 /* Frames only for those who want them more. */
 static bool choose_form(struct zd_request *req, bool *ret_is_frames)
 {
-    const char *accept = zd_request_header(req, "Accept");
+    const char *accept = req->accept;
     const uint32_t multipart = zd_accept_quality(accept, ZD_MULTIPART_TYPE);
     const uint32_t frames = zd_accept_quality(accept, ZD_FRAMES_TYPE);
     *ret_is_frames = frames > multipart;

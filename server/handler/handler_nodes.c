@@ -20,7 +20,7 @@ static enum zd_next step_begin(struct zd_request *req)
 {
     static const char *const allowed[] = {MEDIA_TYPE, NULL};
     struct zd_error err = {0};
-    if (zd_accept_quality(zd_request_header(req, "Accept"), MEDIA_TYPE) == 0) {
+    if (zd_accept_quality(req->accept, MEDIA_TYPE) == 0) {
         const struct zd_problem problem = {.code = "not_acceptable",
             .detail = "a node is described in JSON only",
             .allowed = allowed};

@@ -87,7 +87,7 @@ static enum zd_next respond_links(struct zd_request *req)
 static enum zd_next step_root(struct zd_request *req)
 {
     /* Browsers name text/html; a client that takes anything gets links. */
-    const char *accept = zd_request_header(req, "Accept");
+    const char *accept = req->accept;
     const uint32_t page = zd_accept_quality(accept, "text/html");
     const uint32_t links = zd_accept_quality(accept, "application/json");
     return page > links ? respond_page(req) : respond_links(req);

@@ -379,7 +379,7 @@ static bool choose_format(struct zd_slice *slice, uint32_t rank)
         return slice->format != NULL && slice->format->accepts(dtype, rank);
     }
     slice->format_is_negotiated = true;
-    slice->format = negotiate(zd_request_header(slice->task.req, "Accept"), dtype, rank);
+    slice->format = negotiate(slice->task.req->accept, dtype, rank);
     return slice->format != NULL;
 }
 

@@ -224,7 +224,7 @@ static enum zd_next step_plan(struct zd_request *req)
 static enum zd_next step_get(struct zd_request *req)
 {
     static const char *const allowed[] = {MEDIA_TYPE, NULL};
-    if (zd_accept_quality(zd_request_header(req, "Accept"), MEDIA_TYPE) == 0) {
+    if (zd_accept_quality(req->accept, MEDIA_TYPE) == 0) {
         const struct zd_problem problem = {.code = "not_acceptable",
             .detail = "statistics are told in JSON only",
             .allowed = allowed};
