@@ -9,6 +9,8 @@
 #include "server/route.h"
 #include "server/server.h"
 
+#define ALLOW_BYTES_MAX 256
+
 static enum zd_next refuse(struct zd_request *req, const char *code, const char *detail)
 {
     const struct zd_problem problem = {.code = code, .detail = detail};
@@ -46,7 +48,7 @@ static enum zd_next refuse_route(struct zd_request *req)
 static enum zd_next refuse_method(
     struct zd_request *req, const struct zd_route *route, bool is_read_only)
 {
-    ZD_SCOPED_TEXT(allow, 256);
+    ZD_SCOPED_TEXT(allow, ALLOW_BYTES_MAX);
     zd_route_allow(zd_handlers, route, !is_read_only, &allow);
     ZD_SCOPED_TEXT(detail, ZD_ERROR_TEXT_BYTES);
     if (is_read_only) {
@@ -150,13 +152,47 @@ bool zd_dispatch_streams_body(struct zd_request *req)
            match.route->streams_body;
 }
 
+/* What the path takes. Where there is nothing it is everything, so that a browser asks, and learns
+ * that from the answer. */
+static enum zd_status options_of(
+    struct zd_request *req, struct zd_text *allow, struct zd_error *err)
+{
+    struct zd_match match = {0};
+    struct zd_span query;
+    const struct zd_span raw = zd_target_path(req->target, &query);
+    const enum zd_status status = zd_path_decode(raw, &req->path_text, err);
+    if (status != ZD_OK && status != ZD_INVALID) {
+        return status;
+    }
+    if (status == ZD_INVALID ||
+        zd_route_find(zd_handlers, req->method, req->path_text.at, &match) != ZD_ROUTE_METHOD) {
+        zd_text_add(allow, "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
+    } else {
+        const struct zd_dataset *dataset = zd_catalog_find(req->server, match.dataset);
+        const bool with_writes = dataset == NULL || dataset->config.writable;
+        zd_route_allow(zd_handlers, match.route, with_writes, allow);
+    }
+    return allow->status == ZD_OK ? ZD_OK
+                                  : zd_fail(err, allow->status, "no memory for the methods");
+}
+
+static enum zd_next answer_options(struct zd_request *req)
+{
+    ZD_SCOPED_TEXT(allow, ALLOW_BYTES_MAX);
+    struct zd_error err = {0};
+    if (options_of(req, &allow, &err) != ZD_OK) {
+        return zd_respond_error(req, NULL, &err);
+    }
+    return zd_reply_options(req, allow.at);
+}
+
 enum zd_next zd_dispatch(struct zd_request *req)
 {
     struct zd_error err = {0};
     struct zd_match match = {0};
     struct zd_span query;
     if (strcmp(req->method, "OPTIONS") == 0) {
-        return zd_reply_options(req);
+        return answer_options(req);
     }
     const struct zd_span raw = zd_target_path(req->target, &query);
     if (zd_path_decode(raw, &req->path_text, &err) != ZD_OK) {

@@ -605,9 +605,8 @@ enum zd_next zd_respond_redirect(struct zd_request *req, unsigned http_status, c
     return zd_respond(req, &rep);
 }
 
-enum zd_next zd_reply_options(struct zd_request *req)
+enum zd_next zd_reply_options(struct zd_request *req, const char *methods)
 {
-    static const char methods[] = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
     struct MHD_Response *response =
         response_of_text((struct zd_span){.ptr = (const uint8_t *)"", .len = 0});
     if (response != NULL) {

@@ -11,7 +11,7 @@ ZD_RESULT zd_replies_init(struct zd_http *http, struct zd_error *err);
 void zd_replies_done(struct zd_http *http);
 
 /** The answer to OPTIONS, whatever its path (R29, R31). */
-enum zd_next zd_reply_options(struct zd_request *req);
+enum zd_next zd_reply_options(struct zd_request *req, const char *methods);
 
 /** An answer to what libmicrohttpd never gets to see. Everything borrowed. */
 struct zd_refusal {

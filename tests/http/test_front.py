@@ -81,10 +81,33 @@ def test_options_works_everywhere(server, target):
                                                 "Access-Control-Request-Private-Network": "true"})
     assert answer.status == 204 and answer.body == b""
     allowed = answer.headers["access-control-allow-methods"].replace(",", "").split()
-    assert {"GET", "HEAD", "PUT", "DELETE", "POST", "OPTIONS"} <= set(allowed)
+    assert {"GET", "HEAD", "OPTIONS"} <= set(allowed) and answer.headers["allow"].replace(",", "").split() == allowed
     assert answer.headers["access-control-allow-headers"] == "range, authorization"
     assert answer.headers["access-control-allow-private-network"] == "true"
     assert int(answer.headers["access-control-max-age"]) >= 7200
+
+
+READS = "GET, HEAD, OPTIONS"
+
+
+@pytest.mark.parametrize("target, writable, readable", [
+    ("/livez", READS, READS),
+    ("/zarr/{}/a/zarr.json", "GET, HEAD, PUT, DELETE, OPTIONS", READS),
+    ("/zarr/{}/", "GET, HEAD, PUT, DELETE, OPTIONS", READS),
+    ("/v1/datasets/{}/nodes/a", "GET, HEAD, PUT, PATCH, DELETE, OPTIONS", READS),
+    ("/v1/datasets/{}/slices/a?slice=0", "GET, HEAD, PUT, POST, OPTIONS", "GET, HEAD, POST, OPTIONS"),
+    ("/v1/datasets/{}/chunks/a", "GET, HEAD, PUT, DELETE, POST, OPTIONS", "GET, HEAD, POST, OPTIONS"),
+    ("/v1/datasets/{}/consolidate/", "POST, OPTIONS", "OPTIONS"),
+])
+def test_options_tells_what_the_path_takes(serve, tmp_path, target, writable, readable):
+    config = {"datasets": {"w": {"location": "mem:", "writable": True}, "r": {"location": str(tmp_path)}}}
+    server = serve(config=config)
+    for name, expected in [("w", writable), ("r", readable)]:
+        answer = server.request("OPTIONS", target.format(name))
+        methods = set(expected.split(", "))
+        assert set(answer.headers["allow"].split(", ")) == set(answer.headers["access-control-allow-methods"].split(", ")) == methods
+        refused = server.request("PATCH" if "PATCH" not in writable else "POST", target.format(name))
+        assert refused.status == 405 and set(refused.headers["allow"].split(", ")) <= set(writable.split(", "))
 
 
 @pytest.mark.parametrize("head", [
