@@ -10,6 +10,7 @@
  * same wherever the network has cut the stream. */
 #include "server/guard.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "core/base/num.h"
@@ -94,6 +95,7 @@ static const uint8_t *expect(
 
 static const uint8_t *at_start(struct zd_guard *guard, const uint8_t *at)
 {
+    guard->n_line = 0;
     if (*at != '\r') {
         guard->state = METHOD;
         return at;
@@ -740,6 +742,18 @@ static bool is_dropped(enum state state)
     return state == START || state == START_LF || state == VALUE_SPACE || state == CHUNK_EXTENSION;
 }
 
+static bool is_in_line(enum state state)
+{
+    return state >= METHOD && state <= ASTERISK;
+}
+
+static void keep_line(struct zd_guard *guard, const uint8_t *at, size_t len)
+{
+    const size_t n = zd_min_u64(len, sizeof guard->line - guard->n_line);
+    memcpy(guard->line + guard->n_line, at, n);
+    guard->n_line = (uint8_t)(guard->n_line + n);
+}
+
 bool zd_guard_take(struct zd_guard *guard, uint8_t *bytes, size_t *len, size_t *ret_n_whole)
 {
     const uint8_t *at = bytes;
@@ -751,6 +765,9 @@ bool zd_guard_take(struct zd_guard *guard, uint8_t *bytes, size_t *len, size_t *
         const enum state state = (enum state)guard->state;
         const uint8_t *const next = step(guard, at, end);
         const size_t n = (size_t)(next - at);
+        if (is_in_line(state)) {
+            keep_line(guard, at, n);
+        }
         if (!is_dropped(state)) {
             if (to != at) {
                 memmove(to, at, n);
@@ -792,6 +809,24 @@ uint64_t zd_guard_body_max(const struct zd_guard *guard)
     const struct zd_guard_limits *limits = guard->limits;
     return guard->is_put ? zd_max_u64(limits->upload_bytes, limits->body_bytes)
                          : limits->body_bytes;
+}
+
+static void copy_word(char to[ZD_GUARD_LINE_BYTES + 1], const char *word, size_t len)
+{
+    (void)snprintf(
+        to, ZD_GUARD_LINE_BYTES + 1, "%.*s", len == 0 ? 1 : (int)len, len == 0 ? "-" : word);
+}
+
+void zd_guard_line(const struct zd_guard *guard, struct zd_guard_line *ret_line)
+{
+    const size_t n = zd_guard_place(guard) == ZD_GUARD_BETWEEN ? 0 : guard->n_line;
+    const char *space = memchr(guard->line, ' ', n);
+    const size_t method_len = space == NULL ? n : (size_t)(space - guard->line);
+    const size_t target_at = space == NULL ? n : method_len + 1;
+    const char *end = memchr(guard->line + target_at, ' ', n - target_at);
+    const size_t target_len = (end == NULL ? n : (size_t)(end - guard->line)) - target_at;
+    copy_word(ret_line->method, guard->line, method_len);
+    copy_word(ret_line->target, guard->line + target_at, target_len);
 }
 
 bool zd_guard_is_head(const struct zd_guard *guard)

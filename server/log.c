@@ -233,6 +233,9 @@ static void emit_request(struct zd_emit *emit, const struct zd_request *req, dou
     if (req->problem_code != NULL) {
         zd_emit_member_string(emit, "code", req->problem_code);
     }
+    if (req->client != NULL) {
+        emit_json_text(emit, "client", req->client);
+    }
     if (req->was_cut) {
         zd_emit_member_bool(emit, "cut", true);
     }
@@ -253,10 +256,11 @@ void zd_log_request(struct zd_log *log, const struct zd_request *req)
         add_plain(&log->line, req->method);
         zd_text_add_char(&log->line, ' ');
         add_plain(&log->line, req->target);
-        zd_text_addf(&log->line, " %u %llu %llu.%03llums %s%s%s%s", req->http_status,
+        zd_text_addf(&log->line, " %u %llu %llu.%03llums %s%s%s%s%s%s", req->http_status,
             (unsigned long long)req->body_bytes, (unsigned long long)(us / 1000),
             (unsigned long long)(us % 1000), req->id, req->problem_code == NULL ? "" : " ",
-            req->problem_code == NULL ? "" : req->problem_code, req->was_cut ? " cut" : "");
+            req->problem_code == NULL ? "" : req->problem_code, req->client == NULL ? "" : " from ",
+            req->client == NULL ? "" : req->client, req->was_cut ? " cut" : "");
     }
     end_line(log);
     if (log->has_timer && !uv_is_active((uv_handle_t *)&log->timer)) {

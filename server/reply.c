@@ -670,8 +670,9 @@ static void count_refusal(struct zd_server *server, const struct zd_refusal *ref
 {
     struct zd_request req = {
         .server = server,
-        .method = "-",
-        .target = "-",
+        .method = refusal->method,
+        .target = refusal->target,
+        .client = refusal->client,
         .began_ns = uv_hrtime(),
         .problem_code = refusal->code,
         .http_status = zd_problem_kind(refusal->code)->http_status,

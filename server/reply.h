@@ -19,6 +19,10 @@ struct zd_refusal {
     const char *detail;
     uint64_t limit; /* that was exceeded; 0: none */
     bool is_head;   /* the answer has no body */
+    /* for the log; "-" where it is not known */
+    const char *method;
+    const char *target; /* as sent, or the beginning of it */
+    const char *client;
 };
 
 /** The whole answer, status line and all, that ends the connection; counted and logged. */

@@ -87,6 +87,7 @@ struct zd_request {
 
     /* for the log; http_status 0: not answered */
     const char *problem_code; /* or NULL */
+    const char *client;       /* address, of what was refused before it was a request; or NULL */
     uint64_t body_bytes;
     unsigned http_status;
     uint32_t route_number; /* for metrics: 0 = none */

@@ -11,6 +11,8 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -154,14 +156,31 @@ static void give_last(struct zd_wire *wire, const struct zd_text *answer)
     start_term(wire, LINGERING);
 }
 
+static void name_client(const struct zd_wire *wire, char to[INET6_ADDRSTRLEN])
+{
+    struct sockaddr_storage address = {0};
+    socklen_t len = sizeof address;
+    if (getpeername(wire->fd, (struct sockaddr *)&address, &len) != 0 ||
+        uv_ip_name((const struct sockaddr *)&address, to, INET6_ADDRSTRLEN) != 0) {
+        (void)snprintf(to, INET6_ADDRSTRLEN, "-");
+    }
+}
+
 static void refuse(struct zd_wire *wire)
 {
     ZD_SCOPED_TEXT(answer, REFUSAL_BYTES_MAX);
+    struct zd_guard_line line;
+    char client[INET6_ADDRSTRLEN];
+    zd_guard_line(&wire->guard, &line);
+    name_client(wire, client);
     const struct zd_refusal refusal = {
         .code = wire->guard.code,
         .detail = wire->guard.detail,
         .limit = strcmp(wire->guard.code, "too_large") == 0 ? zd_guard_body_max(&wire->guard) : 0,
         .is_head = zd_guard_is_head(&wire->guard),
+        .method = line.method,
+        .target = line.target,
+        .client = client,
     };
     zd_reply_refusal(wire->wires->server, &refusal, &answer);
     give_last(wire, &answer);

@@ -434,18 +434,32 @@ def test_a_refusal_arrives_although_the_client_goes_on_sending(server):
         assert json.loads(answer[2])["limit"] == 1 << 20
 
 
-def test_refusals_are_counted_and_logged(serve, tmp_path):
+REFUSALS = {
+    "a bare line feed": (b"GET / HTTP/1.1\nHost: a\n\n", "GET", "/"),
+    "no host": (b"DELETE /zarr/d/a?b=c HTTP/1.1\r\n\r\n", "DELETE", "/zarr/d/a?b=c"),
+    "a control character": (b"GET /zarr/\x01d HTTP/1.1\r\nHost: a\r\n\r\n", "GET", "/zarr/"),
+    "a target that is none": (b"GET livez HTTP/1.1\r\nHost: a\r\n\r\n", "GET", "-"),
+    "no method": (b" / HTTP/1.1\r\nHost: a\r\n\r\n", "-", "-"),
+    "a body cut off": (b"PUT /zarr/d/a HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nb", "PUT", "/zarr/d/a"),
+    "a long target": (b"GET /" + b"x" * 9000, "GET", "/" + "x" * 91),
+}
+
+
+@pytest.mark.parametrize("request_bytes, method, target", REFUSALS.values(), ids=REFUSALS.keys())
+def test_refusals_are_counted_and_logged(serve, tmp_path, request_bytes, method, target):
     server = serve(f"d={tmp_path}", "--set", "log.format=json")
     with server.cost() as cost:
         with connect(server) as s:
-            s.sendall(b"GET / HTTP/1.1\nHost: a\n\n")
-            [answer] = answers(receive(s))
+            s.sendall(b"GET /livez HTTP/1.1\r\nHost: a\r\n\r\n" + request_bytes)
+            s.shutdown(socket.SHUT_WR)
+            [_, answer] = answers(receive(s))
     assert cost["zarrd_refused_total"] == 1 and cost["zarrd_problems_total"] == 1
     end = time.monotonic() + WAIT_S
     while answer[1]["x-request-id"] not in server.log and time.monotonic() < end:
         time.sleep(.01)
     [line] = [json.loads(line) for line in server.log.splitlines() if answer[1]["x-request-id"] in line]
-    assert line["status"] == 400 and line["code"] == "bad_request"
+    assert line["status"] == int(answer[0]) and line["code"] == json.loads(answer[2])["code"]
+    assert (line["method"], line["target"], line["client"]) == (method, target, "127.0.0.1")
 
 
 # ---- time ----
