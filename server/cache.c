@@ -62,6 +62,7 @@ enum zd_status zd_cache_put(struct zd_cache *cache, struct zd_cache_entry *entry
 {
     ZD_TRY(zd_map_put(&cache->map, &entry->map));
     zd_list_init(&entry->waiters);
+    zd_list_init(&entry->late);
     zd_list_push_front(&cache->queue, &entry->queue);
     entry->refs = 2;
     entry->in_table = true;

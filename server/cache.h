@@ -13,6 +13,8 @@ struct zd_cache_entry {
     struct zd_map_entry map;        /* key */
     struct zd_list queue;           /* in the order of arrival */
     struct zd_list waiters;         /* struct zd_wait: those who wait for the work under way */
+    struct zd_list late;            /* the same: it began too early for them, they wait for more */
+    uint64_t began_ms;              /* of the work under way; loop time */
     size_t bytes;                   /* what it costs; set by zd_cache_charge */
     const struct zd_dataset *owner; /* whose data it is; NULL = nobody's */
     uint32_t refs;                  /* one for being in the table, one for each user */

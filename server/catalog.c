@@ -22,6 +22,13 @@
 /* Reading JSON and judging it: measured at 50 to 100 MB/s. */
 #define PARSE_NS_PER_BYTE 20
 
+/* Of when what is told may be. */
+enum ask {
+    ASK_TRUSTED, /* from not too long ago */
+    ASK_FRESH,   /* from now on */
+    ASK_LATE,    /* from some time ago on, when the work under way had not begun */
+};
+
 #define NO_CANDIDATE UINT32_MAX /* its key is too long for any store */
 
 struct node_load;
@@ -41,7 +48,6 @@ struct node_load {
     struct zd_node *entry; /* the one in the table, at which they wait; a reference */
     struct zd_node *node;  /* the outcome: the entry itself, or what replaces it; a reference */
     bool is_new;           /* the entry was never filled */
-    uint64_t began_ms;
     uint32_t n_pending;
     struct candidate *candidate; /* n_candidates of them; owned */
     uint32_t n_candidates;
@@ -59,6 +65,13 @@ bool zd_dataset_trusts(const struct zd_dataset *dataset, uint64_t checked_ms)
 {
     return dataset->config.immutable ||
            uv_now(dataset->server->loop) - checked_ms < dataset->revalidate_ms;
+}
+
+void zd_dataset_join(
+    const struct zd_dataset *dataset, struct zd_cache_entry *entry, struct zd_wait *wait)
+{
+    const bool is_late = !zd_dataset_trusts(dataset, entry->began_ms);
+    zd_list_push_back(is_late ? &entry->late : &entry->waiters, &wait->link);
 }
 
 uint64_t zd_dataset_trusts_until(const struct zd_dataset *dataset, uint64_t checked_ms)
@@ -270,6 +283,8 @@ static void note_fault(struct node_load *load, enum zd_status status, const stru
 }
 
 static void end(struct node_load *load);
+static enum zd_next want_node(
+    struct zd_dataset *dataset, struct zd_span path, enum ask ask, struct zd_node_want *want);
 
 static enum zd_next run(struct node_load *load)
 {
@@ -463,7 +478,7 @@ static enum zd_next step_fill(struct node_load *load)
     }
     zd_node_set_stat(node, node->stat, load->dialect == NULL ? 0 : load->dialect->n_documents);
     node->status = load->dialect == NULL ? ZD_NOT_FOUND : ZD_OK;
-    node->checked_ms = load->began_ms;
+    node->checked_ms = load->entry->entry.began_ms;
     return ZD_DONE;
 }
 
@@ -535,7 +550,7 @@ static enum zd_next step_compare(struct node_load *load)
         return ZD_NEXT;
     }
     load->node = zd_node_ref(node);
-    node->checked_ms = load->began_ms;
+    node->checked_ms = load->entry->entry.began_ms;
     return ZD_DONE;
 }
 
@@ -588,10 +603,24 @@ static void give(struct zd_node *node, struct zd_node_want *want)
         zd_fail(&want->wait.err, node->status, "there is no node at \"%s\"", node->path);
 }
 
+/* Those who were late wait for a load that begins now, whoever has it begin. */
+static void ask_again(const struct zd_node *node, struct zd_list *late)
+{
+    const struct zd_span path = zd_span_of(node->path);
+    for (struct zd_list *link; (link = zd_list_pop_front(late)) != NULL;) {
+        struct zd_node_want *want = ZD_CONTAINER(link, struct zd_node_want, wait.link);
+        if (want_node(node->dataset, path, ASK_LATE, want) == ZD_NEXT) {
+            want->wait.done(&want->wait);
+        }
+    }
+}
+
 static void end(struct node_load *load)
 {
     struct zd_list waiters;
+    struct zd_list late;
     zd_list_take_all(&load->entry->entry.waiters, &waiters);
+    zd_list_take_all(&load->entry->entry.late, &late);
     settle(load);
     if (load->status != ZD_OK) {
         zd_wait_tell(&waiters, load->status, &load->err);
@@ -601,7 +630,24 @@ static void end(struct node_load *load)
         give(load->node, want);
         want->wait.done(&want->wait);
     }
+    ask_again(load->entry, &late);
     free_load(load);
+}
+
+/* A load that is under way may be too old. */
+static void wait_for(struct zd_node *node, enum ask ask, struct zd_node_want *want)
+{
+    switch (ask) {
+    case ASK_TRUSTED:
+        zd_dataset_join(node->dataset, &node->entry, &want->wait);
+        return;
+    case ASK_FRESH:
+        zd_list_push_back(&node->entry.late, &want->wait.link);
+        return;
+    case ASK_LATE:
+        zd_list_push_back(&node->entry.waiters, &want->wait.link);
+        return;
+    }
 }
 
 /* Takes a reference of the node. The want is not among the waiters yet. */
@@ -619,7 +665,7 @@ static enum zd_next start(struct zd_node *node, bool is_new, struct zd_node_want
     }
     load->entry = node;
     load->is_new = is_new;
-    load->began_ms = uv_now(node->dataset->server->loop);
+    node->entry.began_ms = uv_now(node->dataset->server->loop);
     load->status = find_candidates(load);
     load->err.status = load->status;
     load->step = is_new ? step_read : step_check;
@@ -648,19 +694,17 @@ void zd_catalog_forget(struct zd_dataset *dataset, struct zd_span path)
 }
 
 static enum zd_next want_node(
-    struct zd_dataset *dataset, const char *path, bool is_fresh, struct zd_node_want *want)
+    struct zd_dataset *dataset, struct zd_span path, enum ask ask, struct zd_node_want *want)
 {
     struct zd_cache *cache = &dataset->server->nodes;
     struct key memory;
-    const size_t len = strnlen(path, ZD_KEY_BYTES_MAX + 1);
     want->node = NULL;
-    if (len > ZD_KEY_BYTES_MAX) {
+    if (path.len > ZD_KEY_BYTES_MAX) {
         want->wait.status =
             zd_fail(&want->wait.err, ZD_NOT_FOUND, "no key of a store is as long as that path");
         return ZD_NEXT;
     }
-    const struct zd_span key =
-        write_key(&memory, dataset, (struct zd_span){(const uint8_t *)path, len});
+    const struct zd_span key = write_key(&memory, dataset, path);
     struct zd_cache_entry *entry = zd_cache_find(cache, key);
     if (entry == NULL) {
         struct zd_node *node = put_new_node(dataset, key);
@@ -672,24 +716,29 @@ static enum zd_next want_node(
     }
     struct zd_node *node = ZD_CONTAINER(entry, struct zd_node, entry);
     if (entry->is_busy) {
-        zd_list_push_back(&entry->waiters, &want->wait.link);
+        wait_for(node, ask, want);
         return ZD_WAIT;
     }
-    if (!is_fresh && zd_dataset_trusts(dataset, node->checked_ms)) {
+    if (ask == ASK_TRUSTED && zd_dataset_trusts(dataset, node->checked_ms)) {
         give(node, want);
         return ZD_NEXT;
     }
     return start(zd_node_ref(node), false, want);
 }
 
+static struct zd_span span_of_path(const char *path)
+{
+    return (struct zd_span){(const uint8_t *)path, strnlen(path, ZD_KEY_BYTES_MAX + 1)};
+}
+
 enum zd_next zd_catalog_want(
     struct zd_dataset *dataset, const char *path, struct zd_node_want *want)
 {
-    return want_node(dataset, path, false, want);
+    return want_node(dataset, span_of_path(path), ASK_TRUSTED, want);
 }
 
 enum zd_next zd_catalog_want_fresh(
     struct zd_dataset *dataset, const char *path, struct zd_node_want *want)
 {
-    return want_node(dataset, path, true, want);
+    return want_node(dataset, span_of_path(path), ASK_FRESH, want);
 }

@@ -80,6 +80,11 @@ struct zd_dataset *zd_catalog_find(struct zd_server *server, struct zd_span name
 /** Whether what the store said at that loop time still holds. */
 bool zd_dataset_trusts(const struct zd_dataset *dataset, uint64_t checked_ms);
 
+/** Wait at an entry that is busy: for the work under way when what it finds may be told to who asks
+ * now, else for work that has yet to begin. */
+void zd_dataset_join(
+    const struct zd_dataset *dataset, struct zd_cache_entry *entry, struct zd_wait *wait);
+
 /** Until when (loop time) that holds; UINT64_MAX: for ever. */
 uint64_t zd_dataset_trusts_until(const struct zd_dataset *dataset, uint64_t checked_ms);
 

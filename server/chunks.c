@@ -50,7 +50,6 @@ struct chunk_load {
     struct zd_byte_range span; /* when chunk->is_span */
     char key[ZD_KEY_BYTES_MAX + 1];
     uint64_t n_together;
-    uint64_t began_ms;
     uint32_t n_restarts;
     bool is_decoding; /* a worker has the job */
     enum zd_next (*step)(struct chunk_load *load);
@@ -165,6 +164,7 @@ static uint32_t leaf_level(const struct chunk_load *load)
 /* ---- the steps of a load ---- */
 
 static void end(struct chunk_load *load);
+static enum zd_next want_chunk(struct zd_node *node, bool is_late, struct zd_chunk_want *want);
 
 static bool is_over(struct chunk_load *load)
 {
@@ -219,7 +219,7 @@ static enum zd_next found(
     chunk->data = data;
     chunk->is_mark = false;
     chunk->generation = generation;
-    chunk->checked_ms = load->began_ms;
+    chunk->checked_ms = chunk->entry.began_ms;
     return ZD_DONE;
 }
 
@@ -534,12 +534,14 @@ static void settle(struct chunk_load *load)
 static void end(struct chunk_load *load)
 {
     struct zd_list waiters;
+    struct zd_list late;
     const struct chunk told = {
         .is_span = load->chunk->is_span,
         .data = load->chunk->data == NULL ? NULL : zd_buf_ref(load->chunk->data),
         .generation = load->chunk->generation,
     };
     zd_list_take_all(&load->chunk->entry.waiters, &waiters);
+    zd_list_take_all(&load->chunk->entry.late, &late);
     settle(load);
     for (struct zd_list *link; (link = zd_list_pop_front(&waiters)) != NULL;) {
         struct zd_chunk_want *want = ZD_CONTAINER(link, struct zd_chunk_want, wait.link);
@@ -549,6 +551,12 @@ static void end(struct chunk_load *load)
             give_failure(load, want);
         }
         want->wait.done(&want->wait);
+    }
+    for (struct zd_list *link; (link = zd_list_pop_front(&late)) != NULL;) {
+        struct zd_chunk_want *want = ZD_CONTAINER(link, struct zd_chunk_want, wait.link);
+        if (want_chunk(load->node, true, want) == ZD_NEXT) {
+            want->wait.done(&want->wait);
+        }
     }
     zd_buf_unref(told.data);
     free_load(load);
@@ -593,7 +601,7 @@ static enum zd_next start(struct chunk *chunk, struct zd_node *node, struct zd_b
     load->span = span;
     load->n_together = want->n_together;
     load->owner = want->owner;
-    load->began_ms = uv_now(node->dataset->server->loop);
+    chunk->entry.began_ms = uv_now(node->dataset->server->loop);
     load->step = is_known ? step_check : step_place;
     load->status = zd_shards_key(node, leaf_level(load), load->index, load->key, &load->err);
     if (load->status == ZD_OK && !is_over(load)) {
@@ -644,7 +652,8 @@ void zd_chunks_want_init(struct zd_chunk_want *want, void (*done)(struct zd_wait
     want->load = NULL;
 }
 
-enum zd_next zd_chunks_want(struct zd_node *node, struct zd_chunk_want *want)
+/* @param is_late it may be told whatever the work under way finds: that began later */
+static enum zd_next want_chunk(struct zd_node *node, bool is_late, struct zd_chunk_want *want)
 {
     assert(node->layout != NULL);
     const struct zd_layout *layout = node->layout;
@@ -676,7 +685,12 @@ enum zd_next zd_chunks_want(struct zd_node *node, struct zd_chunk_want *want)
         return start(chunk, node, span, false, want);
     }
     if (chunk->entry.is_busy) {
-        wait_for(chunk, want);
+        if (is_late) {
+            wait_for(chunk, want);
+        } else {
+            want->load = chunk;
+            zd_dataset_join(node->dataset, &chunk->entry, &want->wait);
+        }
         return ZD_WAIT;
     }
     if (!chunk->is_mark && !is_before_change(chunk) &&
@@ -688,13 +702,19 @@ enum zd_next zd_chunks_want(struct zd_node *node, struct zd_chunk_want *want)
     return start(chunk, node, span, !chunk->is_mark, want);
 }
 
+enum zd_next zd_chunks_want(struct zd_node *node, struct zd_chunk_want *want)
+{
+    return want_chunk(node, false, want);
+}
+
 void zd_chunks_release(struct zd_chunk_want *want)
 {
     struct chunk *chunk = want->load;
     zd_wait_cancel(&want->wait);
     want->load = NULL;
     zd_buf_unref(ZD_TAKE(want->data));
-    if (chunk != NULL && chunk->load != NULL && zd_list_is_empty(&chunk->entry.waiters)) {
+    if (chunk != NULL && chunk->load != NULL && zd_list_is_empty(&chunk->entry.waiters) &&
+        zd_list_is_empty(&chunk->entry.late)) {
         abandon(chunk->load);
     }
 }

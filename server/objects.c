@@ -23,8 +23,7 @@
 /* The work for one entry, for as long as the store needs. */
 struct object_load {
     struct zd_object *object; /* a reference */
-    uint64_t began_ms;
-    bool is_read; /* of an object: read its bytes, not only its status */
+    bool is_read;             /* of an object: read its bytes, not only its status */
     union {
         struct zd_store_op op; /* what all begin with */
         struct zd_store_read read;
@@ -195,10 +194,12 @@ static void note(struct object_load *load, enum zd_status status)
     }
     object->status = status;
     object->stat = stat;
-    object->checked_ms = load->began_ms;
+    object->checked_ms = object->entry.began_ms;
 }
 
 static void store_answered(struct zd_store_op *op);
+static enum zd_next want_late(
+    struct zd_dataset *dataset, const char *key, struct zd_object_want *want);
 
 /* The next question: whether it is answered at once. ZD_AGAIN: store_answered will run. */
 static enum zd_status ask(struct object_load *load, enum zd_object_part part)
@@ -257,7 +258,9 @@ static void end(struct object_load *load, enum zd_status status)
     struct zd_object *object = load->object;
     struct answer answer = answer_of(object);
     struct zd_list waiters;
+    struct zd_list late;
     zd_list_take_all(&object->entry.waiters, &waiters);
+    zd_list_take_all(&object->entry.late, &late);
     object->load = NULL;
     zd_object_settle(object, status);
     for (struct zd_list *link; (link = zd_list_pop_front(&waiters)) != NULL;) {
@@ -269,6 +272,12 @@ static void end(struct object_load *load, enum zd_status status)
             zd_wait_answer(&want->wait, status, &load->ask.op.err);
         }
         want->wait.done(&want->wait);
+    }
+    for (struct zd_list *link; (link = zd_list_pop_front(&late)) != NULL;) {
+        struct zd_object_want *want = ZD_CONTAINER(link, struct zd_object_want, wait.link);
+        if (want_late(object->dataset, object->key, want) == ZD_NEXT) {
+            want->wait.done(&want->wait);
+        }
     }
     zd_buf_unref(answer.bytes);
     zd_object_unref(object);
@@ -293,12 +302,6 @@ static void store_answered(struct zd_store_op *op)
     end(load, status);
 }
 
-static void wait_for(struct zd_object *object, struct zd_object_want *want)
-{
-    want->object = object;
-    zd_list_push_back(&object->entry.waiters, &want->wait.link);
-}
-
 /* Ask until the part is there, or the store needs time. The want is not among the waiters yet. */
 static enum zd_next start(struct zd_object *object, struct zd_object_want *want)
 {
@@ -312,12 +315,13 @@ static enum zd_next start(struct zd_object *object, struct zd_object_want *want)
     object->entry.is_busy = true;
     object->load = load;
     load->object = object;
-    load->began_ms = uv_now(object->dataset->server->loop);
+    object->entry.began_ms = uv_now(object->dataset->server->loop);
     enum zd_status status = ZD_OK;
     do {
         status = ask(load, want->part);
         if (status == ZD_AGAIN) {
-            wait_for(object, want);
+            want->object = object;
+            zd_list_push_back(&object->entry.waiters, &want->wait.link);
             return ZD_WAIT;
         }
         if (is_answer(status)) {
@@ -335,10 +339,11 @@ static enum zd_next start(struct zd_object *object, struct zd_object_want *want)
     return ZD_NEXT;
 }
 
-enum zd_next zd_objects_want(struct zd_dataset *dataset, const char *key, enum zd_object_part part,
-    struct zd_object_want *want)
+/* @param is_late it may be told whatever the work under way finds: that began later */
+static enum zd_next want_object(
+    struct zd_dataset *dataset, const char *key, bool is_late, struct zd_object_want *want)
 {
-    want->part = part;
+    const enum zd_object_part part = want->part;
     want->bytes = NULL;
     want->object = NULL;
     want->stat = (struct zd_stat){0};
@@ -356,7 +361,12 @@ enum zd_next zd_objects_want(struct zd_dataset *dataset, const char *key, enum z
         return ZD_NEXT;
     }
     if (!is_new && object->entry.is_busy) {
-        wait_for(object, want);
+        want->object = object;
+        if (is_late) {
+            zd_list_push_back(&object->entry.waiters, &want->wait.link);
+        } else {
+            zd_dataset_join(dataset, &object->entry, &want->wait);
+        }
         zd_object_unref(object); /* the load has a reference of its own */
         return ZD_WAIT;
     }
@@ -370,13 +380,27 @@ enum zd_next zd_objects_want(struct zd_dataset *dataset, const char *key, enum z
     return start(object, want);
 }
 
+enum zd_next zd_objects_want(struct zd_dataset *dataset, const char *key, enum zd_object_part part,
+    struct zd_object_want *want)
+{
+    want->part = part;
+    return want_object(dataset, key, false, want);
+}
+
+static enum zd_next want_late(
+    struct zd_dataset *dataset, const char *key, struct zd_object_want *want)
+{
+    return want_object(dataset, key, true, want);
+}
+
 void zd_objects_release(struct zd_object_want *want)
 {
     struct zd_object *object = want->object;
     zd_wait_cancel(&want->wait);
     zd_buf_unref(ZD_TAKE(want->bytes));
     want->object = NULL;
-    if (object != NULL && object->load != NULL && zd_list_is_empty(&object->entry.waiters)) {
+    if (object != NULL && object->load != NULL && zd_list_is_empty(&object->entry.waiters) &&
+        zd_list_is_empty(&object->entry.late)) {
         struct zd_store_op *op = &object->load->ask.op;
         zd_cache_drop(&object->dataset->server->objects, &object->entry); /* others begin anew */
         zd_store_cancel(op);

@@ -25,7 +25,6 @@ struct index_load {
     uint32_t level;
     struct zd_byte_range run;        /* of the shard; of a whole object once it is read */
     struct zd_generation generation; /* of the object, below level 0 */
-    uint64_t began_ms;
     enum zd_next (*step)(struct index_load *load);
     struct zd_object_want status_want;
     struct zd_range_want range;
@@ -67,6 +66,7 @@ static const struct zd_level *level_of(const struct index_load *load)
 }
 
 static void end(struct index_load *load);
+static enum zd_next want_index(struct zd_place_want *want, bool is_late);
 
 static bool is_over(struct index_load *load)
 {
@@ -111,7 +111,7 @@ static enum zd_next step_fill(struct index_load *load)
     object->bytes = ZD_TAKE(load->shard_index);
     object->stat = load->range.stat;
     object->status = ZD_OK;
-    object->checked_ms = load->began_ms;
+    object->checked_ms = object->entry.began_ms;
     return ZD_DONE;
 }
 
@@ -166,7 +166,7 @@ static enum zd_next step_have(struct index_load *load)
         zd_buf_unref(ZD_TAKE(object->bytes));
         object->stat = (struct zd_stat){0};
         object->status = ZD_NOT_FOUND;
-        object->checked_ms = load->began_ms;
+        object->checked_ms = object->entry.began_ms;
         return ZD_DONE;
     }
     if (load->range.wait.status == ZD_NOT_FOUND) {
@@ -292,7 +292,9 @@ static void end(struct index_load *load)
     struct zd_object *object = load->object;
     const struct answer answer = answer_of(object);
     struct zd_list waiters;
+    struct zd_list late;
     zd_list_take_all(&object->entry.waiters, &waiters);
+    zd_list_take_all(&object->entry.late, &late);
     zd_object_settle(object, load->status);
     if (load->status != ZD_OK) {
         zd_wait_tell(&waiters, load->status, &load->err);
@@ -301,6 +303,12 @@ static void end(struct index_load *load)
         struct zd_wait *wait = ZD_CONTAINER(link, struct zd_wait, link);
         give(&answer, wait);
         wait->done(wait);
+    }
+    for (struct zd_list *link; (link = zd_list_pop_front(&late)) != NULL;) {
+        struct zd_wait *wait = ZD_CONTAINER(link, struct zd_wait, link);
+        if (want_index(ZD_CONTAINER(wait, struct zd_place_want, index_wait), true) == ZD_NEXT) {
+            wait->done(wait);
+        }
     }
     zd_buf_unref(answer.shard_index);
     free_load(load);
@@ -357,7 +365,7 @@ static struct index_load *new_load(const struct zd_place_want *want, struct zd_o
     load->level = want->at_level;
     load->run = want->run;
     load->generation = want->at_level == 0 ? (struct zd_generation){0} : want->stat.generation;
-    load->began_ms = uv_now(want->node->dataset->server->loop);
+    object->entry.began_ms = uv_now(want->node->dataset->server->loop);
     return load;
 }
 
@@ -391,7 +399,18 @@ static bool is_set(struct zd_generation generation)
     return !zd_generation_equal(generation, (struct zd_generation){0});
 }
 
-static enum zd_next want_index(struct zd_place_want *want)
+/* Of indexes below level 0 nothing can change, so that none is read too early.
+ * @param is_late it may be told whatever the work under way finds: that began later */
+static void wait_for(struct zd_object *object, bool is_late, struct zd_place_want *want)
+{
+    if (is_late || want->at_level > 0) {
+        zd_list_push_back(&object->entry.waiters, &want->index_wait.link);
+    } else {
+        zd_dataset_join(object->dataset, &object->entry, &want->index_wait);
+    }
+}
+
+static enum zd_next want_index(struct zd_place_want *want, bool is_late)
 {
     bool is_new = false;
     struct zd_object *object = claim(want, &is_new);
@@ -404,7 +423,7 @@ static enum zd_next want_index(struct zd_place_want *want)
         return start(want, object, false);
     }
     if (object->entry.is_busy) {
-        zd_list_push_back(&object->entry.waiters, &want->index_wait.link);
+        wait_for(object, is_late, want);
         zd_object_unref(object); /* the load has a reference of its own */
         return ZD_WAIT;
     }
@@ -452,7 +471,7 @@ static enum zd_next step_down(struct zd_place_want *want)
 static enum zd_next find_place(struct zd_place_want *want)
 {
     for (;;) {
-        if (want_index(want) == ZD_WAIT) {
+        if (want_index(want, false) == ZD_WAIT) {
             return ZD_WAIT;
         }
         if (step_down(want) == ZD_DONE) {

@@ -101,6 +101,56 @@ void zd_test_plane_break(struct zd_test_plane *plane)
     plane->ops.list = fail_list;
 }
 
+/* The operation that is held, whose end it is told with, and the operations of the store. */
+static struct {
+    struct zd_store_ops whole;
+    struct zd_store_op *op;
+    void (*done)(struct zd_store_op *op);
+} held;
+
+static void keep(struct zd_store_op *op)
+{
+    held.op = op;
+}
+
+static void hold_first(struct zd_store_op *op)
+{
+    if (held.done == NULL) {
+        held.done = op->done;
+        op->done = keep;
+    }
+}
+
+static void hold_read(struct zd_store *store, struct zd_store_read *read)
+{
+    hold_first(&read->op);
+    held.whole.read(store, read);
+}
+
+static void hold_status(struct zd_store *store, struct zd_store_status *status)
+{
+    hold_first(&status->op);
+    held.whole.status(store, status);
+}
+
+void zd_test_plane_hold(struct zd_test_plane *plane)
+{
+    zd_test_plane_slow(plane);
+    held.whole = plane->ops;
+    held.op = NULL;
+    held.done = NULL;
+    plane->ops.read = hold_read;
+    plane->ops.status = hold_status;
+}
+
+void zd_test_plane_release(struct zd_test_plane *plane)
+{
+    ck_assert_ptr_nonnull(held.op);
+    plane->ops = held.whole;
+    held.op->done = held.done;
+    held.done(held.op);
+}
+
 void zd_test_plane_mend(struct zd_test_plane *plane)
 {
     for (const struct zd_store_ops *const *ops = zd_stores; *ops != NULL; ops++) {

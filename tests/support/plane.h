@@ -29,6 +29,11 @@ void zd_test_plane_break(struct zd_test_plane *plane);
 /** From now on all is well again. */
 void zd_test_plane_mend(struct zd_test_plane *plane);
 
+/** The next read or status is done, but nobody is told before zd_test_plane_release. Answers come
+ * in later turns of the loop from now on. One at a time. */
+void zd_test_plane_hold(struct zd_test_plane *plane);
+void zd_test_plane_release(struct zd_test_plane *plane);
+
 /** Forget what the caches hold. */
 void zd_test_plane_forget(struct zd_test_plane *plane);
 

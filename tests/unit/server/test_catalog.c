@@ -174,6 +174,38 @@ START_TEST(a_node_that_changed_is_another_one_and_the_old_one_stays)
 }
 END_TEST
 
+/* Another process writes while the store's answer is on its way. */
+START_TEST(who_asks_behind_a_write_is_not_told_what_was_there_before)
+{
+    static const uint64_t revalidate_ms[] = {0, LONG_MS};
+    struct zd_test_plane plane;
+    struct ask early = {0};
+    struct ask late[N_ASKS] = {0};
+    struct ask writer = {.want.wait.done = told};
+    open_plane(&plane, revalidate_ms[_i]);
+    zd_test_plane_hold(&plane);
+    begin(&plane, "g/a", &early);
+    zd_test_plane_run(&plane);
+    zd_test_plane_put(&plane, "g/a/zarr.json", GROUP);
+    for (int i = 0; i < N_ASKS; i++) {
+        begin(&plane, "g/a", &late[i]);
+    }
+    ck_assert_int_eq(zd_catalog_want_fresh(&plane.dataset, "g/a", &writer.want), ZD_WAIT);
+    zd_test_plane_release(&plane);
+    zd_test_plane_run(&plane);
+    ck_assert(zd_meta_is_array(early.want.node->meta));
+    ck_assert_int_eq(writer.want.node->meta->type, ZD_NODE_GROUP);
+    for (int i = 0; i < N_ASKS; i++) {
+        ck_assert_uint_eq(late[i].n_told, 1);
+        ck_assert_ptr_eq(late[i].want.node, _i == 0 ? writer.want.node : early.want.node);
+        zd_node_unref(late[i].want.node);
+    }
+    zd_node_unref(early.want.node);
+    zd_node_unref(writer.want.node);
+    zd_test_plane_close(&plane);
+}
+END_TEST
+
 START_TEST(a_node_comes_and_goes)
 {
     struct zd_test_plane plane;
@@ -254,6 +286,7 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, a_chunk_over_the_limit_is_a_fault_of_the_node);
     tcase_add_test(tests, many_who_want_one_node_cost_one_read);
     tcase_add_test(tests, a_node_that_changed_is_another_one_and_the_old_one_stays);
+    tcase_add_loop_test(tests, who_asks_behind_a_write_is_not_told_what_was_there_before, 0, 2);
     tcase_add_test(tests, a_node_comes_and_goes);
     tcase_add_test(tests, a_fault_of_the_store_is_never_absence);
     tcase_add_test(tests, without_memory_there_is_no_node_and_nothing_leaks);

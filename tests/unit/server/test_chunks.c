@@ -234,6 +234,37 @@ START_TEST(a_replaced_object_is_read_anew)
 }
 END_TEST
 
+/* Another process erases while the store's answer is on its way: of the same chunk, and of another
+ * one, which may be in the same shard. */
+START_TEST(who_asks_behind_a_write_is_not_told_what_was_there_before)
+{
+    struct zd_test_plane plane;
+    struct ask early = {0};
+    struct ask late[N_ASKS] = {0};
+    struct zd_store_write erase = {.key = "a/c/0/0"};
+    struct zd_node *node = open_plane(&plane, arrays[_i].document, 0);
+    zd_test_plane_hold(&plane);
+    begin(node, 200, 100, &early);
+    zd_test_plane_run(&plane);
+    ck_assert_int_eq(zd_test_erase(&plane.store, &erase), ZD_OK);
+    for (int i = 0; i < N_ASKS; i++) {
+        begin(node, i % 2 == 0 ? 200 : 10, 100, &late[i]);
+    }
+    zd_chunks_release(&late[2].want);
+    zd_test_plane_release(&plane);
+    zd_test_plane_run(&plane);
+    ck_assert_uint_eq(early.n_told, 1);
+    for (int i = 0; i < N_ASKS; i++) {
+        ck_assert_uint_eq(late[i].n_told, late[i].next == ZD_WAIT && i != 2);
+        ck_assert(i == 2 || late[i].want.wait.status == ZD_OK);
+        ck_assert_ptr_null(late[i].want.data);
+        zd_chunks_release(&late[i].want);
+    }
+    zd_chunks_release(&early.want);
+    close_plane(&plane, node);
+}
+END_TEST
+
 START_TEST(an_object_replaced_between_index_and_chunk_is_read_again)
 {
     struct zd_test_plane plane;
@@ -525,6 +556,7 @@ void zd_unit_tests(TCase *tests)
     tcase_add_loop_test(tests, every_chunk_is_found, 0, n);
     tcase_add_loop_test(tests, an_absent_object_is_remembered_as_absent, 0, n);
     tcase_add_loop_test(tests, a_replaced_object_is_read_anew, 0, n);
+    tcase_add_loop_test(tests, who_asks_behind_a_write_is_not_told_what_was_there_before, 0, n);
     tcase_add_test(tests, an_object_replaced_between_index_and_chunk_is_read_again);
     tcase_add_loop_test(tests, little_of_a_linear_chunk_is_read_alone, 0, 2);
     tcase_add_loop_test(tests, stored_bytes_of_any_level_are_given_unchanged, 0, n);

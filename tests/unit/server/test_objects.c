@@ -5,6 +5,7 @@
 
 #include "core/base/own.h"
 #include "server/server.h"
+#include "tests/support/plane.h"
 #include "tests/support/store.h"
 #include "tests/support/unit.h"
 
@@ -115,8 +116,43 @@ START_TEST(a_read_goes_on_for_the_one_who_stays)
 }
 END_TEST
 
+#define N_WAITERS 8
+
+/* Another process writes while the store's answer is on its way. */
+START_TEST(who_asks_behind_a_write_is_not_told_what_was_there_before)
+{
+    static const uint64_t revalidate_ms[] = {0, 1000000};
+    struct zd_test_plane plane;
+    struct waiter early = {.want.wait.done = told};
+    struct waiter late[N_WAITERS];
+    zd_test_plane_open(&plane, revalidate_ms[_i]);
+    zd_test_plane_put(&plane, KEY, TEXT);
+    zd_test_plane_hold(&plane);
+    ck_assert_int_eq(zd_objects_want(&plane.dataset, KEY, ZD_OBJECT_BYTES, &early.want), ZD_WAIT);
+    zd_test_plane_run(&plane);
+    zd_test_plane_put(&plane, KEY, "other");
+    for (int i = 0; i < N_WAITERS; i++) {
+        late[i] = (struct waiter){.want.wait.done = told};
+        ck_assert_int_eq(
+            zd_objects_want(&plane.dataset, KEY, ZD_OBJECT_BYTES, &late[i].want), ZD_WAIT);
+    }
+    zd_test_plane_release(&plane);
+    zd_test_plane_run(&plane);
+    ck_assert_uint_eq(early.want.bytes->len, strlen(TEXT));
+    for (int i = 0; i < N_WAITERS; i++) {
+        ck_assert_uint_eq(late[i].n_told, 1);
+        ck_assert_uint_eq(late[i].want.bytes->len, _i == 0 ? strlen("other") : strlen(TEXT));
+        zd_objects_release(&late[i].want);
+    }
+    ck_assert_uint_eq(plane.dataset.store->n_reads, _i == 0 ? 2 : 1); /* one for all of them */
+    zd_objects_release(&early.want);
+    zd_test_plane_close(&plane);
+}
+END_TEST
+
 void zd_unit_tests(TCase *tests)
 {
+    tcase_add_loop_test(tests, who_asks_behind_a_write_is_not_told_what_was_there_before, 0, 2);
     tcase_add_test(tests, a_read_that_nobody_waits_for_is_cancelled);
     tcase_add_test(tests, a_read_goes_on_for_the_one_who_stays);
 }
