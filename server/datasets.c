@@ -66,6 +66,7 @@ static enum zd_status open_dataset(struct zd_server *server, const struct zd_dat
         .loop = server->loop,
         .writable = config->writable,
         .durable = config->durable,
+        .lock_ms = server->config->settings.limits_lock_ms,
     };
     dataset->refs = 1;
     const enum zd_status status = zd_store_open(&store_config, &dataset->store, err);
@@ -182,6 +183,13 @@ enum zd_status zd_datasets_reload(struct zd_server *server, const struct zd_conf
     unref_table(old, n_old);
     *ret_reload = reload;
     return ZD_OK;
+}
+
+void zd_datasets_give_up(struct zd_server *server)
+{
+    for (size_t i = 0; i < server->n_datasets; i++) {
+        zd_store_give_up(server->dataset[i]->store);
+    }
 }
 
 void zd_datasets_close(struct zd_server *server)

@@ -293,6 +293,7 @@ static void end_loop(struct zd_server *server)
     uv_close((uv_handle_t *)&server->drain_timer, NULL);
     zd_admit_close(server);
     zd_events_done(server);
+    zd_datasets_give_up(server);
     (void)uv_run(server->loop, UV_RUN_DEFAULT);
     zd_pool_close(server);
     zd_locks_close(server); /* those who change something end first, whoever wanted it has left */

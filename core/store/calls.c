@@ -45,7 +45,7 @@ static int kernel_make_directory(int dir_fd, const char *name)
 
 static int kernel_lock(int fd, struct flock *lock)
 {
-    return fcntl(fd, F_OFD_SETLKW, lock);
+    return fcntl(fd, F_OFD_SETLK, lock);
 }
 
 static int kernel_rename(int from_fd, const char *from, int to_fd, const char *to, unsigned flags)

@@ -16,7 +16,7 @@ struct zd_calls {
     int (*close)(int fd);                                   /* of a file that was written */
     int (*sync)(int dir_fd);                                /* fsync(2), of a directory */
     int (*make_directory)(int dir_fd, const char *name);    /* mkdirat(2) */
-    int (*lock)(int fd, struct flock *lock);                /* F_OFD_SETLKW */
+    int (*lock)(int fd, struct flock *lock);                /* F_OFD_SETLK */
     int (*rename)(int from_fd, const char *from, int to_fd, const char *to, unsigned flags);
     int (*link)(int from_fd, const char *from, int to_fd, const char *to);
     int (*stat)(int dir_fd, const char *name, struct stat *ret_file); /* follows no link */

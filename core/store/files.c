@@ -6,10 +6,12 @@
 
 enum failure_state { FAILURE_NONE, FAILURE_BEGUN, FAILURE_TOLD };
 
-enum zd_status zd_files_init(struct zd_files *files, const struct zd_beneath *root, bool durable)
+enum zd_status zd_files_init(
+    struct zd_files *files, const struct zd_beneath *root, const struct zd_store_config *config)
 {
-    *files = (struct zd_files){.durable = durable};
+    *files = (struct zd_files){.durable = config->durable};
     ZD_TRY(zd_writer_init(&files->writer));
+    files->writer.lock_ms = config->lock_ms;
     if (zd_dirsync_init(&files->dirsync) != ZD_OK) {
         zd_writer_done(&files->writer);
         return ZD_NO_MEMORY;
@@ -52,6 +54,18 @@ enum zd_status zd_files_fail(struct zd_error *err, int code, const char *key, co
     default:
         return zd_beneath_fail(err, code, key, doing);
     }
+}
+
+enum zd_status zd_files_fail_lock(
+    const struct zd_files *files, int code, const char *key, struct zd_error *err)
+{
+    if (code != ETIMEDOUT) {
+        return zd_files_fail(err, code, key, "lock");
+    }
+    return zd_fail(err, ZD_TIMEOUT,
+        "%s: another process holds its lock (in %s, at the root of the store), and did not give it "
+        "back within %llu ms: one that writes to the store may be stopped",
+        key, ZD_WRITERS_LOCK, (unsigned long long)files->writer.lock_ms);
 }
 
 /* What the kernel could not write it may have forgotten: no second try tells the truth. */

@@ -16,7 +16,8 @@ struct zd_files {
 };
 
 /** @param root taken over, with ZD_OK */
-ZD_RESULT zd_files_init(struct zd_files *files, const struct zd_beneath *root, bool durable);
+ZD_RESULT zd_files_init(
+    struct zd_files *files, const struct zd_beneath *root, const struct zd_store_config *config);
 void zd_files_done(struct zd_files *files);
 
 /** A sync failed: no write may be made any more. The first one is told. Thread: any. */
@@ -25,6 +26,10 @@ void zd_files_stop_writes(struct zd_files *files, const char *failure);
 /** What a failed step of a write says: zd_beneath_fail, but for names that are missing or in the
  * way, which are faults here. Thread: any. */
 ZD_RESULT zd_files_fail(struct zd_error *err, int code, const char *key, const char *doing);
+
+/** The same of a key that could not be locked: ZD_TIMEOUT when another process holds it. */
+ZD_RESULT zd_files_fail_lock(
+    const struct zd_files *files, int code, const char *key, struct zd_error *err);
 
 /** The same of a sync: writes are stopped. Thread: any. */
 ZD_RESULT zd_files_fail_sync(

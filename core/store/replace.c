@@ -26,6 +26,7 @@ static struct zd_replacement job_of(
     return (struct zd_replacement){
         .files = files,
         .key = write->key,
+        .began_ns = write->op.began_ns,
         .name = zd_path_last(write->key),
         .dir_fd = -1,
         .temp_dir_fd = -1,
@@ -241,8 +242,8 @@ static enum zd_status lock(const struct zd_replacement *job, struct zd_writer_us
     if (failure != NULL) {
         return zd_fail(job->err, ZD_READ_ONLY, "%s", failure);
     }
-    const int code = zd_writer_lock(&job->files->writer, zd_key_hash(job->key), use);
-    return code == 0 ? ZD_OK : step_failed(job, code, "lock");
+    const int code = zd_writer_lock(&job->files->writer, zd_key_hash(job->key), job->began_ns, use);
+    return code == 0 ? ZD_OK : zd_files_fail_lock(job->files, code, job->key, job->err);
 }
 
 static enum zd_status take_name_alone(struct zd_replacement *job, struct zd_store_write *write)

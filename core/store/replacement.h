@@ -8,6 +8,7 @@
 struct zd_replacement {
     struct zd_files *files;
     const char *key;
+    uint64_t began_ns;
     const char *name; /* the last segment of key */
     int dir_fd;       /* of the directory that holds it; -1 = not opened yet */
     int temp_dir_fd;  /* of the one that holds the temporary file: often the same */

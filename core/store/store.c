@@ -97,6 +97,13 @@ enum zd_status zd_store_init(struct zd_store *store, const struct zd_store_confi
     return ZD_OK;
 }
 
+void zd_store_give_up(struct zd_store *store)
+{
+    if (store->ops->give_up != NULL) {
+        store->ops->give_up(store);
+    }
+}
+
 bool zd_store_is_current(const struct zd_store *store)
 {
     return store->ops->is_current == NULL || store->ops->is_current(store);

@@ -50,7 +50,9 @@ struct zd_store_config {
     const char *location; /* as the user gave it, scheme included when there is one */
     uv_loop_t *loop;      /* the loop that owns the store and runs all its callbacks */
     bool writable;
-    bool durable; /* sync before a write is acknowledged */
+    bool durable;     /* sync before a write is acknowledged */
+    uint64_t lock_ms; /* how long a write waits for another process that has locked its key, then it
+                         ends in ZD_TIMEOUT; 0 = for ever */
 };
 
 /**
@@ -67,6 +69,7 @@ struct zd_store_op {
     uv_work_t work;      /* the store's own use, as are the next two */
     struct zd_list link;
     void *private_state;
+    uint64_t began_ns; /* the same, of writes and holds */
 };
 
 struct zd_store_read {
@@ -195,6 +198,8 @@ struct zd_store_ops {
     /** Optional: of stores that other processes write to. */
     void (*hold)(struct zd_store *store, struct zd_store_hold *hold);
     void (*release)(struct zd_store *store, struct zd_store_hold *hold);
+    /** Optional: of the same. */
+    void (*give_up)(struct zd_store *store);
 
     /** Drop what is staged, then end with the status that is there: also of a COMMIT that was
      * refused. */
@@ -244,6 +249,10 @@ extern const struct zd_store_ops *const zd_stores[];
 ZD_RESULT zd_store_open(
     const struct zd_store_config *config, struct zd_store **ret_store, struct zd_error *err);
 void zd_store_close(struct zd_store *store); /* accepts NULL */
+
+/** Other processes are not waited for any more: a write that would have to ends in ZD_TIMEOUT.
+ * Thread: loop. */
+void zd_store_give_up(struct zd_store *store);
 
 /** Whether the location still leads to what was opened. Thread: loop. */
 bool zd_store_is_current(const struct zd_store *store);

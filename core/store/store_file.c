@@ -127,6 +127,7 @@ static void run_write(struct zd_store_op *op)
 static void file_write(struct zd_store *store, struct zd_store_write *write)
 {
     struct zd_turns *turns = &file_of(store)->turns;
+    write->op.began_ns = uv_hrtime();
     if (write->phase == ZD_PHASE_STAGE) {
         zd_turns_take_any(turns, &write->op);
     } else {
@@ -158,9 +159,9 @@ static void work_hold(uv_work_t *work)
     if (op->status != ZD_OK) {
         return;
     }
-    const int code = zd_writer_hold(&files->writer, hold->hash, hold->n_keys);
+    const int code = zd_writer_hold(&files->writer, hold->hash, hold->n_keys, op->began_ns);
     hold->is_held = code == 0;
-    op->status = code == 0 ? ZD_OK : zd_beneath_fail(&op->err, code, "", "lock keys");
+    op->status = code == 0 ? ZD_OK : zd_files_fail_lock(files, code, "many keys", &op->err);
 }
 
 static void work_release(uv_work_t *work)
@@ -198,6 +199,7 @@ static void begin_next_hold(struct file_store *file)
 static void file_hold(struct zd_store *store, struct zd_store_hold *hold)
 {
     struct file_store *file = file_of(store);
+    hold->op.began_ns = uv_hrtime();
     zd_list_push_back(&file->holds, &hold->op.link);
     begin_next_hold(file);
 }
@@ -299,7 +301,7 @@ static enum zd_status file_open(
     ZD_TRY(open_root(config, &root, err));
     struct file_store *file = zd_alloc_zero(1, sizeof *file);
     if (file == NULL || zd_store_init(&file->store, config) != ZD_OK ||
-        zd_files_init(&file->files, &root, config->durable) != ZD_OK) {
+        zd_files_init(&file->files, &root, config) != ZD_OK) {
         zd_free(file == NULL ? NULL : file->store.location);
         zd_free(file);
         zd_beneath_close(&root);
@@ -550,6 +552,11 @@ static void file_list(struct zd_store *store, struct zd_store_list *list)
     queue(&list->op, work_list, after_work);
 }
 
+static void file_give_up(struct zd_store *store)
+{
+    zd_writer_give_up(&file_of(store)->files.writer);
+}
+
 static void file_cancel(struct zd_store *store, struct zd_store_op *op)
 {
     if (zd_turns_leave(&file_of(store)->turns, op)) {
@@ -573,6 +580,7 @@ const struct zd_store_ops zd_store_ops_file = {
     .erase = file_write,
     .hold = file_hold,
     .release = file_release,
+    .give_up = file_give_up,
     .discard = file_discard,
     .read_now = file_read_now,
     .has_files = true,

@@ -7,15 +7,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/base/hash.h"
+#include "core/base/num.h"
 #include "core/store/calls.h"
+#include "core/store/turns.h"
 
-#define LOCK_NAME       "lock"
-#define ATTEMPTS_MAX    8 /* of numbers; a second one is never needed in practice */
+#define LOCK_NAME       "lock" /* of ZD_WRITERS_LOCK */
+#define ATTEMPTS_MAX    8      /* of numbers; a second one is never needed in practice */
 #define LOCK_BYTES      (UINT64_C(1) << 62) /* offsets are signed */
 #define DIRECTORY_FLAGS (O_RDONLY | O_DIRECTORY)
+#define NS_PER_MS       UINT64_C(1000000)
+#define LATE_MS         1000 /* a live process holds a key for a rename, not for that long */
+#define PATIENT_MAX     (ZD_TURNS_AT_ONCE / 2) /* threads: the stores share them */
+#define PAUSE_MIN_NS    50000
+#define PAUSE_MAX_NS    10000000
 
 enum zd_status zd_writer_init(struct zd_writer *writer)
 {
@@ -169,13 +177,55 @@ void zd_writer_name_temp(struct zd_writer *writer, char name[ZD_TEMP_NAME_BYTES]
         atomic_fetch_add(&writer->n_temps, 1));
 }
 
-/* Offsets below LOCK_BYTES are those of keys; at LOCK_BYTES is that of whoever holds many. */
-static int lock_at(const struct zd_writer *writer, uint64_t offset)
+/* Threads of this process that wait for others. */
+static _Atomic uint32_t n_waiting;
+
+/* EAGAIN: another process has it. */
+static int try_at(const struct zd_writer *writer, uint64_t offset)
 {
     struct flock lock = write_lock((off_t)offset, 1);
     int code = EINTR;
     while (code == EINTR) {
         code = zd_calls->lock(writer->lock_fd, &lock) == 0 ? 0 : errno;
+    }
+    return code == EACCES ? EAGAIN : code;
+}
+
+/* Until when one who has waited since then waits; for long only when few do. */
+static uint64_t wait_until(const struct zd_writer *writer, uint64_t since_ns, bool is_patient)
+{
+    const uint64_t now_ns = uv_hrtime();
+    const uint64_t late_ns = now_ns + zd_min_u64(writer->lock_ms, LATE_MS) * NS_PER_MS;
+    const uint64_t last_ns = since_ns + writer->lock_ms * NS_PER_MS;
+    if (writer->lock_ms == 0) {
+        return UINT64_MAX;
+    }
+    return is_patient ? zd_max_u64(last_ns, late_ns) : late_ns;
+}
+
+/* The kernel would wait for ever (F_OFD_SETLKW): so it is asked again and again. */
+static int wait_at(
+    const struct zd_writer *writer, uint64_t offset, uint64_t since_ns, bool is_patient)
+{
+    struct timespec pause = {.tv_nsec = PAUSE_MIN_NS};
+    const uint64_t until_ns = wait_until(writer, since_ns, is_patient);
+    int code = EAGAIN;
+    while (code == EAGAIN && !atomic_load(&writer->gives_up) && uv_hrtime() < until_ns) {
+        (void)nanosleep(&pause, NULL);
+        pause.tv_nsec = pause.tv_nsec < PAUSE_MAX_NS ? pause.tv_nsec * 2 : PAUSE_MAX_NS;
+        code = try_at(writer, offset);
+    }
+    return code == EAGAIN ? ETIMEDOUT : code;
+}
+
+/* Offsets below LOCK_BYTES are those of keys; at LOCK_BYTES is that of whoever holds many. */
+static int lock_at(const struct zd_writer *writer, uint64_t offset, uint64_t since_ns)
+{
+    int code = try_at(writer, offset);
+    if (code == EAGAIN) {
+        const bool is_patient = atomic_fetch_add(&n_waiting, 1) < PATIENT_MAX;
+        code = wait_at(writer, offset, since_ns, is_patient);
+        atomic_fetch_sub(&n_waiting, 1);
     }
     return code;
 }
@@ -212,13 +262,14 @@ static bool is_used(const struct zd_writer *writer, uint64_t hash)
     return false;
 }
 
-int zd_writer_lock(struct zd_writer *writer, uint64_t hash, struct zd_writer_use *use)
+int zd_writer_lock(
+    struct zd_writer *writer, uint64_t hash, uint64_t since_ns, struct zd_writer_use *use)
 {
     use->hash = hash;
     uv_mutex_lock(&writer->mutex);
     zd_list_push_back(&writer->uses, &use->link);
     uv_mutex_unlock(&writer->mutex);
-    const int code = lock_at(writer, hash % LOCK_BYTES);
+    const int code = lock_at(writer, hash % LOCK_BYTES, since_ns);
     if (code != 0) {
         zd_writer_unlock(writer, use);
     }
@@ -243,15 +294,15 @@ static void set_held(struct zd_writer *writer, const uint64_t *hash, size_t n)
     uv_mutex_unlock(&writer->mutex);
 }
 
-int zd_writer_hold(struct zd_writer *writer, const uint64_t *hash, size_t n)
+int zd_writer_hold(struct zd_writer *writer, const uint64_t *hash, size_t n, uint64_t since_ns)
 {
-    int code = lock_at(writer, LOCK_BYTES);
+    int code = lock_at(writer, LOCK_BYTES, since_ns);
     if (code != 0) {
         return code;
     }
     set_held(writer, hash, n);
     for (size_t i = 0; i < n && code == 0; i++) {
-        code = lock_at(writer, hash[i] % LOCK_BYTES);
+        code = lock_at(writer, hash[i] % LOCK_BYTES, since_ns);
     }
     if (code != 0) {
         zd_writer_drop(writer);
@@ -271,6 +322,11 @@ void zd_writer_drop(struct zd_writer *writer)
     writer->n_held = 0;
     uv_mutex_unlock(&writer->mutex);
     unlock_at(writer, LOCK_BYTES);
+}
+
+void zd_writer_give_up(struct zd_writer *writer)
+{
+    atomic_store(&writer->gives_up, true);
 }
 
 bool zd_writer_is_alive(int dir_fd, const char *id)

@@ -15,6 +15,7 @@
 #include "core/store/beneath.h"
 
 #define ZD_WRITERS_DIRECTORY ZD_TEMP_PREFIX "writers"
+#define ZD_WRITERS_LOCK      ZD_WRITERS_DIRECTORY "/lock"
 #define ZD_WRITER_ID_LEN     16 /* hexadecimal digits */
 #define ZD_TEMP_NAME_BYTES   (sizeof ZD_TEMP_PREFIX + ZD_WRITER_ID_LEN + 1 + 16)
 
@@ -35,6 +36,8 @@ struct zd_writer {
     char id[ZD_WRITER_ID_LEN + 1];
     _Atomic uint64_t n_temps; /* names given out */
     _Atomic uint64_t n_kept;  /* temporary files that are staged, or could not be removed */
+    uint64_t lock_ms;         /* how long keys are waited for; 0 = for ever */
+    _Atomic bool gives_up;    /* nothing is waited for any more */
     const uint64_t *held;     /* hashes that are held, n_held of them, in order; borrowed */
     size_t n_held;
     struct zd_list uses; /* struct zd_writer_use; these three under the mutex */
@@ -66,10 +69,17 @@ void zd_writer_name_temp(struct zd_writer *writer, char name[ZD_TEMP_NAME_BYTES]
 
 /**
  * Lock the keys of a hash against other processes: threads of this one must not lock it twice.
- * @param use of the thread; stays where it is until it is unlocked
- * @return 0 or an errno: then it is not locked. Thread: any; blocks while another process holds it.
+ * Another process that holds them is waited for, for lock_ms at the most: it may be stopped. Who
+ * comes late, or when some threads of the process wait already, waits for a second at the most, so
+ * that others can go on.
+ *
+ * @param since_ns uv_hrtime() when the write began
+ * @param use      of the thread; stays where it is until it is unlocked
+ * @return 0 or an errno, then it is not locked; ETIMEDOUT: another process holds it.
+ * Thread: any; blocks.
  */
-int zd_writer_lock(struct zd_writer *writer, uint64_t hash, struct zd_writer_use *use);
+int zd_writer_lock(
+    struct zd_writer *writer, uint64_t hash, uint64_t since_ns, struct zd_writer_use *use);
 void zd_writer_unlock(struct zd_writer *writer, struct zd_writer_use *use);
 
 /**
@@ -78,10 +88,13 @@ void zd_writer_unlock(struct zd_writer *writer, struct zd_writer_use *use);
  * it) and of all others.
  *
  * @param hash in ascending order; borrowed until they are dropped
- * @return 0 or an errno: then nothing is held. Thread: any; blocks while other processes hold some.
+ * @return 0 or an errno, then nothing is held. Thread: any; blocks as zd_writer_lock.
  */
-int zd_writer_hold(struct zd_writer *writer, const uint64_t *hash, size_t n);
+int zd_writer_hold(struct zd_writer *writer, const uint64_t *hash, size_t n, uint64_t since_ns);
 void zd_writer_drop(struct zd_writer *writer);
+
+/** Who waits for another process, now or later, gives up. Thread: any. */
+void zd_writer_give_up(struct zd_writer *writer);
 
 /** Whether the writer of that number lives, of this process or another; when in doubt it does.
  * Thread: any; blocks. */

@@ -1,8 +1,10 @@
 """Two server processes on one store: neither loses what the other has written, and the death of one does not stop the other."""
 
 import concurrent.futures
+import contextlib
 import json
 import re
+import signal
 import socket
 import struct
 import time
@@ -124,6 +126,64 @@ def test_who_is_killed_with_a_lock_keeps_nobody_waiting(pair):
     assert tidied(victim.root)
     assert third.get(f"{KEYS}/a/c/2").body == struct.pack("<i", 8) * CHUNK
     third.stop()
+
+
+@contextlib.contextmanager
+def stopped(server, body):
+    """A server that stands still, not dead, within the step that no two may take at once: for a/c/2. -> its answer, later"""
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        with server.faulting("rename.wait"):
+            hanging = pool.submit(server.request, "PUT", f"{KEYS}/a/c/2", BYTES, body)
+            server.until_waiting("rename")
+            server.process.send_signal(signal.SIGSTOP)
+            try:
+                yield hanging
+            finally:
+                server.process.send_signal(signal.SIGCONT)
+
+
+def test_who_is_stopped_with_a_lock_is_waited_for_for_a_while(pair):
+    victim, _ = pair
+    old, new, last = (struct.pack("<i", i) * CHUNK for i in (7, 8, 9))
+    other = Server("--set", "limits.lock_ms=100", config=victim.config)
+    assert other.request("PUT", f"{KEYS}/a/c/2", BYTES, old).status == 200
+    tag = {**BYTES, "If-Match": other.get(f"{SLICES}/a").headers["etag"]}
+    with stopped(victim, new) as hanging:
+        for method, target, headers, data in [
+                ("PUT", f"{KEYS}/a/c/2", BYTES, last),
+                ("DELETE", f"{KEYS}/a/c/2", {}, b""),
+                ("PUT", f"{SLICES}/a?slice={2 * CHUNK}:{2 * CHUNK + 2}", BYTES, last[:8]),
+                ("PUT", f"{SLICES}/a", tag, last * 4)]:
+            answer = other.request(method, target, headers, data)
+            assert (answer.status, answer.code) == (504, "store_timeout"), answer
+            assert ".zarrd-tmp-writers/lock" in answer.json()["detail"]
+        assert other.request("PUT", f"{KEYS}/a/c/3", BYTES, last).status == 200
+        assert other.get(f"{KEYS}/a/c/2").body == old
+        assert len(litter(victim.root)) == 1 and not hanging.done()
+    assert hanging.result(DEADLINE_S).status == 200
+    assert other.get(f"{KEYS}/a/c/2").body == new
+    assert other.request("PUT", f"{KEYS}/a/c/2", BYTES, last).status == 200
+    assert victim.get(f"{KEYS}/a/c/2").body == last
+    assert tidied(victim.root)
+    other.stop()
+
+
+def test_who_waits_for_one_that_is_stopped_can_be_stopped_himself(pair):
+    victim, _ = pair
+    body = struct.pack("<i", 8) * CHUNK
+    other = Server("--set", "limits.lock_ms=3600000", "--set", "http.drain_ms=0", config=victim.config)
+    with concurrent.futures.ThreadPoolExecutor(1) as pool, stopped(victim, body) as hanging:
+        waiting = pool.submit(other.request, "PUT", f"{KEYS}/a/c/2", BYTES, body)
+        end = time.monotonic() + DEADLINE_S
+        while len(litter(victim.root)) < 2:
+            assert time.monotonic() < end
+            time.sleep(0.002)
+        other.stop()
+        answer = waiting.result(DEADLINE_S)
+        assert (answer.status, answer.code) == (503, "draining"), answer
+        assert len(litter(victim.root)) == 1
+    assert hanging.result(DEADLINE_S).status == 200
+    assert tidied(victim.root)
 
 
 def test_who_starts_sweeps_nothing_of_who_lives(pair):

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -176,8 +177,10 @@ START_TEST(writers_of_several_processes_share_directories_that_vanish)
 }
 END_TEST
 
-/* A process that locks a key and does nothing more. */
-static pid_t start_holder(const char *key)
+#define HELD_MAX 12
+
+/* A process that locks keys and does nothing more. */
+static pid_t start_holder(const char *const *keys)
 {
     int ends[2];
     char byte;
@@ -186,12 +189,19 @@ static pid_t start_holder(const char *key)
     if (child == 0) {
         struct zd_beneath root;
         struct zd_writer writer;
-        struct zd_writer_use use;
+        struct zd_writer_use use[HELD_MAX];
         int code;
         if (zd_beneath_open(owner.directory, &root, NULL) != ZD_OK ||
             zd_writer_init(&writer) != ZD_OK ||
-            zd_writer_enter(&writer, &root, false, &code, NULL) != ZD_OK ||
-            zd_writer_lock(&writer, zd_key_hash(key), &use) != 0 || write(ends[1], "1", 1) != 1) {
+            zd_writer_enter(&writer, &root, false, &code, NULL) != ZD_OK) {
+            _exit(1);
+        }
+        for (int i = 0; keys[i] != NULL; i++) {
+            if (zd_writer_lock(&writer, zd_key_hash(keys[i]), 0, &use[i]) != 0) {
+                _exit(1);
+            }
+        }
+        if (write(ends[1], "1", 1) != 1) {
             _exit(1);
         }
         for (;;) {
@@ -273,8 +283,8 @@ START_TEST(writers_who_hold_keys_leave_them_to_those_who_write)
     ck_assert_int_eq(zd_beneath_open(owner.directory, &root, NULL), ZD_OK);
     ck_assert_int_eq(zd_writer_init(&writer), ZD_OK);
     ck_assert_int_eq(zd_writer_open_lock(&writer, &root, NULL), ZD_OK);
-    ck_assert_int_eq(zd_writer_hold(&writer, &hash, 1), 0);
-    ck_assert_int_eq(zd_writer_lock(&writer, hash, &use), 0);
+    ck_assert_int_eq(zd_writer_hold(&writer, &hash, 1, 0), 0);
+    ck_assert_int_eq(zd_writer_lock(&writer, hash, 0, &use), 0);
     zd_writer_drop(&writer);
     ck_assert(is_locked("a/1"));
     zd_writer_unlock(&writer, &use);
@@ -288,7 +298,7 @@ END_TEST
 START_TEST(writers_wait_for_a_lock_that_dies_with_its_holder)
 {
     set_up();
-    const pid_t holder = start_holder("key");
+    const pid_t holder = start_holder((const char *const[]){"key", NULL});
     struct zd_store_write write = {
         .op = {.done = zd_test_done}, .key = "key", .bytes = zd_buf_copy(zd_span_of("1"))};
     ck_assert(is_locked("key"));
@@ -308,6 +318,107 @@ START_TEST(writers_wait_for_a_lock_that_dies_with_its_holder)
 }
 END_TEST
 
+/* The owner's directory, from where others are waited for so long. */
+static void open_waiting(struct zd_test_store *test, uint64_t lock_ms)
+{
+    *test = (struct zd_test_store){.is_joined = true};
+    memcpy(test->directory, owner.directory, sizeof test->directory);
+    const struct zd_store_config config = {
+        .location = owner.directory, .loop = &test->loop, .writable = true, .lock_ms = lock_ms};
+    ck_assert_int_eq(uv_loop_init(&test->loop), 0);
+    ck_assert_int_eq(zd_store_open(&config, &test->store, NULL), ZD_OK);
+}
+
+static void end_holder(pid_t holder)
+{
+    ck_assert_int_eq(kill(holder, SIGKILL), 0);
+    ck_assert_int_eq(waitpid(holder, NULL, 0), holder);
+}
+
+START_TEST(writers_give_up_on_one_that_is_stopped)
+{
+    set_up();
+    struct zd_test_store test;
+    uint64_t hash[] = {zd_key_hash("key"), zd_key_hash("other")};
+    struct zd_store_hold hold = {.op = {.done = zd_test_done}, .hash = hash, .n_keys = 2};
+    struct zd_store_write write = {.key = "key", .bytes = zd_buf_copy(zd_span_of("1"))};
+    struct zd_store_write erase = {.key = "key"};
+    zd_test_put(&owner, "key", "0");
+    const pid_t holder = start_holder((const char *const[]){"key", NULL});
+    ck_assert_int_eq(kill(holder, SIGSTOP), 0);
+    open_waiting(&test, 20);
+    ck_assert_int_eq(zd_test_write(&test, &write), ZD_TIMEOUT);
+    ck_assert_ptr_nonnull(strstr(write.op.err.text, ZD_WRITERS_LOCK));
+    ck_assert_int_eq(zd_test_erase(&test, &erase), ZD_TIMEOUT);
+    zd_test_count = 0;
+    zd_store_hold(test.store, &hold);
+    zd_test_wait(&test, 1);
+    ck_assert_int_eq(hold.op.status, ZD_TIMEOUT);
+    ck_assert(!hold.is_held && !is_locked("other"));
+    zd_test_put(&test, "other", "1");
+    zd_test_expect(&test, "key", "0");
+    ck_assert_int_eq(zd_test_count_temps(&owner), 0);
+    end_holder(holder);
+    ck_assert_int_eq(zd_test_write(&test, &write), ZD_OK);
+    zd_buf_unref(write.bytes);
+    zd_test_store_close(&test);
+    tear_down();
+}
+END_TEST
+
+/* All threads would wait, and for ever: some of those who wait give up, so that others go on. */
+START_TEST(writers_who_wait_leave_threads_to_others)
+{
+    static const char *const keys[] = {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", NULL};
+    enum { N = ZD_COUNT_OF(keys) - 1 };
+    ck_assert_int_eq(setenv("UV_THREADPOOL_SIZE", "8", 1), 0);
+    set_up();
+    struct zd_test_store test;
+    struct zd_store_write write[N + 1];
+    ZD_AUTO(zd_buf) bytes = zd_buf_copy(zd_span_of("1"));
+    const pid_t holder = start_holder(keys);
+    open_waiting(&test, 3600000);
+    zd_test_count = 0;
+    for (int i = 0; i <= N; i++) {
+        write[i] = (struct zd_store_write){.op = {.done = zd_test_done}, .bytes = bytes};
+        snprintf(write[i].key, sizeof write[i].key, "%s", i < N ? keys[i] : "other");
+        zd_store_write(test.store, &write[i]);
+    }
+    zd_test_wait(&test, N + 1 - 4);
+    ck_assert_int_eq(write[N].op.status, ZD_OK);
+    end_holder(holder);
+    zd_test_wait(&test, N + 1);
+    int n_late = 0;
+    for (int i = 0; i < N; i++) {
+        ck_assert(write[i].op.status == ZD_OK || write[i].op.status == ZD_TIMEOUT);
+        n_late += write[i].op.status == ZD_TIMEOUT;
+    }
+    ck_assert_int_eq(n_late, N - 4);
+    zd_test_store_close(&test);
+    tear_down();
+}
+END_TEST
+
+START_TEST(writers_who_are_told_to_give_up_wait_for_nobody)
+{
+    set_up();
+    struct zd_test_store test;
+    struct zd_store_write write = {
+        .op = {.done = zd_test_done}, .key = "key", .bytes = zd_buf_copy(zd_span_of("1"))};
+    const pid_t holder = start_holder((const char *const[]){"key", NULL});
+    open_waiting(&test, 0);
+    zd_test_count = 0;
+    zd_store_write(test.store, &write);
+    zd_store_give_up(test.store);
+    zd_test_wait(&test, 1);
+    ck_assert_int_eq(write.op.status, ZD_TIMEOUT);
+    end_holder(holder);
+    zd_buf_unref(write.bytes);
+    zd_test_store_close(&test);
+    tear_down();
+}
+END_TEST
+
 void zd_unit_tests(TCase *tests)
 {
     tcase_set_timeout(tests, 60);
@@ -317,4 +428,7 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, writers_who_hold_keys_keep_them_while_they_write);
     tcase_add_test(tests, writers_who_hold_keys_leave_them_to_those_who_write);
     tcase_add_test(tests, writers_wait_for_a_lock_that_dies_with_its_holder);
+    tcase_add_test(tests, writers_give_up_on_one_that_is_stopped);
+    tcase_add_test(tests, writers_who_wait_leave_threads_to_others);
+    tcase_add_test(tests, writers_who_are_told_to_give_up_wait_for_nobody);
 }
