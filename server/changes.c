@@ -2,13 +2,27 @@
 #include "server/changes.h"
 
 #include "server/objects.h"
+#include "server/server.h"
 
-void zd_changes_note(struct zd_dataset *dataset, const char *key)
+static void note(struct zd_dataset *dataset, const char *key)
 {
     dataset->n_changes++;
     zd_objects_forget_change(dataset, key);
     ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
     if (zd_document_path(key, &path) == ZD_OK) {
         zd_catalog_forget(dataset, zd_text_span(&path));
+    }
+}
+
+/* After a reload another one may be served from there, while writes to the old one end. */
+void zd_changes_note(struct zd_dataset *dataset, const char *key)
+{
+    const struct zd_server *server = dataset->server;
+    note(dataset, key);
+    for (size_t i = 0; i < server->n_datasets; i++) {
+        struct zd_dataset *other = server->dataset[i];
+        if (other != dataset && zd_store_is_shared(other->store, dataset->store)) {
+            note(other, key);
+        }
     }
 }

@@ -11,7 +11,8 @@
 
 #include "server/catalog.h"
 
-/** A key was written or erased, or may have been. */
+/** A key was written or erased, or may have been: of this dataset, and of all that are served from
+ * the same place. */
 void zd_changes_note(struct zd_dataset *dataset, const char *key);
 
 #endif

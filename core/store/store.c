@@ -97,6 +97,11 @@ enum zd_status zd_store_init(struct zd_store *store, const struct zd_store_confi
     return ZD_OK;
 }
 
+bool zd_store_is_shared(const struct zd_store *store, const struct zd_store *other)
+{
+    return store == other || (store->place != 0 && store->place == other->place);
+}
+
 void zd_store_give_up(struct zd_store *store)
 {
     if (store->ops->give_up != NULL) {

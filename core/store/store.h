@@ -230,6 +230,7 @@ struct zd_store {
     const struct zd_store_ops *ops; /* set when open has succeeded */
     uv_loop_t *loop;                /* borrowed */
     char *location;                 /* owned */
+    uint64_t place;                 /* stores of equal places hold the same objects; 0: no other */
     bool writable;
     char failure[ZD_ERROR_TEXT_BYTES]; /* "" = none; else a sync failed, this is how, and the store
                                           takes no writes any more: it may hold less than it said.
@@ -249,6 +250,9 @@ extern const struct zd_store_ops *const zd_stores[];
 ZD_RESULT zd_store_open(
     const struct zd_store_config *config, struct zd_store **ret_store, struct zd_error *err);
 void zd_store_close(struct zd_store *store); /* accepts NULL */
+
+/** Whether what is written to one is seen in the other. Thread: loop. */
+bool zd_store_is_shared(const struct zd_store *store, const struct zd_store *other);
 
 /** Other processes are not waited for any more: a write that would have to ends in ZD_TIMEOUT.
  * Thread: loop. */

@@ -12,6 +12,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "core/base/hash.h"
 #include "core/base/num.h"
 #include "core/store/beneath.h"
 #include "core/store/directory.h"
@@ -294,6 +295,19 @@ static enum zd_status open_root(
     return zd_beneath_open(path.at, ret_root, err);
 }
 
+/* Of a directory, whatever way leads there. */
+static uint64_t place_of(const struct zd_beneath *root)
+{
+    struct zd_hash place = {0};
+    struct stat file;
+    if (fstat(root->fd, &file) != 0) {
+        return 0;
+    }
+    zd_hash_add_u64(&place, file.st_dev);
+    zd_hash_add_u64(&place, file.st_ino);
+    return place.value;
+}
+
 static enum zd_status file_open(
     const struct zd_store_config *config, struct zd_store **ret_store, struct zd_error *err)
 {
@@ -307,6 +321,7 @@ static enum zd_status file_open(
         zd_beneath_close(&root);
         return zd_fail(err, ZD_NO_MEMORY, "%s: no memory for the store", config->location);
     }
+    file->store.place = place_of(&file->files.root);
     zd_turns_init(&file->turns, run_write);
     zd_list_init(&file->holds);
     if (config->writable) {

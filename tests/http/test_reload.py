@@ -18,10 +18,10 @@ DEADLINE_S = 60
 class Reloadable:
     """A server whose configuration file the test rewrites."""
 
-    def __init__(self, serve, folder, datasets):
+    def __init__(self, serve, folder, datasets, **more):
         self.path = folder / "zarrd.json"
         self.write(datasets)
-        self.server = serve("--config", self.path)
+        self.server = serve("--config", self.path, **more)
         self.n_reloads = 0
 
     def write(self, datasets):
@@ -73,6 +73,32 @@ def stores(tmp_path):
 def value(server, dataset):
     answer = server.get(f"/v1/datasets/{dataset}/slices/x?slice=3&format=json")
     return answer.json()["data"] if answer.status == 200 else answer.code
+
+
+@pytest.mark.parametrize("changed", [{"title": "another one"}, {"immutable": True}, {"immutable": True, "writable": False}])
+def test_what_is_written_to_the_old_dataset_is_seen_in_the_new_one(serve, stores, changed):
+    config = {"location": str(stores / "a"), "writable": True, "revalidate_ms": 3600_000}
+    link = stores / "link"
+    link.symlink_to(stores / "a")
+    more = {"too": {"location": str(link), "immutable": True}}  # another name, another way, one store
+    one = Reloadable(serve, stores, {"one": config, **more}, faults={})
+    server = one.server
+    bodies = np.arange(8, dtype="<f4").tobytes(), np.arange(8, 16, dtype="<f4").tobytes()
+    headers = {"Content-Type": "application/octet-stream"}
+
+    def seen():
+        return [server.get(f"/zarr/{dataset}/x/c/0").body for dataset in ("one", "too")]
+
+    assert server.request("PUT", "/zarr/one/x/c/0", headers, bodies[0]).status == 200
+    assert seen() == [bodies[0]] * 2
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        with server.faulting("rename.wait"):
+            writing = pool.submit(server.request, "PUT", "/zarr/one/x/c/0", headers, bodies[1])
+            server.until_waiting("rename")
+            assert "1 opened, 1 closed" in one.reload({"one": {**config, **changed}, **more})
+            assert seen() == [bodies[0]] * 2
+        assert writing.result(DEADLINE_S).status == 200
+    assert seen() == [bodies[1]] * 2
 
 
 def test_datasets_come_go_and_change(serve, stores):
