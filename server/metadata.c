@@ -216,6 +216,7 @@ static void free_change(struct zd_change *change)
     zd_buf_unref(change->ask.bytes);
     zd_json_unref((struct zd_json *)(uintptr_t)change->ask.json);
     zd_node_unref(change->ask.expected);
+    zd_free(change->written);
     zd_free(change->key);
     zd_free(change->path);
     zd_dataset_unref(change->dataset);
@@ -270,6 +271,20 @@ static enum zd_status take_place(struct zd_change *change, const char *place)
     return change->key == NULL || change->path == NULL ? ZD_NO_MEMORY : make_places(change);
 }
 
+static enum zd_status take_written(struct zd_change *change, const struct zd_written *written)
+{
+    if (written == NULL) {
+        return ZD_OK;
+    }
+    change->written = zd_alloc(sizeof *written);
+    change->ask.written = change->written;
+    if (change->written == NULL) {
+        return ZD_NO_MEMORY;
+    }
+    *change->written = *written;
+    return ZD_OK;
+}
+
 static struct zd_change *new_change(struct zd_dataset *dataset, const struct zd_metadata_ask *ask)
 {
     struct zd_change *change = zd_alloc_zero(1, sizeof *change);
@@ -282,7 +297,7 @@ static struct zd_change *new_change(struct zd_dataset *dataset, const struct zd_
     change->ask.bytes = ask->bytes == NULL ? NULL : zd_buf_ref(ask->bytes);
     change->ask.json = ask->json == NULL ? NULL : zd_json_ref(ask->json);
     change->ask.expected = ask->expected == NULL ? NULL : zd_node_ref(ask->expected);
-    if (take_place(change, ask->place) != ZD_OK) {
+    if (take_place(change, ask->place) != ZD_OK || take_written(change, ask->written) != ZD_OK) {
         free_change(change);
         return NULL;
     }

@@ -3,6 +3,7 @@
 #ifndef ZD_SERVER_METADATA_H
 #define ZD_SERVER_METADATA_H
 
+#include "core/dialect/written.h"
 #include "server/catalog.h"
 
 enum zd_metadata_kind {
@@ -22,6 +23,9 @@ struct zd_metadata_ask {
     /* PATCH: an object (RFC 7396) of members of the final v3 document: attributes, dimension_names,
      * shape, extensions. CONSOLIDATE: path below the group -> final v3 document. */
     const struct zd_json *json;
+    /* Of PATCH, in place of json: the array's extensions as they must be before this is stored, by
+     * its document as it is found; nothing is stored when it is right. Or NULL. */
+    const struct zd_written *written;
     struct zd_node *expected; /* only while the node's documents are those of this one; or NULL */
     /* Only while the key is so; of PUT_KEY and ERASE_KEY. */
     enum zd_condition condition;
@@ -80,7 +84,7 @@ struct zd_metadata_want {
  *
  * wait.status:
  *   ZD_OK
- *   ZD_NOT_FOUND     there is no such node (ERASE_KEY: no such key)
+ *   ZD_NOT_FOUND     there is no such node (ERASE_KEY: no such key; written: no array of that type)
  *   ZD_INVALID       the document is faulty: meta->faults, when meta is set (422); without meta it
  *                    is not JSON, or the name is none for a node (code bad_body, bad_path), or the
  *                    place forbids it (code parent_is_array, chunks_exist, not_empty); of

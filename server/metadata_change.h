@@ -2,7 +2,8 @@
  *
  *     lock the path - (erasures: read what is below) - lock the metadata - find all nodes from the
  * root to this one - read documents
- *         - judge (worker) - look at what is below - relist (worker) - stage - commit
+ *         - (bounds: what they are to be) - judge (worker) - look at what is below - relist
+ * (worker) - stage - commit
  *         - unlock the metadata - erase what is to go - tell
  *
  * Where the new document would have chunks that are there be read as what they are not, the old one
@@ -56,8 +57,9 @@ struct zd_change {
     struct zd_metadata_want *want; /* NULL once nobody waits */
     /* the ask, owned */
     struct zd_metadata_ask ask;
-    char *key;  /* of PUT_KEY and ERASE_KEY, or NULL */
-    char *path; /* of the node */
+    char *key;                  /* of PUT_KEY and ERASE_KEY, or NULL */
+    char *path;                 /* of the node */
+    struct zd_written *written; /* what ask.written is, or NULL */
 
     enum zd_next (*step)(struct zd_change *change); /* what runs next */
     uint32_t n_pending;
@@ -165,6 +167,7 @@ enum zd_next zd_change_work(
 /* The steps, in their order; of erasures zd_change_collect comes first. */
 enum zd_next zd_change_lock(struct zd_change *change);            /* server/metadata.c */
 enum zd_next zd_change_find(struct zd_change *change);            /* server/metadata_find.c */
+enum zd_next zd_change_widen(struct zd_change *change);           /* server/metadata_widen.c */
 enum zd_next zd_change_judge(struct zd_change *change);           /* server/metadata_judge.c */
 enum zd_next zd_change_relist(struct zd_change *change);          /* server/metadata_judge.c */
 enum zd_next zd_change_store(struct zd_change *change);           /* server/metadata_store.c */

@@ -247,12 +247,15 @@ static void start_read(struct zd_place_document *document, struct zd_generation 
         .only_generation = generation,
     };
     ZD_SCOPED_TEXT(key, ZD_KEY_BYTES_MAX);
-    if (place->node->meta->dialect->document_key(place->path, document->number, &key) != ZD_OK) {
-        note_read(document, ZD_TOO_LARGE); /* it was read before under that key */
+    enum zd_status status =
+        place->node->meta->dialect->document_key(place->path, document->number, &key);
+    if (status != ZD_OK) { /* it was read before under that key */
+        note_read(document,
+            zd_fail(&document->read.op.err, status, "no memory for the key of a document"));
         return;
     }
     memcpy(document->read.key, key.at, key.len + 1);
-    const enum zd_status status = zd_store_read_now(store, &document->read);
+    status = zd_store_read_now(store, &document->read);
     if (status != ZD_AGAIN) {
         note_read(document, status);
         return;
@@ -290,7 +293,9 @@ static enum zd_next step_read(struct zd_change *change)
     if (change->has_stored && !change->drops_listings) {
         return want_nodes(change, step_same);
     }
-    change->step = change->has_stored ? zd_change_relist : zd_change_judge;
+    change->step = change->has_stored            ? zd_change_relist
+                   : change->ask.written != NULL ? zd_change_widen
+                                                 : zd_change_judge;
     return ZD_NEXT;
 }
 

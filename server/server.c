@@ -14,6 +14,7 @@
 #include "server/http.h"
 #include "server/objects.h"
 #include "server/slice.h"
+#include "server/widen.h"
 
 #define NODES_PART    2 /* one part of the metadata cache is for nodes */
 #define DRAIN_POLL_MS 10
@@ -244,6 +245,7 @@ static enum zd_status begin_server(struct zd_server *server, struct zd_error *er
     zd_locks_init(server);
     zd_events_init(server);
     zd_edits_init(server);
+    zd_widenings_init(server);
     share_memory(server);
     ZD_TRY(zd_datasets_open(server, err));
     server->root = zd_alloc_zero(server->n_datasets, sizeof *server->root);
@@ -307,6 +309,7 @@ static void end_datasets(struct zd_server *server)
         zd_cache_done(&server->nodes);
     }
     zd_slices_done(server);
+    zd_widenings_done(server);
     zd_edits_done(server);
     zd_datasets_close(server);
     zd_free(server->root);

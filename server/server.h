@@ -37,7 +37,8 @@ struct zd_server {
     struct zd_pool pool;
     struct zd_locks locks;
     struct zd_events_clock events;
-    struct zd_map edits; /* of server/edit.c: stored objects that change */
+    struct zd_map edits;     /* of server/edit.c: stored objects that change */
+    struct zd_map widenings; /* of server/widen.c: arrays whose bounds are widened */
     struct zd_log log;
     struct zd_metrics metrics;
     bool is_draining;

@@ -1,5 +1,6 @@
 /* What the extensions of an array must say before elements are stored: bounds that are never false
- * (core/dialect/written.h). Thread: loop. */
+ * (core/dialect/written.h). Those who write one array side by side do not race: who comes while its
+ * document is changed waits for the next change, which is made for all of them. Thread: loop. */
 #ifndef ZD_SERVER_WIDEN_H
 #define ZD_SERVER_WIDEN_H
 
@@ -11,12 +12,11 @@ struct zd_widen_want {
     struct zd_node *node; /* in and out: the array; a reference of its own, which is exchanged for
                            * that of the fresh node when the document has changed */
     const struct zd_written *written; /* in: borrowed until the end is told */
-    /* its own */
-    struct zd_metadata_want change;
-    struct zd_node_want found;
-    uint32_t n_tries;
-    bool is_under_way;
+    bool is_under_way;                /* its own */
 };
+
+void zd_widenings_init(struct zd_server *server);
+void zd_widenings_done(struct zd_server *server); /* nothing is under way */
 
 /**
  * Have the document be right for what is about to be stored. The caller holds a lock of the array's

@@ -859,6 +859,29 @@ def test_a_write_never_leaves_bounds_that_are_false(serve, tmp_path):
     assert bounds() == (-7, 9)
 
 
+STATISTICS = {"name": "example.array-statistics", "must_understand": False, "configuration": {"min": 0, "max": 0}}
+
+
+def bounds_of(folder):
+    configuration = json.loads((folder / "zarr.json").read_text())["extensions"][0]["configuration"]
+    return configuration["min"], configuration["max"]
+
+
+def test_writers_that_widen_bounds_at_once_all_succeed(serve, tmp_path):
+    make_array(tmp_path / "a", (N_CLIENTS,), (1,), dtype="int32", fill=0, extensions=[STATISTICS])
+    server = start(serve, tmp_path)
+    connections = [server.connection() for _ in range(N_CLIENTS)]
+    with server.cost() as cost:
+        for i, connection in enumerate(connections):  # in the order of their values, so that each widens what was before it
+            connection.request("PUT", f"/v1/datasets/work/slices/a?slice={i}", np.array([i + 1], "<i4").tobytes())
+        statuses = [connection.getresponse().status for connection in connections]
+    for connection in connections:
+        connection.close()
+    assert statuses == [200] * N_CLIENTS
+    assert get(server, "a", "", "<i4").tolist() == list(range(1, N_CLIENTS + 1)) and bounds_of(tmp_path / "a") == (0, N_CLIENTS)
+    assert cost["zarrd_store_writes_total"] <= 3 * N_CLIENTS  # a chunk, and at most one change each that is staged and committed
+
+
 # ---- bodies that stream ----
 
 SANITIZED = any(name in os.environ.get("ZARRD_BINARY", "") for name in ("asan", "tsan", "fuzz"))

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "server/edit.h"
+#include "server/widen.h"
 
 static void init_caches(struct zd_server *server)
 {
@@ -43,6 +44,7 @@ void zd_test_plane_open(struct zd_test_plane *plane, uint64_t revalidate_ms)
     zd_locks_init(&plane->server);
     zd_events_init(&plane->server);
     zd_edits_init(&plane->server);
+    zd_widenings_init(&plane->server);
     plane->ops = *plane->store.store->ops;
     plane->store.store->ops = &plane->ops;
 }
@@ -56,6 +58,7 @@ void zd_test_plane_close(struct zd_test_plane *plane)
     zd_events_free(&plane->dataset);
     zd_test_plane_run(plane);
     done_caches(&plane->server);
+    zd_widenings_done(&plane->server);
     zd_edits_done(&plane->server);
     zd_config_done(&plane->config);
     zd_test_store_close(&plane->store);
