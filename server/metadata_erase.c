@@ -227,12 +227,30 @@ static void tell_outside(void *context, const char *key, const char *rest)
     }
 }
 
+/* A node below an array is an error of others: what was erased is the node, not the array. */
+static bool is_chunk_of_parent(const struct zd_change *change, const char *key)
+{
+    for (size_t i = 0; i + 1 < change->n_places; i++) {
+        const struct zd_node *node = change->place[i].node;
+        uint64_t index[ZD_RANK_MAX];
+        if (node != NULL && node->meta->type == ZD_NODE_ARRAY) {
+            const size_t len = strlen(node->path);
+            const char *rest = key + len + (len == 0 ? 0 : 1);
+            return zd_meta_is_refused(node->meta) ||
+                   node->meta->dialect->chunk_index(node->meta, rest, index) != ZD_NOT_FOUND;
+        }
+    }
+    return false;
+}
+
 /* The documents went before: those that are there are of nodes that somebody has made since. */
 static enum zd_purge_answer judge_all(void *context, const char *key, const char *rest)
 {
     ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
-    (void)context;
     (void)rest;
+    if (is_chunk_of_parent(context, key)) {
+        return ZD_PURGE_KEEP;
+    }
     const enum zd_status status = zd_document_path(key, &path);
     if (status == ZD_NO_MEMORY) {
         return ZD_PURGE_NO_MEMORY;

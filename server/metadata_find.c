@@ -46,13 +46,19 @@ static enum zd_status found_status(struct zd_change *change)
     return ZD_OK;
 }
 
-/* Zarr v3: arrays have no children. What may be one gets none either, but those that it has can be
- * changed, and erased. */
+/* Zarr v3: arrays have no children, and what may be an array gets none. What others have left below
+ * them is there, and can be changed and erased. */
 static bool allows_below(const struct zd_change *change, const struct zd_node *parent)
 {
-    const enum zd_node_type type = parent->meta->type;
-    return type == ZD_NODE_GROUP ||
-           (type == ZD_NODE_UNKNOWN && change->place[change->n_places - 1].node != NULL);
+    const enum zd_metadata_kind kind = change->ask.kind;
+    if (parent->meta->type == ZD_NODE_GROUP) {
+        return true;
+    }
+    if (change->place[change->n_places - 1].node == NULL) {
+        return false;
+    }
+    return parent->meta->type == ZD_NODE_UNKNOWN ||
+           (kind != ZD_METADATA_PUT && kind != ZD_METADATA_PUT_KEY);
 }
 
 static bool refuse_parent(struct zd_change *change)

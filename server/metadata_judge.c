@@ -4,6 +4,7 @@
 
 #include "server/metadata_change.h"
 #include "server/path_order.h"
+#include "server/problem.h"
 #include "server/server.h"
 
 /* Reading JSON and judging it, and writing it again: measured at 30 to 100 MB/s. */
@@ -96,14 +97,23 @@ static const struct zd_json *listing_for(const struct zd_change *change)
     return change->before->consolidated;
 }
 
-static enum zd_status render_with(struct zd_change *change, const struct zd_json *listing)
+static enum zd_status render_as(
+    struct zd_change *change, const struct zd_json *listing, bool is_dense)
 {
     struct zd_document_texts texts;
     zd_document_texts_init(&texts, text_bytes_max(change));
+    texts.is_dense = is_dense;
     change->dialect->render(change->meta->document, listing, &texts);
     const enum zd_status status = keep_readable(change, zd_change_target(change), &texts);
     zd_document_texts_done(&texts);
     return status;
+}
+
+/* For people, unless that is more than is read. */
+static enum zd_status render_with(struct zd_change *change, const struct zd_json *listing)
+{
+    const enum zd_status status = render_as(change, listing, false);
+    return status == ZD_TOO_LARGE ? render_as(change, listing, true) : status;
 }
 
 /* The old listing goes when the document leaves it no room. */
@@ -472,7 +482,9 @@ static enum zd_next refuse_document(struct zd_change *change)
     struct zd_error err = {0};
     const enum zd_status status = zd_faults_status(&meta->faults, &err);
     if (status == ZD_NO_MEMORY || meta->document != NULL || meta == change->before) {
-        return zd_change_fail(change, status, NULL, &err);
+        /* Who changes a document to write elements has sent none that could be told of. */
+        const char *code = change->ask.has_lock ? zd_problem_code_of_faults(&meta->faults) : NULL;
+        return zd_change_fail(change, status, code, &err);
     }
     /* It is not JSON at all, or larger than any document may be. */
     const bool is_large = strcmp(meta->faults.item[0].code, "too_large") == 0;

@@ -27,6 +27,7 @@ struct zd_reading {
 struct zd_document_texts {
     struct zd_text text[ZD_DOCUMENTS_MAX]; /* failures stick there */
     bool present[ZD_DOCUMENTS_MAX];        /* the others are not to be stored */
+    bool is_dense; /* in: whole documents without spaces; else one member a line */
 };
 
 /** An entry of a stored consolidated listing. */

@@ -22,7 +22,7 @@ void zd_v3_render(
     const struct zd_json *document, const struct zd_json *listing, struct zd_document_texts *out)
 {
     struct zd_emit emit;
-    zd_emit_init(&emit, &out->text[0], true);
+    zd_emit_init(&emit, &out->text[0], !out->is_dense);
     out->present[0] = true;
     zd_emit_object(&emit);
     for (void *iter = zd_json_next(document, NULL); iter != NULL;

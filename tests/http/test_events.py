@@ -130,6 +130,16 @@ def test_every_write_is_told_once_when_it_is_seen(server):
     feed.close()
 
 
+def test_a_group_without_a_document_is_told_when_it_goes(server):
+    put(server, "/v1/datasets/m/nodes/g/a", array())
+    feed = Feed(server, "m")
+    server.request("DELETE", "/zarr/m/g/zarr.json")
+    assert feed.next() == ("node", {"path": "g", "change": "deleted"})
+    assert server.request("DELETE", "/v1/datasets/m/nodes/g").status == 204
+    assert feed.next() == ("node", {"path": "g", "change": "deleted"})
+    feed.close()
+
+
 def test_a_group_is_told_with_the_tag_of_its_document(server):
     """That of GET nodes where no children are shown: children have events of their own."""
     feed = Feed(server, "m")

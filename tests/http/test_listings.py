@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from test_node_writes import FRESH, GROUP, JSON, N, check, consolidate, delete, nodes, patch, put, stored
+from test_node_writes import ARRAY, FRESH, GROUP, JSON, N, check, consolidate, delete, nodes, patch, put, stored
 
 
 def deep(levels):
@@ -72,11 +72,18 @@ def test_what_would_not_be_read_is_not_stored_by_consolidating(serve):
     assert is_readable(server, "g") and check(server, "g")["stored"] is False
 
 
-def test_a_document_that_would_not_be_read_is_not_stored(serve):
+@pytest.mark.parametrize("value, n, status", [("1", 100, 201), ("1", 1900, 201), ("1e9", 900, 413)])
+def test_a_document_is_stored_only_so_that_it_is_read(serve, value, n, status):
+    """Indented it is several times as long as it came, and so may its numbers be."""
     server = serve("-w", "w=mem:", "--set", "limits.document_bytes=4KiB", "--set", "limits.document_nodes=2000")
-    answer = put(server, "g", json.dumps(wide(1000), separators=(",", ":")))  # 2 KB; indented it is more than 4 KiB
-    assert (answer.status, answer.code) == (413, "too_large"), answer
-    assert server.get(N + "g").status == 404
+    text = '{"zarr_format":3,"node_type":"group","attributes":{"a":[' + ",".join([value] * n) + "]}}"
+    assert len(text) < 4096
+    answer = put(server, "g", text)
+    assert answer.status == status, answer
+    if status == 413:
+        assert answer.code == "too_large" and server.get(N + "g").status == 404
+    else:
+        assert is_readable(server, "g") and stored(server, "g/zarr.json") == json.loads(text)
 
 
 def test_an_old_listing_gives_way_to_a_new_document(serve):
@@ -139,4 +146,20 @@ def test_what_is_below_an_unknown_document_can_be_changed_and_erased(serve, tmp_
     assert not (tmp_path / "g/b/c/zarr.json").exists()
     answer = put(server, "new", GROUP)
     assert (answer.status, answer.code) == (409, "parent_is_array")
+    assert put(server, "g/d", {**GROUP, "attributes": {"n": 2}}).status == 200
     assert (tmp_path / "zarr.json").read_text() == "{"
+
+
+def test_what_others_have_left_below_an_array_can_be_changed_and_erased(serve, tmp_path):
+    """All but the chunks of the array."""
+    (tmp_path / "a/c/0").mkdir(parents=True)
+    (tmp_path / "a/c/0/0").write_bytes(bytes(48))
+    for path, document in [("a", ARRAY), ("a/c", GROUP), ("a/x", GROUP)]:
+        (tmp_path / path).mkdir(exist_ok=True)
+        (tmp_path / path / "zarr.json").write_text(json.dumps(document))
+    server = serve("-w", f"w={tmp_path}")
+    assert patch(server, "a/x", {"attributes": {"n": 1}}).status == 200
+    assert (put(server, "a/x", GROUP).code, put(server, "a/y", GROUP).code) == ("parent_is_array",) * 2
+    assert delete(server, "a/x").status == 204 and delete(server, "a/c").status == 204
+    assert not (tmp_path / "a/x/zarr.json").exists() and not (tmp_path / "a/c/zarr.json").exists()
+    assert (tmp_path / "a/c/0/0").exists() and delete(server, "a/c/0").code == "parent_is_array"
