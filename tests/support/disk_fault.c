@@ -3,15 +3,14 @@
  *
  * ZARRD_FAULTS names a folder; a file in it is a switch, by its name:
  *
- *   CALL         the next such call fails with the errno that the file holds, and the switch is
- *                gone; two numbers may follow: calls that are let through before, and calls that
- *                fail after it
- *   CALL.always  so does every call as long as the switch is there
- *   CALL.wait    every call waits as long as the switch is there
- *   CALL.skip    every call does nothing and says that it has
+ * - CALL: the next such call fails with the errno that the file holds, and the switch is gone; two
+ *   numbers may follow: calls that are let through before, and calls that fail after it.
+ * - CALL.always: so does every call as long as the switch is there.
+ * - CALL.wait: every call waits as long as the switch is there; a file CALL.waiting appears.
+ * - CALL.skip: every call does nothing and says that it has.
  *
- * CALL is write, fdatasync, fsync (of a file), fsync-directory, rename, unlink or close (of what
- * was opened for writing). A file CALL.waiting appears when one waits. */
+ * CALL is write (but to the log), fdatasync, fsync (of a file), fsync-directory, rename, unlink or
+ * close (of what was opened for writing). */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -155,10 +154,12 @@ int fdatasync(int fd)
     return is_decided("fdatasync", &result) ? result : (int)syscall(SYS_fdatasync, fd);
 }
 
+/* The log is a regular file too, and is written at any time after an answer. */
 ssize_t write(int fd, const void *bytes, size_t len)
 {
     int result = 0;
-    const bool is_judged = is_kind(fd, S_IFREG) && is_decided("write", &result);
+    const bool is_judged =
+        fd > STDERR_FILENO && is_kind(fd, S_IFREG) && is_decided("write", &result);
     return is_judged ? result : syscall(SYS_write, fd, bytes, len);
 }
 
