@@ -15,6 +15,7 @@ import pytest
 from test_cost import LITTLE, write_array
 
 DEADLINE_S = 60
+TRIES_N = 20
 SMALL = "--set=http.stream_bytes=4KiB"
 GZIP = [*LITTLE, {"name": "gzip", "configuration": {"level": 1}}]
 SHARDED = [{"name": "sharding_indexed", "configuration": {
@@ -328,17 +329,20 @@ def test_a_client_that_leaves_stops_the_work(serve, cube_folder):
     assert server.metrics()["zarrd_decodes_total"] == decodes
 
 
-def test_a_client_that_leaves_before_the_head_is_noticed(serve, tmp_path, cube_folder):
-    """The connection sleeps: nobody but us looks at it."""
+def test_a_client_that_leaves_before_the_head_is_noticed(serve, cube_folder):
+    """The connection sleeps: nobody but us looks at it. Who leaves too late, when all is done, comes again."""
     folder, _ = cube_folder
     server = serve(f"work={folder}", *BARE, "--set=http.stream_bytes=64MiB")
-    client = begin(server, url("cube", ":,:1000"))
-    wait_until(lambda: server.metrics()["zarrd_decodes_total"] > 0)
-    client.close()
-    wait_until(lambda: server.metrics()["zarrd_clients_left_total"] == 1)
-    wait_until(lambda: server.metrics()["http_requests_in_flight"] == 1)
+    for _ in range(TRIES_N):
+        before = server.metrics()["zarrd_decodes_total"]
+        client = begin(server, url("cube", ":,:1000"))
+        wait_until(lambda: server.metrics()["zarrd_decodes_total"] > before)
+        client.close()
+        wait_until(lambda: server.metrics()["http_requests_in_flight"] == 1)
+        if server.metrics()["zarrd_clients_left_total"] == 1:
+            break
     decodes = server.metrics()["zarrd_decodes_total"]
-    assert decodes < 256
+    assert decodes - before < 256
     time.sleep(0.3)
     assert server.metrics()["zarrd_decodes_total"] == decodes
     wait_until(lambda: re.search(r"GET \S+/cube\S+ 499 0 ", server.log))
