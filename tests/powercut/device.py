@@ -37,6 +37,10 @@ def run(*command):
     return done.stdout.strip()
 
 
+class Unmountable(OSError):
+    """A file system did not survive. Whatever writes files cannot bring that about."""
+
+
 def mount(image, folder):
     """What the kernel has against a file system stands in its log alone."""
     try:
@@ -44,7 +48,7 @@ def mount(image, folder):
     except (OSError, subprocess.TimeoutExpired) as fault:
         told = subprocess.run(["dmesg"], capture_output=True, text=True)
         words = told.stdout.splitlines()[-KERNEL_LINES:] if told.returncode == 0 else ["(its log cannot be read)"]
-        raise OSError("\n".join([str(fault), "the kernel's last lines:", *words])) from None
+        raise Unmountable("\n".join([str(fault), "the kernel's last lines:", *words])) from None
 
 
 def why_not(system, program):
@@ -199,6 +203,7 @@ class Replay:
                 self._write(disk, record)
         self.n_settled = settled
         image = self.folder / "cut"
+        image.unlink(missing_ok=True)  # another file each time: a loop device may still have the one before
         copy_sparse(self.base, image)
         keep, tear = self.rng.choice([(0, 0), (0, 0.5), (0.1, 0.1), (0.4, 0.3), (0.8, 0.2), (1, 0)])
         with open(image, "r+b", buffering=0) as disk:

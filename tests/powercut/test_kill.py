@@ -7,6 +7,7 @@ import itertools
 import os
 import random
 import threading
+import time
 
 from files import Files
 from history import Histories
@@ -15,7 +16,15 @@ from workload import DATASET, Work, litter, tidied
 
 KILLS_N = int(os.environ.get("ZARRD_KILLS", 200))
 SEED = int(os.environ.get("ZARRD_SEED", random.randrange(1 << 32)))
-KILL_S_MAX = 0.06  # after the clients have begun
+WRITES_N_MAX = 30  # acknowledged before it, however long the disk takes
+KILL_S_MAX = 0.01  # after that
+DEADLINE_S = 60
+
+
+def kill(server, histories, n_writes, pause_s):
+    histories.until(histories.n_acknowledged + n_writes, DEADLINE_S)
+    time.sleep(pause_s)
+    server.process.kill()
 
 
 def test_no_kill_takes_back_what_was_acknowledged(tmp_path, closing_line):
@@ -33,7 +42,7 @@ def test_no_kill_takes_back_what_was_acknowledged(tmp_path, closing_line):
             work = Work(server, histories)
             work.prepare()
         work.server = server
-        killer = threading.Timer(rng.random() * KILL_S_MAX, server.process.kill)
+        killer = threading.Thread(target=kill, args=(server, histories, rng.randrange(WRITES_N_MAX), rng.random() * KILL_S_MAX))
         killer.start()
         n_written += work.run(10**9, f"{SEED} {i}")
         killer.join()

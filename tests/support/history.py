@@ -57,7 +57,8 @@ class Histories:
     def __init__(self, moment):
         self.moment = moment
         self.of = {}
-        self._lock = threading.Lock()
+        self.n_acknowledged = 0
+        self._lock = threading.Condition()
 
     def place(self, name):
         with self._lock:
@@ -71,7 +72,15 @@ class Histories:
         for change in asked:
             change.refused = not done
             change.acknowledged = self.moment() if done else None
+        with self._lock:
+            self.n_acknowledged += done
+            self._lock.notify_all()
         return done
+
+    def until(self, n, timeout_s):
+        """Wait for that many acknowledgements in all, or for nothing any more."""
+        with self._lock:
+            self._lock.wait_for(lambda: self.n_acknowledged >= n, timeout_s)
 
     def judge(self, seen, cut):
         """(verdict, place, state seen) of every place that is not right; seen(place) looks at it."""

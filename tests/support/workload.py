@@ -283,8 +283,9 @@ class Hand:
         self.connection.close()
 
 
-ACTS = [Hand.put_object] * 6 + [Hand.erase_object, Hand.create_object, Hand.create_object, Hand.new_array, Hand.replace_document,
-                                Hand.patch_document, Hand.write_slice, Hand.write_slice, Hand.write_inner, Hand.write_inner] + [Hand.append] * 3 + [Hand.change_branch] * 8 + [Hand.change_listed] * 2
+ACTS = [Hand.put_object] * 6 + [Hand.change_branch] * 8 + [Hand.append] * 3 + [
+    Hand.erase_object, Hand.create_object, Hand.create_object, Hand.new_array, Hand.replace_document, Hand.patch_document,
+    Hand.write_slice, Hand.write_slice, Hand.write_inner, Hand.write_inner, Hand.change_listed, Hand.change_listed]
 
 
 class Work:
