@@ -77,9 +77,36 @@ static bool is_integer_word(struct zd_span word)
     return true;
 }
 
+static size_t digits_end(struct zd_span word, size_t at)
+{
+    while (at < word.len && word.ptr[at] >= '0' && word.ptr[at] <= '9') {
+        at++;
+    }
+    return at;
+}
+
+/* Whether nothing follows the number that a word begins with (RFC 8259, 6): jansson complains of
+ * its range before it looks on. */
+static bool is_number_alone(struct zd_span word)
+{
+    size_t at = digits_end(word, word.len > 0 && word.ptr[0] == '-' ? 1 : 0);
+    if (at < word.len && word.ptr[at] == '.') {
+        at = digits_end(word, at + 1);
+    }
+    if (at < word.len && (word.ptr[at] == 'e' || word.ptr[at] == 'E')) {
+        at++;
+        const bool is_signed = at < word.len && (word.ptr[at] == '+' || word.ptr[at] == '-');
+        at = digits_end(word, is_signed ? at + 1 : at);
+    }
+    return at == word.len;
+}
+
 /* Whether jansson itself, given the word alone, says that it is a number out of range. */
 static bool is_beyond(struct zd_span word)
 {
+    if (!is_number_alone(word)) {
+        return false;
+    }
     if (word.len < INT64_DIGITS && memchr(word.ptr, 'e', word.len) == NULL &&
         memchr(word.ptr, 'E', word.len) == NULL) {
         return false;

@@ -46,6 +46,12 @@ static const struct refused_fact {
     {"{NaN: 1}", true, ZD_INVALID, "line 1"},
     {"[NaN,\n\n ]]", true, ZD_INVALID, "line 3"}, /* marks do not move the place */
     {"[18446744073709551616, ]", false, ZD_INVALID, "column 25"},
+    {"[9223372036854775808NaN]", false, ZD_INVALID, "line 1"}, /* out of range, and no number */
+    {"[9223372036854775808NaN]", true, ZD_INVALID, "line 1"},
+    {"[18446744073709551616-1]", false, ZD_INVALID, "line 1"},
+    {"[1e999.5]", false, ZD_INVALID, "line 1"},
+    {"[-1e+999e1]", false, ZD_INVALID, "line 1"},
+    {"[99999999999999999999.]", false, ZD_INVALID, "line 1"},
     {"[1", false, ZD_INVALID, "line 1"},
     {"\"abc", false, ZD_INVALID, "line 1"},
     {"[1,]", false, ZD_INVALID, "line 1"},
