@@ -4,23 +4,38 @@
 
 #include "server/request.h"
 
+#define ZD_BODY_JSON "application/json"
+
 /**
- * The JSON document in a request's body.
+ * Parse the request's body, here or on a worker when it is long; then `next` runs, with the
+ * document in req->json. Answers what is no JSON itself: 415 unsupported_media_type of another
+ * Content-Type, 400 bad_body, 413 too_large.
  *
- * @param ret_json owned
- * @param ret_code the problem code of a failure: unsupported_media_type, bad_body, too_large
- * @retval ZD_UNSUPPORTED the Content-Type is another one
- * @retval ZD_INVALID     there is no body, or it is not JSON
+ * @param media_type static: ZD_BODY_JSON, or a type of its own such as that of a merge patch
  */
-ZD_RESULT zd_body_json(const struct zd_request *req, struct zd_json **ret_json,
-    const char **ret_code, struct zd_error *err);
+enum zd_next zd_body_want_json(struct zd_request *req, const char *media_type, zd_step *next);
 
-/** The same for a type of its own, such as that of a merge patch. */
-ZD_RESULT zd_body_json_as(const struct zd_request *req, const char *media_type,
-    struct zd_json **ret_json, const char **ret_code, struct zd_error *err);
+/**
+ * Parse a text in the same way: req->step runs when it is done (ZD_WAIT), or may go on (ZD_NEXT)
+ * with zd_body_parsed.
+ *
+ * @param text taken over while it is parsed: NULL until then; owned
+ */
+enum zd_next zd_body_parse(
+    struct zd_request *req, uint8_t **text, size_t len, const struct zd_json_limits *limits);
 
-/** Whether there is a body of that media type, as zd_body_json judges it: parameters of the type
- * are not looked at, and none at all is right. */
+/** Whether zd_body_parse was called, and is done. */
+bool zd_body_is_parsed(const struct zd_request *req);
+
+/** What came of it, once. @param ret_text the text; owned. @param ret_json owned */
+ZD_RESULT zd_body_take_parsed(
+    struct zd_request *req, uint8_t **ret_text, struct zd_json **ret_json, struct zd_error *err);
+
+/** The request has ended. For the front. */
+void zd_body_release(struct zd_request *req);
+
+/** Whether there is a body of that media type, as zd_body_want_json judges it: parameters of the
+ * type are not looked at, and none at all is right. */
 ZD_RESULT zd_body_check(const struct zd_request *req, const char *media_type, const char **ret_code,
     struct zd_error *err);
 

@@ -17,6 +17,7 @@
 #include "core/base/hash.h"
 #include "core/base/num.h"
 #include "server/admit.h"
+#include "server/body.h"
 #include "server/datasets.h"
 #include "server/dispatch.h"
 #include "server/head.h"
@@ -107,6 +108,8 @@ static void release_state(struct zd_request *req)
     }
     req->state = NULL;
     req->state_free = NULL;
+    zd_body_release(req);
+    zd_json_unref(ZD_TAKE(req->json));
     req->n_waits = 0;
     zd_admit_release(req);
 }

@@ -18,6 +18,7 @@ struct MHD_Connection;
 struct MHD_Response;
 struct zd_handler;
 struct zd_kept;
+struct zd_parsing;
 struct zd_request;
 struct zd_route;
 
@@ -66,7 +67,9 @@ struct zd_request {
     struct zd_above_look look; /* of zd_request_want_above */
     struct zd_scales scales;   /* of zd_request_want_scales */
 
-    /* of zd_body_collect */
+    /* of server/body.h */
+    struct zd_json *json;       /* the body, once it is parsed; owned, or NULL */
+    struct zd_parsing *parsing; /* owned, or NULL */
     zd_step *after_body;
     uint64_t collect_max; /* bytes */
 

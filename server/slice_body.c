@@ -282,15 +282,8 @@ static enum zd_status measure_head(
 /* Of text the lists say it; whatever else is wrong with them the reader will tell. */
 static enum zd_status measure_lists(struct zd_slice_body *body, uint32_t dim, struct zd_error *err)
 {
-    const struct zd_settings *settings = &body->req->server->config->settings;
-    const struct zd_json_limits limits = {
-        .bytes_max = settings->limits_body_bytes,
-        .nodes_max = settings->limits_body_bytes,
-        .depth_max = settings->limits_document_depth,
-    };
-    const struct zd_span text = {.ptr = body->piece, .len = body->piece_len};
     struct zd_json *parsed = NULL;
-    ZD_TRY(zd_json_parse(text, &limits, &parsed, err));
+    ZD_TRY(zd_body_take_parsed(body->req, &body->piece, &parsed, err));
     ZD_AUTO(zd_json) json = parsed;
     const struct zd_json *list =
         zd_json_is(json, ZD_JSON_OBJECT) ? zd_json_member(json, "data") : json;
@@ -300,9 +293,24 @@ static enum zd_status measure_lists(struct zd_slice_body *body, uint32_t dim, st
     return set_length(body, dim, zd_json_count(list), err);
 }
 
+static enum zd_next parse_lists(struct zd_slice_body *body)
+{
+    const struct zd_settings *settings = &body->req->server->config->settings;
+    const struct zd_json_limits limits = {
+        .bytes_max = settings->limits_body_bytes,
+        .nodes_max = settings->limits_body_bytes,
+        .depth_max = settings->limits_document_depth,
+    };
+    return zd_body_parse(body->req, &body->piece, body->piece_len, &limits);
+}
+
 static enum zd_status measure_text(
     struct zd_slice_body *body, uint32_t dim, enum zd_next *ret_next, struct zd_error *err)
 {
+    if (zd_body_is_parsed(body->req)) {
+        body->has_head = true;
+        return measure_lists(body, dim, err);
+    }
     const size_t max = body->req->server->config->settings.limits_body_bytes;
     ZD_TRY(make_room(body, zd_max_u64(max + 1, PIECE_BYTES), err));
     size_t n = 1;
@@ -318,6 +326,10 @@ static enum zd_status measure_text(
     }
     if (!zd_upload_is_over(body->req)) {
         *ret_next = want(body, PIECE_BYTES);
+        return ZD_OK;
+    }
+    *ret_next = parse_lists(body);
+    if (*ret_next == ZD_WAIT) {
         return ZD_OK;
     }
     body->has_head = true;
@@ -387,6 +399,13 @@ static enum zd_next take_piece(struct zd_slice_body *body, bool *ret_is_over)
     return body->piece_len > 0 || *ret_is_over ? ZD_NEXT : want(body, PIECE_BYTES);
 }
 
+/* What is held whole is read in pieces too: in between others have their turn. */
+static struct zd_span next_piece(const struct zd_slice_body *body)
+{
+    return (struct zd_span){.ptr = body->piece + body->piece_at,
+        .len = zd_min_u64(body->piece_len - body->piece_at, PIECE_BYTES)};
+}
+
 static enum zd_status fill_text(
     struct zd_slice_body *body, enum zd_next *ret_next, struct zd_error *err)
 {
@@ -395,8 +414,7 @@ static enum zd_status fill_text(
     if (is_over) {
         return zd_text_reader_end(&body->reader, err);
     }
-    const struct zd_span piece = {
-        .ptr = body->piece + body->piece_at, .len = body->piece_len - body->piece_at};
+    const struct zd_span piece = next_piece(body);
     size_t n_used = 0;
     ZD_TRY(body->format->read_text(&body->reader, piece, &n_used, err));
     body->piece_at += n_used;
@@ -426,8 +444,7 @@ enum zd_status zd_slice_body_end(
         bool is_over = false;
         while (!is_over && *ret_next == ZD_NEXT) {
             *ret_next = take_piece(body, &is_over);
-            const struct zd_span piece = {
-                .ptr = body->piece + body->piece_at, .len = body->piece_len - body->piece_at};
+            const struct zd_span piece = next_piece(body);
             size_t n_used = 0;
             ZD_TRY(body->format->read_text(&body->reader, piece, &n_used, err));
             body->piece_at += n_used;

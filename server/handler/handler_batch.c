@@ -475,11 +475,26 @@ static enum zd_next step_admit(struct zd_request *req)
     return zd_admit_want_stream(req, held_bytes(batch), step_ask);
 }
 
+static enum zd_next step_prepare(struct zd_request *req)
+{
+    struct batch *batch = req->state;
+    struct zd_error err = {0};
+    if (!choose_form(req, &batch->is_frames)) {
+        return respond_not_acceptable(req);
+    }
+    enum zd_status status = read_body(batch, req->json, &err);
+    if (status == ZD_OK) {
+        status = prepare(batch, &err);
+    }
+    if (status != ZD_OK) {
+        return zd_respond_error(req, code_of(status), &err);
+    }
+    return zd_request_want_above(req, step_admit);
+}
+
 static enum zd_next step_plan(struct zd_request *req)
 {
     struct zd_error err = {0};
-    const char *code;
-    ZD_AUTO(zd_json) body = NULL;
     if (zd_refuse_node(req)) {
         return ZD_DONE;
     }
@@ -491,20 +506,7 @@ static enum zd_next step_plan(struct zd_request *req)
     if (zd_params_flag(&req->params, "slow", false, &batch->takes_slow, &err) != ZD_OK) {
         return zd_respond_error(req, "bad_parameter", &err);
     }
-    if (zd_body_json(req, &body, &code, &err) != ZD_OK) {
-        return zd_body_refuse(req, code, &err);
-    }
-    if (!choose_form(req, &batch->is_frames)) {
-        return respond_not_acceptable(req);
-    }
-    enum zd_status status = read_body(batch, body, &err);
-    if (status == ZD_OK) {
-        status = prepare(batch, &err);
-    }
-    if (status != ZD_OK) {
-        return zd_respond_error(req, code_of(status), &err);
-    }
-    return zd_request_want_above(req, step_admit);
+    return zd_body_want_json(req, ZD_BODY_JSON, step_prepare);
 }
 
 static enum zd_next step_post(struct zd_request *req)

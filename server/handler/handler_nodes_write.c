@@ -7,7 +7,6 @@
 #include "server/node_show.h"
 #include "server/server.h"
 
-#define JSON_TYPE  "application/json"
 #define PATCH_TYPE "application/merge-patch+json"
 
 /* A condition is judged by what is there, and holds when the change is made: others may come in
@@ -18,7 +17,6 @@
 struct writing {
     struct zd_request *req; /* borrowed */
     struct zd_metadata_ask ask;
-    struct zd_json *patch; /* owned, or NULL */
     struct zd_node_want found;
     struct zd_node *node; /* as the conditions were judged by it, or as it is shown; or NULL */
     struct zd_node_show show;
@@ -44,7 +42,6 @@ static void leave(struct zd_request *req)
     zd_node_unref(writing->node);
     zd_node_show_done(&writing->show);
     zd_metadata_release(&writing->change);
-    zd_json_unref(writing->patch);
     zd_free(writing);
     req->state = NULL;
 }
@@ -136,7 +133,7 @@ static enum zd_next step_change(struct zd_request *req)
     struct writing *writing = writing_of(req);
     writing->ask.place = req->path;
     writing->ask.bytes = req->body;
-    writing->ask.json = writing->patch;
+    writing->ask.json = req->json;
     zd_metadata_release(&writing->change);
     writing->change = (struct zd_metadata_want){.wait.done = change_arrived};
     req->step = step_changed;
@@ -231,7 +228,7 @@ static enum zd_next step_respond(struct zd_request *req)
     const struct zd_node *node = writing->ask.is_dry ? NULL : writing->node;
     struct zd_representation answer = {
         .http_status = writing->change.has_made ? 201 : 200,
-        .media_type = JSON_TYPE,
+        .media_type = ZD_BODY_JSON,
         .mtime_ms = node == NULL ? 0 : zd_node_show_mtime(&writing->show, node),
     };
     if (node != NULL) {
@@ -292,7 +289,7 @@ static enum zd_next step_put(struct zd_request *req)
     if (!begin(req, ZD_METADATA_PUT)) {
         return ZD_DONE;
     }
-    if (zd_body_check(req, JSON_TYPE, &code, &err) != ZD_OK) {
+    if (zd_body_check(req, ZD_BODY_JSON, &code, &err) != ZD_OK) {
         return zd_body_refuse(req, code, &err);
     }
     return step_judge(req);
@@ -321,21 +318,19 @@ static ZD_RESULT judge_patch(const struct zd_json *patch, struct zd_error *err)
     return ZD_OK;
 }
 
-static enum zd_next step_patch(struct zd_request *req)
+static enum zd_next step_read_patch(struct zd_request *req)
 {
     struct zd_error err = {0};
-    const char *code = NULL;
-    if (!begin(req, ZD_METADATA_PATCH)) {
-        return ZD_DONE;
-    }
-    struct writing *writing = writing_of(req);
-    if (zd_body_json_as(req, PATCH_TYPE, &writing->patch, &code, &err) != ZD_OK) {
-        return zd_body_refuse_as(req, PATCH_TYPE, code, &err);
-    }
-    if (judge_patch(writing->patch, &err) != ZD_OK) {
+    if (judge_patch(req->json, &err) != ZD_OK) {
         return zd_body_refuse_as(req, PATCH_TYPE, "bad_body", &err);
     }
     return step_judge(req);
+}
+
+static enum zd_next step_patch(struct zd_request *req)
+{
+    return begin(req, ZD_METADATA_PATCH) ? zd_body_want_json(req, PATCH_TYPE, step_read_patch)
+                                         : ZD_DONE;
 }
 
 static enum zd_next step_delete(struct zd_request *req)

@@ -476,19 +476,22 @@ static enum zd_next step_plan_query(struct zd_request *req)
     return zd_slice_scale_want(slice_of(req), step_plan);
 }
 
+static enum zd_next step_read_body(struct zd_request *req)
+{
+    struct zd_error err = {0};
+    const char *code;
+    if (zd_slice_ask_body(&slice_of(req)->ask, req->json, &code, &err) != ZD_OK) {
+        return zd_body_refuse(req, code, &err);
+    }
+    return zd_slice_scale_want(slice_of(req), step_plan);
+}
+
 static enum zd_next step_plan_body(struct zd_request *req)
 {
     if (zd_slice_scale_refuse(req) || !make_state(req)) {
         return ZD_DONE;
     }
-    ZD_AUTO(zd_json) body = NULL;
-    struct zd_error err = {0};
-    const char *code;
-    if (zd_body_json(req, &body, &code, &err) != ZD_OK ||
-        zd_slice_ask_body(&slice_of(req)->ask, body, &code, &err) != ZD_OK) {
-        return zd_body_refuse(req, code, &err);
-    }
-    return zd_slice_scale_want(slice_of(req), step_plan);
+    return zd_body_want_json(req, ZD_BODY_JSON, step_read_body);
 }
 
 static enum zd_next step_get(struct zd_request *req)
