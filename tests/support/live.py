@@ -23,8 +23,8 @@ SHARED = pathlib.Path(os.environ.get("ZARRD_SHARED", ROOT.parent / "shared")) / 
 BINARY = pathlib.Path(os.environ.get("ZARRD_BINARY", ROOT / "build" / "dev" / "zarrd"))
 SANITIZERS = {"TSAN_OPTIONS": f"suppressions={ROOT / 'tests/support/tsan.supp'}"}
 NOBODY = 65534
-START_S = 30
-STOP_S = 30
+START_S = 60
+STOP_S = 60
 
 
 class Answer:
