@@ -1,15 +1,20 @@
 /* From the target of a request to its route's first step, or to the problem that it is. */
 #include "server/dispatch.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "core/base/num.h"
 #include "server/datasets.h"
+#include "server/nearest.h"
 #include "server/reply.h"
 #include "server/route.h"
 #include "server/server.h"
 
-#define ALLOW_BYTES_MAX 256
+#define ALLOW_BYTES_MAX  256
+#define NAME_BYTES_MAX   64 /* of a dataset: no name is longer */
+#define DETAIL_BYTES_MAX (ZD_ERROR_TEXT_BYTES + 256)
+#define MEANT_MAX        3 /* slips, up to which a name is taken for what was meant */
 
 static enum zd_next refuse(struct zd_request *req, const char *code, const char *detail)
 {
@@ -17,32 +22,42 @@ static enum zd_next refuse(struct zd_request *req, const char *code, const char 
     return zd_respond_problem(req, &problem);
 }
 
-/* The routes that begin as the path does. */
-static enum zd_next refuse_route(struct zd_request *req)
+/* A problem with what may have been meant instead. */
+static enum zd_next refuse_name(struct zd_request *req, const char *code,
+    const struct zd_error *err, const struct zd_nearest *nearest)
 {
-    ZD_SCOPED_TEXT(detail, ZD_ERROR_TEXT_BYTES);
-    zd_text_addf(&detail, "no resource has the path '%.200s'", req->path_text.at);
-    struct zd_json *suggestions = zd_json_new_array();
-    const char *path = req->path_text.at;
-    const size_t len = path[0] == '/' ? 1 + strcspn(path + 1, "/") : 0;
-    for (uint32_t i = 1; zd_route_of(zd_handlers, i) != NULL; i++) {
-        const char *template = zd_route_of(zd_handlers, i)->path;
-        const struct zd_route *earlier = zd_route_of(zd_handlers, i - 1);
-        const bool is_new = earlier == NULL || strcmp(earlier->path, template) != 0;
-        if (is_new && (len <= 1 || strncmp(template, path, len) == 0) && suggestions != NULL &&
-            zd_json_append(suggestions, zd_json_new_text(template)) != ZD_OK) {
-            break;
-        }
+    ZD_SCOPED_TEXT(detail, DETAIL_BYTES_MAX);
+    ZD_AUTO(zd_json) extra = zd_nearest_suggestions(nearest);
+    zd_text_add(&detail, err->text);
+    if (nearest->n > 0 && nearest->distance[0] <= MEANT_MAX) {
+        zd_text_addf(&detail, "; did you mean '%.200s'?", nearest->name[0]);
     }
-    ZD_AUTO(zd_json) extra = zd_json_new_object();
-    if (extra == NULL || zd_json_count(suggestions) == 0) {
-        zd_json_unref(suggestions);
-    } else if (zd_json_set(extra, "suggestions", suggestions) != ZD_OK) {
-        zd_log(&req->server->log, ZD_LOG_DEBUG, "no memory for suggestions");
+    if (extra == NULL || detail.status != ZD_OK) {
+        struct zd_error lack = {0};
+        lack.status = zd_fail(&lack, ZD_NO_MEMORY, "no memory for suggestions");
+        return zd_respond_error(req, NULL, &lack);
     }
     const struct zd_problem problem = {
-        .code = "no_such_route", .detail = detail.at, .extra = extra};
+        .code = code, .err = err, .detail = detail.at, .extra = extra};
     return zd_respond_problem(req, &problem);
+}
+
+/* The routes that begin as the path does, or are a slip away. */
+static enum zd_next refuse_route(struct zd_request *req)
+{
+    struct zd_error err = {0};
+    struct zd_nearest nearest = {.n = 0};
+    const char *path = req->path_text.at;
+    const size_t len = path[0] == '/' ? 1 + strcspn(path + 1, "/") : 0;
+    err.status = zd_fail(&err, ZD_NOT_FOUND, "no resource has the path '%.200s'", path);
+    for (uint32_t i = 1; zd_route_of(zd_handlers, i) != NULL; i++) {
+        const char *template = zd_route_of(zd_handlers, i)->path;
+        const uint32_t distance = zd_nearest_path_distance(path, template);
+        if (len <= 1 || distance <= MEANT_MAX || strncmp(template, path, len) == 0) {
+            zd_nearest_add(&nearest, template, distance);
+        }
+    }
+    return refuse_name(req, "no_such_route", &err, &nearest);
 }
 
 static enum zd_next refuse_method(
@@ -77,15 +92,39 @@ static enum zd_next refuse_write(struct zd_request *req)
 static enum zd_next refuse_dataset(struct zd_request *req, struct zd_span name)
 {
     struct zd_error err = {0};
-    err.status = zd_fail(&err, ZD_NOT_FOUND, "there is no dataset '%.*s'; /v1/datasets lists them",
-        (int)zd_min_u64(name.len, 64), (const char *)name.ptr);
-    return zd_respond_error(req, "dataset_not_found", &err);
+    struct zd_nearest nearest = {.n = 0};
+    char typed[NAME_BYTES_MAX + 1];
+    (void)snprintf(typed, sizeof typed, "%.*s", (int)zd_min_u64(name.len, NAME_BYTES_MAX),
+        (const char *)name.ptr);
+    err.status =
+        zd_fail(&err, ZD_NOT_FOUND, "there is no dataset '%s'; /v1/datasets lists them", typed);
+    for (size_t i = 0; i < req->server->n_datasets; i++) {
+        zd_nearest_add_typed(&nearest, typed, req->server->dataset[i]->config.name);
+    }
+    return refuse_name(req, "dataset_not_found", &err, &nearest);
 }
 
-/* Below /v1 every parameter must be known; `pretty` is known everywhere there. */
-static enum zd_status take_params(
-    struct zd_request *req, struct zd_span query, struct zd_error *err)
+/* One that is repeated is known, and means itself. */
+static enum zd_next refuse_params(
+    struct zd_request *req, const char *const *allowed, const struct zd_error *err)
 {
+    struct zd_nearest nearest = {.n = 0};
+    const bool is_named = allowed != NULL && (err->facts.set & ZD_FACT_NAME) != 0;
+    for (size_t i = 0; is_named && allowed[i] != NULL; i++) {
+        if (strcmp(allowed[i], err->facts.name) == 0) {
+            nearest.n = 0;
+            break;
+        }
+        zd_nearest_add_typed(&nearest, err->facts.name, allowed[i]);
+    }
+    return refuse_name(req, "unknown_parameter", err, &nearest);
+}
+
+/* Below /v1 every parameter must be known; `pretty` is known everywhere there. False: the request
+ * is answered. */
+static bool take_params(struct zd_request *req, struct zd_span query)
+{
+    struct zd_error err = {0};
     const char *const *allowed = req->route->params;
     const char *with_pretty[ZD_PARAMS_MAX + 2] = {"pretty"};
     if (allowed != NULL && strncmp(req->route->path, "/v1", 3) == 0) {
@@ -94,7 +133,13 @@ static enum zd_status take_params(
         }
         allowed = with_pretty;
     }
-    return zd_params_parse(query, allowed, &req->params, err);
+    const enum zd_status status = zd_params_parse(query, allowed, &req->params, &err);
+    if (status == ZD_INVALID) {
+        (void)refuse_params(req, allowed, &err);
+    } else if (status != ZD_OK) {
+        (void)zd_respond_error(req, NULL, &err);
+    }
+    return status == ZD_OK;
 }
 
 static enum zd_next begin_route(
@@ -119,8 +164,8 @@ static enum zd_next begin_route(
         }
     }
     struct zd_error err = {0};
-    if (take_params(req, query, &err) != ZD_OK) {
-        return zd_respond_error(req, err.status == ZD_INVALID ? "unknown_parameter" : NULL, &err);
+    if (!take_params(req, query)) {
+        return ZD_DONE;
     }
     bool is_pretty; /* the routes that take it do not look at it until they answer */
     if (req->route->params != NULL &&

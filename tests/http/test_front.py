@@ -214,6 +214,46 @@ def test_an_absolute_target_is_the_same_resource(server):
     assert server.get(f"http://elsewhere{KEY}").body == server.get(KEY).body
 
 
+@pytest.mark.parametrize("path, first, is_meant", [
+    ("/v1/datasets/codecs/slice/a/b", "/v1/datasets/{d}/slices/{path}", True),
+    ("/v1/datasets/codecs/ndoes/", "/v1/datasets/{d}/nodes/{path}", True),
+    ("/v1/dataset", "/v1/datasets", True),
+    ("/v1/dataset/codecs", "/v1/datasets/{d}", True),
+    ("/openapi.jsn", "/openapi.json", True),
+    ("/zar/codecs/zarr.json", "/zarr/{d}/{key}", True),
+    ("/v1/something/else", None, False),
+])
+def test_a_mistyped_path_suggests_the_nearest_first(server, path, first, is_meant):
+    answer = server.get(path)
+    document = answer.json()
+    assert (answer.status, document["code"]) == (404, "no_such_route")
+    assert first is None or document["suggestions"][0] == first
+    assert (f"did you mean '{first}'?" in document["detail"]) == is_meant == ("did you mean" in document["detail"])
+
+
+@pytest.mark.parametrize("target, expected", [
+    ("slices/gzip_1?slcie=0", "slice"), ("slices/gzip_1?slice=0&formt=npy", "format"), ("nodes/?field=path", "fields"),
+    ("tree/?dept=1", "depth"), ("chunks/gzip_1?indx=0", "index"), ("tree/?pretyt=1", "pretty"),
+    ("slices/gzip_1?slice=0&slice=0", None), ("slices/gzip_1?something_else=1", None), ("slices/gzip_1?slice=%ff", None),
+])
+def test_a_mistyped_parameter_suggests_the_nearest_first(server, target, expected):
+    answer = server.get("/v1/datasets/codecs/" + target)
+    document = answer.json()
+    assert (answer.status, document["code"]) == (400, "unknown_parameter")
+    assert document.get("suggestions", [None])[0] == expected
+    assert ("did you mean" in document["detail"]) == (expected is not None)
+    assert expected is None or f"did you mean '{expected}'?" in document["detail"]
+
+
+@pytest.mark.parametrize("target", ["/zarr/{}/zarr.json", "/v1/datasets/{}", "/v1/datasets/{}/nodes/"])
+@pytest.mark.parametrize("name, expected", [("codec", "codecs"), ("Codecs", "codecs"), ("ocdecs", "codecs"), ("elsewhere", None), ("x" * 500, None)])
+def test_a_mistyped_dataset_suggests_the_nearest(server, target, name, expected):
+    answer = server.get(target.format(name))
+    document = answer.json()
+    assert (answer.status, document["code"]) == (404, "dataset_not_found")
+    assert document.get("suggestions", [None])[0] == expected
+
+
 def test_an_unknown_path_suggests_its_neighbours(server):
     answer = server.get("/v1/dataset")
     assert answer.status == 404 and answer.code == "no_such_route"
