@@ -254,7 +254,13 @@ static enum zd_status measure_bytes(struct zd_slice_body *body, uint32_t dim, st
         return told;
     }
     const bool fits = step_elements(body, dim, &each);
-    if (!fits || (each == 0 ? upload->length > 0 : upload->length % each != 0)) {
+    if (fits && each == 0) {
+        const enum zd_status told = zd_fail(err, ZD_INVALID,
+            "how much is appended cannot be told of a raw body: another dimension has length 0");
+        zd_fact_expected(err, "npy or json");
+        return told;
+    }
+    if (!fits || upload->length % each != 0) {
         const enum zd_status told =
             zd_fail(err, ZD_INVALID, "the body has %llu bytes, expected a multiple of %llu",
                 (unsigned long long)upload->length, (unsigned long long)each);
@@ -262,7 +268,7 @@ static enum zd_status measure_bytes(struct zd_slice_body *body, uint32_t dim, st
         zd_fact_found(err, "%llu bytes", (unsigned long long)upload->length);
         return told;
     }
-    return set_length(body, dim, each == 0 ? 0 : upload->length / each, err);
+    return set_length(body, dim, upload->length / each, err);
 }
 
 static enum zd_status measure_head(

@@ -678,6 +678,19 @@ def test_what_cannot_be_appended_changes_nothing(serve, tmp_path, query, content
     assert states(tmp_path) == before and get(server, "a").shape == (3,)
 
 
+def test_how_much_is_appended_of_nothing_is_told_by_lists_and_headers(serve, tmp_path):
+    make_array(tmp_path / "a", (5, 4, 0, 3), (2, 2, 2, 3))
+    server = start(serve, tmp_path)
+    for dim in ["0", "1", "3"]:
+        before = states(tmp_path)
+        answer = append(server, "a", np.zeros(0, "<f4"), dim)
+        assert (answer.status, answer.code) == (400, "bad_body") and answer.json()["expected"] == "npy or json"
+        assert states(tmp_path) == before
+    assert append(server, "a", np.zeros((5, 4, 0, 3), "<f4"), "0", "npy").json()["shape"] == [10, 4, 0, 3]
+    assert append(server, "a", np.zeros((1, 4, 0, 3), "<f4"), "0", "json").json()["shape"] == [11, 4, 0, 3]
+    assert append(server, "a", np.zeros((11, 4, 2, 3), "<f4"), "2").json()["shape"] == [11, 4, 2, 3]
+
+
 def test_what_is_appended_has_no_tag_yet(serve, tmp_path):
     make_array(tmp_path / "a", (3,), (2,))
     server = start(serve, tmp_path)
