@@ -111,9 +111,10 @@ const char *zd_problem_code_of(enum zd_status status)
     case ZD_NO_MEMORY:
     case ZD_AGAIN:
         return "overloaded";
+    case ZD_CANCELLED:
+        return "draining"; /* work is dropped by those who stop */
     case ZD_OK:
     case ZD_NOT_MODIFIED:
-    case ZD_CANCELLED:
     case ZD_INTERNAL:
         return "internal";
     }

@@ -216,7 +216,7 @@ static enum zd_next step_made(struct zd_request *req)
     struct batch *batch = req->state;
     if (batch->task.was_dropped) {
         const struct zd_error err = {.status = ZD_CANCELLED, .text = "the work was dropped"};
-        return zd_respond_error(req, "draining", &err);
+        return zd_respond_error(req, NULL, &err);
     }
     if (batch->made != ZD_OK) {
         return fail(req, &batch->err);

@@ -131,7 +131,7 @@ static enum zd_next step_respond(struct zd_request *req)
     struct zd_error err = {0};
     if (chunk->task.was_dropped) {
         err.status = zd_fail(&err, ZD_CANCELLED, "the work was dropped");
-        return zd_respond_error(req, "draining", &err);
+        return zd_respond_error(req, NULL, &err);
     }
     if (chunk->read.status != ZD_OK) {
         return fail(req, &chunk->read.err);

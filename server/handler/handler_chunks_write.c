@@ -147,14 +147,7 @@ static enum zd_next respond_done(struct zd_request *req)
 
 static enum zd_next refuse(struct zd_request *req, const struct zd_error *err)
 {
-    switch (err->status) {
-    case ZD_UNSUPPORTED:
-        return zd_respond_error(req, "unsupported_codec", err);
-    case ZD_CANCELLED:
-        return zd_respond_error(req, "draining", err);
-    default:
-        return zd_respond_error(req, NULL, err);
-    }
+    return zd_respond_error(req, err->status == ZD_UNSUPPORTED ? "unsupported_codec" : NULL, err);
 }
 
 static enum zd_next step_edited(struct zd_request *req)
@@ -336,19 +329,16 @@ static enum zd_next step_verified(struct zd_request *req)
     if (writing->task.was_dropped) {
         writing->verdict = zd_fail(&writing->err, ZD_CANCELLED, "the work was dropped");
     }
-    switch (writing->verdict) {
-    case ZD_OK:
+    if (writing->verdict == ZD_OK) {
         return step_judge(req);
-    case ZD_CORRUPT: {
+    }
+    if (writing->verdict == ZD_CORRUPT) {
         const struct zd_problem problem = {
             .code = "corrupt_chunk", .http_status = 422, .err = &writing->err};
         return zd_respond_problem(req, &problem);
     }
-    case ZD_INVALID:
-        return zd_respond_error(req, "bad_body", &writing->err);
-    default:
-        return refuse(req, &writing->err);
-    }
+    return writing->verdict == ZD_INVALID ? zd_respond_error(req, "bad_body", &writing->err)
+                                          : refuse(req, &writing->err);
 }
 
 static enum zd_edit_kind kind_of(const struct writing *writing)

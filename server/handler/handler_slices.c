@@ -159,7 +159,7 @@ static enum zd_next step_give(struct zd_request *req)
 static enum zd_next respond_dropped(struct zd_request *req)
 {
     const struct zd_error err = {.status = ZD_CANCELLED, .text = "the work was dropped"};
-    return zd_respond_error(req, "draining", &err);
+    return zd_respond_error(req, NULL, &err);
 }
 
 /* The first bytes are there: only now the head goes out, so that what fails before is told. */

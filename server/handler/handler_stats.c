@@ -87,7 +87,7 @@ static enum zd_next step_counted(struct zd_request *req)
     zd_fetch_release(&stats->fetch);
     if (stats->task.was_dropped) {
         const struct zd_error err = {.status = ZD_CANCELLED, .text = "the work was dropped"};
-        return zd_respond_error(req, "draining", &err);
+        return zd_respond_error(req, NULL, &err);
     }
     if (!stats->fetch.is_last) {
         return ask_chunks(req);

@@ -431,7 +431,7 @@ static enum zd_next step_respond(struct zd_request *req)
     struct listing *listing = listing_of(req);
     if (listing->task.was_dropped) {
         const struct zd_error err = {.status = ZD_CANCELLED, .text = "the work was dropped"};
-        return zd_respond_error(req, "draining", &err);
+        return zd_respond_error(req, NULL, &err);
     }
     if (listing->status != ZD_OK) {
         return zd_respond_error(req, NULL, &listing->err);

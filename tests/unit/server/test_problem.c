@@ -145,6 +145,14 @@ START_TEST(a_fault_of_the_store_is_never_a_404)
 }
 END_TEST
 
+/* On every route: none of them has a word of its own for it. */
+START_TEST(work_that_is_dropped_is_of_a_server_that_stops)
+{
+    ck_assert_str_eq(zd_problem_code_of(ZD_CANCELLED), "draining");
+    ck_assert_uint_eq(zd_problem_kind("draining")->http_status, 503);
+}
+END_TEST
+
 void zd_unit_tests(TCase *tests)
 {
     tcase_add_test(tests, a_problem_has_the_members_of_rfc_9457);
@@ -154,4 +162,5 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, allowed_and_extra_are_members);
     tcase_add_test(tests, every_status_has_a_code_of_the_table);
     tcase_add_test(tests, a_fault_of_the_store_is_never_a_404);
+    tcase_add_test(tests, work_that_is_dropped_is_of_a_server_that_stops);
 }
