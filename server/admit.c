@@ -164,10 +164,37 @@ enum zd_next zd_admit_want(struct zd_request *req, uint64_t bytes, zd_step *next
     return respond_overloaded(req);
 }
 
+uint64_t zd_admit_stream_bytes(const struct zd_request *req, uint64_t bytes)
+{
+    return zd_max_u64(bytes, req->server->config->settings.admission_small_bytes + 1);
+}
+
 enum zd_next zd_admit_want_stream(struct zd_request *req, uint64_t bytes, zd_step *next)
 {
-    const uint64_t small_bytes = req->server->config->settings.admission_small_bytes;
-    return zd_admit_want(req, zd_max_u64(bytes, small_bytes + 1), next);
+    return zd_admit_want(req, zd_admit_stream_bytes(req, bytes), next);
+}
+
+/* A lane gives nobody more than all of it. */
+static bool has_bytes(const struct zd_request *req, uint64_t bytes)
+{
+    const struct zd_admission *admission = &admit_of(req)->admission;
+    const enum zd_lane_name lane =
+        bytes <= admission->limits.small_bytes ? ZD_LANE_SMALL : ZD_LANE_LARGE;
+    return req->ticket.state != ZD_TICKET_NONE &&
+           req->ticket.bytes >= zd_min_u64(bytes, admission->lane[lane].bytes_max);
+}
+
+enum zd_next zd_admit_want_locked(
+    struct zd_request *req, uint64_t bytes, zd_step *next, zd_step *again)
+{
+    if (!has_bytes(req, bytes)) {
+        zd_admit_release(req);
+    }
+    const enum zd_next now = zd_admit_want(req, bytes, next);
+    if (now == ZD_WAIT) {
+        req->step = again;
+    }
+    return now;
 }
 
 void zd_admit_answered(struct zd_request *req)

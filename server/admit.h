@@ -38,6 +38,21 @@ enum zd_next zd_admit_want(struct zd_request *req, uint64_t bytes, zd_step *next
  * the small ones. */
 enum zd_next zd_admit_want_stream(struct zd_request *req, uint64_t bytes, zd_step *next);
 
+/**
+ * The same for a writer that has learnt under a lock how much it takes. No lock is held while
+ * memory is awaited (server/lock.h): with ZD_WAIT the caller gives its locks back, and once the
+ * bytes are there it begins again, by what is there then. When that takes more, those that it was
+ * given go back first: it holds none of them.
+ *
+ * @param next  when it has as much, or is given it at once
+ * @param again when it had to wait: locks, and asks again
+ */
+enum zd_next zd_admit_want_locked(
+    struct zd_request *req, uint64_t bytes, zd_step *next, zd_step *again);
+
+/** What one who streams its body asks for, so that it is none of the small ones. */
+uint64_t zd_admit_stream_bytes(const struct zd_request *req, uint64_t bytes);
+
 /** The request is answered, or waits for its client to read: others may work. Called by
  * zd_request_go_on and zd_stream_want_room. */
 void zd_admit_answered(struct zd_request *req);

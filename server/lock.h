@@ -15,6 +15,9 @@
  * Who holds keys against other processes (zd_store_hold) has locked all its objects before, and
  * asks for no more of them while it holds: METADATA is the only lock that may follow.
  *
+ * Memory comes before all of them: nobody waits for it (server/admit.h) with a lock, since those
+ * who have it may wait for that lock. Who learns of its need under a lock gives the lock back.
+ *
  * Who got a path lock looks at the node again: what it saw before may have changed.
  */
 enum zd_lock_mode {

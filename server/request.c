@@ -61,6 +61,7 @@ static enum zd_next step_with_node(struct zd_request *req)
     if (want->wait.status != ZD_OK) {
         return zd_respond_error(req, NULL, &want->wait.err);
     }
+    zd_node_unref(req->node); /* of who asks again */
     req->node = ZD_TAKE(want->node);
     req->step = req->after_node;
     return ZD_NEXT;

@@ -50,6 +50,16 @@ void zd_slice_write_abort(struct zd_slice_write *write)
     zd_lock_release(&write->lock);
 }
 
+void zd_slice_write_give_way(struct zd_slice_write *write)
+{
+    zd_slice_write_abort(write);
+    zd_touched_done(&write->touched);
+    zd_metadata_release(&write->append.change);
+    const bool is_append = write->append.node != NULL;
+    zd_node_unref(write->append.node);
+    write->append = (struct zd_slice_append){.is_asked = is_append};
+}
+
 void zd_slice_write_free(struct zd_slice_write *write)
 {
     zd_slice_write_abort(write);

@@ -63,11 +63,10 @@ struct zd_slice_write {
 
     struct zd_slice_object *object; /* n_objects of them, in C order of the result; owned */
     uint64_t n_objects;
-    uint64_t n_locked; /* of them, in the order of the grid */
-    uint64_t n_cut;    /* have their elements */
-    uint64_t n_asked;  /* to be staged, or committed */
-    uint64_t n_told;   /* of those that were asked */
-    uint64_t n_begun;  /* to be committed, when one of them could not be */
+    uint64_t n_cut;   /* have their elements */
+    uint64_t n_asked; /* to be staged, or committed */
+    uint64_t n_told;  /* of those that were asked */
+    uint64_t n_begun; /* to be committed, when one of them could not be */
     struct zd_error err;
     const char *code; /* of its problem, where the status says too little; or NULL */
     struct zd_edit_counts counts;
@@ -92,6 +91,10 @@ void zd_slice_write_leave(struct zd_slice_write *write);
 /** Others may go on: locks are given back, and what was staged is discarded. Not while something is
  * being committed. */
 void zd_slice_write_abort(struct zd_slice_write *write);
+
+/** Memory is awaited, and others may go on: the lock is given back, and all that was planned. The
+ * node stays until there is another, and what was measured of the body. */
+void zd_slice_write_give_way(struct zd_slice_write *write);
 
 /**
  * Node, ask and selection are known, and their limits checked: the objects, and what they take.

@@ -35,6 +35,7 @@ struct consolidation {
     struct zd_error err;
 };
 
+static zd_step step_lock;
 static zd_step step_locked;
 static zd_step step_found;
 static zd_step step_condition;
@@ -174,6 +175,12 @@ static enum zd_next step_begin(struct zd_request *req)
     if (zd_params_flag(&req->params, "dry_run", false, &consolidation->is_dry, &err) != ZD_OK) {
         return zd_respond_error(req, "bad_parameter", &err);
     }
+    return step_lock(req);
+}
+
+static enum zd_next step_lock(struct zd_request *req)
+{
+    struct consolidation *consolidation = consolidation_of(req);
     consolidation->lock.wait.done = lock_arrived;
     req->step = step_locked;
     return zd_lock_want(req->dataset, ZD_LOCK_TREE, req->path, &consolidation->lock);
@@ -303,9 +310,22 @@ static enum zd_next refuse_work(struct zd_request *req)
     const struct consolidation *consolidation = consolidation_of(req);
     if (consolidation->task.was_dropped) {
         const struct zd_error err = {.status = ZD_CANCELLED, .text = "the work was dropped"};
-        return zd_respond_error(req, "draining", &err);
+        return zd_respond_error(req, NULL, &err);
     }
     return zd_respond_error(req, NULL, &consolidation->err);
+}
+
+/* Memory is awaited, and what is below the group may change: all of it is looked at again then. */
+static void give_way(struct zd_request *req)
+{
+    struct consolidation *consolidation = consolidation_of(req);
+    zd_walk_free(ZD_TAKE(consolidation->walk));
+    zd_tree_release_rows(&consolidation->tree);
+    zd_meta_unref(ZD_TAKE(consolidation->tree.start));
+    zd_node_unref(ZD_TAKE(consolidation->node));
+    zd_node_show_done(&consolidation->show);
+    zd_node_show_init(&consolidation->show, req);
+    zd_lock_release(&consolidation->lock);
 }
 
 static enum zd_next step_walked(struct zd_request *req)
@@ -317,7 +337,12 @@ static enum zd_next step_walked(struct zd_request *req)
     if (consolidation->status != ZD_OK) {
         return zd_respond_error(req, NULL, &consolidation->err);
     }
-    return zd_admit_want(req, consolidation->tree.live.n * ROW_BYTES, step_list);
+    const uint64_t bytes = consolidation->tree.live.n * ROW_BYTES;
+    const enum zd_next next = zd_admit_want_locked(req, bytes, step_list, step_lock);
+    if (next == ZD_WAIT) {
+        give_way(req);
+    }
+    return next;
 }
 
 static enum zd_next step_list(struct zd_request *req)

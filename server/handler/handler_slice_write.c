@@ -17,6 +17,7 @@
 #define SELECTION_BYTES_MAX 4096
 #define ANSWER_BYTES_MAX    (16U << 10)
 
+static zd_step step_lock_array;
 static zd_step step_locked;
 static zd_step step_plan;
 static zd_step step_append;
@@ -111,7 +112,7 @@ static void lock_arrived(struct zd_wait *wait)
     zd_request_go_on(write->req);
 }
 
-/* What does not depend on the array; then nobody else may change what it is. */
+/* What does not depend on the array. */
 static enum zd_next step_put(struct zd_request *req)
 {
     struct zd_error err = {0};
@@ -133,6 +134,13 @@ static enum zd_next step_put(struct zd_request *req)
     if (read_query(write, &code, &err) != ZD_OK) {
         return fail(req, code, &err);
     }
+    return step_lock_array(req);
+}
+
+/* From then on nobody else may change what it is. */
+static enum zd_next step_lock_array(struct zd_request *req)
+{
+    struct zd_slice_write *write = write_of(req);
     write->lock.wait.done = lock_arrived;
     req->step = step_locked;
     return zd_lock_want(req->dataset, write->append.is_asked ? ZD_LOCK_APPEND : ZD_LOCK_CHUNKS,
@@ -249,6 +257,25 @@ static enum zd_status judge_dialect(const struct zd_node *node, struct zd_error 
                      err, ZD_READ_ONLY, "arrays of the dialect %s are only read", dialect->name);
 }
 
+/* What was measured of a body, before memory was awaited, is true of arrays that take it. */
+static enum zd_status take_node(struct zd_request *req, struct zd_error *err)
+{
+    struct zd_slice_write *write = write_of(req);
+    ZD_AUTO(zd_node) before = write->node;
+    write->node = zd_node_ref(zd_request_node(req));
+    const struct zd_meta *meta = write->node->meta;
+    if (!write->body.has_head) {
+        zd_slice_body_init(&write->body, req,
+            zd_slice_body_format(zd_request_header(req, "Content-Type")), &meta->dtype);
+        return ZD_OK;
+    }
+    write->body.dtype = &meta->dtype;
+    return zd_meta_takes_chunks(meta, before->meta)
+               ? ZD_OK
+               : zd_fail(err, ZD_PRECONDITION,
+                     "the array is another one than it was when the slice began to come");
+}
+
 static enum zd_next step_plan(struct zd_request *req)
 {
     struct zd_slice_write *write = write_of(req);
@@ -258,12 +285,12 @@ static enum zd_next step_plan(struct zd_request *req)
         zd_slice_write_abort(write);
         return ZD_DONE;
     }
-    write->node = zd_node_ref(zd_request_node(req));
+    if (take_node(req, &err) != ZD_OK) {
+        return fail(req, "shape_mismatch", &err);
+    }
     if (judge_dialect(write->node, &err) != ZD_OK) {
         return fail(req, NULL, &err);
     }
-    zd_slice_body_init(&write->body, req,
-        zd_slice_body_format(zd_request_header(req, "Content-Type")), &write->node->meta->dtype);
     if (write->append.is_asked) {
         req->step = step_append;
         return ZD_NEXT;
@@ -272,7 +299,7 @@ static enum zd_next step_plan(struct zd_request *req)
         return refuse(req, code, &err);
     }
     write->is_conditional = zd_request_is_conditional(req);
-    req->step = write->is_conditional ? step_survey : step_admit;
+    req->step = step_admit;
     return ZD_NEXT;
 }
 
@@ -296,7 +323,7 @@ static enum zd_next step_append(struct zd_request *req)
         return zd_reply_precondition(req, "");
     }
     const uint64_t most = req->server->config->settings.limits_body_bytes;
-    if (zd_slice_body_is_measured_late(&write->body) &&
+    if (zd_slice_body_is_measured_late(&write->body) && !req->upload.is_asked &&
         zd_upload_ask(req, zd_min_u64(zd_slice_write_window_bytes(write), most), &err) != ZD_OK) {
         return fail(req, NULL, &err);
     }
@@ -355,6 +382,20 @@ static enum zd_next step_grown(struct zd_request *req)
     return ZD_NEXT;
 }
 
+/* ---- memory ---- */
+
+static enum zd_next step_admit(struct zd_request *req)
+{
+    struct zd_slice_write *write = write_of(req);
+    const uint64_t bytes = zd_admit_stream_bytes(req, zd_slice_write_held_bytes(write));
+    const enum zd_next next = zd_admit_want_locked(
+        req, bytes, write->is_conditional ? step_survey : step_begin, step_lock_array);
+    if (next == ZD_WAIT) {
+        zd_slice_write_give_way(write);
+    }
+    return next;
+}
+
 /* ---- conditions: If-Match on what GET has told of the slice ---- */
 
 static void see_object(struct zd_survey *survey, uint64_t number, struct zd_generation generation)
@@ -403,7 +444,7 @@ static enum zd_next step_survey_round(struct zd_request *req)
     if (zd_slice_tag_judge(&view, req) != ZD_OK) {
         return respond_precondition(req);
     }
-    req->step = step_admit;
+    req->step = step_begin;
     return ZD_NEXT;
 }
 
@@ -423,13 +464,7 @@ static enum zd_next step_survey(struct zd_request *req)
     return ZD_NEXT;
 }
 
-/* ---- memory, locks, and the body ---- */
-
-static enum zd_next step_admit(struct zd_request *req)
-{
-    const uint64_t bytes = zd_slice_write_held_bytes(write_of(req));
-    return zd_admit_want_stream(req, bytes, step_begin);
-}
+/* ---- locks, and the body ---- */
 
 static enum zd_next step_begin(struct zd_request *req)
 {

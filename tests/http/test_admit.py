@@ -2,6 +2,8 @@
 
 import concurrent.futures
 import contextlib
+import io
+import json
 import pathlib
 import re
 import signal
@@ -98,6 +100,109 @@ def test_who_waits_is_served_when_there_is_room(serve, work):
     state = large(server)
     assert state["n_waited"] == 8 and state["n_refused"] == 0 and state["waiting"] == state["working"] == 0
     assert server.metrics()["zarrd_admission_queue_seconds_count"] == 8
+
+
+def as_npy(values):
+    out = io.BytesIO()
+    np.save(out, values)
+    return out.getvalue()
+
+
+PLANE = (np.arange(512 * 512) % 10).astype("<f4")
+TEXT = json.dumps(PLANE.astype(int).reshape(1, 512, 512).tolist(), separators=(",", ":")).encode()
+WRITERS = {
+    "slice": ("PUT", "slices/a?slice=5", {}, PLANE.tobytes()),
+    "slice under a condition": ("PUT", "slices/a?slice=5", {"If-Match": "*"}, PLANE.tobytes()),
+    "append": ("PUT", "slices/a?append=0", {}, PLANE.tobytes()),
+    "append of npy": ("PUT", "slices/a?append=0", {"Content-Type": "application/x-npy"}, as_npy(PLANE.reshape(1, 512, 512))),
+    "append of text": ("PUT", "slices/a?append=0", {"Content-Type": "application/json"}, TEXT),
+    "consolidation": ("POST", "consolidate/", {}, None),
+}
+
+
+@pytest.fixture
+def hierarchy(work):
+    path, values = work
+    (path / "zarr.json").write_text('{"zarr_format": 3, "node_type": "group"}')
+    return path, values
+
+
+def writable(serve, path, *settings):
+    config = {"datasets": {"work": {"location": str(path), "writable": True, "durable": False}}}
+    return serve(*TIGHT, "--set", "admission.wait_ms=20000", "--set", "admission.small_bytes=1", *settings, config=config)
+
+
+def patch(server, path, document):
+    target, headers = f"/v1/datasets/work/nodes/{path}", {"Content-Type": "application/merge-patch+json"}
+    return server.request("PATCH", target, headers, json.dumps(document).encode())
+
+
+@contextlib.contextmanager
+def no_memory_left(server, pool):
+    """Whoever comes now waits behind one who waits."""
+    with reader_who_stalls(server):
+        pool.submit(server.get, LARGE)
+        until(lambda: large(server)["waiting"] == 1)
+        yield
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_who_waits_for_memory_keeps_nobody_from_the_array(serve, hierarchy, name):
+    path, values = hierarchy
+    server = writable(serve, path)
+    method, target, headers, body = WRITERS[name]
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        with no_memory_left(server, pool):
+            answer = pool.submit(server.request, method, f"/v1/datasets/work/{target}", headers, body)
+            until(lambda: large(server)["waiting"] == 2 or answer.done())
+            for node in ["a", "s", ""]:
+                assert patch(server, node, {"attributes": {"seen": True}}).status == 200
+            assert not answer.done(), answer.result()
+        assert answer.result().status == 200, answer.result()
+    assert large(server)["n_refused"] == 0
+    if method == "POST":
+        listing = server.get("/v1/datasets/work/tree/?check=1").json()
+        assert listing["check"] == {"stored": True, "missing": [], "surplus": [], "differing": []}
+    else:
+        shape = server.get("/v1/datasets/work/nodes/a").json()["array"]["shape"]
+        assert shape == [33 if "append" in name else 32, 512, 512]
+        assert server.get(f"/v1/datasets/work/slices/a?slice={-1 if 'append' in name else 5}").body == PLANE.tobytes()
+
+
+def test_memory_comes_before_locks(serve, hierarchy):
+    """Chunks are admitted and then locked: a slice between them and a change of the array waits for nobody who waits for it."""
+    path, _ = hierarchy
+    server = writable(serve, path)
+    body = PLANE.tobytes()
+    head = "PUT /v1/datasets/work/chunks/a?index={},0,0&decoded=1 HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n"
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        chunk = RawClient(server.port)
+        chunk.send(head.format(7, len(body)).encode() + body[:-1])
+        until(lambda: large(server)["bytes"] > 0)
+        slices = pool.submit(server.request, "PUT", "/v1/datasets/work/slices/a?slice=5", {}, body)
+        until(lambda: large(server)["waiting"] == 1)
+        change = pool.submit(patch, server, "a", {"attributes": {"seen": True}})
+        until(lambda: server.metrics()["http_requests_in_flight"] >= 4 or change.done())
+        chunk.send(body[-1:])
+        assert chunk.receive()[0] == 200
+        assert change.result().status == 200 and slices.result().status == 200, slices.result()
+    assert large(server)["n_refused"] == 0
+
+
+def test_what_has_changed_while_memory_was_awaited_is_seen(serve, hierarchy):
+    path, _ = hierarchy
+    server = writable(serve, path)
+    whole = np.ones((4, 512, 512), "<f4")
+    for target, length, status, code in [
+            ("slice=28:32", 40, 200, None), ("slice=31", 30, 400, "out_of_bounds"), ("append=0&expected_shape=30,512,512", 31, 409, "shape_mismatch")]:
+        body = whole[:4 if status == 200 else 1].tobytes()
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            with no_memory_left(server, pool):
+                answer = pool.submit(server.request, "PUT", f"/v1/datasets/work/slices/a?{target}", {}, body)
+                until(lambda: large(server)["waiting"] == 2)
+                assert patch(server, "a", {"shape": [length, 512, 512]}).status == 200
+            assert answer.result().status == status, answer.result()
+            assert code is None or answer.result().code == code
 
 
 def test_nobody_waits_for_longer_than_the_setting(serve, work):
