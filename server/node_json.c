@@ -209,6 +209,13 @@ static const struct array_member {
     {"array.formats", emit_formats},
 };
 
+/* An ignored codec is lost: what is written without it would be read with it by others. */
+static bool can_write(const struct zd_node_view *view)
+{
+    return view->can_slice && view->is_writable && zd_dialect_is_writable(view->meta->dialect) &&
+           !zd_chain_is_partial(view->meta->chain);
+}
+
 static void emit_array(const struct zd_node_view *view, struct zd_emit *emit)
 {
     if (!wants(view, "array")) {
@@ -230,8 +237,7 @@ static void emit_array(const struct zd_node_view *view, struct zd_emit *emit)
         zd_emit_key(emit, "can");
         zd_emit_object(emit);
         zd_emit_member_bool(emit, "slice", view->can_slice);
-        zd_emit_member_bool(emit, "write",
-            view->can_slice && view->is_writable && zd_dialect_is_writable(view->meta->dialect));
+        zd_emit_member_bool(emit, "write", can_write(view));
         zd_emit_object_end(emit);
     }
     zd_emit_object_end(emit);
