@@ -52,6 +52,16 @@ static const struct {
     {"complex_float64", "complex128"},
 };
 
+const char *zd_dtype_alias(const char *name)
+{
+    for (size_t i = 0; i < ZD_COUNT_OF(aliases); i++) {
+        if (strcmp(aliases[i].name, name) == 0) {
+            return aliases[i].alias;
+        }
+    }
+    return NULL;
+}
+
 #define BITS_PER_BYTE 8U
 
 /* Zarr v3, r<N>: N is a multiple of 8, written without leading zeros. */

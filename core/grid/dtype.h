@@ -35,6 +35,9 @@ ZD_RESULT zd_dtype_find(const char *name, struct zd_dtype *ret_dtype);
 /** The names of all data types, aliases left out, ended by NULL ("r*" stands for the raw bits). */
 extern const char *const zd_dtype_names[];
 
+/** The other name of such a data type, or NULL: it has one at most. Thread: any. */
+const char *zd_dtype_alias(const char *name);
+
 /** NumPy's typestr: "<f4", "|b1", "|V3". Thread: any. */
 enum zd_status zd_dtype_add_typestr(const struct zd_dtype *dtype, struct zd_text *text);
 

@@ -13,8 +13,27 @@
 static const char *const no_params[] = {NULL};
 
 /* Parts of the core that have no registry: there is one way to do each. */
-static const char *const grids[] = {"regular", NULL};
-static const char *const key_encodings[] = {"default", "v2", NULL};
+struct part {
+    const char *name;
+    const char *schema;
+};
+
+#define SEPARATOR                                                                                  \
+    "{\"type\":\"object\",\"properties\":{\"separator\":{\"enum\":[\"/\",\".\"]}},"                \
+    "\"additionalProperties\":false}"
+
+static const struct part grids[] = {
+    {"regular",
+        "{\"type\":\"object\",\"properties\":{\"chunk_shape\":{\"type\":\"array\",\"items\":"
+        "{\"type\":\"integer\",\"minimum\":1}}},\"required\":[\"chunk_shape\"],"
+        "\"additionalProperties\":false}"},
+    {NULL, NULL},
+};
+static const struct part key_encodings[] = {
+    {"default", SEPARATOR},
+    {"v2", SEPARATOR},
+    {NULL, NULL},
+};
 
 static void emit_schema(struct zd_emit *emit, const char *schema)
 {
@@ -26,7 +45,8 @@ static void emit_schema(struct zd_emit *emit, const char *schema)
     }
 }
 
-static void emit_entry(struct zd_emit *emit, const char *name, const char *const *aliases,
+/* The members of every entry; others may follow. */
+static void begin_entry(struct zd_emit *emit, const char *name, const char *const *aliases,
     bool can_write, const char *schema)
 {
     zd_emit_object(emit);
@@ -40,16 +60,32 @@ static void emit_entry(struct zd_emit *emit, const char *name, const char *const
     zd_emit_member_bool(emit, "read", true);
     zd_emit_member_bool(emit, "write", can_write);
     emit_schema(emit, schema);
+}
+
+static void emit_entry(struct zd_emit *emit, const char *name, const char *const *aliases,
+    bool can_write, const char *schema)
+{
+    begin_entry(emit, name, aliases, can_write, schema);
     zd_emit_object_end(emit);
 }
 
-static void emit_names(
-    struct zd_emit *emit, const char *key, const char *const *names, bool can_write)
+static void emit_parts(struct zd_emit *emit, const char *key, const struct part *part)
 {
     zd_emit_key(emit, key);
     zd_emit_array(emit);
-    for (size_t i = 0; names[i] != NULL; i++) {
-        emit_entry(emit, names[i], NULL, can_write, NULL);
+    for (; part->name != NULL; part++) {
+        emit_entry(emit, part->name, NULL, true, part->schema);
+    }
+    zd_emit_array_end(emit);
+}
+
+static void emit_data_types(struct zd_emit *emit)
+{
+    zd_emit_key(emit, "data_types");
+    zd_emit_array(emit);
+    for (size_t i = 0; zd_dtype_names[i] != NULL; i++) {
+        const char *const aliases[] = {zd_dtype_alias(zd_dtype_names[i]), NULL};
+        emit_entry(emit, zd_dtype_names[i], aliases, true, NULL);
     }
     zd_emit_array_end(emit);
 }
@@ -59,7 +95,8 @@ static void emit_dialects(struct zd_emit *emit)
     zd_emit_key(emit, "dialects");
     zd_emit_array(emit);
     for (size_t i = 0; zd_dialects[i] != NULL; i++) {
-        emit_entry(emit, zd_dialects[i]->name, NULL, false, NULL);
+        const struct zd_dialect *dialect = zd_dialects[i];
+        emit_entry(emit, dialect->name, NULL, zd_dialect_is_writable(dialect), NULL);
     }
     zd_emit_array_end(emit);
 }
@@ -100,11 +137,10 @@ static void emit_formats(struct zd_emit *emit)
     zd_emit_key(emit, "formats");
     zd_emit_array(emit);
     for (size_t i = 0; zd_formats[i] != NULL; i++) {
-        zd_emit_object(emit);
-        zd_emit_member_string(emit, "name", zd_formats[i]->name);
-        zd_emit_member_string(emit, "media_type", zd_formats[i]->media_type);
-        zd_emit_member_bool(emit, "read", true);
-        zd_emit_member_bool(emit, "write", false);
+        const struct zd_format *format = zd_formats[i];
+        const bool is_taken = format->read_head != NULL || format->read_text != NULL;
+        begin_entry(emit, format->name, NULL, is_taken, NULL);
+        zd_emit_member_string(emit, "media_type", format->media_type);
         zd_emit_object_end(emit);
     }
     zd_emit_array_end(emit);
@@ -118,9 +154,9 @@ static enum zd_next step_extensions(struct zd_request *req)
     zd_emit_object(&emit);
     emit_dialects(&emit);
     emit_codecs(&emit);
-    emit_names(&emit, "data_types", zd_dtype_names, true);
-    emit_names(&emit, "chunk_grids", grids, true);
-    emit_names(&emit, "chunk_key_encodings", key_encodings, true);
+    emit_data_types(&emit);
+    emit_parts(&emit, "chunk_grids", grids);
+    emit_parts(&emit, "chunk_key_encodings", key_encodings);
     emit_generic(&emit);
     emit_stores(&emit);
     emit_formats(&emit);

@@ -349,6 +349,48 @@ def test_extensions_are_described(serve, tmp_path):
         assert entry["read"] and entry["write"]
 
 
+def test_every_part_of_the_build_is_described(serve, tmp_path):
+    server = serve(f"d={tmp_path}")
+    known = server.get("/v1/extensions").json()
+    for registry, entries in known.items():
+        for entry in entries:
+            assert {"name", "aliases", "read", "write", "configuration"} <= set(entry), (registry, entry)
+    by_name = {registry: {entry["name"]: entry for entry in entries} for registry, entries in known.items()}
+    assert by_name["dialects"]["v3"]["write"]
+    assert {name: entry["write"] for name, entry in by_name["formats"].items()} == {"raw": True, "npy": True, "json": True, "csv": False}
+    assert by_name["formats"]["npy"]["media_type"] == "application/x-npy"
+    assert by_name["data_types"]["complex64"]["aliases"] == ["complex_float32"] and by_name["data_types"]["int8"]["aliases"] == []
+    for entry in known["codecs"] + known["chunk_grids"] + known["chunk_key_encodings"]:
+        assert entry["write"] and entry["configuration"]["type"] == "object", entry
+
+
+@pytest.mark.parametrize("member,name,configurations", [
+    ("chunk_grid", "regular", [{"chunk_shape": [2]}, {"chunk_shape": [-1]}, {"chunk_shape": ["2"]}, {}, {"chunk_shape": [2], "x": 1}]),
+    ("chunk_key_encoding", "default", [{}, {"separator": "/"}, {"separator": "."}, {"separator": "-"}, {"separator": 1}, {"x": 1}]),
+    ("chunk_key_encoding", "v2", [{}, {"separator": "/"}, {"separator": ".", "x": 1}, {"separator": ""}]),
+])
+def test_the_served_schema_of_a_core_part_judges(serve, tmp_path, member, name, configurations):
+    server = serve(config={"datasets": {"d": {"location": str(tmp_path), "writable": True, "durable": False}}})
+    [schema] = [entry["configuration"] for entry in server.get("/v1/extensions").json()[f"{member}s"] if entry["name"] == name]
+    for i, configuration in enumerate(configurations):
+        document = {**array_document((4,), (4,), "int8", 0), member: {"name": name, "configuration": configuration}}
+        answer = server.request("PUT", f"/v1/datasets/d/nodes/a{i}", {"Content-Type": "application/json"}, json.dumps(document).encode())
+        assert (answer.status == 201) == jsonschema.Draft202012Validator(schema).is_valid(configuration), (configuration, answer)
+
+
+def test_an_array_that_cannot_be_encoded_says_so(serve, tmp_path):
+    write_node(tmp_path, group_document())
+    for name, codecs in {"known": LITTLE, "ignored": [*LITTLE, {"name": "foobar", "must_understand": False}]}.items():
+        write_node(tmp_path / name, {**array_document((4,), (4,), "int8", 0), "codecs": codecs})
+    server = serve(config={"datasets": {"d": {"location": str(tmp_path), "writable": True, "accept_unknown": True}}})
+    tree = {node["path"]: node["array"]["can"] for node in server.get("/v1/datasets/d/tree/?node_type=array").json()["nodes"]}
+    for name, can_write in {"known": True, "ignored": False}.items():
+        assert server.get(f"/v1/datasets/d/nodes/{name}").json()["array"]["can"] == tree[name] == {"slice": True, "write": can_write}
+        for target in [f"/v1/datasets/d/slices/{name}", f"/v1/datasets/d/chunks/{name}?index=0", f"/zarr/d/{name}/c/0"]:
+            answer = server.request("PUT", target, {}, bytes(4))
+            assert answer.status == 200 if can_write else answer.code == "unsupported_codec", (target, answer)
+
+
 def test_the_served_schema_judges(serve, tmp_path):
     """What an outside validator makes of the served schemas is what the server makes of documents."""
     cases = {

@@ -89,6 +89,22 @@ static const struct swap_fact {
     {"r24", "", ""},
 };
 
+START_TEST(an_alias_is_found_as_the_type_that_has_it)
+{
+    uint32_t n_aliases = 0;
+    for (size_t i = 0; zd_dtype_names[i] != NULL; i++) {
+        const char *alias = zd_dtype_alias(zd_dtype_names[i]);
+        struct zd_dtype dtype;
+        if (alias != NULL) {
+            ck_assert_int_eq(zd_dtype_find(alias, &dtype), ZD_OK);
+            ck_assert_str_eq(dtype.name, zd_dtype_names[i]);
+            n_aliases++;
+        }
+    }
+    ck_assert_uint_eq(n_aliases, 2);
+}
+END_TEST
+
 START_TEST(swap_turns_each_unit)
 {
     const struct swap_fact *fact = &swap_facts[_i];
@@ -129,6 +145,7 @@ void zd_unit_tests(TCase *tests)
 {
     tcase_add_loop_test(tests, dtype_find_knows_the_core_types, 0, ZD_COUNT_OF(find_facts));
     tcase_add_test(tests, every_listed_name_is_found);
+    tcase_add_test(tests, an_alias_is_found_as_the_type_that_has_it);
     tcase_add_loop_test(tests, swap_turns_each_unit, 0, ZD_COUNT_OF(swap_facts));
     tcase_add_loop_test(tests, fill_writes_an_element_again_and_again, 0, ZD_COUNT_OF(fill_types));
 }
