@@ -109,11 +109,12 @@ enum zd_next zd_slice_append_ask(
         return ZD_DONE;
     }
     zd_json_unref(shape);
+    /* Of whatever document is there: others may widen its bounds meanwhile. That its shape is still
+     * the one that was read is judged when the elements are committed. */
     const struct zd_metadata_ask ask = {
         .kind = ZD_METADATA_PATCH,
         .place = write->node->path,
         .json = document,
-        .expected = append->node,
         .is_dry = true,
         .has_lock = true,
     };

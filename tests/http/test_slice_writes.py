@@ -12,7 +12,7 @@ import threading
 import numpy as np
 import pytest
 import zarr
-from live import Server
+from live import RawClient, Server
 
 SEED = int(os.environ.get("ZD_SEED", "20261122"))
 SHAPE = (13, 10, 7)
@@ -689,6 +689,24 @@ def test_how_much_is_appended_of_nothing_is_told_by_lists_and_headers(serve, tmp
     assert append(server, "a", np.zeros((5, 4, 0, 3), "<f4"), "0", "npy").json()["shape"] == [10, 4, 0, 3]
     assert append(server, "a", np.zeros((1, 4, 0, 3), "<f4"), "0", "json").json()["shape"] == [11, 4, 0, 3]
     assert append(server, "a", np.zeros((11, 4, 2, 3), "<f4"), "2").json()["shape"] == [11, 4, 2, 3]
+
+
+def test_bounds_that_are_widened_beside_an_append_do_not_hinder_it(serve, tmp_path):
+    bounds = {"name": "example.array-statistics", "configuration": {"min": 0, "max": 1}}
+    make_array(tmp_path / "a", (2, 3), (2, 3), extensions=[bounds])
+    server = start(serve, tmp_path)
+    body = as_npy(np.full((1, 3), 5, "<f4"))
+    client = RawClient(server.port)
+    client.send(b"PUT /v1/datasets/work/slices/a?append=0 HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n"
+                b"Content-Type: application/x-npy\r\nContent-Length: %d\r\n\r\n" % len(body))
+    assert client.file.readline().startswith(b"HTTP/1.1 100") and client.file.readline() == b"\r\n"
+    assert put(server, "a", np.full((1, 3), 9, "<f4"), "0:1").status == 200
+    client.send(body)
+    status, answer = client.receive()
+    assert status == 200, answer
+    assert get(server, "a").tolist() == [[9] * 3, [3] * 3, [5] * 3]
+    document = server.get("/zarr/work/a/zarr.json").json()
+    assert document["shape"] == [3, 3] and document["extensions"][0]["configuration"] == {"min": 0, "max": 9}
 
 
 def test_what_is_appended_has_no_tag_yet(serve, tmp_path):
