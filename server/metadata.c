@@ -48,11 +48,16 @@ enum zd_next zd_change_wait(struct zd_change *change)
     return change->n_pending == 0 ? ZD_NEXT : ZD_WAIT;
 }
 
-/* The node is stored: it stays, and what could not be done is told with it. */
+/* Nobody finds a node that its listings do not have: it is as it was before. Where that cannot be
+ * it stays, and what could not be done is told with it. */
 static enum zd_next give_up_listings(
     struct zd_change *change, enum zd_status status, const struct zd_error *err)
 {
     struct zd_error told = *err;
+    const bool is_held = change->subtree == NULL || zd_subtree_is_held(change->subtree);
+    if (!change->is_final && !change->is_failed && is_held) {
+        return zd_change_undo(change, status == ZD_PRECONDITION ? ZD_STORE : status, NULL, err);
+    }
     told.status = zd_fail(&told, status == ZD_PRECONDITION ? ZD_STORE : status,
         "\"%.100s\" is changed, but consolidated metadata above it is out of date: %.200s",
         change->path, err->text);
@@ -67,8 +72,7 @@ static enum zd_next give_up_listings(
     return ZD_NEXT;
 }
 
-/* A listing that cannot be refreshed is dropped: none is valid, a wrong one is not. */
-static enum zd_next drop_listings(struct zd_change *change)
+enum zd_next zd_change_drop_listings(struct zd_change *change)
 {
     change->drops_listings = true;
     change->n_tries = 0;
@@ -78,37 +82,15 @@ static enum zd_next drop_listings(struct zd_change *change)
     return ZD_NEXT;
 }
 
-static bool has_made_parents(const struct zd_change *change)
-{
-    for (size_t i = 0; i < change->n_places; i++) {
-        if (change->place[i].is_made) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Parents stay that no listing names. Where somebody else was faster, that one lists them. */
-static enum zd_next fail_with_parents(
-    struct zd_change *change, enum zd_status status, const char *code, const struct zd_error *err)
-{
-    change->is_failed = true;
-    change->stale_err = *err;
-    change->stale_err.status = status;
-    change->code = code;
-    change->has_stored = true;
-    return drop_listings(change);
-}
-
 enum zd_next zd_change_fail(
     struct zd_change *change, enum zd_status status, const char *code, const struct zd_error *err)
 {
     if (change->has_stored && change->metadata_lock.is_held) {
         return change->drops_listings ? give_up_listings(change, status, err)
-                                      : drop_listings(change);
+                                      : zd_change_drop_listings(change);
     }
-    if (change->metadata_lock.is_held && status != ZD_PRECONDITION && has_made_parents(change)) {
-        return fail_with_parents(change, status, code, err);
+    if (change->metadata_lock.is_held && change->n_kept > 0) {
+        return zd_change_undo(change, status, code, err);
     }
     change->status = status;
     change->code = code;
@@ -205,6 +187,7 @@ static void free_change(struct zd_change *change)
 {
     change->has_stored = false;
     zd_change_forget(change);
+    zd_change_forget_kept(change);
     for (size_t i = 0; i < change->n_places; i++) {
         zd_free(change->place[i].path);
     }
@@ -405,6 +388,7 @@ static void give(struct zd_change *change, struct zd_metadata_want *want)
     want->node = change->status == ZD_OK ? ZD_TAKE(change->made) : NULL;
     want->stat = change->stat;
     want->has_made = change->has_made;
+    want->is_stored = change->has_stored && !change->is_failed;
     zd_wait_answer(&want->wait, change->status, change->status == ZD_OK ? NULL : &change->err);
 }
 

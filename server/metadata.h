@@ -55,6 +55,7 @@ struct zd_metadata_want {
     struct zd_node *node;
     struct zd_stat stat; /* with ZD_OK, of PUT_KEY: of what is stored now */
     bool has_made;       /* with ZD_OK: there was no such node, or key, before */
+    bool is_stored;      /* the change is made: with an error too, when what had to follow failed */
     void *load;          /* its own: NULL when nothing is under way */
 };
 
@@ -65,9 +66,9 @@ struct zd_metadata_want {
  *   - waits for those who change the same path (server/lock.h), and reads what is stored, afresh;
  *   - judges the new document (ZD_JUDGE_WRITE: every fault at once) and its place;
  *   - stages and commits: missing parents as groups, the document, the stored consolidated metadata
- *     of every ancestor. What fails on the way leaves everything as it was, but for parents that
- *     were made: they stay, for others may rely on them. When another process has written
- *     meanwhile it begins again, unless that breaks `expected` or a condition;
+ *     of every ancestor. What fails on the way leaves everything as it was: what is stored by then
+ *     is undone, but for parents that another process has made nodes below. When another process
+ *     has written meanwhile it begins again, unless that breaks `expected` or a condition;
  *   - erases the chunks that lie outside of a new shape, or all of an erased array, but nothing
  * that another process has written since: it ends when the node is there again, or another one;
  *   - tells the events.
@@ -80,7 +81,7 @@ struct zd_metadata_want {
  *
  * An erasure takes the documents first, the node's own before those below it, so that no reader
  * sees half an array. Consolidated metadata that cannot be refreshed is dropped; where even that
- * fails when the node is stored already, the answer is an error that says both.
+ * fails the documents come back, or with erases_chunks the answer is an error that says both.
  *
  * wait.status:
  *   ZD_OK

@@ -24,6 +24,7 @@
 #define ZD_CHANGE_TRIES_MAX 16
 
 struct zd_change;
+struct zd_kept;
 struct zd_subtree;
 
 /** A document of a node: what is stored, and what is to be. */
@@ -44,10 +45,10 @@ struct zd_place {
     struct zd_change *change;
     char *path; /* owned */
     struct zd_node_want want;
-    struct zd_node *node; /* a reference; NULL: there is none */
-    bool wants_bytes;     /* its documents are to be read */
-    bool is_new;          /* a missing parent, which becomes a group */
-    bool is_made;         /* and is one: others may rely on it by now, so that it stays */
+    struct zd_node *node;                  /* a reference; NULL: there is none */
+    bool wants_bytes;                      /* its documents are to be read */
+    bool is_new;                           /* a missing parent, which becomes a group */
+    bool is_made;                          /* and is one: others may rely on it by now */
     struct zd_stat stat[ZD_DOCUMENTS_MAX]; /* of its documents, as they were committed here */
     struct zd_place_document document[ZD_DOCUMENTS_MAX];
 };
@@ -108,6 +109,15 @@ struct zd_change {
     size_t next_item;
     bool has_stored; /* the node's own documents are; only listings may be missing */
 
+    /* of undoing */
+    struct zd_kept **kept; /* n_kept documents as they were before, in the order they went; owned */
+    size_t n_kept;
+    size_t kept_cap;
+    struct zd_kept *next_kept; /* for the one that is to go next; owned, or NULL */
+    bool is_final;             /* chunks are gone: there is no way back */
+    uint32_t n_lost;           /* documents that could not be put back: lost_err says why */
+    struct zd_error lost_err;
+
     struct zd_subtree *subtree; /* of an erasure: documents below; owned, or NULL */
     uint64_t *erased_index;     /* chunks that are gone, n_erased of them, and not told; owned */
     size_t n_erased;
@@ -139,7 +149,7 @@ void zd_change_arrived(struct zd_change *change);
 enum zd_next zd_change_wait(struct zd_change *change);
 
 /** The change fails, and goes to its end: but when it is stored and only listings are not, those
- * are dropped, and at its end it tells if even that failed. err is told already. @return ZD_NEXT */
+ * are dropped, and when even that fails all is undone. err is told already. @return ZD_NEXT */
 enum zd_next zd_change_fail(
     struct zd_change *change, enum zd_status status, const char *code, const struct zd_error *err);
 
@@ -185,6 +195,26 @@ bool zd_change_orphans(const struct zd_change *change);
  * old ones back while all chunks are there, or end without a node. */
 enum zd_next zd_change_give_back(struct zd_change *change);
 
+/** A listing that cannot be refreshed is dropped: none is valid, a wrong one is not. */
+enum zd_next zd_change_drop_listings(struct zd_change *change);
+
+/* What is stored or erased is kept, until all is through or it is undone: server/metadata_undo.c */
+
+/** Memory for the next one, under its key. @retval ZD_NO_MEMORY */
+ZD_RESULT zd_change_make_kept(struct zd_change *change, const char *key);
+
+/** It went: a document was committed with keeps_old, or these bytes were erased. */
+void zd_change_keep(struct zd_change *change, struct zd_place_document *document);
+void zd_change_keep_erased(struct zd_change *change, struct zd_buf *bytes);
+
+/** All is through. */
+void zd_change_forget_kept(struct zd_change *change);
+
+/** All goes back, the last one first, and the change ends with that error. Parents that others have
+ * come to need stay. */
+enum zd_next zd_change_undo(
+    struct zd_change *change, enum zd_status status, const char *code, const struct zd_error *err);
+
 /** Whether the documents below are known and held. */
 bool zd_subtree_is_held(const struct zd_subtree *subtree);
 void zd_subtree_free(struct zd_subtree *subtree); /* accepts NULL */
@@ -194,6 +224,9 @@ void zd_subtree_free(struct zd_subtree *subtree); /* accepts NULL */
 enum zd_next zd_change_erase_below(struct zd_change *change);
 enum zd_next zd_change_restore_below(struct zd_change *change);
 ZD_RESULT zd_subtree_status(const struct zd_subtree *subtree, struct zd_error *err);
+
+/** How many could not be put back. @param ret_err of the first one, when there is one */
+uint32_t zd_subtree_lost(const struct zd_subtree *subtree, struct zd_error *ret_err);
 
 /** Give up what was found, read, made and staged, to begin again or to end. */
 void zd_change_forget(struct zd_change *change);

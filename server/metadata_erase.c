@@ -82,8 +82,12 @@ static enum zd_next restore_own(struct zd_change *change)
     for (uint32_t i = 0; i < ZD_DOCUMENTS_MAX; i++) {
         struct zd_place_document *document = &place->document[i];
         zd_text_clear(&key);
-        if (document->goes && document->old.wait.status == ZD_OK &&
-            place->node->meta->dialect->document_key(place->path, i, &key) == ZD_OK) {
+        document->goes =
+            document->goes && document->old.wait.status == ZD_OK; /* else it is there */
+        if (document->goes &&
+            place->node->meta->dialect->document_key(place->path, i, &key) != ZD_OK) {
+            document->old.wait.status = ZD_NO_MEMORY;
+        } else if (document->goes) {
             const struct zd_write_want want = {
                 .kind = ZD_WRITE_PUT,
                 .bytes = document->stored,
@@ -119,8 +123,17 @@ static bool is_restored(struct zd_change *change)
 
 static enum zd_next step_restored(struct zd_change *change)
 {
-    if (change->is_cleared && !is_restored(change)) {
-        return lose(change);
+    const bool is_whole = is_restored(change);
+    const uint32_t n_lost =
+        change->subtree == NULL ? 0 : zd_subtree_lost(change->subtree, &change->lost_err);
+    if (!is_whole || n_lost > 0) {
+        const struct zd_error first = change->err;
+        change->err.status = zd_fail(&change->err, change->status,
+            "\"%.100s\": %.200s; of the documents that were erased before %u could not be put back",
+            change->path, first.text, n_lost + (is_whole ? 0 : 1));
+        const enum zd_next next = lose(change);
+        change->is_lost = !is_whole;
+        return next;
     }
     if (change->status == ZD_PRECONDITION) {
         return zd_change_again(change);
@@ -140,6 +153,44 @@ static enum zd_purge_answer erase_documents_below(void *context, const char *key
     return status == ZD_OK ? ZD_PURGE_ERASE : ZD_PURGE_KEEP;
 }
 
+static enum zd_next restore_all(struct zd_change *change)
+{
+    if (change->subtree == NULL) {
+        return restore_own(change);
+    }
+    change->step = restore_own;
+    return zd_change_restore_below(change);
+}
+
+/* As long as listings may fail, so that they come back. */
+static enum zd_status keep_own(struct zd_change *change)
+{
+    struct zd_place *place = zd_change_target(change);
+    ZD_SCOPED_TEXT(key, ZD_KEY_BYTES_MAX);
+    for (uint32_t i = 0; i < ZD_DOCUMENTS_MAX; i++) {
+        zd_text_clear(&key);
+        if (place->document[i].goes) {
+            ZD_TRY(place->node->meta->dialect->document_key(place->path, i, &key));
+            ZD_TRY(zd_change_make_kept(change, key.at));
+            zd_change_keep_erased(change, place->document[i].stored);
+        }
+    }
+    return ZD_OK;
+}
+
+/* All documents are gone. */
+static enum zd_next go_on_erased(struct zd_change *change)
+{
+    if (keep_own(change) != ZD_OK) {
+        change->status =
+            zd_fail(&change->err, ZD_NO_MEMORY, "no memory to keep what is erased for a while");
+        zd_change_forget_kept(change);
+        return restore_all(change);
+    }
+    change->has_stored = true;
+    return zd_change_commit(change);
+}
+
 static enum zd_next step_own_erased(struct zd_change *change)
 {
     struct zd_place *place = zd_change_target(change);
@@ -155,8 +206,7 @@ static enum zd_next step_own_erased(struct zd_change *change)
         return purge_orphans(change);
     }
     if (change->ask.kind == ZD_METADATA_ERASE_KEY) {
-        change->has_stored = true;
-        return zd_change_commit(change);
+        return go_on_erased(change);
     }
     change->step = step_below_erased;
     if (zd_subtree_is_held(change->subtree)) {
@@ -181,12 +231,7 @@ static enum zd_next step_below_erased(struct zd_change *change)
         change->status = zd_purge_status(change->purge, NULL, &change->err);
         zd_purge_free(ZD_TAKE(change->purge));
     }
-    if (change->status != ZD_OK) {
-        change->step = restore_own;
-        return zd_change_restore_below(change);
-    }
-    change->has_stored = true;
-    return zd_change_commit(change);
+    return change->status == ZD_OK ? go_on_erased(change) : restore_all(change);
 }
 
 /* ---- everything else ---- */
@@ -369,6 +414,7 @@ static enum zd_next purge_orphans(struct zd_change *change)
         .context = change,
     };
     change->is_cleared = true;
+    change->is_final = true;
     zd_lock_release(&change->metadata_lock);
     change->step = step_orphans_purged;
     change->status = zd_purge_start(&config, &change->purge, &change->err);
@@ -410,9 +456,10 @@ static visitor *choose_visitor(const struct zd_change *change)
 enum zd_next zd_change_erase(struct zd_change *change)
 {
     visitor *visit = choose_visitor(change);
+    zd_change_forget_kept(change);
     zd_lock_release(&change->metadata_lock);
     zd_change_tell(change);
-    if (visit == NULL) {
+    if (visit == NULL || change->is_failed) {
         change->step = zd_change_end;
         return ZD_NEXT;
     }

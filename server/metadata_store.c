@@ -1,5 +1,5 @@
 /* Changing documents: all are staged, then committed one after the other; what fails on the way
- * leaves everything as it was, but for parents that were made: nobody knows who relies on them. */
+ * leaves everything as it was. */
 #include <string.h>
 
 #include "server/metadata_change.h"
@@ -152,6 +152,7 @@ static enum zd_next step_committed(struct zd_change *change)
     const struct zd_wait *wait = &document->write.wait;
     if (wait->status == ZD_OK) {
         document->is_stored = true;
+        zd_change_keep(change, document);
         document->place->is_made = document->place->is_new;
         change->has_stored = change->has_stored || is_target(document);
         change->stat = is_target(document) ? document->write.stat : change->stat;
@@ -184,14 +185,17 @@ static enum zd_next step_commit(struct zd_change *change)
         zd_change_orphans(change)) {
         return zd_change_erase_documents(change);
     }
+    const bool is_last = change->next_item + 1 == change->n_items; /* nothing follows that fails */
     ZD_SCOPED_TEXT(key, ZD_KEY_BYTES_MAX);
-    if (key_of(document, &key) != ZD_OK) {
+    if (key_of(document, &key) != ZD_OK ||
+        (!is_last && zd_change_make_kept(change, key.at) != ZD_OK)) {
         document->write.wait.status = zd_fail(&document->write.wait.err, ZD_NO_MEMORY,
             "no memory to store a document"); /* it was staged under that key */
         return step_committed(change);
     }
     document->write.wait = (struct zd_wait){.done = committed};
     document->write.kind = ZD_WRITE_COMMIT;
+    document->write.keeps_old = !is_last;
     set_condition(document, &document->write);
     change->step = step_committed;
     if (zd_write_want(change->dataset, key.at, &document->write) == ZD_WAIT) {

@@ -41,6 +41,8 @@ struct zd_subtree {
     struct slot slot[AT_ONCE];
     enum zd_status status; /* of the pass: the first failure, which ends it */
     struct zd_error err;
+    uint32_t n_lost; /* could not be put back */
+    struct zd_error lost_err;
 };
 
 static void forget(struct zd_subtree *subtree)
@@ -258,10 +260,20 @@ static bool start_erase(struct slot *slot)
     return false;
 }
 
-/* A failure of this one changes nothing any more: the first one is what is told. */
+/* Where somebody has made a new one it stays. */
+static void note_restored(struct zd_subtree *subtree, const struct zd_wait *wait)
+{
+    if (wait->status != ZD_OK && wait->status != ZD_PRECONDITION) {
+        subtree->lost_err = subtree->n_lost == 0 ? wait->err : subtree->lost_err;
+        subtree->n_lost++;
+    }
+}
+
+/* A failure of this one ends nothing: the others come back all the same. */
 static void restore_done(struct zd_wait *wait)
 {
     struct slot *slot = ZD_CONTAINER(wait, struct slot, write.wait);
+    note_restored(slot->subtree, wait);
     over(slot, ZD_OK, NULL);
 }
 
@@ -274,8 +286,14 @@ static bool start_restore(struct slot *slot)
         .bytes = below->bytes,
         .condition = ZD_CONDITION_ABSENT,
     };
-    return below->is_erased && below->bytes != NULL &&
-           zd_write_want(slot->subtree->change->dataset, below->key, &slot->write) == ZD_WAIT;
+    if (!below->is_erased || below->bytes == NULL) {
+        return false;
+    }
+    if (zd_write_want(slot->subtree->change->dataset, below->key, &slot->write) == ZD_WAIT) {
+        return true;
+    }
+    note_restored(slot->subtree, &slot->write.wait);
+    return false;
 }
 
 static enum zd_next step_documents_read(struct zd_change *change)
@@ -323,6 +341,14 @@ enum zd_status zd_subtree_status(const struct zd_subtree *subtree, struct zd_err
         *err = subtree->err;
     }
     return subtree->status;
+}
+
+uint32_t zd_subtree_lost(const struct zd_subtree *subtree, struct zd_error *ret_err)
+{
+    if (subtree->n_lost > 0) {
+        *ret_err = subtree->lost_err;
+    }
+    return subtree->n_lost;
 }
 
 enum zd_next zd_change_restore_below(struct zd_change *change)

@@ -22,7 +22,7 @@ void zd_change_tell(struct zd_change *change)
     if (change->ask.kind == ZD_METADATA_CONSOLIDATE) {
         return;
     }
-    if (zd_change_is_erasure(change) || change->is_lost) {
+    if (change->is_lost || (zd_change_is_erasure(change) && !change->is_failed)) {
         /* A group without a document was there by what was below it. */
         if (change->before != NULL || change->ask.kind == ZD_METADATA_ERASE) {
             zd_events_node(change->dataset, change->path, ZD_NODE_DELETED, NULL);

@@ -492,6 +492,10 @@ static enum zd_next step_grown(struct zd_slice_commit *commit)
         zd_metadata_release(&commit->change);
         return want_node(commit, step_shape); /* others have changed the rest of the document */
     }
+    if (status != ZD_OK && commit->change.is_stored) {
+        zd_slice_write_fail(commit->write, status, commit->change.code, &wait->err);
+        return go_to(commit, step_done); /* the elements are inside: they stay as well */
+    }
     if (status != ZD_OK) {
         return status == ZD_PRECONDITION ? conflict(commit)
                                          : fail(commit, status, commit->change.code, &wait->err);

@@ -177,7 +177,7 @@ static enum zd_next undo(struct zd_write_want *want)
     }
     load->want = want;
     load->write.condition = load->has_erased ? ZD_CONDITION_ABSENT : ZD_CONDITION_GENERATION;
-    load->write.generation = load->write.stat.generation;
+    load->write.generation = want->stat.generation;
     load->write.keeps_old = false;
     start(load, load->write.staged != NULL ? ZD_WRITE_COMMIT : ZD_WRITE_ERASE);
     return ZD_WAIT;

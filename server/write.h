@@ -38,7 +38,8 @@ struct zd_write_want {
  * ZD_STORE ...: what is stored under the key is what was before, or what was to be written.
  *
  * An UNDO of what has changed nothing is ZD_OK. One of what another process has written since is
- * ZD_PRECONDITION, and that stays.
+ * ZD_PRECONDITION, and that stays: the key must still hold what `stat` tells, as it was set by the
+ * COMMIT, or by who has written the key once more.
  *
  * @param key  borrowed during the call
  * @param want of COMMIT: the one that has staged, for the same dataset and key; of UNDO and SETTLE:

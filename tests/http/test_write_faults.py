@@ -145,11 +145,12 @@ def test_a_name_that_cannot_be_changed_changes_nothing(faulty, name):
     succeeds(faulty, write)
 
 
-# Changes of many objects, some of which are there, are not there, or go.
+# Changes of many names, some of which are there, are not there, or go.
 OF_MANY = {
     "a slice of many chunks": WRITES["a slice of many chunks"],
     "a slice that erases": ("PUT", f"{SLICES}/a", BYTES, ones(CHUNK, 0) + ones(CHUNK) + ones(5 * CHUNK, 6) + ones(CHUNK, 0)),
     "an append": WRITES["an append"],
+    "a node created": WRITES["a node created"],
 }
 
 

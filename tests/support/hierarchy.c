@@ -32,6 +32,18 @@ struct zd_store *zd_test_hierarchy_store(struct zd_test_serve *serve)
     return serve->server->dataset[0]->store;
 }
 
+void zd_test_hierarchy_expect(struct zd_test_serve *serve, const struct zd_test_pair *pair)
+{
+    struct zd_store_read read = {.op.done = done, .bytes_max = TEXT_MAX};
+    snprintf(read.key, sizeof read.key, "%s", pair->key);
+    zd_store_read(zd_test_hierarchy_store(serve), &read);
+    wait_for(serve);
+    ck_assert_int_eq(read.op.status, ZD_OK);
+    ck_assert_msg(zd_span_is(zd_buf_span(read.bytes), pair->bytes), "%s holds %.*s", pair->key,
+        (int)read.bytes->len, (const char *)read.bytes->data);
+    zd_buf_unref(read.bytes);
+}
+
 void zd_test_hierarchy_settle(struct zd_test_serve *serve)
 {
     for (int i = 0; i < TURNS; i++) {

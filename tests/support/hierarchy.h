@@ -15,6 +15,9 @@ struct zd_test_pair {
 /** The store of the dataset, which tests have fail (tests/support/store_fault.h). */
 struct zd_store *zd_test_hierarchy_store(struct zd_test_serve *serve);
 
+/** Assert that a key holds exactly that. */
+void zd_test_hierarchy_expect(struct zd_test_serve *serve, const struct zd_test_pair *pair);
+
 /** Nothing fails any more, the store holds these and nothing else, and all caches are empty. */
 void zd_test_hierarchy_reset(
     struct zd_test_serve *serve, const struct zd_test_pair *pair, size_t n_pairs);

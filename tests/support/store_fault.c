@@ -68,10 +68,16 @@ static void overtake(struct zd_store *store)
     zd_store_write(store, &other);
 }
 
+static bool is_refused(const struct zd_store_write *write)
+{
+    return write->phase == ZD_PHASE_COMMIT && fault.refused != NULL &&
+           strcmp(write->key, fault.refused) == 0;
+}
+
 /* What is staged goes away with a commit that fails, as everywhere. */
 static void fault_write(struct zd_store *store, struct zd_store_write *write)
 {
-    if (!is_hit()) {
+    if (!is_hit() && !is_refused(write)) {
         const bool is_overtaken = write->phase == ZD_PHASE_COMMIT && fault.overtaken != NULL &&
                                   strcmp(write->key, fault.overtaken) == 0;
         whole->write(store, write);

@@ -8,6 +8,7 @@
 struct zd_store_fault {
     uint64_t n;            /* the n-th operation from now fails (1 = the next), and only that one;
                               what discards is not counted and does not fail */
+    const char *refused;   /* no commit of this key succeeds; or NULL */
     enum zd_status status; /* with this */
     const char *overtaken; /* as soon as this key is committed, another process writes there, */
     struct zd_buf *bytes;  /* these; borrowed */
