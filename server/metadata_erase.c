@@ -102,6 +102,11 @@ static enum zd_next restore_own(struct zd_change *change)
 /* The listings above name what is not there any more: they are dropped, before this is told. */
 static enum zd_next lose(struct zd_change *change)
 {
+    if (!change->metadata_lock.is_held) { /* nor can they be */
+        const struct zd_error err = change->err;
+        change->err.status = zd_fail(&change->err, change->status,
+            "%.400s; consolidated metadata above it may be out of date", err.text);
+    }
     change->is_lost = true;
     change->has_stored = true;
     change->is_failed = true;

@@ -708,7 +708,8 @@ static enum zd_status relist_one(struct zd_change *change, size_t holder)
 static enum zd_status relist(struct zd_change *change)
 {
     for (size_t i = 0; i + 1 < change->n_places; i++) {
-        if (change->place[i].wants_bytes && is_reached(change, i)) {
+        /* Of parents that were made for nothing some may be missing. */
+        if (change->place[i].wants_bytes && (change->drops_listings || is_reached(change, i))) {
             ZD_TRY(relist_one(change, i));
         }
     }

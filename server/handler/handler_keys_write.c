@@ -566,7 +566,12 @@ static enum zd_next step_find(struct zd_request *req)
     ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
     zd_node_unref(ZD_TAKE(change->node));
     zd_edit_free(ZD_TAKE(change->edit));
-    change->is_document = zd_document_path(req->path, &path) == ZD_OK;
+    const enum zd_status status = zd_document_path(req->path, &path);
+    if (status == ZD_NO_MEMORY) {
+        return refuse_no_memory(
+            req); /* it may be a document, which is judged before it is stored */
+    }
+    change->is_document = status == ZD_OK;
     if (change->is_document) {
         return decide(req);
     }

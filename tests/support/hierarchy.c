@@ -90,6 +90,26 @@ void zd_test_hierarchy_reset(
     zd_test_serve_forget(serve);
 }
 
+struct zd_buf *zd_test_hierarchy_read(struct zd_test_serve *serve, const char *key)
+{
+    struct zd_store_read read = {.op.done = done, .bytes_max = TEXT_MAX};
+    zd_store_fault_set((struct zd_store_fault){.n = 0});
+    snprintf(read.key, sizeof read.key, "%s", key);
+    zd_store_read(zd_test_hierarchy_store(serve), &read);
+    wait_for(serve);
+    ck_assert(read.op.status == ZD_OK || read.op.status == ZD_NOT_FOUND);
+    return read.op.status == ZD_OK ? read.bytes : NULL;
+}
+
+static void break_no_lines(char *at)
+{
+    for (; *at != '\0'; at++) {
+        if (*at == '\n') {
+            *at = ' ';
+        }
+    }
+}
+
 void zd_test_hierarchy_text(struct zd_test_serve *serve, char to[ZD_HIERARCHY_TEXT_BYTES])
 {
     struct zd_store_list list;
@@ -98,16 +118,17 @@ void zd_test_hierarchy_text(struct zd_test_serve *serve, char to[ZD_HIERARCHY_TE
     list_all(serve, &list);
     to[0] = '\0';
     for (size_t i = 0; i < list.n_entries; i++) {
-        struct zd_store_read read = {.op.done = done, .bytes_max = TEXT_MAX};
-        snprintf(read.key, sizeof read.key, "%s", list.entry[i].name);
-        zd_store_read(zd_test_hierarchy_store(serve), &read);
-        wait_for(serve);
-        ck_assert_int_eq(read.op.status, ZD_OK);
-        const int n_bytes = strcmp(read.key, "zarr.json") == 0 ? 0 : (int)read.bytes->len;
-        len += (size_t)snprintf(to + len, ZD_HIERARCHY_TEXT_BYTES - len, "%s=%.*s\n", read.key,
-            n_bytes, (const char *)read.bytes->data);
-        ck_assert_uint_lt(len, ZD_HIERARCHY_TEXT_BYTES);
-        zd_buf_unref(read.bytes);
+        const char *key = list.entry[i].name;
+        ZD_AUTO(zd_buf) bytes = zd_test_hierarchy_read(serve, key);
+        ck_assert_ptr_nonnull(bytes);
+        const int n_bytes = strcmp(key, "zarr.json") == 0 ? 0 : (int)bytes->len;
+        const size_t from = len;
+        len += (size_t)snprintf(to + len, ZD_HIERARCHY_TEXT_BYTES - len, "%s=%.*s", key, n_bytes,
+            (const char *)bytes->data);
+        ck_assert_uint_lt(len + 1, ZD_HIERARCHY_TEXT_BYTES);
+        break_no_lines(to + from);
+        to[len++] = '\n';
+        to[len] = '\0';
     }
     zd_store_list_done(&list);
 }

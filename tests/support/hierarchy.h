@@ -22,9 +22,12 @@ void zd_test_hierarchy_expect(struct zd_test_serve *serve, const struct zd_test_
 void zd_test_hierarchy_reset(
     struct zd_test_serve *serve, const struct zd_test_pair *pair, size_t n_pairs);
 
-/** Nothing fails any more. Keys and bytes, one a line; of the document of the root that it is
- * there: a listing in it may be another each time. */
+/** Nothing fails any more. Keys and bytes, one a line, spaces for the line breaks in them; of the
+ * document of the root that it is there: a listing in it may be another each time. */
 void zd_test_hierarchy_text(struct zd_test_serve *serve, char to[ZD_HIERARCHY_TEXT_BYTES]);
+
+/** Nothing fails any more. What a key holds, owned; NULL: it is not there. */
+struct zd_buf *zd_test_hierarchy_read(struct zd_test_serve *serve, const char *key);
 
 /** Turn the loop so often that a change which nobody waits for is over. */
 void zd_test_hierarchy_settle(struct zd_test_serve *serve);
