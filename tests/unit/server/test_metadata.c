@@ -339,13 +339,13 @@ static const struct zd_test_pair listed[] = {
 };
 
 static const struct change undone[] = {
-    {PUT, "nodes/g/x", GROUP},
-    {PUT, "nodes/g/x/y/z", ARRAY},
-    {PUT, "nodes/g/a", ARRAY},
-    {PATCH, "nodes/g/a", "{\"attributes\":{\"n\":[1,2]}}"},
-    {PATCH, "nodes/g/a", "{\"shape\":[2]}"},
-    {DELETE, "nodes/g/a", ""},
-    {DELETE, "nodes/g/b", ""},
+    {PUT, V1 "nodes/g/x", GROUP},
+    {PUT, V1 "nodes/g/x/y/z", ARRAY},
+    {PUT, V1 "nodes/g/a", ARRAY},
+    {PATCH, V1 "nodes/g/a", "{\"attributes\":{\"n\":[1,2]}}"},
+    {PATCH, V1 "nodes/g/a", "{\"shape\":[2]}"},
+    {DELETE, V1 "nodes/g/a", ""},
+    {DELETE, V1 "nodes/g/b", ""},
 };
 
 /* A listing that can be neither stored nor dropped, whether it is the first one or the second. */
