@@ -79,6 +79,11 @@ static enum zd_status parse_raw(
 
 /* ---- numbers ---- */
 
+static bool is_digit(uint8_t c)
+{
+    return c >= '0' && c <= '9';
+}
+
 static bool is_integer(const struct zd_dtype *dtype)
 {
     return dtype->kind == ZD_DTYPE_INT || dtype->kind == ZD_DTYPE_UINT;
@@ -95,7 +100,7 @@ static bool read_short(const struct zd_dtype *dtype, struct zd_span text, void *
     }
     int64_t value = 0;
     for (size_t i = from; i < text.len; i++) {
-        if (text.ptr[i] < '0' || text.ptr[i] > '9') {
+        if (!is_digit(text.ptr[i])) {
             return false;
         }
         value = value * 10 + (text.ptr[i] - '0');
@@ -112,12 +117,26 @@ static bool read_short(const struct zd_dtype *dtype, struct zd_span text, void *
     return fits;
 }
 
+/* One that is larger or deeper than any element is none. */
 static enum zd_status parse_value(
     struct zd_span text, struct zd_json **ret_json, struct zd_error *err)
 {
     const struct zd_json_limits limits = {
         .bytes_max = text.len, .nodes_max = NODES_MAX, .depth_max = 1};
-    return zd_json_parse(text, &limits, ret_json, err);
+    const enum zd_status status = zd_json_parse(text, &limits, ret_json, err);
+    if (status != ZD_TOO_LARGE) {
+        return status;
+    }
+    const enum zd_status told =
+        zd_fail(err, ZD_INVALID, "a value has lists or objects within a list");
+    zd_fact_expected(err, "a number, a string or a list of them");
+    return told;
+}
+
+static bool is_number(struct zd_span text)
+{
+    return text.len > 0 && (is_digit(text.ptr[0]) || text.ptr[0] == '-') &&
+           is_digit(text.ptr[text.len - 1]);
 }
 
 /* "123": ints=string writes them so. */
@@ -145,7 +164,7 @@ enum zd_status zd_element_of_json(
     if (inside.ptr != NULL && dtype->kind == ZD_DTYPE_RAW) {
         return parse_raw(dtype, inside, ret_bytes, err);
     }
-    if (inside.ptr != NULL && is_integer(dtype) && inside.len > 0 && inside.ptr[0] != '"') {
+    if (inside.ptr != NULL && is_integer(dtype) && is_number(inside)) {
         return parse_quoted(dtype, inside, ret_bytes, err);
     }
     return zd_scalar_parse(dtype, json, ret_bytes, &is_noted, err);

@@ -261,7 +261,12 @@ static enum zd_status end_member(struct zd_text_reader *reader, struct zd_error 
     const struct zd_json_limits limits = {
         .bytes_max = MEMBER_BYTES_MAX, .nodes_max = MEMBER_BYTES_MAX, .depth_max = 2};
     struct zd_json *json = NULL;
-    ZD_TRY(zd_json_parse(zd_text_span(&reader->token), &limits, &json, err));
+    const enum zd_status status = zd_json_parse(zd_text_span(&reader->token), &limits, &json, err);
+    if (status == ZD_TOO_LARGE) {
+        const uint8_t last = (uint8_t)reader->token.at[reader->token.len - 1];
+        return bad(reader, "a member that is not so deep", last, err);
+    }
+    ZD_TRY(status);
     zd_json_unref(json);
     reader->place = AFTER_MEMBER;
     return ZD_OK;

@@ -1,0 +1,210 @@
+/* Facts about server/format/text_reader: bodies, whole and cut at every byte. */
+#include "server/format/text_reader.h"
+
+#include <string.h>
+
+#include "core/base/num.h"
+#include "tests/support/unit.h"
+
+#define ELEMENT_BYTES_MAX 256
+
+static const struct body_fact {
+    const char *dtype;
+    uint32_t rank;
+    uint64_t shape[3];
+    const char *text;
+    const char *elements; /* hexadecimal; NULL: it is refused */
+    const char *pointer;  /* of the fault; NULL: that of another reader, or none */
+} body_facts[] = {
+    {"uint8", 2, {3, 2}, "[[1,2],[3,4],[5,6]]", "010203040506", NULL},
+    {"uint8", 2, {3, 2}, " [ [ 1 , 2 ]\n,\t[3,4],[5,6]\r] ", "010203040506", NULL},
+    {"uint8", 2, {1, 2}, "{\"data\":[[1,2]]}", "0102", NULL},
+    {"uint8", 2, {1, 2}, "{\"shape\":[1,2],\"data\":[[1,2]],\"dimensions\":[null,\"}\"]} ", "0102",
+        NULL},
+    {"uint8", 0, {0}, "42", "2a", NULL},
+    {"uint8", 0, {0}, " \"42\" ", "2a", NULL},
+    {"uint8", 0, {0}, "{\"data\":42}", "2a", NULL},
+    {"uint8", 1, {0}, "[]", "", NULL},
+    {"uint8", 2, {2, 0}, "[[],[ ]]", "", NULL},
+    {"uint8", 2, {0, 7}, "[]", "", NULL},
+    {"uint8", 1, {2}, "[\"1\",\"2\"]", "0102", NULL},
+    {"float32", 1, {2}, "[\"NaN\",-0.0]", "0000c07f00000080", NULL},
+    {"complex64", 1, {1}, "[[0.5,-0.5]]", "0000003f000000bf", NULL},
+    {"complex64", 1, {1}, "[[ \"NaN\" , 1 ]]", "0000c07f0000803f", NULL},
+    {"r24", 1, {2}, "[\"AQID\",[1,2,3]]", "010203010203", NULL},
+    {"uint8", 2, {3, 2}, "", NULL, ""},
+    {"uint8", 2, {3, 2}, "  ", NULL, ""},
+    {"uint8", 2, {3, 2}, "[[1,2],[3,4],[5,6]", NULL, "/3"},
+    {"uint8", 2, {3, 2}, "[[1,2],[3,4],[5,6]]]", NULL, ""},
+    {"uint8", 2, {3, 2}, "[[1,2],[3,4],[5,6]] 7", NULL, ""},
+    {"uint8", 2, {3, 2}, "[[1,2,3],[4,5,6]]", NULL, "/0/2"},
+    {"uint8", 2, {3, 2}, "[[1,2],[3],[5,6]]", NULL, "/1/1"},
+    {"uint8", 2, {3, 2}, "[[[1],2],[3,4],[5,6]]", NULL, "/0/0"},
+    {"uint8", 2, {3, 2}, "[1,2,3,4,5,6]", NULL, "/0"},
+    {"uint8", 2, {3, 2}, "[[1,2],[3,4]]", NULL, "/2"},
+    {"uint8", 2, {3, 2}, "[[1,2],[3,4],[5,6],[7,8]]", NULL, "/3"},
+    {"uint8", 2, {3, 2}, "[[1,2],[3,4],[5,\"six\"]]", NULL, "/2/1"},
+    {"uint8", 2, {3, 2}, "[[1,2],[3,4],[5,null]]", NULL, "/2/1"},
+    {"uint8", 2, {3, 2}, "[[1,2],[3,4],[5,6],]", NULL, "/3"},
+    {"uint8", 2, {3, 2}, "[[1,2],[3 4],[5,6]]", NULL, "/1/1"},
+    {"uint8", 2, {3, 2}, "[[1,2],[3,,4],[5,6]]", NULL, "/1/1"},
+    {"uint8", 2, {3, 2}, "[[1,2}", NULL, "/0/2"},
+    {"uint8", 1, {2}, "[1,2", NULL, "/1"}, /* the number may go on */
+    {"uint8", 1, {2}, "[1,\"2", NULL, "/1"},
+    {"uint8", 1, {2}, "[1,256]", NULL, "/1"},
+    {"uint8", 1, {0}, "[1]", NULL, "/0"},
+    {"uint8", 1, {1}, "[]", NULL, "/0"},
+    {"uint8", 1, {1}, "[\"\xff\"]", NULL, "/0"},
+    {"uint8", 1, {1}, "{\"shape\":[1]}", NULL, ""},
+    {"uint8", 1, {1}, "{}", NULL, ""},
+    {"uint8", 1, {1}, "{\"data\":[1],\"date\":1}", NULL, NULL},
+    {"uint8", 1, {1}, "{\"data\":[1],\"data\":[1]}", NULL, NULL},
+    {"uint8", 1, {1}, "{\"data\":[1],}", NULL, ""},
+    {"uint8", 1, {1}, "{\"data\" [1]}", NULL, ""},
+    {"uint8", 1, {1}, "{\"data\":[1]", NULL, ""},
+    {"uint8", 1, {1}, "{\"data\":[1]]", NULL, ""},
+    {"uint8", 1, {1}, "{\"data\":[x]}", NULL, "/data/0"},
+    {"uint8", 1, {1}, "{\"shape\":[1,\"data\":[1]}", NULL, NULL},
+    {"uint8", 1, {1}, "{\"shape\":[[[1]]],\"data\":[1]}", NULL, NULL},
+    {"complex64", 1, {1}, "[[[1],1]]", NULL, "/0"},
+    {"uint8", 1, {1}, "{shape:[1]}", NULL, ""},
+    {"uint8", 0, {0}, "4 2", NULL, ""},
+    {"uint8", 0, {0}, "\"4", NULL, ""},
+    {"uint8", 0, {0}, "{\"data\":4", NULL, "/data"},
+};
+
+/* What a body came to. */
+struct outcome {
+    enum zd_status status;
+    struct zd_error err;
+    uint8_t element[ELEMENT_BYTES_MAX];
+    size_t n_bytes;
+};
+
+/* One piece, with room for so many elements at a time. */
+static enum zd_status feed(
+    struct zd_text_reader *reader, struct outcome *outcome, struct zd_span piece, uint64_t room)
+{
+    while (piece.len > 0) {
+        size_t used = 0;
+        reader->n_room = reader->n_room == 0 ? room : reader->n_room;
+        const enum zd_status status = zd_text_reader_feed(reader, piece, &used, &outcome->err);
+        if (status != ZD_OK) {
+            return status;
+        }
+        ck_assert_uint_le(used, piece.len);
+        ck_assert(used == piece.len || reader->n_room == 0);
+        piece.ptr += used;
+        piece.len -= used;
+    }
+    return ZD_OK;
+}
+
+/* The body in a first piece, and others of a length. */
+static struct outcome read_cut(
+    const struct body_fact *fact, size_t first_len, size_t piece_len, uint64_t room)
+{
+    struct outcome outcome = {.status = ZD_OK};
+    struct zd_text_reader reader;
+    struct zd_dtype dtype;
+    const struct zd_span text = zd_span_of(fact->text);
+    ck_assert_int_eq(zd_dtype_find(fact->dtype, &dtype), ZD_OK);
+    zd_text_reader_init(&reader, &dtype, fact->rank, fact->shape);
+    reader.to = outcome.element;
+    for (size_t at = 0; at < text.len && outcome.status == ZD_OK;) {
+        const size_t n = zd_min_u64(at == 0 ? first_len : piece_len, text.len - at);
+        const struct zd_span piece = {.ptr = text.ptr + at, .len = n};
+        outcome.status = feed(&reader, &outcome, piece, room);
+        at += n;
+    }
+    if (outcome.status == ZD_OK) {
+        reader.n_room = reader.n_room == 0 ? room : reader.n_room;
+        outcome.status = zd_text_reader_end(&reader, &outcome.err);
+    }
+    outcome.n_bytes = (size_t)(reader.to - outcome.element);
+    zd_text_reader_done(&reader);
+    return outcome;
+}
+
+static void check_same(const struct outcome *a, const struct outcome *b)
+{
+    ck_assert_int_eq(a->status, b->status);
+    ck_assert_str_eq(a->err.text, b->err.text);
+    ck_assert_uint_eq(a->n_bytes, b->n_bytes);
+    ck_assert_mem_eq(a->element, b->element, a->n_bytes);
+}
+
+START_TEST(a_body_is_what_it_says_wherever_it_is_cut)
+{
+    const struct body_fact *fact = &body_facts[_i];
+    const size_t len = strlen(fact->text);
+    const struct outcome whole = read_cut(fact, len, len, ELEMENT_BYTES_MAX);
+    if (fact->elements == NULL) {
+        ck_assert_int_eq(whole.status, ZD_INVALID);
+        ck_assert_str_ne(whole.err.text, "");
+    } else {
+        ZD_AUTO(zd_buf) want = zd_unit_hex(fact->elements);
+        ck_assert_int_eq(whole.status, ZD_OK);
+        ck_assert_uint_eq(whole.n_bytes, want->len);
+        ck_assert_mem_eq(whole.element, want->data, want->len);
+    }
+    if (fact->pointer != NULL) {
+        ck_assert(whole.err.facts.set & ZD_FACT_POINTER);
+        ck_assert_str_eq(whole.err.facts.pointer, fact->pointer);
+    }
+    for (size_t cut = 1; cut < len; cut++) {
+        const struct outcome in_two = read_cut(fact, cut, len, 1);
+        check_same(&in_two, &whole);
+    }
+    const struct outcome in_bytes = read_cut(fact, 1, 1, 2);
+    check_same(&in_bytes, &whole);
+}
+END_TEST
+
+/* A value, a name and a member that never end: what is held of them has a limit. */
+START_TEST(what_is_held_of_a_body_has_a_limit)
+{
+    static const char *const begins[] = {"[\"", "{\"", "{\"shape\":[", "{\"shape\":\"", "[1"};
+    struct zd_text_reader reader;
+    struct zd_dtype dtype;
+    uint8_t element;
+    size_t used = 0;
+    size_t n = 0;
+    enum zd_status status;
+    ck_assert_int_eq(zd_dtype_find("uint8", &dtype), ZD_OK);
+    zd_text_reader_init(&reader, &dtype, 1, (const uint64_t[]){1});
+    reader.to = &element;
+    reader.n_room = 1;
+    status = zd_text_reader_feed(&reader, zd_span_of(begins[_i]), &used, NULL);
+    while (status == ZD_OK && n < (1U << 20)) {
+        status = zd_text_reader_feed(&reader, zd_span_of("1"), &used, NULL);
+        n++;
+    }
+    ck_assert_int_eq(status, ZD_INVALID);
+    ck_assert_uint_ge(n, 1000);
+    ck_assert_uint_le(n, 1U << 16);
+    zd_text_reader_done(&reader);
+}
+END_TEST
+
+static enum zd_status read_in_need(void *context)
+{
+    const struct outcome outcome = read_cut(context, 1, 1, 1);
+    return outcome.status;
+}
+
+START_TEST(allocations_may_fail)
+{
+    static struct body_fact fact = {
+        "complex64", 1, {2}, "{\"shape\":[2],\"data\":[[1,2],[\"NaN\",4]]}", "", NULL};
+    zd_unit_with_failing_memory(read_in_need, &fact);
+}
+END_TEST
+
+void zd_unit_tests(TCase *tests)
+{
+    tcase_add_loop_test(
+        tests, a_body_is_what_it_says_wherever_it_is_cut, 0, ZD_COUNT_OF(body_facts));
+    tcase_add_loop_test(tests, what_is_held_of_a_body_has_a_limit, 0, 5);
+    tcase_add_test(tests, allocations_may_fail);
+}
