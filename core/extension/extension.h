@@ -49,6 +49,8 @@ struct zd_subject {
     const struct zd_grid *grid; /* NULL: a group, which has none of these */
     const struct zd_dtype *dtype;
     const void *fill; /* dtype->bytes */
+    bool is_stored;   /* of validate: the document is not about to be written, so that spellings
+                         which no writer may use are tolerated */
 };
 
 /**

@@ -1,5 +1,5 @@
 /* example.array-statistics: bounds of the elements, which writes keep true. */
-#include <string.h>
+#include <math.h>
 
 #include "core/base/num.h"
 #include "core/extension/extension.h"
@@ -14,14 +14,15 @@ struct bounds {
 };
 
 static void judge_bound(const struct zd_json *configuration, const char *member,
-    const struct zd_pointer *at, const struct zd_dtype *dtype, void *ret_bound,
+    const struct zd_pointer *at, const struct zd_subject *subject, void *ret_bound,
     struct zd_faults *faults)
 {
     struct zd_error err = {0};
-    bool noted = false; /* spellings that only a reader accepts mean something here too */
+    bool is_noted = false;
+    const struct zd_dtype *dtype = subject->dtype;
     const struct zd_pointer place = zd_pointer_member(at, member);
     const struct zd_json *json = zd_json_member(configuration, member);
-    const enum zd_status status = zd_scalar_parse(dtype, json, ret_bound, &noted, &err);
+    const enum zd_status status = zd_scalar_parse(dtype, json, ret_bound, &is_noted, &err);
     if (status == ZD_NO_MEMORY) {
         faults->out_of_memory = true;
     } else if (status != ZD_OK) {
@@ -30,6 +31,10 @@ static void judge_bound(const struct zd_json *configuration, const char *member,
     } else if (zd_element_is_nan(dtype, ret_bound)) {
         zd_faults_add(faults, ZD_FAULT_INVALID, "out_of_range", NAME, &place,
             "a value that has an order", "NaN", "NaN is no bound: it is left out of them");
+    } else if (is_noted) {
+        zd_faults_add(faults, subject->is_stored ? ZD_FAULT_WARNING : ZD_FAULT_INVALID,
+            "legacy_spelling", NAME, &place, "a spelling of fill values, within the type's range",
+            NULL, "a writer must not spell %s so", member);
     }
 }
 
@@ -46,8 +51,8 @@ static ZD_RESULT statistics_validate(const struct zd_json *configuration,
             "elements of %s have no order, and so no bounds", dtype->name);
         return ZD_INVALID;
     }
-    judge_bound(configuration, "min", at, dtype, bounds.min, faults);
-    judge_bound(configuration, "max", at, dtype, bounds.max, faults);
+    judge_bound(configuration, "min", at, subject, bounds.min, faults);
+    judge_bound(configuration, "max", at, subject, bounds.max, faults);
     if (faults->n_invalid == n_before && zd_element_compare(dtype, bounds.min, bounds.max) > 0) {
         const struct zd_pointer place = zd_pointer_member(at, "max");
         zd_faults_add(faults, ZD_FAULT_INVALID, "out_of_range", NAME, &place, "at least min",
@@ -75,6 +80,13 @@ static void statistics_view(
     view->max = bounds->max;
 }
 
+/* A float as the double that it is: the shortest spelling may be less to whoever reads a double. */
+static struct zd_json *bound_json(const struct zd_dtype *dtype, const void *bound)
+{
+    const double value = dtype->kind == ZD_DTYPE_FLOAT ? zd_element_f64(dtype, bound) : INFINITY;
+    return isfinite(value) ? zd_json_new_f64(value) : zd_scalar_json(dtype, bound);
+}
+
 static ZD_RESULT statistics_before_write(const void *state, const struct zd_subject *subject,
     const struct zd_summary *written, struct zd_json **ret_configuration, struct zd_error *err)
 {
@@ -92,8 +104,8 @@ static ZD_RESULT statistics_before_write(const void *state, const struct zd_subj
     const void *max = is_higher ? written->max : bounds->max;
     ZD_AUTO(zd_json) configuration = zd_json_new_object();
     if (configuration == NULL ||
-        zd_json_set(configuration, "min", zd_scalar_json(dtype, min)) != ZD_OK ||
-        zd_json_set(configuration, "max", zd_scalar_json(dtype, max)) != ZD_OK) {
+        zd_json_set(configuration, "min", bound_json(dtype, min)) != ZD_OK ||
+        zd_json_set(configuration, "max", bound_json(dtype, max)) != ZD_OK) {
         return zd_fail(err, ZD_NO_MEMORY, "no memory for the bounds of an array");
     }
     *ret_configuration = ZD_TAKE(configuration);
