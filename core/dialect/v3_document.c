@@ -116,7 +116,8 @@ static void judge_node_type(const struct document_judge *judge)
     }
 }
 
-/* Zarr v3.1: a member that is not defined may be ignored only if it is an object that says so. */
+/* Zarr v3.1: a member that is not defined may be ignored only if it is an object that says so; but
+ * `extensions` is a list (ZEP 10), and without it nobody's (reference 3.5). */
 static void judge_unknown_members(const struct document_judge *judge)
 {
     for (void *iter = zd_json_next(judge->document, NULL); iter != NULL;
@@ -127,7 +128,7 @@ static void judge_unknown_members(const struct document_judge *judge)
         }
         const struct zd_pointer at = zd_pointer_member(&whole_document, name);
         const struct zd_json *flag = zd_json_member(zd_json_iter_value(iter), "must_understand");
-        if (zd_json_is_false(flag)) {
+        if (zd_json_is_false(flag) && strcmp(name, "extensions") != 0) {
             zd_faults_add(judge->faults, ZD_FAULT_WARNING, "ignored_extension", name, &at, NULL,
                 name, "the unknown member \"%s\" is ignored, as it allows", name);
             continue;
@@ -185,11 +186,22 @@ static void judge_known_extension(const struct document_judge *judge,
     const struct zd_pointer *at)
 {
     struct zd_meta *meta = judge->meta;
-    const struct zd_subject subject = zd_meta_subject(meta);
+    struct zd_subject subject = zd_meta_subject(meta);
+    subject.is_stored = is_read(judge);
     if (zd_applied_add(&meta->applied, extension, position, definition, at,
             judge->are_members_good ? &subject : NULL, judge->faults) == ZD_NO_MEMORY) {
         judge->faults->out_of_memory = true;
     }
+}
+
+/* A name that this kind of node does not know: the other kind may. */
+static const char *why_unknown(const struct document_judge *judge, const char *name)
+{
+    const bool is_array = judge->meta->type == ZD_NODE_ARRAY;
+    if (zd_extension_find(name, !is_array) == NULL) {
+        return "is not known to this server";
+    }
+    return is_array ? "is not for arrays" : "is not for groups";
 }
 
 static void judge_extension(const struct document_judge *judge, const struct zd_json *json,
@@ -215,14 +227,13 @@ static void judge_extension(const struct document_judge *judge, const struct zd_
             definition.name);
     } else if (is_read(judge)) {
         zd_faults_add(judge->faults, ZD_FAULT_UNSUPPORTED, "unsupported_extension", definition.name,
-            at, NULL, definition.name,
-            "the extension \"%s\" must be understood and is not known to this server",
-            definition.name);
+            at, NULL, definition.name, "the extension \"%s\" must be understood and %s",
+            definition.name, why_unknown(judge, definition.name));
     } else {
         /* What clients send is stored; readers that know the name may follow (reference 3.4). */
         zd_faults_add(judge->faults, ZD_FAULT_WARNING, "unknown_extension", definition.name, at,
-            NULL, definition.name, "the extension \"%s\" is not known to this server",
-            definition.name);
+            NULL, definition.name, "the extension \"%s\" %s", definition.name,
+            why_unknown(judge, definition.name));
     }
 }
 

@@ -566,6 +566,8 @@ static const struct strict_fact {
     {"{" GROUP ",'extensions':[]}", UNSUPPORTED},
     {"{" GROUP ",'extensions':[{'name':'example.a','must_understand':false}]}", UNSUPPORTED},
     {"{" GROUP ",'extensions':null}", UNSUPPORTED},
+    {"{" GROUP ",'extensions':{'must_understand':false}}", UNSUPPORTED},
+    {"{" GROUP ",'other':{'must_understand':false}}", WARNED},
     {"{" ARRAY ",'extensions':['example.a']}", UNSUPPORTED},
 };
 
