@@ -22,6 +22,26 @@ struct check {
 static void judge(struct check *check, const struct zd_json *schema, const struct zd_json *value,
     const struct zd_pointer *at);
 
+/* What a pointer leads to: "shape", or "entry 0 of shape". */
+static void add_place(struct zd_text *text, const char *pointer)
+{
+    const char *last = strrchr(pointer, '/');
+    if (last == NULL) {
+        zd_text_add(text, "the value");
+        return;
+    }
+    size_t from = (size_t)(last - pointer);
+    while (from > 0 && pointer[from - 1] != '/') {
+        from--;
+    }
+    if (from == 0 || last[1] < '0' || last[1] > '9') {
+        zd_text_add(text, last + 1);
+    } else {
+        const char *list = pointer + from;
+        zd_text_addf(text, "entry %s of %.*s", last + 1, (int)(last - list), list);
+    }
+}
+
 static void add_fault(struct check *check, const char *code, const struct zd_pointer *at,
     const char *expected, const struct zd_json *found)
 {
@@ -36,11 +56,11 @@ static void add_fault(struct check *check, const char *code, const struct zd_poi
         zd_emit_json(&emit, found);
     }
     const bool is_shown = found == NULL || text.status == ZD_OK;
+    ZD_SCOPED_TEXT(place, sizeof at->text + FOUND_BYTES_MAX);
+    add_place(&place, at->text);
     const char *shown = is_shown ? text.at : zd_json_type_name(found);
-    const char *last = strrchr(at->text, '/');
     zd_faults_add(check->faults, ZD_FAULT_INVALID, code, check->name, at, expected,
-        found == NULL ? NULL : shown, "%s of %s must be %s", last == NULL ? "the value" : last + 1,
-        check->name, expected);
+        found == NULL ? NULL : shown, "%s of %s must be %s", place.at, check->name, expected);
 }
 
 static const struct {
@@ -180,14 +200,6 @@ static void judge_min_items(struct check *check, const struct zd_json *keyword,
     }
 }
 
-static void judge_max_items(struct check *check, const struct zd_json *keyword,
-    const struct zd_json *value, const struct zd_pointer *at)
-{
-    if (zd_json_is(value, ZD_JSON_ARRAY)) {
-        judge_most(check, keyword, (double)zd_json_count(value), " entries", value, at);
-    }
-}
-
 static void judge_items(struct check *check, const struct zd_json *keyword,
     const struct zd_json *value, const struct zd_pointer *at)
 {
@@ -300,7 +312,6 @@ static const struct keyword {
     {"minLength", judge_min_length},
     {"items", judge_items},
     {"minItems", judge_min_items},
-    {"maxItems", judge_max_items},
     {"uniqueItems", judge_unique},
     {"properties", judge_properties},
     {"required", judge_required},

@@ -6,7 +6,7 @@
 
 /**
  * Judge a value. Keywords: type (a name or several), enum, minimum, maximum, minLength, items,
- * minItems, maxItems, uniqueItems, properties, required, additionalProperties (false),
+ * minItems, uniqueItems, properties, required, additionalProperties (false),
  * if with then; title and description mean nothing. A schema that has others is our bug
  * (asserted).
  *
