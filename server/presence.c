@@ -35,8 +35,7 @@ static void leave(struct zd_request *req)
 static void see_object(struct zd_survey *survey, uint64_t number, struct zd_generation generation)
 {
     struct presence *presence = ZD_CONTAINER(survey, struct presence, survey);
-    const struct zd_generation absent = {0};
-    if (!zd_generation_equal(generation, absent)) {
+    if (zd_generation_is_set(generation)) {
         presence->n_present++;
         presence->bitmap->data[number / 8] |= (uint8_t)(1U << number % 8);
     }

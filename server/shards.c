@@ -394,11 +394,6 @@ static enum zd_next start(struct zd_place_want *want, struct zd_object *object, 
     return ZD_NEXT;
 }
 
-static bool is_set(struct zd_generation generation)
-{
-    return !zd_generation_equal(generation, (struct zd_generation){0});
-}
-
 /* Of indexes below level 0 nothing can change, so that none is read too early.
  * @param is_late it may be told whatever the work under way finds: that began later */
 static void wait_for(struct zd_object *object, bool is_late, struct zd_place_want *want)
@@ -427,7 +422,7 @@ static enum zd_next want_index(struct zd_place_want *want, bool is_late)
         zd_object_unref(object); /* the load has a reference of its own */
         return ZD_WAIT;
     }
-    const bool is_gone = want->at_level == 0 && is_set(want->gone) &&
+    const bool is_gone = want->at_level == 0 && zd_generation_is_set(want->gone) &&
                          zd_generation_equal(want->gone, object->stat.generation);
     const bool is_kept = object->status == ZD_NOT_FOUND || object->bytes != NULL;
     if (is_gone || !is_kept) {

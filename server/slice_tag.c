@@ -22,15 +22,7 @@ void zd_slice_tag_of(
     struct zd_hash hash = {0};
     zd_hash_add_u64(&hash, view->node->tag);
     zd_touched_hash(view->touched, &hash);
-    for (uint32_t d = 0; d < view->selection->rank; d++) {
-        const struct zd_axis *axis = &view->selection->axis[d];
-        zd_hash_add_u64(&hash, axis->start);
-        zd_hash_add_u64(&hash, view->asked->axis[d].start);
-        zd_hash_add_u64(&hash, axis->count);
-        zd_hash_add_u64(&hash, (uint64_t)axis->step);
-        zd_hash_add_u64(&hash, axis->slack); /* json tells it */
-        zd_hash_add_u64(&hash, axis->dropped);
-    }
+    zd_selection_hash(view->selection, view->asked, &hash);
     add_form(form, &hash);
     zd_tag_format(to, hash.value, form->format->name);
 }

@@ -224,15 +224,7 @@ void zd_stats_tag(const struct zd_stats *stats, char to[ZD_TAG_BYTES])
     if (!stats->is_declared) {
         zd_touched_hash(&stats->touched, &hash);
     }
-    for (uint32_t d = 0; d < stats->selection.rank; d++) {
-        const struct zd_axis *axis = &stats->selection.axis[d];
-        zd_hash_add_u64(&hash, axis->start);
-        zd_hash_add_u64(&hash, stats->asked.axis[d].start);
-        zd_hash_add_u64(&hash, axis->count);
-        zd_hash_add_u64(&hash, (uint64_t)axis->step);
-        zd_hash_add_u64(&hash, axis->slack); /* `selection` tells it */
-        zd_hash_add_u64(&hash, axis->dropped);
-    }
+    zd_selection_hash(&stats->selection, &stats->asked, &hash);
     uint64_t bits = zd_request_is_pretty(stats->task.req) ? 1 : 0;
     bits = bits << 1 | (stats->keeps_fill ? 1 : 0);
     for (uint32_t i = 0; i < ZD_STATS_FIELDS; i++) {

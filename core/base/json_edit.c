@@ -32,21 +32,6 @@ static size_t skip_spaces(struct zd_span text, size_t at)
     return at;
 }
 
-/* One past the value that begins there. */
-static size_t value_end(struct zd_span text, size_t at)
-{
-    size_t depth = 0;
-    size_t end = 0;
-    for (;; at = end) {
-        const enum zd_json_token type = zd_json_next_token(text, &at, &end);
-        depth += type == ZD_JSON_TOKEN_OPEN ? 1 : 0;
-        depth -= type == ZD_JSON_TOKEN_CLOSE ? 1 : 0;
-        if (depth == 0 || type == ZD_JSON_TOKEN_END) {
-            return end;
-        }
-    }
-}
-
 /* The member after a brace or a comma; *at moves behind it. False at the closing brace. */
 static bool next_member(struct zd_span object, size_t *at, struct member *ret_member)
 {
@@ -55,10 +40,10 @@ static bool next_member(struct zd_span object, size_t *at, struct member *ret_me
     if (name >= object.len || object.ptr[name] != '"') {
         return false;
     }
-    const size_t name_end = value_end(object, name);
+    const size_t name_end = zd_json_value_end(object, name);
     const size_t colon = skip_spaces(object, name_end);
     const size_t value = skip_spaces(object, colon + 1);
-    const size_t end = value_end(object, value);
+    const size_t end = zd_json_value_end(object, value);
     ret_member->before = between(object, first, name);
     ret_member->name = between(object, name, name_end);
     ret_member->value = between(object, value, end);

@@ -70,9 +70,7 @@ enum zd_json_token zd_json_next_token(struct zd_span text, size_t *at, size_t *r
     }
 }
 
-/* One past the value of which the first token comes next; the end of the text when it is not
- * closed. */
-static size_t value_end(struct zd_span text, size_t at)
+size_t zd_json_value_end(struct zd_span text, size_t at)
 {
     size_t depth = 0;
     size_t end = 0;
@@ -103,7 +101,8 @@ bool zd_json_find_value(struct zd_span text, const char *name, struct zd_span *r
             return false;
         }
         if (type == ZD_JSON_TOKEN_COLON && is_found) {
-            *ret_value = (struct zd_span){.ptr = text.ptr + end, .len = value_end(text, end) - end};
+            *ret_value =
+                (struct zd_span){.ptr = text.ptr + end, .len = zd_json_value_end(text, end) - end};
             return true;
         }
         depth += type == ZD_JSON_TOKEN_OPEN ? 1 : 0;

@@ -23,6 +23,10 @@ enum zd_json_token {
  */
 enum zd_json_token zd_json_next_token(struct zd_span text, size_t *at, size_t *ret_end);
 
+/** One past the value of which the first token comes next; the end of the text when it is not
+ * closed. Thread: any. */
+size_t zd_json_value_end(struct zd_span text, size_t at);
+
 /**
  * The value of a member of the object that a text holds, found without a tree: a name spelled with
  * escapes is not recognised.

@@ -310,3 +310,17 @@ enum zd_status zd_selection_add(const struct zd_selection *selection, struct zd_
     }
     return text->status;
 }
+
+void zd_selection_hash(
+    const struct zd_selection *stored, const struct zd_selection *asked, struct zd_hash *hash)
+{
+    for (uint32_t d = 0; d < stored->rank; d++) {
+        const struct zd_axis *axis = &stored->axis[d];
+        zd_hash_add_u64(hash, axis->start);
+        zd_hash_add_u64(hash, asked->axis[d].start);
+        zd_hash_add_u64(hash, axis->count);
+        zd_hash_add_u64(hash, (uint64_t)axis->step);
+        zd_hash_add_u64(hash, axis->slack); /* `selection` tells it */
+        zd_hash_add_u64(hash, axis->dropped);
+    }
+}

@@ -2,6 +2,7 @@
 #ifndef ZD_CORE_GRID_SELECTION_H
 #define ZD_CORE_GRID_SELECTION_H
 
+#include "core/base/hash.h"
 #include "core/base/scan.h"
 #include "core/base/status.h"
 #include "core/base/text.h"
@@ -61,6 +62,11 @@ uint32_t zd_selection_shape(const struct zd_selection *selection, uint64_t ret_s
 
 /** How many elements; true when that does not fit 64 bits. */
 bool zd_selection_overflows(const struct zd_selection *selection, uint64_t *ret_n_elements);
+
+/** Adds a selection of an array, and what was asked for it where clients count from elsewhere: all
+ * that an answer tells of them. Both have the same rank. */
+void zd_selection_hash(
+    const struct zd_selection *stored, const struct zd_selection *asked, struct zd_hash *hash);
 
 /** The canonical absolute form (header Zarr-Selection): "0:10:1,9::-1,5", "0:0:1" when empty, ""
  * for rank 0. */

@@ -380,19 +380,14 @@ static struct zd_range range_within(const struct zd_range *range, uint64_t size)
     return within;
 }
 
-static bool is_set(struct zd_generation generation)
-{
-    return !zd_generation_equal(generation, (struct zd_generation){0});
-}
-
 enum zd_status zd_store_judge_read(const struct zd_store_read *read, const struct zd_stat *stat,
     struct zd_range *ret_range, struct zd_error *err)
 {
-    if (is_set(read->unless_generation) &&
+    if (zd_generation_is_set(read->unless_generation) &&
         zd_generation_equal(read->unless_generation, stat->generation)) {
         return ZD_NOT_MODIFIED;
     }
-    if (is_set(read->only_generation) &&
+    if (zd_generation_is_set(read->only_generation) &&
         !zd_generation_equal(read->only_generation, stat->generation)) {
         return zd_fail(err, ZD_PRECONDITION, "%s: the object was replaced", read->key);
     }

@@ -25,6 +25,12 @@ static inline bool zd_generation_equal(struct zd_generation a, struct zd_generat
     return a.word[0] == b.word[0] && a.word[1] == b.word[1];
 }
 
+/** Whether it names an object. */
+static inline bool zd_generation_is_set(struct zd_generation generation)
+{
+    return !zd_generation_equal(generation, (struct zd_generation){0});
+}
+
 /** What is known of an object without its bytes. */
 struct zd_stat {
     struct zd_generation generation;
@@ -120,6 +126,12 @@ enum zd_condition {
     ZD_CONDITION_ABSENT,     /* only if the key does not exist */
     ZD_CONDITION_GENERATION, /* only if it is that one */
 };
+
+/** That it is still that one, or still absent. */
+static inline enum zd_condition zd_condition_of(struct zd_generation generation)
+{
+    return zd_generation_is_set(generation) ? ZD_CONDITION_GENERATION : ZD_CONDITION_ABSENT;
+}
 
 /** A write is made at once, or in two steps: who changes many objects stages all of them, and what
  * fails on the way has changed none. */

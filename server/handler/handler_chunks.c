@@ -96,13 +96,12 @@ static void add_headers(struct chunk *chunk, bool is_absent)
 static enum zd_status describe(struct chunk *chunk, struct zd_generation generation,
     struct zd_representation *ret_answer, struct zd_error *err)
 {
-    const struct zd_generation absent = {0};
     *ret_answer = (struct zd_representation){
         .media_type = "application/octet-stream",
         .accepts_ranges = true,
     };
     zd_chunk_ask_tag(chunk->node, &chunk->ask, generation, ret_answer->etag);
-    const bool is_absent = chunk->read.is_absent || zd_generation_equal(generation, absent);
+    const bool is_absent = chunk->read.is_absent || !zd_generation_is_set(generation);
     zd_headers_done(&chunk->headers);
     zd_headers_init(&chunk->headers);
     add_headers(chunk, is_absent);

@@ -240,8 +240,6 @@ static enum zd_status judge(const struct zd_request *req, const struct zd_stat *
 static enum zd_next decide(struct zd_request *req, const struct zd_stat *stat, bool exists)
 {
     struct writing *writing = writing_of(req);
-    const struct zd_generation absent = {0};
-    const bool has_object = !zd_generation_equal(stat->generation, absent);
     char etag[ZD_TAG_BYTES] = "";
     if (exists || writing->ask.is_decoded) {
         zd_chunk_ask_tag(writing->node, &writing->ask, stat->generation, etag);
@@ -252,8 +250,7 @@ static enum zd_next decide(struct zd_request *req, const struct zd_stat *stat, b
     /* Others may write into the same shard beside one who creates. */
     const bool is_creation = !exists && req->conditions.if_match == NULL;
     writing->verified->only_absent = is_creation;
-    writing->edit.condition = has_object ? ZD_CONDITION_GENERATION : ZD_CONDITION_ABSENT;
-    writing->edit.condition = is_creation ? ZD_CONDITION_NONE : writing->edit.condition;
+    writing->edit.condition = is_creation ? ZD_CONDITION_NONE : zd_condition_of(stat->generation);
     writing->edit.generation = stat->generation;
     return step_widen(req);
 }
