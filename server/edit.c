@@ -64,6 +64,7 @@ struct zd_edit_run {
     struct zd_write_want write;
     uv_timer_t timer;
     uint32_t n_tries;
+    uint32_t n_alone; /* of those that wait: one at a time, for together they have failed */
     bool has_timer;
     bool is_staged;     /* the staged form */
     bool is_committing; /* of it: nothing stops it any more */
@@ -283,6 +284,10 @@ static void take_batch(struct zd_edit_run *run)
         zd_list_remove(&load->link);
         zd_list_push_back(&run->batch, &load->link);
         load->has_begun = true;
+        if (run->n_alone > 0) {
+            run->n_alone--;
+            return;
+        }
     }
 }
 
@@ -407,6 +412,26 @@ static uint64_t cost_ns(const struct zd_edit_run *run)
 
 static enum zd_next step_write(struct zd_edit_run *run);
 
+/* What fails because of one of them is no fault of the others. */
+static bool has_failed_together(const struct zd_edit_run *run)
+{
+    return (run->status == ZD_TOO_LARGE || run->status == ZD_NO_MEMORY) &&
+           first_of(&run->batch)->link.next != &run->batch;
+}
+
+static enum zd_next take_apart(struct zd_edit_run *run)
+{
+    struct zd_list *const first = run->batch.next;
+    while (run->batch.prev != first) {
+        struct zd_list *last = run->batch.prev;
+        ZD_CONTAINER(last, struct zd_edit_load, link)->has_begun = false;
+        zd_list_remove(last);
+        zd_list_push_front(&run->waiting, last);
+        run->n_alone++;
+    }
+    return begin_batch(run);
+}
+
 static enum zd_next step_worked(struct zd_edit_run *run)
 {
     struct zd_error err = {0};
@@ -420,7 +445,7 @@ static enum zd_next step_worked(struct zd_edit_run *run)
         return settle(run, status, &err);
     }
     if (run->status != ZD_OK) {
-        return settle(run, run->status, &run->err);
+        return has_failed_together(run) ? take_apart(run) : settle(run, run->status, &run->err);
     }
     if (!run->rewrite.is_changed || first_of(&run->batch)->is_dry) {
         return settle(run, ZD_OK, NULL);

@@ -245,6 +245,39 @@ START_TEST(edits_of_one_object_cost_two_writes)
 }
 END_TEST
 
+/* The index, and 8 bytes for each of three inner chunks: a whole shard has no room. */
+START_TEST(what_makes_an_object_too_large_fails_alone)
+{
+    struct scene scene;
+    uint8_t value[N_INNER];
+    scene_open(&scene, _i);
+    ck_assert_int_eq(begin(&scene, 0, new_edit(0, 10)), ZD_WAIT);
+    run(&scene);
+    scene.plane.config.settings.limits_object_bytes = N_INNER * 16 + 4 + 3 * 8;
+    for (size_t i = 0; i < 4; i++) {
+        struct zd_edit *edit = new_edit(i, (uint8_t)(i + 20));
+        if (i == 2) {
+            zd_buf_unref(edit->bytes);
+            edit->level = 0;
+            edit->part.chunk[0] = 0;
+            edit->bytes = zd_buf_new(4 * (size_t)N_INNER);
+            ck_assert_ptr_nonnull(edit->bytes);
+            memset(edit->bytes->data, 30, edit->bytes->cap);
+            edit->bytes->len = edit->bytes->cap;
+        }
+        ck_assert_int_eq(begin(&scene, i, edit), ZD_WAIT);
+    }
+    run(&scene);
+    look(&scene, value);
+    for (size_t i = 0; i < 4; i++) {
+        ck_assert_uint_eq(scene.writer[i].n_told, 1);
+        ck_assert_int_eq(scene.writer[i].want.wait.status, i == 2 ? ZD_TOO_LARGE : ZD_OK);
+        ck_assert_uint_eq(value[i], i == 2 ? 0 : i + 20);
+    }
+    scene_close(&scene);
+}
+END_TEST
+
 START_TEST(what_is_whole_is_not_read)
 {
     struct scene scene;
@@ -673,6 +706,7 @@ void zd_unit_tests(TCase *tests)
     const TTest *const all[] = {
         one_edit_is_written,
         edits_of_one_object_cost_two_writes,
+        what_makes_an_object_too_large_fails_alone,
         what_is_whole_is_not_read,
         what_another_process_writes_meanwhile_survives,
         who_is_always_beaten_gives_up,
