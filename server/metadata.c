@@ -344,6 +344,16 @@ static enum zd_next step_path_locked(struct zd_change *change)
     return ZD_NEXT;
 }
 
+enum zd_next zd_change_lock_tree(struct zd_change *change)
+{
+    zd_lock_release(&change->metadata_lock);
+    zd_lock_release(&change->path_lock);
+    zd_change_forget(change);
+    change->path_lock = (struct zd_lock_want){.wait.done = path_locked};
+    change->step = step_path_locked;
+    return zd_lock_want(change->dataset, ZD_LOCK_TREE, change->path, &change->path_lock);
+}
+
 enum zd_next zd_change_relock(struct zd_change *change)
 {
     change->metadata_lock.wait.done = locked;

@@ -170,6 +170,10 @@ ZD_RESULT zd_change_judge_levels(struct zd_change *change);
 /** Lock the metadata, once more after it was unlocked; then change->step. */
 enum zd_next zd_change_relock(struct zd_change *change);
 
+/** Begin again with the node and all below it locked: where an array is made, nobody is to store
+ * what was no chunk of it when that was looked for. */
+enum zd_next zd_change_lock_tree(struct zd_change *change);
+
 /** Run work on a worker, or here when that is cheap; then change->step. */
 enum zd_next zd_change_work(
     struct zd_change *change, void (*work)(struct zd_job *job), uint64_t cost_ns);

@@ -493,6 +493,13 @@ static enum zd_next refuse_document(struct zd_change *change)
     return zd_change_fail(change, err.status, is_large ? NULL : "bad_body", &err);
 }
 
+static bool makes_array(const struct zd_change *change)
+{
+    const bool was_array = change->before != NULL && zd_meta_is_array(change->before);
+    return change->ask.kind == ZD_METADATA_PUT && change->meta != NULL &&
+           zd_meta_is_array(change->meta) && !was_array;
+}
+
 static enum zd_next step_judged(struct zd_change *change)
 {
     if (change->status != ZD_OK) {
@@ -500,6 +507,9 @@ static enum zd_next step_judged(struct zd_change *change)
     }
     if (change->meta != NULL && !is_accepted(change, change->meta)) {
         return refuse_document(change);
+    }
+    if (makes_array(change) && change->path_lock.mode != ZD_LOCK_TREE) {
+        return zd_change_lock_tree(change);
     }
     change->step = step_levels_found;
     return zd_change_find_levels(change);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/dialect/dialect.h"
+#include "server/lock.h"
 #include "tests/support/hierarchy.h"
 #include "tests/support/store_fault.h"
 #include "tests/support/unit.h"
@@ -429,6 +430,43 @@ START_TEST(an_answer_tells_of_its_own_change)
 }
 END_TEST
 
+static void told(struct zd_wait *wait)
+{
+    (void)wait;
+}
+
+/* Somebody stores a key that was no chunk of an array when he looked. */
+START_TEST(no_array_is_made_while_a_key_below_it_is_stored)
+{
+    static const struct zd_test_pair with_key[] = {{"zarr.json", GROUP}, {"x/c/0", "garbage"}};
+    struct trial trial = {.status = ZD_OK};
+    ck_assert_int_eq(zd_test_serve_open(&trial.serve, CONFIG), ZD_OK);
+    zd_store_break(zd_test_hierarchy_store(&trial.serve));
+    zd_test_hierarchy_reset(&trial.serve, with_key, 1);
+    struct zd_dataset *dataset = trial.serve.server->dataset[0];
+    ZD_AUTO(zd_buf) document = zd_buf_copy(zd_span_of(_i == 0 ? ARRAY : GROUP));
+    struct zd_lock_want lock = {.wait.done = told};
+    struct zd_metadata_want want = {.wait.done = told};
+    const struct zd_metadata_ask ask = {.kind = ZD_METADATA_PUT, .place = "x", .bytes = document};
+    ck_assert_int_eq(zd_lock_want(dataset, ZD_LOCK_CHUNKS, "x/c", &lock), ZD_NEXT);
+    ck_assert_int_eq(zd_metadata_want(dataset, &ask, &want), ZD_WAIT);
+    if (_i == 0) {
+        zd_test_hierarchy_settle(&trial.serve);
+        ck_assert_ptr_nonnull(want.load);
+        zd_test_hierarchy_reset(&trial.serve, with_key, ZD_COUNT_OF(with_key));
+        zd_lock_release(&lock);
+    }
+    while (want.load != NULL) { /* below a group a key is but a key */
+        (void)uv_run(trial.serve.server->loop, UV_RUN_ONCE);
+    }
+    ck_assert_int_eq(want.wait.status, _i == 0 ? ZD_INVALID : ZD_OK);
+    ck_assert_pstr_eq(want.code, _i == 0 ? "chunks_exist" : NULL);
+    zd_lock_release(&lock);
+    zd_metadata_release(&want);
+    zd_test_serve_close(&trial.serve);
+}
+END_TEST
+
 void zd_unit_tests(TCase *tests)
 {
     tcase_set_timeout(tests, 240);
@@ -436,5 +474,6 @@ void zd_unit_tests(TCase *tests)
     tcase_add_loop_test(
         tests, a_failing_store_leaves_the_hierarchy_as_it_was, 0, 2 * (int)ZD_COUNT_OF(faults));
     tcase_add_loop_test(tests, failing_memory_leaves_the_hierarchy_as_it_was, 0, 2);
+    tcase_add_loop_test(tests, no_array_is_made_while_a_key_below_it_is_stored, 0, 2);
     tcase_add_loop_test(tests, an_answer_tells_of_its_own_change, 0, (int)ZD_COUNT_OF(overtaken));
 }
