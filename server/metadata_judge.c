@@ -149,8 +149,10 @@ static enum zd_status judge_key(struct zd_change *change)
     ZD_SCOPED_TEXT(key, ZD_KEY_BYTES_MAX);
     for (uint32_t i = 0; i < change->dialect->n_documents; i++) {
         zd_text_clear(&key);
-        if (change->dialect->document_key(place->path, i, &key) == ZD_OK &&
-            strcmp(key.at, change->key) == 0) {
+        if (change->dialect->document_key(place->path, i, &key) != ZD_OK) {
+            return zd_fail(&change->err, key.status, "no memory for a key");
+        }
+        if (strcmp(key.at, change->key) == 0) {
             place->document[i].made = zd_buf_ref(change->ask.bytes);
         }
     }
