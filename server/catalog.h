@@ -23,7 +23,8 @@ struct zd_dataset {
     uint32_t refs;
     uint64_t n_changes;       /* of stored keys, through this server (server/changes.h) */
     struct zd_events *events; /* owned; NULL: nothing has happened (server/events.h) */
-    bool is_retired; /* out of the table: what is cached of it goes when its work is over */
+    bool is_retired;     /* out of the table: what is cached of it goes when its work is over */
+    struct zd_list link; /* then: in server->retired */
 };
 
 /** A node as it was found: immutable, kept in the metadata cache. */

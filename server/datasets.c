@@ -46,6 +46,7 @@ void zd_dataset_unref(struct zd_dataset *dataset)
     assert(dataset->refs > 0);
     dataset->refs--;
     if (dataset->refs == 0) {
+        zd_list_remove(&dataset->link);
         zd_events_free(dataset);
         zd_store_close(dataset->store);
         zd_dataset_config_done(&dataset->config);
@@ -89,6 +90,7 @@ static enum zd_status no_memory(struct zd_error *err, size_t n)
 enum zd_status zd_datasets_open(struct zd_server *server, struct zd_error *err)
 {
     const struct zd_config *config = server->config;
+    zd_list_init(&server->retired);
     server->dataset = zd_alloc_zero(config->n_datasets, sizeof(struct zd_dataset *));
     if (server->dataset == NULL) {
         return no_memory(err, config->n_datasets);
@@ -174,7 +176,10 @@ enum zd_status zd_datasets_reload(struct zd_server *server, const struct zd_conf
     server->n_datasets = n;
     for (size_t i = 0; i < n_old; i++) {
         old[i]->is_retired = zd_catalog_find(server, zd_span_of(old[i]->config.name)) != old[i];
-        reload.n_closed += old[i]->is_retired;
+        if (old[i]->is_retired) {
+            reload.n_closed++;
+            zd_list_push_back(&server->retired, &old[i]->link);
+        }
         zd_events_end(old[i]);
     }
     if (reload.n_closed > 0) {
@@ -189,6 +194,10 @@ void zd_datasets_give_up(struct zd_server *server)
 {
     for (size_t i = 0; i < server->n_datasets; i++) {
         zd_store_give_up(server->dataset[i]->store);
+    }
+    const struct zd_list *head = &server->retired;
+    for (const struct zd_list *at = head->next; at != head; at = at->next) {
+        zd_store_give_up(ZD_CONTAINER(at, struct zd_dataset, link)->store);
     }
 }
 

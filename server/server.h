@@ -26,6 +26,7 @@ struct zd_server {
     struct zd_http *http;           /* owned: sockets, connections, requests, prepared answers */
     struct zd_dataset **dataset;    /* n_datasets of them, a reference each; owned */
     size_t n_datasets;
+    struct zd_list retired; /* struct zd_dataset: out of the table, but not closed yet */
     uint32_t last_dataset_id;
     struct zd_cache nodes;       /* struct zd_node */
     struct zd_cache objects;     /* struct zd_object */

@@ -64,6 +64,10 @@ ZD_RESULT zd_beneath_fail(struct zd_error *err, int code, const char *key, const
  * never of one generation. Thread: any. */
 struct zd_stat zd_stat_of_file(const struct stat *file);
 
+/** Whether one open file has the bytes that it had: it may have lost its name meanwhile, which is
+ * another generation. Thread: any. */
+bool zd_stat_has_same_bytes(const struct zd_stat *a, const struct zd_stat *b);
+
 /**
  * Look at an open file that is to be an object.
  * @retval ZD_NOT_FOUND it is a directory

@@ -64,7 +64,7 @@ enum zd_status zd_files_fail_lock(
     }
     return zd_fail(err, ZD_TIMEOUT,
         "%s: another process holds its lock (in %s, at the root of the store), and did not give it "
-        "back within %llu ms: one that writes to the store may be stopped",
+        "back in time (limits.lock_ms is %llu): one that writes to the store may be stopped",
         key, ZD_WRITERS_LOCK, (unsigned long long)files->writer.lock_ms);
 }
 

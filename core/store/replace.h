@@ -22,6 +22,7 @@ struct zd_file_staged {
  * @retval ZD_PRECONDITION
  * @retval ZD_NO_SPACE
  * @retval ZD_READ_ONLY a sync failed before
+ * @retval ZD_TIMEOUT   another process keeps the key's lock
  * @retval ZD_STORE     when a sync failed now, zd_files_failure tells it too
  * Thread: any; blocks.
  */

@@ -116,11 +116,11 @@ static int keep_and_rename(struct zd_replacement *job, const struct stat *old)
     return 0;
 }
 
-/* A call may fail when it has done its work. */
+/* A call may fail when it has done its work: then what was there has the temporary name. */
 static void undo_exchange(struct zd_replacement *job, const struct stat *old)
 {
     struct stat file;
-    if (zd_calls->stat(job->dir_fd, job->name, &file) == 0 && file.st_ino != old->st_ino) {
+    if (zd_calls->stat(job->temp_dir_fd, job->temp, &file) == 0 && file.st_ino == old->st_ino) {
         zd_name_take_back(job);
     }
 }

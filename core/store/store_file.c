@@ -436,7 +436,7 @@ static enum zd_status read_once(struct file_store *file, struct zd_store_read *r
     }
     ZD_TRY(read_range(fd, range, bytes, read, err));
     ZD_TRY(zd_stat_of_object(fd, read->key, &after, err));
-    if (!zd_generation_equal(read->stat.generation, after.generation)) {
+    if (!zd_stat_has_same_bytes(&read->stat, &after)) {
         return ZD_AGAIN;
     }
     read->bytes = ZD_TAKE(bytes);
@@ -512,7 +512,7 @@ static enum zd_status read_now(struct file_store *file, struct zd_store_read *re
     }
     ZD_TRY(read_cached(fd, range, bytes));
     ZD_TRY(zd_stat_of_object(fd, read->key, &after, NULL));
-    if (!zd_generation_equal(read->stat.generation, after.generation)) {
+    if (!zd_stat_has_same_bytes(&read->stat, &after)) {
         return ZD_AGAIN;
     }
     read->op.store->n_read_bytes += bytes->len;

@@ -41,6 +41,16 @@ def pair(tmp_path):
             server.stop()
 
 
+def reload(server, datasets):
+    """SIGHUP with other datasets: they are served when this is over."""
+    (server.folder / "config.json").write_text(json.dumps({"datasets": datasets}))
+    server.process.send_signal(signal.SIGHUP)
+    end = time.monotonic() + DEADLINE_S
+    while "reload: datasets:" not in server.log:
+        assert time.monotonic() < end, server.log
+        time.sleep(0.01)
+
+
 def together(pair, n, act):
     """act(server, connection, i) of n clients, half of them at each server."""
     def run(i):
@@ -159,6 +169,10 @@ def test_who_is_stopped_with_a_lock_is_waited_for_for_a_while(pair):
             assert ".zarrd-tmp-writers/lock" in answer.json()["detail"]
         assert other.request("PUT", f"{KEYS}/a/c/3", BYTES, last).status == 200
         assert other.get(f"{KEYS}/a/c/2").body == old
+        end = time.monotonic() + DEADLINE_S
+        while len(litter(victim.root)) > 1:  # what was staged in vain goes after the answer
+            assert time.monotonic() < end
+            time.sleep(0.002)
         assert len(litter(victim.root)) == 1 and not hanging.done()
     assert hanging.result(DEADLINE_S).status == 200
     assert other.get(f"{KEYS}/a/c/2").body == new
@@ -168,7 +182,8 @@ def test_who_is_stopped_with_a_lock_is_waited_for_for_a_while(pair):
     other.stop()
 
 
-def test_who_waits_for_one_that_is_stopped_can_be_stopped_himself(pair):
+@pytest.mark.parametrize("is_retired", [False, True], ids=["served", "retired"])
+def test_who_waits_for_one_that_is_stopped_can_be_stopped_himself(pair, is_retired):
     victim, _ = pair
     body = struct.pack("<i", 8) * CHUNK
     other = Server("--set", "limits.lock_ms=3600000", "--set", "http.drain_ms=0", config=victim.config)
@@ -178,6 +193,8 @@ def test_who_waits_for_one_that_is_stopped_can_be_stopped_himself(pair):
         while len(litter(victim.root)) < 2:
             assert time.monotonic() < end
             time.sleep(0.002)
+        if is_retired:
+            reload(other, {DATASET: {**victim.config["datasets"][DATASET], "title": "Another"}})
         other.stop()
         answer = waiting.result(DEADLINE_S)
         assert (answer.status, answer.code) == (503, "draining"), answer

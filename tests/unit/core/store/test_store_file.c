@@ -380,6 +380,29 @@ START_TEST(file_reads_one_version_while_it_is_replaced)
 }
 END_TEST
 
+/* Whether the bytes that a reader has opened are still those, although the key has others. */
+START_TEST(file_that_was_replaced_has_the_bytes_it_had)
+{
+    struct zd_test_store test;
+    struct zd_stat before;
+    struct zd_stat after;
+    char path[PATH_BYTES];
+    zd_test_store_open(&test, "file");
+    zd_test_put(&test, "key", "123");
+    const int fd = open(path_in(&test, "key", path), O_RDWR | O_CLOEXEC);
+    ck_assert_int_eq(zd_stat_of_object(fd, "key", &before, NULL), ZD_OK);
+    zd_test_put(&test, "key", "456");
+    ck_assert_int_eq(zd_stat_of_object(fd, "key", &after, NULL), ZD_OK);
+    ck_assert(!zd_generation_equal(before.generation, after.generation)); /* it has no name now */
+    ck_assert(zd_stat_has_same_bytes(&before, &after));
+    ck_assert_int_eq(pwrite(fd, "7", 1, 0), 1);
+    ck_assert_int_eq(zd_stat_of_object(fd, "key", &after, NULL), ZD_OK);
+    ck_assert(!zd_stat_has_same_bytes(&before, &after));
+    close(fd);
+    zd_test_store_close(&test);
+}
+END_TEST
+
 /* Rewrites a file in place, again and again, as some writers do. */
 static void rewrite_in_place(void *argument)
 {
@@ -531,6 +554,7 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, file_that_may_not_be_written_stays_as_it_was);
     tcase_add_test(tests, file_fails_when_its_directory_was_removed);
     tcase_add_test(tests, file_reads_one_version_while_it_is_replaced);
+    tcase_add_test(tests, file_that_was_replaced_has_the_bytes_it_had);
     tcase_add_test(tests, file_reads_all_or_fails_while_it_is_rewritten_in_place);
     tcase_add_test(tests, file_reads_small_cached_files_at_once);
     tcase_add_test(tests, file_writes_inside_only_and_leaves_no_temporary_file);
