@@ -447,7 +447,7 @@ REFUSALS = {
 
 @pytest.mark.parametrize("request_bytes, method, target", REFUSALS.values(), ids=REFUSALS.keys())
 def test_refusals_are_counted_and_logged(serve, tmp_path, request_bytes, method, target):
-    server = serve(f"d={tmp_path}", "--set", "log.format=json")
+    server = serve("--writable", f"d={tmp_path}", "--set", "log.format=json")
     with server.cost() as cost:
         with connect(server) as s:
             s.sendall(b"GET /livez HTTP/1.1\r\nHost: a\r\n\r\n" + request_bytes)

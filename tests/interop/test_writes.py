@@ -270,18 +270,32 @@ def readme(tmp_path):
     server.stop()
 
 
+def write_with_curl(readme):
+    start, script = readme_examples("sh")
+    assert "zarrd --writable lake=" in start  # the fixture has done that
+    subprocess.run(["bash", "-euc", readme.here(script).replace("curl ", "curl -fsS ")], check=True, timeout=60)
+    return np.array([[1.5, 1.25, 1.0], [1.75, 1.5, 1.125]], "f4")
+
+
 @pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl")
 def test_the_readme_writes_with_curl(readme):
-    script, = readme_examples("sh")
-    script = "\n".join(line for line in script.splitlines() if not line.startswith("zarrd "))
-    subprocess.run(["bash", "-euc", readme.here(script).replace("curl ", "curl -fsS ")], check=True, timeout=60)
+    written = write_with_curl(readme)
     levels = zarr.open_array(readme.root / "levels", mode="r")
-    np.testing.assert_array_equal(levels[...], np.array([[1.5, 1.25, 1.0], [1.75, 1.5, 1.125]], "f4"))
+    np.testing.assert_array_equal(levels[...], written)
     assert levels.attrs["units"] == "m"
 
 
+@pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl")
+def test_the_readme_changes_from_python_what_curl_has_written(readme):
+    written = write_with_curl(readme)
+    change, _ = readme_examples("python")
+    exec(readme.here(change), {})
+    levels = zarr.open_array(readme.root / "levels", mode="r")
+    np.testing.assert_array_equal(levels[...], np.vstack([written + 1, np.array([[1.5, np.nan, 2]], "f4")]))
+
+
 def test_the_readme_writes_with_python(readme):
-    script, = readme_examples("python")
+    _, script = readme_examples("python")
     exec(readme.here(script), names := {})
     rain, snow = (zarr.open_array(readme.root / name, mode="r") for name in ("rain", "snow"))
     names["npy"].seek(0)
