@@ -40,9 +40,9 @@ enum zd_next zd_admit_want_stream(struct zd_request *req, uint64_t bytes, zd_ste
 
 /**
  * The same for a writer that has learnt under a lock how much it takes. No lock is held while
- * memory is awaited (server/lock.h): with ZD_WAIT the caller gives its locks back, and once the
- * bytes are there it begins again, by what is there then. When that takes more, those that it was
- * given go back first: it holds none of them.
+ * memory is awaited (server/lock.h): with ZD_WAIT, and with ZD_DONE, the caller gives its locks
+ * back, and once the bytes are there it begins again, by what is there then. When that takes more,
+ * those that it was given go back first: it holds none of them.
  *
  * @param next  when it has as much, or is given it at once
  * @param again when it had to wait: locks, and asks again

@@ -92,8 +92,8 @@ void zd_slice_write_leave(struct zd_slice_write *write);
  * being committed. */
 void zd_slice_write_abort(struct zd_slice_write *write);
 
-/** Memory is awaited, and others may go on: the lock is given back, and all that was planned. The
- * node stays until there is another, and what was measured of the body. */
+/** Memory is awaited, or refused, and others may go on: the lock is given back, and all that was
+ * planned. The node stays until there is another, and what was measured of the body. */
 void zd_slice_write_give_way(struct zd_slice_write *write);
 
 /**

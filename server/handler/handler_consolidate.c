@@ -315,7 +315,8 @@ static enum zd_next refuse_work(struct zd_request *req)
     return zd_respond_error(req, NULL, &consolidation->err);
 }
 
-/* Memory is awaited, and what is below the group may change: all of it is looked at again then. */
+/* Memory is awaited, or refused, and what is below the group may change: all of it is looked at
+ * again then. */
 static void give_way(struct zd_request *req)
 {
     struct consolidation *consolidation = consolidation_of(req);
@@ -339,7 +340,7 @@ static enum zd_next step_walked(struct zd_request *req)
     }
     const uint64_t bytes = consolidation->tree.live.n * ROW_BYTES;
     const enum zd_next next = zd_admit_want_locked(req, bytes, step_list, step_lock);
-    if (next == ZD_WAIT) {
+    if (next != ZD_NEXT) {
         give_way(req);
     }
     return next;

@@ -390,7 +390,7 @@ static enum zd_next step_admit(struct zd_request *req)
     const uint64_t bytes = zd_admit_stream_bytes(req, zd_slice_write_held_bytes(write));
     const enum zd_next next = zd_admit_want_locked(
         req, bytes, write->is_conditional ? step_survey : step_begin, step_lock_array);
-    if (next == ZD_WAIT) {
+    if (next != ZD_NEXT) { /* who is refused may have to send the rest of its body first */
         zd_slice_write_give_way(write);
     }
     return next;

@@ -169,6 +169,26 @@ def test_who_waits_for_memory_keeps_nobody_from_the_array(serve, hierarchy, name
         assert server.get(f"/v1/datasets/work/slices/a?slice={-1 if 'append' in name else 5}").body == PLANE.tobytes()
 
 
+@pytest.mark.parametrize("name", [name for name in WRITERS if WRITERS[name][0] == "PUT" and name != "append of text"])
+def test_who_is_refused_keeps_nobody_from_the_array_either(serve, hierarchy, name):
+    """At once, though the rest of its body has to come before it is told."""
+    path, _ = hierarchy
+    server = writable(serve, path, "--set", "admission.waiting=0", "--set", f"http.request_ms={10 * DEADLINE_S}000")
+    method, target, headers, body = WRITERS[name]
+    head = [f"{method} /v1/datasets/work/{target} HTTP/1.1", "Host: a", f"Content-Length: {len(body)}", *map(": ".join, headers.items())]
+    with concurrent.futures.ThreadPoolExecutor(1) as pool, reader_who_stalls(server):
+        client = RawClient(server.port)
+        client.send("\r\n".join([*head, "", ""]).encode() + body[:1024])
+        until(lambda: server.metrics()["zarrd_requests_shed_total"] == 1)
+        change = pool.submit(patch, server, "a", {"attributes": {"seen": True}})
+        try:
+            assert change.result(DEADLINE_S).status == 200
+            client.send(body[1024:])
+            assert client.receive()[0] == 503
+        finally:
+            client.socket.shutdown(socket.SHUT_RDWR)
+
+
 def test_memory_comes_before_locks(serve, hierarchy):
     """Chunks are admitted and then locked: a slice between them and a change of the array waits for nobody who waits for it."""
     path, _ = hierarchy
