@@ -106,10 +106,11 @@ enum zd_next zd_edit_settle(struct zd_edit_want *want);
 
 /**
  * Another one could not be committed: the object is as it was, and stays locked until the want is
- * released. Of one whose commit has changed nothing, or has failed, there is nothing to do.
+ * released. Of one whose commit has changed nothing there is nothing to do.
  *
  * wait.status: ZD_OK; ZD_PRECONDITION: another process has written it since, and that stays; those
- * of the store: it is as it was committed
+ * of the store: it is as it was committed, also by a commit that has failed itself, since it could
+ * not be synced
  */
 enum zd_next zd_edit_undo(struct zd_edit_want *want);
 

@@ -60,11 +60,12 @@ static enum zd_next step_kept(struct zd_edit_run *run)
     return zd_edit_run_report(run, wait->status, &wait->err);
 }
 
-/* What was there before goes, or comes back. */
+/* What was there before goes, or comes back. A store that could not sync what it has changed takes
+ * no writes any more: that commit's failure is the undoing's as well. */
 static enum zd_next step_end(struct zd_edit_run *run)
 {
     run->step = step_kept;
-    return zd_write_want(run->dataset, run->key, &run->write);
+    return run->write.is_unsynced ? ZD_NEXT : zd_write_want(run->dataset, run->key, &run->write);
 }
 
 static enum zd_next end_keeping(struct zd_edit_want *want, enum zd_write_kind kind)
@@ -72,6 +73,7 @@ static enum zd_next end_keeping(struct zd_edit_want *want, enum zd_write_kind ki
     struct zd_edit_run *run = want->load->run;
     assert(run->is_staged && run->is_committing);
     run->write.kind = kind;
+    zd_edit_first(&run->batch)->edit->status = ZD_OK; /* of the edit itself, and told before */
     run->step = step_end;
     return zd_edit_run_begin(run, want);
 }

@@ -85,6 +85,7 @@ static void change_done(struct write_load *load, enum zd_status status)
     if (want != NULL) {
         want->load = is_kept ? load : NULL;
         want->stat = load->write.stat;
+        want->is_unsynced = load->write.is_unsynced;
         zd_wait_answer(&want->wait, status, status == ZD_OK ? NULL : &load->write.op.err);
     }
     if (!is_kept) {

@@ -26,7 +26,9 @@ struct zd_write_want {
     struct zd_staged *staged; /* out, of STAGE with ZD_OK: the want keeps it for the COMMIT
                                  that follows, or until it is released */
     struct zd_stat stat;      /* out, of PUT and COMMIT with ZD_OK: of what is stored now */
-    void *load; /* its own: NULL when the store does not work on it, and nothing is staged */
+    bool is_unsynced; /* out, with ZD_STORE of PUT, ERASE and COMMIT: the key has changed, and the
+                         sync of that failed, so that there is no UNDO */
+    void *load;       /* its own: NULL when the store does not work on it, and nothing is staged */
 };
 
 /**
@@ -34,12 +36,13 @@ struct zd_write_want {
  * caches knew of it is forgotten by then (server/changes.h).
  *
  * wait.status: ZD_OK; ZD_NOT_FOUND: there was nothing to erase; ZD_PRECONDITION; ZD_NO_SPACE;
- * ZD_READ_ONLY: the store takes no writes, or none any more; ZD_INVALID: no store has such a key;
- * ZD_STORE ...: what is stored under the key is what was before, or what was to be written.
+ * ZD_READ_ONLY: the store takes no writes, or none any more; ZD_TIMEOUT: another process keeps the
+ * key for too long; ZD_INVALID: no store has such a key; ZD_STORE ...: what is stored under the key
+ * is what was before, or what was to be written.
  *
- * An UNDO of what has changed nothing is ZD_OK. One of what another process has written since is
- * ZD_PRECONDITION, and that stays: the key must still hold what `stat` tells, as it was set by the
- * COMMIT, or by who has written the key once more.
+ * An UNDO of what has changed nothing, or has failed, is ZD_OK and does nothing. One of what
+ * another process has written since is ZD_PRECONDITION, and that stays: the key must still hold
+ * what `stat` tells, as it was set by the COMMIT, or by who has written the key once more.
  *
  * @param key  borrowed during the call
  * @param want of COMMIT: the one that has staged, for the same dataset and key; of UNDO and SETTLE:

@@ -255,6 +255,14 @@ static enum zd_status take_name_alone(struct zd_replacement *job, struct zd_stor
     return status;
 }
 
+static enum zd_status sync_change(const struct zd_replacement *job, struct zd_store_write *write)
+{
+    const enum zd_status status =
+        zd_files_sync_directory(job->files, job->dir_fd, job->key, job->err);
+    write->is_unsynced = status != ZD_OK;
+    return status;
+}
+
 static enum zd_status publish(struct zd_replacement *job, struct zd_store_write *write)
 {
     enum zd_status status = ZD_AGAIN;
@@ -274,7 +282,7 @@ static enum zd_status publish(struct zd_replacement *job, struct zd_store_write 
         return step_failed(job, ENOENT, "store");
     }
     ZD_TRY(status);
-    ZD_TRY(zd_files_sync_directory(job->files, job->dir_fd, job->key, job->err));
+    ZD_TRY(sync_change(job, write));
     if (job->files->durable) {
         zd_dirsync_wait_for_makings(&job->files->dirsync);
     }
@@ -461,7 +469,7 @@ static enum zd_status remove_key(struct zd_replacement *job, struct zd_store_wri
     ZD_TRY(status);
     ZD_TRY(enter_to_remove(job, erase));
     ZD_TRY(remove_name_alone(job, erase));
-    ZD_TRY(zd_files_sync_directory(job->files, job->dir_fd, job->key, job->err));
+    ZD_TRY(sync_change(job, erase));
     if (job->has_old) {
         give_temp(job, erase, job->old_size);
     }

@@ -18,7 +18,8 @@ struct zd_file_staged {
  * The caller sees to it that no other thread replaces or removes a key of that hash; other
  * processes are kept out here.
  *
- * @param write key, bytes, staged, condition and keeps_old are read, staged and stat are set
+ * @param write key, bytes, staged, condition and keeps_old are read, staged, stat and is_unsynced
+ *              are set
  * @retval ZD_PRECONDITION
  * @retval ZD_NO_SPACE
  * @retval ZD_READ_ONLY a sync failed before

@@ -178,6 +178,7 @@ struct zd_store_write {
                                  keeps_old and ZD_OK: out, what the key held before, as if it had
                                  been staged for it; NULL when it held nothing */
     struct zd_stat stat;      /* out, of WHOLE and COMMIT: of what is stored now */
+    bool is_unsynced; /* out, with ZD_STORE: the key has changed, and the sync of that failed */
 };
 
 /**

@@ -186,6 +186,26 @@ def test_what_cannot_be_undone_is_told_with_its_keys(faulty):
     assert f"{len(changed)} of 8 stored objects" in detail
 
 
+@pytest.mark.parametrize("n_before", range(2))
+@pytest.mark.parametrize("name", ["a slice of many chunks", "a slice that erases"])
+def test_what_a_directory_that_cannot_be_synced_keeps_is_told_with_its_keys(faulty, name, n_before):
+    """What has its new name by then stays, and those whose sync has failed are counted as well as those that cannot be undone."""
+    succeeds(faulty, ("PUT", f"{KEYS}/old/deep/c/0", BYTES, ones(CHUNK)))  # from now on the directory of locks is there
+    before = snapshot(faulty.root)
+    faulty.fault("fsync-directory", f"{errno.EIO} {n_before}")
+    answer = ask(faulty, OF_MANY[name])
+    if (faulty.faults / "fsync-directory").exists():
+        faulty.no_fault("fsync-directory")
+        assert answer.status == 200 and n_before > 0, answer  # one sync is for all who wait for it
+        return
+    assert (answer.status, answer.code) == (502, "store_error"), answer
+    after = snapshot(faulty.root)
+    changed = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
+    detail = answer.json()["detail"]
+    assert changed and tidied(faulty.root)
+    assert f"{len(changed)} of 8 stored objects" in detail and all(path in detail for path in changed), (changed, detail)
+
+
 @pytest.mark.parametrize("call", ["fdatasync", "close"])
 @pytest.mark.parametrize("name", WRITES)
 def test_a_sync_that_fails_is_not_tried_again(faulty, name, call):
