@@ -137,7 +137,8 @@ static void add_remain(struct zd_text *keys, const struct zd_edit_want *want)
     }
 }
 
-/* A store that takes no writes any more takes none that undo anything. */
+/* A store that takes no writes any more takes none that undo anything. What another process has
+ * written since is not what remains. */
 static void tell_remains(struct zd_slice_commit *commit)
 {
     struct zd_slice_write *write = commit->write;
@@ -146,7 +147,7 @@ static void tell_remains(struct zd_slice_commit *commit)
     ZD_SCOPED_TEXT(keys, KEYS_BYTES_MAX);
     for (uint64_t i = 0; i < write->n_begun; i++) {
         const struct zd_edit_want *want = &write->object[i].want;
-        if (want->wait.status != ZD_OK) {
+        if (want->wait.status != ZD_OK && want->wait.status != ZD_PRECONDITION) {
             why = why == NULL ? &want->wait.err : why;
             n++;
             add_remain(&keys, want);
@@ -156,7 +157,9 @@ static void tell_remains(struct zd_slice_commit *commit)
         return;
     }
     const struct zd_error first = write->err;
-    write->status = write->status == ZD_PRECONDITION ? ZD_STORE : write->status;
+    const bool says_unchanged = write->status == ZD_PRECONDITION || write->status == ZD_READ_ONLY;
+    write->status =
+        says_unchanged ? ZD_STORE : write->status; /* neither is true when some remain */
     write->code = NULL;
     write->err.status = zd_fail(&write->err, write->status,
         "%.150s; %llu of %llu stored objects hold what was written and could not be put back "
@@ -311,6 +314,14 @@ static bool is_inside(const struct zd_selection *selection, const uint64_t *shap
     return is_inside;
 }
 
+/* Elements that nobody has summed: an extension that wants to know of them came after them. */
+static bool is_unsummed(const struct zd_slice_write *write, const struct zd_meta *meta)
+{
+    struct zd_written now;
+    zd_written_init(&now, meta);
+    return now.is_wanted && !write->written.is_wanted;
+}
+
 /* Whether the array, as it is by now, is what the slice was made for. One that has grown is. */
 static bool is_as_planned(const struct zd_slice_commit *commit)
 {
@@ -319,7 +330,7 @@ static bool is_as_planned(const struct zd_slice_commit *commit)
     if (commit->node.wait.status != ZD_OK) {
         return false;
     }
-    if (!zd_meta_takes_chunks(now->meta, write->node->meta)) {
+    if (!zd_meta_takes_chunks(now->meta, write->node->meta) || is_unsummed(write, now->meta)) {
         return false;
     }
     return write->append.is_asked ? zd_meta_has_same_chunks(now->meta, write->append.node->meta)
@@ -462,7 +473,9 @@ static enum zd_next step_widened(struct zd_slice_commit *commit)
 static enum zd_next step_widen(struct zd_slice_commit *commit)
 {
     struct zd_slice_write *write = commit->write;
-    struct zd_node *node = write->append.is_asked ? write->append.node : write->node;
+    struct zd_node *node = commit->node.node != NULL ? commit->node.node
+                           : write->append.is_asked  ? write->append.node
+                                                     : write->node;
     if (write->is_dry) {
         return go_to(commit, step_objects);
     }
