@@ -296,6 +296,7 @@ static enum zd_next step_found(struct zd_request *req)
     }
     consolidation->tree.start = zd_meta_ref(node->meta);
     consolidation->tree.reading = zd_catalog_reading(req->dataset);
+    consolidation->tree.is_writable = req->dataset->config.writable;
     if (!zd_request_is_conditional(req)) {
         return walk(req);
     }

@@ -601,6 +601,7 @@ def test_a_group_is_consolidated(w):
     answer = consolidate(w)
     assert answer.status == 200 and answer.json()["check"] == FRESH
     assert [node["path"] for node in answer.json()["nodes"]] == ["", "a", "a/b", "c"]
+    assert answer.json()["nodes"] == w.get("/v1/datasets/w/tree/").json()["nodes"]
     assert stored(w)["consolidated_metadata"] == {"kind": "inline", "must_understand": False, "metadata": {
         "a": GROUP, "a/b": ARRAY, "c": {**GROUP, "foo": {"must_understand": False}}}}
     assert check(w) == FRESH
