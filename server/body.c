@@ -47,7 +47,7 @@ enum zd_status zd_body_check(const struct zd_request *req, const char *media_typ
 bool zd_body_is_plain(struct zd_request *req)
 {
     static const char *const plain[] = {"identity", NULL};
-    const char *coding = zd_request_header(req, "Content-Encoding");
+    const char *coding = req->content_encoding;
     struct zd_problem problem = {.code = "unsupported_media_type"};
     if (coding != NULL && strcasecmp(coding, plain[0]) != 0) { /* RFC 9110, 8.4 */
         problem.detail = "what is written is sent as it is, without a Content-Encoding";
@@ -82,7 +82,7 @@ enum zd_next zd_body_refuse_as(
     struct zd_request *req, const char *media_type, const char *code, const struct zd_error *err)
 {
     const char *const allowed[] = {media_type, NULL};
-    if (err->status == ZD_NO_MEMORY) {
+    if (err->status == ZD_NO_MEMORY || err->status == ZD_CANCELLED) {
         return zd_respond_error(req, NULL, err); /* no fault of the body */
     }
     const struct zd_problem problem = {

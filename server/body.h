@@ -17,7 +17,7 @@ enum zd_next zd_body_want_json(struct zd_request *req, const char *media_type, z
 
 /**
  * Parse a text in the same way: req->step runs when it is done (ZD_WAIT), or may go on (ZD_NEXT)
- * with zd_body_parsed.
+ * with zd_body_take_parsed.
  *
  * @param text taken over while it is parsed: NULL until then; owned
  */

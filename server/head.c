@@ -43,8 +43,9 @@ static enum MHD_Result on_header(
         {"X-Request-Id", &req->sent_id, NULL},
         {"Accept", &req->accept, &req->list_text[2]},
         {"Accept-Encoding", &req->accept_encoding, &req->list_text[3]},
+        {"Content-Encoding", &req->content_encoding, &req->list_text[4]},
     };
-    if (strchr("AaIiRrXx", name[0]) == NULL) {
+    if (strchr("AaCcIiRrXx", name[0]) == NULL) {
         return MHD_YES;
     }
     for (size_t i = 0; i < ZD_COUNT_OF(wanted); i++) {

@@ -159,6 +159,7 @@ static void forget(struct zd_request *req)
     req->conditions = (struct zd_conditions){0};
     req->accept = NULL;
     req->accept_encoding = NULL;
+    req->content_encoding = NULL;
     drop_lists(req);
     zd_stream_done(&req->stream);
     req->has_left = false;

@@ -27,7 +27,7 @@ struct zd_route;
 typedef enum zd_next zd_step(struct zd_request *req);
 
 #define ZD_REQUEST_ID_MAX 128
-#define ZD_LIST_FIELDS    4 /* that are read as lists, whatever their lines */
+#define ZD_LIST_FIELDS    5 /* that are read as lists, whatever their lines */
 
 /** An answer of server/kept.h that a request is given. */
 struct zd_kept_want {
@@ -55,6 +55,7 @@ struct zd_request {
     struct zd_conditions conditions; /* borrowed from the connection, and from list_text */
     const char *accept;              /* all lines as one list, or NULL; borrowed as they are */
     const char *accept_encoding;     /* the same */
+    const char *content_encoding;    /* the same */
 
     /* The handler's own: made by its first step, freed with the request, whatever its end. */
     void *state;

@@ -90,6 +90,16 @@ def test_every_line_of_accept_encoding_counts(w):
             assert w.get("/v1/extensions", lines("Accept-Encoding", *values)).headers["content-encoding"] == coding
 
 
+@pytest.mark.parametrize("target", ["/zarr/w/a/c/0", V1 + "slices/a", V1 + "chunks/a?index=0"])
+def test_every_line_of_a_content_coding_counts(w, target):
+    tag = w.get(target).headers["etag"]
+    for values in [("identity", "gzip"), ("gzip", "identity"), ("gzip",)]:
+        answer = w.request("PUT", target, lines("Content-Encoding", *values), bytes(300))
+        assert (answer.status, answer.code) == (415, "unsupported_media_type"), values
+        assert w.get(target).headers["etag"] == tag
+    assert w.request("PUT", target, lines("Content-Encoding", "identity"), bytes(300)).status == 200
+
+
 def test_as_many_lines_as_a_head_may_have(w):
     tag = w.get(READS[0]).headers["etag"]
     head = b"GET /zarr/w/a/zarr.json HTTP/1.1\r\nHost: a\r\nConnection: close\r\n"
