@@ -57,10 +57,10 @@ static struct zd_span next_segment(const char **at)
 uint32_t zd_nearest_path_distance(const char *path, const char *template)
 {
     uint32_t distance = 0;
-    while (*path != '\0' || *template != '\0') {
+    while (*template != '\0') {
         const struct zd_span wanted = next_segment(&template);
         if (zd_span_is(wanted, "{path}") || zd_span_is(wanted, "{key}")) {
-            break;
+            return distance;
         }
         const struct zd_span typed = next_segment(&path);
         if (!zd_span_is(wanted, "{d}")) {
@@ -69,7 +69,8 @@ uint32_t zd_nearest_path_distance(const char *path, const char *template)
             distance++;
         }
     }
-    return distance;
+    path += *path == '/' ? 1 : 0;
+    return distance + (uint32_t)zd_min_u64(strlen(path), UINT16_MAX);
 }
 
 void zd_nearest_add(struct zd_nearest *nearest, const char *name, uint32_t distance)
@@ -97,8 +98,14 @@ void zd_nearest_add(struct zd_nearest *nearest, const char *name, uint32_t dista
 
 void zd_nearest_add_typed(struct zd_nearest *nearest, const char *typed, const char *name)
 {
+    const size_t len = strlen(name);
+    const size_t typed_len = strlen(typed);
+    const size_t most = 1 + len / 3;
+    if (zd_max_u64(len, typed_len) - zd_min_u64(len, typed_len) > most) {
+        return; /* the distance is never less: of thousands of names few are compared */
+    }
     const uint32_t distance = zd_nearest_distance(zd_span_of(typed), zd_span_of(name));
-    if (distance <= 1 + strlen(name) / 3 && distance < strlen(name)) {
+    if (distance <= most && distance < len) {
         zd_nearest_add(nearest, name, distance);
     }
 }

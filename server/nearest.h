@@ -21,7 +21,8 @@ uint32_t zd_nearest_distance(struct zd_span typed, struct zd_span name);
 
 /**
  * The distance of a path from a route's template: segment by segment, where variables are any
- * segment, and the last one the rest of the path.
+ * segment, and the last one the rest of the path. What is behind a template's end differs as a
+ * whole, slashes included.
  */
 uint32_t zd_nearest_path_distance(const char *path, const char *template);
 

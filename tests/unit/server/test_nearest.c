@@ -38,6 +38,8 @@ static const struct {
     {"/v1/datasets/anything/slices", "/v1/datasets/{d}/slices/{path}", 0},
     {"/v1/datasets", "/v1/datasets/{d}", 1},
     {"/v1/datasets/x/more", "/v1/datasets/{d}", 4},
+    {"/v1/datasets/x/a/bc", "/v1/datasets/{d}", 4}, /* behind the template: as one */
+    {"/livex/a/a/a", "/livez", 6},
     {"/", "/v1", 2},
     {"/zar/d/k", "/zarr/{d}/{key}", 1},
 };
@@ -75,8 +77,14 @@ START_TEST(what_is_too_far_was_not_meant)
     zd_nearest_add_typed(&nearest, "", "a");
     zd_nearest_add_typed(&nearest, "b", "a");
     ck_assert_uint_eq(nearest.n, 0);
-    zd_nearest_add_typed(&nearest, "slcie", "slice");
+    zd_nearest_add_typed(&nearest, A64, "a");
+    zd_nearest_add_typed(&nearest, "abc", "abcdef"); /* a third, and one: as many as may differ */
+    zd_nearest_add_typed(&nearest, "ab", "abcdef");  /* one more than that */
+    zd_nearest_add_typed(&nearest, "abcdefghi", "abcdef");
+    zd_nearest_add_typed(&nearest, "abcdefghij", "abcdef");
     ck_assert_uint_eq(nearest.n, 1);
+    zd_nearest_add_typed(&nearest, "slcie", "slice");
+    ck_assert_uint_eq(nearest.n, 2);
 }
 END_TEST
 
