@@ -172,12 +172,33 @@ static bool has_fault(const struct zd_faults *faults, const struct zd_fault *fau
     return false;
 }
 
-/* Whether all that refuses a document has refused another one, too. */
-static bool has_only_faults_of(const struct zd_faults *faults, const struct zd_faults *before)
+/* Whether it is a fault of what a client writes: of a member that its patch replaces. Objects are
+ * merged (RFC 7396, 2), and what this server widens stands beside the parts of others. */
+static bool is_written(const struct zd_change *change, const struct zd_fault *fault)
 {
+    const struct zd_json *members = change->ask.json;
+    if (change->ask.has_lock || fault->pointer[0] != '/') {
+        return false;
+    }
+    const char *member = fault->pointer + 1;
+    const struct zd_span name = {.ptr = (const uint8_t *)member, .len = strcspn(member, "/")};
+    void *iter = zd_json_next(members, NULL);
+    for (; iter != NULL; iter = zd_json_next(members, iter)) {
+        if (zd_span_is(name, zd_json_iter_name(iter))) {
+            return !zd_json_is(zd_json_iter_value(iter), ZD_JSON_OBJECT);
+        }
+    }
+    return false;
+}
+
+/* Whether all that refuses a document has refused the one before it, too, and stands as it did. */
+static bool has_only_faults_of(const struct zd_change *change, const struct zd_faults *before)
+{
+    const struct zd_faults *faults = &change->meta->faults;
     for (size_t i = 0; i < faults->n_items; i++) {
         const struct zd_fault *fault = &faults->item[i];
-        if (fault->severity != ZD_FAULT_WARNING && !has_fault(before, fault)) {
+        if (fault->severity != ZD_FAULT_WARNING &&
+            (is_written(change, fault) || !has_fault(before, fault))) {
             return false;
         }
     }
@@ -196,7 +217,7 @@ static enum zd_status tolerate(struct zd_change *change, const struct zd_documen
     ZD_TRY(change->dialect->parse(&made, &reading, &meta, &change->err));
     reading = patch_reading_of(change);
     ZD_TRY(change->dialect->parse(stored, &reading, &before, &change->err));
-    if (is_accepted(change, meta) && has_only_faults_of(&change->meta->faults, &before->faults)) {
+    if (is_accepted(change, meta) && has_only_faults_of(change, &before->faults)) {
         zd_meta_unref(change->meta);
         change->meta = ZD_TAKE(meta);
     }

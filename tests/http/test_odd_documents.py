@@ -85,6 +85,22 @@ def test_new_faults_are_faults(w, tmp_path, change, pointer):
     assert (tmp_path / "o/zarr.json").read_text() == text
 
 
+def test_what_stood_there_is_no_excuse_for_what_is_written(w, tmp_path):
+    """A patch replaces an array as a whole: it is judged as one that is written, wherever its faults stood before."""
+    odd = {**BOUNDS, "configuration": {"min": 0, "max": "0x7f80"}}  # bits of too few digits
+    text = write(tmp_path, {**LINE, "data_type": "float32", "extensions": [odd]})
+    assert "refused" not in w.get(N + "o").json()
+    assert patch(w, "o", {"attributes": {"x": 1}}, "?dry_run=1").status == 200
+    assert patch(w, "o", {"attributes": {"x": 1}, "shape": [6]}, "?dry_run=1").status == 200
+    for bits in ("0x7f80", "0x4242"):
+        written = {**BOUNDS, "configuration": {"min": 0, "max": bits}}
+        answer = patch(w, "o", {"extensions": [written]})
+        assert (answer.status, answer.code) == (422, "invalid_metadata"), answer
+        assert "/extensions/0/configuration/max" in {error["pointer"] for error in answer.json()["errors"]}
+        assert (tmp_path / "o/zarr.json").read_text() == text
+    assert patch(w, "o", {"extensions": [BOUNDS]}).status == 200
+
+
 @pytest.mark.parametrize("document", ["{", '{"zarr_format":3,"node_type":"group","attributes":{"a":"\\u0000"}}', "[]"])
 def test_what_cannot_be_patched_is_no_bad_body(w, tmp_path, document):
     write(tmp_path, document)
