@@ -483,6 +483,7 @@ static enum zd_next step_prepare(struct zd_request *req)
         return respond_not_acceptable(req);
     }
     enum zd_status status = read_body(batch, req->json, &err);
+    zd_json_unref(ZD_TAKE(req->json)); /* not while memory is awaited */
     if (status == ZD_OK) {
         status = prepare(batch, &err);
     }

@@ -483,6 +483,7 @@ static enum zd_next step_read_body(struct zd_request *req)
     if (zd_slice_ask_body(&slice_of(req)->ask, req->json, &code, &err) != ZD_OK) {
         return zd_body_refuse(req, code, &err);
     }
+    zd_json_unref(ZD_TAKE(req->json)); /* not while memory is awaited */
     return zd_slice_scale_want(slice_of(req), step_plan);
 }
 
