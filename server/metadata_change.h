@@ -7,7 +7,8 @@
  *         - unlock the metadata - erase what is to go - tell
  *
  * Where the new document would have chunks that are there be read as what they are not, the old one
- * and they are erased before it is committed.
+ * and they are erased before it is committed. Where an array is made, what is below is looked at
+ * with the node and all below it locked: the change begins again at the lock of the path.
  *
  * Each is a step. A step that finds that another process has written goes back to finding. */
 #ifndef ZD_SERVER_METADATA_CHANGE_H
@@ -114,7 +115,7 @@ struct zd_change {
     size_t n_kept;
     size_t kept_cap;
     struct zd_kept *next_kept; /* for the one that is to go next; owned, or NULL */
-    bool is_final;             /* chunks are gone: there is no way back */
+    bool is_final;             /* chunks were looked for, to be erased: nothing is undone */
     uint32_t n_lost;           /* documents that could not be put back: lost_err says why */
     struct zd_error lost_err;
 
