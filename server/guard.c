@@ -10,7 +10,6 @@
  * same wherever the network has cut the stream. */
 #include "server/guard.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "core/base/num.h"
@@ -95,7 +94,7 @@ static const uint8_t *expect(
 
 static const uint8_t *at_start(struct zd_guard *guard, const uint8_t *at)
 {
-    guard->n_line = 0;
+    guard->line.n = 0;
     if (*at != '\r') {
         guard->state = METHOD;
         return at;
@@ -348,28 +347,6 @@ static const uint8_t *in_name(struct zd_guard *guard, const uint8_t *at, const u
     return at + 1;
 }
 
-/* Eight bytes of which none is a control character: what most values are made of. */
-static bool is_plain_word(uint64_t word)
-{
-    static const uint64_t ones = UINT64_MAX / 255;
-    static const uint64_t highs = (UINT64_MAX / 255) << 7;
-    const uint64_t without_del = word ^ ones * 0x7f;
-    const uint64_t below_space = (word - ones * 0x20) & ~word & highs;
-    const uint64_t is_del = (without_del - ones) & ~without_del & highs;
-    return (below_space | is_del) == 0;
-}
-
-static const uint8_t *in_plain_value(const uint8_t *at, const uint8_t *end)
-{
-    while (end - at >= 8 && is_plain_word(zd_load_u64(at))) {
-        at += 8;
-    }
-    while (at < end && zd_byte_is(*at, ZD_BYTE_VALUE)) {
-        at++;
-    }
-    return at;
-}
-
 /* MHD keeps a second copy of them, and an entry each. */
 static const uint8_t *in_cookies(struct zd_guard *guard, const uint8_t *at, const uint8_t *end)
 {
@@ -487,7 +464,7 @@ static const uint8_t *in_value_space(struct zd_guard *guard, const uint8_t *at)
 static const uint8_t *in_value(struct zd_guard *guard, const uint8_t *at, const uint8_t *end)
 {
     if (guard->kind == PLAIN) {
-        at = in_plain_value(at, end);
+        at = zd_value_end(at, end);
     } else {
         at = guard->kind == COOKIE ? in_cookies(guard, at, end) : in_framing(guard, at, end);
     }
@@ -569,19 +546,10 @@ static const uint8_t *in_body(
     return at + n;
 }
 
-static int hex_digit(uint8_t byte)
-{
-    const uint8_t letter = byte | 0x20;
-    if (zd_byte_is_digit(byte)) {
-        return byte - '0';
-    }
-    return letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : -1;
-}
-
 /* part counts the digits. */
 static const uint8_t *in_chunk_size(struct zd_guard *guard, const uint8_t *at)
 {
-    const int digit = hex_digit(*at);
+    const int digit = zd_hex_digit(*at);
     if (digit >= 0 && guard->part < CHUNK_DIGITS_MAX) {
         guard->number = guard->number << 4 | (uint64_t)digit;
         guard->part++;
@@ -747,13 +715,6 @@ static bool is_in_line(enum state state)
     return state >= METHOD && state <= ASTERISK;
 }
 
-static void keep_line(struct zd_guard *guard, const uint8_t *at, size_t len)
-{
-    const size_t n = zd_min_u64(len, sizeof guard->line - guard->n_line);
-    memcpy(guard->line + guard->n_line, at, n);
-    guard->n_line = (uint8_t)(guard->n_line + n);
-}
-
 bool zd_guard_take(struct zd_guard *guard, uint8_t *bytes, size_t *len, size_t *ret_n_whole)
 {
     const uint8_t *at = bytes;
@@ -766,7 +727,7 @@ bool zd_guard_take(struct zd_guard *guard, uint8_t *bytes, size_t *len, size_t *
         const uint8_t *const next = step(guard, at, end);
         const size_t n = (size_t)(next - at);
         if (is_in_line(state)) {
-            keep_line(guard, at, n);
+            zd_guard_line_keep(&guard->line, at, n);
         }
         if (!is_dropped(state)) {
             if (to != at) {
@@ -811,22 +772,11 @@ uint64_t zd_guard_body_max(const struct zd_guard *guard)
                          : limits->body_bytes;
 }
 
-static void copy_word(char to[ZD_GUARD_LINE_BYTES + 1], const char *word, size_t len)
+void zd_guard_words(const struct zd_guard *guard, struct zd_guard_words *ret_words)
 {
-    (void)snprintf(
-        to, ZD_GUARD_LINE_BYTES + 1, "%.*s", len == 0 ? 1 : (int)len, len == 0 ? "-" : word);
-}
-
-void zd_guard_line(const struct zd_guard *guard, struct zd_guard_line *ret_line)
-{
-    const size_t n = zd_guard_place(guard) == ZD_GUARD_BETWEEN ? 0 : guard->n_line;
-    const char *space = memchr(guard->line, ' ', n);
-    const size_t method_len = space == NULL ? n : (size_t)(space - guard->line);
-    const size_t target_at = space == NULL ? n : method_len + 1;
-    const char *end = memchr(guard->line + target_at, ' ', n - target_at);
-    const size_t target_len = (end == NULL ? n : (size_t)(end - guard->line)) - target_at;
-    copy_word(ret_line->method, guard->line, method_len);
-    copy_word(ret_line->target, guard->line + target_at, target_len);
+    static const struct zd_guard_line none;
+    const bool is_begun = zd_guard_place(guard) != ZD_GUARD_BETWEEN;
+    zd_guard_line_split(is_begun ? &guard->line : &none, ret_words);
 }
 
 bool zd_guard_is_head(const struct zd_guard *guard)

@@ -4,6 +4,7 @@
 #define ZD_SERVER_GUARD_H
 
 #include "core/base/buf.h"
+#include "server/guard_line.h"
 
 /** What a field, a query parameter and a cookie take in a connection's memory besides their bytes.
  */
@@ -27,8 +28,6 @@ enum zd_guard_place {
     ZD_GUARD_BODY, /* its chunk lines and trailers included */
     ZD_GUARD_FAULT,
 };
-
-#define ZD_GUARD_LINE_BYTES 96 /* that are kept of a request line */
 
 /** One connection's. Only the first three members are for others to read. */
 struct zd_guard {
@@ -58,8 +57,7 @@ struct zd_guard {
     bool is_put;
     bool in_trailers;
     char word[18]; /* the method, or the field's name in lower case: the beginning of it */
-    uint8_t n_line;
-    char line[ZD_GUARD_LINE_BYTES]; /* n_line bytes: method, space and target, the beginning */
+    struct zd_guard_line line;
 };
 
 /** @param limits borrowed for as long as the guard is used */
@@ -88,14 +86,8 @@ enum zd_guard_place zd_guard_place(const struct zd_guard *guard);
 /** What the body of the request under way may have. */
 uint64_t zd_guard_body_max(const struct zd_guard *guard);
 
-/** What was seen of a request line, for the log: what is longer is cut. */
-struct zd_guard_line {
-    char method[ZD_GUARD_LINE_BYTES + 1]; /* "-" when there is none */
-    char target[ZD_GUARD_LINE_BYTES + 1]; /* the same */
-};
-
-/** Of the request under way, up to the byte that is at fault. */
-void zd_guard_line(const struct zd_guard *guard, struct zd_guard_line *ret_line);
+/** What the log tells of the request under way: up to the byte that is at fault. */
+void zd_guard_words(const struct zd_guard *guard, struct zd_guard_words *ret_words);
 
 /** Whether the request under way is a HEAD, whose answer has no body; false when that is not known.
  */

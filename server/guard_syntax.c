@@ -1,6 +1,8 @@
 /* What may stand where in a request: bytes, hosts, the extensions of chunks. */
 #include "server/guard_syntax.h"
 
+#include "core/base/num.h"
+
 /* clang-format off */
 const uint8_t zd_byte_classes[256] = {
     0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, /* 0x00 */
@@ -21,6 +23,37 @@ const uint8_t zd_byte_classes[256] = {
     6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, /* 0xf0 */
 };
 /* clang-format on */
+
+int zd_hex_digit(uint8_t byte)
+{
+    const uint8_t letter = byte | 0x20;
+    if (zd_byte_is_digit(byte)) {
+        return byte - '0';
+    }
+    return letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : -1;
+}
+
+/* Eight bytes of which none is a control character: what most values are made of. */
+static bool is_plain_word(uint64_t word)
+{
+    static const uint64_t ones = UINT64_MAX / 255;
+    static const uint64_t highs = (UINT64_MAX / 255) << 7;
+    const uint64_t without_del = word ^ ones * 0x7f;
+    const uint64_t below_space = (word - ones * 0x20) & ~word & highs;
+    const uint64_t is_del = (without_del - ones) & ~without_del & highs;
+    return (below_space | is_del) == 0;
+}
+
+const uint8_t *zd_value_end(const uint8_t *at, const uint8_t *end)
+{
+    while (end - at >= 8 && is_plain_word(zd_load_u64(at))) {
+        at += 8;
+    }
+    while (at < end && zd_byte_is(*at, ZD_BYTE_VALUE)) {
+        at++;
+    }
+    return at;
+}
 
 enum zd_host_part zd_host_next(enum zd_host_part part, uint8_t byte)
 {

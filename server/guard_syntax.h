@@ -29,6 +29,12 @@ static inline bool zd_byte_is_digit(uint8_t byte)
     return byte >= '0' && byte <= '9';
 }
 
+/** What a hexadecimal digit counts, or -1. */
+int zd_hex_digit(uint8_t byte);
+
+/** The first byte from `at` on that is no ZD_BYTE_VALUE, or end. */
+const uint8_t *zd_value_end(const uint8_t *at, const uint8_t *end);
+
 /** Where in uri-host [":" port] (RFC 9110, 7.2). It may end anywhere but in brackets. */
 enum zd_host_part {
     ZD_HOST_BEGIN,

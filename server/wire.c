@@ -169,17 +169,17 @@ static void name_client(const struct zd_wire *wire, char to[INET6_ADDRSTRLEN])
 static void refuse(struct zd_wire *wire)
 {
     ZD_SCOPED_TEXT(answer, REFUSAL_BYTES_MAX);
-    struct zd_guard_line line;
+    struct zd_guard_words words;
     char client[INET6_ADDRSTRLEN];
-    zd_guard_line(&wire->guard, &line);
+    zd_guard_words(&wire->guard, &words);
     name_client(wire, client);
     const struct zd_refusal refusal = {
         .code = wire->guard.code,
         .detail = wire->guard.detail,
         .limit = strcmp(wire->guard.code, "too_large") == 0 ? zd_guard_body_max(&wire->guard) : 0,
         .is_head = zd_guard_is_head(&wire->guard),
-        .method = line.method,
-        .target = line.target,
+        .method = words.method,
+        .target = words.target,
         .client = client,
     };
     zd_reply_refusal(wire->wires->server, &refusal, &answer);
