@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/own.h"
 #include "core/store/store.h"
 #include "tests/support/store_fault.h"
 
@@ -49,6 +50,22 @@ void zd_test_hierarchy_settle(struct zd_test_serve *serve)
     for (int i = 0; i < TURNS; i++) {
         (void)uv_run(serve->server->loop, UV_RUN_NOWAIT);
     }
+}
+
+bool zd_test_hierarchy_ask(struct zd_test_serve *serve, const char *request,
+    const struct zd_test_fault *fault, struct zd_test_answer *ret_answer)
+{
+    const bool is_memory = fault->status == ZD_OK;
+    zd_store_fault_set((struct zd_store_fault){
+        .n = is_memory ? 0 : fault->n, .status = fault->status, .is_slow = fault->is_slow});
+    const uint64_t before = zd_alloc_count();
+    zd_alloc_fail_at(is_memory ? fault->n : 0);
+    zd_test_serve_ask(serve, request, ret_answer);
+    zd_alloc_fail_at(0);
+    const bool was_met =
+        is_memory ? zd_alloc_count() - before >= fault->n : zd_store_fault_count() >= fault->n;
+    zd_test_hierarchy_settle(serve);
+    return was_met;
 }
 
 static void list_all(struct zd_test_serve *serve, struct zd_store_list *list)

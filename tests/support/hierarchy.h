@@ -29,6 +29,17 @@ void zd_test_hierarchy_text(struct zd_test_serve *serve, char to[ZD_HIERARCHY_TE
 /** Nothing fails any more. What a key holds, owned; NULL: it is not there. */
 struct zd_buf *zd_test_hierarchy_read(struct zd_test_serve *serve, const char *key);
 
+/** The n-th store operation ends in that status, or with ZD_OK the n-th allocation fails. */
+struct zd_test_fault {
+    uint64_t n;
+    enum zd_status status;
+    bool is_slow; /* the store answers in a later turn of the loop */
+};
+
+/** Ask while that is so, and settle. @return whether the fault was met */
+bool zd_test_hierarchy_ask(struct zd_test_serve *serve, const char *request,
+    const struct zd_test_fault *fault, struct zd_test_answer *ret_answer);
+
 /** Turn the loop so often that a change which nobody waits for is over. */
 void zd_test_hierarchy_settle(struct zd_test_serve *serve);
 

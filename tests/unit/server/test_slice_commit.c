@@ -86,16 +86,9 @@ static bool run(struct trial *trial)
 {
     struct zd_test_answer answer;
     reset(trial);
-    const bool is_memory = trial->status == ZD_OK;
-    zd_store_fault_set((struct zd_store_fault){
-        .n = is_memory ? 0 : trial->n, .status = trial->status, .is_slow = trial->is_slow});
-    const uint64_t before = zd_alloc_count();
-    zd_alloc_fail_at(is_memory ? trial->n : 0);
-    zd_test_serve_ask(&trial->serve, trial->request, &answer);
-    zd_alloc_fail_at(0);
-    const bool was_met =
-        is_memory ? zd_alloc_count() - before >= trial->n : zd_store_fault_count() >= trial->n;
-    zd_test_hierarchy_settle(&trial->serve);
+    const struct zd_test_fault fault = {
+        .n = trial->n, .status = trial->status, .is_slow = trial->is_slow};
+    const bool was_met = zd_test_hierarchy_ask(&trial->serve, trial->request, &fault, &answer);
     check(trial, &answer);
     zd_test_answer_done(&answer);
     return was_met;
