@@ -11,7 +11,7 @@
 #include "core/base/num.h"
 #include "core/base/scan.h"
 #include "core/base/text.h"
-#include "server/address.h"
+#include "server/http/address.h"
 
 #define DEADLINE_MS       3000
 #define URL_BYTES_MAX     1024

@@ -7,8 +7,8 @@
 #include "core/base/num.h"
 #include "core/store/turns.h"
 #include "server/health_check.h"
-#include "server/pool.h"
-#include "server/server.h"
+#include "server/runtime/workers.h"
+#include "server/runtime/server.h"
 
 enum exit_status {
     STOPPED_AS_ASKED = 0,
@@ -33,7 +33,7 @@ static void raise_file_limit(void)
 static void set_workers(const struct zd_settings *settings)
 {
     ZD_SCOPED_TEXT(n_workers, 20);
-    zd_text_add_u64(&n_workers, (uint64_t)zd_pool_workers(settings) + ZD_TURNS_AT_ONCE);
+    zd_text_add_u64(&n_workers, (uint64_t)zd_workers_count(settings) + ZD_TURNS_AT_ONCE);
     (void)setenv("UV_THREADPOOL_SIZE", n_workers.at, 1);
 }
 

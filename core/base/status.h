@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** What happened, never what HTTP says of it: server/problem.c maps a status to a code. */
+/** What happened, never what HTTP says of it: server/http/problem.c maps a status to a code. */
 enum zd_status {
     ZD_OK = 0,
     ZD_INVALID,       /* the input breaks a rule: whoever sent or wrote it must change it */

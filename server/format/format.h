@@ -1,6 +1,6 @@
 /* Output formats of slices: one file each; the build lists them. */
-#ifndef ZD_SERVER_FORMAT_FORMAT_H
-#define ZD_SERVER_FORMAT_FORMAT_H
+#ifndef ZD_FORMAT_FORMAT_H
+#define ZD_FORMAT_FORMAT_H
 
 #include "core/array/block.h"
 #include "core/base/text.h"

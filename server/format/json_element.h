@@ -1,6 +1,6 @@
 /* One element as it stands in a JSON body. */
-#ifndef ZD_SERVER_FORMAT_JSON_ELEMENT_H
-#define ZD_SERVER_FORMAT_JSON_ELEMENT_H
+#ifndef ZD_FORMAT_JSON_ELEMENT_H
+#define ZD_FORMAT_JSON_ELEMENT_H
 
 #include "core/grid/scalar.h"
 

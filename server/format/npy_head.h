@@ -1,6 +1,6 @@
 /* The head of a .npy file, strictly: what NumPy writes, in any of its versions. */
-#ifndef ZD_SERVER_FORMAT_NPY_HEAD_H
-#define ZD_SERVER_FORMAT_NPY_HEAD_H
+#ifndef ZD_FORMAT_NPY_HEAD_H
+#define ZD_FORMAT_NPY_HEAD_H
 
 #include "server/format/format.h"
 

@@ -1,7 +1,7 @@
 /* Elements out of a JSON body that comes in pieces: nested lists, or the object that a slice is
  * answered with. Nothing is held but the place in the lists and one value. */
-#ifndef ZD_SERVER_FORMAT_TEXT_READER_H
-#define ZD_SERVER_FORMAT_TEXT_READER_H
+#ifndef ZD_FORMAT_TEXT_READER_H
+#define ZD_FORMAT_TEXT_READER_H
 
 #include "server/format/format.h"
 

@@ -2,15 +2,15 @@
 #include <string.h>
 
 #include "core/base/num.h"
-#include "server/accept.h"
-#include "server/admit.h"
-#include "server/body.h"
-#include "server/chunk_read.h"
-#include "server/handler/handler.h"
-#include "server/multipart.h"
-#include "server/refuse.h"
-#include "server/server.h"
-#include "server/task.h"
+#include "server/http/accept.h"
+#include "server/request/admit.h"
+#include "server/request/body.h"
+#include "server/data/chunk_read.h"
+#include "server/request/handler.h"
+#include "server/http/multipart.h"
+#include "server/request/node_check.h"
+#include "server/runtime/server.h"
+#include "server/request/task.h"
 
 #define IN_FLIGHT_MAX       32
 #define IN_FLIGHT_BYTES_MAX (UINT64_C(64) << 20) /* decoded chunks held at once */
@@ -496,7 +496,7 @@ static enum zd_next step_prepare(struct zd_request *req)
 static enum zd_next step_plan(struct zd_request *req)
 {
     struct zd_error err = {0};
-    if (zd_refuse_node(req)) {
+    if (zd_node_check(req)) {
         return ZD_DONE;
     }
     struct batch *batch = new_batch(req);

@@ -2,16 +2,16 @@
 #include <string.h>
 
 #include "core/base/num.h"
-#include "server/admit.h"
-#include "server/chunk_ask.h"
-#include "server/chunk_read.h"
-#include "server/handler/handler.h"
-#include "server/headers.h"
-#include "server/presence.h"
-#include "server/refuse.h"
-#include "server/server.h"
-#include "server/shards.h"
-#include "server/task.h"
+#include "server/request/admit.h"
+#include "server/describe/chunk_params.h"
+#include "server/data/chunk_read.h"
+#include "server/request/handler.h"
+#include "server/describe/headers.h"
+#include "server/describe/presence.h"
+#include "server/request/node_check.h"
+#include "server/runtime/server.h"
+#include "server/data/shards.h"
+#include "server/request/task.h"
 
 #define LIST_BYTES_MAX 1024 /* 32 numbers of 20 digits */
 #define RESTARTS_MAX   4    /* for a shard that is replaced again and again */
@@ -20,7 +20,7 @@
 struct chunk {
     struct zd_task task; /* first: makes the body */
     struct zd_node *node;
-    struct zd_chunk_ask ask;
+    struct zd_chunk_params ask;
     struct zd_chunk_read read;
     /* when validators are enough: the stored object, or the place of an inner chunk in it */
     char key[ZD_KEY_BYTES_MAX + 1];
@@ -100,7 +100,7 @@ static enum zd_status describe(struct chunk *chunk, struct zd_generation generat
         .media_type = "application/octet-stream",
         .accepts_ranges = true,
     };
-    zd_chunk_ask_tag(chunk->node, &chunk->ask, generation, ret_answer->etag);
+    zd_chunk_params_tag(chunk->node, &chunk->ask, generation, ret_answer->etag);
     const bool is_absent = chunk->read.is_absent || !zd_generation_is_set(generation);
     zd_headers_done(&chunk->headers);
     zd_headers_init(&chunk->headers);
@@ -116,7 +116,7 @@ static enum zd_next respond_absent(struct zd_request *req)
     const struct chunk *chunk = req->state;
     struct zd_error err = {0};
     ZD_SCOPED_TEXT(index, LIST_BYTES_MAX);
-    zd_chunk_ask_add_index(&chunk->ask, level_of(chunk)->grid.rank, &index);
+    zd_chunk_params_add_index(&chunk->ask, level_of(chunk)->grid.rank, &index);
     err.status = zd_fail(&err, ZD_NOT_FOUND,
         "chunk (%s) is not stored: all its elements are the fill value; decoded=1 gives them",
         index.at);
@@ -282,7 +282,7 @@ static enum zd_status parse_query(struct zd_request *req, struct chunk *chunk, s
     if (zd_params_find(&req->params, "slice", &text)) {
         return bad_parameter(err, "slice", "slice belongs to present=1");
     }
-    ZD_TRY(zd_chunk_ask_parse(&req->params, chunk->node->layout, &chunk->ask, err));
+    ZD_TRY(zd_chunk_params_parse(&req->params, chunk->node->layout, &chunk->ask, err));
     chunk->read.level = chunk->ask.level;
     chunk->read.is_decoded = chunk->ask.is_decoded;
     memcpy(chunk->read.index, chunk->ask.index, sizeof chunk->read.index);
@@ -340,7 +340,7 @@ static enum zd_next step_plan(struct zd_request *req)
     struct zd_error err = {0};
     struct zd_span text;
     bool is_present;
-    if (zd_refuse_node(req)) {
+    if (zd_node_check(req)) {
         return ZD_DONE;
     }
     if (zd_params_flag(&req->params, "present", false, &is_present, &err) != ZD_OK) {

@@ -8,19 +8,19 @@
 #include <string.h>
 
 #include "core/base/num.h"
-#include "server/admit.h"
-#include "server/body.h"
-#include "server/chunk_ask.h"
-#include "server/edit.h"
-#include "server/edit_json.h"
-#include "server/handler/handler.h"
-#include "server/lock.h"
-#include "server/refuse.h"
-#include "server/reply.h"
-#include "server/server.h"
-#include "server/shards.h"
-#include "server/task.h"
-#include "server/widen.h"
+#include "server/request/admit.h"
+#include "server/request/body.h"
+#include "server/describe/chunk_params.h"
+#include "server/write/edit.h"
+#include "server/describe/edit_json.h"
+#include "server/request/handler.h"
+#include "server/write/lock.h"
+#include "server/request/node_check.h"
+#include "server/front/reply.h"
+#include "server/runtime/server.h"
+#include "server/data/shards.h"
+#include "server/request/task.h"
+#include "server/write/bounds.h"
 
 #define BYTES_TYPE       "application/octet-stream"
 #define ANSWER_BYTES_MAX 1024
@@ -28,7 +28,7 @@
 
 struct writing {
     struct zd_task task; /* judges the bytes */
-    struct zd_chunk_ask ask;
+    struct zd_chunk_params ask;
     struct zd_lock_want lock;
     struct zd_node_want found;
     struct zd_node *node;     /* as it is under the lock; a reference */
@@ -43,7 +43,7 @@ struct writing {
     bool has_left; /* the request has ended */
     enum zd_status verdict;
     uint32_t n_judged;
-    struct zd_widen_want widen;
+    struct zd_bounds_want widen;
     struct zd_edit_want edit;
 };
 
@@ -72,7 +72,7 @@ static void end(struct writing *writing)
     if (writing->widen.is_under_way || !zd_edit_give_up(&writing->edit)) {
         return;
     }
-    zd_widen_release(&writing->widen);
+    zd_bounds_release(&writing->widen);
     zd_lock_release(&writing->lock);
     zd_task_leave(&writing->task);
 }
@@ -138,11 +138,11 @@ static enum zd_next respond_done(struct zd_request *req)
         answer.http_status = 204;
         return zd_respond(req, &answer);
     }
-    zd_chunk_ask_tag(writing->node, &writing->ask, writing->edit.stat.generation, answer.etag);
+    zd_chunk_params_tag(writing->node, &writing->ask, writing->edit.stat.generation, answer.etag);
     answer.media_type = "application/json";
     ZD_SCOPED_TEXT(text, ANSWER_BYTES_MAX);
     zd_edit_counts_add(&writing->edit.edit->counts, zd_request_is_pretty(req), &text);
-    return zd_respond_json(req, &text, &answer);
+    return zd_respond_text(req, &text, &answer);
 }
 
 static enum zd_next refuse(struct zd_request *req, const struct zd_error *err)
@@ -169,7 +169,7 @@ static enum zd_next step_edit(struct zd_request *req)
     writing->edit.wait.done = edit_arrived;
     writing->edit.edit = ZD_TAKE(writing->verified);
     writing->edit.is_dry = writing->is_dry;
-    writing->edit.owner = zd_pool_owner(req);
+    writing->edit.owner = zd_task_owner(req);
     req->step = step_edited;
     return zd_edit_want(writing->node, &writing->edit);
 }
@@ -194,13 +194,13 @@ static enum zd_next step_widen(struct zd_request *req)
     if (writing->is_dry) {
         return step_edit(req);
     }
-    writing->widen = (struct zd_widen_want){
+    writing->widen = (struct zd_bounds_want){
         .wait.done = widen_arrived,
         .node = zd_node_ref(writing->node),
         .written = &writing->written,
     };
     req->step = step_widened;
-    return zd_widen_want(&writing->widen);
+    return zd_bounds_want(&writing->widen);
 }
 
 /* ---- conditions ---- */
@@ -210,12 +210,12 @@ static enum zd_next step_widen(struct zd_request *req)
 static enum zd_status judge(const struct zd_request *req, const struct zd_stat *stat, bool exists)
 {
     const struct writing *writing = writing_of(req);
-    struct zd_chunk_ask form = writing->ask;
+    struct zd_chunk_params form = writing->ask;
     char tags[2][ZD_TAG_BYTES];
     const char *const etag[] = {tags[0], tags[1]};
     for (size_t i = 0; i < ZD_COUNT_OF(tags); i++) {
         form.is_decoded = i == 0;
-        zd_chunk_ask_tag(writing->node, &form, stat->generation, tags[i]);
+        zd_chunk_params_tag(writing->node, &form, stat->generation, tags[i]);
     }
     const char *if_match = req->conditions.if_match;
     const bool has_seen =
@@ -242,7 +242,7 @@ static enum zd_next decide(struct zd_request *req, const struct zd_stat *stat, b
     struct writing *writing = writing_of(req);
     char etag[ZD_TAG_BYTES] = "";
     if (exists || writing->ask.is_decoded) {
-        zd_chunk_ask_tag(writing->node, &writing->ask, stat->generation, etag);
+        zd_chunk_params_tag(writing->node, &writing->ask, stat->generation, etag);
     }
     if (judge(req, stat, exists) != ZD_OK) {
         return zd_reply_precondition(req, etag);
@@ -378,7 +378,7 @@ static bool parse(struct zd_request *req, struct zd_node *node)
     struct zd_error err = {0};
     zd_node_unref(req->node);
     req->node = zd_node_ref(node);
-    if (zd_refuse_node(req)) {
+    if (zd_node_check(req)) {
         return false;
     }
     if (!zd_dialect_is_writable(node->meta->dialect)) {
@@ -388,7 +388,7 @@ static bool parse(struct zd_request *req, struct zd_node *node)
         return false;
     }
     const enum zd_status status =
-        zd_chunk_ask_parse(&req->params, node->layout, &writing->ask, &err);
+        zd_chunk_params_parse(&req->params, node->layout, &writing->ask, &err);
     if (status != ZD_OK) {
         (void)zd_respond_error(req, status == ZD_INVALID ? "bad_parameter" : NULL, &err);
         return false;

@@ -1,16 +1,16 @@
 /* Consolidated metadata of a group, made from the live store and stored (api.md 3.9). */
 #include <string.h>
 
-#include "server/admit.h"
-#include "server/datasets.h"
-#include "server/handler/handler.h"
-#include "server/lock.h"
-#include "server/metadata.h"
-#include "server/node_show.h"
-#include "server/server.h"
-#include "server/task.h"
-#include "server/tree.h"
-#include "server/walk.h"
+#include "server/request/admit.h"
+#include "server/data/datasets.h"
+#include "server/request/handler.h"
+#include "server/write/lock.h"
+#include "server/write/metadata.h"
+#include "server/describe/node_show.h"
+#include "server/runtime/server.h"
+#include "server/request/task.h"
+#include "server/describe/tree.h"
+#include "server/data/walk.h"
 
 #define ROW_NS    20000 /* to list or to render one node, estimated */
 #define ROW_BYTES 2048  /* of its text */
@@ -392,7 +392,7 @@ static enum zd_next step_respond(struct zd_request *req)
         return refuse_work(req);
     }
     struct zd_representation answer = {.media_type = "application/json"};
-    return zd_respond_json(req, &consolidation->text, &answer);
+    return zd_respond_text(req, &consolidation->text, &answer);
 }
 
 static const char *const params[] = {"dry_run", NULL};

@@ -1,7 +1,7 @@
 /* /v1/datasets and /v1/datasets/{d}: what is served. The dialect of each is that of its root. */
-#include "server/datasets.h"
-#include "server/handler/handler.h"
-#include "server/server.h"
+#include "server/data/datasets.h"
+#include "server/request/handler.h"
+#include "server/runtime/server.h"
 
 #define DOCUMENT_BYTES_MAX (64U << 20)
 
@@ -103,7 +103,7 @@ static enum zd_next step_answer(struct zd_request *req)
         .header = {{"Cache-Control", "no-cache"}},
         .n_headers = 1,
     };
-    return zd_respond_json(req, &text, &representation);
+    return zd_respond_text(req, &text, &representation);
 }
 
 static void root_arrived(struct zd_wait *wait)

@@ -2,10 +2,10 @@
 #include <string.h>
 
 #include "core/base/num.h"
-#include "server/events.h"
-#include "server/handler/handler.h"
-#include "server/http.h"
-#include "server/server.h"
+#include "server/data/events.h"
+#include "server/request/handler.h"
+#include "server/front/front.h"
+#include "server/runtime/server.h"
 
 #define PIECE_BYTES  (16U << 10) /* given to the connection at once, or one event */
 #define WINDOW_BYTES (64U << 10) /* held of one stream */
@@ -28,7 +28,7 @@ static void state_free(struct zd_request *req)
 /* Never at once: it is told in the middle of what somebody else changes. */
 static void events_came(struct zd_wait *wait)
 {
-    zd_http_queue_turn(ZD_CONTAINER(wait, struct feed, reader.wait)->req);
+    zd_connection_queue_turn(ZD_CONTAINER(wait, struct feed, reader.wait)->req);
 }
 
 static enum zd_next fail(struct zd_request *req, const struct zd_error *err)

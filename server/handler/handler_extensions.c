@@ -5,8 +5,8 @@
 #include "core/grid/dtype.h"
 #include "core/store/store.h"
 #include "server/format/format.h"
-#include "server/handler/handler.h"
-#include "server/server.h"
+#include "server/request/handler.h"
+#include "server/runtime/server.h"
 
 #define DOCUMENT_BYTES_MAX (1U << 20)
 
@@ -162,7 +162,7 @@ static enum zd_next step_extensions(struct zd_request *req)
     emit_formats(&emit);
     zd_emit_object_end(&emit);
     struct zd_representation representation = {0};
-    return zd_respond_json(req, &text, &representation);
+    return zd_respond_text(req, &text, &representation);
 }
 
 static const struct zd_route routes[] = {

@@ -1,6 +1,6 @@
 /* /livez: the loop turns. /readyz: datasets are open, their stores sound, and nothing drains. */
-#include "server/handler/handler.h"
-#include "server/server.h"
+#include "server/request/handler.h"
+#include "server/runtime/server.h"
 
 #define DOCUMENT_BYTES_MAX 4096
 
@@ -16,7 +16,7 @@ static enum zd_next respond_status(struct zd_request *req, const char *status)
     zd_emit_member_u64(&emit, "datasets", req->server->n_datasets);
     zd_emit_object_end(&emit);
     struct zd_representation representation = {0};
-    return zd_respond_json(req, &text, &representation);
+    return zd_respond_text(req, &text, &representation);
 }
 
 static enum zd_next step_livez(struct zd_request *req)

@@ -4,11 +4,11 @@
 
 #include "core/base/hash.h"
 #include "core/base/num.h"
-#include "server/admit.h"
-#include "server/handler/handler.h"
-#include "server/kept.h"
-#include "server/objects.h"
-#include "server/server.h"
+#include "server/request/admit.h"
+#include "server/request/handler.h"
+#include "server/front/reply_cache.h"
+#include "server/data/objects.h"
+#include "server/runtime/server.h"
 
 #define KEPT_BYTES_MAX  (256U << 10) /* larger objects are not kept as prepared answers */
 #define WHOLE_BYTES_MAX (64U << 10)  /* of larger objects only the range asked for is read */
@@ -424,7 +424,7 @@ static enum zd_next step_status_known(struct zd_request *req)
     struct zd_representation representation = represent(req, &object->stat);
     const char *etag = representation.etag;
     representation.keep_until_ms = keep_until(req);
-    if (zd_kept_renew(req, &representation)) {
+    if (zd_reply_cache_renew(req, &representation)) {
         return ZD_NEXT;
     }
     if (req->is_head || zd_request_condition(req, etag, representation.mtime_ms) != ZD_OK) {

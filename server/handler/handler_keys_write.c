@@ -1,6 +1,6 @@
 /* PUT and DELETE of /zarr/{d}/{key} (api.md 3.6). What a key means decides how it is judged:
  *
- *     a node's document        as every change of metadata (server/metadata.h)
+ *     a node's document        as every change of metadata (server/write/metadata.h)
  *     a chunk of an array      it lies inside the grid, and decodes to exactly one chunk
  *     any other                is stored as it is */
 #include <assert.h>
@@ -8,21 +8,21 @@
 
 #include "core/array/rewrite.h"
 #include "core/base/num.h"
-#include "server/admit.h"
-#include "server/body.h"
-#include "server/datasets.h"
-#include "server/events.h"
-#include "server/handler/handler.h"
-#include "server/lock.h"
-#include "server/metadata.h"
-#include "server/objects.h"
-#include "server/refuse.h"
-#include "server/reply.h"
-#include "server/server.h"
-#include "server/shards.h"
-#include "server/task.h"
-#include "server/widen.h"
-#include "server/write.h"
+#include "server/request/admit.h"
+#include "server/request/body.h"
+#include "server/data/datasets.h"
+#include "server/data/events.h"
+#include "server/request/handler.h"
+#include "server/write/lock.h"
+#include "server/write/metadata.h"
+#include "server/data/objects.h"
+#include "server/request/node_check.h"
+#include "server/front/reply.h"
+#include "server/runtime/server.h"
+#include "server/data/shards.h"
+#include "server/request/task.h"
+#include "server/write/bounds.h"
+#include "server/write/store_write.h"
 
 #define TRIES_MAX 16 /* for arrays that change again and again while their chunks are written */
 
@@ -40,13 +40,13 @@ struct change {
     char *locked;                    /* its path; owned, or NULL */
     struct zd_lock_want object_lock; /* of a chunk: that of its key, after the path's */
     struct zd_object_want object;
-    struct zd_write_want write;
+    struct zd_store_write_want write;
     struct zd_metadata_want metadata;
     struct zd_metadata_ask ask;
     struct zd_node *node; /* of a chunk: its array; a reference. NULL: it is none */
     struct zd_edit *edit; /* of a chunk: its index, and of PUT the bytes; owned */
     struct zd_written written;
-    struct zd_widen_want widen;
+    struct zd_bounds_want widen;
     enum zd_status verdict;
     struct zd_error err;
 };
@@ -71,9 +71,9 @@ static void end(struct change *change)
     zd_wait_cancel(&change->node_want.wait);
     zd_node_unref(ZD_TAKE(change->node_want.node));
     zd_objects_release(&change->object);
-    zd_write_release(&change->write);
+    zd_store_write_release(&change->write);
     zd_metadata_release(&change->metadata);
-    zd_widen_release(&change->widen);
+    zd_bounds_release(&change->widen);
     zd_lock_release(&change->object_lock);
     zd_lock_release(&change->lock);
     zd_task_leave(&change->task);
@@ -199,7 +199,7 @@ static enum zd_next write_key(struct zd_request *req)
     /* An array that skips empty chunks has had them taken out. */
     change->write.bytes = change->edit != NULL ? change->edit->bytes : req->body;
     req->step = step_written;
-    return zd_write_want(req->dataset, req->path, &change->write);
+    return zd_store_write_want(req->dataset, req->path, &change->write);
 }
 
 /* ---- a key that is a document ---- */
@@ -260,14 +260,14 @@ static enum zd_next step_widened(struct zd_request *req)
 static enum zd_next widen(struct zd_request *req)
 {
     struct change *change = change_of(req);
-    zd_widen_release(&change->widen);
-    change->widen = (struct zd_widen_want){
+    zd_bounds_release(&change->widen);
+    change->widen = (struct zd_bounds_want){
         .wait.done = widen_arrived,
         .node = zd_node_ref(change->node),
         .written = &change->written,
     };
     req->step = step_widened;
-    return zd_widen_want(&change->widen);
+    return zd_bounds_want(&change->widen);
 }
 
 static enum zd_next write_now(struct zd_request *req)
@@ -508,7 +508,7 @@ static enum zd_next found_array(struct zd_request *req, struct zd_node *node, co
         }
         zd_node_unref(req->node);
         req->node = zd_node_ref(node);
-        (void)zd_refuse_node(req);
+        (void)zd_node_check(req);
         return ZD_DONE;
     }
     const enum zd_status status = node->meta->dialect->chunk_index(node->meta, rest, index);

@@ -1,6 +1,6 @@
 /* /v1/limits: every limit with its value and unit; what may be held, and what is. */
-#include "server/handler/handler.h"
-#include "server/server.h"
+#include "server/request/handler.h"
+#include "server/runtime/server.h"
 
 #define DOCUMENT_BYTES_MAX (64U << 10)
 
@@ -64,7 +64,7 @@ static enum zd_next step_limits(struct zd_request *req)
     emit_admission(&emit, &req->server->admit.admission);
     zd_emit_object_end(&emit);
     struct zd_representation representation = {0};
-    return zd_respond_json(req, &text, &representation);
+    return zd_respond_text(req, &text, &representation);
 }
 
 static const struct zd_route routes[] = {

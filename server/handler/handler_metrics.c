@@ -1,6 +1,6 @@
 /* /metrics: what happened so far, for Prometheus. */
-#include "server/handler/handler.h"
-#include "server/server.h"
+#include "server/request/handler.h"
+#include "server/runtime/server.h"
 
 #define DOCUMENT_BYTES_MAX (16U << 20)
 
@@ -13,7 +13,7 @@ static enum zd_next step_metrics(struct zd_request *req)
     struct zd_representation representation = {
         .media_type = "text/plain; version=0.0.4; charset=utf-8",
     };
-    return zd_respond_json(req, &text, &representation);
+    return zd_respond_text(req, &text, &representation);
 }
 
 static const struct zd_route routes[] = {

@@ -1,8 +1,8 @@
 /* One node: its normalised metadata, and what can be done with it (api.md 3.2). */
-#include "server/accept.h"
-#include "server/handler/handler.h"
-#include "server/node_show.h"
-#include "server/server.h"
+#include "server/http/accept.h"
+#include "server/request/handler.h"
+#include "server/describe/node_show.h"
+#include "server/runtime/server.h"
 
 #define MEDIA_TYPE "application/json"
 
@@ -68,7 +68,7 @@ static enum zd_next step_respond(struct zd_request *req)
     zd_node_show_emit(show, &shown, &text);
     answer.keep_until_ms =
         show->is_partial ? 0 : zd_dataset_trusts_until(req->dataset, show->checked_ms);
-    return zd_respond_json(req, &text, &answer);
+    return zd_respond_text(req, &text, &answer);
 }
 
 static const char *const params[] = {"fields", NULL};

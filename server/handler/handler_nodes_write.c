@@ -1,11 +1,11 @@
 /* Changes of one node: made, replaced, patched, erased (api.md 3.2). */
 #include <string.h>
 
-#include "server/body.h"
-#include "server/handler/handler.h"
-#include "server/metadata.h"
-#include "server/node_show.h"
-#include "server/server.h"
+#include "server/request/body.h"
+#include "server/request/handler.h"
+#include "server/write/metadata.h"
+#include "server/describe/node_show.h"
+#include "server/runtime/server.h"
 
 #define PATCH_TYPE "application/merge-patch+json"
 
@@ -242,7 +242,7 @@ static enum zd_next step_respond(struct zd_request *req)
     };
     ZD_SCOPED_TEXT(text, req->server->config->settings.limits_tree_bytes);
     zd_node_show_emit(&writing->show, &shown, &text);
-    return zd_respond_json(req, &text, &answer);
+    return zd_respond_text(req, &text, &answer);
 }
 
 /* ---- requests ---- */

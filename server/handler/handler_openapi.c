@@ -1,7 +1,7 @@
 /* GET /openapi.json: the description that the binary carries (api.md 3.9). */
 #include "core/base/hash.h"
 #include "core/base/num.h"
-#include "server/handler/handler.h"
+#include "server/request/handler.h"
 
 /* Made from openapi/openapi.json by cmake/embed.cmake. */
 extern const unsigned char zd_openapi[];

@@ -1,7 +1,7 @@
 /* /: links for programs, and a page that lists the datasets for people. */
-#include "server/accept.h"
-#include "server/handler/handler.h"
-#include "server/server.h"
+#include "server/http/accept.h"
+#include "server/request/handler.h"
+#include "server/runtime/server.h"
 
 #define DOCUMENT_BYTES_MAX (4U << 20)
 
@@ -59,7 +59,7 @@ static enum zd_next respond_page(struct zd_request *req)
         .header = {{"Vary", "Accept"}},
         .n_headers = 1,
     };
-    return zd_respond_json(req, &text, &representation);
+    return zd_respond_text(req, &text, &representation);
 }
 
 static enum zd_next respond_links(struct zd_request *req)
@@ -81,7 +81,7 @@ static enum zd_next respond_links(struct zd_request *req)
         .header = {{"Vary", "Accept"}},
         .n_headers = 1,
     };
-    return zd_respond_json(req, &text, &representation);
+    return zd_respond_text(req, &text, &representation);
 }
 
 static enum zd_next step_root(struct zd_request *req)

@@ -2,16 +2,16 @@
 #include <string.h>
 
 #include "core/base/num.h"
-#include "server/admit.h"
-#include "server/body.h"
-#include "server/edit_json.h"
-#include "server/handler/handler.h"
-#include "server/refuse.h"
-#include "server/reply.h"
-#include "server/server.h"
-#include "server/slice_append.h"
-#include "server/slice_commit.h"
-#include "server/slice_pieces.h"
+#include "server/request/admit.h"
+#include "server/request/body.h"
+#include "server/describe/edit_json.h"
+#include "server/request/handler.h"
+#include "server/request/node_check.h"
+#include "server/front/reply.h"
+#include "server/runtime/server.h"
+#include "server/slice/slice_append.h"
+#include "server/slice/slice_commit.h"
+#include "server/slice/slice_limits.h"
 
 #define LIST_BYTES_MAX      1024 /* 32 numbers of 20 digits */
 #define SELECTION_BYTES_MAX 4096
@@ -89,7 +89,7 @@ static enum zd_status read_query(
     struct zd_slice_write *write, const char **ret_code, struct zd_error *err)
 {
     const struct zd_params *query = &write->req->params;
-    ZD_TRY(zd_slice_ask_query(&write->ask, query, ret_code, err));
+    ZD_TRY(zd_slice_params_query(&write->ask, query, ret_code, err));
     ZD_TRY(zd_params_flag(query, "broadcast", false, &write->is_broadcast, err));
     ZD_TRY(zd_params_flag(query, "dry_run", false, &write->is_dry, err));
     struct zd_span value;
@@ -169,7 +169,7 @@ static void add_shape(struct zd_text *text, const uint64_t *shape, uint32_t rank
 static bool is_expected(
     const struct zd_slice_write *write, const uint64_t *shape, uint32_t rank, struct zd_error *err)
 {
-    const struct zd_slice_ask *ask = &write->ask;
+    const struct zd_slice_params *ask = &write->ask;
     if (!ask->has_shape ||
         (ask->rank == rank && memcmp(shape, ask->shape, rank * sizeof *shape) == 0)) {
         return true;
@@ -185,10 +185,10 @@ static bool is_expected(
     return false;
 }
 
-static struct zd_slice_whole whole_of(const struct zd_slice_write *write)
+static struct zd_slice_limits_whole whole_of(const struct zd_slice_write *write)
 {
     const struct zd_settings *settings = &write->req->server->config->settings;
-    return (struct zd_slice_whole){
+    return (struct zd_slice_limits_whole){
         .node = write->node,
         .selection = &write->selection,
         .is_of_stored = write->ask.is_of_stored,
@@ -201,9 +201,9 @@ static struct zd_slice_whole whole_of(const struct zd_slice_write *write)
 static enum zd_next respond_too_large(struct zd_request *req, const struct zd_error *err)
 {
     const struct zd_settings *settings = &req->server->config->settings;
-    struct zd_slice_whole whole = whole_of(write_of(req));
+    struct zd_slice_limits_whole whole = whole_of(write_of(req));
     whole.bytes_max = zd_min_u64(settings->limits_write_bytes, settings->limits_upload_bytes);
-    ZD_AUTO(zd_json) extra = zd_slice_pieces_suggest(&whole);
+    ZD_AUTO(zd_json) extra = zd_slice_limits_suggest(&whole);
     const struct zd_problem problem = {.code = "too_large", .err = err, .extra = extra};
     zd_slice_write_abort(write_of(req));
     return zd_respond_problem(req, &problem);
@@ -215,9 +215,9 @@ static enum zd_status judge(
 {
     uint64_t shape[ZD_RANK_MAX];
     const uint32_t rank = zd_selection_shape(&write->asked, shape);
-    const struct zd_slice_whole whole = whole_of(write);
+    const struct zd_slice_limits_whole whole = whole_of(write);
     *ret_code = "too_large";
-    ZD_TRY(zd_slice_pieces_check(&whole, err));
+    ZD_TRY(zd_slice_limits_check(&whole, err));
     *ret_code = "bad_body";
     zd_slice_body_expect(&write->body, rank, shape, write->is_broadcast);
     ZD_TRY(zd_slice_body_check_length(&write->body, err));
@@ -230,7 +230,7 @@ static enum zd_status select_elements(
     struct zd_slice_write *write, const char **ret_code, struct zd_error *err)
 {
     uint64_t shape[ZD_RANK_MAX];
-    ZD_TRY(zd_slice_ask_select(
+    ZD_TRY(zd_slice_params_select(
         &write->ask, write->node->meta, &write->asked, &write->selection, ret_code, err));
     const uint32_t rank = zd_selection_shape(&write->asked, shape);
     if (!is_expected(write, shape, rank, err)) {
@@ -281,7 +281,7 @@ static enum zd_next step_plan(struct zd_request *req)
     struct zd_slice_write *write = write_of(req);
     struct zd_error err = {0};
     const char *code = NULL;
-    if (zd_refuse_node(req)) {
+    if (zd_node_check(req)) {
         zd_slice_write_abort(write);
         return ZD_DONE;
     }
@@ -401,7 +401,7 @@ static enum zd_next step_admit(struct zd_request *req)
 static void see_object(struct zd_survey *survey, uint64_t number, struct zd_generation generation)
 {
     struct zd_slice_write *write = ZD_CONTAINER(survey, struct zd_slice_write, survey);
-    (void)zd_touched_see(&write->touched, number, generation);
+    (void)zd_seen_objects_see(&write->touched, number, generation);
 }
 
 static struct zd_slice_view view_of(const struct zd_slice_write *write)
@@ -640,7 +640,7 @@ static enum zd_next step_respond(struct zd_request *req)
     }
     zd_emit_object_end(&emit);
     tag_of(write, answer.etag);
-    return zd_respond_json(req, &text, &answer);
+    return zd_respond_text(req, &text, &answer);
 }
 
 static const struct zd_route routes[] = {

@@ -2,13 +2,13 @@
 #include <string.h>
 
 #include "core/base/num.h"
-#include "server/accept.h"
-#include "server/admit.h"
-#include "server/body.h"
-#include "server/handler/handler.h"
-#include "server/server.h"
-#include "server/slice.h"
-#include "server/slice_scale.h"
+#include "server/http/accept.h"
+#include "server/request/admit.h"
+#include "server/request/body.h"
+#include "server/request/handler.h"
+#include "server/runtime/server.h"
+#include "server/slice/slice.h"
+#include "server/slice/slice_level.h"
 
 #define FORMATS_MAX    32
 #define LIST_BYTES_MAX 1024 /* 32 numbers of 20 digits */
@@ -192,7 +192,7 @@ static enum zd_next restart(struct zd_request *req)
     }
     slice->n_restarts++;
     zd_fetch_release(&slice->fetch);
-    zd_touched_forget(&slice->touched);
+    zd_seen_objects_forget(&slice->touched);
     if (slice->n_restarts > RESTARTS_MAX) {
         slice->is_tagless = true; /* it never stands still: all of it, under no tag */
         slice->is_range = false;
@@ -235,7 +235,7 @@ static enum zd_next step_made(struct zd_request *req)
 static void see_object(struct zd_survey *survey, uint64_t number, struct zd_generation generation)
 {
     struct zd_slice *slice = ZD_CONTAINER(survey, struct zd_slice, survey);
-    const bool is_first = zd_touched_see(&slice->touched, number, generation);
+    const bool is_first = zd_seen_objects_see(&slice->touched, number, generation);
     assert(is_first);
     (void)is_first;
 }
@@ -465,31 +465,31 @@ static bool make_state(struct zd_request *req)
 
 static enum zd_next step_plan_query(struct zd_request *req)
 {
-    if (zd_slice_scale_refuse(req) || !make_state(req)) {
+    if (zd_slice_level_refuse(req) || !make_state(req)) {
         return ZD_DONE;
     }
     struct zd_error err = {0};
     const char *code;
-    if (zd_slice_ask_query(&slice_of(req)->ask, &req->params, &code, &err) != ZD_OK) {
+    if (zd_slice_params_query(&slice_of(req)->ask, &req->params, &code, &err) != ZD_OK) {
         return zd_respond_error(req, code, &err);
     }
-    return zd_slice_scale_want(slice_of(req), step_plan);
+    return zd_slice_level_want(slice_of(req), step_plan);
 }
 
 static enum zd_next step_read_body(struct zd_request *req)
 {
     struct zd_error err = {0};
     const char *code;
-    if (zd_slice_ask_body(&slice_of(req)->ask, req->json, &code, &err) != ZD_OK) {
+    if (zd_slice_params_body(&slice_of(req)->ask, req->json, &code, &err) != ZD_OK) {
         return zd_body_refuse(req, code, &err);
     }
     zd_json_unref(ZD_TAKE(req->json)); /* not while memory is awaited */
-    return zd_slice_scale_want(slice_of(req), step_plan);
+    return zd_slice_level_want(slice_of(req), step_plan);
 }
 
 static enum zd_next step_plan_body(struct zd_request *req)
 {
-    if (zd_slice_scale_refuse(req) || !make_state(req)) {
+    if (zd_slice_level_refuse(req) || !make_state(req)) {
         return ZD_DONE;
     }
     return zd_body_want_json(req, ZD_BODY_JSON, step_read_body);

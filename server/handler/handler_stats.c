@@ -1,11 +1,11 @@
 /* Statistics of a selection (api.md 3.8). */
 #include "core/base/num.h"
-#include "server/accept.h"
-#include "server/admit.h"
-#include "server/handler/handler.h"
-#include "server/refuse.h"
-#include "server/server.h"
-#include "server/stats.h"
+#include "server/http/accept.h"
+#include "server/request/admit.h"
+#include "server/request/handler.h"
+#include "server/request/node_check.h"
+#include "server/runtime/server.h"
+#include "server/slice/stats.h"
 
 #define DOCUMENT_BYTES_MAX (64U << 10)
 #define RESTARTS_MAX       3
@@ -60,7 +60,7 @@ static enum zd_next step_respond(struct zd_request *req)
     struct zd_emit emit;
     zd_emit_init(&emit, &text, zd_request_is_pretty(req));
     zd_stats_emit(stats, &emit);
-    return zd_respond_json(req, &text, &answer);
+    return zd_respond_text(req, &text, &answer);
 }
 
 /* What was read does not belong to one state of the array: again, from the start. */
@@ -69,7 +69,7 @@ static enum zd_next restart(struct zd_request *req)
     struct zd_stats *stats = stats_of(req);
     stats->n_restarts++;
     zd_fetch_release(&stats->fetch);
-    zd_touched_forget(&stats->touched);
+    zd_seen_objects_forget(&stats->touched);
     stats->is_tagless = stats->n_restarts > RESTARTS_MAX; /* it never stands still */
     req->step = stats->is_surveyed && !stats->is_tagless ? step_survey : step_read;
     return ZD_NEXT;
@@ -138,7 +138,7 @@ static enum zd_next step_condition(struct zd_request *req)
 static void see_object(struct zd_survey *survey, uint64_t number, struct zd_generation generation)
 {
     struct zd_stats *stats = ZD_CONTAINER(survey, struct zd_stats, survey);
-    const bool is_first = zd_touched_see(&stats->touched, number, generation);
+    const bool is_first = zd_seen_objects_see(&stats->touched, number, generation);
     assert(is_first);
     (void)is_first;
 }
@@ -209,7 +209,7 @@ static bool make_state(struct zd_request *req)
 
 static enum zd_next step_plan(struct zd_request *req)
 {
-    if (zd_refuse_node(req) || !make_state(req)) {
+    if (zd_node_check(req) || !make_state(req)) {
         return ZD_DONE;
     }
     struct zd_stats *stats = stats_of(req);

@@ -3,14 +3,14 @@
 
 #include "core/base/hash.h"
 #include "core/base/num.h"
-#include "server/admit.h"
-#include "server/handler/handler.h"
-#include "server/kept.h"
-#include "server/path_order.h"
-#include "server/server.h"
-#include "server/task.h"
-#include "server/tree.h"
-#include "server/walk.h"
+#include "server/request/admit.h"
+#include "server/request/handler.h"
+#include "server/front/reply_cache.h"
+#include "server/data/path_order.h"
+#include "server/runtime/server.h"
+#include "server/request/task.h"
+#include "server/describe/tree.h"
+#include "server/data/walk.h"
 
 #define RENDER_NS      20000 /* of one node, estimated */
 #define RENDERED_BYTES 2048  /* the same: its text, while that grows */
@@ -224,8 +224,8 @@ static bool visit(void *context, const struct zd_walk_node *found)
     struct listing *listing = context;
     struct zd_tree *tree = &listing->tree;
     struct zd_meta *meta = found->node == NULL ? NULL : found->node->meta;
-    if (meta != NULL && zd_above_says_something(meta)) {
-        listing->status = zd_above_add(&tree->above, found->path, meta);
+    if (meta != NULL && zd_parent_groups_says_something(meta)) {
+        listing->status = zd_parent_groups_add(&tree->above, found->path, meta);
         zd_hash_add_u64(&listing->hash, found->node->tag);
         if (listing->status != ZD_OK) {
             listing->status = zd_fail(&listing->err, listing->status, "cannot allocate a listing");
@@ -338,7 +338,7 @@ static enum zd_next look_above(struct zd_request *req, bool is_stored)
         return zd_respond_error(req, NULL, &err);
     }
     req->step = step_rows;
-    return zd_above_want(&req->look, req->dataset, listing->way, looked, req);
+    return zd_parent_groups_want(&req->look, req->dataset, listing->way, looked, req);
 }
 
 static enum zd_next step_gather(struct zd_request *req)
@@ -367,7 +367,7 @@ static enum zd_next step_rows(struct zd_request *req)
     struct listing *listing = listing_of(req);
     const struct zd_node *node = zd_request_node(req);
     listing->tree.above = req->look.above;
-    req->look.above = (struct zd_above){0};
+    req->look.above = (struct zd_parent_groups){0};
     listing->tree.start = zd_meta_ref(node->meta);
     listing->tree.reading = zd_catalog_reading(req->dataset);
     listing->tree.is_writable = req->dataset->config.writable;
@@ -417,7 +417,7 @@ static enum zd_next step_walked(struct zd_request *req)
         return zd_respond_error(req, NULL, &listing->err);
     }
     struct zd_representation answer = represent(req);
-    if (zd_kept_renew(req, &answer)) {
+    if (zd_reply_cache_renew(req, &answer)) {
         return ZD_NEXT;
     }
     if (zd_respond_condition(req, &answer) == ZD_NOT_MODIFIED) {
@@ -437,7 +437,7 @@ static enum zd_next step_respond(struct zd_request *req)
         return zd_respond_error(req, NULL, &listing->err);
     }
     struct zd_representation answer = represent(req);
-    return zd_respond_json(req, &listing->text, &answer);
+    return zd_respond_text(req, &listing->text, &answer);
 }
 
 static const char *const params[] = {

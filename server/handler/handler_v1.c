@@ -1,6 +1,6 @@
 /* /v1: links to everything. */
-#include "server/handler/handler.h"
-#include "server/server.h"
+#include "server/request/handler.h"
+#include "server/runtime/server.h"
 
 #define DOCUMENT_BYTES_MAX (64U << 10)
 
@@ -36,7 +36,7 @@ static enum zd_next step_links(struct zd_request *req)
     zd_emit_object_end(&emit);
     zd_emit_object_end(&emit);
     struct zd_representation representation = {0};
-    return zd_respond_json(req, &text, &representation);
+    return zd_respond_text(req, &text, &representation);
 }
 
 static const struct zd_route routes[] = {

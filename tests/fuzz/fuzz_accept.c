@@ -4,7 +4,7 @@
 
 #include "core/base/num.h"
 #include "core/base/text.h"
-#include "server/accept.h"
+#include "server/http/accept.h"
 #include "tests/fuzz/input.h"
 
 #define HEADER_BYTES_MAX (1U << 16)

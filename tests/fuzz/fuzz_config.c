@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "core/base/num.h"
-#include "server/config.h"
+#include "server/config/config.h"
 #include "tests/fuzz/input.h"
 
 #define TEXT_BYTES_MAX (1U << 20)

@@ -1,7 +1,7 @@
 /* Projections: a line of fields, then a document. What is kept of a document is JSON, and to ask
  * for no field at all keeps it whole. */
 #include "core/base/num.h"
-#include "server/fields.h"
+#include "server/http/fields.h"
 #include "tests/fuzz/input.h"
 
 #define TEXT_BYTES_MAX (1U << 20)

@@ -1,7 +1,7 @@
 /* Patterns: a line of pattern, a line of path. The quick matcher and the definition agree. */
 #include <string.h>
 
-#include "server/glob.h"
+#include "server/http/glob.h"
 #include "tests/fuzz/input.h"
 
 #define LEN_MAX 40

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/base/num.h"
-#include "server/guard.h"
+#include "server/http/guard.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "server/conditional.h"
+#include "server/http/conditions.h"
 #include "core/base/text.h"
 #include "tests/fuzz/input.h"
 

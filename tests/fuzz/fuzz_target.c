@@ -5,8 +5,8 @@
 #include "core/base/num.h"
 #include "core/base/scan.h"
 #include "core/base/text.h"
-#include "server/query.h"
-#include "server/route.h"
+#include "server/http/params.h"
+#include "server/request/route.h"
 #include "tests/fuzz/input.h"
 
 #define PATH_BYTES_MAX    8192

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "server/edit.h"
-#include "server/widen.h"
+#include "server/write/edit.h"
+#include "server/write/bounds.h"
 
 static void init_caches(struct zd_server *server)
 {
@@ -40,11 +40,11 @@ void zd_test_plane_open(struct zd_test_plane *plane, uint64_t revalidate_ms)
     plane->server.dataset = plane->table;
     plane->server.n_datasets = 1;
     init_caches(&plane->server);
-    zd_pool_init(&plane->server);
+    zd_workers_init(&plane->server);
     zd_locks_init(&plane->server);
     zd_events_init(&plane->server);
     zd_edits_init(&plane->server);
-    zd_widenings_init(&plane->server);
+    zd_bounds_init(&plane->server);
     plane->ops = *plane->store.store->ops;
     plane->store.store->ops = &plane->ops;
 }
@@ -52,13 +52,13 @@ void zd_test_plane_open(struct zd_test_plane *plane, uint64_t revalidate_ms)
 void zd_test_plane_close(struct zd_test_plane *plane)
 {
     zd_test_plane_run(plane);
-    zd_pool_close(&plane->server);
+    zd_workers_close(&plane->server);
     zd_locks_close(&plane->server);
     zd_events_done(&plane->server);
     zd_events_free(&plane->dataset);
     zd_test_plane_run(plane);
     done_caches(&plane->server);
-    zd_widenings_done(&plane->server);
+    zd_bounds_done(&plane->server);
     zd_edits_done(&plane->server);
     zd_config_done(&plane->config);
     zd_test_store_close(&plane->store);

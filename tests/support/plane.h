@@ -2,8 +2,8 @@
 #ifndef ZD_TESTS_SUPPORT_PLANE_H
 #define ZD_TESTS_SUPPORT_PLANE_H
 
-#include "server/chunks.h"
-#include "server/server.h"
+#include "server/data/chunks.h"
+#include "server/runtime/server.h"
 #include "tests/support/store.h"
 
 struct zd_test_plane {

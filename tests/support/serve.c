@@ -14,8 +14,8 @@
 
 #include "core/base/num.h"
 #include "core/base/scan.h"
-#include "server/datasets.h"
-#include "server/http.h"
+#include "server/data/datasets.h"
+#include "server/front/front.h"
 
 #define ANSWER_BYTES_MAX (256U << 10)
 #define WAIT_MS          30000 /* an answer that takes longer is none */

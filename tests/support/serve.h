@@ -2,7 +2,7 @@
 #ifndef ZD_TESTS_SUPPORT_SERVE_H
 #define ZD_TESTS_SUPPORT_SERVE_H
 
-#include "server/server.h"
+#include "server/runtime/server.h"
 
 struct zd_test_serve {
     char config_path[64]; /* temporary */

@@ -1,0 +1,744 @@
+/* Datasets, and their nodes as parsed models.
+ *
+ * A node is looked for in the documents of all dialects at once; the dialect that is surest of them
+ * has it. When a node has to be checked, the store is asked for the generations of those documents
+ * first, and they are read again only when one has changed. */
+#include "server/data/catalog.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/hash.h"
+#include "core/base/num.h"
+#include "server/data/datasets.h"
+#include "server/runtime/workers.h"
+#include "server/runtime/server.h"
+
+/* The JSON library needs 13 to 77 times the bytes of a document, the shorter its values the more;
+ * metadata is short numbers, and it is kept normalised beside its attributes. */
+#define MEMORY_PER_DOCUMENT_BYTE 48
+
+/* Reading JSON and judging it: measured at 50 to 100 MB/s. */
+#define PARSE_NS_PER_BYTE 20
+
+/* Of when what is told may be. */
+enum ask {
+    ASK_TRUSTED, /* from not too long ago */
+    ASK_FRESH,   /* from now on */
+    ASK_LATE,    /* from some time ago on, when the work under way had not begun */
+};
+
+#define NO_CANDIDATE UINT32_MAX /* its key is too long for any store */
+
+struct node_load;
+
+/* One key that some dialect has documents under. */
+struct candidate {
+    struct node_load *load;
+    bool is_possible; /* no store has a key that is malformed */
+    enum zd_status status;
+    struct zd_stat stat;
+    struct zd_buf *bytes; /* owned */
+    struct zd_store_read read;
+    struct zd_store_status check;
+};
+
+struct node_load {
+    struct zd_node *entry; /* the one in the table, at which they wait; a reference */
+    struct zd_node *node;  /* the outcome: the entry itself, or what replaces it; a reference */
+    bool is_new;           /* the entry was never filled */
+    uint32_t n_pending;
+    struct candidate *candidate; /* n_candidates of them; owned */
+    uint32_t n_candidates;
+    uint32_t *document; /* of all dialects in turn: which candidate, or NO_CANDIDATE; owned */
+    const struct zd_dialect *dialect; /* the highest bidder, or NULL */
+    uint32_t dialect_at;              /* where its documents begin */
+    size_t document_bytes;
+    struct zd_job job;
+    enum zd_next (*step)(struct node_load *load);
+    enum zd_status status; /* the first fault */
+    struct zd_error err;
+};
+
+bool zd_dataset_trusts(const struct zd_dataset *dataset, uint64_t checked_ms)
+{
+    return dataset->config.immutable ||
+           uv_now(dataset->server->loop) - checked_ms < dataset->revalidate_ms;
+}
+
+void zd_dataset_join(
+    const struct zd_dataset *dataset, struct zd_cache_entry *entry, struct zd_wait *wait)
+{
+    const bool is_late = !zd_dataset_trusts(dataset, entry->began_ms);
+    zd_list_push_back(is_late ? &entry->late : &entry->waiters, &wait->link);
+}
+
+uint64_t zd_dataset_trusts_until(const struct zd_dataset *dataset, uint64_t checked_ms)
+{
+    uint64_t until_ms = 0;
+    return ckd_add(&until_ms, checked_ms, dataset->revalidate_ms) ? UINT64_MAX : until_ms;
+}
+
+struct zd_dataset *zd_catalog_find(struct zd_server *server, struct zd_span name)
+{
+    for (size_t i = 0; i < server->n_datasets; i++) {
+        if (zd_span_is(name, server->dataset[i]->config.name)) {
+            return server->dataset[i];
+        }
+    }
+    return NULL;
+}
+
+struct zd_reading zd_catalog_reading(const struct zd_dataset *dataset)
+{
+    const struct zd_settings *settings = &dataset->server->config->settings;
+    return (struct zd_reading){
+        .zep10 = !dataset->config.strict,
+        .judgement = ZD_JUDGE_READ,
+        .limits =
+            {
+                .bytes_max = settings->limits_document_bytes,
+                .nodes_max = settings->limits_document_nodes,
+                .depth_max = settings->limits_document_depth,
+            },
+        .consolidated_bytes_max = settings->limits_consolidated_bytes,
+    };
+}
+
+uint64_t zd_node_tag(const struct zd_stat *stat, uint32_t n)
+{
+    struct zd_hash hash = {0};
+    for (uint32_t i = 0; i < n; i++) {
+        zd_hash_add_u64(&hash, stat[i].generation.word[0]);
+        zd_hash_add_u64(&hash, stat[i].generation.word[1]);
+    }
+    return hash.value;
+}
+
+struct zd_node *zd_node_ref(struct zd_node *node)
+{
+    (void)zd_cache_ref(&node->entry);
+    return node;
+}
+
+void zd_node_unref(struct zd_node *node)
+{
+    if (node != NULL) {
+        zd_cache_unref(&node->dataset->server->nodes, &node->entry);
+    }
+}
+
+void zd_node_free(struct zd_cache_entry *entry)
+{
+    struct zd_node *node = ZD_CONTAINER(entry, struct zd_node, entry);
+    zd_layout_free(node->layout);
+    zd_meta_unref(node->meta);
+    zd_free(node->fault);
+    zd_free(node->seen);
+    zd_dataset_unref(node->dataset);
+    zd_free(node);
+}
+
+#define KEY_HEAD_BYTES sizeof(uint32_t) /* dataset id */
+
+/* A key in memory that lasts for one look-up. */
+struct key {
+    uint8_t byte[KEY_HEAD_BYTES + ZD_KEY_BYTES_MAX];
+};
+
+static struct zd_span write_key(
+    struct key *key, const struct zd_dataset *dataset, struct zd_span path)
+{
+    zd_store_u32(key->byte, dataset->id);
+    memcpy(key->byte + KEY_HEAD_BYTES, path.ptr, path.len);
+    return (struct zd_span){.ptr = key->byte, .len = KEY_HEAD_BYTES + path.len};
+}
+
+/* The node, its entry's key and the NUL behind it are one piece of memory. */
+static struct zd_node *new_node(struct zd_dataset *dataset, struct zd_span key)
+{
+    struct zd_node *node = zd_alloc_zero(1, sizeof *node + key.len + 1);
+    if (node == NULL) {
+        return NULL;
+    }
+    uint8_t *own_key = (uint8_t *)(node + 1);
+    memcpy(own_key, key.ptr, key.len);
+    node->dataset = zd_dataset_ref(dataset);
+    node->entry.owner = dataset;
+    node->path = (char *)own_key + KEY_HEAD_BYTES;
+    node->entry.map.key = (struct zd_span){.ptr = own_key, .len = key.len};
+    return node;
+}
+
+struct zd_node *zd_catalog_new_node(struct zd_dataset *dataset, const char *path)
+{
+    struct key memory;
+    assert(strlen(path) <= ZD_KEY_BYTES_MAX);
+    struct zd_node *node = new_node(dataset, write_key(&memory, dataset, zd_span_of(path)));
+    if (node != NULL) {
+        node->entry.refs = 1;
+        node->checked_ms = uv_now(dataset->server->loop);
+    }
+    return node;
+}
+
+enum zd_status zd_catalog_foresee(const struct zd_node *node, struct zd_meta *meta,
+    struct zd_node **ret_node, struct zd_error *err)
+{
+    struct zd_node *foreseen = new_node(node->dataset, node->entry.map.key);
+    if (foreseen == NULL) {
+        return zd_fail(err, ZD_NO_MEMORY, "no memory for a node");
+    }
+    foreseen->entry.refs = 1;
+    foreseen->meta = zd_meta_ref(meta);
+    memcpy(foreseen->stat, node->stat, sizeof foreseen->stat);
+    foreseen->tag = node->tag;
+    foreseen->mtime_ms = node->mtime_ms;
+    foreseen->checked_ms = node->checked_ms;
+    const uint64_t max = node->dataset->server->config->settings.limits_chunk_bytes;
+    const enum zd_status status = zd_layout_new(meta, max, &foreseen->layout, err);
+    if (status != ZD_OK) {
+        zd_node_unref(foreseen);
+        return status;
+    }
+    *ret_node = foreseen;
+    return ZD_OK;
+}
+
+static struct zd_node *put_new_node(struct zd_dataset *dataset, struct zd_span key)
+{
+    struct zd_node *node = new_node(dataset, key);
+    if (node != NULL && zd_cache_put(&dataset->server->nodes, &node->entry) != ZD_OK) {
+        zd_node_free(&node->entry);
+        return NULL;
+    }
+    return node;
+}
+
+static void free_load(struct node_load *load)
+{
+    for (uint32_t i = 0; i < load->n_candidates; i++) {
+        zd_buf_unref(load->candidate[i].bytes);
+    }
+    zd_free(load->candidate);
+    zd_free(load->document);
+    zd_node_unref(load->node);
+    zd_node_unref(load->entry);
+    zd_free(load);
+}
+
+/* The candidate of that key, made when there is none. */
+static uint32_t candidate_of(struct node_load *load, const char *key)
+{
+    for (uint32_t i = 0; i < load->n_candidates; i++) {
+        if (strcmp(load->candidate[i].read.key, key) == 0) {
+            return i;
+        }
+    }
+    struct candidate *candidate = &load->candidate[load->n_candidates];
+    candidate->load = load;
+    candidate->is_possible = zd_key_is_valid(key);
+    (void)snprintf(candidate->read.key, sizeof candidate->read.key, "%s", key);
+    (void)snprintf(candidate->check.key, sizeof candidate->check.key, "%s", key);
+    return load->n_candidates++;
+}
+
+static enum zd_status new_candidates(struct node_load *load)
+{
+    size_t n_max = 0;
+    for (const struct zd_dialect *const *dialect = zd_dialects; *dialect != NULL; dialect++) {
+        n_max += (*dialect)->n_documents;
+    }
+    load->candidate = zd_alloc_zero(n_max, sizeof *load->candidate);
+    load->document = zd_alloc_zero(n_max, sizeof *load->document);
+    return load->candidate == NULL || load->document == NULL ? ZD_NO_MEMORY : ZD_OK;
+}
+
+/* Every document of every dialect, each key once: some dialects share theirs. */
+static enum zd_status find_candidates(struct node_load *load)
+{
+    ZD_TRY(new_candidates(load));
+    uint32_t n = 0;
+    ZD_SCOPED_TEXT(key, ZD_KEY_BYTES_MAX);
+    for (const struct zd_dialect *const *dialect = zd_dialects; *dialect != NULL; dialect++) {
+        for (uint32_t i = 0; i < (*dialect)->n_documents; i++) {
+            zd_text_clear(&key);
+            const enum zd_status status = (*dialect)->document_key(load->entry->path, i, &key);
+            if (status != ZD_OK && status != ZD_TOO_LARGE) {
+                return status;
+            }
+            load->document[n++] = status == ZD_OK ? candidate_of(load, key.at) : NO_CANDIDATE;
+        }
+    }
+    return ZD_OK;
+}
+
+static void note_fault(struct node_load *load, enum zd_status status, const struct zd_error *err)
+{
+    if (load->status == ZD_OK && status != ZD_OK && status != ZD_NOT_FOUND) {
+        load->status = status;
+        load->err = *err;
+    }
+}
+
+static void end(struct node_load *load);
+static enum zd_next want_node(
+    struct zd_dataset *dataset, struct zd_span path, enum ask ask, struct zd_node_want *want);
+
+static enum zd_next run(struct node_load *load)
+{
+    enum zd_next next = ZD_NEXT;
+    while (next == ZD_NEXT) {
+        next = load->step(load);
+    }
+    return next;
+}
+
+static void arrived(struct node_load *load)
+{
+    load->n_pending--;
+    if (load->n_pending == 0 && run(load) == ZD_DONE) {
+        end(load);
+    }
+}
+
+static void note_check(struct candidate *candidate, enum zd_status status)
+{
+    candidate->status = status;
+    candidate->stat = status == ZD_OK ? candidate->check.stat : (struct zd_stat){0};
+    note_fault(candidate->load, status, &candidate->check.op.err);
+}
+
+static void check_done(struct zd_store_op *op)
+{
+    struct candidate *candidate = ZD_CONTAINER(op, struct candidate, check.op);
+    note_check(candidate, op->status);
+    arrived(candidate->load);
+}
+
+static void start_check(struct candidate *candidate)
+{
+    struct zd_store *store = candidate->load->entry->dataset->store;
+    const enum zd_status status =
+        candidate->is_possible ? zd_store_status_now(store, &candidate->check) : ZD_NOT_FOUND;
+    if (status != ZD_AGAIN) {
+        note_check(candidate, status);
+        return;
+    }
+    candidate->check.op.done = check_done;
+    candidate->load->n_pending++;
+    zd_store_status(store, &candidate->check);
+}
+
+static void note_read(struct candidate *candidate, enum zd_status status)
+{
+    candidate->status = status;
+    candidate->stat = status == ZD_OK ? candidate->read.stat : (struct zd_stat){0};
+    candidate->bytes = status == ZD_OK ? candidate->read.bytes : NULL;
+    note_fault(candidate->load, status, &candidate->read.op.err);
+}
+
+static void read_done(struct zd_store_op *op)
+{
+    struct candidate *candidate = ZD_CONTAINER(op, struct candidate, read.op);
+    note_read(candidate, op->status);
+    arrived(candidate->load);
+}
+
+static void start_read(struct candidate *candidate)
+{
+    const struct zd_dataset *dataset = candidate->load->entry->dataset;
+    struct zd_store_read *read = &candidate->read;
+    read->bytes_max = dataset->server->config->settings.limits_consolidated_bytes;
+    const enum zd_status status =
+        candidate->is_possible ? zd_store_read_now(dataset->store, read) : ZD_NOT_FOUND;
+    if (status != ZD_AGAIN) {
+        note_read(candidate, status);
+        return;
+    }
+    read->op.done = read_done;
+    candidate->load->n_pending++;
+    zd_store_read(dataset->store, read);
+}
+
+/* @param at where the dialect's documents begin among all */
+static struct zd_documents documents_of(const struct node_load *load,
+    const struct zd_dialect *dialect, uint32_t at, struct zd_stat ret_stat[ZD_DOCUMENTS_MAX])
+{
+    struct zd_documents documents = {0};
+    for (uint32_t i = 0; i < dialect->n_documents; i++) {
+        const uint32_t number = load->document[at + i];
+        ret_stat[i] = (struct zd_stat){0};
+        if (number != NO_CANDIDATE && load->candidate[number].bytes != NULL) {
+            documents.text[i] = zd_buf_span(load->candidate[number].bytes);
+            documents.present[i] = true;
+            ret_stat[i] = load->candidate[number].stat;
+        }
+    }
+    return documents;
+}
+
+static void choose_dialect(struct node_load *load)
+{
+    struct zd_stat stat[ZD_DOCUMENTS_MAX];
+    int highest = 0;
+    uint32_t at = 0;
+    for (const struct zd_dialect *const *dialect = zd_dialects; *dialect != NULL; dialect++) {
+        const struct zd_documents documents = documents_of(load, *dialect, at, stat);
+        const int bid = (*dialect)->bid(&documents);
+        if (bid > highest) {
+            highest = bid;
+            load->dialect = *dialect;
+            load->dialect_at = at;
+        }
+        at += (*dialect)->n_documents;
+    }
+}
+
+static enum zd_status keep_fault(struct zd_node *node, const struct zd_error *err)
+{
+    node->fault = zd_alloc(sizeof *node->fault);
+    if (node->fault == NULL) {
+        return ZD_NO_MEMORY;
+    }
+    *node->fault = *err;
+    return ZD_OK;
+}
+
+enum zd_status zd_node_parse(struct zd_node *node, const struct zd_dialect *dialect,
+    const struct zd_documents *documents, struct zd_error *err)
+{
+    const struct zd_reading reading = zd_catalog_reading(node->dataset);
+    ZD_TRY(dialect->parse(documents, &reading, &node->meta, err));
+    if (!zd_meta_is_array(node->meta)) {
+        return ZD_OK;
+    }
+    const uint64_t chunk_bytes_max = node->dataset->server->config->settings.limits_chunk_bytes;
+    struct zd_error fault = {0};
+    const enum zd_status status = zd_layout_new(node->meta, chunk_bytes_max, &node->layout, &fault);
+    return status == ZD_OK || status == ZD_NO_MEMORY ? status : keep_fault(node, &fault);
+}
+
+/* Pure work on what the load owns. */
+static enum zd_status parse(struct node_load *load)
+{
+    const struct zd_documents documents =
+        documents_of(load, load->dialect, load->dialect_at, load->node->stat);
+    return zd_node_parse(load->node, load->dialect, &documents, &load->err);
+}
+
+static void parse_on_worker(struct zd_job *job)
+{
+    struct node_load *load = ZD_CONTAINER(job, struct node_load, job);
+    load->status = parse(load);
+}
+
+static void parse_done(struct zd_job *job, bool cancelled)
+{
+    struct node_load *load = ZD_CONTAINER(job, struct node_load, job);
+    if (cancelled) {
+        load->status = zd_fail(&load->err, ZD_CANCELLED, "the server stops");
+    }
+    arrived(load);
+}
+
+static enum zd_status note_seen(struct node_load *load)
+{
+    struct zd_node *node = load->node;
+    node->seen = zd_alloc_zero(load->n_candidates, sizeof *node->seen);
+    if (node->seen == NULL) {
+        return zd_fail(&load->err, ZD_NO_MEMORY, "no memory for a node");
+    }
+    node->n_seen = load->n_candidates;
+    for (uint32_t i = 0; i < load->n_candidates; i++) {
+        node->seen[i] = load->candidate[i].stat.generation;
+    }
+    return ZD_OK;
+}
+
+void zd_node_set_stat(struct zd_node *node, const struct zd_stat *stat, uint32_t n)
+{
+    node->mtime_ms = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        node->stat[i] = stat[i];
+        node->mtime_ms = stat[i].mtime_ms > node->mtime_ms ? stat[i].mtime_ms : node->mtime_ms;
+    }
+    node->tag = zd_node_tag(stat, n);
+}
+
+static enum zd_next step_fill(struct node_load *load)
+{
+    struct zd_node *node = load->node;
+    if (load->status == ZD_OK) {
+        load->status = note_seen(load);
+    }
+    if (load->status != ZD_OK) {
+        return ZD_DONE;
+    }
+    zd_node_set_stat(node, node->stat, load->dialect == NULL ? 0 : load->dialect->n_documents);
+    node->status = load->dialect == NULL ? ZD_NOT_FOUND : ZD_OK;
+    node->checked_ms = load->entry->entry.began_ms;
+    return ZD_DONE;
+}
+
+/* The entry itself when it was never filled; nodes in use never change. */
+static enum zd_status make_node(struct node_load *load)
+{
+    if (load->is_new) {
+        load->node = zd_node_ref(load->entry);
+        return ZD_OK;
+    }
+    load->node = new_node(load->entry->dataset, load->entry->entry.map.key);
+    if (load->node == NULL) {
+        return zd_fail(&load->err, ZD_NO_MEMORY, "no memory for a node");
+    }
+    load->node->entry.refs = 1;
+    return ZD_OK;
+}
+
+static enum zd_next step_parse(struct node_load *load)
+{
+    struct zd_server *server = load->entry->dataset->server;
+    if (load->status == ZD_OK) {
+        load->status = make_node(load);
+    }
+    if (load->status != ZD_OK) {
+        return ZD_DONE;
+    }
+    for (uint32_t i = 0; i < load->n_candidates; i++) {
+        const struct zd_buf *bytes = load->candidate[i].bytes;
+        load->document_bytes += bytes == NULL ? 0 : bytes->len;
+    }
+    choose_dialect(load);
+    load->step = step_fill;
+    if (load->dialect == NULL) {
+        return ZD_NEXT;
+    }
+    const uint64_t cost_ns = load->document_bytes * PARSE_NS_PER_BYTE;
+    if (zd_workers_is_cheap(server, cost_ns)) {
+        load->status = parse(load);
+        return ZD_NEXT;
+    }
+    load->job = (struct zd_job){.work = parse_on_worker, .done = parse_done};
+    load->n_pending = 1;
+    zd_workers_submit(server, &load->job, cost_ns);
+    return ZD_WAIT;
+}
+
+static enum zd_next step_read(struct node_load *load)
+{
+    load->step = step_parse;
+    for (uint32_t i = 0; i < load->n_candidates; i++) {
+        start_read(&load->candidate[i]);
+    }
+    return load->n_pending == 0 ? ZD_NEXT : ZD_WAIT;
+}
+
+static enum zd_next step_compare(struct node_load *load)
+{
+    struct zd_node *node = load->entry;
+    bool is_same = node->n_seen == load->n_candidates;
+    for (uint32_t i = 0; is_same && i < node->n_seen; i++) {
+        is_same = zd_generation_equal(node->seen[i], load->candidate[i].stat.generation);
+    }
+    if (load->status != ZD_OK) {
+        return ZD_DONE;
+    }
+    if (!is_same) {
+        load->step = step_read;
+        return ZD_NEXT;
+    }
+    load->node = zd_node_ref(node);
+    node->checked_ms = load->entry->entry.began_ms;
+    return ZD_DONE;
+}
+
+static enum zd_next step_check(struct node_load *load)
+{
+    load->step = step_compare;
+    for (uint32_t i = 0; i < load->n_candidates; i++) {
+        start_check(&load->candidate[i]);
+    }
+    return load->n_pending == 0 ? ZD_NEXT : ZD_WAIT;
+}
+
+/* What the cache keeps from now on. */
+static void settle(struct node_load *load)
+{
+    struct zd_cache *cache = &load->entry->dataset->server->nodes;
+    struct zd_node *node = load->node;
+    load->entry->entry.is_busy = false;
+    if (load->status != ZD_OK) {
+        if (load->is_new) {
+            zd_cache_drop(cache, &load->entry->entry);
+        }
+        return;
+    }
+    if (node != load->entry && load->entry->entry.in_table) {
+        zd_cache_drop(cache, &load->entry->entry);
+        if (zd_cache_put(cache, &node->entry) != ZD_OK) {
+            return; /* those who wait get it all the same */
+        }
+    }
+    if (load->document_bytes > 0 || node->entry.bytes == 0) {
+        size_t bytes = sizeof *node + node->entry.map.key.len + sizeof *node->seen * node->n_seen;
+        bytes += node->layout == NULL ? 0 : sizeof *node->layout;
+        zd_cache_charge(
+            cache, &node->entry, bytes + load->document_bytes * MEMORY_PER_DOCUMENT_BYTE);
+    }
+    if (node->dataset->is_retired) {
+        zd_cache_drop(cache, &node->entry);
+    }
+}
+
+static void give(struct zd_node *node, struct zd_node_want *want)
+{
+    if (node->status == ZD_OK) {
+        want->node = zd_node_ref(node);
+        zd_wait_answer(&want->wait, ZD_OK, NULL);
+        return;
+    }
+    want->wait.status =
+        zd_fail(&want->wait.err, node->status, "there is no node at \"%s\"", node->path);
+}
+
+/* Those who were late wait for a load that begins now, whoever has it begin. */
+static void ask_again(const struct zd_node *node, struct zd_list *late)
+{
+    const struct zd_span path = zd_span_of(node->path);
+    for (struct zd_list *link; (link = zd_list_pop_front(late)) != NULL;) {
+        struct zd_node_want *want = ZD_CONTAINER(link, struct zd_node_want, wait.link);
+        if (want_node(node->dataset, path, ASK_LATE, want) == ZD_NEXT) {
+            want->wait.done(&want->wait);
+        }
+    }
+}
+
+static void end(struct node_load *load)
+{
+    struct zd_list waiters;
+    struct zd_list late;
+    zd_list_take_all(&load->entry->entry.waiters, &waiters);
+    zd_list_take_all(&load->entry->entry.late, &late);
+    settle(load);
+    if (load->status != ZD_OK) {
+        zd_wait_tell(&waiters, load->status, &load->err);
+    }
+    for (struct zd_list *link; (link = zd_list_pop_front(&waiters)) != NULL;) {
+        struct zd_node_want *want = ZD_CONTAINER(link, struct zd_node_want, wait.link);
+        give(load->node, want);
+        want->wait.done(&want->wait);
+    }
+    ask_again(load->entry, &late);
+    free_load(load);
+}
+
+/* A load that is under way may be too old. */
+static void wait_for(struct zd_node *node, enum ask ask, struct zd_node_want *want)
+{
+    switch (ask) {
+    case ASK_TRUSTED:
+        zd_dataset_join(node->dataset, &node->entry, &want->wait);
+        return;
+    case ASK_FRESH:
+        zd_list_push_back(&node->entry.late, &want->wait.link);
+        return;
+    case ASK_LATE:
+        zd_list_push_back(&node->entry.waiters, &want->wait.link);
+        return;
+    }
+}
+
+/* Takes a reference of the node. The want is not among the waiters yet. */
+static enum zd_next start(struct zd_node *node, bool is_new, struct zd_node_want *want)
+{
+    struct node_load *load = zd_alloc_zero(1, sizeof *load);
+    node->entry.is_busy = load != NULL;
+    if (load == NULL) {
+        if (is_new) {
+            zd_cache_drop(&node->dataset->server->nodes, &node->entry);
+        }
+        zd_node_unref(node);
+        want->wait.status = zd_fail(&want->wait.err, ZD_NO_MEMORY, "no memory to find a node");
+        return ZD_NEXT;
+    }
+    load->entry = node;
+    load->is_new = is_new;
+    node->entry.began_ms = uv_now(node->dataset->server->loop);
+    load->status = find_candidates(load);
+    load->err.status = load->status;
+    load->step = is_new ? step_read : step_check;
+    if (load->status == ZD_OK && run(load) == ZD_WAIT) {
+        zd_list_push_back(&node->entry.waiters, &want->wait.link);
+        return ZD_WAIT;
+    }
+    settle(load);
+    if (load->status == ZD_OK) {
+        give(load->node, want);
+    } else {
+        zd_wait_answer(&want->wait, load->status, &load->err);
+    }
+    free_load(load);
+    return ZD_NEXT;
+}
+
+void zd_catalog_forget(struct zd_dataset *dataset, struct zd_span path)
+{
+    struct key memory;
+    struct zd_cache *cache = &dataset->server->nodes;
+    const struct zd_map_entry *found = zd_map_find(&cache->map, write_key(&memory, dataset, path));
+    if (found != NULL) {
+        zd_cache_drop(cache, ZD_CONTAINER(found, struct zd_cache_entry, map));
+    }
+}
+
+static enum zd_next want_node(
+    struct zd_dataset *dataset, struct zd_span path, enum ask ask, struct zd_node_want *want)
+{
+    struct zd_cache *cache = &dataset->server->nodes;
+    struct key memory;
+    want->node = NULL;
+    if (path.len > ZD_KEY_BYTES_MAX) {
+        want->wait.status =
+            zd_fail(&want->wait.err, ZD_NOT_FOUND, "no key of a store is as long as that path");
+        return ZD_NEXT;
+    }
+    const struct zd_span key = write_key(&memory, dataset, path);
+    struct zd_cache_entry *entry = zd_cache_find(cache, key);
+    if (entry == NULL) {
+        struct zd_node *node = put_new_node(dataset, key);
+        if (node == NULL) {
+            want->wait.status = zd_fail(&want->wait.err, ZD_NO_MEMORY, "no memory for a node");
+            return ZD_NEXT;
+        }
+        return start(node, true, want);
+    }
+    struct zd_node *node = ZD_CONTAINER(entry, struct zd_node, entry);
+    if (entry->is_busy) {
+        wait_for(node, ask, want);
+        return ZD_WAIT;
+    }
+    if (ask == ASK_TRUSTED && zd_dataset_trusts(dataset, node->checked_ms)) {
+        give(node, want);
+        return ZD_NEXT;
+    }
+    return start(zd_node_ref(node), false, want);
+}
+
+static struct zd_span span_of_path(const char *path)
+{
+    return (struct zd_span){(const uint8_t *)path, strnlen(path, ZD_KEY_BYTES_MAX + 1)};
+}
+
+enum zd_next zd_catalog_want(
+    struct zd_dataset *dataset, const char *path, struct zd_node_want *want)
+{
+    return want_node(dataset, span_of_path(path), ASK_TRUSTED, want);
+}
+
+enum zd_next zd_catalog_want_fresh(
+    struct zd_dataset *dataset, const char *path, struct zd_node_want *want)
+{
+    return want_node(dataset, span_of_path(path), ASK_FRESH, want);
+}

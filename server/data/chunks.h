@@ -1,0 +1,45 @@
+/* Decoded chunks through the cache: locate, read, decode, once for all who wait. Thread: loop. */
+#ifndef ZD_DATA_CHUNKS_H
+#define ZD_DATA_CHUNKS_H
+
+#include "server/data/objects.h"
+#include "server/runtime/workers.h"
+
+/** One chunk that a request wants; embedded in the request's list of parts. */
+struct zd_chunk_want {
+    struct zd_wait wait;
+    /* in */
+    struct zd_part part; /* of a plan over the layout's last level */
+    uint64_t n_together; /* chunks that are wanted at once: they share the loop thread's time */
+    struct zd_job_owner owner; /* for whom it is decoded */
+    /* out */
+    struct zd_buf *data; /* a reference for the caller: the whole decoded chunk, or (is_span) the
+                          * bytes of zd_layout_span; NULL with ZD_OK: the chunk is absent, its
+                          * elements are the fill value */
+    bool is_span;
+    struct zd_generation generation; /* of the stored object (the shard); zero = absent */
+    void *load;                      /* its own */
+};
+
+/** Make a want that can be released, and asked for once its part is set. It is large, and most of
+ * it is only written when there is something to say: so it is not zeroed. */
+void zd_chunks_want_init(struct zd_chunk_want *want, void (*done)(struct zd_wait *wait));
+
+/**
+ * The elements of one part: from the cache, or read and decoded. Shards: their index and the inner
+ * chunk by range; linear chunks of which little is wanted: only that run of bytes. wait.status:
+ * ZD_OK, ZD_CORRUPT (the error names the key), ZD_STORE ...
+ */
+enum zd_next zd_chunks_want(struct zd_node *node, struct zd_chunk_want *want);
+
+/** The end of a decoded chunk: for zd_cache_init of server->chunks. */
+void zd_chunk_free(struct zd_cache_entry *entry);
+
+/** Stop waiting and give back what was received. */
+void zd_chunks_release(struct zd_chunk_want *want);
+
+/** The key of the stored object that holds chunk index[] of the last level. */
+ZD_RESULT zd_chunks_object_key(
+    const struct zd_node *node, const uint64_t *leaf_index, struct zd_text *key);
+
+#endif

@@ -1,0 +1,226 @@
+/* The chunks of a selection, some at a time, and their elements into one block. */
+#include "server/data/fetch.h"
+
+#include "core/base/num.h"
+
+#define IN_FLIGHT_MAX    128
+#define AHEAD            8
+#define PART_COST_NS     200
+#define RUN_BYTES_PER_NS 8 /* where neighbours stay neighbours */
+#define ELEMENTS_PER_NS  1 /* where each element is taken by itself */
+
+struct zd_fetch_part {
+    struct zd_chunk_want want;
+    struct zd_fetch *fetch;
+};
+
+/* How many parts may be under way at once. */
+static uint64_t parts_at_once(const struct zd_node *node, uint64_t n_parts_max, uint64_t bytes_max)
+{
+    const uint64_t chunk_bytes = zd_max_u64(zd_layout_leaf(node->layout)->chunk_bytes, 1);
+    const uint64_t n_held = zd_max_u64(bytes_max / chunk_bytes, 1);
+    return zd_min_u64(n_parts_max, zd_min_u64(n_held, IN_FLIGHT_MAX));
+}
+
+uint64_t zd_fetch_held_bytes(const struct zd_node *node, uint64_t n_parts_max, uint64_t bytes_max)
+{
+    return parts_at_once(node, n_parts_max, bytes_max) * zd_layout_leaf(node->layout)->chunk_bytes;
+}
+
+enum zd_status zd_fetch_init(struct zd_fetch *fetch, struct zd_request *req, struct zd_node *node,
+    uint64_t n_parts_max, uint64_t bytes_max, struct zd_error *err)
+{
+    const uint32_t n_part = (uint32_t)parts_at_once(node, n_parts_max, bytes_max);
+    if (n_part > fetch->n_room || fetch->part == NULL) {
+        struct zd_fetch_part *part = zd_alloc(n_part * sizeof *part);
+        if (part == NULL) {
+            return zd_fail(err, ZD_NO_MEMORY, "no memory to want %u chunks", n_part);
+        }
+        zd_free(fetch->part);
+        fetch->part = part;
+        fetch->n_room = n_part;
+    }
+    *fetch = (struct zd_fetch){
+        .req = req,
+        .node = node,
+        .part = fetch->part,
+        .n_room = fetch->n_room,
+        .n_part = n_part,
+    };
+    return ZD_OK;
+}
+
+void zd_fetch_done(struct zd_fetch *fetch)
+{
+    zd_fetch_release(fetch);
+    zd_free(fetch->part);
+    fetch->part = NULL;
+    fetch->n_room = 0;
+    fetch->n_part = 0;
+}
+
+void zd_fetch_begin(struct zd_fetch *fetch, const struct zd_selection *selection)
+{
+    const struct zd_grid *grid = &zd_layout_leaf(fetch->node->layout)->grid;
+    uint64_t n_parts;
+    zd_plan_init(&fetch->plan, grid, selection);
+    fetch->n_together = zd_plan_overflows(grid, selection, &n_parts)
+                            ? fetch->n_part
+                            : zd_min_u64(n_parts, fetch->n_part);
+    fetch->is_last = false;
+}
+
+static void chunk_arrived(struct zd_wait *wait)
+{
+    struct zd_fetch_part *part = ZD_CONTAINER(wait, struct zd_fetch_part, want.wait);
+    zd_request_arrived(part->fetch->req);
+}
+
+/* What copying a part will cost. */
+static uint64_t copy_ns(const struct zd_fetch *fetch, const struct zd_part *part)
+{
+    const struct zd_meta *meta = fetch->node->meta;
+    const struct zd_layout *layout = fetch->node->layout;
+    uint64_t n = 1;
+    for (uint32_t d = 0; d < meta->grid.rank; d++) {
+        n *= part->count[d]; /* at most the elements of a chunk, which were counted */
+    }
+    const uint32_t last = meta->grid.rank - 1;
+    const bool has_runs = meta->grid.rank == 0 || part->count[last] == 1 || part->step[last] == 1;
+    const bool is_plain =
+        !layout->is_linear || meta->grid.rank == 0 || layout->stride[last] == meta->dtype.bytes;
+    const uint64_t run_ns = n * meta->dtype.bytes / RUN_BYTES_PER_NS;
+    return PART_COST_NS + (has_runs && is_plain ? run_ns : n / ELEMENTS_PER_NS) +
+           n * fetch->element_ns;
+}
+
+enum zd_next zd_fetch_ask(struct zd_fetch *fetch)
+{
+    assert(fetch->n_asked == 0);
+    fetch->copy_ns = 0;
+    while (fetch->n_asked < fetch->n_part && !fetch->is_last) {
+        struct zd_fetch_part *part = &fetch->part[fetch->n_asked];
+        part->fetch = fetch;
+        zd_chunks_want_init(&part->want, chunk_arrived);
+        part->want.n_together = fetch->n_together;
+        part->want.owner = zd_task_owner(fetch->req);
+        if (!zd_plan_next(&fetch->plan, &part->want.part)) {
+            fetch->is_last = true;
+            break;
+        }
+        fetch->n_asked++;
+        fetch->copy_ns += copy_ns(fetch, &part->want.part);
+        if (zd_chunks_want(fetch->node, &part->want) == ZD_WAIT) {
+            fetch->req->n_waits++;
+        }
+    }
+    fetch->is_last = fetch->is_last || fetch->plan.done;
+    return zd_request_wait(fetch->req);
+}
+
+enum zd_status zd_fetch_collect(struct zd_fetch *fetch, bool *ret_is_stale, struct zd_error *err)
+{
+    bool is_stale = false;
+    for (uint32_t i = 0; i < fetch->n_asked; i++) {
+        const struct zd_chunk_want *want = &fetch->part[i].want;
+        if (want->wait.status != ZD_OK) {
+            *err = want->wait.err;
+            return want->wait.status;
+        }
+        if (fetch->touched != NULL) {
+            const uint64_t number = zd_seen_objects_number(fetch->touched, want->part.chunk);
+            is_stale = !zd_seen_objects_see(fetch->touched, number, want->generation) || is_stale;
+        }
+        fetch->n_parts++;
+        fetch->n_absent += want->data == NULL;
+    }
+    *ret_is_stale = is_stale;
+    return ZD_OK;
+}
+
+/* A small part is copied faster than its chunk comes from memory: several are on their way. */
+static void look_ahead(const struct zd_fetch *fetch, const struct zd_block *block, uint32_t i)
+{
+    const struct zd_chunk_want *want = i < fetch->n_asked ? &fetch->part[i].want : NULL;
+    if (want != NULL && want->data != NULL && !want->is_span) {
+        zd_block_prefetch(
+            block, &want->part, &zd_layout_leaf(fetch->node->layout)->grid, want->data);
+    }
+}
+
+void zd_fetch_copy(const struct zd_fetch *fetch, const struct zd_block *block)
+{
+    const struct zd_layout *layout = fetch->node->layout;
+    for (uint32_t i = 0; i < fetch->n_asked; i++) {
+        const struct zd_chunk_want *want = &fetch->part[i].want;
+        look_ahead(fetch, block, i + AHEAD);
+        if (want->data == NULL) {
+            zd_block_fill(block, &want->part, layout->meta->fill);
+        } else if (want->is_span) {
+            zd_block_gather(block, &want->part, layout, zd_buf_span(want->data));
+        } else {
+            zd_block_copy(block, &want->part, &zd_layout_leaf(layout)->grid, want->data);
+        }
+    }
+}
+
+/* True when the part is all of the chunk, which is at hand. */
+static bool is_chunk(const struct zd_chunk_want *want, const struct zd_grid *grid)
+{
+    for (uint32_t d = 0; d < grid->rank; d++) {
+        if (want->part.count[d] < grid->chunk[d]) {
+            return false;
+        }
+    }
+    return !want->is_span;
+}
+
+static void copy_part(const struct zd_fetch *fetch, const struct zd_chunk_want *want, uint8_t *room)
+{
+    const struct zd_layout *layout = fetch->node->layout;
+    struct zd_part part = want->part;
+    struct zd_block block = {
+        .data = room, .rank = layout->meta->grid.rank, .dtype = layout->meta->dtype};
+    for (uint32_t d = 0; d < block.rank; d++) {
+        block.shape[d] = part.count[d];
+        part.to[d] = 0;
+    }
+    if (want->is_span) {
+        zd_block_gather(&block, &part, layout, zd_buf_span(want->data));
+    } else {
+        zd_block_copy(&block, &part, &zd_layout_leaf(layout)->grid, want->data);
+    }
+}
+
+const uint8_t *zd_fetch_elements(
+    const struct zd_fetch *fetch, uint32_t i, uint8_t *room, uint64_t *ret_n_elements)
+{
+    const struct zd_chunk_want *want = &fetch->part[i].want;
+    const struct zd_grid *grid = &zd_layout_leaf(fetch->node->layout)->grid;
+    uint64_t n = 1;
+    for (uint32_t d = 0; d < grid->rank; d++) {
+        n *= want->part.count[d]; /* at most the elements of a chunk, which were counted */
+    }
+    *ret_n_elements = n;
+    if (want->data == NULL) {
+        return NULL;
+    }
+    if (is_chunk(want, grid)) {
+        return want->data->data;
+    }
+    copy_part(fetch, want, room);
+    return room;
+}
+
+uint64_t zd_fetch_cost_ns(const struct zd_fetch *fetch)
+{
+    return fetch->copy_ns;
+}
+
+void zd_fetch_release(struct zd_fetch *fetch)
+{
+    for (uint32_t i = 0; i < fetch->n_asked; i++) {
+        zd_chunks_release(&fetch->part[i].want);
+    }
+    fetch->n_asked = 0;
+}

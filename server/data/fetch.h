@@ -1,0 +1,77 @@
+/* The chunks of a selection, some at a time, and their elements into one block. Thread: loop, but
+ * for zd_fetch_copy. */
+#ifndef ZD_DATA_FETCH_H
+#define ZD_DATA_FETCH_H
+
+#include "core/array/block.h"
+#include "server/data/chunks.h"
+#include "server/request/request.h"
+#include "server/data/seen_objects.h"
+
+struct zd_fetch_part;
+
+struct zd_fetch {
+    struct zd_request *req;          /* borrowed */
+    struct zd_node *node;            /* borrowed */
+    struct zd_seen_objects *touched; /* borrowed; told of every generation; NULL = nobody asks */
+    struct zd_plan plan;
+    struct zd_fetch_part *part; /* room for n_room of them; owned */
+    uint32_t n_room;
+    uint32_t n_part;     /* that are used at once; 0 = not begun */
+    uint32_t n_asked;    /* part[0 .. n_asked) are under way, or hold their chunk */
+    uint64_t element_ns; /* what else is done with each element costs so much; 0 = nothing is */
+    bool is_last;        /* no part follows those asked */
+    uint64_t copy_ns;    /* what copying the elements of those asked will cost */
+    uint64_t n_together; /* of the selection's parts, as many as are asked at once */
+    uint64_t n_parts;    /* collected since the beginning */
+    uint64_t n_absent;   /* of those, how many chunks are absent */
+};
+
+/**
+ * Begin. A fetch that is zeroed, or has part and n_room of an earlier one.
+ * @param n_parts_max how many parts one selection has at the most
+ * @param bytes_max   of decoded chunks held at once; one may be larger
+ * @retval ZD_NO_MEMORY
+ */
+ZD_RESULT zd_fetch_init(struct zd_fetch *fetch, struct zd_request *req, struct zd_node *node,
+    uint64_t n_parts_max, uint64_t bytes_max, struct zd_error *err);
+
+/** The bytes of the chunks that a fetch of so many parts holds at the same time. */
+uint64_t zd_fetch_held_bytes(const struct zd_node *node, uint64_t n_parts_max, uint64_t bytes_max);
+void zd_fetch_done(struct zd_fetch *fetch); /* stops waiting; accepts a zeroed one */
+
+/** The next selection; borrowed until its last part is copied. */
+void zd_fetch_begin(struct zd_fetch *fetch, const struct zd_selection *selection);
+
+/** Want the next parts: as many as may be under way at once. @return what the step returns */
+enum zd_next zd_fetch_ask(struct zd_fetch *fetch);
+
+/**
+ * All parts asked have arrived: what became of them.
+ * @param ret_is_stale an object was seen in two generations
+ * @retval ZD_CORRUPT, ZD_STORE ... of the first part that failed
+ */
+ZD_RESULT zd_fetch_collect(struct zd_fetch *fetch, bool *ret_is_stale, struct zd_error *err);
+
+/** Copy the parts asked into the block of the selection. Thread: any; nothing else happens to the
+ * fetch meanwhile. */
+void zd_fetch_copy(const struct zd_fetch *fetch, const struct zd_block *block);
+
+/**
+ * The elements of one of the parts asked, where their order does not matter.
+ *
+ * @param room has room for the elements of a chunk
+ * @param ret_n_elements how many they are
+ * @return in the chunk or in room; NULL: the chunk is absent
+ * Thread: any; nothing else happens to the fetch meanwhile.
+ */
+const uint8_t *zd_fetch_elements(
+    const struct zd_fetch *fetch, uint32_t i, uint8_t *room, uint64_t *ret_n_elements);
+
+/** What that will cost. */
+uint64_t zd_fetch_cost_ns(const struct zd_fetch *fetch);
+
+/** Give back the chunks of the parts asked. */
+void zd_fetch_release(struct zd_fetch *fetch);
+
+#endif

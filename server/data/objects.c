@@ -1,0 +1,585 @@
+/* Stored objects through the cache of encoded bytes.
+ *
+ * An entry is busy while the store is asked about it, and those who want it meanwhile wait at the
+ * entry. Each wants a part; when the answer lacks the part of some, the store is asked once more
+ * before the entry is idle again. */
+#include "server/data/objects.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/num.h"
+#include "server/data/datasets.h"
+#include "server/runtime/server.h"
+
+#define KEY_HEAD_BYTES (1 + sizeof(uint32_t)) /* kind, dataset id */
+
+/* Bytes that take a larger part of the cache are not kept, only what is known of the object: a
+ * little less than the share at which the cache drops an entry. */
+#define SHARE_MAX 9
+
+/* The work for one entry, for as long as the store needs. */
+struct object_load {
+    struct zd_object *object; /* a reference */
+    bool is_read;             /* of an object: read its bytes, not only its status */
+    union {
+        struct zd_store_op op; /* what all begin with */
+        struct zd_store_read read;
+        struct zd_store_status status;
+        struct zd_store_list list; /* of directories */
+    } ask;
+};
+
+struct range_load {
+    struct zd_dataset *dataset; /* a reference */
+    struct zd_store_read read;
+    struct zd_range_want *want; /* NULL once nobody waits */
+};
+
+struct list_load {
+    struct zd_dataset *dataset; /* a reference */
+    struct zd_store_list list;
+    struct zd_list_want *want; /* NULL once nobody waits */
+    bool is_running;
+};
+
+void zd_object_free(struct zd_cache_entry *entry)
+{
+    struct zd_object *object = ZD_CONTAINER(entry, struct zd_object, entry);
+    zd_buf_unref(object->bytes);
+    zd_dataset_unref(object->dataset);
+    zd_free(object);
+}
+
+void zd_object_unref(struct zd_object *object)
+{
+    if (object != NULL) {
+        zd_cache_unref(&object->dataset->server->objects, &object->entry);
+    }
+}
+
+static struct zd_object *find(struct zd_dataset *dataset, struct zd_span key)
+{
+    struct zd_cache_entry *entry = zd_cache_find(&dataset->server->objects, key);
+    return entry == NULL ? NULL : ZD_CONTAINER(entry, struct zd_object, entry);
+}
+
+/* The object, its entry's key and the NUL behind it are one piece of memory. */
+static struct zd_object *new_object(struct zd_dataset *dataset, struct zd_span key)
+{
+    struct zd_object *object = zd_alloc_zero(1, sizeof *object + key.len + 1);
+    if (object == NULL) {
+        return NULL;
+    }
+    uint8_t *own_key = (uint8_t *)(object + 1);
+    memcpy(own_key, key.ptr, key.len);
+    object->dataset = zd_dataset_ref(dataset);
+    object->entry.owner = dataset;
+    object->kind = (enum zd_object_kind)key.ptr[0];
+    object->key = (char *)own_key + KEY_HEAD_BYTES;
+    object->entry.map.key = (struct zd_span){.ptr = own_key, .len = key.len};
+    object->entry.is_busy = true;
+    if (zd_cache_put(&dataset->server->objects, &object->entry) != ZD_OK) {
+        zd_object_free(&object->entry);
+        return NULL;
+    }
+    return object;
+}
+
+/* A key in memory that lasts for one look-up. */
+struct key {
+    uint8_t byte[KEY_HEAD_BYTES + ZD_OBJECT_NAME_MAX];
+    size_t len;
+};
+
+static struct zd_span write_key(struct key *key, const struct zd_dataset *dataset,
+    enum zd_object_kind kind, struct zd_span name)
+{
+    assert(name.len <= ZD_OBJECT_NAME_MAX);
+    key->byte[0] = (uint8_t)kind;
+    zd_store_u32(key->byte + 1, dataset->id);
+    memcpy(key->byte + KEY_HEAD_BYTES, name.ptr, name.len);
+    return (struct zd_span){.ptr = key->byte, .len = KEY_HEAD_BYTES + name.len};
+}
+
+struct zd_object *zd_object_claim(
+    struct zd_dataset *dataset, enum zd_object_kind kind, struct zd_span name, bool *ret_is_new)
+{
+    struct key memory;
+    const struct zd_span key = write_key(&memory, dataset, kind, name);
+    struct zd_object *object = find(dataset, key);
+    *ret_is_new = object == NULL;
+    if (object == NULL) {
+        return new_object(dataset, key);
+    }
+    (void)zd_cache_ref(&object->entry);
+    return object;
+}
+
+void zd_object_settle(struct zd_object *object, enum zd_status status)
+{
+    struct zd_cache *cache = &object->dataset->server->objects;
+    object->entry.is_busy = false;
+    if ((status != ZD_OK && status != ZD_NOT_FOUND) || object->dataset->is_retired) {
+        zd_cache_drop(cache, &object->entry);
+        return;
+    }
+    size_t bytes = sizeof *object + object->entry.map.key.len + 1;
+    if (object->bytes != NULL && object->bytes->cap > cache->bytes_max / SHARE_MAX) {
+        zd_buf_unref(ZD_TAKE(object->bytes));
+    }
+    bytes += object->bytes == NULL ? 0 : object->bytes->cap;
+    zd_cache_charge(cache, &object->entry, bytes);
+}
+
+static bool has_part(const struct zd_object *object, enum zd_object_part part)
+{
+    return object->status == ZD_NOT_FOUND || part != ZD_OBJECT_BYTES || object->bytes != NULL;
+}
+
+/* What one wanted is told: as the object was, whatever becomes of it while others are told. */
+struct answer {
+    const char *key;
+    enum zd_status status;
+    struct zd_stat stat;
+    uint64_t checked_ms;
+    struct zd_buf *bytes; /* a reference, or NULL */
+};
+
+static struct answer answer_of(const struct zd_object *object)
+{
+    return (struct answer){
+        .key = object->key,
+        .status = object->status,
+        .stat = object->stat,
+        .checked_ms = object->checked_ms,
+        .bytes = object->bytes == NULL ? NULL : zd_buf_ref(object->bytes),
+    };
+}
+
+static void give(const struct answer *answer, struct zd_object_want *want)
+{
+    zd_wait_answer(&want->wait, answer->status, NULL);
+    want->checked_ms = answer->checked_ms;
+    if (answer->status == ZD_NOT_FOUND) {
+        want->wait.status =
+            zd_fail(&want->wait.err, ZD_NOT_FOUND, "%s: there is no such key", answer->key);
+        return;
+    }
+    want->stat = answer->stat;
+    if (want->part == ZD_OBJECT_BYTES) {
+        want->bytes = zd_buf_ref(answer->bytes);
+    }
+}
+
+/* What the store said: a read brings the bytes as well. */
+static void note(struct object_load *load, enum zd_status status)
+{
+    struct zd_object *object = load->object;
+    struct zd_stat stat = {0};
+    struct zd_buf *bytes = NULL;
+    if (status == ZD_OK && object->kind == ZD_KIND_OBJECT) {
+        stat = load->is_read ? load->ask.read.stat : load->ask.status.stat;
+        bytes = load->is_read ? load->ask.read.bytes : NULL;
+    }
+    if (object->kind == ZD_KIND_DIRECTORY) {
+        zd_store_list_done(&load->ask.list);
+    }
+    const bool is_same = zd_generation_equal(object->stat.generation, stat.generation);
+    if (!is_same || bytes != NULL) {
+        zd_buf_unref(object->bytes);
+        object->bytes = bytes;
+    }
+    object->status = status;
+    object->stat = stat;
+    object->checked_ms = object->entry.began_ms;
+}
+
+static void store_answered(struct zd_store_op *op);
+static enum zd_next want_late(
+    struct zd_dataset *dataset, const char *key, struct zd_object_want *want);
+
+/* The next question: whether it is answered at once. ZD_AGAIN: store_answered will run. */
+static enum zd_status ask(struct object_load *load, enum zd_object_part part)
+{
+    const struct zd_object *object = load->object;
+    struct zd_store *store = object->dataset->store;
+    load->ask.op.done = store_answered;
+    if (object->kind == ZD_KIND_DIRECTORY) {
+        (void)snprintf(load->ask.list.prefix, sizeof load->ask.list.prefix, "%s/", object->key);
+        load->ask.list.n_max = 1;
+        zd_store_list(store, &load->ask.list);
+        return ZD_AGAIN;
+    }
+    load->is_read = part == ZD_OBJECT_BYTES && object->bytes == NULL;
+    if (!load->is_read) {
+        (void)snprintf(load->ask.status.key, sizeof load->ask.status.key, "%s", object->key);
+        const enum zd_status status = zd_store_status_now(store, &load->ask.status);
+        if (status == ZD_AGAIN) {
+            zd_store_status(store, &load->ask.status);
+        }
+        return status;
+    }
+    load->ask.read = (struct zd_store_read){
+        .op.done = store_answered,
+        .bytes_max = object->dataset->server->config->settings.limits_object_bytes,
+    };
+    (void)snprintf(load->ask.read.key, sizeof load->ask.read.key, "%s", object->key);
+    const enum zd_status status = zd_store_read_now(store, &load->ask.read);
+    if (status == ZD_AGAIN) {
+        zd_store_read(store, &load->ask.read);
+    }
+    return status;
+}
+
+static bool is_answer(enum zd_status status)
+{
+    return status == ZD_OK || status == ZD_NOT_FOUND;
+}
+
+/* The part that somebody waits for in vain so far. */
+static enum zd_object_part part_missing(const struct zd_object *object)
+{
+    enum zd_object_part part = ZD_OBJECT_STATUS;
+    const struct zd_list *head = &object->entry.waiters;
+    for (struct zd_list *link = head->next; link != head; link = link->next) {
+        const struct zd_object_want *want = ZD_CONTAINER(link, struct zd_object_want, wait.link);
+        part = has_part(object, want->part) ? part : want->part;
+    }
+    return part;
+}
+
+/* The entry is idle from here on: one who is told may want it again, and waits for new work then.
+ */
+static void end(struct object_load *load, enum zd_status status)
+{
+    struct zd_object *object = load->object;
+    struct answer answer = answer_of(object);
+    struct zd_list waiters;
+    struct zd_list late;
+    zd_list_take_all(&object->entry.waiters, &waiters);
+    zd_list_take_all(&object->entry.late, &late);
+    object->load = NULL;
+    zd_object_settle(object, status);
+    for (struct zd_list *link; (link = zd_list_pop_front(&waiters)) != NULL;) {
+        struct zd_object_want *want = ZD_CONTAINER(link, struct zd_object_want, wait.link);
+        want->object = NULL;
+        if (is_answer(status)) {
+            give(&answer, want);
+        } else {
+            zd_wait_answer(&want->wait, status, &load->ask.op.err);
+        }
+        want->wait.done(&want->wait);
+    }
+    for (struct zd_list *link; (link = zd_list_pop_front(&late)) != NULL;) {
+        struct zd_object_want *want = ZD_CONTAINER(link, struct zd_object_want, wait.link);
+        if (want_late(object->dataset, object->key, want) == ZD_NEXT) {
+            want->wait.done(&want->wait);
+        }
+    }
+    zd_buf_unref(answer.bytes);
+    zd_object_unref(object);
+    zd_free(load);
+}
+
+static void store_answered(struct zd_store_op *op)
+{
+    struct object_load *load = ZD_CONTAINER(op, struct object_load, ask.op);
+    enum zd_status status = op->status;
+    while (is_answer(status)) {
+        note(load, status);
+        const enum zd_object_part part = part_missing(load->object);
+        if (part == ZD_OBJECT_STATUS) {
+            break;
+        }
+        status = ask(load, part);
+        if (status == ZD_AGAIN) {
+            return;
+        }
+    }
+    end(load, status);
+}
+
+/* Ask until the part is there, or the store needs time. The want is not among the waiters yet. */
+static enum zd_next start(struct zd_object *object, struct zd_object_want *want)
+{
+    struct object_load *load = zd_alloc_zero(1, sizeof *load);
+    if (load == NULL) {
+        want->wait.status = zd_fail(&want->wait.err, ZD_NO_MEMORY, "%s: no memory", object->key);
+        zd_object_settle(object, ZD_NO_MEMORY);
+        zd_object_unref(object);
+        return ZD_NEXT;
+    }
+    object->entry.is_busy = true;
+    object->load = load;
+    load->object = object;
+    object->entry.began_ms = uv_now(object->dataset->server->loop);
+    enum zd_status status = ZD_OK;
+    do {
+        status = ask(load, want->part);
+        if (status == ZD_AGAIN) {
+            want->object = object;
+            zd_list_push_back(&object->entry.waiters, &want->wait.link);
+            return ZD_WAIT;
+        }
+        if (is_answer(status)) {
+            note(load, status);
+        }
+    } while (is_answer(status) && !has_part(object, want->part));
+    if (is_answer(status)) {
+        struct answer answer = answer_of(object);
+        give(&answer, want);
+        zd_buf_unref(answer.bytes);
+    } else {
+        zd_wait_answer(&want->wait, status, &load->ask.op.err);
+    }
+    end(load, status);
+    return ZD_NEXT;
+}
+
+/* @param is_late it may be told whatever the work under way finds: that began later */
+static enum zd_next want_object(
+    struct zd_dataset *dataset, const char *key, bool is_late, struct zd_object_want *want)
+{
+    const enum zd_object_part part = want->part;
+    want->bytes = NULL;
+    want->object = NULL;
+    want->stat = (struct zd_stat){0};
+    if (!zd_key_is_valid(key)) {
+        /* No store holds it: that is certain without asking. */
+        want->wait.status = zd_fail(&want->wait.err, ZD_NOT_FOUND, "there is no such key");
+        return ZD_NEXT;
+    }
+    const enum zd_object_kind kind =
+        part == ZD_OBJECT_DIRECTORY ? ZD_KIND_DIRECTORY : ZD_KIND_OBJECT;
+    bool is_new = false;
+    struct zd_object *object = zd_object_claim(dataset, kind, zd_span_of(key), &is_new);
+    if (object == NULL) {
+        want->wait.status = zd_fail(&want->wait.err, ZD_NO_MEMORY, "%s: no memory", key);
+        return ZD_NEXT;
+    }
+    if (!is_new && object->entry.is_busy) {
+        want->object = object;
+        if (is_late) {
+            zd_list_push_back(&object->entry.waiters, &want->wait.link);
+        } else {
+            zd_dataset_join(dataset, &object->entry, &want->wait);
+        }
+        zd_object_unref(object); /* the load has a reference of its own */
+        return ZD_WAIT;
+    }
+    if (!is_new && zd_dataset_trusts(dataset, object->checked_ms) && has_part(object, part)) {
+        struct answer answer = answer_of(object);
+        give(&answer, want);
+        zd_buf_unref(answer.bytes);
+        zd_object_unref(object);
+        return ZD_NEXT;
+    }
+    return start(object, want);
+}
+
+enum zd_next zd_objects_want(struct zd_dataset *dataset, const char *key, enum zd_object_part part,
+    struct zd_object_want *want)
+{
+    want->part = part;
+    return want_object(dataset, key, false, want);
+}
+
+static enum zd_next want_late(
+    struct zd_dataset *dataset, const char *key, struct zd_object_want *want)
+{
+    return want_object(dataset, key, true, want);
+}
+
+void zd_objects_release(struct zd_object_want *want)
+{
+    struct zd_object *object = want->object;
+    zd_wait_cancel(&want->wait);
+    zd_buf_unref(ZD_TAKE(want->bytes));
+    want->object = NULL;
+    if (object != NULL && object->load != NULL && zd_list_is_empty(&object->entry.waiters) &&
+        zd_list_is_empty(&object->entry.late)) {
+        struct zd_store_op *op = &object->load->ask.op;
+        zd_cache_drop(&object->dataset->server->objects, &object->entry); /* others begin anew */
+        zd_store_cancel(op);
+    }
+}
+
+static void forget(struct zd_dataset *dataset, enum zd_object_kind kind, struct zd_span name)
+{
+    struct key memory;
+    struct zd_cache *cache = &dataset->server->objects;
+    const struct zd_map_entry *found =
+        zd_map_find(&cache->map, write_key(&memory, dataset, kind, name));
+    if (found != NULL) {
+        zd_cache_drop(cache, ZD_CONTAINER(found, struct zd_cache_entry, map));
+    }
+}
+
+void zd_objects_forget(struct zd_dataset *dataset, const char *key)
+{
+    forget(dataset, ZD_KIND_OBJECT, zd_span_of(key));
+}
+
+void zd_objects_forget_change(struct zd_dataset *dataset, const char *key)
+{
+    forget(dataset, ZD_KIND_OBJECT, zd_span_of(key));
+    for (const char *at = strchr(key, '/'); at != NULL; at = strchr(at + 1, '/')) {
+        const struct zd_span above = {(const uint8_t *)key, (size_t)(at - key)};
+        forget(dataset, ZD_KIND_DIRECTORY, above);
+    }
+}
+
+static void free_range_load(struct range_load *load)
+{
+    zd_dataset_unref(load->dataset);
+    zd_free(load);
+}
+
+/* What was read becomes the waiter's. */
+static void take_range(
+    struct zd_range_want *want, struct zd_store_read *read, enum zd_status status)
+{
+    want->stat = read->stat;
+    want->bytes = status == ZD_OK ? ZD_TAKE(read->bytes) : NULL;
+    want->has_file = status == ZD_OK && read->wants_file;
+    want->fd = want->has_file ? read->fd : -1;
+}
+
+static void range_answered(struct zd_store_op *op)
+{
+    struct range_load *load = ZD_CONTAINER(op, struct range_load, read.op);
+    struct zd_range_want *want = load->want;
+    if (want == NULL) {
+        struct zd_range_want nobody = {.load = NULL};
+        take_range(&nobody, &load->read, op->status);
+        zd_objects_release_range(&nobody);
+        free_range_load(load);
+        return;
+    }
+    want->load = NULL;
+    take_range(want, &load->read, op->status);
+    zd_wait_answer(&want->wait, op->status, op->status == ZD_OK ? NULL : &op->err);
+    free_range_load(load);
+    want->wait.done(&want->wait);
+}
+
+static uint64_t range_bytes_max(const struct zd_dataset *dataset, const struct zd_range_want *want)
+{
+    const uint64_t most = dataset->server->config->settings.limits_object_bytes;
+    if (want->wants_file) {
+        return SIZE_MAX;
+    }
+    return want->bytes_max == 0 ? most : zd_min_u64(most, want->bytes_max);
+}
+
+enum zd_next zd_objects_want_range(
+    struct zd_dataset *dataset, const char *key, struct zd_range_want *want)
+{
+    want->bytes = NULL;
+    want->has_file = false;
+    want->load = NULL;
+    struct range_load *load = zd_alloc_zero(1, sizeof *load);
+    if (load == NULL) {
+        want->wait.status = zd_fail(&want->wait.err, ZD_NO_MEMORY, "%s: no memory", key);
+        return ZD_NEXT;
+    }
+    load->dataset = zd_dataset_ref(dataset);
+    (void)snprintf(load->read.key, sizeof load->read.key, "%s", key);
+    load->read.op.done = range_answered;
+    load->read.range = want->range;
+    load->read.only_generation = want->only_generation;
+    load->read.wants_file = want->wants_file;
+    load->read.bytes_max = range_bytes_max(dataset, want);
+    const enum zd_status status = zd_store_read_now(dataset->store, &load->read);
+    if (status == ZD_AGAIN) {
+        load->want = want;
+        want->load = load;
+        zd_store_read(dataset->store, &load->read);
+        return ZD_WAIT;
+    }
+    take_range(want, &load->read, status);
+    zd_wait_answer(&want->wait, status, status == ZD_OK ? NULL : &load->read.op.err);
+    free_range_load(load);
+    return ZD_NEXT;
+}
+
+void zd_objects_release_range(struct zd_range_want *want)
+{
+    struct range_load *load = want->load;
+    if (load != NULL) {
+        load->want = NULL;
+        want->load = NULL;
+        zd_store_cancel(&load->read.op);
+    }
+    zd_buf_unref(ZD_TAKE(want->bytes));
+    if (want->has_file) {
+        close(want->fd);
+        want->has_file = false;
+    }
+}
+
+static void free_list_load(struct list_load *load)
+{
+    zd_store_list_done(&load->list);
+    zd_free(load->list.after);
+    zd_dataset_unref(load->dataset);
+    zd_free(load);
+}
+
+static void list_answered(struct zd_store_op *op)
+{
+    struct list_load *load = ZD_CONTAINER(op, struct list_load, list.op);
+    struct zd_list_want *want = load->want;
+    load->is_running = false;
+    if (want == NULL) {
+        free_list_load(load);
+        return;
+    }
+    want->list = &load->list;
+    zd_wait_answer(&want->wait, op->status, op->status == ZD_OK ? NULL : &op->err);
+    want->wait.done(&want->wait);
+}
+
+enum zd_next zd_objects_want_list(struct zd_dataset *dataset, const char *prefix, const char *after,
+    size_t n_max, struct zd_list_want *want)
+{
+    want->list = NULL;
+    want->load = NULL;
+    struct list_load *load = zd_alloc_zero(1, sizeof *load);
+    char *own_after = after == NULL ? NULL : zd_strdup(after);
+    if (load == NULL || (after != NULL && own_after == NULL)) {
+        zd_free(load);
+        zd_free(own_after);
+        want->wait.status = zd_fail(&want->wait.err, ZD_NO_MEMORY, "%s: no memory", prefix);
+        return ZD_NEXT;
+    }
+    load->dataset = zd_dataset_ref(dataset);
+    (void)snprintf(load->list.prefix, sizeof load->list.prefix, "%s", prefix);
+    load->list.op.done = list_answered;
+    load->list.after = own_after;
+    load->list.n_max = n_max;
+    load->want = want;
+    load->is_running = true;
+    want->load = load;
+    zd_store_list(dataset->store, &load->list);
+    return ZD_WAIT;
+}
+
+void zd_objects_release_list(struct zd_list_want *want)
+{
+    struct list_load *load = want->load;
+    want->load = NULL;
+    want->list = NULL;
+    if (load == NULL) {
+        return;
+    }
+    load->want = NULL;
+    if (load->is_running) {
+        zd_store_cancel(&load->list.op);
+    } else {
+        free_list_load(load);
+    }
+}

@@ -1,0 +1,130 @@
+/* Stored objects through the cache of encoded bytes: what exists, which generation, its bytes.
+ * Thread: loop. */
+#ifndef ZD_DATA_OBJECTS_H
+#define ZD_DATA_OBJECTS_H
+
+#include "server/data/catalog.h"
+
+/** What one entry of the cache of encoded bytes tells. */
+enum zd_object_kind {
+    ZD_KIND_OBJECT = 'o',
+    ZD_KIND_DIRECTORY = 'd',
+    ZD_KIND_INDEX = 'i', /* the decoded index of a shard (server/data/shards.h) */
+};
+
+struct object_load;
+
+/** A stored object, or its absence, as it was seen last. */
+struct zd_object {
+    struct zd_cache_entry entry; /* first; key: kind, dataset id, name */
+    struct zd_dataset *dataset;
+    char *key; /* in memory of its own with the entry's key */
+    enum zd_object_kind kind;
+    enum zd_status status; /* ZD_OK or ZD_NOT_FOUND */
+    struct zd_stat stat;   /* with ZD_OK */
+    struct zd_buf *bytes;  /* the whole object or index, or NULL when only its status is known */
+    uint64_t checked_ms;
+    uint64_t n_changes;       /* of an index: of the dataset, when the store was asked */
+    struct object_load *load; /* while the store works on it; not for indexes */
+};
+
+/** What tells an entry from others of its kind is no longer than a key and some numbers. */
+#define ZD_OBJECT_NAME_MAX (ZD_KEY_BYTES_MAX + 128)
+
+/**
+ * The entry of that kind and name, made and marked busy when there is none: then the caller has
+ * work to do.
+ * @param name   what tells it from others of its kind; for objects and directories the key
+ * @param is_new out
+ * @return a reference; NULL without memory
+ */
+struct zd_object *zd_object_claim(
+    struct zd_dataset *dataset, enum zd_object_kind kind, struct zd_span name, bool *ret_is_new);
+void zd_object_unref(struct zd_object *object); /* accepts NULL */
+
+/** The work on a busy entry is over: it costs what it holds now; after a failure nobody finds it
+ * any more. Bytes that would take too much of the cache are given back. */
+void zd_object_settle(struct zd_object *object, enum zd_status status);
+
+enum zd_object_part {
+    ZD_OBJECT_STATUS,    /* stat is enough */
+    ZD_OBJECT_BYTES,     /* the whole object */
+    ZD_OBJECT_DIRECTORY, /* whether keys begin with the key and a slash; no stat, no bytes */
+};
+
+struct zd_object_want {
+    struct zd_wait wait;
+    struct zd_stat stat;  /* out, with ZD_OK */
+    struct zd_buf *bytes; /* out, with ZD_OK and ZD_OBJECT_BYTES: a reference for the caller */
+    uint64_t checked_ms;  /* out, with ZD_OK and ZD_NOT_FOUND: loop time when the store was asked */
+    enum zd_object_part part;
+    struct zd_object *object; /* its own: what it waits for; NULL = does not wait */
+};
+
+/**
+ * An object, fresh enough for its dataset. Many who want one object cost one read.
+ * wait.status: ZD_OK, ZD_NOT_FOUND (certain), ZD_TOO_LARGE, ZD_STORE ...
+ */
+enum zd_next zd_objects_want(struct zd_dataset *dataset, const char *key, enum zd_object_part part,
+    struct zd_object_want *want);
+
+/** Stop waiting, and give back what was received. What nobody waits for any more is cancelled.
+ * Accepts a zeroed want, and one that was answered. */
+void zd_objects_release(struct zd_object_want *want);
+
+/** Forget what is known of an object: it was found to be another one by now. */
+void zd_objects_forget(struct zd_dataset *dataset, const char *key);
+
+/** Forget that an object is there or not, and the same of all directories above it: it was written
+ * or erased. Who asks from now on is told what is there now, also while others wait for what was
+ * there before. */
+void zd_objects_forget_change(struct zd_dataset *dataset, const char *key);
+
+/** The end of an object: for zd_cache_init of server->objects. */
+void zd_object_free(struct zd_cache_entry *entry);
+
+/**
+ * Some bytes of one object; not cached here. wait.status: ZD_OK, ZD_NOT_FOUND (certain),
+ * ZD_PRECONDITION: it has changed, ZD_TOO_LARGE: past limits.object_bytes, ZD_STORE ...
+ */
+struct zd_range_want {
+    struct zd_wait wait;
+    /* in */
+    struct zd_range range;
+    struct zd_generation only_generation; /* zero: any */
+    uint64_t bytes_max; /* more is ZD_TOO_LARGE, where limits.object_bytes is not less; 0 = only
+                           that */
+    bool wants_file;    /* a descriptor rather than bytes, of a store that has files: no memory is
+                           taken, and limits.object_bytes does not apply */
+    /* out */
+    struct zd_buf *bytes; /* with ZD_OK: a reference for the caller */
+    bool has_file;        /* with ZD_OK and wants_file: */
+    int fd;               /* the object, open; owned until has_file is cleared or it is released */
+    struct zd_stat stat;  /* with ZD_OK: of the whole object */
+    void *load;           /* its own: NULL when the store does not work on it */
+};
+enum zd_next zd_objects_want_range(
+    struct zd_dataset *dataset, const char *key, struct zd_range_want *want);
+
+/** Stop waiting, cancel the read, and give back what was received. */
+void zd_objects_release_range(struct zd_range_want *want);
+
+/** A listing (see struct zd_store_list); not cached. */
+struct zd_list_want {
+    struct zd_wait wait;
+    struct zd_store_list *list; /* out: with ZD_OK; until zd_objects_release_list */
+    void *load;                 /* its own */
+};
+
+/**
+ * The entries below a prefix. wait.status: ZD_OK, ZD_NOT_FOUND (certain), ZD_STORE ...
+ * @param prefix "" or ending in '/'
+ * @param after  only names greater than this one; NULL = from the start
+ */
+enum zd_next zd_objects_want_list(struct zd_dataset *dataset, const char *prefix, const char *after,
+    size_t n_max, struct zd_list_want *want);
+
+/** Stop waiting, and give back the entries. */
+void zd_objects_release_list(struct zd_list_want *want);
+
+#endif

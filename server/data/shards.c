@@ -1,0 +1,502 @@
+/* Where the stored bytes of inner chunks are, by the indexes of their shards.
+ *
+ * Decoded indexes are entries of the cache of encoded bytes. That of a whole object (level 0) is
+ * found by its key, and trusted as any object is: so it also tells the object's generation without
+ * asking the store. That of a shard within a shard is found by generation and place as well, and
+ * never has to be checked. */
+#include "server/data/shards.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/num.h"
+#include "server/runtime/workers.h"
+#include "server/runtime/server.h"
+
+/* Checking the entries of an index and its checksum. */
+#define INDEX_BYTES_PER_NS 1
+
+/* The work for one index. */
+struct index_load {
+    struct zd_object *object; /* the entry; a reference */
+    struct zd_node *node;     /* a reference */
+    char *key;                /* of the stored object; owned */
+    uint32_t level;
+    struct zd_byte_range run;        /* of the shard; of a whole object once it is read */
+    struct zd_generation generation; /* of the object, below level 0 */
+    enum zd_next (*step)(struct index_load *load);
+    struct zd_object_want status_want;
+    struct zd_range_want range;
+    struct zd_job job;
+    struct zd_buf *shard_index; /* owned */
+    enum zd_status status;
+    struct zd_error err;
+};
+
+enum zd_status zd_shards_key(const struct zd_node *node, uint32_t level, const uint64_t *index,
+    char ret_key[ZD_KEY_BYTES_MAX + 1], struct zd_error *err)
+{
+    uint64_t object_index[ZD_RANK_MAX];
+    zd_layout_ancestor(node->layout, level, 0, index, object_index);
+    ZD_SCOPED_TEXT(key, ZD_KEY_BYTES_MAX);
+    const enum zd_status status =
+        node->meta->dialect->chunk_key(node->meta, node->path, object_index, &key);
+    if (status != ZD_OK) {
+        return zd_fail(err, status, "%s: the key of a chunk has more than %d bytes", node->path,
+            ZD_KEY_BYTES_MAX);
+    }
+    memcpy(ret_key, key.at, key.len + 1);
+    return ZD_OK;
+}
+
+void zd_error_name_key(struct zd_error *err, const char *what, const char *key)
+{
+    char prefix[ZD_ERROR_TEXT_BYTES / 2];
+    (void)snprintf(prefix, sizeof prefix, "%s %.200s: ", what, key);
+    const size_t len = strlen(prefix);
+    memmove(err->text + len, err->text, sizeof err->text - len - 1);
+    memcpy(err->text, prefix, len);
+    err->text[sizeof err->text - 1] = '\0';
+}
+
+static const struct zd_level *level_of(const struct index_load *load)
+{
+    return &load->node->layout->level[load->level];
+}
+
+static void end(struct index_load *load);
+static enum zd_next want_index(struct zd_place_want *want, bool is_late);
+
+static bool is_over(struct index_load *load)
+{
+    enum zd_next next = ZD_NEXT;
+    while (next == ZD_NEXT) {
+        next = load->step(load);
+    }
+    return next == ZD_DONE;
+}
+
+static void run(struct index_load *load)
+{
+    if (is_over(load)) {
+        end(load);
+    }
+}
+
+static void status_arrived(struct zd_wait *wait)
+{
+    run(ZD_CONTAINER(wait, struct index_load, status_want.wait));
+}
+
+static void range_arrived(struct zd_wait *wait)
+{
+    run(ZD_CONTAINER(wait, struct index_load, range.wait));
+}
+
+static enum zd_next fail(struct index_load *load, enum zd_status status, const struct zd_error *err)
+{
+    load->status = status;
+    load->err = *err;
+    return ZD_DONE;
+}
+
+static enum zd_next step_fill(struct index_load *load)
+{
+    struct zd_object *object = load->object;
+    if (load->status != ZD_OK) {
+        return ZD_DONE;
+    }
+    zd_buf_unref(object->bytes);
+    object->bytes = ZD_TAKE(load->shard_index);
+    object->stat = load->range.stat;
+    object->status = ZD_OK;
+    object->checked_ms = object->entry.began_ms;
+    return ZD_DONE;
+}
+
+static enum zd_status decode(struct index_load *load)
+{
+    const enum zd_status status = zd_layout_index_decode(
+        level_of(load), load->range.bytes, load->run, &load->shard_index, &load->err);
+    if (status == ZD_CORRUPT) {
+        zd_error_name_key(&load->err, "shard", load->key);
+    }
+    return status;
+}
+
+static void decode_on_worker(struct zd_job *job)
+{
+    struct index_load *load = ZD_CONTAINER(job, struct index_load, job);
+    load->status = decode(load);
+}
+
+static void decoded(struct zd_job *job, bool cancelled)
+{
+    struct index_load *load = ZD_CONTAINER(job, struct index_load, job);
+    if (cancelled) {
+        load->status = zd_fail(&load->err, ZD_CANCELLED, "the server stops");
+    }
+    run(load);
+}
+
+static enum zd_next step_decode(struct index_load *load)
+{
+    struct zd_server *server = load->node->dataset->server;
+    const struct zd_shard *shard = level_of(load)->shard;
+    const uint64_t bytes = shard->n_chunks * 2 * sizeof(uint64_t);
+    server->metrics.n_decodes++;
+    server->metrics.n_decoded_bytes += bytes;
+    load->step = step_fill;
+    const uint64_t cost_ns = bytes / INDEX_BYTES_PER_NS;
+    if (zd_workers_is_cheap(server, cost_ns)) {
+        load->status = decode(load);
+        return ZD_NEXT;
+    }
+    load->job = (struct zd_job){.work = decode_on_worker, .done = decoded};
+    zd_workers_submit(server, &load->job, cost_ns);
+    return ZD_WAIT;
+}
+
+/* The bytes of the index are there, or something else is known of the object. */
+static enum zd_next step_have(struct index_load *load)
+{
+    struct zd_object *object = load->object;
+    if (load->range.wait.status == ZD_NOT_FOUND && load->level == 0) {
+        zd_buf_unref(ZD_TAKE(object->bytes));
+        object->stat = (struct zd_stat){0};
+        object->status = ZD_NOT_FOUND;
+        object->checked_ms = object->entry.began_ms;
+        return ZD_DONE;
+    }
+    if (load->range.wait.status == ZD_NOT_FOUND) {
+        load->status = zd_fail(&load->err, ZD_PRECONDITION, "%s: it was erased", load->key);
+        return ZD_DONE;
+    }
+    if (load->range.wait.status != ZD_OK) {
+        return fail(load, load->range.wait.status, &load->range.wait.err);
+    }
+    if (load->level == 0) {
+        load->run = (struct zd_byte_range){.first = 0, .len = load->range.stat.size};
+    }
+    struct zd_byte_range found;
+    load->status = zd_layout_index_range(level_of(load), load->run, &found, &load->err);
+    if (load->status == ZD_OK && load->range.bytes->len != found.len) {
+        load->status = zd_fail(&load->err, ZD_CORRUPT, "its index has %llu bytes, %zu were read",
+            (unsigned long long)found.len, load->range.bytes->len);
+    }
+    if (load->status != ZD_OK) {
+        zd_error_name_key(&load->err, "shard", load->key);
+        return ZD_DONE;
+    }
+    load->step = step_decode;
+    return ZD_NEXT;
+}
+
+/* Of a whole object the size need not be known: its end can be asked for. */
+static enum zd_next step_read(struct index_load *load)
+{
+    const struct zd_shard *shard = level_of(load)->shard;
+    struct zd_byte_range place = {.first = 0, .len = shard->index_bytes};
+    if (load->level > 0) {
+        load->status = zd_layout_index_range(level_of(load), load->run, &place, &load->err);
+    }
+    if (load->status != ZD_OK) {
+        zd_error_name_key(&load->err, "shard", load->key);
+        return ZD_DONE;
+    }
+    const bool is_suffix = load->level == 0 && !shard->index_at_start;
+    load->range = (struct zd_range_want){
+        .wait.done = range_arrived,
+        .range = {.kind = is_suffix ? ZD_RANGE_SUFFIX : ZD_RANGE_FROM_TO,
+            .first = place.first,
+            .len = place.len},
+        .only_generation = load->generation,
+    };
+    load->step = step_have;
+    return zd_objects_want_range(load->node->dataset, load->key, &load->range);
+}
+
+static enum zd_next step_compare(struct index_load *load)
+{
+    const struct zd_object_want *found = &load->status_want;
+    struct zd_object *object = load->object;
+    if (found->wait.status != ZD_OK && found->wait.status != ZD_NOT_FOUND) {
+        return fail(load, found->wait.status, &found->wait.err);
+    }
+    /* Absence has generation zero. */
+    if (zd_generation_equal(found->stat.generation, object->stat.generation)) {
+        object->checked_ms = found->checked_ms; /* the store was not asked since */
+        return ZD_DONE;
+    }
+    load->step = step_read;
+    return ZD_NEXT;
+}
+
+static enum zd_next step_check(struct index_load *load)
+{
+    load->status_want.wait.done = status_arrived;
+    load->step = step_compare;
+    return zd_objects_want(load->node->dataset, load->key, ZD_OBJECT_STATUS, &load->status_want);
+}
+
+/* What an entry held when the work on it was over. */
+struct answer {
+    enum zd_status status;
+    struct zd_stat stat;
+    uint64_t checked_ms;
+    struct zd_buf *shard_index; /* a reference, or NULL */
+};
+
+static struct answer answer_of(const struct zd_object *object)
+{
+    return (struct answer){
+        .status = object->status,
+        .stat = object->stat,
+        .checked_ms = object->checked_ms,
+        .shard_index = object->bytes == NULL ? NULL : zd_buf_ref(object->bytes),
+    };
+}
+
+static void give(const struct answer *answer, struct zd_wait *wait)
+{
+    struct zd_place_want *want = ZD_CONTAINER(wait, struct zd_place_want, index_wait);
+    zd_wait_answer(wait, answer->status, NULL);
+    want->stat = answer->stat;
+    if (want->at_level == 0) {
+        want->checked_ms = answer->checked_ms; /* of indexes below nothing can change */
+    }
+    want->shard_index = answer->status == ZD_OK ? zd_buf_ref(answer->shard_index) : NULL;
+}
+
+static void give_now(const struct zd_object *object, struct zd_place_want *want)
+{
+    const struct answer answer = answer_of(object);
+    give(&answer, &want->index_wait);
+    zd_buf_unref(answer.shard_index);
+}
+
+static void free_load(struct index_load *load)
+{
+    zd_objects_release_range(&load->range);
+    zd_buf_unref(load->shard_index);
+    zd_object_unref(load->object);
+    zd_node_unref(load->node);
+    zd_free(load->key);
+    zd_free(load);
+}
+
+/* The entry is idle from here on: one who is told may want it again. */
+static void end(struct index_load *load)
+{
+    struct zd_object *object = load->object;
+    const struct answer answer = answer_of(object);
+    struct zd_list waiters;
+    struct zd_list late;
+    zd_list_take_all(&object->entry.waiters, &waiters);
+    zd_list_take_all(&object->entry.late, &late);
+    zd_object_settle(object, load->status);
+    if (load->status != ZD_OK) {
+        zd_wait_tell(&waiters, load->status, &load->err);
+    }
+    for (struct zd_list *link; (link = zd_list_pop_front(&waiters)) != NULL;) {
+        struct zd_wait *wait = ZD_CONTAINER(link, struct zd_wait, link);
+        give(&answer, wait);
+        wait->done(wait);
+    }
+    for (struct zd_list *link; (link = zd_list_pop_front(&late)) != NULL;) {
+        struct zd_wait *wait = ZD_CONTAINER(link, struct zd_wait, link);
+        if (want_index(ZD_CONTAINER(wait, struct zd_place_want, index_wait), true) == ZD_NEXT) {
+            wait->done(wait);
+        }
+    }
+    zd_buf_unref(answer.shard_index);
+    free_load(load);
+}
+
+/* Whether it is what the store said before something was changed. Of indexes below level 0 nothing
+ * can change. */
+static bool is_before_change(const struct zd_place_want *want, const struct zd_object *object)
+{
+    return want->at_level == 0 && object->n_changes != want->node->dataset->n_changes;
+}
+
+/* An index of a whole object is told by the key, one within by place and generation too. */
+static struct zd_object *claim_named(struct zd_place_want *want, bool *ret_is_new)
+{
+    uint8_t name[ZD_OBJECT_NAME_MAX];
+    const uint64_t number[] = {want->node->tag, want->at_level, want->run.first,
+        want->stat.generation.word[0], want->stat.generation.word[1]};
+    const size_t n_numbers = want->at_level == 0 ? 2 : ZD_COUNT_OF(number);
+    const size_t key_len = strlen(want->key);
+    memcpy(name, number, n_numbers * sizeof *number);
+    memcpy(name + n_numbers * sizeof *number, want->key, key_len);
+    const struct zd_span span = {.ptr = name, .len = n_numbers * sizeof *number + key_len};
+    return zd_object_claim(want->node->dataset, ZD_KIND_INDEX, span, ret_is_new);
+}
+
+/* One that is being read since before a change is left to those who wait for it. */
+static struct zd_object *claim(struct zd_place_want *want, bool *ret_is_new)
+{
+    struct zd_object *object = claim_named(want, ret_is_new);
+    if (object == NULL || *ret_is_new || !object->entry.is_busy ||
+        !is_before_change(want, object)) {
+        return object;
+    }
+    zd_cache_drop(&want->node->dataset->server->objects, &object->entry);
+    zd_object_unref(object);
+    return claim_named(want, ret_is_new);
+}
+
+static struct index_load *new_load(const struct zd_place_want *want, struct zd_object *object)
+{
+    struct index_load *load = zd_alloc_zero(1, sizeof *load);
+    char *key = zd_strdup(want->key);
+    if (load == NULL || key == NULL) {
+        zd_free(load);
+        zd_free(key);
+        return NULL;
+    }
+    object->entry.is_busy = true;
+    object->n_changes = want->node->dataset->n_changes;
+    load->object = object;
+    load->node = zd_node_ref(want->node);
+    load->key = key;
+    load->level = want->at_level;
+    load->run = want->run;
+    load->generation = want->at_level == 0 ? (struct zd_generation){0} : want->stat.generation;
+    object->entry.began_ms = uv_now(want->node->dataset->server->loop);
+    return load;
+}
+
+/* Takes a reference of the entry, which is idle. */
+static enum zd_next start(struct zd_place_want *want, struct zd_object *object, bool is_known)
+{
+    struct index_load *load = new_load(want, object);
+    if (load == NULL) {
+        zd_object_settle(object, ZD_NO_MEMORY);
+        zd_object_unref(object);
+        want->index_wait.status =
+            zd_fail(&want->index_wait.err, ZD_NO_MEMORY, "%s: no memory", want->key);
+        return ZD_NEXT;
+    }
+    load->step = is_known ? step_check : step_read;
+    if (!is_over(load)) {
+        zd_list_push_back(&object->entry.waiters, &want->index_wait.link);
+        return ZD_WAIT;
+    }
+    if (load->status == ZD_OK) {
+        give_now(object, want);
+    } else {
+        zd_wait_answer(&want->index_wait, load->status, &load->err);
+    }
+    end(load);
+    return ZD_NEXT;
+}
+
+/* Of indexes below level 0 nothing can change, so that none is read too early.
+ * @param is_late it may be told whatever the work under way finds: that began later */
+static void wait_for(struct zd_object *object, bool is_late, struct zd_place_want *want)
+{
+    if (is_late || want->at_level > 0) {
+        zd_list_push_back(&object->entry.waiters, &want->index_wait.link);
+    } else {
+        zd_dataset_join(object->dataset, &object->entry, &want->index_wait);
+    }
+}
+
+static enum zd_next want_index(struct zd_place_want *want, bool is_late)
+{
+    bool is_new = false;
+    struct zd_object *object = claim(want, &is_new);
+    if (object == NULL) {
+        want->index_wait.status =
+            zd_fail(&want->index_wait.err, ZD_NO_MEMORY, "%s: no memory", want->key);
+        return ZD_NEXT;
+    }
+    if (is_new) {
+        return start(want, object, false);
+    }
+    if (object->entry.is_busy) {
+        wait_for(object, is_late, want);
+        zd_object_unref(object); /* the load has a reference of its own */
+        return ZD_WAIT;
+    }
+    const bool is_gone = want->at_level == 0 && zd_generation_is_set(want->gone) &&
+                         zd_generation_equal(want->gone, object->stat.generation);
+    const bool is_kept = object->status == ZD_NOT_FOUND || object->bytes != NULL;
+    if (is_gone || !is_kept) {
+        return start(want, object, false);
+    }
+    if (want->at_level == 0 && (is_before_change(want, object) ||
+                                   !zd_dataset_trusts(want->node->dataset, object->checked_ms))) {
+        return start(want, object, true);
+    }
+    give_now(object, want);
+    zd_object_unref(object);
+    return ZD_NEXT;
+}
+
+/* From the index of one level to the run of the next level's chunk. ZD_DONE: the want is answered.
+ */
+static enum zd_next step_down(struct zd_place_want *want)
+{
+    const struct zd_layout *layout = want->node->layout;
+    ZD_AUTO(zd_buf) shard_index = ZD_TAKE(want->shard_index);
+    if (want->index_wait.status != ZD_OK) {
+        zd_wait_answer(&want->wait, want->index_wait.status, &want->index_wait.err);
+        return ZD_DONE;
+    }
+    if (want->at_level == 0) {
+        want->run = (struct zd_byte_range){.first = 0, .len = want->stat.size};
+    }
+    uint64_t index[ZD_RANK_MAX];
+    struct zd_error *err = &want->wait.err;
+    zd_layout_ancestor(layout, want->level, want->at_level + 1, want->index, index);
+    want->wait.status = zd_layout_find(
+        &layout->level[want->at_level], shard_index, want->run, index, &want->range, err);
+    if (want->wait.status == ZD_CORRUPT) {
+        zd_error_name_key(err, "shard", want->key);
+    }
+    want->run = want->range;
+    want->at_level++;
+    return want->wait.status == ZD_OK && want->at_level < want->level ? ZD_NEXT : ZD_DONE;
+}
+
+static enum zd_next find_place(struct zd_place_want *want)
+{
+    for (;;) {
+        if (want_index(want, false) == ZD_WAIT) {
+            return ZD_WAIT;
+        }
+        if (step_down(want) == ZD_DONE) {
+            return ZD_NEXT;
+        }
+    }
+}
+
+static void index_arrived(struct zd_wait *wait)
+{
+    struct zd_place_want *want = ZD_CONTAINER(wait, struct zd_place_want, index_wait);
+    if (step_down(want) == ZD_DONE || find_place(want) == ZD_NEXT) {
+        want->wait.done(&want->wait);
+    }
+}
+
+enum zd_next zd_shards_want(struct zd_node *node, const char *key, struct zd_place_want *want)
+{
+    assert(want->level >= 1 && want->level < node->layout->n_levels);
+    want->node = node;
+    want->key = key;
+    want->at_level = 0;
+    want->run = (struct zd_byte_range){0};
+    want->stat = (struct zd_stat){0};
+    want->index_wait = (struct zd_wait){.done = index_arrived};
+    return find_place(want);
+}
+
+void zd_shards_release(struct zd_place_want *want)
+{
+    zd_wait_cancel(&want->index_wait);
+    zd_buf_unref(ZD_TAKE(want->shard_index));
+}

@@ -1,0 +1,46 @@
+/* Where the stored bytes of inner chunks are, by the indexes of their shards. Thread: loop. */
+#ifndef ZD_DATA_SHARDS_H
+#define ZD_DATA_SHARDS_H
+
+#include "server/data/objects.h"
+
+/** One chunk of a level below the first, looked for; also the wait for one index on the way. */
+struct zd_place_want {
+    struct zd_wait wait; /* told when the place is known */
+    /* in */
+    uint32_t level;              /* 1 or more */
+    uint64_t index[ZD_RANK_MAX]; /* in that level's grid */
+    struct zd_generation gone;   /* not zero: the object is not of that generation any more */
+    /* out */
+    struct zd_byte_range range; /* with ZD_OK: of the stored object */
+    struct zd_stat stat;        /* of the stored object; zero when it is absent */
+    uint64_t checked_ms;        /* loop time when the store was asked about the stored object */
+    /* its own */
+    struct zd_wait index_wait;
+    struct zd_buf *shard_index; /* a reference */
+    struct zd_node *node;       /* borrowed */
+    const char *key;            /* borrowed */
+    uint32_t at_level;
+    struct zd_byte_range run; /* of that level's chunk */
+};
+
+/**
+ * The place of a chunk. wait.status: ZD_OK, ZD_NOT_FOUND (the object or the inner chunk is absent),
+ * ZD_PRECONDITION (the object was replaced meanwhile: ask again), ZD_CORRUPT, ZD_STORE ...
+ * @param node borrowed until the answer
+ * @param key  of the stored object; borrowed until the answer
+ */
+enum zd_next zd_shards_want(struct zd_node *node, const char *key, struct zd_place_want *want);
+
+/** Stop waiting. Accepts a zeroed want, and one that was answered. */
+void zd_shards_release(struct zd_place_want *want);
+
+/** The key of the stored object that holds chunk index[] of a level. @retval ZD_TOO_LARGE no store
+ * has a key that long */
+ZD_RESULT zd_shards_key(const struct zd_node *node, uint32_t level, const uint64_t *index,
+    char ret_key[ZD_KEY_BYTES_MAX + 1], struct zd_error *err);
+
+/** Puts "what key: " in front of an error's text; its facts stay. */
+void zd_error_name_key(struct zd_error *err, const char *what, const char *key);
+
+#endif

@@ -1,0 +1,103 @@
+/* Asking the store for the state of many objects, some at a time. */
+#include "server/data/survey.h"
+
+#include "core/base/num.h"
+#include "core/dialect/dialect.h"
+
+#define IN_FLIGHT_MAX 128
+
+struct zd_survey_want {
+    struct zd_object_want object;
+    struct zd_survey *survey;
+};
+
+enum zd_status zd_survey_init(struct zd_survey *survey, struct zd_request *req,
+    struct zd_node *node, const struct zd_grid *grid, const struct zd_selection *selection,
+    uint64_t n_objects, struct zd_error *err)
+{
+    *survey = (struct zd_survey){.req = req, .node = node};
+    zd_plan_init(&survey->plan, grid, selection);
+    survey->n_want = (uint32_t)zd_min_u64(n_objects, IN_FLIGHT_MAX);
+    survey->want = zd_alloc_zero(survey->n_want, sizeof *survey->want);
+    if (survey->want == NULL) {
+        return zd_fail(err, ZD_NO_MEMORY, "no memory to ask for %u stored objects", survey->n_want);
+    }
+    return ZD_OK;
+}
+
+static void release(struct zd_survey *survey)
+{
+    for (uint32_t i = 0; i < survey->n_asked; i++) {
+        zd_objects_release(&survey->want[i].object);
+    }
+    survey->n_asked = 0;
+}
+
+void zd_survey_done(struct zd_survey *survey)
+{
+    release(survey);
+    zd_free(survey->want);
+    survey->want = NULL;
+    survey->n_want = 0;
+}
+
+static void object_arrived(struct zd_wait *wait)
+{
+    struct zd_survey_want *want = ZD_CONTAINER(wait, struct zd_survey_want, object.wait);
+    zd_request_arrived(want->survey->req);
+}
+
+static enum zd_status collect(struct zd_survey *survey, struct zd_error *err)
+{
+    for (uint32_t i = 0; i < survey->n_asked; i++) {
+        const struct zd_object_want *object = &survey->want[i].object;
+        const enum zd_status status = object->wait.status;
+        if (status != ZD_OK && status != ZD_NOT_FOUND) {
+            *err = object->wait.err;
+            return status;
+        }
+        const struct zd_generation absent = {0};
+        survey->see(survey, survey->number + i, status == ZD_OK ? object->stat.generation : absent);
+    }
+    survey->number += survey->n_asked;
+    release(survey);
+    return ZD_OK;
+}
+
+static enum zd_status ask(
+    struct zd_survey *survey, const struct zd_part *part, struct zd_error *err)
+{
+    const struct zd_node *node = survey->node;
+    struct zd_survey_want *want = &survey->want[survey->n_asked];
+    ZD_SCOPED_TEXT(key, ZD_KEY_BYTES_MAX);
+    const enum zd_status status =
+        node->meta->dialect->chunk_key(node->meta, node->path, part->chunk, &key);
+    if (status != ZD_OK) {
+        return zd_fail(err, status, "the key of a chunk of \"%s\" cannot be made", node->path);
+    }
+    *want = (struct zd_survey_want){.survey = survey};
+    want->object.wait.done = object_arrived;
+    survey->n_asked++;
+    if (zd_objects_want(node->dataset, key.at, ZD_OBJECT_STATUS, &want->object) == ZD_WAIT) {
+        survey->req->n_waits++;
+    }
+    return ZD_OK;
+}
+
+enum zd_status zd_survey_round(
+    struct zd_survey *survey, enum zd_next *ret_next, struct zd_error *err)
+{
+    ZD_TRY(collect(survey, err));
+    struct zd_part part;
+    while (survey->n_asked < survey->n_want && zd_plan_next(&survey->plan, &part)) {
+        const enum zd_status status = ask(survey, &part, err);
+        if (status != ZD_OK) {
+            release(survey);
+            survey->req->n_waits = 0;
+            return status;
+        }
+    }
+    survey->is_done = survey->n_asked == 0;
+    *ret_next = zd_request_wait(survey->req);
+    return ZD_OK;
+}

@@ -1,0 +1,481 @@
+/*
+ * Walking a hierarchy in the store.
+ *
+ *     order:  [root] - [a] - [a/x] - [a/y] - [b] - [c]      spots, in pre-order
+ *     state:   told     known  asked   asked  waits  waits
+ *
+ * Spots are asked ahead of the first one that is not told, a few at a time; the first one is told
+ * as soon as it is known and, when it is a group, its children stand behind it. So what is told
+ * is in order, whatever order the store answers in, and memory is bounded by the listings of the
+ * groups on the way.
+ */
+#include "server/data/walk.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "server/data/datasets.h"
+#include "server/data/path_order.h"
+#include "server/runtime/server.h"
+
+#define AHEAD_MAX        64    /* spots asked or known, and not told yet */
+#define LIST_ENTRIES_MAX 10000 /* of one call to the store */
+#define TOLD_IN_ONE_TURN 256   /* then other requests have their turn */
+
+enum spot_state {
+    SPOT_WAITS, /* in the queue */
+    SPOT_ASKED, /* its node is wanted, or its children are being listed */
+    SPOT_KNOWN,
+    SPOT_GONE, /* there is no such node */
+};
+
+/** One place that is, or may be, a node. */
+struct spot {
+    struct zd_list order; /* of walk->order */
+    struct zd_list queue; /* of walk->queue, while it waits */
+    enum spot_state state;
+    struct zd_node *node; /* a reference, once it is known; NULL when the store could not tell */
+    struct zd_error *err; /* owned; then why */
+    uint64_t depth;
+    bool is_silent; /* not after config.after: only on the way */
+    char path[];
+};
+
+/** One question under way. Outlives the walk when the store cannot be stopped. */
+struct task {
+    struct zd_list link;        /* of walk->tasks */
+    struct zd_walk *walk;       /* NULL once the walk is freed */
+    struct zd_dataset *dataset; /* a reference */
+    struct spot *spot;
+    struct zd_node_want want;
+    struct zd_store_list list;
+    struct zd_list *behind; /* the last child found so far, or the spot: the next goes behind it */
+    char *after;            /* last name of the page before; owned */
+    bool is_listing;
+};
+
+struct zd_walk {
+    struct zd_walk_config config;
+    struct zd_node *start; /* a reference */
+    char *after;           /* owned, or NULL */
+    struct zd_list order;
+    struct zd_list queue;
+    struct zd_list tasks;
+    uint32_t n_asked;
+    uint32_t n_known; /* and not told yet */
+    bool is_running;  /* inside advance: answers that come at once must not go deeper */
+    bool has_ended;
+    bool is_over; /* and its owner knows: what still arrives changes nothing */
+    enum zd_status status;
+    struct zd_error err;
+    uv_idle_t idle; /* gives other requests their turn; the memory lives until it is closed */
+    bool is_resting;
+};
+
+static void spot_free(struct spot *spot)
+{
+    zd_list_remove(&spot->order);
+    zd_list_remove(&spot->queue);
+    zd_node_unref(spot->node);
+    zd_free(spot->err);
+    zd_free(spot);
+}
+
+static void task_free(struct task *task)
+{
+    zd_list_remove(&task->link);
+    zd_store_list_done(&task->list);
+    zd_free(task->after);
+    zd_dataset_unref(task->dataset);
+    zd_free(task);
+}
+
+/* A new spot behind another one; NULL without memory. */
+static struct spot *spot_new(struct zd_list *behind, const char *path, uint64_t depth)
+{
+    const size_t len = strlen(path);
+    struct spot *spot = zd_alloc_zero(1, sizeof *spot + len + 1);
+    if (spot != NULL) {
+        memcpy(spot->path, path, len + 1);
+        spot->depth = depth;
+        zd_list_insert_after(behind, &spot->order);
+    }
+    return spot;
+}
+
+static void end(struct zd_walk *walk, enum zd_status status, const struct zd_error *err)
+{
+    if (!walk->has_ended) {
+        walk->has_ended = true;
+        walk->status = status;
+        walk->err = *err;
+    }
+}
+
+static void end_without_memory(struct zd_walk *walk)
+{
+    struct zd_error err = {0};
+    const enum zd_status status = zd_fail(&err, ZD_NO_MEMORY, "cannot allocate a listing");
+    end(walk, status, &err);
+}
+
+static void advance(struct zd_walk *walk);
+
+static void become_known(struct zd_walk *walk, struct spot *spot, enum spot_state state)
+{
+    assert(spot->state == SPOT_ASKED);
+    spot->state = state;
+    walk->n_asked--;
+    walk->n_known++;
+}
+
+static struct task *task_new(struct zd_walk *walk, struct spot *spot)
+{
+    struct task *task = zd_alloc_zero(1, sizeof *task);
+    if (task == NULL) {
+        end_without_memory(walk);
+        return NULL;
+    }
+    task->walk = walk;
+    task->dataset = zd_dataset_ref(walk->start->dataset);
+    task->spot = spot;
+    zd_list_push_back(&walk->tasks, &task->link);
+    return task;
+}
+
+/* One entry of a listing: a new spot, when it may be a node and lies on the way. */
+static ZD_RESULT take_entry(
+    struct task *task, const struct zd_store_entry *entry, struct zd_list **queue_behind)
+{
+    struct zd_walk *walk = task->walk;
+    const struct spot *parent = task->spot;
+    const struct zd_dialect *dialect = parent->node->meta->dialect;
+    ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
+    if (parent->path[0] != '\0') {
+        ZD_TRY(zd_text_addf(&path, "%s/", parent->path));
+    }
+    const enum zd_status status =
+        dialect->child_name(zd_span_of(entry->name), entry->is_prefix, &path);
+    if (status == ZD_NOT_FOUND) {
+        return ZD_OK;
+    }
+    ZD_TRY(status);
+    const bool is_after = walk->after == NULL || zd_path_compare(path.at, walk->after) > 0;
+    const bool is_on_the_way =
+        !is_after && (strcmp(path.at, walk->after) == 0 || zd_path_is_below(walk->after, path.at));
+    if (!is_after && !is_on_the_way) {
+        return ZD_OK;
+    }
+    struct spot *spot = spot_new(task->behind, path.at, parent->depth + 1);
+    if (spot == NULL) {
+        return ZD_NO_MEMORY;
+    }
+    spot->is_silent = !is_after;
+    task->behind = &spot->order;
+    /* Children go before whatever waits: they are told first. */
+    zd_list_insert_after(*queue_behind, &spot->queue);
+    *queue_behind = &spot->queue;
+    return ZD_OK;
+}
+
+static void list_page(struct task *task);
+
+/* A page of a group's children has come. */
+static void take_page(struct task *task)
+{
+    struct zd_walk *walk = task->walk;
+    const struct zd_store_list *list = &task->list;
+    if (list->op.status != ZD_OK && list->op.status != ZD_NOT_FOUND) {
+        end(walk, list->op.status, &list->op.err);
+        return;
+    }
+    struct zd_list *queue_behind = &walk->queue;
+    for (size_t i = 0; i < list->n_entries; i++) {
+        const enum zd_status status = take_entry(task, &list->entry[i], &queue_behind);
+        /* A key that is too long can be no node of this server. */
+        if (status != ZD_OK && status != ZD_TOO_LARGE) {
+            end_without_memory(walk);
+            return;
+        }
+    }
+    if (list->op.status == ZD_OK && list->has_more && list->n_entries > 0) {
+        list_page(task);
+        return;
+    }
+    become_known(walk, task->spot, SPOT_KNOWN);
+    task_free(task);
+}
+
+static void listed(struct zd_store_op *op)
+{
+    struct task *task = ZD_CONTAINER(op, struct task, list.op);
+    struct zd_walk *walk = task->walk;
+    task->is_listing = false;
+    if (walk == NULL) {
+        task_free(task);
+        return;
+    }
+    take_page(task);
+    advance(walk);
+}
+
+/* Asks for the next page of children. */
+static void list_page(struct task *task)
+{
+    const struct spot *spot = task->spot;
+    const struct zd_node *node = spot->node;
+    zd_free(task->after);
+    task->after = NULL;
+    if (task->list.n_entries > 0) {
+        task->after = zd_strdup(task->list.entry[task->list.n_entries - 1].name);
+        if (task->after == NULL) {
+            end_without_memory(task->walk);
+            return;
+        }
+    }
+    zd_store_list_done(&task->list);
+    task->list = (struct zd_store_list){.n_max = LIST_ENTRIES_MAX, .after = task->after};
+    ZD_SCOPED_TEXT(prefix, ZD_KEY_BYTES_MAX + 1);
+    const enum zd_status status = node->meta->dialect->children_prefix(spot->path, &prefix);
+    if (status != ZD_OK) {
+        end_without_memory(task->walk);
+        return;
+    }
+    memcpy(task->list.prefix, prefix.at, prefix.len + 1);
+    task->list.op.done = listed;
+    task->is_listing = true;
+    zd_store_list(node->dataset->store, &task->list);
+}
+
+static bool has_children(const struct zd_walk *walk, const struct spot *spot)
+{
+    const struct zd_meta *meta = spot->node->meta;
+    /* A refused group is not interpreted, and arrays have no children. */
+    return meta->type == ZD_NODE_GROUP && !zd_meta_is_refused(meta) &&
+           spot->depth < walk->config.depth_max;
+}
+
+/* The node of a spot is there: a group goes on with its children. Takes over the task. */
+static void take_node(struct task *task)
+{
+    struct spot *spot = task->spot;
+    if (!has_children(task->walk, spot)) {
+        become_known(task->walk, spot, SPOT_KNOWN);
+        task_free(task);
+        return;
+    }
+    task->behind = &spot->order;
+    list_page(task);
+}
+
+/* The catalog has answered. Takes over the task. */
+static void take_want(struct task *task)
+{
+    struct zd_walk *walk = task->walk;
+    struct spot *spot = task->spot;
+    const struct zd_wait *wait = &task->want.wait;
+    if (wait->status == ZD_OK) {
+        spot->node = ZD_TAKE(task->want.node);
+        take_node(task);
+        return;
+    }
+    if (wait->status != ZD_NOT_FOUND) {
+        /* One node that cannot be read must not hide all others. */
+        spot->err = zd_alloc(sizeof *spot->err);
+        if (spot->err == NULL) {
+            end_without_memory(walk);
+            return;
+        }
+        *spot->err = wait->err;
+    }
+    become_known(walk, spot, wait->status == ZD_NOT_FOUND ? SPOT_GONE : SPOT_KNOWN);
+    task_free(task);
+}
+
+static void wanted(struct zd_wait *wait)
+{
+    struct task *task = ZD_CONTAINER(wait, struct task, want.wait);
+    struct zd_walk *walk = task->walk;
+    take_want(task);
+    advance(walk);
+}
+
+static void ask(struct zd_walk *walk, struct spot *spot)
+{
+    struct task *task = task_new(walk, spot);
+    if (task == NULL) {
+        return;
+    }
+    zd_list_remove(&spot->queue);
+    spot->state = SPOT_ASKED;
+    walk->n_asked++;
+    task->want.wait.done = wanted;
+    if (zd_catalog_want(walk->start->dataset, spot->path, &task->want) == ZD_NEXT) {
+        take_want(task);
+    }
+}
+
+/* Asks the first spot always, and others as far as the look-ahead goes. */
+static void ask_ahead(struct zd_walk *walk)
+{
+    if (zd_list_is_empty(&walk->order)) {
+        return;
+    }
+    struct spot *first = ZD_CONTAINER(walk->order.next, struct spot, order);
+    if (first->state == SPOT_WAITS) {
+        ask(walk, first);
+    }
+    while (!walk->has_ended && !zd_list_is_empty(&walk->queue) &&
+           walk->n_asked + walk->n_known < AHEAD_MAX) {
+        ask(walk, ZD_CONTAINER(walk->queue.next, struct spot, queue));
+    }
+}
+
+/* Tells what is known at the front; false when nothing was. */
+static bool tell(struct zd_walk *walk, uint32_t *n_left)
+{
+    bool has_told = false;
+    while (!walk->has_ended && !zd_list_is_empty(&walk->order) && *n_left > 0) {
+        struct spot *spot = ZD_CONTAINER(walk->order.next, struct spot, order);
+        if (spot->state != SPOT_KNOWN && spot->state != SPOT_GONE) {
+            break;
+        }
+        has_told = true;
+        (*n_left)--;
+        walk->n_known--;
+        const struct zd_walk_node found = {
+            .path = spot->path,
+            .depth = spot->depth,
+            .node = spot->node,
+            .err = spot->err,
+        };
+        const struct zd_error none = {0};
+        if (spot->state == SPOT_KNOWN && !spot->is_silent &&
+            !walk->config.visit(walk->config.context, &found)) {
+            end(walk, ZD_OK, &none);
+        }
+        spot_free(spot);
+        if (zd_list_is_empty(&walk->order)) {
+            end(walk, ZD_OK, &none);
+        }
+    }
+    return has_told;
+}
+
+static void rested(uv_idle_t *idle)
+{
+    struct zd_walk *walk = ZD_CONTAINER(idle, struct zd_walk, idle);
+    uv_idle_stop(idle);
+    walk->is_resting = false;
+    advance(walk);
+}
+
+/* As far as it goes without waiting. */
+static void go_on(struct zd_walk *walk)
+{
+    uint32_t n_left = TOLD_IN_ONE_TURN;
+    bool moves = true;
+    walk->is_running = true;
+    while (moves && !walk->has_ended && n_left > 0) {
+        ask_ahead(walk);
+        moves = tell(walk, &n_left);
+    }
+    walk->is_running = false;
+    if (!walk->has_ended && n_left == 0 && !walk->is_resting) {
+        walk->is_resting = true;
+        uv_idle_start(&walk->idle, rested);
+    }
+}
+
+static void advance(struct zd_walk *walk)
+{
+    if (walk->is_running || walk->is_resting || walk->is_over) {
+        return;
+    }
+    go_on(walk);
+    if (walk->has_ended) {
+        walk->is_over = true;
+        walk->config.done(walk->config.context);
+    }
+}
+
+enum zd_status zd_walk_new(
+    const struct zd_walk_config *config, struct zd_walk **ret_walk, struct zd_error *err)
+{
+    struct zd_walk *walk = zd_alloc_zero(1, sizeof *walk);
+    if (walk == NULL) {
+        return zd_fail(err, ZD_NO_MEMORY, "cannot allocate a listing");
+    }
+    walk->config = *config;
+    walk->start = zd_node_ref(config->start);
+    zd_list_init(&walk->order);
+    zd_list_init(&walk->queue);
+    zd_list_init(&walk->tasks);
+    uv_idle_init(walk->start->dataset->server->loop, &walk->idle);
+    struct spot *spot = spot_new(&walk->order, walk->start->path, 0);
+    walk->after = config->after == NULL ? NULL : zd_strdup(config->after);
+    if (spot == NULL || (config->after != NULL && walk->after == NULL)) {
+        zd_walk_free(walk);
+        return zd_fail(err, ZD_NO_MEMORY, "cannot allocate a listing");
+    }
+    spot->node = zd_node_ref(walk->start);
+    spot->is_silent = walk->after != NULL && zd_path_compare(spot->path, walk->after) <= 0;
+    *ret_walk = walk;
+    return ZD_OK;
+}
+
+enum zd_next zd_walk_run(struct zd_walk *walk)
+{
+    struct spot *spot = ZD_CONTAINER(walk->order.next, struct spot, order);
+    struct task *task = task_new(walk, spot);
+    if (task != NULL) {
+        spot->state = SPOT_ASKED;
+        walk->n_asked++;
+        take_node(task);
+        go_on(walk);
+    }
+    walk->is_over = walk->has_ended;
+    return walk->has_ended ? ZD_NEXT : ZD_WAIT;
+}
+
+enum zd_status zd_walk_status(const struct zd_walk *walk, struct zd_error *err)
+{
+    if (walk->status != ZD_OK && err != NULL) {
+        *err = walk->err;
+    }
+    return walk->status;
+}
+
+static void drop_task(struct task *task)
+{
+    zd_list_remove(&task->link);
+    if (task->is_listing) {
+        /* The store still writes into it: its done frees it. */
+        task->walk = NULL;
+        zd_store_cancel(&task->list.op);
+        return;
+    }
+    zd_wait_cancel(&task->want.wait);
+    task_free(task);
+}
+
+static void closed(uv_handle_t *handle)
+{
+    zd_free(ZD_CONTAINER(handle, struct zd_walk, idle));
+}
+
+void zd_walk_free(struct zd_walk *walk)
+{
+    if (walk == NULL) {
+        return;
+    }
+    while (!zd_list_is_empty(&walk->tasks)) {
+        drop_task(ZD_CONTAINER(walk->tasks.next, struct task, link));
+    }
+    while (!zd_list_is_empty(&walk->order)) {
+        spot_free(ZD_CONTAINER(walk->order.next, struct spot, order));
+    }
+    zd_node_unref(walk->start);
+    zd_free(walk->after);
+    uv_close((uv_handle_t *)&walk->idle, closed);
+}

@@ -1,0 +1,33 @@
+/* Which chunk a request is about: index=, level=, decoded= (api.md 3.4), and its entity tag.
+ * Thread: loop. */
+#ifndef ZD_DESCRIBE_CHUNK_PARAMS_H
+#define ZD_DESCRIBE_CHUNK_PARAMS_H
+
+#include "server/request/request.h"
+
+struct zd_chunk_params {
+    uint32_t level;              /* of the layout */
+    uint64_t index[ZD_RANK_MAX]; /* in that level's grid */
+    bool is_decoded;             /* its elements, not the stored bytes */
+};
+
+/**
+ * Read the parameters.
+ * @retval ZD_INVALID       fact name: the parameter at fault
+ * @retval ZD_OUT_OF_BOUNDS facts dim, index, size
+ */
+ZD_RESULT zd_chunk_params_parse(const struct zd_params *params, const struct zd_layout *layout,
+    struct zd_chunk_params *ret_ask, struct zd_error *err);
+
+/**
+ * The tag of the chunk in one form.
+ * @param generation of the stored object; zero: it is absent
+ */
+void zd_chunk_params_tag(const struct zd_node *node, const struct zd_chunk_params *ask,
+    struct zd_generation generation, char to[ZD_TAG_BYTES]);
+
+/** The index as it is asked: "0,3". */
+void zd_chunk_params_add_index(
+    const struct zd_chunk_params *ask, uint32_t rank, struct zd_text *text);
+
+#endif

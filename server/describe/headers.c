@@ -1,0 +1,145 @@
+/* The Zarr-* headers: with them a client rebuilds the array from the answer alone (api.md 3.5). */
+#include "server/describe/headers.h"
+
+#include <string.h>
+
+#include "core/base/num.h"
+
+#define TEXT_BYTES_MAX  (UINT64_C(1) << 20)
+#define TIER_BYTES_MAX  64
+#define VALUE_BYTES_MAX 1024 /* what a connection's memory surely takes */
+
+/* The shape of a scalar is empty. libmicrohttpd adds no empty value; a reader drops white space
+ * around one (RFC 9110, 5.5). */
+#define EMPTY_VALUE " "
+
+void zd_headers_init(struct zd_headers *headers)
+{
+    headers->n = 0;
+    zd_text_init(&headers->text, TEXT_BYTES_MAX);
+}
+
+void zd_headers_done(struct zd_headers *headers)
+{
+    zd_text_done(&headers->text);
+}
+
+struct zd_text *zd_headers_add(struct zd_headers *headers, const char *name)
+{
+    assert(headers->n < ZD_ANSWER_HEADERS_MAX);
+    if (headers->n > 0) {
+        zd_text_add_char(&headers->text, '\0');
+    }
+    headers->name[headers->n] = name;
+    headers->at[headers->n] = headers->text.len;
+    headers->n++;
+    return &headers->text;
+}
+
+static void add_lengths(
+    struct zd_headers *headers, const char *name, uint32_t n, const uint64_t *length)
+{
+    struct zd_text *value = zd_headers_add(headers, name);
+    for (uint32_t d = 0; d < n; d++) {
+        zd_text_add(value, d == 0 ? "" : ",");
+        zd_text_add_u64(value, length[d]);
+    }
+}
+
+void zd_headers_add_elements(
+    struct zd_headers *headers, const struct zd_dtype *dtype, uint32_t rank, const uint64_t *shape)
+{
+    zd_dtype_add_typestr(dtype, zd_headers_add(headers, "Zarr-Dtype"));
+    zd_text_add(zd_headers_add(headers, "Zarr-Data-Type"), dtype->name);
+    add_lengths(headers, "Zarr-Shape", rank, shape);
+}
+
+static void add_origin(struct zd_headers *headers, const struct zd_meta *meta)
+{
+    if (meta->view.has_origin) {
+        add_lengths(headers, "Zarr-Origin", meta->grid.rank, meta->view.origin);
+    }
+}
+
+static void add_fill(struct zd_headers *headers, const struct zd_meta *meta)
+{
+    const struct zd_scalar_style style = {.bare_strings = meta->dtype.kind != ZD_DTYPE_COMPLEX};
+    if (meta->dtype.bytes <= VALUE_BYTES_MAX / 2) {
+        zd_scalar_add(&meta->dtype, meta->fill, &style, zd_headers_add(headers, "Zarr-Fill-Value"));
+    }
+}
+
+void zd_headers_add_slice(
+    struct zd_headers *headers, const struct zd_answer *answer, const struct zd_listing *listing)
+{
+    struct zd_text *value = zd_headers_add(headers, "Zarr-Dimensions");
+    for (uint32_t d = 0; d < answer->rank; d++) {
+        const char *name = zd_answer_dimension(answer, d);
+        zd_text_add(value, d == 0 ? "" : ",");
+        if (name == NULL) {
+            zd_text_add_char(value, '*');
+        } else {
+            zd_percent_encode(zd_span_of(name), value);
+        }
+    }
+    zd_selection_add(answer->selection, zd_headers_add(headers, "Zarr-Selection"));
+    add_origin(headers, answer->meta);
+    add_fill(headers, answer->meta);
+    zd_headers_add_warnings(headers, &answer->meta->faults, listing);
+}
+
+static bool is_first_of_code(const struct zd_faults *faults, size_t i)
+{
+    for (size_t k = 0; k < i; k++) {
+        const struct zd_fault *before = &faults->item[k];
+        if (before->severity == ZD_FAULT_WARNING &&
+            strcmp(before->code, faults->item[i].code) == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void add_warning(struct zd_headers *headers, const char *code, struct zd_text **value)
+{
+    if (*value == NULL) {
+        *value = zd_headers_add(headers, "Zarr-Warning");
+    } else {
+        zd_text_add(*value, ",");
+    }
+    zd_text_add(*value, code);
+}
+
+void zd_headers_add_warnings(
+    struct zd_headers *headers, const struct zd_faults *faults, const struct zd_listing *listing)
+{
+    struct zd_text *value = NULL;
+    for (size_t i = 0; i < faults->n_items; i++) {
+        if (faults->item[i].severity == ZD_FAULT_WARNING && is_first_of_code(faults, i)) {
+            add_warning(headers, faults->item[i].code, &value);
+        }
+    }
+    if (listing->tier != NULL) {
+        ZD_SCOPED_TEXT(code, TIER_BYTES_MAX);
+        zd_text_addf(&code, "%s_tier", listing->tier);
+        add_warning(headers, code.at, &value);
+    }
+}
+
+enum zd_status zd_headers_give(
+    const struct zd_headers *headers, struct zd_representation *representation)
+{
+    ZD_TRY(headers->text.status);
+    for (uint32_t i = 0; i < headers->n; i++) {
+        const char *value = headers->text.at + headers->at[i];
+        if (strlen(value) > VALUE_BYTES_MAX) {
+            continue;
+        }
+        assert(representation->n_headers < ZD_ANSWER_HEADERS_MAX);
+        representation->header[representation->n_headers++] = (struct zd_header){
+            .name = headers->name[i],
+            .value = value[0] == '\0' ? EMPTY_VALUE : value,
+        };
+    }
+    return ZD_OK;
+}

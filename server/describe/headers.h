@@ -1,0 +1,44 @@
+/* The Zarr-* headers: with them a client rebuilds the array from the answer alone (api.md 3.5). */
+#ifndef ZD_DESCRIBE_HEADERS_H
+#define ZD_DESCRIBE_HEADERS_H
+
+#include "server/format/format.h"
+#include "server/request/request.h"
+
+/** Headers under construction. */
+struct zd_headers {
+    struct zd_text text; /* the values, each ended by NUL */
+    const char *name[ZD_ANSWER_HEADERS_MAX];
+    size_t at[ZD_ANSWER_HEADERS_MAX]; /* where each value begins in text */
+    uint32_t n;
+};
+
+void zd_headers_init(struct zd_headers *headers);
+void zd_headers_done(struct zd_headers *headers);
+
+/** Begin a header: its value is what is added to the returned text. @param name static */
+struct zd_text *zd_headers_add(struct zd_headers *headers, const char *name);
+
+/** Zarr-Dtype, Zarr-Data-Type and Zarr-Shape of elements of that type in that shape. */
+void zd_headers_add_elements(
+    struct zd_headers *headers, const struct zd_dtype *dtype, uint32_t rank, const uint64_t *shape);
+
+/** Zarr-Dimensions, Zarr-Selection, Zarr-Fill-Value; Zarr-Origin when the array has one, and
+ * Zarr-Warning as zd_headers_add_warnings. */
+void zd_headers_add_slice(
+    struct zd_headers *headers, const struct zd_answer *answer, const struct zd_listing *listing);
+
+/** Zarr-Warning: the codes of the node's warnings, each once, and what the groups above say of it;
+ * nothing when there are none. */
+void zd_headers_add_warnings(
+    struct zd_headers *headers, const struct zd_faults *faults, const struct zd_listing *listing);
+
+/**
+ * Give them to an answer; borrowed until it is sent. A value too long for a header (a fill value of
+ * many bytes, say) is left out.
+ * @retval ZD_NO_MEMORY
+ */
+ZD_RESULT zd_headers_give(
+    const struct zd_headers *headers, struct zd_representation *representation);
+
+#endif

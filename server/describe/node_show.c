@@ -1,0 +1,304 @@
+/* A node as GET nodes answers it: its children, its entity tag, its links. */
+#include "server/describe/node_show.h"
+
+#include <string.h>
+
+#include "core/base/num.h"
+#include "server/runtime/server.h"
+
+#define LINK_BYTES_MAX 8192
+
+void zd_node_show_init(struct zd_node_show *show, struct zd_request *req)
+{
+    *show = (struct zd_node_show){.req = req};
+    zd_text_init(&show->children, req->server->config->settings.limits_tree_bytes);
+    zd_emit_init(&show->emit, &show->children, false);
+}
+
+void zd_node_show_done(struct zd_node_show *show)
+{
+    zd_walk_free(show->walk);
+    zd_parent_groups_release(&show->look);
+    zd_multiscale_release(&show->scales);
+    zd_text_done(&show->children);
+    zd_fields_done(&show->fields);
+    *show = (struct zd_node_show){0};
+}
+
+static bool wants(const struct zd_node_show *show, const char *path)
+{
+    return zd_fields_match(&show->fields, path) != ZD_FIELD_OUT;
+}
+
+/* One child of a group: name and type. */
+static bool visit(void *context, const struct zd_walk_node *found)
+{
+    struct zd_node_show *show = context;
+    const char *slash = strrchr(found->path, '/');
+    if (found->depth == 0) {
+        return true;
+    }
+    const enum zd_node_type type = found->node == NULL ? ZD_NODE_UNKNOWN : found->node->meta->type;
+    zd_emit_object(&show->emit);
+    zd_emit_member_string(&show->emit, "name", slash == NULL ? found->path : slash + 1);
+    zd_emit_key(&show->emit, "node_type");
+    if (type == ZD_NODE_UNKNOWN) {
+        zd_emit_null(&show->emit);
+    } else {
+        zd_emit_string(&show->emit, type == ZD_NODE_ARRAY ? "array" : "group");
+    }
+    zd_emit_object_end(&show->emit);
+    if (found->node == NULL) {
+        show->is_partial = true;
+    } else {
+        show->checked_ms = zd_min_u64(show->checked_ms, found->node->checked_ms);
+    }
+    return true;
+}
+
+static void arrived(void *context)
+{
+    struct zd_node_show *show = context;
+    show->n_pending--;
+    if (show->n_pending == 0) {
+        zd_request_go_on(show->req);
+    }
+}
+
+static bool has_children(const struct zd_node *node)
+{
+    return node->meta->type == ZD_NODE_GROUP && !zd_meta_is_refused(node->meta);
+}
+
+static enum zd_next walk(struct zd_node_show *show, struct zd_node *node)
+{
+    const struct zd_walk_config config = {
+        .start = node,
+        .depth_max = 1,
+        .visit = visit,
+        .done = arrived,
+        .context = show,
+    };
+    zd_emit_array(&show->emit);
+    const enum zd_status status = zd_walk_new(&config, &show->walk, NULL);
+    if (status != ZD_OK) {
+        show->children.status = status;
+        return ZD_NEXT;
+    }
+    return zd_walk_run(show->walk);
+}
+
+enum zd_next zd_node_show_gather(struct zd_node_show *show, struct zd_node *node)
+{
+    show->checked_ms = zd_min_u64(uv_now(show->req->server->loop), node->checked_ms);
+    zd_hash_add_u64(&show->hash, node->tag);
+    if (has_children(node) && wants(show, "children") && walk(show, node) == ZD_WAIT) {
+        show->n_pending++;
+    }
+    if (wants(show, "tier") &&
+        zd_parent_groups_want(&show->look, node->dataset, node->path, arrived, show) == ZD_WAIT) {
+        show->n_pending++;
+    }
+    const bool has_levels = zd_multiscale_has(node->meta);
+    if (has_levels && (wants(show, "levels") || wants(show, "warnings")) &&
+        zd_multiscale_want(&show->scales, node, arrived, show) == ZD_WAIT) {
+        show->n_pending++;
+    }
+    return show->n_pending == 0 ? ZD_NEXT : ZD_WAIT;
+}
+
+void zd_node_show_no_children(struct zd_node_show *show)
+{
+    zd_text_add(&show->children, "[]");
+}
+
+/* The children are part of the answer, and not of the group's own generation. */
+static ZD_RESULT add_children(struct zd_node_show *show, struct zd_error *err)
+{
+    if (show->walk != NULL) {
+        ZD_TRY(zd_walk_status(show->walk, err));
+        zd_emit_array_end(&show->emit);
+    }
+    const struct zd_text *children = &show->children;
+    if (children->status != ZD_OK) {
+        const enum zd_status status =
+            zd_fail(err, children->status, "the children do not fit %zu bytes", children->len_max);
+        zd_fact_limit(err, children->len_max, children->len_max);
+        return status;
+    }
+    zd_hash_add(&show->hash, zd_text_span(children));
+    return ZD_OK;
+}
+
+/* The nodes that it is shown with. */
+static void add_others(struct zd_node_show *show)
+{
+    const struct zd_multiscale *scales = &show->scales;
+    if (wants(show, "tier")) {
+        if (show->look.above.n > 0) { /* else it is the tag that the events tell */
+            zd_hash_add_u64(&show->hash, show->look.above.tag);
+        }
+        show->is_partial = show->is_partial || show->look.checked_ms == 0;
+        show->checked_ms = zd_min_u64(show->checked_ms, show->look.checked_ms);
+    }
+    if (scales->n > 0) {
+        zd_hash_add_u64(&show->hash, scales->tag);
+        show->is_partial = show->is_partial || scales->status != ZD_OK;
+        show->checked_ms = zd_min_u64(show->checked_ms, scales->checked_ms);
+    }
+}
+
+enum zd_status zd_node_show_tag(
+    struct zd_node_show *show, char ret_etag[ZD_TAG_BYTES], struct zd_error *err)
+{
+    ZD_TRY(add_children(show, err));
+    add_others(show);
+    zd_tag_format(ret_etag, show->hash.value, "node");
+    return ZD_OK;
+}
+
+void zd_node_show_own_tag(enum zd_node_type type, uint64_t node_tag, char ret_etag[ZD_TAG_BYTES])
+{
+    struct zd_hash hash = {0};
+    if (type == ZD_NODE_GROUP) {
+        zd_hash_add(&hash, zd_span_of("metadata")); /* as handler_nodes begins it */
+    }
+    zd_hash_add_u64(&hash, node_tag);
+    zd_hash_add(&hash, zd_span_of(""));
+    zd_tag_format(ret_etag, hash.value, "node");
+}
+
+int64_t zd_node_show_mtime(const struct zd_node_show *show, const struct zd_node *node)
+{
+    const bool is_alone = show->walk == NULL && show->look.above.n == 0 && show->scales.n == 0;
+    return is_alone ? node->mtime_ms : 0;
+}
+
+/* The URL of this node in another resource, or of its parent in this one. */
+static void emit_link(const struct zd_node_show *show, const char *name, const char *root,
+    const char *resource, const char *path, struct zd_emit *emit)
+{
+    ZD_SCOPED_TEXT(member, sizeof "links." + strlen(name));
+    if (zd_text_addf(&member, "links.%s", name) != ZD_OK) {
+        emit->text->status = member.status;
+        return;
+    }
+    if (!wants(show, member.at)) {
+        return;
+    }
+    ZD_SCOPED_TEXT(link, LINK_BYTES_MAX);
+    zd_text_addf(&link, "%s%s%s/", root, show->req->dataset->config.name, resource);
+    zd_percent_encode(zd_span_of(path), &link);
+    zd_emit_member_text(emit, name, &link);
+}
+
+static void emit_parent(const struct zd_node_show *show, const char *path, struct zd_emit *emit)
+{
+    const char *slash = strrchr(path, '/');
+    ZD_SCOPED_TEXT(parent, ZD_KEY_BYTES_MAX);
+    if (zd_text_add_bytes(&parent, path, slash == NULL ? 0 : (size_t)(slash - path)) != ZD_OK) {
+        emit->text->status = parent.status;
+        return;
+    }
+    emit_link(show, "parent", "/v1/datasets/", "/nodes", parent.at, emit);
+}
+
+static void emit_links(
+    const struct zd_node_show *show, const struct zd_node_shown *node, struct zd_emit *emit)
+{
+    static const char root[] = "/v1/datasets/";
+    if (!wants(show, "links")) {
+        return;
+    }
+    zd_emit_key(emit, "links");
+    zd_emit_object(emit);
+    emit_link(show, "self", root, "/nodes", node->path, emit);
+    emit_link(show, "tree", root, "/tree", node->path, emit);
+    if (zd_meta_is_array(node->meta) || zd_multiscale_has(node->meta)) {
+        emit_link(show, "slices", root, "/slices", node->path, emit);
+    }
+    if (zd_meta_is_array(node->meta)) {
+        emit_link(show, "chunks", root, "/chunks", node->path, emit);
+    }
+    if (show->req->dataset->config.allow_keys) {
+        emit_link(show, "keys", "/zarr/", "", node->path, emit);
+    }
+    if (node->path[0] != '\0') {
+        emit_parent(show, node->path, emit);
+    }
+    zd_emit_object_end(emit);
+}
+
+static void emit_level(const struct zd_multiscale *scales, uint32_t i, struct zd_emit *emit)
+{
+    const struct zd_node *node = scales->node[i];
+    uint64_t shape[ZD_RANK_MAX];
+    ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
+    zd_multiscale_add_path(scales->group, scales->meta->view.level[i], &path);
+    zd_emit_object(emit);
+    zd_emit_member_text(emit, "path", &path);
+    zd_emit_key(emit, "shape");
+    if (node == NULL || !zd_meta_is_array(node->meta)) {
+        zd_emit_null(emit);
+    } else {
+        zd_meta_shape(node->meta, shape);
+        zd_emit_array(emit);
+        for (uint32_t d = 0; d < node->meta->grid.rank; d++) {
+            zd_emit_u64(emit, shape[d]);
+        }
+        zd_emit_array_end(emit);
+    }
+    zd_emit_object_end(emit);
+}
+
+/* The arrays through which a group can be sliced, the finest first. */
+static void emit_levels(const struct zd_node_show *show, struct zd_emit *emit)
+{
+    if (show->scales.n == 0 || !wants(show, "levels")) {
+        return;
+    }
+    zd_emit_key(emit, "levels");
+    zd_emit_array(emit);
+    for (uint32_t i = 0; i < show->scales.n; i++) {
+        emit_level(&show->scales, i, emit);
+    }
+    zd_emit_array_end(emit);
+}
+
+static void emit_all(
+    const struct zd_node_show *show, const struct zd_node_shown *node, struct zd_emit *emit)
+{
+    struct zd_faults faults = {0};
+    if (show->scales.n > 0 && show->scales.status == ZD_OK) {
+        zd_multiscale_judge(&show->scales, ZD_FAULT_WARNING, &faults);
+    }
+    const struct zd_node_view view = {
+        .path = node->path,
+        .meta = node->meta,
+        .warnings = node->warnings,
+        .more_warnings = &faults,
+        .tier = zd_parent_groups_listing(&show->look.above, node->path).tier,
+        .fields = &show->fields,
+        .can_slice = node->can_slice,
+        .is_writable = show->req->dataset->config.writable,
+    };
+    zd_emit_object(emit);
+    zd_node_json_emit(&view, emit);
+    emit_levels(show, emit);
+    if (show->children.len > 0) {
+        zd_emit_key(emit, "children");
+        zd_emit_raw(emit, zd_text_span(&show->children));
+    }
+    zd_node_json_emit_warnings(&view, emit);
+    emit_links(show, node, emit);
+    zd_emit_object_end(emit);
+    zd_faults_done(&faults);
+}
+
+void zd_node_show_emit(
+    const struct zd_node_show *show, const struct zd_node_shown *node, struct zd_text *text)
+{
+    struct zd_emit emit;
+    zd_emit_init(&emit, text, zd_request_is_pretty(show->req));
+    emit_all(show, node, &emit);
+}

@@ -1,0 +1,60 @@
+/* A node as GET nodes answers it: its children, its entity tag, its links (api.md 3.2). Thread:
+ * loop. */
+#ifndef ZD_DESCRIBE_NODE_SHOW_H
+#define ZD_DESCRIBE_NODE_SHOW_H
+
+#include "core/base/hash.h"
+#include "server/describe/node_json.h"
+#include "server/request/request.h"
+#include "server/data/walk.h"
+
+/** A node on its way to be shown. */
+struct zd_node_show {
+    struct zd_request *req;  /* borrowed */
+    struct zd_fields fields; /* what is shown; zeroed: everything */
+    /* its own */
+    struct zd_walk *walk;              /* over the children of a group; or NULL */
+    struct zd_text children;           /* JSON: the list; "" = none is shown */
+    struct zd_emit emit;               /* into children */
+    struct zd_hash hash;               /* of all that the answer depends on */
+    uint64_t checked_ms;               /* the oldest knowledge in the answer, loop time */
+    bool is_partial;                   /* the store could not tell of a child: not to be kept */
+    struct zd_parent_groups_look look; /* at the groups above */
+    struct zd_multiscale scales;       /* of a group that has levels */
+    uint32_t n_pending;
+};
+
+void zd_node_show_init(struct zd_node_show *show, struct zd_request *req);
+void zd_node_show_done(struct zd_node_show *show); /* accepts a zeroed one */
+
+/** Find the children of a group, and begin the tag; once. @return ZD_NEXT; ZD_WAIT: req->step runs
+ * when they are found */
+enum zd_next zd_node_show_gather(struct zd_node_show *show, struct zd_node *node);
+
+/** In place of that, for a group that is not there: it has no children. */
+void zd_node_show_no_children(struct zd_node_show *show);
+
+/** How that ended; then everything is known. @param ret_etag quoted */
+ZD_RESULT zd_node_show_tag(
+    struct zd_node_show *show, char ret_etag[ZD_TAG_BYTES], struct zd_error *err);
+
+/** The tag of a node that is known by zd_node.tag alone: of an array as GET answers it, of a group
+ * as GET answers `?fields=metadata`, without its children. */
+void zd_node_show_own_tag(enum zd_node_type type, uint64_t node_tag, char ret_etag[ZD_TAG_BYTES]);
+
+/** Newest change of what is shown, as far as times tell; 0 = unknown. */
+int64_t zd_node_show_mtime(const struct zd_node_show *show, const struct zd_node *node);
+
+/** What is shown of a node that need not be stored. Everything borrowed. */
+struct zd_node_shown {
+    const char *path;
+    const struct zd_meta *meta;
+    const struct zd_faults *warnings; /* told in place of the node's own; or NULL */
+    bool can_slice;
+};
+
+/** Add the answer. Failures stick in the text. */
+void zd_node_show_emit(
+    const struct zd_node_show *show, const struct zd_node_shown *node, struct zd_text *text);
+
+#endif

@@ -1,0 +1,13 @@
+/* Which chunks of an array exist (api.md 3.4, present=1). Thread: loop. */
+#ifndef ZD_DESCRIBE_PRESENCE_H
+#define ZD_DESCRIBE_PRESENCE_H
+
+#include "server/request/request.h"
+
+/**
+ * The first step of such an answer, once the node is known to be an array: takes the state of the
+ * request. The query's `slice` is a slice of the chunk grid.
+ */
+enum zd_next zd_presence_step(struct zd_request *req);
+
+#endif

@@ -1,0 +1,96 @@
+/* A consolidated listing: which nodes it shows, and its spellings (api.md 3.3). No I/O. */
+#ifndef ZD_DESCRIBE_TREE_H
+#define ZD_DESCRIBE_TREE_H
+
+#include "server/data/parent_groups.h"
+#include "server/describe/node_json.h"
+
+enum zd_tree_format {
+    ZD_TREE_JSON,
+    ZD_TREE_ZARR, /* one v3 group document with consolidated metadata */
+};
+
+/** What was asked. Strings owned. */
+struct zd_tree_ask {
+    char *path; /* of the start */
+    uint64_t depth_max;
+    char *match;             /* a glob on the path, or NULL */
+    enum zd_node_type type;  /* ZD_NODE_UNKNOWN: all */
+    struct zd_fields fields; /* of each node */
+    uint64_t limit;          /* nodes of this answer; >= 1 */
+    char *after;             /* only nodes after this path, or NULL */
+    enum zd_tree_format format;
+    bool check;     /* compare the stored listing with the live one */
+    bool is_stored; /* show what is stored instead of what is there */
+    bool pretty;
+};
+
+/** A node of a listing. */
+struct zd_tree_row {
+    char *path;           /* in the dataset; owned */
+    struct zd_meta *meta; /* a reference; NULL when the store could not tell */
+    char *why;            /* then: the store's words; owned */
+    const char *why_code; /* then: a problem's code; static */
+    bool can_slice;
+};
+
+/** Nodes in pre-order. */
+struct zd_tree_rows {
+    struct zd_tree_row *row;
+    size_t n;
+    size_t cap;
+};
+
+/** A listing under construction. */
+struct zd_tree {
+    struct zd_tree_ask ask;
+    struct zd_meta *start; /* a reference */
+    struct zd_reading reading;
+    bool is_writable;              /* the dataset takes writes */
+    struct zd_parent_groups above; /* the groups that say something of the rows */
+    struct zd_tree_rows live;      /* what the store holds; in pre-order */
+    struct zd_tree_rows stored;    /* what the start's consolidated block says */
+};
+
+/** Whether a node below the start is to be shown. Thread: any. */
+bool zd_tree_wants(const struct zd_tree_ask *ask, const char *path, enum zd_node_type type);
+
+/**
+ * Add a row at the end.
+ *
+ * @param meta a reference is taken; NULL: err says why
+ * @retval ZD_NO_MEMORY
+ */
+ZD_RESULT zd_tree_add(struct zd_tree_rows *rows, const char *path, struct zd_meta *meta,
+    bool can_slice, const struct zd_error *err);
+
+/**
+ * The live rows below the start as a listing to be stored: path below the start -> document. Nodes
+ * whose documents are invalid are left out.
+ *
+ * @param ret_listing owned
+ * @retval ZD_NO_MEMORY
+ * Thread: any (worker).
+ */
+ZD_RESULT zd_tree_listing(
+    const struct zd_tree *tree, struct zd_json **ret_listing, struct zd_error *err);
+
+/**
+ * Make the whole answer from the start, the live rows and the start's stored block.
+ *
+ * @retval ZD_TOO_LARGE the text's ceiling, or a format that has no pages
+ * @retval ZD_NO_MEMORY
+ * Thread: any (worker).
+ */
+ZD_RESULT zd_tree_render(struct zd_tree *tree, struct zd_text *text, struct zd_error *err);
+
+/** Give up the rows: of a large hierarchy that takes long. Thread: any (worker). */
+void zd_tree_release_rows(struct zd_tree *tree);
+
+void zd_tree_done(struct zd_tree *tree);
+
+/** The cursor that continues after a path, and back. @param ret_path owned @retval ZD_INVALID */
+enum zd_status zd_tree_cursor_add(const char *path, struct zd_text *text);
+ZD_RESULT zd_tree_cursor_parse(struct zd_span cursor, char **ret_path, struct zd_error *err);
+
+#endif

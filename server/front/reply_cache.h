@@ -1,0 +1,47 @@
+/* Prepared answers, by target: a hot one costs no step and builds nothing. Thread: loop. */
+#ifndef ZD_FRONT_REPLY_CACHE_H
+#define ZD_FRONT_REPLY_CACHE_H
+
+#include "server/front/front.h"
+
+/** Sets http->kept up. */
+void zd_reply_cache_init(struct zd_front *http, size_t bytes_max);
+void zd_reply_cache_done(struct zd_front *http);
+
+/**
+ * Answer a GET or HEAD from what was kept under its target: sets req->answer and http_status.
+ * @return false: the steps must run: req->step, when it was set (the answer is there, but not in
+ *         the coding that the client wants), else the handler's
+ */
+bool zd_reply_cache_answer(struct zd_request *req);
+
+/**
+ * Take over an answer of status 200 or 206 that is to be kept, or compressed for this client, or
+ * both: it goes under the request's target when it may be kept, and req->step answers with it.
+ * @param rep with a body, which is shared
+ * @return false: it is neither, or there is no memory: answer it as it is
+ */
+bool zd_reply_cache_take(struct zd_request *req, const struct zd_representation *rep);
+
+/**
+ * The same before the body is made: when an answer with that tag is kept, it is kept until
+ * rep->keep_until_ms from now on, and req->step answers with it.
+ * @return false: make the body
+ */
+bool zd_reply_cache_renew(struct zd_request *req, const struct zd_representation *rep);
+
+/**
+ * Take over an answer that is known to be 304, and was not made: its head goes under the target,
+ * for further 304s, and req->step answers with it.
+ * @return false: answer it as it is
+ */
+bool zd_reply_cache_take_head(struct zd_request *req, const struct zd_representation *rep);
+
+/** Give up what the request wanted of it; at its end. */
+void zd_reply_cache_release(struct zd_request *req);
+
+/** Keep a problem until problem->keep_until_ms. @param document has the request's id in it */
+void zd_reply_cache_put_problem(
+    struct zd_request *req, const struct zd_problem *problem, const struct zd_text *document);
+
+#endif

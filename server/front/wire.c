@@ -1,0 +1,518 @@
+/* What comes in on our connections is judged before libmicrohttpd sees it.
+ *
+ *   recv() --> guard --+--> libmicrohttpd
+ *                      +--> a fault: first what came before it is answered, then it is (refuse);
+ *                           the rest is read and dropped (linger), so that the answer is not lost
+ *                           to a reset, until the client hangs up or its time is over
+ *
+ * The lists below hold the connections that have a deadline, each list in order; idle connections
+ * and those whose request is being answered are in none. */
+#include "server/front/wire.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "core/base/num.h"
+#include "server/http/guard.h"
+#include "server/front/reply.h"
+#include "server/runtime/server.h"
+
+#define LINGER_MS         2000
+#define DROPPED_BYTES_MAX (4U << 20) /* of what follows a fault */
+#define REST_BYTES        4096
+#define REST_PIECES_MAX   64 /* of REST_BYTES, of what follows an answer that ends the connection */
+#define ANSWER_BYTES      2048 /* of the connection's memory: the head of an answer */
+#define ENTRIES_BYTES     3072 /* of it: what fits beside the longest head */
+#define FIELDS_MAX        100
+#define REFUSAL_BYTES_MAX 8192
+#define TABLE_LEAST       64
+
+enum phase {
+    READING,  /* all is well */
+    FAULTY,   /* there is a fault, but requests before it are still to be answered */
+    DROPPING, /* the fault is answered */
+    ENDED,    /* the library is told that the client has hung up */
+};
+
+/* Which deadline runs. */
+enum term {
+    NONE,
+    HEAD,      /* http.head_ms for all of it */
+    BODY,      /* http.body_ms for http.body_least_bytes of it */
+    REFUSAL,   /* at once */
+    LINGERING, /* LINGER_MS */
+    TERMS,
+};
+
+struct zd_wire {
+    struct zd_wires *wires;
+    struct zd_list link; /* in the list of the term that runs */
+    uint64_t due_ms;     /* loop time */
+    uint64_t n_answered;
+    uint64_t received_bytes; /* of this term of a body */
+    uint64_t dropped_bytes;
+    struct zd_guard guard;
+    int fd;
+    enum phase phase;
+    enum term term;
+    bool is_judged;
+    bool is_paused; /* the client is not awaited: nobody reads what it sends */
+};
+
+struct zd_wires {
+    struct zd_server *server;
+    struct zd_guard_limits limits;
+    struct zd_list running[TERMS];
+    uint64_t term_ms[TERMS];
+    uv_timer_t timer; /* of the first of them */
+};
+
+/* The connections of this thread's loop by descriptor: recv() has nothing else to go by. */
+static _Thread_local struct {
+    struct zd_wire **at;
+    size_t n;
+    size_t n_open;
+} table;
+
+/* ---- deadlines: one timer ---- */
+
+static void on_timer(uv_timer_t *timer);
+
+static void arm(struct zd_wires *wires)
+{
+    uint64_t due_ms = UINT64_MAX;
+    for (size_t i = 0; i < TERMS; i++) {
+        if (!zd_list_is_empty(&wires->running[i])) {
+            const struct zd_wire *first =
+                ZD_CONTAINER(wires->running[i].next, struct zd_wire, link);
+            due_ms = zd_min_u64(due_ms, first->due_ms);
+        }
+    }
+    const uint64_t now_ms = uv_now(wires->server->loop);
+    if (due_ms == UINT64_MAX) {
+        uv_timer_stop(&wires->timer);
+    } else if (!uv_is_active((uv_handle_t *)&wires->timer) ||
+               uv_timer_get_due_in(&wires->timer) + now_ms > due_ms) {
+        uv_timer_start(&wires->timer, on_timer, due_ms > now_ms ? due_ms - now_ms : 0, 0);
+    }
+}
+
+static void stop_term(struct zd_wire *wire)
+{
+    zd_list_remove(&wire->link);
+    wire->term = NONE;
+}
+
+static void start_term(struct zd_wire *wire, enum term term)
+{
+    struct zd_wires *wires = wire->wires;
+    zd_list_remove(&wire->link);
+    wire->term = term;
+    wire->due_ms = uv_now(wires->server->loop) + wires->term_ms[term];
+    wire->received_bytes = 0;
+    zd_list_push_back(&wires->running[term], &wire->link);
+    arm(wires);
+}
+
+/* Time runs for the client only while it is awaited: neither between requests, nor while one that
+ * it sent before is being answered. */
+static void watch(struct zd_wire *wire)
+{
+    const enum zd_guard_place place = zd_guard_place(&wire->guard);
+    if (wire->is_paused || wire->n_answered < wire->guard.n_requests || place == ZD_GUARD_BETWEEN) {
+        stop_term(wire);
+        return;
+    }
+    const enum term term = place == ZD_GUARD_HEAD ? HEAD : BODY;
+    if (wire->term != term) {
+        start_term(wire, term);
+    }
+}
+
+/* ---- refusing ---- */
+
+/* The library reads once more, and is told that the client has hung up. */
+static void end(struct zd_wire *wire)
+{
+    stop_term(wire);
+    wire->phase = ENDED;
+    (void)shutdown(wire->fd, SHUT_RDWR);
+}
+
+/* Sends the whole answer, or what fits: a client that reads nothing gets no more than the end. */
+static void give_last(struct zd_wire *wire, const struct zd_text *answer)
+{
+    const ssize_t n = send(wire->fd, answer->at, answer->len, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (n != (ssize_t)answer->len || answer->status != ZD_OK) {
+        end(wire);
+        return;
+    }
+    (void)shutdown(wire->fd, SHUT_WR);
+    wire->phase = DROPPING;
+    start_term(wire, LINGERING);
+}
+
+static void name_client(const struct zd_wire *wire, char to[INET6_ADDRSTRLEN])
+{
+    struct sockaddr_storage address = {0};
+    socklen_t len = sizeof address;
+    if (getpeername(wire->fd, (struct sockaddr *)&address, &len) != 0 ||
+        uv_ip_name((const struct sockaddr *)&address, to, INET6_ADDRSTRLEN) != 0) {
+        (void)snprintf(to, INET6_ADDRSTRLEN, "-");
+    }
+}
+
+static void refuse(struct zd_wire *wire)
+{
+    ZD_SCOPED_TEXT(answer, REFUSAL_BYTES_MAX);
+    struct zd_guard_words words;
+    char client[INET6_ADDRSTRLEN];
+    zd_guard_words(&wire->guard, &words);
+    name_client(wire, client);
+    const struct zd_refusal refusal = {
+        .code = wire->guard.code,
+        .detail = wire->guard.detail,
+        .limit = strcmp(wire->guard.code, "too_large") == 0 ? zd_guard_body_max(&wire->guard) : 0,
+        .is_head = zd_guard_is_head(&wire->guard),
+        .method = words.method,
+        .target = words.target,
+        .client = client,
+    };
+    zd_reply_refusal(wire->wires->server, &refusal, &answer);
+    give_last(wire, &answer);
+}
+
+/* What the client still sends after a fault. */
+static ssize_t drop(struct zd_wire *wire, void *to, size_t len, int flags)
+{
+    while (wire->phase == DROPPING) {
+        const ssize_t n = recvfrom(wire->fd, to, len, flags, NULL, NULL);
+        if (n < 0 && errno != EINTR) {
+            return n;
+        }
+        wire->dropped_bytes += n > 0 ? (uint64_t)n : 0;
+        if (n == 0 || wire->dropped_bytes > DROPPED_BYTES_MAX) {
+            end(wire);
+        }
+    }
+    return 0;
+}
+
+static void refuse_late(struct zd_wire *wire, const char *detail)
+{
+    wire->guard.code = "request_timeout";
+    wire->guard.detail = detail;
+    refuse(wire);
+}
+
+static void term_is_over(struct zd_wire *wire)
+{
+    const struct zd_settings *settings = &wire->wires->server->config->settings;
+    switch (wire->term) {
+    case HEAD:
+        refuse_late(wire, "the request head did not come within http.head_ms");
+        return;
+    case BODY:
+        if (wire->received_bytes >= settings->http_body_least_bytes) {
+            start_term(wire, BODY);
+        } else {
+            refuse_late(wire, "less than http.body_least_bytes of the body came in http.body_ms");
+        }
+        return;
+    case REFUSAL:
+        refuse(wire);
+        return;
+    case LINGERING:
+        end(wire);
+        return;
+    case NONE:
+    case TERMS:
+        break;
+    }
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    struct zd_wires *wires = timer->data;
+    const uint64_t now_ms = uv_now(wires->server->loop);
+    for (size_t i = 0; i < TERMS; i++) {
+        while (!zd_list_is_empty(&wires->running[i])) {
+            struct zd_wire *wire = ZD_CONTAINER(wires->running[i].next, struct zd_wire, link);
+            if (wire->due_ms > now_ms) {
+                break;
+            }
+            term_is_over(wire);
+        }
+    }
+    arm(wires);
+}
+
+/* ---- reading ---- */
+
+/* Those that came whole before the fault are answered first; the others MHD never gets to see. */
+static ssize_t meet_fault(struct zd_wire *wire, size_t n_whole, void *to, size_t len, int flags)
+{
+    if (n_whole > 0) {
+        wire->phase = FAULTY;
+        stop_term(wire);
+        return (ssize_t)n_whole;
+    }
+    refuse(wire);
+    return drop(wire, to, len, flags);
+}
+
+/* A request is begun, and what came was less than asked: the library takes that for all there is,
+ * and no event will tell of an end that is there already. */
+static bool has_ended(const struct zd_wire *wire)
+{
+    char byte;
+    const enum zd_guard_place place = zd_guard_place(&wire->guard);
+    return (place == ZD_GUARD_HEAD || place == ZD_GUARD_BODY) &&
+           recvfrom(wire->fd, &byte, sizeof byte, MSG_PEEK | MSG_DONTWAIT, NULL, NULL) == 0;
+}
+
+/* What the judge leaves of the bytes that have come. */
+struct taken {
+    ssize_t n;      /* what the last call said */
+    size_t n_asked; /* by it */
+    size_t n_kept;
+    size_t n_whole; /* of them: of whole requests */
+    bool is_fine;
+};
+
+/* Where the judge takes bytes out there is room again: less than what was asked has to mean that
+ * there is no more, since the library goes by that. */
+static struct taken take(struct zd_wire *wire, uint8_t *to, size_t len, int flags)
+{
+    struct taken taken = {.is_fine = true};
+    do {
+        taken.n_asked = len - taken.n_kept;
+        taken.n = recvfrom(wire->fd, to + taken.n_kept, taken.n_asked, flags, NULL, NULL);
+        if (taken.n <= 0) {
+            break;
+        }
+        size_t n_new = (size_t)taken.n;
+        size_t n_whole = 0;
+        wire->is_judged = true;
+        wire->received_bytes += n_new;
+        taken.is_fine = zd_guard_take(&wire->guard, to + taken.n_kept, &n_new, &n_whole);
+        if (n_whole > 0) {
+            taken.n_whole = taken.n_kept + n_whole;
+        }
+        taken.n_kept += n_new;
+    } while (taken.is_fine && (size_t)taken.n == taken.n_asked && taken.n_kept < len);
+    return taken;
+}
+
+static ssize_t read_judged(struct zd_wire *wire, void *to, size_t len, int flags)
+{
+    struct taken taken = take(wire, to, len, flags);
+    if (taken.n < 0 && taken.n_kept == 0) {
+        return taken.n;
+    }
+    if (taken.n == 0 || (taken.n > 0 && (size_t)taken.n < taken.n_asked && has_ended(wire))) {
+        taken.is_fine = taken.is_fine && zd_guard_end(&wire->guard);
+    }
+    if (!taken.is_fine) {
+        return meet_fault(wire, taken.n_whole, to, len, flags);
+    }
+    watch(wire);
+    if (taken.n_kept == 0 && taken.n > 0) {
+        errno = EAGAIN; /* all of it was taken out */
+        return -1;
+    }
+    return (ssize_t)taken.n_kept;
+}
+
+static ssize_t read_wire(struct zd_wire *wire, void *to, size_t len, int flags)
+{
+    switch (wire->phase) {
+    case READING:
+        return read_judged(wire, to, len, flags);
+    case FAULTY:
+        refuse(wire); /* the library asks for more when it has answered all that it had */
+        return drop(wire, to, len, flags);
+    case DROPPING:
+        return drop(wire, to, len, flags);
+    case ENDED:
+        break;
+    }
+    return 0;
+}
+
+static struct zd_wire *find(int fd)
+{
+    return (size_t)fd < table.n ? table.at[fd] : NULL;
+}
+
+/* In place of the C library's: a shared libmicrohttpd finds this one first, a static one is linked
+ * to it. */
+ssize_t recv(int fd, void *buf, size_t n, int flags)
+{
+    if (fd < 0) {
+        errno = EBADF;
+        return -1;
+    }
+    struct zd_wire *wire = find(fd);
+    return wire == NULL ? recvfrom(fd, buf, n, flags, NULL, NULL) : read_wire(wire, buf, n, flags);
+}
+
+/* ---- connections ---- */
+
+static bool grow_table(size_t n_least)
+{
+    size_t n = table.n < TABLE_LEAST ? TABLE_LEAST : table.n;
+    while (n < n_least) {
+        n *= 2;
+    }
+    struct zd_wire **at = zd_realloc(table.at, n * sizeof *at);
+    if (at == NULL) {
+        return false;
+    }
+    memset(at + table.n, 0, (n - table.n) * sizeof *at);
+    table.at = at;
+    table.n = n;
+    return true;
+}
+
+struct zd_wire *zd_wire_open(struct zd_wires *wires, int fd)
+{
+    assert(find(fd) == NULL);
+    if ((size_t)fd >= table.n && !grow_table((size_t)fd + 1)) {
+        return NULL;
+    }
+    struct zd_wire *wire = zd_alloc_zero(1, sizeof *wire);
+    if (wire == NULL) {
+        return NULL;
+    }
+    wire->wires = wires;
+    wire->fd = fd;
+    zd_guard_init(&wire->guard, &wires->limits);
+    table.at[fd] = wire;
+    table.n_open++;
+    return wire;
+}
+
+/* What is not read makes the close a reset, and answers that are still on their way are lost to it
+ * (RFC 9112, 9.6): a client that pipelines may not know yet which one is the last. */
+static void drop_rest(const struct zd_wire *wire)
+{
+    uint8_t rest[REST_BYTES];
+    ssize_t n = (ssize_t)sizeof rest;
+    for (int i = 0; i < REST_PIECES_MAX && n == (ssize_t)sizeof rest; i++) {
+        n = recvfrom(wire->fd, rest, sizeof rest, MSG_DONTWAIT, NULL, NULL);
+    }
+}
+
+void zd_wire_close(struct zd_wire *wire)
+{
+    if (wire != NULL) {
+        if (wire->phase != ENDED) {
+            drop_rest(wire);
+        }
+        zd_list_remove(&wire->link);
+        table.at[wire->fd] = NULL;
+        table.n_open--;
+        zd_free(wire);
+    }
+}
+
+bool zd_wire_is_judged(const struct zd_wire *wire)
+{
+    return wire != NULL && wire->is_judged;
+}
+
+void zd_wire_answered(struct zd_wire *wire)
+{
+    if (wire == NULL) {
+        return;
+    }
+    wire->n_answered++;
+    if (wire->phase == READING) {
+        watch(wire);
+    } else if (wire->phase == FAULTY && wire->n_answered >= wire->guard.n_requests) {
+        start_term(wire, REFUSAL); /* when the loop has turned: if the connection is still there */
+    }
+}
+
+void zd_wire_pause(struct zd_wire *wire)
+{
+    if (wire != NULL && wire->phase == READING) {
+        wire->is_paused = true;
+        stop_term(wire);
+    }
+}
+
+void zd_wire_go_on(struct zd_wire *wire)
+{
+    if (wire != NULL && wire->is_paused) {
+        wire->is_paused = false;
+        if (wire->phase == READING) {
+            watch(wire);
+        }
+    }
+}
+
+void zd_wire_answer(struct zd_wire *wire, const struct zd_text *answer)
+{
+    if (wire != NULL && wire->phase == READING) {
+        give_last(wire, answer);
+    }
+}
+
+/* ---- all of a front's ---- */
+
+uint64_t zd_wire_memory_bytes(const struct zd_settings *settings)
+{
+    return settings->http_connection_bytes + ENTRIES_BYTES + ANSWER_BYTES;
+}
+
+enum zd_status zd_wires_new(
+    struct zd_server *server, struct zd_wires **ret_wires, struct zd_error *err)
+{
+    const struct zd_settings *settings = &server->config->settings;
+    struct zd_wires *wires = zd_alloc_zero(1, sizeof *wires);
+    if (wires == NULL) {
+        return zd_fail(err, ZD_NO_MEMORY, "no memory for the connections");
+    }
+    wires->server = server;
+    wires->limits = (struct zd_guard_limits){
+        .target_bytes = settings->limits_url_bytes,
+        .head_bytes = settings->http_connection_bytes,
+        .n_fields = FIELDS_MAX,
+        .memory_bytes = settings->http_connection_bytes + ENTRIES_BYTES,
+        .body_bytes = settings->limits_body_bytes,
+        .upload_bytes = settings->limits_upload_bytes,
+    };
+    wires->term_ms[HEAD] = settings->http_head_ms;
+    wires->term_ms[BODY] = settings->http_body_ms;
+    wires->term_ms[LINGERING] = LINGER_MS;
+    for (size_t i = 0; i < TERMS; i++) {
+        zd_list_init(&wires->running[i]);
+    }
+    uv_timer_init(server->loop, &wires->timer);
+    wires->timer.data = wires;
+    *ret_wires = wires;
+    return ZD_OK;
+}
+
+void zd_wires_close(struct zd_wires *wires)
+{
+    if (wires != NULL) {
+        uv_close((uv_handle_t *)&wires->timer, NULL);
+    }
+}
+
+void zd_wires_free(struct zd_wires *wires)
+{
+    zd_free(wires);
+    if (table.n_open == 0) {
+        zd_free(table.at);
+        table.at = NULL;
+        table.n = 0;
+    }
+}

@@ -1,0 +1,48 @@
+/* What comes in on our connections is judged before libmicrohttpd sees it.
+ *
+ * libmicrohttpd reads with recv(), and this program defines recv(): bytes of a connection that was
+ * opened here pass the guard first (guard.h), all others pass through. So no version of the library
+ * ever parses a malformed request, and those whose callbacks hide what was sent (bare LF, NUL,
+ * chunk framing, folded lines) need not show it. What the guard refuses, and what comes too slowly,
+ * is answered here with a problem document; then the connection ends. Thread: loop. */
+#ifndef ZD_FRONT_WIRE_H
+#define ZD_FRONT_WIRE_H
+
+#include "server/front/front.h"
+
+struct zd_wire;  /* one connection's */
+struct zd_wires; /* all of a front's */
+
+/** @param ret_wires owned; close it while the loop still turns, then free it */
+ZD_RESULT zd_wires_new(struct zd_server *server, struct zd_wires **ret_wires, struct zd_error *err);
+
+/** No connection is open any more; the loop must turn once before zd_wires_free. Accepts NULL. */
+void zd_wires_close(struct zd_wires *wires);
+void zd_wires_free(struct zd_wires *wires); /* accepts NULL */
+
+/**
+ * From here on the descriptor's bytes are judged, on this thread.
+ *
+ * @return owned: zd_wire_close it before the descriptor; NULL: no memory
+ */
+struct zd_wire *zd_wire_open(struct zd_wires *wires, int fd);
+void zd_wire_close(struct zd_wire *wire); /* accepts NULL */
+
+/** Whether bytes have passed the guard: else the library reads in another way, and none of it is to
+ * be believed. False for NULL. */
+bool zd_wire_is_judged(const struct zd_wire *wire);
+
+/** One request has ended: it was answered, or nobody waits for the answer. Accepts NULL. */
+void zd_wire_answered(struct zd_wire *wire);
+
+/** The client is not read for a while: its body may be late. Until zd_wire_go_on; accept NULL. */
+void zd_wire_pause(struct zd_wire *wire);
+void zd_wire_go_on(struct zd_wire *wire);
+
+/** Give the answer to a request whose body still comes, and end the connection. Accepts NULL. */
+void zd_wire_answer(struct zd_wire *wire, const struct zd_text *answer);
+
+/** What the library may need besides the bytes of a head, so that the guard's limits hold. */
+uint64_t zd_wire_memory_bytes(const struct zd_settings *settings);
+
+#endif

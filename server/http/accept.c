@@ -1,0 +1,190 @@
+/* What a client wants: media types (RFC 9110, 12.5.1) and content codings (12.5.3). */
+#include "server/http/accept.h"
+
+#include <strings.h>
+
+#include "core/base/num.h"
+#include "core/base/scan.h"
+
+#define TOKEN           "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+#define TOKEN_BYTES_MAX 128
+
+/* One range of the header. */
+struct range {
+    struct zd_span type;
+    struct zd_span subtype;
+    uint32_t quality;
+};
+
+static bool span_is(struct zd_span span, const char *text, size_t len)
+{
+    return span.len == len && strncasecmp((const char *)span.ptr, text, len) == 0;
+}
+
+/* 0.5, 1.000: at most three digits (RFC 9110, 12.4.2). */
+static bool scan_quality(struct zd_scan *scan, uint32_t *ret_quality)
+{
+    uint64_t whole;
+    if (zd_scan_u64(scan, 1, &whole) != ZD_OK) {
+        return false;
+    }
+    uint32_t quality = (uint32_t)whole * ZD_ACCEPT_FULL;
+    if (zd_scan_char(scan, '.')) {
+        for (uint32_t unit = 100; unit > 0 && scan->at < scan->end; unit /= 10) {
+            const char digit = *scan->at;
+            if (digit < '0' || digit > '9') {
+                break;
+            }
+            quality += unit * (uint32_t)(digit - '0');
+            scan->at++;
+        }
+    }
+    *ret_quality = quality;
+    return quality <= ZD_ACCEPT_FULL;
+}
+
+/* Parameters other than q do not narrow what we offer. */
+static bool scan_parameters(struct zd_scan *scan, uint32_t *ret_quality)
+{
+    zd_scan_skip_spaces(scan);
+    while (zd_scan_char(scan, ';')) {
+        struct zd_span name;
+        struct zd_span value;
+        zd_scan_skip_spaces(scan);
+        if (zd_scan_run(scan, TOKEN, TOKEN_BYTES_MAX, &name) != ZD_OK || !zd_scan_char(scan, '=')) {
+            return false;
+        }
+        if (span_is(name, "q", 1)) {
+            if (!scan_quality(scan, ret_quality)) {
+                return false;
+            }
+        } else if (zd_scan_run(scan, TOKEN "\"", TOKEN_BYTES_MAX, &value) != ZD_OK) {
+            return false;
+        }
+        zd_scan_skip_spaces(scan);
+    }
+    return true;
+}
+
+static bool scan_range(struct zd_scan *scan, struct range *ret_range)
+{
+    ret_range->quality = ZD_ACCEPT_FULL;
+    zd_scan_skip_spaces(scan);
+    return zd_scan_run(scan, TOKEN, TOKEN_BYTES_MAX, &ret_range->type) == ZD_OK &&
+           zd_scan_char(scan, '/') &&
+           zd_scan_run(scan, TOKEN, TOKEN_BYTES_MAX, &ret_range->subtype) == ZD_OK &&
+           scan_parameters(scan, &ret_range->quality) && (zd_scan_at_end(scan) || *scan->at == ',');
+}
+
+/* 0 = the range does not name the type; more = more specific. */
+static int specificity(const struct range *range, const char *media_type)
+{
+    const char *slash = strchr(media_type, '/');
+    const bool any_subtype = span_is(range->subtype, "*", 1);
+    if (any_subtype && span_is(range->type, "*", 1)) {
+        return 1;
+    }
+    if (!span_is(range->type, media_type, (size_t)(slash - media_type))) {
+        return 0;
+    }
+    if (any_subtype) {
+        return 2;
+    }
+    return span_is(range->subtype, slash + 1, strlen(slash + 1)) ? 3 : 0;
+}
+
+uint32_t zd_accept_quality(const char *accept, const char *media_type)
+{
+    if (accept == NULL || accept[0] == '\0') {
+        return ZD_ACCEPT_FULL;
+    }
+    int best = 0;
+    uint32_t quality = 0;
+    struct zd_scan scan = zd_scan_of(zd_span_of(accept));
+    while (!zd_scan_at_end(&scan)) {
+        struct range range;
+        if (scan_range(&scan, &range)) {
+            const int level = specificity(&range, media_type);
+            if (level > best) {
+                best = level;
+                quality = range.quality;
+            }
+        }
+        while (!zd_scan_at_end(&scan) && !zd_scan_char(&scan, ',')) {
+            scan.at++; /* the rest of a malformed range */
+        }
+    }
+    return quality;
+}
+
+/* What the header says of one coding. */
+struct wish {
+    bool is_named;
+    uint32_t quality;
+};
+
+/* One item of Accept-Encoding; "x-gzip" is gzip (RFC 9110, 8.4.1.3). */
+static bool scan_coding(struct zd_scan *scan, struct zd_span *ret_name, uint32_t *ret_quality)
+{
+    *ret_quality = ZD_ACCEPT_FULL;
+    zd_scan_skip_spaces(scan);
+    if (zd_scan_run(scan, TOKEN, TOKEN_BYTES_MAX, ret_name) != ZD_OK ||
+        !scan_parameters(scan, ret_quality) || !(zd_scan_at_end(scan) || *scan->at == ',')) {
+        return false;
+    }
+    if (span_is(*ret_name, "x-gzip", strlen("x-gzip"))) {
+        *ret_name = zd_span_of(zd_coding_name(ZD_GZIP));
+    }
+    return true;
+}
+
+/* The wishes of all codings; what is not named gets what "*" gets. */
+static void scan_wishes(const char *accept_encoding, struct wish wishes[ZD_CODINGS])
+{
+    struct wish any = {0};
+    struct zd_scan scan = zd_scan_of(zd_span_of(accept_encoding));
+    while (!zd_scan_at_end(&scan)) {
+        struct zd_span name;
+        uint32_t quality;
+        if (scan_coding(&scan, &name, &quality)) {
+            if (span_is(name, "*", 1)) {
+                any = (struct wish){true, quality};
+            }
+            for (int coding = 0; coding < ZD_CODINGS; coding++) {
+                const char *own = zd_coding_name((enum zd_coding)coding);
+                if (span_is(name, own, strlen(own))) {
+                    wishes[coding] = (struct wish){true, quality};
+                }
+            }
+        }
+        while (!zd_scan_at_end(&scan) && !zd_scan_char(&scan, ',')) {
+            scan.at++; /* the rest of a malformed item */
+        }
+    }
+    for (int coding = 0; coding < ZD_CODINGS; coding++) {
+        if (!wishes[coding].is_named) {
+            wishes[coding] = any;
+        }
+    }
+}
+
+enum zd_coding zd_accept_coding(const char *accept_encoding, uint64_t len)
+{
+    if (accept_encoding == NULL || accept_encoding[0] == '\0') {
+        return ZD_PLAIN;
+    }
+    struct wish wishes[ZD_CODINGS] = {{0}};
+    scan_wishes(accept_encoding, wishes);
+    const struct wish *plain = &wishes[ZD_PLAIN];
+    const bool refuses_plain = plain->is_named && plain->quality == 0;
+    if (len < ZD_COMPRESSED_BYTES_MIN && !refuses_plain) {
+        return ZD_PLAIN;
+    }
+    enum zd_coding best = ZD_PLAIN;
+    for (int coding = ZD_PLAIN + 1; coding < ZD_CODINGS; coding++) {
+        if (wishes[coding].quality > 0 && wishes[coding].quality >= wishes[best].quality) {
+            best = (enum zd_coding)coding;
+        }
+    }
+    return best;
+}

@@ -1,0 +1,32 @@
+/* What a client wants: media types (RFC 9110, 12.5.1) and content codings (12.5.3). */
+#ifndef ZD_HTTP_ACCEPT_H
+#define ZD_HTTP_ACCEPT_H
+
+#include <stdint.h>
+
+#include "server/http/compress.h"
+
+#define ZD_ACCEPT_FULL 1000
+
+/**
+ * How much a client wants a media type: its q-value in thousandths, 0 = not at all. The most
+ * specific range decides; ranges that are malformed are as if they were not there.
+ *
+ * @param accept     the header's value; NULL or empty: everything is wanted fully
+ * @param media_type "text/csv"; borrowed
+ * Thread: any.
+ */
+uint32_t zd_accept_quality(const char *accept, const char *media_type);
+
+/**
+ * The coding that a body goes out in: the one with the highest q-value; of equal ones zstd before
+ * gzip before none. Bodies below ZD_COMPRESSED_BYTES_MIN are coded only for clients that refuse
+ * them plain. A client that refuses all that there is gets the plain form (RFC 9110, 12.4.1).
+ *
+ * @param accept_encoding the header's value; NULL or empty: plain
+ * @param len             bytes of the plain body
+ * Thread: any.
+ */
+enum zd_coding zd_accept_coding(const char *accept_encoding, uint64_t len);
+
+#endif

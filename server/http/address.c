@@ -1,0 +1,81 @@
+/* Addresses as users write them. */
+#include "server/http/address.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <string.h>
+
+#include "core/base/num.h"
+#include "core/base/scan.h"
+
+#define SHOWN_BYTES UINT64_C(128) /* of an address that is refused */
+
+static enum zd_status malformed(struct zd_span text, struct zd_error *err)
+{
+    return zd_fail(err, ZD_INVALID,
+        "address '%.*s' is malformed: 127.0.0.1:8080 or [::]:8080 is expected",
+        (int)zd_min_u64(text.len, SHOWN_BYTES), (const char *)text.ptr);
+}
+
+static bool set_v4(struct zd_address *address, const char *host, uint16_t port)
+{
+    struct sockaddr_in *v4 = (struct sockaddr_in *)&address->socket;
+    v4->sin_family = AF_INET;
+    v4->sin_port = htons(port);
+    address->len = sizeof *v4;
+    return inet_pton(AF_INET, strcmp(host, "localhost") == 0 ? "127.0.0.1" : host, &v4->sin_addr) ==
+           1;
+}
+
+static bool set_v6(struct zd_address *address, const char *host, uint16_t port)
+{
+    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&address->socket;
+    v6->sin6_family = AF_INET6;
+    v6->sin6_port = htons(port);
+    address->len = sizeof *v6;
+    return inet_pton(AF_INET6, host, &v6->sin6_addr) == 1;
+}
+
+enum zd_status zd_address_parse(
+    struct zd_span text, struct zd_address *ret_address, struct zd_error *err)
+{
+    const uint8_t *colon = text.len == 0 ? NULL : memrchr(text.ptr, ':', text.len);
+    if (colon == NULL) {
+        return malformed(text, err);
+    }
+    struct zd_address address = {
+        .host = {.ptr = text.ptr, .len = (size_t)(colon - text.ptr)},
+    };
+    const struct zd_span digits = {.ptr = colon + 1, .len = text.len - address.host.len - 1};
+    const bool has_brackets =
+        address.host.len > 2 && address.host.ptr[0] == '[' && colon[-1] == ']';
+    if (has_brackets) {
+        address.host.ptr++;
+        address.host.len -= 2;
+    }
+    uint64_t port = 0;
+    char host[INET6_ADDRSTRLEN] = "";
+    if (zd_scan_whole_u64(digits, UINT16_MAX, &port) != ZD_OK || address.host.len == 0 ||
+        address.host.len >= sizeof host) {
+        return malformed(text, err);
+    }
+    memcpy(host, address.host.ptr, address.host.len);
+    const bool ok = has_brackets ? set_v6(&address, host, (uint16_t)port)
+                                 : set_v4(&address, host, (uint16_t)port);
+    if (!ok) {
+        return malformed(text, err);
+    }
+    *ret_address = address;
+    return ZD_OK;
+}
+
+uint16_t zd_address_port(const struct zd_address *address)
+{
+    if (address->socket.ss_family == AF_INET) {
+        return ntohs(((const struct sockaddr_in *)&address->socket)->sin_port);
+    }
+    if (address->socket.ss_family == AF_INET6) {
+        return ntohs(((const struct sockaddr_in6 *)&address->socket)->sin6_port);
+    }
+    return 0;
+}

@@ -1,0 +1,33 @@
+/* Content codings (RFC 9110, 8.4.1): gzip and zstd. Thread: any. */
+#ifndef ZD_HTTP_COMPRESS_H
+#define ZD_HTTP_COMPRESS_H
+
+#include "core/base/buf.h"
+#include "core/base/status.h"
+
+/** How a body is coded; the later ones are preferred. */
+enum zd_coding {
+    ZD_PLAIN,
+    ZD_GZIP,
+    ZD_ZSTD,
+    ZD_CODINGS,
+};
+
+#define ZD_COMPRESSED_BYTES_MIN 1024 /* shorter bodies stay plain: api.md 2 */
+
+/** "gzip", "zstd"; "identity" for ZD_PLAIN: as in Content-Encoding. */
+const char *zd_coding_name(enum zd_coding coding);
+
+/** How long it takes to compress that many bytes, estimated. @param coding not ZD_PLAIN */
+uint64_t zd_compress_cost_ns(enum zd_coding coding, uint64_t len);
+
+/**
+ * Compress a whole body.
+ *
+ * @param coding   not ZD_PLAIN
+ * @param ret_body owned
+ * @retval ZD_NO_MEMORY
+ */
+ZD_RESULT zd_compress(enum zd_coding coding, struct zd_span from, struct zd_buf **ret_body);
+
+#endif

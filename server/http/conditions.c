@@ -1,0 +1,340 @@
+/* Conditional requests and ranges (RFC 9110, 13 and 14): pure functions over header values. */
+#include "server/http/conditions.h"
+
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "core/base/num.h"
+
+/* An entity tag without its quotes. */
+struct tag {
+    const char *at;
+    size_t len;
+    bool is_weak;
+    bool is_quoted;
+};
+
+static const char *skip_spaces(const char *at)
+{
+    while (*at == ' ' || *at == '\t') {
+        at++;
+    }
+    return at;
+}
+
+/* The next tag of a list; NULL at its end. Unquoted ones are accepted (R26). */
+static const char *next_tag(const char *at, struct tag *ret_tag)
+{
+    at += strspn(at, " \t,");
+    if (*at == '\0') {
+        return NULL;
+    }
+    ret_tag->is_weak = strncmp(at, "W/", 2) == 0;
+    at += ret_tag->is_weak ? 2 : 0;
+    ret_tag->is_quoted = *at == '"';
+    at += ret_tag->is_quoted ? 1 : 0;
+    ret_tag->at = at;
+    ret_tag->len = strcspn(at, ret_tag->is_quoted ? "\"" : " \t,");
+    at += ret_tag->len;
+    return ret_tag->is_quoted && *at == '"' ? at + 1 : at;
+}
+
+/* The opaque part of our own tag: `"x"` is x. */
+static struct tag own_tag(const char *etag)
+{
+    struct tag tag = {.at = etag, .len = strlen(etag)};
+    if (tag.len >= 2 && etag[0] == '"') {
+        tag.at++;
+        tag.len -= 2;
+    }
+    return tag;
+}
+
+static bool is_same(const struct tag *a, const struct tag *b)
+{
+    return a->len > 0 && a->len == b->len && memcmp(a->at, b->at, a->len) == 0;
+}
+
+static bool is_star(const struct tag *tag)
+{
+    return tag->len == 1 && tag->at[0] == '*' && !tag->is_quoted && !tag->is_weak;
+}
+
+/* RFC 9110, 8.8.3.2: `strong` never matches a weak tag. "*" matches whatever exists, also where it
+ * came on a line beside others. */
+static bool list_has(const char *list, const char *etag, bool strong)
+{
+    const struct tag own = own_tag(etag);
+    struct tag tag;
+    for (list = next_tag(list, &tag); list != NULL; list = next_tag(list, &tag)) {
+        if (is_star(&tag) || (is_same(&tag, &own) && !(strong && tag.is_weak))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whole seconds: what Last-Modified can say. */
+static int64_t seconds_of(int64_t time_ms)
+{
+    return time_ms >= 0 ? time_ms / 1000 : -1 - (-1 - time_ms) / 1000;
+}
+
+static bool changed_since(const char *date, int64_t mtime_ms)
+{
+    int64_t seconds = 0;
+    return zd_date_parse(date, &seconds) && seconds_of(mtime_ms) > seconds;
+}
+
+static bool unchanged_since(const char *date, int64_t mtime_ms)
+{
+    int64_t seconds = 0;
+    return zd_date_parse(date, &seconds) && seconds_of(mtime_ms) <= seconds;
+}
+
+enum zd_status zd_conditions_judge(
+    const struct zd_conditions *conditions, bool is_reading, const char *etag, int64_t mtime_ms)
+{
+    const bool has_time = mtime_ms != 0;
+    if (conditions->if_match != NULL) {
+        if (!list_has(conditions->if_match, etag, true)) {
+            return ZD_PRECONDITION;
+        }
+    } else if (conditions->if_unmodified_since != NULL && has_time &&
+               changed_since(conditions->if_unmodified_since, mtime_ms)) {
+        return ZD_PRECONDITION;
+    }
+    if (conditions->if_none_match != NULL) {
+        if (list_has(conditions->if_none_match, etag, false)) {
+            return is_reading ? ZD_NOT_MODIFIED : ZD_PRECONDITION;
+        }
+    } else if (conditions->if_modified_since != NULL && is_reading && has_time &&
+               unchanged_since(conditions->if_modified_since, mtime_ms)) {
+        return ZD_NOT_MODIFIED;
+    }
+    return ZD_OK;
+}
+
+static bool list_has_any(const char *list, const struct zd_validators *now, bool strong)
+{
+    bool has = false;
+    for (size_t i = 0; i < now->n_etags && now->exists && !has; i++) {
+        has = list_has(list, now->etag[i], strong);
+    }
+    return has;
+}
+
+enum zd_status zd_conditions_judge_write(
+    const struct zd_conditions *conditions, const struct zd_validators *now)
+{
+    if (conditions->if_match != NULL) {
+        if (!list_has_any(conditions->if_match, now, true)) {
+            return ZD_PRECONDITION;
+        }
+    } else if (conditions->if_unmodified_since != NULL && now->exists && now->mtime_ms != 0 &&
+               changed_since(conditions->if_unmodified_since, now->mtime_ms)) {
+        return ZD_PRECONDITION;
+    }
+    const bool is_excluded =
+        conditions->if_none_match != NULL && list_has_any(conditions->if_none_match, now, false);
+    return is_excluded ? ZD_PRECONDITION : ZD_OK;
+}
+
+bool zd_conditions_bind_writes(const struct zd_conditions *conditions)
+{
+    return conditions->if_match != NULL || conditions->if_none_match != NULL ||
+           conditions->if_unmodified_since != NULL;
+}
+
+/* RFC 9110, 13.1.5: a strong tag, or exactly the date of Last-Modified. */
+static bool if_range_holds(const char *value, const char *etag, int64_t mtime_ms)
+{
+    int64_t seconds = 0;
+    if (zd_date_parse(value, &seconds)) {
+        return mtime_ms != 0 && seconds_of(mtime_ms) == seconds;
+    }
+    const struct tag own = own_tag(etag);
+    struct tag tag;
+    return next_tag(value, &tag) != NULL && !tag.is_weak && is_same(&tag, &own);
+}
+
+/* Digits, without a limit: what does not fit is the greatest number. False: no digit. */
+static bool scan_digits(const char **at, uint64_t *ret_value)
+{
+    const char *start = *at;
+    uint64_t value = 0;
+    for (; **at >= '0' && **at <= '9'; ++*at) {
+        if (ckd_mul(&value, value, 10U) || ckd_add(&value, value, (uint64_t)(**at - '0'))) {
+            value = UINT64_MAX;
+        }
+    }
+    *ret_value = value;
+    return *at > start;
+}
+
+static enum zd_range_answer suffix(
+    uint64_t length, uint64_t n, uint64_t *ret_first, uint64_t *ret_len)
+{
+    if (n == 0 || length == 0) {
+        return ZD_RANGE_OUTSIDE; /* R14 */
+    }
+    *ret_len = zd_min_u64(n, length);
+    *ret_first = length - *ret_len;
+    return ZD_RANGE_PART;
+}
+
+enum zd_range_answer zd_conditions_range(const struct zd_conditions *conditions, uint64_t length,
+    const char *etag, int64_t mtime_ms, uint64_t *ret_first, uint64_t *ret_len)
+{
+    const char *at = conditions->range;
+    /* Several ranges are answered with the whole (R16), other units are ignored (R15). */
+    if (at == NULL || strncasecmp(at, "bytes=", 6) != 0 || strchr(at, ',') != NULL) {
+        return ZD_RANGE_NONE;
+    }
+    if (conditions->if_range != NULL && !if_range_holds(conditions->if_range, etag, mtime_ms)) {
+        return ZD_RANGE_NONE;
+    }
+    at = skip_spaces(at + 6);
+    uint64_t first = 0;
+    uint64_t last = UINT64_MAX;
+    const bool has_first = scan_digits(&at, &first);
+    if (*at++ != '-') {
+        return ZD_RANGE_NONE;
+    }
+    const bool has_last = scan_digits(&at, &last);
+    if (*skip_spaces(at) != '\0' || !(has_first || has_last)) {
+        return ZD_RANGE_NONE;
+    }
+    if (!has_first) {
+        return suffix(length, last, ret_first, ret_len);
+    }
+    if (has_last && last < first) {
+        return ZD_RANGE_NONE; /* RFC 9110, 14.1.1: invalid, so ignored */
+    }
+    if (first >= length) {
+        return ZD_RANGE_OUTSIDE;
+    }
+    *ret_first = first;
+    *ret_len = (has_last ? zd_min_u64(last, length - 1) : length - 1) - first + 1;
+    return ZD_RANGE_PART;
+}
+
+static const char months[12][4] = {
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+
+void zd_date_format(char to[ZD_DATE_BYTES], int64_t time_ms)
+{
+    const time_t seconds = (time_t)seconds_of(time_ms);
+    struct tm tm = {0};
+    if (gmtime_r(&seconds, &tm) == NULL || tm.tm_year < -900 || tm.tm_year > 8099) {
+        tm = (struct tm){.tm_mday = 1, .tm_year = 70, .tm_wday = 4};
+    }
+    (void)strftime(to, ZD_DATE_BYTES, "%a, %d %b %Y %H:%M:%S GMT", &tm); /* in the C locale */
+}
+
+/* Exactly n digits. */
+static bool scan_fixed(const char **at, int n, int *ret_value)
+{
+    int value = 0;
+    for (int i = 0; i < n; i++, ++*at) {
+        if (**at < '0' || **at > '9') {
+            return false;
+        }
+        value = value * 10 + (**at - '0');
+    }
+    *ret_value = value;
+    return true;
+}
+
+static bool scan_literal(const char **at, const char *literal)
+{
+    const size_t len = strlen(literal);
+    if (strncmp(*at, literal, len) != 0) {
+        return false;
+    }
+    *at += len;
+    return true;
+}
+
+static bool scan_month(const char **at, int *ret_month)
+{
+    for (int i = 0; i < 12; i++) {
+        if (scan_literal(at, months[i])) {
+            *ret_month = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool scan_clock(const char **at, struct tm *tm)
+{
+    return scan_fixed(at, 2, &tm->tm_hour) && scan_literal(at, ":") &&
+           scan_fixed(at, 2, &tm->tm_min) && scan_literal(at, ":") &&
+           scan_fixed(at, 2, &tm->tm_sec) && tm->tm_hour < 24 && tm->tm_min < 60 &&
+           tm->tm_sec <= 60;
+}
+
+/* "06 Nov 1994 08:49:37 GMT" */
+static bool scan_fixdate(const char *at, struct tm *tm)
+{
+    return scan_fixed(&at, 2, &tm->tm_mday) && scan_literal(&at, " ") &&
+           scan_month(&at, &tm->tm_mon) && scan_literal(&at, " ") &&
+           scan_fixed(&at, 4, &tm->tm_year) && scan_literal(&at, " ") && scan_clock(&at, tm) &&
+           scan_literal(&at, " GMT") && *at == '\0';
+}
+
+/* "06-Nov-94 08:49:37 GMT": years of two digits are those of 1970 to 2069. */
+static bool scan_rfc850(const char *at, struct tm *tm)
+{
+    const bool ok = scan_fixed(&at, 2, &tm->tm_mday) && scan_literal(&at, "-") &&
+                    scan_month(&at, &tm->tm_mon) && scan_literal(&at, "-") &&
+                    scan_fixed(&at, 2, &tm->tm_year) && scan_literal(&at, " ") &&
+                    scan_clock(&at, tm) && scan_literal(&at, " GMT") && *at == '\0';
+    tm->tm_year += tm->tm_year < 70 ? 2000 : 1900;
+    return ok;
+}
+
+/* "Nov  6 08:49:37 1994" */
+static bool scan_asctime(const char *at, struct tm *tm)
+{
+    if (!scan_month(&at, &tm->tm_mon) || !scan_literal(&at, " ")) {
+        return false;
+    }
+    const int n_digits = *at == ' ' ? 1 : 2;
+    at += n_digits == 1 ? 1 : 0;
+    return scan_fixed(&at, n_digits, &tm->tm_mday) && scan_literal(&at, " ") &&
+           scan_clock(&at, tm) && scan_literal(&at, " ") && scan_fixed(&at, 4, &tm->tm_year) &&
+           *at == '\0';
+}
+
+/* Whether the month has that day; years since 1900. */
+static bool day_exists(const struct tm *tm)
+{
+    struct tm day = {.tm_year = tm->tm_year, .tm_mon = tm->tm_mon, .tm_mday = tm->tm_mday};
+    (void)timegm(&day); /* the 31st of a short month becomes a day of the next one */
+    return day.tm_mon == tm->tm_mon;
+}
+
+bool zd_date_parse(const char *text, int64_t *ret_seconds)
+{
+    struct tm tm = {0};
+    const char *comma = strstr(text, ", ");
+    const char *space = strchr(text, ' ');
+    bool ok = false;
+    if (comma != NULL) {
+        ok = scan_fixdate(comma + 2, &tm) || scan_rfc850(comma + 2, &tm);
+    } else if (space != NULL) {
+        ok = scan_asctime(space + 1, &tm);
+    }
+    if (!ok || tm.tm_mday < 1 || tm.tm_mday > 31 || tm.tm_year < 1) {
+        return false;
+    }
+    tm.tm_year -= 1900;
+    if (!day_exists(&tm)) {
+        return false;
+    }
+    *ret_seconds = timegm(&tm);
+    return true;
+}

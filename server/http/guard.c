@@ -1,0 +1,785 @@
+/* The judge of request framing.
+ *
+ *   START -> METHOD -> TARGET -> VERSION -> FIELD <-> NAME -> VALUE   one line is one turn
+ *     ^                                      |
+ *     +--- no body ---+--- BODY <--- an empty line ---> CHUNK_SIZE <-> CHUNK
+ *     |                                                     |
+ *     +-------------------------- FIELD ... <--- size 0 ----+           trailers
+ *
+ * A state takes as many bytes as it can at once and never looks ahead, so that a byte means the
+ * same wherever the network has cut the stream. */
+#include "server/http/guard.h"
+
+#include <string.h>
+
+#include "core/base/num.h"
+#include "server/http/guard_syntax.h"
+
+#define EMPTY_LINES_MAX     4    /* before a request line; one must be tolerated (RFC 9112, 2.2) */
+#define CHUNK_DIGITS_MAX    16   /* of a size: 64 bits */
+#define EXTENSION_BYTES_MAX 4096 /* of all chunks of a body: nobody reads them */
+
+enum state {
+    START, /* of a request line */
+    START_LF,
+    METHOD,
+    TARGET,    /* its first byte */
+    SCHEME,    /* of an absolute target */
+    AUTHORITY, /* of an absolute target */
+    PATH,
+    ASTERISK,
+    VERSION,
+    LINE_LF,
+    FIELD, /* the first byte of a line */
+    NAME,
+    VALUE,
+    VALUE_SPACE, /* after a value that frames the request */
+    HEAD_LF,
+    BODY,
+    CHUNK_SIZE,
+    CHUNK_EXTENSION,
+    CHUNK_SIZE_CR,
+    CHUNK_SIZE_LF,
+    CHUNK,
+    CHUNK_CR,
+    CHUNK_LF,
+    FAULT,
+};
+
+/* The fields that frame a request, and those that take more memory than their bytes. */
+enum kind {
+    PLAIN,
+    HOST,
+    CONTENT_LENGTH,
+    TRANSFER_ENCODING,
+    COOKIE,
+};
+
+static void fault(struct zd_guard *guard, const char *code, const char *detail)
+{
+    guard->state = FAULT;
+    guard->code = code;
+    guard->detail = detail;
+}
+
+static void malformed(struct zd_guard *guard, const char *detail)
+{
+    fault(guard, "bad_request", detail);
+}
+
+static void too_long(struct zd_guard *guard)
+{
+    fault(guard, "uri_too_long", "the request target is longer than limits.url_bytes");
+}
+
+static void too_large(struct zd_guard *guard)
+{
+    fault(
+        guard, "headers_too_large", "the request head has too many fields, parameters and cookies");
+}
+
+/* One byte that must be there. */
+static const uint8_t *expect(
+    struct zd_guard *guard, const uint8_t *at, char wanted, enum state next, const char *detail)
+{
+    if (*at != (uint8_t)wanted) {
+        malformed(guard, detail);
+        return at;
+    }
+    guard->state = next;
+    return at + 1;
+}
+
+/* ---- the request line (RFC 9112, 3) ---- */
+
+static const uint8_t *at_start(struct zd_guard *guard, const uint8_t *at)
+{
+    guard->line.n = 0;
+    if (*at != '\r') {
+        guard->state = METHOD;
+        return at;
+    }
+    if (guard->n_empty == EMPTY_LINES_MAX) {
+        malformed(guard, "there are too many empty lines before the request line");
+        return at;
+    }
+    guard->n_empty++;
+    guard->state = START_LF;
+    return at + 1;
+}
+
+static void keep_word(struct zd_guard *guard, uint8_t byte)
+{
+    if (guard->n_word < sizeof guard->word) {
+        guard->word[guard->n_word++] = (char)byte;
+    }
+}
+
+static bool word_is(const struct zd_guard *guard, const char *word)
+{
+    const size_t len = strlen(word);
+    return guard->n_word == len && memcmp(guard->word, word, len) == 0;
+}
+
+static const uint8_t *in_method(struct zd_guard *guard, const uint8_t *at, const uint8_t *end)
+{
+    for (; at < end && zd_byte_is(*at, ZD_BYTE_TOKEN); at++) {
+        keep_word(guard, *at);
+    }
+    if (at == end) {
+        return at;
+    }
+    if (*at != ' ' || guard->n_word == 0) {
+        malformed(guard, "the request line does not begin with a method and one space");
+        return at;
+    }
+    guard->is_head = word_is(guard, "HEAD");
+    guard->is_put = word_is(guard, "PUT");
+    guard->state = TARGET;
+    return at + 1;
+}
+
+/* RFC 9112, 3.2: origin form, absolute form, or "*" for OPTIONS; nobody proxies here. */
+static const uint8_t *at_target(struct zd_guard *guard, const uint8_t *at)
+{
+    if (*at == '/') {
+        guard->state = PATH;
+        return at;
+    }
+    if (*at == '*' && word_is(guard, "OPTIONS")) {
+        guard->state = ASTERISK;
+        guard->target_bytes = 1;
+        return at + 1;
+    }
+    guard->part = 0;
+    guard->state = SCHEME;
+    return at;
+}
+
+/* "http://" or "https://"; part counts its bytes, without the 's'. */
+static const uint8_t *in_scheme(struct zd_guard *guard, const uint8_t *at)
+{
+    static const char scheme[] = "http://";
+    const uint8_t byte = *at;
+    const bool is_letter = guard->part < 4;
+    if (guard->part == 4 && guard->target_bytes == 4 && (byte == 's' || byte == 'S')) {
+        guard->target_bytes++;
+        return at + 1;
+    }
+    if ((is_letter ? (byte | 0x20) : byte) != (uint8_t)scheme[guard->part]) {
+        malformed(guard, "the request target is neither a path nor an absolute http URL");
+        return at;
+    }
+    guard->target_bytes++;
+    guard->part++;
+    if (guard->part == sizeof scheme - 1) {
+        guard->part = ZD_HOST_BEGIN;
+        guard->state = AUTHORITY;
+    }
+    return at + 1;
+}
+
+static const uint8_t *in_authority(struct zd_guard *guard, const uint8_t *at)
+{
+    if (*at == '/' || *at == '?' || *at == ' ') {
+        /* A host cannot be empty (RFC 9110, 4.2.1). */
+        if (guard->part == ZD_HOST_BEGIN || guard->part == ZD_HOST_BRACKETS) {
+            malformed(guard, "the request target has no host");
+            return at;
+        }
+        guard->state = PATH;
+        return at;
+    }
+    guard->part = (uint8_t)zd_host_next((enum zd_host_part)guard->part, *at);
+    if (guard->part == ZD_HOST_BAD) {
+        malformed(guard, "the host of the request target is malformed");
+        return at;
+    }
+    if (guard->target_bytes == guard->limits->target_bytes) {
+        too_long(guard);
+        return at;
+    }
+    guard->target_bytes++;
+    return at + 1;
+}
+
+static void target_ends(struct zd_guard *guard)
+{
+    guard->part = 0;
+    guard->state = VERSION;
+}
+
+static const uint8_t *in_path(struct zd_guard *guard, const uint8_t *at, const uint8_t *end)
+{
+    const uint8_t *const from = at;
+    const uint64_t room = guard->limits->target_bytes - guard->target_bytes;
+    const uint8_t *const stop = (uint64_t)(end - at) > room ? at + room : end;
+    uint32_t n_params = 0;
+    for (; at < stop && zd_byte_is(*at, ZD_BYTE_TARGET); at++) {
+        n_params += *at == '&' || *at == '?';
+    }
+    guard->target_bytes += (uint32_t)(at - from);
+    guard->memory_bytes += (uint64_t)n_params * ZD_GUARD_ENTRY_BYTES;
+    if (at == end) {
+        return at;
+    }
+    if (*at == ' ') {
+        target_ends(guard);
+        return at + 1;
+    }
+    if (!zd_byte_is(*at, ZD_BYTE_TARGET)) {
+        malformed(guard, *at == '#' ? "the request target has a fragment"
+                                    : "the request line has a control character, or no version");
+    } else {
+        too_long(guard);
+    }
+    return at;
+}
+
+/* "HTTP/1.1" or "HTTP/1.0"; part counts its bytes. */
+static const uint8_t *in_version(struct zd_guard *guard, const uint8_t *at)
+{
+    static const char version[] = "HTTP/1.";
+    static const char detail[] =
+        "the request line does not end with one space and HTTP/1.1 or HTTP/1.0";
+    const uint8_t byte = *at;
+    const size_t minor_at = sizeof version - 1;
+    if (guard->part == minor_at + 1) {
+        return expect(guard, at, '\r', LINE_LF, detail);
+    }
+    if (guard->part == minor_at ? byte != '0' && byte != '1'
+                                : byte != (uint8_t)version[guard->part]) {
+        malformed(guard, detail);
+        return at;
+    }
+    guard->is_1_0 = guard->part == minor_at && byte == '0';
+    guard->part++;
+    return at + 1;
+}
+
+/* ---- fields (RFC 9112, 5) ---- */
+
+static bool is_over_memory(const struct zd_guard *guard)
+{
+    return guard->memory_bytes + guard->head_bytes > guard->limits->memory_bytes;
+}
+
+static const uint8_t *at_field(struct zd_guard *guard, const uint8_t *at)
+{
+    if (*at == '\r') {
+        guard->state = HEAD_LF;
+        return at + 1;
+    }
+    guard->n_fields++;
+    guard->memory_bytes += ZD_GUARD_ENTRY_BYTES;
+    if (guard->n_fields > guard->limits->n_fields || is_over_memory(guard)) {
+        too_large(guard);
+    } else if (zd_byte_is_space(*at)) {
+        malformed(guard, "a field is continued on the next line");
+    } else {
+        guard->n_word = 0;
+        guard->state = NAME;
+    }
+    return at;
+}
+
+static enum kind kind_of(const struct zd_guard *guard)
+{
+    switch (guard->n_word) {
+    case 4:
+        return word_is(guard, "host") ? HOST : PLAIN;
+    case 6:
+        return word_is(guard, "cookie") ? COOKIE : PLAIN;
+    case 14:
+        return word_is(guard, "content-length") ? CONTENT_LENGTH : PLAIN;
+    case 17:
+        return word_is(guard, "transfer-encoding") ? TRANSFER_ENCODING : PLAIN;
+    default:
+        return PLAIN;
+    }
+}
+
+/* Each of those that frame the request stands there once. */
+static const char *judge_kind(struct zd_guard *guard)
+{
+    const enum kind kind = (enum kind)guard->kind;
+    if (guard->in_trailers) {
+        return kind == PLAIN || kind == COOKIE ? NULL : "a trailer must not frame the request";
+    }
+    if (kind == HOST) {
+        return guard->n_hosts++ == 0 ? NULL : "there is more than one Host";
+    }
+    if (kind == CONTENT_LENGTH) {
+        const bool is_again = guard->has_length;
+        guard->has_length = true;
+        return is_again ? "there is more than one Content-Length" : NULL;
+    }
+    if (kind == TRANSFER_ENCODING) {
+        const bool is_again = guard->is_chunked;
+        guard->is_chunked = true;
+        return is_again ? "there is more than one Transfer-Encoding" : NULL;
+    }
+    return NULL;
+}
+
+static const uint8_t *in_name(struct zd_guard *guard, const uint8_t *at, const uint8_t *end)
+{
+    for (; at < end && zd_byte_is(*at, ZD_BYTE_TOKEN); at++) {
+        keep_word(guard, *at >= 'A' && *at <= 'Z' ? *at | 0x20 : *at);
+    }
+    if (at == end) {
+        return at;
+    }
+    if (*at != ':' || guard->n_word == 0) {
+        malformed(guard, "a field line does not begin with a name and a colon");
+        return at;
+    }
+    guard->kind = (uint8_t)kind_of(guard);
+    const char *detail = judge_kind(guard);
+    if (detail != NULL) {
+        malformed(guard, detail);
+        return at;
+    }
+    guard->part = 0;
+    guard->number = 0;
+    guard->n_word = 0;
+    guard->state = VALUE;
+    return at + 1;
+}
+
+/* MHD keeps a second copy of them, and an entry each. */
+static const uint8_t *in_cookies(struct zd_guard *guard, const uint8_t *at, const uint8_t *end)
+{
+    for (; at < end && zd_byte_is(*at, ZD_BYTE_VALUE); at++) {
+        guard->memory_bytes += *at == ';' ? 1 + ZD_GUARD_ENTRY_BYTES : 1;
+    }
+    return at;
+}
+
+static const char *const malformed_value[] = {
+    [HOST] = "the Host is malformed",
+    [CONTENT_LENGTH] = "the Content-Length is not a number of 64 bits",
+    [TRANSFER_ENCODING] = "the Transfer-Encoding is not 'chunked' alone",
+};
+
+static bool take_coding(struct zd_guard *guard, uint8_t byte)
+{
+    static const char coding[] = "chunked";
+    if (guard->part == sizeof coding - 1 || (byte | 0x20) != (uint8_t)coding[guard->part]) {
+        return false;
+    }
+    guard->part++;
+    return true;
+}
+
+static bool take_digit(struct zd_guard *guard, uint8_t byte)
+{
+    guard->part = 1;
+    return zd_byte_is_digit(byte) && !ckd_mul(&guard->number, guard->number, 10) &&
+           !ckd_add(&guard->number, guard->number, byte - '0');
+}
+
+static bool take_host(struct zd_guard *guard, uint8_t byte)
+{
+    guard->part = (uint8_t)zd_host_next((enum zd_host_part)guard->part, byte);
+    return guard->part != ZD_HOST_BAD;
+}
+
+/* One byte of a value that frames the request; part is 0 until it begins. */
+static bool take_framing(struct zd_guard *guard, uint8_t byte)
+{
+    switch ((enum kind)guard->kind) {
+    case HOST:
+        return take_host(guard, byte);
+    case CONTENT_LENGTH:
+        return take_digit(guard, byte);
+    case TRANSFER_ENCODING:
+        return take_coding(guard, byte);
+    case PLAIN:
+    case COOKIE:
+        break;
+    }
+    return true;
+}
+
+/* Whether such a value may end here. */
+static bool framing_ends(struct zd_guard *guard)
+{
+    switch ((enum kind)guard->kind) {
+    case HOST:
+        return guard->part != ZD_HOST_BRACKETS;
+    case CONTENT_LENGTH:
+        guard->left = guard->number;
+        return guard->part > 0;
+    case TRANSFER_ENCODING:
+        return guard->part == strlen("chunked");
+    case PLAIN:
+    case COOKIE:
+        break;
+    }
+    return true;
+}
+
+static const uint8_t *in_framing(struct zd_guard *guard, const uint8_t *at, const uint8_t *end)
+{
+    for (; at < end && zd_byte_is(*at, ZD_BYTE_VALUE); at++) {
+        if (zd_byte_is_space(*at) && guard->part > 0) {
+            guard->state = VALUE_SPACE;
+            return at;
+        }
+        if (!zd_byte_is_space(*at) && !take_framing(guard, *at)) {
+            malformed(guard, malformed_value[guard->kind]);
+            return at;
+        }
+    }
+    return at;
+}
+
+static const uint8_t *value_ends(struct zd_guard *guard, const uint8_t *at)
+{
+    if (*at != '\r') {
+        malformed(guard, "a field value has a control character");
+    } else if (!framing_ends(guard)) {
+        malformed(guard, malformed_value[guard->kind]);
+    } else {
+        guard->state = LINE_LF;
+        return at + 1;
+    }
+    return at;
+}
+
+static const uint8_t *in_value_space(struct zd_guard *guard, const uint8_t *at)
+{
+    if (zd_byte_is_space(*at)) {
+        return at + 1;
+    }
+    if (*at == '\r') {
+        guard->state = VALUE;
+    } else {
+        malformed(guard, malformed_value[guard->kind]);
+    }
+    return at;
+}
+
+static const uint8_t *in_value(struct zd_guard *guard, const uint8_t *at, const uint8_t *end)
+{
+    if (guard->kind == PLAIN) {
+        at = zd_value_end(at, end);
+    } else {
+        at = guard->kind == COOKIE ? in_cookies(guard, at, end) : in_framing(guard, at, end);
+    }
+    return at == end || guard->state != VALUE ? at : value_ends(guard, at);
+}
+
+/* ---- bodies (RFC 9112, 6 and 7) ---- */
+
+static void request_ends(struct zd_guard *guard)
+{
+    const uint64_t n_requests = guard->n_requests + 1;
+    zd_guard_init(guard, guard->limits);
+    guard->n_requests = n_requests;
+}
+
+static const char *judge_head(const struct zd_guard *guard)
+{
+    if (guard->n_hosts == 0 && !guard->is_1_0) {
+        return "there is no Host";
+    }
+    if (guard->is_chunked && guard->has_length) {
+        return "there are both Content-Length and Transfer-Encoding";
+    }
+    return guard->is_chunked && guard->is_1_0 ? "HTTP/1.0 has no Transfer-Encoding" : NULL;
+}
+
+static bool has_room(struct zd_guard *guard, uint64_t n_more)
+{
+    const uint64_t max = zd_guard_body_max(guard);
+    if (n_more > max - guard->body_bytes) {
+        fault(guard, "too_large",
+            max == guard->limits->body_bytes ? "the body is longer than limits.body_bytes"
+                                             : "the body is longer than limits.upload_bytes");
+        return false;
+    }
+    return true;
+}
+
+static void head_ends(struct zd_guard *guard)
+{
+    const char *detail = judge_head(guard);
+    if (detail != NULL) {
+        malformed(guard, detail);
+    } else if (is_over_memory(guard)) {
+        too_large(guard);
+    } else if (guard->is_chunked) {
+        guard->part = 0;
+        guard->number = 0;
+        guard->state = CHUNK_SIZE;
+    } else if (guard->left == 0) {
+        request_ends(guard);
+    } else if (has_room(guard, guard->left)) {
+        guard->state = BODY;
+    }
+}
+
+static const uint8_t *at_head_lf(struct zd_guard *guard, const uint8_t *at)
+{
+    if (*at != '\n') {
+        malformed(guard, "a line ends with CR alone");
+        return at;
+    }
+    if (guard->in_trailers) {
+        request_ends(guard);
+    } else {
+        head_ends(guard);
+    }
+    return guard->state == FAULT ? at : at + 1;
+}
+
+static const uint8_t *in_body(
+    struct zd_guard *guard, const uint8_t *at, const uint8_t *end, enum state next)
+{
+    const uint64_t n = zd_min_u64((uint64_t)(end - at), guard->left);
+    guard->left -= n;
+    if (guard->left == 0) {
+        guard->state = next;
+    }
+    return at + n;
+}
+
+/* part counts the digits. */
+static const uint8_t *in_chunk_size(struct zd_guard *guard, const uint8_t *at)
+{
+    const int digit = zd_hex_digit(*at);
+    if (digit >= 0 && guard->part < CHUNK_DIGITS_MAX) {
+        guard->number = guard->number << 4 | (uint64_t)digit;
+        guard->part++;
+        return at + 1;
+    }
+    if (guard->part == 0 || (*at != '\r' && *at != ';' && !zd_byte_is_space(*at))) {
+        malformed(guard, "the size of a chunk is malformed");
+        return at;
+    }
+    guard->state = *at == '\r' ? CHUNK_SIZE_CR : CHUNK_EXTENSION;
+    guard->part = ZD_EXTENSION_AFTER;
+    return at;
+}
+
+static const uint8_t *in_extension(struct zd_guard *guard, const uint8_t *at)
+{
+    const enum zd_extension_part part = (enum zd_extension_part)guard->part;
+    if (*at == '\r' && zd_extension_may_end(part)) {
+        guard->state = CHUNK_SIZE_CR;
+        return at;
+    }
+    guard->part = (uint8_t)zd_extension_next(part, *at);
+    if (guard->part == ZD_EXTENSION_BAD) {
+        malformed(guard, "the extension of a chunk is malformed");
+    } else if (guard->extension_bytes == EXTENSION_BYTES_MAX) {
+        malformed(guard, "the chunks have too many extensions");
+    } else {
+        guard->extension_bytes++;
+        return at + 1;
+    }
+    return at;
+}
+
+static const uint8_t *at_chunk_size_lf(struct zd_guard *guard, const uint8_t *at)
+{
+    if (*at != '\n') {
+        malformed(guard, "a chunk's size does not end with CR and LF");
+        return at;
+    }
+    if (!has_room(guard, guard->number)) {
+        return at;
+    }
+    guard->left = guard->number;
+    guard->body_bytes += guard->number;
+    guard->part = 0;
+    guard->number = 0;
+    guard->state = CHUNK;
+    if (guard->left == 0) {
+        guard->in_trailers = true;
+        guard->state = FIELD;
+    }
+    return at + 1;
+}
+
+/* ---- the whole ---- */
+
+static bool is_in_head(const struct zd_guard *guard)
+{
+    return guard->state > START_LF && guard->state <= HEAD_LF;
+}
+
+static const uint8_t *take_head(struct zd_guard *guard, const uint8_t *at, const uint8_t *end)
+{
+    switch ((enum state)guard->state) {
+    case METHOD:
+        return in_method(guard, at, end);
+    case TARGET:
+        return at_target(guard, at);
+    case SCHEME:
+        return in_scheme(guard, at);
+    case AUTHORITY:
+        return in_authority(guard, at);
+    case PATH:
+        return in_path(guard, at, end);
+    case ASTERISK:
+        guard->part = 0;
+        return expect(guard, at, ' ', VERSION, "the request target begins with '*'");
+    case VERSION:
+        return in_version(guard, at);
+    case LINE_LF:
+        return expect(guard, at, '\n', FIELD, "a line ends with CR alone");
+    case FIELD:
+        return at_field(guard, at);
+    case NAME:
+        return in_name(guard, at, end);
+    case VALUE:
+        return in_value(guard, at, end);
+    case VALUE_SPACE:
+        return in_value_space(guard, at);
+    case HEAD_LF:
+        return at_head_lf(guard, at);
+    default:
+        return at;
+    }
+}
+
+/* One state's step, within what a head may have. */
+static const uint8_t *step_head(struct zd_guard *guard, const uint8_t *at, const uint8_t *end)
+{
+    const uint64_t room = guard->limits->head_bytes - guard->head_bytes;
+    if (room == 0 && guard->state >= TARGET && guard->state <= PATH) {
+        too_long(guard);
+        return at;
+    }
+    if (room == 0) {
+        fault(guard, "headers_too_large", "the request head is longer than http.connection_bytes");
+        return at;
+    }
+    const uint8_t *const stop = (uint64_t)(end - at) > room ? at + room : end;
+    const uint64_t n_requests = guard->n_requests;
+    const uint8_t *const next = take_head(guard, at, stop);
+    if (guard->n_requests == n_requests) {
+        guard->head_bytes += (uint64_t)(next - at);
+    }
+    return next;
+}
+
+static const uint8_t *step(struct zd_guard *guard, const uint8_t *at, const uint8_t *end)
+{
+    switch ((enum state)guard->state) {
+    case START:
+        return at_start(guard, at);
+    case START_LF:
+        return expect(guard, at, '\n', START, "a line ends with CR alone");
+    case BODY:
+        at = in_body(guard, at, end, START);
+        if (guard->state == START) {
+            request_ends(guard);
+        }
+        return at;
+    case CHUNK_SIZE:
+        return in_chunk_size(guard, at);
+    case CHUNK_EXTENSION:
+        return in_extension(guard, at);
+    case CHUNK_SIZE_CR:
+        return expect(guard, at, '\r', CHUNK_SIZE_LF, "the size of a chunk is malformed");
+    case CHUNK_SIZE_LF:
+        return at_chunk_size_lf(guard, at);
+    case CHUNK:
+        return in_body(guard, at, end, CHUNK_CR);
+    case CHUNK_CR:
+        return expect(guard, at, '\r', CHUNK_LF, "a chunk is longer than its size");
+    case CHUNK_LF:
+        return expect(guard, at, '\n', CHUNK_SIZE, "a chunk does not end with CR and LF");
+    default:
+        return step_head(guard, at, end);
+    }
+}
+
+void zd_guard_init(struct zd_guard *guard, const struct zd_guard_limits *limits)
+{
+    *guard = (struct zd_guard){.limits = limits};
+}
+
+/* What means nothing, but is not read right by every version of libmicrohttpd. */
+static bool is_dropped(enum state state)
+{
+    return state == START || state == START_LF || state == VALUE_SPACE || state == CHUNK_EXTENSION;
+}
+
+static bool is_in_line(enum state state)
+{
+    return state >= METHOD && state <= ASTERISK;
+}
+
+bool zd_guard_take(struct zd_guard *guard, uint8_t *bytes, size_t *len, size_t *ret_n_whole)
+{
+    const uint8_t *at = bytes;
+    const uint8_t *const end = bytes + *len;
+    uint8_t *to = bytes;
+    size_t n_whole = 0;
+    while (at < end && guard->state != FAULT) {
+        const uint64_t n_requests = guard->n_requests;
+        const enum state state = (enum state)guard->state;
+        const uint8_t *const next = step(guard, at, end);
+        const size_t n = (size_t)(next - at);
+        if (is_in_line(state)) {
+            zd_guard_line_keep(&guard->line, at, n);
+        }
+        if (!is_dropped(state)) {
+            if (to != at) {
+                memmove(to, at, n);
+            }
+            to += n;
+        }
+        at = next;
+        if (guard->n_requests != n_requests) {
+            n_whole = (size_t)(to - bytes);
+        }
+    }
+    *len = (size_t)(to - bytes);
+    *ret_n_whole = n_whole;
+    return guard->state != FAULT;
+}
+
+bool zd_guard_end(struct zd_guard *guard)
+{
+    if (guard->state == START || guard->state == START_LF) {
+        return true;
+    }
+    malformed(guard, "the request ends before it is whole");
+    return false;
+}
+
+enum zd_guard_place zd_guard_place(const struct zd_guard *guard)
+{
+    if (guard->state == FAULT) {
+        return ZD_GUARD_FAULT;
+    }
+    if (guard->state <= START_LF) {
+        return ZD_GUARD_BETWEEN;
+    }
+    return is_in_head(guard) && !guard->in_trailers ? ZD_GUARD_HEAD : ZD_GUARD_BODY;
+}
+
+uint64_t zd_guard_body_max(const struct zd_guard *guard)
+{
+    const struct zd_guard_limits *limits = guard->limits;
+    return guard->is_put ? zd_max_u64(limits->upload_bytes, limits->body_bytes)
+                         : limits->body_bytes;
+}
+
+void zd_guard_words(const struct zd_guard *guard, struct zd_guard_words *ret_words)
+{
+    static const struct zd_guard_line none;
+    const bool is_begun = zd_guard_place(guard) != ZD_GUARD_BETWEEN;
+    zd_guard_line_split(is_begun ? &guard->line : &none, ret_words);
+}
+
+bool zd_guard_is_head(const struct zd_guard *guard)
+{
+    return guard->is_head;
+}

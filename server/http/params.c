@@ -1,0 +1,317 @@
+/* Query parameters, and one decode of percent-encoding. */
+#include "server/http/params.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/num.h"
+#include "core/base/scan.h"
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+    if (c >= 'a' && c <= 'f') {
+        return c - 'a' + 10;
+    }
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* One byte of encoded text; moves the cursor. -1: "%" without two digits. */
+static int decode_byte(const uint8_t *text, size_t len, size_t *at)
+{
+    const uint8_t c = text[*at];
+    if (c != '%') {
+        *at += 1;
+        return c;
+    }
+    if (len - *at < 3) {
+        return -1;
+    }
+    const int high = hex_digit((char)text[*at + 1]);
+    const int low = hex_digit((char)text[*at + 2]);
+    if (high < 0 || low < 0) {
+        return -1;
+    }
+    *at += 3;
+    return high * 16 + low;
+}
+
+/* Why a decoded byte must not stand in a path; NULL: it may. */
+static const char *forbidden_in_path(int byte, bool was_encoded)
+{
+    if (byte == 0) {
+        return "a NUL byte";
+    }
+    if (byte < 0x20 || byte == 0x7f) {
+        return "a control character";
+    }
+    if (byte == '\\') {
+        return "a backslash";
+    }
+    return byte == '/' && was_encoded ? "an encoded slash (%2F)" : NULL;
+}
+
+enum zd_status zd_percent_decode(
+    struct zd_span text, char *to, size_t *ret_len, struct zd_error *err)
+{
+    size_t at = 0;
+    size_t len = 0;
+    while (at < text.len) {
+        const size_t position = at;
+        const bool is_encoded = text.ptr[at] == '%';
+        const int byte = decode_byte(text.ptr, text.len, &at);
+        const char *fault =
+            byte < 0 ? "'%' without two hexadecimal digits" : forbidden_in_path(byte, is_encoded);
+        if (fault != NULL) {
+            const enum zd_status status =
+                zd_fail(err, ZD_INVALID, "the path has %s at byte %zu", fault, position);
+            zd_fact_position(err, position);
+            return status;
+        }
+        to[len++] = (char)byte;
+    }
+    to[len] = '\0';
+    if (!zd_is_utf8((struct zd_span){.ptr = (const uint8_t *)to, .len = len})) {
+        return zd_fail(err, ZD_INVALID, "the path is not UTF-8 once it is percent-decoded");
+    }
+    *ret_len = len;
+    return ZD_OK;
+}
+
+enum zd_status zd_percent_encode(struct zd_span text, struct zd_text *to)
+{
+    static const char plain[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/"; /* RFC 3986, 2.3 */
+    for (size_t i = 0; i < text.len; i++) {
+        const char c = (char)text.ptr[i];
+        if (c != '\0' && strchr(plain, c) != NULL) {
+            zd_text_add_char(to, c);
+        } else {
+            zd_text_addf(to, "%%%02X", (unsigned)text.ptr[i]);
+        }
+    }
+    return to->status;
+}
+
+/* In a query '+' is a space (the form encoding, which every client library writes). */
+static enum zd_status decode_part(
+    struct zd_span part, char **to, struct zd_span *ret_part, struct zd_error *err)
+{
+    uint8_t *start = (uint8_t *)*to;
+    size_t at = 0;
+    size_t len = 0;
+    while (at < part.len) {
+        const bool is_plus = part.ptr[at] == '+';
+        const int byte = decode_byte(part.ptr, part.len, &at);
+        if (byte <= 0) {
+            return zd_fail(err, ZD_INVALID, "parameter '%.*s' is badly encoded", (int)part.len,
+                (const char *)part.ptr);
+        }
+        start[len++] = is_plus ? ' ' : (uint8_t)byte;
+    }
+    start[len] = '\0';
+    *ret_part = (struct zd_span){.ptr = start, .len = len};
+    if (!zd_is_utf8(*ret_part)) {
+        return zd_fail(err, ZD_INVALID, "a parameter is not UTF-8 once it is percent-decoded");
+    }
+    *to += len + 1;
+    return ZD_OK;
+}
+
+static bool is_allowed(const char *const *allowed, const char *name)
+{
+    while (*allowed != NULL && strcmp(*allowed, name) != 0) {
+        allowed++;
+    }
+    return *allowed != NULL;
+}
+
+static enum zd_status judge_name(const struct zd_params *params, const char *const *allowed,
+    const char *name, struct zd_error *err)
+{
+    struct zd_span earlier;
+    const char *fault = NULL;
+    if (!is_allowed(allowed, name)) {
+        fault = "is unknown here";
+    } else if (zd_params_find(params, name, &earlier)) {
+        fault = "is repeated";
+    }
+    if (fault == NULL) {
+        return ZD_OK;
+    }
+    const enum zd_status status = zd_fail(err, ZD_INVALID, "parameter '%.100s' %s", name, fault);
+    zd_fact_name(err, name);
+    return status;
+}
+
+/* One `name=value`; without '=' the value is empty. */
+static enum zd_status add_pair(struct zd_params *params, struct zd_span pair, char **to,
+    const char *const *allowed, struct zd_error *err)
+{
+    const uint8_t *equals = memchr(pair.ptr, '=', pair.len);
+    const size_t name_len = equals == NULL ? pair.len : (size_t)(equals - pair.ptr);
+    const size_t value_at = equals == NULL ? pair.len : name_len + 1;
+    struct zd_span name = {0};
+    struct zd_span value = {0};
+    ZD_TRY(decode_part((struct zd_span){pair.ptr, name_len}, to, &name, err));
+    ZD_TRY(
+        decode_part((struct zd_span){pair.ptr + value_at, pair.len - value_at}, to, &value, err));
+    if (allowed != NULL) {
+        ZD_TRY(judge_name(params, allowed, (const char *)name.ptr, err));
+    }
+    if (params->n == ZD_PARAMS_MAX) {
+        return zd_fail(err, ZD_INVALID, "more than %d parameters", ZD_PARAMS_MAX);
+    }
+    params->name[params->n] = (const char *)name.ptr;
+    params->value[params->n] = value;
+    params->n++;
+    return ZD_OK;
+}
+
+static enum zd_status add_pairs(struct zd_params *params, struct zd_span query,
+    const char *const *allowed, struct zd_error *err)
+{
+    char *to = params->memory;
+    size_t at = 0;
+    while (at < query.len) {
+        const uint8_t *end = memchr(query.ptr + at, '&', query.len - at);
+        const size_t len = end == NULL ? query.len - at : (size_t)(end - query.ptr) - at;
+        if (len > 0) {
+            ZD_TRY(add_pair(params, (struct zd_span){query.ptr + at, len}, &to, allowed, err));
+        }
+        at += len + 1;
+    }
+    return ZD_OK;
+}
+
+/* Where everything is accepted (R2), what cannot be read is left out. */
+static void add_what_is_readable(struct zd_params *params, struct zd_span query)
+{
+    char *to = params->memory;
+    size_t at = 0;
+    while (at < query.len && params->n < ZD_PARAMS_MAX) {
+        const uint8_t *end = memchr(query.ptr + at, '&', query.len - at);
+        const size_t len = end == NULL ? query.len - at : (size_t)(end - query.ptr) - at;
+        char *mark = to;
+        if (len > 0 &&
+            add_pair(params, (struct zd_span){query.ptr + at, len}, &to, NULL, NULL) != ZD_OK) {
+            to = mark;
+        }
+        at += len + 1;
+    }
+}
+
+enum zd_status zd_params_parse(struct zd_span query, const char *const *allowed,
+    struct zd_params *ret_params, struct zd_error *err)
+{
+    struct zd_params params;
+    params.n = 0;
+    params.memory = NULL;
+    if (query.len == 0) {
+        *ret_params = params;
+        return ZD_OK;
+    }
+    /* Each pair takes two NULs. It gives back its '&', unless it is the last, but its '=' only when
+     * it has one; the pair that is one too many is decoded before it is refused. */
+    params.memory = zd_alloc(query.len + ZD_PARAMS_MAX + 2);
+    if (params.memory == NULL) {
+        return zd_fail(err, ZD_NO_MEMORY, "no memory for %zu bytes of query", query.len);
+    }
+    if (allowed == NULL) {
+        add_what_is_readable(&params, query);
+    } else {
+        const enum zd_status status = add_pairs(&params, query, allowed, err);
+        if (status != ZD_OK) {
+            zd_params_done(&params);
+            return status;
+        }
+    }
+    *ret_params = params;
+    return ZD_OK;
+}
+
+void zd_params_done(struct zd_params *params)
+{
+    zd_free(params->memory);
+    params->memory = NULL;
+    params->n = 0;
+}
+
+bool zd_params_find(const struct zd_params *params, const char *name, struct zd_span *ret_value)
+{
+    for (uint32_t i = 0; i < params->n; i++) {
+        if (strcmp(params->name[i], name) == 0) {
+            *ret_value = params->value[i];
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum zd_status bad_value(
+    const char *name, struct zd_span value, const char *expected, struct zd_error *err)
+{
+    const enum zd_status status = zd_fail(err, ZD_INVALID,
+        "parameter '%s' is '%.100s', but %s is expected", name, (const char *)value.ptr, expected);
+    zd_fact_name(err, name);
+    zd_fact_expected(err, "%s", expected);
+    zd_fact_found(err, "%s", (const char *)value.ptr);
+    return status;
+}
+
+enum zd_status zd_params_flag(const struct zd_params *params, const char *name, bool initial,
+    bool *ret_value, struct zd_error *err)
+{
+    struct zd_span value;
+    if (!zd_params_find(params, name, &value)) {
+        *ret_value = initial;
+        return ZD_OK;
+    }
+    /* A name alone switches on: `?pretty`. */
+    const bool is_on = value.len == 0 || zd_span_is(value, "1") || zd_span_is(value, "true");
+    if (!is_on && !zd_span_is(value, "0") && !zd_span_is(value, "false")) {
+        return bad_value(name, value, "0 or 1", err);
+    }
+    *ret_value = is_on;
+    return ZD_OK;
+}
+
+enum zd_status zd_params_u64(const struct zd_params *params, const char *name, uint64_t initial,
+    uint64_t least, uint64_t most, uint64_t *ret_value, struct zd_error *err)
+{
+    struct zd_span text;
+    if (!zd_params_find(params, name, &text)) {
+        *ret_value = initial;
+        return ZD_OK;
+    }
+    uint64_t value = 0;
+    if (zd_scan_whole_u64(text, most, &value) != ZD_OK || value < least) {
+        char expected[80];
+        snprintf(expected, sizeof expected, "an integer from %llu to %llu",
+            (unsigned long long)least, (unsigned long long)most);
+        return bad_value(name, text, expected, err);
+    }
+    *ret_value = value;
+    return ZD_OK;
+}
+
+enum zd_status zd_params_choice(const struct zd_params *params, const char *name,
+    const char *const *choices, uint32_t initial, uint32_t *ret_choice, struct zd_error *err)
+{
+    struct zd_span value;
+    if (!zd_params_find(params, name, &value)) {
+        *ret_choice = initial;
+        return ZD_OK;
+    }
+    ZD_SCOPED_TEXT(expected, ZD_FACT_TEXT_BYTES);
+    for (uint32_t i = 0; choices[i] != NULL; i++) {
+        if (zd_span_is(value, choices[i])) {
+            *ret_choice = i;
+            return ZD_OK;
+        }
+        zd_text_addf(&expected, "%s%s", i == 0 ? "" : " or ", choices[i]);
+    }
+    return bad_value(name, value, expected.at, err);
+}

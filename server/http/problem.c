@@ -1,0 +1,298 @@
+/* Problem documents (RFC 9457): the one place that turns a status into HTTP. */
+#include "server/http/problem.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/emit.h"
+#include "core/base/scan.h"
+
+#define TYPE_BYTES 64 /* of a problem type: the longest code and what stands before it */
+
+const struct zd_problem_kind zd_problem_kinds[] = {
+    {"bad_request", 400, "The request is not understood"},
+    {"bad_path", 400, "The path is malformed"},
+    {"bad_slice", 400, "The slice is malformed"},
+    {"bad_parameter", 400, "A parameter has a bad value"},
+    {"unknown_parameter", 400, "A parameter is unknown, repeated or malformed"},
+    {"out_of_bounds", 400, "An index is out of bounds"},
+    {"not_an_array", 400, "The node is not an array"},
+    {"not_a_group", 400, "The node is not a group"},
+    {"bad_body", 400, "The body is malformed"},
+    {"unauthorized", 401, "A credential is needed"},
+    {"forbidden", 403, "The credential does not allow this"},
+    {"no_such_route", 404, "There is no such resource"},
+    {"dataset_not_found", 404, "There is no such dataset"},
+    {"node_not_found", 404, "There is no such node"},
+    {"key_not_found", 404, "There is no such key"},
+    {"chunk_absent", 404, "The chunk is not stored"},
+    {"method_not_allowed", 405, "The method is not allowed here"},
+    {"read_only", 405, "The dataset is read-only"},
+    {"not_acceptable", 406, "The format is not possible"},
+    {"request_timeout", 408, "The request does not come in time"},
+    {"shape_mismatch", 409, "The shape is another one"},
+    {"chunks_exist", 409, "Chunks exist that the change would orphan"},
+    {"not_empty", 409, "The node has children"},
+    {"parent_is_array", 409, "The parent is an array"},
+    {"precondition_failed", 412, "A precondition does not hold"},
+    {"too_large", 413, "More is asked than a limit allows"},
+    {"uri_too_long", 414, "The request target is too long"},
+    {"unsupported_media_type", 415, "The body's type is not supported"},
+    {"range_not_satisfiable", 416, "The range lies outside"},
+    {"invalid_metadata", 422, "The metadata is invalid"},
+    {"unsupported_extension", 422, "An extension is not supported"},
+    {"unsupported_codec", 422, "A codec is not supported"},
+    {"unsupported_data_type", 422, "The data type is not supported"},
+    {"unsupported_grid", 422, "The chunk grid is not supported"},
+    {"precondition_required", 428, "A precondition is required"},
+    {"rate_limited", 429, "Too many requests"},
+    {"headers_too_large", 431, "The request head is too large"},
+    {"corrupt_chunk", 500, "Stored bytes do not decode"},
+    {"internal", 500, "The server failed"},
+    {"store_error", 502, "The store failed"},
+    {"overloaded", 503, "The server is overloaded"},
+    {"draining", 503, "The server is stopping"},
+    {"store_timeout", 504, "The store did not answer in time"},
+    {"no_space", 507, "The store is full"},
+    {NULL, 0, NULL},
+};
+
+const struct zd_problem_kind *zd_problem_kind(const char *code)
+{
+    const struct zd_problem_kind *kind = zd_problem_kinds;
+    while (kind->code != NULL && strcmp(kind->code, code) != 0) {
+        kind++;
+    }
+    assert(kind->code != NULL);
+    return kind;
+}
+
+const struct zd_problem_kind *zd_problem_kind_of(const struct zd_problem *problem)
+{
+    static const struct zd_problem_kind others[] = {
+        {"corrupt_chunk", 422, "The bytes do not decode to one chunk"},
+        {"store_error", 503, "A store takes no writes any more"},
+    };
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        if (problem->http_status == others[i].http_status &&
+            strcmp(problem->code, others[i].code) == 0) {
+            return &others[i];
+        }
+    }
+    return zd_problem_kind(problem->code);
+}
+
+const char *zd_problem_code_of(enum zd_status status)
+{
+    switch (status) {
+    case ZD_INVALID:
+        return "bad_request";
+    case ZD_UNSUPPORTED:
+        return "unsupported_extension";
+    case ZD_CORRUPT:
+        return "corrupt_chunk";
+    case ZD_OUT_OF_BOUNDS:
+        return "out_of_bounds";
+    case ZD_TOO_LARGE:
+        return "too_large";
+    case ZD_NOT_FOUND:
+        return "key_not_found";
+    case ZD_PRECONDITION:
+        return "precondition_failed";
+    case ZD_READ_ONLY:
+        return "read_only";
+    case ZD_STORE:
+        return "store_error";
+    case ZD_TIMEOUT:
+        return "store_timeout";
+    case ZD_NO_SPACE:
+        return "no_space";
+    case ZD_NO_MEMORY:
+    case ZD_AGAIN:
+        return "overloaded";
+    case ZD_CANCELLED:
+        return "draining"; /* work is dropped by those who stop */
+    case ZD_OK:
+    case ZD_NOT_MODIFIED:
+    case ZD_INTERNAL:
+        return "internal";
+    }
+    return "internal";
+}
+
+/* Faults speak with the codes of the table where the table has one. */
+static bool is_problem_code(const char *code)
+{
+    return strncmp(code, "unsupported_", 12) == 0 && strcmp(code, "unsupported_media_type") != 0;
+}
+
+const char *zd_problem_code_of_faults(const struct zd_faults *faults)
+{
+    if (faults->n_invalid > 0) {
+        return "invalid_metadata";
+    }
+    for (size_t i = 0; i < faults->n_items; i++) {
+        const struct zd_fault *fault = &faults->item[i];
+        if (fault->severity != ZD_FAULT_UNSUPPORTED || !is_problem_code(fault->code)) {
+            continue;
+        }
+        for (const struct zd_problem_kind *kind = zd_problem_kinds; kind->code != NULL; kind++) {
+            if (strcmp(kind->code, fault->code) == 0) {
+                return kind->code;
+            }
+        }
+    }
+    return faults->out_of_memory ? "overloaded" : "unsupported_extension";
+}
+
+static void emit_text_if(struct zd_emit *emit, const char *name, const char *text)
+{
+    if (text != NULL) {
+        zd_emit_member_string(emit, name, text);
+    }
+}
+
+/* Facts are byte copies that may be cut inside a character: JSON is UTF-8 always. */
+static void emit_fact(struct zd_emit *emit, const char *name, const char *fact)
+{
+    size_t len = strlen(fact);
+    while (len > 0 && !zd_is_utf8((struct zd_span){(const uint8_t *)fact, len})) {
+        len--;
+    }
+    zd_emit_key(emit, name);
+    zd_emit_string_span(emit, (struct zd_span){(const uint8_t *)fact, len});
+}
+
+static void emit_facts(struct zd_emit *emit, const struct zd_facts *facts, bool faults_say_names)
+{
+    if (facts->set & ZD_FACT_POINTER) {
+        emit_fact(emit, "pointer", facts->pointer);
+    }
+    if (facts->set & ZD_FACT_DIM) {
+        zd_emit_member_u64(emit, "dim", facts->dim);
+    }
+    if (facts->set & ZD_FACT_INDEX) {
+        zd_emit_key(emit, "index");
+        zd_emit_i64(emit, facts->index);
+    }
+    if (facts->set & ZD_FACT_SIZE) {
+        zd_emit_member_u64(emit, "size", facts->size);
+    }
+    if (facts->set & ZD_FACT_LIMIT) {
+        zd_emit_member_u64(emit, "limit", facts->limit);
+    }
+    if (facts->set & ZD_FACT_REQUESTED) {
+        zd_emit_member_u64(emit, "requested", facts->requested);
+    }
+    if (facts->set & ZD_FACT_POSITION) {
+        zd_emit_member_u64(emit, "position", facts->position);
+    }
+    if (facts->set & ZD_FACT_EXPECTED) {
+        emit_fact(emit, "expected", facts->expected);
+    }
+    if (facts->set & ZD_FACT_FOUND) {
+        emit_fact(emit, "found", facts->found);
+    }
+    if ((facts->set & ZD_FACT_NAME) && !faults_say_names) {
+        zd_emit_key(emit, "names");
+        zd_emit_array(emit);
+        zd_emit_string(emit, facts->name);
+        zd_emit_array_end(emit);
+    }
+}
+
+static bool was_named_before(const struct zd_faults *faults, size_t i)
+{
+    for (size_t k = 0; k < i; k++) {
+        const struct zd_fault *fault = &faults->item[k];
+        if (fault->severity == ZD_FAULT_UNSUPPORTED && fault->name != NULL &&
+            strcmp(fault->name, faults->item[i].name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void zd_problem_emit_names(const struct zd_faults *faults, struct zd_emit *emit)
+{
+    zd_emit_key(emit, "names");
+    zd_emit_array(emit);
+    for (size_t i = 0; i < faults->n_items; i++) {
+        const struct zd_fault *fault = &faults->item[i];
+        if (fault->severity == ZD_FAULT_UNSUPPORTED && fault->name != NULL &&
+            !was_named_before(faults, i)) {
+            zd_emit_string(emit, fault->name);
+        }
+    }
+    zd_emit_array_end(emit);
+}
+
+static void emit_errors(struct zd_emit *emit, const struct zd_faults *faults)
+{
+    zd_emit_key(emit, "errors");
+    zd_emit_array(emit);
+    for (size_t i = 0; i < faults->n_items; i++) {
+        const struct zd_fault *fault = &faults->item[i];
+        if (fault->severity == ZD_FAULT_WARNING) {
+            continue;
+        }
+        zd_emit_object(emit);
+        emit_text_if(emit, "pointer", fault->pointer);
+        zd_emit_member_string(emit, "code", fault->code);
+        emit_text_if(emit, "detail", fault->detail);
+        emit_text_if(emit, "expected", fault->expected);
+        emit_text_if(emit, "found", fault->found);
+        zd_emit_object_end(emit);
+    }
+    zd_emit_array_end(emit);
+}
+
+static void emit_extra(struct zd_emit *emit, const struct zd_json *extra)
+{
+    for (void *at = zd_json_next(extra, NULL); at != NULL; at = zd_json_next(extra, at)) {
+        zd_emit_member_json(emit, zd_json_iter_name(at), zd_json_iter_value(at));
+    }
+}
+
+static const char *detail_of(const struct zd_problem *problem, const struct zd_problem_kind *kind)
+{
+    if (problem->detail != NULL) {
+        return problem->detail;
+    }
+    return problem->err != NULL && problem->err->text[0] != '\0' ? problem->err->text : kind->title;
+}
+
+void zd_problem_add(const struct zd_problem *problem, const char *instance, struct zd_text *text)
+{
+    const struct zd_problem_kind *kind = zd_problem_kind_of(problem);
+    struct zd_emit emit;
+    zd_emit_init(&emit, text, false);
+    zd_emit_object(&emit);
+    zd_emit_key(&emit, "type");
+    char type[TYPE_BYTES];
+    (void)snprintf(type, sizeof type, "urn:zarrd:problem:%s", kind->code);
+    zd_emit_string(&emit, type);
+    zd_emit_member_string(&emit, "title", kind->title);
+    zd_emit_member_u64(&emit, "status", kind->http_status);
+    emit_fact(&emit, "detail", detail_of(problem, kind));
+    zd_emit_member_string(&emit, "instance", instance);
+    zd_emit_member_string(&emit, "code", kind->code);
+    if (problem->err != NULL) {
+        emit_facts(&emit, &problem->err->facts, problem->faults != NULL);
+    }
+    if (problem->faults != NULL) {
+        zd_problem_emit_names(problem->faults, &emit);
+        emit_errors(&emit, problem->faults);
+    }
+    if (problem->allowed != NULL) {
+        zd_emit_key(&emit, "allowed");
+        zd_emit_array(&emit);
+        for (size_t i = 0; problem->allowed[i] != NULL; i++) {
+            zd_emit_string(&emit, problem->allowed[i]);
+        }
+        zd_emit_array_end(&emit);
+    }
+    emit_extra(&emit, problem->extra);
+    zd_emit_object_end(&emit);
+}

@@ -1,0 +1,214 @@
+/* Requests before they take memory and work: admitted, made to wait, or refused. */
+#include "server/request/admit.h"
+
+#include "core/base/num.h"
+#include "server/front/front.h"
+#include "server/runtime/server.h"
+
+#define PLACES_PER_WORKER 8 /* enough that no worker waits for the loop */
+#define SMALL_PLACES      4 /* times as many of the small ones: they are soon over */
+#define SMALL_PART        8 /* of the bytes one part is for the small ones */
+#define QUIET_MS          500
+#define GIVE_BACK_NS      5000000
+#define WORTH_BYTES       (UINT64_C(16) << 20) /* freed: less is not worth the walk through it */
+
+static struct zd_admit *admit_of(const struct zd_request *req)
+{
+    return &req->server->admit;
+}
+
+static uint64_t now_ms(const struct zd_request *req)
+{
+    return uv_now(req->server->loop);
+}
+
+static void arm(struct zd_server *server);
+
+static void on_timer(uv_timer_t *timer)
+{
+    struct zd_server *server = timer->data;
+    zd_admission_expire(&server->admit.admission, uv_now(server->loop));
+    arm(server);
+}
+
+/* Waits end in the order in which they began, so the timer is never too late. */
+static void arm(struct zd_server *server)
+{
+    struct zd_admit *admit = &server->admit;
+    const uint64_t at_ms = zd_admission_expires_ms(&admit->admission);
+    if (at_ms == UINT64_MAX || uv_is_active((uv_handle_t *)&admit->timer)) {
+        return;
+    }
+    const uint64_t now = uv_now(server->loop);
+    uv_timer_start(&admit->timer, on_timer, at_ms > now ? at_ms - now : 0, 0);
+}
+
+/* ---- after a rush ---- */
+
+static void give_back(struct zd_job *job)
+{
+    (void)job;
+    zd_memory_give_back();
+}
+
+static void gave_back(struct zd_job *job, bool cancelled)
+{
+    (void)cancelled;
+    ZD_CONTAINER(job, struct zd_admit, give_back)->gives_back = false;
+}
+
+static bool is_quiet(const struct zd_admit *admit)
+{
+    return admit->admission.lane[ZD_LANE_LARGE].bytes == 0 && !admit->gives_back;
+}
+
+static void on_quiet(uv_timer_t *timer)
+{
+    struct zd_server *server = timer->data;
+    struct zd_admit *admit = &server->admit;
+    if (is_quiet(admit)) {
+        admit->n_freed = 0;
+        admit->gives_back = true;
+        admit->give_back = (struct zd_job){.work = give_back, .done = gave_back};
+        zd_workers_submit(server, &admit->give_back, GIVE_BACK_NS);
+    }
+}
+
+/* The allocator keeps what was freed for the next requests; when there are none, others may have
+ * it. */
+static void note_freed(struct zd_server *server, uint64_t bytes)
+{
+    struct zd_admit *admit = &server->admit;
+    admit->n_freed += bytes;
+    if (admit->n_freed >= WORTH_BYTES && is_quiet(admit)) {
+        uv_timer_start(&admit->quiet, on_quiet, QUIET_MS, 0);
+    }
+}
+
+/* ---- the whole ---- */
+
+void zd_admit_init(struct zd_server *server, uint32_t n_workers, uint64_t bytes_max)
+{
+    const struct zd_settings *settings = &server->config->settings;
+    const uint64_t n_large = settings->admission_running != 0
+                                 ? settings->admission_running
+                                 : (uint64_t)n_workers * PLACES_PER_WORKER;
+    const uint64_t small_bytes = zd_max_u64(bytes_max / SMALL_PART, 1);
+    const struct zd_admission_limits limits = {
+        .bytes = {[ZD_LANE_SMALL] = small_bytes,
+            [ZD_LANE_LARGE] = zd_max_u64(bytes_max - small_bytes, 1)},
+        .places = {[ZD_LANE_SMALL] = n_large * SMALL_PLACES, [ZD_LANE_LARGE] = n_large},
+        .small_bytes = settings->admission_small_bytes,
+        .waiting_max = settings->admission_waiting,
+        .wait_ms = settings->admission_wait_ms,
+    };
+    zd_admission_init(&server->admit.admission, &limits);
+    uv_timer_init(server->loop, &server->admit.timer);
+    server->admit.timer.data = server;
+    uv_timer_init(server->loop, &server->admit.quiet);
+    server->admit.quiet.data = server;
+}
+
+void zd_admit_close(struct zd_server *server)
+{
+    uv_close((uv_handle_t *)&server->admit.timer, NULL);
+    uv_close((uv_handle_t *)&server->admit.quiet, NULL);
+    zd_admission_done(&server->admit.admission);
+}
+
+static enum zd_next respond_overloaded(struct zd_request *req)
+{
+    struct zd_admission *admission = &admit_of(req)->admission;
+    const enum zd_lane_name lane = req->ticket.lane;
+    struct zd_error err = {0};
+    err.status = zd_fail(&err, ZD_AGAIN,
+        "%llu requests wait already for the memory and the workers that this one needs",
+        (unsigned long long)admission->lane[lane].n_waiting);
+    const struct zd_problem problem = {
+        .code = "overloaded",
+        .err = &err,
+        .retry_after_s = zd_admission_retry_s(admission, lane, now_ms(req)),
+    };
+    return zd_respond_problem(req, &problem);
+}
+
+/* Never at once: it is told in the middle of another request's end. */
+static void ticket_told(struct zd_ticket *ticket, bool is_admitted)
+{
+    struct zd_request *req = ZD_CONTAINER(ticket, struct zd_request, ticket);
+    if (!is_admitted) {
+        req->step = respond_overloaded;
+    }
+    zd_connection_queue_turn(req);
+}
+
+enum zd_next zd_admit_want(struct zd_request *req, uint64_t bytes, zd_step *next)
+{
+    struct zd_admission *admission = &admit_of(req)->admission;
+    struct zd_peer peer;
+    req->step = next;
+    if (req->ticket.state != ZD_TICKET_NONE) {
+        return ZD_NEXT;
+    }
+    req->ticket.done = ticket_told;
+    zd_connection_peer(req, &peer);
+    switch (zd_admission_ask(admission, &req->ticket, &peer, bytes, now_ms(req))) {
+    case ZD_ADMISSION_YES:
+        return ZD_NEXT;
+    case ZD_ADMISSION_WAITS:
+        arm(req->server);
+        return ZD_WAIT;
+    case ZD_ADMISSION_NO:
+        break;
+    }
+    return respond_overloaded(req);
+}
+
+uint64_t zd_admit_stream_bytes(const struct zd_request *req, uint64_t bytes)
+{
+    return zd_max_u64(bytes, req->server->config->settings.admission_small_bytes + 1);
+}
+
+enum zd_next zd_admit_want_stream(struct zd_request *req, uint64_t bytes, zd_step *next)
+{
+    return zd_admit_want(req, zd_admit_stream_bytes(req, bytes), next);
+}
+
+/* A lane gives nobody more than all of it. */
+static bool has_bytes(const struct zd_request *req, uint64_t bytes)
+{
+    const struct zd_admission *admission = &admit_of(req)->admission;
+    const enum zd_lane_name lane =
+        bytes <= admission->limits.small_bytes ? ZD_LANE_SMALL : ZD_LANE_LARGE;
+    return req->ticket.state != ZD_TICKET_NONE &&
+           req->ticket.bytes >= zd_min_u64(bytes, admission->lane[lane].bytes_max);
+}
+
+enum zd_next zd_admit_want_locked(
+    struct zd_request *req, uint64_t bytes, zd_step *next, zd_step *again)
+{
+    if (!has_bytes(req, bytes)) {
+        zd_admit_release(req);
+    }
+    const enum zd_next now = zd_admit_want(req, bytes, next);
+    if (now == ZD_WAIT) {
+        req->step = again;
+    }
+    return now;
+}
+
+void zd_admit_answered(struct zd_request *req)
+{
+    zd_admission_answered(&admit_of(req)->admission, &req->ticket, now_ms(req));
+}
+
+void zd_admit_release(struct zd_request *req)
+{
+    const struct zd_ticket *ticket = &req->ticket;
+    const bool is_large = ticket->lane == ZD_LANE_LARGE && ticket->state != ZD_TICKET_NONE &&
+                          ticket->state != ZD_TICKET_WAITS;
+    zd_admission_release(&admit_of(req)->admission, &req->ticket, now_ms(req));
+    if (is_large) {
+        note_freed(req->server, ticket->bytes);
+    }
+}

@@ -1,0 +1,63 @@
+/* Requests before they take memory and work: admitted, made to wait, or refused. Thread: loop. */
+#ifndef ZD_REQUEST_ADMIT_H
+#define ZD_REQUEST_ADMIT_H
+
+#include <uv.h>
+
+#include "server/request/admission.h"
+#include "server/runtime/workers.h"
+#include "server/request/request.h"
+
+/** What server->admit is. */
+struct zd_admit {
+    struct zd_admission admission;
+    uv_timer_t timer; /* the end of the oldest wait */
+    uv_timer_t quiet; /* then free memory goes back to the system */
+    uint64_t n_freed; /* bytes that large requests gave back since that was done */
+    struct zd_job give_back;
+    bool gives_back; /* a worker has the job */
+};
+
+/** Begin. @param n_workers threads that work @param bytes_max what requests may hold together */
+void zd_admit_init(struct zd_server *server, uint32_t n_workers, uint64_t bytes_max);
+
+/** Closes the timers; the requests are gone. */
+void zd_admit_close(struct zd_server *server);
+
+/**
+ * Before the first read of what may be large: go on with `next` as soon as so many bytes may be
+ * taken. A request asks once; if it asks again it goes on.
+ *
+ * @param bytes that it will hold at the same time: the body, or its window when it is streamed; the
+ *              chunks in flight, encoded and decoded
+ * @return what the step returns; ZD_DONE: refused with 503 `overloaded` and Retry-After
+ */
+enum zd_next zd_admit_want(struct zd_request *req, uint64_t bytes, zd_step *next);
+
+/** The same for a body that is streamed: it may hold little, but for long, so that it is none of
+ * the small ones. */
+enum zd_next zd_admit_want_stream(struct zd_request *req, uint64_t bytes, zd_step *next);
+
+/**
+ * The same for a writer that has learnt under a lock how much it takes. No lock is held while
+ * memory is awaited (server/write/lock.h): with ZD_WAIT, and with ZD_DONE, the caller gives its
+ * locks back, and once the bytes are there it begins again, by what is there then. When that takes
+ * more, those that it was given go back first: it holds none of them.
+ *
+ * @param next  when it has as much, or is given it at once
+ * @param again when it had to wait: locks, and asks again
+ */
+enum zd_next zd_admit_want_locked(
+    struct zd_request *req, uint64_t bytes, zd_step *next, zd_step *again);
+
+/** What one who streams its body asks for, so that it is none of the small ones. */
+uint64_t zd_admit_stream_bytes(const struct zd_request *req, uint64_t bytes);
+
+/** The request is answered, or waits for its client to read: others may work. Called by
+ * zd_request_go_on and zd_stream_want_room. */
+void zd_admit_answered(struct zd_request *req);
+
+/** The request holds nothing any more, and waits for nothing. Called by the front. */
+void zd_admit_release(struct zd_request *req);
+
+#endif

@@ -1,0 +1,347 @@
+/* Bodies of requests: whole ones, and JSON. */
+#include "server/request/body.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "core/base/num.h"
+#include "server/runtime/server.h"
+
+#define WINDOW_BYTES (256U << 10) /* of a body that is collected */
+#define FIRST_BYTES  (64U << 10)  /* of room for one whose length is not known */
+
+/* Reading JSON: measured at 50 to 100 MB/s. */
+#define PARSE_NS_PER_BYTE 20
+
+bool zd_body_is_type(const char *content_type, const char *media_type)
+{
+    const size_t len = strlen(media_type);
+    if (strncasecmp(content_type, media_type, len) != 0) {
+        return false;
+    }
+    const char *rest = content_type + len + strspn(content_type + len, " \t");
+    return *rest == '\0' || *rest == ';';
+}
+
+enum zd_status zd_body_check(const struct zd_request *req, const char *media_type,
+    const char **ret_code, struct zd_error *err)
+{
+    const char *content_type = zd_request_header(req, "Content-Type");
+    if (content_type != NULL && !zd_body_is_type(content_type, media_type)) {
+        *ret_code = "unsupported_media_type";
+        const enum zd_status status =
+            zd_fail(err, ZD_UNSUPPORTED, "the body is to be %s, not %s", media_type, content_type);
+        zd_fact_found(err, "%s", content_type);
+        return status;
+    }
+    *ret_code = "bad_body";
+    if (req->body == NULL || req->body->len == 0) {
+        const enum zd_status status =
+            zd_fail(err, ZD_INVALID, "the request has no body: a JSON object is expected");
+        zd_fact_pointer(err, "");
+        return status;
+    }
+    return ZD_OK;
+}
+
+bool zd_body_is_plain(struct zd_request *req)
+{
+    static const char *const plain[] = {"identity", NULL};
+    const char *coding = req->content_encoding;
+    struct zd_problem problem = {.code = "unsupported_media_type"};
+    if (coding != NULL && strcasecmp(coding, plain[0]) != 0) { /* RFC 9110, 8.4 */
+        problem.detail = "what is written is sent as it is, without a Content-Encoding";
+        problem.allowed = plain;
+    } else if (zd_request_header(req, "Content-Range") != NULL) { /* RFC 9110, 14.5 */
+        problem.code = "bad_request";
+        problem.detail = "what is written is sent as a whole, without a Content-Range";
+    } else {
+        return true;
+    }
+    (void)zd_respond_problem(req, &problem);
+    return false;
+}
+
+enum zd_status zd_body_fault(
+    struct zd_error *err, const char *pointer, const char *expected, const struct zd_json *found)
+{
+    const enum zd_status status = zd_fail(err, ZD_INVALID, "%s%sthe body: expected %s, found %s",
+        pointer, pointer[0] == '\0' ? "" : " of ", expected, zd_json_type_name(found));
+    zd_fact_pointer(err, pointer);
+    zd_fact_expected(err, "%s", expected);
+    zd_fact_found(err, "%s", zd_json_type_name(found));
+    return status;
+}
+
+enum zd_next zd_body_refuse(struct zd_request *req, const char *code, const struct zd_error *err)
+{
+    return zd_body_refuse_as(req, ZD_BODY_JSON, code, err);
+}
+
+enum zd_next zd_body_refuse_as(
+    struct zd_request *req, const char *media_type, const char *code, const struct zd_error *err)
+{
+    const char *const allowed[] = {media_type, NULL};
+    if (err->status == ZD_NO_MEMORY || err->status == ZD_CANCELLED) {
+        return zd_respond_error(req, NULL, err); /* no fault of the body */
+    }
+    const struct zd_problem problem = {
+        .code = code,
+        .err = err,
+        .allowed = err->status == ZD_UNSUPPORTED ? allowed : NULL,
+    };
+    return zd_respond_problem(req, &problem);
+}
+
+static enum zd_next respond_no_memory(struct zd_request *req)
+{
+    struct zd_error err = {0};
+    err.status = zd_fail(&err, ZD_NO_MEMORY, "no memory for the body");
+    return zd_respond_error(req, NULL, &err);
+}
+
+/* ---- parsing: on a worker when it is long ---- */
+
+/** A text that is parsed: outlives its request when a worker has it by then. */
+struct zd_parsing {
+    struct zd_job job;
+    struct zd_request *req; /* NULL once the request has ended */
+    struct zd_buf *body;    /* a reference, or NULL */
+    uint8_t *text;          /* in place of that; owned, or NULL */
+    size_t len;
+    const char *media_type; /* of the body */
+    struct zd_json_limits limits;
+    struct zd_json *json; /* the outcome; owned, or NULL */
+    struct zd_error err;
+    enum zd_status status;
+    bool is_running;
+};
+
+static void free_parsing(struct zd_parsing *parsing)
+{
+    zd_buf_unref(parsing->body);
+    zd_free(parsing->text);
+    zd_json_unref(parsing->json);
+    zd_free(parsing);
+}
+
+static void parse(struct zd_job *job)
+{
+    struct zd_parsing *parsing = ZD_CONTAINER(job, struct zd_parsing, job);
+    const struct zd_span text = {
+        .ptr = parsing->body == NULL ? parsing->text : parsing->body->data, .len = parsing->len};
+    parsing->status = zd_json_parse(text, &parsing->limits, &parsing->json, &parsing->err);
+}
+
+static void parse_done(struct zd_job *job, bool cancelled)
+{
+    struct zd_parsing *parsing = ZD_CONTAINER(job, struct zd_parsing, job);
+    parsing->is_running = false;
+    if (cancelled) {
+        parsing->status = zd_fail(&parsing->err, ZD_CANCELLED, "the server stops");
+    }
+    if (parsing->req == NULL) {
+        free_parsing(parsing);
+    } else {
+        zd_request_arrived(parsing->req);
+    }
+}
+
+static enum zd_next start(struct zd_parsing *parsing)
+{
+    struct zd_request *req = parsing->req;
+    const uint64_t cost_ns = parsing->len * PARSE_NS_PER_BYTE;
+    parsing->job = (struct zd_job){.work = parse, .done = parse_done, .owner = zd_task_owner(req)};
+    if (zd_workers_is_cheap(req->server, cost_ns)) {
+        parse(&parsing->job);
+        return ZD_NEXT;
+    }
+    parsing->is_running = true;
+    req->n_waits++;
+    zd_workers_submit(req->server, &parsing->job, cost_ns);
+    return zd_request_wait(req);
+}
+
+static struct zd_parsing *new_parsing(struct zd_request *req)
+{
+    struct zd_parsing *parsing = zd_alloc_zero(1, sizeof *parsing);
+    zd_body_release(req);
+    if (parsing != NULL) {
+        parsing->req = req;
+        req->parsing = parsing;
+    }
+    return parsing;
+}
+
+void zd_body_release(struct zd_request *req)
+{
+    struct zd_parsing *parsing = ZD_TAKE(req->parsing);
+    if (parsing == NULL) {
+        return;
+    }
+    parsing->req = NULL;
+    if (parsing->is_running) {
+        zd_workers_cancel(&parsing->job);
+    } else {
+        free_parsing(parsing);
+    }
+}
+
+static enum zd_next step_parsed(struct zd_request *req)
+{
+    struct zd_parsing *parsing = req->parsing;
+    struct zd_error *err = &parsing->err;
+    if (parsing->status == ZD_OK) {
+        zd_json_unref(req->json);
+        req->json = ZD_TAKE(parsing->json);
+        zd_body_release(req);
+        req->step = req->after_body;
+        return ZD_NEXT;
+    }
+    if (parsing->status == ZD_INVALID) {
+        zd_fact_pointer(err, "");
+    }
+    const bool is_large = parsing->status == ZD_TOO_LARGE;
+    return zd_body_refuse_as(req, parsing->media_type, is_large ? "too_large" : "bad_body", err);
+}
+
+enum zd_next zd_body_want_json(struct zd_request *req, const char *media_type, zd_step *next)
+{
+    const struct zd_settings *settings = &req->server->config->settings;
+    struct zd_error err = {0};
+    const char *code = NULL;
+    if (zd_body_check(req, media_type, &code, &err) != ZD_OK) {
+        return zd_body_refuse_as(req, media_type, code, &err);
+    }
+    struct zd_parsing *parsing = new_parsing(req);
+    if (parsing == NULL) {
+        return respond_no_memory(req);
+    }
+    parsing->media_type = media_type;
+    parsing->body = zd_buf_ref(req->body);
+    parsing->len = req->body->len;
+    parsing->limits = (struct zd_json_limits){
+        .bytes_max = settings->limits_body_bytes,
+        .nodes_max = settings->limits_document_nodes,
+        .depth_max = settings->limits_document_depth,
+    };
+    req->after_body = next;
+    req->step = step_parsed;
+    return start(parsing);
+}
+
+enum zd_next zd_body_parse(
+    struct zd_request *req, uint8_t **text, size_t len, const struct zd_json_limits *limits)
+{
+    struct zd_parsing *parsing = new_parsing(req);
+    if (parsing == NULL) {
+        return ZD_NEXT;
+    }
+    parsing->text = ZD_TAKE(*text);
+    parsing->len = len;
+    parsing->limits = *limits;
+    return start(parsing);
+}
+
+bool zd_body_is_parsed(const struct zd_request *req)
+{
+    return req->parsing != NULL && !req->parsing->is_running;
+}
+
+enum zd_status zd_body_take_parsed(
+    struct zd_request *req, uint8_t **ret_text, struct zd_json **ret_json, struct zd_error *err)
+{
+    struct zd_parsing *parsing = req->parsing;
+    if (parsing == NULL) {
+        return zd_fail(err, ZD_NO_MEMORY, "no memory for the body");
+    }
+    const enum zd_status status = parsing->status;
+    if (status == ZD_OK) {
+        *ret_text = ZD_TAKE(parsing->text);
+        *ret_json = ZD_TAKE(parsing->json);
+    } else if (err != NULL) {
+        *err = parsing->err;
+    }
+    zd_body_release(req);
+    return status;
+}
+
+/* ---- all of a body that comes as a stream ---- */
+
+static enum zd_next respond_too_long(struct zd_request *req, uint64_t least)
+{
+    const uint64_t most = req->collect_max;
+    struct zd_error err = {0};
+    err.status = zd_fail(&err, ZD_TOO_LARGE, "the body is longer than the %llu bytes that may be",
+        (unsigned long long)most);
+    zd_fact_limit(&err, most, least);
+    return zd_respond_error(req, NULL, &err);
+}
+
+/* Twice the room, when the length was not known. */
+static bool grow(struct zd_request *req)
+{
+    const struct zd_buf *old = req->body;
+    struct zd_buf *grown = zd_buf_new(zd_min_u64(2 * (uint64_t)old->cap, req->collect_max));
+    if (grown == NULL) {
+        return false;
+    }
+    memcpy(grown->data, old->data, old->len);
+    grown->len = old->len;
+    zd_buf_unref(req->body);
+    req->body = grown;
+    return true;
+}
+
+static enum zd_next finish_body(struct zd_request *req)
+{
+    if (req->body->len == 0) {
+        zd_buf_unref(ZD_TAKE(req->body));
+    }
+    req->step = req->after_body;
+    return ZD_NEXT;
+}
+
+static enum zd_next step_collect(struct zd_request *req)
+{
+    while (!zd_upload_is_over(req)) {
+        struct zd_buf *body = req->body;
+        body->len += zd_upload_take(req, body->data + body->len, body->cap - body->len);
+        if (zd_upload_is_over(req)) {
+            break;
+        }
+        if (body->len == body->cap && body->cap >= req->collect_max && !req->upload.has_length) {
+            return respond_too_long(req, body->len + 1);
+        }
+        if (body->len == body->cap && !req->upload.has_length && !grow(req)) {
+            return respond_no_memory(req);
+        }
+        const uint64_t room = zd_max_u64(req->body->cap - req->body->len, 1);
+        if (zd_upload_want(req, zd_min_u64(room, req->upload.window->cap / 2)) == ZD_WAIT) {
+            return ZD_WAIT;
+        }
+    }
+    return finish_body(req);
+}
+
+enum zd_next zd_body_collect(struct zd_request *req, uint64_t bytes_max, zd_step *next)
+{
+    const struct zd_upload *upload = &req->upload;
+    struct zd_error err = {0};
+    req->collect_max = zd_max_u64(bytes_max, 1);
+    req->after_body = next;
+    if (upload->has_length && upload->length > bytes_max) {
+        return respond_too_long(req, upload->length);
+    }
+    const uint64_t room = upload->has_length ? zd_max_u64(upload->length, 1)
+                                             : zd_min_u64(FIRST_BYTES, req->collect_max);
+    req->body = zd_buf_new(room);
+    if (req->body == NULL) {
+        return respond_no_memory(req);
+    }
+    req->step = step_collect;
+    if (zd_upload_ask(req, WINDOW_BYTES, &err) != ZD_OK) {
+        return zd_respond_error(req, NULL, &err);
+    }
+    return ZD_NEXT;
+}

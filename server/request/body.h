@@ -1,0 +1,74 @@
+/* Bodies of requests: whole ones, and JSON. Thread: loop. */
+#ifndef ZD_REQUEST_BODY_H
+#define ZD_REQUEST_BODY_H
+
+#include "server/request/request.h"
+
+#define ZD_BODY_JSON "application/json"
+
+/**
+ * Parse the request's body, here or on a worker when it is long; then `next` runs, with the
+ * document in req->json. Answers what is no JSON itself: 415 unsupported_media_type of another
+ * Content-Type, 400 bad_body, 413 too_large.
+ *
+ * @param media_type static: ZD_BODY_JSON, or a type of its own such as that of a merge patch
+ */
+enum zd_next zd_body_want_json(struct zd_request *req, const char *media_type, zd_step *next);
+
+/**
+ * Parse a text in the same way: req->step runs when it is done (ZD_WAIT), or may go on (ZD_NEXT)
+ * with zd_body_take_parsed.
+ *
+ * @param text taken over while it is parsed: NULL until then; owned
+ */
+enum zd_next zd_body_parse(
+    struct zd_request *req, uint8_t **text, size_t len, const struct zd_json_limits *limits);
+
+/** Whether zd_body_parse was called, and is done. */
+bool zd_body_is_parsed(const struct zd_request *req);
+
+/** What came of it, once. @param ret_text the text; owned. @param ret_json owned */
+ZD_RESULT zd_body_take_parsed(
+    struct zd_request *req, uint8_t **ret_text, struct zd_json **ret_json, struct zd_error *err);
+
+/** The request has ended. For the front. */
+void zd_body_release(struct zd_request *req);
+
+/** Whether there is a body of that media type, as zd_body_want_json judges it: parameters of the
+ * type are not looked at, and none at all is right. */
+ZD_RESULT zd_body_check(const struct zd_request *req, const char *media_type, const char **ret_code,
+    struct zd_error *err);
+
+/** Whether a Content-Type names that media type, whatever its parameters. */
+bool zd_body_is_type(const char *content_type, const char *media_type);
+
+/**
+ * Whether the body is all of what is to be written, as it is: it has no Content-Encoding (415) and
+ * no Content-Range (400). False: the request is answered.
+ */
+bool zd_body_is_plain(struct zd_request *req);
+
+/**
+ * What to tell of a body that is JSON but not what it should be.
+ *
+ * @param pointer  the place at fault
+ * @param expected what should stand there
+ * @param found    what stands there, or NULL
+ * @return ZD_INVALID
+ */
+ZD_RESULT zd_body_fault(
+    struct zd_error *err, const char *pointer, const char *expected, const struct zd_json *found);
+
+/**
+ * Take all of a body that comes as a stream (streams_body): then `next` runs, with the bytes in
+ * req->body, NULL when there are none. Memory for them is admitted before: it is
+ * req->upload.length, or bytes_max when the length is not known. Answers 413 too_large itself.
+ */
+enum zd_next zd_body_collect(struct zd_request *req, uint64_t bytes_max, zd_step *next);
+
+/** Answers such a failure, `allowed` media types included. */
+enum zd_next zd_body_refuse(struct zd_request *req, const char *code, const struct zd_error *err);
+enum zd_next zd_body_refuse_as(
+    struct zd_request *req, const char *media_type, const char *code, const struct zd_error *err);
+
+#endif

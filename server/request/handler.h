@@ -1,0 +1,31 @@
+/* Handlers: one file a resource; the build lists them. */
+#ifndef ZD_REQUEST_HANDLER_H
+#define ZD_REQUEST_HANDLER_H
+
+#include "server/request/request.h"
+
+/** One method of one resource. HEAD is served by GET; OPTIONS by the server. */
+struct zd_route {
+    const char *method; /* "GET", "POST", "PUT", "PATCH", "DELETE" */
+    const char *path;   /* template: "/v1/datasets/{d}/nodes/{path}"; {path} may be empty, and its
+                           slash too */
+    zd_step *first;     /* the first step */
+    const char *const *params; /* allowed query parameters, ended by NULL ("pretty" is always
+                                  allowed below /v1); NULL: ignored */
+    bool collapse_slashes;     /* runs of '/' in the last part count as one (R4), instead of 400 */
+    bool needs_writable;       /* 405 read_only unless the dataset is writable */
+    bool streams_body;         /* the first step runs when the head is there, and asks for the body
+                                  (server/request/upload.h); else it has the whole body in req->body */
+};
+
+/** A resource. */
+struct zd_handler {
+    const char *name;             /* for metrics and logs: "nodes" */
+    const struct zd_route *route; /* n_routes of them */
+    size_t n_routes;
+};
+
+/** All handlers, ended by NULL; generated from the files server/handler/handler_*.c. */
+extern const struct zd_handler *const zd_handlers[];
+
+#endif

@@ -1,0 +1,217 @@
+/* Running the steps of a request, its waits, and what handlers ask of it. */
+#include "server/request/request.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/hash.h"
+#include "server/request/admit.h"
+#include "server/front/front.h"
+#include "server/runtime/server.h"
+
+/* Of the loop's time. Steps that find all they want at hand never wait: without this end a slice of
+ * many small chunks would keep everybody else out for most of a second. */
+#define TURN_NS 500000
+
+void zd_request_go_on(struct zd_request *req)
+{
+    assert(!req->is_running && (req->answer == NULL || zd_stream_is_open(&req->stream)));
+    req->is_running = true;
+    const uint64_t began_ns = uv_hrtime();
+    enum zd_next next = ZD_NEXT;
+    while (next == ZD_NEXT) {
+        next = req->step(req);
+        if (next == ZD_NEXT && uv_hrtime() - began_ns > TURN_NS) {
+            zd_connection_queue_turn(req);
+            next = ZD_WAIT;
+        }
+    }
+    req->is_running = false;
+    assert(zd_stream_is_open(&req->stream) || (next == ZD_DONE) == (req->answer != NULL));
+    if (next == ZD_DONE) {
+        zd_admit_answered(req);
+        zd_connection_wake(req);
+    }
+}
+
+enum zd_next zd_request_wait(struct zd_request *req)
+{
+    return req->n_waits == 0 ? ZD_NEXT : ZD_WAIT;
+}
+
+void zd_request_arrived(struct zd_request *req)
+{
+    assert(req->n_waits > 0);
+    req->n_waits--;
+    if (req->n_waits == 0 && !req->is_running) {
+        zd_request_go_on(req);
+    }
+}
+
+static enum zd_next step_with_node(struct zd_request *req)
+{
+    struct zd_node_want *want = &req->node_want;
+    if (want->wait.status == ZD_NOT_FOUND) {
+        struct zd_error err = {0};
+        err.status = zd_fail(&err, ZD_NOT_FOUND, "dataset '%s' has no node at '%.256s'",
+            req->dataset->config.name, req->path);
+        return zd_respond_error(req, "node_not_found", &err);
+    }
+    if (want->wait.status != ZD_OK) {
+        return zd_respond_error(req, NULL, &want->wait.err);
+    }
+    zd_node_unref(req->node); /* of who asks again */
+    req->node = ZD_TAKE(want->node);
+    req->step = req->after_node;
+    return ZD_NEXT;
+}
+
+static void node_arrived(struct zd_wait *wait)
+{
+    zd_request_go_on(ZD_CONTAINER(wait, struct zd_request, node_want.wait));
+}
+
+static struct zd_node_want *begin_node(struct zd_request *req, zd_step *next)
+{
+    struct zd_node_want *want = &req->node_want;
+    want->wait = (struct zd_wait){.done = node_arrived};
+    want->node = NULL;
+    req->after_node = next;
+    req->step = step_with_node;
+    return want;
+}
+
+enum zd_next zd_request_want_node(struct zd_request *req, zd_step *next)
+{
+    return zd_catalog_want(req->dataset, req->path, begin_node(req, next));
+}
+
+enum zd_next zd_request_want_fresh_node(struct zd_request *req, zd_step *next)
+{
+    return zd_catalog_want_fresh(req->dataset, req->path, begin_node(req, next));
+}
+
+struct zd_node *zd_request_node(const struct zd_request *req)
+{
+    return req->node;
+}
+
+static void go_on(void *context)
+{
+    zd_request_go_on(context);
+}
+
+enum zd_next zd_request_want_above(struct zd_request *req, zd_step *next)
+{
+    req->step = next;
+    return zd_parent_groups_want(&req->look, req->dataset, req->node->path, go_on, req);
+}
+
+struct zd_listing zd_request_listing(const struct zd_request *req)
+{
+    return zd_parent_groups_listing(&req->look.above, req->node->path);
+}
+
+enum zd_next zd_request_want_scales(struct zd_request *req, zd_step *next)
+{
+    req->step = next;
+    return zd_multiscale_want(&req->scales, req->node, go_on, req);
+}
+
+void zd_request_set_node(struct zd_request *req, struct zd_node *node)
+{
+    struct zd_node *before = req->node;
+    req->node = zd_node_ref(node);
+    zd_node_unref(before);
+}
+
+bool zd_request_is_reading(const struct zd_request *req)
+{
+    return req->is_head || strcmp(req->method, "GET") == 0;
+}
+
+enum zd_status zd_request_condition(
+    const struct zd_request *req, const char *etag, int64_t mtime_ms)
+{
+    return zd_conditions_judge(&req->conditions, zd_request_is_reading(req), etag, mtime_ms);
+}
+
+enum zd_status zd_request_write_condition(
+    const struct zd_request *req, const char *etag, int64_t mtime_ms)
+{
+    char form[ZD_CODINGS][ZD_TAG_BYTES];
+    const char *forms[ZD_CODINGS] = {etag};
+    for (size_t i = ZD_PLAIN + 1; etag != NULL && i < ZD_CODINGS; i++) {
+        zd_tag_code(form[i], etag, (enum zd_coding)i);
+        forms[i] = form[i];
+    }
+    const struct zd_validators now = {
+        .etag = forms,
+        .n_etags = ZD_CODINGS,
+        .mtime_ms = mtime_ms,
+        .exists = etag != NULL,
+    };
+    return zd_conditions_judge_write(&req->conditions, &now);
+}
+
+bool zd_request_is_conditional(const struct zd_request *req)
+{
+    return zd_conditions_bind_writes(&req->conditions);
+}
+
+enum zd_range_answer zd_request_range(const struct zd_request *req, uint64_t length,
+    const char *etag, int64_t mtime_ms, uint64_t *ret_first, uint64_t *ret_len)
+{
+    /* Range is for GET (RFC 9110, 14.2). */
+    if (req->is_head || !zd_request_is_reading(req)) {
+        return ZD_RANGE_NONE;
+    }
+    return zd_conditions_range(&req->conditions, length, etag, mtime_ms, ret_first, ret_len);
+}
+
+bool zd_request_is_pretty(const struct zd_request *req)
+{
+    bool pretty = false;
+    if (zd_params_flag(&req->params, "pretty", false, &pretty, NULL) != ZD_OK) {
+        pretty = false;
+    }
+    return pretty;
+}
+
+const char *zd_request_cache_control(const struct zd_request *req)
+{
+    if (req->dataset == NULL) {
+        return "no-cache";
+    }
+    const struct zd_dataset_config *config = &req->dataset->config;
+    if (config->cache_control != NULL) {
+        return config->cache_control;
+    }
+    return config->immutable ? "public, max-age=31536000, immutable" : "no-cache";
+}
+
+void zd_tag_code(char to[ZD_TAG_BYTES], const char *etag, enum zd_coding coding)
+{
+    const size_t len = strlen(etag);
+    if (len < 2) {
+        to[0] = '\0';
+        return;
+    }
+    snprintf(to, ZD_TAG_BYTES, "%.*s-%s\"", (int)(len - 1), etag, zd_coding_name(coding));
+}
+
+void zd_tag_format(char to[ZD_TAG_BYTES], uint64_t hash, const char *suffix)
+{
+    snprintf(to, ZD_TAG_BYTES, "\"%016llx-%.40s\"", (unsigned long long)hash, suffix);
+}
+
+void zd_tag_object(char to[ZD_TAG_BYTES], const struct zd_stat *stat)
+{
+    struct zd_hash hash = {0};
+    char size[24];
+    zd_hash_add_u64(&hash, stat->generation.word[0]);
+    zd_hash_add_u64(&hash, stat->generation.word[1]);
+    snprintf(size, sizeof size, "%llu", (unsigned long long)stat->size);
+    zd_tag_format(to, hash.value, size);
+}

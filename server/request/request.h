@@ -1,0 +1,274 @@
+/* One request: what was asked, the steps that answer it, and the answer. Thread: loop. */
+#ifndef ZD_REQUEST_REQUEST_H
+#define ZD_REQUEST_REQUEST_H
+
+#include "server/data/parent_groups.h"
+#include "server/request/admission.h"
+#include "server/data/catalog.h"
+#include "server/http/compress.h"
+#include "server/http/conditions.h"
+#include "server/http/problem.h"
+#include "server/http/params.h"
+#include "server/data/multiscale.h"
+#include "server/request/stream.h"
+#include "server/request/upload.h"
+#include "server/runtime/wait.h"
+
+struct MHD_Connection;
+struct MHD_Response;
+struct zd_handler;
+struct zd_kept;
+struct zd_parsing;
+struct zd_request;
+struct zd_route;
+
+/** A step: goes on (ZD_NEXT: req->step runs next), waits (ZD_WAIT) or has answered in full
+ * (ZD_DONE). */
+typedef enum zd_next zd_step(struct zd_request *req);
+
+#define ZD_REQUEST_ID_MAX 128
+#define ZD_LIST_FIELDS    5 /* that are read as lists, whatever their lines */
+
+/** An answer of server/front/reply_cache.h that a request is given. */
+struct zd_reply_cache_want {
+    struct zd_wait wait;  /* until the coded form is made */
+    struct zd_kept *kept; /* a reference, or NULL */
+    enum zd_coding coding;
+};
+
+struct zd_request {
+    struct zd_server *server;
+    struct MHD_Connection *connection; /* NULL once the client is gone */
+    struct zd_list link; /* in the server's list of waiting requests, or of spare ones */
+    const struct zd_handler *handler; /* NULL until the route is known */
+    const struct zd_route *route;
+    zd_step *step; /* what runs next */
+
+    const char *method; /* as sent; borrowed from the connection */
+    const char *target; /* raw, as sent: in target_text */
+    struct zd_params params;
+    struct zd_dataset *dataset; /* when the template has {d}: a reference */
+    uint64_t n_changes;         /* of the dataset, when the request began */
+    const char *path;    /* decoded {path} or {key}, without slashes at its ends; "" when empty: in
+                            path_text */
+    struct zd_buf *body; /* POST, PUT, PATCH; or NULL: there is none, or it comes as a stream */
+    struct zd_conditions conditions; /* borrowed from the connection, and from list_text */
+    const char *accept;              /* all lines as one list, or NULL; borrowed as they are */
+    const char *accept_encoding;     /* the same */
+    const char *content_encoding;    /* the same */
+
+    /* The handler's own: made by its first step, freed with the request, whatever its end. */
+    void *state;
+    void (*state_free)(struct zd_request *req);
+
+    /* of zd_request_want_node */
+    struct zd_node_want node_want;
+    struct zd_node *node; /* a reference, or NULL */
+    zd_step *after_node;
+    struct zd_parent_groups_look look; /* of zd_request_want_above */
+    struct zd_multiscale scales;       /* of zd_request_want_scales */
+
+    /* of server/request/body.h */
+    struct zd_json *json;       /* the body, once it is parsed; owned, or NULL */
+    struct zd_parsing *parsing; /* owned, or NULL */
+    zd_step *after_body;
+    uint64_t collect_max; /* bytes */
+
+    struct zd_reply_cache_want kept_want; /* of server/front/reply_cache.h */
+
+    /* the front's own */
+    struct zd_text target_text; /* these keep their memory for the next request */
+    struct zd_text path_text;
+    struct zd_text body_text;
+    struct zd_text list_text[ZD_LIST_FIELDS]; /* of fields that came in several lines */
+    const char *sent_id;                      /* X-Request-Id as sent, or NULL */
+    struct MHD_Response *answer; /* NULL: not answered yet, or given to the connection */
+    char *answer_id;             /* where a shared answer has its X-Request-Id, or NULL */
+    struct zd_stream stream;     /* the answer's body, when it is sent while it is made */
+    struct zd_upload upload;     /* the request's body, when it is taken while it comes */
+    uint64_t deadline_ms;        /* loop time; valid while the connection sleeps */
+    uint64_t began_ns;
+
+    /* for the log; http_status 0: not answered */
+    const char *problem_code; /* or NULL */
+    const char *client;       /* address, of what was refused before it was a request; or NULL */
+    uint64_t body_bytes;
+    unsigned http_status;
+    uint32_t route_number; /* for metrics: 0 = none */
+
+    struct zd_ticket ticket; /* see zd_admit_want */
+    uint32_t n_waits;        /* see zd_request_wait */
+    struct zd_list turn;     /* in the list of those whose next step others go before */
+    bool is_head;
+    bool path_ends_in_slash;        /* as sent */
+    bool is_suspended;              /* the connection sleeps until zd_request_go_on */
+    bool is_running;                /* inside the loop over steps */
+    bool has_left;                  /* the client is gone: nothing is sent any more */
+    bool was_cut;                   /* the body ended too early */
+    int fd;                         /* of the connection; valid while it sleeps */
+    bool has_begun;                 /* the head was seen */
+    bool has_started;               /* the steps run */
+    bool answer_is_borrowed;        /* of the kept ones; else it goes with the request */
+    char id[ZD_REQUEST_ID_MAX + 1]; /* X-Request-Id */
+};
+
+/** Run steps until one waits or has answered, or until others are to have their turn: then the next
+ * step runs when the loop has turned. Called by the front, and by those who end a wait that
+ * zd_request_wait does not count. */
+void zd_request_go_on(struct zd_request *req);
+
+/**
+ * Several waits at once: add one for each ZD_WAIT, and call zd_request_arrived in each `done`; the
+ * last one goes on. A step that started waits returns zd_request_wait(req): ZD_NEXT when none is
+ * left, else ZD_WAIT.
+ */
+enum zd_next zd_request_wait(struct zd_request *req);
+void zd_request_arrived(struct zd_request *req);
+
+/** The step of routes with {d} and {path} that need the node: sets state via `next` when the node
+ * is there. Answers 404 node_not_found and store problems itself. The node is released with the
+ * request. */
+enum zd_next zd_request_want_node(struct zd_request *req, zd_step *next);
+
+/** The same, but the store is asked now: for writers, under the lock of the path. */
+enum zd_next zd_request_want_fresh_node(struct zd_request *req, zd_step *next);
+
+struct zd_node *zd_request_node(
+    const struct zd_request *req); /* after zd_request_want_node; borrowed */
+
+/** Before `next`: what the groups above the request's node say of it. */
+enum zd_next zd_request_want_above(struct zd_request *req, zd_step *next);
+struct zd_listing zd_request_listing(const struct zd_request *req); /* after that */
+
+/** Before `next`: the levels of the request's node, which is a group that has some: req->scales. */
+enum zd_next zd_request_want_scales(struct zd_request *req, zd_step *next);
+
+/** Put another node in the place of the request's own; takes a reference. */
+void zd_request_set_node(struct zd_request *req, struct zd_node *node);
+
+/** Whether it is GET or HEAD. */
+bool zd_request_is_reading(const struct zd_request *req);
+
+/** A header of the request, or NULL; borrowed. Names are case-insensitive. Of several lines the
+ * first: those that are lists have members of their own. */
+const char *zd_request_header(const struct zd_request *req, const char *name);
+
+/** One header of an answer. */
+struct zd_header {
+    const char *name;
+    const char *value;
+};
+
+#define ZD_ANSWER_HEADERS_MAX 16
+#define ZD_TAG_BYTES          72
+
+/** Bytes of an open file as a body. */
+struct zd_file_part {
+    int fd; /* taken over by the answer: -1 stays behind */
+    uint64_t first;
+    uint64_t len;
+};
+
+/** A representation to answer with. Zeroed members take their defaults. */
+struct zd_representation {
+    unsigned http_status; /* 0 = 200 */
+    const char *media_type;
+    struct zd_buf *body; /* borrowed (a reference is taken); NULL: no body, or `length` says its
+                            size for HEAD */
+    struct zd_file_part *file; /* in place of a body: sent from the page cache; or NULL */
+    bool length_is_known;      /* without body: Content-Length of the whole is `length` */
+    uint64_t length;
+    char etag[ZD_TAG_BYTES]; /* quoted; "" = none */
+    int64_t mtime_ms;        /* Last-Modified; 0 = none */
+    bool accepts_ranges;     /* Accept-Ranges: bytes, and Range is obeyed */
+    bool body_is_range;      /* the body is range_first .. of length: answer 206 with it */
+    uint64_t range_first;
+    uint64_t range_len;                             /* of a body that is a range and streamed */
+    struct zd_header header[ZD_ANSWER_HEADERS_MAX]; /* further ones; values are copied */
+    uint32_t n_headers;
+    /* Keep the prepared answer under this request's target until then (loop time): the next one
+     * costs no step; after it an equal tag saves making it. 0 = do not. Only for answers to GET and
+     * HEAD that depend on no request header but the conditions, Range, and an Accept that refuses
+     * the media type. */
+    uint64_t keep_until_ms;
+};
+
+/**
+ * What the conditional headers say (RFC 9110, 13), before any work: ZD_OK go on; ZD_NOT_MODIFIED
+ * answer 304; ZD_PRECONDITION answer 412. etag quoted or "", mtime_ms 0 = unknown.
+ */
+enum zd_status zd_request_condition(
+    const struct zd_request *req, const char *etag, int64_t mtime_ms);
+
+/**
+ * What they say of a change, before any work: ZD_OK go on; ZD_PRECONDITION answer 412. The tag
+ * counts in whatever coding the client was given it. What was judged here is to be the store's
+ * condition too, so that nobody comes in between: zd_request_is_conditional says whether anything
+ * was.
+ *
+ * @param etag quoted; NULL: there is nothing yet
+ * @param mtime_ms 0 = unknown
+ */
+enum zd_status zd_request_write_condition(
+    const struct zd_request *req, const char *etag, int64_t mtime_ms);
+
+/** Whether a request that writes sets a condition. */
+bool zd_request_is_conditional(const struct zd_request *req);
+
+/** A Range header of a GET resolved against a length (RFC 9110, 14; R12-R17). */
+enum zd_range_answer zd_request_range(const struct zd_request *req, uint64_t length,
+    const char *etag, int64_t mtime_ms, uint64_t *ret_first, uint64_t *ret_len);
+
+/**
+ * What they say of an answer whose body is not made, so that nobody knows in which coding it would
+ * go out: either tag counts. With ZD_NOT_MODIFIED its tag becomes the one that the client has.
+ */
+enum zd_status zd_respond_condition(
+    const struct zd_request *req, struct zd_representation *representation);
+
+/** Answers; each is called once, by a step that returns what it returns: ZD_DONE, or ZD_NEXT when
+ * the answer takes steps of its own. They evaluate conditions and ranges against
+ * the representation. */
+enum zd_next zd_respond(struct zd_request *req, const struct zd_representation *representation);
+/** Once a body is streamed nobody can be told any more: problems cut it, and are logged. */
+enum zd_next zd_respond_problem(struct zd_request *req, const struct zd_problem *problem);
+/** A problem of that code with the error's text and facts; code NULL, or a status that blames the
+ * server: by the error's status. */
+enum zd_next zd_respond_error(struct zd_request *req, const char *code, const struct zd_error *err);
+/**
+ * Answer with a body that the steps give piece by piece (server/request/stream.h), whose window
+ * they have set up; conditions and ranges were evaluated by the handler. The head goes out at once.
+ *
+ * @param representation without body; length, or range_len of a range, is known or
+ * length_is_known is false
+ * @return ZD_NEXT: give the body; ZD_DONE: answered otherwise, for want of memory
+ */
+enum zd_next zd_respond_stream(
+    struct zd_request *req, const struct zd_representation *representation);
+/** 304 with the given validators; 416 for a length. */
+enum zd_next zd_respond_not_modified(
+    struct zd_request *req, const struct zd_representation *representation);
+enum zd_next zd_respond_range_outside(struct zd_request *req, uint64_t length);
+/** JSON made with zd_emit: takes the text's bytes; a failed text answers too_large or internal. A
+ * representation without a tag gets one of its bytes. */
+enum zd_next zd_respond_text(
+    struct zd_request *req, const struct zd_text *json, struct zd_representation *representation);
+enum zd_next zd_respond_redirect(
+    struct zd_request *req, unsigned http_status, const char *location);
+
+/** Whether the client wants indented JSON. */
+bool zd_request_is_pretty(const struct zd_request *req);
+
+/** Cache-Control for data of the request's dataset (api.md 2). */
+const char *zd_request_cache_control(const struct zd_request *req);
+
+/** `"<16 hex>-<suffix>"` (api.md 2: never 32 hex digits). */
+void zd_tag_format(char to[ZD_TAG_BYTES], uint64_t hash, const char *suffix);
+
+/** The tag of a stored object, as it is stored. */
+void zd_tag_object(char to[ZD_TAG_BYTES], const struct zd_stat *stat);
+
+/** The tag of the same representation in a coding: `"<hash>-<suffix>-gzip"`; "" stays "". */
+void zd_tag_code(char to[ZD_TAG_BYTES], const char *etag, enum zd_coding coding);
+
+#endif

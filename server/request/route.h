@@ -1,0 +1,53 @@
+/* Which handler answers a path: templates against decoded paths. Thread: any. */
+#ifndef ZD_REQUEST_ROUTE_H
+#define ZD_REQUEST_ROUTE_H
+
+#include "core/base/text.h"
+#include "server/request/handler.h"
+
+/** What a path and a method lead to. */
+enum zd_route_answer {
+    ZD_ROUTE_FOUND,
+    ZD_ROUTE_UNKNOWN,    /* no template matches */
+    ZD_ROUTE_METHOD,     /* one matches, but not with that method */
+    ZD_ROUTE_BAD_SLASHES /* a run of slashes where runs mean nothing */
+};
+
+struct zd_match {
+    const struct zd_handler *handler;
+    const struct zd_route *route;
+    uint32_t number;        /* of the route among all, from 1: for metrics */
+    struct zd_span dataset; /* {d}, or empty; borrowed from the path */
+    char *path; /* {path} or {key} without slashes at its ends; borrowed from the path */
+    bool ends_in_slash;
+};
+
+/** The path of a request target: without scheme, host and query; ret_query is what follows '?'. */
+struct zd_span zd_target_path(const char *target, struct zd_span *ret_query);
+
+/**
+ * Decode a path once and refuse what no path may hold (api.md 2).
+ *
+ * @param to cleared first
+ * @retval ZD_INVALID bad encoding, "." or "..", no slash at the front; the error says which
+ */
+ZD_RESULT zd_path_decode(struct zd_span raw, struct zd_text *to, struct zd_error *err);
+
+/**
+ * Find the route.
+ *
+ * @param handlers ended by NULL
+ * @param path     decoded; changed: its last part loses runs of slashes where they collapse
+ * @param ret_match set with ZD_ROUTE_FOUND; with ZD_ROUTE_METHOD route is some route of that path
+ */
+enum zd_route_answer zd_route_find(const struct zd_handler *const *handlers, const char *method,
+    char *path, struct zd_match *ret_match);
+
+/** Header Allow for the path of a route: the methods of all routes with its template. */
+void zd_route_allow(const struct zd_handler *const *handlers, const struct zd_route *route,
+    bool with_writes, struct zd_text *text);
+
+/** The route of that number, or NULL. */
+const struct zd_route *zd_route_of(const struct zd_handler *const *handlers, uint32_t number);
+
+#endif

@@ -1,0 +1,123 @@
+/* Bodies that are sent while they are made. */
+#include "server/request/stream.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "core/base/num.h"
+#include "server/request/admit.h"
+#include "server/front/front.h"
+
+#define SPARE_SHARE 2 /* a spare buffer serves when no more than this many times too large */
+
+void zd_stream_init(struct zd_stream *stream, uint64_t bytes_max)
+{
+    *stream = (struct zd_stream){.bytes_max = bytes_max};
+}
+
+static void drop_pieces(struct zd_stream *stream)
+{
+    for (; stream->n > 0; stream->n--) {
+        zd_buf_unref(stream->piece[stream->first].buf);
+        stream->first = (stream->first + 1) % ZD_STREAM_PIECES;
+    }
+    stream->held_bytes = 0;
+    zd_buf_unref(stream->spare);
+    stream->spare = NULL;
+    stream->wanted_bytes = 0;
+}
+
+void zd_stream_done(struct zd_stream *stream)
+{
+    drop_pieces(stream);
+    zd_stream_init(stream, 0);
+}
+
+void zd_stream_cut(struct zd_stream *stream)
+{
+    drop_pieces(stream);
+    stream->state = ZD_STREAM_CUT;
+}
+
+bool zd_stream_has_room(const struct zd_stream *stream, uint64_t bytes)
+{
+    const bool fits =
+        stream->held_bytes < stream->bytes_max && bytes <= stream->bytes_max - stream->held_bytes;
+    return stream->n == 0 || (stream->n < ZD_STREAM_PIECES && fits);
+}
+
+struct zd_buf *zd_stream_buf(struct zd_stream *stream, size_t cap)
+{
+    struct zd_buf *spare = ZD_TAKE(stream->spare);
+    if (spare != NULL && spare->cap >= cap && spare->cap / SPARE_SHARE <= cap) {
+        spare->len = 0;
+        return spare;
+    }
+    zd_buf_unref(spare);
+    return zd_buf_new(cap);
+}
+
+void zd_stream_push(struct zd_stream *stream, struct zd_buf *buf, size_t from, size_t len)
+{
+    assert(stream->n < ZD_STREAM_PIECES && from + len <= buf->len);
+    const uint32_t last = (stream->first + stream->n) % ZD_STREAM_PIECES;
+    stream->piece[last] = (struct zd_stream_piece){.buf = buf, .from = from, .len = len};
+    stream->held_bytes += buf->cap;
+    stream->n++;
+}
+
+/* The first piece is drained; its buffer is kept when nobody else reads it. */
+static void pop(struct zd_stream *stream)
+{
+    struct zd_buf *buf = stream->piece[stream->first].buf;
+    stream->held_bytes -= buf->cap;
+    stream->first = (stream->first + 1) % ZD_STREAM_PIECES;
+    stream->n--;
+    if (stream->spare == NULL && atomic_load_explicit(&buf->refs, memory_order_acquire) == 1) {
+        stream->spare = buf;
+        return;
+    }
+    zd_buf_unref(buf);
+}
+
+size_t zd_stream_take(struct zd_stream *stream, void *to, size_t len_max)
+{
+    size_t len = 0;
+    while (stream->n > 0 && len < len_max) {
+        struct zd_stream_piece *piece = &stream->piece[stream->first];
+        const size_t n = zd_min_u64(piece->len, len_max - len);
+        memcpy((uint8_t *)to + len, piece->buf->data + piece->from, n);
+        piece->from += n;
+        piece->len -= n;
+        len += n;
+        if (piece->len == 0) {
+            pop(stream);
+        }
+    }
+    stream->taken_bytes += len;
+    return len;
+}
+
+enum zd_next zd_stream_want_room(struct zd_request *req, uint64_t bytes)
+{
+    const bool has_room = zd_stream_has_room(&req->stream, bytes);
+    req->stream.wanted_bytes = has_room ? 0 : bytes;
+    if (!has_room) {
+        zd_admit_answered(req); /* a slow reader keeps its bytes, not its place */
+    }
+    return has_room ? ZD_NEXT : ZD_WAIT;
+}
+
+void zd_stream_give(struct zd_request *req, struct zd_buf *buf, size_t from, size_t len)
+{
+    assert(req->stream.state == ZD_STREAM_OPEN);
+    zd_stream_push(&req->stream, buf, from, len);
+    zd_connection_wake(req);
+}
+
+enum zd_next zd_stream_end(struct zd_request *req)
+{
+    assert(req->stream.state == ZD_STREAM_OPEN);
+    req->stream.state = ZD_STREAM_ENDED;
+    return ZD_DONE;
+}

@@ -1,0 +1,55 @@
+/* A request's work for a worker thread, in memory that outlives the request when it must. */
+#include "server/request/task.h"
+
+static void work_on_worker(struct zd_job *job)
+{
+    struct zd_task *task = ZD_CONTAINER(job, struct zd_task, job);
+    task->work(task);
+}
+
+static void work_is_done(struct zd_job *job, bool cancelled)
+{
+    struct zd_task *task = ZD_CONTAINER(job, struct zd_task, job);
+    task->is_running = false;
+    task->was_dropped = cancelled;
+    if (task->req == NULL) {
+        task->release(task);
+        return;
+    }
+    zd_request_arrived(task->req);
+}
+
+void zd_task_init(struct zd_task *task, struct zd_request *req, void (*work)(struct zd_task *task),
+    void (*release)(struct zd_task *task))
+{
+    *task = (struct zd_task){
+        .job = {.work = work_on_worker, .done = work_is_done},
+        .req = req,
+        .work = work,
+        .release = release,
+    };
+}
+
+enum zd_next zd_task_run(struct zd_task *task, uint64_t cost_ns)
+{
+    struct zd_server *server = task->req->server;
+    if (zd_workers_is_cheap(server, cost_ns)) {
+        task->work(task);
+        return ZD_NEXT;
+    }
+    task->is_running = true;
+    task->req->n_waits++;
+    task->job.owner = zd_task_owner(task->req);
+    zd_workers_submit(server, &task->job, cost_ns);
+    return zd_request_wait(task->req);
+}
+
+void zd_task_leave(struct zd_task *task)
+{
+    task->req = NULL;
+    if (task->is_running) {
+        zd_workers_cancel(&task->job);
+        return;
+    }
+    task->release(task);
+}

@@ -1,0 +1,70 @@
+/* A cache bounded in bytes, scan resistant (SIEVE), in which work belongs to the entry: many wait,
+ * one works. Thread: loop. */
+#ifndef ZD_RUNTIME_CACHE_H
+#define ZD_RUNTIME_CACHE_H
+
+#include "core/base/list.h"
+#include "core/base/map.h"
+
+struct zd_dataset;
+
+/** An entry, embedded first in the object that is kept. Its key is in the object. */
+struct zd_cache_entry {
+    struct zd_map_entry map;        /* key */
+    struct zd_list queue;           /* in the order of arrival */
+    struct zd_list waiters;         /* struct zd_wait: those who wait for the work under way */
+    struct zd_list late;            /* the same: it began too early for them, they wait for more */
+    uint64_t began_ms;              /* of the work under way; loop time */
+    size_t bytes;                   /* what it costs; set by zd_cache_charge */
+    const struct zd_dataset *owner; /* whose data it is; NULL = nobody's */
+    uint32_t refs;                  /* one for being in the table, one for each user */
+    bool in_table;
+    bool visited; /* SIEVE: used since the hand passed */
+    bool is_busy; /* work is under way: never evicted */
+};
+
+struct zd_cache {
+    const char *name; /* for /metrics */
+    size_t bytes_max;
+    size_t entry_bytes_max; /* a larger entry would push out too many others: it is not kept */
+    size_t bytes;
+    struct zd_map map;
+    struct zd_list queue; /* newest first */
+    struct zd_list *hand; /* where SIEVE looks next; the queue itself = at the oldest */
+    size_t n_taken;       /* by the hand since it was at the oldest */
+    void (*free)(struct zd_cache_entry *entry); /* the object's end: no reference is left */
+    uint64_t n_hits;
+    uint64_t n_misses;
+    uint64_t n_evicted;
+};
+
+/** An entry may take an eighth of it; cache->entry_bytes_max can be changed. */
+void zd_cache_init(struct zd_cache *cache, const char *name, size_t bytes_max,
+    void (*free_entry)(struct zd_cache_entry *));
+
+/** Takes everything out of the table; entries in use live until their last unref, which is while
+ * the cache is there. No work is under way. */
+void zd_cache_done(struct zd_cache *cache);
+
+/** The entry of that key, or NULL; borrowed until the loop turns: zd_cache_ref to keep it. Counts a
+ * hit or a miss. */
+struct zd_cache_entry *zd_cache_find(struct zd_cache *cache, struct zd_span key);
+
+/** Put a new entry in (map.key set, the rest zeroed): one reference for the table, one for the
+ * caller. @retval ZD_NO_MEMORY */
+ZD_RESULT zd_cache_put(struct zd_cache *cache, struct zd_cache_entry *entry);
+
+/** Say what an entry costs now; may evict others (never it, never busy ones). An entry over
+ * entry_bytes_max leaves the table. */
+void zd_cache_charge(struct zd_cache *cache, struct zd_cache_entry *entry, size_t bytes);
+
+/** Out of the table at once: nobody finds it any more; its users keep it. */
+void zd_cache_drop(struct zd_cache *cache, struct zd_cache_entry *entry);
+
+/** The same for all that are to go, busy ones too. */
+void zd_cache_drop_if(struct zd_cache *cache, bool (*goes)(const struct zd_cache_entry *entry));
+
+struct zd_cache_entry *zd_cache_ref(struct zd_cache_entry *entry);
+void zd_cache_unref(struct zd_cache *cache, struct zd_cache_entry *entry); /* accepts NULL entry */
+
+#endif

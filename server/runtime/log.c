@@ -1,0 +1,269 @@
+/* The log: one line an event on standard error, for people or as JSON.
+ *
+ * Lines of requests are gathered and written together, so that a busy server does not pay one
+ * system call a request for them; events are written at once, behind what waits. */
+#include "server/runtime/log.h"
+
+#include <limits.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/base/emit.h"
+#include "core/base/num.h"
+#include "core/base/scan.h"
+#include "server/request/request.h"
+#include "server/runtime/server.h"
+
+#define LINE_BYTES_MAX  (80U << 10) /* holds the longest target, escaped */
+#define LINES_BYTES_MAX (512U << 10)
+#define LINES_BYTES     (32U << 10) /* that may wait */
+#define WAIT_MS         50
+
+static const char *const level_names[] = {"error", "warning", "info", "debug"};
+
+void zd_log_init(struct zd_log *log, const struct zd_settings *settings, uv_loop_t *loop)
+{
+    *log = (struct zd_log){
+        .level = ZD_LOG_INFO,
+        .json = strcmp(settings->log_format, "json") == 0,
+        .requests = settings->log_requests,
+        .fd = STDERR_FILENO,
+        .has_timer = true,
+    };
+    for (size_t i = 0; i < ZD_COUNT_OF(level_names); i++) {
+        if (strcmp(settings->log_level, level_names[i]) == 0) {
+            log->level = (enum zd_log_level)i;
+        }
+    }
+    struct stat stat = {0};
+    log->may_block = fstat(log->fd, &stat) != 0 || !S_ISREG(stat.st_mode);
+    zd_text_init(&log->line, LINE_BYTES_MAX);
+    zd_text_init(&log->lines, LINES_BYTES_MAX);
+    uv_timer_init(loop, &log->timer);
+    uv_unref((uv_handle_t *)&log->timer);
+    log->timer.data = log;
+}
+
+static bool can_write(int fd)
+{
+    struct pollfd pollfd = {.fd = fd, .events = POLLOUT};
+    return poll(&pollfd, 1, 0) == 1 && (pollfd.revents & POLLOUT) != 0;
+}
+
+/* How many bytes, in whole lines where that is possible, a pipe takes without blocking. */
+static size_t piece_len(const char *at, size_t len)
+{
+    if (len <= PIPE_BUF) {
+        return len;
+    }
+    const char *end = memrchr(at, '\n', PIPE_BUF);
+    return end == NULL ? PIPE_BUF : (size_t)(end - at) + 1;
+}
+
+static uint64_t count_lines(const char *at, size_t len)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < len; i++) {
+        n += at[i] == '\n' ? 1 : 0;
+    }
+    return n;
+}
+
+static void flush(struct zd_log *log)
+{
+    const char *at = log->lines.at;
+    size_t left = log->lines.len;
+    while (left > 0) {
+        const size_t len = log->may_block ? piece_len(at, left) : left;
+        const bool can = !log->may_block || can_write(log->fd);
+        const ssize_t written = can ? write(log->fd, at, len) : -1;
+        if (written <= 0) {
+            log->n_dropped += count_lines(at, left);
+            break;
+        }
+        at += written;
+        left -= (size_t)written;
+    }
+    zd_text_clear(&log->lines);
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    flush(timer->data);
+}
+
+void zd_log_close(struct zd_log *log)
+{
+    if (log->has_timer) {
+        flush(log);
+        log->has_timer = false;
+        uv_close((uv_handle_t *)&log->timer, NULL);
+    }
+}
+
+void zd_log_done(struct zd_log *log)
+{
+    flush(log);
+    zd_text_done(&log->line);
+    zd_text_done(&log->lines);
+}
+
+#define TIME_BYTES 48
+
+/* "2026-01-31T12:00:00.123Z" */
+static void format_time(char to[TIME_BYTES])
+{
+    struct timespec now = {0};
+    struct tm tm = {0};
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    (void)gmtime_r(&now.tv_sec, &tm);
+    const size_t len = strftime(to, TIME_BYTES, "%Y-%m-%dT%H:%M:%S", &tm);
+    snprintf(to + len, TIME_BYTES - len, ".%03dZ", (int)(now.tv_nsec / 1000000));
+}
+
+/* Begin a line: its time and level. */
+static void begin_line(struct zd_log *log, enum zd_log_level level, struct zd_emit *emit)
+{
+    char now[TIME_BYTES];
+    format_time(now);
+    zd_text_clear(&log->line);
+    if (!log->json) {
+        zd_text_addf(&log->line, "%s %s ", now, level_names[level]);
+        return;
+    }
+    zd_emit_init(emit, &log->line, false);
+    zd_emit_object(emit);
+    zd_emit_member_string(emit, "ts", now);
+    zd_emit_member_string(emit, "level", level_names[level]);
+}
+
+static void end_line(struct zd_log *log)
+{
+    if (log->line.status != ZD_OK) {
+        log->n_dropped++;
+        return;
+    }
+    zd_text_add_char(&log->line, '\n');
+    if (log->lines.len + log->line.len > LINES_BYTES) {
+        flush(log);
+    }
+    if (zd_text_add_bytes(&log->lines, log->line.at, log->line.len) != ZD_OK) {
+        log->n_dropped++;
+        log->lines.status = ZD_OK;
+    }
+}
+
+/* U+0080 to U+009F: some terminals obey them, as they obey the control characters of ASCII. */
+static bool is_c1(const char *at)
+{
+    return (unsigned char)at[0] == 0xc2 && (unsigned char)at[1] < 0xa0;
+}
+
+/* What strangers sent must not break lines apart, nor command the terminal that shows them. */
+static void add_plain(struct zd_text *text, const char *from)
+{
+    const bool is_utf8 = zd_is_utf8(zd_span_of(from));
+    for (; *from != '\0'; from++) {
+        const unsigned char c = (unsigned char)*from;
+        if (is_utf8 && is_c1(from)) {
+            from++;
+            zd_text_addf(text, "\\x%02x", (unsigned)(unsigned char)*from);
+        } else if (c < 0x20 || c == 0x7f || (c >= 0x80 && !is_utf8)) {
+            zd_text_addf(text, "\\x%02x", c);
+        } else {
+            zd_text_add_char(text, *from);
+        }
+    }
+}
+
+static void emit_json_text(struct zd_emit *emit, const char *name, const char *from)
+{
+    if (zd_is_utf8(zd_span_of(from))) {
+        zd_emit_member_string(emit, name, from);
+        return;
+    }
+    ZD_SCOPED_TEXT(plain, LINE_BYTES_MAX);
+    for (; *from != '\0'; from++) {
+        if ((unsigned char)*from < 0x80) {
+            zd_text_add_char(&plain, *from);
+        } else {
+            zd_text_addf(&plain, "\\x%02x", (unsigned)(unsigned char)*from);
+        }
+    }
+    zd_emit_member_string(emit, name, plain.at);
+}
+
+void zd_log(struct zd_log *log, enum zd_log_level level, const char *format, ...)
+{
+    if (level > log->level) {
+        return;
+    }
+    char message[2 * ZD_ERROR_TEXT_BYTES]; /* longer ones are cut */
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    struct zd_emit emit;
+    begin_line(log, level, &emit);
+    if (log->json) {
+        emit_json_text(&emit, "msg", message);
+        zd_emit_object_end(&emit);
+    } else {
+        add_plain(&log->line, message);
+    }
+    end_line(log);
+    flush(log);
+}
+
+static void emit_request(struct zd_emit *emit, const struct zd_request *req, double ms)
+{
+    zd_emit_member_string(emit, "msg", "request");
+    zd_emit_member_string(emit, "request_id", req->id);
+    emit_json_text(emit, "method", req->method);
+    emit_json_text(emit, "target", req->target);
+    zd_emit_member_u64(emit, "status", req->http_status);
+    zd_emit_member_u64(emit, "bytes", req->body_bytes);
+    zd_emit_key(emit, "duration_ms");
+    zd_emit_f64(emit, ms);
+    if (req->problem_code != NULL) {
+        zd_emit_member_string(emit, "code", req->problem_code);
+    }
+    if (req->client != NULL) {
+        emit_json_text(emit, "client", req->client);
+    }
+    if (req->was_cut) {
+        zd_emit_member_bool(emit, "cut", true);
+    }
+    zd_emit_object_end(emit);
+}
+
+void zd_log_request(struct zd_log *log, const struct zd_request *req)
+{
+    if (!log->requests || log->level < ZD_LOG_INFO) {
+        return;
+    }
+    const uint64_t us = (uv_hrtime() - req->began_ns) / 1000;
+    struct zd_emit emit;
+    begin_line(log, ZD_LOG_INFO, &emit);
+    if (log->json) {
+        emit_request(&emit, req, (double)us / 1000);
+    } else {
+        add_plain(&log->line, req->method);
+        zd_text_add_char(&log->line, ' ');
+        add_plain(&log->line, req->target);
+        zd_text_addf(&log->line, " %u %llu %llu.%03llums %s%s%s%s%s%s", req->http_status,
+            (unsigned long long)req->body_bytes, (unsigned long long)(us / 1000),
+            (unsigned long long)(us % 1000), req->id, req->problem_code == NULL ? "" : " ",
+            req->problem_code == NULL ? "" : req->problem_code, req->client == NULL ? "" : " from ",
+            req->client == NULL ? "" : req->client, req->was_cut ? " cut" : "");
+    }
+    end_line(log);
+    if (log->has_timer && !uv_is_active((uv_handle_t *)&log->timer)) {
+        uv_timer_start(&log->timer, on_timer, WAIT_MS, 0);
+    }
+}

@@ -1,0 +1,210 @@
+/* Work for the worker threads: a queue of our own in front of libuv's pool.
+ *
+ *   submit --> small --\
+ *          \-> large ---+--> as many as there are workers --> uv_queue_work --> done
+ *   cancel --> dropped ------------------------------------------------------> done
+ */
+#include "server/runtime/workers.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "core/base/num.h"
+#include "server/runtime/server.h"
+
+#define WORKERS_AT_LEAST 2
+#define AHEAD_NS         500000 /* of work a worker may find waiting when it has done its own */
+#define GIVEN_MAX        8      /* jobs a worker, however cheap */
+#define SMALL_IN_A_ROW   8      /* then one of the large ones, which must not starve */
+#define NICENESS         5      /* of workers: the loop thread goes first */
+
+uint32_t zd_workers_count(const struct zd_settings *settings)
+{
+    const long n_cores = sysconf(_SC_NPROCESSORS_ONLN);
+    const uint64_t n_default = n_cores > WORKERS_AT_LEAST ? (uint64_t)n_cores : WORKERS_AT_LEAST;
+    return (uint32_t)(settings->workers_count == 0 ? n_default : settings->workers_count);
+}
+
+bool zd_workers_is_cheap(const struct zd_server *server, uint64_t cost_ns)
+{
+    return cost_ns / 1000 < server->config->settings.workers_inline_us;
+}
+
+struct zd_job_owner zd_task_owner(const struct zd_request *req)
+{
+    const bool has_lane = req->ticket.state != ZD_TICKET_NONE;
+    return (struct zd_job_owner){
+        .name = req, .is_large = has_lane && req->ticket.lane == ZD_LANE_LARGE};
+}
+
+static struct zd_job *job_of(struct zd_list *link)
+{
+    return ZD_CONTAINER(link, struct zd_job, link);
+}
+
+/* ---- the queue ---- */
+
+static struct zd_list *turns_of(struct zd_workers *pool, const struct zd_job *job)
+{
+    return job->owner.is_large ? &pool->large : &pool->small;
+}
+
+/* There are no more owners than requests that were admitted. */
+static struct zd_job *first_of_owner(struct zd_list *turns, const void *name)
+{
+    for (struct zd_list *at = turns->next; at != turns; at = at->next) {
+        if (job_of(at)->owner.name == name) {
+            return job_of(at);
+        }
+    }
+    return NULL;
+}
+
+static void put(struct zd_workers *pool, struct zd_job *job)
+{
+    struct zd_list *turns = turns_of(pool, job);
+    struct zd_job *first = first_of_owner(turns, job->owner.name);
+    zd_list_init(&job->more);
+    job->is_first = first == NULL;
+    zd_list_push_back(first == NULL ? turns : &first->more, &job->link);
+    pool->n_waiting++;
+}
+
+/* The owner's next job takes the place: behind all others when the owner had its turn, else where
+ * the job was. */
+static void take_out(struct zd_workers *pool, struct zd_job *job, struct zd_list *place)
+{
+    pool->n_waiting--;
+    if (job->is_first && !zd_list_is_empty(&job->more)) {
+        struct zd_job *next = job_of(zd_list_pop_front(&job->more));
+        zd_list_take_all(&job->more, &next->more);
+        next->is_first = true;
+        zd_list_insert_after(place, &next->link);
+    }
+    zd_list_remove(&job->link);
+}
+
+static struct zd_job *next_job(struct zd_workers *pool)
+{
+    const bool has_large = !zd_list_is_empty(&pool->large);
+    const bool is_large =
+        has_large && (zd_list_is_empty(&pool->small) || pool->n_small_in_a_row >= SMALL_IN_A_ROW);
+    struct zd_list *turns = is_large ? &pool->large : &pool->small;
+    if (zd_list_is_empty(turns)) {
+        return NULL;
+    }
+    struct zd_job *job = job_of(turns->next);
+    pool->n_small_in_a_row = is_large ? 0 : pool->n_small_in_a_row + 1;
+    take_out(pool, job, turns->prev);
+    return job;
+}
+
+/* ---- libuv's pool ---- */
+
+/* Decoding is long, answering is short: a thread that works gives way to the one that answers. */
+static void give_way(void)
+{
+    static _Thread_local bool is_done;
+    if (!is_done) {
+        is_done = true;
+        (void)setpriority(PRIO_PROCESS, 0, NICENESS); /* 0: on Linux the calling thread alone */
+    }
+}
+
+static void on_work(uv_work_t *uv)
+{
+    struct zd_job *job = ZD_CONTAINER(uv, struct zd_job, uv);
+    give_way();
+    job->work(job);
+}
+
+static void tell(struct zd_job *job, bool cancelled)
+{
+    job->server->metrics.n_jobs_dropped += cancelled ? 1 : 0;
+    job->done(job, cancelled);
+}
+
+static void give(struct zd_workers *pool);
+
+static void on_done(uv_work_t *uv, int status)
+{
+    struct zd_job *job = ZD_CONTAINER(uv, struct zd_job, uv);
+    struct zd_workers *pool = &job->server->pool;
+    pool->n_given--;
+    pool->given_ns -= job->cost_ns;
+    give(pool);
+    tell(job, status == UV_ECANCELED);
+}
+
+/* One for each worker, and a little more: a worker must not wait until the loop has turned. */
+static bool has_room(const struct zd_workers *pool)
+{
+    return pool->n_given < pool->n_workers ||
+           (pool->n_given < pool->n_workers * GIVEN_MAX &&
+               pool->given_ns < (uint64_t)pool->n_workers * AHEAD_NS);
+}
+
+static void give(struct zd_workers *pool)
+{
+    while (has_room(pool)) {
+        struct zd_job *job = next_job(pool);
+        if (job == NULL) {
+            return;
+        }
+        pool->n_given++;
+        pool->given_ns += job->cost_ns;
+        /* It fails only without a work function. */
+        (void)uv_queue_work(job->server->loop, &job->uv, on_work, on_done);
+    }
+}
+
+void zd_workers_submit(struct zd_server *server, struct zd_job *job, uint64_t cost_ns)
+{
+    job->server = server;
+    job->cost_ns = cost_ns;
+    server->metrics.n_jobs++;
+    put(&server->pool, job);
+    give(&server->pool);
+}
+
+static void on_idle(uv_idle_t *idle)
+{
+    struct zd_server *server = idle->data;
+    struct zd_list dropped;
+    uv_idle_stop(idle);
+    zd_list_take_all(&server->pool.dropped, &dropped);
+    for (struct zd_list *link; (link = zd_list_pop_front(&dropped)) != NULL;) {
+        tell(job_of(link), true);
+    }
+}
+
+void zd_workers_cancel(struct zd_job *job)
+{
+    struct zd_workers *pool = &job->server->pool;
+    if (!zd_list_is_linked(&job->link)) {
+        (void)uv_cancel((uv_req_t *)&job->uv);
+        return;
+    }
+    take_out(pool, job, &job->link);
+    zd_list_push_back(&pool->dropped, &job->link);
+    uv_idle_start(&pool->idle, on_idle);
+}
+
+/* ---- the whole ---- */
+
+void zd_workers_init(struct zd_server *server)
+{
+    struct zd_workers *pool = &server->pool;
+    *pool = (struct zd_workers){.n_workers = zd_workers_count(&server->config->settings)};
+    zd_list_init(&pool->small);
+    zd_list_init(&pool->large);
+    zd_list_init(&pool->dropped);
+    uv_idle_init(server->loop, &pool->idle);
+    pool->idle.data = server;
+}
+
+void zd_workers_close(struct zd_server *server)
+{
+    assert(server->pool.n_given == 0 && server->pool.n_waiting == 0);
+    uv_close((uv_handle_t *)&server->pool.idle, NULL);
+}

@@ -1,0 +1,510 @@
+/* One slice being answered: what was asked, what it may cost, and its body band by band. */
+#include "server/slice/slice.h"
+
+#include <string.h>
+
+#include "core/base/num.h"
+#include "server/runtime/server.h"
+#include "server/slice/slice_limits.h"
+#include "server/slice/slice_tag.h"
+
+#define ELEMENT_TEXT_COST_NS 60
+#define ELEMENT_TEXT_BYTES   16 /* of most numbers, or less */
+
+/* Parts of http.stream_bytes: what one band has, and the chunks on their way to it. */
+#define BAND_PART   4
+#define FLIGHT_PART 2
+
+#define SPARES_MAX      16 /* slices that are kept to be used again, */
+#define SPARE_PARTS_MAX 64 /* with the memory of so many parts */
+
+#define FLIGHT_BYTES_MAX (UINT64_C(64) << 20) /* decoded chunks held at once, not streamed */
+
+static void free_slice(struct zd_slice *slice)
+{
+    zd_fetch_done(&slice->fetch);
+    zd_free(slice);
+}
+
+/* A slice is large: taking and giving back its memory is a part of what a small answer costs. */
+static void release_slice(struct zd_task *task)
+{
+    struct zd_slice *slice = ZD_CONTAINER(task, struct zd_slice, task);
+    struct zd_server *server = slice->node->dataset->server;
+    zd_fetch_release(&slice->fetch);
+    zd_survey_done(&slice->survey);
+    zd_seen_objects_done(&slice->touched);
+    zd_headers_done(&slice->headers);
+    zd_slice_params_done(&slice->ask);
+    zd_text_done(&slice->text);
+    zd_buf_unref(slice->elements);
+    zd_buf_unref(slice->body);
+    zd_node_unref(slice->node);
+    if (server->n_spare_slices == SPARES_MAX || slice->fetch.n_room > SPARE_PARTS_MAX) {
+        free_slice(slice);
+        return;
+    }
+    server->n_spare_slices++;
+    zd_list_push_front(&server->spare_slices, &slice->spare);
+}
+
+void zd_slices_done(struct zd_server *server)
+{
+    for (struct zd_list *link; (link = zd_list_pop_front(&server->spare_slices)) != NULL;) {
+        free_slice(ZD_CONTAINER(link, struct zd_slice, spare));
+    }
+    server->n_spare_slices = 0;
+}
+
+/* Zeroed, but for the memory of the parts. NULL without memory. */
+static struct zd_slice *take_slice(struct zd_server *server)
+{
+    struct zd_list *link = zd_list_pop_front(&server->spare_slices);
+    if (link == NULL) {
+        return zd_alloc_zero(1, sizeof(struct zd_slice));
+    }
+    server->n_spare_slices--;
+    struct zd_slice *slice = ZD_CONTAINER(link, struct zd_slice, spare);
+    const struct zd_fetch fetch = {.part = slice->fetch.part, .n_room = slice->fetch.n_room};
+    *slice = (struct zd_slice){.fetch = fetch};
+    return slice;
+}
+
+static bool is_text(const struct zd_slice *slice)
+{
+    return slice->format->band != NULL;
+}
+
+/* The text is whole: it becomes the body. */
+static void close_text(struct zd_slice *slice)
+{
+    if (slice->format->tail != NULL) {
+        slice->format->tail(&slice->answer, &slice->text);
+    }
+    slice->made = zd_text_buf(&slice->text, &slice->body);
+    zd_text_done(&slice->text);
+}
+
+static uint64_t piece_elements(const struct zd_slice *slice)
+{
+    const uint64_t n_left = slice->band.n_elements - slice->n_texted;
+    return zd_min_u64(zd_slice_room_bytes(slice) / ELEMENT_TEXT_BYTES, n_left);
+}
+
+/* One piece of streamed text. */
+static void make_piece(struct zd_slice *slice)
+{
+    const uint64_t n = piece_elements(slice);
+    const uint64_t first = slice->band.first + slice->n_texted;
+    const uint8_t *elements = slice->block.data + slice->n_texted * slice->block.dtype.bytes;
+    slice->format->band(&slice->answer, first, n, elements, &slice->text);
+    slice->n_texted += n;
+    if (first + n == slice->end && slice->format->tail != NULL) {
+        slice->format->tail(&slice->answer, &slice->text);
+    }
+    slice->made = zd_text_buf(&slice->text, &slice->body);
+    zd_text_clear(&slice->text);
+}
+
+/* One lot of chunks: copied, and the band made text once it is complete. */
+static void make(struct zd_task *task)
+{
+    struct zd_slice *slice = ZD_CONTAINER(task, struct zd_slice, task);
+    if (slice->is_texting) {
+        make_piece(slice);
+        return;
+    }
+    zd_fetch_copy(&slice->fetch, &slice->block);
+    if (!slice->fetch.is_last || !is_text(slice) || slice->is_streamed) {
+        return;
+    }
+    slice->format->band(
+        &slice->answer, slice->band.first, slice->band.n_elements, slice->block.data, &slice->text);
+    if (slice->band.first + slice->band.n_elements == slice->end) {
+        close_text(slice);
+    }
+}
+
+struct zd_slice *zd_slice_new(struct zd_request *req)
+{
+    struct zd_slice *slice = take_slice(req->server);
+    if (slice == NULL) {
+        return NULL;
+    }
+    zd_task_init(&slice->task, req, make, release_slice);
+    zd_slice_params_init(&slice->ask, req->server);
+    zd_headers_init(&slice->headers);
+    zd_text_init(&slice->text, 0);
+    slice->node = zd_node_ref(zd_request_node(req));
+    return slice;
+}
+
+enum zd_status zd_slice_select(struct zd_slice *slice, const char **ret_code, struct zd_error *err)
+{
+    return zd_slice_params_select(
+        &slice->ask, slice->node->meta, &slice->asked, &slice->selection, ret_code, err);
+}
+
+static const struct zd_settings *settings_of(const struct zd_slice *slice)
+{
+    return &slice->node->dataset->server->config->settings;
+}
+
+static struct zd_slice_limits_whole whole_of(const struct zd_slice *slice)
+{
+    return (struct zd_slice_limits_whole){
+        .node = slice->node,
+        .selection = &slice->selection,
+        .is_of_stored = slice->ask.is_of_stored,
+        .bytes_max = settings_of(slice)->limits_slice_bytes,
+        .setting = "limits.slice_bytes",
+    };
+}
+
+enum zd_status zd_slice_check_limits(const struct zd_slice *slice, struct zd_error *err)
+{
+    const struct zd_slice_limits_whole whole = whole_of(slice);
+    return zd_slice_limits_check(&whole, err);
+}
+
+struct zd_json *zd_slice_suggest(const struct zd_slice *slice)
+{
+    const struct zd_slice_limits_whole whole = whole_of(slice);
+    return zd_slice_limits_suggest(&whole);
+}
+
+enum zd_status zd_slice_prepare(struct zd_slice *slice, struct zd_error *err)
+{
+    const struct zd_meta *meta = slice->node->meta;
+    zd_answer_init(&slice->answer, meta, &slice->asked);
+    slice->answer.style = slice->ask.style;
+    slice->answer.pretty = zd_request_is_pretty(slice->task.req);
+    slice->end = slice->answer.n_elements;
+    slice->length_is_known =
+        slice->format->size != NULL && slice->format->size(&slice->answer, &slice->length);
+    if (!is_text(slice)) {
+        assert(slice->length_is_known); /* the limits were checked */
+        slice->head_bytes = slice->length - slice->answer.n_elements * meta->dtype.bytes;
+    }
+    zd_headers_add_elements(&slice->headers, &meta->dtype, slice->answer.rank, slice->answer.shape);
+    const struct zd_listing listing = zd_request_listing(slice->task.req);
+    zd_headers_add_slice(&slice->headers, &slice->answer, &listing);
+    if (slice->format_is_negotiated) {
+        zd_text_add(zd_headers_add(&slice->headers, "Vary"), "Accept");
+    }
+    return zd_seen_objects_init(&slice->touched, slice->node->layout, &slice->selection, err);
+}
+
+void zd_slice_tag(const struct zd_slice *slice, char to[ZD_TAG_BYTES])
+{
+    const struct zd_slice_view view = {
+        .node = slice->node,
+        .touched = &slice->touched,
+        .asked = &slice->asked,
+        .selection = &slice->selection,
+    };
+    const struct zd_slice_form form = {
+        .format = slice->format,
+        .style = slice->answer.style,
+        .pretty = slice->answer.pretty,
+    };
+    zd_slice_tag_of(&view, &form, to);
+}
+
+void zd_slice_cut(struct zd_slice *slice, uint64_t first, uint64_t len)
+{
+    const uint64_t element = slice->node->meta->dtype.bytes;
+    const uint64_t head = slice->head_bytes;
+    const uint64_t last = first + len; /* within the length */
+    slice->is_range = true;
+    slice->range_first = first;
+    slice->range_len = len;
+    slice->begin = first <= head ? 0 : (first - head) / element;
+    slice->end = last <= head ? 0 : zd_div_up(last - head, element);
+    slice->begin = zd_min_u64(slice->begin, slice->end);
+}
+
+/* Bytes of the body, or of its range. */
+static uint64_t wanted_bytes(const struct zd_slice *slice)
+{
+    if (!is_text(slice)) {
+        return slice->is_range ? slice->range_len : slice->length;
+    }
+    const uint64_t each = zd_max_u64(slice->node->meta->dtype.bytes, ELEMENT_TEXT_BYTES);
+    uint64_t n;
+    return ckd_mul(&n, slice->answer.n_elements, each) ? UINT64_MAX : n;
+}
+
+bool zd_slice_is_large(const struct zd_slice *slice)
+{
+    return wanted_bytes(slice) > settings_of(slice)->http_stream_bytes;
+}
+
+static uint64_t target_bytes(const struct zd_slice *slice)
+{
+    const uint64_t stream_bytes = settings_of(slice)->http_stream_bytes;
+    return zd_slice_is_large(slice) ? stream_bytes / BAND_PART : stream_bytes;
+}
+
+/* Bands end with chunk rows: a smaller band would decode the same chunks again and again. Where a
+ * row is more than the window of a stream, the row is what is held. */
+static uint64_t band_elements(const struct zd_slice *slice)
+{
+    const struct zd_grid *grid = &zd_layout_leaf(slice->node->layout)->grid;
+    const uint64_t wanted = target_bytes(slice) / slice->node->meta->dtype.bytes;
+    uint64_t row = 1;
+    for (uint32_t d = 0; d < grid->rank; d++) {
+        const struct zd_touch touch = zd_touch_of(grid, &slice->selection, d);
+        row *= row > 1 ? touch.axis.count : touch.per_chunk_max; /* at most n_elements */
+    }
+    const uint64_t n_left = slice->end - slice->begin;
+    return zd_max_u64(zd_min_u64(zd_max_u64(wanted, row), n_left), 1);
+}
+
+static uint64_t band_bytes(const struct zd_slice *slice)
+{
+    return band_elements(slice) * slice->node->meta->dtype.bytes;
+}
+
+uint64_t zd_slice_room_bytes(const struct zd_slice *slice)
+{
+    const uint64_t least = ELEMENT_TEXT_BYTES;
+    return is_text(slice) ? zd_max_u64(target_bytes(slice), least) : band_bytes(slice);
+}
+
+/* Decoded chunks that may be held at once, on their way into the body. */
+static uint64_t flight_bytes(const struct zd_slice *slice)
+{
+    return zd_slice_is_large(slice) ? settings_of(slice)->http_stream_bytes / FLIGHT_PART
+                                    : FLIGHT_BYTES_MAX;
+}
+
+/* The body, or the window of a stream and the band on its way there. */
+static uint64_t body_bytes(const struct zd_slice *slice)
+{
+    const uint64_t elements = is_text(slice) ? band_bytes(slice) : 0;
+    if (zd_slice_is_large(slice)) {
+        const uint64_t window = ZD_STREAM_WINDOW_TIMES * settings_of(slice)->http_stream_bytes;
+        return zd_max_u64(window, band_bytes(slice)) + elements;
+    }
+    if (is_text(slice)) {
+        return zd_answer_text_max(&slice->answer) + elements;
+    }
+    return slice->head_bytes + (slice->end - slice->begin) * slice->node->meta->dtype.bytes;
+}
+
+uint64_t zd_slice_held_bytes(const struct zd_slice *slice)
+{
+    uint64_t n_parts;
+    if (zd_plan_overflows(
+            &zd_layout_leaf(slice->node->layout)->grid, &slice->selection, &n_parts)) {
+        n_parts = UINT64_MAX;
+    }
+    return body_bytes(slice) + zd_fetch_held_bytes(slice->node, n_parts, flight_bytes(slice));
+}
+
+static enum zd_status begin_text(struct zd_slice *slice, uint64_t n_band, struct zd_error *err)
+{
+    slice->text.len_max = zd_answer_text_max(&slice->answer);
+    zd_text_clear(&slice->text);
+    if (slice->format->head != NULL) {
+        slice->format->head(&slice->answer, &slice->text);
+    }
+    if (slice->elements == NULL) {
+        const uint64_t n = zd_min_u64(n_band, slice->end);
+        slice->elements = zd_buf_new(n * slice->node->meta->dtype.bytes);
+    }
+    return slice->elements == NULL ? zd_fail(err, ZD_NO_MEMORY, "no memory for a band of the slice")
+                                   : ZD_OK;
+}
+
+/* The window; nothing was given to an older one. */
+static void begin_stream(struct zd_slice *slice)
+{
+    struct zd_stream *stream = &slice->task.req->stream;
+    zd_stream_done(stream);
+    zd_stream_init(stream, ZD_STREAM_WINDOW_TIMES * settings_of(slice)->http_stream_bytes);
+    if (!slice->is_range) {
+        slice->range_first = 0;
+        slice->range_len = slice->length;
+    }
+}
+
+static enum zd_status begin_bytes(struct zd_slice *slice, struct zd_error *err)
+{
+    const uint64_t n = slice->end - slice->begin;
+    zd_buf_unref(slice->body);
+    slice->body = zd_buf_new(slice->head_bytes + n * slice->node->meta->dtype.bytes);
+    if (slice->body == NULL) {
+        return zd_fail(
+            err, ZD_NO_MEMORY, "no memory for a body of %llu elements", (unsigned long long)n);
+    }
+    if (slice->format->head != NULL) {
+        ZD_SCOPED_TEXT(head, slice->head_bytes);
+        slice->format->head(&slice->answer, &head);
+        ZD_TRY(head.status);
+        memcpy(slice->body->data, head.at, head.len);
+    }
+    return ZD_OK;
+}
+
+enum zd_status zd_slice_begin(struct zd_slice *slice, struct zd_error *err)
+{
+    const struct zd_level *leaf = zd_layout_leaf(slice->node->layout);
+    uint64_t n_parts;
+    slice->is_streamed = zd_slice_is_large(slice);
+    const uint64_t n_band = band_elements(slice);
+    if (zd_plan_overflows(&leaf->grid, &slice->selection, &n_parts)) {
+        return zd_fail(err, ZD_TOO_LARGE, "the slice touches more than 2^64 chunks");
+    }
+    if (slice->fetch.n_part == 0) {
+        ZD_TRY(zd_fetch_init(
+            &slice->fetch, slice->task.req, slice->node, n_parts, flight_bytes(slice), err));
+    }
+    /* What never stands still is told as it comes; a stream's objects are of one state each. */
+    slice->fetch.touched = slice->is_tagless && !slice->is_streamed ? NULL : &slice->touched;
+    slice->fetch.n_parts = 0;
+    slice->fetch.n_absent = 0;
+    zd_bands_init(&slice->bands, &leaf->grid, &slice->selection, slice->begin, slice->end, n_band);
+    if (slice->is_streamed) {
+        begin_stream(slice);
+    }
+    if (is_text(slice)) {
+        return begin_text(slice, n_band, err);
+    }
+    return slice->is_streamed ? ZD_OK : begin_bytes(slice, err);
+}
+
+/* Where the elements of the band go; NULL without memory. */
+static uint8_t *place_of_band(struct zd_slice *slice)
+{
+    const uint64_t element = slice->node->meta->dtype.bytes;
+    if (is_text(slice)) {
+        return slice->elements->data;
+    }
+    if (!slice->is_streamed) {
+        return slice->body->data + slice->head_bytes + (slice->band.first - slice->begin) * element;
+    }
+    zd_buf_unref(slice->body);
+    slice->body = zd_stream_buf(&slice->task.req->stream, band_bytes(slice));
+    if (slice->body == NULL) {
+        return NULL;
+    }
+    slice->body->len = slice->band.n_elements * element;
+    return slice->body->data;
+}
+
+enum zd_status zd_slice_next_band(struct zd_slice *slice, bool *ret_is_over, struct zd_error *err)
+{
+    if (!zd_bands_next(&slice->bands, &slice->band)) {
+        *ret_is_over = true;
+        return ZD_OK;
+    }
+    uint8_t *to = place_of_band(slice);
+    if (to == NULL) {
+        return zd_fail(err, ZD_NO_MEMORY, "no memory for a band of the slice");
+    }
+    slice->block = zd_block_of(&slice->band.selection, &slice->node->meta->dtype, to);
+    slice->n_texted = 0;
+    zd_fetch_begin(&slice->fetch, &slice->band.selection);
+    *ret_is_over = false;
+    return ZD_OK;
+}
+
+static enum zd_status check_text(const struct zd_slice *slice, struct zd_error *err)
+{
+    if (slice->made != ZD_OK) {
+        return zd_fail(err, slice->made, "the answer as %s cannot be made: %s", slice->format->name,
+            zd_status_name(slice->made));
+    }
+    return ZD_OK;
+}
+
+bool zd_slice_next_text(struct zd_slice *slice)
+{
+    slice->is_texting = is_text(slice) && slice->n_texted < slice->band.n_elements;
+    return slice->is_texting;
+}
+
+/* Of bytes that stand at `position` in the whole body: those that are wanted. Takes the buffer. */
+static void give_wanted(struct zd_slice *slice, struct zd_buf *bytes, uint64_t position)
+{
+    const uint64_t first = zd_max_u64(position, slice->range_first);
+    const uint64_t end = zd_min_u64(position + bytes->len, slice->range_first + slice->range_len);
+    if (first >= end) {
+        zd_buf_unref(bytes);
+        return;
+    }
+    zd_stream_give(slice->task.req, bytes, first - position, end - first);
+}
+
+static enum zd_status give_head(struct zd_slice *slice, struct zd_error *err)
+{
+    ZD_SCOPED_TEXT(head, slice->head_bytes);
+    slice->format->head(&slice->answer, &head);
+    struct zd_buf *bytes = NULL;
+    const enum zd_status status = zd_text_buf(&head, &bytes);
+    if (status != ZD_OK) {
+        return zd_fail(err, status, "no memory for the head of the slice");
+    }
+    give_wanted(slice, bytes, 0);
+    return ZD_OK;
+}
+
+enum zd_status zd_slice_give(struct zd_slice *slice, struct zd_error *err)
+{
+    if (is_text(slice)) {
+        slice->is_texting = false;
+        ZD_TRY(check_text(slice, err));
+        const size_t len = slice->body->len;
+        zd_stream_give(slice->task.req, ZD_TAKE(slice->body), 0, len);
+        return ZD_OK;
+    }
+    if (slice->band.first == 0 && slice->head_bytes > 0) {
+        ZD_TRY(give_head(slice, err));
+    }
+    const uint64_t element = slice->node->meta->dtype.bytes;
+    give_wanted(slice, ZD_TAKE(slice->body), slice->head_bytes + slice->band.first * element);
+    return ZD_OK;
+}
+
+uint64_t zd_slice_cost_ns(const struct zd_slice *slice)
+{
+    if (slice->is_texting) {
+        return piece_elements(slice) * ELEMENT_TEXT_COST_NS;
+    }
+    const bool is_text_due = is_text(slice) && slice->fetch.is_last && !slice->is_streamed;
+    const uint64_t text_ns = is_text_due ? slice->band.n_elements * ELEMENT_TEXT_COST_NS : 0;
+    return zd_fetch_cost_ns(&slice->fetch) + text_ns;
+}
+
+static enum zd_status finish_text(struct zd_slice *slice, struct zd_error *err)
+{
+    if (slice->answer.n_elements == 0) {
+        close_text(slice);
+    }
+    return check_text(slice, err);
+}
+
+/* The range may begin inside the head or inside an element. */
+static void finish_bytes(struct zd_slice *slice)
+{
+    struct zd_buf *body = slice->body;
+    const uint64_t element = slice->node->meta->dtype.bytes;
+    body->len = slice->head_bytes + (slice->end - slice->begin) * element;
+    if (slice->is_range) {
+        const uint64_t skip = slice->range_first - slice->begin * element;
+        body->data += skip; /* nobody shares it yet, and nobody writes it any more */
+        body->cap -= skip;
+        body->len = slice->range_len;
+    }
+}
+
+enum zd_status zd_slice_finish(struct zd_slice *slice, struct zd_error *err)
+{
+    if (is_text(slice)) {
+        return finish_text(slice, err);
+    }
+    finish_bytes(slice);
+    return ZD_OK;
+}

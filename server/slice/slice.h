@@ -1,0 +1,116 @@
+/* One slice being answered: what was asked, what it may cost, and its body band by band: at once,
+ * or when it is large streamed, each band as soon as it is made. Thread: loop. */
+#ifndef ZD_SLICE_SLICE_H
+#define ZD_SLICE_SLICE_H
+
+#include "core/grid/band.h"
+#include "server/data/fetch.h"
+#include "server/describe/headers.h"
+#include "server/slice/slice_params.h"
+#include "server/data/survey.h"
+#include "server/request/task.h"
+
+/** The state of a request for a slice. */
+struct zd_slice {
+    struct zd_task task;  /* first: copies one lot of chunks, makes text of elements */
+    struct zd_list spare; /* in the server's list of those to be used again */
+    struct zd_node *node;
+    zd_step *after_scale; /* what follows once it is an array */
+    struct zd_slice_params ask;
+    struct zd_selection asked;     /* as the client counts */
+    struct zd_selection selection; /* the same elements in the stored array */
+    struct zd_answer answer;
+    const struct zd_format *format;
+    bool format_is_negotiated; /* by Accept: the answer varies with it */
+
+    struct zd_seen_objects touched;
+    struct zd_survey survey;
+    struct zd_headers headers;
+    bool is_streamed;    /* into req->stream: the body is one band or one piece of text */
+    bool is_texting;     /* streamed: what the task does next */
+    bool is_surveyed;    /* the generations were asked for before anything is read */
+    bool is_tagless;     /* no entity tag can be told */
+    uint32_t n_restarts; /* because an object changed meanwhile */
+
+    uint64_t length; /* of the whole body; valid when length_is_known */
+    bool length_is_known;
+    uint64_t head_bytes; /* of a format that is not text */
+    bool is_range;       /* only length range_len from range_first is made */
+    uint64_t range_first;
+    uint64_t range_len;
+    uint64_t begin; /* elements [begin, end) are made */
+    uint64_t end;
+
+    /* The elements on their way into the body. */
+    struct zd_fetch fetch;
+    struct zd_bands bands;
+    struct zd_band band;
+    struct zd_block block;   /* of the band: in the body, or in `elements` */
+    struct zd_buf *elements; /* one band, when the format is text */
+    uint64_t n_texted;       /* streamed: elements of the band that are text already */
+    struct zd_text text;     /* the body under construction, when the format is text */
+    struct zd_buf *body;     /* when it is not; and in the end always */
+    enum zd_status made;     /* what became of the text */
+};
+
+/** A state for the request, with a reference to its node; left with zd_task_leave. NULL without
+ * memory. */
+struct zd_slice *zd_slice_new(struct zd_request *req);
+
+/** Free those that were kept to be used again. */
+void zd_slices_done(struct zd_server *server);
+
+/** Parse the selection of `ask`. @param ret_code the problem code of a failure */
+ZD_RESULT zd_slice_select(struct zd_slice *slice, const char **ret_code, struct zd_error *err);
+
+/** The decoded bytes and the chunks against their limits. @retval ZD_TOO_LARGE facts limit,
+ * requested */
+ZD_RESULT zd_slice_check_limits(const struct zd_slice *slice, struct zd_error *err);
+
+/** {"suggestions": [...], "n_suggestions": n} for a slice that is too large, owned; NULL without
+ * memory. */
+struct zd_json *zd_slice_suggest(const struct zd_slice *slice);
+
+/** The format is known: prepares the answer, its length and its headers. @retval ZD_NO_MEMORY */
+ZD_RESULT zd_slice_prepare(struct zd_slice *slice, struct zd_error *err);
+
+/** The entity tag; every touched object is known. */
+void zd_slice_tag(const struct zd_slice *slice, char to[ZD_TAG_BYTES]);
+
+/** Only these bytes of the body are wanted; the format is not text. */
+void zd_slice_cut(struct zd_slice *slice, uint64_t first, uint64_t len);
+
+/** Whether the body, or the range of it that is wanted, is to be streamed. Of text the length can
+ * only be guessed. */
+bool zd_slice_is_large(const struct zd_slice *slice);
+
+/** The bytes that making the body, or its window when it is streamed, holds at the same time. */
+uint64_t zd_slice_held_bytes(const struct zd_slice *slice);
+
+/** Begin the body (again). @retval ZD_NO_MEMORY */
+ZD_RESULT zd_slice_begin(struct zd_slice *slice, struct zd_error *err);
+
+/** Bytes that the next band, or piece of text, needs in the window of a stream. */
+uint64_t zd_slice_room_bytes(const struct zd_slice *slice);
+
+/**
+ * The next band: sets band and block and begins to fetch it.
+ * @param ret_is_over there is none left
+ * @retval ZD_NO_MEMORY
+ */
+ZD_RESULT zd_slice_next_band(struct zd_slice *slice, bool *ret_is_over, struct zd_error *err);
+
+/** What the work on the chunks that have arrived will cost; the work itself is task.work. */
+uint64_t zd_slice_cost_ns(const struct zd_slice *slice);
+
+/** Streamed text: a piece of the band is next. @return false: all of the band is text */
+bool zd_slice_next_text(struct zd_slice *slice);
+
+/** Streamed: the band, or the piece of text, is made: into the open stream with it. @retval
+ * ZD_TOO_LARGE @retval ZD_NO_MEMORY */
+ZD_RESULT zd_slice_give(struct zd_slice *slice, struct zd_error *err);
+
+/** Not streamed, all bands are made: sets body. @retval ZD_TOO_LARGE @retval ZD_NO_MEMORY */
+ZD_RESULT zd_slice_finish(struct zd_slice *slice, struct zd_error *err);
+
+#endif

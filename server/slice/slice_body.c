@@ -1,0 +1,468 @@
+/* The elements of a slice that is written, out of the body of its request. */
+#include "server/slice/slice_body.h"
+
+#include <string.h>
+
+#include "core/base/num.h"
+#include "server/request/body.h"
+#include "server/runtime/server.h"
+
+#define DEFAULT_TYPE   "application/octet-stream"
+#define PIECE_BYTES    (16U << 10) /* of text that is read at once */
+#define WANT_PART      2           /* of the window that is awaited at once */
+#define LIST_BYTES_MAX 1024        /* 32 numbers of 20 digits */
+
+static bool can_read(const struct zd_format *format)
+{
+    return format->read_head != NULL || format->read_text != NULL;
+}
+
+const struct zd_format *zd_slice_body_format(const char *content_type)
+{
+    const char *wanted = content_type == NULL ? DEFAULT_TYPE : content_type;
+    for (size_t i = 0; zd_formats[i] != NULL; i++) {
+        if (can_read(zd_formats[i]) && zd_body_is_type(wanted, zd_formats[i]->media_type)) {
+            return zd_formats[i];
+        }
+    }
+    return NULL;
+}
+
+void zd_slice_body_types(const char *ret_types[ZD_SLICE_BODY_TYPES_MAX])
+{
+    size_t n = 0;
+    for (size_t i = 0; zd_formats[i] != NULL && n + 1 < ZD_SLICE_BODY_TYPES_MAX; i++) {
+        if (can_read(zd_formats[i])) {
+            ret_types[n++] = zd_formats[i]->media_type;
+        }
+    }
+    ret_types[n] = NULL;
+}
+
+void zd_slice_body_init(struct zd_slice_body *body, struct zd_request *req,
+    const struct zd_format *format, const struct zd_dtype *dtype)
+{
+    *body = (struct zd_slice_body){.req = req, .format = format, .dtype = dtype};
+}
+
+void zd_slice_body_done(struct zd_slice_body *body)
+{
+    zd_text_reader_done(&body->reader);
+    zd_free(body->piece);
+    *body = (struct zd_slice_body){0};
+}
+
+void zd_slice_body_expect(
+    struct zd_slice_body *body, uint32_t rank, const uint64_t *shape, bool is_single)
+{
+    body->rank = is_single ? 0 : rank;
+    body->is_single = is_single;
+    memcpy(body->shape, shape, body->rank * sizeof *shape);
+    const bool overflows = zd_product(&body->n_elements, body->shape, body->rank);
+    assert(!overflows); /* the limits were checked */
+    (void)overflows;
+}
+
+/* ---- what is found, and what was expected ---- */
+
+static uint64_t data_bytes(const struct zd_slice_body *body)
+{
+    return body->n_elements * body->dtype->bytes;
+}
+
+static enum zd_status bad_bytes(
+    const struct zd_slice_body *body, const char *relation, uint64_t found, struct zd_error *err)
+{
+    const unsigned long long expected = data_bytes(body);
+    const enum zd_status told =
+        zd_fail(err, ZD_INVALID, "the body has %s%llu bytes%s, expected %llu: %llu elements of %s",
+            relation, (unsigned long long)found, body->head.bytes > 0 ? " of elements" : "",
+            expected, (unsigned long long)body->n_elements, body->dtype->name);
+    zd_fact_expected(err, "%llu bytes", expected);
+    zd_fact_found(err, "%s%llu bytes", relation, (unsigned long long)found);
+    return told;
+}
+
+enum zd_status zd_slice_body_check_length(const struct zd_slice_body *body, struct zd_error *err)
+{
+    const struct zd_upload *upload = &body->req->upload;
+    if (!upload->has_length || body->format->read_head == NULL) {
+        return ZD_OK;
+    }
+    const uint64_t expected = data_bytes(body);
+    const bool has_head = body->format->head != NULL;
+    const uint64_t most = has_head ? expected + ZD_BODY_HEAD_MAX : expected;
+    if (upload->length < expected || upload->length > most) {
+        return bad_bytes(body, "", upload->length, err);
+    }
+    return ZD_OK;
+}
+
+static void add_shape(struct zd_text *text, const uint64_t *shape, uint32_t rank)
+{
+    zd_text_add(text, "(");
+    for (uint32_t d = 0; d < rank; d++) {
+        zd_text_addf(text, d == 0 ? "%llu" : ",%llu", (unsigned long long)shape[d]);
+    }
+    zd_text_add(text, ")");
+}
+
+static enum zd_status bad_shape(const struct zd_slice_body *body, struct zd_error *err)
+{
+    ZD_SCOPED_TEXT(expected, LIST_BYTES_MAX);
+    ZD_SCOPED_TEXT(found, LIST_BYTES_MAX);
+    add_shape(&expected, body->shape, body->rank);
+    add_shape(&found, body->head.shape, body->head.rank);
+    const enum zd_status told =
+        zd_fail(err, ZD_INVALID, "the body has shape %s, the slice has %s", found.at, expected.at);
+    zd_fact_expected(err, "%s", expected.at);
+    zd_fact_found(err, "%s", found.at);
+    return told;
+}
+
+static bool is_of_one(const struct zd_body_head *head)
+{
+    uint64_t n = 0;
+    return !zd_product(&n, head->shape, head->rank) && n == 1;
+}
+
+/* Whether both orders are the same: at most one dimension is longer than 1. */
+static bool has_one_order(const struct zd_body_head *head)
+{
+    uint32_t n_long = 0;
+    for (uint32_t d = 0; d < head->rank; d++) {
+        n_long += head->shape[d] > 1;
+    }
+    return n_long <= 1;
+}
+
+static enum zd_status judge_head(const struct zd_slice_body *body, struct zd_error *err)
+{
+    const struct zd_body_head *head = &body->head;
+    const bool is_same =
+        body->is_single ? is_of_one(head)
+                        : head->rank == body->rank && memcmp(head->shape, body->shape,
+                                                          body->rank * sizeof *body->shape) == 0;
+    if (head->has_shape && !is_same) {
+        return bad_shape(body, err);
+    }
+    if (head->is_reversed && !has_one_order(head)) {
+        const enum zd_status told = zd_fail(err, ZD_INVALID,
+            "the body is in Fortran order, which cannot be taken as it comes: send it in C order");
+        zd_fact_expected(err, "fortran_order False");
+        zd_fact_found(err, "True");
+        return told;
+    }
+    const struct zd_upload *upload = &body->req->upload;
+    const uint64_t found = upload->length - head->bytes;
+    return upload->has_length && found != data_bytes(body) ? bad_bytes(body, "", found, err)
+                                                           : ZD_OK;
+}
+
+/* ---- the head ---- */
+
+static enum zd_next want(struct zd_slice_body *body, uint64_t n)
+{
+    const struct zd_upload *upload = &body->req->upload;
+    const uint64_t most = zd_max_u64(upload->window->cap / WANT_PART, 1);
+    return zd_upload_want(body->req, (size_t)zd_max_u64(zd_min_u64(n, most), 1));
+}
+
+static enum zd_status make_room(struct zd_slice_body *body, size_t len, struct zd_error *err)
+{
+    if (body->piece == NULL) {
+        body->piece = zd_alloc(len);
+    }
+    return body->piece == NULL ? zd_fail(err, ZD_NO_MEMORY, "no memory to read the body") : ZD_OK;
+}
+
+static enum zd_status read_head(
+    struct zd_slice_body *body, enum zd_next *ret_next, struct zd_error *err)
+{
+    *ret_next = ZD_NEXT;
+    ZD_TRY(make_room(body, ZD_BODY_HEAD_MAX, err));
+    while (!body->has_head) {
+        const struct zd_span head = {.ptr = body->piece, .len = body->piece_len};
+        const enum zd_status status = body->format->read_head(body->dtype, head, &body->head, err);
+        if (status == ZD_OK) {
+            body->has_head = true;
+            return ZD_OK;
+        }
+        if (status != ZD_AGAIN) {
+            return status;
+        }
+        const size_t n_missing = body->head.bytes - body->piece_len;
+        const size_t n = zd_upload_take(body->req, body->piece + body->piece_len, n_missing);
+        body->piece_len += n;
+        if (n == 0 && zd_upload_is_over(body->req)) {
+            return zd_fail(err, ZD_INVALID, "the body ends within its header, after %zu bytes",
+                body->piece_len);
+        }
+        if (n == 0 && want(body, n_missing) == ZD_WAIT) {
+            *ret_next = ZD_WAIT;
+            return ZD_OK;
+        }
+    }
+    return ZD_OK;
+}
+
+enum zd_status zd_slice_body_begin(
+    struct zd_slice_body *body, enum zd_next *ret_next, struct zd_error *err)
+{
+    if (body->format->read_text != NULL) {
+        *ret_next = ZD_NEXT;
+        zd_text_reader_init(&body->reader, body->dtype, body->rank, body->shape);
+        return make_room(body, PIECE_BYTES, err);
+    }
+    ZD_TRY(read_head(body, ret_next, err));
+    return body->has_head ? judge_head(body, err) : ZD_OK;
+}
+
+/* ---- a length that nobody has told ---- */
+
+bool zd_slice_body_is_measured_late(const struct zd_slice_body *body)
+{
+    return body->format->read_text != NULL || body->format->head != NULL;
+}
+
+/* Elements of one step along the dimension; false: that many there cannot be. */
+static bool step_elements(const struct zd_slice_body *body, uint32_t dim, uint64_t *ret_n)
+{
+    uint64_t shape[ZD_RANK_MAX];
+    memcpy(shape, body->shape, body->rank * sizeof *shape);
+    shape[dim] = 1;
+    return !zd_product(ret_n, shape, body->rank) && !ckd_mul(ret_n, *ret_n, body->dtype->bytes);
+}
+
+static enum zd_status set_length(
+    struct zd_slice_body *body, uint32_t dim, uint64_t length, struct zd_error *err)
+{
+    body->shape[dim] = length;
+    return zd_product(&body->n_elements, body->shape, body->rank)
+               ? zd_fail(err, ZD_TOO_LARGE, "the body has more than 2^64 elements")
+               : ZD_OK;
+}
+
+static enum zd_status measure_bytes(struct zd_slice_body *body, uint32_t dim, struct zd_error *err)
+{
+    const struct zd_upload *upload = &body->req->upload;
+    uint64_t each = 0;
+    if (!upload->has_length) {
+        const enum zd_status told = zd_fail(err, ZD_INVALID,
+            "how much is appended cannot be told of a raw body without Content-Length");
+        zd_fact_expected(err, "Content-Length");
+        return told;
+    }
+    const bool fits = step_elements(body, dim, &each);
+    if (fits && each == 0) {
+        const enum zd_status told = zd_fail(err, ZD_INVALID,
+            "how much is appended cannot be told of a raw body: another dimension has length 0");
+        zd_fact_expected(err, "npy or json");
+        return told;
+    }
+    if (!fits || upload->length % each != 0) {
+        const enum zd_status told =
+            zd_fail(err, ZD_INVALID, "the body has %llu bytes, expected a multiple of %llu",
+                (unsigned long long)upload->length, (unsigned long long)each);
+        zd_fact_expected(err, "a multiple of %llu bytes", (unsigned long long)each);
+        zd_fact_found(err, "%llu bytes", (unsigned long long)upload->length);
+        return told;
+    }
+    return set_length(body, dim, upload->length / each, err);
+}
+
+static enum zd_status measure_head(
+    struct zd_slice_body *body, uint32_t dim, enum zd_next *ret_next, struct zd_error *err)
+{
+    ZD_TRY(read_head(body, ret_next, err));
+    if (!body->has_head) {
+        return ZD_OK;
+    }
+    if (body->head.rank != body->rank) {
+        return bad_shape(body, err);
+    }
+    ZD_TRY(set_length(body, dim, body->head.shape[dim], err));
+    return judge_head(body, err);
+}
+
+/* Of text the lists say it; whatever else is wrong with them the reader will tell. */
+static enum zd_status measure_lists(struct zd_slice_body *body, uint32_t dim, struct zd_error *err)
+{
+    struct zd_json *parsed = NULL;
+    ZD_TRY(zd_body_take_parsed(body->req, &body->piece, &parsed, err));
+    ZD_AUTO(zd_json) json = parsed;
+    const struct zd_json *list =
+        zd_json_is(json, ZD_JSON_OBJECT) ? zd_json_member(json, "data") : json;
+    for (uint32_t d = 0; d < dim; d++) {
+        list = zd_json_element(list, 0);
+    }
+    return set_length(body, dim, zd_json_count(list), err);
+}
+
+static enum zd_next parse_lists(struct zd_slice_body *body)
+{
+    const struct zd_settings *settings = &body->req->server->config->settings;
+    const struct zd_json_limits limits = {
+        .bytes_max = settings->limits_body_bytes,
+        .nodes_max = settings->limits_body_bytes,
+        .depth_max = settings->limits_document_depth,
+    };
+    return zd_body_parse(body->req, &body->piece, body->piece_len, &limits);
+}
+
+static enum zd_status measure_text(
+    struct zd_slice_body *body, uint32_t dim, enum zd_next *ret_next, struct zd_error *err)
+{
+    if (zd_body_is_parsed(body->req)) {
+        body->has_head = true;
+        return measure_lists(body, dim, err);
+    }
+    const size_t max = body->req->server->config->settings.limits_body_bytes;
+    ZD_TRY(make_room(body, zd_max_u64(max + 1, PIECE_BYTES), err));
+    size_t n = 1;
+    while (n > 0) {
+        n = zd_upload_take(body->req, body->piece + body->piece_len, max + 1 - body->piece_len);
+        body->piece_len += n;
+    }
+    if (body->piece_len > max) {
+        const enum zd_status told = zd_fail(err, ZD_TOO_LARGE,
+            "JSON that is appended is held whole, and is longer than limits.body_bytes (%zu)", max);
+        zd_fact_limit(err, max, body->piece_len);
+        return told;
+    }
+    if (!zd_upload_is_over(body->req)) {
+        *ret_next = want(body, PIECE_BYTES);
+        return ZD_OK;
+    }
+    *ret_next = parse_lists(body);
+    if (*ret_next == ZD_WAIT) {
+        return ZD_OK;
+    }
+    body->has_head = true;
+    return measure_lists(body, dim, err);
+}
+
+enum zd_status zd_slice_body_measure(
+    struct zd_slice_body *body, uint32_t dim, enum zd_next *ret_next, struct zd_error *err)
+{
+    *ret_next = ZD_NEXT;
+    if (body->format->read_text != NULL) {
+        return measure_text(body, dim, ret_next, err);
+    }
+    return body->format->head != NULL ? measure_head(body, dim, ret_next, err)
+                                      : measure_bytes(body, dim, err);
+}
+
+/* ---- elements ---- */
+
+void zd_slice_body_aim(struct zd_slice_body *body, uint8_t *to, uint64_t n_elements)
+{
+    body->to = to;
+    body->to_bytes = n_elements * body->dtype->bytes;
+    body->got_bytes = 0;
+    body->n_swapped = 0;
+    body->reader.to = to;
+    body->reader.n_room = n_elements;
+}
+
+static enum zd_status too_short(const struct zd_slice_body *body, struct zd_error *err)
+{
+    return bad_bytes(body, "", body->req->upload.came_bytes - body->head.bytes, err);
+}
+
+static enum zd_status fill_bytes(
+    struct zd_slice_body *body, enum zd_next *ret_next, struct zd_error *err)
+{
+    const uint64_t n_missing = body->to_bytes - body->got_bytes;
+    const size_t n = zd_upload_take(body->req, body->to + body->got_bytes, n_missing);
+    body->got_bytes += n;
+    if (body->head.is_swapped) {
+        const uint64_t n_whole = body->got_bytes / body->dtype->bytes;
+        uint8_t *from = body->to + body->n_swapped * body->dtype->bytes;
+        zd_dtype_swap(body->dtype, from, from, n_whole - body->n_swapped);
+        body->n_swapped = n_whole;
+    }
+    *ret_next = ZD_NEXT;
+    if (n < n_missing) {
+        if (zd_upload_is_over(body->req)) {
+            return too_short(body, err);
+        }
+        *ret_next = want(body, n_missing - n);
+    }
+    return ZD_OK;
+}
+
+/* The next piece of text, when the last one is read. ret_is_over: there is none. */
+static enum zd_next take_piece(struct zd_slice_body *body, bool *ret_is_over)
+{
+    *ret_is_over = false;
+    if (body->piece_at < body->piece_len) {
+        return ZD_NEXT;
+    }
+    body->piece_at = 0;
+    body->piece_len = zd_upload_take(body->req, body->piece, PIECE_BYTES);
+    *ret_is_over = body->piece_len == 0 && zd_upload_is_over(body->req);
+    return body->piece_len > 0 || *ret_is_over ? ZD_NEXT : want(body, PIECE_BYTES);
+}
+
+/* What is held whole is read in pieces too: in between others have their turn. */
+static struct zd_span next_piece(const struct zd_slice_body *body)
+{
+    return (struct zd_span){.ptr = body->piece + body->piece_at,
+        .len = zd_min_u64(body->piece_len - body->piece_at, PIECE_BYTES)};
+}
+
+static enum zd_status fill_text(
+    struct zd_slice_body *body, enum zd_next *ret_next, struct zd_error *err)
+{
+    bool is_over;
+    *ret_next = take_piece(body, &is_over);
+    if (is_over) {
+        return zd_text_reader_end(&body->reader, err);
+    }
+    const struct zd_span piece = next_piece(body);
+    size_t n_used = 0;
+    ZD_TRY(body->format->read_text(&body->reader, piece, &n_used, err));
+    body->piece_at += n_used;
+    body->got_bytes = body->to_bytes - body->reader.n_room * body->dtype->bytes;
+    return ZD_OK;
+}
+
+enum zd_status zd_slice_body_fill(
+    struct zd_slice_body *body, enum zd_next *ret_next, bool *ret_is_full, struct zd_error *err)
+{
+    const bool is_text = body->format->read_text != NULL;
+    *ret_next = ZD_NEXT;
+    if (body->got_bytes < body->to_bytes) {
+        ZD_TRY(is_text ? fill_text(body, ret_next, err) : fill_bytes(body, ret_next, err));
+        body->got_bytes =
+            is_text ? body->to_bytes - body->reader.n_room * body->dtype->bytes : body->got_bytes;
+    }
+    *ret_is_full = body->got_bytes == body->to_bytes;
+    return ZD_OK;
+}
+
+enum zd_status zd_slice_body_end(
+    struct zd_slice_body *body, enum zd_next *ret_next, struct zd_error *err)
+{
+    *ret_next = ZD_NEXT;
+    if (body->format->read_text != NULL) {
+        bool is_over = false;
+        while (!is_over && *ret_next == ZD_NEXT) {
+            *ret_next = take_piece(body, &is_over);
+            const struct zd_span piece = next_piece(body);
+            size_t n_used = 0;
+            ZD_TRY(body->format->read_text(&body->reader, piece, &n_used, err));
+            body->piece_at += n_used;
+        }
+        return is_over ? zd_text_reader_end(&body->reader, err) : ZD_OK;
+    }
+    if (zd_upload_is_over(body->req)) {
+        return ZD_OK;
+    }
+    if (body->req->upload.held_bytes > 0) {
+        return bad_bytes(body, "more than ", data_bytes(body), err);
+    }
+    *ret_next = want(body, 1);
+    return ZD_OK;
+}

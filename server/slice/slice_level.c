@@ -1,0 +1,142 @@
+/* Slices of groups: which of a group's levels answers. */
+#include "server/slice/slice_level.h"
+
+#include "server/request/node_check.h"
+#include "server/runtime/server.h"
+
+bool zd_slice_level_refuse(struct zd_request *req)
+{
+    return !zd_multiscale_has(zd_request_node(req)->meta) && zd_node_check(req);
+}
+
+/* What the slice would be of each level. @param err of the first of which there is none */
+static void count(const struct zd_slice *slice, struct zd_choice_level *level, const char **code,
+    struct zd_error *err)
+{
+    const struct zd_multiscale *scales = &slice->task.req->scales;
+    for (uint32_t i = 0; i < scales->n; i++) {
+        const struct zd_node *node = scales->node[i];
+        struct zd_selection asked;
+        struct zd_selection stored;
+        struct zd_error why = {0};
+        const char *why_code = NULL;
+        level[i].is_array = node != NULL && node->layout != NULL;
+        if (!level[i].is_array) {
+            continue;
+        }
+        level[i].is_counted = zd_slice_params_select(&slice->ask, node->meta, &asked, &stored,
+                                  &why_code, &why) == ZD_OK;
+        if (!level[i].is_counted && err->status == ZD_OK) {
+            *err = why;
+            *code = why_code;
+        }
+        if (level[i].is_counted && zd_selection_overflows(&asked, &level[i].n_elements)) {
+            level[i].n_elements = UINT64_MAX;
+        }
+    }
+}
+
+static bool is_any_counted(const struct zd_choice *choice)
+{
+    for (uint32_t i = 0; i < choice->n_levels; i++) {
+        if (choice->level[i].is_counted) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum zd_next respond_missing(struct zd_request *req, uint32_t level)
+{
+    struct zd_error err = {0};
+    err.status =
+        zd_fail(&err, ZD_NOT_FOUND, "the group '%.200s' lists '%.200s', which is not there",
+            zd_request_node(req)->path, zd_request_node(req)->meta->view.level[level]);
+    return zd_respond_error(req, "node_not_found", &err);
+}
+
+static enum zd_next take_level(struct zd_slice *slice, uint32_t level)
+{
+    struct zd_request *req = slice->task.req;
+    struct zd_node *node = req->scales.node[level];
+    if (node == NULL) {
+        return respond_missing(req, level);
+    }
+    zd_text_addf(zd_headers_add(&slice->headers, "Zarr-Level"), "%u", (unsigned)level);
+    zd_request_set_node(req, node);
+    zd_node_unref(slice->node);
+    slice->node = zd_node_ref(node);
+    if (zd_node_check(req)) {
+        return ZD_DONE;
+    }
+    req->step = slice->after_scale;
+    return ZD_NEXT;
+}
+
+static enum zd_next choose(struct zd_slice *slice, struct zd_choice_level *levels)
+{
+    struct zd_request *req = slice->task.req;
+    struct zd_error err = {0};
+    const char *code = NULL;
+    uint32_t level = 0;
+    count(slice, levels, &code, &err);
+    const struct zd_choice choice = {
+        .has_number = slice->ask.has_level,
+        .number = slice->ask.level,
+        .n_elements_max = slice->ask.max_size,
+        .level = levels,
+        .n_levels = req->scales.n,
+    };
+    if (!choice.has_number && !is_any_counted(&choice)) {
+        return err.status == ZD_OK ? respond_missing(req, 0) : zd_respond_error(req, code, &err);
+    }
+    const enum zd_status status =
+        zd_applied_select(&zd_request_node(req)->meta->applied, &choice, &level, &err);
+    if (status != ZD_OK) {
+        return zd_respond_error(req, NULL, &err);
+    }
+    return take_level(slice, level);
+}
+
+static enum zd_next step_choose(struct zd_request *req)
+{
+    const struct zd_multiscale *scales = &req->scales;
+    if (scales->status != ZD_OK) {
+        return zd_respond_error(req, NULL, &scales->err);
+    }
+    struct zd_choice_level *levels = zd_alloc_zero(scales->n, sizeof *levels);
+    if (levels == NULL) {
+        const struct zd_error err = {.status = ZD_NO_MEMORY, .text = "no memory for the levels"};
+        return zd_respond_error(req, NULL, &err);
+    }
+    const enum zd_next next = choose(req->state, levels);
+    zd_free(levels);
+    return next;
+}
+
+static enum zd_next refuse_parameter(struct zd_request *req, const char *name, const char *text)
+{
+    struct zd_error err = {0};
+    err.status = zd_fail(&err, ZD_INVALID, "%s", text);
+    zd_fact_name(&err, name);
+    return zd_respond_error(req, "bad_parameter", &err);
+}
+
+enum zd_next zd_slice_level_want(struct zd_slice *slice, zd_step *next)
+{
+    struct zd_request *req = slice->task.req;
+    const struct zd_slice_params *ask = &slice->ask;
+    if (ask->has_level && ask->has_max_size) {
+        return refuse_parameter(req, "max_size", "level names one already: max_size chooses one");
+    }
+    if (zd_multiscale_has(slice->node->meta)) {
+        slice->after_scale = next;
+        return zd_request_want_scales(req, step_choose);
+    }
+    if (ask->has_level || ask->has_max_size) {
+        return refuse_parameter(req, ask->has_level ? "level" : "max_size",
+            "level and max_size are of groups that have several levels; this node is one array");
+    }
+    req->step = next;
+    return ZD_NEXT;
+}

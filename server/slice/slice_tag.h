@@ -1,0 +1,32 @@
+/* Entity tags of slices: what a reader was given, and what a writer says that it has seen. */
+#ifndef ZD_SLICE_SLICE_TAG_H
+#define ZD_SLICE_SLICE_TAG_H
+
+#include "server/format/format.h"
+#include "server/request/request.h"
+#include "server/data/seen_objects.h"
+
+/** A slice of an array; everything borrowed. */
+struct zd_slice_view {
+    const struct zd_node *node;
+    const struct zd_seen_objects *touched; /* every object is known */
+    const struct zd_selection *asked;
+    const struct zd_selection *selection; /* the same elements in the stored array */
+};
+
+/** How it is given. */
+struct zd_slice_form {
+    const struct zd_format *format;
+    struct zd_scalar_style style; /* of text */
+    bool pretty;
+};
+
+/** The tag of a slice in one form. Thread: loop. */
+void zd_slice_tag_of(
+    const struct zd_slice_view *view, const struct zd_slice_form *form, char to[ZD_TAG_BYTES]);
+
+/** What the conditions of a request say of changing the slice: the tag of any form in which it is
+ * given counts. @return ZD_OK or ZD_PRECONDITION */
+enum zd_status zd_slice_tag_judge(const struct zd_slice_view *view, const struct zd_request *req);
+
+#endif

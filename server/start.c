@@ -1,0 +1,337 @@
+/* The server: opens the datasets, serves, and stops as asked. */
+#include "server/runtime/server.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "core/base/num.h"
+#include "server/data/chunks.h"
+#include "server/data/datasets.h"
+#include "server/write/edit.h"
+#include "server/front/front.h"
+#include "server/data/objects.h"
+#include "server/slice/slice.h"
+#include "server/write/bounds.h"
+
+#define NODES_PART    2 /* one part of the metadata cache is for nodes */
+#define DRAIN_POLL_MS 10
+
+/* Which signal does what. */
+static const int signals[ZD_SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
+
+/* One root that the banner waits for. */
+struct zd_root {
+    struct zd_node_want want;
+    struct zd_server *server;
+    struct zd_dataset *dataset; /* a reference, until it is known */
+};
+
+/* ---- what the user sees at the start ---- */
+
+static void print_dataset(const struct zd_root *root)
+{
+    const struct zd_dataset_config *config = &root->dataset->config;
+    const enum zd_status status = root->want.wait.status;
+    const char *dialect = "unknown";
+    if (status == ZD_OK) {
+        dialect = root->want.node->meta->dialect->name;
+    } else if (status == ZD_NOT_FOUND) {
+        dialect = "no node at the root";
+    }
+    printf("%s  %s  %s  %s\n", config->name, config->location, dialect,
+        config->writable ? "writable" : "read-only");
+    if (status != ZD_OK && status != ZD_NOT_FOUND) {
+        zd_log(&root->server->log, ZD_LOG_WARNING, "dataset '%s': %s", config->name,
+            root->want.wait.err.text);
+    }
+}
+
+static void print_urls(const struct zd_server *server)
+{
+    for (size_t i = 0; i < server->http->n_listeners; i++) {
+        const struct zd_listener *listener = &server->http->listener[i];
+        const bool is_v6 = strchr(listener->host, ':') != NULL;
+        printf("http://%s%s%s:%u/\n", is_v6 ? "[" : "", listener->host, is_v6 ? "]" : "",
+            (unsigned)listener->port);
+    }
+    (void)fflush(stdout);
+}
+
+static void root_is_known(struct zd_root *root)
+{
+    struct zd_server *server = root->server;
+    print_dataset(root);
+    zd_node_unref(root->want.node);
+    root->want.node = NULL;
+    zd_dataset_unref(root->dataset);
+    root->dataset = NULL;
+    if (--server->n_roots_awaited == 0) {
+        print_urls(server);
+    }
+}
+
+static void root_arrived(struct zd_wait *wait)
+{
+    root_is_known(ZD_CONTAINER(wait, struct zd_root, want.wait));
+}
+
+/* One line a dataset once its root is read; nothing waits for that but the lines. */
+static void print_banner(struct zd_server *server)
+{
+    if (server->n_datasets == 0) {
+        print_urls(server);
+        return;
+    }
+    server->n_roots_awaited = server->n_roots;
+    for (size_t i = 0; i < server->n_roots; i++) {
+        struct zd_root *root = &server->root[i];
+        root->server = server;
+        root->dataset = zd_dataset_ref(server->dataset[i]);
+        root->want.wait.done = root_arrived;
+        if (zd_catalog_want(root->dataset, "", &root->want) == ZD_NEXT) {
+            root_is_known(root);
+        }
+    }
+}
+
+/* The real ports, one a line; whole or not there at all. */
+static enum zd_status write_port_file(struct zd_server *server, struct zd_error *err)
+{
+    const char *path = server->config->port_file;
+    if (path == NULL) {
+        return ZD_OK;
+    }
+    ZD_SCOPED_TEXT(temporary, 4096);
+    if (zd_text_addf(&temporary, "%s.%ld", path, (long)getpid()) != ZD_OK) {
+        return zd_fail(err, temporary.status, "port file '%.200s': the name is too long", path);
+    }
+    FILE *file = fopen(temporary.at, "we");
+    bool ok = file != NULL;
+    for (size_t i = 0; ok && i < server->http->n_listeners; i++) {
+        ok = fprintf(file, "%u\n", (unsigned)server->http->listener[i].port) > 0;
+    }
+    ok = file != NULL && fclose(file) == 0 && ok;
+    if (!ok || rename(temporary.at, path) != 0) {
+        (void)unlink(temporary.at);
+        return zd_fail(err, ZD_INVALID, "port file '%.200s' cannot be written", path);
+    }
+    return ZD_OK;
+}
+
+/* ---- stopping ---- */
+
+static void stop_now(struct zd_server *server)
+{
+    zd_front_close(server->http);
+    uv_stop(server->loop);
+}
+
+static void on_drain_timer(uv_timer_t *timer)
+{
+    struct zd_server *server = timer->data;
+    if (server->metrics.n_in_flight == 0 || uv_now(server->loop) >= server->drain_until_ms) {
+        uv_timer_stop(timer);
+        stop_now(server);
+    }
+}
+
+static void begin_drain(struct zd_server *server)
+{
+    server->is_draining = true;
+    server->drain_until_ms = uv_now(server->loop) + server->config->settings.http_drain_ms;
+    zd_log(&server->log, ZD_LOG_INFO, "stopping: %llu requests under way",
+        (unsigned long long)server->metrics.n_in_flight);
+    zd_front_drain(server->http);
+    for (size_t i = 0; i < server->n_datasets; i++) {
+        zd_events_end(server->dataset[i]);
+    }
+    uv_timer_start(&server->drain_timer, on_drain_timer, 0, DRAIN_POLL_MS);
+}
+
+/* ---- reloading ---- */
+
+/* From the same sources as at the start; settings other than the datasets stay until a restart. */
+static void reload(struct zd_server *server)
+{
+    const struct zd_config *old = server->config;
+    struct zd_config config;
+    struct zd_reload reload;
+    struct zd_error err = {0};
+    enum zd_command command;
+    if (zd_config_read(old->argc, old->argv, old->environment, &command, &config, &err) != ZD_OK) {
+        zd_log(&server->log, ZD_LOG_ERROR, "reload: refused, all stays as it was: %s", err.text);
+        return;
+    }
+    if (zd_datasets_reload(server, &config, &reload, &err) == ZD_OK) {
+        zd_log(&server->log, ZD_LOG_INFO,
+            "reload: datasets: %zu kept, %zu opened, %zu closed, %zu failed", reload.n_kept,
+            reload.n_opened, reload.n_closed, reload.n_failed);
+    } else {
+        zd_log(&server->log, ZD_LOG_ERROR, "reload: %s", err.text);
+    }
+    zd_config_done(&config);
+}
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+    struct zd_server *server = handle->data;
+    if (number == SIGHUP) {
+        reload(server);
+    } else if (server->is_draining) {
+        stop_now(server);
+    } else {
+        begin_drain(server);
+    }
+}
+
+/* ---- the whole ---- */
+
+static enum zd_status begin_loop(struct zd_server *server, struct zd_error *err)
+{
+    uv_loop_t *loop = zd_alloc(sizeof *loop);
+    if (loop == NULL || uv_loop_init(loop) != 0) {
+        zd_free(loop);
+        return zd_fail(err, ZD_NO_MEMORY, "no event loop");
+    }
+    server->loop = loop;
+    zd_log_init(&server->log, &server->config->settings, loop);
+    for (size_t i = 0; i < ZD_SIGNALS; i++) {
+        uv_signal_init(loop, &server->signal[i]);
+        server->signal[i].data = server;
+        uv_signal_start(&server->signal[i], on_signal, signals[i]);
+    }
+    uv_timer_init(loop, &server->drain_timer);
+    server->drain_timer.data = server;
+    return ZD_OK;
+}
+
+static unsigned long long mib(uint64_t bytes)
+{
+    return bytes / ZD_MIB;
+}
+
+/* Caches and requests fit into what the process may use, whatever is configured. */
+static void share_memory(struct zd_server *server)
+{
+    const struct zd_settings *settings = &server->config->settings;
+    struct zd_memory *memory = &server->memory;
+    const char *bounded_by;
+    const uint64_t found = zd_memory_find("", &bounded_by);
+    zd_memory_plan(settings, found, bounded_by, memory);
+    if (memory->caches_shrank) {
+        zd_log(&server->log, ZD_LOG_WARNING,
+            "memory: %llu MiB (%s): the caches shrink to %llu, %llu and %llu MiB"
+            " (cache.decoded_bytes, encoded_bytes, metadata_bytes)",
+            mib(memory->bytes), memory->bounded_by, mib(memory->decoded_bytes),
+            mib(memory->encoded_bytes), mib(memory->metadata_bytes));
+    }
+    zd_cache_init(&server->nodes, "nodes", memory->metadata_bytes / NODES_PART, zd_node_free);
+    zd_cache_init(&server->objects, "objects", memory->encoded_bytes, zd_object_free);
+    zd_cache_init(&server->chunks, "chunks", memory->decoded_bytes, zd_chunk_free);
+    server->has_caches = true;
+    zd_admit_init(server, server->pool.n_workers, memory->work_bytes);
+}
+
+static enum zd_status begin_server(struct zd_server *server, struct zd_error *err)
+{
+    struct timeval now = {0};
+    (void)gettimeofday(&now, NULL);
+    server->started_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_usec / 1000;
+    ZD_TRY(begin_loop(server, err));
+    zd_workers_init(server);
+    zd_locks_init(server);
+    zd_events_init(server);
+    zd_edits_init(server);
+    zd_bounds_init(server);
+    share_memory(server);
+    ZD_TRY(zd_datasets_open(server, err));
+    server->root = zd_alloc_zero(server->n_datasets, sizeof *server->root);
+    if (server->root == NULL) {
+        return zd_fail(err, ZD_NO_MEMORY, "no memory for the datasets' roots");
+    }
+    server->n_roots = server->n_datasets;
+    ZD_TRY(zd_front_new(server, &server->http, err));
+    print_banner(server);
+    return write_port_file(server, err);
+}
+
+enum zd_status zd_server_new(
+    const struct zd_config *config, struct zd_server **ret_server, struct zd_error *err)
+{
+    struct zd_server *server = zd_alloc_zero(1, sizeof *server);
+    if (server == NULL) {
+        return zd_fail(err, ZD_NO_MEMORY, "no memory for the server");
+    }
+    server->config = config;
+    zd_list_init(&server->spare_slices);
+    const enum zd_status status = begin_server(server, err);
+    if (status != ZD_OK) {
+        zd_server_free(server);
+        return status;
+    }
+    *ret_server = server;
+    return ZD_OK;
+}
+
+int zd_server_run(struct zd_server *server)
+{
+    (void)uv_run(server->loop, UV_RUN_DEFAULT);
+    return server->is_draining ? 0 : 1;
+}
+
+/* Every handle of ours goes; then what runs in workers is waited for. */
+static void end_loop(struct zd_server *server)
+{
+    for (size_t i = 0; i < server->n_roots; i++) {
+        zd_wait_cancel(&server->root[i].want.wait);
+        zd_dataset_unref(server->root[i].dataset);
+    }
+    for (size_t i = 0; i < ZD_SIGNALS; i++) {
+        uv_close((uv_handle_t *)&server->signal[i], NULL);
+    }
+    uv_close((uv_handle_t *)&server->drain_timer, NULL);
+    zd_admit_close(server);
+    zd_events_done(server);
+    zd_datasets_give_up(server);
+    (void)uv_run(server->loop, UV_RUN_DEFAULT);
+    zd_workers_close(server);
+    zd_locks_close(server); /* those who change something end first, whoever wanted it has left */
+}
+
+static void end_datasets(struct zd_server *server)
+{
+    if (server->has_caches) {
+        zd_cache_done(&server->chunks);
+        zd_cache_done(&server->objects);
+        zd_cache_done(&server->nodes);
+    }
+    zd_slices_done(server);
+    zd_bounds_done(server);
+    zd_edits_done(server);
+    zd_datasets_close(server);
+    zd_free(server->root);
+}
+
+void zd_server_free(struct zd_server *server)
+{
+    if (server == NULL) {
+        return;
+    }
+    if (server->loop != NULL) {
+        if (server->http != NULL) {
+            zd_front_close(server->http);
+        }
+        end_loop(server);
+        zd_front_free(server->http);
+        end_datasets(server);
+        zd_log_close(&server->log);
+        (void)uv_run(server->loop, UV_RUN_DEFAULT);
+        zd_log_done(&server->log);
+        (void)uv_loop_close(server->loop);
+        zd_free(server->loop);
+    }
+    zd_free(server);
+}

@@ -1,0 +1,72 @@
+/* Changing documents: who reads the events is told (api.md 3.9). */
+#include <string.h>
+
+#include "server/data/events.h"
+#include "server/write/change.h"
+#include "server/describe/node_show.h"
+
+#define TOLD_AT_ONCE 256 /* chunks */
+
+/* Of a group that of its document: its children have events of their own, and listing them for each
+ * change would cost more than the change. */
+static void tag_of(const struct zd_place *place, enum zd_node_type type, char etag[ZD_TAG_BYTES])
+{
+    const uint32_t n = place->change->dialect->n_documents;
+    zd_node_show_own_tag(type, zd_node_tag(place->stat, n), etag);
+}
+
+/* Listings are told to nobody: they say what is known. */
+void zd_change_report(struct zd_change *change)
+{
+    char etag[ZD_TAG_BYTES];
+    if (change->ask.kind == ZD_METADATA_CONSOLIDATE) {
+        return;
+    }
+    if (change->is_lost || (zd_change_is_erasure(change) && !change->is_failed)) {
+        /* A group without a document was there by what was below it. */
+        if (change->before != NULL || change->ask.kind == ZD_METADATA_ERASE) {
+            zd_events_node(change->dataset, change->path, ZD_NODE_DELETED, NULL);
+        }
+        return;
+    }
+    for (size_t i = 0; i + 1 < change->n_places; i++) {
+        if (change->place[i].is_new && (change->place[i].is_made || !change->is_failed)) {
+            tag_of(&change->place[i], ZD_NODE_GROUP, etag);
+            zd_events_node(change->dataset, change->place[i].path, ZD_NODE_CREATED, etag);
+        }
+    }
+    if (change->is_failed) {
+        return; /* with nothing but parents */
+    }
+    tag_of(zd_change_target(change), change->meta->type, etag);
+    zd_events_node(
+        change->dataset, change->path, change->has_made ? ZD_NODE_CREATED : ZD_NODE_CHANGED, etag);
+}
+
+void zd_change_report_rest(struct zd_change *change)
+{
+    if (change->n_erased > 0) {
+        zd_events_chunks(change->dataset, change->path, change->meta->grid.rank,
+            change->erased_index, change->n_erased, ZD_CHUNKS_ERASED);
+    }
+    change->n_erased = 0;
+}
+
+/* Without memory for several they are told one by one. */
+void zd_change_report_erased(struct zd_change *change, const uint64_t *index)
+{
+    const uint32_t rank = change->meta->grid.rank;
+    if (change->erased_index == NULL) {
+        change->erased_index =
+            zd_alloc_zero((size_t)TOLD_AT_ONCE * rank, sizeof *change->erased_index);
+    }
+    if (change->erased_index == NULL) {
+        zd_events_chunks(change->dataset, change->path, rank, index, 1, ZD_CHUNKS_ERASED);
+        return;
+    }
+    memcpy(change->erased_index + change->n_erased * rank, index, rank * sizeof *index);
+    change->n_erased++;
+    if (change->n_erased == TOLD_AT_ONCE) {
+        zd_change_report_rest(change);
+    }
+}

@@ -1,0 +1,572 @@
+/* One stored object being changed: its memory, and the steps. */
+#include "server/write/edit_run.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "core/base/num.h"
+#include "server/data/datasets.h"
+#include "server/data/events.h"
+#include "server/runtime/server.h"
+#include "server/data/shards.h"
+
+#define PAUSE_MS          2 /* about, before the first repetition; twice as long before the next */
+#define PAUSE_DOUBLES_MAX 5
+#define COPY_BYTES_PER_NS 4
+
+static enum zd_next step_lock(struct zd_edit_run *run);
+static enum zd_next step_read(struct zd_edit_run *run);
+static enum zd_next step_work(struct zd_edit_run *run);
+
+/* ---- memory ---- */
+
+void zd_edit_load_free(struct zd_edit_load *load)
+{
+    if (load->want == NULL) {
+        zd_edit_free(load->edit);
+    } else {
+        load->want->load = NULL;
+    }
+    zd_node_unref(load->node);
+    zd_free(load);
+}
+
+static void on_closed(uv_handle_t *timer)
+{
+    zd_free(ZD_CONTAINER(timer, struct zd_edit_run, timer));
+}
+
+void zd_edit_run_free(struct zd_edit_run *run)
+{
+    assert(!run->is_working && zd_list_is_empty(&run->waiting));
+    for (struct zd_list *link; (link = zd_list_pop_front(&run->batch)) != NULL;) {
+        zd_edit_load_free(ZD_CONTAINER(link, struct zd_edit_load, link));
+    }
+    if (!run->is_staged) {
+        zd_map_remove(&run->dataset->server->edits, &run->map);
+    }
+    zd_lock_release(&run->lock);
+    zd_objects_release_range(&run->read);
+    zd_store_write_release(&run->write);
+    zd_buf_unref(run->rewrite.bytes);
+    zd_dataset_unref(run->dataset);
+    if (run->has_timer) {
+        uv_close((uv_handle_t *)&run->timer, on_closed);
+    } else {
+        zd_free(run);
+    }
+}
+
+/* The memory of a run, its map's key and the NUL behind it are one. */
+struct zd_edit_run *zd_edit_run_new(struct zd_dataset *dataset, struct zd_span map_key)
+{
+    struct zd_edit_run *run = zd_alloc_zero(1, sizeof *run + map_key.len + 1);
+    if (run == NULL) {
+        return NULL;
+    }
+    uint8_t *own_key = (uint8_t *)(run + 1);
+    memcpy(own_key, map_key.ptr, map_key.len);
+    run->map.key = (struct zd_span){.ptr = own_key, .len = map_key.len};
+    run->key = (char *)own_key + sizeof dataset->id;
+    run->dataset = zd_dataset_ref(dataset);
+    run->step = step_lock;
+    zd_list_init(&run->waiting);
+    zd_list_init(&run->batch);
+    return run;
+}
+
+struct zd_edit_load *zd_edit_load_new(struct zd_node *node, struct zd_edit_want *want)
+{
+    struct zd_edit_load *load = zd_alloc_zero(1, sizeof *load);
+    if (load != NULL) {
+        *load = (struct zd_edit_load){
+            .want = want,
+            .node = zd_node_ref(node),
+            .edit = want->edit,
+            .condition = want->condition,
+            .generation = want->generation,
+            .is_dry = want->is_dry,
+            .is_once = want->is_once,
+            .owner = want->owner,
+        };
+        want->load = load;
+    }
+    return load;
+}
+
+/* ---- the ends ---- */
+
+/* Steps until one waits, or all is over. One that tells the staged form's waiter may be the last
+ * that the run sees. */
+static void go_on(struct zd_edit_run *run)
+{
+    enum zd_next next = ZD_NEXT;
+    while (next == ZD_NEXT) {
+        next = run->step(run);
+    }
+    if (next == ZD_DONE) {
+        zd_edit_run_free(run);
+    }
+}
+
+/* Goes on for somebody who is told by what is returned, unless it takes longer. */
+enum zd_next zd_edit_run_begin(struct zd_edit_run *run, struct zd_edit_want *want)
+{
+    run->beginner = want;
+    want->load->is_told = false;
+    want->wait.status = ZD_AGAIN; /* nobody is told that */
+    go_on(run);
+    if (want->wait.status != ZD_AGAIN) {
+        return ZD_NEXT;
+    }
+    run->beginner = NULL;
+    return ZD_WAIT;
+}
+
+/* Whoever called is told by what the call returns, all others by their `done`. */
+static void tell(struct zd_edit_run *run, struct zd_edit_want *want)
+{
+    if (want == run->beginner) {
+        run->beginner = NULL;
+    } else {
+        want->wait.done(&want->wait);
+    }
+}
+
+/* Sets how it ended for one edit; a run that has gone well may have failed for it. */
+static void answer(const struct zd_edit_run *run, struct zd_edit_load *load, enum zd_status status,
+    const struct zd_error *err)
+{
+    struct zd_edit_want *want = load->want;
+    load->is_told = true;
+    const bool is_own = status == ZD_OK && load->edit->status != ZD_OK;
+    want->stat = run->stat;
+    zd_wait_answer(
+        &want->wait, is_own ? load->edit->status : status, is_own ? &load->edit->err : err);
+    if (want->wait.status == ZD_CORRUPT) {
+        zd_error_name_key(&want->wait.err, "chunk", run->key);
+    }
+}
+
+/* The staged form stops, and its waiter says how it goes on. */
+enum zd_next zd_edit_run_report(
+    struct zd_edit_run *run, enum zd_status status, const struct zd_error *err)
+{
+    struct zd_edit_load *load = zd_edit_first(&run->batch);
+    if (load->want == NULL) {
+        return ZD_DONE;
+    }
+    answer(run, load, status, err);
+    tell(run, load->want);
+    return ZD_WAIT;
+}
+
+static void end_load(struct zd_edit_run *run, struct zd_edit_load *load, enum zd_status status,
+    const struct zd_error *err)
+{
+    struct zd_edit_want *want = load->want;
+    zd_list_remove(&load->link);
+    if (want != NULL) {
+        answer(run, load, status, err);
+    }
+    zd_edit_load_free(load);
+    if (want != NULL) {
+        tell(run, want);
+    }
+}
+
+/* The object is others' for a while; those who came meanwhile are next. */
+static enum zd_next step_again(struct zd_edit_run *run)
+{
+    zd_lock_release(&run->lock);
+    zd_objects_release_range(&run->read);
+    zd_buf_unref(ZD_TAKE(run->rewrite.bytes));
+    run->n_tries = 0;
+    run->step = step_lock;
+    return zd_list_is_empty(&run->waiting) ? ZD_DONE : ZD_NEXT;
+}
+
+/* How all of the batch ended. */
+static enum zd_next settle(
+    struct zd_edit_run *run, enum zd_status status, const struct zd_error *err)
+{
+    if (run->is_staged) {
+        return zd_edit_run_report(run, status, err);
+    }
+    for (struct zd_edit_load *load; (load = zd_edit_first(&run->batch)) != NULL;) {
+        end_load(run, load, status, err);
+    }
+    return step_again(run);
+}
+
+/* ---- the steps ---- */
+
+static void lock_arrived(struct zd_wait *wait)
+{
+    go_on(ZD_CONTAINER(wait, struct zd_edit_run, lock.wait));
+}
+
+static void read_arrived(struct zd_wait *wait)
+{
+    go_on(ZD_CONTAINER(wait, struct zd_edit_run, read.wait));
+}
+
+static void write_arrived(struct zd_wait *wait)
+{
+    go_on(ZD_CONTAINER(wait, struct zd_edit_run, write.wait));
+}
+
+/* Those who go together: one with a condition, or a dry one, begins a batch; and all see the array
+ * as the first one does. */
+static bool joins(const struct zd_edit_load *load, const struct zd_edit_load *first)
+{
+    return load->condition == ZD_CONDITION_NONE && !load->is_dry && !first->is_dry &&
+           load->node->tag == first->node->tag;
+}
+
+static void take_batch(struct zd_edit_run *run)
+{
+    for (uint32_t n = 0; n < ZD_EDIT_TOGETHER_MAX; n++) {
+        struct zd_edit_load *load = zd_edit_first(&run->waiting);
+        if (load == NULL || (n > 0 && !joins(load, zd_edit_first(&run->batch)))) {
+            return;
+        }
+        zd_list_remove(&load->link);
+        zd_list_push_back(&run->batch, &load->link);
+        load->has_begun = true;
+        if (run->n_alone > 0) {
+            run->n_alone--;
+            return;
+        }
+    }
+}
+
+static bool needs_read(const struct zd_edit_run *run)
+{
+    const struct zd_edit_load *first = zd_edit_first(&run->batch);
+    const bool is_alone = first->link.next == &run->batch;
+    return !is_alone || first->is_dry || !zd_edit_is_whole(first->node->layout, first->edit);
+}
+
+enum zd_next zd_edit_run_batch(struct zd_edit_run *run)
+{
+    run->stat = (struct zd_stat){0};
+    run->rewrite = (struct zd_rewrite){.old_is_unknown = !needs_read(run)};
+    run->step = run->rewrite.old_is_unknown ? step_work : step_read;
+    return ZD_NEXT;
+}
+
+static enum zd_next step_locked(struct zd_edit_run *run)
+{
+    const struct zd_wait *wait = &run->lock.wait;
+    if (!run->is_staged) {
+        take_batch(run);
+        if (zd_list_is_empty(&run->batch)) {
+            return step_again(run); /* they have left */
+        }
+    }
+    if (wait->status != ZD_OK) {
+        return settle(run, wait->status, &wait->err);
+    }
+    return run->is_staged ? zd_edit_run_report(run, ZD_OK, NULL) : zd_edit_run_batch(run);
+}
+
+static enum zd_next step_lock(struct zd_edit_run *run)
+{
+    run->lock = (struct zd_lock_want){.wait.done = lock_arrived};
+    run->step = step_locked;
+    return zd_lock_want(run->dataset, ZD_LOCK_OBJECT, run->key, &run->lock);
+}
+
+static void fail_condition(struct zd_edit_run *run, struct zd_edit_load *load)
+{
+    struct zd_error err = {0};
+    const enum zd_status status =
+        zd_fail(&err, ZD_PRECONDITION, "chunk %s: another one is stored by now", run->key);
+    end_load(run, load, status, &err);
+}
+
+/* Whether what is stored is what the first of the batch has seen: the others do not care. */
+static bool condition_holds(const struct zd_edit_run *run)
+{
+    const struct zd_edit_load *first = zd_edit_first(&run->batch);
+    switch (first->condition) {
+    case ZD_CONDITION_NONE:
+        break;
+    case ZD_CONDITION_ABSENT:
+        return run->read.wait.status == ZD_NOT_FOUND;
+    case ZD_CONDITION_GENERATION:
+        return run->read.wait.status == ZD_OK &&
+               zd_generation_equal(run->stat.generation, first->generation);
+    }
+    return true;
+}
+
+/* The one with a condition fails; the others go on without it. */
+static enum zd_next lose_condition(struct zd_edit_run *run)
+{
+    if (run->is_staged) {
+        struct zd_error err = {0};
+        const enum zd_status status =
+            zd_fail(&err, ZD_PRECONDITION, "chunk %s: another one is stored by now", run->key);
+        return settle(run, status, &err);
+    }
+    fail_condition(run, zd_edit_first(&run->batch));
+    return zd_list_is_empty(&run->batch) ? step_again(run) : ZD_NEXT;
+}
+
+static enum zd_next step_have(struct zd_edit_run *run)
+{
+    const struct zd_wait *wait = &run->read.wait;
+    if (wait->status != ZD_OK && wait->status != ZD_NOT_FOUND) {
+        return settle(run, wait->status, &wait->err);
+    }
+    run->stat = wait->status == ZD_OK ? run->read.stat : (struct zd_stat){0};
+    run->step = step_work;
+    return condition_holds(run) ? ZD_NEXT : lose_condition(run);
+}
+
+/* Past the caches: what another process wrote is to be seen. */
+static enum zd_next step_read(struct zd_edit_run *run)
+{
+    run->read = (struct zd_range_want){.wait.done = read_arrived, .range.kind = ZD_RANGE_WHOLE};
+    run->step = step_have;
+    return zd_objects_want_range(run->dataset, run->key, &run->read);
+}
+
+static void work(struct zd_job *job)
+{
+    struct zd_edit_run *run = ZD_CONTAINER(job, struct zd_edit_run, job);
+    run->status = zd_rewrite(&run->rewrite, &run->err);
+}
+
+static void work_done(struct zd_job *job, bool cancelled)
+{
+    struct zd_edit_run *run = ZD_CONTAINER(job, struct zd_edit_run, job);
+    run->is_working = false;
+    run->was_dropped = cancelled;
+    go_on(run);
+}
+
+static uint64_t cost_ns(const struct zd_edit_run *run)
+{
+    const struct zd_rewrite *rewrite = &run->rewrite;
+    uint64_t ns = rewrite->old == NULL ? 0 : rewrite->old->len / COPY_BYTES_PER_NS;
+    for (uint32_t i = 0; i < rewrite->n_edits; i++) {
+        if (ckd_add(&ns, ns, zd_edit_cost_ns(rewrite->layout, rewrite->edit[i]))) {
+            return UINT64_MAX;
+        }
+    }
+    return ns;
+}
+
+static enum zd_next step_write(struct zd_edit_run *run);
+
+/* What fails because of one of them is no fault of the others. */
+static bool has_failed_together(const struct zd_edit_run *run)
+{
+    return (run->status == ZD_TOO_LARGE || run->status == ZD_NO_MEMORY) &&
+           zd_edit_first(&run->batch)->link.next != &run->batch;
+}
+
+static enum zd_next take_apart(struct zd_edit_run *run)
+{
+    struct zd_list *const first = run->batch.next;
+    while (run->batch.prev != first) {
+        struct zd_list *last = run->batch.prev;
+        ZD_CONTAINER(last, struct zd_edit_load, link)->has_begun = false;
+        zd_list_remove(last);
+        zd_list_push_front(&run->waiting, last);
+        run->n_alone++;
+    }
+    return zd_edit_run_batch(run);
+}
+
+static enum zd_next step_worked(struct zd_edit_run *run)
+{
+    struct zd_error err = {0};
+    zd_objects_release_range(&run->read);
+    run->rewrite.old = NULL;
+    if (run->is_staged && !run->is_committing && zd_edit_first(&run->batch)->want == NULL) {
+        return ZD_DONE;
+    }
+    if (run->was_dropped) {
+        const enum zd_status status = zd_fail(&err, ZD_CANCELLED, "the work was dropped");
+        return settle(run, status, &err);
+    }
+    if (run->status != ZD_OK) {
+        return has_failed_together(run) ? take_apart(run) : settle(run, run->status, &run->err);
+    }
+    if (!run->rewrite.is_changed || zd_edit_first(&run->batch)->is_dry) {
+        return settle(run, ZD_OK, NULL);
+    }
+    run->step = step_write;
+    return ZD_NEXT;
+}
+
+static void set_rewrite(struct zd_edit_run *run)
+{
+    const struct zd_dataset *dataset = run->dataset;
+    const struct zd_edit_load *first = zd_edit_first(&run->batch);
+    const bool skips_empty = first->node->meta->view.skips_empty;
+    zd_buf_unref(run->rewrite.bytes);
+    run->rewrite = (struct zd_rewrite){
+        .layout = first->node->layout,
+        .old = run->read.bytes,
+        .old_is_unknown = run->rewrite.old_is_unknown,
+        .write_empty = dataset->config.write_empty_chunks && !skips_empty,
+        .bytes_max = dataset->server->config->settings.limits_object_bytes,
+        .edit = run->edit,
+    };
+    for (struct zd_list *link = run->batch.next; link != &run->batch; link = link->next) {
+        run->edit[run->rewrite.n_edits++] = ZD_CONTAINER(link, struct zd_edit_load, link)->edit;
+    }
+    run->err = (struct zd_error){0};
+    run->was_dropped = false;
+}
+
+static enum zd_next step_work(struct zd_edit_run *run)
+{
+    struct zd_server *server = run->dataset->server;
+    set_rewrite(run);
+    run->step = step_worked;
+    run->job = (struct zd_job){
+        .work = work, .done = work_done, .owner = zd_edit_first(&run->batch)->owner};
+    const uint64_t cost = cost_ns(run);
+    if (zd_workers_is_cheap(server, cost)) {
+        work(&run->job);
+        return ZD_NEXT;
+    }
+    run->is_working = true;
+    zd_workers_submit(server, &run->job, cost);
+    return ZD_WAIT;
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    go_on(ZD_CONTAINER(timer, struct zd_edit_run, timer));
+}
+
+/* A while that is different each time, so that two processes do not meet again and again. */
+static enum zd_next step_pause(struct zd_edit_run *run)
+{
+    const uint64_t n_doubles = zd_min_u64(run->n_tries, PAUSE_DOUBLES_MAX);
+    const uint64_t span_ms = (uint64_t)PAUSE_MS << n_doubles;
+    if (!run->has_timer && uv_timer_init(run->dataset->server->loop, &run->timer) == 0) {
+        run->has_timer = true;
+    }
+    run->step = step_read;
+    run->rewrite.old_is_unknown = false;
+    uv_timer_start(&run->timer, on_timer, uv_hrtime() % span_ms, 0);
+    return ZD_WAIT;
+}
+
+/* Another process has written since it was read. */
+static enum zd_next step_beaten(struct zd_edit_run *run)
+{
+    const struct zd_edit_load *first = zd_edit_first(&run->batch);
+    run->step = step_pause;
+    if (first->condition != ZD_CONDITION_NONE || first->is_once) {
+        return lose_condition(run);
+    }
+    if (++run->n_tries < ZD_EDIT_TRIES_MAX) {
+        return ZD_NEXT;
+    }
+    struct zd_error err = {0};
+    const enum zd_status status = zd_fail(&err, ZD_STORE,
+        "chunk %s: others have written it each time it was to be written, %d times", run->key,
+        ZD_EDIT_TRIES_MAX);
+    return settle(run, status, &err);
+}
+
+/* Of the staged form whoever waits tells it, of all objects at once. */
+static void tell_event(struct zd_edit_run *run, enum zd_chunks_change change)
+{
+    uint64_t index[ZD_RANK_MAX];
+    const struct zd_edit_load *first = zd_edit_first(&run->batch);
+    const struct zd_node *node = first->node;
+    if (run->is_staged && first->want != NULL) {
+        return;
+    }
+    zd_edit_object(node->layout, first->edit, index);
+    zd_events_chunks(run->dataset, node->path, node->meta->grid.rank, index, 1, change);
+}
+
+static enum zd_next step_written(struct zd_edit_run *run)
+{
+    const struct zd_wait *wait = &run->write.wait;
+    if (run->write.kind == ZD_WRITE_STAGE) {
+        return run->is_committing && wait->status == ZD_OK
+                   ? zd_edit_run_commit(run)
+                   : zd_edit_run_report(run, wait->status, &wait->err);
+    }
+    if (wait->status == ZD_PRECONDITION) {
+        return step_beaten(run);
+    }
+    const bool is_erased = run->write.kind == ZD_WRITE_ERASE;
+    const bool was_absent = is_erased && wait->status == ZD_NOT_FOUND;
+    if (was_absent) {
+        zd_rewrite_was_absent(&run->rewrite);
+    }
+    if (wait->status != ZD_OK && !was_absent) {
+        return settle(run, wait->status, &wait->err);
+    }
+    run->stat = is_erased ? (struct zd_stat){0} : run->write.stat;
+    if (!was_absent) {
+        tell_event(run, is_erased ? ZD_CHUNKS_ERASED : ZD_CHUNKS_WRITTEN);
+    }
+    return settle(run, ZD_OK, NULL);
+}
+
+/* What was read is what is to be there still; what was not is as the client says. */
+static void set_condition(struct zd_edit_run *run)
+{
+    const struct zd_edit_load *first = zd_edit_first(&run->batch);
+    const struct zd_generation absent = {0};
+    if (run->rewrite.old_is_unknown) {
+        run->write.condition = first->condition;
+        run->write.generation = first->generation;
+        return;
+    }
+    run->write.condition = zd_generation_equal(run->stat.generation, absent)
+                               ? ZD_CONDITION_ABSENT
+                               : ZD_CONDITION_GENERATION;
+    run->write.generation = run->stat.generation;
+}
+
+static enum zd_next step_write(struct zd_edit_run *run)
+{
+    struct zd_buf *bytes = run->rewrite.bytes;
+    const bool is_to_stage = run->is_staged && !run->is_committing;
+    if (bytes == NULL && is_to_stage) {
+        return zd_edit_run_report(run, ZD_OK, NULL); /* nothing but the commit can fail */
+    }
+    run->write = (struct zd_store_write_want){
+        .wait.done = write_arrived,
+        .kind = run->is_staged ? ZD_WRITE_STAGE : ZD_WRITE_PUT,
+        .bytes = bytes,
+        .keeps_old = run->is_staged,
+    };
+    if (bytes == NULL) {
+        run->write.kind = ZD_WRITE_ERASE;
+    }
+    set_condition(run);
+    run->step = step_written;
+    const enum zd_next next = zd_store_write_want(run->dataset, run->key, &run->write);
+    zd_buf_unref(ZD_TAKE(run->rewrite.bytes)); /* the write has a reference */
+    return next;
+}
+
+enum zd_next zd_edit_run_commit(struct zd_edit_run *run)
+{
+    if (!run->rewrite.is_changed || zd_edit_first(&run->batch)->is_dry) {
+        return settle(run, ZD_OK, NULL);
+    }
+    if (run->write.staged == NULL) {
+        return step_write(run);
+    }
+    run->write.kind = ZD_WRITE_COMMIT;
+    set_condition(run);
+    run->step = step_written;
+    return zd_store_write_want(run->dataset, run->key, &run->write);
+}

@@ -1,0 +1,268 @@
+/* Writes to a dataset's store, which go on when nobody waits for them any more.
+ *
+ *     PUT, ERASE             start -> done: forgotten by the caches, told, freed
+ *     STAGE, then COMMIT     start -> done: told, kept with the want -> COMMIT: as a PUT
+ *     STAGE, then release    start -> done -> DISCARD -> freed
+ *     ... that keeps_old     start -> done: told, kept with the want -> UNDO: as a PUT or an ERASE
+ *                                                                    -> SETTLE: told, freed
+ */
+#include "server/write/store_write.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/own.h"
+#include "server/write/invalidate.h"
+#include "server/data/datasets.h"
+
+/* One write, for as long as the store needs; of what is staged or kept, until that is dropped. */
+struct write_load {
+    struct zd_dataset *dataset; /* a reference */
+    struct zd_store_write write;
+    struct zd_buf *bytes;             /* a reference, or NULL */
+    struct zd_store_write_want *want; /* NULL once nobody waits */
+    bool is_running;                  /* in the store */
+    bool has_erased;                  /* it was an ERASE */
+};
+
+static void free_load(struct write_load *load)
+{
+    zd_buf_unref(load->bytes);
+    zd_dataset_unref(load->dataset);
+    zd_free(load);
+}
+
+static void discarded(struct zd_store_op *op)
+{
+    free_load(ZD_CONTAINER(op, struct write_load, write.op));
+}
+
+/* What is staged, or kept, goes. */
+static void discard(struct write_load *load, void (*done)(struct zd_store_op *op))
+{
+    load->write.op.done = done;
+    load->write.phase = ZD_PHASE_DISCARD;
+    load->is_running = true;
+    zd_store_write(load->dataset->store, &load->write);
+}
+
+/* Nobody has use for it any more. */
+static void drop(struct write_load *load)
+{
+    if (load->write.staged != NULL) {
+        discard(load, discarded);
+    } else {
+        free_load(load);
+    }
+}
+
+/* The bytes are in the store, or could not be brought there: nobody sees a difference. */
+static void stage_done(struct write_load *load, enum zd_status status)
+{
+    struct zd_store_write_want *want = load->want;
+    if (want == NULL) {
+        drop(load);
+        return;
+    }
+    want->staged = load->write.staged;
+    zd_wait_answer(&want->wait, status, status == ZD_OK ? NULL : &load->write.op.err);
+    zd_buf_unref(ZD_TAKE(load->bytes));
+    if (status != ZD_OK) {
+        want->load = NULL;
+        free_load(load);
+    }
+    want->wait.done(&want->wait);
+}
+
+/* Forgotten whatever the end: a failure may have come after the change, and a condition that did
+ * not hold says that others have written. */
+static void change_done(struct write_load *load, enum zd_status status)
+{
+    struct zd_store_write_want *want = load->want;
+    const bool is_kept = status == ZD_OK && load->write.keeps_old && want != NULL;
+    zd_invalidate_key(load->dataset, load->write.key);
+    if (want != NULL) {
+        want->load = is_kept ? load : NULL;
+        want->stat = load->write.stat;
+        want->is_unsynced = load->write.is_unsynced;
+        zd_wait_answer(&want->wait, status, status == ZD_OK ? NULL : &load->write.op.err);
+    }
+    if (!is_kept) {
+        drop(load);
+    }
+    if (want != NULL) {
+        want->wait.done(&want->wait);
+    }
+}
+
+static void write_done(struct zd_store_op *op)
+{
+    struct write_load *load = ZD_CONTAINER(op, struct write_load, write.op);
+    load->is_running = false;
+    if (load->write.phase == ZD_PHASE_STAGE) {
+        stage_done(load, op->status);
+    } else {
+        change_done(load, op->status);
+    }
+}
+
+static enum zd_phase phase_of(enum zd_store_write_kind kind)
+{
+    switch (kind) {
+    case ZD_WRITE_PUT:
+    case ZD_WRITE_ERASE:
+        return ZD_PHASE_WHOLE;
+    case ZD_WRITE_STAGE:
+        return ZD_PHASE_STAGE;
+    case ZD_WRITE_COMMIT:
+        return ZD_PHASE_COMMIT;
+    case ZD_WRITE_UNDO: /* one of these */
+    case ZD_WRITE_SETTLE:
+        break;
+    }
+    return ZD_PHASE_DISCARD;
+}
+
+static void start(struct write_load *load, enum zd_store_write_kind kind)
+{
+    struct zd_store *store = load->dataset->store;
+    load->is_running = true;
+    load->write.op.done = write_done;
+    load->write.phase = phase_of(kind);
+    load->has_erased = kind == ZD_WRITE_ERASE;
+    if (kind == ZD_WRITE_ERASE) {
+        zd_store_erase(store, &load->write);
+    } else {
+        zd_store_write(store, &load->write);
+    }
+}
+
+static struct write_load *new_load(
+    struct zd_dataset *dataset, const char *key, struct zd_store_write_want *want)
+{
+    struct write_load *load = zd_alloc_zero(1, sizeof *load);
+    const bool has_bytes = want->kind == ZD_WRITE_PUT || want->kind == ZD_WRITE_STAGE;
+    if (load != NULL) {
+        load->dataset = zd_dataset_ref(dataset);
+        load->want = want;
+        load->bytes = has_bytes ? zd_buf_ref(want->bytes) : NULL;
+        load->write.bytes = load->bytes;
+        (void)snprintf(load->write.key, sizeof load->write.key, "%s", key);
+    }
+    return load;
+}
+
+/* What has staged commits as well: nothing is left to fail for want of memory. */
+static enum zd_next commit(struct zd_store_write_want *want)
+{
+    struct write_load *load = want->load;
+    assert(load != NULL && want->staged != NULL);
+    want->stat = (struct zd_stat){0};
+    load->write.bytes = NULL;
+    load->write.condition = want->condition;
+    load->write.generation = want->generation;
+    load->write.keeps_old = want->keeps_old;
+    load->write.staged = ZD_TAKE(want->staged);
+    start(load, ZD_WRITE_COMMIT);
+    return ZD_WAIT;
+}
+
+/* The same memory again, and what the store has kept: an undo fails only where a write would. */
+static enum zd_next undo(struct zd_store_write_want *want)
+{
+    struct write_load *load = want->load;
+    if (load == NULL) {
+        want->wait.status = ZD_OK;
+        return ZD_NEXT;
+    }
+    load->want = want;
+    load->write.condition = load->has_erased ? ZD_CONDITION_ABSENT : ZD_CONDITION_GENERATION;
+    load->write.generation = want->stat.generation;
+    load->write.keeps_old = false;
+    start(load, load->write.staged != NULL ? ZD_WRITE_COMMIT : ZD_WRITE_ERASE);
+    return ZD_WAIT;
+}
+
+static void settled(struct zd_store_op *op)
+{
+    struct write_load *load = ZD_CONTAINER(op, struct write_load, write.op);
+    struct zd_store_write_want *want = load->want;
+    free_load(load);
+    if (want != NULL) {
+        want->load = NULL;
+        zd_wait_answer(&want->wait, ZD_OK, NULL);
+        want->wait.done(&want->wait);
+    }
+}
+
+static enum zd_next settle(struct zd_store_write_want *want)
+{
+    struct write_load *load = want->load;
+    want->wait.status = ZD_OK;
+    if (load != NULL && load->write.staged != NULL) {
+        load->want = want;
+        discard(load, settled);
+        return ZD_WAIT;
+    }
+    if (load != NULL) {
+        want->load = NULL;
+        free_load(load);
+    }
+    return ZD_NEXT;
+}
+
+static enum zd_next begin_load(
+    struct zd_dataset *dataset, const char *key, struct zd_store_write_want *want)
+{
+    want->load = NULL;
+    want->stat = (struct zd_stat){0};
+    if (strnlen(key, ZD_KEY_BYTES_MAX + 1) > ZD_KEY_BYTES_MAX) {
+        want->wait.status = zd_fail(&want->wait.err, ZD_INVALID,
+            "no store has a key of more than %d bytes", ZD_KEY_BYTES_MAX);
+        return ZD_NEXT;
+    }
+    struct write_load *load = new_load(dataset, key, want);
+    if (load == NULL) {
+        want->wait.status = zd_fail(&want->wait.err, ZD_NO_MEMORY, "%.200s: no memory", key);
+        return ZD_NEXT;
+    }
+    load->write.condition = want->condition;
+    load->write.generation = want->generation;
+    load->write.keeps_old = want->kind == ZD_WRITE_ERASE && want->keeps_old;
+    want->load = load;
+    start(load, want->kind);
+    return ZD_WAIT;
+}
+
+enum zd_next zd_store_write_want(
+    struct zd_dataset *dataset, const char *key, struct zd_store_write_want *want)
+{
+    switch (want->kind) {
+    case ZD_WRITE_PUT:
+    case ZD_WRITE_ERASE:
+    case ZD_WRITE_STAGE:
+        break;
+    case ZD_WRITE_COMMIT:
+        return commit(want);
+    case ZD_WRITE_UNDO:
+        return undo(want);
+    case ZD_WRITE_SETTLE:
+        return settle(want);
+    }
+    return begin_load(dataset, key, want);
+}
+
+void zd_store_write_release(struct zd_store_write_want *want)
+{
+    struct write_load *load = want->load;
+    want->load = NULL;
+    want->staged = NULL;
+    if (load == NULL) {
+        return;
+    }
+    load->want = NULL;
+    if (!load->is_running) {
+        drop(load);
+    }
+}

@@ -1,0 +1,316 @@
+/* Settings from their four sources, and what is wrong with them. */
+#include "server/config/config.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/support/unit.h"
+
+static char *const nothing[] = {NULL};
+
+static enum zd_status read_words(const char *const *words, char *const *environment,
+    struct zd_config *config, struct zd_error *err)
+{
+    char *argv[16] = {(char *)(uintptr_t)"zarrd"};
+    int argc = 1;
+    for (; *words != NULL; words++) {
+        argv[argc++] = (char *)(uintptr_t)*words;
+    }
+    enum zd_command command;
+    return zd_config_read(argc, argv, environment, &command, config, err);
+}
+
+/* Writes a configuration file; its name is returned. */
+static const char *file_of(const char *document)
+{
+    static char path[64];
+    snprintf(path, sizeof path, "/tmp/zarrd-test-config-%ld", (long)getpid());
+    FILE *file = fopen(path, "we");
+    ck_assert_ptr_nonnull(file);
+    fputs(document, file);
+    fclose(file);
+    return path;
+}
+
+static enum zd_status read_document(
+    const char *document, struct zd_config *config, struct zd_error *err)
+{
+    const char *words[] = {"--config", file_of(document), NULL};
+    const enum zd_status status = read_words(words, nothing, config, err);
+    (void)unlink(words[1]);
+    return status;
+}
+
+static const struct {
+    const char *words[6];
+    const char *fault; /* part of the message; NULL: accepted */
+} lines[] = {
+    {{"/data/era.zarr"}, NULL},
+    {{"-w", "/data/era.zarr"}, NULL},
+    {{"--listen=[::]:80", "x=/d"}, NULL},
+    {{"-l127.0.0.1:1", "-l", "127.0.0.1:2", "/d"}, NULL},
+    {{"--set", "cache.decoded_bytes=0", "/d"}, NULL},
+    {{"--set", "cache.decoded_bytes=1024GiB", "/d"}, NULL},
+    {{"--set", "log.format=json", "/d"}, NULL},
+    {{"--", "-x"}, "cannot name"},
+    {{"--", "x=-d"}, NULL},
+    {{NULL}, "nothing to serve"},
+    {{"--nope", "/d"}, "unknown option"},
+    {{"-x", "/d"}, "unknown option"},
+    {{"-", "/d"}, "unknown option"},
+    {{"/d", "--set"}, "needs KEY=VALUE"},
+    {{"/d", "--writable=1"}, "takes no value"},
+    {{"--set", "cache.decoded_bytes", "/d"}, "KEY=VALUE"},
+    {{"--set", "cache.nope=1", "/d"}, "no setting"},
+    {{"--set", "nope=1", "/d"}, "no setting"},
+    {{"--set", "cache.decoded_bytes=1025GiB", "/d"}, "0 to 1024GiB"},
+    {{"--set", "cache.decoded_bytes=-1", "/d"}, "0 to 1024GiB"},
+    {{"--set", "cache.decoded_bytes=1kB", "/d"}, "0 to 1024GiB"},
+    {{"--set", "cache.decoded_bytes=17179869184GiB", "/d"}, "0 to 1024GiB"}, /* 2^64 */
+    {{"--set", "limits.document_depth=7", "/d"}, "8 to 96"},
+    {{"--set", "limits.document_depth=97", "/d"}, "8 to 96"},
+    {{"--set", "limits.document_depth=8KiB", "/d"}, "8 to 96"},
+    {{"--set", "log.format=xml", "/d"}, "text or json"},
+    {{"--set", "log.format=tex", "/d"}, "text or json"},
+    {{"--set", "log.format=", "/d"}, "text or json"},
+    {{"--set", "log.requests=maybe", "/d"}, "true or false"},
+    {{"/a/x.zarr", "/b/x.zip"}, "two datasets are named 'x'"},
+    {{"/a/.hidden"}, "cannot name"},
+    {{"--health", "http://127.0.0.1:1/"}, NULL},
+    {{"--health"}, "needs URL"},
+    {{"x="}, "no location"},
+    {{"--config", "/no/such/file"}, "it cannot be opened"},
+};
+
+START_TEST(command_lines_are_judged)
+{
+    struct zd_config config;
+    struct zd_error err = {0};
+    const enum zd_status status = read_words(lines[_i].words, nothing, &config, &err);
+    if (lines[_i].fault == NULL) {
+        ck_assert_msg(status == ZD_OK, "row %d: %s", _i, err.text);
+        zd_config_done(&config);
+    } else {
+        ck_assert_msg(status == ZD_INVALID, "row %d is accepted", _i);
+        ck_assert_msg(strstr(err.text, lines[_i].fault) != NULL, "row %d: %s", _i, err.text);
+    }
+}
+END_TEST
+
+static const struct {
+    const char *word;
+    const char *name;
+    const char *location;
+} locations[] = {
+    {"/data/era.zarr", "era", "/data/era.zarr"}, {"/data/era.zarr/", "era", "/data/era.zarr/"},
+    {"/data/cells.n5", "cells", "/data/cells.n5"}, {"arch.zip", "arch", "arch.zip"},
+    {"/data/a.b.zarr", "a.b", "/data/a.b.zarr"}, {"mem:", "mem", "mem:"},
+    {"work=mem:", "work", "mem:"}, {"s3://bucket/prefix", "prefix", "s3://bucket/prefix"},
+    {"/data/a=b.zarr/x", "x", "/data/a=b.zarr/x"}, /* a path before '=' is no name */
+};
+
+START_TEST(datasets_are_named_after_their_location)
+{
+    struct zd_config config;
+    const char *words[] = {locations[_i].word, NULL};
+    ck_assert_int_eq(read_words(words, nothing, &config, NULL), ZD_OK);
+    ck_assert_uint_eq(config.n_datasets, 1);
+    ck_assert_str_eq(config.dataset[0].name, locations[_i].name);
+    ck_assert_str_eq(config.dataset[0].location, locations[_i].location);
+    zd_config_done(&config);
+}
+END_TEST
+
+static const struct {
+    const char *document;
+    const char *fault; /* part of the message; NULL: accepted */
+    const char *pointer;
+} documents[] = {
+    {"{}", NULL, NULL},
+    {"{\"datasets\": {\"a\": {\"location\": \"mem:\", \"writable\": true}}}", NULL, NULL},
+    {"{\"cache\": {\"decoded_bytes\": \"1MiB\", \"encoded_bytes\": 5}}", NULL, NULL},
+    {"{\"listen\": [\"127.0.0.1:0\", \"[::1]:0\"]}", NULL, NULL},
+    {"{", "line 1", NULL},
+    {"[]", "an object is expected", ""},
+    {"{\"nope\": {}}", "no setting", "/nope"},
+    {"{\"cache\": {\"nope\": 1}}", "no setting", "/cache/nope"},
+    {"{\"cache\": 1}", "an object is expected", "/cache"},
+    {"{\"cache\": {\"decoded_bytes\": true}}", "cache.decoded_bytes", "/cache/decoded_bytes"},
+    {"{\"cache\": {\"decoded_bytes\": -1}}", "'-1'", "/cache/decoded_bytes"},
+    {"{\"cache\": {\"decoded_bytes\": 1.5}}", "0 to 1024GiB", "/cache/decoded_bytes"},
+    {"{\"http\": {\"connections\": \"5\"}}", "16 to 1000000", "/http/connections"},
+    {"{\"http\": {\"connections\": 15}}", "16 to 1000000", "/http/connections"},
+    {"{\"http\": {\"cors_origin\": \"a\\nb\"}}", "a string", "/http/cors_origin"},
+    {"{\"listen\": \"x\"}", "an array", "/listen"},
+    {"{\"listen\": [1]}", "a string", "/listen/0"},
+    {"{\"listen\": []}", "no address", NULL},
+    {"{\"datasets\": {\"a\": {}}}", "no location", NULL},
+    {"{\"datasets\": {\"a\": 1}}", "an object", "/datasets/a"},
+    {"{\"datasets\": {\"-a\": {\"location\": \"x\"}}}", "cannot name", NULL},
+    {"{\"datasets\": {\"a\": {\"location\": 1}}}", "a string", "/datasets/a/location"},
+    {"{\"datasets\": {\"a\": {\"writeable\": 1}}}", "no setting", "/datasets/a/writeable"},
+    {"{\"datasets\": {\"a\": {\"writable\": 1}}}", "true or false", "/datasets/a/writable"},
+    {"{\"datasets\": {\"a\": {\"extensions\": \"x\"}}}", "\"zep10\" or \"strict\"",
+        "/datasets/a/extensions"},
+    {"{\"datasets\": {\"a\": {\"revalidate_ms\": -1}}}", "milliseconds",
+        "/datasets/a/revalidate_ms"},
+};
+
+START_TEST(files_are_judged)
+{
+    struct zd_config config;
+    struct zd_error err = {0};
+    const enum zd_status status = read_document(documents[_i].document, &config, &err);
+    if (documents[_i].fault == NULL) {
+        ck_assert_msg(status == ZD_OK, "%s: %s", documents[_i].document, err.text);
+        zd_config_done(&config);
+        return;
+    }
+    ck_assert_msg(status == ZD_INVALID, "%s is accepted", documents[_i].document);
+    ck_assert_msg(strstr(err.text, documents[_i].fault) != NULL, "%s", err.text);
+    if (documents[_i].pointer != NULL) {
+        ck_assert_str_eq(err.facts.pointer, documents[_i].pointer);
+    }
+}
+END_TEST
+
+START_TEST(later_sources_win)
+{
+    char *const environment[] = {
+        (char *)(uintptr_t)"ZARRD_CACHE_DECODED_BYTES=2MiB",
+        (char *)(uintptr_t)"ZARRD_CACHE_ENCODED_BYTES=3MiB",
+        (char *)(uintptr_t)"ZARRD_SERVICE_HOST=10.0.0.1", /* Kubernetes */
+        (char *)(uintptr_t)"PATH=/bin",
+        NULL,
+    };
+    const char *words[] = {"--set", "cache.encoded_bytes=4MiB", "--config",
+        file_of("{\"listen\": [\"127.0.0.1:9\"], \"cache\": {\"decoded_bytes\": 1, "
+                "\"encoded_bytes\": 1, \"metadata_bytes\": \"1MiB\"}}"),
+        "-l", "127.0.0.1:10", NULL};
+    struct zd_config config;
+    struct zd_error err = {0};
+    ck_assert_msg(read_words(words, environment, &config, &err) == ZD_OK, "%s", err.text);
+    (void)unlink(words[3]);
+    ck_assert_uint_eq(config.settings.cache_metadata_bytes, ZD_MIB);
+    ck_assert_uint_eq(config.settings.cache_decoded_bytes, 2 * ZD_MIB);
+    ck_assert_uint_eq(config.settings.cache_encoded_bytes, 4 * ZD_MIB);
+    ck_assert_uint_eq(config.n_listen, 1);
+    ck_assert_str_eq(config.listen[0], "127.0.0.1:10");
+    zd_config_done(&config);
+}
+END_TEST
+
+START_TEST(a_variable_without_its_setting_is_refused)
+{
+    char *const environment[] = {(char *)(uintptr_t)"ZARRD_CACHE_DECODED=1", NULL};
+    const char *words[] = {"/d", NULL};
+    struct zd_config config;
+    struct zd_error err = {0};
+    ck_assert_int_eq(read_words(words, environment, &config, &err), ZD_INVALID);
+    ck_assert(strstr(err.text, "ZARRD_CACHE_DECODED") != NULL);
+}
+END_TEST
+
+START_TEST(what_is_written_reads_back_the_same)
+{
+    struct zd_config config;
+    struct zd_error err = {0};
+    const char *document =
+        "{\"datasets\": {\"a\": {\"location\": \"mem:\", \"title\": \"A\", \"extensions\": "
+        "\"strict\", \"n5_axes\": \"reversed\", \"store_403\": \"absent\", \"revalidate_ms\": 7}},"
+        "\"http\": {\"stream_bytes\": 70000, \"show_locations\": true}}";
+    ck_assert_msg(read_document(document, &config, &err) == ZD_OK, "%s", err.text);
+    ck_assert(config.dataset[0].strict && config.dataset[0].store_403_is_absent);
+    ck_assert_int_eq(config.dataset[0].n5_axes, ZD_N5_REVERSED);
+    ZD_SCOPED_TEXT(first, 1U << 16);
+    struct zd_emit emit;
+    zd_emit_init(&emit, &first, false);
+    zd_config_emit(&config, &emit);
+    zd_config_done(&config);
+    ck_assert_msg(read_document(first.at, &config, &err) == ZD_OK, "%s", err.text);
+    ZD_SCOPED_TEXT(second, 1U << 16);
+    zd_emit_init(&emit, &second, false);
+    zd_config_emit(&config, &emit);
+    ck_assert_str_eq(first.at, second.at);
+    zd_config_done(&config);
+}
+END_TEST
+
+START_TEST(the_example_file_is_the_table)
+{
+    struct zd_config config;
+    ck_assert_int_eq(zd_config_default(&config), ZD_OK);
+    ZD_SCOPED_TEXT(text, 1U << 16);
+    struct zd_emit emit;
+    zd_emit_init(&emit, &text, true);
+    zd_config_emit(&config, &emit);
+    zd_text_add_char(&text, '\n');
+    ZD_AUTO(zd_buf) file = zd_unit_file("config/zarrd.json");
+    ck_assert_msg(zd_span_equal(zd_buf_span(file), zd_text_span(&text)),
+        "write config/zarrd.json anew: zarrd --check-config");
+    zd_config_done(&config);
+}
+END_TEST
+
+START_TEST(help_names_every_setting)
+{
+    ZD_SCOPED_TEXT(text, 1U << 16);
+    zd_config_help(&text);
+    ck_assert_int_eq(text.status, ZD_OK);
+#define ZD_SIZE(group, name, initial, least, most, meaning)                                        \
+    ck_assert(strstr(text.at, #group "." #name) != NULL);
+#define ZD_COUNT(group, name, initial, least, most, meaning)                                       \
+    ck_assert(strstr(text.at, #group "." #name) != NULL);
+#define ZD_FLAG(group, name, initial, meaning) ck_assert(strstr(text.at, #group "." #name) != NULL);
+#define ZD_WORD(group, name, initial, choices, meaning)                                            \
+    ck_assert(strstr(text.at, #group "." #name) != NULL);
+#include "server/config/config.def"
+#undef ZD_SIZE
+#undef ZD_COUNT
+#undef ZD_FLAG
+#undef ZD_WORD
+}
+END_TEST
+
+static enum zd_status read_everything(void *context)
+{
+    (void)context;
+    const char *words[] = {
+        "-l", "127.0.0.1:1", "--port-file", "p", "--set", "log.format=json", "a=/x", NULL};
+    struct zd_config config;
+    ZD_TRY(read_words(words, nothing, &config, NULL));
+    zd_config_done(&config);
+    return ZD_OK;
+}
+
+static enum zd_status read_health(void *unused)
+{
+    (void)unused;
+    const char *words[] = {"--health", "http://127.0.0.1:1/", NULL};
+    struct zd_config config;
+    ZD_TRY(read_words(words, nothing, &config, NULL));
+    ck_assert_str_eq(config.health_url, words[1]);
+    zd_config_done(&config);
+    return ZD_OK;
+}
+
+START_TEST(missing_memory_is_reported)
+{
+    zd_unit_with_failing_memory(read_everything, NULL);
+    zd_unit_with_failing_memory(read_health, NULL);
+}
+END_TEST
+
+void zd_unit_tests(TCase *tests)
+{
+    tcase_add_loop_test(tests, command_lines_are_judged, 0, ZD_COUNT_OF(lines));
+    tcase_add_loop_test(tests, datasets_are_named_after_their_location, 0, ZD_COUNT_OF(locations));
+    tcase_add_loop_test(tests, files_are_judged, 0, ZD_COUNT_OF(documents));
+    tcase_add_test(tests, later_sources_win);
+    tcase_add_test(tests, a_variable_without_its_setting_is_refused);
+    tcase_add_test(tests, what_is_written_reads_back_the_same);
+    tcase_add_test(tests, the_example_file_is_the_table);
+    tcase_add_test(tests, help_names_every_setting);
+    tcase_add_test(tests, missing_memory_is_reported);
+}

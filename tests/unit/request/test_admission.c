@@ -1,0 +1,399 @@
+/* server/request/admission: shares, fairness, bounded waits, and what a refusal tells. */
+#include "server/request/admission.h"
+
+#include "tests/support/unit.h"
+
+#define TICKETS 64
+
+/* A lane for large ones of 100 bytes and 4 places; what takes up to 10 is small. */
+static const struct zd_admission_limits limits = {
+    .bytes = {[ZD_LANE_SMALL] = 20, [ZD_LANE_LARGE] = 100},
+    .places = {[ZD_LANE_SMALL] = 2, [ZD_LANE_LARGE] = 4},
+    .small_bytes = 10,
+    .waiting_max = 32,
+    .wait_ms = 1000,
+};
+
+static struct zd_admission admission;
+static struct zd_ticket ticket[TICKETS];
+static struct zd_ticket *told[TICKETS]; /* in the order of being told */
+static bool was_admitted[TICKETS];
+static size_t n_told;
+
+static void note(struct zd_ticket *waiter, bool is_admitted)
+{
+    told[n_told] = waiter;
+    was_admitted[n_told++] = is_admitted;
+}
+
+static void begin(const struct zd_admission_limits *with)
+{
+    zd_admission_init(&admission, with);
+    memset(ticket, 0, sizeof ticket);
+    n_told = 0;
+    for (size_t i = 0; i < TICKETS; i++) {
+        ticket[i].done = note;
+    }
+}
+
+static void end(void)
+{
+    for (size_t i = 0; i < TICKETS; i++) {
+        zd_admission_release(&admission, &ticket[i], 0);
+    }
+    for (size_t i = 0; i < ZD_LANES; i++) {
+        ck_assert_uint_eq(admission.lane[i].bytes, 0);
+        ck_assert_uint_eq(admission.lane[i].n_working, 0);
+        ck_assert_uint_eq(admission.lane[i].n_waiting, 0);
+        ck_assert_uint_eq(admission.lane[i].bytes_waiting, 0);
+        ck_assert_uint_eq(admission.lane[i].queuers.n_entries, 0);
+    }
+    zd_admission_done(&admission);
+}
+
+static enum zd_verdict ask(size_t i, uint64_t client, uint64_t bytes, uint64_t now_ms)
+{
+    const struct zd_peer peer = {.family = 2, .prefix = client};
+    return zd_admission_ask(&admission, &ticket[i], &peer, bytes, now_ms);
+}
+
+/* Each row: so many of that size are asked for at once; how many begin? */
+static const struct {
+    uint64_t bytes;
+    size_t n_asked;
+    size_t n_begin;
+} shares[] = {
+    {11, 8, 4},         /* 44 bytes: the places are taken */
+    {25, 4, 4},         /* exactly full */
+    {26, 4, 3},         /* the fourth would be over */
+    {100, 2, 1},        /* all of the lane */
+    {101, 2, 1},        /* more than all of it: alone */
+    {UINT64_MAX, 2, 1}, /* the same */
+    {10, 4, 2},         /* small ones have 20 bytes ... */
+    {1, 4, 2},          /* ... and two places */
+    {0, 3, 2},          /* what holds nothing still works */
+};
+
+START_TEST(a_lane_admits_what_fits)
+{
+    begin(&limits);
+    for (size_t i = 0; i < shares[_i].n_asked; i++) {
+        const enum zd_verdict verdict = ask(i, 1, shares[_i].bytes, 0);
+        ck_assert_int_eq(verdict, i < shares[_i].n_begin ? ZD_ADMISSION_YES : ZD_ADMISSION_WAITS);
+    }
+    for (size_t i = 0; i < shares[_i].n_asked; i++) {
+        zd_admission_release(&admission, &ticket[i], 0); /* the others follow */
+    }
+    ck_assert_uint_eq(n_told, shares[_i].n_asked - shares[_i].n_begin);
+    end();
+}
+END_TEST
+
+START_TEST(small_ones_never_wait_for_large_ones)
+{
+    begin(&limits);
+    for (size_t i = 0; i < 20; i++) {
+        (void)ask(i, 1, 60, 0);
+    }
+    ck_assert_int_eq(ask(20, 1, 10, 0), ZD_ADMISSION_YES);
+    ck_assert_int_eq(ask(21, 2, 10, 0), ZD_ADMISSION_YES);
+    end();
+}
+END_TEST
+
+START_TEST(an_answer_frees_its_place_and_keeps_its_bytes)
+{
+    begin(&limits);
+    for (size_t i = 0; i < 4; i++) {
+        ck_assert_int_eq(ask(i, 1, 20, 0), ZD_ADMISSION_YES);
+    }
+    ck_assert_int_eq(ask(4, 1, 20, 0), ZD_ADMISSION_WAITS);
+    ck_assert_int_eq(ask(5, 1, 20, 0), ZD_ADMISSION_WAITS);
+    zd_admission_answered(&admission, &ticket[0], 0);
+    ck_assert_uint_eq(n_told, 1);
+    zd_admission_answered(&admission, &ticket[1], 0);
+    ck_assert_uint_eq(n_told, 1); /* a place is free, the bytes are not */
+    zd_admission_release(&admission, &ticket[1], 0);
+    ck_assert_uint_eq(n_told, 2);
+    ck_assert_ptr_eq(told[0], &ticket[4]);
+    ck_assert_ptr_eq(told[1], &ticket[5]);
+    end();
+}
+END_TEST
+
+START_TEST(nobody_passes_one_who_waits_for_all_of_it)
+{
+    begin(&limits);
+    ck_assert_int_eq(ask(0, 1, 20, 0), ZD_ADMISSION_YES);
+    ck_assert_int_eq(ask(1, 1, 20, 0), ZD_ADMISSION_YES);
+    ck_assert_int_eq(ask(2, 2, 500, 0), ZD_ADMISSION_WAITS);
+    ck_assert_int_eq(ask(3, 2, 20, 0), ZD_ADMISSION_WAITS); /* would fit */
+    zd_admission_release(&admission, &ticket[0], 0);
+    ck_assert_uint_eq(n_told, 0);
+    zd_admission_release(&admission, &ticket[1], 0);
+    ck_assert_uint_eq(n_told, 1);
+    ck_assert_ptr_eq(told[0], &ticket[2]);
+    zd_admission_release(&admission, &ticket[2], 0);
+    ck_assert_ptr_eq(told[1], &ticket[3]);
+    end();
+}
+END_TEST
+
+/* One client asks for a lot of bytes, another one for little, both often: each gets the same bytes.
+ */
+START_TEST(clients_share_bytes_not_requests)
+{
+    begin(&limits);
+    ck_assert_int_eq(ask(0, 9, 100, 0), ZD_ADMISSION_YES);
+    for (size_t i = 1; i <= 10; i++) {
+        ck_assert_int_eq(ask(i, 1, 96, 0), ZD_ADMISSION_WAITS);
+    }
+    for (size_t i = 11; i <= 26; i++) {
+        ck_assert_int_eq(ask(i, 2, 24, 0), ZD_ADMISSION_WAITS);
+    }
+    uint64_t bytes[3] = {0};
+    zd_admission_release(&admission, &ticket[0], 0);
+    for (size_t i = 0; i < n_told && bytes[2] < UINT64_C(12) * 24; i++) {
+        bytes[told[i] < &ticket[11] ? 1 : 2] += told[i]->bytes;
+        zd_admission_release(&admission, told[i], 0);
+    }
+    ck_assert_uint_le(bytes[1], bytes[2] + 96);
+    ck_assert_uint_le(bytes[2], bytes[1] + 96);
+    end();
+}
+END_TEST
+
+START_TEST(a_client_with_many_requests_does_not_delay_another_one)
+{
+    begin(&limits);
+    ck_assert_int_eq(ask(0, 1, 100, 0), ZD_ADMISSION_YES);
+    for (size_t i = 1; i <= 16; i++) {
+        ck_assert_int_eq(ask(i, 1, 100, 0), ZD_ADMISSION_WAITS);
+    }
+    ck_assert_int_eq(ask(17, 2, 100, 0), ZD_ADMISSION_WAITS);
+    zd_admission_release(&admission, &ticket[0], 0);
+    for (size_t i = 0; i < n_told && told[i] != &ticket[17]; i++) {
+        ck_assert_uint_lt(i, 2);
+        zd_admission_release(&admission, told[i], 0);
+    }
+    ck_assert_ptr_eq(told[n_told - 1], &ticket[17]);
+    end();
+}
+END_TEST
+
+START_TEST(one_client_fills_half_of_the_queue)
+{
+    begin(&limits);
+    ck_assert_int_eq(ask(0, 1, 100, 0), ZD_ADMISSION_YES);
+    for (size_t i = 1; i <= 16; i++) {
+        ck_assert_int_eq(ask(i, 1, 100, 0), ZD_ADMISSION_WAITS);
+    }
+    ck_assert_int_eq(ask(17, 1, 100, 0), ZD_ADMISSION_NO);
+    for (size_t i = 18; i < 34; i++) {
+        ck_assert_int_eq(ask(i, i, 100, 0), ZD_ADMISSION_WAITS);
+    }
+    ck_assert_int_eq(ask(34, 34, 100, 0), ZD_ADMISSION_NO); /* the queue is full */
+    ck_assert_uint_eq(admission.lane[ZD_LANE_LARGE].n_shed[ZD_SHED_FULL], 2);
+    end();
+}
+END_TEST
+
+START_TEST(a_queue_of_no_length_refuses_at_once)
+{
+    struct zd_admission_limits none = limits;
+    none.waiting_max = 0;
+    begin(&none);
+    ck_assert_int_eq(ask(0, 1, 100, 0), ZD_ADMISSION_YES);
+    ck_assert_int_eq(ask(1, 1, 100, 0), ZD_ADMISSION_NO);
+    end();
+}
+END_TEST
+
+START_TEST(waits_end_in_time)
+{
+    begin(&limits);
+    ck_assert_uint_eq(zd_admission_expires_ms(&admission), UINT64_MAX);
+    ck_assert_int_eq(ask(0, 1, 100, 5), ZD_ADMISSION_YES);
+    ck_assert_int_eq(ask(1, 1, 50, 10), ZD_ADMISSION_WAITS);
+    ck_assert_int_eq(ask(2, 2, 50, 20), ZD_ADMISSION_WAITS);
+    ck_assert_uint_eq(zd_admission_expires_ms(&admission), 1010);
+    zd_admission_expire(&admission, 1009);
+    ck_assert_uint_eq(n_told, 0);
+    zd_admission_expire(&admission, 1010);
+    ck_assert_uint_eq(n_told, 1);
+    ck_assert_ptr_eq(told[0], &ticket[1]);
+    ck_assert(!was_admitted[0]);
+    ck_assert_uint_eq(zd_admission_expires_ms(&admission), 1020);
+    ck_assert_uint_eq(admission.lane[ZD_LANE_LARGE].n_shed[ZD_SHED_LATE], 1);
+    ck_assert_uint_eq(admission.lane[ZD_LANE_LARGE].waited_ms, 1000);
+    end();
+}
+END_TEST
+
+/* Everything may end at any time; one who leaves lets the next one in. */
+START_TEST(one_who_leaves_the_queue_makes_way)
+{
+    begin(&limits);
+    ck_assert_int_eq(ask(0, 1, 60, 0), ZD_ADMISSION_YES);
+    ck_assert_int_eq(ask(1, 2, 90, 0), ZD_ADMISSION_WAITS);
+    ck_assert_int_eq(ask(2, 3, 40, 0), ZD_ADMISSION_WAITS);
+    zd_admission_release(&admission, &ticket[1], 0);
+    ck_assert_uint_eq(n_told, 1);
+    ck_assert_ptr_eq(told[0], &ticket[2]);
+    zd_admission_release(&admission, &ticket[1], 0); /* nothing to give back any more */
+    zd_admission_answered(&admission, &ticket[1], 0);
+    end();
+}
+END_TEST
+
+/* 100 bytes leave the queue in 100 ms: three quarters of a second's worth may wait, and no more. */
+static void measure_a_rate(void)
+{
+    begin(&limits);
+    ck_assert_int_eq(ask(0, 1, 100, 0), ZD_ADMISSION_YES);
+    for (size_t i = 1; i <= 7; i++) {
+        ck_assert_int_eq(ask(i, i, 100, 0), ZD_ADMISSION_WAITS); /* no rate is known yet */
+    }
+    zd_admission_release(&admission, &ticket[0], 100);
+    ck_assert_uint_eq(admission.lane[ZD_LANE_LARGE].rate, 1000);
+}
+
+START_TEST(one_who_would_wait_for_too_long_is_refused_at_once)
+{
+    measure_a_rate();
+    ck_assert_int_eq(ask(20, 20, 100, 100), ZD_ADMISSION_WAITS); /* after 6 others */
+    ck_assert_int_eq(ask(21, 21, 100, 100), ZD_ADMISSION_NO);
+    ck_assert_uint_eq(admission.lane[ZD_LANE_LARGE].n_shed[ZD_SHED_EXPECTED], 1);
+    end();
+}
+END_TEST
+
+/* A queue that is long because of another client is no reason to refuse. */
+START_TEST(what_others_queue_up_does_not_count)
+{
+    begin(&limits);
+    ck_assert_int_eq(ask(0, 1, 100, 0), ZD_ADMISSION_YES);
+    for (size_t i = 1; i <= 16; i++) {
+        ck_assert_int_eq(ask(i, 1, 100, 0), ZD_ADMISSION_WAITS);
+    }
+    zd_admission_release(&admission, &ticket[0], 100);
+    ck_assert_int_eq(ask(17, 1, 100, 100), ZD_ADMISSION_NO);
+    ck_assert_int_eq(ask(18, 2, 100, 100), ZD_ADMISSION_WAITS);
+    end();
+}
+END_TEST
+
+START_TEST(a_stalled_queue_still_lets_one_wait)
+{
+    measure_a_rate();
+    for (uint64_t now_ms = 200; now_ms < 100000; now_ms += 100) {
+        zd_admission_expire(&admission, now_ms);
+        (void)ask(30, 30, 100, now_ms);
+        zd_admission_release(&admission, &ticket[30], now_ms);
+    }
+    ck_assert_uint_eq(admission.lane[ZD_LANE_LARGE].n_waiting, 0);
+    ck_assert_int_eq(ask(31, 31, 100, 100000), ZD_ADMISSION_WAITS);
+    end();
+}
+END_TEST
+
+START_TEST(retry_after_follows_the_queue_and_spreads)
+{
+    begin(&limits);
+    ck_assert_uint_eq(zd_admission_retry_s(&admission, ZD_LANE_LARGE, 0), 1);
+    end();
+    struct zd_admission_limits patient = limits;
+    patient.wait_ms = 100000;
+    begin(&patient);
+    ck_assert_int_eq(ask(0, 1, 100, 0), ZD_ADMISSION_YES);
+    for (size_t i = 1; i <= 31; i++) {
+        ck_assert_int_eq(ask(i, i, 100, 0), ZD_ADMISSION_WAITS);
+    }
+    zd_admission_release(&admission, &ticket[0], 1000); /* 100 bytes a second; 30 wait */
+    bool seen[2 * 30 + 2] = {false};
+    for (size_t i = 0; i < 31; i++) {
+        const uint32_t retry_s = zd_admission_retry_s(&admission, ZD_LANE_LARGE, 1000);
+        ck_assert_uint_ge(retry_s, 30);
+        ck_assert_uint_le(retry_s, 60);
+        seen[retry_s] = true;
+        admission.n_refused++;
+    }
+    for (size_t i = 30; i <= 60; i++) {
+        ck_assert(seen[i]);
+    }
+    end();
+}
+END_TEST
+
+static uint64_t random_below(uint64_t n)
+{
+    return zd_unit_random() % n;
+}
+
+/* Whatever happens in whatever order, no lane holds more than it has, and all is given back. */
+START_TEST(the_books_balance)
+{
+    begin(&limits);
+    for (uint64_t step = 0; step < 20000; step++) {
+        const size_t i = random_below(TICKETS);
+        n_told = 0;
+        if (random_below(50) == 0) {
+            zd_admission_expire(&admission, step);
+        } else if (ticket[i].state == ZD_TICKET_NONE) {
+            (void)ask(i, random_below(5), random_below(150), step);
+        } else if (random_below(2) == 0) {
+            zd_admission_answered(&admission, &ticket[i], step);
+        } else {
+            zd_admission_release(&admission, &ticket[i], step);
+        }
+        uint64_t bytes[ZD_LANES] = {0};
+        for (size_t k = 0; k < TICKETS; k++) {
+            const bool holds =
+                ticket[k].state == ZD_TICKET_WORKS || ticket[k].state == ZD_TICKET_ANSWERED;
+            bytes[ticket[k].lane] += holds ? ticket[k].bytes : 0;
+        }
+        for (size_t k = 0; k < ZD_LANES; k++) {
+            ck_assert_uint_eq(bytes[k], admission.lane[k].bytes);
+            ck_assert_uint_le(bytes[k], limits.bytes[k]);
+            ck_assert_uint_le(admission.lane[k].n_working, limits.places[k]);
+        }
+    }
+    end();
+}
+END_TEST
+
+static enum zd_status wait_once(void *context)
+{
+    (void)context;
+    begin(&limits);
+    ck_assert_int_eq(ask(0, 1, 100, 0), ZD_ADMISSION_YES);
+    const enum zd_verdict verdict = ask(1, 2, 100, 0);
+    end();
+    return verdict == ZD_ADMISSION_WAITS ? ZD_OK : ZD_NO_MEMORY;
+}
+
+START_TEST(without_memory_for_a_queue_one_is_refused)
+{
+    zd_unit_with_failing_memory(wait_once, NULL);
+}
+END_TEST
+
+void zd_unit_tests(TCase *tests)
+{
+    tcase_add_loop_test(tests, a_lane_admits_what_fits, 0, (int)ZD_COUNT_OF(shares));
+    tcase_add_test(tests, small_ones_never_wait_for_large_ones);
+    tcase_add_test(tests, an_answer_frees_its_place_and_keeps_its_bytes);
+    tcase_add_test(tests, nobody_passes_one_who_waits_for_all_of_it);
+    tcase_add_test(tests, clients_share_bytes_not_requests);
+    tcase_add_test(tests, a_client_with_many_requests_does_not_delay_another_one);
+    tcase_add_test(tests, one_client_fills_half_of_the_queue);
+    tcase_add_test(tests, a_queue_of_no_length_refuses_at_once);
+    tcase_add_test(tests, waits_end_in_time);
+    tcase_add_test(tests, one_who_leaves_the_queue_makes_way);
+    tcase_add_test(tests, one_who_would_wait_for_too_long_is_refused_at_once);
+    tcase_add_test(tests, what_others_queue_up_does_not_count);
+    tcase_add_test(tests, a_stalled_queue_still_lets_one_wait);
+    tcase_add_test(tests, retry_after_follows_the_queue_and_spreads);
+    tcase_add_test(tests, the_books_balance);
+    tcase_add_test(tests, without_memory_for_a_queue_one_is_refused);
+}
