@@ -22,11 +22,6 @@ struct zd_settings {
 #undef ZD_WORD
 };
 
-enum zd_n5_axes {
-    ZD_N5_DIMENSIONS,
-    ZD_N5_REVERSED,
-};
-
 /** One dataset as configured (api.md 1). Strings owned. */
 struct zd_dataset_config {
     char *name;
@@ -38,10 +33,8 @@ struct zd_dataset_config {
     bool durable; /* default true */
     bool accept_unknown;
     bool write_empty_chunks;
-    bool strict;              /* "extensions": "strict" (core 3.1) instead of "zep10" */
-    bool allow_keys;          /* the raw key space is served; default true */
-    bool store_403_is_absent; /* "store_403": "absent" */
-    enum zd_n5_axes n5_axes;
+    bool strict;            /* "extensions": "strict" (core 3.1) instead of "zep10" */
+    bool allow_keys;        /* the raw key space is served; default true */
     uint64_t revalidate_ms; /* UINT64_MAX: the store's default */
 };
 

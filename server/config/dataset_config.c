@@ -11,7 +11,6 @@ enum member_kind {
     MEMBER_TEXT,
     MEMBER_FLAG,
     MEMBER_CHOICE, /* a flag with a word for each value */
-    MEMBER_AXES,
     MEMBER_MS,
 };
 
@@ -22,8 +21,9 @@ enum member_kind {
         .offset = offsetof(struct zd_dataset_config, field_)}
 
 static const char *const extension_modes[] = {"zep10", "strict", NULL};
-static const char *const axes_names[] = {"dimensions", "reversed", NULL};
-static const char *const answers_to_403[] = {"error", "absent", NULL};
+
+/* Reserved: members of stores and dialects that this version does not have. */
+static const char *const unsupported[] = {"store_403", "n5_axes"};
 
 static const struct member {
     enum member_kind kind;
@@ -41,8 +41,6 @@ static const struct member {
     MEMBER(MEMBER_FLAG, "write_empty_chunks", write_empty_chunks, NULL),
     MEMBER(MEMBER_FLAG, "allow_keys", allow_keys, NULL),
     MEMBER(MEMBER_CHOICE, "extensions", strict, extension_modes),
-    MEMBER(MEMBER_CHOICE, "store_403", store_403_is_absent, answers_to_403),
-    MEMBER(MEMBER_AXES, "n5_axes", n5_axes, axes_names),
     MEMBER(MEMBER_MS, "revalidate_ms", revalidate_ms, NULL),
 };
 
@@ -124,17 +122,12 @@ static enum zd_status set_member(const struct member *member, struct zd_dataset_
         *(bool *)place = zd_json_is_true(value);
         return ZD_OK;
     case MEMBER_CHOICE:
-    case MEMBER_AXES:
         if (!find_choice(member->choices, zd_json_string(value), &choice)) {
             ZD_SCOPED_TEXT(expected, 64);
             zd_text_addf(&expected, "\"%s\" or \"%s\"", member->choices[0], member->choices[1]);
             return zd_config_wrong_type(at, expected.at, value, err);
         }
-        if (member->kind == MEMBER_CHOICE) {
-            *(bool *)place = choice == 1;
-        } else {
-            *(enum zd_n5_axes *)place = choice == 1 ? ZD_N5_REVERSED : ZD_N5_DIMENSIONS;
-        }
+        *(bool *)place = choice == 1;
         return ZD_OK;
     case MEMBER_MS:
         return zd_json_u64(value, place)
@@ -152,12 +145,31 @@ enum zd_status zd_config_unknown(const struct zd_pointer *at, struct zd_error *e
     return status;
 }
 
+static bool is_unsupported(const char *name)
+{
+    size_t i = 0;
+    while (i < ZD_COUNT_OF(unsupported) && strcmp(unsupported[i], name) != 0) {
+        i++;
+    }
+    return i < ZD_COUNT_OF(unsupported);
+}
+
+static enum zd_status refuse_unsupported(const struct zd_pointer *at, struct zd_error *err)
+{
+    const enum zd_status status = zd_fail(
+        err, ZD_INVALID, "setting %s is not supported by this version; remove it", at->text);
+    zd_fact_pointer(err, at->text);
+    return status;
+}
+
 enum zd_status zd_dataset_config_set(struct zd_dataset_config *dataset, const char *name,
     const struct zd_json *value, const struct zd_pointer *at, struct zd_error *err)
 {
     const struct member *member = find_member(name);
-    return member == NULL ? zd_config_unknown(at, err)
-                          : set_member(member, dataset, value, at, err);
+    if (member != NULL) {
+        return set_member(member, dataset, value, at, err);
+    }
+    return is_unsupported(name) ? refuse_unsupported(at, err) : zd_config_unknown(at, err);
 }
 
 static void emit_member(
@@ -175,10 +187,6 @@ static void emit_member(
         break;
     case MEMBER_CHOICE:
         zd_emit_member_string(emit, member->name, member->choices[*(const bool *)place ? 1 : 0]);
-        break;
-    case MEMBER_AXES:
-        zd_emit_member_string(emit, member->name,
-            member->choices[*(const enum zd_n5_axes *)place == ZD_N5_REVERSED ? 1 : 0]);
         break;
     case MEMBER_MS:
         if (zd_load_u64(place) != UINT64_MAX) {
