@@ -9,6 +9,7 @@
 #include "server/health_check.h"
 #include "server/runtime/workers.h"
 #include "server/runtime/server.h"
+#include "server/start.h"
 
 enum exit_status {
     STOPPED_AS_ASKED = 0,
@@ -51,11 +52,11 @@ static int serve(const struct zd_config *config)
         SIGPIPE, SIG_IGN); /* NOLINT(bugprone-signal-handler): a lost log is no reason to end */
     raise_file_limit();
     set_workers(&config->settings);
-    if (zd_server_new(config, &server, &err) != ZD_OK) {
+    if (zd_start_begin(config, &server, &err) != ZD_OK) {
         return complain(&err, err.status == ZD_NO_MEMORY ? FAULT : BAD_USAGE);
     }
-    const int status = zd_server_run(server);
-    zd_server_free(server);
+    const int status = zd_start_run(server);
+    zd_start_end(server);
     return status;
 }
 

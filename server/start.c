@@ -1,5 +1,5 @@
 /* The server: opens the datasets, serves, and stops as asked. */
-#include "server/runtime/server.h"
+#include "server/start.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -10,9 +10,12 @@
 #include "core/base/num.h"
 #include "server/data/chunks.h"
 #include "server/data/datasets.h"
+#include "server/data/events.h"
 #include "server/write/edit.h"
+#include "server/write/lock.h"
 #include "server/front/front.h"
 #include "server/data/objects.h"
+#include "server/request/admit.h"
 #include "server/slice/slice.h"
 #include "server/write/bounds.h"
 
@@ -20,18 +23,37 @@
 #define DRAIN_POLL_MS 10
 
 /* Which signal does what. */
-static const int signals[ZD_SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
+#define N_SIGNALS 3
+static const int signals[N_SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
 
 /* One root that the banner waits for. */
-struct zd_root {
+struct root {
     struct zd_node_want want;
     struct zd_server *server;
     struct zd_dataset *dataset; /* a reference, until it is known */
 };
 
+/* The server, and what only its start and its end know by more than a pointer. */
+struct house {
+    struct zd_server server; /* first */
+    struct zd_admit admit;
+    struct zd_locks locks;
+    struct zd_events_clock events;
+    uv_signal_t signal[N_SIGNALS];
+    uv_timer_t drain_timer;
+    struct root *root; /* n_roots of them: what the banner waits for; owned */
+    size_t n_roots;
+    size_t n_roots_awaited;
+};
+
+static struct house *house_of(struct zd_server *server)
+{
+    return ZD_CONTAINER(server, struct house, server);
+}
+
 /* ---- what the user sees at the start ---- */
 
-static void print_dataset(const struct zd_root *root)
+static void print_dataset(const struct root *root)
 {
     const struct zd_dataset_config *config = &root->dataset->config;
     const enum zd_status status = root->want.wait.status;
@@ -60,7 +82,7 @@ static void print_urls(const struct zd_server *server)
     (void)fflush(stdout);
 }
 
-static void root_is_known(struct zd_root *root)
+static void root_is_known(struct root *root)
 {
     struct zd_server *server = root->server;
     print_dataset(root);
@@ -68,14 +90,14 @@ static void root_is_known(struct zd_root *root)
     root->want.node = NULL;
     zd_dataset_unref(root->dataset);
     root->dataset = NULL;
-    if (--server->n_roots_awaited == 0) {
+    if (--house_of(server)->n_roots_awaited == 0) {
         print_urls(server);
     }
 }
 
 static void root_arrived(struct zd_wait *wait)
 {
-    root_is_known(ZD_CONTAINER(wait, struct zd_root, want.wait));
+    root_is_known(ZD_CONTAINER(wait, struct root, want.wait));
 }
 
 /* One line a dataset once its root is read; nothing waits for that but the lines. */
@@ -85,9 +107,9 @@ static void print_banner(struct zd_server *server)
         print_urls(server);
         return;
     }
-    server->n_roots_awaited = server->n_roots;
-    for (size_t i = 0; i < server->n_roots; i++) {
-        struct zd_root *root = &server->root[i];
+    house_of(server)->n_roots_awaited = house_of(server)->n_roots;
+    for (size_t i = 0; i < house_of(server)->n_roots; i++) {
+        struct root *root = &house_of(server)->root[i];
         root->server = server;
         root->dataset = zd_dataset_ref(server->dataset[i]);
         root->want.wait.done = root_arrived;
@@ -148,7 +170,7 @@ static void begin_drain(struct zd_server *server)
     for (size_t i = 0; i < server->n_datasets; i++) {
         zd_events_end(server->dataset[i]);
     }
-    uv_timer_start(&server->drain_timer, on_drain_timer, 0, DRAIN_POLL_MS);
+    uv_timer_start(&house_of(server)->drain_timer, on_drain_timer, 0, DRAIN_POLL_MS);
 }
 
 /* ---- reloading ---- */
@@ -198,13 +220,13 @@ static enum zd_status begin_loop(struct zd_server *server, struct zd_error *err)
     }
     server->loop = loop;
     zd_log_init(&server->log, &server->config->settings, loop);
-    for (size_t i = 0; i < ZD_SIGNALS; i++) {
-        uv_signal_init(loop, &server->signal[i]);
-        server->signal[i].data = server;
-        uv_signal_start(&server->signal[i], on_signal, signals[i]);
+    for (size_t i = 0; i < N_SIGNALS; i++) {
+        uv_signal_init(loop, &house_of(server)->signal[i]);
+        house_of(server)->signal[i].data = server;
+        uv_signal_start(&house_of(server)->signal[i], on_signal, signals[i]);
     }
-    uv_timer_init(loop, &server->drain_timer);
-    server->drain_timer.data = server;
+    uv_timer_init(loop, &house_of(server)->drain_timer);
+    house_of(server)->drain_timer.data = server;
     return ZD_OK;
 }
 
@@ -248,35 +270,39 @@ static enum zd_status begin_server(struct zd_server *server, struct zd_error *er
     zd_bounds_init(server);
     share_memory(server);
     ZD_TRY(zd_datasets_open(server, err));
-    server->root = zd_alloc_zero(server->n_datasets, sizeof *server->root);
-    if (server->root == NULL) {
+    house_of(server)->root = zd_alloc_zero(server->n_datasets, sizeof *house_of(server)->root);
+    if (house_of(server)->root == NULL) {
         return zd_fail(err, ZD_NO_MEMORY, "no memory for the datasets' roots");
     }
-    server->n_roots = server->n_datasets;
+    house_of(server)->n_roots = server->n_datasets;
     ZD_TRY(zd_front_new(server, &server->http, err));
     print_banner(server);
     return write_port_file(server, err);
 }
 
-enum zd_status zd_server_new(
+enum zd_status zd_start_begin(
     const struct zd_config *config, struct zd_server **ret_server, struct zd_error *err)
 {
-    struct zd_server *server = zd_alloc_zero(1, sizeof *server);
-    if (server == NULL) {
+    struct house *house = zd_alloc_zero(1, sizeof *house);
+    if (house == NULL) {
         return zd_fail(err, ZD_NO_MEMORY, "no memory for the server");
     }
+    struct zd_server *server = &house->server;
+    server->admit = &house->admit;
+    server->locks = &house->locks;
+    server->events = &house->events;
     server->config = config;
     zd_list_init(&server->spare_slices);
     const enum zd_status status = begin_server(server, err);
     if (status != ZD_OK) {
-        zd_server_free(server);
+        zd_start_end(server);
         return status;
     }
     *ret_server = server;
     return ZD_OK;
 }
 
-int zd_server_run(struct zd_server *server)
+int zd_start_run(struct zd_server *server)
 {
     (void)uv_run(server->loop, UV_RUN_DEFAULT);
     return server->is_draining ? 0 : 1;
@@ -285,14 +311,14 @@ int zd_server_run(struct zd_server *server)
 /* Every handle of ours goes; then what runs in workers is waited for. */
 static void end_loop(struct zd_server *server)
 {
-    for (size_t i = 0; i < server->n_roots; i++) {
-        zd_wait_cancel(&server->root[i].want.wait);
-        zd_dataset_unref(server->root[i].dataset);
+    for (size_t i = 0; i < house_of(server)->n_roots; i++) {
+        zd_wait_cancel(&house_of(server)->root[i].want.wait);
+        zd_dataset_unref(house_of(server)->root[i].dataset);
     }
-    for (size_t i = 0; i < ZD_SIGNALS; i++) {
-        uv_close((uv_handle_t *)&server->signal[i], NULL);
+    for (size_t i = 0; i < N_SIGNALS; i++) {
+        uv_close((uv_handle_t *)&house_of(server)->signal[i], NULL);
     }
-    uv_close((uv_handle_t *)&server->drain_timer, NULL);
+    uv_close((uv_handle_t *)&house_of(server)->drain_timer, NULL);
     zd_admit_close(server);
     zd_events_done(server);
     zd_datasets_give_up(server);
@@ -312,10 +338,10 @@ static void end_datasets(struct zd_server *server)
     zd_bounds_done(server);
     zd_edits_done(server);
     zd_datasets_close(server);
-    zd_free(server->root);
+    zd_free(house_of(server)->root);
 }
 
-void zd_server_free(struct zd_server *server)
+void zd_start_end(struct zd_server *server)
 {
     if (server == NULL) {
         return;
@@ -333,5 +359,5 @@ void zd_server_free(struct zd_server *server)
         (void)uv_loop_close(server->loop);
         zd_free(server->loop);
     }
-    zd_free(server);
+    zd_free(house_of(server));
 }

@@ -14,6 +14,7 @@
 #include "server/data/datasets.h"
 #include "server/runtime/workers.h"
 #include "server/runtime/server.h"
+#include "server/data/tag.h"
 
 /* The JSON library needs 13 to 77 times the bytes of a document, the shorter its values the more;
  * metadata is short numbers, and it is kept normalised beside its attributes. */
@@ -104,16 +105,6 @@ struct zd_reading zd_catalog_reading(const struct zd_dataset *dataset)
             },
         .consolidated_bytes_max = settings->limits_consolidated_bytes,
     };
-}
-
-uint64_t zd_node_tag(const struct zd_stat *stat, uint32_t n)
-{
-    struct zd_hash hash = {0};
-    for (uint32_t i = 0; i < n; i++) {
-        zd_hash_add_u64(&hash, stat[i].generation.word[0]);
-        zd_hash_add_u64(&hash, stat[i].generation.word[1]);
-    }
-    return hash.value;
 }
 
 struct zd_node *zd_node_ref(struct zd_node *node)
@@ -464,7 +455,7 @@ void zd_node_set_stat(struct zd_node *node, const struct zd_stat *stat, uint32_t
         node->stat[i] = stat[i];
         node->mtime_ms = stat[i].mtime_ms > node->mtime_ms ? stat[i].mtime_ms : node->mtime_ms;
     }
-    node->tag = zd_node_tag(stat, n);
+    node->tag = zd_tag_documents(stat, n);
 }
 
 static enum zd_next step_fill(struct node_load *load)

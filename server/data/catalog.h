@@ -47,9 +47,6 @@ struct zd_node {
     uint32_t n_seen;
 };
 
-/** The tag of a node whose documents are these, n of them in the dialect's order. */
-uint64_t zd_node_tag(const struct zd_stat *stat, uint32_t n);
-
 struct zd_node *zd_node_ref(struct zd_node *node);
 void zd_node_unref(struct zd_node *node); /* accepts NULL */
 ZD_OWN(zd_node, zd_node_unref);

@@ -1,5 +1,6 @@
 /* One chunk of some level, as it is stored or decoded. */
 #include "server/data/chunk_read.h"
+#include "server/request/task.h"
 
 #include <string.h>
 

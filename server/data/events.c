@@ -277,7 +277,7 @@ static void on_timer(uv_timer_t *timer);
 
 static void arm(struct zd_server *server)
 {
-    struct zd_events_clock *clock = &server->events;
+    struct zd_events_clock *clock = server->events;
     const struct zd_settings *settings = &server->config->settings;
     const uint64_t every_ms = 1 + heartbeat_ms(settings) / BEATS_PER_TIMER;
     if (!uv_is_active((uv_handle_t *)&clock->timer)) {
@@ -290,10 +290,10 @@ enum zd_status zd_events_open(struct zd_dataset *dataset, const char *path, cons
 {
     struct zd_server *server = dataset->server;
     const uint64_t n_max = settings_of(dataset)->events_readers;
-    if (server->events.n_readers >= n_max) {
+    if (server->events->n_readers >= n_max) {
         const enum zd_status status = zd_fail(err, ZD_AGAIN,
             "%llu clients read events already: events.readers", (unsigned long long)n_max);
-        zd_fact_limit(err, n_max, server->events.n_readers + 1);
+        zd_fact_limit(err, n_max, server->events->n_readers + 1);
         return status;
     }
     struct zd_events *events = events_of(dataset);
@@ -305,7 +305,7 @@ enum zd_status zd_events_open(struct zd_dataset *dataset, const char *path, cons
     reader->path = own_path;
     reader->told_ms = uv_now(server->loop);
     zd_list_push_back(&events->readers, &reader->link);
-    server->events.n_readers++;
+    server->events->n_readers++;
     begin(reader, last_id, text);
     arm(server);
     return ZD_OK;
@@ -385,7 +385,7 @@ void zd_events_close(struct zd_events_reader *reader)
     if (reader->dataset == NULL) {
         return;
     }
-    struct zd_events_clock *clock = &reader->dataset->server->events;
+    struct zd_events_clock *clock = reader->dataset->server->events;
     clock->n_readers--;
     if (clock->n_readers == 0) {
         uv_timer_stop(&clock->timer);
@@ -420,14 +420,14 @@ static void on_timer(uv_timer_t *timer)
 
 void zd_events_init(struct zd_server *server)
 {
-    server->events.n_readers = 0;
-    uv_timer_init(server->loop, &server->events.timer);
-    server->events.timer.data = server;
+    server->events->n_readers = 0;
+    uv_timer_init(server->loop, &server->events->timer);
+    server->events->timer.data = server;
 }
 
 void zd_events_done(struct zd_server *server)
 {
-    uv_close((uv_handle_t *)&server->events.timer, NULL);
+    uv_close((uv_handle_t *)&server->events->timer, NULL);
 }
 
 void zd_events_end(struct zd_dataset *dataset)

@@ -81,7 +81,7 @@ enum zd_next zd_events_read(struct zd_events_reader *reader, size_t len_max, str
 /** Stop reading. Accepts a zeroed reader. */
 void zd_events_close(struct zd_events_reader *reader);
 
-/** What server->events is. */
+/** What server->events points to. */
 struct zd_events_clock {
     uv_timer_t timer; /* while there are readers: of their heartbeats */
     uint64_t n_readers;

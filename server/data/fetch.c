@@ -1,5 +1,6 @@
 /* The chunks of a selection, some at a time, and their elements into one block. */
 #include "server/data/fetch.h"
+#include "server/request/task.h"
 
 #include "core/base/num.h"
 

@@ -157,17 +157,6 @@ enum zd_status zd_node_show_tag(
     return ZD_OK;
 }
 
-void zd_node_show_own_tag(enum zd_node_type type, uint64_t node_tag, char ret_etag[ZD_TAG_BYTES])
-{
-    struct zd_hash hash = {0};
-    if (type == ZD_NODE_GROUP) {
-        zd_hash_add(&hash, zd_span_of("metadata")); /* as handler_nodes begins it */
-    }
-    zd_hash_add_u64(&hash, node_tag);
-    zd_hash_add(&hash, zd_span_of(""));
-    zd_tag_format(ret_etag, hash.value, "node");
-}
-
 int64_t zd_node_show_mtime(const struct zd_node_show *show, const struct zd_node *node)
 {
     const bool is_alone = show->walk == NULL && show->look.above.n == 0 && show->scales.n == 0;

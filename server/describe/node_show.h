@@ -38,10 +38,6 @@ void zd_node_show_no_children(struct zd_node_show *show);
 ZD_RESULT zd_node_show_tag(
     struct zd_node_show *show, char ret_etag[ZD_TAG_BYTES], struct zd_error *err);
 
-/** The tag of a node that is known by zd_node.tag alone: of an array as GET answers it, of a group
- * as GET answers `?fields=metadata`, without its children. */
-void zd_node_show_own_tag(enum zd_node_type type, uint64_t node_tag, char ret_etag[ZD_TAG_BYTES]);
-
 /** Newest change of what is shown, as far as times tell; 0 = unknown. */
 int64_t zd_node_show_mtime(const struct zd_node_show *show, const struct zd_node *node);
 

@@ -17,6 +17,7 @@
 #include "server/runtime/workers.h"
 #include "server/front/reply.h"
 #include "server/runtime/server.h"
+#include "server/request/task.h"
 
 #define ENTRY_PART      2    /* one part of the cache is the most that an answer takes */
 #define RANGE_BYTES_MAX 64   /* of a Range header; others are not kept */

@@ -1,6 +1,7 @@
 /* /v1/limits: every limit with its value and unit; what may be held, and what is. */
 #include "server/request/handler.h"
 #include "server/runtime/server.h"
+#include "server/request/admit.h"
 
 #define DOCUMENT_BYTES_MAX (64U << 10)
 
@@ -61,7 +62,7 @@ static enum zd_next step_limits(struct zd_request *req)
     zd_emit_key(&emit, "limits");
     zd_config_emit_limits(&req->server->config->settings, &emit);
     emit_memory(&emit, &req->server->memory);
-    emit_admission(&emit, &req->server->admit.admission);
+    emit_admission(&emit, &req->server->admit->admission);
     zd_emit_object_end(&emit);
     struct zd_representation representation = {0};
     return zd_respond_text(req, &text, &representation);

@@ -14,7 +14,7 @@
 
 static struct zd_admit *admit_of(const struct zd_request *req)
 {
-    return &req->server->admit;
+    return req->server->admit;
 }
 
 static uint64_t now_ms(const struct zd_request *req)
@@ -27,14 +27,14 @@ static void arm(struct zd_server *server);
 static void on_timer(uv_timer_t *timer)
 {
     struct zd_server *server = timer->data;
-    zd_admission_expire(&server->admit.admission, uv_now(server->loop));
+    zd_admission_expire(&server->admit->admission, uv_now(server->loop));
     arm(server);
 }
 
 /* Waits end in the order in which they began, so the timer is never too late. */
 static void arm(struct zd_server *server)
 {
-    struct zd_admit *admit = &server->admit;
+    struct zd_admit *admit = server->admit;
     const uint64_t at_ms = zd_admission_expires_ms(&admit->admission);
     if (at_ms == UINT64_MAX || uv_is_active((uv_handle_t *)&admit->timer)) {
         return;
@@ -65,7 +65,7 @@ static bool is_quiet(const struct zd_admit *admit)
 static void on_quiet(uv_timer_t *timer)
 {
     struct zd_server *server = timer->data;
-    struct zd_admit *admit = &server->admit;
+    struct zd_admit *admit = server->admit;
     if (is_quiet(admit)) {
         admit->n_freed = 0;
         admit->gives_back = true;
@@ -78,7 +78,7 @@ static void on_quiet(uv_timer_t *timer)
  * it. */
 static void note_freed(struct zd_server *server, uint64_t bytes)
 {
-    struct zd_admit *admit = &server->admit;
+    struct zd_admit *admit = server->admit;
     admit->n_freed += bytes;
     if (admit->n_freed >= WORTH_BYTES && is_quiet(admit)) {
         uv_timer_start(&admit->quiet, on_quiet, QUIET_MS, 0);
@@ -102,18 +102,18 @@ void zd_admit_init(struct zd_server *server, uint32_t n_workers, uint64_t bytes_
         .waiting_max = settings->admission_waiting,
         .wait_ms = settings->admission_wait_ms,
     };
-    zd_admission_init(&server->admit.admission, &limits);
-    uv_timer_init(server->loop, &server->admit.timer);
-    server->admit.timer.data = server;
-    uv_timer_init(server->loop, &server->admit.quiet);
-    server->admit.quiet.data = server;
+    zd_admission_init(&server->admit->admission, &limits);
+    uv_timer_init(server->loop, &server->admit->timer);
+    server->admit->timer.data = server;
+    uv_timer_init(server->loop, &server->admit->quiet);
+    server->admit->quiet.data = server;
 }
 
 void zd_admit_close(struct zd_server *server)
 {
-    uv_close((uv_handle_t *)&server->admit.timer, NULL);
-    uv_close((uv_handle_t *)&server->admit.quiet, NULL);
-    zd_admission_done(&server->admit.admission);
+    uv_close((uv_handle_t *)&server->admit->timer, NULL);
+    uv_close((uv_handle_t *)&server->admit->quiet, NULL);
+    zd_admission_done(&server->admit->admission);
 }
 
 static enum zd_next respond_overloaded(struct zd_request *req)

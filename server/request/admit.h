@@ -8,7 +8,7 @@
 #include "server/runtime/workers.h"
 #include "server/request/request.h"
 
-/** What server->admit is. */
+/** What server->admit points to. */
 struct zd_admit {
     struct zd_admission admission;
     uv_timer_t timer; /* the end of the oldest wait */

@@ -6,6 +6,7 @@
 
 #include "core/base/num.h"
 #include "server/runtime/server.h"
+#include "server/request/task.h"
 
 #define WINDOW_BYTES (256U << 10) /* of a body that is collected */
 #define FIRST_BYTES  (64U << 10)  /* of room for one whose length is not known */

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/base/hash.h"
 #include "server/request/admit.h"
 #include "server/front/front.h"
 #include "server/runtime/server.h"
@@ -189,29 +188,4 @@ const char *zd_request_cache_control(const struct zd_request *req)
         return config->cache_control;
     }
     return config->immutable ? "public, max-age=31536000, immutable" : "no-cache";
-}
-
-void zd_tag_code(char to[ZD_TAG_BYTES], const char *etag, enum zd_coding coding)
-{
-    const size_t len = strlen(etag);
-    if (len < 2) {
-        to[0] = '\0';
-        return;
-    }
-    snprintf(to, ZD_TAG_BYTES, "%.*s-%s\"", (int)(len - 1), etag, zd_coding_name(coding));
-}
-
-void zd_tag_format(char to[ZD_TAG_BYTES], uint64_t hash, const char *suffix)
-{
-    snprintf(to, ZD_TAG_BYTES, "\"%016llx-%.40s\"", (unsigned long long)hash, suffix);
-}
-
-void zd_tag_object(char to[ZD_TAG_BYTES], const struct zd_stat *stat)
-{
-    struct zd_hash hash = {0};
-    char size[24];
-    zd_hash_add_u64(&hash, stat->generation.word[0]);
-    zd_hash_add_u64(&hash, stat->generation.word[1]);
-    snprintf(size, sizeof size, "%llu", (unsigned long long)stat->size);
-    zd_tag_format(to, hash.value, size);
 }

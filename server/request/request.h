@@ -5,6 +5,7 @@
 #include "server/data/parent_groups.h"
 #include "server/request/admission.h"
 #include "server/data/catalog.h"
+#include "server/data/tag.h"
 #include "server/http/compress.h"
 #include "server/http/conditions.h"
 #include "server/http/problem.h"
@@ -160,7 +161,6 @@ struct zd_header {
 };
 
 #define ZD_ANSWER_HEADERS_MAX 16
-#define ZD_TAG_BYTES          72
 
 /** Bytes of an open file as a body. */
 struct zd_file_part {
@@ -261,14 +261,5 @@ bool zd_request_is_pretty(const struct zd_request *req);
 
 /** Cache-Control for data of the request's dataset (api.md 2). */
 const char *zd_request_cache_control(const struct zd_request *req);
-
-/** `"<16 hex>-<suffix>"` (api.md 2: never 32 hex digits). */
-void zd_tag_format(char to[ZD_TAG_BYTES], uint64_t hash, const char *suffix);
-
-/** The tag of a stored object, as it is stored. */
-void zd_tag_object(char to[ZD_TAG_BYTES], const struct zd_stat *stat);
-
-/** The tag of the same representation in a coding: `"<hash>-<suffix>-gzip"`; "" stays "". */
-void zd_tag_code(char to[ZD_TAG_BYTES], const char *etag, enum zd_coding coding);
 
 #endif

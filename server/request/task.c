@@ -1,6 +1,13 @@
 /* A request's work for a worker thread, in memory that outlives the request when it must. */
 #include "server/request/task.h"
 
+struct zd_job_owner zd_task_owner(const struct zd_request *req)
+{
+    const bool has_lane = req->ticket.state != ZD_TICKET_NONE;
+    return (struct zd_job_owner){
+        .name = req, .is_large = has_lane && req->ticket.lane == ZD_LANE_LARGE};
+}
+
 static void work_on_worker(struct zd_job *job)
 {
     struct zd_task *task = ZD_CONTAINER(job, struct zd_task, job);

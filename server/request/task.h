@@ -18,6 +18,9 @@ struct zd_task {
     bool was_dropped; /* the work was cancelled before it began */
 };
 
+/** For whom workers work: that request, in the lane it was admitted to. */
+struct zd_job_owner zd_task_owner(const struct zd_request *req);
+
 /** Begin; the request's state is to be left with zd_task_leave. */
 void zd_task_init(struct zd_task *task, struct zd_request *req, void (*work)(struct zd_task *task),
     void (*release)(struct zd_task *task));

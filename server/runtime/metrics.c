@@ -5,6 +5,7 @@
 #include "server/front/front.h"
 #include "server/request/route.h"
 #include "server/runtime/server.h"
+#include "server/request/admit.h"
 
 static const double bounds[ZD_METRICS_BUCKETS] = {
     .005, .01, .025, .05, .075, .1, .25, .5, .75, 1, 2.5, 5, 7.5, 10};
@@ -254,8 +255,8 @@ void zd_metrics_add(const struct zd_server *server, struct zd_text *text)
     add_one(text, "zarrd_jobs_waiting", "gauge", "Pieces of work that wait for a worker.",
         server->pool.n_waiting);
     add_memory(&server->memory, text);
-    add_lanes(&server->admit.admission, text);
-    add_shed(&server->admit.admission, text);
+    add_lanes(&server->admit->admission, text);
+    add_shed(&server->admit->admission, text);
     add_caches(server, text);
     add_stores(server, text);
     add_one(text, "zarrd_log_dropped_total", "counter", "Log lines lost to a full pipe.",

@@ -6,22 +6,24 @@
 #include "core/base/status.h"
 
 /**
- * One who waits: embedded in the waiter's object. The call that wants something returns ZD_NEXT
- * when the outputs are set already (then `done` never runs), or ZD_WAIT (then it runs once, later,
- * unless the wait is cancelled).
+ * A wait for one thing: embedded in the waiter's object. The call that wants something returns
+ * ZD_NEXT when the outputs are set already (then `done` never runs), or ZD_WAIT (then it runs once,
+ * later, never inside that call, unless the wait is cancelled). This is the only way in which
+ * anything in the server says that it is over.
  */
 struct zd_wait {
     struct zd_list link; /* in the list of the thing waited for; unlinked = does not wait */
-    void (*done)(struct zd_wait *wait);
+    void (*done)(struct zd_wait *wait); /* zd_machine_wake, zd_gather_wake, or the waiter's own */
+    void *context;                      /* of done; borrowed */
     enum zd_status status;
-    struct zd_error err; /* told when status is a failure */
+    struct zd_error err; /* set when status is a failure */
 };
 
 /** What a step, or a call that wants something, returns. */
 enum zd_next {
     ZD_NEXT, /* go on at once */
-    ZD_WAIT, /* somebody will call */
-    ZD_DONE, /* the request is answered */
+    ZD_WAIT, /* a wait is under way: its end goes on */
+    ZD_DONE, /* the machine is done; of a request: it is answered */
 };
 
 /** Stop waiting. The work goes on: dropping what nobody waits for is for those who know it

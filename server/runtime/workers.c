@@ -30,13 +30,6 @@ bool zd_workers_is_cheap(const struct zd_server *server, uint64_t cost_ns)
     return cost_ns / 1000 < server->config->settings.workers_inline_us;
 }
 
-struct zd_job_owner zd_task_owner(const struct zd_request *req)
-{
-    const bool has_lane = req->ticket.state != ZD_TICKET_NONE;
-    return (struct zd_job_owner){
-        .name = req, .is_large = has_lane && req->ticket.lane == ZD_LANE_LARGE};
-}
-
 static struct zd_job *job_of(struct zd_list *link)
 {
     return ZD_CONTAINER(link, struct zd_job, link);

@@ -11,7 +11,6 @@
 #include "core/base/list.h"
 #include "core/base/status.h"
 
-struct zd_request;
 struct zd_server;
 struct zd_settings;
 
@@ -62,9 +61,6 @@ void zd_workers_close(struct zd_server *server);
 /** Whether work of that estimated cost is to be done on the loop thread, at once (setting
  * workers.inline_us). */
 bool zd_workers_is_cheap(const struct zd_server *server, uint64_t cost_ns);
-
-/** Who works for that request. */
-struct zd_job_owner zd_task_owner(const struct zd_request *req);
 
 /** Give work of that estimated cost to a worker. */
 void zd_workers_submit(struct zd_server *server, struct zd_job *job, uint64_t cost_ns);

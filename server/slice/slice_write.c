@@ -9,6 +9,7 @@
 #include "server/request/admit.h"
 #include "server/runtime/server.h"
 #include "server/slice/slice_commit.h"
+#include "server/request/task.h"
 
 #define FLYING_MAX       32
 #define FLYING_BYTES_MAX (UINT64_C(64) << 20) /* of rewrites that are under way at once */

@@ -3,7 +3,7 @@
 
 #include "server/data/events.h"
 #include "server/write/change.h"
-#include "server/describe/node_show.h"
+#include "server/data/tag.h"
 
 #define TOLD_AT_ONCE 256 /* chunks */
 
@@ -12,7 +12,7 @@
 static void tag_of(const struct zd_place *place, enum zd_node_type type, char etag[ZD_TAG_BYTES])
 {
     const uint32_t n = place->change->dialect->n_documents;
-    zd_node_show_own_tag(type, zd_node_tag(place->stat, n), etag);
+    zd_tag_node(etag, type, zd_tag_documents(place->stat, n));
 }
 
 /* Listings are told to nobody: they say what is known. */

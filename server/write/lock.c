@@ -217,7 +217,7 @@ static struct zd_lock_place *new_place(struct zd_locks *locks, struct zd_span ke
 static struct zd_lock_place *find_place(
     struct zd_dataset *dataset, enum zd_lock_mode mode, const char *path)
 {
-    struct zd_locks *locks = &dataset->server->locks;
+    struct zd_locks *locks = dataset->server->locks;
     uint8_t memory[KEY_HEAD_BYTES + ZD_KEY_BYTES_MAX];
     const enum kind kind = kind_of(mode);
     const size_t len = kind == KIND_METADATA ? 0 : strnlen(path, ZD_KEY_BYTES_MAX);
@@ -233,7 +233,7 @@ static struct zd_lock_place *find_place(
 
 void zd_locks_init(struct zd_server *server)
 {
-    struct zd_locks *locks = &server->locks;
+    struct zd_locks *locks = server->locks;
     *locks = (struct zd_locks){0};
     zd_map_init(&locks->places);
     zd_list_init(&locks->paths);
@@ -245,7 +245,7 @@ void zd_locks_init(struct zd_server *server)
 
 void zd_locks_close(struct zd_server *server)
 {
-    struct zd_locks *locks = &server->locks;
+    struct zd_locks *locks = server->locks;
     uv_close((uv_handle_t *)&locks->next_turn, NULL);
     zd_map_done(&locks->places);
 }

@@ -45,7 +45,7 @@ struct zd_lock_want {
     bool is_held;
 };
 
-/** What server->locks is. */
+/** What server->locks points to. */
 struct zd_locks {
     struct zd_map places;
     struct zd_list paths; /* struct zd_lock_want, as its members say */

@@ -8,6 +8,7 @@
 #include "core/base/own.h"
 #include "core/store/store.h"
 #include "tests/support/store_fault.h"
+#include "server/data/catalog.h"
 
 #define TURNS    200
 #define TEXT_MAX (1U << 20)

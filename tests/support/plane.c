@@ -41,6 +41,8 @@ void zd_test_plane_open(struct zd_test_plane *plane, uint64_t revalidate_ms)
     plane->server.n_datasets = 1;
     init_caches(&plane->server);
     zd_workers_init(&plane->server);
+    plane->server.locks = &plane->locks;
+    plane->server.events = &plane->events;
     zd_locks_init(&plane->server);
     zd_events_init(&plane->server);
     zd_edits_init(&plane->server);

@@ -3,13 +3,17 @@
 #define ZD_TESTS_SUPPORT_PLANE_H
 
 #include "server/data/chunks.h"
+#include "server/data/events.h"
 #include "server/runtime/server.h"
+#include "server/write/lock.h"
 #include "tests/support/store.h"
 
 struct zd_test_plane {
     struct zd_test_store store;
     struct zd_config config;
     struct zd_server server;
+    struct zd_locks locks;
+    struct zd_events_clock events;
     struct zd_dataset dataset;
     struct zd_dataset *table[1];
     struct zd_store_ops ops; /* of the store: a test may change them */

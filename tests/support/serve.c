@@ -16,6 +16,7 @@
 #include "core/base/scan.h"
 #include "server/data/datasets.h"
 #include "server/front/front.h"
+#include "server/start.h"
 
 #define ANSWER_BYTES_MAX (256U << 10)
 #define WAIT_MS          30000 /* an answer that takes longer is none */
@@ -65,7 +66,7 @@ enum zd_status zd_test_serve_open(struct zd_test_serve *serve, const char *confi
     silence(STDOUT_FILENO);
     enum zd_status status = read_config(serve, &serve->config, &err);
     if (status == ZD_OK) {
-        status = zd_server_new(&serve->config, &serve->server, &err);
+        status = zd_start_begin(&serve->config, &serve->server, &err);
     }
     ck_assert_msg(status == ZD_OK || status == ZD_NO_MEMORY, "%s", err.text);
     if (status != ZD_OK) {
@@ -78,7 +79,7 @@ enum zd_status zd_test_serve_open(struct zd_test_serve *serve, const char *confi
 
 void zd_test_serve_close(struct zd_test_serve *serve)
 {
-    zd_server_free(serve->server);
+    zd_start_end(serve->server);
     zd_config_done(&serve->config);
     (void)unlink(serve->config_path);
 }

@@ -24,7 +24,7 @@ struct zd_test_answer {
  * Read a configuration from JSON and serve it on a free port; lines of the start and of the log go
  * nowhere.
  *
- * @retval ZD_NO_MEMORY as zd_server_new, when a test has memory fail
+ * @retval ZD_NO_MEMORY as zd_start_begin, when a test has memory fail
  */
 ZD_RESULT zd_test_serve_open(struct zd_test_serve *serve, const char *config);
 void zd_test_serve_close(struct zd_test_serve *serve);

@@ -11,6 +11,7 @@
 #include "tests/support/serve.h"
 #include "tests/support/store_fault.h"
 #include "tests/support/unit.h"
+#include "server/data/catalog.h"
 
 #define FAULTS_MAX        5000
 #define PROBLEM_NODES_MAX 1000

@@ -249,7 +249,7 @@ START_TEST(at_every_moment_exactly_those_hold_it_whom_nobody_before_disturbs)
     for (size_t i = 0; i < N_TAKERS; i++) {
         zd_lock_release(&taker[i].want);
     }
-    ck_assert_uint_eq(plane.server.locks.places.n_entries, 0);
+    ck_assert_uint_eq(plane.server.locks->places.n_entries, 0);
     zd_test_plane_close(&plane);
 }
 END_TEST

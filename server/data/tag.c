@@ -1,0 +1,53 @@
+/* Entity tags of what is stored, and of what is made of it. */
+#include "server/data/tag.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/hash.h"
+
+void zd_tag_format(char to[ZD_TAG_BYTES], uint64_t hash, const char *suffix)
+{
+    snprintf(to, ZD_TAG_BYTES, "\"%016llx-%.40s\"", (unsigned long long)hash, suffix);
+}
+
+void zd_tag_object(char to[ZD_TAG_BYTES], const struct zd_stat *stat)
+{
+    struct zd_hash hash = {0};
+    char size[24];
+    zd_hash_add_u64(&hash, stat->generation.word[0]);
+    zd_hash_add_u64(&hash, stat->generation.word[1]);
+    snprintf(size, sizeof size, "%llu", (unsigned long long)stat->size);
+    zd_tag_format(to, hash.value, size);
+}
+
+void zd_tag_code(char to[ZD_TAG_BYTES], const char *etag, enum zd_coding coding)
+{
+    const size_t len = strlen(etag);
+    if (len < 2) {
+        to[0] = '\0';
+        return;
+    }
+    snprintf(to, ZD_TAG_BYTES, "%.*s-%s\"", (int)(len - 1), etag, zd_coding_name(coding));
+}
+
+uint64_t zd_tag_documents(const struct zd_stat *stat, uint32_t n)
+{
+    struct zd_hash hash = {0};
+    for (uint32_t i = 0; i < n; i++) {
+        zd_hash_add_u64(&hash, stat[i].generation.word[0]);
+        zd_hash_add_u64(&hash, stat[i].generation.word[1]);
+    }
+    return hash.value;
+}
+
+void zd_tag_node(char to[ZD_TAG_BYTES], enum zd_node_type type, uint64_t documents)
+{
+    struct zd_hash hash = {0};
+    if (type == ZD_NODE_GROUP) {
+        zd_hash_add(&hash, zd_span_of("metadata")); /* as handler_nodes begins it */
+    }
+    zd_hash_add_u64(&hash, documents);
+    zd_hash_add(&hash, zd_span_of(""));
+    zd_tag_format(to, hash.value, "node");
+}

@@ -1,0 +1,31 @@
+/* Many waits at once: a machine goes on when the last of them has ended. */
+#include "server/runtime/gather.h"
+
+#include <assert.h>
+
+void zd_gather_begin(struct zd_gather *gather)
+{
+    assert(gather->n == 0 && !gather->is_asking);
+    gather->is_asking = true;
+}
+
+enum zd_next zd_gather_end(struct zd_gather *gather)
+{
+    assert(gather->is_asking);
+    gather->is_asking = false;
+    return gather->n == 0 ? ZD_NEXT : ZD_WAIT;
+}
+
+void zd_gather_arrived(struct zd_gather *gather)
+{
+    assert(gather->n > 0);
+    gather->n--;
+    if (gather->n == 0 && !gather->is_asking) {
+        zd_machine_go_on(gather->machine);
+    }
+}
+
+void zd_gather_wake(struct zd_wait *wait)
+{
+    zd_gather_arrived(wait->context);
+}

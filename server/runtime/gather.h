@@ -1,0 +1,54 @@
+/* Many waits at once: a machine goes on when the last of them has ended. Thread: loop. */
+#ifndef ZD_RUNTIME_GATHER_H
+#define ZD_RUNTIME_GATHER_H
+
+#include "server/runtime/machine.h"
+#include "server/runtime/workers.h"
+
+/**
+ * Belongs to the object that waits, so that two who wait for the same machine never share a count.
+ * A step asks like this:
+ *
+ *     zd_gather_begin(&gather);
+ *     for each: want.wait = zd_gather_wait(&gather); zd_gather_add(&gather, zd_x_want(&want));
+ *     return zd_gather_end(&gather);
+ */
+struct zd_gather {
+    struct zd_machine *machine; /* borrowed */
+    struct zd_job_owner owner;  /* for whom workers work meanwhile */
+    uint32_t n;                 /* waits under way */
+    bool is_asking;             /* between begin and end */
+};
+
+/** Begin to ask. Nothing is under way. */
+void zd_gather_begin(struct zd_gather *gather);
+
+/** Count one wait. @param next what the call that wants something has returned */
+static inline void zd_gather_add(struct zd_gather *gather, enum zd_next next)
+{
+    gather->n += next == ZD_WAIT;
+}
+
+/** All are asked. @return ZD_NEXT: nothing is under way; ZD_WAIT: the machine will go on */
+enum zd_next zd_gather_end(struct zd_gather *gather);
+
+/** All waits were cancelled by their owner: the machine is not woken for them. */
+static inline void zd_gather_cancel(struct zd_gather *gather)
+{
+    gather->n = 0;
+    gather->is_asking = false;
+}
+
+/** One of the waits has ended: for ends that come without a zd_wait, as a job's. */
+void zd_gather_arrived(struct zd_gather *gather);
+
+/** The `done` of a wait whose context is a gather. */
+void zd_gather_wake(struct zd_wait *wait);
+
+/** A wait that the gather counts once it is added. */
+static inline struct zd_wait zd_gather_wait(struct zd_gather *gather)
+{
+    return (struct zd_wait){.done = zd_gather_wake, .context = gather};
+}
+
+#endif

@@ -1,0 +1,35 @@
+/* The driver of everything that goes on step by step. Thread: loop. */
+#ifndef ZD_RUNTIME_MACHINE_H
+#define ZD_RUNTIME_MACHINE_H
+
+#include "server/runtime/wait.h"
+
+/**
+ * A state machine, embedded in the object whose steps it runs. The owner keeps which step is next:
+ * `step` is two lines that find the owner and call that.
+ *
+ *     zd_machine_begin -> step, step, ... -> ZD_DONE: the caller has the result at hand
+ *                                      \-> ZD_WAIT ... zd_machine_wake -> step, ... -> ZD_DONE: end
+ */
+struct zd_machine {
+    enum zd_next (*step)(struct zd_machine *machine);
+    void (*end)(struct zd_machine *machine); /* runs once, when it is done; may free the owner */
+    bool is_running;                         /* its own: inside a step */
+};
+
+/** Run the first steps. @return ZD_WAIT: `end` will run; ZD_DONE: it will not */
+enum zd_next zd_machine_begin(struct zd_machine *machine);
+
+/** Run further steps, and `end` when the machine is done. No step is running. */
+void zd_machine_go_on(struct zd_machine *machine);
+
+/** The `done` of a wait whose context is a machine: the machine goes on. */
+void zd_machine_wake(struct zd_wait *wait);
+
+/** A wait that wakes the machine. */
+static inline struct zd_wait zd_machine_wait(struct zd_machine *machine)
+{
+    return (struct zd_wait){.done = zd_machine_wake, .context = machine};
+}
+
+#endif
