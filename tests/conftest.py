@@ -1,7 +1,6 @@
 """Fixtures: a server of its own for a test, and one over all of tests/data for tests that only read."""
 
 import pytest
-
 from live import DATA, Server
 
 LINES = pytest.StashKey()

@@ -1,6 +1,5 @@
 """Real Zarr clients read what other libraries wrote, through the server's raw keys."""
 
-import hashlib
 import json
 import pathlib
 import subprocess
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 import tensorstore
 import zarr
+from arrays import digest
 from live import DATA, cases
 from obstore.store import HTTPStore
 
@@ -33,11 +33,6 @@ def readable_by(client, *stores):
             # Characters that a client cannot put in a URL: tests/http asks for those.
             if not set("%#?&") & set(case["node"]):
                 yield store, case["node"], case, whole["sha256"]
-
-
-def digest(values):
-    values = np.ascontiguousarray(values)
-    return hashlib.sha256(values.astype(values.dtype.newbyteorder("<")).tobytes()).hexdigest()
 
 
 def test_zarr_python_reads_over_http(server):

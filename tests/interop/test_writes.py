@@ -12,9 +12,9 @@ import pytest
 import tensorstore
 import xarray
 import zarr
+from arrays import digest
 from live import DATA, ROOT, Server
 from obstore.store import HTTPStore
-from test_clients import digest
 
 DATASET = "work"
 NODES = f"/v1/datasets/{DATASET}/nodes"
