@@ -6,6 +6,9 @@
 
 #include "core/base/num.h"
 #include "core/store/turns.h"
+#include "server/config/config.h"
+#include "server/config/config_args.h"
+#include "server/config/config_emit.h"
 #include "server/health_check.h"
 #include "server/runtime/workers.h"
 #include "server/runtime/server.h"
@@ -97,7 +100,7 @@ static int obey(enum zd_command command, const struct zd_config *config)
     case ZD_COMMAND_HEALTH:
         return ask(config->health_url);
     case ZD_COMMAND_HELP:
-        zd_config_help(&text);
+        zd_config_args_help(&text);
         return print(&text);
     case ZD_COMMAND_VERSION:
         return puts("zarrd " ZD_VERSION) >= 0 ? STOPPED_AS_ASKED : FAULT;

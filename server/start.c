@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/base/num.h"
+#include "server/config/config.h"
 #include "server/data/chunks.h"
 #include "server/data/datasets.h"
 #include "server/data/events.h"

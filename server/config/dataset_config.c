@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "core/base/num.h"
-
-#define SHOWN_BYTES 64 /* of a value in an error */
+#include "core/base/own.h"
+#include "server/config/config_value.h"
 
 enum member_kind {
     MEMBER_TEXT,
@@ -54,34 +54,6 @@ static const struct member *find_member(const char *name)
     return NULL;
 }
 
-/* A value that fits a line as it is written; else its type. */
-static void show_value(const struct zd_json *value, struct zd_text *text)
-{
-    struct zd_emit emit;
-    zd_emit_init(&emit, text, false);
-    if (!zd_json_is(value, ZD_JSON_ARRAY) && !zd_json_is(value, ZD_JSON_OBJECT)) {
-        zd_emit_json(&emit, value);
-    }
-    if (text->status != ZD_OK || text->len == 0) {
-        zd_text_clear(text);
-        zd_text_add(text, zd_json_type_name(value));
-    }
-}
-
-enum zd_status zd_config_wrong_type(const struct zd_pointer *at, const char *expected,
-    const struct zd_json *found, struct zd_error *err)
-{
-    ZD_SCOPED_TEXT(shown, SHOWN_BYTES);
-    show_value(found, &shown);
-    const char *where = at->text[0] == '\0' ? "the document" : at->text;
-    const enum zd_status status =
-        zd_fail(err, ZD_INVALID, "%s is %s, but %s is expected", where, shown.at, expected);
-    zd_fact_pointer(err, at->text);
-    zd_fact_expected(err, "%s", expected);
-    zd_fact_found(err, "%s", shown.at);
-    return status;
-}
-
 static bool find_choice(const char *const *choices, const char *word, size_t *ret_choice)
 {
     for (size_t i = 0; word != NULL && choices[i] != NULL; i++) {
@@ -93,17 +65,6 @@ static bool find_choice(const char *const *choices, const char *word, size_t *re
     return false;
 }
 
-static enum zd_status replace_text(char **place, const char *value, struct zd_error *err)
-{
-    char *copy = zd_strdup(value);
-    if (copy == NULL) {
-        return zd_fail(err, ZD_NO_MEMORY, "no memory for the configuration");
-    }
-    zd_free(*place);
-    *place = copy;
-    return ZD_OK;
-}
-
 static enum zd_status set_member(const struct member *member, struct zd_dataset_config *dataset,
     const struct zd_json *value, const struct zd_pointer *at, struct zd_error *err)
 {
@@ -112,12 +73,12 @@ static enum zd_status set_member(const struct member *member, struct zd_dataset_
     switch (member->kind) {
     case MEMBER_TEXT:
         if (zd_json_string(value) == NULL || strpbrk(zd_json_string(value), "\r\n") != NULL) {
-            return zd_config_wrong_type(at, "a string of one line", value, err);
+            return zd_config_value_wrong_type(at, "a string of one line", value, err);
         }
-        return replace_text((char **)place, zd_json_string(value), err);
+        return zd_config_value_replace((char **)place, zd_json_string(value), err);
     case MEMBER_FLAG:
         if (!zd_json_is(value, ZD_JSON_BOOL)) {
-            return zd_config_wrong_type(at, "true or false", value, err);
+            return zd_config_value_wrong_type(at, "true or false", value, err);
         }
         *(bool *)place = zd_json_is_true(value);
         return ZD_OK;
@@ -125,24 +86,16 @@ static enum zd_status set_member(const struct member *member, struct zd_dataset_
         if (!find_choice(member->choices, zd_json_string(value), &choice)) {
             ZD_SCOPED_TEXT(expected, 64);
             zd_text_addf(&expected, "\"%s\" or \"%s\"", member->choices[0], member->choices[1]);
-            return zd_config_wrong_type(at, expected.at, value, err);
+            return zd_config_value_wrong_type(at, expected.at, value, err);
         }
         *(bool *)place = choice == 1;
         return ZD_OK;
     case MEMBER_MS:
         return zd_json_u64(value, place)
                    ? ZD_OK
-                   : zd_config_wrong_type(at, "a number of milliseconds", value, err);
+                   : zd_config_value_wrong_type(at, "a number of milliseconds", value, err);
     }
     return ZD_OK;
-}
-
-enum zd_status zd_config_unknown(const struct zd_pointer *at, struct zd_error *err)
-{
-    const enum zd_status status =
-        zd_fail(err, ZD_INVALID, "there is no setting %s; --help lists them", at->text);
-    zd_fact_pointer(err, at->text);
-    return status;
 }
 
 static bool is_unsupported(const char *name)
@@ -154,14 +107,6 @@ static bool is_unsupported(const char *name)
     return i < ZD_COUNT_OF(unsupported);
 }
 
-static enum zd_status refuse_unsupported(const struct zd_pointer *at, struct zd_error *err)
-{
-    const enum zd_status status = zd_fail(
-        err, ZD_INVALID, "setting %s is not supported by this version; remove it", at->text);
-    zd_fact_pointer(err, at->text);
-    return status;
-}
-
 enum zd_status zd_dataset_config_set(struct zd_dataset_config *dataset, const char *name,
     const struct zd_json *value, const struct zd_pointer *at, struct zd_error *err)
 {
@@ -169,7 +114,8 @@ enum zd_status zd_dataset_config_set(struct zd_dataset_config *dataset, const ch
     if (member != NULL) {
         return set_member(member, dataset, value, at, err);
     }
-    return is_unsupported(name) ? refuse_unsupported(at, err) : zd_config_unknown(at, err);
+    return is_unsupported(name) ? zd_config_value_unsupported(at, err)
+                                : zd_config_value_unknown(at, err);
 }
 
 static void emit_member(

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base/num.h"
+#include "core/base/own.h"
 #include "core/base/scan.h"
 
 const struct zd_setting zd_setting_table[] = {
@@ -134,8 +135,8 @@ static enum zd_status refuse(
 {
     ZD_SCOPED_TEXT(bounds, 128);
     zd_setting_add_bounds(setting, &bounds);
-    const enum zd_status status = zd_fail(err, ZD_INVALID,
-        "setting %s is '%.100s', but %s is expected", setting->full_name, found, bounds.at);
+    const enum zd_status status = zd_fail(err, ZD_INVALID, "setting %s is '%.100s'; expected %s",
+        setting->full_name, found, bounds.at);
     zd_fact_name(err, setting->full_name);
     zd_fact_expected(err, "%s", bounds.at);
     zd_fact_found(err, "%s", found);
@@ -260,6 +261,14 @@ enum zd_status zd_setting_reset(const struct zd_setting *setting, struct zd_sett
         return set_word(setting, settings, setting->word, NULL);
     }
     return ZD_OK;
+}
+
+void zd_setting_done(const struct zd_setting *setting, struct zd_settings *settings)
+{
+    if (setting->type == ZD_SETTING_WORD) {
+        zd_free(*word_of(setting, settings));
+        *word_of(setting, settings) = NULL;
+    }
 }
 
 void zd_setting_emit(

@@ -2,7 +2,10 @@
 #ifndef ZD_CONFIG_SETTING_H
 #define ZD_CONFIG_SETTING_H
 
-#include "server/config/config.h"
+#include "core/base/emit.h"
+#include "core/base/json.h"
+#include "core/base/text.h"
+#include "server/config/settings.h"
 
 enum zd_setting_type {
     ZD_SETTING_SIZE,
@@ -44,8 +47,11 @@ ZD_RESULT zd_setting_set_text(const struct zd_setting *setting, struct zd_settin
 ZD_RESULT zd_setting_set_json(const struct zd_setting *setting, struct zd_settings *settings,
     const struct zd_json *json, struct zd_error *err);
 
-/** Its default. @retval ZD_NO_MEMORY */
+/** Set the default. @retval ZD_NO_MEMORY */
 ZD_RESULT zd_setting_reset(const struct zd_setting *setting, struct zd_settings *settings);
+
+/** Free its value, if it has one to free. */
+void zd_setting_done(const struct zd_setting *setting, struct zd_settings *settings);
 
 /** Its value as JSON: sizes as "64MiB" where that is exact. */
 void zd_setting_emit(

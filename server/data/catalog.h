@@ -6,7 +6,7 @@
 #include "core/dialect/dialect.h"
 #include "core/store/store.h"
 #include "server/runtime/cache.h"
-#include "server/config/config.h"
+#include "server/config/settings.h"
 #include "server/runtime/wait.h"
 
 struct zd_events;

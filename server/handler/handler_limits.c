@@ -1,5 +1,6 @@
 /* /v1/limits: every limit with its value and unit; what may be held, and what is. */
 #include "server/request/handler.h"
+#include "server/config/config_emit.h"
 #include "server/runtime/server.h"
 #include "server/request/admit.h"
 

@@ -2,7 +2,7 @@
 #ifndef ZD_RUNTIME_MEMORY_H
 #define ZD_RUNTIME_MEMORY_H
 
-#include "server/config/config.h"
+#include "server/config/settings.h"
 
 /** Who may hold how much. */
 struct zd_memory {

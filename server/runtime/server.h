@@ -4,7 +4,7 @@
 
 #include <uv.h>
 
-#include "server/config/config.h"
+#include "server/config/settings.h"
 #include "server/runtime/cache.h"
 #include "server/runtime/log.h"
 #include "server/runtime/memory.h"

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "server/config/config.h"
 #include "server/write/edit.h"
 #include "server/write/bounds.h"
 

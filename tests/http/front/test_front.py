@@ -330,10 +330,10 @@ def test_several_addresses_are_served(tmp_path):
     (("--nope",), "unknown option '--nope'"),
     (("/no/such/directory",), "/no/such/directory"),
     (("--listen", "nowhere", "/tmp"), "'nowhere' is malformed"),
-    (("--set", "cache.decoded_bytes=lots", "/tmp"), "cache.decoded_bytes is 'lots', but 0 to 1024GiB"),
+    (("--set", "cache.decoded_bytes=lots", "/tmp"), "cache.decoded_bytes is 'lots'; expected 0 to 1024GiB"),
     (("--set", "http.connections=15", "/tmp"), "16 to 1000000"),
     (("a=/tmp", "a=/tmp"), "two datasets are named 'a'"),
-    (("--config", "/no/such/file"), "cannot be opened"),
+    (("--config", "/no/such/file"), "cannot open it"),
     ((__file__,), "test_front.py: not a directory"),
 ])
 def test_bad_usage_ends_with_status_2_and_says_why(arguments, words):
@@ -343,13 +343,13 @@ def test_bad_usage_ends_with_status_2_and_says_why(arguments, words):
 
 
 @pytest.mark.parametrize("document, words", [
-    ([], "the document is an array, but an object is expected"),
-    ({"listen": 5}, "/listen is 5, but an array of strings is expected"),
+    ([], "the document is an array; expected an object"),
+    ({"listen": 5}, "/listen is 5; expected an array of strings"),
     ({"datasets": {"a": {"location": "mem:", "extensions": "lax"}}},
-     '/datasets/a/extensions is "lax", but "zep10" or "strict" is expected'),
-    ({"datasets": {"a": {"location": "mem:", "writable": "x" * 100}}}, "/datasets/a/writable is a string, but true or false"),
-    ({"datasets": {"a": {"location": "mem:", "revalidate_ms": -1}}}, "/datasets/a/revalidate_ms is -1, but a number of milliseconds"),
-    ({"cache": {"decoded_bytes": -1}}, "cache.decoded_bytes is '-1', but 0 to 1024GiB"),
+     '/datasets/a/extensions is "lax"; expected "zep10" or "strict"'),
+    ({"datasets": {"a": {"location": "mem:", "writable": "x" * 100}}}, "/datasets/a/writable is a string; expected true or false"),
+    ({"datasets": {"a": {"location": "mem:", "revalidate_ms": -1}}}, "/datasets/a/revalidate_ms is -1; expected a number of milliseconds"),
+    ({"cache": {"decoded_bytes": -1}}, "cache.decoded_bytes is '-1'; expected 0 to 1024GiB"),
     ({"cache": {"decoded": 1}}, "there is no setting /cache/decoded"),
 ])
 def test_a_bad_configuration_names_the_place_and_the_value(tmp_path, document, words):

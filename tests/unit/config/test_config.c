@@ -1,10 +1,12 @@
-/* Settings from their four sources, and what is wrong with them. */
+/* Settings from their four sources, and errors in each. */
 #include "server/config/config.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "server/config/config_args.h"
+#include "server/config/config_emit.h"
 #include "tests/support/unit.h"
 
 static char *const nothing[] = {NULL};
@@ -53,7 +55,7 @@ static const struct {
     {{"--set", "cache.decoded_bytes=0", "/d"}, NULL},
     {{"--set", "cache.decoded_bytes=1024GiB", "/d"}, NULL},
     {{"--set", "log.format=json", "/d"}, NULL},
-    {{"--", "-x"}, "cannot name"},
+    {{"--", "-x"}, "is not a name"},
     {{"--", "x=-d"}, NULL},
     {{NULL}, "nothing to serve"},
     {{"--nope", "/d"}, "unknown option"},
@@ -76,11 +78,11 @@ static const struct {
     {{"--set", "log.format=", "/d"}, "text or json"},
     {{"--set", "log.requests=maybe", "/d"}, "true or false"},
     {{"/a/x.zarr", "/b/x.zip"}, "two datasets are named 'x'"},
-    {{"/a/.hidden"}, "cannot name"},
+    {{"/a/.hidden"}, "is not a name"},
     {{"--health", "http://127.0.0.1:1/"}, NULL},
     {{"--health"}, "needs URL"},
     {{"x="}, "no location"},
-    {{"--config", "/no/such/file"}, "it cannot be opened"},
+    {{"--config", "/no/such/file"}, "cannot open"},
 };
 
 START_TEST(command_lines_are_judged)
@@ -132,10 +134,10 @@ static const struct {
     {"{\"cache\": {\"decoded_bytes\": \"1MiB\", \"encoded_bytes\": 5}}", NULL, NULL},
     {"{\"listen\": [\"127.0.0.1:0\", \"[::1]:0\"]}", NULL, NULL},
     {"{", "line 1", NULL},
-    {"[]", "an object is expected", ""},
+    {"[]", "expected an object", ""},
     {"{\"nope\": {}}", "no setting", "/nope"},
     {"{\"cache\": {\"nope\": 1}}", "no setting", "/cache/nope"},
-    {"{\"cache\": 1}", "an object is expected", "/cache"},
+    {"{\"cache\": 1}", "expected an object", "/cache"},
     {"{\"cache\": {\"decoded_bytes\": true}}", "cache.decoded_bytes", "/cache/decoded_bytes"},
     {"{\"cache\": {\"decoded_bytes\": -1}}", "'-1'", "/cache/decoded_bytes"},
     {"{\"cache\": {\"decoded_bytes\": 1.5}}", "0 to 1024GiB", "/cache/decoded_bytes"},
@@ -147,7 +149,7 @@ static const struct {
     {"{\"listen\": []}", "no address", NULL},
     {"{\"datasets\": {\"a\": {}}}", "no location", NULL},
     {"{\"datasets\": {\"a\": 1}}", "an object", "/datasets/a"},
-    {"{\"datasets\": {\"-a\": {\"location\": \"x\"}}}", "cannot name", NULL},
+    {"{\"datasets\": {\"-a\": {\"location\": \"x\"}}}", "is not a name", NULL},
     {"{\"datasets\": {\"a\": {\"location\": 1}}}", "a string", "/datasets/a/location"},
     {"{\"datasets\": {\"a\": {\"writeable\": 1}}}", "no setting", "/datasets/a/writeable"},
     {"{\"datasets\": {\"a\": {\"writable\": 1}}}", "true or false", "/datasets/a/writable"},
@@ -259,7 +261,7 @@ END_TEST
 START_TEST(help_names_every_setting)
 {
     ZD_SCOPED_TEXT(text, 1U << 16);
-    zd_config_help(&text);
+    zd_config_args_help(&text);
     ck_assert_int_eq(text.status, ZD_OK);
 #define ZD_SIZE(group, name, initial, least, most, meaning)                                        \
     ck_assert(strstr(text.at, #group "." #name) != NULL);

@@ -1,6 +1,7 @@
 /* server/data/datasets: what a reload keeps, and when the store of a retired dataset closes. */
 #include "server/data/datasets.h"
 
+#include "server/config/config.h"
 #include "server/data/chunks.h"
 #include "server/front/front.h"
 #include "server/data/objects.h"

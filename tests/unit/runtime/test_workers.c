@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "server/config/config.h"
 #include "server/runtime/server.h"
 #include "tests/support/unit.h"
 

@@ -1,0 +1,330 @@
+/* The command line and the text of --help. */
+#include "server/config/config_args.h"
+
+#include <string.h>
+
+#include "core/base/num.h"
+#include "core/base/own.h"
+#include "server/config/config_list.h"
+#include "server/config/config_value.h"
+#include "server/config/setting.h"
+
+/* ---- the table of options ---- */
+
+enum option_id {
+    OPTION_CONFIG,
+    OPTION_LISTEN,
+    OPTION_WRITABLE,
+    OPTION_PORT_FILE,
+    OPTION_SET,
+    OPTION_CHECK,
+    OPTION_HEALTH,
+    OPTION_VERSION,
+    OPTION_HELP,
+};
+
+static const struct option {
+    enum option_id id;
+    char letter; /* '\0' = none */
+    const char *name;
+    const char *value; /* what it takes; NULL = nothing */
+    const char *meaning;
+} options[] = {
+    {OPTION_CONFIG, 'c', "config", "FILE", "read a JSON configuration"},
+    {OPTION_LISTEN, 'l', "listen", "ADDR:PORT",
+        "address to listen on; port 0 takes any free port; [::]:8080 for IPv6; repeatable "
+        "(default " ZD_CONFIG_DEFAULT_ADDRESS ")"},
+    {OPTION_WRITABLE, 'w', "writable", NULL,
+        "accept writes to the datasets named on this command line"},
+    {OPTION_PORT_FILE, '\0', "port-file", "FILE",
+        "write the bound port to FILE once requests are accepted"},
+    {OPTION_SET, '\0', "set", "KEY=VALUE", "change a setting listed below; repeatable"},
+    {OPTION_CHECK, '\0', "check-config", NULL,
+        "validate, print the effective configuration and exit"},
+    {OPTION_HEALTH, '\0', "health", "URL",
+        "ask the running server at URL (http://127.0.0.1:8080/readyz); exit with 0 if it answers "
+        "200"},
+    {OPTION_VERSION, '\0', "version", NULL, "print the version and exit"},
+    {OPTION_HELP, 'h', "help", NULL, "print this text and exit"},
+};
+
+/* ---- --help ---- */
+
+static void add_option(struct zd_text *text, const struct option *option)
+{
+    ZD_SCOPED_TEXT(head, 64);
+    if (option->letter != '\0') {
+        zd_text_addf(&head, "-%c, ", option->letter);
+    }
+    zd_text_addf(&head, "--%s%s%s", option->name, option->value == NULL ? "" : " ",
+        option->value == NULL ? "" : option->value);
+    zd_text_addf(text, "  %-28s%s\n", head.at, option->meaning);
+}
+
+static void add_setting(struct zd_text *text, const struct zd_setting *row)
+{
+    ZD_SCOPED_TEXT(initial, 256);
+    ZD_SCOPED_TEXT(bounds, 128);
+    struct zd_settings settings = {0};
+    struct zd_emit emit;
+    zd_emit_init(&emit, &initial, false);
+    if (zd_setting_reset(row, &settings) == ZD_OK) {
+        zd_setting_emit(row, &settings, &emit);
+    }
+    zd_setting_done(row, &settings);
+    zd_setting_add_bounds(row, &bounds);
+    zd_text_addf(
+        text, "  %-28s%s (default %s; %s)\n", row->full_name, row->meaning, initial.at, bounds.at);
+}
+
+void zd_config_args_help(struct zd_text *text)
+{
+    zd_text_add(text,
+        "zarrd [OPTIONS] [NAME=]LOCATION ...\n\n"
+        "Serves Zarr hierarchies over HTTP. A LOCATION is a path, a file: URL or mem:.\n\n");
+    for (size_t i = 0; i < ZD_COUNT_OF(options); i++) {
+        add_option(text, &options[i]);
+    }
+    zd_text_add(text, "\nSettings. Set one with --set KEY=VALUE, as the environment "
+                      "variable " ZD_CONFIG_VARIABLE_PREFIX
+                      "KEY\n(ZARRD_CACHE_DECODED_BYTES=1GiB), or in the file:\n\n");
+    for (const struct zd_setting *row = zd_setting_table; row->name != NULL; row++) {
+        add_setting(text, row);
+    }
+}
+
+/* ---- words ---- */
+
+/* The words of a command line and how far they are read. */
+struct words {
+    int argc;
+    char *const *argv;
+    int at;
+    bool only_locations; /* after "--" */
+};
+
+/* One argument: an option with its value, or (option NULL) a location. */
+struct argument {
+    const struct option *option;
+    const char *value; /* NULL: there are no more */
+};
+
+static struct words words_of(int argc, char *const *argv)
+{
+    return (struct words){.argc = argc, .argv = argv, .at = 1};
+}
+
+static const struct option *find_option(const char *word, const char **ret_value)
+{
+    *ret_value = NULL;
+    if (word[0] != '-' || word[1] == '\0') {
+        return NULL;
+    }
+    for (size_t i = 0; i < ZD_COUNT_OF(options); i++) {
+        const struct option *option = &options[i];
+        const size_t len = strlen(option->name);
+        if (word[1] == '-' && strncmp(word + 2, option->name, len) == 0 &&
+            (word[2 + len] == '\0' || word[2 + len] == '=')) {
+            *ret_value = word[2 + len] == '=' ? word + 3 + len : NULL;
+            return option;
+        }
+        if (word[1] != '-' && word[1] == option->letter) {
+            *ret_value = word[2] != '\0' ? word + 2 : NULL;
+            return option;
+        }
+    }
+    return NULL;
+}
+
+static enum zd_status read_option(
+    struct words *words, const char *word, struct argument *ret_argument, struct zd_error *err)
+{
+    const char *value = NULL;
+    const struct option *option = find_option(word, &value);
+    if (option == NULL) {
+        return zd_fail(err, ZD_INVALID, "unknown option '%.100s'; --help lists the options", word);
+    }
+    if (option->value == NULL && value != NULL) {
+        return zd_fail(err, ZD_INVALID, "option '--%s' takes no value", option->name);
+    }
+    if (option->value != NULL && value == NULL) {
+        if (words->at == words->argc) {
+            return zd_fail(err, ZD_INVALID, "option '--%s' needs %s", option->name, option->value);
+        }
+        value = words->argv[words->at++];
+    }
+    *ret_argument = (struct argument){.option = option, .value = value == NULL ? "" : value};
+    return ZD_OK;
+}
+
+static enum zd_status next_argument(
+    struct words *words, struct argument *ret_argument, struct zd_error *err)
+{
+    if (!words->only_locations && words->at < words->argc &&
+        strcmp(words->argv[words->at], "--") == 0) {
+        words->only_locations = true;
+        words->at++;
+    }
+    const char *word = words->at < words->argc ? words->argv[words->at++] : NULL;
+    if (word != NULL && word[0] == '-' && !words->only_locations) {
+        return read_option(words, word, ret_argument, err);
+    }
+    *ret_argument = (struct argument){.value = word};
+    return ZD_OK;
+}
+
+/* ---- locations and settings ---- */
+
+static enum zd_status set_pair(struct zd_config *config, const char *pair, struct zd_error *err)
+{
+    const char *equals = strchr(pair, '=');
+    const char *dot = strchr(pair, '.');
+    const struct zd_setting *setting = NULL;
+    if (equals == NULL) {
+        return zd_fail(err, ZD_INVALID, "--set '%.100s': expected KEY=VALUE", pair);
+    }
+    if (dot != NULL && dot < equals) {
+        setting = zd_setting_find((struct zd_span){(const uint8_t *)pair, (size_t)(dot - pair)},
+            (struct zd_span){(const uint8_t *)dot + 1, (size_t)(equals - dot - 1)});
+    }
+    if (setting == NULL) {
+        return zd_fail(err, ZD_INVALID, "there is no setting '%.*s'; --help lists all settings",
+            (int)zd_min_u64((uint64_t)(equals - pair), 100), pair);
+    }
+    return zd_setting_set_text(setting, &config->settings, equals + 1, err);
+}
+
+static bool ends_with(struct zd_span text, const char *ending)
+{
+    const size_t len = strlen(ending);
+    return text.len > len && memcmp(text.ptr + text.len - len, ending, len) == 0;
+}
+
+/* The last segment of a location, without the ending that says what it is. */
+static struct zd_span name_of(const char *location)
+{
+    static const char *const endings[] = {".zarr", ".n5", ".zip"};
+    struct zd_span text = zd_span_of(location);
+    while (text.len > 0 && (text.ptr[text.len - 1] == '/' || text.ptr[text.len - 1] == ':')) {
+        text.len--;
+    }
+    const uint8_t *slash = memrchr(text.ptr, '/', text.len);
+    if (slash != NULL) {
+        text.len -= (size_t)(slash + 1 - text.ptr);
+        text.ptr = slash + 1;
+    }
+    for (size_t i = 0; i < ZD_COUNT_OF(endings); i++) {
+        if (ends_with(text, endings[i])) {
+            text.len -= strlen(endings[i]);
+            break;
+        }
+    }
+    return text;
+}
+
+static enum zd_status add_location(
+    struct zd_config *config, const char *word, bool writable, struct zd_error *err)
+{
+    const char *equals = strchr(word, '=');
+    struct zd_span name = {0};
+    if (equals != NULL) {
+        name = (struct zd_span){(const uint8_t *)word, (size_t)(equals - word)};
+    }
+    const bool is_named = equals != NULL && zd_config_list_is_name(name);
+    const char *location = is_named ? equals + 1 : word;
+    if (location[0] == '\0') {
+        return zd_fail(err, ZD_INVALID, "'%.100s' has no location; expected NAME=LOCATION", word);
+    }
+    struct zd_dataset_config *dataset = NULL;
+    ZD_TRY(zd_config_list_add_dataset(config, is_named ? name : name_of(location), &dataset, err));
+    dataset->writable = writable;
+    return zd_config_value_replace(&dataset->location, location, err);
+}
+
+/* ---- the two readings ---- */
+
+/* Returns whether the rest of the line matters. */
+static bool note_option(const struct argument *argument, struct zd_config_args *args)
+{
+    switch (argument->option->id) {
+    case OPTION_CONFIG:
+        args->config_file = argument->value;
+        return true;
+    case OPTION_LISTEN:
+        args->has_listen = true;
+        return true;
+    case OPTION_WRITABLE:
+        args->writable = true;
+        return true;
+    case OPTION_CHECK:
+        args->command = ZD_COMMAND_CHECK;
+        return true;
+    case OPTION_HEALTH:
+        args->command = ZD_COMMAND_HEALTH;
+        args->health_url = argument->value;
+        return false;
+    case OPTION_VERSION:
+        args->command = ZD_COMMAND_VERSION;
+        return false;
+    case OPTION_HELP:
+        args->command = ZD_COMMAND_HELP;
+        return false;
+    case OPTION_PORT_FILE:
+    case OPTION_SET:
+        break;
+    }
+    return true;
+}
+
+enum zd_status zd_config_args_read(
+    int argc, char *const *argv, struct zd_config_args *ret_args, struct zd_error *err)
+{
+    struct zd_config_args args = {.command = ZD_COMMAND_SERVE};
+    struct words words = words_of(argc, argv);
+    struct argument argument;
+    do {
+        ZD_TRY(next_argument(&words, &argument, err));
+    } while (argument.value != NULL && (argument.option == NULL || note_option(&argument, &args)));
+    *ret_args = args;
+    return ZD_OK;
+}
+
+static enum zd_status apply(const struct argument *argument, const struct zd_config_args *args,
+    struct zd_config *config, struct zd_error *err)
+{
+    if (argument->option == NULL) {
+        return add_location(config, argument->value, args->writable, err);
+    }
+    switch (argument->option->id) {
+    case OPTION_LISTEN:
+        return zd_config_list_add_address(config, argument->value, err);
+    case OPTION_PORT_FILE:
+        return zd_config_value_replace(&config->port_file, argument->value, err);
+    case OPTION_SET:
+        return set_pair(config, argument->value, err);
+    case OPTION_CONFIG:
+    case OPTION_WRITABLE:
+    case OPTION_CHECK:
+    case OPTION_HEALTH:
+    case OPTION_VERSION:
+    case OPTION_HELP:
+        break;
+    }
+    return ZD_OK;
+}
+
+enum zd_status zd_config_args_apply(int argc, char *const *argv, const struct zd_config_args *args,
+    struct zd_config *config, struct zd_error *err)
+{
+    struct words words = words_of(argc, argv);
+    struct argument argument;
+    if (args->has_listen) {
+        zd_config_list_clear_addresses(config);
+    }
+    ZD_TRY(next_argument(&words, &argument, err));
+    while (argument.value != NULL) {
+        ZD_TRY(apply(&argument, args, config, err));
+        ZD_TRY(next_argument(&words, &argument, err));
+    }
+    return ZD_OK;
+}

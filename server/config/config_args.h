@@ -1,0 +1,29 @@
+/* The command line and the text of --help. Thread: any. */
+#ifndef ZD_CONFIG_CONFIG_ARGS_H
+#define ZD_CONFIG_CONFIG_ARGS_H
+
+#include "core/base/status.h"
+#include "core/base/text.h"
+#include "server/config/settings.h"
+
+/** What must be known of a command line before the other sources are read. Borrows from argv. */
+struct zd_config_args {
+    enum zd_command command;
+    const char *config_file; /* or NULL */
+    const char *health_url;  /* or NULL */
+    bool writable;           /* of the datasets that the command line names */
+    bool has_listen;
+};
+
+/** First reading. @retval ZD_INVALID an option that does not exist, or that lacks its value */
+ZD_RESULT zd_config_args_read(
+    int argc, char *const *argv, struct zd_config_args *ret_args, struct zd_error *err);
+
+/** Second reading: change the configuration as options, settings and locations say. */
+ZD_RESULT zd_config_args_apply(int argc, char *const *argv, const struct zd_config_args *args,
+    struct zd_config *config, struct zd_error *err);
+
+/** Append the text of --help. */
+void zd_config_args_help(struct zd_text *text);
+
+#endif
