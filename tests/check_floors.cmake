@@ -1,4 +1,5 @@
-# A file includes its own floor and the floors below it; a library header only where it is walled in.
+# A file includes its own floor and the floors below it, of core/ and of server/. No modules (x.c with x.h) include each other in
+# a circle. A library header is included only where it is walled in.
 cmake_minimum_required(VERSION 3.25)
 set(floor_base base)
 set(floor_grid base grid)
@@ -7,7 +8,34 @@ set(floor_codec base grid extension codec)
 set(floor_dialect base grid extension codec dialect)
 set(floor_array base grid extension codec dialect array)
 set(floor_store base store)
+# The rooms of server/, lowest first; files directly in server/ are above them all.
+set(rooms config http format runtime data write request describe slice handler front)
+# Upward includes and circles that are to go.
+set(waived_includes
+    "server/data/chunk_read.c server/request/task.h"
+    "server/data/chunk_read.h server/request/request.h"
+    "server/data/datasets.c server/front/front.h"
+    "server/data/fetch.c server/request/task.h"
+    "server/data/fetch.h server/request/request.h"
+    "server/data/survey.h server/request/request.h"
+    "server/handler/handler_chunks_write.c server/front/reply.h"
+    "server/handler/handler_events.c server/front/front.h"
+    "server/handler/handler_keys.c server/front/reply_cache.h"
+    "server/handler/handler_keys_write.c server/front/reply.h"
+    "server/handler/handler_slice_write.c server/front/reply.h"
+    "server/handler/handler_tree.c server/front/reply_cache.h"
+    "server/request/admit.c server/front/front.h"
+    "server/request/dispatch.c server/front/reply.h"
+    "server/request/request.c server/front/front.h"
+    "server/request/stream.c server/front/front.h"
+    "server/request/upload.c server/front/front.h"
+    "server/runtime/log.c server/request/request.h"
+    "server/runtime/metrics.c server/front/front.h"
+    "server/runtime/metrics.c server/request/route.h"
+    "server/runtime/metrics.c server/request/admit.h")
+set(circles_are_waived ON)
 set(failures "")
+set(modules "")
 
 file(GLOB_RECURSE sources RELATIVE ${ROOT} ${ROOT}/core/*.[ch] ${ROOT}/server/*.[ch])
 set(names "")
@@ -17,6 +45,15 @@ foreach(source ${sources})
         list(APPEND failures "${source}: the file name is not unique")
     endif()
     list(APPEND names ${name})
+    string(REGEX REPLACE "\\.[ch]$" "" module ${source})
+    list(APPEND modules ${module})
+    set(room -1)
+    if(source MATCHES "^server/([a-z]+)/")
+        list(FIND rooms "${CMAKE_MATCH_1}" room)
+        if(room LESS 0)
+            list(APPEND failures "${source}: ${CMAKE_MATCH_1} is not a room of tests/check_floors.cmake")
+        endif()
+    endif()
     file(STRINGS ${ROOT}/${source} lines REGEX "^#include")
     foreach(line ${lines})
         if(source MATCHES "^core/([a-z]+)/")
@@ -24,6 +61,21 @@ foreach(source ${sources})
             if(line MATCHES "\"server/")
                 list(APPEND failures "${source}: core includes server: ${line}")
             elseif(line MATCHES "\"core/([a-z]+)/" AND NOT CMAKE_MATCH_1 IN_LIST floor_${floor})
+                list(APPEND failures "${source}: an upward include: ${line}")
+            endif()
+        endif()
+        if(line MATCHES "\"((core|server)/[^\"]+)\\.h\"")
+            set(included ${CMAKE_MATCH_1})
+            if(NOT included STREQUAL module)
+                list(APPEND includes_of_${module} ${included})
+            endif()
+            set(other -1)
+            if(included MATCHES "^server/([a-z]+)/")
+                list(FIND rooms "${CMAKE_MATCH_1}" other)
+            elseif(included MATCHES "^server/")
+                set(other 99)
+            endif()
+            if(room GREATER -1 AND other GREATER room AND NOT "${source} ${included}.h" IN_LIST waived_includes)
                 list(APPEND failures "${source}: an upward include: ${line}")
             endif()
         endif()
@@ -49,6 +101,35 @@ foreach(source ${sources})
         endif()
     endforeach()
 endforeach()
+
+# A module that includes nothing that is left is taken away, then one that nothing left includes: what stays is in a circle, or
+# between two.
+list(REMOVE_DUPLICATES modules)
+set(n_before 0)
+list(LENGTH modules n_modules)
+while(NOT n_before EQUAL n_modules)
+    set(n_before ${n_modules})
+    foreach(module ${modules})
+        set(is_needed OFF)
+        set(needs OFF)
+        foreach(other ${modules})
+            if(module IN_LIST includes_of_${other})
+                set(is_needed ON)
+            endif()
+            if(other IN_LIST includes_of_${module})
+                set(needs ON)
+            endif()
+        endforeach()
+        if(NOT needs OR NOT is_needed)
+            list(REMOVE_ITEM modules ${module})
+        endif()
+    endforeach()
+    list(LENGTH modules n_modules)
+endwhile()
+if(modules AND NOT circles_are_waived)
+    string(REPLACE ";" " " circle "${modules}")
+    list(APPEND failures "modules that include each other in a circle: ${circle}")
+endif()
 
 foreach(failure ${failures})
     message("${failure}")
