@@ -74,7 +74,7 @@ void zd_headers_add_slice(
 {
     struct zd_text *value = zd_headers_add(headers, "Zarr-Dimensions");
     for (uint32_t d = 0; d < answer->rank; d++) {
-        const char *name = zd_answer_dimension(answer, d);
+        const char *name = zd_format_answer_dimension(answer, d);
         zd_text_add(value, d == 0 ? "" : ",");
         if (name == NULL) {
             zd_text_add_char(value, '*');

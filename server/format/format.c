@@ -17,7 +17,7 @@ const struct zd_format *zd_format_find(struct zd_span name)
     return NULL;
 }
 
-void zd_answer_init(
+void zd_format_answer_init(
     struct zd_answer *answer, const struct zd_meta *meta, const struct zd_selection *selection)
 {
     *answer = (struct zd_answer){.meta = meta, .selection = selection};
@@ -27,7 +27,7 @@ void zd_answer_init(
     (void)overflows;
 }
 
-const char *zd_answer_dimension(const struct zd_answer *answer, uint32_t dim)
+const char *zd_format_answer_dimension(const struct zd_answer *answer, uint32_t dim)
 {
     uint32_t kept = 0;
     for (uint32_t d = 0; answer->meta->dimension_name != NULL && d < answer->selection->rank; d++) {
@@ -54,7 +54,7 @@ static uint64_t element_text_max(const struct zd_dtype *dtype, uint32_t rank)
     return bytes + (uint64_t)rank * 2 * (2 * (uint64_t)rank + 4);
 }
 
-size_t zd_answer_text_max(const struct zd_answer *answer)
+size_t zd_format_answer_text_max(const struct zd_answer *answer)
 {
     if (answer->n_elements == 0) {
         return EMPTY_TEXT_BYTES_MAX;
@@ -67,7 +67,22 @@ size_t zd_answer_text_max(const struct zd_answer *answer)
     return max;
 }
 
-bool zd_format_is_fixed(const struct zd_answer *answer, uint64_t head_bytes, uint64_t *ret_bytes)
+enum zd_status zd_format_open(
+    const struct zd_format *format, struct zd_answer *answer, struct zd_error *err)
+{
+    zd_format_close(format, answer);
+    return format->open == NULL ? ZD_OK : format->open(answer, &answer->state, err);
+}
+
+void zd_format_close(const struct zd_format *format, struct zd_answer *answer)
+{
+    if (answer->state != NULL) {
+        format->close(answer->state);
+        answer->state = NULL;
+    }
+}
+
+bool zd_format_fixed_size(const struct zd_answer *answer, uint64_t head_bytes, uint64_t *ret_bytes)
 {
     uint64_t bytes;
     if (ckd_mul(&bytes, answer->n_elements, (uint64_t)answer->meta->dtype.bytes) ||

@@ -13,24 +13,24 @@ struct zd_answer {
     uint32_t rank;               /* of the result */
     uint64_t shape[ZD_RANK_MAX]; /* of the result */
     uint64_t n_elements;
-    struct zd_scalar_style style; /* json and csv */
-    bool pretty;                  /* json */
+    struct zd_scalar_style style; /* of text */
+    bool pretty;                  /* of text */
+    void *state; /* of the format, from zd_format_open to zd_format_close; or NULL */
 };
 
 /** An answer for a selection whose element count fits 64 bits (asserted); style and pretty are off.
  */
-void zd_answer_init(
+void zd_format_answer_init(
     struct zd_answer *answer, const struct zd_meta *meta, const struct zd_selection *selection);
 
 /** The name of a dimension of the result, or NULL; borrowed. */
-const char *zd_answer_dimension(const struct zd_answer *answer, uint32_t dim);
+const char *zd_format_answer_dimension(const struct zd_answer *answer, uint32_t dim);
 
-/** A ceiling for the answer as text: more than json or csv can need. */
-size_t zd_answer_text_max(const struct zd_answer *answer);
+/** A ceiling for the answer as text: no format needs more. */
+size_t zd_format_answer_text_max(const struct zd_answer *answer);
 
-#define ZD_BODY_HEAD_MAX                                                                           \
-    10240 /* bytes of a body before its elements; NumPy reads no longer ones                       \
-           */
+/* Bytes of a body before its elements: NumPy reads no longer heads. */
+#define ZD_BODY_HEAD_MAX 10240
 
 /** What the head of a body says of the elements behind it. */
 struct zd_body_head {
@@ -44,33 +44,46 @@ struct zd_body_head {
 
 struct zd_text_reader; /* server/format/text_reader.h */
 
-/** A format. head, each band in order, tail: together they are the body. */
+/**
+ * A format: head, each band in order, tail; together they are the body. Without `band` the elements
+ * as they are in memory follow the head, there is no tail, and ranges of the body can be read.
+ */
 struct zd_format {
     const char *name; /* of `format=`: "npy" */
     const char *media_type;
+    bool is_text; /* the style and `pretty` of the answer change the body */
 
-    /** Whether it can say that. */
+    /** Whether the format can express such a result. */
     bool (*accepts)(const struct zd_dtype *dtype, uint32_t rank);
 
-    /** Exact bytes of head, all elements and tail; false when that does not fit 64 bits. NULL: not
-     * known beforehand. */
+    /** The exact length of the body; false when it does not fit 64 bits. NULL: the length is not
+     * known before the body is made, so that a large one is streamed without Content-Length. */
     bool (*size)(const struct zd_answer *answer, uint64_t *ret_bytes);
 
-    /** What comes before the elements and after them; NULL = nothing. */
+    /**
+     * A body begins (again): makes the state that head, band and tail find in answer->state. NULL:
+     * the format has no state. Only of formats with `band`.
+     * @retval ZD_NO_MEMORY
+     * Thread: loop.
+     */
+    ZD_RESULT (*open)(const struct zd_answer *answer, void **ret_state, struct zd_error *err);
+    void (*close)(void *state); /* frees it, whether or not the body was finished */
+
+    /** Add what precedes and what follows the elements; NULL: nothing does. Failures stick in the
+     * text. Thread: any, one at a time. */
     void (*head)(const struct zd_answer *answer, struct zd_text *text);
     void (*tail)(const struct zd_answer *answer, struct zd_text *text);
 
-    /** Elements first .. first + n as text; NULL: the elements themselves are the body (raw, npy).
-     * Worker thread. */
+    /** Add the elements first .. first + n_elements. As head and tail. */
     void (*band)(const struct zd_answer *answer, uint64_t first, uint64_t n_elements,
         const uint8_t *elements, struct zd_text *text);
 
     /* Reading bodies of requests: one of these, or neither. */
 
     /**
-     * Of a body that holds elements as they are in memory: its head.
+     * Read the head of a body that holds elements as they are in memory.
      * @param bytes    the beginning of the body
-     * @param ret_head with ZD_AGAIN only `bytes`: so many are needed to go on, at most
+     * @param ret_head with ZD_AGAIN only `bytes` is set: that many are needed to go on, at most
      *                 ZD_BODY_HEAD_MAX
      * @retval ZD_AGAIN
      * @retval ZD_INVALID facts expected, found
@@ -79,7 +92,7 @@ struct zd_format {
         struct zd_body_head *ret_head, struct zd_error *err);
 
     /**
-     * Of a body that is text: the next piece of it, of any length.
+     * Read the next piece, of any length, of a body that is text.
      * @param ret_used how many bytes were used: all, unless the reader is full
      * @retval ZD_INVALID facts position, and expected, found
      * @retval ZD_NO_MEMORY
@@ -94,8 +107,19 @@ extern const struct zd_format *const zd_formats[];
 
 const struct zd_format *zd_format_find(struct zd_span name); /* or NULL */
 
+/** Whether the elements are encoded by `band`; else they are the body as they are in memory. */
+static inline bool zd_format_encodes(const struct zd_format *format)
+{
+    return format->band != NULL;
+}
+
+/** Begin a body: makes answer->state; an older state is freed. @retval ZD_NO_MEMORY */
+ZD_RESULT zd_format_open(
+    const struct zd_format *format, struct zd_answer *answer, struct zd_error *err);
+void zd_format_close(const struct zd_format *format, struct zd_answer *answer); /* idempotent */
+
 /** The size of a head and all elements as they are in memory; false when it does not fit 64 bits.
  */
-bool zd_format_is_fixed(const struct zd_answer *answer, uint64_t head_bytes, uint64_t *ret_bytes);
+bool zd_format_fixed_size(const struct zd_answer *answer, uint64_t head_bytes, uint64_t *ret_bytes);
 
 #endif

@@ -24,6 +24,7 @@ static void csv_band(const struct zd_answer *answer, uint64_t first, uint64_t n_
 const struct zd_format zd_format_csv = {
     .name = "csv",
     .media_type = "text/csv",
+    .is_text = true,
     .accepts = csv_accepts,
     .band = csv_band,
 };

@@ -36,7 +36,7 @@ static void emit_dimensions(const struct zd_answer *answer, struct zd_emit *emit
     zd_emit_key(emit, "dimensions");
     zd_emit_array(emit);
     for (uint32_t d = 0; d < answer->rank; d++) {
-        const char *name = zd_answer_dimension(answer, d);
+        const char *name = zd_format_answer_dimension(answer, d);
         if (name == NULL) {
             zd_emit_null(emit);
         } else {
@@ -165,6 +165,7 @@ static void json_tail(const struct zd_answer *answer, struct zd_text *text)
 const struct zd_format zd_format_json = {
     .name = "json",
     .media_type = "application/json",
+    .is_text = true,
     .accepts = json_accepts,
     .head = json_head,
     .tail = json_tail,

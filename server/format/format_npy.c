@@ -79,7 +79,7 @@ static void npy_head(const struct zd_answer *answer, struct zd_text *text)
 
 static bool npy_size(const struct zd_answer *answer, uint64_t *ret_bytes)
 {
-    return zd_format_is_fixed(answer, head_bytes(answer), ret_bytes);
+    return zd_format_fixed_size(answer, head_bytes(answer), ret_bytes);
 }
 
 const struct zd_format zd_format_npy = {
@@ -88,5 +88,5 @@ const struct zd_format zd_format_npy = {
     .accepts = npy_accepts,
     .size = npy_size,
     .head = npy_head,
-    .read_head = zd_npy_read_head,
+    .read_head = zd_npy_head_read,
 };

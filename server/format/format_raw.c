@@ -10,7 +10,7 @@ static bool accepts_any(const struct zd_dtype *dtype, uint32_t rank)
 
 static bool raw_size(const struct zd_answer *answer, uint64_t *ret_bytes)
 {
-    return zd_format_is_fixed(answer, 0, ret_bytes);
+    return zd_format_fixed_size(answer, 0, ret_bytes);
 }
 
 static enum zd_status raw_read_head(const struct zd_dtype *dtype, struct zd_span bytes,

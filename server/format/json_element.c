@@ -12,7 +12,7 @@
 #define GROUP_TEXT       4  /* characters of base64 for */
 #define GROUP_BYTES      3  /* so many bytes */
 
-size_t zd_element_of_json_max(const struct zd_dtype *dtype)
+size_t zd_json_element_bytes_max(const struct zd_dtype *dtype)
 {
     return NUMBER_BYTES_MAX +
            (dtype->kind == ZD_DTYPE_RAW ? (size_t)dtype->bytes * BYTE_TEXT_MAX : 0);
@@ -150,7 +150,7 @@ static enum zd_status parse_quoted(
     return zd_scalar_parse(dtype, json, ret_bytes, &is_noted, err);
 }
 
-enum zd_status zd_element_of_json(
+enum zd_status zd_json_element_parse(
     const struct zd_dtype *dtype, struct zd_span text, void *ret_bytes, struct zd_error *err)
 {
     if (is_integer(dtype) && read_short(dtype, text, ret_bytes)) {

@@ -14,10 +14,10 @@
  * @retval ZD_NO_MEMORY
  * Thread: any.
  */
-ZD_RESULT zd_element_of_json(
+ZD_RESULT zd_json_element_parse(
     const struct zd_dtype *dtype, struct zd_span text, void *ret_bytes, struct zd_error *err);
 
 /** The most bytes that such a value may have. */
-size_t zd_element_of_json_max(const struct zd_dtype *dtype);
+size_t zd_json_element_bytes_max(const struct zd_dtype *dtype);
 
 #endif

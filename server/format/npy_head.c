@@ -183,7 +183,7 @@ static enum zd_status need(size_t n, struct zd_body_head *ret_head)
     return ZD_AGAIN;
 }
 
-enum zd_status zd_npy_read_head(const struct zd_dtype *dtype, struct zd_span bytes,
+enum zd_status zd_npy_head_read(const struct zd_dtype *dtype, struct zd_span bytes,
     struct zd_body_head *ret_head, struct zd_error *err)
 {
     const size_t n_magic = zd_min_u64(bytes.len, MAGIC_BYTES);

@@ -10,7 +10,7 @@
  *
  * As read_head of struct zd_format. Thread: any.
  */
-ZD_RESULT zd_npy_read_head(const struct zd_dtype *dtype, struct zd_span bytes,
+ZD_RESULT zd_npy_head_read(const struct zd_dtype *dtype, struct zd_span bytes,
     struct zd_body_head *ret_head, struct zd_error *err);
 
 #endif

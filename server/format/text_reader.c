@@ -36,7 +36,7 @@ void zd_text_reader_init(struct zd_text_reader *reader, const struct zd_dtype *d
 {
     *reader = (struct zd_text_reader){.dtype = dtype, .rank = rank};
     memcpy(reader->shape, shape, rank * sizeof *shape);
-    zd_text_init(&reader->token, zd_max_u64(zd_element_of_json_max(dtype), MEMBER_BYTES_MAX));
+    zd_text_init(&reader->token, zd_max_u64(zd_json_element_bytes_max(dtype), MEMBER_BYTES_MAX));
 }
 
 void zd_text_reader_done(struct zd_text_reader *reader)
@@ -151,7 +151,7 @@ static enum zd_status put_element(struct zd_text_reader *reader, struct zd_error
 {
     struct zd_error why = {0};
     const enum zd_status status =
-        zd_element_of_json(reader->dtype, zd_text_span(&reader->token), reader->to, &why);
+        zd_json_element_parse(reader->dtype, zd_text_span(&reader->token), reader->to, &why);
     if (status != ZD_OK) {
         if (err != NULL) {
             *err = why;

@@ -50,8 +50,8 @@ static enum zd_status describe(
     };
     if (strcmp(req->method, "POST") != 0 && !slice->is_tagless) {
         zd_slice_tag(slice, ret_answer->etag);
-        /* Text has no length before it is made, so its ranges would save nothing. */
-        ret_answer->accepts_ranges = slice->format->band == NULL;
+        /* What is encoded is made from its beginning, so ranges would save nothing. */
+        ret_answer->accepts_ranges = !zd_format_encodes(slice->format);
     }
     if (zd_headers_give(&slice->headers, ret_answer) != ZD_OK) {
         return zd_fail(err, ZD_NO_MEMORY, "no memory for the headers of the answer");
@@ -142,7 +142,7 @@ static enum zd_next step_band(struct zd_request *req)
 static enum zd_next step_give(struct zd_request *req)
 {
     struct zd_slice *slice = slice_of(req);
-    if (slice->format->band == NULL) {
+    if (!zd_format_encodes(slice->format)) {
         return step_given(req);
     }
     if (zd_stream_want_room(req, zd_slice_room_bytes(slice)) == ZD_WAIT) {
@@ -176,7 +176,7 @@ static enum zd_next step_given(struct zd_request *req)
     if (zd_slice_give(slice, &err) != ZD_OK) {
         return fail(req, &err);
     }
-    req->step = slice->format->band == NULL ? step_band : step_give;
+    req->step = zd_format_encodes(slice->format) ? step_give : step_band;
     return ZD_NEXT;
 }
 

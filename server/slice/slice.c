@@ -40,6 +40,9 @@ static void release_slice(struct zd_task *task)
     zd_buf_unref(slice->elements);
     zd_buf_unref(slice->body);
     zd_node_unref(slice->node);
+    if (slice->format != NULL) {
+        zd_format_close(slice->format, &slice->answer);
+    }
     if (server->n_spare_slices == SPARES_MAX || slice->fetch.n_room > SPARE_PARTS_MAX) {
         free_slice(slice);
         return;
@@ -70,9 +73,9 @@ static struct zd_slice *take_slice(struct zd_server *server)
     return slice;
 }
 
-static bool is_text(const struct zd_slice *slice)
+static bool is_encoded(const struct zd_slice *slice)
 {
-    return slice->format->band != NULL;
+    return zd_format_encodes(slice->format);
 }
 
 /* The text is whole: it becomes the body. */
@@ -115,7 +118,7 @@ static void make(struct zd_task *task)
         return;
     }
     zd_fetch_copy(&slice->fetch, &slice->block);
-    if (!slice->fetch.is_last || !is_text(slice) || slice->is_streamed) {
+    if (!slice->fetch.is_last || !is_encoded(slice) || slice->is_streamed) {
         return;
     }
     slice->format->band(
@@ -176,13 +179,13 @@ struct zd_json *zd_slice_suggest(const struct zd_slice *slice)
 enum zd_status zd_slice_prepare(struct zd_slice *slice, struct zd_error *err)
 {
     const struct zd_meta *meta = slice->node->meta;
-    zd_answer_init(&slice->answer, meta, &slice->asked);
+    zd_format_answer_init(&slice->answer, meta, &slice->asked);
     slice->answer.style = slice->ask.style;
     slice->answer.pretty = zd_request_is_pretty(slice->task.req);
     slice->end = slice->answer.n_elements;
     slice->length_is_known =
         slice->format->size != NULL && slice->format->size(&slice->answer, &slice->length);
-    if (!is_text(slice)) {
+    if (!is_encoded(slice)) {
         assert(slice->length_is_known); /* the limits were checked */
         slice->head_bytes = slice->length - slice->answer.n_elements * meta->dtype.bytes;
     }
@@ -227,7 +230,7 @@ void zd_slice_cut(struct zd_slice *slice, uint64_t first, uint64_t len)
 /* Bytes of the body, or of its range. */
 static uint64_t wanted_bytes(const struct zd_slice *slice)
 {
-    if (!is_text(slice)) {
+    if (slice->length_is_known) {
         return slice->is_range ? slice->range_len : slice->length;
     }
     const uint64_t each = zd_max_u64(slice->node->meta->dtype.bytes, ELEMENT_TEXT_BYTES);
@@ -269,7 +272,7 @@ static uint64_t band_bytes(const struct zd_slice *slice)
 uint64_t zd_slice_room_bytes(const struct zd_slice *slice)
 {
     const uint64_t least = ELEMENT_TEXT_BYTES;
-    return is_text(slice) ? zd_max_u64(target_bytes(slice), least) : band_bytes(slice);
+    return is_encoded(slice) ? zd_max_u64(target_bytes(slice), least) : band_bytes(slice);
 }
 
 /* Decoded chunks that may be held at once, on their way into the body. */
@@ -279,16 +282,22 @@ static uint64_t flight_bytes(const struct zd_slice *slice)
                                     : FLIGHT_BYTES_MAX;
 }
 
+/* A ceiling for the body of a format that encodes. */
+static size_t encoded_max(const struct zd_slice *slice)
+{
+    return slice->length_is_known ? slice->length : zd_format_answer_text_max(&slice->answer);
+}
+
 /* The body, or the window of a stream and the band on its way there. */
 static uint64_t body_bytes(const struct zd_slice *slice)
 {
-    const uint64_t elements = is_text(slice) ? band_bytes(slice) : 0;
+    const uint64_t elements = is_encoded(slice) ? band_bytes(slice) : 0;
     if (zd_slice_is_large(slice)) {
         const uint64_t window = ZD_STREAM_WINDOW_TIMES * settings_of(slice)->http_stream_bytes;
         return zd_max_u64(window, band_bytes(slice)) + elements;
     }
-    if (is_text(slice)) {
-        return zd_answer_text_max(&slice->answer) + elements;
+    if (is_encoded(slice)) {
+        return encoded_max(slice) + elements;
     }
     return slice->head_bytes + (slice->end - slice->begin) * slice->node->meta->dtype.bytes;
 }
@@ -303,10 +312,11 @@ uint64_t zd_slice_held_bytes(const struct zd_slice *slice)
     return body_bytes(slice) + zd_fetch_held_bytes(slice->node, n_parts, flight_bytes(slice));
 }
 
-static enum zd_status begin_text(struct zd_slice *slice, uint64_t n_band, struct zd_error *err)
+static enum zd_status begin_encoded(struct zd_slice *slice, uint64_t n_band, struct zd_error *err)
 {
-    slice->text.len_max = zd_answer_text_max(&slice->answer);
+    slice->text.len_max = encoded_max(slice);
     zd_text_clear(&slice->text);
+    ZD_TRY(zd_format_open(slice->format, &slice->answer, err));
     if (slice->format->head != NULL) {
         slice->format->head(&slice->answer, &slice->text);
     }
@@ -369,8 +379,8 @@ enum zd_status zd_slice_begin(struct zd_slice *slice, struct zd_error *err)
     if (slice->is_streamed) {
         begin_stream(slice);
     }
-    if (is_text(slice)) {
-        return begin_text(slice, n_band, err);
+    if (is_encoded(slice)) {
+        return begin_encoded(slice, n_band, err);
     }
     return slice->is_streamed ? ZD_OK : begin_bytes(slice, err);
 }
@@ -379,7 +389,7 @@ enum zd_status zd_slice_begin(struct zd_slice *slice, struct zd_error *err)
 static uint8_t *place_of_band(struct zd_slice *slice)
 {
     const uint64_t element = slice->node->meta->dtype.bytes;
-    if (is_text(slice)) {
+    if (is_encoded(slice)) {
         return slice->elements->data;
     }
     if (!slice->is_streamed) {
@@ -422,7 +432,7 @@ static enum zd_status check_text(const struct zd_slice *slice, struct zd_error *
 
 bool zd_slice_next_text(struct zd_slice *slice)
 {
-    slice->is_texting = is_text(slice) && slice->n_texted < slice->band.n_elements;
+    slice->is_texting = is_encoded(slice) && slice->n_texted < slice->band.n_elements;
     return slice->is_texting;
 }
 
@@ -451,13 +461,23 @@ static enum zd_status give_head(struct zd_slice *slice, struct zd_error *err)
     return ZD_OK;
 }
 
+/* A format with state may hold back what it is given. */
+static void give_piece(struct zd_slice *slice)
+{
+    struct zd_buf *piece = ZD_TAKE(slice->body);
+    if (piece->len == 0) {
+        zd_buf_unref(piece);
+        return;
+    }
+    zd_stream_give(slice->task.req, piece, 0, piece->len);
+}
+
 enum zd_status zd_slice_give(struct zd_slice *slice, struct zd_error *err)
 {
-    if (is_text(slice)) {
+    if (is_encoded(slice)) {
         slice->is_texting = false;
         ZD_TRY(check_text(slice, err));
-        const size_t len = slice->body->len;
-        zd_stream_give(slice->task.req, ZD_TAKE(slice->body), 0, len);
+        give_piece(slice);
         return ZD_OK;
     }
     if (slice->band.first == 0 && slice->head_bytes > 0) {
@@ -473,7 +493,7 @@ uint64_t zd_slice_cost_ns(const struct zd_slice *slice)
     if (slice->is_texting) {
         return piece_elements(slice) * ELEMENT_TEXT_COST_NS;
     }
-    const bool is_text_due = is_text(slice) && slice->fetch.is_last && !slice->is_streamed;
+    const bool is_text_due = is_encoded(slice) && slice->fetch.is_last && !slice->is_streamed;
     const uint64_t text_ns = is_text_due ? slice->band.n_elements * ELEMENT_TEXT_COST_NS : 0;
     return zd_fetch_cost_ns(&slice->fetch) + text_ns;
 }
@@ -502,7 +522,7 @@ static void finish_bytes(struct zd_slice *slice)
 
 enum zd_status zd_slice_finish(struct zd_slice *slice, struct zd_error *err)
 {
-    if (is_text(slice)) {
+    if (is_encoded(slice)) {
         return finish_text(slice, err);
     }
     finish_bytes(slice);

@@ -22,14 +22,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     if (zd_dtype_find(name, &dtype) != ZD_OK) {
         return 0;
     }
-    const enum zd_status verdict = zd_npy_read_head(&dtype, body, &whole, &err);
+    const enum zd_status verdict = zd_npy_head_read(&dtype, body, &whole, &err);
     zd_fuzz_insist(verdict != ZD_INVALID || err.text[0] != '\0');
     struct zd_span begin = {.ptr = body.ptr};
-    enum zd_status status = zd_npy_read_head(&dtype, begin, &head, NULL);
+    enum zd_status status = zd_npy_head_read(&dtype, begin, &head, NULL);
     while (status == ZD_AGAIN && head.bytes <= body.len) {
         zd_fuzz_insist(head.bytes > begin.len && head.bytes <= ZD_BODY_HEAD_MAX);
         begin.len = head.bytes;
-        status = zd_npy_read_head(&dtype, begin, &head, NULL);
+        status = zd_npy_head_read(&dtype, begin, &head, NULL);
     }
     zd_fuzz_insist(status == verdict || (status == ZD_AGAIN && verdict == ZD_INVALID));
     if (status == ZD_OK) {

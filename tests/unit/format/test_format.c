@@ -52,7 +52,7 @@ static void make_sample(
     *sample = (struct sample){0};
     ck_assert_int_eq(zd_dtype_find(dtype, &sample->meta.dtype), ZD_OK);
     zd_selection_whole(rank, shape, &sample->selection);
-    zd_answer_init(&sample->answer, &sample->meta, &sample->selection);
+    zd_format_answer_init(&sample->answer, &sample->meta, &sample->selection);
 }
 
 static const struct zd_format *find(const char *name)
@@ -61,6 +61,66 @@ static const struct zd_format *find(const char *name)
     ck_assert_ptr_nonnull(format);
     return format;
 }
+
+/* A format with state: raw elements, and behind them how many bytes they were and their sum. */
+struct sum {
+    uint64_t n_bytes;
+    uint8_t sum;
+};
+
+static int n_sums; /* that are open */
+
+static bool sum_accepts(const struct zd_dtype *dtype, uint32_t rank)
+{
+    return dtype->bytes == 1 && rank == 1;
+}
+
+static enum zd_status sum_open(
+    const struct zd_answer *answer, void **ret_state, struct zd_error *err)
+{
+    (void)answer;
+    struct sum *sum = zd_alloc_zero(1, sizeof *sum);
+    if (sum == NULL) {
+        return zd_fail(err, ZD_NO_MEMORY, "no memory for a sum");
+    }
+    n_sums++;
+    *ret_state = sum;
+    return ZD_OK;
+}
+
+static void sum_close(void *state)
+{
+    n_sums--;
+    zd_free(state);
+}
+
+static void sum_band(const struct zd_answer *answer, uint64_t first, uint64_t n_elements,
+    const uint8_t *elements, struct zd_text *text)
+{
+    struct sum *sum = answer->state;
+    ck_assert_uint_eq(sum->n_bytes, first);
+    sum->n_bytes += n_elements;
+    for (uint64_t i = 0; i < n_elements; i++) {
+        sum->sum = (uint8_t)(sum->sum + elements[i]);
+        zd_text_addf(text, "%u ", elements[i]);
+    }
+}
+
+static void sum_tail(const struct zd_answer *answer, struct zd_text *text)
+{
+    const struct sum *sum = answer->state;
+    zd_text_addf(text, "= %u of %llu", sum->sum, (unsigned long long)sum->n_bytes);
+}
+
+static const struct zd_format format_sum = {
+    .name = "sum",
+    .media_type = "application/x-sum",
+    .accepts = sum_accepts,
+    .open = sum_open,
+    .close = sum_close,
+    .band = sum_band,
+    .tail = sum_tail,
+};
 
 /* The elements in bands of n_band, without the head. */
 static void add_body(const struct zd_format *format, const struct zd_answer *answer,
@@ -91,7 +151,40 @@ START_TEST(text_formats_write_elements_exactly)
         zd_text_add(&expected, format->tail == NULL ? "" : "}");
         ck_assert_int_eq(text.status, ZD_OK);
         ck_assert_str_eq(text.at, expected.at);
-        ck_assert_uint_le(text.len, zd_answer_text_max(&sample.answer));
+        ck_assert_uint_le(text.len, zd_format_answer_text_max(&sample.answer));
+    }
+}
+END_TEST
+
+START_TEST(a_format_with_state_sees_all_bands_and_ends_with_a_trailer)
+{
+    const uint64_t shape[] = {5};
+    ZD_AUTO(zd_buf) elements = zd_unit_hex("01020304ff");
+    struct sample sample;
+    make_sample(&sample, "uint8", 1, shape);
+    for (uint64_t n_band = 1; n_band <= 5; n_band++) {
+        ZD_SCOPED_TEXT(text, TEXT_BYTES_MAX);
+        ck_assert_int_eq(zd_format_open(&format_sum, &sample.answer, NULL), ZD_OK);
+        add_body(&format_sum, &sample.answer, elements, n_band, &text);
+        ck_assert_str_eq(text.at, "1 2 3 4 255 = 9 of 5");
+        ck_assert_int_eq(n_sums, 1); /* an older state is closed */
+    }
+    zd_format_close(&format_sum, &sample.answer);
+    zd_format_close(&format_sum, &sample.answer);
+    ck_assert_int_eq(n_sums, 0);
+}
+END_TEST
+
+START_TEST(formats_without_state_have_nothing_to_open)
+{
+    const uint64_t shape[] = {5};
+    struct sample sample;
+    make_sample(&sample, "uint8", 1, shape);
+    for (size_t i = 0; zd_formats[i] != NULL; i++) {
+        ck_assert_int_eq(zd_format_open(zd_formats[i], &sample.answer, NULL), ZD_OK);
+        ck_assert_ptr_null(sample.answer.state);
+        zd_format_close(zd_formats[i], &sample.answer);
+        ck_assert(zd_format_encodes(zd_formats[i]) || zd_formats[i]->size != NULL);
     }
 }
 END_TEST
@@ -106,7 +199,7 @@ START_TEST(json_says_what_it_holds)
     ck_assert_int_eq(
         zd_selection_parse(zd_span_of("9::-3,2"), 2, shape, &sample.selection, NULL), ZD_OK);
     sample.meta.dimension_name = names;
-    zd_answer_init(&sample.answer, &sample.meta, &sample.selection);
+    zd_format_answer_init(&sample.answer, &sample.meta, &sample.selection);
     ZD_SCOPED_TEXT(text, TEXT_BYTES_MAX);
     find("json")->head(&sample.answer, &text);
     ck_assert_str_eq(text.at,
@@ -133,7 +226,7 @@ START_TEST(too_many_empty_lists_are_refused)
     const uint64_t shape[] = {UINT64_MAX, 2, 0};
     struct sample sample;
     make_sample(&sample, "uint8", 3, shape);
-    ZD_SCOPED_TEXT(text, zd_answer_text_max(&sample.answer));
+    ZD_SCOPED_TEXT(text, zd_format_answer_text_max(&sample.answer));
     find("json")->tail(&sample.answer, &text);
     ck_assert_int_eq(text.status, ZD_TOO_LARGE);
 }
@@ -204,6 +297,8 @@ END_TEST
 void zd_unit_tests(TCase *tests)
 {
     tcase_add_loop_test(tests, text_formats_write_elements_exactly, 0, ZD_COUNT_OF(format_facts));
+    tcase_add_test(tests, a_format_with_state_sees_all_bands_and_ends_with_a_trailer);
+    tcase_add_test(tests, formats_without_state_have_nothing_to_open);
     tcase_add_test(tests, json_says_what_it_holds);
     tcase_add_test(tests, json_can_be_pretty);
     tcase_add_test(tests, too_many_empty_lists_are_refused);

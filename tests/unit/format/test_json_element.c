@@ -97,7 +97,8 @@ START_TEST(an_element_is_read_as_it_is_spelt)
     struct zd_dtype dtype;
     memcpy(bytes, untouched, sizeof bytes);
     ck_assert_int_eq(zd_dtype_find(fact->dtype, &dtype), ZD_OK);
-    const enum zd_status status = zd_element_of_json(&dtype, zd_span_of(fact->text), bytes, &err);
+    const enum zd_status status =
+        zd_json_element_parse(&dtype, zd_span_of(fact->text), bytes, &err);
     if (fact->bytes == NULL) {
         ck_assert_int_eq(status, ZD_INVALID);
         ck_assert_str_ne(err.text, "");
@@ -122,8 +123,8 @@ START_TEST(the_longest_spelling_fits)
     }
     zd_text_add(&text, "]");
     uint8_t bytes[32];
-    ck_assert_uint_le(text.len, zd_element_of_json_max(&dtype));
-    ck_assert_int_eq(zd_element_of_json(&dtype, zd_text_span(&text), bytes, NULL), ZD_OK);
+    ck_assert_uint_le(text.len, zd_json_element_bytes_max(&dtype));
+    ck_assert_int_eq(zd_json_element_parse(&dtype, zd_text_span(&text), bytes, NULL), ZD_OK);
 }
 END_TEST
 
@@ -137,7 +138,7 @@ static enum zd_status read_in_need(void *context)
     for (size_t i = 0; i < ZD_COUNT_OF(text) && status == ZD_OK; i++) {
         struct zd_dtype dtype;
         ck_assert_int_eq(zd_dtype_find(types[i], &dtype), ZD_OK);
-        status = zd_element_of_json(&dtype, zd_span_of(text[i]), bytes, NULL);
+        status = zd_json_element_parse(&dtype, zd_span_of(text[i]), bytes, NULL);
     }
     return status;
 }

@@ -3,6 +3,7 @@
  */
 #include "server/slice/slice_tag.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "core/base/num.h"
@@ -159,7 +160,7 @@ START_TEST(a_writer_may_have_seen_the_slice_in_any_form)
             ck_assert_int_eq(judge(&later, tag), ZD_PRECONDITION);
             zd_tag_code(coded, tag, ZD_PLAIN + 1);
             ck_assert_int_eq(
-                judge(&scene, coded), zd_formats[i]->band != NULL ? ZD_OK : ZD_PRECONDITION);
+                judge(&scene, coded), zd_formats[i]->is_text ? ZD_OK : ZD_PRECONDITION);
         }
     }
     ck_assert_int_eq(judge(&scene, "*"), ZD_OK);
@@ -170,9 +171,34 @@ START_TEST(a_writer_may_have_seen_the_slice_in_any_form)
 }
 END_TEST
 
+/* A member that is added to the styles fails here until slice_tag.c has its row. */
+START_TEST(each_choice_of_text_has_a_tag_that_a_writer_may_name)
+{
+    struct scene scene;
+    char plain[ZD_TAG_BYTES];
+    char tag[ZD_TAG_BYTES];
+    const struct zd_slice_form json = form_of("json");
+    scene_init(&scene, "0:4,2", 1);
+    zd_slice_tag_of(&scene.view, &json, plain);
+    for (size_t i = offsetof(struct zd_slice_form, style);
+        i <= offsetof(struct zd_slice_form, pretty); i++) {
+        struct zd_slice_form form = json;
+        ((bool *)&form)[i] = true;
+        if (form.style.bare_strings) {
+            continue; /* what CSV always does */
+        }
+        zd_slice_tag_of(&scene.view, &form, tag);
+        ck_assert_str_ne(tag, plain);
+        ck_assert_int_eq(judge(&scene, tag), ZD_OK);
+    }
+    scene_done(&scene);
+}
+END_TEST
+
 void zd_unit_tests(TCase *tests)
 {
     tcase_add_test(tests, tags_tell_slices_apart);
     tcase_add_loop_test(tests, styles_are_of_text_only, 0, 2);
     tcase_add_test(tests, a_writer_may_have_seen_the_slice_in_any_form);
+    tcase_add_test(tests, each_choice_of_text_has_a_tag_that_a_writer_may_name);
 }
