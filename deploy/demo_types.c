@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/half.h"
 #include "core/grid/dtype.h"
 #include "core/grid/scalar.h"
 #include "deploy/demo_write.h"

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/half.h"
 #include "core/base/num.h"
 
 #define DIGITS_MAX         17 /* of a double: enough for every value */
@@ -21,9 +22,6 @@
 #define EXACT_POWER_MAX    22 /* 10^22 is the largest power of ten that is a double */
 #define FEW_DECIMALS_MAX   6
 #define FEW_VALUE_MIN      1e-3 /* below, few decimals say little */
-
-#define HALF_INFINITY 0x7C00U
-#define HALF_SIGN     0x8000U
 
 static const double power_of_ten[EXACT_POWER_MAX + 1] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8,
     1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
@@ -46,45 +44,6 @@ struct decimal {
     int n_digits; /* without zeros at the end, but at least 1 */
     int exponent;
 };
-
-float zd_half_to_float(uint16_t half)
-{
-    const uint32_t sign = (uint32_t)(half & HALF_SIGN) << 16;
-    const uint32_t magnitude = half & ~HALF_SIGN;
-    uint32_t bits;
-    float value;
-    if (magnitude >= HALF_INFINITY) { /* the payload of a NaN keeps its place at the top */
-        bits = UINT32_C(0x7F800000) | (magnitude & 0x3FF) << 13;
-    } else if (magnitude >= 0x400) {
-        bits = (magnitude << 13) + UINT32_C(0x38000000); /* the exponent's bias: 127 - 15 */
-    } else {
-        value = (float)magnitude * 0x1p-24F;
-        memcpy(&bits, &value, sizeof bits);
-    }
-    bits |= sign;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-uint16_t zd_half_from_double(double value)
-{
-    const uint16_t sign = signbit(value) ? HALF_SIGN : 0;
-    const double size = fabs(value);
-    if (isnan(value)) {
-        return (uint16_t)(sign | 0x7E00U);
-    }
-    if (size >= 65520.0) { /* half way to the number after the last */
-        return (uint16_t)(sign | HALF_INFINITY);
-    }
-    if (size < 0x1p-14) {
-        return (uint16_t)(sign | (uint16_t)nearbyint(size * 0x1p24));
-    }
-    int exponent;
-    const double fraction = frexp(size, &exponent); /* 0.5 <= fraction < 1 */
-    const uint16_t mantissa = (uint16_t)nearbyint(fraction * 2048);
-    /* The mantissa's top bit counts one exponent, as does its carry when it rounds up to 2048. */
-    return (uint16_t)(sign | (((unsigned)(exponent + 13) << 10) + mantissa));
-}
 
 static double round_to_half(double value)
 {

@@ -15,8 +15,4 @@
  */
 enum zd_status zd_text_add_float(struct zd_text *text, double value, unsigned bits);
 
-/** float16 to float, exactly; and back, rounded half to even. */
-float zd_half_to_float(uint16_t half);
-uint16_t zd_half_from_double(double value);
-
 #endif

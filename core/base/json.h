@@ -4,6 +4,7 @@
 #define ZD_CORE_BASE_JSON_H
 
 #include "core/base/buf.h"
+#include "core/base/pointer.h"
 #include "core/base/status.h"
 
 /** A JSON value, counted. Values made by zd_json_parse are never changed afterwards. */
@@ -110,14 +111,5 @@ struct zd_json *zd_json_quote_nonfinite(const struct zd_json *json);
 
 /** Whether a bare non-finite token stands anywhere below. */
 bool zd_json_has_nonfinite(const struct zd_json *json);
-
-/** A place in a document (RFC 6901), by value: `zd_pointer_member(&at, "codecs")`. Cut at its size.
- */
-struct zd_pointer {
-    char text[192]; /* "" is the whole document */
-};
-
-struct zd_pointer zd_pointer_member(const struct zd_pointer *parent, const char *name);
-struct zd_pointer zd_pointer_element(const struct zd_pointer *parent, size_t index);
 
 #endif

@@ -27,29 +27,6 @@ enum zd_status zd_document_path(const char *key, struct zd_text *ret_path)
     return ZD_NOT_FOUND;
 }
 
-void zd_document_texts_init(struct zd_document_texts *texts, size_t len_max)
-{
-    *texts = (struct zd_document_texts){0};
-    for (size_t i = 0; i < ZD_DOCUMENTS_MAX; i++) {
-        zd_text_init(&texts->text[i], len_max);
-    }
-}
-
-void zd_document_texts_done(struct zd_document_texts *texts)
-{
-    for (size_t i = 0; i < ZD_DOCUMENTS_MAX; i++) {
-        zd_text_done(&texts->text[i]);
-    }
-}
-
-enum zd_status zd_document_texts_status(const struct zd_document_texts *texts)
-{
-    for (size_t i = 0; i < ZD_DOCUMENTS_MAX; i++) {
-        ZD_TRY(texts->text[i].status);
-    }
-    return ZD_OK;
-}
-
 extern const struct zd_dialect zd_dialect_v3;
 
 enum zd_status zd_document_judge(struct zd_span text, const struct zd_reading *reading,

@@ -2,16 +2,8 @@
 #ifndef ZD_CORE_DIALECT_DIALECT_H
 #define ZD_CORE_DIALECT_DIALECT_H
 
-#include "core/base/text.h"
+#include "core/dialect/document_texts.h"
 #include "core/dialect/meta.h"
-
-#define ZD_DOCUMENTS_MAX 4
-
-/** The stored documents of one node, in the order of the dialect's document keys. */
-struct zd_documents {
-    struct zd_span text[ZD_DOCUMENTS_MAX]; /* borrowed */
-    bool present[ZD_DOCUMENTS_MAX];
-};
 
 /** How a dataset wants its documents read. */
 struct zd_reading {
@@ -21,13 +13,6 @@ struct zd_reading {
      * what stands in them already is told as a fault of its place, not of the JSON. */
     struct zd_json_limits limits;
     size_t consolidated_bytes_max;
-};
-
-/** Documents being made, in the order of the dialect's document keys. */
-struct zd_document_texts {
-    struct zd_text text[ZD_DOCUMENTS_MAX]; /* failures stick there */
-    bool present[ZD_DOCUMENTS_MAX];        /* the others are not to be stored */
-    bool is_dense; /* in: whole documents without spaces; else one member a line */
 };
 
 /** An entry of a stored consolidated listing. */
@@ -126,13 +111,6 @@ struct zd_dialect {
     void (*change_listing)(const struct zd_documents *stored,
         const struct zd_listing_change *change, size_t n, struct zd_document_texts *out);
 };
-
-/** @param len_max of each text. Thread: any. */
-void zd_document_texts_init(struct zd_document_texts *texts, size_t len_max);
-void zd_document_texts_done(struct zd_document_texts *texts);
-
-/** The first failure of them all. */
-ZD_RESULT zd_document_texts_status(const struct zd_document_texts *texts);
 
 /** Whether nodes of that dialect can be made and changed. */
 static inline bool zd_dialect_is_writable(const struct zd_dialect *dialect)

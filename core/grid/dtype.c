@@ -185,3 +185,18 @@ void zd_dtype_fill(const struct zd_dtype *dtype, void *to, const void *element, 
         memcpy((uint8_t *)to + filled, to, n_more);
     }
 }
+
+bool zd_dtype_is_ordered(const struct zd_dtype *dtype)
+{
+    switch (dtype->kind) {
+    case ZD_DTYPE_BOOL:
+    case ZD_DTYPE_INT:
+    case ZD_DTYPE_UINT:
+    case ZD_DTYPE_FLOAT:
+        return true;
+    case ZD_DTYPE_COMPLEX:
+    case ZD_DTYPE_RAW:
+        break;
+    }
+    return false;
+}

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/half.h"
 #include "core/base/num.h"
 
 #define PART_BYTES_MAX  8 /* of a float or one half of a complex number */

@@ -6,32 +6,9 @@
 #include "core/base/scan.h"
 #include "core/base/status.h"
 #include "core/base/text.h"
+#include "core/grid/axis.h"
 
 #define ZD_RANK_MAX 32
-
-/** One dimension of a selection: elements start, start + step, ... (count of them). */
-struct zd_axis {
-    uint64_t start; /* of the first element; 0 when count is 0 */
-    uint64_t count;
-    int64_t step;   /* not 0, never INT64_MIN; negative walks backwards; 1 when count is 0 or the
-                       dimension is dropped, as it was asked when count is 1 */
-    uint64_t slack; /* how far the range reaches past its last element, as it was asked: only
-                       zd_selection_add looks at it, and 0 is always right */
-    bool dropped;   /* an integer index: count is 1 and the result has no such dimension */
-};
-
-/** Coordinate of element i of an axis; i < count. */
-static inline uint64_t zd_axis_at(const struct zd_axis *axis, uint64_t i)
-{
-    /* Unsigned arithmetic wraps: a negative step subtracts. */
-    return axis->start + i * (uint64_t)axis->step;
-}
-
-/** The distance between neighbours, whatever the direction. */
-static inline uint64_t zd_axis_stride(const struct zd_axis *axis)
-{
-    return axis->step < 0 ? 0 - (uint64_t)axis->step : (uint64_t)axis->step;
-}
 
 /** A hyperslab of an array: always inside its shape. */
 struct zd_selection {

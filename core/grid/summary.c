@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/base/decimal.h"
+#include "core/base/half.h"
 #include "core/base/num.h"
 
 #define LOT 256
@@ -21,74 +21,6 @@ union lot {
     int64_t i64[LOT];
     double f64[LOT];
 };
-
-bool zd_dtype_is_ordered(const struct zd_dtype *dtype)
-{
-    switch (dtype->kind) {
-    case ZD_DTYPE_BOOL:
-    case ZD_DTYPE_INT:
-    case ZD_DTYPE_UINT:
-    case ZD_DTYPE_FLOAT:
-        return true;
-    case ZD_DTYPE_COMPLEX:
-    case ZD_DTYPE_RAW:
-        break;
-    }
-    return false;
-}
-
-uint64_t zd_element_u64(const struct zd_dtype *dtype, const void *element)
-{
-    uint64_t value = 0;
-    memcpy(&value, element, dtype->bytes);
-    return dtype->kind == ZD_DTYPE_BOOL ? value != 0 : value;
-}
-
-int64_t zd_element_i64(const struct zd_dtype *dtype, const void *element)
-{
-    uint64_t value = 0;
-    memcpy(&value, element, dtype->bytes);
-    const uint64_t sign = UINT64_C(1) << (dtype->bytes * 8 - 1);
-    return (int64_t)((value ^ sign) - sign);
-}
-
-double zd_element_f64(const struct zd_dtype *dtype, const void *element)
-{
-    float narrow;
-    double value;
-    switch (dtype->bytes) {
-    case 2:
-        return (double)zd_half_to_float(zd_load_u16(element));
-    case 4:
-        memcpy(&narrow, element, sizeof narrow);
-        return (double)narrow;
-    default:
-        memcpy(&value, element, sizeof value);
-        return value;
-    }
-}
-
-int zd_element_compare(const struct zd_dtype *dtype, const void *a, const void *b)
-{
-    if (dtype->kind == ZD_DTYPE_FLOAT) {
-        const double x = zd_element_f64(dtype, a);
-        const double y = zd_element_f64(dtype, b);
-        return (x > y) - (x < y);
-    }
-    if (dtype->kind == ZD_DTYPE_INT) {
-        const int64_t x = zd_element_i64(dtype, a);
-        const int64_t y = zd_element_i64(dtype, b);
-        return (x > y) - (x < y);
-    }
-    const uint64_t x = zd_element_u64(dtype, a);
-    const uint64_t y = zd_element_u64(dtype, b);
-    return (x > y) - (x < y);
-}
-
-bool zd_element_is_nan(const struct zd_dtype *dtype, const void *element)
-{
-    return dtype->kind == ZD_DTYPE_FLOAT && isnan(zd_element_f64(dtype, element));
-}
 
 void zd_summary_init(struct zd_summary *summary, const struct zd_summary_config *config)
 {

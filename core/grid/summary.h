@@ -2,7 +2,7 @@
 #ifndef ZD_CORE_GRID_SUMMARY_H
 #define ZD_CORE_GRID_SUMMARY_H
 
-#include "core/grid/dtype.h"
+#include "core/grid/element.h"
 
 #define ZD_SUMMARY_ELEMENT_BYTES 8 /* of the largest data type that has an order */
 
@@ -36,21 +36,6 @@ struct zd_summary {
     bool has_plus_infinity;
     bool has_minus_infinity;
 };
-
-/** Whether elements of that type have an order, and so extremes. Thread: any. */
-bool zd_dtype_is_ordered(const struct zd_dtype *dtype);
-
-/** Which of two elements of an ordered type is less: < 0, 0 or > 0, exactly; neither is NaN.
- * Thread: any. */
-int zd_element_compare(const struct zd_dtype *dtype, const void *a, const void *b);
-
-/** An element of a float type, of a signed one, of bool or an unsigned one: widened, exactly. */
-double zd_element_f64(const struct zd_dtype *dtype, const void *element);
-int64_t zd_element_i64(const struct zd_dtype *dtype, const void *element);
-uint64_t zd_element_u64(const struct zd_dtype *dtype, const void *element);
-
-/** Whether an element of an ordered type is NaN. */
-bool zd_element_is_nan(const struct zd_dtype *dtype, const void *element);
 
 /** A summary of nothing; the type is ordered (asserted). */
 void zd_summary_init(struct zd_summary *summary, const struct zd_summary_config *config);

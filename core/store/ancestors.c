@@ -1,35 +1,15 @@
 /* The directories above a key. */
 #include "core/store/ancestors.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "core/store/calls.h"
+#include "core/store/path.h"
 
 #define DIRECTORY_FLAGS (O_RDONLY | O_DIRECTORY)
-
-const char *zd_path_last(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash == NULL ? path : slash + 1;
-}
-
-size_t zd_path_parent_len(const char *path)
-{
-    const char *const last = zd_path_last(path);
-    return last == path ? 0 : (size_t)(last - path) - 1;
-}
-
-const char *zd_path_cut(const char *path, size_t len, char cut[ZD_KEY_BYTES_MAX + 1])
-{
-    assert(len <= ZD_KEY_BYTES_MAX);
-    memmove(cut, path, len);
-    cut[len] = '\0';
-    return cut;
-}
 
 enum zd_status zd_ancestors_find(
     struct zd_files *files, const char *key, size_t *ret_len, int *ret_fd, struct zd_error *err)

@@ -4,15 +4,6 @@
 
 #include "core/store/files.h"
 
-/** The last segment of a path; borrowed from it. */
-const char *zd_path_last(const char *path);
-
-/** The length of the path of the directory that holds a path; 0 = the root. */
-size_t zd_path_parent_len(const char *path);
-
-/** The first len bytes of a path, as a path of its own. @return cut */
-const char *zd_path_cut(const char *path, size_t len, char cut[ZD_KEY_BYTES_MAX + 1]);
-
 /**
  * Open the deepest directory above a key that is there.
  *

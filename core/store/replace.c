@@ -15,7 +15,9 @@
 
 #include "core/store/ancestors.h"
 #include "core/store/calls.h"
+#include "core/store/path.h"
 #include "core/store/replacement.h"
+#include "core/store/stat.h"
 
 #define DIRECTORY_FLAGS (O_RDONLY | O_DIRECTORY)
 #define ATTEMPTS_MAX    64 /* while somebody removes the directories that are empty */

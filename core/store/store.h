@@ -8,35 +8,11 @@
 #include "core/base/list.h"
 #include "core/base/status.h"
 #include "core/base/text.h"
-
-#define ZD_KEY_BYTES_MAX 1024
+#include "core/store/generation.h"
+#include "core/store/key.h"
 
 struct zd_store;
 struct zd_store_ops;
-
-/** Which stored object it is: changes whenever the object does, never comes back. Zero names none.
- */
-struct zd_generation {
-    uint64_t word[2];
-};
-
-static inline bool zd_generation_equal(struct zd_generation a, struct zd_generation b)
-{
-    return a.word[0] == b.word[0] && a.word[1] == b.word[1];
-}
-
-/** Whether it names an object. */
-static inline bool zd_generation_is_set(struct zd_generation generation)
-{
-    return !zd_generation_equal(generation, (struct zd_generation){0});
-}
-
-/** What is known of an object without its bytes. */
-struct zd_stat {
-    struct zd_generation generation;
-    uint64_t size;    /* bytes */
-    int64_t mtime_ms; /* since 1970-01-01 UTC; 0 = unknown */
-};
 
 /** Which bytes of an object. */
 enum zd_range_kind {
@@ -290,28 +266,12 @@ void zd_store_cancel(struct zd_store_op *op);
 void zd_store_hold(struct zd_store *store, struct zd_store_hold *hold);
 void zd_store_release(struct zd_store_hold *hold);
 
-/** The number that stands for a key where threads and processes keep out of each other's way: the
- * same in all of them. Thread: any. */
-uint64_t zd_key_hash(const char *key);
-
 /** The same without waiting, or ZD_AGAIN. Thread: loop. */
 enum zd_status zd_store_read_now(struct zd_store *store, struct zd_store_read *read);
 enum zd_status zd_store_status_now(struct zd_store *store, struct zd_store_status *status);
 
 /** Release a listing's entries, and leave it empty. */
 void zd_store_list_done(struct zd_store_list *list);
-
-/**
- * Whether a key may be given to a store: 1 to ZD_KEY_BYTES_MAX bytes of UTF-8, no control byte, no
- * backslash, no empty segment, no "." or "..", no segment over 255 bytes, none that begins as the
- * names of unfinished writes do (ZD_TEMP_PREFIX).
- */
-bool zd_key_is_valid(const char *key);
-
-/** The same for one segment of a key: what a directory entry must be called to be served. */
-bool zd_key_segment_is_valid(struct zd_span segment);
-
-#define ZD_TEMP_PREFIX ".zarrd-tmp-"
 
 /** For stores: the location without "scheme:", or NULL when it is of another scheme. Borrowed. */
 const char *zd_store_location_in(const char *scheme, const char *location);

@@ -17,6 +17,7 @@
 #include "core/store/beneath.h"
 #include "core/store/directory.h"
 #include "core/store/replace.h"
+#include "core/store/stat.h"
 #include "core/store/store.h"
 #include "core/store/sweep.h"
 #include "core/store/turns.h"

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/half.h"
 #include "tests/support/unit.h"
 
 #define N_RANDOM 20000

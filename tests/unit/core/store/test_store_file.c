@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/store/beneath.h"
+#include "core/store/stat.h"
 #include "tests/support/store.h"
 #include "tests/support/unit.h"
 

@@ -1,0 +1,61 @@
+/* One element of an ordered data type: its value, and which of two is less. */
+#include "core/grid/element.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/base/half.h"
+#include "core/base/num.h"
+
+uint64_t zd_element_u64(const struct zd_dtype *dtype, const void *element)
+{
+    uint64_t value = 0;
+    memcpy(&value, element, dtype->bytes);
+    return dtype->kind == ZD_DTYPE_BOOL ? value != 0 : value;
+}
+
+int64_t zd_element_i64(const struct zd_dtype *dtype, const void *element)
+{
+    uint64_t value = 0;
+    memcpy(&value, element, dtype->bytes);
+    const uint64_t sign = UINT64_C(1) << (dtype->bytes * 8 - 1);
+    return (int64_t)((value ^ sign) - sign);
+}
+
+double zd_element_f64(const struct zd_dtype *dtype, const void *element)
+{
+    float narrow;
+    double value;
+    switch (dtype->bytes) {
+    case 2:
+        return (double)zd_half_to_float(zd_load_u16(element));
+    case 4:
+        memcpy(&narrow, element, sizeof narrow);
+        return (double)narrow;
+    default:
+        memcpy(&value, element, sizeof value);
+        return value;
+    }
+}
+
+int zd_element_compare(const struct zd_dtype *dtype, const void *a, const void *b)
+{
+    if (dtype->kind == ZD_DTYPE_FLOAT) {
+        const double x = zd_element_f64(dtype, a);
+        const double y = zd_element_f64(dtype, b);
+        return (x > y) - (x < y);
+    }
+    if (dtype->kind == ZD_DTYPE_INT) {
+        const int64_t x = zd_element_i64(dtype, a);
+        const int64_t y = zd_element_i64(dtype, b);
+        return (x > y) - (x < y);
+    }
+    const uint64_t x = zd_element_u64(dtype, a);
+    const uint64_t y = zd_element_u64(dtype, b);
+    return (x > y) - (x < y);
+}
+
+bool zd_element_is_nan(const struct zd_dtype *dtype, const void *element)
+{
+    return dtype->kind == ZD_DTYPE_FLOAT && isnan(zd_element_f64(dtype, element));
+}

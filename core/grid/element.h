@@ -1,0 +1,19 @@
+/* One element of an ordered data type: its value, and which of two is less. */
+#ifndef ZD_CORE_GRID_ELEMENT_H
+#define ZD_CORE_GRID_ELEMENT_H
+
+#include "core/grid/dtype.h"
+
+/** Which of two elements of an ordered type is less: < 0, 0 or > 0, exactly; neither is NaN.
+ * Thread: any. */
+int zd_element_compare(const struct zd_dtype *dtype, const void *a, const void *b);
+
+/** An element of a float type, of a signed one, of bool or an unsigned one: widened, exactly. */
+double zd_element_f64(const struct zd_dtype *dtype, const void *element);
+int64_t zd_element_i64(const struct zd_dtype *dtype, const void *element);
+uint64_t zd_element_u64(const struct zd_dtype *dtype, const void *element);
+
+/** Whether an element of an ordered type is NaN. */
+bool zd_element_is_nan(const struct zd_dtype *dtype, const void *element);
+
+#endif

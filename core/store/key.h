@@ -1,0 +1,28 @@
+/* Keys of stores. Thread: any. */
+#ifndef ZD_CORE_STORE_KEY_H
+#define ZD_CORE_STORE_KEY_H
+
+#include "core/base/buf.h"
+
+#define ZD_KEY_BYTES_MAX 1024
+
+#define ZD_TEMP_PREFIX ".zarrd-tmp-" /* begins the names of unfinished writes */
+
+/**
+ * Whether a key may be given to a store: 1 to ZD_KEY_BYTES_MAX bytes of UTF-8, no control byte, no
+ * backslash, no empty segment, no "." or "..", no segment over 255 bytes, none that begins as the
+ * names of unfinished writes do (ZD_TEMP_PREFIX).
+ */
+bool zd_key_is_valid(const char *key);
+
+/** The same for a prefix of keys: "", or what a key may be and a slash at the end. */
+bool zd_key_prefix_is_valid(const char *prefix);
+
+/** The same for one segment of a key: what a directory entry must be called to be served. */
+bool zd_key_segment_is_valid(struct zd_span segment);
+
+/** The number that stands for a key where threads and processes keep out of each other's way: the
+ * same in all of them. Thread: any. */
+uint64_t zd_key_hash(const char *key);
+
+#endif

@@ -1,0 +1,16 @@
+/* Paths below the root of a store: segments separated by slashes. Thread: any. */
+#ifndef ZD_CORE_STORE_PATH_H
+#define ZD_CORE_STORE_PATH_H
+
+#include "core/store/key.h"
+
+/** The last segment of a path; borrowed from it. */
+const char *zd_path_last(const char *path);
+
+/** The length of the path of the directory that holds a path; 0 = the root. */
+size_t zd_path_parent_len(const char *path);
+
+/** The first len bytes of a path, as a path of its own. @return cut */
+const char *zd_path_cut(const char *path, size_t len, char cut[ZD_KEY_BYTES_MAX + 1]);
+
+#endif
