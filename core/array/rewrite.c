@@ -28,7 +28,8 @@ struct work {
     const struct zd_layout *layout;
     const struct zd_level *leaf;
     struct zd_slots slots;
-    struct zd_place hot; /* a chunk of the last level that has changed, and is not encoded yet */
+    struct zd_slot_place
+        hot; /* a chunk of the last level that has changed, and is not encoded yet */
     struct zd_buf *elements; /* of it; NULL: there is none; owned */
 };
 
@@ -42,18 +43,18 @@ struct brush {
 /* A chunk of the last level as it will be. */
 struct change {
     struct zd_list link;
-    struct zd_place place;
+    struct zd_slot_place place;
     enum outcome outcome;
     struct zd_buf *elements; /* to be encoded later; owned, or NULL */
     struct zd_buf *bytes;    /* encoded; owned, or NULL */
 };
 
-struct zd_edit *zd_edit_new(void)
+struct zd_edit *zd_rewrite_edit_new(void)
 {
     return zd_alloc_zero(1, sizeof(struct zd_edit));
 }
 
-void zd_edit_free(struct zd_edit *edit)
+void zd_rewrite_edit_free(struct zd_edit *edit)
 {
     if (edit != NULL) {
         zd_buf_unref(edit->bytes);
@@ -81,7 +82,7 @@ static enum zd_status check_length(
 }
 
 static enum zd_status drop_if_empty(
-    struct zd_slots *slots, const struct zd_place *place, struct zd_error *err)
+    struct zd_slots *slots, const struct zd_slot_place *place, struct zd_error *err)
 {
     const struct zd_layout *layout = slots->layout;
     ZD_AUTO(zd_buf) elements = NULL;
@@ -123,7 +124,7 @@ static enum zd_status drop_empty(
     struct shard_walk walk[ZD_LEVELS_MAX] = {0};
     memcpy(walk[edit->level].index, edit->part.chunk, sizeof walk[0].index);
     for (uint32_t level = edit->level;;) {
-        struct zd_place place;
+        struct zd_slot_place place;
         if (walk[level].next == layout->level[level].shard->n_chunks) {
             if (level == edit->level) {
                 return ZD_OK;
@@ -178,11 +179,11 @@ static enum zd_status verify_encoded(const struct zd_layout *layout, struct zd_e
     uint64_t decoded_max, struct zd_error *err)
 {
     struct zd_verified verified = {.written = edit->written};
-    ZD_TRY(zd_chunk_verify(layout, edit->level, edit->bytes, decoded_max, &verified, err));
+    ZD_TRY(zd_verify_chunk(layout, edit->level, edit->bytes, decoded_max, &verified, err));
     return layout->meta->view.skips_empty ? leave_out_empty(layout, edit, &verified, err) : ZD_OK;
 }
 
-enum zd_status zd_edit_verify(const struct zd_layout *layout, struct zd_edit *edit,
+enum zd_status zd_rewrite_verify(const struct zd_layout *layout, struct zd_edit *edit,
     uint64_t decoded_max, struct zd_error *err)
 {
     const struct zd_level *level = &layout->level[edit->level];
@@ -203,7 +204,7 @@ enum zd_status zd_edit_verify(const struct zd_layout *layout, struct zd_edit *ed
     return ZD_OK;
 }
 
-void zd_edit_object(
+void zd_rewrite_edit_object(
     const struct zd_layout *layout, const struct zd_edit *edit, uint64_t ret_index[ZD_RANK_MAX])
 {
     zd_layout_ancestor(layout, edit->level, 0, edit->part.chunk, ret_index);
@@ -241,7 +242,7 @@ static bool covers_chunk(const struct zd_grid *grid, const struct zd_part *part)
     return true;
 }
 
-bool zd_edit_is_whole(const struct zd_layout *layout, const struct zd_edit *edit)
+bool zd_rewrite_edit_is_whole(const struct zd_layout *layout, const struct zd_edit *edit)
 {
     if (edit->level > 0 || edit->only_absent) {
         return false;
@@ -249,7 +250,7 @@ bool zd_edit_is_whole(const struct zd_layout *layout, const struct zd_edit *edit
     return edit->kind != ZD_EDIT_BOX || covers_chunk(&layout->level[0].grid, &edit->part);
 }
 
-bool zd_edit_is_all(const struct zd_layout *layout, const struct zd_edit *edit)
+bool zd_rewrite_edit_is_all(const struct zd_layout *layout, const struct zd_edit *edit)
 {
     if (edit->level > 0 || edit->only_absent) {
         return false;
@@ -267,7 +268,7 @@ static enum zd_status no_memory(struct zd_error *err, uint64_t n_bytes)
     return ZD_NO_MEMORY;
 }
 
-static bool is_hot(const struct work *work, const struct zd_place *place)
+static bool is_hot(const struct work *work, const struct zd_slot_place *place)
 {
     return work->elements != NULL && work->hot.slot == place->slot;
 }
@@ -286,7 +287,7 @@ static enum zd_status cool_down(struct work *work, struct zd_error *err)
 }
 
 /* The elements of a chunk of the last level as they are; NULL when it is absent, or lost. */
-static enum zd_status elements_of(struct work *work, const struct zd_place *place,
+static enum zd_status elements_of(struct work *work, const struct zd_slot_place *place,
     struct zd_buf **ret_elements, struct zd_error *err)
 {
     if (is_hot(work, place)) {
@@ -313,7 +314,7 @@ static enum zd_status elements_of(struct work *work, const struct zd_place *plac
  * the array are somebody's, when another process has made it larger; but what does not decode is
  * nobody's, and is written over when the array keeps nothing of it. */
 static enum zd_status rest_of(struct work *work, const struct brush *brush,
-    const struct zd_place *place, struct zd_buf **ret_elements, struct zd_error *err)
+    const struct zd_slot_place *place, struct zd_buf **ret_elements, struct zd_error *err)
 {
     const struct zd_grid *grid = &work->leaf->grid;
     *ret_elements = NULL;
@@ -333,7 +334,7 @@ static enum zd_status paint(struct work *work, const struct brush *brush,
     if (elements == NULL) {
         return no_memory(err, work->leaf->chunk_bytes);
     }
-    zd_block_scatter(brush->source, &brush->part, &work->leaf->grid, elements->data);
+    zd_scatter_block(brush->source, &brush->part, &work->leaf->grid, elements->data);
     *ret_elements = elements;
     return ZD_OK;
 }
@@ -529,7 +530,7 @@ static enum zd_status open_covered(
     struct zd_part part;
     zd_plan_init(&plan, grid, selection);
     while (zd_plan_next(&plan, &part)) {
-        struct zd_place place;
+        struct zd_slot_place place;
         if (!covers(grid, &part)) {
             continue;
         }
@@ -573,7 +574,7 @@ static enum zd_status apply_decoded(struct work *work, const struct zd_edit *edi
     struct zd_block block = {
         .data = edit->bytes->data, .rank = grid->rank, .dtype = work->layout->meta->dtype};
     memcpy(block.shape, grid->chunk, sizeof block.shape);
-    const struct zd_source source = zd_source_of_block(&block);
+    const struct zd_source source = zd_scatter_source_of_block(&block);
     struct brush brush = {.source = &source};
     for (uint32_t d = 0; d < grid->rank; d++) {
         brush.part.chunk[d] = edit->part.chunk[d];
@@ -590,8 +591,8 @@ static enum zd_status apply_decoded(struct work *work, const struct zd_edit *edi
     return ZD_OK;
 }
 
-static void apply_bytes(struct work *work, const struct zd_edit *edit, const struct zd_place *place,
-    struct zd_edit_counts *counts)
+static void apply_bytes(struct work *work, const struct zd_edit *edit,
+    const struct zd_slot_place *place, struct zd_edit_counts *counts)
 {
     const struct zd_span was = zd_slots_span(&work->slots, place);
     enum outcome outcome = WRITTEN;
@@ -609,7 +610,7 @@ static void apply_bytes(struct work *work, const struct zd_edit *edit, const str
 static enum zd_status apply(
     struct work *work, struct zd_edit *edit, struct zd_edit_counts *counts, struct zd_error *err)
 {
-    struct zd_place place;
+    struct zd_slot_place place;
     if (edit->kind != ZD_EDIT_ERASE && zd_chain_is_partial(work->layout->level[0].chain)) {
         return cannot_encode(err);
     }
@@ -652,7 +653,7 @@ enum zd_status zd_rewrite(struct zd_rewrite *rewrite, struct zd_error *err)
     const struct zd_layout *layout = rewrite->layout;
     assert(!rewrite->old_is_unknown || rewrite->old == NULL);
     assert(!rewrite->old_is_unknown ||
-           (rewrite->n_edits == 1 && zd_edit_is_whole(layout, rewrite->edit[0])));
+           (rewrite->n_edits == 1 && zd_rewrite_edit_is_whole(layout, rewrite->edit[0])));
     struct work work = {.rewrite = rewrite, .layout = layout, .leaf = zd_layout_leaf(layout)};
     zd_slots_init(&work.slots, layout, 0, rewrite->old, rewrite->bytes_max);
     if (rewrite->old_is_unknown) {
@@ -704,7 +705,7 @@ static uint64_t index_bytes(const struct zd_layout *layout)
     return bytes;
 }
 
-uint64_t zd_rewrite_held_bytes(const struct zd_layout *layout, uint64_t object_bytes_max)
+uint64_t zd_rewrite_cost_bytes(const struct zd_layout *layout, uint64_t object_bytes_max)
 {
     const uint64_t indexes = index_bytes(layout);
     const uint64_t object =
@@ -740,7 +741,7 @@ static uint64_t box_ns(const struct zd_layout *layout, const struct zd_edit *edi
                                                                 : product(n_parts, change_ns(leaf));
 }
 
-uint64_t zd_edit_cost_ns(const struct zd_layout *layout, const struct zd_edit *edit)
+uint64_t zd_rewrite_cost_ns(const struct zd_layout *layout, const struct zd_edit *edit)
 {
     const struct zd_level *level = &layout->level[edit->level];
     switch (edit->kind) {

@@ -37,8 +37,8 @@ struct zd_edit {
     struct zd_buf *bytes;    /* shared: what source points into; elements of the whole chunk in C
                               * order, little-endian; the encoded chunk; NULL: it is erased */
     bool only_absent;        /* fails with ZD_PRECONDITION when the chunk is stored already */
-    bool is_verified;        /* zd_edit_verify was content with it: a box needs not be */
-    struct zd_written *written; /* zd_edit_verify tells it of all elements; borrowed, or NULL */
+    bool is_verified;        /* zd_rewrite_verify was content with it: a box needs not be */
+    struct zd_written *written; /* zd_rewrite_verify tells it of all elements; borrowed, or NULL */
 
     /* out: of zd_rewrite */
     enum zd_status status; /* of this edit: a failed one has changed nothing */
@@ -47,11 +47,11 @@ struct zd_edit {
 };
 
 /** An edit, zeroed; NULL without memory. */
-struct zd_edit *zd_edit_new(void);
+struct zd_edit *zd_rewrite_edit_new(void);
 
 /** Its bytes are released with it. Accepts NULL. */
-void zd_edit_free(struct zd_edit *edit);
-ZD_OWN(zd_edit, zd_edit_free);
+void zd_rewrite_edit_free(struct zd_edit *edit);
+ZD_OWN(zd_edit, zd_rewrite_edit_free);
 
 /**
  * What is judged without the stored object, before zd_rewrite: that bytes which a client encoded
@@ -69,20 +69,20 @@ ZD_OWN(zd_edit, zd_edit_free);
  * @retval ZD_NO_MEMORY
  * Thread: any.
  */
-ZD_RESULT zd_edit_verify(const struct zd_layout *layout, struct zd_edit *edit, uint64_t decoded_max,
-    struct zd_error *err);
+ZD_RESULT zd_rewrite_verify(const struct zd_layout *layout, struct zd_edit *edit,
+    uint64_t decoded_max, struct zd_error *err);
 
 /** The stored object that the edit changes: index in level 0's grid. */
-void zd_edit_object(
+void zd_rewrite_edit_object(
     const struct zd_layout *layout, const struct zd_edit *edit, uint64_t ret_index[ZD_RANK_MAX]);
 
 /** Whether nothing remains of what is stored, so that it need not be read: the whole object is
  * written or erased, whatever it was. A box at the array's edge is not: elements outside may be
  * those of a process that knows the array to be larger. */
-bool zd_edit_is_whole(const struct zd_layout *layout, const struct zd_edit *edit);
+bool zd_rewrite_edit_is_whole(const struct zd_layout *layout, const struct zd_edit *edit);
 
 /** Whether all of the object's elements within the array are written or erased. */
-bool zd_edit_is_all(const struct zd_layout *layout, const struct zd_edit *edit);
+bool zd_rewrite_edit_is_all(const struct zd_layout *layout, const struct zd_edit *edit);
 
 /** One stored object, and all that changes in it. */
 struct zd_rewrite {
@@ -109,7 +109,7 @@ struct zd_rewrite {
  * what they were, and are the fill value where there were none, or none that decode.
  *
  * An edit's status: ZD_OK; ZD_CORRUPT: what is stored does not decode (unless nothing of it
- * remains); ZD_PRECONDITION (only_absent); ZD_UNSUPPORTED (as zd_edit_verify); ZD_NO_MEMORY.
+ * remains); ZD_PRECONDITION (only_absent); ZD_UNSUPPORTED (as zd_rewrite_verify); ZD_NO_MEMORY.
  *
  * @retval ZD_TOO_LARGE the new object has more than bytes_max bytes; facts limit, requested
  * @retval ZD_NO_MEMORY
@@ -122,9 +122,9 @@ void zd_rewrite_was_absent(struct zd_rewrite *rewrite);
 
 /** The most memory that edits of one object take: the object before and after, the indexes of its
  * shards, one chunk of the last level decoded and encoded. Without the edit's own bytes. */
-uint64_t zd_rewrite_held_bytes(const struct zd_layout *layout, uint64_t object_bytes_max);
+uint64_t zd_rewrite_cost_bytes(const struct zd_layout *layout, uint64_t object_bytes_max);
 
 /** About how long that edit takes; to verify it, as long as it is not. */
-uint64_t zd_edit_cost_ns(const struct zd_layout *layout, const struct zd_edit *edit);
+uint64_t zd_rewrite_cost_ns(const struct zd_layout *layout, const struct zd_edit *edit);
 
 #endif

@@ -4,7 +4,7 @@
 #include "core/base/num.h"
 #include "core/codec/strided.h"
 
-struct zd_source zd_source_of_block(const struct zd_block *block)
+struct zd_source zd_scatter_source_of_block(const struct zd_block *block)
 {
     struct zd_source source = {.data = block->data, .rank = block->rank, .dtype = block->dtype};
     uint64_t stride[ZD_RANK_MAX];
@@ -15,7 +15,7 @@ struct zd_source zd_source_of_block(const struct zd_block *block)
     return source;
 }
 
-struct zd_source zd_source_of_element(
+struct zd_source zd_scatter_source_of_element(
     uint32_t rank, const struct zd_dtype *dtype, const uint8_t *element)
 {
     return (struct zd_source){.data = element, .rank = rank, .dtype = *dtype};
@@ -34,7 +34,7 @@ static void settle_bools(const struct zd_grid *grid, uint8_t *chunk)
 }
 
 /* The target is walked upwards, so that a negative step walks the source downwards. */
-void zd_block_scatter(const struct zd_source *source, const struct zd_part *part,
+void zd_scatter_block(const struct zd_source *source, const struct zd_part *part,
     const struct zd_grid *grid, uint8_t *chunk)
 {
     assert(grid->rank == source->rank);

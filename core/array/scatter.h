@@ -14,10 +14,10 @@ struct zd_source {
 };
 
 /** The elements of a dense block in C order. */
-struct zd_source zd_source_of_block(const struct zd_block *block);
+struct zd_source zd_scatter_source_of_block(const struct zd_block *block);
 
 /** One element, for every place. */
-struct zd_source zd_source_of_element(
+struct zd_source zd_scatter_source_of_element(
     uint32_t rank, const struct zd_dtype *dtype, const uint8_t *element);
 
 /**
@@ -27,7 +27,7 @@ struct zd_source zd_source_of_element(
  * @param chunk elements in C order, shape grid->chunk; the caller's alone
  * Thread: any; pure work.
  */
-void zd_block_scatter(const struct zd_source *source, const struct zd_part *part,
+void zd_scatter_block(const struct zd_source *source, const struct zd_part *part,
     const struct zd_grid *grid, uint8_t *chunk);
 
 #endif

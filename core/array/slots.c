@@ -13,14 +13,14 @@
 
 /* A shard with its chunks side by side. */
 struct zd_opened {
-    struct zd_list link;     /* in slots->opened */
-    struct zd_list lost;     /* in slots->lost, or alone */
-    struct zd_place place;   /* its own */
-    uint32_t level;          /* its own */
-    struct zd_slot was;      /* its slot before it was opened; bytes are borrowed from `from` */
-    struct zd_buf *from;     /* has its bytes; NULL: there was no shard; a reference */
-    struct zd_byte_range at; /* where, in `from` */
-    struct zd_buf *index;    /* decoded; NULL: there was no shard; owned */
+    struct zd_list link;        /* in slots->opened */
+    struct zd_list lost;        /* in slots->lost, or alone */
+    struct zd_slot_place place; /* its own */
+    uint32_t level;             /* its own */
+    struct zd_slot was;         /* its slot before it was opened; bytes are borrowed from `from` */
+    struct zd_buf *from;        /* has its bytes; NULL: there was no shard; a reference */
+    struct zd_byte_range at;    /* where, in `from` */
+    struct zd_buf *index;       /* decoded; NULL: there was no shard; owned */
     bool is_changed;
     bool is_gone; /* its slot was given something else */
     uint64_t n;
@@ -97,7 +97,7 @@ static struct zd_byte_range run_of(const struct zd_opened *opened, uint64_t i)
 
 /* Which bytes a slot has, and in which buffer. */
 static struct zd_buf *bytes_of(
-    const struct zd_slots *slots, const struct zd_place *place, struct zd_byte_range *ret_run)
+    const struct zd_slots *slots, const struct zd_slot_place *place, struct zd_byte_range *ret_run)
 {
     const struct zd_slot *slot = place->slot;
     if (slot->state == ZD_SLOT_BYTES) {
@@ -115,7 +115,7 @@ static struct zd_buf *bytes_of(
     return place->shard->from;
 }
 
-struct zd_span zd_slots_span(const struct zd_slots *slots, const struct zd_place *place)
+struct zd_span zd_slots_span(const struct zd_slots *slots, const struct zd_slot_place *place)
 {
     struct zd_byte_range run;
     const struct zd_buf *bytes = bytes_of(slots, place, &run);
@@ -125,7 +125,7 @@ struct zd_span zd_slots_span(const struct zd_slots *slots, const struct zd_place
     return (struct zd_span){.ptr = bytes->data + run.first, .len = run.len};
 }
 
-struct zd_buf *zd_slots_read(const struct zd_slots *slots, const struct zd_place *place)
+struct zd_buf *zd_slots_read(const struct zd_slots *slots, const struct zd_slot_place *place)
 {
     struct zd_byte_range run;
     struct zd_buf *bytes = bytes_of(slots, place, &run);
@@ -189,7 +189,7 @@ static enum zd_status read_shard(
     return ZD_OK;
 }
 
-static enum zd_status open_shard(struct zd_slots *slots, const struct zd_place *place,
+static enum zd_status open_shard(struct zd_slots *slots, const struct zd_slot_place *place,
     uint32_t level, enum zd_status not_fatal, struct zd_error *err)
 {
     const struct zd_level *at = &slots->layout->level[level];
@@ -223,13 +223,13 @@ static enum zd_status open_shard(struct zd_slots *slots, const struct zd_place *
 }
 
 enum zd_status zd_slots_open(
-    struct zd_slots *slots, const struct zd_place *place, uint32_t level, struct zd_error *err)
+    struct zd_slots *slots, const struct zd_slot_place *place, uint32_t level, struct zd_error *err)
 {
     return open_shard(slots, place, level, ZD_OK, err);
 }
 
 enum zd_status zd_slots_open_over(
-    struct zd_slots *slots, const struct zd_place *place, uint32_t level, struct zd_error *err)
+    struct zd_slots *slots, const struct zd_slot_place *place, uint32_t level, struct zd_error *err)
 {
     return open_shard(slots, place, level, ZD_CORRUPT, err);
 }
@@ -259,17 +259,17 @@ void zd_slots_restore_lost(struct zd_slots *slots)
 }
 
 enum zd_status zd_slots_find(struct zd_slots *slots, uint32_t level, const uint64_t *index,
-    struct zd_place *ret_place, struct zd_error *err)
+    struct zd_slot_place *ret_place, struct zd_error *err)
 {
     const struct zd_layout *layout = slots->layout;
-    struct zd_place place = {.slot = &slots->root};
+    struct zd_slot_place place = {.slot = &slots->root};
     for (uint32_t at = slots->level; at < level; at++) {
         uint64_t inner[ZD_RANK_MAX];
         ZD_TRY(zd_slots_open(slots, &place, at, err));
         zd_layout_ancestor(layout, level, at + 1, index, inner);
         struct zd_opened *opened = place.slot->in.opened;
         const uint64_t i = zd_layout_entry(&layout->level[at], inner);
-        place = (struct zd_place){.slot = &opened->slot[i], .shard = opened, .i = i};
+        place = (struct zd_slot_place){.slot = &opened->slot[i], .shard = opened, .i = i};
     }
     *ret_place = place;
     return ZD_OK;
@@ -304,7 +304,7 @@ static bool has_chunks(const struct zd_opened *opened)
     return false;
 }
 
-bool zd_slots_is_absent(const struct zd_slots *slots, const struct zd_place *place)
+bool zd_slots_is_absent(const struct zd_slots *slots, const struct zd_slot_place *place)
 {
     if (place->slot->state != ZD_SLOT_OPENED) {
         return place->slot->state == ZD_SLOT_ABSENT;
@@ -331,7 +331,7 @@ static void mark_changed(struct zd_slots *slots, struct zd_opened *shard)
     }
 }
 
-void zd_slots_put(struct zd_slots *slots, const struct zd_place *place, struct zd_buf *bytes)
+void zd_slots_put(struct zd_slots *slots, const struct zd_slot_place *place, struct zd_buf *bytes)
 {
     struct zd_slot *slot = place->slot;
     if (slot->state == ZD_SLOT_OPENED) {
@@ -351,7 +351,7 @@ static enum zd_status lay_out(const struct zd_slots *slots, struct zd_opened *op
     uint64_t len = shard->index_bytes;
     uint64_t at = shard->index_at_start ? shard->index_bytes : 0;
     for (uint64_t i = 0; i < opened->n; i++) {
-        const struct zd_place place = {.slot = &opened->slot[i], .shard = opened, .i = i};
+        const struct zd_slot_place place = {.slot = &opened->slot[i], .shard = opened, .i = i};
         uint8_t *entry = index->data + i * ZD_SHARD_ENTRY_BYTES;
         const struct zd_span chunk = zd_slots_span(slots, &place);
         const bool is_absent = chunk.ptr == NULL;
@@ -399,7 +399,7 @@ static enum zd_status assemble(const struct zd_slots *slots, struct zd_opened *o
     }
     append(bytes, shard->index_at_start ? zd_buf_span(encoded) : (struct zd_span){.ptr = NULL});
     for (uint64_t i = 0; i < opened->n; i++) {
-        const struct zd_place place = {.slot = &opened->slot[i], .shard = opened, .i = i};
+        const struct zd_slot_place place = {.slot = &opened->slot[i], .shard = opened, .i = i};
         append(bytes, zd_slots_span(slots, &place));
     }
     append(bytes, shard->index_at_start ? (struct zd_span){.ptr = NULL} : zd_buf_span(encoded));

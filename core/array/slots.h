@@ -25,7 +25,7 @@ struct zd_slot {
 };
 
 /** Where a chunk has its slot. */
-struct zd_place {
+struct zd_slot_place {
     struct zd_slot *slot;
     struct zd_opened *shard; /* around it; NULL: it is the object itself */
     uint64_t i;              /* of its entry there */
@@ -61,16 +61,16 @@ void zd_slots_done(struct zd_slots *slots);
  * @retval ZD_NO_MEMORY
  */
 ZD_RESULT zd_slots_find(struct zd_slots *slots, uint32_t level, const uint64_t *index,
-    struct zd_place *ret_place, struct zd_error *err);
+    struct zd_slot_place *ret_place, struct zd_error *err);
 
 /** The same for a chunk whose slot is known: it is a shard, and is opened. */
-ZD_RESULT zd_slots_open(
-    struct zd_slots *slots, const struct zd_place *place, uint32_t level, struct zd_error *err);
+ZD_RESULT zd_slots_open(struct zd_slots *slots, const struct zd_slot_place *place, uint32_t level,
+    struct zd_error *err);
 
 /** The same for one of which nothing is to remain: when its index does not decode it is opened as a
  * lost one, of whose chunks nobody knows anything. */
-ZD_RESULT zd_slots_open_over(
-    struct zd_slots *slots, const struct zd_place *place, uint32_t level, struct zd_error *err);
+ZD_RESULT zd_slots_open_over(struct zd_slots *slots, const struct zd_slot_place *place,
+    uint32_t level, struct zd_error *err);
 
 /** What was to be written over the lost shards is in its place: they are as all others now. */
 void zd_slots_take_lost(struct zd_slots *slots);
@@ -79,17 +79,17 @@ void zd_slots_take_lost(struct zd_slots *slots);
 void zd_slots_restore_lost(struct zd_slots *slots);
 
 /** Whether nothing is stored of a chunk; an unknown one may be there. */
-bool zd_slots_is_absent(const struct zd_slots *slots, const struct zd_place *place);
+bool zd_slots_is_absent(const struct zd_slots *slots, const struct zd_slot_place *place);
 
 /** The encoded bytes of a chunk that is stored, or was given some: borrowed until it is given
  * others; NULL and 0 in all other states. */
-struct zd_span zd_slots_span(const struct zd_slots *slots, const struct zd_place *place);
+struct zd_span zd_slots_span(const struct zd_slots *slots, const struct zd_slot_place *place);
 
 /** The same as a buffer, owned; a reference where there is one to have. NULL without memory. */
-struct zd_buf *zd_slots_read(const struct zd_slots *slots, const struct zd_place *place);
+struct zd_buf *zd_slots_read(const struct zd_slots *slots, const struct zd_slot_place *place);
 
 /** Give a chunk other bytes. @param bytes taken over; NULL: it is absent from now on */
-void zd_slots_put(struct zd_slots *slots, const struct zd_place *place, struct zd_buf *bytes);
+void zd_slots_put(struct zd_slots *slots, const struct zd_slot_place *place, struct zd_buf *bytes);
 
 /**
  * Put the object together again; nothing but zd_slots_done may follow.

@@ -122,7 +122,7 @@ static enum zd_status look_at_shard(struct walk *walk, uint32_t top, struct zd_e
     }
 }
 
-enum zd_status zd_chunk_verify(const struct zd_layout *layout, uint32_t level,
+enum zd_status zd_verify_chunk(const struct zd_layout *layout, uint32_t level,
     struct zd_buf *encoded, uint64_t decoded_max, struct zd_verified *verified,
     struct zd_error *err)
 {

@@ -25,7 +25,7 @@ struct zd_verified {
  * @retval ZD_NO_MEMORY
  * Thread: any.
  */
-ZD_RESULT zd_chunk_verify(const struct zd_layout *layout, uint32_t level, struct zd_buf *encoded,
+ZD_RESULT zd_verify_chunk(const struct zd_layout *layout, uint32_t level, struct zd_buf *encoded,
     uint64_t decoded_max, struct zd_verified *verified, struct zd_error *err);
 
 #endif

@@ -218,7 +218,7 @@ static size_t put_fixed_form(const struct decimal *decimal, char *to)
     return len;
 }
 
-enum zd_status zd_text_add_float(struct zd_text *text, double value, unsigned bits)
+enum zd_status zd_decimal_add(struct zd_text *text, double value, unsigned bits)
 {
     assert(isfinite(value));
     const struct float_type *type = bits == 16   ? &half_type

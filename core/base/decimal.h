@@ -13,6 +13,6 @@
  * @retval the text's status
  * Thread: any.
  */
-enum zd_status zd_text_add_float(struct zd_text *text, double value, unsigned bits);
+enum zd_status zd_decimal_add(struct zd_text *text, double value, unsigned bits);
 
 #endif

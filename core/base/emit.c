@@ -123,7 +123,7 @@ static void add_escaped(struct zd_text *text, struct zd_span utf8)
 static size_t character_len(struct zd_span text)
 {
     for (size_t len = 1; len <= 4 && len <= text.len; len++) {
-        if (zd_is_utf8((struct zd_span){.ptr = text.ptr, .len = len})) {
+        if (zd_scan_is_utf8((struct zd_span){.ptr = text.ptr, .len = len})) {
             return len;
         }
     }
@@ -149,7 +149,7 @@ static void add_repaired(struct zd_text *text, struct zd_span bytes)
 static void add_quoted(struct zd_text *text, struct zd_span utf8)
 {
     zd_text_add_char(text, '"');
-    if (zd_is_utf8(utf8)) {
+    if (zd_scan_is_utf8(utf8)) {
         add_escaped(text, utf8);
     } else {
         add_repaired(text, utf8);
@@ -215,7 +215,7 @@ void zd_emit_f64(struct zd_emit *emit, double value)
         zd_emit_string(emit, value > 0 ? "Infinity" : "-Infinity");
     } else {
         begin_item(emit);
-        zd_text_add_float(emit->text, value, 64);
+        zd_decimal_add(emit->text, value, 64);
     }
 }
 

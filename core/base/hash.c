@@ -6,7 +6,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-uint64_t zd_hash64(struct zd_span bytes, uint64_t seed)
+uint64_t zd_hash_of(struct zd_span bytes, uint64_t seed)
 {
     return XXH3_64bits_withSeed(bytes.len == 0 ? "" : (const void *)bytes.ptr, bytes.len, seed);
 }
@@ -15,7 +15,7 @@ void zd_hash_add(struct zd_hash *hash, struct zd_span bytes)
 {
     /* The length goes in too: "ab" + "c" is not "a" + "bc". */
     zd_hash_add_u64(hash, bytes.len);
-    hash->value = zd_hash64(bytes, hash->value);
+    hash->value = zd_hash_of(bytes, hash->value);
 }
 
 void zd_hash_add_u64(struct zd_hash *hash, uint64_t value)

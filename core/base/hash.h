@@ -5,7 +5,7 @@
 #include "core/base/buf.h"
 
 /** 64 bits of XXH3 over bytes; the seed keeps strangers from choosing collisions. Thread: any. */
-uint64_t zd_hash64(struct zd_span bytes, uint64_t seed);
+uint64_t zd_hash_of(struct zd_span bytes, uint64_t seed);
 
 /** A hash under construction, for entity tags: 64 bits that depend on every addition and its order.
  */

@@ -23,7 +23,7 @@ struct zd_map_entry *zd_map_find(const struct zd_map *map, struct zd_span key)
     if (map->n_buckets == 0) {
         return NULL;
     }
-    const uint64_t hash = zd_hash64(key, map->seed);
+    const uint64_t hash = zd_hash_of(key, map->seed);
     struct zd_map_entry *entry = map->bucket[hash & (map->n_buckets - 1)];
     while (entry != NULL && !(entry->hash == hash && zd_span_equal(entry->key, key))) {
         entry = entry->next;
@@ -60,7 +60,7 @@ enum zd_status zd_map_put(struct zd_map *map, struct zd_map_entry *entry)
     if (map->n_entries >= map->n_buckets) {
         ZD_TRY(grow(map));
     }
-    entry->hash = zd_hash64(entry->key, map->seed);
+    entry->hash = zd_hash_of(entry->key, map->seed);
     struct zd_map_entry **head = &map->bucket[entry->hash & (map->n_buckets - 1)];
     entry->next = *head;
     *head = entry;

@@ -49,8 +49,8 @@ uint64_t zd_alloc_count(void);
 void zd_alloc_fail_at(uint64_t n);
 
 /** A string that ZD_AUTO can hold: `ZD_AUTO_TEXT name = zd_strdup(...)`. */
-#define ZD_AUTO_TEXT __attribute__((cleanup(zd_text_auto_release))) char *
-static inline void zd_text_auto_release(char **held)
+#define ZD_AUTO_TEXT __attribute__((cleanup(zd_own_text_release))) char *
+static inline void zd_own_text_release(char **held)
 {
     zd_free(*held);
 }

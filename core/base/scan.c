@@ -132,7 +132,7 @@ static int sequence(uint8_t lead, uint32_t *ret_bits, uint32_t *ret_least)
     return -1;
 }
 
-bool zd_is_utf8(struct zd_span text)
+bool zd_scan_is_utf8(struct zd_span text)
 {
     size_t i = 0;
     while (i < text.len) {

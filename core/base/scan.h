@@ -44,6 +44,6 @@ ZD_RESULT zd_scan_run(
 ZD_RESULT zd_scan_whole_u64(struct zd_span text, uint64_t value_max, uint64_t *ret_value);
 
 /** Whether the bytes are well-formed UTF-8 (RFC 3629), without surrogates and overlong forms. */
-bool zd_is_utf8(struct zd_span text);
+bool zd_scan_is_utf8(struct zd_span text);
 
 #endif

@@ -53,8 +53,9 @@ static void opening_done(struct opening *opening)
 
 static void add_unsupported(struct opening *opening, const char *name, const struct zd_pointer *at)
 {
-    zd_faults_add(opening->faults, ZD_FAULT_UNSUPPORTED, zd_point_unsupported_code(ZD_POINT_CODEC),
-        name, at, NULL, name, "the codec \"%s\" is not supported", name);
+    zd_faults_add(opening->faults, ZD_FAULT_UNSUPPORTED,
+        zd_definition_unsupported_code(ZD_POINT_CODEC), name, at, NULL, name,
+        "the codec \"%s\" is not supported", name);
 }
 
 /* Reference 2.3: when reading, an unknown codec that need not be understood is passed over; but not

@@ -35,7 +35,7 @@ const struct zd_codec *zd_codec_find(const char *name)
     return NULL;
 }
 
-bool zd_repr_overflows(const struct zd_repr *array, uint64_t *ret_size)
+bool zd_codec_repr_overflows(const struct zd_repr *array, uint64_t *ret_size)
 {
     assert(!array->is_bytes);
     uint64_t n_elements;
@@ -77,7 +77,7 @@ uint64_t zd_codec_bound(uint64_t size)
     return bound;
 }
 
-enum zd_status zd_repr_check(
+enum zd_status zd_codec_repr_check(
     const struct zd_repr *decoded, const char *codec, uint64_t found_bytes, struct zd_error *err)
 {
     const bool fits =

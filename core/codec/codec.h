@@ -34,7 +34,7 @@ struct zd_repr {
 };
 
 /** The size in memory of an array of that data type, rank and shape; true when it does not fit. */
-bool zd_repr_overflows(const struct zd_repr *array, uint64_t *ret_size);
+bool zd_codec_repr_overflows(const struct zd_repr *array, uint64_t *ret_size);
 
 /**
  * More than any sensible writer makes of `size` bytes with a bytes->bytes codec that compresses:
@@ -46,7 +46,7 @@ uint64_t zd_codec_bound(uint64_t size);
  * Whether a decoded size is what was expected: exactly, or at most, as the representation says.
  * @retval ZD_CORRUPT text and facts name the codec, the expected and the found size
  */
-ZD_RESULT zd_repr_check(
+ZD_RESULT zd_codec_repr_check(
     const struct zd_repr *decoded, const char *codec, uint64_t found_bytes, struct zd_error *err);
 
 /** What a codec is opened with. */

@@ -126,7 +126,7 @@ static enum zd_status read_header(const struct blosc *blosc, struct zd_span in,
         return zd_blosc_corrupt(
             err, "the frame's length differs from the one in its header", in.len);
     }
-    ZD_TRY(zd_repr_check(&blosc->decoded, NAME, header.nbytes, err));
+    ZD_TRY(zd_codec_repr_check(&blosc->decoded, NAME, header.nbytes, err));
     *ret_header = header;
     return ZD_OK;
 }

@@ -86,7 +86,7 @@ static enum zd_status bytes_decode(
     const void *state, struct zd_buf *encoded, struct zd_buf **ret_decoded, struct zd_error *err)
 {
     const struct bytes *bytes = state;
-    ZD_TRY(zd_repr_check(&bytes->decoded, NAME, encoded->len, err));
+    ZD_TRY(zd_codec_repr_check(&bytes->decoded, NAME, encoded->len, err));
     return convert(bytes, encoded, ret_decoded, err);
 }
 

@@ -79,7 +79,7 @@ static enum zd_status crc32c_decode(
         return status;
     }
     const struct zd_span data = {.ptr = encoded->data, .len = encoded->len - CHECKSUM_BYTES};
-    ZD_TRY(zd_repr_check(&crc32c->decoded, NAME, data.len, err));
+    ZD_TRY(zd_codec_repr_check(&crc32c->decoded, NAME, data.len, err));
     const uint32_t stored = zd_load_u32(data.ptr + data.len);
     const uint32_t found = checksum(crc32c, data);
     if (found != stored) {

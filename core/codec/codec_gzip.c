@@ -78,7 +78,7 @@ static enum zd_status inflate_members(const struct gzip *gzip,
         at += n_in;
         to->len += n_out;
     } while (at < from.len);
-    return zd_repr_check(&gzip->decoded, NAME, to->len, err);
+    return zd_codec_repr_check(&gzip->decoded, NAME, to->len, err);
 }
 
 /* A bound that is no exact size may be far above what the input becomes. */

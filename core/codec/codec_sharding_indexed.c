@@ -116,7 +116,7 @@ static enum zd_status open_inner(const struct zd_codec_config *config,
     memcpy(decoded.shape, shard->chunk_shape, sizeof decoded.shape);
     decoded.fill = config->decoded->fill;
     /* An inner chunk is no larger than its shard, whose size fits. */
-    const bool overflows = zd_repr_overflows(&decoded, &decoded.size);
+    const bool overflows = zd_codec_repr_overflows(&decoded, &decoded.size);
     assert(!overflows);
     (void)overflows;
     sharding->chunk_bytes = decoded.size;
@@ -133,7 +133,7 @@ static enum zd_status open_index(const struct zd_codec_config *config,
     decoded.shape[shard->rank] = ENTRY_WORDS;
     ZD_TRY(zd_dtype_find("uint64", &decoded.dtype));
     if (zd_product(&shard->n_chunks, shard->grid, shard->rank) ||
-        zd_repr_overflows(&decoded, &decoded.size)) {
+        zd_codec_repr_overflows(&decoded, &decoded.size)) {
         zd_faults_add(parameters->faults, ZD_FAULT_UNSUPPORTED, "out_of_range", NAME, &config->at,
             "an index of less than 2^64 bytes", NULL, "the shard has too many inner chunks");
         return ZD_UNSUPPORTED;

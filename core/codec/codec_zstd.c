@@ -138,7 +138,7 @@ static enum zd_status zstd_decode(
         return refuse(len, zstd, err);
     }
     decoded->len = len;
-    ZD_TRY(zd_repr_check(&zstd->decoded, NAME, len, err));
+    ZD_TRY(zd_codec_repr_check(&zstd->decoded, NAME, len, err));
     *ret_decoded = ZD_TAKE(decoded);
     return ZD_OK;
 }

@@ -15,7 +15,7 @@ const struct zd_dialect *zd_dialect_find(const char *name)
     return NULL;
 }
 
-enum zd_status zd_document_path(const char *key, struct zd_text *ret_path)
+enum zd_status zd_dialect_node_path(const char *key, struct zd_text *ret_path)
 {
     for (size_t i = 0; zd_dialects[i] != NULL; i++) {
         zd_text_clear(ret_path);
@@ -29,14 +29,14 @@ enum zd_status zd_document_path(const char *key, struct zd_text *ret_path)
 
 extern const struct zd_dialect zd_dialect_v3;
 
-enum zd_status zd_document_judge(struct zd_span text, const struct zd_reading *reading,
+enum zd_status zd_dialect_judge(struct zd_span text, const struct zd_reading *reading,
     struct zd_meta **ret_meta, struct zd_error *err)
 {
     const struct zd_documents documents = {.text = {text}, .present = {true}};
     return zd_dialect_v3.parse(&documents, reading, ret_meta, err);
 }
 
-struct zd_json *zd_document_new_group(void)
+struct zd_json *zd_dialect_new_group(void)
 {
     ZD_AUTO(zd_json) document = zd_json_new_object();
     if (document == NULL || zd_json_set(document, "zarr_format", zd_json_new_u64(3)) != ZD_OK ||
@@ -56,12 +56,12 @@ static bool is_all_periods(struct zd_span name)
     return true;
 }
 
-bool zd_node_name_is_valid(struct zd_span name)
+bool zd_dialect_node_name_is_valid(struct zd_span name)
 {
     if (name.len == 0 || is_all_periods(name) || memchr(name.ptr, '/', name.len) != NULL ||
         memchr(name.ptr, '\0', name.len) != NULL) {
         return false;
     }
     const bool is_reserved = name.len >= 2 && name.ptr[0] == '_' && name.ptr[1] == '_';
-    return !is_reserved && !zd_span_is(name, "zarr.json") && zd_is_utf8(name);
+    return !is_reserved && !zd_span_is(name, "zarr.json") && zd_scan_is_utf8(name);
 }

@@ -131,7 +131,7 @@ const struct zd_dialect *zd_dialect_find(const char *name);
  * @retval ZD_NOT_FOUND it is no document's key
  * Thread: any.
  */
-ZD_RESULT zd_document_path(const char *key, struct zd_text *ret_path);
+ZD_RESULT zd_dialect_node_path(const char *key, struct zd_text *ret_path);
 
 /**
  * A final v3 document as a client gives it for a node of any dialect, judged.
@@ -140,14 +140,14 @@ ZD_RESULT zd_document_path(const char *key, struct zd_text *ret_path);
  * @retval ZD_NO_MEMORY
  * Thread: any.
  */
-ZD_RESULT zd_document_judge(struct zd_span text, const struct zd_reading *reading,
+ZD_RESULT zd_dialect_judge(struct zd_span text, const struct zd_reading *reading,
     struct zd_meta **ret_meta, struct zd_error *err);
 
 /** The final v3 document of a group of which nothing is said. Owned; NULL without memory. Thread:
  * any. */
-struct zd_json *zd_document_new_group(void);
+struct zd_json *zd_dialect_new_group(void);
 
 /** Whether a node below the root may have that name (Zarr v3, node names). Thread: any. */
-bool zd_node_name_is_valid(struct zd_span name);
+bool zd_dialect_node_name_is_valid(struct zd_span name);
 
 #endif

@@ -235,7 +235,7 @@ static ZD_RESULT v3_children_prefix(const char *path, struct zd_text *prefix)
 /* Zarr v3: a child is a prefix; names that begin with "__" are reserved. */
 static ZD_RESULT v3_child_name(struct zd_span entry, bool is_prefix, struct zd_text *name)
 {
-    if (!is_prefix || !zd_node_name_is_valid(entry)) {
+    if (!is_prefix || !zd_dialect_node_name_is_valid(entry)) {
         return ZD_NOT_FOUND;
     }
     return zd_text_add_bytes(name, entry.ptr, entry.len);

@@ -70,8 +70,8 @@ static void add_wrong_type(const struct array_judge *judge, const struct zd_poin
 static void add_unsupported(const struct array_judge *judge, enum zd_point point, const char *name,
     const struct zd_pointer *at)
 {
-    zd_faults_add(judge->faults, ZD_FAULT_UNSUPPORTED, zd_point_unsupported_code(point), name, at,
-        NULL, name, "\"%s\" is not known to this server", name);
+    zd_faults_add(judge->faults, ZD_FAULT_UNSUPPORTED, zd_definition_unsupported_code(point), name,
+        at, NULL, name, "\"%s\" is not known to this server", name);
 }
 
 /* One length: an integer of 0 or more. */

@@ -35,7 +35,7 @@ static const char *path_of(const char *key)
     while (true) {
         const size_t len = strcspn(at, "/");
         const struct zd_span name = {.ptr = (const uint8_t *)at, .len = len};
-        if (!zd_node_name_is_valid(name)) {
+        if (!zd_dialect_node_name_is_valid(name)) {
             return NULL;
         }
         if (at[len] == '\0') {

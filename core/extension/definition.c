@@ -8,7 +8,7 @@
 #define DEFINITION_FORM "a name, or an object with a member \"name\""
 #define NAME_FORM       "[a-z][a-z0-9-_.]+, or a URI without query and fragment"
 
-const char *zd_point_unsupported_code(enum zd_point point)
+const char *zd_definition_unsupported_code(enum zd_point point)
 {
     switch (point) {
     case ZD_POINT_DATA_TYPE:

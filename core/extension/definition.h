@@ -15,7 +15,7 @@ enum zd_point {
 };
 
 /** The code of a problem with an unknown name there: "unsupported_codec", "unsupported_grid" ... */
-const char *zd_point_unsupported_code(enum zd_point point);
+const char *zd_definition_unsupported_code(enum zd_point point);
 
 /** An extension definition, taken apart (Zarr 3.1; reference 1.4). Everything borrowed from the
  * document. */

@@ -271,7 +271,7 @@ static struct zd_json *number_json(const void *bytes, uint32_t len)
     }
     const struct zd_json_limits one = {.bytes_max = FOUND_BYTES_MAX, .nodes_max = 1};
     ZD_SCOPED_TEXT(text, FOUND_BYTES_MAX);
-    zd_text_add_float(&text, value, len * 8);
+    zd_decimal_add(&text, value, len * 8);
     struct zd_json *parsed = NULL;
     if (text.status != ZD_OK || zd_json_parse(zd_text_span(&text), &one, &parsed, NULL) != ZD_OK) {
         return NULL;
@@ -317,7 +317,7 @@ static void add_part(
 {
     const double value = load_float(bytes, len);
     if (isfinite(value)) {
-        zd_text_add_float(text, value, len * 8);
+        zd_decimal_add(text, value, len * 8);
         return;
     }
     if (style->nan_null) {
@@ -404,7 +404,7 @@ static size_t code_base64(struct zd_span bytes, char *to)
     return len;
 }
 
-enum zd_status zd_text_add_base64(struct zd_text *text, struct zd_span bytes)
+enum zd_status zd_scalar_add_base64(struct zd_text *text, struct zd_span bytes)
 {
     char coded[BASE64_BLOCK / 3 * 4];
     for (size_t i = 0; i < bytes.len; i += BASE64_BLOCK) {
@@ -495,7 +495,7 @@ void zd_scalar_add(const struct zd_dtype *dtype, const void *bytes,
         break;
     case ZD_DTYPE_RAW:
         zd_text_add(text, style->bare_strings ? "" : "\"");
-        zd_text_add_base64(text, (struct zd_span){.ptr = bytes, .len = dtype->bytes});
+        zd_scalar_add_base64(text, (struct zd_span){.ptr = bytes, .len = dtype->bytes});
         zd_text_add(text, style->bare_strings ? "" : "\"");
         break;
     }

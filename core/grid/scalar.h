@@ -37,6 +37,6 @@ void zd_scalar_add(const struct zd_dtype *dtype, const void *bytes,
     const struct zd_scalar_style *style, struct zd_text *text);
 
 /** Standard base64 (RFC 4648, 4). Failures stick in the text. */
-enum zd_status zd_text_add_base64(struct zd_text *text, struct zd_span bytes);
+enum zd_status zd_scalar_add_base64(struct zd_text *text, struct zd_span bytes);
 
 #endif

@@ -23,7 +23,7 @@
 /* Another file system below the root may block where this one does not. */
 #define NOW_RULES (RESOLVE_RULES | RESOLVE_CACHED | RESOLVE_NO_XDEV)
 
-void zd_fd_auto_close(int *fd)
+void zd_beneath_close_fd(int *fd)
 {
     if (*fd >= 0) {
         close(*fd);
@@ -107,7 +107,7 @@ enum zd_status zd_beneath_open(const char *path, struct zd_beneath *ret_root, st
 
 void zd_beneath_close(struct zd_beneath *root)
 {
-    zd_fd_auto_close(&root->fd);
+    zd_beneath_close_fd(&root->fd);
     root->fd = -1;
 }
 

@@ -12,8 +12,8 @@ struct zd_beneath {
 };
 
 /** A file descriptor that is closed when its scope ends: `ZD_AUTO_FD fd = -1;`, -1 = none. */
-#define ZD_AUTO_FD __attribute__((cleanup(zd_fd_auto_close))) int
-void zd_fd_auto_close(int *fd);
+#define ZD_AUTO_FD __attribute__((cleanup(zd_beneath_close_fd))) int
+void zd_beneath_close_fd(int *fd);
 
 /**
  * Open a directory by a path of this machine.

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "core/base/num.h"
-#include "core/store/listing.h"
+#include "core/store/page.h"
 
 #define LEVELS_STEP 16 /* a key has at most ZD_KEY_BYTES_MAX / 2 + 1 segments: so many levels */
 
@@ -21,8 +21,8 @@ struct level {
     size_t path_len; /* of the text that leads here, its slash included */
     dev_t device;    /* with inode: a link back to a directory above is not followed */
     ino_t inode;
-    struct zd_listing page; /* sorted entries of this directory */
-    size_t next;            /* entry of the page that comes next */
+    struct zd_page page; /* sorted entries of this directory */
+    size_t next;         /* entry of the page that comes next */
 };
 
 /* One listing under way. */
@@ -34,7 +34,7 @@ struct walk {
     struct level *level; /* the stack */
     size_t n_levels;
     size_t cap;
-    struct zd_listing found;
+    struct zd_page found;
     struct zd_error *err;
 };
 
@@ -101,7 +101,7 @@ static enum zd_status kind_of_entry(
 
 /* A name and, when it is `slashed`, a slash behind each prefix: the order of the keys below it. */
 static enum zd_status offer(
-    struct walk *walk, struct zd_listing *page, const struct dirent *entry, enum entry_kind kind)
+    struct walk *walk, struct zd_page *page, const struct dirent *entry, enum entry_kind kind)
 {
     const size_t len = strlen(entry->d_name);
     const bool slashed = page != &walk->found && kind == ENTRY_PREFIX;
@@ -112,10 +112,10 @@ static enum zd_status offer(
     memcpy(name, entry->d_name, len);
     name[len] = '/';
     name[len + slashed] = '\0';
-    return zd_listing_offer(page, name, kind == ENTRY_PREFIX);
+    return zd_page_offer(page, name, kind == ENTRY_PREFIX);
 }
 
-static enum zd_status read_entries(struct walk *walk, int dir_fd, DIR *dir, struct zd_listing *page)
+static enum zd_status read_entries(struct walk *walk, int dir_fd, DIR *dir, struct zd_page *page)
 {
     for (;;) {
         errno = 0;
@@ -136,8 +136,7 @@ static enum zd_status read_entries(struct walk *walk, int dir_fd, DIR *dir, stru
 }
 
 /* Read the directory at walk->path into a page. */
-static enum zd_status read_directory(
-    struct walk *walk, struct zd_listing *page, struct stat *ret_file)
+static enum zd_status read_directory(struct walk *walk, struct zd_page *page, struct stat *ret_file)
 {
     int fd = -1;
     ZD_TRY(zd_beneath_find(walk->root, walk->path.at, O_RDONLY | O_DIRECTORY, &fd, walk->err));
@@ -205,13 +204,13 @@ static enum zd_status push(struct walk *walk)
     ZD_SCOPED_TEXT(cut, ZD_KEY_BYTES_MAX);
     ZD_TRY(make_room(walk));
     ZD_TRY(first_bound(walk, &cut));
-    zd_listing_init(&level.page, cut.len == 0 ? NULL : cut.at, page_size(walk));
+    zd_page_init(&level.page, cut.len == 0 ? NULL : cut.at, page_size(walk));
     const enum zd_status status = read_directory(walk, &level.page, &file);
     if (status != ZD_OK || is_open_already(walk, &file)) {
-        zd_listing_done(&level.page);
+        zd_page_done(&level.page);
         return status;
     }
-    zd_listing_sort(&level.page);
+    zd_page_sort(&level.page);
     level.device = file.st_dev;
     level.inode = file.st_ino;
     walk->level[walk->n_levels++] = level;
@@ -222,16 +221,16 @@ static enum zd_status push(struct walk *walk)
 static enum zd_status turn_page(struct walk *walk, struct level *level)
 {
     struct stat file;
-    struct zd_listing next;
-    const struct zd_listing *page = &level->page;
-    zd_listing_init(&next, page->entry[page->n_entries - 1].name, page_size(walk));
+    struct zd_page next;
+    const struct zd_page *page = &level->page;
+    zd_page_init(&next, page->entry[page->n_entries - 1].name, page_size(walk));
     const enum zd_status status = read_directory(walk, &next, &file);
     if (status != ZD_OK) {
-        zd_listing_done(&next);
+        zd_page_done(&next);
         return status;
     }
-    zd_listing_sort(&next);
-    zd_listing_done(&level->page);
+    zd_page_sort(&next);
+    zd_page_done(&level->page);
     level->page = next;
     level->next = 0;
     return ZD_OK;
@@ -248,7 +247,7 @@ static enum zd_status visit(struct walk *walk, const struct zd_store_entry *entr
 {
     ZD_TRY(zd_text_add(&walk->path, entry->name));
     if (!entry->is_prefix) {
-        return zd_listing_offer(&walk->found, walk->path.at + walk->prefix_len, false);
+        return zd_page_offer(&walk->found, walk->path.at + walk->prefix_len, false);
     }
     if (is_behind(walk)) {
         return ZD_OK;
@@ -269,7 +268,7 @@ static enum zd_status step(struct walk *walk)
         top->page.has_more = top->page.has_more && status == ZD_OK;
         return status == ZD_NOT_FOUND ? ZD_OK : status;
     }
-    zd_listing_done(&top->page);
+    zd_page_done(&top->page);
     walk->n_levels--;
     return ZD_OK;
 }
@@ -286,10 +285,10 @@ static enum zd_status list_deep(struct walk *walk)
 static void walk_done(struct walk *walk)
 {
     while (walk->n_levels > 0) {
-        zd_listing_done(&walk->level[--walk->n_levels].page);
+        zd_page_done(&walk->level[--walk->n_levels].page);
     }
     zd_free(walk->level);
-    zd_listing_done(&walk->found);
+    zd_page_done(&walk->found);
     zd_text_done(&walk->path);
 }
 
@@ -304,13 +303,13 @@ enum zd_status zd_directory_list(
         .err = err,
     };
     zd_text_init(&walk.path, ZD_KEY_BYTES_MAX + 1);
-    zd_listing_init(&walk.found, list->after, list->n_max);
+    zd_page_init(&walk.found, list->after, list->n_max);
     enum zd_status status = zd_text_add(&walk.path, list->prefix);
     if (status == ZD_OK) {
         status = list->deep ? list_deep(&walk) : read_directory(&walk, &walk.found, &file);
     }
     if (status == ZD_OK) {
-        zd_listing_finish(&walk.found, list);
+        zd_page_finish(&walk.found, list);
     }
     walk_done(&walk);
     return status == ZD_NO_MEMORY ? zd_fail(err, status, "no memory for a listing") : status;

@@ -24,7 +24,7 @@ bool zd_key_segment_is_valid(struct zd_span segment)
             return false;
         }
     }
-    return zd_is_utf8(segment);
+    return zd_scan_is_utf8(segment);
 }
 
 /* The length is bounded here, so that a key without its NUL is refused, not followed. */
@@ -61,5 +61,5 @@ bool zd_key_prefix_is_valid(const char *prefix)
 
 uint64_t zd_key_hash(const char *key)
 {
-    return zd_hash64(zd_span_of(key), 0);
+    return zd_hash_of(zd_span_of(key), 0);
 }

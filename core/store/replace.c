@@ -16,7 +16,7 @@
 #include "core/store/ancestors.h"
 #include "core/store/calls.h"
 #include "core/store/path.h"
-#include "core/store/replacement.h"
+#include "core/store/replace_name.h"
 #include "core/store/stat.h"
 
 #define DIRECTORY_FLAGS (O_RDONLY | O_DIRECTORY)
@@ -64,14 +64,14 @@ static enum zd_status enter(const struct zd_replacement *job)
 static void close_directories(struct zd_replacement *job)
 {
     if (job->temp_dir_fd != job->dir_fd) {
-        zd_fd_auto_close(&job->temp_dir_fd);
+        zd_beneath_close_fd(&job->temp_dir_fd);
     }
-    zd_fd_auto_close(&job->dir_fd);
+    zd_beneath_close_fd(&job->dir_fd);
     job->temp_dir_fd = -1;
     job->dir_fd = -1;
 }
 
-void zd_replacement_drop(const struct zd_replacement *job, const char *temp)
+void zd_replace_drop(const struct zd_replacement *job, const char *temp)
 {
     if (zd_calls->unlink(job->temp_dir_fd, temp, 0) != 0 && errno != ENOENT) {
         atomic_fetch_add(&job->files->writer.n_kept, 1);
@@ -81,7 +81,7 @@ void zd_replacement_drop(const struct zd_replacement *job, const char *temp)
 static void job_done(struct zd_replacement *job)
 {
     if (job->temp[0] != '\0') {
-        zd_replacement_drop(job, job->temp);
+        zd_replace_drop(job, job->temp);
     }
     close_directories(job);
     zd_free(job->held);
@@ -197,9 +197,9 @@ static enum zd_status judge(const struct zd_replacement *job, const struct zd_st
 static int rename_as_asked(struct zd_replacement *job, const struct zd_store_write *write)
 {
     if (write->condition == ZD_CONDITION_ABSENT) {
-        return zd_name_new(job);
+        return zd_replace_name_new(job);
     }
-    return write->keeps_old ? zd_name_keeping(job) : zd_name_over(job);
+    return write->keeps_old ? zd_replace_name_keeping(job) : zd_replace_name_over(job);
 }
 
 /* Who keeps what was there could not undo what nobody can name. */
@@ -207,7 +207,7 @@ static enum zd_status look_failed(
     struct zd_replacement *job, const struct zd_store_write *write, int code)
 {
     if (write->keeps_old) {
-        zd_name_take_back(job);
+        zd_replace_name_take_back(job);
         job->is_published = false;
     }
     return step_failed(job, code, "look at");
@@ -276,7 +276,7 @@ static enum zd_status publish(struct zd_replacement *job, struct zd_store_write 
             status = take_name_alone(job, write);
         }
         if (status == ZD_AGAIN && job->dir_fd != job->temp_dir_fd) {
-            zd_fd_auto_close(&job->dir_fd);
+            zd_beneath_close_fd(&job->dir_fd);
             job->dir_fd = -1;
         }
     }
@@ -405,7 +405,7 @@ enum zd_status zd_replace_file(
     return status;
 }
 
-void zd_discard_file(struct zd_files *files, struct zd_store_write *write)
+void zd_replace_discard(struct zd_files *files, struct zd_store_write *write)
 {
     struct zd_replacement job = job_of(files, write, NULL);
     (void)take_staged(&job, write);
@@ -430,7 +430,7 @@ static enum zd_status remove_name(struct zd_replacement *job, const struct zd_st
     ZD_TRY(status);
     job->old_size = found.size;
     if (erase->keeps_old) {
-        code = zd_name_aside(job);
+        code = zd_replace_name_aside(job);
     } else if (zd_calls->unlink(job->dir_fd, job->name, 0) != 0) {
         code = errno;
     }
@@ -478,7 +478,7 @@ static enum zd_status remove_key(struct zd_replacement *job, struct zd_store_wri
     return ZD_OK;
 }
 
-enum zd_status zd_remove_file(
+enum zd_status zd_replace_remove(
     struct zd_files *files, struct zd_store_write *erase, struct zd_error *err)
 {
     struct zd_replacement job = job_of(files, erase, err);

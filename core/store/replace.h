@@ -31,11 +31,11 @@ ZD_RESULT zd_replace_file(
     struct zd_files *files, struct zd_store_write *write, struct zd_error *err);
 
 /** Remove what was staged, as well as that is possible. Thread: any; blocks. */
-void zd_discard_file(struct zd_files *files, struct zd_store_write *write);
+void zd_replace_discard(struct zd_files *files, struct zd_store_write *write);
 
 /** Remove a key, on the same terms, and the directories that are empty without it: with keeps_old
  * only when that is discarded. @retval ZD_NOT_FOUND it is not there */
-ZD_RESULT zd_remove_file(
+ZD_RESULT zd_replace_remove(
     struct zd_files *files, struct zd_store_write *erase, struct zd_error *err);
 
 #endif

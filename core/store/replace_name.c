@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "core/store/calls.h"
-#include "core/store/replacement.h"
+#include "core/store/replace_name.h"
 
 #define COPY_BYTES_MAX (1U << 30) /* of one call */
 
@@ -18,7 +18,7 @@ static int rename_temp(const struct zd_replacement *job, unsigned flags)
     return result == 0 ? 0 : errno;
 }
 
-int zd_name_over(struct zd_replacement *job)
+int zd_replace_name_over(struct zd_replacement *job)
 {
     const int code = rename_temp(job, 0);
     if (code == 0) {
@@ -27,14 +27,14 @@ int zd_name_over(struct zd_replacement *job)
     return code;
 }
 
-int zd_name_new(struct zd_replacement *job)
+int zd_replace_name_new(struct zd_replacement *job)
 {
     struct stat file;
     int code = rename_temp(job, RENAME_NOREPLACE);
     if (code == EINVAL || code == ENOSYS) { /* not of this file system */
         code = zd_calls->link(job->temp_dir_fd, job->temp, job->dir_fd, job->name) == 0 ? 0 : errno;
         if (code == 0) {
-            zd_replacement_drop(job, job->temp);
+            zd_replace_drop(job, job->temp);
         }
     }
     if (code == 0) {
@@ -109,7 +109,7 @@ static int keep_and_rename(struct zd_replacement *job, const struct stat *old)
         code = rename_temp(job, 0);
     }
     if (code != 0) {
-        zd_replacement_drop(job, spare);
+        zd_replace_drop(job, spare);
         return code;
     }
     snprintf(job->temp, sizeof job->temp, "%s", spare);
@@ -121,15 +121,15 @@ static void undo_exchange(struct zd_replacement *job, const struct stat *old)
 {
     struct stat file;
     if (zd_calls->stat(job->temp_dir_fd, job->temp, &file) == 0 && file.st_ino == old->st_ino) {
-        zd_name_take_back(job);
+        zd_replace_name_take_back(job);
     }
 }
 
-int zd_name_keeping(struct zd_replacement *job)
+int zd_replace_name_keeping(struct zd_replacement *job)
 {
     struct stat old;
     if (zd_calls->stat(job->dir_fd, job->name, &old) != 0) {
-        return errno == ENOENT ? zd_name_new(job) : errno;
+        return errno == ENOENT ? zd_replace_name_new(job) : errno;
     }
     if (S_ISDIR(old.st_mode)) {
         return EISDIR; /* which an exchange would take as well */
@@ -145,17 +145,17 @@ int zd_name_keeping(struct zd_replacement *job)
     return code;
 }
 
-void zd_name_take_back(struct zd_replacement *job)
+void zd_replace_name_take_back(struct zd_replacement *job)
 {
     if (job->temp[0] != '\0') {
-        (void)zd_name_over(job);
+        (void)zd_replace_name_over(job);
     } else {
         (void)zd_calls->unlink(job->dir_fd, job->name, 0);
     }
     job->has_old = false;
 }
 
-int zd_name_aside(struct zd_replacement *job)
+int zd_replace_name_aside(struct zd_replacement *job)
 {
     int code = 0;
     job->temp_dir_fd = job->dir_fd;

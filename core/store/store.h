@@ -104,7 +104,7 @@ enum zd_condition {
 };
 
 /** That it is still that one, or still absent. */
-static inline enum zd_condition zd_condition_of(struct zd_generation generation)
+static inline enum zd_condition zd_store_condition_of(struct zd_generation generation)
 {
     return zd_generation_is_set(generation) ? ZD_CONDITION_GENERATION : ZD_CONDITION_ABSENT;
 }

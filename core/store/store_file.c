@@ -70,14 +70,14 @@ static void work_write(uv_work_t *work)
     struct zd_store_write *write = write_of(op_of(work));
     struct zd_files *files = &file_of(write->op.store)->files;
     const bool is_erasure = write->phase == ZD_PHASE_WHOLE && write->bytes == NULL;
-    write->op.status = is_erasure ? zd_remove_file(files, write, &write->op.err)
+    write->op.status = is_erasure ? zd_replace_remove(files, write, &write->op.err)
                                   : zd_replace_file(files, write, &write->op.err);
 }
 
 static void work_discard(uv_work_t *work)
 {
     struct zd_store_write *write = write_of(op_of(work));
-    zd_discard_file(&file_of(write->op.store)->files, write);
+    zd_replace_discard(&file_of(write->op.store)->files, write);
 }
 
 /* The status is there already. */

@@ -5,7 +5,7 @@
 
 #include "core/base/hash.h"
 #include "core/base/num.h"
-#include "core/store/listing.h"
+#include "core/store/page.h"
 #include "core/store/store.h"
 
 #define FIRST_CAP 16
@@ -146,11 +146,11 @@ static void mem_status(struct zd_store *store, struct zd_store_status *status)
 
 /* One level: the name is cut at its first slash, and neighbours of one prefix become one entry. */
 static enum zd_status offer_level(
-    struct zd_listing *listing, const char *name, struct zd_text *last_prefix)
+    struct zd_page *listing, const char *name, struct zd_text *last_prefix)
 {
     const char *slash = strchr(name, '/');
     if (slash == NULL) {
-        return zd_listing_offer(listing, name, false);
+        return zd_page_offer(listing, name, false);
     }
     const struct zd_span cut = {.ptr = (const uint8_t *)name, .len = (size_t)(slash - name)};
     if (zd_span_equal(cut, zd_text_span(last_prefix))) {
@@ -158,32 +158,32 @@ static enum zd_status offer_level(
     }
     zd_text_clear(last_prefix);
     ZD_TRY(zd_text_add_bytes(last_prefix, cut.ptr, cut.len));
-    return zd_listing_offer(listing, last_prefix->at, true);
+    return zd_page_offer(listing, last_prefix->at, true);
 }
 
 static enum zd_status list_objects(struct mem_store *mem, struct zd_store_list *list)
 {
     const size_t prefix_len = strlen(list->prefix);
     const size_t first = place_of(mem, list->prefix);
-    struct zd_listing listing;
+    struct zd_page listing;
     enum zd_status status = prefix_len == 0 ? ZD_OK : ZD_NOT_FOUND;
     ZD_SCOPED_TEXT(last_prefix, ZD_KEY_BYTES_MAX);
-    zd_listing_init(&listing, list->after, list->n_max);
+    zd_page_init(&listing, list->after, list->n_max);
     for (size_t i = first; i < mem->n_objects; i++) {
         const char *name = mem->object[i].key + prefix_len;
         if (strncmp(mem->object[i].key, list->prefix, prefix_len) != 0) {
             break;
         }
-        status = list->deep ? zd_listing_offer(&listing, name, false)
+        status = list->deep ? zd_page_offer(&listing, name, false)
                             : offer_level(&listing, name, &last_prefix);
         if (status != ZD_OK) {
             break;
         }
     }
     if (status == ZD_OK) {
-        zd_listing_finish(&listing, list);
+        zd_page_finish(&listing, list);
     }
-    zd_listing_done(&listing);
+    zd_page_done(&listing);
     return status;
 }
 

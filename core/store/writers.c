@@ -37,9 +37,9 @@ void zd_writer_done(struct zd_writer *writer)
     if (writer->marker_fd >= 0 && atomic_load(&writer->n_kept) == 0) {
         (void)unlinkat(writer->dir_fd, writer->id, 0);
     }
-    zd_fd_auto_close(&writer->marker_fd);
-    zd_fd_auto_close(&writer->lock_fd);
-    zd_fd_auto_close(&writer->dir_fd);
+    zd_beneath_close_fd(&writer->marker_fd);
+    zd_beneath_close_fd(&writer->lock_fd);
+    zd_beneath_close_fd(&writer->dir_fd);
     uv_mutex_destroy(&writer->mutex);
 }
 
@@ -120,7 +120,7 @@ static enum zd_status make_marker(struct zd_writer *writer, struct zd_error *err
         if (is_marker_ours(writer)) {
             return ZD_OK;
         }
-        zd_fd_auto_close(&writer->marker_fd);
+        zd_beneath_close_fd(&writer->marker_fd);
         writer->marker_fd = -1;
     }
     return zd_fail(err, ZD_STORE, "%s: cannot lock a marker", ZD_WRITERS_DIRECTORY);
@@ -142,7 +142,7 @@ static void drop_marker(struct zd_writer *writer)
 {
     if (writer->marker_fd >= 0) {
         (void)unlinkat(writer->dir_fd, writer->id, 0);
-        zd_fd_auto_close(&writer->marker_fd);
+        zd_beneath_close_fd(&writer->marker_fd);
         writer->marker_fd = -1;
     }
 }

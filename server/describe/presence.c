@@ -58,7 +58,7 @@ static enum zd_next respond(struct zd_request *req)
     ZD_SCOPED_TEXT(bitmap, ANSWER_BYTES_MAX);
     ZD_SCOPED_TEXT(json, ANSWER_BYTES_MAX);
     zd_selection_add(&presence->selection, &selection);
-    zd_text_add_base64(&bitmap, zd_buf_span(presence->bitmap));
+    zd_scalar_add_base64(&bitmap, zd_buf_span(presence->bitmap));
     struct zd_emit emit;
     zd_emit_init(&emit, &json, zd_request_is_pretty(req));
     zd_emit_object(&emit);

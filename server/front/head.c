@@ -65,7 +65,7 @@ void zd_front_make_id(struct zd_front *http, char *to)
 {
     const uint64_t n = http->n_ids++;
     const uint64_t id =
-        zd_hash64((struct zd_span){.ptr = (const uint8_t *)&n, .len = sizeof n}, http->id_seed);
+        zd_hash_of((struct zd_span){.ptr = (const uint8_t *)&n, .len = sizeof n}, http->id_seed);
     static const char digits[] = "0123456789abcdef";
     for (size_t i = 0; i < ZD_MADE_ID_LEN; i++) {
         to[i] = digits[id >> (4 * i) & 15];

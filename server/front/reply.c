@@ -589,7 +589,7 @@ enum zd_next zd_respond_text(
     }
     rep->body = body;
     if (rep->etag[0] == '\0' && zd_request_is_reading(req)) {
-        zd_tag_format(rep->etag, zd_hash64(zd_buf_span(body), 0), "doc");
+        zd_tag_format(rep->etag, zd_hash_of(zd_buf_span(body), 0), "doc");
     }
     const enum zd_next next = zd_respond(req, rep);
     rep->body = NULL;

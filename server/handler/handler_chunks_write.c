@@ -60,7 +60,7 @@ static struct writing *writing_of(const struct zd_request *req)
 static void release(struct zd_task *task)
 {
     struct writing *writing = ZD_CONTAINER(task, struct writing, task);
-    zd_edit_free(writing->verified);
+    zd_rewrite_edit_free(writing->verified);
     zd_edit_release(&writing->edit);
     zd_node_unref(writing->node);
     zd_free(writing);
@@ -250,7 +250,8 @@ static enum zd_next decide(struct zd_request *req, const struct zd_stat *stat, b
     /* Others may write into the same shard beside one who creates. */
     const bool is_creation = !exists && req->conditions.if_match == NULL;
     writing->verified->only_absent = is_creation;
-    writing->edit.condition = is_creation ? ZD_CONDITION_NONE : zd_condition_of(stat->generation);
+    writing->edit.condition =
+        is_creation ? ZD_CONDITION_NONE : zd_store_condition_of(stat->generation);
     writing->edit.generation = stat->generation;
     return step_widen(req);
 }
@@ -316,7 +317,7 @@ static void verify(struct zd_task *task)
     struct writing *writing = ZD_CONTAINER(task, struct writing, task);
     const struct zd_node *node = writing->node;
     const struct zd_settings *settings = &node->dataset->server->config->settings;
-    writing->verdict = zd_edit_verify(
+    writing->verdict = zd_rewrite_verify(
         node->layout, writing->verified, settings->limits_slice_bytes, &writing->err);
 }
 
@@ -349,7 +350,7 @@ static enum zd_edit_kind kind_of(const struct writing *writing)
 static enum zd_next verify_bytes(struct zd_request *req)
 {
     struct writing *writing = writing_of(req);
-    struct zd_edit *edit = zd_edit_new();
+    struct zd_edit *edit = zd_rewrite_edit_new();
     struct zd_error err = {0};
     if (edit == NULL) {
         err.status = zd_fail(&err, ZD_NO_MEMORY, "no memory to change a chunk");
@@ -366,7 +367,7 @@ static enum zd_next verify_bytes(struct zd_request *req)
     const bool is_costly = edit->kind == ZD_EDIT_ENCODED || writing->written.is_wanted;
     req->step = step_verified;
     return zd_task_run(
-        &writing->task, is_costly ? zd_edit_cost_ns(writing->node->layout, edit) : 0);
+        &writing->task, is_costly ? zd_rewrite_cost_ns(writing->node->layout, edit) : 0);
 }
 
 /* ---- the array ---- */
@@ -470,13 +471,13 @@ static uint64_t held_bytes(const struct zd_request *req)
     const uint64_t object_max = req->server->config->settings.limits_object_bytes;
     const uint64_t body = req->upload.has_length ? req->upload.length : body_max(req);
     if (writing->is_erase) {
-        return writing->ask.level == 0 ? 0 : zd_rewrite_held_bytes(layout, object_max);
+        return writing->ask.level == 0 ? 0 : zd_rewrite_cost_bytes(layout, object_max);
     }
     if (writing->ask.level == 0 && !writing->ask.is_decoded) {
         return body + zd_layout_leaf(layout)->chunk_bytes;
     }
     const bool is_made_at_once = writing->ask.level == 0 && layout->n_levels == 1;
-    return is_made_at_once ? 3 * body : body + zd_rewrite_held_bytes(layout, object_max);
+    return is_made_at_once ? 3 * body : body + zd_rewrite_cost_bytes(layout, object_max);
 }
 
 /* A length that is known to be wrong is refused before the first byte comes. */

@@ -60,7 +60,7 @@ static void release(struct zd_task *task)
 {
     struct change *change = ZD_CONTAINER(task, struct change, task);
     zd_node_unref(change->node);
-    zd_edit_free(change->edit);
+    zd_rewrite_edit_free(change->edit);
     zd_free(change->locked);
     zd_dataset_unref(change->dataset);
     zd_free(change);
@@ -333,7 +333,7 @@ static void verify(struct zd_task *task)
 {
     struct change *change = ZD_CONTAINER(task, struct change, task);
     const struct zd_settings *settings = &change->node->dataset->server->config->settings;
-    change->verdict = zd_edit_verify(
+    change->verdict = zd_rewrite_verify(
         change->node->layout, change->edit, settings->limits_slice_bytes, &change->err);
 }
 
@@ -367,7 +367,7 @@ static enum zd_next judge_chunk(struct zd_request *req)
     zd_written_init(&change->written, change->node->meta);
     change->edit->written = &change->written;
     req->step = step_verified;
-    return zd_task_run(&change->task, zd_edit_cost_ns(change->node->layout, change->edit));
+    return zd_task_run(&change->task, zd_rewrite_cost_ns(change->node->layout, change->edit));
 }
 
 /* ---- the lock ---- */
@@ -487,7 +487,7 @@ static enum zd_next found_chunk(struct zd_request *req, struct zd_node *node, co
             node->meta->dialect->name);
         return zd_respond_error(req, NULL, &err);
     }
-    change->edit = zd_edit_new();
+    change->edit = zd_rewrite_edit_new();
     if (change->edit == NULL) {
         return refuse_no_memory(req);
     }
@@ -565,8 +565,8 @@ static enum zd_next step_find(struct zd_request *req)
     struct change *change = change_of(req);
     ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
     zd_node_unref(ZD_TAKE(change->node));
-    zd_edit_free(ZD_TAKE(change->edit));
-    const enum zd_status status = zd_document_path(req->path, &path);
+    zd_rewrite_edit_free(ZD_TAKE(change->edit));
+    const enum zd_status status = zd_dialect_node_path(req->path, &path);
     if (status == ZD_NO_MEMORY) {
         return refuse_no_memory(
             req); /* it may be a document, which is judged before it is stored */

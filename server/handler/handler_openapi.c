@@ -15,7 +15,7 @@ static enum zd_next step_get(struct zd_request *req)
         .accepts_ranges = true,
         .keep_until_ms = UINT64_MAX, /* it cannot change while the process lives */
     };
-    zd_tag_format(document.etag, zd_hash64(text, 0), "openapi");
+    zd_tag_format(document.etag, zd_hash_of(text, 0), "openapi");
     ZD_AUTO(zd_buf) body = zd_buf_copy(text);
     if (body == NULL) {
         const struct zd_problem problem = {.code = "overloaded", .detail = "memory is short"};

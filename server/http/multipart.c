@@ -9,7 +9,7 @@
 
 void zd_multipart_boundary(char to[ZD_BOUNDARY_BYTES], struct zd_span seed)
 {
-    snprintf(to, ZD_BOUNDARY_BYTES, "zarrd-%016" PRIx64, zd_hash64(seed, zd_hash_random_seed()));
+    snprintf(to, ZD_BOUNDARY_BYTES, "zarrd-%016" PRIx64, zd_hash_of(seed, zd_hash_random_seed()));
 }
 
 void zd_multipart_add(struct zd_text *text, const char *boundary, const uint64_t *index,

@@ -73,7 +73,7 @@ enum zd_status zd_percent_decode(
         to[len++] = (char)byte;
     }
     to[len] = '\0';
-    if (!zd_is_utf8((struct zd_span){.ptr = (const uint8_t *)to, .len = len})) {
+    if (!zd_scan_is_utf8((struct zd_span){.ptr = (const uint8_t *)to, .len = len})) {
         return zd_fail(err, ZD_INVALID, "the path is not UTF-8 once it is percent-decoded");
     }
     *ret_len = len;
@@ -113,7 +113,7 @@ static enum zd_status decode_part(
     }
     start[len] = '\0';
     *ret_part = (struct zd_span){.ptr = start, .len = len};
-    if (!zd_is_utf8(*ret_part)) {
+    if (!zd_scan_is_utf8(*ret_part)) {
         return zd_fail(err, ZD_INVALID, "a parameter is not UTF-8 once it is percent-decoded");
     }
     *to += len + 1;

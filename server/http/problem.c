@@ -157,7 +157,7 @@ static void emit_text_if(struct zd_emit *emit, const char *name, const char *tex
 static void emit_fact(struct zd_emit *emit, const char *name, const char *fact)
 {
     size_t len = strlen(fact);
-    while (len > 0 && !zd_is_utf8((struct zd_span){(const uint8_t *)fact, len})) {
+    while (len > 0 && !zd_scan_is_utf8((struct zd_span){(const uint8_t *)fact, len})) {
         len--;
     }
     zd_emit_key(emit, name);

@@ -167,7 +167,7 @@ static bool is_c1(const char *at)
 /* What strangers sent must not break lines apart, nor command the terminal that shows them. */
 static void add_plain(struct zd_text *text, const char *from)
 {
-    const bool is_utf8 = zd_is_utf8(zd_span_of(from));
+    const bool is_utf8 = zd_scan_is_utf8(zd_span_of(from));
     for (; *from != '\0'; from++) {
         const unsigned char c = (unsigned char)*from;
         if (is_utf8 && is_c1(from)) {
@@ -183,7 +183,7 @@ static void add_plain(struct zd_text *text, const char *from)
 
 static void emit_json_text(struct zd_emit *emit, const char *name, const char *from)
 {
-    if (zd_is_utf8(zd_span_of(from))) {
+    if (zd_scan_is_utf8(zd_span_of(from))) {
         zd_emit_member_string(emit, name, from);
         return;
     }

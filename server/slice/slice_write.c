@@ -117,15 +117,15 @@ static uint64_t part_elements(const struct zd_slice_write *write, const struct z
  * process has written in between. */
 static bool is_kept(const struct zd_slice_write *write, const struct zd_edit *edit)
 {
-    return !write->is_conditional && !zd_edit_is_all(write->node->layout, edit);
+    return !write->is_conditional && !zd_rewrite_edit_is_all(write->node->layout, edit);
 }
 
 /* Objects at the array's edge are read, but all of a long slice cannot be kept for them. */
 static bool is_once(const struct zd_slice_write *write, const struct zd_edit *edit)
 {
     const struct zd_layout *layout = write->node->layout;
-    return write->has_bands && !write->is_conditional && zd_edit_is_all(layout, edit) &&
-           !zd_edit_is_whole(layout, edit);
+    return write->has_bands && !write->is_conditional && zd_rewrite_edit_is_all(layout, edit) &&
+           !zd_rewrite_edit_is_whole(layout, edit);
 }
 
 static uint64_t partial_bytes(const struct zd_slice_write *write)
@@ -144,7 +144,7 @@ static uint64_t partial_bytes(const struct zd_slice_write *write)
 static uint64_t rewrite_bytes(const struct zd_slice_write *write)
 {
     return zd_max_u64(
-        zd_rewrite_held_bytes(write->node->layout, settings_of(write)->limits_object_bytes), 1);
+        zd_rewrite_cost_bytes(write->node->layout, settings_of(write)->limits_object_bytes), 1);
 }
 
 static void plan_bands(struct zd_slice_write *write, uint64_t n_elements)
@@ -250,7 +250,7 @@ enum zd_status zd_slice_write_begin(struct zd_slice_write *write, struct zd_erro
     zd_plan_init(&plan, &outermost(write)->grid, &write->selection);
     for (uint64_t i = 0; has_memory && zd_plan_next(&plan, &part); i++) {
         struct zd_slice_object *object = &write->object[i];
-        struct zd_edit *edit = zd_edit_new();
+        struct zd_edit *edit = zd_rewrite_edit_new();
         has_memory = edit != NULL;
         if (has_memory) {
             *edit = edit_of(&part);
@@ -384,7 +384,8 @@ static bool give_elements(struct zd_slice_write *write, struct zd_edit *edit, st
     struct zd_block block = zd_block_of(&write->band.selection, dtype, write->elements->data);
     if (write->is_broadcast) {
         edit->bytes = zd_buf_ref(write->elements);
-        edit->source = zd_source_of_element(write->selection.rank, dtype, write->elements->data);
+        edit->source =
+            zd_scatter_source_of_element(write->selection.rank, dtype, write->elements->data);
     } else if (write->has_bands && is_kept(write, edit)) {
         edit->bytes = copy_part(write, &block, part);
         if (edit->bytes == NULL) {
@@ -393,10 +394,10 @@ static bool give_elements(struct zd_slice_write *write, struct zd_edit *edit, st
         block.data = edit->bytes->data;
         memcpy(block.shape, part->count, sizeof block.shape);
         memset(part->to, 0, sizeof part->to);
-        edit->source = zd_source_of_block(&block);
+        edit->source = zd_scatter_source_of_block(&block);
     } else {
         edit->bytes = zd_buf_ref(write->elements);
-        edit->source = zd_source_of_block(&block);
+        edit->source = zd_scatter_source_of_block(&block);
     }
     edit->part = *part;
     return true;

@@ -151,7 +151,7 @@ static enum zd_purge_answer erase_documents_below(void *context, const char *key
     ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
     (void)context;
     (void)rest;
-    const enum zd_status status = zd_document_path(key, &path);
+    const enum zd_status status = zd_dialect_node_path(key, &path);
     if (status == ZD_NO_MEMORY) {
         return ZD_PURGE_NO_MEMORY;
     }
@@ -301,7 +301,7 @@ static enum zd_purge_answer judge_all(void *context, const char *key, const char
     if (is_chunk_of_parent(context, key)) {
         return ZD_PURGE_KEEP;
     }
-    const enum zd_status status = zd_document_path(key, &path);
+    const enum zd_status status = zd_dialect_node_path(key, &path);
     if (status == ZD_NO_MEMORY) {
         return ZD_PURGE_NO_MEMORY;
     }
@@ -314,7 +314,7 @@ static enum zd_purge_answer judge_orphans(void *context, const char *key, const 
     const struct zd_change *change = context;
     ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
     (void)rest;
-    const enum zd_status status = zd_document_path(key, &path);
+    const enum zd_status status = zd_dialect_node_path(key, &path);
     if (status == ZD_NO_MEMORY) {
         return ZD_PURGE_NO_MEMORY;
     }

@@ -136,8 +136,7 @@ static bool is_accepted(const struct zd_change *change, const struct zd_meta *me
 static enum zd_status judge_put(struct zd_change *change)
 {
     const struct zd_reading reading = reading_of(change);
-    ZD_TRY(
-        zd_document_judge(zd_buf_span(change->ask.bytes), &reading, &change->meta, &change->err));
+    ZD_TRY(zd_dialect_judge(zd_buf_span(change->ask.bytes), &reading, &change->meta, &change->err));
     return is_accepted(change, change->meta) ? render(change) : ZD_OK;
 }
 
@@ -275,7 +274,7 @@ static enum zd_status make_parents(struct zd_change *change)
             continue;
         }
         if (change->new_group == NULL) {
-            change->new_group = zd_document_new_group();
+            change->new_group = zd_dialect_new_group();
         }
         if (change->new_group == NULL) {
             return zd_fail(&change->err, ZD_NO_MEMORY, "no memory for a group");
@@ -380,7 +379,7 @@ static enum zd_purge_answer look_at(void *context, const char *key, const char *
     struct zd_change *change = context;
     ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
     (void)rest;
-    const enum zd_status status = zd_document_path(key, &path);
+    const enum zd_status status = zd_dialect_node_path(key, &path);
     if (status == ZD_NO_MEMORY) {
         return ZD_PURGE_NO_MEMORY;
     }

@@ -91,7 +91,7 @@ static enum zd_purge_answer collect(void *context, const char *key, const char *
     struct zd_subtree *subtree = change->subtree;
     ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
     (void)rest;
-    const enum zd_status status = zd_document_path(key, &path);
+    const enum zd_status status = zd_dialect_node_path(key, &path);
     if (status == ZD_NO_MEMORY) {
         return ZD_PURGE_NO_MEMORY;
     }

@@ -84,7 +84,7 @@ void zd_edit_release(struct zd_edit_want *want)
     struct zd_edit *edit = ZD_TAKE(want->edit);
     want->load = NULL;
     if (load == NULL) {
-        zd_edit_free(edit);
+        zd_rewrite_edit_free(edit);
         return;
     }
     struct zd_edit_run *run = load->run;

@@ -18,11 +18,11 @@
  * - Every write has the store's precondition. When another process was faster, all is done again
  *   with what that has written, at most ZD_EDIT_TRIES_MAX times; but an edit with a condition of
  *   its own fails with ZD_PRECONDITION.
- * - What is whole is written without reading (zd_edit_is_whole), when nothing else waits.
+ * - What is whole is written without reading (zd_rewrite_edit_is_whole), when nothing else waits.
  * - Chunks of nothing but the fill value are stored or not as the dataset and the array say.
  * - Events are told when the store has acknowledged (server/data/events.h): but of the staged form
  * by the caller, for all objects at once; by this one where the caller has left.
- * - Memory is admitted by the caller before (zd_rewrite_held_bytes for each that is under way).
+ * - Memory is admitted by the caller before (zd_rewrite_cost_bytes for each that is under way).
  *
  * wait.status: ZD_OK; those of zd_rewrite, of an edit and of the whole; ZD_PRECONDITION;
  * ZD_NO_SPACE, ZD_READ_ONLY, ZD_STORE ... of the store; ZD_CANCELLED: the work was dropped.
@@ -41,8 +41,9 @@ struct zd_edit_load;
 struct zd_edit_want {
     struct zd_wait wait;
     /* in */
-    struct zd_edit *edit; /* owned, of zd_edit_new; lent until the end is told, with its outcome:
-                           * it stays where it is, even when the request leaves meanwhile */
+    struct zd_edit
+        *edit; /* owned, of zd_rewrite_edit_new; lent until the end is told, with its outcome:
+                * it stays where it is, even when the request leaves meanwhile */
     enum zd_condition condition;     /* on the stored object, as the client saw it */
     struct zd_generation generation; /* of ZD_CONDITION_GENERATION */
     bool is_dry;                     /* do everything but the write */

@@ -23,7 +23,7 @@ static enum zd_next step_work(struct zd_edit_run *run);
 void zd_edit_load_free(struct zd_edit_load *load)
 {
     if (load->want == NULL) {
-        zd_edit_free(load->edit);
+        zd_rewrite_edit_free(load->edit);
     } else {
         load->want->load = NULL;
     }
@@ -245,7 +245,8 @@ static bool needs_read(const struct zd_edit_run *run)
 {
     const struct zd_edit_load *first = zd_edit_first(&run->batch);
     const bool is_alone = first->link.next == &run->batch;
-    return !is_alone || first->is_dry || !zd_edit_is_whole(first->node->layout, first->edit);
+    return !is_alone || first->is_dry ||
+           !zd_rewrite_edit_is_whole(first->node->layout, first->edit);
 }
 
 enum zd_next zd_edit_run_batch(struct zd_edit_run *run)
@@ -353,7 +354,7 @@ static uint64_t cost_ns(const struct zd_edit_run *run)
     const struct zd_rewrite *rewrite = &run->rewrite;
     uint64_t ns = rewrite->old == NULL ? 0 : rewrite->old->len / COPY_BYTES_PER_NS;
     for (uint32_t i = 0; i < rewrite->n_edits; i++) {
-        if (ckd_add(&ns, ns, zd_edit_cost_ns(rewrite->layout, rewrite->edit[i]))) {
+        if (ckd_add(&ns, ns, zd_rewrite_cost_ns(rewrite->layout, rewrite->edit[i]))) {
             return UINT64_MAX;
         }
     }
@@ -488,7 +489,7 @@ static void tell_event(struct zd_edit_run *run, enum zd_chunks_change change)
     if (run->is_staged && first->want != NULL) {
         return;
     }
-    zd_edit_object(node->layout, first->edit, index);
+    zd_rewrite_edit_object(node->layout, first->edit, index);
     zd_events_chunks(run->dataset, node->path, node->meta->grid.rank, index, 1, change);
 }
 

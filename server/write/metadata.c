@@ -246,7 +246,7 @@ static enum zd_status take_place(struct zd_change *change, const char *place)
         return change->path == NULL ? ZD_NO_MEMORY : make_places(change);
     }
     ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
-    const enum zd_status status = zd_document_path(place, &path);
+    const enum zd_status status = zd_dialect_node_path(place, &path);
     assert(status != ZD_NOT_FOUND);
     ZD_TRY(status);
     change->key = zd_strdup(place);
@@ -305,7 +305,7 @@ static bool has_good_names(const char *path)
 {
     for (const char *at = path; at[0] != '\0';) {
         const size_t len = strcspn(at, "/");
-        if (!zd_node_name_is_valid((struct zd_span){(const uint8_t *)at, len})) {
+        if (!zd_dialect_node_name_is_valid((struct zd_span){(const uint8_t *)at, len})) {
             return false;
         }
         at += len + (at[len] == '/' ? 1 : 0);

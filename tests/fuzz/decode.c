@@ -29,7 +29,7 @@ static struct zd_chain *open_chain(const struct zd_fuzz_chain *row)
     struct zd_repr decoded = {.rank = row->rank, .fill = fill, .size_is_exact = true};
     memcpy(decoded.shape, row->shape, sizeof decoded.shape);
     zd_fuzz_insist(zd_dtype_find(row->data_type, &decoded.dtype) == ZD_OK);
-    zd_fuzz_insist(!zd_repr_overflows(&decoded, &decoded.size));
+    zd_fuzz_insist(!zd_codec_repr_overflows(&decoded, &decoded.size));
     const struct zd_chain_config config = {.codecs = codecs, .decoded = &decoded};
     struct zd_faults faults = {0};
     struct zd_chain *chain = NULL;

@@ -39,7 +39,7 @@ static struct zd_chain *open_chain(const char *list)
     zd_fuzz_insist(zd_json_parse(zd_span_of(list), &limits, &codecs, NULL) == ZD_OK);
     struct zd_repr decoded = {.rank = 2, .shape = {16, 6}, .fill = &fill, .size_is_exact = true};
     zd_fuzz_insist(zd_dtype_find("uint16", &decoded.dtype) == ZD_OK);
-    zd_fuzz_insist(!zd_repr_overflows(&decoded, &decoded.size));
+    zd_fuzz_insist(!zd_codec_repr_overflows(&decoded, &decoded.size));
     const struct zd_chain_config config = {.codecs = codecs, .decoded = &decoded};
     struct zd_faults faults = {0};
     struct zd_chain *chain = NULL;

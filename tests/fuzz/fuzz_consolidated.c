@@ -35,7 +35,7 @@ static void check_path(const char *path)
 {
     for (const char *at = path;; at++) {
         const struct zd_span name = {.ptr = (const uint8_t *)at, .len = strcspn(at, "/")};
-        zd_fuzz_insist(zd_node_name_is_valid(name));
+        zd_fuzz_insist(zd_dialect_node_name_is_valid(name));
         at += name.len;
         if (*at == '\0') {
             return;

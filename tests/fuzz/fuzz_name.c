@@ -49,7 +49,7 @@ static void check_key(const char *key)
     for (const char *at = key;; at++) {
         const struct zd_span segment = {.ptr = (const uint8_t *)at, .len = strcspn(at, "/")};
         const bool is_good = zd_key_segment_is_valid(segment);
-        zd_fuzz_insist(!is_good || (segment.len >= 1 && zd_is_utf8(segment)));
+        zd_fuzz_insist(!is_good || (segment.len >= 1 && zd_scan_is_utf8(segment)));
         zd_fuzz_insist(!is_good || (!zd_span_is(segment, ".") && !zd_span_is(segment, "..")));
         all_good = all_good && is_good;
         at += segment.len;
@@ -63,7 +63,7 @@ static void check_key(const char *key)
 
 static void check_node(const char *name)
 {
-    if (zd_node_name_is_valid(zd_span_of(name))) {
+    if (zd_dialect_node_name_is_valid(zd_span_of(name))) {
         zd_fuzz_insist(name[0] != '\0' && strchr(name, '/') == NULL);
         zd_fuzz_insist(strspn(name, ".") < strlen(name) && strncmp(name, "__", 2) != 0);
     }

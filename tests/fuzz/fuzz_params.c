@@ -13,7 +13,7 @@
 
 static void check_text(struct zd_span text)
 {
-    zd_fuzz_insist(zd_is_utf8(text) && text.ptr[text.len] == '\0');
+    zd_fuzz_insist(zd_scan_is_utf8(text) && text.ptr[text.len] == '\0');
     zd_fuzz_insist(strlen((const char *)text.ptr) == text.len);
 }
 

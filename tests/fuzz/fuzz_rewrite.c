@@ -52,7 +52,7 @@ static struct zd_layout *open_layout(size_t row)
         .shape = {EDGE, EDGE},
         .fill = meta->fill,
         .size_is_exact = true};
-    zd_fuzz_insist(!zd_repr_overflows(&decoded, &decoded.size));
+    zd_fuzz_insist(!zd_codec_repr_overflows(&decoded, &decoded.size));
     const struct zd_chain_config config = {.codecs = codecs, .decoded = &decoded};
     struct zd_faults faults = {0};
     zd_fuzz_insist(zd_chain_open(&config, &meta->chain, &faults) == ZD_OK);
@@ -92,7 +92,7 @@ static struct zd_buf *read_elements(const struct zd_level *level, struct zd_span
 
 static struct zd_edit *read_edit(const struct zd_layout *layout, struct zd_span *input)
 {
-    struct zd_edit *edit = zd_edit_new();
+    struct zd_edit *edit = zd_rewrite_edit_new();
     zd_fuzz_insist(edit != NULL);
     edit->kind = (enum zd_edit_kind)(zd_fuzz_byte(input) % 4);
     edit->level = zd_fuzz_byte(input) % layout->n_levels;
@@ -114,11 +114,11 @@ static struct zd_edit *read_edit(const struct zd_layout *layout, struct zd_span 
             .rank = 2,
             .shape = {level->grid.chunk[0], level->grid.chunk[1]},
             .dtype = layout->meta->dtype};
-        edit->source = zd_source_of_block(&block);
+        edit->source = zd_scatter_source_of_block(&block);
         break;
     }
     }
-    zd_fuzz_insist(zd_edit_verify(layout, edit, OBJECT_MAX, NULL) == ZD_OK);
+    zd_fuzz_insist(zd_rewrite_verify(layout, edit, OBJECT_MAX, NULL) == ZD_OK);
     return edit;
 }
 

@@ -28,7 +28,7 @@ static void check_segments(const char *path)
 static void check_decoded(const struct zd_text *path)
 {
     zd_fuzz_insist(path->at[0] == '/' && strlen(path->at) == path->len);
-    zd_fuzz_insist(zd_is_utf8(zd_text_span(path)));
+    zd_fuzz_insist(zd_scan_is_utf8(zd_text_span(path)));
     for (size_t i = 0; i < path->len; i++) {
         const uint8_t c = (uint8_t)path->at[i];
         zd_fuzz_insist(c >= 0x20 && c != 0x7f && c != '\\');

@@ -38,7 +38,7 @@ enum zd_status zd_unit_chain_open(
     };
     memcpy(decoded.shape, what->shape, sizeof decoded.shape);
     ck_assert_int_eq(zd_dtype_find(what->dtype, &decoded.dtype), ZD_OK);
-    ck_assert(!zd_repr_overflows(&decoded, &decoded.size));
+    ck_assert(!zd_codec_repr_overflows(&decoded, &decoded.size));
     const struct zd_pointer root = {.text = ""};
     const struct zd_chain_config config = {
         .codecs = codecs,

@@ -79,7 +79,7 @@ static void scene_close(struct scene *scene)
 /* An edit of one inner chunk to four times that value. */
 static struct zd_edit *new_edit(uint64_t inner, uint8_t value)
 {
-    struct zd_edit *edit = zd_edit_new();
+    struct zd_edit *edit = zd_rewrite_edit_new();
     ck_assert_ptr_nonnull(edit);
     edit->kind = ZD_EDIT_DECODED;
     edit->level = 1;
@@ -161,7 +161,7 @@ static void write_of_other(struct zd_store *store)
         .edit = &edit,
         .n_edits = 1};
     ck_assert_int_eq(zd_rewrite(&rewrite, NULL), ZD_OK);
-    zd_edit_free(edit);
+    zd_rewrite_edit_free(edit);
     struct zd_store_write *write = &other.write[other.n_written++];
     *write =
         (struct zd_store_write){.op = {.store = store, .done = ignore}, .bytes = rewrite.bytes};
@@ -283,7 +283,7 @@ START_TEST(what_is_whole_is_not_read)
     struct scene scene;
     scene_open(&scene, _i);
     const uint64_t n_reads = scene.plane.store.store->n_reads;
-    struct zd_edit *edit = zd_edit_new();
+    struct zd_edit *edit = zd_rewrite_edit_new();
     edit->kind = ZD_EDIT_DECODED;
     edit->bytes = zd_buf_new(256);
     memset(edit->bytes->data, 5, 256);
@@ -292,14 +292,14 @@ START_TEST(what_is_whole_is_not_read)
     ck_assert_int_eq(begin(&scene, 0, edit), ZD_WAIT);
     run(&scene);
     ck_assert_int_eq(scene.writer[0].want.wait.status, ZD_OK);
-    struct zd_edit *erasure = zd_edit_new();
+    struct zd_edit *erasure = zd_rewrite_edit_new();
     erasure->kind = ZD_EDIT_ERASE;
     ck_assert_int_eq(begin(&scene, 0, erasure), ZD_WAIT);
     run(&scene);
     ck_assert_int_eq(scene.writer[0].want.wait.status, ZD_OK);
     ck_assert_uint_eq(scene.writer[0].want.edit->counts.n_erased, 1);
     ck_assert_uint_eq(scene.writer[0].want.stat.size, 0);
-    struct zd_edit *again = zd_edit_new();
+    struct zd_edit *again = zd_rewrite_edit_new();
     again->kind = ZD_EDIT_ERASE;
     ck_assert_int_eq(begin(&scene, 0, again), ZD_WAIT);
     run(&scene);
@@ -638,7 +638,7 @@ static enum zd_status edit_in_need(void *context)
 {
     struct scene *scene = context;
     enum zd_status status = ZD_OK;
-    struct zd_edit *edit[3] = {zd_edit_new(), zd_edit_new(), zd_edit_new()};
+    struct zd_edit *edit[3] = {zd_rewrite_edit_new(), zd_rewrite_edit_new(), zd_rewrite_edit_new()};
     for (size_t i = 0; i < 3; i++) {
         if (edit[i] == NULL) {
             status = ZD_NO_MEMORY;
@@ -663,7 +663,7 @@ static enum zd_status edit_in_need(void *context)
 static enum zd_status stage_in_need(void *context)
 {
     struct scene *scene = context;
-    struct zd_edit *edit = zd_edit_new();
+    struct zd_edit *edit = zd_rewrite_edit_new();
     if (edit == NULL) {
         return ZD_NO_MEMORY;
     }

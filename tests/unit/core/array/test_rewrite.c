@@ -103,7 +103,7 @@ static void scene_init(struct scene *scene, const struct zd_unit_array *array)
 static void forget_edits(struct scene *scene)
 {
     for (uint32_t i = 0; i < scene->n_edits; i++) {
-        zd_edit_free(scene->edit[i]);
+        zd_rewrite_edit_free(scene->edit[i]);
     }
     scene->n_edits = 0;
 }
@@ -165,7 +165,7 @@ static void random_chunk(const struct scene *scene, uint32_t level, uint64_t *re
 
 static struct zd_edit *add_edit(struct scene *scene, enum zd_edit_kind kind)
 {
-    struct zd_edit *edit = zd_edit_new();
+    struct zd_edit *edit = zd_rewrite_edit_new();
     ck_assert_ptr_nonnull(edit);
     edit->kind = kind;
     edit->level = (uint32_t)(zd_unit_random() % scene->layout->n_levels);
@@ -209,8 +209,8 @@ static void random_source(const struct scene *scene, struct zd_edit *edit)
     edit->bytes->len = edit->bytes->cap;
     random_elements(scene, edit->bytes->data, is_one ? 1 : n);
     block.data = edit->bytes->data;
-    edit->source =
-        is_one ? zd_source_of_element(rank, dtype, block.data) : zd_source_of_block(&block);
+    edit->source = is_one ? zd_scatter_source_of_element(rank, dtype, block.data)
+                          : zd_scatter_source_of_block(&block);
 }
 
 static void model_box(struct scene *scene, const struct zd_edit *edit)
@@ -272,7 +272,7 @@ static struct zd_buf *random_chunk_elements(const struct scene *scene, uint32_t 
 static void verify(const struct scene *scene, struct zd_edit *edit)
 {
     struct zd_error err = {0};
-    ck_assert_msg(zd_edit_verify(scene->layout, edit, 1U << 20, &err) == ZD_OK, "%s", err.text);
+    ck_assert_msg(zd_rewrite_verify(scene->layout, edit, 1U << 20, &err) == ZD_OK, "%s", err.text);
 }
 
 static void add_decoded(struct scene *scene)
@@ -418,7 +418,7 @@ static void play_round(struct scene *scene)
         .edit = scene->edit,
         .n_edits = scene->n_edits,
     };
-    if (n_edits == 1 && zd_edit_is_whole(scene->layout, scene->edit[0]) &&
+    if (n_edits == 1 && zd_rewrite_edit_is_whole(scene->layout, scene->edit[0]) &&
         zd_unit_random() % 2 == 0) {
         rewrite.old = NULL;
         rewrite.old_is_unknown = true;
@@ -478,7 +478,7 @@ static struct zd_buf *new_object(const struct zd_layout *layout, uint32_t absent
 static struct zd_edit *new_edit(
     enum zd_edit_kind kind, uint32_t level, uint64_t chunk, const char *bytes)
 {
-    struct zd_edit *edit = zd_edit_new();
+    struct zd_edit *edit = zd_rewrite_edit_new();
     ck_assert_ptr_nonnull(edit);
     edit->kind = kind;
     edit->level = level;
@@ -499,7 +499,7 @@ static struct zd_edit *new_box(const struct zd_layout *layout, uint64_t from, co
         .rank = 1,
         .shape = {edit->bytes->len},
         .dtype = layout->meta->dtype};
-    edit->source = zd_source_of_block(&block);
+    edit->source = zd_scatter_source_of_block(&block);
     return edit;
 }
 
@@ -558,7 +558,7 @@ START_TEST(what_does_not_decode_is_not_overwritten_in_part)
     ck_assert_int_eq(result.status, ZD_OK);
     ck_assert_int_eq(edit->status, ZD_CORRUPT);
     ck_assert(!result.is_changed);
-    zd_edit_free(edit);
+    zd_rewrite_edit_free(edit);
 }
 END_TEST
 
@@ -576,7 +576,7 @@ START_TEST(what_does_not_decode_is_overwritten_as_a_whole)
     check_object(layout, result.bytes,
         _i == 0 ? "101112131415161718191a1b1c1d1e1f" : "0102030414151617090a0b0c0d0e0f10");
     zd_buf_unref(result.bytes);
-    zd_edit_free(edit);
+    zd_rewrite_edit_free(edit);
 }
 END_TEST
 
@@ -602,7 +602,7 @@ START_TEST(a_shard_whose_index_does_not_decode_is_only_written_whole)
     check_object(layout, result.bytes, "aa1112131415161718191a1b1c1d1e1f");
     zd_buf_unref(result.bytes);
     for (size_t i = 0; i < ZD_COUNT_OF(edit); i++) {
-        zd_edit_free(edit[i]);
+        zd_rewrite_edit_free(edit[i]);
     }
 }
 END_TEST
@@ -654,14 +654,14 @@ START_TEST(a_nested_shard_whose_index_does_not_decode_is_written_over_with_other
         struct result mended = rewrite_with(layout, result.bytes, &mend, 1);
         check_object(layout, mended.bytes, fact->after);
         zd_buf_unref(mended.bytes);
-        zd_edit_free(mend);
+        zd_rewrite_edit_free(mend);
     }
     zd_buf_unref(result.bytes);
     result = rewrite_with(layout, old, edit, 2);
     ck_assert_int_eq(edit[1]->status, fact->status);
     zd_buf_unref(result.bytes);
-    zd_edit_free(edit[0]);
-    zd_edit_free(edit[1]);
+    zd_rewrite_edit_free(edit[0]);
+    zd_rewrite_edit_free(edit[1]);
 }
 END_TEST
 
@@ -680,7 +680,7 @@ START_TEST(an_object_of_an_impossible_size_is_corrupt)
     ck_assert_int_eq(result.status, ZD_OK);
     ck_assert_int_eq(edit->status, ZD_CORRUPT);
     ck_assert(!result.is_changed);
-    zd_edit_free(edit);
+    zd_rewrite_edit_free(edit);
 }
 END_TEST
 
@@ -703,9 +703,9 @@ START_TEST(a_box_fails_as_a_whole)
     check_object(layout, mended.bytes, "0102030405060708090a0b0c00000000");
     zd_buf_unref(result.bytes);
     zd_buf_unref(mended.bytes);
-    zd_edit_free(mend);
-    zd_edit_free(edit[0]);
-    zd_edit_free(edit[1]);
+    zd_rewrite_edit_free(mend);
+    zd_rewrite_edit_free(edit[0]);
+    zd_rewrite_edit_free(edit[1]);
 }
 END_TEST
 
@@ -771,7 +771,7 @@ START_TEST(counts_say_what_became_of_chunks)
     ck_assert_uint_eq(edit->counts.n_unchanged, fact->counts.n_unchanged);
     ck_assert_int_eq(rewrite.is_changed && rewrite.bytes == NULL, fact->is_erased);
     zd_buf_unref(rewrite.bytes);
-    zd_edit_free(edit);
+    zd_rewrite_edit_free(edit);
 }
 END_TEST
 
@@ -779,7 +779,7 @@ START_TEST(an_erasure_unread_is_counted_by_what_the_store_says)
 {
     ZD_AUTO(zd_layout) layout = open_layout(&sharded);
     struct zd_edit *edit = new_edit(ZD_EDIT_ERASE, 0, 0, NULL);
-    ck_assert(zd_edit_is_whole(layout, edit));
+    ck_assert(zd_rewrite_edit_is_whole(layout, edit));
     struct zd_rewrite rewrite = {
         .layout = layout, .old_is_unknown = true, .bytes_max = 4096, .edit = &edit, .n_edits = 1};
     ck_assert_int_eq(zd_rewrite(&rewrite, NULL), ZD_OK);
@@ -789,7 +789,7 @@ START_TEST(an_erasure_unread_is_counted_by_what_the_store_says)
     zd_rewrite_was_absent(&rewrite);
     ck_assert_uint_eq(edit->counts.n_erased, 0);
     ck_assert_uint_eq(edit->counts.n_unchanged, 1);
-    zd_edit_free(edit);
+    zd_rewrite_edit_free(edit);
 }
 END_TEST
 
@@ -810,7 +810,7 @@ START_TEST(empty_chunks_of_an_object_made_afresh_are_not_counted_as_erased)
     ck_assert_uint_eq(edit->counts.n_erased, 0);
     ck_assert_uint_eq(edit->counts.n_unchanged, 3);
     zd_buf_unref(rewrite.bytes);
-    zd_edit_free(edit);
+    zd_rewrite_edit_free(edit);
 }
 END_TEST
 
@@ -834,7 +834,7 @@ START_TEST(only_absent_chunks_are_created)
     struct result result = rewrite_with(layout, old, edit, ZD_COUNT_OF(edit));
     for (size_t i = 0; i < ZD_COUNT_OF(edit); i++) {
         ck_assert_int_eq(edit[i]->status, expected[i]);
-        zd_edit_free(edit[i]);
+        zd_rewrite_edit_free(edit[i]);
     }
     check_object(layout, result.bytes, "0404040402020202090a0b0c0d0e0f10");
     zd_buf_unref(result.bytes);
@@ -858,7 +858,7 @@ START_TEST(edits_of_one_chunk_follow_each_other)
     check_object(layout, result.bytes, "01020304a0a1a2a3090a0b0c000000b3");
     for (size_t i = 0; i < ZD_COUNT_OF(edit); i++) {
         ck_assert_int_eq(edit[i]->status, ZD_OK);
-        zd_edit_free(edit[i]);
+        zd_rewrite_edit_free(edit[i]);
     }
     zd_buf_unref(result.bytes);
 }
@@ -891,10 +891,10 @@ START_TEST(what_is_no_chunk_is_told_without_the_object)
     struct zd_edit *edit = new_edit(fact->kind, fact->level, 0, fact->bytes);
     edit->is_verified = false;
     struct zd_error err = {0};
-    ck_assert_int_eq(zd_edit_verify(layout, edit, 1024, &err), fact->status);
+    ck_assert_int_eq(zd_rewrite_verify(layout, edit, 1024, &err), fact->status);
     ck_assert_int_eq(edit->is_verified, fact->status == ZD_OK);
     ck_assert(fact->status != ZD_INVALID || (err.facts.set & ZD_FACT_FOUND) != 0);
-    zd_edit_free(edit);
+    zd_rewrite_edit_free(edit);
 }
 END_TEST
 
@@ -906,19 +906,19 @@ START_TEST(an_encoded_shard_is_verified_chunk_by_chunk)
     struct zd_edit *edit = new_edit(ZD_EDIT_ENCODED, 0, 0, "");
     zd_buf_unref(edit->bytes);
     edit->bytes = new_object(layout, 4);
-    ck_assert_int_eq(zd_edit_verify(layout, edit, 1024, NULL), ZD_OK);
+    ck_assert_int_eq(zd_rewrite_verify(layout, edit, 1024, NULL), ZD_OK);
     for (size_t i = 0; i < edit->bytes->len; i++) {
         edit->bytes->data[i] ^= 0x10;
-        ck_assert_int_eq(zd_edit_verify(layout, edit, 1024, NULL), ZD_CORRUPT);
+        ck_assert_int_eq(zd_rewrite_verify(layout, edit, 1024, NULL), ZD_CORRUPT);
         edit->bytes->data[i] ^= 0x10;
     }
     edit->bytes->len--;
-    ck_assert_int_eq(zd_edit_verify(layout, edit, 1024, NULL), ZD_CORRUPT);
+    ck_assert_int_eq(zd_rewrite_verify(layout, edit, 1024, NULL), ZD_CORRUPT);
     edit->bytes->len++;
     struct zd_error err = {0};
-    ck_assert_int_eq(zd_edit_verify(layout, edit, 11, &err), ZD_TOO_LARGE);
+    ck_assert_int_eq(zd_rewrite_verify(layout, edit, 11, &err), ZD_TOO_LARGE);
     ck_assert_uint_eq(err.facts.limit, 11);
-    zd_edit_free(edit);
+    zd_rewrite_edit_free(edit);
 }
 END_TEST
 
@@ -936,14 +936,14 @@ START_TEST(an_array_with_a_dropped_codec_is_only_erased)
     for (size_t i = 0; i < ZD_COUNT_OF(edit); i++) {
         const bool is_erasure = edit[i]->kind == ZD_EDIT_ERASE;
         const enum zd_status expected = is_erasure ? ZD_OK : ZD_UNSUPPORTED;
-        ck_assert_int_eq(zd_edit_verify(layout, edit[i], 1024, NULL), expected);
+        ck_assert_int_eq(zd_rewrite_verify(layout, edit[i], 1024, NULL), expected);
     }
     const struct result result = rewrite_with(layout, NULL, edit, ZD_COUNT_OF(edit));
     ck_assert_int_eq(result.status, ZD_OK);
     ck_assert(!result.is_changed);
     for (size_t i = 0; i < ZD_COUNT_OF(edit); i++) {
         ck_assert_int_eq(edit[i]->status, edit[i]->kind == ZD_EDIT_ERASE ? ZD_OK : ZD_UNSUPPORTED);
-        zd_edit_free(edit[i]);
+        zd_rewrite_edit_free(edit[i]);
     }
 }
 END_TEST
@@ -962,7 +962,7 @@ START_TEST(an_object_beyond_the_limit_is_not_made)
     rewrite.bytes_max = old->len;
     ck_assert_int_eq(zd_rewrite(&rewrite, &err), ZD_OK);
     zd_buf_unref(rewrite.bytes);
-    zd_edit_free(edit);
+    zd_rewrite_edit_free(edit);
 }
 END_TEST
 
@@ -977,23 +977,23 @@ START_TEST(indexes_are_counted)
 {
     ZD_AUTO(zd_layout) layout = open_layout(_i == 0 ? &fine : &twice_fine);
     ZD_AUTO(zd_layout) coarse = open_layout(&sharded);
-    const uint64_t held = zd_rewrite_held_bytes(layout, NO_LIMIT);
+    const uint64_t held = zd_rewrite_cost_bytes(layout, NO_LIMIT);
     ck_assert_uint_ge(held, (5 + 2) * FINE_INDEX_BYTES);
     ck_assert_uint_lt(held, (5 + 2 + 1) * FINE_INDEX_BYTES);
     /* Whatever the object holds, its index has to be read and made. */
-    ck_assert_uint_ge(zd_rewrite_held_bytes(layout, 1), 5 * FINE_INDEX_BYTES);
-    ck_assert_uint_eq(zd_rewrite_held_bytes(coarse, 1), 3 * 4 + 2 + 5 * (4 * 16 + 4));
+    ck_assert_uint_ge(zd_rewrite_cost_bytes(layout, 1), 5 * FINE_INDEX_BYTES);
+    ck_assert_uint_eq(zd_rewrite_cost_bytes(coarse, 1), 3 * 4 + 2 + 5 * (4 * 16 + 4));
 
     struct zd_edit *box = new_box(layout, 6, "aa");
     struct zd_edit *erasure = new_edit(ZD_EDIT_ERASE, layout->n_levels - 1, 6, NULL);
     struct zd_edit *whole = new_edit(ZD_EDIT_ERASE, 0, 0, NULL);
     const uint64_t least = layout->level[0].shard->index_bytes;
-    ck_assert_uint_ge(zd_edit_cost_ns(layout, box), least);
-    ck_assert_uint_ge(zd_edit_cost_ns(layout, erasure), least);
-    ck_assert_uint_eq(zd_edit_cost_ns(layout, whole), 0);
-    zd_edit_free(box);
-    zd_edit_free(erasure);
-    zd_edit_free(whole);
+    ck_assert_uint_ge(zd_rewrite_cost_ns(layout, box), least);
+    ck_assert_uint_ge(zd_rewrite_cost_ns(layout, erasure), least);
+    ck_assert_uint_eq(zd_rewrite_cost_ns(layout, whole), 0);
+    zd_rewrite_edit_free(box);
+    zd_rewrite_edit_free(erasure);
+    zd_rewrite_edit_free(whole);
 }
 END_TEST
 
@@ -1026,11 +1026,11 @@ START_TEST(no_more_memory_is_taken_than_is_said)
         .layout = layout, .old = made.bytes, .bytes_max = NO_LIMIT, .edit = &next, .n_edits = 1};
     ck_assert_int_eq(zd_rewrite(&result, NULL), ZD_OK);
     ck_assert_uint_gt(peak_bytes() - before, 2 * FINE_INDEX_BYTES);
-    ck_assert_uint_le(peak_bytes() - before, zd_rewrite_held_bytes(layout, NO_LIMIT));
+    ck_assert_uint_le(peak_bytes() - before, zd_rewrite_cost_bytes(layout, NO_LIMIT));
     zd_buf_unref(made.bytes);
     zd_buf_unref(result.bytes);
-    zd_edit_free(edit);
-    zd_edit_free(next);
+    zd_rewrite_edit_free(edit);
+    zd_rewrite_edit_free(next);
 }
 END_TEST
 
@@ -1066,7 +1066,7 @@ START_TEST(allocations_may_fail)
     shortage.edit[4] = new_box(shortage.layout, 0, "101112131415161718191a1b1c1d1e1f");
     zd_unit_with_failing_memory(rewrite_in_need, &shortage);
     for (size_t i = 0; i < ZD_COUNT_OF(shortage.edit); i++) {
-        zd_edit_free(shortage.edit[i]);
+        zd_rewrite_edit_free(shortage.edit[i]);
     }
     zd_buf_unref(shortage.old);
     zd_layout_free(shortage.layout);

@@ -82,7 +82,7 @@ START_TEST(random_blocks_are_scattered)
         ck_assert(!zd_selection_overflows(&selection, &n));
         ZD_AUTO(zd_buf) elements = random_bytes(n * dtype.bytes);
         const struct zd_block block = zd_block_of(&selection, &dtype, elements->data);
-        const struct zd_source source = zd_source_of_block(&block);
+        const struct zd_source source = zd_scatter_source_of_block(&block);
         struct zd_plan plan;
         struct zd_part part;
         zd_plan_init(&plan, &grid, &selection);
@@ -90,7 +90,7 @@ START_TEST(random_blocks_are_scattered)
             ZD_AUTO(zd_buf) before = new_chunk(&grid, &dtype);
             ZD_AUTO(zd_buf) after = zd_buf_copy(zd_buf_span(before));
             ck_assert_ptr_nonnull(after);
-            zd_block_scatter(&source, &part, &grid, after->data);
+            zd_scatter_block(&source, &part, &grid, after->data);
             check_part(&block, &part, &grid, before, after);
         }
     }
@@ -112,7 +112,8 @@ START_TEST(one_element_goes_everywhere)
         ck_assert_ptr_nonnull(elements);
         zd_dtype_fill(&dtype, elements->data, element->data, n);
         const struct zd_block block = zd_block_of(&selection, &dtype, elements->data);
-        const struct zd_source source = zd_source_of_element(grid.rank, &dtype, element->data);
+        const struct zd_source source =
+            zd_scatter_source_of_element(grid.rank, &dtype, element->data);
         struct zd_plan plan;
         struct zd_part part;
         zd_plan_init(&plan, &grid, &selection);
@@ -120,7 +121,7 @@ START_TEST(one_element_goes_everywhere)
             ZD_AUTO(zd_buf) before = new_chunk(&grid, &dtype);
             ZD_AUTO(zd_buf) after = zd_buf_copy(zd_buf_span(before));
             ck_assert_ptr_nonnull(after);
-            zd_block_scatter(&source, &part, &grid, after->data);
+            zd_scatter_block(&source, &part, &grid, after->data);
             check_part(&block, &part, &grid, before, after);
         }
     }
@@ -136,9 +137,9 @@ START_TEST(a_scattered_bool_is_0_or_1)
     ck_assert_int_eq(zd_dtype_find("bool", &dtype), ZD_OK);
     uint8_t elements[] = {0, 2, 255};
     struct zd_block block = {.data = elements, .rank = 1, .shape = {3}, .dtype = dtype};
-    const struct zd_source source = zd_source_of_block(&block);
+    const struct zd_source source = zd_scatter_source_of_block(&block);
     uint8_t chunk[] = {1, 1, 1, 1};
-    zd_block_scatter(&source, &part, &grid, chunk);
+    zd_scatter_block(&source, &part, &grid, chunk);
     const uint8_t expected[] = {1, 1, 1, 0};
     ck_assert_mem_eq(chunk, expected, sizeof expected);
 }

@@ -58,7 +58,7 @@ START_TEST(floats_have_their_shortest_form)
 {
     const struct float_fact *fact = &float_facts[_i];
     ZD_SCOPED_TEXT(text, 100);
-    ck_assert_int_eq(zd_text_add_float(&text, fact->value, fact->bits), ZD_OK);
+    ck_assert_int_eq(zd_decimal_add(&text, fact->value, fact->bits), ZD_OK);
     ck_assert_str_eq(text.at, fact->text);
 }
 END_TEST
@@ -124,7 +124,7 @@ static void check(double value, unsigned bits)
         return;
     }
     ZD_SCOPED_TEXT(text, 100);
-    ck_assert_int_eq(zd_text_add_float(&text, value, bits), ZD_OK);
+    ck_assert_int_eq(zd_decimal_add(&text, value, bits), ZD_OK);
     ck_assert_msg(read_as(text.at, bits) == value, "%a as %s", value, text.at);
     ck_assert_msg(count_digits(text.at) == fewest_digits(value, bits), "%a (%u bits) as %s", value,
         bits, text.at);
@@ -194,7 +194,7 @@ START_TEST(the_locale_changes_nothing)
     /* Where the locale is not installed, this says nothing. */
     setlocale(LC_ALL, "de_DE.UTF-8");
     ZD_SCOPED_TEXT(text, 100);
-    ck_assert_int_eq(zd_text_add_float(&text, 0.1 + 0.2, 64), ZD_OK);
+    ck_assert_int_eq(zd_decimal_add(&text, 0.1 + 0.2, 64), ZD_OK);
     ck_assert_str_eq(text.at, "0.30000000000000004");
 }
 END_TEST
@@ -202,7 +202,7 @@ END_TEST
 static enum zd_status add(void *context)
 {
     ZD_SCOPED_TEXT(text, 100);
-    return zd_text_add_float(&text, *(const double *)context, 64);
+    return zd_decimal_add(&text, *(const double *)context, 64);
 }
 
 START_TEST(short_memory_is_said_so)

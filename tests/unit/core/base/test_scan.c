@@ -43,7 +43,7 @@ static const struct utf8_fact {
 START_TEST(utf8_is_judged_strictly)
 {
     ZD_AUTO(zd_buf) bytes = zd_unit_hex(utf8_facts[_i].hex);
-    ck_assert_int_eq(zd_is_utf8(zd_buf_span(bytes)), utf8_facts[_i].is_utf8);
+    ck_assert_int_eq(zd_scan_is_utf8(zd_buf_span(bytes)), utf8_facts[_i].is_utf8);
 }
 END_TEST
 

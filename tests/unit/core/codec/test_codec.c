@@ -75,7 +75,7 @@ START_TEST(codec_sizes_of_arrays_are_checked)
     memcpy(repr.shape, sizes[_i].shape, sizeof sizes[_i].shape);
     ck_assert_int_eq(zd_dtype_find(sizes[_i].dtype, &repr.dtype), ZD_OK);
     uint64_t size = 0;
-    ck_assert_int_eq(zd_repr_overflows(&repr, &size), sizes[_i].overflows);
+    ck_assert_int_eq(zd_codec_repr_overflows(&repr, &size), sizes[_i].overflows);
     if (!sizes[_i].overflows) {
         ck_assert_uint_eq(size, sizes[_i].size);
     }
@@ -87,13 +87,13 @@ START_TEST(codec_size_check_tells_what_was_expected_and_found)
     const struct zd_repr exact = {.is_bytes = true, .size = 10, .size_is_exact = true};
     const struct zd_repr most = {.is_bytes = true, .size = 10};
     struct zd_error err = {0};
-    ck_assert_int_eq(zd_repr_check(&exact, "x1", 10, &err), ZD_OK);
-    ck_assert_int_eq(zd_repr_check(&exact, "x1", 9, &err), ZD_CORRUPT);
+    ck_assert_int_eq(zd_codec_repr_check(&exact, "x1", 10, &err), ZD_OK);
+    ck_assert_int_eq(zd_codec_repr_check(&exact, "x1", 9, &err), ZD_CORRUPT);
     ck_assert_str_eq(err.text, "x1: 9 bytes decoded, 10 expected");
     ck_assert_str_eq(err.facts.name, "x1");
-    ck_assert_int_eq(zd_repr_check(&most, "x1", 0, &err), ZD_OK);
-    ck_assert_int_eq(zd_repr_check(&most, "x1", 10, &err), ZD_OK);
-    ck_assert_int_eq(zd_repr_check(&most, "x1", 11, &err), ZD_CORRUPT);
+    ck_assert_int_eq(zd_codec_repr_check(&most, "x1", 0, &err), ZD_OK);
+    ck_assert_int_eq(zd_codec_repr_check(&most, "x1", 10, &err), ZD_OK);
+    ck_assert_int_eq(zd_codec_repr_check(&most, "x1", 11, &err), ZD_CORRUPT);
     ck_assert_str_eq(err.text, "x1: 11 bytes decoded, at most 10 expected");
 }
 END_TEST

@@ -943,7 +943,8 @@ START_TEST(key_of_a_document_tells_its_node)
     const struct path_fact *fact = &path_facts[_i];
     ZD_SCOPED_TEXT(path, 64);
     zd_text_add(&path, "left over");
-    ck_assert_int_eq(zd_document_path(fact->key, &path), fact->path == NULL ? ZD_NOT_FOUND : ZD_OK);
+    ck_assert_int_eq(
+        zd_dialect_node_path(fact->key, &path), fact->path == NULL ? ZD_NOT_FOUND : ZD_OK);
     if (fact->path != NULL) {
         ck_assert_str_eq(path.at, fact->path);
     }

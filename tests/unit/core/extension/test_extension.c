@@ -114,13 +114,14 @@ END_TEST
 
 START_TEST(every_point_has_its_code)
 {
-    ck_assert_str_eq(zd_point_unsupported_code(ZD_POINT_DATA_TYPE), "unsupported_data_type");
-    ck_assert_str_eq(zd_point_unsupported_code(ZD_POINT_CHUNK_GRID), "unsupported_grid");
-    ck_assert_str_eq(zd_point_unsupported_code(ZD_POINT_CHUNK_KEY_ENCODING), "unsupported_grid");
-    ck_assert_str_eq(zd_point_unsupported_code(ZD_POINT_CODEC), "unsupported_codec");
+    ck_assert_str_eq(zd_definition_unsupported_code(ZD_POINT_DATA_TYPE), "unsupported_data_type");
+    ck_assert_str_eq(zd_definition_unsupported_code(ZD_POINT_CHUNK_GRID), "unsupported_grid");
     ck_assert_str_eq(
-        zd_point_unsupported_code(ZD_POINT_STORAGE_TRANSFORMER), "unsupported_extension");
-    ck_assert_str_eq(zd_point_unsupported_code(ZD_POINT_GENERIC), "unsupported_extension");
+        zd_definition_unsupported_code(ZD_POINT_CHUNK_KEY_ENCODING), "unsupported_grid");
+    ck_assert_str_eq(zd_definition_unsupported_code(ZD_POINT_CODEC), "unsupported_codec");
+    ck_assert_str_eq(
+        zd_definition_unsupported_code(ZD_POINT_STORAGE_TRANSFORMER), "unsupported_extension");
+    ck_assert_str_eq(zd_definition_unsupported_code(ZD_POINT_GENERIC), "unsupported_extension");
 }
 END_TEST
 

@@ -256,7 +256,7 @@ static const struct base64_fact { /* RFC 4648, 10 */
 START_TEST(base64_follows_its_test_vectors)
 {
     ZD_SCOPED_TEXT(text, 100);
-    ck_assert_int_eq(zd_text_add_base64(&text, zd_span_of(base64_facts[_i].plain)), ZD_OK);
+    ck_assert_int_eq(zd_scalar_add_base64(&text, zd_span_of(base64_facts[_i].plain)), ZD_OK);
     ck_assert_str_eq(text.at, base64_facts[_i].coded);
 }
 END_TEST
@@ -266,7 +266,7 @@ START_TEST(base64_of_many_bytes_is_one_text)
     static uint8_t zeros[10000];
     ZD_SCOPED_TEXT(text, 20000);
     const struct zd_span span = {.ptr = zeros, .len = sizeof zeros};
-    ck_assert_int_eq(zd_text_add_base64(&text, span), ZD_OK);
+    ck_assert_int_eq(zd_scalar_add_base64(&text, span), ZD_OK);
     ck_assert_uint_eq(text.len, 13336);
     ck_assert_uint_eq(strspn(text.at, "A"), 13334);
     ck_assert_str_eq(text.at + 13334, "==");

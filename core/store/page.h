@@ -1,11 +1,11 @@
 /* The smallest names of many, in bounded memory: what listings are made with. */
-#ifndef ZD_CORE_STORE_LISTING_H
-#define ZD_CORE_STORE_LISTING_H
+#ifndef ZD_CORE_STORE_PAGE_H
+#define ZD_CORE_STORE_PAGE_H
 
 #include "core/store/store.h"
 
 /** A listing under construction: a heap whose first entry is the greatest that is kept. */
-struct zd_listing {
+struct zd_page {
     const char *after; /* borrowed until the entries are sorted; NULL = no lower bound */
     size_t n_max;      /* >= 1 */
     struct zd_store_entry *entry;
@@ -15,10 +15,10 @@ struct zd_listing {
 };
 
 /** An empty listing; holds no memory yet. Thread: any. */
-void zd_listing_init(struct zd_listing *listing, const char *after, size_t n_max);
+void zd_page_init(struct zd_page *listing, const char *after, size_t n_max);
 
 /** Releases the entries that are left; accepts a zeroed listing. */
-void zd_listing_done(struct zd_listing *listing);
+void zd_page_done(struct zd_page *listing);
 
 /**
  * Offer an entry, in any order, none twice: it is kept if it is among the n_max smallest after
@@ -27,12 +27,12 @@ void zd_listing_done(struct zd_listing *listing);
  * @param name borrowed
  * @retval ZD_NO_MEMORY
  */
-ZD_RESULT zd_listing_offer(struct zd_listing *listing, const char *name, bool is_prefix);
+ZD_RESULT zd_page_offer(struct zd_page *listing, const char *name, bool is_prefix);
 
 /** Sort what was kept: afterwards nothing can be offered. */
-void zd_listing_sort(struct zd_listing *listing);
+void zd_page_sort(struct zd_page *listing);
 
 /** Sort, and hand the entries over to a list operation. */
-void zd_listing_finish(struct zd_listing *listing, struct zd_store_list *list);
+void zd_page_finish(struct zd_page *listing, struct zd_store_list *list);
 
 #endif

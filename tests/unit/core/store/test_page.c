@@ -1,5 +1,5 @@
-/* Facts about core/store/listing. */
-#include "core/store/listing.h"
+/* Facts about core/store/page. */
+#include "core/store/page.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,52 +37,52 @@ START_TEST(listing_keeps_the_smallest_names_after_a_bound)
         const size_t n_max = 1 + zd_unit_random() % (N_NAMES_MAX + 2);
         const size_t n_behind = n == 0 ? 0 : zd_unit_random() % (n + 1);
         const size_t n_ahead = n - n_behind;
-        struct zd_listing listing;
+        struct zd_page listing;
         struct zd_store_list list = {0};
-        zd_listing_init(&listing, n_behind == 0 ? NULL : sorted[n_behind - 1], n_max);
+        zd_page_init(&listing, n_behind == 0 ? NULL : sorted[n_behind - 1], n_max);
         for (size_t j = 0; j < n; j++) {
-            ck_assert_int_eq(zd_listing_offer(&listing, names[j], false), ZD_OK);
+            ck_assert_int_eq(zd_page_offer(&listing, names[j], false), ZD_OK);
             ck_assert_uint_le(listing.n_entries, n_max);
         }
-        zd_listing_finish(&listing, &list);
+        zd_page_finish(&listing, &list);
         ck_assert_uint_eq(list.n_entries, n_ahead < n_max ? n_ahead : n_max);
         ck_assert_int_eq(list.has_more, n_ahead > n_max);
         for (size_t j = 0; j < list.n_entries; j++) {
             ck_assert_str_eq(list.entry[j].name, sorted[n_behind + j]);
         }
         zd_store_list_done(&list);
-        zd_listing_done(&listing);
+        zd_page_done(&listing);
     }
 }
 END_TEST
 
 START_TEST(listing_puts_a_key_before_a_prefix_of_its_name)
 {
-    struct zd_listing listing;
-    zd_listing_init(&listing, NULL, 2);
-    ck_assert_int_eq(zd_listing_offer(&listing, "a", true), ZD_OK);
-    ck_assert_int_eq(zd_listing_offer(&listing, "b", false), ZD_OK);
-    ck_assert_int_eq(zd_listing_offer(&listing, "a", false), ZD_OK);
-    zd_listing_sort(&listing);
+    struct zd_page listing;
+    zd_page_init(&listing, NULL, 2);
+    ck_assert_int_eq(zd_page_offer(&listing, "a", true), ZD_OK);
+    ck_assert_int_eq(zd_page_offer(&listing, "b", false), ZD_OK);
+    ck_assert_int_eq(zd_page_offer(&listing, "a", false), ZD_OK);
+    zd_page_sort(&listing);
     ck_assert(listing.has_more);
     ck_assert(!listing.entry[0].is_prefix);
     ck_assert(listing.entry[1].is_prefix);
-    zd_listing_done(&listing);
+    zd_page_done(&listing);
 }
 END_TEST
 
 static enum zd_status offer_some(void *context)
 {
     (void)context;
-    struct zd_listing listing;
+    struct zd_page listing;
     enum zd_status status = ZD_OK;
-    zd_listing_init(&listing, NULL, 40);
+    zd_page_init(&listing, NULL, 40);
     for (int i = 0; i < N_NAMES_MAX && status == ZD_OK; i++) {
         char name[NAME_BYTES];
         snprintf(name, sizeof name, "%d", 99 - i);
-        status = zd_listing_offer(&listing, name, false);
+        status = zd_page_offer(&listing, name, false);
     }
-    zd_listing_done(&listing);
+    zd_page_done(&listing);
     return status;
 }
 

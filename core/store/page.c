@@ -1,5 +1,5 @@
 /* The smallest names of many, in bounded memory: what listings are made with. */
-#include "core/store/listing.h"
+#include "core/store/page.h"
 
 #include <assert.h>
 #include <string.h>
@@ -8,19 +8,19 @@
 
 #define FIRST_CAP 16
 
-void zd_listing_init(struct zd_listing *listing, const char *after, size_t n_max)
+void zd_page_init(struct zd_page *listing, const char *after, size_t n_max)
 {
     assert(n_max >= 1);
-    *listing = (struct zd_listing){.after = after, .n_max = n_max};
+    *listing = (struct zd_page){.after = after, .n_max = n_max};
 }
 
-void zd_listing_done(struct zd_listing *listing)
+void zd_page_done(struct zd_page *listing)
 {
     for (size_t i = 0; i < listing->n_entries; i++) {
         zd_free(listing->entry[i].name);
     }
     zd_free(listing->entry);
-    *listing = (struct zd_listing){0};
+    *listing = (struct zd_page){0};
 }
 
 static bool is_less(const struct zd_store_entry *a, const struct zd_store_entry *b)
@@ -59,7 +59,7 @@ static void rise(struct zd_store_entry *entry, size_t place)
     }
 }
 
-static enum zd_status grow(struct zd_listing *listing)
+static enum zd_status grow(struct zd_page *listing)
 {
     size_t cap = listing->cap == 0 ? FIRST_CAP : listing->cap;
     size_t len;
@@ -75,7 +75,7 @@ static enum zd_status grow(struct zd_listing *listing)
     return ZD_OK;
 }
 
-enum zd_status zd_listing_offer(struct zd_listing *listing, const char *name, bool is_prefix)
+enum zd_status zd_page_offer(struct zd_page *listing, const char *name, bool is_prefix)
 {
     struct zd_store_entry *const first = listing->entry;
     const bool is_full = listing->n_entries == listing->n_max;
@@ -106,7 +106,7 @@ enum zd_status zd_listing_offer(struct zd_listing *listing, const char *name, bo
     return ZD_OK;
 }
 
-void zd_listing_sort(struct zd_listing *listing)
+void zd_page_sort(struct zd_page *listing)
 {
     for (size_t n = listing->n_entries; n > 1; n--) {
         swap(&listing->entry[0], &listing->entry[n - 1]);
@@ -115,11 +115,11 @@ void zd_listing_sort(struct zd_listing *listing)
     listing->after = NULL;
 }
 
-void zd_listing_finish(struct zd_listing *listing, struct zd_store_list *list)
+void zd_page_finish(struct zd_page *listing, struct zd_store_list *list)
 {
-    zd_listing_sort(listing);
+    zd_page_sort(listing);
     list->entry = ZD_TAKE(listing->entry);
     list->n_entries = listing->n_entries;
     list->has_more = listing->has_more;
-    *listing = (struct zd_listing){0};
+    *listing = (struct zd_page){0};
 }

@@ -1,6 +1,6 @@
 /* A replacement of a file under way: what core/store/replace*.c share. Thread: any; all block. */
-#ifndef ZD_CORE_STORE_REPLACEMENT_H
-#define ZD_CORE_STORE_REPLACEMENT_H
+#ifndef ZD_CORE_STORE_REPLACE_NAME_H
+#define ZD_CORE_STORE_REPLACE_NAME_H
 
 #include "core/store/files.h"
 #include "core/store/replace.h"
@@ -22,7 +22,7 @@ struct zd_replacement {
 };
 
 /** Remove a temporary file, which its directory holds, as well as that is possible. */
-void zd_replacement_drop(const struct zd_replacement *job, const char *temp);
+void zd_replace_drop(const struct zd_replacement *job, const char *temp);
 
 /*
  * The name is the temporary file's from now on, or what it named the temporary name's. 0, or an
@@ -30,18 +30,18 @@ void zd_replacement_drop(const struct zd_replacement *job, const char *temp);
  */
 
 /** In place of what has it now, which is gone. */
-int zd_name_over(struct zd_replacement *job);
+int zd_replace_name_over(struct zd_replacement *job);
 
 /** Only if nothing has that name: the file system decides, whoever else writes there. */
-int zd_name_new(struct zd_replacement *job);
+int zd_replace_name_new(struct zd_replacement *job);
 
 /** In place of what has it now: with has_old that has the temporary name. */
-int zd_name_keeping(struct zd_replacement *job);
+int zd_replace_name_keeping(struct zd_replacement *job);
 
-/** Of zd_name_keeping, which has gone well: it is as it was before. */
-void zd_name_take_back(struct zd_replacement *job);
+/** Of zd_replace_name_keeping, which has gone well: it is as it was before. */
+void zd_replace_name_take_back(struct zd_replacement *job);
 
 /** What has the name is put aside, under a temporary one: it sets temp and has_old. */
-int zd_name_aside(struct zd_replacement *job);
+int zd_replace_name_aside(struct zd_replacement *job);
 
 #endif
