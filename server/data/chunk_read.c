@@ -34,16 +34,6 @@ static bool is_by_cache(const struct zd_chunk_read *read)
     return read->is_decoded && read->level + 1 == read->node->layout->n_levels;
 }
 
-static void leaf_arrived(struct zd_wait *wait)
-{
-    zd_request_arrived(ZD_CONTAINER(wait, struct zd_chunk_read, leaf.wait)->req);
-}
-
-static void encoded_arrived(struct zd_wait *wait)
-{
-    zd_request_arrived(ZD_CONTAINER(wait, struct zd_chunk_read, encoded.wait)->req);
-}
-
 /* The whole chunk, what lies outside the array included. */
 static struct zd_part whole_chunk(const struct zd_chunk_read *read)
 {
@@ -62,19 +52,19 @@ void zd_chunk_read_want(struct zd_chunk_read *read)
     enum zd_next next;
     if (is_by_cache(read)) {
         read->leaf = (struct zd_chunk_want){
-            .wait.done = leaf_arrived,
+            .wait = zd_gather_wait(&read->req->gather),
             .part = whole_chunk(read),
             .n_together = 1,
             .owner = zd_task_owner(read->req),
         };
         next = zd_chunks_want(read->node, &read->leaf);
     } else {
-        read->encoded =
-            (struct zd_stored_chunk_want){.wait.done = encoded_arrived, .level = read->level};
+        read->encoded = (struct zd_stored_chunk_want){
+            .wait = zd_gather_wait(&read->req->gather), .level = read->level};
         memcpy(read->encoded.index, read->index, sizeof read->index);
         next = zd_stored_chunk_want(read->node, &read->encoded);
     }
-    read->req->n_waits += next == ZD_WAIT;
+    zd_gather_add(&read->req->gather, next);
 }
 
 enum zd_status zd_chunk_read_collect(struct zd_chunk_read *read, struct zd_error *err)

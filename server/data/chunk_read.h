@@ -30,7 +30,7 @@ ZD_RESULT zd_chunk_read_level(
     const struct zd_layout *layout, bool is_inner, uint32_t *ret_level, struct zd_error *err);
 
 /** Want it: counts a wait of the request when it is not there yet; the step ends with
- * zd_request_wait. */
+ * zd_gather_end. */
 void zd_chunk_read_want(struct zd_chunk_read *read);
 
 /** It has arrived. @retval ZD_CORRUPT, ZD_STORE ... (absence is no failure) */

@@ -12,7 +12,6 @@
 
 struct zd_fetch_part {
     struct zd_chunk_want want;
-    struct zd_fetch *fetch;
 };
 
 /* How many parts may be under way at once. */
@@ -71,12 +70,6 @@ void zd_fetch_begin(struct zd_fetch *fetch, const struct zd_selection *selection
     fetch->is_last = false;
 }
 
-static void chunk_arrived(struct zd_wait *wait)
-{
-    struct zd_fetch_part *part = ZD_CONTAINER(wait, struct zd_fetch_part, want.wait);
-    zd_request_arrived(part->fetch->req);
-}
-
 /* What copying a part will cost. */
 static uint64_t copy_ns(const struct zd_fetch *fetch, const struct zd_part *part)
 {
@@ -99,10 +92,11 @@ enum zd_next zd_fetch_ask(struct zd_fetch *fetch)
 {
     assert(fetch->n_asked == 0);
     fetch->copy_ns = 0;
+    zd_gather_begin(&fetch->req->gather);
     while (fetch->n_asked < fetch->n_part && !fetch->is_last) {
         struct zd_fetch_part *part = &fetch->part[fetch->n_asked];
-        part->fetch = fetch;
-        zd_chunks_want_init(&part->want, chunk_arrived);
+        zd_chunks_want_init(&part->want, zd_gather_wake);
+        part->want.wait.context = &fetch->req->gather;
         part->want.n_together = fetch->n_together;
         part->want.owner = zd_task_owner(fetch->req);
         if (!zd_plan_next(&fetch->plan, &part->want.part)) {
@@ -111,12 +105,10 @@ enum zd_next zd_fetch_ask(struct zd_fetch *fetch)
         }
         fetch->n_asked++;
         fetch->copy_ns += copy_ns(fetch, &part->want.part);
-        if (zd_chunks_want(fetch->node, &part->want) == ZD_WAIT) {
-            fetch->req->n_waits++;
-        }
+        zd_gather_add(&fetch->req->gather, zd_chunks_want(fetch->node, &part->want));
     }
     fetch->is_last = fetch->is_last || fetch->plan.done;
-    return zd_request_wait(fetch->req);
+    return zd_gather_end(&fetch->req->gather);
 }
 
 enum zd_status zd_fetch_collect(struct zd_fetch *fetch, bool *ret_is_stale, struct zd_error *err)

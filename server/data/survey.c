@@ -8,7 +8,6 @@
 
 struct zd_survey_want {
     struct zd_object_want object;
-    struct zd_survey *survey;
 };
 
 enum zd_status zd_survey_init(struct zd_survey *survey, struct zd_request *req,
@@ -41,12 +40,6 @@ void zd_survey_done(struct zd_survey *survey)
     survey->n_want = 0;
 }
 
-static void object_arrived(struct zd_wait *wait)
-{
-    struct zd_survey_want *want = ZD_CONTAINER(wait, struct zd_survey_want, object.wait);
-    zd_request_arrived(want->survey->req);
-}
-
 static enum zd_status collect(struct zd_survey *survey, struct zd_error *err)
 {
     for (uint32_t i = 0; i < survey->n_asked; i++) {
@@ -75,12 +68,10 @@ static enum zd_status ask(
     if (status != ZD_OK) {
         return zd_fail(err, status, "the key of a chunk of \"%s\" cannot be made", node->path);
     }
-    *want = (struct zd_survey_want){.survey = survey};
-    want->object.wait.done = object_arrived;
+    want->object = (struct zd_object_want){.wait = zd_gather_wait(&survey->req->gather)};
     survey->n_asked++;
-    if (zd_objects_want(node->dataset, key.at, ZD_OBJECT_STATUS, &want->object) == ZD_WAIT) {
-        survey->req->n_waits++;
-    }
+    zd_gather_add(&survey->req->gather,
+        zd_objects_want(node->dataset, key.at, ZD_OBJECT_STATUS, &want->object));
     return ZD_OK;
 }
 
@@ -89,15 +80,16 @@ enum zd_status zd_survey_round(
 {
     ZD_TRY(collect(survey, err));
     struct zd_part part;
+    zd_gather_begin(&survey->req->gather);
     while (survey->n_asked < survey->n_want && zd_plan_next(&survey->plan, &part)) {
         const enum zd_status status = ask(survey, &part, err);
         if (status != ZD_OK) {
             release(survey);
-            survey->req->n_waits = 0;
+            zd_gather_cancel(&survey->req->gather);
             return status;
         }
     }
     survey->is_done = survey->n_asked == 0;
-    *ret_next = zd_request_wait(survey->req);
+    *ret_next = zd_gather_end(&survey->req->gather);
     return ZD_OK;
 }

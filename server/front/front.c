@@ -48,7 +48,7 @@ static struct zd_request *request_new(struct zd_front *http)
         return NULL;
     }
     const struct zd_settings *settings = &http->server->config->settings;
-    req->server = http->server;
+    zd_request_init(req, http->server);
     zd_text_init(&req->target_text, settings->limits_url_bytes);
     zd_text_init(&req->path_text, settings->limits_url_bytes);
     zd_text_init(&req->body_text, settings->limits_body_bytes);
@@ -110,7 +110,7 @@ static void release_state(struct zd_request *req)
     req->state_free = NULL;
     zd_body_release(req);
     zd_json_unref(ZD_TAKE(req->json));
-    req->n_waits = 0;
+    zd_gather_cancel(&req->gather);
     zd_admit_release(req);
 }
 

@@ -337,11 +337,6 @@ static void compressed(struct zd_job *job, bool cancelled)
     zd_wait_tell(&waiters, status, NULL);
 }
 
-static void form_arrived(struct zd_wait *wait)
-{
-    zd_request_go_on(ZD_CONTAINER(wait, struct zd_request, kept_want.wait));
-}
-
 static struct coding_job *job_new(struct zd_request *req)
 {
     struct zd_kept *kept = req->kept_want.kept;
@@ -401,7 +396,7 @@ static void want(struct zd_request *req, struct zd_kept *kept, enum zd_coding co
 {
     zd_reply_cache_release(req);
     req->kept_want = (struct zd_reply_cache_want){
-        .wait = {.done = form_arrived},
+        .wait = zd_machine_wait(&req->machine),
         .kept = kept,
         .coding = coding,
     };

@@ -256,6 +256,7 @@ static enum zd_next step_ask(struct zd_request *req)
         return ZD_NEXT;
     }
     const size_t n = zd_min_u64(batch->n_read, batch->n_chunks - batch->next);
+    zd_gather_begin(&req->gather);
     for (size_t i = 0; i < n; i++) {
         struct zd_chunk_read *read = &batch->read[i];
         *read = (struct zd_chunk_read){
@@ -269,7 +270,7 @@ static enum zd_next step_ask(struct zd_request *req)
         zd_chunk_read_want(read);
     }
     req->step = step_arrived;
-    return zd_request_wait(req);
+    return zd_gather_end(&req->gather);
 }
 
 static enum zd_status read_index(struct batch *batch, const struct zd_json *list,

@@ -161,8 +161,9 @@ static enum zd_next step_want(struct zd_request *req)
 {
     struct chunk *chunk = req->state;
     req->step = step_arrived;
+    zd_gather_begin(&req->gather);
     zd_chunk_read_want(&chunk->read);
-    return zd_request_wait(req);
+    return zd_gather_end(&req->gather);
 }
 
 /* Its bytes as stored, and decoded too when they are asked for. What is stored may be smaller, but
@@ -210,25 +211,14 @@ static enum zd_next step_object(struct zd_request *req)
         chunk->object.stat.size);
 }
 
-static void object_arrived(struct zd_wait *wait)
-{
-    zd_request_arrived(ZD_CONTAINER(wait, struct chunk, object.wait)->task.req);
-}
-
-static void place_arrived(struct zd_wait *wait)
-{
-    zd_request_arrived(ZD_CONTAINER(wait, struct chunk, place.wait)->task.req);
-}
-
 static enum zd_next want_place(struct zd_request *req)
 {
     struct chunk *chunk = req->state;
     req->step = step_place;
-    chunk->place.wait.done = place_arrived;
+    chunk->place.wait = zd_machine_wait(&req->machine);
     chunk->place.level = chunk->read.level;
     memcpy(chunk->place.index, chunk->read.index, sizeof chunk->place.index);
-    req->n_waits += zd_shards_want(chunk->node, chunk->key, &chunk->place) == ZD_WAIT;
-    return zd_request_wait(req);
+    return zd_shards_want(chunk->node, chunk->key, &chunk->place);
 }
 
 static enum zd_next step_place(struct zd_request *req)
@@ -255,10 +245,8 @@ static enum zd_next want_validators(struct zd_request *req)
         return want_place(req);
     }
     req->step = step_object;
-    chunk->object.wait.done = object_arrived;
-    req->n_waits += zd_objects_want(chunk->node->dataset, chunk->key, ZD_OBJECT_STATUS,
-                        &chunk->object) == ZD_WAIT;
-    return zd_request_wait(req);
+    chunk->object.wait = zd_machine_wait(&req->machine);
+    return zd_objects_want(chunk->node->dataset, chunk->key, ZD_OBJECT_STATUS, &chunk->object);
 }
 
 static bool validators_are_enough(const struct zd_request *req)

@@ -106,12 +106,6 @@ static enum zd_next step_answer(struct zd_request *req)
     return zd_respond_text(req, &text, &representation);
 }
 
-static void root_arrived(struct zd_wait *wait)
-{
-    const struct root *root = ZD_CONTAINER(wait, struct root, want.wait);
-    zd_request_arrived(root->listing->req);
-}
-
 static enum zd_next want_roots(struct zd_request *req, struct zd_dataset *const *dataset, size_t n)
 {
     struct listing *listing = zd_alloc_zero(1, sizeof *listing + n * sizeof listing->root[0]);
@@ -125,16 +119,15 @@ static enum zd_next want_roots(struct zd_request *req, struct zd_dataset *const 
     req->state = listing;
     req->state_free = listing_free;
     req->step = step_answer;
+    zd_gather_begin(&req->gather);
     for (size_t i = 0; i < n; i++) {
         struct root *root = &listing->root[i];
         root->listing = listing;
         root->dataset = zd_dataset_ref(dataset[i]);
-        root->want.wait.done = root_arrived;
-        if (zd_catalog_want(root->dataset, "", &root->want) == ZD_WAIT) {
-            req->n_waits++;
-        }
+        root->want.wait = zd_gather_wait(&req->gather);
+        zd_gather_add(&req->gather, zd_catalog_want(root->dataset, "", &root->want));
     }
-    return zd_request_wait(req);
+    return zd_gather_end(&req->gather);
 }
 
 static enum zd_next step_all(struct zd_request *req)

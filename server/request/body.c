@@ -144,7 +144,7 @@ static void parse_done(struct zd_job *job, bool cancelled)
     if (parsing->req == NULL) {
         free_parsing(parsing);
     } else {
-        zd_request_arrived(parsing->req);
+        zd_machine_go_on(&parsing->req->machine);
     }
 }
 
@@ -158,9 +158,8 @@ static enum zd_next start(struct zd_parsing *parsing)
         return ZD_NEXT;
     }
     parsing->is_running = true;
-    req->n_waits++;
     zd_workers_submit(req->server, &parsing->job, cost_ns);
-    return zd_request_wait(req);
+    return ZD_WAIT;
 }
 
 static struct zd_parsing *new_parsing(struct zd_request *req)

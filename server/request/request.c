@@ -13,39 +13,33 @@
  * many small chunks would keep everybody else out for most of a second. */
 #define TURN_NS 500000
 
-void zd_request_go_on(struct zd_request *req)
+static enum zd_next run_step(struct zd_machine *machine)
 {
-    assert(!req->is_running && (req->answer == NULL || zd_stream_is_open(&req->stream)));
-    req->is_running = true;
-    const uint64_t began_ns = uv_hrtime();
-    enum zd_next next = ZD_NEXT;
-    while (next == ZD_NEXT) {
-        next = req->step(req);
-        if (next == ZD_NEXT && uv_hrtime() - began_ns > TURN_NS) {
-            zd_connection_queue_turn(req);
-            next = ZD_WAIT;
-        }
-    }
-    req->is_running = false;
+    struct zd_request *req = ZD_CONTAINER(machine, struct zd_request, machine);
+    assert(req->answer == NULL || zd_stream_is_open(&req->stream));
+    req->turn_ns = req->turn_ns == 0 ? uv_hrtime() : req->turn_ns;
+    enum zd_next next = req->step(req);
     assert(zd_stream_is_open(&req->stream) || (next == ZD_DONE) == (req->answer != NULL));
-    if (next == ZD_DONE) {
-        zd_admit_answered(req);
-        zd_connection_wake(req);
+    if (next == ZD_NEXT && uv_hrtime() - req->turn_ns > TURN_NS) {
+        zd_connection_queue_turn(req);
+        next = ZD_WAIT;
     }
+    req->turn_ns = next == ZD_NEXT ? req->turn_ns : 0;
+    return next;
 }
 
-enum zd_next zd_request_wait(struct zd_request *req)
+static void end(struct zd_machine *machine)
 {
-    return req->n_waits == 0 ? ZD_NEXT : ZD_WAIT;
+    struct zd_request *req = ZD_CONTAINER(machine, struct zd_request, machine);
+    zd_admit_answered(req);
+    zd_connection_wake(req);
 }
 
-void zd_request_arrived(struct zd_request *req)
+void zd_request_init(struct zd_request *req, struct zd_server *server)
 {
-    assert(req->n_waits > 0);
-    req->n_waits--;
-    if (req->n_waits == 0 && !req->is_running) {
-        zd_request_go_on(req);
-    }
+    req->server = server;
+    req->machine = (struct zd_machine){.step = run_step, .end = end};
+    req->gather = (struct zd_gather){.machine = &req->machine};
 }
 
 static enum zd_next step_with_node(struct zd_request *req)
@@ -66,15 +60,10 @@ static enum zd_next step_with_node(struct zd_request *req)
     return ZD_NEXT;
 }
 
-static void node_arrived(struct zd_wait *wait)
-{
-    zd_request_go_on(ZD_CONTAINER(wait, struct zd_request, node_want.wait));
-}
-
 static struct zd_node_want *begin_node(struct zd_request *req, zd_step *next)
 {
     struct zd_node_want *want = &req->node_want;
-    want->wait = (struct zd_wait){.done = node_arrived};
+    want->wait = zd_machine_wait(&req->machine);
     want->node = NULL;
     req->after_node = next;
     req->step = step_with_node;

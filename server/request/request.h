@@ -13,7 +13,8 @@
 #include "server/data/multiscale.h"
 #include "server/request/stream.h"
 #include "server/request/upload.h"
-#include "server/runtime/wait.h"
+#include "server/runtime/gather.h"
+#include "server/runtime/machine.h"
 
 struct MHD_Connection;
 struct MHD_Response;
@@ -43,7 +44,10 @@ struct zd_request {
     struct zd_list link; /* in the server's list of waiting requests, or of spare ones */
     const struct zd_handler *handler; /* NULL until the route is known */
     const struct zd_route *route;
-    zd_step *step; /* what runs next */
+    zd_step *step;             /* what runs next */
+    struct zd_machine machine; /* runs the steps; the context of waits that wake the request */
+    struct zd_gather gather;   /* several waits at once, asked for by one step */
+    uint64_t turn_ns;          /* when the machine began to run; 0: it does not run */
 
     const char *method; /* as sent; borrowed from the connection */
     const char *target; /* raw, as sent: in target_text */
@@ -98,12 +102,10 @@ struct zd_request {
     uint32_t route_number; /* for metrics: 0 = none */
 
     struct zd_ticket ticket; /* see zd_admit_want */
-    uint32_t n_waits;        /* see zd_request_wait */
     struct zd_list turn;     /* in the list of those whose next step others go before */
     bool is_head;
     bool path_ends_in_slash;        /* as sent */
     bool is_suspended;              /* the connection sleeps until zd_request_go_on */
-    bool is_running;                /* inside the loop over steps */
     bool has_left;                  /* the client is gone: nothing is sent any more */
     bool was_cut;                   /* the body ended too early */
     int fd;                         /* of the connection; valid while it sleeps */
@@ -113,18 +115,15 @@ struct zd_request {
     char id[ZD_REQUEST_ID_MAX + 1]; /* X-Request-Id */
 };
 
-/** Run steps until one waits or has answered, or until others are to have their turn: then the next
- * step runs when the loop has turned. Called by the front, and by those who end a wait that
- * zd_request_wait does not count. */
-void zd_request_go_on(struct zd_request *req);
+/** Set the machine and the gather up, once in the memory of a request. */
+void zd_request_init(struct zd_request *req, struct zd_server *server);
 
-/**
- * Several waits at once: add one for each ZD_WAIT, and call zd_request_arrived in each `done`; the
- * last one goes on. A step that started waits returns zd_request_wait(req): ZD_NEXT when none is
- * left, else ZD_WAIT.
- */
-enum zd_next zd_request_wait(struct zd_request *req);
-void zd_request_arrived(struct zd_request *req);
+/** Run steps until one waits or has answered. After TURN_NS of them other requests have their turn:
+ * the next step runs when the loop has turned. */
+static inline void zd_request_go_on(struct zd_request *req)
+{
+    zd_machine_go_on(&req->machine);
+}
 
 /** The step of routes with {d} and {path} that need the node: sets state via `next` when the node
  * is there. Answers 404 node_not_found and store problems itself. The node is released with the

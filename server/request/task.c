@@ -23,7 +23,7 @@ static void work_is_done(struct zd_job *job, bool cancelled)
         task->release(task);
         return;
     }
-    zd_request_arrived(task->req);
+    zd_machine_go_on(&task->req->machine);
 }
 
 void zd_task_init(struct zd_task *task, struct zd_request *req, void (*work)(struct zd_task *task),
@@ -45,10 +45,9 @@ enum zd_next zd_task_run(struct zd_task *task, uint64_t cost_ns)
         return ZD_NEXT;
     }
     task->is_running = true;
-    task->req->n_waits++;
     task->job.owner = zd_task_owner(task->req);
     zd_workers_submit(server, &task->job, cost_ns);
-    return zd_request_wait(task->req);
+    return ZD_WAIT;
 }
 
 void zd_task_leave(struct zd_task *task)

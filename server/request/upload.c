@@ -197,7 +197,7 @@ static void tell(struct zd_request *req)
 void zd_upload_answered(struct zd_request *req)
 {
     struct zd_upload *upload = &req->upload;
-    if (upload->state != ZD_UPLOAD_OPEN || req->answer == NULL || req->is_running) {
+    if (upload->state != ZD_UPLOAD_OPEN || req->answer == NULL || req->machine.is_running) {
         return;
     }
     upload->state = ZD_UPLOAD_DROPPED;
