@@ -12,9 +12,9 @@
 #include "core/base/hash.h"
 #include "core/base/num.h"
 #include "server/data/datasets.h"
-#include "server/runtime/workers.h"
-#include "server/runtime/server.h"
 #include "server/data/tag.h"
+#include "server/runtime/gather.h"
+#include "server/runtime/server.h"
 
 /* The JSON library needs 13 to 77 times the bytes of a document, the shorter its values the more;
  * metadata is short numbers, and it is kept normalised beside its attributes. */
@@ -22,13 +22,6 @@
 
 /* Reading JSON and judging it: measured at 50 to 100 MB/s. */
 #define PARSE_NS_PER_BYTE 20
-
-/* Of when what is told may be. */
-enum ask {
-    ASK_TRUSTED, /* from not too long ago */
-    ASK_FRESH,   /* from now on */
-    ASK_LATE,    /* from some time ago on, when the work under way had not begun */
-};
 
 #define NO_CANDIDATE UINT32_MAX /* its key is too long for any store */
 
@@ -46,10 +39,11 @@ struct candidate {
 };
 
 struct node_load {
-    struct zd_node *entry; /* the one in the table, at which they wait; a reference */
-    struct zd_node *node;  /* the outcome: the entry itself, or what replaces it; a reference */
-    bool is_new;           /* the entry was never filled */
-    uint32_t n_pending;
+    struct zd_flight flight;
+    struct zd_gather gather; /* of what is asked of the store, or of a worker */
+    struct zd_node *entry;   /* the flight's entry: the node in the table */
+    struct zd_node *node;    /* the outcome: the entry itself, or what replaces it; a reference */
+    bool is_new;             /* the entry was never filled */
     struct candidate *candidate; /* n_candidates of them; owned */
     uint32_t n_candidates;
     uint32_t *document; /* of all dialects in turn: which candidate, or NO_CANDIDATE; owned */
@@ -58,8 +52,6 @@ struct node_load {
     size_t document_bytes;
     struct zd_job job;
     enum zd_next (*step)(struct node_load *load);
-    enum zd_status status; /* the first fault */
-    struct zd_error err;
 };
 
 bool zd_dataset_trusts(const struct zd_dataset *dataset, uint64_t checked_ms)
@@ -68,11 +60,15 @@ bool zd_dataset_trusts(const struct zd_dataset *dataset, uint64_t checked_ms)
            uv_now(dataset->server->loop) - checked_ms < dataset->revalidate_ms;
 }
 
-void zd_dataset_join(
-    const struct zd_dataset *dataset, struct zd_cache_entry *entry, struct zd_wait *wait)
+void zd_dataset_join(const struct zd_dataset *dataset, struct zd_flight *flight,
+    enum zd_freshness freshness, struct zd_wait *wait)
 {
-    const bool is_late = !zd_dataset_trusts(dataset, entry->began_ms);
-    zd_list_push_back(is_late ? &entry->late : &entry->waiters, &wait->link);
+    if (freshness == ZD_JOINING ||
+        (freshness == ZD_TRUSTED && zd_dataset_trusts(dataset, flight->began_ms))) {
+        zd_flight_join(flight, wait);
+    } else {
+        zd_flight_join_late(flight, wait);
+    }
 }
 
 uint64_t zd_dataset_trusts_until(const struct zd_dataset *dataset, uint64_t checked_ms)
@@ -207,18 +203,6 @@ static struct zd_node *put_new_node(struct zd_dataset *dataset, struct zd_span k
     return node;
 }
 
-static void free_load(struct node_load *load)
-{
-    for (uint32_t i = 0; i < load->n_candidates; i++) {
-        zd_buf_unref(load->candidate[i].bytes);
-    }
-    zd_free(load->candidate);
-    zd_free(load->document);
-    zd_node_unref(load->node);
-    zd_node_unref(load->entry);
-    zd_free(load);
-}
-
 /* The candidate of that key, made when there is none. */
 static uint32_t candidate_of(struct node_load *load, const char *key)
 {
@@ -267,30 +251,9 @@ static enum zd_status find_candidates(struct node_load *load)
 
 static void note_fault(struct node_load *load, enum zd_status status, const struct zd_error *err)
 {
-    if (load->status == ZD_OK && status != ZD_OK && status != ZD_NOT_FOUND) {
-        load->status = status;
-        load->err = *err;
-    }
-}
-
-static void end(struct node_load *load);
-static enum zd_next want_node(
-    struct zd_dataset *dataset, struct zd_span path, enum ask ask, struct zd_node_want *want);
-
-static enum zd_next run(struct node_load *load)
-{
-    enum zd_next next = ZD_NEXT;
-    while (next == ZD_NEXT) {
-        next = load->step(load);
-    }
-    return next;
-}
-
-static void arrived(struct node_load *load)
-{
-    load->n_pending--;
-    if (load->n_pending == 0 && run(load) == ZD_DONE) {
-        end(load);
+    if (load->flight.status == ZD_OK && status != ZD_OK && status != ZD_NOT_FOUND) {
+        load->flight.status = status;
+        load->flight.err = *err;
     }
 }
 
@@ -305,7 +268,7 @@ static void check_done(struct zd_store_op *op)
 {
     struct candidate *candidate = ZD_CONTAINER(op, struct candidate, check.op);
     note_check(candidate, op->status);
-    arrived(candidate->load);
+    zd_gather_arrived(&candidate->load->gather);
 }
 
 static void start_check(struct candidate *candidate)
@@ -318,7 +281,7 @@ static void start_check(struct candidate *candidate)
         return;
     }
     candidate->check.op.done = check_done;
-    candidate->load->n_pending++;
+    zd_gather_add(&candidate->load->gather, ZD_WAIT);
     zd_store_status(store, &candidate->check);
 }
 
@@ -334,7 +297,7 @@ static void read_done(struct zd_store_op *op)
 {
     struct candidate *candidate = ZD_CONTAINER(op, struct candidate, read.op);
     note_read(candidate, op->status);
-    arrived(candidate->load);
+    zd_gather_arrived(&candidate->load->gather);
 }
 
 static void start_read(struct candidate *candidate)
@@ -349,7 +312,7 @@ static void start_read(struct candidate *candidate)
         return;
     }
     read->op.done = read_done;
-    candidate->load->n_pending++;
+    zd_gather_add(&candidate->load->gather, ZD_WAIT);
     zd_store_read(dataset->store, read);
 }
 
@@ -416,22 +379,22 @@ static enum zd_status parse(struct node_load *load)
 {
     const struct zd_documents documents =
         documents_of(load, load->dialect, load->dialect_at, load->node->stat);
-    return zd_node_parse(load->node, load->dialect, &documents, &load->err);
+    return zd_node_parse(load->node, load->dialect, &documents, &load->flight.err);
 }
 
 static void parse_on_worker(struct zd_job *job)
 {
     struct node_load *load = ZD_CONTAINER(job, struct node_load, job);
-    load->status = parse(load);
+    load->flight.status = parse(load);
 }
 
 static void parse_done(struct zd_job *job, bool cancelled)
 {
     struct node_load *load = ZD_CONTAINER(job, struct node_load, job);
     if (cancelled) {
-        load->status = zd_fail(&load->err, ZD_CANCELLED, "the server stops");
+        load->flight.status = zd_fail(&load->flight.err, ZD_CANCELLED, "the server stops");
     }
-    arrived(load);
+    zd_machine_go_on(&load->flight.machine);
 }
 
 static enum zd_status note_seen(struct node_load *load)
@@ -439,7 +402,7 @@ static enum zd_status note_seen(struct node_load *load)
     struct zd_node *node = load->node;
     node->seen = zd_alloc_zero(load->n_candidates, sizeof *node->seen);
     if (node->seen == NULL) {
-        return zd_fail(&load->err, ZD_NO_MEMORY, "no memory for a node");
+        return zd_fail(&load->flight.err, ZD_NO_MEMORY, "no memory for a node");
     }
     node->n_seen = load->n_candidates;
     for (uint32_t i = 0; i < load->n_candidates; i++) {
@@ -461,15 +424,15 @@ void zd_node_set_stat(struct zd_node *node, const struct zd_stat *stat, uint32_t
 static enum zd_next step_fill(struct node_load *load)
 {
     struct zd_node *node = load->node;
-    if (load->status == ZD_OK) {
-        load->status = note_seen(load);
+    if (load->flight.status == ZD_OK) {
+        load->flight.status = note_seen(load);
     }
-    if (load->status != ZD_OK) {
+    if (load->flight.status != ZD_OK) {
         return ZD_DONE;
     }
     zd_node_set_stat(node, node->stat, load->dialect == NULL ? 0 : load->dialect->n_documents);
     node->status = load->dialect == NULL ? ZD_NOT_FOUND : ZD_OK;
-    node->checked_ms = load->entry->entry.began_ms;
+    node->checked_ms = load->flight.began_ms;
     return ZD_DONE;
 }
 
@@ -482,7 +445,7 @@ static enum zd_status make_node(struct node_load *load)
     }
     load->node = new_node(load->entry->dataset, load->entry->entry.map.key);
     if (load->node == NULL) {
-        return zd_fail(&load->err, ZD_NO_MEMORY, "no memory for a node");
+        return zd_fail(&load->flight.err, ZD_NO_MEMORY, "no memory for a node");
     }
     load->node->entry.refs = 1;
     return ZD_OK;
@@ -491,10 +454,10 @@ static enum zd_status make_node(struct node_load *load)
 static enum zd_next step_parse(struct node_load *load)
 {
     struct zd_server *server = load->entry->dataset->server;
-    if (load->status == ZD_OK) {
-        load->status = make_node(load);
+    if (load->flight.status == ZD_OK) {
+        load->flight.status = make_node(load);
     }
-    if (load->status != ZD_OK) {
+    if (load->flight.status != ZD_OK) {
         return ZD_DONE;
     }
     for (uint32_t i = 0; i < load->n_candidates; i++) {
@@ -508,11 +471,10 @@ static enum zd_next step_parse(struct node_load *load)
     }
     const uint64_t cost_ns = load->document_bytes * PARSE_NS_PER_BYTE;
     if (zd_workers_is_cheap(server, cost_ns)) {
-        load->status = parse(load);
+        load->flight.status = parse(load);
         return ZD_NEXT;
     }
     load->job = (struct zd_job){.work = parse_on_worker, .done = parse_done};
-    load->n_pending = 1;
     zd_workers_submit(server, &load->job, cost_ns);
     return ZD_WAIT;
 }
@@ -520,10 +482,11 @@ static enum zd_next step_parse(struct node_load *load)
 static enum zd_next step_read(struct node_load *load)
 {
     load->step = step_parse;
+    zd_gather_begin(&load->gather);
     for (uint32_t i = 0; i < load->n_candidates; i++) {
         start_read(&load->candidate[i]);
     }
-    return load->n_pending == 0 ? ZD_NEXT : ZD_WAIT;
+    return zd_gather_end(&load->gather);
 }
 
 static enum zd_next step_compare(struct node_load *load)
@@ -533,7 +496,7 @@ static enum zd_next step_compare(struct node_load *load)
     for (uint32_t i = 0; is_same && i < node->n_seen; i++) {
         is_same = zd_generation_equal(node->seen[i], load->candidate[i].stat.generation);
     }
-    if (load->status != ZD_OK) {
+    if (load->flight.status != ZD_OK) {
         return ZD_DONE;
     }
     if (!is_same) {
@@ -541,26 +504,39 @@ static enum zd_next step_compare(struct node_load *load)
         return ZD_NEXT;
     }
     load->node = zd_node_ref(node);
-    node->checked_ms = load->entry->entry.began_ms;
+    node->checked_ms = load->flight.began_ms;
     return ZD_DONE;
 }
 
 static enum zd_next step_check(struct node_load *load)
 {
     load->step = step_compare;
+    zd_gather_begin(&load->gather);
     for (uint32_t i = 0; i < load->n_candidates; i++) {
         start_check(&load->candidate[i]);
     }
-    return load->n_pending == 0 ? ZD_NEXT : ZD_WAIT;
+    return zd_gather_end(&load->gather);
 }
 
-/* What the cache keeps from now on. */
-static void settle(struct node_load *load)
+/* ---- entries and their waiters ---- */
+
+static enum zd_next run_step(struct zd_machine *machine)
 {
+    struct node_load *load = ZD_CONTAINER(machine, struct node_load, flight.machine);
+    return load->step(load);
+}
+
+static struct node_load *load_of(struct zd_flight *flight)
+{
+    return ZD_CONTAINER(flight, struct node_load, flight);
+}
+
+static void settle(struct zd_flight *flight)
+{
+    const struct node_load *load = load_of(flight);
     struct zd_cache *cache = &load->entry->dataset->server->nodes;
     struct zd_node *node = load->node;
-    load->entry->entry.is_busy = false;
-    if (load->status != ZD_OK) {
+    if (load->flight.status != ZD_OK) {
         if (load->is_new) {
             zd_cache_drop(cache, &load->entry->entry);
         }
@@ -594,84 +570,67 @@ static void give(struct zd_node *node, struct zd_node_want *want)
         zd_fail(&want->wait.err, node->status, "there is no node at \"%s\"", node->path);
 }
 
-/* Those who were late wait for a load that begins now, whoever has it begin. */
-static void ask_again(const struct zd_node *node, struct zd_list *late)
+static void give_waiter(struct zd_flight *flight, struct zd_wait *wait)
 {
-    const struct zd_span path = zd_span_of(node->path);
-    for (struct zd_list *link; (link = zd_list_pop_front(late)) != NULL;) {
-        struct zd_node_want *want = ZD_CONTAINER(link, struct zd_node_want, wait.link);
-        if (want_node(node->dataset, path, ASK_LATE, want) == ZD_NEXT) {
-            want->wait.done(&want->wait);
-        }
-    }
+    give(load_of(flight)->node, ZD_CONTAINER(wait, struct zd_node_want, wait));
 }
 
-static void end(struct node_load *load)
+static enum zd_next want_node(struct zd_dataset *dataset, struct zd_span path,
+    enum zd_freshness freshness, struct zd_node_want *want);
+
+static enum zd_next ask_again(struct zd_flight *flight, struct zd_wait *wait)
 {
-    struct zd_list waiters;
-    struct zd_list late;
-    zd_list_take_all(&load->entry->entry.waiters, &waiters);
-    zd_list_take_all(&load->entry->entry.late, &late);
-    settle(load);
-    if (load->status != ZD_OK) {
-        zd_wait_tell(&waiters, load->status, &load->err);
-    }
-    for (struct zd_list *link; (link = zd_list_pop_front(&waiters)) != NULL;) {
-        struct zd_node_want *want = ZD_CONTAINER(link, struct zd_node_want, wait.link);
-        give(load->node, want);
-        want->wait.done(&want->wait);
-    }
-    ask_again(load->entry, &late);
-    free_load(load);
+    const struct zd_node *node = load_of(flight)->entry;
+    return want_node(node->dataset, zd_span_of(node->path), ZD_JOINING,
+        ZD_CONTAINER(wait, struct zd_node_want, wait));
 }
 
-/* A load that is under way may be too old. */
-static void wait_for(struct zd_node *node, enum ask ask, struct zd_node_want *want)
+static void free_load(struct zd_flight *flight)
 {
-    switch (ask) {
-    case ASK_TRUSTED:
-        zd_dataset_join(node->dataset, &node->entry, &want->wait);
-        return;
-    case ASK_FRESH:
-        zd_list_push_back(&node->entry.late, &want->wait.link);
-        return;
-    case ASK_LATE:
-        zd_list_push_back(&node->entry.waiters, &want->wait.link);
-        return;
+    struct node_load *load = load_of(flight);
+    for (uint32_t i = 0; i < load->n_candidates; i++) {
+        zd_buf_unref(load->candidate[i].bytes);
     }
+    zd_free(load->candidate);
+    zd_free(load->document);
+    zd_node_unref(load->node);
+    zd_free(load);
 }
 
-/* Takes a reference of the node. The want is not among the waiters yet. */
+static const struct zd_flight_ops ops = {
+    .settle = settle,
+    .give = give_waiter,
+    .again = ask_again,
+    .free = free_load,
+};
+
+/* Takes a reference of the node. */
 static enum zd_next start(struct zd_node *node, bool is_new, struct zd_node_want *want)
 {
+    struct zd_server *server = node->dataset->server;
     struct node_load *load = zd_alloc_zero(1, sizeof *load);
-    node->entry.is_busy = load != NULL;
     if (load == NULL) {
         if (is_new) {
-            zd_cache_drop(&node->dataset->server->nodes, &node->entry);
+            zd_cache_drop(&server->nodes, &node->entry);
         }
         zd_node_unref(node);
         want->wait.status = zd_fail(&want->wait.err, ZD_NO_MEMORY, "no memory to find a node");
         return ZD_NEXT;
     }
+    load->flight = (struct zd_flight){
+        .machine.step = run_step,
+        .ops = &ops,
+        .cache = &server->nodes,
+        .entry = &node->entry,
+        .began_ms = uv_now(server->loop),
+    };
+    load->gather.machine = &load->flight.machine;
     load->entry = node;
     load->is_new = is_new;
-    node->entry.began_ms = uv_now(node->dataset->server->loop);
-    load->status = find_candidates(load);
-    load->err.status = load->status;
     load->step = is_new ? step_read : step_check;
-    if (load->status == ZD_OK && run(load) == ZD_WAIT) {
-        zd_list_push_back(&node->entry.waiters, &want->wait.link);
-        return ZD_WAIT;
-    }
-    settle(load);
-    if (load->status == ZD_OK) {
-        give(load->node, want);
-    } else {
-        zd_wait_answer(&want->wait, load->status, &load->err);
-    }
-    free_load(load);
-    return ZD_NEXT;
+    load->flight.status = find_candidates(load);
+    load->flight.err.status = load->flight.status;
+    return zd_flight_begin(&load->flight, &want->wait);
 }
 
 void zd_catalog_forget(struct zd_dataset *dataset, struct zd_span path)
@@ -684,8 +643,8 @@ void zd_catalog_forget(struct zd_dataset *dataset, struct zd_span path)
     }
 }
 
-static enum zd_next want_node(
-    struct zd_dataset *dataset, struct zd_span path, enum ask ask, struct zd_node_want *want)
+static enum zd_next want_node(struct zd_dataset *dataset, struct zd_span path,
+    enum zd_freshness freshness, struct zd_node_want *want)
 {
     struct zd_cache *cache = &dataset->server->nodes;
     struct key memory;
@@ -706,11 +665,11 @@ static enum zd_next want_node(
         return start(node, true, want);
     }
     struct zd_node *node = ZD_CONTAINER(entry, struct zd_node, entry);
-    if (entry->is_busy) {
-        wait_for(node, ask, want);
+    if (entry->flight != NULL) {
+        zd_dataset_join(dataset, entry->flight, freshness, &want->wait);
         return ZD_WAIT;
     }
-    if (ask == ASK_TRUSTED && zd_dataset_trusts(dataset, node->checked_ms)) {
+    if (freshness == ZD_TRUSTED && zd_dataset_trusts(dataset, node->checked_ms)) {
         give(node, want);
         return ZD_NEXT;
     }
@@ -725,11 +684,11 @@ static struct zd_span span_of_path(const char *path)
 enum zd_next zd_catalog_want(
     struct zd_dataset *dataset, const char *path, struct zd_node_want *want)
 {
-    return want_node(dataset, span_of_path(path), ASK_TRUSTED, want);
+    return want_node(dataset, span_of_path(path), ZD_TRUSTED, want);
 }
 
 enum zd_next zd_catalog_want_fresh(
     struct zd_dataset *dataset, const char *path, struct zd_node_want *want)
 {
-    return want_node(dataset, span_of_path(path), ASK_FRESH, want);
+    return want_node(dataset, span_of_path(path), ZD_FRESH, want);
 }

@@ -5,9 +5,8 @@
 #include "core/array/layout.h"
 #include "core/dialect/dialect.h"
 #include "core/store/store.h"
-#include "server/runtime/cache.h"
 #include "server/config/settings.h"
-#include "server/runtime/wait.h"
+#include "server/runtime/flight.h"
 
 struct zd_events;
 struct zd_server;
@@ -78,10 +77,9 @@ struct zd_dataset *zd_catalog_find(struct zd_server *server, struct zd_span name
 /** Whether what the store said at that loop time still holds. */
 bool zd_dataset_trusts(const struct zd_dataset *dataset, uint64_t checked_ms);
 
-/** Wait at an entry that is busy: for the work under way when what it finds may be told to who asks
- * now, else for work that has yet to begin. */
-void zd_dataset_join(
-    const struct zd_dataset *dataset, struct zd_cache_entry *entry, struct zd_wait *wait);
+/** Wait for the work under way if what it finds will be fresh enough, else for newer work. */
+void zd_dataset_join(const struct zd_dataset *dataset, struct zd_flight *flight,
+    enum zd_freshness freshness, struct zd_wait *wait);
 
 /** Until when (loop time) that holds; UINT64_MAX: for ever. */
 uint64_t zd_dataset_trusts_until(const struct zd_dataset *dataset, uint64_t checked_ms);

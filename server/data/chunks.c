@@ -28,8 +28,6 @@
 
 #define LOT_SHARE 2 /* chunks wanted together hold the loop for no more than 2 pieces of work */
 
-struct chunk_load;
-
 /* A decoded chunk, or its absence, or (is_span) a run of its bytes, or (is_mark) nothing yet. */
 struct chunk {
     struct zd_cache_entry entry; /* first; key: dataset, tag, index, span, path */
@@ -39,12 +37,12 @@ struct chunk {
     struct zd_buf *data;             /* owned; NULL = absent, unless it is a mark */
     struct zd_generation generation; /* of the stored object; zero = absent */
     uint64_t checked_ms;
-    uint64_t n_changes;      /* of the dataset, when the store was asked */
-    struct chunk_load *load; /* while it is busy */
+    uint64_t n_changes; /* of the dataset, when the store was asked */
 };
 
 struct chunk_load {
-    struct chunk *chunk;  /* a reference */
+    struct zd_flight flight;
+    struct chunk *chunk;  /* the flight's entry */
     struct zd_node *node; /* a reference */
     uint64_t index[ZD_RANK_MAX];
     struct zd_byte_range span; /* when chunk->is_span */
@@ -59,8 +57,9 @@ struct chunk_load {
     struct zd_job_owner owner; /* of who asked first */
     struct zd_job job;
     struct zd_buf *data; /* owned: what was decoded */
-    enum zd_status status;
-    struct zd_error err;
+    /* what the chunk was when the work ended */
+    struct zd_buf *found_data; /* a reference, or NULL */
+    struct zd_generation found_generation;
 };
 
 void zd_chunk_free(struct zd_cache_entry *entry)
@@ -115,7 +114,7 @@ static struct chunk *find_chunk(const struct zd_node *node, struct zd_span key)
 {
     struct zd_cache_entry *entry = zd_cache_find(&node->dataset->server->chunks, key);
     struct chunk *chunk = entry == NULL ? NULL : ZD_CONTAINER(entry, struct chunk, entry);
-    if (chunk != NULL && entry->is_busy && is_before_change(chunk)) {
+    if (chunk != NULL && entry->flight != NULL && is_before_change(chunk)) {
         zd_cache_drop(cache_of(chunk), entry);
         return NULL;
     }
@@ -163,50 +162,16 @@ static uint32_t leaf_level(const struct chunk_load *load)
 
 /* ---- the steps of a load ---- */
 
-static void end(struct chunk_load *load);
-static enum zd_next want_chunk(struct zd_node *node, bool is_late, struct zd_chunk_want *want);
-
-static bool is_over(struct chunk_load *load)
-{
-    enum zd_next next = ZD_NEXT;
-    while (next == ZD_NEXT) {
-        next = load->step(load);
-    }
-    return next == ZD_DONE;
-}
-
-static void run(struct chunk_load *load)
-{
-    if (is_over(load)) {
-        end(load);
-    }
-}
-
-static void status_arrived(struct zd_wait *wait)
-{
-    run(ZD_CONTAINER(wait, struct chunk_load, status_want.wait));
-}
-
-static void place_arrived(struct zd_wait *wait)
-{
-    run(ZD_CONTAINER(wait, struct chunk_load, place.wait));
-}
-
-static void range_arrived(struct zd_wait *wait)
-{
-    run(ZD_CONTAINER(wait, struct chunk_load, range.wait));
-}
-
 static enum zd_next fail(struct chunk_load *load, const struct zd_wait *wait)
 {
-    load->status = wait->status;
-    load->err = wait->err;
+    load->flight.status = wait->status;
+    load->flight.err = wait->err;
     return ZD_DONE;
 }
 
 static enum zd_next found_corrupt(struct chunk_load *load)
 {
-    zd_error_name_key(&load->err, "chunk", load->key);
+    zd_error_name_key(&load->flight.err, "chunk", load->key);
     return ZD_DONE;
 }
 
@@ -219,7 +184,7 @@ static enum zd_next found(
     chunk->data = data;
     chunk->is_mark = false;
     chunk->generation = generation;
-    chunk->checked_ms = chunk->entry.began_ms;
+    chunk->checked_ms = load->flight.began_ms;
     return ZD_DONE;
 }
 
@@ -229,7 +194,7 @@ static enum zd_next step_place(struct chunk_load *load);
 static enum zd_next restart(struct chunk_load *load)
 {
     if (load->n_restarts == RESTARTS_MAX) {
-        load->status = zd_fail(&load->err, ZD_STORE,
+        load->flight.status = zd_fail(&load->flight.err, ZD_STORE,
             "chunk %s: the object was replaced while it was read, %d times in a row", load->key,
             RESTARTS_MAX + 1);
         return ZD_DONE;
@@ -242,8 +207,9 @@ static enum zd_next restart(struct chunk_load *load)
 static enum zd_next step_fill(struct chunk_load *load)
 {
     load->is_decoding = false;
-    return load->status == ZD_OK ? found(load, ZD_TAKE(load->data), load->range.stat.generation)
-                                 : ZD_DONE;
+    return load->flight.status == ZD_OK
+               ? found(load, ZD_TAKE(load->data), load->range.stat.generation)
+               : ZD_DONE;
 }
 
 /* Pure work on what the load owns. */
@@ -251,10 +217,11 @@ static void decode(struct chunk_load *load)
 {
     const struct zd_level *leaf = zd_layout_leaf(load->node->layout);
     struct zd_buf *stored = load->range.bytes;
-    load->status = load->chunk->is_span
-                       ? zd_chunk_decode_part(leaf, stored, load->span, &load->data, &load->err)
-                       : zd_chunk_decode(leaf, stored, &load->data, &load->err);
-    if (load->status == ZD_CORRUPT) {
+    load->flight.status =
+        load->chunk->is_span
+            ? zd_chunk_decode_part(leaf, stored, load->span, &load->data, &load->flight.err)
+            : zd_chunk_decode(leaf, stored, &load->data, &load->flight.err);
+    if (load->flight.status == ZD_CORRUPT) {
         (void)found_corrupt(load);
     }
 }
@@ -268,9 +235,10 @@ static void decoded(struct zd_job *job, bool cancelled)
 {
     struct chunk_load *load = ZD_CONTAINER(job, struct chunk_load, job);
     if (cancelled) {
-        load->status = zd_fail(&load->err, ZD_CANCELLED, "chunk %s: nobody waits", load->key);
+        load->flight.status =
+            zd_fail(&load->flight.err, ZD_CANCELLED, "chunk %s: nobody waits", load->key);
     }
-    run(load);
+    zd_machine_go_on(&load->flight.machine);
 }
 
 /* On the loop thread, unless this or all that is wanted with it would hold it for too long. */
@@ -321,10 +289,11 @@ static enum zd_next check_span(struct chunk_load *load)
     const bool is_object = leaf_level(load) == 0;
     const uint64_t stored = is_object ? load->range.stat.size : load->place.range.len;
     if (stored != chunk_bytes) {
-        load->status = zd_fail(&load->err, ZD_CORRUPT, "%llu bytes are stored, a chunk has %llu",
-            (unsigned long long)stored, (unsigned long long)chunk_bytes);
-        zd_fact_expected(&load->err, "%llu bytes", (unsigned long long)chunk_bytes);
-        zd_fact_found(&load->err, "%llu bytes", (unsigned long long)stored);
+        load->flight.status =
+            zd_fail(&load->flight.err, ZD_CORRUPT, "%llu bytes are stored, a chunk has %llu",
+                (unsigned long long)stored, (unsigned long long)chunk_bytes);
+        zd_fact_expected(&load->flight.err, "%llu bytes", (unsigned long long)chunk_bytes);
+        zd_fact_found(&load->flight.err, "%llu bytes", (unsigned long long)stored);
         return found_corrupt(load);
     }
     return found(load, ZD_TAKE(load->range.bytes), load->range.stat.generation);
@@ -341,9 +310,9 @@ static bool is_too_long(const struct chunk_load *load)
 static enum zd_next found_too_long(struct chunk_load *load)
 {
     const unsigned long long most = load->range.bytes_max;
-    load->status =
-        zd_fail(&load->err, ZD_CORRUPT, "more bytes are stored than the %llu of a chunk", most);
-    zd_fact_expected(&load->err, "at most %llu bytes", most);
+    load->flight.status = zd_fail(
+        &load->flight.err, ZD_CORRUPT, "more bytes are stored than the %llu of a chunk", most);
+    zd_fact_expected(&load->flight.err, "at most %llu bytes", most);
     return found_corrupt(load);
 }
 
@@ -369,8 +338,9 @@ static enum zd_next step_have(struct chunk_load *load)
     }
     const size_t n_read = load->range.bytes == NULL ? 0 : load->range.bytes->len;
     if (!is_object && n_read != load->place.range.len) {
-        load->status = zd_fail(&load->err, ZD_CORRUPT, "%zu bytes of an inner chunk, %llu expected",
-            n_read, (unsigned long long)load->place.range.len);
+        load->flight.status =
+            zd_fail(&load->flight.err, ZD_CORRUPT, "%zu bytes of an inner chunk, %llu expected",
+                n_read, (unsigned long long)load->place.range.len);
         return found_corrupt(load);
     }
     load->step = step_decode;
@@ -391,7 +361,10 @@ static enum zd_next step_read(struct chunk_load *load)
         range.first += load->span.first; /* no more than the chunk's end, which was checked */
         range.len = load->span.len;
     }
-    load->range = (struct zd_range_want){.wait.done = range_arrived, .range = range};
+    load->range = (struct zd_range_want){
+        .wait = zd_machine_wait(&load->flight.machine),
+        .range = range,
+    };
     if (is_object) {
         load->range.bytes_max = zd_layout_leaf(load->node->layout)->stored_max;
     } else {
@@ -431,7 +404,7 @@ static enum zd_next step_place(struct chunk_load *load)
         load->step = step_read;
         return ZD_NEXT;
     }
-    load->place.wait.done = place_arrived;
+    load->place.wait = zd_machine_wait(&load->flight.machine);
     load->place.level = leaf_level(load);
     memcpy(load->place.index, load->index, sizeof load->index);
     load->step = step_placed;
@@ -456,38 +429,18 @@ static enum zd_next step_compare(struct chunk_load *load)
 
 static enum zd_next step_check(struct chunk_load *load)
 {
-    load->status_want.wait.done = status_arrived;
+    load->status_want.wait = zd_machine_wait(&load->flight.machine);
     load->step = step_compare;
     return zd_objects_want(load->node->dataset, load->key, ZD_OBJECT_STATUS, &load->status_want);
 }
 
-/* ---- entries and those who wait ---- */
-
-static void give(const struct chunk *chunk, struct zd_chunk_want *want)
+static enum zd_next run_step(struct zd_machine *machine)
 {
-    want->load = NULL;
-    want->data = chunk->data == NULL ? NULL : zd_buf_ref(chunk->data);
-    want->is_span = chunk->is_span;
-    want->generation = chunk->generation;
-    zd_wait_answer(&want->wait, ZD_OK, NULL);
+    struct chunk_load *load = ZD_CONTAINER(machine, struct chunk_load, flight.machine);
+    return load->step(load);
 }
 
-static void give_failure(const struct chunk_load *load, struct zd_chunk_want *want)
-{
-    want->load = NULL;
-    zd_wait_answer(&want->wait, load->status, &load->err);
-}
-
-static void free_load(struct chunk_load *load)
-{
-    zd_objects_release(&load->status_want);
-    zd_shards_release(&load->place);
-    zd_objects_release_range(&load->range);
-    zd_buf_unref(load->data);
-    unref_chunk(load->chunk);
-    zd_node_unref(load->node);
-    zd_free(load);
-}
+/* ---- entries and their waiters ---- */
 
 /* An absent chunk is remembered, although only some of it was wanted. */
 static void remember_absence(const struct chunk_load *load)
@@ -496,7 +449,7 @@ static void remember_absence(const struct chunk_load *load)
     const struct zd_node *node = load->node;
     const struct zd_span key = write_key(&memory, node, load->index, (struct zd_byte_range){0});
     struct chunk *chunk = find_chunk(node, key);
-    if (chunk != NULL && (!chunk->is_mark || chunk->entry.is_busy)) {
+    if (chunk != NULL && (!chunk->is_mark || chunk->entry.flight != NULL)) {
         return; /* others know more */
     }
     if (chunk == NULL) {
@@ -514,74 +467,83 @@ static void remember_absence(const struct chunk_load *load)
     }
 }
 
-static void settle(struct chunk_load *load)
+static struct chunk_load *load_of(struct zd_flight *flight)
 {
+    return ZD_CONTAINER(flight, struct chunk_load, flight);
+}
+
+static void settle(struct zd_flight *flight)
+{
+    struct chunk_load *load = load_of(flight);
     struct chunk *chunk = load->chunk;
-    chunk->load = NULL;
-    chunk->entry.is_busy = false;
-    if (load->status == ZD_OK && !chunk->is_span && !chunk->dataset->is_retired) {
+    load->found_data = chunk->data == NULL ? NULL : zd_buf_ref(chunk->data);
+    load->found_generation = chunk->generation;
+    if (flight->status == ZD_OK && !chunk->is_span && !chunk->dataset->is_retired) {
         zd_cache_charge(cache_of(chunk), &chunk->entry, cost_of(chunk));
         return;
     }
     zd_cache_drop(cache_of(chunk), &chunk->entry);
-    if (load->status == ZD_OK && chunk->data == NULL && !chunk->dataset->is_retired) {
+    if (flight->status == ZD_OK && chunk->data == NULL && !chunk->dataset->is_retired) {
         remember_absence(load);
     }
 }
 
-/* The entry is idle from here on: one who is told may want it again, and waits for new work then.
- * What it holds now is what all of these are told. */
-static void end(struct chunk_load *load)
+static void give(
+    struct zd_chunk_want *want, struct zd_buf *data, bool is_span, struct zd_generation generation)
 {
-    struct zd_list waiters;
-    struct zd_list late;
-    const struct chunk told = {
-        .is_span = load->chunk->is_span,
-        .data = load->chunk->data == NULL ? NULL : zd_buf_ref(load->chunk->data),
-        .generation = load->chunk->generation,
-    };
-    zd_list_take_all(&load->chunk->entry.waiters, &waiters);
-    zd_list_take_all(&load->chunk->entry.late, &late);
-    settle(load);
-    for (struct zd_list *link; (link = zd_list_pop_front(&waiters)) != NULL;) {
-        struct zd_chunk_want *want = ZD_CONTAINER(link, struct zd_chunk_want, wait.link);
-        if (load->status == ZD_OK) {
-            give(&told, want);
-        } else {
-            give_failure(load, want);
-        }
-        want->wait.done(&want->wait);
-    }
-    for (struct zd_list *link; (link = zd_list_pop_front(&late)) != NULL;) {
-        struct zd_chunk_want *want = ZD_CONTAINER(link, struct zd_chunk_want, wait.link);
-        if (want_chunk(load->node, true, want) == ZD_NEXT) {
-            want->wait.done(&want->wait);
-        }
-    }
-    zd_buf_unref(told.data);
-    free_load(load);
+    want->data = data == NULL ? NULL : zd_buf_ref(data);
+    want->is_span = is_span;
+    want->generation = generation;
+    zd_wait_answer(&want->wait, ZD_OK, NULL);
 }
 
-/* Nobody waits any more. Who wants the chunk from now on begins anew. */
-static void abandon(struct chunk_load *load)
+static void give_waiter(struct zd_flight *flight, struct zd_wait *wait)
 {
-    zd_cache_drop(cache_of(load->chunk), &load->chunk->entry);
-    if (load->is_decoding) {
-        zd_workers_cancel(&load->job); /* decoded() ends the load */
-        return;
+    const struct chunk_load *load = load_of(flight);
+    give(ZD_CONTAINER(wait, struct zd_chunk_want, wait), load->found_data, load->chunk->is_span,
+        load->found_generation);
+}
+
+static enum zd_next want_chunk(
+    struct zd_node *node, enum zd_freshness freshness, struct zd_chunk_want *want);
+
+static enum zd_next ask_again(struct zd_flight *flight, struct zd_wait *wait)
+{
+    return want_chunk(
+        load_of(flight)->node, ZD_JOINING, ZD_CONTAINER(wait, struct zd_chunk_want, wait));
+}
+
+static enum zd_next cancel(struct zd_flight *flight)
+{
+    struct chunk_load *load = load_of(flight);
+    if (!load->is_decoding) {
+        return ZD_DONE;
     }
-    load->status = ZD_CANCELLED;
-    settle(load);
-    free_load(load);
+    zd_workers_cancel(&load->job); /* decoded() still runs */
+    return ZD_WAIT;
 }
 
-static void wait_for(struct chunk *chunk, struct zd_chunk_want *want)
+static void free_load(struct zd_flight *flight)
 {
-    want->load = chunk;
-    zd_list_push_back(&chunk->entry.waiters, &want->wait.link);
+    struct chunk_load *load = load_of(flight);
+    zd_objects_release(&load->status_want);
+    zd_shards_release(&load->place);
+    zd_objects_release_range(&load->range);
+    zd_buf_unref(load->data);
+    zd_buf_unref(load->found_data);
+    zd_node_unref(load->node);
+    zd_free(load);
 }
 
-/* Takes a reference of the entry, which is idle. The want is not among the waiters yet. */
+static const struct zd_flight_ops ops = {
+    .settle = settle,
+    .give = give_waiter,
+    .again = ask_again,
+    .cancel = cancel,
+    .free = free_load,
+};
+
+/* Takes a reference of the entry, which is idle. */
 static enum zd_next start(struct chunk *chunk, struct zd_node *node, struct zd_byte_range span,
     bool is_known, struct zd_chunk_want *want)
 {
@@ -592,8 +554,14 @@ static enum zd_next start(struct chunk *chunk, struct zd_node *node, struct zd_b
         want->wait.status = zd_fail(&want->wait.err, ZD_NO_MEMORY, "no memory to load a chunk");
         return ZD_NEXT;
     }
-    chunk->load = load;
-    chunk->entry.is_busy = true;
+    struct zd_flight *flight = &load->flight;
+    *flight = (struct zd_flight){
+        .machine.step = run_step,
+        .ops = &ops,
+        .cache = cache_of(chunk),
+        .entry = &chunk->entry,
+        .began_ms = uv_now(node->dataset->server->loop),
+    };
     chunk->n_changes = node->dataset->n_changes;
     load->chunk = chunk;
     load->node = zd_node_ref(node);
@@ -601,20 +569,10 @@ static enum zd_next start(struct chunk *chunk, struct zd_node *node, struct zd_b
     load->span = span;
     load->n_together = want->n_together;
     load->owner = want->owner;
-    chunk->entry.began_ms = uv_now(node->dataset->server->loop);
     load->step = is_known ? step_check : step_place;
-    load->status = zd_shards_key(node, leaf_level(load), load->index, load->key, &load->err);
-    if (load->status == ZD_OK && !is_over(load)) {
-        wait_for(chunk, want);
-        return ZD_WAIT;
-    }
-    if (load->status == ZD_OK) {
-        give(chunk, want);
-    } else {
-        give_failure(load, want);
-    }
-    end(load);
-    return ZD_NEXT;
+    flight->status = zd_shards_key(node, leaf_level(load), load->index, load->key, &flight->err);
+    want->flight = flight;
+    return zd_flight_begin(flight, &want->wait);
 }
 
 /* Whether little of a chunk is wanted, and having that alone is cheaper. */
@@ -649,11 +607,10 @@ void zd_chunks_want_init(struct zd_chunk_want *want, void (*done)(struct zd_wait
     want->n_together = 1;
     want->owner = (struct zd_job_owner){0};
     want->data = NULL;
-    want->load = NULL;
 }
 
-/* @param is_late it may be told whatever the work under way finds: that began later */
-static enum zd_next want_chunk(struct zd_node *node, bool is_late, struct zd_chunk_want *want)
+static enum zd_next want_chunk(
+    struct zd_node *node, enum zd_freshness freshness, struct zd_chunk_want *want)
 {
     assert(node->layout != NULL);
     const struct zd_layout *layout = node->layout;
@@ -662,7 +619,6 @@ static enum zd_next want_chunk(struct zd_node *node, bool is_late, struct zd_chu
     struct zd_span key = write_key(&memory, node, want->part.chunk, whole);
     struct zd_byte_range span = whole;
     want->data = NULL;
-    want->load = NULL;
     struct chunk *chunk = find_chunk(node, key);
     if (chunk == NULL && (layout->is_linear || layout->has_parts)) {
         span = zd_layout_span(layout, &want->part);
@@ -684,18 +640,14 @@ static enum zd_next want_chunk(struct zd_node *node, bool is_late, struct zd_chu
         }
         return start(chunk, node, span, false, want);
     }
-    if (chunk->entry.is_busy) {
-        if (is_late) {
-            wait_for(chunk, want);
-        } else {
-            want->load = chunk;
-            zd_dataset_join(node->dataset, &chunk->entry, &want->wait);
-        }
+    if (chunk->entry.flight != NULL) {
+        want->flight = chunk->entry.flight;
+        zd_dataset_join(node->dataset, want->flight, freshness, &want->wait);
         return ZD_WAIT;
     }
     if (!chunk->is_mark && !is_before_change(chunk) &&
         zd_dataset_trusts(node->dataset, chunk->checked_ms)) {
-        give(chunk, want);
+        give(want, chunk->data, chunk->is_span, chunk->generation);
         return ZD_NEXT;
     }
     (void)zd_cache_ref(&chunk->entry);
@@ -704,17 +656,11 @@ static enum zd_next want_chunk(struct zd_node *node, bool is_late, struct zd_chu
 
 enum zd_next zd_chunks_want(struct zd_node *node, struct zd_chunk_want *want)
 {
-    return want_chunk(node, false, want);
+    return want_chunk(node, ZD_TRUSTED, want);
 }
 
 void zd_chunks_release(struct zd_chunk_want *want)
 {
-    struct chunk *chunk = want->load;
-    zd_wait_cancel(&want->wait);
-    want->load = NULL;
+    zd_flight_leave(want->flight, &want->wait);
     zd_buf_unref(ZD_TAKE(want->data));
-    if (chunk != NULL && chunk->load != NULL && zd_list_is_empty(&chunk->entry.waiters) &&
-        zd_list_is_empty(&chunk->entry.late)) {
-        abandon(chunk->load);
-    }
 }

@@ -18,7 +18,7 @@ struct zd_chunk_want {
                           * elements are the fill value */
     bool is_span;
     struct zd_generation generation; /* of the stored object (the shard); zero = absent */
-    void *load;                      /* its own */
+    struct zd_flight *flight;        /* its own: what it waits for */
 };
 
 /** Make a want that can be released, and asked for once its part is set. It is large, and most of

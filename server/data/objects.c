@@ -1,8 +1,8 @@
 /* Stored objects through the cache of encoded bytes.
  *
- * An entry is busy while the store is asked about it, and those who want it meanwhile wait at the
- * entry. Each wants a part; when the answer lacks the part of some, the store is asked once more
- * before the entry is idle again. */
+ *     ask -> answered -> done
+ *      ^        |
+ *      +--------+ when a waiter needs the bytes and only the status was asked */
 #include "server/data/objects.h"
 
 #include <assert.h>
@@ -20,10 +20,22 @@
  * little less than the share at which the cache drops an entry. */
 #define SHARE_MAX 9
 
-/* The work for one entry, for as long as the store needs. */
+/* What an entry held when the work on it ended: its waiters are answered from this, whatever
+ * becomes of the entry meanwhile. */
+struct answer {
+    enum zd_status status;
+    struct zd_stat stat;
+    uint64_t checked_ms;
+    struct zd_buf *bytes; /* a reference, or NULL */
+};
+
+/* The work for one entry. */
 struct object_load {
-    struct zd_object *object; /* a reference */
+    struct zd_flight flight;
+    enum zd_next (*step)(struct object_load *load);
+    enum zd_object_part part; /* to ask for next */
     bool is_read;             /* of an object: read its bytes, not only its status */
+    struct answer answer;     /* once it has ended */
     union {
         struct zd_store_op op; /* what all begin with */
         struct zd_store_read read;
@@ -80,7 +92,6 @@ static struct zd_object *new_object(struct zd_dataset *dataset, struct zd_span k
     object->kind = (enum zd_object_kind)key.ptr[0];
     object->key = (char *)own_key + KEY_HEAD_BYTES;
     object->entry.map.key = (struct zd_span){.ptr = own_key, .len = key.len};
-    object->entry.is_busy = true;
     if (zd_cache_put(&dataset->server->objects, &object->entry) != ZD_OK) {
         zd_object_free(&object->entry);
         return NULL;
@@ -121,7 +132,6 @@ struct zd_object *zd_object_claim(
 void zd_object_settle(struct zd_object *object, enum zd_status status)
 {
     struct zd_cache *cache = &object->dataset->server->objects;
-    object->entry.is_busy = false;
     if ((status != ZD_OK && status != ZD_NOT_FOUND) || object->dataset->is_retired) {
         zd_cache_drop(cache, &object->entry);
         return;
@@ -139,19 +149,9 @@ static bool has_part(const struct zd_object *object, enum zd_object_part part)
     return object->status == ZD_NOT_FOUND || part != ZD_OBJECT_BYTES || object->bytes != NULL;
 }
 
-/* What one wanted is told: as the object was, whatever becomes of it while others are told. */
-struct answer {
-    const char *key;
-    enum zd_status status;
-    struct zd_stat stat;
-    uint64_t checked_ms;
-    struct zd_buf *bytes; /* a reference, or NULL */
-};
-
 static struct answer answer_of(const struct zd_object *object)
 {
     return (struct answer){
-        .key = object->key,
         .status = object->status,
         .stat = object->stat,
         .checked_ms = object->checked_ms,
@@ -159,13 +159,12 @@ static struct answer answer_of(const struct zd_object *object)
     };
 }
 
-static void give(const struct answer *answer, struct zd_object_want *want)
+static void give(const struct answer *answer, const char *key, struct zd_object_want *want)
 {
     zd_wait_answer(&want->wait, answer->status, NULL);
     want->checked_ms = answer->checked_ms;
     if (answer->status == ZD_NOT_FOUND) {
-        want->wait.status =
-            zd_fail(&want->wait.err, ZD_NOT_FOUND, "%s: there is no such key", answer->key);
+        want->wait.status = zd_fail(&want->wait.err, ZD_NOT_FOUND, "%s: there is no such key", key);
         return;
     }
     want->stat = answer->stat;
@@ -174,10 +173,22 @@ static void give(const struct answer *answer, struct zd_object_want *want)
     }
 }
 
+/* ---- the work on one entry ---- */
+
+static struct object_load *load_of(struct zd_flight *flight)
+{
+    return ZD_CONTAINER(flight, struct object_load, flight);
+}
+
+static struct zd_object *object_of(const struct zd_flight *flight)
+{
+    return ZD_CONTAINER(flight->entry, struct zd_object, entry);
+}
+
 /* What the store said: a read brings the bytes as well. */
 static void note(struct object_load *load, enum zd_status status)
 {
-    struct zd_object *object = load->object;
+    struct zd_object *object = object_of(&load->flight);
     struct zd_stat stat = {0};
     struct zd_buf *bytes = NULL;
     if (status == ZD_OK && object->kind == ZD_KIND_OBJECT) {
@@ -194,17 +205,18 @@ static void note(struct object_load *load, enum zd_status status)
     }
     object->status = status;
     object->stat = stat;
-    object->checked_ms = object->entry.began_ms;
+    object->checked_ms = load->flight.began_ms;
 }
 
-static void store_answered(struct zd_store_op *op);
-static enum zd_next want_late(
-    struct zd_dataset *dataset, const char *key, struct zd_object_want *want);
-
-/* The next question: whether it is answered at once. ZD_AGAIN: store_answered will run. */
-static enum zd_status ask(struct object_load *load, enum zd_object_part part)
+static void store_answered(struct zd_store_op *op)
 {
-    const struct zd_object *object = load->object;
+    zd_machine_go_on(&ZD_CONTAINER(op, struct object_load, ask.op)->flight.machine);
+}
+
+/* Ask the store. ZD_AGAIN: store_answered will run. */
+static enum zd_status ask(struct object_load *load)
+{
+    const struct zd_object *object = object_of(&load->flight);
     struct zd_store *store = object->dataset->store;
     load->ask.op.done = store_answered;
     if (object->kind == ZD_KIND_DIRECTORY) {
@@ -213,7 +225,7 @@ static enum zd_status ask(struct object_load *load, enum zd_object_part part)
         zd_store_list(store, &load->ask.list);
         return ZD_AGAIN;
     }
-    load->is_read = part == ZD_OBJECT_BYTES && object->bytes == NULL;
+    load->is_read = load->part == ZD_OBJECT_BYTES && object->bytes == NULL;
     if (!load->is_read) {
         (void)snprintf(load->ask.status.key, sizeof load->ask.status.key, "%s", object->key);
         const enum zd_status status = zd_store_status_now(store, &load->ask.status);
@@ -234,77 +246,99 @@ static enum zd_status ask(struct object_load *load, enum zd_object_part part)
     return status;
 }
 
-static bool is_answer(enum zd_status status)
-{
-    return status == ZD_OK || status == ZD_NOT_FOUND;
-}
-
-/* The part that somebody waits for in vain so far. */
-static enum zd_object_part part_missing(const struct zd_object *object)
+/* The part that some waiter still lacks. */
+static enum zd_object_part part_missing(const struct zd_flight *flight)
 {
     enum zd_object_part part = ZD_OBJECT_STATUS;
-    const struct zd_list *head = &object->entry.waiters;
+    const struct zd_list *head = &flight->waiters;
     for (struct zd_list *link = head->next; link != head; link = link->next) {
         const struct zd_object_want *want = ZD_CONTAINER(link, struct zd_object_want, wait.link);
-        part = has_part(object, want->part) ? part : want->part;
+        part = has_part(object_of(flight), want->part) ? part : want->part;
     }
     return part;
 }
 
-/* The entry is idle from here on: one who is told may want it again, and waits for new work then.
- */
-static void end(struct object_load *load, enum zd_status status)
+static enum zd_next step_ask(struct object_load *load);
+
+static enum zd_next take_answer(struct object_load *load, enum zd_status status)
 {
-    struct zd_object *object = load->object;
-    struct answer answer = answer_of(object);
-    struct zd_list waiters;
-    struct zd_list late;
-    zd_list_take_all(&object->entry.waiters, &waiters);
-    zd_list_take_all(&object->entry.late, &late);
-    object->load = NULL;
-    zd_object_settle(object, status);
-    for (struct zd_list *link; (link = zd_list_pop_front(&waiters)) != NULL;) {
-        struct zd_object_want *want = ZD_CONTAINER(link, struct zd_object_want, wait.link);
-        want->object = NULL;
-        if (is_answer(status)) {
-            give(&answer, want);
-        } else {
-            zd_wait_answer(&want->wait, status, &load->ask.op.err);
-        }
-        want->wait.done(&want->wait);
+    struct zd_flight *flight = &load->flight;
+    if (status != ZD_OK && status != ZD_NOT_FOUND) {
+        flight->status = status;
+        flight->err = load->ask.op.err;
+        return ZD_DONE;
     }
-    for (struct zd_list *link; (link = zd_list_pop_front(&late)) != NULL;) {
-        struct zd_object_want *want = ZD_CONTAINER(link, struct zd_object_want, wait.link);
-        if (want_late(object->dataset, object->key, want) == ZD_NEXT) {
-            want->wait.done(&want->wait);
-        }
-    }
-    zd_buf_unref(answer.bytes);
-    zd_object_unref(object);
+    note(load, status);
+    load->part = part_missing(flight);
+    load->step = step_ask;
+    return load->part == ZD_OBJECT_STATUS ? ZD_DONE : ZD_NEXT;
+}
+
+static enum zd_next step_answered(struct object_load *load)
+{
+    return take_answer(load, load->ask.op.status);
+}
+
+static enum zd_next step_ask(struct object_load *load)
+{
+    const enum zd_status status = ask(load);
+    load->step = step_answered;
+    return status == ZD_AGAIN ? ZD_WAIT : take_answer(load, status);
+}
+
+static enum zd_next run_step(struct zd_machine *machine)
+{
+    struct object_load *load = ZD_CONTAINER(machine, struct object_load, flight.machine);
+    return load->step(load);
+}
+
+static void settle(struct zd_flight *flight)
+{
+    load_of(flight)->answer = answer_of(object_of(flight));
+    zd_object_settle(object_of(flight), flight->status);
+}
+
+static void give_waiter(struct zd_flight *flight, struct zd_wait *wait)
+{
+    give(&load_of(flight)->answer, object_of(flight)->key,
+        ZD_CONTAINER(wait, struct zd_object_want, wait));
+}
+
+static enum zd_next want_object(struct zd_dataset *dataset, const char *key,
+    enum zd_freshness freshness, struct zd_object_want *want);
+
+static enum zd_next ask_again(struct zd_flight *flight, struct zd_wait *wait)
+{
+    const struct zd_object *object = object_of(flight);
+    return want_object(
+        object->dataset, object->key, ZD_JOINING, ZD_CONTAINER(wait, struct zd_object_want, wait));
+}
+
+static enum zd_next cancel(struct zd_flight *flight)
+{
+    zd_store_cancel(&load_of(flight)->ask.op); /* its done still runs */
+    return ZD_WAIT;
+}
+
+static void free_load(struct zd_flight *flight)
+{
+    struct object_load *load = load_of(flight);
+    zd_buf_unref(load->answer.bytes);
     zd_free(load);
 }
 
-static void store_answered(struct zd_store_op *op)
-{
-    struct object_load *load = ZD_CONTAINER(op, struct object_load, ask.op);
-    enum zd_status status = op->status;
-    while (is_answer(status)) {
-        note(load, status);
-        const enum zd_object_part part = part_missing(load->object);
-        if (part == ZD_OBJECT_STATUS) {
-            break;
-        }
-        status = ask(load, part);
-        if (status == ZD_AGAIN) {
-            return;
-        }
-    }
-    end(load, status);
-}
+static const struct zd_flight_ops ops = {
+    .settle = settle,
+    .give = give_waiter,
+    .again = ask_again,
+    .cancel = cancel,
+    .free = free_load,
+};
 
-/* Ask until the part is there, or the store needs time. The want is not among the waiters yet. */
+/* Takes a reference of the entry, which is idle. */
 static enum zd_next start(struct zd_object *object, struct zd_object_want *want)
 {
+    struct zd_server *server = object->dataset->server;
     struct object_load *load = zd_alloc_zero(1, sizeof *load);
     if (load == NULL) {
         want->wait.status = zd_fail(&want->wait.err, ZD_NO_MEMORY, "%s: no memory", object->key);
@@ -312,40 +346,24 @@ static enum zd_next start(struct zd_object *object, struct zd_object_want *want)
         zd_object_unref(object);
         return ZD_NEXT;
     }
-    object->entry.is_busy = true;
-    object->load = load;
-    load->object = object;
-    object->entry.began_ms = uv_now(object->dataset->server->loop);
-    enum zd_status status = ZD_OK;
-    do {
-        status = ask(load, want->part);
-        if (status == ZD_AGAIN) {
-            want->object = object;
-            zd_list_push_back(&object->entry.waiters, &want->wait.link);
-            return ZD_WAIT;
-        }
-        if (is_answer(status)) {
-            note(load, status);
-        }
-    } while (is_answer(status) && !has_part(object, want->part));
-    if (is_answer(status)) {
-        struct answer answer = answer_of(object);
-        give(&answer, want);
-        zd_buf_unref(answer.bytes);
-    } else {
-        zd_wait_answer(&want->wait, status, &load->ask.op.err);
-    }
-    end(load, status);
-    return ZD_NEXT;
+    load->flight = (struct zd_flight){
+        .machine.step = run_step,
+        .ops = &ops,
+        .cache = &server->objects,
+        .entry = &object->entry,
+        .began_ms = uv_now(server->loop),
+    };
+    load->step = step_ask;
+    load->part = want->part;
+    want->flight = &load->flight;
+    return zd_flight_begin(&load->flight, &want->wait);
 }
 
-/* @param is_late it may be told whatever the work under way finds: that began later */
-static enum zd_next want_object(
-    struct zd_dataset *dataset, const char *key, bool is_late, struct zd_object_want *want)
+static enum zd_next want_object(struct zd_dataset *dataset, const char *key,
+    enum zd_freshness freshness, struct zd_object_want *want)
 {
     const enum zd_object_part part = want->part;
     want->bytes = NULL;
-    want->object = NULL;
     want->stat = (struct zd_stat){0};
     if (!zd_key_is_valid(key)) {
         /* No store holds it: that is certain without asking. */
@@ -360,19 +378,15 @@ static enum zd_next want_object(
         want->wait.status = zd_fail(&want->wait.err, ZD_NO_MEMORY, "%s: no memory", key);
         return ZD_NEXT;
     }
-    if (!is_new && object->entry.is_busy) {
-        want->object = object;
-        if (is_late) {
-            zd_list_push_back(&object->entry.waiters, &want->wait.link);
-        } else {
-            zd_dataset_join(dataset, &object->entry, &want->wait);
-        }
-        zd_object_unref(object); /* the load has a reference of its own */
+    if (object->entry.flight != NULL) {
+        want->flight = object->entry.flight;
+        zd_dataset_join(dataset, want->flight, freshness, &want->wait);
+        zd_object_unref(object); /* the flight has a reference of its own */
         return ZD_WAIT;
     }
     if (!is_new && zd_dataset_trusts(dataset, object->checked_ms) && has_part(object, part)) {
         struct answer answer = answer_of(object);
-        give(&answer, want);
+        give(&answer, object->key, want);
         zd_buf_unref(answer.bytes);
         zd_object_unref(object);
         return ZD_NEXT;
@@ -384,27 +398,13 @@ enum zd_next zd_objects_want(struct zd_dataset *dataset, const char *key, enum z
     struct zd_object_want *want)
 {
     want->part = part;
-    return want_object(dataset, key, false, want);
-}
-
-static enum zd_next want_late(
-    struct zd_dataset *dataset, const char *key, struct zd_object_want *want)
-{
-    return want_object(dataset, key, true, want);
+    return want_object(dataset, key, ZD_TRUSTED, want);
 }
 
 void zd_objects_release(struct zd_object_want *want)
 {
-    struct zd_object *object = want->object;
-    zd_wait_cancel(&want->wait);
+    zd_flight_leave(want->flight, &want->wait);
     zd_buf_unref(ZD_TAKE(want->bytes));
-    want->object = NULL;
-    if (object != NULL && object->load != NULL && zd_list_is_empty(&object->entry.waiters) &&
-        zd_list_is_empty(&object->entry.late)) {
-        struct zd_store_op *op = &object->load->ask.op;
-        zd_cache_drop(&object->dataset->server->objects, &object->entry); /* others begin anew */
-        zd_store_cancel(op);
-    }
 }
 
 static void forget(struct zd_dataset *dataset, enum zd_object_kind kind, struct zd_span name)

@@ -12,8 +12,6 @@ enum zd_object_kind {
     ZD_KIND_INDEX = 'i', /* the decoded index of a shard (server/data/shards.h) */
 };
 
-struct object_load;
-
 /** A stored object, or its absence, as it was seen last. */
 struct zd_object {
     struct zd_cache_entry entry; /* first; key: kind, dataset id, name */
@@ -24,26 +22,24 @@ struct zd_object {
     struct zd_stat stat;   /* with ZD_OK */
     struct zd_buf *bytes;  /* the whole object or index, or NULL when only its status is known */
     uint64_t checked_ms;
-    uint64_t n_changes;       /* of an index: of the dataset, when the store was asked */
-    struct object_load *load; /* while the store works on it; not for indexes */
+    uint64_t n_changes; /* of an index: of the dataset, when the store was asked */
 };
 
 /** What tells an entry from others of its kind is no longer than a key and some numbers. */
 #define ZD_OBJECT_NAME_MAX (ZD_KEY_BYTES_MAX + 128)
 
 /**
- * The entry of that kind and name, made and marked busy when there is none: then the caller has
- * work to do.
- * @param name   what tells it from others of its kind; for objects and directories the key
- * @param is_new out
+ * The entry of that kind and name, made when there is none: the caller begins a flight then.
+ * @param name       what tells it from others of its kind; for objects and directories the key
+ * @param ret_is_new nothing is known of it yet
  * @return a reference; NULL without memory
  */
 struct zd_object *zd_object_claim(
     struct zd_dataset *dataset, enum zd_object_kind kind, struct zd_span name, bool *ret_is_new);
 void zd_object_unref(struct zd_object *object); /* accepts NULL */
 
-/** The work on a busy entry is over: it costs what it holds now; after a failure nobody finds it
- * any more. Bytes that would take too much of the cache are given back. */
+/** The work on an entry has ended: it costs what it holds now; after a failure it leaves the cache.
+ * Bytes that would take too much of the cache are released. */
 void zd_object_settle(struct zd_object *object, enum zd_status status);
 
 enum zd_object_part {
@@ -58,7 +54,7 @@ struct zd_object_want {
     struct zd_buf *bytes; /* out, with ZD_OK and ZD_OBJECT_BYTES: a reference for the caller */
     uint64_t checked_ms;  /* out, with ZD_OK and ZD_NOT_FOUND: loop time when the store was asked */
     enum zd_object_part part;
-    struct zd_object *object; /* its own: what it waits for; NULL = does not wait */
+    struct zd_flight *flight; /* its own: what it waits for */
 };
 
 /**

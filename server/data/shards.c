@@ -17,9 +17,18 @@
 /* Checking the entries of an index and its checksum. */
 #define INDEX_BYTES_PER_NS 1
 
+/* What an entry held when the work on it ended. */
+struct answer {
+    enum zd_status status;
+    struct zd_stat stat;
+    uint64_t checked_ms;
+    struct zd_buf *shard_index; /* a reference, or NULL */
+};
+
 /* The work for one index. */
 struct index_load {
-    struct zd_object *object; /* the entry; a reference */
+    struct zd_flight flight;
+    struct zd_object *object; /* the flight's entry */
     struct zd_node *node;     /* a reference */
     char *key;                /* of the stored object; owned */
     uint32_t level;
@@ -30,8 +39,7 @@ struct index_load {
     struct zd_range_want range;
     struct zd_job job;
     struct zd_buf *shard_index; /* owned */
-    enum zd_status status;
-    struct zd_error err;
+    struct answer answer;       /* once it has ended */
 };
 
 enum zd_status zd_shards_key(const struct zd_node *node, uint32_t level, const uint64_t *index,
@@ -65,62 +73,33 @@ static const struct zd_level *level_of(const struct index_load *load)
     return &load->node->layout->level[load->level];
 }
 
-static void end(struct index_load *load);
-static enum zd_next want_index(struct zd_place_want *want, bool is_late);
-
-static bool is_over(struct index_load *load)
-{
-    enum zd_next next = ZD_NEXT;
-    while (next == ZD_NEXT) {
-        next = load->step(load);
-    }
-    return next == ZD_DONE;
-}
-
-static void run(struct index_load *load)
-{
-    if (is_over(load)) {
-        end(load);
-    }
-}
-
-static void status_arrived(struct zd_wait *wait)
-{
-    run(ZD_CONTAINER(wait, struct index_load, status_want.wait));
-}
-
-static void range_arrived(struct zd_wait *wait)
-{
-    run(ZD_CONTAINER(wait, struct index_load, range.wait));
-}
-
 static enum zd_next fail(struct index_load *load, enum zd_status status, const struct zd_error *err)
 {
-    load->status = status;
-    load->err = *err;
+    load->flight.status = status;
+    load->flight.err = *err;
     return ZD_DONE;
 }
 
 static enum zd_next step_fill(struct index_load *load)
 {
     struct zd_object *object = load->object;
-    if (load->status != ZD_OK) {
+    if (load->flight.status != ZD_OK) {
         return ZD_DONE;
     }
     zd_buf_unref(object->bytes);
     object->bytes = ZD_TAKE(load->shard_index);
     object->stat = load->range.stat;
     object->status = ZD_OK;
-    object->checked_ms = object->entry.began_ms;
+    object->checked_ms = load->flight.began_ms;
     return ZD_DONE;
 }
 
 static enum zd_status decode(struct index_load *load)
 {
     const enum zd_status status = zd_layout_index_decode(
-        level_of(load), load->range.bytes, load->run, &load->shard_index, &load->err);
+        level_of(load), load->range.bytes, load->run, &load->shard_index, &load->flight.err);
     if (status == ZD_CORRUPT) {
-        zd_error_name_key(&load->err, "shard", load->key);
+        zd_error_name_key(&load->flight.err, "shard", load->key);
     }
     return status;
 }
@@ -128,16 +107,16 @@ static enum zd_status decode(struct index_load *load)
 static void decode_on_worker(struct zd_job *job)
 {
     struct index_load *load = ZD_CONTAINER(job, struct index_load, job);
-    load->status = decode(load);
+    load->flight.status = decode(load);
 }
 
 static void decoded(struct zd_job *job, bool cancelled)
 {
     struct index_load *load = ZD_CONTAINER(job, struct index_load, job);
     if (cancelled) {
-        load->status = zd_fail(&load->err, ZD_CANCELLED, "the server stops");
+        load->flight.status = zd_fail(&load->flight.err, ZD_CANCELLED, "the server stops");
     }
-    run(load);
+    zd_machine_go_on(&load->flight.machine);
 }
 
 static enum zd_next step_decode(struct index_load *load)
@@ -150,7 +129,7 @@ static enum zd_next step_decode(struct index_load *load)
     load->step = step_fill;
     const uint64_t cost_ns = bytes / INDEX_BYTES_PER_NS;
     if (zd_workers_is_cheap(server, cost_ns)) {
-        load->status = decode(load);
+        load->flight.status = decode(load);
         return ZD_NEXT;
     }
     load->job = (struct zd_job){.work = decode_on_worker, .done = decoded};
@@ -166,11 +145,12 @@ static enum zd_next step_have(struct index_load *load)
         zd_buf_unref(ZD_TAKE(object->bytes));
         object->stat = (struct zd_stat){0};
         object->status = ZD_NOT_FOUND;
-        object->checked_ms = object->entry.began_ms;
+        object->checked_ms = load->flight.began_ms;
         return ZD_DONE;
     }
     if (load->range.wait.status == ZD_NOT_FOUND) {
-        load->status = zd_fail(&load->err, ZD_PRECONDITION, "%s: it was erased", load->key);
+        load->flight.status =
+            zd_fail(&load->flight.err, ZD_PRECONDITION, "%s: it was erased", load->key);
         return ZD_DONE;
     }
     if (load->range.wait.status != ZD_OK) {
@@ -180,13 +160,15 @@ static enum zd_next step_have(struct index_load *load)
         load->run = (struct zd_byte_range){.first = 0, .len = load->range.stat.size};
     }
     struct zd_byte_range found;
-    load->status = zd_layout_index_range(level_of(load), load->run, &found, &load->err);
-    if (load->status == ZD_OK && load->range.bytes->len != found.len) {
-        load->status = zd_fail(&load->err, ZD_CORRUPT, "its index has %llu bytes, %zu were read",
-            (unsigned long long)found.len, load->range.bytes->len);
+    load->flight.status =
+        zd_layout_index_range(level_of(load), load->run, &found, &load->flight.err);
+    if (load->flight.status == ZD_OK && load->range.bytes->len != found.len) {
+        load->flight.status =
+            zd_fail(&load->flight.err, ZD_CORRUPT, "its index has %llu bytes, %zu were read",
+                (unsigned long long)found.len, load->range.bytes->len);
     }
-    if (load->status != ZD_OK) {
-        zd_error_name_key(&load->err, "shard", load->key);
+    if (load->flight.status != ZD_OK) {
+        zd_error_name_key(&load->flight.err, "shard", load->key);
         return ZD_DONE;
     }
     load->step = step_decode;
@@ -199,15 +181,16 @@ static enum zd_next step_read(struct index_load *load)
     const struct zd_shard *shard = level_of(load)->shard;
     struct zd_byte_range place = {.first = 0, .len = shard->index_bytes};
     if (load->level > 0) {
-        load->status = zd_layout_index_range(level_of(load), load->run, &place, &load->err);
+        load->flight.status =
+            zd_layout_index_range(level_of(load), load->run, &place, &load->flight.err);
     }
-    if (load->status != ZD_OK) {
-        zd_error_name_key(&load->err, "shard", load->key);
+    if (load->flight.status != ZD_OK) {
+        zd_error_name_key(&load->flight.err, "shard", load->key);
         return ZD_DONE;
     }
     const bool is_suffix = load->level == 0 && !shard->index_at_start;
     load->range = (struct zd_range_want){
-        .wait.done = range_arrived,
+        .wait = zd_machine_wait(&load->flight.machine),
         .range = {.kind = is_suffix ? ZD_RANGE_SUFFIX : ZD_RANGE_FROM_TO,
             .first = place.first,
             .len = place.len},
@@ -235,18 +218,18 @@ static enum zd_next step_compare(struct index_load *load)
 
 static enum zd_next step_check(struct index_load *load)
 {
-    load->status_want.wait.done = status_arrived;
+    load->status_want.wait = zd_machine_wait(&load->flight.machine);
     load->step = step_compare;
     return zd_objects_want(load->node->dataset, load->key, ZD_OBJECT_STATUS, &load->status_want);
 }
 
-/* What an entry held when the work on it was over. */
-struct answer {
-    enum zd_status status;
-    struct zd_stat stat;
-    uint64_t checked_ms;
-    struct zd_buf *shard_index; /* a reference, or NULL */
-};
+static enum zd_next run_step(struct zd_machine *machine)
+{
+    struct index_load *load = ZD_CONTAINER(machine, struct index_load, flight.machine);
+    return load->step(load);
+}
+
+/* ---- entries and their waiters ---- */
 
 static struct answer answer_of(const struct zd_object *object)
 {
@@ -276,43 +259,48 @@ static void give_now(const struct zd_object *object, struct zd_place_want *want)
     zd_buf_unref(answer.shard_index);
 }
 
-static void free_load(struct index_load *load)
+static struct index_load *load_of(struct zd_flight *flight)
 {
+    return ZD_CONTAINER(flight, struct index_load, flight);
+}
+
+static void settle(struct zd_flight *flight)
+{
+    struct index_load *load = load_of(flight);
+    load->answer = answer_of(load->object);
+    zd_object_settle(load->object, flight->status);
+}
+
+static void give_waiter(struct zd_flight *flight, struct zd_wait *wait)
+{
+    give(&load_of(flight)->answer, wait);
+}
+
+static enum zd_next want_index(struct zd_place_want *want, enum zd_freshness freshness);
+
+static enum zd_next ask_again(struct zd_flight *flight, struct zd_wait *wait)
+{
+    (void)flight;
+    return want_index(ZD_CONTAINER(wait, struct zd_place_want, index_wait), ZD_JOINING);
+}
+
+static void free_load(struct zd_flight *flight)
+{
+    struct index_load *load = load_of(flight);
     zd_objects_release_range(&load->range);
     zd_buf_unref(load->shard_index);
-    zd_object_unref(load->object);
+    zd_buf_unref(load->answer.shard_index);
     zd_node_unref(load->node);
     zd_free(load->key);
     zd_free(load);
 }
 
-/* The entry is idle from here on: one who is told may want it again. */
-static void end(struct index_load *load)
-{
-    struct zd_object *object = load->object;
-    const struct answer answer = answer_of(object);
-    struct zd_list waiters;
-    struct zd_list late;
-    zd_list_take_all(&object->entry.waiters, &waiters);
-    zd_list_take_all(&object->entry.late, &late);
-    zd_object_settle(object, load->status);
-    if (load->status != ZD_OK) {
-        zd_wait_tell(&waiters, load->status, &load->err);
-    }
-    for (struct zd_list *link; (link = zd_list_pop_front(&waiters)) != NULL;) {
-        struct zd_wait *wait = ZD_CONTAINER(link, struct zd_wait, link);
-        give(&answer, wait);
-        wait->done(wait);
-    }
-    for (struct zd_list *link; (link = zd_list_pop_front(&late)) != NULL;) {
-        struct zd_wait *wait = ZD_CONTAINER(link, struct zd_wait, link);
-        if (want_index(ZD_CONTAINER(wait, struct zd_place_want, index_wait), true) == ZD_NEXT) {
-            wait->done(wait);
-        }
-    }
-    zd_buf_unref(answer.shard_index);
-    free_load(load);
-}
+static const struct zd_flight_ops ops = {
+    .settle = settle,
+    .give = give_waiter,
+    .again = ask_again,
+    .free = free_load,
+};
 
 /* Whether it is what the store said before something was changed. Of indexes below level 0 nothing
  * can change. */
@@ -339,8 +327,7 @@ static struct zd_object *claim_named(struct zd_place_want *want, bool *ret_is_ne
 static struct zd_object *claim(struct zd_place_want *want, bool *ret_is_new)
 {
     struct zd_object *object = claim_named(want, ret_is_new);
-    if (object == NULL || *ret_is_new || !object->entry.is_busy ||
-        !is_before_change(want, object)) {
+    if (object == NULL || object->entry.flight == NULL || !is_before_change(want, object)) {
         return object;
     }
     zd_cache_drop(&want->node->dataset->server->objects, &object->entry);
@@ -357,7 +344,14 @@ static struct index_load *new_load(const struct zd_place_want *want, struct zd_o
         zd_free(key);
         return NULL;
     }
-    object->entry.is_busy = true;
+    struct zd_server *server = want->node->dataset->server;
+    load->flight = (struct zd_flight){
+        .machine.step = run_step,
+        .ops = &ops,
+        .cache = &server->objects,
+        .entry = &object->entry,
+        .began_ms = uv_now(server->loop),
+    };
     object->n_changes = want->node->dataset->n_changes;
     load->object = object;
     load->node = zd_node_ref(want->node);
@@ -365,7 +359,6 @@ static struct index_load *new_load(const struct zd_place_want *want, struct zd_o
     load->level = want->at_level;
     load->run = want->run;
     load->generation = want->at_level == 0 ? (struct zd_generation){0} : want->stat.generation;
-    object->entry.began_ms = uv_now(want->node->dataset->server->loop);
     return load;
 }
 
@@ -381,31 +374,10 @@ static enum zd_next start(struct zd_place_want *want, struct zd_object *object, 
         return ZD_NEXT;
     }
     load->step = is_known ? step_check : step_read;
-    if (!is_over(load)) {
-        zd_list_push_back(&object->entry.waiters, &want->index_wait.link);
-        return ZD_WAIT;
-    }
-    if (load->status == ZD_OK) {
-        give_now(object, want);
-    } else {
-        zd_wait_answer(&want->index_wait, load->status, &load->err);
-    }
-    end(load);
-    return ZD_NEXT;
+    return zd_flight_begin(&load->flight, &want->index_wait);
 }
 
-/* Of indexes below level 0 nothing can change, so that none is read too early.
- * @param is_late it may be told whatever the work under way finds: that began later */
-static void wait_for(struct zd_object *object, bool is_late, struct zd_place_want *want)
-{
-    if (is_late || want->at_level > 0) {
-        zd_list_push_back(&object->entry.waiters, &want->index_wait.link);
-    } else {
-        zd_dataset_join(object->dataset, &object->entry, &want->index_wait);
-    }
-}
-
-static enum zd_next want_index(struct zd_place_want *want, bool is_late)
+static enum zd_next want_index(struct zd_place_want *want, enum zd_freshness freshness)
 {
     bool is_new = false;
     struct zd_object *object = claim(want, &is_new);
@@ -417,9 +389,11 @@ static enum zd_next want_index(struct zd_place_want *want, bool is_late)
     if (is_new) {
         return start(want, object, false);
     }
-    if (object->entry.is_busy) {
-        wait_for(object, is_late, want);
-        zd_object_unref(object); /* the load has a reference of its own */
+    if (object->entry.flight != NULL) {
+        /* Of indexes below level 0 nothing can change: none is read too early. */
+        zd_dataset_join(object->dataset, object->entry.flight,
+            want->at_level > 0 ? ZD_JOINING : freshness, &want->index_wait);
+        zd_object_unref(object); /* the flight has a reference of its own */
         return ZD_WAIT;
     }
     const bool is_gone = want->at_level == 0 && zd_generation_is_set(want->gone) &&
@@ -466,7 +440,7 @@ static enum zd_next step_down(struct zd_place_want *want)
 static enum zd_next find_place(struct zd_place_want *want)
 {
     for (;;) {
-        if (want_index(want, false) == ZD_WAIT) {
+        if (want_index(want, ZD_TRUSTED) == ZD_WAIT) {
             return ZD_WAIT;
         }
         if (step_down(want) == ZD_DONE) {

@@ -1,4 +1,4 @@
-/* A cache bounded in bytes, scan resistant, in which work belongs to the entry.
+/* A cache bounded in bytes, scan resistant.
  *
  * SIEVE: entries queue in the order of arrival and never move. To make room a hand goes from the
  * oldest to the newest: it spares those used since it passed last, and takes those that were not.
@@ -39,7 +39,7 @@ void zd_cache_done(struct zd_cache *cache)
 {
     while (!zd_list_is_empty(&cache->queue)) {
         struct zd_cache_entry *entry = entry_of(cache->queue.next);
-        assert(!entry->is_busy);
+        assert(entry->flight == NULL);
         zd_cache_drop(cache, entry);
     }
     zd_map_done(&cache->map);
@@ -61,8 +61,6 @@ struct zd_cache_entry *zd_cache_find(struct zd_cache *cache, struct zd_span key)
 enum zd_status zd_cache_put(struct zd_cache *cache, struct zd_cache_entry *entry)
 {
     ZD_TRY(zd_map_put(&cache->map, &entry->map));
-    zd_list_init(&entry->waiters);
-    zd_list_init(&entry->late);
     zd_list_push_front(&cache->queue, &entry->queue);
     entry->refs = 2;
     entry->in_table = true;
@@ -80,7 +78,7 @@ static void evict(struct zd_cache *cache, const struct zd_cache_entry *spared)
         }
         struct zd_cache_entry *entry = entry_of(cache->hand);
         cache->hand = cache->hand->prev;
-        if (entry->visited || entry->is_busy || entry == spared) {
+        if (entry->visited || entry->flight != NULL || entry == spared) {
             entry->visited = false;
             continue;
         }

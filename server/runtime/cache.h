@@ -1,5 +1,5 @@
-/* A cache bounded in bytes, scan resistant (SIEVE), in which work belongs to the entry: many wait,
- * one works. Thread: loop. */
+/* A cache bounded in bytes, scan resistant (SIEVE), whose entries know the work under way on them
+ * (server/runtime/flight.h). Thread: loop. */
 #ifndef ZD_RUNTIME_CACHE_H
 #define ZD_RUNTIME_CACHE_H
 
@@ -7,20 +7,18 @@
 #include "core/base/map.h"
 
 struct zd_dataset;
+struct zd_flight;
 
 /** An entry, embedded first in the object that is kept. Its key is in the object. */
 struct zd_cache_entry {
     struct zd_map_entry map;        /* key */
     struct zd_list queue;           /* in the order of arrival */
-    struct zd_list waiters;         /* struct zd_wait: those who wait for the work under way */
-    struct zd_list late;            /* the same: it began too early for them, they wait for more */
-    uint64_t began_ms;              /* of the work under way; loop time */
+    struct zd_flight *flight;       /* the work under way; NULL = idle. Busy = never evicted */
     size_t bytes;                   /* what it costs; set by zd_cache_charge */
     const struct zd_dataset *owner; /* whose data it is; NULL = nobody's */
     uint32_t refs;                  /* one for being in the table, one for each user */
     bool in_table;
     bool visited; /* SIEVE: used since the hand passed */
-    bool is_busy; /* work is under way: never evicted */
 };
 
 struct zd_cache {

@@ -1,7 +1,9 @@
 /* server/runtime/cache: byte bounds, references, and what survives. */
-#include "server/runtime/cache.h"
+#include "server/runtime/flight.h"
 
 #include "tests/support/unit.h"
+
+static struct zd_flight work; /* under way on busy entries */
 
 struct thing {
     struct zd_cache_entry entry; /* first */
@@ -123,12 +125,12 @@ START_TEST(what_is_busy_is_never_evicted)
     struct zd_cache cache;
     zd_cache_init(&cache, "test", 800, free_thing);
     struct thing *busy = put(&cache, 1000, 100);
-    busy->entry.is_busy = true;
+    busy->entry.flight = &work;
     for (uint64_t name = 0; name < 100; name++) {
         keep(&cache, name, 100);
     }
     ck_assert_ptr_eq(find(&cache, 1000), busy);
-    busy->entry.is_busy = false;
+    busy->entry.flight = NULL;
     zd_cache_unref(&cache, &busy->entry);
     zd_cache_done(&cache);
 }
@@ -141,12 +143,12 @@ START_TEST(a_cache_full_of_busy_entries_goes_over_its_bound)
     zd_cache_init(&cache, "test", 800, free_thing);
     for (uint64_t name = 0; name < ZD_COUNT_OF(busy); name++) {
         busy[name] = put(&cache, name, 0);
-        busy[name]->entry.is_busy = true;
+        busy[name]->entry.flight = &work;
         zd_cache_charge(&cache, &busy[name]->entry, 100);
     }
     ck_assert_uint_eq(cache.bytes, 2000);
     for (uint64_t name = 0; name < ZD_COUNT_OF(busy); name++) {
-        busy[name]->entry.is_busy = false;
+        busy[name]->entry.flight = NULL;
         zd_cache_unref(&cache, &busy[name]->entry);
     }
     keep(&cache, 1000, 100);
@@ -238,12 +240,12 @@ static void random_step(struct model *model)
         if (found != NULL && *held == NULL) {
             *held = found;
             (void)zd_cache_ref(&found->entry);
-            found->entry.is_busy = zd_unit_random() % 8 == 0;
+            found->entry.flight = zd_unit_random() % 8 == 0 ? &work : NULL;
         }
         break;
     default:
         if (*held != NULL) {
-            (*held)->entry.is_busy = false;
+            (*held)->entry.flight = NULL;
             zd_cache_unref(cache, &(*held)->entry);
             *held = NULL;
         }
@@ -263,7 +265,7 @@ static void check_model(struct model *model)
             const struct thing *thing = ZD_CONTAINER(entry, struct thing, entry.map);
             ck_assert_uint_eq(thing->name, name);
             ck_assert_uint_eq(thing->entry.bytes, model->charged[name]);
-            is_any_busy = is_any_busy || thing->entry.is_busy;
+            is_any_busy = is_any_busy || thing->entry.flight != NULL;
             bytes += thing->entry.bytes;
             n_found++;
         }
@@ -282,7 +284,7 @@ START_TEST(random_use_agrees_with_a_plain_model)
         /* Entries that were busy when room was needed are only evicted by the next charge. */
         for (uint64_t name = 0; name < N_NAMES && model.cache.bytes > 1000; name++) {
             if (model.held[name] != NULL) {
-                model.held[name]->entry.is_busy = false;
+                model.held[name]->entry.flight = NULL;
             }
         }
         keep(&model.cache, N_NAMES, 0);
@@ -291,7 +293,7 @@ START_TEST(random_use_agrees_with_a_plain_model)
     }
     for (uint64_t name = 0; name < N_NAMES; name++) {
         if (model.held[name] != NULL) {
-            model.held[name]->entry.is_busy = false;
+            model.held[name]->entry.flight = NULL;
             zd_cache_unref(&model.cache, &model.held[name]->entry);
         }
     }

@@ -1,0 +1,70 @@
+/* Single flight: one work on a cache entry for all who want what it finds. Thread: loop. */
+#ifndef ZD_RUNTIME_FLIGHT_H
+#define ZD_RUNTIME_FLIGHT_H
+
+#include "server/runtime/cache.h"
+#include "server/runtime/machine.h"
+
+struct zd_flight;
+
+/** How fresh an answer must be. */
+enum zd_freshness {
+    ZD_TRUSTED, /* the dataset's revalidate_ms decides */
+    ZD_FRESH,   /* found by work that begins after the question */
+    ZD_JOINING, /* asked again for a late waiter: any work under way began after its question */
+};
+
+/** What one kind of work does at its end. */
+struct zd_flight_ops {
+    /** The work has ended and the entry is idle. Put what `give` needs into the flight's owner, and
+     * let the cache keep or drop the entry. */
+    void (*settle)(struct zd_flight *flight);
+    /** The work has succeeded: set the outputs of one waiter, its status included. The entry may
+     * have changed since `settle`: an earlier waiter may have begun new work on it. */
+    void (*give)(struct zd_flight *flight, struct zd_wait *wait);
+    /** Ask anew for a late waiter, as ZD_JOINING. @return ZD_NEXT: it is answered */
+    enum zd_next (*again)(struct zd_flight *flight, struct zd_wait *wait);
+    /** The last waiter has left, and the entry has left the cache. NULL: the work goes on.
+     * @return ZD_WAIT: the machine will go on and end; ZD_DONE: the work has stopped */
+    enum zd_next (*cancel)(struct zd_flight *flight);
+    void (*free)(struct zd_flight *flight); /* the owner and all it holds, but not the entry */
+};
+
+/**
+ * The work on one cache entry, embedded in the object that does it.
+ *
+ *     idle entry --> zd_flight_begin --> steps --> settle --> give, give ... --> again ... --> free
+ *                        busy entry: zd_flight_join, zd_flight_join_late --^
+ */
+struct zd_flight {
+    struct zd_machine machine; /* in: step */
+    const struct zd_flight_ops *ops;
+    struct zd_cache *cache;       /* borrowed */
+    struct zd_cache_entry *entry; /* a reference */
+    uint64_t began_ms;            /* loop time */
+    enum zd_status status;        /* set by the steps: a failure is every waiter's answer */
+    struct zd_error err;          /* then: why */
+    /* its own */
+    struct zd_list waiters; /* struct zd_wait: answered when the work ends */
+    struct zd_list late;    /* the same: the work began too early for them */
+};
+
+/**
+ * Begin the work on an idle entry for its first waiter. The inputs of the flight are set, and its
+ * status: after a failure no step runs.
+ *
+ * @return ZD_NEXT: the work has ended, `wait` is answered and the flight freed; ZD_WAIT
+ */
+enum zd_next zd_flight_begin(struct zd_flight *flight, struct zd_wait *wait);
+
+/** Wait for the work under way. */
+void zd_flight_join(struct zd_flight *flight, struct zd_wait *wait);
+
+/** Wait for the end of the work under way, and then for newer work. */
+void zd_flight_join_late(struct zd_flight *flight, struct zd_wait *wait);
+
+/** Stop waiting. The last waiter to leave cancels the work, where the work can be cancelled.
+ * @param flight not looked at when the wait has ended */
+void zd_flight_leave(struct zd_flight *flight, struct zd_wait *wait);
+
+#endif
