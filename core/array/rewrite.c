@@ -9,13 +9,8 @@
 
 #include "core/array/chunk.h"
 #include "core/array/slots.h"
-#include "core/array/verify.h"
 #include "core/base/num.h"
-
-#define ENCODE_PER_DECODE 4 /* how much longer the one takes than the other */
-#define COPY_BYTES_PER_NS 4
-#define INDEX_NS_PER_BYTE 3 /* an index is read, given its slots, made anew and encoded */
-#define INDEX_COPIES      5 /* its slots; read and made: each encoded and decoded */
+#include "core/grid/plan.h"
 
 enum outcome {
     WRITTEN,
@@ -48,215 +43,6 @@ struct change {
     struct zd_buf *elements; /* to be encoded later; owned, or NULL */
     struct zd_buf *bytes;    /* encoded; owned, or NULL */
 };
-
-struct zd_edit *zd_rewrite_edit_new(void)
-{
-    return zd_alloc_zero(1, sizeof(struct zd_edit));
-}
-
-void zd_rewrite_edit_free(struct zd_edit *edit)
-{
-    if (edit != NULL) {
-        zd_buf_unref(edit->bytes);
-        zd_free(edit);
-    }
-}
-
-static enum zd_status cannot_encode(struct zd_error *err)
-{
-    return zd_fail(err, ZD_UNSUPPORTED,
-        "the array has a codec that this build does not know: its chunks cannot be written");
-}
-
-static enum zd_status check_length(
-    const struct zd_level *level, const struct zd_buf *elements, struct zd_error *err)
-{
-    if (elements->len == level->chunk_bytes) {
-        return ZD_OK;
-    }
-    const enum zd_status status = zd_fail(err, ZD_INVALID,
-        "a chunk has %" PRIu64 " bytes, %zu were given", level->chunk_bytes, elements->len);
-    zd_fact_expected(err, "%" PRIu64 " bytes", level->chunk_bytes);
-    zd_fact_found(err, "%zu bytes", elements->len);
-    return status;
-}
-
-static enum zd_status drop_if_empty(
-    struct zd_slots *slots, const struct zd_slot_place *place, struct zd_error *err)
-{
-    const struct zd_layout *layout = slots->layout;
-    ZD_AUTO(zd_buf) elements = NULL;
-    ZD_AUTO(zd_buf) encoded = zd_slots_read(slots, place);
-    if (encoded == NULL) {
-        return zd_fail(err, ZD_NO_MEMORY, "no memory for an inner chunk");
-    }
-    ZD_TRY(zd_chunk_decode(zd_layout_leaf(layout), encoded, &elements, err));
-    if (zd_chunk_is_fill(elements, layout->meta)) {
-        zd_slots_put(slots, place, NULL);
-    }
-    return ZD_OK;
-}
-
-/* A shard on the way to the chunk that is looked at. */
-struct shard_walk {
-    uint64_t index[ZD_RANK_MAX]; /* of the shard in its level's grid */
-    uint64_t next;               /* of its chunks */
-};
-
-static void inner_index(const struct zd_layout *layout, uint32_t level,
-    const struct shard_walk *walk, uint64_t ret_index[ZD_RANK_MAX])
-{
-    const struct zd_grid *grid = &layout->level[level].grid;
-    const struct zd_grid *inner = &layout->level[level + 1].grid;
-    uint64_t rest = walk->next;
-    for (uint32_t d = grid->rank; d-- > 0;) {
-        const uint64_t per_chunk = grid->chunk[d] / inner->chunk[d];
-        ret_index[d] = walk->index[d] * per_chunk + rest % per_chunk;
-        rest /= per_chunk;
-    }
-}
-
-/* One chunk of the last level after the other, so that a shard may be larger than memory. */
-static enum zd_status drop_empty(
-    struct zd_slots *slots, const struct zd_edit *edit, struct zd_error *err)
-{
-    const struct zd_layout *layout = slots->layout;
-    struct shard_walk walk[ZD_LEVELS_MAX] = {0};
-    memcpy(walk[edit->level].index, edit->part.chunk, sizeof walk[0].index);
-    for (uint32_t level = edit->level;;) {
-        struct zd_slot_place place;
-        if (walk[level].next == layout->level[level].shard->n_chunks) {
-            if (level == edit->level) {
-                return ZD_OK;
-            }
-            level--;
-            continue;
-        }
-        struct shard_walk inner = {0};
-        inner_index(layout, level, &walk[level], inner.index);
-        walk[level].next++;
-        ZD_TRY(zd_slots_find(slots, level + 1, inner.index, &place, err));
-        if (zd_slots_is_absent(slots, &place)) {
-            continue;
-        }
-        if (level + 2 == layout->n_levels) {
-            ZD_TRY(drop_if_empty(slots, &place, err));
-        } else {
-            walk[++level] = inner;
-        }
-    }
-}
-
-/* What a client encoded, without the chunks that are not to be stored. */
-static enum zd_status leave_out_empty(const struct zd_layout *layout, struct zd_edit *edit,
-    const struct zd_verified *verified, struct zd_error *err)
-{
-    struct zd_slots slots;
-    struct zd_buf *bytes = NULL;
-    bool is_changed = false;
-    if (verified->n_full == 0) {
-        edit->kind = ZD_EDIT_ERASE;
-        zd_buf_unref(ZD_TAKE(edit->bytes));
-        return ZD_OK;
-    }
-    if (verified->n_empty == 0) {
-        return ZD_OK;
-    }
-    zd_slots_init(&slots, layout, edit->level, edit->bytes, edit->bytes->len);
-    enum zd_status status = drop_empty(&slots, edit, err);
-    if (status == ZD_OK) {
-        status = zd_slots_finish(&slots, &is_changed, &bytes, err);
-    }
-    zd_slots_done(&slots);
-    if (status == ZD_OK && is_changed) {
-        zd_buf_unref(edit->bytes);
-        edit->bytes = bytes;
-    }
-    return status;
-}
-
-static enum zd_status verify_encoded(const struct zd_layout *layout, struct zd_edit *edit,
-    uint64_t decoded_max, struct zd_error *err)
-{
-    struct zd_verified verified = {.written = edit->written};
-    ZD_TRY(zd_verify_chunk(layout, edit->level, edit->bytes, decoded_max, &verified, err));
-    return layout->meta->view.skips_empty ? leave_out_empty(layout, edit, &verified, err) : ZD_OK;
-}
-
-enum zd_status zd_rewrite_verify(const struct zd_layout *layout, struct zd_edit *edit,
-    uint64_t decoded_max, struct zd_error *err)
-{
-    const struct zd_level *level = &layout->level[edit->level];
-    assert(edit->level < layout->n_levels);
-    if (edit->kind != ZD_EDIT_ERASE && zd_chain_is_partial(layout->level[0].chain)) {
-        return cannot_encode(err);
-    }
-    if (edit->kind == ZD_EDIT_ENCODED) {
-        ZD_TRY(verify_encoded(layout, edit, decoded_max, err));
-    } else if (edit->kind == ZD_EDIT_DECODED) {
-        ZD_TRY(check_length(level, edit->bytes, err));
-        if (edit->written != NULL) {
-            zd_written_add(
-                edit->written, edit->bytes->data, level->chunk_bytes / layout->meta->dtype.bytes);
-        }
-    }
-    edit->is_verified = true;
-    return ZD_OK;
-}
-
-void zd_rewrite_edit_object(
-    const struct zd_layout *layout, const struct zd_edit *edit, uint64_t ret_index[ZD_RANK_MAX])
-{
-    zd_layout_ancestor(layout, edit->level, 0, edit->part.chunk, ret_index);
-}
-
-/* Where a chunk begins, which may be outside the array: an inner one of a shard at its edge. */
-static uint64_t origin_of(const struct zd_grid *grid, uint32_t dim, uint64_t index)
-{
-    return index * grid->chunk[dim];
-}
-
-/* Whether a part has all elements of its chunk that lie within the array: no two of its elements
- * are the same. */
-static bool covers(const struct zd_grid *grid, const struct zd_part *part)
-{
-    for (uint32_t d = 0; d < grid->rank; d++) {
-        const uint64_t origin = origin_of(grid, d, part->chunk[d]);
-        const uint64_t n_inside = origin < grid->shape[d] ? grid->shape[d] - origin : 0;
-        if (part->count[d] < zd_min_u64(grid->chunk[d], n_inside)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* The same without regard to the array: where it ends may be another thing to whoever wrote last.
- */
-static bool covers_chunk(const struct zd_grid *grid, const struct zd_part *part)
-{
-    for (uint32_t d = 0; d < grid->rank; d++) {
-        if (part->count[d] < grid->chunk[d]) {
-            return false;
-        }
-    }
-    return true;
-}
-
-bool zd_rewrite_edit_is_whole(const struct zd_layout *layout, const struct zd_edit *edit)
-{
-    if (edit->level > 0 || edit->only_absent) {
-        return false;
-    }
-    return edit->kind != ZD_EDIT_BOX || covers_chunk(&layout->level[0].grid, &edit->part);
-}
-
-bool zd_rewrite_edit_is_all(const struct zd_layout *layout, const struct zd_edit *edit)
-{
-    if (edit->level > 0 || edit->only_absent) {
-        return false;
-    }
-    return edit->kind != ZD_EDIT_BOX || covers(&layout->level[0].grid, &edit->part);
-}
 
 /* The constant is what a static analyser can follow. */
 static enum zd_status no_memory(struct zd_error *err, uint64_t n_bytes)
@@ -318,11 +104,11 @@ static enum zd_status rest_of(struct work *work, const struct brush *brush,
 {
     const struct zd_grid *grid = &work->leaf->grid;
     *ret_elements = NULL;
-    if (covers_chunk(grid, &brush->part)) {
+    if (zd_plan_part_covers(grid, &brush->part)) {
         return ZD_OK;
     }
     const enum zd_status status = elements_of(work, place, ret_elements, err);
-    return status == ZD_CORRUPT && covers(grid, &brush->part) ? ZD_OK : status;
+    return status == ZD_CORRUPT && zd_plan_part_covers_inside(grid, &brush->part) ? ZD_OK : status;
 }
 
 /* The elements that a chunk of the last level will have. */
@@ -435,7 +221,7 @@ static enum zd_status paint_one(
     struct work *work, struct brush *brush, struct zd_edit_counts *counts, struct zd_error *err)
 {
     struct change change = {.outcome = UNCHANGED};
-    const bool is_whole = covers(&work->leaf->grid, &brush->part);
+    const bool is_whole = zd_plan_part_covers_inside(&work->leaf->grid, &brush->part);
     enum zd_status status = change_elements(work, brush, &change, err);
     if (status == ZD_OK) {
         status = change.outcome == WRITTEN && !is_whole ? keep_hot(work, &change, counts, err)
@@ -467,20 +253,6 @@ static enum zd_status add_change(
     return encode_change(work, change, err);
 }
 
-/* The elements of the array that a part of some level's chunk has. */
-static void select_part(
-    const struct zd_grid *grid, const struct zd_part *part, struct zd_selection *ret_selection)
-{
-    *ret_selection = (struct zd_selection){.rank = grid->rank};
-    for (uint32_t d = 0; d < grid->rank; d++) {
-        ret_selection->axis[d] = (struct zd_axis){
-            .start = origin_of(grid, d, part->chunk[d]) + part->from[d],
-            .count = part->count[d],
-            .step = part->step[d],
-        };
-    }
-}
-
 static bool next_part(struct zd_plan *plan, const struct zd_part *whole, struct zd_part *ret_part)
 {
     if (!zd_plan_next(plan, ret_part)) {
@@ -500,7 +272,7 @@ static enum zd_status paint_many(struct work *work, struct brush *brush, uint32_
     struct zd_selection selection;
     struct zd_plan plan;
     struct zd_list changes;
-    select_part(&work->layout->level[level].grid, &whole, &selection);
+    zd_plan_part_selection(&work->layout->level[level].grid, &whole, &selection);
     zd_plan_init(&plan, &work->leaf->grid, &selection);
     uint64_t n_parts = 0;
     if (!zd_plan_overflows(&work->leaf->grid, &selection, &n_parts) && n_parts == 1) {
@@ -531,7 +303,7 @@ static enum zd_status open_covered(
     zd_plan_init(&plan, grid, selection);
     while (zd_plan_next(&plan, &part)) {
         struct zd_slot_place place;
-        if (!covers(grid, &part)) {
+        if (!zd_plan_part_covers_inside(grid, &part)) {
             continue;
         }
         ZD_TRY(zd_slots_find(&work->slots, level, part.chunk, &place, err));
@@ -544,7 +316,7 @@ static enum zd_status paint_shard(struct work *work, struct brush *brush, uint32
     struct zd_edit_counts *counts, struct zd_error *err)
 {
     struct zd_selection selection;
-    select_part(&work->layout->level[level].grid, &brush->part, &selection);
+    zd_plan_part_selection(&work->layout->level[level].grid, &brush->part, &selection);
     for (uint32_t at = level; at + 1 < work->layout->n_levels; at++) {
         ZD_TRY(open_covered(work, &selection, at, err));
     }
@@ -611,9 +383,7 @@ static enum zd_status apply(
     struct work *work, struct zd_edit *edit, struct zd_edit_counts *counts, struct zd_error *err)
 {
     struct zd_slot_place place;
-    if (edit->kind != ZD_EDIT_ERASE && zd_chain_is_partial(work->layout->level[0].chain)) {
-        return cannot_encode(err);
-    }
+    ZD_TRY(zd_rewrite_edit_check_codecs(work->layout, edit, err));
     if (edit->kind != ZD_EDIT_BOX || edit->only_absent) {
         assert(edit->is_verified || edit->kind == ZD_EDIT_BOX || edit->kind == ZD_EDIT_ERASE);
         ZD_TRY(cool_down(work, err));
@@ -677,82 +447,4 @@ void zd_rewrite_was_absent(struct zd_rewrite *rewrite)
     struct zd_edit_counts *counts = &rewrite->edit[0]->counts;
     counts->n_unchanged += counts->n_erased;
     counts->n_erased = 0;
-}
-
-/* Saturating, as all sums here: what is too much is too much. */
-static uint64_t sum(uint64_t a, uint64_t b)
-{
-    uint64_t result;
-    return ckd_add(&result, a, b) ? UINT64_MAX : result;
-}
-
-static uint64_t product(uint64_t a, uint64_t b)
-{
-    uint64_t result;
-    return ckd_mul(&result, a, b) ? UINT64_MAX : result;
-}
-
-/* Of all shards in one object, nested ones too. */
-static uint64_t index_bytes(const struct zd_layout *layout)
-{
-    uint64_t n_shards = 1;
-    uint64_t bytes = 0;
-    for (uint32_t i = 0; i + 1 < layout->n_levels; i++) {
-        const struct zd_shard *shard = layout->level[i].shard;
-        bytes = sum(bytes, product(n_shards, shard->index_bytes));
-        n_shards = product(n_shards, shard->n_chunks);
-    }
-    return bytes;
-}
-
-uint64_t zd_rewrite_cost_bytes(const struct zd_layout *layout, uint64_t object_bytes_max)
-{
-    const uint64_t indexes = index_bytes(layout);
-    const uint64_t object =
-        zd_min_u64(sum(layout->level[0].chunk_bytes, indexes), object_bytes_max);
-    const uint64_t chunks = product(zd_layout_leaf(layout)->chunk_bytes, 3);
-    return sum(sum(chunks, product(object, 2)), product(indexes, INDEX_COPIES));
-}
-
-/* Encoding takes longer than decoding; how much longer is different with each codec. */
-static uint64_t change_ns(const struct zd_level *level)
-{
-    return sum(
-        product(level->decode_ns, 1 + ENCODE_PER_DECODE), level->chunk_bytes / COPY_BYTES_PER_NS);
-}
-
-/* Of the shards down to that level, one of each: they are there or not, their indexes are made. */
-static uint64_t indexes_ns(const struct zd_layout *layout, uint32_t level)
-{
-    uint64_t ns = 0;
-    for (uint32_t i = 0; i < level; i++) {
-        ns = sum(ns, product(layout->level[i].shard->index_bytes, INDEX_NS_PER_BYTE));
-    }
-    return ns;
-}
-
-static uint64_t box_ns(const struct zd_layout *layout, const struct zd_edit *edit)
-{
-    const struct zd_level *leaf = zd_layout_leaf(layout);
-    struct zd_selection selection;
-    uint64_t n_parts = 0;
-    select_part(&layout->level[edit->level].grid, &edit->part, &selection);
-    return zd_plan_overflows(&leaf->grid, &selection, &n_parts) ? UINT64_MAX
-                                                                : product(n_parts, change_ns(leaf));
-}
-
-uint64_t zd_rewrite_cost_ns(const struct zd_layout *layout, const struct zd_edit *edit)
-{
-    const struct zd_level *level = &layout->level[edit->level];
-    switch (edit->kind) {
-    case ZD_EDIT_ERASE:
-        return indexes_ns(layout, edit->level);
-    case ZD_EDIT_ENCODED:
-        return sum(edit->is_verified ? 0 : level->decode_ns, indexes_ns(layout, edit->level));
-    case ZD_EDIT_DECODED:
-        return sum(change_ns(level), indexes_ns(layout, layout->n_levels - 1));
-    case ZD_EDIT_BOX:
-        return sum(box_ns(layout, edit), indexes_ns(layout, layout->n_levels - 1));
-    }
-    return 0;
 }

@@ -71,3 +71,44 @@ bool zd_plan_overflows(
     }
     return zd_product(ret_n_parts, n_parts, grid->rank);
 }
+
+/* Where a chunk begins, which may be outside the array: an inner one of a shard at its edge. */
+static uint64_t origin_of(const struct zd_grid *grid, uint32_t dim, uint64_t index)
+{
+    return index * grid->chunk[dim];
+}
+
+bool zd_plan_part_covers_inside(const struct zd_grid *grid, const struct zd_part *part)
+{
+    for (uint32_t d = 0; d < grid->rank; d++) {
+        const uint64_t origin = origin_of(grid, d, part->chunk[d]);
+        const uint64_t n_inside = origin < grid->shape[d] ? grid->shape[d] - origin : 0;
+        if (part->count[d] < zd_min_u64(grid->chunk[d], n_inside)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool zd_plan_part_covers(const struct zd_grid *grid, const struct zd_part *part)
+{
+    for (uint32_t d = 0; d < grid->rank; d++) {
+        if (part->count[d] < grid->chunk[d]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void zd_plan_part_selection(
+    const struct zd_grid *grid, const struct zd_part *part, struct zd_selection *ret_selection)
+{
+    *ret_selection = (struct zd_selection){.rank = grid->rank};
+    for (uint32_t d = 0; d < grid->rank; d++) {
+        ret_selection->axis[d] = (struct zd_axis){
+            .start = origin_of(grid, d, part->chunk[d]) + part->from[d],
+            .count = part->count[d],
+            .step = part->step[d],
+        };
+    }
+}

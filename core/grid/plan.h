@@ -36,4 +36,14 @@ bool zd_plan_next(struct zd_plan *plan, struct zd_part *ret_part);
 bool zd_plan_overflows(
     const struct zd_grid *grid, const struct zd_selection *selection, uint64_t *ret_n_parts);
 
+/** Whether a part has every element of its chunk; no two of its elements are the same. */
+bool zd_plan_part_covers(const struct zd_grid *grid, const struct zd_part *part);
+
+/** Whether it has every element of its chunk that lies within the array. */
+bool zd_plan_part_covers_inside(const struct zd_grid *grid, const struct zd_part *part);
+
+/** The elements of the array that a part has. */
+void zd_plan_part_selection(
+    const struct zd_grid *grid, const struct zd_part *part, struct zd_selection *ret_selection);
+
 #endif

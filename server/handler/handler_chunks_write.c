@@ -7,6 +7,8 @@
  * again. */
 #include <string.h>
 
+#include "core/array/rewrite_cost.h"
+#include "core/array/rewrite_verify.h"
 #include "core/base/num.h"
 #include "server/request/admit.h"
 #include "server/request/body.h"

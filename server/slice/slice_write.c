@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/array/rewrite_cost.h"
 #include "core/base/num.h"
 #include "core/codec/strided.h"
 #include "core/dialect/dialect.h"

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "core/array/rewrite_cost.h"
 #include "core/base/num.h"
 #include "server/data/datasets.h"
 #include "server/data/events.h"

@@ -3,6 +3,7 @@
  * name the array and the edit; the rest is what is stored. */
 #include "core/array/chunk.h"
 #include "core/array/rewrite.h"
+#include "core/array/rewrite_verify.h"
 #include "core/base/num.h"
 #include "tests/fuzz/input.h"
 

@@ -5,6 +5,8 @@
 #include <sys/resource.h>
 
 #include "core/array/chunk.h"
+#include "core/array/rewrite_cost.h"
+#include "core/array/rewrite_verify.h"
 #include "tests/support/array.h"
 #include "tests/support/unit.h"
 
