@@ -62,16 +62,6 @@ static enum zd_next fail_body(struct zd_request *req, const struct zd_error *err
 
 /* ---- what is asked ---- */
 
-static const char *const params[] = {
-    "slice",
-    "origin",
-    "expected_shape",
-    "broadcast",
-    "append",
-    "dry_run",
-    NULL,
-};
-
 static enum zd_next respond_type(struct zd_request *req, const char *content_type)
 {
     const char *allowed[ZD_SLICE_BODY_TYPES_MAX];
@@ -88,18 +78,15 @@ static enum zd_next respond_type(struct zd_request *req, const char *content_typ
 static enum zd_status read_query(
     struct zd_slice_write *write, const char **ret_code, struct zd_error *err)
 {
-    const struct zd_params *query = &write->req->params;
-    ZD_TRY(zd_slice_params_query(&write->ask, query, ret_code, err));
-    ZD_TRY(zd_params_flag(query, "broadcast", false, &write->is_broadcast, err));
-    ZD_TRY(zd_params_flag(query, "dry_run", false, &write->is_dry, err));
-    struct zd_span value;
-    write->append.is_asked = zd_params_find(query, "append", &value);
-    const char *rival = write->is_broadcast                      ? "broadcast"
-                        : zd_params_find(query, "slice", &value) ? "slice"
-                                                                 : NULL;
-    if (write->append.is_asked && rival != NULL) {
+    const struct zd_slice_params *ask = &write->ask;
+    ZD_TRY(zd_slice_params_query(&write->ask, &write->req->params, ret_code, err));
+    write->is_broadcast = ask->is_broadcast;
+    write->is_dry = ask->is_dry;
+    write->append.is_asked = ask->has_append;
+    const char *rival = ask->is_broadcast ? "broadcast" : ask->has_slice ? "slice" : NULL;
+    if (ask->has_append && rival != NULL) {
         const enum zd_status told =
-            zd_fail(err, ZD_INVALID, "append says where the elements go: %s cannot", rival);
+            zd_fail(err, ZD_INVALID, "append and %s cannot be combined", rival);
         zd_fact_name(err, rival);
         return told;
     }
@@ -309,12 +296,8 @@ static enum zd_next step_append(struct zd_request *req)
 {
     struct zd_slice_write *write = write_of(req);
     struct zd_error err = {0};
-    struct zd_span name;
     const char *code = NULL;
-    const bool is_given = zd_params_find(&req->params, "append", &name);
-    assert(is_given);
-    (void)is_given;
-    if (zd_slice_append_begin(write, name, &code, &err) != ZD_OK) {
+    if (zd_slice_append_begin(write, write->ask.append, &code, &err) != ZD_OK) {
         return fail(req, code, &err);
     }
     /* What is appended is not there yet, so that it has no tag. */
@@ -648,7 +631,7 @@ static const struct zd_route routes[] = {
         .method = "PUT",
         .path = "/v1/datasets/{d}/slices/{path}",
         .first = step_put,
-        .params = params,
+        .params = zd_slice_params_of_writes,
         .needs_writable = true,
         .streams_body = true,
     },

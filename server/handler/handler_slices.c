@@ -512,7 +512,7 @@ static const struct zd_route routes[] = {
         .method = "GET",
         .path = "/v1/datasets/{d}/slices/{path}",
         .first = step_get,
-        .params = zd_slice_params,
+        .params = zd_slice_params_of_slices,
     },
     {
         .method = "POST",

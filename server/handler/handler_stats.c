@@ -238,7 +238,7 @@ static const struct zd_route routes[] = {
         .method = "GET",
         .path = "/v1/datasets/{d}/stats/{path}",
         .first = step_get,
-        .params = zd_stats_params,
+        .params = zd_slice_params_of_stats,
     },
 };
 

@@ -1,30 +1,24 @@
-/* What a client asks of a slice, from the query or from a POST body (api.md 3.5). */
+/* What a client asks of a slice: one row for each parameter, whatever carries it. */
 #include "server/slice/slice_params.h"
 
 #include <string.h>
 
+#include "core/base/num.h"
 #include "core/base/scan.h"
 #include "server/request/body.h"
 #include "server/runtime/server.h"
 
 #define FORMAT_BYTES_MAX 256
-#define ONLY_MEMBERS     "only slice, format, expected_shape, nan, ints, origin, level, max_size"
+#define NAMES_BYTES_MAX  256
 
-const char *const zd_slice_params[] = {
-    "slice",
-    "format",
-    "expected_shape",
-    "nan",
-    "ints",
-    "origin",
-    "level",
-    "max_size",
-    NULL,
+/* A value: of a query, or a member of a body. */
+struct value {
+    const char *name;
+    const struct zd_params *params; /* of a query */
+    struct zd_span text;            /* of a query */
+    const struct zd_json *json;     /* of a body; NULL in a query */
+    struct zd_pointer at;           /* in a body */
 };
-
-static const char *const nan_words[] = {"string", "null", NULL};
-static const char *const ints_words[] = {"number", "string", NULL};
-static const char *const origin_words[] = {"array", "stored", NULL};
 
 void zd_slice_params_init(struct zd_slice_params *ask, const struct zd_server *server)
 {
@@ -52,7 +46,6 @@ static bool add_extent(struct zd_slice_params *ask, uint64_t extent)
 static bool read_shape(struct zd_slice_params *ask, struct zd_span text)
 {
     struct zd_scan scan = zd_scan_of(text);
-    ask->has_shape = true;
     if (zd_scan_at_end(&scan)) {
         return true;
     }
@@ -67,18 +60,12 @@ static bool read_shape(struct zd_slice_params *ask, struct zd_span text)
     return zd_scan_at_end(&scan);
 }
 
-static enum zd_status read_scale(
-    struct zd_slice_params *ask, const struct zd_params *params, struct zd_error *err)
+static enum zd_status bad_shape(const struct value *value, struct zd_error *err)
 {
-    struct zd_span value;
-    ask->has_level = zd_params_find(params, "level", &value);
-    ask->has_max_size = zd_params_find(params, "max_size", &value);
-    ZD_TRY(zd_params_u64(params, "level", 0, 0, UINT64_MAX, &ask->level, err));
-    return zd_params_u64(params, "max_size", UINT64_MAX, 0, UINT64_MAX, &ask->max_size, err);
-}
-
-static enum zd_status bad_shape(struct zd_error *err)
-{
+    if (value->json != NULL) {
+        return zd_body_fault(
+            err, value->at.text, "at most 32 lengths, such as [10,5] or \"10,5\"", value->json);
+    }
     const enum zd_status status =
         zd_fail(err, ZD_INVALID, "expected_shape is not a list of at most 32 lengths");
     zd_fact_name(err, "expected_shape");
@@ -86,48 +73,36 @@ static enum zd_status bad_shape(struct zd_error *err)
     return status;
 }
 
-enum zd_status zd_slice_params_query(struct zd_slice_params *ask, const struct zd_params *params,
-    const char **ret_code, struct zd_error *err)
+static bool read_extents(struct zd_slice_params *ask, const struct zd_json *list)
 {
-    struct zd_span value;
-    uint32_t nan_choice;
-    uint32_t ints_choice;
-    uint32_t origin_choice;
-    *ret_code = "bad_parameter";
-    ZD_TRY(zd_params_choice(params, "nan", nan_words, 0, &nan_choice, err));
-    ZD_TRY(zd_params_choice(params, "ints", ints_words, 0, &ints_choice, err));
-    ZD_TRY(zd_params_choice(params, "origin", origin_words, 0, &origin_choice, err));
-    ZD_TRY(read_scale(ask, params, err));
-    ask->style.nan_null = nan_choice == 1;
-    ask->style.ints_string = ints_choice == 1;
-    ask->is_of_stored = origin_choice == 1;
-    if (zd_params_find(params, "expected_shape", &value) && !read_shape(ask, value)) {
-        return bad_shape(err);
+    for (size_t i = 0; i < zd_json_count(list); i++) {
+        uint64_t extent;
+        if (!zd_json_u64(zd_json_element(list, i), &extent) || !add_extent(ask, extent)) {
+            return false;
+        }
     }
-    if (zd_params_find(params, "slice", &value)) {
-        zd_text_add_bytes(&ask->slice, value.ptr, value.len);
-    }
-    ask->has_format = zd_params_find(params, "format", &value);
-    if (ask->has_format) {
-        zd_text_add_bytes(&ask->format, value.ptr, value.len);
-    }
-    if (ask->slice.status == ZD_NO_MEMORY || ask->format.status == ZD_NO_MEMORY) {
-        return zd_fail(err, ZD_NO_MEMORY, "no memory for the parameters of a slice");
-    }
-    if (ask->slice.status != ZD_OK || ask->format.status != ZD_OK) {
-        return zd_fail(err, ZD_INVALID, "the value of slice or format is too long");
-    }
-    return ZD_OK;
+    return true;
 }
 
-static enum zd_status read_slice_list(
-    struct zd_slice_params *ask, const struct zd_json *list, struct zd_error *err)
+static enum zd_status parse_expected_shape(
+    struct zd_slice_params *ask, const struct value *value, struct zd_error *err)
 {
-    const struct zd_pointer at = {.text = "/slice"};
-    for (size_t i = 0; i < zd_json_count(list); i++) {
-        const struct zd_json *item = zd_json_element(list, i);
+    const bool is_list = zd_json_is(value->json, ZD_JSON_ARRAY);
+    const struct zd_span text =
+        value->json == NULL ? value->text : zd_json_string_span(value->json);
+    ask->has_shape = true;
+    const bool is_read =
+        is_list ? read_extents(ask, value->json) : text.ptr != NULL && read_shape(ask, text);
+    return is_read ? ZD_OK : bad_shape(value, err);
+}
+
+static enum zd_status add_items(
+    struct zd_slice_params *ask, const struct value *value, struct zd_error *err)
+{
+    for (size_t i = 0; i < zd_json_count(value->json); i++) {
+        const struct zd_json *item = zd_json_element(value->json, i);
         if (!zd_json_is(item, ZD_JSON_STRING)) {
-            const struct zd_pointer place = zd_pointer_element(&at, i);
+            const struct zd_pointer place = zd_pointer_element(&value->at, i);
             return zd_body_fault(err, place.text, "a string", item);
         }
         zd_text_add(&ask->slice, i == 0 ? "" : ",");
@@ -136,121 +111,250 @@ static enum zd_status read_slice_list(
     return ZD_OK;
 }
 
-static enum zd_status read_slice(
-    struct zd_slice_params *ask, const struct zd_json *value, struct zd_error *err)
+/* Whether all of the text was kept. */
+static enum zd_status check_kept(
+    const struct zd_text *text, const struct value *value, struct zd_error *err)
 {
-    if (zd_json_is(value, ZD_JSON_ARRAY)) {
-        ZD_TRY(read_slice_list(ask, value, err));
-    } else if (zd_json_is(value, ZD_JSON_STRING)) {
-        zd_text_add(&ask->slice, zd_json_string(value));
-    } else {
-        return zd_body_fault(err, "/slice", "a string or a list of strings", value);
+    if (text->status == ZD_NO_MEMORY) {
+        return zd_fail(err, ZD_NO_MEMORY, "no memory for the value of %s", value->name);
     }
-    return ask->slice.status == ZD_OK
-               ? ZD_OK
-               : zd_fail(err, ask->slice.status, "the slice of the body is too long");
-}
-
-static enum zd_status read_shape_member(
-    struct zd_slice_params *ask, const struct zd_json *value, struct zd_error *err)
-{
-    if (zd_json_is(value, ZD_JSON_STRING)) {
-        return read_shape(ask, zd_json_string_span(value))
-                   ? ZD_OK
-                   : zd_body_fault(err, "/expected_shape", "lengths, such as \"10,5\"", value);
-    }
-    if (!zd_json_is(value, ZD_JSON_ARRAY)) {
-        return zd_body_fault(err, "/expected_shape", "a list of lengths", value);
-    }
-    ask->has_shape = true;
-    for (size_t i = 0; i < zd_json_count(value); i++) {
-        uint64_t extent;
-        if (!zd_json_u64(zd_json_element(value, i), &extent) || !add_extent(ask, extent)) {
-            return zd_body_fault(err, "/expected_shape", "at most 32 lengths", value);
-        }
+    if (text->status != ZD_OK) {
+        return zd_fail(err, value->json == NULL ? ZD_INVALID : text->status,
+            "the value of %s is too long", value->name);
     }
     return ZD_OK;
 }
 
-/* One of two words; true when the second stands there. */
-static enum zd_status read_word(const struct zd_json *value, const char *pointer,
-    const char *const words[], bool *ret_second, struct zd_error *err)
+static enum zd_status parse_slice(
+    struct zd_slice_params *ask, const struct value *value, struct zd_error *err)
 {
-    const char *text = zd_json_string(value);
+    ask->has_slice = true;
+    if (value->json == NULL) {
+        zd_text_add_bytes(&ask->slice, value->text.ptr, value->text.len);
+    } else if (zd_json_is(value->json, ZD_JSON_ARRAY)) {
+        ZD_TRY(add_items(ask, value, err));
+    } else if (zd_json_is(value->json, ZD_JSON_STRING)) {
+        zd_text_add(&ask->slice, zd_json_string(value->json));
+    } else {
+        return zd_body_fault(err, value->at.text, "a string or a list of strings", value->json);
+    }
+    return check_kept(&ask->slice, value, err);
+}
+
+static enum zd_status parse_format(
+    struct zd_slice_params *ask, const struct value *value, struct zd_error *err)
+{
+    ask->has_format = true;
+    if (value->json == NULL) {
+        zd_text_add_bytes(&ask->format, value->text.ptr, value->text.len);
+        return check_kept(&ask->format, value, err);
+    }
+    if (zd_json_is(value->json, ZD_JSON_STRING)) {
+        zd_text_add(&ask->format, zd_json_string(value->json));
+    }
+    const bool is_name = zd_json_is(value->json, ZD_JSON_STRING);
+    return is_name && ask->format.status != ZD_TOO_LARGE
+               ? check_kept(&ask->format, value, err)
+               : zd_body_fault(err, value->at.text, "the name of a format", value->json);
+}
+
+/* One of two words; true for the second. */
+static enum zd_status read_word(
+    const struct value *value, const char *const words[], bool *ret_second, struct zd_error *err)
+{
+    if (value->json == NULL) {
+        uint32_t choice;
+        ZD_TRY(zd_params_choice(value->params, value->name, words, 0, &choice, err));
+        *ret_second = choice == 1;
+        return ZD_OK;
+    }
+    const char *text = zd_json_string(value->json);
     if (text == NULL || (strcmp(text, words[0]) != 0 && strcmp(text, words[1]) != 0)) {
         ZD_SCOPED_TEXT(expected, FORMAT_BYTES_MAX);
         zd_text_addf(&expected, "\"%s\" or \"%s\"", words[0], words[1]);
-        return zd_body_fault(err, pointer, expected.at, value);
+        return zd_body_fault(err, value->at.text, expected.at, value->json);
     }
     *ret_second = strcmp(text, words[1]) == 0;
     return ZD_OK;
 }
 
-static enum zd_status read_format(
-    struct zd_slice_params *ask, const struct zd_json *value, struct zd_error *err)
+static enum zd_status read_number(
+    const struct value *value, uint64_t *ret_number, struct zd_error *err)
 {
-    ask->has_format = true;
-    if (zd_json_is(value, ZD_JSON_STRING)) {
-        zd_text_add(&ask->format, zd_json_string(value));
+    if (value->json == NULL) {
+        return zd_params_u64(value->params, value->name, 0, 0, UINT64_MAX, ret_number, err);
     }
-    if (ask->format.status == ZD_NO_MEMORY) {
-        return zd_fail(err, ZD_NO_MEMORY, "no memory for the name of a format");
-    }
-    return ask->format.status == ZD_OK && zd_json_is(value, ZD_JSON_STRING)
+    return zd_json_u64(value->json, ret_number)
                ? ZD_OK
-               : zd_body_fault(err, "/format", "the name of a format", value);
+               : zd_body_fault(err, value->at.text, "a non-negative integer", value->json);
 }
 
-static enum zd_status read_number(const struct zd_json *value, const char *pointer, bool *ret_has,
-    uint64_t *ret_value, struct zd_error *err)
+static enum zd_status parse_nan(
+    struct zd_slice_params *ask, const struct value *value, struct zd_error *err)
 {
-    *ret_has = true;
-    return zd_json_u64(value, ret_value)
-               ? ZD_OK
-               : zd_body_fault(err, pointer, "an integer that is not negative", value);
+    static const char *const words[] = {"string", "null", NULL};
+    return read_word(value, words, &ask->style.nan_null, err);
 }
 
-static enum zd_status read_member(struct zd_slice_params *ask, const char *name,
-    const struct zd_json *value, struct zd_error *err)
+static enum zd_status parse_ints(
+    struct zd_slice_params *ask, const struct value *value, struct zd_error *err)
 {
-    if (strcmp(name, "slice") == 0) {
-        return read_slice(ask, value, err);
+    static const char *const words[] = {"number", "string", NULL};
+    return read_word(value, words, &ask->style.ints_string, err);
+}
+
+static enum zd_status parse_origin(
+    struct zd_slice_params *ask, const struct value *value, struct zd_error *err)
+{
+    static const char *const words[] = {"array", "stored", NULL};
+    return read_word(value, words, &ask->is_of_stored, err);
+}
+
+static enum zd_status parse_level(
+    struct zd_slice_params *ask, const struct value *value, struct zd_error *err)
+{
+    ask->has_level = true;
+    return read_number(value, &ask->level, err);
+}
+
+static enum zd_status parse_max_size(
+    struct zd_slice_params *ask, const struct value *value, struct zd_error *err)
+{
+    ask->has_max_size = true;
+    return read_number(value, &ask->max_size, err);
+}
+
+static enum zd_status parse_fill(
+    struct zd_slice_params *ask, const struct value *value, struct zd_error *err)
+{
+    static const char *const words[] = {"skip", "keep", NULL};
+    return read_word(value, words, &ask->keeps_fill, err);
+}
+
+static enum zd_status parse_fields(
+    struct zd_slice_params *ask, const struct value *value, struct zd_error *err)
+{
+    (void)err; /* whose names they are is known to who answers */
+    ask->fields = value->text;
+    return ZD_OK;
+}
+
+static enum zd_status parse_broadcast(
+    struct zd_slice_params *ask, const struct value *value, struct zd_error *err)
+{
+    return zd_params_flag(value->params, value->name, false, &ask->is_broadcast, err);
+}
+
+static enum zd_status parse_dry_run(
+    struct zd_slice_params *ask, const struct value *value, struct zd_error *err)
+{
+    return zd_params_flag(value->params, value->name, false, &ask->is_dry, err);
+}
+
+static enum zd_status parse_append(
+    struct zd_slice_params *ask, const struct value *value, struct zd_error *err)
+{
+    (void)err; /* the dimension is looked up in the array */
+    ask->has_append = true;
+    ask->append = value->text;
+    return ZD_OK;
+}
+
+/* Every parameter, what reads it, and the requests that take it. Only those of slices may be
+ * members of a body too. */
+/* clang-format off */
+#define PARAMS(ROW) \
+    /*  name            parser                slices  stats   writes */ \
+    ROW(slice,          parse_slice,          YES,    YES,    YES) \
+    ROW(format,         parse_format,         YES,    NO,     NO) \
+    ROW(expected_shape, parse_expected_shape, YES,    NO,     YES) \
+    ROW(nan,            parse_nan,            YES,    NO,     NO) \
+    ROW(ints,           parse_ints,           YES,    NO,     NO) \
+    ROW(origin,         parse_origin,         YES,    YES,    YES) \
+    ROW(level,          parse_level,          YES,    NO,     NO) \
+    ROW(max_size,       parse_max_size,       YES,    NO,     NO) \
+    ROW(fields,         parse_fields,         NO,     YES,    NO) \
+    ROW(fill,           parse_fill,           NO,     YES,    NO) \
+    ROW(broadcast,      parse_broadcast,      NO,     NO,     YES) \
+    ROW(append,         parse_append,         NO,     NO,     YES) \
+    ROW(dry_run,        parse_dry_run,        NO,     NO,     YES)
+/* clang-format on */
+
+#define YES(name) #name,
+#define NO(name)
+#define OF_SLICES(name, parse, slices, stats, writes) slices(name)
+#define OF_STATS(name, parse, slices, stats, writes)  stats(name)
+#define OF_WRITES(name, parse, slices, stats, writes) writes(name)
+#define PARSER(name, parse, slices, stats, writes)    {#name, parse},
+
+const char *const zd_slice_params_of_slices[] = {PARAMS(OF_SLICES) NULL};
+const char *const zd_slice_params_of_stats[] = {PARAMS(OF_STATS) NULL};
+const char *const zd_slice_params_of_writes[] = {PARAMS(OF_WRITES) NULL};
+
+static const struct {
+    const char *name;
+    enum zd_status (*parse)(
+        struct zd_slice_params *ask, const struct value *value, struct zd_error *err);
+} rows[] = {PARAMS(PARSER)};
+
+enum zd_status zd_slice_params_query(struct zd_slice_params *ask, const struct zd_params *params,
+    const char **ret_code, struct zd_error *err)
+{
+    *ret_code = "bad_parameter";
+    for (size_t i = 0; i < ZD_COUNT_OF(rows); i++) {
+        struct value value = {.name = rows[i].name, .params = params};
+        if (zd_params_find(params, value.name, &value.text)) {
+            ZD_TRY(rows[i].parse(ask, &value, err));
+        }
     }
-    if (strcmp(name, "expected_shape") == 0) {
-        return read_shape_member(ask, value, err);
+    return ZD_OK;
+}
+
+static bool is_of_slices(const char *name)
+{
+    const char *const *at = zd_slice_params_of_slices;
+    while (*at != NULL && strcmp(*at, name) != 0) {
+        at++;
     }
-    if (strcmp(name, "nan") == 0) {
-        return read_word(value, "/nan", nan_words, &ask->style.nan_null, err);
+    return *at != NULL;
+}
+
+static enum zd_status bad_member(const struct value *value, struct zd_error *err)
+{
+    ZD_SCOPED_TEXT(names, NAMES_BYTES_MAX);
+    for (size_t i = 0; zd_slice_params_of_slices[i] != NULL; i++) {
+        zd_text_addf(&names, "%s%s", i == 0 ? "only " : ", ", zd_slice_params_of_slices[i]);
     }
-    if (strcmp(name, "ints") == 0) {
-        return read_word(value, "/ints", ints_words, &ask->style.ints_string, err);
+    return zd_body_fault(err, value->at.text, names.at, value->json);
+}
+
+static enum zd_status read_member(
+    struct zd_slice_params *ask, const struct value *value, struct zd_error *err)
+{
+    for (size_t i = 0; i < ZD_COUNT_OF(rows) && is_of_slices(value->name); i++) {
+        if (strcmp(rows[i].name, value->name) == 0) {
+            return rows[i].parse(ask, value, err);
+        }
     }
-    if (strcmp(name, "origin") == 0) {
-        return read_word(value, "/origin", origin_words, &ask->is_of_stored, err);
-    }
-    if (strcmp(name, "level") == 0) {
-        return read_number(value, "/level", &ask->has_level, &ask->level, err);
-    }
-    if (strcmp(name, "max_size") == 0) {
-        return read_number(value, "/max_size", &ask->has_max_size, &ask->max_size, err);
-    }
-    if (strcmp(name, "format") == 0) {
-        return read_format(ask, value, err);
-    }
-    const struct zd_pointer root = {.text = ""};
-    const struct zd_pointer at = zd_pointer_member(&root, name);
-    return zd_body_fault(err, at.text, ONLY_MEMBERS, value);
+    return bad_member(value, err);
 }
 
 enum zd_status zd_slice_params_body(struct zd_slice_params *ask, const struct zd_json *body,
     const char **ret_code, struct zd_error *err)
 {
+    const struct zd_pointer root = {.text = ""};
     *ret_code = "bad_body";
     if (!zd_json_is(body, ZD_JSON_OBJECT)) {
         return zd_body_fault(err, "", "an object", body);
     }
     for (void *iter = zd_json_next(body, NULL); iter != NULL; iter = zd_json_next(body, iter)) {
-        ZD_TRY(read_member(ask, zd_json_iter_name(iter), zd_json_iter_value(iter), err));
+        const char *name = zd_json_iter_name(iter);
+        const struct value value = {
+            .name = name,
+            .json = zd_json_iter_value(iter),
+            .at = zd_pointer_member(&root, name),
+        };
+        ZD_TRY(read_member(ask, &value, err));
     }
     return ZD_OK;
 }
@@ -268,7 +372,7 @@ enum zd_status zd_slice_params_select(const struct zd_slice_params *ask, const s
     ZD_TRY(status);
     *ret_stored = *ret_asked;
     for (uint32_t d = 0; !ask->is_of_stored && d < rank; d++) {
-        /* Of nothing, start is 0. */
+        /* An empty selection starts at 0. */
         ret_stored->axis[d].start += ret_asked->axis[d].count == 0 ? 0 : meta->view.origin[d];
     }
     return ZD_OK;

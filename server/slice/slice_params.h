@@ -1,4 +1,5 @@
-/* What a client asks of a slice, from the query or from a POST body (api.md 3.5). */
+/* What a client asks of a slice, in the query or in a POST body. One row of the table in
+ * slice_params.c is all that a parameter takes: its name, its parser and the requests it is of. */
 #ifndef ZD_SLICE_SLICE_PARAMS_H
 #define ZD_SLICE_SLICE_PARAMS_H
 
@@ -8,37 +9,49 @@
 #include "server/request/request.h"
 
 struct zd_slice_params {
-    struct zd_text slice;  /* as it stands in `slice=` */
+    struct zd_text slice; /* as it stands in `slice=`; empty when it is absent: all elements */
+    bool has_slice;
     struct zd_text format; /* a name; meaningless unless has_format */
     bool has_format;
     bool is_of_stored; /* origin=stored: the slice counts from the first stored element, as if the
                           array had no origin of its own */
-    bool has_level;    /* of a group with several levels: which of them */
+    bool has_level;    /* of a multiscale group: this level */
     uint64_t level;
-    bool has_max_size; /* or the finest whose answer has no more elements */
+    bool has_max_size; /* or the finest level whose answer has no more elements */
     uint64_t max_size;
     bool has_shape; /* expected_shape */
     uint32_t rank;
     uint64_t shape[ZD_RANK_MAX];
     struct zd_scalar_style style;
+    /* of statistics */
+    bool keeps_fill;       /* fill=keep: the fill value counts as an element */
+    struct zd_span fields; /* as sent; borrowed from the query */
+    /* of writes */
+    bool is_broadcast; /* the body is one element, for all of the slice */
+    bool is_dry;
+    bool has_append;
+    struct zd_span append; /* a dimension: name or number; borrowed from the query */
 };
 
-/** The query parameters of such a request, ended by NULL. */
-extern const char *const zd_slice_params[];
+/** The names of the parameters of slices, statistics and slice writes, ended by NULL: the `params`
+ * of their routes. */
+extern const char *const zd_slice_params_of_slices[];
+extern const char *const zd_slice_params_of_stats[];
+extern const char *const zd_slice_params_of_writes[];
 
 void zd_slice_params_init(struct zd_slice_params *ask, const struct zd_server *server);
 void zd_slice_params_done(struct zd_slice_params *ask);
 
 /**
- * Read it from the query.
+ * Read all parameters of a query; the route has refused names that are not of its list.
  * @param ret_code the problem code of a failure
  * @retval ZD_INVALID
  */
 ZD_RESULT zd_slice_params_query(struct zd_slice_params *ask, const struct zd_params *params,
     const char **ret_code, struct zd_error *err);
 
-/** Read it from a body: {"slice": "..." | ["..", ..], "format", "nan", "ints", "expected_shape"}.
- */
+/** Read them from the members of a body: those of slices. `slice` and `expected_shape` may be lists
+ * there. As zd_slice_params_query. */
 ZD_RESULT zd_slice_params_body(struct zd_slice_params *ask, const struct zd_json *body,
     const char **ret_code, struct zd_error *err);
 

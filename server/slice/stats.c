@@ -10,10 +10,6 @@
 #define ELEMENT_NS          2 /* of extremes */
 #define MOMENTS_NS          4 /* of mean and spread, besides */
 
-const char *const zd_stats_params[] = {"slice", "fields", "fill", "origin", NULL};
-
-static const char *const fill_words[] = {"skip", "keep", NULL};
-
 static const char *const field_names[] = {
     [ZD_STATS_MIN] = "min",
     [ZD_STATS_MAX] = "max",
@@ -67,17 +63,15 @@ struct zd_stats *zd_stats_new(struct zd_request *req)
     return stats;
 }
 
-static enum zd_status read_fields(
-    struct zd_stats *stats, const struct zd_params *params, struct zd_error *err)
+static enum zd_status read_fields(struct zd_stats *stats, struct zd_error *err)
 {
-    struct zd_span value;
     struct zd_fields fields = {0};
-    if (!zd_params_find(params, "fields", &value) || value.len == 0) {
+    if (stats->ask.fields.len == 0) {
         stats->wants[ZD_STATS_MIN] = true;
         stats->wants[ZD_STATS_MAX] = true;
         return ZD_OK;
     }
-    ZD_TRY(zd_fields_parse(value, field_names, &fields, err));
+    ZD_TRY(zd_fields_parse(stats->ask.fields, field_names, &fields, err));
     for (uint32_t i = 0; i < ZD_STATS_FIELDS; i++) {
         stats->wants[i] = zd_fields_match(&fields, field_names[i]) != ZD_FIELD_OUT;
     }
@@ -88,12 +82,8 @@ static enum zd_status read_fields(
 
 static enum zd_status read_ask(struct zd_stats *stats, const char **ret_code, struct zd_error *err)
 {
-    const struct zd_params *params = &stats->task.req->params;
-    uint32_t fill_choice;
-    ZD_TRY(zd_slice_params_query(&stats->ask, params, ret_code, err));
-    ZD_TRY(zd_params_choice(params, "fill", fill_words, 0, &fill_choice, err));
-    stats->keeps_fill = fill_choice == 1;
-    ZD_TRY(read_fields(stats, params, err));
+    ZD_TRY(zd_slice_params_query(&stats->ask, &stats->task.req->params, ret_code, err));
+    ZD_TRY(read_fields(stats, err));
     return zd_slice_params_select(
         &stats->ask, stats->node->meta, &stats->asked, &stats->selection, ret_code, err);
 }
@@ -120,7 +110,7 @@ static bool is_declared(const struct zd_stats *stats)
     const bool *wants = stats->wants;
     const bool wants_more = wants[ZD_STATS_MEAN] || wants[ZD_STATS_STD] || wants[ZD_STATS_N_NAN] ||
                             wants[ZD_STATS_N_FILL] || stats->wants_count;
-    return view->min != NULL && view->max != NULL && !wants_more && !stats->keeps_fill &&
+    return view->min != NULL && view->max != NULL && !wants_more && !stats->ask.keeps_fill &&
            is_whole(stats);
 }
 
@@ -197,7 +187,7 @@ static struct zd_summary_config summary_config(const struct zd_stats *stats)
     return (struct zd_summary_config){
         .dtype = meta->dtype,
         .fill = meta->fill,
-        .keeps_fill = stats->keeps_fill,
+        .keeps_fill = stats->ask.keeps_fill,
         .wants_moments = stats->wants[ZD_STATS_MEAN] || stats->wants[ZD_STATS_STD],
     };
 }
@@ -226,7 +216,7 @@ void zd_stats_tag(const struct zd_stats *stats, char to[ZD_TAG_BYTES])
     }
     zd_selection_hash(&stats->selection, &stats->asked, &hash);
     uint64_t bits = zd_request_is_pretty(stats->task.req) ? 1 : 0;
-    bits = bits << 1 | (stats->keeps_fill ? 1 : 0);
+    bits = bits << 1 | (stats->ask.keeps_fill ? 1 : 0);
     for (uint32_t i = 0; i < ZD_STATS_FIELDS; i++) {
         bits = bits << 1 | (stats->wants[i] ? 1 : 0);
     }

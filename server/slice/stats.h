@@ -29,7 +29,6 @@ struct zd_stats {
     struct zd_selection selection; /* the same elements in the stored array */
     bool wants[ZD_STATS_FIELDS];
     bool wants_count;
-    bool keeps_fill;
     bool is_declared; /* the array's own bounds answer: no chunk is read */
     struct zd_seen_objects touched;
     struct zd_survey survey;
@@ -41,9 +40,6 @@ struct zd_stats {
     bool is_tagless;     /* no entity tag can be told */
     uint32_t n_restarts; /* because an object changed meanwhile */
 };
-
-/** The query parameters of such a request, ended by NULL. */
-extern const char *const zd_stats_params[];
 
 /** A state for the request, with a reference to its node; left with zd_task_leave. NULL without
  * memory. */

@@ -78,7 +78,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     if (len > INPUT_BYTES_MAX) {
         return 0;
     }
-    const char *const *allowed = zd_fuzz_byte(&input) == 's' ? zd_slice_params : NULL;
+    const char *const *allowed = zd_fuzz_byte(&input) == 's' ? zd_slice_params_of_slices : NULL;
     struct zd_params params;
     struct zd_error err = {0};
     ZD_AUTO_TEXT text = zd_fuzz_rest(&input);
