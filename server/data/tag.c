@@ -31,6 +31,24 @@ void zd_tag_code(char to[ZD_TAG_BYTES], const char *etag, enum zd_coding coding)
     snprintf(to, ZD_TAG_BYTES, "%.*s-%s\"", (int)(len - 1), etag, zd_coding_name(coding));
 }
 
+enum zd_status zd_tag_judge_write(
+    const struct zd_conditions *conditions, const char *etag, int64_t mtime_ms)
+{
+    char form[ZD_CODINGS][ZD_TAG_BYTES];
+    const char *forms[ZD_CODINGS] = {etag};
+    for (size_t i = ZD_PLAIN + 1; etag != NULL && i < ZD_CODINGS; i++) {
+        zd_tag_code(form[i], etag, (enum zd_coding)i);
+        forms[i] = form[i];
+    }
+    const struct zd_validators now = {
+        .etag = forms,
+        .n_etags = ZD_CODINGS,
+        .mtime_ms = mtime_ms,
+        .exists = etag != NULL,
+    };
+    return zd_conditions_judge_write(conditions, &now);
+}
+
 uint64_t zd_tag_documents(const struct zd_stat *stat, uint32_t n)
 {
     struct zd_hash hash = {0};

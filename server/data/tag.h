@@ -5,6 +5,7 @@
 #include "core/dialect/meta.h"
 #include "core/store/store.h"
 #include "server/http/compress.h"
+#include "server/http/conditions.h"
 
 #define ZD_TAG_BYTES 72
 
@@ -16,6 +17,16 @@ void zd_tag_object(char to[ZD_TAG_BYTES], const struct zd_stat *stat);
 
 /** The tag of the same representation in a coding: `"<hash>-<suffix>-gzip"`; "" stays "". */
 void zd_tag_code(char to[ZD_TAG_BYTES], const char *etag, enum zd_coding coding);
+
+/**
+ * What the conditions of a request say of a change (RFC 9110, 13): the tag of the representation in
+ * any coding counts.
+ *
+ * @param etag quoted; NULL: nothing is there
+ * @return ZD_OK go on; ZD_PRECONDITION
+ */
+enum zd_status zd_tag_judge_write(
+    const struct zd_conditions *conditions, const char *etag, int64_t mtime_ms);
 
 /** The number that stands for a node in tags: of its documents' generations, n of them in the
  * dialect's order. */

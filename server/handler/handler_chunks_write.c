@@ -16,13 +16,13 @@
 #include "server/write/edit.h"
 #include "server/describe/edit_json.h"
 #include "server/request/handler.h"
-#include "server/write/lock.h"
 #include "server/request/node_check.h"
 #include "server/front/reply.h"
 #include "server/runtime/server.h"
 #include "server/data/shards.h"
 #include "server/request/task.h"
 #include "server/write/bounds.h"
+#include "server/write/node_lock.h"
 
 #define BYTES_TYPE       "application/octet-stream"
 #define ANSWER_BYTES_MAX 1024
@@ -31,8 +31,7 @@
 struct writing {
     struct zd_task task; /* judges the bytes */
     struct zd_chunk_params ask;
-    struct zd_lock_want lock;
-    struct zd_node_want found;
+    struct zd_node_lock lock;
     struct zd_node *node;     /* as it is under the lock; a reference */
     struct zd_edit *verified; /* owned; NULL while the edit has it */
     struct zd_written written;
@@ -50,7 +49,6 @@ struct writing {
 };
 
 static zd_step step_judge;
-static zd_step step_find;
 
 static struct writing *writing_of(const struct zd_request *req)
 {
@@ -75,7 +73,7 @@ static void end(struct writing *writing)
         return;
     }
     zd_bounds_release(&writing->widen);
-    zd_lock_release(&writing->lock);
+    zd_node_lock_release(&writing->lock);
     zd_task_leave(&writing->task);
 }
 
@@ -83,8 +81,6 @@ static void leave(struct zd_request *req)
 {
     struct writing *writing = writing_of(req);
     writing->has_left = true;
-    zd_wait_cancel(&writing->found.wait);
-    zd_node_unref(ZD_TAKE(writing->found.node));
     zd_objects_release(&writing->object);
     zd_shards_release(&writing->place);
     end(writing);
@@ -102,11 +98,6 @@ static void go_on(struct writing *writing)
 static void lock_arrived(struct zd_wait *wait)
 {
     go_on(ZD_CONTAINER(wait, struct writing, lock.wait));
-}
-
-static void found_arrived(struct zd_wait *wait)
-{
-    go_on(ZD_CONTAINER(wait, struct writing, found.wait));
 }
 
 static void object_arrived(struct zd_wait *wait)
@@ -207,8 +198,8 @@ static enum zd_next step_widen(struct zd_request *req)
 
 /* ---- conditions ---- */
 
-/* Of what is absent a decoded GET gives the fill value, with a tag: that is a state to have seen,
- * but nothing is there. */
+/* A decoded GET of an absent chunk returns the fill value with a tag, so If-Match may name it
+ * although nothing is stored. */
 static enum zd_status judge(const struct zd_request *req, const struct zd_stat *stat, bool exists)
 {
     const struct writing *writing = writing_of(req);
@@ -219,23 +210,14 @@ static enum zd_status judge(const struct zd_request *req, const struct zd_stat *
         form.is_decoded = i == 0;
         zd_chunk_params_tag(writing->node, &form, stat->generation, tags[i]);
     }
-    const char *if_match = req->conditions.if_match;
-    const bool has_seen =
-        exists || (if_match != NULL && strcmp(if_match, "*") != 0 && writing->ask.is_decoded);
-    struct zd_conditions conditions = req->conditions;
-    struct zd_validators now = {
+    const struct zd_validators now = {
         .etag = etag,
         .n_etags = exists ? 2 : 1,
         .mtime_ms = stat->mtime_ms,
-        .exists = has_seen,
+        .exists = exists,
+        .absent_has_tag = writing->ask.is_decoded,
     };
-    conditions.if_none_match = NULL;
-    if (zd_conditions_judge_write(&conditions, &now) != ZD_OK) {
-        return ZD_PRECONDITION;
-    }
-    now.exists = exists;
-    conditions = (struct zd_conditions){.if_none_match = req->conditions.if_none_match};
-    return zd_conditions_judge_write(&conditions, &now);
+    return zd_conditions_judge_write(&req->conditions, &now);
 }
 
 /* What was judged is to be so still when the edit is made. */
@@ -375,23 +357,12 @@ static enum zd_next verify_bytes(struct zd_request *req)
 /* ---- the array ---- */
 
 /* What a chunk of the array is, as it stands. False: the request is answered. */
-static bool parse(struct zd_request *req, struct zd_node *node)
+static bool parse(struct zd_request *req)
 {
     struct writing *writing = writing_of(req);
     struct zd_error err = {0};
-    zd_node_unref(req->node);
-    req->node = zd_node_ref(node);
-    if (zd_node_check(req)) {
-        return false;
-    }
-    if (!zd_dialect_is_writable(node->meta->dialect)) {
-        err.status = zd_fail(
-            &err, ZD_READ_ONLY, "nodes of the dialect %s are only read", node->meta->dialect->name);
-        (void)refuse(req, &err);
-        return false;
-    }
     const enum zd_status status =
-        zd_chunk_params_parse(&req->params, node->layout, &writing->ask, &err);
+        zd_chunk_params_parse(&req->params, zd_request_node(req)->layout, &writing->ask, &err);
     if (status != ZD_OK) {
         (void)zd_respond_error(req, status == ZD_INVALID ? "bad_parameter" : NULL, &err);
         return false;
@@ -399,35 +370,22 @@ static bool parse(struct zd_request *req, struct zd_node *node)
     return true;
 }
 
-static enum zd_next step_found(struct zd_request *req)
+static enum zd_next step_locked(struct zd_request *req)
 {
     struct writing *writing = writing_of(req);
-    const struct zd_wait *wait = &writing->found.wait;
-    if (wait->status != ZD_OK) {
-        return zd_respond_error(
-            req, wait->status == ZD_NOT_FOUND ? "node_not_found" : NULL, &wait->err);
+    if (zd_node_check_locked(req, &writing->lock) || !parse(req)) {
+        return ZD_DONE;
     }
-    writing->node = ZD_TAKE(writing->found.node);
-    return parse(req, writing->node) ? verify_bytes(req) : ZD_DONE;
-}
-
-static enum zd_next step_find(struct zd_request *req)
-{
-    struct writing *writing = writing_of(req);
-    if (writing->lock.wait.status != ZD_OK) {
-        return refuse(req, &writing->lock.wait.err);
-    }
-    writing->found = (struct zd_node_want){.wait.done = found_arrived};
-    req->step = step_found;
-    return zd_catalog_want_fresh(req->dataset, req->path, &writing->found);
+    writing->node = zd_node_ref(writing->lock.node);
+    return verify_bytes(req);
 }
 
 static enum zd_next step_lock(struct zd_request *req)
 {
     struct writing *writing = writing_of(req);
     writing->lock.wait.done = lock_arrived;
-    req->step = step_find;
-    return zd_lock_want(req->dataset, ZD_LOCK_CHUNKS, req->path, &writing->lock);
+    req->step = step_locked;
+    return zd_node_lock_want(req->dataset, ZD_LOCK_CHUNKS, req->path, &writing->lock);
 }
 
 /* ---- the body ---- */
@@ -504,10 +462,8 @@ static bool length_is_possible(struct zd_request *req)
 static enum zd_next step_plan(struct zd_request *req)
 {
     const struct writing *writing = writing_of(req);
-    struct zd_node *node = zd_node_ref(zd_request_node(req));
-    const bool is_parsed = parse(req, node);
-    zd_node_unref(node);
-    if (!is_parsed || (!writing->is_erase && !length_is_possible(req))) {
+    if (zd_node_check_writable(req) || !parse(req) ||
+        (!writing->is_erase && !length_is_possible(req))) {
         return ZD_DONE;
     }
     const bool is_too_long = !writing->is_erase && req->upload.length > body_max(req);

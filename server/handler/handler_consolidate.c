@@ -4,7 +4,7 @@
 #include "server/request/admit.h"
 #include "server/data/datasets.h"
 #include "server/request/handler.h"
-#include "server/write/lock.h"
+#include "server/request/node_check.h"
 #include "server/write/metadata.h"
 #include "server/describe/node_show.h"
 #include "server/runtime/server.h"
@@ -20,8 +20,7 @@ struct consolidation {
     struct zd_task task;        /* makes the listing, then the answer */
     struct zd_dataset *dataset; /* a reference */
     struct zd_tree tree;
-    struct zd_lock_want lock; /* nothing below the group changes while it is listed */
-    struct zd_node_want found;
+    struct zd_node_lock lock; /* nothing below the group changes while it is listed */
     struct zd_node *node;     /* the group; a reference */
     struct zd_node_show show; /* of it, for its tag */
     struct zd_walk *walk;
@@ -37,7 +36,6 @@ struct consolidation {
 
 static zd_step step_lock;
 static zd_step step_locked;
-static zd_step step_found;
 static zd_step step_condition;
 static zd_step step_walked;
 static zd_step step_list;
@@ -95,7 +93,7 @@ static void release(struct zd_task *task)
 static void end(struct consolidation *consolidation)
 {
     zd_metadata_release(&consolidation->change);
-    zd_lock_release(&consolidation->lock);
+    zd_node_lock_release(&consolidation->lock);
     zd_task_leave(&consolidation->task);
 }
 
@@ -103,8 +101,6 @@ static void end(struct consolidation *consolidation)
 static void leave(struct zd_request *req)
 {
     struct consolidation *consolidation = consolidation_of(req);
-    zd_wait_cancel(&consolidation->found.wait);
-    zd_node_unref(ZD_TAKE(consolidation->found.node));
     zd_node_unref(ZD_TAKE(consolidation->node));
     zd_node_show_done(&consolidation->show);
     zd_walk_free(ZD_TAKE(consolidation->walk));
@@ -120,11 +116,6 @@ static void leave(struct zd_request *req)
 static void lock_arrived(struct zd_wait *wait)
 {
     zd_request_go_on(ZD_CONTAINER(wait, struct consolidation, lock.wait)->task.req);
-}
-
-static void found_arrived(struct zd_wait *wait)
-{
-    zd_request_go_on(ZD_CONTAINER(wait, struct consolidation, found.wait)->task.req);
 }
 
 static void change_arrived(struct zd_wait *wait)
@@ -183,18 +174,7 @@ static enum zd_next step_lock(struct zd_request *req)
     struct consolidation *consolidation = consolidation_of(req);
     consolidation->lock.wait.done = lock_arrived;
     req->step = step_locked;
-    return zd_lock_want(req->dataset, ZD_LOCK_TREE, req->path, &consolidation->lock);
-}
-
-static enum zd_next step_locked(struct zd_request *req)
-{
-    struct consolidation *consolidation = consolidation_of(req);
-    if (consolidation->lock.wait.status != ZD_OK) {
-        return zd_respond_error(req, NULL, &consolidation->lock.wait.err);
-    }
-    consolidation->found.wait.done = found_arrived;
-    req->step = step_found;
-    return zd_catalog_want_fresh(req->dataset, req->path, &consolidation->found);
+    return zd_node_lock_want(req->dataset, ZD_LOCK_TREE, req->path, &consolidation->lock);
 }
 
 /* Only a group that may be interpreted has children. True: the request is answered. */
@@ -267,7 +247,7 @@ static enum zd_next step_condition(struct zd_request *req)
         return zd_respond_error(req, NULL, &err);
     }
     const int64_t mtime_ms = zd_node_show_mtime(&consolidation->show, consolidation->node);
-    if (zd_request_write_condition(req, etag, mtime_ms) != ZD_OK) {
+    if (zd_tag_judge_write(&req->conditions, etag, mtime_ms) != ZD_OK) {
         err.status = zd_fail(&err, ZD_PRECONDITION,
             "the node '%.256s' exists in another state, or at all, which the request excludes",
             req->path);
@@ -276,20 +256,13 @@ static enum zd_next step_condition(struct zd_request *req)
     return walk(req);
 }
 
-static enum zd_next step_found(struct zd_request *req)
+static enum zd_next step_locked(struct zd_request *req)
 {
     struct consolidation *consolidation = consolidation_of(req);
-    const struct zd_wait *wait = &consolidation->found.wait;
-    struct zd_error err = {0};
-    if (wait->status == ZD_NOT_FOUND) {
-        err.status = zd_fail(&err, ZD_NOT_FOUND, "dataset '%s' has no node at '%.256s'",
-            req->dataset->config.name, req->path);
-        return zd_respond_error(req, "node_not_found", &err);
+    if (zd_node_check_found(req, &consolidation->lock.wait)) {
+        return ZD_DONE;
     }
-    if (wait->status != ZD_OK) {
-        return zd_respond_error(req, NULL, &wait->err);
-    }
-    struct zd_node *node = ZD_TAKE(consolidation->found.node);
+    struct zd_node *node = zd_node_ref(consolidation->lock.node);
     consolidation->node = node;
     if (refuse_start(req, node->meta)) {
         return ZD_DONE;
@@ -327,7 +300,7 @@ static void give_way(struct zd_request *req)
     zd_node_unref(ZD_TAKE(consolidation->node));
     zd_node_show_done(&consolidation->show);
     zd_node_show_init(&consolidation->show, req);
-    zd_lock_release(&consolidation->lock);
+    zd_node_lock_release(&consolidation->lock);
 }
 
 static enum zd_next step_walked(struct zd_request *req)
@@ -380,7 +353,7 @@ static enum zd_next step_stored(struct zd_request *req)
     if (change->wait.status != ZD_OK) {
         return zd_respond_error(req, change->code, &change->wait.err);
     }
-    zd_lock_release(&consolidation->lock);
+    zd_node_lock_release(&consolidation->lock);
     req->step = step_respond;
     return zd_task_run(&consolidation->task, consolidation->tree.live.n * ROW_NS);
 }

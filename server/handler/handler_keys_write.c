@@ -294,7 +294,8 @@ static enum zd_next step_judge(struct zd_request *req)
     if (exists) {
         zd_tag_object(etag, &object->stat);
     }
-    if (zd_request_write_condition(req, exists ? etag : NULL, object->stat.mtime_ms) != ZD_OK) {
+    if (zd_tag_judge_write(&req->conditions, exists ? etag : NULL, object->stat.mtime_ms) !=
+        ZD_OK) {
         return zd_reply_precondition(req, etag);
     }
     change->write.condition = exists ? ZD_CONDITION_GENERATION : ZD_CONDITION_ABSENT;
@@ -485,8 +486,8 @@ static enum zd_next found_chunk(struct zd_request *req, struct zd_node *node, co
     struct change *change = change_of(req);
     if (!zd_dialect_is_writable(node->meta->dialect)) {
         struct zd_error err = {0};
-        err.status = zd_fail(&err, ZD_READ_ONLY, "arrays of the dialect %s are only read",
-            node->meta->dialect->name);
+        err.status =
+            zd_fail(&err, ZD_READ_ONLY, "dialect %s is read-only", node->meta->dialect->name);
         return zd_respond_error(req, NULL, &err);
     }
     change->edit = zd_rewrite_edit_new();

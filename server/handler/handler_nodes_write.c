@@ -95,7 +95,7 @@ static enum zd_next step_condition(struct zd_request *req)
         return zd_respond_error(req, NULL, &err);
     }
     const int64_t mtime_ms = node == NULL ? 0 : zd_node_show_mtime(&writing->show, node);
-    if (zd_request_write_condition(req, node == NULL ? NULL : etag, mtime_ms) != ZD_OK) {
+    if (zd_tag_judge_write(&req->conditions, node == NULL ? NULL : etag, mtime_ms) != ZD_OK) {
         return refuse_condition(req, node);
     }
     writing->ask.expected = writing->node;

@@ -18,7 +18,6 @@
 #define ANSWER_BYTES_MAX    (16U << 10)
 
 static zd_step step_lock_array;
-static zd_step step_locked;
 static zd_step step_plan;
 static zd_step step_append;
 static zd_step step_measure;
@@ -129,18 +128,9 @@ static enum zd_next step_lock_array(struct zd_request *req)
 {
     struct zd_slice_write *write = write_of(req);
     write->lock.wait.done = lock_arrived;
-    req->step = step_locked;
-    return zd_lock_want(req->dataset, write->append.is_asked ? ZD_LOCK_APPEND : ZD_LOCK_CHUNKS,
+    req->step = step_plan;
+    return zd_node_lock_want(req->dataset, write->append.is_asked ? ZD_LOCK_APPEND : ZD_LOCK_CHUNKS,
         req->path, &write->lock);
-}
-
-static enum zd_next step_locked(struct zd_request *req)
-{
-    const struct zd_wait *wait = &write_of(req)->lock.wait;
-    if (wait->status != ZD_OK) {
-        return fail(req, NULL, &wait->err);
-    }
-    return zd_request_want_fresh_node(req, step_plan);
 }
 
 /* ---- what that means for the array: everything that can be refused is refused here ---- */
@@ -234,16 +224,6 @@ static enum zd_next refuse(struct zd_request *req, const char *code, const struc
                : fail(req, code, err);
 }
 
-/* Drafts and others are only read. */
-static enum zd_status judge_dialect(const struct zd_node *node, struct zd_error *err)
-{
-    const struct zd_dialect *dialect = node->meta->dialect;
-    return zd_dialect_is_writable(dialect)
-               ? ZD_OK
-               : zd_fail(
-                     err, ZD_READ_ONLY, "arrays of the dialect %s are only read", dialect->name);
-}
-
 /* What was measured of a body, before memory was awaited, is true of arrays that take it. */
 static enum zd_status take_node(struct zd_request *req, struct zd_error *err)
 {
@@ -268,15 +248,12 @@ static enum zd_next step_plan(struct zd_request *req)
     struct zd_slice_write *write = write_of(req);
     struct zd_error err = {0};
     const char *code = NULL;
-    if (zd_node_check(req)) {
+    if (zd_node_check_locked(req, &write->lock)) {
         zd_slice_write_abort(write);
         return ZD_DONE;
     }
     if (take_node(req, &err) != ZD_OK) {
         return fail(req, "shape_mismatch", &err);
-    }
-    if (judge_dialect(write->node, &err) != ZD_OK) {
-        return fail(req, NULL, &err);
     }
     if (write->append.is_asked) {
         req->step = step_append;
@@ -301,7 +278,7 @@ static enum zd_next step_append(struct zd_request *req)
         return fail(req, code, &err);
     }
     /* What is appended is not there yet, so that it has no tag. */
-    if (zd_request_write_condition(req, NULL, 0) != ZD_OK) {
+    if (zd_tag_judge_write(&req->conditions, NULL, 0) != ZD_OK) {
         zd_slice_write_abort(write);
         return zd_reply_precondition(req, "");
     }

@@ -119,25 +119,31 @@ enum zd_status zd_conditions_judge(
 static bool list_has_any(const char *list, const struct zd_validators *now, bool strong)
 {
     bool has = false;
-    for (size_t i = 0; i < now->n_etags && now->exists && !has; i++) {
+    for (size_t i = 0; i < now->n_etags && !has; i++) {
         has = list_has(list, now->etag[i], strong);
     }
     return has;
+}
+
+static bool if_match_holds(const char *list, const struct zd_validators *now)
+{
+    const bool may_match = now->exists || (now->absent_has_tag && strcmp(list, "*") != 0);
+    return may_match && list_has_any(list, now, true);
 }
 
 enum zd_status zd_conditions_judge_write(
     const struct zd_conditions *conditions, const struct zd_validators *now)
 {
     if (conditions->if_match != NULL) {
-        if (!list_has_any(conditions->if_match, now, true)) {
+        if (!if_match_holds(conditions->if_match, now)) {
             return ZD_PRECONDITION;
         }
     } else if (conditions->if_unmodified_since != NULL && now->exists && now->mtime_ms != 0 &&
                changed_since(conditions->if_unmodified_since, now->mtime_ms)) {
         return ZD_PRECONDITION;
     }
-    const bool is_excluded =
-        conditions->if_none_match != NULL && list_has_any(conditions->if_none_match, now, false);
+    const bool is_excluded = conditions->if_none_match != NULL && now->exists &&
+                             list_has_any(conditions->if_none_match, now, false);
     return is_excluded ? ZD_PRECONDITION : ZD_OK;
 }
 

@@ -43,11 +43,13 @@ struct zd_validators {
     size_t n_etags;
     int64_t mtime_ms; /* 0 = unknown */
     bool exists;
+    bool absent_has_tag; /* readers get a tag although nothing is stored: If-Match may name it */
 };
 
 /**
  * What the conditions say of a change (RFC 9110, 13.1.1, 13.1.2 and 13.1.4), in the order of
- * 13.2.2. Of what is absent no tag matches, "*" neither, and conditions on time say nothing.
+ * 13.2.2. What is absent matches no tag (but see absent_has_tag) and no "*"; conditions on time do
+ * not apply to it.
  *
  * @return ZD_OK go on; ZD_PRECONDITION
  * Thread: any.

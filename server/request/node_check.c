@@ -1,4 +1,5 @@
-/* Nodes whose elements nobody may have. */
+/* Answer requests for a node that is missing, whose elements cannot be read, or that cannot be
+ * written. */
 #include "server/request/node_check.h"
 
 static void respond_refused(struct zd_request *req, const struct zd_faults *faults)
@@ -32,4 +33,41 @@ bool zd_node_check(struct zd_request *req)
         return true;
     }
     return false;
+}
+
+bool zd_node_check_writable(struct zd_request *req)
+{
+    if (zd_node_check(req)) {
+        return true;
+    }
+    const struct zd_dialect *dialect = zd_request_node(req)->meta->dialect;
+    if (zd_dialect_is_writable(dialect)) {
+        return false;
+    }
+    struct zd_error err = {0};
+    err.status = zd_fail(&err, ZD_READ_ONLY, "dialect %s is read-only", dialect->name);
+    zd_respond_error(req, NULL, &err);
+    return true;
+}
+
+bool zd_node_check_found(struct zd_request *req, const struct zd_wait *wait)
+{
+    struct zd_error err = {0};
+    if (wait->status == ZD_NOT_FOUND) {
+        err.status = zd_fail(&err, ZD_NOT_FOUND, "dataset '%s' has no node at '%.256s'",
+            req->dataset->config.name, req->path);
+        zd_respond_error(req, "node_not_found", &err);
+    } else if (wait->status != ZD_OK) {
+        zd_respond_error(req, NULL, &wait->err);
+    }
+    return wait->status != ZD_OK;
+}
+
+bool zd_node_check_locked(struct zd_request *req, const struct zd_node_lock *lock)
+{
+    if (zd_node_check_found(req, &lock->wait)) {
+        return true;
+    }
+    zd_request_set_node(req, lock->node);
+    return zd_node_check_writable(req);
 }

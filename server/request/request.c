@@ -75,11 +75,6 @@ enum zd_next zd_request_want_node(struct zd_request *req, zd_step *next)
     return zd_catalog_want(req->dataset, req->path, begin_node(req, next));
 }
 
-enum zd_next zd_request_want_fresh_node(struct zd_request *req, zd_step *next)
-{
-    return zd_catalog_want_fresh(req->dataset, req->path, begin_node(req, next));
-}
-
 struct zd_node *zd_request_node(const struct zd_request *req)
 {
     return req->node;
@@ -123,24 +118,6 @@ enum zd_status zd_request_condition(
     const struct zd_request *req, const char *etag, int64_t mtime_ms)
 {
     return zd_conditions_judge(&req->conditions, zd_request_is_reading(req), etag, mtime_ms);
-}
-
-enum zd_status zd_request_write_condition(
-    const struct zd_request *req, const char *etag, int64_t mtime_ms)
-{
-    char form[ZD_CODINGS][ZD_TAG_BYTES];
-    const char *forms[ZD_CODINGS] = {etag};
-    for (size_t i = ZD_PLAIN + 1; etag != NULL && i < ZD_CODINGS; i++) {
-        zd_tag_code(form[i], etag, (enum zd_coding)i);
-        forms[i] = form[i];
-    }
-    const struct zd_validators now = {
-        .etag = forms,
-        .n_etags = ZD_CODINGS,
-        .mtime_ms = mtime_ms,
-        .exists = etag != NULL,
-    };
-    return zd_conditions_judge_write(&req->conditions, &now);
 }
 
 bool zd_request_is_conditional(const struct zd_request *req)

@@ -130,9 +130,6 @@ static inline void zd_request_go_on(struct zd_request *req)
  * request. */
 enum zd_next zd_request_want_node(struct zd_request *req, zd_step *next);
 
-/** The same, but the store is asked now: for writers, under the lock of the path. */
-enum zd_next zd_request_want_fresh_node(struct zd_request *req, zd_step *next);
-
 struct zd_node *zd_request_node(
     const struct zd_request *req); /* after zd_request_want_node; borrowed */
 
@@ -197,18 +194,6 @@ struct zd_representation {
  * answer 304; ZD_PRECONDITION answer 412. etag quoted or "", mtime_ms 0 = unknown.
  */
 enum zd_status zd_request_condition(
-    const struct zd_request *req, const char *etag, int64_t mtime_ms);
-
-/**
- * What they say of a change, before any work: ZD_OK go on; ZD_PRECONDITION answer 412. The tag
- * counts in whatever coding the client was given it. What was judged here is to be the store's
- * condition too, so that nobody comes in between: zd_request_is_conditional says whether anything
- * was.
- *
- * @param etag quoted; NULL: there is nothing yet
- * @param mtime_ms 0 = unknown
- */
-enum zd_status zd_request_write_condition(
     const struct zd_request *req, const char *etag, int64_t mtime_ms);
 
 /** Whether a request that writes sets a condition. */

@@ -49,7 +49,7 @@ void zd_slice_write_abort(struct zd_slice_write *write)
     zd_free(write->object);
     write->object = NULL;
     write->n_objects = 0;
-    zd_lock_release(&write->lock);
+    zd_node_lock_release(&write->lock);
 }
 
 void zd_slice_write_give_way(struct zd_slice_write *write)

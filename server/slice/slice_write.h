@@ -13,7 +13,7 @@
 #include "core/dialect/written.h"
 #include "core/grid/band.h"
 #include "server/write/edit.h"
-#include "server/write/lock.h"
+#include "server/write/node_lock.h"
 #include "server/write/metadata.h"
 #include "server/slice/slice_params.h"
 #include "server/slice/slice_body.h"
@@ -52,7 +52,7 @@ struct zd_slice_write {
     uint32_t n_flying_max; /* objects that are staged or committed at once */
     enum zd_status status; /* of what failed first */
     struct zd_slice_append append;
-    struct zd_lock_want lock; /* of the array's path */
+    struct zd_node_lock lock; /* of the array */
     struct zd_slice_params ask;
     struct zd_selection asked;     /* as the client counts */
     struct zd_selection selection; /* the same elements in the stored array */

@@ -119,6 +119,28 @@ static const struct {
     {{.if_unmodified_since = LATER, .if_none_match = "*"}, ZD_PRECONDITION, ZD_OK},
 };
 
+/* Nothing is stored, but readers get a tag. */
+static const struct {
+    struct zd_conditions conditions;
+    enum zd_status verdict;
+} absences[] = {
+    {{.if_match = ETAG}, ZD_OK},
+    {{.if_match = "\"x\""}, ZD_PRECONDITION},
+    {{.if_match = "*"}, ZD_PRECONDITION},
+    {{.if_none_match = ETAG}, ZD_OK},
+    {{.if_none_match = "*"}, ZD_OK},
+    {{.if_match = ETAG, .if_none_match = "*"}, ZD_OK},
+};
+
+START_TEST(if_match_may_name_what_is_absent_when_readers_get_a_tag_for_it)
+{
+    static const char *const etag[] = {ETAG};
+    const struct zd_validators now = {.etag = etag, .n_etags = 1, .absent_has_tag = true};
+    ck_assert_int_eq(
+        zd_conditions_judge_write(&absences[_i].conditions, &now), absences[_i].verdict);
+}
+END_TEST
+
 START_TEST(conditions_of_changes_hold_or_do_not)
 {
     static const char *const etag[] = {ETAG, CODED};
@@ -253,6 +275,8 @@ END_TEST
 
 void zd_unit_tests(TCase *tests)
 {
+    tcase_add_loop_test(tests, if_match_may_name_what_is_absent_when_readers_get_a_tag_for_it, 0,
+        (int)ZD_COUNT_OF(absences));
     tcase_add_loop_test(tests, conditions_are_judged_in_order, 0, ZD_COUNT_OF(judgements));
     tcase_add_loop_test(tests, conditions_of_changes_hold_or_do_not, 0, ZD_COUNT_OF(changes));
     tcase_add_test(tests, without_validators_only_stars_match);
