@@ -265,9 +265,9 @@ static enum zd_status begin_server(struct zd_server *server, struct zd_error *er
     server->started_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_usec / 1000;
     ZD_TRY(begin_loop(server, err));
     zd_workers_init(server);
-    zd_locks_init(server);
+    zd_lock_init(server);
     zd_events_init(server);
-    zd_edits_init(server);
+    zd_edit_init(server);
     zd_bounds_init(server);
     share_memory(server);
     ZD_TRY(zd_datasets_open(server, err));
@@ -325,7 +325,7 @@ static void end_loop(struct zd_server *server)
     zd_datasets_give_up(server);
     (void)uv_run(server->loop, UV_RUN_DEFAULT);
     zd_workers_close(server);
-    zd_locks_close(server); /* those who change something end first, whoever wanted it has left */
+    zd_lock_close(server); /* those who change something end first, whoever wanted it has left */
 }
 
 static void end_datasets(struct zd_server *server)
@@ -337,7 +337,7 @@ static void end_datasets(struct zd_server *server)
     }
     zd_slices_done(server);
     zd_bounds_done(server);
-    zd_edits_done(server);
+    zd_edit_done(server);
     zd_datasets_close(server);
     zd_free(house_of(server)->root);
 }

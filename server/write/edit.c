@@ -10,12 +10,12 @@
 #include "server/runtime/server.h"
 #include "server/data/shards.h"
 
-void zd_edits_init(struct zd_server *server)
+void zd_edit_init(struct zd_server *server)
 {
     zd_map_init(&server->edits);
 }
 
-void zd_edits_done(struct zd_server *server)
+void zd_edit_done(struct zd_server *server)
 {
     assert(server->edits.n_entries == 0);
     zd_map_done(&server->edits);

@@ -32,8 +32,8 @@
 
 struct zd_server;
 
-void zd_edits_init(struct zd_server *server);
-void zd_edits_done(struct zd_server *server); /* nothing is under way */
+void zd_edit_init(struct zd_server *server);
+void zd_edit_done(struct zd_server *server); /* nothing is under way */
 
 struct zd_edit_load;
 

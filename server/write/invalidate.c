@@ -1,10 +1,10 @@
-/* What the caches forget when a stored key changes. */
+/* Invalidating caches when a stored key changes. */
 #include "server/write/invalidate.h"
 
 #include "server/data/objects.h"
 #include "server/runtime/server.h"
 
-static void note(struct zd_dataset *dataset, const char *key)
+static void invalidate(struct zd_dataset *dataset, const char *key)
 {
     dataset->n_changes++;
     zd_objects_forget_change(dataset, key);
@@ -14,15 +14,15 @@ static void note(struct zd_dataset *dataset, const char *key)
     }
 }
 
-/* After a reload another one may be served from there, while writes to the old one end. */
+/* After a reload another dataset may share the store while writes to the old one end. */
 void zd_invalidate_key(struct zd_dataset *dataset, const char *key)
 {
     const struct zd_server *server = dataset->server;
-    note(dataset, key);
+    invalidate(dataset, key);
     for (size_t i = 0; i < server->n_datasets; i++) {
         struct zd_dataset *other = server->dataset[i];
         if (other != dataset && zd_store_is_shared(other->store, dataset->store)) {
-            note(other, key);
+            invalidate(other, key);
         }
     }
 }

@@ -1,18 +1,18 @@
-/* What the caches forget when a stored key changes, so that the next request sees the change.
+/* Invalidating caches when a stored key changes, so that the next request sees the change.
  *
- * An entry that is found by the key, or by the path that the key is a document of, is dropped:
- * those who wait for it are told what they asked for, but nobody finds it any more. What is made of
- * many keys (decoded chunks, the indexes of shards, prepared answers) notes the count of changes
- * before the store was asked first; when another number stands there, the store is asked again, as
- * it is when revalidate_ms have passed, and an equal generation or tag makes the entry good again.
- * So nothing old comes back with work that was under way meanwhile either. Thread: loop. */
+ * A cache entry of the key, or of the node whose document the key is, is removed; requests that
+ * already wait for it get it. An entry made of many keys (decoded chunks, shard indexes, prepared
+ * answers) holds the dataset's count of changes, taken before the store was first asked. When the
+ * count differs later, the store is asked again, as after revalidate_ms, and an equal generation or
+ * tag makes the entry good again. So work under way during a change brings nothing old back.
+ * Thread: loop. */
 #ifndef ZD_WRITE_INVALIDATE_H
 #define ZD_WRITE_INVALIDATE_H
 
 #include "server/data/catalog.h"
 
-/** A key was written or erased, or may have been: of this dataset, and of all that are served from
- * the same place. */
+/** A key was written or erased, or may have been: in this dataset, and in all datasets that share
+ * its store. */
 void zd_invalidate_key(struct zd_dataset *dataset, const char *key);
 
 #endif

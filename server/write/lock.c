@@ -1,13 +1,12 @@
-/* Locks of one server's writers among each other: first come, first served.
+/* Locks between the writers of one server: first come, first served.
  *
- *     place "p" path a    held CHUNKS, held CHUNKS, NODE waits, CHUNKS waits       in their order
+ *     place "p" path a    held CHUNKS, held CHUNKS, NODE waits, CHUNKS waits    in order of arrival
  *     place "p" path a/b  held APPEND
  *     place "o" key a/c/0 held, waits, waits
- *     trees               TREE of "" waits: behind those who came before, before all who come later
+ *     trees               TREE of "" waits: for all earlier wants, before all later ones
  *
- * At a place a want is held when none of those before it disturbs it. Those of trees disturb at
- * other places too: there are few of them, so they are in a list of their own that each looks
- * through. */
+ * A want is granted when no earlier want at its place conflicts with it. A TREE conflicts at other
+ * places too; trees are few, so a list of their own holds them, which every want checks. */
 #include "server/write/lock.h"
 
 #include <string.h>
@@ -15,14 +14,14 @@
 #include "core/base/num.h"
 #include "server/runtime/server.h"
 
-/* What is locked under one name. */
+/* The wants of one path, of one key, or of the metadata of one dataset. */
 struct zd_lock_place {
     struct zd_map_entry map; /* key: dataset id, kind, path */
     struct zd_locks *locks;
     char *path;           /* in the key */
     struct zd_list wants; /* in the order of arrival */
     uint32_t n_waiting;
-    uint64_t round; /* the last one in which it was looked through */
+    uint64_t round; /* the last one that visited it */
 };
 
 enum kind {
@@ -54,14 +53,14 @@ static bool is_path(const struct zd_lock_want *want)
     return kind_of(want->mode) == KIND_PATH;
 }
 
-/* ---- who disturbs whom ---- */
+/* ---- conflicts ---- */
 
 static uint32_t dataset_of(const struct zd_lock_place *place)
 {
     return zd_load_u32(place->map.key.ptr);
 }
 
-/* Whether the path of b is that of a, or below it. */
+/* Whether b's path is a's, or below it. */
 static bool covers(const struct zd_lock_place *a, const struct zd_lock_place *b)
 {
     const size_t len = strlen(a->path);
@@ -72,7 +71,7 @@ static bool covers(const struct zd_lock_place *a, const struct zd_lock_place *b)
            (strncmp(a->path, b->path, len) == 0 && (b->path[len] == '/' || b->path[len] == '\0'));
 }
 
-/* Whether somebody who came before has, or waits for, all of a tree that the want is in. */
+/* Whether an earlier TREE, held or waiting, contains the want's path. */
 static bool is_in_tree(const struct zd_locks *locks, const struct zd_lock_want *want)
 {
     for (struct zd_list *at = locks->trees.next; at != &locks->trees; at = at->next) {
@@ -87,8 +86,8 @@ static bool is_in_tree(const struct zd_locks *locks, const struct zd_lock_want *
     return false;
 }
 
-/* Whether somebody who came before locks a path in this tree. */
-static bool has_others_in(const struct zd_locks *locks, const struct zd_lock_want *tree)
+/* Whether an earlier want locks a path in this tree. */
+static bool has_earlier_in(const struct zd_locks *locks, const struct zd_lock_want *tree)
 {
     for (struct zd_list *at = locks->paths.next; at != &tree->among_paths; at = at->next) {
         const struct zd_lock_want *other = ZD_CONTAINER(at, struct zd_lock_want, among_paths);
@@ -99,48 +98,48 @@ static bool has_others_in(const struct zd_locks *locks, const struct zd_lock_wan
     return false;
 }
 
-static bool is_disturbed(const struct zd_locks *locks, const struct zd_lock_want *want)
+static bool has_conflict(const struct zd_locks *locks, const struct zd_lock_want *want)
 {
     return is_path(want) &&
-           (is_in_tree(locks, want) || (want->mode == ZD_LOCK_TREE && has_others_in(locks, want)));
+           (is_in_tree(locks, want) || (want->mode == ZD_LOCK_TREE && has_earlier_in(locks, want)));
 }
 
-/* Who was met on the way through a place. */
-struct met {
+/* The modes of the earlier wants at a place. */
+struct held_modes {
     bool chunks;
     bool append;
-    bool alone; /* somebody nobody can be beside */
+    bool exclusive;
 };
 
-static bool goes_beside(enum zd_lock_mode mode, const struct met *met)
+static bool is_compatible(enum zd_lock_mode mode, const struct held_modes *held)
 {
     switch (mode) {
     case ZD_LOCK_CHUNKS:
-        return !met->alone;
+        return !held->exclusive;
     case ZD_LOCK_APPEND:
-        return !met->alone && !met->append;
+        return !held->exclusive && !held->append;
     case ZD_LOCK_NODE:
     case ZD_LOCK_TREE:
     case ZD_LOCK_METADATA:
     case ZD_LOCK_OBJECT:
         break;
     }
-    return !met->alone && !met->append && !met->chunks;
+    return !held->exclusive && !held->append && !held->chunks;
 }
 
-static void meet(enum zd_lock_mode mode, struct met *met)
+static void add_mode(enum zd_lock_mode mode, struct held_modes *held)
 {
-    met->chunks = met->chunks || mode == ZD_LOCK_CHUNKS;
-    met->append = met->append || mode == ZD_LOCK_APPEND;
-    met->alone = met->alone || (mode != ZD_LOCK_CHUNKS && mode != ZD_LOCK_APPEND);
+    held->chunks = held->chunks || mode == ZD_LOCK_CHUNKS;
+    held->append = held->append || mode == ZD_LOCK_APPEND;
+    held->exclusive = held->exclusive || (mode != ZD_LOCK_CHUNKS && mode != ZD_LOCK_APPEND);
 }
 
-/* ---- who may go on ---- */
+/* ---- grants ---- */
 
 static void on_turn(uv_idle_t *idle)
 {
     struct zd_locks *locks = idle->data;
-    struct zd_list *link = zd_list_pop_front(&locks->told);
+    struct zd_list *link = zd_list_pop_front(&locks->granted);
     if (link == NULL) {
         uv_idle_stop(idle);
         return;
@@ -150,38 +149,38 @@ static void on_turn(uv_idle_t *idle)
     wait->done(wait);
 }
 
-static void hold(struct zd_lock_want *want)
+static void grant(struct zd_lock_want *want)
 {
     struct zd_locks *locks = want->place->locks;
     want->is_held = true;
     want->place->n_waiting--;
-    zd_list_push_back(&locks->told, &want->wait.link);
+    zd_list_push_back(&locks->granted, &want->wait.link);
     uv_idle_start(&locks->next_turn, on_turn);
 }
 
-/* Everybody at a place whom nobody before disturbs any more holds it. */
-static void look_through(struct zd_lock_place *place)
+static void grant_waiters(struct zd_lock_place *place)
 {
-    struct met met = {0};
+    struct held_modes held = {0};
     struct zd_list *at = place->wants.next;
-    for (; at != &place->wants && place->n_waiting > 0 && !met.alone; at = at->next) {
+    for (; at != &place->wants && place->n_waiting > 0 && !held.exclusive; at = at->next) {
         struct zd_lock_want *want = ZD_CONTAINER(at, struct zd_lock_want, at_place);
-        if (!want->is_held && goes_beside(want->mode, &met) && !is_disturbed(place->locks, want)) {
-            hold(want);
+        if (!want->is_held && is_compatible(want->mode, &held) &&
+            !has_conflict(place->locks, want)) {
+            grant(want);
         }
-        meet(want->mode, &met);
+        add_mode(want->mode, &held);
     }
 }
 
-/* Wherever somebody waits for a path: trees are waited for at other places. */
-static void look_through_paths(struct zd_locks *locks)
+/* At every path: a released lock may have kept a TREE of another place waiting. */
+static void grant_waiters_of_paths(struct zd_locks *locks)
 {
     locks->last_round++;
     for (struct zd_list *at = locks->paths.next; at != &locks->paths; at = at->next) {
         const struct zd_lock_want *want = ZD_CONTAINER(at, struct zd_lock_want, among_paths);
         if (!want->is_held && want->place->round != locks->last_round) {
             want->place->round = locks->last_round;
-            look_through(want->place);
+            grant_waiters(want->place);
         }
     }
 }
@@ -194,7 +193,7 @@ static void free_place(struct zd_lock_place *place)
     zd_free(place);
 }
 
-/* The place, its key and the NUL behind it are one piece of memory. NULL without any. */
+/* One allocation holds the place, its key and a NUL. NULL: no memory. */
 static struct zd_lock_place *new_place(struct zd_locks *locks, struct zd_span key)
 {
     struct zd_lock_place *place = zd_alloc_zero(1, sizeof *place + key.len + 1);
@@ -229,21 +228,21 @@ static struct zd_lock_place *find_place(
     return found == NULL ? new_place(locks, key) : ZD_CONTAINER(found, struct zd_lock_place, map);
 }
 
-/* ---- the whole ---- */
+/* ---- the calls ---- */
 
-void zd_locks_init(struct zd_server *server)
+void zd_lock_init(struct zd_server *server)
 {
     struct zd_locks *locks = server->locks;
     *locks = (struct zd_locks){0};
     zd_map_init(&locks->places);
     zd_list_init(&locks->paths);
     zd_list_init(&locks->trees);
-    zd_list_init(&locks->told);
+    zd_list_init(&locks->granted);
     uv_idle_init(server->loop, &locks->next_turn);
     locks->next_turn.data = locks;
 }
 
-void zd_locks_close(struct zd_server *server)
+void zd_lock_close(struct zd_server *server)
 {
     struct zd_locks *locks = server->locks;
     uv_close((uv_handle_t *)&locks->next_turn, NULL);
@@ -271,7 +270,7 @@ enum zd_next zd_lock_want(
     if (mode == ZD_LOCK_TREE) {
         zd_list_push_back(&locks->trees, &want->among_trees);
     }
-    look_through(place);
+    grant_waiters(place);
     if (!want->is_held) {
         return ZD_WAIT;
     }
@@ -298,9 +297,9 @@ void zd_lock_release(struct zd_lock_want *want)
     if (zd_list_is_empty(&place->wants)) {
         free_place(place);
     } else {
-        look_through(place);
+        grant_waiters(place);
     }
     if (has_trees && is_path(want)) {
-        look_through_paths(locks);
+        grant_waiters_of_paths(locks);
     }
 }

@@ -44,9 +44,9 @@ void zd_test_plane_open(struct zd_test_plane *plane, uint64_t revalidate_ms)
     zd_workers_init(&plane->server);
     plane->server.locks = &plane->locks;
     plane->server.events = &plane->events;
-    zd_locks_init(&plane->server);
+    zd_lock_init(&plane->server);
     zd_events_init(&plane->server);
-    zd_edits_init(&plane->server);
+    zd_edit_init(&plane->server);
     zd_bounds_init(&plane->server);
     plane->ops = *plane->store.store->ops;
     plane->store.store->ops = &plane->ops;
@@ -56,13 +56,13 @@ void zd_test_plane_close(struct zd_test_plane *plane)
 {
     zd_test_plane_run(plane);
     zd_workers_close(&plane->server);
-    zd_locks_close(&plane->server);
+    zd_lock_close(&plane->server);
     zd_events_done(&plane->server);
     zd_events_free(&plane->dataset);
     zd_test_plane_run(plane);
     done_caches(&plane->server);
     zd_bounds_done(&plane->server);
-    zd_edits_done(&plane->server);
+    zd_edit_done(&plane->server);
     zd_config_done(&plane->config);
     zd_test_store_close(&plane->store);
 }
