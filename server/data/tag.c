@@ -28,7 +28,7 @@ void zd_tag_code(char to[ZD_TAG_BYTES], const char *etag, enum zd_coding coding)
         to[0] = '\0';
         return;
     }
-    snprintf(to, ZD_TAG_BYTES, "%.*s-%s\"", (int)(len - 1), etag, zd_coding_name(coding));
+    snprintf(to, ZD_TAG_BYTES, "%.*s-%s\"", (int)(len - 1), etag, zd_compress_name(coding));
 }
 
 enum zd_status zd_tag_judge_write(

@@ -71,7 +71,7 @@ enum zd_status zd_chunk_params_parse(const struct zd_params *params, const struc
     struct zd_span text;
     uint32_t level;
     ZD_TRY(zd_params_flag(params, "decoded", false, &ask.is_decoded, err));
-    ZD_TRY(zd_params_choice(params, "level", levels, 0, &level, err));
+    ZD_TRY(zd_params_choice(params, "level", levels, &level, err));
     ZD_TRY(zd_chunk_read_level(layout, level == 1, &ask.level, err));
     if (!zd_params_find(params, "index", &text)) {
         return bad_parameter(err, "index", "which chunk? index=0,3 names one, present=1 lists all");

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base/num.h"
+#include "server/http/percent.h"
 
 #define TEXT_BYTES_MAX  (UINT64_C(1) << 20)
 #define TIER_BYTES_MAX  64

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base/num.h"
+#include "server/http/percent.h"
 #include "server/runtime/server.h"
 
 #define LINK_BYTES_MAX 8192

@@ -297,7 +297,7 @@ static ZD_RESULT finish_form(struct zd_kept *kept, enum zd_coding coding, struct
         struct copying copying = {.to = response, .etag = form->etag};
         zd_reply_add_header(response, "X-Request-Id", ZD_REPLY_ANY_ID);
         (void)MHD_get_response_headers(plain->response, copy_header, &copying);
-        zd_reply_add_header(response, "Content-Encoding", zd_coding_name(coding));
+        zd_reply_add_header(response, "Content-Encoding", zd_compress_name(coding));
     }
     return begin_form(form, body, response);
 }

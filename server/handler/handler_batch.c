@@ -105,9 +105,9 @@ static enum zd_status add_part(struct batch *batch, size_t i)
         zd_multipart_add(
             &batch->text, batch->boundary, read->index, batch->grid->rank, bytes, read->is_absent);
     } else if (read->body == NULL) {
-        zd_frame_add_absent(&batch->text, (uint32_t)position);
+        zd_multipart_frame_add_absent(&batch->text, (uint32_t)position);
     } else {
-        zd_frame_add(&batch->text, (uint32_t)position, bytes);
+        zd_multipart_frame_add(&batch->text, (uint32_t)position, bytes);
     }
     return ZD_OK;
 }

@@ -4,6 +4,7 @@
 
 #include "core/base/hash.h"
 #include "core/base/num.h"
+#include "server/http/percent.h"
 #include "server/request/admit.h"
 #include "server/request/handler.h"
 #include "server/front/reply_cache.h"

@@ -89,7 +89,7 @@ static ZD_RESULT read_type(
 {
     static const enum zd_node_type types[] = {ZD_NODE_UNKNOWN, ZD_NODE_GROUP, ZD_NODE_ARRAY};
     uint32_t choice = 0;
-    ZD_TRY(zd_params_choice(params, "node_type", type_names, 0, &choice, err));
+    ZD_TRY(zd_params_choice(params, "node_type", type_names, &choice, err));
     *ret_type = types[choice];
     return ZD_OK;
 }
@@ -157,15 +157,17 @@ static ZD_RESULT read_ask(
     const struct zd_request *req, struct listing *listing, struct zd_error *err)
 {
     const struct zd_params *params = &req->params;
+    const uint64_t nodes_max = listing->nodes_max;
+    const struct zd_params_range depths = {.initial = UINT64_MAX, .most = UINT64_MAX};
+    const struct zd_params_range limits = {.initial = nodes_max, .least = 1, .most = nodes_max};
     struct zd_tree_ask *ask = &listing->tree.ask;
     ask->path = zd_strdup(req->path);
     if (ask->path == NULL) {
         return zd_fail(err, ZD_NO_MEMORY, "cannot allocate a path");
     }
     ask->pretty = zd_request_is_pretty(req);
-    ZD_TRY(zd_params_u64(params, "depth", UINT64_MAX, 0, UINT64_MAX, &ask->depth_max, err));
-    ZD_TRY(zd_params_u64(
-        params, "limit", listing->nodes_max, 1, listing->nodes_max, &ask->limit, err));
+    ZD_TRY(zd_params_u64(params, "depth", depths, &ask->depth_max, err));
+    ZD_TRY(zd_params_u64(params, "limit", limits, &ask->limit, err));
     ZD_TRY(zd_params_flag(params, "check", false, &ask->check, err));
     ZD_TRY(read_type(params, &ask->type, err));
     ZD_TRY(read_texts(params, ask, err));
@@ -175,14 +177,13 @@ static ZD_RESULT read_ask(
 /* The format; false when the request is answered. */
 static bool choose_format(struct zd_request *req, struct listing *listing)
 {
-    uint32_t format = FORMAT_JSON;
+    uint32_t format = 0;
     struct zd_problem problem = {
         .code = "not_acceptable",
         .allowed = possible_formats,
         .detail = "a listing has the formats json and zarr",
     };
-    if (zd_params_choice(&req->params, "format", format_names, FORMAT_JSON, &format, NULL) !=
-        ZD_OK) {
+    if (zd_params_choice(&req->params, "format", format_names, &format, NULL) != ZD_OK) {
         (void)zd_respond_problem(req, &problem);
         return false;
     }
@@ -345,8 +346,8 @@ static enum zd_next step_gather(struct zd_request *req)
 {
     struct zd_node *node = zd_request_node(req);
     struct zd_error err = {0};
-    uint32_t mode = MODE_AUTO;
-    if (zd_params_choice(&req->params, "mode", mode_names, MODE_AUTO, &mode, &err) != ZD_OK) {
+    uint32_t mode = 0;
+    if (zd_params_choice(&req->params, "mode", mode_names, &mode, &err) != ZD_OK) {
         return zd_respond_error(req, "bad_parameter", &err);
     }
     if (mode == MODE_STORED && node->meta->consolidated == NULL) {

@@ -133,7 +133,7 @@ static bool scan_coding(struct zd_scan *scan, struct zd_span *ret_name, uint32_t
         return false;
     }
     if (span_is(*ret_name, "x-gzip", strlen("x-gzip"))) {
-        *ret_name = zd_span_of(zd_coding_name(ZD_GZIP));
+        *ret_name = zd_span_of(zd_compress_name(ZD_GZIP));
     }
     return true;
 }
@@ -151,7 +151,7 @@ static void scan_wishes(const char *accept_encoding, struct wish wishes[ZD_CODIN
                 any = (struct wish){true, quality};
             }
             for (int coding = 0; coding < ZD_CODINGS; coding++) {
-                const char *own = zd_coding_name((enum zd_coding)coding);
+                const char *own = zd_compress_name((enum zd_coding)coding);
                 if (span_is(name, own, strlen(own))) {
                     wishes[coding] = (struct wish){true, quality};
                 }

@@ -9,19 +9,19 @@
 #define ZD_ACCEPT_FULL 1000
 
 /**
- * How much a client wants a media type: its q-value in thousandths, 0 = not at all. The most
- * specific range decides; ranges that are malformed are as if they were not there.
+ * The q-value that a client gives a media type, in thousandths; 0 = refused. The most specific
+ * range decides; malformed ranges are ignored.
  *
- * @param accept     the header's value; NULL or empty: everything is wanted fully
+ * @param accept     the header's value; NULL or empty: ZD_ACCEPT_FULL for every type
  * @param media_type "text/csv"; borrowed
  * Thread: any.
  */
 uint32_t zd_accept_quality(const char *accept, const char *media_type);
 
 /**
- * The coding that a body goes out in: the one with the highest q-value; of equal ones zstd before
+ * Choose the content coding of a body: the one with the highest q-value; of equal ones zstd before
  * gzip before none. Bodies below ZD_COMPRESSED_BYTES_MIN are coded only for clients that refuse
- * them plain. A client that refuses all that there is gets the plain form (RFC 9110, 12.4.1).
+ * them plain. A client that refuses every coding gets the plain form (RFC 9110, 12.4.1).
  *
  * @param accept_encoding the header's value; NULL or empty: plain
  * @param len             bytes of the plain body

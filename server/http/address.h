@@ -1,5 +1,4 @@
-/* Addresses as users write them. Literal: no name service is asked, which may block. Thread: any.
- */
+/* Literal socket addresses. No name is resolved, since that may block. Thread: any. */
 #ifndef ZD_HTTP_ADDRESS_H
 #define ZD_HTTP_ADDRESS_H
 
@@ -23,7 +22,7 @@ struct zd_address {
 ZD_RESULT zd_address_parse(
     struct zd_span text, struct zd_address *ret_address, struct zd_error *err);
 
-/** The port, in the order of this machine; 0 when it is no address of the internet. */
+/** The port in host byte order; 0 for an address that is neither IPv4 nor IPv6. */
 uint16_t zd_address_port(const struct zd_address *address);
 
 #endif

@@ -16,7 +16,7 @@
 #define ZSTD_NS_PER_BYTE 3
 #define COMPRESSOR_NS    15000 /* to set one up */
 
-const char *zd_coding_name(enum zd_coding coding)
+const char *zd_compress_name(enum zd_coding coding)
 {
     static const char *const names[ZD_CODINGS] = {"identity", "gzip", "zstd"};
     return names[coding];

@@ -5,7 +5,7 @@
 #include "core/base/buf.h"
 #include "core/base/status.h"
 
-/** How a body is coded; the later ones are preferred. */
+/** The content coding of a body; later ones are preferred. */
 enum zd_coding {
     ZD_PLAIN,
     ZD_GZIP,
@@ -13,12 +13,12 @@ enum zd_coding {
     ZD_CODINGS,
 };
 
-#define ZD_COMPRESSED_BYTES_MIN 1024 /* shorter bodies stay plain: api.md 2 */
+#define ZD_COMPRESSED_BYTES_MIN 1024 /* shorter bodies stay plain */
 
 /** "gzip", "zstd"; "identity" for ZD_PLAIN: as in Content-Encoding. */
-const char *zd_coding_name(enum zd_coding coding);
+const char *zd_compress_name(enum zd_coding coding);
 
-/** How long it takes to compress that many bytes, estimated. @param coding not ZD_PLAIN */
+/** Estimate how long it takes to compress len bytes. @param coding not ZD_PLAIN */
 uint64_t zd_compress_cost_ns(enum zd_coding coding, uint64_t len);
 
 /**

@@ -8,9 +8,9 @@
 
 #include "core/base/status.h"
 
-/** The headers that decide, as sent; NULL = absent. Borrowed from the request. */
+/** The conditional headers as sent; NULL = absent. Borrowed from the request. */
 struct zd_conditions {
-    const char *if_match;      /* all lines of it as one list (RFC 9110, 5.3) */
+    const char *if_match;      /* all lines joined into one list (RFC 9110, 5.3) */
     const char *if_none_match; /* the same */
     const char *if_modified_since;
     const char *if_unmodified_since;
@@ -18,15 +18,15 @@ struct zd_conditions {
     const char *range;
 };
 
-/** A Range header resolved against a length (R12-R17). */
+/** A Range header resolved against a length (RFC 9110, 14.2). */
 enum zd_range_answer {
-    ZD_RANGE_NONE,    /* answer the whole: no header, several ranges, malformed, If-Range differs */
+    ZD_RANGE_NONE,    /* answer 200: no header, several ranges, malformed, If-Range differs */
     ZD_RANGE_PART,    /* answer 206 */
     ZD_RANGE_OUTSIDE, /* answer 416 */
 };
 
 /**
- * What the conditions say of a representation, in the order of RFC 9110, 13.2.2.
+ * Judge the conditions against a representation, in the order of RFC 9110, 13.2.2.
  *
  * @param is_reading GET or HEAD
  * @param etag       quoted, or "" when there is none
@@ -37,9 +37,9 @@ enum zd_range_answer {
 enum zd_status zd_conditions_judge(
     const struct zd_conditions *conditions, bool is_reading, const char *etag, int64_t mtime_ms);
 
-/** What would be changed, as it is now. */
+/** The present state of the target of a change. */
 struct zd_validators {
-    const char *const *etag; /* n_etags of them, quoted: of every form in which it is given */
+    const char *const *etag; /* n_etags of them, quoted: one for each form of the target */
     size_t n_etags;
     int64_t mtime_ms; /* 0 = unknown */
     bool exists;
@@ -47,9 +47,9 @@ struct zd_validators {
 };
 
 /**
- * What the conditions say of a change (RFC 9110, 13.1.1, 13.1.2 and 13.1.4), in the order of
- * 13.2.2. What is absent matches no tag (but see absent_has_tag) and no "*"; conditions on time do
- * not apply to it.
+ * Judge the conditions of a change (RFC 9110, 13.1.1, 13.1.2 and 13.1.4), in the order of 13.2.2.
+ * No tag matches an absent target (but see absent_has_tag), nor does "*"; conditions on time are
+ * ignored there.
  *
  * @return ZD_OK go on; ZD_PRECONDITION
  * Thread: any.
@@ -57,19 +57,11 @@ struct zd_validators {
 enum zd_status zd_conditions_judge_write(
     const struct zd_conditions *conditions, const struct zd_validators *now);
 
-/** Whether any of them speaks of changes. */
+/** Whether any condition applies to changes. */
 bool zd_conditions_bind_writes(const struct zd_conditions *conditions);
 
-/** The part of `length` bytes that is asked for; the outputs are set with ZD_RANGE_PART only. */
+/** The requested part of `length` bytes; the outputs are set only with ZD_RANGE_PART. */
 enum zd_range_answer zd_conditions_range(const struct zd_conditions *conditions, uint64_t length,
     const char *etag, int64_t mtime_ms, uint64_t *ret_first, uint64_t *ret_len);
-
-#define ZD_DATE_BYTES 64
-
-/** IMF-fixdate (RFC 9110, 5.6.7) of a time; whole seconds. */
-void zd_date_format(char to[ZD_DATE_BYTES], int64_t time_ms);
-
-/** Any of the three forms of RFC 9110, 5.6.7, in seconds since 1970; false: not a date. */
-bool zd_date_parse(const char *text, int64_t *ret_seconds);
 
 #endif

@@ -7,7 +7,8 @@
  *     +-------------------------- FIELD ... <--- size 0 ----+           trailers
  *
  * A state takes as many bytes as it can at once and never looks ahead, so that a byte means the
- * same wherever the network has cut the stream. */
+ * same wherever the network has cut the stream. The picture is the code: one idea in one file,
+ * though it is longer than others may be. */
 #include "server/http/guard.h"
 
 #include <string.h>
@@ -123,7 +124,7 @@ static bool word_is(const struct zd_guard *guard, const char *word)
 
 static const uint8_t *in_method(struct zd_guard *guard, const uint8_t *at, const uint8_t *end)
 {
-    for (; at < end && zd_byte_is(*at, ZD_BYTE_TOKEN); at++) {
+    for (; at < end && zd_guard_syntax_is(*at, ZD_BYTE_TOKEN); at++) {
         keep_word(guard, *at);
     }
     if (at == end) {
@@ -190,7 +191,7 @@ static const uint8_t *in_authority(struct zd_guard *guard, const uint8_t *at)
         guard->state = PATH;
         return at;
     }
-    guard->part = (uint8_t)zd_host_next((enum zd_host_part)guard->part, *at);
+    guard->part = (uint8_t)zd_guard_syntax_host((enum zd_host_part)guard->part, *at);
     if (guard->part == ZD_HOST_BAD) {
         malformed(guard, "the host of the request target is malformed");
         return at;
@@ -215,7 +216,7 @@ static const uint8_t *in_path(struct zd_guard *guard, const uint8_t *at, const u
     const uint64_t room = guard->limits->target_bytes - guard->target_bytes;
     const uint8_t *const stop = (uint64_t)(end - at) > room ? at + room : end;
     uint32_t n_params = 0;
-    for (; at < stop && zd_byte_is(*at, ZD_BYTE_TARGET); at++) {
+    for (; at < stop && zd_guard_syntax_is(*at, ZD_BYTE_TARGET); at++) {
         n_params += *at == '&' || *at == '?';
     }
     guard->target_bytes += (uint32_t)(at - from);
@@ -227,7 +228,7 @@ static const uint8_t *in_path(struct zd_guard *guard, const uint8_t *at, const u
         target_ends(guard);
         return at + 1;
     }
-    if (!zd_byte_is(*at, ZD_BYTE_TARGET)) {
+    if (!zd_guard_syntax_is(*at, ZD_BYTE_TARGET)) {
         malformed(guard, *at == '#' ? "the request target has a fragment"
                                     : "the request line has a control character, or no version");
     } else {
@@ -274,7 +275,7 @@ static const uint8_t *at_field(struct zd_guard *guard, const uint8_t *at)
     guard->memory_bytes += ZD_GUARD_ENTRY_BYTES;
     if (guard->n_fields > guard->limits->n_fields || is_over_memory(guard)) {
         too_large(guard);
-    } else if (zd_byte_is_space(*at)) {
+    } else if (zd_guard_syntax_is_space(*at)) {
         malformed(guard, "a field is continued on the next line");
     } else {
         guard->n_word = 0;
@@ -324,7 +325,7 @@ static const char *judge_kind(struct zd_guard *guard)
 
 static const uint8_t *in_name(struct zd_guard *guard, const uint8_t *at, const uint8_t *end)
 {
-    for (; at < end && zd_byte_is(*at, ZD_BYTE_TOKEN); at++) {
+    for (; at < end && zd_guard_syntax_is(*at, ZD_BYTE_TOKEN); at++) {
         keep_word(guard, *at >= 'A' && *at <= 'Z' ? *at | 0x20 : *at);
     }
     if (at == end) {
@@ -350,7 +351,7 @@ static const uint8_t *in_name(struct zd_guard *guard, const uint8_t *at, const u
 /* MHD keeps a second copy of them, and an entry each. */
 static const uint8_t *in_cookies(struct zd_guard *guard, const uint8_t *at, const uint8_t *end)
 {
-    for (; at < end && zd_byte_is(*at, ZD_BYTE_VALUE); at++) {
+    for (; at < end && zd_guard_syntax_is(*at, ZD_BYTE_VALUE); at++) {
         guard->memory_bytes += *at == ';' ? 1 + ZD_GUARD_ENTRY_BYTES : 1;
     }
     return at;
@@ -375,13 +376,13 @@ static bool take_coding(struct zd_guard *guard, uint8_t byte)
 static bool take_digit(struct zd_guard *guard, uint8_t byte)
 {
     guard->part = 1;
-    return zd_byte_is_digit(byte) && !ckd_mul(&guard->number, guard->number, 10) &&
+    return zd_guard_syntax_is_digit(byte) && !ckd_mul(&guard->number, guard->number, 10) &&
            !ckd_add(&guard->number, guard->number, byte - '0');
 }
 
 static bool take_host(struct zd_guard *guard, uint8_t byte)
 {
-    guard->part = (uint8_t)zd_host_next((enum zd_host_part)guard->part, byte);
+    guard->part = (uint8_t)zd_guard_syntax_host((enum zd_host_part)guard->part, byte);
     return guard->part != ZD_HOST_BAD;
 }
 
@@ -422,12 +423,12 @@ static bool framing_ends(struct zd_guard *guard)
 
 static const uint8_t *in_framing(struct zd_guard *guard, const uint8_t *at, const uint8_t *end)
 {
-    for (; at < end && zd_byte_is(*at, ZD_BYTE_VALUE); at++) {
-        if (zd_byte_is_space(*at) && guard->part > 0) {
+    for (; at < end && zd_guard_syntax_is(*at, ZD_BYTE_VALUE); at++) {
+        if (zd_guard_syntax_is_space(*at) && guard->part > 0) {
             guard->state = VALUE_SPACE;
             return at;
         }
-        if (!zd_byte_is_space(*at) && !take_framing(guard, *at)) {
+        if (!zd_guard_syntax_is_space(*at) && !take_framing(guard, *at)) {
             malformed(guard, malformed_value[guard->kind]);
             return at;
         }
@@ -450,7 +451,7 @@ static const uint8_t *value_ends(struct zd_guard *guard, const uint8_t *at)
 
 static const uint8_t *in_value_space(struct zd_guard *guard, const uint8_t *at)
 {
-    if (zd_byte_is_space(*at)) {
+    if (zd_guard_syntax_is_space(*at)) {
         return at + 1;
     }
     if (*at == '\r') {
@@ -464,7 +465,7 @@ static const uint8_t *in_value_space(struct zd_guard *guard, const uint8_t *at)
 static const uint8_t *in_value(struct zd_guard *guard, const uint8_t *at, const uint8_t *end)
 {
     if (guard->kind == PLAIN) {
-        at = zd_value_end(at, end);
+        at = zd_guard_syntax_value_end(at, end);
     } else {
         at = guard->kind == COOKIE ? in_cookies(guard, at, end) : in_framing(guard, at, end);
     }
@@ -549,13 +550,13 @@ static const uint8_t *in_body(
 /* part counts the digits. */
 static const uint8_t *in_chunk_size(struct zd_guard *guard, const uint8_t *at)
 {
-    const int digit = zd_hex_digit(*at);
+    const int digit = zd_guard_syntax_hex(*at);
     if (digit >= 0 && guard->part < CHUNK_DIGITS_MAX) {
         guard->number = guard->number << 4 | (uint64_t)digit;
         guard->part++;
         return at + 1;
     }
-    if (guard->part == 0 || (*at != '\r' && *at != ';' && !zd_byte_is_space(*at))) {
+    if (guard->part == 0 || (*at != '\r' && *at != ';' && !zd_guard_syntax_is_space(*at))) {
         malformed(guard, "the size of a chunk is malformed");
         return at;
     }
@@ -567,11 +568,11 @@ static const uint8_t *in_chunk_size(struct zd_guard *guard, const uint8_t *at)
 static const uint8_t *in_extension(struct zd_guard *guard, const uint8_t *at)
 {
     const enum zd_extension_part part = (enum zd_extension_part)guard->part;
-    if (*at == '\r' && zd_extension_may_end(part)) {
+    if (*at == '\r' && zd_guard_syntax_extension_may_end(part)) {
         guard->state = CHUNK_SIZE_CR;
         return at;
     }
-    guard->part = (uint8_t)zd_extension_next(part, *at);
+    guard->part = (uint8_t)zd_guard_syntax_extension(part, *at);
     if (guard->part == ZD_EXTENSION_BAD) {
         malformed(guard, "the extension of a chunk is malformed");
     } else if (guard->extension_bytes == EXTENSION_BYTES_MAX) {

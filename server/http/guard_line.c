@@ -1,4 +1,4 @@
-/* What is kept of a request line, for the log of requests that are refused. */
+/* The start of a request line, kept for the log of refused requests. */
 #include "server/http/guard_line.h"
 
 #include <stdio.h>

@@ -1,10 +1,10 @@
-/* What may stand where in a request: bytes, hosts, the extensions of chunks. */
+/* The syntax of a request: classes of bytes, hosts, chunk extensions. */
 #include "server/http/guard_syntax.h"
 
 #include "core/base/num.h"
 
 /* clang-format off */
-const uint8_t zd_byte_classes[256] = {
+const uint8_t zd_guard_syntax_classes[256] = {
     0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, /* 0x00 */
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, /* 0x10 */
     4, 15, 6, 5, 15, 15, 15, 15, 14, 14, 15, 15, 14, 15, 15, 6, /* 0x20 */
@@ -24,10 +24,10 @@ const uint8_t zd_byte_classes[256] = {
 };
 /* clang-format on */
 
-int zd_hex_digit(uint8_t byte)
+int zd_guard_syntax_hex(uint8_t byte)
 {
     const uint8_t letter = byte | 0x20;
-    if (zd_byte_is_digit(byte)) {
+    if (zd_guard_syntax_is_digit(byte)) {
         return byte - '0';
     }
     return letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : -1;
@@ -44,18 +44,18 @@ static bool is_plain_word(uint64_t word)
     return (below_space | is_del) == 0;
 }
 
-const uint8_t *zd_value_end(const uint8_t *at, const uint8_t *end)
+const uint8_t *zd_guard_syntax_value_end(const uint8_t *at, const uint8_t *end)
 {
     while (end - at >= 8 && is_plain_word(zd_load_u64(at))) {
         at += 8;
     }
-    while (at < end && zd_byte_is(*at, ZD_BYTE_VALUE)) {
+    while (at < end && zd_guard_syntax_is(*at, ZD_BYTE_VALUE)) {
         at++;
     }
     return at;
 }
 
-enum zd_host_part zd_host_next(enum zd_host_part part, uint8_t byte)
+enum zd_host_part zd_guard_syntax_host(enum zd_host_part part, uint8_t byte)
 {
     const bool is_colon = byte == ':';
     switch (part) {
@@ -63,22 +63,22 @@ enum zd_host_part zd_host_next(enum zd_host_part part, uint8_t byte)
         if (byte == '[') {
             return ZD_HOST_BRACKETS;
         }
-        return is_colon                         ? ZD_HOST_PORT
-               : zd_byte_is(byte, ZD_BYTE_HOST) ? ZD_HOST_NAME
-                                                : ZD_HOST_BAD;
+        return is_colon                                 ? ZD_HOST_PORT
+               : zd_guard_syntax_is(byte, ZD_BYTE_HOST) ? ZD_HOST_NAME
+                                                        : ZD_HOST_BAD;
     case ZD_HOST_NAME:
-        return is_colon                         ? ZD_HOST_PORT
-               : zd_byte_is(byte, ZD_BYTE_HOST) ? ZD_HOST_NAME
-                                                : ZD_HOST_BAD;
+        return is_colon                                 ? ZD_HOST_PORT
+               : zd_guard_syntax_is(byte, ZD_BYTE_HOST) ? ZD_HOST_NAME
+                                                        : ZD_HOST_BAD;
     case ZD_HOST_BRACKETS:
         if (byte == ']') {
             return ZD_HOST_AFTER_BRACKETS;
         }
-        return is_colon || zd_byte_is(byte, ZD_BYTE_HOST) ? ZD_HOST_BRACKETS : ZD_HOST_BAD;
+        return is_colon || zd_guard_syntax_is(byte, ZD_BYTE_HOST) ? ZD_HOST_BRACKETS : ZD_HOST_BAD;
     case ZD_HOST_AFTER_BRACKETS:
         return is_colon ? ZD_HOST_PORT : ZD_HOST_BAD;
     case ZD_HOST_PORT:
-        return zd_byte_is_digit(byte) ? ZD_HOST_PORT : ZD_HOST_BAD;
+        return zd_guard_syntax_is_digit(byte) ? ZD_HOST_PORT : ZD_HOST_BAD;
     case ZD_HOST_BAD:
         break;
     }
@@ -90,47 +90,47 @@ static enum zd_extension_part after_name(uint8_t byte)
     if (byte == '=') {
         return ZD_EXTENSION_EQUALS;
     }
-    return byte == ';'              ? ZD_EXTENSION_SEMICOLON
-           : zd_byte_is_space(byte) ? ZD_EXTENSION_AFTER_NAME
-                                    : ZD_EXTENSION_BAD;
+    return byte == ';'                      ? ZD_EXTENSION_SEMICOLON
+           : zd_guard_syntax_is_space(byte) ? ZD_EXTENSION_AFTER_NAME
+                                            : ZD_EXTENSION_BAD;
 }
 
 static enum zd_extension_part after_value(uint8_t byte)
 {
-    return byte == ';'              ? ZD_EXTENSION_SEMICOLON
-           : zd_byte_is_space(byte) ? ZD_EXTENSION_AFTER
-                                    : ZD_EXTENSION_BAD;
+    return byte == ';'                      ? ZD_EXTENSION_SEMICOLON
+           : zd_guard_syntax_is_space(byte) ? ZD_EXTENSION_AFTER
+                                            : ZD_EXTENSION_BAD;
 }
 
-enum zd_extension_part zd_extension_next(enum zd_extension_part part, uint8_t byte)
+enum zd_extension_part zd_guard_syntax_extension(enum zd_extension_part part, uint8_t byte)
 {
     switch (part) {
     case ZD_EXTENSION_SEMICOLON:
-        return zd_byte_is_space(byte)            ? ZD_EXTENSION_SEMICOLON
-               : zd_byte_is(byte, ZD_BYTE_TOKEN) ? ZD_EXTENSION_NAME
-                                                 : ZD_EXTENSION_BAD;
+        return zd_guard_syntax_is_space(byte)            ? ZD_EXTENSION_SEMICOLON
+               : zd_guard_syntax_is(byte, ZD_BYTE_TOKEN) ? ZD_EXTENSION_NAME
+                                                         : ZD_EXTENSION_BAD;
     case ZD_EXTENSION_NAME:
-        return zd_byte_is(byte, ZD_BYTE_TOKEN) ? ZD_EXTENSION_NAME : after_name(byte);
+        return zd_guard_syntax_is(byte, ZD_BYTE_TOKEN) ? ZD_EXTENSION_NAME : after_name(byte);
     case ZD_EXTENSION_AFTER_NAME:
         return after_name(byte);
     case ZD_EXTENSION_EQUALS:
         if (byte == '"') {
             return ZD_EXTENSION_QUOTES;
         }
-        return zd_byte_is_space(byte)            ? ZD_EXTENSION_EQUALS
-               : zd_byte_is(byte, ZD_BYTE_TOKEN) ? ZD_EXTENSION_TOKEN
-                                                 : ZD_EXTENSION_BAD;
+        return zd_guard_syntax_is_space(byte)            ? ZD_EXTENSION_EQUALS
+               : zd_guard_syntax_is(byte, ZD_BYTE_TOKEN) ? ZD_EXTENSION_TOKEN
+                                                         : ZD_EXTENSION_BAD;
     case ZD_EXTENSION_TOKEN:
-        return zd_byte_is(byte, ZD_BYTE_TOKEN) ? ZD_EXTENSION_TOKEN : after_value(byte);
+        return zd_guard_syntax_is(byte, ZD_BYTE_TOKEN) ? ZD_EXTENSION_TOKEN : after_value(byte);
     case ZD_EXTENSION_QUOTES:
         if (byte == '"') {
             return ZD_EXTENSION_AFTER_QUOTES;
         }
-        return byte == '\\'                      ? ZD_EXTENSION_ESCAPE
-               : zd_byte_is(byte, ZD_BYTE_VALUE) ? ZD_EXTENSION_QUOTES
-                                                 : ZD_EXTENSION_BAD;
+        return byte == '\\'                              ? ZD_EXTENSION_ESCAPE
+               : zd_guard_syntax_is(byte, ZD_BYTE_VALUE) ? ZD_EXTENSION_QUOTES
+                                                         : ZD_EXTENSION_BAD;
     case ZD_EXTENSION_ESCAPE:
-        return zd_byte_is(byte, ZD_BYTE_VALUE) ? ZD_EXTENSION_QUOTES : ZD_EXTENSION_BAD;
+        return zd_guard_syntax_is(byte, ZD_BYTE_VALUE) ? ZD_EXTENSION_QUOTES : ZD_EXTENSION_BAD;
     case ZD_EXTENSION_AFTER_QUOTES:
     case ZD_EXTENSION_AFTER:
         return after_value(byte);
@@ -140,7 +140,7 @@ enum zd_extension_part zd_extension_next(enum zd_extension_part part, uint8_t by
     return ZD_EXTENSION_BAD;
 }
 
-bool zd_extension_may_end(enum zd_extension_part part)
+bool zd_guard_syntax_extension_may_end(enum zd_extension_part part)
 {
     return part == ZD_EXTENSION_NAME || part == ZD_EXTENSION_TOKEN ||
            part == ZD_EXTENSION_AFTER_QUOTES;

@@ -1,4 +1,4 @@
-/* Many byte strings in one body: multipart/mixed (RFC 2046, 5.1) and our frames (api.md 3.4). */
+/* Many byte strings in one body: multipart/mixed (RFC 2046, 5.1) and binary frames. */
 #include "server/http/multipart.h"
 
 #include <inttypes.h>
@@ -39,13 +39,13 @@ static void add_head(struct zd_text *text, uint32_t position, uint64_t len)
     zd_text_add_bytes(text, head, sizeof head);
 }
 
-void zd_frame_add(struct zd_text *text, uint32_t position, struct zd_span bytes)
+void zd_multipart_frame_add(struct zd_text *text, uint32_t position, struct zd_span bytes)
 {
     add_head(text, position, bytes.len);
     zd_text_add_bytes(text, bytes.ptr, bytes.len);
 }
 
-void zd_frame_add_absent(struct zd_text *text, uint32_t position)
+void zd_multipart_frame_add_absent(struct zd_text *text, uint32_t position)
 {
     add_head(text, position, UINT64_MAX);
 }

@@ -1,4 +1,4 @@
-/* Query parameters, and one decode of percent-encoding. */
+/* Query parameters. */
 #include "server/http/params.h"
 
 #include <stdio.h>
@@ -6,94 +6,7 @@
 
 #include "core/base/num.h"
 #include "core/base/scan.h"
-
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    if (c >= 'a' && c <= 'f') {
-        return c - 'a' + 10;
-    }
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
-/* One byte of encoded text; moves the cursor. -1: "%" without two digits. */
-static int decode_byte(const uint8_t *text, size_t len, size_t *at)
-{
-    const uint8_t c = text[*at];
-    if (c != '%') {
-        *at += 1;
-        return c;
-    }
-    if (len - *at < 3) {
-        return -1;
-    }
-    const int high = hex_digit((char)text[*at + 1]);
-    const int low = hex_digit((char)text[*at + 2]);
-    if (high < 0 || low < 0) {
-        return -1;
-    }
-    *at += 3;
-    return high * 16 + low;
-}
-
-/* Why a decoded byte must not stand in a path; NULL: it may. */
-static const char *forbidden_in_path(int byte, bool was_encoded)
-{
-    if (byte == 0) {
-        return "a NUL byte";
-    }
-    if (byte < 0x20 || byte == 0x7f) {
-        return "a control character";
-    }
-    if (byte == '\\') {
-        return "a backslash";
-    }
-    return byte == '/' && was_encoded ? "an encoded slash (%2F)" : NULL;
-}
-
-enum zd_status zd_percent_decode(
-    struct zd_span text, char *to, size_t *ret_len, struct zd_error *err)
-{
-    size_t at = 0;
-    size_t len = 0;
-    while (at < text.len) {
-        const size_t position = at;
-        const bool is_encoded = text.ptr[at] == '%';
-        const int byte = decode_byte(text.ptr, text.len, &at);
-        const char *fault =
-            byte < 0 ? "'%' without two hexadecimal digits" : forbidden_in_path(byte, is_encoded);
-        if (fault != NULL) {
-            const enum zd_status status =
-                zd_fail(err, ZD_INVALID, "the path has %s at byte %zu", fault, position);
-            zd_fact_position(err, position);
-            return status;
-        }
-        to[len++] = (char)byte;
-    }
-    to[len] = '\0';
-    if (!zd_scan_is_utf8((struct zd_span){.ptr = (const uint8_t *)to, .len = len})) {
-        return zd_fail(err, ZD_INVALID, "the path is not UTF-8 once it is percent-decoded");
-    }
-    *ret_len = len;
-    return ZD_OK;
-}
-
-enum zd_status zd_percent_encode(struct zd_span text, struct zd_text *to)
-{
-    static const char plain[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/"; /* RFC 3986, 2.3 */
-    for (size_t i = 0; i < text.len; i++) {
-        const char c = (char)text.ptr[i];
-        if (c != '\0' && strchr(plain, c) != NULL) {
-            zd_text_add_char(to, c);
-        } else {
-            zd_text_addf(to, "%%%02X", (unsigned)text.ptr[i]);
-        }
-    }
-    return to->status;
-}
+#include "server/http/percent.h"
 
 /* In a query '+' is a space (the form encoding, which every client library writes). */
 static enum zd_status decode_part(
@@ -104,7 +17,7 @@ static enum zd_status decode_part(
     size_t len = 0;
     while (at < part.len) {
         const bool is_plus = part.ptr[at] == '+';
-        const int byte = decode_byte(part.ptr, part.len, &at);
+        const int byte = zd_percent_next(part.ptr, part.len, &at);
         if (byte <= 0) {
             return zd_fail(err, ZD_INVALID, "parameter '%.*s' is badly encoded", (int)part.len,
                 (const char *)part.ptr);
@@ -186,7 +99,7 @@ static enum zd_status add_pairs(struct zd_params *params, struct zd_span query,
     return ZD_OK;
 }
 
-/* Where everything is accepted (R2), what cannot be read is left out. */
+/* Where everything is accepted, unreadable parameters are left out. */
 static void add_what_is_readable(struct zd_params *params, struct zd_span query)
 {
     char *to = params->memory;
@@ -278,19 +191,19 @@ enum zd_status zd_params_flag(const struct zd_params *params, const char *name, 
     return ZD_OK;
 }
 
-enum zd_status zd_params_u64(const struct zd_params *params, const char *name, uint64_t initial,
-    uint64_t least, uint64_t most, uint64_t *ret_value, struct zd_error *err)
+enum zd_status zd_params_u64(const struct zd_params *params, const char *name,
+    struct zd_params_range range, uint64_t *ret_value, struct zd_error *err)
 {
     struct zd_span text;
     if (!zd_params_find(params, name, &text)) {
-        *ret_value = initial;
+        *ret_value = range.initial;
         return ZD_OK;
     }
     uint64_t value = 0;
-    if (zd_scan_whole_u64(text, most, &value) != ZD_OK || value < least) {
+    if (zd_scan_whole_u64(text, range.most, &value) != ZD_OK || value < range.least) {
         char expected[80];
         snprintf(expected, sizeof expected, "an integer from %llu to %llu",
-            (unsigned long long)least, (unsigned long long)most);
+            (unsigned long long)range.least, (unsigned long long)range.most);
         return bad_value(name, text, expected, err);
     }
     *ret_value = value;
@@ -298,11 +211,11 @@ enum zd_status zd_params_u64(const struct zd_params *params, const char *name, u
 }
 
 enum zd_status zd_params_choice(const struct zd_params *params, const char *name,
-    const char *const *choices, uint32_t initial, uint32_t *ret_choice, struct zd_error *err)
+    const char *const *choices, uint32_t *ret_choice, struct zd_error *err)
 {
     struct zd_span value;
     if (!zd_params_find(params, name, &value)) {
-        *ret_choice = initial;
+        *ret_choice = 0;
         return ZD_OK;
     }
     ZD_SCOPED_TEXT(expected, ZD_FACT_TEXT_BYTES);

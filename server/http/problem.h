@@ -6,21 +6,21 @@
 #include "core/base/fault.h"
 #include "core/base/text.h"
 
-/** A code of api.md section 4, with its status and title. */
+/** A problem code with its HTTP status and title. */
 struct zd_problem_kind {
     const char *code;
     unsigned http_status;
     const char *title;
 };
 
-/** Every kind, ended by code NULL: the table of api.md section 4. */
+/** Every kind, ended by code NULL. */
 extern const struct zd_problem_kind zd_problem_kinds[];
 
-/** What went wrong, ready to be answered. Everything borrowed. */
+/** A problem to answer with. Everything is borrowed. */
 struct zd_problem {
     const char *code;               /* of the table */
-    unsigned http_status;           /* 0 = the code's first. corrupt_chunk: 422 of what was sent;
-                                       store_error: 503 of a server that is not ready */
+    unsigned http_status;           /* 0 = the status of the code. corrupt_chunk: 422 for bytes
+                                       that a client sent; store_error: 503 of /readyz */
     const struct zd_error *err;     /* detail and facts, or NULL */
     const char *detail;             /* instead of err's text, or NULL */
     const struct zd_faults *faults; /* become `errors` and `names`, or NULL */
@@ -28,28 +28,27 @@ struct zd_problem {
     const char *allow;              /* header Allow of a 405, or NULL */
     const struct zd_json *extra;    /* an object of further members ("suggestions" ...), or NULL */
     uint32_t retry_after_s;         /* header Retry-After; 0 = none */
-    uint64_t keep_until_ms; /* as in struct zd_representation: for problems that many clients meet
-                               (an absent key); without allow and retry_after_s */
+    uint64_t keep_until_ms; /* as in struct zd_representation, for problems that many clients meet
+                               (an absent key); only without allow and retry_after_s */
 };
 
 const struct zd_problem_kind *zd_problem_kind(
     const char *code); /* the code is in the table (asserted) */
 
-/** The same of a problem, whose code may have another status. */
+/** The kind of a problem, whose code may have another status. */
 const struct zd_problem_kind *zd_problem_kind_of(const struct zd_problem *problem);
 
-/** The code for an error of the core: ZD_INVALID is "bad_request", ZD_STORE "store_error" ... where
- * the caller knows no better. */
+/** The default code for an error of the core: "bad_request" for ZD_INVALID, "store_error" for
+ * ZD_STORE ... */
 const char *zd_problem_code_of(enum zd_status status);
 
-/** The code that a node's faults deserve: "invalid_metadata", "unsupported_codec" ... (api.md 3.2,
- * refused). */
+/** The code for a node with faults: "invalid_metadata", "unsupported_codec" ... */
 const char *zd_problem_code_of_faults(const struct zd_faults *faults);
 
-/** The member `names`: every name that is not supported, once. */
+/** The member `names`: every unsupported name, once. */
 void zd_problem_emit_names(const struct zd_faults *faults, struct zd_emit *emit);
 
-/** The document. @param instance the request's id */
+/** Add the document. @param instance the request's id */
 void zd_problem_add(const struct zd_problem *problem, const char *instance, struct zd_text *text);
 
 #endif

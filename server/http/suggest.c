@@ -84,10 +84,10 @@ void zd_suggest_add(struct zd_suggest *nearest, const char *name, uint32_t dista
     while (place > 0 && nearest->distance[place - 1] > distance) {
         place--;
     }
-    if (place == ZD_NEAREST_MAX) {
+    if (place == ZD_SUGGEST_MAX) {
         return;
     }
-    nearest->n = least(nearest->n + 1, ZD_NEAREST_MAX);
+    nearest->n = least(nearest->n + 1, ZD_SUGGEST_MAX);
     for (uint32_t i = nearest->n - 1; i > place; i--) {
         nearest->name[i] = nearest->name[i - 1];
         nearest->distance[i] = nearest->distance[i - 1];

@@ -1,35 +1,35 @@
-/* What somebody may have meant: the names nearest to what was typed. Pure. Thread: any. */
+/* Suggestions: the names nearest to a mistyped one. Thread: any. */
 #ifndef ZD_HTTP_SUGGEST_H
 #define ZD_HTTP_SUGGEST_H
 
 #include "core/base/json.h"
 
-#define ZD_NEAREST_MAX 16
+#define ZD_SUGGEST_MAX 16
 
-/** Names, nearest first; of equally near ones that which was added first. Zeroed: none. */
+/** Names, nearest first; of equally near ones the one added first. Zeroed: none. */
 struct zd_suggest {
-    const char *name[ZD_NEAREST_MAX]; /* n of them; borrowed */
-    uint32_t distance[ZD_NEAREST_MAX];
+    const char *name[ZD_SUGGEST_MAX]; /* n of them; borrowed */
+    uint32_t distance[ZD_SUGGEST_MAX];
     uint32_t n;
 };
 
 /**
- * How many bytes must be added, left out, replaced or swapped with the next to come from one name
- * to the other. Names differ in all that is beyond their first 64 bytes.
+ * How many bytes must be inserted, deleted, replaced or swapped with their neighbour to turn one
+ * name into the other. Bytes beyond the first 64 always count as different.
  */
 uint32_t zd_suggest_distance(struct zd_span typed, struct zd_span name);
 
 /**
- * The distance of a path from a route's template: segment by segment, where variables are any
- * segment, and the last one the rest of the path. What is behind a template's end differs as a
- * whole, slashes included.
+ * The distance of a path from a route's template, segment by segment: a variable matches any
+ * segment, and the last variable the rest of the path. Bytes behind the template's end all count
+ * as different, slashes included.
  */
 uint32_t zd_suggest_path_distance(const char *path, const char *template);
 
-/** Add a name; the farthest gives way. A name that is there already is not added. */
+/** Add a name unless it is there already; the farthest one is dropped when all places are used. */
 void zd_suggest_add(struct zd_suggest *nearest, const char *name, uint32_t distance);
 
-/** The same, when it may have been mistyped so: at most every third byte differs, and one. */
+/** The same, but only when at most a third of the bytes differ, or one byte. */
 void zd_suggest_add_typed(struct zd_suggest *nearest, const char *typed, const char *name);
 
 /** {"suggestions": [...]}, owned; NULL: no memory. An empty object when there are none. */

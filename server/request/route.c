@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "server/http/params.h"
+#include "server/http/percent.h"
 
 struct zd_span zd_target_path(const char *target, struct zd_span *ret_query)
 {

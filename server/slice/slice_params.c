@@ -164,7 +164,7 @@ static enum zd_status read_word(
 {
     if (value->json == NULL) {
         uint32_t choice;
-        ZD_TRY(zd_params_choice(value->params, value->name, words, 0, &choice, err));
+        ZD_TRY(zd_params_choice(value->params, value->name, words, &choice, err));
         *ret_second = choice == 1;
         return ZD_OK;
     }
@@ -182,7 +182,8 @@ static enum zd_status read_number(
     const struct value *value, uint64_t *ret_number, struct zd_error *err)
 {
     if (value->json == NULL) {
-        return zd_params_u64(value->params, value->name, 0, 0, UINT64_MAX, ret_number, err);
+        const struct zd_params_range any = {.most = UINT64_MAX};
+        return zd_params_u64(value->params, value->name, any, ret_number, err);
     }
     return zd_json_u64(value->json, ret_number)
                ? ZD_OK

@@ -5,6 +5,7 @@
 
 #include "core/base/text.h"
 #include "server/http/conditions.h"
+#include "server/http/date.h"
 #include "tests/fuzz/input.h"
 
 #define LIST_BYTES_MAX (1U << 16)

@@ -5,6 +5,7 @@
 #include "core/base/num.h"
 #include "core/base/scan.h"
 #include "server/http/params.h"
+#include "server/http/percent.h"
 #include "server/slice/slice_params.h"
 #include "tests/fuzz/input.h"
 
@@ -60,10 +61,11 @@ static void check_readings(const struct zd_params *params)
         if (zd_params_flag(params, params->name[i], false, &flag, &err) != ZD_OK) {
             zd_fuzz_insist(err.status == ZD_INVALID && (err.facts.set & ZD_FACT_NAME) != 0);
         }
-        if (zd_params_u64(params, params->name[i], 5, 3, 1000, &number, &err) == ZD_OK) {
+        if (zd_params_u64(params, params->name[i], (struct zd_params_range){5, 3, 1000}, &number,
+                &err) == ZD_OK) {
             zd_fuzz_insist(number >= 3 && number <= 1000);
         }
-        if (zd_params_choice(params, params->name[i], choices, 0, &choice, &err) == ZD_OK) {
+        if (zd_params_choice(params, params->name[i], choices, &choice, &err) == ZD_OK) {
             struct zd_span value;
             zd_fuzz_insist(choice < ZD_COUNT_OF(choices) - 1);
             zd_fuzz_insist(zd_params_find(params, params->name[i], &value));

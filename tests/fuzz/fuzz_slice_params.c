@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/base/num.h"
+#include "server/http/percent.h"
 #include "server/runtime/server.h"
 #include "server/slice/slice_params.h"
 #include "tests/fuzz/input.h"

@@ -5,7 +5,7 @@
 #include "core/base/num.h"
 #include "core/base/scan.h"
 #include "core/base/text.h"
-#include "server/http/params.h"
+#include "server/http/percent.h"
 #include "server/request/route.h"
 #include "tests/fuzz/input.h"
 

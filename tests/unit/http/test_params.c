@@ -1,4 +1,4 @@
-/* Parameters and percent-encoding, fact by fact. */
+/* Query parameters, fact by fact. */
 #include "server/http/params.h"
 
 #include <stdio.h>
@@ -108,56 +108,26 @@ START_TEST(typed_readings_know_their_bounds)
     ck_assert_int_eq(zd_params_flag(&params, "absent", false, &flag, &err), ZD_OK);
     ck_assert(!flag);
     ck_assert_int_eq(zd_params_flag(&params, "n", false, &flag, &err), ZD_INVALID);
-    ck_assert_int_eq(zd_params_u64(&params, "n", 1, 0, 7, &n, &err), ZD_OK);
+    ck_assert_int_eq(
+        zd_params_u64(&params, "n", (struct zd_params_range){1, 0, 7}, &n, &err), ZD_OK);
     ck_assert_uint_eq(n, 7);
-    ck_assert_int_eq(zd_params_u64(&params, "n", 1, 0, 6, &n, &err), ZD_INVALID);
-    ck_assert_int_eq(zd_params_u64(&params, "n", 1, 8, 9, &n, &err), ZD_INVALID);
-    ck_assert_int_eq(zd_params_u64(&params, "absent", 5, 0, 6, &n, &err), ZD_OK);
+    ck_assert_int_eq(
+        zd_params_u64(&params, "n", (struct zd_params_range){1, 0, 6}, &n, &err), ZD_INVALID);
+    ck_assert_int_eq(
+        zd_params_u64(&params, "n", (struct zd_params_range){1, 8, 9}, &n, &err), ZD_INVALID);
+    ck_assert_int_eq(
+        zd_params_u64(&params, "absent", (struct zd_params_range){5, 0, 6}, &n, &err), ZD_OK);
     ck_assert_uint_eq(n, 5);
-    ck_assert_int_eq(zd_params_u64(&params, "big", 1, 0, UINT64_MAX, &n, &err), ZD_OK);
+    ck_assert_int_eq(
+        zd_params_u64(&params, "big", (struct zd_params_range){1, 0, UINT64_MAX}, &n, &err), ZD_OK);
     ck_assert_uint_eq(n, UINT64_MAX);
-    ck_assert_int_eq(zd_params_u64(&params, "word", 1, 0, 6, &n, &err), ZD_INVALID);
-    ck_assert_int_eq(zd_params_choice(&params, "word", words, 0, &choice, &err), ZD_OK);
+    ck_assert_int_eq(
+        zd_params_u64(&params, "word", (struct zd_params_range){1, 0, 6}, &n, &err), ZD_INVALID);
+    ck_assert_int_eq(zd_params_choice(&params, "word", words, &choice, &err), ZD_OK);
     ck_assert_uint_eq(choice, 1);
-    ck_assert_int_eq(zd_params_choice(&params, "n", words, 0, &choice, &err), ZD_INVALID);
+    ck_assert_int_eq(zd_params_choice(&params, "n", words, &choice, &err), ZD_INVALID);
     ck_assert_str_eq(err.facts.expected, "auto or live");
     zd_params_done(&params);
-}
-END_TEST
-
-static const struct {
-    const char *raw;
-    enum zd_status status;
-    const char *decoded;
-} paths[] = {
-    {"", ZD_OK, ""}, {"a/b", ZD_OK, "a/b"}, {"a%20b+c", ZD_OK, "a b+c"}, /* a plus is a plus: R1 */
-    {"%2B%2b", ZD_OK, "++"}, {"%25", ZD_OK, "%"}, {"%2541", ZD_OK, "%41"}, /* once */
-    {"%e2%82%ac", ZD_OK, "\xe2\x82\xac"}, {".zarray", ZD_OK, ".zarray"},
-    {"a%2Fb", ZD_INVALID, NULL}, {"a%5cb", ZD_INVALID, NULL}, {"a\\b", ZD_INVALID, NULL},
-    {"a%00", ZD_INVALID, NULL}, {"a%0a", ZD_INVALID, NULL}, {"a%7f", ZD_INVALID, NULL},
-    {"a\x01", ZD_INVALID, NULL}, {"a%", ZD_INVALID, NULL}, {"a%4", ZD_INVALID, NULL},
-    {"a%g0", ZD_INVALID, NULL}, {"%c3", ZD_INVALID, NULL},
-    {"%c0%af", ZD_INVALID, NULL}, /* an overlong slash */
-};
-
-START_TEST(paths_are_decoded_once)
-{
-    char to[64];
-    size_t len = 0;
-    const enum zd_status status = zd_percent_decode(zd_span_of(paths[_i].raw), to, &len, NULL);
-    ck_assert_msg(status == paths[_i].status, "%s: %s", paths[_i].raw, zd_status_name(status));
-    if (status == ZD_OK) {
-        ck_assert_str_eq(to, paths[_i].decoded);
-        ck_assert_uint_eq(len, strlen(paths[_i].decoded));
-    }
-}
-END_TEST
-
-START_TEST(paths_are_encoded_for_links)
-{
-    ZD_SCOPED_TEXT(text, 256);
-    ck_assert_int_eq(zd_percent_encode(zd_span_of("a b/~c\xc3\xa9%?#"), &text), ZD_OK);
-    ck_assert_str_eq(text.at, "a%20b/~c%C3%A9%25%3F%23");
 }
 END_TEST
 
@@ -183,7 +153,5 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, without_a_list_everything_is_accepted);
     tcase_add_test(tests, more_parameters_than_fit_are_refused);
     tcase_add_test(tests, typed_readings_know_their_bounds);
-    tcase_add_loop_test(tests, paths_are_decoded_once, 0, ZD_COUNT_OF(paths));
-    tcase_add_test(tests, paths_are_encoded_for_links);
     tcase_add_test(tests, missing_memory_is_reported);
 }

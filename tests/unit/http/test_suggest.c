@@ -60,8 +60,8 @@ START_TEST(the_nearest_come_first_and_the_farthest_give_way)
         zd_suggest_add(&nearest, names[i], 30 - i);
         zd_suggest_add(&nearest, names[i], 0); /* it is there already */
     }
-    ck_assert_uint_eq(nearest.n, ZD_NEAREST_MAX);
-    for (uint32_t i = 0; i < ZD_NEAREST_MAX; i++) {
+    ck_assert_uint_eq(nearest.n, ZD_SUGGEST_MAX);
+    for (uint32_t i = 0; i < ZD_SUGGEST_MAX; i++) {
         ck_assert_str_eq(nearest.name[i], names[19 - i]);
     }
     zd_suggest_add(&nearest, "last of its distance", 11);
