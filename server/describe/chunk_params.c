@@ -8,7 +8,7 @@
 static enum zd_status count_is_wrong(struct zd_error *err, struct zd_span text, uint32_t rank)
 {
     const enum zd_status status = zd_fail(err, ZD_INVALID,
-        "index is to be %u numbers with commas between them, as the array has rank %u", rank, rank);
+        "index must be %u numbers separated by commas: the array has rank %u", rank, rank);
     zd_fact_name(err, "index");
     zd_fact_expected(err, "%u numbers", rank);
     zd_fact_found(
@@ -74,7 +74,8 @@ enum zd_status zd_chunk_params_parse(const struct zd_params *params, const struc
     ZD_TRY(zd_params_choice(params, "level", levels, &level, err));
     ZD_TRY(zd_chunk_read_level(layout, level == 1, &ask.level, err));
     if (!zd_params_find(params, "index", &text)) {
-        return bad_parameter(err, "index", "which chunk? index=0,3 names one, present=1 lists all");
+        return bad_parameter(
+            err, "index", "index= is required (index=0,3); present=1 lists the stored chunks");
     }
     ZD_TRY(parse_index(text, &layout->level[ask.level].grid, ask.index, err));
     *ret_ask = ask;
@@ -93,12 +94,4 @@ void zd_chunk_params_tag(const struct zd_node *node, const struct zd_chunk_param
         zd_hash_add_u64(&hash, ask->index[d]);
     }
     zd_tag_format(to, hash.value, ask->is_decoded ? "decoded" : "encoded");
-}
-
-void zd_chunk_params_add_index(
-    const struct zd_chunk_params *ask, uint32_t rank, struct zd_text *text)
-{
-    for (uint32_t d = 0; d < rank; d++) {
-        zd_text_addf(text, "%s%llu", d == 0 ? "" : ",", (unsigned long long)ask->index[d]);
-    }
 }

@@ -26,8 +26,4 @@ ZD_RESULT zd_chunk_params_parse(const struct zd_params *params, const struct zd_
 void zd_chunk_params_tag(const struct zd_node *node, const struct zd_chunk_params *ask,
     struct zd_generation generation, char to[ZD_TAG_BYTES]);
 
-/** The index as it is asked: "0,3". */
-void zd_chunk_params_add_index(
-    const struct zd_chunk_params *ask, uint32_t rank, struct zd_text *text);
-
 #endif

@@ -37,28 +37,19 @@ struct zd_text *zd_headers_add(struct zd_headers *headers, const char *name)
     return &headers->text;
 }
 
-static void add_lengths(
-    struct zd_headers *headers, const char *name, uint32_t n, const uint64_t *length)
-{
-    struct zd_text *value = zd_headers_add(headers, name);
-    for (uint32_t d = 0; d < n; d++) {
-        zd_text_add(value, d == 0 ? "" : ",");
-        zd_text_add_u64(value, length[d]);
-    }
-}
-
 void zd_headers_add_elements(
     struct zd_headers *headers, const struct zd_dtype *dtype, uint32_t rank, const uint64_t *shape)
 {
     zd_dtype_add_typestr(dtype, zd_headers_add(headers, "Zarr-Dtype"));
     zd_text_add(zd_headers_add(headers, "Zarr-Data-Type"), dtype->name);
-    add_lengths(headers, "Zarr-Shape", rank, shape);
+    zd_format_add_lengths(zd_headers_add(headers, "Zarr-Shape"), shape, rank);
 }
 
 static void add_origin(struct zd_headers *headers, const struct zd_meta *meta)
 {
     if (meta->view.has_origin) {
-        add_lengths(headers, "Zarr-Origin", meta->grid.rank, meta->view.origin);
+        zd_format_add_lengths(
+            zd_headers_add(headers, "Zarr-Origin"), meta->view.origin, meta->grid.rank);
     }
 }
 

@@ -122,8 +122,8 @@ static ZD_RESULT add_children(struct zd_node_show *show, struct zd_error *err)
     }
     const struct zd_text *children = &show->children;
     if (children->status != ZD_OK) {
-        const enum zd_status status =
-            zd_fail(err, children->status, "the children do not fit %zu bytes", children->len_max);
+        const enum zd_status status = zd_fail(
+            err, children->status, "the list of children exceeds %zu bytes", children->len_max);
         zd_fact_limit(err, children->len_max, children->len_max);
         return status;
     }

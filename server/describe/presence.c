@@ -93,7 +93,7 @@ static enum zd_status check_limit(
         return ZD_OK;
     }
     const enum zd_status status = zd_fail(err, ZD_TOO_LARGE,
-        "%llu chunks were asked for, limits.slice_chunks is %llu; ask for a part with slice=",
+        "the request covers %llu chunks; limits.slice_chunks is %llu; request a part with slice=",
         (unsigned long long)presence->n_chunks, (unsigned long long)most);
     zd_fact_limit(err, most, presence->n_chunks);
     return status;

@@ -325,8 +325,8 @@ static ZD_RESULT emit_entries(
             continue;
         }
         if (n_shown++ == tree->ask.limit) {
-            const enum zd_status status =
-                zd_fail(err, ZD_TOO_LARGE, "format=zarr has no pages, and there are more nodes");
+            const enum zd_status status = zd_fail(err, ZD_TOO_LARGE,
+                "format=zarr is not paged, and the nodes are more than the limit");
             zd_fact_limit(err, tree->ask.limit, n_shown);
             return status;
         }
@@ -365,7 +365,7 @@ enum zd_status zd_tree_render(struct zd_tree *tree, struct zd_text *text, struct
     if (tree->ask.is_stored || (tree->ask.check && tree->start->consolidated != NULL)) {
         const enum zd_status status = take_stored(tree, err);
         if (status != ZD_OK) {
-            return zd_fail(err, status, "cannot take the stored listing apart");
+            return zd_fail(err, status, "cannot parse the stored consolidated metadata");
         }
     }
     zd_emit_init(&emit, text, tree->ask.pretty);
@@ -375,8 +375,8 @@ enum zd_status zd_tree_render(struct zd_tree *tree, struct zd_text *text, struct
         emit_listing(tree, &emit);
     }
     if (text->status != ZD_OK) {
-        const enum zd_status status = zd_fail(
-            err, text->status, "the listing does not fit %zu bytes: use limit", text->len_max);
+        const enum zd_status status = zd_fail(err, text->status,
+            "the listing exceeds %zu bytes; request pages with limit=", text->len_max);
         zd_fact_limit(err, text->len_max, text->len_max);
         return status;
     }
@@ -422,12 +422,12 @@ enum zd_status zd_tree_cursor_parse(struct zd_span cursor, char **ret_path, stru
     const bool has_mark = cursor.len > 0 && cursor.ptr[0] == CURSOR_MARK;
     ZD_AUTO_TEXT path = zd_alloc(hex.len / 2 + 1);
     if (path == NULL) {
-        return zd_fail(err, ZD_NO_MEMORY, "cannot allocate a cursor");
+        return zd_fail(err, ZD_NO_MEMORY, "no memory for a cursor");
     }
     if (!has_mark || hex.len % 2 != 0 || !decode(hex, path) ||
         (path[0] != '\0' && !zd_key_is_valid(path)) || strlen(path) != hex.len / 2) {
         const enum zd_status status =
-            zd_fail(err, ZD_INVALID, "cursor is none that this server has given");
+            zd_fail(err, ZD_INVALID, "cursor was not issued by this server");
         zd_fact_name(err, "cursor");
         return status;
     }

@@ -42,6 +42,14 @@ const char *zd_format_answer_dimension(const struct zd_answer *answer, uint32_t 
     return NULL;
 }
 
+void zd_format_add_lengths(struct zd_text *text, const uint64_t *length, uint32_t rank)
+{
+    for (uint32_t d = 0; d < rank; d++) {
+        zd_text_add(text, d == 0 ? "" : ",");
+        zd_text_add_u64(text, length[d]);
+    }
+}
+
 static uint64_t element_text_max(const struct zd_dtype *dtype, uint32_t rank)
 {
     uint64_t bytes = NUMBER_BYTES_MAX;

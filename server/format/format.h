@@ -26,6 +26,9 @@ void zd_format_answer_init(
 /** The name of a dimension of the result, or NULL; borrowed. */
 const char *zd_format_answer_dimension(const struct zd_answer *answer, uint32_t dim);
 
+/** Add lengths, or an index, with commas between them: "10,5". Failures stick in the text. */
+void zd_format_add_lengths(struct zd_text *text, const uint64_t *length, uint32_t rank);
+
 /** A ceiling for the answer as text: no format needs more. */
 size_t zd_format_answer_text_max(const struct zd_answer *answer);
 

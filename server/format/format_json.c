@@ -19,10 +19,7 @@ static void emit_shape(const struct zd_answer *answer, struct zd_emit *emit)
 {
     ZD_SCOPED_TEXT(list, VALUE_BYTES_MAX);
     zd_text_add_char(&list, '[');
-    for (uint32_t d = 0; d < answer->rank; d++) {
-        zd_text_add(&list, d == 0 ? "" : ",");
-        zd_text_add_u64(&list, answer->shape[d]);
-    }
+    zd_format_add_lengths(&list, answer->shape, answer->rank);
     zd_text_add_char(&list, ']');
     zd_emit_key(emit, "shape");
     zd_emit_raw(emit, zd_text_span(&list));

@@ -127,8 +127,7 @@ static enum zd_status parse_value(
     if (status != ZD_TOO_LARGE) {
         return status;
     }
-    const enum zd_status told =
-        zd_fail(err, ZD_INVALID, "a value has lists or objects within a list");
+    const enum zd_status told = zd_fail(err, ZD_INVALID, "a value has nested lists or objects");
     zd_fact_expected(err, "a number, a string or a list of them");
     return told;
 }

@@ -79,7 +79,7 @@ static enum zd_status read_descr(struct head *head, struct zd_error *err)
     const struct zd_span type = {.ptr = found.ptr + has_order, .len = found.len - has_order};
     if (!zd_span_is(type, wanted.at + 1)) {
         const enum zd_status told = zd_fail(err, ZD_INVALID,
-            "the elements of the npy file are %.*s, those of the array are %s (%s)", (int)found.len,
+            "the npy file has elements of type %.*s, the array has %s (%s)", (int)found.len,
             (const char *)found.ptr, wanted.at, head->dtype->name);
         zd_fact_expected(err, "%s", wanted.at);
         zd_fact_found(err, "%.*s", (int)found.len, (const char *)found.ptr);
@@ -172,7 +172,8 @@ static enum zd_status read_dictionary(struct head *head, struct zd_error *err)
 static enum zd_status bad_magic(struct zd_error *err)
 {
     const enum zd_status told = zd_fail(err, ZD_INVALID,
-        "the body is no npy file: it does not begin with \\x93NUMPY and version 1.0, 2.0 or 3.0");
+        "the body is not an npy file: it does not begin with \\x93NUMPY and version 1.0, 2.0 or "
+        "3.0");
     zd_fact_expected(err, "\\x93NUMPY, version 1.0, 2.0 or 3.0");
     return told;
 }
@@ -205,7 +206,7 @@ enum zd_status zd_npy_head_read(const struct zd_dtype *dtype, struct zd_span byt
     const size_t len = major == 1 ? zd_load_u16(at) : zd_load_u32(at);
     if (len > ZD_BODY_HEAD_MAX - from) {
         const enum zd_status told = zd_fail(err, ZD_INVALID,
-            "the npy header has %zu bytes, at most %zu are read", len, ZD_BODY_HEAD_MAX - from);
+            "the npy header has %zu bytes; the limit is %zu", len, ZD_BODY_HEAD_MAX - from);
         zd_fact_limit(err, ZD_BODY_HEAD_MAX - from, len);
         return told;
     }

@@ -120,7 +120,7 @@ static enum zd_status add_to_token(struct zd_text_reader *reader, uint8_t c, boo
     }
     const enum zd_status status = zd_text_add_char(&reader->token, (char)c);
     if (status == ZD_TOO_LARGE) {
-        return bad(reader, "a value that is not so long", c, err);
+        return bad(reader, "a shorter value", c, err);
     }
     return status == ZD_OK ? ZD_OK : zd_fail(err, status, "no memory for a value of the body");
 }
@@ -238,7 +238,7 @@ static enum zd_status end_name(struct zd_text_reader *reader, struct zd_error *e
         }
     }
     const enum zd_status told = zd_fail(err, ZD_INVALID,
-        "the body has a member %.64s: expected shape, data_type, dimensions, selection, and data "
+        "the body has a member %.64s: expected shape, data_type, dimensions, selection and data "
         "once",
         reader->token.at);
     zd_fact_position(err, reader->position);
@@ -264,7 +264,7 @@ static enum zd_status end_member(struct zd_text_reader *reader, struct zd_error 
     const enum zd_status status = zd_json_parse(zd_text_span(&reader->token), &limits, &json, err);
     if (status == ZD_TOO_LARGE) {
         const uint8_t last = (uint8_t)reader->token.at[reader->token.len - 1];
-        return bad(reader, "a member that is not so deep", last, err);
+        return bad(reader, "a member with fewer nested levels", last, err);
     }
     ZD_TRY(status);
     zd_json_unref(json);
@@ -388,7 +388,7 @@ enum zd_status zd_text_reader_end(struct zd_text_reader *reader, struct zd_error
     }
     if (reader->place != DONE) {
         const enum zd_status told =
-            zd_fail(err, ZD_INVALID, "the body ends after %llu bytes, before it is whole",
+            zd_fail(err, ZD_INVALID, "the body is incomplete: it ends after %llu bytes",
                 (unsigned long long)reader->position);
         tell_place(reader, err);
         zd_fact_expected(err, "more of the body");

@@ -116,7 +116,7 @@ static enum zd_next respond_absent(struct zd_request *req)
     const struct chunk *chunk = req->state;
     struct zd_error err = {0};
     ZD_SCOPED_TEXT(index, LIST_BYTES_MAX);
-    zd_chunk_params_add_index(&chunk->ask, level_of(chunk)->grid.rank, &index);
+    zd_format_add_lengths(&index, chunk->ask.index, level_of(chunk)->grid.rank);
     err.status = zd_fail(&err, ZD_NOT_FOUND,
         "chunk (%s) is not stored: all its elements are the fill value; decoded=1 gives them",
         index.at);

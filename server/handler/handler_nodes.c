@@ -22,13 +22,13 @@ static enum zd_next step_begin(struct zd_request *req)
     struct zd_error err = {0};
     if (zd_accept_quality(req->accept, MEDIA_TYPE) == 0) {
         const struct zd_problem problem = {.code = "not_acceptable",
-            .detail = "a node is described in JSON only",
+            .detail = "node descriptions are available as JSON only",
             .allowed = allowed};
         return zd_respond_problem(req, &problem);
     }
     struct zd_node_show *show = zd_alloc_zero(1, sizeof *show);
     if (show == NULL) {
-        err.status = zd_fail(&err, ZD_NO_MEMORY, "cannot allocate an answer");
+        err.status = zd_fail(&err, ZD_NO_MEMORY, "no memory for the request");
         return zd_respond_error(req, NULL, &err);
     }
     zd_node_show_init(show, req);

@@ -11,9 +11,8 @@
 #include "server/runtime/server.h"
 #include "server/slice/slice_append.h"
 #include "server/slice/slice_commit.h"
-#include "server/slice/slice_limits.h"
+#include "server/slice/slice_suggest.h"
 
-#define LIST_BYTES_MAX      1024 /* 32 numbers of 20 digits */
 #define SELECTION_BYTES_MAX 4096
 #define ANSWER_BYTES_MAX    (16U << 10)
 
@@ -135,33 +134,6 @@ static enum zd_next step_lock_array(struct zd_request *req)
 
 /* ---- what that means for the array: everything that can be refused is refused here ---- */
 
-static void add_shape(struct zd_text *text, const uint64_t *shape, uint32_t rank)
-{
-    for (uint32_t d = 0; d < rank; d++) {
-        zd_text_add(text, d == 0 ? "" : ",");
-        zd_text_add_u64(text, shape[d]);
-    }
-}
-
-static bool is_expected(
-    const struct zd_slice_write *write, const uint64_t *shape, uint32_t rank, struct zd_error *err)
-{
-    const struct zd_slice_params *ask = &write->ask;
-    if (!ask->has_shape ||
-        (ask->rank == rank && memcmp(shape, ask->shape, rank * sizeof *shape) == 0)) {
-        return true;
-    }
-    ZD_SCOPED_TEXT(expected, LIST_BYTES_MAX);
-    ZD_SCOPED_TEXT(found, LIST_BYTES_MAX);
-    add_shape(&expected, ask->shape, ask->rank);
-    add_shape(&found, shape, rank);
-    err->status = zd_fail(
-        err, ZD_PRECONDITION, "the slice has shape (%s), expected was (%s)", found.at, expected.at);
-    zd_fact_expected(err, "%s", expected.at);
-    zd_fact_found(err, "%s", found.at);
-    return false;
-}
-
 static struct zd_slice_limits_whole whole_of(const struct zd_slice_write *write)
 {
     const struct zd_settings *settings = &write->req->server->config->settings;
@@ -180,10 +152,9 @@ static enum zd_next respond_too_large(struct zd_request *req, const struct zd_er
     const struct zd_settings *settings = &req->server->config->settings;
     struct zd_slice_limits_whole whole = whole_of(write_of(req));
     whole.bytes_max = zd_min_u64(settings->limits_write_bytes, settings->limits_upload_bytes);
-    ZD_AUTO(zd_json) extra = zd_slice_limits_suggest(&whole);
-    const struct zd_problem problem = {.code = "too_large", .err = err, .extra = extra};
+    const enum zd_next next = zd_slice_suggest_respond(&whole, err, req);
     zd_slice_write_abort(write_of(req));
-    return zd_respond_problem(req, &problem);
+    return next;
 }
 
 /* The elements are selected: what writing them takes. */
@@ -210,10 +181,8 @@ static enum zd_status select_elements(
     ZD_TRY(zd_slice_params_select(
         &write->ask, write->node->meta, &write->asked, &write->selection, ret_code, err));
     const uint32_t rank = zd_selection_shape(&write->asked, shape);
-    if (!is_expected(write, shape, rank, err)) {
-        *ret_code = "shape_mismatch";
-        return err->status;
-    }
+    *ret_code = "shape_mismatch";
+    ZD_TRY(zd_slice_params_check_shape(&write->ask, "slice", shape, rank, err));
     return judge(write, ret_code, err);
 }
 

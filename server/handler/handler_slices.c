@@ -2,18 +2,16 @@
 #include <string.h>
 
 #include "core/base/num.h"
-#include "server/http/accept.h"
 #include "server/request/admit.h"
 #include "server/request/body.h"
 #include "server/request/handler.h"
 #include "server/runtime/server.h"
 #include "server/slice/slice.h"
+#include "server/slice/slice_format.h"
 #include "server/slice/slice_level.h"
+#include "server/slice/slice_suggest.h"
 
-#define FORMATS_MAX    32
-#define LIST_BYTES_MAX 1024 /* 32 numbers of 20 digits */
-#define RESTARTS_MAX   3
-#define DEFAULT_NAME   "raw"
+#define RESTARTS_MAX 3
 
 static zd_step step_survey;
 static zd_step step_condition;
@@ -158,7 +156,7 @@ static enum zd_next step_give(struct zd_request *req)
 
 static enum zd_next respond_dropped(struct zd_request *req)
 {
-    const struct zd_error err = {.status = ZD_CANCELLED, .text = "the work was dropped"};
+    const struct zd_error err = {.status = ZD_CANCELLED, .text = "the work was cancelled"};
     return zd_respond_error(req, NULL, &err);
 }
 
@@ -327,93 +325,6 @@ static bool is_streamed_with_tag(const struct zd_slice *slice)
     return zd_slice_is_large(slice) && strcmp(slice->task.req->method, "POST") != 0;
 }
 
-/* Names for those who asked by name, media types for those who negotiate. */
-static enum zd_next respond_not_acceptable(struct zd_request *req, uint32_t rank)
-{
-    const struct zd_slice *slice = slice_of(req);
-    const char *allowed[FORMATS_MAX + 1];
-    size_t n = 0;
-    for (size_t i = 0; zd_formats[i] != NULL && n < FORMATS_MAX; i++) {
-        if (zd_formats[i]->accepts(&slice->node->meta->dtype, rank)) {
-            allowed[n++] = slice->ask.has_format ? zd_formats[i]->name : zd_formats[i]->media_type;
-        }
-    }
-    allowed[n] = NULL;
-    struct zd_error err = {0};
-    if (slice->ask.has_format) {
-        err.status = zd_fail(&err, ZD_UNSUPPORTED, "no format \"%s\" for %s of rank %u",
-            slice->ask.format.at, slice->node->meta->dtype.name, (unsigned)rank);
-    } else {
-        err.status =
-            zd_fail(&err, ZD_UNSUPPORTED, "no format for %s of rank %u is of a type in Accept",
-                slice->node->meta->dtype.name, (unsigned)rank);
-    }
-    const struct zd_problem problem = {.code = "not_acceptable", .err = &err, .allowed = allowed};
-    return zd_respond_problem(req, &problem);
-}
-
-/* The most wanted format; raw among equals, then the first by name. */
-static const struct zd_format *negotiate(
-    const char *accept, const struct zd_dtype *dtype, uint32_t rank)
-{
-    const struct zd_format *best = NULL;
-    uint32_t best_quality = 0;
-    for (size_t i = 0; zd_formats[i] != NULL; i++) {
-        const struct zd_format *format = zd_formats[i];
-        const uint32_t quality =
-            format->accepts(dtype, rank) ? zd_accept_quality(accept, format->media_type) : 0;
-        const bool is_default = strcmp(format->name, DEFAULT_NAME) == 0;
-        if (quality > best_quality || (quality == best_quality && quality > 0 && is_default)) {
-            best = format;
-            best_quality = quality;
-        }
-    }
-    return best;
-}
-
-static bool choose_format(struct zd_slice *slice, uint32_t rank)
-{
-    const struct zd_dtype *dtype = &slice->node->meta->dtype;
-    if (slice->ask.has_format) {
-        slice->format = zd_format_find(zd_text_span(&slice->ask.format));
-        return slice->format != NULL && slice->format->accepts(dtype, rank);
-    }
-    slice->format_is_negotiated = true;
-    slice->format = negotiate(slice->task.req->accept, dtype, rank);
-    return slice->format != NULL;
-}
-
-static void add_shape(struct zd_text *text, const uint64_t *shape, uint32_t rank)
-{
-    for (uint32_t d = 0; d < rank; d++) {
-        zd_text_add(text, d == 0 ? "" : ",");
-        zd_text_add_u64(text, shape[d]);
-    }
-}
-
-static enum zd_next respond_shape_mismatch(
-    struct zd_request *req, const uint64_t *shape, uint32_t rank)
-{
-    const struct zd_slice *slice = slice_of(req);
-    struct zd_error err = {0};
-    ZD_SCOPED_TEXT(expected, LIST_BYTES_MAX);
-    ZD_SCOPED_TEXT(found, LIST_BYTES_MAX);
-    add_shape(&expected, slice->ask.shape, slice->ask.rank);
-    add_shape(&found, shape, rank);
-    err.status = zd_fail(&err, ZD_PRECONDITION, "the slice has shape (%s), expected was (%s)",
-        found.at, expected.at);
-    zd_fact_expected(&err, "%s", expected.at);
-    zd_fact_found(&err, "%s", found.at);
-    return zd_respond_error(req, "shape_mismatch", &err);
-}
-
-static enum zd_next respond_too_large(struct zd_request *req, const struct zd_error *err)
-{
-    ZD_AUTO(zd_json) extra = zd_slice_suggest(slice_of(req));
-    const struct zd_problem problem = {.code = "too_large", .err = err, .extra = extra};
-    return zd_respond_problem(req, &problem);
-}
-
 static enum zd_next step_prepare(struct zd_request *req)
 {
     struct zd_slice *slice = slice_of(req);
@@ -437,15 +348,18 @@ static enum zd_next step_plan(struct zd_request *req)
         return zd_respond_error(req, code, &err);
     }
     const uint32_t rank = zd_selection_shape(&slice->selection, shape);
-    if (!choose_format(slice, rank)) {
-        return respond_not_acceptable(req, rank);
+    const struct zd_slice_format_ask asked = {
+        .params = &slice->ask, .dtype = &slice->node->meta->dtype, .rank = rank};
+    slice->format = zd_slice_format_choose(&asked, req->accept);
+    if (slice->format == NULL) {
+        return zd_slice_format_refuse(&asked, req);
     }
-    if (slice->ask.has_shape &&
-        (slice->ask.rank != rank || memcmp(shape, slice->ask.shape, rank * sizeof *shape) != 0)) {
-        return respond_shape_mismatch(req, shape, rank);
+    if (zd_slice_params_check_shape(&slice->ask, "slice", shape, rank, &err) != ZD_OK) {
+        return zd_respond_error(req, "shape_mismatch", &err);
     }
-    if (zd_slice_check_limits(slice, &err) != ZD_OK) {
-        return respond_too_large(req, &err);
+    const struct zd_slice_limits_whole whole = zd_slice_whole(slice);
+    if (zd_slice_limits_check(&whole, &err) != ZD_OK) {
+        return zd_slice_suggest_respond(&whole, &err, req);
     }
     return zd_request_want_above(req, step_prepare);
 }

@@ -86,7 +86,7 @@ static enum zd_next step_counted(struct zd_request *req)
     struct zd_stats *stats = stats_of(req);
     zd_fetch_release(&stats->fetch);
     if (stats->task.was_dropped) {
-        const struct zd_error err = {.status = ZD_CANCELLED, .text = "the work was dropped"};
+        const struct zd_error err = {.status = ZD_CANCELLED, .text = "the work was cancelled"};
         return zd_respond_error(req, NULL, &err);
     }
     if (!stats->fetch.is_last) {
@@ -226,7 +226,7 @@ static enum zd_next step_get(struct zd_request *req)
     static const char *const allowed[] = {MEDIA_TYPE, NULL};
     if (zd_accept_quality(req->accept, MEDIA_TYPE) == 0) {
         const struct zd_problem problem = {.code = "not_acceptable",
-            .detail = "statistics are told in JSON only",
+            .detail = "statistics are available as JSON only",
             .allowed = allowed};
         return zd_respond_problem(req, &problem);
     }

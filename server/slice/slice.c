@@ -5,7 +5,6 @@
 
 #include "core/base/num.h"
 #include "server/runtime/server.h"
-#include "server/slice/slice_limits.h"
 #include "server/slice/slice_tag.h"
 
 #define ELEMENT_TEXT_COST_NS 60
@@ -153,7 +152,7 @@ static const struct zd_settings *settings_of(const struct zd_slice *slice)
     return &slice->node->dataset->server->config->settings;
 }
 
-static struct zd_slice_limits_whole whole_of(const struct zd_slice *slice)
+struct zd_slice_limits_whole zd_slice_whole(const struct zd_slice *slice)
 {
     return (struct zd_slice_limits_whole){
         .node = slice->node,
@@ -162,18 +161,6 @@ static struct zd_slice_limits_whole whole_of(const struct zd_slice *slice)
         .bytes_max = settings_of(slice)->limits_slice_bytes,
         .setting = "limits.slice_bytes",
     };
-}
-
-enum zd_status zd_slice_check_limits(const struct zd_slice *slice, struct zd_error *err)
-{
-    const struct zd_slice_limits_whole whole = whole_of(slice);
-    return zd_slice_limits_check(&whole, err);
-}
-
-struct zd_json *zd_slice_suggest(const struct zd_slice *slice)
-{
-    const struct zd_slice_limits_whole whole = whole_of(slice);
-    return zd_slice_limits_suggest(&whole);
 }
 
 enum zd_status zd_slice_prepare(struct zd_slice *slice, struct zd_error *err)
@@ -192,7 +179,7 @@ enum zd_status zd_slice_prepare(struct zd_slice *slice, struct zd_error *err)
     zd_headers_add_elements(&slice->headers, &meta->dtype, slice->answer.rank, slice->answer.shape);
     const struct zd_listing listing = zd_request_listing(slice->task.req);
     zd_headers_add_slice(&slice->headers, &slice->answer, &listing);
-    if (slice->format_is_negotiated) {
+    if (!slice->ask.has_format) {
         zd_text_add(zd_headers_add(&slice->headers, "Vary"), "Accept");
     }
     return zd_seen_objects_init(&slice->touched, slice->node->layout, &slice->selection, err);
@@ -365,7 +352,7 @@ enum zd_status zd_slice_begin(struct zd_slice *slice, struct zd_error *err)
     slice->is_streamed = zd_slice_is_large(slice);
     const uint64_t n_band = band_elements(slice);
     if (zd_plan_overflows(&leaf->grid, &slice->selection, &n_parts)) {
-        return zd_fail(err, ZD_TOO_LARGE, "the slice touches more than 2^64 chunks");
+        return zd_fail(err, ZD_TOO_LARGE, "the slice covers more than 2^64 chunks");
     }
     if (slice->fetch.n_part == 0) {
         ZD_TRY(zd_fetch_init(
@@ -424,7 +411,7 @@ enum zd_status zd_slice_next_band(struct zd_slice *slice, bool *ret_is_over, str
 static enum zd_status check_text(const struct zd_slice *slice, struct zd_error *err)
 {
     if (slice->made != ZD_OK) {
-        return zd_fail(err, slice->made, "the answer as %s cannot be made: %s", slice->format->name,
+        return zd_fail(err, slice->made, "cannot encode the slice as %s: %s", slice->format->name,
             zd_status_name(slice->made));
     }
     return ZD_OK;
@@ -455,7 +442,7 @@ static enum zd_status give_head(struct zd_slice *slice, struct zd_error *err)
     struct zd_buf *bytes = NULL;
     const enum zd_status status = zd_text_buf(&head, &bytes);
     if (status != ZD_OK) {
-        return zd_fail(err, status, "no memory for the head of the slice");
+        return zd_fail(err, status, "no memory for the header of the body");
     }
     give_wanted(slice, bytes, 0);
     return ZD_OK;

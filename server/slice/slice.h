@@ -6,6 +6,7 @@
 #include "core/grid/band.h"
 #include "server/data/fetch.h"
 #include "server/describe/headers.h"
+#include "server/slice/slice_limits.h"
 #include "server/slice/slice_params.h"
 #include "server/data/survey.h"
 #include "server/request/task.h"
@@ -21,7 +22,6 @@ struct zd_slice {
     struct zd_selection selection; /* the same elements in the stored array */
     struct zd_answer answer;
     const struct zd_format *format;
-    bool format_is_negotiated; /* by Accept: the answer varies with it */
 
     struct zd_seen_objects touched;
     struct zd_survey survey;
@@ -63,13 +63,8 @@ void zd_slices_done(struct zd_server *server);
 /** Parse the selection of `ask`. @param ret_code the problem code of a failure */
 ZD_RESULT zd_slice_select(struct zd_slice *slice, const char **ret_code, struct zd_error *err);
 
-/** The decoded bytes and the chunks against their limits. @retval ZD_TOO_LARGE facts limit,
- * requested */
-ZD_RESULT zd_slice_check_limits(const struct zd_slice *slice, struct zd_error *err);
-
-/** {"suggestions": [...], "n_suggestions": n} for a slice that is too large, owned; NULL without
- * memory. */
-struct zd_json *zd_slice_suggest(const struct zd_slice *slice);
+/** What its limits are judged by; borrowed from the slice. */
+struct zd_slice_limits_whole zd_slice_whole(const struct zd_slice *slice);
 
 /** The format is known: prepares the answer, its length and its headers. @retval ZD_NO_MEMORY */
 ZD_RESULT zd_slice_prepare(struct zd_slice *slice, struct zd_error *err);

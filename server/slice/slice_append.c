@@ -7,8 +7,6 @@
 #include "core/base/scan.h"
 #include "server/runtime/server.h"
 
-#define LIST_BYTES_MAX 1024 /* 32 numbers of 20 digits */
-
 static bool find_name(const struct zd_meta *meta, struct zd_span name, uint32_t *ret_dim)
 {
     for (uint32_t d = 0; meta->dimension_name != NULL && d < meta->grid.rank; d++) {
@@ -41,32 +39,6 @@ static enum zd_status find_dimension(
     return told;
 }
 
-static void add_shape(struct zd_text *text, const uint64_t *shape, uint32_t rank)
-{
-    for (uint32_t d = 0; d < rank; d++) {
-        zd_text_addf(text, d == 0 ? "%llu" : ",%llu", (unsigned long long)shape[d]);
-    }
-}
-
-/* With append the array's own shape is what a client may have seen. */
-static enum zd_status judge_shape(
-    const struct zd_slice_params *ask, const uint64_t *shape, uint32_t rank, struct zd_error *err)
-{
-    if (!ask->has_shape ||
-        (ask->rank == rank && memcmp(shape, ask->shape, rank * sizeof *shape) == 0)) {
-        return ZD_OK;
-    }
-    ZD_SCOPED_TEXT(expected, LIST_BYTES_MAX);
-    ZD_SCOPED_TEXT(found, LIST_BYTES_MAX);
-    add_shape(&expected, ask->shape, ask->rank);
-    add_shape(&found, shape, rank);
-    const enum zd_status told = zd_fail(
-        err, ZD_PRECONDITION, "the array has shape (%s), expected was (%s)", found.at, expected.at);
-    zd_fact_expected(err, "%s", expected.at);
-    zd_fact_found(err, "%s", found.at);
-    return told;
-}
-
 enum zd_status zd_slice_append_begin(
     struct zd_slice_write *write, struct zd_span name, const char **ret_code, struct zd_error *err)
 {
@@ -77,7 +49,7 @@ enum zd_status zd_slice_append_begin(
     ZD_TRY(find_dimension(meta, name, &append->dim, err));
     zd_meta_shape(meta, shape);
     *ret_code = "shape_mismatch";
-    ZD_TRY(judge_shape(&write->ask, shape, meta->grid.rank, err));
+    ZD_TRY(zd_slice_params_check_shape(&write->ask, "array", shape, meta->grid.rank, err));
     append->from = meta->grid.shape[append->dim];
     append->node = zd_node_ref(write->node);
     shape[append->dim] = 0;

@@ -101,9 +101,7 @@ enum zd_status zd_slice_body_check_length(const struct zd_slice_body *body, stru
 static void add_shape(struct zd_text *text, const uint64_t *shape, uint32_t rank)
 {
     zd_text_add(text, "(");
-    for (uint32_t d = 0; d < rank; d++) {
-        zd_text_addf(text, d == 0 ? "%llu" : ",%llu", (unsigned long long)shape[d]);
-    }
+    zd_format_add_lengths(text, shape, rank);
     zd_text_add(text, ")");
 }
 

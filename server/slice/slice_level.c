@@ -50,7 +50,7 @@ static enum zd_next respond_missing(struct zd_request *req, uint32_t level)
 {
     struct zd_error err = {0};
     err.status =
-        zd_fail(&err, ZD_NOT_FOUND, "the group '%.200s' lists '%.200s', which is not there",
+        zd_fail(&err, ZD_NOT_FOUND, "the group '%.200s' lists level '%.200s', which does not exist",
             zd_request_node(req)->path, zd_request_node(req)->meta->view.level[level]);
     return zd_respond_error(req, "node_not_found", &err);
 }
@@ -127,7 +127,7 @@ enum zd_next zd_slice_level_want(struct zd_slice *slice, zd_step *next)
     struct zd_request *req = slice->task.req;
     const struct zd_slice_params *ask = &slice->ask;
     if (ask->has_level && ask->has_max_size) {
-        return refuse_parameter(req, "max_size", "level names one already: max_size chooses one");
+        return refuse_parameter(req, "max_size", "level and max_size cannot be combined");
     }
     if (zd_multiscale_has(slice->node->meta)) {
         slice->after_scale = next;
@@ -135,7 +135,7 @@ enum zd_next zd_slice_level_want(struct zd_slice *slice, zd_step *next)
     }
     if (ask->has_level || ask->has_max_size) {
         return refuse_parameter(req, ask->has_level ? "level" : "max_size",
-            "level and max_size are of groups that have several levels; this node is one array");
+            "level and max_size apply to multiscale groups; this node is an array");
     }
     req->step = next;
     return ZD_NEXT;

@@ -1,4 +1,4 @@
-/* Slices that are too large, and pieces of them that are not. Thread: loop. */
+/* What a slice may have: bytes and chunks. Thread: loop. */
 #ifndef ZD_SLICE_SLICE_LIMITS_H
 #define ZD_SLICE_SLICE_LIMITS_H
 
@@ -13,12 +13,8 @@ struct zd_slice_limits_whole {
     const char *setting; /* that bytes_max is */
 };
 
-/** The decoded bytes and the chunks against their limits. @retval ZD_TOO_LARGE facts limit,
+/** Compare its decoded bytes and its chunks with their limits. @retval ZD_TOO_LARGE facts limit,
  * requested */
 ZD_RESULT zd_slice_limits_check(const struct zd_slice_limits_whole *whole, struct zd_error *err);
-
-/** {"suggestions": [...], "n_suggestions": n} of pieces that together are the slice, owned; NULL
- * without memory. */
-struct zd_json *zd_slice_limits_suggest(const struct zd_slice_limits_whole *whole);
 
 #endif

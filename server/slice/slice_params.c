@@ -5,11 +5,13 @@
 
 #include "core/base/num.h"
 #include "core/base/scan.h"
+#include "server/format/format.h"
 #include "server/request/body.h"
 #include "server/runtime/server.h"
 
 #define FORMAT_BYTES_MAX 256
 #define NAMES_BYTES_MAX  256
+#define SHAPE_BYTES_MAX  1024 /* 32 numbers of 20 digits */
 
 /* A value: of a query, or a member of a body. */
 struct value {
@@ -67,7 +69,7 @@ static enum zd_status bad_shape(const struct value *value, struct zd_error *err)
             err, value->at.text, "at most 32 lengths, such as [10,5] or \"10,5\"", value->json);
     }
     const enum zd_status status =
-        zd_fail(err, ZD_INVALID, "expected_shape is not a list of at most 32 lengths");
+        zd_fail(err, ZD_INVALID, "expected_shape must be a list of at most 32 lengths");
     zd_fact_name(err, "expected_shape");
     zd_fact_expected(err, "lengths, such as 10,5");
     return status;
@@ -358,6 +360,24 @@ enum zd_status zd_slice_params_body(struct zd_slice_params *ask, const struct zd
         ZD_TRY(read_member(ask, &value, err));
     }
     return ZD_OK;
+}
+
+enum zd_status zd_slice_params_check_shape(const struct zd_slice_params *ask, const char *what,
+    const uint64_t *shape, uint32_t rank, struct zd_error *err)
+{
+    if (!ask->has_shape ||
+        (ask->rank == rank && memcmp(shape, ask->shape, rank * sizeof *shape) == 0)) {
+        return ZD_OK;
+    }
+    ZD_SCOPED_TEXT(expected, SHAPE_BYTES_MAX);
+    ZD_SCOPED_TEXT(found, SHAPE_BYTES_MAX);
+    zd_format_add_lengths(&expected, ask->shape, ask->rank);
+    zd_format_add_lengths(&found, shape, rank);
+    const enum zd_status status = zd_fail(
+        err, ZD_PRECONDITION, "the %s has shape (%s), expected (%s)", what, found.at, expected.at);
+    zd_fact_expected(err, "%s", expected.at);
+    zd_fact_found(err, "%s", found.at);
+    return status;
 }
 
 enum zd_status zd_slice_params_select(const struct zd_slice_params *ask, const struct zd_meta *meta,

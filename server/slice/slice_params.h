@@ -56,6 +56,14 @@ ZD_RESULT zd_slice_params_body(struct zd_slice_params *ask, const struct zd_json
     const char **ret_code, struct zd_error *err);
 
 /**
+ * Compare a shape with expected_shape, if that was given.
+ * @param what has the shape: "slice" or "array"
+ * @retval ZD_PRECONDITION facts expected, found
+ */
+ZD_RESULT zd_slice_params_check_shape(const struct zd_slice_params *ask, const char *what,
+    const uint64_t *shape, uint32_t rank, struct zd_error *err);
+
+/**
  * What its slice means for an array.
  *
  * @param ret_asked  as the client counts, from the array's origin: for answers and messages

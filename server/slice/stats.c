@@ -126,7 +126,7 @@ static enum zd_status check_limit(const struct zd_stats *stats, struct zd_error 
         return ZD_OK;
     }
     const enum zd_status status =
-        zd_fail(err, ZD_TOO_LARGE, "the selection has %llu bytes, limits.stats_bytes is %llu",
+        zd_fail(err, ZD_TOO_LARGE, "the selection has %llu bytes; limits.stats_bytes is %llu",
             (unsigned long long)n, (unsigned long long)most);
     zd_fact_limit(err, most, n);
     return status;
@@ -137,7 +137,8 @@ enum zd_status zd_stats_plan(struct zd_stats *stats, const char **ret_code, stru
     const struct zd_meta *meta = stats->node->meta;
     *ret_code = "unsupported_data_type";
     if (!zd_dtype_is_ordered(&meta->dtype)) {
-        return zd_fail(err, ZD_UNSUPPORTED, "there are no statistics of %s", meta->dtype.name);
+        return zd_fail(
+            err, ZD_UNSUPPORTED, "statistics are not available for %s", meta->dtype.name);
     }
     ZD_TRY(read_ask(stats, ret_code, err));
     *ret_code = NULL;

@@ -109,18 +109,6 @@ START_TEST(a_large_index_is_told_as_it_was_asked)
 }
 END_TEST
 
-START_TEST(an_index_is_told_as_it_is_asked)
-{
-    const struct zd_chunk_params ask = {.index = {0, 18446744073709551615U}};
-    ZD_SCOPED_TEXT(text, 64);
-    ZD_SCOPED_TEXT(none, 64);
-    zd_chunk_params_add_index(&ask, 2, &text);
-    zd_chunk_params_add_index(&ask, 0, &none);
-    ck_assert_str_eq(text.at, "0,18446744073709551615");
-    ck_assert_uint_eq(none.len, 0);
-}
-END_TEST
-
 /* Each of them differs from the first in one thing. */
 static const struct tag_fact {
     uint64_t node;
@@ -161,6 +149,5 @@ void zd_unit_tests(TCase *tests)
 {
     tcase_add_loop_test(tests, parameters_name_a_chunk, 0, ZD_COUNT_OF(ask_facts));
     tcase_add_loop_test(tests, a_large_index_is_told_as_it_was_asked, 0, 2);
-    tcase_add_test(tests, an_index_is_told_as_it_is_asked);
     tcase_add_test(tests, tags_tell_chunks_apart);
 }

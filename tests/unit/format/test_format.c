@@ -208,6 +208,18 @@ START_TEST(json_says_what_it_holds)
 }
 END_TEST
 
+START_TEST(lengths_have_commas_between_them)
+{
+    const uint64_t lengths[] = {0, UINT64_MAX, 7};
+    ZD_SCOPED_TEXT(text, TEXT_BYTES_MAX);
+    ZD_SCOPED_TEXT(none, TEXT_BYTES_MAX);
+    zd_format_add_lengths(&text, lengths, 3);
+    zd_format_add_lengths(&none, lengths, 0);
+    ck_assert_str_eq(text.at, "0,18446744073709551615,7");
+    ck_assert_uint_eq(none.len, 0);
+}
+END_TEST
+
 START_TEST(json_can_be_pretty)
 {
     const uint64_t shape[] = {2, 2};
@@ -300,6 +312,7 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, a_format_with_state_sees_all_bands_and_ends_with_a_trailer);
     tcase_add_test(tests, formats_without_state_have_nothing_to_open);
     tcase_add_test(tests, json_says_what_it_holds);
+    tcase_add_test(tests, lengths_have_commas_between_them);
     tcase_add_test(tests, json_can_be_pretty);
     tcase_add_test(tests, too_many_empty_lists_are_refused);
     tcase_add_loop_test(tests, npy_has_a_header_that_numpy_reads, 0, ZD_COUNT_OF(npy_facts));

@@ -1,5 +1,5 @@
 /* Facts about server/slice/slice_limits: what is too large, and the pieces that are not. */
-#include "server/slice/slice_limits.h"
+#include "server/slice/slice_suggest.h"
 
 #include <string.h>
 
@@ -116,7 +116,7 @@ START_TEST(pieces_are_of_whole_objects_where_they_can_be)
     scene_init(&scene, fact->array, fact->slice, fact->chunks_max, fact->bytes_max);
     scene.node.meta->view.origin[0] = fact->origin;
     scene.whole.is_of_stored = fact->is_of_stored;
-    ZD_AUTO(zd_json) extra = zd_slice_limits_suggest(&scene.whole);
+    ZD_AUTO(zd_json) extra = zd_slice_suggest_pieces(&scene.whole);
     const struct zd_json *list = zd_json_member(extra, "suggestions");
     uint64_t n = 0;
     ck_assert(zd_json_u64(zd_json_member(extra, "n_suggestions"), &n));
@@ -137,7 +137,7 @@ START_TEST(pieces_fit_and_are_the_slice)
     struct scene scene;
     scene_init(&scene, &plain, slices[_i], 3, 700);
     ck_assert_int_eq(zd_slice_limits_check(&scene.whole, NULL), ZD_TOO_LARGE);
-    ZD_AUTO(zd_json) extra = zd_slice_limits_suggest(&scene.whole);
+    ZD_AUTO(zd_json) extra = zd_slice_suggest_pieces(&scene.whole);
     const struct zd_json *list = zd_json_member(extra, "suggestions");
     uint64_t n = 0;
     uint64_t n_elements = 0;
@@ -165,7 +165,7 @@ START_TEST(suggestions_have_an_end_and_their_number_has_none)
     struct scene scene;
     uint64_t n = 0;
     scene_init(&scene, &plain, "", 1, 2);
-    ZD_AUTO(zd_json) extra = zd_slice_limits_suggest(&scene.whole);
+    ZD_AUTO(zd_json) extra = zd_slice_suggest_pieces(&scene.whole);
     ck_assert(zd_json_u64(zd_json_member(extra, "n_suggestions"), &n));
     ck_assert_uint_eq(n, 10000);
     ck_assert_uint_eq(zd_json_count(zd_json_member(extra, "suggestions")), 64);
