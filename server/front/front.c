@@ -238,7 +238,7 @@ static enum zd_next step_refuse(struct zd_request *req)
 {
     const struct zd_problem problem = {
         .code = "draining",
-        .detail = "the server stops",
+        .detail = "the server is shutting down",
         .retry_after_s = 1,
     };
     return zd_respond_problem(req, &problem);
@@ -248,7 +248,7 @@ static enum zd_next step_refuse_body(struct zd_request *req)
 {
     const struct zd_problem problem = {
         .code = "overloaded",
-        .detail = "the bodies of other requests fill the memory that is for bodies",
+        .detail = "memory for request bodies is exhausted; retry later",
         .retry_after_s = 1,
     };
     return zd_respond_problem(req, &problem);

@@ -25,8 +25,8 @@
 
 /* When there is no memory for any other answer. */
 static const char emergency_document[] =
-    "{\"type\":\"urn:zarrd:problem:internal\",\"title\":\"The server failed\",\"status\":500,"
-    "\"detail\":\"there is no memory for the answer\",\"code\":\"internal\"}\n";
+    "{\"type\":\"urn:zarrd:problem:internal\",\"title\":\"Internal server error\",\"status\":500,"
+    "\"detail\":\"no memory for the answer\",\"code\":\"internal\"}\n";
 
 static const char expose_headers[] =
     "ETag, Content-Range, Content-Length, Content-Encoding, Accept-Ranges, Last-Modified, Date, "
@@ -299,9 +299,9 @@ enum zd_next zd_respond_range_outside(struct zd_request *req, uint64_t length)
     char range[NUMBERS_BYTES];
     (void)snprintf(range, sizeof range, "bytes */%llu", (unsigned long long)length);
     struct zd_error err = {0};
-    err.status =
-        zd_fail(&err, ZD_OUT_OF_BOUNDS, "range '%.100s' is not satisfiable: there are %llu bytes",
-            req->conditions.range, (unsigned long long)length);
+    err.status = zd_fail(&err, ZD_OUT_OF_BOUNDS,
+        "range '%.100s' is not satisfiable: the length is %llu bytes", req->conditions.range,
+        (unsigned long long)length);
     zd_fact_size(&err, length);
     const struct zd_problem problem = {.code = "range_not_satisfiable", .err = &err};
     const enum zd_next next = zd_respond_problem(req, &problem);
@@ -469,8 +469,8 @@ static enum zd_next answer_whole(struct zd_request *req, const struct zd_represe
 enum zd_next zd_reply_precondition(struct zd_request *req, const char *etag)
 {
     struct zd_error err = {0};
-    err.status = zd_fail(&err, ZD_PRECONDITION,
-        "a precondition does not hold: the current tag is %s", etag[0] == '\0' ? "none" : etag);
+    err.status = zd_fail(&err, ZD_PRECONDITION, "a precondition failed: the current tag is %s",
+        etag[0] == '\0' ? "none" : etag);
     const struct zd_problem problem = {.code = "precondition_failed", .err = &err};
     const enum zd_next next = zd_respond_problem(req, &problem);
     if (etag[0] != '\0') {

@@ -38,8 +38,9 @@ static const struct zd_dataset *find_failed(const struct zd_server *server)
 static enum zd_next respond_failed(struct zd_request *req, const struct zd_dataset *dataset)
 {
     struct zd_error err = {0};
-    err.status = zd_fail(&err, ZD_STORE, "dataset '%s' takes no writes since a sync failed: %s",
-        dataset->config.name, dataset->store->failure);
+    err.status =
+        zd_fail(&err, ZD_STORE, "dataset '%s' stopped accepting writes after a failed sync: %s",
+            dataset->config.name, dataset->store->failure);
     const struct zd_problem problem = {.code = "store_error", .http_status = 503, .err = &err};
     return zd_respond_problem(req, &problem);
 }
@@ -52,7 +53,7 @@ static enum zd_next step_readyz(struct zd_request *req)
     }
     const struct zd_problem problem = {
         .code = "draining",
-        .detail = "the server stops: it finishes what runs and takes nothing new",
+        .detail = "shutting down: finishing running requests, accepting no new ones",
         .retry_after_s = 1,
     };
     return zd_respond_problem(req, &problem);

@@ -18,7 +18,8 @@ static enum zd_next step_get(struct zd_request *req)
     zd_tag_format(document.etag, zd_hash_of(text, 0), "openapi");
     ZD_AUTO(zd_buf) body = zd_buf_copy(text);
     if (body == NULL) {
-        const struct zd_problem problem = {.code = "overloaded", .detail = "memory is short"};
+        const struct zd_problem problem = {
+            .code = "overloaded", .detail = "no memory for the answer; retry later"};
         return zd_respond_problem(req, &problem);
     }
     document.body = body;

@@ -13,7 +13,7 @@
 static enum zd_status malformed(struct zd_span text, struct zd_error *err)
 {
     return zd_fail(err, ZD_INVALID,
-        "address '%.*s' is malformed: 127.0.0.1:8080 or [::]:8080 is expected",
+        "address '%.*s' is malformed: expected 127.0.0.1:8080 or [::]:8080",
         (int)zd_min_u64(text.len, SHOWN_BYTES), (const char *)text.ptr);
 }
 

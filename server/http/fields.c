@@ -19,7 +19,7 @@ static ZD_RESULT judge_field(const char *field, const char *const *known, struct
         }
     }
     const enum zd_status status =
-        zd_fail(err, ZD_INVALID, "fields: \"%s\" is no field of this answer", field);
+        zd_fail(err, ZD_INVALID, "fields: this answer has no field \"%s\"", field);
     zd_fact_name(err, "fields");
     zd_fact_found(err, "%s", field);
     return status;
@@ -34,7 +34,7 @@ static ZD_RESULT split(struct zd_fields *fields, const char *const *known, struc
             *comma = '\0';
         }
         if (fields->n == ZD_FIELDS_MAX) {
-            return zd_fail(err, ZD_INVALID, "fields: more than %d of them", ZD_FIELDS_MAX);
+            return zd_fail(err, ZD_INVALID, "fields: more than %d fields", ZD_FIELDS_MAX);
         }
         ZD_TRY(judge_field(at, known, err));
         fields->field[fields->n++] = at;

@@ -70,7 +70,7 @@ static void malformed(struct zd_guard *guard, const char *detail)
 
 static void too_long(struct zd_guard *guard)
 {
-    fault(guard, "uri_too_long", "the request target is longer than limits.url_bytes");
+    fault(guard, "uri_too_long", "the request target exceeds limits.url_bytes");
 }
 
 static void too_large(struct zd_guard *guard)
@@ -101,7 +101,7 @@ static const uint8_t *at_start(struct zd_guard *guard, const uint8_t *at)
         return at;
     }
     if (guard->n_empty == EMPTY_LINES_MAX) {
-        malformed(guard, "there are too many empty lines before the request line");
+        malformed(guard, "too many empty lines before the request line");
         return at;
     }
     guard->n_empty++;
@@ -229,8 +229,9 @@ static const uint8_t *in_path(struct zd_guard *guard, const uint8_t *at, const u
         return at + 1;
     }
     if (!zd_guard_syntax_is(*at, ZD_BYTE_TARGET)) {
-        malformed(guard, *at == '#' ? "the request target has a fragment"
-                                    : "the request line has a control character, or no version");
+        malformed(guard, *at == '#'
+                             ? "the request target has a fragment"
+                             : "the request line contains a control character or lacks a version");
     } else {
         too_long(guard);
     }
@@ -276,7 +277,7 @@ static const uint8_t *at_field(struct zd_guard *guard, const uint8_t *at)
     if (guard->n_fields > guard->limits->n_fields || is_over_memory(guard)) {
         too_large(guard);
     } else if (zd_guard_syntax_is_space(*at)) {
-        malformed(guard, "a field is continued on the next line");
+        malformed(guard, "a field continues on the next line (obs-fold), which is not allowed");
     } else {
         guard->n_word = 0;
         guard->state = NAME;
@@ -305,20 +306,22 @@ static const char *judge_kind(struct zd_guard *guard)
 {
     const enum kind kind = (enum kind)guard->kind;
     if (guard->in_trailers) {
-        return kind == PLAIN || kind == COOKIE ? NULL : "a trailer must not frame the request";
+        return kind == PLAIN || kind == COOKIE
+                   ? NULL
+                   : "trailers must not contain Host, Content-Length or Transfer-Encoding";
     }
     if (kind == HOST) {
-        return guard->n_hosts++ == 0 ? NULL : "there is more than one Host";
+        return guard->n_hosts++ == 0 ? NULL : "Host is given more than once";
     }
     if (kind == CONTENT_LENGTH) {
         const bool is_again = guard->has_length;
         guard->has_length = true;
-        return is_again ? "there is more than one Content-Length" : NULL;
+        return is_again ? "Content-Length is given more than once" : NULL;
     }
     if (kind == TRANSFER_ENCODING) {
         const bool is_again = guard->is_chunked;
         guard->is_chunked = true;
-        return is_again ? "there is more than one Transfer-Encoding" : NULL;
+        return is_again ? "Transfer-Encoding is given more than once" : NULL;
     }
     return NULL;
 }
@@ -358,9 +361,9 @@ static const uint8_t *in_cookies(struct zd_guard *guard, const uint8_t *at, cons
 }
 
 static const char *const malformed_value[] = {
-    [HOST] = "the Host is malformed",
-    [CONTENT_LENGTH] = "the Content-Length is not a number of 64 bits",
-    [TRANSFER_ENCODING] = "the Transfer-Encoding is not 'chunked' alone",
+    [HOST] = "the Host header is malformed",
+    [CONTENT_LENGTH] = "Content-Length must be an integer below 2^64",
+    [TRANSFER_ENCODING] = "Transfer-Encoding must be exactly 'chunked'",
 };
 
 static bool take_coding(struct zd_guard *guard, uint8_t byte)
@@ -484,12 +487,12 @@ static void request_ends(struct zd_guard *guard)
 static const char *judge_head(const struct zd_guard *guard)
 {
     if (guard->n_hosts == 0 && !guard->is_1_0) {
-        return "there is no Host";
+        return "the Host header is missing";
     }
     if (guard->is_chunked && guard->has_length) {
-        return "there are both Content-Length and Transfer-Encoding";
+        return "Content-Length and Transfer-Encoding cannot be combined";
     }
-    return guard->is_chunked && guard->is_1_0 ? "HTTP/1.0 has no Transfer-Encoding" : NULL;
+    return guard->is_chunked && guard->is_1_0 ? "HTTP/1.0 does not allow Transfer-Encoding" : NULL;
 }
 
 static bool has_room(struct zd_guard *guard, uint64_t n_more)
@@ -497,8 +500,8 @@ static bool has_room(struct zd_guard *guard, uint64_t n_more)
     const uint64_t max = zd_guard_body_max(guard);
     if (n_more > max - guard->body_bytes) {
         fault(guard, "too_large",
-            max == guard->limits->body_bytes ? "the body is longer than limits.body_bytes"
-                                             : "the body is longer than limits.upload_bytes");
+            max == guard->limits->body_bytes ? "the body exceeds limits.body_bytes"
+                                             : "the body exceeds limits.upload_bytes");
         return false;
     }
     return true;
@@ -525,7 +528,7 @@ static void head_ends(struct zd_guard *guard)
 static const uint8_t *at_head_lf(struct zd_guard *guard, const uint8_t *at)
 {
     if (*at != '\n') {
-        malformed(guard, "a line ends with CR alone");
+        malformed(guard, "a line ends with CR without LF");
         return at;
     }
     if (guard->in_trailers) {
@@ -557,7 +560,7 @@ static const uint8_t *in_chunk_size(struct zd_guard *guard, const uint8_t *at)
         return at + 1;
     }
     if (guard->part == 0 || (*at != '\r' && *at != ';' && !zd_guard_syntax_is_space(*at))) {
-        malformed(guard, "the size of a chunk is malformed");
+        malformed(guard, "a chunk size is malformed");
         return at;
     }
     guard->state = *at == '\r' ? CHUNK_SIZE_CR : CHUNK_EXTENSION;
@@ -574,9 +577,9 @@ static const uint8_t *in_extension(struct zd_guard *guard, const uint8_t *at)
     }
     guard->part = (uint8_t)zd_guard_syntax_extension(part, *at);
     if (guard->part == ZD_EXTENSION_BAD) {
-        malformed(guard, "the extension of a chunk is malformed");
+        malformed(guard, "a chunk extension is malformed");
     } else if (guard->extension_bytes == EXTENSION_BYTES_MAX) {
-        malformed(guard, "the chunks have too many extensions");
+        malformed(guard, "the chunk extensions are too long");
     } else {
         guard->extension_bytes++;
         return at + 1;
@@ -587,7 +590,7 @@ static const uint8_t *in_extension(struct zd_guard *guard, const uint8_t *at)
 static const uint8_t *at_chunk_size_lf(struct zd_guard *guard, const uint8_t *at)
 {
     if (*at != '\n') {
-        malformed(guard, "a chunk's size does not end with CR and LF");
+        malformed(guard, "a chunk size does not end with CR and LF");
         return at;
     }
     if (!has_room(guard, guard->number)) {
@@ -631,7 +634,7 @@ static const uint8_t *take_head(struct zd_guard *guard, const uint8_t *at, const
     case VERSION:
         return in_version(guard, at);
     case LINE_LF:
-        return expect(guard, at, '\n', FIELD, "a line ends with CR alone");
+        return expect(guard, at, '\n', FIELD, "a line ends with CR without LF");
     case FIELD:
         return at_field(guard, at);
     case NAME:
@@ -656,7 +659,7 @@ static const uint8_t *step_head(struct zd_guard *guard, const uint8_t *at, const
         return at;
     }
     if (room == 0) {
-        fault(guard, "headers_too_large", "the request head is longer than http.connection_bytes");
+        fault(guard, "headers_too_large", "the request head exceeds http.connection_bytes");
         return at;
     }
     const uint8_t *const stop = (uint64_t)(end - at) > room ? at + room : end;
@@ -674,7 +677,7 @@ static const uint8_t *step(struct zd_guard *guard, const uint8_t *at, const uint
     case START:
         return at_start(guard, at);
     case START_LF:
-        return expect(guard, at, '\n', START, "a line ends with CR alone");
+        return expect(guard, at, '\n', START, "a line ends with CR without LF");
     case BODY:
         at = in_body(guard, at, end, START);
         if (guard->state == START) {
@@ -686,7 +689,7 @@ static const uint8_t *step(struct zd_guard *guard, const uint8_t *at, const uint
     case CHUNK_EXTENSION:
         return in_extension(guard, at);
     case CHUNK_SIZE_CR:
-        return expect(guard, at, '\r', CHUNK_SIZE_LF, "the size of a chunk is malformed");
+        return expect(guard, at, '\r', CHUNK_SIZE_LF, "a chunk size is malformed");
     case CHUNK_SIZE_LF:
         return at_chunk_size_lf(guard, at);
     case CHUNK:
@@ -751,7 +754,7 @@ bool zd_guard_end(struct zd_guard *guard)
     if (guard->state == START || guard->state == START_LF) {
         return true;
     }
-    malformed(guard, "the request ends before it is whole");
+    malformed(guard, "the connection ended in the middle of a request");
     return false;
 }
 

@@ -19,15 +19,15 @@ static enum zd_status decode_part(
         const bool is_plus = part.ptr[at] == '+';
         const int byte = zd_percent_next(part.ptr, part.len, &at);
         if (byte <= 0) {
-            return zd_fail(err, ZD_INVALID, "parameter '%.*s' is badly encoded", (int)part.len,
-                (const char *)part.ptr);
+            return zd_fail(err, ZD_INVALID, "parameter '%.*s' is not valid percent-encoding",
+                (int)part.len, (const char *)part.ptr);
         }
         start[len++] = is_plus ? ' ' : (uint8_t)byte;
     }
     start[len] = '\0';
     *ret_part = (struct zd_span){.ptr = start, .len = len};
     if (!zd_scan_is_utf8(*ret_part)) {
-        return zd_fail(err, ZD_INVALID, "a parameter is not UTF-8 once it is percent-decoded");
+        return zd_fail(err, ZD_INVALID, "a percent-decoded parameter is not UTF-8");
     }
     *to += len + 1;
     return ZD_OK;
@@ -47,7 +47,7 @@ static enum zd_status judge_name(const struct zd_params *params, const char *con
     struct zd_span earlier;
     const char *fault = NULL;
     if (!is_allowed(allowed, name)) {
-        fault = "is unknown here";
+        fault = "is unknown";
     } else if (zd_params_find(params, name, &earlier)) {
         fault = "is repeated";
     }
@@ -75,7 +75,7 @@ static enum zd_status add_pair(struct zd_params *params, struct zd_span pair, ch
         ZD_TRY(judge_name(params, allowed, (const char *)name.ptr, err));
     }
     if (params->n == ZD_PARAMS_MAX) {
-        return zd_fail(err, ZD_INVALID, "more than %d parameters", ZD_PARAMS_MAX);
+        return zd_fail(err, ZD_INVALID, "the query has more than %d parameters", ZD_PARAMS_MAX);
     }
     params->name[params->n] = (const char *)name.ptr;
     params->value[params->n] = value;
@@ -167,7 +167,7 @@ static enum zd_status bad_value(
     const char *name, struct zd_span value, const char *expected, struct zd_error *err)
 {
     const enum zd_status status = zd_fail(err, ZD_INVALID,
-        "parameter '%s' is '%.100s', but %s is expected", name, (const char *)value.ptr, expected);
+        "parameter '%s' is '%.100s': expected %s", name, (const char *)value.ptr, expected);
     zd_fact_name(err, name);
     zd_fact_expected(err, "%s", expected);
     zd_fact_found(err, "%s", (const char *)value.ptr);

@@ -61,7 +61,7 @@ enum zd_status zd_percent_decode(
     }
     to[len] = '\0';
     if (!zd_scan_is_utf8((struct zd_span){.ptr = (const uint8_t *)to, .len = len})) {
-        return zd_fail(err, ZD_INVALID, "the path is not UTF-8 once it is percent-decoded");
+        return zd_fail(err, ZD_INVALID, "the percent-decoded path is not UTF-8");
     }
     *ret_len = len;
     return ZD_OK;

@@ -121,9 +121,9 @@ static enum zd_next respond_overloaded(struct zd_request *req)
     struct zd_admission *admission = &admit_of(req)->admission;
     const enum zd_lane_name lane = req->ticket.lane;
     struct zd_error err = {0};
-    err.status = zd_fail(&err, ZD_AGAIN,
-        "%llu requests wait already for the memory and the workers that this one needs",
-        (unsigned long long)admission->lane[lane].n_waiting);
+    err.status =
+        zd_fail(&err, ZD_AGAIN, "%llu requests already wait for memory and workers; retry later",
+            (unsigned long long)admission->lane[lane].n_waiting);
     const struct zd_problem problem = {
         .code = "overloaded",
         .err = &err,

@@ -31,14 +31,14 @@ enum zd_status zd_body_check(const struct zd_request *req, const char *media_typ
     if (content_type != NULL && !zd_body_is_type(content_type, media_type)) {
         *ret_code = "unsupported_media_type";
         const enum zd_status status =
-            zd_fail(err, ZD_UNSUPPORTED, "the body is to be %s, not %s", media_type, content_type);
+            zd_fail(err, ZD_UNSUPPORTED, "the body must be %s, not %s", media_type, content_type);
         zd_fact_found(err, "%s", content_type);
         return status;
     }
     *ret_code = "bad_body";
     if (req->body == NULL || req->body->len == 0) {
         const enum zd_status status =
-            zd_fail(err, ZD_INVALID, "the request has no body: a JSON object is expected");
+            zd_fail(err, ZD_INVALID, "the request has no body: expected a JSON object");
         zd_fact_pointer(err, "");
         return status;
     }
@@ -51,11 +51,11 @@ bool zd_body_is_plain(struct zd_request *req)
     const char *coding = req->content_encoding;
     struct zd_problem problem = {.code = "unsupported_media_type"};
     if (coding != NULL && strcasecmp(coding, plain[0]) != 0) { /* RFC 9110, 8.4 */
-        problem.detail = "what is written is sent as it is, without a Content-Encoding";
+        problem.detail = "send the body without Content-Encoding";
         problem.allowed = plain;
     } else if (zd_request_header(req, "Content-Range") != NULL) { /* RFC 9110, 14.5 */
         problem.code = "bad_request";
-        problem.detail = "what is written is sent as a whole, without a Content-Range";
+        problem.detail = "send the whole body without Content-Range";
     } else {
         return true;
     }
@@ -139,7 +139,7 @@ static void parse_done(struct zd_job *job, bool cancelled)
     struct zd_parsing *parsing = ZD_CONTAINER(job, struct zd_parsing, job);
     parsing->is_running = false;
     if (cancelled) {
-        parsing->status = zd_fail(&parsing->err, ZD_CANCELLED, "the server stops");
+        parsing->status = zd_fail(&parsing->err, ZD_CANCELLED, "the server is shutting down");
     }
     if (parsing->req == NULL) {
         free_parsing(parsing);
@@ -272,8 +272,8 @@ static enum zd_next respond_too_long(struct zd_request *req, uint64_t least)
 {
     const uint64_t most = req->collect_max;
     struct zd_error err = {0};
-    err.status = zd_fail(&err, ZD_TOO_LARGE, "the body is longer than the %llu bytes that may be",
-        (unsigned long long)most);
+    err.status = zd_fail(
+        &err, ZD_TOO_LARGE, "the body exceeds the limit of %llu bytes", (unsigned long long)most);
     zd_fact_limit(&err, most, least);
     return zd_respond_error(req, NULL, &err);
 }

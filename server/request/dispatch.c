@@ -70,7 +70,8 @@ static enum zd_next refuse_method(
         zd_text_addf(&detail, "dataset '%s' is read-only; start with --writable to change it",
             req->dataset->config.name);
     } else {
-        zd_text_addf(&detail, "%.40s is not possible here; these are: %s", req->method, allow.at);
+        zd_text_addf(
+            &detail, "method %.40s is not allowed here (allowed: %s)", req->method, allow.at);
     }
     const struct zd_problem problem = {
         .code = is_read_only ? "read_only" : "method_not_allowed",
@@ -84,8 +85,9 @@ static enum zd_next refuse_method(
 static enum zd_next refuse_write(struct zd_request *req)
 {
     struct zd_error err = {0};
-    err.status = zd_fail(&err, ZD_READ_ONLY, "dataset '%s' takes no writes since a sync failed: %s",
-        req->dataset->config.name, req->dataset->store->failure);
+    err.status =
+        zd_fail(&err, ZD_READ_ONLY, "dataset '%s' stopped accepting writes after a failed sync: %s",
+            req->dataset->config.name, req->dataset->store->failure);
     return zd_respond_error(req, NULL, &err);
 }
 

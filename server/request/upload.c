@@ -109,7 +109,7 @@ enum zd_next zd_upload_step_too_long(struct zd_request *req)
     const struct zd_upload *upload = &req->upload;
     const uint64_t least = settings->limits_body_bytes + 1;
     struct zd_error err = {0};
-    err.status = zd_fail(&err, ZD_TOO_LARGE, "the body is longer than limits.body_bytes (%llu)",
+    err.status = zd_fail(&err, ZD_TOO_LARGE, "the body exceeds limits.body_bytes (%llu)",
         (unsigned long long)settings->limits_body_bytes);
     zd_fact_limit(&err, settings->limits_body_bytes, upload->has_length ? upload->length : least);
     return zd_respond_error(req, "too_large", &err);

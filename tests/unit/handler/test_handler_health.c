@@ -21,7 +21,7 @@ static const struct {
     unsigned after;
     const char *told; /* in the answer, afterwards */
 } facts[] = {
-    {GET("/readyz"), 200, 503, "dataset 'a' takes no writes since a sync failed: " REASON},
+    {GET("/readyz"), 200, 503, "dataset 'a' stopped accepting writes after a failed sync: " REASON},
     {GET("/livez"), 200, 200, "alive"},
     {GET("/v1/datasets/a"), 200, 200, "\"writable\":false,\"failure\":\"" REASON "\""},
     {GET("/v1/datasets/b"), 200, 200, "\"writable\":true,\"immutable\""},

@@ -124,7 +124,7 @@ START_TEST(allowed_and_extra_are_members)
     uint64_t n = 0;
     ck_assert_uint_eq(zd_json_count(zd_json_member(json, "allowed")), 2);
     ck_assert(zd_json_u64(zd_json_member(json, "n_suggestions"), &n) && n == 7);
-    check_text(json, "detail", "The format is not possible");
+    check_text(json, "detail", "No acceptable format");
 }
 END_TEST
 
