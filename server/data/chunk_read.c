@@ -1,6 +1,5 @@
 /* One chunk of some level, as it is stored or decoded. */
 #include "server/data/chunk_read.h"
-#include "server/request/task.h"
 
 #include <string.h>
 
@@ -52,24 +51,24 @@ void zd_chunk_read_want(struct zd_chunk_read *read)
     enum zd_next next;
     if (is_by_cache(read)) {
         read->leaf = (struct zd_chunk_want){
-            .wait = zd_gather_wait(&read->req->gather),
+            .wait = zd_gather_wait(read->gather),
             .part = whole_chunk(read),
             .n_together = 1,
-            .owner = zd_task_owner(read->req),
+            .owner = read->gather->owner,
         };
         next = zd_chunks_want(read->node, &read->leaf);
     } else {
-        read->encoded = (struct zd_stored_chunk_want){
-            .wait = zd_gather_wait(&read->req->gather), .level = read->level};
-        memcpy(read->encoded.index, read->index, sizeof read->index);
-        next = zd_stored_chunk_want(read->node, &read->encoded);
+        read->stored = (struct zd_stored_chunk_want){
+            .wait = zd_gather_wait(read->gather), .level = read->level};
+        memcpy(read->stored.index, read->index, sizeof read->index);
+        next = zd_stored_chunk_want(read->node, &read->stored);
     }
-    zd_gather_add(&read->req->gather, next);
+    zd_gather_add(read->gather, next);
 }
 
 enum zd_status zd_chunk_read_collect(struct zd_chunk_read *read, struct zd_error *err)
 {
-    const struct zd_wait *wait = is_by_cache(read) ? &read->leaf.wait : &read->encoded.wait;
+    const struct zd_wait *wait = is_by_cache(read) ? &read->leaf.wait : &read->stored.wait;
     const bool is_missing = !is_by_cache(read) && wait->status == ZD_NOT_FOUND;
     if (wait->status != ZD_OK && !is_missing) {
         *err = wait->err;
@@ -81,8 +80,8 @@ enum zd_status zd_chunk_read_collect(struct zd_chunk_read *read, struct zd_error
         return ZD_OK;
     }
     read->is_absent = is_missing;
-    read->generation = read->encoded.stat.generation;
-    read->mtime_ms = read->encoded.stat.mtime_ms;
+    read->generation = read->stored.stat.generation;
+    read->mtime_ms = read->stored.stat.mtime_ms;
     return ZD_OK;
 }
 
@@ -119,7 +118,7 @@ static enum zd_status decode(struct zd_chunk_read *read)
 {
     struct zd_error err = {0};
     const enum zd_status status =
-        zd_chunk_decode(level_of(read), read->encoded.bytes, &read->body, &err);
+        zd_chunk_decode(level_of(read), read->stored.bytes, &read->body, &err);
     if (status == ZD_OK) {
         return ZD_OK;
     }
@@ -143,7 +142,7 @@ void zd_chunk_read_make(struct zd_chunk_read *read)
 {
     read->status = ZD_OK;
     if (!read->is_decoded) {
-        read->body = read->is_absent ? NULL : zd_buf_ref(read->encoded.bytes);
+        read->body = read->is_absent ? NULL : zd_buf_ref(read->stored.bytes);
     } else if (read->is_absent) {
         read->status = fill(read);
     } else if (!is_by_cache(read)) {
@@ -171,7 +170,7 @@ void zd_chunk_read_done(struct zd_chunk_read *read)
     if (is_by_cache(read)) {
         zd_chunks_release(&read->leaf);
     } else {
-        zd_stored_chunk_release(&read->encoded);
+        zd_stored_chunk_release(&read->stored);
     }
     zd_buf_unref(read->body);
     read->body = NULL;

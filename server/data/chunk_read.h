@@ -5,21 +5,21 @@
 #include "core/array/chunk.h"
 #include "server/data/chunks.h"
 #include "server/data/stored_chunk.h"
-#include "server/request/request.h"
+#include "server/runtime/gather.h"
 
 /** One such chunk; embedded in the request's state. Set the inputs in a zeroed one. */
 struct zd_chunk_read {
-    struct zd_request *req;      /* in: who waits; borrowed */
+    struct zd_gather *gather;    /* in: counts the wait; borrowed */
     struct zd_node *node;        /* in; borrowed */
     uint32_t level;              /* in */
     uint64_t index[ZD_RANK_MAX]; /* in: of that level's grid */
     bool is_decoded;             /* in: its elements, not the stored bytes */
 
-    struct zd_chunk_want leaf;           /* decoded chunks of the last level come from the cache */
-    struct zd_stored_chunk_want encoded; /* all others */
-    bool is_absent;                      /* out: no such chunk is stored */
-    struct zd_generation generation;     /* out: of the stored object */
-    int64_t mtime_ms;                    /* out: of the stored object; 0 = unknown */
+    struct zd_chunk_want leaf;          /* decoded chunks of the last level come from the cache */
+    struct zd_stored_chunk_want stored; /* all others */
+    bool is_absent;                     /* out: no such chunk is stored */
+    struct zd_generation generation;    /* out: of the stored object */
+    int64_t mtime_ms;                   /* out: of the stored object; 0 = unknown */
     struct zd_buf *body;   /* out: owned; NULL when a chunk that is not decoded is absent */
     enum zd_status status; /* out: of zd_chunk_read_make */
     struct zd_error err;
@@ -29,8 +29,7 @@ struct zd_chunk_read {
 ZD_RESULT zd_chunk_read_level(
     const struct zd_layout *layout, bool is_inner, uint32_t *ret_level, struct zd_error *err);
 
-/** Want it: counts a wait of the request when it is not there yet; the step ends with
- * zd_gather_end. */
+/** Want it, between zd_gather_begin and zd_gather_end. */
 void zd_chunk_read_want(struct zd_chunk_read *read);
 
 /** It has arrived. @retval ZD_CORRUPT, ZD_STORE ... (absence is no failure) */

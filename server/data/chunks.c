@@ -600,10 +600,12 @@ static void mark(const struct zd_node *node, const struct zd_chunk_want *want)
     }
 }
 
-void zd_chunks_want_init(struct zd_chunk_want *want, void (*done)(struct zd_wait *wait))
+void zd_chunks_want_init(
+    struct zd_chunk_want *want, void (*done)(struct zd_wait *wait), void *context)
 {
     want->wait.link = (struct zd_list){0};
     want->wait.done = done;
+    want->wait.context = context;
     want->n_together = 1;
     want->owner = (struct zd_job_owner){0};
     want->data = NULL;

@@ -21,9 +21,10 @@ struct zd_chunk_want {
     struct zd_flight *flight;        /* its own: what it waits for */
 };
 
-/** Make a want that can be released, and asked for once its part is set. It is large, and most of
- * it is only written when there is something to say: so it is not zeroed. */
-void zd_chunks_want_init(struct zd_chunk_want *want, void (*done)(struct zd_wait *wait));
+/** Make a want that can be released, and asked for once its part is set. It is large, so most of it
+ * is not even zeroed. @param done, context of its wait */
+void zd_chunks_want_init(
+    struct zd_chunk_want *want, void (*done)(struct zd_wait *wait), void *context);
 
 /**
  * The elements of one part: from the cache, or read and decoded. Shards: their index and the inner

@@ -1,6 +1,5 @@
 /* The chunks of a selection, some at a time, and their elements into one block. */
 #include "server/data/fetch.h"
-#include "server/request/task.h"
 
 #include "core/base/num.h"
 
@@ -9,10 +8,6 @@
 #define PART_COST_NS     200
 #define RUN_BYTES_PER_NS 8 /* where neighbours stay neighbours */
 #define ELEMENTS_PER_NS  1 /* where each element is taken by itself */
-
-struct zd_fetch_part {
-    struct zd_chunk_want want;
-};
 
 /* How many parts may be under way at once. */
 static uint64_t parts_at_once(const struct zd_node *node, uint64_t n_parts_max, uint64_t bytes_max)
@@ -27,23 +22,23 @@ uint64_t zd_fetch_held_bytes(const struct zd_node *node, uint64_t n_parts_max, u
     return parts_at_once(node, n_parts_max, bytes_max) * zd_layout_leaf(node->layout)->chunk_bytes;
 }
 
-enum zd_status zd_fetch_init(struct zd_fetch *fetch, struct zd_request *req, struct zd_node *node,
+enum zd_status zd_fetch_init(struct zd_fetch *fetch, struct zd_gather gather, struct zd_node *node,
     uint64_t n_parts_max, uint64_t bytes_max, struct zd_error *err)
 {
     const uint32_t n_part = (uint32_t)parts_at_once(node, n_parts_max, bytes_max);
-    if (n_part > fetch->n_room || fetch->part == NULL) {
-        struct zd_fetch_part *part = zd_alloc(n_part * sizeof *part);
-        if (part == NULL) {
+    if (n_part > fetch->n_room || fetch->want == NULL) {
+        struct zd_chunk_want *want = zd_alloc(n_part * sizeof *want);
+        if (want == NULL) {
             return zd_fail(err, ZD_NO_MEMORY, "no memory to want %u chunks", n_part);
         }
-        zd_free(fetch->part);
-        fetch->part = part;
+        zd_free(fetch->want);
+        fetch->want = want;
         fetch->n_room = n_part;
     }
     *fetch = (struct zd_fetch){
-        .req = req,
+        .gather = gather,
         .node = node,
-        .part = fetch->part,
+        .want = fetch->want,
         .n_room = fetch->n_room,
         .n_part = n_part,
     };
@@ -53,8 +48,8 @@ enum zd_status zd_fetch_init(struct zd_fetch *fetch, struct zd_request *req, str
 void zd_fetch_done(struct zd_fetch *fetch)
 {
     zd_fetch_release(fetch);
-    zd_free(fetch->part);
-    fetch->part = NULL;
+    zd_free(fetch->want);
+    fetch->want = NULL;
     fetch->n_room = 0;
     fetch->n_part = 0;
 }
@@ -92,37 +87,36 @@ enum zd_next zd_fetch_ask(struct zd_fetch *fetch)
 {
     assert(fetch->n_asked == 0);
     fetch->copy_ns = 0;
-    zd_gather_begin(&fetch->req->gather);
+    zd_gather_begin(&fetch->gather);
     while (fetch->n_asked < fetch->n_part && !fetch->is_last) {
-        struct zd_fetch_part *part = &fetch->part[fetch->n_asked];
-        zd_chunks_want_init(&part->want, zd_gather_wake);
-        part->want.wait.context = &fetch->req->gather;
-        part->want.n_together = fetch->n_together;
-        part->want.owner = zd_task_owner(fetch->req);
-        if (!zd_plan_next(&fetch->plan, &part->want.part)) {
+        struct zd_chunk_want *want = &fetch->want[fetch->n_asked];
+        zd_chunks_want_init(want, zd_gather_wake, &fetch->gather);
+        want->n_together = fetch->n_together;
+        want->owner = fetch->gather.owner;
+        if (!zd_plan_next(&fetch->plan, &want->part)) {
             fetch->is_last = true;
             break;
         }
         fetch->n_asked++;
-        fetch->copy_ns += copy_ns(fetch, &part->want.part);
-        zd_gather_add(&fetch->req->gather, zd_chunks_want(fetch->node, &part->want));
+        fetch->copy_ns += copy_ns(fetch, &want->part);
+        zd_gather_add(&fetch->gather, zd_chunks_want(fetch->node, want));
     }
     fetch->is_last = fetch->is_last || fetch->plan.done;
-    return zd_gather_end(&fetch->req->gather);
+    return zd_gather_end(&fetch->gather);
 }
 
 enum zd_status zd_fetch_collect(struct zd_fetch *fetch, bool *ret_is_stale, struct zd_error *err)
 {
     bool is_stale = false;
     for (uint32_t i = 0; i < fetch->n_asked; i++) {
-        const struct zd_chunk_want *want = &fetch->part[i].want;
+        const struct zd_chunk_want *want = &fetch->want[i];
         if (want->wait.status != ZD_OK) {
             *err = want->wait.err;
             return want->wait.status;
         }
-        if (fetch->touched != NULL) {
-            const uint64_t number = zd_seen_objects_number(fetch->touched, want->part.chunk);
-            is_stale = !zd_seen_objects_see(fetch->touched, number, want->generation) || is_stale;
+        if (fetch->seen != NULL) {
+            const uint64_t number = zd_seen_objects_number(fetch->seen, want->part.chunk);
+            is_stale = !zd_seen_objects_see(fetch->seen, number, want->generation) || is_stale;
         }
         fetch->n_parts++;
         fetch->n_absent += want->data == NULL;
@@ -134,7 +128,7 @@ enum zd_status zd_fetch_collect(struct zd_fetch *fetch, bool *ret_is_stale, stru
 /* A small part is copied faster than its chunk comes from memory: several are on their way. */
 static void look_ahead(const struct zd_fetch *fetch, const struct zd_block *block, uint32_t i)
 {
-    const struct zd_chunk_want *want = i < fetch->n_asked ? &fetch->part[i].want : NULL;
+    const struct zd_chunk_want *want = i < fetch->n_asked ? &fetch->want[i] : NULL;
     if (want != NULL && want->data != NULL && !want->is_span) {
         zd_block_prefetch(
             block, &want->part, &zd_layout_leaf(fetch->node->layout)->grid, want->data);
@@ -145,7 +139,7 @@ void zd_fetch_copy(const struct zd_fetch *fetch, const struct zd_block *block)
 {
     const struct zd_layout *layout = fetch->node->layout;
     for (uint32_t i = 0; i < fetch->n_asked; i++) {
-        const struct zd_chunk_want *want = &fetch->part[i].want;
+        const struct zd_chunk_want *want = &fetch->want[i];
         look_ahead(fetch, block, i + AHEAD);
         if (want->data == NULL) {
             zd_block_fill(block, &want->part, layout->meta->fill);
@@ -188,7 +182,7 @@ static void copy_part(const struct zd_fetch *fetch, const struct zd_chunk_want *
 const uint8_t *zd_fetch_elements(
     const struct zd_fetch *fetch, uint32_t i, uint8_t *room, uint64_t *ret_n_elements)
 {
-    const struct zd_chunk_want *want = &fetch->part[i].want;
+    const struct zd_chunk_want *want = &fetch->want[i];
     const struct zd_grid *grid = &zd_layout_leaf(fetch->node->layout)->grid;
     uint64_t n = 1;
     for (uint32_t d = 0; d < grid->rank; d++) {
@@ -213,7 +207,8 @@ uint64_t zd_fetch_cost_ns(const struct zd_fetch *fetch)
 void zd_fetch_release(struct zd_fetch *fetch)
 {
     for (uint32_t i = 0; i < fetch->n_asked; i++) {
-        zd_chunks_release(&fetch->part[i].want);
+        zd_chunks_release(&fetch->want[i]);
     }
     fetch->n_asked = 0;
+    zd_gather_cancel(&fetch->gather);
 }

@@ -5,20 +5,18 @@
 
 #include "core/array/block.h"
 #include "server/data/chunks.h"
-#include "server/request/request.h"
 #include "server/data/seen_objects.h"
-
-struct zd_fetch_part;
+#include "server/runtime/gather.h"
 
 struct zd_fetch {
-    struct zd_request *req;          /* borrowed */
-    struct zd_node *node;            /* borrowed */
-    struct zd_seen_objects *touched; /* borrowed; told of every generation; NULL = nobody asks */
+    struct zd_gather gather;
+    struct zd_node *node;         /* borrowed */
+    struct zd_seen_objects *seen; /* borrowed; gets the generation of every object; NULL = none */
     struct zd_plan plan;
-    struct zd_fetch_part *part; /* room for n_room of them; owned */
+    struct zd_chunk_want *want; /* room for n_room of them; owned */
     uint32_t n_room;
     uint32_t n_part;     /* that are used at once; 0 = not begun */
-    uint32_t n_asked;    /* part[0 .. n_asked) are under way, or hold their chunk */
+    uint32_t n_asked;    /* want[0 .. n_asked) are under way, or hold their chunk */
     uint64_t element_ns; /* what else is done with each element costs so much; 0 = nothing is */
     bool is_last;        /* no part follows those asked */
     uint64_t copy_ns;    /* what copying the elements of those asked will cost */
@@ -28,12 +26,14 @@ struct zd_fetch {
 };
 
 /**
- * Begin. A fetch that is zeroed, or has part and n_room of an earlier one.
+ * Begin. A fetch that is zeroed, or has want and n_room of an earlier one.
+ * @param gather      idle: the machine that goes on when the parts asked have arrived, and for whom
+ *                    they are decoded
  * @param n_parts_max how many parts one selection has at the most
  * @param bytes_max   of decoded chunks held at once; one may be larger
  * @retval ZD_NO_MEMORY
  */
-ZD_RESULT zd_fetch_init(struct zd_fetch *fetch, struct zd_request *req, struct zd_node *node,
+ZD_RESULT zd_fetch_init(struct zd_fetch *fetch, struct zd_gather gather, struct zd_node *node,
     uint64_t n_parts_max, uint64_t bytes_max, struct zd_error *err);
 
 /** The bytes of the chunks that a fetch of so many parts holds at the same time. */

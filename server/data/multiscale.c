@@ -1,4 +1,4 @@
-/* The arrays through which a group can be sliced: looked up, and one of them chosen. */
+/* The arrays through which a group can be sliced: look-up and checks. */
 #include "server/data/multiscale.h"
 
 #include "core/base/hash.h"
@@ -14,116 +14,123 @@ enum zd_status zd_multiscale_add_path(const char *group, const char *level, stru
     return zd_text_add(path, level);
 }
 
-static void take(struct zd_multiscale *scales)
+static struct zd_multiscale *multiscale_of(struct zd_machine *machine)
 {
-    struct zd_node *node = ZD_TAKE(scales->want.node);
-    const struct zd_wait *wait = &scales->want.wait;
-    struct zd_hash hash = {.value = scales->tag};
-    if (wait->status != ZD_OK && wait->status != ZD_NOT_FOUND && scales->status == ZD_OK) {
-        scales->status = wait->status;
-        scales->err = wait->err;
+    return ZD_CONTAINER(machine, struct zd_multiscale, machine);
+}
+
+static void take(struct zd_multiscale *multiscale)
+{
+    struct zd_node *node = ZD_TAKE(multiscale->want.node);
+    const struct zd_wait *wait = &multiscale->want.wait;
+    struct zd_hash hash = {.value = multiscale->tag};
+    if (wait->status != ZD_OK && wait->status != ZD_NOT_FOUND && multiscale->wait.status == ZD_OK) {
+        zd_wait_answer(&multiscale->wait, wait->status, &wait->err);
     }
     if (node != NULL) {
-        scales->checked_ms = zd_min_u64(scales->checked_ms, node->checked_ms);
+        multiscale->checked_ms = zd_min_u64(multiscale->checked_ms, node->checked_ms);
     }
     zd_hash_add_u64(&hash, node == NULL ? 0 : node->tag);
-    scales->tag = hash.value;
-    scales->node[scales->n_asked++] = node;
+    multiscale->tag = hash.value;
+    multiscale->node[multiscale->n_asked++] = node;
 }
 
-static enum zd_next ask(struct zd_multiscale *scales);
+static enum zd_next step_ask(struct zd_machine *machine);
 
-static void arrived(struct zd_wait *wait)
+static enum zd_next step_take(struct zd_machine *machine)
 {
-    struct zd_multiscale *scales = ZD_CONTAINER(wait, struct zd_multiscale, want.wait);
-    take(scales);
-    if (ask(scales) == ZD_NEXT) {
-        scales->done(scales->context);
-    }
-}
-
-static enum zd_next want_node(struct zd_multiscale *scales, const char *path)
-{
-    return scales->is_fresh ? zd_catalog_want_fresh(scales->dataset, path, &scales->want)
-                            : zd_catalog_want(scales->dataset, path, &scales->want);
-}
-
-static enum zd_next ask(struct zd_multiscale *scales)
-{
-    while (scales->n_asked < scales->n) {
-        const char *level = scales->meta->view.level[scales->n_asked];
-        ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
-        scales->want.wait = (struct zd_wait){.done = arrived, .status = ZD_NOT_FOUND};
-        /* No store has a key that is longer. */
-        if (zd_multiscale_add_path(scales->group, level, &path) == ZD_OK &&
-            want_node(scales, path.at) == ZD_WAIT) {
-            return ZD_WAIT;
-        }
-        take(scales);
-    }
+    take(multiscale_of(machine));
+    machine->step = step_ask;
     return ZD_NEXT;
 }
 
-static enum zd_next begin(struct zd_multiscale *scales)
+static enum zd_next step_ask(struct zd_machine *machine)
 {
-    const uint32_t n = scales->meta->view.n_levels;
-    scales->checked_ms = uv_now(scales->dataset->server->loop);
-    scales->node = (struct zd_node **)zd_alloc_zero(n, sizeof *scales->node);
-    if (scales->node == NULL) {
-        scales->status = zd_fail(&scales->err, ZD_NO_MEMORY, "no memory for a group's levels");
+    struct zd_multiscale *multiscale = multiscale_of(machine);
+    struct zd_node_want *want = &multiscale->want;
+    ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
+    if (multiscale->n_asked == multiscale->n) {
+        return ZD_DONE;
+    }
+    const char *level = multiscale->meta->view.level[multiscale->n_asked];
+    want->wait = zd_machine_wait(machine);
+    machine->step = step_take;
+    if (zd_multiscale_add_path(multiscale->group, level, &path) != ZD_OK) {
+        want->wait.status = ZD_NOT_FOUND; /* no store has a key that is longer */
         return ZD_NEXT;
     }
-    scales->n = n;
-    return ask(scales);
+    return multiscale->is_fresh ? zd_catalog_want_fresh(multiscale->dataset, path.at, want)
+                                : zd_catalog_want(multiscale->dataset, path.at, want);
 }
 
-enum zd_next zd_multiscale_want(
-    struct zd_multiscale *scales, struct zd_node *group, void (*done)(void *context), void *context)
+static void end(struct zd_machine *machine)
 {
-    zd_multiscale_release(scales);
-    *scales = (struct zd_multiscale){
-        .dataset = group->dataset,
-        .group = group->path,
-        .meta = zd_meta_ref(group->meta),
-        .done = done,
-        .context = context,
-    };
-    return begin(scales);
+    struct zd_wait *wait = &multiscale_of(machine)->wait;
+    wait->done(wait);
 }
 
-enum zd_next zd_multiscale_want_fresh(struct zd_multiscale *scales, struct zd_dataset *dataset,
-    const char *group, struct zd_meta *meta, void (*done)(void *context), void *context)
+/* Set what is asked; the wait stays. */
+static void reset(struct zd_multiscale *multiscale, struct zd_dataset *dataset, const char *group,
+    struct zd_meta *meta)
 {
-    zd_multiscale_release(scales);
-    *scales = (struct zd_multiscale){
+    const struct zd_wait wait = {
+        .done = multiscale->wait.done, .context = multiscale->wait.context};
+    zd_multiscale_release(multiscale);
+    *multiscale = (struct zd_multiscale){
+        .wait = wait,
+        .machine = {.step = step_ask, .end = end},
         .dataset = dataset,
         .group = group,
         .meta = zd_meta_ref(meta),
-        .is_fresh = true,
-        .done = done,
-        .context = context,
     };
-    return begin(scales);
 }
 
-void zd_multiscale_release(struct zd_multiscale *scales)
+static enum zd_next begin(struct zd_multiscale *multiscale)
 {
-    zd_wait_cancel(&scales->want.wait);
-    zd_node_unref(scales->want.node);
-    for (uint32_t i = 0; i < scales->n; i++) {
-        zd_node_unref(scales->node[i]);
+    const uint32_t n = multiscale->meta->view.n_levels;
+    multiscale->checked_ms = uv_now(multiscale->dataset->server->loop);
+    multiscale->node = (struct zd_node **)zd_alloc_zero(n, sizeof *multiscale->node);
+    if (multiscale->node == NULL) {
+        multiscale->wait.status =
+            zd_fail(&multiscale->wait.err, ZD_NO_MEMORY, "no memory for a group's levels");
+        return ZD_NEXT;
     }
-    zd_free((void *)scales->node);
-    zd_meta_unref(scales->meta);
-    *scales = (struct zd_multiscale){0};
+    multiscale->n = n;
+    return zd_machine_call(&multiscale->machine);
+}
+
+enum zd_next zd_multiscale_want(struct zd_multiscale *multiscale, struct zd_node *group)
+{
+    reset(multiscale, group->dataset, group->path, group->meta);
+    return begin(multiscale);
+}
+
+enum zd_next zd_multiscale_want_fresh(struct zd_multiscale *multiscale, struct zd_dataset *dataset,
+    const char *group, struct zd_meta *meta)
+{
+    reset(multiscale, dataset, group, meta);
+    multiscale->is_fresh = true;
+    return begin(multiscale);
+}
+
+void zd_multiscale_release(struct zd_multiscale *multiscale)
+{
+    zd_wait_cancel(&multiscale->want.wait);
+    zd_node_unref(multiscale->want.node);
+    for (uint32_t i = 0; i < multiscale->n; i++) {
+        zd_node_unref(multiscale->node[i]);
+    }
+    zd_free((void *)multiscale->node);
+    zd_meta_unref(multiscale->meta);
+    *multiscale = (struct zd_multiscale){0};
 }
 
 void zd_multiscale_judge(
-    const struct zd_multiscale *scales, enum zd_severity severity, struct zd_faults *faults)
+    const struct zd_multiscale *multiscale, enum zd_severity severity, struct zd_faults *faults)
 {
-    const struct zd_view *view = &scales->meta->view;
-    for (uint32_t i = 0; i < scales->n; i++) {
-        const struct zd_node *node = scales->node[i];
+    const struct zd_view *view = &multiscale->meta->view;
+    for (uint32_t i = 0; i < multiscale->n; i++) {
+        const struct zd_node *node = multiscale->node[i];
         if (node != NULL && node->meta->type == ZD_NODE_ARRAY) {
             continue;
         }

@@ -1,5 +1,5 @@
-/* The arrays through which a group can be sliced: looked up, and one of them chosen
- * (example.multiscale-arrays). Thread: loop. */
+/* The arrays through which a group can be sliced (example.multiscale-arrays): look-up and checks.
+ * Thread: loop. */
 #ifndef ZD_DATA_MULTISCALE_H
 #define ZD_DATA_MULTISCALE_H
 
@@ -7,21 +7,19 @@
 
 /** A group's levels, as its view names them. Starts zeroed. */
 struct zd_multiscale {
+    struct zd_wait wait;   /* status: ZD_OK, or why it is unknown whether all levels are there */
     struct zd_node **node; /* out: n of them, a reference each; NULL: there is none */
     uint32_t n;
-    uint64_t tag;          /* out: of all of them, a part of entity tags */
-    uint64_t checked_ms;   /* out: when the store was asked about the first, loop time */
-    enum zd_status status; /* out: ZD_OK, or why it is not known whether they are there */
-    struct zd_error err;
+    uint64_t tag;        /* out: of all of them, a part of entity tags */
+    uint64_t checked_ms; /* out: loop time when the store was asked about the first */
     /* its own */
+    struct zd_machine machine;
     struct zd_dataset *dataset; /* borrowed */
     const char *group;          /* its path; borrowed */
     struct zd_meta *meta;       /* its, a reference */
-    bool is_fresh;              /* what the store says now, not what was trusted */
+    bool is_fresh;              /* ask the store now, whatever is trusted */
     uint32_t n_asked;
     struct zd_node_want want;
-    void (*done)(void *context);
-    void *context;
 };
 
 /** Whether a node is a group that can be sliced. */
@@ -32,25 +30,23 @@ static inline bool zd_multiscale_has(const struct zd_meta *meta)
 
 /**
  * Look them up.
- * @param group zd_multiscale_has its meta; its path is borrowed until they are released
- * @param done  when it is over, unless that is told at once
- * @return ZD_NEXT: over; ZD_WAIT: done will run
+ * @param multiscale its wait's done is set
+ * @param group      zd_multiscale_has its meta; its path is borrowed until they are released
  */
-enum zd_next zd_multiscale_want(struct zd_multiscale *scales, struct zd_node *group,
-    void (*done)(void *context), void *context);
+enum zd_next zd_multiscale_want(struct zd_multiscale *multiscale, struct zd_node *group);
 
-/** The same for a group as it is to be stored, and from what the store says now. */
-enum zd_next zd_multiscale_want_fresh(struct zd_multiscale *scales, struct zd_dataset *dataset,
-    const char *group, struct zd_meta *meta, void (*done)(void *context), void *context);
+/** The same for a group that is about to be stored, and the store is asked now. */
+enum zd_next zd_multiscale_want_fresh(struct zd_multiscale *multiscale, struct zd_dataset *dataset,
+    const char *group, struct zd_meta *meta);
 
-/** Stop looking, and give back what was found. Accepts a zeroed one. */
-void zd_multiscale_release(struct zd_multiscale *scales);
+/** Stop waiting, and release what was found. Accepts a zeroed one. */
+void zd_multiscale_release(struct zd_multiscale *multiscale);
 
 /** The path of a level in the dataset. */
 enum zd_status zd_multiscale_add_path(const char *group, const char *level, struct zd_text *path);
 
-/** Say of every level that is no array what is wrong. */
+/** Add a fault for every level that is not an array. */
 void zd_multiscale_judge(
-    const struct zd_multiscale *scales, enum zd_severity severity, struct zd_faults *faults);
+    const struct zd_multiscale *multiscale, enum zd_severity severity, struct zd_faults *faults);
 
 #endif

@@ -1,4 +1,4 @@
-/* The groups above a node, and what their extensions say of it. */
+/* The groups above a node, and what their extensions say about it. */
 #include "server/data/parent_groups.h"
 
 #include <string.h>
@@ -19,13 +19,13 @@ bool zd_parent_groups_says_something(const struct zd_meta *meta)
 }
 
 /* Where the path stands, or would. */
-static size_t place_of(const struct zd_parent_groups *above, const char *path)
+static size_t place_of(const struct zd_parent_groups *groups, const char *path)
 {
     size_t first = 0;
-    size_t end = above->n;
+    size_t end = groups->n;
     while (first < end) {
         const size_t middle = first + (end - first) / 2;
-        if (zd_path_compare(above->group[middle].path, path) < 0) {
+        if (zd_path_compare(groups->group[middle].path, path) < 0) {
             first = middle + 1;
         } else {
             end = middle;
@@ -34,41 +34,42 @@ static size_t place_of(const struct zd_parent_groups *above, const char *path)
     return first;
 }
 
-static const struct zd_meta *find(const struct zd_parent_groups *above, const char *path)
+static const struct zd_meta *find(const struct zd_parent_groups *groups, const char *path)
 {
-    const size_t place = place_of(above, path);
-    const bool is_there = place < above->n && strcmp(above->group[place].path, path) == 0;
-    return is_there ? above->group[place].meta : NULL;
+    const size_t place = place_of(groups, path);
+    const bool is_there = place < groups->n && strcmp(groups->group[place].path, path) == 0;
+    return is_there ? groups->group[place].meta : NULL;
 }
 
 enum zd_status zd_parent_groups_add(
-    struct zd_parent_groups *above, const char *path, struct zd_meta *meta)
+    struct zd_parent_groups *groups, const char *path, struct zd_meta *meta)
 {
-    if (!zd_parent_groups_says_something(meta) || find(above, path) != NULL) {
+    if (!zd_parent_groups_says_something(meta) || find(groups, path) != NULL) {
         return ZD_OK;
     }
     ZD_AUTO_TEXT copy = zd_strdup(path);
-    struct zd_parent_groups_group *grown = zd_realloc(above->group, (above->n + 1) * sizeof *grown);
-    above->group = grown == NULL ? above->group : grown;
+    struct zd_parent_groups_group *grown =
+        zd_realloc(groups->group, (groups->n + 1) * sizeof *grown);
+    groups->group = grown == NULL ? groups->group : grown;
     if (copy == NULL || grown == NULL) {
         return ZD_NO_MEMORY;
     }
-    const size_t place = place_of(above, path);
-    memmove(grown + place + 1, grown + place, (above->n - place) * sizeof *grown);
+    const size_t place = place_of(groups, path);
+    memmove(grown + place + 1, grown + place, (groups->n - place) * sizeof *grown);
     grown[place] =
         (struct zd_parent_groups_group){.path = ZD_TAKE(copy), .meta = zd_meta_ref(meta)};
-    above->n++;
+    groups->n++;
     return ZD_OK;
 }
 
-void zd_parent_groups_done(struct zd_parent_groups *above)
+void zd_parent_groups_done(struct zd_parent_groups *groups)
 {
-    for (size_t i = 0; i < above->n; i++) {
-        zd_free(above->group[i].path);
-        zd_meta_unref(above->group[i].meta);
+    for (size_t i = 0; i < groups->n; i++) {
+        zd_free(groups->group[i].path);
+        zd_meta_unref(groups->group[i].meta);
     }
-    zd_free(above->group);
-    *above = (struct zd_parent_groups){0};
+    zd_free(groups->group);
+    *groups = (struct zd_parent_groups){0};
 }
 
 /* The length of the path of the group that holds the node at path[0 .. len). */
@@ -80,19 +81,19 @@ static size_t parent_len(const char *path, size_t len)
     return len == 0 ? 0 : len - 1;
 }
 
-struct zd_listing zd_parent_groups_listing(const struct zd_parent_groups *above, const char *path)
+struct zd_listing zd_parent_groups_listing(const struct zd_parent_groups *groups, const char *path)
 {
     struct zd_listing listing = {0};
     char group[ZD_KEY_BYTES_MAX + 1];
     const size_t path_len = strlen(path);
-    if (above->n == 0 || path_len > ZD_KEY_BYTES_MAX) {
+    if (groups->n == 0 || path_len > ZD_KEY_BYTES_MAX) {
         return listing;
     }
     memcpy(group, path, path_len + 1);
     for (size_t len = path_len; len > 0;) {
         len = parent_len(path, len);
         group[len] = '\0';
-        const struct zd_meta *meta = find(above, group);
+        const struct zd_meta *meta = find(groups, group);
         if (meta != NULL) {
             zd_applied_listing(&meta->applied, path + len + (len == 0 ? 0 : 1), &listing);
         }
@@ -100,71 +101,78 @@ struct zd_listing zd_parent_groups_listing(const struct zd_parent_groups *above,
     return listing;
 }
 
-static void take(struct zd_parent_groups_look *look)
+static struct zd_parent_groups_want *want_of(struct zd_machine *machine)
 {
-    struct zd_node *node = look->want.node;
-    if (look->want.wait.status == ZD_NOT_FOUND) {
+    return ZD_CONTAINER(machine, struct zd_parent_groups_want, machine);
+}
+
+static void take(struct zd_parent_groups_want *want)
+{
+    struct zd_node *node = want->node.node;
+    if (want->node.wait.status == ZD_NOT_FOUND) {
         return; /* an implicit group says nothing */
     }
-    if (look->want.wait.status != ZD_OK ||
-        zd_parent_groups_add(&look->above, node->path, node->meta) != ZD_OK) {
-        look->checked_ms = 0;
+    if (want->node.wait.status != ZD_OK ||
+        zd_parent_groups_add(&want->groups, node->path, node->meta) != ZD_OK) {
+        want->checked_ms = 0;
     } else {
-        look->checked_ms = zd_min_u64(look->checked_ms, node->checked_ms);
+        want->checked_ms = zd_min_u64(want->checked_ms, node->checked_ms);
         if (zd_parent_groups_says_something(node->meta)) {
-            struct zd_hash hash = {.value = look->above.tag};
+            struct zd_hash hash = {.value = want->groups.tag};
             zd_hash_add_u64(&hash, node->tag);
-            look->above.tag = hash.value;
+            want->groups.tag = hash.value;
         }
     }
-    zd_node_unref(ZD_TAKE(look->want.node));
+    zd_node_unref(ZD_TAKE(want->node.node));
 }
 
-static enum zd_next ask(struct zd_parent_groups_look *look);
+static enum zd_next step_ask(struct zd_machine *machine);
 
-static void arrived(struct zd_wait *wait)
+static enum zd_next step_take(struct zd_machine *machine)
 {
-    struct zd_parent_groups_look *look =
-        ZD_CONTAINER(wait, struct zd_parent_groups_look, want.wait);
-    take(look);
-    if (ask(look) == ZD_NEXT) {
-        look->done(look->context);
-    }
-}
-
-/* From the nearest to the root: most are in the cache, so one after the other. */
-static enum zd_next ask(struct zd_parent_groups_look *look)
-{
-    char group[ZD_KEY_BYTES_MAX + 1];
-    while (look->len > 0) {
-        look->len = parent_len(look->path, look->len);
-        memcpy(group, look->path, look->len);
-        group[look->len] = '\0';
-        look->want.wait = (struct zd_wait){.done = arrived};
-        if (zd_catalog_want(look->dataset, group, &look->want) == ZD_WAIT) {
-            return ZD_WAIT;
-        }
-        take(look);
-    }
+    take(want_of(machine));
+    machine->step = step_ask;
     return ZD_NEXT;
 }
 
-enum zd_next zd_parent_groups_want(struct zd_parent_groups_look *look, struct zd_dataset *dataset,
-    const char *path, void (*done)(void *context), void *context)
+/* From the nearest to the root: most are in the cache, so one after the other. */
+static enum zd_next step_ask(struct zd_machine *machine)
 {
-    zd_parent_groups_release(look);
-    look->dataset = dataset;
-    look->path = path;
-    look->len = strlen(path) > ZD_KEY_BYTES_MAX ? 0 : strlen(path);
-    look->checked_ms = uv_now(dataset->server->loop);
-    look->done = done;
-    look->context = context;
-    return ask(look);
+    struct zd_parent_groups_want *want = want_of(machine);
+    char group[ZD_KEY_BYTES_MAX + 1];
+    if (want->len == 0) {
+        return ZD_DONE;
+    }
+    want->len = parent_len(want->path, want->len);
+    memcpy(group, want->path, want->len);
+    group[want->len] = '\0';
+    want->node.wait = zd_machine_wait(machine);
+    machine->step = step_take;
+    return zd_catalog_want(want->dataset, group, &want->node);
 }
 
-void zd_parent_groups_release(struct zd_parent_groups_look *look)
+static void end(struct zd_machine *machine)
 {
-    zd_wait_cancel(&look->want.wait);
-    zd_node_unref(ZD_TAKE(look->want.node));
-    zd_parent_groups_done(&look->above);
+    struct zd_wait *wait = &want_of(machine)->wait;
+    wait->done(wait);
+}
+
+enum zd_next zd_parent_groups_want(
+    struct zd_dataset *dataset, const char *path, struct zd_parent_groups_want *want)
+{
+    zd_parent_groups_release(want);
+    want->dataset = dataset;
+    want->path = path;
+    want->len = strlen(path) > ZD_KEY_BYTES_MAX ? 0 : strlen(path);
+    want->checked_ms = uv_now(dataset->server->loop);
+    want->wait.status = ZD_OK;
+    want->machine = (struct zd_machine){.step = step_ask, .end = end};
+    return zd_machine_call(&want->machine);
+}
+
+void zd_parent_groups_release(struct zd_parent_groups_want *want)
+{
+    zd_wait_cancel(&want->node.wait);
+    zd_node_unref(ZD_TAKE(want->node.node));
+    zd_parent_groups_done(&want->groups);
 }

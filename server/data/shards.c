@@ -411,10 +411,19 @@ static enum zd_next want_index(struct zd_place_want *want, enum zd_freshness fre
     return ZD_NEXT;
 }
 
-/* From the index of one level to the run of the next level's chunk. ZD_DONE: the want is answered.
- */
-static enum zd_next step_down(struct zd_place_want *want)
+/* ---- the search, level by level ---- */
+
+static struct zd_place_want *want_of(struct zd_machine *machine)
 {
+    return ZD_CONTAINER(machine, struct zd_place_want, machine);
+}
+
+static enum zd_next step_index(struct zd_machine *machine);
+
+/* From the index of one level to the run of the next level's chunk. */
+static enum zd_next step_down(struct zd_machine *machine)
+{
+    struct zd_place_want *want = want_of(machine);
     const struct zd_layout *layout = want->node->layout;
     ZD_AUTO(zd_buf) shard_index = ZD_TAKE(want->shard_index);
     if (want->index_wait.status != ZD_OK) {
@@ -434,27 +443,20 @@ static enum zd_next step_down(struct zd_place_want *want)
     }
     want->run = want->range;
     want->at_level++;
+    machine->step = step_index;
     return want->wait.status == ZD_OK && want->at_level < want->level ? ZD_NEXT : ZD_DONE;
 }
 
-static enum zd_next find_place(struct zd_place_want *want)
+static enum zd_next step_index(struct zd_machine *machine)
 {
-    for (;;) {
-        if (want_index(want, ZD_TRUSTED) == ZD_WAIT) {
-            return ZD_WAIT;
-        }
-        if (step_down(want) == ZD_DONE) {
-            return ZD_NEXT;
-        }
-    }
+    machine->step = step_down;
+    return want_index(want_of(machine), ZD_TRUSTED);
 }
 
-static void index_arrived(struct zd_wait *wait)
+static void end(struct zd_machine *machine)
 {
-    struct zd_place_want *want = ZD_CONTAINER(wait, struct zd_place_want, index_wait);
-    if (step_down(want) == ZD_DONE || find_place(want) == ZD_NEXT) {
-        want->wait.done(&want->wait);
-    }
+    struct zd_wait *wait = &want_of(machine)->wait;
+    wait->done(wait);
 }
 
 enum zd_next zd_shards_want(struct zd_node *node, const char *key, struct zd_place_want *want)
@@ -465,8 +467,9 @@ enum zd_next zd_shards_want(struct zd_node *node, const char *key, struct zd_pla
     want->at_level = 0;
     want->run = (struct zd_byte_range){0};
     want->stat = (struct zd_stat){0};
-    want->index_wait = (struct zd_wait){.done = index_arrived};
-    return find_place(want);
+    want->machine = (struct zd_machine){.step = step_index, .end = end};
+    want->index_wait = zd_machine_wait(&want->machine);
+    return zd_machine_call(&want->machine);
 }
 
 void zd_shards_release(struct zd_place_want *want)

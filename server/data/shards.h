@@ -16,6 +16,7 @@ struct zd_place_want {
     struct zd_stat stat;        /* of the stored object; zero when it is absent */
     uint64_t checked_ms;        /* loop time when the store was asked about the stored object */
     /* its own */
+    struct zd_machine machine;
     struct zd_wait index_wait;
     struct zd_buf *shard_index; /* a reference */
     struct zd_node *node;       /* borrowed */

@@ -9,6 +9,7 @@
 #define RESTARTS_MAX 4 /* for an object that is replaced again and again */
 
 struct load {
+    struct zd_machine machine;
     struct zd_stored_chunk_want *want;
     struct zd_node *node; /* a reference */
     char key[ZD_KEY_BYTES_MAX + 1];
@@ -19,15 +20,6 @@ struct load {
     struct zd_range_want range;
 };
 
-static bool is_over(struct load *load)
-{
-    enum zd_next next = ZD_NEXT;
-    while (next == ZD_NEXT) {
-        next = load->step(load);
-    }
-    return next == ZD_DONE;
-}
-
 static void free_load(struct load *load)
 {
     zd_objects_release(&load->object);
@@ -37,29 +29,19 @@ static void free_load(struct load *load)
     zd_free(load);
 }
 
-static void run(struct load *load)
+static enum zd_next run_step(struct zd_machine *machine)
 {
-    if (is_over(load)) {
-        struct zd_stored_chunk_want *want = load->want;
-        want->load = NULL;
-        free_load(load);
-        want->wait.done(&want->wait);
-    }
+    struct load *load = ZD_CONTAINER(machine, struct load, machine);
+    return load->step(load);
 }
 
-static void object_arrived(struct zd_wait *wait)
+static void end(struct zd_machine *machine)
 {
-    run(ZD_CONTAINER(wait, struct load, object.wait));
-}
-
-static void place_arrived(struct zd_wait *wait)
-{
-    run(ZD_CONTAINER(wait, struct load, place.wait));
-}
-
-static void range_arrived(struct zd_wait *wait)
-{
-    run(ZD_CONTAINER(wait, struct load, range.wait));
+    struct load *load = ZD_CONTAINER(machine, struct load, machine);
+    struct zd_stored_chunk_want *want = load->want;
+    want->load = NULL;
+    free_load(load);
+    want->wait.done(&want->wait);
 }
 
 static enum zd_next answer(struct load *load, const struct zd_wait *wait, struct zd_buf **bytes,
@@ -81,7 +63,7 @@ static enum zd_next step_object_have(struct load *load)
 
 static enum zd_next step_object(struct load *load)
 {
-    load->object.wait.done = object_arrived;
+    load->object.wait = zd_machine_wait(&load->machine);
     load->step = step_object_have;
     return zd_objects_want(load->node->dataset, load->key, ZD_OBJECT_BYTES, &load->object);
 }
@@ -121,7 +103,7 @@ static enum zd_next step_inner_placed(struct load *load)
         return answer(load, &place->wait, &load->range.bytes, &place->stat);
     }
     load->range = (struct zd_range_want){
-        .wait.done = range_arrived,
+        .wait = zd_machine_wait(&load->machine),
         .range = {.kind = ZD_RANGE_FROM_TO, .first = place->range.first, .len = place->range.len},
         .only_generation = place->stat.generation,
     };
@@ -131,7 +113,7 @@ static enum zd_next step_inner_placed(struct load *load)
 
 static enum zd_next step_inner(struct load *load)
 {
-    load->place.wait.done = place_arrived;
+    load->place.wait = zd_machine_wait(&load->machine);
     load->place.level = load->want->level;
     memcpy(load->place.index, load->want->index, sizeof load->place.index);
     load->step = step_inner_placed;
@@ -149,11 +131,12 @@ enum zd_next zd_stored_chunk_want(struct zd_node *node, struct zd_stored_chunk_w
         want->wait.status = zd_fail(&want->wait.err, ZD_NO_MEMORY, "no memory to read a chunk");
         return ZD_NEXT;
     }
+    load->machine = (struct zd_machine){.step = run_step, .end = end};
     load->want = want;
     load->node = zd_node_ref(node);
     load->step = want->level == 0 ? step_object : step_inner;
     want->wait.status = zd_shards_key(node, want->level, want->index, load->key, &want->wait.err);
-    if (want->wait.status == ZD_OK && !is_over(load)) {
+    if (want->wait.status == ZD_OK && zd_machine_begin(&load->machine) == ZD_WAIT) {
         want->load = load;
         return ZD_WAIT;
     }

@@ -6,16 +6,16 @@
 
 #define IN_FLIGHT_MAX 128
 
-struct zd_survey_want {
-    struct zd_object_want object;
-};
-
-enum zd_status zd_survey_init(struct zd_survey *survey, struct zd_request *req,
+enum zd_status zd_survey_init(struct zd_survey *survey, struct zd_machine *machine,
     struct zd_node *node, const struct zd_grid *grid, const struct zd_selection *selection,
-    uint64_t n_objects, struct zd_error *err)
+    struct zd_error *err)
 {
-    *survey = (struct zd_survey){.req = req, .node = node};
+    uint64_t n_objects;
+    *survey = (struct zd_survey){.gather.machine = machine, .node = node};
     zd_plan_init(&survey->plan, grid, selection);
+    if (zd_plan_overflows(grid, selection, &n_objects)) {
+        n_objects = IN_FLIGHT_MAX;
+    }
     survey->n_want = (uint32_t)zd_min_u64(n_objects, IN_FLIGHT_MAX);
     survey->want = zd_alloc_zero(survey->n_want, sizeof *survey->want);
     if (survey->want == NULL) {
@@ -27,9 +27,10 @@ enum zd_status zd_survey_init(struct zd_survey *survey, struct zd_request *req,
 static void release(struct zd_survey *survey)
 {
     for (uint32_t i = 0; i < survey->n_asked; i++) {
-        zd_objects_release(&survey->want[i].object);
+        zd_objects_release(&survey->want[i]);
     }
     survey->n_asked = 0;
+    zd_gather_cancel(&survey->gather);
 }
 
 void zd_survey_done(struct zd_survey *survey)
@@ -43,7 +44,7 @@ void zd_survey_done(struct zd_survey *survey)
 static enum zd_status collect(struct zd_survey *survey, struct zd_error *err)
 {
     for (uint32_t i = 0; i < survey->n_asked; i++) {
-        const struct zd_object_want *object = &survey->want[i].object;
+        const struct zd_object_want *object = &survey->want[i];
         const enum zd_status status = object->wait.status;
         if (status != ZD_OK && status != ZD_NOT_FOUND) {
             *err = object->wait.err;
@@ -61,17 +62,16 @@ static enum zd_status ask(
     struct zd_survey *survey, const struct zd_part *part, struct zd_error *err)
 {
     const struct zd_node *node = survey->node;
-    struct zd_survey_want *want = &survey->want[survey->n_asked];
+    struct zd_object_want *want = &survey->want[survey->n_asked];
     ZD_SCOPED_TEXT(key, ZD_KEY_BYTES_MAX);
     const enum zd_status status =
         node->meta->dialect->chunk_key(node->meta, node->path, part->chunk, &key);
     if (status != ZD_OK) {
         return zd_fail(err, status, "the key of a chunk of \"%s\" cannot be made", node->path);
     }
-    want->object = (struct zd_object_want){.wait = zd_gather_wait(&survey->req->gather)};
+    *want = (struct zd_object_want){.wait = zd_gather_wait(&survey->gather)};
     survey->n_asked++;
-    zd_gather_add(&survey->req->gather,
-        zd_objects_want(node->dataset, key.at, ZD_OBJECT_STATUS, &want->object));
+    zd_gather_add(&survey->gather, zd_objects_want(node->dataset, key.at, ZD_OBJECT_STATUS, want));
     return ZD_OK;
 }
 
@@ -80,16 +80,15 @@ enum zd_status zd_survey_round(
 {
     ZD_TRY(collect(survey, err));
     struct zd_part part;
-    zd_gather_begin(&survey->req->gather);
+    zd_gather_begin(&survey->gather);
     while (survey->n_asked < survey->n_want && zd_plan_next(&survey->plan, &part)) {
         const enum zd_status status = ask(survey, &part, err);
         if (status != ZD_OK) {
             release(survey);
-            zd_gather_cancel(&survey->req->gather);
             return status;
         }
     }
     survey->is_done = survey->n_asked == 0;
-    *ret_next = zd_gather_end(&survey->req->gather);
+    *ret_next = zd_gather_end(&survey->gather);
     return ZD_OK;
 }

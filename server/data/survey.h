@@ -4,42 +4,39 @@
 
 #include "core/grid/plan.h"
 #include "server/data/objects.h"
-#include "server/request/request.h"
-
-struct zd_survey_want;
+#include "server/runtime/gather.h"
 
 /** A walk over the stored objects of the chunks that a plan names. */
 struct zd_survey {
-    struct zd_request *req;      /* borrowed */
+    struct zd_gather gather;
     struct zd_node *node;        /* borrowed */
     struct zd_plan plan;         /* part.chunk: the index of a stored object (level 0) */
-    struct zd_survey_want *want; /* n_want of them; owned */
+    struct zd_object_want *want; /* n_want of them; owned */
     uint32_t n_want;
     uint32_t n_asked; /* want[0 .. n_asked) are under way or answered */
     uint64_t number;  /* of want[0], in the order of the plan */
     bool is_done;
-    /** Told of each object in order; generation zero = absent. */
+    /** Runs for each object in order; generation zero = absent. */
     void (*see)(struct zd_survey *survey, uint64_t number, struct zd_generation generation);
 };
 
 /**
  * Begin.
  *
+ * @param machine goes on when a round has arrived
  * @param grid, selection borrowed until zd_survey_done: the grid of level 0, or a grid of which
  * each element is a chunk of level 0
- * @param n_objects how many the plan names
  * @retval ZD_NO_MEMORY
  */
-ZD_RESULT zd_survey_init(struct zd_survey *survey, struct zd_request *req, struct zd_node *node,
-    const struct zd_grid *grid, const struct zd_selection *selection, uint64_t n_objects,
-    struct zd_error *err);
+ZD_RESULT zd_survey_init(struct zd_survey *survey, struct zd_machine *machine, struct zd_node *node,
+    const struct zd_grid *grid, const struct zd_selection *selection, struct zd_error *err);
 void zd_survey_done(struct zd_survey *survey); /* stops waiting; accepts a zeroed one */
 
 /**
  * One round: a step calls it until is_done.
  *
  * @param ret_next what the step returns while it is not done
- * @retval ZD_STORE ... what the store said of some object
+ * @retval ZD_STORE ... the store could not tell the state of an object
  */
 ZD_RESULT zd_survey_round(struct zd_survey *survey, enum zd_next *ret_next, struct zd_error *err);
 

@@ -1,13 +1,12 @@
 /*
  * Walking a hierarchy in the store.
  *
- *     order:  [root] - [a] - [a/x] - [a/y] - [b] - [c]      spots, in pre-order
- *     state:   told     known  asked   asked  waits  waits
+ *     order:  [root]  - [a] - [a/x] - [a/y] - [b] - [c]      spots, in pre-order
+ *     state:  visited   known  asked   asked  waits  waits
  *
- * Spots are asked ahead of the first one that is not told, a few at a time; the first one is told
- * as soon as it is known and, when it is a group, its children stand behind it. So what is told
- * is in order, whatever order the store answers in, and memory is bounded by the listings of the
- * groups on the way.
+ * A few spots ahead of the first one are asked for at once. The first spot is visited as soon as it
+ * is known and, if it is a group, its children stand behind it. So visits are in order, whatever
+ * order the store answers in, and memory is bounded by the listings of the groups on the way.
  */
 #include "server/data/walk.h"
 
@@ -18,9 +17,9 @@
 #include "server/data/path_order.h"
 #include "server/runtime/server.h"
 
-#define AHEAD_MAX        64    /* spots asked or known, and not told yet */
+#define AHEAD_MAX        64    /* spots asked or known, and not visited yet */
 #define LIST_ENTRIES_MAX 10000 /* of one call to the store */
-#define TOLD_IN_ONE_TURN 256   /* then other requests have their turn */
+#define VISITS_PER_TURN  256   /* then other requests have their turn */
 
 enum spot_state {
     SPOT_WAITS, /* in the queue */
@@ -34,10 +33,10 @@ struct spot {
     struct zd_list order; /* of walk->order */
     struct zd_list queue; /* of walk->queue, while it waits */
     enum spot_state state;
-    struct zd_node *node; /* a reference, once it is known; NULL when the store could not tell */
+    struct zd_node *node; /* a reference, once it is known; NULL when it could not be read */
     struct zd_error *err; /* owned; then why */
     uint64_t depth;
-    bool is_silent; /* not after config.after: only on the way */
+    bool is_silent; /* not after want->after: only on the way */
     char path[];
 };
 
@@ -55,20 +54,19 @@ struct task {
 };
 
 struct zd_walk {
-    struct zd_walk_config config;
-    struct zd_node *start; /* a reference */
-    char *after;           /* owned, or NULL */
+    struct zd_machine machine;
+    struct zd_walk_want *want;
+    struct zd_dataset *dataset; /* a reference */
+    char *after;                /* owned, or NULL */
     struct zd_list order;
     struct zd_list queue;
     struct zd_list tasks;
     uint32_t n_asked;
-    uint32_t n_known; /* and not told yet */
-    bool is_running;  /* inside advance: answers that come at once must not go deeper */
-    bool has_ended;
-    bool is_over; /* and its owner knows: what still arrives changes nothing */
-    enum zd_status status;
-    struct zd_error err;
-    uv_idle_t idle; /* gives other requests their turn; the memory lives until it is closed */
+    uint32_t n_known;  /* and not visited yet */
+    uint32_t n_visits; /* that are left for this turn */
+    bool has_ended;    /* want->wait says how */
+    bool is_over;      /* and its owner knows: what still arrives changes nothing */
+    uv_idle_t idle;    /* gives other requests their turn; the memory lives until it is closed */
     bool is_resting;
 };
 
@@ -107,8 +105,7 @@ static void end(struct zd_walk *walk, enum zd_status status, const struct zd_err
 {
     if (!walk->has_ended) {
         walk->has_ended = true;
-        walk->status = status;
-        walk->err = *err;
+        zd_wait_answer(&walk->want->wait, status, err);
     }
 }
 
@@ -119,7 +116,13 @@ static void end_without_memory(struct zd_walk *walk)
     end(walk, status, &err);
 }
 
-static void advance(struct zd_walk *walk);
+static void go_on(struct zd_walk *walk)
+{
+    if (!walk->is_resting && !walk->is_over) {
+        walk->n_visits = VISITS_PER_TURN;
+        zd_machine_go_on(&walk->machine);
+    }
+}
 
 static void become_known(struct zd_walk *walk, struct spot *spot, enum spot_state state)
 {
@@ -137,7 +140,7 @@ static struct task *task_new(struct zd_walk *walk, struct spot *spot)
         return NULL;
     }
     task->walk = walk;
-    task->dataset = zd_dataset_ref(walk->start->dataset);
+    task->dataset = zd_dataset_ref(walk->dataset);
     task->spot = spot;
     zd_list_push_back(&walk->tasks, &task->link);
     return task;
@@ -172,7 +175,7 @@ static ZD_RESULT take_entry(
     }
     spot->is_silent = !is_after;
     task->behind = &spot->order;
-    /* Children go before whatever waits: they are told first. */
+    /* Children go before whatever waits: they are visited first. */
     zd_list_insert_after(*queue_behind, &spot->queue);
     *queue_behind = &spot->queue;
     return ZD_OK;
@@ -216,7 +219,7 @@ static void listed(struct zd_store_op *op)
         return;
     }
     take_page(task);
-    advance(walk);
+    go_on(walk);
 }
 
 /* Asks for the next page of children. */
@@ -252,7 +255,7 @@ static bool has_children(const struct zd_walk *walk, const struct spot *spot)
     const struct zd_meta *meta = spot->node->meta;
     /* A refused group is not interpreted, and arrays have no children. */
     return meta->type == ZD_NODE_GROUP && !zd_meta_is_refused(meta) &&
-           spot->depth < walk->config.depth_max;
+           spot->depth < walk->want->depth_max;
 }
 
 /* The node of a spot is there: a group goes on with its children. Takes over the task. */
@@ -297,7 +300,7 @@ static void wanted(struct zd_wait *wait)
     struct task *task = ZD_CONTAINER(wait, struct task, want.wait);
     struct zd_walk *walk = task->walk;
     take_want(task);
-    advance(walk);
+    go_on(walk);
 }
 
 static void ask(struct zd_walk *walk, struct spot *spot)
@@ -310,7 +313,7 @@ static void ask(struct zd_walk *walk, struct spot *spot)
     spot->state = SPOT_ASKED;
     walk->n_asked++;
     task->want.wait.done = wanted;
-    if (zd_catalog_want(walk->start->dataset, spot->path, &task->want) == ZD_NEXT) {
+    if (zd_catalog_want(walk->dataset, spot->path, &task->want) == ZD_NEXT) {
         take_want(task);
     }
 }
@@ -318,7 +321,7 @@ static void ask(struct zd_walk *walk, struct spot *spot)
 /* Asks the first spot always, and others as far as the look-ahead goes. */
 static void ask_ahead(struct zd_walk *walk)
 {
-    if (zd_list_is_empty(&walk->order)) {
+    if (walk->has_ended || zd_list_is_empty(&walk->order)) {
         return;
     }
     struct spot *first = ZD_CONTAINER(walk->order.next, struct spot, order);
@@ -331,17 +334,17 @@ static void ask_ahead(struct zd_walk *walk)
     }
 }
 
-/* Tells what is known at the front; false when nothing was. */
-static bool tell(struct zd_walk *walk, uint32_t *n_left)
+/* Visits what is known at the front; false when nothing was. */
+static bool visit(struct zd_walk *walk)
 {
-    bool has_told = false;
-    while (!walk->has_ended && !zd_list_is_empty(&walk->order) && *n_left > 0) {
+    bool has_visited = false;
+    while (!walk->has_ended && !zd_list_is_empty(&walk->order) && walk->n_visits > 0) {
         struct spot *spot = ZD_CONTAINER(walk->order.next, struct spot, order);
         if (spot->state != SPOT_KNOWN && spot->state != SPOT_GONE) {
             break;
         }
-        has_told = true;
-        (*n_left)--;
+        has_visited = true;
+        walk->n_visits--;
         walk->n_known--;
         const struct zd_walk_node found = {
             .path = spot->path,
@@ -349,17 +352,16 @@ static bool tell(struct zd_walk *walk, uint32_t *n_left)
             .node = spot->node,
             .err = spot->err,
         };
-        const struct zd_error none = {0};
         if (spot->state == SPOT_KNOWN && !spot->is_silent &&
-            !walk->config.visit(walk->config.context, &found)) {
-            end(walk, ZD_OK, &none);
+            !walk->want->visit(walk->want, &found)) {
+            end(walk, ZD_OK, NULL);
         }
         spot_free(spot);
         if (zd_list_is_empty(&walk->order)) {
-            end(walk, ZD_OK, &none);
+            end(walk, ZD_OK, NULL);
         }
     }
-    return has_told;
+    return has_visited;
 }
 
 static void rested(uv_idle_t *idle)
@@ -367,83 +369,75 @@ static void rested(uv_idle_t *idle)
     struct zd_walk *walk = ZD_CONTAINER(idle, struct zd_walk, idle);
     uv_idle_stop(idle);
     walk->is_resting = false;
-    advance(walk);
-}
-
-/* As far as it goes without waiting. */
-static void go_on(struct zd_walk *walk)
-{
-    uint32_t n_left = TOLD_IN_ONE_TURN;
-    bool moves = true;
-    walk->is_running = true;
-    while (moves && !walk->has_ended && n_left > 0) {
-        ask_ahead(walk);
-        moves = tell(walk, &n_left);
-    }
-    walk->is_running = false;
-    if (!walk->has_ended && n_left == 0 && !walk->is_resting) {
-        walk->is_resting = true;
-        uv_idle_start(&walk->idle, rested);
-    }
-}
-
-static void advance(struct zd_walk *walk)
-{
-    if (walk->is_running || walk->is_resting || walk->is_over) {
-        return;
-    }
     go_on(walk);
+}
+
+static enum zd_next step_visit(struct zd_machine *machine)
+{
+    struct zd_walk *walk = ZD_CONTAINER(machine, struct zd_walk, machine);
+    ask_ahead(walk);
+    const bool has_visited = visit(walk);
     if (walk->has_ended) {
         walk->is_over = true;
-        walk->config.done(walk->config.context);
+        return ZD_DONE;
     }
+    if (walk->n_visits == 0) {
+        walk->is_resting = true;
+        uv_idle_start(&walk->idle, rested);
+        return ZD_WAIT;
+    }
+    return has_visited ? ZD_NEXT : ZD_WAIT;
 }
 
-enum zd_status zd_walk_new(
-    const struct zd_walk_config *config, struct zd_walk **ret_walk, struct zd_error *err)
+static void on_end(struct zd_machine *machine)
 {
+    struct zd_wait *wait = &ZD_CONTAINER(machine, struct zd_walk, machine)->want->wait;
+    wait->done(wait);
+}
+
+/* The walk with its first spot; NULL without memory. */
+static struct zd_walk *new_walk(struct zd_walk_want *want)
+{
+    const struct zd_node *start = want->start;
     struct zd_walk *walk = zd_alloc_zero(1, sizeof *walk);
     if (walk == NULL) {
-        return zd_fail(err, ZD_NO_MEMORY, "cannot allocate a listing");
+        return NULL;
     }
-    walk->config = *config;
-    walk->start = zd_node_ref(config->start);
+    want->walk = walk;
+    walk->want = want;
+    walk->machine = (struct zd_machine){.step = step_visit, .end = on_end};
+    walk->dataset = zd_dataset_ref(start->dataset);
+    walk->n_visits = VISITS_PER_TURN;
     zd_list_init(&walk->order);
     zd_list_init(&walk->queue);
     zd_list_init(&walk->tasks);
-    uv_idle_init(walk->start->dataset->server->loop, &walk->idle);
-    struct spot *spot = spot_new(&walk->order, walk->start->path, 0);
-    walk->after = config->after == NULL ? NULL : zd_strdup(config->after);
-    if (spot == NULL || (config->after != NULL && walk->after == NULL)) {
-        zd_walk_free(walk);
-        return zd_fail(err, ZD_NO_MEMORY, "cannot allocate a listing");
+    uv_idle_init(start->dataset->server->loop, &walk->idle);
+    struct spot *spot = spot_new(&walk->order, start->path, 0);
+    walk->after = want->after == NULL ? NULL : zd_strdup(want->after);
+    if (spot == NULL || (want->after != NULL && walk->after == NULL)) {
+        zd_walk_release(want);
+        return NULL;
     }
-    spot->node = zd_node_ref(walk->start);
+    spot->node = zd_node_ref(want->start);
     spot->is_silent = walk->after != NULL && zd_path_compare(spot->path, walk->after) <= 0;
-    *ret_walk = walk;
-    return ZD_OK;
+    return walk;
 }
 
-enum zd_next zd_walk_run(struct zd_walk *walk)
+enum zd_next zd_walk_want(struct zd_walk_want *want)
 {
+    struct zd_walk *walk = new_walk(want);
+    if (walk == NULL) {
+        want->wait.status = zd_fail(&want->wait.err, ZD_NO_MEMORY, "cannot allocate a listing");
+        return ZD_NEXT;
+    }
     struct spot *spot = ZD_CONTAINER(walk->order.next, struct spot, order);
     struct task *task = task_new(walk, spot);
     if (task != NULL) {
         spot->state = SPOT_ASKED;
         walk->n_asked++;
         take_node(task);
-        go_on(walk);
     }
-    walk->is_over = walk->has_ended;
-    return walk->has_ended ? ZD_NEXT : ZD_WAIT;
-}
-
-enum zd_status zd_walk_status(const struct zd_walk *walk, struct zd_error *err)
-{
-    if (walk->status != ZD_OK && err != NULL) {
-        *err = walk->err;
-    }
-    return walk->status;
+    return zd_machine_call(&walk->machine);
 }
 
 static void drop_task(struct task *task)
@@ -464,8 +458,9 @@ static void closed(uv_handle_t *handle)
     zd_free(ZD_CONTAINER(handle, struct zd_walk, idle));
 }
 
-void zd_walk_free(struct zd_walk *walk)
+void zd_walk_release(struct zd_walk_want *want)
 {
+    struct zd_walk *walk = ZD_TAKE(want->walk);
     if (walk == NULL) {
         return;
     }
@@ -475,7 +470,7 @@ void zd_walk_free(struct zd_walk *walk)
     while (!zd_list_is_empty(&walk->order)) {
         spot_free(ZD_CONTAINER(walk->order.next, struct spot, order));
     }
-    zd_node_unref(walk->start);
+    zd_dataset_unref(walk->dataset);
     zd_free(walk->after);
     uv_close((uv_handle_t *)&walk->idle, closed);
 }

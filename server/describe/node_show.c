@@ -11,14 +11,14 @@
 
 void zd_node_show_init(struct zd_node_show *show, struct zd_request *req)
 {
-    *show = (struct zd_node_show){.req = req};
+    *show = (struct zd_node_show){.req = req, .gather.machine = &req->machine};
     zd_text_init(&show->children, req->server->config->settings.limits_tree_bytes);
     zd_emit_init(&show->emit, &show->children, false);
 }
 
 void zd_node_show_done(struct zd_node_show *show)
 {
-    zd_walk_free(show->walk);
+    zd_walk_release(&show->walk);
     zd_parent_groups_release(&show->look);
     zd_multiscale_release(&show->scales);
     zd_text_done(&show->children);
@@ -32,9 +32,9 @@ static bool wants(const struct zd_node_show *show, const char *path)
 }
 
 /* One child of a group: name and type. */
-static bool visit(void *context, const struct zd_walk_node *found)
+static bool visit(struct zd_walk_want *want, const struct zd_walk_node *found)
 {
-    struct zd_node_show *show = context;
+    struct zd_node_show *show = ZD_CONTAINER(want, struct zd_node_show, walk);
     const char *slash = strrchr(found->path, '/');
     if (found->depth == 0) {
         return true;
@@ -57,15 +57,6 @@ static bool visit(void *context, const struct zd_walk_node *found)
     return true;
 }
 
-static void arrived(void *context)
-{
-    struct zd_node_show *show = context;
-    show->n_pending--;
-    if (show->n_pending == 0) {
-        zd_request_go_on(show->req);
-    }
-}
-
 static bool has_children(const struct zd_node *node)
 {
     return node->meta->type == ZD_NODE_GROUP && !zd_meta_is_refused(node->meta);
@@ -73,39 +64,34 @@ static bool has_children(const struct zd_node *node)
 
 static enum zd_next walk(struct zd_node_show *show, struct zd_node *node)
 {
-    const struct zd_walk_config config = {
+    show->walk = (struct zd_walk_want){
+        .wait = zd_gather_wait(&show->gather),
         .start = node,
         .depth_max = 1,
         .visit = visit,
-        .done = arrived,
-        .context = show,
     };
     zd_emit_array(&show->emit);
-    const enum zd_status status = zd_walk_new(&config, &show->walk, NULL);
-    if (status != ZD_OK) {
-        show->children.status = status;
-        return ZD_NEXT;
-    }
-    return zd_walk_run(show->walk);
+    return zd_walk_want(&show->walk);
 }
 
 enum zd_next zd_node_show_gather(struct zd_node_show *show, struct zd_node *node)
 {
+    struct zd_gather *gather = &show->gather;
     show->checked_ms = zd_min_u64(uv_now(show->req->server->loop), node->checked_ms);
     zd_hash_add_u64(&show->hash, node->tag);
-    if (has_children(node) && wants(show, "children") && walk(show, node) == ZD_WAIT) {
-        show->n_pending++;
+    zd_gather_begin(gather);
+    if (has_children(node) && wants(show, "children")) {
+        zd_gather_add(gather, walk(show, node));
     }
-    if (wants(show, "tier") &&
-        zd_parent_groups_want(&show->look, node->dataset, node->path, arrived, show) == ZD_WAIT) {
-        show->n_pending++;
+    if (wants(show, "tier")) {
+        show->look.wait = zd_gather_wait(gather);
+        zd_gather_add(gather, zd_parent_groups_want(node->dataset, node->path, &show->look));
     }
-    const bool has_levels = zd_multiscale_has(node->meta);
-    if (has_levels && (wants(show, "levels") || wants(show, "warnings")) &&
-        zd_multiscale_want(&show->scales, node, arrived, show) == ZD_WAIT) {
-        show->n_pending++;
+    if (zd_multiscale_has(node->meta) && (wants(show, "levels") || wants(show, "warnings"))) {
+        show->scales.wait = zd_gather_wait(gather);
+        zd_gather_add(gather, zd_multiscale_want(&show->scales, node));
     }
-    return show->n_pending == 0 ? ZD_NEXT : ZD_WAIT;
+    return zd_gather_end(gather);
 }
 
 void zd_node_show_no_children(struct zd_node_show *show)
@@ -116,8 +102,11 @@ void zd_node_show_no_children(struct zd_node_show *show)
 /* The children are part of the answer, and not of the group's own generation. */
 static ZD_RESULT add_children(struct zd_node_show *show, struct zd_error *err)
 {
-    if (show->walk != NULL) {
-        ZD_TRY(zd_walk_status(show->walk, err));
+    if (show->walk.start != NULL) {
+        if (show->walk.wait.status != ZD_OK) {
+            *err = show->walk.wait.err;
+            return show->walk.wait.status;
+        }
         zd_emit_array_end(&show->emit);
     }
     const struct zd_text *children = &show->children;
@@ -136,15 +125,15 @@ static void add_others(struct zd_node_show *show)
 {
     const struct zd_multiscale *scales = &show->scales;
     if (wants(show, "tier")) {
-        if (show->look.above.n > 0) { /* else it is the tag that the events tell */
-            zd_hash_add_u64(&show->hash, show->look.above.tag);
+        if (show->look.groups.n > 0) { /* else it is the tag that the events tell */
+            zd_hash_add_u64(&show->hash, show->look.groups.tag);
         }
         show->is_partial = show->is_partial || show->look.checked_ms == 0;
         show->checked_ms = zd_min_u64(show->checked_ms, show->look.checked_ms);
     }
     if (scales->n > 0) {
         zd_hash_add_u64(&show->hash, scales->tag);
-        show->is_partial = show->is_partial || scales->status != ZD_OK;
+        show->is_partial = show->is_partial || scales->wait.status != ZD_OK;
         show->checked_ms = zd_min_u64(show->checked_ms, scales->checked_ms);
     }
 }
@@ -160,7 +149,8 @@ enum zd_status zd_node_show_tag(
 
 int64_t zd_node_show_mtime(const struct zd_node_show *show, const struct zd_node *node)
 {
-    const bool is_alone = show->walk == NULL && show->look.above.n == 0 && show->scales.n == 0;
+    const bool is_alone =
+        show->walk.start == NULL && show->look.groups.n == 0 && show->scales.n == 0;
     return is_alone ? node->mtime_ms : 0;
 }
 
@@ -259,7 +249,7 @@ static void emit_all(
     const struct zd_node_show *show, const struct zd_node_shown *node, struct zd_emit *emit)
 {
     struct zd_faults faults = {0};
-    if (show->scales.n > 0 && show->scales.status == ZD_OK) {
+    if (show->scales.n > 0 && show->scales.wait.status == ZD_OK) {
         zd_multiscale_judge(&show->scales, ZD_FAULT_WARNING, &faults);
     }
     const struct zd_node_view view = {
@@ -267,7 +257,7 @@ static void emit_all(
         .meta = node->meta,
         .warnings = node->warnings,
         .more_warnings = &faults,
-        .tier = zd_parent_groups_listing(&show->look.above, node->path).tier,
+        .tier = zd_parent_groups_listing(&show->look.groups, node->path).tier,
         .fields = &show->fields,
         .can_slice = node->can_slice,
         .is_writable = show->req->dataset->config.writable,

@@ -13,15 +13,15 @@ struct zd_node_show {
     struct zd_request *req;  /* borrowed */
     struct zd_fields fields; /* what is shown; zeroed: everything */
     /* its own */
-    struct zd_walk *walk;              /* over the children of a group; or NULL */
+    struct zd_gather gather;           /* of the next three */
+    struct zd_walk_want walk;          /* over the children of a group; start = NULL: none */
+    struct zd_parent_groups_want look; /* at the groups above */
+    struct zd_multiscale scales;       /* of a group that has levels */
     struct zd_text children;           /* JSON: the list; "" = none is shown */
     struct zd_emit emit;               /* into children */
     struct zd_hash hash;               /* of all that the answer depends on */
     uint64_t checked_ms;               /* the oldest knowledge in the answer, loop time */
     bool is_partial;                   /* the store could not tell of a child: not to be kept */
-    struct zd_parent_groups_look look; /* at the groups above */
-    struct zd_multiscale scales;       /* of a group that has levels */
-    uint32_t n_pending;
 };
 
 void zd_node_show_init(struct zd_node_show *show, struct zd_request *req);

@@ -123,8 +123,8 @@ static enum zd_status prepare(
     }
     memset(presence->bitmap->data, 0, n_bytes);
     presence->bitmap->len = n_bytes;
-    return zd_survey_init(&presence->survey, req, presence->node, &presence->grid,
-        &presence->selection, presence->n_chunks, err);
+    return zd_survey_init(&presence->survey, &req->machine, presence->node, &presence->grid,
+        &presence->selection, err);
 }
 
 enum zd_next zd_presence_step(struct zd_request *req)

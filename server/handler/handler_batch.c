@@ -256,11 +256,12 @@ static enum zd_next step_ask(struct zd_request *req)
         return ZD_NEXT;
     }
     const size_t n = zd_min_u64(batch->n_read, batch->n_chunks - batch->next);
+    req->gather = zd_task_gather(req);
     zd_gather_begin(&req->gather);
     for (size_t i = 0; i < n; i++) {
         struct zd_chunk_read *read = &batch->read[i];
         *read = (struct zd_chunk_read){
-            .req = req,
+            .gather = &req->gather,
             .node = batch->node,
             .level = batch->level,
             .is_decoded = batch->is_decoded,

@@ -161,6 +161,7 @@ static enum zd_next step_want(struct zd_request *req)
 {
     struct chunk *chunk = req->state;
     req->step = step_arrived;
+    req->gather = zd_task_gather(req);
     zd_gather_begin(&req->gather);
     zd_chunk_read_want(&chunk->read);
     return zd_gather_end(&req->gather);
@@ -296,7 +297,7 @@ static struct chunk *new_chunk(struct zd_request *req)
     zd_headers_init(&chunk->headers);
     chunk->node = zd_node_ref(zd_request_node(req));
     chunk->read.node = chunk->node;
-    chunk->read.req = req;
+    chunk->read.gather = &req->gather;
     req->state = chunk;
     req->state_free = leave;
     return chunk;

@@ -23,7 +23,7 @@ struct consolidation {
     struct zd_node_lock lock; /* nothing below the group changes while it is listed */
     struct zd_node *node;     /* the group; a reference */
     struct zd_node_show show; /* of it, for its tag */
-    struct zd_walk *walk;
+    struct zd_walk_want walk;
     struct zd_metadata_want change;
     struct zd_json *listing; /* owned, or NULL */
     uint64_t nodes_max;
@@ -103,7 +103,7 @@ static void leave(struct zd_request *req)
     struct consolidation *consolidation = consolidation_of(req);
     zd_node_unref(ZD_TAKE(consolidation->node));
     zd_node_show_done(&consolidation->show);
-    zd_walk_free(ZD_TAKE(consolidation->walk));
+    zd_walk_release(&consolidation->walk);
     req->state = NULL;
     consolidation->has_left = true;
     if (consolidation->change.load == NULL) {
@@ -125,12 +125,6 @@ static void change_arrived(struct zd_wait *wait)
         end(consolidation);
         return;
     }
-    zd_request_go_on(consolidation->task.req);
-}
-
-static void walked(void *context)
-{
-    struct consolidation *consolidation = context;
     zd_request_go_on(consolidation->task.req);
 }
 
@@ -194,9 +188,9 @@ static bool refuse_start(struct zd_request *req, const struct zd_meta *meta)
     return true;
 }
 
-static bool visit(void *context, const struct zd_walk_node *found)
+static bool visit(struct zd_walk_want *want, const struct zd_walk_node *found)
 {
-    struct consolidation *consolidation = context;
+    struct consolidation *consolidation = ZD_CONTAINER(want, struct consolidation, walk);
     struct zd_tree_rows *rows = &consolidation->tree.live;
     if (found->node == NULL) {
         /* A listing without it would say that it is not there. */
@@ -222,19 +216,14 @@ static bool visit(void *context, const struct zd_walk_node *found)
 static enum zd_next walk(struct zd_request *req)
 {
     struct consolidation *consolidation = consolidation_of(req);
-    struct zd_error err = {0};
-    const struct zd_walk_config config = {
+    consolidation->walk = (struct zd_walk_want){
+        .wait = zd_machine_wait(&req->machine),
         .start = consolidation->node,
         .depth_max = UINT64_MAX,
         .visit = visit,
-        .done = walked,
-        .context = consolidation,
     };
-    if (zd_walk_new(&config, &consolidation->walk, &err) != ZD_OK) {
-        return zd_respond_error(req, NULL, &err);
-    }
     req->step = step_walked;
-    return zd_walk_run(consolidation->walk);
+    return zd_walk_want(&consolidation->walk);
 }
 
 /* The tag is that of GET nodes; that it is so still is judged again when the listing is stored. */
@@ -294,7 +283,7 @@ static enum zd_next refuse_work(struct zd_request *req)
 static void give_way(struct zd_request *req)
 {
     struct consolidation *consolidation = consolidation_of(req);
-    zd_walk_free(ZD_TAKE(consolidation->walk));
+    zd_walk_release(&consolidation->walk);
     zd_tree_release_rows(&consolidation->tree);
     zd_meta_unref(ZD_TAKE(consolidation->tree.start));
     zd_node_unref(ZD_TAKE(consolidation->node));
@@ -306,8 +295,9 @@ static void give_way(struct zd_request *req)
 static enum zd_next step_walked(struct zd_request *req)
 {
     struct consolidation *consolidation = consolidation_of(req);
-    if (consolidation->status == ZD_OK) {
-        consolidation->status = zd_walk_status(consolidation->walk, &consolidation->err);
+    if (consolidation->status == ZD_OK && consolidation->walk.wait.status != ZD_OK) {
+        consolidation->status = consolidation->walk.wait.status;
+        consolidation->err = consolidation->walk.wait.err;
     }
     if (consolidation->status != ZD_OK) {
         return zd_respond_error(req, NULL, &consolidation->err);

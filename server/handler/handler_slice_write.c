@@ -384,8 +384,8 @@ static enum zd_next step_survey(struct zd_request *req)
     if (zd_slice_write_forget(write, &err) != ZD_OK) {
         return fail(req, NULL, &err);
     }
-    if (zd_survey_init(&write->survey, req, write->node, &write->node->layout->level[0].grid,
-            &write->selection, write->touched.n, &err) != ZD_OK) {
+    if (zd_survey_init(&write->survey, &req->machine, write->node,
+            &write->node->layout->level[0].grid, &write->selection, &err) != ZD_OK) {
         return fail(req, NULL, &err);
     }
     write->survey.see = see_object;

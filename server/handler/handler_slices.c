@@ -259,8 +259,8 @@ static enum zd_next step_survey(struct zd_request *req)
     struct zd_error err = {0};
     slice->is_surveyed = true;
     zd_survey_done(&slice->survey);
-    if (zd_survey_init(&slice->survey, req, slice->node, &slice->node->layout->level[0].grid,
-            &slice->selection, slice->touched.n, &err) != ZD_OK) {
+    if (zd_survey_init(&slice->survey, &req->machine, slice->node,
+            &slice->node->layout->level[0].grid, &slice->selection, &err) != ZD_OK) {
         return fail(req, &err);
     }
     slice->survey.see = see_object;

@@ -164,8 +164,8 @@ static enum zd_next step_survey(struct zd_request *req)
     struct zd_error err = {0};
     stats->is_surveyed = true;
     zd_survey_done(&stats->survey);
-    if (zd_survey_init(&stats->survey, req, stats->node, &stats->node->layout->level[0].grid,
-            &stats->selection, stats->touched.n, &err) != ZD_OK) {
+    if (zd_survey_init(&stats->survey, &req->machine, stats->node,
+            &stats->node->layout->level[0].grid, &stats->selection, &err) != ZD_OK) {
         return fail(req, &err);
     }
     stats->survey.see = see_object;

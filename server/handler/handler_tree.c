@@ -19,12 +19,12 @@
 struct listing {
     struct zd_task task; /* renders */
     struct zd_tree tree;
-    struct zd_walk *walk; /* or NULL */
-    char *way;            /* a path below the last group before the first row; owned */
-    struct zd_hash hash;  /* of all that the answer depends on */
-    uint64_t checked_ms;  /* when the store was asked about the first of it; loop time */
-    bool is_uncertain;    /* the store could not tell of some node */
-    uint64_t n_wanted;    /* live rows to show */
+    struct zd_walk_want walk;
+    char *way;           /* a path below the last group before the first row; owned */
+    struct zd_hash hash; /* of all that the answer depends on */
+    uint64_t checked_ms; /* when the store was asked about the first of it; loop time */
+    bool is_uncertain;   /* the store could not tell of some node */
+    uint64_t n_wanted;   /* live rows to show */
     uint64_t nodes_max;
     struct zd_text text;
     enum zd_status status; /* of gathering, then of rendering */
@@ -78,8 +78,7 @@ static void release(struct zd_task *task)
 static void leave(struct zd_request *req)
 {
     struct listing *listing = listing_of(req);
-    zd_walk_free(listing->walk);
-    listing->walk = NULL;
+    zd_walk_release(&listing->walk);
     req->state = NULL;
     zd_task_leave(&listing->task);
 }
@@ -220,9 +219,9 @@ static enum zd_next step_begin(struct zd_request *req)
 }
 
 /* A node of the walk. Kept when it is to be shown or to be compared. */
-static bool visit(void *context, const struct zd_walk_node *found)
+static bool visit(struct zd_walk_want *want, const struct zd_walk_node *found)
 {
-    struct listing *listing = context;
+    struct listing *listing = ZD_CONTAINER(want, struct listing, walk);
     struct zd_tree *tree = &listing->tree;
     struct zd_meta *meta = found->node == NULL ? NULL : found->node->meta;
     if (meta != NULL && zd_parent_groups_says_something(meta)) {
@@ -263,31 +262,20 @@ static bool visit(void *context, const struct zd_walk_node *found)
     return tree->ask.check || listing->n_wanted <= tree->ask.limit;
 }
 
-static void walked(void *context)
-{
-    struct listing *listing = context;
-    zd_request_go_on(listing->task.req);
-}
-
 static enum zd_next walk(struct zd_request *req)
 {
     struct listing *listing = listing_of(req);
     const struct zd_tree_ask *ask = &listing->tree.ask;
-    const struct zd_walk_config config = {
+    listing->walk = (struct zd_walk_want){
+        .wait = zd_machine_wait(&req->machine),
         .start = zd_request_node(req),
         /* All nodes are compared, whatever is shown. */
         .depth_max = ask->check ? UINT64_MAX : ask->depth_max,
         .after = ask->after,
         .visit = visit,
-        .done = walked,
-        .context = listing,
     };
-    struct zd_error err = {0};
-    if (zd_walk_new(&config, &listing->walk, &err) != ZD_OK) {
-        return zd_respond_error(req, NULL, &err);
-    }
     req->step = step_walked;
-    return zd_walk_run(listing->walk);
+    return zd_walk_want(&listing->walk);
 }
 
 /*
@@ -320,11 +308,6 @@ static bool refuse_start(struct zd_request *req)
     return true;
 }
 
-static void looked(void *context)
-{
-    zd_request_go_on(context);
-}
-
 static enum zd_next look_above(struct zd_request *req, bool is_stored)
 {
     struct listing *listing = listing_of(req);
@@ -339,7 +322,8 @@ static enum zd_next look_above(struct zd_request *req, bool is_stored)
         return zd_respond_error(req, NULL, &err);
     }
     req->step = step_rows;
-    return zd_parent_groups_want(&req->look, req->dataset, listing->way, looked, req);
+    req->look.wait = zd_machine_wait(&req->machine);
+    return zd_parent_groups_want(req->dataset, listing->way, &req->look);
 }
 
 static enum zd_next step_gather(struct zd_request *req)
@@ -367,8 +351,8 @@ static enum zd_next step_rows(struct zd_request *req)
 {
     struct listing *listing = listing_of(req);
     const struct zd_node *node = zd_request_node(req);
-    listing->tree.above = req->look.above;
-    req->look.above = (struct zd_parent_groups){0};
+    listing->tree.above = req->look.groups;
+    req->look.groups = (struct zd_parent_groups){0};
     listing->tree.start = zd_meta_ref(node->meta);
     listing->tree.reading = zd_catalog_reading(req->dataset);
     listing->tree.is_writable = req->dataset->config.writable;
@@ -411,8 +395,9 @@ static enum zd_next step_render(struct zd_request *req)
 static enum zd_next step_walked(struct zd_request *req)
 {
     struct listing *listing = listing_of(req);
-    if (listing->walk != NULL && listing->status == ZD_OK) {
-        listing->status = zd_walk_status(listing->walk, &listing->err);
+    if (listing->status == ZD_OK && listing->walk.wait.status != ZD_OK) {
+        listing->status = listing->walk.wait.status;
+        listing->err = listing->walk.wait.err;
     }
     if (listing->status != ZD_OK) {
         return zd_respond_error(req, NULL, &listing->err);

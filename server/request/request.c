@@ -80,26 +80,23 @@ struct zd_node *zd_request_node(const struct zd_request *req)
     return req->node;
 }
 
-static void go_on(void *context)
-{
-    zd_request_go_on(context);
-}
-
 enum zd_next zd_request_want_above(struct zd_request *req, zd_step *next)
 {
     req->step = next;
-    return zd_parent_groups_want(&req->look, req->dataset, req->node->path, go_on, req);
+    req->look.wait = zd_machine_wait(&req->machine);
+    return zd_parent_groups_want(req->dataset, req->node->path, &req->look);
 }
 
 struct zd_listing zd_request_listing(const struct zd_request *req)
 {
-    return zd_parent_groups_listing(&req->look.above, req->node->path);
+    return zd_parent_groups_listing(&req->look.groups, req->node->path);
 }
 
 enum zd_next zd_request_want_scales(struct zd_request *req, zd_step *next)
 {
     req->step = next;
-    return zd_multiscale_want(&req->scales, req->node, go_on, req);
+    req->scales.wait = zd_machine_wait(&req->machine);
+    return zd_multiscale_want(&req->scales, req->node);
 }
 
 void zd_request_set_node(struct zd_request *req, struct zd_node *node)

@@ -70,7 +70,7 @@ struct zd_request {
     struct zd_node_want node_want;
     struct zd_node *node; /* a reference, or NULL */
     zd_step *after_node;
-    struct zd_parent_groups_look look; /* of zd_request_want_above */
+    struct zd_parent_groups_want look; /* of zd_request_want_above */
     struct zd_multiscale scales;       /* of zd_request_want_scales */
 
     /* of server/request/body.h */

@@ -8,6 +8,11 @@ struct zd_job_owner zd_task_owner(const struct zd_request *req)
         .name = req, .is_large = has_lane && req->ticket.lane == ZD_LANE_LARGE};
 }
 
+struct zd_gather zd_task_gather(struct zd_request *req)
+{
+    return (struct zd_gather){.machine = &req->machine, .owner = zd_task_owner(req)};
+}
+
 static void work_on_worker(struct zd_job *job)
 {
     struct zd_task *task = ZD_CONTAINER(job, struct zd_task, job);

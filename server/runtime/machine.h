@@ -20,6 +20,12 @@ struct zd_machine {
 /** Run the first steps. @return ZD_WAIT: `end` will run; ZD_DONE: it will not */
 enum zd_next zd_machine_begin(struct zd_machine *machine);
 
+/** The same for a call that wants something: ZD_NEXT when the machine is done at once. */
+static inline enum zd_next zd_machine_call(struct zd_machine *machine)
+{
+    return zd_machine_begin(machine) == ZD_DONE ? ZD_NEXT : ZD_WAIT;
+}
+
 /** Run further steps, and `end` when the machine is done. No step is running. */
 void zd_machine_go_on(struct zd_machine *machine);
 

@@ -67,7 +67,7 @@ static struct zd_slice *take_slice(struct zd_server *server)
     }
     server->n_spare_slices--;
     struct zd_slice *slice = ZD_CONTAINER(link, struct zd_slice, spare);
-    const struct zd_fetch fetch = {.part = slice->fetch.part, .n_room = slice->fetch.n_room};
+    const struct zd_fetch fetch = {.want = slice->fetch.want, .n_room = slice->fetch.n_room};
     *slice = (struct zd_slice){.fetch = fetch};
     return slice;
 }
@@ -355,11 +355,11 @@ enum zd_status zd_slice_begin(struct zd_slice *slice, struct zd_error *err)
         return zd_fail(err, ZD_TOO_LARGE, "the slice covers more than 2^64 chunks");
     }
     if (slice->fetch.n_part == 0) {
-        ZD_TRY(zd_fetch_init(
-            &slice->fetch, slice->task.req, slice->node, n_parts, flight_bytes(slice), err));
+        ZD_TRY(zd_fetch_init(&slice->fetch, zd_task_gather(slice->task.req), slice->node, n_parts,
+            flight_bytes(slice), err));
     }
     /* What never stands still is told as it comes; a stream's objects are of one state each. */
-    slice->fetch.touched = slice->is_tagless && !slice->is_streamed ? NULL : &slice->touched;
+    slice->fetch.seen = slice->is_tagless && !slice->is_streamed ? NULL : &slice->touched;
     slice->fetch.n_parts = 0;
     slice->fetch.n_absent = 0;
     zd_bands_init(&slice->bands, &leaf->grid, &slice->selection, slice->begin, slice->end, n_band);

@@ -101,8 +101,8 @@ static enum zd_next choose(struct zd_slice *slice, struct zd_choice_level *level
 static enum zd_next step_choose(struct zd_request *req)
 {
     const struct zd_multiscale *scales = &req->scales;
-    if (scales->status != ZD_OK) {
-        return zd_respond_error(req, NULL, &scales->err);
+    if (scales->wait.status != ZD_OK) {
+        return zd_respond_error(req, NULL, &scales->wait.err);
     }
     struct zd_choice_level *levels = zd_alloc_zero(scales->n, sizeof *levels);
     if (levels == NULL) {

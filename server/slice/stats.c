@@ -199,11 +199,11 @@ enum zd_status zd_stats_begin(struct zd_stats *stats, struct zd_error *err)
     const uint64_t n_ns = ELEMENT_NS + (config.wants_moments ? MOMENTS_NS : 0);
     zd_summary_init(&stats->summary, &config);
     if (stats->fetch.n_part == 0) {
-        ZD_TRY(zd_fetch_init(&stats->fetch, stats->task.req, stats->node, n_parts_max(stats),
-            FLIGHT_BYTES_MAX, err));
+        ZD_TRY(zd_fetch_init(&stats->fetch, zd_task_gather(stats->task.req), stats->node,
+            n_parts_max(stats), FLIGHT_BYTES_MAX, err));
     }
     stats->fetch.element_ns = n_ns;
-    stats->fetch.touched = stats->is_tagless ? NULL : &stats->touched;
+    stats->fetch.seen = stats->is_tagless ? NULL : &stats->touched;
     zd_fetch_begin(&stats->fetch, &stats->selection);
     return ZD_OK;
 }

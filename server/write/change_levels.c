@@ -19,9 +19,9 @@ static bool is_listed_anew(const struct zd_change *change)
     return false;
 }
 
-static void levels_found(void *context)
+static void levels_found(struct zd_wait *wait)
 {
-    zd_change_go_on(context);
+    zd_change_go_on(wait->context);
 }
 
 enum zd_next zd_change_find_levels(struct zd_change *change)
@@ -29,16 +29,16 @@ enum zd_next zd_change_find_levels(struct zd_change *change)
     if (change->meta == NULL || !zd_multiscale_has(change->meta) || !is_listed_anew(change)) {
         return ZD_NEXT;
     }
-    return zd_multiscale_want_fresh(
-        &change->scales, change->dataset, change->path, change->meta, levels_found, change);
+    change->scales.wait = (struct zd_wait){.done = levels_found, .context = change};
+    return zd_multiscale_want_fresh(&change->scales, change->dataset, change->path, change->meta);
 }
 
 enum zd_status zd_change_judge_levels(struct zd_change *change)
 {
     const struct zd_multiscale *scales = &change->scales;
-    if (scales->status != ZD_OK) {
-        change->err = scales->err;
-        return scales->status;
+    if (scales->wait.status != ZD_OK) {
+        change->err = scales->wait.err;
+        return scales->wait.status;
     }
     if (scales->n > 0) {
         zd_multiscale_judge(scales, ZD_FAULT_INVALID, &change->meta->faults);

@@ -269,16 +269,16 @@ static void put_group(struct bench *bench)
     zd_buf_unref(write.bytes);
 }
 
-static bool see(void *context, const struct zd_walk_node *found)
+static bool see(struct zd_walk_want *want, const struct zd_walk_node *found)
 {
-    (void)context;
+    (void)want;
     (void)found;
     return true;
 }
 
-static void nobody_is_told(void *context)
+static void nobody_is_told(struct zd_wait *wait)
 {
-    (void)context;
+    (void)wait;
     ck_abort_msg("the walk was given up");
 }
 
@@ -287,20 +287,22 @@ START_TEST(a_walk_given_up_leaves_its_listing_the_store)
     struct bench bench;
     struct zd_reload told;
     struct reader reader = {0};
-    struct zd_walk *walk = NULL;
     struct zd_dataset_config dataset = config_of(names[0]);
     dataset.writable = true;
     open_bench(&bench, &dataset, 1);
     put_group(&bench);
     ck_assert_int_eq(want_node(bench.server.dataset[0], &reader), ZD_NEXT);
     make_slow(&bench);
-    const struct zd_walk_config config = {
-        .start = reader.node.node, .depth_max = 1, .visit = see, .done = nobody_is_told};
-    ck_assert_int_eq(zd_walk_new(&config, &walk, NULL), ZD_OK);
-    ck_assert_int_eq(zd_walk_run(walk), ZD_WAIT);
+    struct zd_walk_want walk = {
+        .wait.done = nobody_is_told,
+        .start = reader.node.node,
+        .depth_max = 1,
+        .visit = see,
+    };
+    ck_assert_int_eq(zd_walk_want(&walk), ZD_WAIT);
     reload(&bench, NULL, 0, &told);
     release(&reader);
-    zd_walk_free(walk);
+    zd_walk_release(&walk);
     ck_assert_uint_eq(n_closed, 0); /* the store still lists */
     (void)uv_run(&bench.loop, UV_RUN_DEFAULT);
     ck_assert_uint_eq(n_closed, 1);

@@ -549,7 +549,7 @@ static void start_look(struct zd_test_plane *plane, struct looker *looker)
         .chunk.part = {.step = {1}, .count = {1}},
     };
     if (looker->is_chunk) {
-        zd_chunks_want_init(&looker->chunk, chunk_seen);
+        zd_chunks_want_init(&looker->chunk, chunk_seen, NULL);
         next = zd_chunks_want(value->node, &looker->chunk);
     } else {
         next = zd_objects_want(&plane->dataset, value->key, ZD_OBJECT_BYTES, &looker->object);
