@@ -10,8 +10,8 @@
 #include "server/config/config_args.h"
 #include "server/config/config_emit.h"
 #include "server/health_check.h"
-#include "server/runtime/workers.h"
 #include "server/runtime/server.h"
+#include "server/runtime/workers.h"
 #include "server/start.h"
 
 enum exit_status {

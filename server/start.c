@@ -12,13 +12,15 @@
 #include "server/data/chunks.h"
 #include "server/data/datasets.h"
 #include "server/data/events.h"
-#include "server/write/edit.h"
-#include "server/write/lock.h"
-#include "server/front/front.h"
 #include "server/data/objects.h"
+#include "server/front/front.h"
+#include "server/metrics_text.h"
 #include "server/request/admit.h"
+#include "server/request/route.h"
 #include "server/slice/slice.h"
 #include "server/write/bounds.h"
+#include "server/write/edit.h"
+#include "server/write/lock.h"
 
 #define NODES_PART    2 /* one part of the metadata cache is for nodes */
 #define DRAIN_POLL_MS 10
@@ -74,8 +76,8 @@ static void print_dataset(const struct root *root)
 
 static void print_urls(const struct zd_server *server)
 {
-    for (size_t i = 0; i < server->http->n_listeners; i++) {
-        const struct zd_listener *listener = &server->http->listener[i];
+    for (size_t i = 0; i < server->front->n_listeners; i++) {
+        const struct zd_listener *listener = &server->front->listener[i];
         const bool is_v6 = strchr(listener->host, ':') != NULL;
         printf("http://%s%s%s:%u/\n", is_v6 ? "[" : "", listener->host, is_v6 ? "]" : "",
             (unsigned)listener->port);
@@ -133,8 +135,8 @@ static enum zd_status write_port_file(struct zd_server *server, struct zd_error 
     }
     FILE *file = fopen(temporary.at, "we");
     bool ok = file != NULL;
-    for (size_t i = 0; ok && i < server->http->n_listeners; i++) {
-        ok = fprintf(file, "%u\n", (unsigned)server->http->listener[i].port) > 0;
+    for (size_t i = 0; ok && i < server->front->n_listeners; i++) {
+        ok = fprintf(file, "%u\n", (unsigned)server->front->listener[i].port) > 0;
     }
     ok = file != NULL && fclose(file) == 0 && ok;
     if (!ok || rename(temporary.at, path) != 0) {
@@ -148,7 +150,7 @@ static enum zd_status write_port_file(struct zd_server *server, struct zd_error 
 
 static void stop_now(struct zd_server *server)
 {
-    zd_front_close(server->http);
+    zd_front_close(server->front);
     uv_stop(server->loop);
 }
 
@@ -167,7 +169,7 @@ static void begin_drain(struct zd_server *server)
     server->drain_until_ms = uv_now(server->loop) + server->config->settings.http_drain_ms;
     zd_log(&server->log, ZD_LOG_INFO, "stopping: %llu requests under way",
         (unsigned long long)server->metrics.n_in_flight);
-    zd_front_drain(server->http);
+    zd_front_drain(server->front);
     for (size_t i = 0; i < server->n_datasets; i++) {
         zd_events_end(server->dataset[i]);
     }
@@ -263,6 +265,7 @@ static enum zd_status begin_server(struct zd_server *server, struct zd_error *er
     struct timeval now = {0};
     (void)gettimeofday(&now, NULL);
     server->started_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_usec / 1000;
+    ZD_TRY(zd_metrics_init(&server->metrics, zd_route_count(zd_handlers), err));
     ZD_TRY(begin_loop(server, err));
     zd_workers_init(server);
     zd_lock_init(server);
@@ -276,7 +279,7 @@ static enum zd_status begin_server(struct zd_server *server, struct zd_error *er
         return zd_fail(err, ZD_NO_MEMORY, "no memory for the datasets' roots");
     }
     house_of(server)->n_roots = server->n_datasets;
-    ZD_TRY(zd_front_new(server, &server->http, err));
+    ZD_TRY(zd_front_new(server, &server->front, err));
     print_banner(server);
     return write_port_file(server, err);
 }
@@ -290,6 +293,7 @@ enum zd_status zd_start_begin(
     }
     struct zd_server *server = &house->server;
     server->admit = &house->admit;
+    server->add_metrics = zd_metrics_text_add;
     server->locks = &house->locks;
     server->events = &house->events;
     server->config = config;
@@ -348,11 +352,11 @@ void zd_start_end(struct zd_server *server)
         return;
     }
     if (server->loop != NULL) {
-        if (server->http != NULL) {
-            zd_front_close(server->http);
+        if (server->front != NULL) {
+            zd_front_close(server->front);
         }
         end_loop(server);
-        zd_front_free(server->http);
+        zd_front_free(server->front);
         end_datasets(server);
         zd_log_close(&server->log);
         (void)uv_run(server->loop, UV_RUN_DEFAULT);
@@ -360,5 +364,6 @@ void zd_start_end(struct zd_server *server)
         (void)uv_loop_close(server->loop);
         zd_free(server->loop);
     }
+    zd_metrics_done(&server->metrics);
     zd_free(house_of(server));
 }

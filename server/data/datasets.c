@@ -9,7 +9,6 @@
 
 #include "server/config/dataset_config.h"
 #include "server/data/events.h"
-#include "server/front/front.h"
 #include "server/runtime/server.h"
 
 #define LOCAL_REVALIDATE_MS  1000
@@ -143,7 +142,7 @@ static bool is_of_retired(const struct zd_cache_entry *entry)
 
 static void forget_retired(struct zd_server *server)
 {
-    zd_cache_drop_if(&server->http->kept, is_of_retired);
+    zd_cache_drop_if(server->replies, is_of_retired);
     zd_cache_drop_if(&server->chunks, is_of_retired);
     zd_cache_drop_if(&server->objects, is_of_retired);
     zd_cache_drop_if(&server->nodes, is_of_retired);

@@ -1,5 +1,6 @@
 /* The Zarr-* headers: with them a client rebuilds the array from the answer alone (api.md 3.5). */
 #include "server/describe/headers.h"
+#include "server/request/respond.h"
 
 #include <string.h>
 

@@ -4,6 +4,7 @@
 
 #include "server/format/format.h"
 #include "server/request/request.h"
+#include "server/request/respond.h"
 
 /** Headers under construction. */
 struct zd_headers {

@@ -7,6 +7,7 @@
 #include "core/grid/scalar.h"
 #include "server/runtime/server.h"
 #include "server/data/survey.h"
+#include "server/request/respond.h"
 
 #define SELECTION_BYTES_MAX 4096
 #define ANSWER_BYTES_MAX    (UINT64_C(64) << 20)

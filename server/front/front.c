@@ -16,16 +16,17 @@
 
 #include "core/base/hash.h"
 #include "core/base/num.h"
-#include "server/request/admit.h"
-#include "server/request/body.h"
 #include "server/data/datasets.h"
-#include "server/request/dispatch.h"
 #include "server/front/head.h"
-#include "server/front/reply_cache.h"
 #include "server/front/listen.h"
 #include "server/front/reply.h"
-#include "server/runtime/server.h"
+#include "server/front/reply_cache.h"
 #include "server/front/wire.h"
+#include "server/request/admit.h"
+#include "server/request/body.h"
+#include "server/request/dispatch.h"
+#include "server/runtime/access.h"
+#include "server/runtime/server.h"
 
 #define RUNS_IN_A_ROW     8          /* before the loop's other work gets its turn */
 #define SPARE_BODY_BYTES  (4U << 10) /* that a spare request may go on holding */
@@ -126,7 +127,7 @@ static void drop_answer(struct zd_request *req)
 
 static void drop_body(struct zd_request *req)
 {
-    req->server->http->body_bytes -= req->body_text.len;
+    req->server->front->body_bytes -= req->body_text.len;
     if (req->body_text.cap > SPARE_BODY_BYTES) {
         zd_text_done(&req->body_text);
     } else {
@@ -206,15 +207,24 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **co
     server->metrics.n_in_flight--;
     measure_stream(req, code);
     if (req->http_status != 0) {
-        const double seconds = (double)(uv_hrtime() - req->began_ns) / 1e9;
-        zd_metrics_request(
-            &server->metrics, req->route_number, req->http_status, req->body_bytes, seconds);
-        zd_log_request(&server->log, req);
+        const struct zd_access access = {
+            .method = req->method,
+            .target = req->target,
+            .id = req->id,
+            .http_status = req->http_status,
+            .route_number = req->route_number,
+            .body_bytes = req->body_bytes,
+            .duration_ns = uv_hrtime() - req->began_ns,
+            .problem_code = req->problem_code,
+            .was_cut = req->was_cut,
+        };
+        zd_metrics_access(&server->metrics, &access);
+        zd_log_access(&server->log, &access);
     }
     zd_list_remove(&req->link);
     req->is_suspended = false;
     forget(req);
-    zd_list_push_front(&server->http->spare, &req->link);
+    zd_list_push_front(&server->front->spare, &req->link);
 }
 
 /* ---- the body and the steps ---- */
@@ -257,7 +267,7 @@ static enum zd_next step_refuse_body(struct zd_request *req)
 static void run_steps(struct zd_request *req)
 {
     req->has_started = true;
-    if (req->server->http->is_closing) {
+    if (req->server->front->is_closing) {
         req->step = step_refuse;
     } else if (req->step == NULL) {
         req->step = zd_dispatch;
@@ -280,7 +290,7 @@ static enum MHD_Result start(struct zd_request *req)
 
 bool zd_connection_sleep(struct zd_request *req)
 {
-    struct zd_front *http = req->server->http;
+    struct zd_front *http = req->server->front;
     if (http->is_closing) {
         return false;
     }
@@ -324,8 +334,14 @@ void zd_connection_wake(struct zd_request *req)
         MHD_resume_connection(req->connection);
         const union MHD_ConnectionInfo *info =
             MHD_get_connection_info(req->connection, MHD_CONNECTION_INFO_DAEMON);
-        run_soon(req->server->http, info->daemon);
+        run_soon(req->server->front, info->daemon);
     }
+}
+
+void zd_connection_answered(struct zd_request *req)
+{
+    zd_admit_answered(req);
+    zd_connection_wake(req);
 }
 
 void zd_connection_send_last(struct zd_request *req)
@@ -392,7 +408,7 @@ static enum MHD_Result refuse_body(
 
 static enum MHD_Result take_body(struct zd_request *req, const char *bytes, size_t *len)
 {
-    struct zd_front *http = req->server->http;
+    struct zd_front *http = req->server->front;
     const uint64_t n_free = req->server->memory.body_bytes - http->body_bytes;
     if (*len > n_free) {
         return refuse_body(req, step_refuse_body, bytes, len);
@@ -469,7 +485,7 @@ static void on_turn(uv_idle_t *idle)
 
 void zd_connection_queue_turn(struct zd_request *req)
 {
-    struct zd_front *http = req->server->http;
+    struct zd_front *http = req->server->front;
     zd_list_push_back(&http->turns, &req->turn);
     uv_idle_start(&http->next_turn, on_turn);
 }

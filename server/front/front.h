@@ -4,9 +4,11 @@
 
 #include <uv.h>
 
-#include "server/runtime/cache.h"
 #include "server/front/hangup.h"
+#include "server/request/connection.h"
 #include "server/request/request.h"
+#include "server/request/respond.h"
+#include "server/runtime/cache.h"
 
 struct MHD_Daemon;
 struct zd_wires;
@@ -24,7 +26,7 @@ struct zd_listener {
     uint16_t port;
 };
 
-/** What server->http is; only http.c, reply.c and kept.c look inside. */
+/** What server->front is. */
 struct zd_front {
     struct zd_server *server;
     struct zd_listener *listener; /* n_listeners of them; owned */
@@ -64,24 +66,11 @@ void zd_front_free(struct zd_front *http); /* accepts NULL */
 /** A new X-Request-Id: ZD_MADE_ID_LEN characters and NUL. */
 void zd_front_make_id(struct zd_front *http, char *to);
 
-/** The request's next step runs when the loop has turned. Called by zd_request_go_on. */
-void zd_connection_queue_turn(struct zd_request *req);
-
-/** Whose connection it is (struct zd_peer). */
-void zd_connection_peer(const struct zd_request *req, struct zd_peer *ret_peer);
-
-/** A step has answered, or given a piece of the answer: a connection that sleeps goes on. Called by
- * zd_request_go_on. */
-void zd_connection_wake(struct zd_request *req);
-
 /**
  * The connection sleeps until zd_connection_wake; for as long as http.request_ms at the most.
  * @return false: not now, the server stops
  */
 bool zd_connection_sleep(struct zd_request *req);
-
-/** Give the answer of a request whose body still comes, past libmicrohttpd. */
-void zd_connection_send_last(struct zd_request *req);
 
 /** The client of a connection that sleeps is gone: the request ends. */
 void zd_connection_hung_up(struct zd_request *req);

@@ -86,10 +86,10 @@ static void take_id(struct zd_request *req)
             return;
         }
     }
-    zd_front_make_id(req->server->http, req->id);
+    zd_front_make_id(req->server->front, req->id);
 }
 
-const char *zd_request_header(const struct zd_request *req, const char *name)
+const char *zd_connection_header(const struct zd_request *req, const char *name)
 {
     return MHD_lookup_connection_value(req->connection, MHD_HEADER_KIND, name);
 }

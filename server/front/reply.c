@@ -9,12 +9,13 @@
 
 #include "core/base/hash.h"
 #include "core/base/num.h"
+#include "server/front/reply_cache.h"
 #include "server/http/accept.h"
 #include "server/http/date.h"
 #include "server/request/admit.h"
 #include "server/request/handler.h"
-#include "server/front/reply_cache.h"
 #include "server/request/route.h"
+#include "server/runtime/access.h"
 #include "server/runtime/server.h"
 
 #define PROBLEM_BYTES_MAX (1U << 20)
@@ -36,7 +37,7 @@ static const char expose_headers[] =
 
 static struct zd_front *http_of(const struct zd_request *req)
 {
-    return req->server->http;
+    return req->server->front;
 }
 
 void zd_reply_add_header(struct MHD_Response *response, const char *name, const char *value)
@@ -466,7 +467,7 @@ static enum zd_next answer_whole(struct zd_request *req, const struct zd_represe
     return zd_reply_give(req, http_status, response, body_bytes);
 }
 
-enum zd_next zd_reply_precondition(struct zd_request *req, const char *etag)
+enum zd_next zd_respond_precondition(struct zd_request *req, const char *etag)
 {
     struct zd_error err = {0};
     err.status = zd_fail(&err, ZD_PRECONDITION, "a precondition failed: the current tag is %s",
@@ -504,7 +505,7 @@ static enum zd_next respond_unmade(struct zd_request *req, const struct zd_repre
         return zd_reply_cache_take_head(req, &unmade) ? ZD_NEXT
                                                       : zd_respond_not_modified(req, &unmade);
     case ZD_PRECONDITION:
-        return zd_reply_precondition(req, unmade.etag);
+        return zd_respond_precondition(req, unmade.etag);
     default:
         return answer_whole(req, &unmade);
     }
@@ -526,7 +527,7 @@ enum zd_next zd_respond(struct zd_request *req, const struct zd_representation *
     case ZD_NOT_MODIFIED:
         return zd_respond_not_modified(req, rep);
     case ZD_PRECONDITION:
-        return zd_reply_precondition(req, rep->etag);
+        return zd_respond_precondition(req, rep->etag);
     default:
         break;
     }
@@ -607,13 +608,13 @@ enum zd_next zd_respond_redirect(struct zd_request *req, unsigned http_status, c
     return zd_respond(req, &rep);
 }
 
-enum zd_next zd_reply_options(struct zd_request *req, const char *methods)
+enum zd_next zd_respond_options(struct zd_request *req, const char *methods)
 {
     struct MHD_Response *response =
         response_of_text((struct zd_span){.ptr = (const uint8_t *)"", .len = 0});
     if (response != NULL) {
-        const char *wanted = zd_request_header(req, "Access-Control-Request-Headers");
-        const char *local = zd_request_header(req, "Access-Control-Request-Private-Network");
+        const char *wanted = zd_connection_header(req, "Access-Control-Request-Headers");
+        const char *local = zd_connection_header(req, "Access-Control-Request-Private-Network");
         add_common(req, req->id, response);
         zd_reply_add_header(response, "Allow", methods);
         zd_reply_add_header(response, "Access-Control-Allow-Methods", methods);
@@ -670,27 +671,26 @@ void zd_reply_last(const struct zd_request *req, struct zd_text *to)
 static void count_refusal(struct zd_server *server, const struct zd_refusal *refusal,
     const char *id, const struct zd_text *document)
 {
-    struct zd_request req = {
-        .server = server,
+    const struct zd_access access = {
         .method = refusal->method,
         .target = refusal->target,
+        .id = id,
         .client = refusal->client,
-        .began_ns = uv_hrtime(),
-        .problem_code = refusal->code,
         .http_status = zd_problem_kind(refusal->code)->http_status,
         .body_bytes = refusal->is_head ? 0 : document->len,
+        .problem_code = refusal->code,
+        .reason = refusal->detail,
     };
-    memcpy(req.id, id, ZD_MADE_ID_LEN);
     server->metrics.n_problems++;
     server->metrics.n_refused++;
-    zd_metrics_request(&server->metrics, 0, req.http_status, req.body_bytes, 0);
-    zd_log_request(&server->log, &req);
+    zd_metrics_access(&server->metrics, &access);
+    zd_log_access(&server->log, &access);
 }
 
 void zd_reply_refusal(
     struct zd_server *server, const struct zd_refusal *refusal, struct zd_text *to)
 {
-    struct zd_text *document = &server->http->scratch;
+    struct zd_text *document = &server->front->scratch;
     const unsigned http_status = zd_problem_kind(refusal->code)->http_status;
     struct zd_error err = {.status = ZD_INVALID};
     err.facts.limit = refusal->limit;
@@ -698,7 +698,7 @@ void zd_reply_refusal(
     const struct zd_problem problem = {
         .code = refusal->code, .detail = refusal->detail, .err = &err};
     char id[ZD_MADE_ID_LEN + 1];
-    zd_front_make_id(server->http, id);
+    zd_front_make_id(server->front, id);
     zd_text_clear(document);
     zd_problem_add(&problem, id, document);
     add_status_line(http_status, to);

@@ -10,9 +10,6 @@
 ZD_RESULT zd_replies_init(struct zd_front *http, struct zd_error *err);
 void zd_replies_done(struct zd_front *http);
 
-/** The answer to OPTIONS, whatever its path (R29, R31). */
-enum zd_next zd_reply_options(struct zd_request *req, const char *methods);
-
 /** An answer to what libmicrohttpd never gets to see. Everything borrowed. */
 struct zd_refusal {
     const char *code; /* of problem.h */
@@ -52,9 +49,6 @@ struct MHD_Response *zd_reply_prepare(
 /** The same of a problem with that document. */
 struct MHD_Response *zd_reply_prepare_problem(
     const struct zd_request *req, struct zd_buf *document);
-
-/** 412; the problem tells the current tag. */
-enum zd_next zd_reply_precondition(struct zd_request *req, const char *etag);
 
 /** A window of a shared buffer as a body, without a copy; NULL: no memory. */
 struct MHD_Response *zd_reply_window(struct zd_buf *body, uint64_t first, uint64_t len);

@@ -13,11 +13,11 @@
 #include <string.h>
 
 #include "core/base/num.h"
-#include "server/http/accept.h"
-#include "server/runtime/workers.h"
 #include "server/front/reply.h"
-#include "server/runtime/server.h"
+#include "server/http/accept.h"
 #include "server/request/task.h"
+#include "server/runtime/server.h"
+#include "server/runtime/workers.h"
 
 #define ENTRY_PART      2    /* one part of the cache is the most that an answer takes */
 #define RANGE_BYTES_MAX 64   /* of a Range header; others are not kept */
@@ -67,7 +67,7 @@ struct coding_job {
 
 static struct zd_cache *cache_of(const struct zd_request *req)
 {
-    return &req->server->http->kept;
+    return &req->server->front->kept;
 }
 
 static void kept_free(struct zd_cache_entry *entry)
@@ -143,7 +143,7 @@ static struct zd_span key_of(const struct zd_request *req)
 /* The key of a part; a target holds no space. Borrowed until the scratch text is used again. */
 static struct zd_span key_of_part(const struct zd_request *req)
 {
-    struct zd_text *key = &req->server->http->scratch;
+    struct zd_text *key = &req->server->front->scratch;
     zd_text_clear(key);
     zd_text_add_bytes(key, req->target, req->target_text.len);
     zd_text_add(key, " ");
@@ -250,7 +250,7 @@ static enum zd_next answer_form(
     case ZD_NOT_MODIFIED:
         return answer_shared(req, form, MHD_HTTP_NOT_MODIFIED);
     case ZD_PRECONDITION:
-        return zd_reply_precondition(req, form->etag);
+        return zd_respond_precondition(req, form->etag);
     default:
         break;
     }
@@ -318,11 +318,11 @@ static enum zd_status end_job(struct coding_job *job, enum zd_status status)
         server->metrics.n_compressions++;
         status = finish_form(kept, job->coding, job->body);
     }
-    zd_cache_charge(&server->http->kept, &kept->entry, cost_of(kept));
+    zd_cache_charge(&server->front->kept, &kept->entry, cost_of(kept));
     zd_buf_unref(job->from);
     zd_buf_unref(job->body);
     zd_free(job);
-    kept_unref(&server->http->kept, kept);
+    kept_unref(&server->front->kept, kept);
     return status;
 }
 
@@ -450,7 +450,7 @@ static struct zd_kept *find_same(const struct zd_request *req, const struct zd_r
     return kept;
 }
 
-bool zd_reply_cache_renew(struct zd_request *req, const struct zd_representation *rep)
+bool zd_respond_renewed(struct zd_request *req, const struct zd_representation *rep)
 {
     struct zd_kept *kept = may_keep(req, rep->keep_until_ms) ? find_same(req, rep) : NULL;
     if (kept == NULL) {
@@ -564,7 +564,7 @@ static void answer_problem_copy(struct zd_request *req, const struct zd_kept *ke
 {
     const struct zd_buf *body = kept->form[ZD_PLAIN].body;
     const size_t rest_at = kept->instance_at + ZD_MADE_ID_LEN;
-    struct zd_text *document = &req->server->http->scratch;
+    struct zd_text *document = &req->server->front->scratch;
     zd_text_clear(document);
     zd_text_add_bytes(document, body->data, kept->instance_at);
     zd_text_add(document, req->id);
@@ -641,6 +641,7 @@ bool zd_reply_cache_answer(struct zd_request *req)
 
 void zd_reply_cache_init(struct zd_front *http, size_t bytes_max)
 {
+    http->server->replies = &http->kept;
     zd_cache_init(&http->kept, "replies", bytes_max, kept_free);
     /* The listing of a large hierarchy has some MB, and is worth more than what it pushes out. */
     http->kept.entry_bytes_max = bytes_max / ENTRY_PART;

@@ -24,13 +24,6 @@ bool zd_reply_cache_answer(struct zd_request *req);
 bool zd_reply_cache_take(struct zd_request *req, const struct zd_representation *rep);
 
 /**
- * The same before the body is made: when an answer with that tag is kept, it is kept until
- * rep->keep_until_ms from now on, and req->step answers with it.
- * @return false: make the body
- */
-bool zd_reply_cache_renew(struct zd_request *req, const struct zd_representation *rep);
-
-/**
  * Take over an answer that is known to be 304, and was not made: its head goes under the target,
  * for further 304s, and req->step answers with it.
  * @return false: answer it as it is

@@ -17,8 +17,8 @@
 #include <sys/socket.h>
 
 #include "core/base/num.h"
-#include "server/http/guard.h"
 #include "server/front/reply.h"
+#include "server/http/guard.h"
 #include "server/runtime/server.h"
 
 #define LINGER_MS         2000

@@ -12,6 +12,7 @@
 #include "server/runtime/server.h"
 #include "server/data/shards.h"
 #include "server/request/task.h"
+#include "server/request/connection.h"
 
 #define LIST_BYTES_MAX 1024 /* 32 numbers of 20 digits */
 #define RESTARTS_MAX   4    /* for a shard that is replaced again and again */
@@ -252,10 +253,10 @@ static enum zd_next want_validators(struct zd_request *req)
 
 static bool validators_are_enough(const struct zd_request *req)
 {
-    return req->is_head || zd_request_header(req, "If-None-Match") != NULL ||
-           zd_request_header(req, "If-Match") != NULL ||
-           zd_request_header(req, "If-Modified-Since") != NULL ||
-           zd_request_header(req, "If-Unmodified-Since") != NULL;
+    return req->is_head || zd_connection_header(req, "If-None-Match") != NULL ||
+           zd_connection_header(req, "If-Match") != NULL ||
+           zd_connection_header(req, "If-Modified-Since") != NULL ||
+           zd_connection_header(req, "If-Unmodified-Since") != NULL;
 }
 
 static enum zd_status bad_parameter(struct zd_error *err, const char *name, const char *text)

@@ -17,12 +17,12 @@
 #include "server/describe/edit_json.h"
 #include "server/request/handler.h"
 #include "server/request/node_check.h"
-#include "server/front/reply.h"
 #include "server/runtime/server.h"
 #include "server/data/shards.h"
 #include "server/request/task.h"
 #include "server/write/bounds.h"
 #include "server/write/node_lock.h"
+#include "server/request/connection.h"
 
 #define BYTES_TYPE       "application/octet-stream"
 #define ANSWER_BYTES_MAX 1024
@@ -229,7 +229,7 @@ static enum zd_next decide(struct zd_request *req, const struct zd_stat *stat, b
         zd_chunk_params_tag(writing->node, &writing->ask, stat->generation, etag);
     }
     if (judge(req, stat, exists) != ZD_OK) {
-        return zd_reply_precondition(req, etag);
+        return zd_respond_precondition(req, etag);
     }
     /* Others may write into the same shard beside one who creates. */
     const bool is_creation = !exists && req->conditions.if_match == NULL;
@@ -479,7 +479,7 @@ static enum zd_next step_plan(struct zd_request *req)
 static bool judge_head(struct zd_request *req)
 {
     static const char *const allowed[] = {BYTES_TYPE, NULL};
-    const char *type = zd_request_header(req, "Content-Type");
+    const char *type = zd_connection_header(req, "Content-Type");
     if (type == NULL || zd_body_is_type(type, BYTES_TYPE)) {
         return zd_body_is_plain(req);
     }

@@ -3,8 +3,8 @@
 
 #include "core/base/num.h"
 #include "server/data/events.h"
+#include "server/request/connection.h"
 #include "server/request/handler.h"
-#include "server/front/front.h"
 #include "server/runtime/server.h"
 
 #define PIECE_BYTES  (16U << 10) /* given to the connection at once, or one event */
@@ -86,7 +86,7 @@ static enum zd_next begin_stream(struct zd_request *req, const struct zd_represe
         err.status = zd_fail(&err, ZD_INVALID, "path: the path of a node is expected");
         return zd_respond_error(req, "bad_parameter", &err);
     }
-    const char *last_id = zd_request_header(req, "Last-Event-ID");
+    const char *last_id = zd_connection_header(req, "Last-Event-ID");
     if (zd_events_open(req->dataset, own_path.at, last_id, &feed->text, &feed->reader, &err) !=
         ZD_OK) {
         return fail(req, &err);

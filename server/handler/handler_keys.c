@@ -7,7 +7,6 @@
 #include "server/http/percent.h"
 #include "server/request/admit.h"
 #include "server/request/handler.h"
-#include "server/front/reply_cache.h"
 #include "server/data/objects.h"
 #include "server/runtime/server.h"
 
@@ -425,7 +424,7 @@ static enum zd_next step_status_known(struct zd_request *req)
     struct zd_representation representation = represent(req, &object->stat);
     const char *etag = representation.etag;
     representation.keep_until_ms = keep_until(req);
-    if (zd_reply_cache_renew(req, &representation)) {
+    if (zd_respond_renewed(req, &representation)) {
         return ZD_NEXT;
     }
     if (req->is_head || zd_request_condition(req, etag, representation.mtime_ms) != ZD_OK) {

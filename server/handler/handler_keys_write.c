@@ -19,7 +19,6 @@
 #include "server/write/metadata.h"
 #include "server/data/objects.h"
 #include "server/request/node_check.h"
-#include "server/front/reply.h"
 #include "server/runtime/server.h"
 #include "server/data/shards.h"
 #include "server/request/task.h"
@@ -296,7 +295,7 @@ static enum zd_next step_judge(struct zd_request *req)
     }
     if (zd_tag_judge_write(&req->conditions, exists ? etag : NULL, object->stat.mtime_ms) !=
         ZD_OK) {
-        return zd_reply_precondition(req, etag);
+        return zd_respond_precondition(req, etag);
     }
     change->write.condition = exists ? ZD_CONDITION_GENERATION : ZD_CONDITION_ABSENT;
     change->write.generation = object->stat.generation;

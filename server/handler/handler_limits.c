@@ -1,8 +1,8 @@
 /* /v1/limits: every limit with its value and unit; what may be held, and what is. */
-#include "server/request/handler.h"
 #include "server/config/config_emit.h"
-#include "server/runtime/server.h"
 #include "server/request/admit.h"
+#include "server/request/handler.h"
+#include "server/runtime/server.h"
 
 #define DOCUMENT_BYTES_MAX (64U << 10)
 

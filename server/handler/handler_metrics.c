@@ -9,7 +9,7 @@ static const char *const no_params[] = {NULL};
 static enum zd_next step_metrics(struct zd_request *req)
 {
     ZD_SCOPED_TEXT(text, DOCUMENT_BYTES_MAX);
-    zd_metrics_add(req->server, &text);
+    req->server->add_metrics(req->server, &text);
     struct zd_representation representation = {
         .media_type = "text/plain; version=0.0.4; charset=utf-8",
     };

@@ -7,10 +7,10 @@
 #include "server/describe/edit_json.h"
 #include "server/request/handler.h"
 #include "server/request/node_check.h"
-#include "server/front/reply.h"
 #include "server/runtime/server.h"
 #include "server/slice/slice_append.h"
 #include "server/slice/slice_commit.h"
+#include "server/request/connection.h"
 #include "server/slice/slice_suggest.h"
 
 #define SELECTION_BYTES_MAX 4096
@@ -102,7 +102,7 @@ static enum zd_next step_put(struct zd_request *req)
 {
     struct zd_error err = {0};
     const char *code = NULL;
-    const char *content_type = zd_request_header(req, "Content-Type");
+    const char *content_type = zd_connection_header(req, "Content-Type");
     if (zd_slice_body_format(content_type) == NULL) {
         return respond_type(req, content_type);
     }
@@ -202,7 +202,7 @@ static enum zd_status take_node(struct zd_request *req, struct zd_error *err)
     const struct zd_meta *meta = write->node->meta;
     if (!write->body.has_head) {
         zd_slice_body_init(&write->body, req,
-            zd_slice_body_format(zd_request_header(req, "Content-Type")), &meta->dtype);
+            zd_slice_body_format(zd_connection_header(req, "Content-Type")), &meta->dtype);
         return ZD_OK;
     }
     write->body.dtype = &meta->dtype;
@@ -249,7 +249,7 @@ static enum zd_next step_append(struct zd_request *req)
     /* What is appended is not there yet, so that it has no tag. */
     if (zd_tag_judge_write(&req->conditions, NULL, 0) != ZD_OK) {
         zd_slice_write_abort(write);
-        return zd_reply_precondition(req, "");
+        return zd_respond_precondition(req, "");
     }
     const uint64_t most = req->server->config->settings.limits_body_bytes;
     if (zd_slice_body_is_measured_late(&write->body) && !req->upload.is_asked &&
@@ -355,7 +355,7 @@ static enum zd_next respond_precondition(struct zd_request *req)
     char tag[ZD_TAG_BYTES];
     tag_of(write_of(req), tag);
     zd_slice_write_abort(write_of(req));
-    return zd_reply_precondition(req, tag);
+    return zd_respond_precondition(req, tag);
 }
 
 static enum zd_next step_survey_round(struct zd_request *req)

@@ -9,6 +9,7 @@
 #include "server/slice/slice.h"
 #include "server/slice/slice_format.h"
 #include "server/slice/slice_level.h"
+#include "server/request/connection.h"
 #include "server/slice/slice_suggest.h"
 
 #define RESTARTS_MAX 3
@@ -312,7 +313,7 @@ static bool asks_validators(const struct zd_request *req)
         return false;
     }
     for (size_t i = 0; i < ZD_COUNT_OF(names); i++) {
-        if (zd_request_header(req, names[i]) != NULL) {
+        if (zd_connection_header(req, names[i]) != NULL) {
             return true;
         }
     }

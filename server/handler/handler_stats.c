@@ -6,6 +6,7 @@
 #include "server/request/node_check.h"
 #include "server/runtime/server.h"
 #include "server/slice/stats.h"
+#include "server/request/connection.h"
 
 #define DOCUMENT_BYTES_MAX (64U << 10)
 #define RESTARTS_MAX       3
@@ -175,8 +176,8 @@ static enum zd_next step_survey(struct zd_request *req)
 
 static bool asks_validators(const struct zd_request *req)
 {
-    return req->is_head || zd_request_header(req, "If-Match") != NULL ||
-           zd_request_header(req, "If-None-Match") != NULL;
+    return req->is_head || zd_connection_header(req, "If-Match") != NULL ||
+           zd_connection_header(req, "If-None-Match") != NULL;
 }
 
 static enum zd_next step_take(struct zd_request *req)

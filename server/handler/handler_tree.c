@@ -5,7 +5,6 @@
 #include "core/base/num.h"
 #include "server/request/admit.h"
 #include "server/request/handler.h"
-#include "server/front/reply_cache.h"
 #include "server/data/path_order.h"
 #include "server/runtime/server.h"
 #include "server/request/task.h"
@@ -403,7 +402,7 @@ static enum zd_next step_walked(struct zd_request *req)
         return zd_respond_error(req, NULL, &listing->err);
     }
     struct zd_representation answer = represent(req);
-    if (zd_reply_cache_renew(req, &answer)) {
+    if (zd_respond_renewed(req, &answer)) {
         return ZD_NEXT;
     }
     if (zd_respond_condition(req, &answer) == ZD_NOT_MODIFIED) {

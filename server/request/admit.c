@@ -2,7 +2,8 @@
 #include "server/request/admit.h"
 
 #include "core/base/num.h"
-#include "server/front/front.h"
+#include "server/request/connection.h"
+#include "server/request/respond.h"
 #include "server/runtime/server.h"
 
 #define PLACES_PER_WORKER 8 /* enough that no worker waits for the loop */

@@ -5,8 +5,8 @@
 #include <uv.h>
 
 #include "server/request/admission.h"
-#include "server/runtime/workers.h"
 #include "server/request/request.h"
+#include "server/runtime/workers.h"
 
 /** What server->admit points to. */
 struct zd_admit {

@@ -5,8 +5,10 @@
 #include <strings.h>
 
 #include "core/base/num.h"
-#include "server/runtime/server.h"
+#include "server/request/connection.h"
+#include "server/request/respond.h"
 #include "server/request/task.h"
+#include "server/runtime/server.h"
 
 #define WINDOW_BYTES (256U << 10) /* of a body that is collected */
 #define FIRST_BYTES  (64U << 10)  /* of room for one whose length is not known */
@@ -27,7 +29,7 @@ bool zd_body_is_type(const char *content_type, const char *media_type)
 enum zd_status zd_body_check(const struct zd_request *req, const char *media_type,
     const char **ret_code, struct zd_error *err)
 {
-    const char *content_type = zd_request_header(req, "Content-Type");
+    const char *content_type = zd_connection_header(req, "Content-Type");
     if (content_type != NULL && !zd_body_is_type(content_type, media_type)) {
         *ret_code = "unsupported_media_type";
         const enum zd_status status =
@@ -53,7 +55,7 @@ bool zd_body_is_plain(struct zd_request *req)
     if (coding != NULL && strcasecmp(coding, plain[0]) != 0) { /* RFC 9110, 8.4 */
         problem.detail = "send the body without Content-Encoding";
         problem.allowed = plain;
-    } else if (zd_request_header(req, "Content-Range") != NULL) { /* RFC 9110, 14.5 */
+    } else if (zd_connection_header(req, "Content-Range") != NULL) { /* RFC 9110, 14.5 */
         problem.code = "bad_request";
         problem.detail = "send the whole body without Content-Range";
     } else {

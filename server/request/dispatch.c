@@ -7,7 +7,7 @@
 #include "core/base/num.h"
 #include "server/data/datasets.h"
 #include "server/http/suggest.h"
-#include "server/front/reply.h"
+#include "server/request/respond.h"
 #include "server/request/route.h"
 #include "server/runtime/server.h"
 
@@ -230,7 +230,7 @@ static enum zd_next answer_options(struct zd_request *req)
     if (options_of(req, &allow, &err) != ZD_OK) {
         return zd_respond_error(req, NULL, &err);
     }
-    return zd_reply_options(req, allow.at);
+    return zd_respond_options(req, allow.at);
 }
 
 enum zd_next zd_dispatch(struct zd_request *req)

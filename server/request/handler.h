@@ -3,6 +3,7 @@
 #define ZD_REQUEST_HANDLER_H
 
 #include "server/request/request.h"
+#include "server/request/respond.h"
 
 /** One method of one resource. HEAD is served by GET; OPTIONS by the server. */
 struct zd_route {

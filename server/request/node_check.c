@@ -1,6 +1,7 @@
 /* Answer requests for a node that is missing, whose elements cannot be read, or that cannot be
  * written. */
 #include "server/request/node_check.h"
+#include "server/request/respond.h"
 
 static void respond_refused(struct zd_request *req, const struct zd_faults *faults)
 {

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "server/request/admit.h"
-#include "server/front/front.h"
+#include "server/request/connection.h"
+#include "server/request/respond.h"
 #include "server/runtime/server.h"
 
 /* Of the loop's time. Steps that find all they want at hand never wait: without this end a slice of
@@ -30,9 +30,7 @@ static enum zd_next run_step(struct zd_machine *machine)
 
 static void end(struct zd_machine *machine)
 {
-    struct zd_request *req = ZD_CONTAINER(machine, struct zd_request, machine);
-    zd_admit_answered(req);
-    zd_connection_wake(req);
+    zd_connection_answered(ZD_CONTAINER(machine, struct zd_request, machine));
 }
 
 void zd_request_init(struct zd_request *req, struct zd_server *server)

@@ -182,6 +182,15 @@ void zd_route_allow(const struct zd_handler *const *handlers, const struct zd_ro
     zd_text_add(text, "OPTIONS");
 }
 
+uint32_t zd_route_count(const struct zd_handler *const *handlers)
+{
+    uint32_t n = 0;
+    for (; *handlers != NULL; handlers++) {
+        n += (uint32_t)(*handlers)->n_routes;
+    }
+    return n;
+}
+
 const struct zd_route *zd_route_of(const struct zd_handler *const *handlers, uint32_t number)
 {
     for (; number > 0 && *handlers != NULL; handlers++) {

@@ -47,6 +47,9 @@ enum zd_route_answer zd_route_find(const struct zd_handler *const *handlers, con
 void zd_route_allow(const struct zd_handler *const *handlers, const struct zd_route *route,
     bool with_writes, struct zd_text *text);
 
+/** How many routes there are: their numbers are 1 to that. */
+uint32_t zd_route_count(const struct zd_handler *const *handlers);
+
 /** The route of that number, or NULL. */
 const struct zd_route *zd_route_of(const struct zd_handler *const *handlers, uint32_t number);
 

@@ -6,7 +6,8 @@
 
 #include "core/base/num.h"
 #include "server/request/admit.h"
-#include "server/front/front.h"
+#include "server/request/connection.h"
+#include "server/request/request.h"
 
 #define SPARE_SHARE 2 /* a spare buffer serves when no more than this many times too large */
 

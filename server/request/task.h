@@ -2,8 +2,8 @@
 #ifndef ZD_REQUEST_TASK_H
 #define ZD_REQUEST_TASK_H
 
-#include "server/runtime/workers.h"
 #include "server/request/request.h"
+#include "server/runtime/workers.h"
 
 /**
  * Embedded in a handler's state. While a worker holds it, the state stays where it is, even when

@@ -7,8 +7,10 @@
 
 #include "core/base/num.h"
 #include "server/request/admit.h"
+#include "server/request/connection.h"
 #include "server/request/dispatch.h"
-#include "server/front/front.h"
+#include "server/request/request.h"
+#include "server/request/respond.h"
 #include "server/runtime/server.h"
 
 #define REST_BYTES_MAX (64U << 10) /* that are read in vain, so that the connection lives on */
@@ -128,10 +130,10 @@ static uint64_t number_in(const char *value)
 static void read_framing(struct zd_request *req)
 {
     struct zd_upload *upload = &req->upload;
-    const char *length = zd_request_header(req, "Content-Length");
-    const char *expect = zd_request_header(req, "Expect");
+    const char *length = zd_connection_header(req, "Content-Length");
+    const char *expect = zd_connection_header(req, "Expect");
     upload->length = length == NULL ? 0 : number_in(length);
-    upload->has_length = length != NULL || zd_request_header(req, "Transfer-Encoding") == NULL;
+    upload->has_length = length != NULL || zd_connection_header(req, "Transfer-Encoding") == NULL;
     upload->is_awaited = expect != NULL && strcasecmp(expect, "100-continue") == 0;
 }
 

@@ -16,8 +16,8 @@
 #include "core/base/emit.h"
 #include "core/base/num.h"
 #include "core/base/scan.h"
-#include "server/request/request.h"
-#include "server/runtime/server.h"
+#include "server/config/settings.h"
+#include "server/runtime/access.h"
 
 #define LINE_BYTES_MAX  (80U << 10) /* holds the longest target, escaped */
 #define LINES_BYTES_MAX (512U << 10)
@@ -220,47 +220,64 @@ void zd_log(struct zd_log *log, enum zd_log_level level, const char *format, ...
     flush(log);
 }
 
-static void emit_request(struct zd_emit *emit, const struct zd_request *req, double ms)
+static void emit_access(struct zd_emit *emit, const struct zd_access *access, double ms)
 {
     zd_emit_member_string(emit, "msg", "request");
-    zd_emit_member_string(emit, "request_id", req->id);
-    emit_json_text(emit, "method", req->method);
-    emit_json_text(emit, "target", req->target);
-    zd_emit_member_u64(emit, "status", req->http_status);
-    zd_emit_member_u64(emit, "bytes", req->body_bytes);
+    zd_emit_member_string(emit, "request_id", access->id);
+    emit_json_text(emit, "method", access->method);
+    emit_json_text(emit, "target", access->target);
+    zd_emit_member_u64(emit, "status", access->http_status);
+    zd_emit_member_u64(emit, "bytes", access->body_bytes);
     zd_emit_key(emit, "duration_ms");
     zd_emit_f64(emit, ms);
-    if (req->problem_code != NULL) {
-        zd_emit_member_string(emit, "code", req->problem_code);
+    if (access->problem_code != NULL) {
+        zd_emit_member_string(emit, "code", access->problem_code);
     }
-    if (req->client != NULL) {
-        emit_json_text(emit, "client", req->client);
+    if (access->reason != NULL) {
+        emit_json_text(emit, "reason", access->reason);
     }
-    if (req->was_cut) {
+    if (access->client != NULL) {
+        emit_json_text(emit, "client", access->client);
+    }
+    if (access->was_cut) {
         zd_emit_member_bool(emit, "cut", true);
     }
     zd_emit_object_end(emit);
 }
 
-void zd_log_request(struct zd_log *log, const struct zd_request *req)
+static void add_word(struct zd_text *line, const char *before, const char *word)
+{
+    if (word != NULL) {
+        zd_text_add(line, before);
+        add_plain(line, word);
+    }
+}
+
+static void add_access(struct zd_text *line, const struct zd_access *access, uint64_t us)
+{
+    add_plain(line, access->method);
+    add_word(line, " ", access->target);
+    zd_text_addf(line, " %u %llu %llu.%03llums %s", access->http_status,
+        (unsigned long long)access->body_bytes, (unsigned long long)(us / 1000),
+        (unsigned long long)(us % 1000), access->id);
+    add_word(line, " ", access->problem_code);
+    add_word(line, " from ", access->client);
+    add_word(line, "", access->was_cut ? " cut" : NULL);
+    add_word(line, ": ", access->reason);
+}
+
+void zd_log_access(struct zd_log *log, const struct zd_access *access)
 {
     if (!log->requests || log->level < ZD_LOG_INFO) {
         return;
     }
-    const uint64_t us = (uv_hrtime() - req->began_ns) / 1000;
+    const uint64_t us = access->duration_ns / 1000;
     struct zd_emit emit;
     begin_line(log, ZD_LOG_INFO, &emit);
     if (log->json) {
-        emit_request(&emit, req, (double)us / 1000);
+        emit_access(&emit, access, (double)us / 1000);
     } else {
-        add_plain(&log->line, req->method);
-        zd_text_add_char(&log->line, ' ');
-        add_plain(&log->line, req->target);
-        zd_text_addf(&log->line, " %u %llu %llu.%03llums %s%s%s%s%s%s", req->http_status,
-            (unsigned long long)req->body_bytes, (unsigned long long)(us / 1000),
-            (unsigned long long)(us % 1000), req->id, req->problem_code == NULL ? "" : " ",
-            req->problem_code == NULL ? "" : req->problem_code, req->client == NULL ? "" : " from ",
-            req->client == NULL ? "" : req->client, req->was_cut ? " cut" : "");
+        add_access(&log->line, access, us);
     }
     end_line(log);
     if (log->has_timer && !uv_is_active((uv_handle_t *)&log->timer)) {

@@ -38,9 +38,9 @@ void zd_log_done(struct zd_log *log);
 void zd_log(struct zd_log *log, enum zd_log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-struct zd_request;
+struct zd_access;
 
 /** The line of one finished request. */
-void zd_log_request(struct zd_log *log, const struct zd_request *req);
+void zd_log_access(struct zd_log *log, const struct zd_access *access);
 
 #endif

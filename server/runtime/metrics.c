@@ -1,274 +1,42 @@
-/* Counts and durations, and their Prometheus text (format 0.0.4). */
+/* Counts and durations. */
 #include "server/runtime/metrics.h"
 
-#include "core/base/num.h"
-#include "server/front/front.h"
-#include "server/request/route.h"
-#include "server/runtime/server.h"
-#include "server/request/admit.h"
+#include "core/base/own.h"
+#include "server/runtime/access.h"
 
-static const double bounds[ZD_METRICS_BUCKETS] = {
+const double zd_metrics_bounds[ZD_METRICS_BUCKETS] = {
     .005, .01, .025, .05, .075, .1, .25, .5, .75, 1, 2.5, 5, 7.5, 10};
 
-void zd_metrics_request(struct zd_metrics *metrics, uint32_t route, unsigned http_status,
-    uint64_t body_bytes, double seconds)
+enum zd_status zd_metrics_init(struct zd_metrics *metrics, uint32_t n_routes, struct zd_error *err)
 {
-    const uint32_t row = route < ZD_METRICS_ROUTES ? route : 0;
-    const unsigned class = http_status / 100 < ZD_METRICS_CLASSES ? http_status / 100 : 0;
-    struct zd_metric_requests *requests = &metrics->request[row][class];
+    metrics->row = zd_alloc_zero((size_t)n_routes + 1, sizeof *metrics->row);
+    if (metrics->row == NULL) {
+        return zd_fail(err, ZD_NO_MEMORY, "no memory to count %u routes", n_routes);
+    }
+    metrics->n_rows = n_routes + 1;
+    return ZD_OK;
+}
+
+void zd_metrics_done(struct zd_metrics *metrics)
+{
+    zd_free(metrics->row);
+    metrics->row = NULL;
+    metrics->n_rows = 0;
+}
+
+void zd_metrics_access(struct zd_metrics *metrics, const struct zd_access *access)
+{
+    if (access->route_number >= metrics->n_rows) {
+        return;
+    }
+    const double seconds = (double)access->duration_ns / 1e9;
+    const unsigned class = access->http_status / 100;
+    struct zd_metric_requests *requests =
+        &metrics->row[access->route_number].class[class < ZD_METRICS_CLASSES ? class : 0];
     requests->n++;
-    requests->body_bytes += body_bytes;
+    requests->body_bytes += access->body_bytes;
     requests->seconds += seconds;
     for (size_t i = 0; i < ZD_METRICS_BUCKETS; i++) {
-        requests->bucket[i] += seconds <= bounds[i] ? 1 : 0;
+        requests->bucket[i] += seconds <= zd_metrics_bounds[i] ? 1 : 0;
     }
-}
-
-static void add_head(struct zd_text *text, const char *name, const char *type, const char *help)
-{
-    zd_text_addf(text, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
-}
-
-static void add_one(
-    struct zd_text *text, const char *name, const char *type, const char *help, uint64_t value)
-{
-    add_head(text, name, type, help);
-    zd_text_addf(text, "%s %llu\n", name, (unsigned long long)value);
-}
-
-struct labels {
-    const char *method;
-    const char *route;
-    unsigned class;
-};
-
-static void add_labels(struct zd_text *text, const struct labels *labels)
-{
-    zd_text_addf(text, "{method=\"%s\",route=\"%s\",class=\"%uxx\"", labels->method, labels->route,
-        labels->class);
-}
-
-static void add_histogram(
-    struct zd_text *text, const struct labels *labels, const struct zd_metric_requests *requests)
-{
-    for (size_t i = 0; i < ZD_METRICS_BUCKETS; i++) {
-        zd_text_add(text, "http_request_duration_seconds_bucket");
-        add_labels(text, labels);
-        zd_text_addf(
-            text, ",le=\"%g\"} %llu\n", bounds[i], (unsigned long long)requests->bucket[i]);
-    }
-    zd_text_add(text, "http_request_duration_seconds_bucket");
-    add_labels(text, labels);
-    zd_text_addf(text, ",le=\"+Inf\"} %llu\n", (unsigned long long)requests->n);
-    zd_text_add(text, "http_request_duration_seconds_sum");
-    add_labels(text, labels);
-    zd_text_addf(text, "} %.9g\n", requests->seconds);
-    zd_text_add(text, "http_request_duration_seconds_count");
-    add_labels(text, labels);
-    zd_text_addf(text, "} %llu\n", (unsigned long long)requests->n);
-}
-
-static void add_bytes(
-    struct zd_text *text, const struct labels *labels, const struct zd_metric_requests *requests)
-{
-    zd_text_add(text, "zarrd_response_bytes_total");
-    add_labels(text, labels);
-    zd_text_addf(text, "} %llu\n", (unsigned long long)requests->body_bytes);
-}
-
-static void add_each_route(const struct zd_metrics *metrics, struct zd_text *text,
-    void (*add)(struct zd_text *, const struct labels *, const struct zd_metric_requests *))
-{
-    for (uint32_t row = 0; row < ZD_METRICS_ROUTES; row++) {
-        const struct zd_route *route = zd_route_of(zd_handlers, row);
-        for (unsigned class = 0; class < ZD_METRICS_CLASSES; class ++) {
-            const struct labels labels = {
-                .method = route == NULL ? "" : route->method,
-                .route = route == NULL ? "" : route->path,
-                .class = class,
-            };
-            if (metrics->request[row][class].n > 0) {
-                add(text, &labels, &metrics->request[row][class]);
-            }
-        }
-    }
-}
-
-static void add_requests(const struct zd_metrics *metrics, struct zd_text *text)
-{
-    add_head(text, "http_request_duration_seconds", "histogram",
-        "From the request line to the last byte of the answer.");
-    add_each_route(metrics, text, add_histogram);
-    add_head(text, "zarrd_response_bytes_total", "counter", "Bytes of answered bodies.");
-    add_each_route(metrics, text, add_bytes);
-    add_one(text, "http_requests_in_flight", "gauge", "Requests under way.", metrics->n_in_flight);
-    add_one(text, "http_connections", "gauge", "Open connections.", metrics->n_connections);
-    add_one(text, "zarrd_problems_total", "counter", "Answers with a problem document.",
-        metrics->n_problems);
-    add_one(text, "zarrd_refused_total", "counter",
-        "Requests that were malformed, too large, or came too slowly.", metrics->n_refused);
-    add_one(text, "zarrd_clients_left_total", "counter",
-        "Clients that left while their request was worked on.", metrics->n_left);
-    add_one(text, "zarrd_streams_cut_total", "counter", "Streamed bodies that ended too early.",
-        metrics->n_cut);
-}
-
-static void add_work(const struct zd_metrics *metrics, struct zd_text *text)
-{
-    add_one(text, "zarrd_decodes_total", "counter", "Chunks and shard indexes decoded.",
-        metrics->n_decodes);
-    add_one(text, "zarrd_decoded_bytes_total", "counter", "Bytes that decoding made.",
-        metrics->n_decoded_bytes);
-    add_one(text, "zarrd_compressions_total", "counter", "Answers compressed.",
-        metrics->n_compressions);
-    add_one(
-        text, "zarrd_jobs_total", "counter", "Pieces of work given to workers.", metrics->n_jobs);
-    add_one(text, "zarrd_jobs_inline_total", "counter", "Pieces of work done on the loop thread.",
-        metrics->n_jobs_inline);
-    add_one(text, "zarrd_jobs_dropped_total", "counter", "Pieces of work nobody waited for.",
-        metrics->n_jobs_dropped);
-}
-
-/* One member of the counts of every store, or of every cache. */
-struct series {
-    const char *name;
-    const char *type;
-    const char *help;
-    size_t offset;
-    size_t size;
-};
-
-static uint64_t member(const void *object, const struct series *series)
-{
-    const char *at = (const char *)object + series->offset;
-    return series->size == sizeof(uint64_t) ? zd_load_u64(at) : zd_load_u32(at);
-}
-
-#define STORE_SERIES(metric, field, meaning)                                                       \
-    {metric, "counter", meaning, offsetof(struct zd_store, field), sizeof(uint64_t)}
-#define CACHE_SERIES(metric, kind, field, meaning)                                                 \
-    {metric, kind, meaning, offsetof(struct zd_cache, field), sizeof(uint64_t)}
-
-static void add_stores(const struct zd_server *server, struct zd_text *text)
-{
-    static const struct series all[] = {
-        STORE_SERIES("zarrd_store_reads_total", n_reads, "Reads asked of the store."),
-        STORE_SERIES("zarrd_store_read_bytes_total", n_read_bytes, "Bytes read from the store."),
-        STORE_SERIES("zarrd_store_statuses_total", n_statuses, "Objects whose status was asked."),
-        STORE_SERIES("zarrd_store_lists_total", n_lists, "Listings asked of the store."),
-        STORE_SERIES("zarrd_store_writes_total", n_writes, "Writes and erasures."),
-    };
-    for (size_t i = 0; i < ZD_COUNT_OF(all); i++) {
-        add_head(text, all[i].name, all[i].type, all[i].help);
-        for (size_t k = 0; k < server->n_datasets; k++) {
-            zd_text_addf(text, "%s{dataset=\"%s\"} %llu\n", all[i].name,
-                server->dataset[k]->config.name,
-                (unsigned long long)member(server->dataset[k]->store, &all[i]));
-        }
-    }
-}
-
-static void add_caches(const struct zd_server *server, struct zd_text *text)
-{
-    static const struct series all[] = {
-        CACHE_SERIES("zarrd_cache_hits_total", "counter", n_hits, "Found in the cache."),
-        CACHE_SERIES("zarrd_cache_misses_total", "counter", n_misses, "Not found in the cache."),
-        CACHE_SERIES("zarrd_cache_evicted_total", "counter", n_evicted, "Entries pushed out."),
-        CACHE_SERIES("zarrd_cache_bytes", "gauge", bytes, "Bytes held."),
-        CACHE_SERIES("zarrd_cache_bytes_max", "gauge", bytes_max, "Bytes that may be held."),
-    };
-    const struct zd_cache *caches[] = {
-        &server->nodes, &server->objects, &server->chunks, &server->http->kept};
-    for (size_t i = 0; i < ZD_COUNT_OF(all); i++) {
-        add_head(text, all[i].name, all[i].type, all[i].help);
-        for (size_t k = 0; k < ZD_COUNT_OF(caches); k++) {
-            zd_text_addf(text, "%s{cache=\"%s\"} %llu\n", all[i].name, caches[k]->name,
-                (unsigned long long)member(caches[k], &all[i]));
-        }
-    }
-}
-
-#define LANE_SERIES(metric, kind, field, meaning)                                                  \
-    {metric, kind, meaning, offsetof(struct zd_lane, field), sizeof(uint64_t)}
-
-static void add_lanes(const struct zd_admission *admission, struct zd_text *text)
-{
-    static const struct series all[] = {
-        LANE_SERIES("zarrd_admission_bytes", "gauge", bytes, "Bytes that requests hold."),
-        LANE_SERIES("zarrd_admission_bytes_max", "gauge", bytes_max, "Bytes they may hold."),
-        LANE_SERIES("zarrd_admission_working", "gauge", n_working, "Requests worked on."),
-        LANE_SERIES("zarrd_admission_working_max", "gauge", places_max, "That may be worked on."),
-        LANE_SERIES("zarrd_admission_waiting", "gauge", n_waiting, "Requests in the queue."),
-        LANE_SERIES("zarrd_admission_waiting_bytes", "gauge", bytes_waiting, "That they wait for."),
-        LANE_SERIES("zarrd_admission_total", "counter", n_admitted, "Requests admitted."),
-    };
-    for (size_t i = 0; i < ZD_COUNT_OF(all); i++) {
-        add_head(text, all[i].name, all[i].type, all[i].help);
-        for (size_t k = 0; k < ZD_LANES; k++) {
-            zd_text_addf(text, "%s{lane=\"%s\"} %llu\n", all[i].name, zd_lane_name(k),
-                (unsigned long long)member(&admission->lane[k], &all[i]));
-        }
-    }
-    add_head(text, "zarrd_admission_queue_seconds", "summary", "Time in the queue.");
-    for (size_t k = 0; k < ZD_LANES; k++) {
-        const struct zd_lane *lane = &admission->lane[k];
-        zd_text_addf(text,
-            "zarrd_admission_queue_seconds_sum{lane=\"%s\"} %.3f\n"
-            "zarrd_admission_queue_seconds_count{lane=\"%s\"} %llu\n",
-            zd_lane_name(k), (double)lane->waited_ms / 1000.0, zd_lane_name(k),
-            (unsigned long long)lane->n_waited);
-    }
-}
-
-static void add_shed(const struct zd_admission *admission, struct zd_text *text)
-{
-    add_head(text, "zarrd_requests_shed_total", "counter", "Requests refused as overloaded.");
-    for (size_t k = 0; k < ZD_LANES; k++) {
-        for (size_t i = 0; i < ZD_SHEDS; i++) {
-            zd_text_addf(text, "zarrd_requests_shed_total{lane=\"%s\",reason=\"%s\"} %llu\n",
-                zd_lane_name(k), zd_shed_name(i), (unsigned long long)admission->lane[k].n_shed[i]);
-        }
-    }
-}
-
-static void add_memory(const struct zd_memory *memory, struct zd_text *text)
-{
-    const struct {
-        const char *part;
-        uint64_t bytes;
-    } all[] = {
-        {"process", memory->bytes},
-        {"requests", memory->work_bytes},
-        {"caches", memory->decoded_bytes + memory->encoded_bytes + memory->metadata_bytes},
-    };
-    add_head(text, "zarrd_memory_budget_bytes", "gauge", "Memory that each part may use.");
-    for (size_t i = 0; i < ZD_COUNT_OF(all); i++) {
-        zd_text_addf(text, "zarrd_memory_budget_bytes{part=\"%s\"} %llu\n", all[i].part,
-            (unsigned long long)all[i].bytes);
-    }
-}
-
-void zd_metrics_add(const struct zd_server *server, struct zd_text *text)
-{
-    add_requests(&server->metrics, text);
-    add_work(&server->metrics, text);
-    add_one(text, "zarrd_jobs_waiting", "gauge", "Pieces of work that wait for a worker.",
-        server->pool.n_waiting);
-    add_memory(&server->memory, text);
-    add_lanes(&server->admit->admission, text);
-    add_shed(&server->admit->admission, text);
-    add_caches(server, text);
-    add_stores(server, text);
-    add_one(text, "zarrd_log_dropped_total", "counter", "Log lines lost to a full pipe.",
-        server->log.n_dropped);
-    add_one(text, "zarrd_allocations_total", "counter", "Times that memory was asked for.",
-        zd_alloc_count());
-    size_t rss_bytes = 0;
-    if (uv_resident_set_memory(&rss_bytes) == 0) {
-        add_one(text, "process_resident_memory_bytes", "gauge", "Resident memory.", rss_bytes);
-    }
-    add_head(text, "process_start_time_seconds", "gauge", "Start, since 1970.");
-    zd_text_addf(text, "process_start_time_seconds %.3f\n", (double)server->started_ms / 1000.0);
-    add_head(text, "zarrd_build_info", "gauge", "The version.");
-    zd_text_add(text, "zarrd_build_info{version=\"" ZD_VERSION "\"} 1\n");
 }

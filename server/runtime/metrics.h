@@ -1,13 +1,12 @@
-/* Counts and durations, and their Prometheus text. Thread: loop. */
+/* Counts and durations. Thread: loop. */
 #ifndef ZD_RUNTIME_METRICS_H
 #define ZD_RUNTIME_METRICS_H
 
-#include "core/base/text.h"
+#include "core/base/status.h"
 
-#define ZD_METRICS_BUCKETS                                                                         \
-    14 /* upper bounds in seconds: .005 .01 .025 .05 .075 .1 .25 .5 .75 1 2.5 5 7.5 10 */
+#define ZD_METRICS_BUCKETS 14
 
-/** What a route's answers were. One such block a route and status class. */
+/** What the answers of one route and one class of status were. */
 struct zd_metric_requests {
     uint64_t n;
     uint64_t body_bytes;
@@ -15,11 +14,16 @@ struct zd_metric_requests {
     uint64_t bucket[ZD_METRICS_BUCKETS];
 };
 
-#define ZD_METRICS_ROUTES  48
 #define ZD_METRICS_CLASSES 6 /* [1] 1xx ... [5] 5xx */
 
+/** What the answers of one route were. */
+struct zd_metric_row {
+    struct zd_metric_requests class[ZD_METRICS_CLASSES];
+};
+
 struct zd_metrics {
-    struct zd_metric_requests request[ZD_METRICS_ROUTES][ZD_METRICS_CLASSES];
+    struct zd_metric_row *row; /* by the number of the route; [0]: no route; owned */
+    uint32_t n_rows;
     uint64_t n_in_flight;
     uint64_t n_connections;
     uint64_t n_decodes; /* chunks and shard indexes decoded */
@@ -34,13 +38,16 @@ struct zd_metrics {
     uint64_t n_cut;          /* streamed bodies that ended too early */
 };
 
-/** Count one answered request. @param route its number (zd_match), 0 = none */
-void zd_metrics_request(struct zd_metrics *metrics, uint32_t route, unsigned http_status,
-    uint64_t body_bytes, double seconds);
+struct zd_access;
 
-struct zd_server;
+/** Upper bounds of the buckets, in seconds. */
+extern const double zd_metrics_bounds[ZD_METRICS_BUCKETS];
 
-/** All of it in the text format 0.0.4: requests, caches, stores, process. */
-void zd_metrics_add(const struct zd_server *server, struct zd_text *text);
+/** Make a row for each route. @param metrics zeroed @retval ZD_NO_MEMORY */
+ZD_RESULT zd_metrics_init(struct zd_metrics *metrics, uint32_t n_routes, struct zd_error *err);
+void zd_metrics_done(struct zd_metrics *metrics); /* accepts a zeroed one */
+
+/** Count one finished request. */
+void zd_metrics_access(struct zd_metrics *metrics, const struct zd_access *access);
 
 #endif

@@ -20,11 +20,12 @@ struct zd_locks;
 struct zd_server {
     const struct zd_config *config; /* borrowed */
     uv_loop_t *loop;                /* owned */
-    struct zd_front *http;          /* owned: sockets, connections, requests, prepared answers */
+    struct zd_front *front;         /* owned: sockets, connections, requests, prepared answers */
     struct zd_dataset **dataset;    /* n_datasets of them, a reference each; owned */
     size_t n_datasets;
     struct zd_list retired; /* struct zd_dataset: out of the table, but not closed yet */
     uint32_t last_dataset_id;
+    struct zd_cache *replies;    /* prepared answers; borrowed: of the front */
     struct zd_cache nodes;       /* struct zd_node */
     struct zd_cache objects;     /* struct zd_object */
     struct zd_cache chunks;      /* decoded chunks */
@@ -39,6 +40,8 @@ struct zd_server {
     struct zd_map widenings; /* of server/write/bounds.c: arrays whose bounds are widened */
     struct zd_log log;
     struct zd_metrics metrics;
+    /* The text of /metrics: server/metrics_text.h. */
+    void (*add_metrics)(const struct zd_server *server, struct zd_text *text);
     bool is_draining;
     bool has_caches;
     uint64_t started_ms; /* wall clock */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "server/http/accept.h"
+#include "server/request/respond.h"
 
 #define FORMATS_MAX  32
 #define DEFAULT_NAME "raw"

@@ -3,6 +3,7 @@
 
 #include "server/request/node_check.h"
 #include "server/runtime/server.h"
+#include "server/request/respond.h"
 
 bool zd_slice_level_refuse(struct zd_request *req)
 {

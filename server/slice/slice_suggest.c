@@ -3,6 +3,7 @@
 
 #include "core/base/num.h"
 #include "core/grid/cover.h"
+#include "server/request/respond.h"
 #include "server/runtime/server.h"
 
 #define SUGGESTIONS_MAX     64

@@ -103,7 +103,7 @@ static bool is_any(const struct zd_cache_entry *entry)
 
 void zd_test_serve_forget(struct zd_test_serve *serve)
 {
-    zd_cache_drop_if(&serve->server->http->kept, is_any);
+    zd_cache_drop_if(&serve->server->front->kept, is_any);
     zd_cache_drop_if(&serve->server->chunks, is_any);
     zd_cache_drop_if(&serve->server->objects, is_any);
     zd_cache_drop_if(&serve->server->nodes, is_any);
@@ -113,7 +113,7 @@ static int connect_to(const struct zd_test_serve *serve)
 {
     const struct sockaddr_in address = {
         .sin_family = AF_INET,
-        .sin_port = htons(serve->server->http->listener[0].port),
+        .sin_port = htons(serve->server->front->listener[0].port),
         .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
     };
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

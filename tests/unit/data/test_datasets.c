@@ -3,7 +3,6 @@
 
 #include "server/config/config.h"
 #include "server/data/chunks.h"
-#include "server/front/front.h"
 #include "server/data/objects.h"
 #include "server/runtime/server.h"
 #include "server/data/walk.h"
@@ -21,7 +20,7 @@ static char title[] = "another";
 struct bench {
     uv_loop_t loop;
     struct zd_config config; /* the datasets are not its own */
-    struct zd_front http;
+    struct zd_cache replies;
     struct zd_server server;
     struct zd_store_ops ops; /* of the first dataset's store, when slow */
 };
@@ -61,9 +60,9 @@ static void open_bench(struct bench *bench, struct zd_dataset_config *dataset, s
     struct zd_server *server = &bench->server;
     server->config = &config;
     server->loop = &bench->loop;
-    server->http = &bench->http;
+    server->replies = &bench->replies;
     zd_log_init(&server->log, &bench->config.settings, server->loop);
-    zd_cache_init(&bench->http.kept, "replies", 1 << 20, nothing_to_free);
+    zd_cache_init(&bench->replies, "replies", 1 << 20, nothing_to_free);
     zd_cache_init(&server->nodes, "nodes", 1 << 20, zd_node_free);
     zd_cache_init(&server->objects, "objects", 1 << 20, zd_object_free);
     zd_cache_init(&server->chunks, "chunks", 1 << 20, zd_chunk_free);
@@ -78,7 +77,7 @@ static void close_bench(struct bench *bench)
     zd_cache_done(&server->chunks);
     zd_cache_done(&server->objects);
     zd_cache_done(&server->nodes);
-    zd_cache_done(&bench->http.kept);
+    zd_cache_done(&bench->replies);
     zd_datasets_close(server);
     zd_log_close(&server->log);
     (void)uv_run(&bench->loop, UV_RUN_DEFAULT);

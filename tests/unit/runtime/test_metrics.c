@@ -1,0 +1,42 @@
+/* server/runtime/metrics: every route has a row of its own. */
+#include "server/runtime/metrics.h"
+
+#include "server/runtime/access.h"
+#include "tests/support/unit.h"
+
+#define N_ROUTES 60
+
+static const struct zd_access access_of_last = {
+    .http_status = 404, .route_number = N_ROUTES, .body_bytes = 7, .duration_ns = 20000000};
+
+START_TEST(metrics_count_the_last_route_in_its_own_row)
+{
+    struct zd_metrics metrics = {0};
+    ck_assert_int_eq(zd_metrics_init(&metrics, N_ROUTES, NULL), ZD_OK);
+    zd_metrics_access(&metrics, &access_of_last);
+    const struct zd_metric_requests *requests = &metrics.row[N_ROUTES].class[4];
+    ck_assert_uint_eq(requests->n, 1);
+    ck_assert_uint_eq(requests->body_bytes, 7);
+    ck_assert_uint_eq(requests->bucket[1], 0); /* up to 10 ms */
+    ck_assert_uint_eq(requests->bucket[2], 1);
+    ck_assert_uint_eq(metrics.row[0].class[4].n, 0);
+    zd_metrics_done(&metrics);
+}
+END_TEST
+
+START_TEST(metrics_count_an_unknown_status_without_a_class)
+{
+    struct zd_metrics metrics = {0};
+    const struct zd_access access = {.http_status = 999};
+    ck_assert_int_eq(zd_metrics_init(&metrics, 1, NULL), ZD_OK);
+    zd_metrics_access(&metrics, &access);
+    ck_assert_uint_eq(metrics.row[0].class[0].n, 1);
+    zd_metrics_done(&metrics);
+}
+END_TEST
+
+void zd_unit_tests(TCase *tests)
+{
+    tcase_add_test(tests, metrics_count_the_last_route_in_its_own_row);
+    tcase_add_test(tests, metrics_count_an_unknown_status_without_a_class);
+}
