@@ -63,6 +63,16 @@ static void add_fault(struct check *check, const char *code, const struct zd_poi
         found == NULL ? NULL : shown, "%s of %s must be %s", place.at, check->name, expected);
 }
 
+static void add_unknown(
+    struct check *check, const struct zd_pointer *at, const char *member, const char *expected)
+{
+    check->has_failed = true;
+    if (check->faults != NULL) {
+        zd_faults_add(check->faults, ZD_FAULT_INVALID, "unknown_member", check->name, at, expected,
+            member, "%s has no member \"%s\"; expected %s", check->name, member, expected);
+    }
+}
+
 static const struct {
     const char *name;
     const char *text;
@@ -278,9 +288,7 @@ static void judge_additional(struct check *check, const struct zd_json *schema,
         const char *name = zd_json_iter_name(iter);
         if (known == NULL || zd_json_member(known, name) == NULL) {
             const struct zd_pointer place = zd_pointer_member(at, name);
-            ZD_AUTO(zd_json) found = zd_json_new_text(name);
-            add_fault(check, "unknown_member", &place,
-                expected.len == 0 ? "left out: there are no members" : expected.at, found);
+            add_unknown(check, &place, name, expected.len == 0 ? "no members" : expected.at);
         }
     }
 }

@@ -5,9 +5,31 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/base/hash.h"
+#include "core/base/json_schema.h"
 #include "core/base/num.h"
-#include "core/base/scan.h"
+
+#define KNOWN_BYTES_MAX 1024
+#define NO_OPTIONS      "{\"type\":\"object\",\"additionalProperties\":false}"
+
+/* From a store to the one that has an operation: itself, or the first below it. */
+#define DESCEND(store, operation)                                                                  \
+    while ((store)->ops->operation == NULL && (store)->inner != NULL) {                            \
+        (store) = (store)->inner;                                                                  \
+    }
+
+/* The same of one that answers at once: a store that has only the slow one is not passed by. */
+#define DESCEND_NOW(store, now, later)                                                             \
+    while ((store)->ops->now == NULL && (store)->ops->later == NULL && (store)->inner != NULL) {   \
+        (store) = (store)->inner;                                                                  \
+    }
+
+/* Start what has passed the checks of the store that was asked. */
+#define START(store, operation, started)                                                           \
+    do {                                                                                           \
+        DESCEND(store, operation);                                                                 \
+        (started)->op.store = (store);                                                             \
+        (store)->ops->operation((store), (started));                                               \
+    } while (false)
 
 const char *zd_store_location_in(const char *scheme, const char *location)
 {
@@ -16,18 +38,116 @@ const char *zd_store_location_in(const char *scheme, const char *location)
     return is_scheme ? location + len + 1 : NULL;
 }
 
+static const struct zd_store_ops *find_ops(const char *location)
+{
+    const struct zd_store_ops *const *ops = zd_stores;
+    while (*ops != NULL && !(*ops)->accepts(location)) {
+        ops++;
+    }
+    return *ops;
+}
+
+static enum zd_status judge_options(const struct zd_store_ops *ops, const struct zd_json *options,
+    const struct zd_pointer *at, struct zd_error *err)
+{
+    if (options == NULL) {
+        return ZD_OK;
+    }
+    struct zd_faults faults = {0};
+    struct zd_error cause = {0};
+    const char *schema = ops->schema == NULL ? NO_OPTIONS : ops->schema;
+    enum zd_status status = zd_json_schema_check(schema, options, at, ops->scheme, &faults);
+    if (status != ZD_OK) {
+        status = zd_faults_status(&faults, &cause);
+        status = zd_fail(err, status, "%s: %s", cause.facts.pointer, cause.text);
+        if (err != NULL) {
+            err->facts = cause.facts;
+        }
+    }
+    zd_faults_done(&faults);
+    return status;
+}
+
+enum zd_status zd_store_judge_options(const char *location, const struct zd_json *options,
+    const struct zd_pointer *at, struct zd_error *err)
+{
+    const struct zd_store_ops *ops = find_ops(location);
+    return ops == NULL ? ZD_OK : judge_options(ops, options, at, err);
+}
+
+enum zd_status zd_store_open_as(const struct zd_store_ops *ops,
+    const struct zd_store_config *config, struct zd_store **ret_store, struct zd_error *err)
+{
+    const struct zd_pointer at = {.text = "/options"};
+    struct zd_store *store = NULL;
+    ZD_TRY(judge_options(ops, config->options, &at, err));
+    ZD_TRY(ops->open(config, &store, err));
+    store->ops = ops;
+    store->inner = config->inner;
+    if (store->inner != NULL) {
+        store->inner->outer = store;
+        store->place = store->inner->place;
+    }
+    *ret_store = store;
+    return ZD_OK;
+}
+
+static enum zd_status refuse_location(const char *location, struct zd_error *err)
+{
+    ZD_SCOPED_TEXT(known, KNOWN_BYTES_MAX);
+    for (const struct zd_store_ops *const *ops = zd_stores; *ops != NULL; ops++) {
+        zd_text_addf(&known, "%s%s", known.len == 0 ? "" : ", ", (*ops)->usage);
+    }
+    return zd_fail(
+        err, ZD_INVALID, "%s: no store for such a location; expected %s", location, known.at);
+}
+
 enum zd_status zd_store_open(
     const struct zd_store_config *config, struct zd_store **ret_store, struct zd_error *err)
 {
-    for (const struct zd_store_ops *const *ops = zd_stores; *ops != NULL; ops++) {
-        if ((*ops)->accepts(config->location)) {
-            ZD_TRY((*ops)->open(config, ret_store, err));
-            (*ret_store)->ops = *ops;
-            return ZD_OK;
+    const struct zd_store_ops *ops = find_ops(config->location);
+    return ops == NULL ? refuse_location(config->location, err)
+                       : zd_store_open_as(ops, config, ret_store, err);
+}
+
+static bool drop_ending(struct zd_span *text, const char *ending)
+{
+    const size_t len = strlen(ending);
+    if (text->len <= len || memcmp(text->ptr + text->len - len, ending, len) != 0) {
+        return false;
+    }
+    text->len -= len;
+    return true;
+}
+
+static bool drop_ending_of(struct zd_span *text, const struct zd_store_ops *ops)
+{
+    size_t i = 0;
+    while (ops->endings != NULL && ops->endings[i] != NULL) {
+        if (drop_ending(text, ops->endings[i++])) {
+            return true;
         }
     }
-    return zd_fail(
-        err, ZD_INVALID, "%s: this build has no store for such a location", config->location);
+    return false;
+}
+
+struct zd_span zd_store_name_of(const char *location)
+{
+    struct zd_span text = zd_span_of(location);
+    while (text.len > 0 && (text.ptr[text.len - 1] == '/' || text.ptr[text.len - 1] == ':')) {
+        text.len--;
+    }
+    const uint8_t *slash = text.len == 0 ? NULL : memrchr(text.ptr, '/', text.len);
+    if (slash != NULL) {
+        text.len -= (size_t)(slash + 1 - text.ptr);
+        text.ptr = slash + 1;
+    }
+    for (size_t i = 0; zd_stores[i] != NULL; i++) {
+        if (drop_ending_of(&text, zd_stores[i])) {
+            break;
+        }
+    }
+    return text;
 }
 
 enum zd_status zd_store_init(struct zd_store *store, const struct zd_store_config *config)
@@ -51,6 +171,7 @@ bool zd_store_is_shared(const struct zd_store *store, const struct zd_store *oth
 
 void zd_store_give_up(struct zd_store *store)
 {
+    DESCEND(store, give_up);
     if (store->ops->give_up != NULL) {
         store->ops->give_up(store);
     }
@@ -58,14 +179,31 @@ void zd_store_give_up(struct zd_store *store)
 
 bool zd_store_is_current(const struct zd_store *store)
 {
+    DESCEND(store, is_current);
     return store->ops->is_current == NULL || store->ops->is_current(store);
 }
 
 void zd_store_close(struct zd_store *store)
 {
-    if (store != NULL) {
+    while (store != NULL) {
+        struct zd_store *inner = store->inner;
         store->ops->close(store);
+        store = inner;
     }
+}
+
+const char *zd_store_failure(const struct zd_store *store)
+{
+    while (store->failure[0] == '\0' && store->inner != NULL) {
+        store = store->inner;
+    }
+    return store->failure;
+}
+
+bool zd_store_has_files(const struct zd_store *store)
+{
+    DESCEND(store, read);
+    return store->ops->has_files;
 }
 
 static void no_work(uv_work_t *work)
@@ -78,6 +216,13 @@ static void after_no_work(uv_work_t *work, int uv_status)
     (void)uv_status; /* cancelled or not, the operation was over before */
     struct zd_store_op *op = ZD_CONTAINER(work, struct zd_store_op, work);
     op->done(op);
+}
+
+void zd_store_count_bytes(struct zd_store *store, uint64_t n_bytes)
+{
+    for (; store != NULL; store = store->outer) {
+        store->n_read_bytes += n_bytes;
+    }
 }
 
 void zd_store_finish_later(struct zd_store_op *op)
@@ -128,7 +273,7 @@ void zd_store_read(struct zd_store *store, struct zd_store_read *read)
 {
     store->n_reads++;
     if (begin_read(store, read)) {
-        store->ops->read(store, read);
+        START(store, read, read);
     } else {
         zd_store_finish_later(&read->op);
     }
@@ -138,7 +283,7 @@ void zd_store_status(struct zd_store *store, struct zd_store_status *status)
 {
     store->n_statuses++;
     if (begin_status(store, status)) {
-        store->ops->status(store, status);
+        START(store, status, status);
     } else {
         zd_store_finish_later(&status->op);
     }
@@ -146,25 +291,29 @@ void zd_store_status(struct zd_store *store, struct zd_store_status *status)
 
 enum zd_status zd_store_read_now(struct zd_store *store, struct zd_store_read *read)
 {
+    struct zd_store *const asked = store;
+    DESCEND_NOW(store, read_now, read);
     if (store->ops->read_now == NULL) {
         return ZD_AGAIN;
     }
     if (begin_read(store, read)) {
         read->op.status = store->ops->read_now(store, read);
     }
-    store->n_reads += read->op.status != ZD_AGAIN;
+    asked->n_reads += read->op.status != ZD_AGAIN;
     return read->op.status;
 }
 
 enum zd_status zd_store_status_now(struct zd_store *store, struct zd_store_status *status)
 {
+    struct zd_store *const asked = store;
+    DESCEND_NOW(store, status_now, status);
     if (store->ops->status_now == NULL) {
         return ZD_AGAIN;
     }
     if (begin_status(store, status)) {
         status->op.status = store->ops->status_now(store, status);
     }
-    store->n_statuses += status->op.status != ZD_AGAIN;
+    asked->n_statuses += status->op.status != ZD_AGAIN;
     return status->op.status;
 }
 
@@ -177,7 +326,7 @@ void zd_store_list(struct zd_store *store, struct zd_store_list *list)
     list->n_entries = 0;
     list->has_more = false;
     if (zd_key_prefix_is_valid(list->prefix)) {
-        store->ops->list(store, list);
+        START(store, list, list);
         return;
     }
     list->op.status = zd_fail(&list->op.err, ZD_INVALID, "the store prefix \"%.*s\" is malformed",
@@ -202,22 +351,31 @@ static bool begin_write(struct zd_store *store, struct zd_store_write *write)
         op->status = zd_fail(&op->err, ZD_READ_ONLY, "the store is read-only");
         return false;
     }
-    if (store->failure[0] != '\0') {
-        op->status = zd_fail(&op->err, ZD_READ_ONLY,
-            "the store takes no writes since a sync failed: %s", store->failure);
+    const char *failure = zd_store_failure(store);
+    if (failure[0] != '\0') {
+        op->status = zd_fail(
+            &op->err, ZD_READ_ONLY, "the store takes no writes since a sync failed: %s", failure);
         return false;
     }
     return key_passes(op, write->key);
 }
 
+/* The store that has staged the bytes drops them. */
+static void discard(struct zd_store_write *write)
+{
+    struct zd_store *store = write->staged->store;
+    write->op.store = store;
+    store->ops->discard(store, write);
+}
+
 /* What was staged and may not be committed goes away, and the answer stays. */
 static void begin_commit(struct zd_store *store, struct zd_store_write *write)
 {
-    assert(write->bytes == NULL && write->staged->store == store);
+    assert(write->bytes == NULL && write->staged != NULL);
     if (begin_write(store, write)) {
-        store->ops->write(store, write);
+        START(store, write, write);
     } else {
-        store->ops->discard(store, write);
+        discard(write);
     }
 }
 
@@ -226,7 +384,7 @@ static void begin_new_bytes(struct zd_store *store, struct zd_store_write *write
     assert(write->bytes != NULL);
     write->staged = NULL;
     if (begin_write(store, write)) {
-        store->ops->write(store, write);
+        START(store, write, write);
     } else {
         zd_store_finish_later(&write->op);
     }
@@ -243,9 +401,9 @@ void zd_store_write(struct zd_store *store, struct zd_store_write *write)
         begin_commit(store, write);
         return;
     case ZD_PHASE_DISCARD:
-        assert(write->staged->store == store);
+        assert(write->staged != NULL);
         begin(&write->op, store);
-        store->ops->discard(store, write);
+        discard(write);
         return;
     }
 }
@@ -255,7 +413,7 @@ void zd_store_erase(struct zd_store *store, struct zd_store_write *erase)
     assert(erase->bytes == NULL && erase->phase == ZD_PHASE_WHOLE);
     erase->staged = NULL;
     if (begin_write(store, erase)) {
-        store->ops->erase(store, erase);
+        START(store, erase, erase);
     } else {
         zd_store_finish_later(&erase->op);
     }
@@ -267,8 +425,12 @@ void zd_store_hold(struct zd_store *store, struct zd_store_hold *hold)
     hold->is_held = false;
     if (!store->writable) {
         hold->op.status = zd_fail(&hold->op.err, ZD_READ_ONLY, "the store is read-only");
-    } else if (store->ops->hold != NULL) {
-        store->ops->hold(store, hold);
+        zd_store_finish_later(&hold->op);
+        return;
+    }
+    DESCEND(store, hold);
+    if (store->ops->hold != NULL) {
+        START(store, hold, hold);
         return;
     }
     zd_store_finish_later(&hold->op);
@@ -288,8 +450,10 @@ void zd_store_release(struct zd_store_hold *hold)
 void zd_store_cancel(struct zd_store_op *op)
 {
     if (!op->cancelled) {
+        struct zd_store *store = op->store;
         op->cancelled = true;
-        op->store->ops->cancel(op->store, op);
+        DESCEND(store, cancel);
+        store->ops->cancel(store, op);
     }
 }
 

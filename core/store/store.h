@@ -5,6 +5,7 @@
 #include <uv.h>
 
 #include "core/base/buf.h"
+#include "core/base/json.h"
 #include "core/base/list.h"
 #include "core/base/status.h"
 #include "core/base/text.h"
@@ -27,7 +28,7 @@ struct zd_range {
     uint64_t len;
 };
 
-/** How a store is configured. All borrowed during open. */
+/** How a store is configured. Borrowed during open, except for the inner store. */
 struct zd_store_config {
     const char *location; /* as the user gave it, scheme included when there is one */
     uv_loop_t *loop;      /* the loop that owns the store and runs all its callbacks */
@@ -35,6 +36,8 @@ struct zd_store_config {
     bool durable;     /* sync before a write is acknowledged */
     uint64_t lock_ms; /* how long a write waits for another process that has locked its key, then it
                          ends in ZD_TIMEOUT; 0 = for ever */
+    const struct zd_json *options; /* an object that passes the schema of the store; NULL = none */
+    struct zd_store *inner;        /* of a store over a store: taken over with ZD_OK; else NULL */
 };
 
 /**
@@ -168,10 +171,24 @@ struct zd_store_hold {
     bool is_held; /* with ZD_OK: zd_store_release must come */
 };
 
-/** A scheme. Every function runs on the loop thread and does not block. */
+/**
+ * A scheme. Every function runs on the loop thread and does not block.
+ *
+ * A store over a store (config.inner: a cache, a planner of reads) leaves out each operation that
+ * it does not change: its inner store gets that. Those that it has start operations of their own,
+ * or hand on the same one: zd_store_read(store->inner, read).
+ */
 struct zd_store_ops {
     const char *scheme;                    /* "file", "mem" */
     bool (*accepts)(const char *location); /* a path without scheme belongs to "file" */
+    const char *usage;                     /* its locations, for --help: "PATH, file:///PATH" */
+    const char *meaning;                   /* what they are: "a directory" */
+    const char *const *endings; /* of locations, and of no dataset's name: ".zarr"; ended by NULL,
+                                   or NULL */
+    const char *schema;         /* JSON Schema of the options (core/base/json_schema.h), judged
+                                   before open is called; NULL: there are no options */
+    uint64_t default_revalidate_ms; /* how long a dataset trusts what it has read, if its
+                                       configuration does not say */
 
     /** Check the location and open it. @param ret_store owned */
     ZD_RESULT (*open)(
@@ -184,10 +201,10 @@ struct zd_store_ops {
     void (*list)(struct zd_store *store, struct zd_store_list *list);
     void (*write)(struct zd_store *store, struct zd_store_write *write); /* not DISCARD */
     void (*erase)(struct zd_store *store, struct zd_store_write *erase);
-    /** Optional: of stores that other processes write to. */
+    /** Optional, both: of stores that other processes write to. */
     void (*hold)(struct zd_store *store, struct zd_store_hold *hold);
     void (*release)(struct zd_store *store, struct zd_store_hold *hold);
-    /** Optional: of the same. */
+    /** Optional: of the same stores. */
     void (*give_up)(struct zd_store *store);
 
     /** Drop what is staged, then end with the status that is there: also of a COMMIT that was
@@ -217,6 +234,8 @@ struct zd_store_ops {
 /** What all stores begin with. */
 struct zd_store {
     const struct zd_store_ops *ops; /* set when open has succeeded */
+    struct zd_store *inner;         /* of a store over a store: owned; else NULL */
+    struct zd_store *outer;         /* the store over this one; borrowed, or NULL */
     uv_loop_t *loop;                /* borrowed */
     char *location;                 /* owned */
     uint64_t place;                 /* stores of equal places hold the same objects; 0: no other */
@@ -224,7 +243,7 @@ struct zd_store {
     char failure[ZD_ERROR_TEXT_BYTES]; /* "" = none; else a sync failed, this is how, and the store
                                           takes no writes any more: it may hold less than it said.
                                           Writes end with ZD_READ_ONLY and this text */
-    /* counts, since the start: what tests assert and /metrics tells */
+    /* operations that were started on this store since it was opened, for tests and /metrics */
     uint64_t n_reads;
     uint64_t n_read_bytes;
     uint64_t n_statuses;
@@ -235,10 +254,38 @@ struct zd_store {
 /** All schemes, ended by NULL; generated from the files core/store/store_*.c. */
 extern const struct zd_store_ops *const zd_stores[];
 
-/** Open a location with the scheme that accepts it. @retval ZD_INVALID none does. Thread: loop. */
+/**
+ * Open a location with the scheme that accepts it.
+ * @retval ZD_INVALID no scheme does, or the options do not pass its schema
+ * Thread: loop.
+ */
 ZD_RESULT zd_store_open(
     const struct zd_store_config *config, struct zd_store **ret_store, struct zd_error *err);
-void zd_store_close(struct zd_store *store); /* accepts NULL */
+
+/** The same with a given scheme: how a store is put over config->inner. Thread: loop. */
+ZD_RESULT zd_store_open_as(const struct zd_store_ops *ops, const struct zd_store_config *config,
+    struct zd_store **ret_store, struct zd_error *err);
+void zd_store_close(struct zd_store *store); /* accepts NULL; closes the inner store, too */
+
+/**
+ * Judge options as opening will: for a location that no scheme accepts nothing is judged.
+ * @param options or NULL
+ * @param at      their place in the configuration; the error's pointer is at or below it
+ * @retval ZD_INVALID
+ * Thread: any.
+ */
+ZD_RESULT zd_store_judge_options(const char *location, const struct zd_json *options,
+    const struct zd_pointer *at, struct zd_error *err);
+
+/** The name that a location suggests: its last segment without the ending of any scheme. Borrowed
+ * from it; may be empty. Thread: any. */
+struct zd_span zd_store_name_of(const char *location);
+
+/** zd_store.failure of this store or of an inner one. Thread: loop. */
+const char *zd_store_failure(const struct zd_store *store);
+
+/** Whether reads obey wants_file. Thread: any. */
+bool zd_store_has_files(const struct zd_store *store);
 
 /** Whether what is written to one is seen in the other. Thread: loop. */
 bool zd_store_is_shared(const struct zd_store *store, const struct zd_store *other);
@@ -277,10 +324,13 @@ void zd_store_list_done(struct zd_store_list *list);
 const char *zd_store_location_in(const char *scheme, const char *location);
 
 /**
- * For stores: fill in what all stores begin with.
+ * For stores: fill in what all stores begin with; the inner store is filled in after open.
  * @param store the store's own memory, zeroed; location is owned by it from now on
  */
 ZD_RESULT zd_store_init(struct zd_store *store, const struct zd_store_config *config);
+
+/** For stores: count bytes that were read, here and in the stores over this one. Thread: loop. */
+void zd_store_count_bytes(struct zd_store *store, uint64_t n_bytes);
 
 /** For stores: the operation is over with op->status; `done` runs in a later turn of the loop. */
 void zd_store_finish_later(struct zd_store_op *op);

@@ -461,7 +461,7 @@ static void after_read(uv_work_t *work, int uv_status)
 {
     const struct zd_store_read *read = ZD_CONTAINER(op_of(work), struct zd_store_read, op);
     if (read->bytes != NULL) {
-        read->op.store->n_read_bytes += read->bytes->len;
+        zd_store_count_bytes(read->op.store, read->bytes->len);
     }
     after_work(work, uv_status);
 }
@@ -516,7 +516,7 @@ static enum zd_status read_now(struct file_store *file, struct zd_store_read *re
     if (!zd_stat_has_same_bytes(&read->stat, &after)) {
         return ZD_AGAIN;
     }
-    read->op.store->n_read_bytes += bytes->len;
+    zd_store_count_bytes(read->op.store, bytes->len);
     read->bytes = ZD_TAKE(bytes);
     return ZD_OK;
 }
@@ -583,9 +583,16 @@ static void file_cancel(struct zd_store *store, struct zd_store_op *op)
     }
 }
 
+/* Also of what other stores will open: a dataset keeps its name. */
+static const char *const endings[] = {".zarr", ".n5", ".zip", NULL};
+
 const struct zd_store_ops zd_store_ops_file = {
     .scheme = "file",
     .accepts = file_accepts,
+    .usage = "PATH, file:///PATH",
+    .meaning = "a directory",
+    .endings = endings,
+    .default_revalidate_ms = 1000,
     .open = file_open,
     .close = file_close,
     .is_current = file_is_current,

@@ -43,7 +43,7 @@ static enum zd_status mem_open(
     const struct zd_store_config *config, struct zd_store **ret_store, struct zd_error *err)
 {
     if (*zd_store_location_in("mem", config->location) != '\0') {
-        return zd_fail(err, ZD_INVALID, "%s: nothing may follow \"mem:\"", config->location);
+        return zd_fail(err, ZD_INVALID, "%s: expected \"mem:\" alone", config->location);
     }
     struct mem_store *mem = zd_alloc_zero(1, sizeof *mem);
     if (mem == NULL || zd_store_init(&mem->store, config) != ZD_OK) {
@@ -113,7 +113,7 @@ static enum zd_status read_object(struct mem_store *mem, struct zd_store_read *r
         return zd_fail(&read->op.err, ZD_NO_MEMORY, "%s: no memory for %llu bytes", read->key,
             (unsigned long long)range.len);
     }
-    mem->store.n_read_bytes += range.len;
+    zd_store_count_bytes(&mem->store, range.len);
     return ZD_OK;
 }
 
@@ -363,6 +363,9 @@ static void mem_cancel(struct zd_store *store, struct zd_store_op *op)
 const struct zd_store_ops zd_store_ops_mem = {
     .scheme = "mem",
     .accepts = mem_accepts,
+    .usage = "mem:",
+    .meaning = "objects in memory, lost when the server stops",
+    .default_revalidate_ms = 1000,
     .open = mem_open,
     .close = mem_close,
     .read = mem_read,

@@ -10,6 +10,7 @@
 #include "core/base/num.h"
 #include "core/base/own.h"
 #include "core/base/scan.h"
+#include "core/store/store.h"
 #include "server/config/config_args.h"
 #include "server/config/config_list.h"
 #include "server/config/config_value.h"
@@ -38,7 +39,8 @@ static enum zd_status read_dataset(struct zd_config *config, const char *name,
     if (dataset->location == NULL) {
         return zd_fail(err, ZD_INVALID, "%s has no location; add the member location", at->text);
     }
-    return ZD_OK;
+    const struct zd_pointer options_at = zd_pointer_member(at, "options");
+    return zd_store_judge_options(dataset->location, dataset->options, &options_at, err);
 }
 
 static enum zd_status read_listen(struct zd_config *config, const struct zd_json *json,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base/num.h"
+#include "core/store/store.h"
 #include "core/base/own.h"
 #include "server/config/config_list.h"
 #include "server/config/config_value.h"
@@ -79,9 +80,12 @@ static void add_setting(struct zd_text *text, const struct zd_setting *row)
 
 void zd_config_args_help(struct zd_text *text)
 {
-    zd_text_add(text,
-        "zarrd [OPTIONS] [NAME=]LOCATION ...\n\n"
-        "Serves Zarr hierarchies over HTTP. A LOCATION is a path, a file: URL or mem:.\n\n");
+    zd_text_add(text, "zarrd [OPTIONS] [NAME=]LOCATION ...\n\n"
+                      "Serves Zarr hierarchies over HTTP. Locations:\n\n");
+    for (size_t i = 0; zd_stores[i] != NULL; i++) {
+        zd_text_addf(text, "  %-28s%s\n", zd_stores[i]->usage, zd_stores[i]->meaning);
+    }
+    zd_text_add(text, "\nOptions:\n\n");
     for (size_t i = 0; i < ZD_COUNT_OF(options); i++) {
         add_option(text, &options[i]);
     }
@@ -194,34 +198,6 @@ static enum zd_status set_pair(struct zd_config *config, const char *pair, struc
     return zd_setting_set_text(setting, &config->settings, equals + 1, err);
 }
 
-static bool ends_with(struct zd_span text, const char *ending)
-{
-    const size_t len = strlen(ending);
-    return text.len > len && memcmp(text.ptr + text.len - len, ending, len) == 0;
-}
-
-/* The last segment of a location, without the ending that says what it is. */
-static struct zd_span name_of(const char *location)
-{
-    static const char *const endings[] = {".zarr", ".n5", ".zip"};
-    struct zd_span text = zd_span_of(location);
-    while (text.len > 0 && (text.ptr[text.len - 1] == '/' || text.ptr[text.len - 1] == ':')) {
-        text.len--;
-    }
-    const uint8_t *slash = memrchr(text.ptr, '/', text.len);
-    if (slash != NULL) {
-        text.len -= (size_t)(slash + 1 - text.ptr);
-        text.ptr = slash + 1;
-    }
-    for (size_t i = 0; i < ZD_COUNT_OF(endings); i++) {
-        if (ends_with(text, endings[i])) {
-            text.len -= strlen(endings[i]);
-            break;
-        }
-    }
-    return text;
-}
-
 static enum zd_status add_location(
     struct zd_config *config, const char *word, bool writable, struct zd_error *err)
 {
@@ -236,7 +212,8 @@ static enum zd_status add_location(
         return zd_fail(err, ZD_INVALID, "'%.100s' has no location; expected NAME=LOCATION", word);
     }
     struct zd_dataset_config *dataset = NULL;
-    ZD_TRY(zd_config_list_add_dataset(config, is_named ? name : name_of(location), &dataset, err));
+    ZD_TRY(zd_config_list_add_dataset(
+        config, is_named ? name : zd_store_name_of(location), &dataset, err));
     dataset->writable = writable;
     return zd_config_value_replace(&dataset->location, location, err);
 }

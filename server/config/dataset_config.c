@@ -12,6 +12,7 @@ enum member_kind {
     MEMBER_FLAG,
     MEMBER_CHOICE, /* a flag with a word for each value */
     MEMBER_MS,
+    MEMBER_OBJECT,
 };
 
 #define MEMBER(kind_, name_, field_, choices_)                                                     \
@@ -32,6 +33,7 @@ static const struct member {
     size_t offset;
 } members[] = {
     MEMBER(MEMBER_TEXT, "location", location, NULL),
+    MEMBER(MEMBER_OBJECT, "options", options, NULL),
     MEMBER(MEMBER_TEXT, "title", title, NULL),
     MEMBER(MEMBER_TEXT, "cache_control", cache_control, NULL),
     MEMBER(MEMBER_FLAG, "writable", writable, NULL),
@@ -65,6 +67,17 @@ static bool find_choice(const char *const *choices, const char *word, size_t *re
     return false;
 }
 
+static enum zd_status replace_object(struct zd_json **place, const struct zd_json *value,
+    const struct zd_pointer *at, struct zd_error *err)
+{
+    if (!zd_json_is(value, ZD_JSON_OBJECT)) {
+        return zd_config_value_wrong_type(at, "an object", value, err);
+    }
+    zd_json_unref(*place);
+    *place = zd_json_ref(value);
+    return ZD_OK;
+}
+
 static enum zd_status set_member(const struct member *member, struct zd_dataset_config *dataset,
     const struct zd_json *value, const struct zd_pointer *at, struct zd_error *err)
 {
@@ -90,6 +103,8 @@ static enum zd_status set_member(const struct member *member, struct zd_dataset_
         }
         *(bool *)place = choice == 1;
         return ZD_OK;
+    case MEMBER_OBJECT:
+        return replace_object(place, value, at, err);
     case MEMBER_MS:
         return zd_json_u64(value, place)
                    ? ZD_OK
@@ -134,6 +149,12 @@ static void emit_member(
     case MEMBER_CHOICE:
         zd_emit_member_string(emit, member->name, member->choices[*(const bool *)place ? 1 : 0]);
         break;
+    case MEMBER_OBJECT:
+        if (*(struct zd_json *const *)place != NULL) {
+            zd_emit_key(emit, member->name);
+            zd_emit_json(emit, *(struct zd_json *const *)place);
+        }
+        break;
     case MEMBER_MS:
         if (zd_load_u64(place) != UINT64_MAX) {
             zd_emit_member_u64(emit, member->name, zd_load_u64(place));
@@ -161,6 +182,7 @@ enum zd_status zd_dataset_config_copy(
     const struct zd_dataset_config *from, struct zd_dataset_config *ret_to)
 {
     struct zd_dataset_config to = *from;
+    to.options = zd_json_ref(from->options);
     enum zd_status status = copy_string(from->name, &to.name);
     status = copy_string(from->location, &to.location) == ZD_OK ? status : ZD_NO_MEMORY;
     status = copy_string(from->title, &to.title) == ZD_OK ? status : ZD_NO_MEMORY;
@@ -179,5 +201,6 @@ void zd_dataset_config_done(struct zd_dataset_config *dataset)
     zd_free(dataset->location);
     zd_free(dataset->title);
     zd_free(dataset->cache_control);
+    zd_json_unref(dataset->options);
     *dataset = (struct zd_dataset_config){0};
 }

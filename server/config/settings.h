@@ -23,12 +23,15 @@ struct zd_settings {
 #undef ZD_WORD
 };
 
+struct zd_json;
+
 /** One dataset as configured. Strings owned. */
 struct zd_dataset_config {
     char *name;
     char *location;
-    char *title;         /* or NULL */
-    char *cache_control; /* or NULL: by whether it may change */
+    char *title;             /* or NULL */
+    struct zd_json *options; /* of its store: an object, or NULL */
+    char *cache_control;     /* or NULL: by whether it may change */
     bool writable;
     bool immutable;
     bool durable; /* default true */

@@ -11,9 +11,7 @@
 #include "server/data/events.h"
 #include "server/runtime/server.h"
 
-#define LOCAL_REVALIDATE_MS  1000
-#define REMOTE_REVALIDATE_MS 5000
-#define CONFIG_BYTES_MAX     (64U << 10)
+#define CONFIG_BYTES_MAX (64U << 10)
 
 static uint64_t revalidate_ms_of(
     const struct zd_dataset_config *config, const struct zd_store *store)
@@ -24,9 +22,7 @@ static uint64_t revalidate_ms_of(
     if (config->revalidate_ms != UINT64_MAX) {
         return config->revalidate_ms;
     }
-    const char *scheme = store->ops->scheme;
-    const bool is_remote = strncmp(scheme, "http", 4) == 0 || strcmp(scheme, "s3") == 0;
-    return is_remote ? REMOTE_REVALIDATE_MS : LOCAL_REVALIDATE_MS;
+    return store->ops->default_revalidate_ms;
 }
 
 struct zd_dataset *zd_dataset_ref(struct zd_dataset *dataset)
@@ -67,6 +63,7 @@ static enum zd_status open_dataset(struct zd_server *server, const struct zd_dat
         .writable = config->writable,
         .durable = config->durable,
         .lock_ms = server->config->settings.limits_lock_ms,
+        .options = config->options,
     };
     dataset->refs = 1;
     const enum zd_status status = zd_store_open(&store_config, &dataset->store, err);

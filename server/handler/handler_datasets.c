@@ -54,7 +54,7 @@ static void emit_links(struct zd_emit *emit, const struct zd_dataset_config *con
 static void emit_dataset(struct zd_emit *emit, const struct root *root)
 {
     const struct zd_dataset_config *config = &root->dataset->config;
-    const char *failure = root->dataset->store->failure;
+    const char *failure = zd_store_failure(root->dataset->store);
     zd_emit_object(emit);
     zd_emit_member_string(emit, "name", config->name);
     zd_emit_key(emit, "title");

@@ -28,7 +28,7 @@ static enum zd_next step_livez(struct zd_request *req)
 static const struct zd_dataset *find_failed(const struct zd_server *server)
 {
     for (size_t i = 0; i < server->n_datasets; i++) {
-        if (server->dataset[i]->store->failure[0] != '\0') {
+        if (zd_store_failure(server->dataset[i]->store)[0] != '\0') {
             return server->dataset[i];
         }
     }
@@ -40,7 +40,7 @@ static enum zd_next respond_failed(struct zd_request *req, const struct zd_datas
     struct zd_error err = {0};
     err.status =
         zd_fail(&err, ZD_STORE, "dataset '%s' stopped accepting writes after a failed sync: %s",
-            dataset->config.name, dataset->store->failure);
+            dataset->config.name, zd_store_failure(dataset->store));
     const struct zd_problem problem = {.code = "store_error", .http_status = 503, .err = &err};
     return zd_respond_problem(req, &problem);
 }

@@ -348,7 +348,7 @@ static enum zd_next step_read_range(struct zd_request *req)
 static bool sends_file(const struct zd_request *req, uint64_t len)
 {
     return len > req->server->config->settings.http_stream_bytes &&
-           req->dataset->store->ops->has_files;
+           zd_store_has_files(req->dataset->store);
 }
 
 /* @param len within the object */

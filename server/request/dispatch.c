@@ -87,7 +87,7 @@ static enum zd_next refuse_write(struct zd_request *req)
     struct zd_error err = {0};
     err.status =
         zd_fail(&err, ZD_READ_ONLY, "dataset '%s' stopped accepting writes after a failed sync: %s",
-            req->dataset->config.name, req->dataset->store->failure);
+            req->dataset->config.name, zd_store_failure(req->dataset->store));
     return zd_respond_error(req, NULL, &err);
 }
 
@@ -161,7 +161,7 @@ static enum zd_next begin_route(
         if (req->route->needs_writable && !req->dataset->config.writable) {
             return refuse_method(req, req->route, true);
         }
-        if (req->route->needs_writable && req->dataset->store->failure[0] != '\0') {
+        if (req->route->needs_writable && zd_store_failure(req->dataset->store)[0] != '\0') {
             return refuse_write(req);
         }
     }

@@ -119,6 +119,9 @@ static enum zd_status fault_status_now(struct zd_store *store, struct zd_store_s
 
 void zd_store_break(struct zd_store *store)
 {
+    while (store->inner != NULL) {
+        store = store->inner;
+    }
     ck_assert(whole == NULL || whole == store->ops || store->ops == &broken);
     if (store->ops != &broken) {
         whole = store->ops;

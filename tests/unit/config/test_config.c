@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/store/store.h"
 #include "server/config/config_args.h"
 #include "server/config/config_emit.h"
 #include "tests/support/unit.h"
@@ -157,6 +158,12 @@ static const struct {
         "/datasets/a/extensions"},
     {"{\"datasets\": {\"a\": {\"revalidate_ms\": -1}}}", "milliseconds",
         "/datasets/a/revalidate_ms"},
+    {"{\"datasets\": {\"a\": {\"location\": \"mem:\", \"options\": {}}}}", NULL, NULL},
+    {"{\"datasets\": {\"a\": {\"location\": \"mem:\", \"options\": 1}}}", "an object",
+        "/datasets/a/options"},
+    {"{\"datasets\": {\"a\": {\"options\": {\"x\": 1}, \"location\": \"mem:\"}}}",
+        "/datasets/a/options/x: mem has no member \"x\"; expected no members",
+        "/datasets/a/options/x"},
     {"{\"datasets\": {\"a\": {\"store_403\": \"absent\"}}}", "not supported by this version",
         "/datasets/a/store_403"},
     {"{\"datasets\": {\"a\": {\"n5_axes\": \"dimensions\"}}}", "not supported by this version",
@@ -224,7 +231,7 @@ START_TEST(what_is_written_reads_back_the_same)
     struct zd_error err = {0};
     const char *document =
         "{\"datasets\": {\"a\": {\"location\": \"mem:\", \"title\": \"A\", \"extensions\": "
-        "\"strict\", \"revalidate_ms\": 7}},"
+        "\"strict\", \"revalidate_ms\": 7, \"options\": {}}},"
         "\"http\": {\"stream_bytes\": 70000, \"show_locations\": true}}";
     ck_assert_msg(read_document(document, &config, &err) == ZD_OK, "%s", err.text);
     ck_assert(config.dataset[0].strict);
@@ -258,10 +265,13 @@ START_TEST(the_example_file_is_the_table)
 }
 END_TEST
 
-START_TEST(help_names_every_setting)
+START_TEST(help_names_every_location_and_setting)
 {
     ZD_SCOPED_TEXT(text, 1U << 16);
     zd_config_args_help(&text);
+    for (size_t i = 0; zd_stores[i] != NULL; i++) {
+        ck_assert(strstr(text.at, zd_stores[i]->usage) != NULL);
+    }
     ck_assert_int_eq(text.status, ZD_OK);
 #define ZD_SIZE(group, name, initial, least, most, meaning)                                        \
     ck_assert(strstr(text.at, #group "." #name) != NULL);
@@ -316,6 +326,6 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, a_variable_without_its_setting_is_refused);
     tcase_add_test(tests, what_is_written_reads_back_the_same);
     tcase_add_test(tests, the_example_file_is_the_table);
-    tcase_add_test(tests, help_names_every_setting);
+    tcase_add_test(tests, help_names_every_location_and_setting);
     tcase_add_test(tests, missing_memory_is_reported);
 }
