@@ -4,6 +4,7 @@
 #define ZD_CORE_BASE_JSON_H
 
 #include "core/base/buf.h"
+#include "core/base/json_token.h"
 #include "core/base/pointer.h"
 #include "core/base/status.h"
 
@@ -19,14 +20,6 @@ enum zd_json_type {
     ZD_JSON_ARRAY,
     ZD_JSON_OBJECT,
     ZD_JSON_NONFINITE, /* a bare NaN, Infinity or -Infinity: not JSON, yet some writers write it */
-};
-
-/** What a document may cost. */
-struct zd_json_limits {
-    size_t bytes_max;
-    size_t nodes_max; /* values: every scalar, array and object counts one */
-    size_t depth_max; /* of nesting; a scalar document has depth 0 */
-    bool nonfinite; /* accept bare NaN, Infinity, -Infinity as ZD_JSON_NONFINITE (reference 1.3) */
 };
 
 /**

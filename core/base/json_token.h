@@ -2,7 +2,16 @@
 #ifndef ZD_CORE_BASE_JSON_TOKEN_H
 #define ZD_CORE_BASE_JSON_TOKEN_H
 
-#include "core/base/json.h"
+#include "core/base/buf.h"
+#include "core/base/status.h"
+
+/** What a document may cost. */
+struct zd_json_limits {
+    size_t bytes_max;
+    size_t nodes_max; /* values: every scalar, array and object counts one */
+    size_t depth_max; /* of nesting; a scalar document has depth 0 */
+    bool nonfinite;   /* accept bare NaN, Infinity, -Infinity as ZD_JSON_NONFINITE */
+};
 
 enum zd_json_token {
     ZD_JSON_TOKEN_END,

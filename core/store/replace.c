@@ -71,17 +71,10 @@ static void close_directories(struct zd_replacement *job)
     job->dir_fd = -1;
 }
 
-void zd_replace_drop(const struct zd_replacement *job, const char *temp)
-{
-    if (zd_calls->unlink(job->temp_dir_fd, temp, 0) != 0 && errno != ENOENT) {
-        atomic_fetch_add(&job->files->writer.n_kept, 1);
-    }
-}
-
 static void job_done(struct zd_replacement *job)
 {
     if (job->temp[0] != '\0') {
-        zd_replace_drop(job, job->temp);
+        zd_replace_name_drop(job, job->temp);
     }
     close_directories(job);
     zd_free(job->held);

@@ -10,6 +10,13 @@
 #include "core/store/calls.h"
 #include "core/store/replace_name.h"
 
+void zd_replace_name_drop(const struct zd_replacement *job, const char *temp)
+{
+    if (zd_calls->unlink(job->temp_dir_fd, temp, 0) != 0 && errno != ENOENT) {
+        atomic_fetch_add(&job->files->writer.n_kept, 1);
+    }
+}
+
 #define COPY_BYTES_MAX (1U << 30) /* of one call */
 
 static int rename_temp(const struct zd_replacement *job, unsigned flags)
@@ -34,7 +41,7 @@ int zd_replace_name_new(struct zd_replacement *job)
     if (code == EINVAL || code == ENOSYS) { /* not of this file system */
         code = zd_calls->link(job->temp_dir_fd, job->temp, job->dir_fd, job->name) == 0 ? 0 : errno;
         if (code == 0) {
-            zd_replace_drop(job, job->temp);
+            zd_replace_name_drop(job, job->temp);
         }
     }
     if (code == 0) {
@@ -109,7 +116,7 @@ static int keep_and_rename(struct zd_replacement *job, const struct stat *old)
         code = rename_temp(job, 0);
     }
     if (code != 0) {
-        zd_replace_drop(job, spare);
+        zd_replace_name_drop(job, spare);
         return code;
     }
     snprintf(job->temp, sizeof job->temp, "%s", spare);

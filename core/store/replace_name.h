@@ -3,7 +3,8 @@
 #define ZD_CORE_STORE_REPLACE_NAME_H
 
 #include "core/store/files.h"
-#include "core/store/replace.h"
+
+struct zd_file_staged;
 
 struct zd_replacement {
     struct zd_files *files;
@@ -22,7 +23,7 @@ struct zd_replacement {
 };
 
 /** Remove a temporary file, which its directory holds, as well as that is possible. */
-void zd_replace_drop(const struct zd_replacement *job, const char *temp);
+void zd_replace_name_drop(const struct zd_replacement *job, const char *temp);
 
 /*
  * The name is the temporary file's from now on, or what it named the temporary name's. 0, or an

@@ -1,6 +1,7 @@
 /* Tokens of JSON: what is told of a text without a tree is what the tree says. */
 #include <string.h>
 
+#include "core/base/json.h"
 #include "core/base/json_token.h"
 #include "tests/fuzz/input.h"
 
