@@ -3,7 +3,7 @@
 import pytest
 from live import DATA, Server
 
-LINES = pytest.StashKey()
+CLOSING_LINE = "closing line"
 
 
 @pytest.fixture
@@ -30,11 +30,15 @@ def server():
 
 
 @pytest.fixture
-def closing_line(request):
+def closing_line(record_property):
     """closing_line(text) puts a line at the end of what pytest prints."""
-    return request.config.stash.setdefault(LINES, []).append
+    return lambda text: record_property(CLOSING_LINE, text)
 
 
-def pytest_terminal_summary(terminalreporter, config):
-    for line in config.stash.get(LINES, []):
-        terminalreporter.write_line(line)
+def pytest_terminal_summary(terminalreporter):
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if getattr(report, "when", None) == "teardown":
+                for name, text in report.user_properties:
+                    if name == CLOSING_LINE:
+                        terminalreporter.write_line(text)

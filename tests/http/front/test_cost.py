@@ -55,6 +55,7 @@ def work(serve, tmp_path):
 
 
 @pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
+@pytest.mark.alone
 @pytest.mark.parametrize("name", HOT)
 def test_a_hot_answer_costs_at_most_2_6_system_calls(work, name):
     """On keep-alive connections that are busy: one receive and one send each, and the waits that they share."""
@@ -77,6 +78,7 @@ def test_a_hot_answer_costs_at_most_2_6_system_calls(work, name):
     assert sum(calls.values()) / N <= 2.6 + 20 / N, calls
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("name", HOT)
 def test_a_hot_answer_allocates_nothing_of_ours(work, name):
     target, headers, status = HOT[name]
