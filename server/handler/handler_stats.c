@@ -1,4 +1,4 @@
-/* Statistics of a selection (api.md 3.8). */
+/* Statistics of a selection. */
 #include "core/base/num.h"
 #include "server/http/accept.h"
 #include "server/request/admit.h"
@@ -6,44 +6,28 @@
 #include "server/request/node_check.h"
 #include "server/runtime/server.h"
 #include "server/slice/stats.h"
-#include "server/request/connection.h"
 
 #define DOCUMENT_BYTES_MAX (64U << 10)
-#define RESTARTS_MAX       3
 #define MEDIA_TYPE         "application/json"
-
-static zd_step step_survey;
-static zd_step step_read;
-static zd_step step_arrived;
 
 static struct zd_stats *stats_of(const struct zd_request *req)
 {
     return req->state;
 }
 
-static void leave(struct zd_request *req)
-{
-    zd_task_leave(&stats_of(req)->task);
-}
-
-static enum zd_next fail(struct zd_request *req, const struct zd_error *err)
-{
-    return zd_respond_error(req, err->status == ZD_CORRUPT ? "corrupt_chunk" : NULL, err);
-}
-
 /* The headers are borrowed until the answer is given. */
 static enum zd_status describe(
-    struct zd_stats *stats, struct zd_representation *ret_answer, struct zd_error *err)
+    struct zd_slice_read *read, struct zd_representation *ret_answer, struct zd_error *err)
 {
-    const struct zd_listing listing = zd_request_listing(stats->task.req);
+    const struct zd_listing listing = zd_request_listing(read->task.req);
     *ret_answer = (struct zd_representation){.media_type = MEDIA_TYPE};
-    if (!stats->is_tagless) {
-        zd_stats_tag(stats, ret_answer->etag);
+    if (!read->is_tagless) {
+        zd_stats_tag(stats_of(read->task.req), ret_answer->etag);
     }
-    zd_headers_done(&stats->headers);
-    zd_headers_init(&stats->headers);
-    zd_headers_add_warnings(&stats->headers, &stats->node->meta->faults, &listing);
-    if (zd_headers_give(&stats->headers, ret_answer) != ZD_OK) {
+    zd_headers_done(&read->headers);
+    zd_headers_init(&read->headers);
+    zd_headers_add_warnings(&read->headers, &read->node->meta->faults, &listing);
+    if (zd_headers_give(&read->headers, ret_answer) != ZD_OK) {
         return zd_fail(err, ZD_NO_MEMORY, "no memory for the headers of the answer");
     }
     return ZD_OK;
@@ -54,8 +38,8 @@ static enum zd_next step_respond(struct zd_request *req)
     struct zd_stats *stats = stats_of(req);
     struct zd_representation answer;
     struct zd_error err = {0};
-    if (describe(stats, &answer, &err) != ZD_OK) {
-        return fail(req, &err);
+    if (describe(&stats->read, &answer, &err) != ZD_OK) {
+        return zd_slice_read_fail(req, &err);
     }
     ZD_SCOPED_TEXT(text, DOCUMENT_BYTES_MAX);
     struct zd_emit emit;
@@ -64,129 +48,36 @@ static enum zd_next step_respond(struct zd_request *req)
     return zd_respond_text(req, &text, &answer);
 }
 
-/* What was read does not belong to one state of the array: again, from the start. */
-static enum zd_next restart(struct zd_request *req)
-{
-    struct zd_stats *stats = stats_of(req);
-    stats->n_restarts++;
-    zd_fetch_release(&stats->fetch);
-    zd_seen_objects_forget(&stats->touched);
-    stats->is_tagless = stats->n_restarts > RESTARTS_MAX; /* it never stands still */
-    req->step = stats->is_surveyed && !stats->is_tagless ? step_survey : step_read;
-    return ZD_NEXT;
-}
-
-static enum zd_next ask_chunks(struct zd_request *req)
-{
-    req->step = step_arrived;
-    return zd_fetch_ask(&stats_of(req)->fetch);
-}
-
-static enum zd_next step_counted(struct zd_request *req)
-{
-    struct zd_stats *stats = stats_of(req);
-    zd_fetch_release(&stats->fetch);
-    if (stats->task.was_dropped) {
-        const struct zd_error err = {.status = ZD_CANCELLED, .text = "the work was cancelled"};
-        return zd_respond_error(req, NULL, &err);
-    }
-    if (!stats->fetch.is_last) {
-        return ask_chunks(req);
-    }
-    req->step = step_respond;
-    return ZD_NEXT;
-}
-
-static enum zd_next step_arrived(struct zd_request *req)
-{
-    struct zd_stats *stats = stats_of(req);
-    struct zd_error err = {0};
-    bool is_stale;
-    if (zd_fetch_collect(&stats->fetch, &is_stale, &err) != ZD_OK) {
-        return fail(req, &err);
-    }
-    if (is_stale) {
-        return restart(req);
-    }
-    req->step = step_counted;
-    return zd_task_run(&stats->task, zd_fetch_cost_ns(&stats->fetch));
-}
-
 static enum zd_next step_read(struct zd_request *req)
 {
     struct zd_error err = {0};
     if (zd_stats_begin(stats_of(req), &err) != ZD_OK) {
-        return fail(req, &err);
+        return zd_slice_read_fail(req, &err);
     }
-    return ask_chunks(req);
+    return zd_slice_read_chunks(req);
 }
 
-/* Every object is known: what a client has already, or only wants to know of, is not computed. */
-static enum zd_next step_condition(struct zd_request *req)
+/* What a client has already, or only wants to know of, is not computed. */
+static enum zd_next accept_conditions(
+    struct zd_request *req, const struct zd_representation *answer)
 {
-    struct zd_representation answer;
-    struct zd_error err = {0};
-    if (describe(stats_of(req), &answer, &err) != ZD_OK) {
-        return fail(req, &err);
-    }
-    if (req->is_head || zd_respond_condition(req, &answer) != ZD_OK) {
-        return zd_respond(req, &answer);
-    }
+    (void)answer;
     req->step = step_read;
     return ZD_NEXT;
 }
 
-static void see_object(struct zd_survey *survey, uint64_t number, struct zd_generation generation)
+static uint64_t cost_ns(const struct zd_slice_read *read)
 {
-    struct zd_stats *stats = ZD_CONTAINER(survey, struct zd_stats, survey);
-    const bool is_first = zd_seen_objects_see(&stats->touched, number, generation);
-    assert(is_first);
-    (void)is_first;
-}
-
-static enum zd_next step_survey_round(struct zd_request *req)
-{
-    struct zd_stats *stats = stats_of(req);
-    struct zd_error err = {0};
-    enum zd_next next;
-    if (zd_survey_round(&stats->survey, &next, &err) != ZD_OK) {
-        return fail(req, &err);
-    }
-    if (stats->survey.is_done) {
-        req->step = step_condition;
-        return ZD_NEXT;
-    }
-    return next;
-}
-
-static enum zd_next step_survey(struct zd_request *req)
-{
-    struct zd_stats *stats = stats_of(req);
-    struct zd_error err = {0};
-    stats->is_surveyed = true;
-    zd_survey_done(&stats->survey);
-    if (zd_survey_init(&stats->survey, &req->machine, stats->node,
-            &stats->node->layout->level[0].grid, &stats->selection, &err) != ZD_OK) {
-        return fail(req, &err);
-    }
-    stats->survey.see = see_object;
-    req->step = step_survey_round;
-    return ZD_NEXT;
-}
-
-static bool asks_validators(const struct zd_request *req)
-{
-    return req->is_head || zd_connection_header(req, "If-Match") != NULL ||
-           zd_connection_header(req, "If-None-Match") != NULL;
+    return zd_fetch_cost_ns(&read->fetch);
 }
 
 static enum zd_next step_take(struct zd_request *req)
 {
     struct zd_error err = {0};
     if (zd_stats_take(stats_of(req), &err) != ZD_OK) {
-        return fail(req, &err);
+        return zd_slice_read_fail(req, &err);
     }
-    req->step = asks_validators(req) ? step_survey : step_read;
+    req->step = zd_slice_read_wants_tag(req) ? zd_slice_read_survey : step_read;
     return ZD_NEXT;
 }
 
@@ -195,17 +86,20 @@ static enum zd_next step_admit(struct zd_request *req)
     return zd_admit_want(req, zd_stats_held_bytes(stats_of(req)), step_take);
 }
 
+static const struct zd_slice_read_kind kind = {
+    .work = zd_stats_work,
+    .release = zd_stats_release,
+    .cost_ns = cost_ns,
+    .begin = step_read,
+    .worked = step_respond,
+    .describe = describe,
+    .accept = accept_conditions,
+};
+
 static bool make_state(struct zd_request *req)
 {
-    struct zd_stats *stats = zd_stats_new(req);
-    if (stats == NULL) {
-        const struct zd_error err = {.status = ZD_NO_MEMORY, .text = "no memory for the request"};
-        zd_respond_error(req, NULL, &err);
-        return false;
-    }
-    req->state = stats;
-    req->state_free = leave;
-    return true;
+    struct zd_stats *stats = zd_stats_new(req, &kind);
+    return zd_slice_read_attach(stats == NULL ? NULL : &stats->read, req);
 }
 
 static enum zd_next step_plan(struct zd_request *req)

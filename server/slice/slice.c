@@ -21,28 +21,24 @@
 
 static void free_slice(struct zd_slice *slice)
 {
-    zd_fetch_done(&slice->fetch);
+    zd_fetch_done(&slice->read.fetch);
     zd_free(slice);
 }
 
 /* A slice is large: taking and giving back its memory is a part of what a small answer costs. */
-static void release_slice(struct zd_task *task)
+void zd_slice_release(struct zd_task *task)
 {
-    struct zd_slice *slice = ZD_CONTAINER(task, struct zd_slice, task);
-    struct zd_server *server = slice->node->dataset->server;
-    zd_fetch_release(&slice->fetch);
-    zd_survey_done(&slice->survey);
-    zd_seen_objects_done(&slice->touched);
-    zd_headers_done(&slice->headers);
-    zd_slice_params_done(&slice->ask);
+    struct zd_slice *slice = ZD_CONTAINER(task, struct zd_slice, read.task);
+    struct zd_server *server = slice->read.node->dataset->server;
+    zd_fetch_release(&slice->read.fetch);
     zd_text_done(&slice->text);
     zd_buf_unref(slice->elements);
     zd_buf_unref(slice->body);
-    zd_node_unref(slice->node);
+    zd_slice_read_done(&slice->read);
     if (slice->format != NULL) {
         zd_format_close(slice->format, &slice->answer);
     }
-    if (server->n_spare_slices == SPARES_MAX || slice->fetch.n_room > SPARE_PARTS_MAX) {
+    if (server->n_spare_slices == SPARES_MAX || slice->read.fetch.n_room > SPARE_PARTS_MAX) {
         free_slice(slice);
         return;
     }
@@ -67,8 +63,9 @@ static struct zd_slice *take_slice(struct zd_server *server)
     }
     server->n_spare_slices--;
     struct zd_slice *slice = ZD_CONTAINER(link, struct zd_slice, spare);
-    const struct zd_fetch fetch = {.want = slice->fetch.want, .n_room = slice->fetch.n_room};
-    *slice = (struct zd_slice){.fetch = fetch};
+    const struct zd_fetch fetch = {
+        .want = slice->read.fetch.want, .n_room = slice->read.fetch.n_room};
+    *slice = (struct zd_slice){.read.fetch = fetch};
     return slice;
 }
 
@@ -109,15 +106,15 @@ static void make_piece(struct zd_slice *slice)
 }
 
 /* One lot of chunks: copied, and the band made text once it is complete. */
-static void make(struct zd_task *task)
+void zd_slice_work(struct zd_task *task)
 {
-    struct zd_slice *slice = ZD_CONTAINER(task, struct zd_slice, task);
+    struct zd_slice *slice = ZD_CONTAINER(task, struct zd_slice, read.task);
     if (slice->is_texting) {
         make_piece(slice);
         return;
     }
-    zd_fetch_copy(&slice->fetch, &slice->block);
-    if (!slice->fetch.is_last || !is_encoded(slice) || slice->is_streamed) {
+    zd_fetch_copy(&slice->read.fetch, &slice->block);
+    if (!slice->read.fetch.is_last || !is_encoded(slice) || slice->is_streamed) {
         return;
     }
     slice->format->band(
@@ -127,37 +124,28 @@ static void make(struct zd_task *task)
     }
 }
 
-struct zd_slice *zd_slice_new(struct zd_request *req)
+struct zd_slice *zd_slice_new(struct zd_request *req, const struct zd_slice_read_kind *kind)
 {
     struct zd_slice *slice = take_slice(req->server);
     if (slice == NULL) {
         return NULL;
     }
-    zd_task_init(&slice->task, req, make, release_slice);
-    zd_slice_params_init(&slice->ask, req->server);
-    zd_headers_init(&slice->headers);
+    zd_slice_read_init(&slice->read, req, kind);
     zd_text_init(&slice->text, 0);
-    slice->node = zd_node_ref(zd_request_node(req));
     return slice;
-}
-
-enum zd_status zd_slice_select(struct zd_slice *slice, const char **ret_code, struct zd_error *err)
-{
-    return zd_slice_params_select(
-        &slice->ask, slice->node->meta, &slice->asked, &slice->selection, ret_code, err);
 }
 
 static const struct zd_settings *settings_of(const struct zd_slice *slice)
 {
-    return &slice->node->dataset->server->config->settings;
+    return &slice->read.node->dataset->server->config->settings;
 }
 
 struct zd_slice_limits_whole zd_slice_whole(const struct zd_slice *slice)
 {
     return (struct zd_slice_limits_whole){
-        .node = slice->node,
-        .selection = &slice->selection,
-        .is_of_stored = slice->ask.is_of_stored,
+        .node = slice->read.node,
+        .selection = &slice->read.selection,
+        .is_of_stored = slice->read.ask.is_of_stored,
         .bytes_max = settings_of(slice)->limits_slice_bytes,
         .setting = "limits.slice_bytes",
     };
@@ -165,10 +153,10 @@ struct zd_slice_limits_whole zd_slice_whole(const struct zd_slice *slice)
 
 enum zd_status zd_slice_prepare(struct zd_slice *slice, struct zd_error *err)
 {
-    const struct zd_meta *meta = slice->node->meta;
-    zd_format_answer_init(&slice->answer, meta, &slice->asked);
-    slice->answer.style = slice->ask.style;
-    slice->answer.pretty = zd_request_is_pretty(slice->task.req);
+    const struct zd_meta *meta = slice->read.node->meta;
+    zd_format_answer_init(&slice->answer, meta, &slice->read.asked);
+    slice->answer.style = slice->read.ask.style;
+    slice->answer.pretty = zd_request_is_pretty(slice->read.task.req);
     slice->end = slice->answer.n_elements;
     slice->length_is_known =
         slice->format->size != NULL && slice->format->size(&slice->answer, &slice->length);
@@ -176,22 +164,24 @@ enum zd_status zd_slice_prepare(struct zd_slice *slice, struct zd_error *err)
         assert(slice->length_is_known); /* the limits were checked */
         slice->head_bytes = slice->length - slice->answer.n_elements * meta->dtype.bytes;
     }
-    zd_headers_add_elements(&slice->headers, &meta->dtype, slice->answer.rank, slice->answer.shape);
-    const struct zd_listing listing = zd_request_listing(slice->task.req);
-    zd_headers_add_slice(&slice->headers, &slice->answer, &listing);
-    if (!slice->ask.has_format) {
-        zd_text_add(zd_headers_add(&slice->headers, "Vary"), "Accept");
+    zd_headers_add_elements(
+        &slice->read.headers, &meta->dtype, slice->answer.rank, slice->answer.shape);
+    const struct zd_listing listing = zd_request_listing(slice->read.task.req);
+    zd_headers_add_slice(&slice->read.headers, &slice->answer, &listing);
+    if (!slice->read.ask.has_format) {
+        zd_text_add(zd_headers_add(&slice->read.headers, "Vary"), "Accept");
     }
-    return zd_seen_objects_init(&slice->touched, slice->node->layout, &slice->selection, err);
+    return zd_seen_objects_init(
+        &slice->read.touched, slice->read.node->layout, &slice->read.selection, err);
 }
 
 void zd_slice_tag(const struct zd_slice *slice, char to[ZD_TAG_BYTES])
 {
     const struct zd_slice_view view = {
-        .node = slice->node,
-        .touched = &slice->touched,
-        .asked = &slice->asked,
-        .selection = &slice->selection,
+        .node = slice->read.node,
+        .touched = &slice->read.touched,
+        .asked = &slice->read.asked,
+        .selection = &slice->read.selection,
     };
     const struct zd_slice_form form = {
         .format = slice->format,
@@ -203,7 +193,7 @@ void zd_slice_tag(const struct zd_slice *slice, char to[ZD_TAG_BYTES])
 
 void zd_slice_cut(struct zd_slice *slice, uint64_t first, uint64_t len)
 {
-    const uint64_t element = slice->node->meta->dtype.bytes;
+    const uint64_t element = slice->read.node->meta->dtype.bytes;
     const uint64_t head = slice->head_bytes;
     const uint64_t last = first + len; /* within the length */
     slice->is_range = true;
@@ -214,13 +204,20 @@ void zd_slice_cut(struct zd_slice *slice, uint64_t first, uint64_t len)
     slice->begin = zd_min_u64(slice->begin, slice->end);
 }
 
+void zd_slice_uncut(struct zd_slice *slice)
+{
+    slice->is_range = false;
+    slice->begin = 0;
+    slice->end = slice->answer.n_elements;
+}
+
 /* Bytes of the body, or of its range. */
 static uint64_t wanted_bytes(const struct zd_slice *slice)
 {
     if (slice->length_is_known) {
         return slice->is_range ? slice->range_len : slice->length;
     }
-    const uint64_t each = zd_max_u64(slice->node->meta->dtype.bytes, ELEMENT_TEXT_BYTES);
+    const uint64_t each = zd_max_u64(slice->read.node->meta->dtype.bytes, ELEMENT_TEXT_BYTES);
     uint64_t n;
     return ckd_mul(&n, slice->answer.n_elements, each) ? UINT64_MAX : n;
 }
@@ -240,11 +237,11 @@ static uint64_t target_bytes(const struct zd_slice *slice)
  * row is more than the window of a stream, the row is what is held. */
 static uint64_t band_elements(const struct zd_slice *slice)
 {
-    const struct zd_grid *grid = &zd_layout_leaf(slice->node->layout)->grid;
-    const uint64_t wanted = target_bytes(slice) / slice->node->meta->dtype.bytes;
+    const struct zd_grid *grid = &zd_layout_leaf(slice->read.node->layout)->grid;
+    const uint64_t wanted = target_bytes(slice) / slice->read.node->meta->dtype.bytes;
     uint64_t row = 1;
     for (uint32_t d = 0; d < grid->rank; d++) {
-        const struct zd_touch touch = zd_touch_of(grid, &slice->selection, d);
+        const struct zd_touch touch = zd_touch_of(grid, &slice->read.selection, d);
         row *= row > 1 ? touch.axis.count : touch.per_chunk_max; /* at most n_elements */
     }
     const uint64_t n_left = slice->end - slice->begin;
@@ -253,7 +250,7 @@ static uint64_t band_elements(const struct zd_slice *slice)
 
 static uint64_t band_bytes(const struct zd_slice *slice)
 {
-    return band_elements(slice) * slice->node->meta->dtype.bytes;
+    return band_elements(slice) * slice->read.node->meta->dtype.bytes;
 }
 
 uint64_t zd_slice_room_bytes(const struct zd_slice *slice)
@@ -286,17 +283,17 @@ static uint64_t body_bytes(const struct zd_slice *slice)
     if (is_encoded(slice)) {
         return encoded_max(slice) + elements;
     }
-    return slice->head_bytes + (slice->end - slice->begin) * slice->node->meta->dtype.bytes;
+    return slice->head_bytes + (slice->end - slice->begin) * slice->read.node->meta->dtype.bytes;
 }
 
 uint64_t zd_slice_held_bytes(const struct zd_slice *slice)
 {
     uint64_t n_parts;
     if (zd_plan_overflows(
-            &zd_layout_leaf(slice->node->layout)->grid, &slice->selection, &n_parts)) {
+            &zd_layout_leaf(slice->read.node->layout)->grid, &slice->read.selection, &n_parts)) {
         n_parts = UINT64_MAX;
     }
-    return body_bytes(slice) + zd_fetch_held_bytes(slice->node, n_parts, flight_bytes(slice));
+    return body_bytes(slice) + zd_fetch_held_bytes(slice->read.node, n_parts, flight_bytes(slice));
 }
 
 static enum zd_status begin_encoded(struct zd_slice *slice, uint64_t n_band, struct zd_error *err)
@@ -309,7 +306,7 @@ static enum zd_status begin_encoded(struct zd_slice *slice, uint64_t n_band, str
     }
     if (slice->elements == NULL) {
         const uint64_t n = zd_min_u64(n_band, slice->end);
-        slice->elements = zd_buf_new(n * slice->node->meta->dtype.bytes);
+        slice->elements = zd_buf_new(n * slice->read.node->meta->dtype.bytes);
     }
     return slice->elements == NULL ? zd_fail(err, ZD_NO_MEMORY, "no memory for a band of the slice")
                                    : ZD_OK;
@@ -318,7 +315,7 @@ static enum zd_status begin_encoded(struct zd_slice *slice, uint64_t n_band, str
 /* The window; nothing was given to an older one. */
 static void begin_stream(struct zd_slice *slice)
 {
-    struct zd_stream *stream = &slice->task.req->stream;
+    struct zd_stream *stream = &slice->read.task.req->stream;
     zd_stream_done(stream);
     zd_stream_init(stream, ZD_STREAM_WINDOW_TIMES * settings_of(slice)->http_stream_bytes);
     if (!slice->is_range) {
@@ -331,7 +328,7 @@ static enum zd_status begin_bytes(struct zd_slice *slice, struct zd_error *err)
 {
     const uint64_t n = slice->end - slice->begin;
     zd_buf_unref(slice->body);
-    slice->body = zd_buf_new(slice->head_bytes + n * slice->node->meta->dtype.bytes);
+    slice->body = zd_buf_new(slice->head_bytes + n * slice->read.node->meta->dtype.bytes);
     if (slice->body == NULL) {
         return zd_fail(
             err, ZD_NO_MEMORY, "no memory for a body of %llu elements", (unsigned long long)n);
@@ -347,22 +344,24 @@ static enum zd_status begin_bytes(struct zd_slice *slice, struct zd_error *err)
 
 enum zd_status zd_slice_begin(struct zd_slice *slice, struct zd_error *err)
 {
-    const struct zd_level *leaf = zd_layout_leaf(slice->node->layout);
+    const struct zd_level *leaf = zd_layout_leaf(slice->read.node->layout);
     uint64_t n_parts;
     slice->is_streamed = zd_slice_is_large(slice);
     const uint64_t n_band = band_elements(slice);
-    if (zd_plan_overflows(&leaf->grid, &slice->selection, &n_parts)) {
+    if (zd_plan_overflows(&leaf->grid, &slice->read.selection, &n_parts)) {
         return zd_fail(err, ZD_TOO_LARGE, "the slice covers more than 2^64 chunks");
     }
-    if (slice->fetch.n_part == 0) {
-        ZD_TRY(zd_fetch_init(&slice->fetch, zd_task_gather(slice->task.req), slice->node, n_parts,
-            flight_bytes(slice), err));
+    if (slice->read.fetch.n_part == 0) {
+        ZD_TRY(zd_fetch_init(&slice->read.fetch, zd_task_gather(slice->read.task.req),
+            slice->read.node, n_parts, flight_bytes(slice), err));
     }
     /* What never stands still is told as it comes; a stream's objects are of one state each. */
-    slice->fetch.seen = slice->is_tagless && !slice->is_streamed ? NULL : &slice->touched;
-    slice->fetch.n_parts = 0;
-    slice->fetch.n_absent = 0;
-    zd_bands_init(&slice->bands, &leaf->grid, &slice->selection, slice->begin, slice->end, n_band);
+    slice->read.fetch.seen =
+        slice->read.is_tagless && !slice->is_streamed ? NULL : &slice->read.touched;
+    slice->read.fetch.n_parts = 0;
+    slice->read.fetch.n_absent = 0;
+    zd_bands_init(
+        &slice->bands, &leaf->grid, &slice->read.selection, slice->begin, slice->end, n_band);
     if (slice->is_streamed) {
         begin_stream(slice);
     }
@@ -375,7 +374,7 @@ enum zd_status zd_slice_begin(struct zd_slice *slice, struct zd_error *err)
 /* Where the elements of the band go; NULL without memory. */
 static uint8_t *place_of_band(struct zd_slice *slice)
 {
-    const uint64_t element = slice->node->meta->dtype.bytes;
+    const uint64_t element = slice->read.node->meta->dtype.bytes;
     if (is_encoded(slice)) {
         return slice->elements->data;
     }
@@ -383,7 +382,7 @@ static uint8_t *place_of_band(struct zd_slice *slice)
         return slice->body->data + slice->head_bytes + (slice->band.first - slice->begin) * element;
     }
     zd_buf_unref(slice->body);
-    slice->body = zd_stream_buf(&slice->task.req->stream, band_bytes(slice));
+    slice->body = zd_stream_buf(&slice->read.task.req->stream, band_bytes(slice));
     if (slice->body == NULL) {
         return NULL;
     }
@@ -401,9 +400,9 @@ enum zd_status zd_slice_next_band(struct zd_slice *slice, bool *ret_is_over, str
     if (to == NULL) {
         return zd_fail(err, ZD_NO_MEMORY, "no memory for a band of the slice");
     }
-    slice->block = zd_block_of(&slice->band.selection, &slice->node->meta->dtype, to);
+    slice->block = zd_block_of(&slice->band.selection, &slice->read.node->meta->dtype, to);
     slice->n_texted = 0;
-    zd_fetch_begin(&slice->fetch, &slice->band.selection);
+    zd_fetch_begin(&slice->read.fetch, &slice->band.selection);
     *ret_is_over = false;
     return ZD_OK;
 }
@@ -432,7 +431,7 @@ static void give_wanted(struct zd_slice *slice, struct zd_buf *bytes, uint64_t p
         zd_buf_unref(bytes);
         return;
     }
-    zd_stream_give(slice->task.req, bytes, first - position, end - first);
+    zd_stream_give(slice->read.task.req, bytes, first - position, end - first);
 }
 
 static enum zd_status give_head(struct zd_slice *slice, struct zd_error *err)
@@ -456,7 +455,7 @@ static void give_piece(struct zd_slice *slice)
         zd_buf_unref(piece);
         return;
     }
-    zd_stream_give(slice->task.req, piece, 0, piece->len);
+    zd_stream_give(slice->read.task.req, piece, 0, piece->len);
 }
 
 enum zd_status zd_slice_give(struct zd_slice *slice, struct zd_error *err)
@@ -470,19 +469,20 @@ enum zd_status zd_slice_give(struct zd_slice *slice, struct zd_error *err)
     if (slice->band.first == 0 && slice->head_bytes > 0) {
         ZD_TRY(give_head(slice, err));
     }
-    const uint64_t element = slice->node->meta->dtype.bytes;
+    const uint64_t element = slice->read.node->meta->dtype.bytes;
     give_wanted(slice, ZD_TAKE(slice->body), slice->head_bytes + slice->band.first * element);
     return ZD_OK;
 }
 
-uint64_t zd_slice_cost_ns(const struct zd_slice *slice)
+uint64_t zd_slice_cost_ns(const struct zd_slice_read *read)
 {
+    const struct zd_slice *slice = ZD_CONTAINER(read, const struct zd_slice, read);
     if (slice->is_texting) {
         return piece_elements(slice) * ELEMENT_TEXT_COST_NS;
     }
-    const bool is_text_due = is_encoded(slice) && slice->fetch.is_last && !slice->is_streamed;
+    const bool is_text_due = is_encoded(slice) && read->fetch.is_last && !slice->is_streamed;
     const uint64_t text_ns = is_text_due ? slice->band.n_elements * ELEMENT_TEXT_COST_NS : 0;
-    return zd_fetch_cost_ns(&slice->fetch) + text_ns;
+    return zd_fetch_cost_ns(&read->fetch) + text_ns;
 }
 
 static enum zd_status finish_text(struct zd_slice *slice, struct zd_error *err)
@@ -497,7 +497,7 @@ static enum zd_status finish_text(struct zd_slice *slice, struct zd_error *err)
 static void finish_bytes(struct zd_slice *slice)
 {
     struct zd_buf *body = slice->body;
-    const uint64_t element = slice->node->meta->dtype.bytes;
+    const uint64_t element = slice->read.node->meta->dtype.bytes;
     body->len = slice->head_bytes + (slice->end - slice->begin) * element;
     if (slice->is_range) {
         const uint64_t skip = slice->range_first - slice->begin * element;

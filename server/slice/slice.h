@@ -4,33 +4,18 @@
 #define ZD_SLICE_SLICE_H
 
 #include "core/grid/band.h"
-#include "server/data/fetch.h"
-#include "server/describe/headers.h"
+#include "server/format/format.h"
 #include "server/slice/slice_limits.h"
-#include "server/slice/slice_params.h"
-#include "server/data/survey.h"
-#include "server/request/task.h"
+#include "server/slice/slice_read.h"
 
 /** The state of a request for a slice. */
 struct zd_slice {
-    struct zd_task task;  /* first: copies one lot of chunks, makes text of elements */
-    struct zd_list spare; /* in the server's list of those to be used again */
-    struct zd_node *node;
-    zd_step *after_scale; /* what follows once it is an array */
-    struct zd_slice_params ask;
-    struct zd_selection asked;     /* as the client counts */
-    struct zd_selection selection; /* the same elements in the stored array */
+    struct zd_slice_read read; /* first; the task copies one lot of chunks, or encodes elements */
+    struct zd_list spare;      /* in the server's list of those to be used again */
     struct zd_answer answer;
     const struct zd_format *format;
-
-    struct zd_seen_objects touched;
-    struct zd_survey survey;
-    struct zd_headers headers;
-    bool is_streamed;    /* into req->stream: the body is one band or one piece of text */
-    bool is_texting;     /* streamed: what the task does next */
-    bool is_surveyed;    /* the generations were asked for before anything is read */
-    bool is_tagless;     /* no entity tag can be told */
-    uint32_t n_restarts; /* because an object changed meanwhile */
+    bool is_streamed; /* into req->stream: the body is one band or one encoded piece */
+    bool is_texting;  /* streamed: the task encodes next */
 
     uint64_t length; /* of the whole body; valid when length_is_known */
     bool length_is_known;
@@ -42,7 +27,6 @@ struct zd_slice {
     uint64_t end;
 
     /* The elements on their way into the body. */
-    struct zd_fetch fetch;
     struct zd_bands bands;
     struct zd_band band;
     struct zd_block block;   /* of the band: in the body, or in `elements` */
@@ -53,15 +37,16 @@ struct zd_slice {
     enum zd_status made;     /* what became of the text */
 };
 
-/** A state for the request, with a reference to its node; left with zd_task_leave. NULL without
- * memory. */
-struct zd_slice *zd_slice_new(struct zd_request *req);
+/** A state for zd_slice_read_attach. NULL without memory. */
+struct zd_slice *zd_slice_new(struct zd_request *req, const struct zd_slice_read_kind *kind);
+
+/** The work and the release of its kind, and what the work costs. */
+void zd_slice_work(struct zd_task *task);
+void zd_slice_release(struct zd_task *task);
+uint64_t zd_slice_cost_ns(const struct zd_slice_read *read);
 
 /** Free those that were kept to be used again. */
 void zd_slices_done(struct zd_server *server);
-
-/** Parse the selection of `ask`. @param ret_code the problem code of a failure */
-ZD_RESULT zd_slice_select(struct zd_slice *slice, const char **ret_code, struct zd_error *err);
 
 /** What its limits are judged by; borrowed from the slice. */
 struct zd_slice_limits_whole zd_slice_whole(const struct zd_slice *slice);
@@ -72,8 +57,11 @@ ZD_RESULT zd_slice_prepare(struct zd_slice *slice, struct zd_error *err);
 /** The entity tag; every touched object is known. */
 void zd_slice_tag(const struct zd_slice *slice, char to[ZD_TAG_BYTES]);
 
-/** Only these bytes of the body are wanted; the format is not text. */
+/** Only these bytes of the body are wanted; the format does not encode. */
 void zd_slice_cut(struct zd_slice *slice, uint64_t first, uint64_t len);
+
+/** All of the body is wanted (again). */
+void zd_slice_uncut(struct zd_slice *slice);
 
 /** Whether the body, or the range of it that is wanted, is to be streamed. Of text the length can
  * only be guessed. */
@@ -94,9 +82,6 @@ uint64_t zd_slice_room_bytes(const struct zd_slice *slice);
  * @retval ZD_NO_MEMORY
  */
 ZD_RESULT zd_slice_next_band(struct zd_slice *slice, bool *ret_is_over, struct zd_error *err);
-
-/** What the work on the chunks that have arrived will cost; the work itself is task.work. */
-uint64_t zd_slice_cost_ns(const struct zd_slice *slice);
 
 /** Streamed text: a piece of the band is next. @return false: all of the band is text */
 bool zd_slice_next_text(struct zd_slice *slice);

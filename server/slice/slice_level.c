@@ -2,8 +2,8 @@
 #include "server/slice/slice_level.h"
 
 #include "server/request/node_check.h"
-#include "server/runtime/server.h"
 #include "server/request/respond.h"
+#include "server/runtime/server.h"
 
 bool zd_slice_level_refuse(struct zd_request *req)
 {
@@ -11,10 +11,10 @@ bool zd_slice_level_refuse(struct zd_request *req)
 }
 
 /* What the slice would be of each level. @param err of the first of which there is none */
-static void count(const struct zd_slice *slice, struct zd_choice_level *level, const char **code,
-    struct zd_error *err)
+static void count(const struct zd_slice_read *read, struct zd_choice_level *level,
+    const char **code, struct zd_error *err)
 {
-    const struct zd_multiscale *scales = &slice->task.req->scales;
+    const struct zd_multiscale *scales = &read->task.req->scales;
     for (uint32_t i = 0; i < scales->n; i++) {
         const struct zd_node *node = scales->node[i];
         struct zd_selection asked;
@@ -25,7 +25,7 @@ static void count(const struct zd_slice *slice, struct zd_choice_level *level, c
         if (!level[i].is_array) {
             continue;
         }
-        level[i].is_counted = zd_slice_params_select(&slice->ask, node->meta, &asked, &stored,
+        level[i].is_counted = zd_slice_params_select(&read->ask, node->meta, &asked, &stored,
                                   &why_code, &why) == ZD_OK;
         if (!level[i].is_counted && err->status == ZD_OK) {
             *err = why;
@@ -56,35 +56,35 @@ static enum zd_next respond_missing(struct zd_request *req, uint32_t level)
     return zd_respond_error(req, "node_not_found", &err);
 }
 
-static enum zd_next take_level(struct zd_slice *slice, uint32_t level)
+static enum zd_next take_level(struct zd_slice_read *read, uint32_t level)
 {
-    struct zd_request *req = slice->task.req;
+    struct zd_request *req = read->task.req;
     struct zd_node *node = req->scales.node[level];
     if (node == NULL) {
         return respond_missing(req, level);
     }
-    zd_text_addf(zd_headers_add(&slice->headers, "Zarr-Level"), "%u", (unsigned)level);
+    zd_text_addf(zd_headers_add(&read->headers, "Zarr-Level"), "%u", (unsigned)level);
     zd_request_set_node(req, node);
-    zd_node_unref(slice->node);
-    slice->node = zd_node_ref(node);
+    zd_node_unref(read->node);
+    read->node = zd_node_ref(node);
     if (zd_node_check(req)) {
         return ZD_DONE;
     }
-    req->step = slice->after_scale;
+    req->step = read->after_level;
     return ZD_NEXT;
 }
 
-static enum zd_next choose(struct zd_slice *slice, struct zd_choice_level *levels)
+static enum zd_next choose(struct zd_slice_read *read, struct zd_choice_level *levels)
 {
-    struct zd_request *req = slice->task.req;
+    struct zd_request *req = read->task.req;
     struct zd_error err = {0};
     const char *code = NULL;
     uint32_t level = 0;
-    count(slice, levels, &code, &err);
+    count(read, levels, &code, &err);
     const struct zd_choice choice = {
-        .has_number = slice->ask.has_level,
-        .number = slice->ask.level,
-        .n_elements_max = slice->ask.max_size,
+        .has_number = read->ask.has_level,
+        .number = read->ask.level,
+        .n_elements_max = read->ask.max_size,
         .level = levels,
         .n_levels = req->scales.n,
     };
@@ -96,7 +96,7 @@ static enum zd_next choose(struct zd_slice *slice, struct zd_choice_level *level
     if (status != ZD_OK) {
         return zd_respond_error(req, NULL, &err);
     }
-    return take_level(slice, level);
+    return take_level(read, level);
 }
 
 static enum zd_next step_choose(struct zd_request *req)
@@ -123,15 +123,15 @@ static enum zd_next refuse_parameter(struct zd_request *req, const char *name, c
     return zd_respond_error(req, "bad_parameter", &err);
 }
 
-enum zd_next zd_slice_level_want(struct zd_slice *slice, zd_step *next)
+enum zd_next zd_slice_level_want(struct zd_slice_read *read, zd_step *next)
 {
-    struct zd_request *req = slice->task.req;
-    const struct zd_slice_params *ask = &slice->ask;
+    struct zd_request *req = read->task.req;
+    const struct zd_slice_params *ask = &read->ask;
     if (ask->has_level && ask->has_max_size) {
         return refuse_parameter(req, "max_size", "level and max_size cannot be combined");
     }
-    if (zd_multiscale_has(slice->node->meta)) {
-        slice->after_scale = next;
+    if (zd_multiscale_has(read->node->meta)) {
+        read->after_level = next;
         return zd_request_want_scales(req, step_choose);
     }
     if (ask->has_level || ask->has_max_size) {

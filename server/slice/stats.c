@@ -1,4 +1,4 @@
-/* Statistics of a selection: read from the document, or computed chunk by chunk (api.md 3.8). */
+/* Statistics of a selection: read from the document, or computed chunk by chunk. */
 #include "server/slice/stats.h"
 
 #include "core/base/num.h"
@@ -21,27 +21,23 @@ static const char *const field_names[] = {
     NULL,
 };
 
-static void release(struct zd_task *task)
+void zd_stats_release(struct zd_task *task)
 {
-    struct zd_stats *stats = ZD_CONTAINER(task, struct zd_stats, task);
-    zd_fetch_done(&stats->fetch);
-    zd_survey_done(&stats->survey);
-    zd_seen_objects_done(&stats->touched);
-    zd_slice_params_done(&stats->ask);
-    zd_headers_done(&stats->headers);
+    struct zd_stats *stats = ZD_CONTAINER(task, struct zd_stats, read.task);
+    zd_fetch_done(&stats->read.fetch);
+    zd_slice_read_done(&stats->read);
     zd_buf_unref(stats->room);
-    zd_node_unref(stats->node);
     zd_free(stats);
 }
 
 /* The elements of the chunks that have arrived. */
-static void count(struct zd_task *task)
+void zd_stats_work(struct zd_task *task)
 {
-    struct zd_stats *stats = ZD_CONTAINER(task, struct zd_stats, task);
-    for (uint32_t i = 0; i < stats->fetch.n_asked; i++) {
+    struct zd_stats *stats = ZD_CONTAINER(task, struct zd_stats, read.task);
+    for (uint32_t i = 0; i < stats->read.fetch.n_asked; i++) {
         uint64_t n_elements;
         const uint8_t *elements =
-            zd_fetch_elements(&stats->fetch, i, stats->room->data, &n_elements);
+            zd_fetch_elements(&stats->read.fetch, i, stats->room->data, &n_elements);
         if (elements == NULL) {
             zd_summary_add_fill(&stats->summary, n_elements);
         } else {
@@ -50,28 +46,24 @@ static void count(struct zd_task *task)
     }
 }
 
-struct zd_stats *zd_stats_new(struct zd_request *req)
+struct zd_stats *zd_stats_new(struct zd_request *req, const struct zd_slice_read_kind *kind)
 {
     struct zd_stats *stats = zd_alloc_zero(1, sizeof *stats);
-    if (stats == NULL) {
-        return NULL;
+    if (stats != NULL) {
+        zd_slice_read_init(&stats->read, req, kind);
     }
-    zd_task_init(&stats->task, req, count, release);
-    zd_slice_params_init(&stats->ask, req->server);
-    zd_headers_init(&stats->headers);
-    stats->node = zd_node_ref(zd_request_node(req));
     return stats;
 }
 
 static enum zd_status read_fields(struct zd_stats *stats, struct zd_error *err)
 {
     struct zd_fields fields = {0};
-    if (stats->ask.fields.len == 0) {
+    if (stats->read.ask.fields.len == 0) {
         stats->wants[ZD_STATS_MIN] = true;
         stats->wants[ZD_STATS_MAX] = true;
         return ZD_OK;
     }
-    ZD_TRY(zd_fields_parse(stats->ask.fields, field_names, &fields, err));
+    ZD_TRY(zd_fields_parse(stats->read.ask.fields, field_names, &fields, err));
     for (uint32_t i = 0; i < ZD_STATS_FIELDS; i++) {
         stats->wants[i] = zd_fields_match(&fields, field_names[i]) != ZD_FIELD_OUT;
     }
@@ -82,21 +74,20 @@ static enum zd_status read_fields(struct zd_stats *stats, struct zd_error *err)
 
 static enum zd_status read_ask(struct zd_stats *stats, const char **ret_code, struct zd_error *err)
 {
-    ZD_TRY(zd_slice_params_query(&stats->ask, &stats->task.req->params, ret_code, err));
+    ZD_TRY(zd_slice_params_query(&stats->read.ask, &stats->read.task.req->params, ret_code, err));
     ZD_TRY(read_fields(stats, err));
-    return zd_slice_params_select(
-        &stats->ask, stats->node->meta, &stats->asked, &stats->selection, ret_code, err);
+    return zd_slice_read_select(&stats->read, ret_code, err);
 }
 
 /* Whether every element that clients can see is selected, in whatever order; and there is one. */
 static bool is_whole(const struct zd_stats *stats)
 {
-    const struct zd_meta *meta = stats->node->meta;
+    const struct zd_meta *meta = stats->read.node->meta;
     uint64_t seen[ZD_RANK_MAX];
     zd_meta_shape(meta, seen);
-    const uint64_t *shape = stats->ask.is_of_stored ? meta->grid.shape : seen;
+    const uint64_t *shape = stats->read.ask.is_of_stored ? meta->grid.shape : seen;
     for (uint32_t d = 0; d < meta->grid.rank; d++) {
-        if (stats->asked.axis[d].count == 0 || stats->asked.axis[d].count < shape[d]) {
+        if (stats->read.asked.axis[d].count == 0 || stats->read.asked.axis[d].count < shape[d]) {
             return false;
         }
     }
@@ -106,20 +97,20 @@ static bool is_whole(const struct zd_stats *stats)
 /* The array's own bounds say nothing of the fill value, nor how many elements there are. */
 static bool is_declared(const struct zd_stats *stats)
 {
-    const struct zd_view *view = &stats->node->meta->view;
+    const struct zd_view *view = &stats->read.node->meta->view;
     const bool *wants = stats->wants;
     const bool wants_more = wants[ZD_STATS_MEAN] || wants[ZD_STATS_STD] || wants[ZD_STATS_N_NAN] ||
                             wants[ZD_STATS_N_FILL] || stats->wants_count;
-    return view->min != NULL && view->max != NULL && !wants_more && !stats->ask.keeps_fill &&
+    return view->min != NULL && view->max != NULL && !wants_more && !stats->read.ask.keeps_fill &&
            is_whole(stats);
 }
 
 static enum zd_status check_limit(const struct zd_stats *stats, struct zd_error *err)
 {
-    const uint64_t most = stats->node->dataset->server->config->settings.limits_stats_bytes;
+    const uint64_t most = stats->read.node->dataset->server->config->settings.limits_stats_bytes;
     uint64_t n;
-    if (zd_selection_overflows(&stats->selection, &n) ||
-        ckd_mul(&n, n, (uint64_t)stats->node->meta->dtype.bytes)) {
+    if (zd_selection_overflows(&stats->read.selection, &n) ||
+        ckd_mul(&n, n, (uint64_t)stats->read.node->meta->dtype.bytes)) {
         n = UINT64_MAX;
     }
     if (n <= most) {
@@ -134,7 +125,7 @@ static enum zd_status check_limit(const struct zd_stats *stats, struct zd_error 
 
 enum zd_status zd_stats_plan(struct zd_stats *stats, const char **ret_code, struct zd_error *err)
 {
-    const struct zd_meta *meta = stats->node->meta;
+    const struct zd_meta *meta = stats->read.node->meta;
     *ret_code = "unsupported_data_type";
     if (!zd_dtype_is_ordered(&meta->dtype)) {
         return zd_fail(
@@ -149,15 +140,15 @@ enum zd_status zd_stats_plan(struct zd_stats *stats, const char **ret_code, stru
 static uint64_t n_parts_max(const struct zd_stats *stats)
 {
     uint64_t n;
-    const struct zd_grid *leaf = &zd_layout_leaf(stats->node->layout)->grid;
-    return zd_plan_overflows(leaf, &stats->selection, &n) ? UINT64_MAX : n;
+    const struct zd_grid *leaf = &zd_layout_leaf(stats->read.node->layout)->grid;
+    return zd_plan_overflows(leaf, &stats->read.selection, &n) ? UINT64_MAX : n;
 }
 
 /* What the tag needs of each stored object. */
 static uint64_t touched_bytes(const struct zd_stats *stats)
 {
     uint64_t n;
-    if (zd_plan_overflows(&stats->node->layout->level[0].grid, &stats->selection, &n) ||
+    if (zd_plan_overflows(&stats->read.node->layout->level[0].grid, &stats->read.selection, &n) ||
         ckd_mul(&n, n, (uint64_t)sizeof(struct zd_seen_objects_object))) {
         return UINT64_MAX;
     }
@@ -166,17 +157,17 @@ static uint64_t touched_bytes(const struct zd_stats *stats)
 
 uint64_t zd_stats_held_bytes(const struct zd_stats *stats)
 {
-    const uint64_t chunk_bytes = zd_layout_leaf(stats->node->layout)->chunk_bytes;
+    const uint64_t chunk_bytes = zd_layout_leaf(stats->read.node->layout)->chunk_bytes;
     const uint64_t chunks =
-        zd_fetch_held_bytes(stats->node, n_parts_max(stats), FLIGHT_BYTES_MAX) + chunk_bytes;
+        zd_fetch_held_bytes(stats->read.node, n_parts_max(stats), FLIGHT_BYTES_MAX) + chunk_bytes;
     uint64_t bytes;
     return ckd_add(&bytes, chunks, touched_bytes(stats)) ? UINT64_MAX : bytes;
 }
 
 enum zd_status zd_stats_take(struct zd_stats *stats, struct zd_error *err)
 {
-    struct zd_layout *layout = stats->node->layout;
-    ZD_TRY(zd_seen_objects_init(&stats->touched, layout, &stats->selection, err));
+    struct zd_layout *layout = stats->read.node->layout;
+    ZD_TRY(zd_seen_objects_init(&stats->read.touched, layout, &stats->read.selection, err));
     stats->room = zd_buf_new(zd_layout_leaf(layout)->chunk_bytes);
     return stats->room == NULL ? zd_fail(err, ZD_NO_MEMORY, "no memory for a chunk's elements")
                                : ZD_OK;
@@ -184,11 +175,11 @@ enum zd_status zd_stats_take(struct zd_stats *stats, struct zd_error *err)
 
 static struct zd_summary_config summary_config(const struct zd_stats *stats)
 {
-    const struct zd_meta *meta = stats->node->meta;
+    const struct zd_meta *meta = stats->read.node->meta;
     return (struct zd_summary_config){
         .dtype = meta->dtype,
         .fill = meta->fill,
-        .keeps_fill = stats->ask.keeps_fill,
+        .keeps_fill = stats->read.ask.keeps_fill,
         .wants_moments = stats->wants[ZD_STATS_MEAN] || stats->wants[ZD_STATS_STD],
     };
 }
@@ -198,26 +189,26 @@ enum zd_status zd_stats_begin(struct zd_stats *stats, struct zd_error *err)
     const struct zd_summary_config config = summary_config(stats);
     const uint64_t n_ns = ELEMENT_NS + (config.wants_moments ? MOMENTS_NS : 0);
     zd_summary_init(&stats->summary, &config);
-    if (stats->fetch.n_part == 0) {
-        ZD_TRY(zd_fetch_init(&stats->fetch, zd_task_gather(stats->task.req), stats->node,
-            n_parts_max(stats), FLIGHT_BYTES_MAX, err));
+    if (stats->read.fetch.n_part == 0) {
+        ZD_TRY(zd_fetch_init(&stats->read.fetch, zd_task_gather(stats->read.task.req),
+            stats->read.node, n_parts_max(stats), FLIGHT_BYTES_MAX, err));
     }
-    stats->fetch.element_ns = n_ns;
-    stats->fetch.seen = stats->is_tagless ? NULL : &stats->touched;
-    zd_fetch_begin(&stats->fetch, &stats->selection);
+    stats->read.fetch.element_ns = n_ns;
+    stats->read.fetch.seen = stats->read.is_tagless ? NULL : &stats->read.touched;
+    zd_fetch_begin(&stats->read.fetch, &stats->read.selection);
     return ZD_OK;
 }
 
 void zd_stats_tag(const struct zd_stats *stats, char to[ZD_TAG_BYTES])
 {
     struct zd_hash hash = {0};
-    zd_hash_add_u64(&hash, stats->node->tag);
+    zd_hash_add_u64(&hash, stats->read.node->tag);
     if (!stats->is_declared) {
-        zd_seen_objects_hash(&stats->touched, &hash);
+        zd_seen_objects_hash(&stats->read.touched, &hash);
     }
-    zd_selection_hash(&stats->selection, &stats->asked, &hash);
-    uint64_t bits = zd_request_is_pretty(stats->task.req) ? 1 : 0;
-    bits = bits << 1 | (stats->ask.keeps_fill ? 1 : 0);
+    zd_selection_hash(&stats->read.selection, &stats->read.asked, &hash);
+    uint64_t bits = zd_request_is_pretty(stats->read.task.req) ? 1 : 0;
+    bits = bits << 1 | (stats->read.ask.keeps_fill ? 1 : 0);
     for (uint32_t i = 0; i < ZD_STATS_FIELDS; i++) {
         bits = bits << 1 | (stats->wants[i] ? 1 : 0);
     }
@@ -229,7 +220,7 @@ void zd_stats_tag(const struct zd_stats *stats, char to[ZD_TAG_BYTES])
 static void emit_element(
     const struct zd_stats *stats, const void *element, uint64_t count, struct zd_emit *emit)
 {
-    const struct zd_dtype *dtype = &stats->node->meta->dtype;
+    const struct zd_dtype *dtype = &stats->read.node->meta->dtype;
     if (count == 0) {
         zd_emit_null(emit);
     } else if (dtype->kind == ZD_DTYPE_FLOAT) {
@@ -245,7 +236,7 @@ static void emit_field(
     const struct zd_stats *stats, enum zd_stats_field field, struct zd_emit *emit)
 {
     const struct zd_summary *summary = &stats->summary;
-    const struct zd_view *view = &stats->node->meta->view;
+    const struct zd_view *view = &stats->read.node->meta->view;
     const uint64_t count = stats->is_declared ? 1 : summary->count;
     switch (field) {
     case ZD_STATS_MIN:
@@ -277,9 +268,9 @@ static void emit_field(
 void zd_stats_emit(const struct zd_stats *stats, struct zd_emit *emit)
 {
     uint64_t shape[ZD_RANK_MAX];
-    const uint32_t rank = zd_selection_shape(&stats->asked, shape);
+    const uint32_t rank = zd_selection_shape(&stats->read.asked, shape);
     ZD_SCOPED_TEXT(selection, SELECTION_BYTES_MAX);
-    zd_selection_add(&stats->asked, &selection);
+    zd_selection_add(&stats->read.asked, &selection);
     zd_emit_object(emit);
     zd_emit_key(emit, "shape");
     zd_emit_array(emit);

@@ -1,13 +1,9 @@
-/* Statistics of a selection: read from the document, or computed chunk by chunk (api.md 3.8).
+/* Statistics of a selection: read from the document, or computed chunk by chunk .
  * Thread: loop. */
 #ifndef ZD_SLICE_STATS_H
 #define ZD_SLICE_STATS_H
 
-#include "server/data/fetch.h"
-#include "server/describe/headers.h"
-#include "server/slice/slice_params.h"
-#include "server/data/survey.h"
-#include "server/request/task.h"
+#include "server/slice/slice_read.h"
 
 /** What may be told, in the order of the answer. */
 enum zd_stats_field {
@@ -22,28 +18,20 @@ enum zd_stats_field {
 
 /** The state of a request for statistics. */
 struct zd_stats {
-    struct zd_task task; /* first: counts the elements of one lot of chunks */
-    struct zd_node *node;
-    struct zd_slice_params ask;
-    struct zd_selection asked;     /* as the client counts */
-    struct zd_selection selection; /* the same elements in the stored array */
+    struct zd_slice_read read; /* first; the task counts the elements of one lot of chunks */
     bool wants[ZD_STATS_FIELDS];
     bool wants_count;
-    bool is_declared; /* the array's own bounds answer: no chunk is read */
-    struct zd_seen_objects touched;
-    struct zd_survey survey;
-    struct zd_fetch fetch;
+    bool is_declared;    /* the array's own bounds answer: no chunk is read */
     struct zd_buf *room; /* for the elements of one part */
     struct zd_summary summary;
-    struct zd_headers headers;
-    bool is_surveyed;    /* the generations were asked for before anything is read */
-    bool is_tagless;     /* no entity tag can be told */
-    uint32_t n_restarts; /* because an object changed meanwhile */
 };
 
-/** A state for the request, with a reference to its node; left with zd_task_leave. NULL without
- * memory. */
-struct zd_stats *zd_stats_new(struct zd_request *req);
+/** A state for zd_slice_read_attach. NULL without memory. */
+struct zd_stats *zd_stats_new(struct zd_request *req, const struct zd_slice_read_kind *kind);
+
+/** The work and the release of its kind. */
+void zd_stats_work(struct zd_task *task);
+void zd_stats_release(struct zd_task *task);
 
 /**
  * Read what is asked, and judge it against the array and the limits.

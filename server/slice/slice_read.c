@@ -1,0 +1,175 @@
+/* Reading elements of one state of an array: what slices and statistics have in common. */
+#include "server/slice/slice_read.h"
+
+#include "core/base/num.h"
+#include "server/request/connection.h"
+#include "server/request/respond.h"
+#include "server/runtime/server.h"
+
+#define RESTARTS_MAX 3 /* then the array is taken as it comes */
+
+static zd_step step_arrived;
+
+static void leave(struct zd_request *req)
+{
+    zd_task_leave(&zd_slice_read_of(req)->task);
+}
+
+void zd_slice_read_init(
+    struct zd_slice_read *read, struct zd_request *req, const struct zd_slice_read_kind *kind)
+{
+    read->kind = kind;
+    read->node = zd_node_ref(zd_request_node(req));
+    zd_task_init(&read->task, req, kind->work, kind->release);
+    zd_slice_params_init(&read->ask, req->server);
+    zd_headers_init(&read->headers);
+}
+
+void zd_slice_read_done(struct zd_slice_read *read)
+{
+    zd_survey_done(&read->survey);
+    zd_seen_objects_done(&read->touched);
+    zd_headers_done(&read->headers);
+    zd_slice_params_done(&read->ask);
+    zd_node_unref(read->node);
+}
+
+bool zd_slice_read_attach(struct zd_slice_read *read, struct zd_request *req)
+{
+    if (read == NULL) {
+        const struct zd_error err = {.status = ZD_NO_MEMORY, .text = "no memory for the request"};
+        zd_respond_error(req, NULL, &err);
+        return false;
+    }
+    req->state = read;
+    req->state_free = leave;
+    return true;
+}
+
+enum zd_status zd_slice_read_select(
+    struct zd_slice_read *read, const char **ret_code, struct zd_error *err)
+{
+    return zd_slice_params_select(
+        &read->ask, read->node->meta, &read->asked, &read->selection, ret_code, err);
+}
+
+bool zd_slice_read_wants_tag(const struct zd_request *req)
+{
+    return req->is_head || zd_connection_header(req, "If-Match") != NULL ||
+           zd_connection_header(req, "If-None-Match") != NULL;
+}
+
+enum zd_next zd_slice_read_fail(struct zd_request *req, const struct zd_error *err)
+{
+    return zd_respond_error(req, err->status == ZD_CORRUPT ? "corrupt_chunk" : NULL, err);
+}
+
+enum zd_next zd_slice_read_dropped(struct zd_request *req)
+{
+    const struct zd_error err = {.status = ZD_CANCELLED, .text = "the work was cancelled"};
+    return zd_respond_error(req, NULL, &err);
+}
+
+/* ---- what is known of the objects before they are read ---- */
+
+static enum zd_next step_conditions(struct zd_request *req)
+{
+    struct zd_slice_read *read = zd_slice_read_of(req);
+    struct zd_representation answer;
+    struct zd_error err = {0};
+    if (read->kind->describe(read, &answer, &err) != ZD_OK) {
+        return zd_slice_read_fail(req, &err);
+    }
+    if (req->is_head || zd_respond_condition(req, &answer) != ZD_OK) {
+        return zd_respond(req, &answer); /* without its body: 200, 304 or 412 */
+    }
+    return read->kind->accept(req, &answer);
+}
+
+static void see_object(struct zd_survey *survey, uint64_t number, struct zd_generation generation)
+{
+    struct zd_slice_read *read = ZD_CONTAINER(survey, struct zd_slice_read, survey);
+    const bool is_first = zd_seen_objects_see(&read->touched, number, generation);
+    assert(is_first);
+    (void)is_first;
+}
+
+static enum zd_next step_round(struct zd_request *req)
+{
+    struct zd_slice_read *read = zd_slice_read_of(req);
+    struct zd_error err = {0};
+    enum zd_next next;
+    if (zd_survey_round(&read->survey, &next, &err) != ZD_OK) {
+        return zd_slice_read_fail(req, &err);
+    }
+    if (read->survey.is_done) {
+        req->step = step_conditions;
+        return ZD_NEXT;
+    }
+    return next;
+}
+
+enum zd_next zd_slice_read_survey(struct zd_request *req)
+{
+    struct zd_slice_read *read = zd_slice_read_of(req);
+    struct zd_error err = {0};
+    read->is_surveyed = true;
+    zd_survey_done(&read->survey);
+    if (zd_survey_init(&read->survey, &req->machine, read->node, &read->node->layout->level[0].grid,
+            &read->selection, &err) != ZD_OK) {
+        return zd_slice_read_fail(req, &err);
+    }
+    read->survey.see = see_object;
+    req->step = step_round;
+    return ZD_NEXT;
+}
+
+/* ---- the chunks ---- */
+
+/* What was read belongs to two states of the array: from the start again. */
+static enum zd_next restart(struct zd_request *req)
+{
+    struct zd_slice_read *read = zd_slice_read_of(req);
+    struct zd_error err = {0};
+    if (read->kind->restart != NULL && read->kind->restart(read, &err) != ZD_OK) {
+        return zd_slice_read_fail(req, &err);
+    }
+    zd_fetch_release(&read->fetch);
+    zd_seen_objects_forget(&read->touched);
+    read->n_restarts++;
+    read->is_tagless = read->n_restarts > RESTARTS_MAX;
+    req->step = read->is_surveyed && !read->is_tagless ? zd_slice_read_survey : read->kind->begin;
+    return ZD_NEXT;
+}
+
+static enum zd_next step_worked(struct zd_request *req)
+{
+    struct zd_slice_read *read = zd_slice_read_of(req);
+    zd_fetch_release(&read->fetch);
+    if (read->task.was_dropped) {
+        return zd_slice_read_dropped(req);
+    }
+    req->step = read->fetch.is_last ? read->kind->worked : zd_slice_read_chunks;
+    return ZD_NEXT;
+}
+
+static enum zd_next step_arrived(struct zd_request *req)
+{
+    struct zd_slice_read *read = zd_slice_read_of(req);
+    struct zd_error err = {0};
+    bool is_stale;
+    if (zd_fetch_collect(&read->fetch, &is_stale, &err) != ZD_OK) {
+        return zd_slice_read_fail(req, &err);
+    }
+    if (is_stale) {
+        return restart(req);
+    }
+    req->step = step_worked;
+    return zd_task_run(&read->task, read->kind->cost_ns(read));
+}
+
+enum zd_next zd_slice_read_chunks(struct zd_request *req)
+{
+    req->step = step_arrived;
+    return zd_fetch_ask(&zd_slice_read_of(req)->fetch);
+}

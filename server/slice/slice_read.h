@@ -1,0 +1,88 @@
+/* Reading elements of one state of an array: what slices and statistics have in common. Thread:
+ * loop.
+ *
+ *     [survey] -> [conditions] -> begin -> chunks -> work -> chunks -> ... -> worked
+ *         ^                         ^                |
+ *         +---- an object was replaced meanwhile ----+
+ */
+#ifndef ZD_SLICE_SLICE_READ_H
+#define ZD_SLICE_SLICE_READ_H
+
+#include "server/data/fetch.h"
+#include "server/data/survey.h"
+#include "server/describe/headers.h"
+#include "server/request/task.h"
+#include "server/slice/slice_params.h"
+
+struct zd_slice_read;
+
+/** What differs between those that read. */
+struct zd_slice_read_kind {
+    void (*work)(struct zd_task *task);    /* on the chunks that have arrived; as of zd_task */
+    void (*release)(struct zd_task *task); /* frees the state; as of zd_task */
+    uint64_t (*cost_ns)(const struct zd_slice_read *read); /* of the work that is next */
+    zd_step *begin;                                        /* reads from the start, or again */
+    zd_step *worked;                                       /* all chunks of the fetch are done */
+    /** The answer without its body; headers are borrowed from the state. @retval ZD_NO_MEMORY */
+    ZD_RESULT (*describe)(
+        struct zd_slice_read *read, struct zd_representation *ret_answer, struct zd_error *err);
+    /** The conditions of the request hold: goes on. */
+    enum zd_next (*accept)(struct zd_request *req, const struct zd_representation *answer);
+    /** Whether it can be read again from the start; NULL: it always can. @retval ZD_STORE */
+    ZD_RESULT (*restart)(const struct zd_slice_read *read, struct zd_error *err);
+};
+
+/** The first member of a request's state. */
+struct zd_slice_read {
+    struct zd_task task; /* first */
+    const struct zd_slice_read_kind *kind;
+    struct zd_node *node; /* a reference */
+    struct zd_slice_params ask;
+    struct zd_selection asked;     /* as the client counts */
+    struct zd_selection selection; /* the same elements in the stored array */
+    struct zd_seen_objects touched;
+    struct zd_survey survey;
+    struct zd_fetch fetch; /* the caller's to free */
+    struct zd_headers headers;
+    zd_step *after_level; /* of zd_slice_level_want */
+    bool is_surveyed;     /* the generations were asked for before anything is read */
+    bool is_tagless;      /* the array changes all the time: the answer has no entity tag */
+    uint32_t n_restarts;
+};
+
+/** Begin, with a reference to the request's node. @param read zeroed, but for its fetch */
+void zd_slice_read_init(
+    struct zd_slice_read *read, struct zd_request *req, const struct zd_slice_read_kind *kind);
+
+/** Release all but the memory of the fetch. */
+void zd_slice_read_done(struct zd_slice_read *read);
+
+/** Make it the request's state. @param read NULL: answers that there is no memory @return whether
+ * it is */
+bool zd_slice_read_attach(struct zd_slice_read *read, struct zd_request *req);
+
+/** The request's state, after that. */
+static inline struct zd_slice_read *zd_slice_read_of(const struct zd_request *req)
+{
+    return req->state;
+}
+
+/** Parse the selection of `ask`. @param ret_code the problem code of a failure */
+ZD_RESULT zd_slice_read_select(
+    struct zd_slice_read *read, const char **ret_code, struct zd_error *err);
+
+/** Whether the entity tag must be known before anything is read: for HEAD and conditions. */
+bool zd_slice_read_wants_tag(const struct zd_request *req);
+
+/** Answer with an error. */
+enum zd_next zd_slice_read_fail(struct zd_request *req, const struct zd_error *err);
+enum zd_next zd_slice_read_dropped(struct zd_request *req); /* a worker did not do the work */
+
+/** A step: asks for the generations of all objects, judges the conditions and goes on with
+ * kind->accept, or answers. */
+enum zd_next zd_slice_read_survey(struct zd_request *req);
+
+/** A step: asks for the next chunks of the fetch, works on them, and goes on with kind->worked. */
+enum zd_next zd_slice_read_chunks(struct zd_request *req);
+
+#endif
