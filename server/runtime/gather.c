@@ -5,7 +5,7 @@
 
 void zd_gather_begin(struct zd_gather *gather)
 {
-    assert(gather->n == 0 && !gather->is_asking);
+    assert((gather->n == 0 || gather->n_at_once > 0) && !gather->is_asking);
     gather->is_asking = true;
 }
 
@@ -20,7 +20,7 @@ void zd_gather_arrived(struct zd_gather *gather)
 {
     assert(gather->n > 0);
     gather->n--;
-    if (gather->n == 0 && !gather->is_asking) {
+    if ((gather->n == 0 || gather->n < gather->n_at_once) && !gather->is_asking) {
         zd_machine_go_on(gather->machine);
     }
 }

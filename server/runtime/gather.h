@@ -17,16 +17,24 @@ struct zd_gather {
     struct zd_machine *machine; /* borrowed */
     struct zd_job_owner owner;  /* for whom workers work meanwhile */
     uint32_t n;                 /* waits under way */
+    uint32_t n_at_once;         /* 0: the machine goes on when all have ended; else already when
+                                 * fewer than so many are under way */
     bool is_asking;             /* between begin and end */
 };
 
-/** Begin to ask. Nothing is under way. */
+/** Begin to ask. Nothing is under way, unless n_at_once is set. */
 void zd_gather_begin(struct zd_gather *gather);
 
 /** Count one wait. @param next what the call that wants something has returned */
 static inline void zd_gather_add(struct zd_gather *gather, enum zd_next next)
 {
     gather->n += next == ZD_WAIT;
+}
+
+/** Whether one more may be asked for. */
+static inline bool zd_gather_has_room(const struct zd_gather *gather)
+{
+    return gather->n_at_once == 0 || gather->n < gather->n_at_once;
 }
 
 /** All are asked. @return ZD_NEXT: nothing is under way; ZD_WAIT: the machine will go on */

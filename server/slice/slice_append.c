@@ -5,7 +5,7 @@
 
 #include "core/base/num.h"
 #include "core/base/scan.h"
-#include "server/runtime/server.h"
+#include "server/write/grow.h"
 
 static bool find_name(const struct zd_meta *meta, struct zd_span name, uint32_t *ret_dim)
 {
@@ -39,78 +39,66 @@ static enum zd_status find_dimension(
     return told;
 }
 
-enum zd_status zd_slice_append_begin(
-    struct zd_slice_write *write, struct zd_span name, const char **ret_code, struct zd_error *err)
+enum zd_status zd_slice_append_begin(struct zd_slice_append *append, struct zd_node *node,
+    const struct zd_slice_params *params, struct zd_slice_body *body, const char **ret_code,
+    struct zd_error *err)
 {
-    struct zd_slice_append *append = &write->append;
-    const struct zd_meta *meta = write->node->meta;
+    const struct zd_meta *meta = node->meta;
     uint64_t shape[ZD_RANK_MAX];
     *ret_code = "bad_parameter";
-    ZD_TRY(find_dimension(meta, name, &append->dim, err));
+    ZD_TRY(find_dimension(meta, params->append, &append->dim, err));
     zd_meta_shape(meta, shape);
     *ret_code = "shape_mismatch";
-    ZD_TRY(zd_slice_params_check_shape(&write->ask, "array", shape, meta->grid.rank, err));
+    ZD_TRY(zd_slice_params_check_shape(params, "array", shape, meta->grid.rank, err));
     append->from = meta->grid.shape[append->dim];
-    append->node = zd_node_ref(write->node);
+    append->before = zd_node_ref(node);
     shape[append->dim] = 0;
-    zd_slice_body_expect(&write->body, meta->grid.rank, shape, false);
+    zd_slice_body_expect(body, meta->grid.rank, shape, false);
     return ZD_OK;
 }
 
-enum zd_next zd_slice_append_ask(
-    struct zd_slice_write *write, struct zd_metadata_want *want, struct zd_error *err)
+/* Of whatever document is there: others may widen its bounds meanwhile. That its shape is still the
+ * one that was read is judged when the elements are committed. */
+enum zd_next zd_slice_append_foresee(
+    struct zd_slice_append *append, const struct zd_slice_body *body, struct zd_machine *machine)
 {
-    struct zd_slice_append *append = &write->append;
-    const struct zd_grid *grid = &write->node->meta->grid;
-    append->count = write->body.shape[append->dim];
-    ZD_AUTO(zd_json) document = zd_json_new_object();
-    struct zd_json *shape = zd_json_new_array();
-    uint64_t length;
-    if (ckd_add(&length, append->from, append->count)) {
-        want->wait.status = zd_fail(err, ZD_TOO_LARGE, "the array would be longer than 2^64");
-        return ZD_DONE;
+    struct zd_metadata_want *change = &append->change;
+    uint64_t shape[ZD_RANK_MAX];
+    append->count = body->shape[append->dim];
+    *change = (struct zd_metadata_want){.wait = zd_machine_wait(machine)};
+    memcpy(shape, append->before->meta->grid.shape, sizeof shape);
+    if (ckd_add(&shape[append->dim], append->from, append->count)) {
+        change->wait.status =
+            zd_fail(&change->wait.err, ZD_TOO_LARGE, "the array would be longer than 2^64");
+        return ZD_NEXT;
     }
-    bool has_memory = document != NULL && shape != NULL;
-    for (uint32_t d = 0; has_memory && d < grid->rank; d++) {
-        const uint64_t n = d == append->dim ? length : grid->shape[d];
-        has_memory = zd_json_append(shape, zd_json_new_u64(n)) == ZD_OK;
-    }
-    if (!has_memory || zd_json_set(document, "shape", zd_json_ref(shape)) != ZD_OK) {
-        zd_json_unref(shape);
-        want->wait.status = zd_fail(err, ZD_NO_MEMORY, "no memory for the array's new shape");
-        return ZD_DONE;
-    }
-    zd_json_unref(shape);
-    /* Of whatever document is there: others may widen its bounds meanwhile. That its shape is still
-     * the one that was read is judged when the elements are committed. */
-    const struct zd_metadata_ask ask = {
-        .kind = ZD_METADATA_PATCH,
-        .place = write->node->path,
-        .json = document,
-        .is_dry = true,
-        .has_lock = true,
-    };
-    return zd_metadata_want(write->node->dataset, &ask, want);
+    const struct zd_grow_ask ask = {.node = append->before, .shape = shape, .is_dry = true};
+    return zd_grow_want(&ask, change);
 }
 
-enum zd_status zd_slice_append_select(
-    struct zd_slice_write *write, struct zd_meta *meta, struct zd_error *err)
+enum zd_status zd_slice_append_select(const struct zd_slice_append *append,
+    struct zd_node **ret_node, struct zd_selection *ret_asked, struct zd_selection *ret_stored,
+    struct zd_error *err)
 {
-    const struct zd_slice_append *append = &write->append;
     struct zd_node *grown = NULL;
     uint64_t shape[ZD_RANK_MAX];
-    ZD_TRY(zd_catalog_foresee(append->node, meta, &grown, err));
-    zd_node_unref(write->node);
-    write->node = grown;
-    write->body.dtype = &grown->meta->dtype;
+    ZD_TRY(zd_catalog_foresee(append->before, append->change.meta, &grown, err));
     zd_meta_shape(grown->meta, shape);
-    zd_selection_whole(grown->meta->grid.rank, shape, &write->asked);
-    struct zd_axis *axis = &write->asked.axis[append->dim];
+    zd_selection_whole(grown->meta->grid.rank, shape, ret_asked);
+    struct zd_axis *axis = &ret_asked->axis[append->dim];
     axis->start = append->count == 0 ? 0 : shape[append->dim] - append->count;
     axis->count = append->count;
-    write->selection = write->asked;
-    for (uint32_t d = 0; d < write->selection.rank; d++) {
-        write->selection.axis[d].start += grown->meta->view.origin[d];
+    *ret_stored = *ret_asked;
+    for (uint32_t d = 0; d < ret_stored->rank; d++) {
+        ret_stored->axis[d].start += grown->meta->view.origin[d];
     }
+    *ret_node = grown;
     return ZD_OK;
+}
+
+void zd_slice_append_release(struct zd_slice_append *append)
+{
+    zd_metadata_release(&append->change);
+    zd_node_unref(append->before);
+    *append = (struct zd_slice_append){0};
 }

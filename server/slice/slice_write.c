@@ -3,211 +3,317 @@
 
 #include <string.h>
 
-#include "core/array/rewrite_cost.h"
 #include "core/base/num.h"
-#include "core/codec/strided.h"
 #include "core/dialect/dialect.h"
 #include "server/request/admit.h"
+#include "server/request/node_check.h"
+#include "server/request/respond.h"
 #include "server/runtime/server.h"
-#include "server/slice/slice_commit.h"
-#include "server/request/task.h"
+#include "server/slice/slice_suggest.h"
 
-#define FLYING_MAX       32
-#define FLYING_BYTES_MAX (UINT64_C(64) << 20) /* of rewrites that are under way at once */
-#define OBJECT_EXTRA                                                                               \
-    4096 /* bytes that one takes besides what is here: keys, locks, temporaries                    \
-          */
 #define SUM_BYTES_PER_NS 1
-#define BANDS_AT_ONCE    2 /* the one that is read, and what is left of the one before */
+
+enum state {
+    LOCK,
+    PLAN,
+    APPEND,
+    MEASURE,
+    FORESEE,
+    FORESEEN,
+    ADMIT,
+    SURVEY,
+    LOOK,
+    BEGIN,
+    EARLY,
+    LOCKED,
+    RECEIVE,
+    HEAD,
+    BAND,
+    FILL,
+    SUM,
+    CUT,
+    STAGE,
+    STAGED,
+    END,
+    COMMIT,
+    COMMITTED,
+    RESPOND,
+};
+
+/** What a step has come to, and which state follows. */
+enum outcome {
+    NEXT,        /* the next state */
+    NEXT_LATER,  /* the same, when what was asked for has ended */
+    OTHER,       /* the other state */
+    OTHER_LATER, /* the same, when what was asked for has ended */
+    SAME,        /* this state once more */
+    SAME_LATER,  /* the same, when more of the body has come, or what was asked for */
+    ANSWERED,    /* the request is refused */
+};
+
+static enum outcome ask(enum zd_next next)
+{
+    return next == ZD_WAIT ? NEXT_LATER : NEXT;
+}
+
+static enum outcome again(enum zd_next next)
+{
+    return next == ZD_WAIT ? SAME_LATER : SAME;
+}
 
 static const struct zd_settings *settings_of(const struct zd_slice_write *write)
 {
-    return &write->node->dataset->server->config->settings;
+    return &write->task.req->server->config->settings;
 }
 
-static const struct zd_level *outermost(const struct zd_slice_write *write)
-{
-    return &write->node->layout->level[0];
-}
+/* ---- refusals ---- */
 
-struct zd_slice_write *zd_slice_write_new(struct zd_request *req)
+/* Others may go on: locks are given back, and what was staged is discarded. */
+static void give_back(struct zd_slice_write *write)
 {
-    struct zd_slice_write *write = zd_alloc_zero(1, sizeof *write);
-    if (write != NULL) {
-        write->req = req;
-        zd_slice_params_init(&write->ask, req->server);
-    }
-    return write;
-}
-
-void zd_slice_write_abort(struct zd_slice_write *write)
-{
-    assert(write->commit == NULL);
-    for (uint64_t i = 0; write->object != NULL && i < write->n_objects; i++) {
-        zd_edit_release(&write->object[i].want);
-    }
-    zd_free(write->object);
-    write->object = NULL;
-    write->n_objects = 0;
+    zd_commit_release(&write->commit);
     zd_node_lock_release(&write->lock);
 }
 
-void zd_slice_write_give_way(struct zd_slice_write *write)
+/* Others go on at once, though the client may still be sending. */
+static enum outcome fail(struct zd_slice_write *write, const char *code, const struct zd_error *err)
 {
-    zd_slice_write_abort(write);
-    zd_seen_objects_done(&write->touched);
-    zd_metadata_release(&write->append.change);
-    const bool is_append = write->append.node != NULL;
-    zd_node_unref(write->append.node);
-    write->append = (struct zd_slice_append){.is_asked = is_append};
+    const bool is_corrupt = code == NULL && err->status == ZD_CORRUPT;
+    give_back(write);
+    zd_respond_error(write->task.req, is_corrupt ? "corrupt_chunk" : code, err);
+    return ANSWERED;
 }
 
-void zd_slice_write_free(struct zd_slice_write *write)
+static enum outcome fail_body(struct zd_slice_write *write, const struct zd_error *err)
 {
-    zd_slice_write_abort(write);
-    zd_survey_done(&write->survey);
-    zd_seen_objects_done(&write->touched);
-    zd_slice_body_done(&write->body);
-    zd_slice_params_done(&write->ask);
-    zd_buf_unref(write->elements);
-    zd_metadata_release(&write->append.change);
-    zd_node_unref(write->append.node);
-    zd_node_unref(write->node);
-    zd_free(write);
+    return fail(write, err->status == ZD_INVALID ? "bad_body" : NULL, err);
 }
 
-void zd_slice_write_leave(struct zd_slice_write *write)
+static enum outcome fail_condition(struct zd_slice_write *write, const char *tag)
 {
-    write->req = NULL;
-    if (write->is_summing) {
-        zd_workers_cancel(&write->summing);
-    } else if (write->commit == NULL) {
-        zd_slice_write_free(write);
-    }
+    give_back(write);
+    zd_respond_precondition(write->task.req, tag);
+    return ANSWERED;
 }
 
-/* ---- the plan ---- */
-
-/* A band ends with a row of stored objects, so that none is touched by two. */
-static uint64_t row_elements(const struct zd_slice_write *write)
+static struct zd_slice_limits_whole whole_of(const struct zd_slice_write *write)
 {
-    const struct zd_grid *grid = &outermost(write)->grid;
-    uint64_t row = 1;
-    for (uint32_t d = 0; d < grid->rank; d++) {
-        const struct zd_touch touch = zd_touch_of(grid, &write->selection, d);
-        row *= row > 1 ? touch.axis.count : touch.per_chunk_max; /* at most all elements */
-    }
-    return row;
+    return (struct zd_slice_limits_whole){
+        .node = write->node,
+        .selection = &write->selection,
+        .is_of_stored = write->ask.is_of_stored,
+        .bytes_max = write->ask.is_broadcast ? UINT64_MAX : settings_of(write)->limits_upload_bytes,
+        .setting = "limits.upload_bytes",
+    };
 }
 
-static struct zd_edit edit_of(const struct zd_part *part)
+/* Pieces that can be held as a whole can be written. */
+static enum outcome fail_plan(
+    struct zd_slice_write *write, const char *code, const struct zd_error *err)
 {
-    return (struct zd_edit){.kind = ZD_EDIT_BOX, .part = *part};
-}
-
-static uint64_t part_elements(const struct zd_slice_write *write, const struct zd_part *part)
-{
-    uint64_t n = 1;
-    for (uint32_t d = 0; d < write->selection.rank; d++) {
-        n *= part->count[d]; /* at most all elements */
-    }
-    return n;
-}
-
-/* What objects that are covered in part need their elements for is to repeat the edit, when another
- * process has written in between. */
-static bool is_kept(const struct zd_slice_write *write, const struct zd_edit *edit)
-{
-    return !write->is_conditional && !zd_rewrite_edit_is_all(write->node->layout, edit);
-}
-
-/* Objects at the array's edge are read, but all of a long slice cannot be kept for them. */
-static bool is_once(const struct zd_slice_write *write, const struct zd_edit *edit)
-{
-    const struct zd_layout *layout = write->node->layout;
-    return write->has_bands && !write->is_conditional && zd_rewrite_edit_is_all(layout, edit) &&
-           !zd_rewrite_edit_is_whole(layout, edit);
-}
-
-static uint64_t partial_bytes(const struct zd_slice_write *write)
-{
-    uint64_t n_elements = 0;
-    struct zd_plan plan;
-    struct zd_part part;
-    zd_plan_init(&plan, &outermost(write)->grid, &write->selection);
-    while (zd_plan_next(&plan, &part)) {
-        const struct zd_edit edit = edit_of(&part);
-        n_elements += is_kept(write, &edit) ? part_elements(write, &part) : 0;
-    }
-    return n_elements * write->node->meta->dtype.bytes;
-}
-
-static uint64_t rewrite_bytes(const struct zd_slice_write *write)
-{
-    return zd_max_u64(
-        zd_rewrite_cost_bytes(write->node->layout, settings_of(write)->limits_object_bytes), 1);
-}
-
-static void plan_bands(struct zd_slice_write *write, uint64_t n_elements)
-{
-    const uint32_t element = write->node->meta->dtype.bytes;
     const struct zd_settings *settings = settings_of(write);
-    const uint64_t bytes = zd_min_u64(settings->http_stream_bytes, settings->limits_write_bytes);
-    const uint64_t wanted = zd_max_u64(bytes / element, 1);
-    const uint64_t n = zd_max_u64(wanted, row_elements(write));
-    write->band_elements = zd_max_u64(zd_min_u64(n, n_elements), 1);
-    write->has_bands = write->band_elements < n_elements;
-    zd_bands_init(&write->bands, &outermost(write)->grid, &write->selection, 0, n_elements,
-        write->band_elements);
-    write->partial_bytes = write->has_bands ? partial_bytes(write) : 0;
+    if (strcmp(code, "too_large") != 0 || err->status != ZD_TOO_LARGE) {
+        return fail(write, code, err);
+    }
+    struct zd_slice_limits_whole whole = whole_of(write);
+    whole.bytes_max = zd_min_u64(settings->limits_write_bytes, settings->limits_upload_bytes);
+    zd_slice_suggest_respond(&whole, err, write->task.req);
+    give_back(write);
+    return ANSWERED;
 }
 
-enum zd_status zd_slice_write_plan(struct zd_slice_write *write, struct zd_error *err)
+/* ---- the array: everything that can be refused is refused here ---- */
+
+static enum outcome lock_array(struct zd_slice_write *write)
 {
-    ZD_TRY(zd_seen_objects_init(&write->touched, write->node->layout, &write->selection, err));
-    write->n_objects = write->touched.n;
-    write->n_flying_max =
-        (uint32_t)zd_max_u64(zd_min_u64(FLYING_BYTES_MAX / rewrite_bytes(write), FLYING_MAX), 1);
-    if (write->is_broadcast) {
+    struct zd_request *req = write->task.req;
+    const enum zd_lock_mode mode = write->ask.has_append ? ZD_LOCK_APPEND : ZD_LOCK_CHUNKS;
+    write->lock.wait = zd_machine_wait(&req->machine);
+    return ask(zd_node_lock_want(req->dataset, mode, req->path, &write->lock));
+}
+
+/* What was measured of a body before memory was awaited is true of arrays that take it. */
+static enum zd_status take_node(struct zd_slice_write *write, struct zd_error *err)
+{
+    ZD_AUTO(zd_node) before = write->node;
+    write->node = zd_node_ref(write->lock.node);
+    const struct zd_meta *meta = write->node->meta;
+    if (!write->body.has_head) {
+        zd_slice_body_init(&write->body, write->task.req, write->format, &meta->dtype);
         return ZD_OK;
     }
-    uint64_t n_elements;
-    const bool overflows = zd_selection_overflows(&write->selection, &n_elements);
-    assert(!overflows); /* the limits were checked */
-    (void)overflows;
-    plan_bands(write, n_elements);
-    const uint64_t held =
-        write->band_elements * write->node->meta->dtype.bytes + write->partial_bytes;
-    const uint64_t limit = settings_of(write)->limits_write_bytes;
-    if (held > limit) {
-        const enum zd_status told = zd_fail(err, ZD_TOO_LARGE,
-            "writing the slice holds %llu bytes of it, limits.write_bytes is %llu: a row of its "
-            "stored objects, and those that it covers in part",
-            (unsigned long long)held, (unsigned long long)limit);
-        zd_fact_limit(err, limit, held);
-        return told;
-    }
-    return ZD_OK;
+    write->body.dtype = &meta->dtype;
+    return zd_meta_takes_chunks(meta, before->meta)
+               ? ZD_OK
+               : zd_fail(
+                     err, ZD_PRECONDITION, "the array has changed since the slice began to arrive");
 }
 
-size_t zd_slice_write_window_bytes(const struct zd_slice_write *write)
+/* The elements are selected: what writing them takes. */
+static enum zd_status plan_elements(
+    struct zd_slice_write *write, const char **ret_code, struct zd_error *err)
 {
-    const struct zd_upload *upload = &write->req->upload;
+    uint64_t shape[ZD_RANK_MAX];
+    const uint32_t rank = zd_selection_shape(&write->asked, shape);
+    const struct zd_slice_limits_whole whole = whole_of(write);
+    *ret_code = "too_large";
+    ZD_TRY(zd_slice_limits_check(&whole, err));
+    *ret_code = "bad_body";
+    zd_slice_body_expect(&write->body, rank, shape, write->ask.is_broadcast);
+    ZD_TRY(zd_slice_body_check_length(&write->body, err));
+    *ret_code = "too_large";
+    zd_written_init(&write->written, write->node->meta);
+    ZD_TRY(zd_seen_objects_init(&write->seen, write->node->layout, &write->selection, err));
+    write->bands = (struct zd_slice_bands){
+        .node = write->node,
+        .selection = &write->selection,
+        .is_broadcast = write->ask.is_broadcast,
+        .is_conditional = write->is_conditional,
+    };
+    return zd_slice_bands_plan(&write->bands, err);
+}
+
+static enum zd_status plan_slice(
+    struct zd_slice_write *write, const char **ret_code, struct zd_error *err)
+{
+    uint64_t shape[ZD_RANK_MAX];
+    ZD_TRY(zd_slice_params_select(
+        &write->ask, write->node->meta, &write->asked, &write->selection, ret_code, err));
+    const uint32_t rank = zd_selection_shape(&write->asked, shape);
+    *ret_code = "shape_mismatch";
+    ZD_TRY(zd_slice_params_check_shape(&write->ask, "slice", shape, rank, err));
+    return plan_elements(write, ret_code, err);
+}
+
+static enum outcome plan(struct zd_slice_write *write)
+{
+    struct zd_error err = {0};
+    const char *code = NULL;
+    if (zd_node_check_locked(write->task.req, &write->lock)) {
+        give_back(write);
+        return ANSWERED;
+    }
+    if (take_node(write, &err) != ZD_OK) {
+        return fail(write, "shape_mismatch", &err);
+    }
+    if (write->ask.has_append) {
+        return OTHER;
+    }
+    write->is_conditional = zd_request_is_conditional(write->task.req);
+    return plan_slice(write, &code, &err) == ZD_OK ? NEXT : fail_plan(write, code, &err);
+}
+
+/* ---- append: the elements follow those that are there ---- */
+
+static size_t window_bytes(const struct zd_slice_write *write)
+{
+    const struct zd_upload *upload = &write->task.req->upload;
     const uint64_t most = settings_of(write)->http_stream_bytes;
     return zd_max_u64(upload->has_length ? zd_min_u64(upload->length, most) : most, 1);
 }
 
-uint64_t zd_slice_write_held_bytes(const struct zd_slice_write *write)
+static enum zd_status ask_for_body(
+    struct zd_slice_write *write, uint64_t bytes_max, struct zd_error *err)
 {
-    const uint64_t object = sizeof *write->object + sizeof(struct zd_edit) + OBJECT_EXTRA;
-    const uint64_t n_flying = zd_min_u64(write->n_flying_max, write->n_objects);
-    const uint64_t band = write->band_elements * write->node->meta->dtype.bytes;
-    return zd_slice_write_window_bytes(write) + write->n_objects * object +
-           n_flying * rewrite_bytes(write) + (write->has_bands ? BANDS_AT_ONCE : 1) * band +
-           write->partial_bytes;
+    struct zd_request *req = write->task.req;
+    const size_t bytes = zd_min_u64(window_bytes(write), bytes_max);
+    return req->upload.is_asked ? ZD_OK : zd_upload_ask(req, bytes, err);
 }
 
-enum zd_status zd_slice_write_forget(const struct zd_slice_write *write, struct zd_error *err)
+static enum outcome begin_append(struct zd_slice_write *write)
+{
+    struct zd_error err = {0};
+    const char *code = NULL;
+    if (zd_slice_append_begin(
+            &write->append, write->node, &write->ask, &write->body, &code, &err) != ZD_OK) {
+        return fail(write, code, &err);
+    }
+    /* What is appended is not there yet, so that it has no tag. */
+    if (zd_tag_judge_write(&write->task.req->conditions, NULL, 0) != ZD_OK) {
+        return fail_condition(write, "");
+    }
+    if (zd_slice_body_is_measured_late(&write->body) &&
+        ask_for_body(write, settings_of(write)->limits_body_bytes, &err) != ZD_OK) {
+        return fail(write, NULL, &err);
+    }
+    return NEXT;
+}
+
+static enum outcome measure(struct zd_slice_write *write)
+{
+    struct zd_error err = {0};
+    enum zd_next next;
+    if (zd_slice_body_measure(&write->body, write->append.dim, &next, &err) != ZD_OK) {
+        return fail_body(write, &err);
+    }
+    const bool is_measured = !zd_slice_body_is_measured_late(&write->body) || write->body.has_head;
+    return next == ZD_WAIT || !is_measured ? again(next) : NEXT;
+}
+
+static enum outcome foresee(struct zd_slice_write *write)
+{
+    return ask(zd_slice_append_foresee(&write->append, &write->body, &write->task.req->machine));
+}
+
+static enum outcome take_foreseen(struct zd_slice_write *write)
+{
+    const struct zd_metadata_want *change = &write->append.change;
+    struct zd_node *grown = NULL;
+    struct zd_error err = change->wait.err;
+    const char *code = change->wait.status == ZD_PRECONDITION ? "shape_mismatch" : change->code;
+    if (change->wait.status != ZD_OK) {
+        err.status = change->wait.status;
+        return fail(write, code, &err);
+    }
+    if (zd_slice_append_select(&write->append, &grown, &write->asked, &write->selection, &err) !=
+        ZD_OK) {
+        return fail(write, NULL, &err);
+    }
+    zd_node_unref(write->node);
+    write->node = grown;
+    write->body.dtype = &grown->meta->dtype;
+    return plan_elements(write, &code, &err) == ZD_OK ? NEXT : fail_plan(write, code, &err);
+}
+
+/* ---- memory ---- */
+
+/* Who waits for memory, or is refused it, holds no lock meanwhile: all is planned again then. */
+static enum outcome admit(struct zd_slice_write *write)
+{
+    struct zd_request *req = write->task.req;
+    const uint64_t bytes =
+        window_bytes(write) + zd_slice_bands_held_bytes(&write->bands, write->seen.n);
+    const enum zd_next next = zd_admit_want_locked(
+        req, zd_admit_stream_bytes(req, bytes), zd_slice_write_step, zd_slice_write_step);
+    if (next == ZD_NEXT) {
+        return NEXT;
+    }
+    give_back(write);
+    zd_seen_objects_done(&write->seen);
+    zd_slice_append_release(&write->append);
+    return next == ZD_WAIT ? OTHER_LATER : ANSWERED;
+}
+
+/* ---- conditions: If-Match on what GET has told of the slice ---- */
+
+static struct zd_slice_view view_of(const struct zd_slice_write *write)
+{
+    return (struct zd_slice_view){
+        .node = write->node,
+        .touched = &write->seen,
+        .asked = &write->asked,
+        .selection = &write->selection,
+    };
+}
+
+static void see_object(struct zd_survey *survey, uint64_t number, struct zd_generation generation)
+{
+    struct zd_slice_write *write = ZD_CONTAINER(survey, struct zd_slice_write, survey);
+    (void)zd_seen_objects_see(&write->seen, number, generation);
+}
+
+/* Nothing that the caches know of the objects is trusted: others write them too. */
+static enum zd_status forget_objects(const struct zd_slice_write *write, struct zd_error *err)
 {
     const struct zd_node *node = write->node;
     struct zd_plan plan;
@@ -226,328 +332,309 @@ enum zd_status zd_slice_write_forget(const struct zd_slice_write *write, struct 
     return ZD_OK;
 }
 
-/* ---- objects ---- */
-
-static void object_told(struct zd_wait *wait);
-
-static void set_condition(struct zd_slice_write *write, uint64_t number, struct zd_edit_want *want)
+static enum outcome begin_survey(struct zd_slice_write *write)
 {
-    const struct zd_seen_objects_object *seen = &write->touched.object[number];
-    const struct zd_generation absent = {0};
+    struct zd_error err = {0};
     if (!write->is_conditional) {
-        return;
+        return OTHER;
     }
-    want->generation = seen->generation;
-    want->condition = zd_generation_equal(seen->generation, absent) ? ZD_CONDITION_ABSENT
-                                                                    : ZD_CONDITION_GENERATION;
+    if (forget_objects(write, &err) != ZD_OK ||
+        zd_survey_init(&write->survey, &write->task.req->machine, write->node,
+            &write->node->layout->level[0].grid, &write->selection, &err) != ZD_OK) {
+        return fail(write, NULL, &err);
+    }
+    write->survey.see = see_object;
+    return NEXT;
 }
 
-enum zd_status zd_slice_write_begin(struct zd_slice_write *write, struct zd_error *err)
+static enum outcome look_at_objects(struct zd_slice_write *write)
 {
-    struct zd_plan plan;
-    struct zd_part part;
-    write->object = zd_alloc_zero(write->n_objects, sizeof *write->object);
-    bool has_memory = write->object != NULL;
-    zd_plan_init(&plan, &outermost(write)->grid, &write->selection);
-    for (uint64_t i = 0; has_memory && zd_plan_next(&plan, &part); i++) {
-        struct zd_slice_object *object = &write->object[i];
-        struct zd_edit *edit = zd_rewrite_edit_new();
-        has_memory = edit != NULL;
-        if (has_memory) {
-            *edit = edit_of(&part);
-            object->write = write;
-            object->want = (struct zd_edit_want){
-                .wait = {.done = object_told},
-                .edit = edit,
-                .is_dry = write->is_dry,
-                .is_once = is_once(write, edit),
-                .owner = zd_task_owner(write->req),
-            };
-            write->is_once = write->is_once || object->want.is_once;
-            set_condition(write, i, &object->want);
+    struct zd_error err = {0};
+    enum zd_next next;
+    if (zd_survey_round(&write->survey, &next, &err) != ZD_OK) {
+        return fail(write, NULL, &err);
+    }
+    if (!write->survey.is_done) {
+        return again(next);
+    }
+    const struct zd_slice_view view = view_of(write);
+    if (zd_slice_tag_judge(&view, write->task.req) != ZD_OK) {
+        char tag[ZD_TAG_BYTES];
+        zd_slice_write_tag(write, tag);
+        return fail_condition(write, tag);
+    }
+    return NEXT;
+}
+
+/* ---- locks, and the body ---- */
+
+static void fill_in(struct zd_slice_write *write)
+{
+    struct zd_edit_set *set = &write->commit.set;
+    zd_slice_bands_begin(&write->bands, set);
+    for (uint64_t i = 0; i < set->n; i++) {
+        struct zd_edit_want *want = &set->object[i].want;
+        want->is_dry = write->ask.is_dry;
+        want->owner = zd_task_owner(write->task.req);
+        if (write->is_conditional) {
+            want->generation = write->seen.object[i].generation;
+            want->condition = zd_store_condition_of(want->generation);
         }
     }
-    return has_memory ? ZD_OK
-                      : zd_fail(err, ZD_NO_MEMORY, "no memory to write %llu stored objects",
-                            (unsigned long long)write->n_objects);
 }
 
-/* The number of the object that is the i-th in the order of the grid: whoever locks several does so
- * in that order, whatever the direction of the slice. */
-static uint64_t number_in_grid(const struct zd_slice_write *write, uint64_t i)
+/* A body that is one band is awaited before others have to wait for its objects. */
+static enum outcome begin_objects(struct zd_slice_write *write)
 {
-    uint64_t number = 0;
-    uint64_t weight = 1;
-    for (uint32_t d = write->selection.rank; d-- > 0;) {
-        const struct zd_touch *touch = &write->touched.touch[d];
-        const uint64_t at = i % touch->n;
-        number += weight * (touch->axis.step < 0 ? touch->n - 1 - at : at);
-        weight *= touch->n;
-        i /= touch->n;
+    struct zd_error err = {0};
+    write->commit = (struct zd_commit){
+        .wait = zd_machine_wait(&write->task.req->machine),
+        .set = {.node = write->node, .seen = &write->seen, .is_dry = write->ask.is_dry},
+        .before = write->append.count > 0 ? write->append.before : NULL,
+        .selection = &write->selection,
+        .written = &write->written,
+        .is_conditional = write->is_conditional,
+    };
+    if (zd_commit_init(&write->commit, write->bands.n_at_once, &err) != ZD_OK) {
+        return fail(write, NULL, &err);
     }
-    return number;
+    fill_in(write);
+    return write->bands.is_split ? NEXT : OTHER;
 }
 
-void zd_slice_write_fail(struct zd_slice_write *write, enum zd_status status, const char *code,
-    const struct zd_error *err)
+/* While the client is waited for, the array may change: the commit looks at it again. */
+static enum outcome note_wait(struct zd_slice_write *write, enum outcome outcome)
 {
-    if (write->status == ZD_OK) {
-        write->status = status;
-        write->code = code;
-        write->err = *err;
+    if (outcome == SAME_LATER) {
+        write->commit.may_be_stale = true;
     }
+    return outcome;
 }
 
-static void note(struct zd_slice_write *write, const struct zd_wait *wait)
+static enum outcome lock_early(struct zd_slice_write *write)
 {
-    if (wait->status != ZD_OK) {
-        zd_slice_write_fail(write, wait->status, NULL, &wait->err);
-    }
+    return ask(zd_commit_stage(&write->commit, 0));
 }
 
-enum zd_next zd_slice_write_lock(struct zd_slice_write *write)
+/* What became of objects that were locked, staged or committed. */
+static enum outcome judge_objects(struct zd_slice_write *write)
 {
-    while (zd_slice_write_is_staged(write) && write->n_told < write->n_objects &&
-           write->status == ZD_OK) {
-        if (write->n_asked > write->n_told) {
-            return ZD_WAIT;
-        }
-        struct zd_edit_want *want = &write->object[number_in_grid(write, write->n_asked)].want;
-        write->n_asked++;
-        if (zd_edit_lock(write->node, want) == ZD_WAIT) {
-            return ZD_WAIT;
-        }
-        write->n_told++;
-        note(write, &want->wait);
+    const struct zd_wait *wait = &write->commit.wait;
+    if (wait->status == ZD_OK) {
+        return NEXT;
     }
-    write->n_asked = 0;
-    write->n_told = 0;
-    return ZD_NEXT;
+    const struct zd_error err = wait->err;
+    const char *known = wait->status == ZD_UNSUPPORTED ? "unsupported_codec" : NULL;
+    return fail(write, write->commit.code != NULL ? write->commit.code : known, &err);
 }
 
-/* ---- bands ---- */
-
-enum zd_status zd_slice_write_next_band(
-    struct zd_slice_write *write, bool *ret_is_over, struct zd_error *err)
+static enum outcome receive(struct zd_slice_write *write)
 {
-    const struct zd_dtype *dtype = &write->node->meta->dtype;
-    uint64_t n = 1;
-    if (write->is_broadcast) {
-        *ret_is_over = write->elements != NULL;
-    } else {
-        *ret_is_over = !zd_bands_next(&write->bands, &write->band);
-        n = write->band.n_elements;
-    }
-    if (*ret_is_over) {
-        return ZD_OK;
-    }
-    zd_buf_unref(write->elements);
-    write->elements = zd_buf_new(n * dtype->bytes);
-    if (write->elements == NULL) {
-        return zd_fail(err, ZD_NO_MEMORY, "no memory for a band of the slice");
-    }
-    write->elements->len = n * dtype->bytes;
-    zd_slice_body_aim(&write->body, write->elements->data, n);
-    return ZD_OK;
+    struct zd_error err = {0};
+    return ask_for_body(write, UINT64_MAX, &err) == ZD_OK ? NEXT : fail(write, NULL, &err);
 }
 
-/* The elements of one part of a band, in memory of their own. */
-static struct zd_buf *copy_part(
-    const struct zd_slice_write *write, const struct zd_block *block, const struct zd_part *part)
+static enum outcome read_head(struct zd_slice_write *write)
 {
-    const uint32_t bytes = block->dtype.bytes;
-    struct zd_buf *copy = zd_buf_new(part_elements(write, part) * bytes);
-    if (copy == NULL) {
-        return NULL;
+    struct zd_error err = {0};
+    enum zd_next next;
+    if (zd_slice_body_begin(&write->body, &next, &err) != ZD_OK) {
+        return fail_body(write, &err);
     }
-    uint64_t stride[ZD_RANK_MAX];
-    uint64_t dense[ZD_RANK_MAX];
-    const uint8_t *from = block->data;
-    struct zd_strided box = {.rank = block->rank, .run_bytes = bytes};
-    zd_strided_dense(block->rank, block->shape, bytes, stride);
-    zd_strided_dense(block->rank, part->count, bytes, dense);
-    for (uint32_t d = 0; d < block->rank; d++) {
-        from += part->to[d] * stride[d];
-        box.count[d] = part->count[d];
-        box.from[d] = (int64_t)stride[d];
-        box.to[d] = dense[d];
-    }
-    zd_strided_fold(&box);
-    zd_strided_copy(&box, copy->data, from);
-    copy->len = copy->cap;
-    return copy;
+    return next == ZD_WAIT ? note_wait(write, SAME_LATER) : NEXT;
 }
 
-/* The band's memory is shared, but by those that keep their elements until they are committed. */
-static bool give_elements(struct zd_slice_write *write, struct zd_edit *edit, struct zd_part *part)
+static enum outcome next_band(struct zd_slice_write *write)
 {
-    const struct zd_dtype *dtype = &write->node->meta->dtype;
-    struct zd_block block = zd_block_of(&write->band.selection, dtype, write->elements->data);
-    if (write->is_broadcast) {
-        edit->bytes = zd_buf_ref(write->elements);
-        edit->source =
-            zd_scatter_source_of_element(write->selection.rank, dtype, write->elements->data);
-    } else if (write->has_bands && is_kept(write, edit)) {
-        edit->bytes = copy_part(write, &block, part);
-        if (edit->bytes == NULL) {
-            return false;
-        }
-        block.data = edit->bytes->data;
-        memcpy(block.shape, part->count, sizeof block.shape);
-        memset(part->to, 0, sizeof part->to);
-        edit->source = zd_scatter_source_of_block(&block);
-    } else {
-        edit->bytes = zd_buf_ref(write->elements);
-        edit->source = zd_scatter_source_of_block(&block);
+    struct zd_error err = {0};
+    bool is_over;
+    if (zd_slice_bands_next(&write->bands, &is_over, &err) != ZD_OK) {
+        return fail(write, NULL, &err);
     }
-    edit->part = *part;
-    return true;
+    if (is_over) {
+        return OTHER;
+    }
+    const struct zd_buf *elements = write->bands.elements;
+    zd_slice_body_aim(&write->body, elements->data, elements->len / write->node->meta->dtype.bytes);
+    return NEXT;
 }
 
-enum zd_status zd_slice_write_cut(struct zd_slice_write *write, struct zd_error *err)
+static enum outcome fill_band(struct zd_slice_write *write)
 {
-    struct zd_plan plan;
-    struct zd_part part;
-    zd_plan_init(&plan, &outermost(write)->grid,
-        write->is_broadcast ? &write->selection : &write->band.selection);
-    while (zd_plan_next(&plan, &part)) {
-        struct zd_edit *edit = write->object[write->n_cut].want.edit;
-        assert(
-            memcmp(edit->part.chunk, part.chunk, write->selection.rank * sizeof *part.chunk) == 0);
-        if (!give_elements(write, edit, &part)) {
-            return zd_fail(err, ZD_NO_MEMORY, "no memory for the elements of a stored object");
-        }
-        write->n_cut++;
+    struct zd_error err = {0};
+    enum zd_next next;
+    bool is_full;
+    if (zd_slice_body_fill(&write->body, &next, &is_full, &err) != ZD_OK) {
+        return fail_body(write, &err);
     }
-    return ZD_OK;
+    return is_full ? NEXT : note_wait(write, again(next));
 }
 
-/* ---- staging and committing ---- */
-
-/* The elements of an object that is staged and will not be made again. */
-static void drop_elements(struct zd_slice_write *write, struct zd_edit *edit)
+static void sum(struct zd_task *task)
 {
-    if (write->has_bands && !is_kept(write, edit)) {
-        zd_buf_unref(edit->bytes);
-        edit->bytes = NULL;
-    }
+    struct zd_slice_write *write = ZD_CONTAINER(task, struct zd_slice_write, task);
+    const struct zd_buf *elements = write->bands.elements;
+    zd_written_add(&write->written, elements->data, elements->len / write->node->meta->dtype.bytes);
 }
 
-static void object_is_told(struct zd_slice_write *write, struct zd_edit_want *want)
+static enum outcome sum_band(struct zd_slice_write *write)
 {
-    write->n_told++;
-    note(write, &want->wait);
-    if (want->wait.status == ZD_OK && write->commit == NULL && want->edit->bytes != NULL) {
-        drop_elements(write, want->edit);
-    }
+    const uint64_t cost_ns = write->bands.elements->len / SUM_BYTES_PER_NS;
+    return write->written.is_wanted ? ask(zd_task_run(&write->task, cost_ns)) : NEXT;
 }
 
-enum zd_next zd_slice_write_stage(struct zd_slice_write *write)
+static enum outcome cut_band(struct zd_slice_write *write)
 {
-    while (write->status == ZD_OK && write->n_asked < write->n_cut &&
-           write->n_asked - write->n_told < write->n_flying_max) {
-        struct zd_edit_want *want = &write->object[write->n_asked].want;
-        write->n_asked++;
-        if (zd_edit_stage(want) == ZD_NEXT) {
-            object_is_told(write, want);
-        }
-    }
-    return write->n_told < write->n_asked ? ZD_WAIT : ZD_NEXT;
-}
-
-bool zd_slice_write_commit_some(struct zd_slice_write *write)
-{
-    const bool is_staged = zd_slice_write_is_staged(write);
-    while (write->status == ZD_OK && write->n_asked < write->n_objects &&
-           write->n_asked - write->n_told < write->n_flying_max) {
-        struct zd_edit_want *want = &write->object[write->n_asked].want;
-        write->n_asked++;
-        const enum zd_next next =
-            is_staged ? zd_edit_commit(want) : zd_edit_want(write->node, want);
-        if (next == ZD_NEXT) {
-            object_is_told(write, want);
-        }
-    }
-    return write->n_told == write->n_asked;
-}
-
-bool zd_slice_write_settle_some(struct zd_slice_write *write)
-{
-    while (
-        write->n_asked < write->n_objects && write->n_asked - write->n_told < write->n_flying_max) {
-        struct zd_edit_want *want = &write->object[write->n_asked].want;
-        write->n_asked++;
-        if (zd_edit_settle(want) == ZD_NEXT) {
-            object_is_told(write, want);
-        }
-    }
-    return write->n_told == write->n_asked;
-}
-
-bool zd_slice_write_undo_some(struct zd_slice_write *write)
-{
-    assert(write->status != ZD_OK);
-    while (
-        write->n_asked < write->n_begun && write->n_asked - write->n_told < write->n_flying_max) {
-        struct zd_edit_want *want = &write->object[write->n_begun - 1 - write->n_asked].want;
-        write->n_asked++;
-        if (zd_edit_undo(want) == ZD_NEXT) {
-            object_is_told(write, want);
-        }
-    }
-    return write->n_told == write->n_asked;
-}
-
-static void object_told(struct zd_wait *wait)
-{
-    struct zd_slice_object *object = ZD_CONTAINER(wait, struct zd_slice_object, want.wait);
-    struct zd_slice_write *write = object->write;
-    object_is_told(write, &object->want);
-    if (write->commit != NULL) {
-        zd_slice_commit_go_on(write->commit);
-    } else {
-        zd_request_go_on(write->req);
-    }
-}
-
-/* ---- what extensions are to know ---- */
-
-static void sum(struct zd_job *job)
-{
-    struct zd_slice_write *write = ZD_CONTAINER(job, struct zd_slice_write, summing);
-    const uint64_t n = write->elements->len / write->node->meta->dtype.bytes;
-    zd_written_add(&write->written, write->elements->data, n);
-}
-
-static void summed(struct zd_job *job, bool cancelled)
-{
-    struct zd_slice_write *write = ZD_CONTAINER(job, struct zd_slice_write, summing);
-    write->is_summing = false;
-    if (write->req == NULL) {
-        zd_slice_write_free(write);
-        return;
-    }
-    if (cancelled) {
-        struct zd_error err = {0};
+    struct zd_error err = {0};
+    if (write->task.was_dropped) {
         err.status = zd_fail(&err, ZD_CANCELLED, "the work was dropped");
-        zd_slice_write_fail(write, err.status, NULL, &err);
+        return fail(write, NULL, &err);
     }
-    zd_request_go_on(write->req);
+    if (zd_slice_bands_cut(&write->bands, &write->commit.set, &err) != ZD_OK) {
+        return fail(write, NULL, &err);
+    }
+    return write->commit.set.is_staged ? NEXT : OTHER;
 }
 
-enum zd_next zd_slice_write_sum(struct zd_slice_write *write)
+static enum outcome stage_objects(struct zd_slice_write *write)
 {
-    if (!write->written.is_wanted) {
-        return ZD_NEXT;
+    return ask(zd_commit_stage(&write->commit, write->bands.n_cut));
+}
+
+static enum outcome end_body(struct zd_slice_write *write)
+{
+    struct zd_error err = {0};
+    enum zd_next next;
+    if (zd_slice_body_end(&write->body, &next, &err) != ZD_OK) {
+        return fail_body(write, &err);
     }
-    write->summing =
-        (struct zd_job){.work = sum, .done = summed, .owner = zd_task_owner(write->req)};
-    const uint64_t cost_ns = write->elements->len / SUM_BYTES_PER_NS;
-    if (zd_workers_is_cheap(write->req->server, cost_ns)) {
-        sum(&write->summing);
-        return ZD_NEXT;
+    return next == ZD_WAIT ? note_wait(write, SAME_LATER) : NEXT;
+}
+
+/* ---- the end ---- */
+
+static enum outcome commit(struct zd_slice_write *write)
+{
+    return ask(zd_commit_want(&write->commit));
+}
+
+static enum outcome take_stored(struct zd_slice_write *write)
+{
+    struct zd_commit *commit = &write->commit;
+    if (commit->wait.status != ZD_OK) {
+        return judge_objects(write);
     }
-    write->is_summing = true;
-    zd_workers_submit(write->req->server, &write->summing, cost_ns);
-    return ZD_WAIT;
+    write->counts = commit->counts;
+    if (commit->now != NULL) {
+        zd_node_unref(write->node);
+        write->node = ZD_TAKE(commit->now);
+    }
+    give_back(write);
+    return NEXT;
+}
+
+static const struct {
+    enum outcome (*step)(struct zd_slice_write *write);
+    enum state next;
+    enum state other;
+} states[] = {
+    [LOCK] = {.step = lock_array, .next = PLAN},
+    [PLAN] = {.step = plan, .next = ADMIT, .other = APPEND},
+    [APPEND] = {.step = begin_append, .next = MEASURE},
+    [MEASURE] = {.step = measure, .next = FORESEE},
+    [FORESEE] = {.step = foresee, .next = FORESEEN},
+    [FORESEEN] = {.step = take_foreseen, .next = ADMIT},
+    [ADMIT] = {.step = admit, .next = SURVEY, .other = LOCK},
+    [SURVEY] = {.step = begin_survey, .next = LOOK, .other = BEGIN},
+    [LOOK] = {.step = look_at_objects, .next = BEGIN},
+    [BEGIN] = {.step = begin_objects, .next = EARLY, .other = RECEIVE},
+    [EARLY] = {.step = lock_early, .next = LOCKED},
+    [LOCKED] = {.step = judge_objects, .next = RECEIVE},
+    [RECEIVE] = {.step = receive, .next = HEAD},
+    [HEAD] = {.step = read_head, .next = BAND},
+    [BAND] = {.step = next_band, .next = FILL, .other = END},
+    [FILL] = {.step = fill_band, .next = SUM},
+    [SUM] = {.step = sum_band, .next = CUT},
+    [CUT] = {.step = cut_band, .next = STAGE, .other = BAND},
+    [STAGE] = {.step = stage_objects, .next = STAGED},
+    [STAGED] = {.step = judge_objects, .next = BAND},
+    [END] = {.step = end_body, .next = COMMIT},
+    [COMMIT] = {.step = commit, .next = COMMITTED},
+    [COMMITTED] = {.step = take_stored, .next = RESPOND},
+};
+
+enum zd_next zd_slice_write_step(struct zd_request *req)
+{
+    struct zd_slice_write *write = req->state;
+    const enum state now = write->state;
+    if (now == RESPOND) {
+        return write->respond(req);
+    }
+    const enum outcome outcome = states[now].step(write);
+    if (outcome == ANSWERED) {
+        return ZD_DONE;
+    }
+    if (outcome == NEXT || outcome == NEXT_LATER) {
+        write->state = states[now].next;
+    } else if (outcome == OTHER || outcome == OTHER_LATER) {
+        write->state = states[now].other;
+    }
+    const bool waits = outcome == NEXT_LATER || outcome == OTHER_LATER || outcome == SAME_LATER;
+    return waits ? ZD_WAIT : ZD_NEXT;
+}
+
+/* ---- the state of the request ---- */
+
+void zd_slice_write_tag(const struct zd_slice_write *write, char to[ZD_TAG_BYTES])
+{
+    const struct zd_slice_view view = view_of(write);
+    const struct zd_slice_form form = {.format = write->format};
+    zd_slice_tag_of(&view, &form, to);
+}
+
+static void release(struct zd_task *task)
+{
+    struct zd_slice_write *write = ZD_CONTAINER(task, struct zd_slice_write, task);
+    zd_survey_done(&write->survey);
+    zd_seen_objects_done(&write->seen);
+    zd_slice_bands_done(&write->bands);
+    zd_slice_body_done(&write->body);
+    zd_slice_params_done(&write->ask);
+    zd_slice_append_release(&write->append);
+    zd_node_unref(write->node);
+    zd_free(write);
+}
+
+struct zd_slice_write *zd_slice_write_new(
+    struct zd_request *req, const struct zd_format *format, zd_step *respond)
+{
+    struct zd_slice_write *write = zd_alloc_zero(1, sizeof *write);
+    if (write != NULL) {
+        zd_task_init(&write->task, req, sum, release);
+        zd_slice_params_init(&write->ask, req->server);
+        write->format = format;
+        write->respond = respond;
+    }
+    return write;
+}
+
+static void end(struct zd_slice_write *write)
+{
+    give_back(write);
+    zd_task_leave(&write->task);
+}
+
+static void commit_ended(struct zd_wait *wait)
+{
+    end(ZD_CONTAINER(wait, struct zd_slice_write, commit.wait));
+}
+
+void zd_slice_write_leave(struct zd_request *req)
+{
+    struct zd_slice_write *write = req->state;
+    if (zd_commit_is_under_way(&write->commit)) {
+        write->commit.wait.done = commit_ended;
+        return;
+    }
+    end(write);
 }

@@ -81,6 +81,26 @@ START_TEST(a_gather_counts_only_its_own_waits)
 }
 END_TEST
 
+START_TEST(a_gather_of_some_at_a_time_has_its_machine_woken_at_each_end)
+{
+    struct zd_gather gather = {.n_at_once = 2};
+    struct counter counter = counter_of(0);
+    gather.machine = &counter.machine;
+    zd_gather_begin(&gather);
+    for (uint32_t i = 0; i < 2; i++) {
+        ck_assert(zd_gather_has_room(&gather));
+        zd_gather_add(&gather, ZD_WAIT);
+    }
+    ck_assert(!zd_gather_has_room(&gather));
+    ck_assert_int_eq(zd_gather_end(&gather), ZD_WAIT);
+    zd_gather_arrived(&gather);
+    ck_assert_uint_eq(counter.n_ends, 1);
+    zd_gather_begin(&gather);
+    ck_assert(zd_gather_has_room(&gather));
+    ck_assert_int_eq(zd_gather_end(&gather), ZD_WAIT);
+}
+END_TEST
+
 START_TEST(a_wait_may_wake_a_machine_by_itself)
 {
     struct counter counter = counter_of(1);
@@ -98,5 +118,6 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, a_machine_that_never_waits_is_done_at_once_and_does_not_end);
     tcase_add_test(tests, the_last_of_many_waits_wakes_the_machine_once);
     tcase_add_test(tests, a_gather_counts_only_its_own_waits);
+    tcase_add_test(tests, a_gather_of_some_at_a_time_has_its_machine_woken_at_each_end);
     tcase_add_test(tests, a_wait_may_wake_a_machine_by_itself);
 }

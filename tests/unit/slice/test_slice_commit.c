@@ -1,8 +1,8 @@
 /*
- * Facts about server/slice/slice_commit: every store operation, and every allocation, of writing
+ * Facts about server/write/commit: every store operation, and every allocation, of writing
  * slices over many objects fails in turn, and all objects are as they were, or as they are to be.
  */
-#include "server/slice/slice_commit.h"
+#include "server/slice/slice_write.h"
 
 #include <stdio.h>
 #include <string.h>

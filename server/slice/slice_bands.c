@@ -1,0 +1,246 @@
+/* The elements of a slice that is written, band by band. */
+#include "server/slice/slice_bands.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "core/array/rewrite_cost.h"
+#include "core/base/num.h"
+#include "core/codec/strided.h"
+#include "server/runtime/server.h"
+
+#define FLYING_MAX       32
+#define FLYING_BYTES_MAX (UINT64_C(64) << 20) /* of rewrites that are under way at once */
+#define OBJECT_EXTRA     4096 /* bytes an object takes besides: keys, locks, temporaries */
+#define BANDS_AT_ONCE    2    /* the one that is read, and what is left of the one before */
+
+static const struct zd_settings *settings_of(const struct zd_slice_bands *bands)
+{
+    return &bands->node->dataset->server->config->settings;
+}
+
+static const struct zd_grid *grid_of(const struct zd_slice_bands *bands)
+{
+    return &bands->node->layout->level[0].grid;
+}
+
+/* ---- what is held ---- */
+
+/* A band ends with a row of stored objects, so that no object needs two bands. */
+static uint64_t row_elements(const struct zd_slice_bands *bands)
+{
+    const struct zd_grid *grid = grid_of(bands);
+    uint64_t row = 1;
+    for (uint32_t d = 0; d < grid->rank; d++) {
+        const struct zd_touch touch = zd_touch_of(grid, bands->selection, d);
+        row *= row > 1 ? touch.axis.count : touch.per_chunk_max; /* at most all elements */
+    }
+    return row;
+}
+
+static struct zd_edit edit_of(const struct zd_part *part)
+{
+    return (struct zd_edit){.kind = ZD_EDIT_BOX, .part = *part};
+}
+
+static uint64_t part_elements(const struct zd_slice_bands *bands, const struct zd_part *part)
+{
+    uint64_t n = 1;
+    for (uint32_t d = 0; d < bands->selection->rank; d++) {
+        n *= part->count[d]; /* at most all elements */
+    }
+    return n;
+}
+
+/* An object that is covered in part keeps its elements, to repeat the edit when another process has
+ * written in between; under a condition that is a failure. */
+static bool keeps_elements(const struct zd_slice_bands *bands, const struct zd_edit *edit)
+{
+    return !bands->is_conditional && !zd_rewrite_edit_is_all(bands->node->layout, edit);
+}
+
+/* Objects at the array's edge are read, but all of a long slice cannot be kept for them. */
+static bool is_once(const struct zd_slice_bands *bands, const struct zd_edit *edit)
+{
+    const struct zd_layout *layout = bands->node->layout;
+    return bands->is_split && !bands->is_conditional && zd_rewrite_edit_is_all(layout, edit) &&
+           !zd_rewrite_edit_is_whole(layout, edit);
+}
+
+static uint64_t kept_bytes(const struct zd_slice_bands *bands)
+{
+    uint64_t n_elements = 0;
+    struct zd_plan plan;
+    struct zd_part part;
+    zd_plan_init(&plan, grid_of(bands), bands->selection);
+    while (zd_plan_next(&plan, &part)) {
+        const struct zd_edit edit = edit_of(&part);
+        n_elements += keeps_elements(bands, &edit) ? part_elements(bands, &part) : 0;
+    }
+    return n_elements * bands->node->meta->dtype.bytes;
+}
+
+static uint64_t rewrite_bytes(const struct zd_slice_bands *bands)
+{
+    const uint64_t object_max = settings_of(bands)->limits_object_bytes;
+    return zd_max_u64(zd_rewrite_cost_bytes(bands->node->layout, object_max), 1);
+}
+
+static void split(struct zd_slice_bands *bands, uint64_t n_elements)
+{
+    const struct zd_settings *settings = settings_of(bands);
+    const uint64_t bytes = zd_min_u64(settings->http_stream_bytes, settings->limits_write_bytes);
+    const uint64_t wanted = zd_max_u64(bytes / bands->node->meta->dtype.bytes, 1);
+    const uint64_t n = zd_max_u64(wanted, row_elements(bands));
+    bands->n_elements_max = zd_max_u64(zd_min_u64(n, n_elements), 1);
+    bands->is_split = bands->n_elements_max < n_elements;
+    zd_bands_init(
+        &bands->rest, grid_of(bands), bands->selection, 0, n_elements, bands->n_elements_max);
+    bands->kept_bytes = bands->is_split ? kept_bytes(bands) : 0;
+}
+
+enum zd_status zd_slice_bands_plan(struct zd_slice_bands *bands, struct zd_error *err)
+{
+    uint64_t n_elements;
+    bands->n_at_once =
+        (uint32_t)zd_max_u64(zd_min_u64(FLYING_BYTES_MAX / rewrite_bytes(bands), FLYING_MAX), 1);
+    if (bands->is_broadcast) {
+        return ZD_OK;
+    }
+    const bool overflows = zd_selection_overflows(bands->selection, &n_elements);
+    assert(!overflows); /* the limits were checked */
+    (void)overflows;
+    split(bands, n_elements);
+    const uint64_t held =
+        bands->n_elements_max * bands->node->meta->dtype.bytes + bands->kept_bytes;
+    const uint64_t limit = settings_of(bands)->limits_write_bytes;
+    if (held > limit) {
+        const enum zd_status told = zd_fail(err, ZD_TOO_LARGE,
+            "writing the slice holds %llu bytes of it, limits.write_bytes is %llu: a row of its "
+            "stored objects, and those that it covers in part",
+            (unsigned long long)held, (unsigned long long)limit);
+        zd_fact_limit(err, limit, held);
+        return told;
+    }
+    return ZD_OK;
+}
+
+uint64_t zd_slice_bands_held_bytes(const struct zd_slice_bands *bands, uint64_t n_objects)
+{
+    const uint64_t object = sizeof(struct zd_edit_object) + sizeof(struct zd_edit) + OBJECT_EXTRA;
+    const uint64_t band = bands->n_elements_max * bands->node->meta->dtype.bytes;
+    return n_objects * object + zd_min_u64(bands->n_at_once, n_objects) * rewrite_bytes(bands) +
+           (bands->is_split ? BANDS_AT_ONCE : 1) * band + bands->kept_bytes;
+}
+
+void zd_slice_bands_done(struct zd_slice_bands *bands)
+{
+    zd_buf_unref(bands->elements);
+    *bands = (struct zd_slice_bands){0};
+}
+
+/* ---- elements ---- */
+
+void zd_slice_bands_begin(const struct zd_slice_bands *bands, struct zd_edit_set *set)
+{
+    struct zd_plan plan;
+    struct zd_part part;
+    zd_plan_init(&plan, grid_of(bands), bands->selection);
+    for (uint64_t i = 0; zd_plan_next(&plan, &part); i++) {
+        struct zd_edit_object *object = &set->object[i];
+        *object->want.edit = edit_of(&part);
+        object->want.is_once = is_once(bands, object->want.edit);
+        object->frees_elements = bands->is_split && !keeps_elements(bands, object->want.edit);
+    }
+}
+
+enum zd_status zd_slice_bands_next(
+    struct zd_slice_bands *bands, bool *ret_is_over, struct zd_error *err)
+{
+    *ret_is_over =
+        bands->is_broadcast ? bands->elements != NULL : !zd_bands_next(&bands->rest, &bands->band);
+    if (*ret_is_over) {
+        return ZD_OK;
+    }
+    const uint64_t n = bands->is_broadcast ? 1 : bands->band.n_elements;
+    zd_buf_unref(bands->elements);
+    bands->elements = zd_buf_new(n * bands->node->meta->dtype.bytes);
+    if (bands->elements == NULL) {
+        return zd_fail(err, ZD_NO_MEMORY, "no memory for a band of the slice");
+    }
+    bands->elements->len = bands->elements->cap;
+    return ZD_OK;
+}
+
+/* The elements of one part of a band, in memory of their own. */
+static struct zd_buf *copy_part(
+    const struct zd_slice_bands *bands, const struct zd_block *block, const struct zd_part *part)
+{
+    const uint32_t bytes = block->dtype.bytes;
+    struct zd_buf *copy = zd_buf_new(part_elements(bands, part) * bytes);
+    if (copy == NULL) {
+        return NULL;
+    }
+    uint64_t stride[ZD_RANK_MAX];
+    uint64_t dense[ZD_RANK_MAX];
+    const uint8_t *from = block->data;
+    struct zd_strided box = {.rank = block->rank, .run_bytes = bytes};
+    zd_strided_dense(block->rank, block->shape, bytes, stride);
+    zd_strided_dense(block->rank, part->count, bytes, dense);
+    for (uint32_t d = 0; d < block->rank; d++) {
+        from += part->to[d] * stride[d];
+        box.count[d] = part->count[d];
+        box.from[d] = (int64_t)stride[d];
+        box.to[d] = dense[d];
+    }
+    zd_strided_fold(&box);
+    zd_strided_copy(&box, copy->data, from);
+    copy->len = copy->cap;
+    return copy;
+}
+
+/* The edits share the band's memory, but for those that keep their elements until the commit. */
+static bool give_elements(
+    const struct zd_slice_bands *bands, struct zd_edit *edit, struct zd_part *part)
+{
+    const struct zd_dtype *dtype = &bands->node->meta->dtype;
+    uint8_t *elements = bands->elements->data;
+    struct zd_block block = zd_block_of(&bands->band.selection, dtype, elements);
+    if (bands->is_broadcast) {
+        edit->bytes = zd_buf_ref(bands->elements);
+        edit->source = zd_scatter_source_of_element(bands->selection->rank, dtype, elements);
+    } else if (bands->is_split && keeps_elements(bands, edit)) {
+        edit->bytes = copy_part(bands, &block, part);
+        if (edit->bytes == NULL) {
+            return false;
+        }
+        block.data = edit->bytes->data;
+        memcpy(block.shape, part->count, sizeof block.shape);
+        memset(part->to, 0, sizeof part->to);
+        edit->source = zd_scatter_source_of_block(&block);
+    } else {
+        edit->bytes = zd_buf_ref(bands->elements);
+        edit->source = zd_scatter_source_of_block(&block);
+    }
+    edit->part = *part;
+    return true;
+}
+
+enum zd_status zd_slice_bands_cut(
+    struct zd_slice_bands *bands, struct zd_edit_set *set, struct zd_error *err)
+{
+    struct zd_plan plan;
+    struct zd_part part;
+    zd_plan_init(
+        &plan, grid_of(bands), bands->is_broadcast ? bands->selection : &bands->band.selection);
+    while (zd_plan_next(&plan, &part)) {
+        struct zd_edit *edit = set->object[bands->n_cut].want.edit;
+        assert(
+            memcmp(edit->part.chunk, part.chunk, bands->selection->rank * sizeof *part.chunk) == 0);
+        if (!give_elements(bands, edit, &part)) {
+            return zd_fail(err, ZD_NO_MEMORY, "no memory for the elements of a stored object");
+        }
+        bands->n_cut++;
+    }
+    return ZD_OK;
+}

@@ -1,0 +1,550 @@
+/* Edits of many stored objects of one array, made all or not at all. */
+#include "server/write/commit.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/num.h"
+#include "core/dialect/dialect.h"
+#include "server/data/events.h"
+#include "server/runtime/server.h"
+#include "server/write/grow.h"
+
+#define APPEND_NAME    ZD_TEMP_PREFIX "append/" /* and the array's path: held like a key */
+#define TRIES_MAX      16
+#define KEYS_BYTES_MAX 160 /* of those that an error names */
+
+enum state {
+    IDLE,
+    LOCK,
+    STAGE,
+    HOLD,
+    HELD,
+    LOOK,
+    LOOKED,
+    CHECK,
+    CHECKED,
+    WIDEN,
+    WIDENED,
+    OBJECTS,
+    SHAPE,
+    GROW,
+    GROWN,
+    REFRESH,
+    REFRESHED,
+    TELL,
+    SETTLE,
+    UNDO,
+    RELEASE,
+};
+
+/** What a step has come to, and which state follows. */
+enum outcome {
+    NEXT,       /* the next state */
+    NEXT_LATER, /* the same, when what was asked for has ended */
+    SAME_LATER, /* this state once more, when something has ended */
+    OTHER,      /* the other state */
+    FAILED,     /* zd_commit.wait tells why */
+};
+
+static struct zd_dataset *dataset_of(const struct zd_commit *commit)
+{
+    return commit->set.node->dataset;
+}
+
+static enum outcome fail(
+    struct zd_commit *commit, enum zd_status status, const char *code, const struct zd_error *err)
+{
+    if (commit->wait.status == ZD_OK) {
+        zd_wait_answer(&commit->wait, status, err);
+        commit->code = code;
+    }
+    return FAILED;
+}
+
+static enum outcome ask(enum zd_next next)
+{
+    return next == ZD_WAIT ? NEXT_LATER : NEXT;
+}
+
+static enum outcome go_through(struct zd_commit *commit, enum zd_edit_pass_name name)
+{
+    struct zd_edit_set *set = &commit->set;
+    if (zd_edit_set_go_on(set, name) == ZD_WAIT) {
+        return SAME_LATER;
+    }
+    return set->status == ZD_OK ? NEXT : fail(commit, set->status, NULL, &set->err);
+}
+
+static enum outcome lock_objects(struct zd_commit *commit)
+{
+    const enum outcome outcome = go_through(commit, ZD_EDIT_PASS_LOCK);
+    commit->may_be_stale = commit->may_be_stale || outcome == SAME_LATER;
+    return outcome;
+}
+
+static enum outcome stage_objects(struct zd_commit *commit)
+{
+    return go_through(commit, ZD_EDIT_PASS_STAGE);
+}
+
+/* ---- beside other processes: what is judged as a whole ---- */
+
+/* The store's own precondition is enough for an object whose edit can be repeated. */
+static bool is_judged_as_a_whole(const struct zd_commit *commit)
+{
+    bool is_whole = commit->before != NULL;
+    for (uint64_t i = 0; i < commit->set.n; i++) {
+        is_whole = is_whole || commit->set.object[i].want.is_once;
+    }
+    return is_whole || (commit->is_conditional && commit->set.is_staged);
+}
+
+/* There is one holder at a time: if it waited for an object's lock, the writer that has the lock
+ * might wait to hold. */
+static bool has_all_locks(const struct zd_commit *commit)
+{
+    bool has_all = commit->set.is_staged;
+    for (uint64_t i = 0; i < commit->set.n; i++) {
+        has_all = has_all && zd_edit_is_locked(&commit->set.object[i].want);
+    }
+    return has_all;
+}
+
+static enum zd_status collect_keys(struct zd_commit *commit, struct zd_error *err)
+{
+    struct zd_store_hold *hold = &commit->hold;
+    ZD_SCOPED_TEXT(key, ZD_KEY_BYTES_MAX + sizeof APPEND_NAME);
+    hold->hash = zd_alloc((commit->set.n + 1) * sizeof *hold->hash);
+    if (hold->hash == NULL) {
+        return zd_fail(err, ZD_NO_MEMORY, "no memory for the keys of the slice");
+    }
+    for (uint64_t i = 0; i < commit->set.n; i++) {
+        ZD_TRY(zd_edit_set_key(&commit->set, i, &key, err));
+        hold->hash[hold->n_keys++] = zd_key_hash(key.at);
+    }
+    if (commit->before != NULL) {
+        zd_text_clear(&key);
+        zd_text_addf(&key, APPEND_NAME "%s", commit->set.node->path);
+        hold->hash[hold->n_keys++] = zd_key_hash(key.at);
+    }
+    return ZD_OK;
+}
+
+static void hold_ended(struct zd_store_op *op)
+{
+    zd_machine_go_on(&ZD_CONTAINER(op, struct zd_commit, hold.op)->machine);
+}
+
+static enum outcome hold_keys(struct zd_commit *commit)
+{
+    struct zd_error err = {0};
+    if (commit->set.is_dry || !is_judged_as_a_whole(commit)) {
+        return OTHER;
+    }
+    const bool has_all = has_all_locks(commit);
+    assert(has_all);
+    (void)has_all;
+    const enum zd_status status = collect_keys(commit, &err);
+    if (status != ZD_OK) {
+        return fail(commit, status, NULL, &err);
+    }
+    commit->hold.op.done = hold_ended;
+    zd_store_hold(dataset_of(commit)->store, &commit->hold);
+    return NEXT_LATER;
+}
+
+static enum outcome take_hold(struct zd_commit *commit)
+{
+    const struct zd_store_op *op = &commit->hold.op;
+    commit->holds_keys = op->status == ZD_OK;
+    return commit->holds_keys ? NEXT : fail(commit, op->status, NULL, &op->err);
+}
+
+static enum outcome release_keys(struct zd_commit *commit)
+{
+    if (!commit->holds_keys) {
+        return NEXT;
+    }
+    zd_store_release(&commit->hold);
+    return NEXT_LATER;
+}
+
+/* ---- the array, as it is by now ---- */
+
+static enum outcome read_node(struct zd_commit *commit)
+{
+    zd_node_unref(ZD_TAKE(commit->found.node));
+    commit->found = (struct zd_node_want){.wait = zd_machine_wait(&commit->machine)};
+    return ask(zd_catalog_want_fresh(dataset_of(commit), commit->set.node->path, &commit->found));
+}
+
+static enum outcome look_again(struct zd_commit *commit)
+{
+    const bool must_look = commit->holds_keys || commit->may_be_stale;
+    return must_look && !commit->set.is_dry ? read_node(commit) : OTHER;
+}
+
+/* The one that an append makes longer. */
+static uint32_t grown_dimension(const struct zd_commit *commit)
+{
+    uint32_t d = 0;
+    while (commit->before->meta->grid.shape[d] == commit->set.node->meta->grid.shape[d]) {
+        d++;
+    }
+    return d;
+}
+
+static enum outcome conflict(struct zd_commit *commit)
+{
+    struct zd_error err = {0};
+    if (commit->before != NULL) {
+        const uint32_t dim = grown_dimension(commit);
+        err.status = zd_fail(&err, ZD_PRECONDITION,
+            "the array has changed while elements were appended to it: dimension %u had length "
+            "%llu",
+            dim, (unsigned long long)commit->before->meta->grid.shape[dim]);
+        zd_fact_dim(&err, dim);
+    } else {
+        err.status =
+            zd_fail(&err, ZD_PRECONDITION, "the array has changed since the slice began to arrive");
+    }
+    return fail(commit, err.status, "shape_mismatch", &err);
+}
+
+static bool is_inside(const struct zd_selection *selection, const uint64_t *shape)
+{
+    bool is_inside = true;
+    for (uint32_t d = 0; d < selection->rank; d++) {
+        const struct zd_axis *axis = &selection->axis[d];
+        if (axis->count == 0) {
+            return true; /* there are no elements */
+        }
+        is_inside =
+            is_inside && axis->start < shape[d] && zd_axis_at(axis, axis->count - 1) < shape[d];
+    }
+    return is_inside;
+}
+
+/* Whether an extension that was added meanwhile needs to know elements that have gone by. */
+static bool has_unseen_elements(const struct zd_commit *commit, const struct zd_meta *meta)
+{
+    struct zd_written now;
+    zd_written_init(&now, meta);
+    return now.is_wanted && !commit->written->is_wanted;
+}
+
+/* Whether the array is still what the edits were made for. It may have grown. */
+static bool is_as_planned(const struct zd_commit *commit)
+{
+    const struct zd_node *now = commit->found.node;
+    if (now == NULL || !zd_meta_takes_chunks(now->meta, commit->set.node->meta) ||
+        has_unseen_elements(commit, now->meta)) {
+        return false;
+    }
+    return commit->before != NULL ? zd_meta_has_same_chunks(now->meta, commit->before->meta)
+                                  : is_inside(commit->selection, now->meta->grid.shape);
+}
+
+static enum outcome judge_node(struct zd_commit *commit)
+{
+    const struct zd_wait *wait = &commit->found.wait;
+    if (wait->status != ZD_OK && wait->status != ZD_NOT_FOUND) {
+        return fail(commit, wait->status, NULL, &wait->err);
+    }
+    return is_as_planned(commit) ? NEXT : conflict(commit);
+}
+
+/* ---- the objects, as they are by now ---- */
+
+static void check_ended(struct zd_store_op *op)
+{
+    zd_machine_go_on(&ZD_CONTAINER(op, struct zd_commit, check.op)->machine);
+}
+
+/* Past the caches: what other processes wrote must be seen. */
+static enum outcome check_object(struct zd_commit *commit)
+{
+    struct zd_error err = {0};
+    ZD_SCOPED_TEXT(key, ZD_KEY_BYTES_MAX);
+    if (!commit->holds_keys || commit->n_checked == commit->set.n) {
+        return OTHER;
+    }
+    if (zd_edit_set_key(&commit->set, commit->n_checked, &key, &err) != ZD_OK) {
+        return fail(commit, err.status, NULL, &err);
+    }
+    struct zd_store *store = dataset_of(commit)->store;
+    commit->check = (struct zd_store_status){.op.done = check_ended};
+    (void)snprintf(commit->check.key, sizeof commit->check.key, "%s", key.at);
+    const enum zd_status now = zd_store_status_now(store, &commit->check);
+    if (now != ZD_AGAIN) {
+        commit->check.op.status = now;
+        return NEXT;
+    }
+    zd_store_status(store, &commit->check);
+    return NEXT_LATER;
+}
+
+/* As the client has seen it, or as it was read to be staged. */
+static bool is_as_seen(const struct zd_commit *commit)
+{
+    const struct zd_edit_want *want = &commit->set.object[commit->n_checked].want;
+    const struct zd_generation absent = {0};
+    const struct zd_generation now =
+        commit->check.op.status == ZD_OK ? commit->check.stat.generation : absent;
+    if (commit->is_conditional) {
+        return zd_generation_equal(now, want->generation);
+    }
+    return !want->is_once || zd_generation_equal(now, want->stat.generation);
+}
+
+static enum outcome judge_object(struct zd_commit *commit)
+{
+    const struct zd_store_op *op = &commit->check.op;
+    if (op->status != ZD_OK && op->status != ZD_NOT_FOUND) {
+        return fail(commit, op->status, NULL, &op->err);
+    }
+    if (!is_as_seen(commit)) {
+        struct zd_error err = {0};
+        err.status = zd_fail(
+            &err, ZD_PRECONDITION, "chunk %s was replaced by another writer", commit->check.key);
+        return commit->before != NULL ? conflict(commit) : fail(commit, err.status, NULL, &err);
+    }
+    commit->n_checked++;
+    return NEXT;
+}
+
+/* ---- the document: widened before, grown after ---- */
+
+static enum outcome widen_bounds(struct zd_commit *commit)
+{
+    struct zd_node *node = commit->found.node != NULL ? commit->found.node
+                           : commit->before != NULL   ? commit->before
+                                                      : commit->set.node;
+    if (commit->set.is_dry) {
+        return OTHER;
+    }
+    commit->widen = (struct zd_bounds_want){
+        .wait = zd_machine_wait(&commit->machine),
+        .node = zd_node_ref(node),
+        .written = commit->written,
+    };
+    return ask(zd_bounds_want(&commit->widen));
+}
+
+static enum outcome take_bounds(struct zd_commit *commit)
+{
+    const struct zd_bounds_want *widen = &commit->widen;
+    if (widen->wait.status != ZD_OK) {
+        return fail(commit, widen->wait.status, NULL, &widen->wait.err);
+    }
+    commit->document_has_changed = widen->node->tag != commit->set.node->tag;
+    return NEXT;
+}
+
+static enum outcome read_shape(struct zd_commit *commit)
+{
+    return commit->before != NULL && !commit->set.is_dry ? read_node(commit) : OTHER;
+}
+
+static enum outcome grow(struct zd_commit *commit)
+{
+    const struct zd_wait *wait = &commit->found.wait;
+    if (wait->status != ZD_OK) {
+        return fail(commit, wait->status, NULL, &wait->err);
+    }
+    if (!zd_meta_has_same_chunks(commit->found.node->meta, commit->before->meta)) {
+        return conflict(commit);
+    }
+    const struct zd_grow_ask growth = {
+        .node = commit->set.node,
+        .shape = commit->set.node->meta->grid.shape,
+        .expected = commit->found.node,
+    };
+    zd_metadata_release(&commit->change);
+    commit->change = (struct zd_metadata_want){.wait = zd_machine_wait(&commit->machine)};
+    return ask(zd_grow_want(&growth, &commit->change));
+}
+
+static enum outcome judge_growth(struct zd_commit *commit)
+{
+    const struct zd_metadata_want *change = &commit->change;
+    const enum zd_status status = change->wait.status;
+    if (status == ZD_OK) {
+        commit->document_has_changed = true;
+        return NEXT;
+    }
+    if (status == ZD_PRECONDITION && ++commit->n_tries < TRIES_MAX) {
+        return OTHER; /* others have changed the rest of the document */
+    }
+    if (status == ZD_PRECONDITION && !change->is_stored) {
+        return conflict(commit);
+    }
+    (void)fail(commit, status, change->code, &change->wait.err);
+    return change->is_stored ? NEXT : FAILED; /* the elements are inside: they stay as well */
+}
+
+static enum outcome refresh(struct zd_commit *commit)
+{
+    return commit->document_has_changed ? read_node(commit) : OTHER;
+}
+
+static enum outcome take_node(struct zd_commit *commit)
+{
+    commit->now = ZD_TAKE(commit->found.node);
+    return NEXT;
+}
+
+/* ---- the objects ---- */
+
+static enum outcome commit_objects(struct zd_commit *commit)
+{
+    const enum outcome outcome = go_through(commit, ZD_EDIT_PASS_COMMIT);
+    if (outcome == NEXT) {
+        commit->counts = zd_edit_set_count(&commit->set);
+    }
+    return outcome;
+}
+
+static enum outcome tell_events(struct zd_commit *commit)
+{
+    zd_edit_set_tell(&commit->set);
+    return NEXT;
+}
+
+static enum outcome settle_objects(struct zd_commit *commit)
+{
+    return go_through(commit, ZD_EDIT_PASS_SETTLE);
+}
+
+/* Statuses that say that nothing was changed are not true of a commit that could not be undone. */
+static void report_remains(
+    struct zd_commit *commit, uint64_t n, const struct zd_error *why, const char *keys)
+{
+    const struct zd_error first = commit->wait.err;
+    struct zd_wait *wait = &commit->wait;
+    if (wait->status == ZD_PRECONDITION || wait->status == ZD_READ_ONLY) {
+        wait->status = ZD_STORE;
+    }
+    commit->code = NULL;
+    wait->err.status = zd_fail(&wait->err, wait->status,
+        "%.150s; %llu of %llu stored objects hold what was written and could not be put back "
+        "(%.100s): %s",
+        first.text, (unsigned long long)n, (unsigned long long)commit->set.n, why->text, keys);
+    zd_log(&dataset_of(commit)->server->log, ZD_LOG_WARNING, "dataset '%s': %s",
+        dataset_of(commit)->config.name, wait->err.text);
+}
+
+static enum outcome undo_objects(struct zd_commit *commit)
+{
+    const enum outcome outcome = go_through(commit, ZD_EDIT_PASS_UNDO);
+    const struct zd_error *why = NULL;
+    ZD_SCOPED_TEXT(keys, KEYS_BYTES_MAX);
+    if (outcome == SAME_LATER) {
+        return SAME_LATER;
+    }
+    const uint64_t n = zd_edit_set_remains(&commit->set, &keys, &why);
+    if (n > 0) {
+        report_remains(commit, n, why, keys.at);
+    }
+    return NEXT;
+}
+
+/* ---- the machine ---- */
+
+static const struct {
+    enum outcome (*step)(struct zd_commit *commit);
+    enum state next;
+    enum state other;
+    enum state failed;
+} states[] = {
+    [LOCK] = {.step = lock_objects, .next = STAGE, .failed = IDLE},
+    [STAGE] = {.step = stage_objects, .next = IDLE, .failed = IDLE},
+
+    [HOLD] = {.step = hold_keys, .next = HELD, .other = LOOK, .failed = RELEASE},
+    [HELD] = {.step = take_hold, .next = LOOK, .failed = RELEASE},
+    [LOOK] = {.step = look_again, .next = LOOKED, .other = WIDEN, .failed = RELEASE},
+    [LOOKED] = {.step = judge_node, .next = CHECK, .failed = RELEASE},
+    [CHECK] = {.step = check_object, .next = CHECKED, .other = WIDEN, .failed = RELEASE},
+    [CHECKED] = {.step = judge_object, .next = CHECK, .failed = RELEASE},
+    [WIDEN] = {.step = widen_bounds, .next = WIDENED, .other = OBJECTS, .failed = RELEASE},
+    [WIDENED] = {.step = take_bounds, .next = OBJECTS, .failed = RELEASE},
+    [OBJECTS] = {.step = commit_objects, .next = SHAPE, .failed = UNDO},
+    [SHAPE] = {.step = read_shape, .next = GROW, .other = REFRESH, .failed = UNDO},
+    [GROW] = {.step = grow, .next = GROWN, .failed = UNDO},
+    [GROWN] = {.step = judge_growth, .next = REFRESH, .other = SHAPE, .failed = UNDO},
+    [REFRESH] = {.step = refresh, .next = REFRESHED, .other = TELL},
+    [REFRESHED] = {.step = take_node, .next = TELL},
+    [TELL] = {.step = tell_events, .next = SETTLE},
+    [SETTLE] = {.step = settle_objects, .next = RELEASE, .failed = RELEASE},
+    [UNDO] = {.step = undo_objects, .next = RELEASE},
+    [RELEASE] = {.step = release_keys, .next = IDLE},
+};
+
+static enum zd_next step(struct zd_machine *machine)
+{
+    struct zd_commit *commit = ZD_CONTAINER(machine, struct zd_commit, machine);
+    if (commit->state == IDLE) {
+        return ZD_DONE;
+    }
+    const enum state now = commit->state;
+    const enum outcome outcome = states[now].step(commit);
+    if (outcome != SAME_LATER) {
+        commit->state = outcome == FAILED  ? states[now].failed
+                        : outcome == OTHER ? states[now].other
+                                           : states[now].next;
+    }
+    return outcome == NEXT_LATER || outcome == SAME_LATER ? ZD_WAIT : ZD_NEXT;
+}
+
+static void end(struct zd_machine *machine)
+{
+    struct zd_commit *commit = ZD_CONTAINER(machine, struct zd_commit, machine);
+    commit->wait.done(&commit->wait);
+}
+
+static enum zd_next run(struct zd_commit *commit, enum state state)
+{
+    assert(commit->state == IDLE);
+    zd_wait_answer(&commit->wait, ZD_OK, NULL);
+    commit->state = state;
+    return zd_machine_begin(&commit->machine) == ZD_DONE ? ZD_NEXT : ZD_WAIT;
+}
+
+/* ---- the calls ---- */
+
+enum zd_status zd_commit_init(struct zd_commit *commit, uint32_t n_at_once, struct zd_error *err)
+{
+    commit->machine = (struct zd_machine){.step = step, .end = end};
+    commit->set.is_staged = commit->set.seen->n > 1 || commit->before != NULL;
+    return zd_edit_set_init(&commit->set, &commit->machine, n_at_once, err);
+}
+
+void zd_commit_release(struct zd_commit *commit)
+{
+    assert(!zd_commit_is_under_way(commit));
+    zd_edit_set_release(&commit->set);
+    zd_free(commit->hold.hash);
+    zd_metadata_release(&commit->change);
+    zd_bounds_release(&commit->widen);
+    zd_node_unref(commit->found.node);
+    zd_node_unref(commit->now);
+    *commit = (struct zd_commit){0};
+}
+
+bool zd_commit_is_under_way(const struct zd_commit *commit)
+{
+    return commit->state >= HOLD;
+}
+
+enum zd_next zd_commit_stage(struct zd_commit *commit, uint64_t n_objects)
+{
+    commit->set.n_ready = n_objects;
+    return run(commit, LOCK);
+}
+
+enum zd_next zd_commit_want(struct zd_commit *commit)
+{
+    return run(commit, HOLD);
+}
