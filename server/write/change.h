@@ -1,136 +1,169 @@
-/* One change of documents under way: what the files server/write/metadata*.c share. Thread: loop.
- *
- *     lock the path - (erasures: read what is below) - lock the metadata - find all nodes from the
- * root to this one - read documents
- *         - (bounds: what they are to be) - judge (worker) - look at what is below - relist
- * (worker) - stage - commit
- *         - unlock the metadata - erase what is to go - tell
- *
- * Where the new document would have chunks that are there be read as what they are not, the old one
- * and they are erased before it is committed. Where an array is made, what is below is looked at
- * with the node and all below it locked: the change begins again at the lock of the path.
- *
- * Each is a step. A step that finds that another process has written goes back to finding. */
+/* One change of documents under way: what server/write/change_*.c share. Which step follows which
+ * is the table in server/write/metadata.c. Thread: loop. */
 #ifndef ZD_WRITE_CHANGE_H
 #define ZD_WRITE_CHANGE_H
 
-#include "server/write/lock.h"
-#include "server/write/metadata.h"
-#include "server/runtime/workers.h"
-#include "server/write/purge.h"
 #include "server/data/multiscale.h"
+#include "server/runtime/gather.h"
+#include "server/write/lock.h"
+#include "server/write/metadata_ask.h"
+#include "server/write/purge.h"
 #include "server/write/store_write.h"
 
 /** How often a change begins again because another process has written meanwhile. */
 #define ZD_CHANGE_TRIES_MAX 16
 
 struct zd_change;
-struct zd_kept;
-struct zd_subtree;
+struct zd_change_old_document;
+struct zd_change_subtree;
+struct zd_metadata_want;
 
-/** A document of a node: what is stored, and what is to be. */
-struct zd_place_document {
-    struct zd_place *place;
+/** What a step has found out. */
+enum zd_change_outcome {
+    ZD_CHANGE_NEXT,
+    ZD_CHANGE_AGAIN,     /* another process has written: what was found is out of date */
+    ZD_CHANGE_FAILED,    /* change->err and code say why */
+    ZD_CHANGE_DONE,      /* nothing (more) to do here */
+    ZD_CHANGE_MORE,      /* of many: the next ones */
+    ZD_CHANGE_TREE,      /* the step applies to all nodes below, too */
+    ZD_CHANGE_ERASE,     /* the stored documents are erased before anything is committed */
+    ZD_CHANGE_ORPHANS,   /* they are erased; next are the chunks they leave behind */
+    ZD_CHANGE_GIVE_BACK, /* they are erased, and the new one cannot be stored */
+    ZD_CHANGE_UNDO,      /* what was committed or erased has to be put back */
+    ZD_CHANGE_LISTINGS,  /* only the listings above are left: they are dropped */
+};
+#define ZD_CHANGE_N_OUTCOMES (ZD_CHANGE_LISTINGS + 1)
+
+typedef enum zd_change_outcome zd_change_step(struct zd_change *change);
+
+/** A state. Whatever `begin` starts in change->gather is over before `end` runs, which says what
+ * came of it. `end` is skipped when `begin` returns anything but NEXT. */
+struct zd_change_row {
+    zd_change_step *begin; /* or NULL */
+    zd_change_step *end;   /* or NULL: NEXT */
+    /* The number of the row that follows. 0: as row 0 says, and where that says nothing the change
+     * has ended. */
+    uint8_t follows[ZD_CHANGE_N_OUTCOMES];
+};
+
+/** A document of a node, stored and new. */
+struct zd_change_document {
+    struct zd_change_place *place;
     uint32_t number; /* among the dialect's */
     struct zd_store_read read;
-    struct zd_buf *stored; /* owned; NULL: not read, or not there */
-    struct zd_buf *made;   /* owned; NULL: as it is */
+    struct zd_buf *stored; /* owned; NULL: not read, or absent */
+    struct zd_buf *made;   /* owned; NULL: the document stays as it is */
     struct zd_store_write_want write;
     bool is_stored;                 /* made was committed */
-    struct zd_store_write_want old; /* of what is stored: to erase it, and to put it back */
-    bool goes;                      /* it was begun to be erased */
+    struct zd_store_write_want old; /* erases what is stored, or puts it back */
+    bool goes;                      /* its erasure has begun */
 };
 
 /** A node on the way from the root to the one that changes, which is the last. */
-struct zd_place {
+struct zd_change_place {
     struct zd_change *change;
     char *path; /* owned */
     struct zd_node_want want;
     struct zd_node *node;                  /* a reference; NULL: there is none */
-    bool wants_bytes;                      /* its documents are to be read */
+    bool wants_bytes;                      /* its documents have to be read */
     bool is_new;                           /* a missing parent, which becomes a group */
     bool is_made;                          /* and is one: others may rely on it by now */
     struct zd_stat stat[ZD_DOCUMENTS_MAX]; /* of its documents, as they were committed here */
-    struct zd_place_document document[ZD_DOCUMENTS_MAX];
+    struct zd_change_document document[ZD_DOCUMENTS_MAX];
+};
+
+/** What was seen below the node: bits. */
+enum zd_change_seen {
+    ZD_CHANGE_SEEN_CHILD = 1,
+    ZD_CHANGE_SEEN_KEY = 2,     /* of no document */
+    ZD_CHANGE_SEEN_CHUNK = 4,   /* of what the node was, or is to be */
+    ZD_CHANGE_SEEN_ORPHANS = 8, /* nodes below a parent that was missing */
+};
+
+/** How far the change has come. */
+enum zd_change_phase {
+    ZD_CHANGE_DOCUMENTS, /* the node's own documents are still to be stored or erased */
+    ZD_CHANGE_REFRESH,   /* they are: the listings above are refreshed */
+    ZD_CHANGE_DROP,      /* which was impossible: they are dropped */
+};
+
+/** How the change ends although it goes on for the sake of the listings. */
+enum zd_change_verdict {
+    ZD_VERDICT_NONE,
+    ZD_VERDICT_STALE,  /* it is made; listings are out of date */
+    ZD_VERDICT_FAILED, /* it is not made */
+    ZD_VERDICT_LOST,   /* neither is there a node any more */
+};
+
+/** The way back: server/write/change_undo.c */
+struct zd_change_undo {
+    struct zd_change_old_document **old; /* n of them, in the order they changed; owned */
+    size_t n;
+    size_t cap;
+    struct zd_change_old_document *next; /* for the one that changes next; owned, or NULL */
+    bool is_final;                       /* chunks may be erased: nothing is undone */
+    uint32_t n_lost;                     /* documents that could not be put back */
+    struct zd_error lost_err;            /* of the first of them */
+};
+
+/** A replacement that erases the old documents and chunks first: server/write/change_erase.c */
+struct zd_change_clearing {
+    bool is_cleared;   /* the old documents are erased, and no new one is stored */
+    bool has_purged;   /* keys below are erased, too: there is no way back */
+    bool is_overtaken; /* another process has made the node meanwhile */
 };
 
 struct zd_change {
     struct zd_dataset *dataset;    /* a reference */
-    struct zd_metadata_want *want; /* NULL once nobody waits */
-    /* the ask, owned */
-    struct zd_metadata_ask ask;
-    char *key;                  /* of PUT_KEY and ERASE_KEY, or NULL */
-    char *path;                 /* of the node */
-    struct zd_written *written; /* what ask.written is, or NULL */
+    struct zd_metadata_want *want; /* NULL once released */
+    struct zd_metadata_ask ask;    /* owned */
+    char *key;                     /* of PUT_KEY and ERASE_KEY, or NULL */
+    char *path;                    /* of the node */
+    struct zd_written *written;    /* what ask.written points to, or NULL */
 
-    enum zd_next (*step)(struct zd_change *change); /* what runs next */
-    uint32_t n_pending;
-    bool is_running;
+    const struct zd_change_row *table;
+    uint32_t row;
+    bool has_begun; /* the row's `begin` has run */
+    struct zd_machine machine;
+    struct zd_gather gather;
+    struct zd_job job;
     uint32_t n_tries;
     struct zd_lock_want path_lock;
     struct zd_lock_want metadata_lock;
-    struct zd_job job;
+    struct zd_purge_want purge;
 
-    struct zd_place *place; /* n_places of them: the root first; owned */
+    struct zd_change_place *place; /* n_places of them: the root first; owned */
     size_t n_places;
     const struct zd_dialect *dialect; /* of what is to be stored */
     struct zd_meta *before;           /* what the node was; a reference, or NULL */
-    struct zd_meta *now;              /* of a purge: what it is by then; a reference, or NULL */
+    struct zd_meta *now;              /* what it is during a purge; a reference, or NULL */
     struct zd_meta *meta;             /* the new document, judged; a reference, or NULL */
-    struct zd_node *made;             /* and as it is found by readers; a reference, or NULL */
+    struct zd_node *made;             /* as readers will find it; a reference, or NULL */
     struct zd_json *new_group;        /* the document of parents that are made; or NULL */
+    struct zd_multiscale scales;      /* of a group that lists levels */
+    uint32_t seen;                    /* bits of enum zd_change_seen */
+    uint32_t enough;                  /* looking stops at one of these */
     bool has_made;                    /* there was no such node, or key */
     struct zd_stat stat;              /* of the key that was stored */
 
-    struct zd_multiscale scales; /* of a group that lists levels */
-
-    /* of looking: documents of nodes below, and keys that are none */
-    struct zd_purge *purge;
-    bool has_child;
-    bool has_key;
-    bool has_chunk;     /* a key is of a chunk of what the node was, or is to be */
-    bool shows_orphans; /* nodes below a parent that was missing */
-    bool stops_at_key;
-    bool stops_at_chunk;
-
-    /* of listings, when the node is stored */
-    bool drops_listings; /* they could not be refreshed */
-    bool is_failed;      /* stale_err is how the change ends, whatever becomes of them */
-    bool is_stale;       /* nor dropped: stale_err says why */
-
-    /* of a replacement that erases chunks first */
-    bool is_cleared;   /* the node's old documents are gone, and nothing is made in their place */
-    bool has_purged;   /* keys below went, too: there is no way back */
-    bool is_overtaken; /* somebody else has made the node meanwhile */
-    bool is_lost;      /* it ends without a node: stale_err says why */
-
-    /* of storing */
-    struct zd_place_document **item; /* n_items of them, in the order they are committed; owned */
+    enum zd_change_phase phase;
+    struct zd_change_document **item; /* n_items of them, in the order they are committed; owned */
     size_t n_items;
     size_t next_item;
-    bool has_stored; /* the node's own documents are; only listings may be missing */
-
-    /* of undoing */
-    struct zd_kept **kept; /* n_kept documents as they were before, in the order they went; owned */
-    size_t n_kept;
-    size_t kept_cap;
-    struct zd_kept *next_kept; /* for the one that is to go next; owned, or NULL */
-    bool is_final;             /* chunks were looked for, to be erased: nothing is undone */
-    uint32_t n_lost;           /* documents that could not be put back: lost_err says why */
-    struct zd_error lost_err;
-
-    struct zd_subtree *subtree; /* of an erasure: documents below; owned, or NULL */
-    uint64_t *erased_index;     /* chunks that are gone, n_erased of them, and not told; owned */
+    struct zd_change_clearing clearing;
+    struct zd_change_undo undo;
+    struct zd_change_subtree *subtree; /* of an erasure: documents below; owned, or NULL */
+    uint64_t *erased_index;            /* of n_erased chunks to be reported; owned */
     size_t n_erased;
 
-    enum zd_status status;
     struct zd_error err;
-    struct zd_error stale_err;
-    const char *code;
+    const char *code; /* of the problem, or NULL */
+    enum zd_change_verdict verdict;
+    struct zd_error verdict_err;
 };
 
 /** The node that changes. */
-static inline struct zd_place *zd_change_target(struct zd_change *change)
+static inline struct zd_change_place *zd_change_target(struct zd_change *change)
 {
     return &change->place[change->n_places - 1];
 }
@@ -140,102 +173,164 @@ static inline bool zd_change_is_erasure(const struct zd_change *change)
     return change->ask.kind == ZD_METADATA_ERASE || change->ask.kind == ZD_METADATA_ERASE_KEY;
 }
 
-/** Go on with the steps: for those who end a wait. */
-void zd_change_go_on(struct zd_change *change);
+static inline bool zd_change_is_put(const struct zd_change *change)
+{
+    return change->ask.kind == ZD_METADATA_PUT || change->ask.kind == ZD_METADATA_PUT_KEY;
+}
 
-/** One of n_pending has ended. */
-void zd_change_arrived(struct zd_change *change);
+/** NEXT, or FAILED with change->err, to which that status belongs. */
+static inline enum zd_change_outcome zd_change_outcome_of(
+    struct zd_change *change, enum zd_status status)
+{
+    change->err.status = status;
+    return status == ZD_OK ? ZD_CHANGE_NEXT : ZD_CHANGE_FAILED;
+}
 
-/** After starting what n_pending counts: ZD_NEXT when nothing is left to wait for. */
-enum zd_next zd_change_wait(struct zd_change *change);
+/** The same of a wait that has ended. */
+static inline enum zd_change_outcome zd_change_outcome_of_wait(
+    struct zd_change *change, const struct zd_wait *wait)
+{
+    if (wait->status != ZD_OK) {
+        change->err = wait->err;
+    }
+    return zd_change_outcome_of(change, wait->status);
+}
 
-/** The change fails, and goes to its end: but when it is stored and only listings are not, those
- * are dropped, and when even that fails all is undone. err is told already. @return ZD_NEXT */
-enum zd_next zd_change_fail(
-    struct zd_change *change, enum zd_status status, const char *code, const struct zd_error *err);
+/* server/write/change_run.c: the engine, and what happens after failures. */
 
-/** What is stored is not what was found: look again, unless that was done too often. */
-enum zd_next zd_change_again(struct zd_change *change);
+/** Prepare the machine; it begins with row 1. */
+void zd_change_run_init(
+    struct zd_change *change, const struct zd_change_row *table, void (*end)(struct zd_machine *));
 
-/** Tell the events what was stored, and later which chunks went with it.
- * server/write/change_report.c */
+/** In `begin`: run work on a worker, or here when it is cheap. It sets change->err.status. */
+enum zd_change_outcome zd_change_run_work(
+    struct zd_change *change, void (*work)(struct zd_job *job), uint64_t cost_ns);
+
+/** In `begin`: purge what change->purge says. */
+enum zd_change_outcome zd_change_run_purge(
+    struct zd_change *change, const struct zd_purge_want *purge);
+
+/** Release what was found, read, made and staged, to begin again or to end. */
+void zd_change_run_forget(struct zd_change *change);
+
+/** The new document and what it replaces. */
+void zd_change_run_forget_meta(struct zd_change *change);
+
+zd_change_step zd_change_run_again;  /* another process has written: look again, or give up */
+zd_change_step zd_change_run_fail;   /* what becomes of a change that fails */
+zd_change_step zd_change_run_drop;   /* listings that cannot be refreshed are dropped: none is
+                                        valid, a wrong one is not */
+zd_change_step zd_change_run_finish; /* the outcome; the locks are released */
+
+/* server/write/change_lock.c */
+zd_change_step zd_change_lock_path;
+zd_change_step zd_change_lock_path_end;
+zd_change_step zd_change_lock_tree; /* release all, to lock everything below as well: where an array
+                                       is made, nobody may store what becomes a chunk of it */
+zd_change_step zd_change_lock_metadata;
+zd_change_step zd_change_lock_metadata_end;
+
+/* server/write/change_find.c: what is stored, and whether the change is possible there. */
+zd_change_step zd_change_find_nodes;
+zd_change_step zd_change_find_nodes_end;
+zd_change_step zd_change_find_documents;
+zd_change_step zd_change_find_documents_end;
+zd_change_step zd_change_find_again; /* whether the nodes are those that were found */
+zd_change_step zd_change_find_again_end;
+
+/* The new documents, judged and rendered. */
+zd_change_step zd_change_bounds;
+zd_change_step zd_change_judge;
+zd_change_step zd_change_judge_end;
+zd_change_step zd_change_levels;
+zd_change_step zd_change_levels_end;
+
+/** Whether the judged document may be stored here. */
+bool zd_change_judge_is_accepted(const struct zd_change *change, const struct zd_meta *meta);
+
+/** The outcome of a document that may not. */
+enum zd_change_outcome zd_change_judge_refuse(struct zd_change *change);
+
+struct zd_documents zd_change_judge_documents(const struct zd_change_place *place);
+uint64_t zd_change_judge_stored_bytes(const struct zd_change_place *place);
+size_t zd_change_judge_bytes_max(const struct zd_change *change);
+
+/** What is to be stored at a place from now on. */
+ZD_RESULT zd_change_judge_keep(
+    struct zd_change_place *place, const struct zd_document_texts *texts, struct zd_error *err);
+
+/** The same, unless this server could not read it again. */
+ZD_RESULT zd_change_judge_keep_readable(
+    struct zd_change *change, struct zd_change_place *place, const struct zd_document_texts *texts);
+
+/* server/write/change_look.c: whether what is stored below allows the change. */
+zd_change_step zd_change_look;
+zd_change_step zd_change_look_end;
+
+/* server/write/change_relist.c: consolidated metadata of the nodes above. */
+zd_change_step zd_change_relist;
+zd_change_step zd_change_relist_end;
+
+/* server/write/change_store.c */
+zd_change_step zd_change_store;
+zd_change_step zd_change_store_end;
+zd_change_step zd_change_store_commit;
+zd_change_step zd_change_store_commit_end;
+
+/* server/write/change_subtree.c: documents below a node that is erased. */
+zd_change_step zd_change_subtree_collect;
+zd_change_step zd_change_subtree_collect_end;
+zd_change_step zd_change_subtree_read;
+zd_change_step zd_change_subtree_read_end;
+zd_change_step zd_change_subtree_erase;
+zd_change_step zd_change_subtree_erase_end;
+zd_change_step zd_change_subtree_restore;
+zd_change_step zd_change_subtree_restore_end;
+
+/** Whether the documents below are in memory, so that their erasure can be undone. */
+bool zd_change_subtree_is_held(const struct zd_change_subtree *subtree);
+
+/** How many could not be put back. @param ret_err of the first one, when there is one */
+uint32_t zd_change_subtree_lost(const struct zd_change_subtree *subtree, struct zd_error *ret_err);
+void zd_change_subtree_free(struct zd_change_subtree *subtree); /* accepts NULL */
+
+/* server/write/change_erase.c: what is erased, before and after the new document is stored. */
+zd_change_step zd_change_erase_own;
+zd_change_step zd_change_erase_own_end;
+zd_change_step zd_change_erase_keep;
+zd_change_step zd_change_erase_orphans;
+zd_change_step zd_change_erase_orphans_end;
+zd_change_step zd_change_erase_relock_end;
+zd_change_step zd_change_erase_give_back; /* put the old documents back while all chunks exist */
+zd_change_step zd_change_erase_restore;
+zd_change_step zd_change_erase_restore_end;
+zd_change_step zd_change_erase_rest;
+zd_change_step zd_change_erase_rest_end;
+
+/** Whether chunks have to be erased before the new document may be seen. */
+bool zd_change_erase_has_orphans(const struct zd_change *change);
+
+/* server/write/change_undo.c: what was committed or erased, kept until all is done. */
+
+/** Memory for the next one, under its key. @retval ZD_NO_MEMORY */
+ZD_RESULT zd_change_undo_prepare(struct zd_change *change, const char *key);
+
+/** A document was committed with keeps_old, or these bytes were erased. */
+void zd_change_undo_keep(struct zd_change *change, struct zd_change_document *document);
+void zd_change_undo_keep_erased(struct zd_change *change, struct zd_buf *bytes);
+
+/** There is no way back any more. */
+void zd_change_undo_forget(struct zd_change *change);
+
+zd_change_step zd_change_undo_look; /* the last one first; parents others have come to need stay */
+zd_change_step zd_change_undo_look_end;
+zd_change_step zd_change_undo_last;
+zd_change_step zd_change_undo_last_end;
+zd_change_step zd_change_undo_end;
+
+/* server/write/change_report.c: events. */
 void zd_change_report(struct zd_change *change);
 void zd_change_report_erased(struct zd_change *change, const uint64_t *index);
 void zd_change_report_rest(struct zd_change *change);
-
-/** Look for the arrays that the new document lists as levels of a group; then change->step. */
-enum zd_next zd_change_find_levels(struct zd_change *change);
-
-/** They are known: what is none is a fault of the document. */
-ZD_RESULT zd_change_judge_levels(struct zd_change *change);
-
-/** Lock the metadata, once more after it was unlocked; then change->step. */
-enum zd_next zd_change_relock(struct zd_change *change);
-
-/** Begin again with the node and all below it locked: where an array is made, nobody is to store
- * what was no chunk of it when that was looked for. */
-enum zd_next zd_change_lock_tree(struct zd_change *change);
-
-/** Run work on a worker, or here when that is cheap; then change->step. */
-enum zd_next zd_change_work(
-    struct zd_change *change, void (*work)(struct zd_job *job), uint64_t cost_ns);
-
-/* The steps, in their order; of erasures zd_change_collect comes first. */
-enum zd_next zd_change_lock(struct zd_change *change);    /* server/write/metadata.c */
-enum zd_next zd_change_find(struct zd_change *change);    /* server/write/change_find.c */
-enum zd_next zd_change_bounds(struct zd_change *change);  /* server/write/change_bounds.c */
-enum zd_next zd_change_judge(struct zd_change *change);   /* server/write/change_judge.c */
-enum zd_next zd_change_relist(struct zd_change *change);  /* server/write/change_judge.c */
-enum zd_next zd_change_store(struct zd_change *change);   /* server/write/change_store.c */
-enum zd_next zd_change_collect(struct zd_change *change); /* server/write/change_subtree.c */
-enum zd_next zd_change_erase_documents(struct zd_change *change); /* server/write/change_erase.c */
-enum zd_next zd_change_commit(struct zd_change *change);          /* server/write/change_store.c */
-enum zd_next zd_change_erase(struct zd_change *change);           /* server/write/change_erase.c */
-enum zd_next zd_change_end(struct zd_change *change);
-
-/** Whether the new document has chunks erased that are not its own, and is not to be seen before.
- */
-bool zd_change_orphans(const struct zd_change *change);
-
-/** It was cleared, and the new document cannot be stored, as change->status and err say: put the
- * old ones back while all chunks are there, or end without a node. */
-enum zd_next zd_change_give_back(struct zd_change *change);
-
-/** A listing that cannot be refreshed is dropped: none is valid, a wrong one is not. */
-enum zd_next zd_change_drop_listings(struct zd_change *change);
-
-/* What is stored or erased is kept, until all is through or it is undone:
- * server/write/change_undo.c */
-
-/** Memory for the next one, under its key. @retval ZD_NO_MEMORY */
-ZD_RESULT zd_change_make_kept(struct zd_change *change, const char *key);
-
-/** It went: a document was committed with keeps_old, or these bytes were erased. */
-void zd_change_keep(struct zd_change *change, struct zd_place_document *document);
-void zd_change_keep_erased(struct zd_change *change, struct zd_buf *bytes);
-
-/** All is through. */
-void zd_change_forget_kept(struct zd_change *change);
-
-/** All goes back, the last one first, and the change ends with that error. Parents that others have
- * come to need stay. */
-enum zd_next zd_change_undo(
-    struct zd_change *change, enum zd_status status, const char *code, const struct zd_error *err);
-
-/** Whether the documents below are known and held. */
-bool zd_subtree_is_held(const struct zd_subtree *subtree);
-void zd_subtree_free(struct zd_subtree *subtree); /* accepts NULL */
-
-/** Erase them, or put back those that were erased; then change->step runs. How the erasing ended:
- * with the first failure. */
-enum zd_next zd_change_erase_below(struct zd_change *change);
-enum zd_next zd_change_restore_below(struct zd_change *change);
-ZD_RESULT zd_subtree_status(const struct zd_subtree *subtree, struct zd_error *err);
-
-/** How many could not be put back. @param ret_err of the first one, when there is one */
-uint32_t zd_subtree_lost(const struct zd_subtree *subtree, struct zd_error *ret_err);
-
-/** Give up what was found, read, made and staged, to begin again or to end. */
-void zd_change_forget(struct zd_change *change);
 
 #endif

@@ -1,5 +1,5 @@
-/* Changing documents: what an array's extensions must say before elements are stored, by the
- * document as it is found while the metadata are locked. */
+/* Changing documents: the extensions that an array must have before elements are stored, by the
+ * document that is found under the lock. */
 #include <string.h>
 
 #include "server/write/change.h"
@@ -16,8 +16,8 @@ static enum zd_status widen(struct zd_change *change, struct zd_json **ret_membe
     ZD_AUTO(zd_json) extensions = NULL;
     *ret_members = NULL;
     if (!is_array_of(change->before, &change->written->summary.dtype)) {
-        return zd_fail(
-            err, ZD_NOT_FOUND, "'%.256s' is no array any more, or another one", change->path);
+        return zd_fail(err, ZD_NOT_FOUND,
+            "'%.256s' is not an array any more, or has another data type", change->path);
     }
     ZD_TRY(zd_written_before(change->written, change->before, &extensions, err));
     if (extensions == NULL) {
@@ -31,15 +31,14 @@ static enum zd_status widen(struct zd_change *change, struct zd_json **ret_membe
     return ZD_OK;
 }
 
-enum zd_next zd_change_bounds(struct zd_change *change)
+enum zd_change_outcome zd_change_bounds(struct zd_change *change)
 {
     struct zd_json *members = NULL;
-    const enum zd_status status = widen(change, &members);
-    if (status != ZD_OK) {
-        return zd_change_fail(change, status, NULL, &change->err);
+    if (change->written == NULL) {
+        return ZD_CHANGE_NEXT;
     }
+    const enum zd_change_outcome outcome = zd_change_outcome_of(change, widen(change, &members));
     zd_json_unref((struct zd_json *)(uintptr_t)change->ask.json); /* of the last try */
     change->ask.json = members;
-    change->step = members == NULL ? zd_change_end : zd_change_judge;
-    return ZD_NEXT;
+    return outcome == ZD_CHANGE_NEXT && members == NULL ? ZD_CHANGE_DONE : outcome;
 }

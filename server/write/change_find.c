@@ -1,80 +1,58 @@
-/* Changing documents: finding what is stored now, and whether the change has its place there. */
+/* Changing documents: finding what is stored now, and whether the change is possible there. */
 #include <string.h>
 
-#include "server/write/change.h"
 #include "server/runtime/server.h"
+#include "server/write/change.h"
 
-static enum zd_next step_found(struct zd_change *change);
-static enum zd_next read_documents(struct zd_change *change);
-static enum zd_next step_read(struct zd_change *change);
-static enum zd_next step_same(struct zd_change *change);
-
-static void node_arrived(struct zd_wait *wait)
+enum zd_change_outcome zd_change_find_nodes(struct zd_change *change)
 {
-    zd_change_arrived(ZD_CONTAINER(wait, struct zd_place, want.wait)->change);
-}
-
-static enum zd_next want_nodes(
-    struct zd_change *change, enum zd_next (*then)(struct zd_change *change))
-{
-    change->step = then;
     for (size_t i = 0; i < change->n_places; i++) {
-        struct zd_place *place = &change->place[i];
-        place->want = (struct zd_node_want){.wait.done = node_arrived};
-        if (zd_catalog_want_fresh(change->dataset, place->path, &place->want) == ZD_WAIT) {
-            change->n_pending++;
-        }
+        struct zd_change_place *place = &change->place[i];
+        place->want = (struct zd_node_want){.wait = zd_gather_wait(&change->gather)};
+        zd_gather_add(
+            &change->gather, zd_catalog_want_fresh(change->dataset, place->path, &place->want));
     }
-    return zd_change_wait(change);
+    return ZD_CHANGE_NEXT;
 }
 
-enum zd_next zd_change_find(struct zd_change *change)
-{
-    return want_nodes(change, step_found);
-}
-
-/* ZD_OK also for nodes that are not there. */
-static enum zd_status found_status(struct zd_change *change)
+/* An absent node is no failure. */
+static enum zd_change_outcome found_outcome(struct zd_change *change)
 {
     for (size_t i = 0; i < change->n_places; i++) {
         const struct zd_wait *wait = &change->place[i].want.wait;
         if (wait->status != ZD_OK && wait->status != ZD_NOT_FOUND) {
-            change->err = wait->err;
-            return wait->status;
+            return zd_change_outcome_of_wait(change, wait);
         }
     }
-    return ZD_OK;
+    return ZD_CHANGE_NEXT;
 }
 
-/* Zarr v3: arrays have no children, and what may be an array gets none. What others have left below
- * them is there, and can be changed and erased. */
+/* Zarr v3: an array has no children, and what may be an array gets none. Nodes that others have
+ * left below one can be changed and erased. */
 static bool allows_below(const struct zd_change *change, const struct zd_node *parent)
 {
-    const enum zd_metadata_kind kind = change->ask.kind;
     if (parent->meta->type == ZD_NODE_GROUP) {
         return true;
     }
     if (change->place[change->n_places - 1].node == NULL) {
         return false;
     }
-    return parent->meta->type == ZD_NODE_UNKNOWN ||
-           (kind != ZD_METADATA_PUT && kind != ZD_METADATA_PUT_KEY);
+    return parent->meta->type == ZD_NODE_UNKNOWN || !zd_change_is_put(change);
 }
 
-static bool refuse_parent(struct zd_change *change)
+static enum zd_change_outcome check_parents(struct zd_change *change)
 {
     for (size_t i = 0; i + 1 < change->n_places; i++) {
         const struct zd_node *node = change->place[i].node;
         if (node != NULL && !allows_below(change, node)) {
-            struct zd_error err = {0};
-            err.status = zd_fail(&err, ZD_INVALID,
-                "\"%.200s\" is %s: there can be no node below it", node->path,
-                node->meta->type == ZD_NODE_ARRAY ? "an array" : "not known as a group");
-            (void)zd_change_fail(change, ZD_INVALID, "parent_is_array", &err);
-            return true;
+            change->code = "parent_is_array";
+            return zd_change_outcome_of(change,
+                zd_fail(&change->err, ZD_INVALID, "\"%.200s\" is %s: it cannot have children",
+                    node->path,
+                    node->meta->type == ZD_NODE_ARRAY ? "an array" : "not known to be a group"));
         }
     }
-    return false;
+    return ZD_CHANGE_NEXT;
 }
 
 static bool is_as_expected(const struct zd_node *node, const struct zd_node *expected)
@@ -82,7 +60,7 @@ static bool is_as_expected(const struct zd_node *node, const struct zd_node *exp
     return node != NULL && node->tag == expected->tag;
 }
 
-/* The generation of a key among the node's documents; zero: it is none of them. */
+/* The generation of a key among the node's documents; zero: it is no key of theirs, or absent. */
 static struct zd_generation generation_of(const struct zd_node *node, const char *key)
 {
     for (uint32_t i = 0; node != NULL && i < node->meta->dialect->n_documents; i++) {
@@ -95,7 +73,7 @@ static struct zd_generation generation_of(const struct zd_node *node, const char
     return (struct zd_generation){0};
 }
 
-/* What the caller wants to be so; also judged by the store, when the document is stored. */
+/* Whether the caller's conditions hold; the store judges them again when the document is stored. */
 static bool holds(struct zd_change *change)
 {
     const struct zd_metadata_ask *ask = &change->ask;
@@ -115,13 +93,12 @@ static bool holds(struct zd_change *change)
         generation_of(node, change->key), is_absent ? none : ask->generation);
 }
 
-static enum zd_next refuse_condition(struct zd_change *change)
+static enum zd_change_outcome refuse_condition(struct zd_change *change)
 {
-    struct zd_error err = {0};
-    err.status = zd_fail(&err, ZD_PRECONDITION, "\"%.200s\" %s", change->path,
-        zd_change_target(change)->node == NULL ? "is not there any more"
-                                               : "is not what the request expects");
-    return zd_change_fail(change, ZD_PRECONDITION, NULL, &err);
+    return zd_change_outcome_of(
+        change, zd_fail(&change->err, ZD_PRECONDITION, "\"%.200s\" %s", change->path,
+                    zd_change_target(change)->node == NULL ? "does not exist any more"
+                                                           : "is not what the request expects"));
 }
 
 static bool must_exist(const struct zd_change *change)
@@ -130,29 +107,26 @@ static bool must_exist(const struct zd_change *change)
            change->ask.kind == ZD_METADATA_ERASE_KEY;
 }
 
-static enum zd_next refuse_absent(struct zd_change *change)
+static enum zd_change_outcome refuse_absent(struct zd_change *change)
 {
-    struct zd_error err = {0};
-    err.status = zd_fail(&err, ZD_NOT_FOUND, "there is no node at \"%.200s\"", change->path);
-    return zd_change_fail(change, ZD_NOT_FOUND, NULL, &err);
+    return zd_change_outcome_of(change,
+        zd_fail(&change->err, ZD_NOT_FOUND, "there is no node at \"%.200s\"", change->path));
 }
 
-/* A node of a dialect that is only read stays as it is, but for a new one in its place. */
+/* A node of a read-only dialect can only be replaced. */
 static bool is_read_only(const struct zd_change *change, const struct zd_node *node)
 {
     const bool is_replaced = change->ask.kind == ZD_METADATA_PUT && change->ask.erases_chunks;
     return node != NULL && !zd_dialect_is_writable(node->meta->dialect) && !is_replaced;
 }
 
-static enum zd_next refuse_dialect(struct zd_change *change, const struct zd_node *node)
+static enum zd_change_outcome refuse_dialect(struct zd_change *change, const struct zd_node *node)
 {
-    struct zd_error err = {0};
-    err.status = zd_fail(
-        &err, ZD_READ_ONLY, "nodes of the dialect %s are only read", node->meta->dialect->name);
-    return zd_change_fail(change, ZD_READ_ONLY, NULL, &err);
+    return zd_change_outcome_of(change,
+        zd_fail(&change->err, ZD_READ_ONLY, "dialect %s is read-only", node->meta->dialect->name));
 }
 
-/* That of the node that is there, else of its parent, else the first that can be written. */
+/* The dialect of the node, else of the nearest parent, else the first; it must be writable. */
 static const struct zd_dialect *choose_dialect(const struct zd_change *change)
 {
     for (size_t i = change->n_places; i-- > 0;) {
@@ -168,20 +142,19 @@ static const struct zd_dialect *choose_dialect(const struct zd_change *change)
     return *dialect;
 }
 
-/* What happens to it is a matter of this change. */
+/* Whether this change has to keep the node's listing in step. */
 static bool has_listing(const struct zd_meta *meta)
 {
     return zd_dialect_is_writable(meta->dialect) &&
            (meta->consolidated != NULL || meta->has_unread_listing);
 }
 
-/* Whose documents have to be read: those that are changed, not replaced, and those that may have to
- * be put back. */
+/* Documents are read that are changed but not replaced, or that may have to be put back. */
 static void want_bytes(struct zd_change *change)
 {
     const enum zd_metadata_kind kind = change->ask.kind;
     for (size_t i = 0; i < change->n_places; i++) {
-        struct zd_place *place = &change->place[i];
+        struct zd_change_place *place = &change->place[i];
         const bool is_target = i + 1 == change->n_places;
         place->wants_bytes =
             place->node != NULL &&
@@ -190,28 +163,18 @@ static void want_bytes(struct zd_change *change)
     }
 }
 
-static enum zd_next step_found(struct zd_change *change)
+/* Whether the change is possible; once the node is stored only its listings are at stake. */
+static enum zd_change_outcome judge_found(struct zd_change *change)
 {
-    for (size_t i = 0; i < change->n_places; i++) {
-        change->place[i].node = ZD_TAKE(change->place[i].want.node);
-    }
-    const enum zd_status status = found_status(change);
     const struct zd_node *node = zd_change_target(change)->node;
-    if (status != ZD_OK) {
-        return zd_change_fail(change, status, NULL, &change->err);
-    }
-    if (change->has_stored) {
-        want_bytes(change);
-        return read_documents(change);
-    }
     if (!holds(change)) {
         return refuse_condition(change);
     }
     if (node == NULL && must_exist(change)) {
         return refuse_absent(change);
     }
-    if (refuse_parent(change)) {
-        return ZD_NEXT;
+    if (check_parents(change) != ZD_CHANGE_NEXT) {
+        return ZD_CHANGE_FAILED;
     }
     if (is_read_only(change, node)) {
         return refuse_dialect(change, node);
@@ -219,32 +182,45 @@ static enum zd_next step_found(struct zd_change *change)
     change->has_made = node == NULL;
     change->dialect = choose_dialect(change);
     change->before = node == NULL ? NULL : zd_meta_ref(node->meta);
+    return ZD_CHANGE_NEXT;
+}
+
+enum zd_change_outcome zd_change_find_nodes_end(struct zd_change *change)
+{
+    for (size_t i = 0; i < change->n_places; i++) {
+        change->place[i].node = ZD_TAKE(change->place[i].want.node);
+    }
+    enum zd_change_outcome outcome = found_outcome(change);
+    if (outcome == ZD_CHANGE_NEXT && change->phase == ZD_CHANGE_DOCUMENTS) {
+        outcome = judge_found(change);
+    }
     want_bytes(change);
-    return read_documents(change);
+    return outcome;
 }
 
 /* ---- their bytes ---- */
 
-static void note_read(struct zd_place_document *document, enum zd_status status)
+static void note_read(struct zd_change_document *document, enum zd_status status)
 {
     struct zd_change *change = document->place->change;
     document->stored = status == ZD_OK ? ZD_TAKE(document->read.bytes) : NULL;
-    if (status != ZD_OK && change->status == ZD_OK) {
-        change->status = status;
+    if (status != ZD_OK && change->err.status == ZD_OK) {
         change->err = document->read.op.err;
+        change->err.status = status;
     }
 }
 
 static void read_done(struct zd_store_op *op)
 {
-    struct zd_place_document *document = ZD_CONTAINER(op, struct zd_place_document, read.op);
+    struct zd_change_document *document = ZD_CONTAINER(op, struct zd_change_document, read.op);
     note_read(document, op->status);
-    zd_change_arrived(document->place->change);
+    zd_gather_arrived(&document->place->change->gather);
 }
 
-static void start_read(struct zd_place_document *document, struct zd_generation generation)
+/* Only in the generation that was found, so that the bytes are those of the judged node. */
+static void start_read(struct zd_change_document *document, struct zd_generation generation)
 {
-    const struct zd_place *place = document->place;
+    const struct zd_change_place *place = document->place;
     struct zd_change *change = place->change;
     struct zd_store *store = change->dataset->store;
     document->read = (struct zd_store_read){
@@ -266,17 +242,16 @@ static void start_read(struct zd_place_document *document, struct zd_generation 
         note_read(document, status);
         return;
     }
-    change->n_pending++;
+    zd_gather_add(&change->gather, ZD_WAIT);
     zd_store_read(store, &document->read);
 }
 
-/* Of the generation that was found: so that what is read is what was judged to be there. */
-static enum zd_next read_documents(struct zd_change *change)
+enum zd_change_outcome zd_change_find_documents(struct zd_change *change)
 {
     const struct zd_generation none = {0};
-    change->step = step_read;
+    change->err.status = ZD_OK;
     for (size_t p = 0; p < change->n_places; p++) {
-        struct zd_place *place = &change->place[p];
+        struct zd_change_place *place = &change->place[p];
         for (uint32_t i = 0; place->wants_bytes && i < place->node->meta->dialect->n_documents;
             i++) {
             if (!zd_generation_equal(place->node->stat[i].generation, none)) {
@@ -284,43 +259,38 @@ static enum zd_next read_documents(struct zd_change *change)
             }
         }
     }
-    return zd_change_wait(change);
+    return ZD_CHANGE_NEXT;
 }
 
-static enum zd_next step_read(struct zd_change *change)
+enum zd_change_outcome zd_change_find_documents_end(struct zd_change *change)
 {
-    const enum zd_status status = change->status;
+    const enum zd_status status = change->err.status;
     if (status == ZD_PRECONDITION || status == ZD_NOT_FOUND) {
-        return zd_change_again(change);
+        return ZD_CHANGE_AGAIN;
     }
     if (status != ZD_OK) {
-        return zd_change_fail(change, status, NULL, &change->err);
+        return ZD_CHANGE_FAILED;
     }
-    if (change->has_stored && !change->drops_listings) {
-        return want_nodes(change, step_same);
-    }
-    change->step = change->has_stored            ? zd_change_relist
-                   : change->ask.written != NULL ? zd_change_bounds
-                                                 : zd_change_judge;
-    return ZD_NEXT;
+    return change->phase == ZD_CHANGE_DOCUMENTS ? ZD_CHANGE_NEXT : ZD_CHANGE_LISTINGS;
 }
 
-/* The node is stored, and another process may have changed it since, and listed that already. So
- * nodes are listed as they were found only when they are the same after the listing was read: who
- * changes one later finds this listing, or keeps it from being stored. */
-static enum zd_next step_same(struct zd_change *change)
+/* The node is stored, and another process may have changed and listed it since. So a listing is
+ * made only of nodes that are the same after it was read: a later change finds that listing, or
+ * keeps it from being stored. */
+enum zd_change_outcome zd_change_find_again(struct zd_change *change)
+{
+    return change->phase == ZD_CHANGE_DROP ? ZD_CHANGE_DONE : zd_change_find_nodes(change);
+}
+
+enum zd_change_outcome zd_change_find_again_end(struct zd_change *change)
 {
     bool is_same = true;
-    const enum zd_status status = found_status(change);
     for (size_t i = 0; i < change->n_places; i++) {
-        const struct zd_place *place = &change->place[i];
+        const struct zd_change_place *place = &change->place[i];
         ZD_AUTO(zd_node) node = ZD_TAKE(change->place[i].want.node);
         is_same = is_same && (place->node == NULL) == (node == NULL) &&
                   (node == NULL || node->tag == place->node->tag);
     }
-    if (status != ZD_OK) {
-        return zd_change_fail(change, status, NULL, &change->err);
-    }
-    change->step = zd_change_relist;
-    return is_same ? ZD_NEXT : zd_change_again(change);
+    const enum zd_change_outcome outcome = found_outcome(change);
+    return outcome == ZD_CHANGE_NEXT && !is_same ? ZD_CHANGE_AGAIN : outcome;
 }

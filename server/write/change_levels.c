@@ -1,8 +1,8 @@
-/* Changing documents: the arrays that a group lists as its levels must be there
+/* Changing documents: the arrays that a group lists as its levels must exist
  * (example.multiscale-arrays). */
 #include "server/write/change.h"
 
-/* What a change leaves as it is stored is not judged again: an array may have gone since. */
+/* Levels that the change does not touch are not judged: an array may have been erased since. */
 static bool is_listed_anew(const struct zd_change *change)
 {
     switch (change->ask.kind) {
@@ -19,30 +19,28 @@ static bool is_listed_anew(const struct zd_change *change)
     return false;
 }
 
-static void levels_found(struct zd_wait *wait)
+enum zd_change_outcome zd_change_levels(struct zd_change *change)
 {
-    zd_change_go_on(wait->context);
-}
-
-enum zd_next zd_change_find_levels(struct zd_change *change)
-{
-    if (change->meta == NULL || !zd_multiscale_has(change->meta) || !is_listed_anew(change)) {
-        return ZD_NEXT;
+    if (change->meta != NULL && zd_multiscale_has(change->meta) && is_listed_anew(change)) {
+        change->scales.wait = zd_gather_wait(&change->gather);
+        zd_gather_add(&change->gather,
+            zd_multiscale_want_fresh(&change->scales, change->dataset, change->path, change->meta));
     }
-    change->scales.wait = (struct zd_wait){.done = levels_found, .context = change};
-    return zd_multiscale_want_fresh(&change->scales, change->dataset, change->path, change->meta);
+    return ZD_CHANGE_NEXT;
 }
 
-enum zd_status zd_change_judge_levels(struct zd_change *change)
+/* A level that is no array is a fault of the document. */
+enum zd_change_outcome zd_change_levels_end(struct zd_change *change)
 {
     const struct zd_multiscale *scales = &change->scales;
     if (scales->wait.status != ZD_OK) {
-        change->err = scales->wait.err;
-        return scales->wait.status;
+        return zd_change_outcome_of_wait(change, &scales->wait);
     }
     if (scales->n > 0) {
         zd_multiscale_judge(scales, ZD_FAULT_INVALID, &change->meta->faults);
     }
     zd_multiscale_release(&change->scales);
-    return ZD_OK;
+    return change->meta != NULL && !zd_change_judge_is_accepted(change, change->meta)
+               ? zd_change_judge_refuse(change)
+               : ZD_CHANGE_NEXT;
 }

@@ -1,21 +1,16 @@
-/* Changing documents: all are staged, then committed one after the other; what fails on the way
- * leaves everything as it was. */
+/* Changing documents: all are staged, then committed one after the other. */
 #include <string.h>
 
 #include "server/write/change.h"
-#include "server/runtime/server.h"
 
-static enum zd_next step_staged(struct zd_change *change);
-static enum zd_next step_commit(struct zd_change *change);
-
-static bool is_target(const struct zd_place_document *document)
+static bool is_target(const struct zd_change_document *document)
 {
     struct zd_change *change = document->place->change;
     return document->place == zd_change_target(change);
 }
 
-/* An ancestor that is there already changes for the sake of its listing. */
-static bool is_listing(const struct zd_place_document *document)
+/* An ancestor that exists changes only for its listing. */
+static bool is_listing(const struct zd_change_document *document)
 {
     return !is_target(document) && document->place->node != NULL;
 }
@@ -24,7 +19,7 @@ static void add_items(struct zd_change *change, bool wants_listings)
 {
     for (size_t p = 0; p < change->n_places; p++) {
         for (uint32_t i = 0; i < ZD_DOCUMENTS_MAX; i++) {
-            struct zd_place_document *document = &change->place[p].document[i];
+            struct zd_change_document *document = &change->place[p].document[i];
             if (document->made != NULL && is_listing(document) == wants_listings) {
                 change->item[change->n_items++] = document;
             }
@@ -32,7 +27,7 @@ static void add_items(struct zd_change *change, bool wants_listings)
     }
 }
 
-/* Parents before their children, and the listings last: they tell of what is there. */
+/* Parents before their children, and last the listings, which name what exists. */
 static enum zd_status list_items(struct zd_change *change)
 {
     change->item = zd_alloc_zero(change->n_places * ZD_DOCUMENTS_MAX, sizeof(void *));
@@ -41,76 +36,68 @@ static enum zd_status list_items(struct zd_change *change)
     }
     change->n_items = 0;
     change->next_item = 0;
-    if (!change->has_stored) {
+    if (change->phase == ZD_CHANGE_DOCUMENTS) {
         add_items(change, false);
     }
     add_items(change, true);
     return ZD_OK;
 }
 
-static ZD_RESULT key_of(const struct zd_place_document *document, struct zd_text *key)
+static ZD_RESULT key_of(const struct zd_change_document *document, struct zd_text *key)
 {
-    const struct zd_place *place = document->place;
+    const struct zd_change_place *place = document->place;
     const struct zd_dialect *dialect = place->node == NULL || is_target(document)
                                            ? place->change->dialect
                                            : place->node->meta->dialect;
     return dialect->document_key(place->path, document->number, key);
 }
 
-/* What must be there still: what was found. */
+/* Only over what was found. */
 static void set_condition(
-    const struct zd_place_document *document, struct zd_store_write_want *want)
+    const struct zd_change_document *document, struct zd_store_write_want *want)
 {
     const struct zd_node *node = document->place->node;
     const struct zd_generation none = {0};
     const bool is_absent =
-        node == NULL || (is_target(document) && document->place->change->is_cleared);
+        node == NULL || (is_target(document) && document->place->change->clearing.is_cleared);
     want->generation = is_absent ? none : node->stat[document->number].generation;
     want->condition =
         zd_generation_equal(want->generation, none) ? ZD_CONDITION_ABSENT : ZD_CONDITION_GENERATION;
 }
 
-static void staged(struct zd_wait *wait)
-{
-    struct zd_place_document *document = ZD_CONTAINER(wait, struct zd_place_document, write.wait);
-    zd_change_arrived(document->place->change);
-}
-
-static void start_staging(struct zd_change *change, struct zd_place_document *document)
+static void start_staging(struct zd_change *change, struct zd_change_document *document)
 {
     ZD_SCOPED_TEXT(key, ZD_KEY_BYTES_MAX);
     document->write = (struct zd_store_write_want){
-        .wait.done = staged, .kind = ZD_WRITE_STAGE, .bytes = document->made};
+        .wait = zd_gather_wait(&change->gather),
+        .kind = ZD_WRITE_STAGE,
+        .bytes = document->made,
+    };
     if (key_of(document, &key) != ZD_OK) {
         document->write.wait.status = zd_fail(&document->write.wait.err, ZD_INVALID,
-            "\"%.200s\": no store has keys of that length", document->place->path);
+            "\"%.200s\": the key of its document exceeds %d bytes", document->place->path,
+            ZD_KEY_BYTES_MAX);
         return;
     }
-    if (zd_store_write_want(change->dataset, key.at, &document->write) == ZD_WAIT) {
-        change->n_pending++;
-    }
+    zd_gather_add(&change->gather, zd_store_write_want(change->dataset, key.at, &document->write));
 }
 
-enum zd_next zd_change_store(struct zd_change *change)
+enum zd_change_outcome zd_change_store(struct zd_change *change)
 {
-    const enum zd_status status = list_items(change);
-    if (status != ZD_OK) {
-        return zd_change_fail(change, status, NULL, &change->err);
-    }
-    change->step = step_staged;
+    const enum zd_change_outcome outcome = zd_change_outcome_of(change, list_items(change));
     for (size_t i = 0; i < change->n_items; i++) {
         start_staging(change, change->item[i]);
     }
-    return zd_change_wait(change);
+    return outcome;
 }
 
-static enum zd_next fail_storing(struct zd_change *change, const struct zd_wait *wait)
+static enum zd_change_outcome fail_storing(struct zd_change *change, const struct zd_wait *wait)
 {
-    const char *code = wait->status == ZD_INVALID ? "bad_path" : NULL;
-    return zd_change_fail(change, wait->status, code, &wait->err);
+    change->code = wait->status == ZD_INVALID ? "bad_path" : NULL;
+    return zd_change_outcome_of_wait(change, wait);
 }
 
-static enum zd_next step_staged(struct zd_change *change)
+enum zd_change_outcome zd_change_store_end(struct zd_change *change)
 {
     for (size_t i = 0; i < change->n_items; i++) {
         const struct zd_wait *wait = &change->item[i]->write.wait;
@@ -118,24 +105,21 @@ static enum zd_next step_staged(struct zd_change *change)
             return fail_storing(change, wait);
         }
     }
-    if (zd_change_is_erasure(change) && !change->has_stored) {
-        change->step = zd_change_erase_documents;
-        return ZD_NEXT;
-    }
-    return step_commit(change);
+    return zd_change_is_erasure(change) && change->phase == ZD_CHANGE_DOCUMENTS ? ZD_CHANGE_ERASE
+                                                                                : ZD_CHANGE_NEXT;
 }
 
 /* ---- commit ---- */
 
-/* What its documents are by now: those that were stored, and those that were left as they are.
- * Others may change them as soon as the locks are gone, and other processes before. */
-static void note_stat(struct zd_place *place)
+/* The place's documents as this change leaves them, stored or untouched: other writers may change
+ * them as soon as the locks are released, other processes before. */
+static void note_stat(struct zd_change_place *place)
 {
     struct zd_change *change = place->change;
     const bool is_target = place == zd_change_target(change);
-    const bool has_old = place->node != NULL && !(is_target && change->is_cleared);
+    const bool has_old = place->node != NULL && !(is_target && change->clearing.is_cleared);
     for (uint32_t i = 0; i < change->dialect->n_documents; i++) {
-        const struct zd_place_document *document = &place->document[i];
+        const struct zd_change_document *document = &place->document[i];
         if (document->is_stored) {
             place->stat[i] = document->write.stat;
         } else {
@@ -147,65 +131,61 @@ static void note_stat(struct zd_place *place)
     }
 }
 
-static enum zd_next step_committed(struct zd_change *change)
-{
-    struct zd_place_document *document = change->item[change->next_item];
-    const struct zd_wait *wait = &document->write.wait;
-    if (wait->status == ZD_OK) {
-        document->is_stored = true;
-        zd_change_keep(change, document);
-        document->place->is_made = document->place->is_new;
-        change->has_stored = change->has_stored || is_target(document);
-        change->stat = is_target(document) ? document->write.stat : change->stat;
-        note_stat(document->place);
-        change->next_item++;
-        return step_commit(change);
-    }
-    if (!change->has_stored && change->is_cleared && wait->status != ZD_PRECONDITION) {
-        change->status = wait->status;
-        change->err = wait->err;
-        return zd_change_give_back(change);
-    }
-    return wait->status == ZD_PRECONDITION ? zd_change_again(change) : fail_storing(change, wait);
-}
-
-static void committed(struct zd_wait *wait)
-{
-    struct zd_place_document *document = ZD_CONTAINER(wait, struct zd_place_document, write.wait);
-    zd_change_arrived(document->place->change);
-}
-
-static enum zd_next step_commit(struct zd_change *change)
+/* The next one, if it may be committed yet. Before the last one nothing is final: it is kept. */
+enum zd_change_outcome zd_change_store_commit(struct zd_change *change)
 {
     if (change->next_item == change->n_items) {
-        change->step = zd_change_erase;
-        return ZD_NEXT;
+        return ZD_CHANGE_DONE;
     }
-    struct zd_place_document *document = change->item[change->next_item];
-    if (is_target(document) && !change->has_stored && !change->is_cleared &&
-        zd_change_orphans(change)) {
-        return zd_change_erase_documents(change);
+    struct zd_change_document *document = change->item[change->next_item];
+    if (is_target(document) && change->phase == ZD_CHANGE_DOCUMENTS &&
+        !change->clearing.is_cleared && zd_change_erase_has_orphans(change)) {
+        return ZD_CHANGE_ERASE;
     }
-    const bool is_last = change->next_item + 1 == change->n_items; /* nothing follows that fails */
+    const bool is_last = change->next_item + 1 == change->n_items;
     ZD_SCOPED_TEXT(key, ZD_KEY_BYTES_MAX);
     if (key_of(document, &key) != ZD_OK ||
-        (!is_last && zd_change_make_kept(change, key.at) != ZD_OK)) {
+        (!is_last && zd_change_undo_prepare(change, key.at) != ZD_OK)) {
         document->write.wait.status = zd_fail(&document->write.wait.err, ZD_NO_MEMORY,
             "no memory to store a document"); /* it was staged under that key */
-        return step_committed(change);
+        return ZD_CHANGE_NEXT;
     }
-    document->write.wait = (struct zd_wait){.done = committed};
+    document->write.wait = zd_gather_wait(&change->gather);
     document->write.kind = ZD_WRITE_COMMIT;
     document->write.keeps_old = !is_last;
     set_condition(document, &document->write);
-    change->step = step_committed;
-    if (zd_store_write_want(change->dataset, key.at, &document->write) == ZD_WAIT) {
-        change->n_pending++;
-    }
-    return zd_change_wait(change);
+    zd_gather_add(&change->gather, zd_store_write_want(change->dataset, key.at, &document->write));
+    return ZD_CHANGE_NEXT;
 }
 
-enum zd_next zd_change_commit(struct zd_change *change)
+static enum zd_change_outcome note_commit(
+    struct zd_change *change, struct zd_change_document *document)
 {
-    return step_commit(change);
+    document->is_stored = true;
+    zd_change_undo_keep(change, document);
+    document->place->is_made = document->place->is_new;
+    if (is_target(document)) {
+        change->stat = document->write.stat;
+        change->phase = change->phase == ZD_CHANGE_DOCUMENTS ? ZD_CHANGE_REFRESH : change->phase;
+    }
+    note_stat(document->place);
+    change->next_item++;
+    return ZD_CHANGE_NEXT;
+}
+
+enum zd_change_outcome zd_change_store_commit_end(struct zd_change *change)
+{
+    struct zd_change_document *document = change->item[change->next_item];
+    const struct zd_wait *wait = &document->write.wait;
+    if (wait->status == ZD_OK) {
+        return note_commit(change, document);
+    }
+    if (wait->status == ZD_PRECONDITION) {
+        return ZD_CHANGE_AGAIN;
+    }
+    if (change->phase == ZD_CHANGE_DOCUMENTS && change->clearing.is_cleared) {
+        (void)zd_change_outcome_of_wait(change, wait);
+        return ZD_CHANGE_GIVE_BACK;
+    }
+    return fail_storing(change, wait);
 }

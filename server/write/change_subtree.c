@@ -1,12 +1,12 @@
 /* Changing documents: those of the nodes below one that is erased. They are read before the first
- * of them goes, so that all can be put back when one cannot go. */
+ * of them is erased, so that all can be put back when one cannot be erased. */
 #include <stdio.h>
 #include <string.h>
 
-#include "server/write/change.h"
 #include "server/runtime/server.h"
+#include "server/write/change.h"
 
-/* More than that is not held: what fails then leaves the nodes without those that went first. */
+/* Larger trees are not held in memory: a failed erasure leaves them without what went first. */
 #define DOCUMENTS_MAX 100000
 #define BYTES_MAX     (UINT64_C(64) << 20)
 
@@ -15,37 +15,32 @@
 /* A document below the node. */
 struct below {
     char *key;                       /* owned */
-    struct zd_buf *bytes;            /* owned; NULL: it was gone before it could be read */
+    struct zd_buf *bytes;            /* owned; NULL: it was absent when it was read */
     struct zd_generation generation; /* of the bytes */
     bool is_erased;
 };
 
 struct slot {
-    struct zd_subtree *subtree;
-    struct below *below; /* at work on it; NULL: idle */
+    struct zd_change *change;
+    struct below *below; /* what the slot works on */
     struct zd_store_read read;
     struct zd_store_write_want write;
 };
 
-struct zd_subtree {
-    struct zd_change *change;
+struct zd_change_subtree {
     struct below *below; /* n of them; owned */
     size_t n;
     size_t cap;
     uint64_t n_bytes;
-    bool is_too_large; /* nothing is held: it goes without a way back */
-    /* of the pass under way: reading, erasing or putting back */
-    bool (*start)(struct slot *slot); /* false: nothing is to be waited for */
-    size_t next;
-    uint32_t n_used;
+    bool is_too_large; /* nothing is held: there is no way back */
+    size_t next;       /* of the pass under way: reading, erasing or putting back */
     struct slot slot[AT_ONCE];
-    enum zd_status status; /* of the pass: the first failure, which ends it */
-    struct zd_error err;
+    uint32_t n_used;
     uint32_t n_lost; /* could not be put back */
     struct zd_error lost_err;
 };
 
-static void forget(struct zd_subtree *subtree)
+static void forget(struct zd_change_subtree *subtree)
 {
     for (size_t i = 0; i < subtree->n; i++) {
         zd_free(subtree->below[i].key);
@@ -56,7 +51,7 @@ static void forget(struct zd_subtree *subtree)
     subtree->cap = 0;
 }
 
-void zd_subtree_free(struct zd_subtree *subtree)
+void zd_change_subtree_free(struct zd_change_subtree *subtree)
 {
     if (subtree != NULL) {
         forget(subtree);
@@ -64,9 +59,14 @@ void zd_subtree_free(struct zd_subtree *subtree)
     }
 }
 
+bool zd_change_subtree_is_held(const struct zd_change_subtree *subtree)
+{
+    return !subtree->is_too_large;
+}
+
 /* ---- which ---- */
 
-static enum zd_status add(struct zd_subtree *subtree, const char *key)
+static enum zd_status add(struct zd_change_subtree *subtree, const char *key)
 {
     if (subtree->n == subtree->cap) {
         const size_t cap = subtree->cap == 0 ? AT_ONCE : subtree->cap * 2;
@@ -88,7 +88,7 @@ static enum zd_status add(struct zd_subtree *subtree, const char *key)
 static enum zd_purge_answer collect(void *context, const char *key, const char *rest)
 {
     struct zd_change *change = context;
-    struct zd_subtree *subtree = change->subtree;
+    struct zd_change_subtree *subtree = change->subtree;
     ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
     (void)rest;
     const enum zd_status status = zd_dialect_node_path(key, &path);
@@ -96,10 +96,10 @@ static enum zd_purge_answer collect(void *context, const char *key, const char *
         return ZD_PURGE_NO_MEMORY;
     }
     if (status != ZD_OK || strcmp(path.at, change->path) == 0) {
-        change->has_key = change->has_key || status != ZD_OK;
+        change->seen |= status != ZD_OK ? ZD_CHANGE_SEEN_KEY : 0;
         return ZD_PURGE_KEEP;
     }
-    change->has_child = true;
+    change->seen |= ZD_CHANGE_SEEN_CHILD;
     if (change->ask.keeps_children) {
         return ZD_PURGE_STOP; /* it stays */
     }
@@ -110,248 +110,201 @@ static enum zd_purge_answer collect(void *context, const char *key, const char *
     return subtree->is_too_large ? ZD_PURGE_STOP : ZD_PURGE_KEEP;
 }
 
-static void collected(void *context)
+enum zd_change_outcome zd_change_subtree_collect(struct zd_change *change)
 {
-    zd_change_go_on(context);
-}
-
-static enum zd_next step_collected(struct zd_change *change);
-
-enum zd_next zd_change_collect(struct zd_change *change)
-{
-    struct zd_error err = {0};
-    const struct zd_purge_config config = {
-        .dataset = change->dataset,
-        .path = change->path,
-        .visit = collect,
-        .done = collected,
-        .context = change,
-    };
-    change->has_child = false;
-    change->has_key = false;
-    zd_subtree_free(change->subtree);
+    const struct zd_purge_want purge = {.path = change->path, .visit = collect};
+    change->seen = 0;
+    zd_change_subtree_free(change->subtree);
     change->subtree = zd_alloc_zero(1, sizeof *change->subtree);
     if (change->subtree == NULL) {
-        err.status = zd_fail(&err, ZD_NO_MEMORY, "no memory to erase a node");
-        return zd_change_fail(change, ZD_NO_MEMORY, NULL, &err);
+        return zd_change_outcome_of(
+            change, zd_fail(&change->err, ZD_NO_MEMORY, "no memory to erase a node"));
     }
-    change->subtree->change = change;
-    change->step = step_collected;
-    const enum zd_status status = zd_purge_start(&config, &change->purge, &err);
-    return status == ZD_OK ? ZD_WAIT : zd_change_fail(change, status, NULL, &err);
+    return zd_change_run_purge(change, &purge);
+}
+
+enum zd_change_outcome zd_change_subtree_collect_end(struct zd_change *change)
+{
+    if (change->subtree->is_too_large) {
+        forget(change->subtree);
+    }
+    return zd_change_outcome_of_wait(change, &change->purge.wait);
 }
 
 /* ---- passes over all of them ---- */
 
-static void go_on(struct zd_subtree *subtree);
-
-static void over(struct slot *slot, enum zd_status status, const struct zd_error *err)
+/* The next slots. @param start begins an operation; false: none is needed */
+static enum zd_change_outcome begin_slots(
+    struct zd_change *change, bool (*start)(struct slot *slot))
 {
-    struct zd_subtree *subtree = slot->subtree;
-    slot->below = NULL;
-    subtree->n_used--;
-    if (status != ZD_OK && subtree->status == ZD_OK) {
-        subtree->status = status;
-        subtree->err = *err;
-    }
-    go_on(subtree);
-}
-
-static struct slot *idle_slot(struct zd_subtree *subtree)
-{
-    for (size_t i = 0; i < AT_ONCE; i++) {
-        if (subtree->slot[i].below == NULL) {
-            return &subtree->slot[i];
-        }
-    }
-    return NULL;
-}
-
-/* The change waits for all of them as for one. */
-static void go_on(struct zd_subtree *subtree)
-{
-    struct slot *slot;
-    while (subtree->status == ZD_OK && subtree->next < subtree->n &&
-           (slot = idle_slot(subtree)) != NULL) {
-        slot->subtree = subtree;
+    struct zd_change_subtree *subtree = change->subtree;
+    subtree->n_used = 0;
+    while (subtree->next < subtree->n && subtree->n_used < AT_ONCE) {
+        struct slot *slot = &subtree->slot[subtree->n_used];
+        slot->change = change;
         slot->below = &subtree->below[subtree->next++];
-        subtree->n_used++;
-        if (!subtree->start(slot)) {
-            slot->below = NULL;
-            subtree->n_used--;
-        }
+        subtree->n_used += start(slot);
     }
-    if (subtree->n_used == 0) {
-        zd_change_arrived(subtree->change);
-    }
+    return ZD_CHANGE_NEXT;
 }
 
-static enum zd_next run_pass(struct zd_change *change, bool (*start)(struct slot *slot))
+/* The first failure ends the pass. */
+static enum zd_change_outcome end_slots(struct zd_change *change, enum zd_change_outcome outcome)
 {
-    struct zd_subtree *subtree = change->subtree;
-    subtree->start = start;
+    struct zd_change_subtree *subtree = change->subtree;
+    if (outcome == ZD_CHANGE_NEXT && subtree->next < subtree->n) {
+        return ZD_CHANGE_MORE;
+    }
     subtree->next = 0;
-    subtree->status = ZD_OK;
-    change->n_pending++;
-    go_on(subtree);
-    return zd_change_wait(change);
-}
-
-/* What is too much ends the reading, and nothing is held. */
-static void hold(struct slot *slot)
-{
-    struct zd_subtree *subtree = slot->subtree;
-    slot->below->bytes = ZD_TAKE(slot->read.bytes);
-    slot->below->generation = slot->read.stat.generation;
-    subtree->n_bytes += slot->below->bytes->len;
-    if (subtree->n_bytes > BYTES_MAX) {
-        subtree->is_too_large = true;
-        subtree->next = subtree->n;
-    }
+    return outcome;
 }
 
 static void read_done(struct zd_store_op *op)
 {
-    struct slot *slot = ZD_CONTAINER(op, struct slot, read.op);
-    if (op->status == ZD_OK) {
-        hold(slot);
-    }
-    over(slot, op->status == ZD_NOT_FOUND ? ZD_OK : op->status, &op->err);
+    zd_gather_arrived(&ZD_CONTAINER(op, struct slot, read.op)->change->gather);
 }
 
 static bool start_read(struct slot *slot)
 {
-    const struct zd_dataset *dataset = slot->subtree->change->dataset;
+    const struct zd_dataset *dataset = slot->change->dataset;
     slot->read = (struct zd_store_read){
         .op.done = read_done,
         .bytes_max = dataset->server->config->settings.limits_consolidated_bytes,
     };
     (void)snprintf(slot->read.key, sizeof slot->read.key, "%s", slot->below->key);
+    zd_gather_add(&slot->change->gather, ZD_WAIT);
     zd_store_read(dataset->store, &slot->read);
     return true;
 }
 
-static void erase_done(struct zd_wait *wait)
+enum zd_change_outcome zd_change_subtree_read(struct zd_change *change)
 {
-    struct slot *slot = ZD_CONTAINER(wait, struct slot, write.wait);
-    slot->below->is_erased = wait->status == ZD_OK;
-    over(slot, wait->status == ZD_NOT_FOUND ? ZD_OK : wait->status, &wait->err);
+    return begin_slots(change, start_read);
 }
 
-/* As it was read: what another process has made of it since is not put back, so it stays. */
+static void hold(struct zd_change_subtree *subtree, struct slot *slot)
+{
+    slot->below->bytes = ZD_TAKE(slot->read.bytes);
+    slot->below->generation = slot->read.stat.generation;
+    subtree->n_bytes += slot->below->bytes->len;
+    subtree->is_too_large = subtree->is_too_large || subtree->n_bytes > BYTES_MAX;
+}
+
+enum zd_change_outcome zd_change_subtree_read_end(struct zd_change *change)
+{
+    struct zd_change_subtree *subtree = change->subtree;
+    enum zd_change_outcome outcome = ZD_CHANGE_NEXT;
+    for (uint32_t i = 0; i < subtree->n_used; i++) {
+        const struct zd_store_op *op = &subtree->slot[i].read.op;
+        if (op->status == ZD_OK) {
+            hold(subtree, &subtree->slot[i]);
+        } else if (op->status != ZD_NOT_FOUND && outcome == ZD_CHANGE_NEXT) {
+            change->err = op->err;
+            outcome = zd_change_outcome_of(change, op->status);
+        }
+    }
+    if (subtree->is_too_large) {
+        forget(subtree);
+    }
+    return end_slots(change, outcome);
+}
+
+static bool start_write(struct slot *slot, const struct zd_store_write_want *write)
+{
+    struct zd_change *change = slot->change;
+    slot->write = *write;
+    slot->write.wait = zd_gather_wait(&change->gather);
+    zd_gather_add(
+        &change->gather, zd_store_write_want(change->dataset, slot->below->key, &slot->write));
+    return true;
+}
+
+/* As it was read: what another process has made of it since could not be put back, so it stays. */
 static bool start_erase(struct slot *slot)
 {
-    struct zd_subtree *subtree = slot->subtree;
-    const struct below *below = slot->below;
-    if (below->bytes == NULL) {
-        return false;
-    }
-    slot->write = (struct zd_store_write_want){
-        .wait.done = erase_done,
+    const struct zd_store_write_want write = {
         .kind = ZD_WRITE_ERASE,
         .condition = ZD_CONDITION_GENERATION,
-        .generation = below->generation,
+        .generation = slot->below->generation,
     };
-    if (zd_store_write_want(subtree->change->dataset, below->key, &slot->write) == ZD_WAIT) {
-        return true;
-    }
-    subtree->status = slot->write.wait.status;
-    subtree->err = slot->write.wait.err;
-    return false;
+    return slot->below->bytes != NULL && start_write(slot, &write);
 }
 
-/* Where somebody has made a new one it stays. */
-static void note_restored(struct zd_subtree *subtree, const struct zd_wait *wait)
+static enum zd_purge_answer judge_document(void *context, const char *key, const char *rest)
 {
-    if (wait->status != ZD_OK && wait->status != ZD_PRECONDITION) {
-        subtree->lost_err = subtree->n_lost == 0 ? wait->err : subtree->lost_err;
-        subtree->n_lost++;
+    ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
+    (void)context;
+    (void)rest;
+    const enum zd_status status = zd_dialect_node_path(key, &path);
+    if (status == ZD_NO_MEMORY) {
+        return ZD_PURGE_NO_MEMORY;
     }
+    return status == ZD_OK ? ZD_PURGE_ERASE : ZD_PURGE_KEEP;
 }
 
-/* A failure of this one ends nothing: the others come back all the same. */
-static void restore_done(struct zd_wait *wait)
+/* Of a key nothing is below. */
+enum zd_change_outcome zd_change_subtree_erase(struct zd_change *change)
 {
-    struct slot *slot = ZD_CONTAINER(wait, struct slot, write.wait);
-    note_restored(slot->subtree, wait);
-    over(slot, ZD_OK, NULL);
+    const struct zd_purge_want purge = {.path = change->path, .visit = judge_document};
+    if (change->subtree == NULL) {
+        return ZD_CHANGE_DONE;
+    }
+    return change->subtree->is_too_large ? zd_change_run_purge(change, &purge)
+                                         : begin_slots(change, start_erase);
+}
+
+enum zd_change_outcome zd_change_subtree_erase_end(struct zd_change *change)
+{
+    struct zd_change_subtree *subtree = change->subtree;
+    enum zd_change_outcome outcome = ZD_CHANGE_NEXT;
+    if (subtree->is_too_large) {
+        return zd_change_outcome_of_wait(change, &change->purge.wait);
+    }
+    for (uint32_t i = 0; i < subtree->n_used; i++) {
+        const struct zd_wait *wait = &subtree->slot[i].write.wait;
+        subtree->slot[i].below->is_erased = wait->status == ZD_OK;
+        if (wait->status != ZD_NOT_FOUND && outcome == ZD_CHANGE_NEXT) {
+            outcome = zd_change_outcome_of_wait(change, wait);
+        }
+    }
+    return end_slots(change, outcome);
 }
 
 static bool start_restore(struct slot *slot)
 {
-    const struct below *below = slot->below;
-    slot->write = (struct zd_store_write_want){
-        .wait.done = restore_done,
+    const struct zd_store_write_want write = {
         .kind = ZD_WRITE_PUT,
-        .bytes = below->bytes,
+        .bytes = slot->below->bytes,
         .condition = ZD_CONDITION_ABSENT,
     };
-    if (!below->is_erased || below->bytes == NULL) {
-        return false;
-    }
-    if (zd_store_write_want(slot->subtree->change->dataset, below->key, &slot->write) == ZD_WAIT) {
-        return true;
-    }
-    note_restored(slot->subtree, &slot->write.wait);
-    return false;
+    return slot->below->is_erased && start_write(slot, &write);
 }
 
-static enum zd_next step_documents_read(struct zd_change *change)
+enum zd_change_outcome zd_change_subtree_restore(struct zd_change *change)
 {
-    struct zd_subtree *subtree = change->subtree;
-    if (subtree->status != ZD_OK) {
-        return zd_change_fail(change, subtree->status, NULL, &subtree->err);
-    }
-    if (subtree->is_too_large) {
-        forget(subtree);
-    }
-    change->step = zd_change_lock;
-    return ZD_NEXT;
+    return change->subtree == NULL ? ZD_CHANGE_NEXT : begin_slots(change, start_restore);
 }
 
-static enum zd_next step_collected(struct zd_change *change)
+/* A failure ends nothing: the others are put back all the same. Where another process has made a
+ * new document, that one stays. */
+enum zd_change_outcome zd_change_subtree_restore_end(struct zd_change *change)
 {
-    struct zd_subtree *subtree = change->subtree;
-    struct zd_error err = {0};
-    const enum zd_status status = zd_purge_status(change->purge, NULL, &err);
-    zd_purge_free(ZD_TAKE(change->purge));
-    if (status != ZD_OK) {
-        return zd_change_fail(change, status, NULL, &err);
+    struct zd_change_subtree *subtree = change->subtree;
+    for (uint32_t i = 0; subtree != NULL && i < subtree->n_used; i++) {
+        const struct zd_wait *wait = &subtree->slot[i].write.wait;
+        subtree->slot[i].below->is_erased = false;
+        if (wait->status != ZD_OK && wait->status != ZD_PRECONDITION) {
+            subtree->lost_err = subtree->n_lost == 0 ? wait->err : subtree->lost_err;
+            subtree->n_lost++;
+        }
     }
-    if (subtree->is_too_large) {
-        forget(subtree);
-    }
-    change->step = step_documents_read;
-    return run_pass(change, start_read);
+    return subtree == NULL ? ZD_CHANGE_NEXT : end_slots(change, ZD_CHANGE_NEXT);
 }
 
-bool zd_subtree_is_held(const struct zd_subtree *subtree)
-{
-    return !subtree->is_too_large;
-}
-
-enum zd_next zd_change_erase_below(struct zd_change *change)
-{
-    return run_pass(change, start_erase);
-}
-
-enum zd_status zd_subtree_status(const struct zd_subtree *subtree, struct zd_error *err)
-{
-    if (subtree->status != ZD_OK) {
-        *err = subtree->err;
-    }
-    return subtree->status;
-}
-
-uint32_t zd_subtree_lost(const struct zd_subtree *subtree, struct zd_error *ret_err)
+uint32_t zd_change_subtree_lost(const struct zd_change_subtree *subtree, struct zd_error *ret_err)
 {
     if (subtree->n_lost > 0) {
         *ret_err = subtree->lost_err;
     }
     return subtree->n_lost;
-}
-
-enum zd_next zd_change_restore_below(struct zd_change *change)
-{
-    return run_pass(change, start_restore);
 }

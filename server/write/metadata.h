@@ -3,43 +3,7 @@
 #ifndef ZD_WRITE_METADATA_H
 #define ZD_WRITE_METADATA_H
 
-#include "core/dialect/written.h"
-#include "server/data/catalog.h"
-
-enum zd_metadata_kind {
-    ZD_METADATA_PUT,       /* make a node, or replace its document */
-    ZD_METADATA_PATCH,     /* change members of its document; the others stay as they are stored */
-    ZD_METADATA_ERASE,     /* the node and everything below it */
-    ZD_METADATA_PUT_KEY,   /* exactly these bytes, under the key of a document */
-    ZD_METADATA_ERASE_KEY, /* the key of a document, and nothing else */
-    ZD_METADATA_CONSOLIDATE, /* store the listing of a group that the caller has made */
-};
-
-/** A change. Everything borrowed during zd_metadata_want, which copies it or takes references. */
-struct zd_metadata_ask {
-    enum zd_metadata_kind kind;
-    const char *place;    /* the node's path, "" is the root; of PUT_KEY and ERASE_KEY: the key */
-    struct zd_buf *bytes; /* PUT: a final v3 document as text; PUT_KEY: what is to be stored */
-    /* PATCH: an object (RFC 7396) of members of the final v3 document: attributes, dimension_names,
-     * shape, extensions. CONSOLIDATE: path below the group -> final v3 document. */
-    const struct zd_json *json;
-    /* Of PATCH, in place of json: the array's extensions as they must be before this is stored, by
-     * its document as it is found; nothing is stored when it is right. Or NULL. */
-    const struct zd_written *written;
-    struct zd_node *expected; /* only while the node's documents are those of this one; or NULL */
-    /* Only while the key is so; of PUT_KEY and ERASE_KEY. */
-    enum zd_condition condition;
-    struct zd_generation generation;
-    bool expects_absent; /* of PUT: only while there is no node */
-    bool erases_chunks;  /* of PUT: an array whose chunks would be orphaned loses them */
-    bool keeps_children; /* of ERASE: a group with children stays (409 not_empty) */
-    bool is_dry;         /* all checks, nothing stored */
-    bool wants_node;     /* of PUT and PATCH: what is stored is to be shown */
-    /* The caller holds a lock of the node's path (CHUNKS or APPEND, server/write/lock.h) and keeps
-     * it until it is told: an array whose shape or extensions it changes by PATCH. A shape so set
-     * must not shrink. */
-    bool has_lock;
-};
+#include "server/write/metadata_ask.h"
 
 struct zd_metadata_want {
     struct zd_wait wait;
@@ -47,63 +11,64 @@ struct zd_metadata_want {
     const char *code; /* of the problem, where the status says too little: "chunks_exist" ...; or
                          NULL */
     /* PUT, PATCH and PUT_KEY, with ZD_OK, ZD_INVALID and ZD_UNSUPPORTED: the document, judged to be
-     * written: its faults are warnings, or what is to be told. A reference for the caller; NULL
-     * when it was not come to that. */
+     * written: its faults are warnings, or why it is refused. A reference for the caller; NULL if
+     * judging was never reached. */
     struct zd_meta *meta;
-    /* With ZD_OK, when it is wanted: the node as this change has stored it, whatever others have
-     * made of it since; nobody else finds it. A reference for the caller; NULL of a dry run. */
+    /* With ZD_OK, if wants_node: the node as this change has stored it, whatever other writers have
+     * made of it since; it is in no cache. A reference for the caller; NULL of a dry run. */
     struct zd_node *node;
-    struct zd_stat stat; /* with ZD_OK, of PUT_KEY: of what is stored now */
+    struct zd_stat stat; /* with ZD_OK, of PUT_KEY: of the stored object */
     bool has_made;       /* with ZD_OK: there was no such node, or key, before */
-    bool is_stored;      /* the change is made: with an error too, when what had to follow failed */
+    bool is_stored;      /* the change is made: with an error too, when a later step failed */
     void *load;          /* its own: NULL when nothing is under way */
 };
 
 /**
- * Make a change. It belongs to itself: once begun it is made to its end, or not at all, whether
- * somebody waits for it or not. What it does, in this order:
+ * Make a change. It belongs to itself: once begun it is completed, or not made at all, whether its
+ * want is released or not. In this order it
  *
- *   - waits for those who change the same path (server/write/lock.h), and reads what is stored,
- * afresh;
+ *   - waits for other changes of the same path (server/write/lock.h), and reads what is stored,
+ *     past the caches;
  *   - judges the new document (ZD_JUDGE_WRITE: every fault at once) and its place;
- *   - stages and commits: missing parents as groups, the document, the stored consolidated metadata
- *     of every ancestor. What fails on the way leaves everything as it was: what is stored by then
- *     is undone, but for parents that another process has made nodes below. When another process
- *     has written meanwhile it begins again, unless that breaks `expected` or a condition;
- *   - erases the chunks that lie outside of a new shape, or all of an erased array, but nothing
- * that another process has written since: it ends when the node is there again, or another one;
- *   - tells the events.
+ *   - stages and commits missing parents as groups, the document, and the stored consolidated
+ *     metadata of every ancestor. When one of them fails, all that is committed by then is undone,
+ *     except parents that another process has made nodes below. When another process has written
+ *     meanwhile the change begins again, unless that breaks `expected` or a condition;
+ *   - erases the chunks outside of a new shape, or all keys of an erased node, but nothing that
+ *     another process has written since: it stops when the node exists again, or is another one;
+ *   - reports events.
  *
- * A document that orphans chunks (erases_chunks) is staged, then the old one goes, then the chunks,
- * and only then it is committed: in between there is no node, so that nobody reads the chunks as
- * what they are not. When the chunks cannot all be erased, or the new document cannot be stored by
- * then, the old one comes back as long as it has all of its chunks; else there is no node left, and
- * the answer is an error that says so.
+ * A document that orphans chunks (erases_chunks) is staged; then the old one is erased, then the
+ * chunks, and only then it is committed: in between there is no node, so that no reader decodes the
+ * chunks as what they are not. When the chunks cannot all be erased, or the new document cannot be
+ * stored then, the old one is put back as long as all of its chunks exist; else there is no node
+ * any more, and the error says so.
  *
  * An erasure takes the documents first, the node's own before those below it, so that no reader
  * sees half an array. Consolidated metadata that cannot be refreshed is dropped; where even that
- * fails the documents come back, or with erases_chunks the answer is an error that says both.
+ * fails the documents are put back, or with erases_chunks the error says both.
  *
  * wait.status:
  *   ZD_OK
  *   ZD_NOT_FOUND     there is no such node (ERASE_KEY: no such key; written: no array of that type)
  *   ZD_INVALID       the document is faulty: meta->faults, when meta is set (422); without meta it
- *                    is not JSON, or the name is none for a node (code bad_body, bad_path), or the
- *                    place forbids it (code parent_is_array, chunks_exist, not_empty); of
+ *                    is not JSON, or the path is not made of node names (code bad_body, bad_path),
+ *                    or the place forbids it (code parent_is_array, chunks_exist, not_empty); of
  *                    PUT_KEY: chunks of the array would be decoded as what they are not
- *   ZD_UNSUPPORTED   it names what is not known here, and the dataset does not accept_unknown
+ *   ZD_UNSUPPORTED   it names what this server does not know, and the dataset does not
+ *                    accept_unknown
  *   ZD_PRECONDITION  `expected`, `expects_absent` or the condition does not hold
- *   ZD_READ_ONLY     the store takes no writes, or the node is of a dialect that is only read
+ *   ZD_READ_ONLY     the store takes no writes, or the node's dialect is read-only
  *   ZD_TOO_LARGE, ZD_NO_SPACE, ZD_STORE, ZD_NO_MEMORY ...: nothing was changed, or what the text
  *                    says
  *
- * @param want zeroed but for wait.done
+ * @param want zeroed but for wait.done and wait.context
  * @return ZD_NEXT or ZD_WAIT
  */
 enum zd_next zd_metadata_want(
     struct zd_dataset *dataset, const struct zd_metadata_ask *ask, struct zd_metadata_want *want);
 
-/** Stop waiting, and give back what was received: the change goes on. Accepts a zeroed want. */
+/** Stop waiting, and release what was received: the change goes on. Accepts a zeroed want. */
 void zd_metadata_release(struct zd_metadata_want *want);
 
 #endif

@@ -1,263 +1,253 @@
-/* Going through all stored keys below a path, and erasing those that are to go.
+/* Visiting all stored keys below a path, and erasing some of them.
  *
- * One page of the listing is held at a time, and those of its keys that go do so in batches:
+ * One page of the listing is held at a time; its keys are erased in batches:
  *
- *     fill a batch - look at its keys - look at the node - erase
+ *     list - fill a batch - stat its keys - look up the node - erase - fill the next ...
+ *      ^                                                                       |
+ *      +----------------------- the page is over: behind its last name --------+
  *
- * The middle two are for who may meet other processes (holds). When all keys of the page are judged
- * and those that go are gone, the next page is asked for, behind the last name. */
+ * Stat and look-up are skipped when the caller does not guard against other processes (holds). */
 #include "server/write/purge.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "server/data/datasets.h"
+#include "server/runtime/gather.h"
 #include "server/write/store_write.h"
 
 #define PAGE_ENTRIES 1000
 #define AT_ONCE      32 /* keys of a batch */
 
+struct purge;
+
 /* A key of the batch. */
 struct slot {
-    struct zd_purge *purge;
-    struct zd_store_status found; /* ZD_OK: it goes as it was found then */
-    struct zd_store_write_want want;
+    struct purge *purge;
+    struct zd_store_status found; /* ZD_OK: the generation that is erased */
+    struct zd_store_write_want write;
     size_t entry; /* of the page */
 };
 
-struct zd_purge {
-    struct zd_purge_config config;
-    struct zd_dataset *dataset; /* a reference */
+struct purge {
+    struct zd_machine machine;
+    struct zd_gather gather;
+    enum zd_next (*step)(struct purge *purge);
+    struct zd_purge_want *want; /* borrowed */
     struct zd_store_list list;
-    char *path;                /* owned */
     char *after;               /* the last name of the page before; owned, or NULL */
     size_t next;               /* entry of the page */
     struct slot slot[AT_ONCE]; /* n_used of them are the batch */
     uint32_t n_used;
-    uint32_t n_pending;
-    void (*step)(struct zd_purge *purge); /* what follows when nothing is pending */
     struct zd_node_want node_want;
-    uint64_t n_failed;
     bool is_stopped;
-    bool is_running; /* inside go_on */
-    enum zd_status status;
-    struct zd_error err;
     char key[2 * ZD_KEY_BYTES_MAX + 2]; /* of the entry at hand: a listed name is no longer than a
                                            key, so that it always fits */
 };
 
-static void go_on(struct zd_purge *purge);
+static enum zd_next list_page(struct purge *purge);
+static enum zd_next fill(struct purge *purge);
 
-static void note_failure(struct zd_purge *purge, enum zd_status status, const struct zd_error *err)
+static void note_failure(struct purge *purge, enum zd_status status, const struct zd_error *err)
 {
-    if (purge->status == ZD_OK) {
-        purge->status = status;
-        purge->err = *err;
+    if (purge->want->wait.status == ZD_OK) {
+        zd_wait_answer(&purge->want->wait, status, err);
     }
 }
 
-static const char *rest_of(const struct zd_purge *purge, size_t entry)
+static void note_failed_key(
+    const struct slot *slot, enum zd_status status, const struct zd_error *err)
+{
+    slot->purge->want->n_failed++;
+    note_failure(slot->purge, status, err);
+}
+
+static const char *rest_of(const struct purge *purge, size_t entry)
 {
     return purge->list.entry[entry].name;
 }
 
 /* A listed name is relative to the prefix. */
-static const char *key_of(struct zd_purge *purge, size_t entry)
+static const char *key_of(struct purge *purge, size_t entry)
 {
     (void)snprintf(
         purge->key, sizeof purge->key, "%s%s", purge->list.prefix, rest_of(purge, entry));
     return purge->key;
 }
 
-static void fill(struct zd_purge *purge);
-
-static void arrived(struct zd_purge *purge)
+static enum zd_purge_answer visit(struct purge *purge, size_t entry)
 {
-    purge->n_pending--;
-    go_on(purge);
+    const struct zd_purge_want *want = purge->want;
+    return want->visit(want->context, key_of(purge, entry), rest_of(purge, entry));
 }
 
-/* ---- a batch goes ---- */
+/* ---- erase a batch ---- */
 
-/* What is not there any more has gone; what is another object by now stays. */
-static void note_erasure(struct slot *slot)
+/* A key that is absent is erased; one that another process has replaced stays. */
+static void note_erasure(const struct slot *slot)
 {
-    struct zd_purge *purge = slot->purge;
-    const struct zd_wait *wait = &slot->want.wait;
-    const bool is_gone = wait->status == ZD_OK || wait->status == ZD_NOT_FOUND;
-    if (!is_gone && wait->status != ZD_PRECONDITION) {
-        purge->n_failed++;
-        note_failure(purge, wait->status, &wait->err);
-    } else if (is_gone && purge->config.erased != NULL) {
-        purge->config.erased(
-            purge->config.context, key_of(purge, slot->entry), rest_of(purge, slot->entry));
+    struct purge *purge = slot->purge;
+    const struct zd_purge_want *want = purge->want;
+    const struct zd_wait *wait = &slot->write.wait;
+    const bool is_erased = wait->status == ZD_OK || wait->status == ZD_NOT_FOUND;
+    if (!is_erased && wait->status != ZD_PRECONDITION) {
+        note_failed_key(slot, wait->status, &wait->err);
+    } else if (is_erased && want->erased != NULL) {
+        want->erased(want->context, key_of(purge, slot->entry), rest_of(purge, slot->entry));
     }
 }
 
-static void erased(struct zd_wait *wait)
+static enum zd_next step_erased(struct purge *purge)
 {
-    struct slot *slot = ZD_CONTAINER(wait, struct slot, want.wait);
-    note_erasure(slot);
-    arrived(slot->purge);
-}
-
-static bool goes_still(struct zd_purge *purge, const struct slot *slot)
-{
-    const char *key = key_of(purge, slot->entry);
-    return purge->config.holds == NULL ||
-           (slot->found.op.status == ZD_OK && purge->config.visit(purge->config.context, key,
-                                                  rest_of(purge, slot->entry)) == ZD_PURGE_ERASE);
-}
-
-static void erase(struct zd_purge *purge, struct slot *slot)
-{
-    const bool is_guarded = purge->config.holds != NULL;
-    slot->want = (struct zd_store_write_want){
-        .wait.done = erased,
-        .kind = ZD_WRITE_ERASE,
-        .condition = is_guarded ? ZD_CONDITION_GENERATION : ZD_CONDITION_NONE,
-        .generation = slot->found.stat.generation,
-    };
-    if (zd_store_write_want(purge->dataset, key_of(purge, slot->entry), &slot->want) == ZD_NEXT) {
-        note_erasure(slot);
-    } else {
-        purge->n_pending++;
-    }
-}
-
-static void erase_batch(struct zd_purge *purge)
-{
-    purge->step = fill;
     for (uint32_t i = 0; i < purge->n_used; i++) {
-        if (goes_still(purge, &purge->slot[i])) {
-            erase(purge, &purge->slot[i]);
+        if (purge->slot[i].write.kind == ZD_WRITE_ERASE) {
+            note_erasure(&purge->slot[i]);
         }
     }
-}
-
-/* ---- whether it goes still ---- */
-
-static void judge_node(struct zd_purge *purge)
-{
-    const struct zd_wait *wait = &purge->node_want.wait;
-    ZD_AUTO(zd_node) node = ZD_TAKE(purge->node_want.node);
     purge->step = fill;
-    if (wait->status != ZD_OK && wait->status != ZD_NOT_FOUND) {
-        note_failure(purge, wait->status, &wait->err);
-        purge->n_failed += purge->n_used;
-        purge->is_stopped = true;
-    } else if (purge->config.holds(purge->config.context, node)) {
-        erase_batch(purge);
-    } else {
-        purge->is_stopped = true;
-    }
+    return ZD_NEXT;
 }
 
-static void node_arrived(struct zd_wait *wait)
+static bool is_still_to_erase(struct purge *purge, const struct slot *slot)
 {
-    arrived(ZD_CONTAINER(wait, struct zd_purge, node_want.wait));
+    return purge->want->holds == NULL ||
+           (slot->found.op.status == ZD_OK && visit(purge, slot->entry) == ZD_PURGE_ERASE);
 }
 
-static void look_at_node(struct zd_purge *purge)
+static enum zd_next erase_batch(struct purge *purge)
 {
-    purge->step = judge_node;
-    purge->node_want = (struct zd_node_want){.wait.done = node_arrived};
-    if (zd_catalog_want_fresh(purge->dataset, purge->path, &purge->node_want) == ZD_WAIT) {
-        purge->n_pending++;
-    }
-}
-
-static void note_status(const struct slot *slot)
-{
-    struct zd_purge *purge = slot->purge;
-    const struct zd_store_op *op = &slot->found.op;
-    if (op->status != ZD_OK && op->status != ZD_NOT_FOUND) {
-        purge->n_failed++;
-        note_failure(purge, op->status, &op->err);
-    }
-}
-
-static void found(struct zd_store_op *op)
-{
-    const struct slot *slot = ZD_CONTAINER(op, struct slot, found.op);
-    note_status(slot);
-    arrived(slot->purge);
-}
-
-static void look_at_batch(struct zd_purge *purge)
-{
-    struct zd_store *store = purge->dataset->store;
-    purge->step = look_at_node;
+    const bool is_guarded = purge->want->holds != NULL;
+    zd_gather_begin(&purge->gather);
+    purge->step = step_erased;
     for (uint32_t i = 0; i < purge->n_used; i++) {
         struct slot *slot = &purge->slot[i];
-        slot->found = (struct zd_store_status){.op.done = found};
+        if (is_still_to_erase(purge, slot)) {
+            slot->write = (struct zd_store_write_want){
+                .wait = zd_gather_wait(&purge->gather),
+                .kind = ZD_WRITE_ERASE,
+                .condition = is_guarded ? ZD_CONDITION_GENERATION : ZD_CONDITION_NONE,
+                .generation = slot->found.stat.generation,
+            };
+            zd_gather_add(&purge->gather, zd_store_write_want(purge->want->dataset,
+                                              key_of(purge, slot->entry), &slot->write));
+        }
+    }
+    return zd_gather_end(&purge->gather);
+}
+
+/* ---- whether the batch is still to be erased ---- */
+
+static enum zd_next step_node(struct purge *purge)
+{
+    const struct zd_purge_want *want = purge->want;
+    const struct zd_wait *wait = &purge->node_want.wait;
+    ZD_AUTO(zd_node) node = ZD_TAKE(purge->node_want.node);
+    if (wait->status != ZD_OK && wait->status != ZD_NOT_FOUND) {
+        note_failure(purge, wait->status, &wait->err);
+        purge->want->n_failed += purge->n_used;
+        return ZD_DONE;
+    }
+    purge->step = erase_batch;
+    return want->holds(want->context, node) ? ZD_NEXT : ZD_DONE;
+}
+
+static enum zd_next look_up_node(struct purge *purge)
+{
+    for (uint32_t i = 0; i < purge->n_used; i++) {
+        const struct zd_store_op *op = &purge->slot[i].found.op;
+        if (op->status != ZD_OK && op->status != ZD_NOT_FOUND) {
+            note_failed_key(&purge->slot[i], op->status, &op->err);
+        }
+    }
+    purge->step = step_node;
+    purge->node_want = (struct zd_node_want){.wait = zd_machine_wait(&purge->machine)};
+    return zd_catalog_want_fresh(purge->want->dataset, purge->want->path, &purge->node_want);
+}
+
+static void stat_done(struct zd_store_op *op)
+{
+    zd_gather_arrived(&ZD_CONTAINER(op, struct slot, found.op)->purge->gather);
+}
+
+static enum zd_next stat_batch(struct purge *purge)
+{
+    struct zd_store *store = purge->want->dataset->store;
+    zd_gather_begin(&purge->gather);
+    purge->step = look_up_node;
+    for (uint32_t i = 0; i < purge->n_used; i++) {
+        struct slot *slot = &purge->slot[i];
+        slot->found = (struct zd_store_status){.op.done = stat_done};
         (void)snprintf(slot->found.key, sizeof slot->found.key, "%s", key_of(purge, slot->entry));
-        if (zd_store_status_now(store, &slot->found) != ZD_AGAIN) {
-            note_status(slot);
-        } else {
-            purge->n_pending++;
+        if (zd_store_status_now(store, &slot->found) == ZD_AGAIN) {
+            zd_gather_add(&purge->gather, ZD_WAIT);
             zd_store_status(store, &slot->found);
         }
     }
+    return zd_gather_end(&purge->gather);
 }
 
 /* ---- a page ---- */
 
-static void judge_entry(struct zd_purge *purge, size_t entry)
+static void judge_entry(struct purge *purge, size_t entry)
 {
-    const char *key = key_of(purge, entry);
-    if (!zd_key_is_valid(key)) {
+    if (!zd_key_is_valid(key_of(purge, entry))) {
         return; /* longer than any key of ours */
     }
-    const enum zd_purge_answer answer =
-        purge->config.visit(purge->config.context, key, rest_of(purge, entry));
+    const enum zd_purge_answer answer = visit(purge, entry);
     if (answer == ZD_PURGE_ERASE) {
         purge->slot[purge->n_used++] = (struct slot){.purge = purge, .entry = entry};
     }
     if (answer == ZD_PURGE_NO_MEMORY) {
         struct zd_error err = {0};
-        err.status = zd_fail(&err, ZD_NO_MEMORY, "no memory to judge what is stored");
-        note_failure(purge, err.status, &err);
+        note_failure(purge, zd_fail(&err, ZD_NO_MEMORY, "no memory to judge a stored key"), &err);
     }
     purge->is_stopped = answer == ZD_PURGE_STOP || answer == ZD_PURGE_NO_MEMORY;
 }
 
-/* Without a batch to work on the page is over: no step follows. */
-static void fill(struct zd_purge *purge)
+static enum zd_next next_page(struct purge *purge)
+{
+    const struct zd_store_list *list = &purge->list;
+    struct zd_error err = {0};
+    if (purge->is_stopped || !list->has_more || list->n_entries == 0) {
+        return ZD_DONE;
+    }
+    zd_free(purge->after);
+    purge->after = zd_strdup(list->entry[list->n_entries - 1].name);
+    if (purge->after == NULL) {
+        note_failure(purge, zd_fail(&err, ZD_NO_MEMORY, "no memory to list stored keys"), &err);
+        return ZD_DONE;
+    }
+    return list_page(purge);
+}
+
+static enum zd_next fill(struct purge *purge)
 {
     purge->n_used = 0;
     while (!purge->is_stopped && purge->next < purge->list.n_entries && purge->n_used < AT_ONCE) {
         judge_entry(purge, purge->next++);
     }
-    purge->step = purge->n_used == 0            ? NULL
-                  : purge->config.holds == NULL ? erase_batch
-                                                : look_at_batch;
+    purge->step = purge->n_used == 0           ? next_page
+                  : purge->want->holds == NULL ? erase_batch
+                                               : stat_batch;
+    return ZD_NEXT;
+}
+
+static enum zd_next step_listed(struct purge *purge)
+{
+    const struct zd_store_op *op = &purge->list.op;
+    if (op->status != ZD_OK && op->status != ZD_NOT_FOUND) {
+        note_failure(purge, op->status, &op->err);
+        return ZD_DONE;
+    }
+    purge->next = 0;
+    return fill(purge);
 }
 
 static void listed(struct zd_store_op *op)
 {
-    struct zd_purge *purge = ZD_CONTAINER(op, struct zd_purge, list.op);
-    if (op->status != ZD_OK && op->status != ZD_NOT_FOUND) {
-        note_failure(purge, op->status, &op->err);
-        purge->is_stopped = true;
-    }
-    purge->next = 0;
-    purge->step = fill;
-    go_on(purge);
+    zd_machine_go_on(&ZD_CONTAINER(op, struct purge, list.op)->machine);
 }
 
-static ZD_RESULT keep_place(struct zd_purge *purge)
-{
-    zd_free(purge->after);
-    purge->after = zd_strdup(purge->list.entry[purge->list.n_entries - 1].name);
-    if (purge->after == NULL) {
-        return zd_fail(&purge->err, ZD_NO_MEMORY, "no memory to list what is stored");
-    }
-    return ZD_OK;
-}
-
-static void list_page(struct zd_purge *purge)
+static enum zd_next list_page(struct purge *purge)
 {
     struct zd_store_list *list = &purge->list;
     zd_store_list_done(list);
@@ -266,77 +256,43 @@ static void list_page(struct zd_purge *purge)
     list->deep = true;
     list->n_max = PAGE_ENTRIES;
     list->has_more = false;
-    zd_store_list(purge->dataset->store, list);
+    purge->step = step_listed;
+    zd_store_list(purge->want->dataset->store, list);
+    return ZD_WAIT;
 }
 
-/* When a page is over: the next one, or the end. */
-static void go_on(struct zd_purge *purge)
+/* ---- the whole ---- */
+
+static enum zd_next step(struct zd_machine *machine)
 {
-    if (purge->is_running) {
-        return;
-    }
-    purge->is_running = true;
-    while (purge->n_pending == 0 && purge->step != NULL) {
-        purge->step(purge);
-    }
-    purge->is_running = false;
-    if (purge->n_pending > 0) {
-        return;
-    }
-    if (!purge->is_stopped && purge->list.has_more && purge->list.n_entries > 0) {
-        const enum zd_status status = keep_place(purge);
-        if (status == ZD_OK) {
-            list_page(purge);
-            return;
-        }
-        purge->status = purge->status == ZD_OK ? status : purge->status;
-    }
-    purge->config.done(purge->config.context);
+    struct purge *purge = ZD_CONTAINER(machine, struct purge, machine);
+    return purge->step(purge);
 }
 
-enum zd_status zd_purge_start(
-    const struct zd_purge_config *config, struct zd_purge **ret_purge, struct zd_error *err)
+static void end(struct zd_machine *machine)
 {
-    struct zd_purge *purge = zd_alloc_zero(1, sizeof *purge);
-    if (purge == NULL) {
-        return zd_fail(err, ZD_NO_MEMORY, "no memory to list what is stored");
-    }
-    purge->config = *config;
-    purge->config.path = NULL;
-    purge->dataset = zd_dataset_ref(config->dataset);
-    purge->path = zd_strdup(config->path);
-    if (purge->path == NULL) {
-        zd_purge_free(purge);
-        return zd_fail(err, ZD_NO_MEMORY, "no memory to list what is stored");
-    }
-    (void)snprintf(purge->list.prefix, sizeof purge->list.prefix, "%s%s", config->path,
-        config->path[0] == '\0' ? "" : "/");
-    list_page(purge);
-    *ret_purge = purge;
-    return ZD_OK;
-}
-
-enum zd_status zd_purge_status(
-    const struct zd_purge *purge, uint64_t *ret_n_failed, struct zd_error *err)
-{
-    if (ret_n_failed != NULL) {
-        *ret_n_failed = purge->n_failed;
-    }
-    if (purge->status != ZD_OK && err != NULL) {
-        *err = purge->err;
-    }
-    return purge->status;
-}
-
-void zd_purge_free(struct zd_purge *purge)
-{
-    if (purge == NULL) {
-        return;
-    }
-    assert(purge->n_pending == 0);
+    struct purge *purge = ZD_CONTAINER(machine, struct purge, machine);
+    struct zd_purge_want *want = purge->want;
     zd_store_list_done(&purge->list);
-    zd_free(purge->path);
     zd_free(purge->after);
-    zd_dataset_unref(purge->dataset);
     zd_free(purge);
+    want->wait.done(&want->wait);
+}
+
+enum zd_next zd_purge_want(struct zd_purge_want *want)
+{
+    struct purge *purge = zd_alloc_zero(1, sizeof *purge);
+    want->n_failed = 0;
+    zd_wait_answer(&want->wait, ZD_OK, NULL);
+    if (purge == NULL) {
+        want->wait.status = zd_fail(&want->wait.err, ZD_NO_MEMORY, "no memory to list stored keys");
+        return ZD_NEXT;
+    }
+    purge->machine = (struct zd_machine){.step = step, .end = end};
+    purge->gather.machine = &purge->machine;
+    purge->want = want;
+    purge->step = list_page;
+    (void)snprintf(purge->list.prefix, sizeof purge->list.prefix, "%s%s", want->path,
+        want->path[0] == '\0' ? "" : "/");
+    return zd_machine_begin(&purge->machine); /* a listing never ends at once */
 }

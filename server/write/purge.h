@@ -1,5 +1,5 @@
-/* Going through all stored keys below a path, and erasing those that are to go, in bounded memory.
- * Thread: loop. */
+/* Visiting all stored keys below a path, and erasing some of them, in bounded memory. Thread: loop.
+ */
 #ifndef ZD_WRITE_PURGE_H
 #define ZD_WRITE_PURGE_H
 
@@ -8,44 +8,33 @@
 enum zd_purge_answer {
     ZD_PURGE_KEEP,
     ZD_PURGE_ERASE,
-    ZD_PURGE_STOP,      /* enough was seen: this ends well */
-    ZD_PURGE_NO_MEMORY, /* nobody knows: this ends with that status */
+    ZD_PURGE_STOP,      /* enough was seen: the purge ends with ZD_OK */
+    ZD_PURGE_NO_MEMORY, /* the key cannot be judged: the purge ends with that status */
 };
 
-/** Where to go, and who is asked. */
-struct zd_purge_config {
-    struct zd_dataset *dataset; /* a reference is taken */
-    const char *path;           /* of a node; "" is everything; copied */
-
-    /** Asked of each key below the path, in the order of their bytes. @param rest without the path
-     * and its slash */
+/** A purge. It always runs to its end; the want stays where it is until then. */
+struct zd_purge_want {
+    struct zd_wait wait; /* the first failure: a failed listing ends the purge, a failed erasure
+                          * does not */
+    /* in; all borrowed until the end */
+    struct zd_dataset *dataset;
+    const char *path; /* of a node; "" is everything */
+    /** Judges each key below the path, in the order of their bytes. @param rest the key without the
+     * path and its slash */
     enum zd_purge_answer (*visit)(void *context, const char *key, const char *rest);
-    /** For who may meet other processes, or NULL. Asked of the node that is at the path by now
-     * (NULL: there is none), after the keys of a batch were looked at and before they go, each as
-     * it was then: what is written later stays. What visit says of a key by then holds. False:
-     * nothing more goes, and this ends well. */
+    /** Guards against other processes; or NULL. Runs when the keys of a batch were stat'ed and are
+     * about to be erased, with the node that is at the path now (NULL: there is none). Each key is
+     * then judged again, and erased only in the generation that was found. False: nothing more is
+     * erased, and the purge ends with ZD_OK. */
     bool (*holds)(void *context, struct zd_node *node);
-    /** A key that was to go has gone. May be NULL. */
+    /** A key was erased. May be NULL. */
     void (*erased)(void *context, const char *key, const char *rest);
-    /** It has ended; may free it. Never runs inside zd_purge_start. */
-    void (*done)(void *context);
     void *context;
+    /* out */
+    uint64_t n_failed; /* keys that could not be erased */
 };
 
-struct zd_purge;
-
-/** Begin. @param ret_purge owned @retval ZD_NO_MEMORY */
-ZD_RESULT zd_purge_start(
-    const struct zd_purge_config *config, struct zd_purge **ret_purge, struct zd_error *err);
-
-/**
- * How it ended: the first failure. Listing ends with one; erasing goes on with the other keys.
- * @param ret_n_failed keys that are still there; or NULL
- */
-ZD_RESULT zd_purge_status(
-    const struct zd_purge *purge, uint64_t *ret_n_failed, struct zd_error *err);
-
-/** After it has ended. Accepts NULL. */
-void zd_purge_free(struct zd_purge *purge);
+/** Begin. @return ZD_WAIT; ZD_NEXT: it could not begin, wait.status says why */
+enum zd_next zd_purge_want(struct zd_purge_want *want);
 
 #endif
