@@ -104,7 +104,9 @@ static ZD_RESULT add_children(struct zd_node_show *show, struct zd_error *err)
 {
     if (show->walk.start != NULL) {
         if (show->walk.wait.status != ZD_OK) {
-            *err = show->walk.wait.err;
+            if (err != NULL) {
+                *err = show->walk.wait.err;
+            }
             return show->walk.wait.status;
         }
         zd_emit_array_end(&show->emit);
