@@ -8,10 +8,11 @@
 #include "core/base/own.h"
 #include "core/store/store.h"
 #include "tests/support/store_fault.h"
+#include "tests/support/work.h"
 #include "server/data/catalog.h"
 
-#define TURNS    200
-#define TEXT_MAX (1U << 20)
+#define QUIET_TURNS 8 /* without a job, then nothing is under way */
+#define TEXT_MAX    (1U << 20)
 
 static bool is_done;
 
@@ -48,8 +49,9 @@ void zd_test_hierarchy_expect(struct zd_test_serve *serve, const struct zd_test_
 
 void zd_test_hierarchy_settle(struct zd_test_serve *serve)
 {
-    for (int i = 0; i < TURNS; i++) {
+    for (int n_quiet = 0; n_quiet < QUIET_TURNS; n_quiet++) {
         (void)uv_run(serve->server->loop, UV_RUN_NOWAIT);
+        n_quiet = zd_test_work_count() == 0 ? n_quiet : 0;
     }
 }
 

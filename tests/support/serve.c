@@ -18,6 +18,7 @@
 #include "server/data/datasets.h"
 #include "server/front/front.h"
 #include "server/start.h"
+#include "tests/support/work.h"
 
 #define ANSWER_BYTES_MAX (256U << 10)
 #define WAIT_MS          30000 /* an answer that takes longer is none */
@@ -81,6 +82,7 @@ enum zd_status zd_test_serve_open(struct zd_test_serve *serve, const char *confi
 void zd_test_serve_close(struct zd_test_serve *serve)
 {
     zd_start_end(serve->server);
+    ck_assert_uint_eq(zd_test_work_count(), 0);
     zd_config_done(&serve->config);
     (void)unlink(serve->config_path);
 }
