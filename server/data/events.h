@@ -1,4 +1,4 @@
-/* What has changed in a dataset: a bounded window of events, and those who read it (api.md 3.9).
+/* What has changed in a dataset: a bounded window of events, and those who read it.
  * Thread: loop.
  *
  *     zd_events_node, zd_events_chunks --> [ oldest ... newest ] --> zd_events_read, one a reader

@@ -1,4 +1,4 @@
-/* Which chunk a request is about: index=, level=, decoded= (api.md 3.4), and its entity tag.
+/* Which chunk a request is about: index=, level=, decoded=, and its entity tag.
  * Thread: loop. */
 #ifndef ZD_DESCRIBE_CHUNK_PARAMS_H
 #define ZD_DESCRIBE_CHUNK_PARAMS_H

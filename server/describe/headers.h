@@ -1,4 +1,4 @@
-/* The Zarr-* headers: with them a client rebuilds the array from the answer alone (api.md 3.5). */
+/* The Zarr-* headers: with them a client rebuilds the array from the answer alone. */
 #ifndef ZD_DESCRIBE_HEADERS_H
 #define ZD_DESCRIBE_HEADERS_H
 

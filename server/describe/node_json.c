@@ -189,7 +189,7 @@ static void emit_formats(const struct zd_meta *meta, struct zd_emit *emit)
     zd_emit_array_end(emit);
 }
 
-/* The members of "array", in the order of api.md 3.2; paths as in fields. */
+/* The members of "array", in the order of openapi.yaml; paths as in fields. */
 static const struct array_member {
     const char *path;
     void (*emit)(const struct zd_meta *meta, struct zd_emit *emit);

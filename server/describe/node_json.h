@@ -1,4 +1,4 @@
-/* A node as JSON: what `nodes` and `tree` say of it alike (api.md 3.2, 3.3). */
+/* A node as JSON: what `nodes` and `tree` say of it alike. */
 #ifndef ZD_DESCRIBE_NODE_JSON_H
 #define ZD_DESCRIBE_NODE_JSON_H
 

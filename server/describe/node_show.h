@@ -1,4 +1,4 @@
-/* A node as GET nodes answers it: its children, its entity tag, its links (api.md 3.2). Thread:
+/* A node as GET nodes answers it: its children, its entity tag, its links. Thread:
  * loop. */
 #ifndef ZD_DESCRIBE_NODE_SHOW_H
 #define ZD_DESCRIBE_NODE_SHOW_H

@@ -1,4 +1,4 @@
-/* Which chunks of an array exist (api.md 3.4, present=1). */
+/* Which chunks of an array exist (`present=1`). */
 #include "server/describe/presence.h"
 
 #include <string.h>

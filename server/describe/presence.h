@@ -1,4 +1,4 @@
-/* Which chunks of an array exist (api.md 3.4, present=1). Thread: loop. */
+/* Which chunks of an array exist (`present=1`). Thread: loop. */
 #ifndef ZD_DESCRIBE_PRESENCE_H
 #define ZD_DESCRIBE_PRESENCE_H
 

@@ -313,7 +313,7 @@ enum zd_status zd_tree_listing(
     return ZD_OK;
 }
 
-/* The entries of the block: paths relative to the group that holds it (reference 4.2). */
+/* The entries of the block: paths relative to the group that holds it. */
 static ZD_RESULT emit_entries(
     const struct zd_tree *tree, struct zd_emit *emit, struct zd_error *err)
 {

@@ -1,4 +1,4 @@
-/* A consolidated listing: which nodes it shows, and its spellings (api.md 3.3). No I/O. */
+/* A consolidated listing: which nodes it shows, and its spellings. No I/O. */
 #ifndef ZD_DESCRIBE_TREE_H
 #define ZD_DESCRIBE_TREE_H
 

@@ -5,7 +5,7 @@
 #include "core/grid/scalar.h"
 
 /**
- * Read one: every spelling that a slice is answered with (api.md 3.5), integers as strings too, and
+ * Read one: every spelling that a slice is answered with, integers as strings too, and
  * the spellings of fill values.
  *
  * @param text     one JSON value, without spaces around it

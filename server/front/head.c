@@ -73,7 +73,7 @@ void zd_front_make_id(struct zd_front *http, char *to)
     to[ZD_MADE_ID_LEN] = '\0';
 }
 
-/* A client's id when it is well formed (api.md 2), else one of ours. */
+/* A client's id when it is well formed, else one of ours. */
 static void take_id(struct zd_request *req)
 {
     static const char allowed[] =

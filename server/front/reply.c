@@ -45,7 +45,7 @@ void zd_reply_add_header(struct MHD_Response *response, const char *name, const 
     (void)MHD_add_response_header(response, name, value);
 }
 
-/* What every answer carries (api.md 2). */
+/* What every answer carries. */
 static void give_common(const struct zd_server *server, const char *id,
     void (*give)(void *to, const char *name, const char *value), void *to)
 {
@@ -618,7 +618,7 @@ enum zd_next zd_respond_options(struct zd_request *req, const char *methods)
         add_common(req, req->id, response);
         zd_reply_add_header(response, "Allow", methods);
         zd_reply_add_header(response, "Access-Control-Allow-Methods", methods);
-        /* "*" does not cover Authorization: the list is echoed (R29). */
+        /* "*" does not cover Authorization: the list is echoed (Fetch, CORS protocol). */
         zd_reply_add_header(
             response, "Access-Control-Allow-Headers", wanted == NULL ? "*" : wanted);
         zd_reply_add_header(response, "Access-Control-Max-Age", "7200");

@@ -32,7 +32,7 @@ void zd_reply_last(const struct zd_request *req, struct zd_text *to);
 
 /* ---- for kept.c ---- */
 
-/** Whether such an answer is ever compressed: JSON below /v1, made whole (api.md 2). */
+/** Whether such an answer is ever compressed: JSON below /v1, made whole. */
 bool zd_reply_may_code(const struct zd_request *req, const struct zd_representation *rep);
 
 /** The coding in which a body of that length is to go out to this client. */

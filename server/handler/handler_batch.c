@@ -1,4 +1,4 @@
-/* Batches: many chunks in one answer (api.md 3.4, POST). */
+/* Batches: many chunks in one answer. */
 #include <string.h>
 
 #include "core/base/num.h"

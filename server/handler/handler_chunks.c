@@ -1,4 +1,4 @@
-/* Chunks: one by its index in the grid, as it is stored or decoded (api.md 3.4). */
+/* Chunks: one by its index in the grid, as it is stored or decoded. */
 #include <string.h>
 
 #include "core/base/num.h"

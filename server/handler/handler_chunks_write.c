@@ -1,4 +1,4 @@
-/* Chunks: one is stored, encoded or not, or erased (api.md 3.4).
+/* Chunks: one is stored, encoded or not, or erased.
  *
  *     head -> body -> lock of the array -> the array as it is now -> bytes judged by it
  *          -> conditions -> bounds widened -> edit of the stored object -> answer

@@ -1,4 +1,4 @@
-/* Consolidated metadata of a group, made from the live store and stored (api.md 3.9). */
+/* Consolidated metadata of a group, made from the live store and stored. */
 #include <string.h>
 
 #include "server/request/admit.h"

@@ -1,4 +1,4 @@
-/* /v1/datasets and /v1/datasets/{d}: what is served. The dialect of each is that of its root. */
+/* /v1/datasets and /v1/datasets/{d}: the datasets; the dialect of each is that of its root node. */
 #include "server/data/datasets.h"
 #include "server/request/handler.h"
 #include "server/runtime/server.h"
@@ -7,7 +7,7 @@
 
 static const char *const no_params[] = {NULL};
 
-/* The roots that a listing waits for. */
+/* The root nodes that a listing waits for. */
 struct listing {
     struct zd_request *req;
     size_t n_roots;
@@ -68,7 +68,7 @@ static void emit_dataset(struct zd_emit *emit, const struct root *root)
     }
     zd_emit_key(emit, "dialect");
     if (root->want.node == NULL || root->want.wait.status != ZD_OK) {
-        zd_emit_null(emit); /* no node at the root, or nobody knows */
+        zd_emit_null(emit); /* no root node, or not known yet */
     } else {
         zd_emit_string(emit, root->want.node->meta->dialect->name);
     }

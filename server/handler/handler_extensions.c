@@ -1,4 +1,4 @@
-/* /v1/extensions: what this build understands, from the registries. */
+/* /v1/extensions: the extensions that this build understands, from the registries. */
 #include "core/codec/codec.h"
 #include "core/dialect/dialect.h"
 #include "core/extension/extension.h"
@@ -12,7 +12,7 @@
 
 static const char *const no_params[] = {NULL};
 
-/* Parts of the core that have no registry: there is one way to do each. */
+/* Parts of the core without a registry: each has one implementation. */
 struct part {
     const char *name;
     const char *schema;
@@ -45,7 +45,7 @@ static void emit_schema(struct zd_emit *emit, const char *schema)
     }
 }
 
-/* The members of every entry; others may follow. */
+/* The members that every entry has. */
 static void begin_entry(struct zd_emit *emit, const char *name, const char *const *aliases,
     bool can_write, const char *schema)
 {

@@ -72,7 +72,7 @@ static const char *last_segment(const char *path)
     return slash == NULL ? path : slash + 1;
 }
 
-/* Never guessed from more than the name (R25). */
+/* Judged by the name alone. */
 static const char *media_type_of(const char *key)
 {
     static const char *const documents[] = {
@@ -134,7 +134,7 @@ static void add_title(const struct zd_request *req, struct zd_text *page)
     }
 }
 
-/* The one shape that fsspec, GDAL, neuroglancer and N5 all read (http-client-needs 4.2). */
+/* The form of index that fsspec, GDAL, neuroglancer and N5 all read. */
 static void begin_page(const struct zd_request *req, struct zd_text *page)
 {
     zd_text_add(page, "<!doctype html><html><head><title>");
@@ -246,7 +246,7 @@ static enum zd_next begin_index(struct zd_request *req)
     return ZD_NEXT;
 }
 
-/* To the same name with a slash behind it: relative, whatever stands before us (R6). */
+/* Redirect to the same name with a slash; relative, so that it works behind any proxy. */
 static enum zd_next redirect_to_directory(struct zd_request *req)
 {
     const bool is_root = req->path[0] == '\0';
@@ -458,7 +458,7 @@ static enum zd_next step_begin(struct zd_request *req)
 {
     struct zd_error err = {0};
     if (!req->dataset->config.allow_keys) {
-        /* For the whole dataset, never for single keys (R8). */
+        /* All keys of the dataset get this answer, absent ones too. */
         const struct zd_problem problem = {
             .code = "forbidden",
             .detail = "this dataset does not serve its stored keys",
@@ -490,7 +490,7 @@ static const struct zd_route routes[] = {
         .method = "GET",
         .path = "/zarr/{d}/{key}",
         .first = step_begin,
-        .params = NULL, /* unknown ones are ignored (R2) */
+        .params = NULL, /* unknown ones are ignored: clients add their own */
         .collapse_slashes = true,
     },
 };

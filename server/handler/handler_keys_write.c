@@ -1,4 +1,4 @@
-/* PUT and DELETE of /zarr/{d}/{key} (api.md 3.6). What a key means decides how it is judged:
+/* PUT and DELETE of /zarr/{d}/{key}. What a key means decides how it is judged:
  *
  *     a node's document        as every change of metadata (server/write/metadata.h)
  *     a chunk of an array      it lies inside the grid, and decodes to exactly one chunk
@@ -631,7 +631,7 @@ static const struct zd_route routes[] = {
         .method = "PUT",
         .path = "/zarr/{d}/{key}",
         .first = step_put,
-        .params = NULL, /* unknown ones are ignored (R2) */
+        .params = NULL, /* unknown ones are ignored: clients add their own */
         .collapse_slashes = true,
         .needs_writable = true,
         .streams_body = true,

@@ -1,4 +1,4 @@
-/* One node: its normalised metadata, and what can be done with it (api.md 3.2). */
+/* One node: its normalised metadata, and what can be done with it. */
 #include "server/http/accept.h"
 #include "server/request/handler.h"
 #include "server/describe/node_show.h"

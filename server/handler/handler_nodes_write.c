@@ -1,4 +1,4 @@
-/* Changes of one node: made, replaced, patched, erased (api.md 3.2). */
+/* Changes of one node: made, replaced, patched, erased. */
 #include <string.h>
 
 #include "server/request/body.h"

@@ -1,4 +1,4 @@
-/* GET /openapi.json: the description that the binary carries (api.md 3.9). */
+/* GET /openapi.json: the description embedded in the program. */
 #include "core/base/hash.h"
 #include "core/base/num.h"
 #include "server/request/handler.h"

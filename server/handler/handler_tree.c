@@ -1,4 +1,4 @@
-/* The consolidated listing of a hierarchy (api.md 3.3). */
+/* The consolidated listing of a hierarchy. */
 #include <string.h>
 
 #include "core/base/hash.h"

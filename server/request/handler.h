@@ -13,7 +13,7 @@ struct zd_route {
     zd_step *first;     /* the first step */
     const char *const *params; /* allowed query parameters, ended by NULL ("pretty" is always
                                   allowed below /v1); NULL: ignored */
-    bool collapse_slashes;     /* runs of '/' in the last part count as one (R4), instead of 400 */
+    bool collapse_slashes;     /* runs of '/' in the last part count as one, instead of 400 */
     bool needs_writable;       /* 405 read_only unless the dataset is writable */
     bool streams_body;         /* the first step runs when the head is there, and asks for the body
                                   (server/request/upload.h); else it has the whole body in req->body */

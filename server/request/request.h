@@ -155,14 +155,14 @@ enum zd_status zd_request_condition(
 /** Whether a request that writes sets a condition. */
 bool zd_request_is_conditional(const struct zd_request *req);
 
-/** A Range header of a GET resolved against a length (RFC 9110, 14; R12-R17). */
+/** A Range header of a GET resolved against a length (RFC 9110, 14). */
 enum zd_range_answer zd_request_range(const struct zd_request *req, uint64_t length,
     const char *etag, int64_t mtime_ms, uint64_t *ret_first, uint64_t *ret_len);
 
 /** Whether the client wants indented JSON. */
 bool zd_request_is_pretty(const struct zd_request *req);
 
-/** Cache-Control for data of the request's dataset (api.md 2). */
+/** Cache-Control for data of the request's dataset. */
 const char *zd_request_cache_control(const struct zd_request *req);
 
 #endif

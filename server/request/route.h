@@ -26,7 +26,7 @@ struct zd_match {
 struct zd_span zd_target_path(const char *target, struct zd_span *ret_query);
 
 /**
- * Decode a path once and refuse what no path may hold (api.md 2).
+ * Decode a path once and refuse what no path may hold.
  *
  * @param to cleared first
  * @retval ZD_INVALID bad encoding, "." or "..", no slash at the front; the error says which

@@ -1,4 +1,4 @@
-/* Statistics of a selection: read from the document, or computed chunk by chunk .
+/* Statistics of a selection: read from the document, or computed chunk by chunk.
  * Thread: loop. */
 #ifndef ZD_SLICE_STATS_H
 #define ZD_SLICE_STATS_H

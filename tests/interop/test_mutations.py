@@ -102,12 +102,12 @@ OF_GROUPS = {"zarr_format", "node_type", "attributes", "consolidated_metadata"}
 def explained(document, why):
     """The rule by which a valid document need not open in zarr-python 3."""
     if "extensions" in document:
-        return "ZEP 10 is not implemented there (reference 3.1)"
+        return "ZEP 10 is not implemented there"
     if document["node_type"] == "group" and set(document) - OF_GROUPS:
-        return "groups with any unknown member fail there (reference 1.13)"
+        return "groups with any unknown member fail there"
     names = [codec["name"] for codec in document.get("codecs", [])]
     if "inner `chunk_shape`" in why and "transpose" in names[:names.index("sharding_indexed")]:
-        return "shards are compared there with the chunk before it was transposed (reference 13.1, row 6)"
+        return "shards are compared there with the chunk before it was transposed"
     return None
 
 

@@ -1,4 +1,4 @@
-"""Nodes (api.md 3.2): what is shown of groups, arrays and refused nodes."""
+"""Nodes: what is shown of groups, arrays and refused nodes."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The consolidated listing (api.md 3.3)."""
+"""The consolidated listing."""
 
 import json
 

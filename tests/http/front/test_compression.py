@@ -1,4 +1,4 @@
-"""Compressed answers (api.md 2): only JSON below /v1, each form with its own tag, made once and kept."""
+"""Compressed answers: only JSON below /v1, each form with its own tag, made once and kept."""
 
 import concurrent.futures
 import gzip

@@ -1,4 +1,4 @@
-"""Chunks (api.md 3.4): stored bytes, elements, inner chunks, presence and batches."""
+"""Chunks: stored bytes, elements, inner chunks, presence and batches."""
 
 import base64
 import email

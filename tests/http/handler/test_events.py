@@ -1,4 +1,4 @@
-"""The change feed (api.md 3.9): what is told, to whom, and how a stream ends."""
+"""The change feed: what is told, to whom, and how a stream ends."""
 
 import contextlib
 import json

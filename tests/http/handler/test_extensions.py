@@ -1,4 +1,4 @@
-"""The generic extensions of ZEP 10: what each changes for those who read (api.md 5)."""
+"""The generic extensions of ZEP 10: what each changes for those who read."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Raw keys, as clients need them (http-client-needs, R1-R44): names of tests carry the numbers."""
+"""Raw keys, as clients need them."""
 
 import concurrent.futures
 import email.utils
@@ -53,7 +53,7 @@ def keys(store):
     server.stop()
 
 
-def test_r1_the_path_is_decoded_once(keys):
+def test_the_path_is_decoded_once(keys):
     for spelled in ("a%20b+c/%C3%A9.bin", "a%20b%2Bc/%c3%a9.bin", urllib.parse.quote(KEY)):
         answer = keys.get(f"/zarr/k/{spelled}")
         assert answer.status == 200 and answer.body == SMALL, spelled
@@ -62,17 +62,17 @@ def test_r1_the_path_is_decoded_once(keys):
 
 
 @pytest.mark.parametrize("query", ["token=x", "x-id=GetObject", "a=1&a=2", "%", "=", ""])
-def test_r2_unknown_parameters_are_ignored(keys, query):
+def test_unknown_parameters_are_ignored(keys, query):
     assert keys.get(f"/zarr/k/d/e/small?{query}").body == SMALL
 
 
 @pytest.mark.parametrize("name", [".zgroup", ".zattrs", ".zarray", ".zmetadata"])
-def test_r3_dot_keys_are_served_and_listed(keys, name):
+def test_dot_keys_are_served_and_listed(keys, name):
     assert keys.get(f"/zarr/k/{name}").body == b"{}"
     assert f'href="{name}"' in keys.get("/zarr/k/").body.decode()
 
 
-def test_r4_runs_of_slashes_collapse(keys):
+def test_runs_of_slashes_collapse(keys):
     for target in ("/zarr/k//d/e/small", "/zarr/k/d//e///small", "/zarr/k///d/e/small"):
         assert keys.get(target).body == SMALL, target
     assert keys.get("/zarr/k//").body == keys.get("/zarr/k/").body
@@ -80,11 +80,11 @@ def test_r4_runs_of_slashes_collapse(keys):
 
 @pytest.mark.parametrize("path", [
     "../etc/passwd", "%2e%2e/etc/passwd", "d/../zarr.json", "d/./e/small", "d/%00", "d/e%2fsmall", "d/%5c", "%ff", "%"])
-def test_r5_nothing_leaves_the_store(keys, path):
+def test_nothing_leaves_the_store(keys, path):
     assert keys.get(f"/zarr/k/{path}").status in (400, 404)
 
 
-def test_r6_a_directory_redirects_to_its_slash(keys):
+def test_a_directory_redirects_to_its_slash(keys):
     for target, location in (("/zarr/k", "k/"), ("/zarr/k/d", "d/"), ("/zarr/k/d/e", "e/"), ("/zarr/k/a%20b+c", "a%20b%2Bc/")):
         for method in ("GET", "HEAD"):
             answer = keys.request(method, target)
@@ -95,7 +95,7 @@ def test_r6_a_directory_redirects_to_its_slash(keys):
 
 @pytest.mark.parametrize("path", [
     "absent", "d/absent", "absent/zarr.json", "zarr.json/x", "d/e/small/c/0", "d/e/sma", "x" * 300, "y/" * 500 + "z"])
-def test_r7_an_absent_key_is_404_and_nothing_else(keys, path):
+def test_an_absent_key_is_404_and_nothing_else(keys, path):
     for _ in range(2):  # looked for, and remembered
         answer = keys.get(f"/zarr/k/{path}")
         assert answer.status == 404 and answer.code == "key_not_found"
@@ -103,14 +103,14 @@ def test_r7_an_absent_key_is_404_and_nothing_else(keys, path):
         assert head.status == 404 and head.body == b""
 
 
-def test_r8_a_dataset_without_keys_is_denied_as_a_whole(serve, store):
+def test_a_dataset_without_keys_is_denied_as_a_whole(serve, store):
     server = serve(config={"datasets": {"k": {"location": str(store), "allow_keys": False}}})
     for path in ("zarr.json", "absent", "", "d/"):
         answer = server.get(f"/zarr/k/{path}")
         assert answer.status == 403 and answer.code == "forbidden"
 
 
-def test_r10_head_is_get_without_a_body(keys):
+def test_head_is_get_without_a_body(keys):
     own = {"date", "x-request-id"}
     for path in ("zarr.json", "d/e/small", "d/large", "d/nothing", "d/", "d/hollow/"):
         get = keys.get(f"/zarr/k/{path}")
@@ -132,7 +132,7 @@ RANGES = [
 
 @pytest.mark.parametrize("path, data", [("d/e/small", SMALL), ("d/large", LARGE)])
 @pytest.mark.parametrize("header, first, last", RANGES)
-def test_r12_r13_ranges_are_206_even_over_the_whole(keys, path, data, header, first, last):
+def test_ranges_are_206_even_over_the_whole(keys, path, data, header, first, last):
     answer = keys.get(f"/zarr/k/{path}", {"Range": header})
     first = first if first >= 0 else max(len(data) + first, 0)
     last = min(len(data) - 1 if last is None else last, len(data) - 1)
@@ -147,7 +147,7 @@ def test_r12_r13_ranges_are_206_even_over_the_whole(keys, path, data, header, fi
 @pytest.mark.parametrize("path, size, header", [
     ("d/e/small", 1024, "bytes=1024-"), ("d/e/small", 1024, "bytes=-0"), ("d/nothing", 0, "bytes=0-0"),
     ("d/nothing", 0, "bytes=-5"), ("d/large", len(LARGE), f"bytes={len(LARGE)}-"), ("d/sparse", SPARSE_SIZE, f"bytes={SPARSE_SIZE}-")])
-def test_r14_a_range_outside_is_416(keys, path, size, header):
+def test_a_range_outside_is_416(keys, path, size, header):
     answer = keys.get(f"/zarr/k/{path}", {"Range": header})
     assert answer.status == 416 and answer.code == "range_not_satisfiable"
     assert answer.headers["content-range"] == f"bytes */{size}"
@@ -155,14 +155,14 @@ def test_r14_a_range_outside_is_416(keys, path, size, header):
 
 
 @pytest.mark.parametrize("header", ["bytes=x", "bytes=2-1", "bytes", "items=0-1", "bytes=-", "", "bytes=0-1,5-6", "bytes=0-0,-1"])
-def test_r15_r16_malformed_and_several_ranges_give_the_whole(keys, header):
+def test_malformed_and_several_ranges_give_the_whole(keys, header):
     for path, data in (("d/e/small", SMALL), ("d/large", LARGE)):
         answer = keys.get(f"/zarr/k/{path}", {"Range": header})
         assert answer.status == 200 and answer.body == data
         assert "content-range" not in answer.headers
 
 
-def test_r17_if_range(keys):
+def test_if_range(keys):
     for path, data in (("d/e/small", SMALL), ("d/large", LARGE)):
         head = keys.head(f"/zarr/k/{path}").headers
         part = {"Range": "bytes=1-2"}
@@ -176,7 +176,7 @@ def test_range_on_head_gives_the_full_length(keys):
     assert head.status == 200 and head.headers["content-length"] == str(len(LARGE))
 
 
-def test_r18_to_r25_headers(keys):
+def test_headers_of_a_key(keys):
     offers = {"Accept-Encoding": "gzip, br, zstd"}
     for path, media_type in (("zarr.json", "application/json"), (".zgroup", "application/json"),
                              (".zmetadata", "application/json"), ("attributes.json", "application/json"),
@@ -187,7 +187,7 @@ def test_r18_to_r25_headers(keys):
             assert "content-encoding" not in headers and "transfer-encoding" not in headers
             assert headers["content-length"].isdigit()
             assert headers["content-type"] == media_type
-            assert headers["cache-control"] == "no-cache"  # R27
+            assert headers["cache-control"] == "no-cache"
             assert re.fullmatch(r'"[0-9a-f]{16}-\d+"', headers["etag"])
             for name in ("date", "last-modified"):
                 parsed = email.utils.parsedate_to_datetime(headers[name])
@@ -197,7 +197,7 @@ def test_r18_to_r25_headers(keys):
 
 
 @pytest.mark.parametrize("path", ["d/e/small", "d/large"])
-def test_r26_conditions(keys, path):
+def test_conditions_on_a_key(keys, path):
     target = f"/zarr/k/{path}"
     headers = keys.head(target).headers
     tag = headers["etag"]
@@ -222,7 +222,7 @@ def test_r26_conditions(keys, path):
                 assert answer.body == b"" and answer.headers["etag"] == tag
 
 
-def test_r27_immutable_datasets_may_be_kept_for_ever(serve, store):
+def test_immutable_datasets_may_be_kept_for_ever(serve, store):
     server = serve(config={"datasets": {"k": {"location": str(store), "immutable": True}}})
     assert server.get("/zarr/k/zarr.json").headers["cache-control"] == "public, max-age=31536000, immutable"
     server.get("/zarr/k/d/e/small")
@@ -237,7 +237,7 @@ def hrefs(answer):
     return re.findall(r'<a href="([^"]*)">', answer.body.decode())
 
 
-def test_r43_the_index_has_the_one_shape_that_all_parsers_read(keys):
+def test_the_index_has_the_form_that_all_parsers_read(keys):
     answer = keys.get("/zarr/k/a%20b+c/")
     assert answer.status == 200
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
@@ -258,7 +258,7 @@ def test_r43_the_index_has_the_one_shape_that_all_parsers_read(keys):
     assert "&lt;&amp;&quot;&gt;" in below.body.decode()
 
 
-def test_r43_an_index_is_complete(serve, tmp_path):
+def test_an_index_is_complete(serve, tmp_path):
     names = [f"{i:04}" for i in range(2500)]
     for name in names:
         (tmp_path / name).write_bytes(b"")
@@ -269,7 +269,7 @@ def test_r43_an_index_is_complete(serve, tmp_path):
     assert again.status == 304
 
 
-def test_r44_head_of_a_directory(keys):
+def test_head_of_a_directory(keys):
     assert keys.head("/zarr/k/d/").status == 200
     assert keys.head("/zarr/k/d/hollow/").status == 200  # no children, still a directory
     assert keys.get("/zarr/k/d/hollow/").status == 200

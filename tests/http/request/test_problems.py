@@ -1,4 +1,4 @@
-"""Every problem code of reading, with the members that a program needs (api.md 4, RFC 9457)."""
+"""Every problem code of reading, with the members that a program needs (RFC 9457)."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Slices (api.md 3.5): every format, header, condition and range, compared with numpy."""
+"""Slices: every format, header, condition and range, compared with numpy."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Statistics (api.md 3.8): numpy says what they are, and the store's counters what they cost."""
+"""Statistics: numpy says what they are, and the store's counters what they cost."""
 
 import json
 

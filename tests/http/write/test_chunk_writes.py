@@ -1,4 +1,4 @@
-"""PUT and DELETE of chunks (api.md 3.4): every codec and type that is encoded, read back by zarr-python; what is no chunk; many
+"""PUT and DELETE of chunks: every codec and type that is encoded, read back by zarr-python; what is no chunk; many
 writers of one shard, in one process and in two."""
 
 import concurrent.futures

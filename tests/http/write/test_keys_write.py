@@ -1,4 +1,4 @@
-"""Raw keys written and erased (api.md 3.6): what is judged, what is refused, and what is left as it was."""
+"""Raw keys written and erased: what is judged, what is refused, and what is left as it was."""
 
 import concurrent.futures
 import gzip

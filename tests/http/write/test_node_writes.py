@@ -1,4 +1,4 @@
-"""Changes of nodes (api.md 3.2): made, replaced, patched, erased, and judged before anything is stored."""
+"""Changes of nodes: made, replaced, patched, erased, and judged before anything is stored."""
 
 import concurrent.futures
 import json
@@ -168,7 +168,7 @@ def test_documents_of_other_dialects_are_no_v3(w, name):
     assert answer.json()["pointer"] == "/zarr_format"
 
 
-# ---- what is not known (api.md 5) ----
+# ---- what is not known ----
 
 IGNORABLE = {"must_understand": False}
 

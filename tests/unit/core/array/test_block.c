@@ -210,7 +210,7 @@ START_TEST(random_blocks_are_gathered_from_their_spans)
 }
 END_TEST
 
-/* A point and a whole chunk of the same stored bytes agree (reference 5.1.1). */
+/* A point and a whole chunk of the same stored bytes agree. */
 START_TEST(a_gathered_bool_is_0_or_1)
 {
     const uint64_t shape[] = {2, 3};

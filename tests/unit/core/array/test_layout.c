@@ -55,7 +55,7 @@ static const struct layout_fact {
         {12, 4}},
     {{2, {20, 20}, {8, 6}, "int32", "[" SHARD("4,3", LITTLE "," GZIP) "]"}, 2, {{8, 6}, {4, 3}},
         false, false, {0}},
-    /* reference 5.1.6: the inner shape divides the shard as it reaches the codec */
+    /* Zarr v3, sharding_indexed: the inner shape divides the shard as it reaches the codec */
     {{2, {20, 20}, {10, 12}, "int32", "[" AXES("1,0") "," SHARD("6,5", LITTLE) "]"}, 2,
         {{10, 12}, {5, 6}}, true, false, {4, 20}},
     {{2, {20, 20}, {10, 12}, "int32", "[" AXES("1,0") "," SHARD("6,5", AXES("1,0") "," LITTLE) "]"},

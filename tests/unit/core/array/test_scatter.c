@@ -128,7 +128,7 @@ START_TEST(one_element_goes_everywhere)
 }
 END_TEST
 
-/* As they are read (reference 5.1.1). */
+/* As they are read. */
 START_TEST(a_scattered_bool_is_0_or_1)
 {
     const struct zd_grid grid = {.rank = 1, .shape = {4}, .chunk = {4}};

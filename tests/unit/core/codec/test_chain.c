@@ -349,7 +349,7 @@ START_TEST(chain_encodes_whole_chunks_only)
 }
 END_TEST
 
-/* What is written for what was read (reference 2.2). */
+/* What is written for what was read. */
 static const struct {
     const char *dtype;
     const char *read;

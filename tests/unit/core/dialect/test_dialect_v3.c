@@ -1043,7 +1043,7 @@ START_TEST(failing_memory_fails_cleanly)
 }
 END_TEST
 
-/* The example files (reference 12), read with ZEP 10; written, "valid" documents of features that
+/* The example files, read with ZEP 10; written, "valid" documents of features that
  * come later are refused as unsupported, never as invalid. */
 static const struct example {
     const char *file;
