@@ -9,11 +9,9 @@ static const char *const no_params[] = {NULL};
 
 /* The root nodes that a listing waits for. */
 struct listing {
-    struct zd_request *req;
     size_t n_roots;
     struct root {
         struct zd_node_want want;
-        struct listing *listing;
         struct zd_dataset *dataset; /* a reference */
     } root[];
 };
@@ -114,7 +112,6 @@ static enum zd_next want_roots(struct zd_request *req, struct zd_dataset *const 
         err.status = zd_fail(&err, ZD_NO_MEMORY, "no memory for %zu datasets", n);
         return zd_respond_error(req, NULL, &err);
     }
-    listing->req = req;
     listing->n_roots = n;
     req->state = listing;
     req->state_free = listing_free;
@@ -122,7 +119,6 @@ static enum zd_next want_roots(struct zd_request *req, struct zd_dataset *const 
     zd_gather_begin(&req->gather);
     for (size_t i = 0; i < n; i++) {
         struct root *root = &listing->root[i];
-        root->listing = listing;
         root->dataset = zd_dataset_ref(dataset[i]);
         root->want.wait = zd_gather_wait(&req->gather);
         zd_gather_add(&req->gather, zd_catalog_want(root->dataset, "", &root->want));
