@@ -1,4 +1,4 @@
-/* Which chunk a request is about. */
+/* Which chunk a request names. */
 #include "server/describe/chunk_params.h"
 
 #include "core/base/hash.h"

@@ -1,4 +1,4 @@
-/* Which chunk a request is about: index=, level=, decoded=, and its entity tag.
+/* Which chunk a request names: index=, level=, decoded=; and its entity tag.
  * Thread: loop. */
 #ifndef ZD_DESCRIBE_CHUNK_PARAMS_H
 #define ZD_DESCRIBE_CHUNK_PARAMS_H
@@ -8,7 +8,7 @@
 struct zd_chunk_params {
     uint32_t level;              /* of the layout */
     uint64_t index[ZD_RANK_MAX]; /* in that level's grid */
-    bool is_decoded;             /* its elements, not the stored bytes */
+    bool is_decoded;             /* the elements, not the stored bytes */
 };
 
 /**

@@ -1,4 +1,4 @@
-/* The Zarr-* headers: with them a client rebuilds the array from the answer alone. */
+/* The Zarr-* headers. */
 #include "server/describe/headers.h"
 #include "server/request/respond.h"
 

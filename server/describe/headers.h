@@ -1,4 +1,4 @@
-/* The Zarr-* headers: with them a client rebuilds the array from the answer alone. */
+/* The Zarr-* headers: a client can rebuild the array from them and the body. */
 #ifndef ZD_DESCRIBE_HEADERS_H
 #define ZD_DESCRIBE_HEADERS_H
 
@@ -29,8 +29,8 @@ void zd_headers_add_elements(
 void zd_headers_add_slice(
     struct zd_headers *headers, const struct zd_answer *answer, const struct zd_listing *listing);
 
-/** Zarr-Warning: the codes of the node's warnings, each once, and what the groups above say of it;
- * nothing when there are none. */
+/** Zarr-Warning: the codes of the node's warnings, each once, and those of its parent groups; no
+ * header when there are none. */
 void zd_headers_add_warnings(
     struct zd_headers *headers, const struct zd_faults *faults, const struct zd_listing *listing);
 

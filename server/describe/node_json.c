@@ -41,7 +41,7 @@ static void emit_string_or_null(struct zd_emit *emit, const char *text)
     }
 }
 
-static void emit_lengths(struct zd_emit *emit, const uint64_t *length, uint32_t n)
+void zd_node_json_emit_lengths(struct zd_emit *emit, const uint64_t *length, uint32_t n)
 {
     zd_emit_array(emit);
     for (uint32_t d = 0; d < n; d++) {
@@ -54,7 +54,7 @@ static void emit_shape(const struct zd_meta *meta, struct zd_emit *emit)
 {
     uint64_t shape[ZD_RANK_MAX];
     zd_meta_shape(meta, shape);
-    emit_lengths(emit, shape, meta->grid.rank);
+    zd_node_json_emit_lengths(emit, shape, meta->grid.rank);
 }
 
 static void emit_dtype(const struct zd_meta *meta, struct zd_emit *emit)
@@ -89,7 +89,7 @@ static void emit_dimension_names(const struct zd_meta *meta, struct zd_emit *emi
 
 static void emit_chunk_shape(const struct zd_meta *meta, struct zd_emit *emit)
 {
-    emit_lengths(emit, meta->grid.chunk, meta->grid.rank);
+    zd_node_json_emit_lengths(emit, meta->grid.chunk, meta->grid.rank);
 }
 
 /* In the axes of the array: the codec sees them permuted. Null unless chunks are shards. */
@@ -108,7 +108,7 @@ static void emit_inner_chunk_shape(const struct zd_meta *meta, struct zd_emit *e
     for (uint32_t i = 0; i < shard->rank; i++) {
         shape[order[i]] = shard->chunk_shape[i];
     }
-    emit_lengths(emit, shape, shard->rank);
+    zd_node_json_emit_lengths(emit, shape, shard->rank);
 }
 
 static void emit_chunk_grid_shape(const struct zd_meta *meta, struct zd_emit *emit)
@@ -117,7 +117,7 @@ static void emit_chunk_grid_shape(const struct zd_meta *meta, struct zd_emit *em
     for (uint32_t d = 0; d < meta->grid.rank; d++) {
         count[d] = zd_grid_count(&meta->grid, d);
     }
-    emit_lengths(emit, count, meta->grid.rank);
+    zd_node_json_emit_lengths(emit, count, meta->grid.rank);
 }
 
 static void emit_fill_value(const struct zd_meta *meta, struct zd_emit *emit)
@@ -189,7 +189,7 @@ static void emit_formats(const struct zd_meta *meta, struct zd_emit *emit)
     zd_emit_array_end(emit);
 }
 
-/* The members of "array", in the order of openapi.yaml; paths as in fields. */
+/* The members of "array", in the order of the answer; paths as in `fields`. */
 static const struct array_member {
     const char *path;
     void (*emit)(const struct zd_meta *meta, struct zd_emit *emit);
@@ -231,7 +231,7 @@ static void emit_array(const struct zd_node_view *view, struct zd_emit *emit)
     }
     if (view->meta->view.has_origin && wants(view, "array.origin")) {
         zd_emit_key(emit, "origin");
-        emit_lengths(emit, view->meta->view.origin, view->meta->grid.rank);
+        zd_node_json_emit_lengths(emit, view->meta->view.origin, view->meta->grid.rank);
     }
     if (wants(view, "array.can")) {
         zd_emit_key(emit, "can");
@@ -337,4 +337,23 @@ void zd_node_json_emit_warnings(const struct zd_node_view *view, struct zd_emit 
         emit_warning(&more->item[i], emit);
     }
     zd_emit_array_end(emit);
+}
+
+void zd_node_json_emit_counts(const struct zd_edit_counts *counts, struct zd_emit *emit)
+{
+    zd_emit_key(emit, "chunks");
+    zd_emit_object(emit);
+    zd_emit_member_u64(emit, "written", counts->n_written);
+    zd_emit_member_u64(emit, "erased", counts->n_erased);
+    zd_emit_member_u64(emit, "unchanged", counts->n_unchanged);
+    zd_emit_object_end(emit);
+}
+
+void zd_node_json_add_counts(const struct zd_edit_counts *counts, bool pretty, struct zd_text *text)
+{
+    struct zd_emit emit;
+    zd_emit_init(&emit, text, pretty);
+    zd_emit_object(&emit);
+    zd_node_json_emit_counts(counts, &emit);
+    zd_emit_object_end(&emit);
 }

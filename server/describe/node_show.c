@@ -99,7 +99,7 @@ void zd_node_show_no_children(struct zd_node_show *show)
     zd_text_add(&show->children, "[]");
 }
 
-/* The children are part of the answer, and not of the group's own generation. */
+/* The tag covers the children: the generation of the group does not. */
 static ZD_RESULT add_children(struct zd_node_show *show, struct zd_error *err)
 {
     if (show->walk.start != NULL) {
@@ -122,12 +122,12 @@ static ZD_RESULT add_children(struct zd_node_show *show, struct zd_error *err)
     return ZD_OK;
 }
 
-/* The nodes that it is shown with. */
+/* The other nodes of which the answer says something. */
 static void add_others(struct zd_node_show *show)
 {
     const struct zd_multiscale *scales = &show->scales;
     if (wants(show, "tier")) {
-        if (show->look.groups.n > 0) { /* else it is the tag that the events tell */
+        if (show->look.groups.n > 0) { /* else the tag is the one that events carry */
             zd_hash_add_u64(&show->hash, show->look.groups.tag);
         }
         show->is_partial = show->is_partial || show->look.checked_ms == 0;
@@ -224,11 +224,7 @@ static void emit_level(const struct zd_multiscale *scales, uint32_t i, struct zd
         zd_emit_null(emit);
     } else {
         zd_meta_shape(node->meta, shape);
-        zd_emit_array(emit);
-        for (uint32_t d = 0; d < node->meta->grid.rank; d++) {
-            zd_emit_u64(emit, shape[d]);
-        }
-        zd_emit_array_end(emit);
+        zd_node_json_emit_lengths(emit, shape, node->meta->grid.rank);
     }
     zd_emit_object_end(emit);
 }

@@ -1,12 +1,11 @@
-/* A node as GET nodes answers it: its children, its entity tag, its links. Thread:
- * loop. */
+/* A node as GET nodes answers it: its children, its entity tag, its links. Thread: loop. */
 #ifndef ZD_DESCRIBE_NODE_SHOW_H
 #define ZD_DESCRIBE_NODE_SHOW_H
 
 #include "core/base/hash.h"
+#include "server/data/walk.h"
 #include "server/describe/node_json.h"
 #include "server/request/request.h"
-#include "server/data/walk.h"
 
 /** A node on its way to be shown. */
 struct zd_node_show {
@@ -21,31 +20,32 @@ struct zd_node_show {
     struct zd_emit emit;               /* into children */
     struct zd_hash hash;               /* of all that the answer depends on */
     uint64_t checked_ms;               /* the oldest knowledge in the answer, loop time */
-    bool is_partial;                   /* the store could not tell of a child: not to be kept */
+    bool is_partial;                   /* a child could not be read: the answer is not cached */
 };
 
 void zd_node_show_init(struct zd_node_show *show, struct zd_request *req);
 void zd_node_show_done(struct zd_node_show *show); /* accepts a zeroed one */
 
-/** Find the children of a group, and begin the tag; once. @return ZD_NEXT; ZD_WAIT: req->step runs
- * when they are found */
+/** Find the children of a group, and begin the tag; once. @return ZD_NEXT; ZD_WAIT: the request
+ * goes on when they are found */
 enum zd_next zd_node_show_gather(struct zd_node_show *show, struct zd_node *node);
 
-/** In place of that, for a group that is not there: it has no children. */
+/** In place of that, for a group that does not exist: it has no children. */
 void zd_node_show_no_children(struct zd_node_show *show);
 
-/** How that ended; then everything is known. @param ret_etag quoted */
+/** Finish the tag, once the children are found. @param ret_etag quoted @retval ZD_TOO_LARGE the
+ * children exceed limits.tree_bytes */
 ZD_RESULT zd_node_show_tag(
     struct zd_node_show *show, char ret_etag[ZD_TAG_BYTES], struct zd_error *err);
 
-/** Newest change of what is shown, as far as times tell; 0 = unknown. */
+/** Time of the newest change of what is shown; 0 = unknown. */
 int64_t zd_node_show_mtime(const struct zd_node_show *show, const struct zd_node *node);
 
-/** What is shown of a node that need not be stored. Everything borrowed. */
+/** A node to show; it need not be stored. Everything borrowed. */
 struct zd_node_shown {
     const char *path;
     const struct zd_meta *meta;
-    const struct zd_faults *warnings; /* told in place of the node's own; or NULL */
+    const struct zd_faults *warnings; /* shown in place of the node's own; or NULL */
     bool can_slice;
 };
 

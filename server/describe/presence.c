@@ -1,13 +1,14 @@
-/* Which chunks of an array exist (`present=1`). */
+/* Which chunks of an array are stored. */
 #include "server/describe/presence.h"
 
 #include <string.h>
 
 #include "core/base/num.h"
 #include "core/grid/scalar.h"
-#include "server/runtime/server.h"
 #include "server/data/survey.h"
+#include "server/describe/node_json.h"
 #include "server/request/respond.h"
+#include "server/runtime/server.h"
 
 #define SELECTION_BYTES_MAX 4096
 #define ANSWER_BYTES_MAX    (UINT64_C(64) << 20)
@@ -45,11 +46,7 @@ static void see_object(struct zd_survey *survey, uint64_t number, struct zd_gene
 static void emit_grid(const struct presence *presence, struct zd_emit *emit)
 {
     zd_emit_key(emit, "chunk_grid_shape");
-    zd_emit_array(emit);
-    for (uint32_t d = 0; d < presence->grid.rank; d++) {
-        zd_emit_u64(emit, presence->grid.shape[d]);
-    }
-    zd_emit_array_end(emit);
+    zd_node_json_emit_lengths(emit, presence->grid.shape, presence->grid.rank);
 }
 
 static enum zd_next respond(struct zd_request *req)

@@ -1,4 +1,4 @@
-/* Which chunks of an array exist (`present=1`). Thread: loop. */
+/* Which chunks of an array are stored: `present=1` of chunks. Thread: loop. */
 #ifndef ZD_DESCRIBE_PRESENCE_H
 #define ZD_DESCRIBE_PRESENCE_H
 

@@ -6,8 +6,8 @@
 
 #include "core/base/scan.h"
 #include "core/store/store.h"
-#include "server/http/glob.h"
 #include "server/data/path_order.h"
+#include "server/http/glob.h"
 #include "server/http/problem.h"
 
 #define FIRST_CAP   64
@@ -313,7 +313,8 @@ enum zd_status zd_tree_listing(
     return ZD_OK;
 }
 
-/* The entries of the block: paths relative to the group that holds it. */
+/* The entries of the block: paths relative to the group that holds it (Zarr v3, consolidated
+ * metadata). */
 static ZD_RESULT emit_entries(
     const struct zd_tree *tree, struct zd_emit *emit, struct zd_error *err)
 {

@@ -1,4 +1,4 @@
-/* A consolidated listing: which nodes it shows, and its spellings. No I/O. */
+/* A consolidated listing: which nodes it shows, and its formats. No I/O. */
 #ifndef ZD_DESCRIBE_TREE_H
 #define ZD_DESCRIBE_TREE_H
 
@@ -21,15 +21,15 @@ struct zd_tree_ask {
     char *after;             /* only nodes after this path, or NULL */
     enum zd_tree_format format;
     bool check;     /* compare the stored listing with the live one */
-    bool is_stored; /* show what is stored instead of what is there */
+    bool is_stored; /* show the stored listing, not the live nodes */
     bool pretty;
 };
 
 /** A node of a listing. */
 struct zd_tree_row {
     char *path;           /* in the dataset; owned */
-    struct zd_meta *meta; /* a reference; NULL when the store could not tell */
-    char *why;            /* then: the store's words; owned */
+    struct zd_meta *meta; /* a reference; NULL when it could not be read */
+    char *why;            /* then: the error of the store; owned */
     const char *why_code; /* then: a problem's code; static */
     bool can_slice;
 };
@@ -47,9 +47,9 @@ struct zd_tree {
     struct zd_meta *start; /* a reference */
     struct zd_reading reading;
     bool is_writable;              /* the dataset takes writes */
-    struct zd_parent_groups above; /* the groups that say something of the rows */
+    struct zd_parent_groups above; /* parent groups that describe the rows */
     struct zd_tree_rows live;      /* what the store holds; in pre-order */
-    struct zd_tree_rows stored;    /* what the start's consolidated block says */
+    struct zd_tree_rows stored;    /* the start's consolidated metadata */
 };
 
 /** Whether a node below the start is to be shown. Thread: any. */
@@ -84,7 +84,7 @@ ZD_RESULT zd_tree_listing(
  */
 ZD_RESULT zd_tree_render(struct zd_tree *tree, struct zd_text *text, struct zd_error *err);
 
-/** Give up the rows: of a large hierarchy that takes long. Thread: any (worker). */
+/** Free the rows: of a large hierarchy this takes long. Thread: any (worker). */
 void zd_tree_release_rows(struct zd_tree *tree);
 
 void zd_tree_done(struct zd_tree *tree);

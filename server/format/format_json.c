@@ -1,4 +1,4 @@
-/* json: what the answer is, and its elements as nested lists. */
+/* json: an object that describes the answer, with its elements as nested lists. */
 #include "server/format/format.h"
 
 #include "core/base/num.h"

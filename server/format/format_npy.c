@@ -1,4 +1,4 @@
-/* npy: NumPy's own file, version 1.0: a header that says type and shape, then the elements. */
+/* npy: a NumPy file of version 1.0: a header with type and shape, then the elements. */
 #include "server/format/format.h"
 
 #include <string.h>
@@ -32,7 +32,7 @@ static size_t n_digits(uint64_t value)
     return n;
 }
 
-/* Of the whole head, padding included: what npy_head writes, without the memory to write it. */
+/* The length of what npy_head writes, padding included, without writing it. */
 static size_t head_bytes(const struct zd_answer *answer)
 {
     size_t len = MAGIC_BYTES + LENGTH_BYTES + strlen(BEFORE_TYPE BEFORE_SHAPE AFTER_SHAPE "\n");

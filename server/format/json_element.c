@@ -1,13 +1,13 @@
-/* One element as it stands in a JSON body. */
+/* One element of a JSON body. */
 #include "server/format/json_element.h"
 
 #include <string.h>
 
 #include "core/base/num.h"
 
-#define NUMBER_BYTES_MAX 1024 /* NumPy, Python and JavaScript write no longer ones */
+#define NUMBER_BYTES_MAX 1024 /* NumPy, Python and JavaScript write shorter ones */
 #define NODES_MAX        (2 * (size_t)ZD_DTYPE_BYTES_MAX) /* raw bits as a list of bytes */
-#define SHORT_DIGITS     18 /* of an integer that fits 64 bits whatever its digits are */
+#define SHORT_DIGITS     18 /* any integer of so many digits fits 64 bits */
 #define BYTE_TEXT_MAX    8  /* of one byte of raw bits in a list: "255, " and more */
 #define GROUP_TEXT       4  /* characters of base64 for */
 #define GROUP_BYTES      3  /* so many bytes */
@@ -27,7 +27,7 @@ static int digit_of(uint8_t c)
     return at == NULL ? -1 : (int)(at - digits);
 }
 
-/* Four characters; false: they are none, or bits behind the last byte are not 0. */
+/* Four characters; false: one is not of the alphabet, or a bit behind the last byte is set. */
 static bool read_group(const uint8_t *text, size_t n_bytes, uint8_t *to)
 {
     uint32_t bits = 0;
@@ -89,7 +89,7 @@ static bool is_integer(const struct zd_dtype *dtype)
     return dtype->kind == ZD_DTYPE_INT || dtype->kind == ZD_DTYPE_UINT;
 }
 
-/* Most integers, without a tree; false: it is for the others to judge. */
+/* Most integers, without a JSON tree; false: the general parser must judge. */
 static bool read_short(const struct zd_dtype *dtype, struct zd_span text, void *ret_bytes)
 {
     const bool is_negative = text.len > 0 && text.ptr[0] == '-';
@@ -117,7 +117,7 @@ static bool read_short(const struct zd_dtype *dtype, struct zd_span text, void *
     return fits;
 }
 
-/* One that is larger or deeper than any element is none. */
+/* A value larger or deeper than any element is invalid. */
 static enum zd_status parse_value(
     struct zd_span text, struct zd_json **ret_json, struct zd_error *err)
 {

@@ -5,8 +5,7 @@
 #include "core/grid/scalar.h"
 
 /**
- * Read one: every spelling that a slice is answered with, integers as strings too, and
- * the spellings of fill values.
+ * Parse one in any spelling that GET slices uses, integers as strings too, or that fill values use.
  *
  * @param text     one JSON value, without spaces around it
  * @param ret_bytes dtype->bytes bytes, little-endian; untouched on failure
@@ -17,7 +16,7 @@
 ZD_RESULT zd_json_element_parse(
     const struct zd_dtype *dtype, struct zd_span text, void *ret_bytes, struct zd_error *err);
 
-/** The most bytes that such a value may have. */
+/** The most bytes that such a value has. */
 size_t zd_json_element_bytes_max(const struct zd_dtype *dtype);
 
 #endif

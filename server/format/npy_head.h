@@ -1,12 +1,12 @@
-/* The head of a .npy file, strictly: what NumPy writes, in any of its versions. */
+/* The header of a .npy file, as NumPy writes it in any of its versions, and nothing else. */
 #ifndef ZD_FORMAT_NPY_HEAD_H
 #define ZD_FORMAT_NPY_HEAD_H
 
 #include "server/format/format.h"
 
 /**
- * Read one: magic, version 1.0, 2.0 or 3.0, and a dictionary of exactly descr, fortran_order and
- * shape. Either byte order of the array's own data type is taken, and no other type.
+ * Parse one: magic, version 1.0, 2.0 or 3.0, and a dictionary of exactly descr, fortran_order and
+ * shape. The type must be the array's own, in either byte order.
  *
  * As read_head of struct zd_format. Thread: any.
  */

@@ -1,5 +1,5 @@
-/* Elements out of a JSON body that comes in pieces: nested lists, or the object that a slice is
- * answered with. Nothing is held but the place in the lists and one value. */
+/* Parse elements of a JSON body that arrives in pieces: nested lists, or the object that GET slices
+ * answers with. Holds one value and the place in the lists only. */
 #ifndef ZD_FORMAT_TEXT_READER_H
 #define ZD_FORMAT_TEXT_READER_H
 
@@ -13,7 +13,7 @@ struct zd_text_reader {
     uint8_t *to;                 /* where elements go; changed between calls as the caller likes */
     uint64_t n_room;             /* elements that still fit there: counted down */
     /* its own */
-    struct zd_text token;          /* a value, or a name, of which not all has come */
+    struct zd_text token;          /* a value, or a name, that has arrived in part */
     uint64_t n_items[ZD_RANK_MAX]; /* so far, of each list that is open */
     uint64_t position;             /* bytes of the body so far */
     uint32_t depth;                /* open lists */
@@ -30,11 +30,11 @@ void zd_text_reader_init(struct zd_text_reader *reader, const struct zd_dtype *d
     const uint64_t *shape);
 void zd_text_reader_done(struct zd_text_reader *reader); /* accepts a zeroed one */
 
-/** As read_text of struct zd_format: stops before an element that has no room. */
+/** As read_text of struct zd_format: stops before an element for which there is no room. */
 ZD_RESULT zd_text_reader_feed(
     struct zd_text_reader *reader, struct zd_span text, size_t *ret_used, struct zd_error *err);
 
-/** The body has ended. @retval ZD_INVALID it is not whole */
+/** The body has ended. @retval ZD_INVALID it is incomplete */
 ZD_RESULT zd_text_reader_end(struct zd_text_reader *reader, struct zd_error *err);
 
 #endif

@@ -14,7 +14,7 @@
 #include "server/request/body.h"
 #include "server/describe/chunk_params.h"
 #include "server/write/edit.h"
-#include "server/describe/edit_json.h"
+#include "server/describe/node_json.h"
 #include "server/request/handler.h"
 #include "server/request/node_check.h"
 #include "server/runtime/server.h"
@@ -134,7 +134,7 @@ static enum zd_next respond_done(struct zd_request *req)
     zd_chunk_params_tag(writing->node, &writing->ask, writing->edit.stat.generation, answer.etag);
     answer.media_type = "application/json";
     ZD_SCOPED_TEXT(text, ANSWER_BYTES_MAX);
-    zd_edit_counts_add(&writing->edit.edit->counts, zd_request_is_pretty(req), &text);
+    zd_node_json_add_counts(&writing->edit.edit->counts, zd_request_is_pretty(req), &text);
     return zd_respond_text(req, &text, &answer);
 }
 

@@ -4,6 +4,7 @@
 
 #include "core/base/hash.h"
 #include "core/base/num.h"
+#include "server/http/html.h"
 #include "server/http/percent.h"
 #include "server/request/admit.h"
 #include "server/request/handler.h"
@@ -100,36 +101,13 @@ static struct zd_representation represent(const struct zd_request *req, const st
 
 /* ---- a directory ---- */
 
-static void add_escaped(struct zd_text *page, const char *text)
-{
-    for (const char *at = text; *at != '\0'; at++) {
-        switch (*at) {
-        case '&':
-            zd_text_add(page, "&amp;");
-            break;
-        case '<':
-            zd_text_add(page, "&lt;");
-            break;
-        case '>':
-            zd_text_add(page, "&gt;");
-            break;
-        case '"':
-            zd_text_add(page, "&quot;");
-            break;
-        default:
-            zd_text_add_char(page, *at);
-            break;
-        }
-    }
-}
-
 static void add_title(const struct zd_request *req, struct zd_text *page)
 {
     zd_text_add(page, "Index of /zarr/");
     zd_text_add(page, req->dataset->config.name);
     zd_text_add(page, "/");
     if (req->path[0] != '\0') {
-        add_escaped(page, req->path);
+        zd_html_add(page, req->path);
         zd_text_add(page, "/");
     }
 }
@@ -151,7 +129,7 @@ static void add_entry(struct zd_text *page, const struct zd_store_entry *entry)
     (void)zd_percent_encode(zd_span_of(entry->name), page);
     zd_text_add(page, slash);
     zd_text_add(page, "\">");
-    add_escaped(page, entry->name);
+    zd_html_add(page, entry->name);
     zd_text_add(page, slash);
     zd_text_add(page, "</a>\n");
 }

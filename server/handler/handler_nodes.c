@@ -1,7 +1,7 @@
 /* One node: its normalised metadata, and what can be done with it. */
+#include "server/describe/node_show.h"
 #include "server/http/accept.h"
 #include "server/request/handler.h"
-#include "server/describe/node_show.h"
 #include "server/runtime/server.h"
 
 #define MEDIA_TYPE "application/json"

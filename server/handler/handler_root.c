@@ -1,37 +1,18 @@
 /* /: links for programs, and a page that lists the datasets for people. */
+#include "core/base/num.h"
+#include "server/describe/links.h"
 #include "server/http/accept.h"
+#include "server/http/html.h"
 #include "server/request/handler.h"
 #include "server/runtime/server.h"
 
 #define DOCUMENT_BYTES_MAX (4U << 20)
 
-static void add_html(struct zd_text *text, const char *from)
-{
-    for (; *from != '\0'; from++) {
-        switch (*from) {
-        case '<':
-            zd_text_add(text, "&lt;");
-            break;
-        case '>':
-            zd_text_add(text, "&gt;");
-            break;
-        case '&':
-            zd_text_add(text, "&amp;");
-            break;
-        case '"':
-            zd_text_add(text, "&quot;");
-            break;
-        default:
-            zd_text_add_char(text, *from);
-        }
-    }
-}
-
 static void add_row(struct zd_text *text, const struct zd_dataset_config *config)
 {
     const char *name = config->name; /* its characters need no escape */
     zd_text_addf(text, "<tr><th>%s</th><td>", name);
-    add_html(text, config->title == NULL ? "" : config->title);
+    zd_html_add(text, config->title == NULL ? "" : config->title);
     zd_text_addf(text,
         "</td><td><a href=\"/v1/datasets/%s/tree/?pretty=1\">tree</a> "
         "<a href=\"/v1/datasets/%s/nodes/?pretty=1\">root</a>",
@@ -64,24 +45,13 @@ static enum zd_next respond_page(struct zd_request *req)
 
 static enum zd_next respond_links(struct zd_request *req)
 {
-    ZD_SCOPED_TEXT(text, DOCUMENT_BYTES_MAX);
-    struct zd_emit emit;
-    zd_emit_init(&emit, &text, zd_request_is_pretty(req));
-    zd_emit_object(&emit);
-    zd_emit_member_string(&emit, "name", "zarrd");
-    zd_emit_member_string(&emit, "version", ZD_VERSION);
-    zd_emit_key(&emit, "links");
-    zd_emit_object(&emit);
-    zd_emit_member_string(&emit, "api", "/v1");
-    zd_emit_member_string(&emit, "datasets", "/v1/datasets");
-    zd_emit_member_string(&emit, "openapi", "/openapi.json");
-    zd_emit_object_end(&emit);
-    zd_emit_object_end(&emit);
+    static const struct zd_link links[] = {
+        {"api", "/v1"}, {"datasets", "/v1/datasets"}, {"openapi", "/openapi.json"}};
     struct zd_representation representation = {
         .header = {{"Vary", "Accept"}},
         .n_headers = 1,
     };
-    return zd_respond_text(req, &text, &representation);
+    return zd_links_respond(req, links, ZD_COUNT_OF(links), &representation);
 }
 
 static enum zd_next step_root(struct zd_request *req)

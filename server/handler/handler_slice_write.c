@@ -1,7 +1,7 @@
 /* Writing slices: the body is stored while it arrives. */
 #include "core/base/emit.h"
 #include "core/base/num.h"
-#include "server/describe/edit_json.h"
+#include "server/describe/node_json.h"
 #include "server/request/body.h"
 #include "server/request/connection.h"
 #include "server/request/handler.h"
@@ -20,11 +20,7 @@ static void emit_append(const struct zd_slice_write *write, struct zd_emit *emit
     ZD_SCOPED_TEXT(selection, SELECTION_BYTES_MAX);
     zd_meta_shape(write->node->meta, shape);
     zd_emit_key(emit, "shape");
-    zd_emit_array(emit);
-    for (uint32_t d = 0; d < write->node->meta->grid.rank; d++) {
-        zd_emit_u64(emit, shape[d]);
-    }
-    zd_emit_array_end(emit);
+    zd_node_json_emit_lengths(emit, shape, write->node->meta->grid.rank);
     if (zd_selection_add(&write->asked, &selection) == ZD_OK) {
         zd_emit_member_string(emit, "selection", selection.at);
     }
@@ -38,7 +34,7 @@ static enum zd_next step_respond(struct zd_request *req)
     struct zd_emit emit;
     zd_emit_init(&emit, &text, zd_request_is_pretty(req));
     zd_emit_object(&emit);
-    zd_edit_counts_emit(&write->counts, &emit);
+    zd_node_json_emit_counts(&write->counts, &emit);
     if (write->ask.has_append) {
         emit_append(write, &emit);
     }

@@ -42,7 +42,7 @@ static enum zd_status describe(
     return ZD_OK;
 }
 
-/* How many chunks are absent is not known while others are still to be read: no Zarr-Chunks. */
+/* The number of absent chunks is not known yet: no Zarr-Chunks. */
 static enum zd_next open_stream(struct zd_request *req)
 {
     struct zd_slice *slice = slice_of(req);
@@ -83,7 +83,7 @@ static enum zd_next step_read(struct zd_request *req)
 {
     struct zd_slice *slice = slice_of(req);
     struct zd_error err = {0};
-    if (slice->read.is_tagless) { /* all of it: a range would be of no one state */
+    if (slice->read.is_tagless) { /* no range of a body without a tag */
         zd_slice_uncut(slice);
     }
     if (zd_slice_begin(slice, &err) != ZD_OK) {
@@ -93,7 +93,7 @@ static enum zd_next step_read(struct zd_request *req)
     return ZD_NEXT;
 }
 
-/* Memory and work are budgeted before they are taken. */
+/* Memory is admitted before it is allocated. */
 static enum zd_next step_admit(struct zd_request *req)
 {
     const struct zd_slice *slice = slice_of(req);
@@ -117,7 +117,7 @@ static enum zd_next step_band(struct zd_request *req)
     return ZD_NEXT;
 }
 
-/* A band of a stream is there: text is made of it piece by piece, anything else goes out. */
+/* A band of a stream is complete: it is encoded piece by piece, or sent as it is. */
 static enum zd_next step_give(struct zd_request *req)
 {
     struct zd_slice *slice = slice_of(req);
@@ -127,7 +127,7 @@ static enum zd_next step_give(struct zd_request *req)
     if (zd_stream_want_room(req, zd_slice_room_bytes(slice)) == ZD_WAIT) {
         return ZD_WAIT;
     }
-    if (!zd_slice_next_text(slice)) {
+    if (!zd_slice_next_piece(slice)) {
         req->step = step_band;
         return ZD_NEXT;
     }
@@ -135,7 +135,7 @@ static enum zd_next step_give(struct zd_request *req)
     return zd_task_run(&slice->read.task, zd_slice_cost_ns(&slice->read));
 }
 
-/* The first bytes are there: only now the head goes out, so that what fails before is told. */
+/* The head goes out with the first bytes, so that earlier failures still have a status. */
 static enum zd_next step_given(struct zd_request *req)
 {
     struct zd_slice *slice = slice_of(req);
@@ -153,7 +153,7 @@ static enum zd_next step_given(struct zd_request *req)
     return ZD_NEXT;
 }
 
-/* What is sent already cannot be taken back. */
+/* A response that has begun cannot begin again. */
 static enum zd_status judge_restart(const struct zd_slice_read *read, struct zd_error *err)
 {
     const struct zd_request *req = read->task.req;
@@ -205,7 +205,7 @@ static bool asks_validators(const struct zd_request *req)
     return zd_slice_read_wants_tag(req);
 }
 
-/* The tag stands in the head, so it is made before anything is read. */
+/* The tag is sent before the body, so it is made before anything is read. */
 static bool is_streamed_with_tag(const struct zd_slice *slice)
 {
     return zd_slice_is_large(slice) && strcmp(slice->read.task.req->method, "POST") != 0;

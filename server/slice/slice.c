@@ -1,4 +1,4 @@
-/* One slice being answered: what was asked, what it may cost, and its body band by band. */
+/* One slice that is read: its length, its cost, and its body band by band. */
 #include "server/slice/slice.h"
 
 #include <string.h>
@@ -7,15 +7,15 @@
 #include "server/runtime/server.h"
 #include "server/slice/slice_tag.h"
 
-#define ELEMENT_TEXT_COST_NS 60
-#define ELEMENT_TEXT_BYTES   16 /* of most numbers, or less */
+#define ENCODE_NS  60
+#define TEXT_BYTES 16 /* of most numbers, or less */
 
 /* Parts of http.stream_bytes: what one band has, and the chunks on their way to it. */
 #define BAND_PART   4
 #define FLIGHT_PART 2
 
-#define SPARES_MAX      16 /* slices that are kept to be used again, */
-#define SPARE_PARTS_MAX 64 /* with the memory of so many parts */
+#define SPARES_MAX      16 /* spare slices, */
+#define SPARE_PARTS_MAX 64 /* each with the memory of so many parts */
 
 #define FLIGHT_BYTES_MAX (UINT64_C(64) << 20) /* decoded chunks held at once, not streamed */
 
@@ -25,7 +25,7 @@ static void free_slice(struct zd_slice *slice)
     zd_free(slice);
 }
 
-/* A slice is large: taking and giving back its memory is a part of what a small answer costs. */
+/* The struct is large: allocating it would be a part of the cost of a small answer. */
 void zd_slice_release(struct zd_task *task)
 {
     struct zd_slice *slice = ZD_CONTAINER(task, struct zd_slice, read.task);
@@ -54,7 +54,7 @@ void zd_slices_done(struct zd_server *server)
     server->n_spare_slices = 0;
 }
 
-/* Zeroed, but for the memory of the parts. NULL without memory. */
+/* Zeroed, but for the memory of the parts; NULL without memory. */
 static struct zd_slice *take_slice(struct zd_server *server)
 {
     struct zd_list *link = zd_list_pop_front(&server->spare_slices);
@@ -74,42 +74,42 @@ static bool is_encoded(const struct zd_slice *slice)
     return zd_format_encodes(slice->format);
 }
 
-/* The text is whole: it becomes the body. */
-static void close_text(struct zd_slice *slice)
+/* All is encoded: it becomes the body. */
+static void close_body(struct zd_slice *slice)
 {
     if (slice->format->tail != NULL) {
         slice->format->tail(&slice->answer, &slice->text);
     }
-    slice->made = zd_text_buf(&slice->text, &slice->body);
+    slice->encoded = zd_text_buf(&slice->text, &slice->body);
     zd_text_done(&slice->text);
 }
 
 static uint64_t piece_elements(const struct zd_slice *slice)
 {
-    const uint64_t n_left = slice->band.n_elements - slice->n_texted;
-    return zd_min_u64(zd_slice_room_bytes(slice) / ELEMENT_TEXT_BYTES, n_left);
+    const uint64_t n_left = slice->band.n_elements - slice->n_encoded;
+    return zd_min_u64(zd_slice_room_bytes(slice) / TEXT_BYTES, n_left);
 }
 
-/* One piece of streamed text. */
+/* Encode one piece of a stream. */
 static void make_piece(struct zd_slice *slice)
 {
     const uint64_t n = piece_elements(slice);
-    const uint64_t first = slice->band.first + slice->n_texted;
-    const uint8_t *elements = slice->block.data + slice->n_texted * slice->block.dtype.bytes;
+    const uint64_t first = slice->band.first + slice->n_encoded;
+    const uint8_t *elements = slice->block.data + slice->n_encoded * slice->block.dtype.bytes;
     slice->format->band(&slice->answer, first, n, elements, &slice->text);
-    slice->n_texted += n;
+    slice->n_encoded += n;
     if (first + n == slice->end && slice->format->tail != NULL) {
         slice->format->tail(&slice->answer, &slice->text);
     }
-    slice->made = zd_text_buf(&slice->text, &slice->body);
+    slice->encoded = zd_text_buf(&slice->text, &slice->body);
     zd_text_clear(&slice->text);
 }
 
-/* One lot of chunks: copied, and the band made text once it is complete. */
+/* Copy one lot of chunks, and encode the band once it is complete. */
 void zd_slice_work(struct zd_task *task)
 {
     struct zd_slice *slice = ZD_CONTAINER(task, struct zd_slice, read.task);
-    if (slice->is_texting) {
+    if (slice->is_encoding) {
         make_piece(slice);
         return;
     }
@@ -120,7 +120,7 @@ void zd_slice_work(struct zd_task *task)
     slice->format->band(
         &slice->answer, slice->band.first, slice->band.n_elements, slice->block.data, &slice->text);
     if (slice->band.first + slice->band.n_elements == slice->end) {
-        close_text(slice);
+        close_body(slice);
     }
 }
 
@@ -211,13 +211,13 @@ void zd_slice_uncut(struct zd_slice *slice)
     slice->end = slice->answer.n_elements;
 }
 
-/* Bytes of the body, or of its range. */
+/* Bytes of the body, or of its range; an estimate for text. */
 static uint64_t wanted_bytes(const struct zd_slice *slice)
 {
     if (slice->length_is_known) {
         return slice->is_range ? slice->range_len : slice->length;
     }
-    const uint64_t each = zd_max_u64(slice->read.node->meta->dtype.bytes, ELEMENT_TEXT_BYTES);
+    const uint64_t each = zd_max_u64(slice->read.node->meta->dtype.bytes, TEXT_BYTES);
     uint64_t n;
     return ckd_mul(&n, slice->answer.n_elements, each) ? UINT64_MAX : n;
 }
@@ -233,8 +233,8 @@ static uint64_t target_bytes(const struct zd_slice *slice)
     return zd_slice_is_large(slice) ? stream_bytes / BAND_PART : stream_bytes;
 }
 
-/* Bands end with chunk rows: a smaller band would decode the same chunks again and again. Where a
- * row is more than the window of a stream, the row is what is held. */
+/* Bands end with rows of chunks: a smaller band would decode the same chunks several times. A row
+ * may exceed the window of a stream. */
 static uint64_t band_elements(const struct zd_slice *slice)
 {
     const struct zd_grid *grid = &zd_layout_leaf(slice->read.node->layout)->grid;
@@ -255,7 +255,7 @@ static uint64_t band_bytes(const struct zd_slice *slice)
 
 uint64_t zd_slice_room_bytes(const struct zd_slice *slice)
 {
-    const uint64_t least = ELEMENT_TEXT_BYTES;
+    const uint64_t least = TEXT_BYTES;
     return is_encoded(slice) ? zd_max_u64(target_bytes(slice), least) : band_bytes(slice);
 }
 
@@ -312,7 +312,7 @@ static enum zd_status begin_encoded(struct zd_slice *slice, uint64_t n_band, str
                                    : ZD_OK;
 }
 
-/* The window; nothing was given to an older one. */
+/* Begin the window; nothing was pushed into an older one. */
 static void begin_stream(struct zd_slice *slice)
 {
     struct zd_stream *stream = &slice->read.task.req->stream;
@@ -355,7 +355,8 @@ enum zd_status zd_slice_begin(struct zd_slice *slice, struct zd_error *err)
         ZD_TRY(zd_fetch_init(&slice->read.fetch, zd_task_gather(slice->read.task.req),
             slice->read.node, n_parts, flight_bytes(slice), err));
     }
-    /* What never stands still is told as it comes; a stream's objects are of one state each. */
+    /* An array that changes all the time is read as it is; but each object of a stream is read in
+     * one state. */
     slice->read.fetch.seen =
         slice->read.is_tagless && !slice->is_streamed ? NULL : &slice->read.touched;
     slice->read.fetch.n_parts = 0;
@@ -401,28 +402,29 @@ enum zd_status zd_slice_next_band(struct zd_slice *slice, bool *ret_is_over, str
         return zd_fail(err, ZD_NO_MEMORY, "no memory for a band of the slice");
     }
     slice->block = zd_block_of(&slice->band.selection, &slice->read.node->meta->dtype, to);
-    slice->n_texted = 0;
+    slice->n_encoded = 0;
     zd_fetch_begin(&slice->read.fetch, &slice->band.selection);
     *ret_is_over = false;
     return ZD_OK;
 }
 
-static enum zd_status check_text(const struct zd_slice *slice, struct zd_error *err)
+static enum zd_status check_encoded(const struct zd_slice *slice, struct zd_error *err)
 {
-    if (slice->made != ZD_OK) {
-        return zd_fail(err, slice->made, "cannot encode the slice as %s: %s", slice->format->name,
-            zd_status_name(slice->made));
+    if (slice->encoded != ZD_OK) {
+        return zd_fail(err, slice->encoded, "cannot encode the slice as %s: %s",
+            slice->format->name, zd_status_name(slice->encoded));
     }
     return ZD_OK;
 }
 
-bool zd_slice_next_text(struct zd_slice *slice)
+bool zd_slice_next_piece(struct zd_slice *slice)
 {
-    slice->is_texting = is_encoded(slice) && slice->n_texted < slice->band.n_elements;
-    return slice->is_texting;
+    slice->is_encoding = is_encoded(slice) && slice->n_encoded < slice->band.n_elements;
+    return slice->is_encoding;
 }
 
-/* Of bytes that stand at `position` in the whole body: those that are wanted. Takes the buffer. */
+/* Push those bytes that are wanted; they begin at `position` of the whole body. Takes the buffer.
+ */
 static void give_wanted(struct zd_slice *slice, struct zd_buf *bytes, uint64_t position)
 {
     const uint64_t first = zd_max_u64(position, slice->range_first);
@@ -447,7 +449,7 @@ static enum zd_status give_head(struct zd_slice *slice, struct zd_error *err)
     return ZD_OK;
 }
 
-/* A format with state may hold back what it is given. */
+/* A format with state may have written nothing yet. */
 static void give_piece(struct zd_slice *slice)
 {
     struct zd_buf *piece = ZD_TAKE(slice->body);
@@ -461,8 +463,8 @@ static void give_piece(struct zd_slice *slice)
 enum zd_status zd_slice_give(struct zd_slice *slice, struct zd_error *err)
 {
     if (is_encoded(slice)) {
-        slice->is_texting = false;
-        ZD_TRY(check_text(slice, err));
+        slice->is_encoding = false;
+        ZD_TRY(check_encoded(slice, err));
         give_piece(slice);
         return ZD_OK;
     }
@@ -477,20 +479,20 @@ enum zd_status zd_slice_give(struct zd_slice *slice, struct zd_error *err)
 uint64_t zd_slice_cost_ns(const struct zd_slice_read *read)
 {
     const struct zd_slice *slice = ZD_CONTAINER(read, const struct zd_slice, read);
-    if (slice->is_texting) {
-        return piece_elements(slice) * ELEMENT_TEXT_COST_NS;
+    if (slice->is_encoding) {
+        return piece_elements(slice) * ENCODE_NS;
     }
-    const bool is_text_due = is_encoded(slice) && read->fetch.is_last && !slice->is_streamed;
-    const uint64_t text_ns = is_text_due ? slice->band.n_elements * ELEMENT_TEXT_COST_NS : 0;
-    return zd_fetch_cost_ns(&read->fetch) + text_ns;
+    const bool is_encoded_too = is_encoded(slice) && read->fetch.is_last && !slice->is_streamed;
+    const uint64_t encode_ns = is_encoded_too ? slice->band.n_elements * ENCODE_NS : 0;
+    return zd_fetch_cost_ns(&read->fetch) + encode_ns;
 }
 
-static enum zd_status finish_text(struct zd_slice *slice, struct zd_error *err)
+static enum zd_status finish_encoded(struct zd_slice *slice, struct zd_error *err)
 {
     if (slice->answer.n_elements == 0) {
-        close_text(slice);
+        close_body(slice);
     }
-    return check_text(slice, err);
+    return check_encoded(slice, err);
 }
 
 /* The range may begin inside the head or inside an element. */
@@ -501,7 +503,7 @@ static void finish_bytes(struct zd_slice *slice)
     body->len = slice->head_bytes + (slice->end - slice->begin) * element;
     if (slice->is_range) {
         const uint64_t skip = slice->range_first - slice->begin * element;
-        body->data += skip; /* nobody shares it yet, and nobody writes it any more */
+        body->data += skip; /* it is not shared yet, and complete */
         body->cap -= skip;
         body->len = slice->range_len;
     }
@@ -510,7 +512,7 @@ static void finish_bytes(struct zd_slice *slice)
 enum zd_status zd_slice_finish(struct zd_slice *slice, struct zd_error *err)
 {
     if (is_encoded(slice)) {
-        return finish_text(slice, err);
+        return finish_encoded(slice, err);
     }
     finish_bytes(slice);
     return ZD_OK;

@@ -1,5 +1,5 @@
-/* One slice being answered: what was asked, what it may cost, and its body band by band: at once,
- * or when it is large streamed, each band as soon as it is made. Thread: loop. */
+/* One slice that is read: its length, its cost, and its body band by band. A small body is made as
+ * a whole; a large one is streamed, each band as soon as it is made. Thread: loop. */
 #ifndef ZD_SLICE_SLICE_H
 #define ZD_SLICE_SLICE_H
 
@@ -11,15 +11,15 @@
 /** The state of a request for a slice. */
 struct zd_slice {
     struct zd_slice_read read; /* first; the task copies one lot of chunks, or encodes elements */
-    struct zd_list spare;      /* in the server's list of those to be used again */
+    struct zd_list spare;      /* in the server's list of spare slices */
     struct zd_answer answer;
     const struct zd_format *format;
     bool is_streamed; /* into req->stream: the body is one band or one encoded piece */
-    bool is_texting;  /* streamed: the task encodes next */
+    bool is_encoding; /* streamed: the task encodes next */
 
     uint64_t length; /* of the whole body; valid when length_is_known */
     bool length_is_known;
-    uint64_t head_bytes; /* of a format that is not text */
+    uint64_t head_bytes; /* of a format that does not encode */
     bool is_range;       /* only length range_len from range_first is made */
     uint64_t range_first;
     uint64_t range_len;
@@ -30,11 +30,11 @@ struct zd_slice {
     struct zd_bands bands;
     struct zd_band band;
     struct zd_block block;   /* of the band: in the body, or in `elements` */
-    struct zd_buf *elements; /* one band, when the format is text */
-    uint64_t n_texted;       /* streamed: elements of the band that are text already */
-    struct zd_text text;     /* the body under construction, when the format is text */
-    struct zd_buf *body;     /* when it is not; and in the end always */
-    enum zd_status made;     /* what became of the text */
+    struct zd_buf *elements; /* one band, when the format encodes */
+    uint64_t n_encoded;      /* streamed: elements of the band that are encoded */
+    struct zd_text text;     /* the body under construction, when the format encodes */
+    struct zd_buf *body;     /* the body, or the piece of it that is next */
+    enum zd_status encoded;  /* how that ended */
 };
 
 /** A state for zd_slice_read_attach. NULL without memory. */
@@ -45,16 +45,16 @@ void zd_slice_work(struct zd_task *task);
 void zd_slice_release(struct zd_task *task);
 uint64_t zd_slice_cost_ns(const struct zd_slice_read *read);
 
-/** Free those that were kept to be used again. */
+/** Free the spare slices. */
 void zd_slices_done(struct zd_server *server);
 
-/** What its limits are judged by; borrowed from the slice. */
+/** The slice and its limits; borrowed from the slice. */
 struct zd_slice_limits_whole zd_slice_whole(const struct zd_slice *slice);
 
 /** The format is known: prepares the answer, its length and its headers. @retval ZD_NO_MEMORY */
 ZD_RESULT zd_slice_prepare(struct zd_slice *slice, struct zd_error *err);
 
-/** The entity tag; every touched object is known. */
+/** The entity tag. Every touched object is known. */
 void zd_slice_tag(const struct zd_slice *slice, char to[ZD_TAG_BYTES]);
 
 /** Only these bytes of the body are wanted; the format does not encode. */
@@ -63,17 +63,16 @@ void zd_slice_cut(struct zd_slice *slice, uint64_t first, uint64_t len);
 /** All of the body is wanted (again). */
 void zd_slice_uncut(struct zd_slice *slice);
 
-/** Whether the body, or the range of it that is wanted, is to be streamed. Of text the length can
- * only be guessed. */
+/** Whether the body, or its range, is streamed. The length of text is estimated. */
 bool zd_slice_is_large(const struct zd_slice *slice);
 
-/** The bytes that making the body, or its window when it is streamed, holds at the same time. */
+/** The memory that making the body takes; of a streamed body, its window. */
 uint64_t zd_slice_held_bytes(const struct zd_slice *slice);
 
 /** Begin the body (again). @retval ZD_NO_MEMORY */
 ZD_RESULT zd_slice_begin(struct zd_slice *slice, struct zd_error *err);
 
-/** Bytes that the next band, or piece of text, needs in the window of a stream. */
+/** Bytes that the next band, or encoded piece, needs in the window of a stream. */
 uint64_t zd_slice_room_bytes(const struct zd_slice *slice);
 
 /**
@@ -83,14 +82,15 @@ uint64_t zd_slice_room_bytes(const struct zd_slice *slice);
  */
 ZD_RESULT zd_slice_next_band(struct zd_slice *slice, bool *ret_is_over, struct zd_error *err);
 
-/** Streamed text: a piece of the band is next. @return false: all of the band is text */
-bool zd_slice_next_text(struct zd_slice *slice);
+/** Streamed: the next piece of the band is to be encoded. @return false: all of it is, or the
+ * format does not encode */
+bool zd_slice_next_piece(struct zd_slice *slice);
 
-/** Streamed: the band, or the piece of text, is made: into the open stream with it. @retval
- * ZD_TOO_LARGE @retval ZD_NO_MEMORY */
+/** Streamed: push the band, or the encoded piece, into the open stream. @retval ZD_TOO_LARGE
+ * @retval ZD_NO_MEMORY */
 ZD_RESULT zd_slice_give(struct zd_slice *slice, struct zd_error *err);
 
-/** Not streamed, all bands are made: sets body. @retval ZD_TOO_LARGE @retval ZD_NO_MEMORY */
+/** Not streamed, all bands are made: sets `body`. @retval ZD_TOO_LARGE @retval ZD_NO_MEMORY */
 ZD_RESULT zd_slice_finish(struct zd_slice *slice, struct zd_error *err);
 
 #endif

@@ -2,9 +2,9 @@
 #ifndef ZD_SLICE_SLICE_TAG_H
 #define ZD_SLICE_SLICE_TAG_H
 
+#include "server/data/seen_objects.h"
 #include "server/format/format.h"
 #include "server/request/request.h"
-#include "server/data/seen_objects.h"
 
 /** A slice of an array; everything borrowed. Its objects are all known. */
 struct zd_slice_view {

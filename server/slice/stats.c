@@ -2,6 +2,7 @@
 #include "server/slice/stats.h"
 
 #include "core/base/num.h"
+#include "server/describe/node_json.h"
 #include "server/http/fields.h"
 #include "server/runtime/server.h"
 
@@ -273,11 +274,7 @@ void zd_stats_emit(const struct zd_stats *stats, struct zd_emit *emit)
     zd_selection_add(&stats->read.asked, &selection);
     zd_emit_object(emit);
     zd_emit_key(emit, "shape");
-    zd_emit_array(emit);
-    for (uint32_t d = 0; d < rank; d++) {
-        zd_emit_u64(emit, shape[d]);
-    }
-    zd_emit_array_end(emit);
+    zd_node_json_emit_lengths(emit, shape, rank);
     zd_emit_member_text(emit, "selection", &selection);
     zd_emit_key(emit, "count");
     if (stats->is_declared) {
