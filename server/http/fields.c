@@ -18,9 +18,14 @@ static ZD_RESULT judge_field(const char *field, const char *const *known, struct
             return ZD_OK;
         }
     }
-    const enum zd_status status =
-        zd_fail(err, ZD_INVALID, "fields: this answer has no field \"%s\"", field);
+    ZD_SCOPED_TEXT(names, ZD_FACT_TEXT_BYTES);
+    for (size_t i = 0; known[i] != NULL; i++) {
+        zd_text_addf(&names, "%s%s", i == 0 ? "" : ", ", known[i]);
+    }
+    const enum zd_status status = zd_fail(
+        err, ZD_INVALID, "fields: this answer has no field \"%s\", only %s", field, names.at);
     zd_fact_name(err, "fields");
+    zd_fact_expected(err, "%s", names.at);
     zd_fact_found(err, "%s", field);
     return status;
 }

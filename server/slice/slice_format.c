@@ -49,11 +49,11 @@ enum zd_next zd_slice_format_refuse(const struct zd_slice_format_ask *ask, struc
     }
     allowed[n] = NULL;
     struct zd_error err = {0};
-    err.status = by_name
-                     ? zd_fail(&err, ZD_UNSUPPORTED, "format \"%s\" cannot express %s of rank %u",
-                           ask->params->format.at, ask->dtype->name, (unsigned)ask->rank)
-                     : zd_fail(&err, ZD_UNSUPPORTED, "Accept allows no format for %s of rank %u",
-                           ask->dtype->name, (unsigned)ask->rank);
+    err.status =
+        by_name ? zd_fail(&err, ZD_UNSUPPORTED, "format \"%s\" is not available for %s of rank %u",
+                      ask->params->format.at, ask->dtype->name, (unsigned)ask->rank)
+                : zd_fail(&err, ZD_UNSUPPORTED, "Accept allows no format for %s of rank %u",
+                      ask->dtype->name, (unsigned)ask->rank);
     const struct zd_problem problem = {.code = "not_acceptable", .err = &err, .allowed = allowed};
     return zd_respond_problem(req, &problem);
 }
