@@ -149,7 +149,7 @@ void zd_slice_bands_begin(const struct zd_slice_bands *bands, struct zd_edit_set
     for (uint64_t i = 0; zd_plan_next(&plan, &part); i++) {
         struct zd_edit_object *object = &set->object[i];
         *object->want.edit = edit_of(&part);
-        object->want.is_once = is_once(bands, object->want.edit);
+        object->want.drops_elements = is_once(bands, object->want.edit);
         object->frees_elements = bands->is_split && !keeps_elements(bands, object->want.edit);
     }
 }

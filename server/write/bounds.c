@@ -1,8 +1,11 @@
 /* What the extensions of an array must say before elements are stored.
  *
- *     waiting -> served: one change of the document for all -> the fresh node -> told
- *        ^                                                                        |
- *        +------------------------ those who came meanwhile ----------------------+ */
+ *     waiting -> served: one change of the document for all -> the fresh node -> answered
+ *        ^                                                                          |
+ *        +-------------------- those that have arrived meanwhile -------------------+
+ *
+ * This is no server/runtime/flight: an arrival must not join the change under way, which does not
+ * cover its elements. */
 #include "server/write/bounds.h"
 
 #include <assert.h>
@@ -10,18 +13,20 @@
 
 #include "core/base/num.h"
 #include "server/data/datasets.h"
+#include "server/runtime/machine.h"
 #include "server/runtime/server.h"
 
 /* What is under way for one array. */
 struct widening {
+    struct zd_machine machine;
     struct zd_map_entry map;    /* in server->widenings */
     struct zd_dataset *dataset; /* a reference */
     const char *path;           /* in memory of its own with the map's key */
     enum zd_next (*step)(struct widening *widening);
-    struct zd_list waiting;          /* struct zd_bounds_want */
-    struct zd_list served;           /* by the change that is under way */
-    struct zd_bounds_want *beginner; /* whose call is under way: it is told by what that returns */
-    struct zd_written written;       /* by all that are served */
+    struct zd_list waiting;        /* struct zd_bounds_want */
+    struct zd_list served;         /* by the change that is under way */
+    struct zd_bounds_want *caller; /* its call is under way, and returns its end; or NULL */
+    struct zd_written written;     /* by all that are served */
     struct zd_metadata_want change;
     struct zd_node_want found;
 };
@@ -36,7 +41,22 @@ static struct zd_bounds_want *first_of(const struct zd_list *list)
 
 /* ---- memory ---- */
 
-/* The memory of a widening, its map's key and the NUL behind it are one. */
+static enum zd_next step(struct zd_machine *machine)
+{
+    struct widening *widening = ZD_CONTAINER(machine, struct widening, machine);
+    return widening->step(widening);
+}
+
+static void end(struct zd_machine *machine)
+{
+    struct widening *widening = ZD_CONTAINER(machine, struct widening, machine);
+    assert(zd_list_is_empty(&widening->waiting) && zd_list_is_empty(&widening->served));
+    zd_map_remove(&widening->dataset->server->widenings, &widening->map);
+    zd_dataset_unref(widening->dataset);
+    zd_free(widening);
+}
+
+/* One allocation holds the widening, its map's key and a NUL. */
 static struct widening *new_widening(struct zd_dataset *dataset, struct zd_span map_key)
 {
     struct widening *widening = zd_alloc_zero(1, sizeof *widening + map_key.len + 1);
@@ -52,47 +72,19 @@ static struct widening *new_widening(struct zd_dataset *dataset, struct zd_span 
     }
     widening->path = (const char *)own_key + sizeof dataset->id;
     widening->dataset = zd_dataset_ref(dataset);
+    widening->machine = (struct zd_machine){.step = step, .end = end};
     widening->step = step_change;
     zd_list_init(&widening->waiting);
     zd_list_init(&widening->served);
     return widening;
 }
 
-static void free_widening(struct widening *widening)
-{
-    assert(zd_list_is_empty(&widening->waiting) && zd_list_is_empty(&widening->served));
-    zd_map_remove(&widening->dataset->server->widenings, &widening->map);
-    zd_dataset_unref(widening->dataset);
-    zd_free(widening);
-}
-
 /* ---- the steps ---- */
-
-static void go_on(struct widening *widening)
-{
-    enum zd_next next = ZD_NEXT;
-    while (next == ZD_NEXT) {
-        next = widening->step(widening);
-    }
-    if (next == ZD_DONE) {
-        free_widening(widening);
-    }
-}
 
 static void answer(struct zd_bounds_want *want, enum zd_status status, const struct zd_error *err)
 {
     want->is_under_way = false;
     zd_wait_answer(&want->wait, status, err);
-}
-
-/* Whoever called is told by what the call returns, all others by their `done`. */
-static void tell(struct widening *widening, struct zd_bounds_want *want)
-{
-    if (want == widening->beginner) {
-        widening->beginner = NULL;
-    } else {
-        want->wait.done(&want->wait);
-    }
 }
 
 static enum zd_next settle(
@@ -107,20 +99,12 @@ static enum zd_next settle(
             want->node = zd_node_ref(node);
         }
         answer(want, status, err);
-        tell(widening, want);
+        if (want != widening->caller) {
+            want->wait.done(&want->wait);
+        }
     }
     widening->step = step_change;
     return zd_list_is_empty(&widening->waiting) ? ZD_DONE : ZD_NEXT;
-}
-
-static void node_arrived(struct zd_wait *wait)
-{
-    go_on(ZD_CONTAINER(wait, struct widening, found.wait));
-}
-
-static void change_arrived(struct zd_wait *wait)
-{
-    go_on(ZD_CONTAINER(wait, struct widening, change.wait));
 }
 
 static enum zd_next step_found(struct widening *widening)
@@ -131,7 +115,8 @@ static enum zd_next step_found(struct widening *widening)
         return settle(widening, wait->status, &wait->err);
     }
     if (widening->found.node->layout == NULL) {
-        err.status = zd_fail(&err, ZD_NOT_FOUND, "'%.256s' is no array any more", widening->path);
+        err.status =
+            zd_fail(&err, ZD_NOT_FOUND, "'%.256s' is not an array any more", widening->path);
     }
     return settle(widening, err.status, &err);
 }
@@ -140,19 +125,19 @@ static enum zd_next step_changed(struct widening *widening)
 {
     const struct zd_wait *wait = &widening->change.wait;
     struct zd_error err = {0};
-    if (wait->status == ZD_PRECONDITION) { /* none that a client has asked for */
+    if (wait->status == ZD_PRECONDITION) { /* not of a client's condition */
         err.status = zd_fail(&err, ZD_STORE, "bounds: %.256s", wait->err.text);
         return settle(widening, err.status, &err);
     }
     if (wait->status != ZD_OK) {
         return settle(widening, wait->status, &wait->err);
     }
-    widening->found = (struct zd_node_want){.wait.done = node_arrived};
+    widening->found = (struct zd_node_want){.wait = zd_machine_wait(&widening->machine)};
     widening->step = step_found;
     return zd_catalog_want_fresh(widening->dataset, widening->path, &widening->found);
 }
 
-/* Another process may have made another array of it: not all have seen the same. */
+/* Another process may have replaced the array: not all elements are of the same type. */
 static bool joins(const struct widening *widening, const struct zd_bounds_want *want)
 {
     return strcmp(widening->written.summary.dtype.name, want->written->summary.dtype.name) == 0;
@@ -184,7 +169,7 @@ static enum zd_next step_change(struct widening *widening)
         .written = &widening->written,
         .has_lock = true,
     };
-    widening->change = (struct zd_metadata_want){.wait.done = change_arrived};
+    widening->change = (struct zd_metadata_want){.wait = zd_machine_wait(&widening->machine)};
     widening->step = step_changed;
     return zd_metadata_want(widening->dataset, &ask, &widening->change);
 }
@@ -217,16 +202,16 @@ static struct widening *claim_widening(struct zd_node *node, bool *ret_is_new)
     return entry == NULL ? new_widening(dataset, key) : ZD_CONTAINER(entry, struct widening, map);
 }
 
-/* Goes on for somebody who is told by what is returned, unless it takes longer. */
+/* The end of the first want is what its call returns; the widening may go on with others. */
 static enum zd_next begin(struct widening *widening, struct zd_bounds_want *want)
 {
-    widening->beginner = want;
-    go_on(widening);
-    if (!want->is_under_way) {
-        return ZD_NEXT;
+    widening->caller = want;
+    if (zd_machine_begin(&widening->machine) == ZD_DONE) {
+        end(&widening->machine);
+    } else {
+        widening->caller = NULL;
     }
-    widening->beginner = NULL;
-    return ZD_WAIT;
+    return want->is_under_way ? ZD_WAIT : ZD_NEXT;
 }
 
 enum zd_next zd_bounds_want(struct zd_bounds_want *want)

@@ -96,7 +96,7 @@ static bool is_judged_as_a_whole(const struct zd_commit *commit)
 {
     bool is_whole = commit->before != NULL;
     for (uint64_t i = 0; i < commit->set.n; i++) {
-        is_whole = is_whole || commit->set.object[i].want.is_once;
+        is_whole = is_whole || commit->set.object[i].want.drops_elements;
     }
     return is_whole || (commit->is_conditional && commit->set.is_staged);
 }
@@ -107,7 +107,7 @@ static bool has_all_locks(const struct zd_commit *commit)
 {
     bool has_all = commit->set.is_staged;
     for (uint64_t i = 0; i < commit->set.n; i++) {
-        has_all = has_all && zd_edit_is_locked(&commit->set.object[i].want);
+        has_all = has_all && zd_edit_staged_is_locked(&commit->set.object[i].want);
     }
     return has_all;
 }
@@ -296,7 +296,7 @@ static bool is_as_seen(const struct zd_commit *commit)
     if (commit->is_conditional) {
         return zd_generation_equal(now, want->generation);
     }
-    return !want->is_once || zd_generation_equal(now, want->stat.generation);
+    return !want->drops_elements || zd_generation_equal(now, want->stat.generation);
 }
 
 static enum outcome judge_object(struct zd_commit *commit)

@@ -8,8 +8,8 @@
 #include "core/base/num.h"
 #include "server/data/datasets.h"
 #include "server/data/events.h"
-#include "server/runtime/server.h"
 #include "server/data/shards.h"
+#include "server/runtime/server.h"
 
 #define PAUSE_MS          2 /* about, before the first repetition; twice as long before the next */
 #define PAUSE_DOUBLES_MAX 5
@@ -19,9 +19,19 @@ static enum zd_next step_lock(struct zd_edit_run *run);
 static enum zd_next step_read(struct zd_edit_run *run);
 static enum zd_next step_work(struct zd_edit_run *run);
 
+enum zd_status zd_edit_run_name_object(const struct zd_node *node, const struct zd_edit *edit,
+    struct zd_edit_run_name *name, struct zd_error *err)
+{
+    char *key = (char *)name->byte + sizeof node->dataset->id;
+    ZD_TRY(zd_shards_key(node, edit->level, edit->part.chunk, key, err));
+    zd_store_u32(name->byte, node->dataset->id);
+    name->key = (struct zd_span){.ptr = name->byte, .len = sizeof node->dataset->id + strlen(key)};
+    return ZD_OK;
+}
+
 /* ---- memory ---- */
 
-void zd_edit_load_free(struct zd_edit_load *load)
+void zd_edit_run_free_load(struct zd_edit_load *load)
 {
     if (load->want == NULL) {
         zd_rewrite_edit_free(load->edit);
@@ -41,10 +51,7 @@ void zd_edit_run_free(struct zd_edit_run *run)
 {
     assert(!run->is_working && zd_list_is_empty(&run->waiting));
     for (struct zd_list *link; (link = zd_list_pop_front(&run->batch)) != NULL;) {
-        zd_edit_load_free(ZD_CONTAINER(link, struct zd_edit_load, link));
-    }
-    if (!run->is_staged) {
-        zd_map_remove(&run->dataset->server->edits, &run->map);
+        zd_edit_run_free_load(ZD_CONTAINER(link, struct zd_edit_load, link));
     }
     zd_lock_release(&run->lock);
     zd_objects_release_range(&run->read);
@@ -58,7 +65,13 @@ void zd_edit_run_free(struct zd_edit_run *run)
     }
 }
 
-/* The memory of a run, its map's key and the NUL behind it are one. */
+static enum zd_next step(struct zd_machine *machine)
+{
+    struct zd_edit_run *run = ZD_CONTAINER(machine, struct zd_edit_run, machine);
+    return run->step(run);
+}
+
+/* One allocation holds the run, its map's key and a NUL. */
 struct zd_edit_run *zd_edit_run_new(struct zd_dataset *dataset, struct zd_span map_key)
 {
     struct zd_edit_run *run = zd_alloc_zero(1, sizeof *run + map_key.len + 1);
@@ -70,76 +83,49 @@ struct zd_edit_run *zd_edit_run_new(struct zd_dataset *dataset, struct zd_span m
     run->map.key = (struct zd_span){.ptr = own_key, .len = map_key.len};
     run->key = (char *)own_key + sizeof dataset->id;
     run->dataset = zd_dataset_ref(dataset);
+    run->machine.step = step;
     run->step = step_lock;
     zd_list_init(&run->waiting);
     zd_list_init(&run->batch);
     return run;
 }
 
-struct zd_edit_load *zd_edit_load_new(struct zd_node *node, struct zd_edit_want *want)
+struct zd_edit_load *zd_edit_run_add(
+    struct zd_edit_run *run, struct zd_list *list, struct zd_node *node, struct zd_edit_want *want)
 {
     struct zd_edit_load *load = zd_alloc_zero(1, sizeof *load);
     if (load != NULL) {
         *load = (struct zd_edit_load){
+            .run = run,
             .want = want,
             .node = zd_node_ref(node),
             .edit = want->edit,
             .condition = want->condition,
             .generation = want->generation,
             .is_dry = want->is_dry,
-            .is_once = want->is_once,
+            .drops_elements = want->drops_elements,
             .owner = want->owner,
         };
         want->load = load;
+        zd_list_push_back(list, &load->link);
     }
     return load;
 }
 
+enum zd_next zd_edit_run_no_memory(struct zd_edit_want *want)
+{
+    want->wait.status = zd_fail(&want->wait.err, ZD_NO_MEMORY, "no memory to change a chunk");
+    return ZD_NEXT;
+}
+
 /* ---- the ends ---- */
 
-/* Steps until one waits, or all is over. One that tells the staged form's waiter may be the last
- * that the run sees. */
-static void go_on(struct zd_edit_run *run)
-{
-    enum zd_next next = ZD_NEXT;
-    while (next == ZD_NEXT) {
-        next = run->step(run);
-    }
-    if (next == ZD_DONE) {
-        zd_edit_run_free(run);
-    }
-}
-
-/* Goes on for somebody who is told by what is returned, unless it takes longer. */
-enum zd_next zd_edit_run_begin(struct zd_edit_run *run, struct zd_edit_want *want)
-{
-    run->beginner = want;
-    want->load->is_told = false;
-    want->wait.status = ZD_AGAIN; /* nobody is told that */
-    go_on(run);
-    if (want->wait.status != ZD_AGAIN) {
-        return ZD_NEXT;
-    }
-    run->beginner = NULL;
-    return ZD_WAIT;
-}
-
-/* Whoever called is told by what the call returns, all others by their `done`. */
-static void tell(struct zd_edit_run *run, struct zd_edit_want *want)
-{
-    if (want == run->beginner) {
-        run->beginner = NULL;
-    } else {
-        want->wait.done(&want->wait);
-    }
-}
-
-/* Sets how it ended for one edit; a run that has gone well may have failed for it. */
+/* The outcome for one edit: the run may have succeeded where the edit has failed. */
 static void answer(const struct zd_edit_run *run, struct zd_edit_load *load, enum zd_status status,
     const struct zd_error *err)
 {
     struct zd_edit_want *want = load->want;
-    load->is_told = true;
+    load->is_answered = true;
     const bool is_own = status == ZD_OK && load->edit->status != ZD_OK;
     want->stat = run->stat;
     zd_wait_answer(
@@ -149,17 +135,14 @@ static void answer(const struct zd_edit_run *run, struct zd_edit_load *load, enu
     }
 }
 
-/* The staged form stops, and its waiter says how it goes on. */
 enum zd_next zd_edit_run_report(
     struct zd_edit_run *run, enum zd_status status, const struct zd_error *err)
 {
-    struct zd_edit_load *load = zd_edit_first(&run->batch);
-    if (load->want == NULL) {
-        return ZD_DONE;
+    struct zd_edit_load *load = zd_edit_run_first(&run->batch);
+    if (load->want != NULL) {
+        answer(run, load, status, err);
     }
-    answer(run, load, status, err);
-    tell(run, load->want);
-    return ZD_WAIT;
+    return ZD_DONE;
 }
 
 static void end_load(struct zd_edit_run *run, struct zd_edit_load *load, enum zd_status status,
@@ -170,13 +153,13 @@ static void end_load(struct zd_edit_run *run, struct zd_edit_load *load, enum zd
     if (want != NULL) {
         answer(run, load, status, err);
     }
-    zd_edit_load_free(load);
-    if (want != NULL) {
-        tell(run, want);
+    zd_edit_run_free_load(load);
+    if (want != NULL && want != run->caller) {
+        want->wait.done(&want->wait);
     }
 }
 
-/* The object is others' for a while; those who came meanwhile are next. */
+/* Other writers may have the object first; then the edits that came meanwhile are made. */
 static enum zd_next step_again(struct zd_edit_run *run)
 {
     zd_lock_release(&run->lock);
@@ -187,14 +170,14 @@ static enum zd_next step_again(struct zd_edit_run *run)
     return zd_list_is_empty(&run->waiting) ? ZD_DONE : ZD_NEXT;
 }
 
-/* How all of the batch ended. */
+/* The outcome of the whole batch. */
 static enum zd_next settle(
     struct zd_edit_run *run, enum zd_status status, const struct zd_error *err)
 {
     if (run->is_staged) {
         return zd_edit_run_report(run, status, err);
     }
-    for (struct zd_edit_load *load; (load = zd_edit_first(&run->batch)) != NULL;) {
+    for (struct zd_edit_load *load; (load = zd_edit_run_first(&run->batch)) != NULL;) {
         end_load(run, load, status, err);
     }
     return step_again(run);
@@ -202,23 +185,8 @@ static enum zd_next settle(
 
 /* ---- the steps ---- */
 
-static void lock_arrived(struct zd_wait *wait)
-{
-    go_on(ZD_CONTAINER(wait, struct zd_edit_run, lock.wait));
-}
-
-static void read_arrived(struct zd_wait *wait)
-{
-    go_on(ZD_CONTAINER(wait, struct zd_edit_run, read.wait));
-}
-
-static void write_arrived(struct zd_wait *wait)
-{
-    go_on(ZD_CONTAINER(wait, struct zd_edit_run, write.wait));
-}
-
-/* Those who go together: one with a condition, or a dry one, begins a batch; and all see the array
- * as the first one does. */
+/* A conditional or dry edit can only be the first of a batch; and all of a batch were made for the
+ * same state of the array. */
 static bool joins(const struct zd_edit_load *load, const struct zd_edit_load *first)
 {
     return load->condition == ZD_CONDITION_NONE && !load->is_dry && !first->is_dry &&
@@ -228,8 +196,8 @@ static bool joins(const struct zd_edit_load *load, const struct zd_edit_load *fi
 static void take_batch(struct zd_edit_run *run)
 {
     for (uint32_t n = 0; n < ZD_EDIT_TOGETHER_MAX; n++) {
-        struct zd_edit_load *load = zd_edit_first(&run->waiting);
-        if (load == NULL || (n > 0 && !joins(load, zd_edit_first(&run->batch)))) {
+        struct zd_edit_load *load = zd_edit_run_first(&run->waiting);
+        if (load == NULL || (n > 0 && !joins(load, zd_edit_run_first(&run->batch)))) {
             return;
         }
         zd_list_remove(&load->link);
@@ -244,7 +212,7 @@ static void take_batch(struct zd_edit_run *run)
 
 static bool needs_read(const struct zd_edit_run *run)
 {
-    const struct zd_edit_load *first = zd_edit_first(&run->batch);
+    const struct zd_edit_load *first = zd_edit_run_first(&run->batch);
     const bool is_alone = first->link.next == &run->batch;
     return !is_alone || first->is_dry ||
            !zd_rewrite_edit_is_whole(first->node->layout, first->edit);
@@ -264,7 +232,7 @@ static enum zd_next step_locked(struct zd_edit_run *run)
     if (!run->is_staged) {
         take_batch(run);
         if (zd_list_is_empty(&run->batch)) {
-            return step_again(run); /* they have left */
+            return step_again(run); /* all were released */
         }
     }
     if (wait->status != ZD_OK) {
@@ -275,23 +243,15 @@ static enum zd_next step_locked(struct zd_edit_run *run)
 
 static enum zd_next step_lock(struct zd_edit_run *run)
 {
-    run->lock = (struct zd_lock_want){.wait.done = lock_arrived};
+    run->lock = (struct zd_lock_want){.wait = zd_machine_wait(&run->machine)};
     run->step = step_locked;
     return zd_lock_want(run->dataset, ZD_LOCK_OBJECT, run->key, &run->lock);
 }
 
-static void fail_condition(struct zd_edit_run *run, struct zd_edit_load *load)
-{
-    struct zd_error err = {0};
-    const enum zd_status status =
-        zd_fail(&err, ZD_PRECONDITION, "chunk %s: another one is stored by now", run->key);
-    end_load(run, load, status, &err);
-}
-
-/* Whether what is stored is what the first of the batch has seen: the others do not care. */
+/* Whether the stored object meets the condition of the first edit; no other has one. */
 static bool condition_holds(const struct zd_edit_run *run)
 {
-    const struct zd_edit_load *first = zd_edit_first(&run->batch);
+    const struct zd_edit_load *first = zd_edit_run_first(&run->batch);
     switch (first->condition) {
     case ZD_CONDITION_NONE:
         break;
@@ -304,16 +264,16 @@ static bool condition_holds(const struct zd_edit_run *run)
     return true;
 }
 
-/* The one with a condition fails; the others go on without it. */
+/* The edit with the condition fails; the others go on without it. */
 static enum zd_next lose_condition(struct zd_edit_run *run)
 {
+    struct zd_error err = {0};
+    const enum zd_status status =
+        zd_fail(&err, ZD_PRECONDITION, "chunk %s was replaced by another writer", run->key);
     if (run->is_staged) {
-        struct zd_error err = {0};
-        const enum zd_status status =
-            zd_fail(&err, ZD_PRECONDITION, "chunk %s: another one is stored by now", run->key);
-        return settle(run, status, &err);
+        return zd_edit_run_report(run, status, &err);
     }
-    fail_condition(run, zd_edit_first(&run->batch));
+    end_load(run, zd_edit_run_first(&run->batch), status, &err);
     return zd_list_is_empty(&run->batch) ? step_again(run) : ZD_NEXT;
 }
 
@@ -328,10 +288,11 @@ static enum zd_next step_have(struct zd_edit_run *run)
     return condition_holds(run) ? ZD_NEXT : lose_condition(run);
 }
 
-/* Past the caches: what another process wrote is to be seen. */
+/* Past the caches: another process may have written. */
 static enum zd_next step_read(struct zd_edit_run *run)
 {
-    run->read = (struct zd_range_want){.wait.done = read_arrived, .range.kind = ZD_RANGE_WHOLE};
+    run->read = (struct zd_range_want){
+        .wait = zd_machine_wait(&run->machine), .range.kind = ZD_RANGE_WHOLE};
     run->step = step_have;
     return zd_objects_want_range(run->dataset, run->key, &run->read);
 }
@@ -347,7 +308,7 @@ static void work_done(struct zd_job *job, bool cancelled)
     struct zd_edit_run *run = ZD_CONTAINER(job, struct zd_edit_run, job);
     run->is_working = false;
     run->was_dropped = cancelled;
-    go_on(run);
+    zd_machine_go_on(&run->machine);
 }
 
 static uint64_t cost_ns(const struct zd_edit_run *run)
@@ -364,11 +325,11 @@ static uint64_t cost_ns(const struct zd_edit_run *run)
 
 static enum zd_next step_write(struct zd_edit_run *run);
 
-/* What fails because of one of them is no fault of the others. */
+/* One edit may make the batch fail; the others may succeed alone. */
 static bool has_failed_together(const struct zd_edit_run *run)
 {
     return (run->status == ZD_TOO_LARGE || run->status == ZD_NO_MEMORY) &&
-           zd_edit_first(&run->batch)->link.next != &run->batch;
+           zd_edit_run_first(&run->batch)->link.next != &run->batch;
 }
 
 static enum zd_next take_apart(struct zd_edit_run *run)
@@ -389,7 +350,7 @@ static enum zd_next step_worked(struct zd_edit_run *run)
     struct zd_error err = {0};
     zd_objects_release_range(&run->read);
     run->rewrite.old = NULL;
-    if (run->is_staged && !run->is_committing && zd_edit_first(&run->batch)->want == NULL) {
+    if (run->is_staged && !run->is_committing && zd_edit_run_first(&run->batch)->want == NULL) {
         return ZD_DONE;
     }
     if (run->was_dropped) {
@@ -399,7 +360,7 @@ static enum zd_next step_worked(struct zd_edit_run *run)
     if (run->status != ZD_OK) {
         return has_failed_together(run) ? take_apart(run) : settle(run, run->status, &run->err);
     }
-    if (!run->rewrite.is_changed || zd_edit_first(&run->batch)->is_dry) {
+    if (!run->rewrite.is_changed || zd_edit_run_first(&run->batch)->is_dry) {
         return settle(run, ZD_OK, NULL);
     }
     run->step = step_write;
@@ -409,7 +370,7 @@ static enum zd_next step_worked(struct zd_edit_run *run)
 static void set_rewrite(struct zd_edit_run *run)
 {
     const struct zd_dataset *dataset = run->dataset;
-    const struct zd_edit_load *first = zd_edit_first(&run->batch);
+    const struct zd_edit_load *first = zd_edit_run_first(&run->batch);
     const bool skips_empty = first->node->meta->view.skips_empty;
     zd_buf_unref(run->rewrite.bytes);
     run->rewrite = (struct zd_rewrite){
@@ -433,7 +394,7 @@ static enum zd_next step_work(struct zd_edit_run *run)
     set_rewrite(run);
     run->step = step_worked;
     run->job = (struct zd_job){
-        .work = work, .done = work_done, .owner = zd_edit_first(&run->batch)->owner};
+        .work = work, .done = work_done, .owner = zd_edit_run_first(&run->batch)->owner};
     const uint64_t cost = cost_ns(run);
     if (zd_workers_is_cheap(server, cost)) {
         work(&run->job);
@@ -446,10 +407,10 @@ static enum zd_next step_work(struct zd_edit_run *run)
 
 static void on_timer(uv_timer_t *timer)
 {
-    go_on(ZD_CONTAINER(timer, struct zd_edit_run, timer));
+    zd_machine_go_on(&ZD_CONTAINER(timer, struct zd_edit_run, timer)->machine);
 }
 
-/* A while that is different each time, so that two processes do not meet again and again. */
+/* A random pause, so that two processes do not collide again and again. */
 static enum zd_next step_pause(struct zd_edit_run *run)
 {
     const uint64_t n_doubles = zd_min_u64(run->n_tries, PAUSE_DOUBLES_MAX);
@@ -466,9 +427,9 @@ static enum zd_next step_pause(struct zd_edit_run *run)
 /* Another process has written since it was read. */
 static enum zd_next step_beaten(struct zd_edit_run *run)
 {
-    const struct zd_edit_load *first = zd_edit_first(&run->batch);
+    const struct zd_edit_load *first = zd_edit_run_first(&run->batch);
     run->step = step_pause;
-    if (first->condition != ZD_CONDITION_NONE || first->is_once) {
+    if (first->condition != ZD_CONDITION_NONE || first->drops_elements) {
         return lose_condition(run);
     }
     if (++run->n_tries < ZD_EDIT_TRIES_MAX) {
@@ -476,16 +437,16 @@ static enum zd_next step_beaten(struct zd_edit_run *run)
     }
     struct zd_error err = {0};
     const enum zd_status status = zd_fail(&err, ZD_STORE,
-        "chunk %s: others have written it each time it was to be written, %d times", run->key,
+        "chunk %s: gave up after %d attempts: other writers kept replacing it", run->key,
         ZD_EDIT_TRIES_MAX);
     return settle(run, status, &err);
 }
 
-/* Of the staged form whoever waits tells it, of all objects at once. */
-static void tell_event(struct zd_edit_run *run, enum zd_chunks_change change)
+/* A staged edit that is not released is reported by its caller, all objects at once. */
+static void report_event(struct zd_edit_run *run, enum zd_chunks_change change)
 {
     uint64_t index[ZD_RANK_MAX];
-    const struct zd_edit_load *first = zd_edit_first(&run->batch);
+    const struct zd_edit_load *first = zd_edit_run_first(&run->batch);
     const struct zd_node *node = first->node;
     if (run->is_staged && first->want != NULL) {
         return;
@@ -515,15 +476,15 @@ static enum zd_next step_written(struct zd_edit_run *run)
     }
     run->stat = is_erased ? (struct zd_stat){0} : run->write.stat;
     if (!was_absent) {
-        tell_event(run, is_erased ? ZD_CHUNKS_ERASED : ZD_CHUNKS_WRITTEN);
+        report_event(run, is_erased ? ZD_CHUNKS_ERASED : ZD_CHUNKS_WRITTEN);
     }
     return settle(run, ZD_OK, NULL);
 }
 
-/* What was read is what is to be there still; what was not is as the client says. */
+/* Over what was read; else over what the client has seen. */
 static void set_condition(struct zd_edit_run *run)
 {
-    const struct zd_edit_load *first = zd_edit_first(&run->batch);
+    const struct zd_edit_load *first = zd_edit_run_first(&run->batch);
     const struct zd_generation absent = {0};
     if (run->rewrite.old_is_unknown) {
         run->write.condition = first->condition;
@@ -541,10 +502,10 @@ static enum zd_next step_write(struct zd_edit_run *run)
     struct zd_buf *bytes = run->rewrite.bytes;
     const bool is_to_stage = run->is_staged && !run->is_committing;
     if (bytes == NULL && is_to_stage) {
-        return zd_edit_run_report(run, ZD_OK, NULL); /* nothing but the commit can fail */
+        return zd_edit_run_report(run, ZD_OK, NULL); /* only the commit can fail */
     }
     run->write = (struct zd_store_write_want){
-        .wait.done = write_arrived,
+        .wait = zd_machine_wait(&run->machine),
         .kind = run->is_staged ? ZD_WRITE_STAGE : ZD_WRITE_PUT,
         .bytes = bytes,
         .keeps_old = run->is_staged,
@@ -561,7 +522,7 @@ static enum zd_next step_write(struct zd_edit_run *run)
 
 enum zd_next zd_edit_run_commit(struct zd_edit_run *run)
 {
-    if (!run->rewrite.is_changed || zd_edit_first(&run->batch)->is_dry) {
+    if (!run->rewrite.is_changed || zd_edit_run_first(&run->batch)->is_dry) {
         return settle(run, ZD_OK, NULL);
     }
     if (run->write.staged == NULL) {

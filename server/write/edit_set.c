@@ -90,18 +90,18 @@ static enum zd_next begin(
 {
     switch (name) {
     case ZD_EDIT_PASS_LOCK:
-        return zd_edit_lock(set->node, want);
+        return zd_edit_staged_lock(set->node, want);
     case ZD_EDIT_PASS_STAGE:
-        return zd_edit_stage(want);
+        return zd_edit_staged_stage(want);
     case ZD_EDIT_PASS_SETTLE:
-        return zd_edit_settle(want);
+        return zd_edit_staged_settle(want);
     case ZD_EDIT_PASS_UNDO:
-        return zd_edit_undo(want);
+        return zd_edit_staged_undo(want);
     case ZD_EDIT_PASS_COMMIT:
     case ZD_EDIT_PASSES:
         break;
     }
-    return set->is_staged ? zd_edit_commit(want) : zd_edit_want(set->node, want);
+    return set->is_staged ? zd_edit_staged_commit(want) : zd_edit_want(set->node, want);
 }
 
 static void take(struct zd_edit_object *object)
@@ -208,7 +208,7 @@ uint64_t zd_edit_set_remains(
         const struct zd_edit_want *want = &set->object[i].want;
         if (want->wait.status != ZD_OK && want->wait.status != ZD_PRECONDITION) {
             *ret_why = n == 0 ? &want->wait.err : *ret_why;
-            add_key(ret_keys, zd_edit_key(want));
+            add_key(ret_keys, zd_edit_staged_key(want));
             n++;
         }
     }

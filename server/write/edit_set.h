@@ -13,6 +13,7 @@
 #include "server/data/seen_objects.h"
 #include "server/runtime/gather.h"
 #include "server/write/edit.h"
+#include "server/write/edit_staged.h"
 
 /** What is done with each object: the staged form of server/write/edit.h. */
 enum zd_edit_pass_name {
