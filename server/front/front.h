@@ -1,21 +1,78 @@
-/* The HTTP front: sockets, connections, requests and prepared answers. Thread: loop. */
+/* What the front consists of: sockets, exchanges and prepared answers. Thread: loop. */
 #ifndef ZD_FRONT_FRONT_H
 #define ZD_FRONT_FRONT_H
 
 #include <uv.h>
 
 #include "server/front/hangup.h"
-#include "server/request/connection.h"
 #include "server/request/request.h"
-#include "server/request/respond.h"
+#include "server/runtime/access.h"
 #include "server/runtime/cache.h"
 
+struct MHD_Connection;
 struct MHD_Daemon;
+struct MHD_Response;
+struct zd_kept;
 struct zd_wires;
 
-/** One address that is listened on. */
+#define ZD_FRONT_ID_MAX      128 /* characters of an X-Request-Id */
+#define ZD_FRONT_MADE_ID_LEN 16  /* of one that we make */
+#define ZD_FRONT_LISTS       5   /* fields of a head that are read as lists, whatever their lines */
+
+/** An answer of server/front/reply_cache.h that a request is given. */
+struct zd_reply_cache_want {
+    struct zd_wait wait;  /* until the coded form is made */
+    struct zd_kept *kept; /* a reference, or NULL */
+    enum zd_coding coding;
+};
+
+/** Texts of an exchange; they keep their memory for the next request. */
+struct zd_exchange_memory {
+    struct zd_text target;
+    struct zd_text path; /* decoded */
+    struct zd_text body;
+    struct zd_text reason;               /* of the problem that was answered */
+    struct zd_text list[ZD_FRONT_LISTS]; /* of fields that came in several lines */
+};
+
+/** What an exchange knows of its present request; zeroed before the next one. */
+struct zd_exchange_now {
+    struct MHD_Connection *connection;
+    const char *sent_id;           /* X-Request-Id as sent, or NULL */
+    struct MHD_Response *response; /* the answer; NULL: none yet, or given to the connection */
+    char *response_id;             /* where a shared response has its X-Request-Id, or NULL */
+    struct zd_reply_cache_want kept_want;
+    struct zd_buf *document; /* of a problem, while the request's body still comes; owned */
+    struct zd_access access; /* status, bytes and problem, for the log; http_status 0: no answer */
+    uint64_t began_ns;
+    uint64_t deadline_ms;    /* loop time; valid while the connection sleeps */
+    bool response_is_shared; /* else it goes with the exchange */
+    bool is_suspended;       /* the connection sleeps until zd_connection_wake */
+    bool has_begun;          /* the head was seen */
+    bool has_started;        /* the steps run */
+    bool has_left;           /* the client is gone: nothing is sent any more */
+    bool is_answered;        /* past libmicrohttpd: zd_connection_send_last */
+    char id[ZD_FRONT_ID_MAX + 1];
+};
+
+/** One request with its answer, and the connection that both go through. */
+struct zd_exchange {
+    struct zd_request request;
+    struct zd_front *front;    /* borrowed */
+    struct zd_sleeper sleeper; /* in front->waiting, or in front->spare */
+    struct zd_list turn;       /* in front->turns */
+    struct zd_exchange_memory memory;
+    struct zd_exchange_now now;
+};
+
+static inline struct zd_exchange *zd_front_exchange(const struct zd_request *req)
+{
+    return ZD_CONTAINER(req, struct zd_exchange, request);
+}
+
+/** One address to listen on. */
 struct zd_listener {
-    struct zd_front *http;
+    struct zd_front *front;
     struct MHD_Daemon *daemon; /* NULL: not running */
     uv_poll_t poll;            /* its epoll descriptor */
     uv_timer_t timer;          /* its next timeout */
@@ -33,46 +90,23 @@ struct zd_front {
     size_t n_listeners;
     uint64_t n_connections_max;     /* of all listeners together */
     struct zd_wires *wires;         /* what comes in on the connections; owned */
-    struct zd_list spare;           /* struct zd_request: to be used again */
-    struct zd_list waiting;         /* struct zd_request: suspended, the oldest deadline first */
+    struct zd_list spare;           /* struct zd_exchange: to be used again */
+    struct zd_list waiting;         /* struct zd_exchange: asleep, the oldest deadline first */
     uv_timer_t deadline;            /* of the first of them */
-    struct zd_hangup leaving;       /* looks which of their clients have left */
-    struct zd_list turns;           /* struct zd_request: what goes on when the loop has turned */
-    uv_idle_t next_turn;            /* while there are such */
+    struct zd_hangup hangup;        /* finds those whose client has left */
+    struct zd_list turns;           /* struct zd_exchange: they go on when the loop has turned */
+    uv_idle_t next_turn;            /* while there are any */
     struct zd_cache kept;           /* struct zd_kept: prepared answers, by target */
-    uint64_t body_bytes;            /* of all requests together: what came of their bodies */
+    bool keeps_by_identity;         /* some of them are for one identity alone */
+    uint64_t body_bytes;            /* of request bodies, held by all exchanges together */
     struct zd_text scratch;         /* for documents that are copied at once */
+    struct zd_text exposed;         /* Access-Control-Expose-Headers */
     struct MHD_Response *emergency; /* when there is no memory for an answer */
     uint64_t id_seed;
     uint64_t n_ids;
     bool is_closing;
+    /* Run a daemon when the loop has turned: resuming a connection does not wake it. */
+    void (*run_soon)(struct zd_front *front, const struct MHD_Daemon *daemon);
 };
-
-/**
- * Bind the configured addresses and begin to serve.
- *
- * @param ret_http owned
- * @retval ZD_INVALID an address is malformed, or cannot be bound
- */
-ZD_RESULT zd_front_new(struct zd_server *server, struct zd_front **ret_http, struct zd_error *err);
-
-/** Refuse new connections; requests under way go on. */
-void zd_front_drain(struct zd_front *http);
-
-/** End every connection and request; the loop must turn once more before zd_front_free. */
-void zd_front_close(struct zd_front *http);
-void zd_front_free(struct zd_front *http); /* accepts NULL */
-
-/** A new X-Request-Id: ZD_MADE_ID_LEN characters and NUL. */
-void zd_front_make_id(struct zd_front *http, char *to);
-
-/**
- * The connection sleeps until zd_connection_wake; for as long as http.request_ms at the most.
- * @return false: not now, the server stops
- */
-bool zd_connection_sleep(struct zd_request *req);
-
-/** The client of a connection that sleeps is gone: the request ends. */
-void zd_connection_hung_up(struct zd_request *req);
 
 #endif

@@ -1,4 +1,4 @@
-/* The head of a request: what its fields say, whose it is, and from whom. */
+/* The head of a request: its fields, its id, and the client's address. */
 #include "server/front/head.h"
 
 #include <microhttpd.h>
@@ -8,7 +8,7 @@
 
 #include "core/base/hash.h"
 #include "core/base/num.h"
-#include "server/front/reply.h"
+#include "server/request/connection.h"
 #include "server/runtime/server.h"
 
 /* Lines of one list are one list (RFC 9110, 5.3). Few clients send several: the first is borrowed
@@ -27,23 +27,25 @@ static enum MHD_Result on_header(
     void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
 {
     (void)kind;
-    struct zd_request *req = cls;
+    struct zd_exchange *exchange = cls;
+    struct zd_request *req = &exchange->request;
+    struct zd_text *list = exchange->memory.list;
     struct zd_conditions *conditions = &req->conditions;
     const struct {
         const char *name;
         const char **place;
         struct zd_text *list; /* NULL: it comes once, and the first one counts */
     } wanted[] = {
-        {"If-None-Match", &conditions->if_none_match, &req->list_text[0]},
+        {"If-None-Match", &conditions->if_none_match, &list[0]},
         {"If-Modified-Since", &conditions->if_modified_since, NULL},
         {"Range", &conditions->range, NULL},
         {"If-Range", &conditions->if_range, NULL},
-        {"If-Match", &conditions->if_match, &req->list_text[1]},
+        {"If-Match", &conditions->if_match, &list[1]},
         {"If-Unmodified-Since", &conditions->if_unmodified_since, NULL},
-        {"X-Request-Id", &req->sent_id, NULL},
-        {"Accept", &req->accept, &req->list_text[2]},
-        {"Accept-Encoding", &req->accept_encoding, &req->list_text[3]},
-        {"Content-Encoding", &req->content_encoding, &req->list_text[4]},
+        {"X-Request-Id", &exchange->now.sent_id, NULL},
+        {"Accept", &req->accept, &list[2]},
+        {"Accept-Encoding", &req->accept_encoding, &list[3]},
+        {"Content-Encoding", &req->content_encoding, &list[4]},
     };
     if (strchr("AaCcIiRrXx", name[0]) == NULL) {
         return MHD_YES;
@@ -61,43 +63,46 @@ static enum MHD_Result on_header(
     return MHD_YES;
 }
 
-void zd_front_make_id(struct zd_front *http, char *to)
+void zd_head_make_id(struct zd_front *front, char *to)
 {
-    const uint64_t n = http->n_ids++;
+    const uint64_t n = front->n_ids++;
     const uint64_t id =
-        zd_hash_of((struct zd_span){.ptr = (const uint8_t *)&n, .len = sizeof n}, http->id_seed);
+        zd_hash_of((struct zd_span){.ptr = (const uint8_t *)&n, .len = sizeof n}, front->id_seed);
     static const char digits[] = "0123456789abcdef";
-    for (size_t i = 0; i < ZD_MADE_ID_LEN; i++) {
+    for (size_t i = 0; i < ZD_FRONT_MADE_ID_LEN; i++) {
         to[i] = digits[id >> (4 * i) & 15];
     }
-    to[ZD_MADE_ID_LEN] = '\0';
+    to[ZD_FRONT_MADE_ID_LEN] = '\0';
 }
 
-/* A client's id when it is well formed, else one of ours. */
-static void take_id(struct zd_request *req)
+/* The client's id when it is well formed, else one of ours. */
+static void take_id(struct zd_exchange *exchange)
 {
     static const char allowed[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
-    const char *sent = req->sent_id;
+    struct zd_exchange_now *now = &exchange->now;
+    const char *sent = now->sent_id;
+    exchange->request.id = now->id;
     if (sent != NULL && sent[0] != '\0') {
-        const size_t len = strnlen(sent, ZD_REQUEST_ID_MAX + 1);
-        if (len <= ZD_REQUEST_ID_MAX && strspn(sent, allowed) == len) {
-            memcpy(req->id, sent, len + 1);
+        const size_t len = strnlen(sent, ZD_FRONT_ID_MAX + 1);
+        if (len <= ZD_FRONT_ID_MAX && strspn(sent, allowed) == len) {
+            memcpy(now->id, sent, len + 1);
             return;
         }
     }
-    zd_front_make_id(req->server->front, req->id);
+    zd_head_make_id(exchange->front, now->id);
 }
 
 const char *zd_connection_header(const struct zd_request *req, const char *name)
 {
-    return MHD_lookup_connection_value(req->connection, MHD_HEADER_KIND, name);
+    return MHD_lookup_connection_value(
+        zd_front_exchange(req)->now.connection, MHD_HEADER_KIND, name);
 }
 
 void zd_connection_peer(const struct zd_request *req, struct zd_peer *ret_peer)
 {
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(req->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+        zd_front_exchange(req)->now.connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     *ret_peer = (struct zd_peer){0};
     if (info == NULL || info->client_addr == NULL) {
         return;
@@ -115,14 +120,15 @@ void zd_connection_peer(const struct zd_request *req, struct zd_peer *ret_peer)
     }
 }
 
-enum zd_status zd_head_read(struct zd_request *req, const char *method)
+enum zd_status zd_head_read(struct zd_exchange *exchange, const char *method)
 {
+    struct zd_request *req = &exchange->request;
     req->method = method;
     req->is_head = strcmp(method, "HEAD") == 0;
-    (void)MHD_get_connection_values(req->connection, MHD_HEADER_KIND, on_header, req);
-    take_id(req);
-    for (size_t i = 0; i < ZD_LIST_FIELDS; i++) {
-        ZD_TRY(req->list_text[i].status);
+    (void)MHD_get_connection_values(exchange->now.connection, MHD_HEADER_KIND, on_header, exchange);
+    take_id(exchange);
+    for (size_t i = 0; i < ZD_FRONT_LISTS; i++) {
+        ZD_TRY(exchange->memory.list[i].status);
     }
     return ZD_OK;
 }

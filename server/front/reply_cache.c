@@ -13,8 +13,10 @@
 #include <string.h>
 
 #include "core/base/num.h"
-#include "server/front/reply.h"
+#include "server/front/response.h"
 #include "server/http/accept.h"
+#include "server/request/handler.h"
+#include "server/request/respond.h"
 #include "server/request/task.h"
 #include "server/runtime/server.h"
 #include "server/runtime/workers.h"
@@ -26,7 +28,7 @@
 /** A representation in one coding. */
 struct form {
     struct MHD_Response *response; /* shared by all who ask; NULL: not made */
-    char *id;                      /* its X-Request-Id, ZD_MADE_ID_LEN bytes in its memory */
+    char *id;                      /* its X-Request-Id, ZD_FRONT_MADE_ID_LEN bytes in its memory */
     struct zd_buf *body;           /* NULL: only its head is known */
     char etag[ZD_TAG_BYTES];
     struct zd_list waiters; /* struct zd_wait: while it is made */
@@ -52,6 +54,7 @@ struct zd_kept {
     /* a problem: its document is the plain body */
     const struct zd_problem_kind *problem; /* NULL: a representation */
     size_t instance_at;                    /* where the id stands in the document */
+    char *reason;                          /* for the log; owned, or NULL */
 };
 
 /** A form under way. */
@@ -64,6 +67,11 @@ struct coding_job {
     struct zd_buf *body; /* out; owned */
     enum zd_status status;
 };
+
+static struct zd_exchange_now *now_of(const struct zd_request *req)
+{
+    return &zd_front_exchange(req)->now;
+}
 
 static struct zd_cache *cache_of(const struct zd_request *req)
 {
@@ -80,6 +88,7 @@ static void kept_free(struct zd_cache_entry *entry)
         zd_buf_unref(kept->form[i].body);
     }
     zd_free(kept->key);
+    zd_free(kept->reason);
     zd_free(kept);
 }
 
@@ -109,7 +118,7 @@ static void kept_unref(struct zd_cache *cache, struct zd_kept *kept)
     }
 }
 
-/* Also what nobody trusts any more by now: its tag may prove it right the next time. */
+/* Stale answers are kept, too: an equal tag makes them fresh again. */
 static bool may_keep(const struct zd_request *req, uint64_t keep_until_ms)
 {
     return keep_until_ms != 0 && !req->server->is_draining && zd_request_is_reading(req) &&
@@ -135,34 +144,59 @@ static bool asks_part(const struct zd_request *req)
            strnlen(sent->range, RANGE_BYTES_MAX + 1) <= RANGE_BYTES_MAX;
 }
 
-static struct zd_span key_of(const struct zd_request *req)
-{
-    return (struct zd_span){(const uint8_t *)req->target, req->target_text.len};
-}
+/* Which answers share a key. A target holds neither a space nor a line break. */
+struct sharing {
+    bool is_part;     /* those to the same Range */
+    bool by_identity; /* those to the same client */
+};
 
-/* The key of a part; a target holds no space. Borrowed until the scratch text is used again. */
-static struct zd_span key_of_part(const struct zd_request *req)
+/* Borrowed until the scratch text is used again. */
+static struct zd_span key_of(const struct zd_request *req, struct sharing sharing)
 {
+    const struct zd_text *target = &zd_front_exchange(req)->memory.target;
+    if (!sharing.is_part && !sharing.by_identity) {
+        return zd_text_span(target);
+    }
     struct zd_text *key = &req->server->front->scratch;
     zd_text_clear(key);
-    zd_text_add_bytes(key, req->target, req->target_text.len);
-    zd_text_add(key, " ");
-    zd_text_add(key, req->conditions.range);
+    zd_text_add_bytes(key, target->at, target->len);
+    if (sharing.is_part) {
+        zd_text_add(key, " ");
+        zd_text_add(key, req->conditions.range);
+    }
+    if (sharing.by_identity) {
+        zd_text_add(key, "\n");
+        zd_text_add(key, req->identity.name == NULL ? "" : req->identity.name);
+    }
     return zd_text_span(key);
 }
 
-/* What is in the table under a key, or NULL; borrowed. */
-static struct zd_kept *find(const struct zd_request *req, struct zd_span key)
+static struct zd_kept *find_under(const struct zd_request *req, struct sharing sharing)
 {
-    struct zd_cache_entry *entry = zd_cache_find(cache_of(req), key);
+    struct zd_cache_entry *entry = zd_cache_find(cache_of(req), key_of(req, sharing));
     return entry == NULL ? NULL : ZD_CONTAINER(entry, struct zd_kept, entry);
+}
+
+/* What is in the table for the request, or NULL; borrowed. */
+static struct zd_kept *find(const struct zd_request *req, bool is_part)
+{
+    struct zd_kept *kept = find_under(req, (struct sharing){.is_part = is_part});
+    if (kept == NULL && req->server->front->keeps_by_identity) {
+        kept = find_under(req, (struct sharing){.is_part = is_part, .by_identity = true});
+    }
+    return kept;
 }
 
 /* Put it into the table in place of an older one; without memory it stays outside. */
 static void put(const struct zd_request *req, struct zd_kept *kept)
 {
     struct zd_cache *cache = cache_of(req);
-    const struct zd_span key = kept->is_part ? key_of_part(req) : key_of(req);
+    const struct sharing sharing = {
+        .is_part = kept->is_part,
+        .by_identity = kept->route != NULL && kept->route->depends_on_identity,
+    };
+    const struct zd_span key = key_of(req, sharing);
+    req->server->front->keeps_by_identity |= sharing.by_identity;
     kept->key = zd_strndup((const char *)key.ptr, key.len);
     if (kept->key == NULL) {
         return;
@@ -194,7 +228,7 @@ static enum MHD_Result copy_header(
         return MHD_YES;
     }
     const bool is_tag = copying->etag != NULL && strcmp(name, "ETag") == 0;
-    zd_reply_add_header(copying->to, name, is_tag ? copying->etag : value);
+    zd_response_add(copying->to, name, is_tag ? copying->etag : value);
     return MHD_YES;
 }
 
@@ -202,10 +236,10 @@ static enum MHD_Result copy_header(
 static struct MHD_Response *copy(
     const struct zd_request *req, const struct form *form, uint64_t first, uint64_t len)
 {
-    struct MHD_Response *response = zd_reply_window(form->body, first, len);
+    struct MHD_Response *response = zd_response_of_window(form->body, first, len);
     if (response != NULL) {
         struct copying copying = {.to = response};
-        zd_reply_add_header(response, "X-Request-Id", req->id);
+        zd_response_add(response, "X-Request-Id", req->id);
         (void)MHD_get_response_headers(form->response, copy_header, &copying);
     }
     return response;
@@ -216,9 +250,9 @@ static enum zd_next answer_part_of(
 {
     struct MHD_Response *response = copy(req, form, first, len);
     if (response != NULL) {
-        zd_reply_add_range(response, first, len, form->body->len);
+        zd_response_add_range(response, first, len, form->body->len);
     }
-    return zd_reply_give(req, MHD_HTTP_PARTIAL_CONTENT, response, len);
+    return zd_response_give(req, MHD_HTTP_PARTIAL_CONTENT, response, len);
 }
 
 /* The shared response. libmicrohttpd renders the head when the response is queued, on this thread:
@@ -228,12 +262,12 @@ static enum zd_next answer_shared(
     struct zd_request *req, const struct form *form, unsigned http_status)
 {
     const uint64_t len = form->body == NULL ? 0 : form->body->len;
-    if (strlen(req->id) != ZD_MADE_ID_LEN) {
-        return zd_reply_give(req, http_status, copy(req, form, 0, len), len);
+    if (strlen(req->id) != ZD_FRONT_MADE_ID_LEN) {
+        return zd_response_give(req, http_status, copy(req, form, 0, len), len);
     }
-    (void)zd_reply_give(req, http_status, form->response, len);
-    req->answer_is_borrowed = true;
-    req->answer_id = form->id;
+    (void)zd_response_give(req, http_status, form->response, len);
+    now_of(req)->response_is_shared = true;
+    now_of(req)->response_id = form->id;
     return ZD_DONE;
 }
 
@@ -291,13 +325,13 @@ static ZD_RESULT finish_form(struct zd_kept *kept, enum zd_coding coding, struct
 {
     const struct form *plain = &kept->form[ZD_PLAIN];
     struct form *form = &kept->form[coding];
-    struct MHD_Response *response = zd_reply_window(body, 0, body->len);
+    struct MHD_Response *response = zd_response_of_window(body, 0, body->len);
     zd_tag_code(form->etag, plain->etag, coding);
     if (response != NULL) {
         struct copying copying = {.to = response, .etag = form->etag};
-        zd_reply_add_header(response, "X-Request-Id", ZD_REPLY_ANY_ID);
+        zd_response_add(response, "X-Request-Id", ZD_RESPONSE_ANY_ID);
         (void)MHD_get_response_headers(plain->response, copy_header, &copying);
-        zd_reply_add_header(response, "Content-Encoding", zd_compress_name(coding));
+        zd_response_add(response, "Content-Encoding", zd_compress_name(coding));
     }
     return begin_form(form, body, response);
 }
@@ -339,14 +373,14 @@ static void compressed(struct zd_job *job, bool cancelled)
 
 static struct coding_job *job_new(struct zd_request *req)
 {
-    struct zd_kept *kept = req->kept_want.kept;
+    struct zd_kept *kept = now_of(req)->kept_want.kept;
     struct coding_job *job = zd_alloc(sizeof *job);
     if (job != NULL) {
         *job = (struct coding_job){
             .job = {.work = compress, .done = compressed},
             .server = req->server,
             .kept = kept,
-            .coding = req->kept_want.coding,
+            .coding = now_of(req)->kept_want.coding,
             .from = zd_buf_ref(kept->form[ZD_PLAIN].body),
         };
         (void)zd_cache_ref(&kept->entry);
@@ -357,7 +391,7 @@ static struct coding_job *job_new(struct zd_request *req)
 /* Has the form made, by whoever wants it first. */
 static enum zd_next want_form(struct zd_request *req)
 {
-    struct zd_reply_cache_want *want = &req->kept_want;
+    struct zd_reply_cache_want *want = &now_of(req)->kept_want;
     struct form *form = &want->kept->form[want->coding];
     if (!form->is_busy) {
         struct coding_job *job = job_new(req);
@@ -382,7 +416,7 @@ static enum zd_next want_form(struct zd_request *req)
 /* Answers in the wanted form, or plain when that could not be made. */
 static enum zd_next step_form(struct zd_request *req)
 {
-    const struct zd_reply_cache_want *want = &req->kept_want;
+    const struct zd_reply_cache_want *want = &now_of(req)->kept_want;
     const struct zd_kept *kept = want->kept;
     const struct form *form = &kept->form[want->coding];
     if (form->response == NULL && want->wait.status == ZD_OK) {
@@ -395,7 +429,7 @@ static enum zd_next step_form(struct zd_request *req)
 static void want(struct zd_request *req, struct zd_kept *kept, enum zd_coding coding)
 {
     zd_reply_cache_release(req);
-    req->kept_want = (struct zd_reply_cache_want){
+    now_of(req)->kept_want = (struct zd_reply_cache_want){
         .wait = zd_machine_wait(&req->machine),
         .kept = kept,
         .coding = coding,
@@ -405,9 +439,9 @@ static void want(struct zd_request *req, struct zd_kept *kept, enum zd_coding co
 
 void zd_reply_cache_release(struct zd_request *req)
 {
-    zd_wait_cancel(&req->kept_want.wait);
-    kept_unref(cache_of(req), req->kept_want.kept);
-    req->kept_want.kept = NULL;
+    zd_wait_cancel(&now_of(req)->kept_want.wait);
+    kept_unref(cache_of(req), now_of(req)->kept_want.kept);
+    now_of(req)->kept_want.kept = NULL;
 }
 
 /* ---- what handlers answer ---- */
@@ -430,16 +464,16 @@ static bool suffices(const struct zd_request *req, const struct zd_kept *kept)
 {
     const struct form *plain = &kept->form[ZD_PLAIN];
     return plain->body != NULL ||
-           (strlen(req->id) == ZD_MADE_ID_LEN &&
+           (strlen(req->id) == ZD_FRONT_MADE_ID_LEN &&
                zd_request_condition(req, plain->etag, kept->mtime_ms) == ZD_NOT_MODIFIED);
 }
 
 /* The kept representation that the tag says is still the answer, or NULL; a reference. */
 static struct zd_kept *find_same(const struct zd_request *req, const struct zd_representation *rep)
 {
-    struct zd_kept *kept = asks_part(req) ? find(req, key_of_part(req)) : NULL;
+    struct zd_kept *kept = asks_part(req) ? find(req, true) : NULL;
     if (!is_same(kept, rep)) {
-        kept = find(req, key_of(req));
+        kept = find(req, false);
     }
     if (!is_same(kept, rep) || !suffices(req, kept)) {
         return NULL;
@@ -469,7 +503,7 @@ static struct zd_kept *kept_of(const struct zd_request *req, const struct zd_rep
     }
     struct form *plain = &kept->form[ZD_PLAIN];
     memcpy(plain->etag, rep->etag, sizeof plain->etag);
-    if (begin_form(plain, rep->body, zd_reply_prepare(req, rep)) != ZD_OK) {
+    if (begin_form(plain, rep->body, zd_response_prepare(req, rep)) != ZD_OK) {
         kept_unref(cache_of(req), kept);
         return NULL;
     }
@@ -477,7 +511,7 @@ static struct zd_kept *kept_of(const struct zd_request *req, const struct zd_rep
     kept->media_type = MHD_get_response_header(plain->response, "Content-Type");
     kept->accepts_ranges = rep->accepts_ranges;
     kept->is_part = rep->body_is_range;
-    kept->may_be_coded = zd_reply_may_code(req, rep);
+    kept->may_be_coded = zd_response_may_code(req, rep);
     kept->mtime_ms = rep->mtime_ms;
     return kept;
 }
@@ -485,7 +519,7 @@ static struct zd_kept *kept_of(const struct zd_request *req, const struct zd_rep
 bool zd_reply_cache_take(struct zd_request *req, const struct zd_representation *rep)
 {
     const bool keeps = may_keep(req, rep->keep_until_ms) && (!rep->body_is_range || asks_part(req));
-    if (!keeps && zd_reply_coding(req, rep, rep->body->len) == ZD_PLAIN) {
+    if (!keeps && zd_response_coding(req, rep, rep->body->len) == ZD_PLAIN) {
         return false;
     }
     struct zd_kept *kept = keeps ? find_same(req, rep) : NULL;
@@ -505,7 +539,7 @@ bool zd_reply_cache_take(struct zd_request *req, const struct zd_representation 
 bool zd_reply_cache_take_head(struct zd_request *req, const struct zd_representation *rep)
 {
     const bool keeps = may_keep(req, rep->keep_until_ms) && rep->length_is_known &&
-                       strlen(req->id) == ZD_MADE_ID_LEN && !zd_reply_may_code(req, rep);
+                       strlen(req->id) == ZD_FRONT_MADE_ID_LEN && !zd_response_may_code(req, rep);
     struct zd_kept *kept = keeps ? kept_of(req, rep) : NULL;
     if (kept == NULL) {
         return false;
@@ -520,7 +554,7 @@ bool zd_reply_cache_take_head(struct zd_request *req, const struct zd_representa
 /* Where the id stands in a problem's document; 0: nowhere. */
 static size_t find_instance(const struct zd_text *document, const char *id)
 {
-    ZD_SCOPED_TEXT(member, ZD_REQUEST_ID_MAX + 16);
+    ZD_SCOPED_TEXT(member, ZD_FRONT_ID_MAX + 16);
     zd_text_addf(&member, "\"instance\":\"%s\"", id);
     const char *at = member.status == ZD_OK ? strstr(document->at, member.at) : NULL;
     return at == NULL ? 0 : (size_t)(at - document->at) + strlen("\"instance\":\"");
@@ -530,10 +564,10 @@ static size_t find_instance(const struct zd_text *document, const char *id)
 static struct zd_buf *document_of(
     const struct zd_request *req, const struct zd_text *document, size_t instance_at)
 {
-    ZD_SCOPED_TEXT(own, document->len + ZD_MADE_ID_LEN);
+    ZD_SCOPED_TEXT(own, document->len + ZD_FRONT_MADE_ID_LEN);
     const size_t rest_at = instance_at + strlen(req->id);
     zd_text_add_bytes(&own, document->at, instance_at);
-    zd_text_add(&own, ZD_REPLY_ANY_ID);
+    zd_text_add(&own, ZD_RESPONSE_ANY_ID);
     zd_text_add_bytes(&own, document->at + rest_at, document->len - rest_at);
     struct zd_buf *buf = NULL;
     return zd_text_buf(&own, &buf) == ZD_OK ? buf : NULL;
@@ -552,8 +586,9 @@ void zd_reply_cache_put_problem(
     kept->keep_until_ms = until_ms;
     kept->problem = zd_problem_kind_of(problem);
     kept->instance_at = instance_at;
+    kept->reason = zd_strdup(zd_problem_detail(problem));
     ZD_AUTO(zd_buf) body = document_of(req, document, instance_at);
-    struct MHD_Response *response = body == NULL ? NULL : zd_reply_prepare_problem(req, body);
+    struct MHD_Response *response = body == NULL ? NULL : zd_response_prepare_problem(req, body);
     if (begin_form(&kept->form[ZD_PLAIN], body, response) == ZD_OK) {
         put(req, kept);
     }
@@ -563,13 +598,13 @@ void zd_reply_cache_put_problem(
 static void answer_problem_copy(struct zd_request *req, const struct zd_kept *kept)
 {
     const struct zd_buf *body = kept->form[ZD_PLAIN].body;
-    const size_t rest_at = kept->instance_at + ZD_MADE_ID_LEN;
+    const size_t rest_at = kept->instance_at + ZD_FRONT_MADE_ID_LEN;
     struct zd_text *document = &req->server->front->scratch;
     zd_text_clear(document);
     zd_text_add_bytes(document, body->data, kept->instance_at);
     zd_text_add(document, req->id);
     zd_text_add_bytes(document, body->data + rest_at, body->len - rest_at);
-    (void)zd_reply_document(req, kept->problem, document);
+    (void)zd_response_give_document(req, kept->problem, document);
 }
 
 /* Unlike a head, the document is not copied when it is queued: it can have one request's id only as
@@ -579,14 +614,15 @@ static void answer_problem(struct zd_request *req, struct zd_kept *kept)
     const struct form *form = &kept->form[ZD_PLAIN];
     const bool is_in_use = kept->entry.refs > 1; /* one is the table's */
     req->server->metrics.n_problems++;
-    if (is_in_use || strlen(req->id) != ZD_MADE_ID_LEN) {
+    zd_response_keep_reason(req, kept->reason);
+    if (is_in_use || strlen(req->id) != ZD_FRONT_MADE_ID_LEN) {
         answer_problem_copy(req, kept);
         return;
     }
     (void)zd_cache_ref(&kept->entry);
-    req->kept_want.kept = kept; /* until the answer is sent */
-    memcpy(form->body->data + kept->instance_at, req->id, ZD_MADE_ID_LEN);
-    req->problem_code = kept->problem->code;
+    now_of(req)->kept_want.kept = kept; /* until the answer is sent */
+    memcpy(form->body->data + kept->instance_at, req->id, ZD_FRONT_MADE_ID_LEN);
+    now_of(req)->access.problem_code = kept->problem->code;
     (void)answer_shared(req, form, kept->problem->http_status);
 }
 
@@ -609,9 +645,9 @@ static bool is_trusted(const struct zd_request *req, const struct zd_kept *kept)
 /* What is kept and trusted, or NULL; borrowed. */
 static struct zd_kept *find_trusted(const struct zd_request *req)
 {
-    struct zd_kept *kept = asks_part(req) ? find(req, key_of_part(req)) : NULL;
+    struct zd_kept *kept = asks_part(req) ? find(req, true) : NULL;
     if (!is_trusted(req, kept)) {
-        kept = find(req, key_of(req));
+        kept = find(req, false);
     }
     return is_trusted(req, kept) && suffices(req, kept) ? kept : NULL;
 }
@@ -639,15 +675,15 @@ bool zd_reply_cache_answer(struct zd_request *req)
     return true;
 }
 
-void zd_reply_cache_init(struct zd_front *http, size_t bytes_max)
+void zd_reply_cache_init(struct zd_front *front, size_t bytes_max)
 {
-    http->server->replies = &http->kept;
-    zd_cache_init(&http->kept, "replies", bytes_max, kept_free);
+    front->server->replies = &front->kept;
+    zd_cache_init(&front->kept, "replies", bytes_max, kept_free);
     /* The listing of a large hierarchy has some MB, and is worth more than what it pushes out. */
-    http->kept.entry_bytes_max = bytes_max / ENTRY_PART;
+    front->kept.entry_bytes_max = bytes_max / ENTRY_PART;
 }
 
-void zd_reply_cache_done(struct zd_front *http)
+void zd_reply_cache_done(struct zd_front *front)
 {
-    zd_cache_done(&http->kept);
+    zd_cache_done(&front->kept);
 }

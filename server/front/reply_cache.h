@@ -3,13 +3,15 @@
 #define ZD_FRONT_REPLY_CACHE_H
 
 #include "server/front/front.h"
+#include "server/request/respond.h"
 
-/** Sets http->kept up. */
-void zd_reply_cache_init(struct zd_front *http, size_t bytes_max);
-void zd_reply_cache_done(struct zd_front *http);
+/** Set front->kept up. */
+void zd_reply_cache_init(struct zd_front *front, size_t bytes_max);
+void zd_reply_cache_done(struct zd_front *front);
 
 /**
- * Answer a GET or HEAD from what was kept under its target: sets req->answer and http_status.
+ * Answer a GET or HEAD from what was kept under its target, and under its identity where the route
+ * depends on it: the request is answered.
  * @return false: the steps must run: req->step, when it was set (the answer is there, but not in
  *         the coding that the client wants), else the handler's
  */

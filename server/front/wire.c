@@ -17,7 +17,7 @@
 #include <sys/socket.h>
 
 #include "core/base/num.h"
-#include "server/front/reply.h"
+#include "server/front/refusal.h"
 #include "server/http/guard.h"
 #include "server/runtime/server.h"
 
@@ -182,7 +182,7 @@ static void refuse(struct zd_wire *wire)
         .target = words.target,
         .client = client,
     };
-    zd_reply_refusal(wire->wires->server, &refusal, &answer);
+    zd_refusal_add(wire->wires->server, &refusal, &answer);
     give_last(wire, &answer);
 }
 

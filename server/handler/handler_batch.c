@@ -11,6 +11,7 @@
 #include "server/request/node_check.h"
 #include "server/runtime/server.h"
 #include "server/request/task.h"
+#include "server/request/answer_stream.h"
 
 #define IN_FLIGHT_MAX       32
 #define IN_FLIGHT_BYTES_MAX (UINT64_C(64) << 20) /* decoded chunks held at once */
@@ -165,7 +166,7 @@ static enum zd_next give_text(struct zd_request *req, zd_step *next)
         return fail_for_memory(req);
     }
     zd_text_clear(&batch->text);
-    zd_stream_give(req, piece, 0, piece->len);
+    zd_answer_stream_give(req, piece, 0, piece->len);
     req->step = next;
     return ZD_NEXT;
 }
@@ -184,7 +185,7 @@ static enum zd_next step_give(struct zd_request *req)
         req->step = step_ask;
         return ZD_NEXT;
     }
-    if (zd_stream_want_room(req, batch->text.len) == ZD_WAIT) {
+    if (zd_answer_stream_want_room(req, batch->text.len) == ZD_WAIT) {
         return ZD_WAIT;
     }
     if (!zd_stream_is_open(&req->stream) && respond(req, NULL) == ZD_DONE) {
@@ -199,10 +200,11 @@ static enum zd_next step_end(struct zd_request *req)
     const struct batch *batch = req->state;
     if (zd_stream_is_open(&req->stream)) {
         if (batch->text.len == 0) {
-            return zd_stream_end(req);
+            return zd_answer_stream_end(req);
         }
-        return zd_stream_want_room(req, batch->text.len) == ZD_WAIT ? ZD_WAIT
-                                                                    : give_text(req, step_end);
+        return zd_answer_stream_want_room(req, batch->text.len) == ZD_WAIT
+                   ? ZD_WAIT
+                   : give_text(req, step_end);
     }
     ZD_AUTO(zd_buf) body = NULL;
     if (zd_text_buf(&batch->text, &body) != ZD_OK) {

@@ -3,6 +3,7 @@
 
 #include "core/base/num.h"
 #include "server/data/events.h"
+#include "server/request/answer_stream.h"
 #include "server/request/connection.h"
 #include "server/request/handler.h"
 #include "server/runtime/server.h"
@@ -36,6 +37,17 @@ static enum zd_next fail(struct zd_request *req, const struct zd_error *err)
     return zd_respond_error(req, NULL, err);
 }
 
+static enum zd_next refuse_reader(struct zd_request *req, const struct zd_error *err)
+{
+    const struct zd_problem problem = {
+        .code = "overloaded",
+        .err = err,
+        .unavailable = ZD_UNAVAILABLE_READERS,
+        .retry_after_s = 1,
+    };
+    return zd_respond_problem(req, &problem);
+}
+
 static enum zd_next step_read(struct zd_request *req);
 
 /* The text becomes a piece of the body. */
@@ -50,7 +62,7 @@ static enum zd_next give(struct zd_request *req)
         return fail(req, &err);
     }
     zd_text_clear(&feed->text);
-    zd_stream_give(req, piece, 0, piece->len);
+    zd_answer_stream_give(req, piece, 0, piece->len);
     req->step = step_read;
     return ZD_NEXT;
 }
@@ -58,7 +70,7 @@ static enum zd_next give(struct zd_request *req)
 static enum zd_next step_read(struct zd_request *req)
 {
     struct feed *feed = req->state;
-    if (zd_stream_want_room(req, PIECE_BYTES) == ZD_WAIT) {
+    if (zd_answer_stream_want_room(req, PIECE_BYTES) == ZD_WAIT) {
         return ZD_WAIT;
     }
     if (zd_events_read(&feed->reader, PIECE_BYTES, &feed->text) == ZD_WAIT) {
@@ -68,7 +80,7 @@ static enum zd_next step_read(struct zd_request *req)
     case ZD_OK:
         return give(req);
     case ZD_CANCELLED:
-        return zd_stream_end(req);
+        return zd_answer_stream_end(req);
     default:
         return fail(req, &feed->reader.wait.err);
     }
@@ -87,9 +99,10 @@ static enum zd_next begin_stream(struct zd_request *req, const struct zd_represe
         return zd_respond_error(req, "bad_parameter", &err);
     }
     const char *last_id = zd_connection_header(req, "Last-Event-ID");
-    if (zd_events_open(req->dataset, own_path.at, last_id, &feed->text, &feed->reader, &err) !=
-        ZD_OK) {
-        return fail(req, &err);
+    const enum zd_status status =
+        zd_events_open(req->dataset, own_path.at, last_id, &feed->text, &feed->reader, &err);
+    if (status != ZD_OK) {
+        return status == ZD_AGAIN ? refuse_reader(req, &err) : fail(req, &err);
     }
     zd_stream_init(&req->stream, WINDOW_BYTES);
     const enum zd_next next = zd_respond_stream(req, rep);

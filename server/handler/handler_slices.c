@@ -11,6 +11,7 @@
 #include "server/slice/slice_format.h"
 #include "server/slice/slice_level.h"
 #include "server/slice/slice_suggest.h"
+#include "server/request/answer_stream.h"
 
 static zd_step step_band;
 static zd_step step_give;
@@ -63,7 +64,7 @@ static enum zd_next step_respond(struct zd_request *req)
     struct zd_representation answer;
     struct zd_error err = {0};
     if (slice->is_streamed) {
-        return zd_stream_end(req);
+        return zd_answer_stream_end(req);
     }
     if (!slice->is_range) {
         zd_text_addf(zd_headers_add(&slice->read.headers, "Zarr-Chunks"), "%llu/%llu",
@@ -107,7 +108,8 @@ static enum zd_next step_band(struct zd_request *req)
     struct zd_slice *slice = slice_of(req);
     struct zd_error err = {0};
     bool is_over;
-    if (slice->is_streamed && zd_stream_want_room(req, zd_slice_room_bytes(slice)) == ZD_WAIT) {
+    if (slice->is_streamed &&
+        zd_answer_stream_want_room(req, zd_slice_room_bytes(slice)) == ZD_WAIT) {
         return ZD_WAIT;
     }
     if (zd_slice_next_band(slice, &is_over, &err) != ZD_OK) {
@@ -124,7 +126,7 @@ static enum zd_next step_give(struct zd_request *req)
     if (!zd_format_encodes(slice->format)) {
         return step_given(req);
     }
-    if (zd_stream_want_room(req, zd_slice_room_bytes(slice)) == ZD_WAIT) {
+    if (zd_answer_stream_want_room(req, zd_slice_room_bytes(slice)) == ZD_WAIT) {
         return ZD_WAIT;
     }
     if (!zd_slice_next_piece(slice)) {

@@ -121,6 +121,40 @@ const char *zd_problem_code_of(enum zd_status status)
     return "internal";
 }
 
+enum zd_unavailable zd_problem_unavailable(const struct zd_problem *problem)
+{
+    if (problem->unavailable != ZD_UNAVAILABLE_BY_STATUS) {
+        return problem->unavailable;
+    }
+    switch (problem->err == NULL ? ZD_CANCELLED : problem->err->status) {
+    case ZD_NO_MEMORY:
+        return ZD_UNAVAILABLE_NO_MEMORY;
+    case ZD_AGAIN:
+        return ZD_UNAVAILABLE_CONTENTION;
+    case ZD_STORE:
+        return ZD_UNAVAILABLE_STORE;
+    default:
+        return ZD_UNAVAILABLE_DRAINING; /* work is dropped when the server shuts down */
+    }
+}
+
+const char *zd_problem_unavailable_name(enum zd_unavailable why)
+{
+    static const char *const names[ZD_UNAVAILABLES] = {
+        [ZD_UNAVAILABLE_BY_STATUS] = "",
+        [ZD_UNAVAILABLE_QUEUE_FULL] = "queue_full",
+        [ZD_UNAVAILABLE_WAIT_EXPECTED] = "wait_expected",
+        [ZD_UNAVAILABLE_WAIT_OVER] = "wait_over",
+        [ZD_UNAVAILABLE_BODIES] = "bodies",
+        [ZD_UNAVAILABLE_READERS] = "event_readers",
+        [ZD_UNAVAILABLE_DRAINING] = "draining",
+        [ZD_UNAVAILABLE_NO_MEMORY] = "no_memory",
+        [ZD_UNAVAILABLE_STORE] = "store",
+        [ZD_UNAVAILABLE_CONTENTION] = "contention",
+    };
+    return names[why];
+}
+
 /* Faults speak with the codes of the table where the table has one. */
 static bool is_problem_code(const char *code)
 {
@@ -255,12 +289,14 @@ static void emit_extra(struct zd_emit *emit, const struct zd_json *extra)
     }
 }
 
-static const char *detail_of(const struct zd_problem *problem, const struct zd_problem_kind *kind)
+const char *zd_problem_detail(const struct zd_problem *problem)
 {
     if (problem->detail != NULL) {
         return problem->detail;
     }
-    return problem->err != NULL && problem->err->text[0] != '\0' ? problem->err->text : kind->title;
+    return problem->err != NULL && problem->err->text[0] != '\0'
+               ? problem->err->text
+               : zd_problem_kind_of(problem)->title;
 }
 
 void zd_problem_add(const struct zd_problem *problem, const char *instance, struct zd_text *text)
@@ -275,7 +311,7 @@ void zd_problem_add(const struct zd_problem *problem, const char *instance, stru
     zd_emit_string(&emit, type);
     zd_emit_member_string(&emit, "title", kind->title);
     zd_emit_member_u64(&emit, "status", kind->http_status);
-    emit_fact(&emit, "detail", detail_of(problem, kind));
+    emit_fact(&emit, "detail", zd_problem_detail(problem));
     zd_emit_member_string(&emit, "instance", instance);
     zd_emit_member_string(&emit, "code", kind->code);
     if (problem->err != NULL) {

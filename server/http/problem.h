@@ -16,18 +16,34 @@ struct zd_problem_kind {
 /** Every kind, ended by code NULL. */
 extern const struct zd_problem_kind zd_problem_kinds[];
 
+/** Why a request is answered 503. */
+enum zd_unavailable {
+    ZD_UNAVAILABLE_BY_STATUS,     /* what the error's status says */
+    ZD_UNAVAILABLE_QUEUE_FULL,    /* of those that wait for memory and workers */
+    ZD_UNAVAILABLE_WAIT_EXPECTED, /* longer than a request may wait */
+    ZD_UNAVAILABLE_WAIT_OVER,     /* it has waited for too long */
+    ZD_UNAVAILABLE_BODIES,        /* the memory for request bodies is exhausted */
+    ZD_UNAVAILABLE_READERS,       /* too many clients read events */
+    ZD_UNAVAILABLE_DRAINING,      /* the server shuts down */
+    ZD_UNAVAILABLE_NO_MEMORY,     /* an allocation has failed */
+    ZD_UNAVAILABLE_STORE,         /* a store takes no writes any more */
+    ZD_UNAVAILABLE_CONTENTION,    /* other clients changed the same thing again and again */
+    ZD_UNAVAILABLES,
+};
+
 /** A problem to answer with. Everything is borrowed. */
 struct zd_problem {
-    const char *code;               /* of the table */
-    unsigned http_status;           /* 0 = the status of the code. corrupt_chunk: 422 for bytes
-                                       that a client sent; store_error: 503 of /readyz */
-    const struct zd_error *err;     /* detail and facts, or NULL */
-    const char *detail;             /* instead of err's text, or NULL */
-    const struct zd_faults *faults; /* become `errors` and `names`, or NULL */
-    const char *const *allowed;     /* ended by NULL, or NULL */
-    const char *allow;              /* header Allow of a 405, or NULL */
-    const struct zd_json *extra;    /* an object of further members ("suggestions" ...), or NULL */
-    uint32_t retry_after_s;         /* header Retry-After; 0 = none */
+    const char *code;                /* of the table */
+    unsigned http_status;            /* 0 = the status of the code. corrupt_chunk: 422 for bytes
+                                        that a client sent; store_error: 503 of /readyz */
+    const struct zd_error *err;      /* detail and facts, or NULL */
+    const char *detail;              /* instead of err's text, or NULL */
+    const struct zd_faults *faults;  /* become `errors` and `names`, or NULL */
+    const char *const *allowed;      /* ended by NULL, or NULL */
+    const char *allow;               /* header Allow of a 405, or NULL */
+    const struct zd_json *extra;     /* an object of further members ("suggestions" ...), or NULL */
+    uint32_t retry_after_s;          /* header Retry-After; 0 = none */
+    enum zd_unavailable unavailable; /* of a 503 */
     uint64_t keep_until_ms; /* as in struct zd_representation, for problems that many clients meet
                                (an absent key); only without allow and retry_after_s */
 };
@@ -37,6 +53,15 @@ const struct zd_problem_kind *zd_problem_kind(
 
 /** The kind of a problem, whose code may have another status. */
 const struct zd_problem_kind *zd_problem_kind_of(const struct zd_problem *problem);
+
+/** Why the answer is 503: never ZD_UNAVAILABLE_BY_STATUS. */
+enum zd_unavailable zd_problem_unavailable(const struct zd_problem *problem);
+
+/** Its name in metrics: "queue_full". */
+const char *zd_problem_unavailable_name(enum zd_unavailable why);
+
+/** The document's member `detail`. */
+const char *zd_problem_detail(const struct zd_problem *problem);
 
 /** The default code for an error of the core: "bad_request" for ZD_INVALID, "store_error" for
  * ZD_STORE ... */

@@ -223,10 +223,11 @@ static void serve(struct zd_lane *lane, uint64_t now_ms)
 }
 
 static enum zd_verdict refuse(
-    struct zd_admission *admission, struct zd_lane *lane, enum zd_shed why)
+    struct zd_admission *admission, struct zd_ticket *ticket, enum zd_shed why)
 {
     admission->n_refused++;
-    lane->n_shed[why]++;
+    admission->lane[ticket->lane].n_shed[why]++;
+    ticket->shed = why;
     return ZD_ADMISSION_NO;
 }
 
@@ -246,16 +247,16 @@ enum zd_verdict zd_admission_ask(struct zd_admission *admission, struct zd_ticke
     const uint64_t n_own = queuer == NULL ? 0 : queuer->n_waiting;
     if (lane->n_waiting >= limits->waiting_max ||
         n_own >= zd_div_up(limits->waiting_max, CLIENT_PART)) {
-        return refuse(admission, lane, ZD_SHED_FULL);
+        return refuse(admission, ticket, ZD_SHED_FULL);
     }
     close_window(lane, now_ms);
     if (lane->n_waiting > 0 &&
         expected_ms(lane, queuer, ticket->bytes) > limits->wait_ms / WAIT_PARTS * WAIT_EXPECTED) {
-        return refuse(admission, lane, ZD_SHED_EXPECTED);
+        return refuse(admission, ticket, ZD_SHED_EXPECTED);
     }
     queuer = queuer == NULL ? new_queuer(lane, peer) : queuer;
     if (queuer == NULL) {
-        return refuse(admission, lane, ZD_SHED_FULL);
+        return refuse(admission, ticket, ZD_SHED_FULL);
     }
     wait_in_queue(admission, lane, queuer, ticket, now_ms);
     return ZD_ADMISSION_WAITS;
@@ -313,7 +314,7 @@ void zd_admission_expire(struct zd_admission *admission, uint64_t now_ms)
         count_wait(lane, ticket, now_ms);
         leave_queue(lane, ticket);
         ticket->state = ZD_TICKET_NONE;
-        (void)refuse(admission, lane, ZD_SHED_LATE);
+        (void)refuse(admission, ticket, ZD_SHED_LATE);
         ticket->done(ticket, false);
         serve(lane, now_ms);
     }

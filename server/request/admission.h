@@ -42,6 +42,7 @@ struct zd_ticket {
         bool is_admitted); /* once after ZD_ADMISSION_WAITS, unless it is released before */
     enum zd_ticket_state state;
     enum zd_lane_name lane;
+    enum zd_shed shed; /* why it was refused */
     uint64_t bytes;    /* what it takes: never more than all of its lane's */
     uint64_t asked_ms; /* when it began to wait */
     struct zd_queuer *queuer;

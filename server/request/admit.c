@@ -117,18 +117,46 @@ void zd_admit_close(struct zd_server *server)
     zd_admission_done(&server->admit->admission);
 }
 
+static void describe_shed(const struct zd_request *req, struct zd_error *err)
+{
+    const struct zd_admission *admission = &admit_of(req)->admission;
+    const unsigned long long wait_ms = admission->limits.wait_ms;
+    switch (req->ticket.shed) {
+    case ZD_SHED_EXPECTED:
+        err->status = zd_fail(err, ZD_AGAIN,
+            "the expected wait for memory and workers is longer than admission.wait_ms (%llu ms); "
+            "retry later",
+            wait_ms);
+        return;
+    case ZD_SHED_LATE:
+        err->status = zd_fail(err, ZD_AGAIN,
+            "no memory or worker became free within admission.wait_ms (%llu ms); retry later",
+            wait_ms);
+        return;
+    case ZD_SHED_FULL:
+    case ZD_SHEDS:
+        break;
+    }
+    err->status =
+        zd_fail(err, ZD_AGAIN, "%llu requests already wait for memory and workers; retry later",
+            (unsigned long long)admission->lane[req->ticket.lane].n_waiting);
+}
+
 static enum zd_next respond_overloaded(struct zd_request *req)
 {
-    struct zd_admission *admission = &admit_of(req)->admission;
-    const enum zd_lane_name lane = req->ticket.lane;
+    static const enum zd_unavailable reasons[ZD_SHEDS] = {
+        [ZD_SHED_FULL] = ZD_UNAVAILABLE_QUEUE_FULL,
+        [ZD_SHED_EXPECTED] = ZD_UNAVAILABLE_WAIT_EXPECTED,
+        [ZD_SHED_LATE] = ZD_UNAVAILABLE_WAIT_OVER,
+    };
     struct zd_error err = {0};
-    err.status =
-        zd_fail(&err, ZD_AGAIN, "%llu requests already wait for memory and workers; retry later",
-            (unsigned long long)admission->lane[lane].n_waiting);
+    describe_shed(req, &err);
     const struct zd_problem problem = {
         .code = "overloaded",
         .err = &err,
-        .retry_after_s = zd_admission_retry_s(admission, lane, now_ms(req)),
+        .unavailable = reasons[req->ticket.shed],
+        .retry_after_s =
+            zd_admission_retry_s(&admit_of(req)->admission, req->ticket.lane, now_ms(req)),
     };
     return zd_respond_problem(req, &problem);
 }

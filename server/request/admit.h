@@ -54,7 +54,7 @@ enum zd_next zd_admit_want_locked(
 uint64_t zd_admit_stream_bytes(const struct zd_request *req, uint64_t bytes);
 
 /** The request is answered, or waits for its client to read: others may work. Called by
- * zd_request_go_on and zd_stream_want_room. */
+ * the front and zd_answer_stream_want_room. */
 void zd_admit_answered(struct zd_request *req);
 
 /** The request holds nothing any more, and waits for nothing. Called by the front. */

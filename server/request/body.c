@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "core/base/num.h"
+#include "server/request/body_stream.h"
 #include "server/request/connection.h"
 #include "server/request/respond.h"
 #include "server/request/task.h"
@@ -306,10 +307,10 @@ static enum zd_next finish_body(struct zd_request *req)
 
 static enum zd_next step_collect(struct zd_request *req)
 {
-    while (!zd_upload_is_over(req)) {
+    while (!zd_body_stream_is_over(req)) {
         struct zd_buf *body = req->body;
-        body->len += zd_upload_take(req, body->data + body->len, body->cap - body->len);
-        if (zd_upload_is_over(req)) {
+        body->len += zd_body_stream_take(req, body->data + body->len, body->cap - body->len);
+        if (zd_body_stream_is_over(req)) {
             break;
         }
         if (body->len == body->cap && body->cap >= req->collect_max && !req->upload.has_length) {
@@ -319,7 +320,7 @@ static enum zd_next step_collect(struct zd_request *req)
             return respond_no_memory(req);
         }
         const uint64_t room = zd_max_u64(req->body->cap - req->body->len, 1);
-        if (zd_upload_want(req, zd_min_u64(room, req->upload.window->cap / 2)) == ZD_WAIT) {
+        if (zd_body_stream_want(req, zd_min_u64(room, req->upload.window->cap / 2)) == ZD_WAIT) {
             return ZD_WAIT;
         }
     }
@@ -342,7 +343,7 @@ enum zd_next zd_body_collect(struct zd_request *req, uint64_t bytes_max, zd_step
         return respond_no_memory(req);
     }
     req->step = step_collect;
-    if (zd_upload_ask(req, WINDOW_BYTES, &err) != ZD_OK) {
+    if (zd_body_stream_ask(req, WINDOW_BYTES, &err) != ZD_OK) {
         return zd_respond_error(req, NULL, &err);
     }
     return ZD_NEXT;

@@ -47,7 +47,7 @@ static enum zd_next refuse_route(struct zd_request *req)
 {
     struct zd_error err = {0};
     struct zd_suggest nearest = {.n = 0};
-    const char *path = req->path_text.at;
+    const char *path = req->path_text->at;
     const size_t len = path[0] == '/' ? 1 + strcspn(path + 1, "/") : 0;
     err.status = zd_fail(&err, ZD_NOT_FOUND, "no resource has the path '%.200s'", path);
     for (uint32_t i = 1; zd_route_of(zd_handlers, i) != NULL; i++) {
@@ -144,18 +144,14 @@ static bool take_params(struct zd_request *req, struct zd_span query)
     return status == ZD_OK;
 }
 
-static enum zd_next begin_route(
-    struct zd_request *req, const struct zd_match *match, struct zd_span query)
+static enum zd_next step_begin(struct zd_request *req)
 {
-    req->handler = match->handler;
-    req->route = match->route;
-    req->route_number = match->number;
-    req->path = match->path;
-    req->path_ends_in_slash = match->ends_in_slash;
-    if (match->dataset.len > 0) {
-        req->dataset = zd_dataset_ref(zd_catalog_find(req->server, match->dataset));
+    struct zd_span query;
+    (void)zd_route_path(req->target, &query);
+    if (req->dataset_name.len > 0) {
+        req->dataset = zd_dataset_ref(zd_catalog_find(req->server, req->dataset_name));
         if (req->dataset == NULL) {
-            return refuse_dataset(req, match->dataset);
+            return refuse_dataset(req, req->dataset_name);
         }
         req->n_changes = req->dataset->n_changes;
         if (req->route->needs_writable && !req->dataset->config.writable) {
@@ -178,6 +174,17 @@ static enum zd_next begin_route(
     return ZD_NEXT;
 }
 
+static void take_route(struct zd_request *req, const struct zd_match *match)
+{
+    req->handler = match->handler;
+    req->route = match->route;
+    req->route_number = match->number;
+    req->dataset_name = match->dataset;
+    req->path = match->path;
+    req->path_ends_in_slash = match->ends_in_slash;
+    req->step = step_begin;
+}
+
 /* Whether the method would write to a dataset that takes no writes: then that is what to tell. */
 static bool writes_to_read_only(struct zd_request *req, const struct zd_match *match)
 {
@@ -189,16 +196,6 @@ static bool writes_to_read_only(struct zd_request *req, const struct zd_match *m
     return is_write && req->dataset != NULL && !req->dataset->config.writable;
 }
 
-bool zd_dispatch_streams_body(struct zd_request *req)
-{
-    struct zd_match match = {0};
-    struct zd_span query;
-    const struct zd_span raw = zd_target_path(req->target, &query);
-    return zd_path_decode(raw, &req->path_text, NULL) == ZD_OK &&
-           zd_route_find(zd_handlers, req->method, req->path_text.at, &match) == ZD_ROUTE_FOUND &&
-           match.route->streams_body;
-}
-
 /* What the path takes. Where there is nothing it is everything, so that a browser asks, and learns
  * that from the answer. */
 static enum zd_status options_of(
@@ -206,13 +203,13 @@ static enum zd_status options_of(
 {
     struct zd_match match = {0};
     struct zd_span query;
-    const struct zd_span raw = zd_target_path(req->target, &query);
-    const enum zd_status status = zd_path_decode(raw, &req->path_text, err);
+    const struct zd_span raw = zd_route_path(req->target, &query);
+    const enum zd_status status = zd_route_decode(raw, req->path_text, err);
     if (status != ZD_OK && status != ZD_INVALID) {
         return status;
     }
     if (status == ZD_INVALID ||
-        zd_route_find(zd_handlers, req->method, req->path_text.at, &match) != ZD_ROUTE_METHOD) {
+        zd_route_find(zd_handlers, req->method, req->path_text->at, &match) != ZD_ROUTE_METHOD) {
         zd_text_add(allow, "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
     } else {
         const struct zd_dataset *dataset = zd_catalog_find(req->server, match.dataset);
@@ -233,6 +230,19 @@ static enum zd_next answer_options(struct zd_request *req)
     return zd_respond_options(req, allow.at);
 }
 
+bool zd_dispatch_route(struct zd_request *req)
+{
+    struct zd_match match = {0};
+    struct zd_span query;
+    const struct zd_span raw = zd_route_path(req->target, &query);
+    if (zd_route_decode(raw, req->path_text, NULL) != ZD_OK ||
+        zd_route_find(zd_handlers, req->method, req->path_text->at, &match) != ZD_ROUTE_FOUND) {
+        return false;
+    }
+    take_route(req, &match);
+    return true;
+}
+
 enum zd_next zd_dispatch(struct zd_request *req)
 {
     struct zd_error err = {0};
@@ -241,13 +251,14 @@ enum zd_next zd_dispatch(struct zd_request *req)
     if (strcmp(req->method, "OPTIONS") == 0) {
         return answer_options(req);
     }
-    const struct zd_span raw = zd_target_path(req->target, &query);
-    if (zd_path_decode(raw, &req->path_text, &err) != ZD_OK) {
+    const struct zd_span raw = zd_route_path(req->target, &query);
+    if (zd_route_decode(raw, req->path_text, &err) != ZD_OK) {
         return zd_respond_error(req, err.status == ZD_INVALID ? "bad_path" : NULL, &err);
     }
-    switch (zd_route_find(zd_handlers, req->method, req->path_text.at, &match)) {
+    switch (zd_route_find(zd_handlers, req->method, req->path_text->at, &match)) {
     case ZD_ROUTE_FOUND:
-        return begin_route(req, &match, query);
+        take_route(req, &match);
+        return ZD_NEXT;
     case ZD_ROUTE_METHOD:
         return refuse_method(req, match.route, writes_to_read_only(req, &match));
     case ZD_ROUTE_BAD_SLASHES:

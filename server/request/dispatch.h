@@ -5,10 +5,12 @@
 
 #include "server/request/handler.h"
 
-/** The first step of every request: finds the route, the dataset and the parameters. */
+/** The first step of a request whose route is not known: finds it, or answers that there is none.
+ */
 zd_step zd_dispatch;
 
-/** Whether the request's route takes its body as a stream (struct zd_route). */
-bool zd_dispatch_streams_body(struct zd_request *req);
+/** Find the route by the head of a request, whose first step begins with it.
+ * @return false: there is none, and zd_dispatch answers that */
+bool zd_dispatch_route(struct zd_request *req);
 
 #endif

@@ -15,8 +15,9 @@ struct zd_route {
                                   allowed below /v1); NULL: ignored */
     bool collapse_slashes;     /* runs of '/' in the last part count as one, instead of 400 */
     bool needs_writable;       /* 405 read_only unless the dataset is writable */
+    bool depends_on_identity;  /* another client may get another answer */
     bool streams_body;         /* the first step runs when the head is there, and asks for the body
-                                  (server/request/upload.h); else it has the whole body in req->body */
+                                  (server/request/body_stream.h); else it has the whole body in req->body */
 };
 
 /** A resource. */

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "server/request/connection.h"
-#include "server/request/respond.h"
 #include "server/runtime/server.h"
 
 /* Of the loop's time. Steps that find all they want at hand never wait: without this end a slice of
@@ -16,10 +15,10 @@
 static enum zd_next run_step(struct zd_machine *machine)
 {
     struct zd_request *req = ZD_CONTAINER(machine, struct zd_request, machine);
-    assert(req->answer == NULL || zd_stream_is_open(&req->stream));
+    assert(!req->is_answered || zd_stream_is_open(&req->stream));
     req->turn_ns = req->turn_ns == 0 ? uv_hrtime() : req->turn_ns;
     enum zd_next next = req->step(req);
-    assert(zd_stream_is_open(&req->stream) || (next == ZD_DONE) == (req->answer != NULL));
+    assert(zd_stream_is_open(&req->stream) || (next == ZD_DONE) == req->is_answered);
     if (next == ZD_NEXT && uv_hrtime() - req->turn_ns > TURN_NS) {
         zd_connection_queue_turn(req);
         next = ZD_WAIT;
@@ -33,75 +32,14 @@ static void end(struct zd_machine *machine)
     zd_connection_answered(ZD_CONTAINER(machine, struct zd_request, machine));
 }
 
-void zd_request_init(struct zd_request *req, struct zd_server *server)
+void zd_request_init(struct zd_request *req, struct zd_server *server, struct zd_text *path_text)
 {
-    req->server = server;
-    req->machine = (struct zd_machine){.step = run_step, .end = end};
-    req->gather = (struct zd_gather){.machine = &req->machine};
-}
-
-static enum zd_next step_with_node(struct zd_request *req)
-{
-    struct zd_node_want *want = &req->node_want;
-    if (want->wait.status == ZD_NOT_FOUND) {
-        struct zd_error err = {0};
-        err.status = zd_fail(&err, ZD_NOT_FOUND, "dataset '%s' has no node at '%.256s'",
-            req->dataset->config.name, req->path);
-        return zd_respond_error(req, "node_not_found", &err);
-    }
-    if (want->wait.status != ZD_OK) {
-        return zd_respond_error(req, NULL, &want->wait.err);
-    }
-    zd_node_unref(req->node); /* of who asks again */
-    req->node = ZD_TAKE(want->node);
-    req->step = req->after_node;
-    return ZD_NEXT;
-}
-
-static struct zd_node_want *begin_node(struct zd_request *req, zd_step *next)
-{
-    struct zd_node_want *want = &req->node_want;
-    want->wait = zd_machine_wait(&req->machine);
-    want->node = NULL;
-    req->after_node = next;
-    req->step = step_with_node;
-    return want;
-}
-
-enum zd_next zd_request_want_node(struct zd_request *req, zd_step *next)
-{
-    return zd_catalog_want(req->dataset, req->path, begin_node(req, next));
-}
-
-struct zd_node *zd_request_node(const struct zd_request *req)
-{
-    return req->node;
-}
-
-enum zd_next zd_request_want_above(struct zd_request *req, zd_step *next)
-{
-    req->step = next;
-    req->look.wait = zd_machine_wait(&req->machine);
-    return zd_parent_groups_want(req->dataset, req->node->path, &req->look);
-}
-
-struct zd_listing zd_request_listing(const struct zd_request *req)
-{
-    return zd_parent_groups_listing(&req->look.groups, req->node->path);
-}
-
-enum zd_next zd_request_want_scales(struct zd_request *req, zd_step *next)
-{
-    req->step = next;
-    req->scales.wait = zd_machine_wait(&req->machine);
-    return zd_multiscale_want(&req->scales, req->node);
-}
-
-void zd_request_set_node(struct zd_request *req, struct zd_node *node)
-{
-    struct zd_node *before = req->node;
-    req->node = zd_node_ref(node);
-    zd_node_unref(before);
+    *req = (struct zd_request){
+        .server = server,
+        .machine = {.step = run_step, .end = end},
+        .gather = {.machine = &req->machine},
+        .path_text = path_text,
+    };
 }
 
 bool zd_request_is_reading(const struct zd_request *req)

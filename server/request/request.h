@@ -11,15 +11,13 @@
 #include "server/http/params.h"
 #include "server/http/problem.h"
 #include "server/request/admission.h"
+#include "server/request/identity.h"
 #include "server/request/stream.h"
 #include "server/request/upload.h"
 #include "server/runtime/gather.h"
 #include "server/runtime/machine.h"
 
-struct MHD_Connection;
-struct MHD_Response;
 struct zd_handler;
-struct zd_kept;
 struct zd_parsing;
 struct zd_request;
 struct zd_route;
@@ -28,39 +26,38 @@ struct zd_route;
  * (ZD_DONE). */
 typedef enum zd_next zd_step(struct zd_request *req);
 
-#define ZD_REQUEST_ID_MAX 128
-#define ZD_LIST_FIELDS    5 /* that are read as lists, whatever their lines */
-
-/** An answer of server/front/reply_cache.h that a request is given. */
-struct zd_reply_cache_want {
-    struct zd_wait wait;  /* until the coded form is made */
-    struct zd_kept *kept; /* a reference, or NULL */
-    enum zd_coding coding;
-};
-
+/** What handlers see of a request. */
 struct zd_request {
     struct zd_server *server;
-    struct MHD_Connection *connection; /* NULL once the client is gone */
-    struct zd_list link; /* in the server's list of waiting requests, or of spare ones */
-    const struct zd_handler *handler; /* NULL until the route is known */
-    const struct zd_route *route;
     zd_step *step;             /* what runs next */
     struct zd_machine machine; /* runs the steps; the context of waits that wake the request */
     struct zd_gather gather;   /* several waits at once, asked for by one step */
     uint64_t turn_ns;          /* when the machine began to run; 0: it does not run */
 
-    const char *method; /* as sent; borrowed from the connection */
-    const char *target; /* raw, as sent: in target_text */
+    /* the head; borrowed from the front until the request has ended */
+    const char *method; /* as sent */
+    const char *target; /* as sent */
+    const char *id;     /* X-Request-Id */
+    bool is_head;
+    struct zd_identity identity;
+    struct zd_conditions conditions;
+    const char *accept;           /* all lines as one list, or NULL */
+    const char *accept_encoding;  /* the same */
+    const char *content_encoding; /* the same */
+
+    /* of server/request/dispatch.h */
+    const struct zd_handler *handler; /* NULL until the route is known */
+    const struct zd_route *route;
+    uint32_t route_number; /* for metrics; 0 = none */
+    struct zd_span dataset_name;
+    struct zd_text *path_text; /* the decoded path; borrowed: it outlives the request */
+    const char *path;          /* {path} or {key} in path_text, without slashes at its ends */
+    bool path_ends_in_slash;   /* as sent */
     struct zd_params params;
     struct zd_dataset *dataset; /* when the template has {d}: a reference */
     uint64_t n_changes;         /* of the dataset, when the request began */
-    const char *path;    /* decoded {path} or {key}, without slashes at its ends; "" when empty: in
-                            path_text */
+
     struct zd_buf *body; /* POST, PUT, PATCH; or NULL: there is none, or it comes as a stream */
-    struct zd_conditions conditions; /* borrowed from the connection, and from list_text */
-    const char *accept;              /* all lines as one list, or NULL; borrowed as they are */
-    const char *accept_encoding;     /* the same */
-    const char *content_encoding;    /* the same */
 
     /* The handler's own: made by its first step, freed with the request, whatever its end. */
     void *state;
@@ -79,43 +76,14 @@ struct zd_request {
     zd_step *after_body;
     uint64_t collect_max; /* bytes */
 
-    struct zd_reply_cache_want kept_want; /* of server/front/reply_cache.h */
-
-    /* the front's own */
-    struct zd_text target_text; /* these keep their memory for the next request */
-    struct zd_text path_text;
-    struct zd_text body_text;
-    struct zd_text list_text[ZD_LIST_FIELDS]; /* of fields that came in several lines */
-    const char *sent_id;                      /* X-Request-Id as sent, or NULL */
-    struct MHD_Response *answer; /* NULL: not answered yet, or given to the connection */
-    char *answer_id;             /* where a shared answer has its X-Request-Id, or NULL */
-    struct zd_stream stream;     /* the answer's body, when it is sent while it is made */
-    struct zd_upload upload;     /* the request's body, when it is taken while it comes */
-    uint64_t deadline_ms;        /* loop time; valid while the connection sleeps */
-    uint64_t began_ns;
-
-    /* for the log; http_status 0: not answered */
-    const char *problem_code; /* or NULL */
-    uint64_t body_bytes;
-    unsigned http_status;
-    uint32_t route_number; /* for metrics: 0 = none */
-
+    struct zd_stream stream; /* the answer's body, when it is sent while it is made */
+    struct zd_upload upload; /* the request's body, when it is taken while it comes */
     struct zd_ticket ticket; /* see zd_admit_want */
-    struct zd_list turn;     /* in the list of those whose next step others go before */
-    bool is_head;
-    bool path_ends_in_slash;        /* as sent */
-    bool is_suspended;              /* the connection sleeps until zd_request_go_on */
-    bool has_left;                  /* the client is gone: nothing is sent any more */
-    bool was_cut;                   /* the body ended too early */
-    int fd;                         /* of the connection; valid while it sleeps */
-    bool has_begun;                 /* the head was seen */
-    bool has_started;               /* the steps run */
-    bool answer_is_borrowed;        /* of the kept ones; else it goes with the request */
-    char id[ZD_REQUEST_ID_MAX + 1]; /* X-Request-Id */
+    bool is_answered;
 };
 
-/** Set the machine and the gather up. */
-void zd_request_init(struct zd_request *req, struct zd_server *server);
+/** A request in that memory, which holds nothing. @param path_text cleared for each path */
+void zd_request_init(struct zd_request *req, struct zd_server *server, struct zd_text *path_text);
 
 /** Run steps until one waits or has answered. After TURN_NS of them other requests have their turn:
  * the next step runs when the loop has turned. */

@@ -6,7 +6,7 @@
 
 #include "server/http/percent.h"
 
-struct zd_span zd_target_path(const char *target, struct zd_span *ret_query)
+struct zd_span zd_route_path(const char *target, struct zd_span *ret_query)
 {
     /* RFC 9112, 3.2.2: an absolute target is the same resource. */
     const size_t scheme = strncasecmp(target, "http://", 7) == 0    ? 7
@@ -38,7 +38,7 @@ static bool has_dot_segment(const char *path)
     return false;
 }
 
-enum zd_status zd_path_decode(struct zd_span raw, struct zd_text *to, struct zd_error *err)
+enum zd_status zd_route_decode(struct zd_span raw, struct zd_text *to, struct zd_error *err)
 {
     zd_text_clear(to);
     /* The same bytes first: decoding never makes them longer, so it is done in place. */

@@ -23,7 +23,7 @@ struct zd_match {
 };
 
 /** The path of a request target: without scheme, host and query; ret_query is what follows '?'. */
-struct zd_span zd_target_path(const char *target, struct zd_span *ret_query);
+struct zd_span zd_route_path(const char *target, struct zd_span *ret_query);
 
 /**
  * Decode a path once and refuse what no path may hold.
@@ -31,7 +31,7 @@ struct zd_span zd_target_path(const char *target, struct zd_span *ret_query);
  * @param to cleared first
  * @retval ZD_INVALID bad encoding, "." or "..", no slash at the front; the error says which
  */
-ZD_RESULT zd_path_decode(struct zd_span raw, struct zd_text *to, struct zd_error *err);
+ZD_RESULT zd_route_decode(struct zd_span raw, struct zd_text *to, struct zd_error *err);
 
 /**
  * Find the route.

@@ -1,16 +1,13 @@
 /* Bodies that are sent while they are made: a window of buffers between the steps of a request and
  * its connection. Thread: loop.
  *
- *     steps --> zd_stream_want_room --> zd_stream_push --> [ pieces ] --> zd_stream_take --> socket
- *                    waits while the window is full           sleeps while it is empty
+ *     steps --> zd_stream_push --> [ pieces ] --> zd_stream_take --> socket
+ *         wait while it is full        sleeps while it is empty
  */
 #ifndef ZD_REQUEST_STREAM_H
 #define ZD_REQUEST_STREAM_H
 
 #include "core/base/buf.h"
-#include "server/runtime/wait.h"
-
-struct zd_request;
 
 #define ZD_STREAM_PIECES       16
 #define ZD_STREAM_WINDOW_TIMES 2 /* http.stream_bytes, is what a window holds */
@@ -38,7 +35,7 @@ struct zd_stream {
     uint64_t held_bytes;   /* of the buffers in the ring */
     uint64_t bytes_max;    /* of those, but that one buffer may always be held */
     uint64_t taken_bytes;  /* by the connection, of all pieces */
-    uint64_t wanted_bytes; /* what the steps wait for room for; 0 = they do not */
+    uint64_t wanted_bytes; /* the steps wait for room for these; 0 = they do not */
     struct zd_buf *spare;  /* one that was drained, to be filled again; owned */
 };
 
@@ -70,17 +67,5 @@ size_t zd_stream_take(struct zd_stream *stream, void *to, size_t len_max);
 
 /** The body cannot be made whole: what is held is dropped, and nothing follows. */
 void zd_stream_cut(struct zd_stream *stream);
-
-/* ---- for steps ---- */
-
-/** Room for a buffer of that size. @return what the step returns: with ZD_WAIT req->step runs again
- * when there is */
-enum zd_next zd_stream_want_room(struct zd_request *req, uint64_t bytes);
-
-/** zd_stream_push, and the connection goes on. */
-void zd_stream_give(struct zd_request *req, struct zd_buf *buf, size_t from, size_t len);
-
-/** All pieces are given: returns ZD_DONE. */
-enum zd_next zd_stream_end(struct zd_request *req);
 
 #endif

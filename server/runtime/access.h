@@ -7,10 +7,11 @@
 
 /** Everything borrowed during the call that takes it. */
 struct zd_access {
-    const char *method; /* as sent */
-    const char *target; /* as sent */
-    const char *id;     /* X-Request-Id */
-    const char *client; /* address, when the guard refused the request; or NULL */
+    const char *method;   /* as sent */
+    const char *target;   /* as sent */
+    const char *id;       /* X-Request-Id */
+    const char *client;   /* address, when the guard refused the request; or NULL */
+    const char *identity; /* NULL: anonymous */
     unsigned http_status;
     uint32_t route_number; /* of zd_route_of; 0: none */
     uint64_t body_bytes;   /* of the answer's body */

@@ -239,6 +239,9 @@ static void emit_access(struct zd_emit *emit, const struct zd_access *access, do
     if (access->client != NULL) {
         emit_json_text(emit, "client", access->client);
     }
+    if (access->identity != NULL) {
+        emit_json_text(emit, "identity", access->identity);
+    }
     if (access->was_cut) {
         zd_emit_member_bool(emit, "cut", true);
     }
@@ -262,6 +265,7 @@ static void add_access(struct zd_text *line, const struct zd_access *access, uin
         (unsigned long long)(us % 1000), access->id);
     add_word(line, " ", access->problem_code);
     add_word(line, " from ", access->client);
+    add_word(line, " by ", access->identity);
     add_word(line, "", access->was_cut ? " cut" : NULL);
     add_word(line, ": ", access->reason);
 }

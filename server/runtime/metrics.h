@@ -3,6 +3,7 @@
 #define ZD_RUNTIME_METRICS_H
 
 #include "core/base/status.h"
+#include "server/http/problem.h"
 
 #define ZD_METRICS_BUCKETS 14
 
@@ -24,6 +25,7 @@ struct zd_metric_row {
 struct zd_metrics {
     struct zd_metric_row *row; /* by the number of the route; [0]: no route; owned */
     uint32_t n_rows;
+    uint64_t n_unavailable[ZD_UNAVAILABLES]; /* answers 503, by their reason */
     uint64_t n_in_flight;
     uint64_t n_connections;
     uint64_t n_decodes; /* chunks and shard indexes decoded */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base/num.h"
+#include "server/request/answer_stream.h"
 #include "server/runtime/server.h"
 #include "server/slice/slice_tag.h"
 
@@ -433,7 +434,7 @@ static void give_wanted(struct zd_slice *slice, struct zd_buf *bytes, uint64_t p
         zd_buf_unref(bytes);
         return;
     }
-    zd_stream_give(slice->read.task.req, bytes, first - position, end - first);
+    zd_answer_stream_give(slice->read.task.req, bytes, first - position, end - first);
 }
 
 static enum zd_status give_head(struct zd_slice *slice, struct zd_error *err)
@@ -457,7 +458,7 @@ static void give_piece(struct zd_slice *slice)
         zd_buf_unref(piece);
         return;
     }
-    zd_stream_give(slice->read.task.req, piece, 0, piece->len);
+    zd_answer_stream_give(slice->read.task.req, piece, 0, piece->len);
 }
 
 enum zd_status zd_slice_give(struct zd_slice *slice, struct zd_error *err)

@@ -6,6 +6,7 @@
 #include "core/base/num.h"
 #include "server/request/body.h"
 #include "server/runtime/server.h"
+#include "server/request/body_stream.h"
 
 #define DEFAULT_TYPE   "application/octet-stream"
 #define PIECE_BYTES    (16U << 10) /* of text that is read at once */
@@ -163,7 +164,7 @@ static enum zd_next want(struct zd_slice_body *body, uint64_t n)
 {
     const struct zd_upload *upload = &body->req->upload;
     const uint64_t most = zd_max_u64(upload->window->cap / WANT_PART, 1);
-    return zd_upload_want(body->req, (size_t)zd_max_u64(zd_min_u64(n, most), 1));
+    return zd_body_stream_want(body->req, (size_t)zd_max_u64(zd_min_u64(n, most), 1));
 }
 
 static enum zd_status make_room(struct zd_slice_body *body, size_t len, struct zd_error *err)
@@ -190,9 +191,9 @@ static enum zd_status read_head(
             return status;
         }
         const size_t n_missing = body->head.bytes - body->piece_len;
-        const size_t n = zd_upload_take(body->req, body->piece + body->piece_len, n_missing);
+        const size_t n = zd_body_stream_take(body->req, body->piece + body->piece_len, n_missing);
         body->piece_len += n;
-        if (n == 0 && zd_upload_is_over(body->req)) {
+        if (n == 0 && zd_body_stream_is_over(body->req)) {
             return zd_fail(err, ZD_INVALID, "the body ends within its header, after %zu bytes",
                 body->piece_len);
         }
@@ -319,7 +320,8 @@ static enum zd_status measure_text(
     ZD_TRY(make_room(body, zd_max_u64(max + 1, PIECE_BYTES), err));
     size_t n = 1;
     while (n > 0) {
-        n = zd_upload_take(body->req, body->piece + body->piece_len, max + 1 - body->piece_len);
+        n = zd_body_stream_take(
+            body->req, body->piece + body->piece_len, max + 1 - body->piece_len);
         body->piece_len += n;
     }
     if (body->piece_len > max) {
@@ -328,7 +330,7 @@ static enum zd_status measure_text(
         zd_fact_limit(err, max, body->piece_len);
         return told;
     }
-    if (!zd_upload_is_over(body->req)) {
+    if (!zd_body_stream_is_over(body->req)) {
         *ret_next = want(body, PIECE_BYTES);
         return ZD_OK;
     }
@@ -372,7 +374,7 @@ static enum zd_status fill_bytes(
     struct zd_slice_body *body, enum zd_next *ret_next, struct zd_error *err)
 {
     const uint64_t n_missing = body->to_bytes - body->got_bytes;
-    const size_t n = zd_upload_take(body->req, body->to + body->got_bytes, n_missing);
+    const size_t n = zd_body_stream_take(body->req, body->to + body->got_bytes, n_missing);
     body->got_bytes += n;
     if (body->head.is_swapped) {
         const uint64_t n_whole = body->got_bytes / body->dtype->bytes;
@@ -382,7 +384,7 @@ static enum zd_status fill_bytes(
     }
     *ret_next = ZD_NEXT;
     if (n < n_missing) {
-        if (zd_upload_is_over(body->req)) {
+        if (zd_body_stream_is_over(body->req)) {
             return too_short(body, err);
         }
         *ret_next = want(body, n_missing - n);
@@ -398,8 +400,8 @@ static enum zd_next take_piece(struct zd_slice_body *body, bool *ret_is_over)
         return ZD_NEXT;
     }
     body->piece_at = 0;
-    body->piece_len = zd_upload_take(body->req, body->piece, PIECE_BYTES);
-    *ret_is_over = body->piece_len == 0 && zd_upload_is_over(body->req);
+    body->piece_len = zd_body_stream_take(body->req, body->piece, PIECE_BYTES);
+    *ret_is_over = body->piece_len == 0 && zd_body_stream_is_over(body->req);
     return body->piece_len > 0 || *ret_is_over ? ZD_NEXT : want(body, PIECE_BYTES);
 }
 
@@ -455,7 +457,7 @@ enum zd_status zd_slice_body_end(
         }
         return is_over ? zd_text_reader_end(&body->reader, err) : ZD_OK;
     }
-    if (zd_upload_is_over(body->req)) {
+    if (zd_body_stream_is_over(body->req)) {
         return ZD_OK;
     }
     if (body->req->upload.held_bytes > 0) {

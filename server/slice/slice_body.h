@@ -64,7 +64,7 @@ ZD_RESULT zd_slice_body_check_length(const struct zd_slice_body *body, struct zd
 ZD_RESULT zd_slice_body_measure(
     struct zd_slice_body *body, uint32_t dim, enum zd_next *ret_next, struct zd_error *err);
 
-/** Whether measuring needs the body: zd_upload_ask comes before. */
+/** Whether measuring needs the body: zd_body_stream_ask comes before. */
 bool zd_slice_body_is_measured_late(const struct zd_slice_body *body);
 
 /**

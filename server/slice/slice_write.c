@@ -6,6 +6,7 @@
 #include "core/base/num.h"
 #include "core/dialect/dialect.h"
 #include "server/request/admit.h"
+#include "server/request/body_stream.h"
 #include "server/request/node_check.h"
 #include "server/request/respond.h"
 #include "server/runtime/server.h"
@@ -217,7 +218,7 @@ static enum zd_status ask_for_body(
 {
     struct zd_request *req = write->task.req;
     const size_t bytes = zd_min_u64(window_bytes(write), bytes_max);
-    return req->upload.is_asked ? ZD_OK : zd_upload_ask(req, bytes, err);
+    return req->upload.is_asked ? ZD_OK : zd_body_stream_ask(req, bytes, err);
 }
 
 static enum outcome begin_append(struct zd_slice_write *write)

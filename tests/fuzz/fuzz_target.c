@@ -42,7 +42,7 @@ static void check_encoding(const struct zd_text *path)
     ZD_SCOPED_TEXT(encoded, ENCODED_BYTES_MAX);
     ZD_SCOPED_TEXT(again, ENCODED_BYTES_MAX);
     zd_fuzz_insist(zd_percent_encode(zd_text_span(path), &encoded) == ZD_OK);
-    zd_fuzz_insist(zd_path_decode(zd_text_span(&encoded), &again, NULL) == ZD_OK);
+    zd_fuzz_insist(zd_route_decode(zd_text_span(&encoded), &again, NULL) == ZD_OK);
     zd_fuzz_insist(zd_span_equal(zd_text_span(path), zd_text_span(&again)));
 }
 
@@ -76,11 +76,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     struct zd_span query;
     struct zd_error err = {0};
     ZD_AUTO_TEXT target = zd_fuzz_rest(&input);
-    const struct zd_span raw = zd_target_path(target, &query);
+    const struct zd_span raw = zd_route_path(target, &query);
     zd_fuzz_insist(raw.len == 0 || memchr(raw.ptr, '?', raw.len) == NULL);
     zd_fuzz_insist(query.len <= strlen(target));
     ZD_SCOPED_TEXT(path, PATH_BYTES_MAX);
-    const enum zd_status status = zd_path_decode(raw, &path, &err);
+    const enum zd_status status = zd_route_decode(raw, &path, &err);
     if (status != ZD_OK) {
         zd_fuzz_insist(status == ZD_INVALID || status == ZD_TOO_LARGE);
         zd_fuzz_insist(err.text[0] != '\0');

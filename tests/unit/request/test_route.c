@@ -117,7 +117,7 @@ static const struct {
 START_TEST(targets_have_a_path_and_a_query)
 {
     struct zd_span query;
-    const struct zd_span path = zd_target_path(targets[_i].target, &query);
+    const struct zd_span path = zd_route_path(targets[_i].target, &query);
     ck_assert_msg(zd_span_is(path, targets[_i].path), "%s", targets[_i].target);
     ck_assert_msg(zd_span_is(query, targets[_i].query), "%s", targets[_i].target);
 }
@@ -147,7 +147,7 @@ START_TEST(paths_without_dot_segments_are_decoded)
 {
     ZD_SCOPED_TEXT(path, 256);
     struct zd_error err = {0};
-    const enum zd_status status = zd_path_decode(zd_span_of(decodings[_i].raw), &path, &err);
+    const enum zd_status status = zd_route_decode(zd_span_of(decodings[_i].raw), &path, &err);
     ck_assert_msg(status == decodings[_i].status, "%s: %s", decodings[_i].raw, err.text);
 }
 END_TEST

@@ -1,0 +1,319 @@
+/* Responses of libmicrohttpd: bodies, and the headers of answers. */
+#include "server/front/response.h"
+
+#include <assert.h>
+#include <microhttpd.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/num.h"
+#include "server/http/accept.h"
+#include "server/http/answer_headers.h"
+#include "server/http/date.h"
+#include "server/request/handler.h"
+#include "server/runtime/server.h"
+
+#define PROBLEM_BYTES_MAX (1U << 20)
+#define EXPOSED_BYTES_MAX 1024
+#define VARY_BYTES_MAX    128
+#define REASON_LEN_MAX    (ZD_ERROR_TEXT_BYTES - 1)
+#define NUMBERS_BYTES     80 /* of a header that holds three of 64 bits */
+
+const char zd_response_emergency[] =
+    "{\"type\":\"urn:zarrd:problem:internal\",\"title\":\"Internal server error\",\"status\":500,"
+    "\"detail\":\"no memory for the answer\",\"code\":\"internal\"}\n";
+
+/* ---- bodies ---- */
+
+static void release_buf(void *buf)
+{
+    zd_buf_unref(buf);
+}
+
+struct MHD_Response *zd_response_of_window(struct zd_buf *body, uint64_t first, uint64_t len)
+{
+    struct MHD_Response *response = MHD_create_response_from_buffer_with_free_callback_cls(
+        (size_t)len, body->data + first, release_buf, body);
+    if (response != NULL) {
+        (void)zd_buf_ref(body); /* taken back by release_buf */
+    }
+    return response;
+}
+
+/* The file is closed with the response. It may have become shorter since: then libmicrohttpd sends
+ * what there is, waits for more, and breaks the connection off after http.idle_ms. */
+struct MHD_Response *zd_response_of_file(struct zd_file_part *file)
+{
+    struct MHD_Response *response =
+        MHD_create_response_from_fd_at_offset64(file->len, file->fd, file->first);
+    if (response != NULL) {
+        file->fd = -1;
+    }
+    return response;
+}
+
+struct MHD_Response *zd_response_of_text(struct zd_span text)
+{
+    return MHD_create_response_from_buffer(
+        text.len, (void *)(uintptr_t)text.ptr, MHD_RESPMEM_MUST_COPY);
+}
+
+static ssize_t no_bytes(void *cls, uint64_t position, char *to, size_t len_max)
+{
+    (void)cls;
+    (void)position;
+    (void)to;
+    (void)len_max;
+    return MHD_CONTENT_READER_END_WITH_ERROR;
+}
+
+struct MHD_Response *zd_response_of_length(uint64_t length)
+{
+    return MHD_create_response_from_callback(length, 1, no_bytes, NULL, NULL);
+}
+
+/* Not chunked: libmicrohttpd 0.9.75 would send the last chunk although there is no body, and some
+ * clients wait for one (a 304 with Transfer-Encoding). With neither header the end of the
+ * connection says where the answer ends. */
+struct MHD_Response *zd_response_of_unknown_length(void)
+{
+    struct MHD_Response *response = zd_response_of_length(MHD_SIZE_UNKNOWN);
+    if (response != NULL) {
+        (void)MHD_set_response_options(response, MHD_RF_HTTP_VERSION_1_0_ONLY, MHD_RO_END);
+    }
+    return response;
+}
+
+/* ---- headers ---- */
+
+void zd_response_add(struct MHD_Response *response, const char *name, const char *value)
+{
+    assert(zd_answer_headers_have(name));
+    (void)MHD_add_response_header(response, name, value);
+}
+
+void zd_response_give_common(const struct zd_server *server, const char *id,
+    void (*give)(void *to, const char *name, const char *value), void *to)
+{
+    give(to, "X-Request-Id", id);
+    give(to, "Access-Control-Allow-Origin", server->config->settings.http_cors_origin);
+    give(to, "Access-Control-Expose-Headers", server->front->exposed.at);
+    give(to, "X-Content-Type-Options", "nosniff");
+}
+
+static void give_response(void *to, const char *name, const char *value)
+{
+    zd_response_add(to, name, value);
+}
+
+void zd_response_add_common(
+    const struct zd_request *req, const char *id, struct MHD_Response *response)
+{
+    zd_response_give_common(req->server, id, give_response, response);
+    if (req->server->is_draining) {
+        zd_response_add(response, "Connection", "close");
+    }
+}
+
+void zd_response_add_problem(
+    const struct zd_request *req, const char *id, struct MHD_Response *response)
+{
+    zd_response_add_common(req, id, response);
+    zd_response_add(response, "Content-Type", "application/problem+json");
+    zd_response_add(response, "Cache-Control", "no-cache");
+}
+
+static bool has_own(const struct zd_representation *rep, const char *name)
+{
+    for (uint32_t i = 0; i < rep->n_headers; i++) {
+        if (strcasecmp(rep->header[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void add_validators(struct MHD_Response *response, const char *etag, int64_t mtime_ms)
+{
+    if (etag[0] != '\0') {
+        zd_response_add(response, "ETag", etag);
+    }
+    if (mtime_ms != 0) {
+        char date[ZD_DATE_BYTES];
+        zd_date_format(date, mtime_ms);
+        zd_response_add(response, "Last-Modified", date);
+    }
+}
+
+bool zd_response_may_code(const struct zd_request *req, const struct zd_representation *rep)
+{
+    return rep->media_type != NULL && strcmp(rep->media_type, "application/json") == 0 &&
+           !rep->accepts_ranges && !rep->body_is_range && req->route != NULL &&
+           strncmp(req->route->path, "/v1", strlen("/v1")) == 0;
+}
+
+enum zd_coding zd_response_coding(
+    const struct zd_request *req, const struct zd_representation *rep, uint64_t len)
+{
+    return zd_response_may_code(req, rep) ? zd_accept_coding(req->accept_encoding, len) : ZD_PLAIN;
+}
+
+/* An answer that may be coded says so whatever it is coded in (RFC 9110, 12.5.5). */
+static void add_own(const struct zd_request *req, const struct zd_representation *rep,
+    struct MHD_Response *response)
+{
+    const bool varies = zd_response_may_code(req, rep);
+    for (uint32_t i = 0; i < rep->n_headers; i++) {
+        const struct zd_header *header = &rep->header[i];
+        if (varies && strcmp(header->name, "Vary") == 0) {
+            ZD_SCOPED_TEXT(vary, VARY_BYTES_MAX);
+            zd_text_addf(&vary, "%s, Accept-Encoding", header->value);
+            zd_response_add(response, "Vary", vary.at);
+        } else {
+            zd_response_add(response, header->name, header->value);
+        }
+    }
+    if (varies && !has_own(rep, "Vary")) {
+        zd_response_add(response, "Vary", "Accept-Encoding");
+    }
+}
+
+void zd_response_add_representation(const struct zd_request *req,
+    const struct zd_representation *rep, const char *id, struct MHD_Response *response)
+{
+    zd_response_add_common(req, id, response);
+    add_validators(response, rep->etag, rep->mtime_ms);
+    if (!has_own(rep, "Cache-Control")) {
+        zd_response_add(response, "Cache-Control", zd_request_cache_control(req));
+    }
+    add_own(req, rep, response);
+}
+
+void zd_response_add_body(const struct zd_representation *rep, struct MHD_Response *response)
+{
+    if (rep->media_type != NULL) {
+        zd_response_add(response, "Content-Type", rep->media_type);
+    }
+    if (rep->accepts_ranges) {
+        zd_response_add(response, "Accept-Ranges", "bytes");
+    }
+}
+
+void zd_response_add_range(
+    struct MHD_Response *response, uint64_t first, uint64_t len, uint64_t length)
+{
+    char range[NUMBERS_BYTES];
+    (void)snprintf(range, sizeof range, "bytes %llu-%llu/%llu", (unsigned long long)first,
+        (unsigned long long)(first + len - 1), (unsigned long long)length);
+    zd_response_add(response, "Content-Range", range);
+}
+
+/* ---- answers ---- */
+
+struct MHD_Response *zd_response_prepare(
+    const struct zd_request *req, const struct zd_representation *rep)
+{
+    struct MHD_Response *response = rep->body == NULL
+                                        ? zd_response_of_length(rep->length)
+                                        : zd_response_of_window(rep->body, 0, rep->body->len);
+    if (response != NULL) {
+        zd_response_add_representation(req, rep, ZD_RESPONSE_ANY_ID, response);
+        zd_response_add_body(rep, response);
+        if (rep->body_is_range) {
+            zd_response_add_range(response, rep->range_first, rep->body->len, rep->length);
+        }
+    }
+    return response;
+}
+
+struct MHD_Response *zd_response_prepare_problem(
+    const struct zd_request *req, struct zd_buf *document)
+{
+    struct MHD_Response *response = zd_response_of_window(document, 0, document->len);
+    if (response != NULL) {
+        zd_response_add_problem(req, ZD_RESPONSE_ANY_ID, response);
+    }
+    return response;
+}
+
+enum zd_next zd_response_give(struct zd_request *req, unsigned http_status,
+    struct MHD_Response *response, uint64_t body_bytes)
+{
+    struct zd_exchange_now *now = &zd_front_exchange(req)->now;
+    req->is_answered = true;
+    now->response_is_shared = response == NULL;
+    if (response == NULL) {
+        now->response = req->server->front->emergency;
+        now->access.http_status = MHD_HTTP_INTERNAL_SERVER_ERROR;
+        now->access.problem_code = "internal";
+        now->access.reason = "no memory for the answer";
+        now->access.body_bytes = req->is_head ? 0 : strlen(zd_response_emergency);
+        return ZD_DONE;
+    }
+    now->response = response;
+    now->access.http_status = http_status;
+    now->access.body_bytes = req->is_head || http_status == MHD_HTTP_NOT_MODIFIED ? 0 : body_bytes;
+    return ZD_DONE;
+}
+
+enum zd_next zd_response_give_document(
+    struct zd_request *req, const struct zd_problem_kind *kind, const struct zd_text *document)
+{
+    struct zd_exchange_now *now = &zd_front_exchange(req)->now;
+    struct MHD_Response *response =
+        document->status == ZD_OK ? zd_response_of_text(zd_text_span(document)) : NULL;
+    if (response != NULL) {
+        zd_response_add_problem(req, req->id, response);
+    }
+    if (zd_upload_is_open(&req->upload) && document->status == ZD_OK) {
+        zd_buf_unref(now->document);
+        now->document = zd_buf_copy(zd_text_span(document)); /* zd_refusal_add_last sends it */
+    }
+    now->access.problem_code = kind->code;
+    return zd_response_give(req, kind->http_status, response, document->len);
+}
+
+void zd_response_keep_reason(struct zd_request *req, const char *reason)
+{
+    struct zd_exchange *exchange = zd_front_exchange(req);
+    struct zd_text *text = &exchange->memory.reason;
+    zd_text_clear(text);
+    zd_text_addf(text, "%.*s", REASON_LEN_MAX, reason == NULL ? "" : reason);
+    exchange->now.access.reason = text->status == ZD_OK && text->len > 0 ? text->at : NULL;
+}
+
+void zd_response_add_to_answer(struct zd_request *req, const char *name, const char *value)
+{
+    const struct zd_exchange_now *now = &zd_front_exchange(req)->now;
+    if (!now->response_is_shared) {
+        zd_response_add(now->response, name, value);
+    }
+}
+
+/* ---- all of a front's ---- */
+
+enum zd_status zd_response_init(struct zd_front *front, struct zd_error *err)
+{
+    zd_text_init(&front->scratch, PROBLEM_BYTES_MAX);
+    zd_text_init(&front->exposed, EXPOSED_BYTES_MAX);
+    zd_answer_headers_add_exposed(&front->exposed);
+    front->emergency = MHD_create_response_from_buffer(strlen(zd_response_emergency),
+        (char *)(uintptr_t)zd_response_emergency, MHD_RESPMEM_PERSISTENT);
+    if (front->emergency == NULL || front->exposed.status != ZD_OK) {
+        return zd_fail(err, ZD_NO_MEMORY, "no memory for prepared answers");
+    }
+    zd_response_add(front->emergency, "Content-Type", "application/problem+json");
+    zd_response_add(front->emergency, "Access-Control-Allow-Origin",
+        front->server->config->settings.http_cors_origin);
+    return ZD_OK;
+}
+
+void zd_response_done(struct zd_front *front)
+{
+    zd_text_done(&front->scratch);
+    zd_text_done(&front->exposed);
+    if (front->emergency != NULL) {
+        MHD_destroy_response(front->emergency);
+        front->emergency = NULL;
+    }
+}

@@ -1,0 +1,98 @@
+/* Responses of libmicrohttpd: bodies, and the headers of answers. Thread: loop. */
+#ifndef ZD_FRONT_RESPONSE_H
+#define ZD_FRONT_RESPONSE_H
+
+#include "server/front/front.h"
+#include "server/request/respond.h"
+
+#define ZD_RESPONSE_ANY_ID "0000000000000000" /* ZD_FRONT_MADE_ID_LEN bytes, to be overwritten */
+
+/** The problem that is answered when there is no memory for another answer. */
+extern const char zd_response_emergency[];
+
+/** Set front->scratch, exposed and emergency up. @retval ZD_NO_MEMORY */
+ZD_RESULT zd_response_init(struct zd_front *front, struct zd_error *err);
+void zd_response_done(struct zd_front *front); /* accepts a zeroed one */
+
+/* Responses with a body; NULL: no memory. */
+
+/** A window of a shared buffer, without a copy. */
+struct MHD_Response *zd_response_of_window(struct zd_buf *body, uint64_t first, uint64_t len);
+
+/** Bytes of a file. @param file its descriptor is taken over */
+struct MHD_Response *zd_response_of_file(struct zd_file_part *file);
+
+/** A copy of a text. */
+struct MHD_Response *zd_response_of_text(struct zd_span text);
+
+/** No body, but the Content-Length of one: for HEAD and 304. */
+struct MHD_Response *zd_response_of_length(uint64_t length);
+struct MHD_Response *zd_response_of_unknown_length(void);
+
+/* Headers. One that cannot be added (no memory, a line break in its value) is left out. */
+
+/** Add a header, which has a row in server/http/answer_headers.h. */
+void zd_response_add(struct MHD_Response *response, const char *name, const char *value);
+
+/** Give the headers of every answer. */
+void zd_response_give_common(const struct zd_server *server, const char *id,
+    void (*give)(void *to, const char *name, const char *value), void *to);
+
+/** Add the headers of every answer. */
+void zd_response_add_common(
+    const struct zd_request *req, const char *id, struct MHD_Response *response);
+
+/** Add the headers of a problem. */
+void zd_response_add_problem(
+    const struct zd_request *req, const char *id, struct MHD_Response *response);
+
+/** Add the headers of a representation, whatever its status: those that describe the body are
+ * added by zd_response_add_body. */
+void zd_response_add_representation(const struct zd_request *req,
+    const struct zd_representation *rep, const char *id, struct MHD_Response *response);
+
+/** Add what describes the body; a 304 has none of it. */
+void zd_response_add_body(const struct zd_representation *rep, struct MHD_Response *response);
+
+/** Add Content-Range: `len` bytes from `first` on, of `length` in all. */
+void zd_response_add_range(
+    struct MHD_Response *response, uint64_t first, uint64_t len, uint64_t length);
+
+/* Codings. */
+
+/** Whether such an answer is ever compressed: JSON below /v1 that is made whole. */
+bool zd_response_may_code(const struct zd_request *req, const struct zd_representation *rep);
+
+/** The coding of a body of that length for this client. */
+enum zd_coding zd_response_coding(
+    const struct zd_request *req, const struct zd_representation *rep, uint64_t len);
+
+/* Answers. */
+
+/** A response with every header of the 200, of a range, the 206, or without a body, the 304, and
+ * ZD_RESPONSE_ANY_ID; NULL: no memory. */
+struct MHD_Response *zd_response_prepare(
+    const struct zd_request *req, const struct zd_representation *rep);
+
+/** The same of a problem with that document. */
+struct MHD_Response *zd_response_prepare_problem(
+    const struct zd_request *req, struct zd_buf *document);
+
+/**
+ * Answer with a response of the request's own, which it takes over; NULL: no memory for one.
+ * @param body_bytes for the log; a HEAD or 304 counts none
+ */
+enum zd_next zd_response_give(struct zd_request *req, unsigned http_status,
+    struct MHD_Response *response, uint64_t body_bytes);
+
+/** Answer with a problem document that has the request's id in it. @param kind static */
+enum zd_next zd_response_give_document(
+    struct zd_request *req, const struct zd_problem_kind *kind, const struct zd_text *document);
+
+/** Keep a problem's detail for the log. @param reason copied; or NULL */
+void zd_response_keep_reason(struct zd_request *req, const char *reason);
+
+/** Add a header to the answer, when the response is the request's own. */
+void zd_response_add_to_answer(struct zd_request *req, const char *name, const char *value);
+
+#endif

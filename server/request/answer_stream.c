@@ -1,0 +1,31 @@
+/* The answer's body for steps that make it piece by piece. */
+#include "server/request/answer_stream.h"
+
+#include <assert.h>
+
+#include "server/request/admit.h"
+#include "server/request/connection.h"
+
+enum zd_next zd_answer_stream_want_room(struct zd_request *req, uint64_t bytes)
+{
+    const bool has_room = zd_stream_has_room(&req->stream, bytes);
+    req->stream.wanted_bytes = has_room ? 0 : bytes;
+    if (!has_room) {
+        zd_admit_answered(req); /* a slow reader keeps its bytes, not its place */
+    }
+    return has_room ? ZD_NEXT : ZD_WAIT;
+}
+
+void zd_answer_stream_give(struct zd_request *req, struct zd_buf *buf, size_t from, size_t len)
+{
+    assert(req->stream.state == ZD_STREAM_OPEN);
+    zd_stream_push(&req->stream, buf, from, len);
+    zd_connection_wake(req);
+}
+
+enum zd_next zd_answer_stream_end(struct zd_request *req)
+{
+    assert(req->stream.state == ZD_STREAM_OPEN);
+    req->stream.state = ZD_STREAM_ENDED;
+    return ZD_DONE;
+}
