@@ -8,6 +8,7 @@
 #include "server/runtime/server.h"
 
 #define LINK_BYTES_MAX 8192
+#define DATASETS       "/v1/datasets/"
 
 void zd_node_show_init(struct zd_node_show *show, struct zd_request *req)
 {
@@ -156,22 +157,35 @@ int64_t zd_node_show_mtime(const struct zd_node_show *show, const struct zd_node
     return is_alone ? node->mtime_ms : 0;
 }
 
-/* The URL of this node in another resource, or of its parent in this one. */
-static void emit_link(const struct zd_node_show *show, const char *name, const char *root,
-    const char *resource, const char *path, struct zd_emit *emit)
+/* Where a link leads: root, dataset, resource, path. */
+struct node_link {
+    const char *name;
+    const char *root;
+    const char *resource;
+};
+
+static const struct node_link to_self = {"self", DATASETS, "/nodes"};
+static const struct node_link to_tree = {"tree", DATASETS, "/tree"};
+static const struct node_link to_slices = {"slices", DATASETS, "/slices"};
+static const struct node_link to_chunks = {"chunks", DATASETS, "/chunks"};
+static const struct node_link to_keys = {"keys", "/zarr/", ""};
+static const struct node_link to_parent = {"parent", DATASETS, "/nodes"};
+
+static void emit_link(const struct zd_node_show *show, const struct node_link *link,
+    const char *path, struct zd_emit *emit)
 {
-    ZD_SCOPED_TEXT(member, sizeof "links." + strlen(name));
-    if (zd_text_addf(&member, "links.%s", name) != ZD_OK) {
+    ZD_SCOPED_TEXT(member, sizeof "links." + strlen(link->name));
+    if (zd_text_addf(&member, "links.%s", link->name) != ZD_OK) {
         emit->text->status = member.status;
         return;
     }
     if (!wants(show, member.at)) {
         return;
     }
-    ZD_SCOPED_TEXT(link, LINK_BYTES_MAX);
-    zd_text_addf(&link, "%s%s%s/", root, show->req->dataset->config.name, resource);
-    zd_percent_encode(zd_span_of(path), &link);
-    zd_emit_member_text(emit, name, &link);
+    ZD_SCOPED_TEXT(target, LINK_BYTES_MAX);
+    zd_text_addf(&target, "%s%s%s/", link->root, show->req->dataset->config.name, link->resource);
+    zd_percent_encode(zd_span_of(path), &target);
+    zd_emit_member_text(emit, link->name, &target);
 }
 
 static void emit_parent(const struct zd_node_show *show, const char *path, struct zd_emit *emit)
@@ -182,28 +196,28 @@ static void emit_parent(const struct zd_node_show *show, const char *path, struc
         emit->text->status = parent.status;
         return;
     }
-    emit_link(show, "parent", "/v1/datasets/", "/nodes", parent.at, emit);
+    emit_link(show, &to_parent, parent.at, emit);
 }
 
 static void emit_links(
     const struct zd_node_show *show, const struct zd_node_shown *node, struct zd_emit *emit)
 {
-    static const char root[] = "/v1/datasets/";
+    const bool is_array = zd_meta_is_array(node->meta);
     if (!wants(show, "links")) {
         return;
     }
     zd_emit_key(emit, "links");
     zd_emit_object(emit);
-    emit_link(show, "self", root, "/nodes", node->path, emit);
-    emit_link(show, "tree", root, "/tree", node->path, emit);
-    if (zd_meta_is_array(node->meta) || zd_multiscale_has(node->meta)) {
-        emit_link(show, "slices", root, "/slices", node->path, emit);
+    emit_link(show, &to_self, node->path, emit);
+    emit_link(show, &to_tree, node->path, emit);
+    if (is_array || zd_multiscale_has(node->meta)) {
+        emit_link(show, &to_slices, node->path, emit);
     }
-    if (zd_meta_is_array(node->meta)) {
-        emit_link(show, "chunks", root, "/chunks", node->path, emit);
+    if (is_array) {
+        emit_link(show, &to_chunks, node->path, emit);
     }
     if (show->req->dataset->config.allow_keys) {
-        emit_link(show, "keys", "/zarr/", "", node->path, emit);
+        emit_link(show, &to_keys, node->path, emit);
     }
     if (node->path[0] != '\0') {
         emit_parent(show, node->path, emit);

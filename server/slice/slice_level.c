@@ -11,8 +11,8 @@ bool zd_slice_level_refuse(struct zd_request *req)
 }
 
 /* What the slice would be of each level. @param err of the first of which there is none */
-static void count(const struct zd_slice_read *read, struct zd_choice_level *level,
-    const char **code, struct zd_error *err)
+static void count(
+    const struct zd_slice_read *read, struct zd_choice_level *level, struct zd_error *err)
 {
     const struct zd_multiscale *scales = &read->task.req->scales;
     for (uint32_t i = 0; i < scales->n; i++) {
@@ -20,16 +20,14 @@ static void count(const struct zd_slice_read *read, struct zd_choice_level *leve
         struct zd_selection asked;
         struct zd_selection stored;
         struct zd_error why = {0};
-        const char *why_code = NULL;
         level[i].is_array = node != NULL && node->layout != NULL;
         if (!level[i].is_array) {
             continue;
         }
-        level[i].is_counted = zd_slice_params_select(&read->ask, node->meta, &asked, &stored,
-                                  &why_code, &why) == ZD_OK;
+        level[i].is_counted =
+            zd_slice_params_select(&read->ask, node->meta, &asked, &stored, &why) == ZD_OK;
         if (!level[i].is_counted && err->status == ZD_OK) {
             *err = why;
-            *code = why_code;
         }
         if (level[i].is_counted && zd_selection_overflows(&asked, &level[i].n_elements)) {
             level[i].n_elements = UINT64_MAX;
@@ -78,9 +76,8 @@ static enum zd_next choose(struct zd_slice_read *read, struct zd_choice_level *l
 {
     struct zd_request *req = read->task.req;
     struct zd_error err = {0};
-    const char *code = NULL;
     uint32_t level = 0;
-    count(read, levels, &code, &err);
+    count(read, levels, &err);
     const struct zd_choice choice = {
         .has_number = read->ask.has_level,
         .number = read->ask.level,
@@ -89,7 +86,8 @@ static enum zd_next choose(struct zd_slice_read *read, struct zd_choice_level *l
         .n_levels = req->scales.n,
     };
     if (!choice.has_number && !is_any_counted(&choice)) {
-        return err.status == ZD_OK ? respond_missing(req, 0) : zd_respond_error(req, code, &err);
+        return err.status == ZD_OK ? respond_missing(req, 0)
+                                   : zd_respond_error(req, zd_slice_params_code(err.status), &err);
     }
     const enum zd_status status =
         zd_applied_select(&zd_request_node(req)->meta->applied, &choice, &level, &err);

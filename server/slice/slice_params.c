@@ -381,16 +381,13 @@ enum zd_status zd_slice_params_check_shape(const struct zd_slice_params *ask, co
 }
 
 enum zd_status zd_slice_params_select(const struct zd_slice_params *ask, const struct zd_meta *meta,
-    struct zd_selection *ret_asked, struct zd_selection *ret_stored, const char **ret_code,
-    struct zd_error *err)
+    struct zd_selection *ret_asked, struct zd_selection *ret_stored, struct zd_error *err)
 {
     const uint32_t rank = meta->grid.rank;
     uint64_t shape[ZD_RANK_MAX];
     zd_meta_shape(meta, shape);
-    const enum zd_status status = zd_selection_parse(zd_text_span(&ask->slice), rank,
-        ask->is_of_stored ? meta->grid.shape : shape, ret_asked, err);
-    *ret_code = status == ZD_OUT_OF_BOUNDS ? "out_of_bounds" : "bad_slice";
-    ZD_TRY(status);
+    ZD_TRY(zd_selection_parse(zd_text_span(&ask->slice), rank,
+        ask->is_of_stored ? meta->grid.shape : shape, ret_asked, err));
     *ret_stored = *ret_asked;
     for (uint32_t d = 0; !ask->is_of_stored && d < rank; d++) {
         /* An empty selection starts at 0. */

@@ -68,11 +68,15 @@ ZD_RESULT zd_slice_params_check_shape(const struct zd_slice_params *ask, const c
  *
  * @param ret_asked  as the client counts, from the array's origin: for answers and messages
  * @param ret_stored the same elements in the stored array: for everything that touches chunks
- * @param ret_code   the problem code of a failure
- * @retval ZD_INVALID, ZD_OUT_OF_BOUNDS as zd_selection_parse
+ * @retval ZD_INVALID, ZD_OUT_OF_BOUNDS as zd_selection_parse; zd_slice_params_code has their codes
  */
 ZD_RESULT zd_slice_params_select(const struct zd_slice_params *ask, const struct zd_meta *meta,
-    struct zd_selection *ret_asked, struct zd_selection *ret_stored, const char **ret_code,
-    struct zd_error *err);
+    struct zd_selection *ret_asked, struct zd_selection *ret_stored, struct zd_error *err);
+
+/** The problem code of a failed selection. */
+static inline const char *zd_slice_params_code(enum zd_status status)
+{
+    return status == ZD_OUT_OF_BOUNDS ? "out_of_bounds" : "bad_slice";
+}
 
 #endif

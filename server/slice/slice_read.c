@@ -49,8 +49,10 @@ bool zd_slice_read_attach(struct zd_slice_read *read, struct zd_request *req)
 enum zd_status zd_slice_read_select(
     struct zd_slice_read *read, const char **ret_code, struct zd_error *err)
 {
-    return zd_slice_params_select(
-        &read->ask, read->node->meta, &read->asked, &read->selection, ret_code, err);
+    const enum zd_status status =
+        zd_slice_params_select(&read->ask, read->node->meta, &read->asked, &read->selection, err);
+    *ret_code = zd_slice_params_code(status);
+    return status;
 }
 
 bool zd_slice_read_wants_tag(const struct zd_request *req)

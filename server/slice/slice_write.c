@@ -178,8 +178,10 @@ static enum zd_status plan_slice(
     struct zd_slice_write *write, const char **ret_code, struct zd_error *err)
 {
     uint64_t shape[ZD_RANK_MAX];
-    ZD_TRY(zd_slice_params_select(
-        &write->ask, write->node->meta, &write->asked, &write->selection, ret_code, err));
+    const enum zd_status status = zd_slice_params_select(
+        &write->ask, write->node->meta, &write->asked, &write->selection, err);
+    *ret_code = zd_slice_params_code(status);
+    ZD_TRY(status);
     const uint32_t rank = zd_selection_shape(&write->asked, shape);
     *ret_code = "shape_mismatch";
     ZD_TRY(zd_slice_params_check_shape(&write->ask, "slice", shape, rank, err));
