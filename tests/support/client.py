@@ -16,7 +16,7 @@ DEADLINE_S = 60
 SANITIZED = any(name in os.environ.get("ZARRD_BINARY", "") for name in ("asan", "tsan", "fuzz"))
 
 
-def wait_until(condition, every_s=0.002):
+def wait_until(condition, every_s=0.005):
     """Until the condition holds; fails after a minute."""
     end = time.monotonic() + DEADLINE_S
     while not condition():

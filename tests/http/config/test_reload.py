@@ -11,9 +11,8 @@ import time
 import numpy as np
 import pytest
 from arrays import write_array
+from client import DEADLINE_S
 from documents import LITTLE
-
-DEADLINE_S = 60
 
 
 class Reloadable:

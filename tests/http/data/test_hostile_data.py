@@ -11,6 +11,7 @@ import threading
 import numpy as np
 import pytest
 from arrays import MISSING, crc32c, write_array
+from client import memory_bytes
 from documents import CRC, GZIP, LITTLE, ZSTD
 from live import Server
 from numcodecs import Blosc, Zstd
@@ -202,14 +203,9 @@ def survives(hostile):
     assert hostile.get("/livez").status == 200
 
 
-def peak_bytes(server):
-    status = open(f"/proc/{server.process.pid}/status").read()
-    return int(status.split("VmHWM:")[1].split()[0]) * 1024
-
-
 @pytest.mark.parametrize("name", [name for name, _, _ in CORRUPT])
 def test_a_corrupt_chunk_is_a_problem_that_names_its_key(hostile, name):
-    before = peak_bytes(hostile)
+    before = memory_bytes(hostile, "VmHWM")
     for target in (S + name, S + name + "?slice=3", S + name + "?format=json", f"/v1/datasets/h/chunks/{name}?index=0&decoded=1"):
         answer = hostile.get(target)
         if target == S + name + "?slice=3" and answer.status == 200:
@@ -218,7 +214,7 @@ def test_a_corrupt_chunk_is_a_problem_that_names_its_key(hostile, name):
         assert (answer.status, answer.code) == (500, "corrupt_chunk"), (target, answer)
         assert f"{name}/c/0" in answer.json()["detail"], answer
     assert hostile.get(f"/zarr/h/{name}/c/0").body == (hostile.root / name / "c" / "0").read_bytes()
-    assert peak_bytes(hostile) - before < GROWTH_MAX
+    assert memory_bytes(hostile, "VmHWM") - before < GROWTH_MAX
 
 
 @pytest.mark.parametrize("name, codecs", [("plain", BYTES), ("zstd", [*BYTES, ZSTD]), ("blosc", [*BYTES, BLOSC])])
@@ -226,13 +222,13 @@ def test_what_is_too_long_for_a_chunk_is_not_read(hostile, name, codecs):
     name = "gigabyte_" + name
     write_chunk(hostile.root, name, codecs, b"")
     os.truncate(hostile.root / name / "c" / "0", 1 << 30)
-    before, read = peak_bytes(hostile), hostile.metrics()["zarrd_store_read_bytes_total"]
+    before, read = memory_bytes(hostile, "VmHWM"), hostile.metrics()["zarrd_store_read_bytes_total"]
     for target in (S + name, f"/v1/datasets/h/chunks/{name}?index=0&decoded=1"):
         answer = hostile.get(target)
         assert (answer.status, answer.code) == (500, "corrupt_chunk"), (target, answer)
         assert f"{name}/c/0" in answer.json()["detail"], answer
     assert hostile.metrics()["zarrd_store_read_bytes_total"] - read < MIB
-    assert peak_bytes(hostile) - before < GROWTH_MAX
+    assert memory_bytes(hostile, "VmHWM") - before < GROWTH_MAX
 
 
 @pytest.mark.parametrize("name", [name for name, _, _ in TOLERATED])
@@ -245,7 +241,7 @@ def test_a_strange_chunk_is_one(hostile, name):
 
 @pytest.mark.parametrize("name", [name for name, _ in REFUSED])
 def test_a_hostile_document_makes_no_array(hostile, name):
-    before = peak_bytes(hostile)
+    before = memory_bytes(hostile, "VmHWM")
     answer = hostile.get(S + name)
     assert answer.status == 422, answer
     assert answer.code == "invalid_metadata" or answer.code.startswith("unsupported_"), answer
@@ -253,7 +249,7 @@ def test_a_hostile_document_makes_no_array(hostile, name):
     assert node.status == 200
     # A valid document whose chunks nobody can hold is shown as the array that it is.
     assert "refused" in node.json() or node.json()["array"]["can"] == {"slice": False, "write": False}
-    assert peak_bytes(hostile) - before < GROWTH_MAX
+    assert memory_bytes(hostile, "VmHWM") - before < GROWTH_MAX
 
 
 def test_a_listing_has_all_of_them(hostile):

@@ -15,11 +15,8 @@ import zlib
 import numpy as np
 import pytest
 from arrays import crc32c
+from documents import GROUP, GZIP, LITTLE
 from live import Server
-
-LITTLE = {"name": "bytes", "configuration": {"endian": "little"}}
-GZIP = {"name": "gzip", "configuration": {"level": 1}}
-GROUP = {"zarr_format": 3, "node_type": "group"}
 
 
 def document(codecs=(LITTLE,), shape=(4, 4), chunks=(2, 2), **more):

@@ -14,10 +14,9 @@ import time
 import numpy as np
 import pytest
 from arrays import write_array
+from client import DEADLINE_S
 from documents import GZIP, LITTLE
 from live import RawClient, Server
-
-DEADLINE_S = 60
 
 
 @pytest.mark.parametrize("n_connections", [1, 16, 127, 128, 129, 256, 384, 512, 1000])

@@ -7,6 +7,7 @@ import socket
 import time
 
 import pytest
+from client import memory_bytes
 from live import RawClient
 
 WAIT_S = 30
@@ -583,11 +584,6 @@ def test_one_address_may_not_take_all_connections(serve, tmp_path):
             time.sleep(.01)
 
 
-def resident_bytes(process):
-    with open(f"/proc/{process.pid}/status") as file:
-        return int(re.search(r"VmRSS:\s+(\d+) kB", file.read())[1]) * 1024
-
-
 def test_an_idle_connection_costs_at_most_16_kib(serve, tmp_path):
     server = serve(f"d={tmp_path}")
     if re.search("asan|tsan", open(f"/proc/{server.process.pid}/maps").read()):
@@ -596,10 +592,10 @@ def test_an_idle_connection_costs_at_most_16_kib(serve, tmp_path):
     for client in warm:
         client.send(GET + HOST + b"\r\n")
         assert client.receive()[0] == 200
-    before = resident_bytes(server.process)
+    before = memory_bytes(server, "VmRSS")
     n = 1000
     clients = [RawClient(server.port) for _ in range(n)]
     for client in clients:
         client.send(GET + HOST + b"\r\n")
         assert client.receive()[0] == 200
-    assert (resident_bytes(server.process) - before) / n <= 16 * 1024
+    assert (memory_bytes(server, "VmRSS") - before) / n <= 16 * 1024

@@ -4,6 +4,7 @@ import itertools
 import json
 
 import pytest
+from client import JSON
 from live import RawClient
 
 GROUP = json.dumps({"zarr_format": 3, "node_type": "group"}).encode()
@@ -11,7 +12,6 @@ ARRAY = json.dumps({"zarr_format": 3, "node_type": "array", "shape": [300], "dat
                     "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [300]}},
                     "chunk_key_encoding": {"name": "default"}, "fill_value": 0, "codecs": [{"name": "bytes"}]}).encode()
 V1 = "/v1/datasets/w/"
-JSON = {"Content-Type": "application/json"}
 
 
 def lines(name, *values):

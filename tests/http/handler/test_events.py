@@ -9,10 +9,9 @@ import threading
 
 import numpy as np
 import pytest
-from client import is_sanitized
+from client import is_sanitized, memory_bytes
+from documents import GROUP
 from live import Server
-
-GROUP = {"zarr_format": 3, "node_type": "group"}
 
 
 def array(shape=(4, 6), **more):
@@ -257,11 +256,6 @@ def test_silence_is_broken_and_ids_go_on():
     server.stop()
 
 
-def rss_of(server):
-    text = pathlib.Path(f"/proc/{server.process.pid}/status").read_text()
-    return int(text.split("VmRSS:")[1].split()[0]) << 10
-
-
 def test_slow_readers_are_cut_and_hold_little():
     server = Server(config={
         "datasets": {"m": {"location": "mem:", "writable": True}}, "events": {"window_bytes": "64KiB"}, "log": {"requests": False}})
@@ -269,7 +263,7 @@ def test_slow_readers_are_cut_and_hold_little():
     slow = [Feed(server, "m", receive_bytes=1 << 16) for _ in range(8)]
     connection = server.connection()
     key = "/zarr/m/" + "/".join(["n" * 200] * 4) + "/a/c/0/0"
-    before = rss_of(server)
+    before = memory_bytes(server, "VmRSS")
     kernel_bytes = int(pathlib.Path("/proc/sys/net/ipv4/tcp_wmem").read_text().split()[2])  # that it may keep for one of them
     for _ in range((kernel_bytes + (1 << 20)) // len(key)):
         answer = server.request("PUT", key, None, bytes(12), connection=connection)
@@ -278,7 +272,7 @@ def test_slow_readers_are_cut_and_hold_little():
         feed.drain()
     assert server.metrics()["zarrd_streams_cut_total"] == len(slow)
     if not is_sanitized(server):  # they keep what is freed
-        assert rss_of(server) - before < 32 << 20
+        assert memory_bytes(server, "VmRSS") - before < 32 << 20
     server.announced.append("cut")
     for feed in slow:
         feed.close()

@@ -5,7 +5,6 @@ import email.utils
 import http.client
 import json
 import os
-import pathlib
 import re
 import socket
 import threading
@@ -15,7 +14,7 @@ import urllib.parse
 import numpy as np
 import pytest
 from arrays import write_array
-from client import READ_BYTES, READS
+from client import READ_BYTES, READS, memory_bytes
 from documents import CRC, GZIP, LITTLE, ZSTD
 from live import RawClient
 
@@ -396,18 +395,12 @@ def test_ranges_of_an_object_that_is_replaced_all_the_time_never_mix(serve, tmp_
         writer.join()
 
 
-def peak_bytes(server):
-    """The most memory that the process has held."""
-    status = pathlib.Path(f"/proc/{server.process.pid}/status").read_text()
-    return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) * 1024
-
-
 def test_a_large_object_is_sent_without_being_held(serve, tmp_path):
     data = np.random.default_rng(1).bytes(64 << 20)
     (tmp_path / "x").write_bytes(data)
     server = serve(f"k={tmp_path}")
     server.get("/zarr/k/none")
-    before = peak_bytes(server)
+    before = memory_bytes(server, "VmHWM")
     with server.cost() as cost:
         whole = server.get("/zarr/k/x")
         assert whole.status == 200 and whole.body == data
@@ -421,7 +414,7 @@ def test_a_large_object_is_sent_without_being_held(serve, tmp_path):
         assert server.head("/zarr/k/x").headers["content-length"] == str(len(data))
         assert server.get("/zarr/k/x", {"If-None-Match": whole.headers["etag"]}).status == 304
     assert cost[READ_BYTES] == 0
-    assert peak_bytes(server) - before <= 8 << 20
+    assert memory_bytes(server, "VmHWM") - before <= 8 << 20
 
 
 def test_a_large_object_that_shrinks_while_it_is_sent_breaks_off(serve, tmp_path):

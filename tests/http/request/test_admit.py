@@ -4,19 +4,17 @@ import concurrent.futures
 import contextlib
 import io
 import json
-import pathlib
 import re
 import signal
 import socket
-import time
 
 import numpy as np
 import pytest
 from arrays import write_array
+from client import DEADLINE_S, memory_bytes, wait_until
 from documents import LITTLE
 from live import BINARY, RawClient
 
-DEADLINE_S = 60
 MIB = 1 << 20
 LARGE = "/v1/datasets/work/slices/a"
 SMALL = ["/zarr/work/a/zarr.json", "/v1/datasets/work/slices/a?slice=0,0,:8", "/v1/datasets/work/nodes/a", "/v1/datasets/work/tree/a",
@@ -30,13 +28,6 @@ def work(tmp_path):
     write_array(tmp_path / "work/a", values.shape, (1, 512, 512), [LITTLE], values)
     write_array(tmp_path / "work/s", (256,), (256,), [LITTLE], values[0, 0, :256])
     return tmp_path / "work", values
-
-
-def until(condition):
-    end = time.monotonic() + DEADLINE_S
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def large(server):
@@ -80,7 +71,7 @@ def test_who_is_refused_is_told_when_to_come_again(serve, work):
             assert server.get(target).status in (200, 503), target
         assert server.post("/v1/datasets/work/chunks/a", {"indices": [[i, 0, 0] for i in range(32)]}).code == "overloaded"
         assert server.metrics()["zarrd_requests_shed_total"] >= 2
-    until(lambda: large(server)["bytes"] == 0)
+    wait_until(lambda: large(server)["bytes"] == 0)
     answer = server.get(LARGE)
     assert answer.status == 200 and answer.body == values.tobytes()
 
@@ -91,13 +82,13 @@ def test_who_waits_is_served_when_there_is_room(serve, work):
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         with reader_who_stalls(server):
             answers = [pool.submit(server.get, LARGE) for _ in range(8)]
-            until(lambda: large(server)["waiting"] == 8)
+            wait_until(lambda: large(server)["waiting"] == 8)
             assert not any(answer.done() for answer in answers)
             assert server.get(SMALL[1]).status == 200
             assert server.metrics()["zarrd_admission_waiting"] == 8
         for answer in answers:
             assert answer.result().status == 200 and answer.result().body == values.tobytes()
-    until(lambda: large(server)["bytes"] == 0)
+    wait_until(lambda: large(server)["bytes"] == 0)
     state = large(server)
     assert state["n_waited"] == 8 and state["n_refused"] == 0 and state["waiting"] == state["working"] == 0
     assert server.metrics()["zarrd_admission_queue_seconds_count"] == 8
@@ -143,7 +134,7 @@ def no_memory_left(server, pool):
     """Whoever comes now waits behind one who waits."""
     with reader_who_stalls(server):
         pool.submit(server.get, LARGE)
-        until(lambda: large(server)["waiting"] == 1)
+        wait_until(lambda: large(server)["waiting"] == 1)
         yield
 
 
@@ -155,7 +146,7 @@ def test_who_waits_for_memory_keeps_nobody_from_the_array(serve, hierarchy, name
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         with no_memory_left(server, pool):
             answer = pool.submit(server.request, method, f"/v1/datasets/work/{target}", headers, body)
-            until(lambda: large(server)["waiting"] == 2 or answer.done())
+            wait_until(lambda: large(server)["waiting"] == 2 or answer.done())
             for node in ["a", "s", ""]:
                 assert patch(server, node, {"attributes": {"seen": True}}).status == 200
             assert not answer.done(), answer.result()
@@ -180,7 +171,7 @@ def test_who_is_refused_keeps_nobody_from_the_array_either(serve, hierarchy, nam
     with concurrent.futures.ThreadPoolExecutor(1) as pool, reader_who_stalls(server):
         client = RawClient(server.port)
         client.send("\r\n".join([*head, "", ""]).encode() + body[:1024])
-        until(lambda: server.metrics()["zarrd_requests_shed_total"] == 1)
+        wait_until(lambda: server.metrics()["zarrd_requests_shed_total"] == 1)
         change = pool.submit(patch, server, "a", {"attributes": {"seen": True}})
         try:
             assert change.result(DEADLINE_S).status == 200
@@ -197,11 +188,11 @@ def test_memory_comes_before_locks(serve, hierarchy):
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         chunk = RawClient(server.port)
         chunk.send(head.format(7, len(body)).encode() + body[:-1])
-        until(lambda: large(server)["bytes"] > 0)
+        wait_until(lambda: large(server)["bytes"] > 0)
         slices = pool.submit(server.request, "PUT", "/v1/datasets/work/slices/a?slice=5", {}, body)
-        until(lambda: large(server)["waiting"] == 1)
+        wait_until(lambda: large(server)["waiting"] == 1)
         change = pool.submit(patch, server, "a", {"attributes": {"seen": True}})
-        until(lambda: server.metrics()["http_requests_in_flight"] >= 4 or change.done())
+        wait_until(lambda: server.metrics()["http_requests_in_flight"] >= 4 or change.done())
         chunk.send(body[-1:])
         assert chunk.receive()[0] == 200
         assert change.result().status == 200 and slices.result().status == 200, slices.result()
@@ -218,7 +209,7 @@ def test_what_has_changed_while_memory_was_awaited_is_seen(serve, hierarchy):
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             with no_memory_left(server, pool):
                 answer = pool.submit(server.request, "PUT", f"/v1/datasets/work/slices/a?{target}", {}, body)
-                until(lambda: large(server)["waiting"] == 2)
+                wait_until(lambda: large(server)["waiting"] == 2)
                 assert patch(server, "a", {"shape": [length, 512, 512]}).status == 200
             assert answer.result().status == status, answer.result()
             assert code is None or answer.result().code == code
@@ -255,11 +246,11 @@ def test_clients_are_told_apart_by_their_address(serve, work):
 
     with reader_who_stalls(server):
         first = [ask("127.0.0.1") for _ in range(2)]
-        until(lambda: large(server)["waiting"] == 2)
+        wait_until(lambda: large(server)["waiting"] == 2)
         with ask("127.0.0.1") as s:
             assert s.recv(12) == b"HTTP/1.1 503"
         second = [ask("127.0.0.2") for _ in range(2)]
-        until(lambda: large(server)["waiting"] == 4)
+        wait_until(lambda: large(server)["waiting"] == 4)
         with ask("127.0.0.3") as s:
             assert s.recv(12) == b"HTTP/1.1 503"
 
@@ -278,7 +269,7 @@ def test_who_waits_at_the_end_is_told_that_the_server_stops(serve, work):
     with reader_who_stalls(server):
         client = RawClient(server.port)
         client.send(f"GET {LARGE} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
-        until(lambda: large(server)["waiting"] == 1)
+        wait_until(lambda: large(server)["waiting"] == 1)
         server.process.send_signal(signal.SIGTERM)
         head = b""
         while not head.endswith(b"\r\n\r\n"):
@@ -359,18 +350,13 @@ def test_the_address_space_bounds_it_too(serve, work, tmp_path):
     assert server.get("/livez").status == 200
 
 
-def resident(server):
-    status = pathlib.Path(f"/proc/{server.process.pid}/status").read_text()
-    return int(re.search(r"VmRSS:\s+(\d+) kB", status)[1]) << 10
-
-
 def test_an_idle_server_is_small(serve, work):
     path, _ = work
     if "asan" in str(BINARY) or "tsan" in str(BINARY):
         pytest.skip("sanitizers have memory of their own")
     server = serve(f"work={path}")
     assert server.get("/livez").status == 200
-    assert resident(server) < 12 * MIB
+    assert memory_bytes(server, "VmRSS") < 12 * MIB
 
 
 def test_what_a_rush_needed_goes_back_to_the_system(serve, work):
@@ -381,4 +367,4 @@ def test_what_a_rush_needed_goes_back_to_the_system(serve, work):
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         for answer in pool.map(lambda _: server.get(LARGE), range(16)):
             assert answer.status == 200
-    until(lambda: resident(server) < 16 * MIB)
+    wait_until(lambda: memory_bytes(server, "VmRSS") < 16 * MIB)

@@ -4,10 +4,9 @@ import json
 
 import numpy as np
 import pytest
+from client import JSON, PATCH
 
 V1 = "/v1/datasets/w/"
-JSON = {"Content-Type": "application/json"}
-PATCH = {"Content-Type": "application/merge-patch+json"}
 ARRAY = {"zarr_format": 3, "node_type": "array", "shape": [8], "data_type": "uint8",
          "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [8]}},
          "chunk_key_encoding": {"name": "default"}, "fill_value": 0, "codecs": [{"name": "bytes"}]}

@@ -7,10 +7,9 @@ import signal
 import numpy as np
 import pytest
 from arrays import write_array
-from documents import GZIP, LITTLE
+from documents import GROUP, GZIP, LITTLE
 from live import RawClient
 
-GROUP = {"zarr_format": 3, "node_type": "group"}
 ARRAY = {"zarr_format": 3, "node_type": "array", "shape": [6, 8], "data_type": "uint8",
          "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [3, 4]}},
          "chunk_key_encoding": {"name": "default"}, "fill_value": 7, "codecs": [{"name": "bytes"}]}

@@ -13,10 +13,9 @@ import time
 import numpy as np
 import pytest
 from arrays import crc32c, write_array, write_gzipped
-from client import is_sanitized, memory_bytes
+from client import DEADLINE_S, is_sanitized, memory_bytes, wait_until
 from documents import LITTLE, shard
 
-DEADLINE_S = 60
 TRIES_N = 20
 SMALL = "--set=http.stream_bytes=4KiB"
 
@@ -30,13 +29,6 @@ def begin(server, target, receive_bytes=None):
     client.connect(("127.0.0.1", server.port))
     client.sendall(f"GET {target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".encode())
     return client
-
-
-def wait_until(is_so):
-    end = time.monotonic() + DEADLINE_S
-    while not is_so():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def read_all(client):

@@ -5,10 +5,9 @@ import json
 import numpy as np
 import pytest
 from arrays import write_node, write_values
+from client import DECODES, READS
 from documents import array_document, extension
 
-READS = "zarrd_store_reads_total"
-DECODES = "zarrd_decodes_total"
 ALL = "min,max,mean,std,n_nan,n_fill"
 
 

@@ -12,43 +12,26 @@ import threading
 import numpy as np
 import pytest
 import zarr
+from client import BYTES, SANITIZED, memory_bytes
+from documents import BIG, CRC, GZIP, LITTLE, ZSTD, blosc, shard, transpose
 
 SEED = int(os.environ.get("ZD_SEED", "20261122"))
-BYTES = {"Content-Type": "application/octet-stream"}
 SHAPE = (13, 10)
 CHUNK = (8, 4)
-LITTLE = {"name": "bytes", "configuration": {"endian": "little"}}
-BIG = {"name": "bytes", "configuration": {"endian": "big"}}
-ZSTD = {"name": "zstd", "configuration": {"level": 1, "checksum": False}}
-GZIP = {"name": "gzip", "configuration": {"level": 1}}
-CRC = {"name": "crc32c"}
-TRANSPOSE = {"name": "transpose", "configuration": {"order": [1, 0]}}
-
-
-def blosc(cname, shuffle):
-    return {"name": "blosc", "configuration": {"cname": cname, "clevel": 5, "shuffle": shuffle, "typesize": 4, "blocksize": 0}}
-
-
-def shard(inner, codecs, location="end", index=(LITTLE, CRC)):
-    return {"name": "sharding_indexed", "configuration": {
-        "chunk_shape": list(inner), "codecs": codecs, "index_codecs": list(index), "index_location": location}}
-
-
-# Name: the codecs, and the shape of inner chunks where there are any.
 LAYOUTS = {
     "plain": ([LITTLE], None),
     "big": ([BIG], None),
     "gzip": ([LITTLE, GZIP], None),
     "zstd": ([LITTLE, ZSTD, CRC], None),
-    "blosclz": ([LITTLE, blosc("blosclz", "shuffle")], None),
-    "lz4": ([LITTLE, blosc("lz4", "bitshuffle")], None),
-    "lz4hc": ([LITTLE, blosc("lz4hc", "noshuffle")], None),
-    "blosc zlib": ([LITTLE, blosc("zlib", "shuffle")], None),
-    "blosc zstd": ([LITTLE, blosc("zstd", "shuffle")], None),
-    "transposed": ([TRANSPOSE, BIG, ZSTD], None),
+    "blosclz": ([LITTLE, blosc("blosclz", "shuffle", 4, 5)], None),
+    "lz4": ([LITTLE, blosc("lz4", "bitshuffle", 4, 5)], None),
+    "lz4hc": ([LITTLE, blosc("lz4hc", "noshuffle", 4, 5)], None),
+    "blosc zlib": ([LITTLE, blosc("zlib", "shuffle", 4, 5)], None),
+    "blosc zstd": ([LITTLE, blosc("zstd", "shuffle", 4, 5)], None),
+    "transposed": ([transpose(1, 0), BIG, ZSTD], None),
     "sharded": ([shard((4, 2), [LITTLE, ZSTD])], (4, 2)),
     "sharded, index first": ([shard((2, 4), [BIG, CRC], "start")], (2, 4)),
-    "transposed in shards": ([TRANSPOSE, shard((2, 4), [TRANSPOSE, LITTLE])], (4, 2)),
+    "transposed in shards": ([transpose(1, 0), shard((2, 4), [transpose(1, 0), LITTLE])], (4, 2)),
     "nested shards": ([shard((4, 4), [shard((2, 2), [LITTLE, GZIP])])], (4, 4)),
 }
 # Name: its numpy type, and a fill value that is none of those that are written.
@@ -568,14 +551,6 @@ def test_events_tell_of_chunks(serve, tmp_path):
         ("a", [[1, 0]], "written"), ("a", [[1, 0]], "written"), ("a", [[1, 0]], "erased")]
 
 
-SANITIZED = any(name in os.environ.get("ZARRD_BINARY", "") for name in ("asan", "tsan", "fuzz"))
-
-
-def peak_bytes(server):
-    with open(f"/proc/{server.process.pid}/status") as status:
-        return next(int(line.split()[1]) << 10 for line in status if line.startswith("VmHWM:"))
-
-
 def test_an_empty_chunk_is_taken_out_of_a_large_shard_without_decoding_it(serve, tmp_path):
     n, side = 64, 1 << 10  # 64 chunks of 4 MiB in a shard
     pieces = [gzip.compress(np.full((side, side), i, "<i4").tobytes(), 1, mtime=0) for i in range(n)]
@@ -584,9 +559,9 @@ def test_an_empty_chunk_is_taken_out_of_a_large_shard_without_decoding_it(serve,
     make_array(tmp_path / "a", [shard((side, side), [LITTLE, GZIP], index=[LITTLE])], shape=(n * side, side), chunk=(n * side, side),
                extensions=[{"name": "example.skip_empty_chunks", "must_understand": False}])
     server = start(serve, tmp_path)
-    before = peak_bytes(server)
+    before = memory_bytes(server, "VmHWM")
     assert put(server, "a", (0, 0), b"".join(pieces) + index.tobytes()).json() == counts(written=1)
-    assert SANITIZED or peak_bytes(server) - before < 64 << 20
+    assert SANITIZED or memory_bytes(server, "VmHWM") - before < 64 << 20
     stored = (tmp_path / "a" / "c" / "0" / "0").read_bytes()
     kept = np.frombuffer(stored[-16 * n:], "<u8").reshape(n, 2)
     assert kept[0].tolist() == [2**64 - 1] * 2

@@ -11,16 +11,13 @@ import time
 
 import numpy as np
 import pytest
+from client import BYTES, DEADLINE_S, FRESH, JSON, PATCH
 from live import Server
 from workload import DATASET, array, litter, tidied
 
-DEADLINE_S = 60
 NODES = f"/v1/datasets/{DATASET}/nodes"
 SLICES = f"/v1/datasets/{DATASET}/slices"
 KEYS = f"/zarr/{DATASET}"
-JSON = {"Content-Type": "application/json"}
-PATCH = {"Content-Type": "application/merge-patch+json"}
-BYTES = {"Content-Type": "application/octet-stream"}
 CHUNK = 128
 N_RACERS = 8
 N_CHANGERS = 64
@@ -424,7 +421,6 @@ def test_a_listing_that_cannot_be_refreshed_is_dropped(pair):
     assert server.get(f"{NODES}/b").status == 200
 
 
-FRESH = {"missing": [], "surplus": [], "differing": [], "stored": True}
 SMALL = json.dumps(array([4], [2], "int32")).encode()
 GROUP = b'{"zarr_format":3,"node_type":"group"}'
 

@@ -9,6 +9,7 @@ import struct
 import subprocess
 
 import pytest
+from client import BYTES, JSON, PATCH
 from live import Server
 from workload import DATASET, array, sharded, tidied
 
@@ -17,9 +18,6 @@ NODES = f"/v1/datasets/{DATASET}/nodes"
 SLICES = f"/v1/datasets/{DATASET}/slices"
 CHUNKS = f"/v1/datasets/{DATASET}/chunks"
 KEYS = f"/zarr/{DATASET}"
-JSON = {"Content-Type": "application/json"}
-MERGE = {"Content-Type": "application/merge-patch+json"}
-BYTES = {"Content-Type": "application/octet-stream"}
 CHUNK = 1000  # elements of a chunk of `a`
 DOCUMENT = array([8 * CHUNK], [CHUNK], "int32")
 
@@ -44,7 +42,7 @@ WRITES = {
     "a slice within a chunk": ("PUT", f"{SLICES}/a?slice=3:9", BYTES, ones(6, 5)),
     "a node created": ("PUT", f"{NODES}/new/below/x", JSON, text(DOCUMENT)),
     "a node replaced": ("PUT", f"{NODES}/a", JSON, text({**DOCUMENT, "attributes": {"new": 2}})),
-    "a node patched": ("PATCH", f"{NODES}/a", MERGE, text({"attributes": {"new": 3}})),
+    "a node patched": ("PATCH", f"{NODES}/a", PATCH, text({"attributes": {"new": 3}})),
     "an append": ("PUT", f"{SLICES}/a?append=0", BYTES, ones(3 * CHUNK, 7)),
 }
 ERASURES = {
