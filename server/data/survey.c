@@ -69,6 +69,9 @@ static enum zd_status ask(
     if (status != ZD_OK) {
         return zd_fail(err, status, "the key of a chunk of \"%s\" cannot be made", node->path);
     }
+    if (survey->is_fresh) {
+        zd_objects_forget(node->dataset, key.at);
+    }
     *want = (struct zd_object_want){.wait = zd_gather_wait(&survey->gather)};
     survey->n_asked++;
     zd_gather_add(&survey->gather, zd_objects_want(node->dataset, key.at, ZD_OBJECT_STATUS, want));

@@ -16,6 +16,8 @@ struct zd_survey {
     uint32_t n_asked; /* want[0 .. n_asked) are under way or answered */
     uint64_t number;  /* of want[0], in the order of the plan */
     bool is_done;
+    bool
+        is_fresh; /* set after zd_survey_init: what the caches know of the objects is not trusted */
     /** Runs for each object in order; generation zero = absent. */
     void (*see)(struct zd_survey *survey, uint64_t number, struct zd_generation generation);
 };

@@ -49,25 +49,37 @@ enum outcome {
     OTHER_LATER, /* the same, when what was asked for has ended */
     SAME,        /* this state once more */
     SAME_LATER,  /* the same, when more of the body has come, or what was asked for */
-    ANSWERED,    /* the request is refused */
+    FAILED,      /* zd_slice_write.err and code tell why */
+    ANSWERED,    /* the request is refused already */
 };
 
-static enum outcome ask(enum zd_next next)
+static enum outcome later(enum zd_next next)
 {
     return next == ZD_WAIT ? NEXT_LATER : NEXT;
 }
 
-static enum outcome again(enum zd_next next)
+static enum outcome outcome_of(enum zd_status status)
 {
-    return next == ZD_WAIT ? SAME_LATER : SAME;
+    return status == ZD_OK ? NEXT : FAILED;
+}
+
+/* Of a call that reads the body. While the client is waited for the array may change: the commit
+ * looks at it again. */
+static enum outcome read_outcome(
+    struct zd_slice_write *write, enum zd_status status, enum zd_next next, bool is_done)
+{
+    if (status != ZD_OK) {
+        write->code = status == ZD_INVALID ? "bad_body" : NULL;
+        return FAILED;
+    }
+    write->commit.may_be_stale = write->commit.may_be_stale || next == ZD_WAIT;
+    return next == ZD_WAIT ? SAME_LATER : is_done ? NEXT : SAME;
 }
 
 static const struct zd_settings *settings_of(const struct zd_slice_write *write)
 {
     return &write->task.req->server->config->settings;
 }
-
-/* ---- refusals ---- */
 
 /* Others may go on: locks are given back, and what was staged is discarded. */
 static void give_back(struct zd_slice_write *write)
@@ -76,25 +88,32 @@ static void give_back(struct zd_slice_write *write)
     zd_node_lock_release(&write->lock);
 }
 
-/* Others go on at once, though the client may still be sending. */
-static enum outcome fail(struct zd_slice_write *write, const char *code, const struct zd_error *err)
+/* ---- the array: everything that can be refused is refused here ---- */
+
+static enum outcome lock_array(struct zd_slice_write *write)
 {
-    const bool is_corrupt = code == NULL && err->status == ZD_CORRUPT;
-    give_back(write);
-    zd_respond_error(write->task.req, is_corrupt ? "corrupt_chunk" : code, err);
-    return ANSWERED;
+    struct zd_request *req = write->task.req;
+    const enum zd_lock_mode mode = write->ask.has_append ? ZD_LOCK_APPEND : ZD_LOCK_CHUNKS;
+    write->lock.wait = zd_machine_wait(&req->machine);
+    return later(zd_node_lock_want(req->dataset, mode, req->path, &write->lock));
 }
 
-static enum outcome fail_body(struct zd_slice_write *write, const struct zd_error *err)
+/* What was measured of a body before memory was awaited is true of arrays that take it. */
+static enum zd_status take_node(struct zd_slice_write *write)
 {
-    return fail(write, err->status == ZD_INVALID ? "bad_body" : NULL, err);
-}
-
-static enum outcome fail_condition(struct zd_slice_write *write, const char *tag)
-{
-    give_back(write);
-    zd_respond_precondition(write->task.req, tag);
-    return ANSWERED;
+    ZD_AUTO(zd_node) before = write->node;
+    write->node = zd_node_ref(write->lock.node);
+    const struct zd_meta *meta = write->node->meta;
+    if (!write->body.has_head) {
+        zd_slice_body_init(&write->body, write->task.req, write->format, &meta->dtype);
+        return ZD_OK;
+    }
+    write->body.dtype = &meta->dtype;
+    write->code = "shape_mismatch";
+    return zd_meta_takes_chunks(meta, before->meta)
+               ? ZD_OK
+               : zd_fail(&write->err, ZD_PRECONDITION,
+                     "the array has changed since the slice began to arrive");
 }
 
 static struct zd_slice_limits_whole whole_of(const struct zd_slice_write *write)
@@ -108,61 +127,19 @@ static struct zd_slice_limits_whole whole_of(const struct zd_slice_write *write)
     };
 }
 
-/* Pieces that can be held as a whole can be written. */
-static enum outcome fail_plan(
-    struct zd_slice_write *write, const char *code, const struct zd_error *err)
-{
-    const struct zd_settings *settings = settings_of(write);
-    if (strcmp(code, "too_large") != 0 || err->status != ZD_TOO_LARGE) {
-        return fail(write, code, err);
-    }
-    struct zd_slice_limits_whole whole = whole_of(write);
-    whole.bytes_max = zd_min_u64(settings->limits_write_bytes, settings->limits_upload_bytes);
-    zd_slice_suggest_respond(&whole, err, write->task.req);
-    give_back(write);
-    return ANSWERED;
-}
-
-/* ---- the array: everything that can be refused is refused here ---- */
-
-static enum outcome lock_array(struct zd_slice_write *write)
-{
-    struct zd_request *req = write->task.req;
-    const enum zd_lock_mode mode = write->ask.has_append ? ZD_LOCK_APPEND : ZD_LOCK_CHUNKS;
-    write->lock.wait = zd_machine_wait(&req->machine);
-    return ask(zd_node_lock_want(req->dataset, mode, req->path, &write->lock));
-}
-
-/* What was measured of a body before memory was awaited is true of arrays that take it. */
-static enum zd_status take_node(struct zd_slice_write *write, struct zd_error *err)
-{
-    ZD_AUTO(zd_node) before = write->node;
-    write->node = zd_node_ref(write->lock.node);
-    const struct zd_meta *meta = write->node->meta;
-    if (!write->body.has_head) {
-        zd_slice_body_init(&write->body, write->task.req, write->format, &meta->dtype);
-        return ZD_OK;
-    }
-    write->body.dtype = &meta->dtype;
-    return zd_meta_takes_chunks(meta, before->meta)
-               ? ZD_OK
-               : zd_fail(
-                     err, ZD_PRECONDITION, "the array has changed since the slice began to arrive");
-}
-
 /* The elements are selected: what writing them takes. */
-static enum zd_status plan_elements(
-    struct zd_slice_write *write, const char **ret_code, struct zd_error *err)
+static enum zd_status plan_elements(struct zd_slice_write *write)
 {
     uint64_t shape[ZD_RANK_MAX];
     const uint32_t rank = zd_selection_shape(&write->asked, shape);
     const struct zd_slice_limits_whole whole = whole_of(write);
-    *ret_code = "too_large";
+    struct zd_error *err = &write->err;
+    write->code = "too_large";
     ZD_TRY(zd_slice_limits_check(&whole, err));
-    *ret_code = "bad_body";
+    write->code = "bad_body";
     zd_slice_body_expect(&write->body, rank, shape, write->ask.is_broadcast);
     ZD_TRY(zd_slice_body_check_length(&write->body, err));
-    *ret_code = "too_large";
+    write->code = "too_large";
     zd_written_init(&write->written, write->node->meta);
     ZD_TRY(zd_seen_objects_init(&write->seen, write->node->layout, &write->selection, err));
     write->bands = (struct zd_slice_bands){
@@ -171,39 +148,36 @@ static enum zd_status plan_elements(
         .is_broadcast = write->ask.is_broadcast,
         .is_conditional = write->is_conditional,
     };
-    return zd_slice_bands_plan(&write->bands, err);
+    ZD_TRY(zd_slice_bands_plan(&write->bands, err));
+    write->code = NULL;
+    return ZD_OK;
 }
 
-static enum zd_status plan_slice(
-    struct zd_slice_write *write, const char **ret_code, struct zd_error *err)
+static enum zd_status plan_slice(struct zd_slice_write *write)
 {
     uint64_t shape[ZD_RANK_MAX];
+    ZD_TRY(take_node(write));
+    if (write->ask.has_append) {
+        return ZD_OK;
+    }
+    write->is_conditional = zd_request_is_conditional(write->task.req);
     const enum zd_status status = zd_slice_params_select(
-        &write->ask, write->node->meta, &write->asked, &write->selection, err);
-    *ret_code = zd_slice_params_code(status);
+        &write->ask, write->node->meta, &write->asked, &write->selection, &write->err);
+    write->code = zd_slice_params_code(status);
     ZD_TRY(status);
     const uint32_t rank = zd_selection_shape(&write->asked, shape);
-    *ret_code = "shape_mismatch";
-    ZD_TRY(zd_slice_params_check_shape(&write->ask, "slice", shape, rank, err));
-    return plan_elements(write, ret_code, err);
+    write->code = "shape_mismatch";
+    ZD_TRY(zd_slice_params_check_shape(&write->ask, "slice", shape, rank, &write->err));
+    return plan_elements(write);
 }
 
 static enum outcome plan(struct zd_slice_write *write)
 {
-    struct zd_error err = {0};
-    const char *code = NULL;
     if (zd_node_check_locked(write->task.req, &write->lock)) {
-        give_back(write);
         return ANSWERED;
     }
-    if (take_node(write, &err) != ZD_OK) {
-        return fail(write, "shape_mismatch", &err);
-    }
-    if (write->ask.has_append) {
-        return OTHER;
-    }
-    write->is_conditional = zd_request_is_conditional(write->task.req);
-    return plan_slice(write, &code, &err) == ZD_OK ? NEXT : fail_plan(write, code, &err);
+    const enum outcome outcome = outcome_of(plan_slice(write));
+    return outcome == NEXT && write->ask.has_append ? OTHER : outcome;
 }
 
 /* ---- append: the elements follow those that are there ---- */
@@ -215,67 +189,64 @@ static size_t window_bytes(const struct zd_slice_write *write)
     return zd_max_u64(upload->has_length ? zd_min_u64(upload->length, most) : most, 1);
 }
 
-static enum zd_status ask_for_body(
-    struct zd_slice_write *write, uint64_t bytes_max, struct zd_error *err)
+static enum zd_status ask_for_body(struct zd_slice_write *write, uint64_t bytes_max)
 {
     struct zd_request *req = write->task.req;
     const size_t bytes = zd_min_u64(window_bytes(write), bytes_max);
-    return req->upload.is_asked ? ZD_OK : zd_body_stream_ask(req, bytes, err);
+    return req->upload.is_asked ? ZD_OK : zd_body_stream_ask(req, bytes, &write->err);
 }
 
 static enum outcome begin_append(struct zd_slice_write *write)
 {
-    struct zd_error err = {0};
-    const char *code = NULL;
-    if (zd_slice_append_begin(
-            &write->append, write->node, &write->ask, &write->body, &code, &err) != ZD_OK) {
-        return fail(write, code, &err);
+    struct zd_request *req = write->task.req;
+    if (zd_slice_append_begin(&write->append, write->node, &write->ask, &write->body, &write->code,
+            &write->err) != ZD_OK) {
+        return FAILED;
     }
+    write->code = NULL;
     /* What is appended is not there yet, so that it has no tag. */
-    if (zd_tag_judge_write(&write->task.req->conditions, NULL, 0) != ZD_OK) {
-        return fail_condition(write, "");
+    if (zd_tag_judge_write(&req->conditions, NULL, 0) != ZD_OK) {
+        zd_respond_precondition(req, "");
+        return ANSWERED;
     }
-    if (zd_slice_body_is_measured_late(&write->body) &&
-        ask_for_body(write, settings_of(write)->limits_body_bytes, &err) != ZD_OK) {
-        return fail(write, NULL, &err);
-    }
-    return NEXT;
+    return zd_slice_body_is_measured_late(&write->body)
+               ? outcome_of(ask_for_body(write, settings_of(write)->limits_body_bytes))
+               : NEXT;
 }
 
 static enum outcome measure(struct zd_slice_write *write)
 {
-    struct zd_error err = {0};
-    enum zd_next next;
-    if (zd_slice_body_measure(&write->body, write->append.dim, &next, &err) != ZD_OK) {
-        return fail_body(write, &err);
-    }
-    const bool is_measured = !zd_slice_body_is_measured_late(&write->body) || write->body.has_head;
-    return next == ZD_WAIT || !is_measured ? again(next) : NEXT;
+    struct zd_slice_body *body = &write->body;
+    enum zd_next next = ZD_NEXT;
+    const enum zd_status status =
+        zd_slice_body_measure(body, write->append.dim, &next, &write->err);
+    const bool is_done = !zd_slice_body_is_measured_late(body) || body->has_head;
+    return read_outcome(write, status, next, is_done);
 }
 
 static enum outcome foresee(struct zd_slice_write *write)
 {
-    return ask(zd_slice_append_foresee(&write->append, &write->body, &write->task.req->machine));
+    return later(zd_slice_append_foresee(&write->append, &write->body, &write->task.req->machine));
 }
 
 static enum outcome take_foreseen(struct zd_slice_write *write)
 {
     const struct zd_metadata_want *change = &write->append.change;
     struct zd_node *grown = NULL;
-    struct zd_error err = change->wait.err;
-    const char *code = change->wait.status == ZD_PRECONDITION ? "shape_mismatch" : change->code;
     if (change->wait.status != ZD_OK) {
-        err.status = change->wait.status;
-        return fail(write, code, &err);
+        write->err = change->wait.err;
+        write->err.status = change->wait.status;
+        write->code = change->wait.status == ZD_PRECONDITION ? "shape_mismatch" : change->code;
+        return FAILED;
     }
-    if (zd_slice_append_select(&write->append, &grown, &write->asked, &write->selection, &err) !=
-        ZD_OK) {
-        return fail(write, NULL, &err);
+    if (zd_slice_append_select(
+            &write->append, &grown, &write->asked, &write->selection, &write->err) != ZD_OK) {
+        return FAILED;
     }
     zd_node_unref(write->node);
     write->node = grown;
     write->body.dtype = &grown->meta->dtype;
-    return plan_elements(write, &code, &err) == ZD_OK ? NEXT : fail_plan(write, code, &err);
+    return outcome_of(plan_elements(write));
 }
 
 /* ---- memory ---- */
@@ -297,7 +268,7 @@ static enum outcome admit(struct zd_slice_write *write)
     return next == ZD_WAIT ? OTHER_LATER : ANSWERED;
 }
 
-/* ---- conditions: If-Match on what GET has told of the slice ---- */
+/* ---- conditions: If-Match names a tag that GET has given the slice ---- */
 
 static struct zd_slice_view view_of(const struct zd_slice_write *write)
 {
@@ -315,58 +286,36 @@ static void see_object(struct zd_survey *survey, uint64_t number, struct zd_gene
     (void)zd_seen_objects_see(&write->seen, number, generation);
 }
 
-/* Nothing that the caches know of the objects is trusted: others write them too. */
-static enum zd_status forget_objects(const struct zd_slice_write *write, struct zd_error *err)
-{
-    const struct zd_node *node = write->node;
-    struct zd_plan plan;
-    struct zd_part part;
-    ZD_SCOPED_TEXT(key, ZD_KEY_BYTES_MAX);
-    zd_plan_init(&plan, &node->layout->level[0].grid, &write->selection);
-    while (zd_plan_next(&plan, &part)) {
-        zd_text_clear(&key);
-        const enum zd_status status =
-            node->meta->dialect->chunk_key(node->meta, node->path, part.chunk, &key);
-        if (status != ZD_OK) {
-            return zd_fail(err, status, "the key of a chunk cannot be made");
-        }
-        zd_objects_forget(node->dataset, key.at);
-    }
-    return ZD_OK;
-}
-
 static enum outcome begin_survey(struct zd_slice_write *write)
 {
-    struct zd_error err = {0};
     if (!write->is_conditional) {
         return OTHER;
     }
-    if (forget_objects(write, &err) != ZD_OK ||
-        zd_survey_init(&write->survey, &write->task.req->machine, write->node,
-            &write->node->layout->level[0].grid, &write->selection, &err) != ZD_OK) {
-        return fail(write, NULL, &err);
-    }
+    const enum zd_status status = zd_survey_init(&write->survey, &write->task.req->machine,
+        write->node, &write->node->layout->level[0].grid, &write->selection, &write->err);
+    write->survey.is_fresh = true;
     write->survey.see = see_object;
-    return NEXT;
+    return outcome_of(status);
 }
 
 static enum outcome look_at_objects(struct zd_slice_write *write)
 {
-    struct zd_error err = {0};
+    struct zd_request *req = write->task.req;
+    char tag[ZD_TAG_BYTES];
     enum zd_next next;
-    if (zd_survey_round(&write->survey, &next, &err) != ZD_OK) {
-        return fail(write, NULL, &err);
+    if (zd_survey_round(&write->survey, &next, &write->err) != ZD_OK) {
+        return FAILED;
     }
     if (!write->survey.is_done) {
-        return again(next);
+        return next == ZD_WAIT ? SAME_LATER : SAME;
     }
     const struct zd_slice_view view = view_of(write);
-    if (zd_slice_tag_judge(&view, write->task.req) != ZD_OK) {
-        char tag[ZD_TAG_BYTES];
-        zd_slice_write_tag(write, tag);
-        return fail_condition(write, tag);
+    if (zd_slice_tag_judge(&view, req) == ZD_OK) {
+        return NEXT;
     }
-    return NEXT;
+    zd_slice_write_tag(write, tag);
+    zd_respond_precondition(req, tag);
+    return ANSWERED;
 }
 
 /* ---- locks, and the body ---- */
@@ -389,7 +338,6 @@ static void fill_in(struct zd_slice_write *write)
 /* A body that is one band is awaited before others have to wait for its objects. */
 static enum outcome begin_objects(struct zd_slice_write *write)
 {
-    struct zd_error err = {0};
     write->commit = (struct zd_commit){
         .wait = zd_machine_wait(&write->task.req->machine),
         .set = {.node = write->node, .seen = &write->seen, .is_dry = write->ask.is_dry},
@@ -398,142 +346,135 @@ static enum outcome begin_objects(struct zd_slice_write *write)
         .written = &write->written,
         .is_conditional = write->is_conditional,
     };
-    if (zd_commit_init(&write->commit, write->bands.n_at_once, &err) != ZD_OK) {
-        return fail(write, NULL, &err);
+    if (zd_commit_init(&write->commit, write->bands.n_at_once, &write->err) != ZD_OK) {
+        return FAILED;
     }
     fill_in(write);
     return write->bands.is_split ? NEXT : OTHER;
 }
 
-/* While the client is waited for, the array may change: the commit looks at it again. */
-static enum outcome note_wait(struct zd_slice_write *write, enum outcome outcome)
-{
-    if (outcome == SAME_LATER) {
-        write->commit.may_be_stale = true;
-    }
-    return outcome;
-}
-
 static enum outcome lock_early(struct zd_slice_write *write)
 {
-    return ask(zd_commit_stage(&write->commit, 0));
+    return later(zd_commit_stage(&write->commit, 0));
 }
 
 /* What became of objects that were locked, staged or committed. */
 static enum outcome judge_objects(struct zd_slice_write *write)
 {
-    const struct zd_wait *wait = &write->commit.wait;
-    if (wait->status == ZD_OK) {
+    const struct zd_commit *commit = &write->commit;
+    if (commit->wait.status == ZD_OK) {
         return NEXT;
     }
-    const struct zd_error err = wait->err;
-    const char *known = wait->status == ZD_UNSUPPORTED ? "unsupported_codec" : NULL;
-    return fail(write, write->commit.code != NULL ? write->commit.code : known, &err);
+    const char *known = commit->wait.status == ZD_UNSUPPORTED ? "unsupported_codec" : NULL;
+    write->err = commit->wait.err;
+    write->code = commit->code != NULL ? commit->code : known;
+    return FAILED;
 }
 
 static enum outcome receive(struct zd_slice_write *write)
 {
-    struct zd_error err = {0};
-    return ask_for_body(write, UINT64_MAX, &err) == ZD_OK ? NEXT : fail(write, NULL, &err);
+    return outcome_of(ask_for_body(write, UINT64_MAX));
 }
 
 static enum outcome read_head(struct zd_slice_write *write)
 {
-    struct zd_error err = {0};
-    enum zd_next next;
-    if (zd_slice_body_begin(&write->body, &next, &err) != ZD_OK) {
-        return fail_body(write, &err);
-    }
-    return next == ZD_WAIT ? note_wait(write, SAME_LATER) : NEXT;
+    enum zd_next next = ZD_NEXT;
+    const enum zd_status status = zd_slice_body_begin(&write->body, &next, &write->err);
+    return read_outcome(write, status, next, true);
 }
 
 static enum outcome next_band(struct zd_slice_write *write)
 {
-    struct zd_error err = {0};
     bool is_over;
-    if (zd_slice_bands_next(&write->bands, &is_over, &err) != ZD_OK) {
-        return fail(write, NULL, &err);
+    if (zd_slice_bands_next(&write->bands, &is_over, &write->err) != ZD_OK) {
+        return FAILED;
     }
     if (is_over) {
         return OTHER;
     }
     const struct zd_buf *elements = write->bands.elements;
-    zd_slice_body_aim(&write->body, elements->data, elements->len / write->node->meta->dtype.bytes);
+    zd_slice_body_aim(&write->body, elements->data, elements->len / write->body.dtype->bytes);
     return NEXT;
 }
 
 static enum outcome fill_band(struct zd_slice_write *write)
 {
-    struct zd_error err = {0};
-    enum zd_next next;
-    bool is_full;
-    if (zd_slice_body_fill(&write->body, &next, &is_full, &err) != ZD_OK) {
-        return fail_body(write, &err);
-    }
-    return is_full ? NEXT : note_wait(write, again(next));
+    enum zd_next next = ZD_NEXT;
+    bool is_full = false;
+    const enum zd_status status = zd_slice_body_fill(&write->body, &next, &is_full, &write->err);
+    return read_outcome(write, status, is_full ? ZD_NEXT : next, is_full);
 }
 
 static void sum(struct zd_task *task)
 {
     struct zd_slice_write *write = ZD_CONTAINER(task, struct zd_slice_write, task);
     const struct zd_buf *elements = write->bands.elements;
-    zd_written_add(&write->written, elements->data, elements->len / write->node->meta->dtype.bytes);
+    zd_written_add(&write->written, elements->data, elements->len / write->body.dtype->bytes);
 }
 
 static enum outcome sum_band(struct zd_slice_write *write)
 {
     const uint64_t cost_ns = write->bands.elements->len / SUM_BYTES_PER_NS;
-    return write->written.is_wanted ? ask(zd_task_run(&write->task, cost_ns)) : NEXT;
+    return write->written.is_wanted ? later(zd_task_run(&write->task, cost_ns)) : NEXT;
 }
 
 static enum outcome cut_band(struct zd_slice_write *write)
 {
-    struct zd_error err = {0};
+    struct zd_edit_set *set = &write->commit.set;
     if (write->task.was_dropped) {
-        err.status = zd_fail(&err, ZD_CANCELLED, "the work was dropped");
-        return fail(write, NULL, &err);
+        return outcome_of(zd_fail(&write->err, ZD_CANCELLED, "the work was dropped"));
     }
-    if (zd_slice_bands_cut(&write->bands, &write->commit.set, &err) != ZD_OK) {
-        return fail(write, NULL, &err);
+    if (zd_slice_bands_cut(&write->bands, set, &write->err) != ZD_OK) {
+        return FAILED;
     }
-    return write->commit.set.is_staged ? NEXT : OTHER;
+    return set->is_staged ? NEXT : OTHER;
 }
 
 static enum outcome stage_objects(struct zd_slice_write *write)
 {
-    return ask(zd_commit_stage(&write->commit, write->bands.n_cut));
+    return later(zd_commit_stage(&write->commit, write->bands.n_cut));
 }
 
 static enum outcome end_body(struct zd_slice_write *write)
 {
-    struct zd_error err = {0};
-    enum zd_next next;
-    if (zd_slice_body_end(&write->body, &next, &err) != ZD_OK) {
-        return fail_body(write, &err);
-    }
-    return next == ZD_WAIT ? note_wait(write, SAME_LATER) : NEXT;
+    enum zd_next next = ZD_NEXT;
+    const enum zd_status status = zd_slice_body_end(&write->body, &next, &write->err);
+    return read_outcome(write, status, next, true);
 }
 
 /* ---- the end ---- */
 
-static enum outcome commit(struct zd_slice_write *write)
+static enum outcome commit_objects(struct zd_slice_write *write)
 {
-    return ask(zd_commit_want(&write->commit));
+    return later(zd_commit_want(&write->commit));
 }
 
 static enum outcome take_stored(struct zd_slice_write *write)
 {
     struct zd_commit *commit = &write->commit;
-    if (commit->wait.status != ZD_OK) {
-        return judge_objects(write);
-    }
+    const enum outcome outcome = judge_objects(write);
     write->counts = commit->counts;
     if (commit->now != NULL) {
         zd_node_unref(write->node);
         write->node = ZD_TAKE(commit->now);
     }
     give_back(write);
-    return NEXT;
+    return outcome;
+}
+
+/* A slice of which pieces can be held as a whole is refused with those pieces. */
+static enum zd_next refuse(struct zd_slice_write *write)
+{
+    struct zd_request *req = write->task.req;
+    const struct zd_settings *settings = settings_of(write);
+    const char *code = write->code;
+    if (code != NULL && strcmp(code, "too_large") == 0 && write->err.status == ZD_TOO_LARGE) {
+        struct zd_slice_limits_whole whole = whole_of(write);
+        whole.bytes_max = zd_min_u64(settings->limits_write_bytes, settings->limits_upload_bytes);
+        return zd_slice_suggest_respond(&whole, &write->err, req);
+    }
+    const bool is_corrupt = code == NULL && write->err.status == ZD_CORRUPT;
+    return zd_respond_error(req, is_corrupt ? "corrupt_chunk" : code, &write->err);
 }
 
 static const struct {
@@ -562,7 +503,7 @@ static const struct {
     [STAGE] = {.step = stage_objects, .next = STAGED},
     [STAGED] = {.step = judge_objects, .next = BAND},
     [END] = {.step = end_body, .next = COMMIT},
-    [COMMIT] = {.step = commit, .next = COMMITTED},
+    [COMMIT] = {.step = commit_objects, .next = COMMITTED},
     [COMMITTED] = {.step = take_stored, .next = RESPOND},
 };
 
@@ -574,8 +515,9 @@ enum zd_next zd_slice_write_step(struct zd_request *req)
         return write->respond(req);
     }
     const enum outcome outcome = states[now].step(write);
-    if (outcome == ANSWERED) {
-        return ZD_DONE;
+    if (outcome == FAILED || outcome == ANSWERED) {
+        give_back(write); /* at once, though the client may still be sending */
+        return outcome == FAILED ? refuse(write) : ZD_DONE;
     }
     if (outcome == NEXT || outcome == NEXT_LATER) {
         write->state = states[now].next;

@@ -41,6 +41,8 @@ struct zd_slice_write {
     /* its own */
     uint32_t state;
     bool is_conditional; /* the objects must be as they were surveyed */
+    struct zd_error err; /* of a step that has failed */
+    const char *code;    /* of its problem, where the status says too little; or NULL */
     struct zd_node_lock lock;
     struct zd_slice_body body;
     struct zd_seen_objects seen;

@@ -63,7 +63,13 @@ static enum outcome fail(
     return FAILED;
 }
 
-static enum outcome ask(enum zd_next next)
+/* Takes over the error of something that was asked for, if it has failed. */
+static enum outcome take(struct zd_commit *commit, const struct zd_wait *wait)
+{
+    return wait->status == ZD_OK ? NEXT : fail(commit, wait->status, NULL, &wait->err);
+}
+
+static enum outcome later(enum zd_next next)
 {
     return next == ZD_WAIT ? NEXT_LATER : NEXT;
 }
@@ -139,16 +145,15 @@ static void hold_ended(struct zd_store_op *op)
 
 static enum outcome hold_keys(struct zd_commit *commit)
 {
-    struct zd_error err = {0};
     if (commit->set.is_dry || !is_judged_as_a_whole(commit)) {
         return OTHER;
     }
     const bool has_all = has_all_locks(commit);
     assert(has_all);
     (void)has_all;
-    const enum zd_status status = collect_keys(commit, &err);
-    if (status != ZD_OK) {
-        return fail(commit, status, NULL, &err);
+    commit->wait.status = collect_keys(commit, &commit->wait.err);
+    if (commit->wait.status != ZD_OK) {
+        return FAILED;
     }
     commit->hold.op.done = hold_ended;
     zd_store_hold(dataset_of(commit)->store, &commit->hold);
@@ -177,7 +182,7 @@ static enum outcome read_node(struct zd_commit *commit)
 {
     zd_node_unref(ZD_TAKE(commit->found.node));
     commit->found = (struct zd_node_want){.wait = zd_machine_wait(&commit->machine)};
-    return ask(zd_catalog_want_fresh(dataset_of(commit), commit->set.node->path, &commit->found));
+    return later(zd_catalog_want_fresh(dataset_of(commit), commit->set.node->path, &commit->found));
 }
 
 static enum outcome look_again(struct zd_commit *commit)
@@ -186,31 +191,25 @@ static enum outcome look_again(struct zd_commit *commit)
     return must_look && !commit->set.is_dry ? read_node(commit) : OTHER;
 }
 
-/* The one that an append makes longer. */
-static uint32_t grown_dimension(const struct zd_commit *commit)
-{
-    uint32_t d = 0;
-    while (commit->before->meta->grid.shape[d] == commit->set.node->meta->grid.shape[d]) {
-        d++;
-    }
-    return d;
-}
-
 static enum outcome conflict(struct zd_commit *commit)
 {
-    struct zd_error err = {0};
-    if (commit->before != NULL) {
-        const uint32_t dim = grown_dimension(commit);
-        err.status = zd_fail(&err, ZD_PRECONDITION,
-            "the array has changed while elements were appended to it: dimension %u had length "
-            "%llu",
-            dim, (unsigned long long)commit->before->meta->grid.shape[dim]);
-        zd_fact_dim(&err, dim);
-    } else {
-        err.status =
-            zd_fail(&err, ZD_PRECONDITION, "the array has changed since the slice began to arrive");
+    struct zd_error *err = &commit->wait.err;
+    commit->code = "shape_mismatch";
+    if (commit->before == NULL) {
+        commit->wait.status =
+            zd_fail(err, ZD_PRECONDITION, "the array has changed since the slice began to arrive");
+        return FAILED;
     }
-    return fail(commit, err.status, "shape_mismatch", &err);
+    const uint64_t *shape = commit->before->meta->grid.shape;
+    uint32_t dim = 0; /* the one that the append makes longer */
+    while (shape[dim] == commit->set.node->meta->grid.shape[dim]) {
+        dim++;
+    }
+    commit->wait.status = zd_fail(err, ZD_PRECONDITION,
+        "the array has changed while elements were appended to it: dimension %u had length %llu",
+        dim, (unsigned long long)shape[dim]);
+    zd_fact_dim(err, dim);
+    return FAILED;
 }
 
 static bool is_inside(const struct zd_selection *selection, const uint64_t *shape)
@@ -221,8 +220,8 @@ static bool is_inside(const struct zd_selection *selection, const uint64_t *shap
         if (axis->count == 0) {
             return true; /* there are no elements */
         }
-        is_inside =
-            is_inside && axis->start < shape[d] && zd_axis_at(axis, axis->count - 1) < shape[d];
+        const uint64_t last = zd_axis_at(axis, axis->count - 1);
+        is_inside = is_inside && axis->start < shape[d] && last < shape[d];
     }
     return is_inside;
 }
@@ -251,7 +250,7 @@ static enum outcome judge_node(struct zd_commit *commit)
 {
     const struct zd_wait *wait = &commit->found.wait;
     if (wait->status != ZD_OK && wait->status != ZD_NOT_FOUND) {
-        return fail(commit, wait->status, NULL, &wait->err);
+        return take(commit, wait);
     }
     return is_as_planned(commit) ? NEXT : conflict(commit);
 }
@@ -266,15 +265,15 @@ static void check_ended(struct zd_store_op *op)
 /* Past the caches: what other processes wrote must be seen. */
 static enum outcome check_object(struct zd_commit *commit)
 {
-    struct zd_error err = {0};
+    struct zd_store *store = dataset_of(commit)->store;
     ZD_SCOPED_TEXT(key, ZD_KEY_BYTES_MAX);
     if (!commit->holds_keys || commit->n_checked == commit->set.n) {
         return OTHER;
     }
-    if (zd_edit_set_key(&commit->set, commit->n_checked, &key, &err) != ZD_OK) {
-        return fail(commit, err.status, NULL, &err);
+    commit->wait.status = zd_edit_set_key(&commit->set, commit->n_checked, &key, &commit->wait.err);
+    if (commit->wait.status != ZD_OK) {
+        return FAILED;
     }
-    struct zd_store *store = dataset_of(commit)->store;
     commit->check = (struct zd_store_status){.op.done = check_ended};
     (void)snprintf(commit->check.key, sizeof commit->check.key, "%s", key.at);
     const enum zd_status now = zd_store_status_now(store, &commit->check);
@@ -305,14 +304,16 @@ static enum outcome judge_object(struct zd_commit *commit)
     if (op->status != ZD_OK && op->status != ZD_NOT_FOUND) {
         return fail(commit, op->status, NULL, &op->err);
     }
-    if (!is_as_seen(commit)) {
-        struct zd_error err = {0};
-        err.status = zd_fail(
-            &err, ZD_PRECONDITION, "chunk %s was replaced by another writer", commit->check.key);
-        return commit->before != NULL ? conflict(commit) : fail(commit, err.status, NULL, &err);
+    if (is_as_seen(commit)) {
+        commit->n_checked++;
+        return NEXT;
     }
-    commit->n_checked++;
-    return NEXT;
+    if (commit->before != NULL) {
+        return conflict(commit);
+    }
+    commit->wait.status = zd_fail(&commit->wait.err, ZD_PRECONDITION,
+        "chunk %s was replaced by another writer", commit->check.key);
+    return FAILED;
 }
 
 /* ---- the document: widened before, grown after ---- */
@@ -330,17 +331,14 @@ static enum outcome widen_bounds(struct zd_commit *commit)
         .node = zd_node_ref(node),
         .written = commit->written,
     };
-    return ask(zd_bounds_want(&commit->widen));
+    return later(zd_bounds_want(&commit->widen));
 }
 
 static enum outcome take_bounds(struct zd_commit *commit)
 {
     const struct zd_bounds_want *widen = &commit->widen;
-    if (widen->wait.status != ZD_OK) {
-        return fail(commit, widen->wait.status, NULL, &widen->wait.err);
-    }
     commit->document_has_changed = widen->node->tag != commit->set.node->tag;
-    return NEXT;
+    return take(commit, &widen->wait);
 }
 
 static enum outcome read_shape(struct zd_commit *commit)
@@ -350,9 +348,8 @@ static enum outcome read_shape(struct zd_commit *commit)
 
 static enum outcome grow(struct zd_commit *commit)
 {
-    const struct zd_wait *wait = &commit->found.wait;
-    if (wait->status != ZD_OK) {
-        return fail(commit, wait->status, NULL, &wait->err);
+    if (take(commit, &commit->found.wait) == FAILED) {
+        return FAILED;
     }
     if (!zd_meta_has_same_chunks(commit->found.node->meta, commit->before->meta)) {
         return conflict(commit);
@@ -364,7 +361,7 @@ static enum outcome grow(struct zd_commit *commit)
     };
     zd_metadata_release(&commit->change);
     commit->change = (struct zd_metadata_want){.wait = zd_machine_wait(&commit->machine)};
-    return ask(zd_grow_want(&growth, &commit->change));
+    return later(zd_grow_want(&growth, &commit->change));
 }
 
 static enum outcome judge_growth(struct zd_commit *commit)
