@@ -241,7 +241,7 @@ static const char *path_below(const char *group, const char *path)
     return strncmp(path, group, len) == 0 && path[len] == '/' ? path + len + 1 : NULL;
 }
 
-/* The inline block of a group (reference 4.1): every node below it. */
+/* The inline consolidated block of a group: every node below it. */
 static enum zd_status consolidate(
     const struct zd_demo *demo, const char *group, struct zd_json **ret_block)
 {

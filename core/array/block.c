@@ -45,7 +45,7 @@ static void copy_part(const struct zd_block *block, const struct zd_part *part, 
 enum touch_up {
     FILL,
     SWAP,
-    SETTLE_BOOLS, /* bytes as they are stored, of which any but 0 is true (reference 5.1.1); the
+    SETTLE_BOOLS, /* bytes as they are stored, of which any but 0 is true; the
                    * codec does the same where chunks are decoded whole */
 };
 

@@ -21,7 +21,7 @@ struct zd_source zd_scatter_source_of_element(
     return (struct zd_source){.data = element, .rank = rank, .dtype = *dtype};
 }
 
-/* Any byte but 0 is true (reference 5.1.1); the chunk had nothing but 0 and 1. */
+/* Any byte but 0 is true; the chunk had nothing but 0 and 1. */
 static void settle_bools(const struct zd_grid *grid, uint8_t *chunk)
 {
     uint64_t n = 0;

@@ -1,4 +1,4 @@
-/* Parts of a Blosc 1 frame: some bytes decoded without the rest (reference 5.1.4). */
+/* Parts of a Blosc 1 frame: some bytes decoded without the rest. */
 #ifndef ZD_CORE_CODEC_BLOSC_PART_H
 #define ZD_CORE_CODEC_BLOSC_PART_H
 

@@ -192,7 +192,7 @@ static enum zd_status judge_absence(struct opening *opening)
         return ZD_OK; /* it may be the codec that is unknown: nothing can be said */
     }
     if (opening->n_dropped > 0) {
-        /* Nothing is implied where something was left out (reference 13, rule 5). */
+        /* Nothing is implied where an unknown codec was dropped: it may be the missing one. */
         add_unsupported(opening, opening->dropped_name, &opening->dropped.at);
         return ZD_OK;
     }

@@ -11,8 +11,9 @@ struct zd_chain;
 /**
  * Open the codecs of a document.
  *
- * Unknown codecs with must_understand false are dropped when reading and the rest is a valid chain
- * (reference 2.3); an empty list or a missing array->bytes codec implies `bytes` little (1.9), with
+ * A chain has array->array codecs, one array->bytes codec, then bytes->bytes codecs (Zarr v3,
+ * codecs). When reading, unknown codecs with must_understand false are dropped if the rest is such
+ * a chain; an empty list, or one without an array->bytes codec, implies `bytes` little-endian, with
  * a warning.
  *
  * @param codecs   the JSON list; borrowed
@@ -86,8 +87,8 @@ const void *zd_chain_state(const struct zd_chain *chain, uint32_t i);
 /** Whether an unknown codec was dropped: such a chain must not encode. */
 bool zd_chain_is_partial(const struct zd_chain *chain);
 
-/** The list as it is written (reference 2.2: objects, no must_understand), owned; NULL when memory
- * is short. */
+/** The list as a document has it: every codec an object, without must_understand. Owned; NULL when
+ * memory is short. */
 struct zd_json *zd_chain_json(const struct zd_chain *chain);
 
 /**

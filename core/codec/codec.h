@@ -13,7 +13,7 @@ enum zd_codec_kind {
     ZD_CODEC_BYTES_BYTES,
 };
 
-/** How strictly a document is judged (reference 13, rules). */
+/** How strictly a document is judged. */
 enum zd_judgement {
     ZD_JUDGE_READ,  /* a stored document: tolerate with a warning what can mean only one thing */
     ZD_JUDGE_WRITE, /* a document that asks to be stored: any deviation is a fault */
@@ -110,7 +110,7 @@ struct zd_codec {
     /** With decode_part: about how many nanoseconds that takes. */
     uint64_t (*part_ns)(const void *state, struct zd_byte_range run);
 
-    /** The configuration as it is written (reference 2.2), owned; NULL in ret_json when there is
+    /** The configuration as a document has it, owned; NULL in ret_json when there is
      * none to write. */
     ZD_RESULT (*configuration)(const void *state, struct zd_json **ret_json);
 

@@ -1,4 +1,4 @@
-/* The codec `blosc` (Zarr v3, blosc codec; frames of C-Blosc 1, reference 5.1.4). */
+/* The codec `blosc` (Zarr v3, blosc codec; frames of C-Blosc 1). */
 #include <blosc.h>
 #include <string.h>
 
@@ -50,7 +50,7 @@ static void read_blocksize(const struct zd_parameters *parameters, struct blosc 
         (void)zd_parameter_i64(parameters, "blocksize", 0, INT64_MAX, &blosc->blocksize);
         return;
     }
-    /* Every implementation means 0, automatic (reference 13, rule 1). */
+    /* Every implementation means 0, automatic: the specification requires the member. */
     const struct zd_pointer at = zd_parameter_at(parameters, "blocksize");
     zd_faults_add(parameters->faults, ZD_FAULT_WARNING, "implied_parameter", NAME, &at,
         "an integer", NULL, "blosc has no member \"blocksize\"; 0 is assumed");

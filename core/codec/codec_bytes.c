@@ -62,7 +62,7 @@ static enum zd_status convert(
     const struct bytes *state, struct zd_buf *from, struct zd_buf **ret_to, struct zd_error *err)
 {
     const struct zd_dtype *dtype = &state->decoded.dtype;
-    /* Zarr v3, bytes: bool is 0 or 1; anything else counts as true (reference 5.1.1). */
+    /* Zarr v3, bytes: bool is 0 or 1; anything else counts as true. */
     const bool is_odd = dtype->kind == ZD_DTYPE_BOOL && has_odd_bool(from);
     if (!state->is_big && !is_odd) {
         *ret_to = zd_buf_ref(from);

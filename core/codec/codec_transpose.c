@@ -17,7 +17,7 @@ struct transpose {
     struct zd_strided encode;
 };
 
-/* The letters of an abandoned draft, which zarrita 0.2.0 still writes (reference 13.1, row 3). */
+/* The letters of an abandoned draft, which zarrita 0.2.0 still writes. */
 static bool read_letter(const struct zd_parameters *parameters, const struct zd_json *member,
     struct transpose *transpose)
 {

@@ -28,7 +28,7 @@ static enum zd_status corrupt(struct zd_error *err, uint64_t i, const char *what
 enum zd_status zd_shard_entry_check(const struct zd_shard *shard, struct zd_shard_entry entry,
     uint64_t i, uint64_t shard_bytes, struct zd_error *err)
 {
-    /* Both words say that the chunk is missing, or none (reference 5.1.6). */
+    /* Both words say that the chunk is missing, or none (Zarr v3, sharding codec). */
     if (entry.first == ZD_SHARD_MISSING || entry.len == ZD_SHARD_MISSING) {
         return corrupt(err, i, "is half marked as missing", entry, shard_bytes);
     }

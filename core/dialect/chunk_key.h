@@ -1,5 +1,5 @@
 /* Keys of chunks in the two encodings that every dialect's model knows (Zarr v3,
- * chunk_key_encoding; reference 1.7). */
+ * chunk_key_encoding). */
 #ifndef ZD_CORE_DIALECT_CHUNK_KEY_H
 #define ZD_CORE_DIALECT_CHUNK_KEY_H
 

@@ -31,7 +31,7 @@ struct zd_listing_change {
 /** A dialect. Paths are relative to the dataset: "" is the root, "a/b" a node; no slash at either
  * end. */
 struct zd_dialect {
-    const char *name; /* api.md 3.2: "v3", "v2", ... */
+    const char *name; /* as clients see it: "v3", "v2", ... */
     uint32_t n_documents;
 
     /** The key of the i-th document of a node. @retval ZD_TOO_LARGE the key does not fit */

@@ -99,7 +99,7 @@ static ZD_RESULT check_beside(struct zd_span text, struct zd_span block,
     return zd_json_check_limits(zd_text_span(&rest), limits, err);
 }
 
-/* A document is read without a block that nobody could read (reference 4.3). */
+/* A document whose block is past the limits is read without it. */
 static ZD_RESULT parse_without(struct zd_span text, struct zd_span block,
     const struct zd_reading *reading, struct zd_json **ret_json, struct zd_error *err)
 {

@@ -27,7 +27,7 @@ struct zd_meta {
     _Atomic uint32_t refs;
     const struct zd_dialect *dialect;
     enum zd_node_type type;
-    struct zd_json *document;   /* normalised to final v3 (reference 2.2); the stored one, as far as
+    struct zd_json *document;   /* normalised to final v3; the stored one, as far as
                                    it is JSON, when refused; NULL when it is not JSON. Always
                                    without the consolidated block, and without bare NaN */
     struct zd_json *attributes; /* an object, shared with document; NULL = none */

@@ -132,8 +132,8 @@ static void judge_shape(struct array_judge *judge)
 }
 
 /*
- * A required member that is an extension definition of which must_understand must not be false
- * (reference 2.3): to be written that is a fault; on reading it matters only where the name is
+ * A required member that is an extension definition of which must_understand must not be false:
+ * to be written that is a fault; on reading it matters only where the name is
  * unknown, and then the node is refused anyway.
  */
 static bool definition_of(
@@ -473,7 +473,7 @@ static void judge_dimension_names(struct array_judge *judge)
     }
 }
 
-/* No transformer exists (reference 1.11), so that each of them is an unknown one. */
+/* No storage transformer is defined (Zarr v3): each one is unknown. */
 static void judge_storage_transformers(struct array_judge *judge)
 {
     const struct zd_json *json = zd_json_member(judge->document, "storage_transformers");

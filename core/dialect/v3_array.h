@@ -18,8 +18,7 @@ void zd_v3_array_parse(
     const struct zd_json *document, enum zd_judgement judgement, struct zd_meta *meta);
 
 /**
- * Put the members shape to codecs into a document, in their canonical form and order
- * (reference 2.2).
+ * Put the members shape to codecs into a document, in their canonical form and order.
  *
  * @param meta an array, not refused
  * @retval ZD_NO_MEMORY

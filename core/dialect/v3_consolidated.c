@@ -26,8 +26,8 @@ static enum zd_severity tolerated(const struct block_judge *judge)
     return judge->reading->judgement == ZD_JUDGE_READ ? ZD_FAULT_WARNING : ZD_FAULT_INVALID;
 }
 
-/* The path that a key means: one leading slash is stripped (reference 4.2). NULL for a key that
- * names no descendant. */
+/* The path that a key means: one leading slash, which some writers add, is stripped. NULL for a key
+ * that names no descendant. */
 static const char *path_of(const char *key)
 {
     const char *path = key[0] == '/' ? key + 1 : key;
@@ -51,7 +51,7 @@ static bool is_repeated(const struct zd_json *entries, const char *key, const ch
     return path != key && zd_json_member(entries, path) != NULL;
 }
 
-/* The parent's entry must be there and be a group (reference 4.3). */
+/* The parent's entry must be there and be a group. */
 static void judge_parent(
     const struct block_judge *judge, const char *path, const struct zd_pointer *at)
 {
@@ -148,7 +148,7 @@ static void judge_unknown_members(const struct block_judge *judge, const struct 
     }
 }
 
-/* The wrapper's members; false when reading goes on without the block (reference 4.3). */
+/* The wrapper's members; false when reading goes on without the block. */
 static bool judge_wrapper(struct block_judge *judge, const struct zd_json *block)
 {
     const struct zd_json *kind = zd_json_member(block, "kind");

@@ -1,4 +1,5 @@
-/* Inline consolidated metadata of a v3 group: a listing that somebody stored (reference 4). */
+/* Inline consolidated metadata of a v3 group: a stored listing of the nodes below it (zarr-python's
+ * `consolidated_metadata`). */
 #ifndef ZD_CORE_DIALECT_V3_CONSOLIDATED_H
 #define ZD_CORE_DIALECT_V3_CONSOLIDATED_H
 

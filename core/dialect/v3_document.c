@@ -16,7 +16,7 @@ struct document_judge {
     bool are_members_good;    /* all but `extensions` are judged, and nothing refuses */
 };
 
-/* The members that the specification defines (reference 1.3); `extensions` by ZEP 10 only. */
+/* The members that Zarr v3 defines; `extensions` by ZEP 10 only. */
 static const struct member {
     const char *name;
     bool on_group;
@@ -117,7 +117,7 @@ static void judge_node_type(const struct document_judge *judge)
 }
 
 /* Zarr v3.1: a member that is not defined may be ignored only if it is an object that says so; but
- * `extensions` is a list (ZEP 10), and without it nobody's (reference 3.5). */
+ * `extensions` is a list (ZEP 10), and unknown without it. */
 static void judge_unknown_members(const struct document_judge *judge)
 {
     for (void *iter = zd_json_next(judge->document, NULL); iter != NULL;
@@ -140,7 +140,7 @@ static void judge_unknown_members(const struct document_judge *judge)
     }
 }
 
-/* Bare NaN and infinities: read at two places only (reference 1.3). A consolidated block is judged
+/* Bare NaN and infinities: read in fill_value and attributes only. A consolidated block is judged
  * entry by entry. */
 static void judge_nonfinite(const struct document_judge *judge)
 {
@@ -230,14 +230,14 @@ static void judge_extension(const struct document_judge *judge, const struct zd_
             at, NULL, definition.name, "the extension \"%s\" must be understood and %s",
             definition.name, why_unknown(judge, definition.name));
     } else {
-        /* What clients send is stored; readers that know the name may follow (reference 3.4). */
+        /* What clients send is stored; other readers may know the name. */
         zd_faults_add(judge->faults, ZD_FAULT_WARNING, "unknown_extension", definition.name, at,
             NULL, definition.name, "the extension \"%s\" %s", definition.name,
             why_unknown(judge, definition.name));
     }
 }
 
-/* ZEP 10, document-level rules E1 to E10 (reference 3.2). */
+/* ZEP 10: the rules of the list as a whole. */
 static void judge_extensions(const struct document_judge *judge)
 {
     const struct zd_json *json = zd_json_member(judge->document, "extensions");
@@ -302,7 +302,7 @@ static ZD_RESULT set_rest(const struct document_judge *judge, struct zd_json *do
                               : zd_json_set(document, "extensions", zd_json_ref(extensions));
 }
 
-/* Built afresh: canonical spellings and order (reference 2.2). */
+/* Built afresh: canonical spellings and order. */
 static ZD_RESULT normalise(const struct document_judge *judge, struct zd_json **ret_document)
 {
     const struct zd_meta *meta = judge->meta;

@@ -1,4 +1,4 @@
-/* A final v3 document, as JSON, to a node: every rule of the specification (reference 1 to 3). */
+/* A final v3 document, as JSON, to a node: every rule of the specification (Zarr v3, metadata). */
 #ifndef ZD_CORE_DIALECT_V3_DOCUMENT_H
 #define ZD_CORE_DIALECT_V3_DOCUMENT_H
 

@@ -115,7 +115,7 @@ static const struct zd_listing_change *change_of(
     return NULL;
 }
 
-/* A leading slash is read, and never written (reference 4.2): its entry gives way to the other. */
+/* A leading slash is read, and never written: its entry gives way to the other. */
 static enum zd_json_fate judge_entry(void *context, const char *name)
 {
     struct relisting *relisting = context;

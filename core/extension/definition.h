@@ -17,8 +17,8 @@ enum zd_point {
 /** The code of a problem with an unknown name there: "unsupported_codec", "unsupported_grid" ... */
 const char *zd_definition_unsupported_code(enum zd_point point);
 
-/** An extension definition, taken apart (Zarr 3.1; reference 1.4). Everything borrowed from the
- * document. */
+/** An extension definition, taken apart (Zarr 3.1, extension definition). Everything borrowed from
+ * the document. */
 struct zd_definition {
     const char *name;
     const struct zd_json *configuration; /* an object, or NULL */
@@ -30,7 +30,7 @@ struct zd_definition {
 /**
  * Take an extension definition apart and judge its form: a string, or an object with name, optional
  * configuration (an object), optional must_understand (a boolean) and nothing else; a well-formed
- * name. Other members pass when reading and must_understand is false (reference 1.4).
+ * name. Other members pass when reading and must_understand is false.
  *
  * @param json    borrowed; NULL or of a wrong type is a fault
  * @param strict  judge as a document to be written: names of the old class are faults too, on

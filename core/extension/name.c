@@ -33,7 +33,7 @@ static bool is_plain(struct zd_span name)
     return name.len > 0;
 }
 
-/* A scheme, a colon, and something without white space, query and fragment (reference 2.1). */
+/* A scheme, a colon, and something without white space, query and fragment (ZEP 9). */
 static bool is_uri(struct zd_span name)
 {
     size_t i = 0;

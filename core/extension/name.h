@@ -1,4 +1,4 @@
-/* Names of extensions (ZEP 9, Zarr 3.1; reference 2.1). */
+/* Names of extensions (ZEP 9, Zarr 3.1). */
 #ifndef ZD_CORE_EXTENSION_NAME_H
 #define ZD_CORE_EXTENSION_NAME_H
 

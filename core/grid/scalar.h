@@ -6,7 +6,7 @@
 #include "core/grid/dtype.h"
 
 /**
- * The element that a fill value spells (Zarr v3, fill_value; reference 1.8).
+ * The element that a fill value spells (Zarr v3, fill_value).
  *
  * @param json      borrowed; a ZD_JSON_NONFINITE is accepted for floats and within complex
  * @param ret_bytes dtype->bytes bytes, little-endian; the caller's memory, untouched on failure
@@ -30,7 +30,7 @@ struct zd_scalar_style {
 };
 
 /**
- * Add one element as text: a JSON value (api.md 3.5), or with bare_strings a CSV field.
+ * Add one element as text: a JSON value, or with bare_strings a CSV field.
  * Raw bits are base64, complex is [re,im]. Failures stick in the text. Thread: any.
  */
 void zd_scalar_add(const struct zd_dtype *dtype, const void *bytes,

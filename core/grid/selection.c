@@ -136,7 +136,7 @@ static char open_bracket(struct zd_scan *scan)
     return zd_scan_char(scan, '(') ? ')' : '\0';
 }
 
-/* The grammar of api.md 3.5; `items` comes with its rank set and the rest zero. */
+/* Items separated by commas; `items` comes with its rank set and the rest zero. */
 static enum zd_status parse_items(struct zd_span text, struct items *items, struct zd_error *err)
 {
     struct zd_scan scan = zd_scan_of(text);

@@ -17,7 +17,7 @@ struct zd_selection {
 };
 
 /**
- * Parse a slice (api.md 3.5): `i | a:b | a:b:s | ...`, NumPy's rules, one pair of [] or () around
+ * Parse a slice: `i | a:b | a:b:s | ...`, NumPy's rules, one pair of [] or () around
  * the whole.
  *
  * @param text    borrowed; empty selects everything
