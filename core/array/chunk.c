@@ -34,7 +34,7 @@ enum zd_status zd_chunk_encode(const struct zd_layout *layout, struct zd_buf *da
     }
     if (data->len != level->chunk_bytes) {
         const enum zd_status status = zd_fail(err, ZD_INVALID,
-            "a chunk has %" PRIu64 " bytes, %zu were given", level->chunk_bytes, data->len);
+            "expected %" PRIu64 " bytes for a chunk, found %zu", level->chunk_bytes, data->len);
         zd_fact_expected(err, "%" PRIu64 " bytes", level->chunk_bytes);
         zd_fact_found(err, "%zu bytes", data->len);
         return status;

@@ -21,7 +21,7 @@ ZD_RESULT zd_chunk_decode(const struct zd_level *level, struct zd_buf *stored,
 /**
  * Whether decoding that run of a chunk alone takes less than half the time of decoding all of it.
  * The layout has parts.
- * @param run  as zd_layout_span tells
+ * @param run  as returned by zd_layout_span
  * Thread: any.
  */
 bool zd_chunk_part_pays(const struct zd_level *level, struct zd_byte_range run);

@@ -26,7 +26,7 @@ static enum zd_status measure(
     uint64_t chunk_bytes = 0;
     if (zd_grid_chunk_overflows(&level->grid, &n_elements) ||
         ckd_mul(&chunk_bytes, n_elements, dtype->bytes)) {
-        return zd_fail(err, ZD_UNSUPPORTED, "chunks of 2^64 bytes or more");
+        return zd_fail(err, ZD_UNSUPPORTED, "a chunk would have 2^64 bytes or more");
     }
     const struct zd_codec *codec = zd_chain_codec(level->chain, zd_chain_array_bytes(level->chain));
     level->chunk_bytes = chunk_bytes;
@@ -101,8 +101,8 @@ enum zd_status zd_layout_new(struct zd_meta *meta, uint64_t chunk_bytes_max,
     const uint64_t chunk_bytes = zd_layout_leaf(layout)->chunk_bytes;
     if (chunk_bytes > chunk_bytes_max) {
         const enum zd_status status = zd_fail(err, ZD_UNSUPPORTED,
-            "a chunk is %" PRIu64 " bytes long when decoded, at most %" PRIu64 " are accepted",
-            chunk_bytes, chunk_bytes_max);
+            "a decoded chunk has %" PRIu64 " bytes; the limit is %" PRIu64, chunk_bytes,
+            chunk_bytes_max);
         zd_fact_limit(err, chunk_bytes_max, chunk_bytes);
         return status;
     }
@@ -146,7 +146,7 @@ enum zd_status zd_layout_index_range(const struct zd_level *level, struct zd_byt
     const uint64_t len = level->shard->index_bytes;
     if (shard.len < len) {
         const enum zd_status status = zd_fail(err, ZD_CORRUPT,
-            "shard of %" PRIu64 " bytes: its index alone has %" PRIu64, shard.len, len);
+            "a shard has %" PRIu64 " bytes, fewer than its index of %" PRIu64, shard.len, len);
         zd_fact_expected(err, "%" PRIu64 " bytes or more", len);
         zd_fact_found(err, "%" PRIu64 " bytes", shard.len);
         return status;

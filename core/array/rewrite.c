@@ -86,8 +86,9 @@ static enum zd_status elements_of(struct work *work, const struct zd_slot_place 
         return ZD_OK;
     }
     if (span.len > work->leaf->stored_max) {
-        return zd_fail(err, ZD_CORRUPT, "a chunk of %zu bytes: its codecs make at most %" PRIu64,
-            span.len, work->leaf->stored_max);
+        return zd_fail(err, ZD_CORRUPT,
+            "a stored chunk has %zu bytes; its codecs produce at most %" PRIu64, span.len,
+            work->leaf->stored_max);
     }
     ZD_AUTO(zd_buf) stored = zd_slots_read(&work->slots, place);
     if (stored == NULL) {

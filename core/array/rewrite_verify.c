@@ -17,7 +17,7 @@ static enum zd_status check_length(
         return ZD_OK;
     }
     const enum zd_status status = zd_fail(err, ZD_INVALID,
-        "a chunk has %" PRIu64 " bytes, %zu were given", level->chunk_bytes, elements->len);
+        "expected %" PRIu64 " bytes for a chunk, found %zu", level->chunk_bytes, elements->len);
     zd_fact_expected(err, "%" PRIu64 " bytes", level->chunk_bytes);
     zd_fact_found(err, "%zu bytes", elements->len);
     return status;

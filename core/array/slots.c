@@ -77,8 +77,7 @@ void zd_slots_done(struct zd_slots *slots)
 static enum zd_status too_large(struct zd_error *err, uint64_t limit, uint64_t requested)
 {
     const enum zd_status status = zd_fail(err, ZD_TOO_LARGE,
-        "the stored object would have %" PRIu64 " bytes, at most %" PRIu64 " are accepted",
-        requested, limit);
+        "the stored object would have %" PRIu64 " bytes; the limit is %" PRIu64, requested, limit);
     zd_fact_limit(err, limit, requested);
     return status;
 }

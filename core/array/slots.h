@@ -10,7 +10,7 @@ enum zd_slot_state {
     ZD_SLOT_STORED,  /* as the shard around it has it, or the object itself */
     ZD_SLOT_BYTES,   /* it was given other bytes */
     ZD_SLOT_OPENED,  /* a shard in which chunks were looked for */
-    ZD_SLOT_UNKNOWN, /* nobody knows: the object was not read, or the shard around it is lost */
+    ZD_SLOT_UNKNOWN, /* the object was not read, or the shard around it does not decode */
 };
 
 struct zd_opened;

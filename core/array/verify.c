@@ -31,8 +31,8 @@ static enum zd_status charge(struct walk *walk, uint64_t n_bytes, struct zd_erro
     if (walk->n_decoded <= walk->decoded_max) {
         return ZD_OK;
     }
-    const enum zd_status status = zd_fail(err, ZD_TOO_LARGE,
-        "the chunk has more than %" PRIu64 " bytes when it is decoded", walk->decoded_max);
+    const enum zd_status status = zd_fail(
+        err, ZD_TOO_LARGE, "the decoded chunk has more than %" PRIu64 " bytes", walk->decoded_max);
     zd_fact_limit(err, walk->decoded_max, walk->n_decoded);
     return status;
 }

@@ -7,7 +7,7 @@
 
 /** What was seen on the way; zeroed before. */
 struct zd_verified {
-    struct zd_written *written; /* in: is told of all elements; borrowed, or NULL */
+    struct zd_written *written; /* in: gets all elements; borrowed, or NULL */
     uint64_t n_empty;           /* out: chunks of the last level that are all fill value */
     uint64_t n_full;            /* out: the others */
 };
@@ -19,7 +19,7 @@ struct zd_verified {
  * @param encoded     borrowed
  * @param decoded_max bytes to decode at the most, indexes included: chunks of a shard may share
  *                    their bytes, so that a small one could take for ever
- * @param verified    told of what is there, also when the end is a failure
+ * @param verified    counts the chunks found, also on failure
  * @retval ZD_CORRUPT
  * @retval ZD_TOO_LARGE facts limit, requested
  * @retval ZD_NO_MEMORY

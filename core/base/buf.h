@@ -9,7 +9,7 @@
 
 #include "core/base/own.h"
 
-/** Some bytes of somebody else; borrowed. */
+/** Borrowed bytes. */
 struct zd_span {
     const uint8_t *ptr; /* NULL only when len is 0 */
     size_t len;         /* bytes */

@@ -154,7 +154,7 @@ enum zd_status zd_faults_status(const struct zd_faults *faults, struct zd_error 
             return told;
         }
     }
-    return zd_fail(err, status, "the document has %zu faults, past the %d findings listed",
+    return zd_fail(err, status, "the document has %zu faults beyond the %d listed",
         faults->n_invalid + faults->n_unsupported, ZD_FAULTS_MAX);
 }
 

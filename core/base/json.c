@@ -240,8 +240,7 @@ enum zd_status zd_json_parse(struct zd_span text, const struct zd_json_limits *l
 {
     ZD_TRY(zd_json_check_limits(text, limits, err));
     if (text.len == 0) {
-        return zd_json_fail_at(
-            err, text, 0, ZD_INVALID, "the document is empty, a value was expected");
+        return zd_json_fail_at(err, text, 0, ZD_INVALID, "the document is empty; expected a value");
     }
     json_error_t error;
     json_t *json = load(text, 0, &error);

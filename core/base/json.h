@@ -73,7 +73,7 @@ bool zd_json_i64(const struct zd_json *json, int64_t *ret_value);
 /** True and the value, when it is an integer or a real (or ZD_JSON_NONFINITE). */
 bool zd_json_f64(const struct zd_json *json, double *ret_value);
 
-/** The spelling of an integer beyond 64 bits, which no other function tells exactly; else NULL. */
+/** The digits of an integer beyond 64 bits, which no other function returns exactly; else NULL. */
 const char *zd_json_digits(const struct zd_json *json);
 
 /** Equality of values: member order ignored, numbers compared by value (1 equals 1.0). */

@@ -132,7 +132,7 @@ static enum zd_status too_large(
     struct zd_error *err, const char *what, size_t limit, size_t requested)
 {
     const enum zd_status told = zd_fail(err, ZD_TOO_LARGE,
-        "the JSON document has %zu %s or more, %zu are allowed", requested, what, limit);
+        "the JSON document has %zu %s or more; the limit is %zu", requested, what, limit);
     zd_fact_limit(err, limit, requested);
     return told;
 }
@@ -167,7 +167,7 @@ enum zd_status zd_json_check_limits(
         }
         if (type == ZD_JSON_TOKEN_STRING && holds_nul(text, at, end)) {
             return zd_json_fail_at(
-                err, text, at, ZD_INVALID, "a string holds U+0000, which is not accepted");
+                err, text, at, ZD_INVALID, "a string contains U+0000, which is not accepted");
         }
     }
 }

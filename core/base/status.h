@@ -9,7 +9,7 @@
 /** What happened, never what HTTP says of it: server/http/problem.c maps a status to a code. */
 enum zd_status {
     ZD_OK = 0,
-    ZD_INVALID,       /* the input breaks a rule: whoever sent or wrote it must change it */
+    ZD_INVALID,       /* the input breaks a rule: its author must change it */
     ZD_UNSUPPORTED,   /* well formed, but it needs something this build lacks */
     ZD_CORRUPT,       /* stored bytes do not decode */
     ZD_OUT_OF_BOUNDS, /* an index outside its range */
@@ -23,7 +23,7 @@ enum zd_status {
     ZD_NO_SPACE,  /* the store is full */
     ZD_STORE,     /* the store failed, or refused; nothing is known of the key */
     ZD_TIMEOUT,   /* the deadline passed */
-    ZD_CANCELLED, /* nobody waits for the result any more */
+    ZD_CANCELLED, /* the result is no longer wanted */
     ZD_INTERNAL,  /* a bug of ours */
 };
 
@@ -90,7 +90,7 @@ struct zd_error {
 ZD_RESULT zd_fail(struct zd_error *err, enum zd_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/** Add facts to an error that was told with zd_fail; each accepts err == NULL. Thread: any. */
+/** Add facts to an error set by zd_fail; each accepts err == NULL. Thread: any. */
 void zd_fact_dim(struct zd_error *err, uint32_t dim);
 void zd_fact_index(struct zd_error *err, int64_t index);
 void zd_fact_size(struct zd_error *err, uint64_t size);

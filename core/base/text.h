@@ -31,7 +31,7 @@ void zd_text_cut(struct zd_text *text, size_t len);
 
 /**
  * Add to the end. @retval ZD_TOO_LARGE past the ceiling @retval ZD_NO_MEMORY. On failure the text
- * keeps what it had. The results may be ignored by those who look at text->status. Thread: any.
+ * keeps what it had. The result may be ignored if text->status is checked later. Thread: any.
  */
 enum zd_status zd_text_add(struct zd_text *text, const char *piece);
 enum zd_status zd_text_add_bytes(struct zd_text *text, const void *bytes, size_t len);

@@ -67,7 +67,7 @@ static void drop_entry(struct opening *opening, const struct entry *entry, const
         opening->dropped_name = name;
     }
     zd_faults_add(opening->faults, ZD_FAULT_WARNING, "ignored_codec", name, &entry->at, NULL, name,
-        "the unknown codec \"%s\" is ignored, as the document allows", name);
+        "the unknown codec \"%s\" is ignored: its must_understand is false", name);
 }
 
 static void read_entry(struct opening *opening, size_t i)
@@ -95,8 +95,7 @@ static void read_entry(struct opening *opening, size_t i)
 static void add_too_many(struct opening *opening, size_t n)
 {
     zd_faults_add(opening->faults, ZD_FAULT_UNSUPPORTED, "out_of_range", NULL, &opening->config->at,
-        "32 codecs at most", NULL, "%zu codecs are more than the %d that are supported", n,
-        ZD_CHAIN_CODECS_MAX);
+        "32 codecs at most", NULL, "%zu codecs; at most %d are supported", n, ZD_CHAIN_CODECS_MAX);
     opening->has_gap = true;
 }
 
@@ -180,7 +179,7 @@ static enum zd_status imply_bytes(struct opening *opening)
     opening->n_entries++;
     zd_faults_add(opening->faults, ZD_FAULT_WARNING, "implied_bytes", "bytes", &opening->config->at,
         "an array->bytes codec", NULL,
-        "no array->bytes codec is named; `bytes` little-endian is assumed");
+        "the list has no array->bytes codec; `bytes`, little-endian, is assumed");
     return ZD_OK;
 }
 
@@ -249,7 +248,8 @@ static enum zd_status open_link(
     if (config->fixed && *known && !link->encoded.size_is_exact) {
         zd_faults_add(opening->faults, ZD_FAULT_INVALID, "variable_size", entry->codec->name,
             &entry->at, "a codec whose output has a fixed size", entry->codec->name,
-            "the codec \"%s\" is of no fixed size, which the index needs", entry->codec->name);
+            "the output of the codec \"%s\" has no fixed size, which a shard index requires",
+            entry->codec->name);
     }
     return ZD_OK;
 }
@@ -415,7 +415,7 @@ enum zd_status zd_chain_encode(const struct zd_chain *chain, struct zd_buf *deco
             "chunks cannot be encoded: the document names a codec that is not supported");
     }
     if (decoded->len != chain->decoded.size) {
-        return zd_fail(err, ZD_INVALID, "%zu bytes given, a chunk has %" PRIu64, decoded->len,
+        return zd_fail(err, ZD_INVALID, "found %zu bytes; a chunk has %" PRIu64, decoded->len,
             chain->decoded.size);
     }
     ZD_AUTO(zd_buf) data = zd_buf_ref(decoded);

@@ -82,7 +82,7 @@ struct zd_codec {
     void (*close)(void *state); /* accepts NULL */
 
     /**
-     * Encoded to decoded. Never makes more than the decoded size that open was told.
+     * Encoded to decoded. Never makes more than the decoded size given to open.
      * @param encoded  borrowed; may be returned with one more reference when nothing changes
      * @param ret_decoded owned
      * @retval ZD_CORRUPT

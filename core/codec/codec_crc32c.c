@@ -74,7 +74,7 @@ static enum zd_status crc32c_decode(
     const struct crc32c *crc32c = state;
     if (encoded->len < CHECKSUM_BYTES) {
         const enum zd_status status = zd_fail(
-            err, ZD_CORRUPT, NAME ": %zu bytes are too few for a checksum of 4", encoded->len);
+            err, ZD_CORRUPT, NAME ": %zu bytes cannot hold a checksum of 4 bytes", encoded->len);
         zd_fact_name(err, NAME);
         return status;
     }

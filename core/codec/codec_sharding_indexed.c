@@ -183,8 +183,8 @@ static void judge_nesting(const struct zd_codec_config *config, struct zd_faults
 {
     if (config->depth >= ZD_CODEC_DEPTH_MAX) {
         zd_faults_add(faults, ZD_FAULT_UNSUPPORTED, "unsupported_codec", NAME, &config->at,
-            "at most 4 shards within each other", NULL,
-            "shards within shards are supported to a depth of %d", ZD_CODEC_DEPTH_MAX);
+            "at most 4 nested shards", NULL, "nested shards are supported to a depth of %d",
+            ZD_CODEC_DEPTH_MAX);
     }
     /* The index has one dimension more than the shard. */
     if (config->decoded->rank >= ZD_RANK_MAX) {

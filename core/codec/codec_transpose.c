@@ -33,7 +33,7 @@ static bool read_letter(const struct zd_parameters *parameters, const struct zd_
     const struct zd_pointer at = zd_parameter_at(parameters, "order");
     zd_faults_add(parameters->faults, ZD_FAULT_WARNING, "letter_order", NAME, &at,
         "a permutation of the axes", letter,
-        "order \"%s\" is read as the order of axes it stands for", letter);
+        "order \"%s\" is read as the permutation it stands for", letter);
     return true;
 }
 

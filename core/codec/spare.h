@@ -1,4 +1,4 @@
-/* Contexts of compression libraries that nobody uses now: costly to make, so the next one takes
+/* Unused contexts of compression libraries: they are costly to make, so the next one takes
  * them. */
 #ifndef ZD_CORE_CODEC_SPARE_H
 #define ZD_CORE_CODEC_SPARE_H

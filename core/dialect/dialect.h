@@ -10,7 +10,7 @@ struct zd_reading {
     bool zep10; /* `extensions` is understood (ZEP 10), not an unknown member (core 3.1) */
     enum zd_judgement judgement;
     /* Of one document without its consolidated block. `nonfinite` is for documents to be written:
-     * what stands in them already is told as a fault of its place, not of the JSON. */
+     * a bare NaN in them is reported as a fault of its member, not as malformed JSON. */
     struct zd_json_limits limits;
     size_t consolidated_bytes_max;
 };
@@ -98,8 +98,8 @@ struct zd_dialect {
     void (*render)(const struct zd_json *document, const struct zd_json *listing,
         struct zd_document_texts *out);
 
-    /** The documents with some members changed, told in those of the final v3 document (RFC 7396);
-     * everything else as it is written. */
+    /** The documents with a merge patch (RFC 7396) of the final v3 document applied; everything
+     * else stays as it is stored. */
     void (*patch)(const struct zd_documents *stored, const struct zd_json *patch,
         struct zd_document_texts *out);
 

@@ -89,7 +89,7 @@ static ZD_RESULT check_beside(struct zd_span text, struct zd_span block,
     const size_t len = text.len - block.len;
     if (len > limits->bytes_max) {
         const enum zd_status status = zd_fail(err, ZD_TOO_LARGE,
-            "the document has %zu bytes beside its consolidated metadata, %zu are allowed", len,
+            "the document has %zu bytes without its consolidated metadata; the limit is %zu", len,
             limits->bytes_max);
         zd_fact_limit(err, limits->bytes_max, len);
         return status;
@@ -196,7 +196,7 @@ static ZD_RESULT v3_parse(const struct zd_documents *documents, const struct zd_
         }
     }
     if (meta->faults.out_of_memory) {
-        return zd_fail(err, ZD_NO_MEMORY, "cannot allocate what a document holds");
+        return zd_fail(err, ZD_NO_MEMORY, "cannot allocate the contents of a document");
     }
     *ret_meta = ZD_TAKE(meta);
     return ZD_OK;

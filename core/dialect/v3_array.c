@@ -54,7 +54,7 @@ static const struct zd_json *required(const struct array_judge *judge, const cha
     if (value == NULL) {
         const struct zd_pointer at = zd_pointer_member(&whole_document, name);
         zd_faults_add(judge->faults, ZD_FAULT_INVALID, "missing_member", name, &at, name, NULL,
-            "an array's document must have the member \"%s\"", name);
+            "the document of an array must have the member \"%s\"", name);
     }
     return value;
 }
@@ -125,7 +125,7 @@ static void judge_shape(struct array_judge *judge)
     uint64_t n_elements = 0;
     if (zd_product(&n_elements, grid->shape, grid->rank)) {
         zd_faults_add(judge->faults, ZD_FAULT_INVALID, "too_large", NULL, &at,
-            "a product below 2^64", NULL, "the number of elements does not fit 64 bits");
+            "a product below 2^64", NULL, "the number of elements does not fit in 64 bits");
         return;
     }
     judge->has_shape = true;
@@ -151,11 +151,12 @@ static bool definition_of(
     if (!ret_definition->must_understand) {
         const struct zd_pointer flag = zd_pointer_member(&at, "must_understand");
         zd_faults_add(judge->faults, tolerated(judge), "must_understand_false", member, &flag,
-            "true", "false", "\"%s\" can never be ignored", member);
+            "true", "false",
+            "\"%s\" must not be ignored: must_understand false is not allowed here", member);
     }
     if (ret_definition->has_surplus) {
         zd_faults_add(judge->faults, ZD_FAULT_INVALID, "unknown_member", member, &at,
-            "name, configuration", NULL, "\"%s\" has members that are not defined", member);
+            "name, configuration", NULL, "\"%s\" has undefined members", member);
         return false;
     }
     return true;
@@ -205,7 +206,7 @@ static void judge_data_type(struct array_judge *judge)
         if (is_raw_bits(definition.name) && is_malformed_raw_bits(definition.name)) {
             zd_faults_add(judge->faults, ZD_FAULT_INVALID, "bad_name", definition.name, &at,
                 "r<N>, N a positive multiple of 8", definition.name,
-                "\"%s\" is no data type of raw bits", definition.name);
+                "\"%s\" is not a valid data type of raw bits", definition.name);
             return;
         }
         add_unsupported(judge, ZD_POINT_DATA_TYPE, definition.name, &at);
@@ -315,7 +316,8 @@ static void judge_key_encoding(struct array_judge *judge)
         add_wrong_type(judge, &place, "\"/\" or \".\"", separator);
     } else if (!zd_span_is(text, "/") && !zd_span_is(text, ".")) {
         zd_faults_add(judge->faults, ZD_FAULT_INVALID, "out_of_range", "separator", &place,
-            "\"/\" or \".\"", zd_json_string(separator), "no such separator of chunk keys");
+            "\"/\" or \".\"", zd_json_string(separator),
+            "the separator of chunk keys must be \"/\" or \".\"");
     } else {
         meta->key_separator = (char)text.ptr[0];
     }
@@ -349,7 +351,7 @@ static void judge_fill_value(struct array_judge *judge)
     } else if (is_noted && !zd_json_has_nonfinite(json)) {
         char space[FOUND_BYTES];
         zd_faults_add(judge->faults, tolerated(judge), "legacy_spelling", meta->dtype.name, &at,
-            NULL, found_of(json, space), "a writer must not spell the fill value so");
+            NULL, found_of(json, space), "a writer must not use this spelling of the fill value");
     }
 }
 
@@ -381,7 +383,7 @@ static bool chunk_repr(const struct array_judge *judge, struct zd_repr *ret_repr
         ckd_mul(&size, size, meta->dtype.bytes) || size > SIZE_MAX / 2) {
         const struct zd_pointer at = zd_pointer_member(&whole_document, "chunk_grid");
         zd_faults_add(judge->faults, ZD_FAULT_INVALID, "too_large", "chunk_shape", &at,
-            "a chunk below 2^63 bytes", NULL, "the size of a chunk does not fit 63 bits");
+            "a chunk below 2^63 bytes", NULL, "the size of a chunk does not fit in 63 bits");
         return false;
     }
     *ret_repr = (struct zd_repr){
@@ -446,7 +448,7 @@ static void judge_dimension_names(struct array_judge *judge)
     }
     if (zd_json_is(json, ZD_JSON_NULL)) {
         zd_faults_add(judge->faults, tolerated(judge), "null_dimension_names", NULL, &at,
-            "an array, or no such member", "null", "dimension_names is null, read as absent");
+            "an array, or no such member", "null", "dimension_names is null; it is read as absent");
         return;
     }
     if (!zd_json_is(json, ZD_JSON_ARRAY)) {

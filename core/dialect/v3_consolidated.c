@@ -118,12 +118,13 @@ static void judge_entries(const struct block_judge *judge)
         const struct zd_pointer at = zd_pointer_member(&metadata_at, key);
         if (path == NULL || (path != key && judge->reading->judgement == ZD_JUDGE_WRITE)) {
             zd_faults_add(judge->faults, tolerated(judge), "bad_path", key, &at,
-                "a relative path of node names", key, "\"%s\" is no path of a descendant", key);
+                "a relative path of node names", key, "\"%s\" is not the path of a descendant",
+                key);
             continue;
         }
         if (is_repeated(judge->entries, key, path)) {
             zd_faults_add(judge->faults, ZD_FAULT_WARNING, "duplicate", key, &at,
-                "one entry for each path", key, "\"%s\" is listed twice, this entry is ignored",
+                "one entry for each path", key, "\"%s\" is listed twice; this entry is ignored",
                 path);
             continue;
         }
@@ -156,7 +157,7 @@ static bool judge_wrapper(struct block_judge *judge, const struct zd_json *block
     if (!zd_json_is(kind, ZD_JSON_STRING) || !zd_span_is(zd_json_string_span(kind), "inline")) {
         zd_faults_add(judge->faults, tolerated(judge),
             kind == NULL ? "missing_member" : "out_of_range", "kind", &kind_at, "\"inline\"",
-            zd_json_string(kind), "the consolidated metadata is of no known kind");
+            zd_json_string(kind), "the kind of the consolidated metadata is not supported");
         return false;
     }
     const struct zd_json *flag = zd_json_member(block, "must_understand");
@@ -164,7 +165,7 @@ static bool judge_wrapper(struct block_judge *judge, const struct zd_json *block
         const struct zd_pointer at = zd_pointer_member(&block_at, "must_understand");
         zd_faults_add(judge->faults, tolerated(judge),
             flag == NULL ? "missing_member" : "out_of_range", "must_understand", &at, "false", NULL,
-            "consolidated metadata must say must_understand false");
+            "consolidated metadata must have must_understand false");
     }
     judge_unknown_members(judge, block);
     judge->entries = zd_json_member(block, "metadata");
@@ -185,7 +186,7 @@ void zd_v3_consolidated_parse(
     if (zd_json_is(block, ZD_JSON_NULL)) {
         zd_faults_add(judge.faults, tolerated(&judge), "null_consolidated_metadata", NULL,
             &block_at, "an object, or no such member", "null",
-            "consolidated_metadata is null, read as absent");
+            "consolidated_metadata is null; it is read as absent");
         return;
     }
     if (!zd_json_is(block, ZD_JSON_OBJECT)) {
@@ -200,7 +201,7 @@ void zd_v3_consolidated_parse(
     if (zd_json_has_nonfinite(judge.entries)) {
         zd_faults_add(judge.faults, tolerated(&judge), "bare_nonfinite", "consolidated_metadata",
             &metadata_at, "JSON, where NaN and infinities are strings", "a bare NaN or infinity",
-            "an entry holds a token that is not JSON");
+            "an entry contains a token that is not JSON");
     }
     judge_entries(&judge);
     meta->consolidated = zd_json_ref(judge.entries);

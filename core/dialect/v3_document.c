@@ -112,7 +112,7 @@ static void judge_node_type(const struct document_judge *judge)
     } else {
         const struct zd_pointer at = zd_pointer_member(&whole_document, "node_type");
         zd_faults_add(judge->faults, ZD_FAULT_INVALID, "out_of_range", "node_type", &at,
-            "\"group\" or \"array\"", text, "no such type of node");
+            "\"group\" or \"array\"", text, "node_type must be \"group\" or \"array\"");
     }
 }
 
@@ -130,13 +130,13 @@ static void judge_unknown_members(const struct document_judge *judge)
         const struct zd_json *flag = zd_json_member(zd_json_iter_value(iter), "must_understand");
         if (zd_json_is_false(flag) && strcmp(name, "extensions") != 0) {
             zd_faults_add(judge->faults, ZD_FAULT_WARNING, "ignored_extension", name, &at, NULL,
-                name, "the unknown member \"%s\" is ignored, as it allows", name);
+                name, "the unknown member \"%s\" is ignored: its must_understand is false", name);
             continue;
         }
         zd_faults_add(judge->faults, is_read(judge) ? ZD_FAULT_UNSUPPORTED : ZD_FAULT_INVALID,
             is_read(judge) ? "unsupported_extension" : "unknown_member", name, &at,
             "an object with must_understand false, or no such member", name,
-            "the member \"%s\" is not known and must not be ignored", name);
+            "the member \"%s\" is unknown and must not be ignored", name);
     }
 }
 
@@ -161,7 +161,7 @@ static void judge_nonfinite(const struct document_judge *judge)
         zd_faults_add(judge->faults,
             may_stand && is_read(judge) ? ZD_FAULT_WARNING : ZD_FAULT_INVALID, "bare_nonfinite",
             name, &at, "JSON, where NaN and infinities are strings", "a bare NaN or infinity",
-            "\"%s\" holds a token that is not JSON", name);
+            "\"%s\" contains a token that is not JSON", name);
     }
 }
 
@@ -213,7 +213,7 @@ static void judge_extension(const struct document_judge *judge, const struct zd_
     }
     if (definition.has_surplus) {
         zd_faults_add(judge->faults, ZD_FAULT_INVALID, "unknown_member", definition.name, at,
-            "name, configuration, must_understand", NULL, "\"%s\" has members that are not defined",
+            "name, configuration, must_understand", NULL, "\"%s\" has undefined members",
             definition.name);
         return;
     }
@@ -223,7 +223,8 @@ static void judge_extension(const struct document_judge *judge, const struct zd_
         judge_known_extension(judge, extension, position, &definition, at);
     } else if (!definition.must_understand) {
         zd_faults_add(judge->faults, ZD_FAULT_WARNING, "ignored_extension", definition.name, at,
-            NULL, definition.name, "the unknown extension \"%s\" is ignored, as it allows",
+            NULL, definition.name,
+            "the unknown extension \"%s\" is ignored: its must_understand is false",
             definition.name);
     } else if (is_read(judge)) {
         zd_faults_add(judge->faults, ZD_FAULT_UNSUPPORTED, "unsupported_extension", definition.name,
@@ -252,7 +253,7 @@ static void judge_extensions(const struct document_judge *judge)
     if (zd_json_count(json) == 0) {
         zd_faults_add(judge->faults, ZD_FAULT_INVALID, "out_of_range", "extensions", &at,
             "one entry or more, or no such member", "an empty array",
-            "a list of no extensions must be left out");
+            "an empty list of extensions must be omitted");
     }
     for (size_t i = 0; i < zd_json_count(json); i++) {
         const struct zd_pointer place = zd_pointer_element(&at, i);
@@ -357,12 +358,12 @@ enum zd_status zd_v3_document_parse(const struct zd_dialect *dialect,
     };
     judge_document(&judge);
     if (meta->faults.out_of_memory) {
-        return zd_fail(err, ZD_NO_MEMORY, "cannot allocate what a document holds");
+        return zd_fail(err, ZD_NO_MEMORY, "cannot allocate the contents of a document");
     }
     const enum zd_status status = zd_meta_is_refused(meta) ? keep_stored(document, &meta->document)
                                                            : normalise(&judge, &meta->document);
     if (status != ZD_OK) {
-        return zd_fail(err, status, "cannot make a node's document");
+        return zd_fail(err, status, "cannot render the document of a node");
     }
     *ret_meta = ZD_TAKE(meta);
     return ZD_OK;

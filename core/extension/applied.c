@@ -44,7 +44,7 @@ static void judge_entry(const struct zd_applied_list *list, const struct zd_exte
     }
     if (!extension->may_repeat && is_applied(list, extension)) {
         zd_faults_add(faults, ZD_FAULT_INVALID, "duplicate", extension->name, at,
-            "one entry of that name", extension->name, "\"%s\" must stand in the list once",
+            "one entry of that name", extension->name, "\"%s\" must appear in the list only once",
             extension->name);
     }
 }

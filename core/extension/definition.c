@@ -36,11 +36,11 @@ static void judge_name(struct zd_span name, const struct zd_pointer *at, bool st
     const char *text = name.len == 0 ? "" : (const char *)name.ptr;
     if (class == ZD_NAME_OLD && !strict) {
         zd_faults_add(faults, ZD_FAULT_WARNING, "unregistered_name", text, &place, NAME_FORM, text,
-            "the name \"%.*s\" is well formed only by an old draft", (int)name.len, text);
+            "the name \"%.*s\" is valid only by an old draft", (int)name.len, text);
         return;
     }
     zd_faults_add(faults, ZD_FAULT_INVALID, "bad_name", text, &place, NAME_FORM, text,
-        "\"%.*s\" is no extension name", (int)name.len, text);
+        "\"%.*s\" is not a valid extension name", (int)name.len, text);
 }
 
 static void judge_surplus(const struct zd_json *json, const struct zd_pointer *at, bool strict,

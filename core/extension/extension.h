@@ -18,8 +18,8 @@ struct zd_subject {
 };
 
 /**
- * What a node is to those who interpret it, once its extensions had their say. Zeroed: what its
- * document says without them. Lists and elements are borrowed from the states of the extensions.
+ * How a node is to be interpreted, after its extensions have been applied. Zeroed: as its document
+ * says without extensions. Lists and elements are borrowed from the states of the extensions.
  */
 struct zd_view {
     /* array */
@@ -27,7 +27,7 @@ struct zd_view {
     uint64_t origin[ZD_RANK_MAX]; /* the stored element that clients call 0; zeros without one */
     const void *min;  /* no element but NaN and the fill value lies below it; NULL: not known */
     const void *max;  /* nor above it */
-    bool skips_empty; /* a chunk of nothing but the fill value is never stored, whoever made it */
+    bool skips_empty; /* a chunk of nothing but the fill value is never stored */
     /* group: paths relative to it, without slash at either end */
     const char *const *level; /* arrays through which the group can be sliced, the finest first */
     uint32_t n_levels;

@@ -30,11 +30,11 @@ static void judge_bound(const struct zd_json *configuration, const char *member,
             err.facts.found, "%s of %s: %s", member, NAME, err.text);
     } else if (zd_element_is_nan(dtype, ret_bound)) {
         zd_faults_add(faults, ZD_FAULT_INVALID, "out_of_range", NAME, &place,
-            "a value that has an order", "NaN", "NaN is no bound: it is left out of them");
+            "a value that has an order", "NaN", "NaN cannot be a bound; bounds ignore NaN");
     } else if (is_noted) {
         zd_faults_add(faults, subject->is_stored ? ZD_FAULT_WARNING : ZD_FAULT_INVALID,
             "legacy_spelling", NAME, &place, "a spelling of fill values, within the type's range",
-            NULL, "a writer must not spell %s so", member);
+            NULL, "a writer must not use this spelling of %s", member);
     }
 }
 
@@ -48,7 +48,7 @@ static ZD_RESULT statistics_validate(const struct zd_json *configuration,
     if (!zd_dtype_is_ordered(dtype)) {
         zd_faults_add(faults, ZD_FAULT_INVALID, "wrong_type", NAME, at,
             "an array of booleans, integers or floats", dtype->name,
-            "elements of %s have no order, and so no bounds", dtype->name);
+            "elements of %s have no order and therefore no bounds", dtype->name);
         return ZD_INVALID;
     }
     judge_bound(configuration, "min", at, subject, bounds.min, faults);

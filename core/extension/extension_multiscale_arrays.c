@@ -44,7 +44,7 @@ static enum zd_status select_number(
         return ZD_OK;
     }
     const enum zd_status status = zd_fail(err, ZD_OUT_OF_BOUNDS,
-        "there is no level %" PRIu64 ", the group has %" PRIu32 " of them", choice->number,
+        "level %" PRIu64 " does not exist; the group has %" PRIu32 " levels", choice->number,
         choice->n_levels);
     zd_fact_index(err, (int64_t)zd_min_u64(choice->number, INT64_MAX));
     zd_fact_size(err, choice->n_levels);
@@ -71,7 +71,7 @@ static ZD_RESULT multiscale_select(
         least = zd_min_u64(least, level->n_elements);
     }
     const enum zd_status status = zd_fail(err, ZD_TOO_LARGE,
-        "no level has an answer of at most %" PRIu64 " elements", choice->n_elements_max);
+        "at every level the answer has more than %" PRIu64 " elements", choice->n_elements_max);
     zd_fact_limit(err, choice->n_elements_max, least);
     return status;
 }

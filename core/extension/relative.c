@@ -23,8 +23,8 @@ static void judge_path(
 {
     if (!is_below(path)) {
         zd_faults_add(faults, ZD_FAULT_INVALID, "bad_path", name, at,
-            "a path below the group, such as a/b", path, "\"%s\" leads to no node below the group",
-            path);
+            "a path below the group, such as a/b", path,
+            "\"%s\" does not name a node below the group", path);
     }
 }
 

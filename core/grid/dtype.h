@@ -47,7 +47,7 @@ void zd_dtype_swap(const struct zd_dtype *dtype, void *to, const void *from, siz
 /** Write one element n_elements times. */
 void zd_dtype_fill(const struct zd_dtype *dtype, void *to, const void *element, size_t n_elements);
 
-/** Whether elements of that type have an order, and so extremes. Thread: any. */
+/** Whether elements of that type have an order, and therefore extremes. Thread: any. */
 bool zd_dtype_is_ordered(const struct zd_dtype *dtype);
 
 #endif

@@ -8,7 +8,7 @@
  * Thread: any. */
 int zd_element_compare(const struct zd_dtype *dtype, const void *a, const void *b);
 
-/** An element of a float type, of a signed one, of bool or an unsigned one: widened, exactly. */
+/** The exact value of an element of a float type, a signed type, bool or an unsigned type. */
 double zd_element_f64(const struct zd_dtype *dtype, const void *element);
 int64_t zd_element_i64(const struct zd_dtype *dtype, const void *element);
 uint64_t zd_element_u64(const struct zd_dtype *dtype, const void *element);

@@ -44,7 +44,7 @@ static enum zd_status bad(const struct zd_scan *scan, const char *expected, stru
         (void)snprintf(found, sizeof found, "byte 0x%02x", (unsigned char)*scan->at);
     }
     const enum zd_status status = zd_fail(
-        err, ZD_INVALID, "slice: at byte %zu, %s expected, %s found", position, expected, found);
+        err, ZD_INVALID, "slice: at byte %zu: expected %s, found %s", position, expected, found);
     zd_fact_position(err, position);
     zd_fact_expected(err, "%s", expected);
     zd_fact_found(err, "%s", found);

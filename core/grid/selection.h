@@ -40,8 +40,8 @@ uint32_t zd_selection_shape(const struct zd_selection *selection, uint64_t ret_s
 /** How many elements; true when that does not fit 64 bits. */
 bool zd_selection_overflows(const struct zd_selection *selection, uint64_t *ret_n_elements);
 
-/** Adds a selection of an array, and what was asked for it where clients count from elsewhere: all
- * that an answer tells of them. Both have the same rank. */
+/** Add a selection to a hash, in stored and in asked coordinates, which differ if clients count
+ * from another origin. Both have the same rank. */
 void zd_selection_hash(
     const struct zd_selection *stored, const struct zd_selection *asked, struct zd_hash *hash);
 

@@ -1,4 +1,4 @@
-/* What elements are together: how many, their extremes, their mean and spread. */
+/* Summaries of elements: count, extremes, mean and spread. */
 #ifndef ZD_CORE_GRID_SUMMARY_H
 #define ZD_CORE_GRID_SUMMARY_H
 
@@ -6,7 +6,7 @@
 
 #define ZD_SUMMARY_ELEMENT_BYTES 8 /* of the largest data type that has an order */
 
-/** What is to be told. */
+/** What to summarize. */
 struct zd_summary_config {
     struct zd_dtype dtype;
     const void *fill;   /* dtype.bytes; borrowed during init */

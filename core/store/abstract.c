@@ -230,7 +230,7 @@ static enum zd_status len_with_parts(
     }
     if (len > op->bytes_max) {
         const enum zd_status status =
-            zd_fail(err, ZD_TOO_LARGE, "%s: a value of %llu bytes, at most %zu allowed",
+            zd_fail(err, ZD_TOO_LARGE, "%s: the value has %llu bytes; the limit is %zu",
                 key_of_parts(lane), (unsigned long long)len, op->bytes_max);
         zd_fact_limit(err, op->bytes_max, len);
         return status;

@@ -1,11 +1,11 @@
-/* The directories above a key: made when it is written, removed when they are empty. */
+/* The directories above a key: made when the key is written, removed when they are empty. */
 #ifndef ZD_CORE_STORE_ANCESTORS_H
 #define ZD_CORE_STORE_ANCESTORS_H
 
 #include "core/store/files.h"
 
 /**
- * Open the deepest directory above a key that is there.
+ * Open the deepest existing directory above a key.
  *
  * @param ret_len length of its path
  * @param ret_fd  owned
@@ -16,11 +16,11 @@ ZD_RESULT zd_ancestors_find(
     struct zd_files *files, const char *key, size_t *ret_len, int *ret_fd, struct zd_error *err);
 
 /**
- * Open the directory of a key; it is made, with those above it, where they are missing, and in a
- * durable store their names are synced.
+ * Open the directory of a key. Missing directories are made, and their names synced if the store is
+ * durable.
  *
  * @param ret_fd owned
- * @retval ZD_AGAIN somebody removed one of them meanwhile, since it was empty
+ * @retval ZD_AGAIN an empty directory on the way was removed meanwhile; try again
  * @retval ZD_NO_SPACE
  * @retval ZD_STORE
  * Thread: any; blocks.

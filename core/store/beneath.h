@@ -1,4 +1,4 @@
-/* Opening what lies below a directory, and nothing else. */
+/* Opening files below a directory, and none outside of it. */
 #ifndef ZD_CORE_STORE_BENEATH_H
 #define ZD_CORE_STORE_BENEATH_H
 
@@ -40,17 +40,17 @@ void zd_beneath_close(struct zd_beneath *root); /* accepts fd -1 */
 ZD_RESULT zd_beneath_find(
     const struct zd_beneath *root, const char *path, int flags, int *ret_fd, struct zd_error *err);
 
-/** The same for those who must tell more cases apart: a descriptor, or a negative errno. */
+/** The same with the exact reason: a descriptor, or a negative errno. */
 int zd_beneath_try(const struct zd_beneath *root, const char *path, int flags);
 
-/** The same without blocking. @retval ZD_AGAIN the answer is not in the kernel's cache, or it is
- * any other than ZD_OK and ZD_NOT_FOUND */
+/** The same without blocking. @retval ZD_AGAIN the kernel has no answer in its cache, or the answer
+ * is neither ZD_OK nor ZD_NOT_FOUND */
 ZD_RESULT zd_beneath_find_now(
     const struct zd_beneath *root, const char *path, int flags, int *ret_fd);
 
 /**
- * What a failed system call says of a key: ENOENT and ENOTDIR are ZD_NOT_FOUND, a full disk is
- * ZD_NO_SPACE, no memory ZD_NO_MEMORY, and all else is ZD_STORE with the system's words.
+ * The error of a failed system call: ENOENT and ENOTDIR are ZD_NOT_FOUND, a full disk is
+ * ZD_NO_SPACE, missing memory ZD_NO_MEMORY; all else is ZD_STORE with the text of the system.
  *
  * @param code  an errno
  * @param key   for the text

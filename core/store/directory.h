@@ -6,9 +6,9 @@
 
 /**
  * List below a root, as struct zd_store_list says. Regular files are keys, directories are
- * prefixes, links count as what they lead to inside the root. All else is left out: what lies
- * outside or leads nowhere, and names that are no part of a valid key. Memory: n_max entries, and
- * with `deep` as many again for each level of directories.
+ * prefixes, links count as their target if it is inside the root. Everything else is left out:
+ * other targets, and names that no valid key contains. Memory: n_max entries, and with `deep` as
+ * many again for each level of directories.
  *
  * @retval ZD_NOT_FOUND the prefix is no directory
  * @retval ZD_STORE

@@ -63,8 +63,8 @@ enum zd_status zd_files_fail_lock(
         return zd_files_fail(err, code, key, "lock");
     }
     return zd_fail(err, ZD_TIMEOUT,
-        "%s: another process holds its lock (in %s, at the root of the store), and did not give it "
-        "back in time (limits.lock_ms is %llu): one that writes to the store may be stopped",
+        "%s: another process has held its lock (in %s, at the root of the store) for longer than "
+        "limits.lock_ms (%llu); check for a stopped writer",
         key, ZD_WRITERS_LOCK, (unsigned long long)files->writer.lock_ms);
 }
 

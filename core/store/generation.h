@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** Which stored object it is: changes whenever the object does, never comes back. Zero names none.
- */
+/** The version of a stored object: changes whenever the object does, and never comes back. Zero is
+ * none. */
 struct zd_generation {
     uint64_t word[2];
 };
@@ -16,7 +16,7 @@ static inline bool zd_generation_equal(struct zd_generation a, struct zd_generat
     return a.word[0] == b.word[0] && a.word[1] == b.word[1];
 }
 
-/** Whether it names an object. */
+/** Whether it is a generation at all. */
 static inline bool zd_generation_is_set(struct zd_generation generation)
 {
     return !zd_generation_equal(generation, (struct zd_generation){0});

@@ -10,19 +10,18 @@
 
 /**
  * Whether a key may be given to a store: 1 to ZD_KEY_BYTES_MAX bytes of UTF-8, no control byte, no
- * backslash, no empty segment, no "." or "..", no segment over 255 bytes, none that begins as the
- * names of unfinished writes do (ZD_TEMP_PREFIX).
+ * backslash, no empty segment, no "." or "..", no segment over 255 bytes, none that begins with
+ * ZD_TEMP_PREFIX.
  */
 bool zd_key_is_valid(const char *key);
 
-/** The same for a prefix of keys: "", or what a key may be and a slash at the end. */
+/** The same for a prefix of keys: "", or a valid key followed by a slash. */
 bool zd_key_prefix_is_valid(const char *prefix);
 
-/** The same for one segment of a key: what a directory entry must be called to be served. */
+/** The same for one segment of a key, such as the name of a directory entry. */
 bool zd_key_segment_is_valid(struct zd_span segment);
 
-/** The number that stands for a key where threads and processes keep out of each other's way: the
- * same in all of them. Thread: any. */
+/** The hash by which threads and processes lock a key: the same in every process. */
 uint64_t zd_key_hash(const char *key);
 
 #endif

@@ -1,10 +1,10 @@
-/* The smallest names of many, in bounded memory: what listings are made with. */
+/* One page of a listing: the smallest names of many, in bounded memory. */
 #ifndef ZD_CORE_STORE_PAGE_H
 #define ZD_CORE_STORE_PAGE_H
 
 #include "core/store/store.h"
 
-/** A listing under construction: a heap whose first entry is the greatest that is kept. */
+/** A page under construction: a heap whose first entry is the greatest of those kept. */
 struct zd_page {
     const char *after; /* borrowed until the entries are sorted; NULL = no lower bound */
     size_t n_max;      /* >= 1 */
@@ -17,7 +17,7 @@ struct zd_page {
 /** An empty listing; holds no memory yet. Thread: any. */
 void zd_page_init(struct zd_page *listing, const char *after, size_t n_max);
 
-/** Releases the entries that are left; accepts a zeroed listing. */
+/** Release the remaining entries; accepts a zeroed page. */
 void zd_page_done(struct zd_page *listing);
 
 /**
@@ -29,7 +29,7 @@ void zd_page_done(struct zd_page *listing);
  */
 ZD_RESULT zd_page_offer(struct zd_page *listing, const char *name, bool is_prefix);
 
-/** Sort what was kept: afterwards nothing can be offered. */
+/** Sort the kept entries; nothing can be offered afterwards. */
 void zd_page_sort(struct zd_page *listing);
 
 /** Sort, and hand the entries over to a list operation. */

@@ -353,8 +353,8 @@ static bool begin_write(struct zd_store *store, struct zd_store_write *write)
     }
     const char *failure = zd_store_failure(store);
     if (failure[0] != '\0') {
-        op->status = zd_fail(
-            &op->err, ZD_READ_ONLY, "the store takes no writes since a sync failed: %s", failure);
+        op->status = zd_fail(&op->err, ZD_READ_ONLY,
+            "the store stopped accepting writes after a failed sync: %s", failure);
         return false;
     }
     return key_passes(op, write->key);
@@ -500,7 +500,7 @@ enum zd_status zd_store_judge_read(const struct zd_store_read *read, const struc
     const struct zd_range range = range_within(&read->range, stat->size);
     if (range.len > read->bytes_max) {
         const enum zd_status status =
-            zd_fail(err, ZD_TOO_LARGE, "%s: %llu bytes to read, at most %zu allowed", read->key,
+            zd_fail(err, ZD_TOO_LARGE, "%s: %llu bytes to read; the limit is %zu", read->key,
                 (unsigned long long)range.len, read->bytes_max);
         zd_fact_limit(err, read->bytes_max, range.len);
         return status;

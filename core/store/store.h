@@ -49,12 +49,12 @@ struct zd_store_op {
     struct zd_store *store; /* set by the call that starts it */
     void (*done)(struct zd_store_op *op);
     enum zd_status status;
-    struct zd_error err; /* told when status is neither ZD_OK, ZD_NOT_FOUND nor ZD_NOT_MODIFIED */
+    struct zd_error err; /* set unless status is ZD_OK, ZD_NOT_FOUND or ZD_NOT_MODIFIED */
     bool cancelled;      /* zd_store_cancel was called */
-    uv_work_t work;      /* the store's own use, as are the next two */
+    uv_work_t work;      /* for the store, as are the next two */
     struct zd_list link;
     void *private_state;
-    uint64_t began_ns; /* the same, of writes and holds */
+    uint64_t began_ns; /* for the store: when a write or a hold began */
 };
 
 struct zd_store_read {
@@ -64,18 +64,18 @@ struct zd_store_read {
     struct zd_range range;
     size_t bytes_max; /* more than this is ZD_TOO_LARGE, before anything is allocated */
     struct zd_generation
-        unless_generation; /* when not zero: ZD_NOT_MODIFIED if it is still that one */
+        unless_generation; /* if set: ZD_NOT_MODIFIED when the object still has it */
     struct zd_generation
-        only_generation; /* when not zero: ZD_PRECONDITION if it is another one by now */
-    bool wants_file;     /* a descriptor in place of the bytes, from stores that have files: the
-                            beginning of the range is then in the page cache */
+        only_generation; /* if set: ZD_PRECONDITION when the object has another one */
+    bool wants_file;     /* stores with files return a descriptor instead of the bytes, with the
+                            beginning of the range in the page cache */
     /* out */
     struct zd_buf *bytes; /* owned by the caller; NULL unless ZD_OK */
     int fd;               /* with ZD_OK and no bytes: the object, open; owned by the caller */
     struct zd_stat stat;  /* of the whole object; valid with ZD_OK and ZD_NOT_MODIFIED */
 };
 
-struct zd_store_status { /* is it there, and which is it? */
+struct zd_store_status { /* does the object exist, and which generation is it? */
     struct zd_store_op op;
     char key[ZD_KEY_BYTES_MAX + 1];
     struct zd_stat stat; /* out */
@@ -91,10 +91,10 @@ struct zd_store_list { /* one level (a directory), or everything below a prefix 
     struct zd_store_op op;
     char prefix[ZD_KEY_BYTES_MAX + 2]; /* "" or ending in '/' */
     bool deep;                         /* keys of all levels, no prefixes */
-    char *after; /* only names greater than this one by their bytes; borrowed; NULL = from the start
-                  */
-    size_t n_max; /* entries wanted at the most; >= 1 */
-    /* out: sorted by the bytes of their names; ZD_NOT_FOUND when there is no such prefix */
+    char *after;  /* list only names greater than this (by bytes); borrowed; NULL = from the start
+                   */
+    size_t n_max; /* most entries to return; >= 1 */
+    /* out: sorted by the bytes of their names; ZD_NOT_FOUND if no key has the prefix */
     struct zd_store_entry *entry;
     size_t n_entries;
     bool has_more;
@@ -103,46 +103,46 @@ struct zd_store_list { /* one level (a directory), or everything below a prefix 
 enum zd_condition {
     ZD_CONDITION_NONE,
     ZD_CONDITION_ABSENT,     /* only if the key does not exist */
-    ZD_CONDITION_GENERATION, /* only if it is that one */
+    ZD_CONDITION_GENERATION, /* only if the object has that generation */
 };
 
-/** That it is still that one, or still absent. */
+/** The condition that an object still has that generation, or, if it is not set, is still absent.
+ */
 static inline enum zd_condition zd_store_condition_of(struct zd_generation generation)
 {
     return zd_generation_is_set(generation) ? ZD_CONDITION_GENERATION : ZD_CONDITION_ABSENT;
 }
 
-/** A write is made at once, or in two steps: who changes many objects stages all of them, and what
- * fails on the way has changed none. */
+/** A write happens at once or in two steps. A writer of many objects stages all of them first: if
+ * that fails, no object has changed. */
 enum zd_phase {
     ZD_PHASE_WHOLE,
-    ZD_PHASE_STAGE,   /* the bytes go to the store, and nobody sees them yet */
-    ZD_PHASE_COMMIT,  /* what was staged becomes the object: almost nothing is left to fail */
-    ZD_PHASE_DISCARD, /* what was staged goes away; a store that takes no writes does that too */
+    ZD_PHASE_STAGE,   /* the store takes the bytes; readers do not see them yet */
+    ZD_PHASE_COMMIT,  /* the staged bytes become the object: little is left that can fail */
+    ZD_PHASE_DISCARD, /* the staged bytes are dropped, even by a store that refuses writes */
 };
 
-/** Bytes that a store holds for a key until they are committed or discarded: one of the two must
- * come, with the same key, before the store is closed. Holds no descriptor. They were staged, or
- * they are what the key held before it changed (keeps_old). */
+/** Bytes that a store keeps for a key: staged ones, or the old object of the key (keeps_old). The
+ * caller must commit or discard them, with the same key, before the store is closed. Holds no
+ * descriptor. */
 struct zd_staged {
     struct zd_store *store;
     uint64_t size; /* bytes */
 };
 
 /**
- * A write; also an erasure: that one has no phases and no bytes. Writes of one key, and erasures,
- * are made one after the other, in the order they were started; those of different keys side by
- * side. Readers, and other processes with the same store, see the old object or the new one.
+ * A write, or an erasure, which has no phases and no bytes. Writes and erasures of one key happen
+ * one after the other, in the order they were started; those of different keys run side by side.
+ * Readers, and other processes with the same store, see the old object or the new one.
  *
- * With ZD_OK of WHOLE and COMMIT the object outlasts a power cut, if the store is durable. With all
- * else but ZD_STORE everything is as it was, and with ZD_STORE almost always: the key holds the old
- * object or the new one. When zd_store.failure is set now, a sync failed, and nobody knows which of
- * the two a power cut would leave.
+ * ZD_OK of WHOLE and COMMIT: the object survives a power cut, if the store is durable. ZD_STORE:
+ * the key holds the old object (almost always) or the new one; if zd_store_failure is set now, a
+ * sync failed and a power cut may leave either. Any other status: nothing has changed.
  *
- * Who changes many objects keeps what each of them was (keeps_old), until all are changed: then it
- * discards that. To undo it commits it, on condition that the key is still as it has made it, so
- * that nobody's newer object is lost; where there was nothing, it erases on that condition. What is
- * undone has its old bytes, and a generation of its own.
+ * A writer of many objects keeps the old one of each (keeps_old) and discards them when all are
+ * written. To undo, it commits an old object on condition that the key still has the generation
+ * that the writer gave it, so that a newer object of another writer survives; where there was no
+ * object it erases on that condition. An undone object has its old bytes and a new generation.
  */
 struct zd_store_write {
     struct zd_store_op op;
@@ -151,32 +151,32 @@ struct zd_store_write {
     struct zd_buf *bytes;            /* of WHOLE and STAGE; borrowed until done */
     enum zd_condition condition;     /* of WHOLE, COMMIT and erasures */
     struct zd_generation generation; /* for ZD_CONDITION_GENERATION */
-    bool keeps_old; /* in, of COMMIT and erasures: what the key holds is not lost with it */
-    struct zd_staged *staged; /* STAGE: out, the caller's with ZD_OK, else NULL. COMMIT, DISCARD:
-                                 in, taken over however they end, and NULL from then on. But with
-                                 keeps_old and ZD_OK: out, what the key held before, as if it had
-                                 been staged for it; NULL when it held nothing */
-    struct zd_stat stat;      /* out, of WHOLE and COMMIT: of what is stored now */
-    bool is_unsynced; /* out, with ZD_STORE: the key has changed, and the sync of that failed */
+    bool keeps_old;                  /* in, of COMMIT and erasures: keep the old object */
+    struct zd_staged *staged; /* STAGE: out, owned by the caller with ZD_OK, else NULL. COMMIT,
+                                 DISCARD: in, taken over whatever the status, then NULL. With
+                                 keeps_old and ZD_OK: out, the old object of the key as if it had
+                                 been staged; NULL if there was none */
+    struct zd_stat stat;      /* out, of WHOLE and COMMIT: of the new object */
+    bool is_unsynced;         /* out, with ZD_STORE: the key has changed, but the sync failed */
 };
 
 /**
- * Keys that no other process changes for a while: for a change of many that is judged as a whole.
- * The holder's own writes are ordinary ones. There is one holder at a time, whatever the process.
+ * Keys that no other process may change for a while, so that a change of many objects can be judged
+ * as a whole. The holder writes them as usual. One holder at a time, among all processes.
  */
 struct zd_store_hold {
     struct zd_store_op op;
-    uint64_t *hash; /* in: zd_key_hash of each key, n_keys of them; borrowed until it is released */
+    uint64_t *hash; /* in: zd_key_hash of each key, n_keys of them; borrowed until released */
     size_t n_keys;
-    bool is_held; /* with ZD_OK: zd_store_release must come */
+    bool is_held; /* with ZD_OK: call zd_store_release */
 };
 
 /**
  * A scheme. Every function runs on the loop thread and does not block.
  *
- * A store over a store (config.inner: a cache, a planner of reads) leaves out each operation that
- * it does not change: its inner store gets that. Those that it has start operations of their own,
- * or hand on the same one: zd_store_read(store->inner, read).
+ * A store over a store (config.inner: a cache, a planner of reads) leaves out the operations that
+ * it does not change: they go to its inner store. Its own operations start others on the inner
+ * store, or pass the same one on: zd_store_read(store->inner, read).
  */
 struct zd_store_ops {
     const char *scheme;                    /* "file", "mem" */
@@ -193,7 +193,7 @@ struct zd_store_ops {
     /** Check the location and open it. @param ret_store owned */
     ZD_RESULT (*open)(
         const struct zd_store_config *config, struct zd_store **ret_store, struct zd_error *err);
-    /** No operation is under way: but the `done` of the last one may be what closes. */
+    /** No operation is running; the `done` of the last one may close the store. */
     void (*close)(struct zd_store *store);
 
     void (*read)(struct zd_store *store, struct zd_store_read *read);
@@ -201,32 +201,32 @@ struct zd_store_ops {
     void (*list)(struct zd_store *store, struct zd_store_list *list);
     void (*write)(struct zd_store *store, struct zd_store_write *write); /* not DISCARD */
     void (*erase)(struct zd_store *store, struct zd_store_write *erase);
-    /** Optional, both: of stores that other processes write to. */
+    /** Optional, both: for stores that other processes write to. */
     void (*hold)(struct zd_store *store, struct zd_store_hold *hold);
     void (*release)(struct zd_store *store, struct zd_store_hold *hold);
-    /** Optional: of the same stores. */
+    /** Optional: for the same stores; see zd_store_give_up. */
     void (*give_up)(struct zd_store *store);
 
-    /** Drop what is staged, then end with the status that is there: also of a COMMIT that was
-     * refused. */
+    /** Drop the staged bytes, then end with the status that is set. Also called for a refused
+     * COMMIT. */
     void (*discard)(struct zd_store *store, struct zd_store_write *write);
 
     /**
-     * Optional: answer at once, without `done`, when that costs microseconds (memory, page cache);
-     * ZD_AGAIN when it would block, and then the asynchronous call is to be made.
+     * Optional: answer at once, without `done`, if that takes microseconds (memory, page cache);
+     * ZD_AGAIN if it would block: the caller then starts the asynchronous operation.
      */
     enum zd_status (*read_now)(struct zd_store *store, struct zd_store_read *read);
     enum zd_status (*status_now)(struct zd_store *store, struct zd_store_status *status);
 
     /**
-     * Optional: whether the location still leads to what was opened; false when it was removed, or
-     * made again. May block for the time of an open(2).
+     * Optional: whether the location still names what was opened; false if it was removed or
+     * replaced. May block for the time of an open(2).
      */
     bool (*is_current)(const struct zd_store *store);
 
     bool has_files; /* reads obey wants_file */
 
-    /** Ask for an early end: `done` still runs, with ZD_CANCELLED unless the work was finished
+    /** Ask for an early end: `done` still runs, with ZD_CANCELLED unless the operation finished
      * first. */
     void (*cancel)(struct zd_store *store, struct zd_store_op *op);
 };
@@ -238,11 +238,11 @@ struct zd_store {
     struct zd_store *outer;         /* the store over this one; borrowed, or NULL */
     uv_loop_t *loop;                /* borrowed */
     char *location;                 /* owned */
-    uint64_t place;                 /* stores of equal places hold the same objects; 0: no other */
+    uint64_t place; /* stores with equal places hold the same objects; 0 = none does */
     bool writable;
-    char failure[ZD_ERROR_TEXT_BYTES]; /* "" = none; else a sync failed, this is how, and the store
-                                          takes no writes any more: it may hold less than it said.
-                                          Writes end with ZD_READ_ONLY and this text */
+    char failure[ZD_ERROR_TEXT_BYTES]; /* "" = none; else how a sync failed. The store may hold less
+                                          than it has acknowledged, so it refuses writes from then
+                                          on: ZD_READ_ONLY with this text */
     /* operations that were started on this store since it was opened, for tests and /metrics */
     uint64_t n_reads;
     uint64_t n_read_bytes;
@@ -287,18 +287,19 @@ const char *zd_store_failure(const struct zd_store *store);
 /** Whether reads obey wants_file. Thread: any. */
 bool zd_store_has_files(const struct zd_store *store);
 
-/** Whether what is written to one is seen in the other. Thread: loop. */
+/** Whether objects written to one store appear in the other. Thread: loop. */
 bool zd_store_is_shared(const struct zd_store *store, const struct zd_store *other);
 
-/** Other processes are not waited for any more: a write that would have to ends in ZD_TIMEOUT.
- * Thread: loop. */
+/** Stop waiting for other processes: writes that would have to wait end in ZD_TIMEOUT. Thread:
+ * loop.
+ */
 void zd_store_give_up(struct zd_store *store);
 
-/** Whether the location still leads to what was opened. Thread: loop. */
+/** Whether the location still names what was opened. Thread: loop. */
 bool zd_store_is_current(const struct zd_store *store);
 
-/** Start an operation: sets op.store, counts, checks the key. A bad key ends in `done` with
- * ZD_INVALID, a write to a store that takes none with ZD_READ_ONLY. Thread: loop. */
+/** Start an operation: sets op.store, counts, checks the key. A malformed key ends in `done` with
+ * ZD_INVALID, a write to a read-only store with ZD_READ_ONLY. Thread: loop. */
 void zd_store_read(struct zd_store *store, struct zd_store_read *read);
 void zd_store_status(struct zd_store *store, struct zd_store_status *status);
 void zd_store_list(struct zd_store *store, struct zd_store_list *list);
@@ -306,21 +307,19 @@ void zd_store_write(struct zd_store *store, struct zd_store_write *write);
 void zd_store_erase(struct zd_store *store, struct zd_store_write *erase);
 void zd_store_cancel(struct zd_store_op *op);
 
-/** Take keys, and give them back: op.done is told of both. The same caution as with all that is
- * started: it is not cancelled, and whoever holds goes on without waiting for clients. Thread:
- * loop.
- */
+/** Take keys, and give them back; op.done runs after each. Neither can be cancelled, and a holder
+ * must not wait for clients. Thread: loop. */
 void zd_store_hold(struct zd_store *store, struct zd_store_hold *hold);
 void zd_store_release(struct zd_store_hold *hold);
 
-/** The same without waiting, or ZD_AGAIN. Thread: loop. */
+/** Read without waiting, or ZD_AGAIN. Thread: loop. */
 enum zd_status zd_store_read_now(struct zd_store *store, struct zd_store_read *read);
 enum zd_status zd_store_status_now(struct zd_store *store, struct zd_store_status *status);
 
-/** Release a listing's entries, and leave it empty. */
+/** Release the entries of a listing and leave it empty. */
 void zd_store_list_done(struct zd_store_list *list);
 
-/** For stores: the location without "scheme:", or NULL when it is of another scheme. Borrowed. */
+/** For stores: the location without "scheme:", or NULL if it has another scheme. Borrowed. */
 const char *zd_store_location_in(const char *scheme, const char *location);
 
 /**
@@ -335,12 +334,12 @@ void zd_store_count_bytes(struct zd_store *store, uint64_t n_bytes);
 /** For stores: the operation is over with op->status; `done` runs in a later turn of the loop. */
 void zd_store_finish_later(struct zd_store_op *op);
 
-/** For stores: a sync failed. It is not tried again, since the kernel may have forgotten what it
- * could not write; the first failure is the one that is told. Thread: loop. */
+/** For stores: a sync failed. No retry: the kernel may have dropped the pages that it could not
+ * write. The first failure is kept. Thread: loop. */
 void zd_store_stop_writes(struct zd_store *store, const char *failure);
 
 /**
- * For stores: judge a read by what is known of the object, before its bytes are fetched.
+ * For stores: check the conditions and limits of a read before its bytes are fetched.
  * @param ret_range   the bytes to fetch
  * @retval ZD_NOT_MODIFIED unless_generation is the object's
  * @retval ZD_PRECONDITION only_generation is not the object's
@@ -350,9 +349,9 @@ ZD_RESULT zd_store_judge_read(const struct zd_store_read *read, const struct zd_
     struct zd_range *ret_range, struct zd_error *err);
 
 /**
- * For stores: whether a write or an erasure may go on.
- * @param found what is stored now, or NULL when nothing is
- * @retval ZD_PRECONDITION it is not what the condition names
+ * For stores: check the condition of a write or an erasure.
+ * @param found the stored object, or NULL if there is none
+ * @retval ZD_PRECONDITION the condition does not hold
  */
 ZD_RESULT zd_store_judge_write(
     const struct zd_store_write *write, const struct zd_stat *found, struct zd_error *err);

@@ -55,7 +55,7 @@ static struct zd_store_op *op_of(uv_work_t *work)
 
 static void note_cancelled(struct zd_store_op *op)
 {
-    op->status = zd_fail(&op->err, ZD_CANCELLED, "cancelled before it began");
+    op->status = zd_fail(&op->err, ZD_CANCELLED, "cancelled before it started");
 }
 
 /* ---- writes ---- */
@@ -275,7 +275,7 @@ static enum zd_status path_of(const char *location, struct zd_text *path, struct
     }
     if (rest[0] != '/' || rest[1] == '/') {
         return zd_fail(err, ZD_INVALID,
-            "%s: a file URL names an absolute path of this machine: file:///path", location);
+            "%s: a file URL must name an absolute path on this machine: file:///path", location);
     }
     const enum zd_status status = percent_decode(rest, path);
     return status == ZD_INVALID
@@ -452,7 +452,8 @@ static void work_read(uv_work_t *work)
         status = read_once(file_of(read->op.store), read);
     }
     if (status == ZD_AGAIN) {
-        status = zd_fail(&read->op.err, ZD_STORE, "%s: it changes while it is read", read->key);
+        status = zd_fail(
+            &read->op.err, ZD_STORE, "%s: the object keeps changing while it is read", read->key);
     }
     read->op.status = status;
 }

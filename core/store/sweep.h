@@ -1,4 +1,4 @@
-/* Taking away what writers left behind that ended in the middle. */
+/* Removing the temporary files of dead writers. */
 #ifndef ZD_CORE_STORE_SWEEP_H
 #define ZD_CORE_STORE_SWEEP_H
 
@@ -9,7 +9,7 @@
 
 #define ZD_SWEEP_WRITERS_MAX 64 /* more dead ones wait for the next sweep */
 
-/** A sweep below a root: a thread of its own, since a large tree takes its time. */
+/** A sweep below a root, in a thread of its own, as a large tree takes long. */
 struct zd_sweep {
     const struct zd_beneath *root; /* borrowed until it is stopped */
     char dead[ZD_SWEEP_WRITERS_MAX][ZD_WRITER_ID_LEN + 1];
@@ -20,13 +20,13 @@ struct zd_sweep {
 };
 
 /**
- * Look for markers of writers that do not live; when there are any, begin to remove all temporary
- * files below the root but those of living writers, and at last the markers. Nobody waits for it,
- * and what it cannot remove stays for the next one. Thread: loop.
+ * Look for markers of dead writers. If there are any, start removing all temporary files below the
+ * root except those of living writers, and then the markers. Nothing waits for the sweep; files
+ * that it cannot remove stay for the next one. Thread: loop.
  */
 void zd_sweep_start(struct zd_sweep *sweep, const struct zd_beneath *root);
 
-/** End it early, and wait until it has ended; accepts one that was never started. Thread: loop. */
+/** Stop a sweep and wait for its end; accepts one that was never started. Thread: loop. */
 void zd_sweep_stop(struct zd_sweep *sweep);
 
 #endif

@@ -1,5 +1,5 @@
-/* Turns: writes of one key one after the other, those of different keys side by side, and not more
- * at a time than the pool of threads can spare. Thread: loop. */
+/* Turns: writes of one key run one after the other, writes of different keys side by side, but no
+ * more at a time than the pool of threads can spare. Thread: loop. */
 #ifndef ZD_CORE_STORE_TURNS_H
 #define ZD_CORE_STORE_TURNS_H
 
@@ -16,25 +16,25 @@ struct zd_turn {
 };
 
 struct zd_turns {
-    void (*run)(struct zd_store_op *op); /* it is this one's turn: ends with zd_turns_end */
+    void (*run)(struct zd_store_op *op); /* runs the operation; call zd_turns_end at its end */
     struct zd_turn turn[ZD_TURNS];
-    struct zd_list ready; /* that have their turn, and no thread */
+    struct zd_list ready; /* operations that have their turn but no thread */
     uint32_t n_running;
 };
 
 void zd_turns_init(struct zd_turns *turns, void (*run)(struct zd_store_op *op));
 
-/** Run an operation when all before it with that hash have ended; op->link and op->private_state
- * are in use until then. */
+/** Run an operation once all earlier ones with that hash have ended; uses op->link and
+ * op->private_state until then. */
 void zd_turns_take(struct zd_turns *turns, struct zd_store_op *op, uint64_t hash);
 
-/** The same without a turn: what it does touches no key. */
+/** Run an operation that touches no key: it needs a thread but no turn. */
 void zd_turns_take_any(struct zd_turns *turns, struct zd_store_op *op);
 
-/** The operation has run: others go on. */
+/** The operation has ended: start the next ones. */
 void zd_turns_end(struct zd_turns *turns, struct zd_store_op *op);
 
-/** Give up waiting. @return false: it runs already, or was never in line */
+/** Take a waiting operation out. @return false: it runs already, or never waited */
 bool zd_turns_leave(struct zd_turns *turns, struct zd_store_op *op);
 
 /** Whether nothing runs and nothing waits. */

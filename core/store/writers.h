@@ -1,10 +1,10 @@
-/* Who writes below a root: locks of keys between processes, and names of temporary files that tell
- * whether their writer lives.
+/* Writers below a root: locks of keys between processes, and names of temporary files that show
+ * whether their writer is alive.
  *
- * A hidden directory of the root holds `lock`, whose bytes are locked for keys by their hash, and a
- * marker for each writer, named by its number and locked as long as it lives. All these locks are
- * of open file descriptions (fcntl, F_OFD_SETLK): the kernel drops them with the process, however
- * that ends. */
+ * A hidden directory of the root holds the file `lock`, in which a byte is locked for each key, by
+ * its hash, and a marker file for each writer, named by its number and locked while it lives. The
+ * locks belong to open file descriptions (fcntl, F_OFD_SETLK): the kernel drops them when the
+ * process ends, however it ends. */
 #ifndef ZD_CORE_STORE_WRITERS_H
 #define ZD_CORE_STORE_WRITERS_H
 
@@ -19,7 +19,7 @@
 #define ZD_WRITER_ID_LEN     16 /* hexadecimal digits */
 #define ZD_TEMP_NAME_BYTES   (sizeof ZD_TEMP_PREFIX + ZD_WRITER_ID_LEN + 1 + 16)
 
-/** A thread that has locked keys, or is about to. */
+/** A thread that has locked keys or is about to. */
 struct zd_writer_use {
     uint64_t hash;
     struct zd_list link; /* in the writer's */
@@ -27,7 +27,7 @@ struct zd_writer_use {
 
 /** One writer: an open store. */
 struct zd_writer {
-    uv_mutex_t mutex;        /* of the one who makes one of these */
+    uv_mutex_t mutex;        /* while these are made, and for `held` and `uses` */
     _Atomic bool has_lock;   /* the next two are there, and stay */
     int dir_fd;              /* the hidden directory; -1 = none */
     int lock_fd;             /* -1 = none */
@@ -36,46 +36,46 @@ struct zd_writer {
     char id[ZD_WRITER_ID_LEN + 1];
     _Atomic uint64_t n_temps; /* names given out */
     _Atomic uint64_t n_kept;  /* temporary files that are staged, or could not be removed */
-    uint64_t lock_ms;         /* how long keys are waited for; 0 = for ever */
-    _Atomic bool gives_up;    /* nothing is waited for any more */
-    const uint64_t *held;     /* hashes that are held, n_held of them, in order; borrowed */
+    uint64_t lock_ms;         /* longest wait for a key; 0 = for ever */
+    _Atomic bool gives_up;    /* do not wait for other processes */
+    const uint64_t *held;     /* held hashes in ascending order, n_held of them; borrowed */
     size_t n_held;
-    struct zd_list uses; /* struct zd_writer_use; these three under the mutex */
+    struct zd_list uses; /* struct zd_writer_use */
 };
 
 ZD_RESULT zd_writer_init(struct zd_writer *writer);
-/** Drops all locks; the marker goes too, unless there are files that it leads to. */
+/** Drops all locks; removes the marker unless temporary files of the writer remain. */
 void zd_writer_done(struct zd_writer *writer);
 
 /**
- * Open the lock, which is made if it is not there: before the first lock. An erasure needs no more,
- * so that it can be made where there is no space. @retval ZD_STORE @retval ZD_NO_SPACE
+ * Open the file of locks, and create it if need be. Call before the first lock. An erasure needs
+ * nothing else, so that a full disk can be emptied. @retval ZD_STORE @retval ZD_NO_SPACE
  * Thread: any; blocks.
  */
 ZD_RESULT zd_writer_open_lock(
     struct zd_writer *writer, const struct zd_beneath *root, struct zd_error *err);
 
 /**
- * The same, and make the marker: before the first temporary file.
+ * The same, and create the marker. Call before the first temporary file.
  *
- * @param durable  the marker outlasts a power cut, so that what is left behind is found
+ * @param durable  sync the marker, so that temporary files are found after a power cut
  * @param ret_code the errno of a sync that failed; else 0
  */
 ZD_RESULT zd_writer_enter(struct zd_writer *writer, const struct zd_beneath *root, bool durable,
     int *ret_code, struct zd_error *err);
 
-/** A name that no temporary file has. Thread: any. */
+/** A name that no temporary file has yet. Thread: any. */
 void zd_writer_name_temp(struct zd_writer *writer, char name[ZD_TEMP_NAME_BYTES]);
 
 /**
- * Lock the keys of a hash against other processes: threads of this one must not lock it twice.
- * Another process that holds them is waited for, for lock_ms at the most: it may be stopped. Who
- * comes late, or when some threads of the process wait already, waits for a second at the most, so
- * that others can go on.
+ * Lock the keys of a hash against other processes. Threads of this process must not lock a hash
+ * twice. Waits up to lock_ms for another process, which may be stopped. A call after lock_ms, or
+ * while several threads of this process wait already, waits up to a second only, so that threads
+ * remain for other keys.
  *
  * @param since_ns uv_hrtime() when the write began
- * @param use      of the thread; stays where it is until it is unlocked
- * @return 0 or an errno, then it is not locked; ETIMEDOUT: another process holds it.
+ * @param use      the thread's; must not move until it is unlocked
+ * @return 0, or an errno if it is not locked; ETIMEDOUT: another process holds it.
  * Thread: any; blocks.
  */
 int zd_writer_lock(
@@ -83,27 +83,27 @@ int zd_writer_lock(
 void zd_writer_unlock(struct zd_writer *writer, struct zd_writer_use *use);
 
 /**
- * Lock the keys of many hashes: until zd_writer_drop, zd_writer_unlock leaves them locked; and that
- * leaves locked what a thread still uses. One holder at a time, of this process (the caller sees to
- * it) and of all others.
+ * Lock the keys of many hashes. Until zd_writer_drop, zd_writer_unlock leaves them locked;
+ * zd_writer_drop leaves those locked that a thread still uses. One holder at a time, among all
+ * processes; the caller ensures that within this one.
  *
- * @param hash in ascending order; borrowed until they are dropped
- * @return 0 or an errno, then nothing is held. Thread: any; blocks as zd_writer_lock.
+ * @param hash in ascending order; borrowed until zd_writer_drop
+ * @return 0, or an errno if nothing is held. Thread: any; blocks like zd_writer_lock.
  */
 int zd_writer_hold(struct zd_writer *writer, const uint64_t *hash, size_t n, uint64_t since_ns);
 void zd_writer_drop(struct zd_writer *writer);
 
-/** Who waits for another process, now or later, gives up. Thread: any. */
+/** Make every present and future wait for another process fail. Thread: any. */
 void zd_writer_give_up(struct zd_writer *writer);
 
-/** Whether the writer of that number lives, of this process or another; when in doubt it does.
- * Thread: any; blocks. */
+/** Whether the writer of that number is alive, in any process; true when in doubt. Thread: any;
+ * blocks. */
 bool zd_writer_is_alive(int dir_fd, const char *id);
 
-/** Take away the marker of a writer that does not live. Thread: any; blocks. */
+/** Remove the marker of a dead writer. Thread: any; blocks. */
 void zd_writer_forget(int dir_fd, const char *id);
 
-/** Whether a name in the hidden directory is a marker's. Thread: any. */
+/** Whether a name in the hidden directory belongs to a marker. Thread: any. */
 bool zd_writer_id_is_valid(const char *name);
 
 #endif

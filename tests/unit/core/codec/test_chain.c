@@ -271,8 +271,8 @@ static const struct {
     {"['bytes','crc32c']", "uint8", 9, "313233343536373839839206e2", ZD_CORRUPT, "checksum"},
     {"['bytes','crc32c']", "uint8", 9, "3132333435363738393a839206e3", ZD_CORRUPT,
         "crc32c: 10 bytes decoded, 9 expected"},
-    {"['bytes','crc32c']", "uint8", 9, "010203", ZD_CORRUPT, "too few"},
-    {"['bytes','crc32c']", "uint8", 9, "", ZD_CORRUPT, "too few"},
+    {"['bytes','crc32c']", "uint8", 9, "010203", ZD_CORRUPT, "cannot hold"},
+    {"['bytes','crc32c']", "uint8", 9, "", ZD_CORRUPT, "cannot hold"},
 };
 
 START_TEST(chain_decodes_or_says_what_is_corrupt)
