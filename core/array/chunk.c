@@ -12,7 +12,7 @@ enum zd_status zd_chunk_decode(const struct zd_level *level, struct zd_buf *stor
     return zd_chain_decode(level->chain, stored, ret_data, err);
 }
 
-/* A whole chunk is worth more: it is kept, so whoever wants it again has it. */
+/* A whole chunk is worth more: it stays in the cache for later reads. */
 bool zd_chunk_part_pays(const struct zd_level *level, struct zd_byte_range run)
 {
     return zd_chain_part_ns(level->chain, run) < level->decode_ns / 2;

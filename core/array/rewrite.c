@@ -436,7 +436,7 @@ enum zd_status zd_rewrite(struct zd_rewrite *rewrite, struct zd_error *err)
         status = zd_slots_finish(&work.slots, &rewrite->is_changed, &rewrite->bytes, err);
     }
     if (rewrite->old_is_unknown && status == ZD_OK && rewrite->bytes != NULL) {
-        zd_rewrite_was_absent(rewrite); /* of its empty chunks nobody knows that they were stored */
+        zd_rewrite_was_absent(rewrite); /* its empty chunks may not have been stored */
     }
     zd_buf_unref(work.elements);
     zd_slots_done(&work.slots);

@@ -26,7 +26,7 @@
 static const double power_of_ten[EXACT_POWER_MAX + 1] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8,
     1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-/* A float type: how many digits always survive it, and how many always tell its values apart. */
+/* A float type: how many digits always survive it, and how many always distinguish its values. */
 struct float_type {
     unsigned bits;
     int digits_kept;

@@ -149,9 +149,9 @@ enum zd_status zd_faults_status(const struct zd_faults *faults, struct zd_error 
     const enum zd_status status = is_invalid ? ZD_INVALID : ZD_UNSUPPORTED;
     for (size_t i = 0; i < faults->n_items; i++) {
         if (faults->item[i].severity == severity) {
-            const enum zd_status told = zd_fail(err, status, "%s", faults->item[i].detail);
+            const enum zd_status failed = zd_fail(err, status, "%s", faults->item[i].detail);
             tell(&faults->item[i], err);
-            return told;
+            return failed;
         }
     }
     return zd_fail(err, status, "the document has %zu faults beyond the %d listed",

@@ -31,7 +31,7 @@
 
 #define INT64_DIGITS 19 /* a number of fewer digits fits */
 
-/* jansson tells a lack of memory as a syntax error; this tells them apart. */
+/* jansson reports missing memory as a syntax error; this distinguishes the two. */
 static _Thread_local bool memory_was_short;
 
 static void *allocate(size_t len)

@@ -365,7 +365,7 @@ enum zd_status zd_json_schema_check(const char *schema, const struct zd_json *va
         .bytes_max = text.len, .nodes_max = text.len, .depth_max = (size_t)2 * SCHEMA_DEPTH_MAX};
     ZD_AUTO(zd_json) parsed = NULL;
     if (zd_json_parse(text, &limits, &parsed, NULL) != ZD_OK) {
-        return ZD_NO_MEMORY; /* the text is ours, and good */
+        return ZD_NO_MEMORY; /* our schemas are valid: only memory can be missing */
     }
     struct check check = {.name = name, .faults = faults};
     judge(&check, parsed, value, at);

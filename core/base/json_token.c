@@ -14,10 +14,10 @@ enum zd_status zd_json_fail_at(struct zd_error *err, struct zd_span text, size_t
         line += ends_line ? 1 : 0;
         column = ends_line ? 1 : column + (continues ? 0 : 1);
     }
-    const enum zd_status told =
+    const enum zd_status failed =
         zd_fail(err, status, "JSON, line %zu, column %zu: %s", line, column, what);
     zd_fact_position(err, position);
-    return told;
+    return failed;
 }
 
 static bool is_space(uint8_t c)
@@ -131,10 +131,10 @@ static bool holds_nul(struct zd_span text, size_t at, size_t end)
 static enum zd_status too_large(
     struct zd_error *err, const char *what, size_t limit, size_t requested)
 {
-    const enum zd_status told = zd_fail(err, ZD_TOO_LARGE,
+    const enum zd_status failed = zd_fail(err, ZD_TOO_LARGE,
         "the JSON document has %zu %s or more; the limit is %zu", requested, what, limit);
     zd_fact_limit(err, limit, requested);
-    return told;
+    return failed;
 }
 
 enum zd_status zd_json_check_limits(

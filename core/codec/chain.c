@@ -209,7 +209,7 @@ static const struct zd_repr *decoded_of(const struct zd_chain *chain, uint32_t i
     return i == 0 ? &chain->decoded : &chain->link[i - 1].encoded;
 }
 
-/* What a codec is judged with when nobody knows what reaches it. */
+/* What a codec is judged with when its input is not known. */
 static const struct zd_repr unknown_bytes = {.is_bytes = true};
 
 /* Opens one codec. A faulty one leaves the representation behind it unknown. */

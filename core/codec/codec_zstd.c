@@ -190,10 +190,10 @@ static enum zd_status zstd_decode_part(const void *state, struct zd_buf *encoded
     const size_t result = decode_prefix(zstd, decoder, encoded, bytes);
     give_decoder(decoder);
     if (ZSTD_isError(result) || bytes->len != end) {
-        /* Its window is too large, or it is corrupt: the other way tells. */
+        /* Its window is too large, or it is corrupt: decoding the whole frame shows which. */
         return zd_codec_cut(&zd_codec_zstd, state, encoded, run, ret_bytes, err);
     }
-    bytes->data += run.first; /* nobody shares it yet */
+    bytes->data += run.first; /* it is not shared yet */
     bytes->cap -= run.first;
     bytes->len = run.len;
     *ret_bytes = ZD_TAKE(bytes);

@@ -1,4 +1,4 @@
-/* Contexts of compression libraries that nobody uses now. */
+/* Unused contexts of compression libraries. */
 #include "core/codec/spare.h"
 
 #include <stddef.h>

@@ -12,7 +12,7 @@
 
 #define DOCUMENT_NAME "zarr.json"
 
-/* Older drafts use the same key: whoever recognises one of them in it bids more. */
+/* Older drafts use the same key: a dialect that recognises one bids more. */
 #define BID 10
 
 #define BLOCK "consolidated_metadata"

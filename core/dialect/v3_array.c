@@ -91,7 +91,7 @@ static bool extent_at(const struct array_judge *judge, const struct zd_json *jso
     return false;
 }
 
-/* A list of lengths; each fault is told. */
+/* A list of lengths; every fault is reported. */
 static bool extents(const struct array_judge *judge, const struct zd_json *json,
     const struct zd_pointer *at, uint64_t ret_length[ZD_RANK_MAX], uint32_t *ret_rank)
 {

@@ -288,7 +288,7 @@ static void judge_document(struct document_judge *judge)
     }
 }
 
-/* Members that nobody here knows, and `extensions`, last: they stay with the document. */
+/* Unknown members and `extensions` come last: they stay with the document. */
 static ZD_RESULT set_rest(const struct document_judge *judge, struct zd_json *document)
 {
     for (void *iter = zd_json_next(judge->document, NULL); iter != NULL;

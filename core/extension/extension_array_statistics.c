@@ -80,7 +80,8 @@ static void statistics_view(
     view->max = bounds->max;
 }
 
-/* A float as the double that it is: the shortest spelling may be less to whoever reads a double. */
+/* A float as the double that it is: the shortest spelling of the float may be less when it is read
+ * as a double. */
 static struct zd_json *bound_json(const struct zd_dtype *dtype, const void *bound)
 {
     const double value = dtype->kind == ZD_DTYPE_FLOAT ? zd_element_f64(dtype, bound) : INFINITY;

@@ -28,11 +28,11 @@ static enum zd_status refuse(const struct zd_dtype *dtype, const struct zd_json 
     /* Too long to show: what kind of value it is must do. */
     const bool is_shown = json != NULL && found.status == ZD_OK;
     const char *what = is_shown ? found.at : zd_json_type_name(json);
-    const enum zd_status told =
+    const enum zd_status failed =
         zd_fail(err, ZD_INVALID, "a value of %s must be %s, found %s", dtype->name, expected, what);
     zd_fact_expected(err, "%s", expected);
     zd_fact_found(err, "%s", what);
-    return told;
+    return failed;
 }
 
 /* Integers. */

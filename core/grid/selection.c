@@ -320,7 +320,7 @@ void zd_selection_hash(
         zd_hash_add_u64(hash, asked->axis[d].start);
         zd_hash_add_u64(hash, axis->count);
         zd_hash_add_u64(hash, (uint64_t)axis->step);
-        zd_hash_add_u64(hash, axis->slack); /* `selection` tells it */
+        zd_hash_add_u64(hash, axis->slack); /* shown in Zarr-Selection */
         zd_hash_add_u64(hash, axis->dropped);
     }
 }

@@ -40,7 +40,7 @@ static void finish_later(struct zd_abstract *op)
     zd_store_finish_later(&op->later);
 }
 
-/* The first failure is the one that is told. */
+/* The first failure is the one reported. */
 static void note_failure(struct zd_abstract *op, const struct zd_error *err)
 {
     if (op->status == ZD_OK) {

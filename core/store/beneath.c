@@ -176,7 +176,7 @@ static int walk_beneath(int root_fd, const char *path, int flags)
     }
 }
 
-/* A root that was removed holds nothing, yet nobody erased its objects: that is a fault. */
+/* A removed root holds no objects, but none of them was erased: that is a fault, not an absence. */
 static bool root_is_gone(const struct zd_beneath *root)
 {
     struct stat file;

@@ -101,7 +101,7 @@ void zd_dirsync_making_end(struct zd_dirsync *dirsync, struct zd_making *making)
     uv_mutex_unlock(&dirsync->mutex);
 }
 
-/* Whether somebody makes directories who began before that number was given out. */
+/* Whether a thread that began before that number was given out still makes directories. */
 static bool has_older(const struct zd_dirsync *dirsync, uint64_t number)
 {
     const struct zd_list *first = dirsync->makings.next;

@@ -68,7 +68,8 @@ enum zd_status zd_files_fail_lock(
         key, ZD_WRITERS_LOCK, (unsigned long long)files->writer.lock_ms);
 }
 
-/* What the kernel could not write it may have forgotten: no second try tells the truth. */
+/* The kernel may have dropped the pages that it could not write: a second sync could succeed
+ * without them. */
 enum zd_status zd_files_fail_sync(
     struct zd_files *files, int code, const char *key, const char *doing, struct zd_error *err)
 {

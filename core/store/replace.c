@@ -20,7 +20,7 @@
 #include "core/store/stat.h"
 
 #define DIRECTORY_FLAGS (O_RDONLY | O_DIRECTORY)
-#define ATTEMPTS_MAX    64 /* while somebody removes the directories that are empty */
+#define ATTEMPTS_MAX    64 /* while others remove empty directories */
 
 static struct zd_replacement job_of(
     struct zd_files *files, const struct zd_store_write *write, struct zd_error *err)
@@ -41,7 +41,7 @@ static enum zd_status step_failed(const struct zd_replacement *job, int code, co
     return zd_files_fail(job->err, code, job->key, doing);
 }
 
-/* Of a file that nobody knows yet: when it is for want of space, it goes away and that is all. */
+/* Of a file that no key names yet: a full disk loses nothing, and writes go on. */
 static enum zd_status temp_sync_failed(
     const struct zd_replacement *job, int code, const char *doing)
 {
@@ -154,7 +154,7 @@ static enum zd_status write_temp(struct zd_replacement *job, struct zd_span byte
     int fd = -1;
     ZD_TRY(create_temp(job, &fd));
     enum zd_status status = fill_file(job, fd, bytes);
-    /* Some file systems tell of failed writes only here. */
+    /* Some file systems report failed writes only here. */
     if (zd_calls->close(fd) != 0 && status == ZD_OK) {
         status = temp_sync_failed(job, errno, "close");
     }
@@ -195,7 +195,7 @@ static int rename_as_asked(struct zd_replacement *job, const struct zd_store_wri
     return write->keeps_old ? zd_replace_name_keeping(job) : zd_replace_name_over(job);
 }
 
-/* Who keeps what was there could not undo what nobody can name. */
+/* Without the generation of the new object its writer could not undo: it is taken back. */
 static enum zd_status look_failed(
     struct zd_replacement *job, const struct zd_store_write *write, int code)
 {
@@ -206,8 +206,8 @@ static enum zd_status look_failed(
     return step_failed(job, code, "look at");
 }
 
-/* ZD_AGAIN: the directory was removed, since it was empty; or somebody who asks for no locks has
- * made what was not there. */
+/* ZD_AGAIN: the directory was empty and was removed; or a program that takes no locks has made the
+ * file. */
 static enum zd_status take_name(struct zd_replacement *job, struct zd_store_write *write)
 {
     struct stat file;
@@ -303,7 +303,7 @@ static enum zd_status refuse_directory(const struct zd_replacement *job)
     return fd < 0 ? ZD_OK : step_failed(job, EISDIR, "store");
 }
 
-/* Room to tell where a temporary file is: in the key's directory, or above. */
+/* Room for the path of a temporary file: in the directory of the key, or above. */
 static enum zd_status make_held(struct zd_replacement *job)
 {
     const size_t dir_len = zd_path_parent_len(job->key);
@@ -389,7 +389,7 @@ enum zd_status zd_replace_file(
     struct zd_files *files, struct zd_store_write *write, struct zd_error *err)
 {
     struct zd_replacement job = job_of(files, write, err);
-    job.base_len = zd_path_parent_len(job.key); /* until more is known, no directory is ours */
+    job.base_len = zd_path_parent_len(job.key); /* until more is known, no directory is new */
     const enum zd_status status = run_phase(&job, write);
     if (status != ZD_OK && !job.is_published) {
         zd_ancestors_prune(files, job.key, job.base_len);

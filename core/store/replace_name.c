@@ -169,7 +169,7 @@ int zd_replace_name_aside(struct zd_replacement *job)
     zd_writer_name_temp(&job->files->writer, job->temp);
     if (zd_calls->rename(job->dir_fd, job->name, job->dir_fd, job->temp, 0) != 0) {
         code = errno;
-        (void)rename_temp(job, RENAME_NOREPLACE); /* it may be there, if the call has told a lie */
+        (void)rename_temp(job, RENAME_NOREPLACE); /* the call may have failed after the rename */
         job->temp[0] = '\0';
     }
     job->has_old = code == 0;

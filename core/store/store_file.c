@@ -31,7 +31,7 @@ struct file_store {
     struct zd_store store; /* first member */
     struct zd_files files;
     struct zd_turns turns; /* of writes and erasures */
-    struct zd_list holds;  /* struct zd_store_op: who wait to hold keys */
+    struct zd_list holds;  /* struct zd_store_op: waiting to hold keys */
     bool is_held;          /* one holds some, or is about to */
     struct zd_sweep sweep;
 };
@@ -367,7 +367,7 @@ static void after_work(uv_work_t *work, int uv_status)
     op->done(op);
 }
 
-/* All bytes of a range. @retval ZD_AGAIN the file is shorter by now */
+/* All bytes of a range. @retval ZD_AGAIN the file has become shorter */
 static enum zd_status read_range(int fd, struct zd_range range, struct zd_buf *bytes,
     const struct zd_store_read *read, struct zd_error *err)
 {
@@ -485,7 +485,7 @@ static enum zd_status read_cached(int fd, struct zd_range range, struct zd_buf *
     return ZD_OK;
 }
 
-/* What is no plain answer is left to the worker, which can tell the whole story. */
+/* Anything but a plain answer is left to the worker, which returns the exact error. */
 static enum zd_status plain_or_again(enum zd_status status)
 {
     const bool is_plain = status == ZD_OK || status == ZD_NOT_FOUND || status == ZD_NOT_MODIFIED;
@@ -579,7 +579,7 @@ static void file_cancel(struct zd_store *store, struct zd_store_op *op)
     if (zd_turns_leave(&file_of(store)->turns, op)) {
         end_cancelled(op);
     } else if (op->work.work_cb != work_discard) { /* what was staged must go */
-        /* Work that has begun is finished, and `done` tells how it ended. */
+        /* Work that has begun is finished; its status says how it ended. */
         (void)uv_cancel((uv_req_t *)&op->work);
     }
 }

@@ -168,7 +168,7 @@ static void find_dead(struct zd_sweep *sweep)
     const struct dirent *entry;
     DIR *dir = open_directory(sweep->root, ZD_WRITERS_DIRECTORY, &fd);
     if (dir == NULL) {
-        return; /* nobody has written yet */
+        return; /* there were no writers yet */
     }
     while (sweep->n_dead < ZD_SWEEP_WRITERS_MAX && (entry = readdir(dir)) != NULL) {
         if (zd_writer_id_is_valid(entry->d_name) && !zd_writer_is_alive(fd, entry->d_name)) {

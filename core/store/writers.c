@@ -1,4 +1,4 @@
-/* Who writes below a root. */
+/* Writers below a root. */
 #include "core/store/writers.h"
 
 #include <errno.h>
@@ -48,7 +48,7 @@ static struct flock write_lock(off_t first, off_t len)
     return (struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = first, .l_len = len};
 }
 
-/* Whether the file is ours from now on; false when another has it. */
+/* Lock a file; false if another process has it. */
 static bool try_lock(int fd)
 {
     struct flock lock = write_lock(0, 0);
@@ -191,7 +191,7 @@ static int try_at(const struct zd_writer *writer, uint64_t offset)
     return code == EACCES ? EAGAIN : code;
 }
 
-/* Until when one who has waited since then waits; for long only when few do. */
+/* When a wait that began at since_ns ends: late only if few threads wait. */
 static uint64_t wait_until(const struct zd_writer *writer, uint64_t since_ns, bool is_patient)
 {
     const uint64_t now_ns = uv_hrtime();
@@ -218,7 +218,8 @@ static int wait_at(
     return code == EAGAIN ? ETIMEDOUT : code;
 }
 
-/* Offsets below LOCK_BYTES are those of keys; at LOCK_BYTES is that of whoever holds many. */
+/* Offsets below LOCK_BYTES are those of keys; the one at LOCK_BYTES is that of a holder of many
+ * keys. */
 static int lock_at(const struct zd_writer *writer, uint64_t offset, uint64_t since_ns)
 {
     int code = try_at(writer, offset);
@@ -342,7 +343,7 @@ bool zd_writer_is_alive(int dir_fd, const char *id)
 void zd_writer_forget(int dir_fd, const char *id)
 {
     ZD_AUTO_FD fd = openat(dir_fd, id, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-    if (fd >= 0 && try_lock(fd)) { /* nobody makes it his own meanwhile */
+    if (fd >= 0 && try_lock(fd)) { /* no other process can take it meanwhile */
         (void)unlinkat(dir_fd, id, 0);
     }
 }
