@@ -1,0 +1,172 @@
+/* Every answer 503 leaves its reason in the log and in the metrics, whatever its cause. */
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "server/front/front.h"
+#include "server/request/admit.h"
+#include "tests/support/serve.h"
+#include "tests/support/unit.h"
+
+#define CONFIG                                                                                     \
+    "{\"datasets\": {\"codecs\": {\"location\": \"" ZD_SOURCE_DIR                                  \
+    "/tests/data/stores/v3/codecs\"}}}"
+
+#define END       " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+#define GET(path) "GET " path END "\r\n"
+#define SLICE     GET("/v1/datasets/codecs/slices/gzip_6")
+
+#define LOG_BYTES_MAX 65536
+#define ALLOCS_MAX    1000
+
+static void fill_lanes(struct zd_server *server)
+{
+    for (size_t i = 0; i < ZD_LANES; i++) {
+        struct zd_lane *lane = &server->admit->admission.lane[i];
+        lane->n_working = lane->places_max;
+    }
+}
+
+static void fill_queue(struct zd_server *server)
+{
+    fill_lanes(server);
+    server->admit->admission.limits.waiting_max = 0;
+}
+
+static void slow_down(struct zd_server *server)
+{
+    fill_lanes(server);
+    for (size_t i = 0; i < ZD_LANES; i++) {
+        struct zd_lane *lane = &server->admit->admission.lane[i];
+        lane->n_waiting = 1;
+        lane->bytes_waiting = 1U << 30;
+        lane->rate = 1;
+        lane->window_ms = uv_now(server->loop) + 10000;
+    }
+}
+
+static void wait_briefly(struct zd_server *server)
+{
+    fill_lanes(server);
+    server->admit->admission.limits.wait_ms = 1;
+}
+
+static void take_body_memory(struct zd_server *server)
+{
+    server->memory.body_bytes = 0;
+}
+
+static void close_front(struct zd_server *server)
+{
+    server->front->is_closing = true;
+}
+
+static void drain(struct zd_server *server)
+{
+    server->is_draining = true;
+}
+
+static void take_readers(struct zd_server *server)
+{
+    ((struct zd_settings *)(uintptr_t)&server->config->settings)->events_readers = 0;
+}
+
+static void stop_writes(struct zd_server *server)
+{
+    zd_store_stop_writes(server->dataset[0]->store, "fsync: Input/output error");
+}
+
+static const struct {
+    void (*prepare)(struct zd_server *server);
+    const char *request;
+    enum zd_unavailable why;
+    const char *reason; /* in the log */
+} facts[] = {
+    {fill_queue, SLICE, ZD_UNAVAILABLE_QUEUE_FULL, "overloaded: 0 requests already wait"},
+    {slow_down, SLICE, ZD_UNAVAILABLE_WAIT_EXPECTED, "overloaded: the expected wait for memory"},
+    {wait_briefly, SLICE, ZD_UNAVAILABLE_WAIT_OVER,
+        "overloaded: no memory or worker became free within admission.wait_ms (1 ms)"},
+    {take_body_memory, "POST /v1" END "Content-Length: 2\r\n\r\n{}", ZD_UNAVAILABLE_BODIES,
+        "overloaded: memory for request bodies is exhausted"},
+    {close_front, SLICE, ZD_UNAVAILABLE_DRAINING, "draining: the server is shutting down"},
+    {drain, GET("/readyz"), ZD_UNAVAILABLE_DRAINING, "draining: "},
+    {take_readers, GET("/v1/datasets/codecs/events"), ZD_UNAVAILABLE_READERS, "events.readers"},
+    {stop_writes, GET("/readyz"), ZD_UNAVAILABLE_STORE, "store_error: dataset 'codecs'"},
+};
+
+static void open_serve(struct zd_test_serve *serve)
+{
+    ck_assert_int_eq(zd_test_serve_open(serve, CONFIG), ZD_OK);
+    struct zd_log *log = &serve->server->log;
+    log->fd = memfd_create("log", MFD_CLOEXEC);
+    log->may_block = false;
+    log->requests = true;
+    log->level = ZD_LOG_INFO;
+}
+
+static bool log_has(struct zd_test_serve *serve, const char *reason)
+{
+    static char text[LOG_BYTES_MAX];
+    zd_log(&serve->server->log, ZD_LOG_ERROR, "the end"); /* what waits is written before it */
+    const ssize_t n = pread(serve->server->log.fd, text, sizeof text - 1, 0);
+    ck_assert_int_gt(n, 0);
+    text[n] = '\0';
+    return strstr(text, reason) != NULL;
+}
+
+static unsigned ask(struct zd_test_serve *serve, const char *request)
+{
+    struct zd_test_answer answer;
+    zd_test_serve_ask(serve, request, &answer);
+    const unsigned status = answer.status;
+    zd_test_answer_done(&answer);
+    return status;
+}
+
+static void close_serve(struct zd_test_serve *serve)
+{
+    struct zd_server *server = serve->server;
+    server->front->is_closing = false;
+    for (size_t i = 0; i < ZD_LANES; i++) {
+        server->admit->admission.lane[i].n_waiting = 0;
+    }
+    close(server->log.fd);
+    server->log.fd = STDOUT_FILENO;
+    zd_test_serve_close(serve);
+}
+
+START_TEST(a_503_leaves_its_reason)
+{
+    struct zd_test_serve serve;
+    open_serve(&serve);
+    facts[_i].prepare(serve.server);
+    ck_assert_uint_eq(ask(&serve, facts[_i].request), 503);
+    ck_assert_uint_eq(serve.server->metrics.n_unavailable[facts[_i].why], 1);
+    ck_assert_msg(log_has(&serve, facts[_i].reason), "no '%s' in the log", facts[_i].reason);
+    close_serve(&serve);
+}
+END_TEST
+
+START_TEST(a_failed_allocation_leaves_its_reason)
+{
+    struct zd_test_serve serve;
+    open_serve(&serve);
+    const uint64_t *n = &serve.server->metrics.n_unavailable[ZD_UNAVAILABLE_NO_MEMORY];
+    for (uint64_t k = 1; k < ALLOCS_MAX && *n == 0; k++) {
+        zd_alloc_fail_at(k);
+        (void)ask(&serve, SLICE);
+        zd_alloc_fail_at(0);
+        zd_test_serve_forget(&serve);
+    }
+    ck_assert_uint_gt(*n, 0);
+    ck_assert(log_has(&serve, "overloaded: no memory"));
+    close_serve(&serve);
+}
+END_TEST
+
+void zd_unit_tests(TCase *tests)
+{
+    tcase_set_timeout(tests, 60);
+    tcase_add_loop_test(tests, a_503_leaves_its_reason, 0, ZD_COUNT_OF(facts));
+    tcase_add_test(tests, a_failed_allocation_leaves_its_reason);
+}
