@@ -28,7 +28,6 @@ struct consolidation {
     struct zd_json *listing; /* owned, or NULL */
     uint64_t nodes_max;
     bool is_dry;
-    bool has_left; /* nobody waits for the change any more */
     struct zd_text text;
     enum zd_status status; /* of gathering, listing and rendering */
     struct zd_error err;
@@ -97,7 +96,13 @@ static void end(struct consolidation *consolidation)
     zd_task_leave(&consolidation->task);
 }
 
-/* A change that is under way goes on, and so long nothing below the group may change. */
+/* The client has hung up: the change under way ends by itself. */
+static void change_ended(struct zd_wait *wait)
+{
+    end(ZD_CONTAINER(wait, struct consolidation, change.wait));
+}
+
+/* A change under way goes on, and until its end nothing below the group may change. */
 static void leave(struct zd_request *req)
 {
     struct consolidation *consolidation = consolidation_of(req);
@@ -105,28 +110,13 @@ static void leave(struct zd_request *req)
     zd_node_show_done(&consolidation->show);
     zd_walk_release(&consolidation->walk);
     req->state = NULL;
-    consolidation->has_left = true;
+    consolidation->change.wait.done = change_ended;
     if (consolidation->change.load == NULL) {
         end(consolidation);
     }
 }
 
 /* ---- what is there ---- */
-
-static void lock_arrived(struct zd_wait *wait)
-{
-    zd_request_go_on(ZD_CONTAINER(wait, struct consolidation, lock.wait)->task.req);
-}
-
-static void change_arrived(struct zd_wait *wait)
-{
-    struct consolidation *consolidation = ZD_CONTAINER(wait, struct consolidation, change.wait);
-    if (consolidation->has_left) {
-        end(consolidation);
-        return;
-    }
-    zd_request_go_on(consolidation->task.req);
-}
 
 static enum zd_next step_begin(struct zd_request *req)
 {
@@ -166,7 +156,7 @@ static enum zd_next step_begin(struct zd_request *req)
 static enum zd_next step_lock(struct zd_request *req)
 {
     struct consolidation *consolidation = consolidation_of(req);
-    consolidation->lock.wait.done = lock_arrived;
+    consolidation->lock.wait = zd_machine_wait(&req->machine);
     req->step = step_locked;
     return zd_node_lock_want(req->dataset, ZD_LOCK_TREE, req->path, &consolidation->lock);
 }
@@ -199,8 +189,8 @@ static bool visit(struct zd_walk_want *want, const struct zd_walk_node *found)
         return false;
     }
     if (rows->n >= consolidation->nodes_max) {
-        consolidation->status =
-            zd_fail(&consolidation->err, ZD_TOO_LARGE, "there are more nodes than can be listed");
+        consolidation->status = zd_fail(
+            &consolidation->err, ZD_TOO_LARGE, "the group has more nodes than a listing may hold");
         zd_fact_limit(&consolidation->err, consolidation->nodes_max, rows->n + 1);
         return false;
     }
@@ -238,8 +228,7 @@ static enum zd_next step_condition(struct zd_request *req)
     const int64_t mtime_ms = zd_node_show_mtime(&consolidation->show, consolidation->node);
     if (zd_tag_judge_write(&req->conditions, etag, mtime_ms) != ZD_OK) {
         err.status = zd_fail(&err, ZD_PRECONDITION,
-            "the node '%.256s' exists in another state, or at all, which the request excludes",
-            req->path);
+            "the node '%.256s' is not in the state that the request requires", req->path);
         return zd_respond_error(req, NULL, &err);
     }
     return walk(req);
@@ -331,7 +320,7 @@ static enum zd_next step_listed(struct zd_request *req)
         .is_dry = consolidation->is_dry,
         .has_lock = true,
     };
-    consolidation->change.wait.done = change_arrived;
+    consolidation->change.wait = zd_machine_wait(&req->machine);
     req->step = step_stored;
     return zd_metadata_want(req->dataset, &ask, &consolidation->change);
 }

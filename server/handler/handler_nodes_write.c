@@ -3,14 +3,15 @@
 
 #include "server/request/body.h"
 #include "server/request/handler.h"
+#include "server/request/node_check.h"
 #include "server/write/metadata.h"
 #include "server/describe/node_show.h"
 #include "server/runtime/server.h"
 
 #define PATCH_TYPE "application/merge-patch+json"
 
-/* A condition is judged by what is there, and holds when the change is made: others may come in
- * between, so often at the most. */
+/* A condition is judged by the stored node, and must hold when the change is made. When another
+ * writer comes in between it is judged again, so often at most. */
 #define JUDGED_MAX 16
 
 /** A change on its way. */
@@ -18,7 +19,7 @@ struct writing {
     struct zd_request *req; /* borrowed */
     struct zd_metadata_ask ask;
     struct zd_node_want found;
-    struct zd_node *node; /* as the conditions were judged by it, or as it is shown; or NULL */
+    struct zd_node *node; /* judged by the conditions, or shown; or NULL */
     struct zd_node_show show;
     struct zd_metadata_want change;
     uint32_t n_judged;
@@ -46,16 +47,6 @@ static void leave(struct zd_request *req)
     req->state = NULL;
 }
 
-static void found_arrived(struct zd_wait *wait)
-{
-    zd_request_go_on(ZD_CONTAINER(wait, struct writing, found.wait)->req);
-}
-
-static void change_arrived(struct zd_wait *wait)
-{
-    zd_request_go_on(ZD_CONTAINER(wait, struct writing, change.wait)->req);
-}
-
 static void forget_node(struct writing *writing)
 {
     zd_node_unref(ZD_TAKE(writing->node));
@@ -68,7 +59,7 @@ static enum zd_next look(struct zd_request *req, zd_step *next)
 {
     struct writing *writing = writing_of(req);
     forget_node(writing);
-    writing->found = (struct zd_node_want){.wait.done = found_arrived};
+    writing->found = (struct zd_node_want){.wait = zd_machine_wait(&req->machine)};
     req->step = next;
     return zd_catalog_want_fresh(req->dataset, req->path, &writing->found);
 }
@@ -78,8 +69,8 @@ static enum zd_next look(struct zd_request *req, zd_step *next)
 static enum zd_next refuse_condition(struct zd_request *req, const struct zd_node *node)
 {
     struct zd_error err = {0};
-    err.status = zd_fail(&err, ZD_PRECONDITION, "the node '%.256s' %s, which the request excludes",
-        req->path, node == NULL ? "does not exist" : "exists in another state, or at all");
+    err.status = zd_fail(&err, ZD_PRECONDITION, "the node '%.256s' %s", req->path,
+        node == NULL ? "does not exist" : "is not in the state that the request requires");
     return zd_respond_error(req, NULL, &err);
 }
 
@@ -135,17 +126,9 @@ static enum zd_next step_change(struct zd_request *req)
     writing->ask.bytes = req->body;
     writing->ask.json = req->json;
     zd_metadata_release(&writing->change);
-    writing->change = (struct zd_metadata_want){.wait.done = change_arrived};
+    writing->change = (struct zd_metadata_want){.wait = zd_machine_wait(&req->machine)};
     req->step = step_changed;
     return zd_metadata_want(req->dataset, &writing->ask, &writing->change);
-}
-
-static enum zd_next refuse_absent(struct zd_request *req)
-{
-    struct zd_error err = {0};
-    err.status = zd_fail(&err, ZD_NOT_FOUND, "dataset '%s' has no node at '%.256s'",
-        req->dataset->config.name, req->path);
-    return zd_respond_error(req, "node_not_found", &err);
 }
 
 static enum zd_next refuse_change(struct zd_request *req)
@@ -154,7 +137,8 @@ static enum zd_next refuse_change(struct zd_request *req)
     const struct zd_metadata_want *change = &writing->change;
     const struct zd_error *err = &change->wait.err;
     if (change->wait.status == ZD_NOT_FOUND) {
-        return refuse_absent(req);
+        (void)zd_node_check_found(req, &change->wait);
+        return ZD_DONE;
     }
     if (change->wait.status == ZD_PRECONDITION && writing->n_judged < JUDGED_MAX &&
         zd_request_is_conditional(req)) {
@@ -198,7 +182,7 @@ static enum zd_next step_changed(struct zd_request *req)
 
 /* ---- the answer ---- */
 
-/* Nothing of a dry run is stored: children are those that are there, or none. */
+/* A dry run stores nothing: the children are those of the stored node, or none. */
 static enum zd_next step_show_dry(struct zd_request *req)
 {
     struct writing *writing = writing_of(req);
@@ -221,8 +205,8 @@ static enum zd_next step_respond(struct zd_request *req)
     const struct zd_meta *judged = writing->change.meta;
     char etag[ZD_TAG_BYTES] = "";
     if (writing->node != NULL && zd_node_show_tag(&writing->show, etag, NULL) != ZD_OK) {
-        /* What is stored is stored, though the store fails by now to tell of what is around it:
-         * then without a tag, and without children that are not known. */
+        /* The change is made although the store fails now: the answer has no tag, and no children
+         * that are unknown. */
         forget_node(writing);
     }
     const struct zd_node *node = writing->ask.is_dry ? NULL : writing->node;
@@ -295,7 +279,7 @@ static enum zd_next step_put(struct zd_request *req)
     return step_judge(req);
 }
 
-/* Which members may change, and not what they may be: that is judged with the whole document. */
+/* Only which members may change; their values are judged with the whole document. */
 static ZD_RESULT judge_patch(const struct zd_json *patch, struct zd_error *err)
 {
     static const char *const members[] = {"attributes", "dimension_names", "shape", "extensions"};

@@ -253,15 +253,16 @@ enum zd_change_outcome zd_change_judge_refuse(struct zd_change *change);
 
 struct zd_documents zd_change_judge_documents(const struct zd_change_place *place);
 uint64_t zd_change_judge_stored_bytes(const struct zd_change_place *place);
-size_t zd_change_judge_bytes_max(const struct zd_change *change);
 
-/** What is to be stored at a place from now on. */
-ZD_RESULT zd_change_judge_keep(
-    struct zd_change_place *place, const struct zd_document_texts *texts, struct zd_error *err);
+/** Texts to be rendered, within the limit. The next two release them. */
+struct zd_document_texts zd_change_judge_begin(const struct zd_change *change);
 
-/** The same, unless this server could not read it again. */
+/** The texts are to be stored at a place, unless place->change->err says why not. */
+ZD_RESULT zd_change_judge_keep(struct zd_change_place *place, struct zd_document_texts *texts);
+
+/** The same, if this server can read them again. */
 ZD_RESULT zd_change_judge_keep_readable(
-    struct zd_change *change, struct zd_change_place *place, const struct zd_document_texts *texts);
+    struct zd_change_place *place, struct zd_document_texts *texts);
 
 /* server/write/change_look.c: whether what is stored below allows the change. */
 zd_change_step zd_change_look;

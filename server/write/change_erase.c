@@ -186,19 +186,17 @@ static bool is_outside(const struct zd_change *change, const char *rest, uint64_
            (change->now == NULL || is_outside_of(&change->now->grid, ret_index));
 }
 
-static enum zd_purge_answer judge_outside(void *context, const char *key, const char *rest)
+static enum zd_purge_answer judge_outside(void *context, const struct zd_purge_key *key)
 {
     uint64_t index[ZD_RANK_MAX];
-    (void)key;
-    return is_outside(context, rest, index) ? ZD_PURGE_ERASE : ZD_PURGE_KEEP;
+    return is_outside(context, key->rest, index) ? ZD_PURGE_ERASE : ZD_PURGE_KEEP;
 }
 
-static void report_outside(void *context, const char *key, const char *rest)
+static void report_outside(void *context, const struct zd_purge_key *key)
 {
     struct zd_change *change = context;
     uint64_t index[ZD_RANK_MAX];
-    (void)key;
-    if (is_outside(change, rest, index)) {
+    if (is_outside(change, key->rest, index)) {
         zd_change_report_erased(change, index);
     }
 }
@@ -220,31 +218,17 @@ static bool is_chunk_of_parent(const struct zd_change *change, const char *key)
 }
 
 /* The documents were erased before: any that are left are of nodes made since. */
-static enum zd_purge_answer judge_all(void *context, const char *key, const char *rest)
+static enum zd_purge_answer judge_all(void *context, const struct zd_purge_key *key)
 {
-    ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
-    (void)rest;
-    if (is_chunk_of_parent(context, key)) {
-        return ZD_PURGE_KEEP;
-    }
-    const enum zd_status status = zd_dialect_node_path(key, &path);
-    if (status == ZD_NO_MEMORY) {
-        return ZD_PURGE_NO_MEMORY;
-    }
-    return status == ZD_OK ? ZD_PURGE_KEEP : ZD_PURGE_ERASE;
+    return key->node != NULL || is_chunk_of_parent(context, key->key) ? ZD_PURGE_KEEP
+                                                                      : ZD_PURGE_ERASE;
 }
 
 /* All but the node's own documents. */
-static enum zd_purge_answer judge_orphans(void *context, const char *key, const char *rest)
+static enum zd_purge_answer judge_orphans(void *context, const struct zd_purge_key *key)
 {
     const struct zd_change *change = context;
-    ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
-    (void)rest;
-    const enum zd_status status = zd_dialect_node_path(key, &path);
-    if (status == ZD_NO_MEMORY) {
-        return ZD_PURGE_NO_MEMORY;
-    }
-    const bool is_own = status == ZD_OK && strcmp(path.at, change->path) == 0;
+    const bool is_own = key->node != NULL && strcmp(key->node, change->path) == 0;
     return is_own ? ZD_PURGE_KEEP : ZD_PURGE_ERASE;
 }
 
@@ -294,11 +278,10 @@ static bool holds(void *context, struct zd_node *node)
 
 /* ---- before the new document ---- */
 
-static void note_purged(void *context, const char *key, const char *rest)
+static void note_purged(void *context, const struct zd_purge_key *key)
 {
     struct zd_change *change = context;
     (void)key;
-    (void)rest;
     change->clearing.has_purged = true;
 }
 
@@ -354,7 +337,7 @@ enum zd_change_outcome zd_change_erase_give_back(struct zd_change *change)
 
 /* ---- after the new document ---- */
 
-typedef enum zd_purge_answer visitor(void *context, const char *key, const char *rest);
+typedef enum zd_purge_answer visitor(void *context, const struct zd_purge_key *key);
 
 static visitor *choose_visitor(const struct zd_change *change)
 {

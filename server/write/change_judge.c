@@ -20,21 +20,24 @@ struct zd_documents zd_change_judge_documents(const struct zd_change_place *plac
     return documents;
 }
 
-size_t zd_change_judge_bytes_max(const struct zd_change *change)
+struct zd_document_texts zd_change_judge_begin(const struct zd_change *change)
 {
-    return change->dataset->server->config->settings.limits_consolidated_bytes;
+    struct zd_document_texts texts;
+    zd_document_texts_init(
+        &texts, change->dataset->server->config->settings.limits_consolidated_bytes);
+    return texts;
 }
 
-enum zd_status zd_change_judge_keep(
-    struct zd_change_place *place, const struct zd_document_texts *texts, struct zd_error *err)
+static enum zd_status keep(struct zd_change_place *place, const struct zd_document_texts *texts)
 {
-    const enum zd_status status = zd_document_texts_status(texts);
+    struct zd_error *err = &place->change->err;
+    enum zd_status status = zd_document_texts_status(texts);
     if (status != ZD_OK) {
         const size_t len_max = texts->text[0].len_max;
-        const enum zd_status told = zd_fail(err, status,
-            "\"%.200s\": the document exceeds the limit of %zu bytes", place->path, len_max);
+        status = zd_fail(err, status, "\"%.200s\": the document exceeds the limit of %zu bytes",
+            place->path, len_max);
         zd_fact_limit(err, len_max, len_max);
-        return told;
+        return status;
     }
     for (size_t i = 0; i < ZD_DOCUMENTS_MAX; i++) {
         struct zd_change_document *document = &place->document[i];
@@ -46,6 +49,13 @@ enum zd_status zd_change_judge_keep(
         }
     }
     return ZD_OK;
+}
+
+enum zd_status zd_change_judge_keep(struct zd_change_place *place, struct zd_document_texts *texts)
+{
+    const enum zd_status status = keep(place, texts);
+    zd_document_texts_done(texts);
+    return status;
 }
 
 static struct zd_reading reading_of(const struct zd_change *change)
@@ -64,12 +74,13 @@ static struct zd_reading patch_reading_of(const struct zd_change *change)
 }
 
 enum zd_status zd_change_judge_keep_readable(
-    struct zd_change *change, struct zd_change_place *place, const struct zd_document_texts *texts)
+    struct zd_change_place *place, struct zd_document_texts *texts)
 {
+    struct zd_change *change = place->change;
     const struct zd_reading reading = reading_of(change);
     const struct zd_dialect *dialect =
         place->node == NULL ? change->dialect : place->node->meta->dialect;
-    ZD_TRY(zd_change_judge_keep(place, texts, &change->err));
+    ZD_TRY(zd_change_judge_keep(place, texts));
     const struct zd_documents documents = zd_change_judge_documents(place);
     return dialect->check(&documents, &reading, &change->err);
 }
@@ -87,14 +98,10 @@ static const struct zd_json *listing_for(const struct zd_change *change)
 static enum zd_status render_as(
     struct zd_change *change, const struct zd_json *listing, bool is_dense)
 {
-    struct zd_document_texts texts;
-    zd_document_texts_init(&texts, zd_change_judge_bytes_max(change));
+    struct zd_document_texts texts = zd_change_judge_begin(change);
     texts.is_dense = is_dense;
     change->dialect->render(change->meta->document, listing, &texts);
-    const enum zd_status status =
-        zd_change_judge_keep_readable(change, zd_change_target(change), &texts);
-    zd_document_texts_done(&texts);
-    return status;
+    return zd_change_judge_keep_readable(zd_change_target(change), &texts);
 }
 
 /* Indented, unless that is larger than the limit. */
@@ -219,13 +226,10 @@ static enum zd_status judge_patch(struct zd_change *change)
         change->meta = zd_meta_ref(change->before); /* it has no document to patch */
         return ZD_OK;
     }
-    struct zd_document_texts texts;
+    struct zd_document_texts texts = zd_change_judge_begin(change);
     const struct zd_documents stored = zd_change_judge_documents(place);
-    zd_document_texts_init(&texts, zd_change_judge_bytes_max(change));
     change->dialect->patch(&stored, change->ask.json, &texts);
-    const enum zd_status status = zd_change_judge_keep(place, &texts, &change->err);
-    zd_document_texts_done(&texts);
-    ZD_TRY(status);
+    ZD_TRY(zd_change_judge_keep(place, &texts));
     const struct zd_documents made = zd_change_judge_documents(place);
     ZD_TRY(change->dialect->parse(&made, &reading, &change->meta, &change->err));
     return zd_change_judge_is_accepted(change, change->meta) ? ZD_OK : tolerate(change, &stored);
@@ -234,24 +238,18 @@ static enum zd_status judge_patch(struct zd_change *change)
 static enum zd_status judge_listing(struct zd_change *change)
 {
     struct zd_change_place *place = zd_change_target(change);
-    struct zd_document_texts texts;
+    struct zd_document_texts texts = zd_change_judge_begin(change);
     const struct zd_documents stored = zd_change_judge_documents(place);
-    zd_document_texts_init(&texts, zd_change_judge_bytes_max(change));
     change->dialect->set_listing(&stored, change->ask.json, &texts);
-    const enum zd_status status = zd_change_judge_keep_readable(change, place, &texts);
-    zd_document_texts_done(&texts);
-    return status;
+    return zd_change_judge_keep_readable(place, &texts);
 }
 
 static enum zd_status make_parent(struct zd_change *change, struct zd_change_place *place)
 {
-    struct zd_document_texts texts;
-    zd_document_texts_init(&texts, zd_change_judge_bytes_max(change));
+    struct zd_document_texts texts = zd_change_judge_begin(change);
     change->dialect->render(change->new_group, NULL, &texts);
-    const enum zd_status status = zd_change_judge_keep(place, &texts, &change->err);
-    zd_document_texts_done(&texts);
     place->is_new = true;
-    return status;
+    return zd_change_judge_keep(place, &texts);
 }
 
 /* Zarr v3, implicit groups: missing parents are made explicit. */

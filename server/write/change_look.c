@@ -22,24 +22,15 @@ static void look_at_key(struct zd_change *change, const char *key)
 }
 
 /* A document beside the node, below a missing parent, is of a node that the parent was hiding. */
-static enum zd_purge_answer look_at(void *context, const char *key, const char *rest)
+static enum zd_purge_answer look_at(void *context, const struct zd_purge_key *key)
 {
     struct zd_change *change = context;
-    ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
-    (void)rest;
-    const enum zd_status status = zd_dialect_node_path(key, &path);
-    if (status == ZD_NO_MEMORY) {
-        return ZD_PURGE_NO_MEMORY;
-    }
-    const bool is_document = status == ZD_OK;
-    const bool is_own = is_document && strcmp(path.at, change->path) == 0;
-    if (zd_path_is_below(key, change->path)) {
-        change->seen |= is_document && !is_own ? ZD_CHANGE_SEEN_CHILD : 0;
-        if (!is_document) {
-            look_at_key(change, key);
-        }
-    } else if (is_document) {
-        change->seen |= ZD_CHANGE_SEEN_ORPHANS;
+    if (!zd_path_is_below(key->key, change->path)) {
+        change->seen |= key->node != NULL ? ZD_CHANGE_SEEN_ORPHANS : 0;
+    } else if (key->node == NULL) {
+        look_at_key(change, key->key);
+    } else if (strcmp(key->node, change->path) != 0) {
+        change->seen |= ZD_CHANGE_SEEN_CHILD;
     }
     return (change->seen & change->enough) != 0 ? ZD_PURGE_STOP : ZD_PURGE_KEEP;
 }

@@ -81,32 +81,26 @@ static enum zd_status refresh_listing(struct zd_change *change, size_t holder)
 {
     struct zd_change_place *place = &change->place[holder];
     const struct zd_documents stored = zd_change_judge_documents(place);
-    struct zd_document_texts texts;
     struct zd_listing_change *changes = zd_alloc_zero(change->n_places + 1, sizeof *changes);
     if (changes == NULL) {
         return zd_fail(&change->err, ZD_NO_MEMORY, "no memory for consolidated metadata");
     }
     const size_t n = changes_for(change, holder, changes);
-    zd_document_texts_init(&texts, zd_change_judge_bytes_max(change));
+    struct zd_document_texts texts = zd_change_judge_begin(change);
     place->node->meta->dialect->change_listing(&stored, changes, n, &texts);
     zd_free(changes);
-    const enum zd_status status = zd_change_judge_keep_readable(change, place, &texts);
-    zd_document_texts_done(&texts);
-    return status;
+    return zd_change_judge_keep_readable(place, &texts);
 }
 
 static enum zd_status drop_listing(struct zd_change *change, struct zd_change_place *place)
 {
-    struct zd_document_texts texts;
     for (size_t i = 0; i < ZD_DOCUMENTS_MAX; i++) {
         zd_buf_unref(ZD_TAKE(place->document[i].made));
     }
     const struct zd_documents stored = zd_change_judge_documents(place);
-    zd_document_texts_init(&texts, zd_change_judge_bytes_max(change));
+    struct zd_document_texts texts = zd_change_judge_begin(change);
     place->node->meta->dialect->set_listing(&stored, NULL, &texts);
-    const enum zd_status status = zd_change_judge_keep(place, &texts, &change->err);
-    zd_document_texts_done(&texts);
-    return status;
+    return zd_change_judge_keep(place, &texts);
 }
 
 /* Refreshed; or dropped when that is impossible, or nobody could read it. */

@@ -85,26 +85,20 @@ static enum zd_status add(struct zd_change_subtree *subtree, const char *key)
     return ZD_OK;
 }
 
-static enum zd_purge_answer collect(void *context, const char *key, const char *rest)
+static enum zd_purge_answer collect(void *context, const struct zd_purge_key *key)
 {
     struct zd_change *change = context;
     struct zd_change_subtree *subtree = change->subtree;
-    ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
-    (void)rest;
-    const enum zd_status status = zd_dialect_node_path(key, &path);
-    if (status == ZD_NO_MEMORY) {
-        return ZD_PURGE_NO_MEMORY;
-    }
-    if (status != ZD_OK || strcmp(path.at, change->path) == 0) {
-        change->seen |= status != ZD_OK ? ZD_CHANGE_SEEN_KEY : 0;
+    if (key->node == NULL || strcmp(key->node, change->path) == 0) {
+        change->seen |= key->node == NULL ? ZD_CHANGE_SEEN_KEY : 0;
         return ZD_PURGE_KEEP;
     }
     change->seen |= ZD_CHANGE_SEEN_CHILD;
     if (change->ask.keeps_children) {
-        return ZD_PURGE_STOP; /* it stays */
+        return ZD_PURGE_STOP; /* the change will fail */
     }
     subtree->is_too_large = subtree->n == DOCUMENTS_MAX;
-    if (!subtree->is_too_large && add(subtree, key) != ZD_OK) {
+    if (!subtree->is_too_large && add(subtree, key->key) != ZD_OK) {
         return ZD_PURGE_NO_MEMORY;
     }
     return subtree->is_too_large ? ZD_PURGE_STOP : ZD_PURGE_KEEP;
@@ -230,19 +224,13 @@ static bool start_erase(struct slot *slot)
     return slot->below->bytes != NULL && start_write(slot, &write);
 }
 
-static enum zd_purge_answer judge_document(void *context, const char *key, const char *rest)
+static enum zd_purge_answer judge_document(void *context, const struct zd_purge_key *key)
 {
-    ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
     (void)context;
-    (void)rest;
-    const enum zd_status status = zd_dialect_node_path(key, &path);
-    if (status == ZD_NO_MEMORY) {
-        return ZD_PURGE_NO_MEMORY;
-    }
-    return status == ZD_OK ? ZD_PURGE_ERASE : ZD_PURGE_KEEP;
+    return key->node != NULL ? ZD_PURGE_ERASE : ZD_PURGE_KEEP;
 }
 
-/* Of a key nothing is below. */
+/* A change of a key has no subtree. */
 enum zd_change_outcome zd_change_subtree_erase(struct zd_change *change)
 {
     const struct zd_purge_want purge = {.path = change->path, .visit = judge_document};

@@ -77,7 +77,11 @@ static const char *key_of(struct purge *purge, size_t entry)
 static enum zd_purge_answer visit(struct purge *purge, size_t entry)
 {
     const struct zd_purge_want *want = purge->want;
-    return want->visit(want->context, key_of(purge, entry), rest_of(purge, entry));
+    struct zd_purge_key key = {.key = key_of(purge, entry), .rest = rest_of(purge, entry)};
+    ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
+    const enum zd_status status = zd_dialect_node_path(key.key, &path);
+    key.node = status == ZD_OK ? path.at : NULL;
+    return status == ZD_NO_MEMORY ? ZD_PURGE_NO_MEMORY : want->visit(want->context, &key);
 }
 
 /* ---- erase a batch ---- */
@@ -92,7 +96,9 @@ static void note_erasure(const struct slot *slot)
     if (!is_erased && wait->status != ZD_PRECONDITION) {
         note_failed_key(slot, wait->status, &wait->err);
     } else if (is_erased && want->erased != NULL) {
-        want->erased(want->context, key_of(purge, slot->entry), rest_of(purge, slot->entry));
+        const struct zd_purge_key key = {
+            .key = key_of(purge, slot->entry), .rest = rest_of(purge, slot->entry)};
+        want->erased(want->context, &key);
     }
 }
 

@@ -9,7 +9,14 @@ enum zd_purge_answer {
     ZD_PURGE_KEEP,
     ZD_PURGE_ERASE,
     ZD_PURGE_STOP,      /* enough was seen: the purge ends with ZD_OK */
-    ZD_PURGE_NO_MEMORY, /* the key cannot be judged: the purge ends with that status */
+    ZD_PURGE_NO_MEMORY, /* the purge ends with that status */
+};
+
+/** A stored key below the path. */
+struct zd_purge_key {
+    const char *key;
+    const char *rest; /* of the key, without the path and its slash */
+    const char *node; /* the path of the node whose document it is; NULL: of no document */
 };
 
 /** A purge. It always runs to its end; the want stays where it is until then. */
@@ -19,16 +26,15 @@ struct zd_purge_want {
     /* in; all borrowed until the end */
     struct zd_dataset *dataset;
     const char *path; /* of a node; "" is everything */
-    /** Judges each key below the path, in the order of their bytes. @param rest the key without the
-     * path and its slash */
-    enum zd_purge_answer (*visit)(void *context, const char *key, const char *rest);
+    /** Judges each key, in the order of their bytes. */
+    enum zd_purge_answer (*visit)(void *context, const struct zd_purge_key *key);
     /** Guards against other processes; or NULL. Runs when the keys of a batch were stat'ed and are
      * about to be erased, with the node that is at the path now (NULL: there is none). Each key is
      * then judged again, and erased only in the generation that was found. False: nothing more is
      * erased, and the purge ends with ZD_OK. */
     bool (*holds)(void *context, struct zd_node *node);
-    /** A key was erased. May be NULL. */
-    void (*erased)(void *context, const char *key, const char *rest);
+    /** A key was erased (whose `node` is not set). May be NULL. */
+    void (*erased)(void *context, const struct zd_purge_key *key);
     void *context;
     /* out */
     uint64_t n_failed; /* keys that could not be erased */
