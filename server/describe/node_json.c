@@ -209,7 +209,8 @@ static const struct array_member {
     {"array.formats", emit_formats},
 };
 
-/* An ignored codec is lost: what is written without it would be read with it by others. */
+/* An array with an ignored codec is read-only: other programs would decode with that codec what was
+ * written without it. */
 static bool can_write(const struct zd_node_view *view)
 {
     return view->can_slice && view->is_writable && zd_dialect_is_writable(view->meta->dialect) &&

@@ -123,7 +123,7 @@ static ZD_RESULT add_children(struct zd_node_show *show, struct zd_error *err)
     return ZD_OK;
 }
 
-/* The other nodes of which the answer says something. */
+/* The other nodes that the answer describes. */
 static void add_others(struct zd_node_show *show)
 {
     const struct zd_multiscale *scales = &show->scales;

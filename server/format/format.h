@@ -6,7 +6,7 @@
 #include "core/base/text.h"
 #include "core/grid/scalar.h"
 
-/** What is being answered: the same for all bands. Everything borrowed. */
+/** The answer that a body is made for; it does not change between bands. Everything borrowed. */
 struct zd_answer {
     const struct zd_meta *meta;
     const struct zd_selection *selection;
@@ -35,10 +35,10 @@ size_t zd_format_answer_text_max(const struct zd_answer *answer);
 /* Bytes of a body before its elements: NumPy reads no longer heads. */
 #define ZD_BODY_HEAD_MAX 10240
 
-/** What the head of a body says of the elements behind it. */
+/** How the head of a body describes the elements that follow it. */
 struct zd_body_head {
     size_t bytes;     /* of the head */
-    bool has_shape;   /* it says the shape */
+    bool has_shape;   /* the head has a shape */
     bool is_swapped;  /* units are big-endian */
     bool is_reversed; /* the first dimension runs fastest */
     uint32_t rank;

@@ -17,7 +17,7 @@
 #define LETTERS         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 #define TYPE_CHARACTERS LETTERS "0123456789<>|="
 
-/* What is being read. */
+/* The parser: the header, and the position in it. */
 struct head {
     struct zd_scan scan;
     const struct zd_dtype *dtype;

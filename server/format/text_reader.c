@@ -1,4 +1,4 @@
-/* Elements out of a JSON body that comes in pieces.
+/* Parse elements of a JSON body that arrives in pieces.
  *
  *   TOP --+--> ITEM <--> AFTER --> DONE          nested lists
  *         |      | ELEMENT |
@@ -223,7 +223,7 @@ static bool name_is(const struct zd_text_reader *reader, const char *name)
     return reader->token.len == len + 2 && memcmp(reader->token.at + 1, name, len) == 0;
 }
 
-/* What the others say is what the data itself shows, or is for the reader of an answer. */
+/* The other members repeat what the data shows, or are for readers of an answer. */
 static enum zd_status end_name(struct zd_text_reader *reader, struct zd_error *err)
 {
     if (name_is(reader, "data") && !reader->has_data) {

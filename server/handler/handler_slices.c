@@ -34,7 +34,7 @@ static enum zd_status describe(
     };
     if (strcmp(req->method, "POST") != 0 && !slice->read.is_tagless) {
         zd_slice_tag(slice, ret_answer->etag);
-        /* What is encoded is made from its beginning, so ranges would save nothing. */
+        /* Encoding starts at the beginning, so a range would save nothing. */
         ret_answer->accepts_ranges = !zd_format_encodes(slice->format);
     }
     if (zd_headers_give(&slice->read.headers, ret_answer) != ZD_OK) {
@@ -289,7 +289,7 @@ static enum zd_next step_read_body(struct zd_request *req)
     if (zd_slice_params_body(&zd_slice_read_of(req)->ask, req->json, &code, &err) != ZD_OK) {
         return zd_body_refuse(req, code, &err);
     }
-    zd_json_unref(ZD_TAKE(req->json)); /* not while memory is awaited */
+    zd_json_unref(ZD_TAKE(req->json)); /* not to be held while the request waits for memory */
     return zd_slice_level_want(zd_slice_read_of(req), step_plan);
 }
 

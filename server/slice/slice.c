@@ -75,7 +75,7 @@ static bool is_encoded(const struct zd_slice *slice)
     return zd_format_encodes(slice->format);
 }
 
-/* All is encoded: it becomes the body. */
+/* All elements are encoded: the text becomes the body. */
 static void close_body(struct zd_slice *slice)
 {
     if (slice->format->tail != NULL) {

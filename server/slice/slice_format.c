@@ -36,7 +36,7 @@ const struct zd_format *zd_slice_format_choose(
     return format != NULL && format->accepts(ask->dtype, ask->rank) ? format : NULL;
 }
 
-/* Clients that asked by name are told names, others media types. */
+/* The allowed formats are listed by name to clients that used a name, else by media type. */
 enum zd_next zd_slice_format_refuse(const struct zd_slice_format_ask *ask, struct zd_request *req)
 {
     const bool by_name = ask->params->has_format;

@@ -5,7 +5,7 @@
 #include "server/format/format.h"
 #include "server/slice/slice_params.h"
 
-/** What is to be answered, and how the client wants it; everything borrowed. */
+/** The result, and the parameters of the request; everything borrowed. */
 struct zd_slice_format_ask {
     const struct zd_slice_params *params;
     const struct zd_dtype *dtype;
@@ -16,7 +16,7 @@ struct zd_slice_format_ask {
  * The format that `format=` names; without it the one that Accept prefers: raw among equals, then
  * the first by name.
  * @param accept or NULL
- * @return NULL: none can express the result, or the client takes none of those that can
+ * @return NULL: no format can express the result, or the client accepts none that can
  */
 const struct zd_format *zd_slice_format_choose(
     const struct zd_slice_format_ask *ask, const char *accept);

@@ -237,7 +237,7 @@ static enum zd_status parse_fill(
 static enum zd_status parse_fields(
     struct zd_slice_params *ask, const struct value *value, struct zd_error *err)
 {
-    (void)err; /* whose names they are is known to who answers */
+    (void)err; /* the handler knows the names of its fields */
     ask->fields = value->text;
     return ZD_OK;
 }

@@ -6,7 +6,7 @@
 #include "server/request/respond.h"
 #include "server/runtime/server.h"
 
-#define RESTARTS_MAX 3 /* then the array is taken as it comes */
+#define RESTARTS_MAX 3 /* then the array is read without regard to changes */
 
 static zd_step step_arrived;
 
@@ -72,7 +72,7 @@ enum zd_next zd_slice_read_dropped(struct zd_request *req)
     return zd_respond_error(req, NULL, &err);
 }
 
-/* ---- what is known of the objects before they are read ---- */
+/* ---- generations and conditions, before anything is read ---- */
 
 static enum zd_next step_conditions(struct zd_request *req)
 {

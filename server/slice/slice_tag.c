@@ -60,7 +60,7 @@ void zd_slice_tag_of(
     tag_form(hash_of(view), form, to);
 }
 
-/* What a condition says of the tags of a slice. */
+/* How the conditions of a request judge the tags of a slice. */
 struct verdict {
     const struct zd_conditions *asked;
     bool is_named;    /* If-Match allows one of them */

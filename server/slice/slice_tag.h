@@ -1,4 +1,4 @@
-/* Entity tags of slices: what a reader was given, and what a writer says that it has seen. */
+/* Entity tags of slices: those that GET answers with, and those that a writer may name. */
 #ifndef ZD_SLICE_SLICE_TAG_H
 #define ZD_SLICE_SLICE_TAG_H
 
@@ -14,7 +14,8 @@ struct zd_slice_view {
     const struct zd_selection *selection; /* the same elements in the stored array */
 };
 
-/** How it is given: style and pretty are of text. A new member needs its row in slice_tag.c. */
+/** The form of the answer: style and pretty matter to text only. A new member needs a row in
+ * slice_tag.c. */
 struct zd_slice_form {
     const struct zd_format *format;
     struct zd_scalar_style style;
@@ -25,8 +26,8 @@ struct zd_slice_form {
 void zd_slice_tag_of(
     const struct zd_slice_view *view, const struct zd_slice_form *form, char to[ZD_TAG_BYTES]);
 
-/** What the conditions of a request say of changing the slice: a client may name the tag of any
- * form in which GET gives it. @return ZD_OK or ZD_PRECONDITION */
+/** Judge the conditions of a request that changes the slice: a client may name the tag of any form
+ * of it. @return ZD_OK or ZD_PRECONDITION */
 enum zd_status zd_slice_tag_judge(const struct zd_slice_view *view, const struct zd_request *req);
 
 #endif

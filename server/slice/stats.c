@@ -95,7 +95,7 @@ static bool is_whole(const struct zd_stats *stats)
     return true;
 }
 
-/* The array's own bounds say nothing of the fill value, nor how many elements there are. */
+/* The declared bounds of an array cover neither the fill value nor the number of elements. */
 static bool is_declared(const struct zd_stats *stats)
 {
     const struct zd_view *view = &stats->read.node->meta->view;
@@ -217,7 +217,7 @@ void zd_stats_tag(const struct zd_stats *stats, char to[ZD_TAG_BYTES])
     zd_tag_format(to, hash.value, "stats");
 }
 
-/* An element as a number. A float is told in full, so that it compares with the mean. */
+/* An element as a number. A float has all its digits, so that it compares with the mean. */
 static void emit_element(
     const struct zd_stats *stats, const void *element, uint64_t count, struct zd_emit *emit)
 {

@@ -5,7 +5,7 @@
 
 #include "server/slice/slice_read.h"
 
-/** What may be told, in the order of the answer. */
+/** The fields, in the order of the answer. */
 enum zd_stats_field {
     ZD_STATS_MIN,
     ZD_STATS_MAX,
@@ -34,7 +34,7 @@ void zd_stats_work(struct zd_task *task);
 void zd_stats_release(struct zd_task *task);
 
 /**
- * Read what is asked, and judge it against the array and the limits.
+ * Parse the query, and judge it against the array and the limits.
  * @param ret_code the problem code of a failure, or NULL
  * @retval ZD_INVALID, ZD_OUT_OF_BOUNDS, ZD_UNSUPPORTED (the data type), ZD_TOO_LARGE
  */
