@@ -2,54 +2,49 @@
  *
  *     a node's document        as every change of metadata (server/write/metadata.h)
  *     a chunk of an array      it lies inside the grid, and decodes to exactly one chunk
- *     any other                is stored as it is */
-#include <assert.h>
+ *     any other                is stored as it is
+ *
+ *     head -> meaning -> body -> lock of the path -> meaning again -> bytes of a chunk judged
+ *          -> lock of the chunk -> conditions -> bounds widened -> stored */
 #include <string.h>
 
-#include "core/array/rewrite.h"
 #include "core/array/rewrite_cost.h"
 #include "core/array/rewrite_verify.h"
 #include "core/base/num.h"
-#include "server/request/admit.h"
-#include "server/request/body.h"
 #include "server/data/datasets.h"
 #include "server/data/events.h"
-#include "server/request/handler.h"
-#include "server/write/lock.h"
-#include "server/write/metadata.h"
 #include "server/data/objects.h"
-#include "server/request/node_check.h"
-#include "server/runtime/server.h"
 #include "server/data/shards.h"
+#include "server/request/admit.h"
+#include "server/request/body.h"
+#include "server/request/handler.h"
+#include "server/request/node_check.h"
+#include "server/request/respond.h"
 #include "server/request/task.h"
+#include "server/runtime/server.h"
 #include "server/write/bounds.h"
+#include "server/write/key_lock.h"
+#include "server/write/metadata.h"
 #include "server/write/store_write.h"
 
-#define TRIES_MAX 16 /* for arrays that change again and again while their chunks are written */
+#define TRIES_MAX 16 /* for documents that others change again and again */
 
 struct change {
     struct zd_task task;        /* judges the bytes of a chunk */
-    struct zd_request *req;     /* NULL once it has ended, and the store still works */
     struct zd_dataset *dataset; /* a reference */
-    bool is_erase;
-    bool is_document;
-    bool has_body; /* it was taken; of an erasure there is none to take */
-    uint32_t n_tries;
-    size_t at; /* bytes of the key that are the ancestor being looked at */
-    struct zd_node_want node_want;
-    struct zd_lock_want lock;
-    char *locked;                    /* its path; owned, or NULL */
+    struct zd_key_lock key;
     struct zd_lock_want object_lock; /* of a chunk: that of its key, after the path's */
     struct zd_object_want object;
     struct zd_store_write_want write;
     struct zd_metadata_want metadata;
     struct zd_metadata_ask ask;
-    struct zd_node *node; /* of a chunk: its array; a reference. NULL: it is none */
-    struct zd_edit *edit; /* of a chunk: its index, and of PUT the bytes; owned */
+    struct zd_edit *edit; /* the bytes of a chunk; owned, or NULL */
     struct zd_written written;
     struct zd_bounds_want widen;
     enum zd_status verdict;
     struct zd_error err;
+    uint32_t n_tries;
+    bool is_erase;
 };
 
 static struct change *change_of(const struct zd_request *req)
@@ -57,57 +52,30 @@ static struct change *change_of(const struct zd_request *req)
     return req->state;
 }
 
+static bool is_chunk(const struct change *change)
+{
+    return change->key.meaning == ZD_KEY_CHUNK;
+}
+
+/* ---- the end ---- */
+
 static void release(struct zd_task *task)
 {
     struct change *change = ZD_CONTAINER(task, struct change, task);
-    zd_node_unref(change->node);
     zd_rewrite_edit_free(change->edit);
-    zd_free(change->locked);
+    zd_key_lock_release(&change->key);
     zd_dataset_unref(change->dataset);
     zd_free(change);
 }
 
 static void end(struct change *change)
 {
-    zd_wait_cancel(&change->node_want.wait);
-    zd_node_unref(ZD_TAKE(change->node_want.node));
     zd_objects_release(&change->object);
     zd_store_write_release(&change->write);
     zd_metadata_release(&change->metadata);
     zd_bounds_release(&change->widen);
     zd_lock_release(&change->object_lock);
-    zd_lock_release(&change->lock);
     zd_task_leave(&change->task);
-}
-
-/* What the store is at keeps its lock until it is done, and is told to whom it concerns. */
-static void leave(struct zd_request *req)
-{
-    struct change *change = change_of(req);
-    change->req = NULL;
-    if (change->write.load == NULL && !change->widen.is_under_way) {
-        end(change);
-    }
-}
-
-static void node_arrived(struct zd_wait *wait)
-{
-    zd_request_go_on(ZD_CONTAINER(wait, struct change, node_want.wait)->req);
-}
-
-static void lock_arrived(struct zd_wait *wait)
-{
-    zd_request_go_on(ZD_CONTAINER(wait, struct change, lock.wait)->req);
-}
-
-static void object_lock_arrived(struct zd_wait *wait)
-{
-    zd_request_go_on(ZD_CONTAINER(wait, struct change, object_lock.wait)->req);
-}
-
-static void object_arrived(struct zd_wait *wait)
-{
-    zd_request_go_on(ZD_CONTAINER(wait, struct change, object.wait)->req);
 }
 
 /* Whether nothing is stored under the key: asked for, or because the array leaves such chunks out.
@@ -119,36 +87,36 @@ static bool is_erased(const struct change *change)
 
 static void tell(const struct change *change)
 {
-    if (change->node != NULL && change->write.wait.status == ZD_OK) {
-        zd_events_chunks(change->dataset, change->node->path, change->node->meta->grid.rank,
-            change->edit->part.chunk, 1, is_erased(change) ? ZD_CHUNKS_ERASED : ZD_CHUNKS_WRITTEN);
+    const struct zd_node *node = change->key.node;
+    if (is_chunk(change) && change->write.wait.status == ZD_OK) {
+        zd_events_chunks(change->dataset, node->path, node->meta->grid.rank, change->key.index, 1,
+            is_erased(change) ? ZD_CHUNKS_ERASED : ZD_CHUNKS_WRITTEN);
     }
 }
 
-static void write_arrived(struct zd_wait *wait)
+static void write_ended(struct zd_wait *wait)
 {
     struct change *change = ZD_CONTAINER(wait, struct change, write.wait);
     tell(change);
-    if (change->req == NULL) {
-        end(change);
-        return;
-    }
-    zd_request_go_on(change->req);
+    end(change);
 }
 
-static void widen_arrived(struct zd_wait *wait)
+static void widen_ended(struct zd_wait *wait)
 {
-    struct change *change = ZD_CONTAINER(wait, struct change, widen.wait);
-    if (change->req == NULL) {
-        end(change);
-        return;
-    }
-    zd_request_go_on(change->req);
+    end(ZD_CONTAINER(wait, struct change, widen.wait));
 }
 
-static void metadata_arrived(struct zd_wait *wait)
+/* What the store works on keeps its locks until it is done. */
+static void leave(struct zd_request *req)
 {
-    zd_request_go_on(ZD_CONTAINER(wait, struct change, metadata.wait)->req);
+    struct change *change = change_of(req);
+    if (change->write.load != NULL) {
+        change->write.wait.done = write_ended;
+    } else if (change->widen.is_under_way) {
+        change->widen.wait.done = widen_ended;
+    } else {
+        end(change);
+    }
 }
 
 static enum zd_next refuse(struct zd_request *req, const char *code, const char *detail)
@@ -183,10 +151,8 @@ static enum zd_next step_written(struct zd_request *req)
 {
     const struct change *change = change_of(req);
     const struct zd_wait *wait = &change->write.wait;
-    if (wait->status == ZD_NOT_FOUND) {
-        return respond_done(req, &change->write.stat); /* R39: it is not there, as was wanted */
-    }
-    if (wait->status != ZD_OK) {
+    tell(change);
+    if (wait->status != ZD_OK && wait->status != ZD_NOT_FOUND) { /* nothing to erase: as wanted */
         return zd_respond_error(req, wait->status == ZD_INVALID ? "bad_path" : NULL, &wait->err);
     }
     return respond_done(req, &change->write.stat);
@@ -195,7 +161,7 @@ static enum zd_next step_written(struct zd_request *req)
 static enum zd_next write_key(struct zd_request *req)
 {
     struct change *change = change_of(req);
-    change->write.wait.done = write_arrived;
+    change->write.wait = zd_machine_wait(&req->machine);
     change->write.kind = is_erased(change) ? ZD_WRITE_ERASE : ZD_WRITE_PUT;
     /* An array that skips empty chunks has had them taken out. */
     change->write.bytes = change->edit != NULL ? change->edit->bytes : req->body;
@@ -244,7 +210,7 @@ static enum zd_next change_document(struct zd_request *req)
     change->ask.condition = change->write.condition;
     change->ask.generation = change->write.generation;
     zd_metadata_release(&change->metadata);
-    change->metadata = (struct zd_metadata_want){.wait.done = metadata_arrived};
+    change->metadata = (struct zd_metadata_want){.wait = zd_machine_wait(&req->machine)};
     req->step = step_changed;
     return zd_metadata_want(req->dataset, &change->ask, &change->metadata);
 }
@@ -263,8 +229,8 @@ static enum zd_next widen(struct zd_request *req)
     struct change *change = change_of(req);
     zd_bounds_release(&change->widen);
     change->widen = (struct zd_bounds_want){
-        .wait.done = widen_arrived,
-        .node = zd_node_ref(change->node),
+        .wait = zd_machine_wait(&req->machine),
+        .node = zd_node_ref(change->key.node),
         .written = &change->written,
     };
     req->step = step_widened;
@@ -274,10 +240,10 @@ static enum zd_next widen(struct zd_request *req)
 static enum zd_next write_now(struct zd_request *req)
 {
     const struct change *change = change_of(req);
-    if (change->is_document) {
+    if (change->key.meaning == ZD_KEY_DOCUMENT) {
         return change_document(req);
     }
-    return change->node != NULL && !change->is_erase ? widen(req) : write_key(req);
+    return is_chunk(change) && !change->is_erase ? widen(req) : write_key(req);
 }
 
 /* What was judged is the store's condition too: nobody comes in between. */
@@ -309,7 +275,7 @@ static enum zd_next step_condition(struct zd_request *req)
         return write_now(req);
     }
     zd_objects_forget(req->dataset, req->path); /* what is there, not what was there lately */
-    change->object.wait.done = object_arrived;
+    change->object.wait = zd_machine_wait(&req->machine);
     req->step = step_judge;
     return zd_objects_want(req->dataset, req->path, ZD_OBJECT_STATUS, &change->object);
 }
@@ -324,7 +290,7 @@ static enum zd_next step_object_locked(struct zd_request *req)
 static enum zd_next lock_object(struct zd_request *req)
 {
     struct change *change = change_of(req);
-    change->object_lock.wait.done = object_lock_arrived;
+    change->object_lock.wait = zd_machine_wait(&req->machine);
     req->step = step_object_locked;
     return zd_lock_want(req->dataset, ZD_LOCK_OBJECT, req->path, &change->object_lock);
 }
@@ -334,9 +300,9 @@ static enum zd_next lock_object(struct zd_request *req)
 static void verify(struct zd_task *task)
 {
     struct change *change = ZD_CONTAINER(task, struct change, task);
-    const struct zd_settings *settings = &change->node->dataset->server->config->settings;
+    const struct zd_settings *settings = &change->dataset->server->config->settings;
     change->verdict = zd_rewrite_verify(
-        change->node->layout, change->edit, settings->limits_slice_bytes, &change->err);
+        change->key.node->layout, change->edit, settings->limits_slice_bytes, &change->err);
 }
 
 static enum zd_next step_verified(struct zd_request *req)
@@ -361,86 +327,77 @@ static enum zd_next step_verified(struct zd_request *req)
 static enum zd_next judge_chunk(struct zd_request *req)
 {
     struct change *change = change_of(req);
+    const struct zd_node *node = change->key.node;
     if (change->is_erase) {
         return lock_object(req);
     }
-    change->edit->kind = ZD_EDIT_ENCODED;
-    change->edit->bytes = zd_buf_ref(req->body);
-    zd_written_init(&change->written, change->node->meta);
-    change->edit->written = &change->written;
-    req->step = step_verified;
-    return zd_task_run(&change->task, zd_rewrite_cost_ns(change->node->layout, change->edit));
-}
-
-/* ---- the lock ---- */
-
-static zd_step step_find;
-
-/* What was found is so still, and stays so until the key is written. */
-static enum zd_next act(struct zd_request *req)
-{
-    return change_of(req)->node != NULL ? judge_chunk(req) : step_condition(req);
-}
-
-static enum zd_next step_locked(struct zd_request *req)
-{
-    if (change_of(req)->lock.wait.status != ZD_OK) {
-        return zd_respond_error(req, NULL, &change_of(req)->lock.wait.err);
-    }
-    req->step = step_find; /* others may have changed the array meanwhile */
-    return ZD_NEXT;
-}
-
-/* The array of a chunk, or the directory of another key. */
-static char *path_to_lock(const struct zd_request *req)
-{
-    const struct change *change = change_of(req);
-    const char *slash = strrchr(req->path, '/');
-    return change->node != NULL
-               ? zd_strdup(change->node->path)
-               : zd_strndup(req->path, slash == NULL ? 0 : (size_t)(slash - req->path));
-}
-
-static enum zd_next want_lock(struct zd_request *req)
-{
-    struct change *change = change_of(req);
-    char *path = path_to_lock(req);
-    if (path == NULL) {
+    change->edit = zd_rewrite_edit_new();
+    if (change->edit == NULL) {
         return refuse_no_memory(req);
     }
-    if (change->locked != NULL && strcmp(change->locked, path) == 0) {
-        zd_free(path);
-        return act(req);
+    memcpy(change->edit->part.chunk, change->key.index, node->meta->grid.rank * sizeof(uint64_t));
+    change->edit->kind = ZD_EDIT_ENCODED;
+    change->edit->bytes = zd_buf_ref(req->body);
+    zd_written_init(&change->written, node->meta);
+    change->edit->written = &change->written;
+    req->step = step_verified;
+    return zd_task_run(&change->task, zd_rewrite_cost_ns(node->layout, change->edit));
+}
+
+/* ---- what the key means ---- */
+
+/* Nothing below an array that cannot be interpreted can be judged: unless the dataset takes what is
+ * unknown, nothing is stored there. True: the request is answered. */
+static bool refuse_meaning(struct zd_request *req)
+{
+    struct zd_key_lock *key = &change_of(req)->key;
+    const bool is_erase = change_of(req)->is_erase;
+    if (key->wait.status != ZD_OK) {
+        (void)zd_respond_error(req, NULL, &key->wait.err);
+        return true;
     }
-    if (++change->n_tries == TRIES_MAX) {
-        zd_free(path);
-        struct zd_error err = {0};
-        err.status = zd_fail(&err, ZD_STORE, "%.200s: its array comes and goes, %d times in a row",
-            req->path, TRIES_MAX);
-        return zd_respond_error(req, NULL, &err);
+    if (key->meaning == ZD_KEY_OUTSIDE && !is_erase) {
+        ZD_SCOPED_TEXT(detail, ZD_ERROR_TEXT_BYTES);
+        zd_text_addf(&detail, "'%.200s' lies outside the grid of the array's chunks", key->rest);
+        (void)refuse(req, "out_of_bounds", detail.at);
+        return true;
     }
-    zd_lock_release(&change->lock);
-    zd_free(change->locked);
-    change->locked = path;
-    change->lock.wait.done = lock_arrived;
+    const bool is_unknown =
+        key->meaning == ZD_KEY_UNKNOWN && !is_erase && !req->dataset->config.accept_unknown;
+    if (key->meaning != ZD_KEY_CHUNK && !is_unknown) {
+        return false;
+    }
+    zd_request_set_node(req, key->node);
+    return zd_node_check_writable(req);
+}
+
+/* What was found stays so until the key is written. */
+static enum zd_next step_locked(struct zd_request *req)
+{
+    if (refuse_meaning(req)) {
+        return ZD_DONE;
+    }
+    return is_chunk(change_of(req)) ? judge_chunk(req) : step_condition(req);
+}
+
+static enum zd_next lock_path(struct zd_request *req)
+{
+    struct zd_key_lock *key = &change_of(req)->key;
+    if (key->meaning == ZD_KEY_DOCUMENT) {
+        return step_condition(req);
+    }
     req->step = step_locked;
-    return zd_lock_want(req->dataset, ZD_LOCK_CHUNKS, path, &change->lock);
+    return zd_key_lock_want(key);
 }
 
 /* ---- the body ---- */
-
-static enum zd_next decide(struct zd_request *req);
 
 static enum zd_next step_have_body(struct zd_request *req)
 {
     if (req->body == NULL) {
         req->body = zd_buf_new(1); /* empty, and stored so */
     }
-    if (req->body == NULL) {
-        return refuse_no_memory(req);
-    }
-    change_of(req)->has_body = true;
-    return decide(req);
+    return req->body == NULL ? refuse_no_memory(req) : lock_path(req);
 }
 
 /* Of a body whose length is not known, no more is taken than of one that comes whole. */
@@ -460,125 +417,19 @@ static enum zd_next want_body(struct zd_request *req)
     const struct change *change = change_of(req);
     const uint64_t body_bytes = req->upload.has_length ? req->upload.length : body_max(req);
     const uint64_t chunk_bytes =
-        change->node == NULL ? 0 : zd_layout_leaf(change->node->layout)->chunk_bytes;
+        is_chunk(change) ? zd_layout_leaf(change->key.node->layout)->chunk_bytes : 0;
     if (body_bytes > body_max(req)) {
         return step_take_body(req); /* which refuses it */
     }
     return zd_admit_want(req, body_bytes + chunk_bytes, step_take_body);
 }
 
-/* ---- what the key means ---- */
-
-/* It is known what the key means. */
-static enum zd_next decide(struct zd_request *req)
+static enum zd_next step_found(struct zd_request *req)
 {
-    const struct change *change = change_of(req);
-    if (!change->is_erase && !change->has_body) {
-        return want_body(req);
-    }
-    return change->is_document ? step_condition(req) : want_lock(req);
-}
-
-/* The key is, or would be, of a chunk of that array. */
-static enum zd_next found_chunk(struct zd_request *req, struct zd_node *node, const uint64_t *index)
-{
-    struct change *change = change_of(req);
-    if (!zd_dialect_is_writable(node->meta->dialect)) {
-        struct zd_error err = {0};
-        err.status =
-            zd_fail(&err, ZD_READ_ONLY, "dialect %s is read-only", node->meta->dialect->name);
-        return zd_respond_error(req, NULL, &err);
-    }
-    change->edit = zd_rewrite_edit_new();
-    if (change->edit == NULL) {
-        return refuse_no_memory(req);
-    }
-    memcpy(change->edit->part.chunk, index, node->meta->grid.rank * sizeof *index);
-    change->node = zd_node_ref(node);
-    return decide(req);
-}
-
-/* Nothing below an array that cannot be interpreted can be judged: unless the dataset takes what is
- * unknown, nothing is stored there. */
-static enum zd_next found_array(struct zd_request *req, struct zd_node *node, const char *rest)
-{
-    const struct change *change = change_of(req);
-    uint64_t index[ZD_RANK_MAX];
-    if (node->layout == NULL) {
-        if (change->is_erase || req->dataset->config.accept_unknown) {
-            return decide(req);
-        }
-        zd_node_unref(req->node);
-        req->node = zd_node_ref(node);
-        (void)zd_node_check(req);
+    if (refuse_meaning(req)) {
         return ZD_DONE;
     }
-    const enum zd_status status = node->meta->dialect->chunk_index(node->meta, rest, index);
-    if (status == ZD_OK) {
-        return found_chunk(req, node, index);
-    }
-    if (status == ZD_OUT_OF_BOUNDS && !change->is_erase) {
-        ZD_SCOPED_TEXT(detail, ZD_ERROR_TEXT_BYTES);
-        zd_text_addf(&detail, "'%.200s' lies outside the grid of the array's chunks", rest);
-        return refuse(req, "out_of_bounds", detail.at);
-    }
-    return decide(req);
-}
-
-static enum zd_next look_at_ancestor(struct zd_request *req);
-
-static enum zd_next step_ancestor(struct zd_request *req)
-{
-    struct change *change = change_of(req);
-    const enum zd_status status = change->node_want.wait.status;
-    ZD_AUTO(zd_node) node = ZD_TAKE(change->node_want.node);
-    if (status != ZD_OK && status != ZD_NOT_FOUND) {
-        return zd_respond_error(req, NULL, &change->node_want.wait.err);
-    }
-    const char *rest = req->path + change->at + (change->at > 0 ? 1 : 0);
-    if (status == ZD_OK && zd_meta_is_array(node->meta)) {
-        return found_array(req, node, rest);
-    }
-    const char *slash = strchr(rest, '/');
-    if (slash == NULL) {
-        return decide(req);
-    }
-    change->at = (size_t)(slash - req->path);
-    return look_at_ancestor(req);
-}
-
-/* From the root on: groups are in the cache, and below an array there are no nodes. */
-static enum zd_next look_at_ancestor(struct zd_request *req)
-{
-    struct change *change = change_of(req);
-    ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
-    if (zd_text_add_bytes(&path, req->path, change->at) != ZD_OK) {
-        return refuse_no_memory(req);
-    }
-    const bool is_locked = change->locked != NULL && strcmp(change->locked, path.at) == 0;
-    change->node_want = (struct zd_node_want){.wait.done = node_arrived};
-    req->step = step_ancestor;
-    return is_locked ? zd_catalog_want_fresh(req->dataset, path.at, &change->node_want)
-                     : zd_catalog_want(req->dataset, path.at, &change->node_want);
-}
-
-static enum zd_next step_find(struct zd_request *req)
-{
-    struct change *change = change_of(req);
-    ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
-    zd_node_unref(ZD_TAKE(change->node));
-    zd_rewrite_edit_free(ZD_TAKE(change->edit));
-    const enum zd_status status = zd_dialect_node_path(req->path, &path);
-    if (status == ZD_NO_MEMORY) {
-        return refuse_no_memory(
-            req); /* it may be a document, which is judged before it is stored */
-    }
-    change->is_document = status == ZD_OK;
-    if (change->is_document) {
-        return decide(req);
-    }
-    change->at = 0;
-    return look_at_ancestor(req);
+    return change_of(req)->is_erase ? lock_path(req) : want_body(req);
 }
 
 /* ---- requests ---- */
@@ -607,13 +458,15 @@ static enum zd_next begin(struct zd_request *req, enum zd_metadata_kind kind)
         return refuse_no_memory(req);
     }
     zd_task_init(&change->task, req, verify, release);
-    change->req = req;
     change->dataset = zd_dataset_ref(req->dataset);
+    change->key = (struct zd_key_lock){
+        .wait = zd_machine_wait(&req->machine), .dataset = req->dataset, .key = req->path};
     change->is_erase = kind == ZD_METADATA_ERASE_KEY;
     change->ask.kind = kind;
     req->state = change;
     req->state_free = leave;
-    return step_find(req);
+    req->step = step_found;
+    return zd_key_lock_find(&change->key);
 }
 
 static enum zd_next step_put(struct zd_request *req)
