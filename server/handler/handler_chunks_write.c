@@ -10,19 +10,19 @@
 #include "core/array/rewrite_cost.h"
 #include "core/array/rewrite_verify.h"
 #include "core/base/num.h"
+#include "server/data/shards.h"
+#include "server/describe/chunk_params.h"
+#include "server/describe/node_json.h"
 #include "server/request/admit.h"
 #include "server/request/body.h"
-#include "server/describe/chunk_params.h"
-#include "server/write/edit.h"
-#include "server/describe/node_json.h"
+#include "server/request/connection.h"
 #include "server/request/handler.h"
 #include "server/request/node_check.h"
-#include "server/runtime/server.h"
-#include "server/data/shards.h"
 #include "server/request/task.h"
+#include "server/runtime/server.h"
 #include "server/write/bounds.h"
+#include "server/write/edit.h"
 #include "server/write/node_lock.h"
-#include "server/request/connection.h"
 
 #define BYTES_TYPE       "application/octet-stream"
 #define ANSWER_BYTES_MAX 1024
@@ -41,7 +41,6 @@ struct writing {
     char key[ZD_KEY_BYTES_MAX + 1]; /* of the stored object */
     bool is_erase;
     bool is_dry;
-    bool has_left; /* the request has ended */
     enum zd_status verdict;
     uint32_t n_judged;
     struct zd_bounds_want widen;
@@ -77,47 +76,24 @@ static void end(struct writing *writing)
     zd_task_leave(&writing->task);
 }
 
+static void widen_ended(struct zd_wait *wait)
+{
+    end(ZD_CONTAINER(wait, struct writing, widen.wait));
+}
+
+static void edit_ended(struct zd_wait *wait)
+{
+    end(ZD_CONTAINER(wait, struct writing, edit.wait));
+}
+
 static void leave(struct zd_request *req)
 {
     struct writing *writing = writing_of(req);
-    writing->has_left = true;
     zd_objects_release(&writing->object);
     zd_shards_release(&writing->place);
+    writing->widen.wait.done = widen_ended;
+    writing->edit.wait.done = edit_ended;
     end(writing);
-}
-
-static void go_on(struct writing *writing)
-{
-    if (writing->has_left) {
-        end(writing);
-    } else {
-        zd_request_go_on(writing->task.req);
-    }
-}
-
-static void lock_arrived(struct zd_wait *wait)
-{
-    go_on(ZD_CONTAINER(wait, struct writing, lock.wait));
-}
-
-static void object_arrived(struct zd_wait *wait)
-{
-    go_on(ZD_CONTAINER(wait, struct writing, object.wait));
-}
-
-static void place_arrived(struct zd_wait *wait)
-{
-    go_on(ZD_CONTAINER(wait, struct writing, place.wait));
-}
-
-static void widen_arrived(struct zd_wait *wait)
-{
-    go_on(ZD_CONTAINER(wait, struct writing, widen.wait));
-}
-
-static void edit_arrived(struct zd_wait *wait)
-{
-    go_on(ZD_CONTAINER(wait, struct writing, edit.wait));
 }
 
 /* ---- the answer ---- */
@@ -159,7 +135,7 @@ static enum zd_next step_edited(struct zd_request *req)
 static enum zd_next step_edit(struct zd_request *req)
 {
     struct writing *writing = writing_of(req);
-    writing->edit.wait.done = edit_arrived;
+    writing->edit.wait = zd_machine_wait(&req->machine);
     writing->edit.edit = ZD_TAKE(writing->verified);
     writing->edit.is_dry = writing->is_dry;
     writing->edit.owner = zd_task_owner(req);
@@ -188,7 +164,7 @@ static enum zd_next step_widen(struct zd_request *req)
         return step_edit(req);
     }
     writing->widen = (struct zd_bounds_want){
-        .wait.done = widen_arrived,
+        .wait = zd_machine_wait(&req->machine),
         .node = zd_node_ref(writing->node),
         .written = &writing->written,
     };
@@ -282,14 +258,14 @@ static enum zd_next step_judge(struct zd_request *req)
     zd_objects_forget(req->dataset, writing->key);
     if (writing->ask.level > 0) {
         zd_shards_release(&writing->place);
-        writing->place =
-            (struct zd_place_want){.wait.done = place_arrived, .level = writing->ask.level};
+        writing->place = (struct zd_place_want){
+            .wait = zd_machine_wait(&req->machine), .level = writing->ask.level};
         memcpy(writing->place.index, writing->ask.index, sizeof writing->place.index);
         req->step = step_have_place;
         return zd_shards_want(writing->node, writing->key, &writing->place);
     }
     zd_objects_release(&writing->object);
-    writing->object = (struct zd_object_want){.wait.done = object_arrived};
+    writing->object = (struct zd_object_want){.wait = zd_machine_wait(&req->machine)};
     req->step = step_have_object;
     return zd_objects_want(req->dataset, writing->key, ZD_OBJECT_STATUS, &writing->object);
 }
@@ -383,7 +359,7 @@ static enum zd_next step_locked(struct zd_request *req)
 static enum zd_next step_lock(struct zd_request *req)
 {
     struct writing *writing = writing_of(req);
-    writing->lock.wait.done = lock_arrived;
+    writing->lock.wait = zd_machine_wait(&req->machine);
     req->step = step_locked;
     return zd_node_lock_want(req->dataset, ZD_LOCK_CHUNKS, req->path, &writing->lock);
 }
@@ -393,7 +369,7 @@ static enum zd_next step_lock(struct zd_request *req)
 static enum zd_next step_have_body(struct zd_request *req)
 {
     if (req->body == NULL) {
-        req->body = zd_buf_new(1); /* of length 0: what is wrong with that is told as ever */
+        req->body = zd_buf_new(1); /* of length 0: refused like any other wrong length */
     }
     if (req->body == NULL) {
         struct zd_error err = {0};
@@ -485,7 +461,7 @@ static bool judge_head(struct zd_request *req)
     }
     const struct zd_problem problem = {
         .code = "unsupported_media_type",
-        .detail = "the body is to be " BYTES_TYPE ", or of no type",
+        .detail = "the Content-Type must be " BYTES_TYPE " or absent",
         .allowed = allowed,
     };
     (void)zd_respond_problem(req, &problem);

@@ -146,8 +146,8 @@ static enum zd_status judge_head(const struct zd_slice_body *body, struct zd_err
         return bad_shape(body, err);
     }
     if (head->is_reversed && !has_one_order(head)) {
-        const enum zd_status told = zd_fail(err, ZD_INVALID,
-            "the body is in Fortran order, which cannot be taken as it comes: send it in C order");
+        const enum zd_status told =
+            zd_fail(err, ZD_INVALID, "the body is in Fortran order: send it in C order");
         zd_fact_expected(err, "fortran_order False");
         zd_fact_found(err, "True");
         return told;
@@ -247,15 +247,17 @@ static enum zd_status measure_bytes(struct zd_slice_body *body, uint32_t dim, st
     const struct zd_upload *upload = &body->req->upload;
     uint64_t each = 0;
     if (!upload->has_length) {
-        const enum zd_status told = zd_fail(err, ZD_INVALID,
-            "how much is appended cannot be told of a raw body without Content-Length");
+        const enum zd_status told =
+            zd_fail(err, ZD_INVALID, "appending raw bytes requires Content-Length");
         zd_fact_expected(err, "Content-Length");
         return told;
     }
     const bool fits = step_elements(body, dim, &each);
     if (fits && each == 0) {
         const enum zd_status told = zd_fail(err, ZD_INVALID,
-            "how much is appended cannot be told of a raw body: another dimension has length 0");
+            "raw bytes do not say how much is appended, as another dimension has length 0: send "
+            "npy "
+            "or json");
         zd_fact_expected(err, "npy or json");
         return told;
     }
@@ -326,7 +328,7 @@ static enum zd_status measure_text(
     }
     if (body->piece_len > max) {
         const enum zd_status told = zd_fail(err, ZD_TOO_LARGE,
-            "JSON that is appended is held whole, and is longer than limits.body_bytes (%zu)", max);
+            "appended JSON is held in memory: it exceeds limits.body_bytes (%zu)", max);
         zd_fact_limit(err, max, body->piece_len);
         return told;
     }
