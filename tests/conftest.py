@@ -1,7 +1,7 @@
-"""Fixtures: a server of its own for a test, and one over all of tests/data for tests that only read."""
+"""Fixtures: a server of its own for a test, and one over all of tests/corpus for tests that only read."""
 
 import pytest
-from live import DATA, Server
+from live import STORES, Server
 
 CLOSING_LINE = "closing line"
 
@@ -22,8 +22,8 @@ def serve():
 
 @pytest.fixture(scope="session")
 def server():
-    """One server over every store of tests/data, for tests that only read."""
-    stores = sorted((DATA / "stores" / "v3").iterdir())
+    """One server over every store of tests/corpus, for tests that only read."""
+    stores = sorted(path for path in (STORES / "v3").iterdir() if path.is_dir())
     running = Server(*[f"{path.name}={path}" for path in stores])
     yield running
     running.stop()

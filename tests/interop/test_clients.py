@@ -10,7 +10,7 @@ import pytest
 import tensorstore
 import zarr
 from arrays import digest
-from live import DATA, cases
+from live import CORPUS, STORES, cases
 from obstore.store import HTTPStore
 
 HERE = pathlib.Path(__file__).parent
@@ -23,7 +23,7 @@ EXTENSION_TYPES = {f"dtype:{name}" for name in (
 
 def readable_by(client, *stores):
     """Cases with core features that this client is known to read: it wrote them, or was compared with the writer."""
-    for case in cases(DATA):
+    for case in cases(CORPUS):
         plain = all(need in CORE or need.startswith(("blosc:", "keys:", "dtype:")) for need in case["needs"])
         known = any(name.startswith(client) for name in [case["writer"], *case["verified_by"]])
         whole = next((selection for selection in case["selections"] if selection["slice"] == ""), None)
@@ -58,7 +58,7 @@ def test_zarr_python_reads_shards_through_obstore(server):
 
 def test_zarr_python_lists_groups_by_the_html_index(server):
     group = zarr.open_group(f"{server.url}/zarr/codecs", mode="r", use_consolidated=False)
-    expected = sorted(path.parent.name for path in (DATA / "stores/v3/codecs").glob("*/zarr.json"))
+    expected = sorted(path.parent.name for path in (STORES / "v3/codecs").glob("*/zarr.json"))
     assert sorted(name for name, _ in group.members()) == expected
 
 

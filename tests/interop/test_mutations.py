@@ -11,12 +11,12 @@ import warnings
 
 import pytest
 import zarr
-from live import DATA, ROOT
+from live import CORPUS, STORES
 from zarr.core.buffer import default_buffer_prototype
 from zarr.storage import MemoryStore
 
 N_MUTATIONS = 10000
-EXAMPLES = ROOT / "tests" / "data" / "examples"
+EXAMPLES = CORPUS / "documents"
 NUMBERS = [0, 1, 2, 3, 5, 7, 9, 10, 22, 23, 255, 256, -1, -128, 2**31, 2**32, 2**53 + 1, 2**63 - 1, 2**63, 2**64 - 1, 2**64,
            10**30, 0.5, 1.0, -0.0, 1e300, 1e-320]
 STRINGS = ["", "NaN", "Infinity", "-Infinity", "0x7fc00000", "0x0", "/", ".", "int8", "uint64", "float16", "complex64", "bool",
@@ -30,7 +30,7 @@ MEMBERS = ["zarr_format", "node_type", "attributes", "shape", "data_type", "chun
 def documents():
     """Valid documents of the examples, and what real writers wrote."""
     paths = sorted(EXAMPLES.glob("valid/v3-*.json")) + sorted(EXAMPLES.glob("valid/zep10-*.json"))
-    paths += sorted((DATA / "stores" / "v3").glob("**/zarr.json"))
+    paths += sorted((STORES / "v3").glob("**/zarr.json"))
     found = [json.loads(path.read_text()) for path in paths if "NaN," not in path.read_text()]
     return [document for document in found if document.get("zarr_format") == 3]
 

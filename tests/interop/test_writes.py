@@ -13,7 +13,7 @@ import tensorstore
 import xarray
 import zarr
 from arrays import digest
-from live import DATA, ROOT, Server
+from live import ROOT, STORES, Server
 from obstore.store import HTTPStore
 
 DATASET = "work"
@@ -233,7 +233,7 @@ def test_xarray_writes_a_dataset_over_http(writing, all_chunks):
 def test_stores_of_other_libraries_are_taken_key_by_key(server, writing, name):
     """Documents first, chunks then, as an uploader sends them: the files are the same, byte by byte. Refused are the documents that
     cannot be read either, of data types that this program does not have, and one that is read with indulgence."""
-    source, target = DATA / "stores/v3" / name, writing.root / f"copies/{name}"
+    source, target = STORES / "v3" / name, writing.root / f"copies/{name}"
     keys = sorted((str(path.relative_to(source)) for path in source.rglob("*") if path.is_file()),
                   key=lambda key: (not key.endswith("zarr.json"), key.count("/"), key))
     refused, n_taken = set(), 0

@@ -18,9 +18,10 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-DATA = ROOT / "tests" / "data"
+CORPUS = ROOT / "tests" / "corpus"
 SHARED = pathlib.Path(os.environ.get("ZARRD_SHARED", ROOT.parent / "shared")) / "data"
 BINARY = pathlib.Path(os.environ.get("ZARRD_BINARY", ROOT / "build" / "dev" / "zarrd"))
+STORES = BINARY.parent / "corpus" / "stores"  # unpacked by the build
 SANITIZERS = {"TSAN_OPTIONS": f"suppressions={ROOT / 'tests/support/tsan.supp'}"}
 NOBODY = 65534
 START_S = 60
@@ -222,6 +223,6 @@ class Server:
 
 
 def cases(folder):
-    """The cases of a collection: tests/data, or the shared one."""
+    """The cases of a collection: tests/corpus, or the shared one."""
     path = folder / "cases.json"
     return json.loads(path.read_text()) if path.exists() else []

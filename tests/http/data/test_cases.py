@@ -1,10 +1,10 @@
-"""Stores written by real libraries, compared byte for byte: tests/data always, and the shared collection when it is there."""
+"""Stores written by real libraries, compared byte for byte: tests/corpus always, and the shared collection when it is there."""
 
 import hashlib
 import urllib.parse
 
 import pytest
-from live import DATA, SHARED, Server, cases
+from live import CORPUS, SHARED, STORES, Server, cases
 
 CORE_CODECS = {"bytes", "transpose", "gzip", "zstd", "blosc", "crc32c", "sharding_indexed"}
 CORE_TYPES = {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32",
@@ -25,18 +25,18 @@ def core_cases(folder):
 
 def collections():
     found = []
-    for folder in (DATA, SHARED):
+    for folder, stores in ((CORPUS, STORES), (SHARED, SHARED / "stores")):
         by_store = {}
         for case in core_cases(folder):
             by_store.setdefault(case["store"], []).append(case)
-        found += [pytest.param(folder, store, group, id=f"{folder.parent.name}-{store}")
+        found += [pytest.param(stores / store, group, id=f"{folder.parent.name}-{store}")
                   for store, group in sorted(by_store.items())]
     return found
 
 
-@pytest.mark.parametrize("folder, store, group", collections())
-def test_every_selection_gives_the_bytes_that_were_written(folder, store, group):
-    server = Server(f"data={folder / 'stores' / store}")
+@pytest.mark.parametrize("store, group", collections())
+def test_every_selection_gives_the_bytes_that_were_written(store, group):
+    server = Server(f"data={store}")
     try:
         connection = server.connection()
         for case in group:
@@ -55,4 +55,4 @@ def test_every_selection_gives_the_bytes_that_were_written(folder, store, group)
 
 
 def test_the_collection_in_the_project_is_not_empty():
-    assert sum(len(case["selections"]) for case in core_cases(DATA)) > 500
+    assert sum(len(case["selections"]) for case in core_cases(CORPUS)) > 500

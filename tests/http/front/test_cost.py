@@ -127,7 +127,7 @@ def test_a_point_of_an_uncompressed_chunk_reads_little(serve, tmp_path):
 
 
 def test_a_slice_inside_a_shard_reads_the_index_and_the_inner_chunks_it_needs(server):
-    # 2-d shards of tests/data: the index, then two inner chunks.
+    # 2-d shards of tests/corpus: the index, then two inner chunks.
     node = next(node for node in server.get("/v1/datasets/sharding/tree/").json()["nodes"]
                 if node.get("array", {}).get("inner_chunk_shape"))
     array = node["array"]

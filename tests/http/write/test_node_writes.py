@@ -7,7 +7,7 @@ import threading
 import pytest
 from client import FRESH, JSON, NODES, PATCH, check, consolidate, delete_node, is_sanitized, nodes, patch_node, put_node, stored
 from documents import ARRAY, GROUP, LITTLE
-from live import DATA
+from live import CORPUS
 
 Z = "/zarr/w/"
 
@@ -111,7 +111,7 @@ def test_only_one_creator_wins(w):
 
 # ---- the examples of the reference ----
 
-EXAMPLES = DATA / "examples"
+EXAMPLES = CORPUS / "documents"
 # Well formed, but it names what this server cannot read: stored only where the dataset accepts that.
 UNSUPPORTED = {"v3-array-rectilinear-rle": "unsupported_grid", "v3-array-scale-offset-cast-value": "unsupported_codec",
                "v3-array-string-vlen-utf8": "unsupported_data_type", "v3-array-struct-nested": "unsupported_data_type"}

@@ -17,7 +17,7 @@
 #define PROBLEM_NODES_MAX 1000
 #define SHOWN_BYTES_MAX   1000
 
-#define STORES     ZD_SOURCE_DIR "/tests/data/stores/v3/"
+#define STORES     ZD_BINARY_DIR "/corpus/stores/v3/"
 #define END        " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
 #define GET(path)  "GET " path END "\r\n"
 #define HEAD(path) "HEAD " path END "\r\n"

@@ -1095,7 +1095,7 @@ static void assert_example(
     const struct example *example, const struct zd_reading *reading, enum verdict expected)
 {
     char path[256];
-    snprintf(path, sizeof path, "tests/data/examples/%s.json", example->file);
+    snprintf(path, sizeof path, "tests/corpus/documents/%s.json", example->file);
     ZD_AUTO(zd_buf) text = zd_unit_file(path);
     ZD_AUTO(zd_meta) meta = parse_span(zd_buf_span(text), reading);
     if (verdict_of(meta) != expected) {
@@ -1135,7 +1135,7 @@ static void parse_stored(const char *path)
 START_TEST(every_stored_document_is_parsed)
 {
     static char pending[PENDING_MAX][512];
-    const char *const roots[] = {ZD_SOURCE_DIR "/tests/data/stores/v3",
+    const char *const roots[] = {ZD_BINARY_DIR "/corpus/stores/v3",
         ZD_SOURCE_DIR "/../shared/data/stores/v3", ZD_SOURCE_DIR "/../../shared/data/stores/v3"};
     size_t n_pending = 1;
     size_t n_parsed = 0;
