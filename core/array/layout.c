@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "core/base/num.h"
+#include "core/codec/chain_inner.h"
 #include "core/codec/shard_index.h"
 
 /* What the chain's chunks are made of when they can be read one by one; else NULL. */
@@ -47,7 +48,7 @@ static enum zd_status add_level(struct zd_layout *layout, struct zd_error *err)
         inner->grid.chunk[d] = outer->shard->chunk_shape[i];
         outer->ratio[d] = outer->shard->grid[i];
     }
-    ZD_TRY(zd_chain_open_inner(outer->chain, &inner->chain, err));
+    ZD_TRY(zd_chain_inner_open(outer->chain, &inner->chain, err));
     layout->n_levels++;
     return measure(inner, &layout->meta->dtype, err);
 }

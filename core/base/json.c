@@ -61,50 +61,10 @@ static struct zd_json *ours(json_t *json)
 
 /* The second reading. */
 
-static bool is_nonfinite_word(struct zd_span word)
-{
-    return zd_span_is(word, "NaN") || zd_span_is(word, "Infinity") || zd_span_is(word, "-Infinity");
-}
-
-static bool is_integer_word(struct zd_span word)
-{
-    for (size_t i = 0; i < word.len; i++) {
-        const bool is_sign = i == 0 && word.ptr[i] == '-';
-        if (!is_sign && (word.ptr[i] < '0' || word.ptr[i] > '9')) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static size_t digits_end(struct zd_span word, size_t at)
-{
-    while (at < word.len && word.ptr[at] >= '0' && word.ptr[at] <= '9') {
-        at++;
-    }
-    return at;
-}
-
-/* Whether nothing follows the number that a word begins with (RFC 8259, 6): jansson complains of
- * its range before it looks on. */
-static bool is_number_alone(struct zd_span word)
-{
-    size_t at = digits_end(word, word.len > 0 && word.ptr[0] == '-' ? 1 : 0);
-    if (at < word.len && word.ptr[at] == '.') {
-        at = digits_end(word, at + 1);
-    }
-    if (at < word.len && (word.ptr[at] == 'e' || word.ptr[at] == 'E')) {
-        at++;
-        const bool is_signed = at < word.len && (word.ptr[at] == '+' || word.ptr[at] == '-');
-        at = digits_end(word, is_signed ? at + 1 : at);
-    }
-    return at == word.len;
-}
-
 /* Whether jansson itself, given the word alone, says that it is a number out of range. */
 static bool is_beyond(struct zd_span word)
 {
-    if (!is_number_alone(word)) {
+    if (!zd_json_word_is_number(word)) {
         return false;
     }
     if (word.len < INT64_DIGITS && memchr(word.ptr, 'e', word.len) == NULL &&
@@ -121,13 +81,13 @@ static bool is_beyond(struct zd_span word)
 static char mark_of(struct zd_span word, bool nonfinite)
 {
     uint64_t value;
-    if (is_nonfinite_word(word)) {
+    if (zd_json_word_is_nonfinite(word)) {
         return nonfinite ? MARK_NONFINITE : '\0';
     }
     if (!is_beyond(word)) {
         return '\0';
     }
-    if (!is_integer_word(word)) {
+    if (!zd_json_word_is_integer(word)) {
         return MARK_REAL;
     }
     return zd_scan_whole_u64(word, UINT64_MAX, &value) == ZD_OK ? MARK_UINT64 : MARK_BIG;
@@ -460,6 +420,11 @@ const char *zd_json_digits(const struct zd_json *json)
     return mark_letter(json) == MARK_BIG ? marked_text(json) : NULL;
 }
 
+const char *zd_json_nonfinite(const struct zd_json *json)
+{
+    return mark_letter(json) == MARK_NONFINITE ? marked_text(json) : NULL;
+}
+
 /* A long double has 64 bits of mantissa at least, so every integer here is exact in it. */
 static long double number_of(const struct zd_json *json)
 {
@@ -599,66 +564,3 @@ struct zd_json *zd_json_copy(const struct zd_json *json)
     ZD_AUTO(zd_json) copy = ours(json_copy(tree(json)));
     return memory_was_short ? NULL : ZD_TAKE(copy);
 }
-
-static struct zd_json *quote_array(const struct zd_json *array)
-{
-    ZD_AUTO(zd_json) copy = zd_json_new_array();
-    const size_t n = zd_json_count(array);
-    for (size_t i = 0; i < n; i++) {
-        if (zd_json_append(copy, zd_json_quote_nonfinite(zd_json_element(array, i))) != ZD_OK) {
-            return NULL;
-        }
-    }
-    return ZD_TAKE(copy);
-}
-
-static struct zd_json *quote_object(const struct zd_json *object)
-{
-    ZD_AUTO(zd_json) copy = zd_json_new_object();
-    for (void *i = zd_json_next(object, NULL); i != NULL; i = zd_json_next(object, i)) {
-        struct zd_json *value = zd_json_quote_nonfinite(zd_json_iter_value(i));
-        if (zd_json_set(copy, zd_json_iter_name(i), value) != ZD_OK) {
-            return NULL;
-        }
-    }
-    return ZD_TAKE(copy);
-}
-
-/* Subtrees without such a token are shared, not copied. */
-struct zd_json *zd_json_quote_nonfinite(const struct zd_json *json)
-{
-    if (!zd_json_has_nonfinite(json)) {
-        return json == NULL ? NULL : zd_json_ref(json);
-    }
-    if (zd_json_is(json, ZD_JSON_ARRAY)) {
-        return quote_array(json);
-    }
-    if (zd_json_is(json, ZD_JSON_OBJECT)) {
-        return quote_object(json);
-    }
-    return zd_json_new_text(marked_text(json));
-}
-
-bool zd_json_has_nonfinite(const struct zd_json *json)
-{
-    if (zd_json_is(json, ZD_JSON_OBJECT)) {
-        for (void *i = zd_json_next(json, NULL); i != NULL; i = zd_json_next(json, i)) {
-            if (zd_json_has_nonfinite(zd_json_iter_value(i))) {
-                return true;
-            }
-        }
-        return false;
-    }
-    if (zd_json_is(json, ZD_JSON_ARRAY)) {
-        const size_t n = zd_json_count(json);
-        for (size_t i = 0; i < n; i++) {
-            if (zd_json_has_nonfinite(zd_json_element(json, i))) {
-                return true;
-            }
-        }
-        return false;
-    }
-    return zd_json_is(json, ZD_JSON_NONFINITE);
-}
-
-/* Places. */

@@ -76,6 +76,9 @@ bool zd_json_f64(const struct zd_json *json, double *ret_value);
 /** The digits of an integer beyond 64 bits, which no other function returns exactly; else NULL. */
 const char *zd_json_digits(const struct zd_json *json);
 
+/** The token of a ZD_JSON_NONFINITE; else NULL. */
+const char *zd_json_nonfinite(const struct zd_json *json);
+
 /** Equality of values: member order ignored, numbers compared by value (1 equals 1.0). */
 bool zd_json_equal(const struct zd_json *a, const struct zd_json *b);
 
@@ -97,12 +100,7 @@ ZD_RESULT zd_json_append(struct zd_json *array, struct zd_json *value);
 ZD_RESULT zd_json_remove(
     struct zd_json *object, const char *name); /* ZD_NOT_FOUND when it is not there */
 
-/** A shallow copy (members shared), or with every NONFINITE spelled as its string: what we render
- * is JSON. */
+/** A shallow copy: members are shared. */
 struct zd_json *zd_json_copy(const struct zd_json *json);
-struct zd_json *zd_json_quote_nonfinite(const struct zd_json *json);
-
-/** Whether a bare non-finite token stands anywhere below. */
-bool zd_json_has_nonfinite(const struct zd_json *json);
 
 #endif

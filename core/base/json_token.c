@@ -171,3 +171,41 @@ enum zd_status zd_json_check_limits(
         }
     }
 }
+
+bool zd_json_word_is_nonfinite(struct zd_span word)
+{
+    return zd_span_is(word, "NaN") || zd_span_is(word, "Infinity") || zd_span_is(word, "-Infinity");
+}
+
+bool zd_json_word_is_integer(struct zd_span word)
+{
+    for (size_t i = 0; i < word.len; i++) {
+        const bool is_sign = i == 0 && word.ptr[i] == '-';
+        if (!is_sign && (word.ptr[i] < '0' || word.ptr[i] > '9')) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static size_t digits_end(struct zd_span word, size_t at)
+{
+    while (at < word.len && word.ptr[at] >= '0' && word.ptr[at] <= '9') {
+        at++;
+    }
+    return at;
+}
+
+bool zd_json_word_is_number(struct zd_span word)
+{
+    size_t at = digits_end(word, word.len > 0 && word.ptr[0] == '-' ? 1 : 0);
+    if (at < word.len && word.ptr[at] == '.') {
+        at = digits_end(word, at + 1);
+    }
+    if (at < word.len && (word.ptr[at] == 'e' || word.ptr[at] == 'E')) {
+        at++;
+        const bool is_signed = at < word.len && (word.ptr[at] == '+' || word.ptr[at] == '-');
+        at = digits_end(word, is_signed ? at + 1 : at);
+    }
+    return at == word.len;
+}

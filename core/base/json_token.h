@@ -69,4 +69,10 @@ ZD_RESULT zd_json_check_limits(
 ZD_RESULT zd_json_fail_at(struct zd_error *err, struct zd_span text, size_t position,
     enum zd_status status, const char *what);
 
+/** What a word begins with and is nothing but: NaN, Infinity or -Infinity; digits and a sign; a
+ * number (RFC 8259, 6), whatever its range. Thread: any. */
+bool zd_json_word_is_nonfinite(struct zd_span word);
+bool zd_json_word_is_integer(struct zd_span word);
+bool zd_json_word_is_number(struct zd_span word);
+
 #endif

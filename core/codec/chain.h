@@ -97,6 +97,9 @@ struct zd_json *zd_chain_json(const struct zd_chain *chain);
  */
 bool zd_chain_order(const struct zd_chain *chain, uint32_t ret_order[ZD_RANK_MAX]);
 
+/** Its depth, as zd_chain_open was given it. */
+uint32_t zd_chain_depth(const struct zd_chain *chain);
+
 /** The array->bytes codec's place in the chain. */
 uint32_t zd_chain_array_bytes(const struct zd_chain *chain);
 
@@ -119,15 +122,5 @@ struct zd_shard {
 
 /** Both words of an index entry of a missing inner chunk (Zarr v3, sharding). */
 #define ZD_SHARD_MISSING UINT64_MAX
-
-/**
- * Open the chain that decodes one inner chunk of `outer`'s shard to elements in the order of the
- * outer array: outer's permutations over the shard's inner codecs. `outer` has a shard and a
- * permutation (zd_chain_order) and no bytes->bytes codec.
- *
- * @param ret_chain owned; decoded shape: the inner chunk's shape in the outer array's axes
- */
-ZD_RESULT zd_chain_open_inner(
-    const struct zd_chain *outer, struct zd_chain **ret_chain, struct zd_error *err);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/json_nonfinite.h"
 #include "core/base/num.h"
 #include "core/base/scan.h"
 #include "core/grid/scalar.h"
@@ -348,7 +349,7 @@ static void judge_fill_value(struct array_judge *judge)
     } else if (status != ZD_OK) {
         zd_faults_add(judge->faults, ZD_FAULT_INVALID, "bad_fill_value", meta->dtype.name, &at,
             err.facts.expected, err.facts.found, "%s", err.text);
-    } else if (is_noted && !zd_json_has_nonfinite(json)) {
+    } else if (is_noted && !zd_json_nonfinite_is_in(json)) {
         char space[FOUND_BYTES];
         zd_faults_add(judge->faults, tolerated(judge), "legacy_spelling", meta->dtype.name, &at,
             NULL, found_of(json, space), "a writer must not use this spelling of the fill value");

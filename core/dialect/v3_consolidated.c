@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/json_nonfinite.h"
 #include "core/dialect/v3_document.h"
 
 #define BLOCK "/consolidated_metadata"
@@ -198,7 +199,7 @@ void zd_v3_consolidated_parse(
     if (!judge_wrapper(&judge, block)) {
         return;
     }
-    if (zd_json_has_nonfinite(judge.entries)) {
+    if (zd_json_nonfinite_is_in(judge.entries)) {
         zd_faults_add(judge.faults, tolerated(&judge), "bare_nonfinite", "consolidated_metadata",
             &metadata_at, "JSON, where NaN and infinities are strings", "a bare NaN or infinity",
             "an entry contains a token that is not JSON");

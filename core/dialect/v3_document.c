@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/json_nonfinite.h"
 #include "core/dialect/v3_array.h"
 
 /** One document under judgement. */
@@ -144,13 +145,13 @@ static void judge_unknown_members(const struct document_judge *judge)
  * entry by entry. */
 static void judge_nonfinite(const struct document_judge *judge)
 {
-    if (!zd_json_has_nonfinite(judge->document)) {
+    if (!zd_json_nonfinite_is_in(judge->document)) {
         return;
     }
     for (void *iter = zd_json_next(judge->document, NULL); iter != NULL;
         iter = zd_json_next(judge->document, iter)) {
         const char *name = zd_json_iter_name(iter);
-        if (!zd_json_has_nonfinite(zd_json_iter_value(iter)) ||
+        if (!zd_json_nonfinite_is_in(zd_json_iter_value(iter)) ||
             (judge->meta->type == ZD_NODE_GROUP && strcmp(name, "consolidated_metadata") == 0)) {
             continue;
         }
@@ -175,7 +176,7 @@ static void judge_attributes(const struct document_judge *judge)
         add_wrong_type(judge, "attributes", "an object", json);
         return;
     }
-    judge->meta->attributes = zd_json_quote_nonfinite(json);
+    judge->meta->attributes = zd_json_nonfinite_quote(json);
     if (judge->meta->attributes == NULL) {
         judge->faults->out_of_memory = true;
     }
@@ -338,7 +339,7 @@ static ZD_RESULT keep_stored(const struct zd_json *stored, struct zd_json **ret_
     if (zd_json_member(copy, "consolidated_metadata") != NULL) {
         ZD_TRY(zd_json_remove(copy, "consolidated_metadata"));
     }
-    *ret_document = zd_json_quote_nonfinite(copy);
+    *ret_document = zd_json_nonfinite_quote(copy);
     return *ret_document == NULL ? ZD_NO_MEMORY : ZD_OK;
 }
 

@@ -1,5 +1,6 @@
 /* Any bytes: parsed or refused; what was parsed is written, read again and found equal. */
 #include "core/base/emit.h"
+#include "core/base/json_nonfinite.h"
 #include "tests/fuzz/input.h"
 
 #define TEXT_MAX (1U << 22)
@@ -9,7 +10,7 @@ static void check_round_trip(const struct zd_json *json, const struct zd_json_li
     ZD_SCOPED_TEXT(text, TEXT_MAX);
     struct zd_emit emit;
     zd_emit_init(&emit, &text, false);
-    ZD_AUTO(zd_json) quoted = zd_json_quote_nonfinite(json);
+    ZD_AUTO(zd_json) quoted = zd_json_nonfinite_quote(json);
     zd_emit_json(&emit, quoted);
     zd_fuzz_insist(text.status == ZD_OK);
     const struct zd_json_limits strict = {
@@ -18,7 +19,7 @@ static void check_round_trip(const struct zd_json *json, const struct zd_json_li
     zd_fuzz_insist(zd_json_parse(zd_text_span(&text), &strict, &parsed, NULL) == ZD_OK);
     ZD_AUTO(zd_json) again = parsed;
     zd_fuzz_insist(zd_json_equal(quoted, again));
-    zd_fuzz_insist(!zd_json_has_nonfinite(again));
+    zd_fuzz_insist(!zd_json_nonfinite_is_in(again));
 }
 
 int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t len)

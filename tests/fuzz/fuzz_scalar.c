@@ -2,6 +2,7 @@
  * normal spelling means the same, and which every answer can spell. */
 #include <string.h>
 
+#include "core/base/json_nonfinite.h"
 #include "core/base/num.h"
 #include "core/grid/scalar.h"
 #include "tests/fuzz/input.h"
@@ -16,7 +17,7 @@ static void check_normal(const struct zd_dtype *dtype, const uint8_t *bytes)
     static uint8_t again[ZD_DTYPE_BYTES_MAX];
     bool noted = false;
     ZD_AUTO(zd_json) normal = zd_scalar_json(dtype, bytes);
-    zd_fuzz_insist(normal != NULL && !zd_json_has_nonfinite(normal));
+    zd_fuzz_insist(normal != NULL && !zd_json_nonfinite_is_in(normal));
     zd_fuzz_insist(zd_scalar_parse(dtype, normal, again, &noted, NULL) == ZD_OK);
     zd_fuzz_insist(!noted && memcmp(again, bytes, dtype->bytes) == 0);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/emit.h"
+#include "core/base/json_nonfinite.h"
 #include "tests/support/unit.h"
 
 static const struct zd_json_limits roomy = {
@@ -189,15 +190,15 @@ START_TEST(bare_nonfinite_words_are_values_only_outside_strings)
 {
     ZD_AUTO(zd_json)
     json = parse("{\"a\": [NaN, {\"b\": -Infinity}], \"c\": \"a NaN, Infinity b\"}", &lenient);
-    ck_assert(zd_json_has_nonfinite(json));
+    ck_assert(zd_json_nonfinite_is_in(json));
     ck_assert(zd_json_is(zd_json_element(zd_json_member(json, "a"), 0), ZD_JSON_NONFINITE));
     double value = 0;
     ck_assert(zd_json_f64(zd_json_element(zd_json_member(json, "a"), 0), &value) && isnan(value));
     ck_assert_str_eq(zd_json_string(zd_json_member(json, "c")), "a NaN, Infinity b");
-    ck_assert(!zd_json_has_nonfinite(zd_json_member(json, "c")));
+    ck_assert(!zd_json_nonfinite_is_in(zd_json_member(json, "c")));
 
-    ZD_AUTO(zd_json) quoted = zd_json_quote_nonfinite(json);
-    ck_assert(!zd_json_has_nonfinite(quoted));
+    ZD_AUTO(zd_json) quoted = zd_json_nonfinite_quote(json);
+    ck_assert(!zd_json_nonfinite_is_in(quoted));
     ZD_AUTO_TEXT text = render(quoted);
     ck_assert_str_eq(text, "{\"a\":[\"NaN\",{\"b\":\"-Infinity\"}],\"c\":\"a NaN, Infinity b\"}");
 }
@@ -261,8 +262,8 @@ START_TEST(reading_of_nothing_finds_nothing)
     ck_assert(zd_json_equal(NULL, NULL));
     ck_assert_ptr_null(zd_json_string(NULL));
     ck_assert_uint_eq(zd_json_string_span(NULL).len, 0);
-    ck_assert_ptr_null(zd_json_quote_nonfinite(NULL));
-    ck_assert(!zd_json_has_nonfinite(NULL));
+    ck_assert_ptr_null(zd_json_nonfinite_quote(NULL));
+    ck_assert(!zd_json_nonfinite_is_in(NULL));
     zd_json_unref(NULL);
 }
 END_TEST
@@ -331,7 +332,7 @@ static enum zd_status parse_and_render(void *context)
     struct zd_json *parsed = NULL;
     ZD_TRY(zd_json_parse(zd_span_of(context), &lenient, &parsed, NULL));
     ZD_AUTO(zd_json) json = parsed;
-    ZD_AUTO(zd_json) quoted = zd_json_quote_nonfinite(json);
+    ZD_AUTO(zd_json) quoted = zd_json_nonfinite_quote(json);
     ZD_AUTO(zd_json) copy = zd_json_copy(json);
     if (quoted == NULL || copy == NULL) {
         return ZD_NO_MEMORY;

@@ -1,6 +1,7 @@
 /* The codec sharding_indexed: its configuration, whole shards, damaged ones, shards in shards. */
 #include <string.h>
 
+#include "core/codec/chain_inner.h"
 #include "tests/support/codec.h"
 
 #define LITTLE      "{'name':'bytes','configuration':{'endian':'little'}}"
@@ -511,7 +512,7 @@ static void compare_one_by_one(void)
         zd_chain_codec(chain, place)->shard(zd_chain_state(chain, place));
     struct zd_chain *inner = NULL;
     struct zd_error err = {0};
-    ck_assert_int_eq(zd_chain_open_inner(chain, &inner, &err), ZD_OK);
+    ck_assert_int_eq(zd_chain_inner_open(chain, &inner, &err), ZD_OK);
     struct zd_buf *decoded = zd_unit_elements(zd_chain_decoded(chain)->size);
     /* Some inner chunks are all fill. */
     memset(decoded->data, 0, zd_unit_random() % (decoded->len + 1));
@@ -625,7 +626,7 @@ static enum zd_status open_and_run(void *context)
     struct zd_buf *again = NULL;
     enum zd_status status = zd_unit_chain_open(what, &chain, &faults);
     if (status == ZD_OK) {
-        status = zd_chain_open_inner(chain, &inner, NULL);
+        status = zd_chain_inner_open(chain, &inner, NULL);
     }
     if (status == ZD_OK) {
         decoded = zd_buf_new(24);

@@ -1,4 +1,5 @@
 /* Facts about core/dialect/dialect_v3: the conformance checklist of the reference, section 8. */
+#include "core/base/json_nonfinite.h"
 #include "core/dialect/dialect.h"
 
 #include <dirent.h>
@@ -144,7 +145,7 @@ static void assert_opinion(const char *document, const struct zd_reading *readin
     /* A refused node shows the stored document, a good one always has a valid document. */
     if (expected->verdict == FINE || expected->verdict == WARNED) {
         ck_assert_ptr_nonnull(meta->document);
-        ck_assert(!zd_json_has_nonfinite(meta->document));
+        ck_assert(!zd_json_nonfinite_is_in(meta->document));
     }
 }
 
@@ -668,7 +669,7 @@ START_TEST(refused_document_is_kept_as_stored)
     ck_assert_int_eq(meta->type, ZD_NODE_GROUP);
     ck_assert_ptr_nonnull(zd_json_member(meta->document, "foo"));
     ck_assert_ptr_null(zd_json_member(meta->document, "consolidated_metadata"));
-    ck_assert(!zd_json_has_nonfinite(meta->document));
+    ck_assert(!zd_json_nonfinite_is_in(meta->document));
 }
 END_TEST
 
