@@ -412,6 +412,41 @@ void zd_fake_done(struct zd_fake_exchange *exchange)
     zd_text_done(&exchange->answer);
 }
 
+void zd_fake_get(struct zd_fake_exchange *exchange, const struct zd_test_serve *serve,
+    const char *target, const struct zd_header *header)
+{
+    zd_fake_init(exchange, serve, "GET", target);
+    exchange->header = header;
+    exchange->n_headers = header == NULL ? 0 : 1;
+    zd_fake_run(exchange);
+}
+
+void zd_fake_put(const struct zd_test_serve *serve, const char *target, const char *media_type,
+    struct zd_span body)
+{
+    const struct zd_header header = {"Content-Type", media_type};
+    struct zd_fake_exchange exchange;
+    zd_fake_init(&exchange, serve, "PUT", target);
+    exchange.header = &header;
+    exchange.n_headers = 1;
+    exchange.body = body;
+    zd_fake_run(&exchange);
+    ck_assert_msg(exchange.http_status / 100 == 2, "%s: %s", target, exchange.code);
+    zd_fake_done(&exchange);
+}
+
+void zd_fake_etag(const struct zd_fake_exchange *exchange, char to[ZD_TAG_BYTES])
+{
+    static const char name[] = "ETag: ";
+    const char *at = exchange->headers.len == 0 ? NULL : strstr(exchange->headers.at, name);
+    ck_assert_ptr_nonnull(at);
+    at += strlen(name);
+    const size_t len = strcspn(at, "\n");
+    ck_assert_uint_lt(len, ZD_TAG_BYTES);
+    memcpy(to, at, len);
+    to[len] = '\0';
+}
+
 bool zd_fake_has(const struct zd_fake_exchange *exchange, const char *name, const char *value)
 {
     ZD_SCOPED_TEXT(line, ZD_FAKE_TEXT_BYTES);

@@ -56,6 +56,17 @@ void zd_fake_hang_up(struct zd_fake_exchange *exchange);
 /** The request ends, and its answer is forgotten. */
 void zd_fake_done(struct zd_fake_exchange *exchange);
 
+/** A GET, run to its end. @param header one that the client sends, or NULL; borrowed */
+void zd_fake_get(struct zd_fake_exchange *exchange, const struct zd_test_serve *serve,
+    const char *target, const struct zd_header *header);
+
+/** A PUT that must succeed. @param media_type of the body */
+void zd_fake_put(const struct zd_test_serve *serve, const char *target, const char *media_type,
+    struct zd_span body);
+
+/** Copy the answer's entity tag; fails the test when it has none. */
+void zd_fake_etag(const struct zd_fake_exchange *exchange, char to[ZD_TAG_BYTES]);
+
 /** Whether the answer has a header with that value. */
 bool zd_fake_has(const struct zd_fake_exchange *exchange, const char *name, const char *value);
 
