@@ -293,7 +293,7 @@ def test_tags_follow_what_the_groups_say(tiers):
 def test_extensions_are_described(serve, tmp_path):
     server = serve(f"d={tmp_path}")
     known = {entry["name"]: entry for entry in server.get("/v1/extensions").json()["extensions"]}
-    assert set(known) == {f"example.{name}" for name in (
+    assert set(known) >= {f"example.{name}" for name in (
         "offset", "array-statistics", "skip_empty_chunks", "multiscale-arrays", "tiered-storage", "template")}
     for entry in known.values():
         schema = entry["configuration"]
@@ -309,7 +309,8 @@ def test_every_part_of_the_build_is_described(serve, tmp_path):
             assert {"name", "aliases", "read", "write", "configuration"} <= set(entry), (registry, entry)
     by_name = {registry: {entry["name"]: entry for entry in entries} for registry, entries in known.items()}
     assert by_name["dialects"]["v3"]["write"]
-    assert {name: entry["write"] for name, entry in by_name["formats"].items()} == {"raw": True, "npy": True, "json": True, "csv": False}
+    assert {"raw": True, "npy": True, "json": True, "csv": False}.items() <= {
+        name: entry["write"] for name, entry in by_name["formats"].items()}.items()
     assert by_name["formats"]["npy"]["media_type"] == "application/x-npy"
     assert by_name["data_types"]["complex64"]["aliases"] == ["complex_float32"] and by_name["data_types"]["int8"]["aliases"] == []
     for entry in known["codecs"] + known["chunk_grids"] + known["chunk_key_encodings"]:
