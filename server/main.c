@@ -33,7 +33,7 @@ static void raise_file_limit(void)
 }
 
 /* libuv reads the size of its pool from the environment, before the first piece of work. Threads
- * that wait for a disk to have written do not keep others from their work: they come on top. */
+ * that wait for a disk come on top: they do not keep the workers from their work. */
 static void set_workers(const struct zd_settings *settings)
 {
     ZD_SCOPED_TEXT(n_workers, 20);

@@ -113,8 +113,8 @@ static void add_work(const struct zd_metrics *metrics, struct zd_text *text)
         text, "zarrd_jobs_total", "counter", "Pieces of work given to workers.", metrics->n_jobs);
     add_one(text, "zarrd_jobs_inline_total", "counter", "Pieces of work done on the loop thread.",
         metrics->n_jobs_inline);
-    add_one(text, "zarrd_jobs_dropped_total", "counter", "Pieces of work nobody waited for.",
-        metrics->n_jobs_dropped);
+    add_one(text, "zarrd_jobs_dropped_total", "counter",
+        "Pieces of work that no request waited for any more.", metrics->n_jobs_dropped);
 }
 
 /* One member of the counts of every store, or of every cache. */
@@ -193,7 +193,7 @@ static void add_lanes(const struct zd_admission *admission, struct zd_text *text
     for (size_t i = 0; i < ZD_COUNT_OF(all); i++) {
         add_head(text, all[i].name, all[i].type, all[i].help);
         for (size_t k = 0; k < ZD_LANES; k++) {
-            zd_text_addf(text, "%s{lane=\"%s\"} %llu\n", all[i].name, zd_lane_name(k),
+            zd_text_addf(text, "%s{lane=\"%s\"} %llu\n", all[i].name, zd_admission_lane_name(k),
                 (unsigned long long)member(&admission->lane[k], &all[i]));
         }
     }
@@ -203,7 +203,7 @@ static void add_lanes(const struct zd_admission *admission, struct zd_text *text
         zd_text_addf(text,
             "zarrd_admission_queue_seconds_sum{lane=\"%s\"} %.3f\n"
             "zarrd_admission_queue_seconds_count{lane=\"%s\"} %llu\n",
-            zd_lane_name(k), (double)lane->waited_ms / 1000.0, zd_lane_name(k),
+            zd_admission_lane_name(k), (double)lane->waited_ms / 1000.0, zd_admission_lane_name(k),
             (unsigned long long)lane->n_waited);
     }
 }
@@ -214,7 +214,8 @@ static void add_shed(const struct zd_admission *admission, struct zd_text *text)
     for (size_t k = 0; k < ZD_LANES; k++) {
         for (size_t i = 0; i < ZD_SHEDS; i++) {
             zd_text_addf(text, "zarrd_requests_shed_total{lane=\"%s\",reason=\"%s\"} %llu\n",
-                zd_lane_name(k), zd_shed_name(i), (unsigned long long)admission->lane[k].n_shed[i]);
+                zd_admission_lane_name(k), zd_admission_shed_name(i),
+                (unsigned long long)admission->lane[k].n_shed[i]);
         }
     }
 }

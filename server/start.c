@@ -46,7 +46,7 @@ struct house {
     uv_timer_t drain_timer;
     struct root *root; /* n_roots of them: what the banner waits for; owned */
     size_t n_roots;
-    size_t n_roots_awaited;
+    size_t n_roots_missing;
 };
 
 static struct house *house_of(struct zd_server *server)
@@ -93,7 +93,7 @@ static void root_is_known(struct root *root)
     root->want.node = NULL;
     zd_dataset_unref(root->dataset);
     root->dataset = NULL;
-    if (--house_of(server)->n_roots_awaited == 0) {
+    if (--house_of(server)->n_roots_missing == 0) {
         print_urls(server);
     }
 }
@@ -110,7 +110,7 @@ static void print_banner(struct zd_server *server)
         print_urls(server);
         return;
     }
-    house_of(server)->n_roots_awaited = house_of(server)->n_roots;
+    house_of(server)->n_roots_missing = house_of(server)->n_roots;
     for (size_t i = 0; i < house_of(server)->n_roots; i++) {
         struct root *root = &house_of(server)->root[i];
         root->server = server;

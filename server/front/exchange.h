@@ -27,7 +27,7 @@ void zd_exchange_drop_body(struct zd_exchange *exchange);
 /** The step of a request that meets the end of the server. */
 zd_step zd_exchange_step_draining;
 
-/** Free those that are spare. */
+/** Free the spare exchanges. */
 void zd_exchange_free_spare(struct zd_front *front);
 
 #endif

@@ -12,7 +12,7 @@
 struct MHD_Connection;
 struct MHD_Daemon;
 struct MHD_Response;
-struct zd_kept;
+struct zd_prepared;
 struct zd_wires;
 
 #define ZD_FRONT_ID_MAX      128 /* characters of an X-Request-Id */
@@ -21,8 +21,8 @@ struct zd_wires;
 
 /** An answer of server/front/reply_cache.h that a request is given. */
 struct zd_reply_cache_want {
-    struct zd_wait wait;  /* until the coded form is made */
-    struct zd_kept *kept; /* a reference, or NULL */
+    struct zd_wait wait;          /* until the coded form is made */
+    struct zd_prepared *prepared; /* a reference, or NULL */
     enum zd_coding coding;
 };
 
@@ -41,7 +41,7 @@ struct zd_exchange_now {
     const char *sent_id;           /* X-Request-Id as sent, or NULL */
     struct MHD_Response *response; /* the answer; NULL: none yet, or given to the connection */
     char *response_id;             /* where a shared response has its X-Request-Id, or NULL */
-    struct zd_reply_cache_want kept_want;
+    struct zd_reply_cache_want prepared_want;
     struct zd_buf *document; /* of a problem, while the request's body still comes; owned */
     struct zd_access access; /* status, bytes and problem, for the log; http_status 0: no answer */
     uint64_t began_ns;
@@ -93,10 +93,10 @@ struct zd_front {
     struct zd_list spare;           /* struct zd_exchange: to be used again */
     struct zd_list waiting;         /* struct zd_exchange: asleep, the oldest deadline first */
     uv_timer_t deadline;            /* of the first of them */
-    struct zd_hangup hangup;        /* finds those whose client has left */
+    struct zd_hangup hangup;        /* finds the clients that have left */
     struct zd_list turns;           /* struct zd_exchange: they go on when the loop has turned */
     uv_idle_t next_turn;            /* while there are any */
-    struct zd_cache kept;           /* struct zd_kept: prepared answers, by target */
+    struct zd_cache prepared;       /* struct zd_prepared: prepared answers, by target */
     bool keeps_by_identity;         /* some of them are for one identity alone */
     uint64_t body_bytes;            /* of request bodies, held by all exchanges together */
     struct zd_text scratch;         /* for documents that are copied at once */

@@ -21,7 +21,7 @@
 
 /* ---- problems ---- */
 
-/* The head has gone out: what can still be told is that the body is not whole. */
+/* The head has been sent: all that remains is to show that the body is not whole. */
 static enum zd_next cut(struct zd_request *req, const struct zd_problem *problem)
 {
     struct zd_access *access = &zd_front_exchange(req)->now.access;

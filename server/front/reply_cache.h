@@ -5,12 +5,12 @@
 #include "server/front/front.h"
 #include "server/request/respond.h"
 
-/** Set front->kept up. */
+/** Set front->prepared up. */
 void zd_reply_cache_init(struct zd_front *front, size_t bytes_max);
 void zd_reply_cache_done(struct zd_front *front);
 
 /**
- * Answer a GET or HEAD from what was kept under its target, and under its identity where the route
+ * Answer a GET or HEAD from what is prepared for its target, and under its identity where the route
  * depends on it: the request is answered.
  * @return false: the steps must run: req->step, when it was set (the answer is there, but not in
  *         the coding that the client wants), else the handler's
@@ -18,8 +18,9 @@ void zd_reply_cache_done(struct zd_front *front);
 bool zd_reply_cache_answer(struct zd_request *req);
 
 /**
- * Take over an answer of status 200 or 206 that is to be kept, or compressed for this client, or
- * both: it goes under the request's target when it may be kept, and req->step answers with it.
+ * Take over an answer of status 200 or 206 that is to be prepared, or compressed for this client,
+ * or both: it goes under the request's target when it may be prepared, and req->step answers with
+ * it.
  * @param rep with a body, which is shared
  * @return false: it is neither, or there is no memory: answer it as it is
  */

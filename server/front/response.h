@@ -46,7 +46,7 @@ void zd_response_add_common(
 void zd_response_add_problem(
     const struct zd_request *req, const char *id, struct MHD_Response *response);
 
-/** Add the headers of a representation, whatever its status: those that describe the body are
+/** Add the headers of a representation, whatever its status: headers that describe the body are
  * added by zd_response_add_body. */
 void zd_response_add_representation(const struct zd_request *req,
     const struct zd_representation *rep, const char *id, struct MHD_Response *response);

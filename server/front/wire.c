@@ -6,7 +6,7 @@
  *                           to a reset, until the client hangs up or its time is over
  *
  * The lists below hold the connections that have a deadline, each list in order; idle connections
- * and those whose request is being answered are in none. */
+ * and connections whose request is being answered are in none. */
 #include "server/front/wire.h"
 
 #include <assert.h>
@@ -35,7 +35,7 @@ enum phase {
     READING,  /* all is well */
     FAULTY,   /* there is a fault, but requests before it are still to be answered */
     DROPPING, /* the fault is answered */
-    ENDED,    /* the library is told that the client has hung up */
+    ENDED,    /* the library sees that the client has hung up */
 };
 
 /* Which deadline runs. */
@@ -60,7 +60,7 @@ struct zd_wire {
     enum phase phase;
     enum term term;
     bool is_judged;
-    bool is_paused; /* the client is not awaited: nobody reads what it sends */
+    bool is_paused; /* what the client sends is not read now */
 };
 
 struct zd_wires {
@@ -118,8 +118,8 @@ static void start_term(struct zd_wire *wire, enum term term)
     arm(wires);
 }
 
-/* Time runs for the client only while it is awaited: neither between requests, nor while one that
- * it sent before is being answered. */
+/* Time runs for the client only while it has to send something: neither between requests, nor while
+ * one that it sent before is being answered. */
 static void watch(struct zd_wire *wire)
 {
     const enum zd_guard_place place = zd_guard_place(&wire->guard);
@@ -135,7 +135,7 @@ static void watch(struct zd_wire *wire)
 
 /* ---- refusing ---- */
 
-/* The library reads once more, and is told that the client has hung up. */
+/* The library reads once more, and sees that the client has hung up. */
 static void end(struct zd_wire *wire)
 {
     stop_term(wire);
@@ -253,7 +253,8 @@ static void on_timer(uv_timer_t *timer)
 
 /* ---- reading ---- */
 
-/* Those that came whole before the fault are answered first; the others MHD never gets to see. */
+/* Requests that came whole before the fault are answered first; libmicrohttpd never sees the
+ * others. */
 static ssize_t meet_fault(struct zd_wire *wire, size_t n_whole, void *to, size_t len, int flags)
 {
     if (n_whole > 0) {

@@ -2,7 +2,7 @@
  *
  * libmicrohttpd reads with recv(), and this program defines recv(): bytes of a connection that was
  * opened here pass the guard first (guard.h), all others pass through. So no version of the library
- * ever parses a malformed request, and those whose callbacks hide what was sent (bare LF, NUL,
+ * ever parses a malformed request, and a version whose callbacks hide what was sent (bare LF, NUL,
  * chunk framing, folded lines) need not show it. What the guard refuses, and what comes too slowly,
  * is answered here with a problem document; then the connection ends. Thread: loop. */
 #ifndef ZD_FRONT_WIRE_H
@@ -28,11 +28,11 @@ void zd_wires_free(struct zd_wires *wires); /* accepts NULL */
 struct zd_wire *zd_wire_open(struct zd_wires *wires, int fd);
 void zd_wire_close(struct zd_wire *wire); /* accepts NULL */
 
-/** Whether bytes have passed the guard: else the library reads in another way, and none of it is to
- * be believed. False for NULL. */
+/** Whether bytes have passed the guard: else the library reads in another way, and none of it can
+ * be trusted. False for NULL. */
 bool zd_wire_is_judged(const struct zd_wire *wire);
 
-/** One request has ended: it was answered, or nobody waits for the answer. Accepts NULL. */
+/** One request has ended: it was answered, or the client has left. Accepts NULL. */
 void zd_wire_answered(struct zd_wire *wire);
 
 /** The client is not read for a while: its body may be late. Until zd_wire_go_on; accept NULL. */

@@ -49,7 +49,7 @@ static void emit_admission(struct zd_emit *emit, const struct zd_admission *admi
     zd_emit_member_u64(emit, "waiting_max", admission->limits.waiting_max);
     zd_emit_member_u64(emit, "wait_ms", admission->limits.wait_ms);
     for (size_t i = 0; i < ZD_LANES; i++) {
-        emit_lane(emit, zd_lane_name(i), &admission->lane[i]);
+        emit_lane(emit, zd_admission_lane_name(i), &admission->lane[i]);
     }
     zd_emit_object_end(emit);
 }

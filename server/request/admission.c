@@ -1,6 +1,6 @@
-/* Who may begin now: memory and places, budgeted before they are taken.
+/* Which requests may begin now: memory and places, budgeted before they are taken.
  *
- *   ask --> lane idle enough, nobody waits: at once
+ *   ask --> the lane has room, and its queue is empty: at once
  *       \-> client's queue --> deficit round robin --> bytes and a place are free: done
  *                          \-> the wait is over: done, refused
  */
@@ -15,7 +15,7 @@
 #define WINDOW_MS     100 /* a rate is measured over at least that long */
 #define RATE_MEMORY   4   /* windows that a rate remembers */
 #define QUANTUM_PART  16  /* of a lane's bytes: what a client may take in one turn */
-#define WAIT_PARTS    4   /* of the longest wait: who expects more than 3 of them waits in vain, */
+#define WAIT_PARTS    4   /* of the longest wait: a request that expects more than 3 is refused, */
 #define WAIT_EXPECTED 3   /* as a rate of late is no promise */
 #define CLIENT_PART   2   /* of a lane's queue: what one client may fill */
 #define RETRY_MAX_S   60
@@ -29,16 +29,16 @@ struct zd_queuer {
     struct zd_list tickets; /* in the order of arrival */
     uint64_t n_waiting;
     uint64_t bytes_waiting;
-    uint64_t deficit; /* bytes that it may take before the others have their turn */
+    uint64_t deficit; /* bytes that it may take before other clients have their turn */
 };
 
-const char *zd_lane_name(enum zd_lane_name name)
+const char *zd_admission_lane_name(enum zd_lane_name name)
 {
     static const char *const names[] = {"small", "large"};
     return names[name];
 }
 
-const char *zd_shed_name(enum zd_shed shed)
+const char *zd_admission_shed_name(enum zd_shed shed)
 {
     static const char *const names[] = {"queue_full", "wait_expected", "wait_over"};
     return names[shed];
@@ -96,7 +96,7 @@ static uint64_t expected_ms(
     return wait_ms(lane, zd_min_u64(n_clients * own, lane->bytes_waiting + bytes));
 }
 
-/* ---- clients who wait ---- */
+/* ---- clients that wait ---- */
 
 static struct zd_span key_of(const struct zd_peer *peer)
 {
@@ -126,7 +126,7 @@ static struct zd_queuer *new_queuer(struct zd_lane *lane, const struct zd_peer *
     return queuer;
 }
 
-/* A client that waits for nothing any more keeps no deficit: it would be a debt of the others. */
+/* A client that waits for nothing any more keeps no deficit: other clients would pay for it. */
 static void leave_queue(struct zd_lane *lane, struct zd_ticket *ticket)
 {
     struct zd_queuer *queuer = ticket->queuer;
@@ -292,7 +292,7 @@ void zd_admission_release(struct zd_admission *admission, struct zd_ticket *tick
         lane->bytes -= ticket->bytes;
         break;
     }
-    serve(lane, now_ms); /* one who leaves may have stood before the others */
+    serve(lane, now_ms); /* the ticket that leaves may have been the first */
 }
 
 /* ---- the end of a wait ---- */

@@ -1,5 +1,5 @@
-/* Who may begin now: memory and places, budgeted before they are taken. A fair queue in front of
- * each lane. Time is told by the caller. Thread: loop. */
+/* Which requests may begin now: memory and places, budgeted before they are taken. A fair queue in
+ * front of each lane. The caller gives the time. Thread: loop. */
 #ifndef ZD_REQUEST_ADMISSION_H
 #define ZD_REQUEST_ADMISSION_H
 
@@ -13,7 +13,8 @@ enum zd_lane_name {
     ZD_LANES,
 };
 
-/** Those who count as one: an IPv4 address, or the /64 of an IPv6 address. All zero: unknown. */
+/** Which connections count as one client: an IPv4 address, or the /64 of an IPv6 address. All zero:
+ * unknown. */
 struct zd_peer {
     uint64_t family;
     uint64_t prefix;
@@ -26,7 +27,7 @@ enum zd_ticket_state {
     ZD_TICKET_ANSWERED, /* holds its bytes until they are sent */
 };
 
-/** Why somebody was refused. */
+/** Why a request was refused. */
 enum zd_shed {
     ZD_SHED_FULL,     /* the queue, or this client's half of it */
     ZD_SHED_EXPECTED, /* it would wait for too long, or nearly so */
@@ -36,7 +37,7 @@ enum zd_shed {
 
 struct zd_admission;
 
-/** One who asks: embedded in the request; zeroed at first. */
+/** The wish of one request: embedded in it; zeroed at first. */
 struct zd_ticket {
     void (*done)(struct zd_ticket *ticket,
         bool is_admitted); /* once after ZD_ADMISSION_WAITS, unless it is released before */
@@ -46,25 +47,25 @@ struct zd_ticket {
     uint64_t bytes;    /* what it takes: never more than all of its lane's */
     uint64_t asked_ms; /* when it began to wait */
     struct zd_queuer *queuer;
-    struct zd_list link; /* among those of its client who wait */
-    struct zd_list age;  /* among all who wait */
+    struct zd_list link; /* among its client's waiting tickets */
+    struct zd_list age;  /* among all waiting tickets */
 };
 
-/** The clients who wait for one lane, and what is under way in it. */
+/** The clients that wait for one lane, and what is under way in it. */
 struct zd_lane {
     uint64_t bytes_max;
-    uint64_t bytes; /* held by those admitted */
+    uint64_t bytes; /* held by admitted requests */
     uint64_t places_max;
     uint64_t n_working;
-    struct zd_map queuers;  /* struct zd_queuer by peer: only those with waiting tickets */
+    struct zd_map queuers;  /* struct zd_queuer by peer: clients with waiting tickets */
     struct zd_list turns;   /* the same: the next one to be served is first */
     uint64_t n_waiting;     /* tickets */
     uint64_t bytes_waiting; /* of them */
     uint64_t rate;          /* bytes that leave the queue in a second; 0 = not known yet */
     uint64_t window_ms;     /* since when it is measured */
     uint64_t window_bytes;  /* what left the queue since then */
-    uint64_t n_admitted;    /* since the beginning, like those below */
-    uint64_t n_waited;      /* who left the queue */
+    uint64_t n_admitted;    /* since the start, like the next three */
+    uint64_t n_waited;      /* tickets that left the queue */
     uint64_t waited_ms;     /* how long, all of them together */
     uint64_t n_shed[ZD_SHEDS];
 };
@@ -74,13 +75,13 @@ struct zd_admission_limits {
     uint64_t places[ZD_LANES]; /* at least 1 */
     uint64_t small_bytes;      /* what takes no more is small */
     uint64_t waiting_max;      /* tickets of a lane; one client alone gets half of it */
-    uint64_t wait_ms;          /* nobody waits for longer */
+    uint64_t wait_ms;          /* the longest wait */
 };
 
 struct zd_admission {
     struct zd_admission_limits limits;
     struct zd_lane lane[ZD_LANES];
-    struct zd_list ages; /* struct zd_ticket: who waits, the oldest first */
+    struct zd_list ages; /* struct zd_ticket: waiting, the oldest first */
     uint64_t n_refused;
 };
 
@@ -92,15 +93,15 @@ void zd_admission_done(struct zd_admission *admission);
 enum zd_verdict {
     ZD_ADMISSION_YES,
     ZD_ADMISSION_WAITS, /* done will run, inside a later call of this module */
-    ZD_ADMISSION_NO,    /* it would wait in vain */
+    ZD_ADMISSION_NO,    /* it would wait too long */
 };
 
 /**
  * Ask for bytes and a place.
  *
- * One who finds its lane idle enough and nobody waiting begins at once. Else the clients take turns
+ * A request that finds room in its lane, and no queue, begins at once. Else the clients take turns
  * by deficit round robin over bytes, each in its own order. Who is next waits until its bytes are
- * free, and nobody passes it: a request that takes all of the lane begins when it is alone.
+ * free, and no other passes it: a request that takes all of the lane begins when it is alone.
  *
  * @param ticket in state ZD_TICKET_NONE
  * @param bytes  that it will hold at the same time
@@ -116,22 +117,22 @@ void zd_admission_answered(
 void zd_admission_release(
     struct zd_admission *admission, struct zd_ticket *ticket, uint64_t now_ms);
 
-/** Those who have waited for too long are refused. */
+/** Refuse the tickets that have waited too long. */
 void zd_admission_expire(struct zd_admission *admission, uint64_t now_ms);
 
-/** When that is to be called next; UINT64_MAX: nobody waits. */
+/** When to call that next; UINT64_MAX: no ticket waits. */
 uint64_t zd_admission_expires_ms(const struct zd_admission *admission);
 
 /**
- * When one who was refused may come again, in whole seconds from 1 to 60: the time in which those
- * who wait now will have left at the rate of late, and up to as much again, differently for each
- * who asks, so that not all of them come back at once.
+ * When a refused request may be sent again, in whole seconds from 1 to 60: the time in which the
+ * queue empties at its recent rate, and up to as much again, another for each request, so that not
+ * all of them come back at once.
  */
 uint32_t zd_admission_retry_s(
     struct zd_admission *admission, enum zd_lane_name name, uint64_t now_ms);
 
 /** "small", "large"; "queue_full", "wait_expected", "wait_over": for /metrics. */
-const char *zd_lane_name(enum zd_lane_name name);
-const char *zd_shed_name(enum zd_shed shed);
+const char *zd_admission_lane_name(enum zd_lane_name name);
+const char *zd_admission_shed_name(enum zd_shed shed);
 
 #endif

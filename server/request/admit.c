@@ -75,8 +75,8 @@ static void on_quiet(uv_timer_t *timer)
     }
 }
 
-/* The allocator keeps what was freed for the next requests; when there are none, others may have
- * it. */
+/* The allocator keeps what was freed for the next requests; when there are none, it goes back to
+ * the system. */
 static void note_freed(struct zd_server *server, uint64_t bytes)
 {
     struct zd_admit *admit = server->admit;
@@ -161,8 +161,8 @@ static enum zd_next respond_overloaded(struct zd_request *req)
     return zd_respond_problem(req, &problem);
 }
 
-/* Never at once: it is told in the middle of another request's end. */
-static void ticket_told(struct zd_ticket *ticket, bool is_admitted)
+/* Not at once: this runs in the middle of another request's end. */
+static void ticket_done(struct zd_ticket *ticket, bool is_admitted)
 {
     struct zd_request *req = ZD_CONTAINER(ticket, struct zd_request, ticket);
     if (!is_admitted) {
@@ -179,7 +179,7 @@ enum zd_next zd_admit_want(struct zd_request *req, uint64_t bytes, zd_step *next
     if (req->ticket.state != ZD_TICKET_NONE) {
         return ZD_NEXT;
     }
-    req->ticket.done = ticket_told;
+    req->ticket.done = ticket_done;
     zd_connection_peer(req, &peer);
     switch (zd_admission_ask(admission, &req->ticket, &peer, bytes, now_ms(req))) {
     case ZD_ADMISSION_YES:
@@ -203,7 +203,7 @@ enum zd_next zd_admit_want_stream(struct zd_request *req, uint64_t bytes, zd_ste
     return zd_admit_want(req, zd_admit_stream_bytes(req, bytes), next);
 }
 
-/* A lane gives nobody more than all of it. */
+/* A lane gives no request more than all of its bytes. */
 static bool has_bytes(const struct zd_request *req, uint64_t bytes)
 {
     const struct zd_admission *admission = &admit_of(req)->admission;

@@ -40,9 +40,9 @@ enum zd_next zd_admit_want_stream(struct zd_request *req, uint64_t bytes, zd_ste
 
 /**
  * The same for a writer that has learnt under a lock how much it takes. No lock is held while
- * memory is awaited (server/write/lock.h): with ZD_WAIT, and with ZD_DONE, the caller gives its
- * locks back, and once the bytes are there it begins again, by what is there then. When that takes
- * more, those that it was given go back first: it holds none of them.
+ * a request waits for memory (server/write/lock.h): with ZD_WAIT, and with ZD_DONE, the caller
+ * gives its locks back, and once the bytes are there it begins again, by what is there then. When
+ * that takes more, the bytes that it has go back first.
  *
  * @param next  when it has as much, or is given it at once
  * @param again when it had to wait: locks, and asks again
@@ -50,10 +50,10 @@ enum zd_next zd_admit_want_stream(struct zd_request *req, uint64_t bytes, zd_ste
 enum zd_next zd_admit_want_locked(
     struct zd_request *req, uint64_t bytes, zd_step *next, zd_step *again);
 
-/** What one who streams its body asks for, so that it is none of the small ones. */
+/** What a streaming request asks for, so that it does not count as small. */
 uint64_t zd_admit_stream_bytes(const struct zd_request *req, uint64_t bytes);
 
-/** The request is answered, or waits for its client to read: others may work. Called by
+/** The request is answered, or waits for its client to read: other requests may work. Called by
  * the front and zd_answer_stream_want_room. */
 void zd_admit_answered(struct zd_request *req);
 

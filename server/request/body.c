@@ -12,7 +12,7 @@
 #include "server/runtime/server.h"
 
 #define WINDOW_BYTES (256U << 10) /* of a body that is collected */
-#define FIRST_BYTES  (64U << 10)  /* of room for one whose length is not known */
+#define FIRST_BYTES  (64U << 10)  /* of room for a body of unknown length */
 
 /* Reading JSON: measured at 50 to 100 MB/s. */
 #define PARSE_NS_PER_BYTE 20

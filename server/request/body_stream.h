@@ -2,7 +2,7 @@
  *
  * The first step of such a route (streams_body) runs when the head is there: what can be judged by
  * the head is answered before a byte is asked for, and a client that waits for 100 (Continue) does
- * not send its body in vain. */
+ * not send its body for nothing. */
 #ifndef ZD_REQUEST_BODY_STREAM_H
 #define ZD_REQUEST_BODY_STREAM_H
 

@@ -7,7 +7,7 @@ struct zd_peer;
 struct zd_request;
 
 /** A header of the request, or NULL; borrowed. Names are case-insensitive. Of several lines the
- * first: those that are lists have members of their own. */
+ * first: lists have members of their own. */
 const char *zd_connection_header(const struct zd_request *req, const char *name);
 
 /** The client's address, as far as it counts for fairness. */

@@ -1,4 +1,4 @@
-/* Who asks: judged when the head of a request is there. */
+/* Which client asks: judged when the head of a request is there. */
 #include "server/request/identity.h"
 
 #include <stddef.h>

@@ -8,8 +8,8 @@
 #include "server/request/connection.h"
 #include "server/runtime/server.h"
 
-/* Of the loop's time. Steps that find all they want at hand never wait: without this end a slice of
- * many small chunks would keep everybody else out for most of a second. */
+/* Of the loop's time. Steps that find all they want at hand never wait: without this limit a slice
+ * of many small chunks would block all other requests for most of a second. */
 #define TURN_NS 500000
 
 static enum zd_next run_step(struct zd_machine *machine)

@@ -49,8 +49,9 @@ struct zd_representation {
 };
 
 /**
- * What they say of an answer whose body is not made, so that nobody knows in which coding it would
- * go out: either tag counts. With ZD_NOT_MODIFIED its tag becomes the one that the client has.
+ * What the conditions say of an answer whose body is not made, so that it is not known in which
+ * coding it would go out: either tag counts. With ZD_NOT_MODIFIED its tag becomes the one that the
+ * client has.
  */
 enum zd_status zd_respond_condition(
     const struct zd_request *req, struct zd_representation *representation);
@@ -59,7 +60,7 @@ enum zd_status zd_respond_condition(
  * the answer takes steps of its own. They evaluate conditions and ranges against
  * the representation. */
 enum zd_next zd_respond(struct zd_request *req, const struct zd_representation *representation);
-/** Once a body is streamed nobody can be told any more: problems cut it, and are logged. */
+/** A body that is being streamed is cut, and the problem is logged. */
 enum zd_next zd_respond_problem(struct zd_request *req, const struct zd_problem *problem);
 /** A problem of that code with the error's text and facts; code NULL, or a status that blames the
  * server: by the error's status. */

@@ -64,7 +64,7 @@ void zd_stream_push(struct zd_stream *stream, struct zd_buf *buf, size_t from, s
     stream->n++;
 }
 
-/* The first piece is drained; its buffer is kept when nobody else reads it. */
+/* The first piece is drained; its buffer is kept when no other reference reads it. */
 static void pop(struct zd_stream *stream)
 {
     struct zd_buf *buf = stream->piece[stream->first].buf;

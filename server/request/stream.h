@@ -33,7 +33,7 @@ struct zd_stream {
     uint32_t first;
     uint32_t n;
     uint64_t held_bytes;   /* of the buffers in the ring */
-    uint64_t bytes_max;    /* of those, but that one buffer may always be held */
+    uint64_t bytes_max;    /* of held_bytes; one buffer may always be held */
     uint64_t taken_bytes;  /* by the connection, of all pieces */
     uint64_t wanted_bytes; /* the steps wait for room for these; 0 = they do not */
     struct zd_buf *spare;  /* one that was drained, to be filled again; owned */

@@ -36,8 +36,8 @@ enum zd_status zd_daemon_new(
         return zd_fail(err, ZD_NO_MEMORY, "no memory for the front");
     }
     front->server = server;
-    zd_cache_init(&front->kept, "replies", 1, NULL);
-    server->replies = &front->kept;
+    zd_cache_init(&front->prepared, "replies", 1, NULL);
+    server->replies = &front->prepared;
     *ret_front = front;
     return ZD_OK;
 }
@@ -55,7 +55,7 @@ void zd_daemon_close(struct zd_front *front)
 void zd_daemon_free(struct zd_front *front)
 {
     if (front != NULL) {
-        zd_cache_done(&front->kept);
+        zd_cache_done(&front->prepared);
         zd_free(front);
     }
 }

@@ -105,7 +105,7 @@ static bool is_any(const struct zd_cache_entry *entry)
 
 void zd_test_serve_forget(struct zd_test_serve *serve)
 {
-    zd_cache_drop_if(&serve->server->front->kept, is_any);
+    zd_cache_drop_if(&serve->server->front->prepared, is_any);
     zd_cache_drop_if(&serve->server->chunks, is_any);
     zd_cache_drop_if(&serve->server->objects, is_any);
     zd_cache_drop_if(&serve->server->nodes, is_any);
