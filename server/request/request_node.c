@@ -1,20 +1,14 @@
 /* What handlers ask of a request's node: the waits of server/request/request.h. */
+#include "server/request/node_check.h"
 #include "server/request/request.h"
-#include "server/request/respond.h"
 
 static enum zd_next step_with_node(struct zd_request *req)
 {
     struct zd_node_want *want = &req->node_want;
-    if (want->wait.status == ZD_NOT_FOUND) {
-        struct zd_error err = {0};
-        err.status = zd_fail(&err, ZD_NOT_FOUND, "dataset '%s' has no node at '%.256s'",
-            req->dataset->config.name, req->path);
-        return zd_respond_error(req, "node_not_found", &err);
+    if (zd_node_check_found(req, &want->wait)) {
+        return ZD_DONE;
     }
-    if (want->wait.status != ZD_OK) {
-        return zd_respond_error(req, NULL, &want->wait.err);
-    }
-    zd_node_unref(req->node); /* of who asks again */
+    zd_node_unref(req->node); /* when it is asked for again */
     req->node = ZD_TAKE(want->node);
     req->step = req->after_node;
     return ZD_NEXT;

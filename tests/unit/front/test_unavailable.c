@@ -9,8 +9,7 @@
 #include "tests/support/unit.h"
 
 #define CONFIG                                                                                     \
-    "{\"datasets\": {\"codecs\": {\"location\": \"" ZD_SOURCE_DIR                                  \
-    "/tests/data/stores/v3/codecs\"}}}"
+    "{\"datasets\": {\"codecs\": {\"location\": \"" ZD_BINARY_DIR "/corpus/stores/v3/codecs\"}}}"
 
 #define END       " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
 #define GET(path) "GET " path END "\r\n"

@@ -7,8 +7,8 @@
 #include "tests/support/unit.h"
 
 #define CONFIG                                                                                     \
-    "{\"datasets\": {\"codecs\": {\"location\": \"" ZD_SOURCE_DIR                                  \
-    "/tests/data/stores/v3/codecs\"}, \"m\": {\"location\": \"mem:\", \"writable\": true}}}"
+    "{\"datasets\": {\"codecs\": {\"location\": \"" ZD_BINARY_DIR                                  \
+    "/corpus/stores/v3/codecs\"}, \"m\": {\"location\": \"mem:\", \"writable\": true}}}"
 
 static const struct {
     const char *method;
