@@ -393,8 +393,8 @@ static void answer_problem(struct zd_request *req, struct zd_prepared *prepared)
     const struct zd_prepared_form *form = &prepared->form[ZD_PLAIN];
     const bool is_in_use = prepared->entry.refs > 1; /* one is the table's */
     req->server->metrics.n_problems++;
-    zd_response_keep_reason(req, prepared->reason);
     if (is_in_use || strlen(req->id) != ZD_FRONT_MADE_ID_LEN) {
+        zd_response_keep_reason(req, prepared->reason == NULL ? "" : prepared->reason);
         answer_problem_copy(req, prepared);
         return;
     }
@@ -402,6 +402,7 @@ static void answer_problem(struct zd_request *req, struct zd_prepared *prepared)
     now_of(req)->prepared_want.prepared = prepared; /* until the answer is sent */
     memcpy(form->body->data + prepared->instance_at, req->id, ZD_FRONT_MADE_ID_LEN);
     now_of(req)->access.problem_code = prepared->problem->code;
+    now_of(req)->access.reason = prepared->reason;
     (void)answer_shared(req, form, prepared->problem->http_status);
 }
 

@@ -278,7 +278,7 @@ void zd_response_keep_reason(struct zd_request *req, const char *reason)
     struct zd_exchange *exchange = zd_front_exchange(req);
     struct zd_text *text = &exchange->memory.reason;
     zd_text_clear(text);
-    zd_text_addf(text, "%.*s", REASON_LEN_MAX, reason == NULL ? "" : reason);
+    zd_text_add_bytes(text, reason, strnlen(reason, REASON_LEN_MAX));
     exchange->now.access.reason = text->status == ZD_OK && text->len > 0 ? text->at : NULL;
 }
 

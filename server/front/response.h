@@ -89,7 +89,7 @@ enum zd_next zd_response_give(struct zd_request *req, unsigned http_status,
 enum zd_next zd_response_give_document(
     struct zd_request *req, const struct zd_problem_kind *kind, const struct zd_text *document);
 
-/** Keep a problem's detail for the log. @param reason copied; or NULL */
+/** Keep a problem's detail for the log. @param reason copied, and cut when it is long */
 void zd_response_keep_reason(struct zd_request *req, const char *reason);
 
 /** Add a header to the answer, when the response is the request's own. */

@@ -167,6 +167,12 @@ static bool is_c1(const char *at)
 /* What strangers sent must not break lines apart, nor command the terminal that shows them. */
 static void add_plain(struct zd_text *text, const char *from)
 {
+    size_t n_plain = 0;
+    while (from[n_plain] >= ' ' && from[n_plain] <= '~') {
+        n_plain++;
+    }
+    zd_text_add_bytes(text, from, n_plain);
+    from += n_plain;
     const bool is_utf8 = zd_scan_is_utf8(zd_span_of(from));
     for (; *from != '\0'; from++) {
         const unsigned char c = (unsigned char)*from;
