@@ -165,13 +165,13 @@ static void add_caches(const struct zd_server *server, struct zd_text *text)
         CACHE_SERIES("zarrd_cache_bytes", "gauge", bytes, "Bytes held."),
         CACHE_SERIES("zarrd_cache_bytes_max", "gauge", bytes_max, "Bytes that may be held."),
     };
-    const struct zd_cache *caches[] = {
-        &server->nodes, &server->objects, &server->chunks, server->replies};
+    const struct zd_list *caches = &server->caches;
     for (size_t i = 0; i < ZD_COUNT_OF(all); i++) {
         add_head(text, all[i].name, all[i].type, all[i].help);
-        for (size_t k = 0; k < ZD_COUNT_OF(caches); k++) {
-            zd_text_addf(text, "%s{cache=\"%s\"} %llu\n", all[i].name, caches[k]->name,
-                (unsigned long long)member(caches[k], &all[i]));
+        for (const struct zd_list *at = caches->next; at != caches; at = at->next) {
+            const struct zd_cache *cache = ZD_CONTAINER(at, const struct zd_cache, link);
+            zd_text_addf(text, "%s{cache=\"%s\"} %llu\n", all[i].name, cache->name,
+                (unsigned long long)member(cache, &all[i]));
         }
     }
 }
@@ -242,7 +242,7 @@ void zd_metrics_text_add(const struct zd_server *server, struct zd_text *text)
     add_requests(&server->metrics, text);
     add_work(&server->metrics, text);
     add_one(text, "zarrd_jobs_waiting", "gauge", "Pieces of work that wait for a worker.",
-        server->pool.n_waiting);
+        server->workers.n_waiting);
     add_memory(&server->memory, text);
     add_lanes(&server->admit->admission, text);
     add_shed(&server->admit->admission, text);

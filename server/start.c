@@ -9,10 +9,12 @@
 
 #include "core/base/num.h"
 #include "server/config/config.h"
+#include "server/data/catalog.h"
+#include "server/data/chunk_entry.h"
 #include "server/data/chunks.h"
 #include "server/data/datasets.h"
 #include "server/data/events.h"
-#include "server/data/objects.h"
+#include "server/data/object_cache.h"
 #include "server/front/daemon.h"
 #include "server/metrics_text.h"
 #include "server/request/admit.h"
@@ -171,7 +173,7 @@ static void begin_drain(struct zd_server *server)
         (unsigned long long)server->metrics.n_in_flight);
     zd_daemon_drain(server->front);
     for (size_t i = 0; i < server->n_datasets; i++) {
-        zd_events_end(server->dataset[i]);
+        zd_events_end(server->dataset[i]->events);
     }
     uv_timer_start(&house_of(server)->drain_timer, on_drain_timer, 0, DRAIN_POLL_MS);
 }
@@ -256,8 +258,11 @@ static void share_memory(struct zd_server *server)
     zd_cache_init(&server->nodes, "nodes", memory->metadata_bytes / NODES_PART, zd_node_free);
     zd_cache_init(&server->objects, "objects", memory->encoded_bytes, zd_object_free);
     zd_cache_init(&server->chunks, "chunks", memory->decoded_bytes, zd_chunk_free);
+    zd_list_push_back(&server->caches, &server->nodes.link);
+    zd_list_push_back(&server->caches, &server->objects.link);
+    zd_list_push_back(&server->caches, &server->chunks.link);
     server->has_caches = true;
-    zd_admit_init(server, server->pool.n_workers, memory->work_bytes);
+    zd_admit_init(server, server->workers.n_workers, memory->work_bytes);
 }
 
 static enum zd_status begin_server(struct zd_server *server, struct zd_error *err)
@@ -267,7 +272,7 @@ static enum zd_status begin_server(struct zd_server *server, struct zd_error *er
     server->started_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_usec / 1000;
     ZD_TRY(zd_metrics_init(&server->metrics, zd_route_count(zd_handlers), err));
     ZD_TRY(begin_loop(server, err));
-    zd_workers_init(server);
+    zd_workers_init(&server->workers, server->loop, &server->config->settings, &server->metrics);
     zd_lock_init(server);
     zd_events_init(server);
     zd_edit_init(server);
@@ -298,6 +303,7 @@ enum zd_status zd_start_begin(
     server->events = &house->events;
     server->config = config;
     zd_list_init(&server->spare_slices);
+    zd_list_init(&server->caches);
     const enum zd_status status = begin_server(server, err);
     if (status != ZD_OK) {
         zd_start_end(server);
@@ -328,7 +334,7 @@ static void end_loop(struct zd_server *server)
     zd_events_done(server);
     zd_datasets_give_up(server);
     (void)uv_run(server->loop, UV_RUN_DEFAULT);
-    zd_workers_close(server);
+    zd_workers_close(&server->workers);
     zd_lock_close(server); /* those who change something end first, whoever wanted it has left */
 }
 

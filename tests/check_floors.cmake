@@ -12,12 +12,6 @@ set(floor_store base store)
 set(rooms config http format runtime data write request describe slice handler front)
 # Upward includes and circles that are to go.
 set(waived_includes
-    "server/data/chunk_read.c server/request/task.h"
-    "server/data/chunk_read.h server/request/request.h"
-    "server/data/datasets.c server/front/front.h"
-    "server/data/fetch.c server/request/task.h"
-    "server/data/fetch.h server/request/request.h"
-    "server/data/survey.h server/request/request.h"
     "server/handler/handler_chunks_write.c server/front/reply.h"
     "server/handler/handler_events.c server/front/front.h"
     "server/handler/handler_keys.c server/front/reply_cache.h"

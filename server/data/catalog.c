@@ -1,8 +1,11 @@
-/* Datasets, and their nodes as parsed models.
+/* Nodes through the metadata cache.
  *
- * A node is looked for in the documents of all dialects at once; the dialect that is surest of them
- * has it. When a node has to be checked, the store is asked for the generations of those documents
- * first, and they are read again only when one has changed. */
+ *     check -> compare -> read -> parse -> fill      of a node that was found before
+ *                         read -> parse -> fill      of a new one
+ *
+ * The documents of all dialects are read at once; the dialect with the highest bid parses its own.
+ * A known node is checked first: only when the generation of a document has changed are they read
+ * again. */
 #include "server/data/catalog.h"
 
 #include <assert.h>
@@ -11,7 +14,6 @@
 
 #include "core/base/hash.h"
 #include "core/base/num.h"
-#include "server/data/datasets.h"
 #include "server/data/tag.h"
 #include "server/runtime/gather.h"
 #include "server/runtime/server.h"
@@ -40,7 +42,7 @@ struct candidate {
 
 struct node_load {
     struct zd_flight flight;
-    struct zd_gather gather; /* of what is asked of the store, or of a worker */
+    struct zd_gather gather; /* of store operations */
     struct zd_node *entry;   /* the flight's entry: the node in the table */
     struct zd_node *node;    /* the outcome: the entry itself, or what replaces it; a reference */
     bool is_new;             /* the entry was never filled */
@@ -54,148 +56,9 @@ struct node_load {
     enum zd_next (*step)(struct node_load *load);
 };
 
-bool zd_dataset_trusts(const struct zd_dataset *dataset, uint64_t checked_ms)
+static struct zd_node *put_new_node(struct zd_dataset *dataset, struct zd_span path)
 {
-    return dataset->config.immutable ||
-           uv_now(dataset->server->loop) - checked_ms < dataset->revalidate_ms;
-}
-
-void zd_dataset_join(const struct zd_dataset *dataset, struct zd_flight *flight,
-    enum zd_freshness freshness, struct zd_wait *wait)
-{
-    if (freshness == ZD_JOINING ||
-        (freshness == ZD_TRUSTED && zd_dataset_trusts(dataset, flight->began_ms))) {
-        zd_flight_join(flight, wait);
-    } else {
-        zd_flight_join_late(flight, wait);
-    }
-}
-
-uint64_t zd_dataset_trusts_until(const struct zd_dataset *dataset, uint64_t checked_ms)
-{
-    uint64_t until_ms = 0;
-    return ckd_add(&until_ms, checked_ms, dataset->revalidate_ms) ? UINT64_MAX : until_ms;
-}
-
-struct zd_dataset *zd_catalog_find(struct zd_server *server, struct zd_span name)
-{
-    for (size_t i = 0; i < server->n_datasets; i++) {
-        if (zd_span_is(name, server->dataset[i]->config.name)) {
-            return server->dataset[i];
-        }
-    }
-    return NULL;
-}
-
-struct zd_reading zd_catalog_reading(const struct zd_dataset *dataset)
-{
-    const struct zd_settings *settings = &dataset->server->config->settings;
-    return (struct zd_reading){
-        .zep10 = !dataset->config.strict,
-        .judgement = ZD_JUDGE_READ,
-        .limits =
-            {
-                .bytes_max = settings->limits_document_bytes,
-                .nodes_max = settings->limits_document_nodes,
-                .depth_max = settings->limits_document_depth,
-            },
-        .consolidated_bytes_max = settings->limits_consolidated_bytes,
-    };
-}
-
-struct zd_node *zd_node_ref(struct zd_node *node)
-{
-    (void)zd_cache_ref(&node->entry);
-    return node;
-}
-
-void zd_node_unref(struct zd_node *node)
-{
-    if (node != NULL) {
-        zd_cache_unref(&node->dataset->server->nodes, &node->entry);
-    }
-}
-
-void zd_node_free(struct zd_cache_entry *entry)
-{
-    struct zd_node *node = ZD_CONTAINER(entry, struct zd_node, entry);
-    zd_layout_free(node->layout);
-    zd_meta_unref(node->meta);
-    zd_free(node->fault);
-    zd_free(node->seen);
-    zd_dataset_unref(node->dataset);
-    zd_free(node);
-}
-
-#define KEY_HEAD_BYTES sizeof(uint32_t) /* dataset id */
-
-/* A key in memory that lasts for one look-up. */
-struct key {
-    uint8_t byte[KEY_HEAD_BYTES + ZD_KEY_BYTES_MAX];
-};
-
-static struct zd_span write_key(
-    struct key *key, const struct zd_dataset *dataset, struct zd_span path)
-{
-    zd_store_u32(key->byte, dataset->id);
-    memcpy(key->byte + KEY_HEAD_BYTES, path.ptr, path.len);
-    return (struct zd_span){.ptr = key->byte, .len = KEY_HEAD_BYTES + path.len};
-}
-
-/* The node, its entry's key and the NUL behind it are one piece of memory. */
-static struct zd_node *new_node(struct zd_dataset *dataset, struct zd_span key)
-{
-    struct zd_node *node = zd_alloc_zero(1, sizeof *node + key.len + 1);
-    if (node == NULL) {
-        return NULL;
-    }
-    uint8_t *own_key = (uint8_t *)(node + 1);
-    memcpy(own_key, key.ptr, key.len);
-    node->dataset = zd_dataset_ref(dataset);
-    node->entry.owner = dataset;
-    node->path = (char *)own_key + KEY_HEAD_BYTES;
-    node->entry.map.key = (struct zd_span){.ptr = own_key, .len = key.len};
-    return node;
-}
-
-struct zd_node *zd_catalog_new_node(struct zd_dataset *dataset, const char *path)
-{
-    struct key memory;
-    assert(strlen(path) <= ZD_KEY_BYTES_MAX);
-    struct zd_node *node = new_node(dataset, write_key(&memory, dataset, zd_span_of(path)));
-    if (node != NULL) {
-        node->entry.refs = 1;
-        node->checked_ms = uv_now(dataset->server->loop);
-    }
-    return node;
-}
-
-enum zd_status zd_catalog_foresee(const struct zd_node *node, struct zd_meta *meta,
-    struct zd_node **ret_node, struct zd_error *err)
-{
-    struct zd_node *foreseen = new_node(node->dataset, node->entry.map.key);
-    if (foreseen == NULL) {
-        return zd_fail(err, ZD_NO_MEMORY, "no memory for a node");
-    }
-    foreseen->entry.refs = 1;
-    foreseen->meta = zd_meta_ref(meta);
-    memcpy(foreseen->stat, node->stat, sizeof foreseen->stat);
-    foreseen->tag = node->tag;
-    foreseen->mtime_ms = node->mtime_ms;
-    foreseen->checked_ms = node->checked_ms;
-    const uint64_t max = node->dataset->server->config->settings.limits_chunk_bytes;
-    const enum zd_status status = zd_layout_new(meta, max, &foreseen->layout, err);
-    if (status != ZD_OK) {
-        zd_node_unref(foreseen);
-        return status;
-    }
-    *ret_node = foreseen;
-    return ZD_OK;
-}
-
-static struct zd_node *put_new_node(struct zd_dataset *dataset, struct zd_span key)
-{
-    struct zd_node *node = new_node(dataset, key);
+    struct zd_node *node = zd_node_new(dataset, path);
     if (node != NULL && zd_cache_put(&dataset->server->nodes, &node->entry) != ZD_OK) {
         zd_node_free(&node->entry);
         return NULL;
@@ -350,42 +213,13 @@ static void choose_dialect(struct node_load *load)
     }
 }
 
-static enum zd_status keep_fault(struct zd_node *node, const struct zd_error *err)
-{
-    node->fault = zd_alloc(sizeof *node->fault);
-    if (node->fault == NULL) {
-        return ZD_NO_MEMORY;
-    }
-    *node->fault = *err;
-    return ZD_OK;
-}
-
-enum zd_status zd_node_parse(struct zd_node *node, const struct zd_dialect *dialect,
-    const struct zd_documents *documents, struct zd_error *err)
-{
-    const struct zd_reading reading = zd_catalog_reading(node->dataset);
-    ZD_TRY(dialect->parse(documents, &reading, &node->meta, err));
-    if (!zd_meta_is_array(node->meta)) {
-        return ZD_OK;
-    }
-    const uint64_t chunk_bytes_max = node->dataset->server->config->settings.limits_chunk_bytes;
-    struct zd_error fault = {0};
-    const enum zd_status status = zd_layout_new(node->meta, chunk_bytes_max, &node->layout, &fault);
-    return status == ZD_OK || status == ZD_NO_MEMORY ? status : keep_fault(node, &fault);
-}
-
 /* Pure work on what the load owns. */
-static enum zd_status parse(struct node_load *load)
-{
-    const struct zd_documents documents =
-        documents_of(load, load->dialect, load->dialect_at, load->node->stat);
-    return zd_node_parse(load->node, load->dialect, &documents, &load->flight.err);
-}
-
-static void parse_on_worker(struct zd_job *job)
+static void parse(struct zd_job *job)
 {
     struct node_load *load = ZD_CONTAINER(job, struct node_load, job);
-    load->flight.status = parse(load);
+    const struct zd_documents documents =
+        documents_of(load, load->dialect, load->dialect_at, load->node->stat);
+    load->flight.status = zd_node_parse(load->node, load->dialect, &documents, &load->flight.err);
 }
 
 static void parse_done(struct zd_job *job, bool cancelled)
@@ -411,16 +245,6 @@ static enum zd_status note_seen(struct node_load *load)
     return ZD_OK;
 }
 
-void zd_node_set_stat(struct zd_node *node, const struct zd_stat *stat, uint32_t n)
-{
-    node->mtime_ms = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        node->stat[i] = stat[i];
-        node->mtime_ms = stat[i].mtime_ms > node->mtime_ms ? stat[i].mtime_ms : node->mtime_ms;
-    }
-    node->tag = zd_tag_documents(stat, n);
-}
-
 static enum zd_next step_fill(struct node_load *load)
 {
     struct zd_node *node = load->node;
@@ -443,12 +267,9 @@ static enum zd_status make_node(struct node_load *load)
         load->node = zd_node_ref(load->entry);
         return ZD_OK;
     }
-    load->node = new_node(load->entry->dataset, load->entry->entry.map.key);
-    if (load->node == NULL) {
-        return zd_fail(&load->flight.err, ZD_NO_MEMORY, "no memory for a node");
-    }
-    load->node->entry.refs = 1;
-    return ZD_OK;
+    load->node = zd_node_new(load->entry->dataset, zd_span_of(load->entry->path));
+    return load->node == NULL ? zd_fail(&load->flight.err, ZD_NO_MEMORY, "no memory for a node")
+                              : ZD_OK;
 }
 
 static enum zd_next step_parse(struct node_load *load)
@@ -470,13 +291,8 @@ static enum zd_next step_parse(struct node_load *load)
         return ZD_NEXT;
     }
     const uint64_t cost_ns = load->document_bytes * PARSE_NS_PER_BYTE;
-    if (zd_workers_is_cheap(server, cost_ns)) {
-        load->flight.status = parse(load);
-        return ZD_NEXT;
-    }
-    load->job = (struct zd_job){.work = parse_on_worker, .done = parse_done};
-    zd_workers_submit(server, &load->job, cost_ns);
-    return ZD_WAIT;
+    load->job = (struct zd_job){.work = parse, .done = parse_done};
+    return zd_workers_run(&server->workers, &load->job, cost_ns);
 }
 
 static enum zd_next step_read(struct node_load *load)
@@ -545,7 +361,7 @@ static void settle(struct zd_flight *flight)
     if (node != load->entry && load->entry->entry.in_table) {
         zd_cache_drop(cache, &load->entry->entry);
         if (zd_cache_put(cache, &node->entry) != ZD_OK) {
-            return; /* those who wait get it all the same */
+            return; /* the waiters get it all the same */
         }
     }
     if (load->document_bytes > 0 || node->entry.bytes == 0) {
@@ -635,9 +451,10 @@ static enum zd_next start(struct zd_node *node, bool is_new, struct zd_node_want
 
 void zd_catalog_forget(struct zd_dataset *dataset, struct zd_span path)
 {
-    struct key memory;
+    struct zd_node_key memory;
     struct zd_cache *cache = &dataset->server->nodes;
-    const struct zd_map_entry *found = zd_map_find(&cache->map, write_key(&memory, dataset, path));
+    const struct zd_map_entry *found =
+        zd_map_find(&cache->map, zd_node_cache_key(&memory, dataset, path));
     if (found != NULL) {
         zd_cache_drop(cache, ZD_CONTAINER(found, struct zd_cache_entry, map));
     }
@@ -647,17 +464,17 @@ static enum zd_next want_node(struct zd_dataset *dataset, struct zd_span path,
     enum zd_freshness freshness, struct zd_node_want *want)
 {
     struct zd_cache *cache = &dataset->server->nodes;
-    struct key memory;
+    struct zd_node_key memory;
     want->node = NULL;
     if (path.len > ZD_KEY_BYTES_MAX) {
         want->wait.status =
             zd_fail(&want->wait.err, ZD_NOT_FOUND, "no key of a store is as long as that path");
         return ZD_NEXT;
     }
-    const struct zd_span key = write_key(&memory, dataset, path);
+    const struct zd_span key = zd_node_cache_key(&memory, dataset, path);
     struct zd_cache_entry *entry = zd_cache_find(cache, key);
     if (entry == NULL) {
-        struct zd_node *node = put_new_node(dataset, key);
+        struct zd_node *node = put_new_node(dataset, path);
         if (node == NULL) {
             want->wait.status = zd_fail(&want->wait.err, ZD_NO_MEMORY, "no memory for a node");
             return ZD_NEXT;

@@ -5,6 +5,7 @@
 
 #include "core/array/block.h"
 #include "core/base/num.h"
+#include "server/data/object_key.h"
 
 #define COPY_BYTES_PER_NS 1 /* the elements of a linear chunk, brought into order */
 
@@ -33,7 +34,7 @@ static bool is_by_cache(const struct zd_chunk_read *read)
     return read->is_decoded && read->level + 1 == read->node->layout->n_levels;
 }
 
-/* The whole chunk, what lies outside the array included. */
+/* The whole chunk, with the part that lies outside the array. */
 static struct zd_part whole_chunk(const struct zd_chunk_read *read)
 {
     struct zd_part part = {0};
@@ -122,20 +123,13 @@ static enum zd_status decode(struct zd_chunk_read *read)
     if (status == ZD_OK) {
         return ZD_OK;
     }
-    uint64_t origin[ZD_RANK_MAX] = {0};
-    const struct zd_node *node = read->node;
-    const struct zd_grid *leaf = &zd_layout_leaf(node->layout)->grid;
-    for (uint32_t d = 0; d < leaf->rank; d++) {
-        const uint64_t first = zd_grid_origin(&level_of(read)->grid, d, read->index[d]);
-        origin[d] = zd_grid_locate(leaf, d, first);
+    char key[ZD_KEY_BYTES_MAX + 1];
+    if (zd_object_key_of(read->node, read->level, read->index, key, NULL) != ZD_OK) {
+        key[0] = '\0';
     }
-    ZD_SCOPED_TEXT(key, ZD_KEY_BYTES_MAX);
-    if (zd_chunks_object_key(node, origin, &key) != ZD_OK) {
-        zd_text_clear(&key);
-    }
-    const enum zd_status told = zd_fail(&read->err, status, "chunk %s: %.300s", key.at, err.text);
-    zd_fact_name(&read->err, key.at);
-    return told;
+    const enum zd_status failed = zd_fail(&read->err, status, "chunk %s: %.300s", key, err.text);
+    zd_fact_name(&read->err, key);
+    return failed;
 }
 
 void zd_chunk_read_make(struct zd_chunk_read *read)

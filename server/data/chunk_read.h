@@ -35,13 +35,13 @@ void zd_chunk_read_want(struct zd_chunk_read *read);
 /** It has arrived. @retval ZD_CORRUPT, ZD_STORE ... (absence is no failure) */
 ZD_RESULT zd_chunk_read_collect(struct zd_chunk_read *read, struct zd_error *err);
 
-/** Makes body; what became of it is in status and err. Thread: any. */
+/** Makes body; status and err say whether it could. Thread: any. */
 void zd_chunk_read_make(struct zd_chunk_read *read);
 
 /** What that will cost. */
 uint64_t zd_chunk_read_cost_ns(const struct zd_chunk_read *read);
 
-/** Stop waiting and release what is held; accepts a zeroed one, and leaves the inputs. */
+/** Stop waiting and release all but the inputs; accepts a zeroed one. */
 void zd_chunk_read_done(struct zd_chunk_read *read);
 
 #endif

@@ -1,14 +1,14 @@
 /* Decoded chunks through the cache.
  *
- *     check -> place -> read -> decode        each step: at once, or when somebody calls
+ *     check -> place -> read -> decode        each step: at once, or when a wait ends
  *       |        |        |
  *       |        |        +- replaced meanwhile: back to place, a few times
  *       |        +- the indexes of shards; not for chunks that are objects of their own
  *       +- only for a chunk that is kept, when it was not checked for too long, or since a change
  *
- * The work belongs to the entry, at which all who want it wait. A run of a chunk of which little is
- * wanted has an entry too, for as long as it is read and decoded. Of a compressed chunk that pays
- * once: it has a mark then, and who wants the chunk again has all of it decoded and kept. */
+ * A request for little of a chunk makes an entry for that run of bytes, which lives until it is
+ * read and decoded. In a compressed chunk that pays once: the first request leaves a mark, and the
+ * second one decodes and keeps the whole chunk. */
 #include "server/data/chunks.h"
 
 #include <assert.h>
@@ -17,10 +17,13 @@
 
 #include "core/array/chunk.h"
 #include "core/base/num.h"
-#include "server/data/datasets.h"
+#include "server/data/chunk_entry.h"
+#include "server/data/object_cache.h"
+#include "server/data/object_key.h"
+#include "server/data/range_read.h"
 #include "server/runtime/workers.h"
 #include "server/runtime/server.h"
-#include "server/data/shards.h"
+#include "server/data/shard_lookup.h"
 
 #define RESTARTS_MAX   4          /* for an object that is replaced again and again */
 #define SPAN_CHUNK_MIN (16 << 10) /* smaller chunks are read whole: that costs no more */
@@ -28,22 +31,10 @@
 
 #define LOT_SHARE 2 /* chunks wanted together hold the loop for no more than 2 pieces of work */
 
-/* A decoded chunk, or its absence, or (is_span) a run of its bytes, or (is_mark) nothing yet. */
-struct chunk {
-    struct zd_cache_entry entry; /* first; key: dataset, tag, index, span, path */
-    struct zd_dataset *dataset;
-    bool is_span;
-    bool is_mark;                    /* a run of the chunk was wanted before */
-    struct zd_buf *data;             /* owned; NULL = absent, unless it is a mark */
-    struct zd_generation generation; /* of the stored object; zero = absent */
-    uint64_t checked_ms;
-    uint64_t n_changes; /* of the dataset, when the store was asked */
-};
-
 struct chunk_load {
     struct zd_flight flight;
-    struct chunk *chunk;  /* the flight's entry */
-    struct zd_node *node; /* a reference */
+    struct zd_chunk_entry *chunk; /* the flight's entry */
+    struct zd_node *node;         /* a reference */
     uint64_t index[ZD_RANK_MAX];
     struct zd_byte_range span; /* when chunk->is_span */
     char key[ZD_KEY_BYTES_MAX + 1];
@@ -54,106 +45,13 @@ struct chunk_load {
     struct zd_object_want status_want;
     struct zd_place_want place;
     struct zd_range_want range;
-    struct zd_job_owner owner; /* of who asked first */
+    struct zd_job_owner owner; /* of the first request */
     struct zd_job job;
     struct zd_buf *data; /* owned: what was decoded */
-    /* what the chunk was when the work ended */
+    /* the chunk as it was when the work ended */
     struct zd_buf *found_data; /* a reference, or NULL */
     struct zd_generation found_generation;
 };
-
-void zd_chunk_free(struct zd_cache_entry *entry)
-{
-    struct chunk *chunk = ZD_CONTAINER(entry, struct chunk, entry);
-    zd_buf_unref(chunk->data);
-    zd_dataset_unref(chunk->dataset);
-    zd_free(chunk);
-}
-
-static struct zd_cache *cache_of(const struct chunk *chunk)
-{
-    return &chunk->dataset->server->chunks;
-}
-
-static void unref_chunk(struct chunk *chunk)
-{
-    zd_cache_unref(cache_of(chunk), &chunk->entry);
-}
-
-/* Key of an entry: numbers and the path. */
-struct key {
-    uint8_t byte[(4 + ZD_RANK_MAX) * sizeof(uint64_t) + ZD_KEY_BYTES_MAX];
-    size_t len;
-};
-
-static void add(struct key *key, const void *bytes, size_t len)
-{
-    memcpy(key->byte + key->len, bytes, len);
-    key->len += len;
-}
-
-static struct zd_span write_key(
-    struct key *key, const struct zd_node *node, const uint64_t *index, struct zd_byte_range span)
-{
-    const uint64_t head[] = {node->dataset->id, node->tag, span.first, span.len};
-    key->len = 0;
-    add(key, head, sizeof head);
-    add(key, index, node->meta->grid.rank * sizeof *index);
-    add(key, node->path, strlen(node->path));
-    return (struct zd_span){.ptr = key->byte, .len = key->len};
-}
-
-/* Whether the store was asked before something was changed. */
-static bool is_before_change(const struct chunk *chunk)
-{
-    return chunk->n_changes != chunk->dataset->n_changes;
-}
-
-/* One that is being read since before a change is left to those who wait for it. */
-static struct chunk *find_chunk(const struct zd_node *node, struct zd_span key)
-{
-    struct zd_cache_entry *entry = zd_cache_find(&node->dataset->server->chunks, key);
-    struct chunk *chunk = entry == NULL ? NULL : ZD_CONTAINER(entry, struct chunk, entry);
-    if (chunk != NULL && entry->flight != NULL && is_before_change(chunk)) {
-        zd_cache_drop(cache_of(chunk), entry);
-        return NULL;
-    }
-    return chunk;
-}
-
-/* A new entry with the caller's reference, or NULL. */
-static struct chunk *new_chunk(const struct zd_node *node, struct zd_span key, bool is_span)
-{
-    struct chunk *chunk = zd_alloc_zero(1, sizeof *chunk + key.len);
-    if (chunk == NULL) {
-        return NULL;
-    }
-    uint8_t *own_key = (uint8_t *)(chunk + 1);
-    memcpy(own_key, key.ptr, key.len);
-    chunk->dataset = zd_dataset_ref(node->dataset);
-    chunk->entry.owner = node->dataset;
-    chunk->is_span = is_span;
-    chunk->entry.map.key = (struct zd_span){.ptr = own_key, .len = key.len};
-    if (zd_cache_put(&node->dataset->server->chunks, &chunk->entry) != ZD_OK) {
-        zd_chunk_free(&chunk->entry);
-        return NULL;
-    }
-    return chunk;
-}
-
-static size_t cost_of(const struct chunk *chunk)
-{
-    const size_t own = sizeof *chunk + chunk->entry.map.key.len;
-    return own + (chunk->data == NULL ? 0 : chunk->data->cap);
-}
-
-enum zd_status zd_chunks_object_key(
-    const struct zd_node *node, const uint64_t *leaf_index, struct zd_text *key)
-{
-    uint64_t index[ZD_RANK_MAX];
-    zd_layout_ancestor(node->layout, node->layout->n_levels - 1, 0, leaf_index, index);
-    return node->meta->dialect->chunk_key(node->meta, node->path, index, key);
-}
 
 static uint32_t leaf_level(const struct chunk_load *load)
 {
@@ -171,7 +69,7 @@ static enum zd_next fail(struct chunk_load *load, const struct zd_wait *wait)
 
 static enum zd_next found_corrupt(struct chunk_load *load)
 {
-    zd_error_name_key(&load->flight.err, "chunk", load->key);
+    zd_object_key_in_error(&load->flight.err, "chunk", load->key);
     return ZD_DONE;
 }
 
@@ -179,7 +77,7 @@ static enum zd_next found_corrupt(struct chunk_load *load)
 static enum zd_next found(
     struct chunk_load *load, struct zd_buf *data, struct zd_generation generation)
 {
-    struct chunk *chunk = load->chunk;
+    struct zd_chunk_entry *chunk = load->chunk;
     zd_buf_unref(chunk->data);
     chunk->data = data;
     chunk->is_mark = false;
@@ -213,30 +111,26 @@ static enum zd_next step_fill(struct chunk_load *load)
 }
 
 /* Pure work on what the load owns. */
-static void decode(struct chunk_load *load)
+static void decode(struct zd_job *job)
 {
+    struct chunk_load *load = ZD_CONTAINER(job, struct chunk_load, job);
     const struct zd_level *leaf = zd_layout_leaf(load->node->layout);
     struct zd_buf *stored = load->range.bytes;
-    load->flight.status =
-        load->chunk->is_span
-            ? zd_chunk_decode_part(leaf, stored, load->span, &load->data, &load->flight.err)
-            : zd_chunk_decode(leaf, stored, &load->data, &load->flight.err);
+    struct zd_error *err = &load->flight.err;
+    load->flight.status = load->chunk->is_span
+                              ? zd_chunk_decode_part(leaf, stored, load->span, &load->data, err)
+                              : zd_chunk_decode(leaf, stored, &load->data, err);
     if (load->flight.status == ZD_CORRUPT) {
         (void)found_corrupt(load);
     }
-}
-
-static void decode_on_worker(struct zd_job *job)
-{
-    decode(ZD_CONTAINER(job, struct chunk_load, job));
 }
 
 static void decoded(struct zd_job *job, bool cancelled)
 {
     struct chunk_load *load = ZD_CONTAINER(job, struct chunk_load, job);
     if (cancelled) {
-        load->flight.status =
-            zd_fail(&load->flight.err, ZD_CANCELLED, "chunk %s: nobody waits", load->key);
+        load->flight.status = zd_fail(
+            &load->flight.err, ZD_CANCELLED, "chunk %s: no request waits for it", load->key);
     }
     zd_machine_go_on(&load->flight.machine);
 }
@@ -244,11 +138,11 @@ static void decoded(struct zd_job *job, bool cancelled)
 /* On the loop thread, unless this or all that is wanted with it would hold it for too long. */
 static bool is_cheap(const struct chunk_load *load, uint64_t cost_ns)
 {
-    const struct zd_server *server = load->node->dataset->server;
+    const struct zd_workers *workers = &load->node->dataset->server->workers;
     const uint64_t n_shares = zd_div_up(load->n_together, LOT_SHARE);
     uint64_t share_ns;
-    return zd_workers_is_cheap(server, cost_ns) && !ckd_mul(&share_ns, cost_ns, n_shares) &&
-           zd_workers_is_cheap(server, share_ns);
+    return zd_workers_is_cheap(workers, cost_ns) && !ckd_mul(&share_ns, cost_ns, n_shares) &&
+           zd_workers_is_cheap(workers, share_ns);
 }
 
 static uint64_t decode_ns(const struct chunk_load *load)
@@ -267,12 +161,12 @@ static enum zd_next step_decode(struct chunk_load *load)
     const uint64_t cost_ns = decode_ns(load);
     if (is_cheap(load, cost_ns)) {
         server->metrics.n_jobs_inline++;
-        decode(load);
+        decode(&load->job);
         return ZD_NEXT;
     }
-    load->job = (struct zd_job){.work = decode_on_worker, .done = decoded, .owner = load->owner};
+    load->job = (struct zd_job){.work = decode, .done = decoded, .owner = load->owner};
     load->is_decoding = true;
-    zd_workers_submit(server, &load->job, cost_ns);
+    zd_workers_submit(&server->workers, &load->job, cost_ns);
     return ZD_WAIT;
 }
 
@@ -299,7 +193,7 @@ static enum zd_next check_span(struct chunk_load *load)
     return found(load, ZD_TAKE(load->range.bytes), load->range.stat.generation);
 }
 
-/* It was not read: no memory is taken for what cannot be a chunk. */
+/* The object is longer than any chunk: it was not read. */
 static bool is_too_long(const struct chunk_load *load)
 {
     const struct zd_settings *settings = &load->node->dataset->server->config->settings;
@@ -371,7 +265,7 @@ static enum zd_next step_read(struct chunk_load *load)
         load->range.only_generation = load->place.stat.generation;
     }
     load->step = step_have;
-    return zd_objects_want_range(load->node->dataset, load->key, &load->range);
+    return zd_range_read_want(load->node->dataset, load->key, &load->range);
 }
 
 static enum zd_next step_placed(struct chunk_load *load)
@@ -399,7 +293,7 @@ static enum zd_next step_placed(struct chunk_load *load)
 
 static enum zd_next step_place(struct chunk_load *load)
 {
-    zd_objects_release_range(&load->range);
+    zd_range_read_release(&load->range);
     if (leaf_level(load) == 0) {
         load->step = step_read;
         return ZD_NEXT;
@@ -445,15 +339,14 @@ static enum zd_next run_step(struct zd_machine *machine)
 /* An absent chunk is remembered, although only some of it was wanted. */
 static void remember_absence(const struct chunk_load *load)
 {
-    struct key memory;
     const struct zd_node *node = load->node;
-    const struct zd_span key = write_key(&memory, node, load->index, (struct zd_byte_range){0});
-    struct chunk *chunk = find_chunk(node, key);
+    const struct zd_byte_range whole = {0};
+    struct zd_chunk_entry *chunk = zd_chunk_entry_find(node, load->index, whole);
     if (chunk != NULL && (!chunk->is_mark || chunk->entry.flight != NULL)) {
         return; /* others know more */
     }
     if (chunk == NULL) {
-        chunk = new_chunk(node, key, false);
+        chunk = zd_chunk_entry_new(node, load->index, whole);
     } else {
         (void)zd_cache_ref(&chunk->entry);
     }
@@ -462,8 +355,8 @@ static void remember_absence(const struct chunk_load *load)
         chunk->generation = load->chunk->generation;
         chunk->checked_ms = load->chunk->checked_ms;
         chunk->n_changes = load->chunk->n_changes;
-        zd_cache_charge(cache_of(chunk), &chunk->entry, cost_of(chunk));
-        unref_chunk(chunk);
+        zd_chunk_entry_charge(chunk);
+        zd_chunk_entry_unref(chunk);
     }
 }
 
@@ -475,14 +368,14 @@ static struct chunk_load *load_of(struct zd_flight *flight)
 static void settle(struct zd_flight *flight)
 {
     struct chunk_load *load = load_of(flight);
-    struct chunk *chunk = load->chunk;
+    struct zd_chunk_entry *chunk = load->chunk;
     load->found_data = chunk->data == NULL ? NULL : zd_buf_ref(chunk->data);
     load->found_generation = chunk->generation;
     if (flight->status == ZD_OK && !chunk->is_span && !chunk->dataset->is_retired) {
-        zd_cache_charge(cache_of(chunk), &chunk->entry, cost_of(chunk));
+        zd_chunk_entry_charge(chunk);
         return;
     }
-    zd_cache_drop(cache_of(chunk), &chunk->entry);
+    zd_chunk_entry_drop(chunk);
     if (flight->status == ZD_OK && chunk->data == NULL && !chunk->dataset->is_retired) {
         remember_absence(load);
     }
@@ -528,7 +421,7 @@ static void free_load(struct zd_flight *flight)
     struct chunk_load *load = load_of(flight);
     zd_objects_release(&load->status_want);
     zd_shards_release(&load->place);
-    zd_objects_release_range(&load->range);
+    zd_range_read_release(&load->range);
     zd_buf_unref(load->data);
     zd_buf_unref(load->found_data);
     zd_node_unref(load->node);
@@ -544,13 +437,13 @@ static const struct zd_flight_ops ops = {
 };
 
 /* Takes a reference of the entry, which is idle. */
-static enum zd_next start(struct chunk *chunk, struct zd_node *node, struct zd_byte_range span,
-    bool is_known, struct zd_chunk_want *want)
+static enum zd_next start(struct zd_chunk_entry *chunk, struct zd_node *node,
+    struct zd_byte_range span, bool is_known, struct zd_chunk_want *want)
 {
     struct chunk_load *load = zd_alloc_zero(1, sizeof *load);
     if (load == NULL) {
-        zd_cache_drop(cache_of(chunk), &chunk->entry);
-        unref_chunk(chunk);
+        zd_chunk_entry_drop(chunk);
+        zd_chunk_entry_unref(chunk);
         want->wait.status = zd_fail(&want->wait.err, ZD_NO_MEMORY, "no memory to load a chunk");
         return ZD_NEXT;
     }
@@ -558,7 +451,7 @@ static enum zd_next start(struct chunk *chunk, struct zd_node *node, struct zd_b
     *flight = (struct zd_flight){
         .machine.step = run_step,
         .ops = &ops,
-        .cache = cache_of(chunk),
+        .cache = &node->dataset->server->chunks,
         .entry = &chunk->entry,
         .began_ms = uv_now(node->dataset->server->loop),
     };
@@ -570,7 +463,7 @@ static enum zd_next start(struct chunk *chunk, struct zd_node *node, struct zd_b
     load->n_together = want->n_together;
     load->owner = want->owner;
     load->step = is_known ? step_check : step_place;
-    flight->status = zd_shards_key(node, leaf_level(load), load->index, load->key, &flight->err);
+    flight->status = zd_object_key_of(node, leaf_level(load), load->index, load->key, &flight->err);
     want->flight = flight;
     return zd_flight_begin(flight, &want->wait);
 }
@@ -583,20 +476,18 @@ static bool is_worth_a_span(const struct zd_layout *layout, struct zd_byte_range
            (layout->is_linear || zd_chunk_part_pays(leaf, span));
 }
 
-/* Who wants the chunk from now on wants it for the second time, if it can be kept at all. */
+/* Mark a chunk that the cache could keep: the next request for it is the second one. */
 static void mark(const struct zd_node *node, const struct zd_chunk_want *want)
 {
     if (zd_layout_leaf(node->layout)->chunk_bytes > node->dataset->server->chunks.entry_bytes_max) {
         return;
     }
-    struct key memory;
-    const struct zd_span key =
-        write_key(&memory, node, want->part.chunk, (struct zd_byte_range){0});
-    struct chunk *chunk = new_chunk(node, key, false);
+    struct zd_chunk_entry *chunk =
+        zd_chunk_entry_new(node, want->part.chunk, (struct zd_byte_range){0});
     if (chunk != NULL) {
         chunk->is_mark = true;
-        zd_cache_charge(cache_of(chunk), &chunk->entry, cost_of(chunk));
-        unref_chunk(chunk);
+        zd_chunk_entry_charge(chunk);
+        zd_chunk_entry_unref(chunk);
     }
 }
 
@@ -617,22 +508,20 @@ static enum zd_next want_chunk(
     assert(node->layout != NULL);
     const struct zd_layout *layout = node->layout;
     const struct zd_byte_range whole = {0};
-    struct key memory;
-    struct zd_span key = write_key(&memory, node, want->part.chunk, whole);
+    const uint64_t *index = want->part.chunk;
     struct zd_byte_range span = whole;
     want->data = NULL;
-    struct chunk *chunk = find_chunk(node, key);
+    struct zd_chunk_entry *chunk = zd_chunk_entry_find(node, index, whole);
     if (chunk == NULL && (layout->is_linear || layout->has_parts)) {
         span = zd_layout_span(layout, &want->part);
         if (is_worth_a_span(layout, span)) {
-            key = write_key(&memory, node, want->part.chunk, span);
-            chunk = find_chunk(node, key);
+            chunk = zd_chunk_entry_find(node, index, span);
         } else {
             span = whole;
         }
     }
     if (chunk == NULL) {
-        chunk = new_chunk(node, key, span.len > 0);
+        chunk = zd_chunk_entry_new(node, index, span);
         if (chunk == NULL) {
             want->wait.status = zd_fail(&want->wait.err, ZD_NO_MEMORY, "no memory for a chunk");
             return ZD_NEXT;
@@ -647,7 +536,7 @@ static enum zd_next want_chunk(
         zd_dataset_join(node->dataset, want->flight, freshness, &want->wait);
         return ZD_WAIT;
     }
-    if (!chunk->is_mark && !is_before_change(chunk) &&
+    if (!chunk->is_mark && !zd_chunk_entry_is_before_change(chunk) &&
         zd_dataset_trusts(node->dataset, chunk->checked_ms)) {
         give(want, chunk->data, chunk->is_span, chunk->generation);
         return ZD_NEXT;

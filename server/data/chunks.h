@@ -1,8 +1,8 @@
-/* Decoded chunks through the cache: locate, read, decode, once for all who wait. Thread: loop. */
+/* Decoded chunks through the cache: locate, read, decode, once for all waiters. Thread: loop. */
 #ifndef ZD_DATA_CHUNKS_H
 #define ZD_DATA_CHUNKS_H
 
-#include "server/data/objects.h"
+#include "server/data/node.h"
 #include "server/runtime/workers.h"
 
 /** One chunk that a request wants; embedded in the request's list of parts. */
@@ -11,7 +11,7 @@ struct zd_chunk_want {
     /* in */
     struct zd_part part; /* of a plan over the layout's last level */
     uint64_t n_together; /* chunks that are wanted at once: they share the loop thread's time */
-    struct zd_job_owner owner; /* for whom it is decoded */
+    struct zd_job_owner owner; /* the request that it is decoded for */
     /* out */
     struct zd_buf *data; /* a reference for the caller: the whole decoded chunk, or (is_span) the
                           * bytes of zd_layout_span; NULL with ZD_OK: the chunk is absent, its
@@ -33,14 +33,7 @@ void zd_chunks_want_init(
  */
 enum zd_next zd_chunks_want(struct zd_node *node, struct zd_chunk_want *want);
 
-/** The end of a decoded chunk: for zd_cache_init of server->chunks. */
-void zd_chunk_free(struct zd_cache_entry *entry);
-
-/** Stop waiting and give back what was received. */
+/** Stop waiting and release the output. */
 void zd_chunks_release(struct zd_chunk_want *want);
-
-/** The key of the stored object that holds chunk index[] of the last level. */
-ZD_RESULT zd_chunks_object_key(
-    const struct zd_node *node, const uint64_t *leaf_index, struct zd_text *key);
 
 #endif

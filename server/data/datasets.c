@@ -1,7 +1,7 @@
 /* The datasets being served.
  *
- * A dataset that leaves the table is retired: nobody finds it, nor what was cached of it, any more.
- * Those who hold a reference read it to their end, and the last one closes its store. */
+ * A dataset that leaves the table is retired: requests no longer find it, nor its cache entries.
+ * Requests that hold a reference read it to the end, and the last one closes its store. */
 #include "server/data/datasets.h"
 
 #include <assert.h>
@@ -25,30 +25,6 @@ static uint64_t revalidate_ms_of(
     return store->ops->default_revalidate_ms;
 }
 
-struct zd_dataset *zd_dataset_ref(struct zd_dataset *dataset)
-{
-    if (dataset != NULL) {
-        dataset->refs++;
-    }
-    return dataset;
-}
-
-void zd_dataset_unref(struct zd_dataset *dataset)
-{
-    if (dataset == NULL) {
-        return;
-    }
-    assert(dataset->refs > 0);
-    dataset->refs--;
-    if (dataset->refs == 0) {
-        zd_list_remove(&dataset->link);
-        zd_events_free(dataset);
-        zd_store_close(dataset->store);
-        zd_dataset_config_done(&dataset->config);
-        zd_free(dataset);
-    }
-}
-
 static enum zd_status open_dataset(struct zd_server *server, const struct zd_dataset_config *config,
     struct zd_dataset **ret_dataset, struct zd_error *err)
 {
@@ -66,7 +42,11 @@ static enum zd_status open_dataset(struct zd_server *server, const struct zd_dat
         .options = config->options,
     };
     dataset->refs = 1;
-    const enum zd_status status = zd_store_open(&store_config, &dataset->store, err);
+    dataset->events = zd_events_new(server);
+    const enum zd_status status =
+        dataset->events == NULL
+            ? zd_fail(err, ZD_NO_MEMORY, "no memory for dataset '%s'", config->name)
+            : zd_store_open(&store_config, &dataset->store, err);
     if (status != ZD_OK) {
         zd_dataset_unref(dataset);
         return status;
@@ -98,7 +78,7 @@ enum zd_status zd_datasets_open(struct zd_server *server, struct zd_error *err)
     return ZD_OK;
 }
 
-/* Equal when they are written alike: every member counts, those of later days too. */
+/* Equal when they are written alike: so no member is forgotten. */
 static bool configs_equal(const struct zd_dataset_config *a, const struct zd_dataset_config *b)
 {
     ZD_SCOPED_TEXT(text_a, CONFIG_BYTES_MAX);
@@ -115,7 +95,7 @@ static bool configs_equal(const struct zd_dataset_config *a, const struct zd_dat
 static struct zd_dataset *renew(
     struct zd_server *server, const struct zd_dataset_config *config, struct zd_reload *reload)
 {
-    struct zd_dataset *old = zd_catalog_find(server, zd_span_of(config->name));
+    struct zd_dataset *old = zd_dataset_find(server, zd_span_of(config->name));
     struct zd_dataset *opened = NULL;
     struct zd_error err = {0};
     if (old != NULL && configs_equal(&old->config, config) && zd_store_is_current(old->store)) {
@@ -139,10 +119,10 @@ static bool is_of_retired(const struct zd_cache_entry *entry)
 
 static void forget_retired(struct zd_server *server)
 {
-    zd_cache_drop_if(server->replies, is_of_retired);
-    zd_cache_drop_if(&server->chunks, is_of_retired);
-    zd_cache_drop_if(&server->objects, is_of_retired);
-    zd_cache_drop_if(&server->nodes, is_of_retired);
+    const struct zd_list *caches = &server->caches;
+    for (struct zd_list *at = caches->prev; at != caches; at = at->prev) {
+        zd_cache_drop_if(ZD_CONTAINER(at, struct zd_cache, link), is_of_retired);
+    }
 }
 
 static void unref_table(struct zd_dataset **table, size_t n)
@@ -171,12 +151,12 @@ enum zd_status zd_datasets_reload(struct zd_server *server, const struct zd_conf
     server->dataset = table;
     server->n_datasets = n;
     for (size_t i = 0; i < n_old; i++) {
-        old[i]->is_retired = zd_catalog_find(server, zd_span_of(old[i]->config.name)) != old[i];
+        old[i]->is_retired = zd_dataset_find(server, zd_span_of(old[i]->config.name)) != old[i];
         if (old[i]->is_retired) {
             reload.n_closed++;
             zd_list_push_back(&server->retired, &old[i]->link);
+            zd_events_end(old[i]->events);
         }
-        zd_events_end(old[i]);
     }
     if (reload.n_closed > 0) {
         forget_retired(server);

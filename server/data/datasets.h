@@ -3,20 +3,16 @@
 #ifndef ZD_DATA_DATASETS_H
 #define ZD_DATA_DATASETS_H
 
-#include "server/data/catalog.h"
+#include "server/data/dataset.h"
 
 /** What a reload did. */
 struct zd_reload {
     size_t n_kept;
     size_t n_opened;
-    size_t n_closed; /* they left the table; each closes when nobody reads it any more */
+    size_t n_closed; /* they left the table; each closes with its last reference */
     size_t n_failed; /* could not be opened: the one of that name that was served before, if any, is
                         kept */
 };
-
-struct zd_dataset *zd_dataset_ref(struct zd_dataset *dataset); /* accepts NULL */
-/** The last one closes the store: nothing is asked of it any more. Accepts NULL. */
-void zd_dataset_unref(struct zd_dataset *dataset);
 
 /** Open every dataset of the server's configuration. Blocks for the time of an open(2) each. */
 ZD_RESULT zd_datasets_open(struct zd_server *server, struct zd_error *err);

@@ -1,8 +1,8 @@
-/* What has changed in a dataset: a bounded window of events, and those who read it.
+/* The changes of one dataset: a bounded window of events, and its readers.
  *
- * Events are numbered, and kept as they go on the wire. Their ids have the window's own name in
- * front, so that an id of another run of the server is known to be unknown. The oldest go when the
- * window has events.window_bytes; a reader who has not read them by then has missed them. */
+ * Events are numbered, and kept as they go on the wire. Their ids begin with the window's random
+ * name, so that an id of another run of the server is recognised. The oldest go when the window has
+ * events.window_bytes; a reader that has not read them by then has missed them. */
 #include "server/data/events.h"
 
 #include <inttypes.h>
@@ -15,7 +15,7 @@
 #include "server/runtime/server.h"
 
 #define EVENT_BYTES_MAX (UINT64_C(1) << 20)
-#define PART_BYTES      (16U << 10) /* of one event's indices: what is longer becomes several */
+#define PART_BYTES      (16U << 10) /* of one event's indices: a longer list becomes several events */
 #define BEATS_PER_TIMER 2           /* it looks more often than a heartbeat is due */
 #define RETRY_MS        1000        /* after which clients are to come back */
 
@@ -30,37 +30,26 @@ struct event {
 };
 
 struct zd_events {
+    struct zd_server *server;
+    struct zd_list link; /* among all of the server */
     uint64_t name;
-    uint64_t last;         /* the number of the newest one; 0: there was none */
-    struct zd_list window; /* struct event: oldest first */
-    size_t bytes;
-    struct zd_list readers;
+    uint64_t last;          /* the number of the newest event; 0: there was none */
+    struct zd_list window;  /* struct event: oldest first */
+    size_t bytes;           /* of the window */
+    struct zd_list waiters; /* wait.link of readers that have read all */
+    bool has_ended;         /* no more events will come */
 };
 
-static const struct zd_settings *settings_of(const struct zd_dataset *dataset)
+static const struct zd_settings *settings_of(const struct zd_events *events)
 {
-    return &dataset->server->config->settings;
+    return &events->server->config->settings;
 }
 
 /* A connection that sleeps for http.request_ms is given up. */
-static uint64_t heartbeat_ms(const struct zd_settings *settings)
+static uint64_t heartbeat_ms(const struct zd_events *events)
 {
+    const struct zd_settings *settings = settings_of(events);
     return zd_min_u64(settings->events_heartbeat_ms, settings->http_request_ms / 2);
-}
-
-/* Made when it is first needed; NULL without memory. */
-static struct zd_events *events_of(struct zd_dataset *dataset)
-{
-    if (dataset->events == NULL) {
-        dataset->events = zd_alloc_zero(1, sizeof *dataset->events);
-    }
-    struct zd_events *events = dataset->events;
-    if (events != NULL && events->name == 0) {
-        events->name = zd_hash_random_seed() | 1;
-        zd_list_init(&events->window);
-        zd_list_init(&events->readers);
-    }
-    return events;
 }
 
 static struct event *event_of(struct zd_list *link)
@@ -101,22 +90,10 @@ static struct event *new_event(const char *path, const struct zd_text *text)
     return event;
 }
 
-static void tell_readers(struct zd_events *events)
-{
-    for (struct zd_list *at = events->readers.next; at != &events->readers; at = at->next) {
-        struct zd_events_reader *reader = ZD_CONTAINER(at, struct zd_events_reader, link);
-        if (reader->waits) {
-            reader->waits = false;
-            reader->wait.done(&reader->wait);
-        }
-    }
-}
-
-/* What cannot be kept is missed by everybody, and so they learn that there was something. */
+/* An event that cannot be kept is missed by every reader: a reset reports that. */
 static void add_event(
-    struct zd_dataset *dataset, const char *path, bool takes_below, const struct zd_text *text)
+    struct zd_events *events, const char *path, bool takes_below, const struct zd_text *text)
 {
-    struct zd_events *events = dataset->events;
     struct event *event = text->status == ZD_OK ? new_event(path, text) : NULL;
     events->last++;
     if (event == NULL) {
@@ -127,13 +104,13 @@ static void add_event(
         events->bytes += event->bytes;
         zd_list_push_back(&events->window, &event->link);
     }
-    while (events->bytes > settings_of(dataset)->events_window_bytes) {
+    while (events->bytes > settings_of(events)->events_window_bytes) {
         drop_oldest(events);
     }
-    tell_readers(events);
+    zd_wait_tell(&events->waiters, ZD_OK, NULL);
 }
 
-/* ---- what happens ---- */
+/* ---- adding ---- */
 
 static void begin_data(
     struct zd_emit *emit, struct zd_text *text, const char *event_name, const char *path)
@@ -167,19 +144,16 @@ static const char *node_word(enum zd_node_change change)
 }
 
 void zd_events_node(
-    struct zd_dataset *dataset, const char *path, enum zd_node_change change, const char *etag)
+    struct zd_events *events, const char *path, enum zd_node_change change, const char *etag)
 {
     struct zd_emit emit;
     ZD_SCOPED_TEXT(text, EVENT_BYTES_MAX);
-    if (events_of(dataset) == NULL) {
-        return; /* nobody reads, and who comes later begins with what comes later */
-    }
     begin_data(&emit, &text, "node", path);
     if (etag != NULL && etag[0] != '\0') {
         zd_emit_member_string(&emit, "etag", etag);
     }
     end_data(&emit, node_word(change));
-    add_event(dataset, path, change == ZD_NODE_DELETED, &text);
+    add_event(events, path, change == ZD_NODE_DELETED, &text);
 }
 
 static void emit_index(struct zd_emit *emit, uint32_t rank, const uint64_t *index)
@@ -191,12 +165,9 @@ static void emit_index(struct zd_emit *emit, uint32_t rank, const uint64_t *inde
     zd_emit_array_end(emit);
 }
 
-void zd_events_chunks(struct zd_dataset *dataset, const char *path, uint32_t rank,
+void zd_events_chunks(struct zd_events *events, const char *path, uint32_t rank,
     const uint64_t *indices, uint64_t n, enum zd_chunks_change change)
 {
-    if (events_of(dataset) == NULL) {
-        return;
-    }
     for (uint64_t i = 0; i < n;) {
         struct zd_emit emit;
         ZD_SCOPED_TEXT(text, EVENT_BYTES_MAX);
@@ -209,16 +180,11 @@ void zd_events_chunks(struct zd_dataset *dataset, const char *path, uint32_t ran
         } while (i < n && text.len < PART_BYTES && text.status == ZD_OK);
         zd_emit_array_end(&emit);
         end_data(&emit, change == ZD_CHUNKS_WRITTEN ? "written" : "erased");
-        add_event(dataset, path, false, &text);
+        add_event(events, path, false, &text);
     }
 }
 
 /* ---- reading ---- */
-
-static bool is_over(const struct zd_dataset *dataset)
-{
-    return dataset->is_retired || dataset->server->is_draining;
-}
 
 static bool is_at_or_below(const char *path, const char *below)
 {
@@ -238,7 +204,7 @@ static void add_id(const struct zd_events *events, uint64_t number, struct zd_te
     zd_text_addf(text, "id: %016" PRIx64 "-%" PRIu64 "\n", events->name, number);
 }
 
-/* The number in an id of ours: what was the newest event then. False: it is no such id. */
+/* The number in an id: the newest event then. False: this window did not make it. */
 static bool scan_id(const struct zd_events *events, const char *id, uint64_t *ret_number)
 {
     ZD_SCOPED_TEXT(head, 32);
@@ -249,7 +215,7 @@ static bool scan_id(const struct zd_events *events, const char *id, uint64_t *re
     return zd_scan_whole_u64(zd_span_of(id + head.len), events->last, ret_number) == ZD_OK;
 }
 
-/* Whether the next event is known still, when there is one. */
+/* Whether the window still has the next event, if there is one. */
 static bool is_in_window(const struct zd_events *events, uint64_t next)
 {
     const bool is_empty = zd_list_is_empty(&events->window);
@@ -257,10 +223,10 @@ static bool is_in_window(const struct zd_events *events, uint64_t next)
     return next >= oldest;
 }
 
-/* Where to begin, and what to say first. */
+/* Set where to begin, and append the beginning of the stream. */
 static void begin(struct zd_events_reader *reader, const char *last_id, struct zd_text *text)
 {
-    const struct zd_events *events = reader->dataset->events;
+    const struct zd_events *events = reader->events;
     uint64_t number = 0;
     zd_text_addf(text, "retry: %d\n", RETRY_MS);
     reader->next = events->last + 1;
@@ -275,43 +241,40 @@ static void begin(struct zd_events_reader *reader, const char *last_id, struct z
 
 static void on_timer(uv_timer_t *timer);
 
-static void arm(struct zd_server *server)
+static void arm(const struct zd_events *events)
 {
-    struct zd_events_clock *clock = server->events;
-    const struct zd_settings *settings = &server->config->settings;
-    const uint64_t every_ms = 1 + heartbeat_ms(settings) / BEATS_PER_TIMER;
+    struct zd_events_clock *clock = events->server->events;
+    const uint64_t every_ms = 1 + heartbeat_ms(events) / BEATS_PER_TIMER;
     if (!uv_is_active((uv_handle_t *)&clock->timer)) {
         uv_timer_start(&clock->timer, on_timer, every_ms, every_ms);
     }
 }
 
-enum zd_status zd_events_open(struct zd_dataset *dataset, const char *path, const char *last_id,
+enum zd_status zd_events_open(struct zd_events *events, const char *path, const char *last_id,
     struct zd_text *text, struct zd_events_reader *reader, struct zd_error *err)
 {
-    struct zd_server *server = dataset->server;
-    const uint64_t n_max = settings_of(dataset)->events_readers;
-    if (server->events->n_readers >= n_max) {
+    struct zd_events_clock *clock = events->server->events;
+    const uint64_t n_max = settings_of(events)->events_readers;
+    if (clock->n_readers >= n_max) {
         const enum zd_status status = zd_fail(err, ZD_AGAIN,
             "%llu clients read events already: events.readers", (unsigned long long)n_max);
-        zd_fact_limit(err, n_max, server->events->n_readers + 1);
+        zd_fact_limit(err, n_max, clock->n_readers + 1);
         return status;
     }
-    struct zd_events *events = events_of(dataset);
-    char *own_path = events == NULL ? NULL : zd_strdup(path);
+    char *own_path = zd_strdup(path);
     if (own_path == NULL) {
         return zd_fail(err, ZD_NO_MEMORY, "no memory for a reader of events");
     }
-    reader->dataset = dataset;
+    reader->events = events;
     reader->path = own_path;
-    reader->told_ms = uv_now(server->loop);
-    zd_list_push_back(&events->readers, &reader->link);
-    server->events->n_readers++;
+    reader->read_ms = uv_now(events->server->loop);
+    clock->n_readers++;
     begin(reader, last_id, text);
-    arm(server);
+    arm(events);
     return ZD_OK;
 }
 
-/* The event of that number, which is in the window: most who read are near its end. */
+/* The event of that number, which is in the window: most readers are near its end. */
 static struct event *find_event(struct zd_events *events, uint64_t number)
 {
     struct zd_list *at = events->window.prev;
@@ -323,7 +286,7 @@ static struct event *find_event(struct zd_events *events, uint64_t number)
 
 static void add_events(struct zd_events_reader *reader, size_t len_max, struct zd_text *text)
 {
-    struct zd_events *events = reader->dataset->events;
+    struct zd_events *events = reader->events;
     if (reader->next > events->last) {
         return;
     }
@@ -339,31 +302,30 @@ static void add_events(struct zd_events_reader *reader, size_t len_max, struct z
     }
 }
 
-/* All that was read counts, also what was for others: whoever comes back need not fear to have
- * missed it. */
+/* Its id covers events of other paths too: a client that comes back has missed none of them. */
 static void add_heartbeat(const struct zd_events_reader *reader, struct zd_text *text)
 {
     zd_text_add(text, ":\n");
-    add_id(reader->dataset->events, reader->next - 1, text);
+    add_id(reader->events, reader->next - 1, text);
     zd_text_add(text, "\n");
 }
 
 static bool is_beat_due(const struct zd_events_reader *reader)
 {
-    const struct zd_dataset *dataset = reader->dataset;
-    return uv_now(dataset->server->loop) - reader->told_ms >= heartbeat_ms(settings_of(dataset));
+    const struct zd_events *events = reader->events;
+    return uv_now(events->server->loop) - reader->read_ms >= heartbeat_ms(events);
 }
 
 enum zd_next zd_events_read(struct zd_events_reader *reader, size_t len_max, struct zd_text *text)
 {
-    const struct zd_dataset *dataset = reader->dataset;
+    struct zd_events *events = reader->events;
     struct zd_error *err = &reader->wait.err;
     const size_t len = text->len;
-    if (is_over(dataset)) {
+    if (events->has_ended) {
         reader->wait.status = zd_fail(err, ZD_CANCELLED, "no more events will come");
         return ZD_NEXT;
     }
-    if (!is_in_window(dataset->events, reader->next)) {
+    if (!is_in_window(events, reader->next)) {
         reader->wait.status = zd_fail(err, ZD_TOO_LARGE, "the client reads too slowly");
         return ZD_NEXT;
     }
@@ -371,56 +333,62 @@ enum zd_next zd_events_read(struct zd_events_reader *reader, size_t len_max, str
     if (text->len == len && is_beat_due(reader)) {
         add_heartbeat(reader, text);
     }
-    reader->waits = text->len == len;
-    if (reader->waits) {
+    zd_wait_cancel(&reader->wait);
+    if (text->len == len) {
+        zd_list_push_back(&events->waiters, &reader->wait.link);
         return ZD_WAIT;
     }
-    reader->told_ms = uv_now(dataset->server->loop);
+    reader->read_ms = uv_now(events->server->loop);
     zd_wait_answer(&reader->wait, ZD_OK, NULL);
     return ZD_NEXT;
 }
 
 void zd_events_close(struct zd_events_reader *reader)
 {
-    if (reader->dataset == NULL) {
+    if (reader->events == NULL) {
         return;
     }
-    struct zd_events_clock *clock = reader->dataset->server->events;
+    struct zd_events_clock *clock = reader->events->server->events;
     clock->n_readers--;
     if (clock->n_readers == 0) {
         uv_timer_stop(&clock->timer);
     }
-    zd_list_remove(&reader->link);
+    zd_wait_cancel(&reader->wait);
     zd_free(reader->path);
-    *reader = (struct zd_events_reader){.wait.done = reader->wait.done};
+    reader->path = NULL;
+    reader->events = NULL;
 }
 
-/* ---- the whole ---- */
+/* ---- all windows ---- */
 
-static void tell_due(struct zd_events *events)
+static void wake_due(struct zd_events *events)
 {
-    for (struct zd_list *at = events->readers.next; at != &events->readers; at = at->next) {
-        struct zd_events_reader *reader = ZD_CONTAINER(at, struct zd_events_reader, link);
-        if (reader->waits && is_beat_due(reader)) {
-            reader->waits = false;
-            reader->wait.done(&reader->wait);
+    struct zd_list due;
+    struct zd_list *next = NULL;
+    zd_list_init(&due);
+    for (struct zd_list *at = events->waiters.next; at != &events->waiters; at = next) {
+        next = at->next;
+        if (is_beat_due(ZD_CONTAINER(at, struct zd_events_reader, wait.link))) {
+            zd_list_remove(at);
+            zd_list_push_back(&due, at);
         }
     }
+    zd_wait_tell(&due, ZD_OK, NULL);
 }
 
 static void on_timer(uv_timer_t *timer)
 {
     const struct zd_server *server = timer->data;
-    for (size_t i = 0; i < server->n_datasets; i++) {
-        if (server->dataset[i]->events != NULL) {
-            tell_due(server->dataset[i]->events);
-        }
+    const struct zd_list *all = &server->events->all;
+    for (struct zd_list *at = all->next; at != all; at = at->next) {
+        wake_due(ZD_CONTAINER(at, struct zd_events, link));
     }
 }
 
 void zd_events_init(struct zd_server *server)
 {
     server->events->n_readers = 0;
+    zd_list_init(&server->events->all);
     uv_timer_init(server->loop, &server->events->timer);
     server->events->timer.data = server;
 }
@@ -430,18 +398,30 @@ void zd_events_done(struct zd_server *server)
     uv_close((uv_handle_t *)&server->events->timer, NULL);
 }
 
-void zd_events_end(struct zd_dataset *dataset)
+struct zd_events *zd_events_new(struct zd_server *server)
 {
-    if (dataset->events != NULL) {
-        tell_readers(dataset->events);
+    struct zd_events *events = zd_alloc_zero(1, sizeof *events);
+    if (events != NULL) {
+        events->server = server;
+        events->name = zd_hash_random_seed() | 1;
+        zd_list_init(&events->window);
+        zd_list_init(&events->waiters);
+        zd_list_push_back(&server->events->all, &events->link);
     }
+    return events;
 }
 
-void zd_events_free(struct zd_dataset *dataset)
+void zd_events_end(struct zd_events *events)
 {
-    if (dataset->events != NULL) {
-        drop_all(dataset->events);
-        zd_free(dataset->events);
-        dataset->events = NULL;
+    events->has_ended = true;
+    zd_wait_tell(&events->waiters, ZD_OK, NULL);
+}
+
+void zd_events_free(struct zd_events *events)
+{
+    if (events != NULL) {
+        drop_all(events);
+        zd_list_remove(&events->link);
+        zd_free(events);
     }
 }

@@ -1,5 +1,4 @@
-/* What has changed in a dataset: a bounded window of events, and those who read it.
- * Thread: loop.
+/* The changes of one dataset: a bounded window of events, and its readers. Thread: loop.
  *
  *     zd_events_node, zd_events_chunks --> [ oldest ... newest ] --> zd_events_read, one a reader
  *                                             window                 waits when it has read all
@@ -7,12 +6,18 @@
 #ifndef ZD_DATA_EVENTS_H
 #define ZD_DATA_EVENTS_H
 
-#include "server/data/catalog.h"
+#include <uv.h>
+
+#include "core/base/text.h"
+#include "server/runtime/wait.h"
+
+struct zd_events;
+struct zd_server;
 
 enum zd_node_change {
     ZD_NODE_CREATED,
     ZD_NODE_CHANGED,
-    ZD_NODE_DELETED, /* with all below it, of which nothing is told */
+    ZD_NODE_DELETED, /* with all nodes below it, which have no events of their own */
 };
 
 enum zd_chunks_change {
@@ -20,59 +25,61 @@ enum zd_chunks_change {
     ZD_CHUNKS_ERASED,
 };
 
+/** The events of a dataset: none yet. @return owned; NULL without memory */
+struct zd_events *zd_events_new(struct zd_server *server);
+void zd_events_free(struct zd_events *events); /* nobody reads; accepts NULL */
+
+/** The dataset leaves the table, or the server stops: the readers read to the end and stop. */
+void zd_events_end(struct zd_events *events);
+
 /**
- * Tell that the documents of a node have changed. Told when the write is acknowledged, not before;
- * once each.
+ * The documents of a node have changed: called once, when the write is acknowledged.
  *
  * @param path borrowed
  * @param etag of GET nodes, quoted, from now on; NULL or "" when it is not known
  */
 void zd_events_node(
-    struct zd_dataset *dataset, const char *path, enum zd_node_change change, const char *etag);
+    struct zd_events *events, const char *path, enum zd_node_change change, const char *etag);
 
 /**
- * Tell that chunks of an array have changed; many in one call where they are one change.
+ * Chunks of an array have changed; many in one call when they are one change.
  *
  * @param path    of the array; borrowed
  * @param rank    numbers of an index
  * @param indices n * rank numbers, in the grid of stored objects (level 0); borrowed
  */
-void zd_events_chunks(struct zd_dataset *dataset, const char *path, uint32_t rank,
+void zd_events_chunks(struct zd_events *events, const char *path, uint32_t rank,
     const uint64_t *indices, uint64_t n, enum zd_chunks_change change);
 
-/** One who reads the events of a dataset, in order. */
+/** A reader of a dataset's events, in order. */
 struct zd_events_reader {
-    struct zd_wait wait; /* done: it is worth to read again */
+    struct zd_wait wait; /* done: read again */
     /* its own */
-    struct zd_dataset *dataset; /* borrowed: the reader's request holds it; NULL: does not read */
-    struct zd_list link;        /* among all readers of the dataset */
-    char *path;                 /* owned; "" = all */
-    uint64_t next;              /* the number of the event to read next */
-    uint64_t told_ms;           /* loop time when something was read last */
-    bool waits;
+    struct zd_events *events; /* borrowed: the request holds the dataset; NULL: does not read */
+    char *path;               /* owned; "" = all */
+    uint64_t next;            /* the number of the event to read next */
+    uint64_t read_ms;         /* loop time when something was read last */
 };
 
 /**
- * Begin to read: what comes from now on, or after an event that was read before.
+ * Begin to read: the events from now on, or those after an event that was read before.
  *
- * @param path    only events of this node and of those below it; and of those above it that take it
- *                with them
+ * @param path    only events of this node, of nodes below it, and deletions of nodes above it
  * @param last_id of the last event that was read, or NULL
- * @param text    what a stream begins with is appended: the id to come back with, and before it
- *                `event: reset` when last_id is unknown, or what came after it is known no more
- * @param reader  zeroed but for wait.done
+ * @param text    the beginning of a stream is appended: the id to come back with, and before it
+ *                `event: reset` if last_id or a later event is no longer in the window
+ * @param reader  zeroed but for wait
  * @retval ZD_AGAIN     there are events.readers already
  * @retval ZD_NO_MEMORY
  */
-ZD_RESULT zd_events_open(struct zd_dataset *dataset, const char *path, const char *last_id,
+ZD_RESULT zd_events_open(struct zd_events *events, const char *path, const char *last_id,
     struct zd_text *text, struct zd_events_reader *reader, struct zd_error *err);
 
 /**
- * Append the next events as they go on the wire, until the text has about len_max bytes; when there
- * were none for events.heartbeat_ms, a comment, so that a client that is gone is noticed.
- * wait.status: ZD_OK: the text has grown; ZD_TOO_LARGE: the reader was too slow, and what it should
- * read is known no more; ZD_CANCELLED: nothing will come any more: the server stops, or the dataset
- * is served no more.
+ * Append the next events as they go on the wire, until the text has about len_max bytes; without
+ * any for events.heartbeat_ms, a comment, so that the server notices a client that is gone.
+ * wait.status: ZD_OK: the text has grown; ZD_TOO_LARGE: the reader was too slow, the window lost
+ * events it has not read; ZD_CANCELLED: no more events will come.
  *
  * @return ZD_NEXT, or ZD_WAIT: there is nothing to read
  */
@@ -81,19 +88,14 @@ enum zd_next zd_events_read(struct zd_events_reader *reader, size_t len_max, str
 /** Stop reading. Accepts a zeroed reader. */
 void zd_events_close(struct zd_events_reader *reader);
 
-/** What server->events points to. */
+/** All events of a server: server->events points to it. */
 struct zd_events_clock {
-    uv_timer_t timer; /* while there are readers: of their heartbeats */
+    uv_timer_t timer; /* of heartbeats, while there are readers */
     uint64_t n_readers;
+    struct zd_list all; /* struct zd_events */
 };
 
 void zd_events_init(struct zd_server *server);
 void zd_events_done(struct zd_server *server); /* closes the timer; nobody reads */
-
-/** The dataset is retired, or the server stops: who waits is told. */
-void zd_events_end(struct zd_dataset *dataset);
-
-/** Release the window; nobody reads. */
-void zd_events_free(struct zd_dataset *dataset);
 
 #endif

@@ -151,7 +151,7 @@ void zd_fetch_copy(const struct zd_fetch *fetch, const struct zd_block *block)
     }
 }
 
-/* True when the part is all of the chunk, which is at hand. */
+/* True when the part is the whole chunk, as decoded. */
 static bool is_chunk(const struct zd_chunk_want *want, const struct zd_grid *grid)
 {
     for (uint32_t d = 0; d < grid->rank; d++) {

@@ -17,9 +17,9 @@ struct zd_fetch {
     uint32_t n_room;
     uint32_t n_part;     /* that are used at once; 0 = not begun */
     uint32_t n_asked;    /* want[0 .. n_asked) are under way, or hold their chunk */
-    uint64_t element_ns; /* what else is done with each element costs so much; 0 = nothing is */
+    uint64_t element_ns; /* cost of further work on each element */
     bool is_last;        /* no part follows those asked */
-    uint64_t copy_ns;    /* what copying the elements of those asked will cost */
+    uint64_t copy_ns;    /* cost of copying the elements of the parts asked */
     uint64_t n_together; /* of the selection's parts, as many as are asked at once */
     uint64_t n_parts;    /* collected since the beginning */
     uint64_t n_absent;   /* of those, how many chunks are absent */
@@ -43,11 +43,11 @@ void zd_fetch_done(struct zd_fetch *fetch); /* stops waiting; accepts a zeroed o
 /** The next selection; borrowed until its last part is copied. */
 void zd_fetch_begin(struct zd_fetch *fetch, const struct zd_selection *selection);
 
-/** Want the next parts: as many as may be under way at once. @return what the step returns */
+/** Want the next parts, as many as may be under way at once. @return what the step returns */
 enum zd_next zd_fetch_ask(struct zd_fetch *fetch);
 
 /**
- * All parts asked have arrived: what became of them.
+ * All parts asked have arrived: judge them.
  * @param ret_is_stale an object was seen in two generations
  * @retval ZD_CORRUPT, ZD_STORE ... of the first part that failed
  */

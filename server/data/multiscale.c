@@ -69,7 +69,7 @@ static void end(struct zd_machine *machine)
     wait->done(wait);
 }
 
-/* Set what is asked; the wait stays. */
+/* Set the inputs and keep the wait. */
 static void reset(struct zd_multiscale *multiscale, struct zd_dataset *dataset, const char *group,
     struct zd_meta *meta)
 {

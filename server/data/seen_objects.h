@@ -1,5 +1,5 @@
-/* The stored objects that a selection touches: which generation each was seen in, and what entity
- * tag follows. Thread: loop. */
+/* The stored objects that a selection touches, the generation each was seen in, and the entity tag
+ * that follows. Thread: loop. */
 #ifndef ZD_DATA_SEEN_OBJECTS_H
 #define ZD_DATA_SEEN_OBJECTS_H
 
@@ -9,7 +9,7 @@
 #include "core/store/store.h"
 
 /** One stored object. */
-struct zd_seen_objects_object {
+struct zd_seen_object {
     struct zd_generation generation; /* zero = absent */
     bool is_known;
 };
@@ -17,8 +17,8 @@ struct zd_seen_objects_object {
 struct zd_seen_objects {
     struct zd_layout *layout; /* borrowed */
     uint32_t rank;
-    struct zd_touch touch[ZD_RANK_MAX];    /* over the grid of level 0 */
-    struct zd_seen_objects_object *object; /* n of them, in C order of the result; owned */
+    struct zd_touch touch[ZD_RANK_MAX]; /* over the grid of level 0 */
+    struct zd_seen_object *object;      /* n of them, in C order of the result; owned */
     uint64_t n;
     uint64_t n_known;
 };
@@ -30,21 +30,21 @@ struct zd_seen_objects {
  * @param selection not too large: its chunks were counted
  * @retval ZD_NO_MEMORY
  */
-ZD_RESULT zd_seen_objects_init(struct zd_seen_objects *touched, struct zd_layout *layout,
+ZD_RESULT zd_seen_objects_init(struct zd_seen_objects *seen, struct zd_layout *layout,
     const struct zd_selection *selection, struct zd_error *err);
-void zd_seen_objects_done(struct zd_seen_objects *touched); /* accepts a zeroed one */
+void zd_seen_objects_done(struct zd_seen_objects *seen); /* accepts a zeroed one */
 
 /** Forget all generations. */
-void zd_seen_objects_forget(struct zd_seen_objects *touched);
+void zd_seen_objects_forget(struct zd_seen_objects *seen);
 
 /** The number of the object that holds a chunk of the last level, which is touched. */
-uint64_t zd_seen_objects_number(const struct zd_seen_objects *touched, const uint64_t *leaf_index);
+uint64_t zd_seen_objects_number(const struct zd_seen_objects *seen, const uint64_t *leaf_index);
 
 /** An object was seen in that generation. @return false when it was seen in another one before */
 bool zd_seen_objects_see(
-    struct zd_seen_objects *touched, uint64_t number, struct zd_generation generation);
+    struct zd_seen_objects *seen, uint64_t number, struct zd_generation generation);
 
 /** Adds all generations in order; every object is known (asserted). */
-void zd_seen_objects_hash(const struct zd_seen_objects *touched, struct zd_hash *hash);
+void zd_seen_objects_hash(const struct zd_seen_objects *seen, struct zd_hash *hash);
 
 #endif

@@ -4,7 +4,10 @@
 #include <assert.h>
 #include <string.h>
 
-#include "server/data/shards.h"
+#include "server/data/object_cache.h"
+#include "server/data/object_key.h"
+#include "server/data/range_read.h"
+#include "server/data/shard_lookup.h"
 
 #define RESTARTS_MAX 4 /* for an object that is replaced again and again */
 
@@ -24,7 +27,7 @@ static void free_load(struct load *load)
 {
     zd_objects_release(&load->object);
     zd_shards_release(&load->place);
-    zd_objects_release_range(&load->range);
+    zd_range_read_release(&load->range);
     zd_node_unref(load->node);
     zd_free(load);
 }
@@ -108,7 +111,7 @@ static enum zd_next step_inner_placed(struct load *load)
         .only_generation = place->stat.generation,
     };
     load->step = step_inner_have;
-    return zd_objects_want_range(load->node->dataset, load->key, &load->range);
+    return zd_range_read_want(load->node->dataset, load->key, &load->range);
 }
 
 static enum zd_next step_inner(struct load *load)
@@ -135,7 +138,8 @@ enum zd_next zd_stored_chunk_want(struct zd_node *node, struct zd_stored_chunk_w
     load->want = want;
     load->node = zd_node_ref(node);
     load->step = want->level == 0 ? step_object : step_inner;
-    want->wait.status = zd_shards_key(node, want->level, want->index, load->key, &want->wait.err);
+    want->wait.status =
+        zd_object_key_of(node, want->level, want->index, load->key, &want->wait.err);
     if (want->wait.status == ZD_OK && zd_machine_begin(&load->machine) == ZD_WAIT) {
         want->load = load;
         return ZD_WAIT;

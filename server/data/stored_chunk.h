@@ -2,7 +2,7 @@
 #ifndef ZD_DATA_STORED_CHUNK_H
 #define ZD_DATA_STORED_CHUNK_H
 
-#include "server/data/objects.h"
+#include "server/data/node.h"
 
 /**
  * The stored bytes of one chunk of a level, unchanged: an inner chunk is found through its shards'
@@ -18,7 +18,7 @@ struct zd_stored_chunk_want {
 };
 enum zd_next zd_stored_chunk_want(struct zd_node *node, struct zd_stored_chunk_want *want);
 
-/** Stop waiting, and give back what was received. */
+/** Stop waiting, and release the output. */
 void zd_stored_chunk_release(struct zd_stored_chunk_want *want);
 
 #endif

@@ -2,7 +2,7 @@
 #include "server/data/survey.h"
 
 #include "core/base/num.h"
-#include "core/dialect/dialect.h"
+#include "server/data/object_key.h"
 
 #define IN_FLIGHT_MAX 128
 
@@ -63,18 +63,14 @@ static enum zd_status ask(
 {
     const struct zd_node *node = survey->node;
     struct zd_object_want *want = &survey->want[survey->n_asked];
-    ZD_SCOPED_TEXT(key, ZD_KEY_BYTES_MAX);
-    const enum zd_status status =
-        node->meta->dialect->chunk_key(node->meta, node->path, part->chunk, &key);
-    if (status != ZD_OK) {
-        return zd_fail(err, status, "the key of a chunk of \"%s\" cannot be made", node->path);
-    }
+    char key[ZD_KEY_BYTES_MAX + 1];
+    ZD_TRY(zd_object_key_of(node, 0, part->chunk, key, err));
     if (survey->is_fresh) {
-        zd_objects_forget(node->dataset, key.at);
+        zd_objects_forget(node->dataset, key);
     }
     *want = (struct zd_object_want){.wait = zd_gather_wait(&survey->gather)};
     survey->n_asked++;
-    zd_gather_add(&survey->gather, zd_objects_want(node->dataset, key.at, ZD_OBJECT_STATUS, want));
+    zd_gather_add(&survey->gather, zd_objects_want(node->dataset, key, ZD_OBJECT_STATUS, want));
     return ZD_OK;
 }
 

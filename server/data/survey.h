@@ -3,7 +3,8 @@
 #define ZD_DATA_SURVEY_H
 
 #include "core/grid/plan.h"
-#include "server/data/objects.h"
+#include "server/data/node.h"
+#include "server/data/object_cache.h"
 #include "server/runtime/gather.h"
 
 /** A walk over the stored objects of the chunks that a plan names. */

@@ -1,4 +1,4 @@
-/* Entity tags of what is stored, and of what is made of it. */
+/* Entity tags of stored objects and nodes, and of answers made from them. */
 #include "server/data/tag.h"
 
 #include <stdio.h>

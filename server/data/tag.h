@@ -1,4 +1,5 @@
-/* Entity tags (RFC 9110, 8.8.3) of what is stored, and of what is made of it. Pure. Thread: any. */
+/* Entity tags (RFC 9110, 8.8.3) of stored objects and nodes, and of answers made from them. Pure.
+ * Thread: any. */
 #ifndef ZD_DATA_TAG_H
 #define ZD_DATA_TAG_H
 

@@ -13,7 +13,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "server/data/datasets.h"
 #include "server/data/path_order.h"
 #include "server/runtime/server.h"
 
@@ -65,7 +64,7 @@ struct zd_walk {
     uint32_t n_known;  /* and not visited yet */
     uint32_t n_visits; /* that are left for this turn */
     bool has_ended;    /* want->wait says how */
-    bool is_over;      /* and its owner knows: what still arrives changes nothing */
+    bool is_over;      /* and its owner knows: later answers change nothing */
     uv_idle_t idle;    /* gives other requests their turn; the memory lives until it is closed */
     bool is_resting;
 };
@@ -334,7 +333,7 @@ static void ask_ahead(struct zd_walk *walk)
     }
 }
 
-/* Visits what is known at the front; false when nothing was. */
+/* Visits the known spots at the front; false when there was none. */
 static bool visit(struct zd_walk *walk)
 {
     bool has_visited = false;

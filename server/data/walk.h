@@ -32,7 +32,7 @@ struct zd_walk_want {
 
 enum zd_next zd_walk_want(struct zd_walk_want *want);
 
-/** At any time: what is under way is dropped. Accepts a zeroed want. */
+/** Stop, at any time, and drop the questions under way. Accepts a zeroed want. */
 void zd_walk_release(struct zd_walk_want *want);
 
 #endif

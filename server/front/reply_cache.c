@@ -176,14 +176,12 @@ static enum zd_next want_form(struct zd_request *req)
             return ZD_NEXT;
         }
         const uint64_t cost_ns = zd_compress_cost_ns(want->coding, job->from->len);
-        if (zd_workers_is_cheap(req->server, cost_ns)) {
-            compress(&job->job);
+        job->job.owner = zd_task_owner(req);
+        if (zd_workers_run(&req->server->workers, &job->job, cost_ns) == ZD_NEXT) {
             zd_wait_answer(&want->wait, end_job(job, job->status), NULL);
             return ZD_NEXT;
         }
         form->is_busy = true;
-        job->job.owner = zd_task_owner(req);
-        zd_workers_submit(req->server, &job->job, cost_ns);
     }
     zd_list_push_back(&form->waiters, &want->wait.link);
     return ZD_WAIT;
@@ -458,8 +456,8 @@ bool zd_reply_cache_answer(struct zd_request *req)
 
 void zd_reply_cache_init(struct zd_front *front, size_t bytes_max)
 {
-    front->server->replies = &front->prepared;
     zd_cache_init(&front->prepared, "replies", bytes_max, zd_prepared_free);
+    zd_list_push_back(&front->server->caches, &front->prepared.link);
     /* The listing of a large hierarchy has some MB, and is worth more than what it pushes out. */
     front->prepared.entry_bytes_max = bytes_max / ENTRY_PART;
 }

@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "core/base/num.h"
+#include "server/data/object_cache.h"
+#include "server/data/object_key.h"
 #include "server/request/admit.h"
 #include "server/describe/chunk_params.h"
 #include "server/data/chunk_read.h"
@@ -10,7 +12,7 @@
 #include "server/describe/presence.h"
 #include "server/request/node_check.h"
 #include "server/runtime/server.h"
-#include "server/data/shards.h"
+#include "server/data/shard_lookup.h"
 #include "server/request/task.h"
 #include "server/request/connection.h"
 
@@ -239,7 +241,7 @@ static enum zd_next want_validators(struct zd_request *req)
 {
     struct chunk *chunk = req->state;
     struct zd_error err = {0};
-    if (zd_shards_key(chunk->node, chunk->read.level, chunk->read.index, chunk->key, &err) !=
+    if (zd_object_key_of(chunk->node, chunk->read.level, chunk->read.index, chunk->key, &err) !=
         ZD_OK) {
         return fail(req, &err);
     }

@@ -10,7 +10,9 @@
 #include "core/array/rewrite_cost.h"
 #include "core/array/rewrite_verify.h"
 #include "core/base/num.h"
-#include "server/data/shards.h"
+#include "server/data/object_cache.h"
+#include "server/data/object_key.h"
+#include "server/data/shard_lookup.h"
 #include "server/describe/chunk_params.h"
 #include "server/describe/node_json.h"
 #include "server/request/admit.h"
@@ -251,8 +253,8 @@ static enum zd_next step_judge(struct zd_request *req)
     if (!zd_request_is_conditional(req)) {
         return step_widen(req);
     }
-    if (zd_shards_key(writing->node, writing->ask.level, writing->ask.index, writing->key, &err) !=
-        ZD_OK) {
+    if (zd_object_key_of(
+            writing->node, writing->ask.level, writing->ask.index, writing->key, &err) != ZD_OK) {
         return refuse(req, &err);
     }
     zd_objects_forget(req->dataset, writing->key);

@@ -246,7 +246,7 @@ static enum zd_next step_locked(struct zd_request *req)
         return ZD_DONE;
     }
     consolidation->tree.start = zd_meta_ref(node->meta);
-    consolidation->tree.reading = zd_catalog_reading(req->dataset);
+    consolidation->tree.reading = zd_dataset_reading(req->dataset);
     consolidation->tree.is_writable = req->dataset->config.writable;
     if (!zd_request_is_conditional(req)) {
         return walk(req);

@@ -99,8 +99,8 @@ static enum zd_next begin_stream(struct zd_request *req, const struct zd_represe
         return zd_respond_error(req, "bad_parameter", &err);
     }
     const char *last_id = zd_connection_header(req, "Last-Event-ID");
-    const enum zd_status status =
-        zd_events_open(req->dataset, own_path.at, last_id, &feed->text, &feed->reader, &err);
+    const enum zd_status status = zd_events_open(
+        req->dataset->events, own_path.at, last_id, &feed->text, &feed->reader, &err);
     if (status != ZD_OK) {
         return status == ZD_AGAIN ? refuse_reader(req, &err) : fail(req, &err);
     }

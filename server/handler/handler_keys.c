@@ -4,11 +4,13 @@
 
 #include "core/base/hash.h"
 #include "core/base/num.h"
+#include "server/data/key_list.h"
+#include "server/data/range_read.h"
 #include "server/http/html.h"
 #include "server/http/percent.h"
 #include "server/request/admit.h"
 #include "server/request/handler.h"
-#include "server/data/objects.h"
+#include "server/data/object_cache.h"
 #include "server/runtime/server.h"
 
 #define KEPT_BYTES_MAX  (256U << 10) /* larger objects are not kept as prepared answers */
@@ -22,7 +24,7 @@ struct keys {
     struct zd_object_want object;
     struct zd_object_want directory;
     struct zd_range_want range;
-    struct zd_list_want list;
+    struct zd_key_list list;
     struct zd_request *req; /* borrowed */
     bool is_range;          /* asked for, of the object */
     uint32_t n_restarts;
@@ -40,8 +42,8 @@ static void state_free(struct zd_request *req)
     struct keys *keys = keys_of(req);
     zd_objects_release(&keys->object);
     zd_objects_release(&keys->directory);
-    zd_objects_release_range(&keys->range);
-    zd_objects_release_list(&keys->list);
+    zd_range_read_release(&keys->range);
+    zd_key_list_release(&keys->list);
     zd_text_done(&keys->page);
     zd_text_done(&keys->after);
     zd_free(keys);
@@ -194,7 +196,7 @@ static enum zd_next step_listed(struct zd_request *req)
         zd_text_clear(&keys->after);
         zd_text_add(&keys->after, list->entry[list->n_entries - 1].name);
     }
-    zd_objects_release_list(&keys->list);
+    zd_key_list_release(&keys->list);
     if (!has_more || keys->page.status != ZD_OK) {
         return respond_page(req);
     }
@@ -213,7 +215,7 @@ static enum zd_next step_list(struct zd_request *req)
     (void)snprintf(prefix, sizeof prefix, "%s%s", req->path, is_root ? "" : "/");
     keys->list.wait.done = list_arrived;
     req->step = step_listed;
-    return zd_objects_want_list(req->dataset, prefix, keys->after.len == 0 ? NULL : keys->after.at,
+    return zd_key_list_want(req->dataset, prefix, keys->after.len == 0 ? NULL : keys->after.at,
         INDEX_PAGE, &keys->list);
 }
 
@@ -318,7 +320,7 @@ static enum zd_next step_range_read(struct zd_request *req)
 static enum zd_next step_read_range(struct zd_request *req)
 {
     req->step = step_range_read;
-    return zd_objects_want_range(req->dataset, req->path, &keys_of(req)->range);
+    return zd_range_read_want(req->dataset, req->path, &keys_of(req)->range);
 }
 
 /* Whether so many bytes are not read but sent from their file. Shorter ones go out faster from

@@ -13,8 +13,9 @@
 #include "core/base/num.h"
 #include "server/data/datasets.h"
 #include "server/data/events.h"
-#include "server/data/objects.h"
-#include "server/data/shards.h"
+#include "server/data/object_cache.h"
+#include "server/data/object_key.h"
+#include "server/data/shard_lookup.h"
 #include "server/request/admit.h"
 #include "server/request/body.h"
 #include "server/request/handler.h"
@@ -89,8 +90,8 @@ static void tell(const struct change *change)
 {
     const struct zd_node *node = change->key.node;
     if (is_chunk(change) && change->write.wait.status == ZD_OK) {
-        zd_events_chunks(change->dataset, node->path, node->meta->grid.rank, change->key.index, 1,
-            is_erased(change) ? ZD_CHUNKS_ERASED : ZD_CHUNKS_WRITTEN);
+        zd_events_chunks(change->dataset->events, node->path, node->meta->grid.rank,
+            change->key.index, 1, is_erased(change) ? ZD_CHUNKS_ERASED : ZD_CHUNKS_WRITTEN);
     }
 }
 
@@ -313,7 +314,7 @@ static enum zd_next step_verified(struct zd_request *req)
         change->verdict = zd_fail(err, ZD_CANCELLED, "the server stops");
     }
     if (change->verdict == ZD_CORRUPT) {
-        zd_error_name_key(err, "chunk", req->path);
+        zd_object_key_in_error(err, "chunk", req->path);
         const struct zd_problem problem = {.code = "corrupt_chunk", .http_status = 422, .err = err};
         return zd_respond_problem(req, &problem);
     }

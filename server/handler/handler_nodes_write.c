@@ -1,6 +1,7 @@
 /* Changes of one node: made, replaced, patched, erased. */
 #include <string.h>
 
+#include "server/data/catalog.h"
 #include "server/request/body.h"
 #include "server/request/handler.h"
 #include "server/request/node_check.h"

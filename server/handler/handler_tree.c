@@ -353,7 +353,7 @@ static enum zd_next step_rows(struct zd_request *req)
     listing->tree.above = req->look.groups;
     req->look.groups = (struct zd_parent_groups){0};
     listing->tree.start = zd_meta_ref(node->meta);
-    listing->tree.reading = zd_catalog_reading(req->dataset);
+    listing->tree.reading = zd_dataset_reading(req->dataset);
     listing->tree.is_writable = req->dataset->config.writable;
     listing->checked_ms = zd_min_u64(req->look.checked_ms, node->checked_ms);
     zd_hash_add_u64(&listing->hash, listing->tree.above.tag);

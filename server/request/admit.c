@@ -71,7 +71,7 @@ static void on_quiet(uv_timer_t *timer)
         admit->n_freed = 0;
         admit->gives_back = true;
         admit->give_back = (struct zd_job){.work = give_back, .done = gave_back};
-        zd_workers_submit(server, &admit->give_back, GIVE_BACK_NS);
+        zd_workers_submit(&server->workers, &admit->give_back, GIVE_BACK_NS);
     }
 }
 

@@ -156,13 +156,9 @@ static enum zd_next start(struct zd_parsing *parsing)
     struct zd_request *req = parsing->req;
     const uint64_t cost_ns = parsing->len * PARSE_NS_PER_BYTE;
     parsing->job = (struct zd_job){.work = parse, .done = parse_done, .owner = zd_task_owner(req)};
-    if (zd_workers_is_cheap(req->server, cost_ns)) {
-        parse(&parsing->job);
-        return ZD_NEXT;
-    }
-    parsing->is_running = true;
-    zd_workers_submit(req->server, &parsing->job, cost_ns);
-    return ZD_WAIT;
+    const enum zd_next next = zd_workers_run(&req->server->workers, &parsing->job, cost_ns);
+    parsing->is_running = next == ZD_WAIT;
+    return next;
 }
 
 static struct zd_parsing *new_parsing(struct zd_request *req)

@@ -149,7 +149,7 @@ static enum zd_next step_begin(struct zd_request *req)
     struct zd_span query;
     (void)zd_route_path(req->target, &query);
     if (req->dataset_name.len > 0) {
-        req->dataset = zd_dataset_ref(zd_catalog_find(req->server, req->dataset_name));
+        req->dataset = zd_dataset_ref(zd_dataset_find(req->server, req->dataset_name));
         if (req->dataset == NULL) {
             return refuse_dataset(req, req->dataset_name);
         }
@@ -191,7 +191,7 @@ static bool writes_to_read_only(struct zd_request *req, const struct zd_match *m
     const bool is_write = strcmp(req->method, "PUT") == 0 || strcmp(req->method, "PATCH") == 0 ||
                           strcmp(req->method, "DELETE") == 0;
     if (is_write && match->dataset.len > 0) {
-        req->dataset = zd_dataset_ref(zd_catalog_find(req->server, match->dataset));
+        req->dataset = zd_dataset_ref(zd_dataset_find(req->server, match->dataset));
     }
     return is_write && req->dataset != NULL && !req->dataset->config.writable;
 }
@@ -212,7 +212,7 @@ static enum zd_status options_of(
         zd_route_find(zd_handlers, req->method, req->path_text->at, &match) != ZD_ROUTE_METHOD) {
         zd_text_add(allow, "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
     } else {
-        const struct zd_dataset *dataset = zd_catalog_find(req->server, match.dataset);
+        const struct zd_dataset *dataset = zd_dataset_find(req->server, match.dataset);
         const bool with_writes = dataset == NULL || dataset->config.writable;
         zd_route_allow(zd_handlers, match.route, with_writes, allow);
     }

@@ -1,4 +1,5 @@
 /* What handlers ask of a request's node: the waits of server/request/request.h. */
+#include "server/data/catalog.h"
 #include "server/request/node_check.h"
 #include "server/request/request.h"
 

@@ -1,6 +1,8 @@
 /* A request's work for a worker thread, in memory that outlives the request when it must. */
 #include "server/request/task.h"
 
+#include "server/runtime/server.h"
+
 struct zd_job_owner zd_task_owner(const struct zd_request *req)
 {
     const bool has_lane = req->ticket.state != ZD_TICKET_NONE;
@@ -44,15 +46,10 @@ void zd_task_init(struct zd_task *task, struct zd_request *req, void (*work)(str
 
 enum zd_next zd_task_run(struct zd_task *task, uint64_t cost_ns)
 {
-    struct zd_server *server = task->req->server;
-    if (zd_workers_is_cheap(server, cost_ns)) {
-        task->work(task);
-        return ZD_NEXT;
-    }
-    task->is_running = true;
     task->job.owner = zd_task_owner(task->req);
-    zd_workers_submit(server, &task->job, cost_ns);
-    return ZD_WAIT;
+    const enum zd_next next = zd_workers_run(&task->req->server->workers, &task->job, cost_ns);
+    task->is_running = next == ZD_WAIT;
+    return next;
 }
 
 void zd_task_leave(struct zd_task *task)

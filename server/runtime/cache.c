@@ -1,7 +1,7 @@
 /* A cache bounded in bytes, scan resistant.
  *
  * SIEVE: entries queue in the order of arrival and never move. To make room a hand goes from the
- * oldest to the newest: it spares those used since it passed last, and takes those that were not.
+ * oldest to the newest: it spares entries used since it last passed, and takes the others.
  *
  *     queue   newest -> [ ] [ ] [v] [ ] [v] [v] -> oldest       v = visited
  *                                ^ hand, on its way to the newest
@@ -43,6 +43,7 @@ void zd_cache_done(struct zd_cache *cache)
         zd_cache_drop(cache, entry);
     }
     zd_map_done(&cache->map);
+    zd_list_remove(&cache->link);
 }
 
 struct zd_cache_entry *zd_cache_find(struct zd_cache *cache, struct zd_span key)
@@ -67,7 +68,7 @@ enum zd_status zd_cache_put(struct zd_cache *cache, struct zd_cache_entry *entry
     return ZD_OK;
 }
 
-/* Two rounds meet every entry once after its mark was wiped; what is left then cannot go. */
+/* Two rounds meet every entry once after its mark was wiped; the others are busy. */
 static void evict(struct zd_cache *cache, const struct zd_cache_entry *spared)
 {
     const size_t n_turns = 2 * cache->map.n_entries;

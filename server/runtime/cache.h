@@ -14,15 +14,16 @@ struct zd_cache_entry {
     struct zd_map_entry map;        /* key */
     struct zd_list queue;           /* in the order of arrival */
     struct zd_flight *flight;       /* the work under way; NULL = idle. Busy = never evicted */
-    size_t bytes;                   /* what it costs; set by zd_cache_charge */
-    const struct zd_dataset *owner; /* whose data it is; NULL = nobody's */
+    size_t bytes;                   /* its cost; set by zd_cache_charge */
+    const struct zd_dataset *owner; /* whose data it is; NULL = no dataset */
     uint32_t refs;                  /* one for being in the table, one for each user */
     bool in_table;
     bool visited; /* SIEVE: used since the hand passed */
 };
 
 struct zd_cache {
-    const char *name; /* for /metrics */
+    struct zd_list link; /* in server->caches, for a cache of a server */
+    const char *name;    /* for /metrics */
     size_t bytes_max;
     size_t entry_bytes_max; /* a larger entry would push out too many others: it is not kept */
     size_t bytes;
@@ -52,11 +53,11 @@ struct zd_cache_entry *zd_cache_find(struct zd_cache *cache, struct zd_span key)
  * caller. @retval ZD_NO_MEMORY */
 ZD_RESULT zd_cache_put(struct zd_cache *cache, struct zd_cache_entry *entry);
 
-/** Say what an entry costs now; may evict others (never it, never busy ones). An entry over
+/** Set the cost of an entry; may evict others (never it, never busy ones). An entry over
  * entry_bytes_max leaves the table. */
 void zd_cache_charge(struct zd_cache *cache, struct zd_cache_entry *entry, size_t bytes);
 
-/** Out of the table at once: nobody finds it any more; its users keep it. */
+/** Out of the table at once: it is no longer found; its users keep it. */
 void zd_cache_drop(struct zd_cache *cache, struct zd_cache_entry *entry);
 
 /** The same for all that are to go, busy ones too. */

@@ -1,4 +1,4 @@
-/* Single flight: one work on a cache entry for all who want what it finds. */
+/* Single flight: one work on a cache entry for all its waiters. */
 #include "server/runtime/flight.h"
 
 #include <assert.h>

@@ -1,4 +1,4 @@
-/* Single flight: one work on a cache entry for all who want what it finds. Thread: loop. */
+/* Single flight: one work on a cache entry for all its waiters. Thread: loop. */
 #ifndef ZD_RUNTIME_FLIGHT_H
 #define ZD_RUNTIME_FLIGHT_H
 

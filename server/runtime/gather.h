@@ -6,7 +6,7 @@
 #include "server/runtime/workers.h"
 
 /**
- * Belongs to the object that waits, so that two who wait for the same machine never share a count.
+ * Belongs to the object that waits, so that two of one machine never share a count.
  * A step asks like this:
  *
  *     zd_gather_begin(&gather);
@@ -15,7 +15,7 @@
  */
 struct zd_gather {
     struct zd_machine *machine; /* borrowed */
-    struct zd_job_owner owner;  /* for whom workers work meanwhile */
+    struct zd_job_owner owner;  /* of jobs that belong to the waits */
     uint32_t n;                 /* waits under way */
     uint32_t n_at_once;         /* 0: the machine goes on when all have ended; else already when
                                  * fewer than so many are under way */

@@ -8,7 +8,7 @@
  * A state machine, embedded in the object whose steps it runs. The owner keeps which step is next:
  * `step` is two lines that find the owner and call that.
  *
- *     zd_machine_begin -> step, step, ... -> ZD_DONE: the caller has the result at hand
+ *     zd_machine_begin -> step, step, ... -> ZD_DONE: the caller has the result
  *                                      \-> ZD_WAIT ... zd_machine_wake -> step, ... -> ZD_DONE: end
  */
 struct zd_machine {

@@ -1,4 +1,4 @@
-/* The memory that the process may use, and who gets which part of it. */
+/* The memory that the process may use, and how it is shared out. */
 #include "server/runtime/memory.h"
 
 #include <malloc.h>

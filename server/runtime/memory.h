@@ -1,16 +1,16 @@
-/* The memory that the process may use, and who gets which part of it. */
+/* The memory that the process may use, and how it is shared out. */
 #ifndef ZD_RUNTIME_MEMORY_H
 #define ZD_RUNTIME_MEMORY_H
 
 #include "server/config/settings.h"
 
-/** Who may hold how much. */
+/** The shares. */
 struct zd_memory {
     uint64_t bytes;         /* that the process may use */
     const char *bounded_by; /* "setting memory.bytes", "control group", ... */
     uint64_t work_bytes;    /* for requests under way */
-    uint64_t body_bytes;    /* for what they bring along, which is held before they are admitted */
-    uint64_t decoded_bytes; /* for the caches: what is configured, or less */
+    uint64_t body_bytes;    /* for request bodies, which are held before admission */
+    uint64_t decoded_bytes; /* for the caches: as configured, or less */
     uint64_t encoded_bytes;
     uint64_t metadata_bytes;
     bool caches_shrank;
@@ -29,9 +29,9 @@ uint64_t zd_memory_find(const char *root, const char **bounded_by);
 /**
  * Share it out: at most 3/8 for the caches, which shrink together when they are configured larger;
  * 3/8 for requests under way unless admission.bytes says otherwise; the rest for connections, code
- * and what the allocator cannot give back.
+ * and memory that the allocator cannot release.
  *
- * @param found what zd_memory_find said; setting memory.bytes goes before it
+ * @param found by zd_memory_find; setting memory.bytes goes before it
  */
 void zd_memory_plan(const struct zd_settings *settings, uint64_t found, const char *bounded_by,
     struct zd_memory *ret_memory);
@@ -39,7 +39,7 @@ void zd_memory_plan(const struct zd_settings *settings, uint64_t found, const ch
 /** Set the allocator up so that freed memory is used again by all threads. Once, at the start. */
 void zd_memory_tune(void);
 
-/** Give what is free back to the system. Thread: any; takes milliseconds. */
+/** Release free memory to the system. Thread: any; takes milliseconds. */
 void zd_memory_give_back(void);
 
 #endif

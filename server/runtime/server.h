@@ -25,15 +25,15 @@ struct zd_server {
     size_t n_datasets;
     struct zd_list retired; /* struct zd_dataset: out of the table, but not closed yet */
     uint32_t last_dataset_id;
-    struct zd_cache *replies;    /* prepared answers; borrowed: of the front */
+    struct zd_list caches;       /* struct zd_cache: all, the front's too */
     struct zd_cache nodes;       /* struct zd_node */
     struct zd_cache objects;     /* struct zd_object */
     struct zd_cache chunks;      /* decoded chunks */
     struct zd_list spare_slices; /* struct zd_slice: to be used again; n_spare_slices of them */
     size_t n_spare_slices;
-    struct zd_memory memory; /* what may be held */
+    struct zd_memory memory; /* shares of the caches and of requests */
     struct zd_admit *admit;  /* borrowed: of server/start.c, as locks and events */
-    struct zd_workers pool;
+    struct zd_workers workers;
     struct zd_locks *locks;
     struct zd_events_clock *events;
     struct zd_map edits;     /* of server/write/edit.c: stored objects that change */

@@ -9,7 +9,7 @@ void zd_wait_answer(struct zd_wait *wait, enum zd_status status, const struct zd
     if (err != NULL) {
         wait->err = *err;
     } else {
-        wait->err.facts.set = 0; /* an error is large: only what says that it is empty is reset */
+        wait->err.facts.set = 0; /* an error is large: only its emptiness is set */
         wait->err.text[0] = '\0';
     }
     wait->err.status = status;

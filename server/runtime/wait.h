@@ -9,7 +9,7 @@
  * A wait for one thing: embedded in the waiter's object. The call that wants something returns
  * ZD_NEXT when the outputs are set already (then `done` never runs), or ZD_WAIT (then it runs once,
  * later, never inside that call, unless the wait is cancelled). This is the only way in which
- * anything in the server says that it is over.
+ * anything in the server reports its end.
  */
 struct zd_wait {
     struct zd_list link; /* in the list of the thing waited for; unlinked = does not wait */
@@ -26,19 +26,19 @@ enum zd_next {
     ZD_DONE, /* the machine is done; of a request: it is answered */
 };
 
-/** Stop waiting. The work goes on: dropping what nobody waits for is for those who know it
- * (zd_objects_release, zd_chunks_release). Accepts one that does not wait. */
+/** Stop waiting. The work goes on; zd_flight_leave can cancel it too. Accepts one that does not
+ * wait. */
 static inline void zd_wait_cancel(struct zd_wait *wait)
 {
     zd_list_remove(&wait->link);
 }
 
-/** Sets how it ended: the status, and the error's story when there is one (not NULL). */
+/** Set how it ended. @param err NULL: there is no error */
 void zd_wait_answer(struct zd_wait *wait, enum zd_status status, const struct zd_error *err);
 
 /**
- * Tells all who wait; each is out of the list before its done runs. A done may cancel others of the
- * list; one who begins to wait meanwhile waits for the next time.
+ * Answer all waits of a list; each leaves the list before its done runs. A done may cancel others
+ * of the list; a wait that begins meanwhile waits for the next time.
  */
 void zd_wait_tell(struct zd_list *waiters, enum zd_status status, const struct zd_error *err);
 

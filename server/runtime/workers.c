@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "core/base/num.h"
-#include "server/runtime/server.h"
+#include "core/base/own.h"
 
 #define WORKERS_AT_LEAST 2
 #define AHEAD_NS         500000 /* of work a worker may find waiting when it has done its own */
@@ -25,9 +25,9 @@ uint32_t zd_workers_count(const struct zd_settings *settings)
     return (uint32_t)(settings->workers_count == 0 ? n_default : settings->workers_count);
 }
 
-bool zd_workers_is_cheap(const struct zd_server *server, uint64_t cost_ns)
+bool zd_workers_is_cheap(const struct zd_workers *workers, uint64_t cost_ns)
 {
-    return cost_ns / 1000 < server->config->settings.workers_inline_us;
+    return cost_ns / 1000 < workers->settings->workers_inline_us;
 }
 
 static struct zd_job *job_of(struct zd_list *link)
@@ -37,9 +37,9 @@ static struct zd_job *job_of(struct zd_list *link)
 
 /* ---- the queue ---- */
 
-static struct zd_list *turns_of(struct zd_workers *pool, const struct zd_job *job)
+static struct zd_list *turns_of(struct zd_workers *workers, const struct zd_job *job)
 {
-    return job->owner.is_large ? &pool->large : &pool->small;
+    return job->owner.is_large ? &workers->large : &workers->small;
 }
 
 /* There are no more owners than requests that were admitted. */
@@ -53,21 +53,21 @@ static struct zd_job *first_of_owner(struct zd_list *turns, const void *name)
     return NULL;
 }
 
-static void put(struct zd_workers *pool, struct zd_job *job)
+static void put(struct zd_workers *workers, struct zd_job *job)
 {
-    struct zd_list *turns = turns_of(pool, job);
+    struct zd_list *turns = turns_of(workers, job);
     struct zd_job *first = first_of_owner(turns, job->owner.name);
     zd_list_init(&job->more);
     job->is_first = first == NULL;
     zd_list_push_back(first == NULL ? turns : &first->more, &job->link);
-    pool->n_waiting++;
+    workers->n_waiting++;
 }
 
 /* The owner's next job takes the place: behind all others when the owner had its turn, else where
  * the job was. */
-static void take_out(struct zd_workers *pool, struct zd_job *job, struct zd_list *place)
+static void take_out(struct zd_workers *workers, struct zd_job *job, struct zd_list *place)
 {
-    pool->n_waiting--;
+    workers->n_waiting--;
     if (job->is_first && !zd_list_is_empty(&job->more)) {
         struct zd_job *next = job_of(zd_list_pop_front(&job->more));
         zd_list_take_all(&job->more, &next->more);
@@ -77,24 +77,24 @@ static void take_out(struct zd_workers *pool, struct zd_job *job, struct zd_list
     zd_list_remove(&job->link);
 }
 
-static struct zd_job *next_job(struct zd_workers *pool)
+static struct zd_job *next_job(struct zd_workers *workers)
 {
-    const bool has_large = !zd_list_is_empty(&pool->large);
-    const bool is_large =
-        has_large && (zd_list_is_empty(&pool->small) || pool->n_small_in_a_row >= SMALL_IN_A_ROW);
-    struct zd_list *turns = is_large ? &pool->large : &pool->small;
+    const bool has_large = !zd_list_is_empty(&workers->large);
+    const bool is_large = has_large && (zd_list_is_empty(&workers->small) ||
+                                           workers->n_small_in_a_row >= SMALL_IN_A_ROW);
+    struct zd_list *turns = is_large ? &workers->large : &workers->small;
     if (zd_list_is_empty(turns)) {
         return NULL;
     }
     struct zd_job *job = job_of(turns->next);
-    pool->n_small_in_a_row = is_large ? 0 : pool->n_small_in_a_row + 1;
-    take_out(pool, job, turns->prev);
+    workers->n_small_in_a_row = is_large ? 0 : workers->n_small_in_a_row + 1;
+    take_out(workers, job, turns->prev);
     return job;
 }
 
 /* ---- libuv's pool ---- */
 
-/* Decoding is long, answering is short: a thread that works gives way to the one that answers. */
+/* Decoding is long, answering is short: worker threads give way to the loop thread. */
 static void give_way(void)
 {
     static _Thread_local bool is_done;
@@ -113,59 +113,69 @@ static void on_work(uv_work_t *uv)
 
 static void tell(struct zd_job *job, bool cancelled)
 {
-    job->server->metrics.n_jobs_dropped += cancelled ? 1 : 0;
+    job->workers->metrics->n_jobs_dropped += cancelled ? 1 : 0;
     job->done(job, cancelled);
 }
 
-static void give(struct zd_workers *pool);
+static void give(struct zd_workers *workers);
 
 static void on_done(uv_work_t *uv, int status)
 {
     struct zd_job *job = ZD_CONTAINER(uv, struct zd_job, uv);
-    struct zd_workers *pool = &job->server->pool;
-    pool->n_given--;
-    pool->given_ns -= job->cost_ns;
-    give(pool);
+    struct zd_workers *workers = job->workers;
+    workers->n_given--;
+    workers->given_ns -= job->cost_ns;
+    give(workers);
     tell(job, status == UV_ECANCELED);
 }
 
 /* One for each worker, and a little more: a worker must not wait until the loop has turned. */
-static bool has_room(const struct zd_workers *pool)
+static bool has_room(const struct zd_workers *workers)
 {
-    return pool->n_given < pool->n_workers ||
-           (pool->n_given < pool->n_workers * GIVEN_MAX &&
-               pool->given_ns < (uint64_t)pool->n_workers * AHEAD_NS);
+    return workers->n_given < workers->n_workers ||
+           (workers->n_given < workers->n_workers * GIVEN_MAX &&
+               workers->given_ns < (uint64_t)workers->n_workers * AHEAD_NS);
 }
 
-static void give(struct zd_workers *pool)
+static void give(struct zd_workers *workers)
 {
-    while (has_room(pool)) {
-        struct zd_job *job = next_job(pool);
+    while (has_room(workers)) {
+        struct zd_job *job = next_job(workers);
         if (job == NULL) {
             return;
         }
-        pool->n_given++;
-        pool->given_ns += job->cost_ns;
+        workers->n_given++;
+        workers->given_ns += job->cost_ns;
         /* It fails only without a work function. */
-        (void)uv_queue_work(job->server->loop, &job->uv, on_work, on_done);
+        (void)uv_queue_work(workers->loop, &job->uv, on_work, on_done);
     }
 }
 
-void zd_workers_submit(struct zd_server *server, struct zd_job *job, uint64_t cost_ns)
+void zd_workers_submit(struct zd_workers *workers, struct zd_job *job, uint64_t cost_ns)
 {
-    job->server = server;
+    job->workers = workers;
     job->cost_ns = cost_ns;
-    server->metrics.n_jobs++;
-    put(&server->pool, job);
-    give(&server->pool);
+    workers->metrics->n_jobs++;
+    put(workers, job);
+    give(workers);
+}
+
+enum zd_next zd_workers_run(struct zd_workers *workers, struct zd_job *job, uint64_t cost_ns)
+{
+    if (zd_workers_is_cheap(workers, cost_ns)) {
+        job->work(job);
+        return ZD_NEXT;
+    }
+    zd_workers_submit(workers, job, cost_ns);
+    return ZD_WAIT;
 }
 
 static void on_idle(uv_idle_t *idle)
 {
-    struct zd_server *server = idle->data;
+    struct zd_workers *workers = ZD_CONTAINER(idle, struct zd_workers, idle);
     struct zd_list dropped;
     uv_idle_stop(idle);
-    zd_list_take_all(&server->pool.dropped, &dropped);
+    zd_list_take_all(&workers->dropped, &dropped);
     for (struct zd_list *link; (link = zd_list_pop_front(&dropped)) != NULL;) {
         tell(job_of(link), true);
     }
@@ -173,31 +183,35 @@ static void on_idle(uv_idle_t *idle)
 
 void zd_workers_cancel(struct zd_job *job)
 {
-    struct zd_workers *pool = &job->server->pool;
+    struct zd_workers *workers = job->workers;
     if (!zd_list_is_linked(&job->link)) {
         (void)uv_cancel((uv_req_t *)&job->uv);
         return;
     }
-    take_out(pool, job, &job->link);
-    zd_list_push_back(&pool->dropped, &job->link);
-    uv_idle_start(&pool->idle, on_idle);
+    take_out(workers, job, &job->link);
+    zd_list_push_back(&workers->dropped, &job->link);
+    uv_idle_start(&workers->idle, on_idle);
 }
 
-/* ---- the whole ---- */
+/* ---- begin and end ---- */
 
-void zd_workers_init(struct zd_server *server)
+void zd_workers_init(struct zd_workers *workers, uv_loop_t *loop,
+    const struct zd_settings *settings, struct zd_metrics *metrics)
 {
-    struct zd_workers *pool = &server->pool;
-    *pool = (struct zd_workers){.n_workers = zd_workers_count(&server->config->settings)};
-    zd_list_init(&pool->small);
-    zd_list_init(&pool->large);
-    zd_list_init(&pool->dropped);
-    uv_idle_init(server->loop, &pool->idle);
-    pool->idle.data = server;
+    *workers = (struct zd_workers){
+        .loop = loop,
+        .settings = settings,
+        .metrics = metrics,
+        .n_workers = zd_workers_count(settings),
+    };
+    zd_list_init(&workers->small);
+    zd_list_init(&workers->large);
+    zd_list_init(&workers->dropped);
+    uv_idle_init(loop, &workers->idle);
 }
 
-void zd_workers_close(struct zd_server *server)
+void zd_workers_close(struct zd_workers *workers)
 {
-    assert(server->pool.n_given == 0 && server->pool.n_waiting == 0);
-    uv_close((uv_handle_t *)&server->pool.idle, NULL);
+    assert(workers->n_given == 0 && workers->n_waiting == 0);
+    uv_close((uv_handle_t *)&workers->idle, NULL);
 }

@@ -1,22 +1,21 @@
 /* Work for the worker threads: pure functions over immutable inputs. Thread: loop, but for `work`.
  *
- * libuv's pool is first come, first served, and cannot be asked to think again; so it is given only
- * what its threads can do next, and the rest waits here: jobs of small requests first, jobs of
- * large ones request by request in turn. */
+ * libuv's pool is first come, first served; so it is given only what its threads can do next, and
+ * the other jobs wait here: those of small requests first, those of large ones request by request
+ * in turn. */
 #ifndef ZD_RUNTIME_WORKERS_H
 #define ZD_RUNTIME_WORKERS_H
 
 #include <uv.h>
 
 #include "core/base/list.h"
-#include "core/base/status.h"
+#include "server/config/settings.h"
+#include "server/runtime/metrics.h"
+#include "server/runtime/wait.h"
 
-struct zd_server;
-struct zd_settings;
-
-/** For whom a job is done: what tells one request from another, and its lane. */
+/** The request that a job is done for. */
 struct zd_job_owner {
-    const void *name; /* NULL: nobody in particular */
+    const void *name; /* unique to the request; NULL: no request */
     bool is_large;    /* see zd_admit_want */
 };
 
@@ -28,15 +27,18 @@ struct zd_job {
     struct zd_job_owner owner;
     /* its own */
     uv_work_t uv;
-    struct zd_server *server;
+    struct zd_workers *workers;
     uint64_t cost_ns;
     bool is_first;       /* of its owner's: link is in the turns, the others' in its `more` */
     struct zd_list link; /* while it waits here */
     struct zd_list more;
 };
 
-/** What waits in front of libuv's pool. */
+/** The queue in front of libuv's pool. */
 struct zd_workers {
+    uv_loop_t *loop;                    /* borrowed */
+    const struct zd_settings *settings; /* borrowed */
+    struct zd_metrics *metrics;         /* borrowed */
     uint32_t n_workers;
     uint32_t n_given; /* that libuv has */
     uint64_t given_ns;
@@ -44,28 +46,31 @@ struct zd_workers {
     uint64_t n_waiting;
     struct zd_list small;   /* the first job of each owner, the next one in front */
     struct zd_list large;   /* the same */
-    struct zd_list dropped; /* cancelled: done is to be told */
-    uv_idle_t idle;         /* tells them */
+    struct zd_list dropped; /* cancelled jobs, whose done has not run */
+    uv_idle_t idle;         /* runs it */
 };
 
 /** How many worker threads the settings ask for. Thread: any. */
 uint32_t zd_workers_count(const struct zd_settings *settings);
 
-/** Begin: server->loop and server->config are there. */
-void zd_workers_init(struct zd_server *server);
+/** @param loop, settings, metrics borrowed */
+void zd_workers_init(struct zd_workers *workers, uv_loop_t *loop,
+    const struct zd_settings *settings, struct zd_metrics *metrics);
 
-/** Nothing waits any more: the loop was run until all work was done. The loop must run once more.
- */
-void zd_workers_close(struct zd_server *server);
+/** No job is left: the loop was run until all were done. The loop must run once more. */
+void zd_workers_close(struct zd_workers *workers);
 
-/** Whether work of that estimated cost is to be done on the loop thread, at once (setting
- * workers.inline_us). */
-bool zd_workers_is_cheap(const struct zd_server *server, uint64_t cost_ns);
+/** Whether a job of that estimated cost belongs on the loop thread (setting workers.inline_us). */
+bool zd_workers_is_cheap(const struct zd_workers *workers, uint64_t cost_ns);
 
-/** Give work of that estimated cost to a worker. */
-void zd_workers_submit(struct zd_server *server, struct zd_job *job, uint64_t cost_ns);
+/** Do a job of that estimated cost: at once when it is cheap, else on a worker.
+ * @return ZD_NEXT: its work has run, and its done will not; ZD_WAIT */
+enum zd_next zd_workers_run(struct zd_workers *workers, struct zd_job *job, uint64_t cost_ns);
 
-/** Ask that work which has not begun is dropped; done still runs. */
+/** Give a job to a worker, whatever it costs. */
+void zd_workers_submit(struct zd_workers *workers, struct zd_job *job, uint64_t cost_ns);
+
+/** Drop a job that has not begun; its done still runs. */
 void zd_workers_cancel(struct zd_job *job);
 
 #endif

@@ -82,7 +82,7 @@ enum zd_status zd_slice_append_select(const struct zd_slice_append *append,
 {
     struct zd_node *grown = NULL;
     uint64_t shape[ZD_RANK_MAX];
-    ZD_TRY(zd_catalog_foresee(append->before, append->change.meta, &grown, err));
+    ZD_TRY(zd_node_foresee(append->before, append->change.meta, &grown, err));
     zd_meta_shape(grown->meta, shape);
     zd_selection_whole(grown->meta->grid.rank, shape, ret_asked);
     struct zd_axis *axis = &ret_asked->axis[append->dim];

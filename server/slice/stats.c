@@ -150,7 +150,7 @@ static uint64_t touched_bytes(const struct zd_stats *stats)
 {
     uint64_t n;
     if (zd_plan_overflows(&stats->read.node->layout->level[0].grid, &stats->read.selection, &n) ||
-        ckd_mul(&n, n, (uint64_t)sizeof(struct zd_seen_objects_object))) {
+        ckd_mul(&n, n, (uint64_t)sizeof(struct zd_seen_object))) {
         return UINT64_MAX;
     }
     return n;

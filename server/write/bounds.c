@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "core/base/num.h"
+#include "server/data/catalog.h"
 #include "server/data/datasets.h"
 #include "server/runtime/machine.h"
 #include "server/runtime/server.h"

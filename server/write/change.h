@@ -3,6 +3,7 @@
 #ifndef ZD_WRITE_CHANGE_H
 #define ZD_WRITE_CHANGE_H
 
+#include "server/data/catalog.h"
 #include "server/data/multiscale.h"
 #include "server/runtime/gather.h"
 #include "server/write/lock.h"

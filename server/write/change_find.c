@@ -1,6 +1,7 @@
 /* Changing documents: finding what is stored now, and whether the change is possible there. */
 #include <string.h>
 
+#include "server/data/catalog.h"
 #include "server/runtime/server.h"
 #include "server/write/change.h"
 

@@ -60,7 +60,7 @@ enum zd_status zd_change_judge_keep(struct zd_change_place *place, struct zd_doc
 
 static struct zd_reading reading_of(const struct zd_change *change)
 {
-    struct zd_reading reading = zd_catalog_reading(change->dataset);
+    struct zd_reading reading = zd_dataset_reading(change->dataset);
     reading.judgement = ZD_JUDGE_WRITE;
     return reading;
 }
@@ -203,7 +203,7 @@ static bool has_only_faults_of(const struct zd_change *change, const struct zd_f
  * what reading tolerates is no fault of the client. */
 static enum zd_status tolerate(struct zd_change *change, const struct zd_documents *stored)
 {
-    struct zd_reading reading = zd_catalog_reading(change->dataset);
+    struct zd_reading reading = zd_dataset_reading(change->dataset);
     const struct zd_documents made = zd_change_judge_documents(zd_change_target(change));
     ZD_AUTO(zd_meta) meta = NULL;
     ZD_AUTO(zd_meta) before = NULL;
@@ -314,7 +314,7 @@ static enum zd_status begin_node(struct zd_change *change)
     if (!change->ask.wants_node || change->ask.is_dry || strlen(change->path) > ZD_KEY_BYTES_MAX) {
         return ZD_OK;
     }
-    change->made = zd_catalog_new_node(change->dataset, change->path);
+    change->made = zd_node_new(change->dataset, zd_span_of(change->path));
     return change->made == NULL ? zd_fail(&change->err, ZD_NO_MEMORY, "no memory for a node")
                                 : ZD_OK;
 }

@@ -27,19 +27,19 @@ void zd_change_report(struct zd_change *change)
     if (change->verdict == ZD_VERDICT_LOST || (zd_change_is_erasure(change) && is_made)) {
         /* A group without a document existed by what was below it. */
         if (change->before != NULL || change->ask.kind == ZD_METADATA_ERASE) {
-            zd_events_node(change->dataset, change->path, ZD_NODE_DELETED, NULL);
+            zd_events_node(change->dataset->events, change->path, ZD_NODE_DELETED, NULL);
         }
         return;
     }
     for (size_t i = 0; i + 1 < change->n_places; i++) {
         if (change->place[i].is_new && (change->place[i].is_made || is_made)) {
             tag_of(&change->place[i], ZD_NODE_GROUP, etag);
-            zd_events_node(change->dataset, change->place[i].path, ZD_NODE_CREATED, etag);
+            zd_events_node(change->dataset->events, change->place[i].path, ZD_NODE_CREATED, etag);
         }
     }
     if (is_made) {
         tag_of(zd_change_target(change), change->meta->type, etag);
-        zd_events_node(change->dataset, change->path,
+        zd_events_node(change->dataset->events, change->path,
             change->has_made ? ZD_NODE_CREATED : ZD_NODE_CHANGED, etag);
     }
 }
@@ -47,7 +47,7 @@ void zd_change_report(struct zd_change *change)
 void zd_change_report_rest(struct zd_change *change)
 {
     if (change->n_erased > 0) {
-        zd_events_chunks(change->dataset, change->path, change->meta->grid.rank,
+        zd_events_chunks(change->dataset->events, change->path, change->meta->grid.rank,
             change->erased_index, change->n_erased, ZD_CHUNKS_ERASED);
     }
     change->n_erased = 0;
@@ -62,7 +62,7 @@ void zd_change_report_erased(struct zd_change *change, const uint64_t *index)
             zd_alloc_zero((size_t)REPORTED_AT_ONCE * rank, sizeof *change->erased_index);
     }
     if (change->erased_index == NULL) {
-        zd_events_chunks(change->dataset, change->path, rank, index, 1, ZD_CHUNKS_ERASED);
+        zd_events_chunks(change->dataset->events, change->path, rank, index, 1, ZD_CHUNKS_ERASED);
         return;
     }
     memcpy(change->erased_index + change->n_erased * rank, index, rank * sizeof *index);

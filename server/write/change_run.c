@@ -55,14 +55,9 @@ static void work_is_done(struct zd_job *job, bool cancelled)
 enum zd_change_outcome zd_change_run_work(
     struct zd_change *change, void (*work)(struct zd_job *job), uint64_t cost_ns)
 {
-    struct zd_server *server = change->dataset->server;
+    struct zd_workers *workers = &change->dataset->server->workers;
     change->job = (struct zd_job){.work = work, .done = work_is_done};
-    if (zd_workers_is_cheap(server, cost_ns)) {
-        work(&change->job);
-    } else {
-        zd_gather_add(&change->gather, ZD_WAIT);
-        zd_workers_submit(server, &change->job, cost_ns);
-    }
+    zd_gather_add(&change->gather, zd_workers_run(workers, &change->job, cost_ns));
     return ZD_CHANGE_NEXT;
 }
 

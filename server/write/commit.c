@@ -7,6 +7,7 @@
 
 #include "core/base/num.h"
 #include "core/dialect/dialect.h"
+#include "server/data/catalog.h"
 #include "server/data/events.h"
 #include "server/runtime/server.h"
 #include "server/write/grow.h"

@@ -15,6 +15,7 @@
 #ifndef ZD_WRITE_COMMIT_H
 #define ZD_WRITE_COMMIT_H
 
+#include "server/data/catalog.h"
 #include "server/write/bounds.h"
 #include "server/write/edit_set.h"
 

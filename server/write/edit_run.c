@@ -8,7 +8,8 @@
 #include "core/base/num.h"
 #include "server/data/datasets.h"
 #include "server/data/events.h"
-#include "server/data/shards.h"
+#include "server/data/object_key.h"
+#include "server/data/shard_lookup.h"
 #include "server/runtime/server.h"
 
 #define PAUSE_MS          2 /* about, before the first repetition; twice as long before the next */
@@ -23,7 +24,7 @@ enum zd_status zd_edit_run_name_object(const struct zd_node *node, const struct 
     struct zd_edit_run_name *name, struct zd_error *err)
 {
     char *key = (char *)name->byte + sizeof node->dataset->id;
-    ZD_TRY(zd_shards_key(node, edit->level, edit->part.chunk, key, err));
+    ZD_TRY(zd_object_key_of(node, edit->level, edit->part.chunk, key, err));
     zd_store_u32(name->byte, node->dataset->id);
     name->key = (struct zd_span){.ptr = name->byte, .len = sizeof node->dataset->id + strlen(key)};
     return ZD_OK;
@@ -54,7 +55,7 @@ void zd_edit_run_free(struct zd_edit_run *run)
         zd_edit_run_free_load(ZD_CONTAINER(link, struct zd_edit_load, link));
     }
     zd_lock_release(&run->lock);
-    zd_objects_release_range(&run->read);
+    zd_range_read_release(&run->read);
     zd_store_write_release(&run->write);
     zd_buf_unref(run->rewrite.bytes);
     zd_dataset_unref(run->dataset);
@@ -131,7 +132,7 @@ static void answer(const struct zd_edit_run *run, struct zd_edit_load *load, enu
     zd_wait_answer(
         &want->wait, is_own ? load->edit->status : status, is_own ? &load->edit->err : err);
     if (want->wait.status == ZD_CORRUPT) {
-        zd_error_name_key(&want->wait.err, "chunk", run->key);
+        zd_object_key_in_error(&want->wait.err, "chunk", run->key);
     }
 }
 
@@ -163,7 +164,7 @@ static void end_load(struct zd_edit_run *run, struct zd_edit_load *load, enum zd
 static enum zd_next step_again(struct zd_edit_run *run)
 {
     zd_lock_release(&run->lock);
-    zd_objects_release_range(&run->read);
+    zd_range_read_release(&run->read);
     zd_buf_unref(ZD_TAKE(run->rewrite.bytes));
     run->n_tries = 0;
     run->step = step_lock;
@@ -294,7 +295,7 @@ static enum zd_next step_read(struct zd_edit_run *run)
     run->read = (struct zd_range_want){
         .wait = zd_machine_wait(&run->machine), .range.kind = ZD_RANGE_WHOLE};
     run->step = step_have;
-    return zd_objects_want_range(run->dataset, run->key, &run->read);
+    return zd_range_read_want(run->dataset, run->key, &run->read);
 }
 
 static void work(struct zd_job *job)
@@ -348,7 +349,7 @@ static enum zd_next take_apart(struct zd_edit_run *run)
 static enum zd_next step_worked(struct zd_edit_run *run)
 {
     struct zd_error err = {0};
-    zd_objects_release_range(&run->read);
+    zd_range_read_release(&run->read);
     run->rewrite.old = NULL;
     if (run->is_staged && !run->is_committing && zd_edit_run_first(&run->batch)->want == NULL) {
         return ZD_DONE;
@@ -395,14 +396,9 @@ static enum zd_next step_work(struct zd_edit_run *run)
     run->step = step_worked;
     run->job = (struct zd_job){
         .work = work, .done = work_done, .owner = zd_edit_run_first(&run->batch)->owner};
-    const uint64_t cost = cost_ns(run);
-    if (zd_workers_is_cheap(server, cost)) {
-        work(&run->job);
-        return ZD_NEXT;
-    }
-    run->is_working = true;
-    zd_workers_submit(server, &run->job, cost);
-    return ZD_WAIT;
+    const enum zd_next next = zd_workers_run(&server->workers, &run->job, cost_ns(run));
+    run->is_working = next == ZD_WAIT;
+    return next;
 }
 
 static void on_timer(uv_timer_t *timer)
@@ -452,7 +448,7 @@ static void report_event(struct zd_edit_run *run, enum zd_chunks_change change)
         return;
     }
     zd_rewrite_edit_object(node->layout, first->edit, index);
-    zd_events_chunks(run->dataset, node->path, node->meta->grid.rank, index, 1, change);
+    zd_events_chunks(run->dataset->events, node->path, node->meta->grid.rank, index, 1, change);
 }
 
 static enum zd_next step_written(struct zd_edit_run *run)

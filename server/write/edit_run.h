@@ -12,7 +12,8 @@
 #ifndef ZD_WRITE_EDIT_RUN_H
 #define ZD_WRITE_EDIT_RUN_H
 
-#include "server/data/objects.h"
+#include "server/data/object_cache.h"
+#include "server/data/range_read.h"
 #include "server/runtime/machine.h"
 #include "server/write/edit_want.h"
 #include "server/write/lock.h"

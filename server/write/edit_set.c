@@ -5,8 +5,8 @@
 
 #include "core/array/rewrite_edit.h"
 #include "core/base/num.h"
-#include "core/dialect/dialect.h"
 #include "server/data/events.h"
+#include "server/data/object_key.h"
 
 #define ELLIPSIS "..." /* stands for keys that are not named */
 
@@ -174,7 +174,7 @@ static void tell(const struct zd_edit_set *set, enum zd_chunks_change change)
         }
     }
     if (n > 0) {
-        zd_events_chunks(set->node->dataset, set->node->path, rank, index, n, change);
+        zd_events_chunks(set->node->dataset->events, set->node->path, rank, index, n, change);
     }
     zd_free(index);
 }
@@ -218,9 +218,9 @@ uint64_t zd_edit_set_remains(
 enum zd_status zd_edit_set_key(
     const struct zd_edit_set *set, uint64_t number, struct zd_text *key, struct zd_error *err)
 {
-    const struct zd_node *node = set->node;
+    const uint64_t *index = set->object[number].want.edit->part.chunk;
+    char object_key[ZD_KEY_BYTES_MAX + 1];
+    ZD_TRY(zd_object_key_of(set->node, 0, index, object_key, err));
     zd_text_clear(key);
-    const enum zd_status status = node->meta->dialect->chunk_key(
-        node->meta, node->path, set->object[number].want.edit->part.chunk, key);
-    return status == ZD_OK ? ZD_OK : zd_fail(err, status, "the key of a chunk cannot be made");
+    return zd_text_add(key, object_key);
 }

@@ -1,7 +1,7 @@
 /* Invalidating caches when a stored key changes. */
 #include "server/write/invalidate.h"
 
-#include "server/data/objects.h"
+#include "server/data/object_cache.h"
 #include "server/runtime/server.h"
 
 static void invalidate(struct zd_dataset *dataset, const char *key)

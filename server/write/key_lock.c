@@ -1,5 +1,6 @@
 /* What a stored key means, and the lock of the path it belongs to. */
 #include "server/write/key_lock.h"
+#include "server/data/catalog.h"
 
 #include <string.h>
 

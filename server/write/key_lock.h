@@ -2,6 +2,7 @@
 #ifndef ZD_WRITE_KEY_LOCK_H
 #define ZD_WRITE_KEY_LOCK_H
 
+#include "server/data/catalog.h"
 #include "server/runtime/machine.h"
 #include "server/write/lock.h"
 

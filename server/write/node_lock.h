@@ -3,6 +3,7 @@
 #ifndef ZD_WRITE_NODE_LOCK_H
 #define ZD_WRITE_NODE_LOCK_H
 
+#include "server/data/catalog.h"
 #include "server/runtime/machine.h"
 #include "server/write/lock.h"
 

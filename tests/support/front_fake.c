@@ -37,7 +37,7 @@ enum zd_status zd_daemon_new(
     }
     front->server = server;
     zd_cache_init(&front->prepared, "replies", 1, NULL);
-    server->replies = &front->prepared;
+    zd_list_push_back(&server->caches, &front->prepared.link);
     *ret_front = front;
     return ZD_OK;
 }

@@ -6,6 +6,9 @@
 #include <string.h>
 
 #include "server/config/config.h"
+#include "server/data/catalog.h"
+#include "server/data/chunk_entry.h"
+#include "server/data/object_cache.h"
 #include "server/write/edit.h"
 #include "server/write/bounds.h"
 
@@ -41,11 +44,14 @@ void zd_test_plane_open(struct zd_test_plane *plane, uint64_t revalidate_ms)
     plane->server.dataset = plane->table;
     plane->server.n_datasets = 1;
     init_caches(&plane->server);
-    zd_workers_init(&plane->server);
+    zd_workers_init(&plane->server.workers, plane->server.loop, &plane->config.settings,
+        &plane->server.metrics);
     plane->server.locks = &plane->locks;
     plane->server.events = &plane->events;
     zd_lock_init(&plane->server);
     zd_events_init(&plane->server);
+    plane->dataset.events = zd_events_new(&plane->server);
+    ck_assert_ptr_nonnull(plane->dataset.events);
     zd_edit_init(&plane->server);
     zd_bounds_init(&plane->server);
     plane->ops = *plane->store.store->ops;
@@ -55,10 +61,10 @@ void zd_test_plane_open(struct zd_test_plane *plane, uint64_t revalidate_ms)
 void zd_test_plane_close(struct zd_test_plane *plane)
 {
     zd_test_plane_run(plane);
-    zd_workers_close(&plane->server);
+    zd_workers_close(&plane->server.workers);
     zd_lock_close(&plane->server);
     zd_events_done(&plane->server);
-    zd_events_free(&plane->dataset);
+    zd_events_free(plane->dataset.events);
     zd_test_plane_run(plane);
     done_caches(&plane->server);
     zd_bounds_done(&plane->server);

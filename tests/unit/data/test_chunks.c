@@ -1,9 +1,11 @@
 /* server/data/chunks, shards, encoded: one read and one decode for all who want a chunk. */
+#include "server/data/chunk_entry.h"
 #include "server/data/chunks.h"
 
 #include <string.h>
 
 #include "core/array/chunk.h"
+#include "server/data/object_cache.h"
 #include "server/data/stored_chunk.h"
 #include "tests/support/plane.h"
 #include "tests/support/unit.h"

@@ -1,11 +1,16 @@
 /* server/data/datasets: what a reload keeps, and when the store of a retired dataset closes. */
+#include "server/data/catalog.h"
+#include "server/data/chunk_entry.h"
 #include "server/data/datasets.h"
 
 #include "server/config/config.h"
 #include "server/data/chunks.h"
-#include "server/data/objects.h"
-#include "server/runtime/server.h"
+#include "server/data/events.h"
+#include "server/data/key_list.h"
+#include "server/data/object_cache.h"
+#include "server/data/range_read.h"
 #include "server/data/walk.h"
+#include "server/runtime/server.h"
 #include "tests/support/unit.h"
 
 #define LONG_MS 1000000
@@ -21,6 +26,7 @@ struct bench {
     uv_loop_t loop;
     struct zd_config config; /* the datasets are not its own */
     struct zd_cache replies;
+    struct zd_events_clock events;
     struct zd_server server;
     struct zd_store_ops ops; /* of the first dataset's store, when slow */
 };
@@ -60,12 +66,19 @@ static void open_bench(struct bench *bench, struct zd_dataset_config *dataset, s
     struct zd_server *server = &bench->server;
     server->config = &config;
     server->loop = &bench->loop;
-    server->replies = &bench->replies;
     zd_log_init(&server->log, &bench->config.settings, server->loop);
     zd_cache_init(&bench->replies, "replies", 1 << 20, nothing_to_free);
     zd_cache_init(&server->nodes, "nodes", 1 << 20, zd_node_free);
     zd_cache_init(&server->objects, "objects", 1 << 20, zd_object_free);
     zd_cache_init(&server->chunks, "chunks", 1 << 20, zd_chunk_free);
+    zd_list_init(&server->caches);
+    zd_list_push_back(&server->caches, &server->nodes.link);
+    zd_list_push_back(&server->caches, &server->objects.link);
+    zd_list_push_back(&server->caches, &server->chunks.link);
+    zd_list_push_back(&server->caches, &bench->replies.link);
+    server->events = &bench->events;
+    zd_events_init(server);
+    zd_workers_init(&server->workers, server->loop, &bench->config.settings, &server->metrics);
     ck_assert_int_eq(zd_datasets_open(server, NULL), ZD_OK);
     server->config = &bench->config;
 }
@@ -79,6 +92,8 @@ static void close_bench(struct bench *bench)
     zd_cache_done(&server->nodes);
     zd_cache_done(&bench->replies);
     zd_datasets_close(server);
+    zd_events_done(server);
+    zd_workers_close(&server->workers);
     zd_log_close(&server->log);
     (void)uv_run(&bench->loop, UV_RUN_DEFAULT);
     zd_log_done(&server->log);
@@ -163,7 +178,7 @@ struct reader {
     struct zd_object_want object;
     struct zd_object_want directory;
     struct zd_range_want range;
-    struct zd_list_want list;
+    struct zd_key_list list;
 };
 
 static void ignore(struct zd_wait *wait)
@@ -192,13 +207,13 @@ static enum zd_next want_directory(struct zd_dataset *dataset, struct reader *re
 static enum zd_next want_range(struct zd_dataset *dataset, struct reader *reader)
 {
     reader->range.wait.done = ignore;
-    return zd_objects_want_range(dataset, "x/c", &reader->range);
+    return zd_range_read_want(dataset, "x/c", &reader->range);
 }
 
 static enum zd_next want_list(struct zd_dataset *dataset, struct reader *reader)
 {
     reader->list.wait.done = ignore;
-    return zd_objects_want_list(dataset, "x/", NULL, 1, &reader->list);
+    return zd_key_list_want(dataset, "x/", NULL, 1, &reader->list);
 }
 
 static enum zd_next (*const wants[])(struct zd_dataset *dataset, struct reader *reader) = {
@@ -210,8 +225,8 @@ static void release(struct reader *reader)
     zd_node_unref(reader->node.node);
     zd_objects_release(&reader->object);
     zd_objects_release(&reader->directory);
-    zd_objects_release_range(&reader->range);
-    zd_objects_release_list(&reader->list);
+    zd_range_read_release(&reader->range);
+    zd_key_list_release(&reader->list);
 }
 
 static void make_slow(struct bench *bench)
@@ -344,7 +359,7 @@ static enum zd_status reload_once(void *context)
     struct zd_dataset_config dataset[] = {config_of(names[0]), config_of(names[2])};
     const struct zd_config config = {.dataset = dataset, .n_datasets = 2};
     ZD_TRY(zd_datasets_reload(&bench->server, &config, &told, NULL));
-    ck_assert_ptr_nonnull(zd_catalog_find(&bench->server, zd_span_of(names[0])));
+    ck_assert_ptr_nonnull(zd_dataset_find(&bench->server, zd_span_of(names[0])));
     return told.n_failed > 0 ? ZD_NO_MEMORY : ZD_OK;
 }
 

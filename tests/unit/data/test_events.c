@@ -38,7 +38,8 @@ static enum zd_status open_client(
     struct zd_error err = {0};
     *client = (struct client){.reader.wait.done = told};
     zd_text_init(&client->text, TEXT_BYTES);
-    return zd_events_open(&plane->dataset, path, last_id, &client->text, &client->reader, &err);
+    return zd_events_open(
+        plane->dataset.events, path, last_id, &client->text, &client->reader, &err);
 }
 
 static void close_client(struct client *client)
@@ -86,15 +87,15 @@ START_TEST(a_reader_is_told_what_comes_while_it_reads)
     struct client client;
     const uint64_t indices[] = {0, 1, 2, 3};
     open_plane(&plane);
-    zd_events_node(&plane.dataset, "before", ZD_NODE_CREATED, "\"t\"");
+    zd_events_node(plane.dataset.events, "before", ZD_NODE_CREATED, "\"t\"");
     ck_assert_int_eq(open_client(&plane, &client, "", NULL), ZD_OK);
     ck_assert_ptr_null(strstr(client.text.at, "event:"));
     ck_assert_int_eq(zd_events_read(&client.reader, MUCH, &client.text), ZD_WAIT);
-    zd_events_node(&plane.dataset, "a", ZD_NODE_CREATED, "\"t\"");
-    zd_events_chunks(&plane.dataset, "a", 2, indices, 2, ZD_CHUNKS_WRITTEN);
-    zd_events_chunks(&plane.dataset, "a", 0, indices, 1, ZD_CHUNKS_ERASED);
-    zd_events_chunks(&plane.dataset, "a", 2, indices, 0, ZD_CHUNKS_ERASED);
-    zd_events_node(&plane.dataset, "a", ZD_NODE_DELETED, NULL);
+    zd_events_node(plane.dataset.events, "a", ZD_NODE_CREATED, "\"t\"");
+    zd_events_chunks(plane.dataset.events, "a", 2, indices, 2, ZD_CHUNKS_WRITTEN);
+    zd_events_chunks(plane.dataset.events, "a", 0, indices, 1, ZD_CHUNKS_ERASED);
+    zd_events_chunks(plane.dataset.events, "a", 2, indices, 0, ZD_CHUNKS_ERASED);
+    zd_events_node(plane.dataset.events, "a", ZD_NODE_DELETED, NULL);
     ck_assert_uint_eq(client.n_told, 1); /* and then it reads */
     char data[512];
     drain(&client);
@@ -132,7 +133,7 @@ START_TEST(a_path_picks_what_is_below_it_and_what_takes_it_away)
     struct client client;
     open_plane(&plane);
     ck_assert_int_eq(open_client(&plane, &client, filters[_i].filter, NULL), ZD_OK);
-    zd_events_node(&plane.dataset, filters[_i].path, filters[_i].change, NULL);
+    zd_events_node(plane.dataset.events, filters[_i].path, filters[_i].change, NULL);
     drain(&client);
     ck_assert((strstr(client.text.at, "event: node") != NULL) == filters[_i].is_told);
     close_client(&client);
@@ -151,8 +152,8 @@ START_TEST(one_who_comes_back_reads_on_where_it_was)
     ck_assert_int_eq(open_client(&plane, &client, "", NULL), ZD_OK);
     last_id(&client, id);
     close_client(&client);
-    zd_events_node(&plane.dataset, "a", ZD_NODE_CREATED, NULL);
-    zd_events_node(&plane.dataset, "b", ZD_NODE_CREATED, NULL);
+    zd_events_node(plane.dataset.events, "a", ZD_NODE_CREATED, NULL);
+    zd_events_node(plane.dataset.events, "b", ZD_NODE_CREATED, NULL);
     ck_assert_int_eq(open_client(&plane, &client, "", id), ZD_OK);
     ck_assert_ptr_null(strstr(client.text.at, "reset"));
     zd_text_clear(&client.text);
@@ -184,7 +185,7 @@ START_TEST(an_unknown_id_is_told_so)
     struct client client;
     char id[ID_BYTES];
     open_plane(&plane);
-    zd_events_node(&plane.dataset, "a", ZD_NODE_CREATED, NULL);
+    zd_events_node(plane.dataset.events, "a", ZD_NODE_CREATED, NULL);
     ck_assert_int_eq(open_client(&plane, &client, "", strange_ids[_i]), ZD_OK);
     ck_assert_ptr_nonnull(strstr(client.text.at, "event: reset\ndata: {}\nid: "));
     last_id(&client, id);
@@ -211,7 +212,7 @@ START_TEST(the_window_is_bounded_and_who_missed_it_is_told_so)
     ck_assert_int_eq(open_client(&plane, &slow, "", NULL), ZD_OK);
     last_id(&slow, id);
     for (int i = 0; i < 1000; i++) {
-        zd_events_node(&plane.dataset, "a", ZD_NODE_CHANGED, NULL);
+        zd_events_node(plane.dataset.events, "a", ZD_NODE_CHANGED, NULL);
     }
     ck_assert_int_eq(zd_events_read(&slow.reader, MUCH, &slow.text), ZD_NEXT);
     ck_assert_int_eq(slow.reader.wait.status, ZD_TOO_LARGE);
@@ -237,7 +238,7 @@ START_TEST(many_chunks_are_told_in_parts)
     }
     open_plane(&plane);
     ck_assert_int_eq(open_client(&plane, &client, "", NULL), ZD_OK);
-    zd_events_chunks(&plane.dataset, "a", 1, indices, N, ZD_CHUNKS_WRITTEN);
+    zd_events_chunks(plane.dataset.events, "a", 1, indices, N, ZD_CHUNKS_WRITTEN);
     drain(&client);
     uint64_t n = 0;
     uint64_t n_events = 0;
@@ -281,7 +282,7 @@ START_TEST(who_waits_is_told_when_no_more_will_come)
     ck_assert_int_eq(open_client(&plane, &client, "", NULL), ZD_OK);
     ck_assert_int_eq(zd_events_read(&client.reader, MUCH, &client.text), ZD_WAIT);
     plane.server.is_draining = true;
-    zd_events_end(&plane.dataset);
+    zd_events_end(plane.dataset.events);
     ck_assert_uint_eq(client.n_told, 1);
     ck_assert_int_eq(zd_events_read(&client.reader, MUCH, &client.text), ZD_NEXT);
     ck_assert_int_eq(client.reader.wait.status, ZD_CANCELLED);
@@ -298,7 +299,7 @@ START_TEST(silence_is_broken_by_a_comment_with_the_id)
     open_plane(&plane);
     plane.config.settings.events_heartbeat_ms = 1;
     ck_assert_int_eq(open_client(&plane, &client, "b", NULL), ZD_OK);
-    zd_events_node(&plane.dataset, "a", ZD_NODE_CREATED, NULL); /* not for it */
+    zd_events_node(plane.dataset.events, "a", ZD_NODE_CREATED, NULL); /* not for it */
     zd_text_clear(&client.text);
     while (zd_events_read(&client.reader, MUCH, &client.text) == ZD_WAIT) {
         ck_assert_int_ne(uv_run(&plane.store.loop, UV_RUN_ONCE), 0);
@@ -317,7 +318,7 @@ static enum zd_status tell_without_memory(void *context)
     enum zd_status status = open_client(plane, &client, "", NULL);
     if (status == ZD_OK) {
         zd_text_clear(&client.text);
-        zd_events_node(&plane->dataset, "a", ZD_NODE_CREATED, NULL);
+        zd_events_node(plane->dataset.events, "a", ZD_NODE_CREATED, NULL);
         status = zd_events_read(&client.reader, MUCH, &client.text) == ZD_NEXT
                      ? client.reader.wait.status
                      : ZD_INTERNAL; /* it would never learn that there was something */

@@ -1,4 +1,5 @@
 /* server/data/survey: every stored object once, in order, and no count but its own. */
+#include "server/data/object_cache.h"
 #include "server/data/survey.h"
 
 #include <string.h>

@@ -32,6 +32,7 @@ static void open_bench(struct bench *bench)
     ck_assert_int_eq(zd_config_default(&bench->config), ZD_OK);
     bench->server.config = &bench->config;
     bench->server.loop = &bench->loop;
+    zd_list_init(&bench->server.caches);
     bench->server.front = &bench->front;
     bench->front.server = &bench->server;
     zd_reply_cache_init(&bench->front, 1 << 20);

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "server/config/config.h"
-#include "server/runtime/server.h"
 #include "tests/support/unit.h"
 
 #define JOBS     32
@@ -12,7 +11,8 @@
 
 struct bench {
     struct zd_config config;
-    struct zd_server server;
+    struct zd_workers workers;
+    struct zd_metrics metrics;
     uv_loop_t loop;
 };
 
@@ -53,16 +53,14 @@ static void begin(void)
     ck_assert_int_eq(zd_config_default(&bench.config), ZD_OK);
     ck_assert_int_eq(uv_loop_init(&bench.loop), 0);
     bench.config.settings.workers_count = 1;
-    bench.server.config = &bench.config;
-    bench.server.loop = &bench.loop;
-    zd_workers_init(&bench.server);
+    zd_workers_init(&bench.workers, &bench.loop, &bench.config.settings, &bench.metrics);
 }
 
 static void end(void)
 {
     (void)uv_run(&bench.loop, UV_RUN_DEFAULT);
     ck_assert_uint_eq(n_done, n_pieces);
-    zd_workers_close(&bench.server);
+    zd_workers_close(&bench.workers);
     (void)uv_run(&bench.loop, UV_RUN_DEFAULT);
     ck_assert_int_eq(uv_loop_close(&bench.loop), 0);
     zd_config_done(&bench.config);
@@ -75,7 +73,7 @@ static struct piece *submit(char name, const void *owner, bool is_large, uint64_
     self->job =
         (struct zd_job){.work = work, .done = note, .owner = {.name = owner, .is_large = is_large}};
     is_submitting = true;
-    zd_workers_submit(&bench.server, &self->job, cost_ns);
+    zd_workers_submit(&bench.workers, &self->job, cost_ns);
     is_submitting = false;
     return self;
 }
@@ -86,7 +84,7 @@ static void block(uv_sem_t *gate)
     ck_assert_int_eq(uv_sem_init(gate, 0), 0);
     piece[n_pieces].gate = gate;
     (void)submit('.', NULL, false, LARGE_NS);
-    ck_assert_uint_eq(bench.server.pool.n_given, 1);
+    ck_assert_uint_eq(bench.workers.n_given, 1);
 }
 
 static void unblock(uv_sem_t *gate)
@@ -138,14 +136,14 @@ START_TEST(what_is_cancelled_is_dropped_and_told)
     }
     zd_workers_cancel(&all[(size_t)_i]->job); /* the owner's first, another one, the last */
     ck_assert_uint_eq(n_done, 0);
-    ck_assert_uint_eq(bench.server.pool.n_waiting, 3);
+    ck_assert_uint_eq(bench.workers.n_waiting, 3);
     (void)uv_run(&bench.loop, UV_RUN_NOWAIT);
     ck_assert_uint_eq(n_done, 1); /* before the others: nobody worked on it */
     unblock(&gate);
     for (size_t i = 0; i < ZD_COUNT_OF(all); i++) {
         ck_assert_int_eq(all[i]->is_cancelled, i == (size_t)_i);
     }
-    ck_assert_uint_eq(bench.server.metrics.n_jobs_dropped, 1);
+    ck_assert_uint_eq(bench.metrics.n_jobs_dropped, 1);
     end();
 }
 END_TEST
@@ -158,13 +156,13 @@ START_TEST(a_worker_finds_cheap_jobs_without_the_loop)
     for (size_t i = 0; i < 4; i++) {
         (void)submit('a', "a", false, 1000);
     }
-    ck_assert_uint_eq(bench.server.pool.n_given, 1); /* the long one is enough */
+    ck_assert_uint_eq(bench.workers.n_given, 1); /* the long one is enough */
     unblock(&gate);
     for (size_t i = 0; i < 20; i++) {
         (void)submit('a', "a", false, 1000);
     }
-    ck_assert_uint_gt(bench.server.pool.n_given, 1);
-    ck_assert_uint_lt(bench.server.pool.n_given, 20); /* a newcomer must not wait for all of them */
+    ck_assert_uint_gt(bench.workers.n_given, 1);
+    ck_assert_uint_lt(bench.workers.n_given, 20); /* a newcomer must not wait for all of them */
     end();
 }
 END_TEST

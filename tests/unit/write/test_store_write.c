@@ -1,4 +1,5 @@
 /* server/write/store_write, changes: what was written is seen, by whoever asks next. */
+#include "server/data/catalog.h"
 #include "server/write/store_write.h"
 
 #include <string.h>
@@ -6,7 +7,7 @@
 #include "core/array/chunk.h"
 #include "core/base/own.h"
 #include "server/data/chunks.h"
-#include "server/data/objects.h"
+#include "server/data/object_cache.h"
 #include "tests/support/plane.h"
 #include "tests/support/unit.h"
 

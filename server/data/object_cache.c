@@ -3,20 +3,18 @@
  *     ask -> answered -> done
  *      ^        |
  *      +--------+ when a waiter needs the bytes and only the status was asked */
-#include "server/data/objects.h"
+#include "server/data/object_cache.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "core/base/num.h"
-#include "server/data/datasets.h"
 #include "server/runtime/server.h"
 
 #define KEY_HEAD_BYTES (1 + sizeof(uint32_t)) /* kind, dataset id */
 
-/* Bytes that take a larger part of the cache are not kept, only what is known of the object: a
+/* Of larger objects only the status is kept: a
  * little less than the share at which the cache drops an entry. */
 #define SHARE_MAX 9
 
@@ -37,24 +35,11 @@ struct object_load {
     bool is_read;             /* of an object: read its bytes, not only its status */
     struct answer answer;     /* once it has ended */
     union {
-        struct zd_store_op op; /* what all begin with */
+        struct zd_store_op op; /* the first member of all */
         struct zd_store_read read;
         struct zd_store_status status;
         struct zd_store_list list; /* of directories */
     } ask;
-};
-
-struct range_load {
-    struct zd_dataset *dataset; /* a reference */
-    struct zd_store_read read;
-    struct zd_range_want *want; /* NULL once nobody waits */
-};
-
-struct list_load {
-    struct zd_dataset *dataset; /* a reference */
-    struct zd_store_list list;
-    struct zd_list_want *want; /* NULL once nobody waits */
-    bool is_running;
 };
 
 void zd_object_free(struct zd_cache_entry *entry)
@@ -429,157 +414,5 @@ void zd_objects_forget_change(struct zd_dataset *dataset, const char *key)
     for (const char *at = strchr(key, '/'); at != NULL; at = strchr(at + 1, '/')) {
         const struct zd_span above = {(const uint8_t *)key, (size_t)(at - key)};
         forget(dataset, ZD_KIND_DIRECTORY, above);
-    }
-}
-
-static void free_range_load(struct range_load *load)
-{
-    zd_dataset_unref(load->dataset);
-    zd_free(load);
-}
-
-/* What was read becomes the waiter's. */
-static void take_range(
-    struct zd_range_want *want, struct zd_store_read *read, enum zd_status status)
-{
-    want->stat = read->stat;
-    want->bytes = status == ZD_OK ? ZD_TAKE(read->bytes) : NULL;
-    want->has_file = status == ZD_OK && read->wants_file;
-    want->fd = want->has_file ? read->fd : -1;
-}
-
-static void range_answered(struct zd_store_op *op)
-{
-    struct range_load *load = ZD_CONTAINER(op, struct range_load, read.op);
-    struct zd_range_want *want = load->want;
-    if (want == NULL) {
-        struct zd_range_want nobody = {.load = NULL};
-        take_range(&nobody, &load->read, op->status);
-        zd_objects_release_range(&nobody);
-        free_range_load(load);
-        return;
-    }
-    want->load = NULL;
-    take_range(want, &load->read, op->status);
-    zd_wait_answer(&want->wait, op->status, op->status == ZD_OK ? NULL : &op->err);
-    free_range_load(load);
-    want->wait.done(&want->wait);
-}
-
-static uint64_t range_bytes_max(const struct zd_dataset *dataset, const struct zd_range_want *want)
-{
-    const uint64_t most = dataset->server->config->settings.limits_object_bytes;
-    if (want->wants_file) {
-        return SIZE_MAX;
-    }
-    return want->bytes_max == 0 ? most : zd_min_u64(most, want->bytes_max);
-}
-
-enum zd_next zd_objects_want_range(
-    struct zd_dataset *dataset, const char *key, struct zd_range_want *want)
-{
-    want->bytes = NULL;
-    want->has_file = false;
-    want->load = NULL;
-    struct range_load *load = zd_alloc_zero(1, sizeof *load);
-    if (load == NULL) {
-        want->wait.status = zd_fail(&want->wait.err, ZD_NO_MEMORY, "%s: no memory", key);
-        return ZD_NEXT;
-    }
-    load->dataset = zd_dataset_ref(dataset);
-    (void)snprintf(load->read.key, sizeof load->read.key, "%s", key);
-    load->read.op.done = range_answered;
-    load->read.range = want->range;
-    load->read.only_generation = want->only_generation;
-    load->read.wants_file = want->wants_file;
-    load->read.bytes_max = range_bytes_max(dataset, want);
-    const enum zd_status status = zd_store_read_now(dataset->store, &load->read);
-    if (status == ZD_AGAIN) {
-        load->want = want;
-        want->load = load;
-        zd_store_read(dataset->store, &load->read);
-        return ZD_WAIT;
-    }
-    take_range(want, &load->read, status);
-    zd_wait_answer(&want->wait, status, status == ZD_OK ? NULL : &load->read.op.err);
-    free_range_load(load);
-    return ZD_NEXT;
-}
-
-void zd_objects_release_range(struct zd_range_want *want)
-{
-    struct range_load *load = want->load;
-    if (load != NULL) {
-        load->want = NULL;
-        want->load = NULL;
-        zd_store_cancel(&load->read.op);
-    }
-    zd_buf_unref(ZD_TAKE(want->bytes));
-    if (want->has_file) {
-        close(want->fd);
-        want->has_file = false;
-    }
-}
-
-static void free_list_load(struct list_load *load)
-{
-    zd_store_list_done(&load->list);
-    zd_free(load->list.after);
-    zd_dataset_unref(load->dataset);
-    zd_free(load);
-}
-
-static void list_answered(struct zd_store_op *op)
-{
-    struct list_load *load = ZD_CONTAINER(op, struct list_load, list.op);
-    struct zd_list_want *want = load->want;
-    load->is_running = false;
-    if (want == NULL) {
-        free_list_load(load);
-        return;
-    }
-    want->list = &load->list;
-    zd_wait_answer(&want->wait, op->status, op->status == ZD_OK ? NULL : &op->err);
-    want->wait.done(&want->wait);
-}
-
-enum zd_next zd_objects_want_list(struct zd_dataset *dataset, const char *prefix, const char *after,
-    size_t n_max, struct zd_list_want *want)
-{
-    want->list = NULL;
-    want->load = NULL;
-    struct list_load *load = zd_alloc_zero(1, sizeof *load);
-    char *own_after = after == NULL ? NULL : zd_strdup(after);
-    if (load == NULL || (after != NULL && own_after == NULL)) {
-        zd_free(load);
-        zd_free(own_after);
-        want->wait.status = zd_fail(&want->wait.err, ZD_NO_MEMORY, "%s: no memory", prefix);
-        return ZD_NEXT;
-    }
-    load->dataset = zd_dataset_ref(dataset);
-    (void)snprintf(load->list.prefix, sizeof load->list.prefix, "%s", prefix);
-    load->list.op.done = list_answered;
-    load->list.after = own_after;
-    load->list.n_max = n_max;
-    load->want = want;
-    load->is_running = true;
-    want->load = load;
-    zd_store_list(dataset->store, &load->list);
-    return ZD_WAIT;
-}
-
-void zd_objects_release_list(struct zd_list_want *want)
-{
-    struct list_load *load = want->load;
-    want->load = NULL;
-    want->list = NULL;
-    if (load == NULL) {
-        return;
-    }
-    load->want = NULL;
-    if (load->is_running) {
-        zd_store_cancel(&load->list.op);
-    } else {
-        free_list_load(load);
     }
 }

@@ -1,16 +1,19 @@
 /* Where the stored bytes of inner chunks are, by the indexes of their shards.
  *
- * Decoded indexes are entries of the cache of encoded bytes. That of a whole object (level 0) is
- * found by its key, and trusted as any object is: so it also tells the object's generation without
- * asking the store. That of a shard within a shard is found by generation and place as well, and
- * never has to be checked. */
-#include "server/data/shards.h"
+ * Decoded indexes are entries of the cache of encoded bytes. The index of a whole object (level 0)
+ * is found by its key and checked like any object, so it also gives the object's generation. The
+ * index of a shard within a shard is found by generation and place as well, and is never checked
+ * again. */
+#include "server/data/shard_lookup.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/base/num.h"
+#include "server/data/object_cache.h"
+#include "server/data/object_key.h"
+#include "server/data/range_read.h"
 #include "server/runtime/workers.h"
 #include "server/runtime/server.h"
 
@@ -42,32 +45,6 @@ struct index_load {
     struct answer answer;       /* once it has ended */
 };
 
-enum zd_status zd_shards_key(const struct zd_node *node, uint32_t level, const uint64_t *index,
-    char ret_key[ZD_KEY_BYTES_MAX + 1], struct zd_error *err)
-{
-    uint64_t object_index[ZD_RANK_MAX];
-    zd_layout_ancestor(node->layout, level, 0, index, object_index);
-    ZD_SCOPED_TEXT(key, ZD_KEY_BYTES_MAX);
-    const enum zd_status status =
-        node->meta->dialect->chunk_key(node->meta, node->path, object_index, &key);
-    if (status != ZD_OK) {
-        return zd_fail(err, status, "%s: the key of a chunk has more than %d bytes", node->path,
-            ZD_KEY_BYTES_MAX);
-    }
-    memcpy(ret_key, key.at, key.len + 1);
-    return ZD_OK;
-}
-
-void zd_error_name_key(struct zd_error *err, const char *what, const char *key)
-{
-    char prefix[ZD_ERROR_TEXT_BYTES / 2];
-    (void)snprintf(prefix, sizeof prefix, "%s %.200s: ", what, key);
-    const size_t len = strlen(prefix);
-    memmove(err->text + len, err->text, sizeof err->text - len - 1);
-    memcpy(err->text, prefix, len);
-    err->text[sizeof err->text - 1] = '\0';
-}
-
 static const struct zd_level *level_of(const struct index_load *load)
 {
     return &load->node->layout->level[load->level];
@@ -94,20 +71,15 @@ static enum zd_next step_fill(struct index_load *load)
     return ZD_DONE;
 }
 
-static enum zd_status decode(struct index_load *load)
-{
-    const enum zd_status status = zd_layout_index_decode(
-        level_of(load), load->range.bytes, load->run, &load->shard_index, &load->flight.err);
-    if (status == ZD_CORRUPT) {
-        zd_error_name_key(&load->flight.err, "shard", load->key);
-    }
-    return status;
-}
-
-static void decode_on_worker(struct zd_job *job)
+static void decode(struct zd_job *job)
 {
     struct index_load *load = ZD_CONTAINER(job, struct index_load, job);
-    load->flight.status = decode(load);
+    struct zd_error *err = &load->flight.err;
+    load->flight.status = zd_layout_index_decode(
+        level_of(load), load->range.bytes, load->run, &load->shard_index, err);
+    if (load->flight.status == ZD_CORRUPT) {
+        zd_object_key_in_error(err, "shard", load->key);
+    }
 }
 
 static void decoded(struct zd_job *job, bool cancelled)
@@ -127,14 +99,8 @@ static enum zd_next step_decode(struct index_load *load)
     server->metrics.n_decodes++;
     server->metrics.n_decoded_bytes += bytes;
     load->step = step_fill;
-    const uint64_t cost_ns = bytes / INDEX_BYTES_PER_NS;
-    if (zd_workers_is_cheap(server, cost_ns)) {
-        load->flight.status = decode(load);
-        return ZD_NEXT;
-    }
-    load->job = (struct zd_job){.work = decode_on_worker, .done = decoded};
-    zd_workers_submit(server, &load->job, cost_ns);
-    return ZD_WAIT;
+    load->job = (struct zd_job){.work = decode, .done = decoded};
+    return zd_workers_run(&server->workers, &load->job, bytes / INDEX_BYTES_PER_NS);
 }
 
 /* The bytes of the index are there, or something else is known of the object. */
@@ -168,14 +134,14 @@ static enum zd_next step_have(struct index_load *load)
                 (unsigned long long)found.len, load->range.bytes->len);
     }
     if (load->flight.status != ZD_OK) {
-        zd_error_name_key(&load->flight.err, "shard", load->key);
+        zd_object_key_in_error(&load->flight.err, "shard", load->key);
         return ZD_DONE;
     }
     load->step = step_decode;
     return ZD_NEXT;
 }
 
-/* Of a whole object the size need not be known: its end can be asked for. */
+/* The size of a whole object need not be known: stores read suffixes. */
 static enum zd_next step_read(struct index_load *load)
 {
     const struct zd_shard *shard = level_of(load)->shard;
@@ -185,7 +151,7 @@ static enum zd_next step_read(struct index_load *load)
             zd_layout_index_range(level_of(load), load->run, &place, &load->flight.err);
     }
     if (load->flight.status != ZD_OK) {
-        zd_error_name_key(&load->flight.err, "shard", load->key);
+        zd_object_key_in_error(&load->flight.err, "shard", load->key);
         return ZD_DONE;
     }
     const bool is_suffix = load->level == 0 && !shard->index_at_start;
@@ -197,7 +163,7 @@ static enum zd_next step_read(struct index_load *load)
         .only_generation = load->generation,
     };
     load->step = step_have;
-    return zd_objects_want_range(load->node->dataset, load->key, &load->range);
+    return zd_range_read_want(load->node->dataset, load->key, &load->range);
 }
 
 static enum zd_next step_compare(struct index_load *load)
@@ -287,7 +253,7 @@ static enum zd_next ask_again(struct zd_flight *flight, struct zd_wait *wait)
 static void free_load(struct zd_flight *flight)
 {
     struct index_load *load = load_of(flight);
-    zd_objects_release_range(&load->range);
+    zd_range_read_release(&load->range);
     zd_buf_unref(load->shard_index);
     zd_buf_unref(load->answer.shard_index);
     zd_node_unref(load->node);
@@ -302,14 +268,13 @@ static const struct zd_flight_ops ops = {
     .free = free_load,
 };
 
-/* Whether it is what the store said before something was changed. Of indexes below level 0 nothing
- * can change. */
+/* Whether the store was asked before something was changed. Indexes below level 0 cannot change. */
 static bool is_before_change(const struct zd_place_want *want, const struct zd_object *object)
 {
     return want->at_level == 0 && object->n_changes != want->node->dataset->n_changes;
 }
 
-/* An index of a whole object is told by the key, one within by place and generation too. */
+/* The index of a whole object is named by the key, one within by place and generation too. */
 static struct zd_object *claim_named(struct zd_place_want *want, bool *ret_is_new)
 {
     uint8_t name[ZD_OBJECT_NAME_MAX];
@@ -323,7 +288,7 @@ static struct zd_object *claim_named(struct zd_place_want *want, bool *ret_is_ne
     return zd_object_claim(want->node->dataset, ZD_KIND_INDEX, span, ret_is_new);
 }
 
-/* One that is being read since before a change is left to those who wait for it. */
+/* An entry whose work began before a change is left to its waiters. */
 static struct zd_object *claim(struct zd_place_want *want, bool *ret_is_new)
 {
     struct zd_object *object = claim_named(want, ret_is_new);
@@ -439,7 +404,7 @@ static enum zd_next step_down(struct zd_machine *machine)
     want->wait.status = zd_layout_find(
         &layout->level[want->at_level], shard_index, want->run, index, &want->range, err);
     if (want->wait.status == ZD_CORRUPT) {
-        zd_error_name_key(err, "shard", want->key);
+        zd_object_key_in_error(err, "shard", want->key);
     }
     want->run = want->range;
     want->at_level++;

@@ -1,12 +1,12 @@
 /* Where the stored bytes of inner chunks are, by the indexes of their shards. Thread: loop. */
-#ifndef ZD_DATA_SHARDS_H
-#define ZD_DATA_SHARDS_H
+#ifndef ZD_DATA_SHARD_LOOKUP_H
+#define ZD_DATA_SHARD_LOOKUP_H
 
-#include "server/data/objects.h"
+#include "server/data/node.h"
 
 /** One chunk of a level below the first, looked for; also the wait for one index on the way. */
 struct zd_place_want {
-    struct zd_wait wait; /* told when the place is known */
+    struct zd_wait wait;
     /* in */
     uint32_t level;              /* 1 or more */
     uint64_t index[ZD_RANK_MAX]; /* in that level's grid */
@@ -35,13 +35,5 @@ enum zd_next zd_shards_want(struct zd_node *node, const char *key, struct zd_pla
 
 /** Stop waiting. Accepts a zeroed want, and one that was answered. */
 void zd_shards_release(struct zd_place_want *want);
-
-/** The key of the stored object that holds chunk index[] of a level. @retval ZD_TOO_LARGE no store
- * has a key that long */
-ZD_RESULT zd_shards_key(const struct zd_node *node, uint32_t level, const uint64_t *index,
-    char ret_key[ZD_KEY_BYTES_MAX + 1], struct zd_error *err);
-
-/** Puts "what key: " in front of an error's text; its facts stay. */
-void zd_error_name_key(struct zd_error *err, const char *what, const char *key);
 
 #endif

@@ -1,5 +1,5 @@
-/* server/data/objects: one read for all who want it, none for those who left. */
-#include "server/data/objects.h"
+/* server/data/object_cache: one read for all who want it, none for those who left. */
+#include "server/data/object_cache.h"
 
 #include <string.h>
 

@@ -1,0 +1,48 @@
+/* One dataset: its references, and how fresh answers about it must be. Thread: loop. */
+#ifndef ZD_DATA_DATASET_H
+#define ZD_DATA_DATASET_H
+
+#include "core/dialect/dialect.h"
+#include "core/store/store.h"
+#include "server/config/settings.h"
+#include "server/runtime/flight.h"
+
+struct zd_events;
+struct zd_server;
+
+/** A dataset in the table, or one that has left it and still has readers: requests, nodes, cache
+ * entries and store operations hold references. */
+struct zd_dataset {
+    struct zd_server *server;
+    struct zd_dataset_config config; /* owned */
+    struct zd_store *store;          /* owned */
+    uint64_t revalidate_ms;          /* effective */
+    uint32_t id;                     /* unique in this process: part of cache keys */
+    uint32_t refs;
+    uint64_t n_changes;       /* of stored keys, through this server (server/write/invalidate.h) */
+    struct zd_events *events; /* owned */
+    bool is_retired;          /* out of the table: its cache entries go when their work has ended */
+    struct zd_list link;      /* then: in server->retired */
+};
+
+struct zd_dataset *zd_dataset_ref(struct zd_dataset *dataset); /* accepts NULL */
+/** The last reference closes the store: no operation of it is under way. Accepts NULL. */
+void zd_dataset_unref(struct zd_dataset *dataset);
+
+/** The dataset of that name in the table, or NULL. */
+struct zd_dataset *zd_dataset_find(struct zd_server *server, struct zd_span name);
+
+/** How documents are read, from the limits and the dataset's mode. */
+struct zd_reading zd_dataset_reading(const struct zd_dataset *dataset);
+
+/** Whether what the store said at that loop time still holds. */
+bool zd_dataset_trusts(const struct zd_dataset *dataset, uint64_t checked_ms);
+
+/** Until when (loop time) that holds; UINT64_MAX: for ever. */
+uint64_t zd_dataset_trusts_until(const struct zd_dataset *dataset, uint64_t checked_ms);
+
+/** Wait for the work under way if what it finds will be fresh enough, else for newer work. */
+void zd_dataset_join(const struct zd_dataset *dataset, struct zd_flight *flight,
+    enum zd_freshness freshness, struct zd_wait *wait);
+
+#endif

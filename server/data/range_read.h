@@ -1,0 +1,35 @@
+/* Some bytes of one stored object, in no cache. Thread: loop. */
+#ifndef ZD_DATA_RANGE_READ_H
+#define ZD_DATA_RANGE_READ_H
+
+#include "server/data/dataset.h"
+
+struct zd_range_load;
+
+/**
+ * Some bytes of one object. wait.status: ZD_OK, ZD_NOT_FOUND (certain),
+ * ZD_PRECONDITION: it has changed, ZD_TOO_LARGE: past limits.object_bytes, ZD_STORE ...
+ */
+struct zd_range_want {
+    struct zd_wait wait;
+    /* in */
+    struct zd_range range;
+    struct zd_generation only_generation; /* zero: any */
+    uint64_t bytes_max; /* more is ZD_TOO_LARGE, where limits.object_bytes is not less; 0 = only
+                           that */
+    bool wants_file;    /* a descriptor rather than bytes, of a store that has files: no memory is
+                           taken, and limits.object_bytes does not apply */
+    /* out */
+    struct zd_buf *bytes; /* with ZD_OK: a reference for the caller */
+    bool has_file;        /* with ZD_OK and wants_file: */
+    int fd;               /* the object, open; owned until has_file is cleared or it is released */
+    struct zd_stat stat;  /* with ZD_OK: of the whole object */
+    struct zd_range_load *load; /* its own: NULL when the store does not work on it */
+};
+enum zd_next zd_range_read_want(
+    struct zd_dataset *dataset, const char *key, struct zd_range_want *want);
+
+/** Stop waiting, cancel the read, and release the outputs. */
+void zd_range_read_release(struct zd_range_want *want);
+
+#endif
