@@ -169,7 +169,7 @@ enum zd_status zd_demo_add_solar(struct zd_demo *demo, struct zd_error *err)
     ZD_TRY(zd_demo_add_group(demo, "solar", group_attributes, err));
     struct sun *sun = zd_alloc(sizeof *sun);
     if (sun == NULL) {
-        return zd_fail(err, ZD_NO_MEMORY, "no memory for the sun's places");
+        return zd_fail(err, ZD_NO_MEMORY, "no memory for the positions of the sun");
     }
     sun_init(sun);
     const enum zd_status status = add_arrays(demo, sun, err);
