@@ -9,8 +9,9 @@
  * What a lock covers, and what it excludes. The first four modes lock a path ("" is the root), the
  * last a stored key. A writer takes locks in this order, so that no two wait for each other:
  *
- *     one of CHUNKS, APPEND, NODE, TREE   then   OBJECT, several in the order of
- * server/write/edit_staged.h or     METADATA: after it nothing but writes
+ *     one of CHUNKS, APPEND, NODE, TREE
+ *     then OBJECT, several in the order that server/write/edit_staged.h says
+ *     then METADATA, and after it nothing but writes
  *
  * A writer that holds keys against other processes (zd_store_hold) has locked all its objects
  * before, and locks no more of them meanwhile: METADATA is the only lock that may follow.
