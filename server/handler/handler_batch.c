@@ -157,7 +157,7 @@ static enum zd_next respond(struct zd_request *req, struct zd_buf *body)
     return body == NULL ? zd_respond_stream(req, &answer) : zd_respond(req, &answer);
 }
 
-/* What there is of the text goes out; there is room for it. */
+/* Send the text made so far; there is room for it. */
 static enum zd_next give_text(struct zd_request *req, zd_step *next)
 {
     struct batch *batch = req->state;
@@ -422,7 +422,7 @@ static uint64_t held_bytes(const struct batch *batch)
     return lot + body + batch->n_chunks * PART_BYTES_MAX;
 }
 
-/* Frames only for those who want them more. */
+/* Frames only for clients that prefer them. */
 static bool choose_form(struct zd_request *req, bool *ret_is_frames)
 {
     const char *accept = req->accept;

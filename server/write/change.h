@@ -98,9 +98,7 @@ enum zd_change_verdict {
 
 /** The way back: server/write/change_undo.c */
 struct zd_change_undo {
-    struct zd_change_old_document **old; /* n of them, in the order they changed; owned */
-    size_t n;
-    size_t cap;
+    struct zd_list old;                  /* struct zd_change_old_document: the last change first */
     struct zd_change_old_document *next; /* for the one that changes next; owned, or NULL */
     bool is_final;                       /* chunks may be erased: nothing is undone */
     uint32_t n_lost;                     /* documents that could not be put back */
@@ -199,7 +197,7 @@ static inline enum zd_change_outcome zd_change_outcome_of_wait(
 
 /* server/write/change_run.c: the engine, and what happens after failures. */
 
-/** Prepare the machine; it begins with row 1. */
+/** Prepare the machine, which begins with row 1. */
 void zd_change_run_init(
     struct zd_change *change, const struct zd_change_row *table, void (*end)(struct zd_machine *));
 

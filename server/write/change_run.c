@@ -101,7 +101,7 @@ void zd_change_run_forget(struct zd_change *change)
     for (size_t i = 0; i < change->n_places; i++) {
         struct zd_change_place *place = &change->place[i];
         forget_place(place);
-        /* The listings do not have parents that are stored by now, either. */
+        /* Parents that are stored by now are missing in the listings, too. */
         place->is_new = place->is_new && (!is_open || place->is_made);
     }
     zd_free(ZD_TAKE(change->item));
@@ -162,7 +162,7 @@ enum zd_change_outcome zd_change_run_fail(struct zd_change *change)
         return ZD_CHANGE_DONE;
     }
     if (change->phase == ZD_CHANGE_DOCUMENTS) {
-        return change->undo.n > 0 ? ZD_CHANGE_UNDO : ZD_CHANGE_DONE;
+        return zd_list_is_empty(&change->undo.old) ? ZD_CHANGE_DONE : ZD_CHANGE_UNDO;
     }
     change->code = NULL; /* the problem of a listing is none of the client's */
     return change->phase == ZD_CHANGE_DROP ? give_up_listings(change) : ZD_CHANGE_LISTINGS;

@@ -6,10 +6,9 @@
 #include "server/runtime/server.h"
 #include "server/write/change.h"
 
-#define FIRST_CAP 8
-
 /* A document as it was before. */
 struct zd_change_old_document {
+    struct zd_list link;
     struct zd_change *change;
     struct zd_change_place *parent;   /* that was made for the node below it; or NULL */
     struct zd_buf *bytes;             /* of an erased one; owned. NULL: the store has kept it */
@@ -28,43 +27,37 @@ static void free_old(struct zd_change_old_document *old)
     }
 }
 
+static struct zd_change_old_document *old_of(struct zd_list *link)
+{
+    return ZD_CONTAINER(link, struct zd_change_old_document, link);
+}
+
 void zd_change_undo_forget(struct zd_change *change)
 {
-    struct zd_change_undo *undo = &change->undo;
-    while (undo->n > 0) {
-        free_old(undo->old[--undo->n]);
+    for (struct zd_list *link; (link = zd_list_pop_front(&change->undo.old)) != NULL;) {
+        free_old(old_of(link));
     }
-    free_old(ZD_TAKE(undo->next));
-    zd_free(ZD_TAKE(undo->old));
-    undo->cap = 0;
+    free_old(ZD_TAKE(change->undo.next));
 }
 
 enum zd_status zd_change_undo_prepare(struct zd_change *change, const char *key)
 {
-    struct zd_change_undo *undo = &change->undo;
     const size_t len = strlen(key);
     struct zd_change_old_document *old = zd_alloc_zero(1, sizeof *old + len + 1);
-    if (undo->n == undo->cap && old != NULL) {
-        const size_t cap = undo->cap == 0 ? FIRST_CAP : undo->cap * 2;
-        struct zd_change_old_document **grown = zd_realloc(undo->old, cap * sizeof(void *));
-        undo->old = grown == NULL ? undo->old : grown;
-        undo->cap = grown == NULL ? undo->cap : cap;
-    }
-    if (old == NULL || undo->n == undo->cap) {
-        zd_free(old);
+    if (old == NULL) {
         return ZD_NO_MEMORY;
     }
     old->change = change;
     memcpy(old->key, key, len + 1);
-    free_old(undo->next);
-    undo->next = old;
+    free_old(change->undo.next);
+    change->undo.next = old;
     return ZD_OK;
 }
 
 static struct zd_change_old_document *push(struct zd_change_undo *undo)
 {
     struct zd_change_old_document *old = ZD_TAKE(undo->next);
-    undo->old[undo->n++] = old;
+    zd_list_push_front(&undo->old, &old->link);
     return old;
 }
 
@@ -72,8 +65,8 @@ static struct zd_change_old_document *push(struct zd_change_undo *undo)
  * it in between: only that one knows what it is to be. */
 static bool is_known(struct zd_change_undo *undo, const struct zd_store_write_want *write)
 {
-    for (size_t i = 0; i < undo->n; i++) {
-        struct zd_change_old_document *old = undo->old[i];
+    for (struct zd_list *link = undo->old.next; link != &undo->old; link = link->next) {
+        struct zd_change_old_document *old = old_of(link);
         if (strcmp(old->key, undo->next->key) == 0 && old->bytes == NULL &&
             zd_generation_equal(old->write.stat.generation, write->generation)) {
             old->write.stat = write->stat;
@@ -104,12 +97,12 @@ void zd_change_undo_keep_erased(struct zd_change *change, struct zd_buf *bytes)
 
 static struct zd_change_old_document *last_of(struct zd_change *change)
 {
-    return change->undo.old[change->undo.n - 1];
+    return old_of(change->undo.old.next);
 }
 
 static void drop_last(struct zd_change *change)
 {
-    free_old(change->undo.old[--change->undo.n]);
+    free_old(old_of(zd_list_pop_front(&change->undo.old)));
 }
 
 static void listed(struct zd_store_op *op)
@@ -119,7 +112,7 @@ static void listed(struct zd_store_op *op)
 
 enum zd_change_outcome zd_change_undo_look(struct zd_change *change)
 {
-    if (change->undo.n == 0) {
+    if (zd_list_is_empty(&change->undo.old)) {
         return ZD_CHANGE_DONE;
     }
     struct zd_change_old_document *old = last_of(change);

@@ -231,6 +231,7 @@ static struct zd_change *new_change(struct zd_dataset *dataset, const struct zd_
         return NULL;
     }
     change->dataset = zd_dataset_ref(dataset);
+    zd_list_init(&change->undo.old);
     change->ask = *ask;
     change->ask.place = NULL;
     change->ask.bytes = ask->bytes == NULL ? NULL : zd_buf_ref(ask->bytes);

@@ -1,10 +1,11 @@
-/* Writes to a dataset's store, which go on when nobody waits for them any more.
+/* Writes to a dataset's store; they go on when their want is released.
  *
- *     PUT, ERASE             start -> done: forgotten by the caches, told, freed
- *     STAGE, then COMMIT     start -> done: told, kept with the want -> COMMIT: as a PUT
+ *     PUT, ERASE             start -> done: caches invalidated, answered, freed
+ *     STAGE, then COMMIT     start -> done: answered, kept with the want -> COMMIT: as a PUT
  *     STAGE, then release    start -> done -> DISCARD -> freed
- *     ... that keeps_old     start -> done: told, kept with the want -> UNDO: as a PUT or an ERASE
- *                                                                    -> SETTLE: told, freed
+ *     ... that keeps_old     start -> done: answered, kept with the want
+ *                                -> UNDO: as a PUT or an ERASE
+ *                                -> SETTLE: answered, freed
  */
 #include "server/write/store_write.h"
 
@@ -13,15 +14,15 @@
 #include <string.h>
 
 #include "core/base/own.h"
-#include "server/write/invalidate.h"
 #include "server/data/datasets.h"
+#include "server/write/invalidate.h"
 
-/* One write, for as long as the store needs; of what is staged or kept, until that is dropped. */
+/* One write, until the store has done it; a staged or kept object, until it is discarded. */
 struct write_load {
     struct zd_dataset *dataset; /* a reference */
     struct zd_store_write write;
     struct zd_buf *bytes;             /* a reference, or NULL */
-    struct zd_store_write_want *want; /* NULL once nobody waits */
+    struct zd_store_write_want *want; /* NULL once released */
     bool is_running;                  /* in the store */
     bool has_erased;                  /* it was an ERASE */
 };
@@ -38,7 +39,7 @@ static void discarded(struct zd_store_op *op)
     free_load(ZD_CONTAINER(op, struct write_load, write.op));
 }
 
-/* What is staged, or kept, goes. */
+/* Drop the staged or kept object. */
 static void discard(struct write_load *load, void (*done)(struct zd_store_op *op))
 {
     load->write.op.done = done;
@@ -47,7 +48,7 @@ static void discard(struct write_load *load, void (*done)(struct zd_store_op *op
     zd_store_write(load->dataset->store, &load->write);
 }
 
-/* Nobody has use for it any more. */
+/* Nothing refers to it any more. */
 static void drop(struct write_load *load)
 {
     if (load->write.staged != NULL) {
@@ -57,7 +58,7 @@ static void drop(struct write_load *load)
     }
 }
 
-/* The bytes are in the store, or could not be brought there: nobody sees a difference. */
+/* No reader sees a staged object: caches stay valid. */
 static void stage_done(struct write_load *load, enum zd_status status)
 {
     struct zd_store_write_want *want = load->want;
@@ -75,8 +76,8 @@ static void stage_done(struct write_load *load, enum zd_status status)
     want->wait.done(&want->wait);
 }
 
-/* Forgotten whatever the end: a failure may have come after the change, and a condition that did
- * not hold says that others have written. */
+/* Caches are invalidated whatever the status: a failure may follow the change, and a failed
+ * condition means that another process has written. */
 static void change_done(struct write_load *load, enum zd_status status)
 {
     struct zd_store_write_want *want = load->want;
@@ -153,7 +154,7 @@ static struct write_load *new_load(
     return load;
 }
 
-/* What has staged commits as well: nothing is left to fail for want of memory. */
+/* In the memory of the STAGE: a COMMIT cannot run out of it. */
 static enum zd_next commit(struct zd_store_write_want *want)
 {
     struct write_load *load = want->load;
@@ -168,7 +169,7 @@ static enum zd_next commit(struct zd_store_write_want *want)
     return ZD_WAIT;
 }
 
-/* The same memory again, and what the store has kept: an undo fails only where a write would. */
+/* In the same memory, with what the store has kept: an UNDO fails only where a write would. */
 static enum zd_next undo(struct zd_store_write_want *want)
 {
     struct write_load *load = want->load;

@@ -1,4 +1,4 @@
-/* Writes to a dataset's store: everything that is written goes through here. Thread: loop. */
+/* Writes to a dataset's store: every write of the server. Thread: loop. */
 #ifndef ZD_WRITE_STORE_WRITE_H
 #define ZD_WRITE_STORE_WRITE_H
 
@@ -7,13 +7,13 @@
 enum zd_store_write_kind {
     ZD_WRITE_PUT,    /* the bytes, under the key */
     ZD_WRITE_ERASE,  /* the key */
-    ZD_WRITE_STAGE,  /* the bytes are in the store, under no key yet */
-    ZD_WRITE_COMMIT, /* what was staged, under the key */
-    ZD_WRITE_UNDO,   /* the key is as it was before a COMMIT or an ERASE that keeps_old */
-    ZD_WRITE_SETTLE, /* that cannot be undone any more */
+    ZD_WRITE_STAGE,  /* bring the bytes into the store, under no key yet */
+    ZD_WRITE_COMMIT, /* publish them under the key */
+    ZD_WRITE_UNDO,   /* restore the key as it was before a COMMIT or an ERASE that keeps_old */
+    ZD_WRITE_SETTLE, /* drop what an UNDO would restore */
 };
 
-/** One key to be written, or erased. */
+/** A write or an erasure of one key. */
 struct zd_store_write_want {
     struct zd_wait wait;
     enum zd_store_write_kind kind;   /* in */
@@ -21,40 +21,39 @@ struct zd_store_write_want {
     enum zd_condition condition;     /* in: of PUT, ERASE and COMMIT; judged by the store, so that
                                         it holds beside other processes too */
     struct zd_generation generation; /* in */
-    bool keeps_old; /* in: of COMMIT and ERASE: with ZD_OK one of UNDO, SETTLE or a release follows
-                     */
+    bool keeps_old; /* in: of COMMIT and ERASE: with ZD_OK an UNDO, a SETTLE or a release follows */
     struct zd_staged *staged; /* out, of STAGE with ZD_OK: the want keeps it for the COMMIT
                                  that follows, or until it is released */
-    struct zd_stat stat;      /* out, of PUT and COMMIT with ZD_OK: of what is stored now */
-    bool is_unsynced; /* out, with ZD_STORE of PUT, ERASE and COMMIT: the key has changed, and the
-                         sync of that failed, so that there is no UNDO */
+    struct zd_stat stat;      /* out, of PUT and COMMIT with ZD_OK: of the stored object */
+    bool is_unsynced; /* out, with ZD_STORE of PUT, ERASE and COMMIT: the key has changed, but
+                         could not be synced: an UNDO is impossible */
     void *load;       /* its own: NULL when the store does not work on it, and nothing is staged */
 };
 
 /**
- * Begin. When `done` runs, the next one who asks sees what was written, by whatever way: what the
- * caches knew of it is forgotten by then (server/write/invalidate.h).
+ * Begin. When `done` runs, all caches are invalidated (server/write/invalidate.h): the next reader
+ * sees what was written.
  *
  * wait.status: ZD_OK; ZD_NOT_FOUND: there was nothing to erase; ZD_PRECONDITION; ZD_NO_SPACE;
- * ZD_READ_ONLY: the store takes no writes, or none any more; ZD_TIMEOUT: another process keeps the
- * key for too long; ZD_INVALID: no store has such a key; ZD_STORE ...: what is stored under the key
- * is what was before, or what was to be written.
+ * ZD_READ_ONLY: the store takes no writes (any more); ZD_TIMEOUT: another process keeps the key for
+ * too long; ZD_INVALID: the key is too long for any store; ZD_STORE ...: the key holds its old
+ * object or the new one.
  *
- * An UNDO of what has changed nothing, or has failed, is ZD_OK and does nothing. One of what
- * another process has written since is ZD_PRECONDITION, and that stays: the key must still hold
- * what `stat` tells, as it was set by the COMMIT, or by who has written the key once more.
+ * An UNDO of a write that has changed nothing, or has failed, does nothing and is ZD_OK. When
+ * another process has written since, it is ZD_PRECONDITION and changes nothing: the key must still
+ * hold the object of `stat`, as set by the COMMIT or by a later write of the same change.
  *
  * @param key  borrowed during the call
- * @param want of COMMIT: the one that has staged, for the same dataset and key; of UNDO and SETTLE:
- *             the one that has changed the key
+ * @param want of COMMIT: the want of the STAGE, for the same dataset and key; of UNDO and SETTLE:
+ * that of the COMMIT or ERASE
  * @return ZD_WAIT; ZD_NEXT when it cannot begin, or there is nothing to do
  */
 enum zd_next zd_store_write_want(
     struct zd_dataset *dataset, const char *key, struct zd_store_write_want *want);
 
 /**
- * Stop waiting: a write under way ends by itself, and is seen as any other. What was staged, or is
- * being staged, is discarded; what is kept too. Accepts a zeroed want, and one that was answered.
+ * Stop waiting: a write under way completes. A staged or kept object is discarded. Accepts a zeroed
+ * want, and one that has ended.
  */
 void zd_store_write_release(struct zd_store_write_want *want);
 
