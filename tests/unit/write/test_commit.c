@@ -2,7 +2,7 @@
  * Facts about server/write/commit: every store operation, and every allocation, of writing
  * slices over many objects fails in turn, and all objects are as they were, or as they are to be.
  */
-#include "server/slice/slice_write.h"
+#include "server/write/commit.h"
 
 #include <stdio.h>
 #include <string.h>
