@@ -1,13 +1,13 @@
 /* System calls of the store of files: noted, and the n-th one fails. */
 #include "tests/support/calls.h"
 
-#include <check.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <uv.h>
 
 #include "core/store/calls.h"
+#include "tests/support/check.h"
 
 #define NOTE_BYTES_MAX 4096
 

@@ -1,7 +1,6 @@
 /* A front without sockets: requests are given to the steps, and tests look at the answers. */
 #include "tests/support/front_fake.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -16,6 +15,7 @@
 #include "server/request/identity.h"
 #include "server/request/request_end.h"
 #include "server/runtime/server.h"
+#include "tests/support/check.h"
 
 #define PIECE_BYTES 4096
 

@@ -1,7 +1,6 @@
 /* All that the first dataset of a test's server holds. */
 #include "tests/support/hierarchy.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,6 +9,7 @@
 #include "tests/support/store_fault.h"
 #include "tests/support/work.h"
 #include "server/data/catalog.h"
+#include "tests/support/check.h"
 
 #define QUIET_TURNS 8 /* without a job, then nothing is under way */
 #define TEXT_MAX    (1U << 20)

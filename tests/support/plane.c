@@ -1,7 +1,6 @@
 /* A server's data plane without its HTTP. */
 #include "tests/support/plane.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,6 +10,7 @@
 #include "server/data/object_cache.h"
 #include "server/write/edit.h"
 #include "server/write/bounds.h"
+#include "tests/support/check.h"
 
 static void init_caches(struct zd_server *server)
 {

@@ -2,7 +2,6 @@
 #include "tests/support/serve.h"
 
 #include <arpa/inet.h>
-#include <check.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -18,6 +17,7 @@
 #include "server/data/datasets.h"
 #include "server/front/front.h"
 #include "server/start.h"
+#include "tests/support/check.h"
 #include "tests/support/work.h"
 
 #define ANSWER_BYTES_MAX (256U << 10)

@@ -1,12 +1,12 @@
 /* What tests of stores share: a loop, a fresh store, and operations that wait. */
 #include "tests/support/store.h"
 
-#include <check.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/check.h"
 #include "tests/support/store_tally.h"
 
 #define OPEN_DIRECTORIES_MAX 16

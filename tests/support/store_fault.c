@@ -1,9 +1,10 @@
 /* A store whose n-th operation fails. */
 #include "tests/support/store_fault.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "tests/support/check.h"
 
 static const struct zd_store_ops *whole; /* the operations of the store that is wrapped */
 static struct zd_store_ops broken;

@@ -2,11 +2,10 @@
 #ifndef ZD_TESTS_SUPPORT_UNIT_H
 #define ZD_TESTS_SUPPORT_UNIT_H
 
-#include <check.h>
-
 #include "core/base/buf.h"
 #include "core/base/num.h"
 #include "core/base/status.h"
+#include "tests/support/check.h"
 
 /** Every test program defines this: it adds its test functions to the case. */
 void zd_unit_tests(TCase *tests);
