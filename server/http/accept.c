@@ -138,7 +138,7 @@ static bool scan_coding(struct zd_scan *scan, struct zd_span *ret_name, uint32_t
     return true;
 }
 
-/* The wishes of all codings; what is not named gets what "*" gets. */
+/* The wishes for all codings; an unnamed coding gets the wish for "*". */
 static void scan_wishes(const char *accept_encoding, struct wish wishes[ZD_CODINGS])
 {
     struct wish any = {0};

@@ -6,8 +6,9 @@
 
 #include "core/base/num.h"
 
-/* What is compressed is kept and sent often, or waited for: the levels where JSON stops to shrink
- * much. The window of this zstd level is 2 MiB; browsers take up to 8 (RFC 9659, 3). */
+/* A client waits for the compression, or its result is cached and sent often: at these levels JSON
+ * has stopped shrinking much. The window of this zstd level is 2 MiB; browsers take up to 8 (RFC
+ * 9659, 3). */
 #define GZIP_LEVEL 6
 #define ZSTD_LEVEL 3
 
@@ -63,7 +64,7 @@ enum zd_status zd_compress(enum zd_coding coding, struct zd_span from, struct zd
     assert(coding == ZD_GZIP || coding == ZD_ZSTD);
     struct zd_buf *room = NULL;
     ZD_TRY(coding == ZD_GZIP ? gzip(from, &room) : zstd(from, &room));
-    /* The bound is about the plain length: what is kept is to be as long as it is. */
+    /* The bound is about the plain length: a cached body must not take more than it needs. */
     struct zd_buf *body = zd_buf_copy(zd_buf_span(room));
     zd_buf_unref(room);
     if (body == NULL) {

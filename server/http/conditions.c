@@ -159,7 +159,7 @@ static bool if_range_holds(const char *value, const char *etag, int64_t mtime_ms
     return next_tag(value, &tag) != NULL && !tag.is_weak && is_same(&tag, &own);
 }
 
-/* Digits, without a limit: what does not fit is the greatest number. False: no digit. */
+/* Any number of digits; a number that does not fit becomes UINT64_MAX. False: no digit. */
 static bool scan_digits(const char **at, uint64_t *ret_value)
 {
     const char *start = *at;

@@ -111,7 +111,7 @@ void zd_fields_emit(const struct zd_fields *fields, const char *path, const char
         const char *member = zd_json_iter_name(iter);
         ZD_SCOPED_TEXT(below, PATH_BYTES_MAX);
         zd_text_addf(&below, "%s.%s", path, member);
-        /* A path that is longer than any field was not asked for. */
+        /* A path longer than any field is not selected. */
         if (below.status == ZD_OK) {
             zd_fields_emit(fields, below.at, member, zd_json_iter_value(iter), emit);
         } else if (below.status != ZD_TOO_LARGE) {

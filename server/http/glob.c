@@ -1,5 +1,5 @@
-/* Patterns for paths, matched without recursion: of each kind of wildcard only the last one met
- * is ever tried again, as an earlier one could not match more. */
+/* Patterns for paths, matched without recursion: only the last wildcard of each kind is tried
+ * again, since an earlier one could not match more. */
 #include "server/http/glob.h"
 
 #include <stddef.h>
@@ -7,7 +7,7 @@
 /** A wildcard that can be made to match more. */
 struct retry {
     const char *pattern; /* what follows the wildcard; NULL = there is none */
-    const char *path;    /* where that was tried last */
+    const char *path;    /* where the rest was tried last */
 };
 
 /** Where the match stands. */

@@ -1,4 +1,4 @@
-/* The judge of request framing.
+/* Checks the framing of requests.
  *
  *   START -> METHOD -> TARGET -> VERSION -> FIELD <-> NAME -> VALUE   one line is one turn
  *     ^                                      |
@@ -7,8 +7,8 @@
  *     +-------------------------- FIELD ... <--- size 0 ----+           trailers
  *
  * A state takes as many bytes as it can at once and never looks ahead, so that a byte means the
- * same wherever the network has cut the stream. The picture is the code: one idea in one file,
- * though it is longer than others may be. */
+ * same wherever the network has cut the stream. This file is one idea, and may be longer than 600
+ * lines. */
 #include "server/http/guard.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@
 
 #define EMPTY_LINES_MAX     4    /* before a request line; one must be tolerated (RFC 9112, 2.2) */
 #define CHUNK_DIGITS_MAX    16   /* of a size: 64 bits */
-#define EXTENSION_BYTES_MAX 4096 /* of all chunks of a body: nobody reads them */
+#define EXTENSION_BYTES_MAX 4096 /* of all chunks of a body */
 
 enum state {
     START, /* of a request line */
@@ -47,7 +47,7 @@ enum state {
     FAULT,
 };
 
-/* The fields that frame a request, and those that take more memory than their bytes. */
+/* Fields that frame a request, or take more memory than their bytes. */
 enum kind {
     PLAIN,
     HOST,
@@ -79,7 +79,7 @@ static void too_large(struct zd_guard *guard)
         guard, "headers_too_large", "the request head has too many fields, parameters and cookies");
 }
 
-/* One byte that must be there. */
+/* One expected byte. */
 static const uint8_t *expect(
     struct zd_guard *guard, const uint8_t *at, char wanted, enum state next, const char *detail)
 {
@@ -301,7 +301,7 @@ static enum kind kind_of(const struct zd_guard *guard)
     }
 }
 
-/* Each of those that frame the request stands there once. */
+/* A field that frames the request may be given once. */
 static const char *judge_kind(struct zd_guard *guard)
 {
     const enum kind kind = (enum kind)guard->kind;
@@ -351,7 +351,7 @@ static const uint8_t *in_name(struct zd_guard *guard, const uint8_t *at, const u
     return at + 1;
 }
 
-/* MHD keeps a second copy of them, and an entry each. */
+/* libmicrohttpd keeps a second copy of each, and an entry. */
 static const uint8_t *in_cookies(struct zd_guard *guard, const uint8_t *at, const uint8_t *end)
 {
     for (; at < end && zd_guard_syntax_is(*at, ZD_BYTE_VALUE); at++) {
@@ -650,7 +650,7 @@ static const uint8_t *take_head(struct zd_guard *guard, const uint8_t *at, const
     }
 }
 
-/* One state's step, within what a head may have. */
+/* The step of one state, within the limits of a head. */
 static const uint8_t *step_head(struct zd_guard *guard, const uint8_t *at, const uint8_t *end)
 {
     const uint64_t room = guard->limits->head_bytes - guard->head_bytes;
@@ -708,7 +708,7 @@ void zd_guard_init(struct zd_guard *guard, const struct zd_guard_limits *limits)
     *guard = (struct zd_guard){.limits = limits};
 }
 
-/* What means nothing, but is not read right by every version of libmicrohttpd. */
+/* Meaningless bytes that some version of libmicrohttpd misreads. */
 static bool is_dropped(enum state state)
 {
     return state == START || state == START_LF || state == VALUE_SPACE || state == CHUNK_EXTENSION;
