@@ -1,7 +1,7 @@
 """Memory: at rest, of idle connections, and of many large slices in a process that may have little."""
 
-import client
 import data
+import reader
 from live import RawClient
 from load import Request, ask
 from peers import Zarrd, file_servers, programs, running, zarrds
@@ -43,7 +43,7 @@ def slices_in_little_memory(options, report, name, binary):
             with enter():
                 peer = Zarrd(name, binary, {"bench": root})
             peer.group.reset_peak()
-            outcomes = client.read_together(peer.port, f"/v1/datasets/bench/slices/{array}", expected, n_slices)
+            outcomes = reader.read_together(peer.port, f"/v1/datasets/bench/slices/{array}", expected, n_slices)
             peak = 0 if peer.has_ended() else peer.group.memory("VmHWM")
             failed = n_slices - outcomes.get("complete", 0) - outcomes.get("refused", 0)
             report.figure(f"{title}: neither whole nor refused", failed, "", goal=0,

@@ -2,8 +2,8 @@
 
 import statistics
 
-import client
 import data
+import reader
 from load import Request, ask
 from peers import Zarrd, running
 
@@ -19,11 +19,11 @@ def measure(options, report, peer, array, expected, limit):
     ask(peer.port, Request(f"{target}?slice=0,0,0"))
     before = peer.group.memory()
     peer.group.reset_peak()
-    client.timed(peer.port, target, expected)
+    reader.timed(peer.port, target, expected)
     growth = (peer.group.memory("VmHWM") - before) / MIB
     shares = []
     for _ in range(options.rounds):
-        first, whole = client.timed(peer.port, target, expected)
+        first, whole = reader.timed(peer.port, target, expected)
         shares.append(100 * first / whole)
     report.figure(f"{peer.name} {array}: memory grows by", growth, "MiB", goal=limit)
     report.figure(f"{peer.name} {array}: first byte after", statistics.median(shares), "%", goal=FIRST_BYTE_GOAL,
