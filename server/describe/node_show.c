@@ -20,8 +20,8 @@ void zd_node_show_init(struct zd_node_show *show, struct zd_request *req)
 void zd_node_show_done(struct zd_node_show *show)
 {
     zd_walk_release(&show->walk);
-    zd_parent_groups_release(&show->look);
-    zd_multiscale_release(&show->scales);
+    zd_parent_groups_release(&show->parent_groups);
+    zd_multiscale_release(&show->multiscale);
     zd_text_done(&show->children);
     zd_fields_done(&show->fields);
     *show = (struct zd_node_show){0};
@@ -85,12 +85,13 @@ enum zd_next zd_node_show_gather(struct zd_node_show *show, struct zd_node *node
         zd_gather_add(gather, walk(show, node));
     }
     if (wants(show, "tier")) {
-        show->look.wait = zd_gather_wait(gather);
-        zd_gather_add(gather, zd_parent_groups_want(node->dataset, node->path, &show->look));
+        show->parent_groups.wait = zd_gather_wait(gather);
+        zd_gather_add(
+            gather, zd_parent_groups_want(node->dataset, node->path, &show->parent_groups));
     }
     if (zd_multiscale_has(node->meta) && (wants(show, "levels") || wants(show, "warnings"))) {
-        show->scales.wait = zd_gather_wait(gather);
-        zd_gather_add(gather, zd_multiscale_want(&show->scales, node));
+        show->multiscale.wait = zd_gather_wait(gather);
+        zd_gather_add(gather, zd_multiscale_want(&show->multiscale, node));
     }
     return zd_gather_end(gather);
 }
@@ -126,18 +127,18 @@ static ZD_RESULT add_children(struct zd_node_show *show, struct zd_error *err)
 /* The other nodes that the answer describes. */
 static void add_others(struct zd_node_show *show)
 {
-    const struct zd_multiscale *scales = &show->scales;
+    const struct zd_multiscale *multiscale = &show->multiscale;
     if (wants(show, "tier")) {
-        if (show->look.groups.n > 0) { /* else the tag is the one that events carry */
-            zd_hash_add_u64(&show->hash, show->look.groups.tag);
+        if (show->parent_groups.groups.n > 0) { /* else the tag is the one that events carry */
+            zd_hash_add_u64(&show->hash, show->parent_groups.groups.tag);
         }
-        show->is_partial = show->is_partial || show->look.checked_ms == 0;
-        show->checked_ms = zd_min_u64(show->checked_ms, show->look.checked_ms);
+        show->is_partial = show->is_partial || show->parent_groups.checked_ms == 0;
+        show->checked_ms = zd_min_u64(show->checked_ms, show->parent_groups.checked_ms);
     }
-    if (scales->n > 0) {
-        zd_hash_add_u64(&show->hash, scales->tag);
-        show->is_partial = show->is_partial || scales->wait.status != ZD_OK;
-        show->checked_ms = zd_min_u64(show->checked_ms, scales->checked_ms);
+    if (multiscale->n > 0) {
+        zd_hash_add_u64(&show->hash, multiscale->tag);
+        show->is_partial = show->is_partial || multiscale->wait.status != ZD_OK;
+        show->checked_ms = zd_min_u64(show->checked_ms, multiscale->checked_ms);
     }
 }
 
@@ -153,7 +154,7 @@ enum zd_status zd_node_show_tag(
 int64_t zd_node_show_mtime(const struct zd_node_show *show, const struct zd_node *node)
 {
     const bool is_alone =
-        show->walk.start == NULL && show->look.groups.n == 0 && show->scales.n == 0;
+        show->walk.start == NULL && show->parent_groups.groups.n == 0 && show->multiscale.n == 0;
     return is_alone ? node->mtime_ms : 0;
 }
 
@@ -225,12 +226,12 @@ static void emit_links(
     zd_emit_object_end(emit);
 }
 
-static void emit_level(const struct zd_multiscale *scales, uint32_t i, struct zd_emit *emit)
+static void emit_level(const struct zd_multiscale *multiscale, uint32_t i, struct zd_emit *emit)
 {
-    const struct zd_node *node = scales->node[i];
+    const struct zd_node *node = multiscale->node[i];
     uint64_t shape[ZD_RANK_MAX];
     ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
-    zd_multiscale_add_path(scales->group, scales->meta->view.level[i], &path);
+    zd_multiscale_add_path(multiscale->group, multiscale->meta->view.level[i], &path);
     zd_emit_object(emit);
     zd_emit_member_text(emit, "path", &path);
     zd_emit_key(emit, "shape");
@@ -246,13 +247,13 @@ static void emit_level(const struct zd_multiscale *scales, uint32_t i, struct zd
 /* The arrays through which a group can be sliced, the finest first. */
 static void emit_levels(const struct zd_node_show *show, struct zd_emit *emit)
 {
-    if (show->scales.n == 0 || !wants(show, "levels")) {
+    if (show->multiscale.n == 0 || !wants(show, "levels")) {
         return;
     }
     zd_emit_key(emit, "levels");
     zd_emit_array(emit);
-    for (uint32_t i = 0; i < show->scales.n; i++) {
-        emit_level(&show->scales, i, emit);
+    for (uint32_t i = 0; i < show->multiscale.n; i++) {
+        emit_level(&show->multiscale, i, emit);
     }
     zd_emit_array_end(emit);
 }
@@ -261,15 +262,15 @@ static void emit_all(
     const struct zd_node_show *show, const struct zd_node_shown *node, struct zd_emit *emit)
 {
     struct zd_faults faults = {0};
-    if (show->scales.n > 0 && show->scales.wait.status == ZD_OK) {
-        zd_multiscale_judge(&show->scales, ZD_FAULT_WARNING, &faults);
+    if (show->multiscale.n > 0 && show->multiscale.wait.status == ZD_OK) {
+        zd_multiscale_judge(&show->multiscale, ZD_FAULT_WARNING, &faults);
     }
     const struct zd_node_view view = {
         .path = node->path,
         .meta = node->meta,
         .warnings = node->warnings,
         .more_warnings = &faults,
-        .tier = zd_parent_groups_listing(&show->look.groups, node->path).tier,
+        .tier = zd_parent_groups_listing(&show->parent_groups.groups, node->path).tier,
         .fields = &show->fields,
         .can_slice = node->can_slice,
         .is_writable = show->req->dataset->config.writable,

@@ -12,15 +12,15 @@ struct zd_node_show {
     struct zd_request *req;  /* borrowed */
     struct zd_fields fields; /* what is shown; zeroed: everything */
     /* its own */
-    struct zd_gather gather;           /* of the next three */
-    struct zd_walk_want walk;          /* over the children of a group; start = NULL: none */
-    struct zd_parent_groups_want look; /* at the groups above */
-    struct zd_multiscale scales;       /* of a group that has levels */
-    struct zd_text children;           /* JSON: the list; "" = none is shown */
-    struct zd_emit emit;               /* into children */
-    struct zd_hash hash;               /* of all that the answer depends on */
-    uint64_t checked_ms;               /* the oldest knowledge in the answer, loop time */
-    bool is_partial;                   /* a child could not be read: the answer is not cached */
+    struct zd_gather gather;  /* of the next three */
+    struct zd_walk_want walk; /* over the children of a group; start = NULL: none */
+    struct zd_parent_groups_want parent_groups; /* at the groups above */
+    struct zd_multiscale multiscale;            /* of a group that has levels */
+    struct zd_text children;                    /* JSON: the list; "" = none is shown */
+    struct zd_emit emit;                        /* into children */
+    struct zd_hash hash;                        /* of all that the answer depends on */
+    uint64_t checked_ms;                        /* the oldest knowledge in the answer, loop time */
+    bool is_partial; /* a child could not be read: the answer is not cached */
 };
 
 void zd_node_show_init(struct zd_node_show *show, struct zd_request *req);

@@ -494,7 +494,7 @@ static enum zd_next step_prepare(struct zd_request *req)
     if (status != ZD_OK) {
         return zd_respond_error(req, code_of(status), &err);
     }
-    return zd_request_want_above(req, step_admit);
+    return zd_request_want_parent_groups(req, step_admit);
 }
 
 static enum zd_next step_plan(struct zd_request *req)

@@ -323,7 +323,7 @@ static enum zd_next one_chunk(struct zd_request *req)
     if (status != ZD_OK) {
         return zd_respond_error(req, status == ZD_INVALID ? "bad_parameter" : NULL, &err);
     }
-    return zd_request_want_above(req, step_read);
+    return zd_request_want_parent_groups(req, step_read);
 }
 
 static enum zd_next step_plan(struct zd_request *req)

@@ -249,7 +249,7 @@ static enum zd_next step_plan(struct zd_request *req)
     if (zd_slice_limits_check(&whole, &err) != ZD_OK) {
         return zd_slice_suggest_respond(&whole, &err, req);
     }
-    return zd_request_want_above(req, step_prepare);
+    return zd_request_want_parent_groups(req, step_prepare);
 }
 
 static const struct zd_slice_read_kind kind = {

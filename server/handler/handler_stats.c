@@ -113,7 +113,7 @@ static enum zd_next step_plan(struct zd_request *req)
     if (zd_stats_plan(stats, &code, &err) != ZD_OK) {
         return zd_respond_error(req, code, &err);
     }
-    return zd_request_want_above(req, stats->is_declared ? step_respond : step_admit);
+    return zd_request_want_parent_groups(req, stats->is_declared ? step_respond : step_admit);
 }
 
 static enum zd_next step_get(struct zd_request *req)

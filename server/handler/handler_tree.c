@@ -321,8 +321,8 @@ static enum zd_next look_above(struct zd_request *req, bool is_stored)
         return zd_respond_error(req, NULL, &err);
     }
     req->step = step_rows;
-    req->look.wait = zd_machine_wait(&req->machine);
-    return zd_parent_groups_want(req->dataset, listing->way, &req->look);
+    req->parent_groups.wait = zd_machine_wait(&req->machine);
+    return zd_parent_groups_want(req->dataset, listing->way, &req->parent_groups);
 }
 
 static enum zd_next step_gather(struct zd_request *req)
@@ -350,12 +350,12 @@ static enum zd_next step_rows(struct zd_request *req)
 {
     struct listing *listing = listing_of(req);
     const struct zd_node *node = zd_request_node(req);
-    listing->tree.above = req->look.groups;
-    req->look.groups = (struct zd_parent_groups){0};
+    listing->tree.above = req->parent_groups.groups;
+    req->parent_groups.groups = (struct zd_parent_groups){0};
     listing->tree.start = zd_meta_ref(node->meta);
     listing->tree.reading = zd_dataset_reading(req->dataset);
     listing->tree.is_writable = req->dataset->config.writable;
-    listing->checked_ms = zd_min_u64(req->look.checked_ms, node->checked_ms);
+    listing->checked_ms = zd_min_u64(req->parent_groups.checked_ms, node->checked_ms);
     zd_hash_add_u64(&listing->hash, listing->tree.above.tag);
     zd_hash_add(&listing->hash, zd_span_of(req->target));
     zd_hash_add_u64(&listing->hash, node->tag);

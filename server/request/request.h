@@ -67,8 +67,8 @@ struct zd_request {
     struct zd_node_want node_want;
     struct zd_node *node; /* a reference, or NULL */
     zd_step *after_node;
-    struct zd_parent_groups_want look; /* of zd_request_want_above */
-    struct zd_multiscale scales;       /* of zd_request_want_scales */
+    struct zd_parent_groups_want parent_groups; /* of zd_request_want_parent_groups */
+    struct zd_multiscale multiscale;            /* of zd_request_want_multiscale */
 
     /* of server/request/body.h */
     struct zd_json *json;       /* the body, once it is parsed; owned, or NULL */
@@ -101,11 +101,12 @@ struct zd_node *zd_request_node(
     const struct zd_request *req); /* after zd_request_want_node; borrowed */
 
 /** Before `next`: what the groups above the request's node say of it. */
-enum zd_next zd_request_want_above(struct zd_request *req, zd_step *next);
+enum zd_next zd_request_want_parent_groups(struct zd_request *req, zd_step *next);
 struct zd_listing zd_request_listing(const struct zd_request *req); /* after that */
 
-/** Before `next`: the levels of the request's node, which is a group that has some: req->scales. */
-enum zd_next zd_request_want_scales(struct zd_request *req, zd_step *next);
+/** Before `next`: the levels of the request's node, which is a group that has some:
+ * req->multiscale. */
+enum zd_next zd_request_want_multiscale(struct zd_request *req, zd_step *next);
 
 /** Put another node in the place of the request's own; takes a reference. */
 void zd_request_set_node(struct zd_request *req, struct zd_node *node);

@@ -35,23 +35,23 @@ struct zd_node *zd_request_node(const struct zd_request *req)
     return req->node;
 }
 
-enum zd_next zd_request_want_above(struct zd_request *req, zd_step *next)
+enum zd_next zd_request_want_parent_groups(struct zd_request *req, zd_step *next)
 {
     req->step = next;
-    req->look.wait = zd_machine_wait(&req->machine);
-    return zd_parent_groups_want(req->dataset, req->node->path, &req->look);
+    req->parent_groups.wait = zd_machine_wait(&req->machine);
+    return zd_parent_groups_want(req->dataset, req->node->path, &req->parent_groups);
 }
 
 struct zd_listing zd_request_listing(const struct zd_request *req)
 {
-    return zd_parent_groups_listing(&req->look.groups, req->node->path);
+    return zd_parent_groups_listing(&req->parent_groups.groups, req->node->path);
 }
 
-enum zd_next zd_request_want_scales(struct zd_request *req, zd_step *next)
+enum zd_next zd_request_want_multiscale(struct zd_request *req, zd_step *next)
 {
     req->step = next;
-    req->scales.wait = zd_machine_wait(&req->machine);
-    return zd_multiscale_want(&req->scales, req->node);
+    req->multiscale.wait = zd_machine_wait(&req->machine);
+    return zd_multiscale_want(&req->multiscale, req->node);
 }
 
 void zd_request_set_node(struct zd_request *req, struct zd_node *node)

@@ -173,14 +173,14 @@ enum zd_status zd_slice_prepare(struct zd_slice *slice, struct zd_error *err)
         zd_text_add(zd_headers_add(&slice->read.headers, "Vary"), "Accept");
     }
     return zd_seen_objects_init(
-        &slice->read.touched, slice->read.node->layout, &slice->read.selection, err);
+        &slice->read.seen, slice->read.node->layout, &slice->read.selection, err);
 }
 
 void zd_slice_tag(const struct zd_slice *slice, char to[ZD_TAG_BYTES])
 {
     const struct zd_slice_view view = {
         .node = slice->read.node,
-        .touched = &slice->read.touched,
+        .seen = &slice->read.seen,
         .asked = &slice->read.asked,
         .selection = &slice->read.selection,
     };
@@ -359,7 +359,7 @@ enum zd_status zd_slice_begin(struct zd_slice *slice, struct zd_error *err)
     /* An array that changes all the time is read as it is; but each object of a stream is read in
      * one state. */
     slice->read.fetch.seen =
-        slice->read.is_tagless && !slice->is_streamed ? NULL : &slice->read.touched;
+        slice->read.is_tagless && !slice->is_streamed ? NULL : &slice->read.seen;
     slice->read.fetch.n_parts = 0;
     slice->read.fetch.n_absent = 0;
     zd_bands_init(

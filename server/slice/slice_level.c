@@ -14,9 +14,9 @@ bool zd_slice_level_refuse(struct zd_request *req)
 static void count(
     const struct zd_slice_read *read, struct zd_choice_level *level, struct zd_error *err)
 {
-    const struct zd_multiscale *scales = &read->task.req->scales;
-    for (uint32_t i = 0; i < scales->n; i++) {
-        const struct zd_node *node = scales->node[i];
+    const struct zd_multiscale *multiscale = &read->task.req->multiscale;
+    for (uint32_t i = 0; i < multiscale->n; i++) {
+        const struct zd_node *node = multiscale->node[i];
         struct zd_selection asked;
         struct zd_selection stored;
         struct zd_error why = {0};
@@ -57,7 +57,7 @@ static enum zd_next respond_missing(struct zd_request *req, uint32_t level)
 static enum zd_next take_level(struct zd_slice_read *read, uint32_t level)
 {
     struct zd_request *req = read->task.req;
-    struct zd_node *node = req->scales.node[level];
+    struct zd_node *node = req->multiscale.node[level];
     if (node == NULL) {
         return respond_missing(req, level);
     }
@@ -83,7 +83,7 @@ static enum zd_next choose(struct zd_slice_read *read, struct zd_choice_level *l
         .number = read->ask.level,
         .n_elements_max = read->ask.max_size,
         .level = levels,
-        .n_levels = req->scales.n,
+        .n_levels = req->multiscale.n,
     };
     if (!choice.has_number && !is_any_counted(&choice)) {
         return err.status == ZD_OK ? respond_missing(req, 0)
@@ -99,11 +99,11 @@ static enum zd_next choose(struct zd_slice_read *read, struct zd_choice_level *l
 
 static enum zd_next step_choose(struct zd_request *req)
 {
-    const struct zd_multiscale *scales = &req->scales;
-    if (scales->wait.status != ZD_OK) {
-        return zd_respond_error(req, NULL, &scales->wait.err);
+    const struct zd_multiscale *multiscale = &req->multiscale;
+    if (multiscale->wait.status != ZD_OK) {
+        return zd_respond_error(req, NULL, &multiscale->wait.err);
     }
-    struct zd_choice_level *levels = zd_alloc_zero(scales->n, sizeof *levels);
+    struct zd_choice_level *levels = zd_alloc_zero(multiscale->n, sizeof *levels);
     if (levels == NULL) {
         const struct zd_error err = {.status = ZD_NO_MEMORY, .text = "no memory for the levels"};
         return zd_respond_error(req, NULL, &err);
@@ -130,7 +130,7 @@ enum zd_next zd_slice_level_want(struct zd_slice_read *read, zd_step *next)
     }
     if (zd_multiscale_has(read->node->meta)) {
         read->after_level = next;
-        return zd_request_want_scales(req, step_choose);
+        return zd_request_want_multiscale(req, step_choose);
     }
     if (ask->has_level || ask->has_max_size) {
         return refuse_parameter(req, ask->has_level ? "level" : "max_size",

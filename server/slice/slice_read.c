@@ -28,7 +28,7 @@ void zd_slice_read_init(
 void zd_slice_read_done(struct zd_slice_read *read)
 {
     zd_survey_done(&read->survey);
-    zd_seen_objects_done(&read->touched);
+    zd_seen_objects_done(&read->seen);
     zd_headers_done(&read->headers);
     zd_slice_params_done(&read->ask);
     zd_node_unref(read->node);
@@ -91,7 +91,7 @@ static enum zd_next step_conditions(struct zd_request *req)
 static void see_object(struct zd_survey *survey, uint64_t number, struct zd_generation generation)
 {
     struct zd_slice_read *read = ZD_CONTAINER(survey, struct zd_slice_read, survey);
-    const bool is_first = zd_seen_objects_see(&read->touched, number, generation);
+    const bool is_first = zd_seen_objects_see(&read->seen, number, generation);
     assert(is_first);
     (void)is_first;
 }
@@ -137,7 +137,7 @@ static enum zd_next restart(struct zd_request *req)
         return zd_slice_read_fail(req, &err);
     }
     zd_fetch_release(&read->fetch);
-    zd_seen_objects_forget(&read->touched);
+    zd_seen_objects_forget(&read->seen);
     read->n_restarts++;
     read->is_tagless = read->n_restarts > RESTARTS_MAX;
     req->step = read->is_surveyed && !read->is_tagless ? zd_slice_read_survey : read->kind->begin;

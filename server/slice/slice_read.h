@@ -40,7 +40,7 @@ struct zd_slice_read {
     struct zd_slice_params ask;
     struct zd_selection asked;     /* as the client counts */
     struct zd_selection selection; /* the same elements in the stored array */
-    struct zd_seen_objects touched;
+    struct zd_seen_objects seen;
     struct zd_survey survey;
     struct zd_fetch fetch; /* the caller's to free */
     struct zd_headers headers;

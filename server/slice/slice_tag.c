@@ -41,7 +41,7 @@ static struct zd_hash hash_of(const struct zd_slice_view *view)
 {
     struct zd_hash hash = {0};
     zd_hash_add_u64(&hash, view->node->tag);
-    zd_seen_objects_hash(view->touched, &hash);
+    zd_seen_objects_hash(view->seen, &hash);
     zd_selection_hash(view->selection, view->asked, &hash);
     return hash;
 }

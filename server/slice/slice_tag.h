@@ -9,7 +9,7 @@
 /** A slice of an array; everything borrowed. Its objects are all known. */
 struct zd_slice_view {
     const struct zd_node *node;
-    const struct zd_seen_objects *touched;
+    const struct zd_seen_objects *seen;
     const struct zd_selection *asked;
     const struct zd_selection *selection; /* the same elements in the stored array */
 };

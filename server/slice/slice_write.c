@@ -274,7 +274,7 @@ static struct zd_slice_view view_of(const struct zd_slice_write *write)
 {
     return (struct zd_slice_view){
         .node = write->node,
-        .touched = &write->seen,
+        .seen = &write->seen,
         .asked = &write->asked,
         .selection = &write->selection,
     };

@@ -168,7 +168,7 @@ uint64_t zd_stats_held_bytes(const struct zd_stats *stats)
 enum zd_status zd_stats_take(struct zd_stats *stats, struct zd_error *err)
 {
     struct zd_layout *layout = stats->read.node->layout;
-    ZD_TRY(zd_seen_objects_init(&stats->read.touched, layout, &stats->read.selection, err));
+    ZD_TRY(zd_seen_objects_init(&stats->read.seen, layout, &stats->read.selection, err));
     stats->room = zd_buf_new(zd_layout_leaf(layout)->chunk_bytes);
     return stats->room == NULL ? zd_fail(err, ZD_NO_MEMORY, "no memory for a chunk's elements")
                                : ZD_OK;
@@ -195,7 +195,7 @@ enum zd_status zd_stats_begin(struct zd_stats *stats, struct zd_error *err)
             stats->read.node, n_parts_max(stats), FLIGHT_BYTES_MAX, err));
     }
     stats->read.fetch.element_ns = n_ns;
-    stats->read.fetch.seen = stats->read.is_tagless ? NULL : &stats->read.touched;
+    stats->read.fetch.seen = stats->read.is_tagless ? NULL : &stats->read.seen;
     zd_fetch_begin(&stats->read.fetch, &stats->read.selection);
     return ZD_OK;
 }
@@ -205,7 +205,7 @@ void zd_stats_tag(const struct zd_stats *stats, char to[ZD_TAG_BYTES])
     struct zd_hash hash = {0};
     zd_hash_add_u64(&hash, stats->read.node->tag);
     if (!stats->is_declared) {
-        zd_seen_objects_hash(&stats->read.touched, &hash);
+        zd_seen_objects_hash(&stats->read.seen, &hash);
     }
     zd_selection_hash(&stats->read.selection, &stats->read.asked, &hash);
     uint64_t bits = zd_request_is_pretty(stats->read.task.req) ? 1 : 0;

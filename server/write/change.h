@@ -139,7 +139,7 @@ struct zd_change {
     struct zd_meta *meta;             /* the new document, judged; a reference, or NULL */
     struct zd_node *made;             /* as readers will find it; a reference, or NULL */
     struct zd_json *new_group;        /* the document of parents that are made; or NULL */
-    struct zd_multiscale scales;      /* of a group that lists levels */
+    struct zd_multiscale multiscale;  /* of a group that lists levels */
     uint32_t seen;                    /* bits of enum zd_change_seen */
     uint32_t enough;                  /* looking stops at one of these */
     bool has_made;                    /* there was no such node, or key */

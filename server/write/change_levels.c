@@ -22,9 +22,9 @@ static bool is_listed_anew(const struct zd_change *change)
 enum zd_change_outcome zd_change_levels(struct zd_change *change)
 {
     if (change->meta != NULL && zd_multiscale_has(change->meta) && is_listed_anew(change)) {
-        change->scales.wait = zd_gather_wait(&change->gather);
-        zd_gather_add(&change->gather,
-            zd_multiscale_want_fresh(&change->scales, change->dataset, change->path, change->meta));
+        change->multiscale.wait = zd_gather_wait(&change->gather);
+        zd_gather_add(&change->gather, zd_multiscale_want_fresh(&change->multiscale,
+                                           change->dataset, change->path, change->meta));
     }
     return ZD_CHANGE_NEXT;
 }
@@ -32,14 +32,14 @@ enum zd_change_outcome zd_change_levels(struct zd_change *change)
 /* A level that is no array is a fault of the document. */
 enum zd_change_outcome zd_change_levels_end(struct zd_change *change)
 {
-    const struct zd_multiscale *scales = &change->scales;
-    if (scales->wait.status != ZD_OK) {
-        return zd_change_outcome_of_wait(change, &scales->wait);
+    const struct zd_multiscale *multiscale = &change->multiscale;
+    if (multiscale->wait.status != ZD_OK) {
+        return zd_change_outcome_of_wait(change, &multiscale->wait);
     }
-    if (scales->n > 0) {
-        zd_multiscale_judge(scales, ZD_FAULT_INVALID, &change->meta->faults);
+    if (multiscale->n > 0) {
+        zd_multiscale_judge(multiscale, ZD_FAULT_INVALID, &change->meta->faults);
     }
-    zd_multiscale_release(&change->scales);
+    zd_multiscale_release(&change->multiscale);
     return change->meta != NULL && !zd_change_judge_is_accepted(change, change->meta)
                ? zd_change_judge_refuse(change)
                : ZD_CHANGE_NEXT;

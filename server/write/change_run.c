@@ -106,7 +106,7 @@ void zd_change_run_forget(struct zd_change *change)
     }
     zd_free(ZD_TAKE(change->item));
     change->n_items = 0;
-    zd_multiscale_release(&change->scales);
+    zd_multiscale_release(&change->multiscale);
     change->clearing = (struct zd_change_clearing){0};
     if (is_open) {
         zd_change_run_forget_meta(change);

@@ -41,7 +41,7 @@ static void scene_init(struct scene *scene, const char *slice, uint64_t generati
     }
     scene->view = (struct zd_slice_view){
         .node = &scene->node,
-        .touched = &scene->touched,
+        .seen = &scene->touched,
         .asked = &scene->asked,
         .selection = &scene->selection,
     };
