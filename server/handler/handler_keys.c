@@ -25,8 +25,7 @@ struct keys {
     struct zd_object_want directory;
     struct zd_range_want range;
     struct zd_key_list list;
-    struct zd_request *req; /* borrowed */
-    bool is_range;          /* asked for, of the object */
+    bool is_range; /* asked for, of the object */
     uint32_t n_restarts;
     struct zd_text page;  /* the index */
     struct zd_text after; /* the last name of the page before */
@@ -47,26 +46,6 @@ static void state_free(struct zd_request *req)
     zd_text_done(&keys->page);
     zd_text_done(&keys->after);
     zd_free(keys);
-}
-
-static void object_arrived(struct zd_wait *wait)
-{
-    zd_request_go_on(ZD_CONTAINER(wait, struct keys, object.wait)->req);
-}
-
-static void directory_arrived(struct zd_wait *wait)
-{
-    zd_request_go_on(ZD_CONTAINER(wait, struct keys, directory.wait)->req);
-}
-
-static void range_arrived(struct zd_wait *wait)
-{
-    zd_request_go_on(ZD_CONTAINER(wait, struct keys, range.wait)->req);
-}
-
-static void list_arrived(struct zd_wait *wait)
-{
-    zd_request_go_on(ZD_CONTAINER(wait, struct keys, list.wait)->req);
 }
 
 static const char *last_segment(const char *path)
@@ -213,7 +192,7 @@ static enum zd_next step_list(struct zd_request *req)
         return respond_missing(req, 0);
     }
     (void)snprintf(prefix, sizeof prefix, "%s%s", req->path, is_root ? "" : "/");
-    keys->list.wait.done = list_arrived;
+    keys->list.wait = zd_machine_wait(&req->machine);
     req->step = step_listed;
     return zd_key_list_want(req->dataset, prefix, keys->after.len == 0 ? NULL : keys->after.at,
         INDEX_PAGE, &keys->list);
@@ -259,7 +238,7 @@ static enum zd_next step_directory_known(struct zd_request *req)
 static enum zd_next look_for_directory(struct zd_request *req)
 {
     struct keys *keys = keys_of(req);
-    keys->directory.wait.done = directory_arrived;
+    keys->directory.wait = zd_machine_wait(&req->machine);
     req->step = step_directory_known;
     return zd_objects_want(req->dataset, req->path, ZD_OBJECT_DIRECTORY, &keys->directory);
 }
@@ -336,7 +315,7 @@ static enum zd_next read_range(struct zd_request *req, uint64_t first, uint64_t 
 {
     struct keys *keys = keys_of(req);
     keys->range = (struct zd_range_want){
-        .wait.done = range_arrived,
+        .wait = zd_machine_wait(&req->machine),
         .range = {.kind = ZD_RANGE_FROM_TO, .first = first, .len = len},
         .only_generation = keys->object.stat.generation,
         .wants_file = sends_file(req, len),
@@ -429,7 +408,7 @@ static enum zd_next step_status_known(struct zd_request *req)
 static enum zd_next step_status(struct zd_request *req)
 {
     struct keys *keys = keys_of(req);
-    keys->object.wait.done = object_arrived;
+    keys->object.wait = zd_machine_wait(&req->machine);
     req->step = step_status_known;
     return zd_objects_want(req->dataset, req->path, ZD_OBJECT_STATUS, &keys->object);
 }
@@ -450,7 +429,6 @@ static enum zd_next step_begin(struct zd_request *req)
         err.status = zd_fail(&err, ZD_NO_MEMORY, "no memory for a request");
         return zd_respond_error(req, NULL, &err);
     }
-    keys->req = req;
     zd_text_init(&keys->page, req->server->config->settings.limits_tree_bytes);
     zd_text_init(&keys->after, NAME_BYTES_MAX);
     req->state = keys;

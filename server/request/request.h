@@ -30,7 +30,7 @@ typedef enum zd_next zd_step(struct zd_request *req);
 struct zd_request {
     struct zd_server *server;
     zd_step *step;             /* what runs next */
-    struct zd_machine machine; /* runs the steps; the context of waits that wake the request */
+    struct zd_machine machine; /* runs the steps, and lets others have their turn between them */
     struct zd_gather gather;   /* several waits at once, asked for by one step */
     uint64_t turn_ns;          /* when the machine began to run; 0: it does not run */
 
@@ -84,13 +84,6 @@ struct zd_request {
 
 /** A request in that memory, which holds nothing. @param path_text cleared for each path */
 void zd_request_init(struct zd_request *req, struct zd_server *server, struct zd_text *path_text);
-
-/** Run steps until one waits or has answered. After TURN_NS of them other requests have their turn:
- * the next step runs when the loop has turned. */
-static inline void zd_request_go_on(struct zd_request *req)
-{
-    zd_machine_go_on(&req->machine);
-}
 
 /** The step of routes with {d} and {path} that need the node: sets state via `next` when the node
  * is there. Answers 404 node_not_found and store problems itself. The node is released with the

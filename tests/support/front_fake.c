@@ -354,7 +354,8 @@ static bool send_piece(struct zd_fake_exchange *exchange)
     const size_t n_left = exchange->body.len - exchange->n_sent;
     const size_t n =
         exchange->piece_bytes == 0 ? n_left : zd_min_u64(n_left, exchange->piece_bytes);
-    const size_t n_put = zd_upload_put(upload, exchange->body.ptr + exchange->n_sent, n);
+    const size_t n_put =
+        n == 0 ? 0 : zd_upload_put(upload, exchange->body.ptr + exchange->n_sent, n);
     exchange->n_sent += n_put;
     upload->came_bytes += n_put;
     if (exchange->n_sent == exchange->body.len) {
