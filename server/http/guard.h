@@ -45,7 +45,7 @@ struct zd_guard {
     uint8_t state;   /* enum state of guard.c */
     uint8_t kind;    /* of the field: enum kind */
     uint8_t part;    /* within what the state reads */
-    uint8_t n_word;  /* bytes of word in use; more than it holds: a longer word */
+    uint8_t n_word;  /* bytes of word in use; all: the word may be longer */
     uint8_t n_empty; /* lines before the request line */
     uint8_t n_hosts;
     bool has_length;
