@@ -258,7 +258,7 @@ enum zd_status zd_config_args_read(
 {
     struct zd_config_args args = {.command = ZD_COMMAND_SERVE};
     struct words words = words_of(argc, argv);
-    struct argument argument;
+    struct argument argument = {0};
     do {
         ZD_TRY(next_argument(&words, &argument, err));
     } while (argument.value != NULL && (argument.option == NULL || note_option(&argument, &args)));
@@ -294,7 +294,7 @@ enum zd_status zd_config_args_apply(int argc, char *const *argv, const struct zd
     struct zd_config *config, struct zd_error *err)
 {
     struct words words = words_of(argc, argv);
-    struct argument argument;
+    struct argument argument = {0};
     if (args->has_listen) {
         zd_config_list_clear_addresses(config);
     }

@@ -219,7 +219,7 @@ struct MHD_Response *zd_response_prepare(
     if (response != NULL) {
         zd_response_add_representation(req, rep, ZD_RESPONSE_ANY_ID, response);
         zd_response_add_body(rep, response);
-        if (rep->body_is_range) {
+        if (rep->body != NULL && rep->body_is_range) {
             zd_response_add_range(response, rep->range_first, rep->body->len, rep->length);
         }
     }
