@@ -89,7 +89,7 @@ static void add_requests(const struct zd_metrics *metrics, struct zd_text *text)
     add_one(text, "zarrd_problems_total", "counter", "Answers with a problem document.",
         metrics->n_problems);
     add_head(text, "zarrd_unavailable_total", "counter", "Answers 503, by their reason.");
-    for (unsigned why = ZD_UNAVAILABLE_BY_STATUS + 1; why < ZD_UNAVAILABLES; why++) {
+    for (unsigned why = ZD_UNAVAILABLE_BY_CODE + 1; why < ZD_UNAVAILABLES; why++) {
         zd_text_addf(text, "zarrd_unavailable_total{reason=\"%s\"} %llu\n",
             zd_problem_unavailable_name(why), (unsigned long long)metrics->n_unavailable[why]);
     }

@@ -72,12 +72,15 @@ struct sharing {
     bool by_identity; /* requests of the same client */
 };
 
-/* Borrowed until the scratch text is used again. */
-static struct zd_span key_of(const struct zd_request *req, struct sharing sharing)
+/* A key cut short would be that of other requests. @param ret_key borrowed until the scratch text
+ * is used again */
+static enum zd_status key_of(
+    const struct zd_request *req, struct sharing sharing, struct zd_span *ret_key)
 {
     const struct zd_text *target = &zd_front_exchange(req)->memory.target;
     if (!sharing.is_part && !sharing.by_identity) {
-        return zd_text_span(target);
+        *ret_key = zd_text_span(target);
+        return ZD_OK;
     }
     struct zd_text *key = &req->server->front->scratch;
     zd_text_clear(key);
@@ -90,14 +93,18 @@ static struct zd_span key_of(const struct zd_request *req, struct sharing sharin
         zd_text_add(key, "\n");
         zd_text_add(key, req->identity.name == NULL ? "" : req->identity.name);
     }
-    return zd_text_span(key);
+    *ret_key = zd_text_span(key);
+    return key->status;
 }
 
 static struct zd_prepared *find_under(const struct zd_request *req, struct sharing sharing)
 {
-    struct zd_cache_entry *entry =
-        zd_cache_find(&req->server->front->prepared, key_of(req, sharing));
-    return entry == NULL ? NULL : ZD_CONTAINER(entry, struct zd_prepared, entry);
+    struct zd_span key;
+    if (key_of(req, sharing, &key) != ZD_OK) {
+        return NULL;
+    }
+    struct zd_map_entry *found = zd_map_find(&req->server->front->prepared.map, key);
+    return found == NULL ? NULL : ZD_CONTAINER(found, struct zd_prepared, entry.map);
 }
 
 struct zd_prepared *zd_prepared_find(const struct zd_request *req, bool is_part)
@@ -106,6 +113,7 @@ struct zd_prepared *zd_prepared_find(const struct zd_request *req, bool is_part)
     if (prepared == NULL && req->server->front->keeps_by_identity) {
         prepared = find_under(req, (struct sharing){.is_part = is_part, .by_identity = true});
     }
+    zd_cache_count(&req->server->front->prepared, prepared == NULL ? NULL : &prepared->entry);
     return prepared;
 }
 
@@ -116,7 +124,10 @@ void zd_prepared_put(const struct zd_request *req, struct zd_prepared *prepared)
         .is_part = prepared->is_part,
         .by_identity = prepared->route != NULL && prepared->route->depends_on_identity,
     };
-    const struct zd_span key = key_of(req, sharing);
+    struct zd_span key;
+    if (key_of(req, sharing, &key) != ZD_OK) {
+        return;
+    }
     req->server->front->keeps_by_identity |= sharing.by_identity;
     prepared->key = zd_strndup((const char *)key.ptr, key.len);
     if (prepared->key == NULL) {

@@ -26,8 +26,8 @@ static enum zd_next cut(struct zd_request *req, const struct zd_problem *problem
 {
     struct zd_access *access = &zd_front_exchange(req)->now.access;
     access->problem_code = zd_problem_kind(problem->code)->code;
-    zd_log(&req->server->log, ZD_LOG_WARNING, "%s %s: cut after %llu bytes: %s: %s", req->method,
-        req->target, (unsigned long long)req->stream.taken_bytes, access->problem_code,
+    zd_log(&req->server->log, ZD_LOG_WARNING, "%s %.200s: cut after %llu bytes: %s: %s",
+        req->method, req->target, (unsigned long long)req->stream.taken_bytes, access->problem_code,
         access->reason == NULL ? "" : access->reason);
     zd_stream_cut(&req->stream);
     return ZD_DONE;
@@ -46,11 +46,12 @@ static void add_allow(
     }
 }
 
-static void count_problem(struct zd_request *req, const struct zd_problem *problem)
+/* Without memory for the document the answer has another status. */
+static void count_problem(const struct zd_request *req, const struct zd_problem *problem)
 {
     struct zd_metrics *metrics = &req->server->metrics;
     metrics->n_problems++;
-    if (zd_problem_kind_of(problem)->http_status == 503) {
+    if (zd_front_exchange(req)->now.access.http_status == MHD_HTTP_SERVICE_UNAVAILABLE) {
         metrics->n_unavailable[zd_problem_unavailable(problem)]++;
     }
 }

@@ -158,23 +158,41 @@ enum zd_coding zd_response_coding(
     return zd_response_may_code(req, rep) ? zd_accept_coding(req->accept_encoding, len) : ZD_PLAIN;
 }
 
+static bool depends_on_identity(const struct zd_request *req)
+{
+    return req->route != NULL && req->route->depends_on_identity;
+}
+
+/* Needs no memory: a field may not be lost. */
+static void add_field(char vary[VARY_BYTES_MAX], const char *names)
+{
+    const size_t len = strlen(vary);
+    const int n = snprintf(vary + len, VARY_BYTES_MAX - len, "%s%s", len == 0 ? "" : ", ", names);
+    assert(n >= 0 && (size_t)n < VARY_BYTES_MAX - len);
+    (void)n;
+}
+
 /* An answer that may be coded says so whatever it is coded in (RFC 9110, 12.5.5). */
 static void add_own(const struct zd_request *req, const struct zd_representation *rep,
     struct MHD_Response *response)
 {
-    const bool varies = zd_response_may_code(req, rep);
+    char vary[VARY_BYTES_MAX] = "";
     for (uint32_t i = 0; i < rep->n_headers; i++) {
         const struct zd_header *header = &rep->header[i];
-        if (varies && strcmp(header->name, "Vary") == 0) {
-            ZD_SCOPED_TEXT(vary, VARY_BYTES_MAX);
-            zd_text_addf(&vary, "%s, Accept-Encoding", header->value);
-            zd_response_add(response, "Vary", vary.at);
+        if (strcmp(header->name, "Vary") == 0) {
+            add_field(vary, header->value);
         } else {
             zd_response_add(response, header->name, header->value);
         }
     }
-    if (varies && !has_own(rep, "Vary")) {
-        zd_response_add(response, "Vary", "Accept-Encoding");
+    if (zd_response_may_code(req, rep)) {
+        add_field(vary, "Accept-Encoding");
+    }
+    if (depends_on_identity(req)) {
+        add_field(vary, "Authorization");
+    }
+    if (vary[0] != '\0') {
+        zd_response_add(response, "Vary", vary);
     }
 }
 
@@ -184,7 +202,8 @@ void zd_response_add_representation(const struct zd_request *req,
     zd_response_add_common(req, id, response);
     add_validators(response, rep->etag, rep->mtime_ms);
     if (!has_own(rep, "Cache-Control")) {
-        zd_response_add(response, "Cache-Control", zd_request_cache_control(req));
+        zd_response_add(response, "Cache-Control",
+            depends_on_identity(req) ? "private, no-cache" : zd_request_cache_control(req));
     }
     add_own(req, rep, response);
 }

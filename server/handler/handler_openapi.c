@@ -19,7 +19,10 @@ static enum zd_next step_get(struct zd_request *req)
     ZD_AUTO(zd_buf) body = zd_buf_copy(text);
     if (body == NULL) {
         const struct zd_problem problem = {
-            .code = "overloaded", .detail = "no memory for the answer; retry later"};
+            .code = "overloaded",
+            .detail = "no memory for the answer; retry later",
+            .retry_after_s = 1,
+        };
         return zd_respond_problem(req, &problem);
     }
     document.body = body;

@@ -112,7 +112,7 @@ const char *zd_problem_code_of(enum zd_status status)
     case ZD_AGAIN:
         return "overloaded";
     case ZD_CANCELLED:
-        return "draining"; /* work is dropped by those who stop */
+        return "draining"; /* a shutdown drops queued work */
     case ZD_OK:
     case ZD_NOT_MODIFIED:
     case ZD_INTERNAL:
@@ -123,25 +123,24 @@ const char *zd_problem_code_of(enum zd_status status)
 
 enum zd_unavailable zd_problem_unavailable(const struct zd_problem *problem)
 {
-    if (problem->unavailable != ZD_UNAVAILABLE_BY_STATUS) {
+    if (problem->unavailable != ZD_UNAVAILABLE_BY_CODE) {
         return problem->unavailable;
     }
-    switch (problem->err == NULL ? ZD_CANCELLED : problem->err->status) {
-    case ZD_NO_MEMORY:
-        return ZD_UNAVAILABLE_NO_MEMORY;
-    case ZD_AGAIN:
-        return ZD_UNAVAILABLE_CONTENTION;
-    case ZD_STORE:
-        return ZD_UNAVAILABLE_STORE;
-    default:
-        return ZD_UNAVAILABLE_DRAINING; /* work is dropped when the server shuts down */
+    if (strcmp(problem->code, "overloaded") == 0) {
+        return problem->err != NULL && problem->err->status == ZD_AGAIN ? ZD_UNAVAILABLE_CONTENTION
+                                                                        : ZD_UNAVAILABLE_NO_MEMORY;
     }
+    if (strcmp(problem->code, "store_error") == 0) {
+        return ZD_UNAVAILABLE_STORE;
+    }
+    assert(strcmp(problem->code, "draining") == 0);
+    return ZD_UNAVAILABLE_DRAINING;
 }
 
 const char *zd_problem_unavailable_name(enum zd_unavailable why)
 {
     static const char *const names[ZD_UNAVAILABLES] = {
-        [ZD_UNAVAILABLE_BY_STATUS] = "",
+        [ZD_UNAVAILABLE_BY_CODE] = "",
         [ZD_UNAVAILABLE_QUEUE_FULL] = "queue_full",
         [ZD_UNAVAILABLE_WAIT_EXPECTED] = "wait_expected",
         [ZD_UNAVAILABLE_WAIT_OVER] = "wait_over",

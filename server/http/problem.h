@@ -18,8 +18,8 @@ extern const struct zd_problem_kind zd_problem_kinds[];
 
 /** Why a request is answered 503. */
 enum zd_unavailable {
-    ZD_UNAVAILABLE_BY_STATUS,     /* what the error's status says */
-    ZD_UNAVAILABLE_QUEUE_FULL,    /* of those that wait for memory and workers */
+    ZD_UNAVAILABLE_BY_CODE,       /* what the code and the error's status say */
+    ZD_UNAVAILABLE_QUEUE_FULL,    /* the admission queue is full */
     ZD_UNAVAILABLE_WAIT_EXPECTED, /* longer than a request may wait */
     ZD_UNAVAILABLE_WAIT_OVER,     /* it has waited for too long */
     ZD_UNAVAILABLE_BODIES,        /* the memory for request bodies is exhausted */
@@ -54,7 +54,7 @@ const struct zd_problem_kind *zd_problem_kind(
 /** The kind of a problem, whose code may have another status. */
 const struct zd_problem_kind *zd_problem_kind_of(const struct zd_problem *problem);
 
-/** Why the answer is 503: never ZD_UNAVAILABLE_BY_STATUS. */
+/** Why the answer is 503: never ZD_UNAVAILABLE_BY_CODE. */
 enum zd_unavailable zd_problem_unavailable(const struct zd_problem *problem);
 
 /** Its name in metrics: "queue_full". */

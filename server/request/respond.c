@@ -5,7 +5,6 @@
 
 #include "core/base/hash.h"
 #include "server/request/request.h"
-#include "server/runtime/server.h"
 
 /* Whether a status blames the server, whatever the request was found to be. */
 static bool is_of_server(enum zd_status status)
@@ -23,10 +22,6 @@ enum zd_next zd_respond_error(struct zd_request *req, const char *code, const st
         .err = err,
         .retry_after_s = zd_problem_kind(known)->http_status == 503 ? 1 : 0,
     };
-    if (zd_problem_kind(known)->http_status >= 500 && !zd_stream_is_open(&req->stream)) {
-        zd_log(&req->server->log, ZD_LOG_WARNING, "%s %s: %s: %s", req->method, req->target, known,
-            err->text);
-    }
     return zd_respond_problem(req, &problem);
 }
 

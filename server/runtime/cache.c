@@ -49,14 +49,20 @@ void zd_cache_done(struct zd_cache *cache)
 struct zd_cache_entry *zd_cache_find(struct zd_cache *cache, struct zd_span key)
 {
     struct zd_map_entry *found = zd_map_find(&cache->map, key);
+    struct zd_cache_entry *entry =
+        found == NULL ? NULL : ZD_CONTAINER(found, struct zd_cache_entry, map);
+    zd_cache_count(cache, entry);
+    return entry;
+}
+
+void zd_cache_count(struct zd_cache *cache, struct zd_cache_entry *found)
+{
     if (found == NULL) {
         cache->n_misses++;
-        return NULL;
+    } else {
+        cache->n_hits++;
+        found->visited = true;
     }
-    cache->n_hits++;
-    struct zd_cache_entry *entry = ZD_CONTAINER(found, struct zd_cache_entry, map);
-    entry->visited = true;
-    return entry;
 }
 
 enum zd_status zd_cache_put(struct zd_cache *cache, struct zd_cache_entry *entry)

@@ -49,6 +49,10 @@ void zd_cache_done(struct zd_cache *cache);
  * hit or a miss. */
 struct zd_cache_entry *zd_cache_find(struct zd_cache *cache, struct zd_span key);
 
+/** Count what zd_map_find of its map has found as zd_cache_find does: a hit, or with NULL a miss.
+ */
+void zd_cache_count(struct zd_cache *cache, struct zd_cache_entry *found);
+
 /** Put a new entry in (map.key set, the rest zeroed): one reference for the table, one for the
  * caller. @retval ZD_NO_MEMORY */
 ZD_RESULT zd_cache_put(struct zd_cache *cache, struct zd_cache_entry *entry);

@@ -276,9 +276,21 @@ static void add_access(struct zd_text *line, const struct zd_access *access, uin
     add_word(line, ": ", access->reason);
 }
 
+/* Without lines of requests, a failure of the server leaves its reason in an event. */
+static void log_failure(struct zd_log *log, const struct zd_access *access)
+{
+    if (access->http_status >= 500) {
+        zd_log(log, ZD_LOG_WARNING, "%s %.200s: %s: %s", access->method,
+            access->target == NULL ? "" : access->target,
+            access->problem_code == NULL ? "" : access->problem_code,
+            access->reason == NULL ? "" : access->reason);
+    }
+}
+
 void zd_log_access(struct zd_log *log, const struct zd_access *access)
 {
     if (!log->requests || log->level < ZD_LOG_INFO) {
+        log_failure(log, access);
         return;
     }
     const uint64_t us = access->duration_ns / 1000;

@@ -40,7 +40,7 @@ void zd_log(struct zd_log *log, enum zd_log_level level, const char *format, ...
 
 struct zd_access;
 
-/** The line of one finished request. */
+/** The line of one finished request; when requests are not logged, of an answer 5xx its reason. */
 void zd_log_access(struct zd_log *log, const struct zd_access *access);
 
 #endif

@@ -1,6 +1,7 @@
 /* server/front/reply_cache: which requests share a prepared answer. */
 #include "server/front/reply_cache.h"
 
+#include <microhttpd.h>
 #include <string.h>
 
 #include "server/config/config.h"
@@ -138,6 +139,95 @@ START_TEST(nobody_else_gets_what_depends_on_the_client)
 }
 END_TEST
 
+static void set_range(struct zd_exchange *exchange, struct zd_representation *rep)
+{
+    exchange->request.conditions.range = "bytes=0-3";
+    rep->body_is_range = true;
+    rep->length = 100;
+    rep->range_len = rep->body->len;
+}
+
+/* Whether an answer is prepared while no memory is there for its key. */
+static void put_without_key(struct bench *bench, const struct zd_route *route, bool is_part)
+{
+    struct zd_exchange exchange;
+    begin(bench, &exchange, "ada");
+    ZD_AUTO(zd_buf) body = zd_buf_copy(zd_span_of("elements"));
+    struct zd_representation rep = {.body = body,
+        .etag = "\"tag\"",
+        .accepts_ranges = true,
+        .keep_until_ms = uv_now(&bench->loop) + LONG_MS};
+    exchange.request.route = route;
+    if (is_part) {
+        set_range(&exchange, &rep);
+    }
+    zd_text_done(&bench->front.scratch);
+    zd_text_init(
+        &bench->front.scratch, strlen(TARGET)); /* the target fits, what follows does not */
+    ck_assert(zd_reply_cache_take(&exchange.request, &rep));
+    ck_assert_int_eq(exchange.request.step(&exchange.request), ZD_DONE);
+    end(&exchange);
+    zd_text_done(&bench->front.scratch);
+    zd_text_init(&bench->front.scratch, 1 << 20);
+}
+
+START_TEST(an_answer_whose_key_does_not_fit_is_not_kept)
+{
+    struct bench bench;
+    open_bench(&bench);
+    put_without_key(&bench, &own, false);
+    ck_assert_uint_eq(status_of(&bench, "bob", NULL), 0);
+    ck_assert_uint_eq(status_of(&bench, NULL, NULL), 0);
+    put_without_key(&bench, &shared, true);
+    ck_assert_uint_eq(status_of(&bench, NULL, NULL), 0);
+    ck_assert_uint_eq(bench.front.prepared.map.n_entries, 0);
+    close_bench(&bench);
+}
+END_TEST
+
+START_TEST(a_request_counts_as_one_miss)
+{
+    struct bench bench;
+    open_bench(&bench);
+    put(&bench, &own, "ada");
+    const uint64_t n_misses = bench.front.prepared.n_misses;
+    ck_assert_uint_eq(status_of(&bench, "bob", NULL), 0);
+    ck_assert_uint_eq(bench.front.prepared.n_misses, n_misses + 1);
+    const uint64_t n_hits = bench.front.prepared.n_hits;
+    ck_assert_uint_eq(status_of(&bench, "ada", NULL), 200);
+    ck_assert_uint_eq(bench.front.prepared.n_hits, n_hits + 1);
+    ck_assert_uint_eq(bench.front.prepared.n_misses, n_misses + 1);
+    close_bench(&bench);
+}
+END_TEST
+
+/* The headers of an immutable dataset's answer. */
+static void check_headers(const struct zd_route *route, const char *control, const char *vary)
+{
+    struct bench bench;
+    open_bench(&bench);
+    struct zd_dataset dataset = {.config = {.immutable = true}};
+    struct zd_exchange exchange;
+    begin(&bench, &exchange, "ada");
+    exchange.request.route = route;
+    exchange.request.dataset = &dataset;
+    const struct zd_representation rep = {
+        .header = {{"Vary", "Accept"}}, .n_headers = 1, .media_type = "application/json"};
+    struct MHD_Response *response = zd_response_prepare(&exchange.request, &rep);
+    ck_assert_str_eq(MHD_get_response_header(response, "Cache-Control"), control);
+    ck_assert_str_eq(MHD_get_response_header(response, "Vary"), vary);
+    MHD_destroy_response(response);
+    end(&exchange);
+    close_bench(&bench);
+}
+
+START_TEST(no_proxy_shares_what_depends_on_the_client)
+{
+    check_headers(&own, "private, no-cache", "Accept, Accept-Encoding, Authorization");
+    check_headers(&shared, "public, max-age=31536000, immutable", "Accept, Accept-Encoding");
+}
+END_TEST
+
 START_TEST(a_server_that_shuts_down_gives_no_prepared_answer)
 {
     struct bench bench;
@@ -156,5 +246,8 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, an_answer_is_prepared_once_for_its_target);
     tcase_add_test(tests, all_clients_share_what_depends_on_none_of_them);
     tcase_add_test(tests, nobody_else_gets_what_depends_on_the_client);
+    tcase_add_test(tests, an_answer_whose_key_does_not_fit_is_not_kept);
+    tcase_add_test(tests, a_request_counts_as_one_miss);
+    tcase_add_test(tests, no_proxy_shares_what_depends_on_the_client);
     tcase_add_test(tests, a_server_that_shuts_down_gives_no_prepared_answer);
 }

@@ -1,4 +1,5 @@
 /* Every answer 503 leaves its reason in the log and in the metrics, whatever its cause. */
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -17,6 +18,8 @@
 
 #define LOG_BYTES_MAX 65536
 #define ALLOCS_MAX    1000
+#define FEW_ALLOCS    30
+#define LONG_BYTES    4000 /* of a target */
 
 static void fill_lanes(struct zd_server *server)
 {
@@ -103,14 +106,15 @@ static void open_serve(struct zd_test_serve *serve)
     log->level = ZD_LOG_INFO;
 }
 
+static char log_text[LOG_BYTES_MAX];
+
 static bool log_has(struct zd_test_serve *serve, const char *reason)
 {
-    static char text[LOG_BYTES_MAX];
     zd_log(&serve->server->log, ZD_LOG_ERROR, "the end"); /* what waits is written before it */
-    const ssize_t n = pread(serve->server->log.fd, text, sizeof text - 1, 0);
+    const ssize_t n = pread(serve->server->log.fd, log_text, sizeof log_text - 1, 0);
     ck_assert_int_gt(n, 0);
-    text[n] = '\0';
-    return strstr(text, reason) != NULL;
+    log_text[n] = '\0';
+    return strstr(log_text, reason) != NULL;
 }
 
 static unsigned ask(struct zd_test_serve *serve, const char *request)
@@ -146,6 +150,40 @@ START_TEST(a_503_leaves_its_reason)
 }
 END_TEST
 
+/* Lines of requests say it; without them one event does. */
+START_TEST(a_503_leaves_its_reason_once_without_lines_of_requests)
+{
+    struct zd_test_serve serve;
+    open_serve(&serve);
+    serve.server->log.requests = false;
+    facts[_i].prepare(serve.server);
+    ck_assert_uint_eq(ask(&serve, facts[_i].request), 503);
+    ck_assert_msg(log_has(&serve, facts[_i].reason), "no '%s' in the log", facts[_i].reason);
+    const char *line = strstr(log_text, " warning ");
+    ck_assert_ptr_nonnull(line);
+    ck_assert_ptr_null(strstr(line + 1, " warning "));
+    close_serve(&serve);
+}
+END_TEST
+
+START_TEST(a_long_target_does_not_hide_the_reason)
+{
+    struct zd_test_serve serve;
+    open_serve(&serve);
+    serve.server->log.requests = false;
+    close_front(serve.server);
+    char request[LONG_BYTES + 100];
+    char rest[LONG_BYTES];
+    memset(rest, 'a', sizeof rest);
+    (void)snprintf(request, sizeof request, "GET /%.*s%s\r\n", LONG_BYTES - 1, rest, END);
+    ck_assert_uint_eq(ask(&serve, request), 503);
+    ck_assert(log_has(&serve, "aaa: draining: the server is shutting down"));
+    close_serve(&serve);
+}
+END_TEST
+
+static const char *const short_of_memory[] = {SLICE, GET("/openapi.json")};
+
 START_TEST(a_failed_allocation_leaves_its_reason)
 {
     struct zd_test_serve serve;
@@ -153,7 +191,7 @@ START_TEST(a_failed_allocation_leaves_its_reason)
     const uint64_t *n = &serve.server->metrics.n_unavailable[ZD_UNAVAILABLE_NO_MEMORY];
     for (uint64_t k = 1; k < ALLOCS_MAX && *n == 0; k++) {
         zd_alloc_fail_at(k);
-        (void)ask(&serve, SLICE);
+        (void)ask(&serve, short_of_memory[_i]);
         zd_alloc_fail_at(0);
         zd_test_serve_forget(&serve);
     }
@@ -163,9 +201,35 @@ START_TEST(a_failed_allocation_leaves_its_reason)
 }
 END_TEST
 
+START_TEST(an_answer_500_in_place_of_a_503_is_not_counted_as_one)
+{
+    struct zd_test_serve serve;
+    open_serve(&serve);
+    close_front(serve.server);
+    uint64_t n_503 = 0;
+    uint64_t n_500 = 0;
+    for (uint64_t k = 1; k < FEW_ALLOCS; k++) {
+        zd_text_done(&serve.server->front->scratch);
+        zd_alloc_fail_at(k);
+        const unsigned status = ask(&serve, SLICE);
+        zd_alloc_fail_at(0);
+        n_503 += status == 503;
+        n_500 += status == 500;
+    }
+    ck_assert_uint_gt(n_500, 0);
+    ck_assert_uint_eq(serve.server->metrics.n_unavailable[ZD_UNAVAILABLE_DRAINING], n_503);
+    close_serve(&serve);
+}
+END_TEST
+
 void zd_unit_tests(TCase *tests)
 {
     tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, a_503_leaves_its_reason, 0, ZD_COUNT_OF(facts));
-    tcase_add_test(tests, a_failed_allocation_leaves_its_reason);
+    tcase_add_loop_test(
+        tests, a_503_leaves_its_reason_once_without_lines_of_requests, 0, ZD_COUNT_OF(facts));
+    tcase_add_test(tests, a_long_target_does_not_hide_the_reason);
+    tcase_add_loop_test(
+        tests, a_failed_allocation_leaves_its_reason, 0, ZD_COUNT_OF(short_of_memory));
+    tcase_add_test(tests, an_answer_500_in_place_of_a_503_is_not_counted_as_one);
 }

@@ -153,8 +153,36 @@ START_TEST(work_that_is_dropped_is_of_a_server_that_stops)
 }
 END_TEST
 
+static const struct zd_error no_memory = {.status = ZD_NO_MEMORY};
+static const struct zd_error again = {.status = ZD_AGAIN};
+static const struct zd_error cancelled = {.status = ZD_CANCELLED};
+static const struct zd_error unsupported = {.status = ZD_UNSUPPORTED};
+static const struct zd_faults cut_faults = {.out_of_memory = true};
+
+static const struct {
+    struct zd_problem problem;
+    enum zd_unavailable why;
+} reasons[] = {
+    {{.code = "overloaded"}, ZD_UNAVAILABLE_NO_MEMORY},
+    {{.code = "overloaded", .faults = &cut_faults}, ZD_UNAVAILABLE_NO_MEMORY},
+    {{.code = "overloaded", .faults = &cut_faults, .err = &unsupported}, ZD_UNAVAILABLE_NO_MEMORY},
+    {{.code = "overloaded", .err = &no_memory}, ZD_UNAVAILABLE_NO_MEMORY},
+    {{.code = "overloaded", .err = &again}, ZD_UNAVAILABLE_CONTENTION},
+    {{.code = "overloaded", .unavailable = ZD_UNAVAILABLE_BODIES}, ZD_UNAVAILABLE_BODIES},
+    {{.code = "draining"}, ZD_UNAVAILABLE_DRAINING},
+    {{.code = "draining", .err = &cancelled}, ZD_UNAVAILABLE_DRAINING},
+    {{.code = "store_error", .http_status = 503}, ZD_UNAVAILABLE_STORE},
+};
+
+START_TEST(each_503_has_its_reason)
+{
+    ck_assert_int_eq(zd_problem_unavailable(&reasons[_i].problem), reasons[_i].why);
+}
+END_TEST
+
 void zd_unit_tests(TCase *tests)
 {
+    tcase_add_loop_test(tests, each_503_has_its_reason, 0, ZD_COUNT_OF(reasons));
     tcase_add_test(tests, a_problem_has_the_members_of_rfc_9457);
     tcase_add_test(tests, facts_become_members);
     tcase_add_test(tests, a_fact_cut_inside_a_character_is_still_json);
