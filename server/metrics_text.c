@@ -96,7 +96,7 @@ static void add_requests(const struct zd_metrics *metrics, struct zd_text *text)
     add_one(text, "zarrd_refused_total", "counter",
         "Requests that were malformed, too large, or came too slowly.", metrics->n_refused);
     add_one(text, "zarrd_clients_left_total", "counter",
-        "Clients that left while their request was worked on.", metrics->n_left);
+        "Clients that disconnected before their answer was ready.", metrics->n_left);
     add_one(text, "zarrd_streams_cut_total", "counter", "Streamed bodies that ended too early.",
         metrics->n_cut);
 }
@@ -114,7 +114,7 @@ static void add_work(const struct zd_metrics *metrics, struct zd_text *text)
     add_one(text, "zarrd_jobs_inline_total", "counter", "Pieces of work done on the loop thread.",
         metrics->n_jobs_inline);
     add_one(text, "zarrd_jobs_dropped_total", "counter",
-        "Pieces of work that no request waited for any more.", metrics->n_jobs_dropped);
+        "Jobs dropped because no request needed their result.", metrics->n_jobs_dropped);
 }
 
 /* One member of the counts of every store, or of every cache. */

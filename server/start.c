@@ -335,7 +335,7 @@ static void end_loop(struct zd_server *server)
     zd_datasets_give_up(server);
     (void)uv_run(server->loop, UV_RUN_DEFAULT);
     zd_workers_close(&server->workers);
-    zd_lock_close(server); /* those who change something end first, whoever wanted it has left */
+    zd_lock_close(server); /* running changes have ended; no request waits for them */
 }
 
 static void end_datasets(struct zd_server *server)

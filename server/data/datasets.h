@@ -27,7 +27,7 @@ ZD_RESULT zd_datasets_open(struct zd_server *server, struct zd_error *err);
 ZD_RESULT zd_datasets_reload(struct zd_server *server, const struct zd_config *config,
     struct zd_reload *ret_reload, struct zd_error *err);
 
-/** The server stops: no write waits for other processes any more. */
+/** The server stops: writes stop waiting for other processes. */
 void zd_datasets_give_up(struct zd_server *server);
 
 /** Empty the table. */

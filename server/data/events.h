@@ -27,7 +27,7 @@ enum zd_chunks_change {
 
 /** The events of a dataset: none yet. @return owned; NULL without memory */
 struct zd_events *zd_events_new(struct zd_server *server);
-void zd_events_free(struct zd_events *events); /* nobody reads; accepts NULL */
+void zd_events_free(struct zd_events *events); /* no request may be reading; accepts NULL */
 
 /** The dataset leaves the table, or the server stops: the readers read to the end and stop. */
 void zd_events_end(struct zd_events *events);

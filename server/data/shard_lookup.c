@@ -355,7 +355,7 @@ static enum zd_next want_index(struct zd_place_want *want, enum zd_freshness fre
         return start(want, object, false);
     }
     if (object->entry.flight != NULL) {
-        /* Of indexes below level 0 nothing can change: none is read too early. */
+        /* Indexes below level 0 are found by generation, so they are never stale. */
         zd_dataset_join(object->dataset, object->entry.flight,
             want->at_level > 0 ? ZD_JOINING : freshness, &want->index_wait);
         zd_object_unref(object); /* the flight has a reference of its own */

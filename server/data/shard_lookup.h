@@ -10,7 +10,7 @@ struct zd_place_want {
     /* in */
     uint32_t level;              /* 1 or more */
     uint64_t index[ZD_RANK_MAX]; /* in that level's grid */
-    struct zd_generation gone;   /* not zero: the object is not of that generation any more */
+    struct zd_generation gone;   /* not zero: the object no longer has that generation */
     /* out */
     struct zd_byte_range range; /* with ZD_OK: of the stored object */
     struct zd_stat stat;        /* of the stored object; zero when it is absent */

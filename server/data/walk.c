@@ -87,7 +87,7 @@ static void task_free(struct task *task)
     zd_free(task);
 }
 
-/* A new spot behind another one; NULL without memory. */
+/* A new spot after another; NULL without memory. */
 static struct spot *spot_new(struct zd_list *behind, const char *path, uint64_t depth)
 {
     const size_t len = strlen(path);
@@ -111,7 +111,7 @@ static void end(struct zd_walk *walk, enum zd_status status, const struct zd_err
 static void end_without_memory(struct zd_walk *walk)
 {
     struct zd_error err = {0};
-    const enum zd_status status = zd_fail(&err, ZD_NO_MEMORY, "cannot allocate a listing");
+    const enum zd_status status = zd_fail(&err, ZD_NO_MEMORY, "no memory for a listing");
     end(walk, status, &err);
 }
 
@@ -426,7 +426,7 @@ enum zd_next zd_walk_want(struct zd_walk_want *want)
 {
     struct zd_walk *walk = new_walk(want);
     if (walk == NULL) {
-        want->wait.status = zd_fail(&want->wait.err, ZD_NO_MEMORY, "cannot allocate a listing");
+        want->wait.status = zd_fail(&want->wait.err, ZD_NO_MEMORY, "no memory for a listing");
         return ZD_NEXT;
     }
     struct spot *spot = ZD_CONTAINER(walk->order.next, struct spot, order);

@@ -176,8 +176,8 @@ static uint64_t lot_bytes(const struct batch *batch)
     return batch->node->dataset->server->config->settings.http_stream_bytes / LOT_PART;
 }
 
-/* A lot of a streamed batch is made. Only now the head goes out, so that what fails before is told,
- * and what turns out to be short has a length. */
+/* A lot of a streamed batch is made. Send the head only now: earlier failures get a status, and a
+ * short body gets Content-Length. */
 static enum zd_next step_give(struct zd_request *req)
 {
     const struct batch *batch = req->state;
@@ -487,7 +487,7 @@ static enum zd_next step_prepare(struct zd_request *req)
         return respond_not_acceptable(req);
     }
     enum zd_status status = read_body(batch, req->json, &err);
-    zd_json_unref(ZD_TAKE(req->json)); /* not while memory is awaited */
+    zd_json_unref(ZD_TAKE(req->json)); /* do not hold it while waiting for memory */
     if (status == ZD_OK) {
         status = prepare(batch, &err);
     }

@@ -198,7 +198,7 @@ static enum zd_status judge(const struct zd_request *req, const struct zd_stat *
     return zd_conditions_judge_write(&req->conditions, &now);
 }
 
-/* What was judged is to be so still when the edit is made. */
+/* The edit requires the generation that was judged. */
 static enum zd_next decide(struct zd_request *req, const struct zd_stat *stat, bool exists)
 {
     struct writing *writing = writing_of(req);
@@ -209,7 +209,7 @@ static enum zd_next decide(struct zd_request *req, const struct zd_stat *stat, b
     if (judge(req, stat, exists) != ZD_OK) {
         return zd_respond_precondition(req, etag);
     }
-    /* Others may write into the same shard beside one who creates. */
+    /* Other writers may change the same shard while this request creates a chunk. */
     const bool is_creation = !exists && req->conditions.if_match == NULL;
     writing->verified->only_absent = is_creation;
     writing->edit.condition =
@@ -244,7 +244,7 @@ static enum zd_next step_have_place(struct zd_request *req)
     return decide(req, &writing->place.stat, wait->status == ZD_OK);
 }
 
-/* What is there now, not what was there lately. */
+/* Read the current state, not a cached one. */
 static enum zd_next step_judge(struct zd_request *req)
 {
     struct writing *writing = writing_of(req);

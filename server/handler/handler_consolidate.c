@@ -198,7 +198,7 @@ static bool visit(struct zd_walk_want *want, const struct zd_walk_node *found)
         zd_tree_add(rows, found->path, found->node->meta, found->node->layout != NULL, NULL);
     if (consolidation->status != ZD_OK) {
         consolidation->status =
-            zd_fail(&consolidation->err, consolidation->status, "cannot allocate a listing");
+            zd_fail(&consolidation->err, consolidation->status, "no memory for a listing");
     }
     return consolidation->status == ZD_OK;
 }
@@ -267,8 +267,7 @@ static enum zd_next refuse_work(struct zd_request *req)
     return zd_respond_error(req, NULL, &consolidation->err);
 }
 
-/* Memory is awaited, or refused, and what is below the group may change: all of it is looked at
- * again then. */
+/* While the request waits for memory the nodes below may change: read them again. */
 static void give_way(struct zd_request *req)
 {
     struct consolidation *consolidation = consolidation_of(req);

@@ -26,7 +26,7 @@ static void state_free(struct zd_request *req)
     zd_free(feed);
 }
 
-/* Never at once: it is told in the middle of what somebody else changes. */
+/* Deferred: the event is raised while another request is changing state. */
 static void events_came(struct zd_wait *wait)
 {
     zd_connection_queue_turn(ZD_CONTAINER(wait, struct feed, reader.wait)->req);

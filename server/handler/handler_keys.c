@@ -362,7 +362,7 @@ static enum zd_next read_whole(struct zd_request *req)
         zd_fact_limit(&err, bytes_max, size);
         return zd_respond_error(req, NULL, &err);
     }
-    /* What fits the cache is read once for all who ask. */
+    /* Objects that fit the cache are read once for all requests. */
     if (size > req->server->objects.entry_bytes_max && sends_file(req, size)) {
         return read_range(req, 0, size);
     }

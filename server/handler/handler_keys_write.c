@@ -181,7 +181,7 @@ static enum zd_next refuse_document(struct zd_request *req)
     const struct zd_error *err = &metadata->wait.err;
     if (metadata->wait.status == ZD_PRECONDITION && zd_request_is_conditional(req) &&
         ++change->n_tries < TRIES_MAX) {
-        req->step = step_condition; /* others came in between: what is there now may do */
+        req->step = step_condition; /* another writer came first: judge the new state */
         return ZD_NEXT;
     }
     if (metadata->meta != NULL && metadata->code == NULL && zd_meta_is_refused(metadata->meta)) {
@@ -247,7 +247,7 @@ static enum zd_next write_now(struct zd_request *req)
     return is_chunk(change) && !change->is_erase ? widen(req) : write_key(req);
 }
 
-/* What was judged is the store's condition too: nobody comes in between. */
+/* The store requires the judged generation, so that no other writer is overwritten. */
 static enum zd_next step_judge(struct zd_request *req)
 {
     struct change *change = change_of(req);
@@ -275,7 +275,7 @@ static enum zd_next step_condition(struct zd_request *req)
     if (!zd_request_is_conditional(req)) {
         return write_now(req);
     }
-    zd_objects_forget(req->dataset, req->path); /* what is there, not what was there lately */
+    zd_objects_forget(req->dataset, req->path); /* read the current state */
     change->object.wait = zd_machine_wait(&req->machine);
     req->step = step_judge;
     return zd_objects_want(req->dataset, req->path, ZD_OBJECT_STATUS, &change->object);
@@ -401,7 +401,7 @@ static enum zd_next step_have_body(struct zd_request *req)
     return req->body == NULL ? refuse_no_memory(req) : lock_path(req);
 }
 
-/* Of a body whose length is not known, no more is taken than of one that comes whole. */
+/* Limit a body of unknown length to limits.body_bytes. */
 static uint64_t body_max(const struct zd_request *req)
 {
     const struct zd_settings *settings = &req->server->config->settings;

@@ -227,7 +227,7 @@ static bool visit(struct zd_walk_want *want, const struct zd_walk_node *found)
         listing->status = zd_parent_groups_add(&tree->above, found->path, meta);
         zd_hash_add_u64(&listing->hash, found->node->tag);
         if (listing->status != ZD_OK) {
-            listing->status = zd_fail(&listing->err, listing->status, "cannot allocate a listing");
+            listing->status = zd_fail(&listing->err, listing->status, "no memory for a listing");
             return false;
         }
     }
@@ -248,7 +248,7 @@ static bool visit(struct zd_walk_want *want, const struct zd_walk_node *found)
     zd_hash_add(&listing->hash, zd_span_of(found->err == NULL ? "" : found->err->text));
     listing->status = zd_tree_add(&tree->live, found->path, meta, can_slice, found->err);
     if (listing->status != ZD_OK) {
-        listing->status = zd_fail(&listing->err, listing->status, "cannot allocate a listing");
+        listing->status = zd_fail(&listing->err, listing->status, "no memory for a listing");
         return false;
     }
     if (tree->ask.check && tree->live.n > listing->nodes_max) {
@@ -286,7 +286,8 @@ static bool is_stored_fresh(const struct zd_request *req)
     return req->dataset->config.immutable && zd_request_node(req)->meta->consolidated != NULL;
 }
 
-/* A document that is to be one group's needs a group that may be interpreted. True: answered. */
+/* Consolidated metadata requires an interpretable group. Returns true if the request is answered.
+ */
 static bool refuse_start(struct zd_request *req)
 {
     const struct zd_meta *meta = zd_request_node(req)->meta;

@@ -117,7 +117,7 @@ enum zd_status zd_slice_bands_plan(struct zd_slice_bands *bands, struct zd_error
     if (held > limit) {
         const enum zd_status told = zd_fail(err, ZD_TOO_LARGE,
             "writing the slice holds %llu bytes of it, limits.write_bytes is %llu: a row of its "
-            "stored objects, and those that it covers in part",
+            "stored objects, including those it covers partly",
             (unsigned long long)held, (unsigned long long)limit);
         zd_fact_limit(err, limit, held);
         return told;
@@ -199,7 +199,7 @@ static struct zd_buf *copy_part(
     return copy;
 }
 
-/* The edits share the band's memory, but for those that keep their elements until the commit. */
+/* Edits share the band's memory, except those that need their elements until the commit. */
 static bool give_elements(
     const struct zd_slice_bands *bands, struct zd_edit *edit, struct zd_part *part)
 {

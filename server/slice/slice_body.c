@@ -10,7 +10,7 @@
 
 #define DEFAULT_TYPE   "application/octet-stream"
 #define PIECE_BYTES    (16U << 10) /* of text that is read at once */
-#define WANT_PART      2           /* of the window that is awaited at once */
+#define WANT_PART      2           /* of the window, received at once */
 #define LIST_BYTES_MAX 1024        /* 32 numbers of 20 digits */
 
 static bool can_read(const struct zd_format *format)
@@ -217,7 +217,7 @@ enum zd_status zd_slice_body_begin(
     return body->has_head ? judge_head(body, err) : ZD_OK;
 }
 
-/* ---- a length that nobody has told ---- */
+/* ---- bodies of unknown length ---- */
 
 bool zd_slice_body_is_measured_late(const struct zd_slice_body *body)
 {
@@ -286,7 +286,7 @@ static enum zd_status measure_head(
     return judge_head(body, err);
 }
 
-/* Of text the lists say it; whatever else is wrong with them the reader will tell. */
+/* In text, nesting gives the shape; the reader reports other errors. */
 static enum zd_status measure_lists(struct zd_slice_body *body, uint32_t dim, struct zd_error *err)
 {
     struct zd_json *parsed = NULL;

@@ -22,7 +22,7 @@ struct zd_slice_body {
     uint8_t *piece; /* text that is taken, and not read yet; owned */
     size_t piece_len;
     size_t piece_at;
-    uint8_t *to;        /* where the elements go that are awaited now */
+    uint8_t *to;        /* destination of the next elements */
     uint64_t to_bytes;  /* of them */
     uint64_t got_bytes; /* of those */
     uint64_t n_swapped; /* of those, elements whose units are in order */

@@ -1,4 +1,4 @@
-/* Entity tags of slices: those that GET answers with, and those that a writer may name. */
+/* Entity tags of slices: made for GET, checked for If-Match of writers. */
 #ifndef ZD_SLICE_SLICE_TAG_H
 #define ZD_SLICE_SLICE_TAG_H
 

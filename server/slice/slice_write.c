@@ -81,7 +81,7 @@ static const struct zd_settings *settings_of(const struct zd_slice_write *write)
     return &write->task.req->server->config->settings;
 }
 
-/* Others may go on: locks are given back, and what was staged is discarded. */
+/* Release the locks and discard staged objects, so that other writers continue. */
 static void give_back(struct zd_slice_write *write)
 {
     zd_commit_release(&write->commit);
@@ -98,7 +98,7 @@ static enum outcome lock_array(struct zd_slice_write *write)
     return later(zd_node_lock_want(req->dataset, mode, req->path, &write->lock));
 }
 
-/* What was measured of a body before memory was awaited is true of arrays that take it. */
+/* Keep the body's measurements: they hold for any array with the same chunks. */
 static enum zd_status take_node(struct zd_slice_write *write)
 {
     ZD_AUTO(zd_node) before = write->node;
@@ -180,7 +180,7 @@ static enum outcome plan(struct zd_slice_write *write)
     return outcome == NEXT && write->ask.has_append ? OTHER : outcome;
 }
 
-/* ---- append: the elements follow those that are there ---- */
+/* ---- append ---- */
 
 static size_t window_bytes(const struct zd_slice_write *write)
 {
@@ -251,7 +251,7 @@ static enum outcome take_foreseen(struct zd_slice_write *write)
 
 /* ---- memory ---- */
 
-/* Who waits for memory, or is refused it, holds no lock meanwhile: all is planned again then. */
+/* A request that waits for memory releases its locks and plans again. */
 static enum outcome admit(struct zd_slice_write *write)
 {
     struct zd_request *req = write->task.req;
@@ -335,7 +335,7 @@ static void fill_in(struct zd_slice_write *write)
     }
 }
 
-/* A body that is one band is awaited before others have to wait for its objects. */
+/* Receive a single-band body before locking its objects. */
 static enum outcome begin_objects(struct zd_slice_write *write)
 {
     write->commit = (struct zd_commit){
@@ -462,7 +462,7 @@ static enum outcome take_stored(struct zd_slice_write *write)
     return outcome;
 }
 
-/* A slice of which pieces can be held as a whole is refused with those pieces. */
+/* Refuse the slice; suggest smaller pieces where those fit. */
 static enum zd_next refuse(struct zd_slice_write *write)
 {
     struct zd_request *req = write->task.req;

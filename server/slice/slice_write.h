@@ -63,7 +63,7 @@ struct zd_slice_write *zd_slice_write_new(
 /** The request's step until it is answered, or `respond` is to answer it. */
 zd_step zd_slice_write_step;
 
-/** The tag of the slice as it is stored by now, in the body's format. */
+/** The tag of the stored slice, in the body's format. */
 void zd_slice_write_tag(const struct zd_slice_write *write, char to[ZD_TAG_BYTES]);
 
 /** The request has ended: what has not begun is given up, what is being committed goes on. */

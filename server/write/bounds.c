@@ -116,8 +116,7 @@ static enum zd_next step_found(struct widening *widening)
         return settle(widening, wait->status, &wait->err);
     }
     if (widening->found.node->layout == NULL) {
-        err.status =
-            zd_fail(&err, ZD_NOT_FOUND, "'%.256s' is not an array any more", widening->path);
+        err.status = zd_fail(&err, ZD_NOT_FOUND, "'%.256s' is no longer an array", widening->path);
     }
     return settle(widening, err.status, &err);
 }

@@ -22,7 +22,7 @@ void zd_bounds_done(struct zd_server *server); /* nothing is under way */
  * Make the document right for what is about to be stored. The caller holds a lock of the array's
  * path (CHUNKS or APPEND) until the end.
  *
- * wait.status: ZD_OK; ZD_NOT_FOUND: there is no such array any more; those of a change of metadata.
+ * wait.status: ZD_OK; ZD_NOT_FOUND: the array no longer exists; those of a change of metadata.
  * @return ZD_NEXT (at once, where no extension asks) or ZD_WAIT
  */
 enum zd_next zd_bounds_want(struct zd_bounds_want *want);

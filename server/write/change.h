@@ -68,7 +68,7 @@ struct zd_change_place {
     struct zd_node *node;                  /* a reference; NULL: there is none */
     bool wants_bytes;                      /* its documents have to be read */
     bool is_new;                           /* a missing parent, which becomes a group */
-    bool is_made;                          /* and is one: others may rely on it by now */
+    bool is_made;                          /* stored: other writers may depend on it */
     struct zd_stat stat[ZD_DOCUMENTS_MAX]; /* of its documents, as they were committed here */
     struct zd_change_document document[ZD_DOCUMENTS_MAX];
 };
@@ -93,7 +93,7 @@ enum zd_change_verdict {
     ZD_VERDICT_NONE,
     ZD_VERDICT_STALE,  /* it is made; listings are out of date */
     ZD_VERDICT_FAILED, /* it is not made */
-    ZD_VERDICT_LOST,   /* neither is there a node any more */
+    ZD_VERDICT_LOST,   /* the node is gone as well */
 };
 
 /** The way back: server/write/change_undo.c */
@@ -234,7 +234,7 @@ zd_change_step zd_change_find_nodes;
 zd_change_step zd_change_find_nodes_end;
 zd_change_step zd_change_find_documents;
 zd_change_step zd_change_find_documents_end;
-zd_change_step zd_change_find_again; /* whether the nodes are those that were found */
+zd_change_step zd_change_find_again; /* whether the nodes are still the ones found */
 zd_change_step zd_change_find_again_end;
 
 /* The new documents, judged and rendered. */
@@ -319,7 +319,7 @@ ZD_RESULT zd_change_undo_prepare(struct zd_change *change, const char *key);
 void zd_change_undo_keep(struct zd_change *change, struct zd_change_document *document);
 void zd_change_undo_keep_erased(struct zd_change *change, struct zd_buf *bytes);
 
-/** There is no way back any more. */
+/** The change can no longer be undone. */
 void zd_change_undo_forget(struct zd_change *change);
 
 zd_change_step zd_change_undo_look; /* the last one first; parents others have come to need stay */

@@ -17,7 +17,7 @@ static enum zd_status widen(struct zd_change *change, struct zd_json **ret_membe
     *ret_members = NULL;
     if (!is_array_of(change->before, &change->written->summary.dtype)) {
         return zd_fail(err, ZD_NOT_FOUND,
-            "'%.256s' is not an array any more, or has another data type", change->path);
+            "'%.256s' is no longer an array, or has another data type", change->path);
     }
     ZD_TRY(zd_written_before(change->written, change->before, &extensions, err));
     if (extensions == NULL) {

@@ -1,5 +1,5 @@
 /* Changing documents: what is erased. Of an erasure first the documents; later everything else,
- * when no reader finds it any more. */
+ * when readers no longer find it. */
 #include <string.h>
 
 #include "server/write/change.h"
@@ -177,7 +177,7 @@ static bool is_outside_of(const struct zd_grid *grid, const uint64_t *index)
     return false;
 }
 
-/* A chunk outside of the new grid, and of the grid that the array has by now. */
+/* A chunk outside both the new grid and the array's current grid. */
 static bool is_outside(const struct zd_change *change, const char *rest, uint64_t *ret_index)
 {
     const struct zd_meta *before = change->before;
@@ -372,7 +372,7 @@ enum zd_change_outcome zd_change_erase_rest(struct zd_change *change)
     return zd_change_run_purge(change, &purge);
 }
 
-/* The document is right by now: the error only names what is left. */
+/* The document is already stored; the error lists the keys that remain. */
 enum zd_change_outcome zd_change_erase_rest_end(struct zd_change *change)
 {
     const struct zd_purge_want *purge = &change->purge;

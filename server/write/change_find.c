@@ -98,7 +98,7 @@ static enum zd_change_outcome refuse_condition(struct zd_change *change)
 {
     return zd_change_outcome_of(
         change, zd_fail(&change->err, ZD_PRECONDITION, "\"%.200s\" %s", change->path,
-                    zd_change_target(change)->node == NULL ? "does not exist any more"
+                    zd_change_target(change)->node == NULL ? "no longer exists"
                                                            : "is not what the request expects"));
 }
 

@@ -13,8 +13,7 @@ static const char *below(const struct zd_change_place *ancestor, const char *pat
     return len == 0 ? path : path + len + 1;
 }
 
-/* What the listings say of the node: as it is going to be, or as it is stored by now; NULL:
- * nothing. */
+/* The node's entry in consolidated metadata: planned or stored; NULL: none. */
 static const struct zd_meta *listed_meta(struct zd_change *change)
 {
     const struct zd_node *node = zd_change_target(change)->node;
@@ -103,7 +102,7 @@ static enum zd_status drop_listing(struct zd_change *change, struct zd_change_pl
     return zd_change_judge_keep(place, &texts);
 }
 
-/* Refreshed; or dropped when that is impossible, or nobody could read it. */
+/* Refresh one listing, or drop it where a refreshed one is impossible. */
 static enum zd_status relist_one(struct zd_change *change, size_t holder)
 {
     struct zd_change_place *place = &change->place[holder];

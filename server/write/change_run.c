@@ -101,7 +101,7 @@ void zd_change_run_forget(struct zd_change *change)
     for (size_t i = 0; i < change->n_places; i++) {
         struct zd_change_place *place = &change->place[i];
         forget_place(place);
-        /* Parents that are stored by now are missing in the listings, too. */
+        /* Parents that were stored are missing in the listings, too. */
         place->is_new = place->is_new && (!is_open || place->is_made);
     }
     zd_free(ZD_TAKE(change->item));

@@ -126,7 +126,7 @@ enum zd_change_outcome zd_change_undo_look(struct zd_change *change)
     return ZD_CHANGE_NEXT;
 }
 
-/* Another process may have made a node below by now, which needs its parent. */
+/* Another process may have made a node below, which needs its parent. */
 static bool is_alone(const struct zd_change_old_document *old)
 {
     const struct zd_store_list *list = &old->list;

@@ -96,7 +96,7 @@ static enum outcome stage_objects(struct zd_commit *commit)
     return go_through(commit, ZD_EDIT_PASS_STAGE);
 }
 
-/* ---- beside other processes: what is judged as a whole ---- */
+/* ---- commits that must be checked as a whole ---- */
 
 /* The store's own precondition is enough for an object whose edit can be repeated. */
 static bool is_judged_as_a_whole(const struct zd_commit *commit)
@@ -177,7 +177,7 @@ static enum outcome release_keys(struct zd_commit *commit)
     return NEXT_LATER;
 }
 
-/* ---- the array, as it is by now ---- */
+/* ---- reread the array ---- */
 
 static enum outcome read_node(struct zd_commit *commit)
 {
@@ -256,7 +256,7 @@ static enum outcome judge_node(struct zd_commit *commit)
     return is_as_planned(commit) ? NEXT : conflict(commit);
 }
 
-/* ---- the objects, as they are by now ---- */
+/* ---- reread the objects ---- */
 
 static void check_ended(struct zd_store_op *op)
 {

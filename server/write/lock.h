@@ -59,7 +59,7 @@ struct zd_locks {
 
 void zd_lock_init(struct zd_server *server);
 
-/** Nothing is locked any more. Closes a handle: the loop has to turn once more. */
+/** No lock may be held. Closes a handle: the loop must turn once more. */
 void zd_lock_close(struct zd_server *server);
 
 /**

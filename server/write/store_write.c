@@ -48,7 +48,7 @@ static void discard(struct write_load *load, void (*done)(struct zd_store_op *op
     zd_store_write(load->dataset->store, &load->write);
 }
 
-/* Nothing refers to it any more. */
+/* Nothing refers to it. */
 static void drop(struct write_load *load)
 {
     if (load->write.staged != NULL) {

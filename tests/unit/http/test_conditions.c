@@ -18,7 +18,7 @@ static const struct {
     {{0}, true, ZD_OK},
     {{.if_none_match = "\"a1-7\""}, true, ZD_NOT_MODIFIED},
     {{.if_none_match = "\"a1-7\""}, false, ZD_PRECONDITION},
-    {{.if_none_match = "a1-7"}, true, ZD_NOT_MODIFIED},       /* unquoted: R26 */
+    {{.if_none_match = "a1-7"}, true, ZD_NOT_MODIFIED},       /* unquoted: accepted */
     {{.if_none_match = "W/\"a1-7\""}, true, ZD_NOT_MODIFIED}, /* weak comparison */
     {{.if_none_match = "\"x\", \"a1-7\""}, true, ZD_NOT_MODIFIED},
     {{.if_none_match = "\"x,\" ,, \"a1-7\""}, true, ZD_NOT_MODIFIED},
@@ -83,7 +83,7 @@ static const struct {
 } changes[] = {
     {{0}, ZD_OK, ZD_OK},
     {{.if_match = ETAG}, ZD_OK, ZD_PRECONDITION},
-    {{.if_match = "a1-7"}, ZD_OK, ZD_PRECONDITION}, /* unquoted: R26 */
+    {{.if_match = "a1-7"}, ZD_OK, ZD_PRECONDITION}, /* unquoted: accepted */
     {{.if_match = CODED}, ZD_OK, ZD_PRECONDITION},  /* as a client with gzip was given it */
     {{.if_match = "a1-7-gzip"}, ZD_OK, ZD_PRECONDITION},
     {{.if_match = "\"x\", \"a1-7\""}, ZD_OK, ZD_PRECONDITION},
@@ -94,7 +94,7 @@ static const struct {
     {{.if_match = "\"*\""}, ZD_PRECONDITION, ZD_PRECONDITION}, /* a tag that is a star */
     {{.if_match = "W/\"a1-7\""}, ZD_PRECONDITION, ZD_PRECONDITION},
     {{.if_match = "W/\"x\", W/\"a1-7\""}, ZD_PRECONDITION, ZD_PRECONDITION},
-    {{.if_match = "\"\""}, ZD_PRECONDITION, ZD_PRECONDITION}, /* R26: matches nothing */
+    {{.if_match = "\"\""}, ZD_PRECONDITION, ZD_PRECONDITION}, /* matches nothing */
     {{.if_match = ""}, ZD_PRECONDITION, ZD_PRECONDITION},
     {{.if_match = "\"a1-8\""}, ZD_PRECONDITION, ZD_PRECONDITION},
     {{.if_match = "\"A1-7\""}, ZD_PRECONDITION, ZD_PRECONDITION},
@@ -167,7 +167,7 @@ static const struct {
 } ranges[] = {
     {NULL, NULL, 10, ZD_RANGE_NONE, 0, 0},
     {"bytes=0-0", NULL, 10, ZD_RANGE_PART, 0, 1},
-    {"bytes=0-9", NULL, 10, ZD_RANGE_PART, 0, 10}, /* the whole is a part too: R13 */
+    {"bytes=0-9", NULL, 10, ZD_RANGE_PART, 0, 10}, /* the whole is a part too */
     {"bytes=0-10", NULL, 10, ZD_RANGE_PART, 0, 10},
     {"bytes=9-", NULL, 10, ZD_RANGE_PART, 9, 1},
     {"bytes=10-", NULL, 10, ZD_RANGE_OUTSIDE, 0, 0},
