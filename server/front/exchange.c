@@ -2,6 +2,7 @@
 #include "server/front/exchange.h"
 
 #include <microhttpd.h>
+#include <netinet/in.h>
 
 #include "server/front/reply_cache.h"
 #include "server/request/dispatch.h"
@@ -141,6 +142,15 @@ static void reset(struct zd_exchange *exchange)
     exchange->now = (struct zd_exchange_now){0};
 }
 
+/* The address of the client; NULL: it has none (a Unix socket). */
+static const char *name_client(const struct zd_exchange *exchange, char to[INET6_ADDRSTRLEN])
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(exchange->now.connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    const bool has_address = info != NULL && info->client_addr != NULL;
+    return has_address && uv_ip_name(info->client_addr, to, INET6_ADDRSTRLEN) == 0 ? to : NULL;
+}
+
 static void count(struct zd_exchange *exchange, bool was_sent)
 {
     struct zd_server *server = exchange->front->server;
@@ -153,6 +163,8 @@ static void count(struct zd_exchange *exchange, bool was_sent)
         server->metrics.n_cut += access->was_cut;
     }
     if (access->http_status != 0) {
+        char client[INET6_ADDRSTRLEN];
+        access->client = name_client(exchange, client);
         access->method = req->method;
         access->target = req->target;
         access->id = req->id;

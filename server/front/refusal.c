@@ -54,6 +54,8 @@ static void count(struct zd_server *server, const struct zd_refusal *refusal, co
         .target = refusal->target,
         .id = id,
         .client = refusal->client,
+        .was_refused = true,
+        .duration_ns = refusal->duration_ns,
         .http_status = zd_problem_kind(refusal->code)->http_status,
         .body_bytes = refusal->is_head ? 0 : document->len,
         .problem_code = refusal->code,

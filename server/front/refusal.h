@@ -15,6 +15,7 @@ struct zd_refusal {
     const char *method;
     const char *target; /* as sent, or the beginning of it */
     const char *client;
+    uint64_t duration_ns; /* since its first byte; 0: it came at once */
 };
 
 /** Add the whole answer, from its status line on, and count and log it. The connection ends with

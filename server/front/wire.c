@@ -53,6 +53,7 @@ struct zd_wire {
     struct zd_list link; /* in the list of the term that runs */
     uint64_t due_ms;     /* loop time */
     uint64_t n_answered;
+    uint64_t began_ns;       /* when the first byte of this request came; 0: no head is awaited */
     uint64_t received_bytes; /* of this term of a body */
     uint64_t dropped_bytes;
     struct zd_guard guard;
@@ -112,6 +113,7 @@ static void start_term(struct zd_wire *wire, enum term term)
     struct zd_wires *wires = wire->wires;
     zd_list_remove(&wire->link);
     wire->term = term;
+    wire->began_ns = term == HEAD ? uv_hrtime() : wire->began_ns;
     wire->due_ms = uv_now(wires->server->loop) + wires->term_ms[term];
     wire->received_bytes = 0;
     zd_list_push_back(&wires->running[term], &wire->link);
@@ -181,6 +183,7 @@ static void refuse(struct zd_wire *wire)
         .method = words.method,
         .target = words.target,
         .client = client,
+        .duration_ns = wire->began_ns == 0 ? 0 : uv_hrtime() - wire->began_ns,
     };
     zd_refusal_add(wire->wires->server, &refusal, &answer);
     give_last(wire, &answer);
@@ -433,6 +436,7 @@ void zd_wire_answered(struct zd_wire *wire)
         return;
     }
     wire->n_answered++;
+    wire->began_ns = 0;
     if (wire->phase == READING) {
         watch(wire);
     } else if (wire->phase == FAULTY && wire->n_answered >= wire->guard.n_requests) {

@@ -10,7 +10,7 @@ struct zd_access {
     const char *method;   /* as sent */
     const char *target;   /* as sent */
     const char *id;       /* X-Request-Id */
-    const char *client;   /* address, when the guard refused the request; or NULL */
+    const char *client;   /* address; logged when was_refused; or NULL */
     const char *identity; /* NULL: anonymous */
     unsigned http_status;
     uint32_t route_number; /* of zd_route_of; 0: none */
@@ -18,6 +18,7 @@ struct zd_access {
     uint64_t duration_ns;
     const char *problem_code; /* or NULL */
     const char *reason;       /* of the problem: its detail; or NULL */
+    bool was_refused;         /* by the guard */
     bool was_cut;             /* the answer's body ended too early */
 };
 

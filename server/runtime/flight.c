@@ -86,7 +86,8 @@ void zd_flight_leave(struct zd_flight *flight, struct zd_wait *wait)
         return;
     }
     zd_wait_cancel(wait);
-    if (flight->ops->cancel == NULL || !is_unwanted(flight)) {
+    const bool is_filled = flight->entry->bytes > 0; /* kept: the work checks it again */
+    if (flight->ops->cancel == NULL || is_filled || !is_unwanted(flight)) {
         return;
     }
     zd_cache_drop(flight->cache, flight->entry);

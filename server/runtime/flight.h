@@ -63,7 +63,8 @@ void zd_flight_join(struct zd_flight *flight, struct zd_wait *wait);
 /** Wait for the end of the work under way, and then for newer work. */
 void zd_flight_join_late(struct zd_flight *flight, struct zd_wait *wait);
 
-/** Stop waiting. The last waiter to leave cancels the work, where the work can be cancelled.
+/** Stop waiting. The last waiter to leave cancels the work, where the work can be cancelled and the
+ * entry holds nothing yet.
  * @param flight not looked at when the wait has ended */
 void zd_flight_leave(struct zd_flight *flight, struct zd_wait *wait);
 

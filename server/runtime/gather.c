@@ -19,6 +19,9 @@ enum zd_next zd_gather_end(struct zd_gather *gather)
 void zd_gather_arrived(struct zd_gather *gather)
 {
     assert(gather->n > 0);
+    if (gather->n == 0) {
+        return; /* cancelled, but not by its owner: the machine does not wait for it */
+    }
     gather->n--;
     if ((gather->n == 0 || gather->n < gather->n_at_once) && !gather->is_asking) {
         zd_machine_go_on(gather->machine);

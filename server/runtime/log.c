@@ -242,7 +242,7 @@ static void emit_access(struct zd_emit *emit, const struct zd_access *access, do
     if (access->reason != NULL) {
         emit_json_text(emit, "reason", access->reason);
     }
-    if (access->client != NULL) {
+    if (access->was_refused && access->client != NULL) {
         emit_json_text(emit, "client", access->client);
     }
     if (access->identity != NULL) {
@@ -270,7 +270,7 @@ static void add_access(struct zd_text *line, const struct zd_access *access, uin
         (unsigned long long)access->body_bytes, (unsigned long long)(us / 1000),
         (unsigned long long)(us % 1000), access->id);
     add_word(line, " ", access->problem_code);
-    add_word(line, " from ", access->client);
+    add_word(line, " from ", access->was_refused ? access->client : NULL);
     add_word(line, " by ", access->identity);
     add_word(line, "", access->was_cut ? " cut" : NULL);
     add_word(line, ": ", access->reason);

@@ -1,4 +1,4 @@
-/* The driver of everything that goes on step by step. */
+/* Runs state machines. */
 #include "server/runtime/machine.h"
 
 #include <assert.h>

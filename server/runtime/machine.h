@@ -1,4 +1,4 @@
-/* The driver of everything that goes on step by step. Thread: loop. */
+/* Runs state machines. Thread: loop. */
 #ifndef ZD_RUNTIME_MACHINE_H
 #define ZD_RUNTIME_MACHINE_H
 
@@ -6,7 +6,8 @@
 
 /**
  * A state machine, embedded in the object whose steps it runs. The owner keeps which step is next:
- * `step` is two lines that find the owner and call that.
+ * `step` is two lines that find the owner and call that. A step must not free the owner: `end` may,
+ * and the caller of zd_machine_begin after ZD_DONE. Nothing wakes a machine that is done.
  *
  *     zd_machine_begin -> step, step, ... -> ZD_DONE: the caller has the result
  *                                      \-> ZD_WAIT ... zd_machine_wake -> step, ... -> ZD_DONE: end

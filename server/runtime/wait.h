@@ -19,6 +19,12 @@ struct zd_wait {
     struct zd_error err; /* set when status is a failure */
 };
 
+/*
+ * How to stop: zd_..._release(want) stops waiting and gives back what the want holds; the want may
+ * be freed at once. zd_..._leave(object) gives the object up: it is freed then, or when the work
+ * that still uses it has ended.
+ */
+
 /** What a step, or a call that wants something, returns. */
 enum zd_next {
     ZD_NEXT, /* go on at once */

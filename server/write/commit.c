@@ -507,7 +507,7 @@ static enum zd_next run(struct zd_commit *commit, enum state state)
     assert(commit->state == IDLE);
     zd_wait_answer(&commit->wait, ZD_OK, NULL);
     commit->state = state;
-    return zd_machine_begin(&commit->machine) == ZD_DONE ? ZD_NEXT : ZD_WAIT;
+    return zd_machine_call(&commit->machine);
 }
 
 /* ---- the calls ---- */

@@ -165,7 +165,7 @@ static enum zd_next begin(struct zd_key_lock *lock, enum zd_next (*first)(struct
 {
     lock->machine = (struct zd_machine){.step = step, .end = end};
     lock->step = first;
-    return zd_machine_begin(&lock->machine) == ZD_DONE ? ZD_NEXT : ZD_WAIT;
+    return zd_machine_call(&lock->machine);
 }
 
 enum zd_next zd_key_lock_find(struct zd_key_lock *lock)

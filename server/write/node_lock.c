@@ -44,7 +44,7 @@ enum zd_next zd_node_lock_want(
     if (zd_lock_want(dataset, mode, path, &want->lock) == ZD_WAIT) {
         return ZD_WAIT;
     }
-    return zd_machine_begin(&want->machine) == ZD_DONE ? ZD_NEXT : ZD_WAIT;
+    return zd_machine_call(&want->machine);
 }
 
 void zd_node_lock_release(struct zd_node_lock *want)

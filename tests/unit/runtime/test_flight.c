@@ -247,6 +247,23 @@ START_TEST(work_that_has_failed_before_it_begins_runs_no_step)
 }
 END_TEST
 
+START_TEST(a_filled_entry_stays_when_the_last_waiter_leaves)
+{
+    struct asker asker = new_asker();
+    struct asker next = new_asker();
+    zd_cache_charge(&cache, entry, 10);
+    (void)ask(&asker, ZD_TRUSTED);
+    leave(&asker);
+    ck_assert(entry->in_table);
+    ck_assert_int_eq(ask(&next, ZD_TRUSTED), ZD_WAIT);
+    end_work(ZD_OK);
+    ck_assert_uint_eq(asker.n_done, 0);
+    ck_assert_uint_eq(next.n_done, 1);
+    ck_assert_int_eq(next.wait.status, ZD_OK);
+    ck_assert_uint_eq(n_works, 1);
+}
+END_TEST
+
 START_TEST(a_waiter_that_is_answered_may_make_another_leave)
 {
     struct asker asker[3] = {new_asker(), new_asker(), new_asker()};
@@ -339,6 +356,7 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, a_late_waiter_may_be_answered_at_once);
     tcase_add_test(tests, a_failure_is_the_answer_of_all_but_late_waiters);
     tcase_add_test(tests, work_that_has_failed_before_it_begins_runs_no_step);
+    tcase_add_test(tests, a_filled_entry_stays_when_the_last_waiter_leaves);
     tcase_add_test(tests, a_waiter_that_is_answered_may_make_another_leave);
     tcase_add_test(tests, a_waiter_that_is_answered_may_make_the_last_late_one_leave);
     tcase_add_test(tests, work_that_begins_meanwhile_changes_no_answer);
