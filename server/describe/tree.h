@@ -52,7 +52,7 @@ struct zd_tree {
     struct zd_tree_rows stored;    /* the start's consolidated metadata */
 };
 
-/** Whether a node below the start is to be shown. Thread: any. */
+/** Whether to show a node below the start. Thread: any. */
 bool zd_tree_wants(const struct zd_tree_ask *ask, const char *path, enum zd_node_type type);
 
 /**

@@ -50,7 +50,7 @@ struct zd_exchange_now {
     bool is_suspended;       /* the connection sleeps until zd_connection_wake */
     bool has_begun;          /* the head was seen */
     bool has_started;        /* the steps run */
-    bool has_left;           /* the client is gone: nothing is sent any more */
+    bool has_left;           /* the client is gone: send nothing more */
     bool is_answered;        /* past libmicrohttpd: zd_connection_send_last */
     char id[ZD_FRONT_ID_MAX + 1];
 };

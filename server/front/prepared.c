@@ -145,7 +145,7 @@ void zd_prepared_put(const struct zd_request *req, struct zd_prepared *prepared)
 
 /* ---- forms ---- */
 
-/* Headers of a response on their way to another one. */
+/* Headers copied from one response to another. */
 struct copying {
     struct MHD_Response *to;
     const char *etag; /* NULL: as it is */

@@ -181,7 +181,7 @@ enum zd_status zd_respond_condition(const struct zd_request *req, struct zd_repr
     return coded == ZD_PRECONDITION ? plain : coded;
 }
 
-/* HEAD, 304 and 412 of what is not made. */
+/* Answer HEAD, 304 or 412 without making the body. */
 static enum zd_next respond_unmade(struct zd_request *req, const struct zd_representation *rep)
 {
     struct zd_representation unmade = *rep;

@@ -164,7 +164,7 @@ static struct coding_job *job_new(struct zd_request *req)
     return job;
 }
 
-/* Has the form made, by whoever wants it first. */
+/* The first request that wants the form has it made. */
 static enum zd_next want_form(struct zd_request *req)
 {
     struct zd_reply_cache_want *want = &now_of(req)->prepared_want;
@@ -404,7 +404,7 @@ static void answer_problem(struct zd_request *req, struct zd_prepared *prepared)
     (void)answer_shared(req, form, prepared->problem->http_status);
 }
 
-/* ---- from what is prepared ---- */
+/* ---- answering from prepared answers ---- */
 
 /* A client that refuses the prepared type is answered by the handler, which knows what it may be.
  */

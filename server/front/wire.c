@@ -217,7 +217,7 @@ static void term_is_over(struct zd_wire *wire)
     const struct zd_settings *settings = &wire->wires->server->config->settings;
     switch (wire->term) {
     case HEAD:
-        refuse_late(wire, "the request head did not come within http.head_ms");
+        refuse_late(wire, "the request head did not arrive within http.head_ms");
         return;
     case BODY:
         if (wire->received_bytes >= settings->http_body_least_bytes) {
@@ -288,8 +288,8 @@ struct taken {
     bool is_fine;
 };
 
-/* Where the judge takes bytes out there is room again: less than what was asked has to mean that
- * there is no more, since the library goes by that. */
+/* The guard removes bytes, so read again until the buffer is full: a short read means "no more
+ * data" to libmicrohttpd. */
 static struct taken take(struct zd_wire *wire, uint8_t *to, size_t len, int flags)
 {
     struct taken taken = {.is_fine = true};

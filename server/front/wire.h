@@ -16,7 +16,7 @@ struct zd_wires; /* all of a front's */
 /** @param ret_wires owned; close it while the loop still turns, then free it */
 ZD_RESULT zd_wires_new(struct zd_server *server, struct zd_wires **ret_wires, struct zd_error *err);
 
-/** No connection is open any more; the loop must turn once before zd_wires_free. Accepts NULL. */
+/** All connections are closed; the loop must turn once before zd_wires_free. Accepts NULL. */
 void zd_wires_close(struct zd_wires *wires);
 void zd_wires_free(struct zd_wires *wires); /* accepts NULL */
 

@@ -381,8 +381,7 @@ static enum zd_next step_have_body(struct zd_request *req)
     return step_lock(req);
 }
 
-/* Of a body whose length is not known, room for the longest is admitted: so that is not the longest
- * of all. */
+/* A body of unknown length is admitted with room for the longest, so its limit is lower. */
 static uint64_t body_max(const struct zd_request *req)
 {
     const struct writing *writing = writing_of(req);

@@ -217,7 +217,7 @@ static enum zd_next step_begin(struct zd_request *req)
     return zd_request_want_node(req, step_gather);
 }
 
-/* A node of the walk. Kept when it is to be shown or to be compared. */
+/* A node of the walk. Kept when it is shown or compared. */
 static bool visit(struct zd_walk_want *want, const struct zd_walk_node *found)
 {
     struct listing *listing = ZD_CONTAINER(want, struct listing, walk);

@@ -140,7 +140,7 @@ static const uint8_t *in_method(struct zd_guard *guard, const uint8_t *at, const
     return at + 1;
 }
 
-/* RFC 9112, 3.2: origin form, absolute form, or "*" for OPTIONS; nobody proxies here. */
+/* RFC 9112, 3.2: origin form, absolute form, or "*" for OPTIONS; this server is no proxy. */
 static const uint8_t *at_target(struct zd_guard *guard, const uint8_t *at)
 {
     if (*at == '/') {

@@ -26,7 +26,7 @@ enum zd_unavailable {
     ZD_UNAVAILABLE_READERS,       /* too many clients read events */
     ZD_UNAVAILABLE_DRAINING,      /* the server shuts down */
     ZD_UNAVAILABLE_NO_MEMORY,     /* an allocation has failed */
-    ZD_UNAVAILABLE_STORE,         /* a store takes no writes any more */
+    ZD_UNAVAILABLE_STORE,         /* a store no longer takes writes */
     ZD_UNAVAILABLE_CONTENTION,    /* other clients changed the same thing again and again */
     ZD_UNAVAILABLES,
 };

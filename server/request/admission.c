@@ -126,7 +126,7 @@ static struct zd_queuer *new_queuer(struct zd_lane *lane, const struct zd_peer *
     return queuer;
 }
 
-/* A client that waits for nothing any more keeps no deficit: other clients would pay for it. */
+/* A client without waiting requests loses its deficit: other clients would pay for it. */
 static void leave_queue(struct zd_lane *lane, struct zd_ticket *ticket)
 {
     struct zd_queuer *queuer = ticket->queuer;

@@ -87,7 +87,7 @@ struct zd_admission {
 
 void zd_admission_init(struct zd_admission *admission, const struct zd_admission_limits *limits);
 
-/** Nobody waits any more. Accepts a zeroed one. */
+/** Free it; no request is waiting. Accepts a zeroed one. */
 void zd_admission_done(struct zd_admission *admission);
 
 enum zd_verdict {

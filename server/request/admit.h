@@ -57,7 +57,7 @@ uint64_t zd_admit_stream_bytes(const struct zd_request *req, uint64_t bytes);
  * the front and zd_answer_stream_want_room. */
 void zd_admit_answered(struct zd_request *req);
 
-/** The request holds nothing any more, and waits for nothing. Called by the front. */
+/** Release what the request holds and end its wait. Called by the front. */
 void zd_admit_release(struct zd_request *req);
 
 #endif

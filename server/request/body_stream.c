@@ -6,7 +6,7 @@
 #include "server/request/admit.h"
 #include "server/request/connection.h"
 
-#define WAKE_PART 2 /* of the window is to be free before more is read */
+#define WAKE_PART 2 /* of the window must be free before more is read */
 
 enum zd_status zd_body_stream_ask(struct zd_request *req, size_t window_bytes, struct zd_error *err)
 {

@@ -1,4 +1,4 @@
-/* From the target of a request to its route's first step, or to the problem that it is. */
+/* Find the route of a request and its first step, or answer with a problem. */
 #include "server/request/dispatch.h"
 
 #include <stdio.h>
@@ -81,7 +81,7 @@ static enum zd_next refuse_method(
     return zd_respond_problem(req, &problem);
 }
 
-/* The store is as it was opened, and takes no writes any more. */
+/* The store is open but no longer takes writes. */
 static enum zd_next refuse_write(struct zd_request *req)
 {
     struct zd_error err = {0};
@@ -185,7 +185,7 @@ static void take_route(struct zd_request *req, const struct zd_match *match)
     req->step = step_begin;
 }
 
-/* Whether the method would write to a dataset that takes no writes: then that is what to tell. */
+/* Whether the method writes to a read-only dataset; that is then the error. */
 static bool writes_to_read_only(struct zd_request *req, const struct zd_match *match)
 {
     const bool is_write = strcmp(req->method, "PUT") == 0 || strcmp(req->method, "PATCH") == 0 ||

@@ -1,5 +1,4 @@
-/* From the target of a request to its route's first step, or to the problem that it is. Thread:
- * loop. */
+/* Find the route of a request and its first step, or answer with a problem. Thread: loop. */
 #ifndef ZD_REQUEST_DISPATCH_H
 #define ZD_REQUEST_DISPATCH_H
 

@@ -4,10 +4,10 @@
 
 #include "server/request/request.h"
 
-/** The request waits for nothing any more, and has no state: it may still be answered. */
+/** End the request's waits and free its state; it may still be answered. */
 void zd_request_end_waits(struct zd_request *req);
 
-/** Give back all that it holds; zd_request_init makes it another one. */
+/** Release all that the request holds; zd_request_init then begins the next one. */
 void zd_request_end(struct zd_request *req);
 
 #endif

@@ -24,7 +24,7 @@ struct zd_job_owner zd_task_owner(const struct zd_request *req);
 /** An idle gather whose waits wake the request. */
 struct zd_gather zd_task_gather(struct zd_request *req);
 
-/** Begin; the request's state is to be left with zd_task_leave. */
+/** Begin; release the request's state with zd_task_leave. */
 void zd_task_init(struct zd_task *task, struct zd_request *req, void (*work)(struct zd_task *task),
     void (*release)(struct zd_task *task));
 

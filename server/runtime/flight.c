@@ -14,7 +14,7 @@ static void answer(struct zd_flight *flight, struct zd_wait *wait)
     }
 }
 
-/* The entry is idle from here on: a waiter that is answered may want it again at once.
+/* Free the entry first: an answered waiter may begin a new flight on it.
  * @param caller the waiter that still is inside zd_flight_begin, or NULL */
 static void end(struct zd_flight *flight, const struct zd_wait *caller)
 {
@@ -73,7 +73,7 @@ void zd_flight_join_late(struct zd_flight *flight, struct zd_wait *wait)
     zd_list_push_back(&flight->late, &wait->link);
 }
 
-/* One that is answering its waiters has no entry of its own any more. */
+/* A flight that is answering its waiters has already left its entry. */
 static bool is_unwanted(const struct zd_flight *flight)
 {
     return flight->entry->flight == flight && zd_list_is_empty(&flight->waiters) &&

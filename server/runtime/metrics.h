@@ -32,11 +32,11 @@ struct zd_metrics {
     uint64_t n_decoded_bytes;
     uint64_t n_jobs;         /* given to workers */
     uint64_t n_jobs_inline;  /* done on the loop thread instead */
-    uint64_t n_jobs_dropped; /* no request waited for them any more */
+    uint64_t n_jobs_dropped; /* no request needed their result */
     uint64_t n_problems;     /* answers with a problem document */
     uint64_t n_refused;      /* of them to what was no request, or came too slowly */
     uint64_t n_compressions; /* bodies compressed */
-    uint64_t n_left;         /* clients that left while their request was worked on */
+    uint64_t n_left;         /* clients that disconnected before their answer was ready */
     uint64_t n_cut;          /* streamed bodies that ended too early */
 };
 

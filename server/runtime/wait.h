@@ -44,7 +44,7 @@ void zd_wait_answer(struct zd_wait *wait, enum zd_status status, const struct zd
 
 /**
  * Answer all waits of a list; each leaves the list before its done runs. A done may cancel others
- * of the list; a wait that begins meanwhile waits for the next time.
+ * of the list; a wait that joins during the call is not answered.
  */
 void zd_wait_tell(struct zd_list *waiters, enum zd_status status, const struct zd_error *err);
 

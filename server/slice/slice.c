@@ -424,8 +424,7 @@ bool zd_slice_next_piece(struct zd_slice *slice)
     return slice->is_encoding;
 }
 
-/* Push those bytes that are wanted; they begin at `position` of the whole body. Takes the buffer.
- */
+/* Push the wanted bytes, which begin at `position` of the whole body. Takes the buffer. */
 static void give_wanted(struct zd_slice *slice, struct zd_buf *bytes, uint64_t position)
 {
     const uint64_t first = zd_max_u64(position, slice->range_first);

@@ -82,8 +82,8 @@ uint64_t zd_slice_room_bytes(const struct zd_slice *slice);
  */
 ZD_RESULT zd_slice_next_band(struct zd_slice *slice, bool *ret_is_over, struct zd_error *err);
 
-/** Streamed: the next piece of the band is to be encoded. @return false: all of it is, or the
- * format does not encode */
+/** Streamed: begin the next piece of the band. @return false: all of it is encoded, or the format
+ * does not encode */
 bool zd_slice_next_piece(struct zd_slice *slice);
 
 /** Streamed: push the band, or the encoded piece, into the open stream. @retval ZD_TOO_LARGE

@@ -41,7 +41,7 @@ uint64_t zd_slice_bands_held_bytes(const struct zd_slice_bands *bands, uint64_t 
 void zd_slice_bands_begin(const struct zd_slice_bands *bands, struct zd_edit_set *set);
 
 /**
- * The next band: its elements are to be read to `elements`, whose length says how many.
+ * The next band: the caller fills `elements`, whose length says how many to read.
  * @param ret_is_over there is none left
  * @retval ZD_NO_MEMORY
  */

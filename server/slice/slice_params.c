@@ -263,8 +263,8 @@ static enum zd_status parse_append(
     return ZD_OK;
 }
 
-/* Every parameter, what reads it, and the requests that take it. Only those of slices may be
- * members of a body too. */
+/* Every parameter, its parser, and the requests that take it. Only slice parameters may also be
+ * members of a body. */
 /* clang-format off */
 #define PARAMS(ROW) \
     /*  name            parser                slices  stats   writes */ \

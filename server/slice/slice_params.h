@@ -50,7 +50,7 @@ void zd_slice_params_done(struct zd_slice_params *ask);
 ZD_RESULT zd_slice_params_query(struct zd_slice_params *ask, const struct zd_params *params,
     const char **ret_code, struct zd_error *err);
 
-/** Read them from the members of a body: those of slices. `slice` and `expected_shape` may be lists
+/** Read slice parameters from the members of a body. `slice` and `expected_shape` may be lists
  * there. As zd_slice_params_query. */
 ZD_RESULT zd_slice_params_body(struct zd_slice_params *ask, const struct zd_json *body,
     const char **ret_code, struct zd_error *err);

@@ -88,7 +88,7 @@ static void give_back(struct zd_slice_write *write)
     zd_node_lock_release(&write->lock);
 }
 
-/* ---- the array: everything that can be refused is refused here ---- */
+/* ---- the array and its checks ---- */
 
 static enum outcome lock_array(struct zd_slice_write *write)
 {
@@ -127,7 +127,7 @@ static struct zd_slice_limits_whole whole_of(const struct zd_slice_write *write)
     };
 }
 
-/* The elements are selected: what writing them takes. */
+/* Compute what writing the selected elements takes. */
 static enum zd_status plan_elements(struct zd_slice_write *write)
 {
     uint64_t shape[ZD_RANK_MAX];
@@ -204,7 +204,7 @@ static enum outcome begin_append(struct zd_slice_write *write)
         return FAILED;
     }
     write->code = NULL;
-    /* What is appended is not there yet, so that it has no tag. */
+    /* Appended elements do not exist yet, so they have no tag. */
     if (zd_tag_judge_write(&req->conditions, NULL, 0) != ZD_OK) {
         zd_respond_precondition(req, "");
         return ANSWERED;
@@ -358,7 +358,7 @@ static enum outcome lock_early(struct zd_slice_write *write)
     return later(zd_commit_stage(&write->commit, 0));
 }
 
-/* What became of objects that were locked, staged or committed. */
+/* The outcome of locking, staging or committing objects. */
 static enum outcome judge_objects(struct zd_slice_write *write)
 {
     const struct zd_commit *commit = &write->commit;

@@ -77,7 +77,7 @@ struct zd_change_place {
 enum zd_change_seen {
     ZD_CHANGE_SEEN_CHILD = 1,
     ZD_CHANGE_SEEN_KEY = 2,     /* of no document */
-    ZD_CHANGE_SEEN_CHUNK = 4,   /* of what the node was, or is to be */
+    ZD_CHANGE_SEEN_CHUNK = 4,   /* of the old or the new node */
     ZD_CHANGE_SEEN_ORPHANS = 8, /* nodes below a parent that was missing */
 };
 
@@ -133,7 +133,7 @@ struct zd_change {
 
     struct zd_change_place *place; /* n_places of them: the root first; owned */
     size_t n_places;
-    const struct zd_dialect *dialect; /* of what is to be stored */
+    const struct zd_dialect *dialect; /* of the new documents */
     struct zd_meta *before;           /* what the node was; a reference, or NULL */
     struct zd_meta *now;              /* what it is during a purge; a reference, or NULL */
     struct zd_meta *meta;             /* the new document, judged; a reference, or NULL */
@@ -146,7 +146,7 @@ struct zd_change {
     struct zd_stat stat;              /* of the key that was stored */
 
     enum zd_change_phase phase;
-    struct zd_change_document **item; /* n_items of them, in the order they are committed; owned */
+    struct zd_change_document **item; /* n_items of them, in commit order; owned */
     size_t n_items;
     size_t next_item;
     struct zd_change_clearing clearing;
@@ -256,7 +256,7 @@ uint64_t zd_change_judge_stored_bytes(const struct zd_change_place *place);
 /** Texts to be rendered, within the limit. The next two release them. */
 struct zd_document_texts zd_change_judge_begin(const struct zd_change *change);
 
-/** The texts are to be stored at a place, unless place->change->err says why not. */
+/** Plan to store the texts at a place; on failure place->change->err says why. */
 ZD_RESULT zd_change_judge_keep(struct zd_change_place *place, struct zd_document_texts *texts);
 
 /** The same, if this server can read them again. */

@@ -1,5 +1,5 @@
-/* Changing documents: the extensions that an array must have before elements are stored, by the
- * document that is found under the lock. */
+/* Changing documents: widen an array's declared bounds before elements are stored, judged by the
+ * document found under the lock. */
 #include <string.h>
 
 #include "server/write/change.h"

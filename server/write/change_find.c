@@ -218,7 +218,7 @@ static void read_done(struct zd_store_op *op)
     zd_gather_arrived(&document->place->change->gather);
 }
 
-/* Only in the generation that was found, so that the bytes are those of the judged node. */
+/* Read only the generation that was found, so that the bytes belong to the judged node. */
 static void start_read(struct zd_change_document *document, struct zd_generation generation)
 {
     const struct zd_change_place *place = document->place;

@@ -1,5 +1,5 @@
-/* Changing documents: those of the nodes below one that is erased. They are read before the first
- * of them is erased, so that all can be put back when one cannot be erased. */
+/* Changing documents: those below an erased node. All are read before the first is erased, so that
+ * all can be restored when one cannot be erased. */
 #include <stdio.h>
 #include <string.h>
 
