@@ -1,4 +1,4 @@
-/* Whole chunks: decode what was stored, encode what is to be stored. */
+/* Whole chunks: decode and encode. */
 #include "core/array/chunk.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* Whole chunks: decode what was stored, encode what is to be stored. */
+/* Whole chunks: decode and encode. */
 #ifndef ZD_CORE_ARRAY_CHUNK_H
 #define ZD_CORE_ARRAY_CHUNK_H
 

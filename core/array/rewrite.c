@@ -160,7 +160,7 @@ static enum zd_status change_elements(
     return ZD_OK;
 }
 
-/* Its bytes, which may be the same as those that are stored. */
+/* Its bytes, which may equal the stored ones. */
 static enum zd_status encode_change(struct work *work, struct change *change, struct zd_error *err)
 {
     if (change->outcome != WRITTEN) {

@@ -17,7 +17,7 @@ enum zd_edit_kind {
 /** How many chunks an edit has changed. */
 struct zd_edit_counts {
     uint64_t n_written;
-    uint64_t n_erased;    /* were stored, or may have been, and are not any more */
+    uint64_t n_erased;    /* were stored, or may have been, and no longer are */
     uint64_t n_unchanged; /* stored or absent, as before */
 };
 

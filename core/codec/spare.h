@@ -17,7 +17,7 @@ struct zd_spares {
 void *zd_spares_take(struct zd_spares *spares);
 
 /**
- * Give a context back, or a new one to those who come later.
+ * Give back a context, so that later calls can reuse it.
  * @param context owned
  * @return NULL, or the context when there is no room: the caller frees it
  * Thread: any.

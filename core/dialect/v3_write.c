@@ -1,4 +1,4 @@
-/* Texts of final v3 documents that are to be stored. */
+/* Writes the texts of final v3 documents. */
 #include "core/dialect/v3_write.h"
 
 #include <string.h>

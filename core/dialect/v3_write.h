@@ -1,4 +1,4 @@
-/* Texts of final v3 documents that are to be stored: the writing hooks of the v3 dialect. */
+/* Writes the texts of final v3 documents: the writing hooks of the v3 dialect. */
 #ifndef ZD_CORE_DIALECT_V3_WRITE_H
 #define ZD_CORE_DIALECT_V3_WRITE_H
 

@@ -16,7 +16,7 @@ struct zd_abstract_range {
     struct zd_buf *value; /* out: owned by the caller; NULL = there is no such key */
 };
 
-/** A part of a value that is to be set. */
+/** A part of a value to set. */
 struct zd_abstract_part {
     const char *key;
     uint64_t start; /* what lies between the old end and this becomes zeros */

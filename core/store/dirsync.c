@@ -1,5 +1,5 @@
-/* Syncs of directories, shared. A thread that wants one while none runs begins it; those that come
- * while it runs wait for the next one, which one of them begins for all. */
+/* Syncs of directories, shared. A thread that wants one while none runs begins it; threads that
+ * come while it runs wait for the next, which one of them begins for all. */
 #include "core/store/dirsync.h"
 
 #include <assert.h>

@@ -24,7 +24,7 @@
 
 #define LOCATION_BYTES_MAX 4096
 #define NOW_BYTES_MAX      (256U << 10) /* more takes long enough to be worth a worker */
-#define AHEAD_BYTES        (2U << 20)   /* of a file that is to be sent: read before it is given */
+#define AHEAD_BYTES        (2U << 20)   /* of a file to be sent: read before it is given */
 #define READ_ATTEMPTS      2            /* of a file that changes while it is read */
 
 struct file_store {
@@ -323,8 +323,8 @@ static enum zd_status no_memory(
         err, ZD_NO_MEMORY, "%s: no memory for %llu bytes", read->key, (unsigned long long)len);
 }
 
-/* Bring the beginning of a range into the page cache: who sends it does so on the loop. What comes
- * after it the kernel reads ahead of the sending. */
+/* Read the beginning of a range into the page cache, because the loop sends it. The kernel reads
+ * ahead for the rest. */
 static void read_ahead(int fd, struct zd_range range)
 {
     const size_t len = (size_t)zd_min_u64(range.len, AHEAD_BYTES);

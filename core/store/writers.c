@@ -245,8 +245,8 @@ static int compare(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* The kernel's lock of one byte is not counted: whoever gives it back while others of this process
- * need it leaves it to them. */
+/* The kernel's lock of one byte is not counted: it is released only when no other lock of this
+ * process needs it. */
 static bool is_held(const struct zd_writer *writer, uint64_t hash)
 {
     return writer->n_held > 0 &&
