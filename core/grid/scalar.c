@@ -14,6 +14,9 @@
 #define FOUND_BYTES_MAX 100
 #define BASE64_BLOCK    3072 /* bytes coded at once; a multiple of 3 */
 
+static const char base64_digits[] =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
 /* Refusals. */
 
 static enum zd_status refuse(const struct zd_dtype *dtype, const struct zd_json *json,
@@ -388,18 +391,16 @@ static struct zd_json *raw_json(const struct zd_dtype *dtype, const uint8_t *byt
 
 static size_t code_base64(struct zd_span bytes, char *to)
 {
-    static const char letters[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     size_t len = 0;
     for (size_t i = 0; i < bytes.len; i += 3) {
         const size_t n = zd_min_u64(bytes.len - i, 3);
         const uint32_t group = (uint32_t)bytes.ptr[i] << 16 |
                                (n > 1 ? (uint32_t)bytes.ptr[i + 1] << 8 : 0) |
                                (n > 2 ? (uint32_t)bytes.ptr[i + 2] : 0);
-        to[len++] = letters[group >> 18];
-        to[len++] = letters[group >> 12 & 63];
-        to[len++] = (char)(n > 1 ? letters[group >> 6 & 63] : '=');
-        to[len++] = (char)(n > 2 ? letters[group & 63] : '=');
+        to[len++] = base64_digits[group >> 18];
+        to[len++] = base64_digits[group >> 12 & 63];
+        to[len++] = (char)(n > 1 ? base64_digits[group >> 6 & 63] : '=');
+        to[len++] = (char)(n > 2 ? base64_digits[group & 63] : '=');
     }
     return len;
 }
@@ -413,6 +414,38 @@ enum zd_status zd_scalar_add_base64(struct zd_text *text, struct zd_span bytes)
         ZD_TRY(zd_text_add_bytes(text, coded, code_base64(block, coded)));
     }
     return text->status;
+}
+
+/* The bytes of four characters; false: one is not of the alphabet, or a bit behind the last byte is
+ * set. */
+static bool read_base64_group(const uint8_t *text, size_t n_bytes, uint8_t *to)
+{
+    uint32_t bits = 0;
+    for (size_t i = 0; i < 4; i++) {
+        const char *digit = text[i] == '\0' ? NULL : strchr(base64_digits, text[i]);
+        const bool is_padding = i > n_bytes;
+        if (is_padding ? text[i] != '=' : digit == NULL) {
+            return false;
+        }
+        bits = bits << 6 | (is_padding ? 0 : (uint32_t)(digit - base64_digits));
+    }
+    for (size_t i = 0; i < n_bytes; i++) {
+        to[i] = (uint8_t)(bits >> (16 - 8 * i));
+    }
+    return n_bytes == 3 || bits << (8 + 8 * n_bytes) == 0;
+}
+
+bool zd_scalar_read_base64(struct zd_span text, uint8_t *to, size_t len)
+{
+    if (text.len != zd_div_up(len, 3) * 4) {
+        return false;
+    }
+    for (size_t i = 0; i < len; i += 3) {
+        if (!read_base64_group(text.ptr + i / 3 * 4, zd_min_u64(len - i, 3), to + i)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* Every kind. */

@@ -39,4 +39,7 @@ void zd_scalar_add(const struct zd_dtype *dtype, const void *bytes,
 /** Standard base64 (RFC 4648, 4). Failures stick in the text. */
 enum zd_status zd_scalar_add_base64(struct zd_text *text, struct zd_span bytes);
 
+/** Decode exactly len bytes of it; false: the text is not their base64. Thread: any. */
+bool zd_scalar_read_base64(struct zd_span text, uint8_t *to, size_t len);
+
 #endif

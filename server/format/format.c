@@ -1,8 +1,12 @@
 /* The formats by name, and what all of them share. */
 #include "server/format/format.h"
 
-#include "core/base/num.h"
+#include <string.h>
 
+#include "core/base/num.h"
+#include "server/http/accept.h"
+
+#define DEFAULT_NAME         "raw"
 #define EMPTY_TEXT_BYTES_MAX (UINT64_C(1) << 20)
 #define HEAD_BYTES_MAX       (UINT64_C(1) << 18)
 #define NUMBER_BYTES_MAX     UINT64_C(32) /* one number, quotes and separator included */
@@ -15,6 +19,34 @@ const struct zd_format *zd_format_find(struct zd_span name)
         }
     }
     return NULL;
+}
+
+static const struct zd_format *negotiate(
+    const char *accept, const struct zd_dtype *dtype, uint32_t rank)
+{
+    const struct zd_format *best = NULL;
+    uint32_t best_quality = 0;
+    for (size_t i = 0; zd_formats[i] != NULL; i++) {
+        const struct zd_format *format = zd_formats[i];
+        const bool can_say = zd_format_accepts(format, dtype, rank);
+        const uint32_t quality = can_say ? zd_accept_quality(accept, format->media_type) : 0;
+        const bool is_default = strcmp(format->name, DEFAULT_NAME) == 0;
+        if (quality > best_quality || (quality == best_quality && quality > 0 && is_default)) {
+            best = format;
+            best_quality = quality;
+        }
+    }
+    return best;
+}
+
+const struct zd_format *zd_format_choose(
+    const struct zd_text *name, const char *accept, const struct zd_dtype *dtype, uint32_t rank)
+{
+    if (name == NULL) {
+        return negotiate(accept, dtype, rank);
+    }
+    const struct zd_format *format = zd_format_find(zd_text_span(name));
+    return format != NULL && zd_format_accepts(format, dtype, rank) ? format : NULL;
 }
 
 void zd_format_answer_init(

@@ -56,7 +56,7 @@ struct zd_format {
     const char *media_type;
     bool is_text; /* the style and `pretty` of the answer change the body */
 
-    /** Whether the format can express such a result. */
+    /** Whether the format can express such a result; NULL: it can express any. */
     bool (*accepts)(const struct zd_dtype *dtype, uint32_t rank);
 
     /** The exact length of the body; false when it does not fit 64 bits. NULL: the length is not
@@ -81,10 +81,10 @@ struct zd_format {
     void (*band)(const struct zd_answer *answer, uint64_t first, uint64_t n_elements,
         const uint8_t *elements, struct zd_text *text);
 
-    /* Reading bodies of requests: one of these, or neither. */
+    /* Reading bodies of requests. A format with `band` is read by read_text, or not at all. */
 
     /**
-     * Read the head of a body that holds elements as they are in memory.
+     * Read the head of a body that holds elements as they are in memory; NULL: it has no head.
      * @param bytes    the beginning of the body
      * @param ret_head with ZD_AGAIN only `bytes` is set: that many are needed to go on, at most
      *                 ZD_BODY_HEAD_MAX
@@ -110,10 +110,35 @@ extern const struct zd_format *const zd_formats[];
 
 const struct zd_format *zd_format_find(struct zd_span name); /* or NULL */
 
+/**
+ * The format of a name; without a name the one that Accept prefers: raw among equals, then the
+ * first by name.
+ *
+ * @param name   or NULL
+ * @param accept the header's value, or NULL
+ * @param rank   of the result
+ * @return NULL: no such format can express the result
+ */
+const struct zd_format *zd_format_choose(
+    const struct zd_text *name, const char *accept, const struct zd_dtype *dtype, uint32_t rank);
+
+/** Whether the format can express such a result. */
+static inline bool zd_format_accepts(
+    const struct zd_format *format, const struct zd_dtype *dtype, uint32_t rank)
+{
+    return format->accepts == NULL || format->accepts(dtype, rank);
+}
+
 /** Whether the elements are encoded by `band`; else they are the body as they are in memory. */
 static inline bool zd_format_encodes(const struct zd_format *format)
 {
     return format->band != NULL;
+}
+
+/** Whether bodies of requests can have the format. */
+static inline bool zd_format_is_readable(const struct zd_format *format)
+{
+    return !zd_format_encodes(format) || format->read_text != NULL;
 }
 
 /** Begin a body: makes answer->state; an older state is freed. @retval ZD_NO_MEMORY */

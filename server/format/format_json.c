@@ -7,13 +7,6 @@
 #define VALUE_BYTES_MAX 65536
 #define INDENT          2
 
-static bool json_accepts(const struct zd_dtype *dtype, uint32_t rank)
-{
-    (void)dtype;
-    (void)rank;
-    return true;
-}
-
 /* Lists of the head stay on one line, pretty or not. */
 static void emit_shape(const struct zd_answer *answer, struct zd_emit *emit)
 {
@@ -163,7 +156,6 @@ const struct zd_format zd_format_json = {
     .name = "json",
     .media_type = "application/json",
     .is_text = true,
-    .accepts = json_accepts,
     .head = json_head,
     .tail = json_tail,
     .band = json_band,

@@ -11,9 +11,12 @@
 #include <string.h>
 
 #include "core/base/num.h"
-#include "server/format/json_element.h"
 
 #define MEMBER_BYTES_MAX (64U << 10) /* of a member that is not the data */
+#define NUMBER_BYTES_MAX 1024        /* NumPy, Python and JavaScript write shorter ones */
+#define BYTE_TEXT_MAX    8           /* of one byte of raw bits in a list: "255, " and more */
+#define NODES_MAX        (2 * (size_t)ZD_DTYPE_BYTES_MAX) /* raw bits as a list of bytes */
+#define SHORT_DIGITS     18 /* any integer of so many digits fits 64 bits */
 #define POINTER_BYTES    ZD_FACT_TEXT_BYTES
 
 enum place {
@@ -36,7 +39,9 @@ void zd_text_reader_init(struct zd_text_reader *reader, const struct zd_dtype *d
 {
     *reader = (struct zd_text_reader){.dtype = dtype, .rank = rank};
     memcpy(reader->shape, shape, rank * sizeof *shape);
-    zd_text_init(&reader->token, zd_max_u64(zd_json_element_bytes_max(dtype), MEMBER_BYTES_MAX));
+    const size_t raw_bytes = dtype->kind == ZD_DTYPE_RAW ? dtype->bytes : 0;
+    const size_t element_bytes_max = NUMBER_BYTES_MAX + raw_bytes * BYTE_TEXT_MAX;
+    zd_text_init(&reader->token, zd_max_u64(element_bytes_max, MEMBER_BYTES_MAX));
 }
 
 void zd_text_reader_done(struct zd_text_reader *reader)
@@ -52,7 +57,7 @@ static bool is_in_data(const struct zd_text_reader *reader)
 }
 
 /* Where the reader is, as a pointer into the document. */
-static void tell_place(const struct zd_text_reader *reader, struct zd_error *err)
+static void add_place(const struct zd_text_reader *reader, struct zd_error *err)
 {
     ZD_SCOPED_TEXT(pointer, POINTER_BYTES);
     if (is_in_data(reader)) {
@@ -69,30 +74,35 @@ static enum zd_status bad(
     const struct zd_text_reader *reader, const char *expected, uint8_t found, struct zd_error *err)
 {
     const bool is_plain = found > ' ' && found < 0x7f;
-    const enum zd_status told = zd_fail(err, ZD_INVALID, "the body, byte %llu: expected %s",
+    const enum zd_status failed = zd_fail(err, ZD_INVALID, "the body, byte %llu: expected %s",
         (unsigned long long)reader->position, expected);
-    tell_place(reader, err);
+    add_place(reader, err);
     zd_fact_expected(err, "%s", expected);
     zd_fact_found(err, is_plain ? "%c" : "byte %u", found);
-    return told;
+    return failed;
 }
 
 static enum zd_status bad_length(
     const struct zd_text_reader *reader, uint32_t dim, bool is_longer, struct zd_error *err)
 {
-    const unsigned long long wanted = reader->shape[dim];
+    const unsigned long long expected = reader->shape[dim];
     const unsigned long long found = reader->n_items[dim];
-    const enum zd_status told = zd_fail(err, ZD_INVALID,
+    const enum zd_status failed = zd_fail(err, ZD_INVALID,
         "a list of dimension %u of the body has %s%llu items, expected %llu", dim,
-        is_longer ? "more than " : "", found, wanted);
-    tell_place(reader, err);
+        is_longer ? "more than " : "", found, expected);
+    add_place(reader, err);
     zd_fact_dim(err, dim);
-    zd_fact_expected(err, "%llu items", wanted);
+    zd_fact_expected(err, "%llu items", expected);
     zd_fact_found(err, "%s%llu items", is_longer ? "more than " : "", found);
-    return told;
+    return failed;
 }
 
 /* ---- tokens: a value or a name, whatever its pieces ---- */
+
+static bool is_space(uint8_t c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
 
 /* Adds a byte. ret_is_over: the token has ended, with this byte or (ret_is_taken false) before. */
 static enum zd_status add_to_token(struct zd_text_reader *reader, uint8_t c, bool *ret_is_over,
@@ -112,8 +122,7 @@ static enum zd_status add_to_token(struct zd_text_reader *reader, uint8_t c, boo
     } else if (reader->n_brackets > 0) {
         reader->n_brackets -= c == ']' || c == '}';
         *ret_is_over = reader->n_brackets == 0;
-    } else if (c == ',' || c == ']' || c == '}' || c == ' ' || c == '\t' || c == '\n' ||
-               c == '\r') {
+    } else if (c == ',' || c == ']' || c == '}' || is_space(c)) {
         *ret_is_over = true;
         *ret_is_taken = false;
         return ZD_OK;
@@ -134,6 +143,113 @@ static void begin_token(struct zd_text_reader *reader, enum place place)
     reader->place = (uint8_t)place;
 }
 
+/* ---- one element ---- */
+
+static bool is_digit(uint8_t c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_integer(const struct zd_dtype *dtype)
+{
+    return dtype->kind == ZD_DTYPE_INT || dtype->kind == ZD_DTYPE_UINT;
+}
+
+/* Most integers, without a JSON tree; false: the general parser must judge. */
+static bool read_short(const struct zd_dtype *dtype, struct zd_span text, void *ret_bytes)
+{
+    const bool is_negative = text.len > 0 && text.ptr[0] == '-';
+    const size_t from = is_negative ? 1 : 0;
+    if (text.len == from || text.len - from > SHORT_DIGITS ||
+        (text.ptr[from] == '0' && text.len - from > 1)) {
+        return false;
+    }
+    int64_t value = 0;
+    for (size_t i = from; i < text.len; i++) {
+        if (!is_digit(text.ptr[i])) {
+            return false;
+        }
+        value = value * 10 + (text.ptr[i] - '0');
+    }
+    value = is_negative ? -value : value;
+    const unsigned n_bits = dtype->bytes * 8;
+    const bool fits =
+        dtype->kind == ZD_DTYPE_UINT
+            ? value >= 0 && (n_bits == 64 || value >> n_bits == 0)
+            : n_bits == 64 || value >> (n_bits - 1) == 0 || ~value >> (n_bits - 1) == 0;
+    if (fits) {
+        memcpy(ret_bytes, &value, dtype->bytes);
+    }
+    return fits;
+}
+
+/* A value larger or deeper than any element is invalid. */
+static enum zd_status parse_value(
+    struct zd_span text, struct zd_json **ret_json, struct zd_error *err)
+{
+    const struct zd_json_limits limits = {
+        .bytes_max = text.len, .nodes_max = NODES_MAX, .depth_max = 1};
+    const enum zd_status status = zd_json_parse(text, &limits, ret_json, err);
+    if (status != ZD_TOO_LARGE) {
+        return status;
+    }
+    const enum zd_status failed = zd_fail(err, ZD_INVALID, "a value has nested lists or objects");
+    zd_fact_expected(err, "a number, a string or a list of them");
+    return failed;
+}
+
+static bool is_number(struct zd_span text)
+{
+    return text.len > 0 && (is_digit(text.ptr[0]) || text.ptr[0] == '-') &&
+           is_digit(text.ptr[text.len - 1]);
+}
+
+static enum zd_status parse_raw(
+    const struct zd_dtype *dtype, struct zd_span text, void *ret_bytes, struct zd_error *err)
+{
+    if (!zd_scalar_read_base64(text, ret_bytes, dtype->bytes)) {
+        const enum zd_status failed = zd_fail(err, ZD_INVALID,
+            "a value of %s is not base64 of %u bytes (RFC 4648, 4)", dtype->name, dtype->bytes);
+        zd_fact_expected(err, "base64 of %u bytes", dtype->bytes);
+        zd_fact_found(err, "%zu characters", text.len);
+        return failed;
+    }
+    return ZD_OK;
+}
+
+/* "123": ints=string writes them so. */
+static enum zd_status parse_quoted(
+    const struct zd_dtype *dtype, struct zd_span inside, void *ret_bytes, struct zd_error *err)
+{
+    struct zd_json *parsed = NULL;
+    bool is_noted;
+    ZD_TRY(parse_value(inside, &parsed, err));
+    ZD_AUTO(zd_json) json = parsed;
+    return zd_scalar_parse(dtype, json, ret_bytes, &is_noted, err);
+}
+
+/* A JSON value without spaces around it, in any spelling that slices are answered with, integers as
+ * strings too, or that fill values have. */
+static enum zd_status parse_element(
+    const struct zd_dtype *dtype, struct zd_span text, void *ret_bytes, struct zd_error *err)
+{
+    if (is_integer(dtype) && read_short(dtype, text, ret_bytes)) {
+        return ZD_OK;
+    }
+    struct zd_json *parsed = NULL;
+    bool is_noted;
+    ZD_TRY(parse_value(text, &parsed, err));
+    ZD_AUTO(zd_json) json = parsed;
+    const struct zd_span inside = zd_json_string_span(json);
+    if (inside.ptr != NULL && dtype->kind == ZD_DTYPE_RAW) {
+        return parse_raw(dtype, inside, ret_bytes, err);
+    }
+    if (inside.ptr != NULL && is_integer(dtype) && is_number(inside)) {
+        return parse_quoted(dtype, inside, ret_bytes, err);
+    }
+    return zd_scalar_parse(dtype, json, ret_bytes, &is_noted, err);
+}
+
 /* ---- lists ---- */
 
 static void item_is_over(struct zd_text_reader *reader)
@@ -149,14 +265,10 @@ static void item_is_over(struct zd_text_reader *reader)
 
 static enum zd_status put_element(struct zd_text_reader *reader, struct zd_error *err)
 {
-    struct zd_error why = {0};
     const enum zd_status status =
-        zd_json_element_parse(reader->dtype, zd_text_span(&reader->token), reader->to, &why);
+        parse_element(reader->dtype, zd_text_span(&reader->token), reader->to, err);
     if (status != ZD_OK) {
-        if (err != NULL) {
-            *err = why;
-            tell_place(reader, err);
-        }
+        add_place(reader, err);
         return status;
     }
     reader->to += reader->dtype->bytes;
@@ -237,14 +349,14 @@ static enum zd_status end_name(struct zd_text_reader *reader, struct zd_error *e
             return ZD_OK;
         }
     }
-    const enum zd_status told = zd_fail(err, ZD_INVALID,
+    const enum zd_status failed = zd_fail(err, ZD_INVALID,
         "the body has a member %.64s: expected shape, data_type, dimensions, selection and data "
         "once",
         reader->token.at);
     zd_fact_position(err, reader->position);
     zd_fact_expected(err, "shape, data_type, dimensions, selection or data");
     zd_fact_found(err, "%s", reader->token.at);
-    return told;
+    return failed;
 }
 
 static enum zd_status after_colon(struct zd_text_reader *reader, uint8_t c, struct zd_error *err)
@@ -310,11 +422,6 @@ static enum zd_status in_token(
         return put_element(reader, err);
     }
     return reader->place == IN_NAME ? end_name(reader, err) : end_member(reader, err);
-}
-
-static bool is_space(uint8_t c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
 /* One byte outside of tokens. */
@@ -387,13 +494,13 @@ enum zd_status zd_text_reader_end(struct zd_text_reader *reader, struct zd_error
         return put_element(reader, err); /* a number that nothing follows */
     }
     if (reader->place != DONE) {
-        const enum zd_status told =
+        const enum zd_status failed =
             zd_fail(err, ZD_INVALID, "the body is incomplete: it ends after %llu bytes",
                 (unsigned long long)reader->position);
-        tell_place(reader, err);
+        add_place(reader, err);
         zd_fact_expected(err, "more of the body");
         zd_fact_found(err, "its end");
-        return told;
+        return failed;
     }
     return ZD_OK;
 }

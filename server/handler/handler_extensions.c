@@ -138,8 +138,7 @@ static void emit_formats(struct zd_emit *emit)
     zd_emit_array(emit);
     for (size_t i = 0; zd_formats[i] != NULL; i++) {
         const struct zd_format *format = zd_formats[i];
-        const bool is_taken = format->read_head != NULL || format->read_text != NULL;
-        begin_entry(emit, format->name, NULL, is_taken, NULL);
+        begin_entry(emit, format->name, NULL, zd_format_is_readable(format), NULL);
         zd_emit_member_string(emit, "media_type", format->media_type);
         zd_emit_object_end(emit);
     }

@@ -3,15 +3,13 @@
 
 #include "core/base/num.h"
 #include "server/request/admit.h"
+#include "server/request/answer_stream.h"
 #include "server/request/body.h"
 #include "server/request/connection.h"
 #include "server/request/handler.h"
 #include "server/runtime/server.h"
 #include "server/slice/slice.h"
-#include "server/slice/slice_format.h"
 #include "server/slice/slice_level.h"
-#include "server/slice/slice_suggest.h"
-#include "server/request/answer_stream.h"
 
 static zd_step step_band;
 static zd_step step_give;
@@ -225,31 +223,15 @@ static enum zd_next step_prepare(struct zd_request *req)
     return ZD_NEXT;
 }
 
-/* Everything that can be refused is refused here, before any chunk is touched. */
 static enum zd_next step_plan(struct zd_request *req)
 {
     struct zd_slice *slice = slice_of(req);
     struct zd_error err = {0};
     const char *code;
-    uint64_t shape[ZD_RANK_MAX];
     if (zd_slice_read_select(&slice->read, &code, &err) != ZD_OK) {
         return zd_respond_error(req, code, &err);
     }
-    const uint32_t rank = zd_selection_shape(&slice->read.selection, shape);
-    const struct zd_slice_format_ask asked = {
-        .params = &slice->read.ask, .dtype = &slice->read.node->meta->dtype, .rank = rank};
-    slice->format = zd_slice_format_choose(&asked, req->accept);
-    if (slice->format == NULL) {
-        return zd_slice_format_refuse(&asked, req);
-    }
-    if (zd_slice_params_check_shape(&slice->read.ask, "slice", shape, rank, &err) != ZD_OK) {
-        return zd_respond_error(req, "shape_mismatch", &err);
-    }
-    const struct zd_slice_limits_whole whole = zd_slice_whole(slice);
-    if (zd_slice_limits_check(&whole, &err) != ZD_OK) {
-        return zd_slice_suggest_respond(&whole, &err, req);
-    }
-    return zd_request_want_parent_groups(req, step_prepare);
+    return zd_slice_plan(slice) ? zd_request_want_parent_groups(req, step_prepare) : ZD_DONE;
 }
 
 static const struct zd_slice_read_kind kind = {

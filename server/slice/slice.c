@@ -5,11 +5,12 @@
 
 #include "core/base/num.h"
 #include "server/request/answer_stream.h"
+#include "server/request/respond.h"
 #include "server/runtime/server.h"
-#include "server/slice/slice_tag.h"
 
-#define ENCODE_NS  60
-#define TEXT_BYTES 16 /* of most numbers, or less */
+#define FORMATS_MAX 32
+#define ENCODE_NS   60
+#define TEXT_BYTES  16 /* of most numbers, or less */
 
 /* Parts of http.stream_bytes: what one band has, and the chunks on their way to it. */
 #define BAND_PART   4
@@ -141,15 +142,54 @@ static const struct zd_settings *settings_of(const struct zd_slice *slice)
     return &slice->read.node->dataset->server->config->settings;
 }
 
-struct zd_slice_limits_whole zd_slice_whole(const struct zd_slice *slice)
+/* The allowed formats are listed by name to clients that used a name, else by media type. */
+static void refuse_format(struct zd_request *req, const struct zd_slice_params *ask,
+    const struct zd_dtype *dtype, uint32_t rank)
 {
-    return (struct zd_slice_limits_whole){
-        .node = slice->read.node,
-        .selection = &slice->read.selection,
-        .is_of_stored = slice->read.ask.is_of_stored,
-        .bytes_max = settings_of(slice)->limits_slice_bytes,
-        .setting = "limits.slice_bytes",
-    };
+    const bool by_name = ask->has_format;
+    const char *allowed[FORMATS_MAX + 1];
+    size_t n = 0;
+    for (size_t i = 0; zd_formats[i] != NULL && n < FORMATS_MAX; i++) {
+        if (zd_format_accepts(zd_formats[i], dtype, rank)) {
+            allowed[n++] = by_name ? zd_formats[i]->name : zd_formats[i]->media_type;
+        }
+    }
+    allowed[n] = NULL;
+    struct zd_error err = {0};
+    err.status =
+        by_name ? zd_fail(&err, ZD_UNSUPPORTED, "format \"%s\" is not available for %s of rank %u",
+                      ask->format.at, dtype->name, (unsigned)rank)
+                : zd_fail(&err, ZD_UNSUPPORTED, "Accept allows no format for %s of rank %u",
+                      dtype->name, (unsigned)rank);
+    const struct zd_problem problem = {.code = "not_acceptable", .err = &err, .allowed = allowed};
+    zd_respond_problem(req, &problem);
+}
+
+bool zd_slice_plan(struct zd_slice *slice)
+{
+    struct zd_request *req = slice->read.task.req;
+    const struct zd_slice_params *ask = &slice->read.ask;
+    const struct zd_dtype *dtype = &slice->read.node->meta->dtype;
+    const struct zd_slice_view view = zd_slice_read_view(&slice->read);
+    const uint64_t bytes_max = settings_of(slice)->limits_slice_bytes;
+    uint64_t shape[ZD_RANK_MAX];
+    const uint32_t rank = zd_selection_shape(&slice->read.selection, shape);
+    struct zd_error err = {0};
+    slice->format =
+        zd_format_choose(ask->has_format ? &ask->format : NULL, req->accept, dtype, rank);
+    if (slice->format == NULL) {
+        refuse_format(req, ask, dtype, rank);
+        return false;
+    }
+    if (zd_slice_params_check_shape(ask, "slice", shape, rank, &err) != ZD_OK) {
+        zd_respond_error(req, "shape_mismatch", &err);
+        return false;
+    }
+    if (zd_slice_view_check(&view, bytes_max, "limits.slice_bytes", &err) != ZD_OK) {
+        zd_slice_view_refuse(&view, bytes_max, &err, req);
+        return false;
+    }
+    return true;
 }
 
 enum zd_status zd_slice_prepare(struct zd_slice *slice, struct zd_error *err)
@@ -178,18 +218,13 @@ enum zd_status zd_slice_prepare(struct zd_slice *slice, struct zd_error *err)
 
 void zd_slice_tag(const struct zd_slice *slice, char to[ZD_TAG_BYTES])
 {
-    const struct zd_slice_view view = {
-        .node = slice->read.node,
-        .seen = &slice->read.seen,
-        .asked = &slice->read.asked,
-        .selection = &slice->read.selection,
-    };
+    const struct zd_slice_view view = zd_slice_read_view(&slice->read);
     const struct zd_slice_form form = {
         .format = slice->format,
         .style = slice->answer.style,
         .pretty = slice->answer.pretty,
     };
-    zd_slice_tag_of(&view, &form, to);
+    zd_slice_view_tag(&view, &form, to);
 }
 
 void zd_slice_cut(struct zd_slice *slice, uint64_t first, uint64_t len)
@@ -289,11 +324,8 @@ static uint64_t body_bytes(const struct zd_slice *slice)
 
 uint64_t zd_slice_held_bytes(const struct zd_slice *slice)
 {
-    uint64_t n_parts;
-    if (zd_plan_overflows(
-            &zd_layout_leaf(slice->read.node->layout)->grid, &slice->read.selection, &n_parts)) {
-        n_parts = UINT64_MAX;
-    }
+    const struct zd_slice_view view = zd_slice_read_view(&slice->read);
+    const uint64_t n_parts = zd_slice_view_chunks(&view);
     return body_bytes(slice) + zd_fetch_held_bytes(slice->read.node, n_parts, flight_bytes(slice));
 }
 
@@ -346,15 +378,12 @@ static enum zd_status begin_bytes(struct zd_slice *slice, struct zd_error *err)
 enum zd_status zd_slice_begin(struct zd_slice *slice, struct zd_error *err)
 {
     const struct zd_level *leaf = zd_layout_leaf(slice->read.node->layout);
-    uint64_t n_parts;
+    const struct zd_slice_view view = zd_slice_read_view(&slice->read);
     slice->is_streamed = zd_slice_is_large(slice);
     const uint64_t n_band = band_elements(slice);
-    if (zd_plan_overflows(&leaf->grid, &slice->read.selection, &n_parts)) {
-        return zd_fail(err, ZD_TOO_LARGE, "the slice covers more than 2^64 chunks");
-    }
     if (slice->read.fetch.n_part == 0) {
         ZD_TRY(zd_fetch_init(&slice->read.fetch, zd_task_gather(slice->read.task.req),
-            slice->read.node, n_parts, flight_bytes(slice), err));
+            slice->read.node, zd_slice_view_chunks(&view), flight_bytes(slice), err));
     }
     /* An array that changes all the time is read as it is; but each object of a stream is read in
      * one state. */

@@ -5,7 +5,6 @@
 
 #include "core/grid/band.h"
 #include "server/format/format.h"
-#include "server/slice/slice_limits.h"
 #include "server/slice/slice_read.h"
 
 /** The state of a request for a slice. */
@@ -48,8 +47,12 @@ uint64_t zd_slice_cost_ns(const struct zd_slice_read *read);
 /** Free the spare slices. */
 void zd_slices_done(struct zd_server *server);
 
-/** The slice and its limits; borrowed from the slice. */
-struct zd_slice_limits_whole zd_slice_whole(const struct zd_slice *slice);
+/**
+ * The selection is known: choose the format, and judge the slice against expected_shape and the
+ * limits. Everything that can be refused is refused here, before any chunk is touched.
+ * @return false: the request is answered
+ */
+bool zd_slice_plan(struct zd_slice *slice);
 
 /** The format is known: prepares the answer, its length and its headers. @retval ZD_NO_MEMORY */
 ZD_RESULT zd_slice_prepare(struct zd_slice *slice, struct zd_error *err);

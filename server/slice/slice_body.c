@@ -5,24 +5,20 @@
 
 #include "core/base/num.h"
 #include "server/request/body.h"
-#include "server/runtime/server.h"
 #include "server/request/body_stream.h"
+#include "server/runtime/server.h"
 
 #define DEFAULT_TYPE   "application/octet-stream"
 #define PIECE_BYTES    (16U << 10) /* of text that is read at once */
 #define WANT_PART      2           /* of the window, received at once */
 #define LIST_BYTES_MAX 1024        /* 32 numbers of 20 digits */
 
-static bool can_read(const struct zd_format *format)
-{
-    return format->read_head != NULL || format->read_text != NULL;
-}
-
 const struct zd_format *zd_slice_body_format(const char *content_type)
 {
     const char *wanted = content_type == NULL ? DEFAULT_TYPE : content_type;
     for (size_t i = 0; zd_formats[i] != NULL; i++) {
-        if (can_read(zd_formats[i]) && zd_body_is_type(wanted, zd_formats[i]->media_type)) {
+        if (zd_format_is_readable(zd_formats[i]) &&
+            zd_body_is_type(wanted, zd_formats[i]->media_type)) {
             return zd_formats[i];
         }
     }
@@ -33,7 +29,7 @@ void zd_slice_body_types(const char *ret_types[ZD_SLICE_BODY_TYPES_MAX])
 {
     size_t n = 0;
     for (size_t i = 0; zd_formats[i] != NULL && n + 1 < ZD_SLICE_BODY_TYPES_MAX; i++) {
-        if (can_read(zd_formats[i])) {
+        if (zd_format_is_readable(zd_formats[i])) {
             ret_types[n++] = zd_formats[i]->media_type;
         }
     }
@@ -87,7 +83,7 @@ static enum zd_status bad_bytes(
 enum zd_status zd_slice_body_check_length(const struct zd_slice_body *body, struct zd_error *err)
 {
     const struct zd_upload *upload = &body->req->upload;
-    if (!upload->has_length || body->format->read_head == NULL) {
+    if (!upload->has_length || body->format->read_text != NULL) {
         return ZD_OK;
     }
     const uint64_t expected = data_bytes(body);
@@ -179,6 +175,10 @@ static enum zd_status read_head(
     struct zd_slice_body *body, enum zd_next *ret_next, struct zd_error *err)
 {
     *ret_next = ZD_NEXT;
+    if (body->format->read_head == NULL) {
+        body->has_head = true;
+        return ZD_OK;
+    }
     ZD_TRY(make_room(body, ZD_BODY_HEAD_MAX, err));
     while (!body->has_head) {
         const struct zd_span head = {.ptr = body->piece, .len = body->piece_len};

@@ -13,6 +13,7 @@
 #include "server/describe/headers.h"
 #include "server/request/task.h"
 #include "server/slice/slice_params.h"
+#include "server/slice/slice_view.h"
 
 struct zd_slice_read;
 
@@ -65,6 +66,17 @@ bool zd_slice_read_attach(struct zd_slice_read *read, struct zd_request *req);
 static inline struct zd_slice_read *zd_slice_read_of(const struct zd_request *req)
 {
     return req->state;
+}
+
+/** The slice that is read; borrowed from it. */
+static inline struct zd_slice_view zd_slice_read_view(const struct zd_slice_read *read)
+{
+    return (struct zd_slice_view){
+        .node = read->node,
+        .asked = &read->asked,
+        .selection = &read->selection,
+        .seen = &read->seen,
+    };
 }
 
 /** Parse the selection of `ask`. @param ret_code the problem code of a failure */

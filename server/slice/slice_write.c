@@ -10,7 +10,6 @@
 #include "server/request/node_check.h"
 #include "server/request/respond.h"
 #include "server/runtime/server.h"
-#include "server/slice/slice_suggest.h"
 
 #define SUM_BYTES_PER_NS 1
 
@@ -116,14 +115,13 @@ static enum zd_status take_node(struct zd_slice_write *write)
                      "the array has changed since the slice began to arrive");
 }
 
-static struct zd_slice_limits_whole whole_of(const struct zd_slice_write *write)
+static struct zd_slice_view view_of(const struct zd_slice_write *write)
 {
-    return (struct zd_slice_limits_whole){
+    return (struct zd_slice_view){
         .node = write->node,
+        .asked = &write->asked,
         .selection = &write->selection,
-        .is_of_stored = write->ask.is_of_stored,
-        .bytes_max = write->ask.is_broadcast ? UINT64_MAX : settings_of(write)->limits_upload_bytes,
-        .setting = "limits.upload_bytes",
+        .seen = &write->seen,
     };
 }
 
@@ -132,10 +130,12 @@ static enum zd_status plan_elements(struct zd_slice_write *write)
 {
     uint64_t shape[ZD_RANK_MAX];
     const uint32_t rank = zd_selection_shape(&write->asked, shape);
-    const struct zd_slice_limits_whole whole = whole_of(write);
+    const uint64_t bytes_max =
+        write->ask.is_broadcast ? UINT64_MAX : settings_of(write)->limits_upload_bytes;
+    const struct zd_slice_view view = view_of(write);
     struct zd_error *err = &write->err;
     write->code = "too_large";
-    ZD_TRY(zd_slice_limits_check(&whole, err));
+    ZD_TRY(zd_slice_view_check(&view, bytes_max, "limits.upload_bytes", err));
     write->code = "bad_body";
     zd_slice_body_expect(&write->body, rank, shape, write->ask.is_broadcast);
     ZD_TRY(zd_slice_body_check_length(&write->body, err));
@@ -270,16 +270,6 @@ static enum outcome admit(struct zd_slice_write *write)
 
 /* ---- conditions: If-Match names a tag that GET has given the slice ---- */
 
-static struct zd_slice_view view_of(const struct zd_slice_write *write)
-{
-    return (struct zd_slice_view){
-        .node = write->node,
-        .seen = &write->seen,
-        .asked = &write->asked,
-        .selection = &write->selection,
-    };
-}
-
 static void see_object(struct zd_survey *survey, uint64_t number, struct zd_generation generation)
 {
     struct zd_slice_write *write = ZD_CONTAINER(survey, struct zd_slice_write, survey);
@@ -310,7 +300,7 @@ static enum outcome look_at_objects(struct zd_slice_write *write)
         return next == ZD_WAIT ? SAME_LATER : SAME;
     }
     const struct zd_slice_view view = view_of(write);
-    if (zd_slice_tag_judge(&view, req) == ZD_OK) {
+    if (zd_slice_view_judge(&view, req) == ZD_OK) {
         return NEXT;
     }
     zd_slice_write_tag(write, tag);
@@ -469,9 +459,10 @@ static enum zd_next refuse(struct zd_slice_write *write)
     const struct zd_settings *settings = settings_of(write);
     const char *code = write->code;
     if (code != NULL && strcmp(code, "too_large") == 0 && write->err.status == ZD_TOO_LARGE) {
-        struct zd_slice_limits_whole whole = whole_of(write);
-        whole.bytes_max = zd_min_u64(settings->limits_write_bytes, settings->limits_upload_bytes);
-        return zd_slice_suggest_respond(&whole, &write->err, req);
+        const struct zd_slice_view view = view_of(write);
+        const uint64_t bytes_max =
+            zd_min_u64(settings->limits_write_bytes, settings->limits_upload_bytes);
+        return zd_slice_view_refuse(&view, bytes_max, &write->err, req);
     }
     const bool is_corrupt = code == NULL && write->err.status == ZD_CORRUPT;
     return zd_respond_error(req, is_corrupt ? "corrupt_chunk" : code, &write->err);
@@ -534,7 +525,7 @@ void zd_slice_write_tag(const struct zd_slice_write *write, char to[ZD_TAG_BYTES
 {
     const struct zd_slice_view view = view_of(write);
     const struct zd_slice_form form = {.format = write->format};
-    zd_slice_tag_of(&view, &form, to);
+    zd_slice_view_tag(&view, &form, to);
 }
 
 static void release(struct zd_task *task)

@@ -23,7 +23,7 @@
 #include "server/request/task.h"
 #include "server/slice/slice_append.h"
 #include "server/slice/slice_bands.h"
-#include "server/slice/slice_tag.h"
+#include "server/slice/slice_view.h"
 #include "server/write/commit.h"
 #include "server/write/node_lock.h"
 

@@ -109,11 +109,8 @@ static bool is_declared(const struct zd_stats *stats)
 static enum zd_status check_limit(const struct zd_stats *stats, struct zd_error *err)
 {
     const uint64_t most = stats->read.node->dataset->server->config->settings.limits_stats_bytes;
-    uint64_t n;
-    if (zd_selection_overflows(&stats->read.selection, &n) ||
-        ckd_mul(&n, n, (uint64_t)stats->read.node->meta->dtype.bytes)) {
-        n = UINT64_MAX;
-    }
+    const struct zd_slice_view view = zd_slice_read_view(&stats->read);
+    const uint64_t n = zd_slice_view_bytes(&view);
     if (n <= most) {
         return ZD_OK;
     }
@@ -140,9 +137,8 @@ enum zd_status zd_stats_plan(struct zd_stats *stats, const char **ret_code, stru
 
 static uint64_t n_parts_max(const struct zd_stats *stats)
 {
-    uint64_t n;
-    const struct zd_grid *leaf = &zd_layout_leaf(stats->read.node->layout)->grid;
-    return zd_plan_overflows(leaf, &stats->read.selection, &n) ? UINT64_MAX : n;
+    const struct zd_slice_view view = zd_slice_read_view(&stats->read);
+    return zd_slice_view_chunks(&view);
 }
 
 /* What the tag needs of each stored object. */

@@ -2,8 +2,10 @@
  * asked for is told what the whole body says. */
 #include <string.h>
 
-#include "server/format/npy_head.h"
+#include "server/format/format.h"
 #include "tests/fuzz/input.h"
+
+extern const struct zd_format zd_format_npy;
 
 static void check_head(const struct zd_body_head *head, size_t len)
 {
@@ -22,14 +24,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     if (zd_dtype_find(name, &dtype) != ZD_OK) {
         return 0;
     }
-    const enum zd_status verdict = zd_npy_head_read(&dtype, body, &whole, &err);
+    const enum zd_status verdict = zd_format_npy.read_head(&dtype, body, &whole, &err);
     zd_fuzz_insist(verdict != ZD_INVALID || err.text[0] != '\0');
     struct zd_span begin = {.ptr = body.ptr};
-    enum zd_status status = zd_npy_head_read(&dtype, begin, &head, NULL);
+    enum zd_status status = zd_format_npy.read_head(&dtype, begin, &head, NULL);
     while (status == ZD_AGAIN && head.bytes <= body.len) {
         zd_fuzz_insist(head.bytes > begin.len && head.bytes <= ZD_BODY_HEAD_MAX);
         begin.len = head.bytes;
-        status = zd_npy_head_read(&dtype, begin, &head, NULL);
+        status = zd_format_npy.read_head(&dtype, begin, &head, NULL);
     }
     zd_fuzz_insist(status == verdict || (status == ZD_AGAIN && verdict == ZD_INVALID));
     if (status == ZD_OK) {

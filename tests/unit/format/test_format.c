@@ -296,18 +296,53 @@ START_TEST(formats_accept_what_they_can_say)
 {
     struct zd_dtype dtype;
     ck_assert_int_eq(zd_dtype_find("float32", &dtype), ZD_OK);
-    ck_assert(find("csv")->accepts(&dtype, 2));
-    ck_assert(!find("csv")->accepts(&dtype, 3));
-    ck_assert(find("json")->accepts(&dtype, 32));
-    ck_assert(find("npy")->accepts(&dtype, 32));
-    ck_assert(find("raw")->accepts(&dtype, 32));
+    ck_assert(zd_format_accepts(find("csv"), &dtype, 2));
+    ck_assert(!zd_format_accepts(find("csv"), &dtype, 3));
+    ck_assert(zd_format_accepts(find("json"), &dtype, 32));
+    ck_assert(zd_format_accepts(find("npy"), &dtype, 32));
+    ck_assert(zd_format_accepts(find("raw"), &dtype, 32));
     ck_assert_ptr_null(zd_format_find(zd_span_of("RAW")));
     ck_assert_ptr_null(zd_format_find(zd_span_of("")));
 }
 END_TEST
 
+static const struct choice_fact {
+    const char *name;   /* of `format=`, or NULL */
+    const char *accept; /* or NULL */
+    uint32_t rank;
+    const char *format; /* NULL: none */
+} choice_facts[] = {
+    {NULL, NULL, 1, "raw"},
+    {NULL, "*/*", 1, "raw"},
+    {NULL, "application/json", 1, "json"},
+    {NULL, "application/*", 1, "raw"},
+    {NULL, "text/csv, application/json;q=0.9", 2, "csv"},
+    {NULL, "text/csv, application/json;q=0.9", 3, "json"}, /* CSV has no third dimension */
+    {NULL, "text/csv", 3, NULL},
+    {NULL, "image/png", 2, NULL},
+    {NULL, "application/octet-stream;q=0.1, application/x-npy;q=0.2", 2, "npy"},
+    {"csv", "application/json", 2, "csv"}, /* a name outranks Accept */
+    {"csv", NULL, 3, NULL},
+    {"CSV", NULL, 1, NULL},
+    {"", NULL, 1, NULL},
+};
+
+START_TEST(a_name_decides_then_accept)
+{
+    const struct choice_fact *fact = &choice_facts[_i];
+    struct zd_dtype dtype;
+    ZD_SCOPED_TEXT(name, TEXT_BYTES_MAX);
+    ck_assert_int_eq(zd_dtype_find("float32", &dtype), ZD_OK);
+    zd_text_add(&name, fact->name == NULL ? "" : fact->name);
+    const struct zd_format *format =
+        zd_format_choose(fact->name == NULL ? NULL : &name, fact->accept, &dtype, fact->rank);
+    ck_assert_pstr_eq(format == NULL ? NULL : format->name, fact->format);
+}
+END_TEST
+
 void zd_unit_tests(TCase *tests)
 {
+    tcase_add_loop_test(tests, a_name_decides_then_accept, 0, ZD_COUNT_OF(choice_facts));
     tcase_add_loop_test(tests, text_formats_write_elements_exactly, 0, ZD_COUNT_OF(format_facts));
     tcase_add_test(tests, a_format_with_state_sees_all_bands_and_ends_with_a_trailer);
     tcase_add_test(tests, formats_without_state_have_nothing_to_open);

@@ -1,10 +1,13 @@
-/* Facts about server/format/npy_head: what NumPy writes, and what looks like it. */
-#include "server/format/npy_head.h"
+/* Facts about server/format/format_npy, heads that are read: what NumPy writes, and what looks like
+ * it. */
+#include "server/format/format.h"
 
 #include <string.h>
 
 #include "core/base/num.h"
 #include "tests/support/unit.h"
+
+extern const struct zd_format zd_format_npy;
 
 #define HEAD(descr, fortran, shape)                                                                \
     "{'descr': '" descr "', 'fortran_order': " fortran ", 'shape': " shape ", }"
@@ -107,7 +110,7 @@ static enum zd_status read_growing(
     ck_assert_int_eq(zd_dtype_find(name, &dtype), ZD_OK);
     for (size_t len = 0; len <= text->len && status == ZD_AGAIN; len++) {
         const struct zd_span begin = {.ptr = (const uint8_t *)text->at, .len = len};
-        status = zd_npy_head_read(&dtype, begin, head, err);
+        status = zd_format_npy.read_head(&dtype, begin, head, err);
         if (status == ZD_AGAIN) {
             ck_assert_uint_gt(head->bytes, len);
             ck_assert_uint_ge(head->bytes, wanted);
@@ -130,7 +133,7 @@ START_TEST(a_head_is_read_when_it_is_whole_and_not_before)
     struct zd_dtype dtype;
     struct zd_body_head whole = {0};
     ck_assert_int_eq(zd_dtype_find(fact->dtype, &dtype), ZD_OK);
-    ck_assert_int_eq(zd_npy_head_read(&dtype, zd_text_span(&text), &whole, NULL), ZD_OK);
+    ck_assert_int_eq(zd_format_npy.read_head(&dtype, zd_text_span(&text), &whole, NULL), ZD_OK);
     check_good(fact, &whole, text.len - 4);
 }
 END_TEST
@@ -166,7 +169,7 @@ START_TEST(a_length_beyond_the_limit_is_refused_at_once)
     struct zd_body_head head = {0};
     const struct zd_span begin = {.ptr = (const uint8_t *)facts[_i].begin, .len = facts[_i].len};
     ck_assert_int_eq(zd_dtype_find("uint8", &dtype), ZD_OK);
-    ck_assert_int_eq(zd_npy_head_read(&dtype, begin, &head, NULL), facts[_i].status);
+    ck_assert_int_eq(zd_format_npy.read_head(&dtype, begin, &head, NULL), facts[_i].status);
     ck_assert_uint_eq(head.bytes, facts[_i].status == ZD_AGAIN ? ZD_BODY_HEAD_MAX : 0);
 }
 END_TEST
