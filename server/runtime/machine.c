@@ -22,6 +22,21 @@ void zd_machine_go_on(struct zd_machine *machine)
     }
 }
 
+enum zd_next zd_machine_follow(
+    struct zd_machine_place *place, const uint8_t *row, const uint8_t *row0, uint32_t outcome)
+{
+    const enum zd_next next = place->waits ? ZD_WAIT : ZD_NEXT;
+    place->waits = false;
+    if (!place->has_begun && outcome == 0) {
+        place->has_begun = true;
+        return next;
+    }
+    place->has_begun = false;
+    place->state = row[outcome] != 0 ? row[outcome] : row0[outcome];
+    assert(place->state != 0 || next == ZD_NEXT);
+    return place->state == 0 ? ZD_DONE : next;
+}
+
 void zd_machine_wake(struct zd_wait *wait)
 {
     zd_machine_go_on(wait->context);

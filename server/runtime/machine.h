@@ -39,4 +39,32 @@ static inline struct zd_wait zd_machine_wait(struct zd_machine *machine)
     return (struct zd_wait){.done = zd_machine_wake, .context = machine};
 }
 
+/**
+ * The place of a machine in a table of states. Each row has two steps, `begin` and `end`, and the
+ * state that follows each of their outcomes. An outcome is a number of the table's own; 0 is NEXT.
+ * `begin` may start something: when it returns NEXT, `end` runs once that is over. Any other
+ * outcome of `begin` leaves the state without `end`. A state without `end` is left with NEXT.
+ */
+struct zd_machine_place {
+    uint8_t state;  /* 0: the machine is done */
+    bool has_begun; /* `end` runs next */
+    bool waits;     /* set by a step that started something: the machine is woken when it is over */
+};
+
+/** Remember what a call that wants something has returned. */
+static inline void zd_machine_want(struct zd_machine_place *place, enum zd_next next)
+{
+    place->waits = next == ZD_WAIT;
+}
+
+/**
+ * Leave a step for the next one.
+ *
+ * @param row  the state that follows each outcome; 0: as in row 0 of the table
+ * @param row0 for outcomes that are the same in most states; 0: the machine is done
+ * @return what the machine's step returns
+ */
+enum zd_next zd_machine_follow(
+    struct zd_machine_place *place, const uint8_t *row, const uint8_t *row0, uint32_t outcome);
+
 #endif

@@ -14,18 +14,16 @@
 #define SUM_BYTES_PER_NS 1
 
 enum state {
+    ANY,
     LOCK,
-    PLAN,
     APPEND,
     MEASURE,
     FORESEE,
-    FORESEEN,
     ADMIT,
     SURVEY,
     LOOK,
     BEGIN,
     EARLY,
-    LOCKED,
     RECEIVE,
     HEAD,
     BAND,
@@ -33,28 +31,32 @@ enum state {
     SUM,
     CUT,
     STAGE,
-    STAGED,
     END,
     COMMIT,
-    COMMITTED,
     RESPOND,
 };
 
-/** What a step has come to, and which state follows. */
 enum outcome {
-    NEXT,        /* the next state */
-    NEXT_LATER,  /* the same, when what was asked for has ended */
-    OTHER,       /* the other state */
-    OTHER_LATER, /* the same, when what was asked for has ended */
-    SAME,        /* this state once more */
-    SAME_LATER,  /* the same, when more of the body has come, or what was asked for */
-    FAILED,      /* zd_slice_write.err and code tell why */
-    ANSWERED,    /* the request is refused already */
+    NEXT,
+    MORE,     /* the same once more: bytes or objects are missing */
+    SKIP,     /* the next state has nothing to do */
+    LONGER,   /* the slice is appended */
+    WAITED,   /* for memory, without a lock: what was found is out of date */
+    DONE,     /* there are no more bands */
+    FAILED,   /* zd_slice_write.err and code say why */
+    ANSWERED, /* the request is refused already */
 };
 
-static enum outcome later(enum zd_next next)
+struct slice_write_row {
+    enum outcome (*begin)(struct zd_slice_write *write);
+    enum outcome (*end)(struct zd_slice_write *write);
+    uint8_t follows[FAILED];
+};
+
+static enum outcome wait_for(struct zd_slice_write *write, enum zd_next next)
 {
-    return next == ZD_WAIT ? NEXT_LATER : NEXT;
+    zd_machine_want(&write->place, next);
+    return NEXT;
 }
 
 static enum outcome outcome_of(enum zd_status status)
@@ -62,8 +64,8 @@ static enum outcome outcome_of(enum zd_status status)
     return status == ZD_OK ? NEXT : FAILED;
 }
 
-/* Of a call that reads the body. While the client is waited for the array may change: the commit
- * looks at it again. */
+/* The outcome of a call that reads the body. The array may change while the client sends: the
+ * commit reads it again. */
 static enum outcome read_outcome(
     struct zd_slice_write *write, enum zd_status status, enum zd_next next, bool is_done)
 {
@@ -72,7 +74,8 @@ static enum outcome read_outcome(
         return FAILED;
     }
     write->commit.may_be_stale = write->commit.may_be_stale || next == ZD_WAIT;
-    return next == ZD_WAIT ? SAME_LATER : is_done ? NEXT : SAME;
+    zd_machine_want(&write->place, next);
+    return next == ZD_WAIT || !is_done ? MORE : NEXT;
 }
 
 static const struct zd_settings *settings_of(const struct zd_slice_write *write)
@@ -94,7 +97,7 @@ static enum outcome lock_array(struct zd_slice_write *write)
     struct zd_request *req = write->task.req;
     const enum zd_lock_mode mode = write->ask.has_append ? ZD_LOCK_APPEND : ZD_LOCK_CHUNKS;
     write->lock.wait = zd_machine_wait(&req->machine);
-    return later(zd_node_lock_want(req->dataset, mode, req->path, &write->lock));
+    return wait_for(write, zd_node_lock_want(req->dataset, mode, req->path, &write->lock));
 }
 
 /* Keep the body's measurements: they hold for any array with the same chunks. */
@@ -177,7 +180,7 @@ static enum outcome plan(struct zd_slice_write *write)
         return ANSWERED;
     }
     const enum outcome outcome = outcome_of(plan_slice(write));
-    return outcome == NEXT && write->ask.has_append ? OTHER : outcome;
+    return outcome == NEXT && write->ask.has_append ? LONGER : outcome;
 }
 
 /* ---- append ---- */
@@ -226,7 +229,8 @@ static enum outcome measure(struct zd_slice_write *write)
 
 static enum outcome foresee(struct zd_slice_write *write)
 {
-    return later(zd_slice_append_foresee(&write->append, &write->body, &write->task.req->machine));
+    return wait_for(
+        write, zd_slice_append_foresee(&write->append, &write->body, &write->task.req->machine));
 }
 
 static enum outcome take_foreseen(struct zd_slice_write *write)
@@ -265,7 +269,8 @@ static enum outcome admit(struct zd_slice_write *write)
     give_back(write);
     zd_seen_objects_done(&write->seen);
     zd_slice_append_release(&write->append);
-    return next == ZD_WAIT ? OTHER_LATER : ANSWERED;
+    zd_machine_want(&write->place, next);
+    return next == ZD_WAIT ? WAITED : ANSWERED;
 }
 
 /* ---- conditions: If-Match names a tag that GET has given the slice ---- */
@@ -279,7 +284,7 @@ static void see_object(struct zd_survey *survey, uint64_t number, struct zd_gene
 static enum outcome begin_survey(struct zd_slice_write *write)
 {
     if (!write->is_conditional) {
-        return OTHER;
+        return SKIP;
     }
     const enum zd_status status = zd_survey_init(&write->survey, &write->task.req->machine,
         write->node, &write->node->layout->level[0].grid, &write->selection, &write->err);
@@ -297,7 +302,8 @@ static enum outcome look_at_objects(struct zd_slice_write *write)
         return FAILED;
     }
     if (!write->survey.is_done) {
-        return next == ZD_WAIT ? SAME_LATER : SAME;
+        zd_machine_want(&write->place, next);
+        return MORE;
     }
     const struct zd_slice_view view = view_of(write);
     if (zd_slice_view_judge(&view, req) == ZD_OK) {
@@ -340,12 +346,12 @@ static enum outcome begin_objects(struct zd_slice_write *write)
         return FAILED;
     }
     fill_in(write);
-    return write->bands.is_split ? NEXT : OTHER;
+    return write->bands.is_split ? NEXT : SKIP;
 }
 
 static enum outcome lock_early(struct zd_slice_write *write)
 {
-    return later(zd_commit_stage(&write->commit, 0));
+    return wait_for(write, zd_commit_stage(&write->commit, 0));
 }
 
 /* The outcome of locking, staging or committing objects. */
@@ -380,7 +386,7 @@ static enum outcome next_band(struct zd_slice_write *write)
         return FAILED;
     }
     if (is_over) {
-        return OTHER;
+        return DONE;
     }
     const struct zd_buf *elements = write->bands.elements;
     zd_slice_body_aim(&write->body, elements->data, elements->len / write->body.dtype->bytes);
@@ -405,7 +411,7 @@ static void sum(struct zd_task *task)
 static enum outcome sum_band(struct zd_slice_write *write)
 {
     const uint64_t cost_ns = write->bands.elements->len / SUM_BYTES_PER_NS;
-    return write->written.is_wanted ? later(zd_task_run(&write->task, cost_ns)) : NEXT;
+    return write->written.is_wanted ? wait_for(write, zd_task_run(&write->task, cost_ns)) : NEXT;
 }
 
 static enum outcome cut_band(struct zd_slice_write *write)
@@ -417,12 +423,12 @@ static enum outcome cut_band(struct zd_slice_write *write)
     if (zd_slice_bands_cut(&write->bands, set, &write->err) != ZD_OK) {
         return FAILED;
     }
-    return set->is_staged ? NEXT : OTHER;
+    return set->is_staged ? NEXT : SKIP;
 }
 
 static enum outcome stage_objects(struct zd_slice_write *write)
 {
-    return later(zd_commit_stage(&write->commit, write->bands.n_cut));
+    return wait_for(write, zd_commit_stage(&write->commit, write->bands.n_cut));
 }
 
 static enum outcome end_body(struct zd_slice_write *write)
@@ -436,7 +442,7 @@ static enum outcome end_body(struct zd_slice_write *write)
 
 static enum outcome commit_objects(struct zd_slice_write *write)
 {
-    return later(zd_commit_want(&write->commit));
+    return wait_for(write, zd_commit_want(&write->commit));
 }
 
 static enum outcome take_stored(struct zd_slice_write *write)
@@ -468,55 +474,46 @@ static enum zd_next refuse(struct zd_slice_write *write)
     return zd_respond_error(req, is_corrupt ? "corrupt_chunk" : code, &write->err);
 }
 
-static const struct {
-    enum outcome (*step)(struct zd_slice_write *write);
-    enum state next;
-    enum state other;
-} states[] = {
-    [LOCK] = {.step = lock_array, .next = PLAN},
-    [PLAN] = {.step = plan, .next = ADMIT, .other = APPEND},
-    [APPEND] = {.step = begin_append, .next = MEASURE},
-    [MEASURE] = {.step = measure, .next = FORESEE},
-    [FORESEE] = {.step = foresee, .next = FORESEEN},
-    [FORESEEN] = {.step = take_foreseen, .next = ADMIT},
-    [ADMIT] = {.step = admit, .next = SURVEY, .other = LOCK},
-    [SURVEY] = {.step = begin_survey, .next = LOOK, .other = BEGIN},
-    [LOOK] = {.step = look_at_objects, .next = BEGIN},
-    [BEGIN] = {.step = begin_objects, .next = EARLY, .other = RECEIVE},
-    [EARLY] = {.step = lock_early, .next = LOCKED},
-    [LOCKED] = {.step = judge_objects, .next = RECEIVE},
-    [RECEIVE] = {.step = receive, .next = HEAD},
-    [HEAD] = {.step = read_head, .next = BAND},
-    [BAND] = {.step = next_band, .next = FILL, .other = END},
-    [FILL] = {.step = fill_band, .next = SUM},
-    [SUM] = {.step = sum_band, .next = CUT},
-    [CUT] = {.step = cut_band, .next = STAGE, .other = BAND},
-    [STAGE] = {.step = stage_objects, .next = STAGED},
-    [STAGED] = {.step = judge_objects, .next = BAND},
-    [END] = {.step = end_body, .next = COMMIT},
-    [COMMIT] = {.step = commit_objects, .next = COMMITTED},
-    [COMMITTED] = {.step = take_stored, .next = RESPOND},
+#define TO(outcome, state) [outcome] = (state)
+
+/* The picture of slice_write.h. */
+static const struct slice_write_row table[] = {
+    [LOCK] = {lock_array, plan, {TO(NEXT, ADMIT), TO(LONGER, APPEND)}},
+    [APPEND] = {begin_append, NULL, {TO(NEXT, MEASURE)}},
+    [MEASURE] = {measure, NULL, {TO(NEXT, FORESEE), TO(MORE, MEASURE)}},
+    [FORESEE] = {foresee, take_foreseen, {TO(NEXT, ADMIT)}},
+    [ADMIT] = {admit, NULL, {TO(NEXT, SURVEY), TO(WAITED, LOCK)}},
+    [SURVEY] = {begin_survey, NULL, {TO(NEXT, LOOK), TO(SKIP, BEGIN)}},
+    [LOOK] = {look_at_objects, NULL, {TO(NEXT, BEGIN), TO(MORE, LOOK)}},
+    [BEGIN] = {begin_objects, NULL, {TO(NEXT, EARLY), TO(SKIP, RECEIVE)}},
+    [EARLY] = {lock_early, judge_objects, {TO(NEXT, RECEIVE)}},
+    [RECEIVE] = {receive, NULL, {TO(NEXT, HEAD)}},
+    [HEAD] = {read_head, NULL, {TO(NEXT, BAND), TO(MORE, HEAD)}},
+    [BAND] = {next_band, NULL, {TO(NEXT, FILL), TO(DONE, END)}},
+    [FILL] = {fill_band, NULL, {TO(NEXT, SUM), TO(MORE, FILL)}},
+    [SUM] = {sum_band, NULL, {TO(NEXT, CUT)}},
+    [CUT] = {cut_band, NULL, {TO(NEXT, STAGE), TO(SKIP, BAND)}},
+    [STAGE] = {stage_objects, judge_objects, {TO(NEXT, BAND)}},
+    [END] = {end_body, NULL, {TO(NEXT, COMMIT), TO(MORE, END)}},
+    [COMMIT] = {commit_objects, take_stored, {TO(NEXT, RESPOND)}},
 };
 
 enum zd_next zd_slice_write_step(struct zd_request *req)
 {
     struct zd_slice_write *write = req->state;
-    const enum state now = write->state;
-    if (now == RESPOND) {
+    struct zd_machine_place *place = &write->place;
+    if (place->state == RESPOND) {
         return write->respond(req);
     }
-    const enum outcome outcome = states[now].step(write);
+    const struct slice_write_row *row = &table[place->state];
+    const enum outcome outcome = !place->has_begun  ? row->begin(write)
+                                 : row->end != NULL ? row->end(write)
+                                                    : NEXT;
     if (outcome == FAILED || outcome == ANSWERED) {
         give_back(write); /* at once, though the client may still be sending */
         return outcome == FAILED ? refuse(write) : ZD_DONE;
     }
-    if (outcome == NEXT || outcome == NEXT_LATER) {
-        write->state = states[now].next;
-    } else if (outcome == OTHER || outcome == OTHER_LATER) {
-        write->state = states[now].other;
-    }
-    const bool waits = outcome == NEXT_LATER || outcome == OTHER_LATER || outcome == SAME_LATER;
-    return waits ? ZD_WAIT : ZD_NEXT;
+    return zd_machine_follow(place, row->follows, table[ANY].follows, outcome);
 }
 
 /* ---- the state of the request ---- */
@@ -550,6 +547,7 @@ struct zd_slice_write *zd_slice_write_new(
         zd_slice_params_init(&write->ask, req->server);
         write->format = format;
         write->respond = respond;
+        write->place.state = LOCK;
     }
     return write;
 }

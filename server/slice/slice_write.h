@@ -1,16 +1,17 @@
 /* One slice being written: from the request's head to what is stored.
  *
- *     LOCK -> PLAN -------------------------------> ADMIT -> [ SURVEY -> LOOK ] -> BEGIN
- *      ^        +-> APPEND -> MEASURE -> FORESEE ----^ |                             |
- *      +------------- had to wait for memory ----------+                             v
- *                                                                          EARLY -> RECEIVE
- *     RESPOND <- COMMIT <- END <- BAND <------------------------------------ HEAD <----+
+ *     LOCK -----------------------------> ADMIT -> SURVEY -> LOOK -> BEGIN -> EARLY
+ *      ^ +-> APPEND -> MEASURE -> FORESEE --^ |       |                ^ |       |
+ *      |                                      |       +- unconditional + |       |
+ *      +-------- it waited for memory --------+                          v       v
+ *                                                                        RECEIVE
+ *     RESPOND <- COMMIT <- END <- BAND <------------------------- HEAD <----+
  *                                 |  ^
- *                                 v  +-------------+
+ *                                 v  +--------+------+
  *                               FILL -> SUM -> CUT -> STAGE
  *
- * The objects of a slice that comes in several bands are locked EARLY, before the body is asked
- * for; those of a single band once it is there. SURVEY is passed over without a condition.
+ * The objects of a slice in several bands are locked EARLY, before the request asks for the body;
+ * those of a single band when it is complete. One object alone is not staged.
  *
  * The request runs these steps. At most three further machines are alive meanwhile: the commit
  * (server/write/commit.h), the edits of its objects, and the change of the array's document: four
@@ -39,7 +40,7 @@ struct zd_slice_write {
     struct zd_selection selection; /* the same elements in the stored array */
     struct zd_edit_counts counts;  /* what became of the chunks */
     /* its own */
-    uint32_t state;
+    struct zd_machine_place place;
     bool is_conditional; /* the objects must be as they were surveyed */
     struct zd_error err; /* of a step that has failed */
     const char *code;    /* of its problem, where the status says too little; or NULL */

@@ -21,32 +21,32 @@ enum state {
     LOCK,
     STAGE,
     HOLD,
-    HELD,
     LOOK,
-    LOOKED,
     CHECK,
-    CHECKED,
     WIDEN,
-    WIDENED,
     OBJECTS,
     SHAPE,
     GROW,
-    GROWN,
     REFRESH,
-    REFRESHED,
-    TELL,
+    REPORT,
     SETTLE,
     UNDO,
     RELEASE,
 };
 
-/** What a step has come to, and which state follows. */
 enum outcome {
-    NEXT,       /* the next state */
-    NEXT_LATER, /* the same, when what was asked for has ended */
-    SAME_LATER, /* this state once more, when something has ended */
-    OTHER,      /* the other state */
-    FAILED,     /* zd_commit.wait tells why */
+    NEXT,
+    MORE,   /* of many objects: the next ones */
+    SKIP,   /* there is nothing to do here */
+    AGAIN,  /* another writer has changed the document */
+    FAILED, /* zd_commit.wait says why */
+    N_OUTCOMES,
+};
+
+struct commit_row {
+    enum outcome (*begin)(struct zd_commit *commit);
+    enum outcome (*end)(struct zd_commit *commit);
+    uint8_t follows[N_OUTCOMES];
 };
 
 static struct zd_dataset *dataset_of(const struct zd_commit *commit)
@@ -64,22 +64,25 @@ static enum outcome fail(
     return FAILED;
 }
 
-/* Takes over the error of something that was asked for, if it has failed. */
-static enum outcome take(struct zd_commit *commit, const struct zd_wait *wait)
+/* The outcome of a wait that has ended. */
+static enum outcome outcome_of(struct zd_commit *commit, const struct zd_wait *wait)
 {
     return wait->status == ZD_OK ? NEXT : fail(commit, wait->status, NULL, &wait->err);
 }
 
-static enum outcome later(enum zd_next next)
+static enum outcome wait_for(struct zd_commit *commit, enum zd_next next)
 {
-    return next == ZD_WAIT ? NEXT_LATER : NEXT;
+    zd_machine_want(&commit->place, next);
+    return NEXT;
 }
 
 static enum outcome go_through(struct zd_commit *commit, enum zd_edit_pass_name name)
 {
     struct zd_edit_set *set = &commit->set;
-    if (zd_edit_set_go_on(set, name) == ZD_WAIT) {
-        return SAME_LATER;
+    const enum zd_next next = zd_edit_set_go_on(set, name);
+    if (next == ZD_WAIT) {
+        zd_machine_want(&commit->place, next);
+        return MORE;
     }
     return set->status == ZD_OK ? NEXT : fail(commit, set->status, NULL, &set->err);
 }
@@ -87,7 +90,7 @@ static enum outcome go_through(struct zd_commit *commit, enum zd_edit_pass_name 
 static enum outcome lock_objects(struct zd_commit *commit)
 {
     const enum outcome outcome = go_through(commit, ZD_EDIT_PASS_LOCK);
-    commit->may_be_stale = commit->may_be_stale || outcome == SAME_LATER;
+    commit->may_be_stale = commit->may_be_stale || outcome == MORE;
     return outcome;
 }
 
@@ -106,17 +109,6 @@ static bool is_judged_as_a_whole(const struct zd_commit *commit)
         is_whole = is_whole || commit->set.object[i].want.drops_elements;
     }
     return is_whole || (commit->is_conditional && commit->set.is_staged);
-}
-
-/* There is one holder at a time: if it waited for an object's lock, the writer that has the lock
- * might wait to hold. */
-static bool has_all_locks(const struct zd_commit *commit)
-{
-    bool has_all = commit->set.is_staged;
-    for (uint64_t i = 0; i < commit->set.n; i++) {
-        has_all = has_all && zd_edit_staged_is_locked(&commit->set.object[i].want);
-    }
-    return has_all;
 }
 
 static enum zd_status collect_keys(struct zd_commit *commit, struct zd_error *err)
@@ -144,21 +136,21 @@ static void hold_ended(struct zd_store_op *op)
     zd_machine_go_on(&ZD_CONTAINER(op, struct zd_commit, hold.op)->machine);
 }
 
+/* There is one holder at a time, and all objects are locked before: if the holder waited for an
+ * object's lock, the writer that has the lock might wait to hold. */
 static enum outcome hold_keys(struct zd_commit *commit)
 {
     if (commit->set.is_dry || !is_judged_as_a_whole(commit)) {
-        return OTHER;
+        return SKIP;
     }
-    const bool has_all = has_all_locks(commit);
-    assert(has_all);
-    (void)has_all;
     commit->wait.status = collect_keys(commit, &commit->wait.err);
     if (commit->wait.status != ZD_OK) {
         return FAILED;
     }
+    assert(commit->set.is_staged);
     commit->hold.op.done = hold_ended;
     zd_store_hold(dataset_of(commit)->store, &commit->hold);
-    return NEXT_LATER;
+    return wait_for(commit, ZD_WAIT);
 }
 
 static enum outcome take_hold(struct zd_commit *commit)
@@ -174,7 +166,7 @@ static enum outcome release_keys(struct zd_commit *commit)
         return NEXT;
     }
     zd_store_release(&commit->hold);
-    return NEXT_LATER;
+    return wait_for(commit, ZD_WAIT);
 }
 
 /* ---- reread the array ---- */
@@ -183,13 +175,14 @@ static enum outcome read_node(struct zd_commit *commit)
 {
     zd_node_unref(ZD_TAKE(commit->found.node));
     commit->found = (struct zd_node_want){.wait = zd_machine_wait(&commit->machine)};
-    return later(zd_catalog_want_fresh(dataset_of(commit), commit->set.node->path, &commit->found));
+    return wait_for(
+        commit, zd_catalog_want_fresh(dataset_of(commit), commit->set.node->path, &commit->found));
 }
 
 static enum outcome look_again(struct zd_commit *commit)
 {
     const bool must_look = commit->holds_keys || commit->may_be_stale;
-    return must_look && !commit->set.is_dry ? read_node(commit) : OTHER;
+    return must_look && !commit->set.is_dry ? read_node(commit) : SKIP;
 }
 
 static enum outcome conflict(struct zd_commit *commit)
@@ -251,7 +244,7 @@ static enum outcome judge_node(struct zd_commit *commit)
 {
     const struct zd_wait *wait = &commit->found.wait;
     if (wait->status != ZD_OK && wait->status != ZD_NOT_FOUND) {
-        return take(commit, wait);
+        return outcome_of(commit, wait);
     }
     return is_as_planned(commit) ? NEXT : conflict(commit);
 }
@@ -269,7 +262,7 @@ static enum outcome check_object(struct zd_commit *commit)
     struct zd_store *store = dataset_of(commit)->store;
     ZD_SCOPED_TEXT(key, ZD_KEY_BYTES_MAX);
     if (!commit->holds_keys || commit->n_checked == commit->set.n) {
-        return OTHER;
+        return SKIP;
     }
     commit->wait.status = zd_edit_set_key(&commit->set, commit->n_checked, &key, &commit->wait.err);
     if (commit->wait.status != ZD_OK) {
@@ -283,7 +276,7 @@ static enum outcome check_object(struct zd_commit *commit)
         return NEXT;
     }
     zd_store_status(store, &commit->check);
-    return NEXT_LATER;
+    return wait_for(commit, ZD_WAIT);
 }
 
 /* As the client has seen it, or as it was read to be staged. */
@@ -307,7 +300,7 @@ static enum outcome judge_object(struct zd_commit *commit)
     }
     if (is_as_seen(commit)) {
         commit->n_checked++;
-        return NEXT;
+        return MORE;
     }
     if (commit->before != NULL) {
         return conflict(commit);
@@ -325,36 +318,40 @@ static enum outcome widen_bounds(struct zd_commit *commit)
                            : commit->before != NULL   ? commit->before
                                                       : commit->set.node;
     if (commit->set.is_dry) {
-        return OTHER;
+        return SKIP;
     }
     commit->widen = (struct zd_bounds_want){
         .wait = zd_machine_wait(&commit->machine),
         .node = zd_node_ref(node),
         .written = commit->written,
     };
-    return later(zd_bounds_want(&commit->widen));
+    return wait_for(commit, zd_bounds_want(&commit->widen));
 }
 
 static enum outcome take_bounds(struct zd_commit *commit)
 {
     const struct zd_bounds_want *widen = &commit->widen;
     commit->document_has_changed = widen->node->tag != commit->set.node->tag;
-    return take(commit, &widen->wait);
+    return outcome_of(commit, &widen->wait);
 }
 
 static enum outcome read_shape(struct zd_commit *commit)
 {
-    return commit->before != NULL && !commit->set.is_dry ? read_node(commit) : OTHER;
+    return commit->before != NULL && !commit->set.is_dry ? read_node(commit) : SKIP;
+}
+
+static enum outcome judge_shape(struct zd_commit *commit)
+{
+    if (outcome_of(commit, &commit->found.wait) == FAILED) {
+        return FAILED;
+    }
+    return zd_meta_has_same_chunks(commit->found.node->meta, commit->before->meta)
+               ? NEXT
+               : conflict(commit);
 }
 
 static enum outcome grow(struct zd_commit *commit)
 {
-    if (take(commit, &commit->found.wait) == FAILED) {
-        return FAILED;
-    }
-    if (!zd_meta_has_same_chunks(commit->found.node->meta, commit->before->meta)) {
-        return conflict(commit);
-    }
     const struct zd_grow_ask growth = {
         .node = commit->set.node,
         .shape = commit->set.node->meta->grid.shape,
@@ -362,7 +359,7 @@ static enum outcome grow(struct zd_commit *commit)
     };
     zd_metadata_release(&commit->change);
     commit->change = (struct zd_metadata_want){.wait = zd_machine_wait(&commit->machine)};
-    return later(zd_grow_want(&growth, &commit->change));
+    return wait_for(commit, zd_grow_want(&growth, &commit->change));
 }
 
 static enum outcome judge_growth(struct zd_commit *commit)
@@ -374,7 +371,7 @@ static enum outcome judge_growth(struct zd_commit *commit)
         return NEXT;
     }
     if (status == ZD_PRECONDITION && ++commit->n_tries < TRIES_MAX) {
-        return OTHER; /* others have changed the rest of the document */
+        return AGAIN;
     }
     if (status == ZD_PRECONDITION && !change->is_stored) {
         return conflict(commit);
@@ -385,7 +382,7 @@ static enum outcome judge_growth(struct zd_commit *commit)
 
 static enum outcome refresh(struct zd_commit *commit)
 {
-    return commit->document_has_changed ? read_node(commit) : OTHER;
+    return commit->document_has_changed ? read_node(commit) : SKIP;
 }
 
 static enum outcome take_node(struct zd_commit *commit)
@@ -405,7 +402,7 @@ static enum outcome commit_objects(struct zd_commit *commit)
     return outcome;
 }
 
-static enum outcome tell_events(struct zd_commit *commit)
+static enum outcome report_events(struct zd_commit *commit)
 {
     zd_edit_set_tell(&commit->set);
     return NEXT;
@@ -439,8 +436,8 @@ static enum outcome undo_objects(struct zd_commit *commit)
     const enum outcome outcome = go_through(commit, ZD_EDIT_PASS_UNDO);
     const struct zd_error *why = NULL;
     ZD_SCOPED_TEXT(keys, KEYS_BYTES_MAX);
-    if (outcome == SAME_LATER) {
-        return SAME_LATER;
+    if (outcome == MORE) {
+        return MORE;
     }
     const uint64_t n = zd_edit_set_remains(&commit->set, &keys, &why);
     if (n > 0) {
@@ -451,49 +448,35 @@ static enum outcome undo_objects(struct zd_commit *commit)
 
 /* ---- the machine ---- */
 
-static const struct {
-    enum outcome (*step)(struct zd_commit *commit);
-    enum state next;
-    enum state other;
-    enum state failed;
-} states[] = {
-    [LOCK] = {.step = lock_objects, .next = STAGE, .failed = IDLE},
-    [STAGE] = {.step = stage_objects, .next = IDLE, .failed = IDLE},
+#define TO(outcome, state) [outcome] = (state)
 
-    [HOLD] = {.step = hold_keys, .next = HELD, .other = LOOK, .failed = RELEASE},
-    [HELD] = {.step = take_hold, .next = LOOK, .failed = RELEASE},
-    [LOOK] = {.step = look_again, .next = LOOKED, .other = WIDEN, .failed = RELEASE},
-    [LOOKED] = {.step = judge_node, .next = CHECK, .failed = RELEASE},
-    [CHECK] = {.step = check_object, .next = CHECKED, .other = WIDEN, .failed = RELEASE},
-    [CHECKED] = {.step = judge_object, .next = CHECK, .failed = RELEASE},
-    [WIDEN] = {.step = widen_bounds, .next = WIDENED, .other = OBJECTS, .failed = RELEASE},
-    [WIDENED] = {.step = take_bounds, .next = OBJECTS, .failed = RELEASE},
-    [OBJECTS] = {.step = commit_objects, .next = SHAPE, .failed = UNDO},
-    [SHAPE] = {.step = read_shape, .next = GROW, .other = REFRESH, .failed = UNDO},
-    [GROW] = {.step = grow, .next = GROWN, .failed = UNDO},
-    [GROWN] = {.step = judge_growth, .next = REFRESH, .other = SHAPE, .failed = UNDO},
-    [REFRESH] = {.step = refresh, .next = REFRESHED, .other = TELL},
-    [REFRESHED] = {.step = take_node, .next = TELL},
-    [TELL] = {.step = tell_events, .next = SETTLE},
-    [SETTLE] = {.step = settle_objects, .next = RELEASE, .failed = RELEASE},
-    [UNDO] = {.step = undo_objects, .next = RELEASE},
-    [RELEASE] = {.step = release_keys, .next = IDLE},
+/* The picture of commit.h. */
+static const struct commit_row table[] = {
+    [IDLE] = {.follows = {TO(FAILED, RELEASE)}},
+    [LOCK] = {lock_objects, NULL, {TO(NEXT, STAGE), TO(MORE, LOCK)}},
+    [STAGE] = {stage_objects, NULL, {TO(NEXT, IDLE), TO(MORE, STAGE)}},
+    [HOLD] = {hold_keys, take_hold, {TO(NEXT, LOOK), TO(SKIP, LOOK)}},
+    [LOOK] = {look_again, judge_node, {TO(NEXT, CHECK), TO(SKIP, WIDEN)}},
+    [CHECK] = {check_object, judge_object, {TO(MORE, CHECK), TO(SKIP, WIDEN)}},
+    [WIDEN] = {widen_bounds, take_bounds, {TO(NEXT, OBJECTS), TO(SKIP, OBJECTS)}},
+    [OBJECTS] = {commit_objects, NULL, {TO(NEXT, SHAPE), TO(MORE, OBJECTS), TO(FAILED, UNDO)}},
+    [SHAPE] = {read_shape, judge_shape, {TO(NEXT, GROW), TO(SKIP, REFRESH), TO(FAILED, UNDO)}},
+    [GROW] = {grow, judge_growth, {TO(NEXT, REFRESH), TO(AGAIN, SHAPE), TO(FAILED, UNDO)}},
+    [REFRESH] = {refresh, take_node, {TO(NEXT, REPORT), TO(SKIP, REPORT)}},
+    [REPORT] = {report_events, NULL, {TO(NEXT, SETTLE)}},
+    [SETTLE] = {settle_objects, NULL, {TO(NEXT, RELEASE), TO(MORE, SETTLE)}},
+    [UNDO] = {undo_objects, NULL, {TO(NEXT, RELEASE), TO(MORE, UNDO)}},
+    [RELEASE] = {release_keys, NULL, {TO(NEXT, IDLE)}},
 };
 
 static enum zd_next step(struct zd_machine *machine)
 {
     struct zd_commit *commit = ZD_CONTAINER(machine, struct zd_commit, machine);
-    if (commit->state == IDLE) {
-        return ZD_DONE;
-    }
-    const enum state now = commit->state;
-    const enum outcome outcome = states[now].step(commit);
-    if (outcome != SAME_LATER) {
-        commit->state = outcome == FAILED  ? states[now].failed
-                        : outcome == OTHER ? states[now].other
-                                           : states[now].next;
-    }
-    return outcome == NEXT_LATER || outcome == SAME_LATER ? ZD_WAIT : ZD_NEXT;
+    const struct commit_row *row = &table[commit->place.state];
+    const enum outcome outcome = !commit->place.has_begun ? row->begin(commit)
+                                 : row->end != NULL       ? row->end(commit)
+                                                          : NEXT;
+    return zd_machine_follow(&commit->place, row->follows, table[IDLE].follows, outcome);
 }
 
 static void end(struct zd_machine *machine)
@@ -504,9 +487,9 @@ static void end(struct zd_machine *machine)
 
 static enum zd_next run(struct zd_commit *commit, enum state state)
 {
-    assert(commit->state == IDLE);
+    assert(commit->place.state == IDLE);
     zd_wait_answer(&commit->wait, ZD_OK, NULL);
-    commit->state = state;
+    commit->place.state = (uint8_t)state;
     return zd_machine_call(&commit->machine);
 }
 
@@ -533,7 +516,7 @@ void zd_commit_release(struct zd_commit *commit)
 
 bool zd_commit_is_under_way(const struct zd_commit *commit)
 {
-    return commit->state >= HOLD;
+    return commit->place.state >= HOLD;
 }
 
 enum zd_next zd_commit_stage(struct zd_commit *commit, uint64_t n_objects)

@@ -2,16 +2,17 @@
  *
  *     LOCK -> STAGE      zd_commit_stage, again and again while the elements arrive
  *
- *     HOLD -> LOOK -> CHECK -> WIDEN -> OBJECTS -> GROW -> REFRESH -> TELL -> SETTLE -> RELEASE
- *       |       |       |        |         |         |                                   ^  ^
- *       +-------+-------+--------+---------|---------|------ nothing was written --------+  |
- *                                          +---------+-> UNDO ------------------------------+
+ *     HOLD -> LOOK -> CHECK -> WIDEN -> OBJECTS -> SHAPE <-> GROW
+ *              |                ^                    |        |
+ *              +----------------+                    +--------+-> REFRESH -> REPORT -> SETTLE
+ *                                                                                        |
+ *     OBJECTS, SHAPE or GROW fails -> UNDO -> RELEASE <----------------------------------+
+ *     any other state fails ------------------> RELEASE
  *
- * HOLD keeps other processes from the keys, LOOK reads the array's document again and CHECK the
- * state of each object; WIDEN makes the document right for the new elements before the first one is
- * stored, GROW sets the new shape of an append once all are stored. A step that has nothing to do
- * is passed over. Once OBJECTS has begun, the commit goes to its end whether its client waits or
- * not. Thread: loop. */
+ * HOLD keeps other processes from the keys, LOOK reads the array's document again, and CHECK the
+ * state of each object. WIDEN makes the document right for the new elements before the first object
+ * is stored; SHAPE and GROW set the new shape of an append after the last one. Once OBJECTS has
+ * begun, the commit goes to its end whether its client waits or not. Thread: loop. */
 #ifndef ZD_WRITE_COMMIT_H
 #define ZD_WRITE_COMMIT_H
 
@@ -35,7 +36,7 @@ struct zd_commit {
     struct zd_edit_counts counts;
     /* its own */
     struct zd_machine machine;
-    uint32_t state;
+    struct zd_machine_place place;
     struct zd_store_hold hold;
     bool holds_keys;
     struct zd_store_status check; /* of the object n_checked */

@@ -113,8 +113,43 @@ START_TEST(a_wait_may_wake_a_machine_by_itself)
 }
 END_TEST
 
+START_TEST(a_table_says_which_state_follows)
+{
+    enum { DONE, FIRST, SECOND };
+    enum { NEXT, SKIP, FAILED, N_OUTCOMES };
+    static const uint8_t table[][N_OUTCOMES] = {
+        [DONE] = {[FAILED] = SECOND},
+        [FIRST] = {[NEXT] = SECOND, [SKIP] = FIRST},
+        [SECOND] = {[NEXT] = DONE},
+    };
+    static const struct {
+        struct zd_machine_place before;
+        uint32_t outcome;
+        enum zd_next next;
+        struct zd_machine_place after;
+    } cases[] = {
+        {{.state = FIRST}, NEXT, ZD_NEXT, {.state = FIRST, .has_begun = true}},
+        {{.state = FIRST, .waits = true}, NEXT, ZD_WAIT, {.state = FIRST, .has_begun = true}},
+        {{.state = FIRST, .has_begun = true}, NEXT, ZD_NEXT, {.state = SECOND}},
+        {{.state = FIRST, .waits = true}, SKIP, ZD_WAIT, {.state = FIRST}}, /* begins again */
+        {{.state = FIRST}, FAILED, ZD_NEXT, {.state = SECOND}},             /* as row 0 says */
+        {{.state = SECOND, .has_begun = true}, NEXT, ZD_DONE, {.state = DONE}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct zd_machine_place place = cases[i].before;
+        const enum zd_next next =
+            zd_machine_follow(&place, table[place.state], table[DONE], cases[i].outcome);
+        ck_assert_int_eq(next, cases[i].next);
+        ck_assert_uint_eq(place.state, cases[i].after.state);
+        ck_assert_int_eq(place.has_begun, cases[i].after.has_begun);
+        ck_assert(!place.waits);
+    }
+}
+END_TEST
+
 void zd_unit_tests(TCase *tests)
 {
+    tcase_add_test(tests, a_table_says_which_state_follows);
     tcase_add_test(tests, a_machine_that_never_waits_is_done_at_once_and_does_not_end);
     tcase_add_test(tests, the_last_of_many_waits_wakes_the_machine_once);
     tcase_add_test(tests, a_gather_counts_only_its_own_waits);
