@@ -48,6 +48,7 @@ struct zd_store_config {
 struct zd_store_op {
     struct zd_store *store; /* set by the call that starts it */
     void (*done)(struct zd_store_op *op);
+    void *context; /* of done; borrowed */
     enum zd_status status;
     struct zd_error err; /* set unless status is ZD_OK, ZD_NOT_FOUND or ZD_NOT_MODIFIED */
     bool cancelled;      /* zd_store_cancel was called */

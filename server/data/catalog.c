@@ -25,18 +25,12 @@
 /* Reading JSON and judging it: measured at 50 to 100 MB/s. */
 #define PARSE_NS_PER_BYTE 20
 
-#define NO_CANDIDATE UINT32_MAX /* its key is too long for any store */
-
-struct node_load;
+#define NO_CANDIDATE UINT32_MAX /* no store has its key */
 
 /* One key that some dialect has documents under. */
 struct candidate {
-    struct node_load *load;
-    bool is_possible; /* no store has a key that is malformed */
-    enum zd_status status;
-    struct zd_stat stat;
-    struct zd_buf *bytes; /* owned */
-    struct zd_store_read read;
+    struct zd_generation generation; /* as checked or read last; zero = absent */
+    struct zd_store_read read;       /* its bytes are owned */
     struct zd_store_status check;
 };
 
@@ -69,14 +63,15 @@ static struct zd_node *put_new_node(struct zd_dataset *dataset, struct zd_span p
 /* The candidate of that key, made when there is none. */
 static uint32_t candidate_of(struct node_load *load, const char *key)
 {
+    if (!zd_key_is_valid(key)) {
+        return NO_CANDIDATE;
+    }
     for (uint32_t i = 0; i < load->n_candidates; i++) {
         if (strcmp(load->candidate[i].read.key, key) == 0) {
             return i;
         }
     }
     struct candidate *candidate = &load->candidate[load->n_candidates];
-    candidate->load = load;
-    candidate->is_possible = zd_key_is_valid(key);
     (void)snprintf(candidate->read.key, sizeof candidate->read.key, "%s", key);
     (void)snprintf(candidate->check.key, sizeof candidate->check.key, "%s", key);
     return load->n_candidates++;
@@ -112,71 +107,37 @@ static enum zd_status find_candidates(struct node_load *load)
     return ZD_OK;
 }
 
-static void note_fault(struct node_load *load, enum zd_status status, const struct zd_error *err)
+/* What the store said of a candidate; the first fault is the flight's. */
+static void note(struct node_load *load, struct candidate *candidate, const struct zd_store_op *op,
+    const struct zd_stat *stat)
 {
-    if (load->flight.status == ZD_OK && status != ZD_OK && status != ZD_NOT_FOUND) {
-        load->flight.status = status;
-        load->flight.err = *err;
+    const struct zd_generation absent = {0};
+    candidate->generation = op->status == ZD_OK ? stat->generation : absent;
+    if (load->flight.status == ZD_OK && op->status != ZD_OK && op->status != ZD_NOT_FOUND) {
+        load->flight.status = op->status;
+        load->flight.err = op->err;
     }
 }
 
-static void note_check(struct candidate *candidate, enum zd_status status)
+static void start_check(struct node_load *load, struct candidate *candidate)
 {
-    candidate->status = status;
-    candidate->stat = status == ZD_OK ? candidate->check.stat : (struct zd_stat){0};
-    note_fault(candidate->load, status, &candidate->check.op.err);
-}
-
-static void check_done(struct zd_store_op *op)
-{
-    struct candidate *candidate = ZD_CONTAINER(op, struct candidate, check.op);
-    note_check(candidate, op->status);
-    zd_gather_arrived(&candidate->load->gather);
-}
-
-static void start_check(struct candidate *candidate)
-{
-    struct zd_store *store = candidate->load->entry->dataset->store;
-    const enum zd_status status =
-        candidate->is_possible ? zd_store_status_now(store, &candidate->check) : ZD_NOT_FOUND;
-    if (status != ZD_AGAIN) {
-        note_check(candidate, status);
-        return;
+    struct zd_store *store = load->entry->dataset->store;
+    struct zd_store_status *check = &candidate->check;
+    if (zd_store_status_now(store, check) == ZD_AGAIN) {
+        zd_gather_await(&load->gather, &check->op);
+        zd_store_status(store, check);
     }
-    candidate->check.op.done = check_done;
-    zd_gather_add(&candidate->load->gather, ZD_WAIT);
-    zd_store_status(store, &candidate->check);
 }
 
-static void note_read(struct candidate *candidate, enum zd_status status)
+static void start_read(struct node_load *load, struct candidate *candidate)
 {
-    candidate->status = status;
-    candidate->stat = status == ZD_OK ? candidate->read.stat : (struct zd_stat){0};
-    candidate->bytes = status == ZD_OK ? candidate->read.bytes : NULL;
-    note_fault(candidate->load, status, &candidate->read.op.err);
-}
-
-static void read_done(struct zd_store_op *op)
-{
-    struct candidate *candidate = ZD_CONTAINER(op, struct candidate, read.op);
-    note_read(candidate, op->status);
-    zd_gather_arrived(&candidate->load->gather);
-}
-
-static void start_read(struct candidate *candidate)
-{
-    const struct zd_dataset *dataset = candidate->load->entry->dataset;
+    const struct zd_dataset *dataset = load->entry->dataset;
     struct zd_store_read *read = &candidate->read;
     read->bytes_max = dataset->server->config->settings.limits_consolidated_bytes;
-    const enum zd_status status =
-        candidate->is_possible ? zd_store_read_now(dataset->store, read) : ZD_NOT_FOUND;
-    if (status != ZD_AGAIN) {
-        note_read(candidate, status);
-        return;
+    if (zd_store_read_now(dataset->store, read) == ZD_AGAIN) {
+        zd_gather_await(&load->gather, &read->op);
+        zd_store_read(dataset->store, read);
     }
-    read->op.done = read_done;
-    zd_gather_add(&candidate->load->gather, ZD_WAIT);
-    zd_store_read(dataset->store, read);
 }
 
 /* @param at where the dialect's documents begin among all */
@@ -187,10 +148,10 @@ static struct zd_documents documents_of(const struct node_load *load,
     for (uint32_t i = 0; i < dialect->n_documents; i++) {
         const uint32_t number = load->document[at + i];
         ret_stat[i] = (struct zd_stat){0};
-        if (number != NO_CANDIDATE && load->candidate[number].bytes != NULL) {
-            documents.text[i] = zd_buf_span(load->candidate[number].bytes);
+        if (number != NO_CANDIDATE && load->candidate[number].read.bytes != NULL) {
+            documents.text[i] = zd_buf_span(load->candidate[number].read.bytes);
             documents.present[i] = true;
-            ret_stat[i] = load->candidate[number].stat;
+            ret_stat[i] = load->candidate[number].read.stat;
         }
     }
     return documents;
@@ -222,15 +183,6 @@ static void parse(struct zd_job *job)
     load->flight.status = zd_node_parse(load->node, load->dialect, &documents, &load->flight.err);
 }
 
-static void parse_done(struct zd_job *job, bool cancelled)
-{
-    struct node_load *load = ZD_CONTAINER(job, struct node_load, job);
-    if (cancelled) {
-        load->flight.status = zd_fail(&load->flight.err, ZD_CANCELLED, "the server stops");
-    }
-    zd_machine_go_on(&load->flight.machine);
-}
-
 static enum zd_status note_seen(struct node_load *load)
 {
     struct zd_node *node = load->node;
@@ -240,7 +192,7 @@ static enum zd_status note_seen(struct node_load *load)
     }
     node->n_seen = load->n_candidates;
     for (uint32_t i = 0; i < load->n_candidates; i++) {
-        node->seen[i] = load->candidate[i].stat.generation;
+        node->seen[i] = load->candidate[i].generation;
     }
     return ZD_OK;
 }
@@ -275,15 +227,17 @@ static enum zd_status make_node(struct node_load *load)
 static enum zd_next step_parse(struct node_load *load)
 {
     struct zd_server *server = load->entry->dataset->server;
+    for (uint32_t i = 0; i < load->n_candidates; i++) {
+        struct candidate *candidate = &load->candidate[i];
+        const struct zd_buf *bytes = candidate->read.bytes;
+        note(load, candidate, &candidate->read.op, &candidate->read.stat);
+        load->document_bytes += bytes == NULL ? 0 : bytes->len;
+    }
     if (load->flight.status == ZD_OK) {
         load->flight.status = make_node(load);
     }
     if (load->flight.status != ZD_OK) {
         return ZD_DONE;
-    }
-    for (uint32_t i = 0; i < load->n_candidates; i++) {
-        const struct zd_buf *bytes = load->candidate[i].bytes;
-        load->document_bytes += bytes == NULL ? 0 : bytes->len;
     }
     choose_dialect(load);
     load->step = step_fill;
@@ -291,7 +245,7 @@ static enum zd_next step_parse(struct node_load *load)
         return ZD_NEXT;
     }
     const uint64_t cost_ns = load->document_bytes * PARSE_NS_PER_BYTE;
-    load->job = (struct zd_job){.work = parse, .done = parse_done};
+    load->job = (struct zd_job){.work = parse, .wait = zd_machine_wait(&load->flight.machine)};
     return zd_workers_run(&server->workers, &load->job, cost_ns);
 }
 
@@ -300,7 +254,7 @@ static enum zd_next step_read(struct node_load *load)
     load->step = step_parse;
     zd_gather_begin(&load->gather);
     for (uint32_t i = 0; i < load->n_candidates; i++) {
-        start_read(&load->candidate[i]);
+        start_read(load, &load->candidate[i]);
     }
     return zd_gather_end(&load->gather);
 }
@@ -309,8 +263,10 @@ static enum zd_next step_compare(struct node_load *load)
 {
     struct zd_node *node = load->entry;
     bool is_same = node->n_seen == load->n_candidates;
-    for (uint32_t i = 0; is_same && i < node->n_seen; i++) {
-        is_same = zd_generation_equal(node->seen[i], load->candidate[i].stat.generation);
+    for (uint32_t i = 0; i < load->n_candidates; i++) {
+        struct candidate *candidate = &load->candidate[i];
+        note(load, candidate, &candidate->check.op, &candidate->check.stat);
+        is_same = is_same && zd_generation_equal(node->seen[i], candidate->generation);
     }
     if (load->flight.status != ZD_OK) {
         return ZD_DONE;
@@ -329,7 +285,7 @@ static enum zd_next step_check(struct node_load *load)
     load->step = step_compare;
     zd_gather_begin(&load->gather);
     for (uint32_t i = 0; i < load->n_candidates; i++) {
-        start_check(&load->candidate[i]);
+        start_check(load, &load->candidate[i]);
     }
     return zd_gather_end(&load->gather);
 }
@@ -405,7 +361,7 @@ static void free_load(struct zd_flight *flight)
 {
     struct node_load *load = load_of(flight);
     for (uint32_t i = 0; i < load->n_candidates; i++) {
-        zd_buf_unref(load->candidate[i].bytes);
+        zd_buf_unref(load->candidate[i].read.bytes);
     }
     zd_free(load->candidate);
     zd_free(load->document);

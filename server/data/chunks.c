@@ -105,6 +105,9 @@ static enum zd_next restart(struct chunk_load *load)
 static enum zd_next step_fill(struct chunk_load *load)
 {
     load->is_decoding = false;
+    if (load->job.wait.status == ZD_CANCELLED) {
+        return fail(load, &load->job.wait);
+    }
     return load->flight.status == ZD_OK
                ? found(load, ZD_TAKE(load->data), load->range.stat.generation)
                : ZD_DONE;
@@ -123,16 +126,6 @@ static void decode(struct zd_job *job)
     if (load->flight.status == ZD_CORRUPT) {
         (void)found_corrupt(load);
     }
-}
-
-static void decoded(struct zd_job *job, bool cancelled)
-{
-    struct chunk_load *load = ZD_CONTAINER(job, struct chunk_load, job);
-    if (cancelled) {
-        load->flight.status = zd_fail(
-            &load->flight.err, ZD_CANCELLED, "chunk %s: no request waits for it", load->key);
-    }
-    zd_machine_go_on(&load->flight.machine);
 }
 
 /* On the loop thread, unless this or all that is wanted with it would hold it for too long. */
@@ -164,7 +157,8 @@ static enum zd_next step_decode(struct chunk_load *load)
         decode(&load->job);
         return ZD_NEXT;
     }
-    load->job = (struct zd_job){.work = decode, .done = decoded, .owner = load->owner};
+    load->job = (struct zd_job){
+        .work = decode, .wait = zd_machine_wait(&load->flight.machine), .owner = load->owner};
     load->is_decoding = true;
     zd_workers_submit(&server->workers, &load->job, cost_ns);
     return ZD_WAIT;
@@ -412,7 +406,7 @@ static enum zd_next cancel(struct zd_flight *flight)
     if (!load->is_decoding) {
         return ZD_DONE;
     }
-    zd_workers_cancel(&load->job); /* decoded() still runs */
+    zd_workers_cancel(&load->job); /* its wait still ends */
     return ZD_WAIT;
 }
 

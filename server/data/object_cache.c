@@ -193,17 +193,12 @@ static void note(struct object_load *load, enum zd_status status)
     object->checked_ms = load->flight.began_ms;
 }
 
-static void store_answered(struct zd_store_op *op)
-{
-    zd_machine_go_on(&ZD_CONTAINER(op, struct object_load, ask.op)->flight.machine);
-}
-
-/* Ask the store. ZD_AGAIN: store_answered will run. */
+/* Ask the store. ZD_AGAIN: the machine will go on. */
 static enum zd_status ask(struct object_load *load)
 {
     const struct zd_object *object = object_of(&load->flight);
     struct zd_store *store = object->dataset->store;
-    load->ask.op.done = store_answered;
+    zd_machine_await(&load->flight.machine, &load->ask.op);
     if (object->kind == ZD_KIND_DIRECTORY) {
         (void)snprintf(load->ask.list.prefix, sizeof load->ask.list.prefix, "%s/", object->key);
         load->ask.list.n_max = 1;
@@ -220,9 +215,9 @@ static enum zd_status ask(struct object_load *load)
         return status;
     }
     load->ask.read = (struct zd_store_read){
-        .op.done = store_answered,
         .bytes_max = object->dataset->server->config->settings.limits_object_bytes,
     };
+    zd_machine_await(&load->flight.machine, &load->ask.op);
     (void)snprintf(load->ask.read.key, sizeof load->ask.read.key, "%s", object->key);
     const enum zd_status status = zd_store_read_now(store, &load->ask.read);
     if (status == ZD_AGAIN) {

@@ -82,15 +82,6 @@ static void decode(struct zd_job *job)
     }
 }
 
-static void decoded(struct zd_job *job, bool cancelled)
-{
-    struct index_load *load = ZD_CONTAINER(job, struct index_load, job);
-    if (cancelled) {
-        load->flight.status = zd_fail(&load->flight.err, ZD_CANCELLED, "the server stops");
-    }
-    zd_machine_go_on(&load->flight.machine);
-}
-
 static enum zd_next step_decode(struct index_load *load)
 {
     struct zd_server *server = load->node->dataset->server;
@@ -99,7 +90,7 @@ static enum zd_next step_decode(struct index_load *load)
     server->metrics.n_decodes++;
     server->metrics.n_decoded_bytes += bytes;
     load->step = step_fill;
-    load->job = (struct zd_job){.work = decode, .done = decoded};
+    load->job = (struct zd_job){.work = decode, .wait = zd_machine_wait(&load->flight.machine)};
     return zd_workers_run(&server->workers, &load->job, bytes / INDEX_BYTES_PER_NS);
 }
 

@@ -119,7 +119,7 @@ static void compress(struct zd_job *job)
         zd_compress(coding_job->coding, zd_buf_span(coding_job->from), &coding_job->body);
 }
 
-/* The work is done, or was dropped. Takes the job over. */
+/* The work is done. Takes the job over. */
 static enum zd_status end_job(struct coding_job *job, enum zd_status status)
 {
     struct zd_server *server = job->server;
@@ -136,14 +136,13 @@ static enum zd_status end_job(struct coding_job *job, enum zd_status status)
     return status;
 }
 
-static void compressed(struct zd_job *job, bool cancelled)
+static void compressed(struct zd_wait *wait)
 {
-    struct coding_job *coding_job = ZD_CONTAINER(job, struct coding_job, job);
+    struct coding_job *coding_job = ZD_CONTAINER(wait, struct coding_job, job.wait);
     struct zd_list waiters;
     zd_list_take_all(&coding_job->prepared->form[coding_job->coding].waiters, &waiters);
     coding_job->prepared->form[coding_job->coding].is_busy = false;
-    const enum zd_status status =
-        end_job(coding_job, cancelled ? ZD_CANCELLED : coding_job->status);
+    const enum zd_status status = end_job(coding_job, coding_job->status);
     zd_wait_tell(&waiters, status, NULL);
 }
 
@@ -153,7 +152,7 @@ static struct coding_job *job_new(struct zd_request *req)
     struct coding_job *job = zd_alloc(sizeof *job);
     if (job != NULL) {
         *job = (struct coding_job){
-            .job = {.work = compress, .done = compressed},
+            .job = {.work = compress, .wait.done = compressed},
             .server = req->server,
             .prepared = prepared,
             .coding = now_of(req)->prepared_want.coding,

@@ -52,10 +52,9 @@ static void give_back(struct zd_job *job)
     zd_memory_give_back();
 }
 
-static void gave_back(struct zd_job *job, bool cancelled)
+static void gave_back(struct zd_wait *wait)
 {
-    (void)cancelled;
-    ZD_CONTAINER(job, struct zd_admit, give_back)->gives_back = false;
+    ZD_CONTAINER(wait, struct zd_admit, give_back.wait)->gives_back = false;
 }
 
 static bool is_quiet(const struct zd_admit *admit)
@@ -70,7 +69,7 @@ static void on_quiet(uv_timer_t *timer)
     if (is_quiet(admit)) {
         admit->n_freed = 0;
         admit->gives_back = true;
-        admit->give_back = (struct zd_job){.work = give_back, .done = gave_back};
+        admit->give_back = (struct zd_job){.work = give_back, .wait.done = gave_back};
         zd_workers_submit(&server->workers, &admit->give_back, GIVE_BACK_NS);
     }
 }

@@ -137,13 +137,10 @@ static void parse(struct zd_job *job)
     parsing->status = zd_json_parse(text, &parsing->limits, &parsing->json, &parsing->err);
 }
 
-static void parse_done(struct zd_job *job, bool cancelled)
+static void parse_done(struct zd_wait *wait)
 {
-    struct zd_parsing *parsing = ZD_CONTAINER(job, struct zd_parsing, job);
+    struct zd_parsing *parsing = ZD_CONTAINER(wait, struct zd_parsing, job.wait);
     parsing->is_running = false;
-    if (cancelled) {
-        parsing->status = zd_fail(&parsing->err, ZD_CANCELLED, "the server is shutting down");
-    }
     if (parsing->req == NULL) {
         free_parsing(parsing);
     } else {
@@ -155,7 +152,8 @@ static enum zd_next start(struct zd_parsing *parsing)
 {
     struct zd_request *req = parsing->req;
     const uint64_t cost_ns = parsing->len * PARSE_NS_PER_BYTE;
-    parsing->job = (struct zd_job){.work = parse, .done = parse_done, .owner = zd_task_owner(req)};
+    parsing->job =
+        (struct zd_job){.work = parse, .wait.done = parse_done, .owner = zd_task_owner(req)};
     const enum zd_next next = zd_workers_run(&req->server->workers, &parsing->job, cost_ns);
     parsing->is_running = next == ZD_WAIT;
     return next;

@@ -21,11 +21,11 @@ static void work_on_worker(struct zd_job *job)
     task->work(task);
 }
 
-static void work_is_done(struct zd_job *job, bool cancelled)
+static void work_is_done(struct zd_wait *wait)
 {
-    struct zd_task *task = ZD_CONTAINER(job, struct zd_task, job);
+    struct zd_task *task = ZD_CONTAINER(wait, struct zd_task, job.wait);
     task->is_running = false;
-    task->was_dropped = cancelled;
+    task->was_dropped = wait->status == ZD_CANCELLED;
     if (task->req == NULL) {
         task->release(task);
         return;
@@ -37,7 +37,7 @@ void zd_task_init(struct zd_task *task, struct zd_request *req, void (*work)(str
     void (*release)(struct zd_task *task))
 {
     *task = (struct zd_task){
-        .job = {.work = work_on_worker, .done = work_is_done},
+        .job = {.work = work_on_worker, .wait.done = work_is_done},
         .req = req,
         .work = work,
         .release = release,

@@ -3,6 +3,8 @@
 
 #include <assert.h>
 
+#include "core/store/store.h"
+
 void zd_gather_begin(struct zd_gather *gather)
 {
     assert((gather->n == 0 || gather->n_at_once > 0) && !gather->is_asking);
@@ -31,4 +33,16 @@ void zd_gather_arrived(struct zd_gather *gather)
 void zd_gather_wake(struct zd_wait *wait)
 {
     zd_gather_arrived(wait->context);
+}
+
+static void op_done(struct zd_store_op *op)
+{
+    zd_gather_arrived(op->context);
+}
+
+void zd_gather_await(struct zd_gather *gather, struct zd_store_op *op)
+{
+    op->done = op_done;
+    op->context = gather;
+    zd_gather_add(gather, ZD_WAIT);
 }

@@ -3,6 +3,8 @@
 
 #include <assert.h>
 
+#include "core/store/store.h"
+
 enum zd_next zd_machine_begin(struct zd_machine *machine)
 {
     assert(!machine->is_running);
@@ -40,4 +42,15 @@ enum zd_next zd_machine_follow(
 void zd_machine_wake(struct zd_wait *wait)
 {
     zd_machine_go_on(wait->context);
+}
+
+static void op_done(struct zd_store_op *op)
+{
+    zd_machine_go_on(op->context);
+}
+
+void zd_machine_await(struct zd_machine *machine, struct zd_store_op *op)
+{
+    op->done = op_done;
+    op->context = machine;
 }

@@ -4,6 +4,8 @@
 
 #include "server/runtime/wait.h"
 
+struct zd_store_op;
+
 /**
  * A state machine, embedded in the object whose steps it runs. The owner keeps which step is next:
  * `step` is two lines that find the owner and call that. A step must not free the owner: `end` may,
@@ -32,6 +34,9 @@ void zd_machine_go_on(struct zd_machine *machine);
 
 /** The `done` of a wait whose context is a machine: the machine goes on. */
 void zd_machine_wake(struct zd_wait *wait);
+
+/** Let the end of a store operation wake the machine. Before the operation is started. */
+void zd_machine_await(struct zd_machine *machine, struct zd_store_op *op);
 
 /** A wait that wakes the machine. */
 static inline struct zd_wait zd_machine_wait(struct zd_machine *machine)

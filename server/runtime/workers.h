@@ -19,11 +19,12 @@ struct zd_job_owner {
     bool is_large;    /* see zd_admit_want */
 };
 
-/** One piece of work: the caller's memory, from submit to done. */
+/** One piece of work: the caller's memory, from submit to the end of its
+ * wait. */
 struct zd_job {
     void (*work)(struct zd_job *job); /* worker thread; owns nothing but its inputs and outputs */
-    void (*done)(struct zd_job *job,
-        bool cancelled); /* loop thread, exactly once, never inside zd_workers_submit or _cancel */
+    struct zd_wait wait; /* its end, never inside zd_workers_submit or _cancel; status: ZD_OK, or
+                            ZD_CANCELLED: it was dropped, its work has not run */
     struct zd_job_owner owner;
     /* its own */
     uv_work_t uv;
@@ -46,7 +47,7 @@ struct zd_workers {
     uint64_t n_waiting;
     struct zd_list small;   /* the first job of each owner, the next one in front */
     struct zd_list large;   /* the same */
-    struct zd_list dropped; /* cancelled jobs, whose done has not run */
+    struct zd_list dropped; /* cancelled jobs, whose wait has not ended */
     uv_idle_t idle;         /* runs it */
 };
 
@@ -64,13 +65,13 @@ void zd_workers_close(struct zd_workers *workers);
 bool zd_workers_is_cheap(const struct zd_workers *workers, uint64_t cost_ns);
 
 /** Do a job of that estimated cost: at once when it is cheap, else on a worker.
- * @return ZD_NEXT: its work has run, and its done will not; ZD_WAIT */
+ * @return ZD_NEXT: its work has run, and its wait is left alone; ZD_WAIT */
 enum zd_next zd_workers_run(struct zd_workers *workers, struct zd_job *job, uint64_t cost_ns);
 
 /** Give a job to a worker, whatever it costs. */
 void zd_workers_submit(struct zd_workers *workers, struct zd_job *job, uint64_t cost_ns);
 
-/** Drop a job that has not begun; its done still runs. */
+/** Drop a job that has not begun; its wait still ends. */
 void zd_workers_cancel(struct zd_job *job);
 
 #endif

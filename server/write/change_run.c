@@ -43,20 +43,11 @@ void zd_change_run_init(
     change->gather.machine = &change->machine;
 }
 
-static void work_is_done(struct zd_job *job, bool cancelled)
-{
-    struct zd_change *change = ZD_CONTAINER(job, struct zd_change, job);
-    if (cancelled) {
-        change->err.status = zd_fail(&change->err, ZD_CANCELLED, "the server is shutting down");
-    }
-    zd_gather_arrived(&change->gather);
-}
-
 enum zd_change_outcome zd_change_run_work(
     struct zd_change *change, void (*work)(struct zd_job *job), uint64_t cost_ns)
 {
     struct zd_workers *workers = &change->dataset->server->workers;
-    change->job = (struct zd_job){.work = work, .done = work_is_done};
+    change->job = (struct zd_job){.work = work, .wait = zd_gather_wait(&change->gather)};
     zd_gather_add(&change->gather, zd_workers_run(workers, &change->job, cost_ns));
     return ZD_CHANGE_NEXT;
 }

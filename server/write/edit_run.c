@@ -304,14 +304,6 @@ static void work(struct zd_job *job)
     run->status = zd_rewrite(&run->rewrite, &run->err);
 }
 
-static void work_done(struct zd_job *job, bool cancelled)
-{
-    struct zd_edit_run *run = ZD_CONTAINER(job, struct zd_edit_run, job);
-    run->is_working = false;
-    run->was_dropped = cancelled;
-    zd_machine_go_on(&run->machine);
-}
-
 static uint64_t cost_ns(const struct zd_edit_run *run)
 {
     const struct zd_rewrite *rewrite = &run->rewrite;
@@ -348,15 +340,11 @@ static enum zd_next take_apart(struct zd_edit_run *run)
 
 static enum zd_next step_worked(struct zd_edit_run *run)
 {
-    struct zd_error err = {0};
+    run->is_working = false;
     zd_range_read_release(&run->read);
     run->rewrite.old = NULL;
     if (run->is_staged && !run->is_committing && zd_edit_run_first(&run->batch)->want == NULL) {
         return ZD_DONE;
-    }
-    if (run->was_dropped) {
-        const enum zd_status status = zd_fail(&err, ZD_CANCELLED, "the work was dropped");
-        return settle(run, status, &err);
     }
     if (run->status != ZD_OK) {
         return has_failed_together(run) ? take_apart(run) : settle(run, run->status, &run->err);
@@ -386,7 +374,6 @@ static void set_rewrite(struct zd_edit_run *run)
         run->edit[run->rewrite.n_edits++] = ZD_CONTAINER(link, struct zd_edit_load, link)->edit;
     }
     run->err = (struct zd_error){0};
-    run->was_dropped = false;
 }
 
 static enum zd_next step_work(struct zd_edit_run *run)
@@ -395,7 +382,10 @@ static enum zd_next step_work(struct zd_edit_run *run)
     set_rewrite(run);
     run->step = step_worked;
     run->job = (struct zd_job){
-        .work = work, .done = work_done, .owner = zd_edit_run_first(&run->batch)->owner};
+        .work = work,
+        .wait = zd_machine_wait(&run->machine),
+        .owner = zd_edit_run_first(&run->batch)->owner,
+    };
     const enum zd_next next = zd_workers_run(&server->workers, &run->job, cost_ns(run));
     run->is_working = next == ZD_WAIT;
     return next;

@@ -64,7 +64,6 @@ struct zd_edit_run {
     bool is_staged;     /* the staged form */
     bool is_committing; /* of it: it is completed even if released */
     bool is_working;    /* a worker has it */
-    bool was_dropped;   /* the work was cancelled before it began */
     char *key;          /* of the object; in memory of its own with the map's key */
 };
 

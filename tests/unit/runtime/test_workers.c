@@ -38,11 +38,11 @@ static void work(struct zd_job *job)
     }
 }
 
-static void note(struct zd_job *job, bool cancelled)
+static void note(struct zd_wait *wait)
 {
-    struct piece *self = ZD_CONTAINER(job, struct piece, job);
+    struct piece *self = ZD_CONTAINER(wait, struct piece, job.wait);
     ck_assert(!is_submitting);
-    self->is_cancelled = cancelled;
+    self->is_cancelled = wait->status == ZD_CANCELLED;
     order[n_done++] = self->name;
 }
 
@@ -70,8 +70,8 @@ static struct piece *submit(char name, const void *owner, bool is_large, uint64_
 {
     struct piece *self = &piece[n_pieces++];
     self->name = name;
-    self->job =
-        (struct zd_job){.work = work, .done = note, .owner = {.name = owner, .is_large = is_large}};
+    self->job = (struct zd_job){
+        .work = work, .wait.done = note, .owner = {.name = owner, .is_large = is_large}};
     is_submitting = true;
     zd_workers_submit(&bench.workers, &self->job, cost_ns);
     is_submitting = false;
