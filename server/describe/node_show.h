@@ -3,6 +3,7 @@
 #define ZD_DESCRIBE_NODE_SHOW_H
 
 #include "core/base/hash.h"
+#include "server/data/multiscale.h"
 #include "server/data/walk.h"
 #include "server/describe/node_json.h"
 #include "server/request/request.h"

@@ -3,7 +3,6 @@
 #define ZD_REQUEST_REQUEST_H
 
 #include "server/data/catalog.h"
-#include "server/data/multiscale.h"
 #include "server/data/parent_groups.h"
 #include "server/data/tag.h"
 #include "server/http/compress.h"
@@ -68,7 +67,6 @@ struct zd_request {
     struct zd_node *node; /* a reference, or NULL */
     zd_step *after_node;
     struct zd_parent_groups_want parent_groups; /* of zd_request_want_parent_groups */
-    struct zd_multiscale multiscale;            /* of zd_request_want_multiscale */
 
     /* of server/request/body.h */
     struct zd_json *json;       /* the body, once it is parsed; owned, or NULL */
@@ -96,10 +94,6 @@ struct zd_node *zd_request_node(
 /** Before `next`: what the groups above the request's node say of it. */
 enum zd_next zd_request_want_parent_groups(struct zd_request *req, zd_step *next);
 struct zd_listing zd_request_listing(const struct zd_request *req); /* after that */
-
-/** Before `next`: the levels of the request's node, which is a group that has some:
- * req->multiscale. */
-enum zd_next zd_request_want_multiscale(struct zd_request *req, zd_step *next);
 
 /** Put another node in the place of the request's own; takes a reference. */
 void zd_request_set_node(struct zd_request *req, struct zd_node *node);

@@ -9,7 +9,6 @@ void zd_request_end_waits(struct zd_request *req)
 {
     zd_wait_cancel(&req->node_want.wait);
     zd_parent_groups_release(&req->parent_groups);
-    zd_multiscale_release(&req->multiscale);
     if (req->state_free != NULL) {
         req->state_free(req);
     }

@@ -47,13 +47,6 @@ struct zd_listing zd_request_listing(const struct zd_request *req)
     return zd_parent_groups_listing(&req->parent_groups.groups, req->node->path);
 }
 
-enum zd_next zd_request_want_multiscale(struct zd_request *req, zd_step *next)
-{
-    req->step = next;
-    req->multiscale.wait = zd_machine_wait(&req->machine);
-    return zd_multiscale_want(&req->multiscale, req->node);
-}
-
 void zd_request_set_node(struct zd_request *req, struct zd_node *node)
 {
     struct zd_node *before = req->node;

@@ -14,7 +14,7 @@ bool zd_slice_level_refuse(struct zd_request *req)
 static void count(
     const struct zd_slice_read *read, struct zd_choice_level *level, struct zd_error *err)
 {
-    const struct zd_multiscale *multiscale = &read->task.req->multiscale;
+    const struct zd_multiscale *multiscale = &read->multiscale;
     for (uint32_t i = 0; i < multiscale->n; i++) {
         const struct zd_node *node = multiscale->node[i];
         struct zd_selection asked;
@@ -57,7 +57,7 @@ static enum zd_next respond_missing(struct zd_request *req, uint32_t level)
 static enum zd_next take_level(struct zd_slice_read *read, uint32_t level)
 {
     struct zd_request *req = read->task.req;
-    struct zd_node *node = req->multiscale.node[level];
+    struct zd_node *node = read->multiscale.node[level];
     if (node == NULL) {
         return respond_missing(req, level);
     }
@@ -83,7 +83,7 @@ static enum zd_next choose(struct zd_slice_read *read, struct zd_choice_level *l
         .number = read->ask.level,
         .n_elements_max = read->ask.max_size,
         .level = levels,
-        .n_levels = req->multiscale.n,
+        .n_levels = read->multiscale.n,
     };
     if (!choice.has_number && !is_any_counted(&choice)) {
         return err.status == ZD_OK ? respond_missing(req, 0)
@@ -99,7 +99,8 @@ static enum zd_next choose(struct zd_slice_read *read, struct zd_choice_level *l
 
 static enum zd_next step_choose(struct zd_request *req)
 {
-    const struct zd_multiscale *multiscale = &req->multiscale;
+    struct zd_slice_read *read = zd_slice_read_of(req);
+    const struct zd_multiscale *multiscale = &read->multiscale;
     if (multiscale->wait.status != ZD_OK) {
         return zd_respond_error(req, NULL, &multiscale->wait.err);
     }
@@ -108,7 +109,7 @@ static enum zd_next step_choose(struct zd_request *req)
         const struct zd_error err = {.status = ZD_NO_MEMORY, .text = "no memory for the levels"};
         return zd_respond_error(req, NULL, &err);
     }
-    const enum zd_next next = choose(req->state, levels);
+    const enum zd_next next = choose(read, levels);
     zd_free(levels);
     return next;
 }
@@ -130,7 +131,9 @@ enum zd_next zd_slice_level_want(struct zd_slice_read *read, zd_step *next)
     }
     if (zd_multiscale_has(read->node->meta)) {
         read->after_level = next;
-        return zd_request_want_multiscale(req, step_choose);
+        read->multiscale.wait = zd_machine_wait(&req->machine);
+        req->step = step_choose;
+        return zd_multiscale_want(&read->multiscale, read->node);
     }
     if (ask->has_level || ask->has_max_size) {
         return refuse_parameter(req, ask->has_level ? "level" : "max_size",

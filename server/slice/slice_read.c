@@ -12,7 +12,9 @@ static zd_step step_arrived;
 
 static void leave(struct zd_request *req)
 {
-    zd_task_leave(&zd_slice_read_of(req)->task);
+    struct zd_slice_read *read = zd_slice_read_of(req);
+    zd_multiscale_release(&read->multiscale);
+    zd_task_leave(&read->task);
 }
 
 void zd_slice_read_init(

@@ -9,6 +9,7 @@
 #define ZD_SLICE_SLICE_READ_H
 
 #include "server/data/fetch.h"
+#include "server/data/multiscale.h"
 #include "server/data/survey.h"
 #include "server/describe/headers.h"
 #include "server/request/task.h"
@@ -45,9 +46,10 @@ struct zd_slice_read {
     struct zd_survey survey;
     struct zd_fetch fetch; /* the caller's to free */
     struct zd_headers headers;
-    zd_step *after_level; /* of zd_slice_level_want */
-    bool is_surveyed;     /* the generations were asked for before anything is read */
-    bool is_tagless;      /* the array changes all the time: the answer has no entity tag */
+    struct zd_multiscale multiscale; /* of a group that has levels */
+    zd_step *after_level;            /* of zd_slice_level_want */
+    bool is_surveyed;                /* the generations were asked for before anything is read */
+    bool is_tagless; /* the array changes all the time: the answer has no entity tag */
     uint32_t n_restarts;
 };
 
