@@ -2,13 +2,14 @@
 #include "server/front/callbacks.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "server/front/exchange.h"
-#include "server/front/head.h"
-#include "server/front/receive.h"
 #include "server/front/reply_cache.h"
 #include "server/front/suspend.h"
 #include "server/front/wire.h"
+#include "server/request/connection.h"
+#include "server/request/dispatch.h"
 #include "server/request/identity.h"
 #include "server/request/respond.h"
 #include "server/runtime/server.h"
@@ -36,20 +37,138 @@ static enum MHD_Result sleep_or_end(struct zd_exchange *exchange)
     return zd_suspend_exchange(exchange) ? MHD_YES : MHD_NO;
 }
 
-static enum MHD_Result obey(struct zd_exchange *exchange, enum zd_receive verdict)
+/* ---- a body that is taken while it comes ----
+ *
+ *     head --> begin_upload --> leave_head --> take_upload ... end_upload
+ *
+ * An answer that is given while the body still comes ends the connection, unless little is left to
+ * be read. */
+
+static enum zd_next step_refuse_long(struct zd_request *req)
 {
-    switch (verdict) {
-    case ZD_RECEIVE_READ:
-        return MHD_YES;
-    case ZD_RECEIVE_SLEEP:
-        return sleep_or_end(exchange);
-    case ZD_RECEIVE_ANSWER:
-        return queue(exchange);
-    case ZD_RECEIVE_CLOSE:
-        break;
-    }
-    return MHD_NO;
+    const struct zd_settings *settings = &req->server->config->settings;
+    const struct zd_upload *upload = &req->upload;
+    const uint64_t least = settings->limits_body_bytes + 1;
+    struct zd_error err = {0};
+    err.status = zd_fail(&err, ZD_TOO_LARGE, "the body exceeds limits.body_bytes (%llu)",
+        (unsigned long long)settings->limits_body_bytes);
+    zd_fact_limit(&err, settings->limits_body_bytes, upload->has_length ? upload->length : least);
+    return zd_respond_error(req, "too_large", &err);
 }
+
+/* The guard let the value pass: digits, perhaps zeros in front, and no more than 64 bits. */
+static uint64_t number_in(const char *value)
+{
+    uint64_t number = 0;
+    for (const char *at = value + strspn(value, " \t"); *at >= '0' && *at <= '9'; at++) {
+        number = number * 10 + (uint64_t)(*at - '0');
+    }
+    return number;
+}
+
+static void read_framing(struct zd_request *req)
+{
+    struct zd_upload *upload = &req->upload;
+    const char *length = zd_connection_header(req, "Content-Length");
+    const char *expect = zd_connection_header(req, "Expect");
+    upload->length = length == NULL ? 0 : number_in(length);
+    upload->has_length = length != NULL || zd_connection_header(req, "Transfer-Encoding") == NULL;
+    upload->expects_continue = expect != NULL && strcasecmp(expect, "100-continue") == 0;
+}
+
+/* Whether the steps run now; else the body is to come whole. */
+static bool begin_upload(struct zd_request *req)
+{
+    struct zd_upload *upload = &req->upload;
+    read_framing(req);
+    if (!(zd_dispatch_route(req) && req->route->streams_body)) {
+        if (upload->length <= req->server->config->settings.limits_body_bytes) {
+            return false;
+        }
+        req->step = step_refuse_long;
+    }
+    upload->state = ZD_UPLOAD_HEAD;
+    return true;
+}
+
+/* The steps have run, or the connection was woken, and nothing of the body was read yet. */
+static enum MHD_Result leave_head(struct zd_exchange *exchange)
+{
+    struct zd_upload *upload = &exchange->request.upload;
+    const bool has_answer = exchange->now.response != NULL;
+    const bool has_body = !upload->has_length || upload->length > 0;
+    if (has_answer && upload->expects_continue && has_body) {
+        return queue(exchange); /* to read on would ask for the body (RFC 9110, 10.1.1) */
+    }
+    if (!has_answer && !upload->is_asked) {
+        return sleep_or_end(exchange);
+    }
+    upload->state = ZD_UPLOAD_OPEN;
+    zd_suspend_answered(exchange);
+    return MHD_YES;
+}
+
+static void go_on(struct zd_request *req)
+{
+    req->upload.wanted_bytes = 0;
+    zd_machine_go_on(&req->machine);
+}
+
+/* @param len how many bytes; then how many were left because the window is full */
+static enum MHD_Result take_upload(struct zd_exchange *exchange, const char *bytes, size_t *len)
+{
+    struct zd_request *req = &exchange->request;
+    struct zd_upload *upload = &req->upload;
+    size_t n_put = 1;
+    size_t at = 0;
+    while (upload->state == ZD_UPLOAD_OPEN && *len > 0 && n_put > 0) {
+        n_put = zd_upload_put(upload, bytes + at, *len);
+        at += n_put;
+        *len -= n_put;
+        upload->came_bytes += n_put;
+        if (upload->wanted_bytes > 0 && upload->held_bytes >= upload->wanted_bytes) {
+            go_on(req);
+        }
+    }
+    if (upload->state == ZD_UPLOAD_DROPPED) {
+        upload->came_bytes += *len;
+        upload->dropped_bytes += *len;
+        *len = 0;
+        zd_suspend_send_last(exchange);
+    }
+    return *len == 0 ? MHD_YES : sleep_or_end(exchange);
+}
+
+/* All of the body has come. */
+static enum MHD_Result end_upload(struct zd_exchange *exchange)
+{
+    struct zd_request *req = &exchange->request;
+    struct zd_upload *upload = &req->upload;
+    if (exchange->now.is_answered) {
+        return MHD_NO; /* past libmicrohttpd */
+    }
+    if (upload->state == ZD_UPLOAD_OPEN) {
+        upload->state = ZD_UPLOAD_ENDED;
+        if (upload->wanted_bytes > 0) {
+            go_on(req);
+        }
+    }
+    return exchange->now.response == NULL ? sleep_or_end(exchange) : queue(exchange);
+}
+
+static enum MHD_Result on_upload(struct zd_exchange *exchange, const char *bytes, size_t *len)
+{
+    if (exchange->now.has_left) {
+        return MHD_NO;
+    }
+    if (*len > 0) {
+        return take_upload(exchange, bytes, len);
+    }
+    return exchange->request.upload.state == ZD_UPLOAD_HEAD ? leave_head(exchange)
+                                                            : end_upload(exchange);
+}
+
+/* ---- all requests ---- */
 
 /* The first call for a request: its head is there. An answer given now would end the connection;
  * the call that follows has the whole request, or a part of its body. */
@@ -63,15 +182,15 @@ static enum MHD_Result begin(struct zd_exchange *exchange, const char *method)
         return MHD_NO;
     }
     exchange->now.has_begun = true;
-    if (zd_head_read(exchange, method) != ZD_OK) {
+    if (zd_exchange_read_head(exchange, method) != ZD_OK) {
         return MHD_NO; /* a condition is lost */
     }
     zd_identity_judge(req, &req->identity);
-    if (zd_request_is_reading(req) || !zd_receive_begin(exchange)) {
+    if (zd_request_is_reading(req) || !begin_upload(req)) {
         return MHD_YES;
     }
     zd_exchange_start(exchange);
-    return obey(exchange, zd_receive_leave_head(exchange));
+    return leave_head(exchange);
 }
 
 /* The whole request is there: it has a prepared answer, or its steps run. */
@@ -104,10 +223,13 @@ static enum zd_next step_refuse_body(struct zd_request *req)
 static enum MHD_Result refuse_body(
     struct zd_exchange *exchange, zd_step *step, const char *bytes, size_t *len)
 {
-    zd_receive_refuse(exchange, step, exchange->memory.body.len);
+    struct zd_request *req = &exchange->request;
+    req->upload.state = ZD_UPLOAD_OPEN;
+    req->upload.came_bytes = exchange->memory.body.len;
+    req->step = step;
     zd_exchange_drop_body(exchange);
     zd_exchange_start(exchange);
-    return obey(exchange, zd_receive_bytes(exchange, bytes, len));
+    return take_upload(exchange, bytes, len);
 }
 
 static enum MHD_Result take_body(struct zd_exchange *exchange, const char *bytes, size_t *len)
@@ -123,24 +245,10 @@ static enum MHD_Result take_body(struct zd_exchange *exchange, const char *bytes
         *len = 0;
         return MHD_YES;
     case ZD_TOO_LARGE:
-        return refuse_body(exchange, zd_receive_step_too_long, bytes, len);
+        return refuse_body(exchange, step_refuse_long, bytes, len);
     default:
         return MHD_NO;
     }
-}
-
-/* Of a request whose steps run before its body is there. */
-static enum MHD_Result on_upload(struct zd_exchange *exchange, const char *bytes, size_t *len)
-{
-    if (exchange->now.has_left) {
-        return MHD_NO;
-    }
-    if (*len > 0) {
-        return obey(exchange, zd_receive_bytes(exchange, bytes, len));
-    }
-    return obey(exchange, exchange->request.upload.state == ZD_UPLOAD_HEAD
-                              ? zd_receive_leave_head(exchange)
-                              : zd_receive_end(exchange));
 }
 
 enum MHD_Result zd_callbacks_request(void *cls, struct MHD_Connection *connection, const char *url,

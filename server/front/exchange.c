@@ -3,8 +3,13 @@
 
 #include <microhttpd.h>
 #include <netinet/in.h>
+#include <string.h>
+#include <strings.h>
 
+#include "core/base/num.h"
 #include "server/front/reply_cache.h"
+#include "server/front/response.h"
+#include "server/request/connection.h"
 #include "server/request/dispatch.h"
 #include "server/request/request_end.h"
 #include "server/request/respond.h"
@@ -16,7 +21,7 @@ static struct zd_exchange *exchange_new(struct zd_front *front)
 {
     struct zd_list *link = zd_list_pop_front(&front->spare);
     if (link != NULL) {
-        return ZD_CONTAINER(link, struct zd_exchange, sleeper.link);
+        return ZD_CONTAINER(link, struct zd_exchange, link);
     }
     struct zd_exchange *exchange = zd_alloc_zero(1, sizeof *exchange);
     if (exchange == NULL) {
@@ -72,6 +77,125 @@ struct zd_exchange *zd_exchange_begin(
     exchange->now.began_ns = uv_hrtime();
     front->server->metrics.n_in_flight++;
     return exchange;
+}
+
+/* ---- the head ---- */
+
+/* Lines of one list are one list (RFC 9110, 5.3). Few clients send several: the first is borrowed
+ * as it is. */
+static void add_line(const char **place, struct zd_text *list, const char *value)
+{
+    if (list->len == 0) {
+        zd_text_add(list, *place);
+    }
+    zd_text_addf(list, ", %s", value);
+    *place = list->at;
+}
+
+/* One pass over the headers: looking each one up would walk the list as many times. */
+static enum MHD_Result on_header(
+    void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+    (void)kind;
+    if (strchr("AaCcIiRrXx", name[0]) == NULL) {
+        return MHD_YES;
+    }
+    struct zd_exchange *exchange = cls;
+    struct zd_request *req = &exchange->request;
+    struct zd_text *list = exchange->memory.list;
+    struct zd_conditions *conditions = &req->conditions;
+    const struct {
+        const char *name;
+        const char **place;
+        struct zd_text *list; /* NULL: it comes once, and the first one counts */
+    } wanted[] = {
+        {"If-None-Match", &conditions->if_none_match, &list[0]},
+        {"If-Modified-Since", &conditions->if_modified_since, NULL},
+        {"Range", &conditions->range, NULL},
+        {"If-Range", &conditions->if_range, NULL},
+        {"If-Match", &conditions->if_match, &list[1]},
+        {"If-Unmodified-Since", &conditions->if_unmodified_since, NULL},
+        {"X-Request-Id", &exchange->now.sent_id, NULL},
+        {"Accept", &req->accept, &list[2]},
+        {"Accept-Encoding", &req->accept_encoding, &list[3]},
+        {"Content-Encoding", &req->content_encoding, &list[4]},
+    };
+    for (size_t i = 0; i < ZD_COUNT_OF(wanted); i++) {
+        if (strcasecmp(wanted[i].name, name) != 0) {
+            continue;
+        }
+        if (*wanted[i].place == NULL) {
+            *wanted[i].place = value;
+        } else if (wanted[i].list != NULL) {
+            add_line(wanted[i].place, wanted[i].list, value);
+        }
+    }
+    return MHD_YES;
+}
+
+/* The client's id when it is well formed, else one of ours. */
+static void take_id(struct zd_exchange *exchange)
+{
+    static const char allowed[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+    struct zd_exchange_now *now = &exchange->now;
+    const char *sent = now->sent_id;
+    exchange->request.id = now->id;
+    if (sent != NULL && sent[0] != '\0') {
+        const size_t len = strnlen(sent, ZD_FRONT_ID_MAX + 1);
+        if (len <= ZD_FRONT_ID_MAX && strspn(sent, allowed) == len) {
+            memcpy(now->id, sent, len + 1);
+            return;
+        }
+    }
+    zd_response_make_id(exchange->front, now->id);
+}
+
+enum zd_status zd_exchange_read_head(struct zd_exchange *exchange, const char *method)
+{
+    struct zd_request *req = &exchange->request;
+    req->method = method;
+    req->is_head = strcmp(method, "HEAD") == 0;
+    (void)MHD_get_connection_values(exchange->now.connection, MHD_HEADER_KIND, on_header, exchange);
+    take_id(exchange);
+    for (size_t i = 0; i < ZD_FRONT_LISTS; i++) {
+        ZD_TRY(exchange->memory.list[i].status);
+    }
+    return ZD_OK;
+}
+
+/* NULL: it has none (a Unix socket). */
+static const struct sockaddr *client_address(const struct zd_exchange *exchange)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(exchange->now.connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    return info == NULL ? NULL : info->client_addr;
+}
+
+const char *zd_connection_header(const struct zd_request *req, const char *name)
+{
+    return MHD_lookup_connection_value(
+        zd_front_exchange(req)->now.connection, MHD_HEADER_KIND, name);
+}
+
+void zd_connection_peer(const struct zd_request *req, struct zd_peer *ret_peer)
+{
+    const struct sockaddr *address = client_address(zd_front_exchange(req));
+    *ret_peer = (struct zd_peer){0};
+    if (address == NULL) {
+        return;
+    }
+    ret_peer->family = address->sa_family;
+    if (ret_peer->family == AF_INET) {
+        const struct sockaddr_in *v4 = (const void *)address;
+        ret_peer->prefix = v4->sin_addr.s_addr;
+    } else if (ret_peer->family == AF_INET6) {
+        const struct sockaddr_in6 *v6 = (const void *)address;
+        const bool is_v4 = IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr) != 0;
+        ret_peer->family = is_v4 ? AF_INET : AF_INET6;
+        ret_peer->prefix =
+            is_v4 ? zd_load_u32(&v6->sin6_addr.s6_addr[12]) : zd_load_u64(&v6->sin6_addr);
+    }
 }
 
 /* ---- the steps ---- */
@@ -142,13 +266,10 @@ static void reset(struct zd_exchange *exchange)
     exchange->now = (struct zd_exchange_now){0};
 }
 
-/* The address of the client; NULL: it has none (a Unix socket). */
 static const char *name_client(const struct zd_exchange *exchange, char to[INET6_ADDRSTRLEN])
 {
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(exchange->now.connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-    const bool has_address = info != NULL && info->client_addr != NULL;
-    return has_address && uv_ip_name(info->client_addr, to, INET6_ADDRSTRLEN) == 0 ? to : NULL;
+    const struct sockaddr *address = client_address(exchange);
+    return address != NULL && uv_ip_name(address, to, INET6_ADDRSTRLEN) == 0 ? to : NULL;
 }
 
 static void count(struct zd_exchange *exchange, bool was_sent)
@@ -179,15 +300,15 @@ static void count(struct zd_exchange *exchange, bool was_sent)
 void zd_exchange_end(struct zd_exchange *exchange, bool was_sent)
 {
     count(exchange, was_sent);
-    zd_list_remove(&exchange->sleeper.link);
+    zd_list_remove(&exchange->link);
     exchange->now.is_suspended = false; /* nothing that ends now wakes the connection */
     reset(exchange);
-    zd_list_push_front(&exchange->front->spare, &exchange->sleeper.link);
+    zd_list_push_front(&exchange->front->spare, &exchange->link);
 }
 
 void zd_exchange_free_spare(struct zd_front *front)
 {
     for (struct zd_list *link; (link = zd_list_pop_front(&front->spare)) != NULL;) {
-        exchange_free(ZD_CONTAINER(link, struct zd_exchange, sleeper.link));
+        exchange_free(ZD_CONTAINER(link, struct zd_exchange, link));
     }
 }

@@ -8,6 +8,9 @@
 struct zd_exchange *zd_exchange_begin(
     struct zd_front *front, const char *target, struct MHD_Connection *connection);
 
+/** The head is there: set method, conditions, what is accepted, and id. @retval ZD_NO_MEMORY */
+ZD_RESULT zd_exchange_read_head(struct zd_exchange *exchange, const char *method);
+
 /** The connection is done with it: count and log the request, and keep the memory for another.
  * @param was_sent the answer was sent whole */
 void zd_exchange_end(struct zd_exchange *exchange, bool was_sent);

@@ -4,7 +4,6 @@
 
 #include <uv.h>
 
-#include "server/front/hangup.h"
 #include "server/request/request.h"
 #include "server/runtime/access.h"
 #include "server/runtime/cache.h"
@@ -12,6 +11,7 @@
 struct MHD_Connection;
 struct MHD_Daemon;
 struct MHD_Response;
+struct pollfd;
 struct zd_prepared;
 struct zd_wires;
 
@@ -45,7 +45,8 @@ struct zd_exchange_now {
     struct zd_buf *document; /* of a problem, while the request's body still comes; owned */
     struct zd_access access; /* status, bytes and problem, for the log; http_status 0: no answer */
     uint64_t began_ns;
-    uint64_t deadline_ms;    /* loop time; valid while the connection sleeps */
+    uint64_t deadline_ms;    /* loop time; valid while the connection sleeps, as is fd */
+    int fd;                  /* of the connection */
     bool response_is_shared; /* else it goes with the exchange */
     bool is_suspended;       /* the connection sleeps until zd_connection_wake */
     bool has_begun;          /* the head was seen */
@@ -58,9 +59,9 @@ struct zd_exchange_now {
 /** One request with its answer, and the connection that both go through. */
 struct zd_exchange {
     struct zd_request request;
-    struct zd_front *front;    /* borrowed */
-    struct zd_sleeper sleeper; /* in front->waiting, or in front->spare */
-    struct zd_list turn;       /* in front->turns */
+    struct zd_front *front; /* borrowed */
+    struct zd_list link;    /* in front->waiting, or in front->spare */
+    struct zd_list turn;    /* in front->turns */
     struct zd_exchange_memory memory;
     struct zd_exchange_now now;
 };
@@ -88,12 +89,14 @@ struct zd_front {
     struct zd_server *server;
     struct zd_listener *listener; /* n_listeners of them; owned */
     size_t n_listeners;
-    uint64_t n_connections_max;     /* of all listeners together */
-    struct zd_wires *wires;         /* what comes in on the connections; owned */
-    struct zd_list spare;           /* struct zd_exchange: to be used again */
-    struct zd_list waiting;         /* struct zd_exchange: asleep, the oldest deadline first */
-    uv_timer_t deadline;            /* of the first of them */
-    struct zd_hangup hangup;        /* finds the clients that have left */
+    uint64_t n_connections_max; /* of all listeners together */
+    struct zd_wires *wires;     /* what comes in on the connections; owned */
+    struct zd_list spare;       /* struct zd_exchange: to be used again */
+    struct zd_list waiting;     /* struct zd_exchange: asleep, the oldest deadline first */
+    uv_timer_t deadline;        /* of the first of them */
+    uv_timer_t hangup;          /* while there are any: finds the clients that have left */
+    struct pollfd *socket;      /* room for n_sockets_max of theirs; owned */
+    size_t n_sockets_max;
     struct zd_list turns;           /* struct zd_exchange: they go on when the loop has turned */
     uv_idle_t next_turn;            /* while there are any */
     struct zd_cache prepared;       /* struct zd_prepared: prepared answers, by target */

@@ -1,11 +1,14 @@
-/* Responses of libmicrohttpd: bodies, and the headers of answers. */
+/* Responses of libmicrohttpd, and answers that it never sees. */
 #include "server/front/response.h"
 
 #include <assert.h>
 #include <microhttpd.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
+#include <time.h>
 
+#include "core/base/hash.h"
 #include "core/base/num.h"
 #include "server/http/accept.h"
 #include "server/http/answer_headers.h"
@@ -19,7 +22,7 @@
 #define REASON_LEN_MAX    (ZD_ERROR_TEXT_BYTES - 1)
 #define NUMBERS_BYTES     80 /* of a header that holds three of 64 bits */
 
-const char zd_response_emergency[] =
+static const char emergency[] =
     "{\"type\":\"urn:zarrd:problem:internal\",\"title\":\"Internal server error\",\"status\":500,"
     "\"detail\":\"no memory for the answer\",\"code\":\"internal\"}\n";
 
@@ -86,13 +89,25 @@ struct MHD_Response *zd_response_of_unknown_length(void)
 
 /* ---- headers ---- */
 
+void zd_response_make_id(struct zd_front *front, char *to)
+{
+    const uint64_t n = front->n_ids++;
+    const uint64_t id =
+        zd_hash_of((struct zd_span){.ptr = (const uint8_t *)&n, .len = sizeof n}, front->id_seed);
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < ZD_FRONT_MADE_ID_LEN; i++) {
+        to[i] = digits[id >> (4 * i) & 15];
+    }
+    to[ZD_FRONT_MADE_ID_LEN] = '\0';
+}
+
 void zd_response_add(struct MHD_Response *response, const char *name, const char *value)
 {
     assert(zd_answer_headers_have(name));
     (void)MHD_add_response_header(response, name, value);
 }
 
-void zd_response_give_common(const struct zd_server *server, const char *id,
+static void give_common(const struct zd_server *server, const char *id,
     void (*give)(void *to, const char *name, const char *value), void *to)
 {
     give(to, "X-Request-Id", id);
@@ -109,7 +124,7 @@ static void give_response(void *to, const char *name, const char *value)
 void zd_response_add_common(
     const struct zd_request *req, const char *id, struct MHD_Response *response)
 {
-    zd_response_give_common(req->server, id, give_response, response);
+    give_common(req->server, id, give_response, response);
     if (req->server->is_draining) {
         zd_response_add(response, "Connection", "close");
     }
@@ -266,7 +281,7 @@ enum zd_next zd_response_give(struct zd_request *req, unsigned http_status,
         now->access.http_status = MHD_HTTP_INTERNAL_SERVER_ERROR;
         now->access.problem_code = "internal";
         now->access.reason = "no memory for the answer";
-        now->access.body_bytes = req->is_head ? 0 : strlen(zd_response_emergency);
+        now->access.body_bytes = req->is_head ? 0 : strlen(emergency);
         return ZD_DONE;
     }
     now->response = response;
@@ -286,7 +301,7 @@ enum zd_next zd_response_give_document(
     }
     if (zd_upload_is_open(&req->upload) && document->status == ZD_OK) {
         zd_buf_unref(now->document);
-        now->document = zd_buf_copy(zd_text_span(document)); /* zd_refusal_add_last sends it */
+        now->document = zd_buf_copy(zd_text_span(document)); /* zd_response_add_last sends it */
     }
     now->access.problem_code = kind->code;
     return zd_response_give(req, kind->http_status, response, document->len);
@@ -309,6 +324,87 @@ void zd_response_add_to_answer(struct zd_request *req, const char *name, const c
     }
 }
 
+/* ---- answers that libmicrohttpd never sees ---- */
+
+static void give_line(void *to, const char *name, const char *value)
+{
+    zd_text_addf(to, "%s: %s\r\n", name, value);
+}
+
+static void add_status_line(unsigned http_status, struct zd_text *to)
+{
+    char date[ZD_DATE_BYTES];
+    zd_date_format(date, (int64_t)time(NULL) * 1000);
+    zd_text_addf(to, "HTTP/1.1 %u %s\r\nConnection: close\r\nDate: %s\r\n", http_status,
+        MHD_get_reason_phrase_for(http_status), date);
+}
+
+static enum MHD_Result give_own(
+    void *to, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+    (void)kind;
+    if (strcasecmp(name, "Connection") != 0) {
+        give_line(to, name, value);
+    }
+    return MHD_YES;
+}
+
+void zd_response_add_last(const struct zd_exchange *exchange, struct zd_text *to)
+{
+    const struct zd_buf *document = exchange->now.document;
+    const struct zd_span body = document == NULL ? zd_span_of(emergency) : zd_buf_span(document);
+    add_status_line(exchange->now.access.http_status, to);
+    (void)MHD_get_response_headers(exchange->now.response, give_own, to);
+    zd_text_addf(to, "Content-Length: %zu\r\n\r\n", body.len);
+    zd_text_add_bytes(to, body.ptr, body.len);
+}
+
+static void count_refusal(struct zd_server *server, const struct zd_refusal *refusal,
+    const char *id, const struct zd_text *document)
+{
+    const struct zd_access access = {
+        .method = refusal->method,
+        .target = refusal->target,
+        .id = id,
+        .client = refusal->client,
+        .was_refused = true,
+        .duration_ns = refusal->duration_ns,
+        .http_status = zd_problem_kind(refusal->code)->http_status,
+        .body_bytes = refusal->is_head ? 0 : document->len,
+        .problem_code = refusal->code,
+        .reason = refusal->detail,
+    };
+    server->metrics.n_problems++;
+    server->metrics.n_refused++;
+    zd_metrics_access(&server->metrics, &access);
+    zd_log_access(&server->log, &access);
+}
+
+void zd_response_refuse(
+    struct zd_server *server, const struct zd_refusal *refusal, struct zd_text *to)
+{
+    struct zd_text *document = &server->front->scratch;
+    struct zd_error err = {.status = ZD_INVALID};
+    err.facts.limit = refusal->limit;
+    err.facts.set = refusal->limit > 0 ? ZD_FACT_LIMIT : 0;
+    const struct zd_problem problem = {
+        .code = refusal->code, .detail = refusal->detail, .err = &err};
+    char id[ZD_FRONT_MADE_ID_LEN + 1];
+    zd_response_make_id(server->front, id);
+    zd_text_clear(document);
+    zd_problem_add(&problem, id, document);
+    add_status_line(zd_problem_kind(refusal->code)->http_status, to);
+    give_common(server, id, give_line, to);
+    zd_text_addf(to,
+        "Content-Type: application/problem+json\r\nCache-Control: no-cache\r\n"
+        "Content-Length: %zu\r\n\r\n",
+        document->len);
+    if (!refusal->is_head) {
+        zd_text_add_bytes(to, document->at, document->len);
+    }
+    count_refusal(server, refusal, id, document);
+}
+
 /* ---- all of a front's ---- */
 
 enum zd_status zd_response_init(struct zd_front *front, struct zd_error *err)
@@ -316,8 +412,8 @@ enum zd_status zd_response_init(struct zd_front *front, struct zd_error *err)
     zd_text_init(&front->scratch, PROBLEM_BYTES_MAX);
     zd_text_init(&front->exposed, EXPOSED_BYTES_MAX);
     zd_answer_headers_add_exposed(&front->exposed);
-    front->emergency = MHD_create_response_from_buffer(strlen(zd_response_emergency),
-        (char *)(uintptr_t)zd_response_emergency, MHD_RESPMEM_PERSISTENT);
+    front->emergency = MHD_create_response_from_buffer(
+        strlen(emergency), (char *)(uintptr_t)emergency, MHD_RESPMEM_PERSISTENT);
     if (front->emergency == NULL || front->exposed.status != ZD_OK) {
         return zd_fail(err, ZD_NO_MEMORY, "no memory for prepared answers");
     }

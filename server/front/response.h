@@ -1,4 +1,5 @@
-/* Responses of libmicrohttpd: bodies, and the headers of answers. Thread: loop. */
+/* Responses of libmicrohttpd, and answers that it never sees: to what the guard refuses, and before
+ * a body is read. Thread: loop. */
 #ifndef ZD_FRONT_RESPONSE_H
 #define ZD_FRONT_RESPONSE_H
 
@@ -6,9 +7,6 @@
 #include "server/request/respond.h"
 
 #define ZD_RESPONSE_ANY_ID "0000000000000000" /* ZD_FRONT_MADE_ID_LEN bytes, to be overwritten */
-
-/** The problem that is answered when there is no memory for another answer. */
-extern const char zd_response_emergency[];
 
 /** Set front->scratch, exposed and emergency up. @retval ZD_NO_MEMORY */
 ZD_RESULT zd_response_init(struct zd_front *front, struct zd_error *err);
@@ -33,10 +31,6 @@ struct MHD_Response *zd_response_of_unknown_length(void);
 
 /** Add a header, which has a row in server/http/answer_headers.h. */
 void zd_response_add(struct MHD_Response *response, const char *name, const char *value);
-
-/** Give the headers of every answer. */
-void zd_response_give_common(const struct zd_server *server, const char *id,
-    void (*give)(void *to, const char *name, const char *value), void *to);
 
 /** Add the headers of every answer. */
 void zd_response_add_common(
@@ -94,5 +88,31 @@ void zd_response_keep_reason(struct zd_request *req, const char *reason);
 
 /** Add a header to the answer, when the response is the request's own. */
 void zd_response_add_to_answer(struct zd_request *req, const char *name, const char *value);
+
+/** Make an X-Request-Id: ZD_FRONT_MADE_ID_LEN characters and NUL. */
+void zd_response_make_id(struct zd_front *front, char *to);
+
+/* Answers that libmicrohttpd never sees, as bytes. */
+
+/** What the guard refuses. Everything borrowed. */
+struct zd_refusal {
+    const char *code; /* of server/http/problem.h */
+    const char *detail;
+    uint64_t limit; /* that was exceeded; 0: none */
+    bool is_head;   /* the answer has no body */
+    /* for the log; "-" where it is not known */
+    const char *method;
+    const char *target; /* as sent, or the beginning of it */
+    const char *client;
+    uint64_t duration_ns; /* since its first byte; 0: it came at once */
+};
+
+/** Add the whole answer, from its status line on, and count and log it. The connection ends with
+ * it. */
+void zd_response_refuse(
+    struct zd_server *server, const struct zd_refusal *refusal, struct zd_text *to);
+
+/** Add the whole answer of an exchange, which is a problem. The connection ends with it. */
+void zd_response_add_last(const struct zd_exchange *exchange, struct zd_text *to);
 
 #endif

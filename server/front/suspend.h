@@ -19,6 +19,14 @@ struct zd_wire *zd_suspend_wire(struct MHD_Connection *connection);
  */
 bool zd_suspend_exchange(struct zd_exchange *exchange);
 
+/** An answer may be there while the body comes: it is dropped from here on, and
+ * zd_suspend_send_last. */
+void zd_suspend_answered(struct zd_exchange *exchange);
+
+/** A client that has much left to send is answered now, past libmicrohttpd, which answers only
+ * requests that it has read; the connection ends with it. */
+void zd_suspend_send_last(struct zd_exchange *exchange);
+
 /** Answer all that sleep with 503 draining: libmicrohttpd must not be stopped while one does. */
 void zd_suspend_wake_all(struct zd_front *front);
 

@@ -17,7 +17,7 @@
 #include <sys/socket.h>
 
 #include "core/base/num.h"
-#include "server/front/refusal.h"
+#include "server/front/response.h"
 #include "server/http/guard.h"
 #include "server/runtime/server.h"
 
@@ -185,7 +185,7 @@ static void refuse(struct zd_wire *wire)
         .client = client,
         .duration_ns = wire->began_ns == 0 ? 0 : uv_hrtime() - wire->began_ns,
     };
-    zd_refusal_add(wire->wires->server, &refusal, &answer);
+    zd_response_refuse(wire->wires->server, &refusal, &answer);
     give_last(wire, &answer);
 }
 

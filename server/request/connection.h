@@ -22,7 +22,4 @@ void zd_connection_wake(struct zd_request *req);
 /** The steps have answered: the end of the request's machine. */
 void zd_connection_answered(struct zd_request *req);
 
-/** Send the answer although the request's body has not been read; the connection ends with it. */
-void zd_connection_send_last(struct zd_request *req);
-
 #endif

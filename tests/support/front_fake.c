@@ -122,11 +122,6 @@ void zd_connection_answered(struct zd_request *req)
     zd_admit_answered(req);
 }
 
-void zd_connection_send_last(struct zd_request *req)
-{
-    (void)req;
-}
-
 /* ---- the bottom of server/request/respond.h ---- */
 
 static void add_header(struct zd_fake_exchange *exchange, const char *name, const char *value)
