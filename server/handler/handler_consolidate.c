@@ -311,7 +311,7 @@ static enum zd_next step_listed(struct zd_request *req)
     if (consolidation->task.was_dropped || consolidation->status != ZD_OK) {
         return refuse_work(req);
     }
-    const struct zd_metadata_ask ask = {
+    const struct zd_metadata_input input = {
         .kind = ZD_METADATA_CONSOLIDATE,
         .place = req->path,
         .json = consolidation->listing,
@@ -321,7 +321,7 @@ static enum zd_next step_listed(struct zd_request *req)
     };
     consolidation->change.wait = zd_machine_wait(&req->machine);
     req->step = step_stored;
-    return zd_metadata_want(req->dataset, &ask, &consolidation->change);
+    return zd_metadata_want(req->dataset, &input, &consolidation->change);
 }
 
 static enum zd_next step_stored(struct zd_request *req)

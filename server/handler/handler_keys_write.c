@@ -38,7 +38,7 @@ struct change {
     struct zd_object_want object;
     struct zd_store_write_want write;
     struct zd_metadata_want metadata;
-    struct zd_metadata_ask ask;
+    struct zd_metadata_input input;
     struct zd_edit *edit; /* the bytes of a chunk; owned, or NULL */
     struct zd_written written;
     struct zd_bounds_want widen;
@@ -206,14 +206,14 @@ static enum zd_next step_changed(struct zd_request *req)
 static enum zd_next change_document(struct zd_request *req)
 {
     struct change *change = change_of(req);
-    change->ask.place = req->path;
-    change->ask.bytes = req->body;
-    change->ask.condition = change->write.condition;
-    change->ask.generation = change->write.generation;
+    change->input.place = req->path;
+    change->input.bytes = req->body;
+    change->input.condition = change->write.condition;
+    change->input.generation = change->write.generation;
     zd_metadata_release(&change->metadata);
     change->metadata = (struct zd_metadata_want){.wait = zd_machine_wait(&req->machine)};
     req->step = step_changed;
-    return zd_metadata_want(req->dataset, &change->ask, &change->metadata);
+    return zd_metadata_want(req->dataset, &change->input, &change->metadata);
 }
 
 /* ---- conditions ---- */
@@ -463,7 +463,7 @@ static enum zd_next begin(struct zd_request *req, enum zd_metadata_kind kind)
     change->key = (struct zd_key_lock){
         .wait = zd_machine_wait(&req->machine), .dataset = req->dataset, .key = req->path};
     change->is_erase = kind == ZD_METADATA_ERASE_KEY;
-    change->ask.kind = kind;
+    change->input.kind = kind;
     req->state = change;
     req->state_free = leave;
     req->step = step_found;

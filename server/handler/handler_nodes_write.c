@@ -18,7 +18,7 @@
 /** A change on its way. */
 struct writing {
     struct zd_request *req; /* borrowed */
-    struct zd_metadata_ask ask;
+    struct zd_metadata_input input;
     struct zd_node_want found;
     struct zd_node *node; /* judged by the conditions, or shown; or NULL */
     struct zd_node_show show;
@@ -90,8 +90,8 @@ static enum zd_next step_condition(struct zd_request *req)
     if (zd_tag_judge_write(&req->conditions, node == NULL ? NULL : etag, mtime_ms) != ZD_OK) {
         return refuse_condition(req, node);
     }
-    writing->ask.expected = writing->node;
-    writing->ask.expects_absent = node == NULL;
+    writing->input.expected = writing->node;
+    writing->input.expects_absent = node == NULL;
     req->step = step_change;
     return ZD_NEXT;
 }
@@ -123,13 +123,13 @@ static enum zd_next step_judge(struct zd_request *req)
 static enum zd_next step_change(struct zd_request *req)
 {
     struct writing *writing = writing_of(req);
-    writing->ask.place = req->path;
-    writing->ask.bytes = req->body;
-    writing->ask.json = req->json;
+    writing->input.place = req->path;
+    writing->input.bytes = req->body;
+    writing->input.json = req->json;
     zd_metadata_release(&writing->change);
     writing->change = (struct zd_metadata_want){.wait = zd_machine_wait(&req->machine)};
     req->step = step_changed;
-    return zd_metadata_want(req->dataset, &writing->ask, &writing->change);
+    return zd_metadata_want(req->dataset, &writing->input, &writing->change);
 }
 
 static enum zd_next refuse_change(struct zd_request *req)
@@ -174,11 +174,11 @@ static enum zd_next step_changed(struct zd_request *req)
     if (writing->change.wait.status != ZD_OK) {
         return refuse_change(req);
     }
-    if (writing->ask.kind == ZD_METADATA_ERASE) {
+    if (writing->input.kind == ZD_METADATA_ERASE) {
         const struct zd_representation answer = {.http_status = 204};
         return zd_respond(req, &answer);
     }
-    return writing->ask.is_dry ? look(req, step_show_dry) : show_stored(req);
+    return writing->input.is_dry ? look(req, step_show_dry) : show_stored(req);
 }
 
 /* ---- the answer ---- */
@@ -210,7 +210,7 @@ static enum zd_next step_respond(struct zd_request *req)
          * that are unknown. */
         forget_node(writing);
     }
-    const struct zd_node *node = writing->ask.is_dry ? NULL : writing->node;
+    const struct zd_node *node = writing->input.is_dry ? NULL : writing->node;
     struct zd_representation answer = {
         .http_status = writing->change.has_made ? 201 : 200,
         .media_type = ZD_BODY_JSON,
@@ -237,10 +237,10 @@ static ZD_RESULT read_flags(
 {
     const struct zd_params *params = &req->params;
     bool is_recursive = true;
-    ZD_TRY(zd_params_flag(params, "dry_run", false, &writing->ask.is_dry, err));
-    ZD_TRY(zd_params_flag(params, "erase_chunks", false, &writing->ask.erases_chunks, err));
+    ZD_TRY(zd_params_flag(params, "dry_run", false, &writing->input.is_dry, err));
+    ZD_TRY(zd_params_flag(params, "erase_chunks", false, &writing->input.erases_chunks, err));
     ZD_TRY(zd_params_flag(params, "recursive", true, &is_recursive, err));
-    writing->ask.keeps_children = !is_recursive;
+    writing->input.keeps_children = !is_recursive;
     return ZD_OK;
 }
 
@@ -255,8 +255,8 @@ static bool begin(struct zd_request *req, enum zd_metadata_kind kind)
         return false;
     }
     writing->req = req;
-    writing->ask.kind = kind;
-    writing->ask.wants_node = kind != ZD_METADATA_ERASE;
+    writing->input.kind = kind;
+    writing->input.wants_node = kind != ZD_METADATA_ERASE;
     zd_node_show_init(&writing->show, req);
     req->state = writing;
     req->state_free = leave;

@@ -5,7 +5,6 @@
 
 #include "core/base/num.h"
 #include "core/base/scan.h"
-#include "server/write/grow.h"
 
 static bool find_name(const struct zd_meta *meta, struct zd_span name, uint32_t *ret_dim)
 {
@@ -72,8 +71,7 @@ enum zd_next zd_slice_append_foresee(
             zd_fail(&change->wait.err, ZD_TOO_LARGE, "the array would be longer than 2^64");
         return ZD_NEXT;
     }
-    const struct zd_grow_ask ask = {.node = append->before, .shape = shape, .is_dry = true};
-    return zd_grow_want(&ask, change);
+    return zd_metadata_want_shape(append->before, shape, NULL, change);
 }
 
 enum zd_status zd_slice_append_select(const struct zd_slice_append *append,

@@ -163,7 +163,7 @@ static void take_waiting(struct widening *widening)
 static enum zd_next step_change(struct widening *widening)
 {
     take_waiting(widening);
-    const struct zd_metadata_ask ask = {
+    const struct zd_metadata_input input = {
         .kind = ZD_METADATA_PATCH,
         .place = widening->path,
         .written = &widening->written,
@@ -171,7 +171,7 @@ static enum zd_next step_change(struct widening *widening)
     };
     widening->change = (struct zd_metadata_want){.wait = zd_machine_wait(&widening->machine)};
     widening->step = step_changed;
-    return zd_metadata_want(widening->dataset, &ask, &widening->change);
+    return zd_metadata_want(widening->dataset, &input, &widening->change);
 }
 
 /* ---- the calls ---- */

@@ -7,12 +7,9 @@
 #include "server/data/multiscale.h"
 #include "server/runtime/gather.h"
 #include "server/write/lock.h"
-#include "server/write/metadata_ask.h"
+#include "server/write/metadata_input.h"
 #include "server/write/purge.h"
 #include "server/write/store_write.h"
-
-/** How often a change begins again because another process has written meanwhile. */
-#define ZD_CHANGE_TRIES_MAX 16
 
 struct zd_change;
 struct zd_change_old_document;
@@ -37,13 +34,11 @@ enum zd_change_outcome {
 
 typedef enum zd_change_outcome zd_change_step(struct zd_change *change);
 
-/** A state. Whatever `begin` starts in change->gather is over before `end` runs, which says what
- * came of it. `end` is skipped when `begin` returns anything but NEXT. */
+/** A row of the table of states (server/runtime/machine.h). `begin` starts what it needs in
+ * change->gather. */
 struct zd_change_row {
-    zd_change_step *begin; /* or NULL */
-    zd_change_step *end;   /* or NULL: NEXT */
-    /* The number of the row that follows. 0: as row 0 says, and where that says nothing the change
-     * has ended. */
+    zd_change_step *begin;
+    zd_change_step *end; /* or NULL */
     uint8_t follows[ZD_CHANGE_N_OUTCOMES];
 };
 
@@ -113,17 +108,15 @@ struct zd_change_clearing {
 };
 
 struct zd_change {
-    struct zd_dataset *dataset;    /* a reference */
-    struct zd_metadata_want *want; /* NULL once released */
-    struct zd_metadata_ask ask;    /* owned */
-    char *key;                     /* of PUT_KEY and ERASE_KEY, or NULL */
-    char *path;                    /* of the node */
-    struct zd_written *written;    /* what ask.written points to, or NULL */
+    struct zd_dataset *dataset;     /* a reference */
+    struct zd_metadata_want *want;  /* NULL once released */
+    struct zd_metadata_input input; /* owned */
+    char *key;                      /* of PUT_KEY and ERASE_KEY, or NULL */
+    char *path;                     /* of the node */
+    struct zd_written *written;     /* what input.written points to, or NULL */
 
-    const struct zd_change_row *table;
-    uint32_t row;
-    bool has_begun; /* the row's `begin` has run */
     struct zd_machine machine;
+    struct zd_machine_place state;
     struct zd_gather gather;
     struct zd_job job;
     uint32_t n_tries;
@@ -169,12 +162,12 @@ static inline struct zd_change_place *zd_change_target(struct zd_change *change)
 
 static inline bool zd_change_is_erasure(const struct zd_change *change)
 {
-    return change->ask.kind == ZD_METADATA_ERASE || change->ask.kind == ZD_METADATA_ERASE_KEY;
+    return change->input.kind == ZD_METADATA_ERASE || change->input.kind == ZD_METADATA_ERASE_KEY;
 }
 
 static inline bool zd_change_is_put(const struct zd_change *change)
 {
-    return change->ask.kind == ZD_METADATA_PUT || change->ask.kind == ZD_METADATA_PUT_KEY;
+    return change->input.kind == ZD_METADATA_PUT || change->input.kind == ZD_METADATA_PUT_KEY;
 }
 
 /** NEXT, or FAILED with change->err, to which that status belongs. */
@@ -195,11 +188,7 @@ static inline enum zd_change_outcome zd_change_outcome_of_wait(
     return zd_change_outcome_of(change, wait->status);
 }
 
-/* server/write/change_run.c: the engine, and what happens after failures. */
-
-/** Prepare the machine, which begins with row 1. */
-void zd_change_run_init(
-    struct zd_change *change, const struct zd_change_row *table, void (*end)(struct zd_machine *));
+/* server/write/metadata.c */
 
 /** In `begin`: run work on a worker, or here when it is cheap. It sets change->err.status. */
 enum zd_change_outcome zd_change_run_work(
@@ -209,26 +198,6 @@ enum zd_change_outcome zd_change_run_work(
 enum zd_change_outcome zd_change_run_purge(
     struct zd_change *change, const struct zd_purge_want *purge);
 
-/** Release what was found, read, made and staged, to begin again or to end. */
-void zd_change_run_forget(struct zd_change *change);
-
-/** The new document and what it replaces. */
-void zd_change_run_forget_meta(struct zd_change *change);
-
-zd_change_step zd_change_run_again;  /* another process has written: look again, or give up */
-zd_change_step zd_change_run_fail;   /* what becomes of a change that fails */
-zd_change_step zd_change_run_drop;   /* listings that cannot be refreshed are dropped: none is
-                                        valid, a wrong one is not */
-zd_change_step zd_change_run_finish; /* the outcome; the locks are released */
-
-/* server/write/change_lock.c */
-zd_change_step zd_change_lock_path;
-zd_change_step zd_change_lock_path_end;
-zd_change_step zd_change_lock_tree; /* release all, to lock everything below as well: where an array
-                                       is made, nobody may store what becomes a chunk of it */
-zd_change_step zd_change_lock_metadata;
-zd_change_step zd_change_lock_metadata_end;
-
 /* server/write/change_find.c: what is stored, and whether the change is possible there. */
 zd_change_step zd_change_find_nodes;
 zd_change_step zd_change_find_nodes_end;
@@ -236,19 +205,15 @@ zd_change_step zd_change_find_documents;
 zd_change_step zd_change_find_documents_end;
 zd_change_step zd_change_find_again; /* whether the nodes are still the ones found */
 zd_change_step zd_change_find_again_end;
+zd_change_step zd_change_look; /* whether the keys below allow the change */
+zd_change_step zd_change_look_end;
 
-/* The new documents, judged and rendered. */
-zd_change_step zd_change_bounds;
+/* server/write/change_judge.c: the new documents, judged and rendered. */
+zd_change_step zd_change_judge_bounds;
 zd_change_step zd_change_judge;
 zd_change_step zd_change_judge_end;
-zd_change_step zd_change_levels;
-zd_change_step zd_change_levels_end;
-
-/** Whether the judged document may be stored here. */
-bool zd_change_judge_is_accepted(const struct zd_change *change, const struct zd_meta *meta);
-
-/** The outcome of a document that may not. */
-enum zd_change_outcome zd_change_judge_refuse(struct zd_change *change);
+zd_change_step zd_change_judge_levels;
+zd_change_step zd_change_judge_levels_end;
 
 struct zd_documents zd_change_judge_documents(const struct zd_change_place *place);
 uint64_t zd_change_judge_stored_bytes(const struct zd_change_place *place);
@@ -262,10 +227,6 @@ ZD_RESULT zd_change_judge_keep(struct zd_change_place *place, struct zd_document
 /** The same, if this server can read them again. */
 ZD_RESULT zd_change_judge_keep_readable(
     struct zd_change_place *place, struct zd_document_texts *texts);
-
-/* server/write/change_look.c: whether what is stored below allows the change. */
-zd_change_step zd_change_look;
-zd_change_step zd_change_look_end;
 
 /* server/write/change_relist.c: consolidated metadata of the nodes above. */
 zd_change_step zd_change_relist;
@@ -307,6 +268,9 @@ zd_change_step zd_change_erase_restore_end;
 zd_change_step zd_change_erase_rest;
 zd_change_step zd_change_erase_rest_end;
 
+/** Report the nodes that have changed to the subscribers of events. */
+void zd_change_report(struct zd_change *change);
+
 /** Whether chunks have to be erased before the new document may be seen. */
 bool zd_change_erase_has_orphans(const struct zd_change *change);
 
@@ -327,10 +291,5 @@ zd_change_step zd_change_undo_look_end;
 zd_change_step zd_change_undo_last;
 zd_change_step zd_change_undo_last_end;
 zd_change_step zd_change_undo_end;
-
-/* server/write/change_report.c: events. */
-void zd_change_report(struct zd_change *change);
-void zd_change_report_erased(struct zd_change *change, const uint64_t *index);
-void zd_change_report_rest(struct zd_change *change);
 
 #endif

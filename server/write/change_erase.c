@@ -1,8 +1,79 @@
-/* Changing documents: what is erased. Of an erasure first the documents; later everything else,
- * when readers no longer find it. */
+/* Changing documents: what a change erases, and the events of what it has changed. An erasure takes
+ * the documents first; everything else when readers no longer find it. */
 #include <string.h>
 
+#include "server/data/events.h"
+#include "server/data/tag.h"
 #include "server/write/change.h"
+
+#define REPORTED_AT_ONCE 256 /* chunks */
+
+/* ---- events ---- */
+
+/* A group's tag is of its document only: its children have events of their own, and listing them
+ * for each change would cost more than the change. */
+static void tag_of(
+    const struct zd_change_place *place, enum zd_node_type type, char etag[ZD_TAG_BYTES])
+{
+    const uint32_t n = place->change->dialect->n_documents;
+    zd_tag_node(etag, type, zd_tag_documents(place->stat, n));
+}
+
+/* Listings have no events: they repeat what the documents say. */
+void zd_change_report(struct zd_change *change)
+{
+    const bool is_made = change->verdict < ZD_VERDICT_FAILED;
+    char etag[ZD_TAG_BYTES];
+    if (change->input.kind == ZD_METADATA_CONSOLIDATE) {
+        return;
+    }
+    if (change->verdict == ZD_VERDICT_LOST || (zd_change_is_erasure(change) && is_made)) {
+        /* A group without a document existed by what was below it. */
+        if (change->before != NULL || change->input.kind == ZD_METADATA_ERASE) {
+            zd_events_node(change->dataset->events, change->path, ZD_NODE_DELETED, NULL);
+        }
+        return;
+    }
+    for (size_t i = 0; i + 1 < change->n_places; i++) {
+        if (change->place[i].is_new && (change->place[i].is_made || is_made)) {
+            tag_of(&change->place[i], ZD_NODE_GROUP, etag);
+            zd_events_node(change->dataset->events, change->place[i].path, ZD_NODE_CREATED, etag);
+        }
+    }
+    if (is_made) {
+        tag_of(zd_change_target(change), change->meta->type, etag);
+        zd_events_node(change->dataset->events, change->path,
+            change->has_made ? ZD_NODE_CREATED : ZD_NODE_CHANGED, etag);
+    }
+}
+
+static void report_rest(struct zd_change *change)
+{
+    if (change->n_erased > 0) {
+        zd_events_chunks(change->dataset->events, change->path, change->meta->grid.rank,
+            change->erased_index, change->n_erased, ZD_CHUNKS_ERASED);
+    }
+    change->n_erased = 0;
+}
+
+/* Without memory for several, each has an event of its own. */
+static void report_erased(struct zd_change *change, const uint64_t *index)
+{
+    const uint32_t rank = change->meta->grid.rank;
+    if (change->erased_index == NULL) {
+        change->erased_index =
+            zd_alloc_zero((size_t)REPORTED_AT_ONCE * rank, sizeof *change->erased_index);
+    }
+    if (change->erased_index == NULL) {
+        zd_events_chunks(change->dataset->events, change->path, rank, index, 1, ZD_CHUNKS_ERASED);
+        return;
+    }
+    memcpy(change->erased_index + change->n_erased * rank, index, rank * sizeof *index);
+    change->n_erased++;
+    if (change->n_erased == REPORTED_AT_ONCE) {
+        report_rest(change);
+    }
+}
 
 /* ---- the node's own documents ---- */
 
@@ -64,7 +135,7 @@ enum zd_change_outcome zd_change_erase_own_end(struct zd_change *change)
                 change, wait->status == ZD_NOT_FOUND ? ZD_PRECONDITION : wait->status);
         }
     }
-    return change->ask.kind == ZD_METADATA_PUT ? ZD_CHANGE_ORPHANS : ZD_CHANGE_NEXT;
+    return change->input.kind == ZD_METADATA_PUT ? ZD_CHANGE_ORPHANS : ZD_CHANGE_NEXT;
 }
 
 /* As long as listings may fail the documents can be put back. */
@@ -197,7 +268,7 @@ static void report_outside(void *context, const struct zd_purge_key *key)
     struct zd_change *change = context;
     uint64_t index[ZD_RANK_MAX];
     if (is_outside(change, key->rest, index)) {
-        zd_change_report_erased(change, index);
+        report_erased(change, index);
     }
 }
 
@@ -251,7 +322,7 @@ static bool shrinks(const struct zd_change *change)
 bool zd_change_erase_has_orphans(const struct zd_change *change)
 {
     const struct zd_meta *before = change->before;
-    if (change->ask.kind != ZD_METADATA_PUT || !change->ask.erases_chunks) {
+    if (change->input.kind != ZD_METADATA_PUT || !change->input.erases_chunks) {
         return false;
     }
     if (before == NULL || before->type == ZD_NODE_GROUP) {
@@ -264,7 +335,7 @@ bool zd_change_erase_has_orphans(const struct zd_change *change)
 static bool holds(void *context, struct zd_node *node)
 {
     struct zd_change *change = context;
-    if (change->ask.kind != ZD_METADATA_PATCH) {
+    if (change->input.kind != ZD_METADATA_PATCH) {
         change->clearing.is_overtaken = node != NULL;
         return node == NULL;
     }
@@ -341,7 +412,7 @@ typedef enum zd_purge_answer visitor(void *context, const struct zd_purge_key *k
 
 static visitor *choose_visitor(const struct zd_change *change)
 {
-    switch (change->ask.kind) {
+    switch (change->input.kind) {
     case ZD_METADATA_ERASE:
         return judge_all;
     case ZD_METADATA_PATCH:
@@ -361,7 +432,7 @@ enum zd_change_outcome zd_change_erase_rest(struct zd_change *change)
         .path = change->path,
         .visit = choose_visitor(change),
         .holds = holds,
-        .erased = change->ask.kind == ZD_METADATA_PATCH ? report_outside : NULL,
+        .erased = change->input.kind == ZD_METADATA_PATCH ? report_outside : NULL,
     };
     zd_change_undo_forget(change);
     zd_lock_release(&change->metadata_lock);
@@ -376,7 +447,7 @@ enum zd_change_outcome zd_change_erase_rest(struct zd_change *change)
 enum zd_change_outcome zd_change_erase_rest_end(struct zd_change *change)
 {
     const struct zd_purge_want *purge = &change->purge;
-    zd_change_report_rest(change);
+    report_rest(change);
     if (purge->wait.status == ZD_OK) {
         return ZD_CHANGE_NEXT;
     }

@@ -1,7 +1,8 @@
-/* Changing documents: finding what is stored now, and whether the change is possible there. */
+/* Changing documents: what is stored now, and whether it allows the change. */
 #include <string.h>
 
 #include "server/data/catalog.h"
+#include "server/data/path_order.h"
 #include "server/runtime/server.h"
 #include "server/write/change.h"
 
@@ -77,21 +78,21 @@ static struct zd_generation generation_of(const struct zd_node *node, const char
 /* Whether the caller's conditions hold; the store judges them again when the document is stored. */
 static bool holds(struct zd_change *change)
 {
-    const struct zd_metadata_ask *ask = &change->ask;
+    const struct zd_metadata_input *input = &change->input;
     const struct zd_node *node = zd_change_target(change)->node;
-    if (ask->expects_absent && node != NULL) {
+    if (input->expects_absent && node != NULL) {
         return false;
     }
-    if (ask->expected != NULL && !is_as_expected(node, ask->expected)) {
+    if (input->expected != NULL && !is_as_expected(node, input->expected)) {
         return false;
     }
-    if (change->key == NULL || ask->condition == ZD_CONDITION_NONE) {
+    if (change->key == NULL || input->condition == ZD_CONDITION_NONE) {
         return true;
     }
     const struct zd_generation none = {0};
-    const bool is_absent = ask->condition == ZD_CONDITION_ABSENT;
+    const bool is_absent = input->condition == ZD_CONDITION_ABSENT;
     return zd_generation_equal(
-        generation_of(node, change->key), is_absent ? none : ask->generation);
+        generation_of(node, change->key), is_absent ? none : input->generation);
 }
 
 static enum zd_change_outcome refuse_condition(struct zd_change *change)
@@ -104,8 +105,9 @@ static enum zd_change_outcome refuse_condition(struct zd_change *change)
 
 static bool must_exist(const struct zd_change *change)
 {
-    return change->ask.kind == ZD_METADATA_PATCH || change->ask.kind == ZD_METADATA_CONSOLIDATE ||
-           change->ask.kind == ZD_METADATA_ERASE_KEY;
+    return change->input.kind == ZD_METADATA_PATCH ||
+           change->input.kind == ZD_METADATA_CONSOLIDATE ||
+           change->input.kind == ZD_METADATA_ERASE_KEY;
 }
 
 static enum zd_change_outcome refuse_absent(struct zd_change *change)
@@ -117,7 +119,7 @@ static enum zd_change_outcome refuse_absent(struct zd_change *change)
 /* A node of a read-only dialect can only be replaced. */
 static bool is_read_only(const struct zd_change *change, const struct zd_node *node)
 {
-    const bool is_replaced = change->ask.kind == ZD_METADATA_PUT && change->ask.erases_chunks;
+    const bool is_replaced = change->input.kind == ZD_METADATA_PUT && change->input.erases_chunks;
     return node != NULL && !zd_dialect_is_writable(node->meta->dialect) && !is_replaced;
 }
 
@@ -153,13 +155,13 @@ static bool has_listing(const struct zd_meta *meta)
 /* Documents are read that are changed but not replaced, or that may have to be put back. */
 static void want_bytes(struct zd_change *change)
 {
-    const enum zd_metadata_kind kind = change->ask.kind;
+    const enum zd_metadata_kind kind = change->input.kind;
     for (size_t i = 0; i < change->n_places; i++) {
         struct zd_change_place *place = &change->place[i];
         const bool is_target = i + 1 == change->n_places;
         place->wants_bytes =
             place->node != NULL &&
-            (is_target ? kind != ZD_METADATA_PUT || change->ask.erases_chunks
+            (is_target ? kind != ZD_METADATA_PUT || change->input.erases_chunks
                        : has_listing(place->node->meta) && kind != ZD_METADATA_CONSOLIDATE);
     }
 }
@@ -294,4 +296,185 @@ enum zd_change_outcome zd_change_find_again_end(struct zd_change *change)
     }
     const enum zd_change_outcome outcome = found_outcome(change);
     return outcome == ZD_CHANGE_NEXT && !is_same ? ZD_CHANGE_AGAIN : outcome;
+}
+
+/* ---- what is stored below the node ---- */
+
+static bool is_chunk_of(const struct zd_meta *meta, const char *rest)
+{
+    uint64_t index[ZD_RANK_MAX];
+    return meta != NULL && zd_meta_is_array(meta) &&
+           meta->dialect->chunk_index(meta, rest, index) != ZD_NOT_FOUND;
+}
+
+static void look_at_key(struct zd_change *change, const char *key)
+{
+    const size_t len = strlen(change->path);
+    const char *rest = key + len + (len == 0 ? 0 : 1);
+    change->seen |= ZD_CHANGE_SEEN_KEY;
+    if (is_chunk_of(change->before, rest) || is_chunk_of(change->meta, rest)) {
+        change->seen |= ZD_CHANGE_SEEN_CHUNK;
+    }
+}
+
+/* A document beside the node, below a missing parent, is of a node that the parent was hiding. */
+static enum zd_purge_answer look_at(void *context, const struct zd_purge_key *key)
+{
+    struct zd_change *change = context;
+    if (!zd_path_is_below(key->key, change->path)) {
+        change->seen |= key->node != NULL ? ZD_CHANGE_SEEN_ORPHANS : 0;
+    } else if (key->node == NULL) {
+        look_at_key(change, key->key);
+    } else if (strcmp(key->node, change->path) != 0) {
+        change->seen |= ZD_CHANGE_SEEN_CHILD;
+    }
+    return (change->seen & change->enough) != 0 ? ZD_PURGE_STOP : ZD_PURGE_KEEP;
+}
+
+/* Whether a node above has stored consolidated metadata. */
+static bool has_listing_above(const struct zd_change *change)
+{
+    for (size_t i = 0; i + 1 < change->n_places; i++) {
+        if (change->place[i].wants_bytes) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* An array has nothing below it but its own chunks: so the keys below are looked at when a node
+ * becomes an array, or another array, or is one no more. A new group shows nodes that no listing
+ * above has. */
+static bool has_to_look(const struct zd_change *change)
+{
+    const struct zd_meta *before = change->before;
+    if (change->input.kind == ZD_METADATA_ERASE) {
+        return change->subtree == NULL && (change->input.keeps_children || before == NULL);
+    }
+    if (!zd_change_is_put(change) || change->meta == NULL) {
+        return false;
+    }
+    if (change->meta->type == ZD_NODE_GROUP && before == NULL) {
+        return has_listing_above(change);
+    }
+    return before == NULL || before->type != ZD_NODE_GROUP || change->meta->type != ZD_NODE_GROUP;
+}
+
+/* Of raw keys: whether chunks would be decoded as others, or never again. An array that is absent
+ * or was not understood has none that could be spoilt: copies come in any order. */
+static bool spoils_chunks(const struct zd_change *change)
+{
+    return change->input.kind == ZD_METADATA_PUT_KEY && change->before != NULL &&
+           zd_meta_is_array(change->before) &&
+           !zd_meta_has_same_encoding(change->before, change->meta);
+}
+
+/* The first key is enough where any key decides. */
+static bool stops_at_key(const struct zd_change *change)
+{
+    const struct zd_meta *before = change->before;
+    if (spoils_chunks(change)) {
+        return false;
+    }
+    if (change->input.kind == ZD_METADATA_ERASE) {
+        return !change->input.keeps_children;
+    }
+    if (before != NULL && before->type != ZD_NODE_GROUP) {
+        return true; /* there can be no nodes below */
+    }
+    return change->input.kind == ZD_METADATA_PUT && !change->input.erases_chunks &&
+           change->meta != NULL && change->meta->type == ZD_NODE_ARRAY;
+}
+
+/* A new parent shows what is below it, too. */
+static const char *look_path(const struct zd_change *change)
+{
+    for (size_t i = 0; has_listing_above(change) && i + 1 < change->n_places; i++) {
+        if (change->place[i].is_new) {
+            return change->place[i].path;
+        }
+    }
+    return change->path;
+}
+
+enum zd_change_outcome zd_change_look(struct zd_change *change)
+{
+    change->purge.wait.status = ZD_OK;
+    if (!has_to_look(change)) {
+        return ZD_CHANGE_NEXT;
+    }
+    change->seen = 0;
+    change->enough = ZD_CHANGE_SEEN_CHILD;
+    change->enough |= stops_at_key(change) ? ZD_CHANGE_SEEN_KEY : 0;
+    change->enough |= change->meta != NULL && spoils_chunks(change) ? ZD_CHANGE_SEEN_CHUNK : 0;
+    const struct zd_purge_want purge = {.path = look_path(change), .visit = look_at};
+    return zd_change_run_purge(change, &purge);
+}
+
+static bool has_seen(const struct zd_change *change, enum zd_change_seen what)
+{
+    return (change->seen & what) != 0;
+}
+
+static enum zd_change_outcome refuse_place(
+    struct zd_change *change, const char *code, const char *why)
+{
+    change->code = code;
+    return zd_change_outcome_of(
+        change, zd_fail(&change->err, ZD_INVALID, "\"%.200s\" %s", change->path, why));
+}
+
+/* Whether stored chunks would be decoded as others, or never again. */
+static bool orphans_chunks(const struct zd_change *change)
+{
+    const struct zd_meta *before = change->before;
+    if (spoils_chunks(change)) {
+        return has_seen(change, ZD_CHANGE_SEEN_CHUNK);
+    }
+    if (!has_seen(change, ZD_CHANGE_SEEN_KEY) || change->input.kind != ZD_METADATA_PUT ||
+        change->input.erases_chunks) {
+        return false;
+    }
+    if (before == NULL || before->type == ZD_NODE_GROUP) {
+        return change->meta->type == ZD_NODE_ARRAY;
+    }
+    return !zd_meta_has_same_chunks(before, change->meta);
+}
+
+static enum zd_change_outcome judge_erasure(struct zd_change *change)
+{
+    const bool has_child = has_seen(change, ZD_CHANGE_SEEN_CHILD);
+    if (change->before == NULL && !has_child && !has_seen(change, ZD_CHANGE_SEEN_KEY)) {
+        return zd_change_outcome_of(change,
+            zd_fail(&change->err, ZD_NOT_FOUND, "there is no node at \"%.200s\"", change->path));
+    }
+    return change->input.keeps_children && has_child
+               ? refuse_place(
+                     change, "not_empty", "has children; omit recursive=0 to delete them as well")
+               : ZD_CHANGE_NEXT;
+}
+
+/* By the keys below that were seen, here or on the way to erase them. */
+enum zd_change_outcome zd_change_look_end(struct zd_change *change)
+{
+    if (change->purge.wait.status != ZD_OK) {
+        return zd_change_outcome_of_wait(change, &change->purge.wait);
+    }
+    if (change->input.kind == ZD_METADATA_ERASE) {
+        return judge_erasure(change);
+    }
+    if (!zd_change_is_put(change) || change->meta == NULL) {
+        return ZD_CHANGE_NEXT;
+    }
+    if (change->meta->type == ZD_NODE_ARRAY && has_seen(change, ZD_CHANGE_SEEN_CHILD)) {
+        return refuse_place(
+            change, "not_empty", "has nodes below it: an array cannot have children");
+    }
+    if (orphans_chunks(change)) {
+        return refuse_place(change, "chunks_exist",
+            change->key == NULL
+                ? "has chunks that the document would orphan; erase_chunks=1 erases them"
+                : "has stored chunks the new document could not read; delete them first");
+    }
+    return ZD_CHANGE_NEXT;
 }

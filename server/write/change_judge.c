@@ -121,7 +121,7 @@ static enum zd_status render(struct zd_change *change)
 }
 
 /* What this server does not know may be stored, if the dataset says so. */
-bool zd_change_judge_is_accepted(const struct zd_change *change, const struct zd_meta *meta)
+static bool is_accepted(const struct zd_change *change, const struct zd_meta *meta)
 {
     const struct zd_faults *faults = &meta->faults;
     return !faults->out_of_memory && faults->n_invalid == 0 &&
@@ -131,8 +131,9 @@ bool zd_change_judge_is_accepted(const struct zd_change *change, const struct zd
 static enum zd_status judge_put(struct zd_change *change)
 {
     const struct zd_reading reading = reading_of(change);
-    ZD_TRY(zd_dialect_judge(zd_buf_span(change->ask.bytes), &reading, &change->meta, &change->err));
-    return zd_change_judge_is_accepted(change, change->meta) ? render(change) : ZD_OK;
+    ZD_TRY(
+        zd_dialect_judge(zd_buf_span(change->input.bytes), &reading, &change->meta, &change->err));
+    return is_accepted(change, change->meta) ? render(change) : ZD_OK;
 }
 
 /* The document of the key changes; the node's others stay. */
@@ -147,7 +148,7 @@ static enum zd_status judge_key(struct zd_change *change)
             return zd_fail(&change->err, key.status, "no memory for a key");
         }
         if (strcmp(key.at, change->key) == 0) {
-            place->document[i].made = zd_buf_ref(change->ask.bytes);
+            place->document[i].made = zd_buf_ref(change->input.bytes);
         }
     }
     const struct zd_documents documents = zd_change_judge_documents(place);
@@ -170,8 +171,8 @@ static bool has_fault(const struct zd_faults *faults, const struct zd_fault *fau
  * 7396, 2), and the bounds that this server widens stand beside members of others. */
 static bool is_written(const struct zd_change *change, const struct zd_fault *fault)
 {
-    const struct zd_json *members = change->ask.json;
-    if (change->ask.has_lock || fault->pointer[0] != '/') {
+    const struct zd_json *members = change->input.json;
+    if (change->input.has_lock || fault->pointer[0] != '/') {
         return false;
     }
     const char *member = fault->pointer + 1;
@@ -211,7 +212,7 @@ static enum zd_status tolerate(struct zd_change *change, const struct zd_documen
     ZD_TRY(change->dialect->parse(&made, &reading, &meta, &change->err));
     reading = patch_reading_of(change);
     ZD_TRY(change->dialect->parse(stored, &reading, &before, &change->err));
-    if (zd_change_judge_is_accepted(change, meta) && has_only_faults_of(change, &before->faults)) {
+    if (is_accepted(change, meta) && has_only_faults_of(change, &before->faults)) {
         zd_meta_unref(change->meta);
         change->meta = ZD_TAKE(meta);
     }
@@ -228,11 +229,11 @@ static enum zd_status judge_patch(struct zd_change *change)
     }
     struct zd_document_texts texts = zd_change_judge_begin(change);
     const struct zd_documents stored = zd_change_judge_documents(place);
-    change->dialect->patch(&stored, change->ask.json, &texts);
+    change->dialect->patch(&stored, change->input.json, &texts);
     ZD_TRY(zd_change_judge_keep(place, &texts));
     const struct zd_documents made = zd_change_judge_documents(place);
     ZD_TRY(change->dialect->parse(&made, &reading, &change->meta, &change->err));
-    return zd_change_judge_is_accepted(change, change->meta) ? ZD_OK : tolerate(change, &stored);
+    return is_accepted(change, change->meta) ? ZD_OK : tolerate(change, &stored);
 }
 
 static enum zd_status judge_listing(struct zd_change *change)
@@ -240,7 +241,7 @@ static enum zd_status judge_listing(struct zd_change *change)
     struct zd_change_place *place = zd_change_target(change);
     struct zd_document_texts texts = zd_change_judge_begin(change);
     const struct zd_documents stored = zd_change_judge_documents(place);
-    change->dialect->set_listing(&stored, change->ask.json, &texts);
+    change->dialect->set_listing(&stored, change->input.json, &texts);
     return zd_change_judge_keep_readable(place, &texts);
 }
 
@@ -272,7 +273,7 @@ static enum zd_status make_parents(struct zd_change *change)
 
 static enum zd_status judge(struct zd_change *change)
 {
-    switch (change->ask.kind) {
+    switch (change->input.kind) {
     case ZD_METADATA_PUT:
         ZD_TRY(judge_put(change));
         return make_parents(change);
@@ -292,7 +293,7 @@ static enum zd_status judge(struct zd_change *change)
 /* The node as readers will find it. */
 static enum zd_status foresee(struct zd_change *change)
 {
-    if (change->made == NULL || !zd_change_judge_is_accepted(change, change->meta)) {
+    if (change->made == NULL || !is_accepted(change, change->meta)) {
         return ZD_OK;
     }
     const struct zd_documents documents = zd_change_judge_documents(zd_change_target(change));
@@ -311,7 +312,8 @@ static void judge_on_worker(struct zd_job *job)
 /* A path longer than any key is left to the store to refuse. */
 static enum zd_status begin_node(struct zd_change *change)
 {
-    if (!change->ask.wants_node || change->ask.is_dry || strlen(change->path) > ZD_KEY_BYTES_MAX) {
+    if (!change->input.wants_node || change->input.is_dry ||
+        strlen(change->path) > ZD_KEY_BYTES_MAX) {
         return ZD_OK;
     }
     change->made = zd_node_new(change->dataset, zd_span_of(change->path));
@@ -331,20 +333,20 @@ uint64_t zd_change_judge_stored_bytes(const struct zd_change_place *place)
 enum zd_change_outcome zd_change_judge(struct zd_change *change)
 {
     const uint64_t n_bytes = zd_change_judge_stored_bytes(zd_change_target(change)) +
-                             (change->ask.bytes == NULL ? 0 : change->ask.bytes->len);
+                             (change->input.bytes == NULL ? 0 : change->input.bytes->len);
     const enum zd_change_outcome outcome = zd_change_outcome_of(change, begin_node(change));
     return outcome == ZD_CHANGE_NEXT
                ? zd_change_run_work(change, judge_on_worker, n_bytes * JUDGE_NS_PER_BYTE)
                : outcome;
 }
 
-enum zd_change_outcome zd_change_judge_refuse(struct zd_change *change)
+static enum zd_change_outcome refuse_document(struct zd_change *change)
 {
     const struct zd_meta *meta = change->meta;
     const enum zd_status status = zd_faults_status(&meta->faults, &change->err);
     if (status == ZD_NO_MEMORY || meta->document != NULL || meta == change->before) {
         /* A client that writes elements has sent no document whose faults could be listed. */
-        change->code = change->ask.has_lock ? zd_problem_code_of_faults(&meta->faults) : NULL;
+        change->code = change->input.has_lock ? zd_problem_code_of_faults(&meta->faults) : NULL;
         return zd_change_outcome_of(change, status);
     }
     /* It is not JSON at all, or larger than any document may be. */
@@ -358,7 +360,7 @@ enum zd_change_outcome zd_change_judge_refuse(struct zd_change *change)
 static bool makes_array(const struct zd_change *change)
 {
     const bool was_array = change->before != NULL && zd_meta_is_array(change->before);
-    return change->ask.kind == ZD_METADATA_PUT && change->meta != NULL &&
+    return change->input.kind == ZD_METADATA_PUT && change->meta != NULL &&
            zd_meta_is_array(change->meta) && !was_array;
 }
 
@@ -367,9 +369,94 @@ enum zd_change_outcome zd_change_judge_end(struct zd_change *change)
     if (change->err.status != ZD_OK) {
         return ZD_CHANGE_FAILED;
     }
-    if (change->meta != NULL && !zd_change_judge_is_accepted(change, change->meta)) {
-        return zd_change_judge_refuse(change);
+    if (change->meta != NULL && !is_accepted(change, change->meta)) {
+        return refuse_document(change);
     }
     return makes_array(change) && change->path_lock.mode != ZD_LOCK_TREE ? ZD_CHANGE_TREE
                                                                          : ZD_CHANGE_NEXT;
+}
+
+/* ---- bounds that an array declares, before elements are stored ---- */
+
+static bool is_array_of(const struct zd_meta *meta, const struct zd_dtype *dtype)
+{
+    return zd_meta_is_array(meta) && strcmp(meta->dtype.name, dtype->name) == 0;
+}
+
+/* The members that change. @param ret_members owned; NULL: the document is right */
+static enum zd_status widen(struct zd_change *change, struct zd_json **ret_members)
+{
+    struct zd_error *err = &change->err;
+    ZD_AUTO(zd_json) extensions = NULL;
+    *ret_members = NULL;
+    if (!is_array_of(change->before, &change->written->summary.dtype)) {
+        return zd_fail(err, ZD_NOT_FOUND,
+            "'%.256s' is no longer an array, or has another data type", change->path);
+    }
+    ZD_TRY(zd_written_before(change->written, change->before, &extensions, err));
+    if (extensions == NULL) {
+        return ZD_OK;
+    }
+    ZD_AUTO(zd_json) members = zd_json_new_object();
+    if (members == NULL || zd_json_set(members, "extensions", zd_json_ref(extensions)) != ZD_OK) {
+        return zd_fail(err, ZD_NO_MEMORY, "no memory for the extensions of an array");
+    }
+    *ret_members = ZD_TAKE(members);
+    return ZD_OK;
+}
+
+enum zd_change_outcome zd_change_judge_bounds(struct zd_change *change)
+{
+    struct zd_json *members = NULL;
+    if (change->written == NULL) {
+        return ZD_CHANGE_NEXT;
+    }
+    const enum zd_change_outcome outcome = zd_change_outcome_of(change, widen(change, &members));
+    zd_json_unref((struct zd_json *)(uintptr_t)change->input.json); /* of the last try */
+    change->input.json = members;
+    return outcome == ZD_CHANGE_NEXT && members == NULL ? ZD_CHANGE_DONE : outcome;
+}
+
+/* ---- the levels that a group lists (example.multiscale-arrays) ---- */
+
+/* Levels that the change does not touch are not judged: an array may have been erased since. */
+static bool is_listed_anew(const struct zd_change *change)
+{
+    switch (change->input.kind) {
+    case ZD_METADATA_PUT:
+    case ZD_METADATA_PUT_KEY:
+        return true;
+    case ZD_METADATA_PATCH:
+        return zd_json_member(change->input.json, "extensions") != NULL;
+    case ZD_METADATA_ERASE:
+    case ZD_METADATA_ERASE_KEY:
+    case ZD_METADATA_CONSOLIDATE:
+        break;
+    }
+    return false;
+}
+
+enum zd_change_outcome zd_change_judge_levels(struct zd_change *change)
+{
+    if (change->meta != NULL && zd_multiscale_has(change->meta) && is_listed_anew(change)) {
+        change->multiscale.wait = zd_gather_wait(&change->gather);
+        zd_gather_add(&change->gather, zd_multiscale_want_fresh(&change->multiscale,
+                                           change->dataset, change->path, change->meta));
+    }
+    return ZD_CHANGE_NEXT;
+}
+
+/* A level that is no array is a fault of the document. */
+enum zd_change_outcome zd_change_judge_levels_end(struct zd_change *change)
+{
+    const struct zd_multiscale *multiscale = &change->multiscale;
+    if (multiscale->wait.status != ZD_OK) {
+        return zd_change_outcome_of_wait(change, &multiscale->wait);
+    }
+    if (multiscale->n > 0) {
+        zd_multiscale_judge(multiscale, ZD_FAULT_INVALID, &change->meta->faults);
+    }
+    zd_multiscale_release(&change->multiscale);
+    return change->meta != NULL && !is_accepted(change, change->meta) ? refuse_document(change)
+                                                                      : ZD_CHANGE_NEXT;
 }

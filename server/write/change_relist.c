@@ -148,5 +148,5 @@ enum zd_change_outcome zd_change_relist_end(struct zd_change *change)
     if (change->err.status != ZD_OK) {
         return ZD_CHANGE_FAILED;
     }
-    return change->ask.is_dry ? ZD_CHANGE_DONE : ZD_CHANGE_NEXT;
+    return change->input.is_dry ? ZD_CHANGE_DONE : ZD_CHANGE_NEXT;
 }

@@ -10,7 +10,6 @@
 #include "server/data/catalog.h"
 #include "server/data/events.h"
 #include "server/runtime/server.h"
-#include "server/write/grow.h"
 
 #define APPEND_NAME    ZD_TEMP_PREFIX "append/" /* and the array's path: held like a key */
 #define TRIES_MAX      16
@@ -352,14 +351,11 @@ static enum outcome judge_shape(struct zd_commit *commit)
 
 static enum outcome grow(struct zd_commit *commit)
 {
-    const struct zd_grow_ask growth = {
-        .node = commit->set.node,
-        .shape = commit->set.node->meta->grid.shape,
-        .expected = commit->found.node,
-    };
+    const struct zd_node *grown = commit->set.node;
     zd_metadata_release(&commit->change);
     commit->change = (struct zd_metadata_want){.wait = zd_machine_wait(&commit->machine)};
-    return wait_for(commit, zd_grow_want(&growth, &commit->change));
+    return wait_for(commit, zd_metadata_want_shape(grown, grown->meta->grid.shape,
+                                commit->found.node, &commit->change));
 }
 
 static enum outcome judge_growth(struct zd_commit *commit)

@@ -1,13 +1,34 @@
-/* Changing the documents of a hierarchy: which step follows which; from the ask to the answer. */
+/* Changing the documents of a hierarchy: from the call to the answer, the locks, and the states:
+ *
+ *     all        PATH [-> COLLECT -> READ_BELOW*] -> METADATA -> FIND -> READ -> BOUNDS -> JUDGE
+ *                -> LEVELS -> LOOK -> RELIST -> STAGE
+ *     an array   JUDGE -> LOCK_TREE -> METADATA
+ *     store      STAGE -> COMMIT* -> ERASE_REST -> FINISH
+ *     erase      STAGE -> ERASE_OWN -> ERASE_BELOW* -> KEEP -> COMMIT
+ *     replace    STAGE or COMMIT -> ERASE_OWN -> ERASE_ORPHANS -> RELOCK -> COMMIT
+ *     no change  BOUNDS or RELIST -> FINISH
+ *     conflict   any -> AGAIN -> FIND or COLLECT
+ *     refresh    READ -> FIND_AGAIN -> RELIST: the document is stored, listings above it are not
+ *     failure    any -> FAIL -> UNDO, DROP, ERASE_REST or FINISH; DROP -> FIND: without listings
+ *     restore    ERASE_OWN -> RESTORE_OWN -> DROP or FINISH
+ *                ERASE_BELOW or KEEP -> RESTORE_BELOW* -> RESTORE_OWN
+ *                COMMIT or RELOCK -> GIVE_BACK -> RESTORE_OWN, DROP or FINISH
+ *     undo       UNDO -> UNDO_LAST -> UNDO, UNDO -> UNDO: the next one
+ *                UNDO -> UNDO_BELOW* -> UNDO_END -> DROP or FINISH
+ *
+ * A star: once more until nothing is left. */
 #include "server/write/metadata.h"
 
 #include <assert.h>
 #include <string.h>
 
+#include "core/base/json.h"
 #include "server/data/datasets.h"
+#include "server/runtime/server.h"
 #include "server/write/change.h"
 
-/* ---- the table ---- */
+/** How often a change begins again because another process has written meanwhile. */
+#define TRIES_MAX 16
 
 enum state {
     ANY, /* for outcomes that a state does not name */
@@ -45,74 +66,73 @@ enum state {
     FINISH,
 };
 
-#define ROW(begin, end, ...)                                                                       \
-    {                                                                                              \
-        begin, end,                                                                                \
-        {                                                                                          \
-            __VA_ARGS__                                                                            \
-        }                                                                                          \
+/* ---- work, purges and writes ---- */
+
+enum zd_change_outcome zd_change_run_work(
+    struct zd_change *change, void (*work)(struct zd_job *job), uint64_t cost_ns)
+{
+    struct zd_workers *workers = &change->dataset->server->workers;
+    change->job = (struct zd_job){.work = work, .wait = zd_gather_wait(&change->gather)};
+    zd_gather_add(&change->gather, zd_workers_run(workers, &change->job, cost_ns));
+    return ZD_CHANGE_NEXT;
+}
+
+enum zd_change_outcome zd_change_run_purge(
+    struct zd_change *change, const struct zd_purge_want *purge)
+{
+    change->purge = *purge;
+    change->purge.wait = zd_gather_wait(&change->gather);
+    change->purge.dataset = change->dataset;
+    change->purge.context = change;
+    zd_gather_add(&change->gather, zd_purge_want(&change->purge));
+    return ZD_CHANGE_NEXT;
+}
+
+/* ---- memory ---- */
+
+static void forget_place(struct zd_change_place *place)
+{
+    zd_node_unref(ZD_TAKE(place->node));
+    for (size_t i = 0; i < ZD_DOCUMENTS_MAX; i++) {
+        struct zd_change_document *document = &place->document[i];
+        zd_store_write_release(&document->write);
+        zd_store_write_release(&document->old);
+        zd_buf_unref(ZD_TAKE(document->stored));
+        zd_buf_unref(ZD_TAKE(document->made));
+        document->is_stored = false;
+        document->goes = false;
     }
-#define TO(outcome, state) [ZD_CHANGE_##outcome] = (state)
+}
 
-/* Locks, what is stored, what is to be stored, commit, and what is erased afterwards; then the ways
- * back. Names without a prefix are outcomes and states. */
-static const struct zd_change_row table[] = {
-    [ANY] = ROW(NULL, NULL, TO(AGAIN, AGAIN), TO(FAILED, FAIL)),
-    [PATH] =
-        ROW(zd_change_lock_path, zd_change_lock_path_end, TO(NEXT, METADATA), TO(TREE, COLLECT)),
-    [COLLECT] = ROW(zd_change_subtree_collect, zd_change_subtree_collect_end, TO(NEXT, READ_BELOW)),
-    [READ_BELOW] = ROW(zd_change_subtree_read, zd_change_subtree_read_end, TO(MORE, READ_BELOW),
-        TO(NEXT, METADATA)),
-    [METADATA] = ROW(zd_change_lock_metadata, zd_change_lock_metadata_end, TO(NEXT, FIND)),
-    [FIND] = ROW(zd_change_find_nodes, zd_change_find_nodes_end, TO(NEXT, READ)),
-    [READ] = ROW(zd_change_find_documents, zd_change_find_documents_end, TO(NEXT, BOUNDS),
-        TO(LISTINGS, FIND_AGAIN)),
-    [FIND_AGAIN] =
-        ROW(zd_change_find_again, zd_change_find_again_end, TO(NEXT, RELIST), TO(DONE, RELIST)),
-    [BOUNDS] = ROW(zd_change_bounds, NULL, TO(NEXT, JUDGE), TO(DONE, FINISH)),
-    [JUDGE] = ROW(zd_change_judge, zd_change_judge_end, TO(NEXT, LEVELS), TO(TREE, LOCK_TREE)),
-    [LOCK_TREE] = ROW(zd_change_lock_tree, zd_change_lock_path_end, TO(NEXT, METADATA)),
-    [LEVELS] = ROW(zd_change_levels, zd_change_levels_end, TO(NEXT, LOOK)),
-    [LOOK] = ROW(zd_change_look, zd_change_look_end, TO(NEXT, RELIST)),
-    [RELIST] = ROW(zd_change_relist, zd_change_relist_end, TO(NEXT, STAGE), TO(DONE, FINISH)),
-    [STAGE] = ROW(zd_change_store, zd_change_store_end, TO(NEXT, COMMIT), TO(ERASE, ERASE_OWN)),
-    [COMMIT] = ROW(zd_change_store_commit, zd_change_store_commit_end, TO(NEXT, COMMIT),
-        TO(DONE, ERASE_REST), TO(ERASE, ERASE_OWN), TO(GIVE_BACK, GIVE_BACK)),
-    [ERASE_OWN] = ROW(zd_change_erase_own, zd_change_erase_own_end, TO(NEXT, ERASE_BELOW),
-        TO(ORPHANS, ERASE_ORPHANS), TO(FAILED, RESTORE_OWN)),
-    [ERASE_BELOW] = ROW(zd_change_subtree_erase, zd_change_subtree_erase_end, TO(MORE, ERASE_BELOW),
-        TO(NEXT, KEEP), TO(DONE, KEEP), TO(FAILED, RESTORE_BELOW)),
-    [KEEP] = ROW(zd_change_erase_keep, NULL, TO(NEXT, COMMIT), TO(FAILED, RESTORE_BELOW)),
-    [ERASE_ORPHANS] = ROW(zd_change_erase_orphans, zd_change_erase_orphans_end, TO(NEXT, RELOCK)),
-    [RELOCK] = ROW(zd_change_lock_metadata, zd_change_erase_relock_end, TO(NEXT, COMMIT),
-        TO(GIVE_BACK, GIVE_BACK)),
-    [GIVE_BACK] = ROW(zd_change_erase_give_back, NULL, TO(NEXT, RESTORE_OWN), TO(LISTINGS, DROP),
-        TO(DONE, FINISH)),
-    [RESTORE_BELOW] = ROW(zd_change_subtree_restore, zd_change_subtree_restore_end,
-        TO(MORE, RESTORE_BELOW), TO(NEXT, RESTORE_OWN)),
-    [RESTORE_OWN] = ROW(
-        zd_change_erase_restore, zd_change_erase_restore_end, TO(LISTINGS, DROP), TO(DONE, FINISH)),
-    [ERASE_REST] =
-        ROW(zd_change_erase_rest, zd_change_erase_rest_end, TO(NEXT, FINISH), TO(DONE, FINISH)),
-    [AGAIN] = ROW(zd_change_run_again, NULL, TO(NEXT, FIND), TO(TREE, COLLECT)),
-    [FAIL] = ROW(zd_change_run_fail, NULL, TO(LISTINGS, DROP), TO(UNDO, UNDO), TO(NEXT, ERASE_REST),
-        TO(DONE, FINISH)),
-    [DROP] = ROW(zd_change_run_drop, NULL, TO(NEXT, FIND)),
-    [UNDO] = ROW(zd_change_undo_look, zd_change_undo_look_end, TO(MORE, UNDO), TO(NEXT, UNDO_LAST),
-        TO(DONE, UNDO_BELOW)),
-    [UNDO_LAST] = ROW(zd_change_undo_last, zd_change_undo_last_end, TO(NEXT, UNDO)),
-    [UNDO_BELOW] = ROW(zd_change_subtree_restore, zd_change_subtree_restore_end,
-        TO(MORE, UNDO_BELOW), TO(NEXT, UNDO_END)),
-    [UNDO_END] = ROW(zd_change_undo_end, NULL, TO(LISTINGS, DROP), TO(DONE, FINISH)),
-    [FINISH] = ROW(zd_change_run_finish, NULL, 0),
-};
+static void forget_meta(struct zd_change *change)
+{
+    zd_node_unref(ZD_TAKE(change->made));
+    zd_meta_unref(ZD_TAKE(change->meta));
+    zd_meta_unref(ZD_TAKE(change->before));
+}
 
-/* ---- the answer ---- */
+static void forget(struct zd_change *change)
+{
+    const bool is_open = change->phase == ZD_CHANGE_DOCUMENTS;
+    for (size_t i = 0; i < change->n_places; i++) {
+        struct zd_change_place *place = &change->place[i];
+        forget_place(place);
+        /* Parents that were stored are missing in the listings, too. */
+        place->is_new = place->is_new && (!is_open || place->is_made);
+    }
+    zd_free(ZD_TAKE(change->item));
+    change->n_items = 0;
+    zd_multiscale_release(&change->multiscale);
+    change->clearing = (struct zd_change_clearing){0};
+    if (is_open) {
+        forget_meta(change);
+    }
+}
 
 static void free_change(struct zd_change *change)
 {
-    zd_change_run_forget(change);
-    zd_change_run_forget_meta(change);
+    forget(change);
+    forget_meta(change);
     zd_change_undo_forget(change);
     for (size_t i = 0; i < change->n_places; i++) {
         zd_free(change->place[i].path);
@@ -122,15 +142,234 @@ static void free_change(struct zd_change *change)
     zd_meta_unref(change->now);
     zd_free(change->erased_index);
     zd_change_subtree_free(change->subtree);
-    zd_buf_unref(change->ask.bytes);
-    zd_json_unref((struct zd_json *)(uintptr_t)change->ask.json);
-    zd_node_unref(change->ask.expected);
+    zd_buf_unref(change->input.bytes);
+    zd_json_unref((struct zd_json *)(uintptr_t)change->input.json);
+    zd_node_unref(change->input.expected);
     zd_free(change->written);
     zd_free(change->key);
     zd_free(change->path);
     zd_dataset_unref(change->dataset);
     zd_free(change);
 }
+
+/* ---- locks ---- */
+
+/* Zarr v3, node names: where a node is made, its path must consist of them. */
+static bool has_good_names(const char *path)
+{
+    for (const char *at = path; at[0] != '\0';) {
+        const size_t len = strcspn(at, "/");
+        if (!zd_dialect_node_name_is_valid((struct zd_span){(const uint8_t *)at, len})) {
+            return false;
+        }
+        at += len + (at[len] == '/' ? 1 : 0);
+    }
+    return true;
+}
+
+/* An erasure concerns everything below. */
+static enum zd_lock_mode first_mode(const struct zd_change *change)
+{
+    const bool is_large = change->input.kind == ZD_METADATA_ERASE || change->input.erases_chunks;
+    return is_large ? ZD_LOCK_TREE : ZD_LOCK_NODE;
+}
+
+static enum zd_change_outcome want_path(struct zd_change *change, enum zd_lock_mode mode)
+{
+    change->path_lock = (struct zd_lock_want){.wait = zd_gather_wait(&change->gather)};
+    zd_gather_add(
+        &change->gather, zd_lock_want(change->dataset, mode, change->path, &change->path_lock));
+    return ZD_CHANGE_NEXT;
+}
+
+static enum zd_change_outcome lock_path(struct zd_change *change)
+{
+    if (zd_change_is_put(change) && !has_good_names(change->path)) {
+        change->code = "bad_path";
+        return zd_change_outcome_of(
+            change, zd_fail(&change->err, ZD_INVALID, "\"%.200s\" is not a path of node names",
+                        change->path));
+    }
+    return change->input.has_lock ? ZD_CHANGE_NEXT : want_path(change, first_mode(change));
+}
+
+static enum zd_change_outcome lock_tree(struct zd_change *change)
+{
+    zd_lock_release(&change->metadata_lock);
+    zd_lock_release(&change->path_lock);
+    forget(change);
+    return want_path(change, ZD_LOCK_TREE);
+}
+
+/* What is below an erased node is read before the metadata is locked: other writers of the dataset
+ * do not wait for the walk. */
+static enum zd_change_outcome path_is_locked(struct zd_change *change)
+{
+    const enum zd_change_outcome outcome =
+        zd_change_outcome_of_wait(change, &change->path_lock.wait);
+    const bool reads_below = change->input.kind == ZD_METADATA_ERASE && !change->input.is_dry;
+    return outcome == ZD_CHANGE_NEXT && reads_below ? ZD_CHANGE_TREE : outcome;
+}
+
+static enum zd_change_outcome lock_metadata(struct zd_change *change)
+{
+    change->metadata_lock = (struct zd_lock_want){.wait = zd_gather_wait(&change->gather)};
+    zd_gather_add(&change->gather,
+        zd_lock_want(change->dataset, ZD_LOCK_METADATA, "", &change->metadata_lock));
+    return ZD_CHANGE_NEXT;
+}
+
+static enum zd_change_outcome metadata_is_locked(struct zd_change *change)
+{
+    return zd_change_outcome_of_wait(change, &change->metadata_lock.wait);
+}
+
+/* ---- failures ---- */
+
+static enum zd_change_outcome begin_again(struct zd_change *change)
+{
+    change->n_tries++;
+    if (change->n_tries > TRIES_MAX) {
+        return zd_change_outcome_of(
+            change, zd_fail(&change->err, ZD_PRECONDITION,
+                        "\"%.200s\": gave up after %d conflicts with other writers", change->path,
+                        TRIES_MAX));
+    }
+    forget(change);
+    change->err.status = ZD_OK;
+    if (change->subtree != NULL && change->phase == ZD_CHANGE_DOCUMENTS) {
+        zd_lock_release(&change->metadata_lock);
+        return ZD_CHANGE_TREE;
+    }
+    return ZD_CHANGE_NEXT;
+}
+
+/* A node that its listings lack is not found: the change is undone. When that is impossible it
+ * stays, and the error says both. */
+static enum zd_change_outcome give_up_listings(struct zd_change *change)
+{
+    const bool is_held = change->subtree == NULL || zd_change_subtree_is_held(change->subtree);
+    const struct zd_error err = change->err;
+    change->err.status = err.status == ZD_PRECONDITION ? ZD_STORE : err.status;
+    if (!change->undo.is_final && change->verdict < ZD_VERDICT_FAILED && is_held) {
+        return ZD_CHANGE_UNDO;
+    }
+    change->err.status = zd_fail(&change->err, change->err.status,
+        "\"%.100s\" is changed, but consolidated metadata above it is out of date: %.200s",
+        change->path, err.text);
+    zd_log(&change->dataset->server->log, ZD_LOG_WARNING, "dataset '%s': %s",
+        change->dataset->config.name, change->err.text);
+    if (change->verdict < ZD_VERDICT_FAILED) {
+        change->verdict = ZD_VERDICT_STALE;
+        change->verdict_err = change->err;
+    }
+    change->err.status = ZD_OK;
+    return ZD_CHANGE_NEXT;
+}
+
+static enum zd_change_outcome judge_failure(struct zd_change *change)
+{
+    if (!change->metadata_lock.is_held) {
+        return ZD_CHANGE_DONE;
+    }
+    if (change->phase == ZD_CHANGE_DOCUMENTS) {
+        return zd_list_is_empty(&change->undo.old) ? ZD_CHANGE_DONE : ZD_CHANGE_UNDO;
+    }
+    change->code = NULL; /* the problem of a listing is none of the client's */
+    return change->phase == ZD_CHANGE_DROP ? give_up_listings(change) : ZD_CHANGE_LISTINGS;
+}
+
+static enum zd_change_outcome drop_listings(struct zd_change *change)
+{
+    change->phase = ZD_CHANGE_DROP;
+    change->n_tries = 0;
+    forget(change);
+    change->err.status = ZD_OK;
+    return ZD_CHANGE_NEXT;
+}
+
+static enum zd_change_outcome finish(struct zd_change *change)
+{
+    if (change->err.status == ZD_OK && change->verdict != ZD_VERDICT_NONE) {
+        change->err = change->verdict_err;
+    }
+    zd_lock_release(&change->metadata_lock);
+    zd_lock_release(&change->path_lock);
+    return ZD_CHANGE_DONE;
+}
+
+/* ---- the table ---- */
+
+#define TO(outcome, state) [ZD_CHANGE_##outcome] = (state)
+
+/* The picture above. Names without a prefix are states and outcomes. */
+static const struct zd_change_row table[] = {
+    [ANY] = {NULL, NULL, {TO(AGAIN, AGAIN), TO(FAILED, FAIL)}},
+    [PATH] = {lock_path, path_is_locked, {TO(NEXT, METADATA), TO(TREE, COLLECT)}},
+    [COLLECT] = {zd_change_subtree_collect, zd_change_subtree_collect_end, {TO(NEXT, READ_BELOW)}},
+    [READ_BELOW] = {zd_change_subtree_read, zd_change_subtree_read_end,
+        {TO(MORE, READ_BELOW), TO(NEXT, METADATA)}},
+    [METADATA] = {lock_metadata, metadata_is_locked, {TO(NEXT, FIND)}},
+    [FIND] = {zd_change_find_nodes, zd_change_find_nodes_end, {TO(NEXT, READ)}},
+    [READ] = {zd_change_find_documents, zd_change_find_documents_end,
+        {TO(NEXT, BOUNDS), TO(LISTINGS, FIND_AGAIN)}},
+    [FIND_AGAIN] = {zd_change_find_again, zd_change_find_again_end,
+        {TO(NEXT, RELIST), TO(DONE, RELIST)}},
+    [BOUNDS] = {zd_change_judge_bounds, NULL, {TO(NEXT, JUDGE), TO(DONE, FINISH)}},
+    [JUDGE] = {zd_change_judge, zd_change_judge_end, {TO(NEXT, LEVELS), TO(TREE, LOCK_TREE)}},
+    [LOCK_TREE] = {lock_tree, path_is_locked, {TO(NEXT, METADATA)}},
+    [LEVELS] = {zd_change_judge_levels, zd_change_judge_levels_end, {TO(NEXT, LOOK)}},
+    [LOOK] = {zd_change_look, zd_change_look_end, {TO(NEXT, RELIST)}},
+    [RELIST] = {zd_change_relist, zd_change_relist_end, {TO(NEXT, STAGE), TO(DONE, FINISH)}},
+    [STAGE] = {zd_change_store, zd_change_store_end, {TO(NEXT, COMMIT), TO(ERASE, ERASE_OWN)}},
+    [COMMIT] = {zd_change_store_commit, zd_change_store_commit_end,
+        {TO(NEXT, COMMIT), TO(DONE, ERASE_REST), TO(ERASE, ERASE_OWN), TO(GIVE_BACK, GIVE_BACK)}},
+    [ERASE_OWN] = {zd_change_erase_own, zd_change_erase_own_end,
+        {TO(NEXT, ERASE_BELOW), TO(ORPHANS, ERASE_ORPHANS), TO(FAILED, RESTORE_OWN)}},
+    [ERASE_BELOW] = {zd_change_subtree_erase, zd_change_subtree_erase_end,
+        {TO(MORE, ERASE_BELOW), TO(NEXT, KEEP), TO(DONE, KEEP), TO(FAILED, RESTORE_BELOW)}},
+    [KEEP] = {zd_change_erase_keep, NULL, {TO(NEXT, COMMIT), TO(FAILED, RESTORE_BELOW)}},
+    [ERASE_ORPHANS] = {zd_change_erase_orphans, zd_change_erase_orphans_end, {TO(NEXT, RELOCK)}},
+    [RELOCK] = {lock_metadata, zd_change_erase_relock_end,
+        {TO(NEXT, COMMIT), TO(GIVE_BACK, GIVE_BACK)}},
+    [GIVE_BACK] = {zd_change_erase_give_back, NULL,
+        {TO(NEXT, RESTORE_OWN), TO(LISTINGS, DROP), TO(DONE, FINISH)}},
+    [RESTORE_BELOW] = {zd_change_subtree_restore, zd_change_subtree_restore_end,
+        {TO(MORE, RESTORE_BELOW), TO(NEXT, RESTORE_OWN)}},
+    [RESTORE_OWN] = {zd_change_erase_restore, zd_change_erase_restore_end,
+        {TO(LISTINGS, DROP), TO(DONE, FINISH)}},
+    [ERASE_REST] = {zd_change_erase_rest, zd_change_erase_rest_end,
+        {TO(NEXT, FINISH), TO(DONE, FINISH)}},
+    [AGAIN] = {begin_again, NULL, {TO(NEXT, FIND), TO(TREE, COLLECT)}},
+    [FAIL] = {judge_failure, NULL,
+        {TO(LISTINGS, DROP), TO(UNDO, UNDO), TO(NEXT, ERASE_REST), TO(DONE, FINISH)}},
+    [DROP] = {drop_listings, NULL, {TO(NEXT, FIND)}},
+    [UNDO] = {zd_change_undo_look, zd_change_undo_look_end,
+        {TO(MORE, UNDO), TO(NEXT, UNDO_LAST), TO(DONE, UNDO_BELOW)}},
+    [UNDO_LAST] = {zd_change_undo_last, zd_change_undo_last_end, {TO(NEXT, UNDO)}},
+    [UNDO_BELOW] = {zd_change_subtree_restore, zd_change_subtree_restore_end,
+        {TO(MORE, UNDO_BELOW), TO(NEXT, UNDO_END)}},
+    [UNDO_END] = {zd_change_undo_end, NULL, {TO(LISTINGS, DROP), TO(DONE, FINISH)}},
+    [FINISH] = {finish, NULL, {0}},
+};
+
+static enum zd_next step(struct zd_machine *machine)
+{
+    struct zd_change *change = ZD_CONTAINER(machine, struct zd_change, machine);
+    const struct zd_change_row *row = &table[change->state.state];
+    enum zd_change_outcome outcome = ZD_CHANGE_NEXT;
+    if (!change->state.has_begun) {
+        zd_gather_begin(&change->gather);
+        outcome = row->begin(change);
+        zd_machine_want(&change->state, zd_gather_end(&change->gather));
+        assert(outcome == ZD_CHANGE_NEXT || !change->state.waits);
+    } else if (row->end != NULL) {
+        outcome = row->end(change);
+    }
+    return zd_machine_follow(&change->state, row->follows, table[ANY].follows, outcome);
+}
+
+/* ---- the answer ---- */
 
 static void give(struct zd_change *change)
 {
@@ -160,7 +399,7 @@ static void end(struct zd_machine *machine)
     }
 }
 
-/* ---- the ask ---- */
+/* ---- the calls ---- */
 
 /* The root, and every path down to the node. */
 static enum zd_status make_places(struct zd_change *change)
@@ -196,7 +435,7 @@ static enum zd_status make_places(struct zd_change *change)
 /* The path asked for, or the path of the node whose document the key is. */
 static enum zd_status take_place(struct zd_change *change, const char *place)
 {
-    const enum zd_metadata_kind kind = change->ask.kind;
+    const enum zd_metadata_kind kind = change->input.kind;
     if (kind != ZD_METADATA_PUT_KEY && kind != ZD_METADATA_ERASE_KEY) {
         change->path = zd_strdup(place);
         return change->path == NULL ? ZD_NO_MEMORY : make_places(change);
@@ -216,7 +455,7 @@ static enum zd_status take_written(struct zd_change *change, const struct zd_wri
         return ZD_OK;
     }
     change->written = zd_alloc(sizeof *written);
-    change->ask.written = change->written;
+    change->input.written = change->written;
     if (change->written == NULL) {
         return ZD_NO_MEMORY;
     }
@@ -224,7 +463,8 @@ static enum zd_status take_written(struct zd_change *change, const struct zd_wri
     return ZD_OK;
 }
 
-static struct zd_change *new_change(struct zd_dataset *dataset, const struct zd_metadata_ask *ask)
+static struct zd_change *new_change(
+    struct zd_dataset *dataset, const struct zd_metadata_input *input)
 {
     struct zd_change *change = zd_alloc_zero(1, sizeof *change);
     if (change == NULL) {
@@ -232,29 +472,32 @@ static struct zd_change *new_change(struct zd_dataset *dataset, const struct zd_
     }
     change->dataset = zd_dataset_ref(dataset);
     zd_list_init(&change->undo.old);
-    change->ask = *ask;
-    change->ask.place = NULL;
-    change->ask.bytes = ask->bytes == NULL ? NULL : zd_buf_ref(ask->bytes);
-    change->ask.json = ask->json == NULL ? NULL : zd_json_ref(ask->json);
-    change->ask.expected = ask->expected == NULL ? NULL : zd_node_ref(ask->expected);
-    if (take_place(change, ask->place) != ZD_OK || take_written(change, ask->written) != ZD_OK) {
+    change->input = *input;
+    change->input.place = NULL;
+    change->input.bytes = input->bytes == NULL ? NULL : zd_buf_ref(input->bytes);
+    change->input.json = input->json == NULL ? NULL : zd_json_ref(input->json);
+    change->input.expected = input->expected == NULL ? NULL : zd_node_ref(input->expected);
+    if (take_place(change, input->place) != ZD_OK ||
+        take_written(change, input->written) != ZD_OK) {
         free_change(change);
         return NULL;
     }
     return change;
 }
 
-enum zd_next zd_metadata_want(
-    struct zd_dataset *dataset, const struct zd_metadata_ask *ask, struct zd_metadata_want *want)
+enum zd_next zd_metadata_want(struct zd_dataset *dataset, const struct zd_metadata_input *input,
+    struct zd_metadata_want *want)
 {
-    struct zd_change *change = new_change(dataset, ask);
+    struct zd_change *change = new_change(dataset, input);
     if (change == NULL) {
         want->wait.status = zd_fail(&want->wait.err, ZD_NO_MEMORY, "no memory to change a node");
         return ZD_NEXT;
     }
     change->want = want;
     want->load = change;
-    zd_change_run_init(change, table, end);
+    change->machine = (struct zd_machine){.step = step, .end = end};
+    change->gather.machine = &change->machine;
+    change->state.state = PATH;
     if (zd_machine_begin(&change->machine) == ZD_WAIT) {
         return ZD_WAIT;
     }
@@ -272,4 +515,38 @@ void zd_metadata_release(struct zd_metadata_want *want)
     }
     zd_meta_unref(ZD_TAKE(want->meta));
     zd_node_unref(ZD_TAKE(want->node));
+}
+
+static enum zd_status add_shape(struct zd_json *document, const uint64_t *shape, uint32_t rank)
+{
+    struct zd_json *list = zd_json_new_array();
+    enum zd_status status = list == NULL ? ZD_NO_MEMORY : ZD_OK;
+    for (uint32_t d = 0; status == ZD_OK && d < rank; d++) {
+        status = zd_json_append(list, zd_json_new_u64(shape[d]));
+    }
+    if (status != ZD_OK) {
+        zd_json_unref(list);
+        return status;
+    }
+    return zd_json_set(document, "shape", list);
+}
+
+enum zd_next zd_metadata_want_shape(const struct zd_node *node, const uint64_t *shape,
+    struct zd_node *expected, struct zd_metadata_want *want)
+{
+    ZD_AUTO(zd_json) document = zd_json_new_object();
+    if (document == NULL || add_shape(document, shape, node->meta->grid.rank) != ZD_OK) {
+        want->wait.status =
+            zd_fail(&want->wait.err, ZD_NO_MEMORY, "no memory for the array's new shape");
+        return ZD_NEXT;
+    }
+    const struct zd_metadata_input input = {
+        .kind = ZD_METADATA_PATCH,
+        .place = node->path,
+        .json = document,
+        .expected = expected,
+        .is_dry = expected == NULL,
+        .has_lock = true,
+    };
+    return zd_metadata_want(node->dataset, &input, want);
 }

@@ -3,7 +3,7 @@
 #ifndef ZD_WRITE_METADATA_H
 #define ZD_WRITE_METADATA_H
 
-#include "server/write/metadata_ask.h"
+#include "server/write/metadata_input.h"
 
 struct zd_metadata_want {
     struct zd_wait wait;
@@ -65,8 +65,18 @@ struct zd_metadata_want {
  * @param want zeroed but for wait.done and wait.context
  * @return ZD_NEXT or ZD_WAIT
  */
-enum zd_next zd_metadata_want(
-    struct zd_dataset *dataset, const struct zd_metadata_ask *ask, struct zd_metadata_want *want);
+enum zd_next zd_metadata_want(struct zd_dataset *dataset, const struct zd_metadata_input *input,
+    struct zd_metadata_want *want);
+
+/**
+ * The same for the shape of an array that its caller writes into.
+ *
+ * @param node     the array; the caller holds ZD_LOCK_APPEND of its path
+ * @param shape    no dimension is shorter than it is
+ * @param expected set it only while the array's document is the one of this node; NULL: a dry run
+ */
+enum zd_next zd_metadata_want_shape(const struct zd_node *node, const uint64_t *shape,
+    struct zd_node *expected, struct zd_metadata_want *want);
 
 /** Stop waiting, and release what was received: the change goes on. Accepts a zeroed want. */
 void zd_metadata_release(struct zd_metadata_want *want);

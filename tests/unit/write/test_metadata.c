@@ -436,9 +436,10 @@ START_TEST(no_array_is_made_while_a_key_below_it_is_stored)
     ZD_AUTO(zd_buf) document = zd_buf_copy(zd_span_of(_i == 0 ? ARRAY : GROUP));
     struct zd_lock_want lock = {.wait.done = told};
     struct zd_metadata_want want = {.wait.done = told};
-    const struct zd_metadata_ask ask = {.kind = ZD_METADATA_PUT, .place = "x", .bytes = document};
+    const struct zd_metadata_input input = {
+        .kind = ZD_METADATA_PUT, .place = "x", .bytes = document};
     ck_assert_int_eq(zd_lock_want(dataset, ZD_LOCK_CHUNKS, "x/c", &lock), ZD_NEXT);
-    ck_assert_int_eq(zd_metadata_want(dataset, &ask, &want), ZD_WAIT);
+    ck_assert_int_eq(zd_metadata_want(dataset, &input, &want), ZD_WAIT);
     if (_i == 0) {
         zd_test_hierarchy_settle(&trial.serve);
         ck_assert_ptr_nonnull(want.load);

@@ -1,6 +1,6 @@
 /* What a change of a hierarchy's documents is asked to do. Thread: loop. */
-#ifndef ZD_WRITE_METADATA_ASK_H
-#define ZD_WRITE_METADATA_ASK_H
+#ifndef ZD_WRITE_METADATA_INPUT_H
+#define ZD_WRITE_METADATA_INPUT_H
 
 #include "core/dialect/written.h"
 #include "server/data/catalog.h"
@@ -15,7 +15,7 @@ enum zd_metadata_kind {
 };
 
 /** A change. Everything borrowed during zd_metadata_want, which copies it or takes references. */
-struct zd_metadata_ask {
+struct zd_metadata_input {
     enum zd_metadata_kind kind;
     const char *place;    /* the node's path, "" is the root; of PUT_KEY and ERASE_KEY: the key */
     struct zd_buf *bytes; /* PUT: a final v3 document as text; PUT_KEY: the bytes to store */
