@@ -8,7 +8,6 @@
 #include "core/store/turns.h"
 #include "server/config/config.h"
 #include "server/config/config_args.h"
-#include "server/config/config_emit.h"
 #include "server/health_check.h"
 #include "server/runtime/server.h"
 #include "server/runtime/workers.h"

@@ -12,10 +12,7 @@
 #include "core/base/scan.h"
 #include "core/store/store.h"
 #include "server/config/config_args.h"
-#include "server/config/config_list.h"
-#include "server/config/config_value.h"
 #include "server/config/dataset_config.h"
-#include "server/config/setting.h"
 
 #define FILE_NODES_MAX 1000000
 #define FILE_DEPTH_MAX 16
@@ -27,10 +24,10 @@ static enum zd_status read_dataset(struct zd_config *config, const char *name,
     const struct zd_json *json, const struct zd_pointer *at, struct zd_error *err)
 {
     if (!zd_json_is(json, ZD_JSON_OBJECT)) {
-        return zd_config_value_wrong_type(at, "an object", json, err);
+        return zd_setting_wrong_type(at, "an object", json, err);
     }
     struct zd_dataset_config *dataset = NULL;
-    ZD_TRY(zd_config_list_add_dataset(config, zd_span_of(name), &dataset, err));
+    ZD_TRY(zd_dataset_config_add(config, zd_span_of(name), &dataset, err));
     for (void *i = zd_json_next(json, NULL); i != NULL; i = zd_json_next(json, i)) {
         const struct zd_pointer place = zd_pointer_member(at, zd_json_iter_name(i));
         ZD_TRY(zd_dataset_config_set(
@@ -47,16 +44,16 @@ static enum zd_status read_listen(struct zd_config *config, const struct zd_json
     const struct zd_pointer *at, struct zd_error *err)
 {
     if (!zd_json_is(json, ZD_JSON_ARRAY)) {
-        return zd_config_value_wrong_type(at, "an array of strings", json, err);
+        return zd_setting_wrong_type(at, "an array of strings", json, err);
     }
-    zd_config_list_clear_addresses(config);
+    zd_config_args_clear_addresses(config);
     for (size_t i = 0; i < zd_json_count(json); i++) {
         const struct zd_json *address = zd_json_element(json, i);
         const struct zd_pointer place = zd_pointer_element(at, i);
         if (zd_json_string(address) == NULL) {
-            return zd_config_value_wrong_type(&place, "a string", address, err);
+            return zd_setting_wrong_type(&place, "a string", address, err);
         }
-        ZD_TRY(zd_config_list_add_address(config, zd_json_string(address), err));
+        ZD_TRY(zd_config_args_add_address(config, zd_json_string(address), err));
     }
     return ZD_OK;
 }
@@ -65,17 +62,17 @@ static enum zd_status read_group(struct zd_config *config, const char *group,
     const struct zd_json *json, const struct zd_pointer *at, struct zd_error *err)
 {
     if (!zd_setting_is_group(zd_span_of(group))) {
-        return zd_config_value_unknown(at, err);
+        return zd_setting_unknown(at, err);
     }
     if (!zd_json_is(json, ZD_JSON_OBJECT)) {
-        return zd_config_value_wrong_type(at, "an object", json, err);
+        return zd_setting_wrong_type(at, "an object", json, err);
     }
     for (void *i = zd_json_next(json, NULL); i != NULL; i = zd_json_next(json, i)) {
         const struct zd_pointer place = zd_pointer_member(at, zd_json_iter_name(i));
         const struct zd_setting *setting =
             zd_setting_find(zd_span_of(group), zd_span_of(zd_json_iter_name(i)));
         if (setting == NULL) {
-            return zd_config_value_unknown(&place, err);
+            return zd_setting_unknown(&place, err);
         }
         const enum zd_status status =
             zd_setting_set_json(setting, &config->settings, zd_json_iter_value(i), err);
@@ -91,7 +88,7 @@ static enum zd_status read_datasets(struct zd_config *config, const struct zd_js
     const struct zd_pointer *at, struct zd_error *err)
 {
     if (!zd_json_is(json, ZD_JSON_OBJECT)) {
-        return zd_config_value_wrong_type(at, "an object", json, err);
+        return zd_setting_wrong_type(at, "an object", json, err);
     }
     for (void *i = zd_json_next(json, NULL); i != NULL; i = zd_json_next(json, i)) {
         const struct zd_pointer place = zd_pointer_member(at, zd_json_iter_name(i));
@@ -105,7 +102,7 @@ static enum zd_status read_document(
 {
     const struct zd_pointer root = {.text = ""};
     if (!zd_json_is(json, ZD_JSON_OBJECT)) {
-        return zd_config_value_wrong_type(&root, "an object", json, err);
+        return zd_setting_wrong_type(&root, "an object", json, err);
     }
     for (void *i = zd_json_next(json, NULL); i != NULL; i = zd_json_next(json, i)) {
         const char *name = zd_json_iter_name(i);
@@ -124,13 +121,11 @@ static enum zd_status read_document(
 
 /* ---- the file ---- */
 
-/* The whole file; NULL on failure, described by err. */
-static struct zd_buf *read_bytes(const char *path, struct zd_error *err)
+static enum zd_status read_bytes(const char *path, struct zd_buf **ret_bytes, struct zd_error *err)
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
-        err->status = zd_fail(err, ZD_INVALID, "cannot open it");
-        return NULL;
+        return zd_fail(err, ZD_INVALID, "cannot open it");
     }
     ZD_AUTO(zd_buf) bytes = zd_buf_new(FILE_BYTES_MAX + 1);
     ssize_t n = bytes == NULL ? -1 : 1;
@@ -140,32 +135,33 @@ static struct zd_buf *read_bytes(const char *path, struct zd_error *err)
     }
     close(fd);
     if (bytes == NULL) {
-        err->status = zd_config_value_no_memory(err);
-    } else if (n < 0) {
-        err->status = zd_fail(err, ZD_INVALID, "cannot read it");
-    } else if (bytes->len > FILE_BYTES_MAX) {
-        err->status =
-            zd_fail(err, ZD_INVALID, "the file exceeds the limit of %u bytes", FILE_BYTES_MAX);
-    } else {
-        return ZD_TAKE(bytes);
+        return zd_setting_no_memory(err);
     }
-    return NULL;
+    if (n < 0) {
+        return zd_fail(err, ZD_INVALID, "cannot read it");
+    }
+    if (bytes->len > FILE_BYTES_MAX) {
+        return zd_fail(err, ZD_INVALID, "the file exceeds the limit of %u bytes", FILE_BYTES_MAX);
+    }
+    *ret_bytes = ZD_TAKE(bytes);
+    return ZD_OK;
+}
+
+static enum zd_status parse_file(struct zd_config *config, const char *path, struct zd_error *err)
+{
+    const struct zd_json_limits limits = {
+        .bytes_max = FILE_BYTES_MAX, .nodes_max = FILE_NODES_MAX, .depth_max = FILE_DEPTH_MAX};
+    ZD_AUTO(zd_json) json = NULL;
+    ZD_AUTO(zd_buf) bytes = NULL;
+    ZD_TRY(read_bytes(path, &bytes, err));
+    ZD_TRY(zd_json_parse(zd_buf_span(bytes), &limits, &json, err));
+    return read_document(config, json, err);
 }
 
 static enum zd_status read_file(struct zd_config *config, const char *path, struct zd_error *err)
 {
-    const struct zd_json_limits limits = {
-        .bytes_max = FILE_BYTES_MAX, .nodes_max = FILE_NODES_MAX, .depth_max = FILE_DEPTH_MAX};
     struct zd_error cause = {0};
-    ZD_AUTO(zd_json) json = NULL;
-    ZD_AUTO(zd_buf) bytes = read_bytes(path, &cause);
-    enum zd_status status = cause.status;
-    if (bytes != NULL) {
-        status = zd_json_parse(zd_buf_span(bytes), &limits, &json, &cause);
-    }
-    if (status == ZD_OK) {
-        status = read_document(config, json, &cause);
-    }
+    const enum zd_status status = parse_file(config, path, &cause);
     if (status == ZD_OK) {
         return ZD_OK;
     }
@@ -240,10 +236,10 @@ static enum zd_status reset(struct zd_config *config, struct zd_error *err)
 {
     for (const struct zd_setting *row = zd_setting_table; row->name != NULL; row++) {
         if (zd_setting_reset(row, &config->settings) != ZD_OK) {
-            return zd_config_value_no_memory(err);
+            return zd_setting_no_memory(err);
         }
     }
-    return zd_config_list_add_address(config, ZD_CONFIG_DEFAULT_ADDRESS, err);
+    return zd_config_args_add_address(config, ZD_CONFIG_DEFAULT_ADDRESS, err);
 }
 
 static enum zd_status read_sources(int argc, char *const *argv, char *const *environment,
@@ -255,7 +251,7 @@ static enum zd_status read_sources(int argc, char *const *argv, char *const *env
         return ZD_OK;
     }
     if (args->command == ZD_COMMAND_HEALTH) {
-        return zd_config_value_replace(&config->health_url, args->health_url, err);
+        return zd_setting_replace(&config->health_url, args->health_url, err);
     }
     if (args->config_file != NULL) {
         ZD_TRY(read_file(config, args->config_file, err));
@@ -308,7 +304,7 @@ void zd_config_done(struct zd_config *config)
     for (const struct zd_setting *row = zd_setting_table; row->name != NULL; row++) {
         zd_setting_done(row, &config->settings);
     }
-    zd_config_list_clear_addresses(config);
+    zd_config_args_clear_addresses(config);
     zd_free((void *)config->listen);
     for (size_t i = 0; i < config->n_datasets; i++) {
         zd_dataset_config_done(&config->dataset[i]);
@@ -317,4 +313,44 @@ void zd_config_done(struct zd_config *config)
     zd_free(config->port_file);
     zd_free(config->health_url);
     *config = (struct zd_config){0};
+}
+
+/* ---- as JSON ---- */
+
+static void emit_datasets(const struct zd_config *config, struct zd_emit *emit)
+{
+    zd_emit_key(emit, "datasets");
+    zd_emit_object(emit);
+    for (size_t i = 0; i < config->n_datasets; i++) {
+        zd_emit_key(emit, config->dataset[i].name);
+        zd_dataset_config_emit(&config->dataset[i], emit);
+    }
+    zd_emit_object_end(emit);
+}
+
+void zd_config_emit(const struct zd_config *config, struct zd_emit *emit)
+{
+    zd_emit_object(emit);
+    zd_emit_key(emit, "listen");
+    zd_emit_array(emit);
+    for (size_t i = 0; i < config->n_listen; i++) {
+        zd_emit_string(emit, config->listen[i]);
+    }
+    zd_emit_array_end(emit);
+    emit_datasets(config, emit);
+    const char *group = "";
+    for (const struct zd_setting *row = zd_setting_table; row->name != NULL; row++) {
+        if (strcmp(group, row->group) != 0) {
+            if (group[0] != '\0') {
+                zd_emit_object_end(emit);
+            }
+            group = row->group;
+            zd_emit_key(emit, group);
+            zd_emit_object(emit);
+        }
+        zd_emit_key(emit, row->name);
+        zd_setting_emit(row, &config->settings, emit);
+    }
+    zd_emit_object_end(emit);
+    zd_emit_object_end(emit);
 }

@@ -1,9 +1,8 @@
 /* The configuration, merged from four sources: defaults, a file, the environment, the command line.
- */
+ * Thread: any. */
 #ifndef ZD_CONFIG_CONFIG_H
 #define ZD_CONFIG_CONFIG_H
 
-#include "core/base/status.h"
 #include "server/config/settings.h"
 
 /**
@@ -20,5 +19,8 @@ void zd_config_done(struct zd_config *config);
 
 /** The default settings, for tests. @retval ZD_NO_MEMORY */
 ZD_RESULT zd_config_default(struct zd_config *ret_config);
+
+/** The effective configuration as JSON, as --config accepts it. */
+void zd_config_emit(const struct zd_config *config, struct zd_emit *emit);
 
 #endif

@@ -4,11 +4,9 @@
 #include <string.h>
 
 #include "core/base/num.h"
-#include "core/store/store.h"
 #include "core/base/own.h"
-#include "server/config/config_list.h"
-#include "server/config/config_value.h"
-#include "server/config/setting.h"
+#include "core/store/store.h"
+#include "server/config/dataset_config.h"
 
 /* ---- the table of options ---- */
 
@@ -18,10 +16,7 @@ enum option_id {
     OPTION_WRITABLE,
     OPTION_PORT_FILE,
     OPTION_SET,
-    OPTION_CHECK,
-    OPTION_HEALTH,
-    OPTION_VERSION,
-    OPTION_HELP,
+    OPTION_COMMAND,
 };
 
 static const struct option {
@@ -30,23 +25,27 @@ static const struct option {
     const char *name;
     const char *value; /* what it takes; NULL = nothing */
     const char *meaning;
+    enum zd_command command; /* of OPTION_COMMAND; ZD_COMMAND_SERVE = none */
 } options[] = {
-    {OPTION_CONFIG, 'c', "config", "FILE", "read a JSON configuration"},
+    {OPTION_CONFIG, 'c', "config", "FILE", "read a JSON configuration", ZD_COMMAND_SERVE},
     {OPTION_LISTEN, 'l', "listen", "ADDR:PORT",
         "address to listen on; port 0 takes any free port; [::]:8080 for IPv6; repeatable "
-        "(default " ZD_CONFIG_DEFAULT_ADDRESS ")"},
+        "(default " ZD_CONFIG_DEFAULT_ADDRESS ")",
+        ZD_COMMAND_SERVE},
     {OPTION_WRITABLE, 'w', "writable", NULL,
-        "accept writes to the datasets named on this command line"},
+        "accept writes to the datasets named on this command line", ZD_COMMAND_SERVE},
     {OPTION_PORT_FILE, '\0', "port-file", "FILE",
-        "write the bound port to FILE once requests are accepted"},
-    {OPTION_SET, '\0', "set", "KEY=VALUE", "change a setting listed below; repeatable"},
-    {OPTION_CHECK, '\0', "check-config", NULL,
-        "validate, print the effective configuration and exit"},
-    {OPTION_HEALTH, '\0', "health", "URL",
+        "write the bound port to FILE once requests are accepted", ZD_COMMAND_SERVE},
+    {OPTION_SET, '\0', "set", "KEY=VALUE", "change a setting listed below; repeatable",
+        ZD_COMMAND_SERVE},
+    {OPTION_COMMAND, '\0', "check-config", NULL,
+        "validate, print the effective configuration and exit", ZD_COMMAND_CHECK},
+    {OPTION_COMMAND, '\0', "health", "URL",
         "ask the running server at URL (http://127.0.0.1:8080/readyz); exit with 0 if it answers "
-        "200"},
-    {OPTION_VERSION, '\0', "version", NULL, "print the version and exit"},
-    {OPTION_HELP, 'h', "help", NULL, "print this text and exit"},
+        "200",
+        ZD_COMMAND_HEALTH},
+    {OPTION_COMMAND, '\0', "version", NULL, "print the version and exit", ZD_COMMAND_VERSION},
+    {OPTION_COMMAND, 'h', "help", NULL, "print this text and exit", ZD_COMMAND_HELP},
 };
 
 /* ---- --help ---- */
@@ -113,11 +112,6 @@ struct argument {
     const char *value; /* NULL: there are no more */
 };
 
-static struct words words_of(int argc, char *const *argv)
-{
-    return (struct words){.argc = argc, .argv = argv, .at = 1};
-}
-
 static const struct option *find_option(const char *word, const char **ret_value)
 {
     *ret_value = NULL;
@@ -177,7 +171,30 @@ static enum zd_status next_argument(
     return ZD_OK;
 }
 
-/* ---- locations and settings ---- */
+/* ---- addresses, locations and settings ---- */
+
+void zd_config_args_clear_addresses(struct zd_config *config)
+{
+    for (size_t i = 0; i < config->n_listen; i++) {
+        zd_free(config->listen[i]);
+    }
+    config->n_listen = 0;
+}
+
+enum zd_status zd_config_args_add_address(
+    struct zd_config *config, const char *address, struct zd_error *err)
+{
+    char **grown =
+        (char **)zd_realloc((void *)config->listen, (config->n_listen + 1) * sizeof *grown);
+    if (grown == NULL) {
+        return zd_setting_no_memory(err);
+    }
+    config->listen = grown;
+    config->listen[config->n_listen] = NULL;
+    ZD_TRY(zd_setting_replace(&config->listen[config->n_listen], address, err));
+    config->n_listen++;
+    return ZD_OK;
+}
 
 static enum zd_status set_pair(struct zd_config *config, const char *pair, struct zd_error *err)
 {
@@ -206,16 +223,16 @@ static enum zd_status add_location(
     if (equals != NULL) {
         name = (struct zd_span){(const uint8_t *)word, (size_t)(equals - word)};
     }
-    const bool is_named = equals != NULL && zd_config_list_is_name(name);
+    const bool is_named = equals != NULL && zd_dataset_config_is_name(name);
     const char *location = is_named ? equals + 1 : word;
     if (location[0] == '\0') {
         return zd_fail(err, ZD_INVALID, "'%.100s' has no location; expected NAME=LOCATION", word);
     }
     struct zd_dataset_config *dataset = NULL;
-    ZD_TRY(zd_config_list_add_dataset(
-        config, is_named ? name : zd_store_name_of(location), &dataset, err));
+    ZD_TRY(
+        zd_dataset_config_add(config, is_named ? name : zd_store_name_of(location), &dataset, err));
     dataset->writable = writable;
-    return zd_config_value_replace(&dataset->location, location, err);
+    return zd_setting_replace(&dataset->location, location, err);
 }
 
 /* ---- the two readings ---- */
@@ -226,26 +243,17 @@ static bool note_option(const struct argument *argument, struct zd_config_args *
     switch (argument->option->id) {
     case OPTION_CONFIG:
         args->config_file = argument->value;
-        return true;
+        break;
     case OPTION_LISTEN:
         args->has_listen = true;
-        return true;
+        break;
     case OPTION_WRITABLE:
         args->writable = true;
-        return true;
-    case OPTION_CHECK:
-        args->command = ZD_COMMAND_CHECK;
-        return true;
-    case OPTION_HEALTH:
-        args->command = ZD_COMMAND_HEALTH;
+        break;
+    case OPTION_COMMAND:
+        args->command = argument->option->command;
         args->health_url = argument->value;
-        return false;
-    case OPTION_VERSION:
-        args->command = ZD_COMMAND_VERSION;
-        return false;
-    case OPTION_HELP:
-        args->command = ZD_COMMAND_HELP;
-        return false;
+        return args->command == ZD_COMMAND_CHECK;
     case OPTION_PORT_FILE:
     case OPTION_SET:
         break;
@@ -257,7 +265,7 @@ enum zd_status zd_config_args_read(
     int argc, char *const *argv, struct zd_config_args *ret_args, struct zd_error *err)
 {
     struct zd_config_args args = {.command = ZD_COMMAND_SERVE};
-    struct words words = words_of(argc, argv);
+    struct words words = {.argc = argc, .argv = argv, .at = 1};
     struct argument argument = {0};
     do {
         ZD_TRY(next_argument(&words, &argument, err));
@@ -274,17 +282,14 @@ static enum zd_status apply(const struct argument *argument, const struct zd_con
     }
     switch (argument->option->id) {
     case OPTION_LISTEN:
-        return zd_config_list_add_address(config, argument->value, err);
+        return zd_config_args_add_address(config, argument->value, err);
     case OPTION_PORT_FILE:
-        return zd_config_value_replace(&config->port_file, argument->value, err);
+        return zd_setting_replace(&config->port_file, argument->value, err);
     case OPTION_SET:
         return set_pair(config, argument->value, err);
     case OPTION_CONFIG:
     case OPTION_WRITABLE:
-    case OPTION_CHECK:
-    case OPTION_HEALTH:
-    case OPTION_VERSION:
-    case OPTION_HELP:
+    case OPTION_COMMAND:
         break;
     }
     return ZD_OK;
@@ -293,10 +298,10 @@ static enum zd_status apply(const struct argument *argument, const struct zd_con
 enum zd_status zd_config_args_apply(int argc, char *const *argv, const struct zd_config_args *args,
     struct zd_config *config, struct zd_error *err)
 {
-    struct words words = words_of(argc, argv);
+    struct words words = {.argc = argc, .argv = argv, .at = 1};
     struct argument argument = {0};
     if (args->has_listen) {
-        zd_config_list_clear_addresses(config);
+        zd_config_args_clear_addresses(config);
     }
     ZD_TRY(next_argument(&words, &argument, err));
     while (argument.value != NULL) {

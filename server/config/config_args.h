@@ -2,15 +2,13 @@
 #ifndef ZD_CONFIG_CONFIG_ARGS_H
 #define ZD_CONFIG_CONFIG_ARGS_H
 
-#include "core/base/status.h"
-#include "core/base/text.h"
 #include "server/config/settings.h"
 
 /** What must be known of a command line before the other sources are read. Borrows from argv. */
 struct zd_config_args {
     enum zd_command command;
     const char *config_file; /* or NULL */
-    const char *health_url;  /* or NULL */
+    const char *health_url;  /* of ZD_COMMAND_HEALTH */
     bool writable;           /* of the datasets that the command line names */
     bool has_listen;
 };
@@ -22,6 +20,11 @@ ZD_RESULT zd_config_args_read(
 /** Second reading: change the configuration as options, settings and locations say. */
 ZD_RESULT zd_config_args_apply(int argc, char *const *argv, const struct zd_config_args *args,
     struct zd_config *config, struct zd_error *err);
+
+/** Add an address to listen on. @retval ZD_NO_MEMORY */
+ZD_RESULT zd_config_args_add_address(
+    struct zd_config *config, const char *address, struct zd_error *err);
+void zd_config_args_clear_addresses(struct zd_config *config);
 
 /** Append the text of --help. */
 void zd_config_args_help(struct zd_text *text);

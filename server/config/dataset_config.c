@@ -1,50 +1,95 @@
-/* One dataset's part of the configuration: its members as a table. */
+/* The datasets of the configuration: the members of one as a table. */
 #include "server/config/dataset_config.h"
 
 #include <string.h>
 
 #include "core/base/num.h"
 #include "core/base/own.h"
-#include "server/config/config_value.h"
+
+#define SHOWN_BYTES    UINT64_C(128) /* of a name that is refused */
+#define NAME_BYTES_MAX 64
 
 enum member_kind {
     MEMBER_TEXT,
     MEMBER_FLAG,
-    MEMBER_CHOICE, /* a flag with a word for each value */
+    MEMBER_EXTENSIONS, /* a flag with a word for each value */
     MEMBER_MS,
     MEMBER_OBJECT,
 };
 
-#define MEMBER(kind_, name_, field_, choices_)                                                     \
-    {.kind = (kind_),                                                                              \
-        .name = (name_),                                                                           \
-        .choices = (choices_),                                                                     \
-        .offset = offsetof(struct zd_dataset_config, field_)}
-
-static const char *const extension_modes[] = {"zep10", "strict", NULL};
-
-/* Reserved: members of stores and dialects that this version does not have. */
-static const char *const unsupported[] = {"store_403", "n5_axes"};
+#define MEMBER(kind_, name_, field_)                                                               \
+    {.kind = (kind_), .name = (name_), .offset = offsetof(struct zd_dataset_config, field_)}
 
 static const struct member {
     enum member_kind kind;
     const char *name;
-    const char *const *choices;
     size_t offset;
 } members[] = {
-    MEMBER(MEMBER_TEXT, "location", location, NULL),
-    MEMBER(MEMBER_OBJECT, "options", options, NULL),
-    MEMBER(MEMBER_TEXT, "title", title, NULL),
-    MEMBER(MEMBER_TEXT, "cache_control", cache_control, NULL),
-    MEMBER(MEMBER_FLAG, "writable", writable, NULL),
-    MEMBER(MEMBER_FLAG, "immutable", immutable, NULL),
-    MEMBER(MEMBER_FLAG, "durable", durable, NULL),
-    MEMBER(MEMBER_FLAG, "accept_unknown", accept_unknown, NULL),
-    MEMBER(MEMBER_FLAG, "write_empty_chunks", write_empty_chunks, NULL),
-    MEMBER(MEMBER_FLAG, "allow_keys", allow_keys, NULL),
-    MEMBER(MEMBER_CHOICE, "extensions", strict, extension_modes),
-    MEMBER(MEMBER_MS, "revalidate_ms", revalidate_ms, NULL),
+    MEMBER(MEMBER_TEXT, "location", location),
+    MEMBER(MEMBER_OBJECT, "options", options),
+    MEMBER(MEMBER_TEXT, "title", title),
+    MEMBER(MEMBER_TEXT, "cache_control", cache_control),
+    MEMBER(MEMBER_FLAG, "writable", writable),
+    MEMBER(MEMBER_FLAG, "immutable", immutable),
+    MEMBER(MEMBER_FLAG, "durable", durable),
+    MEMBER(MEMBER_FLAG, "accept_unknown", accept_unknown),
+    MEMBER(MEMBER_FLAG, "write_empty_chunks", write_empty_chunks),
+    MEMBER(MEMBER_FLAG, "allow_keys", allow_keys),
+    MEMBER(MEMBER_EXTENSIONS, "extensions", strict),
+    MEMBER(MEMBER_MS, "revalidate_ms", revalidate_ms),
 };
+
+bool zd_dataset_config_is_name(struct zd_span name)
+{
+    static const char others[] = "._-";
+    for (size_t i = 0; i < name.len; i++) {
+        const char c = (char)name.ptr[i];
+        const bool is_alphanumeric =
+            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        if (!is_alphanumeric && (i == 0 || c == '\0' || strchr(others, c) == NULL)) {
+            return false;
+        }
+    }
+    return name.len >= 1 && name.len <= NAME_BYTES_MAX;
+}
+
+enum zd_status zd_dataset_config_add(struct zd_config *config, struct zd_span name,
+    struct zd_dataset_config **ret_dataset, struct zd_error *err)
+{
+    const int shown = (int)zd_min_u64(name.len, SHOWN_BYTES);
+    if (!zd_dataset_config_is_name(name)) {
+        return zd_fail(err, ZD_INVALID,
+            "'%.*s' is not a name for a dataset: [A-Za-z0-9][A-Za-z0-9._-]{0,63} is expected; "
+            "write NAME=LOCATION to choose one",
+            shown, (const char *)name.ptr);
+    }
+    for (size_t i = 0; i < config->n_datasets; i++) {
+        if (zd_span_is(name, config->dataset[i].name)) {
+            return zd_fail(err, ZD_INVALID,
+                "two datasets are named '%.*s'; write NAME=LOCATION to rename one", shown,
+                (const char *)name.ptr);
+        }
+    }
+    struct zd_dataset_config *grown =
+        zd_realloc(config->dataset, (config->n_datasets + 1) * sizeof *grown);
+    if (grown == NULL) {
+        return zd_setting_no_memory(err);
+    }
+    config->dataset = grown;
+    struct zd_dataset_config *dataset = &grown[config->n_datasets];
+    *dataset = (struct zd_dataset_config){
+        .name = zd_strndup((const char *)name.ptr, name.len),
+        .durable = true,
+        .allow_keys = true,
+        .revalidate_ms = UINT64_MAX,
+    };
+    if (dataset->name == NULL) {
+        return zd_setting_no_memory(err);
+    }
+    config->n_datasets++;
+    *ret_dataset = dataset;
+    return ZD_OK;
+}
 
 static const struct member *find_member(const char *name)
 {
@@ -56,70 +101,47 @@ static const struct member *find_member(const char *name)
     return NULL;
 }
 
-static bool find_choice(const char *const *choices, const char *word, size_t *ret_choice)
-{
-    for (size_t i = 0; word != NULL && choices[i] != NULL; i++) {
-        if (strcmp(choices[i], word) == 0) {
-            *ret_choice = i;
-            return true;
-        }
-    }
-    return false;
-}
-
-static enum zd_status replace_object(struct zd_json **place, const struct zd_json *value,
-    const struct zd_pointer *at, struct zd_error *err)
-{
-    if (!zd_json_is(value, ZD_JSON_OBJECT)) {
-        return zd_config_value_wrong_type(at, "an object", value, err);
-    }
-    zd_json_unref(*place);
-    *place = zd_json_ref(value);
-    return ZD_OK;
-}
-
 static enum zd_status set_member(const struct member *member, struct zd_dataset_config *dataset,
     const struct zd_json *value, const struct zd_pointer *at, struct zd_error *err)
 {
     void *place = (char *)dataset + member->offset;
-    size_t choice = 0;
+    const char *word = zd_json_string(value);
     switch (member->kind) {
     case MEMBER_TEXT:
-        if (zd_json_string(value) == NULL || strpbrk(zd_json_string(value), "\r\n") != NULL) {
-            return zd_config_value_wrong_type(at, "a string of one line", value, err);
-        }
-        return zd_config_value_replace((char **)place, zd_json_string(value), err);
+        return word != NULL && strpbrk(word, "\r\n") == NULL
+                   ? zd_setting_replace(place, word, err)
+                   : zd_setting_wrong_type(at, "a string of one line", value, err);
     case MEMBER_FLAG:
         if (!zd_json_is(value, ZD_JSON_BOOL)) {
-            return zd_config_value_wrong_type(at, "true or false", value, err);
+            return zd_setting_wrong_type(at, "true or false", value, err);
         }
         *(bool *)place = zd_json_is_true(value);
-        return ZD_OK;
-    case MEMBER_CHOICE:
-        if (!find_choice(member->choices, zd_json_string(value), &choice)) {
-            ZD_SCOPED_TEXT(expected, 64);
-            zd_text_addf(&expected, "\"%s\" or \"%s\"", member->choices[0], member->choices[1]);
-            return zd_config_value_wrong_type(at, expected.at, value, err);
+        break;
+    case MEMBER_EXTENSIONS:
+        if (word == NULL || (strcmp(word, "zep10") != 0 && strcmp(word, "strict") != 0)) {
+            return zd_setting_wrong_type(at, "\"zep10\" or \"strict\"", value, err);
         }
-        *(bool *)place = choice == 1;
-        return ZD_OK;
+        *(bool *)place = strcmp(word, "strict") == 0;
+        break;
     case MEMBER_OBJECT:
-        return replace_object(place, value, at, err);
+        if (!zd_json_is(value, ZD_JSON_OBJECT)) {
+            return zd_setting_wrong_type(at, "an object", value, err);
+        }
+        zd_json_unref(*(struct zd_json **)place);
+        *(struct zd_json **)place = zd_json_ref(value);
+        break;
     case MEMBER_MS:
         return zd_json_u64(value, place)
                    ? ZD_OK
-                   : zd_config_value_wrong_type(at, "a number of milliseconds", value, err);
+                   : zd_setting_wrong_type(at, "a number of milliseconds", value, err);
     }
     return ZD_OK;
 }
 
-static bool is_unsupported(const char *name)
+/* Members of stores and dialects that this version does not have are reserved. */
+static bool is_reserved(const char *name)
 {
-    size_t i = 0;
-    while (i < ZD_COUNT_OF(unsupported) && strcmp(unsupported[i], name) != 0) {
-        i++;
-    }
-    return i < ZD_COUNT_OF(unsupported);
+    return strcmp(name, "store_403") == 0 || strcmp(name, "n5_axes") == 0;
 }
 
 enum zd_status zd_dataset_config_set(struct zd_dataset_config *dataset, const char *name,
@@ -129,8 +151,13 @@ enum zd_status zd_dataset_config_set(struct zd_dataset_config *dataset, const ch
     if (member != NULL) {
         return set_member(member, dataset, value, at, err);
     }
-    return is_unsupported(name) ? zd_config_value_unsupported(at, err)
-                                : zd_config_value_unknown(at, err);
+    if (!is_reserved(name)) {
+        return zd_setting_unknown(at, err);
+    }
+    const enum zd_status status = zd_fail(
+        err, ZD_INVALID, "setting %s is not supported by this version; remove it", at->text);
+    zd_fact_pointer(err, at->text);
+    return status;
 }
 
 static void emit_member(
@@ -146,8 +173,8 @@ static void emit_member(
     case MEMBER_FLAG:
         zd_emit_member_bool(emit, member->name, *(const bool *)place);
         break;
-    case MEMBER_CHOICE:
-        zd_emit_member_string(emit, member->name, member->choices[*(const bool *)place ? 1 : 0]);
+    case MEMBER_EXTENSIONS:
+        zd_emit_member_string(emit, member->name, *(const bool *)place ? "strict" : "zep10");
         break;
     case MEMBER_OBJECT:
         if (*(struct zd_json *const *)place != NULL) {
@@ -172,24 +199,21 @@ void zd_dataset_config_emit(const struct zd_dataset_config *dataset, struct zd_e
     zd_emit_object_end(emit);
 }
 
-static enum zd_status copy_string(const char *from, char **ret_to)
-{
-    *ret_to = from == NULL ? NULL : zd_strdup(from);
-    return from == NULL || *ret_to != NULL ? ZD_OK : ZD_NO_MEMORY;
-}
-
 enum zd_status zd_dataset_config_copy(
     const struct zd_dataset_config *from, struct zd_dataset_config *ret_to)
 {
     struct zd_dataset_config to = *from;
+    char **const texts[] = {&to.name, &to.location, &to.title, &to.cache_control};
+    bool ok = true;
+    for (size_t i = 0; i < ZD_COUNT_OF(texts); i++) {
+        const char *text = *texts[i];
+        *texts[i] = text == NULL ? NULL : zd_strdup(text);
+        ok = ok && (*texts[i] != NULL || text == NULL);
+    }
     to.options = zd_json_ref(from->options);
-    enum zd_status status = copy_string(from->name, &to.name);
-    status = copy_string(from->location, &to.location) == ZD_OK ? status : ZD_NO_MEMORY;
-    status = copy_string(from->title, &to.title) == ZD_OK ? status : ZD_NO_MEMORY;
-    status = copy_string(from->cache_control, &to.cache_control) == ZD_OK ? status : ZD_NO_MEMORY;
-    if (status != ZD_OK) {
+    if (!ok) {
         zd_dataset_config_done(&to);
-        return status;
+        return ZD_NO_MEMORY;
     }
     *ret_to = to;
     return ZD_OK;

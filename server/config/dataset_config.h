@@ -1,10 +1,20 @@
-/* One dataset's part of the configuration: its members as a table. Thread: any. */
+/* The datasets of the configuration: the members of one as a table. Thread: any. */
 #ifndef ZD_CONFIG_DATASET_CONFIG_H
 #define ZD_CONFIG_DATASET_CONFIG_H
 
-#include "core/base/emit.h"
-#include "core/base/json.h"
+#include "core/base/buf.h"
 #include "server/config/settings.h"
+
+/** Whether a dataset may have that name: [A-Za-z0-9][A-Za-z0-9._-]{0,63}. */
+bool zd_dataset_config_is_name(struct zd_span name);
+
+/**
+ * Add a dataset with default members and no location yet.
+ * @param ret_dataset in the list; borrowed, until another one is added
+ * @retval ZD_INVALID not a name, or one that another dataset has
+ */
+ZD_RESULT zd_dataset_config_add(struct zd_config *config, struct zd_span name,
+    struct zd_dataset_config **ret_dataset, struct zd_error *err);
 
 /**
  * Set a member of a dataset.

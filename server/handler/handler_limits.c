@@ -1,5 +1,5 @@
 /* /v1/limits: every limit with its value and unit; what may be held, and what is. */
-#include "server/config/config_emit.h"
+#include "server/config/settings.h"
 #include "server/request/admit.h"
 #include "server/request/handler.h"
 #include "server/runtime/server.h"
@@ -61,7 +61,7 @@ static enum zd_next step_limits(struct zd_request *req)
     zd_emit_init(&emit, &text, zd_request_is_pretty(req));
     zd_emit_object(&emit);
     zd_emit_key(&emit, "limits");
-    zd_config_emit_limits(&req->server->config->settings, &emit);
+    zd_setting_emit_limits(&req->server->config->settings, &emit);
     emit_memory(&emit, &req->server->memory);
     emit_admission(&emit, &req->server->admit->admission);
     zd_emit_object_end(&emit);

@@ -6,7 +6,6 @@
 
 #include "core/base/num.h"
 #include "server/config/config.h"
-#include "server/config/config_emit.h"
 #include "tests/fuzz/input.h"
 
 #define TEXT_BYTES_MAX (1U << 20)

@@ -7,7 +7,6 @@
 
 #include "core/store/store.h"
 #include "server/config/config_args.h"
-#include "server/config/config_emit.h"
 #include "tests/support/unit.h"
 
 static char *const nothing[] = {NULL};

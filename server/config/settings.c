@@ -1,11 +1,14 @@
 /* The table of settings (config.def) as data: one setting read, judged and written. */
-#include "server/config/setting.h"
+#include "server/config/settings.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "core/base/num.h"
 #include "core/base/own.h"
 #include "core/base/scan.h"
+
+#define SHOWN_BYTES 64 /* of a value in an error */
 
 const struct zd_setting zd_setting_table[] = {
 #define ZD_NUMBER(kind, group_, name_, initial_, least_, most_, meaning_)                          \
@@ -56,24 +59,19 @@ bool zd_setting_is_group(struct zd_span group)
     return row->name != NULL;
 }
 
-static uint64_t *number_of(const struct zd_setting *setting, struct zd_settings *settings)
+static void *place_of(const struct zd_setting *setting, struct zd_settings *settings)
 {
-    return (uint64_t *)(void *)((char *)settings + setting->offset);
+    return (char *)settings + setting->offset;
 }
 
-static bool *flag_of(const struct zd_setting *setting, struct zd_settings *settings)
-{
-    return (bool *)(void *)((char *)settings + setting->offset);
-}
-
-static char **word_of(const struct zd_setting *setting, struct zd_settings *settings)
-{
-    return (char **)(void *)((char *)settings + setting->offset);
-}
-
-uint64_t zd_setting_u64(const struct zd_setting *setting, const struct zd_settings *settings)
+static uint64_t number_of(const struct zd_setting *setting, const struct zd_settings *settings)
 {
     return zd_load_u64((const char *)settings + setting->offset);
+}
+
+static bool is_number(const struct zd_setting *setting)
+{
+    return setting->type == ZD_SETTING_SIZE || setting->type == ZD_SETTING_COUNT;
 }
 
 /* The largest unit that says a size exactly. */
@@ -143,6 +141,61 @@ static enum zd_status refuse(
     return status;
 }
 
+enum zd_status zd_setting_no_memory(struct zd_error *err)
+{
+    const enum zd_status status = zd_fail(err, ZD_NO_MEMORY, "no memory for the configuration");
+    assert(status == ZD_NO_MEMORY);
+    (void)status;
+    return ZD_NO_MEMORY; /* the constant is what a static analyser can follow */
+}
+
+enum zd_status zd_setting_replace(char **place, const char *value, struct zd_error *err)
+{
+    char *copy = zd_strdup(value);
+    if (copy == NULL) {
+        return zd_setting_no_memory(err);
+    }
+    zd_free(*place);
+    *place = copy;
+    return ZD_OK;
+}
+
+/* A value that fits a line as it is written; else its type. */
+static void show_value(const struct zd_json *value, struct zd_text *text)
+{
+    struct zd_emit emit;
+    zd_emit_init(&emit, text, false);
+    if (!zd_json_is(value, ZD_JSON_ARRAY) && !zd_json_is(value, ZD_JSON_OBJECT)) {
+        zd_emit_json(&emit, value);
+    }
+    if (text->status != ZD_OK || text->len == 0) {
+        zd_text_clear(text);
+        zd_text_add(text, zd_json_type_name(value));
+    }
+}
+
+enum zd_status zd_setting_wrong_type(const struct zd_pointer *at, const char *expected,
+    const struct zd_json *found, struct zd_error *err)
+{
+    ZD_SCOPED_TEXT(shown, SHOWN_BYTES);
+    show_value(found, &shown);
+    const char *where = at->text[0] == '\0' ? "the document" : at->text;
+    const enum zd_status status =
+        zd_fail(err, ZD_INVALID, "%s is %s; expected %s", where, shown.at, expected);
+    zd_fact_pointer(err, at->text);
+    zd_fact_expected(err, "%s", expected);
+    zd_fact_found(err, "%s", shown.at);
+    return status;
+}
+
+enum zd_status zd_setting_unknown(const struct zd_pointer *at, struct zd_error *err)
+{
+    const enum zd_status status =
+        zd_fail(err, ZD_INVALID, "there is no setting %s; --help lists all settings", at->text);
+    zd_fact_pointer(err, at->text);
+    return status;
+}
+
 /* "64MiB", "64 MiB" or plain bytes; false: not a size. */
 static bool scan_size(struct zd_span text, uint64_t *ret_bytes)
 {
@@ -169,7 +222,7 @@ static enum zd_status set_number(const struct zd_setting *setting, struct zd_set
     if (!ok || n < setting->least || n > setting->most) {
         return refuse(setting, text, err);
     }
-    *number_of(setting, settings) = n;
+    *(uint64_t *)place_of(setting, settings) = n;
     return ZD_OK;
 }
 
@@ -191,13 +244,7 @@ static enum zd_status set_word(const struct zd_setting *setting, struct zd_setti
     if (!is_choice(setting->choices, text) || strpbrk(text, "\r\n") != NULL) {
         return refuse(setting, text, err);
     }
-    char *copy = zd_strdup(text);
-    if (copy == NULL) {
-        return zd_fail(err, ZD_NO_MEMORY, "no memory for setting %s", setting->full_name);
-    }
-    zd_free(*word_of(setting, settings));
-    *word_of(setting, settings) = copy;
-    return ZD_OK;
+    return zd_setting_replace(place_of(setting, settings), text, err);
 }
 
 enum zd_status zd_setting_set_text(const struct zd_setting *setting, struct zd_settings *settings,
@@ -216,49 +263,43 @@ enum zd_status zd_setting_set_text(const struct zd_setting *setting, struct zd_s
     if (!is_on && strcmp(text, "false") != 0 && strcmp(text, "0") != 0) {
         return refuse(setting, text, err);
     }
-    *flag_of(setting, settings) = is_on;
+    *(bool *)place_of(setting, settings) = is_on;
     return ZD_OK;
 }
 
 enum zd_status zd_setting_set_json(const struct zd_setting *setting, struct zd_settings *settings,
     const struct zd_json *json, struct zd_error *err)
 {
-    const bool is_number = setting->type == ZD_SETTING_SIZE || setting->type == ZD_SETTING_COUNT;
     const bool takes_text = setting->type == ZD_SETTING_SIZE || setting->type == ZD_SETTING_WORD;
     if (takes_text && zd_json_is(json, ZD_JSON_STRING)) {
         return zd_setting_set_text(setting, settings, zd_json_string(json), err);
     }
-    uint64_t n = 0;
-    if (is_number && zd_json_u64(json, &n)) {
-        ZD_SCOPED_TEXT(text, 20);
-        zd_text_add_u64(&text, n);
-        return zd_setting_set_text(setting, settings, text.at, err);
-    }
     if (setting->type == ZD_SETTING_FLAG && zd_json_is(json, ZD_JSON_BOOL)) {
-        *flag_of(setting, settings) = zd_json_is_true(json);
+        *(bool *)place_of(setting, settings) = zd_json_is_true(json);
         return ZD_OK;
     }
+    ZD_SCOPED_TEXT(digits, 24);
+    uint64_t n = 0;
     int64_t negative = 0;
-    if (is_number && zd_json_i64(json, &negative)) {
-        ZD_SCOPED_TEXT(text, 24);
-        zd_text_addf(&text, "%lld", (long long)negative);
-        return refuse(setting, text.at, err);
+    if (is_number(setting) && zd_json_u64(json, &n)) {
+        zd_text_add_u64(&digits, n);
+    } else if (is_number(setting) && zd_json_i64(json, &negative)) {
+        zd_text_addf(&digits, "%lld", (long long)negative);
+    } else {
+        return refuse(setting, zd_json_type_name(json), err);
     }
-    return refuse(setting, zd_json_type_name(json), err);
+    return zd_setting_set_text(setting, settings, digits.at, err);
 }
 
 enum zd_status zd_setting_reset(const struct zd_setting *setting, struct zd_settings *settings)
 {
-    switch (setting->type) {
-    case ZD_SETTING_SIZE:
-    case ZD_SETTING_COUNT:
-        *number_of(setting, settings) = setting->initial;
-        break;
-    case ZD_SETTING_FLAG:
-        *flag_of(setting, settings) = setting->initial != 0;
-        break;
-    case ZD_SETTING_WORD:
+    if (setting->type == ZD_SETTING_WORD) {
         return set_word(setting, settings, setting->word, NULL);
+    }
+    if (setting->type == ZD_SETTING_FLAG) {
+        *(bool *)place_of(setting, settings) = setting->initial != 0;
+    } else {
+        *(uint64_t *)place_of(setting, settings) = setting->initial;
     }
     return ZD_OK;
 }
@@ -266,8 +307,9 @@ enum zd_status zd_setting_reset(const struct zd_setting *setting, struct zd_sett
 void zd_setting_done(const struct zd_setting *setting, struct zd_settings *settings)
 {
     if (setting->type == ZD_SETTING_WORD) {
-        zd_free(*word_of(setting, settings));
-        *word_of(setting, settings) = NULL;
+        char **word = place_of(setting, settings);
+        zd_free(*word);
+        *word = NULL;
     }
 }
 
@@ -278,12 +320,12 @@ void zd_setting_emit(
     switch (setting->type) {
     case ZD_SETTING_SIZE: {
         ZD_SCOPED_TEXT(size, 32);
-        add_size(&size, zd_setting_u64(setting, settings));
+        add_size(&size, number_of(setting, settings));
         zd_emit_string(emit, size.at);
         break;
     }
     case ZD_SETTING_COUNT:
-        zd_emit_u64(emit, zd_setting_u64(setting, settings));
+        zd_emit_u64(emit, number_of(setting, settings));
         break;
     case ZD_SETTING_FLAG:
         zd_emit_bool(emit, *(const bool *)at);
@@ -292,4 +334,22 @@ void zd_setting_emit(
         zd_emit_string(emit, *(char *const *)at);
         break;
     }
+}
+
+void zd_setting_emit_limits(const struct zd_settings *settings, struct zd_emit *emit)
+{
+    zd_emit_object(emit);
+    for (const struct zd_setting *row = zd_setting_table; row->name != NULL; row++) {
+        if (strcmp(row->group, "limits") != 0 || !is_number(row)) {
+            continue;
+        }
+        const char *unit = strrchr(row->name, '_'); /* the unit ends every name */
+        zd_emit_key(emit, row->name);
+        zd_emit_object(emit);
+        zd_emit_member_u64(emit, "value", number_of(row, settings));
+        zd_emit_member_string(emit, "unit", unit == NULL ? row->name : unit + 1);
+        zd_emit_member_string(emit, "meaning", row->meaning);
+        zd_emit_object_end(emit);
+    }
+    zd_emit_object_end(emit);
 }
