@@ -1,6 +1,7 @@
 /* What a client asks of a slice: one row for each parameter, whatever carries it. */
 #include "server/slice/slice_params.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "core/base/num.h"
@@ -13,14 +14,32 @@
 #define NAMES_BYTES_MAX  256
 #define SHAPE_BYTES_MAX  1024 /* 32 numbers of 20 digits */
 
+struct row;
+
 /* A value: of a query, or a member of a body. */
 struct value {
-    const char *name;
+    const struct row *row;
     const struct zd_params *params; /* of a query */
     struct zd_span text;            /* of a query */
     const struct zd_json *json;     /* of a body; NULL in a query */
     struct zd_pointer at;           /* in a body */
 };
+
+typedef enum zd_status parse_value(
+    struct zd_slice_params *ask, const struct value *value, struct zd_error *err);
+
+/* A parameter. */
+struct row {
+    const char *name;
+    parse_value *parse;
+    size_t flag;          /* the member that becomes true when it is given, or has its value */
+    const char *words[3]; /* of parse_word */
+};
+
+static bool *flag_of(struct zd_slice_params *ask, const struct value *value)
+{
+    return (bool *)((char *)ask + value->row->flag);
+}
 
 void zd_slice_params_init(struct zd_slice_params *ask, const struct zd_server *server)
 {
@@ -92,7 +111,6 @@ static enum zd_status parse_expected_shape(
     const bool is_list = zd_json_is(value->json, ZD_JSON_ARRAY);
     const struct zd_span text =
         value->json == NULL ? value->text : zd_json_string_span(value->json);
-    ask->has_shape = true;
     const bool is_read =
         is_list ? read_extents(ask, value->json) : text.ptr != NULL && read_shape(ask, text);
     return is_read ? ZD_OK : bad_shape(value, err);
@@ -118,56 +136,55 @@ static enum zd_status check_kept(
     const struct zd_text *text, const struct value *value, struct zd_error *err)
 {
     if (text->status == ZD_NO_MEMORY) {
-        return zd_fail(err, ZD_NO_MEMORY, "no memory for the value of %s", value->name);
+        return zd_fail(err, ZD_NO_MEMORY, "no memory for the value of %s", value->row->name);
     }
     if (text->status != ZD_OK) {
         return zd_fail(err, value->json == NULL ? ZD_INVALID : text->status,
-            "the value of %s is too long", value->name);
+            "the value of %s is too long", value->row->name);
     }
+    return ZD_OK;
+}
+
+static enum zd_status add_text(
+    struct zd_text *to, const struct value *value, const char *expected, struct zd_error *err)
+{
+    const struct zd_span text =
+        value->json == NULL ? value->text : zd_json_string_span(value->json);
+    if (text.ptr == NULL) {
+        return zd_body_fault(err, value->at.text, expected, value->json);
+    }
+    zd_text_add_bytes(to, text.ptr, text.len);
     return ZD_OK;
 }
 
 static enum zd_status parse_slice(
     struct zd_slice_params *ask, const struct value *value, struct zd_error *err)
 {
-    ask->has_slice = true;
-    if (value->json == NULL) {
-        zd_text_add_bytes(&ask->slice, value->text.ptr, value->text.len);
-    } else if (zd_json_is(value->json, ZD_JSON_ARRAY)) {
-        ZD_TRY(add_items(ask, value, err));
-    } else if (zd_json_is(value->json, ZD_JSON_STRING)) {
-        zd_text_add(&ask->slice, zd_json_string(value->json));
-    } else {
-        return zd_body_fault(err, value->at.text, "a string or a list of strings", value->json);
-    }
+    static const char expected[] = "a string or a list of strings";
+    ZD_TRY(zd_json_is(value->json, ZD_JSON_ARRAY) ? add_items(ask, value, err)
+                                                  : add_text(&ask->slice, value, expected, err));
     return check_kept(&ask->slice, value, err);
 }
 
 static enum zd_status parse_format(
     struct zd_slice_params *ask, const struct value *value, struct zd_error *err)
 {
-    ask->has_format = true;
-    if (value->json == NULL) {
-        zd_text_add_bytes(&ask->format, value->text.ptr, value->text.len);
-        return check_kept(&ask->format, value, err);
-    }
-    if (zd_json_is(value->json, ZD_JSON_STRING)) {
-        zd_text_add(&ask->format, zd_json_string(value->json));
-    }
-    const bool is_name = zd_json_is(value->json, ZD_JSON_STRING);
-    return is_name && ask->format.status != ZD_TOO_LARGE
-               ? check_kept(&ask->format, value, err)
-               : zd_body_fault(err, value->at.text, "the name of a format", value->json);
+    static const char expected[] = "the name of a format";
+    ZD_TRY(add_text(&ask->format, value, expected, err));
+    return value->json != NULL && ask->format.status == ZD_TOO_LARGE
+               ? zd_body_fault(err, value->at.text, expected, value->json)
+               : check_kept(&ask->format, value, err);
 }
 
 /* One of two words; true for the second. */
-static enum zd_status read_word(
-    const struct value *value, const char *const words[], bool *ret_second, struct zd_error *err)
+static enum zd_status parse_word(
+    struct zd_slice_params *ask, const struct value *value, struct zd_error *err)
 {
+    const char *const *words = value->row->words;
     if (value->json == NULL) {
         uint32_t choice;
-        ZD_TRY(zd_params_choice(value->params, value->name, words, &choice, err));
-        *ret_second = choice == 1;
+        ZD_TRY(zd_params_choice(value->params, value->row->name, words, &choice, err));
+        *flag_of(ask, value) = choice == 1;
         return ZD_OK;
     }
     const char *text = zd_json_string(value->json);
@@ -176,8 +193,14 @@ static enum zd_status read_word(
         zd_text_addf(&expected, "\"%s\" or \"%s\"", words[0], words[1]);
         return zd_body_fault(err, value->at.text, expected.at, value->json);
     }
-    *ret_second = strcmp(text, words[1]) == 0;
+    *flag_of(ask, value) = strcmp(text, words[1]) == 0;
     return ZD_OK;
+}
+
+static enum zd_status parse_flag(
+    struct zd_slice_params *ask, const struct value *value, struct zd_error *err)
+{
+    return zd_params_flag(value->params, value->row->name, false, flag_of(ask, value), err);
 }
 
 static enum zd_status read_number(
@@ -185,53 +208,23 @@ static enum zd_status read_number(
 {
     if (value->json == NULL) {
         const struct zd_params_range any = {.most = UINT64_MAX};
-        return zd_params_u64(value->params, value->name, any, ret_number, err);
+        return zd_params_u64(value->params, value->row->name, any, ret_number, err);
     }
     return zd_json_u64(value->json, ret_number)
                ? ZD_OK
                : zd_body_fault(err, value->at.text, "a non-negative integer", value->json);
 }
 
-static enum zd_status parse_nan(
-    struct zd_slice_params *ask, const struct value *value, struct zd_error *err)
-{
-    static const char *const words[] = {"string", "null", NULL};
-    return read_word(value, words, &ask->style.nan_null, err);
-}
-
-static enum zd_status parse_ints(
-    struct zd_slice_params *ask, const struct value *value, struct zd_error *err)
-{
-    static const char *const words[] = {"number", "string", NULL};
-    return read_word(value, words, &ask->style.ints_string, err);
-}
-
-static enum zd_status parse_origin(
-    struct zd_slice_params *ask, const struct value *value, struct zd_error *err)
-{
-    static const char *const words[] = {"array", "stored", NULL};
-    return read_word(value, words, &ask->is_of_stored, err);
-}
-
 static enum zd_status parse_level(
     struct zd_slice_params *ask, const struct value *value, struct zd_error *err)
 {
-    ask->has_level = true;
     return read_number(value, &ask->level, err);
 }
 
 static enum zd_status parse_max_size(
     struct zd_slice_params *ask, const struct value *value, struct zd_error *err)
 {
-    ask->has_max_size = true;
     return read_number(value, &ask->max_size, err);
-}
-
-static enum zd_status parse_fill(
-    struct zd_slice_params *ask, const struct value *value, struct zd_error *err)
-{
-    static const char *const words[] = {"skip", "keep", NULL};
-    return read_word(value, words, &ask->keeps_fill, err);
 }
 
 static enum zd_status parse_fields(
@@ -242,84 +235,84 @@ static enum zd_status parse_fields(
     return ZD_OK;
 }
 
-static enum zd_status parse_broadcast(
-    struct zd_slice_params *ask, const struct value *value, struct zd_error *err)
-{
-    return zd_params_flag(value->params, value->name, false, &ask->is_broadcast, err);
-}
-
-static enum zd_status parse_dry_run(
-    struct zd_slice_params *ask, const struct value *value, struct zd_error *err)
-{
-    return zd_params_flag(value->params, value->name, false, &ask->is_dry, err);
-}
-
 static enum zd_status parse_append(
     struct zd_slice_params *ask, const struct value *value, struct zd_error *err)
 {
     (void)err; /* the dimension is looked up in the array */
-    ask->has_append = true;
     ask->append = value->text;
     return ZD_OK;
 }
 
-/* Every parameter, its parser, and the requests that take it. Only slice parameters may also be
- * members of a body. */
+/* Every parameter: its parser, the member that becomes true (or, of words and flags, has its
+ * value), the words for false and true, and the requests that take it. Only slice parameters may
+ * also be members of a body. */
 /* clang-format off */
 #define PARAMS(ROW) \
-    /*  name            parser                slices  stats   writes */ \
-    ROW(slice,          parse_slice,          YES,    YES,    YES) \
-    ROW(format,         parse_format,         YES,    NO,     NO) \
-    ROW(expected_shape, parse_expected_shape, YES,    NO,     YES) \
-    ROW(nan,            parse_nan,            YES,    NO,     NO) \
-    ROW(ints,           parse_ints,           YES,    NO,     NO) \
-    ROW(origin,         parse_origin,         YES,    YES,    YES) \
-    ROW(level,          parse_level,          YES,    NO,     NO) \
-    ROW(max_size,       parse_max_size,       YES,    NO,     NO) \
-    ROW(fields,         parse_fields,         NO,     YES,    NO) \
-    ROW(fill,           parse_fill,           NO,     YES,    NO) \
-    ROW(broadcast,      parse_broadcast,      NO,     NO,     YES) \
-    ROW(append,         parse_append,         NO,     NO,     YES) \
-    ROW(dry_run,        parse_dry_run,        NO,     NO,     YES)
+    /*  name            parser                flag               words                      slices stats writes */ \
+    ROW(slice,          parse_slice,          has_slice,         NO_WORDS,                  YES,   YES,  YES)   \
+    ROW(format,         parse_format,         has_format,        NO_WORDS,                  YES,   NO,   NO)    \
+    ROW(expected_shape, parse_expected_shape, has_shape,         NO_WORDS,                  YES,   NO,   YES)   \
+    ROW(nan,            parse_word,           style.nan_null,    WORDS("string", "null"),   YES,   NO,   NO)    \
+    ROW(ints,           parse_word,           style.ints_string, WORDS("number", "string"), YES,   NO,   NO)    \
+    ROW(origin,         parse_word,           is_of_stored,      WORDS("array", "stored"),  YES,   YES,  YES)   \
+    ROW(level,          parse_level,          has_level,         NO_WORDS,                  YES,   NO,   NO)    \
+    ROW(max_size,       parse_max_size,       has_max_size,      NO_WORDS,                  YES,   NO,   NO)    \
+    ROW(fields,         parse_fields,         has_fields,        NO_WORDS,                  NO,    YES,  NO)    \
+    ROW(fill,           parse_word,           keeps_fill,        WORDS("skip", "keep"),     NO,    YES,  NO)    \
+    ROW(broadcast,      parse_flag,           is_broadcast,      NO_WORDS,                  NO,    NO,   YES)   \
+    ROW(append,         parse_append,         has_append,        NO_WORDS,                  NO,    NO,   YES)   \
+    ROW(dry_run,        parse_flag,           is_dry,            NO_WORDS,                  NO,    NO,   YES)
 /* clang-format on */
 
 #define YES(name) #name,
 #define NO(name)
-#define OF_SLICES(name, parse, slices, stats, writes) slices(name)
-#define OF_STATS(name, parse, slices, stats, writes)  stats(name)
-#define OF_WRITES(name, parse, slices, stats, writes) writes(name)
-#define PARSER(name, parse, slices, stats, writes)    {#name, parse},
+#define WORDS(first, second) {first, second, NULL}
+#define NO_WORDS             {NULL}
+
+#define OF_SLICES(name, parse, flag, words, slices, stats, writes) slices(name)
+#define OF_STATS(name, parse, flag, words, slices, stats, writes)  stats(name)
+#define OF_WRITES(name, parse, flag, words, slices, stats, writes) writes(name)
+#define AS_ROW(name, parse, flag, words, slices, stats, writes)                                    \
+    {#name, parse, offsetof(struct zd_slice_params, flag), words},
 
 const char *const zd_slice_params_of_slices[] = {PARAMS(OF_SLICES) NULL};
 const char *const zd_slice_params_of_stats[] = {PARAMS(OF_STATS) NULL};
 const char *const zd_slice_params_of_writes[] = {PARAMS(OF_WRITES) NULL};
 
-static const struct {
-    const char *name;
-    enum zd_status (*parse)(
-        struct zd_slice_params *ask, const struct value *value, struct zd_error *err);
-} rows[] = {PARAMS(PARSER)};
+static const struct row rows[] = {PARAMS(AS_ROW)};
+
+static enum zd_status read_value(
+    struct zd_slice_params *ask, const struct value *value, struct zd_error *err)
+{
+    *flag_of(ask, value) = true;
+    return value->row->parse(ask, value, err);
+}
 
 enum zd_status zd_slice_params_query(struct zd_slice_params *ask, const struct zd_params *params,
     const char **ret_code, struct zd_error *err)
 {
     *ret_code = "bad_parameter";
     for (size_t i = 0; i < ZD_COUNT_OF(rows); i++) {
-        struct value value = {.name = rows[i].name, .params = params};
-        if (zd_params_find(params, value.name, &value.text)) {
-            ZD_TRY(rows[i].parse(ask, &value, err));
+        struct value value = {.row = &rows[i], .params = params};
+        if (zd_params_find(params, rows[i].name, &value.text)) {
+            ZD_TRY(read_value(ask, &value, err));
         }
     }
     return ZD_OK;
 }
 
-static bool is_of_slices(const char *name)
+static const struct row *find_member(const char *name)
 {
-    const char *const *at = zd_slice_params_of_slices;
-    while (*at != NULL && strcmp(*at, name) != 0) {
-        at++;
+    const char *const *allowed = zd_slice_params_of_slices;
+    while (*allowed != NULL && strcmp(*allowed, name) != 0) {
+        allowed++;
     }
-    return *at != NULL;
+    for (size_t i = 0; *allowed != NULL && i < ZD_COUNT_OF(rows); i++) {
+        if (strcmp(rows[i].name, name) == 0) {
+            return &rows[i];
+        }
+    }
+    return NULL;
 }
 
 static enum zd_status bad_member(const struct value *value, struct zd_error *err)
@@ -329,17 +322,6 @@ static enum zd_status bad_member(const struct value *value, struct zd_error *err
         zd_text_addf(&names, "%s%s", i == 0 ? "only " : ", ", zd_slice_params_of_slices[i]);
     }
     return zd_body_fault(err, value->at.text, names.at, value->json);
-}
-
-static enum zd_status read_member(
-    struct zd_slice_params *ask, const struct value *value, struct zd_error *err)
-{
-    for (size_t i = 0; i < ZD_COUNT_OF(rows) && is_of_slices(value->name); i++) {
-        if (strcmp(rows[i].name, value->name) == 0) {
-            return rows[i].parse(ask, value, err);
-        }
-    }
-    return bad_member(value, err);
 }
 
 enum zd_status zd_slice_params_body(struct zd_slice_params *ask, const struct zd_json *body,
@@ -353,11 +335,11 @@ enum zd_status zd_slice_params_body(struct zd_slice_params *ask, const struct zd
     for (void *iter = zd_json_next(body, NULL); iter != NULL; iter = zd_json_next(body, iter)) {
         const char *name = zd_json_iter_name(iter);
         const struct value value = {
-            .name = name,
+            .row = find_member(name),
             .json = zd_json_iter_value(iter),
             .at = zd_pointer_member(&root, name),
         };
-        ZD_TRY(read_member(ask, &value, err));
+        ZD_TRY(value.row == NULL ? bad_member(&value, err) : read_value(ask, &value, err));
     }
     return ZD_OK;
 }

@@ -24,6 +24,7 @@ struct zd_slice_params {
     uint64_t shape[ZD_RANK_MAX];
     struct zd_scalar_style style;
     /* of statistics */
+    bool has_fields;
     bool keeps_fill;       /* fill=keep: the fill value counts as an element */
     struct zd_span fields; /* as sent; borrowed from the query */
     /* of writes */
