@@ -7,9 +7,9 @@
 #include "server/request/body.h"
 #include "server/request/connection.h"
 #include "server/request/handler.h"
+#include "server/request/node_check.h"
 #include "server/runtime/server.h"
 #include "server/slice/slice.h"
-#include "server/slice/slice_level.h"
 
 static zd_step step_band;
 static zd_step step_give;
@@ -238,6 +238,7 @@ static const struct zd_slice_read_kind kind = {
     .work = zd_slice_work,
     .release = zd_slice_release,
     .cost_ns = zd_slice_cost_ns,
+    .plan = step_plan,
     .begin = step_read,
     .worked = step_made,
     .describe = describe,
@@ -245,15 +246,19 @@ static const struct zd_slice_read_kind kind = {
     .restart = judge_restart,
 };
 
+/* A node that cannot be sliced has no state. @return false: the request is answered */
 static bool make_state(struct zd_request *req)
 {
+    if (!zd_multiscale_has(zd_request_node(req)->meta) && zd_node_check(req)) {
+        return false;
+    }
     struct zd_slice *slice = zd_slice_new(req, &kind);
     return zd_slice_read_attach(slice == NULL ? NULL : &slice->read, req);
 }
 
 static enum zd_next step_plan_query(struct zd_request *req)
 {
-    if (zd_slice_level_refuse(req) || !make_state(req)) {
+    if (!make_state(req)) {
         return ZD_DONE;
     }
     struct zd_error err = {0};
@@ -261,7 +266,7 @@ static enum zd_next step_plan_query(struct zd_request *req)
     if (zd_slice_params_query(&zd_slice_read_of(req)->ask, &req->params, &code, &err) != ZD_OK) {
         return zd_respond_error(req, code, &err);
     }
-    return zd_slice_level_want(zd_slice_read_of(req), step_plan);
+    return zd_slice_read_want_level(zd_slice_read_of(req));
 }
 
 static enum zd_next step_read_body(struct zd_request *req)
@@ -272,12 +277,12 @@ static enum zd_next step_read_body(struct zd_request *req)
         return zd_body_refuse(req, code, &err);
     }
     zd_json_unref(ZD_TAKE(req->json)); /* not to be held while the request waits for memory */
-    return zd_slice_level_want(zd_slice_read_of(req), step_plan);
+    return zd_slice_read_want_level(zd_slice_read_of(req));
 }
 
 static enum zd_next step_plan_body(struct zd_request *req)
 {
-    if (zd_slice_level_refuse(req) || !make_state(req)) {
+    if (!make_state(req)) {
         return ZD_DONE;
     }
     return zd_body_want_json(req, ZD_BODY_JSON, step_read_body);

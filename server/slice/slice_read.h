@@ -23,8 +23,9 @@ struct zd_slice_read_kind {
     void (*work)(struct zd_task *task);    /* on the chunks that have arrived; as of zd_task */
     void (*release)(struct zd_task *task); /* frees the state; as of zd_task */
     uint64_t (*cost_ns)(const struct zd_slice_read *read); /* of the work that is next */
-    zd_step *begin;                                        /* reads from the start, or again */
-    zd_step *worked;                                       /* all chunks of the fetch are done */
+    zd_step *plan;   /* the node is known, after zd_slice_read_want_level; or NULL */
+    zd_step *begin;  /* reads from the start, or again */
+    zd_step *worked; /* all chunks of the fetch are done */
     /** The answer without its body; headers are borrowed from the state. @retval ZD_NO_MEMORY */
     ZD_RESULT (*describe)(
         struct zd_slice_read *read, struct zd_representation *ret_answer, struct zd_error *err);
@@ -47,7 +48,6 @@ struct zd_slice_read {
     struct zd_fetch fetch; /* the caller's to free */
     struct zd_headers headers;
     struct zd_multiscale multiscale; /* of a group that has levels */
-    zd_step *after_level;            /* of zd_slice_level_want */
     bool is_surveyed;                /* the generations were asked for before anything is read */
     bool is_tagless; /* the array changes all the time: the answer has no entity tag */
     uint32_t n_restarts;
@@ -69,6 +69,13 @@ static inline struct zd_slice_read *zd_slice_read_of(const struct zd_request *re
 {
     return req->state;
 }
+
+/**
+ * Once the parameters are read: make the chosen level of a multiscale group the node of the slice
+ * and of the request, and go on with kind->plan.
+ * @return what the step returns; ZD_DONE: answered with a problem
+ */
+enum zd_next zd_slice_read_want_level(struct zd_slice_read *read);
 
 /** The slice that is read; borrowed from it. */
 static inline struct zd_slice_view zd_slice_read_view(const struct zd_slice_read *read)
