@@ -129,14 +129,11 @@ enum zd_next zd_presence_step(struct zd_request *req)
 {
     struct zd_error err = {0};
     const char *code = NULL;
-    struct presence *presence = zd_alloc_zero(1, sizeof *presence);
+    struct presence *presence = zd_request_new_state(req, sizeof *presence, leave);
     if (presence == NULL) {
-        err.status = zd_fail(&err, ZD_NO_MEMORY, "no memory for the request");
-        return zd_respond_error(req, NULL, &err);
+        return ZD_DONE;
     }
     presence->node = zd_node_ref(zd_request_node(req));
-    req->state = presence;
-    req->state_free = leave;
     if (prepare(req, presence, &code, &err) != ZD_OK) {
         return zd_respond_error(req, code, &err);
     }

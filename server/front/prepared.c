@@ -34,7 +34,6 @@ struct zd_prepared *zd_prepared_new(const struct zd_request *req)
     prepared->entry.refs = 1;
     prepared->entry.owner = req->dataset;
     prepared->n_changes = req->n_changes;
-    prepared->handler = req->handler;
     prepared->route = req->route;
     prepared->route_number = req->route_number;
     for (size_t i = 0; i < ZD_CODINGS; i++) {

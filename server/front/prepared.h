@@ -30,7 +30,6 @@ struct zd_prepared {
     char *key;                   /* NULL: never put in the table */
     uint64_t keep_until_ms;      /* after it the handler must say that the tag is the same */
     uint64_t n_changes;          /* of the owner, before it was made: after another one likewise */
-    const struct zd_handler *handler;
     const struct zd_route *route;
     uint32_t route_number;
     /* a representation */

@@ -436,7 +436,6 @@ bool zd_reply_cache_answer(struct zd_request *req)
     if (prepared == NULL || !accepts(req, prepared)) {
         return false; /* the handler may find that it is still the answer */
     }
-    req->handler = prepared->handler;
     req->route = prepared->route;
     req->route_number = prepared->route_number;
     if (prepared->problem != NULL) {

@@ -67,12 +67,6 @@ static void free_batch(struct zd_task *task)
     zd_free(batch);
 }
 
-static void leave(struct zd_request *req)
-{
-    struct batch *batch = req->state;
-    zd_task_leave(&batch->task);
-}
-
 static uint64_t bytes_max(const struct batch *batch)
 {
     return batch->node->dataset->server->config->settings.limits_batch_bytes;
@@ -122,18 +116,6 @@ static void make(struct zd_task *task)
     }
 }
 
-static enum zd_next fail(struct zd_request *req, const struct zd_error *err)
-{
-    return zd_respond_error(req, err->status == ZD_CORRUPT ? "corrupt_chunk" : NULL, err);
-}
-
-static enum zd_next fail_for_memory(struct zd_request *req)
-{
-    struct zd_error err = {0};
-    err.status = zd_fail(&err, ZD_NO_MEMORY, "no memory for the batch");
-    return fail(req, &err);
-}
-
 /* With a body, or with one that is streamed. */
 static enum zd_next respond(struct zd_request *req, struct zd_buf *body)
 {
@@ -145,7 +127,7 @@ static enum zd_next respond(struct zd_request *req, struct zd_buf *body)
         zd_text_addf(&media_type, ZD_MULTIPART_TYPE "; boundary=%s", batch->boundary);
     }
     if (media_type.status != ZD_OK) {
-        return fail_for_memory(req);
+        return zd_respond_no_memory(req, "the batch");
     }
     const struct zd_representation answer = {
         .media_type = media_type.at,
@@ -163,7 +145,7 @@ static enum zd_next give_text(struct zd_request *req, zd_step *next)
     struct batch *batch = req->state;
     struct zd_buf *piece = NULL;
     if (zd_text_buf(&batch->text, &piece) != ZD_OK) {
-        return fail_for_memory(req);
+        return zd_respond_no_memory(req, "the batch");
     }
     zd_text_clear(&batch->text);
     zd_answer_stream_give(req, piece, 0, piece->len);
@@ -208,7 +190,7 @@ static enum zd_next step_end(struct zd_request *req)
     }
     ZD_AUTO(zd_buf) body = NULL;
     if (zd_text_buf(&batch->text, &body) != ZD_OK) {
-        return fail_for_memory(req);
+        return zd_respond_no_memory(req, "the batch");
     }
     return respond(req, body);
 }
@@ -216,12 +198,8 @@ static enum zd_next step_end(struct zd_request *req)
 static enum zd_next step_made(struct zd_request *req)
 {
     struct batch *batch = req->state;
-    if (batch->task.was_dropped) {
-        const struct zd_error err = {.status = ZD_CANCELLED, .text = "the work was dropped"};
-        return zd_respond_error(req, NULL, &err);
-    }
     if (batch->made != ZD_OK) {
-        return fail(req, &batch->err);
+        return zd_respond_error(req, NULL, &batch->err);
     }
     batch->next += batch->n_asked;
     release(batch);
@@ -237,7 +215,7 @@ static enum zd_next step_arrived(struct zd_request *req)
     for (size_t i = 0; i < batch->n_asked; i++) {
         struct zd_chunk_read *read = &batch->read[i];
         if (zd_chunk_read_collect(read, &err) != ZD_OK) {
-            return fail(req, &err);
+            return zd_respond_error(req, NULL, &err);
         }
         cost_ns += zd_chunk_read_cost_ns(read) +
                    batch->node->layout->level[batch->level].chunk_bytes / COPY_BYTES_PER_NS;
@@ -445,7 +423,7 @@ static enum zd_next respond_not_acceptable(struct zd_request *req)
 
 static struct batch *new_batch(struct zd_request *req)
 {
-    struct batch *batch = zd_alloc_zero(1, sizeof *batch);
+    struct batch *batch = zd_request_new_state(req, sizeof *batch, zd_task_leave_state);
     if (batch == NULL) {
         return NULL;
     }
@@ -453,8 +431,6 @@ static struct batch *new_batch(struct zd_request *req)
     zd_text_init(&batch->text, 0);
     zd_multipart_boundary(batch->boundary, zd_span_of(req->id));
     batch->node = zd_node_ref(zd_request_node(req));
-    req->state = batch;
-    req->state_free = leave;
     return batch;
 }
 
@@ -505,8 +481,7 @@ static enum zd_next step_plan(struct zd_request *req)
     }
     struct batch *batch = new_batch(req);
     if (batch == NULL) {
-        err.status = zd_fail(&err, ZD_NO_MEMORY, "no memory for the request");
-        return fail(req, &err);
+        return ZD_DONE;
     }
     if (zd_params_flag(&req->params, "slow", false, &batch->takes_slow, &err) != ZD_OK) {
         return zd_respond_error(req, "bad_parameter", &err);
@@ -522,16 +497,10 @@ static enum zd_next step_post(struct zd_request *req)
 static const char *const params[] = {"slow", NULL};
 
 static const struct zd_route routes[] = {
-    {
-        .method = "POST",
+    {.method = "POST",
         .path = "/v1/datasets/{d}/chunks/{path}",
         .first = step_post,
-        .params = params,
-    },
+        .params = params},
 };
 
-const struct zd_handler zd_handler_batch = {
-    .name = "batch",
-    .route = routes,
-    .n_routes = ZD_COUNT_OF(routes),
-};
+const struct zd_handler zd_handler_batch = {.route = routes, .n_routes = ZD_COUNT_OF(routes)};

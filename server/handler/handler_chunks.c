@@ -49,12 +49,6 @@ static void free_chunk(struct zd_task *task)
     zd_free(chunk);
 }
 
-static void leave(struct zd_request *req)
-{
-    struct chunk *chunk = req->state;
-    zd_task_leave(&chunk->task);
-}
-
 static void make(struct zd_task *task)
 {
     zd_chunk_read_make(&ZD_CONTAINER(task, struct chunk, task)->read);
@@ -63,11 +57,6 @@ static void make(struct zd_task *task)
 static const struct zd_level *level_of(const struct chunk *chunk)
 {
     return &chunk->node->layout->level[chunk->read.level];
-}
-
-static enum zd_next fail(struct zd_request *req, const struct zd_error *err)
-{
-    return zd_respond_error(req, err->status == ZD_CORRUPT ? "corrupt_chunk" : NULL, err);
 }
 
 static void add_codecs(struct chunk *chunk)
@@ -131,15 +120,11 @@ static enum zd_next step_respond(struct zd_request *req)
     struct chunk *chunk = req->state;
     struct zd_representation answer;
     struct zd_error err = {0};
-    if (chunk->task.was_dropped) {
-        err.status = zd_fail(&err, ZD_CANCELLED, "the work was dropped");
-        return zd_respond_error(req, NULL, &err);
-    }
     if (chunk->read.status != ZD_OK) {
-        return fail(req, &chunk->read.err);
+        return zd_respond_error(req, NULL, &chunk->read.err);
     }
     if (describe(chunk, chunk->read.generation, &answer, &err) != ZD_OK) {
-        return fail(req, &err);
+        return zd_respond_error(req, NULL, &err);
     }
     answer.body = chunk->read.body;
     answer.mtime_ms = chunk->read.is_decoded ? 0 : chunk->read.mtime_ms;
@@ -151,7 +136,7 @@ static enum zd_next step_arrived(struct zd_request *req)
     struct chunk *chunk = req->state;
     struct zd_error err = {0};
     if (zd_chunk_read_collect(&chunk->read, &err) != ZD_OK) {
-        return fail(req, &err);
+        return zd_respond_error(req, NULL, &err);
     }
     if (chunk->read.is_absent && !chunk->read.is_decoded) {
         return respond_absent(req);
@@ -189,13 +174,13 @@ static enum zd_next judge_validators(
     struct zd_error err = {0};
     chunk->read.is_absent = wait->status == ZD_NOT_FOUND;
     if (wait->status != ZD_OK && !chunk->read.is_absent) {
-        return fail(req, &wait->err);
+        return zd_respond_error(req, NULL, &wait->err);
     }
     if (chunk->read.is_absent && !chunk->read.is_decoded) {
         return respond_absent(req);
     }
     if (describe(chunk, stat->generation, &answer, &err) != ZD_OK) {
-        return fail(req, &err);
+        return zd_respond_error(req, NULL, &err);
     }
     answer.mtime_ms = chunk->read.is_decoded ? 0 : stat->mtime_ms;
     answer.length = chunk->read.is_decoded ? level_of(chunk)->chunk_bytes : length;
@@ -243,7 +228,7 @@ static enum zd_next want_validators(struct zd_request *req)
     struct zd_error err = {0};
     if (zd_object_key_of(chunk->node, chunk->read.level, chunk->read.index, chunk->key, &err) !=
         ZD_OK) {
-        return fail(req, &err);
+        return zd_respond_error(req, NULL, &err);
     }
     if (chunk->read.level > 0) {
         return want_place(req);
@@ -292,7 +277,7 @@ static enum zd_status parse_query(struct zd_request *req, struct chunk *chunk, s
 
 static struct chunk *new_chunk(struct zd_request *req)
 {
-    struct chunk *chunk = zd_alloc_zero(1, sizeof *chunk);
+    struct chunk *chunk = zd_request_new_state(req, sizeof *chunk, zd_task_leave_state);
     if (chunk == NULL) {
         return NULL;
     }
@@ -301,8 +286,6 @@ static struct chunk *new_chunk(struct zd_request *req)
     chunk->node = zd_node_ref(zd_request_node(req));
     chunk->read.node = chunk->node;
     chunk->read.gather = &req->gather;
-    req->state = chunk;
-    req->state_free = leave;
     return chunk;
 }
 
@@ -316,8 +299,7 @@ static enum zd_next one_chunk(struct zd_request *req)
     struct zd_error err = {0};
     struct chunk *chunk = new_chunk(req);
     if (chunk == NULL) {
-        err.status = zd_fail(&err, ZD_NO_MEMORY, "no memory for the request");
-        return fail(req, &err);
+        return ZD_DONE;
     }
     const enum zd_status status = parse_query(req, chunk, &err);
     if (status != ZD_OK) {
@@ -358,16 +340,10 @@ static enum zd_next step_get(struct zd_request *req)
 static const char *const params[] = {"index", "decoded", "level", "present", "slice", NULL};
 
 static const struct zd_route routes[] = {
-    {
-        .method = "GET",
+    {.method = "GET",
         .path = "/v1/datasets/{d}/chunks/{path}",
         .first = step_get,
-        .params = params,
-    },
+        .params = params},
 };
 
-const struct zd_handler zd_handler_chunks = {
-    .name = "chunks",
-    .route = routes,
-    .n_routes = ZD_COUNT_OF(routes),
-};
+const struct zd_handler zd_handler_chunks = {.route = routes, .n_routes = ZD_COUNT_OF(routes)};

@@ -286,9 +286,6 @@ static void verify(struct zd_task *task)
 static enum zd_next step_verified(struct zd_request *req)
 {
     struct writing *writing = writing_of(req);
-    if (writing->task.was_dropped) {
-        writing->verdict = zd_fail(&writing->err, ZD_CANCELLED, "the work was dropped");
-    }
     if (writing->verdict == ZD_OK) {
         return step_judge(req);
     }
@@ -313,10 +310,8 @@ static enum zd_next verify_bytes(struct zd_request *req)
 {
     struct writing *writing = writing_of(req);
     struct zd_edit *edit = zd_rewrite_edit_new();
-    struct zd_error err = {0};
     if (edit == NULL) {
-        err.status = zd_fail(&err, ZD_NO_MEMORY, "no memory to change a chunk");
-        return refuse(req, &err);
+        return zd_respond_no_memory(req, "a change of a chunk");
     }
     writing->verified = edit;
     edit->kind = kind_of(writing);
@@ -373,12 +368,7 @@ static enum zd_next step_have_body(struct zd_request *req)
     if (req->body == NULL) {
         req->body = zd_buf_new(1); /* of length 0: refused like any other wrong length */
     }
-    if (req->body == NULL) {
-        struct zd_error err = {0};
-        err.status = zd_fail(&err, ZD_NO_MEMORY, "no memory for the body");
-        return refuse(req, &err);
-    }
-    return step_lock(req);
+    return req->body == NULL ? zd_respond_no_memory(req, "the body") : step_lock(req);
 }
 
 /* A body of unknown length is admitted with room for the longest, so its limit is lower. */
@@ -472,17 +462,13 @@ static bool judge_head(struct zd_request *req)
 /* False: the request is answered. */
 static bool begin(struct zd_request *req, enum zd_edit_kind kind)
 {
-    struct writing *writing = zd_alloc_zero(1, sizeof *writing);
+    struct writing *writing = zd_request_new_state(req, sizeof *writing, leave);
     struct zd_error err = {0};
     if (writing == NULL) {
-        err.status = zd_fail(&err, ZD_NO_MEMORY, "no memory for the request");
-        (void)refuse(req, &err);
         return false;
     }
     zd_task_init(&writing->task, req, verify, release);
     writing->is_erase = kind == ZD_EDIT_ERASE;
-    req->state = writing;
-    req->state_free = leave;
     if (zd_params_flag(&req->params, "dry_run", false, &writing->is_dry, &err) != ZD_OK) {
         (void)zd_respond_error(req, "bad_parameter", &err);
         return false;
@@ -507,25 +493,18 @@ static const char *const put_params[] = {"index", "decoded", "level", "dry_run",
 static const char *const delete_params[] = {"index", "level", "dry_run", NULL};
 
 static const struct zd_route routes[] = {
-    {
-        .method = "PUT",
+    {.method = "PUT",
         .path = "/v1/datasets/{d}/chunks/{path}",
         .first = step_put,
         .params = put_params,
         .needs_writable = true,
-        .streams_body = true,
-    },
-    {
-        .method = "DELETE",
+        .streams_body = true},
+    {.method = "DELETE",
         .path = "/v1/datasets/{d}/chunks/{path}",
         .first = step_delete,
         .params = delete_params,
-        .needs_writable = true,
-    },
+        .needs_writable = true},
 };
 
 const struct zd_handler zd_handler_chunks_write = {
-    .name = "chunks_write",
-    .route = routes,
-    .n_routes = ZD_COUNT_OF(routes),
-};
+    .route = routes, .n_routes = ZD_COUNT_OF(routes)};

@@ -109,7 +109,6 @@ static void leave(struct zd_request *req)
     zd_node_unref(ZD_TAKE(consolidation->node));
     zd_node_show_done(&consolidation->show);
     zd_walk_release(&consolidation->walk);
-    req->state = NULL;
     consolidation->change.wait.done = change_ended;
     if (consolidation->change.load == NULL) {
         end(consolidation);
@@ -120,11 +119,10 @@ static void leave(struct zd_request *req)
 
 static enum zd_next step_begin(struct zd_request *req)
 {
-    struct consolidation *consolidation = zd_alloc_zero(1, sizeof *consolidation);
+    struct consolidation *consolidation = zd_request_new_state(req, sizeof *consolidation, leave);
     struct zd_error err = {0};
     if (consolidation == NULL) {
-        err.status = ZD_NO_MEMORY;
-        return zd_respond_error(req, NULL, &err);
+        return ZD_DONE;
     }
     const struct zd_settings *settings = &req->server->config->settings;
     struct zd_tree_ask *ask = &consolidation->tree.ask;
@@ -133,8 +131,6 @@ static enum zd_next step_begin(struct zd_request *req)
     zd_text_init(&consolidation->text, settings->limits_tree_bytes);
     consolidation->dataset = zd_dataset_ref(req->dataset);
     consolidation->nodes_max = settings->limits_tree_nodes;
-    req->state = consolidation;
-    req->state_free = leave;
     *ask = (struct zd_tree_ask){
         .path = zd_strdup(req->path),
         .depth_max = UINT64_MAX,
@@ -144,8 +140,7 @@ static enum zd_next step_begin(struct zd_request *req)
         .pretty = zd_request_is_pretty(req),
     };
     if (ask->path == NULL) {
-        err.status = ZD_NO_MEMORY;
-        return zd_respond_error(req, NULL, &err);
+        return zd_respond_no_memory(req, "a path");
     }
     if (zd_params_flag(&req->params, "dry_run", false, &consolidation->is_dry, &err) != ZD_OK) {
         return zd_respond_error(req, "bad_parameter", &err);
@@ -257,16 +252,6 @@ static enum zd_next step_locked(struct zd_request *req)
 
 /* ---- what is stored ---- */
 
-static enum zd_next refuse_work(struct zd_request *req)
-{
-    const struct consolidation *consolidation = consolidation_of(req);
-    if (consolidation->task.was_dropped) {
-        const struct zd_error err = {.status = ZD_CANCELLED, .text = "the work was dropped"};
-        return zd_respond_error(req, NULL, &err);
-    }
-    return zd_respond_error(req, NULL, &consolidation->err);
-}
-
 /* While the request waits for memory the nodes below may change: read them again. */
 static void give_way(struct zd_request *req)
 {
@@ -308,8 +293,8 @@ static enum zd_next step_list(struct zd_request *req)
 static enum zd_next step_listed(struct zd_request *req)
 {
     struct consolidation *consolidation = consolidation_of(req);
-    if (consolidation->task.was_dropped || consolidation->status != ZD_OK) {
-        return refuse_work(req);
+    if (consolidation->status != ZD_OK) {
+        return zd_respond_error(req, NULL, &consolidation->err);
     }
     const struct zd_metadata_input input = {
         .kind = ZD_METADATA_CONSOLIDATE,
@@ -339,8 +324,8 @@ static enum zd_next step_stored(struct zd_request *req)
 static enum zd_next step_respond(struct zd_request *req)
 {
     struct consolidation *consolidation = consolidation_of(req);
-    if (consolidation->task.was_dropped || consolidation->status != ZD_OK) {
-        return refuse_work(req);
+    if (consolidation->status != ZD_OK) {
+        return zd_respond_error(req, NULL, &consolidation->err);
     }
     struct zd_representation answer = {.media_type = "application/json"};
     return zd_respond_text(req, &consolidation->text, &answer);
@@ -356,8 +341,4 @@ static const struct zd_route routes[] = {
         .needs_writable = true},
 };
 
-const struct zd_handler zd_handler_consolidate = {
-    .name = "consolidate",
-    .route = routes,
-    .n_routes = sizeof routes / sizeof *routes,
-};
+const struct zd_handler zd_handler_consolidate = {.route = routes, .n_routes = ZD_COUNT_OF(routes)};

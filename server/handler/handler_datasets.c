@@ -6,8 +6,6 @@
 
 #define DOCUMENT_BYTES_MAX (64U << 20)
 
-static const char *const no_params[] = {NULL};
-
 /* The root nodes that a listing waits for. */
 struct listing {
     size_t n_roots;
@@ -107,15 +105,12 @@ static enum zd_next step_answer(struct zd_request *req)
 
 static enum zd_next want_roots(struct zd_request *req, struct zd_dataset *const *dataset, size_t n)
 {
-    struct listing *listing = zd_alloc_zero(1, sizeof *listing + n * sizeof listing->root[0]);
+    struct listing *listing =
+        zd_request_new_state(req, sizeof *listing + n * sizeof listing->root[0], listing_free);
     if (listing == NULL) {
-        struct zd_error err = {0};
-        err.status = zd_fail(&err, ZD_NO_MEMORY, "no memory for %zu datasets", n);
-        return zd_respond_error(req, NULL, &err);
+        return ZD_DONE;
     }
     listing->n_roots = n;
-    req->state = listing;
-    req->state_free = listing_free;
     req->step = step_answer;
     zd_gather_begin(&req->gather);
     for (size_t i = 0; i < n; i++) {
@@ -138,12 +133,8 @@ static enum zd_next step_one(struct zd_request *req)
 }
 
 static const struct zd_route routes[] = {
-    {.method = "GET", .path = "/v1/datasets", .first = step_all, .params = no_params},
-    {.method = "GET", .path = "/v1/datasets/{d}", .first = step_one, .params = no_params},
+    {.method = "GET", .path = "/v1/datasets", .first = step_all, .params = zd_params_none},
+    {.method = "GET", .path = "/v1/datasets/{d}", .first = step_one, .params = zd_params_none},
 };
 
-const struct zd_handler zd_handler_datasets = {
-    .name = "datasets",
-    .route = routes,
-    .n_routes = sizeof routes / sizeof routes[0],
-};
+const struct zd_handler zd_handler_datasets = {.route = routes, .n_routes = ZD_COUNT_OF(routes)};

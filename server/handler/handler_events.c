@@ -1,7 +1,6 @@
 /* /v1/datasets/{d}/events: what changes, as server-sent events (HTML, 9.2). */
 #include <string.h>
 
-#include "core/base/num.h"
 #include "server/data/events.h"
 #include "server/request/answer_stream.h"
 #include "server/request/connection.h"
@@ -32,11 +31,6 @@ static void events_came(struct zd_wait *wait)
     zd_connection_queue_turn(ZD_CONTAINER(wait, struct feed, reader.wait)->req);
 }
 
-static enum zd_next fail(struct zd_request *req, const struct zd_error *err)
-{
-    return zd_respond_error(req, NULL, err);
-}
-
 static enum zd_next refuse_reader(struct zd_request *req, const struct zd_error *err)
 {
     const struct zd_problem problem = {
@@ -55,11 +49,8 @@ static enum zd_next give(struct zd_request *req)
 {
     struct feed *feed = req->state;
     struct zd_buf *piece = NULL;
-    const enum zd_status status = zd_text_buf(&feed->text, &piece);
-    if (status != ZD_OK) {
-        struct zd_error err = {0};
-        err.status = zd_fail(&err, status, "no memory for events");
-        return fail(req, &err);
+    if (zd_text_buf(&feed->text, &piece) != ZD_OK) {
+        return zd_respond_no_memory(req, "events");
     }
     zd_text_clear(&feed->text);
     zd_answer_stream_give(req, piece, 0, piece->len);
@@ -82,7 +73,7 @@ static enum zd_next step_read(struct zd_request *req)
     case ZD_CANCELLED:
         return zd_answer_stream_end(req);
     default:
-        return fail(req, &feed->reader.wait.err);
+        return zd_respond_error(req, NULL, &feed->reader.wait.err);
     }
 }
 
@@ -102,7 +93,7 @@ static enum zd_next begin_stream(struct zd_request *req, const struct zd_represe
     const enum zd_status status = zd_events_open(
         req->dataset->events, own_path.at, last_id, &feed->text, &feed->reader, &err);
     if (status != ZD_OK) {
-        return status == ZD_AGAIN ? refuse_reader(req, &err) : fail(req, &err);
+        return status == ZD_AGAIN ? refuse_reader(req, &err) : zd_respond_error(req, NULL, &err);
     }
     zd_stream_init(&req->stream, WINDOW_BYTES);
     const enum zd_next next = zd_respond_stream(req, rep);
@@ -119,33 +110,20 @@ static enum zd_next step_begin(struct zd_request *req)
     if (req->is_head) {
         return zd_respond(req, &rep);
     }
-    struct feed *feed = zd_alloc_zero(1, sizeof *feed);
+    struct feed *feed = zd_request_new_state(req, sizeof *feed, state_free);
     if (feed == NULL) {
-        struct zd_error err = {0};
-        err.status = zd_fail(&err, ZD_NO_MEMORY, "no memory for a request");
-        return fail(req, &err);
+        return ZD_DONE;
     }
     feed->req = req;
     feed->reader.wait.done = events_came;
     zd_text_init(&feed->text, TEXT_BYTES);
-    req->state = feed;
-    req->state_free = state_free;
     return begin_stream(req, &rep);
 }
 
 static const char *const params[] = {"path", NULL};
 
 static const struct zd_route routes[] = {
-    {
-        .method = "GET",
-        .path = "/v1/datasets/{d}/events",
-        .first = step_begin,
-        .params = params,
-    },
+    {.method = "GET", .path = "/v1/datasets/{d}/events", .first = step_begin, .params = params},
 };
 
-const struct zd_handler zd_handler_events = {
-    .name = "events",
-    .route = routes,
-    .n_routes = ZD_COUNT_OF(routes),
-};
+const struct zd_handler zd_handler_events = {.route = routes, .n_routes = ZD_COUNT_OF(routes)};

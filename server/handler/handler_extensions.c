@@ -10,8 +10,6 @@
 
 #define DOCUMENT_BYTES_MAX (1U << 20)
 
-static const char *const no_params[] = {NULL};
-
 /* Parts of the core without a registry: each has one implementation. */
 struct part {
     const char *name;
@@ -165,11 +163,7 @@ static enum zd_next step_extensions(struct zd_request *req)
 }
 
 static const struct zd_route routes[] = {
-    {.method = "GET", .path = "/v1/extensions", .first = step_extensions, .params = no_params},
+    {.method = "GET", .path = "/v1/extensions", .first = step_extensions, .params = zd_params_none},
 };
 
-const struct zd_handler zd_handler_extensions = {
-    .name = "extensions",
-    .route = routes,
-    .n_routes = sizeof routes / sizeof routes[0],
-};
+const struct zd_handler zd_handler_extensions = {.route = routes, .n_routes = ZD_COUNT_OF(routes)};

@@ -4,8 +4,6 @@
 
 #define DOCUMENT_BYTES_MAX 4096
 
-static const char *const no_params[] = {NULL};
-
 static enum zd_next respond_status(struct zd_request *req, const char *status)
 {
     ZD_SCOPED_TEXT(text, DOCUMENT_BYTES_MAX);
@@ -60,12 +58,8 @@ static enum zd_next step_readyz(struct zd_request *req)
 }
 
 static const struct zd_route routes[] = {
-    {.method = "GET", .path = "/livez", .first = step_livez, .params = no_params},
-    {.method = "GET", .path = "/readyz", .first = step_readyz, .params = no_params},
+    {.method = "GET", .path = "/livez", .first = step_livez, .params = zd_params_none},
+    {.method = "GET", .path = "/readyz", .first = step_readyz, .params = zd_params_none},
 };
 
-const struct zd_handler zd_handler_health = {
-    .name = "health",
-    .route = routes,
-    .n_routes = sizeof routes / sizeof routes[0],
-};
+const struct zd_handler zd_handler_health = {.route = routes, .n_routes = ZD_COUNT_OF(routes)};

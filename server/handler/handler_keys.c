@@ -415,7 +415,6 @@ static enum zd_next step_status(struct zd_request *req)
 
 static enum zd_next step_begin(struct zd_request *req)
 {
-    struct zd_error err = {0};
     if (!req->dataset->config.allow_keys) {
         /* All keys of the dataset get this answer, absent ones too. */
         const struct zd_problem problem = {
@@ -424,15 +423,12 @@ static enum zd_next step_begin(struct zd_request *req)
         };
         return zd_respond_problem(req, &problem);
     }
-    struct keys *keys = zd_alloc_zero(1, sizeof *keys);
+    struct keys *keys = zd_request_new_state(req, sizeof *keys, state_free);
     if (keys == NULL) {
-        err.status = zd_fail(&err, ZD_NO_MEMORY, "no memory for a request");
-        return zd_respond_error(req, NULL, &err);
+        return ZD_DONE;
     }
     zd_text_init(&keys->page, req->server->config->settings.limits_tree_bytes);
     zd_text_init(&keys->after, NAME_BYTES_MAX);
-    req->state = keys;
-    req->state_free = state_free;
     if (req->path_ends_in_slash) {
         return begin_index(req);
     }
@@ -453,8 +449,4 @@ static const struct zd_route routes[] = {
     },
 };
 
-const struct zd_handler zd_handler_keys = {
-    .name = "keys",
-    .route = routes,
-    .n_routes = ZD_COUNT_OF(routes),
-};
+const struct zd_handler zd_handler_keys = {.route = routes, .n_routes = ZD_COUNT_OF(routes)};

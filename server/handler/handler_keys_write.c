@@ -10,7 +10,6 @@
 
 #include "core/array/rewrite_cost.h"
 #include "core/array/rewrite_verify.h"
-#include "core/base/num.h"
 #include "server/data/datasets.h"
 #include "server/data/events.h"
 #include "server/data/object_cache.h"
@@ -124,13 +123,6 @@ static enum zd_next refuse(struct zd_request *req, const char *code, const char 
 {
     const struct zd_problem problem = {.code = code, .detail = detail};
     return zd_respond_problem(req, &problem);
-}
-
-static enum zd_next refuse_no_memory(struct zd_request *req)
-{
-    struct zd_error err = {0};
-    err.status = zd_fail(&err, ZD_NO_MEMORY, "no memory for a request");
-    return zd_respond_error(req, NULL, &err);
 }
 
 /* @param stat of what is stored now; nothing after an erasure */
@@ -310,9 +302,6 @@ static enum zd_next step_verified(struct zd_request *req)
 {
     struct change *change = change_of(req);
     struct zd_error *err = &change->err;
-    if (change->task.was_dropped) {
-        change->verdict = zd_fail(err, ZD_CANCELLED, "the server stops");
-    }
     if (change->verdict == ZD_CORRUPT) {
         zd_object_key_in_error(err, "chunk", req->path);
         const struct zd_problem problem = {.code = "corrupt_chunk", .http_status = 422, .err = err};
@@ -334,7 +323,7 @@ static enum zd_next judge_chunk(struct zd_request *req)
     }
     change->edit = zd_rewrite_edit_new();
     if (change->edit == NULL) {
-        return refuse_no_memory(req);
+        return zd_respond_no_memory(req, "a request");
     }
     memcpy(change->edit->part.chunk, change->key.index, node->meta->grid.rank * sizeof(uint64_t));
     change->edit->kind = ZD_EDIT_ENCODED;
@@ -398,7 +387,7 @@ static enum zd_next step_have_body(struct zd_request *req)
     if (req->body == NULL) {
         req->body = zd_buf_new(1); /* empty, and stored so */
     }
-    return req->body == NULL ? refuse_no_memory(req) : lock_path(req);
+    return req->body == NULL ? zd_respond_no_memory(req, "a request") : lock_path(req);
 }
 
 /* Limit a body of unknown length to limits.body_bytes. */
@@ -454,9 +443,9 @@ static enum zd_next begin(struct zd_request *req, enum zd_metadata_kind kind)
     if (!judge_head(req)) {
         return ZD_DONE;
     }
-    struct change *change = zd_alloc_zero(1, sizeof *change);
+    struct change *change = zd_request_new_state(req, sizeof *change, leave);
     if (change == NULL) {
-        return refuse_no_memory(req);
+        return ZD_DONE;
     }
     zd_task_init(&change->task, req, verify, release);
     change->dataset = zd_dataset_ref(req->dataset);
@@ -464,8 +453,6 @@ static enum zd_next begin(struct zd_request *req, enum zd_metadata_kind kind)
         .wait = zd_machine_wait(&req->machine), .dataset = req->dataset, .key = req->path};
     change->is_erase = kind == ZD_METADATA_ERASE_KEY;
     change->input.kind = kind;
-    req->state = change;
-    req->state_free = leave;
     req->step = step_found;
     return zd_key_lock_find(&change->key);
 }
@@ -500,8 +487,4 @@ static const struct zd_route routes[] = {
     },
 };
 
-const struct zd_handler zd_handler_keys_write = {
-    .name = "keys_write",
-    .route = routes,
-    .n_routes = ZD_COUNT_OF(routes),
-};
+const struct zd_handler zd_handler_keys_write = {.route = routes, .n_routes = ZD_COUNT_OF(routes)};

@@ -6,8 +6,6 @@
 
 #define DOCUMENT_BYTES_MAX (64U << 10)
 
-static const char *const no_params[] = {NULL};
-
 static void emit_memory(struct zd_emit *emit, const struct zd_memory *memory)
 {
     zd_emit_key(emit, "memory");
@@ -70,11 +68,7 @@ static enum zd_next step_limits(struct zd_request *req)
 }
 
 static const struct zd_route routes[] = {
-    {.method = "GET", .path = "/v1/limits", .first = step_limits, .params = no_params},
+    {.method = "GET", .path = "/v1/limits", .first = step_limits, .params = zd_params_none},
 };
 
-const struct zd_handler zd_handler_limits = {
-    .name = "limits",
-    .route = routes,
-    .n_routes = sizeof routes / sizeof routes[0],
-};
+const struct zd_handler zd_handler_limits = {.route = routes, .n_routes = ZD_COUNT_OF(routes)};

@@ -4,8 +4,6 @@
 
 #define DOCUMENT_BYTES_MAX (16U << 20)
 
-static const char *const no_params[] = {NULL};
-
 static enum zd_next step_metrics(struct zd_request *req)
 {
     ZD_SCOPED_TEXT(text, DOCUMENT_BYTES_MAX);
@@ -17,11 +15,7 @@ static enum zd_next step_metrics(struct zd_request *req)
 }
 
 static const struct zd_route routes[] = {
-    {.method = "GET", .path = "/metrics", .first = step_metrics, .params = no_params},
+    {.method = "GET", .path = "/metrics", .first = step_metrics, .params = zd_params_none},
 };
 
-const struct zd_handler zd_handler_metrics = {
-    .name = "metrics",
-    .route = routes,
-    .n_routes = sizeof routes / sizeof routes[0],
-};
+const struct zd_handler zd_handler_metrics = {.route = routes, .n_routes = ZD_COUNT_OF(routes)};

@@ -13,7 +13,6 @@ static void leave(struct zd_request *req)
 {
     zd_node_show_done(req->state);
     zd_free(req->state);
-    req->state = NULL;
 }
 
 static enum zd_next step_begin(struct zd_request *req)
@@ -26,14 +25,11 @@ static enum zd_next step_begin(struct zd_request *req)
             .allowed = allowed};
         return zd_respond_problem(req, &problem);
     }
-    struct zd_node_show *show = zd_alloc_zero(1, sizeof *show);
+    struct zd_node_show *show = zd_request_new_state(req, sizeof *show, leave);
     if (show == NULL) {
-        err.status = zd_fail(&err, ZD_NO_MEMORY, "no memory for the request");
-        return zd_respond_error(req, NULL, &err);
+        return ZD_DONE;
     }
     zd_node_show_init(show, req);
-    req->state = show;
-    req->state_free = leave;
     struct zd_span fields;
     if (zd_params_find(&req->params, "fields", &fields)) {
         if (zd_fields_parse(fields, zd_node_fields, &show->fields, &err) != ZD_OK) {
@@ -80,8 +76,4 @@ static const struct zd_route routes[] = {
         .params = params},
 };
 
-const struct zd_handler zd_handler_nodes = {
-    .name = "nodes",
-    .route = routes,
-    .n_routes = sizeof routes / sizeof *routes,
-};
+const struct zd_handler zd_handler_nodes = {.route = routes, .n_routes = ZD_COUNT_OF(routes)};

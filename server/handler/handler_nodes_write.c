@@ -45,7 +45,6 @@ static void leave(struct zd_request *req)
     zd_node_show_done(&writing->show);
     zd_metadata_release(&writing->change);
     zd_free(writing);
-    req->state = NULL;
 }
 
 static void forget_node(struct writing *writing)
@@ -247,19 +246,15 @@ static ZD_RESULT read_flags(
 /* False: the request is answered. */
 static bool begin(struct zd_request *req, enum zd_metadata_kind kind)
 {
-    struct writing *writing = zd_alloc_zero(1, sizeof *writing);
+    struct writing *writing = zd_request_new_state(req, sizeof *writing, leave);
     struct zd_error err = {0};
     if (writing == NULL) {
-        err.status = zd_fail(&err, ZD_NO_MEMORY, "cannot allocate a change");
-        (void)zd_respond_error(req, NULL, &err);
         return false;
     }
     writing->req = req;
     writing->input.kind = kind;
     writing->input.wants_node = kind != ZD_METADATA_ERASE;
     zd_node_show_init(&writing->show, req);
-    req->state = writing;
-    req->state_free = leave;
     if (read_flags(req, writing, &err) != ZD_OK) {
         (void)zd_respond_error(req, "bad_parameter", &err);
         return false;
@@ -345,8 +340,4 @@ static const struct zd_route routes[] = {
         .needs_writable = true},
 };
 
-const struct zd_handler zd_handler_nodes_write = {
-    .name = "nodes_write",
-    .route = routes,
-    .n_routes = sizeof routes / sizeof *routes,
-};
+const struct zd_handler zd_handler_nodes_write = {.route = routes, .n_routes = ZD_COUNT_OF(routes)};

@@ -1,6 +1,5 @@
 /* GET /openapi.json: the description embedded in the program. */
 #include "core/base/hash.h"
-#include "core/base/num.h"
 #include "server/request/handler.h"
 
 /* Made from openapi/openapi.json by cmake/embed.cmake. */
@@ -30,15 +29,7 @@ static enum zd_next step_get(struct zd_request *req)
 }
 
 static const struct zd_route routes[] = {
-    {
-        .method = "GET",
-        .path = "/openapi.json",
-        .first = step_get,
-    },
+    {.method = "GET", .path = "/openapi.json", .first = step_get},
 };
 
-const struct zd_handler zd_handler_openapi = {
-    .name = "openapi",
-    .route = routes,
-    .n_routes = ZD_COUNT_OF(routes),
-};
+const struct zd_handler zd_handler_openapi = {.route = routes, .n_routes = ZD_COUNT_OF(routes)};

@@ -1,5 +1,4 @@
 /* /: links for programs, and a page that lists the datasets for people. */
-#include "core/base/num.h"
 #include "server/describe/links.h"
 #include "server/http/accept.h"
 #include "server/http/html.h"
@@ -67,8 +66,4 @@ static const struct zd_route routes[] = {
     {.method = "GET", .path = "/", .first = step_root},
 };
 
-const struct zd_handler zd_handler_root = {
-    .name = "root",
-    .route = routes,
-    .n_routes = sizeof routes / sizeof routes[0],
-};
+const struct zd_handler zd_handler_root = {.route = routes, .n_routes = ZD_COUNT_OF(routes)};

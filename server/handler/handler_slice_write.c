@@ -1,6 +1,5 @@
 /* Writing slices: the body is stored while it arrives. */
 #include "core/base/emit.h"
-#include "core/base/num.h"
 #include "server/describe/node_json.h"
 #include "server/request/body.h"
 #include "server/request/connection.h"
@@ -87,8 +86,7 @@ static enum zd_next step_put(struct zd_request *req)
     }
     struct zd_slice_write *write = zd_slice_write_new(req, format, step_respond);
     if (write == NULL) {
-        err.status = zd_fail(&err, ZD_NO_MEMORY, "no memory for the request");
-        return zd_respond_error(req, NULL, &err);
+        return zd_respond_no_memory(req, "the request");
     }
     req->state = write;
     req->state_free = zd_slice_write_leave;
@@ -100,18 +98,12 @@ static enum zd_next step_put(struct zd_request *req)
 }
 
 static const struct zd_route routes[] = {
-    {
-        .method = "PUT",
+    {.method = "PUT",
         .path = "/v1/datasets/{d}/slices/{path}",
         .first = step_put,
         .params = zd_slice_params_of_writes,
         .needs_writable = true,
-        .streams_body = true,
-    },
+        .streams_body = true},
 };
 
-const struct zd_handler zd_handler_slice_write = {
-    .name = "slice_write",
-    .route = routes,
-    .n_routes = ZD_COUNT_OF(routes),
-};
+const struct zd_handler zd_handler_slice_write = {.route = routes, .n_routes = ZD_COUNT_OF(routes)};

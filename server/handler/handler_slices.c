@@ -1,7 +1,6 @@
 /* Slices: decoded hyperslabs. */
 #include <string.h>
 
-#include "core/base/num.h"
 #include "server/request/admit.h"
 #include "server/request/answer_stream.h"
 #include "server/request/body.h"
@@ -140,9 +139,6 @@ static enum zd_next step_given(struct zd_request *req)
 {
     struct zd_slice *slice = slice_of(req);
     struct zd_error err = {0};
-    if (slice->read.task.was_dropped) {
-        return zd_slice_read_dropped(req);
-    }
     if (!zd_stream_is_open(&req->stream) && open_stream(req) == ZD_DONE) {
         return ZD_DONE;
     }
@@ -298,25 +294,15 @@ static enum zd_next step_post(struct zd_request *req)
     return zd_request_want_node(req, step_plan_body);
 }
 
-static const char *const no_params[] = {NULL};
-
 static const struct zd_route routes[] = {
-    {
-        .method = "GET",
+    {.method = "GET",
         .path = "/v1/datasets/{d}/slices/{path}",
         .first = step_get,
-        .params = zd_slice_params_of_slices,
-    },
-    {
-        .method = "POST",
+        .params = zd_slice_params_of_slices},
+    {.method = "POST",
         .path = "/v1/datasets/{d}/slices/{path}",
         .first = step_post,
-        .params = no_params,
-    },
+        .params = zd_params_none},
 };
 
-const struct zd_handler zd_handler_slices = {
-    .name = "slices",
-    .route = routes,
-    .n_routes = ZD_COUNT_OF(routes),
-};
+const struct zd_handler zd_handler_slices = {.route = routes, .n_routes = ZD_COUNT_OF(routes)};

@@ -1,5 +1,4 @@
 /* Statistics of a selection. */
-#include "core/base/num.h"
 #include "server/http/accept.h"
 #include "server/request/admit.h"
 #include "server/request/handler.h"
@@ -129,16 +128,10 @@ static enum zd_next step_get(struct zd_request *req)
 }
 
 static const struct zd_route routes[] = {
-    {
-        .method = "GET",
+    {.method = "GET",
         .path = "/v1/datasets/{d}/stats/{path}",
         .first = step_get,
-        .params = zd_slice_params_of_stats,
-    },
+        .params = zd_slice_params_of_stats},
 };
 
-const struct zd_handler zd_handler_stats = {
-    .name = "stats",
-    .route = routes,
-    .n_routes = ZD_COUNT_OF(routes),
-};
+const struct zd_handler zd_handler_stats = {.route = routes, .n_routes = ZD_COUNT_OF(routes)};

@@ -78,7 +78,6 @@ static void leave(struct zd_request *req)
 {
     struct listing *listing = listing_of(req);
     zd_walk_release(&listing->walk);
-    req->state = NULL;
     zd_task_leave(&listing->task);
 }
 
@@ -196,18 +195,15 @@ static bool choose_format(struct zd_request *req, struct listing *listing)
 
 static enum zd_next step_begin(struct zd_request *req)
 {
-    struct listing *listing = zd_alloc_zero(1, sizeof *listing);
+    struct listing *listing = zd_request_new_state(req, sizeof *listing, leave);
     struct zd_error err = {0};
     if (listing == NULL) {
-        err.status = ZD_NO_MEMORY;
-        return zd_respond_error(req, NULL, &err);
+        return ZD_DONE;
     }
     const struct zd_settings *settings = &req->server->config->settings;
     zd_task_init(&listing->task, req, render, release);
     zd_text_init(&listing->text, settings->limits_tree_bytes);
     listing->nodes_max = settings->limits_tree_nodes;
-    req->state = listing;
-    req->state_free = leave;
     if (!choose_format(req, listing)) {
         return ZD_DONE;
     }
@@ -317,9 +313,7 @@ static enum zd_next look_above(struct zd_request *req, bool is_stored)
     zd_text_addf(&way, "%s/", ask->after == NULL ? ask->path : ask->after);
     listing->way = way.status == ZD_OK ? zd_strdup(way.at) : NULL;
     if (listing->way == NULL) {
-        struct zd_error err = {0};
-        err.status = zd_fail(&err, ZD_NO_MEMORY, "cannot allocate a path");
-        return zd_respond_error(req, NULL, &err);
+        return zd_respond_no_memory(req, "a path");
     }
     req->step = step_rows;
     req->parent_groups.wait = zd_machine_wait(&req->machine);
@@ -415,10 +409,6 @@ static enum zd_next step_walked(struct zd_request *req)
 static enum zd_next step_respond(struct zd_request *req)
 {
     struct listing *listing = listing_of(req);
-    if (listing->task.was_dropped) {
-        const struct zd_error err = {.status = ZD_CANCELLED, .text = "the work was dropped"};
-        return zd_respond_error(req, NULL, &err);
-    }
     if (listing->status != ZD_OK) {
         return zd_respond_error(req, NULL, &listing->err);
     }
@@ -436,8 +426,4 @@ static const struct zd_route routes[] = {
         .params = params},
 };
 
-const struct zd_handler zd_handler_tree = {
-    .name = "tree",
-    .route = routes,
-    .n_routes = sizeof routes / sizeof *routes,
-};
+const struct zd_handler zd_handler_tree = {.route = routes, .n_routes = ZD_COUNT_OF(routes)};

@@ -1,10 +1,7 @@
 /* /v1: links to everything. */
-#include "core/base/num.h"
 #include "server/describe/links.h"
 #include "server/request/handler.h"
 #include "server/runtime/server.h"
-
-static const char *const no_params[] = {NULL};
 
 static const struct zd_link links[] = {
     {"self", "/v1"},
@@ -24,11 +21,7 @@ static enum zd_next step_links(struct zd_request *req)
 }
 
 static const struct zd_route routes[] = {
-    {.method = "GET", .path = "/v1", .first = step_links, .params = no_params},
+    {.method = "GET", .path = "/v1", .first = step_links, .params = zd_params_none},
 };
 
-const struct zd_handler zd_handler_v1 = {
-    .name = "v1",
-    .route = routes,
-    .n_routes = sizeof routes / sizeof routes[0],
-};
+const struct zd_handler zd_handler_v1 = {.route = routes, .n_routes = ZD_COUNT_OF(routes)};

@@ -8,6 +8,8 @@
 #include "core/base/scan.h"
 #include "server/http/percent.h"
 
+const char *const zd_params_none[] = {NULL};
+
 /* In a query '+' is a space (the form encoding, which every client library writes). */
 static enum zd_status decode_part(
     struct zd_span part, char **to, struct zd_span *ret_part, struct zd_error *err)

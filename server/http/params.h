@@ -26,6 +26,9 @@ ZD_RESULT zd_params_parse(struct zd_span query, const char *const *allowed,
     struct zd_params *ret_params, struct zd_error *err);
 void zd_params_done(struct zd_params *params);
 
+/** The list of a route that has no parameters. */
+extern const char *const zd_params_none[];
+
 /** The value of a parameter; false when it is absent. */
 bool zd_params_find(const struct zd_params *params, const char *name, struct zd_span *ret_value);
 

@@ -86,7 +86,7 @@ enum zd_next zd_body_refuse_as(
     struct zd_request *req, const char *media_type, const char *code, const struct zd_error *err)
 {
     const char *const allowed[] = {media_type, NULL};
-    if (err->status == ZD_NO_MEMORY || err->status == ZD_CANCELLED) {
+    if (err->status == ZD_NO_MEMORY) {
         return zd_respond_error(req, NULL, err); /* no fault of the body */
     }
     const struct zd_problem problem = {
@@ -95,13 +95,6 @@ enum zd_next zd_body_refuse_as(
         .allowed = err->status == ZD_UNSUPPORTED ? allowed : NULL,
     };
     return zd_respond_problem(req, &problem);
-}
-
-static enum zd_next respond_no_memory(struct zd_request *req)
-{
-    struct zd_error err = {0};
-    err.status = zd_fail(&err, ZD_NO_MEMORY, "no memory for the body");
-    return zd_respond_error(req, NULL, &err);
 }
 
 /* ---- parsing: on a worker when it is long ---- */
@@ -212,7 +205,7 @@ enum zd_next zd_body_want_json(struct zd_request *req, const char *media_type, z
     }
     struct zd_parsing *parsing = new_parsing(req);
     if (parsing == NULL) {
-        return respond_no_memory(req);
+        return zd_respond_no_memory(req, "the body");
     }
     parsing->media_type = media_type;
     parsing->body = zd_buf_ref(req->body);
@@ -311,7 +304,7 @@ static enum zd_next step_collect(struct zd_request *req)
             return respond_too_long(req, body->len + 1);
         }
         if (body->len == body->cap && !req->upload.has_length && !grow(req)) {
-            return respond_no_memory(req);
+            return zd_respond_no_memory(req, "the body");
         }
         const uint64_t room = zd_max_u64(req->body->cap - req->body->len, 1);
         if (zd_body_stream_want(req, zd_min_u64(room, req->upload.window->cap / 2)) == ZD_WAIT) {
@@ -334,7 +327,7 @@ enum zd_next zd_body_collect(struct zd_request *req, uint64_t bytes_max, zd_step
                                              : zd_min_u64(FIRST_BYTES, req->collect_max);
     req->body = zd_buf_new(room);
     if (req->body == NULL) {
-        return respond_no_memory(req);
+        return zd_respond_no_memory(req, "the body");
     }
     req->step = step_collect;
     if (zd_body_stream_ask(req, WINDOW_BYTES, &err) != ZD_OK) {

@@ -33,9 +33,7 @@ static enum zd_next refuse_name(struct zd_request *req, const char *code,
         zd_text_addf(&detail, "; did you mean '%.200s'?", nearest->name[0]);
     }
     if (extra == NULL || detail.status != ZD_OK) {
-        struct zd_error lack = {0};
-        lack.status = zd_fail(&lack, ZD_NO_MEMORY, "no memory for suggestions");
-        return zd_respond_error(req, NULL, &lack);
+        return zd_respond_no_memory(req, "suggestions");
     }
     const struct zd_problem problem = {
         .code = code, .err = err, .detail = detail.at, .extra = extra};
@@ -176,7 +174,6 @@ static enum zd_next step_begin(struct zd_request *req)
 
 static void take_route(struct zd_request *req, const struct zd_match *match)
 {
-    req->handler = match->handler;
     req->route = match->route;
     req->route_number = match->number;
     req->dataset_name = match->dataset;

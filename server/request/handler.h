@@ -2,6 +2,7 @@
 #ifndef ZD_REQUEST_HANDLER_H
 #define ZD_REQUEST_HANDLER_H
 
+#include "core/base/num.h"
 #include "server/request/request.h"
 #include "server/request/respond.h"
 
@@ -22,8 +23,7 @@ struct zd_route {
 
 /** A resource. */
 struct zd_handler {
-    const char *name;             /* for metrics and logs: "nodes" */
-    const struct zd_route *route; /* n_routes of them */
+    const struct zd_route *route;
     size_t n_routes;
 };
 

@@ -16,7 +16,6 @@
 #include "server/runtime/gather.h"
 #include "server/runtime/machine.h"
 
-struct zd_handler;
 struct zd_parsing;
 struct zd_request;
 struct zd_route;
@@ -45,9 +44,8 @@ struct zd_request {
     const char *content_encoding; /* the same */
 
     /* of server/request/dispatch.h */
-    const struct zd_handler *handler; /* NULL until the route is known */
-    const struct zd_route *route;
-    uint32_t route_number; /* for metrics; 0 = none */
+    const struct zd_route *route; /* NULL until it is known */
+    uint32_t route_number;        /* for metrics; 0 = none */
     struct zd_span dataset_name;
     struct zd_text *path_text; /* the decoded path; borrowed: it outlives the request */
     const char *path;          /* {path} or {key} in path_text, without slashes at its ends */
@@ -58,7 +56,7 @@ struct zd_request {
 
     struct zd_buf *body; /* POST, PUT, PATCH; or NULL: there is none, or it comes as a stream */
 
-    /* The handler's own: made by its first step, freed with the request, whatever its end. */
+    /* The handler's own, of zd_request_new_state: freed with the request, whatever its end. */
     void *state;
     void (*state_free)(struct zd_request *req);
 
@@ -82,6 +80,15 @@ struct zd_request {
 
 /** A request in that memory, which holds nothing. @param path_text cleared for each path */
 void zd_request_init(struct zd_request *req, struct zd_server *server, struct zd_text *path_text);
+
+/**
+ * Make the handler's state.
+ *
+ * @param leave when the request ends: releases what the state waits for, and frees it
+ * @return zeroed; NULL: the request is answered, for want of memory
+ */
+void *zd_request_new_state(
+    struct zd_request *req, size_t bytes, void (*leave)(struct zd_request *req));
 
 /** The step of routes with {d} and {path} that need the node: sets state via `next` when the node
  * is there. Answers 404 node_not_found and store problems itself. The node is released with the

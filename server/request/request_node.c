@@ -1,7 +1,21 @@
-/* What handlers ask of a request's node: the waits of server/request/request.h. */
+/* What handlers ask of a request: memory for their state, and the waits for its node. */
 #include "server/data/catalog.h"
 #include "server/request/node_check.h"
 #include "server/request/request.h"
+#include "server/request/respond.h"
+
+void *zd_request_new_state(
+    struct zd_request *req, size_t bytes, void (*leave)(struct zd_request *req))
+{
+    void *state = zd_alloc_zero(1, bytes);
+    if (state == NULL) {
+        (void)zd_respond_no_memory(req, "the request");
+        return NULL;
+    }
+    req->state = state;
+    req->state_free = leave;
+    return state;
+}
 
 static enum zd_next step_with_node(struct zd_request *req)
 {

@@ -25,6 +25,13 @@ enum zd_next zd_respond_error(struct zd_request *req, const char *code, const st
     return zd_respond_problem(req, &problem);
 }
 
+enum zd_next zd_respond_no_memory(struct zd_request *req, const char *what)
+{
+    struct zd_error err = {0};
+    err.status = zd_fail(&err, ZD_NO_MEMORY, "no memory for %s", what);
+    return zd_respond_error(req, NULL, &err);
+}
+
 enum zd_next zd_respond_text(
     struct zd_request *req, const struct zd_text *json, struct zd_representation *rep)
 {

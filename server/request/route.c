@@ -149,7 +149,6 @@ enum zd_route_answer zd_route_find(const struct zd_handler *const *handlers, con
             if (!matches(route->path, path, &taken)) {
                 continue;
             }
-            match.handler = *handlers;
             match.route = route;
             match.dataset = taken.dataset;
             if (serves(route, method)) {

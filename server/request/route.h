@@ -14,7 +14,6 @@ enum zd_route_answer {
 };
 
 struct zd_match {
-    const struct zd_handler *handler;
     const struct zd_route *route;
     uint32_t number;        /* of the route among all, from 1: for metrics */
     struct zd_span dataset; /* {d}, or empty; borrowed from the path */

@@ -25,7 +25,6 @@ static void work_is_done(struct zd_wait *wait)
 {
     struct zd_task *task = ZD_CONTAINER(wait, struct zd_task, job.wait);
     task->is_running = false;
-    task->was_dropped = wait->status == ZD_CANCELLED;
     if (task->req == NULL) {
         task->release(task);
         return;
@@ -60,4 +59,9 @@ void zd_task_leave(struct zd_task *task)
         return;
     }
     task->release(task);
+}
+
+void zd_task_leave_state(struct zd_request *req)
+{
+    zd_task_leave(req->state);
 }

@@ -15,7 +15,6 @@ struct zd_task {
     void (*work)(struct zd_task *task);    /* worker or loop: touches only what the state owns */
     void (*release)(struct zd_task *task); /* loop: frees the state */
     bool is_running;
-    bool was_dropped; /* the work was cancelled before it began */
 };
 
 /** For whom workers work: that request, in the lane it was admitted to. */
@@ -37,5 +36,8 @@ enum zd_next zd_task_run(struct zd_task *task, uint64_t cost_ns);
 
 /** The request has ended: the state is freed, at once or when the worker gives it back. */
 void zd_task_leave(struct zd_task *task);
+
+/** The same for a request whose state begins with its task. */
+void zd_task_leave_state(struct zd_request *req);
 
 #endif

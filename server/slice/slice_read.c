@@ -40,8 +40,7 @@ void zd_slice_read_done(struct zd_slice_read *read)
 bool zd_slice_read_attach(struct zd_slice_read *read, struct zd_request *req)
 {
     if (read == NULL) {
-        const struct zd_error err = {.status = ZD_NO_MEMORY, .text = "no memory for the request"};
-        zd_respond_error(req, NULL, &err);
+        zd_respond_no_memory(req, "the request");
         return false;
     }
     req->state = read;
@@ -67,12 +66,6 @@ bool zd_slice_read_wants_tag(const struct zd_request *req)
 enum zd_next zd_slice_read_fail(struct zd_request *req, const struct zd_error *err)
 {
     return zd_respond_error(req, err->status == ZD_CORRUPT ? "corrupt_chunk" : NULL, err);
-}
-
-enum zd_next zd_slice_read_dropped(struct zd_request *req)
-{
-    const struct zd_error err = {.status = ZD_CANCELLED, .text = "the work was cancelled"};
-    return zd_respond_error(req, NULL, &err);
 }
 
 /* ---- the level of a multiscale group ---- */
@@ -165,8 +158,7 @@ static enum zd_next step_choose_level(struct zd_request *req)
     }
     struct zd_choice_level *levels = zd_alloc_zero(multiscale->n, sizeof *levels);
     if (levels == NULL) {
-        const struct zd_error err = {.status = ZD_NO_MEMORY, .text = "no memory for the levels"};
-        return zd_respond_error(req, NULL, &err);
+        return zd_respond_no_memory(req, "the levels");
     }
     const enum zd_next next = choose_level(read, levels);
     zd_free(levels);
@@ -277,9 +269,6 @@ static enum zd_next step_worked(struct zd_request *req)
 {
     struct zd_slice_read *read = zd_slice_read_of(req);
     zd_fetch_release(&read->fetch);
-    if (read->task.was_dropped) {
-        return zd_slice_read_dropped(req);
-    }
     req->step = read->fetch.is_last ? read->kind->worked : zd_slice_read_chunks;
     return ZD_NEXT;
 }

@@ -97,7 +97,6 @@ bool zd_slice_read_wants_tag(const struct zd_request *req);
 
 /** Answer with an error. */
 enum zd_next zd_slice_read_fail(struct zd_request *req, const struct zd_error *err);
-enum zd_next zd_slice_read_dropped(struct zd_request *req); /* a worker did not do the work */
 
 /** A step: asks for the generations of all objects, judges the conditions and goes on with
  * kind->accept, or answers. */

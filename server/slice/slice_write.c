@@ -417,9 +417,6 @@ static enum outcome sum_band(struct zd_slice_write *write)
 static enum outcome cut_band(struct zd_slice_write *write)
 {
     struct zd_edit_set *set = &write->commit.set;
-    if (write->task.was_dropped) {
-        return outcome_of(zd_fail(&write->err, ZD_CANCELLED, "the work was dropped"));
-    }
     if (zd_slice_bands_cut(&write->bands, set, &write->err) != ZD_OK) {
         return FAILED;
     }

@@ -16,9 +16,9 @@ static const struct zd_route nodes[] = {
 static const struct zd_route keys[] = {
     {.method = "GET", .path = "/zarr/{d}/{key}", .collapse_slashes = true},
 };
-static const struct zd_handler handler_datasets = {"datasets", datasets, ZD_COUNT_OF(datasets)};
-static const struct zd_handler handler_nodes = {"nodes", nodes, ZD_COUNT_OF(nodes)};
-static const struct zd_handler handler_keys = {"keys", keys, ZD_COUNT_OF(keys)};
+static const struct zd_handler handler_datasets = {datasets, ZD_COUNT_OF(datasets)};
+static const struct zd_handler handler_nodes = {nodes, ZD_COUNT_OF(nodes)};
+static const struct zd_handler handler_keys = {keys, ZD_COUNT_OF(keys)};
 static const struct zd_handler *const handlers[] = {
     &handler_datasets, &handler_nodes, &handler_keys, NULL};
 
