@@ -2,7 +2,6 @@
 #include "server/front/exchange.h"
 
 #include <microhttpd.h>
-#include <netinet/in.h>
 #include <string.h>
 #include <strings.h>
 
@@ -266,12 +265,6 @@ static void reset(struct zd_exchange *exchange)
     exchange->now = (struct zd_exchange_now){0};
 }
 
-static const char *name_client(const struct zd_exchange *exchange, char to[INET6_ADDRSTRLEN])
-{
-    const struct sockaddr *address = client_address(exchange);
-    return address != NULL && uv_ip_name(address, to, INET6_ADDRSTRLEN) == 0 ? to : NULL;
-}
-
 static void count(struct zd_exchange *exchange, bool was_sent)
 {
     struct zd_server *server = exchange->front->server;
@@ -284,8 +277,7 @@ static void count(struct zd_exchange *exchange, bool was_sent)
         server->metrics.n_cut += access->was_cut;
     }
     if (access->http_status != 0) {
-        char client[INET6_ADDRSTRLEN];
-        access->client = name_client(exchange, client);
+        access->client = client_address(exchange);
         access->method = req->method;
         access->target = req->target;
         access->id = req->id;

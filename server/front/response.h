@@ -103,7 +103,7 @@ struct zd_refusal {
     /* for the log; "-" where it is not known */
     const char *method;
     const char *target; /* as sent, or the beginning of it */
-    const char *client;
+    const struct sockaddr *client;
     uint64_t duration_ns; /* since its first byte; 0: it came at once */
 };
 

@@ -11,7 +11,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -158,23 +157,15 @@ static void give_last(struct zd_wire *wire, const struct zd_text *answer)
     start_term(wire, LINGERING);
 }
 
-static void name_client(const struct zd_wire *wire, char to[INET6_ADDRSTRLEN])
-{
-    struct sockaddr_storage address = {0};
-    socklen_t len = sizeof address;
-    if (getpeername(wire->fd, (struct sockaddr *)&address, &len) != 0 ||
-        uv_ip_name((const struct sockaddr *)&address, to, INET6_ADDRSTRLEN) != 0) {
-        (void)snprintf(to, INET6_ADDRSTRLEN, "-");
-    }
-}
-
 static void refuse(struct zd_wire *wire)
 {
     ZD_SCOPED_TEXT(answer, REFUSAL_BYTES_MAX);
     struct zd_guard_words words;
-    char client[INET6_ADDRSTRLEN];
+    struct sockaddr_storage client = {0};
+    socklen_t client_len = sizeof client;
     zd_guard_words(&wire->guard, &words);
-    name_client(wire, client);
+    (void)getpeername(
+        wire->fd, (struct sockaddr *)&client, &client_len); /* AF_UNSPEC if it fails */
     const struct zd_refusal refusal = {
         .code = wire->guard.code,
         .detail = wire->guard.detail,
@@ -182,7 +173,7 @@ static void refuse(struct zd_wire *wire)
         .is_head = zd_guard_is_head(&wire->guard),
         .method = words.method,
         .target = words.target,
-        .client = client,
+        .client = (const struct sockaddr *)&client,
         .duration_ns = wire->began_ns == 0 ? 0 : uv_hrtime() - wire->began_ns,
     };
     zd_response_refuse(wire->wires->server, &refusal, &answer);

@@ -4,14 +4,15 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/socket.h>
 
 /** Everything borrowed during the call that takes it. */
 struct zd_access {
-    const char *method;   /* as sent */
-    const char *target;   /* as sent */
-    const char *id;       /* X-Request-Id */
-    const char *client;   /* address; logged when was_refused; or NULL */
-    const char *identity; /* NULL: anonymous */
+    const char *method;            /* as sent */
+    const char *target;            /* as sent */
+    const char *id;                /* X-Request-Id */
+    const struct sockaddr *client; /* logged when was_refused; NULL: unknown */
+    const char *identity;          /* NULL: anonymous */
     unsigned http_status;
     uint32_t route_number; /* of zd_route_of; 0: none */
     uint64_t body_bytes;   /* of the answer's body */

@@ -5,6 +5,7 @@
 #include "server/runtime/log.h"
 
 #include <limits.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include <uv.h>
 
 #include "core/base/emit.h"
 #include "core/base/num.h"
@@ -226,6 +228,15 @@ void zd_log(struct zd_log *log, enum zd_log_level level, const char *format, ...
     flush(log);
 }
 
+/* As text, made here alone: most lines do not need it. @return `to`, or "-" of a client without an
+ * IP address */
+static const char *name_client(const struct zd_access *access, char to[INET6_ADDRSTRLEN])
+{
+    const bool has_name =
+        access->client != NULL && uv_ip_name(access->client, to, INET6_ADDRSTRLEN) == 0;
+    return has_name ? to : "-";
+}
+
 static void emit_access(struct zd_emit *emit, const struct zd_access *access, double ms)
 {
     zd_emit_member_string(emit, "msg", "request");
@@ -242,8 +253,9 @@ static void emit_access(struct zd_emit *emit, const struct zd_access *access, do
     if (access->reason != NULL) {
         emit_json_text(emit, "reason", access->reason);
     }
-    if (access->was_refused && access->client != NULL) {
-        emit_json_text(emit, "client", access->client);
+    if (access->was_refused) {
+        char client[INET6_ADDRSTRLEN];
+        emit_json_text(emit, "client", name_client(access, client));
     }
     if (access->identity != NULL) {
         emit_json_text(emit, "identity", access->identity);
@@ -264,13 +276,14 @@ static void add_word(struct zd_text *line, const char *before, const char *word)
 
 static void add_access(struct zd_text *line, const struct zd_access *access, uint64_t us)
 {
+    char client[INET6_ADDRSTRLEN];
     add_plain(line, access->method);
     add_word(line, " ", access->target);
     zd_text_addf(line, " %u %llu %llu.%03llums %s", access->http_status,
         (unsigned long long)access->body_bytes, (unsigned long long)(us / 1000),
         (unsigned long long)(us % 1000), access->id);
     add_word(line, " ", access->problem_code);
-    add_word(line, " from ", access->was_refused ? access->client : NULL);
+    add_word(line, " from ", access->was_refused ? name_client(access, client) : NULL);
     add_word(line, " by ", access->identity);
     add_word(line, "", access->was_cut ? " cut" : NULL);
     add_word(line, ": ", access->reason);
