@@ -19,7 +19,7 @@ struct zd_dataset {
     uint64_t revalidate_ms;          /* effective */
     uint32_t id;                     /* unique in this process: part of cache keys */
     uint32_t refs;
-    uint64_t n_changes;       /* of stored keys, through this server (server/write/invalidate.h) */
+    uint64_t n_changes;       /* of stored keys, through this server (server/write/store_write.h) */
     struct zd_events *events; /* owned */
     bool is_retired;          /* out of the table: its cache entries go when their work has ended */
     struct zd_list link;      /* then: in server->retired */

@@ -24,7 +24,7 @@
 #include "server/runtime/server.h"
 #include "server/write/bounds.h"
 #include "server/write/edit.h"
-#include "server/write/node_lock.h"
+#include "server/write/lock.h"
 
 #define BYTES_TYPE       "application/octet-stream"
 #define ANSWER_BYTES_MAX 1024
@@ -74,7 +74,7 @@ static void end(struct writing *writing)
         return;
     }
     zd_bounds_release(&writing->widen);
-    zd_node_lock_release(&writing->lock);
+    zd_lock_release_node(&writing->lock);
     zd_task_leave(&writing->task);
 }
 
@@ -358,7 +358,7 @@ static enum zd_next step_lock(struct zd_request *req)
     struct writing *writing = writing_of(req);
     writing->lock.wait = zd_machine_wait(&req->machine);
     req->step = step_locked;
-    return zd_node_lock_want(req->dataset, ZD_LOCK_CHUNKS, req->path, &writing->lock);
+    return zd_lock_want_node(req->dataset, ZD_LOCK_CHUNKS, req->path, &writing->lock);
 }
 
 /* ---- the body ---- */

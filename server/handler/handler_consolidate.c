@@ -92,7 +92,7 @@ static void release(struct zd_task *task)
 static void end(struct consolidation *consolidation)
 {
     zd_metadata_release(&consolidation->change);
-    zd_node_lock_release(&consolidation->lock);
+    zd_lock_release_node(&consolidation->lock);
     zd_task_leave(&consolidation->task);
 }
 
@@ -153,7 +153,7 @@ static enum zd_next step_lock(struct zd_request *req)
     struct consolidation *consolidation = consolidation_of(req);
     consolidation->lock.wait = zd_machine_wait(&req->machine);
     req->step = step_locked;
-    return zd_node_lock_want(req->dataset, ZD_LOCK_TREE, req->path, &consolidation->lock);
+    return zd_lock_want_node(req->dataset, ZD_LOCK_TREE, req->path, &consolidation->lock);
 }
 
 /* Only a group that may be interpreted has children. True: the request is answered. */
@@ -262,7 +262,7 @@ static void give_way(struct zd_request *req)
     zd_node_unref(ZD_TAKE(consolidation->node));
     zd_node_show_done(&consolidation->show);
     zd_node_show_init(&consolidation->show, req);
-    zd_node_lock_release(&consolidation->lock);
+    zd_lock_release_node(&consolidation->lock);
 }
 
 static enum zd_next step_walked(struct zd_request *req)
@@ -316,7 +316,7 @@ static enum zd_next step_stored(struct zd_request *req)
     if (change->wait.status != ZD_OK) {
         return zd_respond_error(req, change->code, &change->wait.err);
     }
-    zd_node_lock_release(&consolidation->lock);
+    zd_lock_release_node(&consolidation->lock);
     req->step = step_respond;
     return zd_task_run(&consolidation->task, consolidation->tree.live.n * ROW_NS);
 }

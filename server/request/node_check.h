@@ -4,7 +4,7 @@
 #define ZD_REQUEST_NODE_CHECK_H
 
 #include "server/request/request.h"
-#include "server/write/node_lock.h"
+#include "server/write/lock.h"
 
 /**
  * Answers a request whose node is not an array (400 not_an_array) or must not be interpreted (422

@@ -87,7 +87,7 @@ static const struct zd_settings *settings_of(const struct zd_slice_write *write)
 static void give_back(struct zd_slice_write *write)
 {
     zd_commit_release(&write->commit);
-    zd_node_lock_release(&write->lock);
+    zd_lock_release_node(&write->lock);
 }
 
 /* ---- the array and its checks ---- */
@@ -97,7 +97,7 @@ static enum outcome lock_array(struct zd_slice_write *write)
     struct zd_request *req = write->task.req;
     const enum zd_lock_mode mode = write->ask.has_append ? ZD_LOCK_APPEND : ZD_LOCK_CHUNKS;
     write->lock.wait = zd_machine_wait(&req->machine);
-    return wait_for(write, zd_node_lock_want(req->dataset, mode, req->path, &write->lock));
+    return wait_for(write, zd_lock_want_node(req->dataset, mode, req->path, &write->lock));
 }
 
 /* Keep the body's measurements: they hold for any array with the same chunks. */

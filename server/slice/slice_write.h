@@ -26,7 +26,7 @@
 #include "server/slice/slice_bands.h"
 #include "server/slice/slice_view.h"
 #include "server/write/commit.h"
-#include "server/write/node_lock.h"
+#include "server/write/lock.h"
 
 /** The state of a request that writes a slice. */
 struct zd_slice_write {

@@ -203,61 +203,33 @@ enum zd_change_outcome zd_change_find_nodes_end(struct zd_change *change)
 
 /* ---- their bytes ---- */
 
-static void note_read(struct zd_change_document *document, enum zd_status status)
-{
-    struct zd_change *change = document->place->change;
-    document->stored = status == ZD_OK ? ZD_TAKE(document->read.bytes) : NULL;
-    if (status != ZD_OK && change->err.status == ZD_OK) {
-        change->err = document->read.op.err;
-        change->err.status = status;
-    }
-}
-
-static void read_done(struct zd_store_op *op)
-{
-    struct zd_change_document *document = ZD_CONTAINER(op, struct zd_change_document, read.op);
-    note_read(document, op->status);
-    zd_gather_arrived(&document->place->change->gather);
-}
-
 /* Read only the generation that was found, so that the bytes belong to the judged node. */
 static void start_read(struct zd_change_document *document, struct zd_generation generation)
 {
     const struct zd_change_place *place = document->place;
     struct zd_change *change = place->change;
-    struct zd_store *store = change->dataset->store;
-    document->read = (struct zd_store_read){
-        .op.done = read_done,
-        .bytes_max = change->dataset->server->config->settings.limits_consolidated_bytes,
-        .only_generation = generation,
-    };
+    struct zd_store_read *read = &document->read;
     ZD_SCOPED_TEXT(key, ZD_KEY_BYTES_MAX);
-    enum zd_status status =
-        place->node->meta->dialect->document_key(place->path, document->number, &key);
-    if (status != ZD_OK) { /* it was read before under that key */
-        note_read(document,
-            zd_fail(&document->read.op.err, status, "no memory for the key of a document"));
-        return;
+    if (place->node->meta->dialect->document_key(place->path, document->number, &key) != ZD_OK) {
+        read->op.status = zd_fail(&read->op.err, key.status, "no memory for the key of a document");
+        return; /* it was read before under that key */
     }
-    memcpy(document->read.key, key.at, key.len + 1);
-    status = zd_store_read_now(store, &document->read);
-    if (status != ZD_AGAIN) {
-        note_read(document, status);
-        return;
+    memcpy(read->key, key.at, key.len + 1);
+    read->bytes_max = change->dataset->server->config->settings.limits_consolidated_bytes;
+    read->only_generation = generation;
+    if (zd_store_read_now(change->dataset->store, read) == ZD_AGAIN) {
+        zd_gather_await(&change->gather, &read->op);
+        zd_store_read(change->dataset->store, read);
     }
-    zd_gather_add(&change->gather, ZD_WAIT);
-    zd_store_read(store, &document->read);
 }
 
 enum zd_change_outcome zd_change_find_documents(struct zd_change *change)
 {
-    const struct zd_generation none = {0};
-    change->err.status = ZD_OK;
     for (size_t p = 0; p < change->n_places; p++) {
         struct zd_change_place *place = &change->place[p];
-        for (uint32_t i = 0; place->wants_bytes && i < place->node->meta->dialect->n_documents;
-            i++) {
-            if (!zd_generation_equal(place->node->stat[i].generation, none)) {
+        for (uint32_t i = 0; i < ZD_DOCUMENTS_MAX; i++) {
+            place->document[i].read = (struct zd_store_read){0};
+            if (place->wants_bytes && zd_generation_is_set(place->node->stat[i].generation)) {
                 start_read(&place->document[i], place->node->stat[i].generation);
             }
         }
@@ -267,14 +239,21 @@ enum zd_change_outcome zd_change_find_documents(struct zd_change *change)
 
 enum zd_change_outcome zd_change_find_documents_end(struct zd_change *change)
 {
-    const enum zd_status status = change->err.status;
-    if (status == ZD_PRECONDITION || status == ZD_NOT_FOUND) {
+    const struct zd_store_op *failed = NULL;
+    for (size_t i = 0; i < change->n_places * ZD_DOCUMENTS_MAX; i++) {
+        struct zd_change_place *place = &change->place[i / ZD_DOCUMENTS_MAX];
+        struct zd_change_document *document = &place->document[i % ZD_DOCUMENTS_MAX];
+        document->stored = ZD_TAKE(document->read.bytes);
+        failed = failed == NULL && document->read.op.status != ZD_OK ? &document->read.op : failed;
+    }
+    if (failed == NULL) {
+        return change->phase == ZD_CHANGE_DOCUMENTS ? ZD_CHANGE_NEXT : ZD_CHANGE_LISTINGS;
+    }
+    if (failed->status == ZD_PRECONDITION || failed->status == ZD_NOT_FOUND) {
         return ZD_CHANGE_AGAIN;
     }
-    if (status != ZD_OK) {
-        return ZD_CHANGE_FAILED;
-    }
-    return change->phase == ZD_CHANGE_DOCUMENTS ? ZD_CHANGE_NEXT : ZD_CHANGE_LISTINGS;
+    change->err = failed->err;
+    return zd_change_outcome_of(change, failed->status);
 }
 
 /* The node is stored, and another process may have changed and listed it since. So a listing is

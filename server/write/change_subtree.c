@@ -153,20 +153,14 @@ static enum zd_change_outcome end_slots(struct zd_change *change, enum zd_change
     return outcome;
 }
 
-static void read_done(struct zd_store_op *op)
-{
-    zd_gather_arrived(&ZD_CONTAINER(op, struct slot, read.op)->change->gather);
-}
-
 static bool start_read(struct slot *slot)
 {
     const struct zd_dataset *dataset = slot->change->dataset;
     slot->read = (struct zd_store_read){
-        .op.done = read_done,
         .bytes_max = dataset->server->config->settings.limits_consolidated_bytes,
     };
     (void)snprintf(slot->read.key, sizeof slot->read.key, "%s", slot->below->key);
-    zd_gather_add(&slot->change->gather, ZD_WAIT);
+    zd_gather_await(&slot->change->gather, &slot->read.op);
     zd_store_read(dataset->store, &slot->read);
     return true;
 }

@@ -105,11 +105,6 @@ static void drop_last(struct zd_change *change)
     free_old(old_of(zd_list_pop_front(&change->undo.old)));
 }
 
-static void listed(struct zd_store_op *op)
-{
-    zd_gather_arrived(&ZD_CONTAINER(op, struct zd_change_old_document, list.op)->change->gather);
-}
-
 enum zd_change_outcome zd_change_undo_look(struct zd_change *change)
 {
     if (zd_list_is_empty(&change->undo.old)) {
@@ -117,10 +112,10 @@ enum zd_change_outcome zd_change_undo_look(struct zd_change *change)
     }
     struct zd_change_old_document *old = last_of(change);
     if (old->parent != NULL) {
-        old->list = (struct zd_store_list){.op.done = listed, .deep = true, .n_max = 2};
+        old->list = (struct zd_store_list){.deep = true, .n_max = 2};
         (void)snprintf(old->list.prefix, sizeof old->list.prefix, "%s%s", old->parent->path,
             old->parent->path[0] == '\0' ? "" : "/");
-        zd_gather_add(&change->gather, ZD_WAIT);
+        zd_gather_await(&change->gather, &old->list.op);
         zd_store_list(change->dataset->store, &old->list);
     }
     return ZD_CHANGE_NEXT;

@@ -130,11 +130,6 @@ static enum zd_status collect_keys(struct zd_commit *commit, struct zd_error *er
     return ZD_OK;
 }
 
-static void hold_ended(struct zd_store_op *op)
-{
-    zd_machine_go_on(&ZD_CONTAINER(op, struct zd_commit, hold.op)->machine);
-}
-
 /* There is one holder at a time, and all objects are locked before: if the holder waited for an
  * object's lock, the writer that has the lock might wait to hold. */
 static enum outcome hold_keys(struct zd_commit *commit)
@@ -147,7 +142,7 @@ static enum outcome hold_keys(struct zd_commit *commit)
         return FAILED;
     }
     assert(commit->set.is_staged);
-    commit->hold.op.done = hold_ended;
+    zd_machine_await(&commit->machine, &commit->hold.op);
     zd_store_hold(dataset_of(commit)->store, &commit->hold);
     return wait_for(commit, ZD_WAIT);
 }
@@ -250,11 +245,6 @@ static enum outcome judge_node(struct zd_commit *commit)
 
 /* ---- reread the objects ---- */
 
-static void check_ended(struct zd_store_op *op)
-{
-    zd_machine_go_on(&ZD_CONTAINER(op, struct zd_commit, check.op)->machine);
-}
-
 /* Past the caches: what other processes wrote must be seen. */
 static enum outcome check_object(struct zd_commit *commit)
 {
@@ -267,11 +257,10 @@ static enum outcome check_object(struct zd_commit *commit)
     if (commit->wait.status != ZD_OK) {
         return FAILED;
     }
-    commit->check = (struct zd_store_status){.op.done = check_ended};
+    commit->check = (struct zd_store_status){0};
+    zd_machine_await(&commit->machine, &commit->check.op);
     (void)snprintf(commit->check.key, sizeof commit->check.key, "%s", key.at);
-    const enum zd_status now = zd_store_status_now(store, &commit->check);
-    if (now != ZD_AGAIN) {
-        commit->check.op.status = now;
+    if (zd_store_status_now(store, &commit->check) != ZD_AGAIN) {
         return NEXT;
     }
     zd_store_status(store, &commit->check);

@@ -1,6 +1,5 @@
 /* What a stored key means, and the lock of the path it belongs to. */
 #include "server/write/key_lock.h"
-#include "server/data/catalog.h"
 
 #include <string.h>
 

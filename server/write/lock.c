@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "core/base/num.h"
+#include "core/base/own.h"
 #include "server/runtime/server.h"
 
 /* The wants of one path, of one key, or of the metadata of one dataset. */
@@ -24,33 +25,33 @@ struct zd_lock_place {
     uint64_t round; /* the last one that visited it */
 };
 
-enum kind {
+enum {
     KIND_PATH = 'p',
     KIND_METADATA = 'm',
     KIND_OBJECT = 'o',
 };
 
-#define KEY_HEAD_BYTES (sizeof(uint32_t) + 1) /* dataset id, kind */
+#define BIT(mode) (1U << (mode))
+#define SHARED    (BIT(ZD_LOCK_CHUNKS) | BIT(ZD_LOCK_APPEND))
 
-static enum kind kind_of(enum zd_lock_mode mode)
-{
-    switch (mode) {
-    case ZD_LOCK_CHUNKS:
-    case ZD_LOCK_APPEND:
-    case ZD_LOCK_NODE:
-    case ZD_LOCK_TREE:
-        return KIND_PATH;
-    case ZD_LOCK_METADATA:
-        return KIND_METADATA;
-    case ZD_LOCK_OBJECT:
-        break;
-    }
-    return KIND_OBJECT;
-}
+/* What a mode locks, and the modes of earlier wants at the same place that exclude it. */
+static const struct {
+    uint8_t kind;
+    uint32_t excluded_by;
+} modes[] = {
+    [ZD_LOCK_CHUNKS] = {KIND_PATH, ~SHARED},
+    [ZD_LOCK_APPEND] = {KIND_PATH, ~BIT(ZD_LOCK_CHUNKS)},
+    [ZD_LOCK_NODE] = {KIND_PATH, UINT32_MAX},
+    [ZD_LOCK_TREE] = {KIND_PATH, UINT32_MAX},
+    [ZD_LOCK_METADATA] = {KIND_METADATA, UINT32_MAX},
+    [ZD_LOCK_OBJECT] = {KIND_OBJECT, UINT32_MAX},
+};
+
+#define KEY_HEAD_BYTES (sizeof(uint32_t) + 1) /* dataset id, kind */
 
 static bool is_path(const struct zd_lock_want *want)
 {
-    return kind_of(want->mode) == KIND_PATH;
+    return modes[want->mode].kind == KIND_PATH;
 }
 
 /* ---- conflicts ---- */
@@ -104,36 +105,6 @@ static bool has_conflict(const struct zd_locks *locks, const struct zd_lock_want
            (is_in_tree(locks, want) || (want->mode == ZD_LOCK_TREE && has_earlier_in(locks, want)));
 }
 
-/* The modes of the earlier wants at a place. */
-struct held_modes {
-    bool chunks;
-    bool append;
-    bool exclusive;
-};
-
-static bool is_compatible(enum zd_lock_mode mode, const struct held_modes *held)
-{
-    switch (mode) {
-    case ZD_LOCK_CHUNKS:
-        return !held->exclusive;
-    case ZD_LOCK_APPEND:
-        return !held->exclusive && !held->append;
-    case ZD_LOCK_NODE:
-    case ZD_LOCK_TREE:
-    case ZD_LOCK_METADATA:
-    case ZD_LOCK_OBJECT:
-        break;
-    }
-    return !held->exclusive && !held->append && !held->chunks;
-}
-
-static void add_mode(enum zd_lock_mode mode, struct held_modes *held)
-{
-    held->chunks = held->chunks || mode == ZD_LOCK_CHUNKS;
-    held->append = held->append || mode == ZD_LOCK_APPEND;
-    held->exclusive = held->exclusive || (mode != ZD_LOCK_CHUNKS && mode != ZD_LOCK_APPEND);
-}
-
 /* ---- grants ---- */
 
 static void on_turn(uv_idle_t *idle)
@@ -160,15 +131,15 @@ static void grant(struct zd_lock_want *want)
 
 static void grant_waiters(struct zd_lock_place *place)
 {
-    struct held_modes held = {0};
+    uint32_t earlier = 0; /* the modes of earlier wants */
     struct zd_list *at = place->wants.next;
-    for (; at != &place->wants && place->n_waiting > 0 && !held.exclusive; at = at->next) {
+    for (; at != &place->wants && place->n_waiting > 0 && (earlier & ~SHARED) == 0; at = at->next) {
         struct zd_lock_want *want = ZD_CONTAINER(at, struct zd_lock_want, at_place);
-        if (!want->is_held && is_compatible(want->mode, &held) &&
+        if (!want->is_held && (modes[want->mode].excluded_by & earlier) == 0 &&
             !has_conflict(place->locks, want)) {
             grant(want);
         }
-        add_mode(want->mode, &held);
+        earlier |= BIT(want->mode);
     }
 }
 
@@ -218,10 +189,10 @@ static struct zd_lock_place *find_place(
 {
     struct zd_locks *locks = dataset->server->locks;
     uint8_t memory[KEY_HEAD_BYTES + ZD_KEY_BYTES_MAX];
-    const enum kind kind = kind_of(mode);
+    const uint8_t kind = modes[mode].kind;
     const size_t len = kind == KIND_METADATA ? 0 : strnlen(path, ZD_KEY_BYTES_MAX);
     zd_store_u32(memory, dataset->id);
-    memory[sizeof(uint32_t)] = (uint8_t)kind;
+    memory[sizeof(uint32_t)] = kind;
     memcpy(memory + KEY_HEAD_BYTES, path, len);
     const struct zd_span key = {.ptr = memory, .len = KEY_HEAD_BYTES + len};
     struct zd_map_entry *found = zd_map_find(&locks->places, key);
@@ -302,4 +273,57 @@ void zd_lock_release(struct zd_lock_want *want)
     if (has_trees && is_path(want)) {
         grant_waiters_of_paths(locks);
     }
+}
+
+/* ---- the node under its lock ---- */
+
+static enum zd_next step_found(struct zd_node_lock *lock)
+{
+    zd_wait_answer(&lock->wait, lock->found.wait.status, &lock->found.wait.err);
+    lock->node = ZD_TAKE(lock->found.node);
+    return ZD_DONE;
+}
+
+static enum zd_next step_locked(struct zd_node_lock *lock)
+{
+    if (lock->lock.wait.status != ZD_OK) {
+        zd_wait_answer(&lock->wait, lock->lock.wait.status, &lock->lock.wait.err);
+        return ZD_DONE;
+    }
+    lock->step = step_found;
+    lock->found = (struct zd_node_want){.wait = zd_machine_wait(&lock->machine)};
+    return zd_catalog_want_fresh(lock->dataset, lock->path, &lock->found);
+}
+
+static enum zd_next step(struct zd_machine *machine)
+{
+    struct zd_node_lock *lock = ZD_CONTAINER(machine, struct zd_node_lock, machine);
+    return lock->step(lock);
+}
+
+static void end(struct zd_machine *machine)
+{
+    struct zd_node_lock *lock = ZD_CONTAINER(machine, struct zd_node_lock, machine);
+    lock->wait.done(&lock->wait);
+}
+
+enum zd_next zd_lock_want_node(
+    struct zd_dataset *dataset, enum zd_lock_mode mode, const char *path, struct zd_node_lock *want)
+{
+    want->machine = (struct zd_machine){.step = step, .end = end};
+    want->step = step_locked;
+    want->dataset = dataset;
+    want->path = path;
+    want->lock.wait = zd_machine_wait(&want->machine);
+    if (zd_lock_want(dataset, mode, path, &want->lock) == ZD_WAIT) {
+        return ZD_WAIT;
+    }
+    return zd_machine_call(&want->machine);
+}
+
+void zd_lock_release_node(struct zd_node_lock *want)
+{
+    zd_wait_cancel(&want->found.wait);
+    zd_node_unref(ZD_TAKE(want->node));
+    zd_lock_release(&want->lock);
 }

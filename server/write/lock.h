@@ -4,6 +4,7 @@
 
 #include "core/base/map.h"
 #include "server/data/catalog.h"
+#include "server/runtime/machine.h"
 
 /**
  * What a lock covers, and what it excludes. The first four modes lock a path ("" is the root), the
@@ -20,7 +21,7 @@
  * with a lock could wait for one that waits for that lock. A request that learns under a lock that
  * it needs memory releases the lock first.
  *
- * After a path lock is granted its holder looks up the node again: it may have changed.
+ * After a path lock is granted its holder reads the node again: see zd_lock_want_node.
  */
 enum zd_lock_mode {
     ZD_LOCK_CHUNKS,   /* write chunks of an array; compatible with CHUNKS and APPEND */
@@ -75,5 +76,33 @@ enum zd_next zd_lock_want(struct zd_dataset *dataset, enum zd_lock_mode mode, co
 
 /** Release a lock, or stop waiting for it. Accepts a zeroed want; it may be used again. */
 void zd_lock_release(struct zd_lock_want *want);
+
+/** The lock of a node's path, and the node under that lock. */
+struct zd_node_lock {
+    struct zd_wait wait;
+    struct zd_node *node; /* out, with ZD_OK: read from the store; released with the lock */
+    /* its own */
+    struct zd_machine machine; /* locked -> read -> done */
+    enum zd_next (*step)(struct zd_node_lock *lock);
+    struct zd_dataset *dataset;
+    const char *path;
+    struct zd_lock_want lock;
+    struct zd_node_want found;
+};
+
+/**
+ * Lock a path, then read its node: what was seen before may have changed.
+ *
+ * wait.status: ZD_OK; ZD_NOT_FOUND: the path is locked, but there is no node; ZD_NO_MEMORY;
+ * ZD_STORE and the like: the store could not be read.
+ * @param path borrowed until the wait has ended
+ * @param want zeroed but for wait.done and wait.context; may be used again after its release
+ * @return ZD_NEXT or ZD_WAIT
+ */
+enum zd_next zd_lock_want_node(struct zd_dataset *dataset, enum zd_lock_mode mode, const char *path,
+    struct zd_node_lock *want);
+
+/** Stop waiting, release the lock and the node. Accepts a zeroed want. */
+void zd_lock_release_node(struct zd_node_lock *want);
 
 #endif

@@ -21,7 +21,7 @@
 struct purge;
 
 /* A key of the batch. */
-struct slot {
+struct purge_key {
     struct purge *purge;
     struct zd_store_status found; /* ZD_OK: the generation that is erased */
     struct zd_store_write_want write;
@@ -34,9 +34,9 @@ struct purge {
     enum zd_next (*step)(struct purge *purge);
     struct zd_purge_want *want; /* borrowed */
     struct zd_store_list list;
-    char *after;               /* the last name of the page before; owned, or NULL */
-    size_t next;               /* entry of the page */
-    struct slot slot[AT_ONCE]; /* n_used of them are the batch */
+    char *after;                     /* the last name of the page before; owned, or NULL */
+    size_t next;                     /* entry of the page */
+    struct purge_key batch[AT_ONCE]; /* n_used of them are the batch */
     uint32_t n_used;
     struct zd_node_want node_want;
     bool is_stopped;
@@ -55,10 +55,10 @@ static void note_failure(struct purge *purge, enum zd_status status, const struc
 }
 
 static void note_failed_key(
-    const struct slot *slot, enum zd_status status, const struct zd_error *err)
+    const struct purge_key *item, enum zd_status status, const struct zd_error *err)
 {
-    slot->purge->want->n_failed++;
-    note_failure(slot->purge, status, err);
+    item->purge->want->n_failed++;
+    note_failure(item->purge, status, err);
 }
 
 static const char *rest_of(const struct purge *purge, size_t entry)
@@ -87,17 +87,17 @@ static enum zd_purge_answer visit(struct purge *purge, size_t entry)
 /* ---- erase a batch ---- */
 
 /* A key that is absent is erased; one that another process has replaced stays. */
-static void note_erasure(const struct slot *slot)
+static void note_erasure(const struct purge_key *item)
 {
-    struct purge *purge = slot->purge;
+    struct purge *purge = item->purge;
     const struct zd_purge_want *want = purge->want;
-    const struct zd_wait *wait = &slot->write.wait;
+    const struct zd_wait *wait = &item->write.wait;
     const bool is_erased = wait->status == ZD_OK || wait->status == ZD_NOT_FOUND;
     if (!is_erased && wait->status != ZD_PRECONDITION) {
-        note_failed_key(slot, wait->status, &wait->err);
+        note_failed_key(item, wait->status, &wait->err);
     } else if (is_erased && want->erased != NULL) {
         const struct zd_purge_key key = {
-            .key = key_of(purge, slot->entry), .rest = rest_of(purge, slot->entry)};
+            .key = key_of(purge, item->entry), .rest = rest_of(purge, item->entry)};
         want->erased(want->context, &key);
     }
 }
@@ -105,18 +105,18 @@ static void note_erasure(const struct slot *slot)
 static enum zd_next step_erased(struct purge *purge)
 {
     for (uint32_t i = 0; i < purge->n_used; i++) {
-        if (purge->slot[i].write.kind == ZD_WRITE_ERASE) {
-            note_erasure(&purge->slot[i]);
+        if (purge->batch[i].write.kind == ZD_WRITE_ERASE) {
+            note_erasure(&purge->batch[i]);
         }
     }
     purge->step = fill;
     return ZD_NEXT;
 }
 
-static bool is_still_to_erase(struct purge *purge, const struct slot *slot)
+static bool is_still_to_erase(struct purge *purge, const struct purge_key *item)
 {
     return purge->want->holds == NULL ||
-           (slot->found.op.status == ZD_OK && visit(purge, slot->entry) == ZD_PURGE_ERASE);
+           (item->found.op.status == ZD_OK && visit(purge, item->entry) == ZD_PURGE_ERASE);
 }
 
 static enum zd_next erase_batch(struct purge *purge)
@@ -125,16 +125,16 @@ static enum zd_next erase_batch(struct purge *purge)
     zd_gather_begin(&purge->gather);
     purge->step = step_erased;
     for (uint32_t i = 0; i < purge->n_used; i++) {
-        struct slot *slot = &purge->slot[i];
-        if (is_still_to_erase(purge, slot)) {
-            slot->write = (struct zd_store_write_want){
+        struct purge_key *item = &purge->batch[i];
+        if (is_still_to_erase(purge, item)) {
+            item->write = (struct zd_store_write_want){
                 .wait = zd_gather_wait(&purge->gather),
                 .kind = ZD_WRITE_ERASE,
                 .condition = is_guarded ? ZD_CONDITION_GENERATION : ZD_CONDITION_NONE,
-                .generation = slot->found.stat.generation,
+                .generation = item->found.stat.generation,
             };
             zd_gather_add(&purge->gather, zd_store_write_want(purge->want->dataset,
-                                              key_of(purge, slot->entry), &slot->write));
+                                              key_of(purge, item->entry), &item->write));
         }
     }
     return zd_gather_end(&purge->gather);
@@ -159,19 +159,14 @@ static enum zd_next step_node(struct purge *purge)
 static enum zd_next look_up_node(struct purge *purge)
 {
     for (uint32_t i = 0; i < purge->n_used; i++) {
-        const struct zd_store_op *op = &purge->slot[i].found.op;
+        const struct zd_store_op *op = &purge->batch[i].found.op;
         if (op->status != ZD_OK && op->status != ZD_NOT_FOUND) {
-            note_failed_key(&purge->slot[i], op->status, &op->err);
+            note_failed_key(&purge->batch[i], op->status, &op->err);
         }
     }
     purge->step = step_node;
     purge->node_want = (struct zd_node_want){.wait = zd_machine_wait(&purge->machine)};
     return zd_catalog_want_fresh(purge->want->dataset, purge->want->path, &purge->node_want);
-}
-
-static void stat_done(struct zd_store_op *op)
-{
-    zd_gather_arrived(&ZD_CONTAINER(op, struct slot, found.op)->purge->gather);
 }
 
 static enum zd_next stat_batch(struct purge *purge)
@@ -180,12 +175,12 @@ static enum zd_next stat_batch(struct purge *purge)
     zd_gather_begin(&purge->gather);
     purge->step = look_up_node;
     for (uint32_t i = 0; i < purge->n_used; i++) {
-        struct slot *slot = &purge->slot[i];
-        slot->found = (struct zd_store_status){.op.done = stat_done};
-        (void)snprintf(slot->found.key, sizeof slot->found.key, "%s", key_of(purge, slot->entry));
-        if (zd_store_status_now(store, &slot->found) == ZD_AGAIN) {
-            zd_gather_add(&purge->gather, ZD_WAIT);
-            zd_store_status(store, &slot->found);
+        struct purge_key *item = &purge->batch[i];
+        item->found = (struct zd_store_status){0};
+        (void)snprintf(item->found.key, sizeof item->found.key, "%s", key_of(purge, item->entry));
+        if (zd_store_status_now(store, &item->found) == ZD_AGAIN) {
+            zd_gather_await(&purge->gather, &item->found.op);
+            zd_store_status(store, &item->found);
         }
     }
     return zd_gather_end(&purge->gather);
@@ -200,7 +195,7 @@ static void judge_entry(struct purge *purge, size_t entry)
     }
     const enum zd_purge_answer answer = visit(purge, entry);
     if (answer == ZD_PURGE_ERASE) {
-        purge->slot[purge->n_used++] = (struct slot){.purge = purge, .entry = entry};
+        purge->batch[purge->n_used++] = (struct purge_key){.purge = purge, .entry = entry};
     }
     if (answer == ZD_PURGE_NO_MEMORY) {
         struct zd_error err = {0};
@@ -248,16 +243,12 @@ static enum zd_next step_listed(struct purge *purge)
     return fill(purge);
 }
 
-static void listed(struct zd_store_op *op)
-{
-    zd_machine_go_on(&ZD_CONTAINER(op, struct purge, list.op)->machine);
-}
-
 static enum zd_next list_page(struct purge *purge)
 {
     struct zd_store_list *list = &purge->list;
     zd_store_list_done(list);
-    list->op = (struct zd_store_op){.done = listed};
+    list->op = (struct zd_store_op){0};
+    zd_machine_await(&purge->machine, &list->op);
     list->after = purge->after;
     list->deep = true;
     list->n_max = PAGE_ENTRIES;

@@ -15,7 +15,8 @@
 
 #include "core/base/own.h"
 #include "server/data/datasets.h"
-#include "server/write/invalidate.h"
+#include "server/data/object_cache.h"
+#include "server/runtime/server.h"
 
 /* One write, until the store has done it; a staged or kept object, until it is discarded. */
 struct write_load {
@@ -34,29 +35,59 @@ static void free_load(struct write_load *load)
     zd_free(load);
 }
 
-static void discarded(struct zd_store_op *op)
-{
-    free_load(ZD_CONTAINER(op, struct write_load, write.op));
-}
+static void write_done(struct zd_store_op *op);
 
-/* Drop the staged or kept object. */
-static void discard(struct write_load *load, void (*done)(struct zd_store_op *op))
+static void start(struct write_load *load, enum zd_phase phase)
 {
-    load->write.op.done = done;
-    load->write.phase = ZD_PHASE_DISCARD;
+    struct zd_store *store = load->dataset->store;
     load->is_running = true;
-    zd_store_write(load->dataset->store, &load->write);
+    load->write.op.done = write_done;
+    load->write.phase = phase;
+    if (phase == ZD_PHASE_WHOLE && load->bytes == NULL) {
+        zd_store_erase(store, &load->write);
+    } else {
+        zd_store_write(store, &load->write);
+    }
 }
 
-/* Nothing refers to it. */
+/* Discard the staged or kept object; no want refers to it any more. */
 static void drop(struct write_load *load)
 {
+    load->want = NULL;
     if (load->write.staged != NULL) {
-        discard(load, discarded);
+        start(load, ZD_PHASE_DISCARD);
     } else {
         free_load(load);
     }
 }
+
+/* ---- caches ---- */
+
+static void invalidate(struct zd_dataset *dataset, const char *key)
+{
+    dataset->n_changes++;
+    zd_objects_forget_change(dataset, key);
+    ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
+    if (zd_dialect_node_path(key, &path) == ZD_OK) {
+        zd_catalog_forget(dataset, zd_text_span(&path));
+    }
+}
+
+/* A key was written or erased, or may have been. After a reload another dataset may share the store
+ * while writes to the old one end. */
+static void invalidate_everywhere(struct zd_dataset *dataset, const char *key)
+{
+    const struct zd_server *server = dataset->server;
+    invalidate(dataset, key);
+    for (size_t i = 0; i < server->n_datasets; i++) {
+        struct zd_dataset *other = server->dataset[i];
+        if (other != dataset && zd_store_is_shared(other->store, dataset->store)) {
+            invalidate(other, key);
+        }
+    }
+}
+
+/* ---- what the store has done ---- */
 
 /* No reader sees a staged object: caches stay valid. */
 static void stage_done(struct write_load *load, enum zd_status status)
@@ -82,7 +113,7 @@ static void change_done(struct write_load *load, enum zd_status status)
 {
     struct zd_store_write_want *want = load->want;
     const bool is_kept = status == ZD_OK && load->write.keeps_old && want != NULL;
-    zd_invalidate_key(load->dataset, load->write.key);
+    invalidate_everywhere(load->dataset, load->write.key);
     if (want != NULL) {
         want->load = is_kept ? load : NULL;
         want->stat = load->write.stat;
@@ -97,45 +128,32 @@ static void change_done(struct write_load *load, enum zd_status status)
     }
 }
 
+static void discard_done(struct write_load *load)
+{
+    struct zd_store_write_want *want = load->want; /* of a SETTLE; else NULL */
+    free_load(load);
+    if (want != NULL) {
+        want->load = NULL;
+        zd_wait_answer(&want->wait, ZD_OK, NULL);
+        want->wait.done(&want->wait);
+    }
+}
+
 static void write_done(struct zd_store_op *op)
 {
     struct write_load *load = ZD_CONTAINER(op, struct write_load, write.op);
     load->is_running = false;
-    if (load->write.phase == ZD_PHASE_STAGE) {
+    switch (load->write.phase) {
+    case ZD_PHASE_STAGE:
         stage_done(load, op->status);
-    } else {
-        change_done(load, op->status);
-    }
-}
-
-static enum zd_phase phase_of(enum zd_store_write_kind kind)
-{
-    switch (kind) {
-    case ZD_WRITE_PUT:
-    case ZD_WRITE_ERASE:
-        return ZD_PHASE_WHOLE;
-    case ZD_WRITE_STAGE:
-        return ZD_PHASE_STAGE;
-    case ZD_WRITE_COMMIT:
-        return ZD_PHASE_COMMIT;
-    case ZD_WRITE_UNDO: /* one of these */
-    case ZD_WRITE_SETTLE:
         break;
-    }
-    return ZD_PHASE_DISCARD;
-}
-
-static void start(struct write_load *load, enum zd_store_write_kind kind)
-{
-    struct zd_store *store = load->dataset->store;
-    load->is_running = true;
-    load->write.op.done = write_done;
-    load->write.phase = phase_of(kind);
-    load->has_erased = kind == ZD_WRITE_ERASE;
-    if (kind == ZD_WRITE_ERASE) {
-        zd_store_erase(store, &load->write);
-    } else {
-        zd_store_write(store, &load->write);
+    case ZD_PHASE_WHOLE:
+    case ZD_PHASE_COMMIT:
+        change_done(load, op->status);
+        break;
+    case ZD_PHASE_DISCARD:
+        discard_done(load);
+        break;
     }
 }
 
@@ -147,6 +165,7 @@ static struct write_load *new_load(
     if (load != NULL) {
         load->dataset = zd_dataset_ref(dataset);
         load->want = want;
+        load->has_erased = want->kind == ZD_WRITE_ERASE;
         load->bytes = has_bytes ? zd_buf_ref(want->bytes) : NULL;
         load->write.bytes = load->bytes;
         (void)snprintf(load->write.key, sizeof load->write.key, "%s", key);
@@ -165,7 +184,7 @@ static enum zd_next commit(struct zd_store_write_want *want)
     load->write.generation = want->generation;
     load->write.keeps_old = want->keeps_old;
     load->write.staged = ZD_TAKE(want->staged);
-    start(load, ZD_WRITE_COMMIT);
+    start(load, ZD_PHASE_COMMIT);
     return ZD_WAIT;
 }
 
@@ -181,20 +200,8 @@ static enum zd_next undo(struct zd_store_write_want *want)
     load->write.condition = load->has_erased ? ZD_CONDITION_ABSENT : ZD_CONDITION_GENERATION;
     load->write.generation = want->stat.generation;
     load->write.keeps_old = false;
-    start(load, load->write.staged != NULL ? ZD_WRITE_COMMIT : ZD_WRITE_ERASE);
+    start(load, load->write.staged != NULL ? ZD_PHASE_COMMIT : ZD_PHASE_WHOLE);
     return ZD_WAIT;
-}
-
-static void settled(struct zd_store_op *op)
-{
-    struct write_load *load = ZD_CONTAINER(op, struct write_load, write.op);
-    struct zd_store_write_want *want = load->want;
-    free_load(load);
-    if (want != NULL) {
-        want->load = NULL;
-        zd_wait_answer(&want->wait, ZD_OK, NULL);
-        want->wait.done(&want->wait);
-    }
 }
 
 static enum zd_next settle(struct zd_store_write_want *want)
@@ -203,7 +210,7 @@ static enum zd_next settle(struct zd_store_write_want *want)
     want->wait.status = ZD_OK;
     if (load != NULL && load->write.staged != NULL) {
         load->want = want;
-        discard(load, settled);
+        start(load, ZD_PHASE_DISCARD);
         return ZD_WAIT;
     }
     if (load != NULL) {
@@ -232,7 +239,7 @@ static enum zd_next begin_load(
     load->write.generation = want->generation;
     load->write.keeps_old = want->kind == ZD_WRITE_ERASE && want->keeps_old;
     want->load = load;
-    start(load, want->kind);
+    start(load, want->kind == ZD_WRITE_STAGE ? ZD_PHASE_STAGE : ZD_PHASE_WHOLE);
     return ZD_WAIT;
 }
 

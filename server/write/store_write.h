@@ -1,4 +1,11 @@
-/* Writes to a dataset's store: every write of the server. Thread: loop. */
+/* Writes to a dataset's store: every write of the server, and the caches that it invalidates.
+ *
+ * A cache entry of the key, or of the node whose document the key is, is removed; requests that
+ * already wait for it get it. An entry made of many keys (decoded chunks, shard indexes, prepared
+ * answers) holds the dataset's count of changes, taken before the store was first asked. When the
+ * count differs later, the store is asked again, as after revalidate_ms, and an equal generation or
+ * tag makes the entry good again. So work under way during a change brings nothing old back.
+ * Thread: loop. */
 #ifndef ZD_WRITE_STORE_WRITE_H
 #define ZD_WRITE_STORE_WRITE_H
 
@@ -31,8 +38,7 @@ struct zd_store_write_want {
 };
 
 /**
- * Begin. When `done` runs, all caches are invalidated (server/write/invalidate.h): the next reader
- * sees what was written.
+ * Begin. When `done` runs, all caches are invalidated: the next reader sees what was written.
  *
  * wait.status: ZD_OK; ZD_NOT_FOUND: there was nothing to erase; ZD_PRECONDITION; ZD_NO_SPACE;
  * ZD_READ_ONLY: the store takes no writes (any more); ZD_TIMEOUT: another process keeps the key for

@@ -1,9 +1,9 @@
-/* server/write/key_lock, node_lock: what a stored key means, and locks under which it is looked at
+/* server/write/key_lock, lock: what a stored key means, and locks under which it is looked at
  * again. */
 #include "server/write/key_lock.h"
 
 #include "core/base/num.h"
-#include "server/write/node_lock.h"
+#include "server/write/lock.h"
 #include "tests/support/plane.h"
 #include "tests/support/unit.h"
 
@@ -102,16 +102,16 @@ START_TEST(a_lock_gives_the_node_as_it_is_by_then)
     open_plane(&plane);
     struct zd_node_lock first = {.wait.done = ignore};
     struct zd_node_lock second = {.wait.done = ignore};
-    finish(&plane, zd_node_lock_want(&plane.dataset, ZD_LOCK_NODE, "g/a", &first));
+    finish(&plane, zd_lock_want_node(&plane.dataset, ZD_LOCK_NODE, "g/a", &first));
     ck_assert_int_eq(first.wait.status, ZD_OK);
     ck_assert_ptr_nonnull(first.node->layout);
-    ck_assert_int_eq(zd_node_lock_want(&plane.dataset, ZD_LOCK_CHUNKS, "g/a", &second), ZD_WAIT);
+    ck_assert_int_eq(zd_lock_want_node(&plane.dataset, ZD_LOCK_CHUNKS, "g/a", &second), ZD_WAIT);
     zd_test_plane_put(&plane, "g/a/zarr.json", GROUP);
-    zd_node_lock_release(&first);
+    zd_lock_release_node(&first);
     zd_test_plane_run(&plane);
     ck_assert_int_eq(second.wait.status, ZD_OK);
     ck_assert(!zd_meta_is_array(second.node->meta));
-    zd_node_lock_release(&second);
+    zd_lock_release_node(&second);
     zd_test_plane_close(&plane);
 }
 END_TEST
@@ -121,11 +121,11 @@ START_TEST(a_path_without_a_node_is_locked_all_the_same)
     struct zd_test_plane plane;
     open_plane(&plane);
     struct zd_node_lock lock = {.wait.done = ignore};
-    finish(&plane, zd_node_lock_want(&plane.dataset, ZD_LOCK_NODE, "none", &lock));
+    finish(&plane, zd_lock_want_node(&plane.dataset, ZD_LOCK_NODE, "none", &lock));
     ck_assert_int_eq(lock.wait.status, ZD_NOT_FOUND);
     ck_assert(lock.lock.is_held);
-    zd_node_lock_release(&lock);
-    zd_node_lock_release(&lock);
+    zd_lock_release_node(&lock);
+    zd_lock_release_node(&lock);
     zd_test_plane_close(&plane);
 }
 END_TEST
