@@ -68,3 +68,13 @@ uint64_t zd_touch_number(const struct zd_touch *touch, uint64_t index)
     assert(number < touch->n);
     return number;
 }
+
+uint64_t zd_touch_row_elements(const struct zd_grid *grid, const struct zd_selection *selection)
+{
+    uint64_t row = 1;
+    for (uint32_t d = 0; d < grid->rank; d++) {
+        const struct zd_touch touch = zd_touch_of(grid, selection, d);
+        row *= row > 1 ? touch.axis.count : touch.per_chunk_max; /* at most all elements */
+    }
+    return row;
+}

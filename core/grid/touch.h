@@ -23,4 +23,8 @@ uint64_t zd_touch_first(const struct zd_touch *touch, uint64_t i);
 /** The number of the touched chunk `index` (of the grid, touched: asserted). */
 uint64_t zd_touch_number(const struct zd_touch *touch, uint64_t index);
 
+/** The elements of one row of touched chunks, the unit in which a result is made in C order. The
+ * selection's element count fits 64 bits. */
+uint64_t zd_touch_row_elements(const struct zd_grid *grid, const struct zd_selection *selection);
+
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base/num.h"
+#include "core/grid/touch.h"
 #include "server/request/answer_stream.h"
 #include "server/request/respond.h"
 #include "server/runtime/server.h"
@@ -71,19 +72,14 @@ static struct zd_slice *take_slice(struct zd_server *server)
     return slice;
 }
 
+static uint64_t element_bytes(const struct zd_slice *slice)
+{
+    return slice->read.node->meta->dtype.bytes;
+}
+
 static bool is_encoded(const struct zd_slice *slice)
 {
     return zd_format_encodes(slice->format);
-}
-
-/* All elements are encoded: the text becomes the body. */
-static void close_body(struct zd_slice *slice)
-{
-    if (slice->format->tail != NULL) {
-        slice->format->tail(&slice->answer, &slice->text);
-    }
-    slice->encoded = zd_text_buf(&slice->text, &slice->body);
-    zd_text_done(&slice->text);
 }
 
 static uint64_t piece_elements(const struct zd_slice *slice)
@@ -92,17 +88,28 @@ static uint64_t piece_elements(const struct zd_slice *slice)
     return zd_min_u64(zd_slice_room_bytes(slice) / TEXT_BYTES, n_left);
 }
 
-/* Encode one piece of a stream. */
-static void make_piece(struct zd_slice *slice)
+static void add_tail(struct zd_slice *slice)
 {
-    const uint64_t n = piece_elements(slice);
+    if (slice->format->tail != NULL) {
+        slice->format->tail(&slice->answer, &slice->text);
+    }
+}
+
+/* Encode the next elements of the band. */
+static void encode(struct zd_slice *slice, uint64_t n)
+{
     const uint64_t first = slice->band.first + slice->n_encoded;
     const uint8_t *elements = slice->block.data + slice->n_encoded * slice->block.dtype.bytes;
     slice->format->band(&slice->answer, first, n, elements, &slice->text);
     slice->n_encoded += n;
-    if (first + n == slice->end && slice->format->tail != NULL) {
-        slice->format->tail(&slice->answer, &slice->text);
+    if (first + n == slice->end) {
+        add_tail(slice);
     }
+}
+
+/* The text becomes the body, or a piece of it. */
+static void take_text(struct zd_slice *slice)
+{
     slice->encoded = zd_text_buf(&slice->text, &slice->body);
     zd_text_clear(&slice->text);
 }
@@ -112,17 +119,18 @@ void zd_slice_work(struct zd_task *task)
 {
     struct zd_slice *slice = ZD_CONTAINER(task, struct zd_slice, read.task);
     if (slice->is_encoding) {
-        make_piece(slice);
+        encode(slice, piece_elements(slice));
+        take_text(slice);
         return;
     }
     zd_fetch_copy(&slice->read.fetch, &slice->block);
     if (!slice->read.fetch.is_last || !is_encoded(slice) || slice->is_streamed) {
         return;
     }
-    slice->format->band(
-        &slice->answer, slice->band.first, slice->band.n_elements, slice->block.data, &slice->text);
+    encode(slice, slice->band.n_elements);
     if (slice->band.first + slice->band.n_elements == slice->end) {
-        close_body(slice);
+        take_text(slice);
+        zd_text_done(&slice->text);
     }
 }
 
@@ -229,7 +237,7 @@ void zd_slice_tag(const struct zd_slice *slice, char to[ZD_TAG_BYTES])
 
 void zd_slice_cut(struct zd_slice *slice, uint64_t first, uint64_t len)
 {
-    const uint64_t element = slice->read.node->meta->dtype.bytes;
+    const uint64_t element = element_bytes(slice);
     const uint64_t head = slice->head_bytes;
     const uint64_t last = first + len; /* within the length */
     slice->is_range = true;
@@ -253,7 +261,7 @@ static uint64_t wanted_bytes(const struct zd_slice *slice)
     if (slice->length_is_known) {
         return slice->is_range ? slice->range_len : slice->length;
     }
-    const uint64_t each = zd_max_u64(slice->read.node->meta->dtype.bytes, TEXT_BYTES);
+    const uint64_t each = zd_max_u64(element_bytes(slice), TEXT_BYTES);
     uint64_t n;
     return ckd_mul(&n, slice->answer.n_elements, each) ? UINT64_MAX : n;
 }
@@ -274,19 +282,15 @@ static uint64_t target_bytes(const struct zd_slice *slice)
 static uint64_t band_elements(const struct zd_slice *slice)
 {
     const struct zd_grid *grid = &zd_layout_leaf(slice->read.node->layout)->grid;
-    const uint64_t wanted = target_bytes(slice) / slice->read.node->meta->dtype.bytes;
-    uint64_t row = 1;
-    for (uint32_t d = 0; d < grid->rank; d++) {
-        const struct zd_touch touch = zd_touch_of(grid, &slice->read.selection, d);
-        row *= row > 1 ? touch.axis.count : touch.per_chunk_max; /* at most n_elements */
-    }
+    const uint64_t wanted = target_bytes(slice) / element_bytes(slice);
+    const uint64_t row = zd_touch_row_elements(grid, &slice->read.selection);
     const uint64_t n_left = slice->end - slice->begin;
     return zd_max_u64(zd_min_u64(zd_max_u64(wanted, row), n_left), 1);
 }
 
 static uint64_t band_bytes(const struct zd_slice *slice)
 {
-    return band_elements(slice) * slice->read.node->meta->dtype.bytes;
+    return band_elements(slice) * element_bytes(slice);
 }
 
 uint64_t zd_slice_room_bytes(const struct zd_slice *slice)
@@ -319,7 +323,7 @@ static uint64_t body_bytes(const struct zd_slice *slice)
     if (is_encoded(slice)) {
         return encoded_max(slice) + elements;
     }
-    return slice->head_bytes + (slice->end - slice->begin) * slice->read.node->meta->dtype.bytes;
+    return slice->head_bytes + (slice->end - slice->begin) * element_bytes(slice);
 }
 
 uint64_t zd_slice_held_bytes(const struct zd_slice *slice)
@@ -339,7 +343,7 @@ static enum zd_status begin_encoded(struct zd_slice *slice, uint64_t n_band, str
     }
     if (slice->elements == NULL) {
         const uint64_t n = zd_min_u64(n_band, slice->end);
-        slice->elements = zd_buf_new(n * slice->read.node->meta->dtype.bytes);
+        slice->elements = zd_buf_new(n * element_bytes(slice));
     }
     return slice->elements == NULL ? zd_fail(err, ZD_NO_MEMORY, "no memory for a band of the slice")
                                    : ZD_OK;
@@ -361,7 +365,7 @@ static enum zd_status begin_bytes(struct zd_slice *slice, struct zd_error *err)
 {
     const uint64_t n = slice->end - slice->begin;
     zd_buf_unref(slice->body);
-    slice->body = zd_buf_new(slice->head_bytes + n * slice->read.node->meta->dtype.bytes);
+    slice->body = zd_buf_new(slice->head_bytes + n * element_bytes(slice));
     if (slice->body == NULL) {
         return zd_fail(
             err, ZD_NO_MEMORY, "no memory for a body of %llu elements", (unsigned long long)n);
@@ -405,7 +409,7 @@ enum zd_status zd_slice_begin(struct zd_slice *slice, struct zd_error *err)
 /* Where the elements of the band go; NULL without memory. */
 static uint8_t *place_of_band(struct zd_slice *slice)
 {
-    const uint64_t element = slice->read.node->meta->dtype.bytes;
+    const uint64_t element = element_bytes(slice);
     if (is_encoded(slice)) {
         return slice->elements->data;
     }
@@ -453,16 +457,22 @@ bool zd_slice_next_piece(struct zd_slice *slice)
     return slice->is_encoding;
 }
 
-/* Push the wanted bytes, which begin at `position` of the whole body. Takes the buffer. */
+/* Push bytes [first, end) of a buffer, if there are any. Takes the buffer. */
+static void give_bytes(struct zd_slice *slice, struct zd_buf *bytes, uint64_t first, uint64_t end)
+{
+    if (first < end) {
+        zd_answer_stream_give(slice->read.task.req, bytes, first, end - first);
+    } else {
+        zd_buf_unref(bytes);
+    }
+}
+
+/* Push the wanted bytes of a buffer that begins at `position` of the whole body. */
 static void give_wanted(struct zd_slice *slice, struct zd_buf *bytes, uint64_t position)
 {
     const uint64_t first = zd_max_u64(position, slice->range_first);
     const uint64_t end = zd_min_u64(position + bytes->len, slice->range_first + slice->range_len);
-    if (first >= end) {
-        zd_buf_unref(bytes);
-        return;
-    }
-    zd_answer_stream_give(slice->read.task.req, bytes, first - position, end - first);
+    give_bytes(slice, bytes, first - position, first < end ? end - position : 0);
 }
 
 static enum zd_status give_head(struct zd_slice *slice, struct zd_error *err)
@@ -478,30 +488,20 @@ static enum zd_status give_head(struct zd_slice *slice, struct zd_error *err)
     return ZD_OK;
 }
 
-/* A format with state may have written nothing yet. */
-static void give_piece(struct zd_slice *slice)
-{
-    struct zd_buf *piece = ZD_TAKE(slice->body);
-    if (piece->len == 0) {
-        zd_buf_unref(piece);
-        return;
-    }
-    zd_answer_stream_give(slice->read.task.req, piece, 0, piece->len);
-}
-
 enum zd_status zd_slice_give(struct zd_slice *slice, struct zd_error *err)
 {
     if (is_encoded(slice)) {
         slice->is_encoding = false;
         ZD_TRY(check_encoded(slice, err));
-        give_piece(slice);
+        struct zd_buf *piece = ZD_TAKE(slice->body); /* a format with state may add nothing */
+        give_bytes(slice, piece, 0, piece->len);
         return ZD_OK;
     }
     if (slice->band.first == 0 && slice->head_bytes > 0) {
         ZD_TRY(give_head(slice, err));
     }
-    const uint64_t element = slice->read.node->meta->dtype.bytes;
-    give_wanted(slice, ZD_TAKE(slice->body), slice->head_bytes + slice->band.first * element);
+    const uint64_t position = slice->head_bytes + slice->band.first * element_bytes(slice);
+    give_wanted(slice, ZD_TAKE(slice->body), position);
     return ZD_OK;
 }
 
@@ -516,33 +516,28 @@ uint64_t zd_slice_cost_ns(const struct zd_slice_read *read)
     return zd_fetch_cost_ns(&read->fetch) + encode_ns;
 }
 
-static enum zd_status finish_encoded(struct zd_slice *slice, struct zd_error *err)
-{
-    if (slice->answer.n_elements == 0) {
-        close_body(slice);
-    }
-    return check_encoded(slice, err);
-}
-
 /* The range may begin inside the head or inside an element. */
-static void finish_bytes(struct zd_slice *slice)
+static void cut_body(struct zd_slice *slice)
 {
     struct zd_buf *body = slice->body;
-    const uint64_t element = slice->read.node->meta->dtype.bytes;
-    body->len = slice->head_bytes + (slice->end - slice->begin) * element;
-    if (slice->is_range) {
-        const uint64_t skip = slice->range_first - slice->begin * element;
-        body->data += skip; /* it is not shared yet, and complete */
-        body->cap -= skip;
-        body->len = slice->range_len;
-    }
+    const uint64_t skip = slice->range_first - slice->begin * element_bytes(slice);
+    body->data += skip; /* it is not shared yet, and complete */
+    body->cap -= skip;
+    body->len = slice->range_len;
 }
 
 enum zd_status zd_slice_finish(struct zd_slice *slice, struct zd_error *err)
 {
     if (is_encoded(slice)) {
-        return finish_encoded(slice, err);
+        if (slice->answer.n_elements == 0) {
+            add_tail(slice);
+            take_text(slice);
+        }
+        return check_encoded(slice, err);
     }
-    finish_bytes(slice);
+    slice->body->len = slice->body->cap;
+    if (slice->is_range) {
+        cut_body(slice);
+    }
     return ZD_OK;
 }

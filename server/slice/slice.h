@@ -30,7 +30,7 @@ struct zd_slice {
     struct zd_band band;
     struct zd_block block;   /* of the band: in the body, or in `elements` */
     struct zd_buf *elements; /* one band, when the format encodes */
-    uint64_t n_encoded;      /* streamed: elements of the band that are encoded */
+    uint64_t n_encoded;      /* elements of the band */
     struct zd_text text;     /* the body under construction, when the format encodes */
     struct zd_buf *body;     /* the body, or the piece of it that is next */
     enum zd_status encoded;  /* how that ended */

@@ -7,6 +7,7 @@
 #include "core/array/rewrite_cost.h"
 #include "core/base/num.h"
 #include "core/codec/strided.h"
+#include "core/grid/touch.h"
 #include "server/runtime/server.h"
 
 #define FLYING_MAX       32
@@ -25,18 +26,6 @@ static const struct zd_grid *grid_of(const struct zd_slice_bands *bands)
 }
 
 /* ---- what is held ---- */
-
-/* A band ends with a row of stored objects, so that no object needs two bands. */
-static uint64_t row_elements(const struct zd_slice_bands *bands)
-{
-    const struct zd_grid *grid = grid_of(bands);
-    uint64_t row = 1;
-    for (uint32_t d = 0; d < grid->rank; d++) {
-        const struct zd_touch touch = zd_touch_of(grid, bands->selection, d);
-        row *= row > 1 ? touch.axis.count : touch.per_chunk_max; /* at most all elements */
-    }
-    return row;
-}
 
 static struct zd_edit edit_of(const struct zd_part *part)
 {
@@ -91,7 +80,8 @@ static void split(struct zd_slice_bands *bands, uint64_t n_elements)
     const struct zd_settings *settings = settings_of(bands);
     const uint64_t bytes = zd_min_u64(settings->http_stream_bytes, settings->limits_write_bytes);
     const uint64_t wanted = zd_max_u64(bytes / bands->node->meta->dtype.bytes, 1);
-    const uint64_t n = zd_max_u64(wanted, row_elements(bands));
+    /* A band ends with a row of stored objects, so that no object needs two bands. */
+    const uint64_t n = zd_max_u64(wanted, zd_touch_row_elements(grid_of(bands), bands->selection));
     bands->n_elements_max = zd_max_u64(zd_min_u64(n, n_elements), 1);
     bands->is_split = bands->n_elements_max < n_elements;
     zd_bands_init(
@@ -115,12 +105,12 @@ enum zd_status zd_slice_bands_plan(struct zd_slice_bands *bands, struct zd_error
         bands->n_elements_max * bands->node->meta->dtype.bytes + bands->kept_bytes;
     const uint64_t limit = settings_of(bands)->limits_write_bytes;
     if (held > limit) {
-        const enum zd_status told = zd_fail(err, ZD_TOO_LARGE,
+        const enum zd_status failed = zd_fail(err, ZD_TOO_LARGE,
             "writing the slice holds %llu bytes of it, limits.write_bytes is %llu: a row of its "
             "stored objects, including those it covers partly",
             (unsigned long long)held, (unsigned long long)limit);
         zd_fact_limit(err, limit, held);
-        return told;
+        return failed;
     }
     return ZD_OK;
 }
@@ -206,22 +196,19 @@ static bool give_elements(
     const struct zd_dtype *dtype = &bands->node->meta->dtype;
     uint8_t *elements = bands->elements->data;
     struct zd_block block = zd_block_of(&bands->band.selection, dtype, elements);
-    if (bands->is_broadcast) {
-        edit->bytes = zd_buf_ref(bands->elements);
-        edit->source = zd_scatter_source_of_element(bands->selection->rank, dtype, elements);
-    } else if (bands->is_split && keeps_elements(bands, edit)) {
-        edit->bytes = copy_part(bands, &block, part);
-        if (edit->bytes == NULL) {
-            return false;
-        }
+    const bool is_copied = bands->is_split && keeps_elements(bands, edit);
+    edit->bytes = is_copied ? copy_part(bands, &block, part) : zd_buf_ref(bands->elements);
+    if (edit->bytes == NULL) {
+        return false;
+    }
+    if (is_copied) {
         block.data = edit->bytes->data;
         memcpy(block.shape, part->count, sizeof block.shape);
         memset(part->to, 0, sizeof part->to);
-        edit->source = zd_scatter_source_of_block(&block);
-    } else {
-        edit->bytes = zd_buf_ref(bands->elements);
-        edit->source = zd_scatter_source_of_block(&block);
     }
+    edit->source = bands->is_broadcast
+                       ? zd_scatter_source_of_element(bands->selection->rank, dtype, elements)
+                       : zd_scatter_source_of_block(&block);
     edit->part = *part;
     return true;
 }
