@@ -60,7 +60,7 @@ void zd_slice_body_expect(
     (void)overflows;
 }
 
-/* ---- what is found, and what was expected ---- */
+/* ---- comparing the body with what is expected ---- */
 
 static uint64_t data_bytes(const struct zd_slice_body *body)
 {
@@ -71,13 +71,13 @@ static enum zd_status bad_bytes(
     const struct zd_slice_body *body, const char *relation, uint64_t found, struct zd_error *err)
 {
     const unsigned long long expected = data_bytes(body);
-    const enum zd_status told =
+    const enum zd_status failed =
         zd_fail(err, ZD_INVALID, "the body has %s%llu bytes%s, expected %llu: %llu elements of %s",
             relation, (unsigned long long)found, body->head.bytes > 0 ? " of elements" : "",
             expected, (unsigned long long)body->n_elements, body->dtype->name);
     zd_fact_expected(err, "%llu bytes", expected);
     zd_fact_found(err, "%s%llu bytes", relation, (unsigned long long)found);
-    return told;
+    return failed;
 }
 
 enum zd_status zd_slice_body_check_length(const struct zd_slice_body *body, struct zd_error *err)
@@ -108,11 +108,11 @@ static enum zd_status bad_shape(const struct zd_slice_body *body, struct zd_erro
     ZD_SCOPED_TEXT(found, LIST_BYTES_MAX);
     add_shape(&expected, body->shape, body->rank);
     add_shape(&found, body->head.shape, body->head.rank);
-    const enum zd_status told =
+    const enum zd_status failed =
         zd_fail(err, ZD_INVALID, "the body has shape %s, the slice has %s", found.at, expected.at);
     zd_fact_expected(err, "%s", expected.at);
     zd_fact_found(err, "%s", found.at);
-    return told;
+    return failed;
 }
 
 static bool is_of_one(const struct zd_body_head *head)
@@ -142,11 +142,11 @@ static enum zd_status judge_head(const struct zd_slice_body *body, struct zd_err
         return bad_shape(body, err);
     }
     if (head->is_reversed && !has_one_order(head)) {
-        const enum zd_status told =
+        const enum zd_status failed =
             zd_fail(err, ZD_INVALID, "the body is in Fortran order: send it in C order");
         zd_fact_expected(err, "fortran_order False");
         zd_fact_found(err, "True");
-        return told;
+        return failed;
     }
     const struct zd_upload *upload = &body->req->upload;
     const uint64_t found = upload->length - head->bytes;
@@ -154,13 +154,22 @@ static enum zd_status judge_head(const struct zd_slice_body *body, struct zd_err
                                                            : ZD_OK;
 }
 
-/* ---- the head ---- */
+/* ---- receiving ---- */
 
-static enum zd_next want(struct zd_slice_body *body, uint64_t n)
+static void start_call(struct zd_slice_body *body)
+{
+    body->waits = false;
+    body->is_done = true;
+}
+
+/* The call is made again once some of n bytes have come. */
+static void want(struct zd_slice_body *body, uint64_t n)
 {
     const struct zd_upload *upload = &body->req->upload;
     const uint64_t most = zd_max_u64(upload->window->cap / WANT_PART, 1);
-    return zd_body_stream_want(body->req, (size_t)zd_max_u64(zd_min_u64(n, most), 1));
+    const size_t wanted = (size_t)zd_max_u64(zd_min_u64(n, most), 1);
+    body->waits = zd_body_stream_want(body->req, wanted) == ZD_WAIT;
+    body->is_done = false;
 }
 
 static enum zd_status make_room(struct zd_slice_body *body, size_t len, struct zd_error *err)
@@ -171,49 +180,48 @@ static enum zd_status make_room(struct zd_slice_body *body, size_t len, struct z
     return body->piece == NULL ? zd_fail(err, ZD_NO_MEMORY, "no memory to read the body") : ZD_OK;
 }
 
-static enum zd_status read_head(
-    struct zd_slice_body *body, enum zd_next *ret_next, struct zd_error *err)
+/* ---- the head ---- */
+
+static enum zd_status receive_head(struct zd_slice_body *body, struct zd_error *err)
 {
-    *ret_next = ZD_NEXT;
-    if (body->format->read_head == NULL) {
-        body->has_head = true;
-        return ZD_OK;
+    const size_t n_missing = body->head.bytes - body->piece_len;
+    const size_t n = zd_body_stream_take(body->req, body->piece + body->piece_len, n_missing);
+    body->piece_len += n;
+    if (n == 0 && zd_body_stream_is_over(body->req)) {
+        return zd_fail(
+            err, ZD_INVALID, "the body ends within its header, after %zu bytes", body->piece_len);
     }
-    ZD_TRY(make_room(body, ZD_BODY_HEAD_MAX, err));
-    while (!body->has_head) {
+    if (n == 0) {
+        want(body, n_missing);
+    }
+    return ZD_OK;
+}
+
+static enum zd_status read_head(struct zd_slice_body *body, struct zd_error *err)
+{
+    body->has_head = body->has_head || body->format->read_head == NULL;
+    ZD_TRY(body->has_head ? ZD_OK : make_room(body, ZD_BODY_HEAD_MAX, err));
+    while (!body->has_head && body->is_done) {
         const struct zd_span head = {.ptr = body->piece, .len = body->piece_len};
         const enum zd_status status = body->format->read_head(body->dtype, head, &body->head, err);
-        if (status == ZD_OK) {
+        if (status == ZD_AGAIN) {
+            ZD_TRY(receive_head(body, err));
+        } else {
+            ZD_TRY(status);
             body->has_head = true;
-            return ZD_OK;
-        }
-        if (status != ZD_AGAIN) {
-            return status;
-        }
-        const size_t n_missing = body->head.bytes - body->piece_len;
-        const size_t n = zd_body_stream_take(body->req, body->piece + body->piece_len, n_missing);
-        body->piece_len += n;
-        if (n == 0 && zd_body_stream_is_over(body->req)) {
-            return zd_fail(err, ZD_INVALID, "the body ends within its header, after %zu bytes",
-                body->piece_len);
-        }
-        if (n == 0 && want(body, n_missing) == ZD_WAIT) {
-            *ret_next = ZD_WAIT;
-            return ZD_OK;
         }
     }
     return ZD_OK;
 }
 
-enum zd_status zd_slice_body_begin(
-    struct zd_slice_body *body, enum zd_next *ret_next, struct zd_error *err)
+enum zd_status zd_slice_body_begin(struct zd_slice_body *body, struct zd_error *err)
 {
+    start_call(body);
     if (body->format->read_text != NULL) {
-        *ret_next = ZD_NEXT;
         zd_text_reader_init(&body->reader, body->dtype, body->rank, body->shape);
         return make_room(body, PIECE_BYTES, err);
     }
-    ZD_TRY(read_head(body, ret_next, err));
+    ZD_TRY(read_head(body, err));
     return body->has_head ? judge_head(body, err) : ZD_OK;
 }
 
@@ -247,35 +255,34 @@ static enum zd_status measure_bytes(struct zd_slice_body *body, uint32_t dim, st
     const struct zd_upload *upload = &body->req->upload;
     uint64_t each = 0;
     if (!upload->has_length) {
-        const enum zd_status told =
+        const enum zd_status failed =
             zd_fail(err, ZD_INVALID, "appending raw bytes requires Content-Length");
         zd_fact_expected(err, "Content-Length");
-        return told;
+        return failed;
     }
     const bool fits = step_elements(body, dim, &each);
     if (fits && each == 0) {
-        const enum zd_status told = zd_fail(err, ZD_INVALID,
+        const enum zd_status failed = zd_fail(err, ZD_INVALID,
             "raw bytes do not say how much is appended, as another dimension has length 0: send "
             "npy "
             "or json");
         zd_fact_expected(err, "npy or json");
-        return told;
+        return failed;
     }
     if (!fits || upload->length % each != 0) {
-        const enum zd_status told =
+        const enum zd_status failed =
             zd_fail(err, ZD_INVALID, "the body has %llu bytes, expected a multiple of %llu",
                 (unsigned long long)upload->length, (unsigned long long)each);
         zd_fact_expected(err, "a multiple of %llu bytes", (unsigned long long)each);
         zd_fact_found(err, "%llu bytes", (unsigned long long)upload->length);
-        return told;
+        return failed;
     }
     return set_length(body, dim, upload->length / each, err);
 }
 
-static enum zd_status measure_head(
-    struct zd_slice_body *body, uint32_t dim, enum zd_next *ret_next, struct zd_error *err)
+static enum zd_status measure_head(struct zd_slice_body *body, uint32_t dim, struct zd_error *err)
 {
-    ZD_TRY(read_head(body, ret_next, err));
+    ZD_TRY(read_head(body, err));
     if (!body->has_head) {
         return ZD_OK;
     }
@@ -300,25 +307,9 @@ static enum zd_status measure_lists(struct zd_slice_body *body, uint32_t dim, st
     return set_length(body, dim, zd_json_count(list), err);
 }
 
-static enum zd_next parse_lists(struct zd_slice_body *body)
+/* Text is parsed whole. */
+static enum zd_status receive_text(struct zd_slice_body *body, size_t max, struct zd_error *err)
 {
-    const struct zd_settings *settings = &body->req->server->config->settings;
-    const struct zd_json_limits limits = {
-        .bytes_max = settings->limits_body_bytes,
-        .nodes_max = settings->limits_body_bytes,
-        .depth_max = settings->limits_document_depth,
-    };
-    return zd_body_parse(body->req, &body->piece, body->piece_len, &limits);
-}
-
-static enum zd_status measure_text(
-    struct zd_slice_body *body, uint32_t dim, enum zd_next *ret_next, struct zd_error *err)
-{
-    if (zd_body_is_parsed(body->req)) {
-        body->has_head = true;
-        return measure_lists(body, dim, err);
-    }
-    const size_t max = body->req->server->config->settings.limits_body_bytes;
     ZD_TRY(make_room(body, zd_max_u64(max + 1, PIECE_BYTES), err));
     size_t n = 1;
     while (n > 0) {
@@ -327,31 +318,45 @@ static enum zd_status measure_text(
         body->piece_len += n;
     }
     if (body->piece_len > max) {
-        const enum zd_status told = zd_fail(err, ZD_TOO_LARGE,
+        const enum zd_status failed = zd_fail(err, ZD_TOO_LARGE,
             "appended JSON is held in memory: it exceeds limits.body_bytes (%zu)", max);
         zd_fact_limit(err, max, body->piece_len);
-        return told;
+        return failed;
     }
     if (!zd_body_stream_is_over(body->req)) {
-        *ret_next = want(body, PIECE_BYTES);
-        return ZD_OK;
+        want(body, PIECE_BYTES);
     }
-    *ret_next = parse_lists(body);
-    if (*ret_next == ZD_WAIT) {
-        return ZD_OK;
+    return ZD_OK;
+}
+
+static enum zd_status measure_text(struct zd_slice_body *body, uint32_t dim, struct zd_error *err)
+{
+    const struct zd_settings *settings = &body->req->server->config->settings;
+    const size_t max = settings->limits_body_bytes;
+    const struct zd_json_limits limits = {
+        .bytes_max = max, .nodes_max = max, .depth_max = settings->limits_document_depth};
+    if (!zd_body_is_parsed(body->req)) {
+        ZD_TRY(receive_text(body, max, err));
+        if (!body->is_done) {
+            return ZD_OK;
+        }
+        if (zd_body_parse(body->req, &body->piece, body->piece_len, &limits) == ZD_WAIT) {
+            body->waits = true;
+            body->is_done = false;
+            return ZD_OK;
+        }
     }
     body->has_head = true;
     return measure_lists(body, dim, err);
 }
 
-enum zd_status zd_slice_body_measure(
-    struct zd_slice_body *body, uint32_t dim, enum zd_next *ret_next, struct zd_error *err)
+enum zd_status zd_slice_body_measure(struct zd_slice_body *body, uint32_t dim, struct zd_error *err)
 {
-    *ret_next = ZD_NEXT;
+    start_call(body);
     if (body->format->read_text != NULL) {
-        return measure_text(body, dim, ret_next, err);
+        return measure_text(body, dim, err);
     }
-    return body->format->head != NULL ? measure_head(body, dim, ret_next, err)
+    return body->format->head != NULL ? measure_head(body, dim, err)
                                       : measure_bytes(body, dim, err);
 }
 
@@ -367,13 +372,7 @@ void zd_slice_body_aim(struct zd_slice_body *body, uint8_t *to, uint64_t n_eleme
     body->reader.n_room = n_elements;
 }
 
-static enum zd_status too_short(const struct zd_slice_body *body, struct zd_error *err)
-{
-    return bad_bytes(body, "", body->req->upload.came_bytes - body->head.bytes, err);
-}
-
-static enum zd_status fill_bytes(
-    struct zd_slice_body *body, enum zd_next *ret_next, struct zd_error *err)
+static enum zd_status fill_bytes(struct zd_slice_body *body, struct zd_error *err)
 {
     const uint64_t n_missing = body->to_bytes - body->got_bytes;
     const size_t n = zd_body_stream_take(body->req, body->to + body->got_bytes, n_missing);
@@ -384,87 +383,71 @@ static enum zd_status fill_bytes(
         zd_dtype_swap(body->dtype, from, from, n_whole - body->n_swapped);
         body->n_swapped = n_whole;
     }
-    *ret_next = ZD_NEXT;
+    if (n < n_missing && zd_body_stream_is_over(body->req)) {
+        return bad_bytes(body, "", body->req->upload.came_bytes - body->head.bytes, err);
+    }
     if (n < n_missing) {
-        if (zd_body_stream_is_over(body->req)) {
-            return too_short(body, err);
-        }
-        *ret_next = want(body, n_missing - n);
+        want(body, n_missing - n);
     }
     return ZD_OK;
 }
 
-/* The next piece of text, when the last one is read. ret_is_over: there is none. */
-static enum zd_next take_piece(struct zd_slice_body *body, bool *ret_is_over)
+/* Read one piece of text. What is held whole is read in pieces, too, so that other requests have
+ * their turn. */
+static enum zd_status read_piece(
+    struct zd_slice_body *body, bool *ret_is_over, struct zd_error *err)
 {
-    *ret_is_over = false;
-    if (body->piece_at < body->piece_len) {
-        return ZD_NEXT;
+    if (body->piece_at == body->piece_len) {
+        body->piece_at = 0;
+        body->piece_len = zd_body_stream_take(body->req, body->piece, PIECE_BYTES);
     }
-    body->piece_at = 0;
-    body->piece_len = zd_body_stream_take(body->req, body->piece, PIECE_BYTES);
-    *ret_is_over = body->piece_len == 0 && zd_body_stream_is_over(body->req);
-    return body->piece_len > 0 || *ret_is_over ? ZD_NEXT : want(body, PIECE_BYTES);
-}
-
-/* What is held whole is read in pieces too: in between others have their turn. */
-static struct zd_span next_piece(const struct zd_slice_body *body)
-{
-    return (struct zd_span){.ptr = body->piece + body->piece_at,
+    const struct zd_span piece = {.ptr = body->piece + body->piece_at,
         .len = zd_min_u64(body->piece_len - body->piece_at, PIECE_BYTES)};
-}
-
-static enum zd_status fill_text(
-    struct zd_slice_body *body, enum zd_next *ret_next, struct zd_error *err)
-{
-    bool is_over;
-    *ret_next = take_piece(body, &is_over);
-    if (is_over) {
+    size_t n_used = 0;
+    *ret_is_over = piece.len == 0 && zd_body_stream_is_over(body->req);
+    if (*ret_is_over) {
         return zd_text_reader_end(&body->reader, err);
     }
-    const struct zd_span piece = next_piece(body);
-    size_t n_used = 0;
+    if (piece.len == 0) {
+        want(body, PIECE_BYTES);
+        return ZD_OK;
+    }
     ZD_TRY(body->format->read_text(&body->reader, piece, &n_used, err));
     body->piece_at += n_used;
+    return ZD_OK;
+}
+
+static enum zd_status fill_text(struct zd_slice_body *body, struct zd_error *err)
+{
+    bool is_over;
+    ZD_TRY(read_piece(body, &is_over, err));
     body->got_bytes = body->to_bytes - body->reader.n_room * body->dtype->bytes;
     return ZD_OK;
 }
 
-enum zd_status zd_slice_body_fill(
-    struct zd_slice_body *body, enum zd_next *ret_next, bool *ret_is_full, struct zd_error *err)
+enum zd_status zd_slice_body_fill(struct zd_slice_body *body, struct zd_error *err)
 {
-    const bool is_text = body->format->read_text != NULL;
-    *ret_next = ZD_NEXT;
+    start_call(body);
     if (body->got_bytes < body->to_bytes) {
-        ZD_TRY(is_text ? fill_text(body, ret_next, err) : fill_bytes(body, ret_next, err));
-        body->got_bytes =
-            is_text ? body->to_bytes - body->reader.n_room * body->dtype->bytes : body->got_bytes;
+        ZD_TRY(body->format->read_text != NULL ? fill_text(body, err) : fill_bytes(body, err));
     }
-    *ret_is_full = body->got_bytes == body->to_bytes;
+    body->is_done = body->got_bytes == body->to_bytes;
     return ZD_OK;
 }
 
-enum zd_status zd_slice_body_end(
-    struct zd_slice_body *body, enum zd_next *ret_next, struct zd_error *err)
+enum zd_status zd_slice_body_end(struct zd_slice_body *body, struct zd_error *err)
 {
-    *ret_next = ZD_NEXT;
-    if (body->format->read_text != NULL) {
-        bool is_over = false;
-        while (!is_over && *ret_next == ZD_NEXT) {
-            *ret_next = take_piece(body, &is_over);
-            const struct zd_span piece = next_piece(body);
-            size_t n_used = 0;
-            ZD_TRY(body->format->read_text(&body->reader, piece, &n_used, err));
-            body->piece_at += n_used;
-        }
-        return is_over ? zd_text_reader_end(&body->reader, err) : ZD_OK;
+    bool is_over = body->format->read_text == NULL;
+    start_call(body);
+    while (!is_over && body->is_done) {
+        ZD_TRY(read_piece(body, &is_over, err));
     }
-    if (zd_body_stream_is_over(body->req)) {
+    if (body->format->read_text != NULL || zd_body_stream_is_over(body->req)) {
         return ZD_OK;
     }
     if (body->req->upload.held_bytes > 0) {
         return bad_bytes(body, "more than ", data_bytes(body), err);
     }
-    *ret_next = want(body, 1);
+    want(body, 1);
     return ZD_OK;
 }

@@ -66,16 +66,15 @@ static enum outcome outcome_of(enum zd_status status)
 
 /* The outcome of a call that reads the body. The array may change while the client sends: the
  * commit reads it again. */
-static enum outcome read_outcome(
-    struct zd_slice_write *write, enum zd_status status, enum zd_next next, bool is_done)
+static enum outcome read_outcome(struct zd_slice_write *write, enum zd_status status)
 {
     if (status != ZD_OK) {
         write->code = status == ZD_INVALID ? "bad_body" : NULL;
         return FAILED;
     }
-    write->commit.may_be_stale = write->commit.may_be_stale || next == ZD_WAIT;
-    zd_machine_want(&write->place, next);
-    return next == ZD_WAIT || !is_done ? MORE : NEXT;
+    write->commit.may_be_stale |= write->body.waits;
+    write->place.waits = write->body.waits;
+    return write->body.is_done ? NEXT : MORE;
 }
 
 static const struct zd_settings *settings_of(const struct zd_slice_write *write)
@@ -219,12 +218,7 @@ static enum outcome begin_append(struct zd_slice_write *write)
 
 static enum outcome measure(struct zd_slice_write *write)
 {
-    struct zd_slice_body *body = &write->body;
-    enum zd_next next = ZD_NEXT;
-    const enum zd_status status =
-        zd_slice_body_measure(body, write->append.dim, &next, &write->err);
-    const bool is_done = !zd_slice_body_is_measured_late(body) || body->has_head;
-    return read_outcome(write, status, next, is_done);
+    return read_outcome(write, zd_slice_body_measure(&write->body, write->append.dim, &write->err));
 }
 
 static enum outcome foresee(struct zd_slice_write *write)
@@ -349,9 +343,10 @@ static enum outcome begin_objects(struct zd_slice_write *write)
     return write->bands.is_split ? NEXT : SKIP;
 }
 
-static enum outcome lock_early(struct zd_slice_write *write)
+/* Lock the objects, and stage those that have their elements. */
+static enum outcome stage_objects(struct zd_slice_write *write)
 {
-    return wait_for(write, zd_commit_stage(&write->commit, 0));
+    return wait_for(write, zd_commit_stage(&write->commit, write->bands.n_cut));
 }
 
 /* The outcome of locking, staging or committing objects. */
@@ -374,9 +369,7 @@ static enum outcome receive(struct zd_slice_write *write)
 
 static enum outcome read_head(struct zd_slice_write *write)
 {
-    enum zd_next next = ZD_NEXT;
-    const enum zd_status status = zd_slice_body_begin(&write->body, &next, &write->err);
-    return read_outcome(write, status, next, true);
+    return read_outcome(write, zd_slice_body_begin(&write->body, &write->err));
 }
 
 static enum outcome next_band(struct zd_slice_write *write)
@@ -395,10 +388,7 @@ static enum outcome next_band(struct zd_slice_write *write)
 
 static enum outcome fill_band(struct zd_slice_write *write)
 {
-    enum zd_next next = ZD_NEXT;
-    bool is_full = false;
-    const enum zd_status status = zd_slice_body_fill(&write->body, &next, &is_full, &write->err);
-    return read_outcome(write, status, is_full ? ZD_NEXT : next, is_full);
+    return read_outcome(write, zd_slice_body_fill(&write->body, &write->err));
 }
 
 static void sum(struct zd_task *task)
@@ -423,16 +413,9 @@ static enum outcome cut_band(struct zd_slice_write *write)
     return set->is_staged ? NEXT : SKIP;
 }
 
-static enum outcome stage_objects(struct zd_slice_write *write)
-{
-    return wait_for(write, zd_commit_stage(&write->commit, write->bands.n_cut));
-}
-
 static enum outcome end_body(struct zd_slice_write *write)
 {
-    enum zd_next next = ZD_NEXT;
-    const enum zd_status status = zd_slice_body_end(&write->body, &next, &write->err);
-    return read_outcome(write, status, next, true);
+    return read_outcome(write, zd_slice_body_end(&write->body, &write->err));
 }
 
 /* ---- the end ---- */
@@ -483,7 +466,7 @@ static const struct slice_write_row table[] = {
     [SURVEY] = {begin_survey, NULL, {TO(NEXT, LOOK), TO(SKIP, BEGIN)}},
     [LOOK] = {look_at_objects, NULL, {TO(NEXT, BEGIN), TO(MORE, LOOK)}},
     [BEGIN] = {begin_objects, NULL, {TO(NEXT, EARLY), TO(SKIP, RECEIVE)}},
-    [EARLY] = {lock_early, judge_objects, {TO(NEXT, RECEIVE)}},
+    [EARLY] = {stage_objects, judge_objects, {TO(NEXT, RECEIVE)}},
     [RECEIVE] = {receive, NULL, {TO(NEXT, HEAD)}},
     [HEAD] = {read_head, NULL, {TO(NEXT, BAND), TO(MORE, HEAD)}},
     [BAND] = {next_band, NULL, {TO(NEXT, FILL), TO(DONE, END)}},
