@@ -10,7 +10,6 @@
 #include "server/front/wire.h"
 #include "server/request/connection.h"
 #include "server/request/dispatch.h"
-#include "server/request/identity.h"
 #include "server/request/respond.h"
 #include "server/runtime/server.h"
 
@@ -108,27 +107,16 @@ static enum MHD_Result leave_head(struct zd_exchange *exchange)
     return MHD_YES;
 }
 
-static void go_on(struct zd_request *req)
-{
-    req->upload.wanted_bytes = 0;
-    zd_machine_go_on(&req->machine);
-}
-
 /* @param len how many bytes; then how many were left because the window is full */
 static enum MHD_Result take_upload(struct zd_exchange *exchange, const char *bytes, size_t *len)
 {
-    struct zd_request *req = &exchange->request;
-    struct zd_upload *upload = &req->upload;
+    struct zd_upload *upload = &exchange->request.upload;
     size_t n_put = 1;
     size_t at = 0;
     while (upload->state == ZD_UPLOAD_OPEN && *len > 0 && n_put > 0) {
         n_put = zd_upload_put(upload, bytes + at, *len);
         at += n_put;
         *len -= n_put;
-        upload->came_bytes += n_put;
-        if (upload->wanted_bytes > 0 && upload->held_bytes >= upload->wanted_bytes) {
-            go_on(req);
-        }
     }
     if (upload->state == ZD_UPLOAD_DROPPED) {
         upload->came_bytes += *len;
@@ -142,16 +130,12 @@ static enum MHD_Result take_upload(struct zd_exchange *exchange, const char *byt
 /* All of the body has come. */
 static enum MHD_Result end_upload(struct zd_exchange *exchange)
 {
-    struct zd_request *req = &exchange->request;
-    struct zd_upload *upload = &req->upload;
+    struct zd_upload *upload = &exchange->request.upload;
     if (exchange->now.is_answered) {
         return MHD_NO; /* past libmicrohttpd */
     }
     if (upload->state == ZD_UPLOAD_OPEN) {
-        upload->state = ZD_UPLOAD_ENDED;
-        if (upload->wanted_bytes > 0) {
-            go_on(req);
-        }
+        zd_upload_end(upload);
     }
     return exchange->now.response == NULL ? sleep_or_end(exchange) : queue(exchange);
 }
@@ -185,7 +169,7 @@ static enum MHD_Result begin(struct zd_exchange *exchange, const char *method)
     if (zd_exchange_read_head(exchange, method) != ZD_OK) {
         return MHD_NO; /* a condition is lost */
     }
-    zd_identity_judge(req, &req->identity);
+    zd_request_identify(req);
     if (zd_request_is_reading(req) || !begin_upload(req)) {
         return MHD_YES;
     }

@@ -10,7 +10,6 @@
 #include "server/front/response.h"
 #include "server/request/connection.h"
 #include "server/request/dispatch.h"
-#include "server/request/request_end.h"
 #include "server/request/respond.h"
 #include "server/runtime/server.h"
 
@@ -281,7 +280,7 @@ static void count(struct zd_exchange *exchange, bool was_sent)
         access->method = req->method;
         access->target = req->target;
         access->id = req->id;
-        access->identity = req->identity.name;
+        access->identity = req->identity;
         access->route_number = req->route_number;
         access->duration_ns = uv_hrtime() - exchange->now.began_ns;
         zd_metrics_access(&server->metrics, access);

@@ -41,8 +41,7 @@ struct zd_exchange_now {
     const char *sent_id;           /* X-Request-Id as sent, or NULL */
     struct MHD_Response *response; /* the answer; NULL: none yet, or given to the connection */
     char *response_id;             /* where a shared response has its X-Request-Id, or NULL */
-    struct zd_reply_cache_want prepared_want;
-    struct zd_buf *document; /* of a problem, while the request's body still comes; owned */
+    struct zd_buf *document;       /* of a problem, while the request's body still comes; owned */
     struct zd_access access; /* status, bytes and problem, for the log; http_status 0: no answer */
     uint64_t began_ns;
     uint64_t deadline_ms;    /* loop time; valid while the connection sleeps, as is fd */
@@ -64,6 +63,7 @@ struct zd_exchange {
     struct zd_list turn;    /* in front->turns */
     struct zd_exchange_memory memory;
     struct zd_exchange_now now;
+    struct zd_reply_cache_want prepared_want; /* large: idle after zd_reply_cache_release */
 };
 
 static inline struct zd_exchange *zd_front_exchange(const struct zd_request *req)

@@ -90,7 +90,7 @@ static enum zd_status key_of(
     }
     if (sharing.by_identity) {
         zd_text_add(key, "\n");
-        zd_text_add(key, req->identity.name == NULL ? "" : req->identity.name);
+        zd_text_add(key, req->identity == NULL ? "" : req->identity);
     }
     *ret_key = zd_text_span(key);
     return key->status;

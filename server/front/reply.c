@@ -258,10 +258,6 @@ static ssize_t read_stream(void *cls, uint64_t position, char *to, size_t len_ma
     struct zd_stream *stream = &req->stream;
     const size_t n = zd_stream_take(stream, to, len_max);
     if (n > 0) {
-        if (stream->wanted_bytes > 0 && zd_stream_has_room(stream, stream->wanted_bytes)) {
-            stream->wanted_bytes = 0;
-            zd_connection_queue_turn(req);
-        }
         return (ssize_t)n;
     }
     if (stream->state == ZD_STREAM_ENDED) {

@@ -32,6 +32,11 @@ static struct zd_exchange_now *now_of(const struct zd_request *req)
     return &zd_front_exchange(req)->now;
 }
 
+static struct zd_reply_cache_want *want_of(const struct zd_request *req)
+{
+    return &zd_front_exchange(req)->prepared_want;
+}
+
 /* Stale answers are prepared, too: an equal tag makes them fresh again. */
 static bool may_keep(const struct zd_request *req, uint64_t keep_until_ms)
 {
@@ -148,14 +153,14 @@ static void compressed(struct zd_wait *wait)
 
 static struct coding_job *job_new(struct zd_request *req)
 {
-    struct zd_prepared *prepared = now_of(req)->prepared_want.prepared;
+    struct zd_prepared *prepared = want_of(req)->prepared;
     struct coding_job *job = zd_alloc(sizeof *job);
     if (job != NULL) {
         *job = (struct coding_job){
             .job = {.work = compress, .wait.done = compressed},
             .server = req->server,
             .prepared = prepared,
-            .coding = now_of(req)->prepared_want.coding,
+            .coding = want_of(req)->coding,
             .from = zd_buf_ref(prepared->form[ZD_PLAIN].body),
         };
         (void)zd_cache_ref(&prepared->entry);
@@ -166,7 +171,7 @@ static struct coding_job *job_new(struct zd_request *req)
 /* The first request that wants the form has it made. */
 static enum zd_next want_form(struct zd_request *req)
 {
-    struct zd_reply_cache_want *want = &now_of(req)->prepared_want;
+    struct zd_reply_cache_want *want = want_of(req);
     struct zd_prepared_form *form = &want->prepared->form[want->coding];
     if (!form->is_busy) {
         struct coding_job *job = job_new(req);
@@ -189,7 +194,7 @@ static enum zd_next want_form(struct zd_request *req)
 /* Answers in the wanted form, or plain when that could not be made. */
 static enum zd_next step_form(struct zd_request *req)
 {
-    const struct zd_reply_cache_want *want = &now_of(req)->prepared_want;
+    const struct zd_reply_cache_want *want = want_of(req);
     const struct zd_prepared *prepared = want->prepared;
     const struct zd_prepared_form *form = &prepared->form[want->coding];
     if (form->response == NULL && want->wait.status == ZD_OK) {
@@ -202,7 +207,7 @@ static enum zd_next step_form(struct zd_request *req)
 static void want(struct zd_request *req, struct zd_prepared *prepared, enum zd_coding coding)
 {
     zd_reply_cache_release(req);
-    now_of(req)->prepared_want = (struct zd_reply_cache_want){
+    *want_of(req) = (struct zd_reply_cache_want){
         .wait = zd_machine_wait(&req->machine),
         .prepared = prepared,
         .coding = coding,
@@ -212,9 +217,9 @@ static void want(struct zd_request *req, struct zd_prepared *prepared, enum zd_c
 
 void zd_reply_cache_release(struct zd_request *req)
 {
-    zd_wait_cancel(&now_of(req)->prepared_want.wait);
-    zd_prepared_unref(req->server->front, now_of(req)->prepared_want.prepared);
-    now_of(req)->prepared_want.prepared = NULL;
+    zd_wait_cancel(&want_of(req)->wait);
+    zd_prepared_unref(req->server->front, want_of(req)->prepared);
+    want_of(req)->prepared = NULL;
 }
 
 /* ---- what handlers answer ---- */
@@ -396,7 +401,7 @@ static void answer_problem(struct zd_request *req, struct zd_prepared *prepared)
         return;
     }
     (void)zd_cache_ref(&prepared->entry);
-    now_of(req)->prepared_want.prepared = prepared; /* until the answer is sent */
+    want_of(req)->prepared = prepared; /* until the answer is sent */
     memcpy(form->body->data + prepared->instance_at, req->id, ZD_FRONT_MADE_ID_LEN);
     now_of(req)->access.problem_code = prepared->problem->code;
     now_of(req)->access.reason = prepared->reason;

@@ -218,7 +218,7 @@ static void serve(struct zd_lane *lane, uint64_t now_ms)
         count_wait(lane, ticket, now_ms);
         leave_queue(lane, ticket);
         take(lane, ticket);
-        ticket->done(ticket, true);
+        zd_wait_end(ticket->wait, ZD_OK, NULL);
     }
 }
 
@@ -315,7 +315,7 @@ void zd_admission_expire(struct zd_admission *admission, uint64_t now_ms)
         leave_queue(lane, ticket);
         ticket->state = ZD_TICKET_NONE;
         (void)refuse(admission, ticket, ZD_SHED_LATE);
-        ticket->done(ticket, false);
+        zd_wait_end(ticket->wait, ZD_AGAIN, NULL);
         serve(lane, now_ms);
     }
 }

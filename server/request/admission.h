@@ -5,6 +5,7 @@
 
 #include "core/base/list.h"
 #include "core/base/map.h"
+#include "server/runtime/wait.h"
 
 /** Small requests have a lane of their own, with its own share: they never wait for large ones. */
 enum zd_lane_name {
@@ -39,8 +40,8 @@ struct zd_admission;
 
 /** The wish of one request: embedded in it; zeroed at first. */
 struct zd_ticket {
-    void (*done)(struct zd_ticket *ticket,
-        bool is_admitted); /* once after ZD_ADMISSION_WAITS, unless it is released before */
+    struct zd_wait *wait; /* of its request; ends after ZD_ADMISSION_WAITS, unless it is released
+                             before: ZD_OK, or ZD_AGAIN: refused */
     enum zd_ticket_state state;
     enum zd_lane_name lane;
     enum zd_shed shed; /* why it was refused */
@@ -92,7 +93,7 @@ void zd_admission_done(struct zd_admission *admission);
 
 enum zd_verdict {
     ZD_ADMISSION_YES,
-    ZD_ADMISSION_WAITS, /* done will run, inside a later call of this module */
+    ZD_ADMISSION_WAITS, /* the wait ends in a later call of this module */
     ZD_ADMISSION_NO,    /* it would wait too long */
 };
 

@@ -161,10 +161,10 @@ static enum zd_next respond_overloaded(struct zd_request *req)
 }
 
 /* Not at once: this runs in the middle of another request's end. */
-static void ticket_done(struct zd_ticket *ticket, bool is_admitted)
+static void ticket_done(struct zd_wait *wait)
 {
-    struct zd_request *req = ZD_CONTAINER(ticket, struct zd_request, ticket);
-    if (!is_admitted) {
+    struct zd_request *req = wait->context;
+    if (wait->status != ZD_OK) {
         req->step = respond_overloaded;
     }
     zd_connection_queue_turn(req);
@@ -178,7 +178,9 @@ enum zd_next zd_admit_want(struct zd_request *req, uint64_t bytes, zd_step *next
     if (req->ticket.state != ZD_TICKET_NONE) {
         return ZD_NEXT;
     }
-    req->ticket.done = ticket_done;
+    req->wait.done = ticket_done;
+    req->wait.context = req;
+    req->ticket.wait = &req->wait;
     zd_connection_peer(req, &peer);
     switch (zd_admission_ask(admission, &req->ticket, &peer, bytes, now_ms(req))) {
     case ZD_ADMISSION_YES:

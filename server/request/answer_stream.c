@@ -6,14 +6,21 @@
 #include "server/request/admit.h"
 #include "server/request/connection.h"
 
+/* Not at once: this runs while the connection takes bytes. */
+static void has_room(struct zd_wait *wait)
+{
+    zd_connection_queue_turn(wait->context);
+}
+
 enum zd_next zd_answer_stream_want_room(struct zd_request *req, uint64_t bytes)
 {
-    const bool has_room = zd_stream_has_room(&req->stream, bytes);
-    req->stream.wanted_bytes = has_room ? 0 : bytes;
-    if (!has_room) {
+    req->wait.done = has_room;
+    req->wait.context = req;
+    const enum zd_next next = zd_stream_want_room(&req->stream, bytes, &req->wait);
+    if (next == ZD_WAIT) {
         zd_admit_answered(req); /* a slow reader keeps its bytes, not its place */
     }
-    return has_room ? ZD_NEXT : ZD_WAIT;
+    return next;
 }
 
 void zd_answer_stream_give(struct zd_request *req, struct zd_buf *buf, size_t from, size_t len)

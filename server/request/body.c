@@ -1,17 +1,19 @@
 /* Bodies of requests: whole ones, and JSON. */
 #include "server/request/body.h"
 
+#include <assert.h>
 #include <string.h>
 #include <strings.h>
 
 #include "core/base/num.h"
-#include "server/request/body_stream.h"
+#include "server/request/admit.h"
 #include "server/request/connection.h"
 #include "server/request/respond.h"
 #include "server/request/task.h"
 #include "server/runtime/server.h"
 
 #define WINDOW_BYTES (256U << 10) /* of a body that is collected */
+#define WAKE_PART    2            /* of a window must be free before more is read */
 #define FIRST_BYTES  (64U << 10)  /* of room for a body of unknown length */
 
 /* Reading JSON: measured at 50 to 100 MB/s. */
@@ -101,55 +103,37 @@ enum zd_next zd_body_refuse_as(
 
 /** A text that is parsed: outlives its request when a worker has it by then. */
 struct zd_parsing {
-    struct zd_job job;
-    struct zd_request *req; /* NULL once the request has ended */
-    struct zd_buf *body;    /* a reference, or NULL */
-    uint8_t *text;          /* in place of that; owned, or NULL */
+    struct zd_task task;
+    struct zd_buf *body; /* a reference, or NULL */
+    uint8_t *text;       /* in place of that; owned, or NULL */
     size_t len;
     const char *media_type; /* of the body */
     struct zd_json_limits limits;
     struct zd_json *json; /* the outcome; owned, or NULL */
     struct zd_error err;
     enum zd_status status;
-    bool is_running;
 };
 
-static void free_parsing(struct zd_parsing *parsing)
+static void free_parsing(struct zd_task *task)
 {
+    struct zd_parsing *parsing = ZD_CONTAINER(task, struct zd_parsing, task);
     zd_buf_unref(parsing->body);
     zd_free(parsing->text);
     zd_json_unref(parsing->json);
     zd_free(parsing);
 }
 
-static void parse(struct zd_job *job)
+static void parse(struct zd_task *task)
 {
-    struct zd_parsing *parsing = ZD_CONTAINER(job, struct zd_parsing, job);
+    struct zd_parsing *parsing = ZD_CONTAINER(task, struct zd_parsing, task);
     const struct zd_span text = {
         .ptr = parsing->body == NULL ? parsing->text : parsing->body->data, .len = parsing->len};
     parsing->status = zd_json_parse(text, &parsing->limits, &parsing->json, &parsing->err);
 }
 
-static void parse_done(struct zd_wait *wait)
-{
-    struct zd_parsing *parsing = ZD_CONTAINER(wait, struct zd_parsing, job.wait);
-    parsing->is_running = false;
-    if (parsing->req == NULL) {
-        free_parsing(parsing);
-    } else {
-        zd_machine_go_on(&parsing->req->machine);
-    }
-}
-
 static enum zd_next start(struct zd_parsing *parsing)
 {
-    struct zd_request *req = parsing->req;
-    const uint64_t cost_ns = parsing->len * PARSE_NS_PER_BYTE;
-    parsing->job =
-        (struct zd_job){.work = parse, .wait.done = parse_done, .owner = zd_task_owner(req)};
-    const enum zd_next next = zd_workers_run(&req->server->workers, &parsing->job, cost_ns);
-    parsing->is_running = next == ZD_WAIT;
-    return next;
+    return zd_task_run(&parsing->task, parsing->len * PARSE_NS_PER_BYTE);
 }
 
 static struct zd_parsing *new_parsing(struct zd_request *req)
@@ -157,35 +141,29 @@ static struct zd_parsing *new_parsing(struct zd_request *req)
     struct zd_parsing *parsing = zd_alloc_zero(1, sizeof *parsing);
     zd_body_release(req);
     if (parsing != NULL) {
-        parsing->req = req;
-        req->parsing = parsing;
+        zd_task_init(&parsing->task, req, parse, free_parsing);
+        req->own.parsing = parsing;
     }
     return parsing;
 }
 
 void zd_body_release(struct zd_request *req)
 {
-    struct zd_parsing *parsing = ZD_TAKE(req->parsing);
-    if (parsing == NULL) {
-        return;
-    }
-    parsing->req = NULL;
-    if (parsing->is_running) {
-        zd_workers_cancel(&parsing->job);
-    } else {
-        free_parsing(parsing);
+    struct zd_parsing *parsing = ZD_TAKE(req->own.parsing);
+    if (parsing != NULL) {
+        zd_task_leave(&parsing->task);
     }
 }
 
 static enum zd_next step_parsed(struct zd_request *req)
 {
-    struct zd_parsing *parsing = req->parsing;
+    struct zd_parsing *parsing = req->own.parsing;
     struct zd_error *err = &parsing->err;
     if (parsing->status == ZD_OK) {
         zd_json_unref(req->json);
         req->json = ZD_TAKE(parsing->json);
         zd_body_release(req);
-        req->step = req->after_body;
+        req->step = req->own.next;
         return ZD_NEXT;
     }
     if (parsing->status == ZD_INVALID) {
@@ -215,7 +193,7 @@ enum zd_next zd_body_want_json(struct zd_request *req, const char *media_type, z
         .nodes_max = settings->limits_document_nodes,
         .depth_max = settings->limits_document_depth,
     };
-    req->after_body = next;
+    req->own.next = next;
     req->step = step_parsed;
     return start(parsing);
 }
@@ -235,13 +213,13 @@ enum zd_next zd_body_parse(
 
 bool zd_body_is_parsed(const struct zd_request *req)
 {
-    return req->parsing != NULL && !req->parsing->is_running;
+    return req->own.parsing != NULL && !req->own.parsing->task.is_running;
 }
 
 enum zd_status zd_body_take_parsed(
     struct zd_request *req, uint8_t **ret_text, struct zd_json **ret_json, struct zd_error *err)
 {
-    struct zd_parsing *parsing = req->parsing;
+    struct zd_parsing *parsing = req->own.parsing;
     if (parsing == NULL) {
         return zd_fail(err, ZD_NO_MEMORY, "no memory for the body");
     }
@@ -256,11 +234,54 @@ enum zd_status zd_body_take_parsed(
     return status;
 }
 
-/* ---- all of a body that comes as a stream ---- */
+/* ---- a body that comes as a stream ---- */
+
+enum zd_status zd_body_stream_ask(struct zd_request *req, size_t window_bytes, struct zd_error *err)
+{
+    struct zd_upload *upload = &req->upload;
+    assert(upload->state == ZD_UPLOAD_HEAD && !upload->is_asked);
+    upload->window = zd_buf_new(window_bytes);
+    if (upload->window == NULL) {
+        return zd_fail(
+            err, ZD_NO_MEMORY, "no memory for a body's window of %zu bytes", window_bytes);
+    }
+    upload->is_asked = true;
+    zd_connection_wake(req);
+    return ZD_OK;
+}
+
+enum zd_next zd_body_stream_want(struct zd_request *req, size_t n_least)
+{
+    struct zd_upload *upload = &req->upload;
+    assert(n_least >= 1 && n_least <= upload->window->cap);
+    req->wait.done = zd_machine_wake;
+    req->wait.context = &req->machine;
+    if (zd_upload_want(upload, n_least, &req->wait) == ZD_NEXT) {
+        return ZD_NEXT;
+    }
+    zd_admit_answered(req);  /* a slow writer keeps its bytes, not its place */
+    zd_connection_wake(req); /* the window may have been full until now */
+    return ZD_WAIT;
+}
+
+size_t zd_body_stream_take(struct zd_request *req, void *to, size_t len_max)
+{
+    struct zd_upload *upload = &req->upload;
+    const size_t n = zd_upload_take(upload, to, len_max);
+    if (upload->state == ZD_UPLOAD_OPEN && upload->held_bytes <= upload->window->cap / WAKE_PART) {
+        zd_connection_wake(req);
+    }
+    return n;
+}
+
+bool zd_body_stream_is_over(const struct zd_request *req)
+{
+    return zd_upload_is_over(&req->upload);
+}
 
 static enum zd_next respond_too_long(struct zd_request *req, uint64_t least)
 {
-    const uint64_t most = req->collect_max;
+    const uint64_t most = req->own.collect_bytes_max;
     struct zd_error err = {0};
     err.status = zd_fail(
         &err, ZD_TOO_LARGE, "the body exceeds the limit of %llu bytes", (unsigned long long)most);
@@ -272,7 +293,8 @@ static enum zd_next respond_too_long(struct zd_request *req, uint64_t least)
 static bool grow(struct zd_request *req)
 {
     const struct zd_buf *old = req->body;
-    struct zd_buf *grown = zd_buf_new(zd_min_u64(2 * (uint64_t)old->cap, req->collect_max));
+    struct zd_buf *grown =
+        zd_buf_new(zd_min_u64(2 * (uint64_t)old->cap, req->own.collect_bytes_max));
     if (grown == NULL) {
         return false;
     }
@@ -288,7 +310,7 @@ static enum zd_next finish_body(struct zd_request *req)
     if (req->body->len == 0) {
         zd_buf_unref(ZD_TAKE(req->body));
     }
-    req->step = req->after_body;
+    req->step = req->own.next;
     return ZD_NEXT;
 }
 
@@ -300,7 +322,8 @@ static enum zd_next step_collect(struct zd_request *req)
         if (zd_body_stream_is_over(req)) {
             break;
         }
-        if (body->len == body->cap && body->cap >= req->collect_max && !req->upload.has_length) {
+        if (body->len == body->cap && body->cap >= req->own.collect_bytes_max &&
+            !req->upload.has_length) {
             return respond_too_long(req, body->len + 1);
         }
         if (body->len == body->cap && !req->upload.has_length && !grow(req)) {
@@ -318,13 +341,13 @@ enum zd_next zd_body_collect(struct zd_request *req, uint64_t bytes_max, zd_step
 {
     const struct zd_upload *upload = &req->upload;
     struct zd_error err = {0};
-    req->collect_max = zd_max_u64(bytes_max, 1);
-    req->after_body = next;
+    req->own.collect_bytes_max = zd_max_u64(bytes_max, 1);
+    req->own.next = next;
     if (upload->has_length && upload->length > bytes_max) {
         return respond_too_long(req, upload->length);
     }
     const uint64_t room = upload->has_length ? zd_max_u64(upload->length, 1)
-                                             : zd_min_u64(FIRST_BYTES, req->collect_max);
+                                             : zd_min_u64(FIRST_BYTES, req->own.collect_bytes_max);
     req->body = zd_buf_new(room);
     if (req->body == NULL) {
         return zd_respond_no_memory(req, "the body");

@@ -18,7 +18,7 @@ struct zd_route {
     bool needs_writable;       /* 405 read_only unless the dataset is writable */
     bool depends_on_identity;  /* another client may get another answer */
     bool streams_body;         /* the first step runs when the head is there, and asks for the body
-                                  (server/request/body_stream.h); else it has the whole body in req->body */
+                                  (server/request/body.h); else it has the whole body in req->body */
 };
 
 /** A resource. */

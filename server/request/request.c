@@ -16,14 +16,15 @@ static enum zd_next run_step(struct zd_machine *machine)
 {
     struct zd_request *req = ZD_CONTAINER(machine, struct zd_request, machine);
     assert(!req->is_answered || zd_stream_is_open(&req->stream));
-    req->turn_ns = req->turn_ns == 0 ? uv_hrtime() : req->turn_ns;
+    struct zd_request_own *own = &req->own;
+    own->turn_ns = own->turn_ns == 0 ? uv_hrtime() : own->turn_ns;
     enum zd_next next = req->step(req);
     assert(zd_stream_is_open(&req->stream) || (next == ZD_DONE) == req->is_answered);
-    if (next == ZD_NEXT && uv_hrtime() - req->turn_ns > TURN_NS) {
+    if (next == ZD_NEXT && uv_hrtime() - own->turn_ns > TURN_NS) {
         zd_connection_queue_turn(req);
         next = ZD_WAIT;
     }
-    req->turn_ns = next == ZD_NEXT ? req->turn_ns : 0;
+    own->turn_ns = next == ZD_NEXT ? own->turn_ns : 0;
     return next;
 }
 
@@ -34,12 +35,16 @@ static void end(struct zd_machine *machine)
 
 void zd_request_init(struct zd_request *req, struct zd_server *server, struct zd_text *path_text)
 {
-    *req = (struct zd_request){
-        .server = server,
-        .machine = {.step = run_step, .end = end},
-        .gather = {.machine = &req->machine},
-        .path_text = path_text,
-    };
+    memset(req, 0, offsetof(struct zd_request, params));
+    req->server = server;
+    req->machine = (struct zd_machine){.step = run_step, .end = end};
+    req->gather.machine = &req->machine;
+    req->path_text = path_text;
+}
+
+void zd_request_identify(struct zd_request *req)
+{
+    req->identity = NULL;
 }
 
 bool zd_request_is_reading(const struct zd_request *req)

@@ -10,7 +10,6 @@
 #include "server/http/params.h"
 #include "server/http/problem.h"
 #include "server/request/admission.h"
-#include "server/request/identity.h"
 #include "server/request/stream.h"
 #include "server/request/upload.h"
 #include "server/runtime/gather.h"
@@ -24,20 +23,27 @@ struct zd_route;
  * (ZD_DONE). */
 typedef enum zd_next zd_step(struct zd_request *req);
 
+/** What server/request/ alone looks at. */
+struct zd_request_own {
+    uint64_t turn_ns; /* when the machine began to run; 0: it does not run */
+    zd_step *next;    /* once the node or the body is there */
+    uint64_t collect_bytes_max;
+    struct zd_parsing *parsing; /* owned, or NULL */
+};
+
 /** What handlers see of a request. */
 struct zd_request {
     struct zd_server *server;
     zd_step *step;             /* what runs next */
     struct zd_machine machine; /* runs the steps, and lets others have their turn between them */
     struct zd_gather gather;   /* several waits at once, asked for by one step */
-    uint64_t turn_ns;          /* when the machine began to run; 0: it does not run */
 
     /* the head; borrowed from the front until the request has ended */
     const char *method; /* as sent */
     const char *target; /* as sent */
     const char *id;     /* X-Request-Id */
     bool is_head;
-    struct zd_identity identity;
+    const char *identity; /* of zd_request_identify */
     struct zd_conditions conditions;
     const char *accept;           /* all lines as one list, or NULL */
     const char *accept_encoding;  /* the same */
@@ -47,10 +53,9 @@ struct zd_request {
     const struct zd_route *route; /* NULL until it is known */
     uint32_t route_number;        /* for metrics; 0 = none */
     struct zd_span dataset_name;
-    struct zd_text *path_text; /* the decoded path; borrowed: it outlives the request */
-    const char *path;          /* {path} or {key} in path_text, without slashes at its ends */
-    bool path_ends_in_slash;   /* as sent */
-    struct zd_params params;
+    struct zd_text *path_text;  /* the decoded path; borrowed: it outlives the request */
+    const char *path;           /* {path} or {key} in path_text, without slashes at its ends */
+    bool path_ends_in_slash;    /* as sent */
     struct zd_dataset *dataset; /* when the template has {d}: a reference */
     uint64_t n_changes;         /* of the dataset, when the request began */
 
@@ -60,25 +65,24 @@ struct zd_request {
     void *state;
     void (*state_free)(struct zd_request *req);
 
-    /* of zd_request_want_node */
-    struct zd_node_want node_want;
-    struct zd_node *node; /* a reference, or NULL */
-    zd_step *after_node;
-    struct zd_parent_groups_want parent_groups; /* of zd_request_want_parent_groups */
-
-    /* of server/request/body.h */
-    struct zd_json *json;       /* the body, once it is parsed; owned, or NULL */
-    struct zd_parsing *parsing; /* owned, or NULL */
-    zd_step *after_body;
-    uint64_t collect_max; /* bytes */
+    struct zd_node *node; /* of zd_request_want_node: a reference, or NULL */
+    struct zd_json *json; /* the body, once it is parsed; owned, or NULL */
 
     struct zd_stream stream; /* the answer's body, when it is sent while it is made */
     struct zd_upload upload; /* the request's body, when it is taken while it comes */
     struct zd_ticket ticket; /* see zd_admit_want */
     bool is_answered;
+    struct zd_request_own own;
+
+    /* Large: zeroed once, and idle after each zd_request_end. */
+    struct zd_params params;
+    struct zd_parent_groups_want parent_groups; /* of zd_request_want_parent_groups */
+    struct zd_node_want node_want;
+    struct zd_wait wait; /* for a place, room in the stream or bytes of the body */
 };
 
-/** A request in that memory, which holds nothing. @param path_text cleared for each path */
+/** A request in memory that was zeroed, or in which one has ended. @param path_text cleared for
+ * each path */
 void zd_request_init(struct zd_request *req, struct zd_server *server, struct zd_text *path_text);
 
 /**
@@ -89,6 +93,16 @@ void zd_request_init(struct zd_request *req, struct zd_server *server, struct zd
  */
 void *zd_request_new_state(
     struct zd_request *req, size_t bytes, void (*leave)(struct zd_request *req));
+
+/** End the request's waits and free its state; it may still be answered. */
+void zd_request_end_waits(struct zd_request *req);
+
+/** Release all that the request holds; zd_request_init then begins the next one. */
+void zd_request_end(struct zd_request *req);
+
+/** Judge which client asks, by the head of the request; NULL: anonymous. No credential exists yet:
+ * all clients are. */
+void zd_request_identify(struct zd_request *req);
 
 /** The step of routes with {d} and {path} that need the node: sets state via `next` when the node
  * is there. Answers 404 node_not_found and store problems itself. The node is released with the

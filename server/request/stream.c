@@ -22,7 +22,7 @@ static void drop_pieces(struct zd_stream *stream)
     stream->held_bytes = 0;
     zd_buf_unref(stream->spare);
     stream->spare = NULL;
-    stream->wanted_bytes = 0;
+    stream->room = NULL;
 }
 
 void zd_stream_done(struct zd_stream *stream)
@@ -42,6 +42,16 @@ bool zd_stream_has_room(const struct zd_stream *stream, uint64_t bytes)
     const bool fits =
         stream->held_bytes < stream->bytes_max && bytes <= stream->bytes_max - stream->held_bytes;
     return stream->n == 0 || (stream->n < ZD_STREAM_PIECES && fits);
+}
+
+enum zd_next zd_stream_want_room(struct zd_stream *stream, uint64_t bytes, struct zd_wait *wait)
+{
+    if (zd_stream_has_room(stream, bytes)) {
+        return ZD_NEXT;
+    }
+    stream->room = wait;
+    stream->wanted_bytes = bytes;
+    return ZD_WAIT;
 }
 
 struct zd_buf *zd_stream_buf(struct zd_stream *stream, size_t cap)
@@ -93,5 +103,8 @@ size_t zd_stream_take(struct zd_stream *stream, void *to, size_t len_max)
         }
     }
     stream->taken_bytes += len;
+    if (stream->room != NULL && zd_stream_has_room(stream, stream->wanted_bytes)) {
+        zd_wait_end(ZD_TAKE(stream->room), ZD_OK, NULL);
+    }
     return len;
 }

@@ -8,6 +8,7 @@
 #define ZD_REQUEST_STREAM_H
 
 #include "core/base/buf.h"
+#include "server/runtime/wait.h"
 
 #define ZD_STREAM_PIECES       16
 #define ZD_STREAM_WINDOW_TIMES 2 /* http.stream_bytes, is what a window holds */
@@ -35,7 +36,8 @@ struct zd_stream {
     uint64_t held_bytes;   /* of the buffers in the ring */
     uint64_t bytes_max;    /* of held_bytes; one buffer may always be held */
     uint64_t taken_bytes;  /* by the connection, of all pieces */
-    uint64_t wanted_bytes; /* the steps wait for room for these; 0 = they do not */
+    struct zd_wait *room;  /* of the steps; NULL: they do not wait */
+    uint64_t wanted_bytes; /* that it waits for */
     struct zd_buf *spare;  /* one that was drained, to be filled again; owned */
 };
 
@@ -50,6 +52,9 @@ static inline bool zd_stream_is_open(const struct zd_stream *stream)
 
 /** Whether a buffer of that size may be given now. */
 bool zd_stream_has_room(const struct zd_stream *stream, uint64_t bytes);
+
+/** Wait until a buffer of that size may be given. @param wait its done runs in zd_stream_take */
+enum zd_next zd_stream_want_room(struct zd_stream *stream, uint64_t bytes, struct zd_wait *wait);
 
 /** A buffer for the next piece: one that was drained, or a new one. @return owned, len 0; NULL
  * without memory */

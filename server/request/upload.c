@@ -13,6 +13,24 @@ static void drop_window(struct zd_upload *upload)
     upload->held_bytes = 0;
 }
 
+enum zd_next zd_upload_want(struct zd_upload *upload, size_t n_least, struct zd_wait *wait)
+{
+    if (upload->held_bytes >= n_least || upload->state == ZD_UPLOAD_ENDED) {
+        return ZD_NEXT;
+    }
+    upload->wait = wait;
+    upload->wanted_bytes = n_least;
+    return ZD_WAIT;
+}
+
+static void wake(struct zd_upload *upload)
+{
+    if (upload->wait != NULL &&
+        (upload->held_bytes >= upload->wanted_bytes || upload->state == ZD_UPLOAD_ENDED)) {
+        zd_wait_end(ZD_TAKE(upload->wait), ZD_OK, NULL);
+    }
+}
+
 size_t zd_upload_put(struct zd_upload *upload, const void *bytes, size_t len)
 {
     const struct zd_buf *window = upload->window;
@@ -22,7 +40,15 @@ size_t zd_upload_put(struct zd_upload *upload, const void *bytes, size_t len)
     memcpy(window->data + at, bytes, n_straight);
     memcpy(window->data, (const uint8_t *)bytes + n_straight, n - n_straight);
     upload->held_bytes += n;
+    upload->came_bytes += n;
+    wake(upload);
     return n;
+}
+
+void zd_upload_end(struct zd_upload *upload)
+{
+    upload->state = ZD_UPLOAD_ENDED;
+    wake(upload);
 }
 
 size_t zd_upload_take(struct zd_upload *upload, void *to, size_t len_max)
@@ -41,7 +67,7 @@ void zd_upload_drop(struct zd_upload *upload)
 {
     drop_window(upload);
     upload->state = ZD_UPLOAD_DROPPED;
-    upload->wanted_bytes = 0;
+    upload->wait = NULL;
 }
 
 void zd_upload_done(struct zd_upload *upload)

@@ -8,6 +8,7 @@
 #define ZD_REQUEST_UPLOAD_H
 
 #include "core/base/buf.h"
+#include "server/runtime/wait.h"
 
 enum zd_upload_state {
     ZD_UPLOAD_NONE,    /* the body comes whole, before the first step */
@@ -25,7 +26,8 @@ struct zd_upload {
     bool expects_continue;  /* the client waits for 100 (Continue) before it sends the body */
     uint64_t length;        /* Content-Length; 0: there is no body */
     uint64_t came_bytes;    /* of the body so far, dropped ones included */
-    uint64_t wanted_bytes;  /* the steps wait for so many; 0 = they do not */
+    struct zd_wait *wait;   /* of the steps; NULL: they do not wait */
+    uint64_t wanted_bytes;  /* that it waits for */
     uint64_t dropped_bytes; /* that came after the answer */
     struct zd_buf *window;  /* a ring: held_bytes from `first` on; NULL: nothing is held; owned */
     size_t first;
@@ -43,8 +45,15 @@ static inline bool zd_upload_is_over(const struct zd_upload *upload)
     return upload->state == ZD_UPLOAD_ENDED && upload->held_bytes == 0;
 }
 
-/** Add bytes to the window. @return how many found room */
+/** Wait until so many bytes are held, or the body has ended. @param wait its done runs in
+ * zd_upload_put or zd_upload_end */
+enum zd_next zd_upload_want(struct zd_upload *upload, size_t n_least, struct zd_wait *wait);
+
+/** Add bytes of the body to the window. @return how many found room */
 size_t zd_upload_put(struct zd_upload *upload, const void *bytes, size_t len);
+
+/** All of the body has come. */
+void zd_upload_end(struct zd_upload *upload);
 
 /** Take the next bytes out. @return how many; 0: none are held */
 size_t zd_upload_take(struct zd_upload *upload, void *to, size_t len_max);

@@ -15,13 +15,17 @@ void zd_wait_answer(struct zd_wait *wait, enum zd_status status, const struct zd
     wait->err.status = status;
 }
 
+void zd_wait_end(struct zd_wait *wait, enum zd_status status, const struct zd_error *err)
+{
+    zd_wait_answer(wait, status, err);
+    wait->done(wait);
+}
+
 void zd_wait_tell(struct zd_list *waiters, enum zd_status status, const struct zd_error *err)
 {
     struct zd_list told;
     zd_list_take_all(waiters, &told);
     for (struct zd_list *link; (link = zd_list_pop_front(&told)) != NULL;) {
-        struct zd_wait *wait = ZD_CONTAINER(link, struct zd_wait, link);
-        zd_wait_answer(wait, status, err);
-        wait->done(wait);
+        zd_wait_end(ZD_CONTAINER(link, struct zd_wait, link), status, err);
     }
 }

@@ -42,6 +42,9 @@ static inline void zd_wait_cancel(struct zd_wait *wait)
 /** Set how it ended. @param err NULL: there is no error */
 void zd_wait_answer(struct zd_wait *wait, enum zd_status status, const struct zd_error *err);
 
+/** Set how it ended, and run its done. */
+void zd_wait_end(struct zd_wait *wait, enum zd_status status, const struct zd_error *err);
+
 /**
  * Answer all waits of a list; each leaves the list before its done runs. A done may cancel others
  * of the list; a wait that joins during the call is not answered.

@@ -5,7 +5,6 @@
 
 #include "core/base/num.h"
 #include "server/request/body.h"
-#include "server/request/body_stream.h"
 #include "server/runtime/server.h"
 
 #define DEFAULT_TYPE   "application/octet-stream"

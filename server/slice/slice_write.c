@@ -6,7 +6,7 @@
 #include "core/base/num.h"
 #include "core/dialect/dialect.h"
 #include "server/request/admit.h"
-#include "server/request/body_stream.h"
+#include "server/request/body.h"
 #include "server/request/node_check.h"
 #include "server/request/respond.h"
 #include "server/runtime/server.h"

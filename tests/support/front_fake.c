@@ -12,8 +12,6 @@
 #include "server/request/admit.h"
 #include "server/request/connection.h"
 #include "server/request/dispatch.h"
-#include "server/request/identity.h"
-#include "server/request/request_end.h"
 #include "server/runtime/server.h"
 #include "tests/support/check.h"
 
@@ -103,10 +101,6 @@ static bool read_answer(struct zd_fake_exchange *exchange)
         n = zd_stream_take(stream, piece, len);
         zd_text_add_bytes(&exchange->answer, piece, n);
         has_read = has_read || n > 0;
-    }
-    if (stream->wanted_bytes > 0 && zd_stream_has_room(stream, stream->wanted_bytes)) {
-        stream->wanted_bytes = 0;
-        zd_connection_queue_turn(&exchange->request);
     }
     return has_read;
 }
@@ -314,7 +308,7 @@ static void read_head(struct zd_request *req)
     req->accept = zd_connection_header(req, "Accept");
     req->accept_encoding = zd_connection_header(req, "Accept-Encoding");
     req->content_encoding = zd_connection_header(req, "Content-Encoding");
-    zd_identity_judge(req, &req->identity);
+    zd_request_identify(req);
 }
 
 void zd_fake_start(struct zd_fake_exchange *exchange)
@@ -352,15 +346,8 @@ static bool send_piece(struct zd_fake_exchange *exchange)
     const size_t n_put =
         n == 0 ? 0 : zd_upload_put(upload, exchange->body.ptr + exchange->n_sent, n);
     exchange->n_sent += n_put;
-    upload->came_bytes += n_put;
     if (exchange->n_sent == exchange->body.len) {
-        upload->state = ZD_UPLOAD_ENDED;
-    }
-    const bool is_there =
-        upload->held_bytes >= upload->wanted_bytes || upload->state == ZD_UPLOAD_ENDED;
-    if (upload->wanted_bytes > 0 && is_there) {
-        upload->wanted_bytes = 0;
-        zd_machine_go_on(&req->machine);
+        zd_upload_end(upload);
     }
     return n_put > 0 || upload->state == ZD_UPLOAD_ENDED;
 }

@@ -8,7 +8,6 @@
 #include "server/front/exchange.h"
 #include "server/front/response.h"
 #include "server/request/handler.h"
-#include "server/request/request_end.h"
 #include "server/runtime/server.h"
 #include "tests/support/unit.h"
 
@@ -59,7 +58,7 @@ static void begin(struct bench *bench, struct zd_exchange *exchange, const char 
     req->target = exchange->memory.target.at;
     req->method = "GET";
     req->id = "0123456789abcdef";
-    req->identity.name = identity;
+    req->identity = identity;
 }
 
 static void end(struct zd_exchange *exchange)

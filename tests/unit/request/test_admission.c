@@ -16,14 +16,15 @@ static const struct zd_admission_limits limits = {
 
 static struct zd_admission admission;
 static struct zd_ticket ticket[TICKETS];
+static struct zd_wait wait[TICKETS];
 static struct zd_ticket *told[TICKETS]; /* in the order of being told */
 static bool was_admitted[TICKETS];
 static size_t n_told;
 
-static void note(struct zd_ticket *waiter, bool is_admitted)
+static void note(struct zd_wait *ended)
 {
-    told[n_told] = waiter;
-    was_admitted[n_told++] = is_admitted;
+    told[n_told] = ended->context;
+    was_admitted[n_told++] = ended->status == ZD_OK;
 }
 
 static void begin(const struct zd_admission_limits *with)
@@ -32,7 +33,8 @@ static void begin(const struct zd_admission_limits *with)
     memset(ticket, 0, sizeof ticket);
     n_told = 0;
     for (size_t i = 0; i < TICKETS; i++) {
-        ticket[i].done = note;
+        wait[i] = (struct zd_wait){.done = note, .context = &ticket[i]};
+        ticket[i].wait = &wait[i];
     }
 }
 

@@ -1,7 +1,9 @@
-/* What handlers ask of a request: memory for their state, and the waits for its node. */
+/* What a request waits for and holds: its node, its handler's state, and the end of it all. */
 #include "server/data/catalog.h"
+#include "server/data/datasets.h"
+#include "server/request/admit.h"
+#include "server/request/body.h"
 #include "server/request/node_check.h"
-#include "server/request/request.h"
 #include "server/request/respond.h"
 
 void *zd_request_new_state(
@@ -25,7 +27,7 @@ static enum zd_next step_with_node(struct zd_request *req)
     }
     zd_node_unref(req->node); /* when it is asked for again */
     req->node = ZD_TAKE(want->node);
-    req->step = req->after_node;
+    req->step = req->own.next;
     return ZD_NEXT;
 }
 
@@ -34,7 +36,7 @@ static struct zd_node_want *begin_node(struct zd_request *req, zd_step *next)
     struct zd_node_want *want = &req->node_want;
     want->wait = zd_machine_wait(&req->machine);
     want->node = NULL;
-    req->after_node = next;
+    req->own.next = next;
     req->step = step_with_node;
     return want;
 }
@@ -66,4 +68,31 @@ void zd_request_set_node(struct zd_request *req, struct zd_node *node)
     struct zd_node *before = req->node;
     req->node = zd_node_ref(node);
     zd_node_unref(before);
+}
+
+void zd_request_end_waits(struct zd_request *req)
+{
+    zd_wait_cancel(&req->node_want.wait);
+    zd_parent_groups_release(&req->parent_groups);
+    if (req->state_free != NULL) {
+        req->state_free(req);
+    }
+    req->state = NULL;
+    req->state_free = NULL;
+    zd_body_release(req);
+    zd_json_unref(ZD_TAKE(req->json));
+    zd_gather_cancel(&req->gather);
+    zd_admit_release(req);
+}
+
+void zd_request_end(struct zd_request *req)
+{
+    zd_request_end_waits(req);
+    zd_node_unref(req->node);
+    zd_node_unref(ZD_TAKE(req->node_want.node));
+    zd_buf_unref(req->body);
+    zd_params_done(&req->params);
+    zd_dataset_unref(req->dataset);
+    zd_upload_done(&req->upload);
+    zd_stream_done(&req->stream);
 }
