@@ -248,8 +248,11 @@ static bool make_state(struct zd_request *req)
     if (!zd_multiscale_has(zd_request_node(req)->meta) && zd_node_check(req)) {
         return false;
     }
-    struct zd_slice *slice = zd_slice_new(req, &kind);
-    return zd_slice_read_attach(slice == NULL ? NULL : &slice->read, req);
+    if (zd_slice_new(req, &kind) == NULL) {
+        zd_respond_no_memory(req, "the request");
+        return false;
+    }
+    return true;
 }
 
 static enum zd_next step_plan_query(struct zd_request *req)

@@ -36,7 +36,7 @@ struct zd_slice {
     enum zd_status encoded;  /* how that ended */
 };
 
-/** A state for zd_slice_read_attach. NULL without memory. */
+/** The state of the request. NULL without memory. */
 struct zd_slice *zd_slice_new(struct zd_request *req, const struct zd_slice_read_kind *kind);
 
 /** The work and the release of its kind, and what the work costs. */

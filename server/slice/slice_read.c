@@ -26,6 +26,8 @@ void zd_slice_read_init(
     zd_task_init(&read->task, req, kind->work, kind->release);
     zd_slice_params_init(&read->ask, req->server);
     zd_headers_init(&read->headers);
+    req->state = read;
+    req->state_free = leave;
 }
 
 void zd_slice_read_done(struct zd_slice_read *read)
@@ -35,17 +37,6 @@ void zd_slice_read_done(struct zd_slice_read *read)
     zd_headers_done(&read->headers);
     zd_slice_params_done(&read->ask);
     zd_node_unref(read->node);
-}
-
-bool zd_slice_read_attach(struct zd_slice_read *read, struct zd_request *req)
-{
-    if (read == NULL) {
-        zd_respond_no_memory(req, "the request");
-        return false;
-    }
-    req->state = read;
-    req->state_free = leave;
-    return true;
 }
 
 enum zd_status zd_slice_read_select(

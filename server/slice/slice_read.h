@@ -53,16 +53,13 @@ struct zd_slice_read {
     uint32_t n_restarts;
 };
 
-/** Begin, with a reference to the request's node. @param read zeroed, but for its fetch */
+/** Begin: makes it the state of the request, with a reference to its node. @param read zeroed, but
+ * for its fetch */
 void zd_slice_read_init(
     struct zd_slice_read *read, struct zd_request *req, const struct zd_slice_read_kind *kind);
 
 /** Release all but the memory of the fetch. */
 void zd_slice_read_done(struct zd_slice_read *read);
-
-/** Make it the request's state. @param read NULL: answers that there is no memory @return whether
- * it is */
-bool zd_slice_read_attach(struct zd_slice_read *read, struct zd_request *req);
 
 /** The request's state, after that. */
 static inline struct zd_slice_read *zd_slice_read_of(const struct zd_request *req)

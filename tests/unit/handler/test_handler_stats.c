@@ -1,6 +1,4 @@
-/* server/slice/stats: what is counted, and what is answered without counting. */
-#include "server/slice/stats.h"
-
+/* server/handler/handler_stats: what is counted, and what is answered without counting. */
 #include <string.h>
 
 #include "core/base/num.h"
