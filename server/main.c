@@ -19,7 +19,7 @@ enum exit_status {
     BAD_USAGE = 2,
 };
 
-#define HELP_BYTES_MAX (256U << 10)
+#define PRINTED_BYTES_MAX (256U << 10)
 
 /* As many descriptors as the system lets us have: each connection and each file takes one. */
 static void raise_file_limit(void)
@@ -78,33 +78,28 @@ static int print(const struct zd_text *text)
     return ok ? STOPPED_AS_ASKED : FAULT;
 }
 
-static int print_configuration(const struct zd_config *config)
-{
-    ZD_SCOPED_TEXT(text, HELP_BYTES_MAX);
-    struct zd_emit emit;
-    zd_emit_init(&emit, &text, true);
-    zd_config_emit(config, &emit);
-    zd_text_add_char(&text, '\n');
-    return print(&text);
-}
-
 static int obey(enum zd_command command, const struct zd_config *config)
 {
-    ZD_SCOPED_TEXT(text, HELP_BYTES_MAX);
+    ZD_SCOPED_TEXT(text, PRINTED_BYTES_MAX);
+    struct zd_emit emit;
     switch (command) {
     case ZD_COMMAND_SERVE:
         return serve(config);
-    case ZD_COMMAND_CHECK:
-        return print_configuration(config);
     case ZD_COMMAND_HEALTH:
         return ask(config->health_url);
+    case ZD_COMMAND_CHECK:
+        zd_emit_init(&emit, &text, true);
+        zd_config_emit(config, &emit);
+        zd_text_add_char(&text, '\n');
+        break;
     case ZD_COMMAND_HELP:
         zd_config_args_help(&text);
-        return print(&text);
+        break;
     case ZD_COMMAND_VERSION:
-        return puts("zarrd " ZD_VERSION) >= 0 ? STOPPED_AS_ASKED : FAULT;
+        zd_text_add(&text, "zarrd " ZD_VERSION "\n");
+        break;
     }
-    return FAULT;
+    return print(&text);
 }
 
 int main(int argc, char **argv, char **environment)

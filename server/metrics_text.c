@@ -7,6 +7,8 @@
 #include "server/request/route.h"
 #include "server/runtime/server.h"
 
+#define LABELS_BYTES_MAX 256
+
 static void add_head(struct zd_text *text, const char *name, const char *type, const char *help)
 {
     zd_text_addf(text, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
@@ -19,59 +21,39 @@ static void add_one(
     zd_text_addf(text, "%s %llu\n", name, (unsigned long long)value);
 }
 
-struct labels {
-    const char *method;
-    const char *route;
-    unsigned class;
-};
-
-static void add_labels(struct zd_text *text, const struct labels *labels)
-{
-    zd_text_addf(text, "{method=\"%s\",route=\"%s\",class=\"%uxx\"", labels->method, labels->route,
-        labels->class);
-}
-
 static void add_histogram(
-    struct zd_text *text, const struct labels *labels, const struct zd_metric_requests *requests)
+    struct zd_text *text, const char *labels, const struct zd_metric_requests *requests)
 {
     for (size_t i = 0; i < ZD_METRICS_BUCKETS; i++) {
-        zd_text_add(text, "http_request_duration_seconds_bucket");
-        add_labels(text, labels);
-        zd_text_addf(text, ",le=\"%g\"} %llu\n", zd_metrics_bounds[i],
-            (unsigned long long)requests->bucket[i]);
+        zd_text_addf(text, "http_request_duration_seconds_bucket{%s,le=\"%g\"} %llu\n", labels,
+            zd_metrics_bounds[i], (unsigned long long)requests->bucket[i]);
     }
-    zd_text_add(text, "http_request_duration_seconds_bucket");
-    add_labels(text, labels);
-    zd_text_addf(text, ",le=\"+Inf\"} %llu\n", (unsigned long long)requests->n);
-    zd_text_add(text, "http_request_duration_seconds_sum");
-    add_labels(text, labels);
-    zd_text_addf(text, "} %.9g\n", requests->seconds);
-    zd_text_add(text, "http_request_duration_seconds_count");
-    add_labels(text, labels);
-    zd_text_addf(text, "} %llu\n", (unsigned long long)requests->n);
+    zd_text_addf(text,
+        "http_request_duration_seconds_bucket{%s,le=\"+Inf\"} %llu\n"
+        "http_request_duration_seconds_sum{%s} %.9g\n"
+        "http_request_duration_seconds_count{%s} %llu\n",
+        labels, (unsigned long long)requests->n, labels, requests->seconds, labels,
+        (unsigned long long)requests->n);
 }
 
 static void add_bytes(
-    struct zd_text *text, const struct labels *labels, const struct zd_metric_requests *requests)
+    struct zd_text *text, const char *labels, const struct zd_metric_requests *requests)
 {
-    zd_text_add(text, "zarrd_response_bytes_total");
-    add_labels(text, labels);
-    zd_text_addf(text, "} %llu\n", (unsigned long long)requests->body_bytes);
+    zd_text_addf(text, "zarrd_response_bytes_total{%s} %llu\n", labels,
+        (unsigned long long)requests->body_bytes);
 }
 
 static void add_each_route(const struct zd_metrics *metrics, struct zd_text *text,
-    void (*add)(struct zd_text *, const struct labels *, const struct zd_metric_requests *))
+    void (*add)(struct zd_text *, const char *labels, const struct zd_metric_requests *))
 {
     for (uint32_t row = 0; row < metrics->n_rows; row++) {
         const struct zd_route *route = zd_route_of(zd_handlers, row);
         for (unsigned class = 0; class < ZD_METRICS_CLASSES; class ++) {
-            const struct labels labels = {
-                .method = route == NULL ? "" : route->method,
-                .route = route == NULL ? "" : route->path,
-                .class = class,
-            };
+            ZD_SCOPED_TEXT(labels, LABELS_BYTES_MAX);
+            zd_text_addf(&labels, "method=\"%s\",route=\"%s\",class=\"%uxx\"",
+                route == NULL ? "" : route->method, route == NULL ? "" : route->path, class);
             if (metrics->row[row].class[class].n > 0) {
-                add(text, &labels, &metrics->row[row].class[class]);
+                add(text, labels.at, &metrics->row[row].class[class]);
             }
         }
     }
@@ -117,41 +99,40 @@ static void add_work(const struct zd_metrics *metrics, struct zd_text *text)
         "Jobs dropped because no request needed their result.", metrics->n_jobs_dropped);
 }
 
-/* One member of the counts of every store, or of every cache. */
+/* A member of 64 bits of every store, cache or lane. */
 struct series {
     const char *name;
     const char *type;
     const char *help;
     size_t offset;
-    size_t size;
 };
 
-static uint64_t member(const void *object, const struct series *series)
-{
-    const char *at = (const char *)object + series->offset;
-    return series->size == sizeof(uint64_t) ? zd_load_u64(at) : zd_load_u32(at);
-}
+#define SERIES(owner, metric, kind, field, meaning)                                                \
+    {metric, kind, meaning, offsetof(struct owner, field)}
 
-#define STORE_SERIES(metric, field, meaning)                                                       \
-    {metric, "counter", meaning, offsetof(struct zd_store, field), sizeof(uint64_t)}
-#define CACHE_SERIES(metric, kind, field, meaning)                                                 \
-    {metric, kind, meaning, offsetof(struct zd_cache, field), sizeof(uint64_t)}
+static unsigned long long member(const void *object, const struct series *series)
+{
+    return zd_load_u64((const char *)object + series->offset);
+}
 
 static void add_stores(const struct zd_server *server, struct zd_text *text)
 {
     static const struct series all[] = {
-        STORE_SERIES("zarrd_store_reads_total", n_reads, "Reads asked of the store."),
-        STORE_SERIES("zarrd_store_read_bytes_total", n_read_bytes, "Bytes read from the store."),
-        STORE_SERIES("zarrd_store_statuses_total", n_statuses, "Objects whose status was asked."),
-        STORE_SERIES("zarrd_store_lists_total", n_lists, "Listings asked of the store."),
-        STORE_SERIES("zarrd_store_writes_total", n_writes, "Writes and erasures."),
+        SERIES(
+            zd_store, "zarrd_store_reads_total", "counter", n_reads, "Reads asked of the store."),
+        SERIES(zd_store, "zarrd_store_read_bytes_total", "counter", n_read_bytes,
+            "Bytes read from the store."),
+        SERIES(zd_store, "zarrd_store_statuses_total", "counter", n_statuses,
+            "Objects whose status was asked."),
+        SERIES(zd_store, "zarrd_store_lists_total", "counter", n_lists,
+            "Listings asked of the store."),
+        SERIES(zd_store, "zarrd_store_writes_total", "counter", n_writes, "Writes and erasures."),
     };
     for (size_t i = 0; i < ZD_COUNT_OF(all); i++) {
         add_head(text, all[i].name, all[i].type, all[i].help);
         for (size_t k = 0; k < server->n_datasets; k++) {
             zd_text_addf(text, "%s{dataset=\"%s\"} %llu\n", all[i].name,
-                server->dataset[k]->config.name,
-                (unsigned long long)member(server->dataset[k]->store, &all[i]));
+                server->dataset[k]->config.name, member(server->dataset[k]->store, &all[i]));
         }
     }
 }
@@ -159,42 +140,42 @@ static void add_stores(const struct zd_server *server, struct zd_text *text)
 static void add_caches(const struct zd_server *server, struct zd_text *text)
 {
     static const struct series all[] = {
-        CACHE_SERIES("zarrd_cache_hits_total", "counter", n_hits, "Found in the cache."),
-        CACHE_SERIES("zarrd_cache_misses_total", "counter", n_misses, "Not found in the cache."),
-        CACHE_SERIES("zarrd_cache_evicted_total", "counter", n_evicted, "Entries pushed out."),
-        CACHE_SERIES("zarrd_cache_bytes", "gauge", bytes, "Bytes held."),
-        CACHE_SERIES("zarrd_cache_bytes_max", "gauge", bytes_max, "Bytes that may be held."),
+        SERIES(zd_cache, "zarrd_cache_hits_total", "counter", n_hits, "Found in the cache."),
+        SERIES(
+            zd_cache, "zarrd_cache_misses_total", "counter", n_misses, "Not found in the cache."),
+        SERIES(zd_cache, "zarrd_cache_evicted_total", "counter", n_evicted, "Entries pushed out."),
+        SERIES(zd_cache, "zarrd_cache_bytes", "gauge", bytes, "Bytes held."),
+        SERIES(zd_cache, "zarrd_cache_bytes_max", "gauge", bytes_max, "Bytes that may be held."),
     };
     const struct zd_list *caches = &server->caches;
     for (size_t i = 0; i < ZD_COUNT_OF(all); i++) {
         add_head(text, all[i].name, all[i].type, all[i].help);
         for (const struct zd_list *at = caches->next; at != caches; at = at->next) {
             const struct zd_cache *cache = ZD_CONTAINER(at, const struct zd_cache, link);
-            zd_text_addf(text, "%s{cache=\"%s\"} %llu\n", all[i].name, cache->name,
-                (unsigned long long)member(cache, &all[i]));
+            zd_text_addf(
+                text, "%s{cache=\"%s\"} %llu\n", all[i].name, cache->name, member(cache, &all[i]));
         }
     }
 }
 
-#define LANE_SERIES(metric, kind, field, meaning)                                                  \
-    {metric, kind, meaning, offsetof(struct zd_lane, field), sizeof(uint64_t)}
-
 static void add_lanes(const struct zd_admission *admission, struct zd_text *text)
 {
     static const struct series all[] = {
-        LANE_SERIES("zarrd_admission_bytes", "gauge", bytes, "Bytes that requests hold."),
-        LANE_SERIES("zarrd_admission_bytes_max", "gauge", bytes_max, "Bytes they may hold."),
-        LANE_SERIES("zarrd_admission_working", "gauge", n_working, "Requests worked on."),
-        LANE_SERIES("zarrd_admission_working_max", "gauge", places_max, "That may be worked on."),
-        LANE_SERIES("zarrd_admission_waiting", "gauge", n_waiting, "Requests in the queue."),
-        LANE_SERIES("zarrd_admission_waiting_bytes", "gauge", bytes_waiting, "That they wait for."),
-        LANE_SERIES("zarrd_admission_total", "counter", n_admitted, "Requests admitted."),
+        SERIES(zd_lane, "zarrd_admission_bytes", "gauge", bytes, "Bytes that requests hold."),
+        SERIES(zd_lane, "zarrd_admission_bytes_max", "gauge", bytes_max, "Bytes they may hold."),
+        SERIES(zd_lane, "zarrd_admission_working", "gauge", n_working, "Requests worked on."),
+        SERIES(
+            zd_lane, "zarrd_admission_working_max", "gauge", places_max, "That may be worked on."),
+        SERIES(zd_lane, "zarrd_admission_waiting", "gauge", n_waiting, "Requests in the queue."),
+        SERIES(zd_lane, "zarrd_admission_waiting_bytes", "gauge", bytes_waiting,
+            "That they wait for."),
+        SERIES(zd_lane, "zarrd_admission_total", "counter", n_admitted, "Requests admitted."),
     };
     for (size_t i = 0; i < ZD_COUNT_OF(all); i++) {
         add_head(text, all[i].name, all[i].type, all[i].help);
         for (size_t k = 0; k < ZD_LANES; k++) {
             zd_text_addf(text, "%s{lane=\"%s\"} %llu\n", all[i].name, zd_admission_lane_name(k),
-                (unsigned long long)member(&admission->lane[k], &all[i]));
+                member(&admission->lane[k], &all[i]));
         }
     }
     add_head(text, "zarrd_admission_queue_seconds", "summary", "Time in the queue.");

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/base/num.h"
-#include "server/http/percent.h"
+#include "server/http/escape.h"
 
 #define TEXT_BYTES_MAX  (UINT64_C(1) << 20)
 #define TIER_BYTES_MAX  64
@@ -72,7 +72,7 @@ void zd_headers_add_slice(
         if (name == NULL) {
             zd_text_add_char(value, '*');
         } else {
-            zd_percent_encode(zd_span_of(name), value);
+            zd_escape_percent_encode(zd_span_of(name), value);
         }
     }
     zd_selection_add(answer->selection, zd_headers_add(headers, "Zarr-Selection"));

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/base/num.h"
-#include "server/http/percent.h"
+#include "server/http/escape.h"
 #include "server/runtime/server.h"
 
 #define LINK_BYTES_MAX 8192
@@ -185,7 +185,7 @@ static void emit_link(const struct zd_node_show *show, const struct node_link *l
     }
     ZD_SCOPED_TEXT(target, LINK_BYTES_MAX);
     zd_text_addf(&target, "%s%s%s/", link->root, show->req->dataset->config.name, link->resource);
-    zd_percent_encode(zd_span_of(path), &target);
+    zd_escape_percent_encode(zd_span_of(path), &target);
     zd_emit_member_text(emit, link->name, &target);
 }
 

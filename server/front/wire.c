@@ -170,7 +170,7 @@ static void refuse(struct zd_wire *wire)
         .code = wire->guard.code,
         .detail = wire->guard.detail,
         .limit = strcmp(wire->guard.code, "too_large") == 0 ? zd_guard_body_max(&wire->guard) : 0,
-        .is_head = zd_guard_is_head(&wire->guard),
+        .is_head = wire->guard.is_head,
         .method = words.method,
         .target = words.target,
         .client = (const struct sockaddr *)&client,

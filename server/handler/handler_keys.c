@@ -6,8 +6,7 @@
 #include "core/base/num.h"
 #include "server/data/key_list.h"
 #include "server/data/range_read.h"
-#include "server/http/html.h"
-#include "server/http/percent.h"
+#include "server/http/escape.h"
 #include "server/request/admit.h"
 #include "server/request/handler.h"
 #include "server/data/object_cache.h"
@@ -88,7 +87,7 @@ static void add_title(const struct zd_request *req, struct zd_text *page)
     zd_text_add(page, req->dataset->config.name);
     zd_text_add(page, "/");
     if (req->path[0] != '\0') {
-        zd_html_add(page, req->path);
+        zd_escape_html(page, req->path);
         zd_text_add(page, "/");
     }
 }
@@ -107,10 +106,10 @@ static void add_entry(struct zd_text *page, const struct zd_store_entry *entry)
 {
     const char *slash = entry->is_prefix ? "/" : "";
     zd_text_add(page, "<a href=\"");
-    (void)zd_percent_encode(zd_span_of(entry->name), page);
+    (void)zd_escape_percent_encode(zd_span_of(entry->name), page);
     zd_text_add(page, slash);
     zd_text_add(page, "\">");
-    zd_html_add(page, entry->name);
+    zd_escape_html(page, entry->name);
     zd_text_add(page, slash);
     zd_text_add(page, "</a>\n");
 }
@@ -211,7 +210,7 @@ static enum zd_next redirect_to_directory(struct zd_request *req)
     const bool is_root = req->path[0] == '\0';
     const char *name = is_root ? req->dataset->config.name : last_segment(req->path);
     ZD_SCOPED_TEXT(location, LOCATION_MAX);
-    (void)zd_percent_encode(zd_span_of(name), &location);
+    (void)zd_escape_percent_encode(zd_span_of(name), &location);
     if (zd_text_add(&location, "/") != ZD_OK) {
         struct zd_error err = {0};
         err.status = zd_fail(&err, location.status, "no room for where '%.100s' is", name);

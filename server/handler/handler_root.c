@@ -1,7 +1,7 @@
 /* /: links for programs, and a page that lists the datasets for people. */
 #include "server/describe/links.h"
 #include "server/http/accept.h"
-#include "server/http/html.h"
+#include "server/http/escape.h"
 #include "server/request/handler.h"
 #include "server/runtime/server.h"
 
@@ -11,7 +11,7 @@ static void add_row(struct zd_text *text, const struct zd_dataset_config *config
 {
     const char *name = config->name; /* its characters need no escape */
     zd_text_addf(text, "<tr><th>%s</th><td>", name);
-    zd_html_add(text, config->title == NULL ? "" : config->title);
+    zd_escape_html(text, config->title == NULL ? "" : config->title);
     zd_text_addf(text,
         "</td><td><a href=\"/v1/datasets/%s/tree/?pretty=1\">tree</a> "
         "<a href=\"/v1/datasets/%s/nodes/?pretty=1\">root</a>",

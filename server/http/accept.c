@@ -16,9 +16,10 @@ struct range {
     uint32_t quality;
 };
 
-static bool span_is(struct zd_span span, const char *text, size_t len)
+/* Without regard to case. */
+static bool span_is(struct zd_span span, const char *text)
 {
-    return span.len == len && strncasecmp((const char *)span.ptr, text, len) == 0;
+    return span.len == strlen(text) && strncasecmp((const char *)span.ptr, text, span.len) == 0;
 }
 
 /* 0.5, 1.000: at most three digits (RFC 9110, 12.4.2). */
@@ -54,7 +55,7 @@ static bool scan_parameters(struct zd_scan *scan, uint32_t *ret_quality)
         if (zd_scan_run(scan, TOKEN, TOKEN_BYTES_MAX, &name) != ZD_OK || !zd_scan_char(scan, '=')) {
             return false;
         }
-        if (span_is(name, "q", 1)) {
+        if (span_is(name, "q")) {
             if (!scan_quality(scan, ret_quality)) {
                 return false;
             }
@@ -66,31 +67,45 @@ static bool scan_parameters(struct zd_scan *scan, uint32_t *ret_quality)
     return true;
 }
 
-static bool scan_range(struct zd_scan *scan, struct range *ret_range)
+/* The next item of a list; false at its end. */
+static bool next_item(struct zd_scan *list, struct zd_scan *ret_item)
+{
+    if (zd_scan_at_end(list)) {
+        return false;
+    }
+    const char *comma = memchr(list->at, ',', (size_t)(list->end - list->at));
+    const char *end = comma == NULL ? list->end : comma;
+    *ret_item = (struct zd_scan){.at = list->at, .end = end, .start = list->at};
+    zd_scan_skip_spaces(ret_item);
+    list->at = comma == NULL ? end : comma + 1;
+    return true;
+}
+
+static bool scan_range(struct zd_scan *item, struct range *ret_range)
 {
     ret_range->quality = ZD_ACCEPT_FULL;
-    zd_scan_skip_spaces(scan);
-    return zd_scan_run(scan, TOKEN, TOKEN_BYTES_MAX, &ret_range->type) == ZD_OK &&
-           zd_scan_char(scan, '/') &&
-           zd_scan_run(scan, TOKEN, TOKEN_BYTES_MAX, &ret_range->subtype) == ZD_OK &&
-           scan_parameters(scan, &ret_range->quality) && (zd_scan_at_end(scan) || *scan->at == ',');
+    return zd_scan_run(item, TOKEN, TOKEN_BYTES_MAX, &ret_range->type) == ZD_OK &&
+           zd_scan_char(item, '/') &&
+           zd_scan_run(item, TOKEN, TOKEN_BYTES_MAX, &ret_range->subtype) == ZD_OK &&
+           scan_parameters(item, &ret_range->quality) && zd_scan_at_end(item);
 }
 
 /* 0 = the range does not name the type; more = more specific. */
 static int specificity(const struct range *range, const char *media_type)
 {
-    const char *slash = strchr(media_type, '/');
-    const bool any_subtype = span_is(range->subtype, "*", 1);
-    if (any_subtype && span_is(range->type, "*", 1)) {
+    const size_t type_len = strcspn(media_type, "/");
+    const bool any_subtype = span_is(range->subtype, "*");
+    if (any_subtype && span_is(range->type, "*")) {
         return 1;
     }
-    if (!span_is(range->type, media_type, (size_t)(slash - media_type))) {
+    if (range->type.len != type_len ||
+        strncasecmp((const char *)range->type.ptr, media_type, type_len) != 0) {
         return 0;
     }
     if (any_subtype) {
         return 2;
     }
-    return span_is(range->subtype, slash + 1, strlen(slash + 1)) ? 3 : 0;
+    return span_is(range->subtype, media_type + type_len + 1) ? 3 : 0;
 }
 
 uint32_t zd_accept_quality(const char *accept, const char *media_type)
@@ -100,18 +115,14 @@ uint32_t zd_accept_quality(const char *accept, const char *media_type)
     }
     int best = 0;
     uint32_t quality = 0;
-    struct zd_scan scan = zd_scan_of(zd_span_of(accept));
-    while (!zd_scan_at_end(&scan)) {
+    struct zd_scan list = zd_scan_of(zd_span_of(accept));
+    struct zd_scan item;
+    while (next_item(&list, &item)) {
         struct range range;
-        if (scan_range(&scan, &range)) {
-            const int level = specificity(&range, media_type);
-            if (level > best) {
-                best = level;
-                quality = range.quality;
-            }
-        }
-        while (!zd_scan_at_end(&scan) && !zd_scan_char(&scan, ',')) {
-            scan.at++; /* the rest of a malformed range */
+        const int level = scan_range(&item, &range) ? specificity(&range, media_type) : 0;
+        if (level > best) {
+            best = level;
+            quality = range.quality;
         }
     }
     return quality;
@@ -124,15 +135,14 @@ struct wish {
 };
 
 /* One item of Accept-Encoding; "x-gzip" is gzip (RFC 9110, 8.4.1.3). */
-static bool scan_coding(struct zd_scan *scan, struct zd_span *ret_name, uint32_t *ret_quality)
+static bool scan_coding(struct zd_scan *item, struct zd_span *ret_name, uint32_t *ret_quality)
 {
     *ret_quality = ZD_ACCEPT_FULL;
-    zd_scan_skip_spaces(scan);
-    if (zd_scan_run(scan, TOKEN, TOKEN_BYTES_MAX, ret_name) != ZD_OK ||
-        !scan_parameters(scan, ret_quality) || !(zd_scan_at_end(scan) || *scan->at == ',')) {
+    if (zd_scan_run(item, TOKEN, TOKEN_BYTES_MAX, ret_name) != ZD_OK ||
+        !scan_parameters(item, ret_quality) || !zd_scan_at_end(item)) {
         return false;
     }
-    if (span_is(*ret_name, "x-gzip", strlen("x-gzip"))) {
+    if (span_is(*ret_name, "x-gzip")) {
         *ret_name = zd_span_of(zd_compress_name(ZD_GZIP));
     }
     return true;
@@ -142,23 +152,21 @@ static bool scan_coding(struct zd_scan *scan, struct zd_span *ret_name, uint32_t
 static void scan_wishes(const char *accept_encoding, struct wish wishes[ZD_CODINGS])
 {
     struct wish any = {0};
-    struct zd_scan scan = zd_scan_of(zd_span_of(accept_encoding));
-    while (!zd_scan_at_end(&scan)) {
+    struct zd_scan list = zd_scan_of(zd_span_of(accept_encoding));
+    struct zd_scan item;
+    while (next_item(&list, &item)) {
         struct zd_span name;
         uint32_t quality;
-        if (scan_coding(&scan, &name, &quality)) {
-            if (span_is(name, "*", 1)) {
-                any = (struct wish){true, quality};
-            }
-            for (int coding = 0; coding < ZD_CODINGS; coding++) {
-                const char *own = zd_compress_name((enum zd_coding)coding);
-                if (span_is(name, own, strlen(own))) {
-                    wishes[coding] = (struct wish){true, quality};
-                }
-            }
+        if (!scan_coding(&item, &name, &quality)) {
+            continue;
         }
-        while (!zd_scan_at_end(&scan) && !zd_scan_char(&scan, ',')) {
-            scan.at++; /* the rest of a malformed item */
+        if (span_is(name, "*")) {
+            any = (struct wish){true, quality};
+        }
+        for (int coding = 0; coding < ZD_CODINGS; coding++) {
+            if (span_is(name, zd_compress_name((enum zd_coding)coding))) {
+                wishes[coding] = (struct wish){true, quality};
+            }
         }
     }
     for (int coding = 0; coding < ZD_CODINGS; coding++) {

@@ -87,29 +87,6 @@ static bool unchanged_since(const char *date, int64_t mtime_ms)
     return zd_date_parse(date, &seconds) && zd_date_seconds(mtime_ms) <= seconds;
 }
 
-enum zd_status zd_conditions_judge(
-    const struct zd_conditions *conditions, bool is_reading, const char *etag, int64_t mtime_ms)
-{
-    const bool has_time = mtime_ms != 0;
-    if (conditions->if_match != NULL) {
-        if (!list_has(conditions->if_match, etag, true)) {
-            return ZD_PRECONDITION;
-        }
-    } else if (conditions->if_unmodified_since != NULL && has_time &&
-               changed_since(conditions->if_unmodified_since, mtime_ms)) {
-        return ZD_PRECONDITION;
-    }
-    if (conditions->if_none_match != NULL) {
-        if (list_has(conditions->if_none_match, etag, false)) {
-            return is_reading ? ZD_NOT_MODIFIED : ZD_PRECONDITION;
-        }
-    } else if (conditions->if_modified_since != NULL && is_reading && has_time &&
-               unchanged_since(conditions->if_modified_since, mtime_ms)) {
-        return ZD_NOT_MODIFIED;
-    }
-    return ZD_OK;
-}
-
 static bool list_has_any(const char *list, const struct zd_validators *now, bool strong)
 {
     bool has = false;
@@ -125,20 +102,41 @@ static bool if_match_holds(const char *list, const struct zd_validators *now)
     return may_match && list_has_any(list, now, true);
 }
 
+/* The first two steps of RFC 9110, 13.2.2. */
+static bool may_go_on(const struct zd_conditions *conditions, const struct zd_validators *now)
+{
+    if (conditions->if_match != NULL) {
+        return if_match_holds(conditions->if_match, now);
+    }
+    return conditions->if_unmodified_since == NULL || !now->exists || now->mtime_ms == 0 ||
+           !changed_since(conditions->if_unmodified_since, now->mtime_ms);
+}
+
+enum zd_status zd_conditions_judge(
+    const struct zd_conditions *conditions, bool is_reading, const char *etag, int64_t mtime_ms)
+{
+    const struct zd_validators now = {
+        .etag = &etag, .n_etags = 1, .mtime_ms = mtime_ms, .exists = true};
+    if (!may_go_on(conditions, &now)) {
+        return ZD_PRECONDITION;
+    }
+    if (conditions->if_none_match != NULL) {
+        if (list_has(conditions->if_none_match, etag, false)) {
+            return is_reading ? ZD_NOT_MODIFIED : ZD_PRECONDITION;
+        }
+    } else if (conditions->if_modified_since != NULL && is_reading && mtime_ms != 0 &&
+               unchanged_since(conditions->if_modified_since, mtime_ms)) {
+        return ZD_NOT_MODIFIED;
+    }
+    return ZD_OK;
+}
+
 enum zd_status zd_conditions_judge_write(
     const struct zd_conditions *conditions, const struct zd_validators *now)
 {
-    if (conditions->if_match != NULL) {
-        if (!if_match_holds(conditions->if_match, now)) {
-            return ZD_PRECONDITION;
-        }
-    } else if (conditions->if_unmodified_since != NULL && now->exists && now->mtime_ms != 0 &&
-               changed_since(conditions->if_unmodified_since, now->mtime_ms)) {
-        return ZD_PRECONDITION;
-    }
     const bool is_excluded = conditions->if_none_match != NULL && now->exists &&
                              list_has_any(conditions->if_none_match, now, false);
-    return is_excluded ? ZD_PRECONDITION : ZD_OK;
+    return is_excluded || !may_go_on(conditions, now) ? ZD_PRECONDITION : ZD_OK;
 }
 
 bool zd_conditions_bind_writes(const struct zd_conditions *conditions)

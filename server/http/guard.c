@@ -11,6 +11,7 @@
  * lines. */
 #include "server/http/guard.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "core/base/num.h"
@@ -56,27 +57,30 @@ enum kind {
     COOKIE,
 };
 
-static void fault(struct zd_guard *guard, const char *code, const char *detail)
+/* Each of these returns the place of the fault, whose bytes are not taken. */
+static const uint8_t *fault(
+    struct zd_guard *guard, const uint8_t *at, const char *code, const char *detail)
 {
     guard->state = FAULT;
     guard->code = code;
     guard->detail = detail;
+    return at;
 }
 
-static void malformed(struct zd_guard *guard, const char *detail)
+static const uint8_t *malformed(struct zd_guard *guard, const uint8_t *at, const char *detail)
 {
-    fault(guard, "bad_request", detail);
+    return fault(guard, at, "bad_request", detail);
 }
 
-static void too_long(struct zd_guard *guard)
+static const uint8_t *too_long(struct zd_guard *guard, const uint8_t *at)
 {
-    fault(guard, "uri_too_long", "the request target exceeds limits.url_bytes");
+    return fault(guard, at, "uri_too_long", "the request target exceeds limits.url_bytes");
 }
 
-static void too_large(struct zd_guard *guard)
+static const uint8_t *too_large(struct zd_guard *guard, const uint8_t *at)
 {
-    fault(
-        guard, "headers_too_large", "the request head has too many fields, parameters and cookies");
+    return fault(guard, at, "headers_too_large",
+        "the request head has too many fields, parameters and cookies");
 }
 
 /* One expected byte. */
@@ -84,8 +88,7 @@ static const uint8_t *expect(
     struct zd_guard *guard, const uint8_t *at, char wanted, enum state next, const char *detail)
 {
     if (*at != (uint8_t)wanted) {
-        malformed(guard, detail);
-        return at;
+        return malformed(guard, at, detail);
     }
     guard->state = next;
     return at + 1;
@@ -95,14 +98,13 @@ static const uint8_t *expect(
 
 static const uint8_t *at_start(struct zd_guard *guard, const uint8_t *at)
 {
-    guard->line.n = 0;
+    guard->n_line = 0;
     if (*at != '\r') {
         guard->state = METHOD;
         return at;
     }
     if (guard->n_empty == EMPTY_LINES_MAX) {
-        malformed(guard, "too many empty lines before the request line");
-        return at;
+        return malformed(guard, at, "too many empty lines before the request line");
     }
     guard->n_empty++;
     guard->state = START_LF;
@@ -131,8 +133,7 @@ static const uint8_t *in_method(struct zd_guard *guard, const uint8_t *at, const
         return at;
     }
     if (*at != ' ' || guard->n_word == 0) {
-        malformed(guard, "the request line does not begin with a method and one space");
-        return at;
+        return malformed(guard, at, "the request line does not begin with a method and one space");
     }
     guard->is_head = word_is(guard, "HEAD");
     guard->is_put = word_is(guard, "PUT");
@@ -168,8 +169,8 @@ static const uint8_t *in_scheme(struct zd_guard *guard, const uint8_t *at)
         return at + 1;
     }
     if ((is_letter ? (byte | 0x20) : byte) != (uint8_t)scheme[guard->part]) {
-        malformed(guard, "the request target is neither a path nor an absolute http URL");
-        return at;
+        return malformed(
+            guard, at, "the request target is neither a path nor an absolute http URL");
     }
     guard->target_bytes++;
     guard->part++;
@@ -185,29 +186,20 @@ static const uint8_t *in_authority(struct zd_guard *guard, const uint8_t *at)
     if (*at == '/' || *at == '?' || *at == ' ') {
         /* A host cannot be empty (RFC 9110, 4.2.1). */
         if (guard->part == ZD_HOST_BEGIN || guard->part == ZD_HOST_BRACKETS) {
-            malformed(guard, "the request target has no host");
-            return at;
+            return malformed(guard, at, "the request target has no host");
         }
         guard->state = PATH;
         return at;
     }
     guard->part = (uint8_t)zd_guard_syntax_host((enum zd_host_part)guard->part, *at);
     if (guard->part == ZD_HOST_BAD) {
-        malformed(guard, "the host of the request target is malformed");
-        return at;
+        return malformed(guard, at, "the host of the request target is malformed");
     }
     if (guard->target_bytes == guard->limits->target_bytes) {
-        too_long(guard);
-        return at;
+        return too_long(guard, at);
     }
     guard->target_bytes++;
     return at + 1;
-}
-
-static void target_ends(struct zd_guard *guard)
-{
-    guard->part = 0;
-    guard->state = VERSION;
 }
 
 static const uint8_t *in_path(struct zd_guard *guard, const uint8_t *at, const uint8_t *end)
@@ -225,17 +217,16 @@ static const uint8_t *in_path(struct zd_guard *guard, const uint8_t *at, const u
         return at;
     }
     if (*at == ' ') {
-        target_ends(guard);
+        guard->part = 0;
+        guard->state = VERSION;
         return at + 1;
     }
     if (!zd_guard_syntax_is(*at, ZD_BYTE_TARGET)) {
-        malformed(guard, *at == '#'
-                             ? "the request target has a fragment"
-                             : "the request line contains a control character or lacks a version");
-    } else {
-        too_long(guard);
+        return malformed(guard, at,
+            *at == '#' ? "the request target has a fragment"
+                       : "the request line contains a control character or lacks a version");
     }
-    return at;
+    return too_long(guard, at);
 }
 
 /* "HTTP/1.1" or "HTTP/1.0"; part counts its bytes. */
@@ -251,8 +242,7 @@ static const uint8_t *in_version(struct zd_guard *guard, const uint8_t *at)
     }
     if (guard->part == minor_at ? byte != '0' && byte != '1'
                                 : byte != (uint8_t)version[guard->part]) {
-        malformed(guard, detail);
-        return at;
+        return malformed(guard, at, detail);
     }
     guard->is_1_0 = guard->part == minor_at && byte == '0';
     guard->part++;
@@ -275,13 +265,14 @@ static const uint8_t *at_field(struct zd_guard *guard, const uint8_t *at)
     guard->n_fields++;
     guard->memory_bytes += ZD_GUARD_ENTRY_BYTES;
     if (guard->n_fields > guard->limits->n_fields || is_over_memory(guard)) {
-        too_large(guard);
-    } else if (zd_guard_syntax_is_space(*at)) {
-        malformed(guard, "a field continues on the next line (obs-fold), which is not allowed");
-    } else {
-        guard->n_word = 0;
-        guard->state = NAME;
+        return too_large(guard, at);
     }
+    if (zd_guard_syntax_is_space(*at)) {
+        return malformed(
+            guard, at, "a field continues on the next line (obs-fold), which is not allowed");
+    }
+    guard->n_word = 0;
+    guard->state = NAME;
     return at;
 }
 
@@ -304,26 +295,24 @@ static enum kind kind_of(const struct zd_guard *guard)
 /* A field that frames the request may be given once. */
 static const char *judge_kind(struct zd_guard *guard)
 {
+    static const char *const repeated[] = {
+        [HOST] = "Host is given more than once",
+        [CONTENT_LENGTH] = "Content-Length is given more than once",
+        [TRANSFER_ENCODING] = "Transfer-Encoding is given more than once",
+    };
     const enum kind kind = (enum kind)guard->kind;
+    if (kind == PLAIN || kind == COOKIE) {
+        return NULL;
+    }
     if (guard->in_trailers) {
-        return kind == PLAIN || kind == COOKIE
-                   ? NULL
-                   : "trailers must not contain Host, Content-Length or Transfer-Encoding";
+        return "trailers must not contain Host, Content-Length or Transfer-Encoding";
     }
-    if (kind == HOST) {
-        return guard->n_hosts++ == 0 ? NULL : "Host is given more than once";
-    }
-    if (kind == CONTENT_LENGTH) {
-        const bool is_again = guard->has_length;
-        guard->has_length = true;
-        return is_again ? "Content-Length is given more than once" : NULL;
-    }
-    if (kind == TRANSFER_ENCODING) {
-        const bool is_again = guard->is_chunked;
-        guard->is_chunked = true;
-        return is_again ? "Transfer-Encoding is given more than once" : NULL;
-    }
-    return NULL;
+    bool *has = kind == HOST             ? &guard->has_host
+                : kind == CONTENT_LENGTH ? &guard->has_length
+                                         : &guard->is_chunked;
+    const char *detail = *has ? repeated[kind] : NULL;
+    *has = true;
+    return detail;
 }
 
 static const uint8_t *in_name(struct zd_guard *guard, const uint8_t *at, const uint8_t *end)
@@ -335,14 +324,12 @@ static const uint8_t *in_name(struct zd_guard *guard, const uint8_t *at, const u
         return at;
     }
     if (*at != ':' || guard->n_word == 0) {
-        malformed(guard, "a field line does not begin with a name and a colon");
-        return at;
+        return malformed(guard, at, "a field line does not begin with a name and a colon");
     }
     guard->kind = (uint8_t)kind_of(guard);
     const char *detail = judge_kind(guard);
     if (detail != NULL) {
-        malformed(guard, detail);
-        return at;
+        return malformed(guard, at, detail);
     }
     guard->part = 0;
     guard->number = 0;
@@ -432,8 +419,7 @@ static const uint8_t *in_framing(struct zd_guard *guard, const uint8_t *at, cons
             return at;
         }
         if (!zd_guard_syntax_is_space(*at) && !take_framing(guard, *at)) {
-            malformed(guard, malformed_value[guard->kind]);
-            return at;
+            return malformed(guard, at, malformed_value[guard->kind]);
         }
     }
     return at;
@@ -442,14 +428,13 @@ static const uint8_t *in_framing(struct zd_guard *guard, const uint8_t *at, cons
 static const uint8_t *value_ends(struct zd_guard *guard, const uint8_t *at)
 {
     if (*at != '\r') {
-        malformed(guard, "a field value has a control character");
-    } else if (!framing_ends(guard)) {
-        malformed(guard, malformed_value[guard->kind]);
-    } else {
-        guard->state = LINE_LF;
-        return at + 1;
+        return malformed(guard, at, "a field value has a control character");
     }
-    return at;
+    if (!framing_ends(guard)) {
+        return malformed(guard, at, malformed_value[guard->kind]);
+    }
+    guard->state = LINE_LF;
+    return at + 1;
 }
 
 static const uint8_t *in_value_space(struct zd_guard *guard, const uint8_t *at)
@@ -457,11 +442,10 @@ static const uint8_t *in_value_space(struct zd_guard *guard, const uint8_t *at)
     if (zd_guard_syntax_is_space(*at)) {
         return at + 1;
     }
-    if (*at == '\r') {
-        guard->state = VALUE;
-    } else {
-        malformed(guard, malformed_value[guard->kind]);
+    if (*at != '\r') {
+        return malformed(guard, at, malformed_value[guard->kind]);
     }
+    guard->state = VALUE;
     return at;
 }
 
@@ -486,7 +470,7 @@ static void request_ends(struct zd_guard *guard)
 
 static const char *judge_head(const struct zd_guard *guard)
 {
-    if (guard->n_hosts == 0 && !guard->is_1_0) {
+    if (!guard->has_host && !guard->is_1_0) {
         return "the Host header is missing";
     }
     if (guard->is_chunked && guard->has_length) {
@@ -495,25 +479,32 @@ static const char *judge_head(const struct zd_guard *guard)
     return guard->is_chunked && guard->is_1_0 ? "HTTP/1.0 does not allow Transfer-Encoding" : NULL;
 }
 
-static bool has_room(struct zd_guard *guard, uint64_t n_more)
+static bool has_room(const struct zd_guard *guard, uint64_t n_more)
 {
-    const uint64_t max = zd_guard_body_max(guard);
-    if (n_more > max - guard->body_bytes) {
-        fault(guard, "too_large",
-            max == guard->limits->body_bytes ? "the body exceeds limits.body_bytes"
-                                             : "the body exceeds limits.upload_bytes");
-        return false;
-    }
-    return true;
+    return n_more <= zd_guard_body_max(guard) - guard->body_bytes;
 }
 
-static void head_ends(struct zd_guard *guard)
+static const uint8_t *body_too_large(struct zd_guard *guard, const uint8_t *at)
 {
-    const char *detail = judge_head(guard);
+    return fault(guard, at, "too_large",
+        zd_guard_body_max(guard) == guard->limits->body_bytes
+            ? "the body exceeds limits.body_bytes"
+            : "the body exceeds limits.upload_bytes");
+}
+
+static const uint8_t *at_head_lf(struct zd_guard *guard, const uint8_t *at)
+{
+    const char *detail = *at == '\n' ? NULL : "a line ends with CR without LF";
+    if (detail == NULL && !guard->in_trailers) {
+        detail = judge_head(guard);
+    }
     if (detail != NULL) {
-        malformed(guard, detail);
+        return malformed(guard, at, detail);
+    }
+    if (guard->in_trailers) {
+        request_ends(guard);
     } else if (is_over_memory(guard)) {
-        too_large(guard);
+        return too_large(guard, at);
     } else if (guard->is_chunked) {
         guard->part = 0;
         guard->number = 0;
@@ -522,21 +513,10 @@ static void head_ends(struct zd_guard *guard)
         request_ends(guard);
     } else if (has_room(guard, guard->left)) {
         guard->state = BODY;
-    }
-}
-
-static const uint8_t *at_head_lf(struct zd_guard *guard, const uint8_t *at)
-{
-    if (*at != '\n') {
-        malformed(guard, "a line ends with CR without LF");
-        return at;
-    }
-    if (guard->in_trailers) {
-        request_ends(guard);
     } else {
-        head_ends(guard);
+        return body_too_large(guard, at);
     }
-    return guard->state == FAULT ? at : at + 1;
+    return at + 1;
 }
 
 static const uint8_t *in_body(
@@ -560,8 +540,7 @@ static const uint8_t *in_chunk_size(struct zd_guard *guard, const uint8_t *at)
         return at + 1;
     }
     if (guard->part == 0 || (*at != '\r' && *at != ';' && !zd_guard_syntax_is_space(*at))) {
-        malformed(guard, "a chunk size is malformed");
-        return at;
+        return malformed(guard, at, "a chunk size is malformed");
     }
     guard->state = *at == '\r' ? CHUNK_SIZE_CR : CHUNK_EXTENSION;
     guard->part = ZD_EXTENSION_AFTER;
@@ -577,24 +556,22 @@ static const uint8_t *in_extension(struct zd_guard *guard, const uint8_t *at)
     }
     guard->part = (uint8_t)zd_guard_syntax_extension(part, *at);
     if (guard->part == ZD_EXTENSION_BAD) {
-        malformed(guard, "a chunk extension is malformed");
-    } else if (guard->extension_bytes == EXTENSION_BYTES_MAX) {
-        malformed(guard, "the chunk extensions are too long");
-    } else {
-        guard->extension_bytes++;
-        return at + 1;
+        return malformed(guard, at, "a chunk extension is malformed");
     }
-    return at;
+    if (guard->extension_bytes == EXTENSION_BYTES_MAX) {
+        return malformed(guard, at, "the chunk extensions are too long");
+    }
+    guard->extension_bytes++;
+    return at + 1;
 }
 
 static const uint8_t *at_chunk_size_lf(struct zd_guard *guard, const uint8_t *at)
 {
     if (*at != '\n') {
-        malformed(guard, "a chunk size does not end with CR and LF");
-        return at;
+        return malformed(guard, at, "a chunk size does not end with CR and LF");
     }
     if (!has_room(guard, guard->number)) {
-        return at;
+        return body_too_large(guard, at);
     }
     guard->left = guard->number;
     guard->body_bytes += guard->number;
@@ -655,12 +632,11 @@ static const uint8_t *step_head(struct zd_guard *guard, const uint8_t *at, const
 {
     const uint64_t room = guard->limits->head_bytes - guard->head_bytes;
     if (room == 0 && guard->state >= TARGET && guard->state <= PATH) {
-        too_long(guard);
-        return at;
+        return too_long(guard, at);
     }
     if (room == 0) {
-        fault(guard, "headers_too_large", "the request head exceeds http.connection_bytes");
-        return at;
+        return fault(
+            guard, at, "headers_too_large", "the request head exceeds http.connection_bytes");
     }
     const uint8_t *const stop = (uint64_t)(end - at) > room ? at + room : end;
     const uint64_t n_requests = guard->n_requests;
@@ -719,6 +695,13 @@ static bool is_in_line(enum state state)
     return state >= METHOD && state <= ASTERISK;
 }
 
+static void keep_line(struct zd_guard *guard, const uint8_t *bytes, size_t len)
+{
+    const size_t n = zd_min_u64(len, sizeof guard->line - guard->n_line);
+    memcpy(guard->line + guard->n_line, bytes, n);
+    guard->n_line = (uint8_t)(guard->n_line + n);
+}
+
 bool zd_guard_take(struct zd_guard *guard, uint8_t *bytes, size_t *len, size_t *ret_n_whole)
 {
     const uint8_t *at = bytes;
@@ -731,7 +714,7 @@ bool zd_guard_take(struct zd_guard *guard, uint8_t *bytes, size_t *len, size_t *
         const uint8_t *const next = step(guard, at, end);
         const size_t n = (size_t)(next - at);
         if (is_in_line(state)) {
-            zd_guard_line_keep(&guard->line, at, n);
+            keep_line(guard, at, n);
         }
         if (!is_dropped(state)) {
             if (to != at) {
@@ -754,7 +737,7 @@ bool zd_guard_end(struct zd_guard *guard)
     if (guard->state == START || guard->state == START_LF) {
         return true;
     }
-    malformed(guard, "the connection ended in the middle of a request");
+    (void)malformed(guard, NULL, "the connection ended in the middle of a request");
     return false;
 }
 
@@ -776,14 +759,20 @@ uint64_t zd_guard_body_max(const struct zd_guard *guard)
                          : limits->body_bytes;
 }
 
-void zd_guard_words(const struct zd_guard *guard, struct zd_guard_words *ret_words)
+static void copy_word(char to[ZD_GUARD_LINE_BYTES + 1], const char *word, size_t len)
 {
-    static const struct zd_guard_line none;
-    const bool is_begun = zd_guard_place(guard) != ZD_GUARD_BETWEEN;
-    zd_guard_line_split(is_begun ? &guard->line : &none, ret_words);
+    (void)snprintf(
+        to, ZD_GUARD_LINE_BYTES + 1, "%.*s", len == 0 ? 1 : (int)len, len == 0 ? "-" : word);
 }
 
-bool zd_guard_is_head(const struct zd_guard *guard)
+void zd_guard_words(const struct zd_guard *guard, struct zd_guard_words *ret_words)
 {
-    return guard->is_head;
+    const size_t n = zd_guard_place(guard) == ZD_GUARD_BETWEEN ? 0 : guard->n_line;
+    const char *space = memchr(guard->line, ' ', n);
+    const size_t method_len = space == NULL ? n : (size_t)(space - guard->line);
+    const size_t target_at = space == NULL ? n : method_len + 1;
+    const char *end = memchr(guard->line + target_at, ' ', n - target_at);
+    const size_t target_len = (end == NULL ? n : (size_t)(end - guard->line)) - target_at;
+    copy_word(ret_words->method, guard->line, method_len);
+    copy_word(ret_words->target, guard->line + target_at, target_len);
 }

@@ -4,7 +4,8 @@
 #define ZD_HTTP_GUARD_H
 
 #include "core/base/buf.h"
-#include "server/http/guard_line.h"
+
+#define ZD_GUARD_LINE_BYTES 96
 
 /** The overhead of one field, query parameter or cookie in a connection's memory. */
 #define ZD_GUARD_ENTRY_BYTES 64
@@ -27,11 +28,18 @@ enum zd_guard_place {
     ZD_GUARD_FAULT,
 };
 
-/** The guard of one connection. Callers read only the first three members. */
+/** The start of the current request line; "-" for a missing word. */
+struct zd_guard_words {
+    char method[ZD_GUARD_LINE_BYTES + 1];
+    char target[ZD_GUARD_LINE_BYTES + 1];
+};
+
+/** The guard of one connection. Callers read only the first four members. */
 struct zd_guard {
     uint64_t n_requests; /* complete ones */
     const char *code;    /* of the fault, from problem.h; NULL: no fault */
     const char *detail;  /* one sentence; static */
+    bool is_head; /* the current request is a HEAD, whose answer has no body; false when unknown */
 
     const struct zd_guard_limits *limits;
     uint64_t number;       /* Content-Length, or the size of a chunk */
@@ -47,15 +55,15 @@ struct zd_guard {
     uint8_t part;    /* within what the state reads */
     uint8_t n_word;  /* bytes of word in use; all: the word may be longer */
     uint8_t n_empty; /* lines before the request line */
-    uint8_t n_hosts;
+    uint8_t n_line;  /* bytes of line in use */
+    bool has_host;
     bool has_length;
     bool is_chunked;
     bool is_1_0;
-    bool is_head;
     bool is_put;
     bool in_trailers;
     char word[18]; /* the method, or the field's name in lower case: the beginning of it */
-    struct zd_guard_line line;
+    char line[ZD_GUARD_LINE_BYTES]; /* method, space and target */
 };
 
 /** @param limits borrowed for as long as the guard is used */
@@ -85,8 +93,5 @@ uint64_t zd_guard_body_max(const struct zd_guard *guard);
 
 /** The request line of the current request for the log, up to the faulty byte. */
 void zd_guard_words(const struct zd_guard *guard, struct zd_guard_words *ret_words);
-
-/** Whether the current request is a HEAD, whose answer has no body; false when unknown. */
-bool zd_guard_is_head(const struct zd_guard *guard);
 
 #endif

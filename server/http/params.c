@@ -6,7 +6,7 @@
 
 #include "core/base/num.h"
 #include "core/base/scan.h"
-#include "server/http/percent.h"
+#include "server/http/escape.h"
 
 const char *const zd_params_none[] = {NULL};
 
@@ -19,7 +19,7 @@ static enum zd_status decode_part(
     size_t len = 0;
     while (at < part.len) {
         const bool is_plus = part.ptr[at] == '+';
-        const int byte = zd_percent_next(part.ptr, part.len, &at);
+        const int byte = zd_escape_percent_next(part.ptr, part.len, &at);
         if (byte <= 0) {
             return zd_fail(err, ZD_INVALID, "parameter '%.*s' is not valid percent-encoding",
                 (int)part.len, (const char *)part.ptr);
@@ -47,16 +47,12 @@ static enum zd_status judge_name(const struct zd_params *params, const char *con
     const char *name, struct zd_error *err)
 {
     struct zd_span earlier;
-    const char *fault = NULL;
-    if (!is_allowed(allowed, name)) {
-        fault = "is unknown";
-    } else if (zd_params_find(params, name, &earlier)) {
-        fault = "is repeated";
-    }
-    if (fault == NULL) {
+    const bool is_known = is_allowed(allowed, name);
+    if (is_known && !zd_params_find(params, name, &earlier)) {
         return ZD_OK;
     }
-    const enum zd_status status = zd_fail(err, ZD_INVALID, "parameter '%.100s' %s", name, fault);
+    const enum zd_status status = zd_fail(
+        err, ZD_INVALID, "parameter '%.100s' %s", name, is_known ? "is repeated" : "is unknown");
     zd_fact_name(err, name);
     return status;
 }
@@ -93,29 +89,16 @@ static enum zd_status add_pairs(struct zd_params *params, struct zd_span query,
     while (at < query.len) {
         const uint8_t *end = memchr(query.ptr + at, '&', query.len - at);
         const size_t len = end == NULL ? query.len - at : (size_t)(end - query.ptr) - at;
-        if (len > 0) {
-            ZD_TRY(add_pair(params, (struct zd_span){query.ptr + at, len}, &to, allowed, err));
+        const struct zd_span pair = {query.ptr + at, len};
+        char *const mark = to;
+        const enum zd_status status = len == 0 ? ZD_OK : add_pair(params, pair, &to, allowed, err);
+        if (status != ZD_OK && allowed != NULL) {
+            return status;
         }
+        to = status == ZD_OK ? to : mark; /* where all are accepted, unreadable ones are left out */
         at += len + 1;
     }
     return ZD_OK;
-}
-
-/* Where everything is accepted, unreadable parameters are left out. */
-static void add_what_is_readable(struct zd_params *params, struct zd_span query)
-{
-    char *to = params->memory;
-    size_t at = 0;
-    while (at < query.len && params->n < ZD_PARAMS_MAX) {
-        const uint8_t *end = memchr(query.ptr + at, '&', query.len - at);
-        const size_t len = end == NULL ? query.len - at : (size_t)(end - query.ptr) - at;
-        char *mark = to;
-        if (len > 0 &&
-            add_pair(params, (struct zd_span){query.ptr + at, len}, &to, NULL, NULL) != ZD_OK) {
-            to = mark;
-        }
-        at += len + 1;
-    }
 }
 
 enum zd_status zd_params_parse(struct zd_span query, const char *const *allowed,
@@ -134,14 +117,10 @@ enum zd_status zd_params_parse(struct zd_span query, const char *const *allowed,
     if (params.memory == NULL) {
         return zd_fail(err, ZD_NO_MEMORY, "no memory for %zu bytes of query", query.len);
     }
-    if (allowed == NULL) {
-        add_what_is_readable(&params, query);
-    } else {
-        const enum zd_status status = add_pairs(&params, query, allowed, err);
-        if (status != ZD_OK) {
-            zd_params_done(&params);
-            return status;
-        }
+    const enum zd_status status = add_pairs(&params, query, allowed, allowed == NULL ? NULL : err);
+    if (status != ZD_OK) {
+        zd_params_done(&params);
+        return status;
     }
     *ret_params = params;
     return ZD_OK;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/base/emit.h"
+#include "core/base/num.h"
 #include "core/base/scan.h"
 
 #define TYPE_BYTES 64 /* of a problem type: the longest code and what stands before it */
@@ -58,13 +58,20 @@ const struct zd_problem_kind zd_problem_kinds[] = {
     {NULL, 0, NULL},
 };
 
-const struct zd_problem_kind *zd_problem_kind(const char *code)
+/* NULL: no such code. */
+static const struct zd_problem_kind *find_kind(const char *code)
 {
     const struct zd_problem_kind *kind = zd_problem_kinds;
     while (kind->code != NULL && strcmp(kind->code, code) != 0) {
         kind++;
     }
-    assert(kind->code != NULL);
+    return kind->code == NULL ? NULL : kind;
+}
+
+const struct zd_problem_kind *zd_problem_kind(const char *code)
+{
+    const struct zd_problem_kind *kind = find_kind(code);
+    assert(kind != NULL);
     return kind;
 }
 
@@ -74,7 +81,7 @@ const struct zd_problem_kind *zd_problem_kind_of(const struct zd_problem *proble
         {"corrupt_chunk", 422, "The bytes are not a valid chunk"},
         {"store_error", 503, "A store stopped accepting writes"},
     };
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+    for (size_t i = 0; i < ZD_COUNT_OF(others); i++) {
         if (problem->http_status == others[i].http_status &&
             strcmp(problem->code, others[i].code) == 0) {
             return &others[i];
@@ -85,40 +92,26 @@ const struct zd_problem_kind *zd_problem_kind_of(const struct zd_problem *proble
 
 const char *zd_problem_code_of(enum zd_status status)
 {
-    switch (status) {
-    case ZD_INVALID:
-        return "bad_request";
-    case ZD_UNSUPPORTED:
-        return "unsupported_extension";
-    case ZD_CORRUPT:
-        return "corrupt_chunk";
-    case ZD_OUT_OF_BOUNDS:
-        return "out_of_bounds";
-    case ZD_TOO_LARGE:
-        return "too_large";
-    case ZD_NOT_FOUND:
-        return "key_not_found";
-    case ZD_PRECONDITION:
-        return "precondition_failed";
-    case ZD_READ_ONLY:
-        return "read_only";
-    case ZD_STORE:
-        return "store_error";
-    case ZD_TIMEOUT:
-        return "store_timeout";
-    case ZD_NO_SPACE:
-        return "no_space";
-    case ZD_NO_MEMORY:
-    case ZD_AGAIN:
-        return "overloaded";
-    case ZD_CANCELLED:
-        return "draining"; /* a shutdown drops queued work */
-    case ZD_OK:
-    case ZD_NOT_MODIFIED:
-    case ZD_INTERNAL:
-        return "internal";
-    }
-    return "internal";
+    static const char *const codes[] = {
+        [ZD_OK] = "internal",
+        [ZD_NOT_MODIFIED] = "internal",
+        [ZD_INTERNAL] = "internal",
+        [ZD_INVALID] = "bad_request",
+        [ZD_UNSUPPORTED] = "unsupported_extension",
+        [ZD_CORRUPT] = "corrupt_chunk",
+        [ZD_OUT_OF_BOUNDS] = "out_of_bounds",
+        [ZD_TOO_LARGE] = "too_large",
+        [ZD_NOT_FOUND] = "key_not_found",
+        [ZD_PRECONDITION] = "precondition_failed",
+        [ZD_READ_ONLY] = "read_only",
+        [ZD_STORE] = "store_error",
+        [ZD_TIMEOUT] = "store_timeout",
+        [ZD_NO_SPACE] = "no_space",
+        [ZD_NO_MEMORY] = "overloaded",
+        [ZD_AGAIN] = "overloaded",
+        [ZD_CANCELLED] = "draining", /* a shutdown drops queued work */
+    };
+    return codes[status];
 }
 
 enum zd_unavailable zd_problem_unavailable(const struct zd_problem *problem)
@@ -167,13 +160,11 @@ const char *zd_problem_code_of_faults(const struct zd_faults *faults)
     }
     for (size_t i = 0; i < faults->n_items; i++) {
         const struct zd_fault *fault = &faults->item[i];
-        if (fault->severity != ZD_FAULT_UNSUPPORTED || !is_problem_code(fault->code)) {
-            continue;
-        }
-        for (const struct zd_problem_kind *kind = zd_problem_kinds; kind->code != NULL; kind++) {
-            if (strcmp(kind->code, fault->code) == 0) {
-                return kind->code;
-            }
+        const bool may_be_code =
+            fault->severity == ZD_FAULT_UNSUPPORTED && is_problem_code(fault->code);
+        const struct zd_problem_kind *kind = may_be_code ? find_kind(fault->code) : NULL;
+        if (kind != NULL) {
+            return kind->code;
         }
     }
     return faults->out_of_memory ? "overloaded" : "unsupported_extension";
@@ -281,13 +272,6 @@ static void emit_errors(struct zd_emit *emit, const struct zd_faults *faults)
     zd_emit_array_end(emit);
 }
 
-static void emit_extra(struct zd_emit *emit, const struct zd_json *extra)
-{
-    for (void *at = zd_json_next(extra, NULL); at != NULL; at = zd_json_next(extra, at)) {
-        zd_emit_member_json(emit, zd_json_iter_name(at), zd_json_iter_value(at));
-    }
-}
-
 const char *zd_problem_detail(const struct zd_problem *problem)
 {
     if (problem->detail != NULL) {
@@ -304,10 +288,9 @@ void zd_problem_add(const struct zd_problem *problem, const char *instance, stru
     struct zd_emit emit;
     zd_emit_init(&emit, text, false);
     zd_emit_object(&emit);
-    zd_emit_key(&emit, "type");
     char type[TYPE_BYTES];
     (void)snprintf(type, sizeof type, "urn:zarrd:problem:%s", kind->code);
-    zd_emit_string(&emit, type);
+    zd_emit_member_string(&emit, "type", type);
     zd_emit_member_string(&emit, "title", kind->title);
     zd_emit_member_u64(&emit, "status", kind->http_status);
     emit_fact(&emit, "detail", zd_problem_detail(problem));
@@ -328,6 +311,9 @@ void zd_problem_add(const struct zd_problem *problem, const char *instance, stru
         }
         zd_emit_array_end(&emit);
     }
-    emit_extra(&emit, problem->extra);
+    const struct zd_json *extra = problem->extra;
+    for (void *at = zd_json_next(extra, NULL); at != NULL; at = zd_json_next(extra, at)) {
+        zd_emit_member_json(&emit, zd_json_iter_name(at), zd_json_iter_value(at));
+    }
     zd_emit_object_end(&emit);
 }

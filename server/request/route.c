@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "server/http/percent.h"
+#include "server/http/escape.h"
 
 struct zd_span zd_route_path(const char *target, struct zd_span *ret_query)
 {
@@ -48,7 +48,7 @@ enum zd_status zd_route_decode(struct zd_span raw, struct zd_text *to, struct zd
     if (raw.len == 0 || raw.ptr[0] != '/') {
         return zd_fail(err, ZD_INVALID, "the path does not begin with '/'");
     }
-    ZD_TRY(zd_percent_decode(raw, to->at, &to->len, err));
+    ZD_TRY(zd_escape_percent_decode(raw, to->at, &to->len, err));
     if (has_dot_segment(to->at)) {
         return zd_fail(err, ZD_INVALID, "the path has a '.' or '..' segment");
     }

@@ -4,8 +4,8 @@
 
 #include "core/base/num.h"
 #include "core/base/scan.h"
+#include "server/http/escape.h"
 #include "server/http/params.h"
-#include "server/http/percent.h"
 #include "server/slice/slice_params.h"
 #include "tests/fuzz/input.h"
 
@@ -35,9 +35,9 @@ static void check_again(const struct zd_params *params, const char *const *allow
     ZD_SCOPED_TEXT(query, ENCODED_BYTES_MAX);
     for (uint32_t i = 0; i < params->n; i++) {
         zd_text_add(&query, i == 0 ? "" : "&");
-        (void)zd_percent_encode(zd_span_of(params->name[i]), &query);
+        (void)zd_escape_percent_encode(zd_span_of(params->name[i]), &query);
         zd_text_add(&query, "=");
-        (void)zd_percent_encode(params->value[i], &query);
+        (void)zd_escape_percent_encode(params->value[i], &query);
     }
     struct zd_params again;
     zd_fuzz_insist(query.status == ZD_OK);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "core/base/num.h"
-#include "server/http/percent.h"
+#include "server/http/escape.h"
 #include "server/runtime/server.h"
 #include "server/slice/slice_params.h"
 #include "tests/fuzz/input.h"
@@ -16,7 +16,7 @@ static void add_param(struct zd_text *query, const char *name, struct zd_span va
     zd_text_add(query, query->len == 0 ? "" : "&");
     zd_text_add(query, name);
     zd_text_add(query, "=");
-    (void)zd_percent_encode(value, query);
+    (void)zd_escape_percent_encode(value, query);
 }
 
 static void add_shape(struct zd_text *query, const struct zd_slice_params *ask)

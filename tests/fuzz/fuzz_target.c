@@ -5,7 +5,7 @@
 #include "core/base/num.h"
 #include "core/base/scan.h"
 #include "core/base/text.h"
-#include "server/http/percent.h"
+#include "server/http/escape.h"
 #include "server/request/route.h"
 #include "tests/fuzz/input.h"
 
@@ -41,7 +41,7 @@ static void check_encoding(const struct zd_text *path)
 {
     ZD_SCOPED_TEXT(encoded, ENCODED_BYTES_MAX);
     ZD_SCOPED_TEXT(again, ENCODED_BYTES_MAX);
-    zd_fuzz_insist(zd_percent_encode(zd_text_span(path), &encoded) == ZD_OK);
+    zd_fuzz_insist(zd_escape_percent_encode(zd_text_span(path), &encoded) == ZD_OK);
     zd_fuzz_insist(zd_route_decode(zd_text_span(&encoded), &again, NULL) == ZD_OK);
     zd_fuzz_insist(zd_span_equal(zd_text_span(path), zd_text_span(&again)));
 }

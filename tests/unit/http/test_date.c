@@ -28,6 +28,8 @@ static const struct {
     {"Thu, 29 Feb 1900 00:00:00 GMT", false, 0}, /* no leap year */
     {"Mon, 31 Apr 2000 00:00:00 GMT", false, 0},
     {"Sat, 31 Dec 2016 23:59:60 GMT", true, INT64_C(1483228800)}, /* a leap second */
+    {"Sun Nov  6 08:49:97 1994", false, 0},
+    {"Sun, 06 nov 1994 08:49:37 GMT", false, 0},
     {DATE " ", false, 0},
     {"784111777", false, 0},
     {"", false, 0},

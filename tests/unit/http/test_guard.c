@@ -228,10 +228,10 @@ START_TEST(a_stream_ends_between_requests_only)
     ck_assert(takes_text(&guard, "\r\n"));
     ck_assert(zd_guard_end(&guard));
     ck_assert(takes_text(&guard, "HEAD / HTTP/1.1\r\n"));
-    ck_assert(zd_guard_is_head(&guard));
+    ck_assert(guard.is_head);
     ck_assert(!zd_guard_end(&guard));
     ck_assert_str_eq(guard.code, "bad_request");
-    ck_assert(zd_guard_is_head(&guard));
+    ck_assert(guard.is_head);
 }
 END_TEST
 

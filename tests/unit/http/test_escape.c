@@ -1,5 +1,5 @@
-/* Percent-encoding, fact by fact. */
-#include "server/http/percent.h"
+/* Text for URLs and for HTML, fact by fact. */
+#include "server/http/escape.h"
 
 #include <string.h>
 
@@ -25,7 +25,8 @@ START_TEST(paths_are_decoded_once)
 {
     char to[64];
     size_t len = 0;
-    const enum zd_status status = zd_percent_decode(zd_span_of(paths[_i].raw), to, &len, NULL);
+    const enum zd_status status =
+        zd_escape_percent_decode(zd_span_of(paths[_i].raw), to, &len, NULL);
     ck_assert_msg(status == paths[_i].status, "%s: %s", paths[_i].raw, zd_status_name(status));
     if (status == ZD_OK) {
         ck_assert_str_eq(to, paths[_i].decoded);
@@ -37,8 +38,16 @@ END_TEST
 START_TEST(paths_are_encoded_for_links)
 {
     ZD_SCOPED_TEXT(text, 256);
-    ck_assert_int_eq(zd_percent_encode(zd_span_of("a b/~c\xc3\xa9%?#"), &text), ZD_OK);
+    ck_assert_int_eq(zd_escape_percent_encode(zd_span_of("a b/~c\xc3\xa9%?#"), &text), ZD_OK);
     ck_assert_str_eq(text.at, "a%20b/~c%C3%A9%25%3F%23");
+}
+END_TEST
+
+START_TEST(what_has_a_meaning_is_escaped)
+{
+    ZD_SCOPED_TEXT(page, 64);
+    zd_escape_html(&page, "<a b=\"1\">&amp;\xc3\xa9");
+    ck_assert_str_eq(page.at, "&lt;a b=&quot;1&quot;&gt;&amp;amp;\xc3\xa9");
 }
 END_TEST
 
@@ -46,4 +55,5 @@ void zd_unit_tests(TCase *tests)
 {
     tcase_add_loop_test(tests, paths_are_decoded_once, 0, ZD_COUNT_OF(paths));
     tcase_add_test(tests, paths_are_encoded_for_links);
+    tcase_add_test(tests, what_has_a_meaning_is_escaped);
 }

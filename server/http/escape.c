@@ -1,12 +1,12 @@
-/* Percent-encoding (RFC 3986, 2.1). */
-#include "server/http/percent.h"
+/* Text escaped for URLs (RFC 3986, 2.1) and for HTML. */
+#include "server/http/escape.h"
 
 #include <string.h>
 
 #include "core/base/scan.h"
 #include "server/http/guard_syntax.h"
 
-int zd_percent_next(const uint8_t *text, size_t len, size_t *at)
+int zd_escape_percent_next(const uint8_t *text, size_t len, size_t *at)
 {
     const uint8_t c = text[*at];
     if (c != '%') {
@@ -40,7 +40,7 @@ static const char *forbidden_in_path(int byte, bool was_encoded)
     return byte == '/' && was_encoded ? "an encoded slash (%2F)" : NULL;
 }
 
-enum zd_status zd_percent_decode(
+enum zd_status zd_escape_percent_decode(
     struct zd_span text, char *to, size_t *ret_len, struct zd_error *err)
 {
     size_t at = 0;
@@ -48,7 +48,7 @@ enum zd_status zd_percent_decode(
     while (at < text.len) {
         const size_t position = at;
         const bool is_encoded = text.ptr[at] == '%';
-        const int byte = zd_percent_next(text.ptr, text.len, &at);
+        const int byte = zd_escape_percent_next(text.ptr, text.len, &at);
         const char *fault =
             byte < 0 ? "'%' without two hexadecimal digits" : forbidden_in_path(byte, is_encoded);
         if (fault != NULL) {
@@ -67,7 +67,7 @@ enum zd_status zd_percent_decode(
     return ZD_OK;
 }
 
-enum zd_status zd_percent_encode(struct zd_span text, struct zd_text *to)
+enum zd_status zd_escape_percent_encode(struct zd_span text, struct zd_text *to)
 {
     static const char plain[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/"; /* RFC 3986, 2.3 */
@@ -80,4 +80,27 @@ enum zd_status zd_percent_encode(struct zd_span text, struct zd_text *to)
         }
     }
     return to->status;
+}
+
+void zd_escape_html(struct zd_text *page, const char *text)
+{
+    for (const char *at = text; *at != '\0'; at++) {
+        switch (*at) {
+        case '&':
+            zd_text_add(page, "&amp;");
+            break;
+        case '<':
+            zd_text_add(page, "&lt;");
+            break;
+        case '>':
+            zd_text_add(page, "&gt;");
+            break;
+        case '"':
+            zd_text_add(page, "&quot;");
+            break;
+        default:
+            zd_text_add_char(page, *at);
+            break;
+        }
+    }
 }
