@@ -75,10 +75,10 @@ static enum outcome wait_for(struct zd_commit *commit, enum zd_next next)
     return NEXT;
 }
 
-static enum outcome go_through(struct zd_commit *commit, enum zd_edit_pass_name name)
+static enum outcome go_through(struct zd_commit *commit, enum zd_edit_phase phase)
 {
     struct zd_edit_set *set = &commit->set;
-    const enum zd_next next = zd_edit_set_go_on(set, name);
+    const enum zd_next next = zd_edit_set_go_on(set, phase);
     if (next == ZD_WAIT) {
         zd_machine_want(&commit->place, next);
         return MORE;
@@ -88,14 +88,14 @@ static enum outcome go_through(struct zd_commit *commit, enum zd_edit_pass_name 
 
 static enum outcome lock_objects(struct zd_commit *commit)
 {
-    const enum outcome outcome = go_through(commit, ZD_EDIT_PASS_LOCK);
+    const enum outcome outcome = go_through(commit, ZD_EDIT_LOCK);
     commit->may_be_stale = commit->may_be_stale || outcome == MORE;
     return outcome;
 }
 
 static enum outcome stage_objects(struct zd_commit *commit)
 {
-    return go_through(commit, ZD_EDIT_PASS_STAGE);
+    return go_through(commit, ZD_EDIT_STAGE);
 }
 
 /* ---- commits that must be checked as a whole ---- */
@@ -380,7 +380,7 @@ static enum outcome take_node(struct zd_commit *commit)
 
 static enum outcome commit_objects(struct zd_commit *commit)
 {
-    const enum outcome outcome = go_through(commit, ZD_EDIT_PASS_COMMIT);
+    const enum outcome outcome = go_through(commit, ZD_EDIT_COMMIT);
     if (outcome == NEXT) {
         commit->counts = zd_edit_set_count(&commit->set);
     }
@@ -395,7 +395,7 @@ static enum outcome report_events(struct zd_commit *commit)
 
 static enum outcome settle_objects(struct zd_commit *commit)
 {
-    return go_through(commit, ZD_EDIT_PASS_SETTLE);
+    return go_through(commit, ZD_EDIT_SETTLE);
 }
 
 /* Statuses that say that nothing was changed are not true of a commit that could not be undone. */
@@ -418,7 +418,7 @@ static void report_remains(
 
 static enum outcome undo_objects(struct zd_commit *commit)
 {
-    const enum outcome outcome = go_through(commit, ZD_EDIT_PASS_UNDO);
+    const enum outcome outcome = go_through(commit, ZD_EDIT_UNDO);
     const struct zd_error *why = NULL;
     ZD_SCOPED_TEXT(keys, KEYS_BYTES_MAX);
     if (outcome == MORE) {

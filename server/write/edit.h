@@ -1,24 +1,96 @@
-/* The merged form of edits: concurrent edits of one object share one read, one rewrite and one
- * write, and n edits cost fewer than n writes. Thread: loop. */
+/* One change of a stored object that holds chunks: read, change, write, so that no writer's change
+ * is lost. Thread: loop.
+ *
+ * - The caller holds ZD_LOCK_CHUNKS (or _APPEND) of the array's path, has read the node under it,
+ *   and keeps the lock until the edit has ended or is released (zd_edit_give_up).
+ * - The edit locks the object. Every write has the store's precondition: when another process was
+ *   faster, the edit is made again on what that process wrote, at most ZD_EDIT_TRIES_MAX times; but
+ *   an edit with a condition of its own fails with ZD_PRECONDITION.
+ * - An edit that covers the object (zd_rewrite_edit_is_whole) writes it without reading.
+ * - The dataset and the array decide whether chunks of nothing but the fill value are stored.
+ * - The caller has admitted the memory (zd_rewrite_cost_bytes for each edit under way).
+ *
+ * wait.status: ZD_OK; those of zd_rewrite, of an edit and of the whole; ZD_PRECONDITION;
+ * ZD_NO_SPACE, ZD_READ_ONLY, ZD_STORE ... of the store; ZD_CANCELLED: the work was dropped. */
 #ifndef ZD_WRITE_EDIT_H
 #define ZD_WRITE_EDIT_H
 
-#include "server/write/edit_want.h"
+#include "core/array/rewrite.h"
+#include "core/store/store.h"
+#include "server/data/catalog.h"
+#include "server/runtime/workers.h"
 
-struct zd_server;
+#define ZD_EDIT_TRIES_MAX 16
+
+struct zd_edit_load;
+
+/** One edit of one stored object. */
+struct zd_edit_want {
+    struct zd_wait wait;
+    /* in */
+    struct zd_edit *edit; /* owned, of zd_rewrite_edit_new; lent until the end, which sets its
+                           * outcome: it must not move, even when the want is released */
+    enum zd_condition condition;     /* on the stored object, as the client saw it */
+    struct zd_generation generation; /* of ZD_CONDITION_GENERATION */
+    bool is_dry;                     /* do everything but the write */
+    bool drops_elements; /* of a staged edit: its elements are freed once it is staged, so that it
+                          * fails with ZD_PRECONDITION when another process writes later */
+    struct zd_job_owner owner; /* for whom a worker works */
+    /* out, with ZD_OK */
+    struct zd_stat stat; /* of the stored object from now on; zero: it is absent. Of a dry edit: as
+                          * it was */
+    struct zd_edit_load *load; /* its own: NULL when nothing is under way */
+};
 
 void zd_edit_init(struct zd_server *server);
 void zd_edit_done(struct zd_server *server); /* nothing is under way */
 
 /**
- * Make one edit. Edits that wait for the same object are made together, in the order of arrival,
- * and each ends with its own status, once the store has acknowledged the write.
+ * Make one edit. Edits that wait for the same object are made together, in the order of arrival:
+ * they share one read, one rewrite and one write. Each ends with its own status, and its event is
+ * sent, when the store has acknowledged the write.
  * @return ZD_NEXT or ZD_WAIT
  */
 enum zd_next zd_edit_want(struct zd_node *node, struct zd_edit_want *want);
 
-/** Of both forms: stop waiting, and free the edit, now or when it is over. An edit that has not
- * begun is dropped, one that has is completed. Accepts a zeroed want, and one that has ended. */
+/** What is done with each of many objects that change as a whole or not at all. */
+enum zd_edit_phase {
+    ZD_EDIT_LOCK,   /* wait for the object's lock */
+    ZD_EDIT_STAGE,  /* read what is stored, judge the condition, make the new object and stage its
+                       bytes: everything but the rename; the outcome of the edit is known then */
+    ZD_EDIT_COMMIT, /* publish what was staged, and keep what was stored before; once begun it is
+                       completed, even if the want is released */
+    ZD_EDIT_SETTLE, /* all are committed: drop what was stored before, and release the lock; always
+                       ZD_OK */
+    ZD_EDIT_UNDO,   /* another object could not be committed: put back what was stored before. The
+                       object stays locked. Nothing happens when its commit has changed nothing */
+    ZD_EDIT_PHASES,
+};
+
+/**
+ * Begin a phase of a staged edit: lock all objects, stage all, commit all, and then settle or undo
+ * all. Each call ends with want->wait. After a failure only ZD_EDIT_UNDO, where another object was
+ * committed, and zd_edit_release may follow. The caller sends the events, for all objects at once,
+ * unless it has released the want.
+ *
+ * No deadlock: a writer locks its objects in the order of their grid indices (C order), each when
+ * it holds the one before. Staging and committing may go on side by side.
+ *
+ * @param node of ZD_EDIT_LOCK: the array; not used by the other phases
+ *
+ * wait.status of ZD_EDIT_UNDO: ZD_OK; ZD_PRECONDITION: another process has written the object
+ * since, and that stays; those of the store: it is as it was committed, also by a commit that has
+ * failed itself, since it could not be synced
+ */
+enum zd_next zd_edit_staged(
+    struct zd_node *node, struct zd_edit_want *want, enum zd_edit_phase phase);
+
+/** The key of a locked object; borrowed until the want is released. */
+const char *zd_edit_key(const struct zd_edit_want *want);
+
+/** Stop waiting, and free the edit, now or when it is over; of a staged edit release the lock, and
+ * discard what is staged or kept. An edit that has not begun is dropped, one that has is completed.
+ * Accepts a zeroed want, and one that has ended. */
 void zd_edit_release(struct zd_edit_want *want);
 
 /**

@@ -19,21 +19,16 @@
 static enum zd_next step_lock(struct zd_edit_run *run);
 static enum zd_next step_read(struct zd_edit_run *run);
 static enum zd_next step_work(struct zd_edit_run *run);
-
-enum zd_status zd_edit_run_name_object(const struct zd_node *node, const struct zd_edit *edit,
-    struct zd_edit_run_name *name, struct zd_error *err)
-{
-    char *key = (char *)name->byte + sizeof node->dataset->id;
-    ZD_TRY(zd_object_key_of(node, edit->level, edit->part.chunk, key, err));
-    zd_store_u32(name->byte, node->dataset->id);
-    name->key = (struct zd_span){.ptr = name->byte, .len = sizeof node->dataset->id + strlen(key)};
-    return ZD_OK;
-}
+static enum zd_next step_write(struct zd_edit_run *run);
+static enum zd_next step_commit(struct zd_edit_run *run);
 
 /* ---- memory ---- */
 
 void zd_edit_run_free_load(struct zd_edit_load *load)
 {
+    if (load == NULL) {
+        return;
+    }
     if (load->want == NULL) {
         zd_rewrite_edit_free(load->edit);
     } else {
@@ -91,13 +86,11 @@ struct zd_edit_run *zd_edit_run_new(struct zd_dataset *dataset, struct zd_span m
     return run;
 }
 
-struct zd_edit_load *zd_edit_run_add(
-    struct zd_edit_run *run, struct zd_list *list, struct zd_node *node, struct zd_edit_want *want)
+struct zd_edit_load *zd_edit_run_new_load(struct zd_node *node, struct zd_edit_want *want)
 {
     struct zd_edit_load *load = zd_alloc_zero(1, sizeof *load);
     if (load != NULL) {
         *load = (struct zd_edit_load){
-            .run = run,
             .want = want,
             .node = zd_node_ref(node),
             .edit = want->edit,
@@ -108,15 +101,8 @@ struct zd_edit_load *zd_edit_run_add(
             .owner = want->owner,
         };
         want->load = load;
-        zd_list_push_back(list, &load->link);
     }
     return load;
-}
-
-enum zd_next zd_edit_run_no_memory(struct zd_edit_want *want)
-{
-    want->wait.status = zd_fail(&want->wait.err, ZD_NO_MEMORY, "no memory to change a chunk");
-    return ZD_NEXT;
 }
 
 /* ---- the ends ---- */
@@ -136,7 +122,8 @@ static void answer(const struct zd_edit_run *run, struct zd_edit_load *load, enu
     }
 }
 
-enum zd_next zd_edit_run_report(
+/* A staged edit has come to a stop. */
+static enum zd_next report(
     struct zd_edit_run *run, enum zd_status status, const struct zd_error *err)
 {
     struct zd_edit_load *load = zd_edit_run_first(&run->batch);
@@ -176,7 +163,7 @@ static enum zd_next settle(
     struct zd_edit_run *run, enum zd_status status, const struct zd_error *err)
 {
     if (run->is_staged) {
-        return zd_edit_run_report(run, status, err);
+        return report(run, status, err);
     }
     for (struct zd_edit_load *load; (load = zd_edit_run_first(&run->batch)) != NULL;) {
         end_load(run, load, status, err);
@@ -219,7 +206,7 @@ static bool needs_read(const struct zd_edit_run *run)
            !zd_rewrite_edit_is_whole(first->node->layout, first->edit);
 }
 
-enum zd_next zd_edit_run_batch(struct zd_edit_run *run)
+static enum zd_next step_batch(struct zd_edit_run *run)
 {
     run->stat = (struct zd_stat){0};
     run->rewrite = (struct zd_rewrite){.old_is_unknown = !needs_read(run)};
@@ -239,7 +226,7 @@ static enum zd_next step_locked(struct zd_edit_run *run)
     if (wait->status != ZD_OK) {
         return settle(run, wait->status, &wait->err);
     }
-    return run->is_staged ? zd_edit_run_report(run, ZD_OK, NULL) : zd_edit_run_batch(run);
+    return run->is_staged ? report(run, ZD_OK, NULL) : step_batch(run);
 }
 
 static enum zd_next step_lock(struct zd_edit_run *run)
@@ -272,7 +259,7 @@ static enum zd_next lose_condition(struct zd_edit_run *run)
     const enum zd_status status =
         zd_fail(&err, ZD_PRECONDITION, "chunk %s was replaced by another writer", run->key);
     if (run->is_staged) {
-        return zd_edit_run_report(run, status, &err);
+        return report(run, status, &err);
     }
     end_load(run, zd_edit_run_first(&run->batch), status, &err);
     return zd_list_is_empty(&run->batch) ? step_again(run) : ZD_NEXT;
@@ -316,8 +303,6 @@ static uint64_t cost_ns(const struct zd_edit_run *run)
     return ns;
 }
 
-static enum zd_next step_write(struct zd_edit_run *run);
-
 /* One edit may make the batch fail; the others may succeed alone. */
 static bool has_failed_together(const struct zd_edit_run *run)
 {
@@ -335,7 +320,7 @@ static enum zd_next take_apart(struct zd_edit_run *run)
         zd_list_push_front(&run->waiting, last);
         run->n_alone++;
     }
-    return zd_edit_run_batch(run);
+    return step_batch(run);
 }
 
 static enum zd_next step_worked(struct zd_edit_run *run)
@@ -445,9 +430,8 @@ static enum zd_next step_written(struct zd_edit_run *run)
 {
     const struct zd_wait *wait = &run->write.wait;
     if (run->write.kind == ZD_WRITE_STAGE) {
-        return run->is_committing && wait->status == ZD_OK
-                   ? zd_edit_run_commit(run)
-                   : zd_edit_run_report(run, wait->status, &wait->err);
+        return run->is_committing && wait->status == ZD_OK ? step_commit(run)
+                                                           : report(run, wait->status, &wait->err);
     }
     if (wait->status == ZD_PRECONDITION) {
         return step_beaten(run);
@@ -488,7 +472,7 @@ static enum zd_next step_write(struct zd_edit_run *run)
     struct zd_buf *bytes = run->rewrite.bytes;
     const bool is_to_stage = run->is_staged && !run->is_committing;
     if (bytes == NULL && is_to_stage) {
-        return zd_edit_run_report(run, ZD_OK, NULL); /* only the commit can fail */
+        return report(run, ZD_OK, NULL); /* only the commit can fail */
     }
     run->write = (struct zd_store_write_want){
         .wait = zd_machine_wait(&run->machine),
@@ -506,7 +490,7 @@ static enum zd_next step_write(struct zd_edit_run *run)
     return next;
 }
 
-enum zd_next zd_edit_run_commit(struct zd_edit_run *run)
+static enum zd_next step_commit(struct zd_edit_run *run)
 {
     if (!run->rewrite.is_changed || zd_edit_run_first(&run->batch)->is_dry) {
         return settle(run, ZD_OK, NULL);
@@ -518,4 +502,49 @@ enum zd_next zd_edit_run_commit(struct zd_edit_run *run)
     set_condition(run);
     run->step = step_written;
     return zd_store_write_want(run->dataset, run->key, &run->write);
+}
+
+/* ---- what was stored before ---- */
+
+static enum zd_next step_kept(struct zd_edit_run *run)
+{
+    const struct zd_wait *wait = &run->write.wait;
+    if (run->write.kind == ZD_WRITE_SETTLE) {
+        zd_lock_release(&run->lock);
+    }
+    return report(run, wait->status, &wait->err);
+}
+
+/* A store that could not sync a change takes no more writes: that commit's failure is the undo's as
+ * well. */
+static enum zd_next step_keep(struct zd_edit_run *run)
+{
+    run->step = step_kept;
+    return run->write.is_unsynced ? ZD_NEXT
+                                  : zd_store_write_want(run->dataset, run->key, &run->write);
+}
+
+void zd_edit_run_begin_phase(struct zd_edit_load *load, enum zd_edit_phase phase)
+{
+    struct zd_edit_run *run = load->run;
+    load->is_answered = false;
+    switch (phase) {
+    case ZD_EDIT_LOCK:
+    case ZD_EDIT_PHASES:
+        run->step = step_lock;
+        break;
+    case ZD_EDIT_STAGE:
+        run->step = step_batch;
+        break;
+    case ZD_EDIT_COMMIT:
+        run->is_committing = true;
+        run->step = step_commit;
+        break;
+    case ZD_EDIT_SETTLE:
+    case ZD_EDIT_UNDO:
+        run->write.kind = phase == ZD_EDIT_SETTLE ? ZD_WRITE_SETTLE : ZD_WRITE_UNDO;
+        run->step = step_keep;
+        load->edit->status = ZD_OK; /* its own outcome was answered before */
+        break;
+    }
 }

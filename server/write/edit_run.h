@@ -1,4 +1,4 @@
-/* One stored object being changed: what server/write/edit*.c share. Thread: loop.
+/* One stored object being changed: what edit.c and edit_run.c share. Thread: loop.
  *
  *     waiting -> locked -> read -> rewritten -> written -> answered
  *                           ^                      |
@@ -15,7 +15,7 @@
 #include "server/data/object_cache.h"
 #include "server/data/range_read.h"
 #include "server/runtime/machine.h"
-#include "server/write/edit_want.h"
+#include "server/write/edit.h"
 #include "server/write/lock.h"
 #include "server/write/store_write.h"
 
@@ -35,7 +35,7 @@ struct zd_edit_load {
     bool is_dry;
     bool drops_elements;
     bool has_begun;   /* it is in the batch */
-    bool is_answered; /* of the staged form: its machine is done until the next call */
+    bool is_answered; /* of a staged edit: its machine is done until the next call */
     struct zd_job_owner owner;
 };
 
@@ -61,8 +61,9 @@ struct zd_edit_run {
     uint32_t n_tries;
     uint32_t n_alone; /* waiting edits to be made one at a time: together they have failed */
     bool has_timer;
-    bool is_staged;     /* the staged form */
-    bool is_committing; /* of it: it is completed even if released */
+    bool has_begun; /* its machine */
+    bool is_staged;
+    bool is_committing; /* it is completed even if its want is released */
     bool is_working;    /* a worker has it */
     char *key;          /* of the object; in memory of its own with the map's key */
 };
@@ -72,38 +73,19 @@ static inline struct zd_edit_load *zd_edit_run_first(const struct zd_list *list)
     return zd_list_is_empty(list) ? NULL : ZD_CONTAINER(list->next, struct zd_edit_load, link);
 }
 
-/** What server->edits knows an object by. */
-struct zd_edit_run_name {
-    uint8_t byte[sizeof(uint32_t) + ZD_KEY_BYTES_MAX + 1];
-    struct zd_span key;
-};
-
-/** @param name filled in; its key is borrowed from it */
-ZD_RESULT zd_edit_run_name_object(const struct zd_node *node, const struct zd_edit *edit,
-    struct zd_edit_run_name *name, struct zd_error *err);
-
 /** A run of an object, in no map; its machine needs an end. NULL: no memory. */
 struct zd_edit_run *zd_edit_run_new(struct zd_dataset *dataset, struct zd_span map_key);
 
-/** An edit in a list of the run. NULL: no memory. */
-struct zd_edit_load *zd_edit_run_add(
-    struct zd_edit_run *run, struct zd_list *list, struct zd_node *node, struct zd_edit_want *want);
+/** An edit, in no run yet. NULL: no memory. */
+struct zd_edit_load *zd_edit_run_new_load(struct zd_node *node, struct zd_edit_want *want);
 
 /** Release all that it has: its lock too, and what is staged or kept. It is in no map. */
 void zd_edit_run_free(struct zd_edit_run *run);
 
-/** Frees an edit; its want is idle. */
+/** Free an edit; nothing is under way for its want any more. Accepts NULL. */
 void zd_edit_run_free_load(struct zd_edit_load *load);
 
-/** The answer to a call without memory. @return ZD_NEXT */
-enum zd_next zd_edit_run_no_memory(struct zd_edit_want *want);
-
-/** A staged edit has come to a stop: what its want is answered. @return ZD_DONE */
-enum zd_next zd_edit_run_report(
-    struct zd_edit_run *run, enum zd_status status, const struct zd_error *err);
-
-/* Steps: the first that changes the object, and the one that commits it. */
-enum zd_next zd_edit_run_batch(struct zd_edit_run *run);
-enum zd_next zd_edit_run_commit(struct zd_edit_run *run);
+/** Prepare a staged edit for a phase: its machine begins again. */
+void zd_edit_run_begin_phase(struct zd_edit_load *load, enum zd_edit_phase phase);
 
 #endif

@@ -14,9 +14,9 @@ enum zd_status zd_edit_set_init(
     struct zd_edit_set *set, struct zd_machine *machine, uint32_t n_at_once, struct zd_error *err)
 {
     const uint64_t n = set->seen->n;
-    for (int i = 0; i < ZD_EDIT_PASSES; i++) {
-        set->pass[i].gather = (struct zd_gather){
-            .machine = machine, .n_at_once = i == ZD_EDIT_PASS_LOCK ? 1 : n_at_once};
+    for (int i = 0; i < ZD_EDIT_PHASES; i++) {
+        set->pass[i].gather =
+            (struct zd_gather){.machine = machine, .n_at_once = i == ZD_EDIT_LOCK ? 1 : n_at_once};
     }
     set->object = zd_alloc_zero(n, sizeof *set->object);
     bool has_memory = set->object != NULL;
@@ -43,22 +43,24 @@ void zd_edit_set_release(struct zd_edit_set *set)
 /* ---- passes ---- */
 
 /* How many objects a pass goes through. */
-static uint64_t length_of(const struct zd_edit_set *set, enum zd_edit_pass_name name)
+static uint64_t length_of(const struct zd_edit_set *set, enum zd_edit_phase phase)
 {
-    switch (name) {
-    case ZD_EDIT_PASS_STAGE:
+    if (!set->is_staged) {
+        return phase == ZD_EDIT_COMMIT ? set->n : 0;
+    }
+    switch (phase) {
+    case ZD_EDIT_STAGE:
         return set->n_ready;
-    case ZD_EDIT_PASS_COMMIT:
-        return set->is_staged && set->is_dry ? 0 : set->n;
-    case ZD_EDIT_PASS_SETTLE:
-        return set->is_staged && !set->is_dry ? set->n : 0;
-    case ZD_EDIT_PASS_UNDO:
-        return set->is_staged ? set->pass[ZD_EDIT_PASS_COMMIT].n_begun : 0;
-    case ZD_EDIT_PASS_LOCK:
-    case ZD_EDIT_PASSES:
+    case ZD_EDIT_UNDO:
+        return set->pass[ZD_EDIT_COMMIT].n_begun;
+    case ZD_EDIT_COMMIT:
+    case ZD_EDIT_SETTLE:
+        return set->is_dry ? 0 : set->n;
+    case ZD_EDIT_LOCK:
+    case ZD_EDIT_PHASES:
         break;
     }
-    return set->is_staged ? set->n : 0;
+    return set->n;
 }
 
 /* The number of the object that is the i-th in the order of the grid. */
@@ -77,38 +79,19 @@ static uint64_t number_in_grid(const struct zd_seen_objects *seen, uint64_t i)
 }
 
 static struct zd_edit_object *object_of(
-    const struct zd_edit_set *set, enum zd_edit_pass_name name, uint64_t i)
+    const struct zd_edit_set *set, enum zd_edit_phase phase, uint64_t i)
 {
-    const uint64_t number = name == ZD_EDIT_PASS_LOCK   ? number_in_grid(set->seen, i)
-                            : name == ZD_EDIT_PASS_UNDO ? length_of(set, name) - 1 - i
-                                                        : i;
+    const uint64_t number = phase == ZD_EDIT_LOCK   ? number_in_grid(set->seen, i)
+                            : phase == ZD_EDIT_UNDO ? length_of(set, phase) - 1 - i
+                                                    : i;
     return &set->object[number];
-}
-
-static enum zd_next begin(
-    const struct zd_edit_set *set, enum zd_edit_pass_name name, struct zd_edit_want *want)
-{
-    switch (name) {
-    case ZD_EDIT_PASS_LOCK:
-        return zd_edit_staged_lock(set->node, want);
-    case ZD_EDIT_PASS_STAGE:
-        return zd_edit_staged_stage(want);
-    case ZD_EDIT_PASS_SETTLE:
-        return zd_edit_staged_settle(want);
-    case ZD_EDIT_PASS_UNDO:
-        return zd_edit_staged_undo(want);
-    case ZD_EDIT_PASS_COMMIT:
-    case ZD_EDIT_PASSES:
-        break;
-    }
-    return set->is_staged ? zd_edit_staged_commit(want) : zd_edit_want(set->node, want);
 }
 
 static void take(struct zd_edit_object *object)
 {
     struct zd_edit_set *set = object->set;
     struct zd_edit_want *want = &object->want;
-    const bool is_staging = want->wait.context == &set->pass[ZD_EDIT_PASS_STAGE].gather;
+    const bool is_staging = want->wait.context == &set->pass[ZD_EDIT_STAGE].gather;
     if (want->wait.status != ZD_OK && set->status == ZD_OK) {
         set->status = want->wait.status;
         set->err = want->wait.err;
@@ -123,18 +106,19 @@ static void arrived(struct zd_wait *wait)
     zd_gather_wake(wait);
 }
 
-enum zd_next zd_edit_set_go_on(struct zd_edit_set *set, enum zd_edit_pass_name name)
+enum zd_next zd_edit_set_go_on(struct zd_edit_set *set, enum zd_edit_phase phase)
 {
-    const bool goes_through_all = name == ZD_EDIT_PASS_SETTLE || name == ZD_EDIT_PASS_UNDO;
-    const uint64_t n = length_of(set, name);
-    struct zd_edit_pass *pass = &set->pass[name];
+    const bool goes_through_all = phase == ZD_EDIT_SETTLE || phase == ZD_EDIT_UNDO;
+    const uint64_t n = length_of(set, phase);
+    struct zd_edit_pass *pass = &set->pass[phase];
     zd_gather_begin(&pass->gather);
     while (pass->n_begun < n && zd_gather_has_room(&pass->gather) &&
            (goes_through_all || set->status == ZD_OK)) {
-        struct zd_edit_object *object = object_of(set, name, pass->n_begun);
+        struct zd_edit_object *object = object_of(set, phase, pass->n_begun);
         pass->n_begun++;
         object->want.wait = (struct zd_wait){.done = arrived, .context = &pass->gather};
-        const enum zd_next next = begin(set, name, &object->want);
+        const enum zd_next next = set->is_staged ? zd_edit_staged(set->node, &object->want, phase)
+                                                 : zd_edit_want(set->node, &object->want);
         zd_gather_add(&pass->gather, next);
         if (next == ZD_NEXT) {
             take(object);
@@ -204,11 +188,11 @@ uint64_t zd_edit_set_remains(
     const struct zd_edit_set *set, struct zd_text *ret_keys, const struct zd_error **ret_why)
 {
     uint64_t n = 0;
-    for (uint64_t i = 0; i < set->pass[ZD_EDIT_PASS_UNDO].n_begun; i++) {
+    for (uint64_t i = 0; i < set->pass[ZD_EDIT_UNDO].n_begun; i++) {
         const struct zd_edit_want *want = &set->object[i].want;
         if (want->wait.status != ZD_OK && want->wait.status != ZD_PRECONDITION) {
             *ret_why = n == 0 ? &want->wait.err : *ret_why;
-            add_key(ret_keys, zd_edit_staged_key(want));
+            add_key(ret_keys, zd_edit_key(want));
             n++;
         }
     }

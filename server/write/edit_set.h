@@ -13,19 +13,8 @@
 #include "server/data/seen_objects.h"
 #include "server/runtime/gather.h"
 #include "server/write/edit.h"
-#include "server/write/edit_staged.h"
 
-/** What is done with each object: the staged form of server/write/edit.h. */
-enum zd_edit_pass_name {
-    ZD_EDIT_PASS_LOCK,
-    ZD_EDIT_PASS_STAGE,
-    ZD_EDIT_PASS_COMMIT,
-    ZD_EDIT_PASS_SETTLE,
-    ZD_EDIT_PASS_UNDO,
-    ZD_EDIT_PASSES,
-};
-
-/** One way through the objects: so many have begun, and the gather counts those under way. */
+/** A phase of all objects: n_begun have begun it, and the gather counts those under way. */
 struct zd_edit_pass {
     uint64_t n_begun;
     struct zd_gather gather;
@@ -51,7 +40,7 @@ struct zd_edit_set {
     /* its own */
     struct zd_edit_object *object; /* n of them, in the order of `seen`; owned */
     uint64_t n;
-    struct zd_edit_pass pass[ZD_EDIT_PASSES];
+    struct zd_edit_pass pass[ZD_EDIT_PHASES];
     enum zd_status status; /* of what failed first */
     struct zd_error err;
 };
@@ -78,7 +67,7 @@ void zd_edit_set_release(struct zd_edit_set *set);
  * Objects are locked in the order of the grid, whatever the order of the set, so that no two
  * writers wait for each other. The last one that was committed is undone first.
  */
-enum zd_next zd_edit_set_go_on(struct zd_edit_set *set, enum zd_edit_pass_name name);
+enum zd_next zd_edit_set_go_on(struct zd_edit_set *set, enum zd_edit_phase phase);
 
 /** What became of the chunks, when all are committed; `seen` then holds the objects as they are. */
 struct zd_edit_counts zd_edit_set_count(struct zd_edit_set *set);

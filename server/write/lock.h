@@ -11,7 +11,7 @@
  * last a stored key. A writer takes locks in this order, so that no two wait for each other:
  *
  *     one of CHUNKS, APPEND, NODE, TREE
- *     then OBJECT, several in the order that server/write/edit_staged.h says
+ *     then OBJECT, several in the order that server/write/edit.h says
  *     then METADATA, and after it nothing but writes
  *
  * A writer that holds keys against other processes (zd_store_hold) has locked all its objects

@@ -1,6 +1,5 @@
 /* server/write/edit: no edit of an object is lost, and many of them cost few writes. */
 #include "server/write/edit.h"
-#include "server/write/edit_staged.h"
 
 #include <string.h>
 
@@ -448,13 +447,14 @@ static void wait_if(struct scene *scene, enum zd_next next)
 
 static void stage_two(struct scene *scene)
 {
-    wait_if(scene, zd_edit_staged_lock(scene->node, set_want(scene, 0, new_edit(0, 20))));
-    wait_if(scene, zd_edit_staged_lock(scene->node, set_want(scene, 1, second_object(21))));
+    wait_if(scene, zd_edit_staged(scene->node, set_want(scene, 0, new_edit(0, 20)), ZD_EDIT_LOCK));
+    wait_if(
+        scene, zd_edit_staged(scene->node, set_want(scene, 1, second_object(21)), ZD_EDIT_LOCK));
     for (size_t i = 0; i < 2; i++) {
         ck_assert_int_eq(scene->writer[i].want.wait.status, ZD_OK);
     }
-    const enum zd_next first = zd_edit_staged_stage(&scene->writer[0].want);
-    wait_if(scene, zd_edit_staged_stage(&scene->writer[1].want));
+    const enum zd_next first = zd_edit_staged(NULL, &scene->writer[0].want, ZD_EDIT_STAGE);
+    wait_if(scene, zd_edit_staged(NULL, &scene->writer[1].want, ZD_EDIT_STAGE));
     wait_if(scene, first);
     for (size_t i = 0; i < 2; i++) {
         ck_assert_int_eq(scene->writer[i].want.wait.status, ZD_OK);
@@ -474,14 +474,14 @@ START_TEST(what_is_staged_is_seen_when_it_is_committed)
     run(&scene);
     ck_assert_uint_eq(scene.writer[2].n_told, 0);
     for (size_t i = 0; i < 2; i++) {
-        wait_if(&scene, zd_edit_staged_commit(&scene.writer[i].want));
+        wait_if(&scene, zd_edit_staged(NULL, &scene.writer[i].want, ZD_EDIT_COMMIT));
         ck_assert_int_eq(scene.writer[i].want.wait.status, ZD_OK);
         ck_assert_uint_gt(scene.writer[i].want.stat.size, 0);
     }
     run(&scene);
     ck_assert_uint_eq(scene.writer[2].n_told, 0); /* it may be undone yet */
     for (size_t i = 0; i < 2; i++) {
-        wait_if(&scene, zd_edit_staged_settle(&scene.writer[i].want));
+        wait_if(&scene, zd_edit_staged(NULL, &scene.writer[i].want, ZD_EDIT_SETTLE));
         ck_assert_int_eq(scene.writer[i].want.wait.status, ZD_OK);
     }
     run(&scene);
@@ -502,12 +502,12 @@ START_TEST(what_is_undone_is_as_it_was)
     wait_if(&scene, begin(&scene, 2, new_edit(0, 9)));
     stage_two(&scene);
     for (size_t i = 0; i < 2; i++) {
-        wait_if(&scene, zd_edit_staged_commit(&scene.writer[i].want));
+        wait_if(&scene, zd_edit_staged(NULL, &scene.writer[i].want, ZD_EDIT_COMMIT));
     }
     look(&scene, value);
     ck_assert_uint_eq(value[0], 20);
     for (size_t i = 0; i < 2; i++) {
-        wait_if(&scene, zd_edit_staged_undo(&scene.writer[i].want));
+        wait_if(&scene, zd_edit_staged(NULL, &scene.writer[i].want, ZD_EDIT_UNDO));
         ck_assert_int_eq(scene.writer[i].want.wait.status, ZD_OK);
     }
     ck_assert_int_eq(begin(&scene, 2, new_edit(1, 30)), ZD_WAIT);
@@ -529,9 +529,9 @@ START_TEST(what_another_process_has_written_on_top_is_not_undone)
     uint8_t value[N_INNER];
     scene_open(&scene, _i);
     stage_two(&scene);
-    wait_if(&scene, zd_edit_staged_commit(&scene.writer[0].want));
+    wait_if(&scene, zd_edit_staged(NULL, &scene.writer[0].want, ZD_EDIT_COMMIT));
     let_other_write(&scene, 1);
-    wait_if(&scene, zd_edit_staged_undo(&scene.writer[0].want));
+    wait_if(&scene, zd_edit_staged(NULL, &scene.writer[0].want, ZD_EDIT_UNDO));
     ck_assert_int_eq(scene.writer[0].want.wait.status, ZD_PRECONDITION);
     look(&scene, value);
     ck_assert_uint_eq(value[0], 20);
@@ -564,18 +564,19 @@ START_TEST(who_leaves_at_any_time_leaves_nothing_locked)
     uint8_t value[N_INNER];
     scene_open(&scene, _i);
     struct zd_edit_want *want = set_want(&scene, 0, new_edit(0, 20));
-    wait_if(&scene, zd_edit_staged_lock(scene.node, want));
-    (void)zd_edit_staged_lock(scene.node, set_want(&scene, 1, new_edit(1, 21))); /* waits */
+    wait_if(&scene, zd_edit_staged(scene.node, want, ZD_EDIT_LOCK));
+    (void)zd_edit_staged(
+        scene.node, set_want(&scene, 1, new_edit(1, 21)), ZD_EDIT_LOCK); /* waits */
     zd_edit_release(&scene.writer[1].want);
-    (void)zd_edit_staged_stage(want);
+    (void)zd_edit_staged(NULL, want, ZD_EDIT_STAGE);
     zd_edit_release(want);
     ck_assert_int_eq(begin(&scene, 2, new_edit(2, 22)), ZD_WAIT);
     run(&scene);
     ck_assert_int_eq(scene.writer[2].want.wait.status, ZD_OK);
     want = set_want(&scene, 0, new_edit(3, 23));
-    wait_if(&scene, zd_edit_staged_lock(scene.node, want));
-    wait_if(&scene, zd_edit_staged_stage(want));
-    (void)zd_edit_staged_commit(want); /* goes on */
+    wait_if(&scene, zd_edit_staged(scene.node, want, ZD_EDIT_LOCK));
+    wait_if(&scene, zd_edit_staged(NULL, want, ZD_EDIT_STAGE));
+    (void)zd_edit_staged(NULL, want, ZD_EDIT_COMMIT); /* goes on */
     zd_edit_release(want);
     run(&scene);
     look(&scene, value);
@@ -593,7 +594,7 @@ START_TEST(a_commit_that_is_beaten_is_made_again)
     scene_open(&scene, _i);
     stage_two(&scene);
     let_other_write(&scene, 3);
-    wait_if(&scene, zd_edit_staged_commit(&scene.writer[0].want));
+    wait_if(&scene, zd_edit_staged(NULL, &scene.writer[0].want, ZD_EDIT_COMMIT));
     ck_assert_int_eq(scene.writer[0].want.wait.status, ZD_OK);
     look(&scene, value);
     ck_assert_uint_eq(value[0], 20);
@@ -609,11 +610,11 @@ START_TEST(a_commit_with_a_condition_fails_when_it_is_beaten)
     scene_open(&scene, _i);
     struct zd_edit_want *want = set_want(&scene, 0, new_edit(0, 20));
     want->condition = ZD_CONDITION_ABSENT;
-    wait_if(&scene, zd_edit_staged_lock(scene.node, want));
-    wait_if(&scene, zd_edit_staged_stage(want));
+    wait_if(&scene, zd_edit_staged(scene.node, want, ZD_EDIT_LOCK));
+    wait_if(&scene, zd_edit_staged(NULL, want, ZD_EDIT_STAGE));
     ck_assert_int_eq(want->wait.status, ZD_OK);
     let_other_write(&scene, 1);
-    wait_if(&scene, zd_edit_staged_commit(want));
+    wait_if(&scene, zd_edit_staged(NULL, want, ZD_EDIT_COMMIT));
     ck_assert_int_eq(want->wait.status, ZD_PRECONDITION);
     look(&scene, value);
     ck_assert_uint_eq(value[0], 0);
@@ -671,16 +672,16 @@ static enum zd_status stage_in_need(void *context)
     struct zd_edit_want *want = set_want(scene, 0, edit);
     edit->kind = ZD_EDIT_ERASE;
     edit->level = 1;
-    wait_if(scene, zd_edit_staged_lock(scene->node, want));
+    wait_if(scene, zd_edit_staged(scene->node, want, ZD_EDIT_LOCK));
     if (want->wait.status == ZD_OK) {
-        wait_if(scene, zd_edit_staged_stage(want));
+        wait_if(scene, zd_edit_staged(NULL, want, ZD_EDIT_STAGE));
     }
     if (want->wait.status == ZD_OK) {
-        wait_if(scene, zd_edit_staged_commit(want));
+        wait_if(scene, zd_edit_staged(NULL, want, ZD_EDIT_COMMIT));
     }
     const enum zd_status status = want->wait.status;
     if (status == ZD_OK) {
-        wait_if(scene, zd_edit_staged_undo(want));
+        wait_if(scene, zd_edit_staged(NULL, want, ZD_EDIT_UNDO));
         ck_assert_int_eq(want->wait.status, ZD_OK);
     }
     zd_edit_release(want);
