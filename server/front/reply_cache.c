@@ -1,31 +1,178 @@
-/* Prepared answers (server/front/prepared.h): taken, given, compressed. */
+/* Prepared answers: what they hold, which requests share one, and how they are given.
+ *
+ *     target -> answer --+-- plain: response, body, tag
+ *                        +-- gzip:  made from it when the first client asks, by one job
+ *                        +-- zstd:  likewise
+ *
+ * A part of a large object is kept by itself, under its target and the Range header that asked for
+ * it. Of an object whose body no request has asked for, the head alone is kept, for 304s. Where the
+ * route depends on who asks, so does the key. An answer that is not put under its target lives as
+ * long as the request that it is for. */
 #include "server/front/reply_cache.h"
 
 #include <microhttpd.h>
 #include <string.h>
 
 #include "core/base/num.h"
-#include "server/front/prepared.h"
 #include "server/front/response.h"
 #include "server/http/accept.h"
-#include "server/request/respond.h"
+#include "server/request/handler.h"
 #include "server/request/task.h"
 #include "server/runtime/server.h"
-#include "server/runtime/workers.h"
 
-#define ENTRY_PART      2  /* one part of the cache is the most that an answer takes */
-#define RANGE_BYTES_MAX 64 /* of a Range header; others are not prepared */
+#define COST_BYTES      2048 /* of one besides its bodies: headers, structures */
+#define ENTRY_PART      2    /* one part of the cache is the most that an answer takes */
+#define RANGE_BYTES_MAX 64   /* of a Range header; others are not prepared */
 
-/** A form under way. */
-struct coding_job {
-    struct zd_job job;
-    struct zd_server *server;     /* borrowed: outlives all work */
-    struct zd_prepared *prepared; /* a reference */
-    enum zd_coding coding;
-    struct zd_buf *from; /* a reference */
-    struct zd_buf *body; /* out; owned */
-    enum zd_status status;
+/* A prepared answer: a representation or a problem. */
+struct zd_prepared {
+    struct zd_cache_entry entry; /* first; key: target, of a part also its Range */
+    char *key;                   /* NULL: never put in the table */
+    uint64_t keep_until_ms;      /* after it the handler must say that the tag is the same */
+    uint64_t n_changes;          /* of the owner, before it was made: after another one likewise */
+    const struct zd_route *route;
+    uint32_t route_number;
+    /* a representation */
+    struct zd_form form[ZD_CODINGS]; /* the plain one is always made */
+    const char *media_type;          /* in the plain response, or NULL */
+    bool accepts_ranges;
+    bool is_part; /* of status 206 */
+    bool may_be_coded;
+    int64_t mtime_ms;
+    /* a problem: its document is the plain body */
+    const struct zd_problem_kind *problem; /* NULL: a representation */
+    size_t instance_at;                    /* where the id stands in the document */
+    char *reason;                          /* for the log; owned, or NULL */
 };
+
+static void prepared_free(struct zd_cache_entry *entry)
+{
+    struct zd_prepared *prepared = ZD_CONTAINER(entry, struct zd_prepared, entry);
+    for (size_t i = 0; i < ZD_CODINGS; i++) {
+        if (prepared->form[i].response != NULL) {
+            MHD_destroy_response(prepared->form[i].response);
+        }
+        zd_buf_unref(prepared->form[i].body);
+    }
+    zd_free(prepared->key);
+    zd_free(prepared->reason);
+    zd_free(prepared);
+}
+
+/* Not in the table. A reference; NULL without memory. */
+static struct zd_prepared *prepared_new(const struct zd_request *req)
+{
+    struct zd_prepared *prepared = zd_alloc_zero(1, sizeof *prepared);
+    if (prepared == NULL) {
+        return NULL;
+    }
+    prepared->entry.refs = 1;
+    prepared->entry.owner = req->dataset;
+    prepared->n_changes = req->n_changes;
+    prepared->route = req->route;
+    prepared->route_number = req->route_number;
+    for (size_t i = 0; i < ZD_CODINGS; i++) {
+        zd_list_init(&prepared->form[i].waiters);
+    }
+    return prepared;
+}
+
+static void prepared_unref(struct zd_front *front, struct zd_prepared *prepared)
+{
+    if (prepared != NULL) {
+        zd_cache_unref(&front->prepared, &prepared->entry);
+    }
+}
+
+static size_t cost_of(const struct zd_prepared *prepared)
+{
+    size_t bytes = COST_BYTES + prepared->entry.map.key.len;
+    for (size_t i = 0; i < ZD_CODINGS; i++) {
+        bytes += prepared->form[i].body == NULL ? 0 : prepared->form[i].body->len;
+    }
+    return bytes;
+}
+
+/* ---- the table ---- */
+
+/* Which answers share a key. A target holds neither a space nor a line break. */
+struct sharing {
+    bool is_part;     /* requests with the same Range */
+    bool by_identity; /* requests of the same client */
+};
+
+/* A key cut short would be that of other requests. @param ret_key borrowed until the scratch text
+ * is used again */
+static enum zd_status key_of(
+    const struct zd_request *req, struct sharing sharing, struct zd_span *ret_key)
+{
+    const struct zd_text *target = &zd_front_exchange(req)->memory.target;
+    if (!sharing.is_part && !sharing.by_identity) {
+        *ret_key = zd_text_span(target);
+        return ZD_OK;
+    }
+    struct zd_text *key = &req->server->front->scratch;
+    zd_text_clear(key);
+    zd_text_add_bytes(key, target->at, target->len);
+    if (sharing.is_part) {
+        zd_text_add(key, " ");
+        zd_text_add(key, req->conditions.range);
+    }
+    if (sharing.by_identity) {
+        zd_text_add(key, "\n");
+        zd_text_add(key, req->identity == NULL ? "" : req->identity);
+    }
+    *ret_key = zd_text_span(key);
+    return key->status;
+}
+
+static struct zd_prepared *find_under(const struct zd_request *req, struct sharing sharing)
+{
+    struct zd_span key;
+    if (key_of(req, sharing, &key) != ZD_OK) {
+        return NULL;
+    }
+    struct zd_map_entry *found = zd_map_find(&req->server->front->prepared.map, key);
+    return found == NULL ? NULL : ZD_CONTAINER(found, struct zd_prepared, entry.map);
+}
+
+/* What is in the table for a request, or for the part it asks for; NULL: nothing. Borrowed. */
+static struct zd_prepared *find(const struct zd_request *req, bool is_part)
+{
+    struct zd_prepared *prepared = find_under(req, (struct sharing){.is_part = is_part});
+    if (prepared == NULL && req->server->front->keeps_by_identity) {
+        prepared = find_under(req, (struct sharing){.is_part = is_part, .by_identity = true});
+    }
+    zd_cache_count(&req->server->front->prepared, prepared == NULL ? NULL : &prepared->entry);
+    return prepared;
+}
+
+/* In place of an older one; without memory it stays outside. */
+static void put(const struct zd_request *req, struct zd_prepared *prepared)
+{
+    struct zd_cache *cache = &req->server->front->prepared;
+    const struct sharing sharing = {
+        .is_part = prepared->is_part,
+        .by_identity = prepared->route != NULL && prepared->route->depends_on_identity,
+    };
+    struct zd_span key;
+    if (key_of(req, sharing, &key) != ZD_OK) {
+        return;
+    }
+    req->server->front->keeps_by_identity |= sharing.by_identity;
+    prepared->key = zd_strndup((const char *)key.ptr, key.len);
+    if (prepared->key == NULL) {
+        return;
+    }
+    prepared->entry.map.key = zd_span_of(prepared->key);
+    struct zd_map_entry *older = zd_map_find(&cache->map, prepared->entry.map.key);
+    if (older != NULL) {
+        zd_cache_drop(cache, ZD_CONTAINER(older, struct zd_cache_entry, map));
+    }
+    if (zd_cache_put(cache, &prepared->entry) == ZD_OK) {
+        zd_cache_charge(cache, &prepared->entry, cost_of(prepared));
+    }
+}
 
 static struct zd_exchange_now *now_of(const struct zd_request *req)
 {
@@ -56,44 +203,18 @@ static bool asks_part(const struct zd_request *req)
 
 /* ---- giving a form ---- */
 
-static enum zd_next answer_part_of(
-    struct zd_request *req, const struct zd_prepared_form *form, uint64_t first, uint64_t len)
-{
-    struct MHD_Response *response = zd_prepared_copy(req, form, first, len);
-    if (response != NULL) {
-        zd_response_add_range(response, first, len, form->body->len);
-    }
-    return zd_response_give(req, MHD_HTTP_PARTIAL_CONTENT, response, len);
-}
-
-/* The shared response. libmicrohttpd renders the head when the response is queued, on this thread:
- * the id that it stores can be overwritten for each request just before, so that a hot answer
- * builds nothing. */
-static enum zd_next answer_shared(
-    struct zd_request *req, const struct zd_prepared_form *form, unsigned http_status)
-{
-    const uint64_t len = form->body == NULL ? 0 : form->body->len;
-    if (strlen(req->id) != ZD_FRONT_MADE_ID_LEN) {
-        return zd_response_give(req, http_status, zd_prepared_copy(req, form, 0, len), len);
-    }
-    (void)zd_response_give(req, http_status, form->response, len);
-    now_of(req)->response_is_shared = true;
-    now_of(req)->response_id = form->id;
-    return ZD_DONE;
-}
-
 static enum zd_next answer_form(
-    struct zd_request *req, const struct zd_prepared *prepared, const struct zd_prepared_form *form)
+    struct zd_request *req, const struct zd_prepared *prepared, const struct zd_form *form)
 {
     if (!zd_request_is_reading(req)) {
-        return answer_shared(req, form, MHD_HTTP_OK);
+        return zd_response_give_form(req, form, MHD_HTTP_OK);
     }
     if (prepared->is_part) {
-        return answer_shared(req, form, MHD_HTTP_PARTIAL_CONTENT);
+        return zd_response_give_form(req, form, MHD_HTTP_PARTIAL_CONTENT);
     }
     switch (zd_request_condition(req, form->etag, prepared->mtime_ms)) {
     case ZD_NOT_MODIFIED:
-        return answer_shared(req, form, MHD_HTTP_NOT_MODIFIED);
+        return zd_response_give_form(req, form, MHD_HTTP_NOT_MODIFIED);
     case ZD_PRECONDITION:
         return zd_respond_precondition(req, form->etag);
     default:
@@ -105,50 +226,55 @@ static enum zd_next answer_form(
         switch (
             zd_request_range(req, form->body->len, form->etag, prepared->mtime_ms, &first, &len)) {
         case ZD_RANGE_PART:
-            return answer_part_of(req, form, first, len);
+            return zd_response_give_part(req, form, first, len);
         case ZD_RANGE_OUTSIDE:
             return zd_respond_range_outside(req, form->body->len);
         case ZD_RANGE_NONE:
             break;
         }
     }
-    return answer_shared(req, form, MHD_HTTP_OK);
+    return zd_response_give_form(req, form, MHD_HTTP_OK);
 }
 
 /* ---- making a form ---- */
 
+/* A form under way. */
+struct coding_job {
+    struct zd_job job;
+    struct zd_server *server;     /* borrowed: outlives all work */
+    struct zd_prepared *prepared; /* a reference */
+    enum zd_coding coding;
+    struct zd_buf *body; /* out; owned */
+    enum zd_status status;
+};
+
 static void compress(struct zd_job *job)
 {
     struct coding_job *coding_job = ZD_CONTAINER(job, struct coding_job, job);
-    coding_job->status =
-        zd_compress(coding_job->coding, zd_buf_span(coding_job->from), &coding_job->body);
+    coding_job->status = zd_compress(coding_job->coding,
+        zd_buf_span(coding_job->prepared->form[ZD_PLAIN].body), &coding_job->body);
 }
 
 /* The work is done. Takes the job over. */
-static enum zd_status end_job(struct coding_job *job, enum zd_status status)
-{
-    struct zd_server *server = job->server;
-    struct zd_prepared *prepared = job->prepared;
-    if (status == ZD_OK) {
-        server->metrics.n_compressions++;
-        status = zd_prepared_finish_form(prepared, job->coding, job->body);
-    }
-    zd_prepared_charge(server->front, prepared);
-    zd_buf_unref(job->from);
-    zd_buf_unref(job->body);
-    zd_free(job);
-    zd_prepared_unref(server->front, prepared);
-    return status;
-}
-
 static void compressed(struct zd_wait *wait)
 {
-    struct coding_job *coding_job = ZD_CONTAINER(wait, struct coding_job, job.wait);
+    struct coding_job *job = ZD_CONTAINER(wait, struct coding_job, job.wait);
+    struct zd_front *front = job->server->front;
+    struct zd_prepared *prepared = job->prepared;
+    struct zd_form *form = &prepared->form[job->coding];
     struct zd_list waiters;
-    zd_list_take_all(&coding_job->prepared->form[coding_job->coding].waiters, &waiters);
-    coding_job->prepared->form[coding_job->coding].is_busy = false;
-    const enum zd_status status = end_job(coding_job, coding_job->status);
+    zd_list_take_all(&form->waiters, &waiters);
+    form->is_busy = false;
+    enum zd_status status = job->status;
+    if (status == ZD_OK) {
+        front->server->metrics.n_compressions++;
+        status = zd_response_code_form(&prepared->form[ZD_PLAIN], job->coding, job->body, form);
+    }
+    zd_cache_charge(&front->prepared, &prepared->entry, cost_of(prepared));
+    zd_buf_unref(job->body);
+    zd_free(job);
     zd_wait_tell(&waiters, status, NULL);
+    prepared_unref(front, prepared);
 }
 
 static struct coding_job *job_new(struct zd_request *req)
@@ -161,7 +287,6 @@ static struct coding_job *job_new(struct zd_request *req)
             .server = req->server,
             .prepared = prepared,
             .coding = want_of(req)->coding,
-            .from = zd_buf_ref(prepared->form[ZD_PLAIN].body),
         };
         (void)zd_cache_ref(&prepared->entry);
     }
@@ -172,17 +297,19 @@ static struct coding_job *job_new(struct zd_request *req)
 static enum zd_next want_form(struct zd_request *req)
 {
     struct zd_reply_cache_want *want = want_of(req);
-    struct zd_prepared_form *form = &want->prepared->form[want->coding];
+    struct zd_form *form = &want->prepared->form[want->coding];
     if (!form->is_busy) {
         struct coding_job *job = job_new(req);
         if (job == NULL) {
             zd_wait_answer(&want->wait, ZD_NO_MEMORY, NULL);
             return ZD_NEXT;
         }
-        const uint64_t cost_ns = zd_compress_cost_ns(want->coding, job->from->len);
+        const uint64_t cost_ns =
+            zd_compress_cost_ns(want->coding, want->prepared->form[ZD_PLAIN].body->len);
         job->job.owner = zd_task_owner(req);
         if (zd_workers_run(&req->server->workers, &job->job, cost_ns) == ZD_NEXT) {
-            zd_wait_answer(&want->wait, end_job(job, job->status), NULL);
+            compressed(&job->job.wait);
+            zd_wait_answer(&want->wait, form->response == NULL ? ZD_NO_MEMORY : ZD_OK, NULL);
             return ZD_NEXT;
         }
         form->is_busy = true;
@@ -196,33 +323,12 @@ static enum zd_next step_form(struct zd_request *req)
 {
     const struct zd_reply_cache_want *want = want_of(req);
     const struct zd_prepared *prepared = want->prepared;
-    const struct zd_prepared_form *form = &prepared->form[want->coding];
+    const struct zd_form *form = &prepared->form[want->coding];
     if (form->response == NULL && want->wait.status == ZD_OK) {
         return want_form(req);
     }
     return answer_form(req, prepared, form->response == NULL ? &prepared->form[ZD_PLAIN] : form);
 }
-
-/* The request's next step answers with it. @param prepared a reference, taken over */
-static void want(struct zd_request *req, struct zd_prepared *prepared, enum zd_coding coding)
-{
-    zd_reply_cache_release(req);
-    *want_of(req) = (struct zd_reply_cache_want){
-        .wait = zd_machine_wait(&req->machine),
-        .prepared = prepared,
-        .coding = coding,
-    };
-    req->step = step_form;
-}
-
-void zd_reply_cache_release(struct zd_request *req)
-{
-    zd_wait_cancel(&want_of(req)->wait);
-    zd_prepared_unref(req->server->front, want_of(req)->prepared);
-    want_of(req)->prepared = NULL;
-}
-
-/* ---- what handlers answer ---- */
 
 static enum zd_coding coding_for(const struct zd_request *req, const struct zd_prepared *prepared)
 {
@@ -232,60 +338,98 @@ static enum zd_coding coding_for(const struct zd_request *req, const struct zd_p
                : ZD_PLAIN;
 }
 
-static bool is_same(const struct zd_prepared *prepared, const struct zd_representation *rep)
+/* The request's next step answers with it. @param prepared a reference, taken over; NULL: none
+ * @return whether there is one */
+static bool want(struct zd_request *req, struct zd_prepared *prepared)
 {
-    return prepared != NULL && prepared->problem == NULL && rep->etag[0] != '\0' &&
-           strcmp(prepared->form[ZD_PLAIN].etag, rep->etag) == 0;
+    if (prepared == NULL) {
+        return false;
+    }
+    zd_reply_cache_release(req);
+    *want_of(req) = (struct zd_reply_cache_want){
+        .wait = zd_machine_wait(&req->machine),
+        .prepared = prepared,
+        .coding = coding_for(req, prepared),
+    };
+    req->step = step_form;
+    return true;
+}
+
+void zd_reply_cache_release(struct zd_request *req)
+{
+    zd_wait_cancel(&want_of(req)->wait);
+    prepared_unref(req->server->front, want_of(req)->prepared);
+    want_of(req)->prepared = NULL;
+}
+
+/* ---- what handlers answer ---- */
+
+/* @param rep NULL: what is trusted is valid */
+static bool is_valid(const struct zd_request *req, const struct zd_prepared *prepared,
+    const struct zd_representation *rep)
+{
+    if (prepared == NULL) {
+        return false;
+    }
+    if (rep != NULL) {
+        return prepared->problem == NULL && rep->etag[0] != '\0' &&
+               strcmp(prepared->form[ZD_PLAIN].etag, rep->etag) == 0;
+    }
+    const struct zd_dataset *owner = prepared->entry.owner;
+    return prepared->keep_until_ms > uv_now(req->server->loop) &&
+           (owner == NULL || owner->n_changes == prepared->n_changes);
 }
 
 /* Without a body it is good for a 304, with an id of the length that it has. */
 static bool suffices(const struct zd_request *req, const struct zd_prepared *prepared)
 {
-    const struct zd_prepared_form *plain = &prepared->form[ZD_PLAIN];
+    const struct zd_form *plain = &prepared->form[ZD_PLAIN];
     return plain->body != NULL ||
            (strlen(req->id) == ZD_FRONT_MADE_ID_LEN &&
                zd_request_condition(req, plain->etag, prepared->mtime_ms) == ZD_NOT_MODIFIED);
+}
+
+/* What is prepared for the request: with that representation's tag, or NULL: trusted. Borrowed. */
+static struct zd_prepared *find_valid(
+    const struct zd_request *req, const struct zd_representation *rep)
+{
+    struct zd_prepared *prepared = asks_part(req) ? find(req, true) : NULL;
+    if (!is_valid(req, prepared, rep)) {
+        prepared = find(req, false);
+    }
+    return is_valid(req, prepared, rep) && suffices(req, prepared) ? prepared : NULL;
 }
 
 /* The prepared representation that the tag says is still the answer, or NULL; a reference. */
 static struct zd_prepared *find_same(
     const struct zd_request *req, const struct zd_representation *rep)
 {
-    struct zd_prepared *prepared = asks_part(req) ? zd_prepared_find(req, true) : NULL;
-    if (!is_same(prepared, rep)) {
-        prepared = zd_prepared_find(req, false);
+    struct zd_prepared *prepared = find_valid(req, rep);
+    if (prepared != NULL) {
+        prepared->keep_until_ms = rep->keep_until_ms;
+        prepared->n_changes = zd_max_u64(prepared->n_changes, req->n_changes);
+        (void)zd_cache_ref(&prepared->entry);
     }
-    if (!is_same(prepared, rep) || !suffices(req, prepared)) {
-        return NULL;
-    }
-    prepared->keep_until_ms = rep->keep_until_ms;
-    prepared->n_changes = zd_max_u64(prepared->n_changes, req->n_changes);
-    (void)zd_cache_ref(&prepared->entry);
     return prepared;
 }
 
 bool zd_respond_renewed(struct zd_request *req, const struct zd_representation *rep)
 {
-    struct zd_prepared *prepared = may_keep(req, rep->keep_until_ms) ? find_same(req, rep) : NULL;
-    if (prepared == NULL) {
-        return false;
-    }
-    want(req, prepared, coding_for(req, prepared));
-    return true;
+    return want(req, may_keep(req, rep->keep_until_ms) ? find_same(req, rep) : NULL);
 }
 
-/* A reference; NULL without memory. */
+/* A reference; NULL without memory. @param keeps put it into the table */
 static struct zd_prepared *prepare(
-    const struct zd_request *req, const struct zd_representation *rep)
+    const struct zd_request *req, const struct zd_representation *rep, bool keeps)
 {
-    struct zd_prepared *prepared = zd_prepared_new(req);
+    struct zd_prepared *prepared = prepared_new(req);
     if (prepared == NULL) {
         return NULL;
     }
-    struct zd_prepared_form *plain = &prepared->form[ZD_PLAIN];
+    struct zd_form *plain = &prepared->form[ZD_PLAIN];
     memcpy(plain->etag, rep->etag, sizeof plain->etag);
-    if (zd_prepared_begin_form(plain, rep->body, zd_response_prepare(req, rep)) != ZD_OK) {
-        zd_prepared_unref(req->server->front, prepared);
+    if (zd_response_begin_form(plain, rep->body, zd_response_prepare(req, rep)) != ZD_OK) {
+        prepared_unref(req->server->front, prepared);
         return NULL;
     }
     prepared->keep_until_ms = rep->keep_until_ms;
@@ -294,6 +438,9 @@ static struct zd_prepared *prepare(
     prepared->is_part = rep->body_is_range;
     prepared->may_be_coded = zd_response_may_code(req, rep);
     prepared->mtime_ms = rep->mtime_ms;
+    if (keeps) {
+        put(req, prepared);
+    }
     return prepared;
 }
 
@@ -303,31 +450,15 @@ bool zd_reply_cache_take(struct zd_request *req, const struct zd_representation 
     if (!keeps && zd_response_coding(req, rep, rep->body->len) == ZD_PLAIN) {
         return false;
     }
-    struct zd_prepared *prepared = keeps ? find_same(req, rep) : NULL;
-    if (prepared == NULL) {
-        prepared = prepare(req, rep);
-        if (prepared == NULL) {
-            return false;
-        }
-        if (keeps) {
-            zd_prepared_put(req, prepared);
-        }
-    }
-    want(req, prepared, coding_for(req, prepared));
-    return true;
+    struct zd_prepared *same = keeps ? find_same(req, rep) : NULL;
+    return want(req, same != NULL ? same : prepare(req, rep, keeps));
 }
 
 bool zd_reply_cache_take_head(struct zd_request *req, const struct zd_representation *rep)
 {
     const bool keeps = may_keep(req, rep->keep_until_ms) && rep->length_is_known &&
                        strlen(req->id) == ZD_FRONT_MADE_ID_LEN && !zd_response_may_code(req, rep);
-    struct zd_prepared *prepared = keeps ? prepare(req, rep) : NULL;
-    if (prepared == NULL) {
-        return false;
-    }
-    zd_prepared_put(req, prepared);
-    want(req, prepared, ZD_PLAIN);
-    return true;
+    return want(req, keeps ? prepare(req, rep, true) : NULL);
 }
 
 /* ---- problems ---- */
@@ -341,17 +472,14 @@ static size_t find_instance(const struct zd_text *document, const char *id)
     return at == NULL ? 0 : (size_t)(at - document->at) + strlen("\"instance\":\"");
 }
 
-/* The document with an id of our own length in place of the request's; NULL without memory. */
-static struct zd_buf *document_of(
-    const struct zd_request *req, const struct zd_text *document, size_t instance_at)
+/* Add a problem's document with another id. */
+static void add_document(
+    struct zd_text *to, struct zd_span document, size_t id_at, size_t id_len, const char *id)
 {
-    ZD_SCOPED_TEXT(own, document->len + ZD_FRONT_MADE_ID_LEN);
-    const size_t rest_at = instance_at + strlen(req->id);
-    zd_text_add_bytes(&own, document->at, instance_at);
-    zd_text_add(&own, ZD_RESPONSE_ANY_ID);
-    zd_text_add_bytes(&own, document->at + rest_at, document->len - rest_at);
-    struct zd_buf *buf = NULL;
-    return zd_text_buf(&own, &buf) == ZD_OK ? buf : NULL;
+    const size_t rest_at = id_at + id_len;
+    zd_text_add_bytes(to, document.ptr, id_at);
+    zd_text_add(to, id);
+    zd_text_add_bytes(to, document.ptr + rest_at, document.len - rest_at);
 }
 
 void zd_reply_cache_put_problem(
@@ -360,7 +488,7 @@ void zd_reply_cache_put_problem(
     const uint64_t until_ms = problem->keep_until_ms;
     const bool keeps = may_keep(req, until_ms) && until_ms > uv_now(req->server->loop);
     const size_t instance_at = keeps ? find_instance(document, req->id) : 0;
-    struct zd_prepared *prepared = instance_at > 0 ? zd_prepared_new(req) : NULL;
+    struct zd_prepared *prepared = instance_at > 0 ? prepared_new(req) : NULL;
     if (prepared == NULL) {
         return;
     }
@@ -368,36 +496,30 @@ void zd_reply_cache_put_problem(
     prepared->problem = zd_problem_kind_of(problem);
     prepared->instance_at = instance_at;
     prepared->reason = zd_strdup(zd_problem_detail(problem));
-    ZD_AUTO(zd_buf) body = document_of(req, document, instance_at);
-    struct MHD_Response *response = body == NULL ? NULL : zd_response_prepare_problem(req, body);
-    if (zd_prepared_begin_form(&prepared->form[ZD_PLAIN], body, response) == ZD_OK) {
-        zd_prepared_put(req, prepared);
+    ZD_SCOPED_TEXT(own, document->len + ZD_FRONT_MADE_ID_LEN);
+    ZD_AUTO(zd_buf) body = NULL;
+    add_document(&own, zd_text_span(document), instance_at, strlen(req->id), ZD_RESPONSE_ANY_ID);
+    if (zd_text_buf(&own, &body) == ZD_OK && zd_response_begin_form(&prepared->form[ZD_PLAIN], body,
+                                                 zd_response_prepare_problem(req, body)) == ZD_OK) {
+        put(req, prepared);
     }
-    zd_prepared_unref(req->server->front, prepared);
-}
-
-static void answer_problem_copy(struct zd_request *req, const struct zd_prepared *prepared)
-{
-    const struct zd_buf *body = prepared->form[ZD_PLAIN].body;
-    const size_t rest_at = prepared->instance_at + ZD_FRONT_MADE_ID_LEN;
-    struct zd_text *document = &req->server->front->scratch;
-    zd_text_clear(document);
-    zd_text_add_bytes(document, body->data, prepared->instance_at);
-    zd_text_add(document, req->id);
-    zd_text_add_bytes(document, body->data + rest_at, body->len - rest_at);
-    (void)zd_response_give_document(req, prepared->problem, document);
+    prepared_unref(req->server->front, prepared);
 }
 
 /* Unlike a head, the document is not copied when it is queued: it can have one request's id only as
  * long as that one is on its way. Others meanwhile get copies. */
 static void answer_problem(struct zd_request *req, struct zd_prepared *prepared)
 {
-    const struct zd_prepared_form *form = &prepared->form[ZD_PLAIN];
+    const struct zd_form *form = &prepared->form[ZD_PLAIN];
     const bool is_in_use = prepared->entry.refs > 1; /* one is the table's */
     req->server->metrics.n_problems++;
     if (is_in_use || strlen(req->id) != ZD_FRONT_MADE_ID_LEN) {
+        struct zd_text *document = &req->server->front->scratch;
+        zd_text_clear(document);
+        add_document(document, zd_buf_span(form->body), prepared->instance_at, ZD_FRONT_MADE_ID_LEN,
+            req->id);
         zd_response_keep_reason(req, prepared->reason == NULL ? "" : prepared->reason);
-        answer_problem_copy(req, prepared);
+        (void)zd_response_give_document(req, prepared->problem, document);
         return;
     }
     (void)zd_cache_ref(&prepared->entry);
@@ -405,7 +527,7 @@ static void answer_problem(struct zd_request *req, struct zd_prepared *prepared)
     memcpy(form->body->data + prepared->instance_at, req->id, ZD_FRONT_MADE_ID_LEN);
     now_of(req)->access.problem_code = prepared->problem->code;
     now_of(req)->access.reason = prepared->reason;
-    (void)answer_shared(req, form, prepared->problem->http_status);
+    (void)zd_response_give_form(req, form, prepared->problem->http_status);
 }
 
 /* ---- answering from prepared answers ---- */
@@ -418,26 +540,9 @@ static bool accepts(const struct zd_request *req, const struct zd_prepared *prep
     return accept == NULL || zd_accept_quality(accept, prepared->media_type) > 0;
 }
 
-static bool is_trusted(const struct zd_request *req, const struct zd_prepared *prepared)
-{
-    const struct zd_dataset *owner = prepared == NULL ? NULL : prepared->entry.owner;
-    return prepared != NULL && prepared->keep_until_ms > uv_now(req->server->loop) &&
-           (owner == NULL || owner->n_changes == prepared->n_changes);
-}
-
-/* What is prepared and trusted, or NULL; borrowed. */
-static struct zd_prepared *find_trusted(const struct zd_request *req)
-{
-    struct zd_prepared *prepared = asks_part(req) ? zd_prepared_find(req, true) : NULL;
-    if (!is_trusted(req, prepared)) {
-        prepared = zd_prepared_find(req, false);
-    }
-    return is_trusted(req, prepared) && suffices(req, prepared) ? prepared : NULL;
-}
-
 bool zd_reply_cache_answer(struct zd_request *req)
 {
-    struct zd_prepared *prepared = req->server->is_draining ? NULL : find_trusted(req);
+    struct zd_prepared *prepared = req->server->is_draining ? NULL : find_valid(req, NULL);
     if (prepared == NULL || !accepts(req, prepared)) {
         return false; /* the handler may find that it is still the answer */
     }
@@ -447,19 +552,19 @@ bool zd_reply_cache_answer(struct zd_request *req)
         answer_problem(req, prepared);
         return true;
     }
-    const enum zd_coding coding = coding_for(req, prepared);
-    if (prepared->form[coding].response == NULL) {
+    const struct zd_form *form = &prepared->form[coding_for(req, prepared)];
+    if (form->response == NULL) {
         (void)zd_cache_ref(&prepared->entry);
-        want(req, prepared, coding);
+        (void)want(req, prepared);
         return false;
     }
-    (void)answer_form(req, prepared, &prepared->form[coding]);
+    (void)answer_form(req, prepared, form);
     return true;
 }
 
 void zd_reply_cache_init(struct zd_front *front, size_t bytes_max)
 {
-    zd_cache_init(&front->prepared, "replies", bytes_max, zd_prepared_free);
+    zd_cache_init(&front->prepared, "replies", bytes_max, prepared_free);
     zd_list_push_back(&front->server->caches, &front->prepared.link);
     /* The listing of a large hierarchy has some MB, and is worth more than what it pushes out. */
     front->prepared.entry_bytes_max = bytes_max / ENTRY_PART;
