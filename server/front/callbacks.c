@@ -6,7 +6,6 @@
 
 #include "server/front/exchange.h"
 #include "server/front/reply_cache.h"
-#include "server/front/suspend.h"
 #include "server/front/wire.h"
 #include "server/request/connection.h"
 #include "server/request/dispatch.h"
@@ -33,7 +32,7 @@ static enum MHD_Result queue(struct zd_exchange *exchange)
 
 static enum MHD_Result sleep_or_end(struct zd_exchange *exchange)
 {
-    return zd_suspend_exchange(exchange) ? MHD_YES : MHD_NO;
+    return zd_exchange_suspend(exchange) ? MHD_YES : MHD_NO;
 }
 
 /* ---- a body that is taken while it comes ----
@@ -103,7 +102,7 @@ static enum MHD_Result leave_head(struct zd_exchange *exchange)
         return sleep_or_end(exchange);
     }
     upload->state = ZD_UPLOAD_OPEN;
-    zd_suspend_answered(exchange);
+    zd_exchange_answered(exchange);
     return MHD_YES;
 }
 
@@ -122,7 +121,7 @@ static enum MHD_Result take_upload(struct zd_exchange *exchange, const char *byt
         upload->came_bytes += *len;
         upload->dropped_bytes += *len;
         *len = 0;
-        zd_suspend_send_last(exchange);
+        zd_exchange_send_last(exchange);
     }
     return *len == 0 ? MHD_YES : sleep_or_end(exchange);
 }
@@ -159,7 +158,7 @@ static enum MHD_Result on_upload(struct zd_exchange *exchange, const char *bytes
 static enum MHD_Result begin(struct zd_exchange *exchange, const char *method)
 {
     struct zd_request *req = &exchange->request;
-    if (!zd_wire_is_judged(zd_suspend_wire(exchange->now.connection))) {
+    if (!zd_wire_is_judged(zd_exchange_wire(exchange->now.connection))) {
         zd_log(&req->server->log, ZD_LOG_ERROR,
             "the guard has not seen a request: libmicrohttpd does not read with our recv(), or "
             "memory is exhausted");
@@ -270,7 +269,7 @@ void zd_callbacks_completed(void *cls, struct MHD_Connection *connection, void *
     (void)cls;
     struct zd_exchange *exchange = *con_cls;
     *con_cls = NULL;
-    zd_wire_answered(zd_suspend_wire(connection));
+    zd_wire_answered(zd_exchange_wire(connection));
     if (exchange != NULL) {
         zd_exchange_end(exchange, code == MHD_REQUEST_TERMINATED_COMPLETED_OK);
     }

@@ -22,7 +22,6 @@
 #include "server/front/exchange.h"
 #include "server/front/reply_cache.h"
 #include "server/front/response.h"
-#include "server/front/suspend.h"
 #include "server/front/wire.h"
 #include "server/http/address.h"
 #include "server/runtime/server.h"
@@ -243,7 +242,7 @@ static enum zd_status begin(struct zd_front *front, struct zd_error *err)
 {
     struct zd_server *server = front->server;
     const struct zd_config *config = server->config;
-    zd_suspend_init(front);
+    zd_exchange_init_front(front);
     zd_reply_cache_init(front, server->memory.metadata_bytes / KEPT_PART);
     ZD_TRY(zd_response_init(front, err));
     ZD_TRY(zd_wires_new(server, &front->wires, err));
@@ -299,7 +298,7 @@ void zd_daemon_close(struct zd_front *front)
         return;
     }
     front->is_closing = true;
-    zd_suspend_wake_all(front);
+    zd_exchange_wake_all(front);
     for (size_t i = 0; i < front->n_listeners; i++) {
         struct zd_listener *listener = &front->listener[i];
         if (listener->has_handles) {
@@ -313,7 +312,7 @@ void zd_daemon_close(struct zd_front *front)
             listener->daemon = NULL;
         }
     }
-    zd_suspend_close(front);
+    zd_exchange_close_front(front);
     zd_wires_close(front->wires);
 }
 
@@ -326,10 +325,9 @@ void zd_daemon_free(struct zd_front *front)
         zd_free(front->listener[i].host);
     }
     zd_free(front->listener);
-    zd_exchange_free_spare(front);
+    zd_exchange_done_front(front);
     zd_wires_free(front->wires);
     zd_reply_cache_done(front);
-    zd_free(front->socket);
     zd_response_done(front);
     zd_free(front);
 }

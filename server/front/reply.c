@@ -9,7 +9,7 @@
 #include "core/base/num.h"
 #include "server/front/reply_cache.h"
 #include "server/front/response.h"
-#include "server/front/suspend.h"
+#include "server/front/exchange.h"
 #include "server/request/admit.h"
 #include "server/request/connection.h"
 #include "server/request/route.h"
@@ -263,7 +263,7 @@ static ssize_t read_stream(void *cls, uint64_t position, char *to, size_t len_ma
     if (stream->state == ZD_STREAM_ENDED) {
         return MHD_CONTENT_READER_END_OF_STREAM;
     }
-    if (stream->state == ZD_STREAM_CUT || !zd_suspend_exchange(zd_front_exchange(req))) {
+    if (stream->state == ZD_STREAM_CUT || !zd_exchange_suspend(zd_front_exchange(req))) {
         reset_connection(req);
         return MHD_CONTENT_READER_END_WITH_ERROR;
     }
