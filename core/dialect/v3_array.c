@@ -343,15 +343,18 @@ static void judge_fill_value(struct array_judge *judge)
     const struct zd_pointer at = zd_pointer_member(&whole_document, "fill_value");
     struct zd_error err = {0};
     bool is_noted = false;
-    const enum zd_status status = zd_scalar_parse(&meta->dtype, json, meta->fill, &is_noted, &err);
+    const bool has_bare = zd_json_nonfinite_is_in(json); /* judged with the document */
+    const bool is_tolerant = judge->judgement == ZD_JUDGE_READ || has_bare;
+    const enum zd_status status =
+        zd_scalar_parse(&meta->dtype, json, meta->fill, is_tolerant ? &is_noted : NULL, &err);
     if (status == ZD_NO_MEMORY) {
         judge->faults->out_of_memory = true;
     } else if (status != ZD_OK) {
         zd_faults_add(judge->faults, ZD_FAULT_INVALID, "bad_fill_value", meta->dtype.name, &at,
             err.facts.expected, err.facts.found, "%s", err.text);
-    } else if (is_noted && !zd_json_nonfinite_is_in(json)) {
+    } else if (is_noted && !has_bare) {
         char space[FOUND_BYTES];
-        zd_faults_add(judge->faults, tolerated(judge), "legacy_spelling", meta->dtype.name, &at,
+        zd_faults_add(judge->faults, ZD_FAULT_WARNING, "legacy_spelling", meta->dtype.name, &at,
             NULL, found_of(json, space), "a writer must not use this spelling of the fill value");
     }
 }

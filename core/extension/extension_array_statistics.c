@@ -22,7 +22,8 @@ static void judge_bound(const struct zd_json *configuration, const char *member,
     const struct zd_dtype *dtype = subject->dtype;
     const struct zd_pointer place = zd_pointer_member(at, member);
     const struct zd_json *json = zd_json_member(configuration, member);
-    const enum zd_status status = zd_scalar_parse(dtype, json, ret_bound, &is_noted, &err);
+    const enum zd_status status =
+        zd_scalar_parse(dtype, json, ret_bound, subject->is_stored ? &is_noted : NULL, &err);
     if (status == ZD_NO_MEMORY) {
         faults->out_of_memory = true;
     } else if (status != ZD_OK) {
@@ -32,9 +33,9 @@ static void judge_bound(const struct zd_json *configuration, const char *member,
         zd_faults_add(faults, ZD_FAULT_INVALID, "out_of_range", NAME, &place,
             "a value that has an order", "NaN", "NaN cannot be a bound; bounds ignore NaN");
     } else if (is_noted) {
-        zd_faults_add(faults, subject->is_stored ? ZD_FAULT_WARNING : ZD_FAULT_INVALID,
-            "legacy_spelling", NAME, &place, "a spelling of fill values, within the type's range",
-            NULL, "a writer must not use this spelling of %s", member);
+        zd_faults_add(faults, ZD_FAULT_WARNING, "legacy_spelling", NAME, &place,
+            "a spelling of fill values, within the type's range", NULL,
+            "a writer must not use this spelling of %s", member);
     }
 }
 

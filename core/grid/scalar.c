@@ -236,32 +236,55 @@ static bool parse_part(const struct zd_json *json, uint32_t len, void *ret_bytes
     return true;
 }
 
-static enum zd_status parse_float(const struct zd_dtype *dtype, const struct zd_json *json,
-    void *ret_bytes, bool *noted, struct zd_error *err)
+/* Both halves of a complex number. */
+static bool parse_parts(const struct zd_json *json, uint32_t len, uint8_t *ret_bytes, bool *noted)
 {
-    uint8_t part[PART_BYTES_MAX];
-    if (!parse_part(json, dtype->bytes, part, noted)) {
-        char expected[ZD_FACT_TEXT_BYTES];
-        snprintf(expected, sizeof expected,
-            "a number, \"NaN\", \"Infinity\", \"-Infinity\" or \"0x\" and %u hex digits",
-            dtype->bytes * 2);
-        return refuse(dtype, json, expected, err);
-    }
-    memcpy(ret_bytes, part, dtype->bytes);
-    return ZD_OK;
+    return zd_json_is(json, ZD_JSON_ARRAY) && zd_json_count(json) == 2 &&
+           parse_part(zd_json_element(json, 0), len, ret_bytes, noted) &&
+           parse_part(zd_json_element(json, 1), len, ret_bytes + len, noted);
 }
 
-static enum zd_status parse_complex(const struct zd_dtype *dtype, const struct zd_json *json,
-    void *ret_bytes, bool *noted, struct zd_error *err)
+/* The largest finite number, as a person writes it. */
+static const char *largest(uint32_t len)
 {
-    const uint32_t len = dtype->bytes / 2;
+    switch (len) {
+    case 2:
+        return "65504";
+    case 4:
+        return "3.4028235e38";
+    default:
+        return "1.7976931348623157e308";
+    }
+}
+
+static enum zd_status refuse_float(
+    const struct zd_dtype *dtype, const struct zd_json *json, uint32_t len, struct zd_error *err)
+{
+    char expected[ZD_FACT_TEXT_BYTES];
+    snprintf(expected, sizeof expected,
+        "%sa number up to %s in size, \"NaN\", \"Infinity\", \"-Infinity\", or 0x and %u digits",
+        len < dtype->bytes ? "[re, im], each " : "", largest(len), len * 2);
+    return refuse(dtype, json, expected, err);
+}
+
+/* A float, or a complex number. What is noted is refused when nobody wants to know of it: a number
+ * must not become an infinity unseen. */
+static enum zd_status parse_floats(const struct zd_dtype *dtype, const struct zd_json *json,
+    void *ret_bytes, bool *ret_noted, struct zd_error *err)
+{
+    const bool is_complex = dtype->kind == ZD_DTYPE_COMPLEX;
+    const uint32_t len = is_complex ? dtype->bytes / 2 : dtype->bytes;
     uint8_t parts[2 * PART_BYTES_MAX];
-    if (!zd_json_is(json, ZD_JSON_ARRAY) || zd_json_count(json) != 2 ||
-        !parse_part(zd_json_element(json, 0), len, parts, noted) ||
-        !parse_part(zd_json_element(json, 1), len, parts + len, noted)) {
-        return refuse(dtype, json, "a list of two floats, real and imaginary part", err);
+    bool noted = false;
+    const bool is_read =
+        is_complex ? parse_parts(json, len, parts, &noted) : parse_part(json, len, parts, &noted);
+    if (!is_read || (noted && ret_noted == NULL)) {
+        return refuse_float(dtype, json, len, err);
     }
     memcpy(ret_bytes, parts, dtype->bytes);
+    if (ret_noted != NULL) {
+        *ret_noted = noted;
+    }
     return ZD_OK;
 }
 
@@ -460,32 +483,29 @@ static enum zd_status parse_bool(const struct zd_dtype *dtype, const struct zd_j
     return ZD_OK;
 }
 
-static enum zd_status parse_kind(const struct zd_dtype *dtype, const struct zd_json *json,
-    void *ret_bytes, bool *noted, struct zd_error *err)
-{
-    switch (dtype->kind) {
-    case ZD_DTYPE_BOOL:
-        return parse_bool(dtype, json, ret_bytes, err);
-    case ZD_DTYPE_INT:
-    case ZD_DTYPE_UINT:
-        return parse_integer(dtype, json, ret_bytes, err);
-    case ZD_DTYPE_FLOAT:
-        return parse_float(dtype, json, ret_bytes, noted, err);
-    case ZD_DTYPE_COMPLEX:
-        return parse_complex(dtype, json, ret_bytes, noted, err);
-    case ZD_DTYPE_RAW:
-        break;
-    }
-    return parse_raw(dtype, json, ret_bytes, err);
-}
-
 enum zd_status zd_scalar_parse(const struct zd_dtype *dtype, const struct zd_json *json,
     void *ret_bytes, bool *ret_noted, struct zd_error *err)
 {
-    bool noted = false;
-    ZD_TRY(parse_kind(dtype, json, ret_bytes, &noted, err));
-    *ret_noted = noted;
-    return ZD_OK;
+    enum zd_status status = ZD_OK;
+    switch (dtype->kind) {
+    case ZD_DTYPE_BOOL:
+        status = parse_bool(dtype, json, ret_bytes, err);
+        break;
+    case ZD_DTYPE_INT:
+    case ZD_DTYPE_UINT:
+        status = parse_integer(dtype, json, ret_bytes, err);
+        break;
+    case ZD_DTYPE_FLOAT:
+    case ZD_DTYPE_COMPLEX:
+        return parse_floats(dtype, json, ret_bytes, ret_noted, err);
+    case ZD_DTYPE_RAW:
+        status = parse_raw(dtype, json, ret_bytes, err);
+        break;
+    }
+    if (status == ZD_OK && ret_noted != NULL) {
+        *ret_noted = false;
+    }
+    return status;
 }
 
 struct zd_json *zd_scalar_json(const struct zd_dtype *dtype, const void *bytes)

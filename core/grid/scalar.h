@@ -10,8 +10,9 @@
  *
  * @param json      borrowed; a ZD_JSON_NONFINITE is accepted for floats and within complex
  * @param ret_bytes dtype->bytes bytes, little-endian; the caller's memory, untouched on failure
- * @param ret_noted true when the spelling is one that a writer must not use (beyond the finite
- * range, a bare NaN, short hex); untouched on failure
+ * @param ret_noted true when the spelling is one that a writer must not use (a number beyond the
+ * finite range, which becomes an infinity, a bare NaN, short hex); untouched on failure; NULL: such
+ * a spelling is refused
  * @retval ZD_INVALID facts expected and found
  * Thread: any.
  */

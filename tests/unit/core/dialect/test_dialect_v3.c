@@ -360,7 +360,7 @@ static const struct row {
     {"93", TYPED("'float32'", "'0x7fc000011'", "[" BYTES "]"),
         BOTH(INVALID, "bad_fill_value", "/fill_value")},
     {"94", TYPED("'float16'", "65520", "[" BYTES "]"), {WARNED, "legacy_spelling", "/fill_value"},
-        {INVALID, "legacy_spelling", "/fill_value"}},
+        {INVALID, "bad_fill_value", "/fill_value"}},
     {"96", TYPED("'complex64'", "[1,'NaN']", "[" BYTES "]"), BOTH(FINE, NULL, NULL)},
     {"97", TYPED("'r16'", "[1,2]", "['bytes']"), BOTH(FINE, NULL, NULL)},
     {"97", TYPED("'r16'", "[1]", "['bytes']"), BOTH(INVALID, "bad_fill_value", "/fill_value")},

@@ -36,9 +36,9 @@ static const struct zd_unit_extension_fact facts[] = {
     {"float32", BOUNDS("0", "'0x7fc00000'"), "out_of_range", AT_MAX},
     {"float16", BOUNDS("0", "65504"), NULL, NULL},
     {"float16", BOUNDS("0", "'Infinity'"), NULL, NULL},
-    {"float16", BOUNDS("0", "70000"), "legacy_spelling", AT_MAX}, /* a writer's; read it is one */
-    {"float32", BOUNDS("-1e39", "0"), "legacy_spelling", AT_MIN},
-    {"float32", BOUNDS("'0x0'", "1"), "legacy_spelling", AT_MIN},
+    {"float16", BOUNDS("0", "70000"), "out_of_range", AT_MAX}, /* a writer's; read it is one */
+    {"float32", BOUNDS("-1e39", "0"), "out_of_range", AT_MIN},
+    {"float32", BOUNDS("'0x0'", "1"), "out_of_range", AT_MIN},
     {"float32", BOUNDS("null", "1"), "wrong_type", AT_MIN},
     {"float32", BOUNDS("[0]", "1"), "wrong_type", AT_MIN},
     {"float32", "[{'name':'example.array-statistics','configuration':{'min':0}}]", "missing_member",

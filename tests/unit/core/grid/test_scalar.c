@@ -95,6 +95,8 @@ static const struct valid_fact {
     {"complex64", "[1, \"NaN\"]", "0000803f0000c07f", "[1.0,\"NaN\"]", false},
     {"complex64", "[NaN, 0]", "0000c07f00000000", "[\"NaN\",0.0]", true},
     {"complex64", "[0.1,-0.0]", "cdcccc3d00000080", NULL, false},
+    {"complex64", "[1e39,0]", "0000807f00000000", "[\"Infinity\",0.0]", true},
+    {"complex128", "[0,-1e400]", "0000000000000000000000000000f0ff", "[0.0,\"-Infinity\"]", true},
     {"complex128", "[1.5,\"0x7ff8000000000001\"]", "000000000000f83f010000000000f87f", NULL, false},
     {"r16", "[1,2]", "0102", NULL, false},
     {"r24", "[255,0,128]", "ff0080", NULL, false},
@@ -121,6 +123,28 @@ START_TEST(fill_values_are_read_exactly_and_normalised)
     ck_assert_int_eq(zd_scalar_parse(&dtype, normal, again, &noted, NULL), ZD_OK);
     ck_assert_mem_eq(again, want->data, want->len);
     ck_assert(!noted);
+}
+END_TEST
+
+START_TEST(what_a_writer_must_not_spell_is_refused_unless_somebody_is_told)
+{
+    const struct valid_fact *fact = &valid_facts[_i];
+    const struct zd_dtype dtype = type_of(fact->type);
+    ZD_AUTO(zd_json) json = parse(fact->text);
+    ZD_AUTO(zd_buf) want = zd_unit_hex(fact->hex);
+    uint8_t got[16] = {0xAA, 0xAA};
+    struct zd_error err = {0};
+    const enum zd_status status = zd_scalar_parse(&dtype, json, got, NULL, &err);
+    if (!fact->noted) {
+        ck_assert_msg(status == ZD_OK, "%s", err.text);
+        ck_assert_mem_eq(got, want->data, want->len);
+        return;
+    }
+    ck_assert_int_eq(status, ZD_INVALID);
+    ck_assert_uint_eq(got[0], 0xAA);
+    ck_assert_uint_eq(got[1], 0xAA);
+    ck_assert_uint_eq(err.facts.set, ZD_FACT_EXPECTED | ZD_FACT_FOUND);
+    ck_assert_uint_lt(strlen(err.facts.expected), ZD_FACT_TEXT_BYTES - 1); /* not cut */
 }
 END_TEST
 
@@ -298,6 +322,8 @@ void zd_unit_tests(TCase *tests)
 {
     tcase_add_loop_test(
         tests, fill_values_are_read_exactly_and_normalised, 0, ZD_COUNT_OF(valid_facts));
+    tcase_add_loop_test(tests, what_a_writer_must_not_spell_is_refused_unless_somebody_is_told, 0,
+        ZD_COUNT_OF(valid_facts));
     tcase_add_loop_test(
         tests, what_spells_no_element_is_refused_with_both_sides, 0, ZD_COUNT_OF(invalid_facts));
     tcase_add_test(tests, what_is_too_long_to_show_is_named_by_its_kind);
