@@ -91,8 +91,7 @@ static void root_is_known(struct root *root)
 {
     struct zd_server *server = root->server;
     print_dataset(root);
-    zd_node_unref(root->want.node);
-    root->want.node = NULL;
+    zd_catalog_release(&root->want);
     zd_dataset_unref(root->dataset);
     root->dataset = NULL;
     if (--house_of(server)->n_roots_missing == 0) {
@@ -323,7 +322,7 @@ int zd_start_run(struct zd_server *server)
 static void end_loop(struct zd_server *server)
 {
     for (size_t i = 0; i < house_of(server)->n_roots; i++) {
-        zd_wait_cancel(&house_of(server)->root[i].want.wait);
+        zd_catalog_release(&house_of(server)->root[i].want);
         zd_dataset_unref(house_of(server)->root[i].dataset);
     }
     for (size_t i = 0; i < N_SIGNALS; i++) {

@@ -197,6 +197,18 @@ static enum zd_status note_seen(struct node_load *load)
     return ZD_OK;
 }
 
+/* The new node takes the place of the entry. */
+static void replace_entry(struct node_load *load)
+{
+    struct zd_cache *cache = load->flight.cache;
+    if (load->node != load->entry && load->entry->entry.in_table) {
+        zd_cache_drop(cache, &load->entry->entry);
+        if (zd_cache_put(cache, &load->node->entry) != ZD_OK) {
+            return; /* the waiters get it all the same */
+        }
+    }
+}
+
 static enum zd_next step_fill(struct node_load *load)
 {
     struct zd_node *node = load->node;
@@ -209,6 +221,7 @@ static enum zd_next step_fill(struct node_load *load)
     zd_node_set_stat(node, node->stat, load->dialect == NULL ? 0 : load->dialect->n_documents);
     node->status = load->dialect == NULL ? ZD_NOT_FOUND : ZD_OK;
     node->checked_ms = load->flight.began_ms;
+    replace_entry(load);
     return ZD_DONE;
 }
 
@@ -292,15 +305,14 @@ static enum zd_next step_check(struct node_load *load)
 
 /* ---- entries and their waiters ---- */
 
-static enum zd_next run_step(struct zd_machine *machine)
-{
-    struct node_load *load = ZD_CONTAINER(machine, struct node_load, flight.machine);
-    return load->step(load);
-}
-
 static struct node_load *load_of(struct zd_flight *flight)
 {
     return ZD_CONTAINER(flight, struct node_load, flight);
+}
+
+static enum zd_next step(struct zd_flight *flight)
+{
+    return load_of(flight)->step(load_of(flight));
 }
 
 static void settle(struct zd_flight *flight)
@@ -313,12 +325,6 @@ static void settle(struct zd_flight *flight)
             zd_cache_drop(cache, &load->entry->entry);
         }
         return;
-    }
-    if (node != load->entry && load->entry->entry.in_table) {
-        zd_cache_drop(cache, &load->entry->entry);
-        if (zd_cache_put(cache, &node->entry) != ZD_OK) {
-            return; /* the waiters get it all the same */
-        }
     }
     if (load->document_bytes > 0 || node->entry.bytes == 0) {
         size_t bytes = sizeof *node + node->entry.map.key.len + sizeof *node->seen * node->n_seen;
@@ -357,7 +363,7 @@ static enum zd_next ask_again(struct zd_flight *flight, struct zd_wait *wait)
         ZD_CONTAINER(wait, struct zd_node_want, wait));
 }
 
-static void free_load(struct zd_flight *flight)
+static void release_load(struct zd_flight *flight)
 {
     struct node_load *load = load_of(flight);
     for (uint32_t i = 0; i < load->n_candidates; i++) {
@@ -366,36 +372,25 @@ static void free_load(struct zd_flight *flight)
     zd_free(load->candidate);
     zd_free(load->document);
     zd_node_unref(load->node);
-    zd_free(load);
 }
 
 static const struct zd_flight_ops ops = {
-    .settle = settle,
+    .step = step,
     .give = give_waiter,
+    .settle = settle,
     .again = ask_again,
-    .free = free_load,
+    .done = release_load,
 };
 
 /* Takes a reference of the node. */
 static enum zd_next start(struct zd_node *node, bool is_new, struct zd_node_want *want)
 {
     struct zd_server *server = node->dataset->server;
-    struct node_load *load = zd_alloc_zero(1, sizeof *load);
+    struct node_load *load = zd_flight_new(sizeof *load, &ops, &server->nodes, &node->entry,
+        uv_now(server->loop), &want->wait, "a node");
     if (load == NULL) {
-        if (is_new) {
-            zd_cache_drop(&server->nodes, &node->entry);
-        }
-        zd_node_unref(node);
-        want->wait.status = zd_fail(&want->wait.err, ZD_NO_MEMORY, "no memory to find a node");
         return ZD_NEXT;
     }
-    load->flight = (struct zd_flight){
-        .machine.step = run_step,
-        .ops = &ops,
-        .cache = &server->nodes,
-        .entry = &node->entry,
-        .began_ms = uv_now(server->loop),
-    };
     load->gather.machine = &load->flight.machine;
     load->entry = node;
     load->is_new = is_new;
@@ -464,4 +459,10 @@ enum zd_next zd_catalog_want_fresh(
     struct zd_dataset *dataset, const char *path, struct zd_node_want *want)
 {
     return want_node(dataset, span_of_path(path), ZD_FRESH, want);
+}
+
+void zd_catalog_release(struct zd_node_want *want)
+{
+    zd_wait_cancel(&want->wait);
+    zd_node_unref(ZD_TAKE(want->node));
 }

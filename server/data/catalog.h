@@ -23,6 +23,9 @@ enum zd_next zd_catalog_want(
 enum zd_next zd_catalog_want_fresh(
     struct zd_dataset *dataset, const char *path, struct zd_node_want *want);
 
+/** Stop waiting, and release the node. Accepts a zeroed want, and one that was answered. */
+void zd_catalog_release(struct zd_node_want *want);
+
 /** Forget the node at a path, or its absence: its documents have changed. A request from now on
  * reads it again, even while earlier requests wait for what was there before. */
 void zd_catalog_forget(struct zd_dataset *dataset, struct zd_span path);

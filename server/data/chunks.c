@@ -48,9 +48,6 @@ struct chunk_load {
     struct zd_job_owner owner; /* of the first request */
     struct zd_job job;
     struct zd_buf *data; /* owned: what was decoded */
-    /* the chunk as it was when the work ended */
-    struct zd_buf *found_data; /* a reference, or NULL */
-    struct zd_generation found_generation;
 };
 
 static uint32_t leaf_level(const struct chunk_load *load)
@@ -59,13 +56,6 @@ static uint32_t leaf_level(const struct chunk_load *load)
 }
 
 /* ---- the steps of a load ---- */
-
-static enum zd_next fail(struct chunk_load *load, const struct zd_wait *wait)
-{
-    load->flight.status = wait->status;
-    load->flight.err = wait->err;
-    return ZD_DONE;
-}
 
 static enum zd_next found_corrupt(struct chunk_load *load)
 {
@@ -106,7 +96,7 @@ static enum zd_next step_fill(struct chunk_load *load)
 {
     load->is_decoding = false;
     if (load->job.wait.status == ZD_CANCELLED) {
-        return fail(load, &load->job.wait);
+        return zd_flight_fail(&load->flight, &load->job.wait);
     }
     return load->flight.status == ZD_OK
                ? found(load, ZD_TAKE(load->data), load->range.stat.generation)
@@ -219,7 +209,7 @@ static enum zd_next step_have(struct chunk_load *load)
         return restart(load);
     }
     if (status != ZD_OK) {
-        return fail(load, &load->range.wait);
+        return zd_flight_fail(&load->flight, &load->range.wait);
     }
     if (reads_span(load)) {
         return check_span(load);
@@ -276,7 +266,7 @@ static enum zd_next step_placed(struct chunk_load *load)
         return restart(load);
     }
     if (place->wait.status != ZD_OK) {
-        return fail(load, &place->wait);
+        return zd_flight_fail(&load->flight, &place->wait);
     }
     if (reads_span(load) && place->range.len != chunk_bytes) {
         return check_span(load);
@@ -303,7 +293,7 @@ static enum zd_next step_compare(struct chunk_load *load)
 {
     const struct zd_object_want *status = &load->status_want;
     if (status->wait.status != ZD_OK && status->wait.status != ZD_NOT_FOUND) {
-        return fail(load, &status->wait);
+        return zd_flight_fail(&load->flight, &status->wait);
     }
     /* Absence has generation zero. */
     if (zd_generation_equal(status->stat.generation, load->chunk->generation)) {
@@ -322,10 +312,14 @@ static enum zd_next step_check(struct chunk_load *load)
     return zd_objects_want(load->node->dataset, load->key, ZD_OBJECT_STATUS, &load->status_want);
 }
 
-static enum zd_next run_step(struct zd_machine *machine)
+static struct chunk_load *load_of(struct zd_flight *flight)
 {
-    struct chunk_load *load = ZD_CONTAINER(machine, struct chunk_load, flight.machine);
-    return load->step(load);
+    return ZD_CONTAINER(flight, struct chunk_load, flight);
+}
+
+static enum zd_next step(struct zd_flight *flight)
+{
+    return load_of(flight)->step(load_of(flight));
 }
 
 /* ---- entries and their waiters ---- */
@@ -354,17 +348,10 @@ static void remember_absence(const struct chunk_load *load)
     }
 }
 
-static struct chunk_load *load_of(struct zd_flight *flight)
-{
-    return ZD_CONTAINER(flight, struct chunk_load, flight);
-}
-
 static void settle(struct zd_flight *flight)
 {
     struct chunk_load *load = load_of(flight);
     struct zd_chunk_entry *chunk = load->chunk;
-    load->found_data = chunk->data == NULL ? NULL : zd_buf_ref(chunk->data);
-    load->found_generation = chunk->generation;
     if (flight->status == ZD_OK && !chunk->is_span && !chunk->dataset->is_retired) {
         zd_chunk_entry_charge(chunk);
         return;
@@ -375,20 +362,17 @@ static void settle(struct zd_flight *flight)
     }
 }
 
-static void give(
-    struct zd_chunk_want *want, struct zd_buf *data, bool is_span, struct zd_generation generation)
+static void give(const struct zd_chunk_entry *chunk, struct zd_chunk_want *want)
 {
-    want->data = data == NULL ? NULL : zd_buf_ref(data);
-    want->is_span = is_span;
-    want->generation = generation;
+    want->data = chunk->data == NULL ? NULL : zd_buf_ref(chunk->data);
+    want->is_span = chunk->is_span;
+    want->generation = chunk->generation;
     zd_wait_answer(&want->wait, ZD_OK, NULL);
 }
 
 static void give_waiter(struct zd_flight *flight, struct zd_wait *wait)
 {
-    const struct chunk_load *load = load_of(flight);
-    give(ZD_CONTAINER(wait, struct zd_chunk_want, wait), load->found_data, load->chunk->is_span,
-        load->found_generation);
+    give(load_of(flight)->chunk, ZD_CONTAINER(wait, struct zd_chunk_want, wait));
 }
 
 static enum zd_next want_chunk(
@@ -410,45 +394,36 @@ static enum zd_next cancel(struct zd_flight *flight)
     return ZD_WAIT;
 }
 
-static void free_load(struct zd_flight *flight)
+static void release_load(struct zd_flight *flight)
 {
     struct chunk_load *load = load_of(flight);
     zd_objects_release(&load->status_want);
     zd_shards_release(&load->place);
     zd_range_read_release(&load->range);
     zd_buf_unref(load->data);
-    zd_buf_unref(load->found_data);
     zd_node_unref(load->node);
-    zd_free(load);
 }
 
 static const struct zd_flight_ops ops = {
-    .settle = settle,
+    .step = step,
     .give = give_waiter,
+    .settle = settle,
     .again = ask_again,
     .cancel = cancel,
-    .free = free_load,
+    .done = release_load,
 };
 
 /* Takes a reference of the entry, which is idle. */
 static enum zd_next start(struct zd_chunk_entry *chunk, struct zd_node *node,
     struct zd_byte_range span, bool is_known, struct zd_chunk_want *want)
 {
-    struct chunk_load *load = zd_alloc_zero(1, sizeof *load);
+    struct zd_server *server = node->dataset->server;
+    struct chunk_load *load = zd_flight_new(sizeof *load, &ops, &server->chunks, &chunk->entry,
+        uv_now(server->loop), &want->wait, "a chunk");
     if (load == NULL) {
-        zd_chunk_entry_drop(chunk);
-        zd_chunk_entry_unref(chunk);
-        want->wait.status = zd_fail(&want->wait.err, ZD_NO_MEMORY, "no memory to load a chunk");
         return ZD_NEXT;
     }
     struct zd_flight *flight = &load->flight;
-    *flight = (struct zd_flight){
-        .machine.step = run_step,
-        .ops = &ops,
-        .cache = &node->dataset->server->chunks,
-        .entry = &chunk->entry,
-        .began_ms = uv_now(node->dataset->server->loop),
-    };
     chunk->n_changes = node->dataset->n_changes;
     load->chunk = chunk;
     load->node = zd_node_ref(node);
@@ -532,7 +507,7 @@ static enum zd_next want_chunk(
     }
     if (!chunk->is_mark && !zd_chunk_entry_is_before_change(chunk) &&
         zd_dataset_trusts(node->dataset, chunk->checked_ms)) {
-        give(want, chunk->data, chunk->is_span, chunk->generation);
+        give(chunk, want);
         return ZD_NEXT;
     }
     (void)zd_cache_ref(&chunk->entry);

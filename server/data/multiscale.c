@@ -63,12 +63,6 @@ static enum zd_next step_ask(struct zd_machine *machine)
                                 : zd_catalog_want(multiscale->dataset, path.at, want);
 }
 
-static void end(struct zd_machine *machine)
-{
-    struct zd_wait *wait = &multiscale_of(machine)->wait;
-    wait->done(wait);
-}
-
 /* Set the inputs and keep the wait. */
 static void reset(struct zd_multiscale *multiscale, struct zd_dataset *dataset, const char *group,
     struct zd_meta *meta)
@@ -78,7 +72,7 @@ static void reset(struct zd_multiscale *multiscale, struct zd_dataset *dataset, 
     zd_multiscale_release(multiscale);
     *multiscale = (struct zd_multiscale){
         .wait = wait,
-        .machine = {.step = step_ask, .end = end},
+        .machine = {.step = step_ask, .wait = &multiscale->wait},
         .dataset = dataset,
         .group = group,
         .meta = zd_meta_ref(meta),
@@ -115,8 +109,7 @@ enum zd_next zd_multiscale_want_fresh(struct zd_multiscale *multiscale, struct z
 
 void zd_multiscale_release(struct zd_multiscale *multiscale)
 {
-    zd_wait_cancel(&multiscale->want.wait);
-    zd_node_unref(multiscale->want.node);
+    zd_catalog_release(&multiscale->want);
     for (uint32_t i = 0; i < multiscale->n; i++) {
         zd_node_unref(multiscale->node[i]);
     }

@@ -1,8 +1,8 @@
 /* Stored objects through the cache of encoded bytes.
  *
- *     ask -> answered -> done
- *      ^        |
- *      +--------+ when a waiter needs the bytes and only the status was asked */
+ *     ask -> take -> done          no machine: it is one question to the store, seldom two
+ *      ^      |
+ *      +------+ when a waiter needs the bytes and only the status was asked */
 #include "server/data/object_cache.h"
 
 #include <assert.h>
@@ -18,22 +18,11 @@
  * little less than the share at which the cache drops an entry. */
 #define SHARE_MAX 9
 
-/* What an entry held when the work on it ended: its waiters are answered from this, whatever
- * becomes of the entry meanwhile. */
-struct answer {
-    enum zd_status status;
-    struct zd_stat stat;
-    uint64_t checked_ms;
-    struct zd_buf *bytes; /* a reference, or NULL */
-};
-
 /* The work for one entry. */
 struct object_load {
     struct zd_flight flight;
-    enum zd_next (*step)(struct object_load *load);
     enum zd_object_part part; /* to ask for next */
     bool is_read;             /* of an object: read its bytes, not only its status */
-    struct answer answer;     /* once it has ended */
     union {
         struct zd_store_op op; /* the first member of all */
         struct zd_store_read read;
@@ -114,47 +103,21 @@ struct zd_object *zd_object_claim(
     return object;
 }
 
-void zd_object_settle(struct zd_object *object, enum zd_status status)
-{
-    struct zd_cache *cache = &object->dataset->server->objects;
-    if ((status != ZD_OK && status != ZD_NOT_FOUND) || object->dataset->is_retired) {
-        zd_cache_drop(cache, &object->entry);
-        return;
-    }
-    size_t bytes = sizeof *object + object->entry.map.key.len + 1;
-    if (object->bytes != NULL && object->bytes->cap > cache->bytes_max / SHARE_MAX) {
-        zd_buf_unref(ZD_TAKE(object->bytes));
-    }
-    bytes += object->bytes == NULL ? 0 : object->bytes->cap;
-    zd_cache_charge(cache, &object->entry, bytes);
-}
-
 static bool has_part(const struct zd_object *object, enum zd_object_part part)
 {
     return object->status == ZD_NOT_FOUND || part != ZD_OBJECT_BYTES || object->bytes != NULL;
 }
 
-static struct answer answer_of(const struct zd_object *object)
+void zd_object_give(const struct zd_object *object, struct zd_object_want *want)
 {
-    return (struct answer){
-        .status = object->status,
-        .stat = object->stat,
-        .checked_ms = object->checked_ms,
-        .bytes = object->bytes == NULL ? NULL : zd_buf_ref(object->bytes),
-    };
-}
-
-static void give(const struct answer *answer, const char *key, struct zd_object_want *want)
-{
-    zd_wait_answer(&want->wait, answer->status, NULL);
-    want->checked_ms = answer->checked_ms;
-    if (answer->status == ZD_NOT_FOUND) {
-        want->wait.status = zd_fail(&want->wait.err, ZD_NOT_FOUND, "%s: there is no such key", key);
-        return;
-    }
-    want->stat = answer->stat;
-    if (want->part == ZD_OBJECT_BYTES) {
-        want->bytes = zd_buf_ref(answer->bytes);
+    zd_wait_answer(&want->wait, object->status, NULL);
+    want->checked_ms = object->checked_ms;
+    if (object->status == ZD_OK) {
+        want->stat = object->stat;
+        want->bytes = want->part == ZD_OBJECT_BYTES ? zd_buf_ref(object->bytes) : NULL;
+    } else if (object->kind != ZD_KIND_INDEX) {
+        want->wait.status =
+            zd_fail(&want->wait.err, ZD_NOT_FOUND, "%s: there is no such key", object->key);
     }
 }
 
@@ -193,33 +156,36 @@ static void note(struct object_load *load, enum zd_status status)
     object->checked_ms = load->flight.began_ms;
 }
 
-/* Ask the store. ZD_AGAIN: the machine will go on. */
+static void answered(struct zd_store_op *op);
+
+/* Ask the store. ZD_AGAIN: answered() will run. */
 static enum zd_status ask(struct object_load *load)
 {
     const struct zd_object *object = object_of(&load->flight);
     struct zd_store *store = object->dataset->store;
-    zd_machine_await(&load->flight.machine, &load->ask.op);
+    enum zd_status status = ZD_AGAIN;
     if (object->kind == ZD_KIND_DIRECTORY) {
+        load->ask.list = (struct zd_store_list){.op.done = answered, .n_max = 1};
         (void)snprintf(load->ask.list.prefix, sizeof load->ask.list.prefix, "%s/", object->key);
-        load->ask.list.n_max = 1;
         zd_store_list(store, &load->ask.list);
         return ZD_AGAIN;
     }
     load->is_read = load->part == ZD_OBJECT_BYTES && object->bytes == NULL;
     if (!load->is_read) {
+        load->ask.op.done = answered;
         (void)snprintf(load->ask.status.key, sizeof load->ask.status.key, "%s", object->key);
-        const enum zd_status status = zd_store_status_now(store, &load->ask.status);
+        status = zd_store_status_now(store, &load->ask.status);
         if (status == ZD_AGAIN) {
             zd_store_status(store, &load->ask.status);
         }
         return status;
     }
     load->ask.read = (struct zd_store_read){
+        .op.done = answered,
         .bytes_max = object->dataset->server->config->settings.limits_object_bytes,
     };
-    zd_machine_await(&load->flight.machine, &load->ask.op);
     (void)snprintf(load->ask.read.key, sizeof load->ask.read.key, "%s", object->key);
-    const enum zd_status status = zd_store_read_now(store, &load->ask.read);
+    status = zd_store_read_now(store, &load->ask.read);
     if (status == ZD_AGAIN) {
         zd_store_read(store, &load->ask.read);
     }
@@ -238,9 +204,8 @@ static enum zd_object_part part_missing(const struct zd_flight *flight)
     return part;
 }
 
-static enum zd_next step_ask(struct object_load *load);
-
-static enum zd_next take_answer(struct object_load *load, enum zd_status status)
+/* @return ZD_DONE, or ZD_NEXT: ask for more */
+static enum zd_next take(struct object_load *load, enum zd_status status)
 {
     struct zd_flight *flight = &load->flight;
     if (status != ZD_OK && status != ZD_NOT_FOUND) {
@@ -250,38 +215,49 @@ static enum zd_next take_answer(struct object_load *load, enum zd_status status)
     }
     note(load, status);
     load->part = part_missing(flight);
-    load->step = step_ask;
     return load->part == ZD_OBJECT_STATUS ? ZD_DONE : ZD_NEXT;
 }
 
-static enum zd_next step_answered(struct object_load *load)
+static enum zd_next begin(struct zd_flight *flight)
 {
-    return take_answer(load, load->ask.op.status);
+    struct object_load *load = load_of(flight);
+    enum zd_status status = ZD_OK;
+    do {
+        status = ask(load);
+        if (status == ZD_AGAIN) {
+            return ZD_WAIT;
+        }
+    } while (take(load, status) == ZD_NEXT);
+    return ZD_DONE;
 }
 
-static enum zd_next step_ask(struct object_load *load)
+static void answered(struct zd_store_op *op)
 {
-    const enum zd_status status = ask(load);
-    load->step = step_answered;
-    return status == ZD_AGAIN ? ZD_WAIT : take_answer(load, status);
+    struct object_load *load = ZD_CONTAINER(op, struct object_load, ask.op);
+    if (take(load, op->status) == ZD_DONE || begin(&load->flight) == ZD_DONE) {
+        zd_flight_end(&load->flight);
+    }
 }
 
-static enum zd_next run_step(struct zd_machine *machine)
+void zd_object_give_waiter(struct zd_flight *flight, struct zd_wait *wait)
 {
-    struct object_load *load = ZD_CONTAINER(machine, struct object_load, flight.machine);
-    return load->step(load);
+    zd_object_give(object_of(flight), ZD_CONTAINER(wait, struct zd_object_want, wait));
 }
 
-static void settle(struct zd_flight *flight)
+void zd_object_settle(struct zd_flight *flight)
 {
-    load_of(flight)->answer = answer_of(object_of(flight));
-    zd_object_settle(object_of(flight), flight->status);
-}
-
-static void give_waiter(struct zd_flight *flight, struct zd_wait *wait)
-{
-    give(&load_of(flight)->answer, object_of(flight)->key,
-        ZD_CONTAINER(wait, struct zd_object_want, wait));
+    struct zd_object *object = object_of(flight);
+    struct zd_cache *cache = flight->cache;
+    if (flight->status != ZD_OK || object->dataset->is_retired) {
+        zd_cache_drop(cache, &object->entry);
+        return;
+    }
+    size_t bytes = sizeof *object + object->entry.map.key.len + 1;
+    if (object->bytes != NULL && object->bytes->cap > cache->bytes_max / SHARE_MAX) {
+        zd_buf_unref(ZD_TAKE(object->bytes));
+    }
+    bytes += object->bytes == NULL ? 0 : object->bytes->cap;
+    zd_cache_charge(cache, &object->entry, bytes);
 }
 
 static enum zd_next want_object(struct zd_dataset *dataset, const char *key,
@@ -300,40 +276,23 @@ static enum zd_next cancel(struct zd_flight *flight)
     return ZD_WAIT;
 }
 
-static void free_load(struct zd_flight *flight)
-{
-    struct object_load *load = load_of(flight);
-    zd_buf_unref(load->answer.bytes);
-    zd_free(load);
-}
-
 static const struct zd_flight_ops ops = {
-    .settle = settle,
-    .give = give_waiter,
+    .begin = begin,
+    .give = zd_object_give_waiter,
+    .settle = zd_object_settle,
     .again = ask_again,
     .cancel = cancel,
-    .free = free_load,
 };
 
 /* Takes a reference of the entry, which is idle. */
 static enum zd_next start(struct zd_object *object, struct zd_object_want *want)
 {
     struct zd_server *server = object->dataset->server;
-    struct object_load *load = zd_alloc_zero(1, sizeof *load);
+    struct object_load *load = zd_flight_new(sizeof *load, &ops, &server->objects, &object->entry,
+        uv_now(server->loop), &want->wait, "a stored object");
     if (load == NULL) {
-        want->wait.status = zd_fail(&want->wait.err, ZD_NO_MEMORY, "%s: no memory", object->key);
-        zd_object_settle(object, ZD_NO_MEMORY);
-        zd_object_unref(object);
         return ZD_NEXT;
     }
-    load->flight = (struct zd_flight){
-        .machine.step = run_step,
-        .ops = &ops,
-        .cache = &server->objects,
-        .entry = &object->entry,
-        .began_ms = uv_now(server->loop),
-    };
-    load->step = step_ask;
     load->part = want->part;
     want->flight = &load->flight;
     return zd_flight_begin(&load->flight, &want->wait);
@@ -365,9 +324,7 @@ static enum zd_next want_object(struct zd_dataset *dataset, const char *key,
         return ZD_WAIT;
     }
     if (!is_new && zd_dataset_trusts(dataset, object->checked_ms) && has_part(object, part)) {
-        struct answer answer = answer_of(object);
-        give(&answer, object->key, want);
-        zd_buf_unref(answer.bytes);
+        zd_object_give(object, want);
         zd_object_unref(object);
         return ZD_NEXT;
     }

@@ -38,10 +38,6 @@ struct zd_object *zd_object_claim(
     struct zd_dataset *dataset, enum zd_object_kind kind, struct zd_span name, bool *ret_is_new);
 void zd_object_unref(struct zd_object *object); /* accepts NULL */
 
-/** The work on an entry has ended: it costs what it holds now; after a failure it leaves the cache.
- * Bytes that would take too much of the cache are released. */
-void zd_object_settle(struct zd_object *object, enum zd_status status);
-
 enum zd_object_part {
     ZD_OBJECT_STATUS,    /* stat is enough */
     ZD_OBJECT_BYTES,     /* the whole object */
@@ -67,6 +63,16 @@ enum zd_next zd_objects_want(struct zd_dataset *dataset, const char *key, enum z
 /** Stop waiting, and release the output. The last waiter to leave cancels the read. Accepts a
  * zeroed want, and one that was answered. */
 void zd_objects_release(struct zd_object_want *want);
+
+/** Set the outputs of a want from what is known of the object. */
+void zd_object_give(const struct zd_object *object, struct zd_object_want *want);
+
+/** For flights on objects: ops->give of a want's wait. */
+void zd_object_give_waiter(struct zd_flight *flight, struct zd_wait *wait);
+
+/** For flights on objects, ops->settle: the entry costs what it holds now; after a failure it
+ * leaves the cache. Bytes that would take too much of the cache are released. */
+void zd_object_settle(struct zd_flight *flight);
 
 /** Forget an object: it was found to have changed. */
 void zd_objects_forget(struct zd_dataset *dataset, const char *key);

@@ -5,7 +5,7 @@
 
 #include "core/base/hash.h"
 #include "core/base/num.h"
-#include "server/data/path_order.h"
+#include "core/store/path.h"
 #include "server/runtime/server.h"
 
 bool zd_parent_groups_says_something(const struct zd_meta *meta)
@@ -72,15 +72,6 @@ void zd_parent_groups_done(struct zd_parent_groups *groups)
     *groups = (struct zd_parent_groups){0};
 }
 
-/* The length of the path of the group that holds the node at path[0 .. len). */
-static size_t parent_len(const char *path, size_t len)
-{
-    while (len > 0 && path[len - 1] != '/') {
-        len--;
-    }
-    return len == 0 ? 0 : len - 1;
-}
-
 struct zd_listing zd_parent_groups_listing(const struct zd_parent_groups *groups, const char *path)
 {
     struct zd_listing listing = {0};
@@ -89,11 +80,10 @@ struct zd_listing zd_parent_groups_listing(const struct zd_parent_groups *groups
     if (groups->n == 0 || path_len > ZD_KEY_BYTES_MAX) {
         return listing;
     }
-    memcpy(group, path, path_len + 1);
+    (void)zd_path_cut(path, path_len, group);
     for (size_t len = path_len; len > 0;) {
-        len = parent_len(path, len);
-        group[len] = '\0';
-        const struct zd_meta *meta = find(groups, group);
+        len = zd_path_parent_len(group);
+        const struct zd_meta *meta = find(groups, zd_path_cut(group, len, group));
         if (meta != NULL) {
             zd_applied_listing(&meta->applied, path + len + (len == 0 ? 0 : 1), &listing);
         }
@@ -143,18 +133,10 @@ static enum zd_next step_ask(struct zd_machine *machine)
     if (want->len == 0) {
         return ZD_DONE;
     }
-    want->len = parent_len(want->path, want->len);
-    memcpy(group, want->path, want->len);
-    group[want->len] = '\0';
+    want->len = zd_path_parent_len(zd_path_cut(want->path, want->len, group));
     want->node.wait = zd_machine_wait(machine);
     machine->step = step_take;
-    return zd_catalog_want(want->dataset, group, &want->node);
-}
-
-static void end(struct zd_machine *machine)
-{
-    struct zd_wait *wait = &want_of(machine)->wait;
-    wait->done(wait);
+    return zd_catalog_want(want->dataset, zd_path_cut(group, want->len, group), &want->node);
 }
 
 enum zd_next zd_parent_groups_want(
@@ -166,13 +148,12 @@ enum zd_next zd_parent_groups_want(
     want->len = strlen(path) > ZD_KEY_BYTES_MAX ? 0 : strlen(path);
     want->checked_ms = uv_now(dataset->server->loop);
     want->wait.status = ZD_OK;
-    want->machine = (struct zd_machine){.step = step_ask, .end = end};
+    want->machine = (struct zd_machine){.step = step_ask, .wait = &want->wait};
     return zd_machine_call(&want->machine);
 }
 
 void zd_parent_groups_release(struct zd_parent_groups_want *want)
 {
-    zd_wait_cancel(&want->node.wait);
-    zd_node_unref(ZD_TAKE(want->node.node));
+    zd_catalog_release(&want->node);
     zd_parent_groups_done(&want->groups);
 }

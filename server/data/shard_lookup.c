@@ -11,22 +11,12 @@
 #include <string.h>
 
 #include "core/base/num.h"
-#include "server/data/object_cache.h"
 #include "server/data/object_key.h"
 #include "server/data/range_read.h"
-#include "server/runtime/workers.h"
 #include "server/runtime/server.h"
 
 /* Checking the entries of an index and its checksum. */
 #define INDEX_BYTES_PER_NS 1
-
-/* What an entry held when the work on it ended. */
-struct answer {
-    enum zd_status status;
-    struct zd_stat stat;
-    uint64_t checked_ms;
-    struct zd_buf *shard_index; /* a reference, or NULL */
-};
 
 /* The work for one index. */
 struct index_load {
@@ -42,7 +32,6 @@ struct index_load {
     struct zd_range_want range;
     struct zd_job job;
     struct zd_buf *shard_index; /* owned */
-    struct answer answer;       /* once it has ended */
 };
 
 static const struct zd_level *level_of(const struct index_load *load)
@@ -50,10 +39,10 @@ static const struct zd_level *level_of(const struct index_load *load)
     return &load->node->layout->level[load->level];
 }
 
-static enum zd_next fail(struct index_load *load, enum zd_status status, const struct zd_error *err)
+/* @return ZD_DONE, for a step */
+static enum zd_next fail_of_shard(struct index_load *load)
 {
-    load->flight.status = status;
-    load->flight.err = *err;
+    zd_object_key_in_error(&load->flight.err, "shard", load->key);
     return ZD_DONE;
 }
 
@@ -78,7 +67,7 @@ static void decode(struct zd_job *job)
     load->flight.status = zd_layout_index_decode(
         level_of(load), load->range.bytes, load->run, &load->shard_index, err);
     if (load->flight.status == ZD_CORRUPT) {
-        zd_object_key_in_error(err, "shard", load->key);
+        (void)fail_of_shard(load);
     }
 }
 
@@ -111,7 +100,7 @@ static enum zd_next step_have(struct index_load *load)
         return ZD_DONE;
     }
     if (load->range.wait.status != ZD_OK) {
-        return fail(load, load->range.wait.status, &load->range.wait.err);
+        return zd_flight_fail(&load->flight, &load->range.wait);
     }
     if (load->level == 0) {
         load->run = (struct zd_byte_range){.first = 0, .len = load->range.stat.size};
@@ -125,8 +114,7 @@ static enum zd_next step_have(struct index_load *load)
                 (unsigned long long)found.len, load->range.bytes->len);
     }
     if (load->flight.status != ZD_OK) {
-        zd_object_key_in_error(&load->flight.err, "shard", load->key);
-        return ZD_DONE;
+        return fail_of_shard(load);
     }
     load->step = step_decode;
     return ZD_NEXT;
@@ -142,8 +130,7 @@ static enum zd_next step_read(struct index_load *load)
             zd_layout_index_range(level_of(load), load->run, &place, &load->flight.err);
     }
     if (load->flight.status != ZD_OK) {
-        zd_object_key_in_error(&load->flight.err, "shard", load->key);
-        return ZD_DONE;
+        return fail_of_shard(load);
     }
     const bool is_suffix = load->level == 0 && !shard->index_at_start;
     load->range = (struct zd_range_want){
@@ -162,7 +149,7 @@ static enum zd_next step_compare(struct index_load *load)
     const struct zd_object_want *found = &load->status_want;
     struct zd_object *object = load->object;
     if (found->wait.status != ZD_OK && found->wait.status != ZD_NOT_FOUND) {
-        return fail(load, found->wait.status, &found->wait.err);
+        return zd_flight_fail(&load->flight, &found->wait);
     }
     /* Absence has generation zero. */
     if (zd_generation_equal(found->stat.generation, object->stat.generation)) {
@@ -180,83 +167,41 @@ static enum zd_next step_check(struct index_load *load)
     return zd_objects_want(load->node->dataset, load->key, ZD_OBJECT_STATUS, &load->status_want);
 }
 
-static enum zd_next run_step(struct zd_machine *machine)
-{
-    struct index_load *load = ZD_CONTAINER(machine, struct index_load, flight.machine);
-    return load->step(load);
-}
-
-/* ---- entries and their waiters ---- */
-
-static struct answer answer_of(const struct zd_object *object)
-{
-    return (struct answer){
-        .status = object->status,
-        .stat = object->stat,
-        .checked_ms = object->checked_ms,
-        .shard_index = object->bytes == NULL ? NULL : zd_buf_ref(object->bytes),
-    };
-}
-
-static void give(const struct answer *answer, struct zd_wait *wait)
-{
-    struct zd_place_want *want = ZD_CONTAINER(wait, struct zd_place_want, index_wait);
-    zd_wait_answer(wait, answer->status, NULL);
-    want->stat = answer->stat;
-    if (want->at_level == 0) {
-        want->checked_ms = answer->checked_ms; /* of indexes below nothing can change */
-    }
-    want->shard_index = answer->status == ZD_OK ? zd_buf_ref(answer->shard_index) : NULL;
-}
-
-static void give_now(const struct zd_object *object, struct zd_place_want *want)
-{
-    const struct answer answer = answer_of(object);
-    give(&answer, &want->index_wait);
-    zd_buf_unref(answer.shard_index);
-}
-
 static struct index_load *load_of(struct zd_flight *flight)
 {
     return ZD_CONTAINER(flight, struct index_load, flight);
 }
 
-static void settle(struct zd_flight *flight)
+static enum zd_next step(struct zd_flight *flight)
 {
-    struct index_load *load = load_of(flight);
-    load->answer = answer_of(load->object);
-    zd_object_settle(load->object, flight->status);
+    return load_of(flight)->step(load_of(flight));
 }
 
-static void give_waiter(struct zd_flight *flight, struct zd_wait *wait)
-{
-    give(&load_of(flight)->answer, wait);
-}
+/* ---- entries and their waiters ---- */
 
 static enum zd_next want_index(struct zd_place_want *want, enum zd_freshness freshness);
 
 static enum zd_next ask_again(struct zd_flight *flight, struct zd_wait *wait)
 {
     (void)flight;
-    return want_index(ZD_CONTAINER(wait, struct zd_place_want, index_wait), ZD_JOINING);
+    return want_index(ZD_CONTAINER(wait, struct zd_place_want, found.wait), ZD_JOINING);
 }
 
-static void free_load(struct zd_flight *flight)
+static void release_load(struct zd_flight *flight)
 {
     struct index_load *load = load_of(flight);
     zd_range_read_release(&load->range);
     zd_buf_unref(load->shard_index);
-    zd_buf_unref(load->answer.shard_index);
     zd_node_unref(load->node);
     zd_free(load->key);
-    zd_free(load);
 }
 
 static const struct zd_flight_ops ops = {
-    .settle = settle,
-    .give = give_waiter,
+    .step = step,
+    .give = zd_object_give_waiter,
+    .settle = zd_object_settle,
     .again = ask_again,
-    .free = free_load,
+    .done = release_load,
 };
 
 /* Whether the store was asked before something was changed. Indexes below level 0 cannot change. */
@@ -291,46 +236,29 @@ static struct zd_object *claim(struct zd_place_want *want, bool *ret_is_new)
     return claim_named(want, ret_is_new);
 }
 
-static struct index_load *new_load(const struct zd_place_want *want, struct zd_object *object)
-{
-    struct index_load *load = zd_alloc_zero(1, sizeof *load);
-    char *key = zd_strdup(want->key);
-    if (load == NULL || key == NULL) {
-        zd_free(load);
-        zd_free(key);
-        return NULL;
-    }
-    struct zd_server *server = want->node->dataset->server;
-    load->flight = (struct zd_flight){
-        .machine.step = run_step,
-        .ops = &ops,
-        .cache = &server->objects,
-        .entry = &object->entry,
-        .began_ms = uv_now(server->loop),
-    };
-    object->n_changes = want->node->dataset->n_changes;
-    load->object = object;
-    load->node = zd_node_ref(want->node);
-    load->key = key;
-    load->level = want->at_level;
-    load->run = want->run;
-    load->generation = want->at_level == 0 ? (struct zd_generation){0} : want->stat.generation;
-    return load;
-}
-
 /* Takes a reference of the entry, which is idle. */
 static enum zd_next start(struct zd_place_want *want, struct zd_object *object, bool is_known)
 {
-    struct index_load *load = new_load(want, object);
+    const struct zd_dataset *dataset = want->node->dataset;
+    struct zd_server *server = dataset->server;
+    struct index_load *load = zd_flight_new(sizeof *load, &ops, &server->objects, &object->entry,
+        uv_now(server->loop), &want->found.wait, "the index of a shard");
     if (load == NULL) {
-        zd_object_settle(object, ZD_NO_MEMORY);
-        zd_object_unref(object);
-        want->index_wait.status =
-            zd_fail(&want->index_wait.err, ZD_NO_MEMORY, "%s: no memory", want->key);
         return ZD_NEXT;
     }
+    object->n_changes = dataset->n_changes;
+    load->object = object;
+    load->node = zd_node_ref(want->node);
+    load->key = zd_strdup(want->key);
+    load->level = want->at_level;
+    load->run = want->run;
+    load->generation = want->at_level == 0 ? (struct zd_generation){0} : want->stat.generation;
     load->step = is_known ? step_check : step_read;
-    return zd_flight_begin(&load->flight, &want->index_wait);
+    if (load->key == NULL) {
+        load->flight.status =
+            zd_fail(&load->flight.err, ZD_NO_MEMORY, "no memory to load the index of a shard");
+    }
+    return zd_flight_begin(&load->flight, &want->found.wait);
 }
 
 static enum zd_next want_index(struct zd_place_want *want, enum zd_freshness freshness)
@@ -338,8 +266,8 @@ static enum zd_next want_index(struct zd_place_want *want, enum zd_freshness fre
     bool is_new = false;
     struct zd_object *object = claim(want, &is_new);
     if (object == NULL) {
-        want->index_wait.status =
-            zd_fail(&want->index_wait.err, ZD_NO_MEMORY, "%s: no memory", want->key);
+        want->found.wait.status =
+            zd_fail(&want->found.wait.err, ZD_NO_MEMORY, "%s: no memory", want->key);
         return ZD_NEXT;
     }
     if (is_new) {
@@ -348,7 +276,7 @@ static enum zd_next want_index(struct zd_place_want *want, enum zd_freshness fre
     if (object->entry.flight != NULL) {
         /* Indexes below level 0 are found by generation, so they are never stale. */
         zd_dataset_join(object->dataset, object->entry.flight,
-            want->at_level > 0 ? ZD_JOINING : freshness, &want->index_wait);
+            want->at_level > 0 ? ZD_JOINING : freshness, &want->found.wait);
         zd_object_unref(object); /* the flight has a reference of its own */
         return ZD_WAIT;
     }
@@ -362,33 +290,28 @@ static enum zd_next want_index(struct zd_place_want *want, enum zd_freshness fre
                                    !zd_dataset_trusts(want->node->dataset, object->checked_ms))) {
         return start(want, object, true);
     }
-    give_now(object, want);
+    zd_object_give(object, &want->found);
     zd_object_unref(object);
     return ZD_NEXT;
 }
 
 /* ---- the search, level by level ---- */
 
-static struct zd_place_want *want_of(struct zd_machine *machine)
+/* From the index of one level, which is there, to the run of the next level's chunk. */
+static enum zd_status go_down(struct zd_place_want *want)
 {
-    return ZD_CONTAINER(machine, struct zd_place_want, machine);
-}
-
-static enum zd_next step_index(struct zd_machine *machine);
-
-/* From the index of one level to the run of the next level's chunk. */
-static enum zd_next step_down(struct zd_machine *machine)
-{
-    struct zd_place_want *want = want_of(machine);
     const struct zd_layout *layout = want->node->layout;
-    ZD_AUTO(zd_buf) shard_index = ZD_TAKE(want->shard_index);
-    if (want->index_wait.status != ZD_OK) {
-        zd_wait_answer(&want->wait, want->index_wait.status, &want->index_wait.err);
-        return ZD_DONE;
-    }
+    const struct zd_wait *wait = &want->found.wait;
+    ZD_AUTO(zd_buf) shard_index = ZD_TAKE(want->found.bytes);
     if (want->at_level == 0) {
-        want->run = (struct zd_byte_range){.first = 0, .len = want->stat.size};
+        want->checked_ms = want->found.checked_ms; /* of indexes below nothing can change */
+        want->run = (struct zd_byte_range){.first = 0, .len = want->found.stat.size};
     }
+    if (wait->status != ZD_OK) {
+        zd_wait_answer(&want->wait, wait->status, &wait->err);
+        return wait->status;
+    }
+    want->stat = want->found.stat;
     uint64_t index[ZD_RANK_MAX];
     struct zd_error *err = &want->wait.err;
     zd_layout_ancestor(layout, want->level, want->at_level + 1, want->index, index);
@@ -399,20 +322,32 @@ static enum zd_next step_down(struct zd_machine *machine)
     }
     want->run = want->range;
     want->at_level++;
-    machine->step = step_index;
-    return want->wait.status == ZD_OK && want->at_level < want->level ? ZD_NEXT : ZD_DONE;
+    return want->wait.status;
 }
 
-static enum zd_next step_index(struct zd_machine *machine)
+static void index_arrived(struct zd_wait *wait);
+
+/* @return ZD_WAIT: index_arrived() goes on; ZD_NEXT: the place is found, or not to be found */
+static enum zd_next search(struct zd_place_want *want)
 {
-    machine->step = step_down;
-    return want_index(want_of(machine), ZD_TRUSTED);
+    while (want->at_level < want->level) {
+        want->found = (struct zd_object_want){.wait.done = index_arrived, .part = ZD_OBJECT_BYTES};
+        if (want_index(want, ZD_TRUSTED) == ZD_WAIT) {
+            return ZD_WAIT;
+        }
+        if (go_down(want) != ZD_OK) {
+            return ZD_NEXT;
+        }
+    }
+    return ZD_NEXT;
 }
 
-static void end(struct zd_machine *machine)
+static void index_arrived(struct zd_wait *wait)
 {
-    struct zd_wait *wait = &want_of(machine)->wait;
-    wait->done(wait);
+    struct zd_place_want *want = ZD_CONTAINER(wait, struct zd_place_want, found.wait);
+    if (go_down(want) != ZD_OK || search(want) == ZD_NEXT) {
+        want->wait.done(&want->wait);
+    }
 }
 
 enum zd_next zd_shards_want(struct zd_node *node, const char *key, struct zd_place_want *want)
@@ -423,13 +358,11 @@ enum zd_next zd_shards_want(struct zd_node *node, const char *key, struct zd_pla
     want->at_level = 0;
     want->run = (struct zd_byte_range){0};
     want->stat = (struct zd_stat){0};
-    want->machine = (struct zd_machine){.step = step_index, .end = end};
-    want->index_wait = zd_machine_wait(&want->machine);
-    return zd_machine_call(&want->machine);
+    return search(want);
 }
 
 void zd_shards_release(struct zd_place_want *want)
 {
-    zd_wait_cancel(&want->index_wait);
-    zd_buf_unref(ZD_TAKE(want->shard_index));
+    zd_wait_cancel(&want->found.wait);
+    zd_buf_unref(ZD_TAKE(want->found.bytes));
 }

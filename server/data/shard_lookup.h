@@ -3,8 +3,9 @@
 #define ZD_DATA_SHARD_LOOKUP_H
 
 #include "server/data/node.h"
+#include "server/data/object_cache.h"
 
-/** One chunk of a level below the first, looked for; also the wait for one index on the way. */
+/** One chunk of a level below the first, looked for level by level. */
 struct zd_place_want {
     struct zd_wait wait;
     /* in */
@@ -16,11 +17,9 @@ struct zd_place_want {
     struct zd_stat stat;        /* of the stored object; zero when it is absent */
     uint64_t checked_ms;        /* loop time when the store was asked about the stored object */
     /* its own */
-    struct zd_machine machine;
-    struct zd_wait index_wait;
-    struct zd_buf *shard_index; /* a reference */
-    struct zd_node *node;       /* borrowed */
-    const char *key;            /* borrowed */
+    struct zd_object_want found; /* the index of at_level */
+    struct zd_node *node;        /* borrowed */
+    const char *key;             /* borrowed */
     uint32_t at_level;
     struct zd_byte_range run; /* of that level's chunk */
 };

@@ -13,7 +13,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "server/data/path_order.h"
+#include "core/store/path.h"
 #include "server/runtime/server.h"
 
 #define AHEAD_MAX        64    /* spots asked or known, and not visited yet */

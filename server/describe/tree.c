@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "core/base/scan.h"
+#include "core/store/path.h"
 #include "core/store/store.h"
-#include "server/data/path_order.h"
 #include "server/http/glob.h"
 #include "server/http/problem.h"
 

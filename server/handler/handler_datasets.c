@@ -19,8 +19,7 @@ static void listing_free(struct zd_request *req)
 {
     struct listing *listing = req->state;
     for (size_t i = 0; i < listing->n_roots; i++) {
-        zd_wait_cancel(&listing->root[i].want.wait);
-        zd_node_unref(listing->root[i].want.node);
+        zd_catalog_release(&listing->root[i].want);
         zd_dataset_unref(listing->root[i].dataset);
     }
     zd_free(listing);

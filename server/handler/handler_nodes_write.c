@@ -40,7 +40,7 @@ static struct writing *writing_of(const struct zd_request *req)
 static void leave(struct zd_request *req)
 {
     struct writing *writing = writing_of(req);
-    zd_wait_cancel(&writing->found.wait);
+    zd_catalog_release(&writing->found);
     zd_node_unref(writing->node);
     zd_node_show_done(&writing->show);
     zd_metadata_release(&writing->change);

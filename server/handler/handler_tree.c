@@ -3,13 +3,13 @@
 
 #include "core/base/hash.h"
 #include "core/base/num.h"
+#include "core/store/path.h"
+#include "server/data/walk.h"
+#include "server/describe/tree.h"
 #include "server/request/admit.h"
 #include "server/request/handler.h"
-#include "server/data/path_order.h"
-#include "server/runtime/server.h"
 #include "server/request/task.h"
-#include "server/describe/tree.h"
-#include "server/data/walk.h"
+#include "server/runtime/server.h"
 
 #define RENDER_NS      20000 /* of one node, estimated */
 #define RENDERED_BYTES 2048  /* the same: its text, while that grows */

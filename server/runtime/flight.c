@@ -25,10 +25,12 @@ static void end(struct zd_flight *flight, const struct zd_wait *caller)
     zd_list_take_all(&flight->waiters, &waiters);
     zd_list_take_all(&flight->late, &late);
     entry->flight = NULL;
+    for (struct zd_list *link = waiters.next; link != &waiters; link = link->next) {
+        answer(flight, ZD_CONTAINER(link, struct zd_wait, link));
+    }
     flight->ops->settle(flight);
     for (struct zd_list *link; (link = zd_list_pop_front(&waiters)) != NULL;) {
         struct zd_wait *wait = ZD_CONTAINER(link, struct zd_wait, link);
-        answer(flight, wait);
         if (wait != caller) {
             wait->done(wait);
         }
@@ -39,8 +41,29 @@ static void end(struct zd_flight *flight, const struct zd_wait *caller)
             wait->done(wait);
         }
     }
-    flight->ops->free(flight);
+    if (flight->ops->done != NULL) {
+        flight->ops->done(flight);
+    }
+    zd_free(flight);
     zd_cache_unref(cache, entry);
+}
+
+void zd_flight_end(struct zd_flight *flight)
+{
+    end(flight, NULL);
+}
+
+enum zd_next zd_flight_fail(struct zd_flight *flight, const struct zd_wait *wait)
+{
+    flight->status = wait->status;
+    flight->err = wait->err;
+    return ZD_DONE;
+}
+
+static enum zd_next step(struct zd_machine *machine)
+{
+    struct zd_flight *flight = ZD_CONTAINER(machine, struct zd_flight, machine);
+    return flight->ops->step(flight);
 }
 
 static void on_end(struct zd_machine *machine)
@@ -48,15 +71,38 @@ static void on_end(struct zd_machine *machine)
     end(ZD_CONTAINER(machine, struct zd_flight, machine), NULL);
 }
 
+void *zd_flight_new(size_t bytes, const struct zd_flight_ops *ops, struct zd_cache *cache,
+    struct zd_cache_entry *entry, uint64_t now_ms, struct zd_wait *wait, const char *what)
+{
+    struct zd_flight *flight = zd_alloc_zero(1, bytes);
+    if (flight == NULL) {
+        zd_cache_drop(cache, entry);
+        zd_cache_unref(cache, entry);
+        wait->status = zd_fail(&wait->err, ZD_NO_MEMORY, "no memory to load %s", what);
+        return NULL;
+    }
+    flight->machine = (struct zd_machine){.step = step, .end = on_end};
+    flight->ops = ops;
+    flight->cache = cache;
+    flight->entry = entry;
+    flight->began_ms = now_ms;
+    zd_list_init(&flight->waiters);
+    zd_list_init(&flight->late);
+    return flight;
+}
+
+static enum zd_next run(struct zd_flight *flight)
+{
+    return flight->ops->step == NULL ? flight->ops->begin(flight)
+                                     : zd_machine_begin(&flight->machine);
+}
+
 enum zd_next zd_flight_begin(struct zd_flight *flight, struct zd_wait *wait)
 {
     assert(flight->entry->flight == NULL);
-    flight->machine.end = on_end;
     flight->entry->flight = flight;
-    zd_list_init(&flight->waiters);
-    zd_list_init(&flight->late);
     zd_list_push_back(&flight->waiters, &wait->link);
-    if (flight->status == ZD_OK && zd_machine_begin(&flight->machine) == ZD_WAIT) {
+    if (flight->status == ZD_OK && run(flight) == ZD_WAIT) {
         return ZD_WAIT;
     }
     end(flight, wait);

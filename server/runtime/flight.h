@@ -16,46 +16,70 @@ enum zd_freshness {
 
 /** What one kind of work does at its end. */
 struct zd_flight_ops {
-    /** The work has ended and the entry is idle. Put what `give` needs into the flight's owner, and
-     * let the cache keep or drop the entry. */
-    void (*settle)(struct zd_flight *flight);
-    /** The work has succeeded: set the outputs of one waiter, its status included. The entry may
-     * have changed since `settle`: an earlier waiter may have begun new work on it. */
+    /** One step of the work. */
+    enum zd_next (*step)(struct zd_flight *flight);
+    /** The same for work that needs no machine, where `step` is NULL: begin it.
+     * @return ZD_WAIT: zd_flight_end will be called; ZD_DONE */
+    enum zd_next (*begin)(struct zd_flight *flight);
+    /** The work has succeeded: set the outputs of one waiter, its status included. All waiters get
+     * theirs before the first one's `done` runs. */
     void (*give)(struct zd_flight *flight, struct zd_wait *wait);
+    /** The work has ended and the entry is idle: let the cache keep or drop it. */
+    void (*settle)(struct zd_flight *flight);
     /** Ask anew for a late waiter, as ZD_JOINING. @return ZD_NEXT: it is answered */
     enum zd_next (*again)(struct zd_flight *flight, struct zd_wait *wait);
     /** The last waiter has left, and the entry has left the cache. NULL: the work goes on.
      * @return ZD_WAIT: the machine will go on and end; ZD_DONE: the work has stopped */
     enum zd_next (*cancel)(struct zd_flight *flight);
-    void (*free)(struct zd_flight *flight); /* the owner and all it holds, but not the entry */
+    /** Release what the owner holds, but not the entry, and not the owner's own memory. NULL:
+     * nothing. */
+    void (*done)(struct zd_flight *flight);
 };
 
 /**
- * The work on one cache entry, embedded in the object that does it.
+ * The work on one cache entry, embedded first in the object that does it.
  *
- *     idle entry --> zd_flight_begin --> steps --> settle --> give, give ... --> again ... --> free
- *                        busy entry: zd_flight_join, zd_flight_join_late --^
+ *     idle entry --> zd_flight_begin --> steps --> give, give ... --> settle --> again ... --> done
+ *                      busy entry: zd_flight_join, zd_flight_join_late --^
  */
 struct zd_flight {
-    struct zd_machine machine; /* in: step */
+    uint64_t began_ms;     /* loop time */
+    enum zd_status status; /* set by the steps: a failure is every waiter's answer */
+    struct zd_error err;   /* then: why */
+    /* its own */
+    struct zd_machine machine; /* of `step` */
     const struct zd_flight_ops *ops;
     struct zd_cache *cache;       /* borrowed */
     struct zd_cache_entry *entry; /* a reference */
-    uint64_t began_ms;            /* loop time */
-    enum zd_status status;        /* set by the steps: a failure is every waiter's answer */
-    struct zd_error err;          /* then: why */
-    /* its own */
-    struct zd_list waiters; /* struct zd_wait: answered when the work ends */
-    struct zd_list late;    /* the same: the work began too early for them */
+    struct zd_list waiters;       /* struct zd_wait: answered when the work ends */
+    struct zd_list late;          /* the same: the work began too early for them */
 };
 
 /**
- * Begin the work on an idle entry for its first waiter. The inputs of the flight are set, and its
- * status: after a failure no step runs.
+ * An object with a flight on an idle entry, zeroed.
+ *
+ * @param bytes  of the object, which begins with the flight
+ * @param entry  a reference, taken over; without memory the entry leaves the cache
+ * @param now_ms loop time
+ * @param wait   gets the failure, which says that there is no memory to load `what`
+ * @return NULL: no memory
+ */
+void *zd_flight_new(size_t bytes, const struct zd_flight_ops *ops, struct zd_cache *cache,
+    struct zd_cache_entry *entry, uint64_t now_ms, struct zd_wait *wait, const char *what);
+
+/**
+ * Begin the work for its first waiter. The inputs of the flight's owner are set, and its status:
+ * after a failure no step runs.
  *
  * @return ZD_NEXT: the work has ended, `wait` is answered and the flight freed; ZD_WAIT
  */
 enum zd_next zd_flight_begin(struct zd_flight *flight, struct zd_wait *wait);
+
+/** The work has ended whose ops->begin returned ZD_WAIT. */
+void zd_flight_end(struct zd_flight *flight);
+
+/** The work has failed as a wait did. @return ZD_DONE, for a step */
+enum zd_next zd_flight_fail(struct zd_flight *flight, const struct zd_wait *wait);
 
 /** Wait for the work under way. */
 void zd_flight_join(struct zd_flight *flight, struct zd_wait *wait);

@@ -19,8 +19,13 @@ enum zd_next zd_machine_begin(struct zd_machine *machine)
 
 void zd_machine_go_on(struct zd_machine *machine)
 {
-    if (zd_machine_begin(machine) == ZD_DONE) {
+    if (zd_machine_begin(machine) != ZD_DONE) {
+        return;
+    }
+    if (machine->end != NULL) {
         machine->end(machine);
+    } else {
+        machine->wait->done(machine->wait);
     }
 }
 

@@ -8,8 +8,8 @@ struct zd_store_op;
 
 /**
  * A state machine, embedded in the object whose steps it runs. The owner keeps which step is next:
- * `step` is two lines that find the owner and call that. A step must not free the owner: `end` may,
- * and the caller of zd_machine_begin after ZD_DONE. Nothing wakes a machine that is done.
+ * `step` is two lines that find the owner and call that. A step must not free the owner: the end
+ * may, and the caller of zd_machine_begin after ZD_DONE. Nothing wakes a machine that is done.
  *
  *     zd_machine_begin -> step, step, ... -> ZD_DONE: the caller has the result
  *                                      \-> ZD_WAIT ... zd_machine_wake -> step, ... -> ZD_DONE: end
@@ -17,7 +17,8 @@ struct zd_store_op;
 struct zd_machine {
     enum zd_next (*step)(struct zd_machine *machine);
     void (*end)(struct zd_machine *machine); /* runs once, when it is done; may free the owner */
-    bool is_running;                         /* its own: inside a step */
+    struct zd_wait *wait; /* what ends then, where there is no `end`: the steps answer it */
+    bool is_running;      /* its own: inside a step */
 };
 
 /** Run the first steps. @return ZD_WAIT: `end` will run; ZD_DONE: it will not */

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "server/data/catalog.h"
-#include "server/data/path_order.h"
+#include "core/store/path.h"
 #include "server/runtime/server.h"
 #include "server/write/change.h"
 

@@ -181,8 +181,7 @@ enum zd_next zd_key_lock_want(struct zd_key_lock *lock)
 
 void zd_key_lock_release(struct zd_key_lock *lock)
 {
-    zd_wait_cancel(&lock->ancestor.wait);
-    zd_node_unref(ZD_TAKE(lock->ancestor.node));
+    zd_catalog_release(&lock->ancestor);
     zd_node_unref(ZD_TAKE(lock->node));
     zd_lock_release(&lock->lock);
     zd_free(ZD_TAKE(lock->locked));

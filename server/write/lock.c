@@ -323,7 +323,7 @@ enum zd_next zd_lock_want_node(
 
 void zd_lock_release_node(struct zd_node_lock *want)
 {
-    zd_wait_cancel(&want->found.wait);
+    zd_catalog_release(&want->found);
     zd_node_unref(ZD_TAKE(want->node));
     zd_lock_release(&want->lock);
 }

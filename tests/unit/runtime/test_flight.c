@@ -17,7 +17,6 @@ static bool stops_at_once; /* cancelled work does not go on to its end */
 struct work {
     struct zd_flight flight;
     bool was_asked;
-    uint32_t found;
 };
 
 struct asker {
@@ -31,9 +30,9 @@ struct asker {
 
 static enum zd_next ask(struct asker *asker, enum zd_freshness freshness);
 
-static enum zd_next run_step(struct zd_machine *machine)
+static enum zd_next step(struct zd_flight *flight)
 {
-    struct work *self = ZD_CONTAINER(machine, struct work, flight.machine);
+    struct work *self = ZD_CONTAINER(flight, struct work, flight);
     const bool waits = !self->was_asked && !is_at_once;
     self->was_asked = true;
     return waits ? ZD_WAIT : ZD_DONE;
@@ -41,7 +40,6 @@ static enum zd_next run_step(struct zd_machine *machine)
 
 static void settle(struct zd_flight *flight)
 {
-    ZD_CONTAINER(flight, struct work, flight)->found = stored;
     if (flight->status != ZD_OK) {
         zd_cache_drop(&cache, flight->entry);
     }
@@ -49,8 +47,8 @@ static void settle(struct zd_flight *flight)
 
 static void give(struct zd_flight *flight, struct zd_wait *wait)
 {
-    ZD_CONTAINER(wait, struct asker, wait)->found =
-        ZD_CONTAINER(flight, struct work, flight)->found;
+    (void)flight;
+    ZD_CONTAINER(wait, struct asker, wait)->found = stored;
     zd_wait_answer(wait, ZD_OK, NULL);
 }
 
@@ -66,17 +64,24 @@ static enum zd_next cancel(struct zd_flight *flight)
     return stops_at_once ? ZD_DONE : ZD_WAIT;
 }
 
-static void free_work(struct zd_flight *flight)
+static void done(struct zd_flight *flight)
 {
+    (void)flight;
     n_freed++;
-    zd_free(ZD_CONTAINER(flight, struct work, flight));
 }
 
 static const struct zd_flight_ops ops = {
-    .settle = settle, .give = give, .again = again, .cancel = cancel, .free = free_work};
+    .step = step, .give = give, .settle = settle, .again = again, .cancel = cancel, .done = done};
 static const struct zd_flight_ops ops_without_cancel = {
-    .settle = settle, .give = give, .again = again, .free = free_work};
+    .step = step, .give = give, .settle = settle, .again = again, .done = done};
 static const struct zd_flight_ops *ops_used;
+
+static struct work *new_work(const struct zd_flight_ops *chosen, struct asker *asker)
+{
+    n_works++;
+    return zd_flight_new(
+        sizeof(struct work), chosen, &cache, zd_cache_ref(entry), 0, &asker->wait, "a test");
+}
 
 static enum zd_next ask(struct asker *asker, enum zd_freshness freshness)
 {
@@ -89,14 +94,7 @@ static enum zd_next ask(struct asker *asker, enum zd_freshness freshness)
         }
         return ZD_WAIT;
     }
-    work = zd_alloc_zero(1, sizeof *work);
-    n_works++;
-    work->flight = (struct zd_flight){
-        .machine.step = run_step,
-        .ops = ops_used,
-        .cache = &cache,
-        .entry = zd_cache_ref(entry),
-    };
+    work = new_work(ops_used, asker);
     asker->flight = &work->flight;
     return zd_flight_begin(&work->flight, &asker->wait);
 }
@@ -234,14 +232,8 @@ END_TEST
 START_TEST(work_that_has_failed_before_it_begins_runs_no_step)
 {
     struct asker asker = new_asker();
-    work = zd_alloc_zero(1, sizeof *work);
-    n_works++;
-    work->flight = (struct zd_flight){
-        .ops = &ops,
-        .cache = &cache,
-        .entry = zd_cache_ref(entry),
-        .status = ZD_NO_MEMORY,
-    };
+    work = new_work(&ops, &asker);
+    work->flight.status = ZD_NO_MEMORY;
     ck_assert_int_eq(zd_flight_begin(&work->flight, &asker.wait), ZD_NEXT);
     ck_assert_int_eq(asker.wait.status, ZD_NO_MEMORY);
 }

@@ -1,5 +1,5 @@
-/* Facts about server/path_order. */
-#include "server/data/path_order.h"
+/* Facts about core/store/path. */
+#include "core/store/path.h"
 
 #include "tests/support/unit.h"
 
