@@ -5,7 +5,7 @@ cmake_minimum_required(VERSION 3.25)
 # Vocabulary of every line: names as short as those of the C library that they stand for or add to, and the type of a step.
 set(vocabulary
     "core/base/own.h=(alloc|alloc_zero|alloc_count|alloc_fail_at|realloc|strdup|strndup|free)"
-    "core/base/status.h=(fail|fact_[a-z]+)"
+    "core/base/status.h=(fail|fail_[a-z]+|fact_[a-z]+)"
     "core/base/buf.h=span_[a-z]+"
     "server/request/request.h=step"
     "core/base/num.h=((min|max|load|store)_u[0-9]+|div_up|product|prefetch)")

@@ -167,7 +167,11 @@ void zd_emit_key(struct zd_emit *emit, const char *name)
 
 void zd_emit_string(struct zd_emit *emit, const char *utf8)
 {
-    zd_emit_string_span(emit, zd_span_of(utf8));
+    if (utf8 == NULL) {
+        zd_emit_null(emit);
+    } else {
+        zd_emit_string_span(emit, zd_span_of(utf8));
+    }
 }
 
 void zd_emit_string_span(struct zd_emit *emit, struct zd_span utf8)
@@ -320,6 +324,18 @@ void zd_emit_json(struct zd_emit *emit, const struct zd_json *json)
         emit_members(emit, json);
         break;
     }
+}
+
+void zd_emit_member_object(struct zd_emit *emit, const char *name)
+{
+    zd_emit_key(emit, name);
+    zd_emit_object(emit);
+}
+
+void zd_emit_member_array(struct zd_emit *emit, const char *name)
+{
+    zd_emit_key(emit, name);
+    zd_emit_array(emit);
 }
 
 void zd_emit_member_string(struct zd_emit *emit, const char *name, const char *utf8)

@@ -27,7 +27,7 @@ void zd_emit_array(struct zd_emit *emit); /* [ */
 void zd_emit_array_end(struct zd_emit *emit);
 void zd_emit_key(struct zd_emit *emit, const char *name);
 
-void zd_emit_string(struct zd_emit *emit, const char *utf8);
+void zd_emit_string(struct zd_emit *emit, const char *utf8); /* NULL is null */
 void zd_emit_string_span(struct zd_emit *emit, struct zd_span utf8);
 /** A string that was made piece by piece; when its text failed, so does this one. */
 void zd_emit_text(struct zd_emit *emit, const struct zd_text *utf8);
@@ -41,7 +41,9 @@ void zd_emit_json(
 void zd_emit_raw(
     struct zd_emit *emit, struct zd_span json_text); /* text that is one JSON value already */
 
-/** key + value in one call. */
+/** key + value, or its beginning, in one call. */
+void zd_emit_member_object(struct zd_emit *emit, const char *name);
+void zd_emit_member_array(struct zd_emit *emit, const char *name);
 void zd_emit_member_string(struct zd_emit *emit, const char *name, const char *utf8);
 void zd_emit_member_text(struct zd_emit *emit, const char *name, const struct zd_text *utf8);
 void zd_emit_member_u64(struct zd_emit *emit, const char *name, uint64_t value);

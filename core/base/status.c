@@ -5,17 +5,44 @@
 #include <stdio.h>
 #include <string.h>
 
-enum zd_status zd_fail(struct zd_error *err, enum zd_status status, const char *format, ...)
+__attribute__((format(printf, 3, 0))) static void fail(
+    struct zd_error *err, enum zd_status status, const char *format, va_list args)
 {
     if (err != NULL) {
-        va_list args;
-        va_start(args, format);
         vsnprintf(err->text, sizeof err->text, format, args);
-        va_end(args);
         err->status = status;
         err->facts.set = 0;
     }
+}
+
+enum zd_status zd_fail(struct zd_error *err, enum zd_status status, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fail(err, status, format, args);
+    va_end(args);
     return status;
+}
+
+enum zd_status zd_fail_limit(
+    struct zd_error *err, uint64_t limit, uint64_t requested, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fail(err, ZD_TOO_LARGE, format, args);
+    va_end(args);
+    zd_fact_limit(err, limit, requested);
+    return ZD_TOO_LARGE;
+}
+
+enum zd_status zd_fail_name(struct zd_error *err, const char *name, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fail(err, ZD_INVALID, format, args);
+    va_end(args);
+    zd_fact_name(err, name);
+    return ZD_INVALID;
 }
 
 void zd_fact_dim(struct zd_error *err, uint32_t dim)

@@ -90,6 +90,14 @@ struct zd_error {
 ZD_RESULT zd_fail(struct zd_error *err, enum zd_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/** The same with the status ZD_TOO_LARGE, and the facts limit and requested. */
+ZD_RESULT zd_fail_limit(struct zd_error *err, uint64_t limit, uint64_t requested,
+    const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/** The same with the status ZD_INVALID, and the fact name. */
+ZD_RESULT zd_fail_name(struct zd_error *err, const char *name, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /** Add facts to an error set by zd_fail; each accepts err == NULL. Thread: any. */
 void zd_fact_dim(struct zd_error *err, uint32_t dim);
 void zd_fact_index(struct zd_error *err, int64_t index);

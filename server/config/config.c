@@ -319,8 +319,7 @@ void zd_config_done(struct zd_config *config)
 
 static void emit_datasets(const struct zd_config *config, struct zd_emit *emit)
 {
-    zd_emit_key(emit, "datasets");
-    zd_emit_object(emit);
+    zd_emit_member_object(emit, "datasets");
     for (size_t i = 0; i < config->n_datasets; i++) {
         zd_emit_key(emit, config->dataset[i].name);
         zd_dataset_config_emit(&config->dataset[i], emit);
@@ -331,8 +330,7 @@ static void emit_datasets(const struct zd_config *config, struct zd_emit *emit)
 void zd_config_emit(const struct zd_config *config, struct zd_emit *emit)
 {
     zd_emit_object(emit);
-    zd_emit_key(emit, "listen");
-    zd_emit_array(emit);
+    zd_emit_member_array(emit, "listen");
     for (size_t i = 0; i < config->n_listen; i++) {
         zd_emit_string(emit, config->listen[i]);
     }
@@ -345,8 +343,7 @@ void zd_config_emit(const struct zd_config *config, struct zd_emit *emit)
                 zd_emit_object_end(emit);
             }
             group = row->group;
-            zd_emit_key(emit, group);
-            zd_emit_object(emit);
+            zd_emit_member_object(emit, group);
         }
         zd_emit_key(emit, row->name);
         zd_setting_emit(row, &config->settings, emit);

@@ -344,8 +344,7 @@ void zd_setting_emit_limits(const struct zd_settings *settings, struct zd_emit *
             continue;
         }
         const char *unit = strrchr(row->name, '_'); /* the unit ends every name */
-        zd_emit_key(emit, row->name);
-        zd_emit_object(emit);
+        zd_emit_member_object(emit, row->name);
         zd_emit_member_u64(emit, "value", number_of(row, settings));
         zd_emit_member_string(emit, "unit", unit == NULL ? row->name : unit + 1);
         zd_emit_member_string(emit, "meaning", row->meaning);

@@ -172,8 +172,7 @@ void zd_events_chunks(struct zd_events *events, const char *path, uint32_t rank,
         struct zd_emit emit;
         ZD_SCOPED_TEXT(text, EVENT_BYTES_MAX);
         begin_data(&emit, &text, "chunks", path);
-        zd_emit_key(&emit, "indices");
-        zd_emit_array(&emit);
+        zd_emit_member_array(&emit, "indices");
         do {
             emit_index(&emit, rank, indices + i * rank);
             i++;

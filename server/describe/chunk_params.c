@@ -56,13 +56,6 @@ static enum zd_status parse_index(struct zd_span text, const struct zd_grid *gri
                                  : count_is_wrong(err, text, grid->rank);
 }
 
-static enum zd_status bad_parameter(struct zd_error *err, const char *name, const char *text)
-{
-    const enum zd_status status = zd_fail(err, ZD_INVALID, "%s", text);
-    zd_fact_name(err, name);
-    return status;
-}
-
 enum zd_status zd_chunk_params_parse(const struct zd_params *params, const struct zd_layout *layout,
     struct zd_chunk_params *ret_ask, struct zd_error *err)
 {
@@ -74,7 +67,7 @@ enum zd_status zd_chunk_params_parse(const struct zd_params *params, const struc
     ZD_TRY(zd_params_choice(params, "level", levels, &level, err));
     ZD_TRY(zd_chunk_read_level(layout, level == 1, &ask.level, err));
     if (!zd_params_find(params, "index", &text)) {
-        return bad_parameter(
+        return zd_fail_name(
             err, "index", "index= is required (index=0,3); present=1 lists the stored chunks");
     }
     ZD_TRY(parse_index(text, &layout->level[ask.level].grid, ask.index, err));

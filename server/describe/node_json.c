@@ -19,7 +19,7 @@ static bool wants(const struct zd_node_view *view, const char *path)
     return zd_fields_match(view->fields, path) != ZD_FIELD_OUT;
 }
 
-static const char *type_name(enum zd_node_type type)
+const char *zd_node_json_type_name(enum zd_node_type type)
 {
     switch (type) {
     case ZD_NODE_GROUP:
@@ -30,15 +30,6 @@ static const char *type_name(enum zd_node_type type)
         return NULL;
     }
     return NULL;
-}
-
-static void emit_string_or_null(struct zd_emit *emit, const char *text)
-{
-    if (text == NULL) {
-        zd_emit_null(emit);
-    } else {
-        zd_emit_string(emit, text);
-    }
 }
 
 void zd_node_json_emit_lengths(struct zd_emit *emit, const uint64_t *length, uint32_t n)
@@ -82,7 +73,7 @@ static void emit_dimension_names(const struct zd_meta *meta, struct zd_emit *emi
     }
     zd_emit_array(emit);
     for (uint32_t d = 0; d < meta->grid.rank; d++) {
-        emit_string_or_null(emit, meta->dimension_name[d]);
+        zd_emit_string(emit, meta->dimension_name[d]);
     }
     zd_emit_array_end(emit);
 }
@@ -222,8 +213,7 @@ static void emit_array(const struct zd_node_view *view, struct zd_emit *emit)
     if (!wants(view, "array")) {
         return;
     }
-    zd_emit_key(emit, "array");
-    zd_emit_object(emit);
+    zd_emit_member_object(emit, "array");
     for (size_t i = 0; i < ZD_COUNT_OF(array_members); i++) {
         if (wants(view, array_members[i].path)) {
             zd_emit_key(emit, array_members[i].path + strlen("array."));
@@ -235,8 +225,7 @@ static void emit_array(const struct zd_node_view *view, struct zd_emit *emit)
         zd_node_json_emit_lengths(emit, view->meta->view.origin, view->meta->grid.rank);
     }
     if (wants(view, "array.can")) {
-        zd_emit_key(emit, "can");
-        zd_emit_object(emit);
+        zd_emit_member_object(emit, "can");
         zd_emit_member_bool(emit, "slice", view->can_slice);
         zd_emit_member_bool(emit, "write", can_write(view));
         zd_emit_object_end(emit);
@@ -266,15 +255,12 @@ static void emit_refused(const struct zd_node_view *view, struct zd_emit *emit)
     if (!wants(view, "refused")) {
         return;
     }
-    zd_emit_key(emit, "refused");
-    zd_emit_object(emit);
+    zd_emit_member_object(emit, "refused");
     zd_emit_member_string(emit, "code", zd_problem_code_of_faults(faults));
     zd_problem_emit_names(faults, emit);
     const struct zd_fault *fault = gravest(faults);
-    zd_emit_key(emit, "pointer");
-    emit_string_or_null(emit, fault == NULL ? NULL : fault->pointer);
-    zd_emit_key(emit, "detail");
-    emit_string_or_null(emit, fault == NULL ? NULL : fault->detail);
+    zd_emit_member_string(emit, "pointer", fault == NULL ? NULL : fault->pointer);
+    zd_emit_member_string(emit, "detail", fault == NULL ? NULL : fault->detail);
     zd_emit_object_end(emit);
 }
 
@@ -285,8 +271,7 @@ void zd_node_json_emit(const struct zd_node_view *view, struct zd_emit *emit)
         zd_emit_member_string(emit, "path", view->path);
     }
     if (wants(view, "node_type")) {
-        zd_emit_key(emit, "node_type");
-        emit_string_or_null(emit, type_name(meta->type));
+        zd_emit_member_string(emit, "node_type", zd_node_json_type_name(meta->type));
     }
     if (wants(view, "dialect")) {
         zd_emit_member_string(emit, "dialect", meta->dialect->name);
@@ -312,10 +297,8 @@ static void emit_warning(const struct zd_fault *fault, struct zd_emit *emit)
 {
     zd_emit_object(emit);
     zd_emit_member_string(emit, "code", fault->code);
-    zd_emit_key(emit, "pointer");
-    emit_string_or_null(emit, fault->pointer);
-    zd_emit_key(emit, "detail");
-    emit_string_or_null(emit, fault->detail);
+    zd_emit_member_string(emit, "pointer", fault->pointer);
+    zd_emit_member_string(emit, "detail", fault->detail);
     zd_emit_object_end(emit);
 }
 
@@ -327,8 +310,7 @@ void zd_node_json_emit_warnings(const struct zd_node_view *view, struct zd_emit 
     if (!wants(view, "warnings")) {
         return;
     }
-    zd_emit_key(emit, "warnings");
-    zd_emit_array(emit);
+    zd_emit_member_array(emit, "warnings");
     for (size_t i = 0; i < faults->n_items; i++) {
         if (faults->item[i].severity == ZD_FAULT_WARNING || are_others) {
             emit_warning(&faults->item[i], emit);
@@ -342,8 +324,7 @@ void zd_node_json_emit_warnings(const struct zd_node_view *view, struct zd_emit 
 
 void zd_node_json_emit_counts(const struct zd_edit_counts *counts, struct zd_emit *emit)
 {
-    zd_emit_key(emit, "chunks");
-    zd_emit_object(emit);
+    zd_emit_member_object(emit, "chunks");
     zd_emit_member_u64(emit, "written", counts->n_written);
     zd_emit_member_u64(emit, "erased", counts->n_erased);
     zd_emit_member_u64(emit, "unchanged", counts->n_unchanged);

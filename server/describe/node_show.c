@@ -43,12 +43,7 @@ static bool visit(struct zd_walk_want *want, const struct zd_walk_node *found)
     const enum zd_node_type type = found->node == NULL ? ZD_NODE_UNKNOWN : found->node->meta->type;
     zd_emit_object(&show->emit);
     zd_emit_member_string(&show->emit, "name", slash == NULL ? found->path : slash + 1);
-    zd_emit_key(&show->emit, "node_type");
-    if (type == ZD_NODE_UNKNOWN) {
-        zd_emit_null(&show->emit);
-    } else {
-        zd_emit_string(&show->emit, type == ZD_NODE_ARRAY ? "array" : "group");
-    }
+    zd_emit_member_string(&show->emit, "node_type", zd_node_json_type_name(type));
     zd_emit_object_end(&show->emit);
     if (found->node == NULL) {
         show->is_partial = true;
@@ -207,8 +202,7 @@ static void emit_links(
     if (!wants(show, "links")) {
         return;
     }
-    zd_emit_key(emit, "links");
-    zd_emit_object(emit);
+    zd_emit_member_object(emit, "links");
     emit_link(show, &to_self, node->path, emit);
     emit_link(show, &to_tree, node->path, emit);
     if (is_array || zd_multiscale_has(node->meta)) {
@@ -250,8 +244,7 @@ static void emit_levels(const struct zd_node_show *show, struct zd_emit *emit)
     if (show->multiscale.n == 0 || !wants(show, "levels")) {
         return;
     }
-    zd_emit_key(emit, "levels");
-    zd_emit_array(emit);
+    zd_emit_member_array(emit, "levels");
     for (uint32_t i = 0; i < show->multiscale.n; i++) {
         emit_level(&show->multiscale, i, emit);
     }

@@ -138,11 +138,9 @@ static void emit_unreadable(const struct zd_tree_row *row, struct zd_emit *emit)
     zd_emit_member_json(emit, "node_type", NULL);
     zd_emit_member_json(emit, "dialect", NULL);
     zd_emit_member_json(emit, "metadata", NULL);
-    zd_emit_key(emit, "refused");
-    zd_emit_object(emit);
+    zd_emit_member_object(emit, "refused");
     zd_emit_member_string(emit, "code", row->why_code);
-    zd_emit_key(emit, "names");
-    zd_emit_array(emit);
+    zd_emit_member_array(emit, "names");
     zd_emit_array_end(emit);
     zd_emit_member_json(emit, "pointer", NULL);
     zd_emit_member_string(emit, "detail", row->why);
@@ -191,8 +189,7 @@ static void emit_nodes(const struct zd_tree *tree, struct zd_emit *emit)
     const struct zd_tree_row *last = NULL;
     uint64_t n_shown = 0;
     bool has_more = false;
-    zd_emit_key(emit, "nodes");
-    zd_emit_array(emit);
+    zd_emit_member_array(emit, "nodes");
     for (size_t i = 0; i < rows->n && !has_more; i++) {
         if (!is_shown(tree, rows, i)) {
             continue;
@@ -252,8 +249,7 @@ static void emit_difference(
 {
     const struct zd_tree_rows *rows = what == SURPLUS ? &tree->stored : &tree->live;
     const struct zd_tree_rows *others = what == SURPLUS ? &tree->live : &tree->stored;
-    zd_emit_key(emit, name);
-    zd_emit_array(emit);
+    zd_emit_member_array(emit, name);
     for (size_t i = 0; i < rows->n; i++) {
         const struct zd_tree_row *row = &rows->row[i];
         const bool is_start = strcmp(row->path, tree->ask.path) == 0;
@@ -266,8 +262,7 @@ static void emit_difference(
 
 static void emit_check(const struct zd_tree *tree, struct zd_emit *emit)
 {
-    zd_emit_key(emit, "check");
-    zd_emit_object(emit);
+    zd_emit_member_object(emit, "check");
     emit_difference(tree, "missing", MISSING, emit);
     emit_difference(tree, "surplus", SURPLUS, emit);
     emit_difference(tree, "differing", DIFFERING, emit);
@@ -326,10 +321,8 @@ static ZD_RESULT emit_entries(
             continue;
         }
         if (n_shown++ == tree->ask.limit) {
-            const enum zd_status status = zd_fail(err, ZD_TOO_LARGE,
+            return zd_fail_limit(err, tree->ask.limit, n_shown,
                 "format=zarr is not paged, and the nodes are more than the limit");
-            zd_fact_limit(err, tree->ask.limit, n_shown);
-            return status;
         }
         if (is_entry(tree, &rows->row[i])) {
             zd_emit_member_json(emit, rows->row[i].path + prefix_len, rows->row[i].meta->document);
@@ -347,12 +340,10 @@ static ZD_RESULT emit_document(
         iter = zd_json_next(tree->start->document, iter)) {
         zd_emit_member_json(emit, zd_json_iter_name(iter), zd_json_iter_value(iter));
     }
-    zd_emit_key(emit, "consolidated_metadata");
-    zd_emit_object(emit);
+    zd_emit_member_object(emit, "consolidated_metadata");
     zd_emit_member_string(emit, "kind", "inline");
     zd_emit_member_bool(emit, "must_understand", false);
-    zd_emit_key(emit, "metadata");
-    zd_emit_object(emit);
+    zd_emit_member_object(emit, "metadata");
     ZD_TRY(emit_entries(tree, emit, err));
     zd_emit_object_end(emit);
     zd_emit_object_end(emit);
@@ -427,10 +418,7 @@ enum zd_status zd_tree_cursor_parse(struct zd_span cursor, char **ret_path, stru
     }
     if (!has_mark || hex.len % 2 != 0 || !decode(hex, path) ||
         (path[0] != '\0' && !zd_key_is_valid(path)) || strlen(path) != hex.len / 2) {
-        const enum zd_status status =
-            zd_fail(err, ZD_INVALID, "cursor was not issued by this server");
-        zd_fact_name(err, "cursor");
-        return status;
+        return zd_fail_name(err, "cursor", "cursor was not issued by this server");
     }
     *ret_path = ZD_TAKE(path);
     return ZD_OK;

@@ -23,8 +23,7 @@ static void emit_shape(const struct zd_answer *answer, struct zd_emit *emit)
 
 static void emit_dimensions(const struct zd_answer *answer, struct zd_emit *emit)
 {
-    zd_emit_key(emit, "dimensions");
-    zd_emit_array(emit);
+    zd_emit_member_array(emit, "dimensions");
     for (uint32_t d = 0; d < answer->rank; d++) {
         const char *name = zd_format_answer_dimension(answer, d);
         if (name == NULL) {

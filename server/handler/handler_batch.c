@@ -74,11 +74,9 @@ static uint64_t bytes_max(const struct batch *batch)
 
 static enum zd_status too_large(const struct batch *batch, uint64_t n_bytes, struct zd_error *err)
 {
-    const enum zd_status status =
-        zd_fail(err, ZD_TOO_LARGE, "the batch has at least %llu bytes, limits.batch_bytes is %llu",
-            (unsigned long long)n_bytes, (unsigned long long)bytes_max(batch));
-    zd_fact_limit(err, bytes_max(batch), n_bytes);
-    return status;
+    return zd_fail_limit(err, bytes_max(batch), n_bytes,
+        "the batch has at least %llu bytes, limits.batch_bytes is %llu",
+        (unsigned long long)n_bytes, (unsigned long long)bytes_max(batch));
 }
 
 static enum zd_status add_part(struct batch *batch, size_t i)
@@ -291,10 +289,8 @@ static enum zd_status read_indices(
     }
     const size_t n = zd_json_count(lists);
     if (n > most) {
-        const enum zd_status status = zd_fail(err, ZD_TOO_LARGE,
-            "the batch has %zu chunks, limits.batch_chunks is %llu", n, (unsigned long long)most);
-        zd_fact_limit(err, most, n);
-        return status;
+        return zd_fail_limit(err, most, n, "the batch has %zu chunks, limits.batch_chunks is %llu",
+            n, (unsigned long long)most);
     }
     batch->index = zd_alloc_zero(n, rank * sizeof *batch->index);
     if (batch->index == NULL) {
@@ -421,24 +417,6 @@ static enum zd_next respond_not_acceptable(struct zd_request *req)
     return zd_respond_problem(req, &problem);
 }
 
-static struct batch *new_batch(struct zd_request *req)
-{
-    struct batch *batch = zd_request_new_state(req, sizeof *batch, zd_task_leave_state);
-    if (batch == NULL) {
-        return NULL;
-    }
-    zd_task_init(&batch->task, req, make, free_batch);
-    zd_text_init(&batch->text, 0);
-    zd_multipart_boundary(batch->boundary, zd_span_of(req->id));
-    batch->node = zd_node_ref(zd_request_node(req));
-    return batch;
-}
-
-static const char *code_of(enum zd_status status)
-{
-    return status == ZD_INVALID ? "bad_body" : NULL;
-}
-
 /* An array that is slow to read is left out, unless that is asked for: then no chunk is in it. */
 static enum zd_next step_admit(struct zd_request *req)
 {
@@ -468,7 +446,7 @@ static enum zd_next step_prepare(struct zd_request *req)
         status = prepare(batch, &err);
     }
     if (status != ZD_OK) {
-        return zd_respond_error(req, code_of(status), &err);
+        return zd_respond_error(req, status == ZD_INVALID ? "bad_body" : NULL, &err);
     }
     return zd_request_want_parent_groups(req, step_admit);
 }
@@ -479,19 +457,18 @@ static enum zd_next step_plan(struct zd_request *req)
     if (zd_node_check(req)) {
         return ZD_DONE;
     }
-    struct batch *batch = new_batch(req);
+    struct batch *batch = zd_request_new_state(req, sizeof *batch, zd_task_leave_state);
     if (batch == NULL) {
         return ZD_DONE;
     }
+    zd_task_init(&batch->task, req, make, free_batch);
+    zd_text_init(&batch->text, 0);
+    zd_multipart_boundary(batch->boundary, zd_span_of(req->id));
+    batch->node = zd_node_ref(zd_request_node(req));
     if (zd_params_flag(&req->params, "slow", false, &batch->takes_slow, &err) != ZD_OK) {
         return zd_respond_error(req, "bad_parameter", &err);
     }
     return zd_body_want_json(req, ZD_BODY_JSON, step_prepare);
-}
-
-static enum zd_next step_post(struct zd_request *req)
-{
-    return zd_request_want_node(req, step_plan);
 }
 
 static const char *const params[] = {"slow", NULL};
@@ -499,7 +476,8 @@ static const char *const params[] = {"slow", NULL};
 static const struct zd_route routes[] = {
     {.method = "POST",
         .path = "/v1/datasets/{d}/chunks/{path}",
-        .first = step_post,
+        .first = step_plan,
+        .needs_node = true,
         .params = params},
 };
 

@@ -1,23 +1,29 @@
-/* Chunks: one by its index in the grid, as it is stored or decoded. */
+/* Chunks: one by its index in the grid, as it is stored or decoded; or which of them are stored. */
 #include <string.h>
 
 #include "core/base/num.h"
+#include "core/grid/scalar.h"
+#include "server/data/chunk_read.h"
 #include "server/data/object_cache.h"
 #include "server/data/object_key.h"
-#include "server/request/admit.h"
-#include "server/describe/chunk_params.h"
-#include "server/data/chunk_read.h"
-#include "server/request/handler.h"
-#include "server/describe/headers.h"
-#include "server/describe/presence.h"
-#include "server/request/node_check.h"
-#include "server/runtime/server.h"
 #include "server/data/shard_lookup.h"
-#include "server/request/task.h"
+#include "server/data/survey.h"
+#include "server/describe/chunk_params.h"
+#include "server/describe/headers.h"
+#include "server/describe/node_json.h"
+#include "server/request/admit.h"
 #include "server/request/connection.h"
+#include "server/request/handler.h"
+#include "server/request/node_check.h"
+#include "server/request/task.h"
+#include "server/runtime/server.h"
 
-#define LIST_BYTES_MAX 1024 /* 32 numbers of 20 digits */
-#define RESTARTS_MAX   4    /* for a shard that is replaced again and again */
+#define LIST_BYTES_MAX      1024 /* 32 numbers of 20 digits */
+#define RESTARTS_MAX        4    /* for a shard that is replaced again and again */
+#define SELECTION_BYTES_MAX 4096
+#define ANSWER_BYTES_MAX    (UINT64_C(64) << 20)
+
+/* ---- one chunk ---- */
 
 /* The state of a request for one chunk. */
 struct chunk {
@@ -33,10 +39,7 @@ struct chunk {
     struct zd_headers headers;
 };
 
-static zd_step step_object;
 static zd_step step_place;
-static zd_step step_arrived;
-static zd_step step_respond;
 
 static void free_chunk(struct zd_task *task)
 {
@@ -246,18 +249,11 @@ static bool validators_are_enough(const struct zd_request *req)
            zd_connection_header(req, "If-Unmodified-Since") != NULL;
 }
 
-static enum zd_status bad_parameter(struct zd_error *err, const char *name, const char *text)
-{
-    const enum zd_status status = zd_fail(err, ZD_INVALID, "%s", text);
-    zd_fact_name(err, name);
-    return status;
-}
-
 static enum zd_status parse_query(struct zd_request *req, struct chunk *chunk, struct zd_error *err)
 {
     struct zd_span text;
     if (zd_params_find(&req->params, "slice", &text)) {
-        return bad_parameter(err, "slice", "slice belongs to present=1");
+        return zd_fail_name(err, "slice", "slice belongs to present=1");
     }
     ZD_TRY(zd_chunk_params_parse(&req->params, chunk->node->layout, &chunk->ask, err));
     chunk->read.level = chunk->ask.level;
@@ -266,27 +262,11 @@ static enum zd_status parse_query(struct zd_request *req, struct chunk *chunk, s
     const uint64_t most = req->server->config->settings.limits_slice_bytes;
     const uint64_t n_bytes = level_of(chunk)->chunk_bytes;
     if (chunk->read.is_decoded && n_bytes > most) {
-        const enum zd_status status = zd_fail(err, ZD_TOO_LARGE,
+        return zd_fail_limit(err, most, n_bytes,
             "the chunk has %llu bytes decoded, limits.slice_bytes is %llu",
             (unsigned long long)n_bytes, (unsigned long long)most);
-        zd_fact_limit(err, most, n_bytes);
-        return status;
     }
     return ZD_OK;
-}
-
-static struct chunk *new_chunk(struct zd_request *req)
-{
-    struct chunk *chunk = zd_request_new_state(req, sizeof *chunk, zd_task_leave_state);
-    if (chunk == NULL) {
-        return NULL;
-    }
-    zd_task_init(&chunk->task, req, make, free_chunk);
-    zd_headers_init(&chunk->headers);
-    chunk->node = zd_node_ref(zd_request_node(req));
-    chunk->read.node = chunk->node;
-    chunk->read.gather = &req->gather;
-    return chunk;
 }
 
 static enum zd_next step_read(struct zd_request *req)
@@ -297,16 +277,144 @@ static enum zd_next step_read(struct zd_request *req)
 static enum zd_next one_chunk(struct zd_request *req)
 {
     struct zd_error err = {0};
-    struct chunk *chunk = new_chunk(req);
+    struct chunk *chunk = zd_request_new_state(req, sizeof *chunk, zd_task_leave_state);
     if (chunk == NULL) {
         return ZD_DONE;
     }
+    zd_task_init(&chunk->task, req, make, free_chunk);
+    zd_headers_init(&chunk->headers);
+    chunk->node = zd_node_ref(zd_request_node(req));
+    chunk->read.node = chunk->node;
+    chunk->read.gather = &req->gather;
     const enum zd_status status = parse_query(req, chunk, &err);
     if (status != ZD_OK) {
         return zd_respond_error(req, status == ZD_INVALID ? "bad_parameter" : NULL, &err);
     }
     return zd_request_want_parent_groups(req, step_read);
 }
+
+/* ---- which chunks are stored: present=1 ---- */
+
+struct presence {
+    struct zd_node *node;
+    struct zd_grid grid; /* of which each element is a chunk of the array */
+    struct zd_selection selection;
+    uint64_t n_chunks;
+    uint64_t n_present;
+    struct zd_survey survey;
+    struct zd_buf *bitmap; /* least significant bit first */
+};
+
+static void leave_presence(struct zd_request *req)
+{
+    struct presence *presence = req->state;
+    zd_survey_done(&presence->survey);
+    zd_buf_unref(presence->bitmap);
+    zd_node_unref(presence->node);
+    zd_free(presence);
+}
+
+static void see_object(struct zd_survey *survey, uint64_t number, struct zd_generation generation)
+{
+    struct presence *presence = ZD_CONTAINER(survey, struct presence, survey);
+    if (zd_generation_is_set(generation)) {
+        presence->n_present++;
+        presence->bitmap->data[number / 8] |= (uint8_t)(1U << number % 8);
+    }
+}
+
+static enum zd_next respond_presence(struct zd_request *req)
+{
+    const struct presence *presence = req->state;
+    ZD_SCOPED_TEXT(selection, SELECTION_BYTES_MAX);
+    ZD_SCOPED_TEXT(bitmap, ANSWER_BYTES_MAX);
+    ZD_SCOPED_TEXT(json, ANSWER_BYTES_MAX);
+    zd_selection_add(&presence->selection, &selection);
+    zd_scalar_add_base64(&bitmap, zd_buf_span(presence->bitmap));
+    struct zd_emit emit;
+    zd_emit_init(&emit, &json, zd_request_is_pretty(req));
+    zd_emit_object(&emit);
+    zd_emit_key(&emit, "chunk_grid_shape");
+    zd_node_json_emit_lengths(&emit, presence->grid.shape, presence->grid.rank);
+    zd_emit_member_text(&emit, "selection", &selection);
+    zd_emit_member_u64(&emit, "n_present", presence->n_present);
+    zd_emit_member_text(&emit, "bitmap", &bitmap);
+    zd_emit_object_end(&emit);
+    return zd_respond_text(req, &json, &(struct zd_representation){0});
+}
+
+static enum zd_next step_round(struct zd_request *req)
+{
+    struct presence *presence = req->state;
+    struct zd_error err = {0};
+    enum zd_next next;
+    if (zd_survey_round(&presence->survey, &next, &err) != ZD_OK) {
+        return zd_respond_error(req, NULL, &err);
+    }
+    return presence->survey.is_done ? respond_presence(req) : next;
+}
+
+static enum zd_status check_limit(
+    struct zd_request *req, struct presence *presence, struct zd_error *err)
+{
+    const uint64_t most = req->server->config->settings.limits_slice_chunks;
+    if (zd_selection_overflows(&presence->selection, &presence->n_chunks)) {
+        presence->n_chunks = UINT64_MAX;
+    }
+    if (presence->n_chunks <= most) {
+        return ZD_OK;
+    }
+    return zd_fail_limit(err, most, presence->n_chunks,
+        "the request covers %llu chunks; limits.slice_chunks is %llu; request a part with slice=",
+        (unsigned long long)presence->n_chunks, (unsigned long long)most);
+}
+
+static enum zd_status prepare_presence(
+    struct zd_request *req, struct presence *presence, const char **ret_code, struct zd_error *err)
+{
+    const struct zd_grid *chunks = &presence->node->layout->level[0].grid;
+    struct zd_span slice = {0};
+    presence->grid.rank = chunks->rank;
+    for (uint32_t d = 0; d < chunks->rank; d++) {
+        presence->grid.shape[d] = zd_grid_count(chunks, d);
+        presence->grid.chunk[d] = 1;
+    }
+    zd_params_find(&req->params, "slice", &slice);
+    const enum zd_status status =
+        zd_selection_parse(slice, chunks->rank, presence->grid.shape, &presence->selection, err);
+    *ret_code = status == ZD_OUT_OF_BOUNDS ? "out_of_bounds" : "bad_slice";
+    ZD_TRY(status);
+    *ret_code = NULL;
+    ZD_TRY(check_limit(req, presence, err));
+    const uint64_t n_bytes = zd_div_up(presence->n_chunks, 8);
+    presence->bitmap = zd_buf_new(n_bytes);
+    if (presence->bitmap == NULL) {
+        return zd_fail(err, ZD_NO_MEMORY, "no memory for the bitmap");
+    }
+    memset(presence->bitmap->data, 0, n_bytes);
+    presence->bitmap->len = n_bytes;
+    return zd_survey_init(&presence->survey, &req->machine, presence->node, &presence->grid,
+        &presence->selection, err);
+}
+
+static enum zd_next list_chunks(struct zd_request *req)
+{
+    struct zd_error err = {0};
+    const char *code = NULL;
+    struct presence *presence = zd_request_new_state(req, sizeof *presence, leave_presence);
+    if (presence == NULL) {
+        return ZD_DONE;
+    }
+    presence->node = zd_node_ref(zd_request_node(req));
+    if (prepare_presence(req, presence, &code, &err) != ZD_OK) {
+        return zd_respond_error(req, code, &err);
+    }
+    presence->survey.see = see_object;
+    req->step = step_round;
+    return ZD_NEXT;
+}
+
+/* ---- requests ---- */
 
 static enum zd_next step_plan(struct zd_request *req)
 {
@@ -325,16 +433,11 @@ static enum zd_next step_plan(struct zd_request *req)
     }
     for (size_t i = 0; i < ZD_COUNT_OF(others); i++) {
         if (zd_params_find(&req->params, others[i], &text)) {
-            err.status = bad_parameter(&err, others[i], "present=1 goes with slice only");
+            err.status = zd_fail_name(&err, others[i], "present=1 goes with slice only");
             return zd_respond_error(req, "bad_parameter", &err);
         }
     }
-    return zd_presence_step(req);
-}
-
-static enum zd_next step_get(struct zd_request *req)
-{
-    return zd_request_want_node(req, step_plan);
+    return list_chunks(req);
 }
 
 static const char *const params[] = {"index", "decoded", "level", "present", "slice", NULL};
@@ -342,7 +445,8 @@ static const char *const params[] = {"index", "decoded", "level", "present", "sl
 static const struct zd_route routes[] = {
     {.method = "GET",
         .path = "/v1/datasets/{d}/chunks/{path}",
-        .first = step_get,
+        .first = step_plan,
+        .needs_node = true,
         .params = params},
 };
 

@@ -35,8 +35,7 @@ static void emit_link(struct zd_emit *emit, const char *name, const char *before
 
 static void emit_links(struct zd_emit *emit, const struct zd_dataset_config *config)
 {
-    zd_emit_key(emit, "links");
-    zd_emit_object(emit);
+    zd_emit_member_object(emit, "links");
     emit_link(emit, "self", "/v1/datasets/", config->name, "");
     emit_link(emit, "nodes", "/v1/datasets/", config->name, "/nodes/");
     emit_link(emit, "tree", "/v1/datasets/", config->name, "/tree/");
@@ -53,21 +52,12 @@ static void emit_dataset(struct zd_emit *emit, const struct root *root)
     const char *failure = zd_store_failure(root->dataset->store);
     zd_emit_object(emit);
     zd_emit_member_string(emit, "name", config->name);
-    zd_emit_key(emit, "title");
-    if (config->title == NULL) {
-        zd_emit_null(emit);
-    } else {
-        zd_emit_string(emit, config->title);
-    }
+    zd_emit_member_string(emit, "title", config->title);
     if (root->dataset->server->config->settings.http_show_locations) {
         zd_emit_member_string(emit, "location", config->location);
     }
-    zd_emit_key(emit, "dialect");
-    if (root->want.node == NULL || root->want.wait.status != ZD_OK) {
-        zd_emit_null(emit); /* no root node, or not known yet */
-    } else {
-        zd_emit_string(emit, root->want.node->meta->dialect->name);
-    }
+    const bool is_known = root->want.node != NULL && root->want.wait.status == ZD_OK;
+    zd_emit_member_string(emit, "dialect", is_known ? root->want.node->meta->dialect->name : NULL);
     zd_emit_member_bool(emit, "writable", config->writable && failure[0] == '\0');
     if (failure[0] != '\0') {
         zd_emit_member_string(emit, "failure", failure);
@@ -87,8 +77,7 @@ static enum zd_next step_answer(struct zd_request *req)
         emit_dataset(&emit, &listing->root[0]);
     } else {
         zd_emit_object(&emit);
-        zd_emit_key(&emit, "datasets");
-        zd_emit_array(&emit);
+        zd_emit_member_array(&emit, "datasets");
         for (size_t i = 0; i < listing->n_roots; i++) {
             emit_dataset(&emit, &listing->root[i]);
         }

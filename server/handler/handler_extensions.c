@@ -33,31 +33,21 @@ static const struct part key_encodings[] = {
     {NULL, NULL},
 };
 
-static void emit_schema(struct zd_emit *emit, const char *schema)
-{
-    zd_emit_key(emit, "configuration");
-    if (schema == NULL) {
-        zd_emit_null(emit);
-    } else {
-        zd_emit_raw(emit, zd_span_of(schema));
-    }
-}
-
 /* The members that every entry has. */
 static void begin_entry(struct zd_emit *emit, const char *name, const char *const *aliases,
     bool can_write, const char *schema)
 {
     zd_emit_object(emit);
     zd_emit_member_string(emit, "name", name);
-    zd_emit_key(emit, "aliases");
-    zd_emit_array(emit);
+    zd_emit_member_array(emit, "aliases");
     for (size_t i = 0; aliases != NULL && aliases[i] != NULL; i++) {
         zd_emit_string(emit, aliases[i]);
     }
     zd_emit_array_end(emit);
     zd_emit_member_bool(emit, "read", true);
     zd_emit_member_bool(emit, "write", can_write);
-    emit_schema(emit, schema);
+    zd_emit_key(emit, "configuration");
+    zd_emit_raw(emit, zd_span_of(schema == NULL ? "null" : schema));
 }
 
 static void emit_entry(struct zd_emit *emit, const char *name, const char *const *aliases,
@@ -69,8 +59,7 @@ static void emit_entry(struct zd_emit *emit, const char *name, const char *const
 
 static void emit_parts(struct zd_emit *emit, const char *key, const struct part *part)
 {
-    zd_emit_key(emit, key);
-    zd_emit_array(emit);
+    zd_emit_member_array(emit, key);
     for (; part->name != NULL; part++) {
         emit_entry(emit, part->name, NULL, true, part->schema);
     }
@@ -79,8 +68,7 @@ static void emit_parts(struct zd_emit *emit, const char *key, const struct part 
 
 static void emit_data_types(struct zd_emit *emit)
 {
-    zd_emit_key(emit, "data_types");
-    zd_emit_array(emit);
+    zd_emit_member_array(emit, "data_types");
     for (size_t i = 0; zd_dtype_names[i] != NULL; i++) {
         const char *const aliases[] = {zd_dtype_alias(zd_dtype_names[i]), NULL};
         emit_entry(emit, zd_dtype_names[i], aliases, true, NULL);
@@ -90,8 +78,7 @@ static void emit_data_types(struct zd_emit *emit)
 
 static void emit_dialects(struct zd_emit *emit)
 {
-    zd_emit_key(emit, "dialects");
-    zd_emit_array(emit);
+    zd_emit_member_array(emit, "dialects");
     for (size_t i = 0; zd_dialects[i] != NULL; i++) {
         const struct zd_dialect *dialect = zd_dialects[i];
         emit_entry(emit, dialect->name, NULL, zd_dialect_is_writable(dialect), NULL);
@@ -101,8 +88,7 @@ static void emit_dialects(struct zd_emit *emit)
 
 static void emit_codecs(struct zd_emit *emit)
 {
-    zd_emit_key(emit, "codecs");
-    zd_emit_array(emit);
+    zd_emit_member_array(emit, "codecs");
     for (size_t i = 0; zd_codecs[i] != NULL; i++) {
         const struct zd_codec *codec = zd_codecs[i];
         emit_entry(emit, codec->name, codec->aliases, codec->encode != NULL, codec->schema);
@@ -112,8 +98,7 @@ static void emit_codecs(struct zd_emit *emit)
 
 static void emit_generic(struct zd_emit *emit)
 {
-    zd_emit_key(emit, "extensions");
-    zd_emit_array(emit);
+    zd_emit_member_array(emit, "extensions");
     for (size_t i = 0; zd_extensions[i] != NULL; i++) {
         emit_entry(emit, zd_extensions[i]->name, NULL, true, zd_extensions[i]->schema);
     }
@@ -122,8 +107,7 @@ static void emit_generic(struct zd_emit *emit)
 
 static void emit_stores(struct zd_emit *emit)
 {
-    zd_emit_key(emit, "stores");
-    zd_emit_array(emit);
+    zd_emit_member_array(emit, "stores");
     for (size_t i = 0; zd_stores[i] != NULL; i++) {
         emit_entry(emit, zd_stores[i]->scheme, NULL, zd_stores[i]->write != NULL, NULL);
     }
@@ -132,8 +116,7 @@ static void emit_stores(struct zd_emit *emit)
 
 static void emit_formats(struct zd_emit *emit)
 {
-    zd_emit_key(emit, "formats");
-    zd_emit_array(emit);
+    zd_emit_member_array(emit, "formats");
     for (size_t i = 0; zd_formats[i] != NULL; i++) {
         const struct zd_format *format = zd_formats[i];
         begin_entry(emit, format->name, NULL, zd_format_is_readable(format), NULL);
@@ -158,8 +141,7 @@ static enum zd_next step_extensions(struct zd_request *req)
     emit_stores(&emit);
     emit_formats(&emit);
     zd_emit_object_end(&emit);
-    struct zd_representation representation = {0};
-    return zd_respond_text(req, &text, &representation);
+    return zd_respond_text(req, &text, &(struct zd_representation){0});
 }
 
 static const struct zd_route routes[] = {

@@ -13,8 +13,7 @@ static enum zd_next respond_status(struct zd_request *req, const char *status)
     zd_emit_member_string(&emit, "status", status);
     zd_emit_member_u64(&emit, "datasets", req->server->n_datasets);
     zd_emit_object_end(&emit);
-    struct zd_representation representation = {0};
-    return zd_respond_text(req, &text, &representation);
+    return zd_respond_text(req, &text, &(struct zd_representation){0});
 }
 
 static enum zd_next step_livez(struct zd_request *req)

@@ -8,8 +8,7 @@
 
 static void emit_memory(struct zd_emit *emit, const struct zd_memory *memory)
 {
-    zd_emit_key(emit, "memory");
-    zd_emit_object(emit);
+    zd_emit_member_object(emit, "memory");
     zd_emit_member_u64(emit, "bytes", memory->bytes);
     zd_emit_member_string(emit, "bounded_by", memory->bounded_by);
     zd_emit_member_u64(emit, "requests_bytes", memory->work_bytes);
@@ -25,8 +24,7 @@ static void emit_lane(struct zd_emit *emit, const char *name, const struct zd_la
     for (size_t i = 0; i < ZD_SHEDS; i++) {
         n_shed += lane->n_shed[i];
     }
-    zd_emit_key(emit, name);
-    zd_emit_object(emit);
+    zd_emit_member_object(emit, name);
     zd_emit_member_u64(emit, "bytes_max", lane->bytes_max);
     zd_emit_member_u64(emit, "bytes", lane->bytes);
     zd_emit_member_u64(emit, "working_max", lane->places_max);
@@ -41,8 +39,7 @@ static void emit_lane(struct zd_emit *emit, const char *name, const struct zd_la
 
 static void emit_admission(struct zd_emit *emit, const struct zd_admission *admission)
 {
-    zd_emit_key(emit, "admission");
-    zd_emit_object(emit);
+    zd_emit_member_object(emit, "admission");
     zd_emit_member_u64(emit, "small_bytes", admission->limits.small_bytes);
     zd_emit_member_u64(emit, "waiting_max", admission->limits.waiting_max);
     zd_emit_member_u64(emit, "wait_ms", admission->limits.wait_ms);
@@ -63,8 +60,7 @@ static enum zd_next step_limits(struct zd_request *req)
     emit_memory(&emit, &req->server->memory);
     emit_admission(&emit, &req->server->admit->admission);
     zd_emit_object_end(&emit);
-    struct zd_representation representation = {0};
-    return zd_respond_text(req, &text, &representation);
+    return zd_respond_text(req, &text, &(struct zd_representation){0});
 }
 
 static const struct zd_route routes[] = {

@@ -17,12 +17,7 @@ static enum zd_next step_get(struct zd_request *req)
     zd_tag_format(document.etag, zd_hash_of(text, 0), "openapi");
     ZD_AUTO(zd_buf) body = zd_buf_copy(text);
     if (body == NULL) {
-        const struct zd_problem problem = {
-            .code = "overloaded",
-            .detail = "no memory for the answer; retry later",
-            .retry_after_s = 1,
-        };
-        return zd_respond_problem(req, &problem);
+        return zd_respond_no_memory(req, "the answer; retry later");
     }
     document.body = body;
     return zd_respond(req, &document);

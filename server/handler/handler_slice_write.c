@@ -63,10 +63,7 @@ static enum zd_status read_query(const struct zd_params *params, struct zd_slice
     ZD_TRY(zd_slice_params_query(ask, params, ret_code, err));
     const char *rival = ask->is_broadcast ? "broadcast" : ask->has_slice ? "slice" : NULL;
     if (ask->has_append && rival != NULL) {
-        const enum zd_status told =
-            zd_fail(err, ZD_INVALID, "append and %s cannot be combined", rival);
-        zd_fact_name(err, rival);
-        return told;
+        return zd_fail_name(err, rival, "append and %s cannot be combined", rival);
     }
     return ZD_OK;
 }

@@ -287,24 +287,16 @@ static enum zd_next step_plan_body(struct zd_request *req)
     return zd_body_want_json(req, ZD_BODY_JSON, step_read_body);
 }
 
-static enum zd_next step_get(struct zd_request *req)
-{
-    return zd_request_want_node(req, step_plan_query);
-}
-
-static enum zd_next step_post(struct zd_request *req)
-{
-    return zd_request_want_node(req, step_plan_body);
-}
-
 static const struct zd_route routes[] = {
     {.method = "GET",
         .path = "/v1/datasets/{d}/slices/{path}",
-        .first = step_get,
+        .first = step_plan_query,
+        .needs_node = true,
         .params = zd_slice_params_of_slices},
     {.method = "POST",
         .path = "/v1/datasets/{d}/slices/{path}",
-        .first = step_post,
+        .first = step_plan_body,
+        .needs_node = true,
         .params = zd_params_none},
 };
 

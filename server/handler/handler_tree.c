@@ -105,10 +105,7 @@ static ZD_RESULT read_texts(
     if (zd_params_find(params, "cursor", &value)) {
         ZD_TRY(zd_tree_cursor_parse(value, &ask->after, err));
         if (strcmp(ask->after, ask->path) != 0 && !zd_path_is_below(ask->after, ask->path)) {
-            const enum zd_status status =
-                zd_fail(err, ZD_INVALID, "cursor belongs to another listing");
-            zd_fact_name(err, "cursor");
-            return status;
+            return zd_fail_name(err, "cursor", "cursor belongs to another listing");
         }
     }
     if (!zd_params_find(params, "fields", &value)) {
@@ -141,10 +138,8 @@ static ZD_RESULT judge_ask(
     static const char *const senseless[] = {"limit", "cursor", "fields", "check", NULL};
     for (size_t i = 0; senseless[i] != NULL; i++) {
         if (has_param(params, senseless[i])) {
-            const enum zd_status status = zd_fail(err, ZD_INVALID,
+            return zd_fail_name(err, senseless[i],
                 "format=zarr is one whole document: %s does not go with it", senseless[i]);
-            zd_fact_name(err, senseless[i]);
-            return status;
         }
     }
     return ZD_OK;

@@ -105,8 +105,7 @@ void zd_fields_emit(const struct zd_fields *fields, const char *path, const char
     if (match != ZD_FIELD_PART || !zd_json_is(json, ZD_JSON_OBJECT)) {
         return;
     }
-    zd_emit_key(emit, name);
-    zd_emit_object(emit);
+    zd_emit_member_object(emit, name);
     for (void *iter = zd_json_next(json, NULL); iter != NULL; iter = zd_json_next(json, iter)) {
         const char *member = zd_json_iter_name(iter);
         ZD_SCOPED_TEXT(below, PATH_BYTES_MAX);

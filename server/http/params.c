@@ -51,10 +51,8 @@ static enum zd_status judge_name(const struct zd_params *params, const char *con
     if (is_known && !zd_params_find(params, name, &earlier)) {
         return ZD_OK;
     }
-    const enum zd_status status = zd_fail(
-        err, ZD_INVALID, "parameter '%.100s' %s", name, is_known ? "is repeated" : "is unknown");
-    zd_fact_name(err, name);
-    return status;
+    return zd_fail_name(
+        err, name, "parameter '%.100s' %s", name, is_known ? "is repeated" : "is unknown");
 }
 
 /* One `name=value`; without '=' the value is empty. */

@@ -219,8 +219,7 @@ static void emit_facts(struct zd_emit *emit, const struct zd_facts *facts, bool 
         emit_fact(emit, "found", facts->found);
     }
     if ((facts->set & ZD_FACT_NAME) && !faults_say_names) {
-        zd_emit_key(emit, "names");
-        zd_emit_array(emit);
+        zd_emit_member_array(emit, "names");
         zd_emit_string(emit, facts->name);
         zd_emit_array_end(emit);
     }
@@ -240,8 +239,7 @@ static bool was_named_before(const struct zd_faults *faults, size_t i)
 
 void zd_problem_emit_names(const struct zd_faults *faults, struct zd_emit *emit)
 {
-    zd_emit_key(emit, "names");
-    zd_emit_array(emit);
+    zd_emit_member_array(emit, "names");
     for (size_t i = 0; i < faults->n_items; i++) {
         const struct zd_fault *fault = &faults->item[i];
         if (fault->severity == ZD_FAULT_UNSUPPORTED && fault->name != NULL &&
@@ -254,8 +252,7 @@ void zd_problem_emit_names(const struct zd_faults *faults, struct zd_emit *emit)
 
 static void emit_errors(struct zd_emit *emit, const struct zd_faults *faults)
 {
-    zd_emit_key(emit, "errors");
-    zd_emit_array(emit);
+    zd_emit_member_array(emit, "errors");
     for (size_t i = 0; i < faults->n_items; i++) {
         const struct zd_fault *fault = &faults->item[i];
         if (fault->severity == ZD_FAULT_WARNING) {
@@ -304,8 +301,7 @@ void zd_problem_add(const struct zd_problem *problem, const char *instance, stru
         emit_errors(&emit, problem->faults);
     }
     if (problem->allowed != NULL) {
-        zd_emit_key(&emit, "allowed");
-        zd_emit_array(&emit);
+        zd_emit_member_array(&emit, "allowed");
         for (size_t i = 0; problem->allowed[i] != NULL; i++) {
             zd_emit_string(&emit, problem->allowed[i]);
         }

@@ -168,6 +168,9 @@ static enum zd_next step_begin(struct zd_request *req)
         zd_params_flag(&req->params, "pretty", false, &is_pretty, &err) != ZD_OK) {
         return zd_respond_error(req, "bad_parameter", &err);
     }
+    if (req->route->needs_node) {
+        return zd_request_want_node(req, req->route->first);
+    }
     req->step = req->route->first;
     return ZD_NEXT;
 }

@@ -105,12 +105,10 @@ enum zd_status zd_slice_bands_plan(struct zd_slice_bands *bands, struct zd_error
         bands->n_elements_max * bands->node->meta->dtype.bytes + bands->kept_bytes;
     const uint64_t limit = settings_of(bands)->limits_write_bytes;
     if (held > limit) {
-        const enum zd_status failed = zd_fail(err, ZD_TOO_LARGE,
+        return zd_fail_limit(err, limit, held,
             "writing the slice holds %llu bytes of it, limits.write_bytes is %llu: a row of its "
             "stored objects, including those it covers partly",
             (unsigned long long)held, (unsigned long long)limit);
-        zd_fact_limit(err, limit, held);
-        return failed;
     }
     return ZD_OK;
 }

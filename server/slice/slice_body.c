@@ -317,10 +317,8 @@ static enum zd_status receive_text(struct zd_slice_body *body, size_t max, struc
         body->piece_len += n;
     }
     if (body->piece_len > max) {
-        const enum zd_status failed = zd_fail(err, ZD_TOO_LARGE,
+        return zd_fail_limit(err, max, body->piece_len,
             "appended JSON is held in memory: it exceeds limits.body_bytes (%zu)", max);
-        zd_fact_limit(err, max, body->piece_len);
-        return failed;
     }
     if (!zd_body_stream_is_over(body->req)) {
         want(body, PIECE_BYTES);
