@@ -27,11 +27,6 @@ static const struct zd_grid *grid_of(const struct zd_slice_bands *bands)
 
 /* ---- what is held ---- */
 
-static struct zd_edit edit_of(const struct zd_part *part)
-{
-    return (struct zd_edit){.kind = ZD_EDIT_BOX, .part = *part};
-}
-
 static uint64_t part_elements(const struct zd_slice_bands *bands, const struct zd_part *part)
 {
     uint64_t n = 1;
@@ -63,7 +58,7 @@ static uint64_t kept_bytes(const struct zd_slice_bands *bands)
     struct zd_part part;
     zd_plan_init(&plan, grid_of(bands), bands->selection);
     while (zd_plan_next(&plan, &part)) {
-        const struct zd_edit edit = edit_of(&part);
+        const struct zd_edit edit = {.kind = ZD_EDIT_BOX, .part = part};
         n_elements += keeps_elements(bands, &edit) ? part_elements(bands, &part) : 0;
     }
     return n_elements * bands->node->meta->dtype.bytes;
@@ -129,16 +124,24 @@ void zd_slice_bands_done(struct zd_slice_bands *bands)
 
 /* ---- elements ---- */
 
-void zd_slice_bands_begin(const struct zd_slice_bands *bands, struct zd_edit_set *set)
+void zd_slice_bands_begin(
+    const struct zd_slice_bands *bands, struct zd_edit_set *set, struct zd_job_owner owner)
 {
     struct zd_plan plan;
     struct zd_part part;
     zd_plan_init(&plan, grid_of(bands), bands->selection);
     for (uint64_t i = 0; zd_plan_next(&plan, &part); i++) {
         struct zd_edit_object *object = &set->object[i];
-        *object->want.edit = edit_of(&part);
-        object->want.drops_elements = is_once(bands, object->want.edit);
-        object->frees_elements = bands->is_split && !keeps_elements(bands, object->want.edit);
+        struct zd_edit_want *want = &object->want;
+        *want->edit = (struct zd_edit){.kind = ZD_EDIT_BOX, .part = part};
+        want->drops_elements = is_once(bands, want->edit);
+        want->is_dry = set->is_dry;
+        want->owner = owner;
+        if (bands->is_conditional) {
+            want->generation = set->seen->object[i].generation;
+            want->condition = zd_store_condition_of(want->generation);
+        }
+        object->frees_elements = bands->is_split && !keeps_elements(bands, want->edit);
     }
 }
 

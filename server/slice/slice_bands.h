@@ -37,8 +37,9 @@ ZD_RESULT zd_slice_bands_plan(struct zd_slice_bands *bands, struct zd_error *err
 /** The bytes held at the same time, but for the body's window. */
 uint64_t zd_slice_bands_held_bytes(const struct zd_slice_bands *bands, uint64_t n_objects);
 
-/** Set up the edits of all objects, which have no elements yet. */
-void zd_slice_bands_begin(const struct zd_slice_bands *bands, struct zd_edit_set *set);
+/** Set up the edits of all objects, which have no elements yet, for workers of that owner. */
+void zd_slice_bands_begin(
+    const struct zd_slice_bands *bands, struct zd_edit_set *set, struct zd_job_owner owner);
 
 /**
  * The next band: the caller fills `elements`, whose length says how many to read.

@@ -377,3 +377,36 @@ enum zd_status zd_slice_params_select(const struct zd_slice_params *ask, const s
     }
     return ZD_OK;
 }
+
+static bool find_name(const struct zd_meta *meta, struct zd_span name, uint32_t *ret_dim)
+{
+    for (uint32_t d = 0; meta->dimension_name != NULL && d < meta->grid.rank; d++) {
+        if (meta->dimension_name[d] != NULL && zd_span_is(name, meta->dimension_name[d])) {
+            *ret_dim = d;
+            return true;
+        }
+    }
+    return false;
+}
+
+enum zd_status zd_slice_params_find_append(const struct zd_slice_params *ask,
+    const struct zd_meta *meta, uint32_t *ret_dim, struct zd_error *err)
+{
+    const struct zd_span name = ask->append;
+    const int shown = (int)zd_min_u64(name.len, ZD_FACT_TEXT_BYTES);
+    uint64_t number;
+    if (find_name(meta, name, ret_dim)) {
+        return ZD_OK;
+    }
+    if (zd_scan_whole_u64(name, UINT64_MAX, &number) == ZD_OK && number < meta->grid.rank) {
+        *ret_dim = (uint32_t)number;
+        return ZD_OK;
+    }
+    const enum zd_status failed =
+        zd_fail(err, ZD_INVALID, "append=%.*s: the array has no such dimension; its rank is %u",
+            shown, (const char *)name.ptr, meta->grid.rank);
+    zd_fact_name(err, "append");
+    zd_fact_expected(err, "the name of a dimension, or a number below %u", meta->grid.rank);
+    zd_fact_found(err, "%.*s", shown, (const char *)name.ptr);
+    return failed;
+}

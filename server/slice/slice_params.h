@@ -74,6 +74,11 @@ ZD_RESULT zd_slice_params_check_shape(const struct zd_slice_params *ask, const c
 ZD_RESULT zd_slice_params_select(const struct zd_slice_params *ask, const struct zd_meta *meta,
     struct zd_selection *ret_asked, struct zd_selection *ret_stored, struct zd_error *err);
 
+/** The dimension that `append=` names, by its name or number.
+ * @retval ZD_INVALID there is no such dimension; facts name, expected, found */
+ZD_RESULT zd_slice_params_find_append(const struct zd_slice_params *ask, const struct zd_meta *meta,
+    uint32_t *ret_dim, struct zd_error *err);
+
 /** The problem code of a failed selection. */
 static inline const char *zd_slice_params_code(enum zd_status status)
 {

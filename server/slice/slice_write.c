@@ -158,10 +158,6 @@ static enum zd_status plan_elements(struct zd_slice_write *write)
 static enum zd_status plan_slice(struct zd_slice_write *write)
 {
     uint64_t shape[ZD_RANK_MAX];
-    ZD_TRY(take_node(write));
-    if (write->ask.has_append) {
-        return ZD_OK;
-    }
     write->is_conditional = zd_request_is_conditional(write->task.req);
     const enum zd_status status = zd_slice_params_select(
         &write->ask, write->node->meta, &write->asked, &write->selection, &write->err);
@@ -178,8 +174,10 @@ static enum outcome plan(struct zd_slice_write *write)
     if (zd_node_check_locked(write->task.req, &write->lock)) {
         return ANSWERED;
     }
-    const enum outcome outcome = outcome_of(plan_slice(write));
-    return outcome == NEXT && write->ask.has_append ? LONGER : outcome;
+    if (take_node(write) != ZD_OK) {
+        return FAILED;
+    }
+    return write->ask.has_append ? LONGER : outcome_of(plan_slice(write));
 }
 
 /* ---- append ---- */
@@ -198,14 +196,30 @@ static enum zd_status ask_for_body(struct zd_slice_write *write, uint64_t bytes_
     return req->upload.is_asked ? ZD_OK : zd_body_stream_ask(req, bytes, &write->err);
 }
 
+/* The body has the array's shape but for the length along the dimension that grows. */
+static enum zd_status expect_append(struct zd_slice_write *write)
+{
+    const struct zd_meta *meta = write->node->meta;
+    const uint32_t rank = meta->grid.rank;
+    uint64_t shape[ZD_RANK_MAX];
+    write->code = "bad_parameter";
+    ZD_TRY(zd_slice_params_find_append(&write->ask, meta, &write->append.dim, &write->err));
+    zd_meta_shape(meta, shape);
+    write->code = "shape_mismatch";
+    ZD_TRY(zd_slice_params_check_shape(&write->ask, "array", shape, rank, &write->err));
+    write->code = NULL;
+    write->append.before = zd_node_ref(write->node);
+    shape[write->append.dim] = 0;
+    zd_slice_body_expect(&write->body, rank, shape, false);
+    return ZD_OK;
+}
+
 static enum outcome begin_append(struct zd_slice_write *write)
 {
     struct zd_request *req = write->task.req;
-    if (zd_slice_append_begin(&write->append, write->node, &write->ask, &write->body, &write->code,
-            &write->err) != ZD_OK) {
+    if (expect_append(write) != ZD_OK) {
         return FAILED;
     }
-    write->code = NULL;
     /* Appended elements do not exist yet, so they have no tag. */
     if (zd_tag_judge_write(&req->conditions, NULL, 0) != ZD_OK) {
         zd_respond_precondition(req, "");
@@ -221,10 +235,38 @@ static enum outcome measure(struct zd_slice_write *write)
     return read_outcome(write, zd_slice_body_measure(&write->body, write->append.dim, &write->err));
 }
 
+/* Try the new shape on the document that is there, with all checks: others may widen its bounds
+ * meanwhile. That its shape is still the one that was read is judged when the elements are
+ * committed. */
 static enum outcome foresee(struct zd_slice_write *write)
 {
-    return wait_for(
-        write, zd_slice_append_foresee(&write->append, &write->body, &write->task.req->machine));
+    struct zd_slice_append *append = &write->append;
+    uint64_t shape[ZD_RANK_MAX];
+    append->count = write->body.shape[append->dim];
+    append->change = (struct zd_metadata_want){.wait = zd_machine_wait(&write->task.req->machine)};
+    memcpy(shape, append->before->meta->grid.shape, sizeof shape);
+    if (ckd_add(&shape[append->dim], shape[append->dim], append->count)) {
+        return outcome_of(
+            zd_fail(&write->err, ZD_TOO_LARGE, "the array would be longer than 2^64"));
+    }
+    return wait_for(write, zd_metadata_want_shape(append->before, shape, NULL, &append->change));
+}
+
+/* The new elements of the array as it is going to be. */
+static void select_append(struct zd_slice_write *write)
+{
+    const struct zd_meta *meta = write->node->meta;
+    const struct zd_slice_append *append = &write->append;
+    uint64_t shape[ZD_RANK_MAX];
+    zd_meta_shape(meta, shape);
+    zd_selection_whole(meta->grid.rank, shape, &write->asked);
+    struct zd_axis *axis = &write->asked.axis[append->dim];
+    axis->start = append->count == 0 ? 0 : shape[append->dim] - append->count;
+    axis->count = append->count;
+    write->selection = write->asked;
+    for (uint32_t d = 0; d < meta->grid.rank; d++) {
+        write->selection.axis[d].start += meta->view.origin[d];
+    }
 }
 
 static enum outcome take_foreseen(struct zd_slice_write *write)
@@ -237,14 +279,21 @@ static enum outcome take_foreseen(struct zd_slice_write *write)
         write->code = change->wait.status == ZD_PRECONDITION ? "shape_mismatch" : change->code;
         return FAILED;
     }
-    if (zd_slice_append_select(
-            &write->append, &grown, &write->asked, &write->selection, &write->err) != ZD_OK) {
+    if (zd_node_foresee(write->append.before, change->meta, &grown, &write->err) != ZD_OK) {
         return FAILED;
     }
     zd_node_unref(write->node);
     write->node = grown;
     write->body.dtype = &grown->meta->dtype;
+    select_append(write);
     return outcome_of(plan_elements(write));
+}
+
+static void release_append(struct zd_slice_write *write)
+{
+    zd_metadata_release(&write->append.change);
+    zd_node_unref(write->append.before);
+    write->append = (struct zd_slice_append){0};
 }
 
 /* ---- memory ---- */
@@ -262,7 +311,7 @@ static enum outcome admit(struct zd_slice_write *write)
     }
     give_back(write);
     zd_seen_objects_done(&write->seen);
-    zd_slice_append_release(&write->append);
+    release_append(write);
     zd_machine_want(&write->place, next);
     return next == ZD_WAIT ? WAITED : ANSWERED;
 }
@@ -310,21 +359,6 @@ static enum outcome look_at_objects(struct zd_slice_write *write)
 
 /* ---- locks, and the body ---- */
 
-static void fill_in(struct zd_slice_write *write)
-{
-    struct zd_edit_set *set = &write->commit.set;
-    zd_slice_bands_begin(&write->bands, set);
-    for (uint64_t i = 0; i < set->n; i++) {
-        struct zd_edit_want *want = &set->object[i].want;
-        want->is_dry = write->ask.is_dry;
-        want->owner = zd_task_owner(write->task.req);
-        if (write->is_conditional) {
-            want->generation = write->seen.object[i].generation;
-            want->condition = zd_store_condition_of(want->generation);
-        }
-    }
-}
-
 /* Receive a single-band body before locking its objects. */
 static enum outcome begin_objects(struct zd_slice_write *write)
 {
@@ -339,7 +373,7 @@ static enum outcome begin_objects(struct zd_slice_write *write)
     if (zd_commit_init(&write->commit, write->bands.n_at_once, &write->err) != ZD_OK) {
         return FAILED;
     }
-    fill_in(write);
+    zd_slice_bands_begin(&write->bands, &write->commit.set, zd_task_owner(write->task.req));
     return write->bands.is_split ? NEXT : SKIP;
 }
 
@@ -513,7 +547,7 @@ static void release(struct zd_task *task)
     zd_slice_bands_done(&write->bands);
     zd_slice_body_done(&write->body);
     zd_slice_params_done(&write->ask);
-    zd_slice_append_release(&write->append);
+    release_append(write);
     zd_node_unref(write->node);
     zd_free(write);
 }

@@ -24,11 +24,21 @@
 
 #include "server/data/survey.h"
 #include "server/request/task.h"
-#include "server/slice/slice_append.h"
 #include "server/slice/slice_bands.h"
+#include "server/slice/slice_body.h"
+#include "server/slice/slice_params.h"
 #include "server/slice/slice_view.h"
 #include "server/write/commit.h"
 #include "server/write/lock.h"
+#include "server/write/metadata.h"
+
+/** New elements at the end of a dimension. */
+struct zd_slice_append {
+    uint32_t dim;                   /* of the array */
+    uint64_t count;                 /* how much it grows */
+    struct zd_node *before;         /* the array as it is; a reference, or NULL */
+    struct zd_metadata_want change; /* tried beforehand: change.meta is what it is going to be */
+};
 
 /** The state of a request that writes a slice. */
 struct zd_slice_write {
