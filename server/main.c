@@ -1,14 +1,20 @@
 /* zarrd: a Zarr server. */
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "core/base/num.h"
 #include "core/store/turns.h"
 #include "server/config/config.h"
 #include "server/config/config_args.h"
-#include "server/health_check.h"
+#include "server/http/address.h"
 #include "server/runtime/server.h"
 #include "server/runtime/workers.h"
 #include "server/start.h"
@@ -19,7 +25,150 @@ enum exit_status {
     BAD_USAGE = 2,
 };
 
-#define PRINTED_BYTES_MAX (256U << 10)
+#define PRINTED_BYTES_MAX (256U << 10) /* of --help and --check-config */
+#define DEADLINE_MS       3000
+#define URL_BYTES_MAX     1024
+#define REQUEST_BYTES_MAX (URL_BYTES_MAX + 128)
+#define STATUS_LINE_BYTES 13 /* "HTTP/1.1 200 ": RFC 9112, 4 */
+#define STATUS_AT         9
+
+/* ---- --health: an image without a shell has no other client ---- */
+
+/* One question. Its texts are borrowed from the URL. */
+struct check {
+    const char *url;
+    struct zd_span authority;
+    const char *path;
+    struct zd_address address;
+    uint64_t until_ms;
+    int fd;
+};
+
+static enum zd_status parse_url(const char *url, struct check *ret_check, struct zd_error *err)
+{
+    static const char scheme[] = "http://";
+    if (strncmp(url, scheme, sizeof scheme - 1) != 0 || strlen(url) > URL_BYTES_MAX ||
+        strpbrk(url, " \t\r\n") != NULL) {
+        return zd_fail(
+            err, ZD_INVALID, "URL '%.200s': http://127.0.0.1:8080/readyz is expected", url);
+    }
+    const char *authority = url + sizeof scheme - 1;
+    const char *path = strchrnul(authority, '/');
+    struct check check = {
+        .url = url,
+        .authority = {.ptr = (const uint8_t *)authority, .len = (size_t)(path - authority)},
+        .path = path[0] == '\0' ? "/" : path,
+    };
+    ZD_TRY(zd_address_parse(check.authority, &check.address, err));
+    *ret_check = check;
+    return ZD_OK;
+}
+
+static uint64_t now_ms(void)
+{
+    struct timespec now = {0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static enum zd_status failed(const struct check *check, int cause, struct zd_error *err)
+{
+    return zd_fail(err, ZD_STORE, "%s: %s", check->url, strerror(cause));
+}
+
+/* Until the socket can go on. */
+static enum zd_status wait_for(const struct check *check, short events, struct zd_error *err)
+{
+    struct pollfd wanted = {.fd = check->fd, .events = events};
+    int n = -1;
+    do {
+        const uint64_t now = now_ms();
+        n = poll(&wanted, 1, now < check->until_ms ? (int)(check->until_ms - now) : 0);
+    } while (n < 0 && errno == EINTR);
+    if (n < 0) {
+        return failed(check, errno, err);
+    }
+    return n == 0 ? zd_fail(err, ZD_TIMEOUT, "%s: no answer in %d ms", check->url, DEADLINE_MS)
+                  : ZD_OK;
+}
+
+static enum zd_status reach(const struct check *check, struct zd_error *err)
+{
+    const struct sockaddr *where = (const struct sockaddr *)&check->address.socket;
+    if (connect(check->fd, where, check->address.len) == 0) {
+        return ZD_OK;
+    }
+    if (errno != EINPROGRESS) {
+        return failed(check, errno, err);
+    }
+    ZD_TRY(wait_for(check, POLLOUT, err));
+    int cause = 0;
+    socklen_t len = sizeof cause;
+    if (getsockopt(check->fd, SOL_SOCKET, SO_ERROR, &cause, &len) != 0 || cause != 0) {
+        return failed(check, cause == 0 ? errno : cause, err);
+    }
+    return ZD_OK;
+}
+
+/* A new connection's buffer holds a request as short as this one. */
+static enum zd_status send_request(const struct check *check, struct zd_error *err)
+{
+    ZD_SCOPED_TEXT(request, REQUEST_BYTES_MAX);
+    zd_text_addf(&request, "GET %s HTTP/1.1\r\nHost: %.*s\r\nConnection: close\r\n\r\n",
+        check->path, (int)check->authority.len, (const char *)check->authority.ptr);
+    if (request.status != ZD_OK) {
+        return zd_fail(err, request.status, "%s: no request can be made", check->url);
+    }
+    const ssize_t n = send(check->fd, request.at, request.len, MSG_NOSIGNAL);
+    return n == (ssize_t)request.len ? ZD_OK : failed(check, n < 0 ? errno : EMSGSIZE, err);
+}
+
+static enum zd_status read_status(const struct check *check, struct zd_error *err)
+{
+    char line[STATUS_LINE_BYTES + 1] = "";
+    size_t len = 0;
+    while (len < STATUS_LINE_BYTES) {
+        ZD_TRY(wait_for(check, POLLIN, err));
+        const ssize_t n = read(check->fd, line + len, STATUS_LINE_BYTES - len);
+        if (n < 0 && errno != EINTR && errno != EAGAIN) {
+            return failed(check, errno, err);
+        }
+        if (n == 0) {
+            return zd_fail(err, ZD_STORE, "%s: the connection ended without an answer", check->url);
+        }
+        len += n > 0 ? (size_t)n : 0;
+    }
+    if (strcmp(line, "HTTP/1.1 200 ") != 0) {
+        return zd_fail(err, ZD_STORE, "%s: status 200 is expected, found '%.3s'", check->url,
+            line + STATUS_AT);
+    }
+    return ZD_OK;
+}
+
+/* Ask a running server once, within one deadline. ZD_INVALID: the URL is malformed; ZD_TIMEOUT;
+ * ZD_STORE: the server cannot be reached, or answered something else. */
+static enum zd_status check_health(const char *url, struct zd_error *err)
+{
+    struct check check = {0};
+    ZD_TRY(parse_url(url, &check, err));
+    check.until_ms = now_ms() + DEADLINE_MS;
+    check.fd = socket(
+        check.address.socket.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
+    if (check.fd < 0) {
+        return failed(&check, errno, err);
+    }
+    enum zd_status status = reach(&check, err);
+    if (status == ZD_OK) {
+        status = send_request(&check, err);
+    }
+    if (status == ZD_OK) {
+        status = read_status(&check, err);
+    }
+    close(check.fd);
+    return status;
+}
+
+/* ---- serving ---- */
 
 /* As many descriptors as the system lets us have: each connection and each file takes one. */
 static void raise_file_limit(void)
@@ -62,10 +211,12 @@ static int serve(const struct zd_config *config)
     return status;
 }
 
-static int ask(const char *url)
+/* ---- commands ---- */
+
+static int report_health(const char *url)
 {
     struct zd_error err = {0};
-    const enum zd_status status = zd_health_check(url, &err);
+    const enum zd_status status = check_health(url, &err);
     if (status == ZD_OK) {
         return STOPPED_AS_ASKED;
     }
@@ -86,7 +237,7 @@ static int obey(enum zd_command command, const struct zd_config *config)
     case ZD_COMMAND_SERVE:
         return serve(config);
     case ZD_COMMAND_HEALTH:
-        return ask(config->health_url);
+        return report_health(config->health_url);
     case ZD_COMMAND_CHECK:
         zd_emit_init(&emit, &text, true);
         zd_config_emit(config, &emit);

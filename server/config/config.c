@@ -287,18 +287,6 @@ enum zd_status zd_config_read(int argc, char *const *argv, char *const *environm
     return ZD_OK;
 }
 
-enum zd_status zd_config_default(struct zd_config *ret_config)
-{
-    struct zd_config config = {0};
-    const enum zd_status status = reset(&config, NULL);
-    if (status != ZD_OK) {
-        zd_config_done(&config);
-        return status;
-    }
-    *ret_config = config;
-    return ZD_OK;
-}
-
 void zd_config_done(struct zd_config *config)
 {
     for (const struct zd_setting *row = zd_setting_table; row->name != NULL; row++) {

@@ -17,9 +17,6 @@ ZD_RESULT zd_config_read(int argc, char *const *argv, char *const *environment,
     enum zd_command *ret_command, struct zd_config *ret_config, struct zd_error *err);
 void zd_config_done(struct zd_config *config);
 
-/** The default settings, for tests. @retval ZD_NO_MEMORY */
-ZD_RESULT zd_config_default(struct zd_config *ret_config);
-
 /** The effective configuration as JSON, as --config accepts it. */
 void zd_config_emit(const struct zd_config *config, struct zd_emit *emit);
 

@@ -97,10 +97,8 @@ static enum zd_status add_part(struct batch *batch, size_t i)
     if (!batch->is_frames) {
         zd_multipart_add(
             &batch->text, batch->boundary, read->index, batch->grid->rank, bytes, read->is_absent);
-    } else if (read->body == NULL) {
-        zd_multipart_frame_add_absent(&batch->text, (uint32_t)position);
     } else {
-        zd_multipart_frame_add(&batch->text, (uint32_t)position, bytes);
+        zd_multipart_frame_add(&batch->text, (uint32_t)position, bytes, read->body == NULL);
     }
     return ZD_OK;
 }

@@ -278,18 +278,11 @@ static const uint8_t *at_field(struct zd_guard *guard, const uint8_t *at)
 
 static enum kind kind_of(const struct zd_guard *guard)
 {
-    switch (guard->n_word) {
-    case 4:
-        return word_is(guard, "host") ? HOST : PLAIN;
-    case 6:
-        return word_is(guard, "cookie") ? COOKIE : PLAIN;
-    case 14:
-        return word_is(guard, "content-length") ? CONTENT_LENGTH : PLAIN;
-    case 17:
-        return word_is(guard, "transfer-encoding") ? TRANSFER_ENCODING : PLAIN;
-    default:
-        return PLAIN;
-    }
+    return word_is(guard, "host")                ? HOST
+           : word_is(guard, "cookie")            ? COOKIE
+           : word_is(guard, "content-length")    ? CONTENT_LENGTH
+           : word_is(guard, "transfer-encoding") ? TRANSFER_ENCODING
+                                                 : PLAIN;
 }
 
 /* A field that frames the request may be given once. */
@@ -370,45 +363,27 @@ static bool take_digit(struct zd_guard *guard, uint8_t byte)
            !ckd_add(&guard->number, guard->number, byte - '0');
 }
 
-static bool take_host(struct zd_guard *guard, uint8_t byte)
-{
-    guard->part = (uint8_t)zd_guard_syntax_host((enum zd_host_part)guard->part, byte);
-    return guard->part != ZD_HOST_BAD;
-}
-
 /* One byte of a value that frames the request; part is 0 until it begins. */
 static bool take_framing(struct zd_guard *guard, uint8_t byte)
 {
-    switch ((enum kind)guard->kind) {
-    case HOST:
-        return take_host(guard, byte);
-    case CONTENT_LENGTH:
-        return take_digit(guard, byte);
-    case TRANSFER_ENCODING:
-        return take_coding(guard, byte);
-    case PLAIN:
-    case COOKIE:
-        break;
+    if (guard->kind == HOST) {
+        guard->part = (uint8_t)zd_guard_syntax_host((enum zd_host_part)guard->part, byte);
+        return guard->part != ZD_HOST_BAD;
     }
-    return true;
+    return guard->kind == CONTENT_LENGTH ? take_digit(guard, byte) : take_coding(guard, byte);
 }
 
-/* Whether such a value may end here. */
-static bool framing_ends(struct zd_guard *guard)
+/* Whether the value may end here. */
+static bool value_may_end(struct zd_guard *guard)
 {
-    switch ((enum kind)guard->kind) {
-    case HOST:
+    if (guard->kind == HOST) {
         return guard->part != ZD_HOST_BRACKETS;
-    case CONTENT_LENGTH:
+    }
+    if (guard->kind == CONTENT_LENGTH) {
         guard->left = guard->number;
         return guard->part > 0;
-    case TRANSFER_ENCODING:
-        return guard->part == strlen("chunked");
-    case PLAIN:
-    case COOKIE:
-        break;
     }
-    return true;
+    return guard->kind != TRANSFER_ENCODING || guard->part == strlen("chunked");
 }
 
 static const uint8_t *in_framing(struct zd_guard *guard, const uint8_t *at, const uint8_t *end)
@@ -430,7 +405,7 @@ static const uint8_t *value_ends(struct zd_guard *guard, const uint8_t *at)
     if (*at != '\r') {
         return malformed(guard, at, "a field value has a control character");
     }
-    if (!framing_ends(guard)) {
+    if (!value_may_end(guard)) {
         return malformed(guard, at, malformed_value[guard->kind]);
     }
     guard->state = LINE_LF;
@@ -586,11 +561,6 @@ static const uint8_t *at_chunk_size_lf(struct zd_guard *guard, const uint8_t *at
 }
 
 /* ---- the whole ---- */
-
-static bool is_in_head(const struct zd_guard *guard)
-{
-    return guard->state > START_LF && guard->state <= HEAD_LF;
-}
 
 static const uint8_t *take_head(struct zd_guard *guard, const uint8_t *at, const uint8_t *end)
 {
@@ -749,7 +719,7 @@ enum zd_guard_place zd_guard_place(const struct zd_guard *guard)
     if (guard->state <= START_LF) {
         return ZD_GUARD_BETWEEN;
     }
-    return is_in_head(guard) && !guard->in_trailers ? ZD_GUARD_HEAD : ZD_GUARD_BODY;
+    return guard->state <= HEAD_LF && !guard->in_trailers ? ZD_GUARD_HEAD : ZD_GUARD_BODY;
 }
 
 uint64_t zd_guard_body_max(const struct zd_guard *guard)

@@ -58,14 +58,11 @@ const uint8_t *zd_guard_syntax_value_end(const uint8_t *at, const uint8_t *end)
 enum zd_host_part zd_guard_syntax_host(enum zd_host_part part, uint8_t byte)
 {
     const bool is_colon = byte == ':';
+    if (part == ZD_HOST_BEGIN && byte == '[') {
+        return ZD_HOST_BRACKETS;
+    }
     switch (part) {
     case ZD_HOST_BEGIN:
-        if (byte == '[') {
-            return ZD_HOST_BRACKETS;
-        }
-        return is_colon                                 ? ZD_HOST_PORT
-               : zd_guard_syntax_is(byte, ZD_BYTE_HOST) ? ZD_HOST_NAME
-                                                        : ZD_HOST_BAD;
     case ZD_HOST_NAME:
         return is_colon                                 ? ZD_HOST_PORT
                : zd_guard_syntax_is(byte, ZD_BYTE_HOST) ? ZD_HOST_NAME
@@ -85,21 +82,17 @@ enum zd_host_part zd_guard_syntax_host(enum zd_host_part part, uint8_t byte)
     return ZD_HOST_BAD;
 }
 
-static enum zd_extension_part after_name(uint8_t byte)
+/* What may follow a name or a value; white space leads to the place `spaces`. */
+static enum zd_extension_part after(uint8_t byte, enum zd_extension_part spaces)
 {
-    if (byte == '=') {
-        return ZD_EXTENSION_EQUALS;
-    }
     return byte == ';'                      ? ZD_EXTENSION_SEMICOLON
-           : zd_guard_syntax_is_space(byte) ? ZD_EXTENSION_AFTER_NAME
+           : zd_guard_syntax_is_space(byte) ? spaces
                                             : ZD_EXTENSION_BAD;
 }
 
-static enum zd_extension_part after_value(uint8_t byte)
+static enum zd_extension_part after_name(uint8_t byte)
 {
-    return byte == ';'                      ? ZD_EXTENSION_SEMICOLON
-           : zd_guard_syntax_is_space(byte) ? ZD_EXTENSION_AFTER
-                                            : ZD_EXTENSION_BAD;
+    return byte == '=' ? ZD_EXTENSION_EQUALS : after(byte, ZD_EXTENSION_AFTER_NAME);
 }
 
 enum zd_extension_part zd_guard_syntax_extension(enum zd_extension_part part, uint8_t byte)
@@ -121,7 +114,8 @@ enum zd_extension_part zd_guard_syntax_extension(enum zd_extension_part part, ui
                : zd_guard_syntax_is(byte, ZD_BYTE_TOKEN) ? ZD_EXTENSION_TOKEN
                                                          : ZD_EXTENSION_BAD;
     case ZD_EXTENSION_TOKEN:
-        return zd_guard_syntax_is(byte, ZD_BYTE_TOKEN) ? ZD_EXTENSION_TOKEN : after_value(byte);
+        return zd_guard_syntax_is(byte, ZD_BYTE_TOKEN) ? ZD_EXTENSION_TOKEN
+                                                       : after(byte, ZD_EXTENSION_AFTER);
     case ZD_EXTENSION_QUOTES:
         if (byte == '"') {
             return ZD_EXTENSION_AFTER_QUOTES;
@@ -133,7 +127,7 @@ enum zd_extension_part zd_guard_syntax_extension(enum zd_extension_part part, ui
         return zd_guard_syntax_is(byte, ZD_BYTE_VALUE) ? ZD_EXTENSION_QUOTES : ZD_EXTENSION_BAD;
     case ZD_EXTENSION_AFTER_QUOTES:
     case ZD_EXTENSION_AFTER:
-        return after_value(byte);
+        return after(byte, ZD_EXTENSION_AFTER);
     case ZD_EXTENSION_BAD:
         break;
     }

@@ -31,21 +31,12 @@ void zd_multipart_end(struct zd_text *text, const char *boundary)
     zd_text_addf(text, "--%s--\r\n", boundary);
 }
 
-static void add_head(struct zd_text *text, uint32_t position, uint64_t len)
+void zd_multipart_frame_add(
+    struct zd_text *text, uint32_t position, struct zd_span bytes, bool is_absent)
 {
-    uint8_t head[sizeof position + sizeof len];
+    uint8_t head[sizeof(uint32_t) + sizeof(uint64_t)];
     zd_store_u32(head, position);
-    zd_store_u64(head + sizeof position, len);
+    zd_store_u64(head + sizeof position, is_absent ? UINT64_MAX : bytes.len);
     zd_text_add_bytes(text, head, sizeof head);
-}
-
-void zd_multipart_frame_add(struct zd_text *text, uint32_t position, struct zd_span bytes)
-{
-    add_head(text, position, bytes.len);
     zd_text_add_bytes(text, bytes.ptr, bytes.len);
-}
-
-void zd_multipart_frame_add_absent(struct zd_text *text, uint32_t position)
-{
-    add_head(text, position, UINT64_MAX);
 }

@@ -22,10 +22,8 @@ void zd_multipart_add(struct zd_text *text, const char *boundary, const uint64_t
 /** The end of the body. */
 void zd_multipart_end(struct zd_text *text, const char *boundary);
 
-/** Add one frame: u32le position, u64le length, bytes. */
-void zd_multipart_frame_add(struct zd_text *text, uint32_t position, struct zd_span bytes);
-
-/** Add the frame of an absent chunk: its length is 2^64 - 1. */
-void zd_multipart_frame_add_absent(struct zd_text *text, uint32_t position);
+/** Add one frame: u32le position, u64le length, bytes. An absent chunk's length is 2^64 - 1. */
+void zd_multipart_frame_add(
+    struct zd_text *text, uint32_t position, struct zd_span bytes, bool is_absent);
 
 #endif

@@ -11,6 +11,7 @@
 #include "server/write/edit.h"
 #include "server/write/bounds.h"
 #include "tests/support/check.h"
+#include "tests/support/unit.h"
 
 static void init_caches(struct zd_server *server)
 {
@@ -31,7 +32,7 @@ void zd_test_plane_open(struct zd_test_plane *plane, uint64_t revalidate_ms)
 {
     *plane = (struct zd_test_plane){0};
     zd_test_store_open(&plane->store, "mem");
-    ck_assert_int_eq(zd_config_default(&plane->config), ZD_OK);
+    zd_unit_config(&plane->config);
     plane->server.config = &plane->config;
     plane->server.loop = &plane->store.loop;
     plane->dataset.server = &plane->server;

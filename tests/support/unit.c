@@ -6,6 +6,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "server/config/config.h"
+
 #define TIMEOUT_S      300
 #define FAULTS_MAX     100000
 #define FILE_BYTES_MAX (64U << 20)
@@ -69,6 +71,18 @@ struct zd_buf *zd_unit_file(const char *path)
     fclose(file);
     ck_assert_uint_eq(buf->len, (size_t)len);
     return buf;
+}
+
+void zd_unit_config(struct zd_config *ret_config)
+{
+    static char program[] = "zarrd";
+    static char option[] = "--check-config";
+    static char *const argv[] = {program, option};
+    static char *const environment[] = {NULL};
+    enum zd_command command;
+    const enum zd_status status =
+        zd_config_read(ZD_COUNT_OF(argv), argv, environment, &command, ret_config, NULL);
+    ck_assert_int_eq(status, ZD_OK);
 }
 
 uint64_t zd_unit_random(void)

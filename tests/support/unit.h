@@ -22,6 +22,11 @@ struct zd_buf *zd_unit_hex(const char *hex);
 /** A whole file below the source directory, owned; fails the test when it is missing. */
 struct zd_buf *zd_unit_file(const char *path);
 
+struct zd_config;
+
+/** The default settings; release with zd_config_done. */
+void zd_unit_config(struct zd_config *ret_config);
+
 /** A pseudo-random number; the seed is printed, and can be set with ZD_SEED. */
 uint64_t zd_unit_random(void);
 

@@ -251,7 +251,7 @@ END_TEST
 START_TEST(the_example_file_is_the_table)
 {
     struct zd_config config;
-    ck_assert_int_eq(zd_config_default(&config), ZD_OK);
+    zd_unit_config(&config);
     ZD_SCOPED_TEXT(text, 1U << 16);
     struct zd_emit emit;
     zd_emit_init(&emit, &text, true);

@@ -59,7 +59,7 @@ static void open_bench(struct bench *bench, struct zd_dataset_config *dataset, s
     *bench = (struct bench){0};
     n_closed = 0;
     ck_assert_int_eq(uv_loop_init(&bench->loop), 0);
-    ck_assert_int_eq(zd_config_default(&bench->config), ZD_OK);
+    zd_unit_config(&bench->config);
     struct zd_config config = bench->config;
     config.dataset = dataset;
     config.n_datasets = n;

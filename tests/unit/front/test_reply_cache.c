@@ -29,7 +29,7 @@ static void open_bench(struct bench *bench)
 {
     *bench = (struct bench){0};
     ck_assert_int_eq(uv_loop_init(&bench->loop), 0);
-    ck_assert_int_eq(zd_config_default(&bench->config), ZD_OK);
+    zd_unit_config(&bench->config);
     bench->server.config = &bench->config;
     bench->server.loop = &bench->loop;
     zd_list_init(&bench->server.caches);

@@ -25,8 +25,8 @@ START_TEST(frames_carry_position_length_and_bytes)
     ZD_AUTO(zd_buf)
     expected = zd_unit_hex("01000000 0300000000000000 616263 02000000 ffffffffffffffff");
     ZD_SCOPED_TEXT(text, 4096);
-    zd_multipart_frame_add(&text, 1, zd_span_of("abc"));
-    zd_multipart_frame_add_absent(&text, 2);
+    zd_multipart_frame_add(&text, 1, zd_span_of("abc"), false);
+    zd_multipart_frame_add(&text, 2, (struct zd_span){0}, true);
     ck_assert(zd_span_equal(zd_text_span(&text), zd_buf_span(expected)));
 }
 END_TEST

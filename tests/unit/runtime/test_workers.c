@@ -50,7 +50,7 @@ static void note(struct zd_wait *wait)
 static void begin(void)
 {
     ck_assert_int_eq(setenv("UV_THREADPOOL_SIZE", "1", 1), 0);
-    ck_assert_int_eq(zd_config_default(&bench.config), ZD_OK);
+    zd_unit_config(&bench.config);
     ck_assert_int_eq(uv_loop_init(&bench.loop), 0);
     bench.config.settings.workers_count = 1;
     zd_workers_init(&bench.workers, &bench.loop, &bench.config.settings, &bench.metrics);
