@@ -194,7 +194,11 @@ static inline enum zd_change_outcome zd_change_outcome_of_wait(
 enum zd_change_outcome zd_change_run_work(
     struct zd_change *change, void (*work)(struct zd_job *job), uint64_t cost_ns);
 
-/** In `begin`: purge what change->purge says. */
+/** In `begin`: write. @param want set but for its wait; stays where it is */
+void zd_change_run_write(
+    struct zd_change *change, const char *key, struct zd_store_write_want *want);
+
+/** In `begin`: purge; set are the path and the calls. */
 enum zd_change_outcome zd_change_run_purge(
     struct zd_change *change, const struct zd_purge_want *purge);
 

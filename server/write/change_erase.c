@@ -78,38 +78,18 @@ static void report_erased(struct zd_change *change, const uint64_t *index)
 /* ---- the node's own documents ---- */
 
 /* All of the node's documents are erased, or the one under the key. */
-static bool goes(
-    const struct zd_change *change, const struct zd_change_document *document, const char *key)
-{
-    return document->stored != NULL && (change->key == NULL || strcmp(change->key, key) == 0);
-}
-
-static void start_write(struct zd_change *change, struct zd_change_document *document,
-    const char *key, const struct zd_store_write_want *want)
-{
-    document->old = *want;
-    document->old.wait = zd_gather_wait(&change->gather);
-    zd_gather_add(&change->gather, zd_store_write_want(change->dataset, key, &document->old));
-}
-
 static void start_erasure(
     struct zd_change *change, struct zd_change_document *document, struct zd_generation generation)
 {
-    const struct zd_change_place *place = document->place;
-    ZD_SCOPED_TEXT(key, ZD_KEY_BYTES_MAX);
-    document->old = (struct zd_store_write_want){.wait.status = ZD_OK};
-    if (place->node->meta->dialect->document_key(place->path, document->number, &key) != ZD_OK) {
-        document->goes = true; /* under a key that was made before: there is no memory */
-        document->old.wait.status =
-            zd_fail(&document->old.wait.err, ZD_NO_MEMORY, "no memory to erase a document");
-    } else if (goes(change, document, key.at)) {
-        const struct zd_store_write_want want = {
+    document->goes = document->stored != NULL &&
+                     (change->key == NULL || strcmp(change->key, document->read.key) == 0);
+    if (document->goes) {
+        document->old = (struct zd_store_write_want){
             .kind = ZD_WRITE_ERASE,
             .condition = ZD_CONDITION_GENERATION,
             .generation = generation,
         };
-        document->goes = true;
-        start_write(change, document, key.at, &want);
+        zd_change_run_write(change, document->read.key, &document->old);
     }
 }
 
@@ -142,12 +122,9 @@ enum zd_change_outcome zd_change_erase_own_end(struct zd_change *change)
 static enum zd_status keep_own(struct zd_change *change)
 {
     struct zd_change_place *place = zd_change_target(change);
-    ZD_SCOPED_TEXT(key, ZD_KEY_BYTES_MAX);
     for (uint32_t i = 0; i < ZD_DOCUMENTS_MAX; i++) {
-        zd_text_clear(&key);
         if (place->document[i].goes) {
-            ZD_TRY(place->node->meta->dialect->document_key(place->path, i, &key));
-            ZD_TRY(zd_change_undo_prepare(change, key.at));
+            ZD_TRY(zd_change_undo_prepare(change, place->document[i].read.key));
             zd_change_undo_keep_erased(change, place->document[i].stored);
         }
     }
@@ -172,22 +149,17 @@ enum zd_change_outcome zd_change_erase_keep(struct zd_change *change)
 enum zd_change_outcome zd_change_erase_restore(struct zd_change *change)
 {
     struct zd_change_place *place = zd_change_target(change);
-    ZD_SCOPED_TEXT(key, ZD_KEY_BYTES_MAX);
     for (uint32_t i = 0; i < ZD_DOCUMENTS_MAX; i++) {
         struct zd_change_document *document = &place->document[i];
-        zd_text_clear(&key);
         document->goes =
             document->goes && document->old.wait.status == ZD_OK; /* else it is there */
-        if (document->goes &&
-            place->node->meta->dialect->document_key(place->path, i, &key) != ZD_OK) {
-            document->old.wait.status = ZD_NO_MEMORY;
-        } else if (document->goes) {
-            const struct zd_store_write_want want = {
+        if (document->goes) {
+            document->old = (struct zd_store_write_want){
                 .kind = ZD_WRITE_PUT,
                 .bytes = document->stored,
                 .condition = ZD_CONDITION_ABSENT,
             };
-            start_write(change, document, key.at, &want);
+            zd_change_run_write(change, document->read.key, &document->old);
         }
     }
     return ZD_CHANGE_NEXT;

@@ -69,7 +69,6 @@ static void start_staging(struct zd_change *change, struct zd_change_document *d
 {
     ZD_SCOPED_TEXT(key, ZD_KEY_BYTES_MAX);
     document->write = (struct zd_store_write_want){
-        .wait = zd_gather_wait(&change->gather),
         .kind = ZD_WRITE_STAGE,
         .bytes = document->made,
     };
@@ -79,7 +78,7 @@ static void start_staging(struct zd_change *change, struct zd_change_document *d
             ZD_KEY_BYTES_MAX);
         return;
     }
-    zd_gather_add(&change->gather, zd_store_write_want(change->dataset, key.at, &document->write));
+    zd_change_run_write(change, key.at, &document->write);
 }
 
 enum zd_change_outcome zd_change_store(struct zd_change *change)
@@ -150,11 +149,10 @@ enum zd_change_outcome zd_change_store_commit(struct zd_change *change)
             "no memory to store a document"); /* it was staged under that key */
         return ZD_CHANGE_NEXT;
     }
-    document->write.wait = zd_gather_wait(&change->gather);
     document->write.kind = ZD_WRITE_COMMIT;
     document->write.keeps_old = !is_last;
     set_condition(document, &document->write);
-    zd_gather_add(&change->gather, zd_store_write_want(change->dataset, key.at, &document->write));
+    zd_change_run_write(change, key.at, &document->write);
     return ZD_CHANGE_NEXT;
 }
 

@@ -199,11 +199,8 @@ enum zd_change_outcome zd_change_subtree_read_end(struct zd_change *change)
 
 static bool start_write(struct slot *slot, const struct zd_store_write_want *write)
 {
-    struct zd_change *change = slot->change;
     slot->write = *write;
-    slot->write.wait = zd_gather_wait(&change->gather);
-    zd_gather_add(
-        &change->gather, zd_store_write_want(change->dataset, slot->below->key, &slot->write));
+    zd_change_run_write(slot->change, slot->below->key, &slot->write);
     return true;
 }
 

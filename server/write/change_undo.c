@@ -153,8 +153,7 @@ enum zd_change_outcome zd_change_undo_last(struct zd_change *change)
     } else {
         old->write.kind = ZD_WRITE_UNDO;
     }
-    old->write.wait = zd_gather_wait(&change->gather);
-    zd_gather_add(&change->gather, zd_store_write_want(change->dataset, old->key, &old->write));
+    zd_change_run_write(change, old->key, &old->write);
     return ZD_CHANGE_NEXT;
 }
 

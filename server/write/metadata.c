@@ -77,6 +77,13 @@ enum zd_change_outcome zd_change_run_work(
     return ZD_CHANGE_NEXT;
 }
 
+void zd_change_run_write(
+    struct zd_change *change, const char *key, struct zd_store_write_want *want)
+{
+    want->wait = zd_gather_wait(&change->gather);
+    zd_gather_add(&change->gather, zd_store_write_want(change->dataset, key, want));
+}
+
 enum zd_change_outcome zd_change_run_purge(
     struct zd_change *change, const struct zd_purge_want *purge)
 {
