@@ -16,7 +16,7 @@
 #define JUDGED_MAX 16
 
 /** A change on its way. */
-struct writing {
+struct node_write {
     struct zd_request *req; /* borrowed */
     struct zd_metadata_input input;
     struct zd_node_want found;
@@ -32,36 +32,36 @@ static zd_step step_changed;
 static zd_step step_show_dry;
 static zd_step step_respond;
 
-static struct writing *writing_of(const struct zd_request *req)
+static struct node_write *write_of(const struct zd_request *req)
 {
     return req->state;
 }
 
 static void leave(struct zd_request *req)
 {
-    struct writing *writing = writing_of(req);
-    zd_catalog_release(&writing->found);
-    zd_node_unref(writing->node);
-    zd_node_show_done(&writing->show);
-    zd_metadata_release(&writing->change);
-    zd_free(writing);
+    struct node_write *write = write_of(req);
+    zd_catalog_release(&write->found);
+    zd_node_unref(write->node);
+    zd_node_show_done(&write->show);
+    zd_metadata_release(&write->change);
+    zd_free(write);
 }
 
-static void forget_node(struct writing *writing)
+static void forget_node(struct node_write *write)
 {
-    zd_node_unref(ZD_TAKE(writing->node));
-    zd_node_show_done(&writing->show);
-    zd_node_show_init(&writing->show, writing->req);
+    zd_node_unref(ZD_TAKE(write->node));
+    zd_node_show_done(&write->show);
+    zd_node_show_init(&write->show, write->req);
 }
 
 /* The node as it is in the store; then that step runs. */
 static enum zd_next look(struct zd_request *req, zd_step *next)
 {
-    struct writing *writing = writing_of(req);
-    forget_node(writing);
-    writing->found = (struct zd_node_want){.wait = zd_machine_wait(&req->machine)};
+    struct node_write *write = write_of(req);
+    forget_node(write);
+    write->found = (struct zd_node_want){.wait = zd_machine_wait(&req->machine)};
     req->step = next;
-    return zd_catalog_want_fresh(req->dataset, req->path, &writing->found);
+    return zd_catalog_want_fresh(req->dataset, req->path, &write->found);
 }
 
 /* ---- conditions ---- */
@@ -78,39 +78,39 @@ static enum zd_next refuse_condition(struct zd_request *req, const struct zd_nod
  * change is made. */
 static enum zd_next step_condition(struct zd_request *req)
 {
-    struct writing *writing = writing_of(req);
-    const struct zd_node *node = writing->node;
+    struct node_write *write = write_of(req);
+    const struct zd_node *node = write->node;
     char etag[ZD_TAG_BYTES];
     struct zd_error err = {0};
-    if (node != NULL && zd_node_show_tag(&writing->show, etag, &err) != ZD_OK) {
+    if (node != NULL && zd_node_show_tag(&write->show, etag, &err) != ZD_OK) {
         return zd_respond_error(req, NULL, &err);
     }
-    const int64_t mtime_ms = node == NULL ? 0 : zd_node_show_mtime(&writing->show, node);
+    const int64_t mtime_ms = node == NULL ? 0 : zd_node_show_mtime(&write->show, node);
     if (zd_tag_judge_write(&req->conditions, node == NULL ? NULL : etag, mtime_ms) != ZD_OK) {
         return refuse_condition(req, node);
     }
-    writing->input.expected = writing->node;
-    writing->input.expects_absent = node == NULL;
+    write->input.expected = write->node;
+    write->input.expects_absent = node == NULL;
     req->step = step_change;
     return ZD_NEXT;
 }
 
 static enum zd_next step_found(struct zd_request *req)
 {
-    struct writing *writing = writing_of(req);
-    const struct zd_wait *wait = &writing->found.wait;
+    struct node_write *write = write_of(req);
+    const struct zd_wait *wait = &write->found.wait;
     if (wait->status != ZD_OK && wait->status != ZD_NOT_FOUND) {
         return zd_respond_error(req, NULL, &wait->err);
     }
-    writing->node = ZD_TAKE(writing->found.node);
+    write->node = ZD_TAKE(write->found.node);
     req->step = step_condition;
-    return writing->node == NULL ? ZD_NEXT : zd_node_show_gather(&writing->show, writing->node);
+    return write->node == NULL ? ZD_NEXT : zd_node_show_gather(&write->show, write->node);
 }
 
 static enum zd_next step_judge(struct zd_request *req)
 {
-    struct writing *writing = writing_of(req);
-    writing->n_judged++;
+    struct node_write *write = write_of(req);
+    write->n_judged++;
     if (!zd_request_is_conditional(req)) {
         return step_change(req);
     }
@@ -121,26 +121,26 @@ static enum zd_next step_judge(struct zd_request *req)
 
 static enum zd_next step_change(struct zd_request *req)
 {
-    struct writing *writing = writing_of(req);
-    writing->input.place = req->path;
-    writing->input.bytes = req->body;
-    writing->input.json = req->json;
-    zd_metadata_release(&writing->change);
-    writing->change = (struct zd_metadata_want){.wait = zd_machine_wait(&req->machine)};
+    struct node_write *write = write_of(req);
+    write->input.place = req->path;
+    write->input.bytes = req->body;
+    write->input.json = req->json;
+    zd_metadata_release(&write->change);
+    write->change = (struct zd_metadata_want){.wait = zd_machine_wait(&req->machine)};
     req->step = step_changed;
-    return zd_metadata_want(req->dataset, &writing->input, &writing->change);
+    return zd_metadata_want(req->dataset, &write->input, &write->change);
 }
 
 static enum zd_next refuse_change(struct zd_request *req)
 {
-    const struct writing *writing = writing_of(req);
-    const struct zd_metadata_want *change = &writing->change;
+    const struct node_write *write = write_of(req);
+    const struct zd_metadata_want *change = &write->change;
     const struct zd_error *err = &change->wait.err;
     if (change->wait.status == ZD_NOT_FOUND) {
         (void)zd_node_check_found(req, &change->wait);
         return ZD_DONE;
     }
-    if (change->wait.status == ZD_PRECONDITION && writing->n_judged < JUDGED_MAX &&
+    if (change->wait.status == ZD_PRECONDITION && write->n_judged < JUDGED_MAX &&
         zd_request_is_conditional(req)) {
         req->step = step_judge;
         return ZD_NEXT;
@@ -160,24 +160,24 @@ static enum zd_next refuse_change(struct zd_request *req)
  * as it is now: children, and the groups above. */
 static enum zd_next show_stored(struct zd_request *req)
 {
-    struct writing *writing = writing_of(req);
-    forget_node(writing);
-    writing->node = ZD_TAKE(writing->change.node);
+    struct node_write *write = write_of(req);
+    forget_node(write);
+    write->node = ZD_TAKE(write->change.node);
     req->step = step_respond;
-    return writing->node == NULL ? ZD_NEXT : zd_node_show_gather(&writing->show, writing->node);
+    return write->node == NULL ? ZD_NEXT : zd_node_show_gather(&write->show, write->node);
 }
 
 static enum zd_next step_changed(struct zd_request *req)
 {
-    const struct writing *writing = writing_of(req);
-    if (writing->change.wait.status != ZD_OK) {
+    const struct node_write *write = write_of(req);
+    if (write->change.wait.status != ZD_OK) {
         return refuse_change(req);
     }
-    if (writing->input.kind == ZD_METADATA_ERASE) {
+    if (write->input.kind == ZD_METADATA_ERASE) {
         const struct zd_representation answer = {.http_status = 204};
         return zd_respond(req, &answer);
     }
-    return writing->input.is_dry ? look(req, step_show_dry) : show_stored(req);
+    return write->input.is_dry ? look(req, step_show_dry) : show_stored(req);
 }
 
 /* ---- the answer ---- */
@@ -185,35 +185,35 @@ static enum zd_next step_changed(struct zd_request *req)
 /* A dry run stores nothing: the children are those of the stored node, or none. */
 static enum zd_next step_show_dry(struct zd_request *req)
 {
-    struct writing *writing = writing_of(req);
-    const struct zd_meta *meta = writing->change.meta;
-    writing->node = ZD_TAKE(writing->found.node);
+    struct node_write *write = write_of(req);
+    const struct zd_meta *meta = write->change.meta;
+    write->node = ZD_TAKE(write->found.node);
     req->step = step_respond;
-    if (writing->node != NULL && meta->type == writing->node->meta->type) {
-        return zd_node_show_gather(&writing->show, writing->node);
+    if (write->node != NULL && meta->type == write->node->meta->type) {
+        return zd_node_show_gather(&write->show, write->node);
     }
-    if (writing->found.wait.status == ZD_NOT_FOUND && meta->type == ZD_NODE_GROUP &&
+    if (write->found.wait.status == ZD_NOT_FOUND && meta->type == ZD_NODE_GROUP &&
         !zd_meta_is_refused(meta)) {
-        zd_node_show_no_children(&writing->show);
+        zd_node_show_no_children(&write->show);
     }
     return ZD_NEXT;
 }
 
 static enum zd_next step_respond(struct zd_request *req)
 {
-    struct writing *writing = writing_of(req);
-    const struct zd_meta *judged = writing->change.meta;
+    struct node_write *write = write_of(req);
+    const struct zd_meta *judged = write->change.meta;
     char etag[ZD_TAG_BYTES] = "";
-    if (writing->node != NULL && zd_node_show_tag(&writing->show, etag, NULL) != ZD_OK) {
+    if (write->node != NULL && zd_node_show_tag(&write->show, etag, NULL) != ZD_OK) {
         /* The change is made although the store fails now: the answer has no tag, and no children
          * that are unknown. */
-        forget_node(writing);
+        forget_node(write);
     }
-    const struct zd_node *node = writing->input.is_dry ? NULL : writing->node;
+    const struct zd_node *node = write->input.is_dry ? NULL : write->node;
     struct zd_representation answer = {
-        .http_status = writing->change.has_made ? 201 : 200,
+        .http_status = write->change.has_made ? 201 : 200,
         .media_type = ZD_BODY_JSON,
-        .mtime_ms = node == NULL ? 0 : zd_node_show_mtime(&writing->show, node),
+        .mtime_ms = node == NULL ? 0 : zd_node_show_mtime(&write->show, node),
     };
     if (node != NULL) {
         memcpy(answer.etag, etag, sizeof etag);
@@ -225,37 +225,37 @@ static enum zd_next step_respond(struct zd_request *req)
         .can_slice = node == NULL ? zd_meta_is_array(judged) : node->layout != NULL,
     };
     ZD_SCOPED_TEXT(text, req->server->config->settings.limits_tree_bytes);
-    zd_node_show_emit(&writing->show, &shown, &text);
+    zd_node_show_emit(&write->show, &shown, &text);
     return zd_respond_text(req, &text, &answer);
 }
 
 /* ---- requests ---- */
 
 static ZD_RESULT read_flags(
-    const struct zd_request *req, struct writing *writing, struct zd_error *err)
+    const struct zd_request *req, struct node_write *write, struct zd_error *err)
 {
     const struct zd_params *params = &req->params;
     bool is_recursive = true;
-    ZD_TRY(zd_params_flag(params, "dry_run", false, &writing->input.is_dry, err));
-    ZD_TRY(zd_params_flag(params, "erase_chunks", false, &writing->input.erases_chunks, err));
+    ZD_TRY(zd_params_flag(params, "dry_run", false, &write->input.is_dry, err));
+    ZD_TRY(zd_params_flag(params, "erase_chunks", false, &write->input.erases_chunks, err));
     ZD_TRY(zd_params_flag(params, "recursive", true, &is_recursive, err));
-    writing->input.keeps_children = !is_recursive;
+    write->input.keeps_children = !is_recursive;
     return ZD_OK;
 }
 
 /* False: the request is answered. */
 static bool begin(struct zd_request *req, enum zd_metadata_kind kind)
 {
-    struct writing *writing = zd_request_new_state(req, sizeof *writing, leave);
+    struct node_write *write = zd_request_new_state(req, sizeof *write, leave);
     struct zd_error err = {0};
-    if (writing == NULL) {
+    if (write == NULL) {
         return false;
     }
-    writing->req = req;
-    writing->input.kind = kind;
-    writing->input.wants_node = kind != ZD_METADATA_ERASE;
-    zd_node_show_init(&writing->show, req);
-    if (read_flags(req, writing, &err) != ZD_OK) {
+    write->req = req;
+    write->input.kind = kind;
+    write->input.wants_node = kind != ZD_METADATA_ERASE;
+    zd_node_show_init(&write->show, req);
+    if (read_flags(req, write, &err) != ZD_OK) {
         (void)zd_respond_error(req, "bad_parameter", &err);
         return false;
     }

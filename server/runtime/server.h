@@ -36,8 +36,8 @@ struct zd_server {
     struct zd_workers workers;
     struct zd_locks *locks;
     struct zd_events_clock *events;
-    struct zd_map edits;     /* of server/write/edit.c: stored objects that change */
-    struct zd_map widenings; /* of server/write/bounds.c: arrays whose bounds are widened */
+    struct zd_map edits;  /* of server/write/edit_calls.c: stored objects that change */
+    struct zd_map bounds; /* of server/write/bounds.c: arrays whose bounds are widened */
     struct zd_log log;
     struct zd_metrics metrics;
     /* The text of /metrics: server/metrics_text.h. */

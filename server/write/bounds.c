@@ -2,7 +2,7 @@
  *
  *     waiting -> served: one change of the document for all -> the fresh node -> answered
  *        ^                                                                          |
- *        +-------------------- those that have arrived meanwhile -------------------+
+ *        +---------------- writers that have arrived meanwhile ---------------------+
  *
  * This is no server/runtime/flight: an arrival must not join the change under way, which does not
  * cover its elements. */
@@ -17,13 +17,13 @@
 #include "server/runtime/machine.h"
 #include "server/runtime/server.h"
 
-/* What is under way for one array. */
-struct widening {
+/* One array whose document is being changed. */
+struct bounds_work {
     struct zd_machine machine;
-    struct zd_map_entry map;    /* in server->widenings */
+    struct zd_map_entry map;    /* in server->bounds */
     struct zd_dataset *dataset; /* a reference */
     const char *path;           /* in memory of its own with the map's key */
-    enum zd_next (*step)(struct widening *widening);
+    enum zd_next (*step)(struct bounds_work *work);
     struct zd_list waiting;        /* struct zd_bounds_want */
     struct zd_list served;         /* by the change that is under way */
     struct zd_bounds_want *caller; /* its call is under way, and returns its end; or NULL */
@@ -32,7 +32,7 @@ struct widening {
     struct zd_node_want found;
 };
 
-static enum zd_next step_change(struct widening *widening);
+static enum zd_next step_change(struct bounds_work *work);
 
 static struct zd_bounds_want *first_of(const struct zd_list *list)
 {
@@ -44,40 +44,40 @@ static struct zd_bounds_want *first_of(const struct zd_list *list)
 
 static enum zd_next step(struct zd_machine *machine)
 {
-    struct widening *widening = ZD_CONTAINER(machine, struct widening, machine);
-    return widening->step(widening);
+    struct bounds_work *work = ZD_CONTAINER(machine, struct bounds_work, machine);
+    return work->step(work);
 }
 
 static void end(struct zd_machine *machine)
 {
-    struct widening *widening = ZD_CONTAINER(machine, struct widening, machine);
-    assert(zd_list_is_empty(&widening->waiting) && zd_list_is_empty(&widening->served));
-    zd_map_remove(&widening->dataset->server->widenings, &widening->map);
-    zd_dataset_unref(widening->dataset);
-    zd_free(widening);
+    struct bounds_work *work = ZD_CONTAINER(machine, struct bounds_work, machine);
+    assert(zd_list_is_empty(&work->waiting) && zd_list_is_empty(&work->served));
+    zd_map_remove(&work->dataset->server->bounds, &work->map);
+    zd_dataset_unref(work->dataset);
+    zd_free(work);
 }
 
-/* One allocation holds the widening, its map's key and a NUL. */
-static struct widening *new_widening(struct zd_dataset *dataset, struct zd_span map_key)
+/* One allocation holds the work, its map's key and a NUL. */
+static struct bounds_work *new_work(struct zd_dataset *dataset, struct zd_span map_key)
 {
-    struct widening *widening = zd_alloc_zero(1, sizeof *widening + map_key.len + 1);
-    if (widening == NULL) {
+    struct bounds_work *work = zd_alloc_zero(1, sizeof *work + map_key.len + 1);
+    if (work == NULL) {
         return NULL;
     }
-    uint8_t *own_key = (uint8_t *)(widening + 1);
+    uint8_t *own_key = (uint8_t *)(work + 1);
     memcpy(own_key, map_key.ptr, map_key.len);
-    widening->map.key = (struct zd_span){.ptr = own_key, .len = map_key.len};
-    if (zd_map_put(&dataset->server->widenings, &widening->map) != ZD_OK) {
-        zd_free(widening);
+    work->map.key = (struct zd_span){.ptr = own_key, .len = map_key.len};
+    if (zd_map_put(&dataset->server->bounds, &work->map) != ZD_OK) {
+        zd_free(work);
         return NULL;
     }
-    widening->path = (const char *)own_key + sizeof dataset->id;
-    widening->dataset = zd_dataset_ref(dataset);
-    widening->machine = (struct zd_machine){.step = step, .end = end};
-    widening->step = step_change;
-    zd_list_init(&widening->waiting);
-    zd_list_init(&widening->served);
-    return widening;
+    work->path = (const char *)own_key + sizeof dataset->id;
+    work->dataset = zd_dataset_ref(dataset);
+    work->machine = (struct zd_machine){.step = step, .end = end};
+    work->step = step_change;
+    zd_list_init(&work->waiting);
+    zd_list_init(&work->served);
+    return work;
 }
 
 /* ---- the steps ---- */
@@ -89,106 +89,106 @@ static void answer(struct zd_bounds_want *want, enum zd_status status, const str
 }
 
 static enum zd_next settle(
-    struct widening *widening, enum zd_status status, const struct zd_error *err)
+    struct bounds_work *work, enum zd_status status, const struct zd_error *err)
 {
-    ZD_AUTO(zd_node) node = ZD_TAKE(widening->found.node);
-    zd_metadata_release(&widening->change);
-    for (struct zd_bounds_want *want; (want = first_of(&widening->served)) != NULL;) {
+    ZD_AUTO(zd_node) node = ZD_TAKE(work->found.node);
+    zd_metadata_release(&work->change);
+    for (struct zd_bounds_want *want; (want = first_of(&work->served)) != NULL;) {
         zd_list_remove(&want->wait.link);
         if (status == ZD_OK) {
             zd_node_unref(want->node);
             want->node = zd_node_ref(node);
         }
         answer(want, status, err);
-        if (want != widening->caller) {
+        if (want != work->caller) {
             want->wait.done(&want->wait);
         }
     }
-    widening->step = step_change;
-    return zd_list_is_empty(&widening->waiting) ? ZD_DONE : ZD_NEXT;
+    work->step = step_change;
+    return zd_list_is_empty(&work->waiting) ? ZD_DONE : ZD_NEXT;
 }
 
-static enum zd_next step_found(struct widening *widening)
+static enum zd_next step_found(struct bounds_work *work)
 {
-    const struct zd_wait *wait = &widening->found.wait;
+    const struct zd_wait *wait = &work->found.wait;
     struct zd_error err = {0};
     if (wait->status != ZD_OK) {
-        return settle(widening, wait->status, &wait->err);
+        return settle(work, wait->status, &wait->err);
     }
-    if (widening->found.node->layout == NULL) {
-        err.status = zd_fail(&err, ZD_NOT_FOUND, "'%.256s' is no longer an array", widening->path);
+    if (work->found.node->layout == NULL) {
+        err.status = zd_fail(&err, ZD_NOT_FOUND, "'%.256s' is no longer an array", work->path);
     }
-    return settle(widening, err.status, &err);
+    return settle(work, err.status, &err);
 }
 
-static enum zd_next step_changed(struct widening *widening)
+static enum zd_next step_changed(struct bounds_work *work)
 {
-    const struct zd_wait *wait = &widening->change.wait;
+    const struct zd_wait *wait = &work->change.wait;
     struct zd_error err = {0};
     if (wait->status == ZD_PRECONDITION) { /* not of a client's condition */
         err.status = zd_fail(&err, ZD_STORE, "bounds: %.256s", wait->err.text);
-        return settle(widening, err.status, &err);
+        return settle(work, err.status, &err);
     }
     if (wait->status != ZD_OK) {
-        return settle(widening, wait->status, &wait->err);
+        return settle(work, wait->status, &wait->err);
     }
-    widening->found = (struct zd_node_want){.wait = zd_machine_wait(&widening->machine)};
-    widening->step = step_found;
-    return zd_catalog_want_fresh(widening->dataset, widening->path, &widening->found);
+    work->found = (struct zd_node_want){.wait = zd_machine_wait(&work->machine)};
+    work->step = step_found;
+    return zd_catalog_want_fresh(work->dataset, work->path, &work->found);
 }
 
 /* Another process may have replaced the array: not all elements are of the same type. */
-static bool joins(const struct widening *widening, const struct zd_bounds_want *want)
+static bool joins(const struct bounds_work *work, const struct zd_bounds_want *want)
 {
-    return strcmp(widening->written.summary.dtype.name, want->written->summary.dtype.name) == 0;
+    return strcmp(work->written.summary.dtype.name, want->written->summary.dtype.name) == 0;
 }
 
-static void serve(struct widening *widening, struct zd_bounds_want *want)
+static void serve(struct bounds_work *work, struct zd_bounds_want *want)
 {
     zd_list_remove(&want->wait.link);
-    zd_list_push_back(&widening->served, &want->wait.link);
+    zd_list_push_back(&work->served, &want->wait.link);
 }
 
-static void take_waiting(struct widening *widening)
+static void take_waiting(struct bounds_work *work)
 {
-    struct zd_bounds_want *want = first_of(&widening->waiting);
-    widening->written = *want->written;
-    serve(widening, want);
-    while ((want = first_of(&widening->waiting)) != NULL && joins(widening, want)) {
-        zd_written_join(&widening->written, want->written);
-        serve(widening, want);
+    struct zd_bounds_want *want = first_of(&work->waiting);
+    work->written = *want->written;
+    serve(work, want);
+    while ((want = first_of(&work->waiting)) != NULL && joins(work, want)) {
+        zd_written_join(&work->written, want->written);
+        serve(work, want);
     }
 }
 
-static enum zd_next step_change(struct widening *widening)
+static enum zd_next step_change(struct bounds_work *work)
 {
-    take_waiting(widening);
+    take_waiting(work);
     const struct zd_metadata_input input = {
         .kind = ZD_METADATA_PATCH,
-        .place = widening->path,
-        .written = &widening->written,
+        .place = work->path,
+        .written = &work->written,
         .has_lock = true,
     };
-    widening->change = (struct zd_metadata_want){.wait = zd_machine_wait(&widening->machine)};
-    widening->step = step_changed;
-    return zd_metadata_want(widening->dataset, &input, &widening->change);
+    work->change = (struct zd_metadata_want){.wait = zd_machine_wait(&work->machine)};
+    work->step = step_changed;
+    return zd_metadata_want(work->dataset, &input, &work->change);
 }
 
 /* ---- the calls ---- */
 
 void zd_bounds_init(struct zd_server *server)
 {
-    zd_map_init(&server->widenings);
+    zd_map_init(&server->bounds);
 }
 
 void zd_bounds_done(struct zd_server *server)
 {
-    assert(server->widenings.n_entries == 0);
-    zd_map_done(&server->widenings);
+    assert(server->bounds.n_entries == 0);
+    zd_map_done(&server->bounds);
 }
 
-/* What is under way for that array, made when there is none. */
-static struct widening *claim_widening(struct zd_node *node, bool *ret_is_new)
+/* The work on that array, made when there is none. */
+static struct bounds_work *claim_work(struct zd_node *node, bool *ret_is_new)
 {
     struct zd_dataset *dataset = node->dataset;
     uint8_t name[sizeof dataset->id + ZD_KEY_BYTES_MAX];
@@ -197,19 +197,19 @@ static struct widening *claim_widening(struct zd_node *node, bool *ret_is_new)
     zd_store_u32(name, dataset->id);
     memcpy(name + sizeof dataset->id, node->path, len);
     const struct zd_span key = {.ptr = name, .len = sizeof dataset->id + len};
-    struct zd_map_entry *entry = zd_map_find(&dataset->server->widenings, key);
+    struct zd_map_entry *entry = zd_map_find(&dataset->server->bounds, key);
     *ret_is_new = entry == NULL;
-    return entry == NULL ? new_widening(dataset, key) : ZD_CONTAINER(entry, struct widening, map);
+    return entry == NULL ? new_work(dataset, key) : ZD_CONTAINER(entry, struct bounds_work, map);
 }
 
-/* The end of the first want is what its call returns; the widening may go on with others. */
-static enum zd_next begin(struct widening *widening, struct zd_bounds_want *want)
+/* The call that begins the work returns the end of its own want; the work may go on with others. */
+static enum zd_next begin(struct bounds_work *work, struct zd_bounds_want *want)
 {
-    widening->caller = want;
-    if (zd_machine_begin(&widening->machine) == ZD_DONE) {
-        end(&widening->machine);
+    work->caller = want;
+    if (zd_machine_begin(&work->machine) == ZD_DONE) {
+        end(&work->machine);
     } else {
-        widening->caller = NULL;
+        work->caller = NULL;
     }
     return want->is_under_way ? ZD_WAIT : ZD_NEXT;
 }
@@ -225,15 +225,15 @@ enum zd_next zd_bounds_want(struct zd_bounds_want *want)
         return ZD_NEXT;
     }
     bool is_new = false;
-    struct widening *widening = claim_widening(want->node, &is_new);
-    if (widening == NULL) {
+    struct bounds_work *work = claim_work(want->node, &is_new);
+    if (work == NULL) {
         err.status = zd_fail(&err, ZD_NO_MEMORY, "no memory to widen the bounds of an array");
         answer(want, err.status, &err);
         return ZD_NEXT;
     }
     want->is_under_way = true;
-    zd_list_push_back(&widening->waiting, &want->wait.link);
-    return is_new ? begin(widening, want) : ZD_WAIT;
+    zd_list_push_back(&work->waiting, &want->wait.link);
+    return is_new ? begin(work, want) : ZD_WAIT;
 }
 
 void zd_bounds_release(struct zd_bounds_want *want)

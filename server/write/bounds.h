@@ -1,6 +1,6 @@
-/* What the extensions of an array must say before elements are stored: bounds that are never false
- * (core/dialect/written.h). Concurrent writers of one array do not race: those that arrive while
- * its document is changed wait for the next change, which serves all of them. Thread: loop. */
+/* Before elements are stored the extensions of their array must state bounds that include them
+ * (core/dialect/written.h). Writers that arrive while the array's document is being changed wait
+ * for the next change, which serves all of them. Thread: loop. */
 #ifndef ZD_WRITE_BOUNDS_H
 #define ZD_WRITE_BOUNDS_H
 
@@ -19,11 +19,11 @@ void zd_bounds_init(struct zd_server *server);
 void zd_bounds_done(struct zd_server *server); /* nothing is under way */
 
 /**
- * Make the document right for what is about to be stored. The caller holds a lock of the array's
- * path (CHUNKS or APPEND) until the end.
+ * Widen the bounds in the document to include what is about to be stored. The caller holds a lock
+ * of the array's path (CHUNKS or APPEND) until the end.
  *
- * wait.status: ZD_OK; ZD_NOT_FOUND: the array no longer exists; those of a change of metadata.
- * @return ZD_NEXT (at once, where no extension asks) or ZD_WAIT
+ * wait.status: ZD_OK; ZD_NOT_FOUND: the array no longer exists; else as zd_metadata_want.
+ * @return ZD_NEXT (always where no extension has bounds) or ZD_WAIT
  */
 enum zd_next zd_bounds_want(struct zd_bounds_want *want);
 

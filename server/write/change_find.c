@@ -339,8 +339,8 @@ static bool has_to_look(const struct zd_change *change)
     return before == NULL || before->type != ZD_NODE_GROUP || change->meta->type != ZD_NODE_GROUP;
 }
 
-/* Of raw keys: whether chunks would be decoded as others, or never again. An array that is absent
- * or was not understood has none that could be spoilt: copies come in any order. */
+/* Whether a document put by its raw key changes how stored chunks are decoded. An array that is
+ * absent or was not understood has no such chunks: a client copies keys in any order. */
 static bool spoils_chunks(const struct zd_change *change)
 {
     return change->input.kind == ZD_METADATA_PUT_KEY && change->before != NULL &&

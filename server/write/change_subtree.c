@@ -1,5 +1,5 @@
-/* Changing documents: those below an erased node. All are read before the first is erased, so that
- * all can be restored when one cannot be erased. */
+/* Changing documents: the documents below an erased node. All are read before the first is erased,
+ * so that all can be restored when one cannot be erased. */
 #include <stdio.h>
 #include <string.h>
 
@@ -13,28 +13,28 @@
 #define AT_ONCE 16 /* operations under way */
 
 /* A document below the node. */
-struct below {
+struct document_below {
     char *key;                       /* owned */
     struct zd_buf *bytes;            /* owned; NULL: it was absent when it was read */
     struct zd_generation generation; /* of the bytes */
     bool is_erased;
 };
 
-struct slot {
+struct subtree_item {
     struct zd_change *change;
-    struct below *below; /* what the slot works on */
+    struct document_below *below; /* what the item works on */
     struct zd_store_read read;
     struct zd_store_write_want write;
 };
 
 struct zd_change_subtree {
-    struct below *below; /* n of them; owned */
+    struct document_below *below; /* n of them; owned */
     size_t n;
     size_t cap;
     uint64_t n_bytes;
     bool is_too_large; /* nothing is held: there is no way back */
     size_t next;       /* of the pass under way: reading, erasing or putting back */
-    struct slot slot[AT_ONCE];
+    struct subtree_item item[AT_ONCE];
     uint32_t n_used;
     uint32_t n_lost; /* could not be put back */
     struct zd_error lost_err;
@@ -70,7 +70,7 @@ static enum zd_status add(struct zd_change_subtree *subtree, const char *key)
 {
     if (subtree->n == subtree->cap) {
         const size_t cap = subtree->cap == 0 ? AT_ONCE : subtree->cap * 2;
-        struct below *grown = zd_realloc(subtree->below, cap * sizeof *grown);
+        struct document_below *grown = zd_realloc(subtree->below, cap * sizeof *grown);
         if (grown == NULL) {
             return ZD_NO_MEMORY;
         }
@@ -81,7 +81,7 @@ static enum zd_status add(struct zd_change_subtree *subtree, const char *key)
     if (copy == NULL) {
         return ZD_NO_MEMORY;
     }
-    subtree->below[subtree->n++] = (struct below){.key = copy};
+    subtree->below[subtree->n++] = (struct document_below){.key = copy};
     return ZD_OK;
 }
 
@@ -127,23 +127,23 @@ enum zd_change_outcome zd_change_subtree_collect_end(struct zd_change *change)
 
 /* ---- passes over all of them ---- */
 
-/* The next slots. @param start begins an operation; false: none is needed */
-static enum zd_change_outcome begin_slots(
-    struct zd_change *change, bool (*start)(struct slot *slot))
+/* Begin with the next items. @param start begins an operation; false: none is needed */
+static enum zd_change_outcome begin_items(
+    struct zd_change *change, bool (*start)(struct subtree_item *item))
 {
     struct zd_change_subtree *subtree = change->subtree;
     subtree->n_used = 0;
     while (subtree->next < subtree->n && subtree->n_used < AT_ONCE) {
-        struct slot *slot = &subtree->slot[subtree->n_used];
-        slot->change = change;
-        slot->below = &subtree->below[subtree->next++];
-        subtree->n_used += start(slot);
+        struct subtree_item *item = &subtree->item[subtree->n_used];
+        item->change = change;
+        item->below = &subtree->below[subtree->next++];
+        subtree->n_used += start(item);
     }
     return ZD_CHANGE_NEXT;
 }
 
 /* The first failure ends the pass. */
-static enum zd_change_outcome end_slots(struct zd_change *change, enum zd_change_outcome outcome)
+static enum zd_change_outcome end_items(struct zd_change *change, enum zd_change_outcome outcome)
 {
     struct zd_change_subtree *subtree = change->subtree;
     if (outcome == ZD_CHANGE_NEXT && subtree->next < subtree->n) {
@@ -153,28 +153,28 @@ static enum zd_change_outcome end_slots(struct zd_change *change, enum zd_change
     return outcome;
 }
 
-static bool start_read(struct slot *slot)
+static bool start_read(struct subtree_item *item)
 {
-    const struct zd_dataset *dataset = slot->change->dataset;
-    slot->read = (struct zd_store_read){
+    const struct zd_dataset *dataset = item->change->dataset;
+    item->read = (struct zd_store_read){
         .bytes_max = dataset->server->config->settings.limits_consolidated_bytes,
     };
-    (void)snprintf(slot->read.key, sizeof slot->read.key, "%s", slot->below->key);
-    zd_gather_await(&slot->change->gather, &slot->read.op);
-    zd_store_read(dataset->store, &slot->read);
+    (void)snprintf(item->read.key, sizeof item->read.key, "%s", item->below->key);
+    zd_gather_await(&item->change->gather, &item->read.op);
+    zd_store_read(dataset->store, &item->read);
     return true;
 }
 
 enum zd_change_outcome zd_change_subtree_read(struct zd_change *change)
 {
-    return begin_slots(change, start_read);
+    return begin_items(change, start_read);
 }
 
-static void hold(struct zd_change_subtree *subtree, struct slot *slot)
+static void hold(struct zd_change_subtree *subtree, struct subtree_item *item)
 {
-    slot->below->bytes = ZD_TAKE(slot->read.bytes);
-    slot->below->generation = slot->read.stat.generation;
-    subtree->n_bytes += slot->below->bytes->len;
+    item->below->bytes = ZD_TAKE(item->read.bytes);
+    item->below->generation = item->read.stat.generation;
+    subtree->n_bytes += item->below->bytes->len;
     subtree->is_too_large = subtree->is_too_large || subtree->n_bytes > BYTES_MAX;
 }
 
@@ -183,9 +183,9 @@ enum zd_change_outcome zd_change_subtree_read_end(struct zd_change *change)
     struct zd_change_subtree *subtree = change->subtree;
     enum zd_change_outcome outcome = ZD_CHANGE_NEXT;
     for (uint32_t i = 0; i < subtree->n_used; i++) {
-        const struct zd_store_op *op = &subtree->slot[i].read.op;
+        const struct zd_store_op *op = &subtree->item[i].read.op;
         if (op->status == ZD_OK) {
-            hold(subtree, &subtree->slot[i]);
+            hold(subtree, &subtree->item[i]);
         } else if (op->status != ZD_NOT_FOUND && outcome == ZD_CHANGE_NEXT) {
             change->err = op->err;
             outcome = zd_change_outcome_of(change, op->status);
@@ -194,25 +194,25 @@ enum zd_change_outcome zd_change_subtree_read_end(struct zd_change *change)
     if (subtree->is_too_large) {
         forget(subtree);
     }
-    return end_slots(change, outcome);
+    return end_items(change, outcome);
 }
 
-static bool start_write(struct slot *slot, const struct zd_store_write_want *write)
+static bool start_write(struct subtree_item *item, const struct zd_store_write_want *write)
 {
-    slot->write = *write;
-    zd_change_run_write(slot->change, slot->below->key, &slot->write);
+    item->write = *write;
+    zd_change_run_write(item->change, item->below->key, &item->write);
     return true;
 }
 
 /* As it was read: what another process has made of it since could not be put back, so it stays. */
-static bool start_erase(struct slot *slot)
+static bool start_erase(struct subtree_item *item)
 {
     const struct zd_store_write_want write = {
         .kind = ZD_WRITE_ERASE,
         .condition = ZD_CONDITION_GENERATION,
-        .generation = slot->below->generation,
+        .generation = item->below->generation,
     };
-    return slot->below->bytes != NULL && start_write(slot, &write);
+    return item->below->bytes != NULL && start_write(item, &write);
 }
 
 static enum zd_purge_answer judge_document(void *context, const struct zd_purge_key *key)
@@ -229,7 +229,7 @@ enum zd_change_outcome zd_change_subtree_erase(struct zd_change *change)
         return ZD_CHANGE_DONE;
     }
     return change->subtree->is_too_large ? zd_change_run_purge(change, &purge)
-                                         : begin_slots(change, start_erase);
+                                         : begin_items(change, start_erase);
 }
 
 enum zd_change_outcome zd_change_subtree_erase_end(struct zd_change *change)
@@ -240,28 +240,28 @@ enum zd_change_outcome zd_change_subtree_erase_end(struct zd_change *change)
         return zd_change_outcome_of_wait(change, &change->purge.wait);
     }
     for (uint32_t i = 0; i < subtree->n_used; i++) {
-        const struct zd_wait *wait = &subtree->slot[i].write.wait;
-        subtree->slot[i].below->is_erased = wait->status == ZD_OK;
+        const struct zd_wait *wait = &subtree->item[i].write.wait;
+        subtree->item[i].below->is_erased = wait->status == ZD_OK;
         if (wait->status != ZD_NOT_FOUND && outcome == ZD_CHANGE_NEXT) {
             outcome = zd_change_outcome_of_wait(change, wait);
         }
     }
-    return end_slots(change, outcome);
+    return end_items(change, outcome);
 }
 
-static bool start_restore(struct slot *slot)
+static bool start_restore(struct subtree_item *item)
 {
     const struct zd_store_write_want write = {
         .kind = ZD_WRITE_PUT,
-        .bytes = slot->below->bytes,
+        .bytes = item->below->bytes,
         .condition = ZD_CONDITION_ABSENT,
     };
-    return slot->below->is_erased && start_write(slot, &write);
+    return item->below->is_erased && start_write(item, &write);
 }
 
 enum zd_change_outcome zd_change_subtree_restore(struct zd_change *change)
 {
-    return change->subtree == NULL ? ZD_CHANGE_NEXT : begin_slots(change, start_restore);
+    return change->subtree == NULL ? ZD_CHANGE_NEXT : begin_items(change, start_restore);
 }
 
 /* A failure ends nothing: the others are put back all the same. Where another process has made a
@@ -270,14 +270,14 @@ enum zd_change_outcome zd_change_subtree_restore_end(struct zd_change *change)
 {
     struct zd_change_subtree *subtree = change->subtree;
     for (uint32_t i = 0; subtree != NULL && i < subtree->n_used; i++) {
-        const struct zd_wait *wait = &subtree->slot[i].write.wait;
-        subtree->slot[i].below->is_erased = false;
+        const struct zd_wait *wait = &subtree->item[i].write.wait;
+        subtree->item[i].below->is_erased = false;
         if (wait->status != ZD_OK && wait->status != ZD_PRECONDITION) {
             subtree->lost_err = subtree->n_lost == 0 ? wait->err : subtree->lost_err;
             subtree->n_lost++;
         }
     }
-    return subtree == NULL ? ZD_CHANGE_NEXT : end_slots(change, ZD_CHANGE_NEXT);
+    return subtree == NULL ? ZD_CHANGE_NEXT : end_items(change, ZD_CHANGE_NEXT);
 }
 
 uint32_t zd_change_subtree_lost(const struct zd_change_subtree *subtree, struct zd_error *ret_err)

@@ -1,4 +1,4 @@
-/* Changing documents: what was stored or erased is put back when what follows it cannot be stored,
+/* Changing documents: stored and erased documents are restored when a later one cannot be stored,
  * the last one first. */
 #include <stdio.h>
 #include <string.h>
@@ -61,8 +61,8 @@ static struct zd_change_old_document *push(struct zd_change_undo *undo)
     return old;
 }
 
-/* Of a document that is stored once more the first state counts, unless another process has written
- * it in between: only that one knows what it is to be. */
+/* A document that this change stores twice is restored to its first state, unless another process
+ * has written it in between. */
 static bool is_known(struct zd_change_undo *undo, const struct zd_store_write_want *write)
 {
     for (struct zd_list *link = undo->old.next; link != &undo->old; link = link->next) {

@@ -389,7 +389,7 @@ static enum outcome commit_objects(struct zd_commit *commit)
 
 static enum outcome report_events(struct zd_commit *commit)
 {
-    zd_edit_set_tell(&commit->set);
+    zd_edit_set_report(&commit->set);
     return NEXT;
 }
 

@@ -10,7 +10,7 @@
  * - The dataset and the array decide whether chunks of nothing but the fill value are stored.
  * - The caller has admitted the memory (zd_rewrite_cost_bytes for each edit under way).
  *
- * wait.status: ZD_OK; those of zd_rewrite, of an edit and of the whole; ZD_PRECONDITION;
+ * wait.status: ZD_OK; as zd_rewrite, for the edit or all edits of the object; ZD_PRECONDITION;
  * ZD_NO_SPACE, ZD_READ_ONLY, ZD_STORE ... of the store; ZD_CANCELLED: the work was dropped. */
 #ifndef ZD_WRITE_EDIT_H
 #define ZD_WRITE_EDIT_H
@@ -79,8 +79,8 @@ enum zd_edit_phase {
  * @param node of ZD_EDIT_LOCK: the array; not used by the other phases
  *
  * wait.status of ZD_EDIT_UNDO: ZD_OK; ZD_PRECONDITION: another process has written the object
- * since, and that stays; those of the store: it is as it was committed, also by a commit that has
- * failed itself, since it could not be synced
+ * since, and its bytes stay; a failure of the store: the object is as it was committed, also by a
+ * commit that has failed because it could not be synced
  */
 enum zd_next zd_edit_staged(
     struct zd_node *node, struct zd_edit_want *want, enum zd_edit_phase phase);

@@ -413,7 +413,7 @@ static enum zd_next step_beaten(struct zd_edit_run *run)
     return settle(run, status, &err);
 }
 
-/* A staged edit that is not released is reported by its caller, all objects at once. */
+/* The caller sends the events of staged edits, for all objects at once, unless it has left. */
 static void report_event(struct zd_edit_run *run, enum zd_chunks_change change)
 {
     uint64_t index[ZD_RANK_MAX];

@@ -143,7 +143,7 @@ struct zd_edit_counts zd_edit_set_count(struct zd_edit_set *set)
     return counts;
 }
 
-static void tell(const struct zd_edit_set *set, enum zd_chunks_change change)
+static void report(const struct zd_edit_set *set, enum zd_chunks_change change)
 {
     const uint32_t rank = set->seen->rank;
     uint64_t *index = zd_alloc(zd_max_u64(set->n * rank, 1) * sizeof *index);
@@ -163,11 +163,11 @@ static void tell(const struct zd_edit_set *set, enum zd_chunks_change change)
     zd_free(index);
 }
 
-void zd_edit_set_tell(const struct zd_edit_set *set)
+void zd_edit_set_report(const struct zd_edit_set *set)
 {
     if (set->is_staged && !set->is_dry) {
-        tell(set, ZD_CHUNKS_WRITTEN);
-        tell(set, ZD_CHUNKS_ERASED);
+        report(set, ZD_CHUNKS_WRITTEN);
+        report(set, ZD_CHUNKS_ERASED);
     }
 }
 

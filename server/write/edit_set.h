@@ -3,9 +3,9 @@
  *
  *     LOCK all -> STAGE all -> COMMIT all -> SETTLE all
  *                                  |
- *                                  +-> UNDO those that were begun
+ *                                  +-> UNDO whatever has begun
  *
- * One object alone is only committed: its edit may be merged with those of other writers. Thread:
+ * One object alone is only committed: its edit may be merged with edits of other writers. Thread:
  * loop. */
 #ifndef ZD_WRITE_EDIT_SET_H
 #define ZD_WRITE_EDIT_SET_H
@@ -72,11 +72,11 @@ enum zd_next zd_edit_set_go_on(struct zd_edit_set *set, enum zd_edit_phase phase
 /** What became of the chunks, when all are committed; `seen` then holds the objects as they are. */
 struct zd_edit_counts zd_edit_set_count(struct zd_edit_set *set);
 
-/** Tell the events of all objects that have changed. One that is not staged tells its own. */
-void zd_edit_set_tell(const struct zd_edit_set *set);
+/** Send the events of all objects that have changed. An edit that is not staged sends its own. */
+void zd_edit_set_report(const struct zd_edit_set *set);
 
 /**
- * All are undone: those objects that still hold what was written.
+ * After the undo: the objects that still hold what was written.
  * @param ret_keys some of their keys
  * @param ret_why  the error of the first; set when there is one
  * @return how many

@@ -38,7 +38,7 @@ struct zd_key_lock {
 /**
  * Find out what the key means, as far as the caches know.
  *
- * wait.status: ZD_OK; those of a look-up of nodes; ZD_NO_MEMORY
+ * wait.status: ZD_OK; as zd_catalog_want; ZD_NO_MEMORY
  * @param lock zeroed, but for wait.done, wait.context, dataset and key
  * @return ZD_NEXT or ZD_WAIT
  */

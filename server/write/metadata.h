@@ -31,7 +31,7 @@ struct zd_metadata_want {
  *     past the caches;
  *   - judges the new document (ZD_JUDGE_WRITE: every fault at once) and its place;
  *   - stages and commits missing parents as groups, the document, and the stored consolidated
- *     metadata of every ancestor. When one of them fails, all that is committed by then is undone,
+ *     metadata of every ancestor. When one of them fails, everything committed by then is undone,
  *     except parents that another process has made nodes below. When another process has written
  *     meanwhile the change begins again, unless that breaks `expected` or a condition;
  *   - erases the chunks outside of a new shape, or all keys of an erased node, but nothing that
@@ -44,7 +44,7 @@ struct zd_metadata_want {
  * stored then, the old one is put back as long as all of its chunks exist; else there is no node
  * any more, and the error says so.
  *
- * An erasure takes the documents first, the node's own before those below it, so that no reader
+ * An erasure takes the documents first, the node's own before all below it, so that no reader
  * sees half an array. Consolidated metadata that cannot be refreshed is dropped; where even that
  * fails the documents are put back, or with erases_chunks the error says both.
  *

@@ -1,4 +1,4 @@
-/* What a change of a hierarchy's documents is asked to do. Thread: loop. */
+/* The input of a change of a hierarchy's documents. Thread: loop. */
 #ifndef ZD_WRITE_METADATA_INPUT_H
 #define ZD_WRITE_METADATA_INPUT_H
 
@@ -22,11 +22,11 @@ struct zd_metadata_input {
     /* PATCH: an object (RFC 7396) of members of the final v3 document: attributes, dimension_names,
      * shape, extensions. CONSOLIDATE: path below the group -> final v3 document. */
     const struct zd_json *json;
-    /* Of PATCH, in place of json: elements that are about to be stored. The array's extensions are
+    /* PATCH, in place of json: elements that are about to be stored. The array's extensions are
      * changed as its document, found under the lock, requires; perhaps not at all. Or NULL. */
     const struct zd_written *written;
     struct zd_node *expected; /* only while the node's documents are those of this one; or NULL */
-    /* Of PUT_KEY and ERASE_KEY: only while the key meets this condition. */
+    /* PUT_KEY and ERASE_KEY: only while the key meets this condition. */
     enum zd_condition condition;
     struct zd_generation generation;
     bool expects_absent; /* of PUT: only while there is no node */

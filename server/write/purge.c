@@ -21,7 +21,7 @@
 struct purge;
 
 /* A key of the batch. */
-struct purge_key {
+struct batch_key {
     struct purge *purge;
     struct zd_store_status found; /* ZD_OK: the generation that is erased */
     struct zd_store_write_want write;
@@ -36,7 +36,7 @@ struct purge {
     struct zd_store_list list;
     char *after;                     /* the last name of the page before; owned, or NULL */
     size_t next;                     /* entry of the page */
-    struct purge_key batch[AT_ONCE]; /* n_used of them are the batch */
+    struct batch_key batch[AT_ONCE]; /* n_used of them are the batch */
     uint32_t n_used;
     struct zd_node_want node_want;
     bool is_stopped;
@@ -55,7 +55,7 @@ static void note_failure(struct purge *purge, enum zd_status status, const struc
 }
 
 static void note_failed_key(
-    const struct purge_key *item, enum zd_status status, const struct zd_error *err)
+    const struct batch_key *item, enum zd_status status, const struct zd_error *err)
 {
     item->purge->want->n_failed++;
     note_failure(item->purge, status, err);
@@ -86,8 +86,8 @@ static enum zd_purge_answer visit(struct purge *purge, size_t entry)
 
 /* ---- erase a batch ---- */
 
-/* A key that is absent is erased; one that another process has replaced stays. */
-static void note_erasure(const struct purge_key *item)
+/* An absent key counts as erased; a key that another process has replaced stays. */
+static void note_erasure(const struct batch_key *item)
 {
     struct purge *purge = item->purge;
     const struct zd_purge_want *want = purge->want;
@@ -113,7 +113,7 @@ static enum zd_next step_erased(struct purge *purge)
     return ZD_NEXT;
 }
 
-static bool is_still_to_erase(struct purge *purge, const struct purge_key *item)
+static bool is_still_to_erase(struct purge *purge, const struct batch_key *item)
 {
     return purge->want->holds == NULL ||
            (item->found.op.status == ZD_OK && visit(purge, item->entry) == ZD_PURGE_ERASE);
@@ -125,7 +125,7 @@ static enum zd_next erase_batch(struct purge *purge)
     zd_gather_begin(&purge->gather);
     purge->step = step_erased;
     for (uint32_t i = 0; i < purge->n_used; i++) {
-        struct purge_key *item = &purge->batch[i];
+        struct batch_key *item = &purge->batch[i];
         if (is_still_to_erase(purge, item)) {
             item->write = (struct zd_store_write_want){
                 .wait = zd_gather_wait(&purge->gather),
@@ -175,7 +175,7 @@ static enum zd_next stat_batch(struct purge *purge)
     zd_gather_begin(&purge->gather);
     purge->step = look_up_node;
     for (uint32_t i = 0; i < purge->n_used; i++) {
-        struct purge_key *item = &purge->batch[i];
+        struct batch_key *item = &purge->batch[i];
         item->found = (struct zd_store_status){0};
         (void)snprintf(item->found.key, sizeof item->found.key, "%s", key_of(purge, item->entry));
         if (zd_store_status_now(store, &item->found) == ZD_AGAIN) {
@@ -195,7 +195,7 @@ static void judge_entry(struct purge *purge, size_t entry)
     }
     const enum zd_purge_answer answer = visit(purge, entry);
     if (answer == ZD_PURGE_ERASE) {
-        purge->batch[purge->n_used++] = (struct purge_key){.purge = purge, .entry = entry};
+        purge->batch[purge->n_used++] = (struct batch_key){.purge = purge, .entry = entry};
     }
     if (answer == ZD_PURGE_NO_MEMORY) {
         struct zd_error err = {0};

@@ -70,7 +70,7 @@ static void scene_close(struct scene *scene)
         zd_bounds_release(&scene->writer[i].want);
     }
     zd_node_unref(scene->node);
-    ck_assert_uint_eq(scene->plane.server.widenings.n_entries, 0);
+    ck_assert_uint_eq(scene->plane.server.bounds.n_entries, 0);
     zd_test_plane_close(&scene->plane);
 }
 
