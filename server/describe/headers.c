@@ -119,10 +119,12 @@ void zd_headers_add_warnings(
     }
 }
 
-enum zd_status zd_headers_give(
-    const struct zd_headers *headers, struct zd_representation *representation)
+enum zd_status zd_headers_give(const struct zd_headers *headers,
+    struct zd_representation *representation, struct zd_error *err)
 {
-    ZD_TRY(headers->text.status);
+    if (headers->text.status != ZD_OK) {
+        return zd_fail(err, ZD_NO_MEMORY, "no memory for the headers of the answer");
+    }
     for (uint32_t i = 0; i < headers->n; i++) {
         const char *value = headers->text.at + headers->at[i];
         if (strlen(value) > VALUE_BYTES_MAX) {

@@ -39,7 +39,7 @@ void zd_headers_add_warnings(
  * many bytes, say) is left out.
  * @retval ZD_NO_MEMORY
  */
-ZD_RESULT zd_headers_give(
-    const struct zd_headers *headers, struct zd_representation *representation);
+ZD_RESULT zd_headers_give(const struct zd_headers *headers,
+    struct zd_representation *representation, struct zd_error *err);
 
 #endif

@@ -251,9 +251,10 @@ static void emit_levels(const struct zd_node_show *show, struct zd_emit *emit)
     zd_emit_array_end(emit);
 }
 
-static void emit_all(
-    const struct zd_node_show *show, const struct zd_node_shown *node, struct zd_emit *emit)
+void zd_node_show_emit(
+    const struct zd_node_show *show, const struct zd_node_shown *node, struct zd_text *text)
 {
+    struct zd_emit emit;
     struct zd_faults faults = {0};
     if (show->multiscale.n > 0 && show->multiscale.wait.status == ZD_OK) {
         zd_multiscale_judge(&show->multiscale, ZD_FAULT_WARNING, &faults);
@@ -268,23 +269,16 @@ static void emit_all(
         .can_slice = node->can_slice,
         .is_writable = show->req->dataset->config.writable,
     };
-    zd_emit_object(emit);
-    zd_node_json_emit(&view, emit);
-    emit_levels(show, emit);
-    if (show->children.len > 0) {
-        zd_emit_key(emit, "children");
-        zd_emit_raw(emit, zd_text_span(&show->children));
-    }
-    zd_node_json_emit_warnings(&view, emit);
-    emit_links(show, node, emit);
-    zd_emit_object_end(emit);
-    zd_faults_done(&faults);
-}
-
-void zd_node_show_emit(
-    const struct zd_node_show *show, const struct zd_node_shown *node, struct zd_text *text)
-{
-    struct zd_emit emit;
     zd_emit_init(&emit, text, zd_request_is_pretty(show->req));
-    emit_all(show, node, &emit);
+    zd_emit_object(&emit);
+    zd_node_json_emit(&view, &emit);
+    emit_levels(show, &emit);
+    if (show->children.len > 0) {
+        zd_emit_key(&emit, "children");
+        zd_emit_raw(&emit, zd_text_span(&show->children));
+    }
+    zd_node_json_emit_warnings(&view, &emit);
+    emit_links(show, node, &emit);
+    zd_emit_object_end(&emit);
+    zd_faults_done(&faults);
 }

@@ -224,23 +224,16 @@ enum difference {
     DIFFERING, /* both, and not equal */
 };
 
-static bool differs(const struct zd_tree_row *a, const struct zd_tree_row *b)
-{
-    const struct zd_json *left = a->meta == NULL ? NULL : a->meta->document;
-    const struct zd_json *right = b->meta == NULL ? NULL : b->meta->document;
-    if (left == NULL || right == NULL) {
-        return left != right;
-    }
-    return !zd_json_equal(left, right);
-}
-
+/* @param other of the same path among the others; or NULL */
 static bool is_different(
     const struct zd_tree_row *row, const struct zd_tree_row *other, enum difference what)
 {
-    if (what == DIFFERING) {
-        return other != NULL && differs(row, other);
+    if (other == NULL || what != DIFFERING) {
+        return other == NULL && what != DIFFERING;
     }
-    return other == NULL;
+    const struct zd_json *left = row->meta == NULL ? NULL : row->meta->document;
+    const struct zd_json *right = other->meta == NULL ? NULL : other->meta->document;
+    return left == NULL || right == NULL ? left != right : !zd_json_equal(left, right);
 }
 
 /* The paths of one kind of difference; the start itself is in no listing. */

@@ -45,8 +45,6 @@ struct batch {
 };
 
 static zd_step step_ask;
-static zd_step step_give;
-static zd_step step_end;
 
 static void release(struct batch *batch)
 {
@@ -394,25 +392,23 @@ static uint64_t held_bytes(const struct batch *batch)
     return lot + body + batch->n_chunks * PART_BYTES_MAX;
 }
 
-/* Frames only for clients that prefer them. */
-static bool choose_form(struct zd_request *req, bool *ret_is_frames)
-{
-    const char *accept = req->accept;
-    const uint32_t multipart = zd_accept_quality(accept, ZD_MULTIPART_TYPE);
-    const uint32_t frames = zd_accept_quality(accept, ZD_FRAMES_TYPE);
-    *ret_is_frames = frames > multipart;
-    return frames > 0 || multipart > 0;
-}
-
-static enum zd_next respond_not_acceptable(struct zd_request *req)
+/* False: the request is answered. */
+static bool choose_form(struct zd_request *req, struct batch *batch)
 {
     static const char *const allowed[] = {ZD_MULTIPART_TYPE, ZD_FRAMES_TYPE, NULL};
+    const uint32_t multipart = zd_accept_quality(req->accept, ZD_MULTIPART_TYPE);
+    const uint32_t frames = zd_accept_quality(req->accept, ZD_FRAMES_TYPE);
+    batch->is_frames = frames > multipart; /* only for clients that prefer them */
+    if (frames > 0 || multipart > 0) {
+        return true;
+    }
     const struct zd_problem problem = {
         .code = "not_acceptable",
         .detail = "a batch is multipart/mixed or frames",
         .allowed = allowed,
     };
-    return zd_respond_problem(req, &problem);
+    (void)zd_respond_problem(req, &problem);
+    return false;
 }
 
 /* An array that is slow to read is left out, unless that is asked for: then no chunk is in it. */
@@ -435,8 +431,8 @@ static enum zd_next step_prepare(struct zd_request *req)
 {
     struct batch *batch = req->state;
     struct zd_error err = {0};
-    if (!choose_form(req, &batch->is_frames)) {
-        return respond_not_acceptable(req);
+    if (!choose_form(req, batch)) {
+        return ZD_DONE;
     }
     enum zd_status status = read_body(batch, req->json, &err);
     zd_json_unref(ZD_TAKE(req->json)); /* do not hold it while waiting for memory */

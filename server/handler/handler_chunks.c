@@ -100,10 +100,7 @@ static enum zd_status describe(struct chunk *chunk, struct zd_generation generat
     zd_headers_done(&chunk->headers);
     zd_headers_init(&chunk->headers);
     add_headers(chunk, is_absent);
-    if (zd_headers_give(&chunk->headers, ret_answer) != ZD_OK) {
-        return zd_fail(err, ZD_NO_MEMORY, "no memory for the headers of the answer");
-    }
-    return ZD_OK;
+    return zd_headers_give(&chunk->headers, ret_answer, err);
 }
 
 static enum zd_next respond_absent(struct zd_request *req)

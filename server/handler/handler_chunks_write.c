@@ -51,11 +51,6 @@ struct writing {
 
 static zd_step step_judge;
 
-static struct writing *writing_of(const struct zd_request *req)
-{
-    return req->state;
-}
-
 /* ---- the end ---- */
 
 static void release(struct zd_task *task)
@@ -90,7 +85,7 @@ static void edit_ended(struct zd_wait *wait)
 
 static void leave(struct zd_request *req)
 {
-    struct writing *writing = writing_of(req);
+    struct writing *writing = req->state;
     zd_objects_release(&writing->object);
     zd_shards_release(&writing->place);
     writing->widen.wait.done = widen_ended;
@@ -103,7 +98,7 @@ static void leave(struct zd_request *req)
 /* The tag is that of a GET of the same chunk. */
 static enum zd_next respond_done(struct zd_request *req)
 {
-    const struct writing *writing = writing_of(req);
+    const struct writing *writing = req->state;
     struct zd_representation answer = {.http_status = 200};
     if (writing->is_erase) {
         answer.http_status = 204;
@@ -123,7 +118,7 @@ static enum zd_next refuse(struct zd_request *req, const struct zd_error *err)
 
 static enum zd_next step_edited(struct zd_request *req)
 {
-    struct writing *writing = writing_of(req);
+    struct writing *writing = req->state;
     const struct zd_wait *wait = &writing->edit.wait;
     const bool may_hold = wait->status == ZD_PRECONDITION && zd_request_is_conditional(req);
     if (may_hold && writing->n_judged < JUDGED_MAX) {
@@ -136,7 +131,7 @@ static enum zd_next step_edited(struct zd_request *req)
 
 static enum zd_next step_edit(struct zd_request *req)
 {
-    struct writing *writing = writing_of(req);
+    struct writing *writing = req->state;
     writing->edit.wait = zd_machine_wait(&req->machine);
     writing->edit.edit = ZD_TAKE(writing->verified);
     writing->edit.is_dry = writing->is_dry;
@@ -149,7 +144,7 @@ static enum zd_next step_edit(struct zd_request *req)
 
 static enum zd_next step_widened(struct zd_request *req)
 {
-    struct writing *writing = writing_of(req);
+    struct writing *writing = req->state;
     if (writing->widen.wait.status != ZD_OK) {
         return refuse(req, &writing->widen.wait.err);
     }
@@ -161,7 +156,7 @@ static enum zd_next step_widened(struct zd_request *req)
 /* Before the first element is stored, no reader may find one that the document denies. */
 static enum zd_next step_widen(struct zd_request *req)
 {
-    struct writing *writing = writing_of(req);
+    struct writing *writing = req->state;
     if (writing->is_dry) {
         return step_edit(req);
     }
@@ -180,7 +175,7 @@ static enum zd_next step_widen(struct zd_request *req)
  * although nothing is stored. */
 static enum zd_status judge(const struct zd_request *req, const struct zd_stat *stat, bool exists)
 {
-    const struct writing *writing = writing_of(req);
+    const struct writing *writing = req->state;
     struct zd_chunk_params form = writing->ask;
     char tags[2][ZD_TAG_BYTES];
     const char *const etag[] = {tags[0], tags[1]};
@@ -201,7 +196,7 @@ static enum zd_status judge(const struct zd_request *req, const struct zd_stat *
 /* The edit requires the generation that was judged. */
 static enum zd_next decide(struct zd_request *req, const struct zd_stat *stat, bool exists)
 {
-    struct writing *writing = writing_of(req);
+    struct writing *writing = req->state;
     char etag[ZD_TAG_BYTES] = "";
     if (exists || writing->ask.is_decoded) {
         zd_chunk_params_tag(writing->node, &writing->ask, stat->generation, etag);
@@ -220,7 +215,7 @@ static enum zd_next decide(struct zd_request *req, const struct zd_stat *stat, b
 
 static enum zd_next step_have_object(struct zd_request *req)
 {
-    const struct writing *writing = writing_of(req);
+    const struct writing *writing = req->state;
     const struct zd_wait *wait = &writing->object.wait;
     const struct zd_stat absent = {0};
     if (wait->status != ZD_OK && wait->status != ZD_NOT_FOUND) {
@@ -232,7 +227,7 @@ static enum zd_next step_have_object(struct zd_request *req)
 
 static enum zd_next step_have_place(struct zd_request *req)
 {
-    struct writing *writing = writing_of(req);
+    struct writing *writing = req->state;
     const struct zd_wait *wait = &writing->place.wait;
     if (wait->status == ZD_PRECONDITION && writing->n_judged < JUDGED_MAX) {
         req->step = step_judge; /* it was replaced meanwhile */
@@ -247,7 +242,7 @@ static enum zd_next step_have_place(struct zd_request *req)
 /* Read the current state, not a cached one. */
 static enum zd_next step_judge(struct zd_request *req)
 {
-    struct writing *writing = writing_of(req);
+    struct writing *writing = req->state;
     struct zd_error err = {0};
     writing->n_judged++;
     if (!zd_request_is_conditional(req)) {
@@ -285,7 +280,7 @@ static void verify(struct zd_task *task)
 
 static enum zd_next step_verified(struct zd_request *req)
 {
-    struct writing *writing = writing_of(req);
+    struct writing *writing = req->state;
     if (writing->verdict == ZD_OK) {
         return step_judge(req);
     }
@@ -308,7 +303,7 @@ static enum zd_edit_kind kind_of(const struct writing *writing)
 
 static enum zd_next verify_bytes(struct zd_request *req)
 {
-    struct writing *writing = writing_of(req);
+    struct writing *writing = req->state;
     struct zd_edit *edit = zd_rewrite_edit_new();
     if (edit == NULL) {
         return zd_respond_no_memory(req, "a change of a chunk");
@@ -332,7 +327,7 @@ static enum zd_next verify_bytes(struct zd_request *req)
 /* What a chunk of the array is, as it stands. False: the request is answered. */
 static bool parse(struct zd_request *req)
 {
-    struct writing *writing = writing_of(req);
+    struct writing *writing = req->state;
     struct zd_error err = {0};
     const enum zd_status status =
         zd_chunk_params_parse(&req->params, zd_request_node(req)->layout, &writing->ask, &err);
@@ -345,7 +340,7 @@ static bool parse(struct zd_request *req)
 
 static enum zd_next step_locked(struct zd_request *req)
 {
-    struct writing *writing = writing_of(req);
+    struct writing *writing = req->state;
     if (zd_node_check_locked(req, &writing->lock) || !parse(req)) {
         return ZD_DONE;
     }
@@ -355,7 +350,7 @@ static enum zd_next step_locked(struct zd_request *req)
 
 static enum zd_next step_lock(struct zd_request *req)
 {
-    struct writing *writing = writing_of(req);
+    struct writing *writing = req->state;
     writing->lock.wait = zd_machine_wait(&req->machine);
     req->step = step_locked;
     return zd_lock_want_node(req->dataset, ZD_LOCK_CHUNKS, req->path, &writing->lock);
@@ -374,7 +369,7 @@ static enum zd_next step_have_body(struct zd_request *req)
 /* A body of unknown length is admitted with room for the longest, so its limit is lower. */
 static uint64_t body_max(const struct zd_request *req)
 {
-    const struct writing *writing = writing_of(req);
+    const struct writing *writing = req->state;
     const struct zd_settings *settings = &req->server->config->settings;
     const uint64_t chunk_bytes =
         zd_request_node(req)->layout->level[writing->ask.level].chunk_bytes;
@@ -393,7 +388,7 @@ static enum zd_next step_body(struct zd_request *req)
 /* The body, and what it becomes; of a chunk within a shard, the shard before and after. */
 static uint64_t held_bytes(const struct zd_request *req)
 {
-    const struct writing *writing = writing_of(req);
+    const struct writing *writing = req->state;
     const struct zd_layout *layout = zd_request_node(req)->layout;
     const uint64_t object_max = req->server->config->settings.limits_object_bytes;
     const uint64_t body = req->upload.has_length ? req->upload.length : body_max(req);
@@ -410,7 +405,7 @@ static uint64_t held_bytes(const struct zd_request *req)
 /* A length that is known to be wrong is refused before the first byte comes. */
 static bool length_is_possible(struct zd_request *req)
 {
-    const struct writing *writing = writing_of(req);
+    const struct writing *writing = req->state;
     const uint64_t chunk_bytes =
         zd_request_node(req)->layout->level[writing->ask.level].chunk_bytes;
     const uint64_t found = req->upload.length;
@@ -428,7 +423,7 @@ static bool length_is_possible(struct zd_request *req)
 
 static enum zd_next step_plan(struct zd_request *req)
 {
-    const struct writing *writing = writing_of(req);
+    const struct writing *writing = req->state;
     if (zd_node_check_writable(req) || !parse(req) ||
         (!writing->is_erase && !length_is_possible(req))) {
         return ZD_DONE;
@@ -459,34 +454,23 @@ static bool judge_head(struct zd_request *req)
     return false;
 }
 
-/* False: the request is answered. */
-static bool begin(struct zd_request *req, enum zd_edit_kind kind)
+static enum zd_next step_begin(struct zd_request *req)
 {
-    struct writing *writing = zd_request_new_state(req, sizeof *writing, leave);
     struct zd_error err = {0};
-    if (writing == NULL) {
-        return false;
-    }
-    zd_task_init(&writing->task, req, verify, release);
-    writing->is_erase = kind == ZD_EDIT_ERASE;
-    if (zd_params_flag(&req->params, "dry_run", false, &writing->is_dry, &err) != ZD_OK) {
-        (void)zd_respond_error(req, "bad_parameter", &err);
-        return false;
-    }
-    return true;
-}
-
-static enum zd_next step_put(struct zd_request *req)
-{
-    if (!judge_head(req) || !begin(req, ZD_EDIT_ENCODED)) {
+    const bool is_erase = strcmp(req->method, "DELETE") == 0;
+    if (!is_erase && !judge_head(req)) {
         return ZD_DONE;
     }
+    struct writing *writing = zd_request_new_state(req, sizeof *writing, leave);
+    if (writing == NULL) {
+        return ZD_DONE;
+    }
+    zd_task_init(&writing->task, req, verify, release);
+    writing->is_erase = is_erase;
+    if (zd_params_flag(&req->params, "dry_run", false, &writing->is_dry, &err) != ZD_OK) {
+        return zd_respond_error(req, "bad_parameter", &err);
+    }
     return zd_request_want_node(req, step_plan);
-}
-
-static enum zd_next step_delete(struct zd_request *req)
-{
-    return begin(req, ZD_EDIT_ERASE) ? zd_request_want_node(req, step_plan) : ZD_DONE;
 }
 
 static const char *const put_params[] = {"index", "decoded", "level", "dry_run", NULL};
@@ -495,13 +479,13 @@ static const char *const delete_params[] = {"index", "level", "dry_run", NULL};
 static const struct zd_route routes[] = {
     {.method = "PUT",
         .path = "/v1/datasets/{d}/chunks/{path}",
-        .first = step_put,
+        .first = step_begin,
         .params = put_params,
         .needs_writable = true,
         .streams_body = true},
     {.method = "DELETE",
         .path = "/v1/datasets/{d}/chunks/{path}",
-        .first = step_delete,
+        .first = step_begin,
         .params = delete_params,
         .needs_writable = true},
 };

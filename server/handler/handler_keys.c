@@ -197,13 +197,6 @@ static enum zd_next step_list(struct zd_request *req)
         INDEX_PAGE, &keys->list);
 }
 
-static enum zd_next begin_index(struct zd_request *req)
-{
-    begin_page(req, &keys_of(req)->page);
-    req->step = step_list;
-    return ZD_NEXT;
-}
-
 /* Redirect to the same name with a slash; relative, so that it works behind any proxy. */
 static enum zd_next redirect_to_directory(struct zd_request *req)
 {
@@ -429,7 +422,9 @@ static enum zd_next step_begin(struct zd_request *req)
     zd_text_init(&keys->page, req->server->config->settings.limits_tree_bytes);
     zd_text_init(&keys->after, NAME_BYTES_MAX);
     if (req->path_ends_in_slash) {
-        return begin_index(req);
+        begin_page(req, &keys->page);
+        req->step = step_list;
+        return ZD_NEXT;
     }
     if (req->path[0] == '\0') {
         return redirect_to_directory(req);

@@ -438,7 +438,7 @@ static bool judge_head(struct zd_request *req)
     return zd_body_is_plain(req);
 }
 
-static enum zd_next begin(struct zd_request *req, enum zd_metadata_kind kind)
+static enum zd_next step_begin(struct zd_request *req)
 {
     if (!judge_head(req)) {
         return ZD_DONE;
@@ -451,27 +451,17 @@ static enum zd_next begin(struct zd_request *req, enum zd_metadata_kind kind)
     change->dataset = zd_dataset_ref(req->dataset);
     change->key = (struct zd_key_lock){
         .wait = zd_machine_wait(&req->machine), .dataset = req->dataset, .key = req->path};
-    change->is_erase = kind == ZD_METADATA_ERASE_KEY;
-    change->input.kind = kind;
+    change->is_erase = strcmp(req->method, "DELETE") == 0;
+    change->input.kind = change->is_erase ? ZD_METADATA_ERASE_KEY : ZD_METADATA_PUT_KEY;
     req->step = step_found;
     return zd_key_lock_find(&change->key);
-}
-
-static enum zd_next step_put(struct zd_request *req)
-{
-    return begin(req, ZD_METADATA_PUT_KEY);
-}
-
-static enum zd_next step_delete(struct zd_request *req)
-{
-    return begin(req, ZD_METADATA_ERASE_KEY);
 }
 
 static const struct zd_route routes[] = {
     {
         .method = "PUT",
         .path = "/zarr/{d}/{key}",
-        .first = step_put,
+        .first = step_begin,
         .params = NULL, /* unknown ones are ignored: clients add their own */
         .collapse_slashes = true,
         .needs_writable = true,
@@ -480,7 +470,7 @@ static const struct zd_route routes[] = {
     {
         .method = "DELETE",
         .path = "/zarr/{d}/{key}",
-        .first = step_delete,
+        .first = step_begin,
         .params = NULL,
         .collapse_slashes = true,
         .needs_writable = true,

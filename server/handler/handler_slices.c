@@ -11,19 +11,13 @@
 #include "server/slice/slice.h"
 
 static zd_step step_band;
-static zd_step step_give;
 static zd_step step_given;
-
-static struct zd_slice *slice_of(const struct zd_request *req)
-{
-    return req->state;
-}
 
 static enum zd_status describe(
     struct zd_slice_read *read, struct zd_representation *ret_answer, struct zd_error *err)
 {
     const struct zd_request *req = read->task.req;
-    const struct zd_slice *slice = slice_of(req);
+    const struct zd_slice *slice = req->state;
     *ret_answer = (struct zd_representation){
         .media_type = slice->format->media_type,
         .length_is_known = slice->length_is_known,
@@ -34,16 +28,13 @@ static enum zd_status describe(
         /* Encoding starts at the beginning, so a range would save nothing. */
         ret_answer->accepts_ranges = !zd_format_encodes(slice->format);
     }
-    if (zd_headers_give(&slice->read.headers, ret_answer) != ZD_OK) {
-        return zd_fail(err, ZD_NO_MEMORY, "no memory for the headers of the answer");
-    }
-    return ZD_OK;
+    return zd_headers_give(&slice->read.headers, ret_answer, err);
 }
 
 /* The number of absent chunks is not known yet: no Zarr-Chunks. */
 static enum zd_next open_stream(struct zd_request *req)
 {
-    struct zd_slice *slice = slice_of(req);
+    struct zd_slice *slice = req->state;
     struct zd_representation answer;
     struct zd_error err = {0};
     if (describe(&slice->read, &answer, &err) != ZD_OK) {
@@ -57,7 +48,7 @@ static enum zd_next open_stream(struct zd_request *req)
 
 static enum zd_next step_respond(struct zd_request *req)
 {
-    struct zd_slice *slice = slice_of(req);
+    struct zd_slice *slice = req->state;
     struct zd_representation answer;
     struct zd_error err = {0};
     if (slice->is_streamed) {
@@ -79,7 +70,7 @@ static enum zd_next step_respond(struct zd_request *req)
 
 static enum zd_next step_read(struct zd_request *req)
 {
-    struct zd_slice *slice = slice_of(req);
+    struct zd_slice *slice = req->state;
     struct zd_error err = {0};
     if (slice->read.is_tagless) { /* no range of a body without a tag */
         zd_slice_uncut(slice);
@@ -94,7 +85,7 @@ static enum zd_next step_read(struct zd_request *req)
 /* Memory is admitted before it is allocated. */
 static enum zd_next step_admit(struct zd_request *req)
 {
-    const struct zd_slice *slice = slice_of(req);
+    const struct zd_slice *slice = req->state;
     const uint64_t bytes = zd_slice_held_bytes(slice);
     return zd_slice_is_large(slice) ? zd_admit_want_stream(req, bytes, step_read)
                                     : zd_admit_want(req, bytes, step_read);
@@ -102,7 +93,7 @@ static enum zd_next step_admit(struct zd_request *req)
 
 static enum zd_next step_band(struct zd_request *req)
 {
-    struct zd_slice *slice = slice_of(req);
+    struct zd_slice *slice = req->state;
     struct zd_error err = {0};
     bool is_over;
     if (slice->is_streamed &&
@@ -119,7 +110,7 @@ static enum zd_next step_band(struct zd_request *req)
 /* A band of a stream is complete: it is encoded piece by piece, or sent as it is. */
 static enum zd_next step_give(struct zd_request *req)
 {
-    struct zd_slice *slice = slice_of(req);
+    struct zd_slice *slice = req->state;
     if (!zd_format_encodes(slice->format)) {
         return step_given(req);
     }
@@ -137,7 +128,7 @@ static enum zd_next step_give(struct zd_request *req)
 /* The head goes out with the first bytes, so that earlier failures still have a status. */
 static enum zd_next step_given(struct zd_request *req)
 {
-    struct zd_slice *slice = slice_of(req);
+    struct zd_slice *slice = req->state;
     struct zd_error err = {0};
     if (!zd_stream_is_open(&req->stream) && open_stream(req) == ZD_DONE) {
         return ZD_DONE;
@@ -153,21 +144,23 @@ static enum zd_next step_given(struct zd_request *req)
 static enum zd_status judge_restart(const struct zd_slice_read *read, struct zd_error *err)
 {
     const struct zd_request *req = read->task.req;
+    const struct zd_slice *slice = req->state;
     const bool is_sent = zd_stream_is_open(&req->stream);
-    return is_sent || (slice_of(req)->is_streamed && read->is_tagless)
+    return is_sent || (slice->is_streamed && read->is_tagless)
                ? zd_fail(err, ZD_STORE, "a stored object was replaced while it was read")
                : ZD_OK;
 }
 
 static enum zd_next step_made(struct zd_request *req)
 {
-    req->step = slice_of(req)->is_streamed ? step_give : step_band;
+    const struct zd_slice *slice = req->state;
+    req->step = slice->is_streamed ? step_give : step_band;
     return ZD_NEXT;
 }
 
 static enum zd_next apply_range(struct zd_request *req, const struct zd_representation *answer)
 {
-    struct zd_slice *slice = slice_of(req);
+    struct zd_slice *slice = req->state;
     uint64_t first;
     uint64_t len;
     zd_slice_uncut(slice);
@@ -209,7 +202,7 @@ static bool is_streamed_with_tag(const struct zd_slice *slice)
 
 static enum zd_next step_prepare(struct zd_request *req)
 {
-    struct zd_slice *slice = slice_of(req);
+    struct zd_slice *slice = req->state;
     struct zd_error err = {0};
     if (zd_slice_prepare(slice, &err) != ZD_OK) {
         return zd_slice_read_fail(req, &err);
@@ -221,7 +214,7 @@ static enum zd_next step_prepare(struct zd_request *req)
 
 static enum zd_next step_plan(struct zd_request *req)
 {
-    struct zd_slice *slice = slice_of(req);
+    struct zd_slice *slice = req->state;
     struct zd_error err = {0};
     const char *code;
     if (zd_slice_read_select(&slice->read, &code, &err) != ZD_OK) {

@@ -92,10 +92,7 @@ static enum zd_status describe(
     zd_headers_done(&read->headers);
     zd_headers_init(&read->headers);
     zd_headers_add_warnings(&read->headers, &read->node->meta->faults, &listing);
-    if (zd_headers_give(&read->headers, ret_answer) != ZD_OK) {
-        return zd_fail(err, ZD_NO_MEMORY, "no memory for the headers of the answer");
-    }
-    return ZD_OK;
+    return zd_headers_give(&read->headers, ret_answer, err);
 }
 
 /* An element as a number. A float has all its digits, so that it compares with the mean. */

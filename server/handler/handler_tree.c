@@ -52,11 +52,6 @@ static zd_step step_rows;
 static zd_step step_walked;
 static zd_step step_respond;
 
-static struct listing *listing_of(const struct zd_request *req)
-{
-    return req->state;
-}
-
 static void render(struct zd_task *task)
 {
     struct listing *listing = ZD_CONTAINER(task, struct listing, task);
@@ -76,7 +71,7 @@ static void release(struct zd_task *task)
 
 static void leave(struct zd_request *req)
 {
-    struct listing *listing = listing_of(req);
+    struct listing *listing = req->state;
     zd_walk_release(&listing->walk);
     zd_task_leave(&listing->task);
 }
@@ -254,7 +249,7 @@ static bool visit(struct zd_walk_want *want, const struct zd_walk_node *found)
 
 static enum zd_next walk(struct zd_request *req)
 {
-    struct listing *listing = listing_of(req);
+    struct listing *listing = req->state;
     const struct zd_tree_ask *ask = &listing->tree.ask;
     listing->walk = (struct zd_walk_want){
         .wait = zd_machine_wait(&req->machine),
@@ -281,8 +276,9 @@ static bool is_stored_fresh(const struct zd_request *req)
  */
 static bool refuse_start(struct zd_request *req)
 {
+    const struct listing *listing = req->state;
     const struct zd_meta *meta = zd_request_node(req)->meta;
-    if (listing_of(req)->tree.ask.format != ZD_TREE_ZARR) {
+    if (listing->tree.ask.format != ZD_TREE_ZARR) {
         return false;
     }
     struct zd_problem problem = {
@@ -301,7 +297,7 @@ static bool refuse_start(struct zd_request *req)
 
 static enum zd_next look_above(struct zd_request *req, bool is_stored)
 {
-    struct listing *listing = listing_of(req);
+    struct listing *listing = req->state;
     struct zd_tree_ask *ask = &listing->tree.ask;
     ask->is_stored = is_stored;
     ZD_SCOPED_TEXT(way, SIZE_MAX);
@@ -338,7 +334,7 @@ static enum zd_next step_gather(struct zd_request *req)
 /* The groups above the first row are known: those below are met on the way. */
 static enum zd_next step_rows(struct zd_request *req)
 {
-    struct listing *listing = listing_of(req);
+    struct listing *listing = req->state;
     const struct zd_node *node = zd_request_node(req);
     listing->tree.above = req->parent_groups.groups;
     req->parent_groups.groups = (struct zd_parent_groups){0};
@@ -375,7 +371,7 @@ static uint64_t n_rows(const struct listing *listing)
 
 static enum zd_next step_render(struct zd_request *req)
 {
-    struct listing *listing = listing_of(req);
+    struct listing *listing = req->state;
     req->step = step_respond;
     return zd_task_run(&listing->task, n_rows(listing) * RENDER_NS);
 }
@@ -383,7 +379,7 @@ static enum zd_next step_render(struct zd_request *req)
 /* The nodes are known, and with them the tag: an unchanged listing is not made again. */
 static enum zd_next step_walked(struct zd_request *req)
 {
-    struct listing *listing = listing_of(req);
+    struct listing *listing = req->state;
     if (listing->status == ZD_OK && listing->walk.wait.status != ZD_OK) {
         listing->status = listing->walk.wait.status;
         listing->err = listing->walk.wait.err;
@@ -403,7 +399,7 @@ static enum zd_next step_walked(struct zd_request *req)
 
 static enum zd_next step_respond(struct zd_request *req)
 {
-    struct listing *listing = listing_of(req);
+    struct listing *listing = req->state;
     if (listing->status != ZD_OK) {
         return zd_respond_error(req, NULL, &listing->err);
     }
