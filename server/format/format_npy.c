@@ -100,12 +100,12 @@ struct head {
 static enum zd_status bad(const struct head *head, const char *expected, struct zd_error *err)
 {
     const size_t n_left = (size_t)(head->scan.end - head->scan.at);
-    const enum zd_status told =
+    const enum zd_status failed =
         zd_fail(err, ZD_INVALID, "the npy header is malformed at byte %zu: expected %s",
             zd_scan_position(&head->scan), expected);
     zd_fact_expected(err, "%s", expected);
     zd_fact_found(err, "%.*s", (int)zd_min_u64(n_left, WORD_BYTES_MAX), head->scan.at);
-    return told;
+    return failed;
 }
 
 static enum zd_status expect(struct head *head, char c, const char *what, struct zd_error *err)
@@ -148,12 +148,12 @@ static enum zd_status read_descr(struct head *head, struct zd_error *err)
     const bool has_order = is_order(order);
     const struct zd_span type = {.ptr = found.ptr + has_order, .len = found.len - has_order};
     if (!zd_span_is(type, wanted.at + 1)) {
-        const enum zd_status told = zd_fail(err, ZD_INVALID,
+        const enum zd_status failed = zd_fail(err, ZD_INVALID,
             "the npy file has elements of type %.*s, the array has %s (%s)", (int)found.len,
             (const char *)found.ptr, wanted.at, head->dtype->name);
         zd_fact_expected(err, "%s", wanted.at);
         zd_fact_found(err, "%.*s", (int)found.len, (const char *)found.ptr);
-        return told;
+        return failed;
     }
     head->to->is_swapped = order == '>' && head->dtype->unit_bytes > 1;
     return ZD_OK;
@@ -239,11 +239,11 @@ static enum zd_status read_dictionary(struct head *head, struct zd_error *err)
 
 static enum zd_status bad_magic(struct zd_error *err)
 {
-    const enum zd_status told = zd_fail(err, ZD_INVALID,
+    const enum zd_status failed = zd_fail(err, ZD_INVALID,
         "the body is not an npy file: it does not begin with \\x93NUMPY and version 1.0, 2.0 or "
         "3.0");
     zd_fact_expected(err, "\\x93NUMPY, version 1.0, 2.0 or 3.0");
-    return told;
+    return failed;
 }
 
 static enum zd_status need(size_t n, struct zd_body_head *ret_head)
@@ -273,10 +273,10 @@ static enum zd_status npy_read_head(const struct zd_dtype *dtype, struct zd_span
     const uint8_t *at = bytes.ptr + BEFORE_LENGTH;
     const size_t len = major == 1 ? zd_load_u16(at) : zd_load_u32(at);
     if (len > ZD_BODY_HEAD_MAX - from) {
-        const enum zd_status told = zd_fail(err, ZD_INVALID,
+        const enum zd_status failed = zd_fail(err, ZD_INVALID,
             "the npy header has %zu bytes; the limit is %zu", len, ZD_BODY_HEAD_MAX - from);
         zd_fact_limit(err, ZD_BODY_HEAD_MAX - from, len);
-        return told;
+        return failed;
     }
     if (bytes.len < from + len) {
         return need(from + len, ret_head);

@@ -2,7 +2,6 @@
 #include "core/base/emit.h"
 #include "server/describe/node_json.h"
 #include "server/request/body.h"
-#include "server/request/connection.h"
 #include "server/request/handler.h"
 #include "server/request/respond.h"
 #include "server/slice/slice_write.h"
@@ -44,19 +43,6 @@ static enum zd_next step_respond(struct zd_request *req)
 
 /* ---- the request ---- */
 
-static enum zd_next refuse_type(struct zd_request *req, const char *content_type)
-{
-    const char *allowed[ZD_SLICE_BODY_TYPES_MAX];
-    struct zd_error err = {0};
-    zd_slice_body_types(allowed);
-    err.status =
-        zd_fail(&err, ZD_UNSUPPORTED, "media type %s is not supported for elements", content_type);
-    zd_fact_found(&err, "%s", content_type);
-    const struct zd_problem problem = {
-        .code = "unsupported_media_type", .err = &err, .allowed = allowed};
-    return zd_respond_problem(req, &problem);
-}
-
 static enum zd_status read_query(const struct zd_params *params, struct zd_slice_params *ask,
     const char **ret_code, struct zd_error *err)
 {
@@ -73,20 +59,14 @@ static enum zd_next step_put(struct zd_request *req)
 {
     struct zd_error err = {0};
     const char *code = NULL;
-    const char *content_type = zd_connection_header(req, "Content-Type");
-    const struct zd_format *format = zd_slice_body_format(content_type);
-    if (format == NULL) {
-        return refuse_type(req, content_type);
-    }
-    if (!zd_body_is_plain(req)) {
+    const struct zd_format *format = zd_slice_body_format(req);
+    if (format == NULL || !zd_body_is_plain(req)) {
         return ZD_DONE;
     }
     struct zd_slice_write *write = zd_slice_write_new(req, format, step_respond);
     if (write == NULL) {
-        return zd_respond_no_memory(req, "the request");
+        return ZD_DONE;
     }
-    req->state = write;
-    req->state_free = zd_slice_write_leave;
     if (read_query(&req->params, &write->ask, &code, &err) != ZD_OK) {
         return zd_respond_error(req, code, &err);
     }

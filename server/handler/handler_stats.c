@@ -326,14 +326,10 @@ static enum zd_status check_limit(const struct stats *stats, struct zd_error *er
     const uint64_t most = stats->read.node->dataset->server->config->settings.limits_stats_bytes;
     const struct zd_slice_view view = zd_slice_read_view(&stats->read);
     const uint64_t n = zd_slice_view_bytes(&view);
-    if (n <= most) {
-        return ZD_OK;
-    }
-    const enum zd_status failed =
-        zd_fail(err, ZD_TOO_LARGE, "the selection has %llu bytes; limits.stats_bytes is %llu",
-            (unsigned long long)n, (unsigned long long)most);
-    zd_fact_limit(err, most, n);
-    return failed;
+    return n <= most ? ZD_OK
+                     : zd_fail_limit(err, most, n,
+                           "the selection has %llu bytes; limits.stats_bytes is %llu",
+                           (unsigned long long)n, (unsigned long long)most);
 }
 
 /* Parse the query, and judge it against the array and the limits. */

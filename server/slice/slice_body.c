@@ -5,34 +5,46 @@
 
 #include "core/base/num.h"
 #include "server/request/body.h"
+#include "server/request/connection.h"
+#include "server/request/respond.h"
 #include "server/runtime/server.h"
 
 #define DEFAULT_TYPE   "application/octet-stream"
+#define TYPES_MAX      8           /* media types that can be read */
 #define PIECE_BYTES    (16U << 10) /* of text that is read at once */
 #define WANT_PART      2           /* of the window, received at once */
 #define LIST_BYTES_MAX 1024        /* 32 numbers of 20 digits */
 
-const struct zd_format *zd_slice_body_format(const char *content_type)
+static void refuse_type(struct zd_request *req, const char *content_type)
 {
-    const char *wanted = content_type == NULL ? DEFAULT_TYPE : content_type;
+    const char *allowed[TYPES_MAX + 1] = {NULL};
+    struct zd_error err = {0};
+    size_t n = 0;
+    for (size_t i = 0; zd_formats[i] != NULL && n < TYPES_MAX; i++) {
+        if (zd_format_is_readable(zd_formats[i])) {
+            allowed[n++] = zd_formats[i]->media_type;
+        }
+    }
+    err.status =
+        zd_fail(&err, ZD_UNSUPPORTED, "media type %s is not supported for elements", content_type);
+    zd_fact_found(&err, "%s", content_type);
+    const struct zd_problem problem = {
+        .code = "unsupported_media_type", .err = &err, .allowed = allowed};
+    zd_respond_problem(req, &problem);
+}
+
+const struct zd_format *zd_slice_body_format(struct zd_request *req)
+{
+    const char *sent = zd_connection_header(req, "Content-Type");
+    const char *type = sent == NULL ? DEFAULT_TYPE : sent;
     for (size_t i = 0; zd_formats[i] != NULL; i++) {
         if (zd_format_is_readable(zd_formats[i]) &&
-            zd_body_is_type(wanted, zd_formats[i]->media_type)) {
+            zd_body_is_type(type, zd_formats[i]->media_type)) {
             return zd_formats[i];
         }
     }
+    refuse_type(req, type);
     return NULL;
-}
-
-void zd_slice_body_types(const char *ret_types[ZD_SLICE_BODY_TYPES_MAX])
-{
-    size_t n = 0;
-    for (size_t i = 0; zd_formats[i] != NULL && n + 1 < ZD_SLICE_BODY_TYPES_MAX; i++) {
-        if (zd_format_is_readable(zd_formats[i])) {
-            ret_types[n++] = zd_formats[i]->media_type;
-        }
-    }
-    ret_types[n] = NULL;
 }
 
 void zd_slice_body_init(struct zd_slice_body *body, struct zd_request *req,

@@ -34,13 +34,9 @@ struct zd_slice_body {
     uint64_t n_swapped; /* elements of those whose units are in order */
 };
 
-/** The format that a Content-Type names, raw without a Content-Type; NULL: none that can be read.
- */
-const struct zd_format *zd_slice_body_format(const char *content_type);
-
-/** The media types of all formats that can be read, ended by NULL. */
-#define ZD_SLICE_BODY_TYPES_MAX 8
-void zd_slice_body_types(const char *ret_types[ZD_SLICE_BODY_TYPES_MAX]);
+/** The format that the Content-Type of a request names, raw without one. @return NULL: it cannot be
+ * read, and the request is answered */
+const struct zd_format *zd_slice_body_format(struct zd_request *req);
 
 /** Begin. Holds no memory yet. */
 void zd_slice_body_init(struct zd_slice_body *body, struct zd_request *req,

@@ -88,8 +88,7 @@ static enum zd_status bad_shape(const struct value *value, struct zd_error *err)
             err, value->at.text, "at most 32 lengths, such as [10,5] or \"10,5\"", value->json);
     }
     const enum zd_status status =
-        zd_fail(err, ZD_INVALID, "expected_shape must be a list of at most 32 lengths");
-    zd_fact_name(err, "expected_shape");
+        zd_fail_name(err, "expected_shape", "expected_shape must be a list of at most 32 lengths");
     zd_fact_expected(err, "lengths, such as 10,5");
     return status;
 }
@@ -403,9 +402,8 @@ enum zd_status zd_slice_params_find_append(const struct zd_slice_params *ask,
         return ZD_OK;
     }
     const enum zd_status failed =
-        zd_fail(err, ZD_INVALID, "append=%.*s: the array has no such dimension; its rank is %u",
+        zd_fail_name(err, "append", "append=%.*s: the array has no such dimension; its rank is %u",
             shown, (const char *)name.ptr, meta->grid.rank);
-    zd_fact_name(err, "append");
     zd_fact_expected(err, "the name of a dimension, or a number below %u", meta->grid.rank);
     zd_fact_found(err, "%.*s", shown, (const char *)name.ptr);
     return failed;

@@ -159,8 +159,7 @@ static enum zd_next step_choose_level(struct zd_request *req)
 static enum zd_next refuse_parameter(struct zd_request *req, const char *name, const char *text)
 {
     struct zd_error err = {0};
-    err.status = zd_fail(&err, ZD_INVALID, "%s", text);
-    zd_fact_name(&err, name);
+    err.status = zd_fail_name(&err, name, "%s", text);
     return zd_respond_error(req, "bad_parameter", &err);
 }
 

@@ -39,12 +39,10 @@ enum zd_status zd_slice_view_check(
     if (n <= limit) {
         return ZD_OK;
     }
-    const enum zd_status failed = zd_fail(err, ZD_TOO_LARGE, "the slice %s %llu %s; %s is %llu",
+    return zd_fail_limit(err, limit, n, "the slice %s %llu %s; %s is %llu",
         has_bytes_left ? "covers" : "has", (unsigned long long)n,
         has_bytes_left ? "chunks" : "bytes", has_bytes_left ? "limits.slice_chunks" : setting,
         (unsigned long long)limit);
-    zd_fact_limit(err, limit, n);
-    return failed;
 }
 
 /* ---- pieces ---- */

@@ -552,20 +552,6 @@ static void release(struct zd_task *task)
     zd_free(write);
 }
 
-struct zd_slice_write *zd_slice_write_new(
-    struct zd_request *req, const struct zd_format *format, zd_step *respond)
-{
-    struct zd_slice_write *write = zd_alloc_zero(1, sizeof *write);
-    if (write != NULL) {
-        zd_task_init(&write->task, req, sum, release);
-        zd_slice_params_init(&write->ask, req->server);
-        write->format = format;
-        write->respond = respond;
-        write->place.state = LOCK;
-    }
-    return write;
-}
-
 static void end(struct zd_slice_write *write)
 {
     give_back(write);
@@ -577,7 +563,7 @@ static void commit_ended(struct zd_wait *wait)
     end(ZD_CONTAINER(wait, struct zd_slice_write, commit.wait));
 }
 
-void zd_slice_write_leave(struct zd_request *req)
+static void leave(struct zd_request *req)
 {
     struct zd_slice_write *write = req->state;
     if (zd_commit_is_under_way(&write->commit)) {
@@ -585,4 +571,18 @@ void zd_slice_write_leave(struct zd_request *req)
         return;
     }
     end(write);
+}
+
+struct zd_slice_write *zd_slice_write_new(
+    struct zd_request *req, const struct zd_format *format, zd_step *respond)
+{
+    struct zd_slice_write *write = zd_request_new_state(req, sizeof *write, leave);
+    if (write != NULL) {
+        zd_task_init(&write->task, req, sum, release);
+        zd_slice_params_init(&write->ask, req->server);
+        write->format = format;
+        write->respond = respond;
+        write->place.state = LOCK;
+    }
+    return write;
 }

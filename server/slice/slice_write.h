@@ -66,9 +66,10 @@ struct zd_slice_write {
 };
 
 /**
- * A state for the request; left with zd_slice_write_leave. The caller sets `ask`, then the request
- * goes on with zd_slice_write_step.
- * @return NULL: no memory
+ * Make the state of the request. The caller sets `ask`, then the request goes on with
+ * zd_slice_write_step. When the request ends, what has not begun is given up, and what is being
+ * committed goes on.
+ * @return NULL: the request is answered, for want of memory
  */
 struct zd_slice_write *zd_slice_write_new(
     struct zd_request *req, const struct zd_format *format, zd_step *respond);
@@ -78,8 +79,5 @@ zd_step zd_slice_write_step;
 
 /** The tag of the stored slice, in the body's format. */
 void zd_slice_write_tag(const struct zd_slice_write *write, char to[ZD_TAG_BYTES]);
-
-/** The request has ended: what has not begun is given up, what is being committed goes on. */
-void zd_slice_write_leave(struct zd_request *req);
 
 #endif
