@@ -25,7 +25,6 @@
 #include "server/runtime/server.h"
 #include "server/data/shard_lookup.h"
 
-#define RESTARTS_MAX   4          /* for an object that is replaced again and again */
 #define SPAN_CHUNK_MIN (16 << 10) /* smaller chunks are read whole: that costs no more */
 #define SPAN_SHARE     2 /* a span is read alone when it is no more than 1/2 of its chunk */
 
@@ -81,10 +80,10 @@ static enum zd_next step_place(struct chunk_load *load);
 /* The object is of another generation than the place or the index was found in. */
 static enum zd_next restart(struct chunk_load *load)
 {
-    if (load->n_restarts == RESTARTS_MAX) {
+    if (load->n_restarts == ZD_RESTARTS_MAX) {
         load->flight.status = zd_fail(&load->flight.err, ZD_STORE,
             "chunk %s: the object was replaced while it was read, %d times in a row", load->key,
-            RESTARTS_MAX + 1);
+            ZD_RESTARTS_MAX + 1);
         return ZD_DONE;
     }
     load->n_restarts++;

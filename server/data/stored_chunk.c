@@ -9,8 +9,6 @@
 #include "server/data/range_read.h"
 #include "server/data/shard_lookup.h"
 
-#define RESTARTS_MAX 4 /* for an object that is replaced again and again */
-
 struct load {
     struct zd_machine machine;
     struct zd_stored_chunk_want *want;
@@ -77,10 +75,10 @@ static enum zd_next step_inner_again(struct load *load, struct zd_wait *wait)
 {
     load->place.gone = load->place.stat.generation;
     load->step = step_inner;
-    if (load->n_restarts == RESTARTS_MAX) {
+    if (load->n_restarts == ZD_RESTARTS_MAX) {
         wait->status = zd_fail(&wait->err, ZD_STORE,
             "chunk %s: the object was replaced while it was read, %d times in a row", load->key,
-            RESTARTS_MAX + 1);
+            ZD_RESTARTS_MAX + 1);
         return answer(load, wait, &load->range.bytes, &load->place.stat);
     }
     load->n_restarts++;

@@ -19,7 +19,6 @@
 #include "server/runtime/server.h"
 
 #define LIST_BYTES_MAX      1024 /* 32 numbers of 20 digits */
-#define RESTARTS_MAX        4    /* for a shard that is replaced again and again */
 #define SELECTION_BYTES_MAX 4096
 #define ANSWER_BYTES_MAX    (UINT64_C(64) << 20)
 
@@ -214,7 +213,7 @@ static enum zd_next step_place(struct zd_request *req)
 {
     struct chunk *chunk = req->state;
     struct zd_place_want *place = &chunk->place;
-    if (place->wait.status == ZD_PRECONDITION && chunk->n_restarts++ < RESTARTS_MAX) {
+    if (place->wait.status == ZD_PRECONDITION && chunk->n_restarts++ < ZD_RESTARTS_MAX) {
         place->gone = place->stat.generation;
         return want_place(req);
     }

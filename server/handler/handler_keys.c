@@ -15,7 +15,6 @@
 #define KEPT_BYTES_MAX  (256U << 10) /* larger objects are not kept as prepared answers */
 #define WHOLE_BYTES_MAX (64U << 10)  /* of larger objects only the range asked for is read */
 #define INDEX_PAGE      10000        /* entries listed at once: each time costs the directory */
-#define RESTARTS_MAX    3            /* for an object that is replaced again and again */
 #define LOCATION_MAX    1024         /* a name of 255 bytes, each of them encoded */
 #define NAME_BYTES_MAX  ZD_KEY_BYTES_MAX
 
@@ -241,12 +240,12 @@ static enum zd_next step_status(struct zd_request *req);
 static enum zd_next restart(struct zd_request *req)
 {
     struct keys *keys = keys_of(req);
-    if (keys->n_restarts == RESTARTS_MAX) {
+    if (keys->n_restarts == ZD_ANSWER_RESTARTS_MAX) {
         struct zd_error err = {0};
         err.status = zd_fail(&err, ZD_STORE,
             "%s: the object was replaced while it was read, "
             "%d times in a row",
-            req->path, RESTARTS_MAX + 1);
+            req->path, ZD_ANSWER_RESTARTS_MAX + 1);
         return zd_respond_error(req, NULL, &err);
     }
     keys->n_restarts++;

@@ -27,8 +27,6 @@
 #include "server/write/metadata.h"
 #include "server/write/store_write.h"
 
-#define TRIES_MAX 16 /* for documents that others change again and again */
-
 struct change {
     struct zd_task task;        /* judges the bytes of a chunk */
     struct zd_dataset *dataset; /* a reference */
@@ -172,7 +170,7 @@ static enum zd_next refuse_document(struct zd_request *req)
     const struct zd_metadata_want *metadata = &change->metadata;
     const struct zd_error *err = &metadata->wait.err;
     if (metadata->wait.status == ZD_PRECONDITION && zd_request_is_conditional(req) &&
-        ++change->n_tries < TRIES_MAX) {
+        ++change->n_tries < ZD_TRIES_MAX) {
         req->step = step_condition; /* another writer came first: judge the new state */
         return ZD_NEXT;
     }

@@ -4,6 +4,11 @@
 
 #include "server/runtime/wait.h"
 
+/* How often steps begin again when other processes keep changing what they read or write. */
+#define ZD_RESTARTS_MAX        4  /* reading a stored object */
+#define ZD_ANSWER_RESTARTS_MAX 3  /* reading the objects of one answer */
+#define ZD_TRIES_MAX           16 /* writing, the first time included */
+
 struct zd_store_op;
 
 /**

@@ -7,8 +7,6 @@
 #include "server/request/respond.h"
 #include "server/runtime/server.h"
 
-#define RESTARTS_MAX 3 /* then the array is read without regard to changes */
-
 static zd_step step_arrived;
 
 static void leave(struct zd_request *req)
@@ -250,7 +248,8 @@ static enum zd_next restart(struct zd_request *req)
     zd_fetch_release(&read->fetch);
     zd_seen_objects_forget(&read->seen);
     read->n_restarts++;
-    read->is_tagless = read->n_restarts > RESTARTS_MAX;
+    /* Then the array is read without regard to changes. */
+    read->is_tagless = read->n_restarts > ZD_ANSWER_RESTARTS_MAX;
     req->step = read->is_surveyed && !read->is_tagless ? zd_slice_read_survey : read->kind->begin;
     return ZD_NEXT;
 }

@@ -12,8 +12,7 @@
 #include "server/runtime/server.h"
 
 #define APPEND_NAME    ZD_TEMP_PREFIX "append/" /* and the array's path: held like a key */
-#define TRIES_MAX      16
-#define KEYS_BYTES_MAX 160 /* of those that an error names */
+#define KEYS_BYTES_MAX 160                      /* of those that an error names */
 
 enum state {
     IDLE,
@@ -355,7 +354,7 @@ static enum outcome judge_growth(struct zd_commit *commit)
         commit->document_has_changed = true;
         return NEXT;
     }
-    if (status == ZD_PRECONDITION && ++commit->n_tries < TRIES_MAX) {
+    if (status == ZD_PRECONDITION && ++commit->n_tries < ZD_TRIES_MAX) {
         return AGAIN;
     }
     if (status == ZD_PRECONDITION && !change->is_stored) {

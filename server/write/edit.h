@@ -4,7 +4,7 @@
  * - The caller holds ZD_LOCK_CHUNKS (or _APPEND) of the array's path, has read the node under it,
  *   and keeps the lock until the edit has ended or is released (zd_edit_give_up).
  * - The edit locks the object. Every write has the store's precondition: when another process was
- *   faster, the edit is made again on what that process wrote, at most ZD_EDIT_TRIES_MAX times; but
+ *   faster, the edit is made again on what that process wrote, at most ZD_TRIES_MAX times; but
  *   an edit with a condition of its own fails with ZD_PRECONDITION.
  * - An edit that covers the object (zd_rewrite_edit_is_whole) writes it without reading.
  * - The dataset and the array decide whether chunks of nothing but the fill value are stored.
@@ -19,8 +19,6 @@
 #include "core/store/store.h"
 #include "server/data/catalog.h"
 #include "server/runtime/workers.h"
-
-#define ZD_EDIT_TRIES_MAX 16
 
 struct zd_edit_load;
 

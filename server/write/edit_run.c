@@ -403,13 +403,13 @@ static enum zd_next step_beaten(struct zd_edit_run *run)
     if (first->condition != ZD_CONDITION_NONE || first->drops_elements) {
         return lose_condition(run);
     }
-    if (++run->n_tries < ZD_EDIT_TRIES_MAX) {
+    if (++run->n_tries < ZD_TRIES_MAX) {
         return ZD_NEXT;
     }
     struct zd_error err = {0};
     const enum zd_status status = zd_fail(&err, ZD_STORE,
         "chunk %s: gave up after %d attempts: other writers kept replacing it", run->key,
-        ZD_EDIT_TRIES_MAX);
+        ZD_TRIES_MAX);
     return settle(run, status, &err);
 }
 

@@ -7,8 +7,6 @@
 #include "core/base/text.h"
 #include "core/dialect/dialect.h"
 
-#define TRIES_MAX 16 /* for arrays that change again and again while their keys are written */
-
 static enum zd_next end_with(
     struct zd_key_lock *lock, enum zd_status status, const struct zd_error *err)
 {
@@ -127,13 +125,13 @@ static enum zd_next lock_path(struct zd_key_lock *lock)
     zd_lock_release(&lock->lock);
     zd_free(lock->locked);
     lock->locked = path;
-    if (++lock->n_tries == TRIES_MAX) {
+    if (++lock->n_tries == ZD_TRIES_MAX) {
         struct zd_error err = {0};
         return end_with(lock,
             zd_fail(&err, ZD_STORE,
                 "%.200s: gave up after %d attempts: the array above it kept being created and "
                 "deleted",
-                lock->key, TRIES_MAX),
+                lock->key, ZD_TRIES_MAX),
             &err);
     }
     lock->lock.wait = zd_machine_wait(&lock->machine);

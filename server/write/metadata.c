@@ -28,7 +28,6 @@
 #include "server/write/change.h"
 
 /** How often a change begins again because another process has written meanwhile. */
-#define TRIES_MAX 16
 
 enum state {
     ANY, /* for outcomes that a state does not name */
@@ -236,11 +235,11 @@ static enum zd_change_outcome metadata_is_locked(struct zd_change *change)
 static enum zd_change_outcome begin_again(struct zd_change *change)
 {
     change->n_tries++;
-    if (change->n_tries > TRIES_MAX) {
+    if (change->n_tries > ZD_TRIES_MAX) {
         return zd_change_outcome_of(
             change, zd_fail(&change->err, ZD_PRECONDITION,
                         "\"%.200s\": gave up after %d conflicts with other writers", change->path,
-                        TRIES_MAX));
+                        ZD_TRIES_MAX));
     }
     forget(change);
     change->err.status = ZD_OK;

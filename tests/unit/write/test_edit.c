@@ -336,13 +336,13 @@ START_TEST(who_is_always_beaten_gives_up)
     struct scene scene;
     uint8_t value[N_INNER];
     scene_open(&scene, _i);
-    let_other_write(&scene, ZD_EDIT_TRIES_MAX);
+    let_other_write(&scene, ZD_TRIES_MAX);
     ck_assert_int_eq(begin(&scene, 0, new_edit(0, 50)), ZD_WAIT);
     run(&scene);
     ck_assert_int_eq(scene.writer[0].want.wait.status, ZD_STORE);
     look(&scene, value);
     ck_assert_uint_eq(value[0], 0);
-    ck_assert_uint_eq(value[N_INNER - 1], 100 + ZD_EDIT_TRIES_MAX - 1);
+    ck_assert_uint_eq(value[N_INNER - 1], 100 + ZD_TRIES_MAX - 1);
     scene_close(&scene);
 }
 END_TEST
