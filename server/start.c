@@ -87,8 +87,9 @@ static void print_urls(const struct zd_server *server)
     (void)fflush(stdout);
 }
 
-static void root_is_known(struct root *root)
+static void root_is_known(struct zd_wait *wait)
 {
+    struct root *root = ZD_CONTAINER(wait, struct root, want.wait);
     struct zd_server *server = root->server;
     print_dataset(root);
     zd_catalog_release(&root->want);
@@ -99,11 +100,6 @@ static void root_is_known(struct root *root)
     }
 }
 
-static void root_arrived(struct zd_wait *wait)
-{
-    root_is_known(ZD_CONTAINER(wait, struct root, want.wait));
-}
-
 /* One line a dataset once its root is read; nothing waits for that but the lines. */
 static void print_banner(struct zd_server *server)
 {
@@ -111,14 +107,15 @@ static void print_banner(struct zd_server *server)
         print_urls(server);
         return;
     }
-    house_of(server)->n_roots_missing = house_of(server)->n_roots;
-    for (size_t i = 0; i < house_of(server)->n_roots; i++) {
-        struct root *root = &house_of(server)->root[i];
+    struct house *house = house_of(server);
+    house->n_roots_missing = house->n_roots;
+    for (size_t i = 0; i < house->n_roots; i++) {
+        struct root *root = &house->root[i];
         root->server = server;
         root->dataset = zd_dataset_ref(server->dataset[i]);
-        root->want.wait.done = root_arrived;
+        root->want.wait.done = root_is_known;
         if (zd_catalog_want(root->dataset, "", &root->want) == ZD_NEXT) {
-            root_is_known(root);
+            root_is_known(&root->want.wait);
         }
     }
 }

@@ -10,7 +10,6 @@
 #include "core/base/num.h"
 #include "core/base/own.h"
 #include "core/base/scan.h"
-#include "core/store/store.h"
 #include "server/config/config_args.h"
 #include "server/config/dataset_config.h"
 
@@ -19,26 +18,6 @@
 #define FILE_BYTES_MAX (4U << 20)
 
 /* ---- the document ---- */
-
-static enum zd_status read_dataset(struct zd_config *config, const char *name,
-    const struct zd_json *json, const struct zd_pointer *at, struct zd_error *err)
-{
-    if (!zd_json_is(json, ZD_JSON_OBJECT)) {
-        return zd_setting_wrong_type(at, "an object", json, err);
-    }
-    struct zd_dataset_config *dataset = NULL;
-    ZD_TRY(zd_dataset_config_add(config, zd_span_of(name), &dataset, err));
-    for (void *i = zd_json_next(json, NULL); i != NULL; i = zd_json_next(json, i)) {
-        const struct zd_pointer place = zd_pointer_member(at, zd_json_iter_name(i));
-        ZD_TRY(zd_dataset_config_set(
-            dataset, zd_json_iter_name(i), zd_json_iter_value(i), &place, err));
-    }
-    if (dataset->location == NULL) {
-        return zd_fail(err, ZD_INVALID, "%s has no location; add the member location", at->text);
-    }
-    const struct zd_pointer options_at = zd_pointer_member(at, "options");
-    return zd_store_judge_options(dataset->location, dataset->options, &options_at, err);
-}
 
 static enum zd_status read_listen(struct zd_config *config, const struct zd_json *json,
     const struct zd_pointer *at, struct zd_error *err)
@@ -92,7 +71,8 @@ static enum zd_status read_datasets(struct zd_config *config, const struct zd_js
     }
     for (void *i = zd_json_next(json, NULL); i != NULL; i = zd_json_next(json, i)) {
         const struct zd_pointer place = zd_pointer_member(at, zd_json_iter_name(i));
-        ZD_TRY(read_dataset(config, zd_json_iter_name(i), zd_json_iter_value(i), &place, err));
+        ZD_TRY(zd_dataset_config_read(
+            config, zd_json_iter_name(i), zd_json_iter_value(i), &place, err));
     }
     return ZD_OK;
 }

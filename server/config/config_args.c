@@ -199,18 +199,17 @@ enum zd_status zd_config_args_add_address(
 static enum zd_status set_pair(struct zd_config *config, const char *pair, struct zd_error *err)
 {
     const char *equals = strchr(pair, '=');
-    const char *dot = strchr(pair, '.');
-    const struct zd_setting *setting = NULL;
     if (equals == NULL) {
         return zd_fail(err, ZD_INVALID, "--set '%.100s': expected KEY=VALUE", pair);
     }
-    if (dot != NULL && dot < equals) {
-        setting = zd_setting_find((struct zd_span){(const uint8_t *)pair, (size_t)(dot - pair)},
-            (struct zd_span){(const uint8_t *)dot + 1, (size_t)(equals - dot - 1)});
+    const struct zd_span key = {(const uint8_t *)pair, (size_t)(equals - pair)};
+    const struct zd_setting *setting = zd_setting_table;
+    while (setting->name != NULL && !zd_span_is(key, setting->full_name)) {
+        setting++;
     }
-    if (setting == NULL) {
+    if (setting->name == NULL) {
         return zd_fail(err, ZD_INVALID, "there is no setting '%.*s'; --help lists all settings",
-            (int)zd_min_u64((uint64_t)(equals - pair), 100), pair);
+            (int)zd_min_u64(key.len, 100), pair);
     }
     return zd_setting_set_text(setting, &config->settings, equals + 1, err);
 }
@@ -219,10 +218,7 @@ static enum zd_status add_location(
     struct zd_config *config, const char *word, bool writable, struct zd_error *err)
 {
     const char *equals = strchr(word, '=');
-    struct zd_span name = {0};
-    if (equals != NULL) {
-        name = (struct zd_span){(const uint8_t *)word, (size_t)(equals - word)};
-    }
+    const struct zd_span name = {(const uint8_t *)word, strcspn(word, "=")};
     const bool is_named = equals != NULL && zd_dataset_config_is_name(name);
     const char *location = is_named ? equals + 1 : word;
     if (location[0] == '\0') {

@@ -5,6 +5,7 @@
 
 #include "core/base/num.h"
 #include "core/base/own.h"
+#include "core/store/store.h"
 
 #define SHOWN_BYTES    UINT64_C(128) /* of a name that is refused */
 #define NAME_BYTES_MAX 64
@@ -144,7 +145,7 @@ static bool is_reserved(const char *name)
     return strcmp(name, "store_403") == 0 || strcmp(name, "n5_axes") == 0;
 }
 
-enum zd_status zd_dataset_config_set(struct zd_dataset_config *dataset, const char *name,
+static enum zd_status set(struct zd_dataset_config *dataset, const char *name,
     const struct zd_json *value, const struct zd_pointer *at, struct zd_error *err)
 {
     const struct member *member = find_member(name);
@@ -158,6 +159,25 @@ enum zd_status zd_dataset_config_set(struct zd_dataset_config *dataset, const ch
         err, ZD_INVALID, "setting %s is not supported by this version; remove it", at->text);
     zd_fact_pointer(err, at->text);
     return status;
+}
+
+enum zd_status zd_dataset_config_read(struct zd_config *config, const char *name,
+    const struct zd_json *json, const struct zd_pointer *at, struct zd_error *err)
+{
+    if (!zd_json_is(json, ZD_JSON_OBJECT)) {
+        return zd_setting_wrong_type(at, "an object", json, err);
+    }
+    struct zd_dataset_config *dataset = NULL;
+    ZD_TRY(zd_dataset_config_add(config, zd_span_of(name), &dataset, err));
+    for (void *i = zd_json_next(json, NULL); i != NULL; i = zd_json_next(json, i)) {
+        const struct zd_pointer place = zd_pointer_member(at, zd_json_iter_name(i));
+        ZD_TRY(set(dataset, zd_json_iter_name(i), zd_json_iter_value(i), &place, err));
+    }
+    if (dataset->location == NULL) {
+        return zd_fail(err, ZD_INVALID, "%s has no location; add the member location", at->text);
+    }
+    const struct zd_pointer options_at = zd_pointer_member(at, "options");
+    return zd_store_judge_options(dataset->location, dataset->options, &options_at, err);
 }
 
 static void emit_member(

@@ -17,12 +17,13 @@ ZD_RESULT zd_dataset_config_add(struct zd_config *config, struct zd_span name,
     struct zd_dataset_config **ret_dataset, struct zd_error *err);
 
 /**
- * Set a member of a dataset.
+ * Add a dataset with the members of a JSON object.
  * @param at its place in the document
- * @retval ZD_INVALID no such member, not supported, or not a possible value; fact pointer
+ * @retval ZD_INVALID no location; no such member, not supported, or not a possible value: fact
+ *                    pointer
  */
-ZD_RESULT zd_dataset_config_set(struct zd_dataset_config *dataset, const char *name,
-    const struct zd_json *value, const struct zd_pointer *at, struct zd_error *err);
+ZD_RESULT zd_dataset_config_read(struct zd_config *config, const char *name,
+    const struct zd_json *json, const struct zd_pointer *at, struct zd_error *err);
 
 /** All members as one JSON object. */
 void zd_dataset_config_emit(const struct zd_dataset_config *dataset, struct zd_emit *emit);

@@ -91,6 +91,15 @@ static void add_size(struct zd_text *text, uint64_t bytes)
     zd_text_add_u64(text, bytes);
 }
 
+static void add_number(struct zd_text *text, const struct zd_setting *setting, uint64_t n)
+{
+    if (setting->type == ZD_SETTING_SIZE) {
+        add_size(text, n);
+    } else {
+        zd_text_add_u64(text, n);
+    }
+}
+
 static void add_choices(struct zd_text *text, const char *choices)
 {
     for (; *choices != '\0'; choices++) {
@@ -104,27 +113,14 @@ static void add_choices(struct zd_text *text, const char *choices)
 
 void zd_setting_add_bounds(const struct zd_setting *setting, struct zd_text *text)
 {
-    switch (setting->type) {
-    case ZD_SETTING_SIZE:
-        add_size(text, setting->least);
+    if (is_number(setting)) {
+        add_number(text, setting, setting->least);
         zd_text_add(text, " to ");
-        add_size(text, setting->most);
-        break;
-    case ZD_SETTING_COUNT:
-        zd_text_add_u64(text, setting->least);
-        zd_text_add(text, " to ");
-        zd_text_add_u64(text, setting->most);
-        break;
-    case ZD_SETTING_FLAG:
+        add_number(text, setting, setting->most);
+    } else if (setting->type == ZD_SETTING_FLAG) {
         zd_text_add(text, "true or false");
-        break;
-    case ZD_SETTING_WORD:
-        if (setting->choices == NULL) {
-            zd_text_add(text, "a string");
-        } else {
-            add_choices(text, setting->choices);
-        }
-        break;
+    } else {
+        add_choices(text, setting->choices == NULL ? "a string" : setting->choices);
     }
 }
 
@@ -133,9 +129,8 @@ static enum zd_status refuse(
 {
     ZD_SCOPED_TEXT(bounds, 128);
     zd_setting_add_bounds(setting, &bounds);
-    const enum zd_status status = zd_fail(err, ZD_INVALID, "setting %s is '%.100s'; expected %s",
-        setting->full_name, found, bounds.at);
-    zd_fact_name(err, setting->full_name);
+    const enum zd_status status = zd_fail_name(err, setting->full_name,
+        "setting %s is '%.100s'; expected %s", setting->full_name, found, bounds.at);
     zd_fact_expected(err, "%s", bounds.at);
     zd_fact_found(err, "%s", found);
     return status;

@@ -29,7 +29,13 @@ struct MHD_Response *zd_response_of_unknown_length(void);
 
 /* Headers. One that cannot be added (no memory, a line break in its value) is left out. */
 
-/** Add a header, which has a row in server/http/answer_headers.h. */
+/** Whether the header has a row in the table of all headers; names are case-insensitive. */
+bool zd_response_has_row(const char *name);
+
+/** Add the names of the headers that scripts of other origins may read, as one list. */
+void zd_response_add_exposed(struct zd_text *text);
+
+/** Add a header, which has a row. */
 void zd_response_add(struct MHD_Response *response, const char *name, const char *value);
 
 /** Add the headers of every answer. */

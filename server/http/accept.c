@@ -9,10 +9,10 @@
 #define TOKEN           "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 #define TOKEN_BYTES_MAX 128
 
-/* One range of the header. */
-struct range {
-    struct zd_span type;
-    struct zd_span subtype;
+/* One item of a header: a media range, or a coding. */
+struct item {
+    struct zd_span name;    /* of a coding, or the type of a range */
+    struct zd_span subtype; /* of a range; a coding has none */
     uint32_t quality;
 };
 
@@ -67,39 +67,35 @@ static bool scan_parameters(struct zd_scan *scan, uint32_t *ret_quality)
     return true;
 }
 
-/* The next item of a list; false at its end. */
-static bool next_item(struct zd_scan *list, struct zd_scan *ret_item)
+/* The next item of a list that is well-formed; false at its end. */
+static bool next_item(struct zd_scan *list, struct item *ret_item)
 {
-    if (zd_scan_at_end(list)) {
-        return false;
+    bool is_fine = false;
+    while (!is_fine && !zd_scan_at_end(list)) {
+        *ret_item = (struct item){.quality = ZD_ACCEPT_FULL};
+        zd_scan_skip_spaces(list);
+        is_fine = zd_scan_run(list, TOKEN, TOKEN_BYTES_MAX, &ret_item->name) == ZD_OK &&
+                  (!zd_scan_char(list, '/') ||
+                      zd_scan_run(list, TOKEN, TOKEN_BYTES_MAX, &ret_item->subtype) == ZD_OK) &&
+                  scan_parameters(list, &ret_item->quality) &&
+                  (zd_scan_at_end(list) || *list->at == ',');
+        while (!zd_scan_at_end(list) && !zd_scan_char(list, ',')) {
+            list->at++; /* the rest of a malformed item */
+        }
     }
-    const char *comma = memchr(list->at, ',', (size_t)(list->end - list->at));
-    const char *end = comma == NULL ? list->end : comma;
-    *ret_item = (struct zd_scan){.at = list->at, .end = end, .start = list->at};
-    zd_scan_skip_spaces(ret_item);
-    list->at = comma == NULL ? end : comma + 1;
-    return true;
-}
-
-static bool scan_range(struct zd_scan *item, struct range *ret_range)
-{
-    ret_range->quality = ZD_ACCEPT_FULL;
-    return zd_scan_run(item, TOKEN, TOKEN_BYTES_MAX, &ret_range->type) == ZD_OK &&
-           zd_scan_char(item, '/') &&
-           zd_scan_run(item, TOKEN, TOKEN_BYTES_MAX, &ret_range->subtype) == ZD_OK &&
-           scan_parameters(item, &ret_range->quality) && zd_scan_at_end(item);
+    return is_fine;
 }
 
 /* 0 = the range does not name the type; more = more specific. */
-static int specificity(const struct range *range, const char *media_type)
+static int specificity(const struct item *range, const char *media_type)
 {
     const size_t type_len = strcspn(media_type, "/");
     const bool any_subtype = span_is(range->subtype, "*");
-    if (any_subtype && span_is(range->type, "*")) {
+    if (any_subtype && span_is(range->name, "*")) {
         return 1;
     }
-    if (range->type.len != type_len ||
-        strncasecmp((const char *)range->type.ptr, media_type, type_len) != 0) {
+    if (range->name.len != type_len ||
+        strncasecmp((const char *)range->name.ptr, media_type, type_len) != 0) {
         return 0;
     }
     if (any_subtype) {
@@ -116,10 +112,9 @@ uint32_t zd_accept_quality(const char *accept, const char *media_type)
     int best = 0;
     uint32_t quality = 0;
     struct zd_scan list = zd_scan_of(zd_span_of(accept));
-    struct zd_scan item;
-    while (next_item(&list, &item)) {
-        struct range range;
-        const int level = scan_range(&item, &range) ? specificity(&range, media_type) : 0;
+    struct item range;
+    while (next_item(&list, &range)) {
+        const int level = specificity(&range, media_type);
         if (level > best) {
             best = level;
             quality = range.quality;
@@ -134,38 +129,26 @@ struct wish {
     uint32_t quality;
 };
 
-/* One item of Accept-Encoding; "x-gzip" is gzip (RFC 9110, 8.4.1.3). */
-static bool scan_coding(struct zd_scan *item, struct zd_span *ret_name, uint32_t *ret_quality)
-{
-    *ret_quality = ZD_ACCEPT_FULL;
-    if (zd_scan_run(item, TOKEN, TOKEN_BYTES_MAX, ret_name) != ZD_OK ||
-        !scan_parameters(item, ret_quality) || !zd_scan_at_end(item)) {
-        return false;
-    }
-    if (span_is(*ret_name, "x-gzip")) {
-        *ret_name = zd_span_of(zd_compress_name(ZD_GZIP));
-    }
-    return true;
-}
-
 /* The wishes for all codings; an unnamed coding gets the wish for "*". */
 static void scan_wishes(const char *accept_encoding, struct wish wishes[ZD_CODINGS])
 {
     struct wish any = {0};
     struct zd_scan list = zd_scan_of(zd_span_of(accept_encoding));
-    struct zd_scan item;
+    struct item item;
     while (next_item(&list, &item)) {
-        struct zd_span name;
-        uint32_t quality;
-        if (!scan_coding(&item, &name, &quality)) {
+        const struct wish wish = {.is_named = true, .quality = item.quality};
+        if (item.subtype.len > 0) {
             continue;
         }
-        if (span_is(name, "*")) {
-            any = (struct wish){true, quality};
+        if (span_is(item.name, "*")) {
+            any = wish;
+        }
+        if (span_is(item.name, "x-gzip")) { /* RFC 9110, 8.4.1.3 */
+            wishes[ZD_GZIP] = wish;
         }
         for (int coding = 0; coding < ZD_CODINGS; coding++) {
-            if (span_is(name, zd_compress_name((enum zd_coding)coding))) {
-                wishes[coding] = (struct wish){true, quality};
+            if (span_is(item.name, zd_compress_name((enum zd_coding)coding))) {
+                wishes[coding] = wish;
             }
         }
     }

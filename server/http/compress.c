@@ -28,11 +28,12 @@ uint64_t zd_compress_cost_ns(enum zd_coding coding, uint64_t len)
     return COMPRESSOR_NS + len * (coding == ZD_GZIP ? GZIP_NS_PER_BYTE : ZSTD_NS_PER_BYTE);
 }
 
-static enum zd_status gzip(struct zd_span from, struct zd_buf **ret_body)
+/* NULL: no memory. */
+static struct zd_buf *gzip(struct zd_span from)
 {
     struct libdeflate_compressor *compressor = libdeflate_alloc_compressor(GZIP_LEVEL);
     if (compressor == NULL) {
-        return ZD_NO_MEMORY;
+        return NULL;
     }
     struct zd_buf *body = zd_buf_new(libdeflate_gzip_compress_bound(compressor, from.len));
     if (body != NULL) {
@@ -40,33 +41,30 @@ static enum zd_status gzip(struct zd_span from, struct zd_buf **ret_body)
         assert(body->len > 0); /* the bound is enough */
     }
     libdeflate_free_compressor(compressor);
-    *ret_body = body;
-    return body == NULL ? ZD_NO_MEMORY : ZD_OK;
+    return body;
 }
 
-static enum zd_status zstd(struct zd_span from, struct zd_buf **ret_body)
+/* NULL: no memory. */
+static struct zd_buf *zstd(struct zd_span from)
 {
     ZD_AUTO(zd_buf) body = zd_buf_new(ZSTD_compressBound(from.len));
     if (body == NULL) {
-        return ZD_NO_MEMORY;
+        return NULL;
     }
     const size_t len = ZSTD_compress(body->data, body->cap, from.ptr, from.len, ZSTD_LEVEL);
     if (ZSTD_isError(len)) {
-        return ZD_NO_MEMORY; /* the bound is enough: nothing else fails */
+        return NULL; /* the bound is enough: nothing else fails */
     }
     body->len = len;
-    *ret_body = ZD_TAKE(body);
-    return ZD_OK;
+    return ZD_TAKE(body);
 }
 
 enum zd_status zd_compress(enum zd_coding coding, struct zd_span from, struct zd_buf **ret_body)
 {
     assert(coding == ZD_GZIP || coding == ZD_ZSTD);
-    struct zd_buf *room = NULL;
-    ZD_TRY(coding == ZD_GZIP ? gzip(from, &room) : zstd(from, &room));
+    ZD_AUTO(zd_buf) room = coding == ZD_GZIP ? gzip(from) : zstd(from);
     /* The bound is about the plain length: a cached body must not take more than it needs. */
-    struct zd_buf *body = zd_buf_copy(zd_buf_span(room));
-    zd_buf_unref(room);
+    struct zd_buf *body = room == NULL ? NULL : zd_buf_copy(zd_buf_span(room));
     if (body == NULL) {
         return ZD_NO_MEMORY;
     }

@@ -145,9 +145,8 @@ bool zd_params_find(const struct zd_params *params, const char *name, struct zd_
 static enum zd_status bad_value(
     const char *name, struct zd_span value, const char *expected, struct zd_error *err)
 {
-    const enum zd_status status = zd_fail(err, ZD_INVALID,
-        "parameter '%s' is '%.100s': expected %s", name, (const char *)value.ptr, expected);
-    zd_fact_name(err, name);
+    const enum zd_status status = zd_fail_name(err, name, "parameter '%s' is '%.100s': expected %s",
+        name, (const char *)value.ptr, expected);
     zd_fact_expected(err, "%s", expected);
     zd_fact_found(err, "%s", (const char *)value.ptr);
     return status;

@@ -1,6 +1,5 @@
-/* server/http/answer_headers: every header that is answered has a row, and browsers may read ours.
- */
-#include "server/http/answer_headers.h"
+/* server/front/response: every header that is answered has a row, and browsers may read ours. */
+#include "server/front/response.h"
 
 #include <string.h>
 
@@ -46,7 +45,7 @@ START_TEST(every_header_of_an_answer_has_a_row)
         line += 2;
         char name[64] = "";
         strncat(name, line, strcspn(line, ":") < sizeof name ? strcspn(line, ":") : 0);
-        ck_assert_msg(zd_answer_headers_have(name), "'%s' has no row", name);
+        ck_assert_msg(zd_response_has_row(name), "'%s' has no row", name);
     }
     zd_test_answer_done(&answer);
     zd_test_serve_close(&serve);
@@ -55,17 +54,17 @@ END_TEST
 
 START_TEST(names_are_case_insensitive_and_unknown_ones_have_no_row)
 {
-    ck_assert(zd_answer_headers_have("etag"));
-    ck_assert(zd_answer_headers_have("ZARR-SHAPE"));
-    ck_assert(!zd_answer_headers_have("Zarr-Other"));
-    ck_assert(!zd_answer_headers_have(""));
+    ck_assert(zd_response_has_row("etag"));
+    ck_assert(zd_response_has_row("ZARR-SHAPE"));
+    ck_assert(!zd_response_has_row("Zarr-Other"));
+    ck_assert(!zd_response_has_row(""));
 }
 END_TEST
 
 START_TEST(browsers_may_read_what_is_ours)
 {
     ZD_SCOPED_TEXT(exposed, 1024);
-    zd_answer_headers_add_exposed(&exposed);
+    zd_response_add_exposed(&exposed);
     ck_assert_str_eq(exposed.at,
         "ETag, Content-Range, Content-Length, Content-Encoding, Accept-Ranges, Last-Modified, "
         "Date, Retry-After, Server-Timing, X-Request-Id, Zarr-Shape, Zarr-Dtype, Zarr-Data-Type, "
