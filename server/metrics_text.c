@@ -203,19 +203,14 @@ static void add_shed(const struct zd_admission *admission, struct zd_text *text)
 
 static void add_memory(const struct zd_memory *memory, struct zd_text *text)
 {
-    const struct {
-        const char *part;
-        uint64_t bytes;
-    } all[] = {
-        {"process", memory->bytes},
-        {"requests", memory->work_bytes},
-        {"caches", memory->decoded_bytes + memory->encoded_bytes + memory->metadata_bytes},
-    };
     add_head(text, "zarrd_memory_budget_bytes", "gauge", "Memory that each part may use.");
-    for (size_t i = 0; i < ZD_COUNT_OF(all); i++) {
-        zd_text_addf(text, "zarrd_memory_budget_bytes{part=\"%s\"} %llu\n", all[i].part,
-            (unsigned long long)all[i].bytes);
-    }
+    zd_text_addf(text,
+        "zarrd_memory_budget_bytes{part=\"process\"} %llu\n"
+        "zarrd_memory_budget_bytes{part=\"requests\"} %llu\n"
+        "zarrd_memory_budget_bytes{part=\"caches\"} %llu\n",
+        (unsigned long long)memory->bytes, (unsigned long long)memory->work_bytes,
+        (unsigned long long)(memory->decoded_bytes + memory->encoded_bytes +
+                             memory->metadata_bytes));
 }
 
 void zd_metrics_text_add(const struct zd_server *server, struct zd_text *text)

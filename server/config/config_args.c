@@ -236,24 +236,17 @@ static enum zd_status add_location(
 /* Returns whether the rest of the line matters. */
 static bool note_option(const struct argument *argument, struct zd_config_args *args)
 {
-    switch (argument->option->id) {
-    case OPTION_CONFIG:
-        args->config_file = argument->value;
-        break;
-    case OPTION_LISTEN:
-        args->has_listen = true;
-        break;
-    case OPTION_WRITABLE:
-        args->writable = true;
-        break;
-    case OPTION_COMMAND:
+    const enum option_id id = argument->option->id;
+    if (id == OPTION_COMMAND) {
         args->command = argument->option->command;
         args->health_url = argument->value;
         return args->command == ZD_COMMAND_CHECK;
-    case OPTION_PORT_FILE:
-    case OPTION_SET:
-        break;
     }
+    if (id == OPTION_CONFIG) {
+        args->config_file = argument->value;
+    }
+    args->has_listen = args->has_listen || id == OPTION_LISTEN;
+    args->writable = args->writable || id == OPTION_WRITABLE;
     return true;
 }
 
@@ -276,19 +269,14 @@ static enum zd_status apply(const struct argument *argument, const struct zd_con
     if (argument->option == NULL) {
         return add_location(config, argument->value, args->writable, err);
     }
-    switch (argument->option->id) {
-    case OPTION_LISTEN:
+    const enum option_id id = argument->option->id;
+    if (id == OPTION_LISTEN) {
         return zd_config_args_add_address(config, argument->value, err);
-    case OPTION_PORT_FILE:
-        return zd_setting_replace(&config->port_file, argument->value, err);
-    case OPTION_SET:
-        return set_pair(config, argument->value, err);
-    case OPTION_CONFIG:
-    case OPTION_WRITABLE:
-    case OPTION_COMMAND:
-        break;
     }
-    return ZD_OK;
+    if (id == OPTION_PORT_FILE) {
+        return zd_setting_replace(&config->port_file, argument->value, err);
+    }
+    return id == OPTION_SET ? set_pair(config, argument->value, err) : ZD_OK;
 }
 
 enum zd_status zd_config_args_apply(int argc, char *const *argv, const struct zd_config_args *args,

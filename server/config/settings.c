@@ -245,14 +245,11 @@ static enum zd_status set_word(const struct zd_setting *setting, struct zd_setti
 enum zd_status zd_setting_set_text(const struct zd_setting *setting, struct zd_settings *settings,
     const char *text, struct zd_error *err)
 {
-    switch (setting->type) {
-    case ZD_SETTING_SIZE:
-    case ZD_SETTING_COUNT:
+    if (is_number(setting)) {
         return set_number(setting, settings, text, err);
-    case ZD_SETTING_WORD:
+    }
+    if (setting->type == ZD_SETTING_WORD) {
         return set_word(setting, settings, text, err);
-    case ZD_SETTING_FLAG:
-        break;
     }
     const bool is_on = strcmp(text, "true") == 0 || strcmp(text, "1") == 0;
     if (!is_on && strcmp(text, "false") != 0 && strcmp(text, "0") != 0) {

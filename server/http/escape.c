@@ -85,22 +85,11 @@ enum zd_status zd_escape_percent_encode(struct zd_span text, struct zd_text *to)
 void zd_escape_html(struct zd_text *page, const char *text)
 {
     for (const char *at = text; *at != '\0'; at++) {
-        switch (*at) {
-        case '&':
-            zd_text_add(page, "&amp;");
-            break;
-        case '<':
-            zd_text_add(page, "&lt;");
-            break;
-        case '>':
-            zd_text_add(page, "&gt;");
-            break;
-        case '"':
-            zd_text_add(page, "&quot;");
-            break;
-        default:
-            zd_text_add_char(page, *at);
-            break;
-        }
+        const char plain[] = {*at, '\0'};
+        zd_text_add(page, *at == '&'   ? "&amp;"
+                          : *at == '<' ? "&lt;"
+                          : *at == '>' ? "&gt;"
+                          : *at == '"' ? "&quot;"
+                                       : plain);
     }
 }
