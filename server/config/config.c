@@ -63,40 +63,32 @@ static enum zd_status read_group(struct zd_config *config, const char *group,
     return ZD_OK;
 }
 
-static enum zd_status read_datasets(struct zd_config *config, const struct zd_json *json,
-    const struct zd_pointer *at, struct zd_error *err)
+/* What reads one member of an object; `at` is its place. */
+typedef enum zd_status read_member(struct zd_config *config, const char *name,
+    const struct zd_json *json, const struct zd_pointer *at, struct zd_error *err);
+
+static enum zd_status read_members(struct zd_config *config, const struct zd_json *json,
+    const struct zd_pointer *at, read_member *read, struct zd_error *err)
 {
     if (!zd_json_is(json, ZD_JSON_OBJECT)) {
         return zd_setting_wrong_type(at, "an object", json, err);
     }
     for (void *i = zd_json_next(json, NULL); i != NULL; i = zd_json_next(json, i)) {
         const struct zd_pointer place = zd_pointer_member(at, zd_json_iter_name(i));
-        ZD_TRY(zd_dataset_config_read(
-            config, zd_json_iter_name(i), zd_json_iter_value(i), &place, err));
+        ZD_TRY(read(config, zd_json_iter_name(i), zd_json_iter_value(i), &place, err));
     }
     return ZD_OK;
 }
 
-static enum zd_status read_document(
-    struct zd_config *config, const struct zd_json *json, struct zd_error *err)
+static enum zd_status read_root_member(struct zd_config *config, const char *name,
+    const struct zd_json *json, const struct zd_pointer *at, struct zd_error *err)
 {
-    const struct zd_pointer root = {.text = ""};
-    if (!zd_json_is(json, ZD_JSON_OBJECT)) {
-        return zd_setting_wrong_type(&root, "an object", json, err);
+    if (strcmp(name, "listen") == 0) {
+        return read_listen(config, json, at, err);
     }
-    for (void *i = zd_json_next(json, NULL); i != NULL; i = zd_json_next(json, i)) {
-        const char *name = zd_json_iter_name(i);
-        const struct zd_json *value = zd_json_iter_value(i);
-        const struct zd_pointer at = zd_pointer_member(&root, name);
-        if (strcmp(name, "listen") == 0) {
-            ZD_TRY(read_listen(config, value, &at, err));
-        } else if (strcmp(name, "datasets") == 0) {
-            ZD_TRY(read_datasets(config, value, &at, err));
-        } else {
-            ZD_TRY(read_group(config, name, value, &at, err));
-        }
-    }
-    return ZD_OK;
+    return strcmp(name, "datasets") == 0
+               ? read_members(config, json, at, zd_dataset_config_read, err)
+               : read_group(config, name, json, at, err);
 }
 
 /* ---- the file ---- */
@@ -135,7 +127,8 @@ static enum zd_status parse_file(struct zd_config *config, const char *path, str
     ZD_AUTO(zd_buf) bytes = NULL;
     ZD_TRY(read_bytes(path, &bytes, err));
     ZD_TRY(zd_json_parse(zd_buf_span(bytes), &limits, &json, err));
-    return read_document(config, json, err);
+    const struct zd_pointer root = {.text = ""};
+    return read_members(config, json, &root, read_root_member, err);
 }
 
 static enum zd_status read_file(struct zd_config *config, const char *path, struct zd_error *err)
