@@ -6,9 +6,7 @@ from live import STORES, Server
 CLOSING_LINE = "closing line"
 
 
-@pytest.fixture
-def serve():
-    """serve(*arguments, config=..., environment=...) starts a server that this test owns."""
+def starting():
     servers = []
 
     def start(*arguments, **more):
@@ -18,6 +16,18 @@ def serve():
     yield start
     for server in servers:
         server.stop()
+
+
+@pytest.fixture
+def serve():
+    """serve(*arguments, config=..., environment=...) starts a server that this test owns."""
+    yield from starting()
+
+
+@pytest.fixture(scope="module")
+def serve_module():
+    """The same of a server that the tests of a module share: they only read."""
+    yield from starting()
 
 
 @pytest.fixture(scope="session")

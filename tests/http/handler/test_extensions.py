@@ -9,13 +9,14 @@ from arrays import write_node, write_values
 from documents import LITTLE, array_document, extension, group_document
 
 
-@pytest.fixture
-def shifted(tmp_path, serve):
+@pytest.fixture(scope="module")
+def shifted(tmp_path_factory, serve_module):
     """An array of 7 x 9 that begins at (2, 3); its values are those of the stored array."""
+    folder = tmp_path_factory.mktemp("shifted")
     values = np.arange(63, dtype="i4").reshape(7, 9)
-    write_node(tmp_path, group_document())
-    write_values(tmp_path / "a", values, (3, 4), extensions=[extension("offset", {"offset": [2, 3]})])
-    return serve(f"d={tmp_path}"), values
+    write_node(folder, group_document())
+    write_values(folder / "a", values, (3, 4), extensions=[extension("offset", {"offset": [2, 3]})])
+    return serve_module(f"d={folder}"), values
 
 
 SLICES = ["", "0,0", "-1,-1", "-2:,:", "::-1,::2", "1:100,2", "...,0", "5:5,:", "4::-3,0", ":,-6"]
@@ -107,19 +108,20 @@ def scales(*paths, **more):
     return extension("multiscale-arrays", {"multiscale": {"datasets": list(paths)}}, **more)
 
 
-@pytest.fixture
-def pyramid(tmp_path, serve):
+@pytest.fixture(scope="module")
+def pyramid(tmp_path_factory, serve_module):
     """A group g with levels of 64 x 64, 32 x 32, and one in a group below of 16 x 16 that begins at (4, 4)."""
+    folder = tmp_path_factory.mktemp("pyramid")
     full = np.arange(64 * 64, dtype="i4").reshape(64, 64)
     made = [full, full[::2, ::2].copy(), np.pad(full[::4, ::4], ((4, 0), (4, 0))).astype("i4")]
-    write_node(tmp_path, group_document())
-    write_node(tmp_path / "g", group_document([scales("s0", "s1", "b/s2")]))
-    write_node(tmp_path / "g" / "b", group_document())
-    write_values(tmp_path / "g" / "s0", made[0], (16, 16))
-    write_values(tmp_path / "g" / "s1", made[1], (16, 16))
-    write_values(tmp_path / "g" / "b" / "s2", made[2], (16, 16),
+    write_node(folder, group_document())
+    write_node(folder / "g", group_document([scales("s0", "s1", "b/s2")]))
+    write_node(folder / "g" / "b", group_document())
+    write_values(folder / "g" / "s0", made[0], (16, 16))
+    write_values(folder / "g" / "s1", made[1], (16, 16))
+    write_values(folder / "g" / "b" / "s2", made[2], (16, 16),
                 extensions=[extension("offset", {"offset": [4, 4]})])
-    return serve(f"d={tmp_path}"), [full, full[::2, ::2], full[::4, ::4]]
+    return serve_module(f"d={folder}"), [full, full[::2, ::2], full[::4, ::4]]
 
 
 @pytest.mark.parametrize("level", [0, 1, 2])
@@ -204,21 +206,30 @@ def slow(*paths):
     return extension("tiered-storage", {"slow-arrays": list(paths)}, must_understand=False)
 
 
-@pytest.fixture
-def tiers(tmp_path, serve):
-    write_node(tmp_path, group_document([slow("g/deep/far", "top")]))
-    write_node(tmp_path / "g", group_document([slow("cold")]))
+def write_tiers(folder):
+    write_node(folder, group_document([slow("g/deep/far", "top")]))
+    write_node(folder / "g", group_document([slow("cold")]))
     for path in ("top", "warm", "g/cold", "g/warm", "g/deep/far", "g/deep/near"):
-        write_values(tmp_path / path, np.arange(8, dtype="u1"), (4,))
-    write_node(tmp_path / "g" / "deep", group_document())
-    return serve(config={"datasets": {"d": {"location": str(tmp_path), "revalidate_ms": 0}}}), tmp_path
+        write_values(folder / path, np.arange(8, dtype="u1"), (4,))
+    write_node(folder / "g" / "deep", group_document())
+
+
+def with_tiers(folder):
+    return {"datasets": {"d": {"location": str(folder), "revalidate_ms": 0}}}
+
+
+@pytest.fixture(scope="module")
+def tiers(tmp_path_factory, serve_module):
+    folder = tmp_path_factory.mktemp("tiers")
+    write_tiers(folder)
+    return serve_module(config=with_tiers(folder))
 
 
 SLOW = {"top", "g/cold", "g/deep/far"}
 
 
 def test_nodes_say_that_they_are_slow(tiers):
-    server, _ = tiers
+    server = tiers
     for path in ("top", "warm", "g", "g/cold", "g/warm", "g/deep/far", "g/deep/near", ""):
         node = server.get(f"/v1/datasets/d/nodes/{path}").json()
         assert node.get("tier") == ("slow" if path in SLOW else None), path
@@ -227,7 +238,7 @@ def test_nodes_say_that_they_are_slow(tiers):
 @pytest.mark.parametrize("query", ["", "node_type=array", "match=g/deep/*", "depth=2", "limit=2", "limit=3&node_type=array"])
 @pytest.mark.parametrize("start", ["", "g", "g/deep", "g/deep/far"])
 def test_listings_say_that_they_are_slow(tiers, start, query):
-    server, _ = tiers
+    server = tiers
     cursor, seen = "", []
     while cursor is not None:
         more = f"&cursor={cursor}" if cursor else ""
@@ -253,7 +264,7 @@ def test_stored_listings_say_so_too(tmp_path, serve):
 
 @pytest.mark.parametrize("target", ["slices/{}?slice=0:2", "chunks/{}?index=0", "chunks/{}?index=0&decoded=1", "stats/{}"])
 def test_answers_warn_of_slow_arrays(tiers, target):
-    server, _ = tiers
+    server = tiers
     for path in ("top", "warm", "g/cold", "g/warm", "g/deep/far"):
         answer = server.get("/v1/datasets/d/" + target.format(path))
         assert answer.status == 200
@@ -261,7 +272,7 @@ def test_answers_warn_of_slow_arrays(tiers, target):
 
 
 def test_batches_leave_slow_arrays_out(tiers):
-    server, _ = tiers
+    server = tiers
     frames = {"Accept": "application/vnd.zarrd.frames"}
     ask = {"indices": [[0], [1]]}
     warm = server.post("/v1/datasets/d/chunks/warm", ask, frames)
@@ -277,8 +288,9 @@ def test_batches_leave_slow_arrays_out(tiers):
     assert server.post("/v1/datasets/d/chunks/top?slow=2", ask, frames).code == "bad_parameter"
 
 
-def test_tags_follow_what_the_groups_say(tiers):
-    server, folder = tiers
+def test_tags_follow_what_the_groups_say(tmp_path, serve):
+    write_tiers(tmp_path)
+    server, folder = serve(config=with_tiers(tmp_path)), tmp_path
     targets = ["nodes/g/warm", "tree/g?node_type=array", "tree/g/deep"]
     before = [server.get(f"/v1/datasets/d/{target}").headers["etag"] for target in targets]
     write_node(folder / "g", group_document([slow("warm", "deep/near")]))

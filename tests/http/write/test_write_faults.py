@@ -5,6 +5,7 @@ import errno
 import json
 import os
 import pathlib
+import shutil
 import struct
 import subprocess
 
@@ -62,9 +63,10 @@ def snapshot(root):
             for path in root.rglob("*") if ".zarrd-tmp-" not in str(path)}
 
 
-def make(root):
-    """The hierarchy that WRITES are about."""
-    root.mkdir()
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """The hierarchy that WRITES are about; each test has a copy."""
+    root = tmp_path_factory.mktemp("made")
     server = open_store(root)
     for write in (("PUT", f"{NODES}/a", JSON, text(DOCUMENT)),
                   ("PUT", f"{NODES}/shards", JSON, text(sharded(2))),
@@ -83,8 +85,8 @@ def open_store(root, **more):
 
 
 @pytest.fixture
-def root(tmp_path):
-    return make(tmp_path / "store")
+def root(made, tmp_path):
+    return shutil.copytree(made, tmp_path / "store")
 
 
 @pytest.fixture
@@ -251,14 +253,14 @@ def in_tmpfs(folder, size):
 
 
 @pytest.fixture
-def small(tmp_path):
+def small(made, tmp_path):
     """A store on a disk of one MiB."""
     if not AS_ROOT:
         pytest.skip("only root mounts a tmpfs of its own")
     disk = tmp_path / "disk"
     in_tmpfs(disk, "1m")
     try:
-        server = open_store(make(disk / "store"))
+        server = open_store(shutil.copytree(made, disk / "store"))
         server.root = disk / "store"
         yield server
         server.stop()
