@@ -43,6 +43,7 @@ struct opening {
     const char *dropped_name;
     bool has_gap;            /* an entry without a codec */
     struct zd_json *implied; /* configuration of an implied codec; owned */
+    struct zd_repr flow;     /* what reaches the next codec to be opened */
     struct entry entry[ZD_CHAIN_CODECS_MAX];
 };
 
@@ -54,8 +55,8 @@ static void opening_done(struct opening *opening)
 static void add_unsupported(struct opening *opening, const char *name, const struct zd_pointer *at)
 {
     zd_faults_add(opening->faults, ZD_FAULT_UNSUPPORTED,
-        zd_definition_unsupported_code(ZD_POINT_CODEC), name, at, NULL, name,
-        "the codec \"%s\" is not supported", name);
+        zd_definition_unsupported_code(ZD_POINT_CODEC), name, at, "a name that this server knows",
+        name, "the codec \"%s\" is not supported", name);
 }
 
 /* Reference 2.3: when reading, an unknown codec that need not be understood is passed over; but not
@@ -210,24 +211,43 @@ static const struct zd_repr *decoded_of(const struct zd_chain *chain, uint32_t i
 }
 
 /* What a codec is judged with when its input is not known. */
-static const struct zd_repr unknown_bytes = {.is_bytes = true};
+static const struct zd_repr unknown_array = {.lacks_dtype = true, .lacks_shape = true};
+static const struct zd_repr unknown_bytes = {
+    .is_bytes = true, .lacks_dtype = true, .lacks_shape = true};
 
-/* Opens one codec. A faulty one leaves the representation behind it unknown. */
+/* What reaches a codec of that kind, after codecs that may be faulty or out of order. */
+static const struct zd_repr *input_of(const struct opening *opening, enum zd_codec_kind kind)
+{
+    const bool wants_bytes = kind == ZD_CODEC_BYTES_BYTES;
+    if (opening->flow.is_bytes == wants_bytes) {
+        return &opening->flow;
+    }
+    return wants_bytes ? &unknown_bytes : &unknown_array;
+}
+
+static void add_variable_size(struct opening *opening, const struct entry *entry)
+{
+    zd_faults_add(opening->faults, ZD_FAULT_INVALID, "variable_size", entry->codec->name,
+        &entry->at, "a codec whose output has a fixed size", entry->codec->name,
+        "the output of the codec \"%s\" has no fixed size, which a shard index requires",
+        entry->codec->name);
+}
+
+/* Opens one codec. A faulty one leaves what flows behind it unknown. */
 static enum zd_status open_link(
-    struct opening *opening, struct zd_chain *chain, const struct entry *entry, bool *known)
+    struct opening *opening, struct zd_chain *chain, const struct entry *entry)
 {
     const struct zd_chain_config *config = opening->config;
-    const struct zd_repr *decoded = decoded_of(chain, chain->n_links);
-    const bool needs_array = entry->codec != NULL && entry->codec->kind != ZD_CODEC_BYTES_BYTES;
-    if (entry->codec == NULL || (needs_array && (!*known || decoded->is_bytes))) {
-        *known = false;
+    struct link *link = &chain->link[chain->n_links];
+    if (entry->codec == NULL) {
+        opening->flow = unknown_array;
         return ZD_OK;
     }
-    struct link *link = &chain->link[chain->n_links];
+    const struct zd_repr decoded = *input_of(opening, entry->codec->kind);
     const struct zd_codec_config codec_config = {
         .configuration = entry->configuration,
         .at = entry->at,
-        .decoded = *known ? decoded : &unknown_bytes,
+        .decoded = &decoded,
         .judgement = config->judgement,
         .depth = config->depth,
     };
@@ -237,19 +257,17 @@ static enum zd_status open_link(
         return status;
     }
     if (status != ZD_OK) {
-        *known = false;
+        opening->flow = entry->codec->kind == ZD_CODEC_ARRAY_ARRAY ? unknown_array : unknown_bytes;
         return ZD_OK;
     }
     link->codec = entry->codec;
+    opening->flow = link->encoded;
     if (entry->codec->kind == ZD_CODEC_ARRAY_BYTES) {
         chain->array_bytes = chain->n_links;
     }
     chain->n_links++;
-    if (config->fixed && *known && !link->encoded.size_is_exact) {
-        zd_faults_add(opening->faults, ZD_FAULT_INVALID, "variable_size", entry->codec->name,
-            &entry->at, "a codec whose output has a fixed size", entry->codec->name,
-            "the output of the codec \"%s\" has no fixed size, which a shard index requires",
-            entry->codec->name);
+    if (config->fixed && !link->encoded.size_is_exact) {
+        add_variable_size(opening, entry);
     }
     return ZD_OK;
 }
@@ -268,7 +286,7 @@ static struct zd_chain *chain_new(const struct opening *opening)
 {
     const struct zd_chain_config *config = opening->config;
     const uint32_t n = opening->n_entries;
-    const size_t element_bytes = config->decoded->dtype.bytes;
+    const size_t element_bytes = config->decoded->lacks_dtype ? 1 : config->decoded->dtype.bytes;
     struct zd_chain *chain = zd_alloc_zero(1, sizeof *chain + n * sizeof chain->link[0]);
     if (chain == NULL) {
         return NULL;
@@ -277,12 +295,14 @@ static struct zd_chain *chain_new(const struct opening *opening)
     chain->depth = config->depth;
     chain->is_partial = opening->n_dropped > 0;
     chain->decoded = *config->decoded;
-    chain->fill = zd_alloc(element_bytes);
+    chain->fill = zd_alloc_zero(1, element_bytes);
     if (chain->fill == NULL) {
         zd_chain_unref(chain);
         return NULL;
     }
-    memcpy(chain->fill, config->decoded->fill, element_bytes);
+    if (!config->decoded->lacks_dtype) {
+        memcpy(chain->fill, config->decoded->fill, element_bytes);
+    }
     chain->decoded.fill = chain->fill;
     return chain;
 }
@@ -293,9 +313,9 @@ static enum zd_status open_links(struct opening *opening, struct zd_chain **ret_
     if (chain == NULL) {
         return ZD_NO_MEMORY;
     }
-    bool known = true;
+    opening->flow = chain->decoded;
     for (uint32_t i = 0; i < opening->n_entries; i++) {
-        ZD_TRY(open_link(opening, chain, &opening->entry[i], &known));
+        ZD_TRY(open_link(opening, chain, &opening->entry[i]));
     }
     *ret_chain = ZD_TAKE(chain);
     return ZD_OK;
@@ -315,7 +335,8 @@ static enum zd_status judge_and_open(struct opening *opening, struct zd_chain **
 enum zd_status zd_chain_open(
     const struct zd_chain_config *config, struct zd_chain **ret_chain, struct zd_faults *faults)
 {
-    assert(!config->decoded->is_bytes && config->decoded->fill != NULL);
+    assert(!config->decoded->is_bytes);
+    assert(config->decoded->lacks_dtype || config->decoded->fill != NULL);
     assert(config->depth <= ZD_CODEC_DEPTH_MAX);
     const size_t n_invalid = faults->n_invalid;
     const size_t n_unsupported = faults->n_unsupported;
@@ -332,7 +353,7 @@ enum zd_status zd_chain_open(
     if (status != ZD_OK || faults->out_of_memory) {
         return ZD_NO_MEMORY;
     }
-    if (faults->n_invalid > n_invalid) {
+    if (faults->n_invalid > n_invalid || !zd_codec_repr_is_known(config->decoded)) {
         return ZD_INVALID;
     }
     if (faults->n_unsupported > n_unsupported) {

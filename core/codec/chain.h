@@ -18,12 +18,13 @@ struct zd_chain;
  *
  * @param codecs   the JSON list; borrowed
  * @param at       its place
- * @param decoded  what comes out of decode; its fill is copied
+ * @param decoded  what comes out of decode; its fill is copied; when it lacks something the codecs
+ *                 are judged, and nothing is opened
  * @param depth    of nesting within other codecs, 0 at the top
  * @param fixed    every codec must have a computable size and none may be dropped or implied
  * (index_codecs)
  * @param ret_chain owned
- * @retval ZD_INVALID     the faults say what
+ * @retval ZD_INVALID     the faults say what, or `decoded` lacks something
  * @retval ZD_UNSUPPORTED the faults say what
  * Thread: any.
  */

@@ -22,6 +22,10 @@ enum zd_judgement {
 /** What flows between two codecs: an array, or a byte string. */
 struct zd_repr {
     bool is_bytes;
+    /* Other parts of the document are at fault, so that nobody knows: a configuration is then
+     * judged as far as it does not depend on this, and opening fails. */
+    bool lacks_dtype; /* dtype, fill */
+    bool lacks_shape; /* rank, shape, size */
     /* array */
     struct zd_dtype dtype;
     uint32_t rank;
@@ -32,6 +36,12 @@ struct zd_repr {
     uint64_t size;      /* bytes: exact, or an upper bound */
     bool size_is_exact; /* always true of arrays */
 };
+
+/** Whether all of it is known. */
+static inline bool zd_codec_repr_is_known(const struct zd_repr *repr)
+{
+    return !repr->lacks_dtype && !repr->lacks_shape;
+}
 
 /** The size in memory of an array of that data type, rank and shape; true when it does not fit. */
 bool zd_codec_repr_overflows(const struct zd_repr *array, uint64_t *ret_size);
@@ -74,7 +84,7 @@ struct zd_codec {
      * Judge the configuration and prepare.
      * @param ret_encoded what encode makes of config->decoded
      * @param ret_state   owned; given to close
-     * @retval ZD_INVALID     the faults say what
+     * @retval ZD_INVALID     the faults say what, or config->decoded lacks something
      * @retval ZD_UNSUPPORTED the faults say what
      */
     ZD_RESULT (*open)(const struct zd_codec_config *config, struct zd_repr *ret_encoded,

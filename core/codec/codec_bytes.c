@@ -21,7 +21,7 @@ static enum zd_status bytes_open(const struct zd_codec_config *config, struct zd
     static const char *const names[] = {"endian", NULL};
     struct zd_parameters parameters;
     zd_parameters_init(&parameters, NAME, config, names, faults);
-    const bool has_endian = config->decoded->dtype.unit_bytes > 1;
+    const bool has_endian = !config->decoded->lacks_dtype && config->decoded->dtype.unit_bytes > 1;
     uint32_t endian = 0;
     /* Zarr v3, bytes: required for types of several bytes, without meaning for the others. */
     if (has_endian || zd_parameter_find(&parameters, "endian") != NULL) {

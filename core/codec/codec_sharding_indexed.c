@@ -62,7 +62,7 @@ static bool read_edge(const struct zd_parameters *parameters, const struct zd_js
     }
     /* Zarr v3, sharding: the shard's shape, as it reaches the codec, is divided evenly. */
     const uint64_t shard_edge = sharding->decoded.shape[dim];
-    if (shard_edge % edge != 0) {
+    if (!sharding->decoded.lacks_shape && shard_edge % edge != 0) {
         ZD_SCOPED_TEXT(expected, 64);
         zd_text_addf(&expected, "a divisor of %" PRIu64 ", the shard's edge", shard_edge);
         zd_parameter_fault(parameters, "chunk_shape", &at, "not_divisible", expected.at, element);
@@ -78,6 +78,9 @@ static bool read_shape(const struct zd_parameters *parameters, struct sharding *
     const struct zd_json *list = zd_parameter_array(parameters, "chunk_shape");
     if (list == NULL) {
         return false;
+    }
+    if (sharding->decoded.lacks_shape) {
+        sharding->shard.rank = (uint32_t)zd_min_u64(zd_json_count(list), ZD_RANK_MAX - 1);
     }
     const uint32_t rank = sharding->shard.rank;
     if (zd_json_count(list) != rank) {
@@ -108,17 +111,19 @@ static enum zd_status open_chain(const struct zd_codec_config *config,
     return zd_chain_open(&chain_config, ret_chain, parameters->faults);
 }
 
+/* @param has_shape whether the shape of the inner chunks is known */
 static enum zd_status open_inner(const struct zd_codec_config *config,
-    const struct zd_parameters *parameters, struct sharding *sharding)
+    const struct zd_parameters *parameters, bool has_shape, struct sharding *sharding)
 {
     struct zd_shard *shard = &sharding->shard;
     struct zd_repr decoded = sharding->decoded;
     memcpy(decoded.shape, shard->chunk_shape, sizeof decoded.shape);
+    decoded.rank = shard->rank;
     decoded.fill = config->decoded->fill;
     /* An inner chunk is no larger than its shard, whose size fits. */
     const bool overflows = zd_codec_repr_overflows(&decoded, &decoded.size);
-    assert(!overflows);
-    (void)overflows;
+    assert(!overflows || !zd_codec_repr_is_known(&sharding->decoded) || !has_shape);
+    decoded.lacks_shape = !has_shape || overflows;
     sharding->chunk_bytes = decoded.size;
     return open_chain(config, parameters, "codecs", &decoded, &shard->inner);
 }
@@ -209,17 +214,15 @@ static enum zd_status fill_state(
     sharding->shard.index_at_start = location == 1;
     judge_nesting(config, faults);
     const bool has_shape = read_shape(&parameters, sharding);
-    if (config->depth >= ZD_CODEC_DEPTH_MAX || config->decoded->rank >= ZD_RANK_MAX) {
+    if (config->depth >= ZD_CODEC_DEPTH_MAX || sharding->shard.rank >= ZD_RANK_MAX) {
         return zd_parameters_status(&parameters);
     }
-    if (has_shape && open_inner(config, &parameters, sharding) == ZD_NO_MEMORY) {
+    if (open_inner(config, &parameters, has_shape, sharding) == ZD_NO_MEMORY) {
         return ZD_NO_MEMORY;
     }
-    /* Without a shape, only the index can be judged: as that of a shard of one chunk. */
-    if (!has_shape) {
-        (void)zd_parameter_array(&parameters, "codecs");
-    }
-    for (uint32_t dim = 0; dim < sharding->shard.rank && !has_shape; dim++) {
+    /* Without a shape, the index is judged as that of a shard of one chunk. */
+    for (uint32_t dim = 0; dim < sharding->shard.rank && (!has_shape || parameters.is_blind);
+        dim++) {
         sharding->shard.grid[dim] = 1;
     }
     if (open_index(config, &parameters, sharding) == ZD_NO_MEMORY) {
@@ -242,7 +245,7 @@ static enum zd_status sharding_open(const struct zd_codec_config *config,
     }
     sharding->decoded = *config->decoded;
     sharding->decoded.fill = NULL; /* the inner chain has a copy */
-    sharding->shard.rank = config->decoded->rank;
+    sharding->shard.rank = config->decoded->lacks_shape ? 0 : config->decoded->rank;
     const enum zd_status status = fill_state(config, sharding, faults);
     if (status != ZD_OK) {
         sharding_close(sharding);

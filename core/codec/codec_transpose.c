@@ -68,6 +68,10 @@ static void read_order(const struct zd_parameters *parameters, struct transpose 
     if (order == NULL) {
         return;
     }
+    if (transpose->decoded.lacks_shape) {
+        /* It must be a permutation of some rank. */
+        transpose->rank = (uint32_t)zd_min_u64(zd_json_count(order), ZD_RANK_MAX);
+    }
     if (zd_json_count(order) != transpose->rank) {
         const struct zd_pointer at = zd_parameter_at(parameters, "order");
         zd_parameter_fault(

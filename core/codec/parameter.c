@@ -41,6 +41,7 @@ void zd_parameters_init(struct zd_parameters *parameters, const char *codec,
         .judgement = config->judgement,
         .faults = faults,
         .n_refusals = count_refusals(faults),
+        .is_blind = config->decoded != NULL && !zd_codec_repr_is_known(config->decoded),
     };
     ZD_SCOPED_TEXT(expected, EXPECTED_BYTES_MAX);
     add_words(&expected, names);
@@ -63,7 +64,8 @@ enum zd_status zd_parameters_status(const struct zd_parameters *parameters)
     if (parameters->faults->out_of_memory) {
         return ZD_NO_MEMORY;
     }
-    return count_refusals(parameters->faults) > parameters->n_refusals ? ZD_INVALID : ZD_OK;
+    const bool is_refused = count_refusals(parameters->faults) > parameters->n_refusals;
+    return is_refused || parameters->is_blind ? ZD_INVALID : ZD_OK;
 }
 
 struct zd_pointer zd_parameter_at(const struct zd_parameters *parameters, const char *name)

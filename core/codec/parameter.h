@@ -12,6 +12,7 @@ struct zd_parameters {
     enum zd_judgement judgement;
     struct zd_faults *faults; /* borrowed */
     size_t n_refusals;        /* findings that refuse, before this configuration's */
+    bool is_blind;            /* what the codec decodes to is not known */
 };
 
 /**
@@ -22,7 +23,8 @@ struct zd_parameters {
 void zd_parameters_init(struct zd_parameters *parameters, const char *codec,
     const struct zd_codec_config *config, const char *const *names, struct zd_faults *faults);
 
-/** ZD_OK when nothing was found since the beginning; else ZD_INVALID, or ZD_NO_MEMORY. */
+/** ZD_OK when nothing was found since the beginning, and what the codec decodes to is known; else
+ * ZD_INVALID, or ZD_NO_MEMORY. */
 ZD_RESULT zd_parameters_status(const struct zd_parameters *parameters);
 
 /** A member, or NULL without a finding; with zd_parameter_need, a missing one is a fault. */

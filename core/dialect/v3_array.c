@@ -21,6 +21,7 @@ struct array_judge {
     bool has_shape;
     bool has_chunk;
     bool has_dtype;
+    bool has_fill;
     uint32_t chunk_rank; /* that of the shape, unless one of them is faulty */
 };
 
@@ -72,7 +73,7 @@ static void add_unsupported(const struct array_judge *judge, enum zd_point point
     const struct zd_pointer *at)
 {
     zd_faults_add(judge->faults, ZD_FAULT_UNSUPPORTED, zd_definition_unsupported_code(point), name,
-        at, NULL, name, "\"%s\" is not known to this server", name);
+        at, "a name that this server knows", name, "\"%s\" is not known to this server", name);
 }
 
 /* One length: an integer of 0 or more. */
@@ -158,7 +159,6 @@ static bool definition_of(
     if (ret_definition->has_surplus) {
         zd_faults_add(judge->faults, ZD_FAULT_INVALID, "unknown_member", member, &at,
             "name, configuration", NULL, "\"%s\" has undefined members", member);
-        return false;
     }
     return true;
 }
@@ -352,34 +352,17 @@ static void judge_fill_value(struct array_judge *judge)
     } else if (status != ZD_OK) {
         zd_faults_add(judge->faults, ZD_FAULT_INVALID, "bad_fill_value", meta->dtype.name, &at,
             err.facts.expected, err.facts.found, "%s", err.text);
-    } else if (is_noted && !has_bare) {
+    }
+    judge->has_fill = status == ZD_OK;
+    if (is_noted && !has_bare) {
         char space[FOUND_BYTES];
         zd_faults_add(judge->faults, ZD_FAULT_WARNING, "legacy_spelling", meta->dtype.name, &at,
             NULL, found_of(json, space), "a writer must not use this spelling of the fill value");
     }
 }
 
-/* The codecs of an array whose chunks are not known: only their names can be judged. */
-static void judge_codec_names(struct array_judge *judge, const struct zd_json *codecs)
-{
-    const struct zd_pointer at = zd_pointer_member(&whole_document, "codecs");
-    if (zd_json_count(codecs) == 0 && judge->judgement == ZD_JUDGE_WRITE) {
-        zd_faults_add(judge->faults, ZD_FAULT_INVALID, "missing_codec", "codecs", &at,
-            "an array->bytes codec", "an empty array", "an array must have codecs");
-    }
-    for (size_t i = 0; i < zd_json_count(codecs); i++) {
-        const struct zd_pointer place = zd_pointer_element(&at, i);
-        struct zd_definition definition;
-        if (zd_definition_parse(zd_json_element(codecs, i), &place,
-                judge->judgement == ZD_JUDGE_WRITE, &definition, judge->faults) == ZD_OK &&
-            zd_codec_find(definition.name) == NULL && definition.must_understand) {
-            add_unsupported(judge, ZD_POINT_CODEC, definition.name, &place);
-        }
-    }
-}
-
-/* What the codecs must decode to. False, with a fault, when it does not fit memory. */
-static bool chunk_repr(const struct array_judge *judge, struct zd_repr *ret_repr)
+/* The size of a chunk; a fault when it does not fit memory. */
+static bool chunk_bytes(const struct array_judge *judge, uint64_t *ret_size)
 {
     const struct zd_meta *meta = judge->meta;
     uint64_t size = 0;
@@ -390,22 +373,34 @@ static bool chunk_repr(const struct array_judge *judge, struct zd_repr *ret_repr
             "a chunk below 2^63 bytes", NULL, "the size of a chunk does not fit in 63 bits");
         return false;
     }
-    *ret_repr = (struct zd_repr){
+    *ret_size = size;
+    return true;
+}
+
+/* What the codecs must decode to, as far as the document says it. */
+static struct zd_repr chunk_repr(const struct array_judge *judge)
+{
+    const struct zd_meta *meta = judge->meta;
+    const bool has_dtype = judge->has_dtype && meta->fill != NULL;
+    struct zd_repr repr = {
         .dtype = meta->dtype,
         .rank = judge->chunk_rank,
         .fill = meta->fill,
-        .size = size,
         .size_is_exact = true,
+        .lacks_dtype = !has_dtype,
+        .lacks_shape = !judge->has_chunk,
     };
-    memcpy(ret_repr->shape, meta->grid.chunk, sizeof ret_repr->shape);
-    return true;
+    if (zd_codec_repr_is_known(&repr)) {
+        repr.lacks_shape = !chunk_bytes(judge, &repr.size);
+    }
+    memcpy(repr.shape, meta->grid.chunk, sizeof repr.shape);
+    return repr;
 }
 
 static void judge_codecs(struct array_judge *judge)
 {
     const struct zd_json *json = required(judge, "codecs");
     const struct zd_pointer at = zd_pointer_member(&whole_document, "codecs");
-    struct zd_repr repr;
     if (json == NULL) {
         return;
     }
@@ -413,11 +408,7 @@ static void judge_codecs(struct array_judge *judge)
         add_wrong_type(judge, &at, "an array of codecs", json);
         return;
     }
-    const bool is_known = judge->has_chunk && judge->has_dtype && judge->meta->fill != NULL;
-    if (!is_known || !chunk_repr(judge, &repr)) {
-        judge_codec_names(judge, json);
-        return;
-    }
+    const struct zd_repr repr = chunk_repr(judge);
     const struct zd_chain_config config = {
         .codecs = json, .at = at, .decoded = &repr, .judgement = judge->judgement};
     if (zd_chain_open(&config, &judge->meta->chain, judge->faults) == ZD_NO_MEMORY) {
@@ -425,9 +416,9 @@ static void judge_codecs(struct array_judge *judge)
     }
 }
 
-/* One entry of dimension_names: a string or null. */
+/* One entry of dimension_names: a string or null. @param name where it is kept, or NULL */
 static void judge_dimension_name(
-    struct array_judge *judge, const struct zd_json *json, const struct zd_pointer *at, uint32_t d)
+    struct array_judge *judge, const struct zd_json *json, const struct zd_pointer *at, char **name)
 {
     if (zd_json_is(json, ZD_JSON_NULL)) {
         return;
@@ -436,17 +427,39 @@ static void judge_dimension_name(
         add_wrong_type(judge, at, "a string or null", json);
         return;
     }
-    judge->meta->dimension_name[d] = zd_strdup(zd_json_string(json));
-    if (judge->meta->dimension_name[d] == NULL) {
-        judge->faults->out_of_memory = true;
+    if (name != NULL) {
+        *name = zd_strdup(zd_json_string(json));
+        judge->faults->out_of_memory = judge->faults->out_of_memory || *name == NULL;
     }
+}
+
+/* How many there must be; true when they can be kept. */
+static bool judge_name_count(
+    struct array_judge *judge, const struct zd_json *json, const struct zd_pointer *at)
+{
+    const uint32_t rank = judge->meta->grid.rank;
+    if (!judge->has_shape) {
+        return false; /* that is not known */
+    }
+    if (zd_json_count(json) != rank) {
+        char expected[FOUND_BYTES];
+        char found[FOUND_BYTES];
+        snprintf(expected, sizeof expected, "%" PRIu32, rank);
+        snprintf(found, sizeof found, "%zu", zd_json_count(json));
+        zd_faults_add(judge->faults, ZD_FAULT_INVALID, "rank_mismatch", "dimension_names", at,
+            expected, found, "dimension_names has %s entries, the shape has %s", found, expected);
+        return false;
+    }
+    judge->meta->dimension_name = (char **)zd_alloc_zero(rank, sizeof *judge->meta->dimension_name);
+    judge->faults->out_of_memory =
+        judge->faults->out_of_memory || judge->meta->dimension_name == NULL;
+    return judge->meta->dimension_name != NULL;
 }
 
 static void judge_dimension_names(struct array_judge *judge)
 {
     const struct zd_json *json = zd_json_member(judge->document, "dimension_names");
     const struct zd_pointer at = zd_pointer_member(&whole_document, "dimension_names");
-    const uint32_t rank = judge->meta->grid.rank;
     if (json == NULL) {
         return;
     }
@@ -459,23 +472,11 @@ static void judge_dimension_names(struct array_judge *judge)
         add_wrong_type(judge, &at, "an array of strings and nulls", json);
         return;
     }
-    if (!judge->has_shape) {
-        return; /* how many there must be is not known */
-    }
-    if (zd_json_count(json) != rank) {
-        zd_faults_add(judge->faults, ZD_FAULT_INVALID, "rank_mismatch", "dimension_names", &at,
-            NULL, NULL, "dimension_names has %zu entries, the shape has %" PRIu32,
-            zd_json_count(json), rank);
-        return;
-    }
-    judge->meta->dimension_name = (char **)zd_alloc_zero(rank, sizeof *judge->meta->dimension_name);
-    if (judge->meta->dimension_name == NULL) {
-        judge->faults->out_of_memory = true;
-        return;
-    }
-    for (uint32_t d = 0; d < rank; d++) {
+    const bool is_kept = judge_name_count(judge, json, &at);
+    for (size_t d = 0; d < zd_json_count(json); d++) {
         const struct zd_pointer place = zd_pointer_element(&at, d);
-        judge_dimension_name(judge, zd_json_element(json, d), &place, d);
+        char **name = is_kept ? &judge->meta->dimension_name[d] : NULL;
+        judge_dimension_name(judge, zd_json_element(json, d), &place, name);
     }
 }
 
@@ -509,7 +510,7 @@ static void judge_storage_transformers(struct array_judge *judge)
     }
 }
 
-void zd_v3_array_parse(
+bool zd_v3_array_parse(
     const struct zd_json *document, enum zd_judgement judgement, struct zd_meta *meta)
 {
     struct array_judge judge = {
@@ -526,6 +527,7 @@ void zd_v3_array_parse(
     judge_codecs(&judge);
     judge_dimension_names(&judge);
     judge_storage_transformers(&judge);
+    return judge.has_shape && judge.has_chunk && judge.has_fill;
 }
 
 static ZD_RESULT set_extents(

@@ -8,13 +8,14 @@
 /**
  * Judge shape, data_type, chunk_grid, chunk_key_encoding, fill_value, codecs, dimension_names and
  * storage_transformers. Every fault goes to meta->faults; a member that cannot be understood does
- * not make faults of those that depend on it.
+ * not make faults of those that depend on it, which are judged as far as they do not.
  *
  * @param document an object; borrowed
  * @param meta     its array part is filled in as far as it goes
+ * @return whether grid, data type and fill value are known: what extensions are judged with
  * Thread: any.
  */
-void zd_v3_array_parse(
+bool zd_v3_array_parse(
     const struct zd_json *document, enum zd_judgement judgement, struct zd_meta *meta);
 
 /**

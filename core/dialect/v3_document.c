@@ -14,7 +14,7 @@ struct document_judge {
     const struct zd_reading *reading;
     struct zd_meta *meta;
     struct zd_faults *faults; /* of meta */
-    bool are_members_good;    /* all but `extensions` are judged, and nothing refuses */
+    bool has_subject;         /* what extensions are judged with is known */
 };
 
 /* The members that Zarr v3 defines; `extensions` by ZEP 10 only. */
@@ -189,8 +189,9 @@ static void judge_known_extension(const struct document_judge *judge,
     struct zd_meta *meta = judge->meta;
     struct zd_subject subject = zd_meta_subject(meta);
     subject.is_stored = is_read(judge);
-    if (zd_applied_add(&meta->applied, extension, position, definition, at,
-            judge->are_members_good ? &subject : NULL, judge->faults) == ZD_NO_MEMORY) {
+    subject.is_faulty = !judge->has_subject;
+    if (zd_applied_add(&meta->applied, extension, position, definition, at, &subject,
+            judge->faults) == ZD_NO_MEMORY) {
         judge->faults->out_of_memory = true;
     }
 }
@@ -216,7 +217,6 @@ static void judge_extension(const struct document_judge *judge, const struct zd_
         zd_faults_add(judge->faults, ZD_FAULT_INVALID, "unknown_member", definition.name, at,
             "name, configuration, must_understand", NULL, "\"%s\" has undefined members",
             definition.name);
-        return;
     }
     const struct zd_extension *extension =
         zd_extension_find(definition.name, judge->meta->type == ZD_NODE_ARRAY);
@@ -278,10 +278,8 @@ static void judge_document(struct document_judge *judge)
     }
     judge_unknown_members(judge);
     judge_nonfinite(judge);
-    if (judge->meta->type == ZD_NODE_ARRAY) {
-        zd_v3_array_parse(judge->document, judge->reading->judgement, judge->meta);
-    }
-    judge->are_members_good = !zd_meta_is_refused(judge->meta);
+    judge->has_subject = judge->meta->type == ZD_NODE_GROUP ||
+                         zd_v3_array_parse(judge->document, judge->reading->judgement, judge->meta);
     judge_extensions(judge);
     if (!zd_meta_is_refused(judge->meta)) {
         const struct zd_subject subject = zd_meta_subject(judge->meta);

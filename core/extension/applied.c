@@ -34,14 +34,21 @@ static bool is_applied(const struct zd_applied_list *list, const struct zd_exten
     return false;
 }
 
-static void judge_entry(const struct zd_applied_list *list, const struct zd_extension *extension,
-    const struct zd_definition *definition, const struct zd_pointer *at, struct zd_faults *faults)
+/* It is understood here, so that a wrong flag of a stored document does no harm. */
+static void judge_flag(const struct zd_extension *extension, const struct zd_definition *definition,
+    const struct zd_pointer *at, const struct zd_subject *subject, struct zd_faults *faults)
 {
     if (extension->must_be_understood && !definition->must_understand) {
         const struct zd_pointer flag = zd_pointer_member(at, "must_understand");
-        zd_faults_add(faults, ZD_FAULT_INVALID, "must_understand_false", extension->name, &flag,
-            "true", "false", "\"%s\" must be understood", extension->name);
+        zd_faults_add(faults, subject->is_stored ? ZD_FAULT_WARNING : ZD_FAULT_INVALID,
+            "must_understand_false", extension->name, &flag, "true", "false",
+            "\"%s\" must be understood", extension->name);
     }
+}
+
+static void judge_repetition(const struct zd_applied_list *list,
+    const struct zd_extension *extension, const struct zd_pointer *at, struct zd_faults *faults)
+{
     if (!extension->may_repeat && is_applied(list, extension)) {
         zd_faults_add(faults, ZD_FAULT_INVALID, "duplicate", extension->name, at,
             "one entry of that name", extension->name, "\"%s\" must appear in the list only once",
@@ -64,7 +71,7 @@ static enum zd_status judge_configuration(const struct zd_extension *extension,
         ZD_TRY(zd_json_schema_check(
             extension->schema, configuration, &place, extension->name, faults));
     }
-    return extension->validate == NULL || subject == NULL
+    return extension->validate == NULL || subject->is_faulty
                ? ZD_OK
                : extension->validate(configuration, &place, subject, ret_state, faults);
 }
@@ -85,9 +92,10 @@ enum zd_status zd_applied_add(struct zd_applied_list *list, const struct zd_exte
     const struct zd_subject *subject, struct zd_faults *faults)
 {
     struct zd_applied applied = {.extension = extension, .position = position};
-    judge_entry(list, extension, definition, at, faults);
+    judge_flag(extension, definition, at, subject, faults);
+    judge_repetition(list, extension, at, faults);
     ZD_TRY(judge_configuration(extension, definition, at, subject, &applied.state, faults));
-    if (subject == NULL) {
+    if (subject->is_faulty) {
         return ZD_OK;
     }
     const enum zd_status status = append(list, &applied);

@@ -22,8 +22,7 @@ struct zd_applied_list {
  * @param position   in the document's list
  * @param definition well formed; names `extension`
  * @param at         of the entry
- * @param subject    or NULL when its other members are at fault: then only what does not depend on
- *                   them is judged, and nothing kept
+ * @param subject    when it is faulty, only what does not depend on it is judged, and nothing kept
  * @retval ZD_INVALID   the faults say what
  * @retval ZD_NO_MEMORY
  * Thread: any.

@@ -25,22 +25,23 @@ const char *zd_definition_unsupported_code(enum zd_point point)
     return "unsupported_extension";
 }
 
-static void judge_name(struct zd_span name, const struct zd_pointer *at, bool strict,
+static bool judge_name(struct zd_span name, const struct zd_pointer *at, bool strict,
     bool is_shorthand, struct zd_faults *faults)
 {
     const enum zd_name_class class = zd_name_classify(name);
     if (class == ZD_NAME_REGISTERED || class == ZD_NAME_URI) {
-        return;
+        return true;
     }
     const struct zd_pointer place = is_shorthand ? *at : zd_pointer_member(at, "name");
     const char *text = name.len == 0 ? "" : (const char *)name.ptr;
     if (class == ZD_NAME_OLD && !strict) {
         zd_faults_add(faults, ZD_FAULT_WARNING, "unregistered_name", text, &place, NAME_FORM, text,
             "the name \"%.*s\" is valid only by an old draft", (int)name.len, text);
-        return;
+        return true;
     }
     zd_faults_add(faults, ZD_FAULT_INVALID, "bad_name", text, &place, NAME_FORM, text,
         "\"%.*s\" is not a valid extension name", (int)name.len, text);
+    return false;
 }
 
 static void judge_surplus(const struct zd_json *json, const struct zd_pointer *at, bool strict,
@@ -63,24 +64,32 @@ static void judge_surplus(const struct zd_json *json, const struct zd_pointer *a
     }
 }
 
-/* The members of the object form; what is faulty keeps its default. */
-static void judge_members(const struct zd_json *json, const struct zd_pointer *at, bool strict,
+/* Whether it has a name that can be looked up. */
+static bool read_name(const struct zd_json *json, const struct zd_pointer *at, bool strict,
     struct zd_definition *definition, struct zd_faults *faults)
 {
     const struct zd_json *name = zd_json_member(json, "name");
-    const struct zd_pointer name_at = zd_pointer_member(at, "name");
-    if (name == NULL) {
-        zd_faults_add(faults, ZD_FAULT_INVALID, "missing_member", "name", &name_at, "a string",
-            NULL, "the extension definition has no member \"name\"");
-    } else if (!zd_json_is(name, ZD_JSON_STRING)) {
-        zd_faults_add(faults, ZD_FAULT_INVALID, "wrong_type", "name", &name_at, "a string",
-            zd_json_type_name(name), "the name of an extension must be a string");
-    } else {
+    const struct zd_pointer place = zd_pointer_member(at, "name");
+    if (zd_json_is(name, ZD_JSON_STRING)) {
         definition->name = zd_json_string(name);
-        judge_name(zd_json_string_span(name), at, strict, false, faults);
+        return judge_name(zd_json_string_span(name), at, strict, false, faults);
     }
+    zd_faults_add(faults, ZD_FAULT_INVALID, name == NULL ? "missing_member" : "wrong_type", "name",
+        &place, "a string", name == NULL ? NULL : zd_json_type_name(name),
+        name == NULL ? "the extension definition has no member \"name\""
+                     : "the name of an extension must be a string");
+    return false;
+}
+
+/* The members of the object form; what is faulty keeps its default. False: without a name and a
+ * configuration that can be read, nothing more can be judged. */
+static bool judge_members(const struct zd_json *json, const struct zd_pointer *at, bool strict,
+    struct zd_definition *definition, struct zd_faults *faults)
+{
+    const bool has_name = read_name(json, at, strict, definition, faults);
     const struct zd_json *configuration = zd_json_member(json, "configuration");
-    if (configuration != NULL && !zd_json_is(configuration, ZD_JSON_OBJECT)) {
+    const bool is_readable = configuration == NULL || zd_json_is(configuration, ZD_JSON_OBJECT);
+    if (!is_readable) {
         const struct zd_pointer place = zd_pointer_member(at, "configuration");
         zd_faults_add(faults, ZD_FAULT_INVALID, "wrong_type", "configuration", &place, "an object",
             zd_json_type_name(configuration), "a configuration must be an object");
@@ -95,26 +104,27 @@ static void judge_members(const struct zd_json *json, const struct zd_pointer *a
     }
     definition->must_understand = !zd_json_is_false(flag);
     judge_surplus(json, at, strict, definition, faults);
+    return has_name && is_readable;
 }
 
 enum zd_status zd_definition_parse(const struct zd_json *json, const struct zd_pointer *at,
     bool strict, struct zd_definition *ret_definition, struct zd_faults *faults)
 {
     struct zd_definition definition = {.must_understand = true};
-    const size_t n_before = faults->n_invalid;
+    bool is_usable = false;
     if (zd_json_is(json, ZD_JSON_STRING)) {
         /* Zarr v3.1: a string is short for an object with only that name. */
         definition.name = zd_json_string(json);
         definition.is_shorthand = true;
-        judge_name(zd_json_string_span(json), at, strict, true, faults);
+        is_usable = judge_name(zd_json_string_span(json), at, strict, true, faults);
     } else if (zd_json_is(json, ZD_JSON_OBJECT)) {
-        judge_members(json, at, strict, &definition, faults);
+        is_usable = judge_members(json, at, strict, &definition, faults);
     } else {
         zd_faults_add(faults, ZD_FAULT_INVALID, json == NULL ? "missing_member" : "wrong_type",
             NULL, at, DEFINITION_FORM, json == NULL ? NULL : zd_json_type_name(json),
             "an extension definition must be a string or an object");
     }
-    if (faults->n_invalid > n_before || faults->out_of_memory) {
+    if (!is_usable || faults->out_of_memory) {
         return ZD_INVALID;
     }
     *ret_definition = definition;

@@ -35,8 +35,8 @@ struct zd_definition {
  * @param json    borrowed; NULL or of a wrong type is a fault
  * @param strict  judge as a document to be written: names of the old class are faults too, on
  * reading a warning
- * @retval ZD_INVALID the faults say what
- * Thread: any.
+ * @retval ZD_INVALID it has no name, or no configuration, by which it could be judged further;
+ * other faults refuse the document, too, and the judgement goes on Thread: any.
  */
 ZD_RESULT zd_definition_parse(const struct zd_json *json, const struct zd_pointer *at, bool strict,
     struct zd_definition *ret_definition, struct zd_faults *faults);

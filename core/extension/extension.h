@@ -15,6 +15,7 @@ struct zd_subject {
     const void *fill; /* dtype->bytes */
     bool is_stored;   /* of validate: the document is not about to be written, so that spellings
                          which no writer may use are tolerated */
+    bool is_faulty;   /* of zd_applied_add: what is said above is not known; no hook sees that */
 };
 
 /**

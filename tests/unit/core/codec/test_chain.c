@@ -73,10 +73,12 @@ static const struct {
      "{'name':'crc32c','configuration':{'a':1,'b':2}}]",
         ZD_INVALID,
         "unsupported unsupported_codec /codecs/0; "
+        "invalid out_of_range /codecs/1/configuration/order/0; "
         "invalid unknown_member /codecs/3/configuration/a; "
         "invalid unknown_member /codecs/3/configuration/b",
         ZD_INVALID,
         "unsupported unsupported_codec /codecs/0; "
+        "invalid out_of_range /codecs/1/configuration/order/0; "
         "invalid unknown_member /codecs/3/configuration/a; "
         "invalid unknown_member /codecs/3/configuration/b"},
     /* 113 */

@@ -42,6 +42,9 @@ struct opinion {
     "],'chunk_grid':{'name':'regular','configuration':{'chunk_shape':[" chunk "]}}}"
 #define TYPED(type, fill, codecs)                                                                  \
     "{" HEAD SHAPE GRID KEYS ",'data_type':" type ",'fill_value':" fill ",'codecs':" codecs "}"
+#define SHARDED(chunk, codecs, index)                                                              \
+    "[{'name':'sharding_indexed','configuration':{'chunk_shape':[" chunk "],'codecs':[" codecs     \
+    "],'index_codecs':[" index "]}}]"
 #define CODED(codecs) "{" HEAD SHAPE TYPE GRID KEYS FILL ",'codecs':" codecs "}"
 #define BLOCK(inside)                                                                              \
     "{" GROUP                                                                                      \
@@ -605,6 +608,178 @@ START_TEST(document_tells_all_faults_at_once)
             expected[i].pointer);
     }
     ck_assert_uint_eq(meta->faults.n_items, ZD_COUNT_OF(expected));
+}
+END_TEST
+
+/* A fault of one member, which those of others must not hide. Its document is made of good members
+ * beside it. */
+static const struct lone_fault {
+    const char *member;
+    const char *value;
+    const char *code;
+    const char *pointer;
+    const char *depends; /* on the members of these names: without them it cannot be judged */
+} lone_faults[] = {
+    {"shape", "[-1,6]", "out_of_range", "/shape/0", ""},
+    {"shape", "'x'", "wrong_type", "/shape", ""},
+    {"data_type", "{'name':'int16','configuration':{'a':1}}", "unknown_member",
+        "/data_type/configuration/a", ""},
+    {"data_type", "'Int16'", "bad_name", "/data_type", ""},
+    {"data_type", "{'name':'int16','must_understand':false}", "must_understand_false",
+        "/data_type/must_understand", ""},
+    {"chunk_grid", "{'name':'regular','configuration':{'chunk_shape':[0,3]}}", "out_of_range",
+        "/chunk_grid/configuration/chunk_shape/0", ""},
+    {"chunk_grid", "{'name':'regular','must_understand':0,'configuration':{'chunk_shape':[2,'3']}}",
+        "wrong_type", "/chunk_grid/configuration/chunk_shape/1", ""},
+    {"chunk_grid", "{'name':'Regular'}", "bad_name", "/chunk_grid/name", ""},
+    {"chunk_key_encoding", "{'name':'default','configuration':{'separator':'-'}}", "out_of_range",
+        "/chunk_key_encoding/configuration/separator", ""},
+    {"chunk_key_encoding", "{'name':'default','extra':1,'configuration':{'separator':'-'}}",
+        "out_of_range", "/chunk_key_encoding/configuration/separator", ""},
+    {"chunk_key_encoding", "'Default'", "bad_name", "/chunk_key_encoding", ""},
+    {"fill_value", "40000", "bad_fill_value", "/fill_value", "data_type"},
+    {"codecs", "[" BYTES ",{'name':'gzip','configuration':{'level':10}}]", "out_of_range",
+        "/codecs/1/configuration/level", ""},
+    {"codecs", "[{'name':'bytes','configuration':{'endian':'middle'}}]", "out_of_range",
+        "/codecs/0/configuration/endian", ""},
+    {"codecs", "['bytes']", "missing_member", "/codecs/0/configuration/endian", "data_type"},
+    {"codecs", "[" BYTES ",{'name':'Gzip'}]", "bad_name", "/codecs/1/name", ""},
+    {"codecs", "[{'name':'Delta'},{'name':'bytes','configuration':{'endian':'middle'}}]",
+        "out_of_range", "/codecs/1/configuration/endian", ""},
+    {"codecs", "[{'name':'transpose','configuration':{'order':[1,1]}}," BYTES "]", "duplicate",
+        "/codecs/0/configuration/order/1", ""},
+    {"codecs", "[{'name':'transpose','configuration':{'order':[1,0,2]}}," BYTES "]", "wrong_rank",
+        "/codecs/0/configuration/order", "shape chunk_grid data_type"},
+    {"codecs", SHARDED("0,3", BYTES, BYTES), "out_of_range",
+        "/codecs/0/configuration/chunk_shape/0", ""},
+    {"codecs", SHARDED("0,3", "{'name':'bytes','configuration':{'endian':1}}", BYTES), "wrong_type",
+        "/codecs/0/configuration/codecs/0/configuration/endian", ""},
+    {"codecs", SHARDED("1,3", "{'name':'bytes','configuration':{'endian':1}}", BYTES), "wrong_type",
+        "/codecs/0/configuration/codecs/0/configuration/endian", ""},
+    {"codecs", SHARDED("1,3", BYTES, "'bytes'"), "missing_member",
+        "/codecs/0/configuration/index_codecs/0/configuration/endian", ""},
+    {"dimension_names", "['y',5]", "wrong_type", "/dimension_names/1", ""},
+    {"dimension_names", "['y',5,'x']", "wrong_type", "/dimension_names/1", ""},
+    {"dimension_names", "['y']", "rank_mismatch", "/dimension_names", "shape"},
+    {"storage_transformers", "['foo.bar']", "unsupported_extension", "/storage_transformers/0", ""},
+    {"attributes", "[]", "wrong_type", "/attributes", ""},
+    {"extensions", "[5]", "wrong_type", "/extensions/0", ""},
+    {"extensions", "[{'name':'example.offset','configuration':{'offset':'0'}}]", "wrong_type",
+        "/extensions/0/configuration/offset", ""},
+    {"extensions", "[{'name':'example.offset','configuration':{'offset':[5,0]}}]", "out_of_range",
+        "/extensions/0/configuration/offset/0", "shape chunk_grid data_type fill_value"},
+    {"extensions",
+        "[{'name':'example.offset','must_understand':false,'configuration':{'offset':[0,0]}}]",
+        "must_understand_false", "/extensions/0/must_understand", ""},
+    {"foo", "1", "unknown_member", "/foo", ""},
+};
+
+static const struct good_member {
+    const char *name;
+    const char *value;
+} good_members[] = {
+    {"shape", "[4,6]"},
+    {"data_type", "'int16'"},
+    {"chunk_grid", "{'name':'regular','configuration':{'chunk_shape':[2,3]}}"},
+    {"chunk_key_encoding", "'default'"},
+    {"fill_value", "0"},
+    {"codecs", "[" BYTES "]"},
+    {"dimension_names", "['y','x']"},
+    {"storage_transformers", "[]"},
+    {"attributes", "{}"},
+    {"extensions", "['example.skip_empty_chunks']"},
+    {"foo", "{'must_understand':false}"},
+};
+
+/* The document with the faults of some rows. */
+static struct zd_meta *parse_with(const struct lone_fault *const *fault, size_t n)
+{
+    const struct zd_reading write = reading_for(ZD_JUDGE_WRITE);
+    ZD_SCOPED_TEXT(text, TEXT_BYTES_MAX);
+    zd_text_add(&text, "{" HEAD);
+    for (size_t i = 0; i < ZD_COUNT_OF(good_members); i++) {
+        const char *value = good_members[i].value;
+        for (size_t k = 0; k < n; k++) {
+            value = strcmp(fault[k]->member, good_members[i].name) == 0 ? fault[k]->value : value;
+        }
+        zd_text_addf(&text, ",'%s':%s", good_members[i].name, value);
+    }
+    zd_text_add(&text, "}");
+    return parse(text.at, &write);
+}
+
+/* It is told, with what would be right, unless one of the others excuses it. */
+static void assert_told(
+    const struct lone_fault *fault, const struct zd_meta *meta, const struct lone_fault *beside)
+{
+    const struct opinion opinion = {INVALID, fault->code, fault->pointer};
+    if (beside != NULL && strstr(fault->depends, beside->member) != NULL) {
+        return;
+    }
+    ck_assert_msg(has_finding(meta, &opinion), "%s at %s is not told beside %s", fault->code,
+        fault->pointer, beside == NULL ? "nothing" : beside->pointer);
+    for (size_t i = 0; i < meta->faults.n_items; i++) {
+        const struct zd_fault *told = &meta->faults.item[i];
+        ck_assert_msg(told->severity == ZD_FAULT_WARNING || told->expected != NULL,
+            "%s at %s: what would be right?", told->code, told->pointer);
+    }
+}
+
+START_TEST(no_fault_hides_another)
+{
+    const struct lone_fault *fault = &lone_faults[_i];
+    for (size_t i = 0; i < ZD_COUNT_OF(lone_faults); i++) {
+        const struct lone_fault *other = &lone_faults[i];
+        const struct lone_fault *const both[] = {fault, other};
+        const bool is_alone = strcmp(fault->member, other->member) == 0;
+        ZD_AUTO(zd_meta) meta = parse_with(both, is_alone ? 1 : 2);
+        assert_told(fault, meta, is_alone ? NULL : other);
+    }
+}
+END_TEST
+
+START_TEST(grid_codec_name_and_fill_value_are_faulted_together)
+{
+    const struct opinion expected[] = {
+        {INVALID, "out_of_range", "/chunk_grid/configuration/chunk_shape/1"},
+        {INVALID, "out_of_range", "/codecs/1/configuration/level"},
+        {INVALID, "bad_name", "/chunk_key_encoding/name"},
+        {INVALID, "bad_fill_value", "/fill_value"},
+    };
+    const struct zd_reading write = reading_for(ZD_JUDGE_WRITE);
+    ZD_AUTO(zd_meta)
+    meta = parse("{" HEAD SHAPE TYPE
+                 ",'chunk_grid':{'name':'regular','configuration':{'chunk_shape':[2,0]}},"
+                 "'chunk_key_encoding':{'name':'Default'},'fill_value':'none','codecs':[" BYTES
+                 ",{'name':'gzip','configuration':{'level':99}}]}",
+        &write);
+    for (size_t i = 0; i < ZD_COUNT_OF(expected); i++) {
+        ck_assert_msg(has_finding(meta, &expected[i]), "%s is not told", expected[i].pointer);
+    }
+    ck_assert_uint_eq(meta->faults.n_items, ZD_COUNT_OF(expected));
+}
+END_TEST
+
+START_TEST(a_wrong_flag_of_what_is_known_is_a_warning_on_reading)
+{
+    static const struct row flags[] = {
+        {"known",
+            "{" ARRAY ",'extensions':[{'name':'example.offset','must_understand':false,"
+            "'configuration':{'offset':[1,1]}}]}",
+            {WARNED, "must_understand_false", "/extensions/0/must_understand"},
+            {INVALID, "must_understand_false", "/extensions/0/must_understand"}},
+        {"unknown", TYPED("{'name':'float99','must_understand':false}", "0", "[" BYTES "]"),
+            {UNSUPPORTED, "unsupported_data_type", "/data_type"},
+            {INVALID, "must_understand_false", "/data_type/must_understand"}},
+    };
+    const struct zd_reading read = reading_for(ZD_JUDGE_READ);
+    const struct zd_reading write = reading_for(ZD_JUDGE_WRITE);
+    for (size_t i = 0; i < ZD_COUNT_OF(flags); i++) {
+        assert_opinion(flags[i].document, &read, &flags[i].read, flags[i].row);
+        assert_opinion(flags[i].document, &write, &flags[i].write, flags[i].row);
+    }
+    ZD_AUTO(zd_meta) meta = parse(flags[0].document, &read);
+    ck_assert(meta->view.has_origin); /* it is applied */
 }
 END_TEST
 
@@ -1173,6 +1348,9 @@ void zd_unit_tests(TCase *tests)
     tcase_add_loop_test(tests, document_is_judged_by_the_checklist, 0, ZD_COUNT_OF(rows));
     tcase_add_loop_test(tests, codecs_are_judged_with_the_document, 0, ZD_COUNT_OF(codec_rows));
     tcase_add_loop_test(tests, strict_mode_knows_no_extensions, 0, ZD_COUNT_OF(strict_facts));
+    tcase_add_loop_test(tests, no_fault_hides_another, 0, ZD_COUNT_OF(lone_faults));
+    tcase_add_test(tests, grid_codec_name_and_fill_value_are_faulted_together);
+    tcase_add_test(tests, a_wrong_flag_of_what_is_known_is_a_warning_on_reading);
     tcase_add_test(tests, document_tells_all_faults_at_once);
     tcase_add_test(tests, unknown_data_type_makes_no_other_fault);
     tcase_add_loop_test(tests, document_is_normalised, 0, ZD_COUNT_OF(normal_facts));

@@ -21,7 +21,7 @@ static const struct definition_fact {
     const char *text;
     const char *code; /* of the first fault; NULL when there is none */
     const char *pointer;
-    const char *name; /* NULL when the form is faulty */
+    const char *name; /* NULL when nothing more can be judged */
     bool strict;
     bool must_understand;
     bool is_shorthand;
@@ -46,16 +46,16 @@ static const struct definition_fact {
         false, false, false},
     {"{\"name\":\"crc32c\",\"configuration\":[]}", "wrong_type", "/x/configuration", NULL, false,
         false, false, false},
-    {"{\"name\":\"crc32c\",\"must_understand\":0}", "wrong_type", "/x/must_understand", NULL, false,
-        false, false, false},
-    {"{\"name\":\"crc32c\",\"extra\":1}", "unknown_member", "/x/extra", NULL, true, false, false,
+    {"{\"name\":\"crc32c\",\"must_understand\":0}", "wrong_type", "/x/must_understand", "crc32c",
+        false, true, false, false},
+    {"{\"name\":\"crc32c\",\"extra\":1}", "unknown_member", "/x/extra", "crc32c", true, true, false,
         false},
-    {"{\"name\":\"crc32c\",\"extra\":1}", "unknown_member", "/x/extra", NULL, false, false, false,
-        false},
+    {"{\"name\":\"crc32c\",\"extra\":1}", "unknown_member", "/x/extra", "crc32c", false, true,
+        false, false},
     {"{\"name\":\"crc32c\",\"extra\":1,\"must_understand\":false}", NULL, NULL, "crc32c", false,
         false, false, false},
     {"{\"name\":\"crc32c\",\"extra\":1,\"must_understand\":false}", "unknown_member", "/x/extra",
-        NULL, true, false, false, false},
+        "crc32c", true, false, false, false},
     {"5", "wrong_type", "/x", NULL, false, false, false, false},
     {"null", "wrong_type", "/x", NULL, false, false, false, false},
     {"[\"bytes\"]", "wrong_type", "/x", NULL, false, false, false, false},
