@@ -37,7 +37,7 @@ static size_t n_digits(uint64_t value)
     return n;
 }
 
-/* The length of what npy_head writes, padding included, without writing it. */
+/* The length of the head that npy_head writes, padding included. */
 static size_t head_bytes(const struct zd_answer *answer)
 {
     size_t len = BEFORE_LENGTH + LENGTH_BYTES + strlen(BEFORE_TYPE BEFORE_SHAPE AFTER_SHAPE "\n");

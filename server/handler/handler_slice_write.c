@@ -54,7 +54,7 @@ static enum zd_status read_query(const struct zd_params *params, struct zd_slice
     return ZD_OK;
 }
 
-/* What does not depend on the array. */
+/* All checks that do not depend on the array. */
 static enum zd_next step_put(struct zd_request *req)
 {
     struct zd_error err = {0};

@@ -13,7 +13,7 @@
 #define FLYING_MAX       32
 #define FLYING_BYTES_MAX (UINT64_C(64) << 20) /* of rewrites that are under way at once */
 #define OBJECT_EXTRA     4096 /* bytes an object takes besides: keys, locks, temporaries */
-#define BANDS_AT_ONCE    2    /* the one that is read, and what is left of the one before */
+#define BANDS_AT_ONCE    2    /* the one that is read, and the rest of the one before */
 
 static const struct zd_settings *settings_of(const struct zd_slice_bands *bands)
 {
@@ -25,14 +25,12 @@ static const struct zd_grid *grid_of(const struct zd_slice_bands *bands)
     return &bands->node->layout->level[0].grid;
 }
 
-/* ---- what is held ---- */
+/* ---- memory ---- */
 
 static uint64_t part_elements(const struct zd_slice_bands *bands, const struct zd_part *part)
 {
-    uint64_t n = 1;
-    for (uint32_t d = 0; d < bands->selection->rank; d++) {
-        n *= part->count[d]; /* at most all elements */
-    }
+    uint64_t n = 0;
+    (void)zd_product(&n, part->count, bands->selection->rank); /* at most all elements */
     return n;
 }
 

@@ -1,5 +1,5 @@
-/* The elements of a slice that is written, band by band: what is held of them, and which of them go
- * to which stored object.
+/* The elements of a slice that is written, band by band: how many are held in memory, and which go
+ * to each stored object.
  *
  *     body --> [ band: rows of stored objects ] --> one edit an object
  *

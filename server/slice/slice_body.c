@@ -401,7 +401,7 @@ static enum zd_status fill_bytes(struct zd_slice_body *body, struct zd_error *er
     return ZD_OK;
 }
 
-/* Read one piece of text. What is held whole is read in pieces, too, so that other requests have
+/* Read one piece of text. A text held whole is read in pieces, too, so that other requests have
  * their turn. */
 static enum zd_status read_piece(
     struct zd_slice_body *body, bool *ret_is_over, struct zd_error *err)

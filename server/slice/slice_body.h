@@ -31,7 +31,7 @@ struct zd_slice_body {
     uint8_t *to;        /* destination of the next elements */
     uint64_t to_bytes;  /* they have */
     uint64_t got_bytes; /* of them */
-    uint64_t n_swapped; /* elements of those whose units are in order */
+    uint64_t n_swapped; /* elements whose units are in native order */
 };
 
 /** The format that the Content-Type of a request names, raw without one. @return NULL: it cannot be
@@ -76,7 +76,7 @@ ZD_RESULT zd_slice_body_begin(struct zd_slice_body *body, struct zd_error *err);
 void zd_slice_body_aim(struct zd_slice_body *body, uint8_t *to, uint64_t n_elements);
 
 /**
- * Read some of them.
+ * Read some of these elements.
  * @retval ZD_INVALID the body ends too early, or has something else; facts expected, found
  */
 ZD_RESULT zd_slice_body_fill(struct zd_slice_body *body, struct zd_error *err);

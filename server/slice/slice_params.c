@@ -1,4 +1,4 @@
-/* What a client asks of a slice: one row for each parameter, whatever carries it. */
+/* The parameters of a slice: one row each, for the query and for bodies. */
 #include "server/slice/slice_params.h"
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* What a client asks of a slice, in the query or in a POST body. One row of the table in
+/* The parameters of a slice, in the query or in a POST body. One row of the table in
  * slice_params.c is all that a parameter takes: its name, its parser and the requests it is of. */
 #ifndef ZD_SLICE_SLICE_PARAMS_H
 #define ZD_SLICE_SLICE_PARAMS_H
@@ -65,7 +65,7 @@ ZD_RESULT zd_slice_params_check_shape(const struct zd_slice_params *ask, const c
     const uint64_t *shape, uint32_t rank, struct zd_error *err);
 
 /**
- * What its slice means for an array.
+ * The elements of an array that the parameters select.
  *
  * @param ret_asked  as the client counts, from the array's origin: for answers and messages
  * @param ret_stored the same elements in the stored array: for everything that touches chunks

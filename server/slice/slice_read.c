@@ -237,7 +237,7 @@ enum zd_next zd_slice_read_survey(struct zd_request *req)
 
 /* ---- the chunks ---- */
 
-/* What was read belongs to two states of the array: from the start again. */
+/* The objects read so far belong to two states of the array: begin again. */
 static enum zd_next restart(struct zd_request *req)
 {
     struct zd_slice_read *read = zd_slice_read_of(req);

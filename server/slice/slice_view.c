@@ -116,7 +116,7 @@ enum zd_next zd_slice_view_refuse(const struct zd_slice_view *view, uint64_t byt
 
 /* ---- entity tags ---- */
 
-/* What clients choose of the looks of text: one bit of the tag each. */
+/* How clients choose that text looks: one bit of the tag for each choice. */
 #define LOOKS 8U
 
 static uint64_t looks_of(const struct zd_slice_form *form)
@@ -125,7 +125,7 @@ static uint64_t looks_of(const struct zd_slice_form *form)
            (form->pretty ? 4U : 0);
 }
 
-/* What all forms of a slice have in common. */
+/* The part of the tag that all forms of a slice share. */
 static struct zd_hash hash_of(const struct zd_slice_view *view)
 {
     struct zd_hash hash = {0};
