@@ -46,14 +46,6 @@ void zd_headers_add_elements(
     zd_format_add_lengths(zd_headers_add(headers, "Zarr-Shape"), shape, rank);
 }
 
-static void add_origin(struct zd_headers *headers, const struct zd_meta *meta)
-{
-    if (meta->view.has_origin) {
-        zd_format_add_lengths(
-            zd_headers_add(headers, "Zarr-Origin"), meta->view.origin, meta->grid.rank);
-    }
-}
-
 static void add_fill(struct zd_headers *headers, const struct zd_meta *meta)
 {
     const struct zd_scalar_style style = {.bare_strings = meta->dtype.kind != ZD_DTYPE_COMPLEX};
@@ -65,6 +57,7 @@ static void add_fill(struct zd_headers *headers, const struct zd_meta *meta)
 void zd_headers_add_slice(
     struct zd_headers *headers, const struct zd_answer *answer, const struct zd_listing *listing)
 {
+    const struct zd_view *view = &answer->meta->view;
     struct zd_text *value = zd_headers_add(headers, "Zarr-Dimensions");
     for (uint32_t d = 0; d < answer->rank; d++) {
         const char *name = zd_format_answer_dimension(answer, d);
@@ -76,7 +69,10 @@ void zd_headers_add_slice(
         }
     }
     zd_selection_add(answer->selection, zd_headers_add(headers, "Zarr-Selection"));
-    add_origin(headers, answer->meta);
+    if (view->has_origin) {
+        zd_format_add_lengths(
+            zd_headers_add(headers, "Zarr-Origin"), view->origin, answer->meta->grid.rank);
+    }
     add_fill(headers, answer->meta);
     zd_headers_add_warnings(headers, &answer->meta->faults, listing);
 }

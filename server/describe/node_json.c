@@ -330,12 +330,3 @@ void zd_node_json_emit_counts(const struct zd_edit_counts *counts, struct zd_emi
     zd_emit_member_u64(emit, "unchanged", counts->n_unchanged);
     zd_emit_object_end(emit);
 }
-
-void zd_node_json_add_counts(const struct zd_edit_counts *counts, bool pretty, struct zd_text *text)
-{
-    struct zd_emit emit;
-    zd_emit_init(&emit, text, pretty);
-    zd_emit_object(&emit);
-    zd_node_json_emit_counts(counts, &emit);
-    zd_emit_object_end(&emit);
-}

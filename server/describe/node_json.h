@@ -41,8 +41,4 @@ void zd_node_json_emit_lengths(struct zd_emit *emit, const uint64_t *length, uin
 /** Add the member `"chunks": {"written", "erased", "unchanged"}`: what a write did to them. */
 void zd_node_json_emit_counts(const struct zd_edit_counts *counts, struct zd_emit *emit);
 
-/** Add an object with that member. Failures stick in the text. */
-void zd_node_json_add_counts(
-    const struct zd_edit_counts *counts, bool pretty, struct zd_text *text);
-
 #endif

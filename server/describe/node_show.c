@@ -155,33 +155,28 @@ int64_t zd_node_show_mtime(const struct zd_node_show *show, const struct zd_node
 
 /* Where a link leads: root, dataset, resource, path. */
 struct node_link {
-    const char *name;
+    const char *field; /* "links." and its name */
     const char *root;
     const char *resource;
 };
 
-static const struct node_link to_self = {"self", DATASETS, "/nodes"};
-static const struct node_link to_tree = {"tree", DATASETS, "/tree"};
-static const struct node_link to_slices = {"slices", DATASETS, "/slices"};
-static const struct node_link to_chunks = {"chunks", DATASETS, "/chunks"};
-static const struct node_link to_keys = {"keys", "/zarr/", ""};
-static const struct node_link to_parent = {"parent", DATASETS, "/nodes"};
+static const struct node_link to_self = {"links.self", DATASETS, "/nodes"};
+static const struct node_link to_tree = {"links.tree", DATASETS, "/tree"};
+static const struct node_link to_slices = {"links.slices", DATASETS, "/slices"};
+static const struct node_link to_chunks = {"links.chunks", DATASETS, "/chunks"};
+static const struct node_link to_keys = {"links.keys", "/zarr/", ""};
+static const struct node_link to_parent = {"links.parent", DATASETS, "/nodes"};
 
 static void emit_link(const struct zd_node_show *show, const struct node_link *link,
     const char *path, struct zd_emit *emit)
 {
-    ZD_SCOPED_TEXT(member, sizeof "links." + strlen(link->name));
-    if (zd_text_addf(&member, "links.%s", link->name) != ZD_OK) {
-        emit->text->status = member.status;
-        return;
-    }
-    if (!wants(show, member.at)) {
+    if (!wants(show, link->field)) {
         return;
     }
     ZD_SCOPED_TEXT(target, LINK_BYTES_MAX);
     zd_text_addf(&target, "%s%s%s/", link->root, show->req->dataset->config.name, link->resource);
     zd_escape_percent_encode(zd_span_of(path), &target);
-    zd_emit_member_text(emit, link->name, &target);
+    zd_emit_member_text(emit, link->field + strlen("links."), &target);
 }
 
 static void emit_parent(const struct zd_node_show *show, const char *path, struct zd_emit *emit)

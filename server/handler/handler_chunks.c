@@ -292,7 +292,6 @@ static enum zd_next one_chunk(struct zd_request *req)
 /* ---- which chunks are stored: present=1 ---- */
 
 struct presence {
-    struct zd_node *node;
     struct zd_grid grid; /* of which each element is a chunk of the array */
     struct zd_selection selection;
     uint64_t n_chunks;
@@ -306,7 +305,6 @@ static void leave_presence(struct zd_request *req)
     struct presence *presence = req->state;
     zd_survey_done(&presence->survey);
     zd_buf_unref(presence->bitmap);
-    zd_node_unref(presence->node);
     zd_free(presence);
 }
 
@@ -368,7 +366,8 @@ static enum zd_status check_limit(
 static enum zd_status prepare_presence(
     struct zd_request *req, struct presence *presence, const char **ret_code, struct zd_error *err)
 {
-    const struct zd_grid *chunks = &presence->node->layout->level[0].grid;
+    struct zd_node *node = zd_request_node(req);
+    const struct zd_grid *chunks = &node->layout->level[0].grid;
     struct zd_span slice = {0};
     presence->grid.rank = chunks->rank;
     for (uint32_t d = 0; d < chunks->rank; d++) {
@@ -389,8 +388,8 @@ static enum zd_status prepare_presence(
     }
     memset(presence->bitmap->data, 0, n_bytes);
     presence->bitmap->len = n_bytes;
-    return zd_survey_init(&presence->survey, &req->machine, presence->node, &presence->grid,
-        &presence->selection, err);
+    return zd_survey_init(
+        &presence->survey, &req->machine, node, &presence->grid, &presence->selection, err);
 }
 
 static enum zd_next list_chunks(struct zd_request *req)
@@ -401,7 +400,6 @@ static enum zd_next list_chunks(struct zd_request *req)
     if (presence == NULL) {
         return ZD_DONE;
     }
-    presence->node = zd_node_ref(zd_request_node(req));
     if (prepare_presence(req, presence, &code, &err) != ZD_OK) {
         return zd_respond_error(req, code, &err);
     }

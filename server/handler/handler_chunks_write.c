@@ -107,7 +107,11 @@ static enum zd_next respond_done(struct zd_request *req)
     zd_chunk_params_tag(writing->node, &writing->ask, writing->edit.stat.generation, answer.etag);
     answer.media_type = "application/json";
     ZD_SCOPED_TEXT(text, ANSWER_BYTES_MAX);
-    zd_node_json_add_counts(&writing->edit.edit->counts, zd_request_is_pretty(req), &text);
+    struct zd_emit emit;
+    zd_emit_init(&emit, &text, zd_request_is_pretty(req));
+    zd_emit_object(&emit);
+    zd_node_json_emit_counts(&writing->edit.edit->counts, &emit);
+    zd_emit_object_end(&emit);
     return zd_respond_text(req, &text, &answer);
 }
 
