@@ -40,7 +40,7 @@ static enum zd_status read_listen(struct zd_config *config, const struct zd_json
 static enum zd_status read_group(struct zd_config *config, const char *group,
     const struct zd_json *json, const struct zd_pointer *at, struct zd_error *err)
 {
-    if (!zd_setting_is_group(zd_span_of(group))) {
+    if (zd_setting_find(group, NULL) == NULL) {
         return zd_setting_unknown(at, err);
     }
     if (!zd_json_is(json, ZD_JSON_OBJECT)) {
@@ -48,8 +48,7 @@ static enum zd_status read_group(struct zd_config *config, const char *group,
     }
     for (void *i = zd_json_next(json, NULL); i != NULL; i = zd_json_next(json, i)) {
         const struct zd_pointer place = zd_pointer_member(at, zd_json_iter_name(i));
-        const struct zd_setting *setting =
-            zd_setting_find(zd_span_of(group), zd_span_of(zd_json_iter_name(i)));
+        const struct zd_setting *setting = zd_setting_find(group, zd_json_iter_name(i));
         if (setting == NULL) {
             return zd_setting_unknown(&place, err);
         }

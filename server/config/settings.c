@@ -40,23 +40,14 @@ const struct zd_setting zd_setting_table[] = {
     {0},
 };
 
-const struct zd_setting *zd_setting_find(struct zd_span group, struct zd_span name)
+const struct zd_setting *zd_setting_find(const char *group, const char *name)
 {
     for (const struct zd_setting *row = zd_setting_table; row->name != NULL; row++) {
-        if (zd_span_is(group, row->group) && zd_span_is(name, row->name)) {
+        if (strcmp(group, row->group) == 0 && (name == NULL || strcmp(name, row->name) == 0)) {
             return row;
         }
     }
     return NULL;
-}
-
-bool zd_setting_is_group(struct zd_span group)
-{
-    const struct zd_setting *row = zd_setting_table;
-    while (row->name != NULL && !zd_span_is(group, row->group)) {
-        row++;
-    }
-    return row->name != NULL;
 }
 
 static void *place_of(const struct zd_setting *setting, struct zd_settings *settings)

@@ -96,11 +96,8 @@ struct zd_setting {
 /** All of them, ended by a row without a name. */
 extern const struct zd_setting zd_setting_table[];
 
-/** The setting of that group and name, or NULL. */
-const struct zd_setting *zd_setting_find(struct zd_span group, struct zd_span name);
-
-/** Whether a group of that name exists. */
-bool zd_setting_is_group(struct zd_span group);
+/** The setting of that group and name, or the first one of the group when name is NULL; or NULL. */
+const struct zd_setting *zd_setting_find(const char *group, const char *name);
 
 /**
  * Give a setting the value that a text or a JSON value says.

@@ -15,14 +15,6 @@ struct tag {
     bool is_quoted;
 };
 
-static const char *skip_spaces(const char *at)
-{
-    while (*at == ' ' || *at == '\t') {
-        at++;
-    }
-    return at;
-}
-
 /* The next tag of a list; NULL at its end. Unquoted tags are accepted too. */
 static const char *next_tag(const char *at, struct tag *ret_tag)
 {
@@ -193,7 +185,7 @@ enum zd_range_answer zd_conditions_range(const struct zd_conditions *conditions,
     if (conditions->if_range != NULL && !if_range_holds(conditions->if_range, etag, mtime_ms)) {
         return ZD_RANGE_NONE;
     }
-    at = skip_spaces(at + 6);
+    at += 6 + strspn(at + 6, " \t");
     uint64_t first = 0;
     uint64_t last = UINT64_MAX;
     const bool has_first = scan_digits(&at, &first);
@@ -201,7 +193,7 @@ enum zd_range_answer zd_conditions_range(const struct zd_conditions *conditions,
         return ZD_RANGE_NONE;
     }
     const bool has_last = scan_digits(&at, &last);
-    if (*skip_spaces(at) != '\0' || !(has_first || has_last)) {
+    if (at[strspn(at, " \t")] != '\0' || !(has_first || has_last)) {
         return ZD_RANGE_NONE;
     }
     if (!has_first) {
