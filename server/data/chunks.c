@@ -17,28 +17,123 @@
 
 #include "core/array/chunk.h"
 #include "core/base/num.h"
-#include "server/data/chunk_entry.h"
 #include "server/data/object_cache.h"
-#include "server/data/object_key.h"
 #include "server/data/range_read.h"
-#include "server/runtime/workers.h"
-#include "server/runtime/server.h"
 #include "server/data/shard_lookup.h"
+#include "server/runtime/server.h"
 
 #define SPAN_CHUNK_MIN (16 << 10) /* smaller chunks are read whole: that costs no more */
 #define SPAN_SHARE     2 /* a span is read alone when it is no more than 1/2 of its chunk */
 
-#define LOT_SHARE 2 /* chunks wanted together hold the loop for no more than 2 pieces of work */
+#define KEY_BYTES_MAX ((4 + ZD_RANK_MAX) * sizeof(uint64_t) + ZD_KEY_BYTES_MAX) /* of an entry */
+
+/* A decoded chunk, or its absence, or (is_span) a run of its bytes, or (is_mark) nothing yet. */
+struct chunk {
+    struct zd_cache_entry entry; /* first; key: dataset, tag, index, span, path */
+    struct zd_dataset *dataset;
+    bool is_span;
+    bool is_mark;                    /* a run of the chunk was wanted before */
+    struct zd_buf *data;             /* owned; NULL = absent, unless it is a mark */
+    struct zd_generation generation; /* of the stored object; zero = absent */
+    uint64_t checked_ms;
+    uint64_t n_changes; /* of the dataset, when the store was asked */
+};
+
+void zd_chunk_free(struct zd_cache_entry *entry)
+{
+    struct chunk *chunk = ZD_CONTAINER(entry, struct chunk, entry);
+    zd_buf_unref(chunk->data);
+    zd_dataset_unref(chunk->dataset);
+    zd_free(chunk);
+}
+
+static struct zd_cache *cache_of(const struct chunk *chunk)
+{
+    return &chunk->dataset->server->chunks;
+}
+
+static void chunk_unref(struct chunk *chunk)
+{
+    zd_cache_unref(cache_of(chunk), &chunk->entry);
+}
+
+/* Set its cost from what it holds now. */
+static void chunk_charge(struct chunk *chunk)
+{
+    const size_t own = sizeof *chunk + chunk->entry.map.key.len;
+    zd_cache_charge(
+        cache_of(chunk), &chunk->entry, own + (chunk->data == NULL ? 0 : chunk->data->cap));
+}
+
+/* Whether the store was asked before something was changed. */
+static bool is_before_change(const struct chunk *chunk)
+{
+    return chunk->n_changes != chunk->dataset->n_changes;
+}
+
+/* The key of an entry: numbers and the path. */
+static struct zd_span write_key(uint8_t key[KEY_BYTES_MAX], const struct zd_node *node,
+    const uint64_t *index, struct zd_byte_range span)
+{
+    const uint64_t head[] = {node->dataset->id, node->tag, span.first, span.len};
+    const size_t index_len = node->meta->grid.rank * sizeof *index;
+    const size_t path_len = strlen(node->path);
+    memcpy(key, head, sizeof head);
+    memcpy(key + sizeof head, index, index_len);
+    memcpy(key + sizeof head + index_len, node->path, path_len);
+    return (struct zd_span){.ptr = key, .len = sizeof head + index_len + path_len};
+}
+
+/* The entry of a chunk of the last level, or NULL; borrowed. An entry whose work began before a
+ * change is left to its waiters and not found.
+ * @param span the run of its bytes; len 0: the whole chunk */
+static struct chunk *find_chunk(
+    const struct zd_node *node, const uint64_t *index, struct zd_byte_range span)
+{
+    uint8_t memory[KEY_BYTES_MAX];
+    struct zd_cache_entry *entry =
+        zd_cache_find(&node->dataset->server->chunks, write_key(memory, node, index, span));
+    struct chunk *chunk = entry == NULL ? NULL : ZD_CONTAINER(entry, struct chunk, entry);
+    if (chunk != NULL && entry->flight != NULL && is_before_change(chunk)) {
+        zd_cache_drop(cache_of(chunk), &chunk->entry);
+        return NULL;
+    }
+    return chunk;
+}
+
+/* A new entry with the caller's reference, or NULL without memory. */
+static struct chunk *new_chunk(
+    const struct zd_node *node, const uint64_t *index, struct zd_byte_range span)
+{
+    uint8_t memory[KEY_BYTES_MAX];
+    const struct zd_span key = write_key(memory, node, index, span);
+    struct chunk *chunk = zd_alloc_zero(1, sizeof *chunk + key.len);
+    if (chunk == NULL) {
+        return NULL;
+    }
+    uint8_t *own_key = (uint8_t *)(chunk + 1);
+    memcpy(own_key, key.ptr, key.len);
+    chunk->dataset = zd_dataset_ref(node->dataset);
+    chunk->entry.owner = node->dataset;
+    chunk->is_span = span.len > 0;
+    chunk->entry.map.key = (struct zd_span){.ptr = own_key, .len = key.len};
+    if (zd_cache_put(&node->dataset->server->chunks, &chunk->entry) != ZD_OK) {
+        zd_chunk_free(&chunk->entry);
+        return NULL;
+    }
+    return chunk;
+}
+
+/* ---- the steps of a load ---- */
 
 struct chunk_load {
     struct zd_flight flight;
-    struct zd_chunk_entry *chunk; /* the flight's entry */
-    struct zd_node *node;         /* a reference */
+    struct chunk *chunk;  /* the flight's entry */
+    struct zd_node *node; /* a reference */
     uint64_t index[ZD_RANK_MAX];
     struct zd_byte_range span; /* when chunk->is_span */
     char key[ZD_KEY_BYTES_MAX + 1];
     uint64_t n_together;
-    uint32_t n_restarts;
     bool is_decoding; /* a worker has the job */
     enum zd_next (*step)(struct chunk_load *load);
     struct zd_object_want status_want;
@@ -54,7 +149,10 @@ static uint32_t leaf_level(const struct chunk_load *load)
     return load->node->layout->n_levels - 1;
 }
 
-/* ---- the steps of a load ---- */
+static bool is_object(const struct chunk_load *load)
+{
+    return leaf_level(load) == 0;
+}
 
 static enum zd_next found_corrupt(struct chunk_load *load)
 {
@@ -66,7 +164,7 @@ static enum zd_next found_corrupt(struct chunk_load *load)
 static enum zd_next found(
     struct chunk_load *load, struct zd_buf *data, struct zd_generation generation)
 {
-    struct zd_chunk_entry *chunk = load->chunk;
+    struct chunk *chunk = load->chunk;
     zd_buf_unref(chunk->data);
     chunk->data = data;
     chunk->is_mark = false;
@@ -80,15 +178,9 @@ static enum zd_next step_place(struct chunk_load *load);
 /* The object is of another generation than the place or the index was found in. */
 static enum zd_next restart(struct chunk_load *load)
 {
-    if (load->n_restarts == ZD_RESTARTS_MAX) {
-        load->flight.status = zd_fail(&load->flight.err, ZD_STORE,
-            "chunk %s: the object was replaced while it was read, %d times in a row", load->key,
-            ZD_RESTARTS_MAX + 1);
-        return ZD_DONE;
-    }
-    load->n_restarts++;
     load->step = step_place;
-    return ZD_NEXT;
+    return zd_shards_retry(&load->place) ? ZD_NEXT
+                                         : zd_flight_fail(&load->flight, &load->place.wait);
 }
 
 static enum zd_next step_fill(struct chunk_load *load)
@@ -117,22 +209,6 @@ static void decode(struct zd_job *job)
     }
 }
 
-/* On the loop thread, unless this or all that is wanted with it would hold it for too long. */
-static bool is_cheap(const struct chunk_load *load, uint64_t cost_ns)
-{
-    const struct zd_workers *workers = &load->node->dataset->server->workers;
-    const uint64_t n_shares = zd_div_up(load->n_together, LOT_SHARE);
-    uint64_t share_ns;
-    return zd_workers_is_cheap(workers, cost_ns) && !ckd_mul(&share_ns, cost_ns, n_shares) &&
-           zd_workers_is_cheap(workers, share_ns);
-}
-
-static uint64_t decode_ns(const struct chunk_load *load)
-{
-    const struct zd_level *leaf = zd_layout_leaf(load->node->layout);
-    return load->chunk->is_span ? zd_chain_part_ns(leaf->chain, load->span) : leaf->decode_ns;
-}
-
 static enum zd_next step_decode(struct chunk_load *load)
 {
     struct zd_server *server = load->node->dataset->server;
@@ -140,8 +216,9 @@ static enum zd_next step_decode(struct chunk_load *load)
     server->metrics.n_decodes++;
     server->metrics.n_decoded_bytes += load->chunk->is_span ? load->span.len : leaf->chunk_bytes;
     load->step = step_fill;
-    const uint64_t cost_ns = decode_ns(load);
-    if (is_cheap(load, cost_ns)) {
+    const uint64_t cost_ns =
+        load->chunk->is_span ? zd_chain_part_ns(leaf->chain, load->span) : leaf->decode_ns;
+    if (zd_workers_are_cheap(&server->workers, cost_ns, load->n_together)) {
         server->metrics.n_jobs_inline++;
         decode(&load->job);
         return ZD_NEXT;
@@ -163,8 +240,7 @@ static bool reads_span(const struct chunk_load *load)
 static enum zd_next check_span(struct chunk_load *load)
 {
     const uint64_t chunk_bytes = zd_layout_leaf(load->node->layout)->chunk_bytes;
-    const bool is_object = leaf_level(load) == 0;
-    const uint64_t stored = is_object ? load->range.stat.size : load->place.range.len;
+    const uint64_t stored = is_object(load) ? load->range.stat.size : load->place.range.len;
     if (stored != chunk_bytes) {
         load->flight.status =
             zd_fail(&load->flight.err, ZD_CORRUPT, "%llu bytes are stored, a chunk has %llu",
@@ -195,16 +271,14 @@ static enum zd_next found_too_long(struct chunk_load *load)
 
 static enum zd_next step_have(struct chunk_load *load)
 {
-    const bool is_object = leaf_level(load) == 0;
     const enum zd_status status = load->range.wait.status;
     if (is_too_long(load)) {
         return found_too_long(load);
     }
-    if (status == ZD_NOT_FOUND && is_object) {
+    if (status == ZD_NOT_FOUND && is_object(load)) {
         return found(load, NULL, (struct zd_generation){0});
     }
     if (status == ZD_NOT_FOUND || status == ZD_PRECONDITION) {
-        load->place.gone = load->place.stat.generation;
         return restart(load);
     }
     if (status != ZD_OK) {
@@ -214,7 +288,7 @@ static enum zd_next step_have(struct chunk_load *load)
         return check_span(load);
     }
     const size_t n_read = load->range.bytes == NULL ? 0 : load->range.bytes->len;
-    if (!is_object && n_read != load->place.range.len) {
+    if (!is_object(load) && n_read != load->place.range.len) {
         load->flight.status =
             zd_fail(&load->flight.err, ZD_CORRUPT, "%zu bytes of an inner chunk, %llu expected",
                 n_read, (unsigned long long)load->place.range.len);
@@ -226,9 +300,8 @@ static enum zd_next step_have(struct chunk_load *load)
 
 static enum zd_next step_read(struct chunk_load *load)
 {
-    const bool is_object = leaf_level(load) == 0;
     struct zd_range range = {.kind = ZD_RANGE_WHOLE};
-    if (!is_object) {
+    if (!is_object(load)) {
         range = (struct zd_range){.kind = ZD_RANGE_FROM_TO,
             .first = load->place.range.first,
             .len = load->place.range.len};
@@ -242,7 +315,7 @@ static enum zd_next step_read(struct chunk_load *load)
         .wait = zd_machine_wait(&load->flight.machine),
         .range = range,
     };
-    if (is_object) {
+    if (is_object(load)) {
         load->range.bytes_max = zd_layout_leaf(load->node->layout)->stored_max;
     } else {
         load->range.only_generation = load->place.stat.generation;
@@ -261,7 +334,6 @@ static enum zd_next step_placed(struct chunk_load *load)
         return ZD_DONE;
     }
     if (place->wait.status == ZD_PRECONDITION) {
-        load->place.gone = place->stat.generation;
         return restart(load);
     }
     if (place->wait.status != ZD_OK) {
@@ -277,7 +349,7 @@ static enum zd_next step_placed(struct chunk_load *load)
 static enum zd_next step_place(struct chunk_load *load)
 {
     zd_range_read_release(&load->range);
-    if (leaf_level(load) == 0) {
+    if (is_object(load)) {
         load->step = step_read;
         return ZD_NEXT;
     }
@@ -328,12 +400,12 @@ static void remember_absence(const struct chunk_load *load)
 {
     const struct zd_node *node = load->node;
     const struct zd_byte_range whole = {0};
-    struct zd_chunk_entry *chunk = zd_chunk_entry_find(node, load->index, whole);
+    struct chunk *chunk = find_chunk(node, load->index, whole);
     if (chunk != NULL && (!chunk->is_mark || chunk->entry.flight != NULL)) {
         return; /* others know more */
     }
     if (chunk == NULL) {
-        chunk = zd_chunk_entry_new(node, load->index, whole);
+        chunk = new_chunk(node, load->index, whole);
     } else {
         (void)zd_cache_ref(&chunk->entry);
     }
@@ -342,26 +414,26 @@ static void remember_absence(const struct chunk_load *load)
         chunk->generation = load->chunk->generation;
         chunk->checked_ms = load->chunk->checked_ms;
         chunk->n_changes = load->chunk->n_changes;
-        zd_chunk_entry_charge(chunk);
-        zd_chunk_entry_unref(chunk);
+        chunk_charge(chunk);
+        chunk_unref(chunk);
     }
 }
 
 static void settle(struct zd_flight *flight)
 {
     struct chunk_load *load = load_of(flight);
-    struct zd_chunk_entry *chunk = load->chunk;
+    struct chunk *chunk = load->chunk;
     if (flight->status == ZD_OK && !chunk->is_span && !chunk->dataset->is_retired) {
-        zd_chunk_entry_charge(chunk);
+        chunk_charge(chunk);
         return;
     }
-    zd_chunk_entry_drop(chunk);
+    zd_cache_drop(cache_of(chunk), &chunk->entry);
     if (flight->status == ZD_OK && chunk->data == NULL && !chunk->dataset->is_retired) {
         remember_absence(load);
     }
 }
 
-static void give(const struct zd_chunk_entry *chunk, struct zd_chunk_want *want)
+static void give(const struct chunk *chunk, struct zd_chunk_want *want)
 {
     want->data = chunk->data == NULL ? NULL : zd_buf_ref(chunk->data);
     want->is_span = chunk->is_span;
@@ -413,8 +485,8 @@ static const struct zd_flight_ops ops = {
 };
 
 /* Takes a reference of the entry, which is idle. */
-static enum zd_next start(struct zd_chunk_entry *chunk, struct zd_node *node,
-    struct zd_byte_range span, bool is_known, struct zd_chunk_want *want)
+static enum zd_next start(struct chunk *chunk, struct zd_node *node, struct zd_byte_range span,
+    bool is_known, struct zd_chunk_want *want)
 {
     struct zd_server *server = node->dataset->server;
     struct chunk_load *load = zd_flight_new(sizeof *load, &ops, &server->chunks, &chunk->entry,
@@ -450,12 +522,11 @@ static void mark(const struct zd_node *node, const struct zd_chunk_want *want)
     if (zd_layout_leaf(node->layout)->chunk_bytes > node->dataset->server->chunks.entry_bytes_max) {
         return;
     }
-    struct zd_chunk_entry *chunk =
-        zd_chunk_entry_new(node, want->part.chunk, (struct zd_byte_range){0});
+    struct chunk *chunk = new_chunk(node, want->part.chunk, (struct zd_byte_range){0});
     if (chunk != NULL) {
         chunk->is_mark = true;
-        zd_chunk_entry_charge(chunk);
-        zd_chunk_entry_unref(chunk);
+        chunk_charge(chunk);
+        chunk_unref(chunk);
     }
 }
 
@@ -479,17 +550,17 @@ static enum zd_next want_chunk(
     const uint64_t *index = want->part.chunk;
     struct zd_byte_range span = whole;
     want->data = NULL;
-    struct zd_chunk_entry *chunk = zd_chunk_entry_find(node, index, whole);
+    struct chunk *chunk = find_chunk(node, index, whole);
     if (chunk == NULL && (layout->is_linear || layout->has_parts)) {
         span = zd_layout_span(layout, &want->part);
         if (is_worth_a_span(layout, span)) {
-            chunk = zd_chunk_entry_find(node, index, span);
+            chunk = find_chunk(node, index, span);
         } else {
             span = whole;
         }
     }
     if (chunk == NULL) {
-        chunk = zd_chunk_entry_new(node, index, span);
+        chunk = new_chunk(node, index, span);
         if (chunk == NULL) {
             want->wait.status = zd_fail(&want->wait.err, ZD_NO_MEMORY, "no memory for a chunk");
             return ZD_NEXT;
@@ -504,7 +575,7 @@ static enum zd_next want_chunk(
         zd_dataset_join(node->dataset, want->flight, freshness, &want->wait);
         return ZD_WAIT;
     }
-    if (!chunk->is_mark && !zd_chunk_entry_is_before_change(chunk) &&
+    if (!chunk->is_mark && !is_before_change(chunk) &&
         zd_dataset_trusts(node->dataset, chunk->checked_ms)) {
         give(chunk, want);
         return ZD_NEXT;

@@ -36,4 +36,7 @@ enum zd_next zd_chunks_want(struct zd_node *node, struct zd_chunk_want *want);
 /** Stop waiting and release the output. */
 void zd_chunks_release(struct zd_chunk_want *want);
 
+/** The end of a decoded chunk: for zd_cache_init of server->chunks. */
+void zd_chunk_free(struct zd_cache_entry *entry);
+
 #endif

@@ -5,6 +5,8 @@
 
 #include "server/data/dataset.h"
 
+struct zd_node;
+
 /** What an entry of the cache of encoded bytes describes. */
 enum zd_object_kind {
     ZD_KIND_OBJECT = 'o',
@@ -84,5 +86,18 @@ void zd_objects_forget_change(struct zd_dataset *dataset, const char *key);
 
 /** The end of an object: for zd_cache_init of server->objects. */
 void zd_object_free(struct zd_cache_entry *entry);
+
+/**
+ * The key of the stored object that holds a chunk. Thread: any.
+ *
+ * @param level of the chunk: 0 = a stored object of its own
+ * @param index of the chunk in that level's grid
+ * @retval ZD_TOO_LARGE no store has a key that long
+ */
+ZD_RESULT zd_object_key_of(const struct zd_node *node, uint32_t level, const uint64_t *index,
+    char ret_key[ZD_KEY_BYTES_MAX + 1], struct zd_error *err);
+
+/** Put "what key: " in front of an error's text; its facts stay. Thread: any. */
+void zd_object_key_in_error(struct zd_error *err, const char *what, const char *key);
 
 #endif

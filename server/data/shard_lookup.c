@@ -11,12 +11,11 @@
 #include <string.h>
 
 #include "core/base/num.h"
-#include "server/data/object_key.h"
+#include "server/data/object_cache.h"
 #include "server/data/range_read.h"
 #include "server/runtime/server.h"
 
-/* Checking the entries of an index and its checksum. */
-#define INDEX_BYTES_PER_NS 1
+#define INDEX_BYTES_PER_NS 1 /* checking the entries of an index and its checksum */
 
 /* The work for one index. */
 struct index_load {
@@ -359,6 +358,19 @@ enum zd_next zd_shards_want(struct zd_node *node, const char *key, struct zd_pla
     want->run = (struct zd_byte_range){0};
     want->stat = (struct zd_stat){0};
     return search(want);
+}
+
+bool zd_shards_retry(struct zd_place_want *want)
+{
+    want->gone = want->stat.generation;
+    if (want->n_retries == ZD_RESTARTS_MAX) {
+        want->wait.status = zd_fail(&want->wait.err, ZD_STORE,
+            "chunk %s: the object was replaced while it was read, %d times in a row", want->key,
+            ZD_RESTARTS_MAX + 1);
+        return false;
+    }
+    want->n_retries++;
+    return true;
 }
 
 void zd_shards_release(struct zd_place_want *want)

@@ -12,6 +12,7 @@ struct zd_place_want {
     uint32_t level;              /* 1 or more */
     uint64_t index[ZD_RANK_MAX]; /* in that level's grid */
     struct zd_generation gone;   /* not zero: the object no longer has that generation */
+    uint32_t n_retries;          /* 0 at first */
     /* out */
     struct zd_byte_range range; /* with ZD_OK: of the stored object */
     struct zd_stat stat;        /* of the stored object; zero when it is absent */
@@ -31,6 +32,12 @@ struct zd_place_want {
  * @param key  of the stored object; borrowed until the answer
  */
 enum zd_next zd_shards_want(struct zd_node *node, const char *key, struct zd_place_want *want);
+
+/**
+ * The object was replaced since it was looked at: look again.
+ * @return false: that was often enough, and wait is answered with ZD_STORE
+ */
+bool zd_shards_retry(struct zd_place_want *want);
 
 /** Stop waiting. Accepts a zeroed want, and one that was answered. */
 void zd_shards_release(struct zd_place_want *want);

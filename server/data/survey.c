@@ -2,7 +2,7 @@
 #include "server/data/survey.h"
 
 #include "core/base/num.h"
-#include "server/data/object_key.h"
+#include "server/data/object_cache.h"
 
 #define IN_FLIGHT_MAX 128
 

@@ -5,7 +5,6 @@
 #include "core/grid/scalar.h"
 #include "server/data/chunk_read.h"
 #include "server/data/object_cache.h"
-#include "server/data/object_key.h"
 #include "server/data/shard_lookup.h"
 #include "server/data/survey.h"
 #include "server/describe/chunk_params.h"

@@ -11,7 +11,6 @@
 #include "core/array/rewrite_verify.h"
 #include "core/base/num.h"
 #include "server/data/object_cache.h"
-#include "server/data/object_key.h"
 #include "server/data/shard_lookup.h"
 #include "server/describe/chunk_params.h"
 #include "server/describe/node_json.h"

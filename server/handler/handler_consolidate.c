@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "server/request/admit.h"
-#include "server/data/datasets.h"
+#include "server/data/dataset.h"
 #include "server/request/handler.h"
 #include "server/request/node_check.h"
 #include "server/write/metadata.h"

@@ -1,6 +1,6 @@
 /* /v1/datasets and /v1/datasets/{d}: the datasets; the dialect of each is that of its root node. */
 #include "server/data/catalog.h"
-#include "server/data/datasets.h"
+#include "server/data/dataset.h"
 #include "server/request/handler.h"
 #include "server/runtime/server.h"
 

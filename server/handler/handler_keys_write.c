@@ -10,10 +10,9 @@
 
 #include "core/array/rewrite_cost.h"
 #include "core/array/rewrite_verify.h"
-#include "server/data/datasets.h"
+#include "server/data/dataset.h"
 #include "server/data/events.h"
 #include "server/data/object_cache.h"
-#include "server/data/object_key.h"
 #include "server/data/shard_lookup.h"
 #include "server/request/admit.h"
 #include "server/request/body.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/base/num.h"
-#include "server/data/datasets.h"
+#include "server/data/dataset.h"
 #include "server/http/suggest.h"
 #include "server/request/respond.h"
 #include "server/request/route.h"

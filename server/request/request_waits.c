@@ -1,6 +1,6 @@
 /* What a request waits for and holds: its node, its handler's state, and the end of it all. */
 #include "server/data/catalog.h"
-#include "server/data/datasets.h"
+#include "server/data/dataset.h"
 #include "server/request/admit.h"
 #include "server/request/body.h"
 #include "server/request/node_check.h"

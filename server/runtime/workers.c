@@ -16,6 +16,7 @@
 #define AHEAD_NS         500000 /* of work a worker may find waiting when it has done its own */
 #define GIVEN_MAX        8      /* jobs a worker, however cheap */
 #define SMALL_IN_A_ROW   8      /* then one of the large ones, which must not starve */
+#define LOT_SHARE        2      /* jobs together hold the loop for no more than 2 cheap ones */
 #define NICENESS         5      /* of workers: the loop thread goes first */
 
 uint32_t zd_workers_count(const struct zd_settings *settings)
@@ -28,6 +29,14 @@ uint32_t zd_workers_count(const struct zd_settings *settings)
 bool zd_workers_is_cheap(const struct zd_workers *workers, uint64_t cost_ns)
 {
     return cost_ns / 1000 < workers->settings->workers_inline_us;
+}
+
+bool zd_workers_are_cheap(const struct zd_workers *workers, uint64_t cost_ns, uint64_t n_together)
+{
+    uint64_t share_ns;
+    return zd_workers_is_cheap(workers, cost_ns) &&
+           !ckd_mul(&share_ns, cost_ns, zd_div_up(n_together, LOT_SHARE)) &&
+           zd_workers_is_cheap(workers, share_ns);
 }
 
 static struct zd_job *job_of(struct zd_list *link)

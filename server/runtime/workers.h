@@ -64,6 +64,9 @@ void zd_workers_close(struct zd_workers *workers);
 /** Whether a job of that estimated cost belongs on the loop thread (setting workers.inline_us). */
 bool zd_workers_is_cheap(const struct zd_workers *workers, uint64_t cost_ns);
 
+/** The same for each of some jobs that are wanted together, which share the loop thread's time. */
+bool zd_workers_are_cheap(const struct zd_workers *workers, uint64_t cost_ns, uint64_t n_together);
+
 /** Do a job of that estimated cost: at once when it is cheap, else on a worker.
  * @return ZD_NEXT: its work has run, and its wait is left alone; ZD_WAIT */
 enum zd_next zd_workers_run(struct zd_workers *workers, struct zd_job *job, uint64_t cost_ns);

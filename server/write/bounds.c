@@ -13,7 +13,7 @@
 
 #include "core/base/num.h"
 #include "server/data/catalog.h"
-#include "server/data/datasets.h"
+#include "server/data/dataset.h"
 #include "server/runtime/machine.h"
 #include "server/runtime/server.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/base/num.h"
-#include "server/data/object_key.h"
+#include "server/data/object_cache.h"
 #include "server/runtime/server.h"
 #include "server/write/edit_run.h"
 

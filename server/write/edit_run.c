@@ -6,9 +6,9 @@
 
 #include "core/array/rewrite_cost.h"
 #include "core/base/num.h"
-#include "server/data/datasets.h"
+#include "server/data/dataset.h"
 #include "server/data/events.h"
-#include "server/data/object_key.h"
+#include "server/data/object_cache.h"
 #include "server/data/shard_lookup.h"
 #include "server/runtime/server.h"
 

@@ -6,7 +6,7 @@
 #include "core/array/rewrite_edit.h"
 #include "core/base/num.h"
 #include "server/data/events.h"
-#include "server/data/object_key.h"
+#include "server/data/object_cache.h"
 
 #define ELLIPSIS "..." /* stands for keys that are not named */
 

@@ -23,7 +23,7 @@
 #include <string.h>
 
 #include "core/base/json.h"
-#include "server/data/datasets.h"
+#include "server/data/dataset.h"
 #include "server/runtime/server.h"
 #include "server/write/change.h"
 

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "core/base/own.h"
-#include "server/data/datasets.h"
+#include "server/data/dataset.h"
 #include "server/data/object_cache.h"
 #include "server/runtime/server.h"
 

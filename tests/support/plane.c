@@ -6,7 +6,6 @@
 
 #include "server/config/config.h"
 #include "server/data/catalog.h"
-#include "server/data/chunk_entry.h"
 #include "server/data/object_cache.h"
 #include "server/write/edit.h"
 #include "server/write/bounds.h"

@@ -14,7 +14,7 @@
 #include "core/base/num.h"
 #include "core/base/scan.h"
 #include "server/config/config.h"
-#include "server/data/datasets.h"
+#include "server/data/dataset.h"
 #include "server/front/front.h"
 #include "server/start.h"
 #include "tests/support/check.h"

@@ -1,12 +1,11 @@
 /* server/data/chunks, shards, encoded: one read and one decode for all who want a chunk. */
-#include "server/data/chunk_entry.h"
 #include "server/data/chunks.h"
 
 #include <string.h>
 
 #include "core/array/chunk.h"
 #include "server/data/object_cache.h"
-#include "server/data/stored_chunk.h"
+#include "server/data/chunk_read.h"
 #include "tests/support/plane.h"
 #include "tests/support/unit.h"
 
@@ -388,7 +387,7 @@ START_TEST(stored_bytes_of_any_level_are_given_unchanged)
         struct zd_stored_chunk_want want = {.wait.done = encoded_told, .level = level};
         want.index[0] = 200 / at->grid.chunk[0];
         want.index[1] = 100 / at->grid.chunk[1];
-        ck_assert_int_eq(zd_stored_chunk_want(node, &want), ZD_NEXT);
+        ck_assert_int_eq(zd_chunk_stored_want(node, &want), ZD_NEXT);
         ck_assert_msg(want.wait.status == ZD_OK, "%s", want.wait.err.text);
         ZD_AUTO(zd_buf) data = NULL;
         struct zd_error err = {0};
@@ -396,7 +395,7 @@ START_TEST(stored_bytes_of_any_level_are_given_unchanged)
         const uint64_t y = 200 % at->grid.chunk[0];
         const uint64_t x = 100 % at->grid.chunk[1];
         ck_assert_uint_eq(data->data[y * at->grid.chunk[1] + x], element(200, 100));
-        zd_stored_chunk_release(&want);
+        zd_chunk_stored_release(&want);
         ck_assert_ptr_null(want.bytes);
     }
     close_plane(&plane, node);
@@ -534,10 +533,10 @@ static enum zd_status want_cold(void *context)
     if (status == ZD_OK) {
         struct zd_stored_chunk_want want = {
             .wait.done = encoded_told, .level = cold_node->layout->n_levels - 1};
-        (void)zd_stored_chunk_want(cold_node, &want);
+        (void)zd_chunk_stored_want(cold_node, &want);
         zd_test_plane_run(plane);
         status = want.wait.status;
-        zd_stored_chunk_release(&want);
+        zd_chunk_stored_release(&want);
     }
     return status;
 }

@@ -1,7 +1,6 @@
 /* server/data/datasets: what a reload keeps, and when the store of a retired dataset closes. */
 #include "server/data/catalog.h"
-#include "server/data/chunk_entry.h"
-#include "server/data/datasets.h"
+#include "server/data/dataset.h"
 
 #include "server/config/config.h"
 #include "server/data/chunks.h"
