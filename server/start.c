@@ -256,7 +256,6 @@ static void share_memory(struct zd_server *server)
     zd_list_push_back(&server->caches, &server->nodes.link);
     zd_list_push_back(&server->caches, &server->objects.link);
     zd_list_push_back(&server->caches, &server->chunks.link);
-    server->has_caches = true;
     zd_admit_init(server, server->workers.n_workers, memory->work_bytes);
 }
 
@@ -335,11 +334,9 @@ static void end_loop(struct zd_server *server)
 
 static void end_datasets(struct zd_server *server)
 {
-    if (server->has_caches) {
-        zd_cache_done(&server->chunks);
-        zd_cache_done(&server->objects);
-        zd_cache_done(&server->nodes);
-    }
+    zd_cache_done(&server->chunks);
+    zd_cache_done(&server->objects);
+    zd_cache_done(&server->nodes);
     zd_slices_done(server);
     zd_bounds_done(server);
     zd_edit_done(server);

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "core/store/path.h"
+#include "server/data/key_list.h"
 #include "server/runtime/server.h"
 
 #define AHEAD_MAX        64    /* spots asked or known, and not visited yet */
@@ -41,15 +42,12 @@ struct spot {
 
 /** One question under way. Outlives the walk when the store cannot be stopped. */
 struct task {
-    struct zd_list link;        /* of walk->tasks */
-    struct zd_walk *walk;       /* NULL once the walk is freed */
-    struct zd_dataset *dataset; /* a reference */
+    struct zd_list link; /* of walk->tasks */
+    struct zd_walk *walk;
     struct spot *spot;
     struct zd_node_want want;
-    struct zd_store_list list;
-    struct zd_list *behind; /* the last child found so far, or the spot: the next goes behind it */
-    char *after;            /* last name of the page before; owned */
-    bool is_listing;
+    struct zd_key_list list; /* a page of the children */
+    struct zd_list *behind;  /* the last child found so far, or the spot: the next goes behind it */
 };
 
 struct zd_walk {
@@ -81,9 +79,8 @@ static void spot_free(struct spot *spot)
 static void task_free(struct task *task)
 {
     zd_list_remove(&task->link);
-    zd_store_list_done(&task->list);
-    zd_free(task->after);
-    zd_dataset_unref(task->dataset);
+    zd_catalog_release(&task->want);
+    zd_key_list_release(&task->list);
     zd_free(task);
 }
 
@@ -139,7 +136,6 @@ static struct task *task_new(struct zd_walk *walk, struct spot *spot)
         return NULL;
     }
     task->walk = walk;
-    task->dataset = zd_dataset_ref(walk->dataset);
     task->spot = spot;
     zd_list_push_back(&walk->tasks, &task->link);
     return task;
@@ -186,9 +182,10 @@ static void list_page(struct task *task);
 static void take_page(struct task *task)
 {
     struct zd_walk *walk = task->walk;
-    const struct zd_store_list *list = &task->list;
-    if (list->op.status != ZD_OK && list->op.status != ZD_NOT_FOUND) {
-        end(walk, list->op.status, &list->op.err);
+    const struct zd_wait *wait = &task->list.wait;
+    const struct zd_store_list *list = task->list.list;
+    if (wait->status != ZD_OK && wait->status != ZD_NOT_FOUND) {
+        end(walk, wait->status, &wait->err);
         return;
     }
     struct zd_list *queue_behind = &walk->queue;
@@ -200,7 +197,7 @@ static void take_page(struct task *task)
             return;
         }
     }
-    if (list->op.status == ZD_OK && list->has_more && list->n_entries > 0) {
+    if (wait->status == ZD_OK && list->has_more && list->n_entries > 0) {
         list_page(task);
         return;
     }
@@ -208,15 +205,10 @@ static void take_page(struct task *task)
     task_free(task);
 }
 
-static void listed(struct zd_store_op *op)
+static void listed(struct zd_wait *wait)
 {
-    struct task *task = ZD_CONTAINER(op, struct task, list.op);
+    struct task *task = ZD_CONTAINER(wait, struct task, list.wait);
     struct zd_walk *walk = task->walk;
-    task->is_listing = false;
-    if (walk == NULL) {
-        task_free(task);
-        return;
-    }
     take_page(task);
     go_on(walk);
 }
@@ -224,29 +216,19 @@ static void listed(struct zd_store_op *op)
 /* Asks for the next page of children. */
 static void list_page(struct task *task)
 {
-    const struct spot *spot = task->spot;
-    const struct zd_node *node = spot->node;
-    zd_free(task->after);
-    task->after = NULL;
-    if (task->list.n_entries > 0) {
-        task->after = zd_strdup(task->list.entry[task->list.n_entries - 1].name);
-        if (task->after == NULL) {
-            end_without_memory(task->walk);
-            return;
-        }
-    }
-    zd_store_list_done(&task->list);
-    task->list = (struct zd_store_list){.n_max = LIST_ENTRIES_MAX, .after = task->after};
+    const struct zd_node *node = task->spot->node;
+    struct zd_key_list before = task->list; /* holds the name to go on after */
+    const struct zd_store_list *page = before.list;
+    const bool is_first = page == NULL || page->n_entries == 0;
+    const char *after = is_first ? NULL : page->entry[page->n_entries - 1].name;
     ZD_SCOPED_TEXT(prefix, ZD_KEY_BYTES_MAX + 1);
-    const enum zd_status status = node->meta->dialect->children_prefix(spot->path, &prefix);
-    if (status != ZD_OK) {
+    task->list = (struct zd_key_list){.wait.done = listed};
+    if (node->meta->dialect->children_prefix(task->spot->path, &prefix) != ZD_OK ||
+        zd_key_list_want(node->dataset, prefix.at, after, LIST_ENTRIES_MAX, &task->list) ==
+            ZD_NEXT) {
         end_without_memory(task->walk);
-        return;
     }
-    memcpy(task->list.prefix, prefix.at, prefix.len + 1);
-    task->list.op.done = listed;
-    task->is_listing = true;
-    zd_store_list(node->dataset->store, &task->list);
+    zd_key_list_release(&before);
 }
 
 static bool has_children(const struct zd_walk *walk, const struct spot *spot)
@@ -388,12 +370,6 @@ static enum zd_next step_visit(struct zd_machine *machine)
     return has_visited ? ZD_NEXT : ZD_WAIT;
 }
 
-static void on_end(struct zd_machine *machine)
-{
-    struct zd_wait *wait = &ZD_CONTAINER(machine, struct zd_walk, machine)->want->wait;
-    wait->done(wait);
-}
-
 /* The walk with its first spot; NULL without memory. */
 static struct zd_walk *new_walk(struct zd_walk_want *want)
 {
@@ -404,7 +380,7 @@ static struct zd_walk *new_walk(struct zd_walk_want *want)
     }
     want->walk = walk;
     walk->want = want;
-    walk->machine = (struct zd_machine){.step = step_visit, .end = on_end};
+    walk->machine = (struct zd_machine){.step = step_visit, .wait = &want->wait};
     walk->dataset = zd_dataset_ref(start->dataset);
     walk->n_visits = VISITS_PER_TURN;
     zd_list_init(&walk->order);
@@ -439,19 +415,6 @@ enum zd_next zd_walk_want(struct zd_walk_want *want)
     return zd_machine_call(&walk->machine);
 }
 
-static void drop_task(struct task *task)
-{
-    zd_list_remove(&task->link);
-    if (task->is_listing) {
-        /* The store still writes into it: its done frees it. */
-        task->walk = NULL;
-        zd_store_cancel(&task->list.op);
-        return;
-    }
-    zd_wait_cancel(&task->want.wait);
-    task_free(task);
-}
-
 static void closed(uv_handle_t *handle)
 {
     zd_free(ZD_CONTAINER(handle, struct zd_walk, idle));
@@ -464,7 +427,7 @@ void zd_walk_release(struct zd_walk_want *want)
         return;
     }
     while (!zd_list_is_empty(&walk->tasks)) {
-        drop_task(ZD_CONTAINER(walk->tasks.next, struct task, link));
+        task_free(ZD_CONTAINER(walk->tasks.next, struct task, link));
     }
     while (!zd_list_is_empty(&walk->order)) {
         spot_free(ZD_CONTAINER(walk->order.next, struct spot, order));

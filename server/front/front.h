@@ -5,7 +5,7 @@
 #include <uv.h>
 
 #include "server/request/request.h"
-#include "server/runtime/access.h"
+#include "server/runtime/metrics.h"
 #include "server/runtime/cache.h"
 
 struct MHD_Connection;

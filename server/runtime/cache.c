@@ -37,6 +37,9 @@ void zd_cache_init(struct zd_cache *cache, const char *name, size_t bytes_max,
 
 void zd_cache_done(struct zd_cache *cache)
 {
+    if (cache->free == NULL) {
+        return;
+    }
     while (!zd_list_is_empty(&cache->queue)) {
         struct zd_cache_entry *entry = entry_of(cache->queue.next);
         assert(entry->flight == NULL);

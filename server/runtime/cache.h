@@ -42,7 +42,7 @@ void zd_cache_init(struct zd_cache *cache, const char *name, size_t bytes_max,
     void (*free_entry)(struct zd_cache_entry *));
 
 /** Takes everything out of the table; entries in use live until their last unref, which is while
- * the cache is there. No work is under way. */
+ * the cache is there. No work is under way. Accepts a zeroed one. */
 void zd_cache_done(struct zd_cache *cache);
 
 /** The entry of that key, or NULL; borrowed until the loop turns: zd_cache_ref to keep it. Counts a

@@ -19,7 +19,7 @@
 #include "core/base/num.h"
 #include "core/base/scan.h"
 #include "server/config/settings.h"
-#include "server/runtime/access.h"
+#include "server/runtime/metrics.h"
 
 #define LINE_BYTES_MAX  (80U << 10) /* holds the longest target, escaped */
 #define LINES_BYTES_MAX (512U << 10)

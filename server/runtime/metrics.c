@@ -2,7 +2,6 @@
 #include "server/runtime/metrics.h"
 
 #include "core/base/own.h"
-#include "server/runtime/access.h"
 
 const double zd_metrics_bounds[ZD_METRICS_BUCKETS] = {
     .005, .01, .025, .05, .075, .1, .25, .5, .75, 1, 2.5, 5, 7.5, 10};

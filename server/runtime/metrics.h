@@ -40,7 +40,23 @@ struct zd_metrics {
     uint64_t n_cut;          /* streamed bodies that ended too early */
 };
 
-struct zd_access;
+/** One finished request, as the log and the metrics take it. Everything is borrowed during the call
+ * that takes it. */
+struct zd_access {
+    const char *method;            /* as sent */
+    const char *target;            /* as sent */
+    const char *id;                /* X-Request-Id */
+    const struct sockaddr *client; /* logged when was_refused; NULL: unknown */
+    const char *identity;          /* NULL: anonymous */
+    unsigned http_status;
+    uint32_t route_number; /* of zd_route_of; 0: none */
+    uint64_t body_bytes;   /* of the answer's body */
+    uint64_t duration_ns;
+    const char *problem_code; /* or NULL */
+    const char *reason;       /* of the problem: its detail; or NULL */
+    bool was_refused;         /* by the guard */
+    bool was_cut;             /* the answer's body ended too early */
+};
 
 /** Upper bounds of the buckets, in seconds. */
 extern const double zd_metrics_bounds[ZD_METRICS_BUCKETS];

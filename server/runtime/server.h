@@ -43,7 +43,6 @@ struct zd_server {
     /* The text of /metrics: server/metrics_text.h. */
     void (*add_metrics)(const struct zd_server *server, struct zd_text *text);
     bool is_draining;
-    bool has_caches;
     uint64_t started_ms; /* wall clock */
     uint64_t drain_until_ms;
 };

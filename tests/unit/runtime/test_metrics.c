@@ -1,7 +1,6 @@
 /* server/runtime/metrics: every route has a row of its own. */
 #include "server/runtime/metrics.h"
 
-#include "server/runtime/access.h"
 #include "tests/support/unit.h"
 
 #define N_ROUTES 60
