@@ -403,12 +403,7 @@ static enum zd_next start(struct zd_node *node, bool is_new, struct zd_node_want
 void zd_catalog_forget(struct zd_dataset *dataset, struct zd_span path)
 {
     struct zd_node_key memory;
-    struct zd_cache *cache = &dataset->server->nodes;
-    const struct zd_map_entry *found =
-        zd_map_find(&cache->map, zd_node_cache_key(&memory, dataset, path));
-    if (found != NULL) {
-        zd_cache_drop(cache, ZD_CONTAINER(found, struct zd_cache_entry, map));
-    }
+    zd_cache_forget(&dataset->server->nodes, zd_node_cache_key(&memory, dataset, path));
 }
 
 static enum zd_next want_node(struct zd_dataset *dataset, struct zd_span path,

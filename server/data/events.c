@@ -115,9 +115,7 @@ static void add_event(
 static void begin_data(
     struct zd_emit *emit, struct zd_text *text, const char *event_name, const char *path)
 {
-    zd_text_add(text, "event: ");
-    zd_text_add(text, event_name);
-    zd_text_add(text, "\ndata: ");
+    zd_text_addf(text, "event: %s\ndata: ", event_name);
     zd_emit_init(emit, text, false);
     zd_emit_object(emit);
     zd_emit_member_string(emit, "path", path);
@@ -130,18 +128,11 @@ static void end_data(struct zd_emit *emit, const char *change)
     zd_text_add(emit->text, "\n");
 }
 
-static const char *node_word(enum zd_node_change change)
-{
-    switch (change) {
-    case ZD_NODE_CREATED:
-        return "created";
-    case ZD_NODE_CHANGED:
-        return "changed";
-    case ZD_NODE_DELETED:
-        break;
-    }
-    return "deleted";
-}
+static const char *const node_words[] = {
+    [ZD_NODE_CREATED] = "created",
+    [ZD_NODE_CHANGED] = "changed",
+    [ZD_NODE_DELETED] = "deleted",
+};
 
 void zd_events_node(
     struct zd_events *events, const char *path, enum zd_node_change change, const char *etag)
@@ -152,7 +143,7 @@ void zd_events_node(
     if (etag != NULL && etag[0] != '\0') {
         zd_emit_member_string(&emit, "etag", etag);
     }
-    end_data(&emit, node_word(change));
+    end_data(&emit, node_words[change]);
     add_event(events, path, change == ZD_NODE_DELETED, &text);
 }
 
@@ -198,9 +189,10 @@ static bool is_for(const struct zd_events_reader *reader, const struct event *ev
            (event->takes_below && is_at_or_below(event->path, reader->path));
 }
 
+/* The last line of an event, and the empty one behind it. */
 static void add_id(const struct zd_events *events, uint64_t number, struct zd_text *text)
 {
-    zd_text_addf(text, "id: %016" PRIx64 "-%" PRIu64 "\n", events->name, number);
+    zd_text_addf(text, "id: %016" PRIx64 "-%" PRIu64 "\n\n", events->name, number);
 }
 
 /* The number in an id: the newest event then. False: this window did not make it. */
@@ -235,7 +227,6 @@ static void begin(struct zd_events_reader *reader, const char *last_id, struct z
         zd_text_add(text, "event: reset\ndata: {}\n");
     }
     add_id(events, reader->next - 1, text);
-    zd_text_add(text, "\n");
 }
 
 static void on_timer(uv_timer_t *timer);
@@ -296,17 +287,8 @@ static void add_events(struct zd_events_reader *reader, size_t len_max, struct z
         if (is_for(reader, event)) {
             zd_text_add(text, event->text);
             add_id(events, event->number, text);
-            zd_text_add(text, "\n");
         }
     }
-}
-
-/* Its id covers events of other paths too: a client that comes back has missed none of them. */
-static void add_heartbeat(const struct zd_events_reader *reader, struct zd_text *text)
-{
-    zd_text_add(text, ":\n");
-    add_id(reader->events, reader->next - 1, text);
-    zd_text_add(text, "\n");
 }
 
 static bool is_beat_due(const struct zd_events_reader *reader)
@@ -330,7 +312,9 @@ enum zd_next zd_events_read(struct zd_events_reader *reader, size_t len_max, str
     }
     add_events(reader, len_max, text);
     if (text->len == len && is_beat_due(reader)) {
-        add_heartbeat(reader, text);
+        /* Its id covers events of other paths too: a client that comes back has missed none. */
+        zd_text_add(text, ":\n");
+        add_id(events, reader->next - 1, text);
     }
     zd_wait_cancel(&reader->wait);
     if (text->len == len) {

@@ -348,12 +348,7 @@ void zd_objects_release(struct zd_object_want *want)
 static void forget(struct zd_dataset *dataset, enum zd_object_kind kind, struct zd_span name)
 {
     struct key memory;
-    struct zd_cache *cache = &dataset->server->objects;
-    const struct zd_map_entry *found =
-        zd_map_find(&cache->map, write_key(&memory, dataset, kind, name));
-    if (found != NULL) {
-        zd_cache_drop(cache, ZD_CONTAINER(found, struct zd_cache_entry, map));
-    }
+    zd_cache_forget(&dataset->server->objects, write_key(&memory, dataset, kind, name));
 }
 
 void zd_objects_forget(struct zd_dataset *dataset, const char *key)

@@ -128,6 +128,14 @@ void zd_cache_drop(struct zd_cache *cache, struct zd_cache_entry *entry)
     zd_cache_unref(cache, entry);
 }
 
+void zd_cache_forget(struct zd_cache *cache, struct zd_span key)
+{
+    struct zd_map_entry *found = zd_map_find(&cache->map, key);
+    if (found != NULL) {
+        zd_cache_drop(cache, ZD_CONTAINER(found, struct zd_cache_entry, map));
+    }
+}
+
 void zd_cache_drop_if(struct zd_cache *cache, bool (*goes)(const struct zd_cache_entry *entry))
 {
     struct zd_list *next = NULL;

@@ -64,6 +64,9 @@ void zd_cache_charge(struct zd_cache *cache, struct zd_cache_entry *entry, size_
 /** Out of the table at once: it is no longer found; its users keep it. */
 void zd_cache_drop(struct zd_cache *cache, struct zd_cache_entry *entry);
 
+/** The same for the entry of that key, if there is one. Counts nothing. */
+void zd_cache_forget(struct zd_cache *cache, struct zd_span key);
+
 /** The same for all that are to go, busy ones too. */
 void zd_cache_drop_if(struct zd_cache *cache, bool (*goes)(const struct zd_cache_entry *entry));
 
