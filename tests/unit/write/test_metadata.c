@@ -9,14 +9,11 @@
 
 #include "core/dialect/dialect.h"
 #include "server/write/lock.h"
-#include "tests/support/hierarchy.h"
+#include "tests/support/scene.h"
 #include "tests/support/store_fault.h"
 #include "tests/support/unit.h"
 
-#define FAULTS_MAX 3000
-
-#define CONFIG "{\"datasets\": {\"w\": {\"location\": \"mem:\", \"writable\": true}}}"
-#define GROUP  "{\"zarr_format\":3,\"node_type\":\"group\"}"
+#define GROUP "{\"zarr_format\":3,\"node_type\":\"group\"}"
 #define ARRAY                                                                                      \
     "{\"zarr_format\":3,\"node_type\":\"array\",\"shape\":[4],\"data_type\":\"int8\","             \
     "\"chunk_grid\":{\"name\":\"regular\",\"configuration\":{\"chunk_shape\":[2]}},"               \
@@ -54,48 +51,27 @@ static const struct zd_test_pair initial[] = {
     {"s", "stray"},
 };
 
-static const struct change {
-    const char *method;
-    const char *type;
-    const char *target;
-    const char *body;
-} changes[] = {
-    {PUT, V1 "nodes/x", GROUP},
-    {PUT, V1 "nodes/x/y/z", ARRAY},
-    {PUT, V1 "nodes/g/h", GROUP}, /* shows g/h/i: the listing is dropped */
-    {PUT, V1 "nodes/g", GROUP},
-    {PUT, V1 "nodes/g/a?erase_chunks=1", GROUP},
-    {PUT, V1 "nodes/g/a?erase_chunks=1", OTHER_ARRAY},
-    {PUT, V1 "nodes/g/a", ARRAY},
-    {PATCH, V1 "nodes/g/a", "{\"attributes\":{\"n\":[1,2]}}"},
-    {PATCH, V1 "nodes/g/a", "{\"shape\":[2]}"},
-    {DELETE, V1 "nodes/g/a", ""},
-    {DELETE, V1 "nodes/g", ""},
-    {DELETE, V1 "nodes/", ""},
-    {PATCH, V1 "nodes/g/a", "{\"extensions\":[" EXTENSION "]}"},
-    {POST, V1 "consolidate/", ""},
-    {PUT, "/zarr/w/g/a/zarr.json", NAMED_ARRAY},
-    {PUT, "/zarr/w/g/zarr.json", GROUP},
-    {PUT, "/zarr/w/x/zarr.json", GROUP},
-    {DELETE, "/zarr/w/g/a/zarr.json", ""},
-    {DELETE, "/zarr/w/g/zarr.json", ""},
+static const struct zd_test_change changes[] = {
+    {PUT, V1 "nodes/x", NULL, GROUP},
+    {PUT, V1 "nodes/x/y/z", NULL, ARRAY},
+    {PUT, V1 "nodes/g/h", NULL, GROUP}, /* shows g/h/i: the listing is dropped */
+    {PUT, V1 "nodes/g", NULL, GROUP},
+    {PUT, V1 "nodes/g/a?erase_chunks=1", NULL, GROUP},
+    {PUT, V1 "nodes/g/a?erase_chunks=1", NULL, OTHER_ARRAY},
+    {PUT, V1 "nodes/g/a", NULL, ARRAY},
+    {PATCH, V1 "nodes/g/a", NULL, "{\"attributes\":{\"n\":[1,2]}}"},
+    {PATCH, V1 "nodes/g/a", NULL, "{\"shape\":[2]}"},
+    {DELETE, V1 "nodes/g/a", NULL, ""},
+    {DELETE, V1 "nodes/g", NULL, ""},
+    {DELETE, V1 "nodes/", NULL, ""},
+    {PATCH, V1 "nodes/g/a", NULL, "{\"extensions\":[" EXTENSION "]}"},
+    {POST, V1 "consolidate/", NULL, ""},
+    {PUT, "/zarr/w/g/a/zarr.json", NULL, NAMED_ARRAY},
+    {PUT, "/zarr/w/g/zarr.json", NULL, GROUP},
+    {PUT, "/zarr/w/x/zarr.json", NULL, GROUP},
+    {DELETE, "/zarr/w/g/a/zarr.json", NULL, ""},
+    {DELETE, "/zarr/w/g/zarr.json", NULL, ""},
 };
-
-/** One server, and one change of it under test. */
-struct trial {
-    struct zd_test_serve serve;
-    char request[4096];
-    char before[ZD_HIERARCHY_TEXT_BYTES];
-    char after[ZD_HIERARCHY_TEXT_BYTES]; /* when nothing fails */
-    enum zd_status status;               /* of a store operation; ZD_OK: an allocation fails */
-    bool is_slow;
-    uint64_t n;
-};
-
-static void reset(struct trial *trial)
-{
-    zd_test_hierarchy_reset(&trial->serve, initial, ZD_COUNT_OF(initial));
-}
 
 static bool has_line(const char *text, const char *line, size_t len)
 {
@@ -145,28 +121,28 @@ static bool is_part(const char *text, which *counts, const char *of)
 /* What could not be erased is told when the document is changed already: the rest can be erased
  * again. All documents are as they are to be, and nothing else has come. */
 static bool left_keys(
-    const struct trial *trial, const struct zd_test_answer *answer, const char *now)
+    const struct zd_test_scene *scene, const struct zd_test_answer *answer, const char *now)
 {
     return answer->status >= 500 && strstr(answer->bytes, "could not be erased") != NULL &&
-           is_part(now, is_document, trial->after) && is_part(trial->after, is_document, now) &&
-           (is_part(now, is_any, trial->before) || is_part(trial->after, is_any, now));
+           is_part(now, is_document, scene->after) && is_part(scene->after, is_document, now) &&
+           (is_part(now, is_any, scene->before) || is_part(scene->after, is_any, now));
 }
 
 /* A replacement that has erased chunks and cannot go on has no node to leave: neither the old one,
  * which lacks them, nor the new one, which would read those that are left. Nothing else is gone. */
 static bool left_no_node(
-    const struct trial *trial, const struct zd_test_answer *answer, const char *now)
+    const struct zd_test_scene *scene, const struct zd_test_answer *answer, const char *now)
 {
     return answer->status >= 500 && strstr(answer->bytes, "is erased, and the new") != NULL &&
-           strstr(now, "g/a/zarr.json=") == NULL && is_part(now, is_any, trial->before) &&
-           is_part(trial->before, is_elsewhere, now);
+           strstr(now, "g/a/zarr.json=") == NULL && is_part(now, is_any, scene->before) &&
+           is_part(scene->before, is_elsewhere, now);
 }
 
 /* No new document has chunks of the old one, not even when the server is gone by now. */
-static void check_replacement(const struct trial *trial, const char *now)
+static void check_replacement(const struct zd_test_scene *scene, const char *now)
 {
     const char *document = strstr(now, "g/a/zarr.json=");
-    if (strstr(trial->request, "erase_chunks") != NULL && document != NULL &&
+    if (strstr(scene->request, "erase_chunks") != NULL && document != NULL &&
         strncmp(document + strlen("g/a/zarr.json="), ARRAY, strlen(ARRAY)) != 0) {
         ck_assert_ptr_null(strstr(now, "g/a/c/"));
     }
@@ -181,23 +157,24 @@ static struct zd_json *canonical(const struct zd_json *document)
     return zd_json_ref(meta->document);
 }
 
-static struct zd_json *read_document(struct trial *trial, const char *path)
+static struct zd_json *read_document(struct zd_test_scene *scene, const char *path)
 {
     static const struct zd_json_limits limits = {
         .bytes_max = 4096, .nodes_max = 4096, .depth_max = 64};
     char key[256];
     struct zd_json *json = NULL;
     snprintf(key, sizeof key, "%s%szarr.json", path, path[0] == '\0' ? "" : "/");
-    ZD_AUTO(zd_buf) bytes = zd_test_hierarchy_read(&trial->serve, key);
+    ZD_AUTO(zd_buf) bytes = zd_test_hierarchy_read(&scene->serve, key);
     if (bytes != NULL) {
         ck_assert_int_eq(zd_json_parse(zd_buf_span(bytes), &limits, &json, NULL), ZD_OK);
     }
     return json;
 }
 
-static bool is_listed_truly(struct trial *trial, const char *path, const struct zd_json *listed)
+static bool is_listed_truly(
+    struct zd_test_scene *scene, const char *path, const struct zd_json *listed)
 {
-    ZD_AUTO(zd_json) stored = read_document(trial, path);
+    ZD_AUTO(zd_json) stored = read_document(scene, path);
     if (stored == NULL || listed == NULL) {
         return stored == NULL && listed == NULL;
     }
@@ -207,10 +184,10 @@ static bool is_listed_truly(struct trial *trial, const char *path, const struct 
 }
 
 /* The root's listing is refreshed, or dropped, or its fault is told: there is none that lies. */
-static void check_listing(struct trial *trial, const struct zd_test_answer *answer)
+static void check_listing(struct zd_test_scene *scene, const struct zd_test_answer *answer)
 {
     static const char *const paths[] = {"g", "g/a", "x", "x/y", "x/y/z"};
-    ZD_AUTO(zd_json) root = read_document(trial, "");
+    ZD_AUTO(zd_json) root = read_document(scene, "");
     const struct zd_json *entries =
         zd_json_member(zd_json_member(root, "consolidated_metadata"), "metadata");
     size_t n_listed = 0;
@@ -220,96 +197,46 @@ static void check_listing(struct trial *trial, const struct zd_test_answer *answ
         const struct zd_json *listed = zd_json_member(entries, paths[i]);
         const bool is_hidden = strcmp(paths[i], "g/a") == 0 && zd_json_member(entries, "g") == NULL;
         n_listed += listed == NULL ? 0 : 1;
-        is_true = is_true && (is_hidden || is_listed_truly(trial, paths[i], listed));
+        is_true = is_true && (is_hidden || is_listed_truly(scene, paths[i], listed));
     }
     is_true = is_true && n_listed == zd_json_count(entries);
     ck_assert_msg(is_true || !answer->is_whole || strstr(answer->bytes, "out of date") != NULL,
-        "%.60s, fault %llu (%s): %s\nleaves a listing that is not true", trial->request,
-        (unsigned long long)trial->n, zd_status_name(trial->status), answer->bytes);
+        "%.60s, fault %llu (%s): %s\nleaves a listing that is not true", scene->request,
+        (unsigned long long)scene->n, zd_status_name(scene->status), answer->bytes);
 }
 
-static void check(struct trial *trial, const struct zd_test_answer *answer)
+static bool judge(struct zd_test_scene *scene, const struct zd_test_answer *answer, const char *now)
 {
-    char now[ZD_HIERARCHY_TEXT_BYTES];
-    zd_test_hierarchy_text(&trial->serve, now);
-    check_replacement(trial, now);
-    const bool is_before = strcmp(now, trial->before) == 0;
-    const bool is_after = strcmp(now, trial->after) == 0;
-    const bool is_good = answer->is_whole && answer->status < 300;
-    const bool is_refused = answer->is_whole && answer->status >= 300;
-    /* Without memory there may be no answer to what was done, or only that one. */
-    const bool is_lost = !answer->is_whole || (trial->status == ZD_OK && answer->status >= 500);
-    ck_assert_msg(left_keys(trial, answer, now) || left_no_node(trial, answer, now) ||
-                      (is_good && is_after) || (is_refused && is_before) ||
-                      (is_lost && (is_before || is_after)),
-        "%.60s, fault %llu (%s): %s\nleaves:\n%s", trial->request, (unsigned long long)trial->n,
-        zd_status_name(trial->status),
-        answer->body.ptr == NULL ? "" : (const char *)answer->body.ptr, now);
+    check_replacement(scene, now);
+    check_listing(scene, answer);
+    return left_keys(scene, answer, now) || left_no_node(scene, answer, now);
 }
 
-/* Whether the fault was met. */
-static bool run(struct trial *trial)
+static void run_all(enum zd_status status, bool is_slow)
 {
-    struct zd_test_answer answer;
-    reset(trial);
-    const struct zd_test_fault fault = {
-        .n = trial->n, .status = trial->status, .is_slow = trial->is_slow};
-    const bool was_met = zd_test_hierarchy_ask(&trial->serve, trial->request, &fault, &answer);
-    check(trial, &answer);
-    check_listing(trial, &answer);
-    zd_test_answer_done(&answer);
-    return was_met;
-}
-
-static void ask(struct trial *trial, const char *method, const char *type, const char *target,
-    const char *body, struct zd_test_answer *ret_answer)
-{
-    snprintf(trial->request, sizeof trial->request,
-        "%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
-        "Content-Type: application/%s\r\nContent-Length: %zu\r\n\r\n%s",
-        method, target, type, strlen(body), body);
-    zd_test_serve_ask(&trial->serve, trial->request, ret_answer);
-}
-
-static void prepare(struct trial *trial, const struct change *change)
-{
-    struct zd_test_answer answer;
-    reset(trial);
-    zd_test_hierarchy_text(&trial->serve, trial->before);
-    ask(trial, change->method, change->type, change->target, change->body, &answer);
-    ck_assert_msg(answer.status < 300, "%s: %s", trial->request, answer.bytes);
-    zd_test_answer_done(&answer);
-    zd_test_hierarchy_text(&trial->serve, trial->after);
-}
-
-static void run_all(struct trial *trial)
-{
-    ck_assert_int_eq(zd_test_serve_open(&trial->serve, CONFIG), ZD_OK);
-    zd_store_break(zd_test_hierarchy_store(&trial->serve));
+    struct zd_test_scene scene = {.initial = initial,
+        .n_initial = ZD_COUNT_OF(initial),
+        .judge = judge,
+        .status = status,
+        .is_slow = is_slow};
+    zd_test_scene_open(&scene);
     for (size_t i = 0; i < ZD_COUNT_OF(changes); i++) {
-        prepare(trial, &changes[i]);
-        trial->n = 1;
-        while (run(trial)) {
-            ck_assert_uint_lt(trial->n, FAULTS_MAX);
-            trial->n++;
-        }
+        zd_test_scene_fail_each(&scene, &changes[i]);
     }
-    zd_test_serve_close(&trial->serve);
+    zd_test_scene_close(&scene);
 }
 
 static const enum zd_status faults[] = {ZD_STORE, ZD_NO_SPACE, ZD_TIMEOUT};
 
 START_TEST(a_failing_store_leaves_the_hierarchy_as_it_was)
 {
-    struct trial trial = {.status = faults[_i / 2], .is_slow = _i % 2 == 1};
-    run_all(&trial);
+    run_all(faults[_i / 2], _i % 2 == 1);
 }
 END_TEST
 
 START_TEST(failing_memory_leaves_the_hierarchy_as_it_was)
 {
-    struct trial trial = {.status = ZD_OK, .is_slow = _i == 1};
-    run_all(&trial);
+    run_all(ZD_OK, _i == 1);
 }
 END_TEST
 
@@ -328,56 +255,53 @@ static const struct zd_test_pair listed[] = {
     {"g/b/c/stray", "x"},
 };
 
-static const struct change undone[] = {
-    {PUT, V1 "nodes/g/x", GROUP},
-    {PUT, V1 "nodes/g/x/y/z", ARRAY},
-    {PUT, V1 "nodes/g/a", ARRAY},
-    {PATCH, V1 "nodes/g/a", "{\"attributes\":{\"n\":[1,2]}}"},
-    {PATCH, V1 "nodes/g/a", "{\"shape\":[2]}"},
-    {DELETE, V1 "nodes/g/a", ""},
-    {DELETE, V1 "nodes/g/b", ""},
+static const struct zd_test_change undone[] = {
+    {PUT, V1 "nodes/g/x", NULL, GROUP},
+    {PUT, V1 "nodes/g/x/y/z", NULL, ARRAY},
+    {PUT, V1 "nodes/g/a", NULL, ARRAY},
+    {PATCH, V1 "nodes/g/a", NULL, "{\"attributes\":{\"n\":[1,2]}}"},
+    {PATCH, V1 "nodes/g/a", NULL, "{\"shape\":[2]}"},
+    {DELETE, V1 "nodes/g/a", NULL, ""},
+    {DELETE, V1 "nodes/g/b", NULL, ""},
 };
 
 /* A listing that can be neither stored nor dropped, whether it is the first one or the second. */
 START_TEST(what_cannot_be_listed_is_undone)
 {
-    struct trial trial = {.is_slow = _i >= 2};
+    struct zd_test_scene scene = {.is_slow = _i >= 2};
     struct zd_test_answer answer;
-    ck_assert_int_eq(zd_test_serve_open(&trial.serve, CONFIG), ZD_OK);
-    zd_store_break(zd_test_hierarchy_store(&trial.serve));
+    zd_test_scene_open(&scene);
     for (size_t i = 0; i < ZD_COUNT_OF(undone); i++) {
-        const struct change *change = &undone[i];
-        zd_test_hierarchy_reset(&trial.serve, listed, ZD_COUNT_OF(listed));
-        zd_test_hierarchy_text(&trial.serve, trial.before);
+        zd_test_hierarchy_reset(&scene.serve, listed, ZD_COUNT_OF(listed));
+        zd_test_hierarchy_text(&scene.serve, scene.before);
         zd_store_fault_set((struct zd_store_fault){
-            .refused = listed[_i % 2].key, .status = ZD_STORE, .is_slow = trial.is_slow});
-        ask(&trial, change->method, change->type, change->target, change->body, &answer);
-        zd_test_hierarchy_settle(&trial.serve);
-        ck_assert_msg(answer.status == 502, "%.60s: %s", trial.request, answer.bytes);
-        zd_test_hierarchy_text(&trial.serve, trial.after);
-        ck_assert_msg(strcmp(trial.before, trial.after) == 0, "%.60s leaves:\n%s", trial.request,
-            trial.after);
-        zd_test_hierarchy_expect(&trial.serve, &listed[0]);
+            .refused = listed[_i % 2].key, .status = ZD_STORE, .is_slow = scene.is_slow});
+        zd_test_scene_ask(&scene, &undone[i], &answer);
+        zd_test_hierarchy_settle(&scene.serve);
+        ck_assert_msg(answer.status == 502, "%.60s: %s", scene.request, answer.bytes);
+        zd_test_hierarchy_text(&scene.serve, scene.after);
+        ck_assert_msg(strcmp(scene.before, scene.after) == 0, "%.60s leaves:\n%s", scene.request,
+            scene.after);
+        zd_test_hierarchy_expect(&scene.serve, &listed[0]);
         zd_test_answer_done(&answer);
     }
-    zd_test_serve_close(&trial.serve);
+    zd_test_scene_close(&scene);
 }
 END_TEST
 
 /* What an answer says of one node, whatever another process makes of it by then. */
 static const struct overtaken {
-    const char *method;
-    const char *type;
-    const char *target;
-    const char *body;
+    struct zd_test_change change;
     const char *key;
     const char *shown;
 } overtaken[] = {
-    {PUT, V1 "nodes/x", "{\"zarr_format\":3,\"node_type\":\"group\",\"attributes\":{\"mine\":1}}",
+    {{PUT, V1 "nodes/x", NULL,
+         "{\"zarr_format\":3,\"node_type\":\"group\",\"attributes\":{\"mine\":1}}"},
         "x/zarr.json", "{\"mine\":1}"},
-    {PUT, V1 "nodes/g/a", ARRAY, "g/a/zarr.json", "\"shape\":[4]"},
-    {PATCH, V1 "nodes/g/a", "{\"attributes\":{\"mine\":1}}", "g/a/zarr.json", "{\"mine\":1}"},
-    {PATCH, V1 "nodes/g", "{\"attributes\":{\"mine\":1}}", "g/zarr.json", "{\"mine\":1}"},
+    {{PUT, V1 "nodes/g/a", NULL, ARRAY}, "g/a/zarr.json", "\"shape\":[4]"},
+    {{PATCH, V1 "nodes/g/a", NULL, "{\"attributes\":{\"mine\":1}}"}, "g/a/zarr.json",
+        "{\"mine\":1}"},
+    {{PATCH, V1 "nodes/g", NULL, "{\"attributes\":{\"mine\":1}}"}, "g/zarr.json", "{\"mine\":1}"},
 };
 
 static void copy_etag(const struct zd_test_answer *answer, char to[128])
@@ -390,32 +314,32 @@ static void copy_etag(const struct zd_test_answer *answer, char to[128])
 START_TEST(an_answer_tells_of_its_own_change)
 {
     const struct overtaken *row = &overtaken[_i];
-    struct trial trial = {.status = ZD_OK};
+    struct zd_test_scene scene = {.status = ZD_OK};
     struct zd_test_answer answer;
     struct zd_test_answer later;
     char etag[128];
     char etag_later[128];
-    ck_assert_int_eq(zd_test_serve_open(&trial.serve, CONFIG), ZD_OK);
-    zd_store_break(zd_test_hierarchy_store(&trial.serve));
-    reset(&trial);
+    zd_test_scene_open(&scene);
+    zd_test_hierarchy_reset(&scene.serve, initial, ZD_COUNT_OF(initial));
     ZD_AUTO(zd_buf)
     other = zd_buf_copy(
         zd_span_of("{\"zarr_format\":3,\"node_type\":\"group\",\"attributes\":{\"other\":2}}"));
     zd_store_fault_set((struct zd_store_fault){.overtaken = row->key, .bytes = other});
-    ask(&trial, row->method, row->type, row->target, row->body, &answer);
+    zd_test_scene_ask(&scene, &row->change, &answer);
     ck_assert_msg(answer.status < 300, "%s", answer.bytes);
     ck_assert_msg(strstr(answer.bytes, row->shown) != NULL, "%s", answer.bytes);
     ck_assert_ptr_null(strstr(answer.bytes, "\"other\""));
     zd_store_fault_set((struct zd_store_fault){.n = 0});
-    zd_test_serve_forget(&trial.serve);
-    ask(&trial, "GET", "json", row->target, "", &later);
+    zd_test_serve_forget(&scene.serve);
+    const struct zd_test_change get = {"GET", "json", row->change.target, NULL, ""};
+    zd_test_scene_ask(&scene, &get, &later);
     ck_assert_msg(strstr(later.bytes, "\"other\"") != NULL, "%s", later.bytes);
     copy_etag(&answer, etag);
     copy_etag(&later, etag_later);
     ck_assert_str_ne(etag, etag_later);
     zd_test_answer_done(&answer);
     zd_test_answer_done(&later);
-    zd_test_serve_close(&trial.serve);
+    zd_test_scene_close(&scene);
 }
 END_TEST
 
@@ -428,11 +352,10 @@ static void told(struct zd_wait *wait)
 START_TEST(no_array_is_made_while_a_key_below_it_is_stored)
 {
     static const struct zd_test_pair with_key[] = {{"zarr.json", GROUP}, {"x/c/0", "garbage"}};
-    struct trial trial = {.status = ZD_OK};
-    ck_assert_int_eq(zd_test_serve_open(&trial.serve, CONFIG), ZD_OK);
-    zd_store_break(zd_test_hierarchy_store(&trial.serve));
-    zd_test_hierarchy_reset(&trial.serve, with_key, 1);
-    struct zd_dataset *dataset = trial.serve.server->dataset[0];
+    struct zd_test_scene scene = {.status = ZD_OK};
+    zd_test_scene_open(&scene);
+    zd_test_hierarchy_reset(&scene.serve, with_key, 1);
+    struct zd_dataset *dataset = scene.serve.server->dataset[0];
     ZD_AUTO(zd_buf) document = zd_buf_copy(zd_span_of(_i == 0 ? ARRAY : GROUP));
     struct zd_lock_want lock = {.wait.done = told};
     struct zd_metadata_want want = {.wait.done = told};
@@ -441,19 +364,19 @@ START_TEST(no_array_is_made_while_a_key_below_it_is_stored)
     ck_assert_int_eq(zd_lock_want(dataset, ZD_LOCK_CHUNKS, "x/c", &lock), ZD_NEXT);
     ck_assert_int_eq(zd_metadata_want(dataset, &input, &want), ZD_WAIT);
     if (_i == 0) {
-        zd_test_hierarchy_settle(&trial.serve);
+        zd_test_hierarchy_settle(&scene.serve);
         ck_assert_ptr_nonnull(want.load);
-        zd_test_hierarchy_reset(&trial.serve, with_key, ZD_COUNT_OF(with_key));
+        zd_test_hierarchy_reset(&scene.serve, with_key, ZD_COUNT_OF(with_key));
         zd_lock_release(&lock);
     }
     while (want.load != NULL) { /* below a group a key is but a key */
-        (void)uv_run(trial.serve.server->loop, UV_RUN_ONCE);
+        (void)uv_run(scene.serve.server->loop, UV_RUN_ONCE);
     }
     ck_assert_int_eq(want.wait.status, _i == 0 ? ZD_INVALID : ZD_OK);
     ck_assert_pstr_eq(want.code, _i == 0 ? "chunks_exist" : NULL);
     zd_lock_release(&lock);
     zd_metadata_release(&want);
-    zd_test_serve_close(&trial.serve);
+    zd_test_scene_close(&scene);
 }
 END_TEST
 
