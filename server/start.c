@@ -14,7 +14,7 @@
 #include "server/data/dataset.h"
 #include "server/data/events.h"
 #include "server/data/object_cache.h"
-#include "server/front/daemon.h"
+#include "server/front/front.h"
 #include "server/metrics_text.h"
 #include "server/request/admit.h"
 #include "server/request/route.h"
@@ -147,7 +147,7 @@ static enum zd_status write_port_file(struct zd_server *server, struct zd_error 
 
 static void stop_now(struct zd_server *server)
 {
-    zd_daemon_close(server->front);
+    zd_front_close(server->front);
     uv_stop(server->loop);
 }
 
@@ -166,7 +166,7 @@ static void begin_drain(struct zd_server *server)
     server->drain_until_ms = uv_now(server->loop) + server->config->settings.http_drain_ms;
     zd_log(&server->log, ZD_LOG_INFO, "stopping: %llu requests under way",
         (unsigned long long)server->metrics.n_in_flight);
-    zd_daemon_drain(server->front);
+    zd_front_drain(server->front);
     for (size_t i = 0; i < server->n_datasets; i++) {
         zd_events_end(server->dataset[i]->events);
     }
@@ -278,7 +278,7 @@ static enum zd_status begin_server(struct zd_server *server, struct zd_error *er
         return zd_fail(err, ZD_NO_MEMORY, "no memory for the datasets' roots");
     }
     house_of(server)->n_roots = server->n_datasets;
-    ZD_TRY(zd_daemon_new(server, &server->front, err));
+    ZD_TRY(zd_front_new(server, &server->front, err));
     print_banner(server);
     return write_port_file(server, err);
 }
@@ -351,10 +351,10 @@ void zd_start_end(struct zd_server *server)
     }
     if (server->loop != NULL) {
         if (server->front != NULL) {
-            zd_daemon_close(server->front);
+            zd_front_close(server->front);
         }
         end_loop(server);
-        zd_daemon_free(server->front);
+        zd_front_free(server->front);
         end_datasets(server);
         zd_log_close(&server->log);
         (void)uv_run(server->loop, UV_RUN_DEFAULT);

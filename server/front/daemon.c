@@ -5,9 +5,10 @@
  *         uv_timer, uv_idle ---+      the steps answer: queued at once; they wait: the connection
  *                                     sleeps until zd_connection_wake
  */
-#include "server/front/daemon.h"
+#include "server/front/front.h"
 
 #include <errno.h>
+#include <microhttpd.h>
 #include <netinet/in.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,12 +19,13 @@
 
 #include "core/base/hash.h"
 #include "core/base/num.h"
-#include "server/front/callbacks.h"
 #include "server/front/exchange.h"
 #include "server/front/reply_cache.h"
 #include "server/front/response.h"
 #include "server/front/wire.h"
 #include "server/http/address.h"
+#include "server/request/dispatch.h"
+#include "server/request/respond.h"
 #include "server/runtime/server.h"
 
 #define LISTEN_BACKLOG    1024
@@ -32,6 +34,273 @@
 #define LEAST_CONNECTIONS 16
 #define FILES_EACH        2 /* the socket, and the file that is sent through it */
 #define KEPT_PART         2 /* one part of the metadata cache is for prepared answers */
+
+/* ---- requests ---- */
+
+/* MHD_OPTION_URI_LOG_CALLBACK: the only one that sees the target as it was sent. */
+static void *on_target(void *cls, const char *target, struct MHD_Connection *connection)
+{
+    const struct zd_listener *listener = cls;
+    return zd_exchange_begin(listener->front, target, connection);
+}
+
+static enum MHD_Result queue(struct zd_exchange *exchange)
+{
+    struct zd_exchange_now *now = &exchange->now;
+    if (now->response_id != NULL) {
+        memcpy(now->response_id, now->id, ZD_FRONT_MADE_ID_LEN);
+    }
+    const enum MHD_Result result =
+        MHD_queue_response(now->connection, now->access.http_status, now->response);
+    zd_exchange_drop_response(exchange);
+    return result;
+}
+
+static enum MHD_Result sleep_or_end(struct zd_exchange *exchange)
+{
+    return zd_exchange_suspend(exchange) ? MHD_YES : MHD_NO;
+}
+
+/* ---- a body that is taken while it comes ----
+ *
+ *     head --> begin_upload --> leave_head --> take_upload ... end_upload
+ *
+ * An answer that is given while the body still comes ends the connection, unless little is left to
+ * be read. */
+
+static enum zd_next step_refuse_long(struct zd_request *req)
+{
+    const struct zd_settings *settings = &req->server->config->settings;
+    const struct zd_upload *upload = &req->upload;
+    const uint64_t least = settings->limits_body_bytes + 1;
+    struct zd_error err = {0};
+    err.status = zd_fail(&err, ZD_TOO_LARGE, "the body exceeds limits.body_bytes (%llu)",
+        (unsigned long long)settings->limits_body_bytes);
+    zd_fact_limit(&err, settings->limits_body_bytes, upload->has_length ? upload->length : least);
+    return zd_respond_error(req, "too_large", &err);
+}
+
+/* Whether the steps run now; else the body is to come whole. */
+static bool begin_upload(struct zd_request *req)
+{
+    struct zd_upload *upload = &req->upload;
+    if (!(zd_dispatch_route(req) && req->route->streams_body)) {
+        if (upload->length <= req->server->config->settings.limits_body_bytes) {
+            return false;
+        }
+        req->step = step_refuse_long;
+    }
+    upload->state = ZD_UPLOAD_HEAD;
+    return true;
+}
+
+/* The steps have run, or the connection was woken, and nothing of the body was read yet. */
+static enum MHD_Result leave_head(struct zd_exchange *exchange)
+{
+    struct zd_upload *upload = &exchange->request.upload;
+    const bool has_answer = exchange->now.response != NULL;
+    const bool has_body = !upload->has_length || upload->length > 0;
+    if (has_answer && upload->expects_continue && has_body) {
+        return queue(exchange); /* to read on would ask for the body (RFC 9110, 10.1.1) */
+    }
+    if (!has_answer && !upload->is_asked) {
+        return sleep_or_end(exchange);
+    }
+    upload->state = ZD_UPLOAD_OPEN;
+    zd_exchange_answered(exchange);
+    return MHD_YES;
+}
+
+/* @param len how many bytes; then how many were left because the window is full */
+static enum MHD_Result take_upload(struct zd_exchange *exchange, const char *bytes, size_t *len)
+{
+    struct zd_upload *upload = &exchange->request.upload;
+    size_t n_put = 1;
+    size_t at = 0;
+    while (upload->state == ZD_UPLOAD_OPEN && *len > 0 && n_put > 0) {
+        n_put = zd_upload_put(upload, bytes + at, *len);
+        at += n_put;
+        *len -= n_put;
+    }
+    if (upload->state == ZD_UPLOAD_DROPPED) {
+        upload->came_bytes += *len;
+        upload->dropped_bytes += *len;
+        *len = 0;
+        zd_exchange_send_last(exchange);
+    }
+    return *len == 0 ? MHD_YES : sleep_or_end(exchange);
+}
+
+/* All of the body has come. */
+static enum MHD_Result end_upload(struct zd_exchange *exchange)
+{
+    struct zd_upload *upload = &exchange->request.upload;
+    if (exchange->now.is_answered) {
+        return MHD_NO; /* past libmicrohttpd */
+    }
+    if (upload->state == ZD_UPLOAD_OPEN) {
+        zd_upload_end(upload);
+    }
+    return exchange->now.response == NULL ? sleep_or_end(exchange) : queue(exchange);
+}
+
+static enum MHD_Result on_upload(struct zd_exchange *exchange, const char *bytes, size_t *len)
+{
+    if (exchange->now.has_left) {
+        return MHD_NO;
+    }
+    if (*len > 0) {
+        return take_upload(exchange, bytes, len);
+    }
+    return exchange->request.upload.state == ZD_UPLOAD_HEAD ? leave_head(exchange)
+                                                            : end_upload(exchange);
+}
+
+/* ---- all requests ---- */
+
+/* The first call for a request: its head is there. An answer given now would end the connection;
+ * the call that follows has the whole request, or a part of its body. */
+static enum MHD_Result begin(struct zd_exchange *exchange, const char *method)
+{
+    struct zd_request *req = &exchange->request;
+    if (!zd_wire_is_judged(zd_exchange_wire(exchange->now.connection))) {
+        zd_log(&req->server->log, ZD_LOG_ERROR,
+            "the guard has not seen a request: libmicrohttpd does not read with our recv(), or "
+            "memory is exhausted");
+        return MHD_NO;
+    }
+    exchange->now.has_begun = true;
+    if (zd_exchange_read_head(exchange, method) != ZD_OK) {
+        return MHD_NO; /* a condition is lost */
+    }
+    zd_request_identify(req);
+    if (zd_request_is_reading(req) || !begin_upload(req)) {
+        return MHD_YES;
+    }
+    zd_exchange_start(exchange);
+    return leave_head(exchange);
+}
+
+/* The whole request is there: it has a prepared answer, or its steps run. */
+static enum MHD_Result finish(struct zd_exchange *exchange)
+{
+    struct zd_request *req = &exchange->request;
+    struct zd_text *body = &exchange->memory.body;
+    if (zd_request_is_reading(req) && zd_reply_cache_answer(req)) {
+        return queue(exchange);
+    }
+    if (body->len > 0 && zd_text_buf(body, &req->body) != ZD_OK) {
+        return MHD_NO;
+    }
+    zd_exchange_start(exchange);
+    return exchange->now.response != NULL ? queue(exchange) : sleep_or_end(exchange);
+}
+
+static enum zd_next step_refuse_body(struct zd_request *req)
+{
+    const struct zd_problem problem = {
+        .code = "overloaded",
+        .detail = "memory for request bodies is exhausted; retry later",
+        .unavailable = ZD_UNAVAILABLE_BODIES,
+        .retry_after_s = 1,
+    };
+    return zd_respond_problem(req, &problem);
+}
+
+/* The answer does not wait for the rest of the body. */
+static enum MHD_Result refuse_body(
+    struct zd_exchange *exchange, zd_step *step, const char *bytes, size_t *len)
+{
+    struct zd_request *req = &exchange->request;
+    req->upload.state = ZD_UPLOAD_OPEN;
+    req->upload.came_bytes = exchange->memory.body.len;
+    req->step = step;
+    zd_exchange_drop_body(exchange);
+    zd_exchange_start(exchange);
+    return take_upload(exchange, bytes, len);
+}
+
+static enum MHD_Result take_body(struct zd_exchange *exchange, const char *bytes, size_t *len)
+{
+    struct zd_front *front = exchange->front;
+    const uint64_t n_free = front->server->memory.body_bytes - front->body_bytes;
+    if (*len > n_free) {
+        return refuse_body(exchange, step_refuse_body, bytes, len);
+    }
+    switch (zd_text_add_bytes(&exchange->memory.body, bytes, *len)) {
+    case ZD_OK:
+        front->body_bytes += *len;
+        *len = 0;
+        return MHD_YES;
+    case ZD_TOO_LARGE:
+        return refuse_body(exchange, step_refuse_long, bytes, len);
+    default:
+        return MHD_NO;
+    }
+}
+
+/* The access handler: first the head, then pieces of the body, then its end; once more after a
+ * sleep. */
+static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, const char *url,
+    const char *method, const char *version, const char *upload, size_t *upload_len, void **con_cls)
+{
+    (void)cls;
+    (void)connection;
+    (void)url;
+    (void)version;
+    struct zd_exchange *exchange = *con_cls;
+    if (exchange == NULL) {
+        return MHD_NO; /* no memory for it */
+    }
+    if (!exchange->now.has_begun) {
+        return begin(exchange, method);
+    }
+    if (zd_upload_is_open(&exchange->request.upload)) {
+        return on_upload(exchange, upload, upload_len);
+    }
+    if (*upload_len > 0) {
+        return take_body(exchange, upload, upload_len);
+    }
+    if (exchange->now.has_left) {
+        return MHD_NO;
+    }
+    if (exchange->now.response != NULL) {
+        return queue(exchange);
+    }
+    return exchange->now.has_started ? MHD_YES : finish(exchange);
+}
+
+/* MHD_OPTION_NOTIFY_COMPLETED: answered in full, or the client is gone. */
+static void on_completed(void *cls, struct MHD_Connection *connection, void **con_cls,
+    enum MHD_RequestTerminationCode code)
+{
+    (void)cls;
+    struct zd_exchange *exchange = *con_cls;
+    *con_cls = NULL;
+    zd_wire_answered(zd_exchange_wire(connection));
+    if (exchange != NULL) {
+        zd_exchange_end(exchange, code == MHD_REQUEST_TERMINATED_COMPLETED_OK);
+    }
+}
+
+/* MHD_OPTION_NOTIFY_CONNECTION. */
+static void on_connection(void *cls, struct MHD_Connection *connection, void **socket_context,
+    enum MHD_ConnectionNotificationCode code)
+{
+    struct zd_listener *listener = cls;
+    struct zd_front *front = listener->front;
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        const union MHD_ConnectionInfo *info =
+            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        *socket_context = info == NULL ? NULL : zd_wire_open(front->wires, info->connect_fd);
+        front->server->metrics.n_connections++;
+    } else {
+        zd_wire_close(*socket_context);
+        *socket_context = NULL;
+        listener->has_closed = true;
+        front->server->metrics.n_connections--;
+    }
+}
 
 /* ---- libmicrohttpd on the loop ---- */
 
@@ -176,16 +445,15 @@ static struct MHD_Daemon *start_daemon(struct zd_listener *listener, int fd)
 {
     const struct zd_settings *settings = &listener->front->server->config->settings;
     return MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0,
-        may_connect, listener, zd_callbacks_request, listener, MHD_OPTION_EXTERNAL_LOGGER,
-        on_message, listener, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        may_connect, listener, on_request, listener, MHD_OPTION_EXTERNAL_LOGGER, on_message,
+        listener, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)zd_wire_memory_bytes(settings), MHD_OPTION_CONNECTION_LIMIT,
         (unsigned int)listener->front->n_connections_max, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
         (unsigned int)settings->http_address_connections, MHD_OPTION_CONNECTION_TIMEOUT,
         (unsigned int)zd_div_up(settings->http_idle_ms, 1000), MHD_OPTION_STRICT_FOR_CLIENT, 1,
-        MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_URI_LOG_CALLBACK, zd_callbacks_target,
-        listener, MHD_OPTION_UNESCAPE_CALLBACK, keep_as_sent, NULL, MHD_OPTION_NOTIFY_COMPLETED,
-        zd_callbacks_completed, NULL, MHD_OPTION_NOTIFY_CONNECTION, zd_callbacks_connection,
-        listener, MHD_OPTION_END);
+        MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_URI_LOG_CALLBACK, on_target, listener,
+        MHD_OPTION_UNESCAPE_CALLBACK, keep_as_sent, NULL, MHD_OPTION_NOTIFY_COMPLETED, on_completed,
+        NULL, MHD_OPTION_NOTIFY_CONNECTION, on_connection, listener, MHD_OPTION_END);
 }
 
 static enum zd_status listen_on(
@@ -238,7 +506,7 @@ static uint64_t connections_max(struct zd_server *server)
     return n;
 }
 
-static enum zd_status begin(struct zd_front *front, struct zd_error *err)
+static enum zd_status open_front(struct zd_front *front, struct zd_error *err)
 {
     struct zd_server *server = front->server;
     const struct zd_config *config = server->config;
@@ -254,7 +522,7 @@ static enum zd_status begin(struct zd_front *front, struct zd_error *err)
     return ZD_OK;
 }
 
-enum zd_status zd_daemon_new(
+enum zd_status zd_front_new(
     struct zd_server *server, struct zd_front **ret_front, struct zd_error *err)
 {
     struct zd_front *front = zd_alloc_zero(1, sizeof *front);
@@ -269,30 +537,29 @@ enum zd_status zd_daemon_new(
     front->run_soon = run_soon;
     front->id_seed = zd_hash_random_seed();
     front->n_connections_max = connections_max(server);
-    const enum zd_status status = begin(front, err);
+    const enum zd_status status = open_front(front, err);
     if (status != ZD_OK) {
-        zd_daemon_close(front);
+        zd_front_close(front);
         (void)uv_run(server->loop, UV_RUN_NOWAIT); /* the handles are in the front */
-        zd_daemon_free(front);
+        zd_front_free(front);
         return status;
     }
     *ret_front = front;
     return ZD_OK;
 }
 
-void zd_daemon_drain(struct zd_front *front)
+void zd_front_drain(struct zd_front *front)
 {
     for (size_t i = 0; i < front->n_listeners; i++) {
-        if (front->listener[i].daemon != NULL) {
-            const int fd = MHD_quiesce_daemon(front->listener[i].daemon);
-            if (fd >= 0) {
-                close(fd);
-            }
+        struct MHD_Daemon *daemon = front->listener[i].daemon;
+        const int fd = daemon == NULL ? -1 : MHD_quiesce_daemon(daemon);
+        if (fd >= 0) {
+            close(fd);
         }
     }
 }
 
-void zd_daemon_close(struct zd_front *front)
+void zd_front_close(struct zd_front *front)
 {
     if (front->is_closing) {
         return;
@@ -316,7 +583,7 @@ void zd_daemon_close(struct zd_front *front)
     zd_wires_close(front->wires);
 }
 
-void zd_daemon_free(struct zd_front *front)
+void zd_front_free(struct zd_front *front)
 {
     if (front == NULL) {
         return;
@@ -327,7 +594,7 @@ void zd_daemon_free(struct zd_front *front)
     zd_free(front->listener);
     zd_exchange_done_front(front);
     zd_wires_free(front->wires);
-    zd_reply_cache_done(front);
+    zd_cache_done(&front->prepared);
     zd_response_done(front);
     zd_free(front);
 }

@@ -156,6 +156,26 @@ static void take_id(struct zd_exchange *exchange)
     zd_response_make_id(exchange->front, now->id);
 }
 
+/* The guard let the value pass: digits, perhaps zeros in front, and no more than 64 bits. */
+static uint64_t number_in(const char *value)
+{
+    uint64_t number = 0;
+    for (const char *at = value + strspn(value, " \t"); *at >= '0' && *at <= '9'; at++) {
+        number = number * 10 + (uint64_t)(*at - '0');
+    }
+    return number;
+}
+
+static void read_framing(struct zd_request *req)
+{
+    struct zd_upload *upload = &req->upload;
+    const char *length = zd_connection_header(req, "Content-Length");
+    const char *expect = zd_connection_header(req, "Expect");
+    upload->length = length == NULL ? 0 : number_in(length);
+    upload->has_length = length != NULL || zd_connection_header(req, "Transfer-Encoding") == NULL;
+    upload->expects_continue = expect != NULL && strcasecmp(expect, "100-continue") == 0;
+}
+
 enum zd_status zd_exchange_read_head(struct zd_exchange *exchange, const char *method)
 {
     struct zd_request *req = &exchange->request;
@@ -163,6 +183,9 @@ enum zd_status zd_exchange_read_head(struct zd_exchange *exchange, const char *m
     req->is_head = strcmp(method, "HEAD") == 0;
     (void)MHD_get_connection_values(exchange->now.connection, MHD_HEADER_KIND, on_header, exchange);
     take_id(exchange);
+    if (!zd_request_is_reading(req)) {
+        read_framing(req);
+    }
     for (size_t i = 0; i < ZD_FRONT_LISTS; i++) {
         ZD_TRY(exchange->memory.list[i].status);
     }

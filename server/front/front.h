@@ -112,4 +112,19 @@ struct zd_front {
     void (*run_soon)(struct zd_front *front, const struct MHD_Daemon *daemon);
 };
 
+/**
+ * Bind the configured addresses and begin to serve.
+ *
+ * @param ret_front owned
+ * @retval ZD_INVALID an address is malformed, or cannot be bound
+ */
+ZD_RESULT zd_front_new(struct zd_server *server, struct zd_front **ret_front, struct zd_error *err);
+
+/** Refuse new connections; requests under way go on. */
+void zd_front_drain(struct zd_front *front);
+
+/** End every connection and request; the loop must turn once more before zd_front_free. */
+void zd_front_close(struct zd_front *front);
+void zd_front_free(struct zd_front *front); /* accepts NULL */
+
 #endif

@@ -21,6 +21,15 @@
 
 /* ---- problems ---- */
 
+/* When the response is the request's own. */
+static void add_to_answer(struct zd_request *req, const char *name, const char *value)
+{
+    const struct zd_exchange_now *now = &zd_front_exchange(req)->now;
+    if (!now->response_is_shared) {
+        zd_response_add(now->response, name, value);
+    }
+}
+
 /* The head has been sent: all that remains is to show that the body is not whole. */
 static enum zd_next cut(struct zd_request *req, const struct zd_problem *problem)
 {
@@ -39,10 +48,10 @@ static void add_allow(
 {
     ZD_SCOPED_TEXT(allow, ALLOW_BYTES_MAX);
     if (problem->allow != NULL) {
-        zd_response_add_to_answer(req, "Allow", problem->allow);
+        add_to_answer(req, "Allow", problem->allow);
     } else if (kind->http_status == MHD_HTTP_METHOD_NOT_ALLOWED && req->route != NULL) {
         zd_route_allow(zd_handlers, req->route, false, &allow);
-        zd_response_add_to_answer(req, "Allow", allow.at);
+        add_to_answer(req, "Allow", allow.at);
     }
 }
 
@@ -72,7 +81,7 @@ enum zd_next zd_respond_problem(struct zd_request *req, const struct zd_problem 
     if (problem->retry_after_s > 0) {
         char seconds[NUMBERS_BYTES];
         (void)snprintf(seconds, sizeof seconds, "%llu", (unsigned long long)problem->retry_after_s);
-        zd_response_add_to_answer(req, "Retry-After", seconds);
+        add_to_answer(req, "Retry-After", seconds);
     }
     if (document->status == ZD_OK) {
         zd_reply_cache_put_problem(req, problem, document);
@@ -91,8 +100,8 @@ enum zd_next zd_respond_range_outside(struct zd_request *req, uint64_t length)
     zd_fact_size(&err, length);
     const struct zd_problem problem = {.code = "range_not_satisfiable", .err = &err};
     const enum zd_next next = zd_respond_problem(req, &problem);
-    zd_response_add_to_answer(req, "Content-Range", range);
-    zd_response_add_to_answer(req, "Accept-Ranges", "bytes");
+    add_to_answer(req, "Content-Range", range);
+    add_to_answer(req, "Accept-Ranges", "bytes");
     return next;
 }
 
@@ -104,12 +113,36 @@ enum zd_next zd_respond_precondition(struct zd_request *req, const char *etag)
     const struct zd_problem problem = {.code = "precondition_failed", .err = &err};
     const enum zd_next next = zd_respond_problem(req, &problem);
     if (etag[0] != '\0') {
-        zd_response_add_to_answer(req, "ETag", etag);
+        add_to_answer(req, "ETag", etag);
     }
     return next;
 }
 
 /* ---- representations ---- */
+
+/* The file is closed with the response. It may have become shorter since: then libmicrohttpd sends
+ * what there is, waits for more, and breaks the connection off after http.idle_ms. */
+static struct MHD_Response *response_of_file(struct zd_file_part *file)
+{
+    struct MHD_Response *response =
+        MHD_create_response_from_fd_at_offset64(file->len, file->fd, file->first);
+    if (response != NULL) {
+        file->fd = -1;
+    }
+    return response;
+}
+
+/* Not chunked: libmicrohttpd 0.9.75 would send the last chunk although there is no body, and some
+ * clients wait for one (a 304 with Transfer-Encoding). With neither header the end of the
+ * connection says where the answer ends. */
+static struct MHD_Response *response_of_unknown_length(void)
+{
+    struct MHD_Response *response = zd_response_of_length(MHD_SIZE_UNKNOWN);
+    if (response != NULL) {
+        (void)MHD_set_response_options(response, MHD_RF_HTTP_VERSION_1_0_ONLY, MHD_RO_END);
+    }
+    return response;
+}
 
 enum zd_next zd_respond_not_modified(struct zd_request *req, const struct zd_representation *rep)
 {
@@ -118,51 +151,53 @@ enum zd_next zd_respond_not_modified(struct zd_request *req, const struct zd_rep
     struct MHD_Response *response =
         has_whole || rep->length_is_known
             ? zd_response_of_length(has_whole ? rep->body->len : rep->length)
-            : zd_response_of_unknown_length();
+            : response_of_unknown_length();
     if (response != NULL) {
         zd_response_add_representation(req, rep, req->id, response);
     }
     return zd_response_give(req, MHD_HTTP_NOT_MODIFIED, response, 0);
 }
 
-static enum zd_next answer_part(struct zd_request *req, const struct zd_representation *rep,
-    uint64_t first, uint64_t len, uint64_t at_body)
+/* A part of the body. */
+static enum zd_next answer_part(
+    struct zd_request *req, const struct zd_representation *rep, uint64_t first, uint64_t len)
 {
-    struct MHD_Response *response = rep->file != NULL
-                                        ? zd_response_of_file(rep->file)
-                                        : zd_response_of_window(rep->body, at_body, len);
+    struct MHD_Response *response = zd_response_of_window(rep->body, first, len);
     if (response != NULL) {
         zd_response_add_representation(req, rep, req->id, response);
-        zd_response_add_body(rep, response);
-        zd_response_add_range(
-            response, first, len, rep->body_is_range ? rep->length : rep->body->len);
+        zd_response_add_body(rep, 0, response);
+        zd_response_add_range(response, first, len, rep->body->len);
     }
     return zd_response_give(req, MHD_HTTP_PARTIAL_CONTENT, response, len);
 }
 
+static unsigned status_of(const struct zd_representation *rep)
+{
+    const unsigned whole = rep->http_status == 0 ? MHD_HTTP_OK : rep->http_status;
+    return rep->body_is_range ? MHD_HTTP_PARTIAL_CONTENT : whole;
+}
+
 static enum zd_next answer_whole(struct zd_request *req, const struct zd_representation *rep)
 {
-    const unsigned http_status = rep->http_status == 0 ? MHD_HTTP_OK : rep->http_status;
     struct MHD_Response *response = NULL;
     uint64_t body_bytes = 0;
     if (rep->body != NULL) {
         response = zd_response_of_window(rep->body, 0, rep->body->len);
         body_bytes = rep->body->len;
     } else if (rep->file != NULL) {
-        response = zd_response_of_file(rep->file);
-        body_bytes = rep->length;
+        body_bytes = rep->file->len;
+        response = response_of_file(rep->file);
     } else if (req->is_head) {
         response = rep->length_is_known ? zd_response_of_length(rep->length)
-                                        : zd_response_of_unknown_length();
+                                        : response_of_unknown_length();
     } else {
         response = zd_response_of_text((struct zd_span){.ptr = (const uint8_t *)"", .len = 0});
     }
-    if (response == NULL) {
-        return zd_response_give(req, http_status, NULL, 0);
+    if (response != NULL) {
+        zd_response_add_representation(req, rep, req->id, response);
+        zd_response_add_body(rep, body_bytes, response);
     }
-    zd_response_add_representation(req, rep, req->id, response);
-    zd_response_add_body(rep, response);
-    return zd_response_give(req, http_status, response, body_bytes);
+    return zd_response_give(req, status_of(rep), response, body_bytes);
 }
 
 enum zd_status zd_respond_condition(const struct zd_request *req, struct zd_representation *rep)
@@ -216,16 +251,12 @@ enum zd_next zd_respond(struct zd_request *req, const struct zd_representation *
     default:
         break;
     }
-    if (rep->body_is_range) {
-        const uint64_t len = rep->file != NULL ? rep->file->len : rep->body->len;
-        return answer_part(req, rep, rep->range_first, len, 0);
-    }
     uint64_t first = 0;
     uint64_t len = 0;
-    if (rep->accepts_ranges && rep->body != NULL) {
+    if (rep->accepts_ranges && rep->body != NULL && !rep->body_is_range) {
         switch (zd_request_range(req, rep->body->len, rep->etag, rep->mtime_ms, &first, &len)) {
         case ZD_RANGE_PART:
-            return answer_part(req, rep, first, len, first);
+            return answer_part(req, rep, first, len);
         case ZD_RANGE_OUTSIDE:
             return zd_respond_range_outside(req, rep->body->len);
         case ZD_RANGE_NONE:
@@ -283,13 +314,9 @@ enum zd_next zd_respond_stream(struct zd_request *req, const struct zd_represent
         return zd_response_give(req, MHD_HTTP_OK, NULL, 0);
     }
     zd_response_add_representation(req, rep, req->id, response);
-    zd_response_add_body(rep, response);
-    if (rep->body_is_range) {
-        zd_response_add_range(response, rep->range_first, rep->range_len, rep->length);
-    }
+    zd_response_add_body(rep, rep->range_len, response);
     req->stream.state = ZD_STREAM_OPEN;
-    (void)zd_response_give(
-        req, rep->body_is_range ? MHD_HTTP_PARTIAL_CONTENT : MHD_HTTP_OK, response, 0);
+    (void)zd_response_give(req, status_of(rep), response, 0);
     zd_admit_answered(req);
     zd_connection_wake(req);
     return ZD_NEXT;

@@ -569,8 +569,3 @@ void zd_reply_cache_init(struct zd_front *front, size_t bytes_max)
     /* The listing of a large hierarchy has some MB, and is worth more than what it pushes out. */
     front->prepared.entry_bytes_max = bytes_max / ENTRY_PART;
 }
-
-void zd_reply_cache_done(struct zd_front *front)
-{
-    zd_cache_done(&front->prepared);
-}

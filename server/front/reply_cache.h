@@ -5,9 +5,8 @@
 #include "server/front/front.h"
 #include "server/request/respond.h"
 
-/** Set front->prepared up. */
+/** Set front->prepared up; zd_cache_done is its end. */
 void zd_reply_cache_init(struct zd_front *front, size_t bytes_max);
-void zd_reply_cache_done(struct zd_front *front);
 
 /**
  * Answer a GET or HEAD from what is prepared for its target, and under its identity where the route

@@ -12,6 +12,7 @@
 #include "core/base/num.h"
 #include "server/http/accept.h"
 #include "server/http/date.h"
+#include "server/http/guard.h"
 #include "server/request/handler.h"
 #include "server/runtime/server.h"
 
@@ -42,18 +43,6 @@ struct MHD_Response *zd_response_of_window(struct zd_buf *body, uint64_t first, 
     return response;
 }
 
-/* The file is closed with the response. It may have become shorter since: then libmicrohttpd sends
- * what there is, waits for more, and breaks the connection off after http.idle_ms. */
-struct MHD_Response *zd_response_of_file(struct zd_file_part *file)
-{
-    struct MHD_Response *response =
-        MHD_create_response_from_fd_at_offset64(file->len, file->fd, file->first);
-    if (response != NULL) {
-        file->fd = -1;
-    }
-    return response;
-}
-
 struct MHD_Response *zd_response_of_text(struct zd_span text)
 {
     return MHD_create_response_from_buffer(
@@ -72,18 +61,6 @@ static ssize_t no_bytes(void *cls, uint64_t position, char *to, size_t len_max)
 struct MHD_Response *zd_response_of_length(uint64_t length)
 {
     return MHD_create_response_from_callback(length, 1, no_bytes, NULL, NULL);
-}
-
-/* Not chunked: libmicrohttpd 0.9.75 would send the last chunk although there is no body, and some
- * clients wait for one (a 304 with Transfer-Encoding). With neither header the end of the
- * connection says where the answer ends. */
-struct MHD_Response *zd_response_of_unknown_length(void)
-{
-    struct MHD_Response *response = zd_response_of_length(MHD_SIZE_UNKNOWN);
-    if (response != NULL) {
-        (void)MHD_set_response_options(response, MHD_RF_HTTP_VERSION_1_0_ONLY, MHD_RO_END);
-    }
-    return response;
 }
 
 /* ---- headers ---- */
@@ -167,8 +144,7 @@ void zd_response_add_common(
     }
 }
 
-void zd_response_add_problem(
-    const struct zd_request *req, const char *id, struct MHD_Response *response)
+static void add_problem(const struct zd_request *req, const char *id, struct MHD_Response *response)
 {
     zd_response_add_common(req, id, response);
     zd_response_add(response, "Content-Type", "application/problem+json");
@@ -248,6 +224,19 @@ static void add_own(const struct zd_request *req, const struct zd_representation
     }
 }
 
+/* For data of the request's dataset. */
+static const char *cache_control(const struct zd_request *req)
+{
+    if (req->dataset == NULL) {
+        return "no-cache";
+    }
+    const struct zd_dataset_config *config = &req->dataset->config;
+    if (config->cache_control != NULL) {
+        return config->cache_control;
+    }
+    return config->immutable ? "public, max-age=31536000, immutable" : "no-cache";
+}
+
 void zd_response_add_representation(const struct zd_request *req,
     const struct zd_representation *rep, const char *id, struct MHD_Response *response)
 {
@@ -255,19 +244,9 @@ void zd_response_add_representation(const struct zd_request *req,
     add_validators(response, rep->etag, rep->mtime_ms);
     if (!has_own(rep, "Cache-Control")) {
         zd_response_add(response, "Cache-Control",
-            depends_on_identity(req) ? "private, no-cache" : zd_request_cache_control(req));
+            depends_on_identity(req) ? "private, no-cache" : cache_control(req));
     }
     add_own(req, rep, response);
-}
-
-void zd_response_add_body(const struct zd_representation *rep, struct MHD_Response *response)
-{
-    if (rep->media_type != NULL) {
-        zd_response_add(response, "Content-Type", rep->media_type);
-    }
-    if (rep->accepts_ranges) {
-        zd_response_add(response, "Accept-Ranges", "bytes");
-    }
 }
 
 void zd_response_add_range(
@@ -277,6 +256,20 @@ void zd_response_add_range(
     (void)snprintf(range, sizeof range, "bytes %llu-%llu/%llu", (unsigned long long)first,
         (unsigned long long)(first + len - 1), (unsigned long long)length);
     zd_response_add(response, "Content-Range", range);
+}
+
+void zd_response_add_body(
+    const struct zd_representation *rep, uint64_t len, struct MHD_Response *response)
+{
+    if (rep->media_type != NULL) {
+        zd_response_add(response, "Content-Type", rep->media_type);
+    }
+    if (rep->accepts_ranges) {
+        zd_response_add(response, "Accept-Ranges", "bytes");
+    }
+    if (rep->body_is_range && len > 0) {
+        zd_response_add_range(response, rep->range_first, len, rep->length);
+    }
 }
 
 /* ---- answers ---- */
@@ -289,10 +282,7 @@ struct MHD_Response *zd_response_prepare(
                                         : zd_response_of_window(rep->body, 0, rep->body->len);
     if (response != NULL) {
         zd_response_add_representation(req, rep, ZD_RESPONSE_ANY_ID, response);
-        zd_response_add_body(rep, response);
-        if (rep->body != NULL && rep->body_is_range) {
-            zd_response_add_range(response, rep->range_first, rep->body->len, rep->length);
-        }
+        zd_response_add_body(rep, rep->body == NULL ? 0 : rep->body->len, response);
     }
     return response;
 }
@@ -302,7 +292,7 @@ struct MHD_Response *zd_response_prepare_problem(
 {
     struct MHD_Response *response = zd_response_of_window(document, 0, document->len);
     if (response != NULL) {
-        zd_response_add_problem(req, ZD_RESPONSE_ANY_ID, response);
+        add_problem(req, ZD_RESPONSE_ANY_ID, response);
     }
     return response;
 }
@@ -334,7 +324,7 @@ enum zd_next zd_response_give_document(
     struct MHD_Response *response =
         document->status == ZD_OK ? zd_response_of_text(zd_text_span(document)) : NULL;
     if (response != NULL) {
-        zd_response_add_problem(req, req->id, response);
+        add_problem(req, req->id, response);
     }
     if (zd_upload_is_open(&req->upload) && document->status == ZD_OK) {
         zd_buf_unref(now->document);
@@ -351,14 +341,6 @@ void zd_response_keep_reason(struct zd_request *req, const char *reason)
     zd_text_clear(text);
     zd_text_add_bytes(text, reason, strnlen(reason, REASON_LEN_MAX));
     exchange->now.access.reason = text->status == ZD_OK && text->len > 0 ? text->at : NULL;
-}
-
-void zd_response_add_to_answer(struct zd_request *req, const char *name, const char *value)
-{
-    const struct zd_exchange_now *now = &zd_front_exchange(req)->now;
-    if (!now->response_is_shared) {
-        zd_response_add(now->response, name, value);
-    }
 }
 
 /* ---- responses that requests share ---- */
@@ -488,50 +470,38 @@ void zd_response_add_last(const struct zd_exchange *exchange, struct zd_text *to
     zd_text_add_bytes(to, body.ptr, body.len);
 }
 
-static void count_refusal(struct zd_server *server, const struct zd_refusal *refusal,
-    const char *id, const struct zd_text *document)
-{
-    const struct zd_access access = {
-        .method = refusal->method,
-        .target = refusal->target,
-        .id = id,
-        .client = refusal->client,
-        .was_refused = true,
-        .duration_ns = refusal->duration_ns,
-        .http_status = zd_problem_kind(refusal->code)->http_status,
-        .body_bytes = refusal->is_head ? 0 : document->len,
-        .problem_code = refusal->code,
-        .reason = refusal->detail,
-    };
-    server->metrics.n_problems++;
-    server->metrics.n_refused++;
-    zd_metrics_access(&server->metrics, &access);
-    zd_log_access(&server->log, &access);
-}
-
-void zd_response_refuse(
-    struct zd_server *server, const struct zd_refusal *refusal, struct zd_text *to)
+void zd_response_refuse(struct zd_server *server, const struct zd_guard *guard,
+    const struct zd_access *request, struct zd_text *to)
 {
     struct zd_text *document = &server->front->scratch;
     struct zd_error err = {.status = ZD_INVALID};
-    err.facts.limit = refusal->limit;
-    err.facts.set = refusal->limit > 0 ? ZD_FACT_LIMIT : 0;
-    const struct zd_problem problem = {
-        .code = refusal->code, .detail = refusal->detail, .err = &err};
+    if (strcmp(guard->code, "too_large") == 0) {
+        err.facts.limit = zd_guard_body_max(guard);
+        err.facts.set = err.facts.limit > 0 ? ZD_FACT_LIMIT : 0;
+    }
+    const struct zd_problem problem = {.code = guard->code, .detail = guard->detail, .err = &err};
     char id[ZD_FRONT_MADE_ID_LEN + 1];
     zd_response_make_id(server->front, id);
     zd_text_clear(document);
     zd_problem_add(&problem, id, document);
-    add_status_line(zd_problem_kind(refusal->code)->http_status, to);
+    struct zd_access access = *request;
+    access.id = id;
+    access.was_refused = true;
+    access.problem_code = guard->code;
+    access.reason = guard->detail;
+    access.http_status = zd_problem_kind(guard->code)->http_status;
+    access.body_bytes = guard->is_head ? 0 : document->len;
+    add_status_line(access.http_status, to);
     give_common(server, id, give_line, to);
     zd_text_addf(to,
         "Content-Type: application/problem+json\r\nCache-Control: no-cache\r\n"
         "Content-Length: %zu\r\n\r\n",
         document->len);
-    if (!refusal->is_head) {
-        zd_text_add_bytes(to, document->at, document->len);
-    }
-    count_refusal(server, refusal, id, document);
+    zd_text_add_bytes(to, document->at, access.body_bytes);
+    server->metrics.n_problems++;
+    server->metrics.n_refused++;
+    zd_metrics_access(&server->metrics, &access);
+    zd_log_access(&server->log, &access);
 }
 
 /* ---- all of a front's ---- */

@@ -6,6 +6,8 @@
 #include "server/front/front.h"
 #include "server/request/respond.h"
 
+struct zd_guard;
+
 #define ZD_RESPONSE_ANY_ID "0000000000000000" /* ZD_FRONT_MADE_ID_LEN bytes, to be overwritten */
 
 /** Set front->scratch, exposed and emergency up. @retval ZD_NO_MEMORY */
@@ -17,15 +19,11 @@ void zd_response_done(struct zd_front *front); /* accepts a zeroed one */
 /** A window of a shared buffer, without a copy. */
 struct MHD_Response *zd_response_of_window(struct zd_buf *body, uint64_t first, uint64_t len);
 
-/** Bytes of a file. @param file its descriptor is taken over */
-struct MHD_Response *zd_response_of_file(struct zd_file_part *file);
-
 /** A copy of a text. */
 struct MHD_Response *zd_response_of_text(struct zd_span text);
 
 /** No body, but the Content-Length of one: for HEAD and 304. */
 struct MHD_Response *zd_response_of_length(uint64_t length);
-struct MHD_Response *zd_response_of_unknown_length(void);
 
 /* Headers. One that cannot be added (no memory, a line break in its value) is left out. */
 
@@ -42,17 +40,15 @@ void zd_response_add(struct MHD_Response *response, const char *name, const char
 void zd_response_add_common(
     const struct zd_request *req, const char *id, struct MHD_Response *response);
 
-/** Add the headers of a problem. */
-void zd_response_add_problem(
-    const struct zd_request *req, const char *id, struct MHD_Response *response);
-
 /** Add the headers of a representation, whatever its status: headers that describe the body are
  * added by zd_response_add_body. */
 void zd_response_add_representation(const struct zd_request *req,
     const struct zd_representation *rep, const char *id, struct MHD_Response *response);
 
-/** Add what describes the body; a 304 has none of it. */
-void zd_response_add_body(const struct zd_representation *rep, struct MHD_Response *response);
+/** Add what describes the body; a 304 has none of it. @param len of a body that is a range;
+ * 0: there is none */
+void zd_response_add_body(
+    const struct zd_representation *rep, uint64_t len, struct MHD_Response *response);
 
 /** Add Content-Range: `len` bytes from `first` on, of `length` in all. */
 void zd_response_add_range(
@@ -92,9 +88,6 @@ enum zd_next zd_response_give_document(
 /** Keep a problem's detail for the log. @param reason copied, and cut when it is long */
 void zd_response_keep_reason(struct zd_request *req, const char *reason);
 
-/** Add a header to the answer, when the response is the request's own. */
-void zd_response_add_to_answer(struct zd_request *req, const char *name, const char *value);
-
 /* Responses that requests share. */
 
 /** A response that requests share: a representation in one coding, or a problem. libmicrohttpd
@@ -128,23 +121,14 @@ void zd_response_make_id(struct zd_front *front, char *to);
 
 /* Answers that libmicrohttpd never sees, as bytes. */
 
-/** What the guard refuses. Everything borrowed. */
-struct zd_refusal {
-    const char *code; /* of server/http/problem.h */
-    const char *detail;
-    uint64_t limit; /* that was exceeded; 0: none */
-    bool is_head;   /* the answer has no body */
-    /* for the log; "-" where it is not known */
-    const char *method;
-    const char *target; /* as sent, or the beginning of it */
-    const struct sockaddr *client;
-    uint64_t duration_ns; /* since its first byte; 0: it came at once */
-};
-
-/** Add the whole answer, from its status line on, and count and log it. The connection ends with
- * it. */
-void zd_response_refuse(
-    struct zd_server *server, const struct zd_refusal *refusal, struct zd_text *to);
+/**
+ * Add the whole answer to what the guard refuses, from its status line on, and count and log it.
+ * The connection ends with it.
+ *
+ * @param request method, target, client and duration
+ */
+void zd_response_refuse(struct zd_server *server, const struct zd_guard *guard,
+    const struct zd_access *request, struct zd_text *to);
 
 /** Add the whole answer of an exchange, which is a problem. The connection ends with it. */
 void zd_response_add_last(const struct zd_exchange *exchange, struct zd_text *to);

@@ -166,17 +166,13 @@ static void refuse(struct zd_wire *wire)
     zd_guard_words(&wire->guard, &words);
     (void)getpeername(
         wire->fd, (struct sockaddr *)&client, &client_len); /* AF_UNSPEC if it fails */
-    const struct zd_refusal refusal = {
-        .code = wire->guard.code,
-        .detail = wire->guard.detail,
-        .limit = strcmp(wire->guard.code, "too_large") == 0 ? zd_guard_body_max(&wire->guard) : 0,
-        .is_head = wire->guard.is_head,
+    const struct zd_access request = {
         .method = words.method,
         .target = words.target,
         .client = (const struct sockaddr *)&client,
         .duration_ns = wire->began_ns == 0 ? 0 : uv_hrtime() - wire->began_ns,
     };
-    zd_response_refuse(wire->wires->server, &refusal, &answer);
+    zd_response_refuse(wire->wires->server, &wire->guard, &request, &answer);
     give_last(wire, &answer);
 }
 

@@ -8,10 +8,8 @@
 #include "server/data/chunk_read.h"
 #include "server/request/handler.h"
 #include "server/http/multipart.h"
-#include "server/request/node_check.h"
 #include "server/runtime/server.h"
 #include "server/request/task.h"
-#include "server/request/answer_stream.h"
 
 #define IN_FLIGHT_MAX       32
 #define IN_FLIGHT_BYTES_MAX (UINT64_C(64) << 20) /* decoded chunks held at once */
@@ -142,7 +140,7 @@ static enum zd_next give_text(struct zd_request *req, zd_step *next)
         return zd_respond_no_memory(req, "the batch");
     }
     zd_text_clear(&batch->text);
-    zd_answer_stream_give(req, piece, 0, piece->len);
+    zd_request_give(req, piece, 0, piece->len);
     req->step = next;
     return ZD_NEXT;
 }
@@ -161,7 +159,7 @@ static enum zd_next step_give(struct zd_request *req)
         req->step = step_ask;
         return ZD_NEXT;
     }
-    if (zd_answer_stream_want_room(req, batch->text.len) == ZD_WAIT) {
+    if (zd_request_want_room(req, batch->text.len) == ZD_WAIT) {
         return ZD_WAIT;
     }
     if (!zd_stream_is_open(&req->stream) && respond(req, NULL) == ZD_DONE) {
@@ -176,11 +174,10 @@ static enum zd_next step_end(struct zd_request *req)
     const struct batch *batch = req->state;
     if (zd_stream_is_open(&req->stream)) {
         if (batch->text.len == 0) {
-            return zd_answer_stream_end(req);
+            return zd_request_end_stream(req);
         }
-        return zd_answer_stream_want_room(req, batch->text.len) == ZD_WAIT
-                   ? ZD_WAIT
-                   : give_text(req, step_end);
+        return zd_request_want_room(req, batch->text.len) == ZD_WAIT ? ZD_WAIT
+                                                                     : give_text(req, step_end);
     }
     ZD_AUTO(zd_buf) body = NULL;
     if (zd_text_buf(&batch->text, &body) != ZD_OK) {
@@ -424,7 +421,7 @@ static enum zd_next step_admit(struct zd_request *req)
     }
     const uint64_t stream_bytes = req->server->config->settings.http_stream_bytes;
     zd_stream_init(&req->stream, ZD_STREAM_WINDOW_TIMES * stream_bytes);
-    return zd_admit_want_stream(req, held_bytes(batch), step_ask);
+    return zd_admit_want(req, zd_admit_stream_bytes(req, held_bytes(batch)), step_ask);
 }
 
 static enum zd_next step_prepare(struct zd_request *req)
@@ -448,7 +445,7 @@ static enum zd_next step_prepare(struct zd_request *req)
 static enum zd_next step_plan(struct zd_request *req)
 {
     struct zd_error err = {0};
-    if (zd_node_check(req)) {
+    if (zd_request_check_array(req)) {
         return ZD_DONE;
     }
     struct batch *batch = zd_request_new_state(req, sizeof *batch, zd_task_leave_state);
@@ -458,7 +455,7 @@ static enum zd_next step_plan(struct zd_request *req)
     zd_task_init(&batch->task, req, make, free_batch);
     zd_text_init(&batch->text, 0);
     zd_multipart_boundary(batch->boundary, zd_span_of(req->id));
-    batch->node = zd_node_ref(zd_request_node(req));
+    batch->node = zd_node_ref(req->node);
     if (zd_params_flag(&req->params, "slow", false, &batch->takes_slow, &err) != ZD_OK) {
         return zd_respond_error(req, "bad_parameter", &err);
     }

@@ -13,7 +13,6 @@
 #include "server/request/admit.h"
 #include "server/request/connection.h"
 #include "server/request/handler.h"
-#include "server/request/node_check.h"
 #include "server/request/task.h"
 #include "server/runtime/server.h"
 
@@ -278,7 +277,7 @@ static enum zd_next one_chunk(struct zd_request *req)
     }
     zd_task_init(&chunk->task, req, make, free_chunk);
     zd_headers_init(&chunk->headers);
-    chunk->node = zd_node_ref(zd_request_node(req));
+    chunk->node = zd_node_ref(req->node);
     chunk->read.node = chunk->node;
     chunk->read.gather = &req->gather;
     const enum zd_status status = parse_query(req, chunk, &err);
@@ -365,7 +364,7 @@ static enum zd_status check_limit(
 static enum zd_status prepare_presence(
     struct zd_request *req, struct presence *presence, const char **ret_code, struct zd_error *err)
 {
-    struct zd_node *node = zd_request_node(req);
+    struct zd_node *node = req->node;
     const struct zd_grid *chunks = &node->layout->level[0].grid;
     struct zd_span slice = {0};
     presence->grid.rank = chunks->rank;
@@ -415,7 +414,7 @@ static enum zd_next step_plan(struct zd_request *req)
     struct zd_error err = {0};
     struct zd_span text;
     bool is_present;
-    if (zd_node_check(req)) {
+    if (zd_request_check_array(req)) {
         return ZD_DONE;
     }
     if (zd_params_flag(&req->params, "present", false, &is_present, &err) != ZD_OK) {

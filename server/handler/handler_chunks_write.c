@@ -18,7 +18,6 @@
 #include "server/request/body.h"
 #include "server/request/connection.h"
 #include "server/request/handler.h"
-#include "server/request/node_check.h"
 #include "server/request/task.h"
 #include "server/runtime/server.h"
 #include "server/write/bounds.h"
@@ -123,7 +122,8 @@ static enum zd_next step_edited(struct zd_request *req)
 {
     struct writing *writing = req->state;
     const struct zd_wait *wait = &writing->edit.wait;
-    const bool may_hold = wait->status == ZD_PRECONDITION && zd_request_is_conditional(req);
+    const bool may_hold =
+        wait->status == ZD_PRECONDITION && zd_conditions_bind_writes(&req->conditions);
     if (may_hold && writing->n_judged < JUDGED_MAX) {
         writing->verified = ZD_TAKE(writing->edit.edit);
         req->step = step_judge;
@@ -248,7 +248,7 @@ static enum zd_next step_judge(struct zd_request *req)
     struct writing *writing = req->state;
     struct zd_error err = {0};
     writing->n_judged++;
-    if (!zd_request_is_conditional(req)) {
+    if (!zd_conditions_bind_writes(&req->conditions)) {
         return step_widen(req);
     }
     if (zd_object_key_of(
@@ -333,7 +333,7 @@ static bool parse(struct zd_request *req)
     struct writing *writing = req->state;
     struct zd_error err = {0};
     const enum zd_status status =
-        zd_chunk_params_parse(&req->params, zd_request_node(req)->layout, &writing->ask, &err);
+        zd_chunk_params_parse(&req->params, req->node->layout, &writing->ask, &err);
     if (status != ZD_OK) {
         (void)zd_respond_error(req, status == ZD_INVALID ? "bad_parameter" : NULL, &err);
         return false;
@@ -344,7 +344,7 @@ static bool parse(struct zd_request *req)
 static enum zd_next step_locked(struct zd_request *req)
 {
     struct writing *writing = req->state;
-    if (zd_node_check_locked(req, &writing->lock) || !parse(req)) {
+    if (zd_request_check_locked(req, &writing->lock) || !parse(req)) {
         return ZD_DONE;
     }
     writing->node = zd_node_ref(writing->lock.node);
@@ -374,8 +374,7 @@ static uint64_t body_max(const struct zd_request *req)
 {
     const struct writing *writing = req->state;
     const struct zd_settings *settings = &req->server->config->settings;
-    const uint64_t chunk_bytes =
-        zd_request_node(req)->layout->level[writing->ask.level].chunk_bytes;
+    const uint64_t chunk_bytes = req->node->layout->level[writing->ask.level].chunk_bytes;
     if (req->upload.has_length) {
         return settings->limits_object_bytes;
     }
@@ -392,7 +391,7 @@ static enum zd_next step_body(struct zd_request *req)
 static uint64_t held_bytes(const struct zd_request *req)
 {
     const struct writing *writing = req->state;
-    const struct zd_layout *layout = zd_request_node(req)->layout;
+    const struct zd_layout *layout = req->node->layout;
     const uint64_t object_max = req->server->config->settings.limits_object_bytes;
     const uint64_t body = req->upload.has_length ? req->upload.length : body_max(req);
     if (writing->is_erase) {
@@ -409,8 +408,7 @@ static uint64_t held_bytes(const struct zd_request *req)
 static bool length_is_possible(struct zd_request *req)
 {
     const struct writing *writing = req->state;
-    const uint64_t chunk_bytes =
-        zd_request_node(req)->layout->level[writing->ask.level].chunk_bytes;
+    const uint64_t chunk_bytes = req->node->layout->level[writing->ask.level].chunk_bytes;
     const uint64_t found = req->upload.length;
     if (!writing->ask.is_decoded || !req->upload.has_length || found == chunk_bytes) {
         return true;
@@ -427,7 +425,7 @@ static bool length_is_possible(struct zd_request *req)
 static enum zd_next step_plan(struct zd_request *req)
 {
     const struct writing *writing = req->state;
-    if (zd_node_check_writable(req) || !parse(req) ||
+    if (zd_request_check_writable(req) || !parse(req) ||
         (!writing->is_erase && !length_is_possible(req))) {
         return ZD_DONE;
     }

@@ -4,7 +4,7 @@
 #include "server/request/admit.h"
 #include "server/data/dataset.h"
 #include "server/request/handler.h"
-#include "server/request/node_check.h"
+#include "server/write/lock.h"
 #include "server/write/metadata.h"
 #include "server/describe/node_show.h"
 #include "server/runtime/server.h"
@@ -232,7 +232,7 @@ static enum zd_next step_condition(struct zd_request *req)
 static enum zd_next step_locked(struct zd_request *req)
 {
     struct consolidation *consolidation = consolidation_of(req);
-    if (zd_node_check_found(req, &consolidation->lock.wait)) {
+    if (zd_request_check_found(req, &consolidation->lock.wait)) {
         return ZD_DONE;
     }
     struct zd_node *node = zd_node_ref(consolidation->lock.node);
@@ -243,7 +243,7 @@ static enum zd_next step_locked(struct zd_request *req)
     consolidation->tree.start = zd_meta_ref(node->meta);
     consolidation->tree.reading = zd_dataset_reading(req->dataset);
     consolidation->tree.is_writable = req->dataset->config.writable;
-    if (!zd_request_is_conditional(req)) {
+    if (!zd_conditions_bind_writes(&req->conditions)) {
         return walk(req);
     }
     req->step = step_condition;
@@ -300,7 +300,7 @@ static enum zd_next step_listed(struct zd_request *req)
         .kind = ZD_METADATA_CONSOLIDATE,
         .place = req->path,
         .json = consolidation->listing,
-        .expected = zd_request_is_conditional(req) ? consolidation->node : NULL,
+        .expected = zd_conditions_bind_writes(&req->conditions) ? consolidation->node : NULL,
         .is_dry = consolidation->is_dry,
         .has_lock = true,
     };

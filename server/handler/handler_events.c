@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "server/data/events.h"
-#include "server/request/answer_stream.h"
 #include "server/request/connection.h"
 #include "server/request/handler.h"
 #include "server/runtime/server.h"
@@ -53,7 +52,7 @@ static enum zd_next give(struct zd_request *req)
         return zd_respond_no_memory(req, "events");
     }
     zd_text_clear(&feed->text);
-    zd_answer_stream_give(req, piece, 0, piece->len);
+    zd_request_give(req, piece, 0, piece->len);
     req->step = step_read;
     return ZD_NEXT;
 }
@@ -61,7 +60,7 @@ static enum zd_next give(struct zd_request *req)
 static enum zd_next step_read(struct zd_request *req)
 {
     struct feed *feed = req->state;
-    if (zd_answer_stream_want_room(req, PIECE_BYTES) == ZD_WAIT) {
+    if (zd_request_want_room(req, PIECE_BYTES) == ZD_WAIT) {
         return ZD_WAIT;
     }
     if (zd_events_read(&feed->reader, PIECE_BYTES, &feed->text) == ZD_WAIT) {
@@ -71,7 +70,7 @@ static enum zd_next step_read(struct zd_request *req)
     case ZD_OK:
         return give(req);
     case ZD_CANCELLED:
-        return zd_answer_stream_end(req);
+        return zd_request_end_stream(req);
     default:
         return zd_respond_error(req, NULL, &feed->reader.wait.err);
     }

@@ -17,12 +17,12 @@
 #include "server/request/admit.h"
 #include "server/request/body.h"
 #include "server/request/handler.h"
-#include "server/request/node_check.h"
 #include "server/request/respond.h"
 #include "server/request/task.h"
 #include "server/runtime/server.h"
 #include "server/write/bounds.h"
 #include "server/write/key_lock.h"
+#include "server/write/lock.h"
 #include "server/write/metadata.h"
 #include "server/write/store_write.h"
 
@@ -168,7 +168,7 @@ static enum zd_next refuse_document(struct zd_request *req)
     struct change *change = change_of(req);
     const struct zd_metadata_want *metadata = &change->metadata;
     const struct zd_error *err = &metadata->wait.err;
-    if (metadata->wait.status == ZD_PRECONDITION && zd_request_is_conditional(req) &&
+    if (metadata->wait.status == ZD_PRECONDITION && zd_conditions_bind_writes(&req->conditions) &&
         ++change->n_tries < ZD_TRIES_MAX) {
         req->step = step_condition; /* another writer came first: judge the new state */
         return ZD_NEXT;
@@ -261,7 +261,7 @@ static enum zd_next step_judge(struct zd_request *req)
 static enum zd_next step_condition(struct zd_request *req)
 {
     struct change *change = change_of(req);
-    if (!zd_request_is_conditional(req)) {
+    if (!zd_conditions_bind_writes(&req->conditions)) {
         return write_now(req);
     }
     zd_objects_forget(req->dataset, req->path); /* read the current state */
@@ -355,7 +355,7 @@ static bool refuse_meaning(struct zd_request *req)
         return false;
     }
     zd_request_set_node(req, key->node);
-    return zd_node_check_writable(req);
+    return zd_request_check_writable(req);
 }
 
 /* What was found stays so until the key is written. */

@@ -43,13 +43,13 @@ static enum zd_next step_begin(struct zd_request *req)
 static enum zd_next step_children(struct zd_request *req)
 {
     req->step = step_respond;
-    return zd_node_show_gather(req->state, zd_request_node(req));
+    return zd_node_show_gather(req->state, req->node);
 }
 
 static enum zd_next step_respond(struct zd_request *req)
 {
     struct zd_node_show *show = req->state;
-    const struct zd_node *node = zd_request_node(req);
+    const struct zd_node *node = req->node;
     struct zd_error err = {0};
     struct zd_representation answer = {
         .media_type = MEDIA_TYPE,

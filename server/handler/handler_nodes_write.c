@@ -4,7 +4,6 @@
 #include "server/data/catalog.h"
 #include "server/request/body.h"
 #include "server/request/handler.h"
-#include "server/request/node_check.h"
 #include "server/write/metadata.h"
 #include "server/describe/node_show.h"
 #include "server/runtime/server.h"
@@ -111,7 +110,7 @@ static enum zd_next step_judge(struct zd_request *req)
 {
     struct node_write *write = write_of(req);
     write->n_judged++;
-    if (!zd_request_is_conditional(req)) {
+    if (!zd_conditions_bind_writes(&req->conditions)) {
         return step_change(req);
     }
     return look(req, step_found);
@@ -137,11 +136,11 @@ static enum zd_next refuse_change(struct zd_request *req)
     const struct zd_metadata_want *change = &write->change;
     const struct zd_error *err = &change->wait.err;
     if (change->wait.status == ZD_NOT_FOUND) {
-        (void)zd_node_check_found(req, &change->wait);
+        (void)zd_request_check_found(req, &change->wait);
         return ZD_DONE;
     }
     if (change->wait.status == ZD_PRECONDITION && write->n_judged < JUDGED_MAX &&
-        zd_request_is_conditional(req)) {
+        zd_conditions_bind_writes(&req->conditions)) {
         req->step = step_judge;
         return ZD_NEXT;
     }
@@ -270,7 +269,7 @@ static enum zd_next step_put(struct zd_request *req)
         return ZD_DONE;
     }
     if (zd_body_check(req, ZD_BODY_JSON, &code, &err) != ZD_OK) {
-        return zd_body_refuse(req, code, &err);
+        return zd_body_refuse(req, ZD_BODY_JSON, code, &err);
     }
     return step_judge(req);
 }
@@ -302,7 +301,7 @@ static enum zd_next step_read_patch(struct zd_request *req)
 {
     struct zd_error err = {0};
     if (judge_patch(req->json, &err) != ZD_OK) {
-        return zd_body_refuse_as(req, PATCH_TYPE, "bad_body", &err);
+        return zd_body_refuse(req, PATCH_TYPE, "bad_body", &err);
     }
     return step_judge(req);
 }

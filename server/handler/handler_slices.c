@@ -2,11 +2,9 @@
 #include <string.h>
 
 #include "server/request/admit.h"
-#include "server/request/answer_stream.h"
 #include "server/request/body.h"
 #include "server/request/connection.h"
 #include "server/request/handler.h"
-#include "server/request/node_check.h"
 #include "server/runtime/server.h"
 #include "server/slice/slice.h"
 
@@ -52,7 +50,7 @@ static enum zd_next step_respond(struct zd_request *req)
     struct zd_representation answer;
     struct zd_error err = {0};
     if (slice->is_streamed) {
-        return zd_answer_stream_end(req);
+        return zd_request_end_stream(req);
     }
     if (!slice->is_range) {
         zd_text_addf(zd_headers_add(&slice->read.headers, "Zarr-Chunks"), "%llu/%llu",
@@ -87,8 +85,9 @@ static enum zd_next step_admit(struct zd_request *req)
 {
     const struct zd_slice *slice = req->state;
     const uint64_t bytes = zd_slice_held_bytes(slice);
-    return zd_slice_is_large(slice) ? zd_admit_want_stream(req, bytes, step_read)
-                                    : zd_admit_want(req, bytes, step_read);
+    return zd_slice_is_large(slice)
+               ? zd_admit_want(req, zd_admit_stream_bytes(req, bytes), step_read)
+               : zd_admit_want(req, bytes, step_read);
 }
 
 static enum zd_next step_band(struct zd_request *req)
@@ -96,8 +95,7 @@ static enum zd_next step_band(struct zd_request *req)
     struct zd_slice *slice = req->state;
     struct zd_error err = {0};
     bool is_over;
-    if (slice->is_streamed &&
-        zd_answer_stream_want_room(req, zd_slice_room_bytes(slice)) == ZD_WAIT) {
+    if (slice->is_streamed && zd_request_want_room(req, zd_slice_room_bytes(slice)) == ZD_WAIT) {
         return ZD_WAIT;
     }
     if (zd_slice_next_band(slice, &is_over, &err) != ZD_OK) {
@@ -114,7 +112,7 @@ static enum zd_next step_give(struct zd_request *req)
     if (!zd_format_encodes(slice->format)) {
         return step_given(req);
     }
-    if (zd_answer_stream_want_room(req, zd_slice_room_bytes(slice)) == ZD_WAIT) {
+    if (zd_request_want_room(req, zd_slice_room_bytes(slice)) == ZD_WAIT) {
         return ZD_WAIT;
     }
     if (!zd_slice_next_piece(slice)) {
@@ -238,7 +236,7 @@ static const struct zd_slice_read_kind kind = {
 /* A node that cannot be sliced has no state. @return false: the request is answered */
 static bool make_state(struct zd_request *req)
 {
-    if (!zd_multiscale_has(zd_request_node(req)->meta) && zd_node_check(req)) {
+    if (!zd_multiscale_has(req->node->meta) && zd_request_check_array(req)) {
         return false;
     }
     if (zd_slice_new(req, &kind) == NULL) {
@@ -266,7 +264,7 @@ static enum zd_next step_read_body(struct zd_request *req)
     struct zd_error err = {0};
     const char *code;
     if (zd_slice_params_body(&zd_slice_read_of(req)->ask, req->json, &code, &err) != ZD_OK) {
-        return zd_body_refuse(req, code, &err);
+        return zd_body_refuse(req, ZD_BODY_JSON, code, &err);
     }
     zd_json_unref(ZD_TAKE(req->json)); /* not to be held while the request waits for memory */
     return zd_slice_read_want_level(zd_slice_read_of(req));

@@ -5,7 +5,6 @@
 #include "server/http/fields.h"
 #include "server/request/admit.h"
 #include "server/request/handler.h"
-#include "server/request/node_check.h"
 #include "server/runtime/server.h"
 #include "server/slice/slice_read.h"
 
@@ -362,7 +361,7 @@ static enum zd_next step_plan(struct zd_request *req)
 {
     struct zd_error err = {0};
     const char *code;
-    if (zd_node_check(req)) {
+    if (zd_request_check_array(req)) {
         return ZD_DONE;
     }
     struct stats *stats = zd_alloc_zero(1, sizeof *stats);

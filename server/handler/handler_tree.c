@@ -239,7 +239,7 @@ static enum zd_next walk(struct zd_request *req)
     const struct zd_tree_ask *ask = &listing->tree.ask;
     listing->walk = (struct zd_walk_want){
         .wait = zd_machine_wait(&req->machine),
-        .start = zd_request_node(req),
+        .start = req->node,
         /* All nodes are compared, whatever is shown. */
         .depth_max = ask->check ? UINT64_MAX : ask->depth_max,
         .after = ask->after,
@@ -255,7 +255,7 @@ static enum zd_next walk(struct zd_request *req)
  */
 static bool is_stored_fresh(const struct zd_request *req)
 {
-    return req->dataset->config.immutable && zd_request_node(req)->meta->consolidated != NULL;
+    return req->dataset->config.immutable && req->node->meta->consolidated != NULL;
 }
 
 /* Consolidated metadata requires an interpretable group. Returns true if the request is answered.
@@ -263,7 +263,7 @@ static bool is_stored_fresh(const struct zd_request *req)
 static bool refuse_start(struct zd_request *req)
 {
     const struct listing *listing = req->state;
-    const struct zd_meta *meta = zd_request_node(req)->meta;
+    const struct zd_meta *meta = req->node->meta;
     if (listing->tree.ask.format != ZD_TREE_ZARR) {
         return false;
     }
@@ -299,7 +299,7 @@ static enum zd_next look_above(struct zd_request *req, bool is_stored)
 
 static enum zd_next step_gather(struct zd_request *req)
 {
-    struct zd_node *node = zd_request_node(req);
+    struct zd_node *node = req->node;
     struct zd_error err = {0};
     uint32_t mode = 0;
     if (zd_params_choice(&req->params, "mode", mode_names, &mode, &err) != ZD_OK) {
@@ -321,7 +321,7 @@ static enum zd_next step_gather(struct zd_request *req)
 static enum zd_next step_rows(struct zd_request *req)
 {
     struct listing *listing = req->state;
-    const struct zd_node *node = zd_request_node(req);
+    const struct zd_node *node = req->node;
     listing->tree.above = req->parent_groups.groups;
     req->parent_groups.groups = (struct zd_parent_groups){0};
     listing->tree.start = zd_meta_ref(node->meta);

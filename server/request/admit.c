@@ -116,47 +116,38 @@ void zd_admit_close(struct zd_server *server)
     zd_admission_done(&server->admit->admission);
 }
 
-static void describe_shed(const struct zd_request *req, struct zd_error *err)
+static enum zd_next respond_overloaded(struct zd_request *req)
 {
-    const struct zd_admission *admission = &admit_of(req)->admission;
+    struct zd_admission *admission = &admit_of(req)->admission;
     const unsigned long long wait_ms = admission->limits.wait_ms;
+    struct zd_error err = {0};
+    struct zd_problem problem = {
+        .code = "overloaded",
+        .err = &err,
+        .retry_after_s = zd_admission_retry_s(admission, req->ticket.lane, now_ms(req)),
+    };
     switch (req->ticket.shed) {
     case ZD_SHED_EXPECTED:
-        err->status = zd_fail(err, ZD_AGAIN,
+        problem.unavailable = ZD_UNAVAILABLE_WAIT_EXPECTED;
+        err.status = zd_fail(&err, ZD_AGAIN,
             "the expected wait for memory and workers is longer than admission.wait_ms (%llu ms); "
             "retry later",
             wait_ms);
-        return;
+        break;
     case ZD_SHED_LATE:
-        err->status = zd_fail(err, ZD_AGAIN,
+        problem.unavailable = ZD_UNAVAILABLE_WAIT_OVER;
+        err.status = zd_fail(&err, ZD_AGAIN,
             "no memory or worker became free within admission.wait_ms (%llu ms); retry later",
             wait_ms);
-        return;
+        break;
     case ZD_SHED_FULL:
     case ZD_SHEDS:
+        problem.unavailable = ZD_UNAVAILABLE_QUEUE_FULL;
+        err.status = zd_fail(&err, ZD_AGAIN,
+            "%llu requests already wait for memory and workers; retry later",
+            (unsigned long long)admission->lane[req->ticket.lane].n_waiting);
         break;
     }
-    err->status =
-        zd_fail(err, ZD_AGAIN, "%llu requests already wait for memory and workers; retry later",
-            (unsigned long long)admission->lane[req->ticket.lane].n_waiting);
-}
-
-static enum zd_next respond_overloaded(struct zd_request *req)
-{
-    static const enum zd_unavailable reasons[ZD_SHEDS] = {
-        [ZD_SHED_FULL] = ZD_UNAVAILABLE_QUEUE_FULL,
-        [ZD_SHED_EXPECTED] = ZD_UNAVAILABLE_WAIT_EXPECTED,
-        [ZD_SHED_LATE] = ZD_UNAVAILABLE_WAIT_OVER,
-    };
-    struct zd_error err = {0};
-    describe_shed(req, &err);
-    const struct zd_problem problem = {
-        .code = "overloaded",
-        .err = &err,
-        .unavailable = reasons[req->ticket.shed],
-        .retry_after_s =
-            zd_admission_retry_s(&admit_of(req)->admission, req->ticket.lane, now_ms(req)),
-    };
     return zd_respond_problem(req, &problem);
 }
 
@@ -197,11 +188,6 @@ enum zd_next zd_admit_want(struct zd_request *req, uint64_t bytes, zd_step *next
 uint64_t zd_admit_stream_bytes(const struct zd_request *req, uint64_t bytes)
 {
     return zd_max_u64(bytes, req->server->config->settings.admission_small_bytes + 1);
-}
-
-enum zd_next zd_admit_want_stream(struct zd_request *req, uint64_t bytes, zd_step *next)
-{
-    return zd_admit_want(req, zd_admit_stream_bytes(req, bytes), next);
 }
 
 /* A lane gives no request more than all of its bytes. */

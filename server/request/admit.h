@@ -34,10 +34,6 @@ void zd_admit_close(struct zd_server *server);
  */
 enum zd_next zd_admit_want(struct zd_request *req, uint64_t bytes, zd_step *next);
 
-/** The same for a body that is streamed: it may hold little, but for long, so that it is none of
- * the small ones. */
-enum zd_next zd_admit_want_stream(struct zd_request *req, uint64_t bytes, zd_step *next);
-
 /**
  * The same for a writer that has learnt under a lock how much it takes. No lock is held while
  * a request waits for memory (server/write/lock.h): with ZD_WAIT, and with ZD_DONE, the caller
@@ -50,11 +46,12 @@ enum zd_next zd_admit_want_stream(struct zd_request *req, uint64_t bytes, zd_ste
 enum zd_next zd_admit_want_locked(
     struct zd_request *req, uint64_t bytes, zd_step *next, zd_step *again);
 
-/** What a streaming request asks for, so that it does not count as small. */
+/** What a request asks for whose body is streamed: it may hold little, but for long, so that it is
+ * none of the small ones. */
 uint64_t zd_admit_stream_bytes(const struct zd_request *req, uint64_t bytes);
 
 /** The request is answered, or waits for its client to read: other requests may work. Called by
- * the front and zd_answer_stream_want_room. */
+ * the front and zd_request_want_room. */
 void zd_admit_answered(struct zd_request *req);
 
 /** Release what the request holds and end its wait. Called by the front. */

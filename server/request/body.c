@@ -79,12 +79,7 @@ enum zd_status zd_body_fault(
     return status;
 }
 
-enum zd_next zd_body_refuse(struct zd_request *req, const char *code, const struct zd_error *err)
-{
-    return zd_body_refuse_as(req, ZD_BODY_JSON, code, err);
-}
-
-enum zd_next zd_body_refuse_as(
+enum zd_next zd_body_refuse(
     struct zd_request *req, const char *media_type, const char *code, const struct zd_error *err)
 {
     const char *const allowed[] = {media_type, NULL};
@@ -170,7 +165,7 @@ static enum zd_next step_parsed(struct zd_request *req)
         zd_fact_pointer(err, "");
     }
     const bool is_large = parsing->status == ZD_TOO_LARGE;
-    return zd_body_refuse_as(req, parsing->media_type, is_large ? "too_large" : "bad_body", err);
+    return zd_body_refuse(req, parsing->media_type, is_large ? "too_large" : "bad_body", err);
 }
 
 enum zd_next zd_body_want_json(struct zd_request *req, const char *media_type, zd_step *next)
@@ -179,7 +174,7 @@ enum zd_next zd_body_want_json(struct zd_request *req, const char *media_type, z
     struct zd_error err = {0};
     const char *code = NULL;
     if (zd_body_check(req, media_type, &code, &err) != ZD_OK) {
-        return zd_body_refuse_as(req, media_type, code, &err);
+        return zd_body_refuse(req, media_type, code, &err);
     }
     struct zd_parsing *parsing = new_parsing(req);
     if (parsing == NULL) {
@@ -274,11 +269,6 @@ size_t zd_body_stream_take(struct zd_request *req, void *to, size_t len_max)
     return n;
 }
 
-bool zd_body_stream_is_over(const struct zd_request *req)
-{
-    return zd_upload_is_over(&req->upload);
-}
-
 static enum zd_next respond_too_long(struct zd_request *req, uint64_t least)
 {
     const uint64_t most = req->own.collect_bytes_max;
@@ -305,21 +295,12 @@ static bool grow(struct zd_request *req)
     return true;
 }
 
-static enum zd_next finish_body(struct zd_request *req)
-{
-    if (req->body->len == 0) {
-        zd_buf_unref(ZD_TAKE(req->body));
-    }
-    req->step = req->own.next;
-    return ZD_NEXT;
-}
-
 static enum zd_next step_collect(struct zd_request *req)
 {
-    while (!zd_body_stream_is_over(req)) {
+    while (!zd_upload_is_over(&req->upload)) {
         struct zd_buf *body = req->body;
         body->len += zd_body_stream_take(req, body->data + body->len, body->cap - body->len);
-        if (zd_body_stream_is_over(req)) {
+        if (zd_upload_is_over(&req->upload)) {
             break;
         }
         if (body->len == body->cap && body->cap >= req->own.collect_bytes_max &&
@@ -334,7 +315,11 @@ static enum zd_next step_collect(struct zd_request *req)
             return ZD_WAIT;
         }
     }
-    return finish_body(req);
+    if (req->body->len == 0) {
+        zd_buf_unref(ZD_TAKE(req->body));
+    }
+    req->step = req->own.next;
+    return ZD_NEXT;
 }
 
 enum zd_next zd_body_collect(struct zd_request *req, uint64_t bytes_max, zd_step *next)

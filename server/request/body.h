@@ -68,8 +68,7 @@ ZD_RESULT zd_body_fault(
 enum zd_next zd_body_collect(struct zd_request *req, uint64_t bytes_max, zd_step *next);
 
 /** Answers such a failure, `allowed` media types included. */
-enum zd_next zd_body_refuse(struct zd_request *req, const char *code, const struct zd_error *err);
-enum zd_next zd_body_refuse_as(
+enum zd_next zd_body_refuse(
     struct zd_request *req, const char *media_type, const char *code, const struct zd_error *err);
 
 /* A body that is taken while it comes. The first step of such a route (streams_body) runs when the
@@ -94,8 +93,5 @@ enum zd_next zd_body_stream_want(struct zd_request *req, size_t n_least);
 
 /** The next bytes of the body. @return how many; 0: none are held */
 size_t zd_body_stream_take(struct zd_request *req, void *to, size_t len_max);
-
-/** Whether no byte is left to be taken. */
-bool zd_body_stream_is_over(const struct zd_request *req);
 
 #endif

@@ -16,12 +16,6 @@
 #define DETAIL_BYTES_MAX (ZD_ERROR_TEXT_BYTES + 256)
 #define MEANT_MAX        3 /* slips, up to which a name is taken for what was meant */
 
-static enum zd_next refuse(struct zd_request *req, const char *code, const char *detail)
-{
-    const struct zd_problem problem = {.code = code, .detail = detail};
-    return zd_respond_problem(req, &problem);
-}
-
 /* A problem with what may have been meant instead. */
 static enum zd_next refuse_name(struct zd_request *req, const char *code,
     const struct zd_error *err, const struct zd_suggest *nearest)
@@ -245,6 +239,8 @@ bool zd_dispatch_route(struct zd_request *req)
 
 enum zd_next zd_dispatch(struct zd_request *req)
 {
+    static const struct zd_problem bad_slashes = {
+        .code = "bad_path", .detail = "the path has an empty segment ('//')"};
     struct zd_error err = {0};
     struct zd_match match = {0};
     struct zd_span query;
@@ -262,7 +258,7 @@ enum zd_next zd_dispatch(struct zd_request *req)
     case ZD_ROUTE_METHOD:
         return refuse_method(req, match.route, writes_to_read_only(req, &match));
     case ZD_ROUTE_BAD_SLASHES:
-        return refuse(req, "bad_path", "the path has an empty segment ('//')");
+        return zd_respond_problem(req, &bad_slashes);
     case ZD_ROUTE_UNKNOWN:
         break;
     }

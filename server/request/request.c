@@ -58,11 +58,6 @@ enum zd_status zd_request_condition(
     return zd_conditions_judge(&req->conditions, zd_request_is_reading(req), etag, mtime_ms);
 }
 
-bool zd_request_is_conditional(const struct zd_request *req)
-{
-    return zd_conditions_bind_writes(&req->conditions);
-}
-
 enum zd_range_answer zd_request_range(const struct zd_request *req, uint64_t length,
     const char *etag, int64_t mtime_ms, uint64_t *ret_first, uint64_t *ret_len)
 {
@@ -75,21 +70,6 @@ enum zd_range_answer zd_request_range(const struct zd_request *req, uint64_t len
 
 bool zd_request_is_pretty(const struct zd_request *req)
 {
-    bool pretty = false;
-    if (zd_params_flag(&req->params, "pretty", false, &pretty, NULL) != ZD_OK) {
-        pretty = false;
-    }
-    return pretty;
-}
-
-const char *zd_request_cache_control(const struct zd_request *req)
-{
-    if (req->dataset == NULL) {
-        return "no-cache";
-    }
-    const struct zd_dataset_config *config = &req->dataset->config;
-    if (config->cache_control != NULL) {
-        return config->cache_control;
-    }
-    return config->immutable ? "public, max-age=31536000, immutable" : "no-cache";
+    bool is_pretty = false;
+    return zd_params_flag(&req->params, "pretty", false, &is_pretty, NULL) == ZD_OK && is_pretty;
 }

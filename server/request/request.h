@@ -15,6 +15,7 @@
 #include "server/runtime/gather.h"
 #include "server/runtime/machine.h"
 
+struct zd_node_lock;
 struct zd_parsing;
 struct zd_request;
 struct zd_route;
@@ -109,15 +110,43 @@ void zd_request_identify(struct zd_request *req);
  * request. */
 enum zd_next zd_request_want_node(struct zd_request *req, zd_step *next);
 
-struct zd_node *zd_request_node(
-    const struct zd_request *req); /* after zd_request_want_node; borrowed */
-
 /** Before `next`: what the groups above the request's node say of it. */
 enum zd_next zd_request_want_parent_groups(struct zd_request *req, zd_step *next);
 struct zd_listing zd_request_listing(const struct zd_request *req); /* after that */
 
 /** Put another node in the place of the request's own; takes a reference. */
 void zd_request_set_node(struct zd_request *req, struct zd_node *node);
+
+/* Answer requests whose node cannot be worked on. Each returns true when the request is answered:
+ * the step returns ZD_DONE. */
+
+/** Its node is not an array (400 not_an_array) or must not be interpreted (422 with its faults). */
+bool zd_request_check_array(struct zd_request *req);
+
+/** The same for a request that writes chunks: also when the node's dialect is read-only (405). */
+bool zd_request_check_writable(struct zd_request *req);
+
+/** Its node was not found (404 node_not_found), or could not be looked for. @param wait that of the
+ * look-up */
+bool zd_request_check_found(struct zd_request *req, const struct zd_wait *wait);
+
+/** For writers of chunks that hold the lock of an array: all of the above. Then the node under the
+ * lock is the request's own. */
+bool zd_request_check_locked(struct zd_request *req, const struct zd_node_lock *lock);
+
+/* The answer's body for steps that make it piece by piece. */
+
+/**
+ * Wait until a buffer of that size may be given.
+ * @return what the step returns: with ZD_WAIT req->step runs again when there is room
+ */
+enum zd_next zd_request_want_room(struct zd_request *req, uint64_t bytes);
+
+/** Add len bytes to the end of the body; there is room. @param buf as in zd_stream_push */
+void zd_request_give(struct zd_request *req, struct zd_buf *buf, size_t from, size_t len);
+
+/** The body is whole. @return ZD_DONE, for the step to return */
+enum zd_next zd_request_end_stream(struct zd_request *req);
 
 /** Whether it is GET or HEAD. */
 bool zd_request_is_reading(const struct zd_request *req);
@@ -129,17 +158,11 @@ bool zd_request_is_reading(const struct zd_request *req);
 enum zd_status zd_request_condition(
     const struct zd_request *req, const char *etag, int64_t mtime_ms);
 
-/** Whether a request that writes sets a condition. */
-bool zd_request_is_conditional(const struct zd_request *req);
-
 /** A Range header of a GET resolved against a length (RFC 9110, 14). */
 enum zd_range_answer zd_request_range(const struct zd_request *req, uint64_t length,
     const char *etag, int64_t mtime_ms, uint64_t *ret_first, uint64_t *ret_len);
 
 /** Whether the client wants indented JSON. */
 bool zd_request_is_pretty(const struct zd_request *req);
-
-/** Cache-Control for data of the request's dataset. */
-const char *zd_request_cache_control(const struct zd_request *req);
 
 #endif

@@ -1,10 +1,14 @@
-/* What a request waits for and holds: its node, its handler's state, and the end of it all. */
+/* What a request waits for and holds: its node, room in its answer, its handler's state, and the
+ * end of it all. */
+#include <assert.h>
+
 #include "server/data/catalog.h"
 #include "server/data/dataset.h"
 #include "server/request/admit.h"
 #include "server/request/body.h"
-#include "server/request/node_check.h"
+#include "server/request/connection.h"
 #include "server/request/respond.h"
+#include "server/write/lock.h"
 
 void *zd_request_new_state(
     struct zd_request *req, size_t bytes, void (*leave)(struct zd_request *req))
@@ -19,10 +23,89 @@ void *zd_request_new_state(
     return state;
 }
 
+/* ---- the node ---- */
+
+static void respond_refused(struct zd_request *req, const struct zd_faults *faults)
+{
+    struct zd_error err = {0};
+    const enum zd_status status = zd_faults_status(faults, &err);
+    const struct zd_problem problem = {
+        .code = zd_problem_code_of_faults(faults),
+        .err = status == ZD_OK ? NULL : &err,
+        .faults = faults,
+    };
+    zd_respond_problem(req, &problem);
+}
+
+bool zd_request_check_array(struct zd_request *req)
+{
+    const struct zd_meta *meta = req->node->meta;
+    if (zd_meta_is_refused(meta)) {
+        respond_refused(req, &meta->faults);
+        return true;
+    }
+    if (!zd_meta_is_array(meta)) {
+        const struct zd_error err = {.status = ZD_INVALID,
+            .text = "the node is a group: only arrays have slices and chunks"};
+        zd_respond_error(req, "not_an_array", &err);
+        return true;
+    }
+    const struct zd_error *fault = req->node->fault;
+    if (fault != NULL) {
+        zd_respond_error(req, "unsupported_grid", fault);
+        return true;
+    }
+    return false;
+}
+
+bool zd_request_check_writable(struct zd_request *req)
+{
+    if (zd_request_check_array(req)) {
+        return true;
+    }
+    const struct zd_dialect *dialect = req->node->meta->dialect;
+    if (zd_dialect_is_writable(dialect)) {
+        return false;
+    }
+    struct zd_error err = {0};
+    err.status = zd_fail(&err, ZD_READ_ONLY, "dialect %s is read-only", dialect->name);
+    zd_respond_error(req, NULL, &err);
+    return true;
+}
+
+bool zd_request_check_found(struct zd_request *req, const struct zd_wait *wait)
+{
+    struct zd_error err = {0};
+    if (wait->status == ZD_NOT_FOUND) {
+        err.status = zd_fail(&err, ZD_NOT_FOUND, "dataset '%s' has no node at '%.256s'",
+            req->dataset->config.name, req->path);
+        zd_respond_error(req, "node_not_found", &err);
+    } else if (wait->status != ZD_OK) {
+        zd_respond_error(req, NULL, &wait->err);
+    }
+    return wait->status != ZD_OK;
+}
+
+void zd_request_set_node(struct zd_request *req, struct zd_node *node)
+{
+    struct zd_node *before = req->node;
+    req->node = zd_node_ref(node);
+    zd_node_unref(before);
+}
+
+bool zd_request_check_locked(struct zd_request *req, const struct zd_node_lock *lock)
+{
+    if (zd_request_check_found(req, &lock->wait)) {
+        return true;
+    }
+    zd_request_set_node(req, lock->node);
+    return zd_request_check_writable(req);
+}
+
 static enum zd_next step_with_node(struct zd_request *req)
 {
     struct zd_node_want *want = &req->node_want;
-    if (zd_node_check_found(req, &want->wait)) {
+    if (zd_request_check_found(req, &want->wait)) {
         return ZD_DONE;
     }
     zd_node_unref(req->node); /* when it is asked for again */
@@ -31,24 +114,13 @@ static enum zd_next step_with_node(struct zd_request *req)
     return ZD_NEXT;
 }
 
-static struct zd_node_want *begin_node(struct zd_request *req, zd_step *next)
-{
-    struct zd_node_want *want = &req->node_want;
-    want->wait = zd_machine_wait(&req->machine);
-    want->node = NULL;
-    req->own.next = next;
-    req->step = step_with_node;
-    return want;
-}
-
 enum zd_next zd_request_want_node(struct zd_request *req, zd_step *next)
 {
-    return zd_catalog_want(req->dataset, req->path, begin_node(req, next));
-}
-
-struct zd_node *zd_request_node(const struct zd_request *req)
-{
-    return req->node;
+    req->node_want.wait = zd_machine_wait(&req->machine);
+    req->node_want.node = NULL;
+    req->own.next = next;
+    req->step = step_with_node;
+    return zd_catalog_want(req->dataset, req->path, &req->node_want);
 }
 
 enum zd_next zd_request_want_parent_groups(struct zd_request *req, zd_step *next)
@@ -63,12 +135,40 @@ struct zd_listing zd_request_listing(const struct zd_request *req)
     return zd_parent_groups_listing(&req->parent_groups.groups, req->node->path);
 }
 
-void zd_request_set_node(struct zd_request *req, struct zd_node *node)
+/* ---- an answer that is given piece by piece ---- */
+
+/* Not at once: this runs while the connection takes bytes. */
+static void has_room(struct zd_wait *wait)
 {
-    struct zd_node *before = req->node;
-    req->node = zd_node_ref(node);
-    zd_node_unref(before);
+    zd_connection_queue_turn(wait->context);
 }
+
+enum zd_next zd_request_want_room(struct zd_request *req, uint64_t bytes)
+{
+    req->wait.done = has_room;
+    req->wait.context = req;
+    const enum zd_next next = zd_stream_want_room(&req->stream, bytes, &req->wait);
+    if (next == ZD_WAIT) {
+        zd_admit_answered(req); /* a slow reader keeps its bytes, not its place */
+    }
+    return next;
+}
+
+void zd_request_give(struct zd_request *req, struct zd_buf *buf, size_t from, size_t len)
+{
+    assert(req->stream.state == ZD_STREAM_OPEN);
+    zd_stream_push(&req->stream, buf, from, len);
+    zd_connection_wake(req);
+}
+
+enum zd_next zd_request_end_stream(struct zd_request *req)
+{
+    assert(req->stream.state == ZD_STREAM_OPEN);
+    req->stream.state = ZD_STREAM_ENDED;
+    return ZD_DONE;
+}
+
+/* ---- the end ---- */
 
 void zd_request_end_waits(struct zd_request *req)
 {

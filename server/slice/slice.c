@@ -5,7 +5,6 @@
 
 #include "core/base/num.h"
 #include "core/grid/touch.h"
-#include "server/request/answer_stream.h"
 #include "server/request/respond.h"
 #include "server/runtime/server.h"
 
@@ -461,7 +460,7 @@ bool zd_slice_next_piece(struct zd_slice *slice)
 static void give_bytes(struct zd_slice *slice, struct zd_buf *bytes, uint64_t first, uint64_t end)
 {
     if (first < end) {
-        zd_answer_stream_give(slice->read.task.req, bytes, first, end - first);
+        zd_request_give(slice->read.task.req, bytes, first, end - first);
     } else {
         zd_buf_unref(bytes);
     }

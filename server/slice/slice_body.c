@@ -198,7 +198,7 @@ static enum zd_status receive_head(struct zd_slice_body *body, struct zd_error *
     const size_t n_missing = body->head.bytes - body->piece_len;
     const size_t n = zd_body_stream_take(body->req, body->piece + body->piece_len, n_missing);
     body->piece_len += n;
-    if (n == 0 && zd_body_stream_is_over(body->req)) {
+    if (n == 0 && zd_upload_is_over(&body->req->upload)) {
         return zd_fail(
             err, ZD_INVALID, "the body ends within its header, after %zu bytes", body->piece_len);
     }
@@ -332,7 +332,7 @@ static enum zd_status receive_text(struct zd_slice_body *body, size_t max, struc
         return zd_fail_limit(err, max, body->piece_len,
             "appended JSON is held in memory: it exceeds limits.body_bytes (%zu)", max);
     }
-    if (!zd_body_stream_is_over(body->req)) {
+    if (!zd_upload_is_over(&body->req->upload)) {
         want(body, PIECE_BYTES);
     }
     return ZD_OK;
@@ -392,7 +392,7 @@ static enum zd_status fill_bytes(struct zd_slice_body *body, struct zd_error *er
         zd_dtype_swap(body->dtype, from, from, n_whole - body->n_swapped);
         body->n_swapped = n_whole;
     }
-    if (n < n_missing && zd_body_stream_is_over(body->req)) {
+    if (n < n_missing && zd_upload_is_over(&body->req->upload)) {
         return bad_bytes(body, "", body->req->upload.came_bytes - body->head.bytes, err);
     }
     if (n < n_missing) {
@@ -413,7 +413,7 @@ static enum zd_status read_piece(
     const struct zd_span piece = {.ptr = body->piece + body->piece_at,
         .len = zd_min_u64(body->piece_len - body->piece_at, PIECE_BYTES)};
     size_t n_used = 0;
-    *ret_is_over = piece.len == 0 && zd_body_stream_is_over(body->req);
+    *ret_is_over = piece.len == 0 && zd_upload_is_over(&body->req->upload);
     if (*ret_is_over) {
         return zd_text_reader_end(&body->reader, err);
     }
@@ -451,7 +451,7 @@ enum zd_status zd_slice_body_end(struct zd_slice_body *body, struct zd_error *er
     while (!is_over && body->is_done) {
         ZD_TRY(read_piece(body, &is_over, err));
     }
-    if (body->format->read_text != NULL || zd_body_stream_is_over(body->req)) {
+    if (body->format->read_text != NULL || zd_upload_is_over(&body->req->upload)) {
         return ZD_OK;
     }
     if (body->req->upload.held_bytes > 0) {

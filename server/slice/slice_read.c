@@ -3,7 +3,6 @@
 
 #include "core/base/num.h"
 #include "server/request/connection.h"
-#include "server/request/node_check.h"
 #include "server/request/respond.h"
 #include "server/runtime/server.h"
 
@@ -20,7 +19,7 @@ void zd_slice_read_init(
     struct zd_slice_read *read, struct zd_request *req, const struct zd_slice_read_kind *kind)
 {
     read->kind = kind;
-    read->node = zd_node_ref(zd_request_node(req));
+    read->node = zd_node_ref(req->node);
     zd_task_init(&read->task, req, kind->work, kind->release);
     zd_slice_params_init(&read->ask, req->server);
     zd_headers_init(&read->headers);
@@ -93,7 +92,7 @@ static enum zd_next respond_missing(struct zd_request *req, uint32_t level)
     struct zd_error err = {0};
     err.status =
         zd_fail(&err, ZD_NOT_FOUND, "the group '%.200s' lists level '%.200s', which does not exist",
-            zd_request_node(req)->path, zd_request_node(req)->meta->view.level[level]);
+            req->node->path, req->node->meta->view.level[level]);
     return zd_respond_error(req, "node_not_found", &err);
 }
 
@@ -108,7 +107,7 @@ static enum zd_next take_level(struct zd_slice_read *read, uint32_t level)
     zd_request_set_node(req, node);
     zd_node_unref(read->node);
     read->node = zd_node_ref(node);
-    if (zd_node_check(req)) {
+    if (zd_request_check_array(req)) {
         return ZD_DONE;
     }
     req->step = read->kind->plan;
@@ -132,7 +131,7 @@ static enum zd_next choose_level(struct zd_slice_read *read, struct zd_choice_le
         return err.status == ZD_OK ? respond_missing(req, 0)
                                    : zd_respond_error(req, zd_slice_params_code(err.status), &err);
     }
-    if (zd_applied_select(&zd_request_node(req)->meta->applied, &choice, &level, &err) != ZD_OK) {
+    if (zd_applied_select(&req->node->meta->applied, &choice, &level, &err) != ZD_OK) {
         return zd_respond_error(req, NULL, &err);
     }
     return take_level(read, level);

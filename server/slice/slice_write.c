@@ -7,7 +7,6 @@
 #include "core/dialect/dialect.h"
 #include "server/request/admit.h"
 #include "server/request/body.h"
-#include "server/request/node_check.h"
 #include "server/request/respond.h"
 #include "server/runtime/server.h"
 
@@ -158,7 +157,7 @@ static enum zd_status plan_elements(struct zd_slice_write *write)
 static enum zd_status plan_slice(struct zd_slice_write *write)
 {
     uint64_t shape[ZD_RANK_MAX];
-    write->is_conditional = zd_request_is_conditional(write->task.req);
+    write->is_conditional = zd_conditions_bind_writes(&write->task.req->conditions);
     const enum zd_status status = zd_slice_params_select(
         &write->ask, write->node->meta, &write->asked, &write->selection, &write->err);
     write->code = zd_slice_params_code(status);
@@ -171,7 +170,7 @@ static enum zd_status plan_slice(struct zd_slice_write *write)
 
 static enum outcome plan(struct zd_slice_write *write)
 {
-    if (zd_node_check_locked(write->task.req, &write->lock)) {
+    if (zd_request_check_locked(write->task.req, &write->lock)) {
         return ANSWERED;
     }
     if (take_node(write) != ZD_OK) {

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "core/base/num.h"
-#include "server/front/daemon.h"
+#include "server/front/front.h"
 #include "server/request/admit.h"
 #include "server/request/connection.h"
 #include "server/request/dispatch.h"
@@ -24,9 +24,9 @@ static struct zd_fake_exchange *exchange_of(const struct zd_request *req)
     return ZD_CONTAINER(req, struct zd_fake_exchange, request);
 }
 
-/* ---- server/front/daemon.h: it listens nowhere ---- */
+/* ---- server/front/front.h: it listens nowhere ---- */
 
-enum zd_status zd_daemon_new(
+enum zd_status zd_front_new(
     struct zd_server *server, struct zd_front **ret_front, struct zd_error *err)
 {
     struct zd_front *front = zd_alloc_zero(1, sizeof *front);
@@ -40,17 +40,17 @@ enum zd_status zd_daemon_new(
     return ZD_OK;
 }
 
-void zd_daemon_drain(struct zd_front *front)
+void zd_front_drain(struct zd_front *front)
 {
     (void)front;
 }
 
-void zd_daemon_close(struct zd_front *front)
+void zd_front_close(struct zd_front *front)
 {
     (void)front;
 }
 
-void zd_daemon_free(struct zd_front *front)
+void zd_front_free(struct zd_front *front)
 {
     if (front != NULL) {
         zd_cache_done(&front->prepared);

@@ -41,7 +41,7 @@ static void open_bench(struct bench *bench)
 
 static void close_bench(struct bench *bench)
 {
-    zd_reply_cache_done(&bench->front);
+    zd_cache_done(&bench->front.prepared);
     zd_response_done(&bench->front);
     zd_config_done(&bench->config);
     ck_assert_int_eq(uv_loop_close(&bench->loop), 0);
