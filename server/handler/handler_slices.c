@@ -36,7 +36,7 @@ static enum zd_next open_stream(struct zd_request *req)
     struct zd_representation answer;
     struct zd_error err = {0};
     if (describe(&slice->read, &answer, &err) != ZD_OK) {
-        return zd_slice_read_fail(req, &err);
+        return zd_respond_error(req, NULL, &err);
     }
     answer.body_is_range = slice->is_range;
     answer.range_first = slice->range_first;
@@ -58,7 +58,7 @@ static enum zd_next step_respond(struct zd_request *req)
             (unsigned long long)slice->read.fetch.n_absent);
     }
     if (zd_slice_finish(slice, &err) != ZD_OK || describe(&slice->read, &answer, &err) != ZD_OK) {
-        return zd_slice_read_fail(req, &err);
+        return zd_respond_error(req, NULL, &err);
     }
     answer.body = slice->body;
     answer.body_is_range = slice->is_range;
@@ -74,7 +74,7 @@ static enum zd_next step_read(struct zd_request *req)
         zd_slice_uncut(slice);
     }
     if (zd_slice_begin(slice, &err) != ZD_OK) {
-        return zd_slice_read_fail(req, &err);
+        return zd_respond_error(req, NULL, &err);
     }
     req->step = step_band;
     return ZD_NEXT;
@@ -99,7 +99,7 @@ static enum zd_next step_band(struct zd_request *req)
         return ZD_WAIT;
     }
     if (zd_slice_next_band(slice, &is_over, &err) != ZD_OK) {
-        return zd_slice_read_fail(req, &err);
+        return zd_respond_error(req, NULL, &err);
     }
     req->step = is_over ? step_respond : zd_slice_read_chunks;
     return ZD_NEXT;
@@ -132,7 +132,7 @@ static enum zd_next step_given(struct zd_request *req)
         return ZD_DONE;
     }
     if (zd_slice_give(slice, &err) != ZD_OK) {
-        return zd_slice_read_fail(req, &err);
+        return zd_respond_error(req, NULL, &err);
     }
     req->step = zd_format_encodes(slice->format) ? step_give : step_band;
     return ZD_NEXT;
@@ -203,7 +203,7 @@ static enum zd_next step_prepare(struct zd_request *req)
     struct zd_slice *slice = req->state;
     struct zd_error err = {0};
     if (zd_slice_prepare(slice, &err) != ZD_OK) {
-        return zd_slice_read_fail(req, &err);
+        return zd_respond_error(req, NULL, &err);
     }
     const bool needs_survey = asks_validators(req) || is_streamed_with_tag(slice);
     req->step = needs_survey ? zd_slice_read_survey : step_admit;

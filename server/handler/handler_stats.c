@@ -158,7 +158,7 @@ static enum zd_next step_respond(struct zd_request *req)
     struct zd_representation answer;
     struct zd_error err = {0};
     if (describe(&stats->read, &answer, &err) != ZD_OK) {
-        return zd_slice_read_fail(req, &err);
+        return zd_respond_error(req, NULL, &err);
     }
     ZD_SCOPED_TEXT(text, DOCUMENT_BYTES_MAX);
     struct zd_emit emit;
@@ -221,7 +221,7 @@ static enum zd_next step_read(struct zd_request *req)
 {
     struct zd_error err = {0};
     if (begin(stats_of(req), &err) != ZD_OK) {
-        return zd_slice_read_fail(req, &err);
+        return zd_respond_error(req, NULL, &err);
     }
     return zd_slice_read_chunks(req);
 }
@@ -265,7 +265,7 @@ static enum zd_next step_take(struct zd_request *req)
 {
     struct zd_error err = {0};
     if (take_memory(stats_of(req), &err) != ZD_OK) {
-        return zd_slice_read_fail(req, &err);
+        return zd_respond_error(req, NULL, &err);
     }
     req->step = zd_slice_read_wants_tag(req) ? zd_slice_read_survey : step_read;
     return ZD_NEXT;

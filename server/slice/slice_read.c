@@ -51,11 +51,6 @@ bool zd_slice_read_wants_tag(const struct zd_request *req)
            zd_connection_header(req, "If-None-Match") != NULL;
 }
 
-enum zd_next zd_slice_read_fail(struct zd_request *req, const struct zd_error *err)
-{
-    return zd_respond_error(req, err->status == ZD_CORRUPT ? "corrupt_chunk" : NULL, err);
-}
-
 /* ---- the level of a multiscale group ---- */
 
 /* Count the elements of the slice in each level. @param err of the first level that has no such
@@ -188,7 +183,7 @@ static enum zd_next step_conditions(struct zd_request *req)
     struct zd_representation answer;
     struct zd_error err = {0};
     if (read->kind->describe(read, &answer, &err) != ZD_OK) {
-        return zd_slice_read_fail(req, &err);
+        return zd_respond_error(req, NULL, &err);
     }
     if (req->is_head || zd_respond_condition(req, &answer) != ZD_OK) {
         return zd_respond(req, &answer); /* without its body: 200, 304 or 412 */
@@ -210,7 +205,7 @@ static enum zd_next step_round(struct zd_request *req)
     struct zd_error err = {0};
     enum zd_next next;
     if (zd_survey_round(&read->survey, &next, &err) != ZD_OK) {
-        return zd_slice_read_fail(req, &err);
+        return zd_respond_error(req, NULL, &err);
     }
     if (read->survey.is_done) {
         req->step = step_conditions;
@@ -227,7 +222,7 @@ enum zd_next zd_slice_read_survey(struct zd_request *req)
     zd_survey_done(&read->survey);
     if (zd_survey_init(&read->survey, &req->machine, read->node, &read->node->layout->level[0].grid,
             &read->selection, &err) != ZD_OK) {
-        return zd_slice_read_fail(req, &err);
+        return zd_respond_error(req, NULL, &err);
     }
     read->survey.see = see_object;
     req->step = step_round;
@@ -242,7 +237,7 @@ static enum zd_next restart(struct zd_request *req)
     struct zd_slice_read *read = zd_slice_read_of(req);
     struct zd_error err = {0};
     if (read->kind->restart != NULL && read->kind->restart(read, &err) != ZD_OK) {
-        return zd_slice_read_fail(req, &err);
+        return zd_respond_error(req, NULL, &err);
     }
     zd_fetch_release(&read->fetch);
     zd_seen_objects_forget(&read->seen);
@@ -267,7 +262,7 @@ static enum zd_next step_arrived(struct zd_request *req)
     struct zd_error err = {0};
     bool is_stale;
     if (zd_fetch_collect(&read->fetch, &is_stale, &err) != ZD_OK) {
-        return zd_slice_read_fail(req, &err);
+        return zd_respond_error(req, NULL, &err);
     }
     if (is_stale) {
         return restart(req);

@@ -92,9 +92,6 @@ ZD_RESULT zd_slice_read_select(
 /** Whether the entity tag must be known before anything is read: for HEAD and conditions. */
 bool zd_slice_read_wants_tag(const struct zd_request *req);
 
-/** Answer with an error. */
-enum zd_next zd_slice_read_fail(struct zd_request *req, const struct zd_error *err);
-
 /** A step: asks for the generations of all objects, judges the conditions and goes on with
  * kind->accept, or answers. */
 enum zd_next zd_slice_read_survey(struct zd_request *req);
