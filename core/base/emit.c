@@ -252,18 +252,23 @@ static void emit_integer(struct zd_emit *emit, const struct zd_json *json)
     }
 }
 
-/* A real beyond double reads as an infinity, yet it is a number: say one that reads the same. */
 static void emit_real(struct zd_emit *emit, const struct zd_json *json)
 {
     double value = 0;
-    (void)zd_json_f64(json, &value);
     if (zd_json_digits(json) != NULL) {
         emit_word(emit, zd_json_digits(json));
-    } else if (isinf(value)) {
-        emit_word(emit, value > 0 ? "1e+400" : "-1e+400");
-    } else {
+    } else if (zd_json_f64(json, &value)) {
         zd_emit_f64(emit, value);
     }
+}
+
+/* Its escapes are those of the document: nothing else can say it. */
+static void emit_odd_string(struct zd_emit *emit, const struct zd_json *json)
+{
+    begin_item(emit);
+    zd_text_add_char(emit->text, '"');
+    zd_text_add(emit->text, zd_json_odd_string(json));
+    zd_text_add_char(emit->text, '"');
 }
 
 static void emit_members(struct zd_emit *emit, const struct zd_json *object)
@@ -316,6 +321,9 @@ void zd_emit_json(struct zd_emit *emit, const struct zd_json *json)
         break;
     case ZD_JSON_STRING:
         zd_emit_string_span(emit, zd_json_string_span(json));
+        break;
+    case ZD_JSON_ODD_STRING:
+        emit_odd_string(emit, json);
         break;
     case ZD_JSON_ARRAY:
         emit_elements(emit, json);

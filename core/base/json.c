@@ -1,13 +1,15 @@
 /* JSON documents over jansson: a bounded, strict reader and an immutable tree.
  *
- * jansson knows neither integers beyond int64_t nor reals beyond double nor bare NaN. When it
- * refuses a document for one of these, each such token is put into a marked string and the
- * document is read again. A mark begins with a NUL, which no other string here can hold:
+ * jansson knows neither integers beyond int64_t nor reals beyond double nor bare NaN, nor strings
+ * with half of a surrogate pair. When it refuses a document for one of these, each such token is
+ * put into a marked string and the document is read again. A mark begins with a NUL, which no other
+ * string here can hold, as one with a NUL is marked, too:
  *
  *     NUL 'U' digits    an integer beyond int64_t that fits uint64_t
  *     NUL 'B' digits    an integer beyond 64 bits
  *     NUL 'R' number    a real beyond double
  *     NUL 'N' word      NaN, Infinity or -Infinity
+ *     NUL 'S' text      a string with U+0000 or half of a surrogate pair, its escapes as written
  */
 #include "core/base/json.h"
 
@@ -27,6 +29,7 @@
 #define MARK_BIG       'B'
 #define MARK_REAL      'R'
 #define MARK_NONFINITE 'N'
+#define MARK_STRING    'S'
 #define MARK_BYTES     2 /* NUL and the letter */
 
 #define INT64_DIGITS 19 /* a number of fewer digits fits */
@@ -93,29 +96,75 @@ static char mark_of(struct zd_span word, bool nonfinite)
     return zd_scan_whole_u64(word, UINT64_MAX, &value) == ZD_OK ? MARK_UINT64 : MARK_BIG;
 }
 
-/* The text with its marks, as far as len_max bytes of output; where in the input that is. */
-static size_t put_marks(
-    struct zd_span text, bool nonfinite, size_t len_max, struct zd_text *out, size_t *ret_n_marks)
+/** The marking of a text. */
+struct marking {
+    struct zd_span text;
+    bool nonfinite;
+    size_t n_marks;
+    bool has_odd_name; /* which cannot be marked */
+    size_t odd_name;   /* where */
+};
+
+/* Whether a name ends there: a colon follows. */
+static bool is_name(struct zd_span text, size_t end)
 {
+    size_t next_end = 0;
+    return zd_json_next_token(text, &end, &next_end) == ZD_JSON_TOKEN_COLON;
+}
+
+/* The letter of the mark that a token needs, or '\0'. */
+static char letter_of(
+    struct marking *marking, enum zd_json_token type, struct zd_span token, size_t at)
+{
+    if (type == ZD_JSON_TOKEN_WORD) {
+        return mark_of(token, marking->nonfinite);
+    }
+    if (type != ZD_JSON_TOKEN_STRING || !zd_json_string_is_odd(token)) {
+        return '\0';
+    }
+    if (is_name(marking->text, at + token.len)) {
+        marking->odd_name = marking->has_odd_name ? marking->odd_name : at;
+        marking->has_odd_name = true;
+        return '\0';
+    }
+    return MARK_STRING;
+}
+
+static void add_mark(char letter, struct zd_span token, struct zd_text *out)
+{
+    zd_text_add(out, "\"\\u0000");
+    zd_text_add_char(out, letter);
+    if (letter != MARK_STRING) {
+        zd_text_add_bytes(out, token.ptr, token.len);
+    }
+    for (size_t i = 1; letter == MARK_STRING && i + 1 < token.len; i++) {
+        if (token.ptr[i] == '\\' || token.ptr[i] == '"') {
+            zd_text_add_char(out, '\\');
+        }
+        zd_text_add_char(out, (char)token.ptr[i]);
+    }
+    zd_text_add_char(out, '"');
+}
+
+/* The text with its marks, as far as len_max bytes of output; where in the input that is. */
+static size_t put_marks(struct marking *marking, size_t len_max, struct zd_text *out)
+{
+    const struct zd_span text = marking->text;
     size_t copied = 0;
     size_t end = 0;
-    *ret_n_marks = 0;
     for (size_t at = 0;; at = end) {
         const enum zd_json_token type = zd_json_next_token(text, &at, &end);
         if (type == ZD_JSON_TOKEN_END || out->len + (at - copied) >= len_max ||
             out->status != ZD_OK) {
             break;
         }
-        const struct zd_span word = {.ptr = text.ptr + at, .len = end - at};
-        const char letter = (char)(type == ZD_JSON_TOKEN_WORD ? mark_of(word, nonfinite) : '\0');
+        const struct zd_span token = {.ptr = text.ptr + at, .len = end - at};
+        const char letter = letter_of(marking, type, token, at);
         if (letter != '\0') {
             zd_text_add_bytes(out, text.ptr + copied, at - copied);
-            zd_text_add(out, "\"\\u0000");
-            zd_text_add_char(out, letter);
-            zd_text_add_bytes(out, word.ptr, word.len);
-            zd_text_add_char(out, '"');
+            add_mark(letter, token, out);
             copied = end;
-            (*ret_n_marks)++;
+            marking->n_marks++;
         }
     }
     if (len_max < out->len) {
@@ -126,7 +175,8 @@ static size_t put_marks(
     return copied + rest;
 }
 
-/* A mark takes at most 8 bytes more than its word, and words stand at least one byte apart. */
+/* A mark takes at most 8 bytes more than its word, and words stand at least one byte apart; a
+ * string, which has 8 bytes or more, is at most doubled. */
 static size_t marked_len_max(struct zd_span text)
 {
     size_t len;
@@ -168,31 +218,51 @@ static void forget_quotation(json_error_t *error)
     }
 }
 
+/* A text with marks; why it is none. */
+static enum zd_status parse_marked(
+    struct marking *marking, struct zd_text *marked, json_t **ret_json, struct zd_error *err)
+{
+    json_error_t error;
+    json_t *json = load(zd_text_span(marked), JSON_ALLOW_NUL, &error);
+    if (json == NULL) {
+        if (memory_was_short) {
+            return refusal(marking->text, &error, 0, err);
+        }
+        forget_quotation(&error);
+        zd_text_clear(marked);
+        const size_t at = put_marks(marking, (size_t)error.position, marked);
+        return refusal(marking->text, &error, at, err);
+    }
+    *ret_json = json;
+    return ZD_OK;
+}
+
 static enum zd_status parse_again(struct zd_span text, bool nonfinite, const json_error_t *first,
     json_t **ret_json, struct zd_error *err)
 {
     ZD_SCOPED_TEXT(marked, marked_len_max(text));
-    size_t n_marks;
-    (void)put_marks(text, nonfinite, SIZE_MAX, &marked, &n_marks);
+    struct marking marking = {.text = text, .nonfinite = nonfinite};
+    (void)put_marks(&marking, SIZE_MAX, &marked);
     if (marked.status != ZD_OK || memory_was_short) {
         return zd_fail(err, ZD_NO_MEMORY, "no memory for a JSON document of %zu bytes", text.len);
     }
-    if (n_marks == 0) {
+    if (marking.has_odd_name) {
+        return zd_json_fail_at(err, text, marking.odd_name, ZD_INVALID,
+            "a name contains U+0000 or half of a surrogate pair, which is not accepted");
+    }
+    if (marking.n_marks == 0) {
         return refusal(text, first, (size_t)first->position, err);
     }
-    json_error_t error;
-    json_t *json = load(zd_text_span(&marked), JSON_ALLOW_NUL, &error);
-    if (json == NULL) {
-        if (memory_was_short) {
-            return refusal(text, &error, 0, err);
-        }
-        forget_quotation(&error);
-        zd_text_clear(&marked);
-        const size_t at = put_marks(text, nonfinite, (size_t)error.position, &marked, &n_marks);
-        return refusal(text, &error, at, err);
-    }
-    *ret_json = json;
-    return ZD_OK;
+    return parse_marked(&marking, &marked, ret_json, err);
+}
+
+/* Whether marks may help: the others are beyond help, or memory was short. */
+static bool may_be_marked(const json_error_t *error)
+{
+    const enum json_error_code code = json_error_code(error);
+    return !memory_was_short &&
+           (code == json_error_numeric_overflow || code == json_error_null_character ||
+               code == json_error_null_byte_in_key || code == json_error_invalid_syntax);
 }
 
 enum zd_status zd_json_parse(struct zd_span text, const struct zd_json_limits *limits,
@@ -205,9 +275,7 @@ enum zd_status zd_json_parse(struct zd_span text, const struct zd_json_limits *l
     json_error_t error;
     json_t *json = load(text, 0, &error);
     if (json == NULL) {
-        const enum json_error_code code = json_error_code(&error);
-        const bool may_be_word = limits->nonfinite && code == json_error_invalid_syntax;
-        if (memory_was_short || (code != json_error_numeric_overflow && !may_be_word)) {
+        if (!may_be_marked(&error)) {
             return refusal(text, &error, (size_t)error.position, err);
         }
         ZD_TRY(parse_again(text, limits->nonfinite, &error, &json, err));
@@ -254,6 +322,8 @@ static enum zd_json_type string_type(const struct zd_json *json)
         return ZD_JSON_REAL;
     case MARK_NONFINITE:
         return ZD_JSON_NONFINITE;
+    case MARK_STRING:
+        return ZD_JSON_ODD_STRING;
     default:
         return ZD_JSON_STRING;
     }
@@ -312,6 +382,8 @@ const char *zd_json_type_name(const struct zd_json *json)
         return "a real number";
     case ZD_JSON_STRING:
         return "a string";
+    case ZD_JSON_ODD_STRING:
+        return "a string with U+0000 or half of a surrogate pair";
     case ZD_JSON_ARRAY:
         return "an array";
     case ZD_JSON_OBJECT:
@@ -404,7 +476,7 @@ static double marked_value(const struct zd_json *json, char letter)
 bool zd_json_f64(const struct zd_json *json, double *ret_value)
 {
     const char letter = mark_letter(json);
-    if (letter != '\0') {
+    if (letter != '\0' && letter != MARK_STRING) {
         *ret_value = marked_value(json, letter);
         return true;
     }
@@ -417,7 +489,13 @@ bool zd_json_f64(const struct zd_json *json, double *ret_value)
 
 const char *zd_json_digits(const struct zd_json *json)
 {
-    return mark_letter(json) == MARK_BIG ? marked_text(json) : NULL;
+    const char letter = mark_letter(json);
+    return letter == MARK_BIG || letter == MARK_REAL ? marked_text(json) : NULL;
+}
+
+const char *zd_json_odd_string(const struct zd_json *json)
+{
+    return mark_letter(json) == MARK_STRING ? marked_text(json) : NULL;
 }
 
 const char *zd_json_nonfinite(const struct zd_json *json)
@@ -489,6 +567,7 @@ bool zd_json_equal(const struct zd_json *a, const struct zd_json *b)
     case ZD_JSON_INTEGER:
     case ZD_JSON_REAL:
     case ZD_JSON_STRING:
+    case ZD_JSON_ODD_STRING:
     case ZD_JSON_NONFINITE:
         break;
     }

@@ -17,6 +17,8 @@ enum zd_json_type {
     ZD_JSON_INTEGER, /* no fraction, no exponent; any size that fits int64_t or uint64_t */
     ZD_JSON_REAL,    /* with a fraction or an exponent, or an integer beyond 64 bits */
     ZD_JSON_STRING,
+    ZD_JSON_ODD_STRING, /* one that says U+0000 or half of a surrogate pair: kept as it is written,
+                           and no string to anybody who wants UTF-8 */
     ZD_JSON_ARRAY,
     ZD_JSON_OBJECT,
     ZD_JSON_NONFINITE, /* a bare NaN, Infinity or -Infinity: not JSON, yet some writers write it */
@@ -24,8 +26,8 @@ enum zd_json_type {
 
 /**
  * Parse one document (RFC 8259). Refused: a byte order mark, invalid UTF-8, duplicate members,
- * anything after the value. Reals beyond the range of double become infinities of type
- * ZD_JSON_REAL.
+ * anything after the value, names with U+0000 or half of a surrogate pair. Reals beyond the range
+ * of double become infinities of type ZD_JSON_REAL.
  *
  * @param ret_json owned
  * @retval ZD_INVALID   not JSON; the error names line, column and what was expected
@@ -61,8 +63,7 @@ void *zd_json_next(const struct zd_json *object, void *iter);
 const char *zd_json_iter_name(const void *iter);
 const struct zd_json *zd_json_iter_value(void *iter);
 
-/** A string's bytes (without NUL at the end counted; NULs inside are refused by the parser), or
- * NULL. */
+/** A string's bytes (without NUL at the end counted; no NUL is inside), or NULL. */
 const char *zd_json_string(const struct zd_json *json);
 struct zd_span zd_json_string_span(const struct zd_json *json);
 
@@ -73,8 +74,12 @@ bool zd_json_i64(const struct zd_json *json, int64_t *ret_value);
 /** True and the value, when it is an integer or a real (or ZD_JSON_NONFINITE). */
 bool zd_json_f64(const struct zd_json *json, double *ret_value);
 
-/** The digits of an integer beyond 64 bits, which no other function returns exactly; else NULL. */
+/** An integer beyond 64 bits or a real beyond double as it is written, which no other function
+ * returns exactly; else NULL. */
 const char *zd_json_digits(const struct zd_json *json);
+
+/** What stands between the quotes of a ZD_JSON_ODD_STRING in the document; else NULL. */
+const char *zd_json_odd_string(const struct zd_json *json);
 
 /** The token of a ZD_JSON_NONFINITE; else NULL. */
 const char *zd_json_nonfinite(const struct zd_json *json);

@@ -111,23 +111,6 @@ bool zd_json_find_value(struct zd_span text, const char *name, struct zd_span *r
     }
 }
 
-/* A NUL in a string, escaped or not, would look like a mark and end a C string early. */
-static bool holds_nul(struct zd_span text, size_t at, size_t end)
-{
-    for (; at < end; at++) {
-        if (text.ptr[at] == '\0') {
-            return true;
-        }
-        if (text.ptr[at] == '\\') {
-            if (end - at >= 6 && memcmp(text.ptr + at, "\\u0000", 6) == 0) {
-                return true;
-            }
-            at++;
-        }
-    }
-    return false;
-}
-
 static enum zd_status too_large(
     struct zd_error *err, const char *what, size_t limit, size_t requested)
 {
@@ -165,11 +148,66 @@ enum zd_status zd_json_check_limits(
         if (n_values > limits->nodes_max) {
             return too_large(err, "values", limits->nodes_max, n_values);
         }
-        if (type == ZD_JSON_TOKEN_STRING && holds_nul(text, at, end)) {
-            return zd_json_fail_at(
-                err, text, at, ZD_INVALID, "a string contains U+0000, which is not accepted");
+    }
+}
+
+/* The character that \uXXXX at the start says; false: it is malformed. */
+static bool read_unit(struct zd_span text, uint32_t *ret_unit)
+{
+    if (text.len < 6 || text.ptr[0] != '\\' || text.ptr[1] != 'u') {
+        return false;
+    }
+    uint32_t unit = 0;
+    for (size_t i = 2; i < 6; i++) {
+        const uint8_t c = text.ptr[i];
+        const uint8_t lower = c | 0x20;
+        if (c >= '0' && c <= '9') {
+            unit = unit << 4 | (uint32_t)(c - '0');
+        } else if (lower >= 'a' && lower <= 'f') {
+            unit = unit << 4 | (uint32_t)(lower - 'a' + 10);
+        } else {
+            return false;
         }
     }
+    *ret_unit = unit;
+    return true;
+}
+
+/* How many bytes the escape at the start has, with the other half of a pair; 0: malformed. */
+static size_t escape_len(struct zd_span text, bool *is_odd)
+{
+    uint32_t unit = 0;
+    uint32_t low = 0;
+    if (text.len >= 2 && text.ptr[1] != '\0' && strchr("\"\\/bfnrt", text.ptr[1]) != NULL) {
+        return 2;
+    }
+    if (!read_unit(text, &unit)) {
+        return 0;
+    }
+    const struct zd_span rest = {.ptr = text.ptr + 6, .len = text.len - 6};
+    const bool is_half = unit >= 0xD800 && unit <= 0xDFFF;
+    if (unit < 0xDC00 && is_half && read_unit(rest, &low) && low >= 0xDC00 && low <= 0xDFFF) {
+        return 12;
+    }
+    *is_odd = *is_odd || is_half || unit == 0;
+    return 6;
+}
+
+bool zd_json_string_is_odd(struct zd_span token)
+{
+    bool is_odd = false;
+    for (size_t at = 1; at < token.len && token.ptr[at] != '"';) {
+        const struct zd_span rest = {.ptr = token.ptr + at, .len = token.len - at};
+        const size_t len = rest.ptr[0] == '\\' ? escape_len(rest, &is_odd) : 1;
+        if (len == 0) {
+            return false;
+        }
+        at += len;
+        if (at + 1 == token.len) {
+            return is_odd && token.ptr[at] == '"';
+        }
+    }
+    return false;
 }
 
 bool zd_json_word_is_nonfinite(struct zd_span word)

@@ -48,11 +48,10 @@ size_t zd_json_value_end(struct zd_span text, size_t at);
 bool zd_json_find_value(struct zd_span text, const char *name, struct zd_span *ret_value);
 
 /**
- * Whether a text keeps the limits of bytes, values and depth; also that no string holds a NUL.
- * Nothing is built, so that a reader behind it never sees more.
+ * Whether a text keeps the limits of bytes, values and depth. Nothing is built, so that a reader
+ * behind it never sees more.
  *
  * @retval ZD_TOO_LARGE facts limit and requested
- * @retval ZD_INVALID   a NUL in a string
  * Thread: any.
  */
 ZD_RESULT zd_json_check_limits(
@@ -68,6 +67,11 @@ ZD_RESULT zd_json_check_limits(
  */
 ZD_RESULT zd_json_fail_at(struct zd_error *err, struct zd_span text, size_t position,
     enum zd_status status, const char *what);
+
+/** Whether a token is a well-formed string that says U+0000 or one half of a surrogate pair, which
+ * no UTF-8 text of C can hold (RFC 8259, 8.2). Its bytes above 0x7F are not looked at. Thread: any.
+ */
+bool zd_json_string_is_odd(struct zd_span token);
 
 /** What a word begins with and is nothing but: NaN, Infinity or -Infinity; digits and a sign; a
  * number (RFC 8259, 6), whatever its range. Thread: any. */

@@ -102,13 +102,42 @@ def test_what_stood_there_is_no_excuse_for_what_is_written(w, tmp_path):
     assert patch_node(w, "o", {"extensions": [BOUNDS]}).status == 200
 
 
-@pytest.mark.parametrize("document", ["{", '{"zarr_format":3,"node_type":"group","attributes":{"a":"\\u0000"}}', "[]"])
+@pytest.mark.parametrize("document", ["{", '{"zarr_format":3,"node_type":"group","attributes":{"\\u0000":"a"}}', "[]"])
 def test_what_cannot_be_patched_is_no_bad_body(w, tmp_path, document):
     write(tmp_path, document)
     answer = patch_node(w, "o", {"attributes": {"x": 1}})
     assert (answer.status, answer.code) == (422, "invalid_metadata"), answer
     assert answer.json()["errors"]
     assert (tmp_path / "o/zarr.json").read_text() == document
+
+
+ODD_STRINGS = r"""{"a":"\u0000","b":["x\uD800\n","\udfff",1e999],"c":{"d":"\ud83d\ude00"}}"""
+
+
+def test_attributes_that_no_utf8_can_say_are_shown_and_kept(w, tmp_path):
+    """U+0000 and halves of surrogate pairs in values are JSON (RFC 8259, 8.2), and other readers read them."""
+    text = write(tmp_path, '{"zarr_format":3,"node_type":"group","attributes":%s}' % ODD_STRINGS)
+    shown = w.get(NODES + "o")
+    assert shown.status == 200 and "refused" not in shown.json(), shown
+    attributes = json.loads(ODD_STRINGS)
+    assert shown.json()["metadata"]["attributes"] == attributes
+    for part in (r'"\u0000"', r'"x\uD800\n"', r'"\udfff"', "1e999"):
+        assert part in shown.body.decode()
+    assert w.get("/zarr/w/o/zarr.json").body.decode() == text
+    tree = w.get("/v1/datasets/w/tree?mode=live").json()["nodes"]
+    assert [node["metadata"]["attributes"] for node in tree if node["path"] == "o"] == [attributes]
+    assert patch_node(w, "o", {"attributes": {"e": "\ud800"}}).status == 200
+    changed = (tmp_path / "o/zarr.json").read_text()
+    for part in (r'"\u0000"', r'"x\uD800\n"', r'"\udfff"', "1e999", r'"\ud800"'):
+        assert part in changed
+    finite = {**attributes, "b": attributes["b"][:2]}
+    assert put_node(w, "p", {**GROUP, "attributes": finite}).status == 201
+    assert w.get(NODES + "p").json()["metadata"]["attributes"] == finite
+    assert w.post("/v1/datasets/w/consolidate/", b"").status == 200
+    listed = w.get("/v1/datasets/w/tree?mode=stored&check=1").json()
+    assert listed["check"]["differing"] == []
+    refused = put_node(w, "q", {"zarr_format": 3, "node_type": "group", "attributes": {"a\ud800": 1}})
+    assert refused.status in (400, 422) and "U+0000" in str(refused.json())
 
 
 def test_what_a_client_writes_is_judged_as_before(w):

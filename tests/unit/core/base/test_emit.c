@@ -151,7 +151,7 @@ START_TEST(numbers_beyond_their_types_stay_numbers)
     struct zd_emit emit;
     zd_emit_init(&emit, &text, false);
     zd_emit_json(&emit, json);
-    ck_assert_str_eq(text.at, "[1e+400,-1e+400,18446744073709551616,\"NaN\"]");
+    ck_assert_str_eq(text.at, "[1e999,-1e999,18446744073709551616,\"NaN\"]");
 }
 END_TEST
 

@@ -34,9 +34,16 @@ static const struct refused_fact {
     {"{\"a\":1} 2", false, ZD_INVALID, "end of file expected"},
     {"\xEF\xBB\xBF{}", false, ZD_INVALID, "line 1"},
     {"\"\xC0\xAF\"", false, ZD_INVALID, "line 1"},
-    {"\"a\\u0000b\"", false, ZD_INVALID, "U+0000"},
-    {"{\"a\\u0000b\":1}", true, ZD_INVALID, "U+0000"},
-    {"[\"\\u0000N1\", NaN]", true, ZD_INVALID, "U+0000"}, /* nobody forges a mark */
+    {"{\"a\\u0000b\":1}", true, ZD_INVALID, "column 2: a name contains U+0000"},
+    {"{\"b\":\"\\u0000\", \"\\uD800\" :1}", false, ZD_INVALID, "column 16: a name contains"},
+    {"[\"\\u0000\\q\"]", false, ZD_INVALID, "line 1"}, /* an odd string has good escapes */
+    {"[\"\\ud800\\u12g4\"]", false, ZD_INVALID, "line 1"},
+    {"[\"\\ud800\\u12\"]", false, ZD_INVALID, "line 1"},
+    {"[\"\\ud800\x01\"]", false, ZD_INVALID, "line 1"},
+    {"[\"\\ud800\xC0\xAF\"]", false, ZD_INVALID, "line 1"},
+    {"[\"\\ud800]", false, ZD_INVALID, "line 1"},
+    {"[\"\\ud800\\\"]", false, ZD_INVALID, "line 1"},
+    {"[\"\\u0000\",\n \"\\ud800\" 3]", false, ZD_INVALID, "line 2"},
     {"[1,\n  2 3]", false, ZD_INVALID, "line 2"},
     {"[01]", false, ZD_INVALID, "line 1"},
     {"[NaN]", false, ZD_INVALID, "line 1, column 5"},
@@ -229,6 +236,60 @@ static const struct equal_fact {
     {"\"a\"", "\"a\"", true},
 };
 
+/* What no string of C can hold: kept as it is written. */
+static const char *const odd_strings[] = {
+    "\\u0000",
+    "a\\u0000b",
+    "\\u0000N1", /* nobody forges a mark */
+    "\\u0000S\\u0000",
+    "\\u0000U18446744073709551615",
+    "\\ud800",
+    "\\uDFFF",
+    "\\uD800\\uD800",
+    "\\uDC00\\uD800",
+    "\\uD83D\\uDE00 \\uD83D",
+    "\\ud800\\n\\\"\\\\u0041\\/",
+    "\\ud800x\\\\",
+    "\xC3\xA4\\u0000\xE2\x82\xAC",
+};
+
+START_TEST(odd_strings_are_kept_as_they_are_written)
+{
+    const char *odd = odd_strings[_i];
+    ZD_SCOPED_TEXT(text, 1000);
+    ZD_SCOPED_TEXT(again, 1000);
+    zd_text_addf(&text, "{\"a\":[\"%s\",\"x\"],\"b\":\"%s\",\"c\":18446744073709551615}", odd, odd);
+    ZD_AUTO(zd_json) json = parse(text.at, &roomy);
+    const struct zd_json *value = zd_json_member(json, "b");
+    double number = 1.5;
+    ck_assert(zd_json_is(value, ZD_JSON_ODD_STRING));
+    ck_assert_str_eq(zd_json_odd_string(value), odd);
+    ck_assert_ptr_null(zd_json_string(value));
+    ck_assert_ptr_null(zd_json_string_span(value).ptr);
+    ck_assert_ptr_null(zd_json_nonfinite(value));
+    ck_assert(!zd_json_f64(value, &number));
+    ck_assert(zd_json_equal(value, zd_json_element(zd_json_member(json, "a"), 0)));
+    ck_assert_str_eq(zd_json_string(zd_json_element(zd_json_member(json, "a"), 1)), "x");
+    struct zd_emit emit;
+    zd_emit_init(&emit, &again, false);
+    zd_emit_json(&emit, json);
+    ck_assert_str_eq(again.at, text.at);
+}
+END_TEST
+
+START_TEST(pairs_and_what_only_looks_odd_are_plain_strings)
+{
+    ZD_AUTO(zd_json) json = parse("[\"\\uD83D\\uDE00\",\"\\\\u0000\",\"\\\\ud800\",1e999]", &roomy);
+    ck_assert_str_eq(zd_json_string(zd_json_element(json, 0)), "\xF0\x9F\x98\x80");
+    ck_assert_str_eq(zd_json_string(zd_json_element(json, 1)), "\\u0000");
+    ck_assert_str_eq(zd_json_string(zd_json_element(json, 2)), "\\ud800");
+    ZD_AUTO(zd_json) odd = parse("[\"\\u0000\",\"\\ud800\"]", &roomy);
+    ck_assert(!zd_json_equal(zd_json_element(json, 1), zd_json_element(odd, 0)));
+    ck_assert(!zd_json_equal(zd_json_element(json, 2), zd_json_element(odd, 1)));
+    ck_assert(!zd_json_equal(zd_json_element(odd, 0), zd_json_element(odd, 1)));
+}
+END_TEST
+
 START_TEST(equality_is_of_values)
 {
     const struct equal_fact *fact = &equal_facts[_i];
@@ -384,6 +445,9 @@ void zd_unit_tests(TCase *tests)
     tcase_add_loop_test(tests, numbers_are_exact, 0, ZD_COUNT_OF(number_facts));
     tcase_add_loop_test(tests, documents_keep_order_and_values, 0, ZD_COUNT_OF(round_trips));
     tcase_add_test(tests, bare_nonfinite_words_are_values_only_outside_strings);
+    tcase_add_loop_test(
+        tests, odd_strings_are_kept_as_they_are_written, 0, ZD_COUNT_OF(odd_strings));
+    tcase_add_test(tests, pairs_and_what_only_looks_odd_are_plain_strings);
     tcase_add_loop_test(tests, equality_is_of_values, 0, ZD_COUNT_OF(equal_facts));
     tcase_add_test(tests, reading_of_nothing_finds_nothing);
     tcase_add_loop_test(tests, types_have_names_for_messages, 0, ZD_COUNT_OF(name_facts));

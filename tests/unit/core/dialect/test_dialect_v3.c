@@ -488,6 +488,24 @@ static const struct row {
         "'metadata':{}}}",
         BOTH(WARNED, "ignored_extension", "/consolidated_metadata")},
 
+    /* Strings that no UTF-8 can hold: attributes have them, nothing that has a meaning does. */
+    {"odd", "{" GROUP ",'attributes':{'a':'\\u0000','b':{'c':['\\ud800']}}}",
+        BOTH(FINE, NULL, NULL)},
+    {"odd", "{" GROUP ",'foo':{'must_understand':false,'x':'\\ud800'}}",
+        BOTH(WARNED, "ignored_extension", "/foo")},
+    {"odd", BLOCK("'g':{" GROUP ",'attributes':{'a':'\\u0000'}}"), BOTH(FINE, NULL, NULL)},
+    {"odd", "{" GROUP ",'attributes':{'\\u0000':1}}", BOTH(INVALID, "not_json", "")},
+    {"odd", "{" ARRAY ",'dimension_names':['y\\u0000',null]}",
+        BOTH(INVALID, "wrong_type", "/dimension_names/0")},
+    {"odd", TYPED("'float32'", "'NaN\\u0000'", "[" BYTES "]"),
+        BOTH(INVALID, "bad_fill_value", "/fill_value")},
+    {"odd", CODED("['bytes\\u0000']"), BOTH(INVALID, "wrong_type", "/codecs/0")},
+    {"odd", CODED("[{'name':'bytes\\u0000'}]"), BOTH(INVALID, "wrong_type", "/codecs/0/name")},
+    {"odd", "{'zarr_format':3,'node_type':'group\\u0000'}",
+        BOTH(INVALID, "wrong_type", "/node_type")},
+    {"odd", "{" ARRAY ",'extensions':[{'name':'example.a\\ud800','must_understand':false}]}",
+        BOTH(INVALID, "wrong_type", "/extensions/0/name")},
+
     /* M. Leniencies */
     {"256", TYPED("'float32'", "NaN", "[" BYTES "]"), {WARNED, "bare_nonfinite", "/fill_value"},
         {INVALID, "not_json", ""}},
@@ -798,6 +816,9 @@ static const struct normal_fact {
     const char *normal;
 } normal_facts[] = {
     {"{" GROUP "}", "{'zarr_format':3,'node_type':'group'}"},
+    {"{'attributes':{'a':'\\u0000','b':['\\uD800\\n','\\udfff'],'c':1e999}," GROUP "}",
+        "{'zarr_format':3,'node_type':'group','attributes':{'a':'\\u0000','b':['\\uD800\\n',"
+        "'\\udfff'],'c':1e999}}"},
     {"{'foo':{'must_understand':false,'x':1},'attributes':{'b':1,'a':[NaN]}," GROUP "}",
         "{'zarr_format':3,'node_type':'group','attributes':{'b':1,'a':['NaN']},"
         "'foo':{'must_understand':false,'x':1}}"},
