@@ -178,7 +178,11 @@ static inline enum zd_change_outcome zd_change_outcome_of(
     return status == ZD_OK ? ZD_CHANGE_NEXT : ZD_CHANGE_FAILED;
 }
 
-/** The same of a wait that has ended. */
+/** FAILED, with a text for change->err. */
+#define ZD_CHANGE_FAIL(change, ...)                                                                \
+    zd_change_outcome_of(change, zd_fail(&(change)->err, __VA_ARGS__))
+
+/** The outcome of a wait that has ended. */
 static inline enum zd_change_outcome zd_change_outcome_of_wait(
     struct zd_change *change, const struct zd_wait *wait)
 {

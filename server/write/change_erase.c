@@ -28,7 +28,7 @@ void zd_change_report(struct zd_change *change)
         return;
     }
     if (change->verdict == ZD_VERDICT_LOST || (zd_change_is_erasure(change) && is_made)) {
-        /* A group without a document existed by what was below it. */
+        /* A group without a document existed because of the nodes below it. */
         if (change->before != NULL || change->input.kind == ZD_METADATA_ERASE) {
             zd_events_node(change->dataset->events, change->path, ZD_NODE_DELETED, NULL);
         }
@@ -56,7 +56,7 @@ static void report_rest(struct zd_change *change)
     change->n_erased = 0;
 }
 
-/* Without memory for several, each has an event of its own. */
+/* Where there is no memory for many chunks, each has an event of its own. */
 static void report_erased(struct zd_change *change, const uint64_t *index)
 {
     const uint32_t rank = change->meta->grid.rank;
@@ -77,7 +77,7 @@ static void report_erased(struct zd_change *change, const uint64_t *index)
 
 /* ---- the node's own documents ---- */
 
-/* All of the node's documents are erased, or the one under the key. */
+/* Erase the document, unless the change is of another key. */
 static void start_erasure(
     struct zd_change *change, struct zd_change_document *document, struct zd_generation generation)
 {
@@ -136,8 +136,7 @@ enum zd_change_outcome zd_change_erase_keep(struct zd_change *change)
 {
     if (keep_own(change) != ZD_OK) {
         zd_change_undo_forget(change);
-        return zd_change_outcome_of(
-            change, zd_fail(&change->err, ZD_NO_MEMORY, "no memory to keep the erased documents"));
+        return ZD_CHANGE_FAIL(change, ZD_NO_MEMORY, "no memory to keep the erased documents");
     }
     change->phase = ZD_CHANGE_REFRESH;
     return ZD_CHANGE_NEXT;
@@ -145,7 +144,7 @@ enum zd_change_outcome zd_change_erase_keep(struct zd_change *change)
 
 /* ---- put them back ---- */
 
-/* Unless another process has made new ones meanwhile. */
+/* A document that another process has made meanwhile stays. */
 enum zd_change_outcome zd_change_erase_restore(struct zd_change *change)
 {
     struct zd_change_place *place = zd_change_target(change);
@@ -267,7 +266,7 @@ static enum zd_purge_answer judge_all(void *context, const struct zd_purge_key *
                                                                       : ZD_PURGE_ERASE;
 }
 
-/* All but the node's own documents. */
+/* Erase everything but the node's own documents. */
 static enum zd_purge_answer judge_orphans(void *context, const struct zd_purge_key *key)
 {
     const struct zd_change *change = context;
@@ -328,7 +327,8 @@ static void note_purged(void *context, const struct zd_purge_key *key)
     change->clearing.has_purged = true;
 }
 
-/* The metadata are unlocked meanwhile: a listing that others change is made again. */
+/* The metadata lock is released for the time of the purge: a listing that others change is made
+ * again. */
 enum zd_change_outcome zd_change_erase_orphans(struct zd_change *change)
 {
     const struct zd_purge_want purge = {
@@ -343,7 +343,7 @@ enum zd_change_outcome zd_change_erase_orphans(struct zd_change *change)
     return zd_change_run_purge(change, &purge);
 }
 
-/* The metadata are locked again, whatever came of it. */
+/* The metadata lock is taken again even after a failure. */
 enum zd_change_outcome zd_change_erase_orphans_end(struct zd_change *change)
 {
     const struct zd_purge_want *purge = &change->purge;
@@ -423,8 +423,7 @@ enum zd_change_outcome zd_change_erase_rest_end(struct zd_change *change)
     if (purge->wait.status == ZD_OK) {
         return ZD_CHANGE_NEXT;
     }
-    return zd_change_outcome_of(
-        change, zd_fail(&change->err, purge->wait.status,
-                    "\"%.100s\" is changed, but %llu keys below it could not be erased: %.200s",
-                    change->path, (unsigned long long)purge->n_failed, purge->wait.err.text));
+    return ZD_CHANGE_FAIL(change, purge->wait.status,
+        "\"%.100s\" is changed, but %llu keys below it could not be erased: %.200s", change->path,
+        (unsigned long long)purge->n_failed, purge->wait.err.text);
 }

@@ -48,10 +48,9 @@ static enum zd_change_outcome check_parents(struct zd_change *change)
         const struct zd_node *node = change->place[i].node;
         if (node != NULL && !allows_below(change, node)) {
             change->code = "parent_is_array";
-            return zd_change_outcome_of(change,
-                zd_fail(&change->err, ZD_INVALID, "\"%.200s\" is %s: it cannot have children",
-                    node->path,
-                    node->meta->type == ZD_NODE_ARRAY ? "an array" : "not known to be a group"));
+            return ZD_CHANGE_FAIL(change, ZD_INVALID, "\"%.200s\" is %s: it cannot have children",
+                node->path,
+                node->meta->type == ZD_NODE_ARRAY ? "an array" : "not known to be a group");
         }
     }
     return ZD_CHANGE_NEXT;
@@ -97,10 +96,9 @@ static bool holds(struct zd_change *change)
 
 static enum zd_change_outcome refuse_condition(struct zd_change *change)
 {
-    return zd_change_outcome_of(
-        change, zd_fail(&change->err, ZD_PRECONDITION, "\"%.200s\" %s", change->path,
-                    zd_change_target(change)->node == NULL ? "no longer exists"
-                                                           : "is not what the request expects"));
+    return ZD_CHANGE_FAIL(change, ZD_PRECONDITION, "\"%.200s\" %s", change->path,
+        zd_change_target(change)->node == NULL ? "no longer exists"
+                                               : "is not what the request expects");
 }
 
 static bool must_exist(const struct zd_change *change)
@@ -112,8 +110,7 @@ static bool must_exist(const struct zd_change *change)
 
 static enum zd_change_outcome refuse_absent(struct zd_change *change)
 {
-    return zd_change_outcome_of(change,
-        zd_fail(&change->err, ZD_NOT_FOUND, "there is no node at \"%.200s\"", change->path));
+    return ZD_CHANGE_FAIL(change, ZD_NOT_FOUND, "there is no node at \"%.200s\"", change->path);
 }
 
 /* A node of a read-only dialect can only be replaced. */
@@ -125,8 +122,8 @@ static bool is_read_only(const struct zd_change *change, const struct zd_node *n
 
 static enum zd_change_outcome refuse_dialect(struct zd_change *change, const struct zd_node *node)
 {
-    return zd_change_outcome_of(change,
-        zd_fail(&change->err, ZD_READ_ONLY, "dialect %s is read-only", node->meta->dialect->name));
+    return ZD_CHANGE_FAIL(
+        change, ZD_READ_ONLY, "dialect %s is read-only", node->meta->dialect->name);
 }
 
 /* The dialect of the node, else of the nearest parent, else the first; it must be writable. */
@@ -399,8 +396,7 @@ static enum zd_change_outcome refuse_place(
     struct zd_change *change, const char *code, const char *why)
 {
     change->code = code;
-    return zd_change_outcome_of(
-        change, zd_fail(&change->err, ZD_INVALID, "\"%.200s\" %s", change->path, why));
+    return ZD_CHANGE_FAIL(change, ZD_INVALID, "\"%.200s\" %s", change->path, why);
 }
 
 /* Whether stored chunks would be decoded as others, or never again. */
@@ -424,8 +420,7 @@ static enum zd_change_outcome judge_erasure(struct zd_change *change)
 {
     const bool has_child = has_seen(change, ZD_CHANGE_SEEN_CHILD);
     if (change->before == NULL && !has_child && !has_seen(change, ZD_CHANGE_SEEN_KEY)) {
-        return zd_change_outcome_of(change,
-            zd_fail(&change->err, ZD_NOT_FOUND, "there is no node at \"%.200s\"", change->path));
+        return ZD_CHANGE_FAIL(change, ZD_NOT_FOUND, "there is no node at \"%.200s\"", change->path);
     }
     return change->input.keeps_children && has_child
                ? refuse_place(

@@ -3,7 +3,7 @@
 
 #include "server/write/change.h"
 
-/* Writing a text again of which little changes, and measuring it. */
+/* To write a text again of which little changes; measured. */
 #define RELIST_NS_PER_BYTE 10
 
 /* The path below an ancestor, whose listing holds relative ones. */

@@ -1,4 +1,4 @@
-/* Changing documents: all are staged, then committed one after the other. */
+/* Changing documents: stage all, then commit one after the other. */
 #include <string.h>
 
 #include "server/write/change.h"
@@ -52,7 +52,7 @@ static ZD_RESULT key_of(const struct zd_change_document *document, struct zd_tex
     return dialect->document_key(place->path, document->number, key);
 }
 
-/* Only over what was found. */
+/* Replace only the document that was found. */
 static void set_condition(
     const struct zd_change_document *document, struct zd_store_write_want *want)
 {
@@ -130,7 +130,7 @@ static void note_stat(struct zd_change_place *place)
     }
 }
 
-/* The next one, if it may be committed yet. Before the last one nothing is final: it is kept. */
+/* Commit the next document. What it replaces is kept until the last one is committed. */
 enum zd_change_outcome zd_change_store_commit(struct zd_change *change)
 {
     if (change->next_item == change->n_items) {

@@ -111,8 +111,7 @@ enum zd_change_outcome zd_change_subtree_collect(struct zd_change *change)
     zd_change_subtree_free(change->subtree);
     change->subtree = zd_alloc_zero(1, sizeof *change->subtree);
     if (change->subtree == NULL) {
-        return zd_change_outcome_of(
-            change, zd_fail(&change->err, ZD_NO_MEMORY, "no memory to erase a node"));
+        return ZD_CHANGE_FAIL(change, ZD_NO_MEMORY, "no memory to erase a node");
     }
     return zd_change_run_purge(change, &purge);
 }

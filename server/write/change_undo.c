@@ -157,7 +157,7 @@ enum zd_change_outcome zd_change_undo_last(struct zd_change *change)
     return ZD_CHANGE_NEXT;
 }
 
-/* A document that another process has written since stays as that one wants it. */
+/* A document that another process has written since stays as it is. */
 enum zd_change_outcome zd_change_undo_last_end(struct zd_change *change)
 {
     struct zd_change_undo *undo = &change->undo;
@@ -185,7 +185,7 @@ static bool has_made_parents(const struct zd_change *change)
     return false;
 }
 
-/* Some documents are not as they were: the change is reported, with the error. */
+/* Some documents could not be restored: report the change as well as the error. */
 static enum zd_change_outcome end_with_loss(struct zd_change *change)
 {
     const struct zd_error first = change->err;
@@ -199,8 +199,8 @@ static enum zd_change_outcome end_with_loss(struct zd_change *change)
     return ZD_CHANGE_DONE;
 }
 
-/* Parents may stay that no listing names: then the listings are dropped. After a conflict the other
- * writer lists them. */
+/* Drop the listings when parents remain that no listing names. After a conflict the other writer
+ * lists them. */
 enum zd_change_outcome zd_change_undo_end(struct zd_change *change)
 {
     struct zd_change_undo *undo = &change->undo;

@@ -244,7 +244,7 @@ static enum outcome judge_node(struct zd_commit *commit)
 
 /* ---- reread the objects ---- */
 
-/* Past the caches: what other processes wrote must be seen. */
+/* Ask past the caches: other processes may have written. */
 static enum outcome check_object(struct zd_commit *commit)
 {
     struct zd_store *store = dataset_of(commit)->store;
@@ -266,7 +266,7 @@ static enum outcome check_object(struct zd_commit *commit)
     return wait_for(commit, ZD_WAIT);
 }
 
-/* As the client has seen it, or as it was read to be staged. */
+/* Whether the object is as the client has seen it, or as it was read to be staged. */
 static bool is_as_seen(const struct zd_commit *commit)
 {
     const struct zd_edit_want *want = &commit->set.object[commit->n_checked].want;

@@ -9,6 +9,7 @@
  *     OBJECTS, SHAPE or GROW fails -> UNDO -> RELEASE <----------------------------------+
  *     any other state fails ------------------> RELEASE
  *
+ * A state of many objects is repeated until all are done.
  * HOLD keeps other processes from the keys, LOOK reads the array's document again, and CHECK the
  * state of each object. WIDEN makes the document right for the new elements before the first object
  * is stored; SHAPE and GROW set the new shape of an append after the last one. Once OBJECTS has

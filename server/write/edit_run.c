@@ -147,7 +147,7 @@ static void end_load(struct zd_edit_run *run, struct zd_edit_load *load, enum zd
     }
 }
 
-/* Other writers may have the object first; then the edits that came meanwhile are made. */
+/* Let other writers have the object, then make the edits that have arrived meanwhile. */
 static enum zd_next step_again(struct zd_edit_run *run)
 {
     zd_lock_release(&run->lock);
@@ -276,7 +276,7 @@ static enum zd_next step_have(struct zd_edit_run *run)
     return condition_holds(run) ? ZD_NEXT : lose_condition(run);
 }
 
-/* Past the caches: another process may have written. */
+/* Read past the caches: another process may have written. */
 static enum zd_next step_read(struct zd_edit_run *run)
 {
     run->read = (struct zd_range_want){
@@ -303,7 +303,7 @@ static uint64_t cost_ns(const struct zd_edit_run *run)
     return ns;
 }
 
-/* One edit may make the batch fail; the others may succeed alone. */
+/* One edit can make the whole batch fail: each may succeed alone. */
 static bool has_failed_together(const struct zd_edit_run *run)
 {
     return (run->status == ZD_TOO_LARGE || run->status == ZD_NO_MEMORY) &&
@@ -451,7 +451,7 @@ static enum zd_next step_written(struct zd_edit_run *run)
     return settle(run, ZD_OK, NULL);
 }
 
-/* Over what was read; else over what the client has seen. */
+/* Replace only the object that was read, else only the one that the client has seen. */
 static void set_condition(struct zd_edit_run *run)
 {
     const struct zd_edit_load *first = zd_edit_run_first(&run->batch);
@@ -515,8 +515,7 @@ static enum zd_next step_kept(struct zd_edit_run *run)
     return report(run, wait->status, &wait->err);
 }
 
-/* A store that could not sync a change takes no more writes: that commit's failure is the undo's as
- * well. */
+/* A store that could not sync a change takes no more writes: the undo fails as the commit did. */
 static enum zd_next step_keep(struct zd_edit_run *run)
 {
     run->step = step_kept;

@@ -39,7 +39,7 @@ struct zd_edit_load {
     struct zd_job_owner owner;
 };
 
-/* What is done for one object: for some edits of it at a time. */
+/* One object being changed: its edits are made in batches. */
 struct zd_edit_run {
     struct zd_machine machine;
     struct zd_map_entry map;    /* in server->edits, unless it is staged */

@@ -1,4 +1,4 @@
-/* Edits of many stored objects of one array, gone through together. */
+/* Edits of many stored objects of one array. */
 #include "server/write/edit_set.h"
 
 #include <string.h>
@@ -40,9 +40,9 @@ void zd_edit_set_release(struct zd_edit_set *set)
     *set = (struct zd_edit_set){0};
 }
 
-/* ---- passes ---- */
+/* ---- phases ---- */
 
-/* How many objects a pass goes through. */
+/* How many objects a phase has. */
 static uint64_t length_of(const struct zd_edit_set *set, enum zd_edit_phase phase)
 {
     if (!set->is_staged) {
@@ -171,7 +171,7 @@ void zd_edit_set_report(const struct zd_edit_set *set)
     }
 }
 
-/* Adds a key as long as there is room for it. */
+/* Add a key while there is room for it. */
 static void add_key(struct zd_text *keys, const char *key)
 {
     const size_t n = strlen(ELLIPSIS);
@@ -183,7 +183,7 @@ static void add_key(struct zd_text *keys, const char *key)
     }
 }
 
-/* What another process has written since stays, and does not count. */
+/* An object that another process has written since does not count. */
 uint64_t zd_edit_set_remains(
     const struct zd_edit_set *set, struct zd_text *ret_keys, const struct zd_error **ret_why)
 {

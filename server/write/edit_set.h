@@ -1,5 +1,4 @@
-/* Edits of many stored objects of one array, gone through together: some at a time, pass after
- * pass.
+/* Edits of many stored objects of one array: phase after phase, some objects at a time.
  *
  *     LOCK all -> STAGE all -> COMMIT all -> SETTLE all
  *                                  |
@@ -55,14 +54,14 @@ struct zd_edit_set {
 ZD_RESULT zd_edit_set_init(
     struct zd_edit_set *set, struct zd_machine *machine, uint32_t n_at_once, struct zd_error *err);
 
-/** Give the locks back, and discard what is staged. Accepts a zeroed set. No object is being
+/** Release the locks, and discard what is staged. Accepts a zeroed set. No object is being
  * committed, settled or undone. */
 void zd_edit_set_release(struct zd_edit_set *set);
 
 /**
- * Begin with as many objects as there is room for. A machine's step calls it until it returns
- * ZD_NEXT: then all have ended, and set->status is that of the first failure, after which no more
- * were begun. SETTLE and UNDO go through all.
+ * Begin a phase of as many objects as there is room for. A machine's step calls this until it
+ * returns ZD_NEXT: then all have ended, and set->status is that of the first failure, after which
+ * no more were begun. SETTLE and UNDO begin all.
  *
  * Objects are locked in the order of the grid, whatever the order of the set, so that no two
  * writers wait for each other. The last one that was committed is undone first.

@@ -192,9 +192,8 @@ static enum zd_change_outcome lock_path(struct zd_change *change)
 {
     if (zd_change_is_put(change) && !has_good_names(change->path)) {
         change->code = "bad_path";
-        return zd_change_outcome_of(
-            change, zd_fail(&change->err, ZD_INVALID, "\"%.200s\" is not a path of node names",
-                        change->path));
+        return ZD_CHANGE_FAIL(
+            change, ZD_INVALID, "\"%.200s\" is not a path of node names", change->path);
     }
     return change->input.has_lock ? ZD_CHANGE_NEXT : want_path(change, first_mode(change));
 }
@@ -236,10 +235,9 @@ static enum zd_change_outcome begin_again(struct zd_change *change)
 {
     change->n_tries++;
     if (change->n_tries > ZD_TRIES_MAX) {
-        return zd_change_outcome_of(
-            change, zd_fail(&change->err, ZD_PRECONDITION,
-                        "\"%.200s\": gave up after %d conflicts with other writers", change->path,
-                        ZD_TRIES_MAX));
+        return ZD_CHANGE_FAIL(change, ZD_PRECONDITION,
+            "\"%.200s\": gave up after %d conflicts with other writers", change->path,
+            ZD_TRIES_MAX);
     }
     forget(change);
     change->err.status = ZD_OK;

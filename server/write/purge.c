@@ -1,4 +1,4 @@
-/* Visiting all stored keys below a path, and erasing some of them.
+/* Visits all stored keys below a path, and erases some of them.
  *
  * One page of the listing is held at a time; its keys are erased in batches:
  *
