@@ -160,14 +160,9 @@ enum zd_status zd_layout_index_range(const struct zd_level *level, struct zd_byt
 }
 
 enum zd_status zd_layout_index_decode(const struct zd_level *level, struct zd_buf *encoded,
-    struct zd_byte_range shard, struct zd_buf **ret_index, struct zd_error *err)
+    struct zd_buf **ret_index, struct zd_error *err)
 {
-    ZD_AUTO(zd_buf) index = NULL;
-    ZD_TRY(zd_chain_decode(level->shard->index, encoded, &index, err));
-    bool any_missing = false;
-    ZD_TRY(zd_shard_index_check(level->shard, index, shard.len, &any_missing, err));
-    *ret_index = ZD_TAKE(index);
-    return ZD_OK;
+    return zd_chain_decode(level->shard->index, encoded, ret_index, err);
 }
 
 uint64_t zd_layout_entry(const struct zd_level *level, const uint64_t *index)

@@ -71,10 +71,10 @@ void zd_layout_ancestor(const struct zd_layout *layout, uint32_t from, uint32_t 
 ZD_RESULT zd_layout_index_range(const struct zd_level *level, struct zd_byte_range shard,
     struct zd_byte_range *ret_range, struct zd_error *err);
 
-/** Decode an index and check every entry against the shard's length. @param ret_index owned: u64
- * pairs */
+/** Decode an index. Its entries are not judged: a wrong one is the fault of its chunk alone, and
+ * told when that is looked for. @param ret_index owned: u64 pairs */
 ZD_RESULT zd_layout_index_decode(const struct zd_level *level, struct zd_buf *encoded,
-    struct zd_byte_range shard, struct zd_buf **ret_index, struct zd_error *err);
+    struct zd_buf **ret_index, struct zd_error *err);
 
 /** Which entry of its shard's index chunk index[] of level + 1 has. Thread: any. */
 uint64_t zd_layout_entry(const struct zd_level *level, const uint64_t *index);

@@ -80,6 +80,7 @@ static enum zd_status elements_of(struct work *work, const struct zd_slot_place 
         *ret_elements = zd_buf_ref(work->elements);
         return ZD_OK;
     }
+    ZD_TRY(zd_slots_check(&work->slots, place, err));
     const struct zd_span span = zd_slots_span(&work->slots, place);
     if (span.ptr == NULL) {
         *ret_elements = NULL;

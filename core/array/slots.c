@@ -132,6 +132,23 @@ struct zd_buf *zd_slots_read(const struct zd_slots *slots, const struct zd_slot_
     return run.len == bytes->len ? zd_buf_ref(bytes) : zd_buf_copy(zd_slots_span(slots, place));
 }
 
+static enum zd_status check_entry(
+    const struct zd_shard *shard, const struct zd_opened *opened, uint64_t i, struct zd_error *err)
+{
+    const struct zd_shard_entry entry = zd_shard_entry_at(opened->index, i);
+    return zd_shard_entry_check(shard, entry, i, opened->at.len, err);
+}
+
+enum zd_status zd_slots_check(
+    const struct zd_slots *slots, const struct zd_slot_place *place, struct zd_error *err)
+{
+    if (place->slot->state != ZD_SLOT_DAMAGED) {
+        return ZD_OK;
+    }
+    const struct zd_shard *shard = slots->layout->level[place->shard->level].shard;
+    return check_entry(shard, place->shard, place->i, err);
+}
+
 /* The index of a shard that is there, into an opened one. */
 static enum zd_status read_index(
     const struct zd_level *level, struct zd_opened *opened, struct zd_error *err)
@@ -144,10 +161,13 @@ static enum zd_status read_index(
     if (encoded == NULL) {
         return no_memory(err, range.len);
     }
-    ZD_TRY(zd_layout_index_decode(level, encoded, opened->at, &opened->index, err));
+    ZD_TRY(zd_layout_index_decode(level, encoded, &opened->index, err));
     for (uint64_t i = 0; i < opened->n; i++) {
         const bool is_missing = zd_shard_entry_is_missing(zd_shard_entry_at(opened->index, i));
-        opened->slot[i].state = is_missing ? ZD_SLOT_ABSENT : ZD_SLOT_STORED;
+        const bool can_be = is_missing || check_entry(level->shard, opened, i, NULL) == ZD_OK;
+        opened->slot[i].state = is_missing ? ZD_SLOT_ABSENT
+                                : can_be   ? ZD_SLOT_STORED
+                                           : ZD_SLOT_DAMAGED;
     }
     return ZD_OK;
 }
@@ -177,6 +197,7 @@ static void lose_chunks(struct zd_opened *opened)
 static enum zd_status read_shard(
     const struct zd_slots *slots, struct zd_opened *opened, struct zd_error *err)
 {
+    ZD_TRY(zd_slots_check(slots, &opened->place, err));
     struct zd_buf *from = bytes_of(slots, &opened->place, &opened->at);
     if (from != NULL) {
         opened->from = zd_buf_ref(from);
@@ -296,7 +317,7 @@ static bool has_chunks(const struct zd_opened *opened)
 {
     for (uint64_t i = 0; i < opened->n; i++) {
         const enum zd_slot_state state = opened->slot[i].state;
-        if (state == ZD_SLOT_STORED || state == ZD_SLOT_BYTES) {
+        if (state == ZD_SLOT_STORED || state == ZD_SLOT_BYTES || state == ZD_SLOT_DAMAGED) {
             return true;
         }
     }
@@ -342,6 +363,18 @@ void zd_slots_put(struct zd_slots *slots, const struct zd_slot_place *place, str
     mark_changed(slots, place->shard);
 }
 
+/* What the index will say of a chunk whose bytes, if it has any, are put there. */
+static struct zd_shard_entry entry_of(const struct zd_slot *slot, struct zd_span chunk, uint64_t at)
+{
+    if (slot->state == ZD_SLOT_DAMAGED) {
+        return ZD_SHARD_DAMAGED;
+    }
+    if (chunk.ptr == NULL) {
+        return (struct zd_shard_entry){.first = ZD_SHARD_MISSING, .len = ZD_SHARD_MISSING};
+    }
+    return (struct zd_shard_entry){.first = at, .len = chunk.len};
+}
+
 /* Where each chunk will be. @param ret_len of the whole shard; 0 when it has no chunk */
 static enum zd_status lay_out(const struct zd_slots *slots, struct zd_opened *opened,
     struct zd_buf *index, uint64_t *ret_len, struct zd_error *err)
@@ -351,11 +384,11 @@ static enum zd_status lay_out(const struct zd_slots *slots, struct zd_opened *op
     uint64_t at = shard->index_at_start ? shard->index_bytes : 0;
     for (uint64_t i = 0; i < opened->n; i++) {
         const struct zd_slot_place place = {.slot = &opened->slot[i], .shard = opened, .i = i};
-        uint8_t *entry = index->data + i * ZD_SHARD_ENTRY_BYTES;
+        uint8_t *to = index->data + i * ZD_SHARD_ENTRY_BYTES;
         const struct zd_span chunk = zd_slots_span(slots, &place);
-        const bool is_absent = chunk.ptr == NULL;
-        zd_store_u64(entry, is_absent ? ZD_SHARD_MISSING : at);
-        zd_store_u64(entry + sizeof(uint64_t), is_absent ? ZD_SHARD_MISSING : chunk.len);
+        const struct zd_shard_entry entry = entry_of(&opened->slot[i], chunk, at);
+        zd_store_u64(to, entry.first);
+        zd_store_u64(to + sizeof(uint64_t), entry.len);
         at += chunk.len;
         if (ckd_add(&len, len, chunk.len) || len > slots->bytes_max) {
             return too_large(err, slots->bytes_max, len);

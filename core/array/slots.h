@@ -10,6 +10,7 @@ enum zd_slot_state {
     ZD_SLOT_STORED,  /* as the shard around it has it, or the object itself */
     ZD_SLOT_BYTES,   /* it was given other bytes */
     ZD_SLOT_OPENED,  /* a shard in which chunks were looked for */
+    ZD_SLOT_DAMAGED, /* the shard around it says of it what cannot be true; it stays so */
     ZD_SLOT_UNKNOWN, /* the object was not read, or the shard around it does not decode */
 };
 
@@ -56,7 +57,7 @@ void zd_slots_done(struct zd_slots *slots);
  *
  * @param level     the object's or one below
  * @param index     in that level's grid
- * @retval ZD_CORRUPT   the index of a shard
+ * @retval ZD_CORRUPT   the index of a shard, or the entry of one in it
  * @retval ZD_TOO_LARGE the index of a shard alone has more than bytes_max bytes
  * @retval ZD_NO_MEMORY
  */
@@ -77,6 +78,11 @@ void zd_slots_take_lost(struct zd_slots *slots);
 
 /** It is not: they are what they were. Nothing was put in them. */
 void zd_slots_restore_lost(struct zd_slots *slots);
+
+/** Whether its bytes can be had, or are none.
+ * @retval ZD_CORRUPT its entry in the index of the shard cannot be true */
+ZD_RESULT zd_slots_check(
+    const struct zd_slots *slots, const struct zd_slot_place *place, struct zd_error *err);
 
 /** Whether nothing is stored of a chunk; an unknown one may be there. */
 bool zd_slots_is_absent(const struct zd_slots *slots, const struct zd_slot_place *place);

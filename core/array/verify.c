@@ -81,7 +81,7 @@ static enum zd_status enter(
     ZD_TRY(zd_layout_index_range(at, run, &range, err));
     ZD_TRY(charge(walk, range.len, err));
     ZD_TRY(cut(walk, range, &encoded, err));
-    ZD_TRY(zd_layout_index_decode(at, encoded, run, &index, err));
+    ZD_TRY(zd_layout_index_decode(at, encoded, &index, err));
     walk->frame[level] = (struct frame){.run = run, .index = ZD_TAKE(index)};
     return ZD_OK;
 }
@@ -91,11 +91,14 @@ static enum zd_status step(
     struct walk *walk, uint32_t level, uint32_t *ret_level, struct zd_error *err)
 {
     struct frame *frame = &walk->frame[level];
-    const struct zd_shard_entry entry = zd_shard_entry_at(frame->index, frame->next++);
+    const uint64_t i = frame->next++;
+    const struct zd_shard *shard = walk->layout->level[level].shard;
+    const struct zd_shard_entry entry = zd_shard_entry_at(frame->index, i);
     *ret_level = level;
     if (zd_shard_entry_is_missing(entry)) {
         return ZD_OK;
     }
+    ZD_TRY(zd_shard_entry_check(shard, entry, i, frame->run.len, err));
     const struct zd_byte_range run = {.first = frame->run.first + entry.first, .len = entry.len};
     if (level + 2 == walk->layout->n_levels) {
         return look_at_leaf(walk, run, err);

@@ -7,6 +7,10 @@
 /** Bytes of an entry: offset and length, two uint64. */
 #define ZD_SHARD_ENTRY_BYTES 16U
 
+/** What is written for an inner chunk of which the index said what cannot be true: beyond the end
+ * of every shard, so that it stays damaged, and is never taken for a missing one. */
+#define ZD_SHARD_DAMAGED ((struct zd_shard_entry){.first = INT64_MAX - 1, .len = 1})
+
 /** Where an inner chunk is; both words ZD_SHARD_MISSING when it is not stored. */
 struct zd_shard_entry {
     uint64_t first; /* from the first byte of the shard */

@@ -63,8 +63,8 @@ static void decode(struct zd_job *job)
 {
     struct index_load *load = ZD_CONTAINER(job, struct index_load, job);
     struct zd_error *err = &load->flight.err;
-    load->flight.status = zd_layout_index_decode(
-        level_of(load), load->range.bytes, load->run, &load->shard_index, err);
+    load->flight.status =
+        zd_layout_index_decode(level_of(load), load->range.bytes, &load->shard_index, err);
     if (load->flight.status == ZD_CORRUPT) {
         (void)fail_of_shard(load);
     }

@@ -89,7 +89,7 @@ static void check_level(
     zd_fuzz_insist(is_within(at, shard) && at.len == level->shard->index_bytes);
     ZD_AUTO(zd_buf) encoded = encode_index(level, input);
     ZD_AUTO(zd_buf) index = NULL;
-    if (zd_layout_index_decode(level, encoded, shard, &index, &err) == ZD_OK) {
+    if (zd_layout_index_decode(level, encoded, &index, &err) == ZD_OK) {
         find_all(level, index, shard);
     } else {
         zd_fuzz_insist(err.status == ZD_CORRUPT && (err.facts.set & ZD_FACT_NAME) != 0);

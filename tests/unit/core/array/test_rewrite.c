@@ -7,6 +7,9 @@
 #include "core/array/chunk.h"
 #include "core/array/rewrite_cost.h"
 #include "core/array/rewrite_verify.h"
+#include "core/array/verify.h"
+#include "core/base/num.h"
+#include "core/codec/shard_index.h"
 #include "tests/support/array.h"
 #include "tests/support/unit.h"
 
@@ -309,32 +312,44 @@ static void add_random_edit(struct scene *scene)
     add[zd_unit_random() % ZD_COUNT_OF(add)](scene);
 }
 
-/* The bytes of a chunk of the last level in a stored object; NULL: it is not there. Owned. */
+/* The decoded index of a shard. */
+static struct zd_buf *read_index(
+    const struct zd_level *level, const struct zd_buf *stored, struct zd_byte_range shard)
+{
+    struct zd_byte_range range;
+    struct zd_buf *index = NULL;
+    ck_assert_int_eq(zd_layout_index_range(level, shard, &range, NULL), ZD_OK);
+    ZD_AUTO(zd_buf)
+    encoded = zd_buf_copy((struct zd_span){.ptr = stored->data + range.first, .len = range.len});
+    ck_assert_int_eq(zd_layout_index_decode(level, encoded, &index, NULL), ZD_OK);
+    return index;
+}
+
+/* The bytes of a chunk of the last level in a stored object. @param ret_bytes owned */
+static enum zd_status read_leaf(const struct zd_layout *layout, const struct zd_buf *stored,
+    const uint64_t *leaf, struct zd_buf **ret_bytes)
+{
+    struct zd_byte_range run = {.len = stored->len};
+    for (uint32_t level = 0; level + 1 < layout->n_levels; level++) {
+        const struct zd_level *at = &layout->level[level];
+        uint64_t inner[ZD_RANK_MAX];
+        ZD_AUTO(zd_buf) index = read_index(at, stored, run);
+        zd_layout_ancestor(layout, layout->n_levels - 1, level + 1, leaf, inner);
+        ZD_TRY(zd_layout_find(at, index, run, inner, &run, NULL));
+    }
+    *ret_bytes = zd_buf_copy((struct zd_span){.ptr = stored->data + run.first, .len = run.len});
+    return ZD_OK;
+}
+
+/* The same; NULL: it is not there. Owned. */
 static struct zd_buf *find_leaf(
     const struct scene *scene, const struct zd_buf *stored, const uint64_t *leaf)
 {
-    const struct zd_layout *layout = scene->layout;
-    struct zd_byte_range run = {.len = stored == NULL ? 0 : stored->len};
-    for (uint32_t level = 0; stored != NULL && level + 1 < layout->n_levels; level++) {
-        const struct zd_level *at = &layout->level[level];
-        struct zd_byte_range range;
-        uint64_t inner[ZD_RANK_MAX];
-        ck_assert_int_eq(zd_layout_index_range(at, run, &range, NULL), ZD_OK);
-        ZD_AUTO(zd_buf)
-        encoded =
-            zd_buf_copy((struct zd_span){.ptr = stored->data + range.first, .len = range.len});
-        ZD_AUTO(zd_buf) index = NULL;
-        ck_assert_int_eq(zd_layout_index_decode(at, encoded, run, &index, NULL), ZD_OK);
-        zd_layout_ancestor(layout, layout->n_levels - 1, level + 1, leaf, inner);
-        const enum zd_status status = zd_layout_find(at, index, run, inner, &run, NULL);
-        if (status == ZD_NOT_FOUND) {
-            return NULL;
-        }
-        ck_assert_int_eq(status, ZD_OK);
-    }
-    return stored == NULL
-               ? NULL
-               : zd_buf_copy((struct zd_span){.ptr = stored->data + run.first, .len = run.len});
+    struct zd_buf *bytes = NULL;
+    const enum zd_status status =
+        stored == NULL ? ZD_NOT_FOUND : read_leaf(scene->layout, stored, leaf, &bytes);
+    ck_assert(status == ZD_OK || status == ZD_NOT_FOUND);
+    return bytes;
 }
 
 static bool model_is_fill(const struct scene *scene, const uint64_t *leaf)
@@ -664,6 +679,146 @@ START_TEST(a_nested_shard_whose_index_does_not_decode_is_written_over_with_other
     zd_buf_unref(result.bytes);
     zd_rewrite_edit_free(edit[0]);
     zd_rewrite_edit_free(edit[1]);
+}
+END_TEST
+
+/* What the index of a shard of 16 elements can say of a chunk without being true. */
+static const struct zd_shard_entry damages[] = {
+    {4096, 8}, {0, 4096}, {UINT64_MAX - 7, 16}, {ZD_SHARD_MISSING, 8}, {0, ZD_SHARD_MISSING},
+    {INT64_MAX - 1, 1}, /* as it is written for one of these */
+};
+
+static struct zd_buf *damaged_object(
+    const struct zd_layout *layout, uint64_t i, struct zd_shard_entry entry)
+{
+    struct zd_buf *stored = new_object(layout, 0);
+    const struct zd_level *level = &layout->level[0];
+    const struct zd_byte_range whole = {.len = stored->len};
+    struct zd_byte_range range;
+    struct zd_buf *encoded = NULL;
+    ZD_AUTO(zd_buf) index = read_index(level, stored, whole);
+    zd_store_u64(index->data + i * ZD_SHARD_ENTRY_BYTES, entry.first);
+    zd_store_u64(index->data + i * ZD_SHARD_ENTRY_BYTES + 8, entry.len);
+    ck_assert_int_eq(zd_chain_encode(level->shard->index, index, &encoded, NULL), ZD_OK);
+    ck_assert_int_eq(zd_layout_index_range(level, whole, &range, NULL), ZD_OK);
+    memcpy(stored->data + range.first, encoded->data, range.len);
+    zd_buf_unref(encoded);
+    return stored;
+}
+
+/* All chunks have those elements; but for those of that chunk of level 1, which cannot be told. */
+static void check_beside(
+    const struct zd_layout *layout, const struct zd_buf *stored, uint64_t damaged, const char *hex)
+{
+    const struct zd_level *leaf = zd_layout_leaf(layout);
+    ZD_AUTO(zd_buf) want = zd_unit_hex(hex);
+    for (uint64_t i = 0; i < want->len / 4; i++) {
+        ZD_AUTO(zd_buf) bytes = NULL;
+        ZD_AUTO(zd_buf) elements = NULL;
+        const uint64_t per_chunk = layout->level[1].grid.chunk[0] / 4;
+        const enum zd_status status = read_leaf(layout, stored, &i, &bytes);
+        ck_assert_int_eq(status, i / per_chunk == damaged ? ZD_CORRUPT : ZD_OK);
+        if (status == ZD_OK) {
+            ck_assert_int_eq(zd_chunk_decode(leaf, bytes, &elements, NULL), ZD_OK);
+            ck_assert_mem_eq(elements->data, want->data + 4 * i, 4);
+        }
+    }
+}
+
+static void write_beside(const struct zd_layout *layout, struct zd_buf *old, uint64_t damaged)
+{
+    const uint64_t width = layout->level[1].grid.chunk[0];
+    const uint64_t other = damaged == 0 ? 1 : 0;
+    char expected[] = "0102030405060708090a0b0c0d0e0f10";
+    struct zd_edit *edit[] = {
+        new_box(layout, damaged * width, "aabb"), /* keeps some of what nobody knows */
+        new_box(layout, other * width, "ccdd"),
+        new_edit(ZD_EDIT_DECODED, 1, damaged, width == 4 ? "00000000" : "0000000000000000"),
+    };
+    edit[2]->only_absent = true;
+    memcpy(expected + 2 * other * width, "ccdd", 4);
+    check_beside(layout, old, damaged, "0102030405060708090a0b0c0d0e0f10");
+    struct result result = rewrite_with(layout, old, edit, ZD_COUNT_OF(edit));
+    ck_assert_int_eq(result.status, ZD_OK);
+    ck_assert_int_eq(edit[0]->status, ZD_CORRUPT);
+    ck_assert_int_eq(edit[1]->status, ZD_OK);
+    ck_assert_int_eq(edit[2]->status, ZD_PRECONDITION); /* it is not absent */
+    check_beside(layout, result.bytes, damaged, expected);
+    zd_buf_unref(result.bytes);
+    for (size_t i = 0; i < ZD_COUNT_OF(edit); i++) {
+        zd_rewrite_edit_free(edit[i]);
+    }
+}
+
+static void mend(const struct zd_layout *layout, struct zd_buf *old, uint64_t damaged)
+{
+    const uint64_t width = layout->level[1].grid.chunk[0];
+    char expected[] = "0102030405060708090a0b0c0d0e0f10";
+    char box[] = "a1a2a3a4a5a6a7a8";
+    box[2 * width] = '\0';
+    memcpy(expected + 2 * damaged * width, box, 2 * width);
+    struct zd_edit *edit = new_box(layout, damaged * width, box);
+    struct result result = rewrite_with(layout, old, &edit, 1);
+    ck_assert_int_eq(edit->status, ZD_OK);
+    check_object(layout, result.bytes, expected);
+    zd_buf_unref(result.bytes);
+    zd_rewrite_edit_free(edit);
+
+    edit = new_edit(ZD_EDIT_ERASE, 1, damaged, NULL);
+    memset(expected + 2 * damaged * width, '0', 2 * width);
+    result = rewrite_with(layout, old, &edit, 1);
+    ck_assert_uint_eq(edit->counts.n_erased, 1);
+    check_object(layout, result.bytes, expected);
+    zd_buf_unref(result.bytes);
+    zd_rewrite_edit_free(edit);
+}
+
+/* A damaged chunk that is left alone is no missing one. */
+static void erase_beside(const struct zd_layout *layout, struct zd_buf *old, uint64_t damaged)
+{
+    struct zd_edit *edit[4];
+    uint32_t n_edits = 0;
+    for (uint64_t i = 0; i < 16 / layout->level[1].grid.chunk[0]; i++) {
+        if (i != damaged) {
+            edit[n_edits++] = new_edit(ZD_EDIT_ERASE, 1, i, NULL);
+        }
+    }
+    const struct result result = rewrite_with(layout, old, edit, n_edits);
+    const uint64_t leaf = damaged * layout->level[1].grid.chunk[0] / 4;
+    struct zd_buf *bytes = NULL;
+    ck_assert_ptr_nonnull(result.bytes);
+    ck_assert_int_eq(read_leaf(layout, result.bytes, &leaf, &bytes), ZD_CORRUPT);
+    zd_buf_unref(result.bytes);
+    for (uint32_t i = 0; i < n_edits; i++) {
+        zd_rewrite_edit_free(edit[i]);
+    }
+}
+
+START_TEST(a_damaged_entry_of_an_index_is_the_fault_of_its_chunk_alone)
+{
+    const struct zd_unit_array *const all[] = {&sharded, &nested};
+    ZD_AUTO(zd_layout) layout = open_layout(all[_i]);
+    for (size_t i = 0; i < ZD_COUNT_OF(damages); i++) {
+        for (uint64_t chunk = 0; chunk < layout->level[0].shard->n_chunks; chunk++) {
+            ZD_AUTO(zd_buf) old = damaged_object(layout, chunk, damages[i]);
+            write_beside(layout, old, chunk);
+            mend(layout, old, chunk);
+            erase_beside(layout, old, chunk);
+        }
+    }
+}
+END_TEST
+
+/* What a client encoded is taken as a whole, or not. */
+START_TEST(a_shard_with_a_damaged_entry_is_no_chunk)
+{
+    const struct zd_unit_array *const all[] = {&sharded, &nested};
+    ZD_AUTO(zd_layout) layout = open_layout(all[_i]);
+    for (size_t i = 0; i < ZD_COUNT_OF(damages); i++) {
+        ZD_AUTO(zd_buf) shard = damaged_object(layout, 1, damages[i]);
+        struct zd_verified verified = {0};
+        ck_assert_int_eq(zd_verify_chunk(layout, 0, shard, NO_LIMIT, &verified, NULL), ZD_CORRUPT);
+    }
 }
 END_TEST
 
@@ -1085,6 +1240,8 @@ void zd_unit_tests(TCase *tests)
     tcase_add_loop_test(tests,
         a_nested_shard_whose_index_does_not_decode_is_written_over_with_others, 0,
         ZD_COUNT_OF(lost_facts));
+    tcase_add_loop_test(tests, a_damaged_entry_of_an_index_is_the_fault_of_its_chunk_alone, 0, 2);
+    tcase_add_loop_test(tests, a_shard_with_a_damaged_entry_is_no_chunk, 0, 2);
     tcase_add_loop_test(tests, an_object_of_an_impossible_size_is_corrupt, 0, 6);
     tcase_add_test(tests, a_box_fails_as_a_whole);
     tcase_add_loop_test(tests, counts_say_what_became_of_chunks, 0, ZD_COUNT_OF(count_facts));
