@@ -213,12 +213,30 @@ static void add_memory(const struct zd_memory *memory, struct zd_text *text)
                              memory->metadata_bytes));
 }
 
+static void add_stall(const struct zd_stall *stall, struct zd_text *text)
+{
+    add_head(text, "zarrd_loop_stall_seconds", "histogram",
+        "Turns of the loop: how long it served nobody else.");
+    for (size_t i = 0; i < ZD_STALL_BUCKETS; i++) {
+        zd_text_addf(text, "zarrd_loop_stall_seconds_bucket{le=\"%g\"} %llu\n", zd_stall_bounds[i],
+            (unsigned long long)stall->bucket[i]);
+    }
+    zd_text_addf(text,
+        "zarrd_loop_stall_seconds_bucket{le=\"+Inf\"} %llu\n"
+        "zarrd_loop_stall_seconds_sum %.9g\n"
+        "zarrd_loop_stall_seconds_count %llu\n",
+        (unsigned long long)stall->n, (double)stall->ns / 1e9, (unsigned long long)stall->n);
+    add_head(text, "zarrd_loop_stall_longest_seconds", "gauge", "The longest of these turns.");
+    zd_text_addf(text, "zarrd_loop_stall_longest_seconds %.9g\n", (double)stall->longest_ns / 1e9);
+}
+
 void zd_metrics_text_add(const struct zd_server *server, struct zd_text *text)
 {
     add_requests(&server->metrics, text);
     add_work(&server->metrics, text);
     add_one(text, "zarrd_jobs_waiting", "gauge", "Pieces of work that wait for a worker.",
         server->workers.n_waiting);
+    add_stall(&server->stall, text);
     add_memory(&server->memory, text);
     add_lanes(&server->admit->admission, text);
     add_shed(&server->admit->admission, text);

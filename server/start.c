@@ -220,6 +220,7 @@ static enum zd_status begin_loop(struct zd_server *server, struct zd_error *err)
     }
     server->loop = loop;
     zd_log_init(&server->log, &server->config->settings, loop);
+    zd_stall_init(&server->stall, loop);
     for (size_t i = 0; i < N_SIGNALS; i++) {
         uv_signal_init(loop, &house_of(server)->signal[i]);
         house_of(server)->signal[i].data = server;
@@ -324,6 +325,7 @@ static void end_loop(struct zd_server *server)
         uv_close((uv_handle_t *)&house_of(server)->signal[i], NULL);
     }
     uv_close((uv_handle_t *)&house_of(server)->drain_timer, NULL);
+    zd_stall_close(&server->stall);
     zd_admit_close(server);
     zd_events_done(server);
     zd_datasets_give_up(server);

@@ -9,6 +9,7 @@
 #include "server/runtime/log.h"
 #include "server/runtime/memory.h"
 #include "server/runtime/metrics.h"
+#include "server/runtime/stall.h"
 #include "server/runtime/workers.h"
 
 struct zd_admit;
@@ -40,6 +41,7 @@ struct zd_server {
     struct zd_map bounds; /* of server/write/bounds.c: arrays whose bounds are widened */
     struct zd_log log;
     struct zd_metrics metrics;
+    struct zd_stall stall;
     /* The text of /metrics: server/metrics_text.h. */
     void (*add_metrics)(const struct zd_server *server, struct zd_text *text);
     bool is_draining;

@@ -12,6 +12,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 
+from peers import stalls  # noqa: E402
 from proc import allow_many_files, cores  # noqa: E402
 from table import Report  # noqa: E402
 
@@ -26,6 +27,7 @@ GROUPS = {
     "writes": "stored chunks, against the bare system calls and nginx's WebDAV",
     "overload": "ten times more than it can do",
 }
+STALL_MOST_MS = 20  # nobody else is served meanwhile
 
 
 def arguments():
@@ -62,6 +64,10 @@ def main():
         if name in (options.group or GROUPS):
             report.group(name, about)
             importlib.import_module(f"group_{name}").run(options, report)
+    if stalls:
+        seconds, name = max(stalls)
+        report.group("loop", "how long it stood")
+        report.figure("longest turn", seconds * 1000, "ms", goal=STALL_MOST_MS, note=name)
     report.summary()
     if options.json:
         report.save(options.json)

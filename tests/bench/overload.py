@@ -257,6 +257,7 @@ def main():
         try:
             with pinned(client_core):
                 reached = measure(server, options)
+            print(f"  longest turn of the loop {1000 * server.metrics()['zarrd_loop_stall_longest_seconds']:.1f} ms")
         finally:
             server.stop()
     return 0 if reached else 1

@@ -111,6 +111,9 @@ class Program:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
+stalls = []  # (longest turn of the loop in seconds, name) of each zarrd that has stopped
+
+
 class Zarrd:
     """A zarrd that writes no request lines, as the others write none."""
 
@@ -126,6 +129,8 @@ class Zarrd:
         return self.server.process.poll() is not None
 
     def stop(self):
+        if not self.has_ended():
+            stalls.append((self.server.metrics().get("zarrd_loop_stall_longest_seconds", 0), self.name))
         self.server.stop()
 
 

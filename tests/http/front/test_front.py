@@ -413,5 +413,7 @@ def test_metrics_count_what_happened(serve, tmp_path):
     assert 'http_request_duration_seconds_count{method="GET",route="/livez",class="2xx"} 3' in text
     assert 'zarrd_store_reads_total{dataset="d"}' in text and "zarrd_allocations_total" in text
     assert 'zarrd_cache_hits_total{cache="chunks"}' in text
+    turns = [int(n) for n in re.findall(r'^zarrd_loop_stall_seconds_bucket{le="[^"]+"} (\d+)$', text, re.M)]
+    assert len(turns) == 13 and turns == sorted(turns) and turns[-1] >= 3
     names = re.findall(r"^# TYPE (\S+)", text, re.M)
     assert len(names) == len(set(names))
