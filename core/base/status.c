@@ -45,6 +45,22 @@ enum zd_status zd_fail_name(struct zd_error *err, const char *name, const char *
     return ZD_INVALID;
 }
 
+enum zd_status zd_fail_expected(struct zd_error *err, enum zd_status status, const char *expected,
+    const char *found, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fail(err, status, format, args);
+    va_end(args);
+    if (expected != NULL) {
+        zd_fact_expected(err, "%s", expected);
+    }
+    if (found != NULL) {
+        zd_fact_found(err, "%s", found);
+    }
+    return status;
+}
+
 void zd_fact_dim(struct zd_error *err, uint32_t dim)
 {
     if (err != NULL) {

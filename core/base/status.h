@@ -98,6 +98,10 @@ ZD_RESULT zd_fail_limit(struct zd_error *err, uint64_t limit, uint64_t requested
 ZD_RESULT zd_fail_name(struct zd_error *err, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/** As zd_fail, with the facts expected and found; NULL: not that one. */
+ZD_RESULT zd_fail_expected(struct zd_error *err, enum zd_status status, const char *expected,
+    const char *found, const char *format, ...) __attribute__((format(printf, 5, 6)));
+
 /** Add facts to an error set by zd_fail; each accepts err == NULL. Thread: any. */
 void zd_fact_dim(struct zd_error *err, uint32_t dim);
 void zd_fact_index(struct zd_error *err, int64_t index);

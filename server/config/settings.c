@@ -166,11 +166,9 @@ enum zd_status zd_setting_wrong_type(const struct zd_pointer *at, const char *ex
     ZD_SCOPED_TEXT(shown, SHOWN_BYTES);
     show_value(found, &shown);
     const char *where = at->text[0] == '\0' ? "the document" : at->text;
-    const enum zd_status status =
-        zd_fail(err, ZD_INVALID, "%s is %s; expected %s", where, shown.at, expected);
+    const enum zd_status status = zd_fail_expected(
+        err, ZD_INVALID, expected, shown.at, "%s is %s; expected %s", where, shown.at, expected);
     zd_fact_pointer(err, at->text);
-    zd_fact_expected(err, "%s", expected);
-    zd_fact_found(err, "%s", shown.at);
     return status;
 }
 

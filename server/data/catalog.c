@@ -8,7 +8,6 @@
  * again. */
 #include "server/data/catalog.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 

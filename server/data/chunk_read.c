@@ -146,8 +146,7 @@ enum zd_next zd_chunk_stored_want(struct zd_node *node, struct zd_stored_chunk_w
 
 void zd_chunk_stored_release(struct zd_stored_chunk_want *want)
 {
-    struct load *load = want->load;
-    want->load = NULL;
+    struct load *load = ZD_TAKE(want->load);
     if (load != NULL) {
         free_load(load);
     }
@@ -160,11 +159,9 @@ enum zd_status zd_chunk_read_level(
     const struct zd_layout *layout, bool is_inner, uint32_t *ret_level, struct zd_error *err)
 {
     if (is_inner && layout->n_levels < 2) {
-        const enum zd_status status =
-            zd_fail(err, ZD_INVALID, "level=inner: the array has no shards, so no inner chunks");
+        const enum zd_status status = zd_fail_expected(err, ZD_INVALID, "outer", "inner",
+            "level=inner: the array has no shards, so no inner chunks");
         zd_fact_name(err, "level");
-        zd_fact_expected(err, "outer");
-        zd_fact_found(err, "inner");
         return status;
     }
     *ret_level = is_inner ? 1 : 0;
@@ -216,20 +213,16 @@ void zd_chunk_read_want(struct zd_chunk_read *read)
 
 enum zd_status zd_chunk_read_collect(struct zd_chunk_read *read, struct zd_error *err)
 {
-    const struct zd_wait *wait = is_by_cache(read) ? &read->leaf.wait : &read->stored.wait;
-    const bool is_missing = !is_by_cache(read) && wait->status == ZD_NOT_FOUND;
+    const bool is_leaf = is_by_cache(read);
+    const struct zd_wait *wait = is_leaf ? &read->leaf.wait : &read->stored.wait;
+    const bool is_missing = !is_leaf && wait->status == ZD_NOT_FOUND;
     if (wait->status != ZD_OK && !is_missing) {
         *err = wait->err;
         return wait->status;
     }
-    if (is_by_cache(read)) {
-        read->is_absent = read->leaf.data == NULL;
-        read->generation = read->leaf.generation;
-        return ZD_OK;
-    }
-    read->is_absent = is_missing;
-    read->generation = read->stored.stat.generation;
-    read->mtime_ms = read->stored.stat.mtime_ms;
+    read->is_absent = is_missing || (is_leaf && read->leaf.data == NULL);
+    read->generation = is_leaf ? read->leaf.generation : read->stored.stat.generation;
+    read->mtime_ms = is_leaf ? 0 : read->stored.stat.mtime_ms;
     return ZD_OK;
 }
 

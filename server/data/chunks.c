@@ -12,7 +12,6 @@
 #include "server/data/chunks.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "core/array/chunk.h"

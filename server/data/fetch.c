@@ -199,11 +199,6 @@ const uint8_t *zd_fetch_elements(
     return room;
 }
 
-uint64_t zd_fetch_cost_ns(const struct zd_fetch *fetch)
-{
-    return fetch->copy_ns;
-}
-
 void zd_fetch_release(struct zd_fetch *fetch)
 {
     for (uint32_t i = 0; i < fetch->n_asked; i++) {

@@ -19,7 +19,7 @@ struct zd_fetch {
     uint32_t n_asked;    /* want[0 .. n_asked) are under way, or hold their chunk */
     uint64_t element_ns; /* cost of further work on each element */
     bool is_last;        /* no part follows those asked */
-    uint64_t copy_ns;    /* cost of copying the elements of the parts asked */
+    uint64_t copy_ns;    /* out: cost of copying the elements of the parts asked */
     uint64_t n_together; /* of the selection's parts, as many as are asked at once */
     uint64_t n_parts;    /* collected since the beginning */
     uint64_t n_absent;   /* of those, how many chunks are absent */
@@ -67,9 +67,6 @@ void zd_fetch_copy(const struct zd_fetch *fetch, const struct zd_block *block);
  */
 const uint8_t *zd_fetch_elements(
     const struct zd_fetch *fetch, uint32_t i, uint8_t *room, uint64_t *ret_n_elements);
-
-/** What that will cost. */
-uint64_t zd_fetch_cost_ns(const struct zd_fetch *fetch);
 
 /** Give back the chunks of the parts asked. */
 void zd_fetch_release(struct zd_fetch *fetch);

@@ -7,11 +7,9 @@
 #include "server/data/shard_lookup.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "core/base/num.h"
-#include "server/data/object_cache.h"
 #include "server/data/range_read.h"
 #include "server/runtime/server.h"
 

@@ -2,7 +2,6 @@
 #include "server/data/survey.h"
 
 #include "core/base/num.h"
-#include "server/data/object_cache.h"
 
 #define IN_FLIGHT_MAX 128
 
@@ -51,7 +50,12 @@ static enum zd_status collect(struct zd_survey *survey, struct zd_error *err)
             return status;
         }
         const struct zd_generation absent = {0};
-        survey->see(survey, survey->number + i, status == ZD_OK ? object->stat.generation : absent);
+        const struct zd_generation now = status == ZD_OK ? object->stat.generation : absent;
+        if (survey->seen != NULL) {
+            (void)zd_seen_objects_see(survey->seen, survey->number + i, now);
+        } else {
+            survey->see(survey, survey->number + i, now);
+        }
     }
     survey->number += survey->n_asked;
     release(survey);

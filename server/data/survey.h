@@ -5,6 +5,7 @@
 #include "core/grid/plan.h"
 #include "server/data/node.h"
 #include "server/data/object_cache.h"
+#include "server/data/seen_objects.h"
 #include "server/runtime/gather.h"
 
 /** A walk over the stored objects of the chunks that a plan names. */
@@ -17,9 +18,10 @@ struct zd_survey {
     uint32_t n_asked; /* want[0 .. n_asked) are under way or answered */
     uint64_t number;  /* of want[0], in the order of the plan */
     bool is_done;
-    bool
-        is_fresh; /* set after zd_survey_init: what the caches know of the objects is not trusted */
-    /** Runs for each object in order; generation zero = absent. */
+    /* set after zd_survey_init */
+    bool is_fresh;                /* what the caches know of the objects is not trusted */
+    struct zd_seen_objects *seen; /* gets each object; borrowed; or NULL, and then */
+    /** runs for each object in order; generation zero = absent. */
     void (*see)(struct zd_survey *survey, uint64_t number, struct zd_generation generation);
 };
 

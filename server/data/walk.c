@@ -120,14 +120,7 @@ static void go_on(struct zd_walk *walk)
     }
 }
 
-static void become_known(struct zd_walk *walk, struct spot *spot, enum spot_state state)
-{
-    assert(spot->state == SPOT_ASKED);
-    spot->state = state;
-    walk->n_asked--;
-    walk->n_known++;
-}
-
+/* Begins to ask about a spot; NULL without memory. */
 static struct task *task_new(struct zd_walk *walk, struct spot *spot)
 {
     struct task *task = zd_alloc_zero(1, sizeof *task);
@@ -138,7 +131,19 @@ static struct task *task_new(struct zd_walk *walk, struct spot *spot)
     task->walk = walk;
     task->spot = spot;
     zd_list_push_back(&walk->tasks, &task->link);
+    zd_list_remove(&spot->queue);
+    spot->state = SPOT_ASKED;
+    walk->n_asked++;
     return task;
+}
+
+static void task_end(struct task *task, enum spot_state state)
+{
+    assert(task->spot->state == SPOT_ASKED);
+    task->spot->state = state;
+    task->walk->n_asked--;
+    task->walk->n_known++;
+    task_free(task);
 }
 
 /* One entry of a listing: a new spot, when it may be a node and lies on the way. */
@@ -201,8 +206,7 @@ static void take_page(struct task *task)
         list_page(task);
         return;
     }
-    become_known(walk, task->spot, SPOT_KNOWN);
-    task_free(task);
+    task_end(task, SPOT_KNOWN);
 }
 
 static void listed(struct zd_wait *wait)
@@ -242,20 +246,17 @@ static bool has_children(const struct zd_walk *walk, const struct spot *spot)
 /* The node of a spot is there: a group goes on with its children. Takes over the task. */
 static void take_node(struct task *task)
 {
-    struct spot *spot = task->spot;
-    if (!has_children(task->walk, spot)) {
-        become_known(task->walk, spot, SPOT_KNOWN);
-        task_free(task);
-        return;
+    if (has_children(task->walk, task->spot)) {
+        task->behind = &task->spot->order;
+        list_page(task);
+    } else {
+        task_end(task, SPOT_KNOWN);
     }
-    task->behind = &spot->order;
-    list_page(task);
 }
 
 /* The catalog has answered. Takes over the task. */
 static void take_want(struct task *task)
 {
-    struct zd_walk *walk = task->walk;
     struct spot *spot = task->spot;
     const struct zd_wait *wait = &task->want.wait;
     if (wait->status == ZD_OK) {
@@ -267,13 +268,12 @@ static void take_want(struct task *task)
         /* One node that cannot be read must not hide all others. */
         spot->err = zd_alloc(sizeof *spot->err);
         if (spot->err == NULL) {
-            end_without_memory(walk);
+            end_without_memory(task->walk);
             return;
         }
         *spot->err = wait->err;
     }
-    become_known(walk, spot, wait->status == ZD_NOT_FOUND ? SPOT_GONE : SPOT_KNOWN);
-    task_free(task);
+    task_end(task, wait->status == ZD_NOT_FOUND ? SPOT_GONE : SPOT_KNOWN);
 }
 
 static void wanted(struct zd_wait *wait)
@@ -290,9 +290,6 @@ static void ask(struct zd_walk *walk, struct spot *spot)
     if (task == NULL) {
         return;
     }
-    zd_list_remove(&spot->queue);
-    spot->state = SPOT_ASKED;
-    walk->n_asked++;
     task->want.wait.done = wanted;
     if (zd_catalog_want(walk->dataset, spot->path, &task->want) == ZD_NEXT) {
         take_want(task);
@@ -405,11 +402,8 @@ enum zd_next zd_walk_want(struct zd_walk_want *want)
         want->wait.status = zd_fail(&want->wait.err, ZD_NO_MEMORY, "no memory for a listing");
         return ZD_NEXT;
     }
-    struct spot *spot = ZD_CONTAINER(walk->order.next, struct spot, order);
-    struct task *task = task_new(walk, spot);
+    struct task *task = task_new(walk, ZD_CONTAINER(walk->order.next, struct spot, order));
     if (task != NULL) {
-        spot->state = SPOT_ASKED;
-        walk->n_asked++;
         take_node(task);
     }
     return zd_machine_call(&walk->machine);

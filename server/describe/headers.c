@@ -1,6 +1,5 @@
 /* The Zarr-* headers. */
 #include "server/describe/headers.h"
-#include "server/request/respond.h"
 
 #include <string.h>
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "core/base/num.h"
-#include "core/dialect/dialect.h"
 #include "core/grid/scalar.h"
 #include "server/format/format.h"
 #include "server/http/problem.h"

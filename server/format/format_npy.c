@@ -239,11 +239,9 @@ static enum zd_status read_dictionary(struct head *head, struct zd_error *err)
 
 static enum zd_status bad_magic(struct zd_error *err)
 {
-    const enum zd_status failed = zd_fail(err, ZD_INVALID,
+    return zd_fail_expected(err, ZD_INVALID, "\\x93NUMPY, version 1.0, 2.0 or 3.0", NULL,
         "the body is not an npy file: it does not begin with \\x93NUMPY and version 1.0, 2.0 or "
         "3.0");
-    zd_fact_expected(err, "\\x93NUMPY, version 1.0, 2.0 or 3.0");
-    return failed;
 }
 
 static enum zd_status need(size_t n, struct zd_body_head *ret_head)

@@ -193,9 +193,8 @@ static enum zd_status parse_value(
     if (status != ZD_TOO_LARGE) {
         return status;
     }
-    const enum zd_status failed = zd_fail(err, ZD_INVALID, "a value has nested lists or objects");
-    zd_fact_expected(err, "a number, a string or a list of them");
-    return failed;
+    return zd_fail_expected(err, ZD_INVALID, "a number, a string or a list of them", NULL,
+        "a value has nested lists or objects");
 }
 
 static bool is_number(struct zd_span text)
@@ -349,13 +348,12 @@ static enum zd_status end_name(struct zd_text_reader *reader, struct zd_error *e
             return ZD_OK;
         }
     }
-    const enum zd_status failed = zd_fail(err, ZD_INVALID,
+    const enum zd_status failed = zd_fail_expected(err, ZD_INVALID,
+        "shape, data_type, dimensions, selection or data", reader->token.at,
         "the body has a member %.64s: expected shape, data_type, dimensions, selection and data "
         "once",
         reader->token.at);
     zd_fact_position(err, reader->position);
-    zd_fact_expected(err, "shape, data_type, dimensions, selection or data");
-    zd_fact_found(err, "%s", reader->token.at);
     return failed;
 }
 
@@ -494,12 +492,10 @@ enum zd_status zd_text_reader_end(struct zd_text_reader *reader, struct zd_error
         return put_element(reader, err); /* a number that nothing follows */
     }
     if (reader->place != DONE) {
-        const enum zd_status failed =
-            zd_fail(err, ZD_INVALID, "the body is incomplete: it ends after %llu bytes",
-                (unsigned long long)reader->position);
+        const enum zd_status failed = zd_fail_expected(err, ZD_INVALID, "more of the body",
+            "its end", "the body is incomplete: it ends after %llu bytes",
+            (unsigned long long)reader->position);
         add_place(reader, err);
-        zd_fact_expected(err, "more of the body");
-        zd_fact_found(err, "its end");
         return failed;
     }
     return ZD_OK;

@@ -187,7 +187,7 @@ static void work(struct zd_task *task)
 
 static uint64_t cost_ns(const struct zd_slice_read *read)
 {
-    return zd_fetch_cost_ns(&read->fetch);
+    return read->fetch.copy_ns;
 }
 
 static uint64_t count_chunks(const struct stats *stats)

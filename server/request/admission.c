@@ -7,7 +7,6 @@
 #include "server/request/admission.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "core/base/num.h"
 #include "core/base/own.h"

@@ -35,10 +35,8 @@ enum zd_status zd_body_check(const struct zd_request *req, const char *media_typ
     const char *content_type = zd_connection_header(req, "Content-Type");
     if (content_type != NULL && !zd_body_is_type(content_type, media_type)) {
         *ret_code = "unsupported_media_type";
-        const enum zd_status status =
-            zd_fail(err, ZD_UNSUPPORTED, "the body must be %s, not %s", media_type, content_type);
-        zd_fact_found(err, "%s", content_type);
-        return status;
+        return zd_fail_expected(err, ZD_UNSUPPORTED, NULL, content_type,
+            "the body must be %s, not %s", media_type, content_type);
     }
     *ret_code = "bad_body";
     if (req->body == NULL || req->body->len == 0) {
@@ -71,11 +69,11 @@ bool zd_body_is_plain(struct zd_request *req)
 enum zd_status zd_body_fault(
     struct zd_error *err, const char *pointer, const char *expected, const struct zd_json *found)
 {
-    const enum zd_status status = zd_fail(err, ZD_INVALID, "%s%sthe body: expected %s, found %s",
-        pointer, pointer[0] == '\0' ? "" : " of ", expected, zd_json_type_name(found));
+    const char *type = zd_json_type_name(found);
+    const enum zd_status status =
+        zd_fail_expected(err, ZD_INVALID, expected, type, "%s%sthe body: expected %s, found %s",
+            pointer, pointer[0] == '\0' ? "" : " of ", expected, type);
     zd_fact_pointer(err, pointer);
-    zd_fact_expected(err, "%s", expected);
-    zd_fact_found(err, "%s", zd_json_type_name(found));
     return status;
 }
 

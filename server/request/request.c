@@ -2,7 +2,6 @@
 #include "server/request/request.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "server/request/connection.h"

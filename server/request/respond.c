@@ -1,8 +1,6 @@
 /* Answers that are made of others: errors, texts, redirections. */
 #include "server/request/respond.h"
 
-#include <string.h>
-
 #include "core/base/hash.h"
 #include "server/request/request.h"
 

@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-#include <uv.h>
 
 #include "core/base/emit.h"
 #include "core/base/num.h"

@@ -512,7 +512,7 @@ uint64_t zd_slice_cost_ns(const struct zd_slice_read *read)
     }
     const bool is_encoded_too = is_encoded(slice) && read->fetch.is_last && !slice->is_streamed;
     const uint64_t encode_ns = is_encoded_too ? slice->band.n_elements * ENCODE_NS : 0;
-    return zd_fetch_cost_ns(&read->fetch) + encode_ns;
+    return read->fetch.copy_ns + encode_ns;
 }
 
 /* The range may begin inside the head or inside an element. */

@@ -25,9 +25,8 @@ static void refuse_type(struct zd_request *req, const char *content_type)
             allowed[n++] = zd_formats[i]->media_type;
         }
     }
-    err.status =
-        zd_fail(&err, ZD_UNSUPPORTED, "media type %s is not supported for elements", content_type);
-    zd_fact_found(&err, "%s", content_type);
+    err.status = zd_fail_expected(&err, ZD_UNSUPPORTED, NULL, content_type,
+        "media type %s is not supported for elements", content_type);
     const struct zd_problem problem = {
         .code = "unsupported_media_type", .err = &err, .allowed = allowed};
     zd_respond_problem(req, &problem);
@@ -119,11 +118,8 @@ static enum zd_status bad_shape(const struct zd_slice_body *body, struct zd_erro
     ZD_SCOPED_TEXT(found, LIST_BYTES_MAX);
     add_shape(&expected, body->shape, body->rank);
     add_shape(&found, body->head.shape, body->head.rank);
-    const enum zd_status failed =
-        zd_fail(err, ZD_INVALID, "the body has shape %s, the slice has %s", found.at, expected.at);
-    zd_fact_expected(err, "%s", expected.at);
-    zd_fact_found(err, "%s", found.at);
-    return failed;
+    return zd_fail_expected(err, ZD_INVALID, expected.at, found.at,
+        "the body has shape %s, the slice has %s", found.at, expected.at);
 }
 
 static bool is_of_one(const struct zd_body_head *head)
@@ -153,11 +149,8 @@ static enum zd_status judge_head(const struct zd_slice_body *body, struct zd_err
         return bad_shape(body, err);
     }
     if (head->is_reversed && !has_one_order(head)) {
-        const enum zd_status failed =
-            zd_fail(err, ZD_INVALID, "the body is in Fortran order: send it in C order");
-        zd_fact_expected(err, "fortran_order False");
-        zd_fact_found(err, "True");
-        return failed;
+        return zd_fail_expected(err, ZD_INVALID, "fortran_order False", "True",
+            "the body is in Fortran order: send it in C order");
     }
     const struct zd_upload *upload = &body->req->upload;
     const uint64_t found = upload->length - head->bytes;
@@ -266,19 +259,14 @@ static enum zd_status measure_bytes(struct zd_slice_body *body, uint32_t dim, st
     const struct zd_upload *upload = &body->req->upload;
     uint64_t each = 0;
     if (!upload->has_length) {
-        const enum zd_status failed =
-            zd_fail(err, ZD_INVALID, "appending raw bytes requires Content-Length");
-        zd_fact_expected(err, "Content-Length");
-        return failed;
+        return zd_fail_expected(
+            err, ZD_INVALID, "Content-Length", NULL, "appending raw bytes requires Content-Length");
     }
     const bool fits = step_elements(body, dim, &each);
     if (fits && each == 0) {
-        const enum zd_status failed = zd_fail(err, ZD_INVALID,
+        return zd_fail_expected(err, ZD_INVALID, "npy or json", NULL,
             "raw bytes do not say how much is appended, as another dimension has length 0: send "
-            "npy "
-            "or json");
-        zd_fact_expected(err, "npy or json");
-        return failed;
+            "npy or json");
     }
     if (!fits || upload->length % each != 0) {
         const enum zd_status failed =

@@ -354,11 +354,8 @@ enum zd_status zd_slice_params_check_shape(const struct zd_slice_params *ask, co
     ZD_SCOPED_TEXT(found, SHAPE_BYTES_MAX);
     zd_format_add_lengths(&expected, ask->shape, ask->rank);
     zd_format_add_lengths(&found, shape, rank);
-    const enum zd_status status = zd_fail(
-        err, ZD_PRECONDITION, "the %s has shape (%s), expected (%s)", what, found.at, expected.at);
-    zd_fact_expected(err, "%s", expected.at);
-    zd_fact_found(err, "%s", found.at);
-    return status;
+    return zd_fail_expected(err, ZD_PRECONDITION, expected.at, found.at,
+        "the %s has shape (%s), expected (%s)", what, found.at, expected.at);
 }
 
 enum zd_status zd_slice_params_select(const struct zd_slice_params *ask, const struct zd_meta *meta,

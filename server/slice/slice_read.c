@@ -191,14 +191,6 @@ static enum zd_next step_conditions(struct zd_request *req)
     return read->kind->accept(req, &answer);
 }
 
-static void see_object(struct zd_survey *survey, uint64_t number, struct zd_generation generation)
-{
-    struct zd_slice_read *read = ZD_CONTAINER(survey, struct zd_slice_read, survey);
-    const bool is_first = zd_seen_objects_see(&read->seen, number, generation);
-    assert(is_first);
-    (void)is_first;
-}
-
 static enum zd_next step_round(struct zd_request *req)
 {
     struct zd_slice_read *read = zd_slice_read_of(req);
@@ -224,7 +216,7 @@ enum zd_next zd_slice_read_survey(struct zd_request *req)
             &read->selection, &err) != ZD_OK) {
         return zd_respond_error(req, NULL, &err);
     }
-    read->survey.see = see_object;
+    read->survey.seen = &read->seen;
     req->step = step_round;
     return ZD_NEXT;
 }

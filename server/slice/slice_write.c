@@ -317,12 +317,6 @@ static enum outcome admit(struct zd_slice_write *write)
 
 /* ---- conditions: If-Match names a tag that GET has given the slice ---- */
 
-static void see_object(struct zd_survey *survey, uint64_t number, struct zd_generation generation)
-{
-    struct zd_slice_write *write = ZD_CONTAINER(survey, struct zd_slice_write, survey);
-    (void)zd_seen_objects_see(&write->seen, number, generation);
-}
-
 static enum outcome begin_survey(struct zd_slice_write *write)
 {
     if (!write->is_conditional) {
@@ -331,7 +325,7 @@ static enum outcome begin_survey(struct zd_slice_write *write)
     const enum zd_status status = zd_survey_init(&write->survey, &write->task.req->machine,
         write->node, &write->node->layout->level[0].grid, &write->selection, &write->err);
     write->survey.is_fresh = true;
-    write->survey.see = see_object;
+    write->survey.seen = &write->seen;
     return outcome_of(status);
 }
 
