@@ -15,7 +15,6 @@
 #include "server/data/events.h"
 #include "server/data/object_cache.h"
 #include "server/front/front.h"
-#include "server/metrics_text.h"
 #include "server/request/admit.h"
 #include "server/request/route.h"
 #include "server/slice/slice.h"
@@ -293,7 +292,6 @@ enum zd_status zd_start_begin(
     }
     struct zd_server *server = &house->server;
     server->admit = &house->admit;
-    server->add_metrics = zd_metrics_text_add;
     server->locks = &house->locks;
     server->events = &house->events;
     server->config = config;

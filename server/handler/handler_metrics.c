@@ -1,13 +1,265 @@
-/* /metrics: what happened so far, for Prometheus. */
+/* /metrics: what happened so far, in Prometheus' text format 0.0.4. */
+#include "core/base/num.h"
+#include "server/data/catalog.h"
+#include "server/request/admit.h"
 #include "server/request/handler.h"
+#include "server/request/route.h"
 #include "server/runtime/server.h"
 
 #define DOCUMENT_BYTES_MAX (16U << 20)
+#define LABELS_BYTES_MAX   256
+
+static void add_head(struct zd_text *text, const char *name, const char *type, const char *help)
+{
+    zd_text_addf(text, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+static void add_one(
+    struct zd_text *text, const char *name, const char *type, const char *help, uint64_t value)
+{
+    add_head(text, name, type, help);
+    zd_text_addf(text, "%s %llu\n", name, (unsigned long long)value);
+}
+
+static void add_histogram(
+    struct zd_text *text, const char *labels, const struct zd_metric_requests *requests)
+{
+    for (size_t i = 0; i < ZD_METRICS_BUCKETS; i++) {
+        zd_text_addf(text, "http_request_duration_seconds_bucket{%s,le=\"%g\"} %llu\n", labels,
+            zd_metrics_bounds[i], (unsigned long long)requests->bucket[i]);
+    }
+    zd_text_addf(text,
+        "http_request_duration_seconds_bucket{%s,le=\"+Inf\"} %llu\n"
+        "http_request_duration_seconds_sum{%s} %.9g\n"
+        "http_request_duration_seconds_count{%s} %llu\n",
+        labels, (unsigned long long)requests->n, labels, requests->seconds, labels,
+        (unsigned long long)requests->n);
+}
+
+static void add_bytes(
+    struct zd_text *text, const char *labels, const struct zd_metric_requests *requests)
+{
+    zd_text_addf(text, "zarrd_response_bytes_total{%s} %llu\n", labels,
+        (unsigned long long)requests->body_bytes);
+}
+
+static void add_each_route(const struct zd_metrics *metrics, struct zd_text *text,
+    void (*add)(struct zd_text *, const char *labels, const struct zd_metric_requests *))
+{
+    for (uint32_t row = 0; row < metrics->n_rows; row++) {
+        const struct zd_route *route = zd_route_of(zd_handlers, row);
+        for (unsigned class = 0; class < ZD_METRICS_CLASSES; class ++) {
+            ZD_SCOPED_TEXT(labels, LABELS_BYTES_MAX);
+            zd_text_addf(&labels, "method=\"%s\",route=\"%s\",class=\"%uxx\"",
+                route == NULL ? "" : route->method, route == NULL ? "" : route->path, class);
+            if (metrics->row[row].class[class].n > 0) {
+                add(text, labels.at, &metrics->row[row].class[class]);
+            }
+        }
+    }
+}
+
+static void add_requests(const struct zd_metrics *metrics, struct zd_text *text)
+{
+    add_head(text, "http_request_duration_seconds", "histogram",
+        "From the request line to the last byte of the answer.");
+    add_each_route(metrics, text, add_histogram);
+    add_head(text, "zarrd_response_bytes_total", "counter", "Bytes of answered bodies.");
+    add_each_route(metrics, text, add_bytes);
+    add_one(text, "http_requests_in_flight", "gauge", "Requests under way.", metrics->n_in_flight);
+    add_one(text, "http_connections", "gauge", "Open connections.", metrics->n_connections);
+    add_one(text, "zarrd_problems_total", "counter", "Answers with a problem document.",
+        metrics->n_problems);
+    add_head(text, "zarrd_unavailable_total", "counter", "Answers 503, by their reason.");
+    for (unsigned why = ZD_UNAVAILABLE_BY_CODE + 1; why < ZD_UNAVAILABLES; why++) {
+        zd_text_addf(text, "zarrd_unavailable_total{reason=\"%s\"} %llu\n",
+            zd_problem_unavailable_name(why), (unsigned long long)metrics->n_unavailable[why]);
+    }
+    add_one(text, "zarrd_refused_total", "counter",
+        "Requests that were malformed, too large, or came too slowly.", metrics->n_refused);
+    add_one(text, "zarrd_clients_left_total", "counter",
+        "Clients that disconnected before their answer was ready.", metrics->n_left);
+    add_one(text, "zarrd_streams_cut_total", "counter", "Streamed bodies that ended too early.",
+        metrics->n_cut);
+}
+
+static void add_work(const struct zd_metrics *metrics, struct zd_text *text)
+{
+    add_one(text, "zarrd_decodes_total", "counter", "Chunks and shard indexes decoded.",
+        metrics->n_decodes);
+    add_one(text, "zarrd_decoded_bytes_total", "counter", "Bytes that decoding made.",
+        metrics->n_decoded_bytes);
+    add_one(text, "zarrd_compressions_total", "counter", "Answers compressed.",
+        metrics->n_compressions);
+    add_one(
+        text, "zarrd_jobs_total", "counter", "Pieces of work given to workers.", metrics->n_jobs);
+    add_one(text, "zarrd_jobs_inline_total", "counter", "Pieces of work done on the loop thread.",
+        metrics->n_jobs_inline);
+    add_one(text, "zarrd_jobs_dropped_total", "counter",
+        "Jobs dropped because no request needed their result.", metrics->n_jobs_dropped);
+}
+
+/* A member of 64 bits of every store, cache or lane. */
+struct series {
+    const char *name;
+    const char *type;
+    const char *help;
+    size_t offset;
+};
+
+#define SERIES(owner, metric, kind, field, meaning)                                                \
+    {metric, kind, meaning, offsetof(struct owner, field)}
+
+static unsigned long long member(const void *object, const struct series *series)
+{
+    return zd_load_u64((const char *)object + series->offset);
+}
+
+static void add_stores(const struct zd_server *server, struct zd_text *text)
+{
+    static const struct series all[] = {
+        SERIES(
+            zd_store, "zarrd_store_reads_total", "counter", n_reads, "Reads asked of the store."),
+        SERIES(zd_store, "zarrd_store_read_bytes_total", "counter", n_read_bytes,
+            "Bytes read from the store."),
+        SERIES(zd_store, "zarrd_store_statuses_total", "counter", n_statuses,
+            "Objects whose status was asked."),
+        SERIES(zd_store, "zarrd_store_lists_total", "counter", n_lists,
+            "Listings asked of the store."),
+        SERIES(zd_store, "zarrd_store_writes_total", "counter", n_writes, "Writes and erasures."),
+    };
+    for (size_t i = 0; i < ZD_COUNT_OF(all); i++) {
+        add_head(text, all[i].name, all[i].type, all[i].help);
+        for (size_t k = 0; k < server->n_datasets; k++) {
+            zd_text_addf(text, "%s{dataset=\"%s\"} %llu\n", all[i].name,
+                server->dataset[k]->config.name, member(server->dataset[k]->store, &all[i]));
+        }
+    }
+}
+
+static void add_caches(const struct zd_server *server, struct zd_text *text)
+{
+    static const struct series all[] = {
+        SERIES(zd_cache, "zarrd_cache_hits_total", "counter", n_hits, "Found in the cache."),
+        SERIES(
+            zd_cache, "zarrd_cache_misses_total", "counter", n_misses, "Not found in the cache."),
+        SERIES(zd_cache, "zarrd_cache_evicted_total", "counter", n_evicted, "Entries pushed out."),
+        SERIES(zd_cache, "zarrd_cache_bytes", "gauge", bytes, "Bytes held."),
+        SERIES(zd_cache, "zarrd_cache_bytes_max", "gauge", bytes_max, "Bytes that may be held."),
+    };
+    const struct zd_list *caches = &server->caches;
+    for (size_t i = 0; i < ZD_COUNT_OF(all); i++) {
+        add_head(text, all[i].name, all[i].type, all[i].help);
+        for (const struct zd_list *at = caches->next; at != caches; at = at->next) {
+            const struct zd_cache *cache = ZD_CONTAINER(at, const struct zd_cache, link);
+            zd_text_addf(
+                text, "%s{cache=\"%s\"} %llu\n", all[i].name, cache->name, member(cache, &all[i]));
+        }
+    }
+}
+
+static void add_lanes(const struct zd_admission *admission, struct zd_text *text)
+{
+    static const struct series all[] = {
+        SERIES(zd_lane, "zarrd_admission_bytes", "gauge", bytes, "Bytes that requests hold."),
+        SERIES(zd_lane, "zarrd_admission_bytes_max", "gauge", bytes_max, "Bytes they may hold."),
+        SERIES(zd_lane, "zarrd_admission_working", "gauge", n_working, "Requests worked on."),
+        SERIES(
+            zd_lane, "zarrd_admission_working_max", "gauge", places_max, "That may be worked on."),
+        SERIES(zd_lane, "zarrd_admission_waiting", "gauge", n_waiting, "Requests in the queue."),
+        SERIES(zd_lane, "zarrd_admission_waiting_bytes", "gauge", bytes_waiting,
+            "That they wait for."),
+        SERIES(zd_lane, "zarrd_admission_total", "counter", n_admitted, "Requests admitted."),
+    };
+    for (size_t i = 0; i < ZD_COUNT_OF(all); i++) {
+        add_head(text, all[i].name, all[i].type, all[i].help);
+        for (size_t k = 0; k < ZD_LANES; k++) {
+            zd_text_addf(text, "%s{lane=\"%s\"} %llu\n", all[i].name, zd_admission_lane_name(k),
+                member(&admission->lane[k], &all[i]));
+        }
+    }
+    add_head(text, "zarrd_admission_queue_seconds", "summary", "Time in the queue.");
+    for (size_t k = 0; k < ZD_LANES; k++) {
+        const struct zd_lane *lane = &admission->lane[k];
+        zd_text_addf(text,
+            "zarrd_admission_queue_seconds_sum{lane=\"%s\"} %.3f\n"
+            "zarrd_admission_queue_seconds_count{lane=\"%s\"} %llu\n",
+            zd_admission_lane_name(k), (double)lane->waited_ms / 1000.0, zd_admission_lane_name(k),
+            (unsigned long long)lane->n_waited);
+    }
+}
+
+static void add_shed(const struct zd_admission *admission, struct zd_text *text)
+{
+    add_head(text, "zarrd_requests_shed_total", "counter", "Requests refused as overloaded.");
+    for (size_t k = 0; k < ZD_LANES; k++) {
+        for (size_t i = 0; i < ZD_SHEDS; i++) {
+            zd_text_addf(text, "zarrd_requests_shed_total{lane=\"%s\",reason=\"%s\"} %llu\n",
+                zd_admission_lane_name(k), zd_admission_shed_name(i),
+                (unsigned long long)admission->lane[k].n_shed[i]);
+        }
+    }
+}
+
+static void add_memory(const struct zd_memory *memory, struct zd_text *text)
+{
+    add_head(text, "zarrd_memory_budget_bytes", "gauge", "Memory that each part may use.");
+    zd_text_addf(text,
+        "zarrd_memory_budget_bytes{part=\"process\"} %llu\n"
+        "zarrd_memory_budget_bytes{part=\"requests\"} %llu\n"
+        "zarrd_memory_budget_bytes{part=\"caches\"} %llu\n",
+        (unsigned long long)memory->bytes, (unsigned long long)memory->work_bytes,
+        (unsigned long long)(memory->decoded_bytes + memory->encoded_bytes +
+                             memory->metadata_bytes));
+}
+
+static void add_stall(const struct zd_stall *stall, struct zd_text *text)
+{
+    add_head(text, "zarrd_loop_stall_seconds", "histogram",
+        "Turns of the loop: how long it served nobody else.");
+    for (size_t i = 0; i < ZD_STALL_BUCKETS; i++) {
+        zd_text_addf(text, "zarrd_loop_stall_seconds_bucket{le=\"%g\"} %llu\n", zd_stall_bounds[i],
+            (unsigned long long)stall->bucket[i]);
+    }
+    zd_text_addf(text,
+        "zarrd_loop_stall_seconds_bucket{le=\"+Inf\"} %llu\n"
+        "zarrd_loop_stall_seconds_sum %.9g\n"
+        "zarrd_loop_stall_seconds_count %llu\n",
+        (unsigned long long)stall->n, (double)stall->ns / 1e9, (unsigned long long)stall->n);
+    add_head(text, "zarrd_loop_stall_longest_seconds", "gauge", "The longest of these turns.");
+    zd_text_addf(text, "zarrd_loop_stall_longest_seconds %.9g\n", (double)stall->longest_ns / 1e9);
+}
+
+static void add_metrics(const struct zd_server *server, struct zd_text *text)
+{
+    add_requests(&server->metrics, text);
+    add_work(&server->metrics, text);
+    add_one(text, "zarrd_jobs_waiting", "gauge", "Pieces of work that wait for a worker.",
+        server->workers.n_waiting);
+    add_stall(&server->stall, text);
+    add_memory(&server->memory, text);
+    add_lanes(&server->admit->admission, text);
+    add_shed(&server->admit->admission, text);
+    add_caches(server, text);
+    add_stores(server, text);
+    add_one(text, "zarrd_log_dropped_total", "counter", "Log lines lost to a full pipe.",
+        server->log.n_dropped);
+    add_one(text, "zarrd_allocations_total", "counter", "Times that memory was asked for.",
+        zd_alloc_count());
+    size_t rss_bytes = 0;
+    if (uv_resident_set_memory(&rss_bytes) == 0) {
+        add_one(text, "process_resident_memory_bytes", "gauge", "Resident memory.", rss_bytes);
+    }
+    add_head(text, "process_start_time_seconds", "gauge", "Start, since 1970.");
+    zd_text_addf(text, "process_start_time_seconds %.3f\n", (double)server->started_ms / 1000.0);
+    add_head(text, "zarrd_build_info", "gauge", "The version.");
+    zd_text_add(text, "zarrd_build_info{version=\"" ZD_VERSION "\"} 1\n");
+}
 
 static enum zd_next step_metrics(struct zd_request *req)
 {
     ZD_SCOPED_TEXT(text, DOCUMENT_BYTES_MAX);
-    req->server->add_metrics(req->server, &text);
+    add_metrics(req->server, &text);
     struct zd_representation representation = {
         .media_type = "text/plain; version=0.0.4; charset=utf-8",
     };

@@ -1,31 +1,43 @@
-/* One node: its normalised metadata, and what can be done with it. */
+/* One node: its normalised metadata, what can be done with it, and changes: made, replaced,
+ * patched, erased. */
+#include <string.h>
+
+#include "server/data/catalog.h"
 #include "server/describe/node_show.h"
 #include "server/http/accept.h"
+#include "server/request/body.h"
 #include "server/request/handler.h"
 #include "server/runtime/server.h"
+#include "server/write/metadata.h"
 
-#define MEDIA_TYPE "application/json"
+#define PATCH_TYPE "application/merge-patch+json"
+
+/* A condition is judged by the stored node, and must hold when the change is made. When another
+ * writer comes in between it is judged again, so often at most. */
+#define JUDGED_MAX 16
+
+/* ---- reading ---- */
 
 static zd_step step_children;
-static zd_step step_respond;
+static zd_step step_respond_get;
 
-static void leave(struct zd_request *req)
+static void leave_show(struct zd_request *req)
 {
     zd_node_show_done(req->state);
     zd_free(req->state);
 }
 
-static enum zd_next step_begin(struct zd_request *req)
+static enum zd_next step_get(struct zd_request *req)
 {
-    static const char *const allowed[] = {MEDIA_TYPE, NULL};
+    static const char *const allowed[] = {ZD_BODY_JSON, NULL};
     struct zd_error err = {0};
-    if (zd_accept_quality(req->accept, MEDIA_TYPE) == 0) {
+    if (zd_accept_quality(req->accept, ZD_BODY_JSON) == 0) {
         const struct zd_problem problem = {.code = "not_acceptable",
             .detail = "node descriptions are available as JSON only",
             .allowed = allowed};
         return zd_respond_problem(req, &problem);
     }
-    struct zd_node_show *show = zd_request_new_state(req, sizeof *show, leave);
+    struct zd_node_show *show = zd_request_new_state(req, sizeof *show, leave_show);
     if (show == NULL) {
         return ZD_DONE;
     }
@@ -42,17 +54,17 @@ static enum zd_next step_begin(struct zd_request *req)
 
 static enum zd_next step_children(struct zd_request *req)
 {
-    req->step = step_respond;
+    req->step = step_respond_get;
     return zd_node_show_gather(req->state, req->node);
 }
 
-static enum zd_next step_respond(struct zd_request *req)
+static enum zd_next step_respond_get(struct zd_request *req)
 {
     struct zd_node_show *show = req->state;
     const struct zd_node *node = req->node;
     struct zd_error err = {0};
     struct zd_representation answer = {
-        .media_type = MEDIA_TYPE,
+        .media_type = ZD_BODY_JSON,
         .mtime_ms = zd_node_show_mtime(show, node),
     };
     if (zd_node_show_tag(show, answer.etag, &err) != ZD_OK) {
@@ -67,13 +79,336 @@ static enum zd_next step_respond(struct zd_request *req)
     return zd_respond_text(req, &text, &answer);
 }
 
-static const char *const params[] = {"fields", NULL};
+/* ---- writing ---- */
+
+/* A change on its way. */
+struct node_write {
+    struct zd_request *req; /* borrowed */
+    struct zd_metadata_input input;
+    struct zd_node_want found;
+    struct zd_node *node; /* judged by the conditions, or shown; or NULL */
+    struct zd_node_show show;
+    struct zd_metadata_want change;
+    uint32_t n_judged;
+};
+
+static zd_step step_judge;
+static zd_step step_change;
+static zd_step step_changed;
+static zd_step step_show_dry;
+static zd_step step_respond;
+
+static struct node_write *write_of(const struct zd_request *req)
+{
+    return req->state;
+}
+
+static void leave(struct zd_request *req)
+{
+    struct node_write *write = write_of(req);
+    zd_catalog_release(&write->found);
+    zd_node_unref(write->node);
+    zd_node_show_done(&write->show);
+    zd_metadata_release(&write->change);
+    zd_free(write);
+}
+
+static void forget_node(struct node_write *write)
+{
+    zd_node_unref(ZD_TAKE(write->node));
+    zd_node_show_done(&write->show);
+    zd_node_show_init(&write->show, write->req);
+}
+
+/* The node as it is in the store; then that step runs. */
+static enum zd_next look(struct zd_request *req, zd_step *next)
+{
+    struct node_write *write = write_of(req);
+    forget_node(write);
+    write->found = (struct zd_node_want){.wait = zd_machine_wait(&req->machine)};
+    req->step = next;
+    return zd_catalog_want_fresh(req->dataset, req->path, &write->found);
+}
+
+/* ---- conditions ---- */
+
+static enum zd_next refuse_condition(struct zd_request *req, const struct zd_node *node)
+{
+    struct zd_error err = {0};
+    err.status = zd_fail(&err, ZD_PRECONDITION, "the node '%.256s' %s", req->path,
+        node == NULL ? "does not exist" : "is not in the state that the request requires");
+    return zd_respond_error(req, NULL, &err);
+}
+
+/* The tag is known: what the client saw, or that there was nothing, must be so still when the
+ * change is made. */
+static enum zd_next step_condition(struct zd_request *req)
+{
+    struct node_write *write = write_of(req);
+    const struct zd_node *node = write->node;
+    char etag[ZD_TAG_BYTES];
+    struct zd_error err = {0};
+    if (node != NULL && zd_node_show_tag(&write->show, etag, &err) != ZD_OK) {
+        return zd_respond_error(req, NULL, &err);
+    }
+    const int64_t mtime_ms = node == NULL ? 0 : zd_node_show_mtime(&write->show, node);
+    if (zd_tag_judge_write(&req->conditions, node == NULL ? NULL : etag, mtime_ms) != ZD_OK) {
+        return refuse_condition(req, node);
+    }
+    write->input.expected = write->node;
+    write->input.expects_absent = node == NULL;
+    req->step = step_change;
+    return ZD_NEXT;
+}
+
+static enum zd_next step_found(struct zd_request *req)
+{
+    struct node_write *write = write_of(req);
+    const struct zd_wait *wait = &write->found.wait;
+    if (wait->status != ZD_OK && wait->status != ZD_NOT_FOUND) {
+        return zd_respond_error(req, NULL, &wait->err);
+    }
+    write->node = ZD_TAKE(write->found.node);
+    req->step = step_condition;
+    return write->node == NULL ? ZD_NEXT : zd_node_show_gather(&write->show, write->node);
+}
+
+static enum zd_next step_judge(struct zd_request *req)
+{
+    struct node_write *write = write_of(req);
+    write->n_judged++;
+    if (!zd_conditions_bind_writes(&req->conditions)) {
+        return step_change(req);
+    }
+    return look(req, step_found);
+}
+
+/* ---- the change ---- */
+
+static enum zd_next step_change(struct zd_request *req)
+{
+    struct node_write *write = write_of(req);
+    write->input.place = req->path;
+    write->input.bytes = req->body;
+    write->input.json = req->json;
+    zd_metadata_release(&write->change);
+    write->change = (struct zd_metadata_want){.wait = zd_machine_wait(&req->machine)};
+    req->step = step_changed;
+    return zd_metadata_want(req->dataset, &write->input, &write->change);
+}
+
+static enum zd_next refuse_change(struct zd_request *req)
+{
+    const struct node_write *write = write_of(req);
+    const struct zd_metadata_want *change = &write->change;
+    const struct zd_error *err = &change->wait.err;
+    if (change->wait.status == ZD_NOT_FOUND) {
+        (void)zd_request_check_found(req, &change->wait);
+        return ZD_DONE;
+    }
+    if (change->wait.status == ZD_PRECONDITION && write->n_judged < JUDGED_MAX &&
+        zd_conditions_bind_writes(&req->conditions)) {
+        req->step = step_judge;
+        return ZD_NEXT;
+    }
+    if (change->meta != NULL && change->code == NULL && zd_meta_is_refused(change->meta)) {
+        const struct zd_problem problem = {
+            .code = zd_problem_code_of_faults(&change->meta->faults),
+            .err = err,
+            .faults = &change->meta->faults,
+        };
+        return zd_respond_problem(req, &problem);
+    }
+    return zd_respond_error(req, change->code, err);
+}
+
+/* What this change has stored, and not what others have made of it since. What it is shown with is
+ * as it is now: children, and the groups above. */
+static enum zd_next show_stored(struct zd_request *req)
+{
+    struct node_write *write = write_of(req);
+    forget_node(write);
+    write->node = ZD_TAKE(write->change.node);
+    req->step = step_respond;
+    return write->node == NULL ? ZD_NEXT : zd_node_show_gather(&write->show, write->node);
+}
+
+static enum zd_next step_changed(struct zd_request *req)
+{
+    const struct node_write *write = write_of(req);
+    if (write->change.wait.status != ZD_OK) {
+        return refuse_change(req);
+    }
+    if (write->input.kind == ZD_METADATA_ERASE) {
+        const struct zd_representation answer = {.http_status = 204};
+        return zd_respond(req, &answer);
+    }
+    return write->input.is_dry ? look(req, step_show_dry) : show_stored(req);
+}
+
+/* ---- the answer ---- */
+
+/* A dry run stores nothing: the children are those of the stored node, or none. */
+static enum zd_next step_show_dry(struct zd_request *req)
+{
+    struct node_write *write = write_of(req);
+    const struct zd_meta *meta = write->change.meta;
+    write->node = ZD_TAKE(write->found.node);
+    req->step = step_respond;
+    if (write->node != NULL && meta->type == write->node->meta->type) {
+        return zd_node_show_gather(&write->show, write->node);
+    }
+    if (write->found.wait.status == ZD_NOT_FOUND && meta->type == ZD_NODE_GROUP &&
+        !zd_meta_is_refused(meta)) {
+        zd_node_show_no_children(&write->show);
+    }
+    return ZD_NEXT;
+}
+
+static enum zd_next step_respond(struct zd_request *req)
+{
+    struct node_write *write = write_of(req);
+    const struct zd_meta *judged = write->change.meta;
+    char etag[ZD_TAG_BYTES] = "";
+    if (write->node != NULL && zd_node_show_tag(&write->show, etag, NULL) != ZD_OK) {
+        /* The change is made although the store fails now: the answer has no tag, and no children
+         * that are unknown. */
+        forget_node(write);
+    }
+    const struct zd_node *node = write->input.is_dry ? NULL : write->node;
+    struct zd_representation answer = {
+        .http_status = write->change.has_made ? 201 : 200,
+        .media_type = ZD_BODY_JSON,
+        .mtime_ms = node == NULL ? 0 : zd_node_show_mtime(&write->show, node),
+    };
+    if (node != NULL) {
+        memcpy(answer.etag, etag, sizeof etag);
+    }
+    const struct zd_node_shown shown = {
+        .path = req->path,
+        .meta = node == NULL ? judged : node->meta,
+        .warnings = &judged->faults,
+        .can_slice = node == NULL ? zd_meta_is_array(judged) : node->layout != NULL,
+    };
+    ZD_SCOPED_TEXT(text, req->server->config->settings.limits_tree_bytes);
+    zd_node_show_emit(&write->show, &shown, &text);
+    return zd_respond_text(req, &text, &answer);
+}
+
+/* ---- requests ---- */
+
+static ZD_RESULT read_flags(
+    const struct zd_request *req, struct node_write *write, struct zd_error *err)
+{
+    const struct zd_params *params = &req->params;
+    bool is_recursive = true;
+    ZD_TRY(zd_params_flag(params, "dry_run", false, &write->input.is_dry, err));
+    ZD_TRY(zd_params_flag(params, "erase_chunks", false, &write->input.erases_chunks, err));
+    ZD_TRY(zd_params_flag(params, "recursive", true, &is_recursive, err));
+    write->input.keeps_children = !is_recursive;
+    return ZD_OK;
+}
+
+/* False: the request is answered. */
+static bool begin(struct zd_request *req, enum zd_metadata_kind kind)
+{
+    struct node_write *write = zd_request_new_state(req, sizeof *write, leave);
+    struct zd_error err = {0};
+    if (write == NULL) {
+        return false;
+    }
+    write->req = req;
+    write->input.kind = kind;
+    write->input.wants_node = kind != ZD_METADATA_ERASE;
+    zd_node_show_init(&write->show, req);
+    if (read_flags(req, write, &err) != ZD_OK) {
+        (void)zd_respond_error(req, "bad_parameter", &err);
+        return false;
+    }
+    return true;
+}
+
+static enum zd_next step_put(struct zd_request *req)
+{
+    struct zd_error err = {0};
+    const char *code = NULL;
+    if (!begin(req, ZD_METADATA_PUT)) {
+        return ZD_DONE;
+    }
+    if (zd_body_check(req, ZD_BODY_JSON, &code, &err) != ZD_OK) {
+        return zd_body_refuse(req, ZD_BODY_JSON, code, &err);
+    }
+    return step_judge(req);
+}
+
+/* Only which members may change; their values are judged with the whole document. */
+static ZD_RESULT judge_patch(const struct zd_json *patch, struct zd_error *err)
+{
+    static const char *const members[] = {"attributes", "dimension_names", "shape", "extensions"};
+    if (!zd_json_is(patch, ZD_JSON_OBJECT)) {
+        return zd_body_fault(err, "", "an object", patch);
+    }
+    for (void *iter = zd_json_next(patch, NULL); iter != NULL; iter = zd_json_next(patch, iter)) {
+        bool is_known = false;
+        for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+            is_known = is_known || strcmp(zd_json_iter_name(iter), members[i]) == 0;
+        }
+        if (!is_known) {
+            const struct zd_pointer whole = {.text = ""};
+            const struct zd_pointer at = zd_pointer_member(&whole, zd_json_iter_name(iter));
+            return zd_body_fault(err, at.text,
+                "no such member: attributes, dimension_names, shape and extensions can be patched",
+                zd_json_iter_value(iter));
+        }
+    }
+    return ZD_OK;
+}
+
+static enum zd_next step_read_patch(struct zd_request *req)
+{
+    struct zd_error err = {0};
+    if (judge_patch(req->json, &err) != ZD_OK) {
+        return zd_body_refuse(req, PATCH_TYPE, "bad_body", &err);
+    }
+    return step_judge(req);
+}
+
+static enum zd_next step_patch(struct zd_request *req)
+{
+    return begin(req, ZD_METADATA_PATCH) ? zd_body_want_json(req, PATCH_TYPE, step_read_patch)
+                                         : ZD_DONE;
+}
+
+static enum zd_next step_delete(struct zd_request *req)
+{
+    return begin(req, ZD_METADATA_ERASE) ? step_judge(req) : ZD_DONE;
+}
+
+static const char *const get_params[] = {"fields", NULL};
+static const char *const put_params[] = {"dry_run", "erase_chunks", NULL};
+static const char *const patch_params[] = {"dry_run", NULL};
+static const char *const delete_params[] = {"dry_run", "recursive", NULL};
 
 static const struct zd_route routes[] = {
     {.method = "GET",
         .path = "/v1/datasets/{d}/nodes/{path}",
-        .first = step_begin,
-        .params = params},
+        .first = step_get,
+        .params = get_params},
+    {.method = "PUT",
+        .path = "/v1/datasets/{d}/nodes/{path}",
+        .first = step_put,
+        .params = put_params,
+        .needs_writable = true},
+    {.method = "PATCH",
+        .path = "/v1/datasets/{d}/nodes/{path}",
+        .first = step_patch,
+        .params = patch_params,
+        .needs_writable = true},
+    {.method = "DELETE",
+        .path = "/v1/datasets/{d}/nodes/{path}",
+        .first = step_delete,
+        .params = delete_params,
+        .needs_writable = true},
 };
 
 const struct zd_handler zd_handler_nodes = {.route = routes, .n_routes = ZD_COUNT_OF(routes)};

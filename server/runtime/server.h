@@ -42,8 +42,6 @@ struct zd_server {
     struct zd_log log;
     struct zd_metrics metrics;
     struct zd_stall stall;
-    /* The text of /metrics: server/metrics_text.h. */
-    void (*add_metrics)(const struct zd_server *server, struct zd_text *text);
     bool is_draining;
     uint64_t started_ms; /* wall clock */
     uint64_t drain_until_ms;
