@@ -350,7 +350,7 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 }
 
 /* In this mode libmicrohttpd has no descriptor that resuming could wake. */
-static void run_soon(struct zd_front *front, const struct MHD_Daemon *daemon)
+void zd_front_run_soon(struct zd_front *front, const struct MHD_Daemon *daemon)
 {
     for (size_t i = 0; i < front->n_listeners; i++) {
         struct zd_listener *listener = &front->listener[i];
@@ -534,7 +534,6 @@ enum zd_status zd_front_new(
     }
     front->server = server;
     front->listener = listener;
-    front->run_soon = run_soon;
     front->id_seed = zd_hash_random_seed();
     front->n_connections_max = connections_max(server);
     const enum zd_status status = open_front(front, err);

@@ -362,7 +362,7 @@ void zd_connection_wake(struct zd_request *req)
         MHD_resume_connection(now->connection);
         const union MHD_ConnectionInfo *info =
             MHD_get_connection_info(now->connection, MHD_CONNECTION_INFO_DAEMON);
-        exchange->front->run_soon(exchange->front, info->daemon);
+        zd_front_run_soon(exchange->front, info->daemon);
     }
 }
 

@@ -108,8 +108,6 @@ struct zd_front {
     uint64_t id_seed;
     uint64_t n_ids;
     bool is_closing;
-    /* Run a daemon when the loop has turned: resuming a connection does not wake it. */
-    void (*run_soon)(struct zd_front *front, const struct MHD_Daemon *daemon);
 };
 
 /**
@@ -119,6 +117,9 @@ struct zd_front {
  * @retval ZD_INVALID an address is malformed, or cannot be bound
  */
 ZD_RESULT zd_front_new(struct zd_server *server, struct zd_front **ret_front, struct zd_error *err);
+
+/** Run a daemon when the loop has turned: resuming a connection does not wake it. */
+void zd_front_run_soon(struct zd_front *front, const struct MHD_Daemon *daemon);
 
 /** Refuse new connections; requests under way go on. */
 void zd_front_drain(struct zd_front *front);

@@ -462,14 +462,12 @@ static enum zd_next step_plan(struct zd_request *req)
     return zd_body_want_json(req, ZD_BODY_JSON, step_prepare);
 }
 
-static const char *const params[] = {"slow", NULL};
-
 static const struct zd_route routes[] = {
     {.method = "POST",
         .path = "/v1/datasets/{d}/chunks/{path}",
         .first = step_plan,
         .needs_node = true,
-        .params = params},
+        .params = ZD_PARAMS("slow")},
 };
 
 const struct zd_handler zd_handler_batch = {.route = routes, .n_routes = ZD_COUNT_OF(routes)};

@@ -432,14 +432,12 @@ static enum zd_next step_plan(struct zd_request *req)
     return list_chunks(req);
 }
 
-static const char *const params[] = {"index", "decoded", "level", "present", "slice", NULL};
-
 static const struct zd_route routes[] = {
     {.method = "GET",
         .path = "/v1/datasets/{d}/chunks/{path}",
         .first = step_plan,
         .needs_node = true,
-        .params = params},
+        .params = ZD_PARAMS("index", "decoded", "level", "present", "slice")},
 };
 
 const struct zd_handler zd_handler_chunks = {.route = routes, .n_routes = ZD_COUNT_OF(routes)};

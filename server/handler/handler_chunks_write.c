@@ -474,20 +474,17 @@ static enum zd_next step_begin(struct zd_request *req)
     return zd_request_want_node(req, step_plan);
 }
 
-static const char *const put_params[] = {"index", "decoded", "level", "dry_run", NULL};
-static const char *const delete_params[] = {"index", "level", "dry_run", NULL};
-
 static const struct zd_route routes[] = {
     {.method = "PUT",
         .path = "/v1/datasets/{d}/chunks/{path}",
         .first = step_begin,
-        .params = put_params,
+        .params = ZD_PARAMS("index", "decoded", "level", "dry_run"),
         .needs_writable = true,
         .streams_body = true},
     {.method = "DELETE",
         .path = "/v1/datasets/{d}/chunks/{path}",
         .first = step_begin,
-        .params = delete_params,
+        .params = ZD_PARAMS("index", "level", "dry_run"),
         .needs_writable = true},
 };
 

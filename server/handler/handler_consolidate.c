@@ -42,11 +42,6 @@ static zd_step step_listed;
 static zd_step step_stored;
 static zd_step step_respond;
 
-static struct consolidation *consolidation_of(const struct zd_request *req)
-{
-    return req->state;
-}
-
 /* What the group's node is once the listing is stored. */
 static enum zd_status put_listing(struct consolidation *consolidation)
 {
@@ -105,7 +100,7 @@ static void change_ended(struct zd_wait *wait)
 /* A change under way goes on, and until its end nothing below the group may change. */
 static void leave(struct zd_request *req)
 {
-    struct consolidation *consolidation = consolidation_of(req);
+    struct consolidation *consolidation = req->state;
     zd_node_unref(ZD_TAKE(consolidation->node));
     zd_node_show_done(&consolidation->show);
     zd_walk_release(&consolidation->walk);
@@ -150,27 +145,10 @@ static enum zd_next step_begin(struct zd_request *req)
 
 static enum zd_next step_lock(struct zd_request *req)
 {
-    struct consolidation *consolidation = consolidation_of(req);
+    struct consolidation *consolidation = req->state;
     consolidation->lock.wait = zd_machine_wait(&req->machine);
     req->step = step_locked;
     return zd_lock_want_node(req->dataset, ZD_LOCK_TREE, req->path, &consolidation->lock);
-}
-
-/* Only a group that may be interpreted has children. True: the request is answered. */
-static bool refuse_start(struct zd_request *req, const struct zd_meta *meta)
-{
-    struct zd_problem problem = {
-        .code = "not_a_group",
-        .detail = "only groups have consolidated metadata",
-    };
-    if (zd_meta_is_refused(meta)) {
-        problem = (struct zd_problem){
-            .code = zd_problem_code_of_faults(&meta->faults), .faults = &meta->faults};
-    } else if (meta->type == ZD_NODE_GROUP) {
-        return false;
-    }
-    (void)zd_respond_problem(req, &problem);
-    return true;
 }
 
 static bool visit(struct zd_walk_want *want, const struct zd_walk_node *found)
@@ -200,7 +178,7 @@ static bool visit(struct zd_walk_want *want, const struct zd_walk_node *found)
 
 static enum zd_next walk(struct zd_request *req)
 {
-    struct consolidation *consolidation = consolidation_of(req);
+    struct consolidation *consolidation = req->state;
     consolidation->walk = (struct zd_walk_want){
         .wait = zd_machine_wait(&req->machine),
         .start = consolidation->node,
@@ -214,7 +192,7 @@ static enum zd_next walk(struct zd_request *req)
 /* The tag is that of GET nodes; that it is so still is judged again when the listing is stored. */
 static enum zd_next step_condition(struct zd_request *req)
 {
-    struct consolidation *consolidation = consolidation_of(req);
+    struct consolidation *consolidation = req->state;
     char etag[ZD_TAG_BYTES];
     struct zd_error err = {0};
     if (zd_node_show_tag(&consolidation->show, etag, &err) != ZD_OK) {
@@ -231,13 +209,13 @@ static enum zd_next step_condition(struct zd_request *req)
 
 static enum zd_next step_locked(struct zd_request *req)
 {
-    struct consolidation *consolidation = consolidation_of(req);
+    struct consolidation *consolidation = req->state;
     if (zd_request_check_found(req, &consolidation->lock.wait)) {
         return ZD_DONE;
     }
     struct zd_node *node = zd_node_ref(consolidation->lock.node);
     consolidation->node = node;
-    if (refuse_start(req, node->meta)) {
+    if (zd_request_check_group(req, node->meta, "only groups have consolidated metadata")) {
         return ZD_DONE;
     }
     consolidation->tree.start = zd_meta_ref(node->meta);
@@ -255,7 +233,7 @@ static enum zd_next step_locked(struct zd_request *req)
 /* While the request waits for memory the nodes below may change: read them again. */
 static void give_way(struct zd_request *req)
 {
-    struct consolidation *consolidation = consolidation_of(req);
+    struct consolidation *consolidation = req->state;
     zd_walk_release(&consolidation->walk);
     zd_tree_release_rows(&consolidation->tree);
     zd_meta_unref(ZD_TAKE(consolidation->tree.start));
@@ -267,7 +245,7 @@ static void give_way(struct zd_request *req)
 
 static enum zd_next step_walked(struct zd_request *req)
 {
-    struct consolidation *consolidation = consolidation_of(req);
+    struct consolidation *consolidation = req->state;
     if (consolidation->status == ZD_OK && consolidation->walk.wait.status != ZD_OK) {
         consolidation->status = consolidation->walk.wait.status;
         consolidation->err = consolidation->walk.wait.err;
@@ -285,14 +263,14 @@ static enum zd_next step_walked(struct zd_request *req)
 
 static enum zd_next step_list(struct zd_request *req)
 {
-    struct consolidation *consolidation = consolidation_of(req);
+    struct consolidation *consolidation = req->state;
     req->step = step_listed;
     return zd_task_run(&consolidation->task, consolidation->tree.live.n * ROW_NS);
 }
 
 static enum zd_next step_listed(struct zd_request *req)
 {
-    struct consolidation *consolidation = consolidation_of(req);
+    struct consolidation *consolidation = req->state;
     if (consolidation->status != ZD_OK) {
         return zd_respond_error(req, NULL, &consolidation->err);
     }
@@ -311,7 +289,7 @@ static enum zd_next step_listed(struct zd_request *req)
 
 static enum zd_next step_stored(struct zd_request *req)
 {
-    struct consolidation *consolidation = consolidation_of(req);
+    struct consolidation *consolidation = req->state;
     const struct zd_metadata_want *change = &consolidation->change;
     if (change->wait.status != ZD_OK) {
         return zd_respond_error(req, change->code, &change->wait.err);
@@ -323,7 +301,7 @@ static enum zd_next step_stored(struct zd_request *req)
 
 static enum zd_next step_respond(struct zd_request *req)
 {
-    struct consolidation *consolidation = consolidation_of(req);
+    struct consolidation *consolidation = req->state;
     if (consolidation->status != ZD_OK) {
         return zd_respond_error(req, NULL, &consolidation->err);
     }
@@ -331,13 +309,11 @@ static enum zd_next step_respond(struct zd_request *req)
     return zd_respond_text(req, &consolidation->text, &answer);
 }
 
-static const char *const params[] = {"dry_run", NULL};
-
 static const struct zd_route routes[] = {
     {.method = "POST",
         .path = "/v1/datasets/{d}/consolidate/{path}",
         .first = step_begin,
-        .params = params,
+        .params = ZD_PARAMS("dry_run"),
         .needs_writable = true},
 };
 

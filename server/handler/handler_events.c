@@ -119,10 +119,11 @@ static enum zd_next step_begin(struct zd_request *req)
     return begin_stream(req, &rep);
 }
 
-static const char *const params[] = {"path", NULL};
-
 static const struct zd_route routes[] = {
-    {.method = "GET", .path = "/v1/datasets/{d}/events", .first = step_begin, .params = params},
+    {.method = "GET",
+        .path = "/v1/datasets/{d}/events",
+        .first = step_begin,
+        .params = ZD_PARAMS("path")},
 };
 
 const struct zd_handler zd_handler_events = {.route = routes, .n_routes = ZD_COUNT_OF(routes)};

@@ -174,10 +174,7 @@ static enum zd_next refuse_document(struct zd_request *req)
         return ZD_NEXT;
     }
     if (metadata->meta != NULL && metadata->code == NULL && zd_meta_is_refused(metadata->meta)) {
-        const struct zd_faults *faults = &metadata->meta->faults;
-        const struct zd_problem problem = {
-            .code = zd_problem_code_of_faults(faults), .err = err, .faults = faults};
-        return zd_respond_problem(req, &problem);
+        return zd_respond_faults(req, &metadata->meta->faults, err);
     }
     return zd_respond_error(req, metadata->code, err);
 }

@@ -98,14 +98,9 @@ static zd_step step_changed;
 static zd_step step_show_dry;
 static zd_step step_respond;
 
-static struct node_write *write_of(const struct zd_request *req)
-{
-    return req->state;
-}
-
 static void leave(struct zd_request *req)
 {
-    struct node_write *write = write_of(req);
+    struct node_write *write = req->state;
     zd_catalog_release(&write->found);
     zd_node_unref(write->node);
     zd_node_show_done(&write->show);
@@ -123,7 +118,7 @@ static void forget_node(struct node_write *write)
 /* The node as it is in the store; then that step runs. */
 static enum zd_next look(struct zd_request *req, zd_step *next)
 {
-    struct node_write *write = write_of(req);
+    struct node_write *write = req->state;
     forget_node(write);
     write->found = (struct zd_node_want){.wait = zd_machine_wait(&req->machine)};
     req->step = next;
@@ -144,7 +139,7 @@ static enum zd_next refuse_condition(struct zd_request *req, const struct zd_nod
  * change is made. */
 static enum zd_next step_condition(struct zd_request *req)
 {
-    struct node_write *write = write_of(req);
+    struct node_write *write = req->state;
     const struct zd_node *node = write->node;
     char etag[ZD_TAG_BYTES];
     struct zd_error err = {0};
@@ -163,7 +158,7 @@ static enum zd_next step_condition(struct zd_request *req)
 
 static enum zd_next step_found(struct zd_request *req)
 {
-    struct node_write *write = write_of(req);
+    struct node_write *write = req->state;
     const struct zd_wait *wait = &write->found.wait;
     if (wait->status != ZD_OK && wait->status != ZD_NOT_FOUND) {
         return zd_respond_error(req, NULL, &wait->err);
@@ -175,7 +170,7 @@ static enum zd_next step_found(struct zd_request *req)
 
 static enum zd_next step_judge(struct zd_request *req)
 {
-    struct node_write *write = write_of(req);
+    struct node_write *write = req->state;
     write->n_judged++;
     if (!zd_conditions_bind_writes(&req->conditions)) {
         return step_change(req);
@@ -187,7 +182,7 @@ static enum zd_next step_judge(struct zd_request *req)
 
 static enum zd_next step_change(struct zd_request *req)
 {
-    struct node_write *write = write_of(req);
+    struct node_write *write = req->state;
     write->input.place = req->path;
     write->input.bytes = req->body;
     write->input.json = req->json;
@@ -199,7 +194,7 @@ static enum zd_next step_change(struct zd_request *req)
 
 static enum zd_next refuse_change(struct zd_request *req)
 {
-    const struct node_write *write = write_of(req);
+    const struct node_write *write = req->state;
     const struct zd_metadata_want *change = &write->change;
     const struct zd_error *err = &change->wait.err;
     if (change->wait.status == ZD_NOT_FOUND) {
@@ -212,12 +207,7 @@ static enum zd_next refuse_change(struct zd_request *req)
         return ZD_NEXT;
     }
     if (change->meta != NULL && change->code == NULL && zd_meta_is_refused(change->meta)) {
-        const struct zd_problem problem = {
-            .code = zd_problem_code_of_faults(&change->meta->faults),
-            .err = err,
-            .faults = &change->meta->faults,
-        };
-        return zd_respond_problem(req, &problem);
+        return zd_respond_faults(req, &change->meta->faults, err);
     }
     return zd_respond_error(req, change->code, err);
 }
@@ -226,7 +216,7 @@ static enum zd_next refuse_change(struct zd_request *req)
  * as it is now: children, and the groups above. */
 static enum zd_next show_stored(struct zd_request *req)
 {
-    struct node_write *write = write_of(req);
+    struct node_write *write = req->state;
     forget_node(write);
     write->node = ZD_TAKE(write->change.node);
     req->step = step_respond;
@@ -235,7 +225,7 @@ static enum zd_next show_stored(struct zd_request *req)
 
 static enum zd_next step_changed(struct zd_request *req)
 {
-    const struct node_write *write = write_of(req);
+    const struct node_write *write = req->state;
     if (write->change.wait.status != ZD_OK) {
         return refuse_change(req);
     }
@@ -251,7 +241,7 @@ static enum zd_next step_changed(struct zd_request *req)
 /* A dry run stores nothing: the children are those of the stored node, or none. */
 static enum zd_next step_show_dry(struct zd_request *req)
 {
-    struct node_write *write = write_of(req);
+    struct node_write *write = req->state;
     const struct zd_meta *meta = write->change.meta;
     write->node = ZD_TAKE(write->found.node);
     req->step = step_respond;
@@ -267,7 +257,7 @@ static enum zd_next step_show_dry(struct zd_request *req)
 
 static enum zd_next step_respond(struct zd_request *req)
 {
-    struct node_write *write = write_of(req);
+    struct node_write *write = req->state;
     const struct zd_meta *judged = write->change.meta;
     char etag[ZD_TAG_BYTES] = "";
     if (write->node != NULL && zd_node_show_tag(&write->show, etag, NULL) != ZD_OK) {
@@ -384,30 +374,25 @@ static enum zd_next step_delete(struct zd_request *req)
     return begin(req, ZD_METADATA_ERASE) ? step_judge(req) : ZD_DONE;
 }
 
-static const char *const get_params[] = {"fields", NULL};
-static const char *const put_params[] = {"dry_run", "erase_chunks", NULL};
-static const char *const patch_params[] = {"dry_run", NULL};
-static const char *const delete_params[] = {"dry_run", "recursive", NULL};
-
 static const struct zd_route routes[] = {
     {.method = "GET",
         .path = "/v1/datasets/{d}/nodes/{path}",
         .first = step_get,
-        .params = get_params},
+        .params = ZD_PARAMS("fields")},
     {.method = "PUT",
         .path = "/v1/datasets/{d}/nodes/{path}",
         .first = step_put,
-        .params = put_params,
+        .params = ZD_PARAMS("dry_run", "erase_chunks"),
         .needs_writable = true},
     {.method = "PATCH",
         .path = "/v1/datasets/{d}/nodes/{path}",
         .first = step_patch,
-        .params = patch_params,
+        .params = ZD_PARAMS("dry_run"),
         .needs_writable = true},
     {.method = "DELETE",
         .path = "/v1/datasets/{d}/nodes/{path}",
         .first = step_delete,
-        .params = delete_params,
+        .params = ZD_PARAMS("dry_run", "recursive"),
         .needs_writable = true},
 };
 

@@ -258,29 +258,6 @@ static bool is_stored_fresh(const struct zd_request *req)
     return req->dataset->config.immutable && req->node->meta->consolidated != NULL;
 }
 
-/* Consolidated metadata requires an interpretable group. Returns true if the request is answered.
- */
-static bool refuse_start(struct zd_request *req)
-{
-    const struct listing *listing = req->state;
-    const struct zd_meta *meta = req->node->meta;
-    if (listing->tree.ask.format != ZD_TREE_ZARR) {
-        return false;
-    }
-    struct zd_problem problem = {
-        .code = "not_a_group",
-        .detail = "format=zarr is the document of a group; this node is none",
-    };
-    if (zd_meta_is_refused(meta)) {
-        problem = (struct zd_problem){
-            .code = zd_problem_code_of_faults(&meta->faults), .faults = &meta->faults};
-    } else if (meta->type == ZD_NODE_GROUP) {
-        return false;
-    }
-    (void)zd_respond_problem(req, &problem);
-    return true;
-}
-
 static enum zd_next look_above(struct zd_request *req, bool is_stored)
 {
     struct listing *listing = req->state;
@@ -299,19 +276,21 @@ static enum zd_next look_above(struct zd_request *req, bool is_stored)
 
 static enum zd_next step_gather(struct zd_request *req)
 {
-    struct zd_node *node = req->node;
+    const struct listing *listing = req->state;
+    const struct zd_node *node = req->node;
     struct zd_error err = {0};
     uint32_t mode = 0;
     if (zd_params_choice(&req->params, "mode", mode_names, &mode, &err) != ZD_OK) {
         return zd_respond_error(req, "bad_parameter", &err);
     }
     if (mode == MODE_STORED && node->meta->consolidated == NULL) {
-        err.status = zd_fail(&err, ZD_INVALID,
+        err.status = zd_fail_name(&err, "mode",
             "mode=stored: \"%s\" has no stored consolidated metadata; use mode=live", node->path);
-        zd_fact_name(&err, "mode");
         return zd_respond_error(req, "bad_parameter", &err);
     }
-    if (refuse_start(req)) {
+    if (listing->tree.ask.format == ZD_TREE_ZARR &&
+        zd_request_check_group(
+            req, node->meta, "format=zarr is the document of a group; this node is none")) {
         return ZD_DONE;
     }
     return look_above(req, mode == MODE_STORED || (mode == MODE_AUTO && is_stored_fresh(req)));
@@ -393,14 +372,12 @@ static enum zd_next step_respond(struct zd_request *req)
     return zd_respond_text(req, &listing->text, &answer);
 }
 
-static const char *const params[] = {
-    "depth", "match", "node_type", "fields", "limit", "cursor", "mode", "format", "check", NULL};
-
 static const struct zd_route routes[] = {
     {.method = "GET",
         .path = "/v1/datasets/{d}/tree/{path}",
         .first = step_begin,
-        .params = params},
+        .params = ZD_PARAMS(
+            "depth", "match", "node_type", "fields", "limit", "cursor", "mode", "format", "check")},
 };
 
 const struct zd_handler zd_handler_tree = {.route = routes, .n_routes = ZD_COUNT_OF(routes)};

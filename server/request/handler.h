@@ -6,6 +6,9 @@
 #include "server/request/request.h"
 #include "server/request/respond.h"
 
+/** The `params` of a route. */
+#define ZD_PARAMS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
 /** One method of one resource. HEAD is served by GET; OPTIONS by the server. */
 struct zd_route {
     const char *method; /* "GET", "POST", "PUT", "PATCH", "DELETE" */

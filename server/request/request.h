@@ -123,7 +123,11 @@ void zd_request_set_node(struct zd_request *req, struct zd_node *node);
 /** Its node is not an array (400 not_an_array) or must not be interpreted (422 with its faults). */
 bool zd_request_check_array(struct zd_request *req);
 
-/** The same for a request that writes chunks: also when the node's dialect is read-only (405). */
+/** A node is not a group (not_a_group with that detail) or must not be interpreted. */
+bool zd_request_check_group(struct zd_request *req, const struct zd_meta *meta, const char *detail);
+
+/** The same as for an array, for a request that writes chunks: also when the node's dialect is
+ * read-only (405). */
 bool zd_request_check_writable(struct zd_request *req);
 
 /** Its node was not found (404 node_not_found), or could not be looked for. @param wait that of the

@@ -25,23 +25,13 @@ void *zd_request_new_state(
 
 /* ---- the node ---- */
 
-static void respond_refused(struct zd_request *req, const struct zd_faults *faults)
-{
-    struct zd_error err = {0};
-    const enum zd_status status = zd_faults_status(faults, &err);
-    const struct zd_problem problem = {
-        .code = zd_problem_code_of_faults(faults),
-        .err = status == ZD_OK ? NULL : &err,
-        .faults = faults,
-    };
-    zd_respond_problem(req, &problem);
-}
-
 bool zd_request_check_array(struct zd_request *req)
 {
     const struct zd_meta *meta = req->node->meta;
     if (zd_meta_is_refused(meta)) {
-        respond_refused(req, &meta->faults);
+        struct zd_error err = {0};
+        const enum zd_status status = zd_faults_status(&meta->faults, &err);
+        (void)zd_respond_faults(req, &meta->faults, status == ZD_OK ? NULL : &err);
         return true;
     }
     if (!zd_meta_is_array(meta)) {
@@ -56,6 +46,20 @@ bool zd_request_check_array(struct zd_request *req)
         return true;
     }
     return false;
+}
+
+bool zd_request_check_group(struct zd_request *req, const struct zd_meta *meta, const char *detail)
+{
+    if (zd_meta_is_refused(meta)) {
+        (void)zd_respond_faults(req, &meta->faults, NULL);
+        return true;
+    }
+    if (meta->type == ZD_NODE_GROUP) {
+        return false;
+    }
+    const struct zd_problem problem = {.code = "not_a_group", .detail = detail};
+    (void)zd_respond_problem(req, &problem);
+    return true;
 }
 
 bool zd_request_check_writable(struct zd_request *req)

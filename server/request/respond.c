@@ -23,6 +23,14 @@ enum zd_next zd_respond_error(struct zd_request *req, const char *code, const st
     return zd_respond_problem(req, &problem);
 }
 
+enum zd_next zd_respond_faults(
+    struct zd_request *req, const struct zd_faults *faults, const struct zd_error *err)
+{
+    const struct zd_problem problem = {
+        .code = zd_problem_code_of_faults(faults), .err = err, .faults = faults};
+    return zd_respond_problem(req, &problem);
+}
+
 enum zd_next zd_respond_no_memory(struct zd_request *req, const char *what)
 {
     struct zd_error err = {0};

@@ -65,6 +65,10 @@ enum zd_next zd_respond_problem(struct zd_request *req, const struct zd_problem 
 /** A problem of that code with the error's text and facts; code NULL, or a status that blames the
  * server: by the error's status. */
 enum zd_next zd_respond_error(struct zd_request *req, const char *code, const struct zd_error *err);
+/** The node's metadata is invalid or not supported. @param err of a change that failed for it; or
+ * NULL */
+enum zd_next zd_respond_faults(
+    struct zd_request *req, const struct zd_faults *faults, const struct zd_error *err);
 /** 503: there is no memory for that. */
 enum zd_next zd_respond_no_memory(struct zd_request *req, const char *what);
 /**
