@@ -10,14 +10,17 @@
 
 #include <string.h>
 
+#include "core/base/emit.h"
 #include "core/base/num.h"
 
-#define MEMBER_BYTES_MAX (64U << 10) /* of a member that is not the data */
-#define NUMBER_BYTES_MAX 1024        /* NumPy, Python and JavaScript write shorter ones */
-#define BYTE_TEXT_MAX    8           /* of one byte of raw bits in a list: "255, " and more */
-#define NODES_MAX        (2 * (size_t)ZD_DTYPE_BYTES_MAX) /* raw bits as a list of bytes */
-#define SHORT_DIGITS     18 /* any integer of so many digits fits 64 bits */
-#define POINTER_BYTES    ZD_FACT_TEXT_BYTES
+#define MEMBER_BYTES_MAX   (64U << 10) /* of a member that is not the data */
+#define NUMBER_BYTES_MAX   1024        /* NumPy, Python and JavaScript write shorter ones */
+#define BYTE_TEXT_MAX      8           /* of one byte of raw bits in a list: "255, " and more */
+#define NODES_MAX          (2 * (size_t)ZD_DTYPE_BYTES_MAX) /* raw bits as a list of bytes */
+#define SHORT_DIGITS       18 /* any integer of so many digits fits 64 bits */
+#define POINTER_BYTES      ZD_FACT_TEXT_BYTES
+#define EXPECTED_BYTES_MAX 4096 /* of a shape, or names */
+#define FOUND_BYTES_MAX    200
 
 enum place {
     TOP,
@@ -221,10 +224,9 @@ static enum zd_status parse_quoted(
     const struct zd_dtype *dtype, struct zd_span inside, void *ret_bytes, struct zd_error *err)
 {
     struct zd_json *parsed = NULL;
-    bool is_noted;
     ZD_TRY(parse_value(inside, &parsed, err));
     ZD_AUTO(zd_json) json = parsed;
-    return zd_scalar_parse(dtype, json, ret_bytes, &is_noted, err);
+    return zd_scalar_parse(dtype, json, ret_bytes, NULL, err);
 }
 
 /* A JSON value without spaces around it, in any spelling that slices are answered with, integers as
@@ -236,7 +238,6 @@ static enum zd_status parse_element(
         return ZD_OK;
     }
     struct zd_json *parsed = NULL;
-    bool is_noted;
     ZD_TRY(parse_value(text, &parsed, err));
     ZD_AUTO(zd_json) json = parsed;
     const struct zd_span inside = zd_json_string_span(json);
@@ -246,7 +247,7 @@ static enum zd_status parse_element(
     if (inside.ptr != NULL && is_integer(dtype) && is_number(inside)) {
         return parse_quoted(dtype, inside, ret_bytes, err);
     }
-    return zd_scalar_parse(dtype, json, ret_bytes, &is_noted, err);
+    return zd_scalar_parse(dtype, json, ret_bytes, NULL, err);
 }
 
 /* ---- lists ---- */
@@ -326,15 +327,95 @@ static enum zd_status after_item(struct zd_text_reader *reader, uint8_t c, struc
 
 /* ---- the object that a slice is answered with ---- */
 
-static const char *const names[] = {"shape", "data_type", "dimensions", "selection"};
-
 static bool name_is(const struct zd_text_reader *reader, const char *name)
 {
     const size_t len = strlen(name);
     return reader->token.len == len + 2 && memcmp(reader->token.at + 1, name, len) == 0;
 }
 
-/* The other members repeat what the data shows, or are for readers of an answer. */
+/* What is said there is not what the data must be. */
+static enum zd_status contradicts(const struct zd_text_reader *reader, const char *member,
+    const char *expected, const struct zd_json *said, struct zd_error *err)
+{
+    ZD_SCOPED_TEXT(found, FOUND_BYTES_MAX);
+    struct zd_emit emit;
+    zd_emit_init(&emit, &found, false);
+    zd_emit_json(&emit, said);
+    const char *what = found.status == ZD_OK ? found.at : zd_json_type_name(said);
+    const enum zd_status failed = zd_fail(
+        err, ZD_INVALID, "the body says %s %s, but its data must have %s", member, what, expected);
+    zd_fact_pointer(err, member);
+    zd_fact_position(err, reader->position);
+    zd_fact_expected(err, "%s", expected);
+    zd_fact_found(err, "%s", what);
+    return failed;
+}
+
+static enum zd_status judge_shape(
+    const struct zd_text_reader *reader, const struct zd_json *said, struct zd_error *err)
+{
+    bool is_same = zd_json_is(said, ZD_JSON_ARRAY) && zd_json_count(said) == (size_t)reader->rank;
+    for (uint32_t d = 0; d < reader->rank && is_same; d++) {
+        uint64_t length;
+        is_same = zd_json_u64(zd_json_element(said, d), &length) && length == reader->shape[d];
+    }
+    ZD_SCOPED_TEXT(expected, EXPECTED_BYTES_MAX);
+    zd_text_add_char(&expected, '[');
+    zd_format_add_lengths(&expected, reader->shape, reader->rank);
+    zd_text_add_char(&expected, ']');
+    return is_same ? ZD_OK : contradicts(reader, "/shape", expected.at, said, err);
+}
+
+static enum zd_status judge_data_type(
+    const struct zd_text_reader *reader, const struct zd_json *said, struct zd_error *err)
+{
+    const bool is_same = zd_json_is(said, ZD_JSON_STRING) &&
+                         zd_span_is(zd_json_string_span(said), reader->dtype->name);
+    return is_same ? ZD_OK : contradicts(reader, "/data_type", reader->dtype->name, said, err);
+}
+
+/* The array's name of a dimension; NULL when it has none, or nobody has said. */
+static const char *dimension_of(const struct zd_text_reader *reader, uint32_t d)
+{
+    return reader->answer == NULL ? NULL : zd_format_answer_dimension(reader->answer, d);
+}
+
+/* A name that the array does not have may be said of a dimension without one, and null of any. */
+static enum zd_status judge_dimensions(
+    const struct zd_text_reader *reader, const struct zd_json *said, struct zd_error *err)
+{
+    bool is_same = zd_json_is(said, ZD_JSON_ARRAY) && zd_json_count(said) == (size_t)reader->rank;
+    ZD_SCOPED_TEXT(expected, EXPECTED_BYTES_MAX);
+    struct zd_emit emit;
+    zd_emit_init(&emit, &expected, false);
+    zd_emit_array(&emit);
+    for (uint32_t d = 0; d < reader->rank; d++) {
+        const char *name = dimension_of(reader, d);
+        const struct zd_json *one = zd_json_element(said, d);
+        const bool is_string = zd_json_is(one, ZD_JSON_STRING);
+        const bool is_other = is_string && name != NULL && strcmp(zd_json_string(one), name) != 0;
+        is_same = is_same && !is_other && (is_string || zd_json_is(one, ZD_JSON_NULL));
+        if (name == NULL) {
+            zd_emit_null(&emit);
+        } else {
+            zd_emit_string(&emit, name);
+        }
+    }
+    zd_emit_array_end(&emit);
+    const char *right = expected.status == ZD_OK ? expected.at : "the names of the array";
+    return is_same ? ZD_OK : contradicts(reader, "/dimensions", right, said, err);
+}
+
+/* The members besides data, which must not say anything else than it must be. */
+static const struct member {
+    const char *name;
+    enum zd_status (*judge)(
+        const struct zd_text_reader *reader, const struct zd_json *said, struct zd_error *err);
+} members[] = {
+    {"shape", judge_shape}, {"data_type", judge_data_type}, {"dimensions", judge_dimensions},
+    {"selection", NULL}, /* what was read may be written elsewhere */
+};
+
 static enum zd_status end_name(struct zd_text_reader *reader, struct zd_error *err)
 {
     if (name_is(reader, "data") && !reader->has_data) {
@@ -342,8 +423,9 @@ static enum zd_status end_name(struct zd_text_reader *reader, struct zd_error *e
         reader->place = COLON;
         return ZD_OK;
     }
-    for (size_t i = 0; i < ZD_COUNT_OF(names); i++) {
-        if (name_is(reader, names[i])) {
+    for (size_t i = 0; i < ZD_COUNT_OF(members); i++) {
+        if (name_is(reader, members[i].name)) {
+            reader->member = (uint8_t)i;
             reader->place = COLON;
             return ZD_OK;
         }
@@ -377,7 +459,9 @@ static enum zd_status end_member(struct zd_text_reader *reader, struct zd_error 
         return bad(reader, "a member with fewer nested levels", last, err);
     }
     ZD_TRY(status);
-    zd_json_unref(json);
+    ZD_AUTO(zd_json) said = json;
+    const struct member *member = &members[reader->member];
+    ZD_TRY(member->judge == NULL ? ZD_OK : member->judge(reader, said, err));
     reader->place = AFTER_MEMBER;
     return ZD_OK;
 }

@@ -8,10 +8,12 @@
 struct zd_text_reader {
     /* in */
     const struct zd_dtype *dtype;
-    uint32_t rank;               /* of the lists; 0: one element without lists */
-    uint64_t shape[ZD_RANK_MAX]; /* that they must have */
-    uint8_t *to;                 /* where elements go; changed between calls as the caller likes */
-    uint64_t n_room;             /* elements that still fit there: counted down */
+    uint32_t rank;                  /* of the lists; 0: one element without lists */
+    uint64_t shape[ZD_RANK_MAX];    /* that they must have */
+    const struct zd_answer *answer; /* of the same elements when they are read: says the names of
+                                       their dimensions; NULL: nobody does; borrowed */
+    uint8_t *to;     /* where elements go; changed between calls as the caller likes */
+    uint64_t n_room; /* elements that still fit there: counted down */
     /* its own */
     struct zd_text token;          /* a value, or a name, that has arrived in part */
     uint64_t n_items[ZD_RANK_MAX]; /* so far, of each list that is open */
@@ -19,6 +21,7 @@ struct zd_text_reader {
     uint32_t depth;                /* open lists */
     uint32_t n_brackets;           /* open in the token */
     uint8_t place;                 /* enum place of text_reader.c */
+    uint8_t member;                /* besides data, that is being read */
     bool in_object;
     bool in_string; /* of the token */
     bool is_escaped;

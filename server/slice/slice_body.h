@@ -18,6 +18,8 @@ struct zd_slice_body {
     uint64_t shape[ZD_RANK_MAX];
     uint64_t n_elements;
     bool is_single; /* broadcast: one element, in any number of lists of one */
+    struct zd_answer
+        answer; /* what a GET would say of them: names of dimensions; zeroed: unknown */
     /* out, of the last call */
     bool waits;
     bool is_done;
@@ -48,7 +50,8 @@ void zd_slice_body_expect(
     struct zd_slice_body *body, uint32_t rank, const uint64_t *shape, bool is_single);
 
 /**
- * Compare Content-Length with what is expected, before the body is asked for. Text has any length.
+ * Compare Content-Length with what is expected, before the body is asked for. Text has any length,
+ * and a body with a head is judged when that is read.
  * @retval ZD_INVALID facts expected, found (in bytes)
  */
 ZD_RESULT zd_slice_body_check_length(const struct zd_slice_body *body, struct zd_error *err);

@@ -139,6 +139,7 @@ static enum zd_status plan_elements(struct zd_slice_write *write)
     ZD_TRY(zd_slice_view_check(&view, bytes_max, "limits.upload_bytes", err));
     write->code = "bad_body";
     zd_slice_body_expect(&write->body, rank, shape, write->ask.is_broadcast);
+    zd_format_answer_init(&write->body.answer, write->node->meta, &write->asked);
     ZD_TRY(zd_slice_body_check_length(&write->body, err));
     write->code = "too_large";
     zd_written_init(&write->written, write->node->meta);

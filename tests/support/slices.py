@@ -86,7 +86,8 @@ def nested(values):
 
 
 def as_answer(values):
-    return {"shape": list(values.shape), "data_type": "x", "dimensions": [None] * values.ndim, "selection": "...", "data": nested(values)}
+    name = next((name for name, kind in TYPES.items() if np.dtype(kind) == values.dtype), values.dtype.name)
+    return {"shape": list(values.shape), "data_type": name, "dimensions": [None] * values.ndim, "selection": "...", "data": nested(values)}
 
 
 BODIES = {

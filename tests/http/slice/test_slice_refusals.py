@@ -19,6 +19,7 @@ BAD_BODIES = {
     "npy, a shape that is no tuple": ("application/x-npy", npy(GOOD.replace("(3, 2)", "(6)"), ZEROS)),
     "npy, another type": ("application/x-npy", npy(GOOD.replace("f4", "i4"), ZEROS)),
     "npy, another size": ("application/x-npy", npy(GOOD.replace("f4", "f8"), bytes(48))),
+    "npy, another size and its bytes": ("application/x-npy", npy(GOOD.replace("f4", "f8"), bytes(48) + bytes(1 << 20))),
     "npy, fields": ("application/x-npy", npy(GOOD.replace("'<f4'", "[('a', '<f4')]"), ZEROS)),
     "npy, objects": ("application/x-npy", npy(GOOD.replace("<f4", "|O"), ZEROS)),
     "npy, Fortran order": ("application/x-npy", npy(GOOD.replace("False", "True"), ZEROS)),
@@ -45,6 +46,14 @@ BAD_BODIES = {
     "json, trailing comma": ("application/json", b"[[1, 2], [3, 4], [5, 6],]"),
     "json, no comma": ("application/json", b"[[1, 2], [3 4], [5, 6]]"),
     "json, an object without data": ("application/json", b'{"shape": [3, 2]}'),
+    "json, another shape said": ("application/json", b'{"shape": [2, 3], "data": [[1, 2], [3, 4], [5, 6]]}'),
+    "json, another shape said later": ("application/json", b'{"data": [[1, 2], [3, 4], [5, 6]], "shape": [6]}'),
+    "json, another type said": ("application/json", b'{"data_type": "float64", "data": [[1, 2], [3, 4], [5, 6]]}'),
+    "json, fewer dimensions said": ("application/json", b'{"dimensions": ["y"], "data": [[1, 2], [3, 4], [5, 6]]}'),
+    "json, no names said": ("application/json", b'{"dimensions": [1, 2], "data": [[1, 2], [3, 4], [5, 6]]}'),
+    "json, beyond float32": ("application/json", b"[[1, 2], [3, 4], [5, 1e39]]"),
+    "json, beyond float64": ("application/json", b"[[1, 2], [3, 4], [-1e400, 6]]"),
+    "json, beyond float32 as an integer": ("application/json", b"[[1, 2], [3, 4], [1%s, 6]]" % (b"0" * 39)),
     "json, another member": ("application/json", b'{"data": [[1, 2], [3, 4], [5, 6]], "date": 1}'),
     "json, data twice": ("application/json", b'{"data": [[1, 2], [3, 4], [5, 6]], "data": 1}'),
     "json, not UTF-8": ("application/json", b'[[1, 2], [3, 4], [5, "\xff"]]'),
@@ -77,6 +86,39 @@ def test_a_body_that_is_not_the_slice_changes_nothing(strict, name):
     document = answer.json()
     if "expected" not in document:
         assert "json" in name or "cut" in name or "header of all" in name, document
+
+
+def test_a_fault_of_a_body_names_both_sides(strict):
+    """Types rather than bytes, the place of a number, the member that says something else."""
+    def fault(content_type, data):
+        answer = body(strict, "a", content_type, data)
+        assert (answer.status, answer.code) == (400, "bad_body"), answer
+        return answer.json()
+
+    for name in ("npy, another size", "npy, another size and its bytes"):
+        told = fault(*BAD_BODIES[name])
+        assert (told["expected"], told["found"]) == ("<f4", "<f8"), told
+    told = fault("application/json", b"[[1, 2], [3, 4], [5, 1e39]]")
+    assert (told["pointer"], told["found"]) == ("/2/1", "1e+39") and "3.4028235e38" in told["expected"], told
+    told = fault("application/json", b'{"shape": [2, 3], "data": [[1, 2], [3, 4], [5, 6]]}')
+    assert (told["pointer"], told["expected"], told["found"]) == ("/shape", "[3,2]", "[2,3]"), told
+    told = fault("application/json", b'{"data": [[1, 2], [3, 4], [5, 6]], "data_type": "float64"}')
+    assert (told["pointer"], told["expected"], told["found"]) == ("/data_type", "float32", '"float64"'), told
+
+
+def test_dimensions_of_a_body_are_those_of_the_slice(serve, tmp_path):
+    make_array(tmp_path / "a", (3, 2), (2, 2), dimension_names=["y", None])
+    server = serve("-w", f"work={tmp_path}")
+    for said, status in ((["y", "any"], 200), (["y", None], 200), ([None, None], 200), (["x", "y"], 400), (["any", "y"], 400)):
+        data = json.dumps({"dimensions": said, "data": [[1, 2], [3, 4], [5, 6]]}).encode()
+        answer = body(server, "a", "application/json", data)
+        assert answer.status == status, (said, answer)
+        if status == 400:
+            assert (answer.json()["pointer"], answer.json()["expected"]) == ("/dimensions", '["y",null]')
+    row = {"dimensions": [None], "data_type": "float32", "shape": [2], "selection": "9:10:1", "data": [7, 8]}
+    assert body(server, "a", "application/json", json.dumps(row).encode(), "?slice=1").status == 200
+    assert body(server, "a", "application/json", json.dumps({**row, "dimensions": ["y"]}).encode(), "?slice=1").status == 200
+    assert body(server, "a", "application/json", json.dumps({**row, "dimensions": ["z"]}).encode(), "?slice=:2,0").status == 400
 
 
 @pytest.mark.parametrize("path,query,status,code", [
