@@ -118,27 +118,6 @@ static void note(struct node_load *load, struct candidate *candidate, const stru
     }
 }
 
-static void start_check(struct node_load *load, struct candidate *candidate)
-{
-    struct zd_store *store = load->entry->dataset->store;
-    struct zd_store_status *check = &candidate->check;
-    if (zd_store_status_now(store, check) == ZD_AGAIN) {
-        zd_gather_await(&load->gather, &check->op);
-        zd_store_status(store, check);
-    }
-}
-
-static void start_read(struct node_load *load, struct candidate *candidate)
-{
-    const struct zd_dataset *dataset = load->entry->dataset;
-    struct zd_store_read *read = &candidate->read;
-    read->bytes_max = dataset->server->config->settings.limits_consolidated_bytes;
-    if (zd_store_read_now(dataset->store, read) == ZD_AGAIN) {
-        zd_gather_await(&load->gather, &read->op);
-        zd_store_read(dataset->store, read);
-    }
-}
-
 /* @param at where the dialect's documents begin among all */
 static struct zd_documents documents_of(const struct node_load *load,
     const struct zd_dialect *dialect, uint32_t at, struct zd_stat ret_stat[ZD_DOCUMENTS_MAX])
@@ -263,10 +242,16 @@ static enum zd_next step_parse(struct node_load *load)
 
 static enum zd_next step_read(struct node_load *load)
 {
+    const struct zd_dataset *dataset = load->entry->dataset;
     load->step = step_parse;
     zd_gather_begin(&load->gather);
     for (uint32_t i = 0; i < load->n_candidates; i++) {
-        start_read(load, &load->candidate[i]);
+        struct zd_store_read *read = &load->candidate[i].read;
+        read->bytes_max = dataset->server->config->settings.limits_consolidated_bytes;
+        if (zd_store_read_now(dataset->store, read) == ZD_AGAIN) {
+            zd_gather_await(&load->gather, &read->op);
+            zd_store_read(dataset->store, read);
+        }
     }
     return zd_gather_end(&load->gather);
 }
@@ -294,10 +279,15 @@ static enum zd_next step_compare(struct node_load *load)
 
 static enum zd_next step_check(struct node_load *load)
 {
+    struct zd_store *store = load->entry->dataset->store;
     load->step = step_compare;
     zd_gather_begin(&load->gather);
     for (uint32_t i = 0; i < load->n_candidates; i++) {
-        start_check(load, &load->candidate[i]);
+        struct zd_store_status *check = &load->candidate[i].check;
+        if (zd_store_status_now(store, check) == ZD_AGAIN) {
+            zd_gather_await(&load->gather, &check->op);
+            zd_store_status(store, check);
+        }
     }
     return zd_gather_end(&load->gather);
 }

@@ -40,15 +40,6 @@ static enum zd_next run_step(struct zd_machine *machine)
     return load->step(load);
 }
 
-static void end(struct zd_machine *machine)
-{
-    struct load *load = ZD_CONTAINER(machine, struct load, machine);
-    struct zd_stored_chunk_want *want = load->want;
-    want->load = NULL;
-    free_load(load);
-    want->wait.done(&want->wait);
-}
-
 static enum zd_next answer(struct load *load, const struct zd_wait *wait, struct zd_buf **bytes,
     const struct zd_stat *stat)
 {
@@ -130,7 +121,7 @@ enum zd_next zd_chunk_stored_want(struct zd_node *node, struct zd_stored_chunk_w
         want->wait.status = zd_fail(&want->wait.err, ZD_NO_MEMORY, "no memory to read a chunk");
         return ZD_NEXT;
     }
-    load->machine = (struct zd_machine){.step = run_step, .end = end};
+    load->machine = (struct zd_machine){.step = run_step, .wait = &want->wait};
     load->want = want;
     load->node = zd_node_ref(node);
     load->step = want->level == 0 ? step_object : step_inner;

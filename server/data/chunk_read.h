@@ -16,7 +16,7 @@ struct zd_stored_chunk_want {
     uint64_t index[ZD_RANK_MAX]; /* in: of that level's grid */
     struct zd_buf *bytes;        /* out: a reference for the caller */
     struct zd_stat stat;         /* out: of the stored object; zero = absent */
-    void *load;                  /* its own */
+    void *load;                  /* its own: until zd_chunk_stored_release */
 };
 enum zd_next zd_chunk_stored_want(struct zd_node *node, struct zd_stored_chunk_want *want);
 

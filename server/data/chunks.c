@@ -51,17 +51,19 @@ static struct zd_cache *cache_of(const struct chunk *chunk)
     return &chunk->dataset->server->chunks;
 }
 
-static void chunk_unref(struct chunk *chunk)
-{
-    zd_cache_unref(cache_of(chunk), &chunk->entry);
-}
-
 /* Set its cost from what it holds now. */
 static void chunk_charge(struct chunk *chunk)
 {
     const size_t own = sizeof *chunk + chunk->entry.map.key.len;
     zd_cache_charge(
         cache_of(chunk), &chunk->entry, own + (chunk->data == NULL ? 0 : chunk->data->cap));
+}
+
+/* The same, and the caller's reference goes. */
+static void chunk_keep(struct chunk *chunk)
+{
+    chunk_charge(chunk);
+    zd_cache_unref(cache_of(chunk), &chunk->entry);
 }
 
 /* Whether the store was asked before something was changed. */
@@ -413,8 +415,7 @@ static void remember_absence(const struct chunk_load *load)
         chunk->generation = load->chunk->generation;
         chunk->checked_ms = load->chunk->checked_ms;
         chunk->n_changes = load->chunk->n_changes;
-        chunk_charge(chunk);
-        chunk_unref(chunk);
+        chunk_keep(chunk);
     }
 }
 
@@ -524,8 +525,7 @@ static void mark(const struct zd_node *node, const struct zd_chunk_want *want)
     struct chunk *chunk = new_chunk(node, want->part.chunk, (struct zd_byte_range){0});
     if (chunk != NULL) {
         chunk->is_mark = true;
-        chunk_charge(chunk);
-        chunk_unref(chunk);
+        chunk_keep(chunk);
     }
 }
 

@@ -70,10 +70,8 @@ static uint64_t copy_ns(const struct zd_fetch *fetch, const struct zd_part *part
 {
     const struct zd_meta *meta = fetch->node->meta;
     const struct zd_layout *layout = fetch->node->layout;
-    uint64_t n = 1;
-    for (uint32_t d = 0; d < meta->grid.rank; d++) {
-        n *= part->count[d]; /* at most the elements of a chunk, which were counted */
-    }
+    uint64_t n = 0;
+    (void)zd_product(&n, part->count, meta->grid.rank); /* at most a chunk's, which were counted */
     const uint32_t last = meta->grid.rank - 1;
     const bool has_runs = meta->grid.rank == 0 || part->count[last] == 1 || part->step[last] == 1;
     const bool is_plain =
@@ -184,11 +182,8 @@ const uint8_t *zd_fetch_elements(
 {
     const struct zd_chunk_want *want = &fetch->want[i];
     const struct zd_grid *grid = &zd_layout_leaf(fetch->node->layout)->grid;
-    uint64_t n = 1;
-    for (uint32_t d = 0; d < grid->rank; d++) {
-        n *= want->part.count[d]; /* at most the elements of a chunk, which were counted */
-    }
-    *ret_n_elements = n;
+    /* At most the elements of a chunk, which were counted. */
+    (void)zd_product(ret_n_elements, want->part.count, grid->rank);
     if (want->data == NULL) {
         return NULL;
     }

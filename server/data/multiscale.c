@@ -14,11 +14,6 @@ enum zd_status zd_multiscale_add_path(const char *group, const char *level, stru
     return zd_text_add(path, level);
 }
 
-static struct zd_multiscale *multiscale_of(struct zd_machine *machine)
-{
-    return ZD_CONTAINER(machine, struct zd_multiscale, machine);
-}
-
 static void take(struct zd_multiscale *multiscale)
 {
     struct zd_node *node = ZD_TAKE(multiscale->want.node);
@@ -32,29 +27,24 @@ static void take(struct zd_multiscale *multiscale)
     }
     zd_hash_add_u64(&hash, node == NULL ? 0 : node->tag);
     multiscale->tag = hash.value;
-    multiscale->node[multiscale->n_asked++] = node;
+    multiscale->node[multiscale->n_taken++] = node;
 }
 
-static enum zd_next step_ask(struct zd_machine *machine);
-
-static enum zd_next step_take(struct zd_machine *machine)
+/* Takes one level and asks for the next. */
+static enum zd_next step(struct zd_machine *machine)
 {
-    take(multiscale_of(machine));
-    machine->step = step_ask;
-    return ZD_NEXT;
-}
-
-static enum zd_next step_ask(struct zd_machine *machine)
-{
-    struct zd_multiscale *multiscale = multiscale_of(machine);
+    struct zd_multiscale *multiscale = ZD_CONTAINER(machine, struct zd_multiscale, machine);
     struct zd_node_want *want = &multiscale->want;
     ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
-    if (multiscale->n_asked == multiscale->n) {
+    if (multiscale->is_asking) {
+        take(multiscale);
+    }
+    multiscale->is_asking = multiscale->n_taken < multiscale->n;
+    if (!multiscale->is_asking) {
         return ZD_DONE;
     }
-    const char *level = multiscale->meta->view.level[multiscale->n_asked];
+    const char *level = multiscale->meta->view.level[multiscale->n_taken];
     want->wait = zd_machine_wait(machine);
-    machine->step = step_take;
     if (zd_multiscale_add_path(multiscale->group, level, &path) != ZD_OK) {
         want->wait.status = ZD_NOT_FOUND; /* no store has a key that is longer */
         return ZD_NEXT;
@@ -72,7 +62,7 @@ static void reset(struct zd_multiscale *multiscale, struct zd_dataset *dataset, 
     zd_multiscale_release(multiscale);
     *multiscale = (struct zd_multiscale){
         .wait = wait,
-        .machine = {.step = step_ask, .wait = &multiscale->wait},
+        .machine = {.step = step, .wait = &multiscale->wait},
         .dataset = dataset,
         .group = group,
         .meta = zd_meta_ref(meta),

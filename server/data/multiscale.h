@@ -18,7 +18,8 @@ struct zd_multiscale {
     const char *group;          /* its path; borrowed */
     struct zd_meta *meta;       /* its, a reference */
     bool is_fresh;              /* ask the store now, whatever is trusted */
-    uint32_t n_asked;
+    bool is_asking;             /* for node[n_taken] */
+    uint32_t n_taken;
     struct zd_node_want want;
 };
 

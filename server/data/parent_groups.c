@@ -91,11 +91,6 @@ struct zd_listing zd_parent_groups_listing(const struct zd_parent_groups *groups
     return listing;
 }
 
-static struct zd_parent_groups_want *want_of(struct zd_machine *machine)
-{
-    return ZD_CONTAINER(machine, struct zd_parent_groups_want, machine);
-}
-
 static void take(struct zd_parent_groups_want *want)
 {
     struct zd_node *node = want->node.node;
@@ -116,26 +111,22 @@ static void take(struct zd_parent_groups_want *want)
     zd_node_unref(ZD_TAKE(want->node.node));
 }
 
-static enum zd_next step_ask(struct zd_machine *machine);
-
-static enum zd_next step_take(struct zd_machine *machine)
+/* Takes one group and asks for the next, from the nearest to the root: most are in the cache, so
+ * one after the other. */
+static enum zd_next step(struct zd_machine *machine)
 {
-    take(want_of(machine));
-    machine->step = step_ask;
-    return ZD_NEXT;
-}
-
-/* From the nearest to the root: most are in the cache, so one after the other. */
-static enum zd_next step_ask(struct zd_machine *machine)
-{
-    struct zd_parent_groups_want *want = want_of(machine);
+    struct zd_parent_groups_want *want =
+        ZD_CONTAINER(machine, struct zd_parent_groups_want, machine);
     char group[ZD_KEY_BYTES_MAX + 1];
-    if (want->len == 0) {
+    if (want->is_asking) {
+        take(want);
+    }
+    want->is_asking = want->len > 0;
+    if (!want->is_asking) {
         return ZD_DONE;
     }
     want->len = zd_path_parent_len(zd_path_cut(want->path, want->len, group));
     want->node.wait = zd_machine_wait(machine);
-    machine->step = step_take;
     return zd_catalog_want(want->dataset, zd_path_cut(group, want->len, group), &want->node);
 }
 
@@ -148,7 +139,8 @@ enum zd_next zd_parent_groups_want(
     want->len = strlen(path) > ZD_KEY_BYTES_MAX ? 0 : strlen(path);
     want->checked_ms = uv_now(dataset->server->loop);
     want->wait.status = ZD_OK;
-    want->machine = (struct zd_machine){.step = step_ask, .wait = &want->wait};
+    want->is_asking = false;
+    want->machine = (struct zd_machine){.step = step, .wait = &want->wait};
     return zd_machine_call(&want->machine);
 }
 

@@ -39,7 +39,8 @@ struct zd_parent_groups_want {
     struct zd_machine machine;
     struct zd_dataset *dataset; /* borrowed */
     const char *path;           /* borrowed */
-    size_t len;                 /* of the path of the group that is asked for */
+    bool is_asking;
+    size_t len; /* of the path of the group that is asked for */
     struct zd_node_want node;
 };
 

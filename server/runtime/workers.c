@@ -123,8 +123,7 @@ static void on_work(uv_work_t *uv)
 static void tell(struct zd_job *job, bool cancelled)
 {
     job->workers->metrics->n_jobs_dropped += cancelled ? 1 : 0;
-    zd_wait_answer(&job->wait, cancelled ? ZD_CANCELLED : ZD_OK, NULL);
-    job->wait.done(&job->wait);
+    zd_wait_end(&job->wait, cancelled ? ZD_CANCELLED : ZD_OK, NULL);
 }
 
 static void give(struct zd_workers *workers);

@@ -33,12 +33,18 @@ struct row {
     const char *name;
     parse_value *parse;
     size_t flag;          /* the member that becomes true when it is given, or has its value */
+    size_t value;         /* the member that has its value */
     const char *words[3]; /* of parse_word */
 };
 
 static bool *flag_of(struct zd_slice_params *ask, const struct value *value)
 {
     return (bool *)((char *)ask + value->row->flag);
+}
+
+static void *value_of(struct zd_slice_params *ask, const struct value *value)
+{
+    return (char *)ask + value->row->value;
 }
 
 void zd_slice_params_init(struct zd_slice_params *ask, const struct zd_server *server)
@@ -202,65 +208,47 @@ static enum zd_status parse_flag(
     return zd_params_flag(value->params, value->row->name, false, flag_of(ask, value), err);
 }
 
-static enum zd_status read_number(
-    const struct value *value, uint64_t *ret_number, struct zd_error *err)
+static enum zd_status parse_number(
+    struct zd_slice_params *ask, const struct value *value, struct zd_error *err)
 {
+    uint64_t *to = value_of(ask, value);
     if (value->json == NULL) {
         const struct zd_params_range any = {.most = UINT64_MAX};
-        return zd_params_u64(value->params, value->row->name, any, ret_number, err);
+        return zd_params_u64(value->params, value->row->name, any, to, err);
     }
-    return zd_json_u64(value->json, ret_number)
+    return zd_json_u64(value->json, to)
                ? ZD_OK
                : zd_body_fault(err, value->at.text, "a non-negative integer", value->json);
 }
 
-static enum zd_status parse_level(
+/* Judged by the handler, which knows the fields, or the array, which knows its dimensions. */
+static enum zd_status parse_text(
     struct zd_slice_params *ask, const struct value *value, struct zd_error *err)
 {
-    return read_number(value, &ask->level, err);
-}
-
-static enum zd_status parse_max_size(
-    struct zd_slice_params *ask, const struct value *value, struct zd_error *err)
-{
-    return read_number(value, &ask->max_size, err);
-}
-
-static enum zd_status parse_fields(
-    struct zd_slice_params *ask, const struct value *value, struct zd_error *err)
-{
-    (void)err; /* the handler knows the names of its fields */
-    ask->fields = value->text;
-    return ZD_OK;
-}
-
-static enum zd_status parse_append(
-    struct zd_slice_params *ask, const struct value *value, struct zd_error *err)
-{
-    (void)err; /* the dimension is looked up in the array */
-    ask->append = value->text;
+    (void)err;
+    *(struct zd_span *)value_of(ask, value) = value->text;
     return ZD_OK;
 }
 
 /* Every parameter: its parser, the member that becomes true (or, of words and flags, has its
- * value), the words for false and true, and the requests that take it. Only slice parameters may
- * also be members of a body. */
+ * value), the member of other values, the words for false and true, and the requests that take it.
+ * Only slice parameters may also be members of a body. */
 /* clang-format off */
 #define PARAMS(ROW) \
-    /*  name            parser                flag               words                      slices stats writes */ \
-    ROW(slice,          parse_slice,          has_slice,         NO_WORDS,                  YES,   YES,  YES)   \
-    ROW(format,         parse_format,         has_format,        NO_WORDS,                  YES,   NO,   NO)    \
-    ROW(expected_shape, parse_expected_shape, has_shape,         NO_WORDS,                  YES,   NO,   YES)   \
-    ROW(nan,            parse_word,           style.nan_null,    WORDS("string", "null"),   YES,   NO,   NO)    \
-    ROW(ints,           parse_word,           style.ints_string, WORDS("number", "string"), YES,   NO,   NO)    \
-    ROW(origin,         parse_word,           is_of_stored,      WORDS("array", "stored"),  YES,   YES,  YES)   \
-    ROW(level,          parse_level,          has_level,         NO_WORDS,                  YES,   NO,   NO)    \
-    ROW(max_size,       parse_max_size,       has_max_size,      NO_WORDS,                  YES,   NO,   NO)    \
-    ROW(fields,         parse_fields,         has_fields,        NO_WORDS,                  NO,    YES,  NO)    \
-    ROW(fill,           parse_word,           keeps_fill,        WORDS("skip", "keep"),     NO,    YES,  NO)    \
-    ROW(broadcast,      parse_flag,           is_broadcast,      NO_WORDS,                  NO,    NO,   YES)   \
-    ROW(append,         parse_append,         has_append,        NO_WORDS,                  NO,    NO,   YES)   \
-    ROW(dry_run,        parse_flag,           is_dry,            NO_WORDS,                  NO,    NO,   YES)
+    /*  name            parser                flag               value         words                      slices stats writes */ \
+    ROW(slice,          parse_slice,          has_slice,         slice,        NO_WORDS,                  YES,   YES,   YES)  \
+    ROW(format,         parse_format,         has_format,        format,       NO_WORDS,                  YES,   NO,    NO)   \
+    ROW(expected_shape, parse_expected_shape, has_shape,         shape,        NO_WORDS,                  YES,   NO,    YES)  \
+    ROW(nan,            parse_word,           style.nan_null,    style,        WORDS("string", "null"),   YES,   NO,    NO)   \
+    ROW(ints,           parse_word,           style.ints_string, style,        WORDS("number", "string"), YES,   NO,    NO)   \
+    ROW(origin,         parse_word,           is_of_stored,      is_of_stored, WORDS("array", "stored"),  YES,   YES,   YES)  \
+    ROW(level,          parse_number,         has_level,         level,        NO_WORDS,                  YES,   NO,    NO)   \
+    ROW(max_size,       parse_number,         has_max_size,      max_size,     NO_WORDS,                  YES,   NO,    NO)   \
+    ROW(fields,         parse_text,           has_fields,        fields,       NO_WORDS,                  NO,    YES,   NO)   \
+    ROW(fill,           parse_word,           keeps_fill,        keeps_fill,   WORDS("skip", "keep"),     NO,    YES,   NO)   \
+    ROW(broadcast,      parse_flag,           is_broadcast,      is_broadcast, NO_WORDS,                  NO,    NO,    YES)  \
+    ROW(append,         parse_text,           has_append,        append,       NO_WORDS,                  NO,    NO,    YES)  \
+    ROW(dry_run,        parse_flag,           is_dry,            is_dry,       NO_WORDS,                  NO,    NO,    YES)
 /* clang-format on */
 
 #define YES(name) #name,
@@ -268,11 +256,12 @@ static enum zd_status parse_append(
 #define WORDS(first, second) {first, second, NULL}
 #define NO_WORDS             {NULL}
 
-#define OF_SLICES(name, parse, flag, words, slices, stats, writes) slices(name)
-#define OF_STATS(name, parse, flag, words, slices, stats, writes)  stats(name)
-#define OF_WRITES(name, parse, flag, words, slices, stats, writes) writes(name)
-#define AS_ROW(name, parse, flag, words, slices, stats, writes)                                    \
-    {#name, parse, offsetof(struct zd_slice_params, flag), words},
+#define OF_SLICES(name, parse, flag, value, words, slices, stats, writes) slices(name)
+#define OF_STATS(name, parse, flag, value, words, slices, stats, writes)  stats(name)
+#define OF_WRITES(name, parse, flag, value, words, slices, stats, writes) writes(name)
+#define AS_ROW(name, parse, flag, value, words, slices, stats, writes)                             \
+    {#name, parse, offsetof(struct zd_slice_params, flag),                                         \
+        offsetof(struct zd_slice_params, value), words},
 
 const char *const zd_slice_params_of_slices[] = {PARAMS(OF_SLICES) NULL};
 const char *const zd_slice_params_of_stats[] = {PARAMS(OF_STATS) NULL};
