@@ -33,7 +33,8 @@ static const int signals[N_SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
 struct root {
     struct zd_node_want want;
     struct zd_server *server;
-    struct zd_dataset *dataset; /* a reference, until it is known */
+    struct zd_dataset *dataset; /* a reference, until its line is printed */
+    bool is_known;
 };
 
 /* The server, and what only its start and its end know by more than a pointer. */
@@ -46,7 +47,7 @@ struct house {
     uv_timer_t drain_timer;
     struct root *root; /* n_roots of them: what the banner waits for; owned */
     size_t n_roots;
-    size_t n_roots_missing;
+    size_t n_roots_printed;
 };
 
 static struct house *house_of(struct zd_server *server)
@@ -88,17 +89,23 @@ static void print_urls(const struct zd_server *server)
 static void root_is_known(struct zd_wait *wait)
 {
     struct root *root = ZD_CONTAINER(wait, struct root, want.wait);
-    struct zd_server *server = root->server;
-    print_dataset(root);
-    zd_catalog_release(&root->want);
-    zd_dataset_unref(root->dataset);
-    root->dataset = NULL;
-    if (--house_of(server)->n_roots_missing == 0) {
-        print_urls(server);
+    struct house *house = house_of(root->server);
+    root->is_known = true;
+    for (size_t i = house->n_roots_printed; i < house->n_roots && house->root[i].is_known; i++) {
+        struct root *next = &house->root[i];
+        print_dataset(next);
+        zd_catalog_release(&next->want);
+        zd_dataset_unref(next->dataset);
+        next->dataset = NULL;
+        house->n_roots_printed++;
+    }
+    if (house->n_roots_printed == house->n_roots) {
+        print_urls(&house->server);
     }
 }
 
-/* One line a dataset once its root is read; nothing waits for that but the lines. */
+/* One line a dataset once its root and those before it are read; nothing waits for that but the
+ * lines. */
 static void print_banner(struct zd_server *server)
 {
     if (server->n_datasets == 0) {
@@ -106,7 +113,6 @@ static void print_banner(struct zd_server *server)
         return;
     }
     struct house *house = house_of(server);
-    house->n_roots_missing = house->n_roots;
     for (size_t i = 0; i < house->n_roots; i++) {
         struct root *root = &house->root[i];
         root->server = server;

@@ -7,6 +7,7 @@
 #include "core/base/num.h"
 #include "server/data/dataset.h"
 #include "server/http/suggest.h"
+#include "server/request/connection.h"
 #include "server/request/respond.h"
 #include "server/request/route.h"
 #include "server/runtime/server.h"
@@ -52,24 +53,45 @@ static enum zd_next refuse_route(struct zd_request *req)
     return refuse_name(req, "no_such_route", &err, &nearest);
 }
 
-static enum zd_next refuse_method(
-    struct zd_request *req, const struct zd_route *route, bool is_read_only)
+/* The methods of a path: Allow is the same in all answers. @param dataset NULL: any */
+static void add_methods(
+    const struct zd_route *route, const struct zd_dataset *dataset, struct zd_text *allow)
+{
+    const bool takes_writes = dataset == NULL || (dataset->config.writable &&
+                                                     zd_store_failure(dataset->store)[0] == '\0');
+    zd_route_allow(zd_handlers, route, takes_writes, allow);
+}
+
+/* None of the path's routes has the method. */
+static enum zd_next refuse_method(struct zd_request *req, const struct zd_match *match)
 {
     ZD_SCOPED_TEXT(allow, ALLOW_BYTES_MAX);
-    zd_route_allow(zd_handlers, route, !is_read_only, &allow);
+    add_methods(match->route, zd_dataset_find(req->server, match->dataset), &allow);
     ZD_SCOPED_TEXT(detail, ZD_ERROR_TEXT_BYTES);
-    if (is_read_only) {
-        zd_text_addf(&detail, "dataset '%s' is read-only; start with --writable to change it",
-            req->dataset->config.name);
-    } else {
-        zd_text_addf(
-            &detail, "method %.40s is not allowed here (allowed: %s)", req->method, allow.at);
-    }
+    zd_text_addf(&detail, "method %.40s is not allowed here (allowed: %s)", req->method, allow.at);
     const struct zd_problem problem = {
-        .code = is_read_only ? "read_only" : "method_not_allowed",
-        .detail = detail.at,
-        .allow = allow.at,
-    };
+        .code = "method_not_allowed", .detail = detail.at, .allow = allow.at};
+    return zd_respond_problem(req, &problem);
+}
+
+static enum zd_next refuse_read_only(struct zd_request *req)
+{
+    struct zd_error err = {0};
+    err.status = zd_fail(&err, ZD_READ_ONLY,
+        "dataset '%s' is read-only; start with --writable to change it", req->dataset->config.name);
+    return zd_respond_error(req, NULL, &err);
+}
+
+/* No browser asks before it sends a POST of a plain form: what a preflight would have refused is
+ * refused here too. */
+static enum zd_next refuse_origin(struct zd_request *req)
+{
+    ZD_SCOPED_TEXT(detail, ZD_ERROR_TEXT_BYTES);
+    zd_text_addf(&detail,
+        "web pages of the origin '%.200s' may not write here; http.cors_origins names those that "
+        "may",
+        zd_connection_header(req, "Origin"));
+    const struct zd_problem problem = {.code = "forbidden", .detail = detail.at};
     return zd_respond_problem(req, &problem);
 }
 
@@ -147,10 +169,13 @@ static enum zd_next step_begin(struct zd_request *req)
         }
         req->n_changes = req->dataset->n_changes;
         if (req->route->needs_writable && !req->dataset->config.writable) {
-            return refuse_method(req, req->route, true);
+            return refuse_read_only(req);
         }
         if (req->route->needs_writable && zd_store_failure(req->dataset->store)[0] != '\0') {
             return refuse_write(req);
+        }
+        if (req->route->needs_writable && !zd_request_may_write(req)) {
+            return refuse_origin(req);
         }
     }
     struct zd_error err = {0};
@@ -179,21 +204,10 @@ static void take_route(struct zd_request *req, const struct zd_match *match)
     req->step = step_begin;
 }
 
-/* Whether the method writes to a read-only dataset; that is then the error. */
-static bool writes_to_read_only(struct zd_request *req, const struct zd_match *match)
-{
-    const bool is_write = strcmp(req->method, "PUT") == 0 || strcmp(req->method, "PATCH") == 0 ||
-                          strcmp(req->method, "DELETE") == 0;
-    if (is_write && match->dataset.len > 0) {
-        req->dataset = zd_dataset_ref(zd_dataset_find(req->server, match->dataset));
-    }
-    return is_write && req->dataset != NULL && !req->dataset->config.writable;
-}
-
-/* What the path takes. Where there is nothing it is everything, so that a browser asks, and learns
- * that from the answer. */
+/* What the path takes, and what of it only reads. Where there is nothing it is
+ * everything, so that a browser asks, and learns that from the answer. */
 static enum zd_status options_of(
-    struct zd_request *req, struct zd_text *allow, struct zd_error *err)
+    struct zd_request *req, struct zd_text *allow, struct zd_text *reads, struct zd_error *err)
 {
     struct zd_match match = {0};
     struct zd_span query;
@@ -205,10 +219,10 @@ static enum zd_status options_of(
     if (status == ZD_INVALID ||
         zd_route_find(zd_handlers, req->method, req->path_text->at, &match) != ZD_ROUTE_METHOD) {
         zd_text_add(allow, "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
+        zd_text_add(reads, "GET, HEAD, POST, OPTIONS");
     } else {
-        const struct zd_dataset *dataset = zd_dataset_find(req->server, match.dataset);
-        const bool with_writes = dataset == NULL || dataset->config.writable;
-        zd_route_allow(zd_handlers, match.route, with_writes, allow);
+        add_methods(match.route, zd_dataset_find(req->server, match.dataset), allow);
+        zd_route_allow(zd_handlers, match.route, false, reads);
     }
     return allow->status == ZD_OK ? ZD_OK
                                   : zd_fail(err, allow->status, "no memory for the methods");
@@ -217,11 +231,12 @@ static enum zd_status options_of(
 static enum zd_next answer_options(struct zd_request *req)
 {
     ZD_SCOPED_TEXT(allow, ALLOW_BYTES_MAX);
+    ZD_SCOPED_TEXT(reads, ALLOW_BYTES_MAX);
     struct zd_error err = {0};
-    if (options_of(req, &allow, &err) != ZD_OK) {
+    if (options_of(req, &allow, &reads, &err) != ZD_OK) {
         return zd_respond_error(req, NULL, &err);
     }
-    return zd_respond_options(req, allow.at);
+    return zd_respond_options(req, allow.at, zd_request_may_write(req) ? allow.at : reads.at);
 }
 
 bool zd_dispatch_route(struct zd_request *req)
@@ -256,7 +271,7 @@ enum zd_next zd_dispatch(struct zd_request *req)
         take_route(req, &match);
         return ZD_NEXT;
     case ZD_ROUTE_METHOD:
-        return refuse_method(req, match.route, writes_to_read_only(req, &match));
+        return refuse_method(req, &match);
     case ZD_ROUTE_BAD_SLASHES:
         return zd_respond_problem(req, &bad_slashes);
     case ZD_ROUTE_UNKNOWN:

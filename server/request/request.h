@@ -105,6 +105,10 @@ void zd_request_end(struct zd_request *req);
  * all clients are. */
 void zd_request_identify(struct zd_request *req);
 
+/** Whether the client may write: pages of this server may, those of origins that http.cors_origins
+ * names, and clients that are no pages. */
+bool zd_request_may_write(const struct zd_request *req);
+
 /** The step of routes with {d} and {path} that need the node: sets state via `next` when the node
  * is there. Answers 404 node_not_found and store problems itself. The node is released with the
  * request. */

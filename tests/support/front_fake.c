@@ -217,9 +217,10 @@ bool zd_respond_renewed(struct zd_request *req, const struct zd_representation *
     return false;
 }
 
-enum zd_next zd_respond_options(struct zd_request *req, const char *methods)
+enum zd_next zd_respond_options(struct zd_request *req, const char *allow, const char *methods)
 {
-    add_header(exchange_of(req), "Allow", methods);
+    add_header(exchange_of(req), "Allow", allow);
+    add_header(exchange_of(req), "Access-Control-Allow-Methods", methods);
     return give(req, 204);
 }
 
