@@ -275,8 +275,8 @@ static enum zd_status begin_server(struct zd_server *server, struct zd_error *er
     zd_workers_init(&server->workers, server->loop, &server->config->settings, &server->metrics);
     zd_lock_init(server);
     zd_events_init(server);
-    zd_edit_init(server);
-    zd_bounds_init(server);
+    zd_map_init(&server->edits);
+    zd_map_init(&server->bounds);
     share_memory(server);
     ZD_TRY(zd_datasets_open(server, err));
     house_of(server)->root = zd_alloc_zero(server->n_datasets, sizeof *house_of(server)->root);
@@ -344,8 +344,8 @@ static void end_datasets(struct zd_server *server)
     zd_cache_done(&server->objects);
     zd_cache_done(&server->nodes);
     zd_slices_done(server);
-    zd_bounds_done(server);
-    zd_edit_done(server);
+    zd_map_done(&server->bounds);
+    zd_map_done(&server->edits);
     zd_datasets_close(server);
     zd_free(house_of(server)->root);
 }

@@ -134,8 +134,7 @@ static void discard_done(struct write_load *load)
     free_load(load);
     if (want != NULL) {
         want->load = NULL;
-        zd_wait_answer(&want->wait, ZD_OK, NULL);
-        want->wait.done(&want->wait);
+        zd_wait_end(&want->wait, ZD_OK, NULL);
     }
 }
 
