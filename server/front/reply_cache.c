@@ -196,8 +196,7 @@ static bool asks_part(const struct zd_request *req)
 {
     const struct zd_conditions *sent = &req->conditions;
     return sent->range != NULL && !req->is_head && sent->if_range == NULL &&
-           sent->if_match == NULL && sent->if_none_match == NULL &&
-           sent->if_modified_since == NULL && sent->if_unmodified_since == NULL &&
+           !zd_conditions_exist(sent) &&
            strnlen(sent->range, RANGE_BYTES_MAX + 1) <= RANGE_BYTES_MAX;
 }
 

@@ -18,13 +18,37 @@
 
 /* ---- reading ---- */
 
-static zd_step step_children;
-static zd_step step_respond_get;
-
 static void leave_show(struct zd_request *req)
 {
     zd_node_show_done(req->state);
     zd_free(req->state);
+}
+
+static enum zd_next step_respond_get(struct zd_request *req)
+{
+    struct zd_node_show *show = req->state;
+    const struct zd_node *node = req->node;
+    struct zd_error err = {0};
+    struct zd_representation answer = {
+        .media_type = ZD_BODY_JSON,
+        .mtime_ms = zd_node_show_mtime(show, node),
+    };
+    if (zd_node_show_tag(show, answer.etag, &err) != ZD_OK) {
+        return zd_respond_error(req, NULL, &err);
+    }
+    const struct zd_node_shown shown = {
+        .path = node->path, .meta = node->meta, .can_slice = node->layout != NULL};
+    ZD_SCOPED_TEXT(text, req->server->config->settings.limits_tree_bytes);
+    zd_node_show_emit(show, &shown, &text);
+    answer.keep_until_ms =
+        show->is_partial ? 0 : zd_dataset_trusts_until(req->dataset, show->checked_ms);
+    return zd_respond_text(req, &text, &answer);
+}
+
+static enum zd_next step_children(struct zd_request *req)
+{
+    req->step = step_respond_get;
+    return zd_node_show_gather(req->state, req->node);
 }
 
 static enum zd_next step_get(struct zd_request *req)
@@ -50,33 +74,6 @@ static enum zd_next step_get(struct zd_request *req)
         zd_hash_add(&show->hash, fields);
     }
     return zd_request_want_node(req, step_children);
-}
-
-static enum zd_next step_children(struct zd_request *req)
-{
-    req->step = step_respond_get;
-    return zd_node_show_gather(req->state, req->node);
-}
-
-static enum zd_next step_respond_get(struct zd_request *req)
-{
-    struct zd_node_show *show = req->state;
-    const struct zd_node *node = req->node;
-    struct zd_error err = {0};
-    struct zd_representation answer = {
-        .media_type = ZD_BODY_JSON,
-        .mtime_ms = zd_node_show_mtime(show, node),
-    };
-    if (zd_node_show_tag(show, answer.etag, &err) != ZD_OK) {
-        return zd_respond_error(req, NULL, &err);
-    }
-    const struct zd_node_shown shown = {
-        .path = node->path, .meta = node->meta, .can_slice = node->layout != NULL};
-    ZD_SCOPED_TEXT(text, req->server->config->settings.limits_tree_bytes);
-    zd_node_show_emit(show, &shown, &text);
-    answer.keep_until_ms =
-        show->is_partial ? 0 : zd_dataset_trusts_until(req->dataset, show->checked_ms);
-    return zd_respond_text(req, &text, &answer);
 }
 
 /* ---- writing ---- */

@@ -271,9 +271,8 @@ static enum zd_next respond_too_long(struct zd_request *req, uint64_t least)
 {
     const uint64_t most = req->own.collect_bytes_max;
     struct zd_error err = {0};
-    err.status = zd_fail(
-        &err, ZD_TOO_LARGE, "the body exceeds the limit of %llu bytes", (unsigned long long)most);
-    zd_fact_limit(&err, most, least);
+    err.status = zd_fail_limit(
+        &err, most, least, "the body exceeds the limit of %llu bytes", (unsigned long long)most);
     return zd_respond_error(req, NULL, &err);
 }
 

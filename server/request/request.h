@@ -50,7 +50,7 @@ struct zd_request {
     const char *accept_encoding;  /* the same */
     const char *content_encoding; /* the same */
 
-    /* of server/request/dispatch.h */
+    /* of server/request/route.h */
     const struct zd_route *route; /* NULL until it is known */
     uint32_t route_number;        /* for metrics; 0 = none */
     struct zd_span dataset_name;
