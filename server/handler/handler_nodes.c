@@ -329,32 +329,14 @@ static enum zd_next step_put(struct zd_request *req)
 }
 
 /* Only which members may change; their values are judged with the whole document. */
-static ZD_RESULT judge_patch(const struct zd_json *patch, struct zd_error *err)
-{
-    static const char *const members[] = {"attributes", "dimension_names", "shape", "extensions"};
-    if (!zd_json_is(patch, ZD_JSON_OBJECT)) {
-        return zd_body_fault(err, "", "an object", patch);
-    }
-    for (void *iter = zd_json_next(patch, NULL); iter != NULL; iter = zd_json_next(patch, iter)) {
-        bool is_known = false;
-        for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
-            is_known = is_known || strcmp(zd_json_iter_name(iter), members[i]) == 0;
-        }
-        if (!is_known) {
-            const struct zd_pointer whole = {.text = ""};
-            const struct zd_pointer at = zd_pointer_member(&whole, zd_json_iter_name(iter));
-            return zd_body_fault(err, at.text,
-                "no such member: attributes, dimension_names, shape and extensions can be patched",
-                zd_json_iter_value(iter));
-        }
-    }
-    return ZD_OK;
-}
-
 static enum zd_next step_read_patch(struct zd_request *req)
 {
+    static const char *const members[] = {
+        "attributes", "dimension_names", "shape", "extensions", NULL};
+    static const char expected[] =
+        "no such member: attributes, dimension_names, shape and extensions can be patched";
     struct zd_error err = {0};
-    if (judge_patch(req->json, &err) != ZD_OK) {
+    if (zd_body_check_members(req->json, members, expected, &err) != ZD_OK) {
         return zd_body_refuse(req, PATCH_TYPE, "bad_body", &err);
     }
     return step_judge(req);

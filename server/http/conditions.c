@@ -213,16 +213,15 @@ enum zd_status zd_conditions_judge_write(
     return is_excluded || !may_go_on(conditions, now) ? ZD_PRECONDITION : ZD_OK;
 }
 
-bool zd_conditions_exist(const struct zd_conditions *conditions)
-{
-    return conditions->if_match != NULL || conditions->if_none_match != NULL ||
-           conditions->if_modified_since != NULL || conditions->if_unmodified_since != NULL;
-}
-
 bool zd_conditions_bind_writes(const struct zd_conditions *conditions)
 {
     return conditions->if_match != NULL || conditions->if_none_match != NULL ||
            conditions->if_unmodified_since != NULL;
+}
+
+bool zd_conditions_exist(const struct zd_conditions *conditions)
+{
+    return zd_conditions_bind_writes(conditions) || conditions->if_modified_since != NULL;
 }
 
 /* RFC 9110, 13.1.5: a strong tag, or exactly the date of Last-Modified. */
