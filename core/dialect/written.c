@@ -8,7 +8,8 @@ void zd_written_init(struct zd_written *written, const struct zd_meta *meta)
     if (!zd_applied_watch_writes(&meta->applied) || !zd_dtype_is_ordered(&meta->dtype)) {
         return;
     }
-    const struct zd_summary_config config = {.dtype = meta->dtype, .fill = meta->fill};
+    const struct zd_summary_config config = {
+        .dtype = meta->dtype, .fill = meta->fill, .drops_fill = true};
     written->is_wanted = true;
     zd_summary_init(&written->summary, &config);
 }

@@ -27,7 +27,7 @@ void zd_summary_init(struct zd_summary *summary, const struct zd_summary_config 
     assert(zd_dtype_is_ordered(&config->dtype));
     *summary = (struct zd_summary){
         .dtype = config->dtype,
-        .keeps_fill = config->keeps_fill,
+        .drops_fill = config->drops_fill,
         .wants_moments = config->wants_moments,
     };
     memcpy(summary->fill, config->fill, config->dtype.bytes);
@@ -92,11 +92,14 @@ static void add_unsigned(struct zd_summary *summary, const uint8_t *element, uin
     const uint64_t fill = zd_element_u64(dtype, summary->fill);
     union lot lot;
     uint64_t n_kept = 0;
+    uint64_t n_fill = 0;
     for (uint64_t i = 0; i < n; i++) {
         lot.u64[n_kept] = zd_element_u64(dtype, element + i * dtype->bytes);
-        n_kept += summary->keeps_fill || lot.u64[n_kept] != fill;
+        const bool is_fill = lot.u64[n_kept] == fill;
+        n_fill += is_fill;
+        n_kept += !(is_fill && summary->drops_fill);
     }
-    summary->n_fill += n - n_kept;
+    summary->n_fill += n_fill;
     uint64_t min = UINT64_MAX;
     uint64_t max = 0;
     for (uint64_t i = 0; i < n_kept; i++) {
@@ -119,11 +122,14 @@ static void add_signed(struct zd_summary *summary, const uint8_t *element, uint6
     const int64_t fill = zd_element_i64(dtype, summary->fill);
     union lot lot;
     uint64_t n_kept = 0;
+    uint64_t n_fill = 0;
     for (uint64_t i = 0; i < n; i++) {
         lot.i64[n_kept] = zd_element_i64(dtype, element + i * dtype->bytes);
-        n_kept += summary->keeps_fill || lot.i64[n_kept] != fill;
+        const bool is_fill = lot.i64[n_kept] == fill;
+        n_fill += is_fill;
+        n_kept += !(is_fill && summary->drops_fill);
     }
-    summary->n_fill += n - n_kept;
+    summary->n_fill += n_fill;
     int64_t min = INT64_MAX;
     int64_t max = INT64_MIN;
     for (uint64_t i = 0; i < n_kept; i++) {
@@ -140,7 +146,7 @@ static void add_signed(struct zd_summary *summary, const uint8_t *element, uint6
     }
 }
 
-/* Those that are neither NaN nor the fill value. */
+/* Those that are not NaN, nor the fill value when that is dropped. */
 static uint64_t keep_floats(
     struct zd_summary *summary, const uint8_t *element, uint64_t n, union lot *ret_lot)
 {
@@ -148,19 +154,22 @@ static uint64_t keep_floats(
     const double fill = zd_element_f64(dtype, summary->fill);
     uint64_t n_kept = 0;
     uint64_t n_nan = 0;
+    uint64_t n_fill = 0;
     for (uint64_t i = 0; i < n; i++) {
         const double value = zd_element_f64(dtype, element + i * dtype->bytes);
         if (isnan(value)) {
-            const bool is_fill =
-                memcmp(element + i * dtype->bytes, summary->fill, dtype->bytes) == 0;
-            n_nan += summary->keeps_fill || !is_fill;
+            const bool is_fill = summary->drops_fill && memcmp(element + i * dtype->bytes,
+                                                            summary->fill, dtype->bytes) == 0;
+            n_fill += is_fill;
+            n_nan += !is_fill;
             continue;
         }
         ret_lot->f64[n_kept] = value;
-        n_kept += summary->keeps_fill || value != fill;
+        n_fill += value == fill;
+        n_kept += !(value == fill && summary->drops_fill);
     }
     summary->n_nan += n_nan;
-    summary->n_fill += n - n_kept - n_nan;
+    summary->n_fill += n_fill;
     return n_kept;
 }
 
@@ -227,18 +236,17 @@ void zd_summary_add(struct zd_summary *summary, const void *elements, uint64_t n
 void zd_summary_add_fill(struct zd_summary *summary, uint64_t n_elements)
 {
     const struct zd_dtype *dtype = &summary->dtype;
-    if (n_elements == 0 || !summary->keeps_fill) {
+    if (n_elements == 0 || summary->drops_fill) {
         summary->n_fill += n_elements;
         return;
     }
     struct zd_summary one;
-    const struct zd_summary_config config = {.dtype = *dtype,
-        .fill = summary->fill,
-        .keeps_fill = true,
-        .wants_moments = summary->wants_moments};
+    const struct zd_summary_config config = {
+        .dtype = *dtype, .fill = summary->fill, .wants_moments = summary->wants_moments};
     zd_summary_init(&one, &config);
     zd_summary_add(&one, summary->fill, 1);
     one.n_nan *= n_elements;
+    one.n_fill *= n_elements;
     one.count *= n_elements;
     one.n_finite *= n_elements; /* all at their mean */
     zd_summary_join(summary, &one);

@@ -10,23 +10,23 @@
 struct zd_summary_config {
     struct zd_dtype dtype;
     const void *fill;   /* dtype.bytes; borrowed during init */
-    bool keeps_fill;    /* the fill value counts like any other */
+    bool drops_fill;    /* the fill value is left out, like NaN */
     bool wants_moments; /* mean and spread too */
 };
 
 /**
- * Some elements. By value; zd_summary_init makes one of none. NaN and the fill value are left out
- * of everything but their own counts; the fill value is what equals it, or, when it is a NaN, what
- * has its bits.
+ * Some elements. By value; zd_summary_init makes one of none. NaN is left out of everything but its
+ * own count; so is the fill value when it is dropped, and a NaN that has its bits counts as fill
+ * value then.
  */
 struct zd_summary {
     struct zd_dtype dtype;
-    bool keeps_fill;
+    bool drops_fill;
     bool wants_moments;
     uint8_t fill[ZD_SUMMARY_ELEMENT_BYTES];
     uint64_t n_nan;
-    uint64_t n_fill;
-    uint64_t count;                        /* of the others, which the members below are about */
+    uint64_t n_fill;                       /* what equals the fill value, dropped or not */
+    uint64_t count;                        /* what the members below are about */
     uint8_t min[ZD_SUMMARY_ELEMENT_BYTES]; /* elements; meaningless while count is 0 */
     uint8_t max[ZD_SUMMARY_ELEMENT_BYTES];
     uint64_t n_finite; /* of count */

@@ -71,7 +71,7 @@ static void make_tag(const struct stats *stats, char to[ZD_TAG_BYTES])
     }
     zd_selection_hash(&stats->read.selection, &stats->read.asked, &hash);
     uint64_t bits = zd_request_is_pretty(stats->read.task.req) ? 1 : 0;
-    bits = bits << 1 | (stats->read.ask.keeps_fill ? 1 : 0);
+    bits = bits << 1 | (stats->read.ask.drops_fill ? 1 : 0);
     for (uint32_t i = 0; i < COUNT; i++) {
         bits = bits << 1 | (stats->wants[i] ? 1 : 0);
     }
@@ -203,7 +203,7 @@ static enum zd_status begin(struct stats *stats, struct zd_error *err)
     const struct zd_summary_config config = {
         .dtype = meta->dtype,
         .fill = meta->fill,
-        .keeps_fill = stats->read.ask.keeps_fill,
+        .drops_fill = stats->read.ask.drops_fill,
         .wants_moments = stats->wants[MEAN] || stats->wants[STD],
     };
     zd_summary_init(&stats->summary, &config);
@@ -311,15 +311,28 @@ static bool is_whole(const struct stats *stats)
     return true;
 }
 
-/* The declared bounds of an array are its extremes without the fill value, and nothing else. */
+/* The declared bounds of an array say nothing of the fill value: they hold for it, too, where it is
+ * NaN or lies within. */
+static bool bounds_hold(const struct stats *stats)
+{
+    const struct zd_meta *meta = stats->read.node->meta;
+    const struct zd_view *view = &meta->view;
+    if (view->min == NULL || view->max == NULL) {
+        return false;
+    }
+    return stats->read.ask.drops_fill || zd_element_is_nan(&meta->dtype, meta->fill) ||
+           (zd_element_compare(&meta->dtype, view->min, meta->fill) <= 0 &&
+               zd_element_compare(&meta->dtype, meta->fill, view->max) <= 0);
+}
+
+/* Whether the bounds are all that is asked. */
 static bool is_declared(const struct stats *stats)
 {
-    const struct zd_view *view = &stats->read.node->meta->view;
-    bool wants_more = stats->read.ask.keeps_fill;
+    bool wants_more = false;
     for (uint32_t i = MEAN; i <= COUNT; i++) {
         wants_more |= stats->wants[i];
     }
-    return view->min != NULL && view->max != NULL && !wants_more && is_whole(stats);
+    return bounds_hold(stats) && !wants_more && is_whole(stats);
 }
 
 static enum zd_status check_limit(const struct stats *stats, struct zd_error *err)

@@ -245,7 +245,7 @@ static enum zd_status parse_text(
     ROW(level,          parse_number,         has_level,         level,        NO_WORDS,                  YES,   NO,    NO)   \
     ROW(max_size,       parse_number,         has_max_size,      max_size,     NO_WORDS,                  YES,   NO,    NO)   \
     ROW(fields,         parse_text,           has_fields,        fields,       NO_WORDS,                  NO,    YES,   NO)   \
-    ROW(fill,           parse_word,           keeps_fill,        keeps_fill,   WORDS("skip", "keep"),     NO,    YES,   NO)   \
+    ROW(fill,           parse_word,           drops_fill,        drops_fill,   WORDS("keep", "drop"),     NO,    YES,   NO)   \
     ROW(broadcast,      parse_flag,           is_broadcast,      is_broadcast, NO_WORDS,                  NO,    NO,    YES)  \
     ROW(append,         parse_text,           has_append,        append,       NO_WORDS,                  NO,    NO,    YES)  \
     ROW(dry_run,        parse_flag,           is_dry,            is_dry,       NO_WORDS,                  NO,    NO,    YES)

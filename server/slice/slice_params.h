@@ -25,7 +25,7 @@ struct zd_slice_params {
     struct zd_scalar_style style;
     /* of statistics */
     bool has_fields;
-    bool keeps_fill;       /* fill=keep: the fill value counts as an element */
+    bool drops_fill;       /* fill=drop: the fill value is left out, like NaN */
     struct zd_span fields; /* as sent; borrowed from the query */
     /* of writes */
     bool is_broadcast; /* the body is one element, for all of the slice */

@@ -532,10 +532,15 @@ def test_bounds_are_never_false(writable, route, values, expected):
     assert answer.status == 200, answer
     assert bounds_of(writable, "a") == expected
     assert writable.get("/zarr/w/a/zarr.json").json()["extensions"][0] == "example.skip_empty_chunks"
-    declared = writable.get("/v1/datasets/w/stats/a").json()
-    counted = writable.get("/v1/datasets/w/stats/a?fields=min,max,count").json()
+    declared = writable.get("/v1/datasets/w/stats/a?fill=drop").json()
+    counted = writable.get("/v1/datasets/w/stats/a?fill=drop&fields=min,max,count").json()
     assert (declared["source"], declared["min"], declared["max"]) == ("metadata", *expected)
     assert counted["source"] == "computed" and expected[0] <= counted["min"] <= counted["max"] <= expected[1]
+    # With the fill value, of which the bounds say nothing, they answer only where it lies within.
+    plain = writable.get("/v1/datasets/w/stats/a").json()
+    everything = writable.get("/v1/datasets/w/stats/a?fields=min,max,count").json()
+    assert plain["source"] == ("metadata" if expected[0] <= 0 else "computed")
+    assert plain["min"] <= everything["min"] <= 0 <= everything["max"] <= plain["max"]
     assert writable.get("/v1/datasets/w/slices/a?slice=2:4,0:2").body == np.array(values, "i8").tobytes()
 
 

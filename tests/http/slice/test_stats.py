@@ -21,15 +21,15 @@ def number(value):
     return float(value.replace("Infinity", "inf")) if isinstance(value, str) else value
 
 
-def expected(values, fill, keep=False):
-    """What numpy says: NaN and the fill value are left out, a NaN that is the fill value is that."""
+def expected(values, fill, drop=False):
+    """What numpy's nanmin and its kin say; drop: without the fill value, and a NaN that has its bits is that."""
     bits = values.view(f"u{values.itemsize}")
     is_nan = np.isnan(values) if values.dtype.kind == "f" else np.zeros(values.shape, bool)
-    is_fill = (values == fill) | (is_nan & (bits == np.array([fill], values.dtype).view(bits.dtype)))
-    if keep:
-        is_fill[...] = False
+    is_fill = values == fill
+    if drop:
+        is_fill |= is_nan & (bits == np.array([fill], values.dtype).view(bits.dtype))
     is_nan = is_nan & ~is_fill
-    data = values[~is_nan & ~is_fill]
+    data = values[~is_nan & ~is_fill] if drop else values[~is_nan]
     wide = data.astype(np.longdouble)
     with np.errstate(all="ignore"):
         return {"count": data.size, "n_nan": int(is_nan.sum()), "n_fill": int(is_fill.sum()),
@@ -91,11 +91,12 @@ def stats_server(arrays):
 def test_numpy_agrees(arrays, stats_server, name, text):
     values, fill = arrays[1][name]
     chosen = np.ascontiguousarray(np.atleast_1d(eval(f"values[{text or '...'}]")))
-    for keep in ("skip", "keep"):
-        found = ask(stats_server, name, f"&slice={text}&fill={keep}")
-        check(found, expected(chosen, fill, keep == "keep"))
+    for more in ("", "&fill=keep", "&fill=drop"):
+        found = ask(stats_server, name, f"&slice={text}{more}")
+        check(found, expected(chosen, fill, more == "&fill=drop"))
         assert found["source"] == "computed"
-        assert found["count"] + found["n_nan"] + found["n_fill"] == chosen.size
+        n_out = found["n_nan"] + (found["n_fill"] if more == "&fill=drop" else 0)
+        assert found["count"] + n_out == chosen.size
     shape = eval(f"values[{text or '...'}]").shape
     assert found["shape"] == list(shape)
 
@@ -147,18 +148,29 @@ def test_a_nan_is_the_fill_value_when_it_has_its_bits(tmp_path, serve):
     write_values(tmp_path / "other", values, (3,), fill="0x7fc00001")
     server = serve(f"d={tmp_path}")
     for name in ("quiet", "other"):
-        found = ask(server, name)
+        found = ask(server, name, "&fill=drop")
         assert (found["n_nan"], found["n_fill"], found["count"]) == (1, 1, 1)
-        assert ask(server, name, "&fill=keep")["n_nan"] == 2
+        found = ask(server, name)
+        assert (found["n_nan"], found["n_fill"], found["count"]) == (2, 0, 1)
 
 
 def test_absent_chunks_are_the_fill_value(tmp_path, serve):
     write_node(tmp_path / "a", array_document((1000, 1000), (10, 10), "int16", 9))
     server = serve(f"d={tmp_path}")
-    found = ask(server, "a")
+    found = ask(server, "a", "&fill=drop")
     assert (found["count"], found["n_fill"], found["min"]) == (0, 10**6, None)
-    found = ask(server, "a", "&fill=keep")
+    found = ask(server, "a")
     assert (found["count"], found["min"], found["max"], found["mean"], found["std"]) == (10**6, 9, 9, 9, 0)
+    assert found["n_fill"] == 10**6
+
+
+def test_a_true_zero_counts_where_zero_is_the_fill_value(tmp_path, serve):
+    values = np.array([[0, 0.24], [3, np.nan]], "f4")
+    write_values(tmp_path / "a", values, (2, 2), fill=0)
+    found = ask(serve(f"d={tmp_path}"), "a")
+    assert (found["min"], found["max"], found["count"]) == (np.nanmin(values), np.nanmax(values), 3)
+    assert found["mean"] == pytest.approx(np.nanmean(values)) and found["std"] == pytest.approx(np.nanstd(values))
+    assert (found["n_fill"], found["n_nan"]) == (1, 1)
 
 
 def test_tags_and_conditions(tmp_path, serve):
@@ -175,7 +187,7 @@ def test_tags_and_conditions(tmp_path, serve):
     head = server.head("/v1/datasets/d/stats/a")
     assert head.status == 200 and head.headers["etag"] == tag and head.body == b""
     others = {server.get(f"/v1/datasets/d/stats/a?{more}").headers["etag"]
-              for more in ("fields=min", "fill=keep", "slice=0:5", "slice=::-1,:", "pretty=1")}
+              for more in ("fields=min", "fill=drop", "slice=0:5", "slice=::-1,:", "pretty=1")}
     assert len(others) == 5 and tag not in others
     (tmp_path / "a" / "c" / "0" / "0").write_bytes(np.full((5, 5), 1000, "i4").tobytes())
     changed = server.get("/v1/datasets/d/stats/a", {"If-None-Match": tag})
@@ -217,11 +229,13 @@ def declared(tmp_path, serve):
     write_values(tmp_path / "a", values, (5, 5), fill=0, extensions=[bounds])
     write_values(tmp_path / "o", values, (5, 5), fill=0,
                 extensions=[bounds, extension("offset", {"offset": [2, 0]})])
+    write_values(tmp_path / "x", values, (5, 5), fill=300, extensions=[bounds])
+    write_values(tmp_path / "n", values.astype("f4"), (5, 5), fill="NaN", extensions=[bounds])
     return serve(f"d={tmp_path}", "--set", "cache.decoded_bytes=0", "--set", "cache.encoded_bytes=0")
 
 
 @pytest.mark.parametrize("text", ["a", "a?fields=min", "a?slice=:,:&fields=max,min", "a?slice=::-1", "o",
-                                  "o?origin=stored"])
+                                  "o?origin=stored", "a?fill=keep", "a?fill=drop", "n", "x?fill=drop"])
 def test_declared_bounds_answer_without_reading(declared, text):
     declared.get(f"/v1/datasets/d/nodes/{text[0]}")
     with declared.cost() as cost:
@@ -235,7 +249,7 @@ def test_declared_bounds_answer_without_reading(declared, text):
 
 
 @pytest.mark.parametrize("text", ["a?slice=0:9", "a?fields=min,mean", "a?fields=count,min", "a?fields=n_fill",
-                                  "a?fill=keep", "a?slice=0", "o?slice=1:,:", "o?slice=0:8&origin=stored"])
+                                  "x", "x?fields=min", "a?slice=0", "o?slice=1:,:", "o?slice=0:8&origin=stored"])
 def test_declared_bounds_do_not_answer_what_they_do_not_know(declared, text):
     with declared.cost() as cost:
         found = declared.get(f"/v1/datasets/d/stats/{text}").json()

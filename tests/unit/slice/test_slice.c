@@ -238,7 +238,7 @@ static const struct refusal_fact {
     {SLICE "?level=0&max_size=1", "bad_parameter", 400},
     {SLICE "?format=png", "not_acceptable", 406},
     {SLICE "?expected_shape=120,99", "shape_mismatch", 409},
-    {SLICE "?fill=keep", "unknown_parameter", 400}, /* of statistics */
+    {SLICE "?fill=drop", "unknown_parameter", 400}, /* of statistics */
     {"/v1/datasets/m/slices/b", "node_not_found", 404},
 };
 

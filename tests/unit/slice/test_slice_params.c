@@ -115,7 +115,7 @@ static const struct bad_fact {
     {NULL, "{'format':null}", "/format"},
     {NULL, "[]", ""},
     {"append=0", "{'append':'0'}", "/append"}, /* of writes */
-    {"fill=keep", "{'fill':'keep'}", "/fill"}, /* of statistics */
+    {"fill=drop", "{'fill':'drop'}", "/fill"}, /* of statistics */
     {"Slice=0", "{'Slice':'0'}", "/Slice"},
 };
 
@@ -160,10 +160,10 @@ END_TEST
 START_TEST(statistics_and_writes_have_parameters_of_their_own)
 {
     struct zd_slice_params ask;
-    ck_assert_int_eq(read_query("slice=0&fill=keep&fields=min,max&origin=stored",
+    ck_assert_int_eq(read_query("slice=0&fill=drop&fields=min,max&origin=stored",
                          zd_slice_params_of_stats, &ask, NULL),
         ZD_OK);
-    ck_assert(ask.keeps_fill && ask.is_of_stored && ask.has_slice && ask.fields.len == 7);
+    ck_assert(ask.drops_fill && ask.is_of_stored && ask.has_slice && ask.fields.len == 7);
     zd_slice_params_done(&ask);
     ck_assert_int_eq(read_query("append=0&dry_run&broadcast=1&expected_shape=3",
                          zd_slice_params_of_writes, &ask, NULL),

@@ -8,11 +8,11 @@
 
 #define N_RANDOM 2000
 
-static struct zd_summary summary_of(const char *dtype, const void *fill, bool keeps_fill)
+static struct zd_summary summary_of(const char *dtype, const void *fill, bool drops_fill)
 {
     struct zd_summary summary;
     struct zd_summary_config config = {
-        .fill = fill, .keeps_fill = keeps_fill, .wants_moments = true};
+        .fill = fill, .drops_fill = drops_fill, .wants_moments = true};
     ck_assert_int_eq(zd_dtype_find(dtype, &config.dtype), ZD_OK);
     zd_summary_init(&summary, &config);
     return summary;
@@ -72,7 +72,7 @@ static void assert_same(double found, double expected)
 START_TEST(elements_are_summed_up)
 {
     const struct fact *fact = &facts[_i];
-    struct zd_summary summary = summary_of(fact->dtype, fact->fill, false);
+    struct zd_summary summary = summary_of(fact->dtype, fact->fill, true);
     zd_summary_add(&summary, fact->elements, fact->n);
     ck_assert_uint_eq(summary.count, fact->count);
     ck_assert_uint_eq(summary.n_nan, fact->n_nan);
@@ -116,16 +116,16 @@ START_TEST(types_without_an_order_are_known)
 }
 END_TEST
 
-START_TEST(fill_value_counts_when_it_is_kept)
+START_TEST(fill_value_counts_unless_it_is_dropped)
 {
     const int32_t fill = 7;
-    struct zd_summary kept = summary_of("int32", &fill, true);
-    struct zd_summary left_out = summary_of("int32", &fill, false);
+    struct zd_summary kept = summary_of("int32", &fill, false);
+    struct zd_summary left_out = summary_of("int32", &fill, true);
     zd_summary_add_fill(&kept, 1000000);
     zd_summary_add_fill(&left_out, 1000000);
     zd_summary_add(&kept, (const int32_t[]){7, 1000007}, 2);
     ck_assert_uint_eq(kept.count, 1000002);
-    ck_assert_uint_eq(kept.n_fill, 0);
+    ck_assert_uint_eq(kept.n_fill, 1000001);
     assert_same(zd_summary_mean(&kept), 7 + 1e6 / 1000002);
     ck_assert_uint_eq(left_out.count, 0);
     ck_assert_uint_eq(left_out.n_fill, 1000000);
@@ -181,7 +181,7 @@ void zd_unit_tests(TCase *tests)
     tcase_add_loop_test(tests, elements_are_summed_up, 0, ZD_COUNT_OF(facts));
     tcase_add_test(tests, order_is_that_of_the_data_type);
     tcase_add_test(tests, types_without_an_order_are_known);
-    tcase_add_test(tests, fill_value_counts_when_it_is_kept);
+    tcase_add_test(tests, fill_value_counts_unless_it_is_dropped);
     tcase_add_test(tests, parts_are_joined_without_loss);
     tcase_add_test(tests, elements_may_be_at_any_address);
 }
