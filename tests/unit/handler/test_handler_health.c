@@ -1,5 +1,4 @@
-/* server/handler/handler_health, request/route: every answer tells that the sync of a store has
- * failed. */
+/* server/handler/handler_health, dispatch: a store whose sync has failed is told everywhere. */
 #include <string.h>
 
 #include "server/data/catalog.h"
