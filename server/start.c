@@ -33,7 +33,8 @@ static const int signals[N_SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
 struct root {
     struct zd_node_want want;
     struct zd_server *server;
-    struct zd_dataset *dataset; /* a reference, until it is known */
+    struct zd_dataset *dataset; /* a reference, until its line is printed */
+    bool is_known;
 };
 
 /* The server, and what only its start and its end know by more than a pointer. */
@@ -46,7 +47,7 @@ struct house {
     uv_timer_t drain_timer;
     struct root *root; /* n_roots of them: what the banner waits for; owned */
     size_t n_roots;
-    size_t n_roots_missing;
+    size_t n_roots_printed;
 };
 
 static struct house *house_of(struct zd_server *server)
@@ -61,9 +62,7 @@ static void print_dataset(const struct root *root)
     const struct zd_dataset_config *config = &root->dataset->config;
     const enum zd_status status = root->want.wait.status;
     const char *dialect = "unknown";
-    if (root->dataset->store == NULL) {
-        dialect = "unavailable";
-    } else if (status == ZD_OK) {
+    if (status == ZD_OK) {
         dialect = root->want.node->meta->dialect->name;
     } else if (status == ZD_NOT_FOUND) {
         dialect = "no node at the root";
@@ -90,17 +89,23 @@ static void print_urls(const struct zd_server *server)
 static void root_is_known(struct zd_wait *wait)
 {
     struct root *root = ZD_CONTAINER(wait, struct root, want.wait);
-    struct zd_server *server = root->server;
-    print_dataset(root);
-    zd_catalog_release(&root->want);
-    zd_dataset_unref(root->dataset);
-    root->dataset = NULL;
-    if (--house_of(server)->n_roots_missing == 0) {
-        print_urls(server);
+    struct house *house = house_of(root->server);
+    root->is_known = true;
+    for (size_t i = house->n_roots_printed; i < house->n_roots && house->root[i].is_known; i++) {
+        struct root *next = &house->root[i];
+        print_dataset(next);
+        zd_catalog_release(&next->want);
+        zd_dataset_unref(next->dataset);
+        next->dataset = NULL;
+        house->n_roots_printed++;
+    }
+    if (house->n_roots_printed == house->n_roots) {
+        print_urls(&house->server);
     }
 }
 
-/* One line a dataset once its root is read; nothing waits for that but the lines. */
+/* One line a dataset once its root and those before it are read; nothing waits for that but the
+ * lines. */
 static void print_banner(struct zd_server *server)
 {
     if (server->n_datasets == 0) {
@@ -108,14 +113,12 @@ static void print_banner(struct zd_server *server)
         return;
     }
     struct house *house = house_of(server);
-    house->n_roots_missing = house->n_roots;
     for (size_t i = 0; i < house->n_roots; i++) {
         struct root *root = &house->root[i];
         root->server = server;
         root->dataset = zd_dataset_ref(server->dataset[i]);
         root->want.wait.done = root_is_known;
-        if (root->dataset->store == NULL ||
-            zd_catalog_want(root->dataset, "", &root->want) == ZD_NEXT) {
+        if (zd_catalog_want(root->dataset, "", &root->want) == ZD_NEXT) {
             root_is_known(&root->want.wait);
         }
     }
@@ -272,8 +275,8 @@ static enum zd_status begin_server(struct zd_server *server, struct zd_error *er
     zd_workers_init(&server->workers, server->loop, &server->config->settings, &server->metrics);
     zd_lock_init(server);
     zd_events_init(server);
-    zd_edit_init(server);
-    zd_bounds_init(server);
+    zd_map_init(&server->edits);
+    zd_map_init(&server->bounds);
     share_memory(server);
     ZD_TRY(zd_datasets_open(server, err));
     house_of(server)->root = zd_alloc_zero(server->n_datasets, sizeof *house_of(server)->root);
@@ -341,8 +344,8 @@ static void end_datasets(struct zd_server *server)
     zd_cache_done(&server->objects);
     zd_cache_done(&server->nodes);
     zd_slices_done(server);
-    zd_bounds_done(server);
-    zd_edit_done(server);
+    zd_map_done(&server->bounds);
+    zd_map_done(&server->edits);
     zd_datasets_close(server);
     zd_free(house_of(server)->root);
 }

@@ -49,6 +49,9 @@ static enum zd_status read_group(struct zd_config *config, const char *group,
     for (void *i = zd_json_next(json, NULL); i != NULL; i = zd_json_next(json, i)) {
         const struct zd_pointer place = zd_pointer_member(at, zd_json_iter_name(i));
         const struct zd_setting *setting = zd_setting_find(group, zd_json_iter_name(i));
+        if (zd_setting_is_comment(zd_json_iter_name(i))) {
+            continue;
+        }
         if (setting == NULL) {
             return zd_setting_unknown(&place, err);
         }
@@ -74,7 +77,9 @@ static enum zd_status read_members(struct zd_config *config, const struct zd_jso
     }
     for (void *i = zd_json_next(json, NULL); i != NULL; i = zd_json_next(json, i)) {
         const struct zd_pointer place = zd_pointer_member(at, zd_json_iter_name(i));
-        ZD_TRY(read(config, zd_json_iter_name(i), zd_json_iter_value(i), &place, err));
+        if (!zd_setting_is_comment(zd_json_iter_name(i))) {
+            ZD_TRY(read(config, zd_json_iter_name(i), zd_json_iter_value(i), &place, err));
+        }
     }
     return ZD_OK;
 }

@@ -88,12 +88,17 @@ void zd_config_args_help(struct zd_text *text)
     for (size_t i = 0; i < ZD_COUNT_OF(options); i++) {
         add_option(text, &options[i]);
     }
-    zd_text_add(text, "\nSettings. Set one with --set KEY=VALUE, as the environment "
-                      "variable " ZD_CONFIG_VARIABLE_PREFIX
-                      "KEY\n(ZARRD_CACHE_DECODED_BYTES=1GiB), or in the file:\n\n");
+    zd_text_add(text,
+        "\nSettings. Set one with --set KEY=VALUE, as the environment "
+        "variable " ZD_CONFIG_VARIABLE_PREFIX
+        "KEY\n(ZARRD_CACHE_DECODED_BYTES=1GiB), or in the file, where members whose "
+        "names begin with // are\ncomments. Sizes are bytes, or end in KiB, MiB or GiB.\n\n");
     for (const struct zd_setting *row = zd_setting_table; row->name != NULL; row++) {
         add_setting(text, row);
     }
+    zd_text_add(text, "\nMembers of one dataset, in the file alone (config/zarrd.json has an "
+                      "example):\n\n");
+    zd_dataset_config_help(text);
 }
 
 /* ---- words ---- */
@@ -227,7 +232,6 @@ static enum zd_status add_location(
     struct zd_dataset_config *dataset = NULL;
     ZD_TRY(
         zd_dataset_config_add(config, is_named ? name : zd_store_name_of(location), &dataset, err));
-    dataset->is_named = true;
     dataset->writable = writable;
     return zd_setting_replace(&dataset->location, location, err);
 }

@@ -18,27 +18,45 @@ enum member_kind {
     MEMBER_OBJECT,
 };
 
-#define MEMBER(kind_, name_, field_)                                                               \
-    {.kind = (kind_), .name = (name_), .offset = offsetof(struct zd_dataset_config, field_)}
+#define MEMBER(kind_, name_, field_, meaning_)                                                     \
+    {.kind = (kind_),                                                                              \
+        .name = (name_),                                                                           \
+        .offset = offsetof(struct zd_dataset_config, field_),                                      \
+        .meaning = (meaning_)}
 
 static const struct member {
     enum member_kind kind;
     const char *name;
     size_t offset;
+    const char *meaning;
 } members[] = {
-    MEMBER(MEMBER_TEXT, "location", location),
-    MEMBER(MEMBER_OBJECT, "options", options),
-    MEMBER(MEMBER_TEXT, "title", title),
-    MEMBER(MEMBER_TEXT, "cache_control", cache_control),
-    MEMBER(MEMBER_FLAG, "writable", writable),
-    MEMBER(MEMBER_FLAG, "immutable", immutable),
-    MEMBER(MEMBER_FLAG, "durable", durable),
-    MEMBER(MEMBER_FLAG, "accept_unknown", accept_unknown),
-    MEMBER(MEMBER_FLAG, "write_empty_chunks", write_empty_chunks),
-    MEMBER(MEMBER_FLAG, "allow_keys", allow_keys),
-    MEMBER(MEMBER_EXTENSIONS, "extensions", strict),
-    MEMBER(MEMBER_MS, "revalidate_ms", revalidate_ms),
+    MEMBER(MEMBER_TEXT, "location", location, "where it is: one of the locations above (required)"),
+    MEMBER(MEMBER_OBJECT, "options", options, "members of its kind of location (default none)"),
+    MEMBER(MEMBER_TEXT, "title", title, "shown beside its name (default none)"),
+    MEMBER(MEMBER_TEXT, "cache_control", cache_control,
+        "value of Cache-Control (default no-cache, or for a year if immutable)"),
+    MEMBER(MEMBER_FLAG, "writable", writable, "accept writes (default false)"),
+    MEMBER(MEMBER_FLAG, "immutable", immutable, "nothing in it ever changes (default false)"),
+    MEMBER(MEMBER_FLAG, "durable", durable,
+        "answer a write when it would survive a power cut (default true)"),
+    MEMBER(MEMBER_FLAG, "accept_unknown", accept_unknown,
+        "store documents with unknown names, with a warning (default false)"),
+    MEMBER(MEMBER_FLAG, "write_empty_chunks", write_empty_chunks,
+        "store chunks that hold the fill value alone (default false)"),
+    MEMBER(MEMBER_FLAG, "allow_keys", allow_keys, "serve stored keys at /zarr/NAME (default true)"),
+    MEMBER(MEMBER_EXTENSIONS, "extensions", strict,
+        "zep10: those of ZEP 10 too; strict: Zarr 3.1 alone (default zep10)"),
+    MEMBER(MEMBER_MS, "revalidate_ms", revalidate_ms,
+        "how long what was read is trusted before the store is asked again (default by location; "
+        "1000 for files)"),
 };
+
+void zd_dataset_config_help(struct zd_text *text)
+{
+    for (size_t i = 0; i < ZD_COUNT_OF(members); i++) {
+        zd_text_addf(text, "  %-28s%s\n", members[i].name, members[i].meaning);
+    }
+}
 
 bool zd_dataset_config_is_name(struct zd_span name)
 {
@@ -171,7 +189,9 @@ enum zd_status zd_dataset_config_read(struct zd_config *config, const char *name
     ZD_TRY(zd_dataset_config_add(config, zd_span_of(name), &dataset, err));
     for (void *i = zd_json_next(json, NULL); i != NULL; i = zd_json_next(json, i)) {
         const struct zd_pointer place = zd_pointer_member(at, zd_json_iter_name(i));
-        ZD_TRY(set(dataset, zd_json_iter_name(i), zd_json_iter_value(i), &place, err));
+        if (!zd_setting_is_comment(zd_json_iter_name(i))) {
+            ZD_TRY(set(dataset, zd_json_iter_name(i), zd_json_iter_value(i), &place, err));
+        }
     }
     if (dataset->location == NULL) {
         return zd_fail(err, ZD_INVALID, "%s has no location; add the member location", at->text);

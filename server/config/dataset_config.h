@@ -25,6 +25,9 @@ ZD_RESULT zd_dataset_config_add(struct zd_config *config, struct zd_span name,
 ZD_RESULT zd_dataset_config_read(struct zd_config *config, const char *name,
     const struct zd_json *json, const struct zd_pointer *at, struct zd_error *err);
 
+/** Append a line for each member, for --help. */
+void zd_dataset_config_help(struct zd_text *text);
+
 /** All members as one JSON object. */
 void zd_dataset_config_emit(const struct zd_dataset_config *dataset, struct zd_emit *emit);
 

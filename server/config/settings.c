@@ -36,6 +36,15 @@ const struct zd_setting zd_setting_table[] = {
         .word = (initial_),                                                                        \
         .choices = (choices_),                                                                     \
         .meaning = (meaning_)},
+#define ZD_ORIGINS(group_, name_, initial_, meaning_)                                              \
+    {.group = #group_,                                                                             \
+        .name = #name_,                                                                            \
+        .full_name = #group_ "." #name_,                                                           \
+        .type = ZD_SETTING_WORD,                                                                   \
+        .offset = offsetof(struct zd_settings, group_##_##name_),                                  \
+        .word = (initial_),                                                                        \
+        .has_origins = true,                                                                       \
+        .meaning = (meaning_)},
 #include "server/config/config.def"
     {0},
 };
@@ -108,6 +117,9 @@ void zd_setting_add_bounds(const struct zd_setting *setting, struct zd_text *tex
         add_number(text, setting, setting->least);
         zd_text_add(text, " to ");
         add_number(text, setting, setting->most);
+    } else if (setting->has_origins) {
+        zd_text_add(text, "* or origins as https://app.example or http://localhost:3000, "
+                          "separated by spaces");
     } else if (setting->type == ZD_SETTING_FLAG) {
         zd_text_add(text, "true or false");
     } else {
@@ -118,8 +130,9 @@ void zd_setting_add_bounds(const struct zd_setting *setting, struct zd_text *tex
 static enum zd_status refuse(
     const struct zd_setting *setting, const char *found, struct zd_error *err)
 {
-    ZD_SCOPED_TEXT(bounds, 128);
+    ZD_SCOPED_TEXT(bounds, 160);
     zd_setting_add_bounds(setting, &bounds);
+    zd_text_add(&bounds, setting->type == ZD_SETTING_SIZE ? " (bytes, or with KiB, MiB, GiB)" : "");
     const enum zd_status status = zd_fail_name(err, setting->full_name,
         "setting %s is '%.100s'; expected %s", setting->full_name, found, bounds.at);
     zd_fact_expected(err, "%s", bounds.at);
@@ -172,6 +185,11 @@ enum zd_status zd_setting_wrong_type(const struct zd_pointer *at, const char *ex
     return status;
 }
 
+bool zd_setting_is_comment(const char *name)
+{
+    return name[0] == '/' && name[1] == '/';
+}
+
 enum zd_status zd_setting_unknown(const struct zd_pointer *at, struct zd_error *err)
 {
     const enum zd_status status =
@@ -222,10 +240,43 @@ static bool is_choice(const char *choices, const char *word)
     return choices == NULL;
 }
 
+/* scheme://host or scheme://host:port, as browsers send it (RFC 6454, 6.2). */
+static bool is_origin(const char *word, size_t len)
+{
+    static const char name[] = "abcdefghijklmnopqrstuvwxyz0123456789.-_+";
+    const size_t scheme = strspn(word, name);
+    if (len == 1 && word[0] == '*') {
+        return true;
+    }
+    if (scheme == 0 || strncmp(word + scheme, "://", 3) != 0) {
+        return false;
+    }
+    const char *host = word + scheme + 3;
+    const size_t bracket = host[0] == '[' ? strspn(host + 1, "0123456789abcdef:.") + 1 : 0;
+    const char *at = host + (bracket > 0 ? bracket : strspn(host, name));
+    at += bracket > 0 && *at == ']' ? 1 : 0;
+    const size_t digits = *at == ':' ? strspn(at + 1, "0123456789") : 0;
+    at += digits > 0 ? digits + 1 : 0;
+    return at > host && at == word + len;
+}
+
+static bool are_origins(const char *text)
+{
+    for (text += strspn(text, " "); *text != '\0'; text += strspn(text, " ")) {
+        const size_t len = strcspn(text, " ");
+        if (!is_origin(text, len)) {
+            return false;
+        }
+        text += len;
+    }
+    return true;
+}
+
 static enum zd_status set_word(const struct zd_setting *setting, struct zd_settings *settings,
     const char *text, struct zd_error *err)
 {
-    if (!is_choice(setting->choices, text) || strpbrk(text, "\r\n") != NULL) {
+    if (!is_choice(setting->choices, text) || strpbrk(text, "\r\n") != NULL ||
+        (setting->has_origins && !are_origins(text))) {
         return refuse(setting, text, err);
     }
     return zd_setting_replace(place_of(setting, settings), text, err);

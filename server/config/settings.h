@@ -21,11 +21,13 @@ struct zd_settings {
 #define ZD_COUNT(group, name, initial, least, most, meaning) uint64_t group##_##name;
 #define ZD_FLAG(group, name, initial, meaning)               bool group##_##name;
 #define ZD_WORD(group, name, initial, choices, meaning)      char *group##_##name;
+#define ZD_ORIGINS(group, name, initial, meaning)            char *group##_##name;
 #include "server/config/config.def"
 #undef ZD_SIZE
 #undef ZD_COUNT
 #undef ZD_FLAG
 #undef ZD_WORD
+#undef ZD_ORIGINS
 };
 
 /** One dataset as configured. Strings owned. */
@@ -35,7 +37,6 @@ struct zd_dataset_config {
     char *title;             /* or NULL */
     struct zd_json *options; /* of its store: an object, or NULL */
     char *cache_control;     /* or NULL: by whether it may change */
-    bool is_named;           /* on the command line: it must be there at the start */
     bool writable;
     bool immutable;
     bool durable; /* default true */
@@ -91,6 +92,7 @@ struct zd_setting {
     uint64_t most;
     const char *word;    /* the initial word */
     const char *choices; /* separated by '|', or NULL for any word */
+    bool has_origins;    /* the word is a list of origins */
     const char *meaning;
 };
 
@@ -108,6 +110,9 @@ ZD_RESULT zd_setting_set_text(const struct zd_setting *setting, struct zd_settin
     const char *text, struct zd_error *err);
 ZD_RESULT zd_setting_set_json(const struct zd_setting *setting, struct zd_settings *settings,
     const struct zd_json *json, struct zd_error *err);
+
+/** Whether a member of the configuration file is a comment: its name begins with two slashes. */
+bool zd_setting_is_comment(const char *name);
 
 /** Set the default. @retval ZD_NO_MEMORY */
 ZD_RESULT zd_setting_reset(const struct zd_setting *setting, struct zd_settings *settings);

@@ -8,7 +8,8 @@
 
 #define TEXT_BYTES_MAX  (UINT64_C(1) << 20)
 #define TIER_BYTES_MAX  64
-#define VALUE_BYTES_MAX 1024 /* what a connection's memory surely takes */
+#define VALUE_BYTES_MAX 1024
+#define ALL_BYTES_MAX   2048 /* of all values: what a connection's memory surely takes */
 
 /* The shape of a scalar is empty. libmicrohttpd adds no empty value; a reader drops white space
  * around one (RFC 9110, 5.5). */
@@ -120,11 +121,14 @@ enum zd_status zd_headers_give(const struct zd_headers *headers,
     if (headers->text.status != ZD_OK) {
         return zd_fail(err, ZD_NO_MEMORY, "no memory for the headers of the answer");
     }
+    size_t n_bytes = 0;
     for (uint32_t i = 0; i < headers->n; i++) {
         const char *value = headers->text.at + headers->at[i];
-        if (strlen(value) > VALUE_BYTES_MAX) {
+        const size_t len = strlen(value);
+        if (len > VALUE_BYTES_MAX || n_bytes + len > ALL_BYTES_MAX) {
             continue;
         }
+        n_bytes += len;
         assert(representation->n_headers < ZD_ANSWER_HEADERS_MAX);
         representation->header[representation->n_headers++] = (struct zd_header){
             .name = headers->name[i],

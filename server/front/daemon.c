@@ -24,7 +24,7 @@
 #include "server/front/response.h"
 #include "server/front/wire.h"
 #include "server/http/address.h"
-#include "server/request/dispatch.h"
+#include "server/request/route.h"
 #include "server/request/respond.h"
 #include "server/runtime/server.h"
 
@@ -74,9 +74,9 @@ static enum zd_next step_refuse_long(struct zd_request *req)
     const struct zd_upload *upload = &req->upload;
     const uint64_t least = settings->limits_body_bytes + 1;
     struct zd_error err = {0};
-    err.status = zd_fail(&err, ZD_TOO_LARGE, "the body exceeds limits.body_bytes (%llu)",
+    err.status = zd_fail_limit(&err, settings->limits_body_bytes,
+        upload->has_length ? upload->length : least, "the body exceeds limits.body_bytes (%llu)",
         (unsigned long long)settings->limits_body_bytes);
-    zd_fact_limit(&err, settings->limits_body_bytes, upload->has_length ? upload->length : least);
     return zd_respond_error(req, "too_large", &err);
 }
 
@@ -84,7 +84,7 @@ static enum zd_next step_refuse_long(struct zd_request *req)
 static bool begin_upload(struct zd_request *req)
 {
     struct zd_upload *upload = &req->upload;
-    if (!(zd_dispatch_route(req) && req->route->streams_body)) {
+    if (!(zd_route_begin(req) && req->route->streams_body)) {
         if (upload->length <= req->server->config->settings.limits_body_bytes) {
             return false;
         }

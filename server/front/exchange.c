@@ -12,7 +12,7 @@
 #include "server/front/wire.h"
 #include "server/request/admit.h"
 #include "server/request/connection.h"
-#include "server/request/dispatch.h"
+#include "server/request/route.h"
 #include "server/request/respond.h"
 #include "server/runtime/server.h"
 
@@ -246,7 +246,7 @@ void zd_exchange_start(struct zd_exchange *exchange)
     if (exchange->front->is_closing) {
         req->step = step_draining;
     } else if (req->step == NULL) {
-        req->step = zd_dispatch;
+        req->step = zd_route_dispatch;
     }
     zd_machine_go_on(&req->machine);
 }

@@ -15,9 +15,10 @@
 #include "server/request/route.h"
 #include "server/runtime/server.h"
 
-#define ALLOW_BYTES_MAX 256
-#define BLOCK_BYTES     (128U << 10) /* that a streamed body is sent in */
-#define NUMBERS_BYTES   80           /* of a header that holds three of 64 bits */
+#define ALLOW_BYTES_MAX  256
+#define ECHOED_BYTES_MAX 512          /* of Access-Control-Request-Headers */
+#define BLOCK_BYTES      (128U << 10) /* that a streamed body is sent in */
+#define NUMBERS_BYTES    80           /* of a header that holds three of 64 bits */
 
 /* ---- problems ---- */
 
@@ -324,7 +325,7 @@ enum zd_next zd_respond_stream(struct zd_request *req, const struct zd_represent
 
 /* ---- other answers ---- */
 
-enum zd_next zd_respond_options(struct zd_request *req, const char *methods)
+enum zd_next zd_respond_options(struct zd_request *req, const char *allow, const char *methods)
 {
     struct MHD_Response *response =
         zd_response_of_text((struct zd_span){.ptr = (const uint8_t *)"", .len = 0});
@@ -332,15 +333,18 @@ enum zd_next zd_respond_options(struct zd_request *req, const char *methods)
         const char *wanted = zd_connection_header(req, "Access-Control-Request-Headers");
         const char *local = zd_connection_header(req, "Access-Control-Request-Private-Network");
         zd_response_add_common(req, req->id, response);
-        zd_response_add(response, "Allow", methods);
+        const bool is_echoed = wanted != NULL && strlen(wanted) <= ECHOED_BYTES_MAX;
+        zd_response_add(response, "Allow", allow);
         zd_response_add(response, "Access-Control-Allow-Methods", methods);
-        /* "*" does not cover Authorization: the list is echoed (Fetch, CORS protocol). */
-        zd_response_add(response, "Access-Control-Allow-Headers", wanted == NULL ? "*" : wanted);
+        /* Old browsers take "*" for a name, so that the list is echoed if the answer's head has
+         * room for it; "*" does not cover Authorization (Fetch, CORS protocol). */
+        zd_response_add(
+            response, "Access-Control-Allow-Headers", is_echoed ? wanted : "*, Authorization");
         zd_response_add(response, "Access-Control-Max-Age", "7200");
         zd_response_add(response, "Cache-Control", "no-cache");
         zd_response_add(response, "Vary",
-            "Access-Control-Request-Headers, Access-Control-Request-Private-Network");
-        if (local != NULL && strcmp(local, "true") == 0) {
+            "Origin, Access-Control-Request-Headers, Access-Control-Request-Private-Network");
+        if (local != NULL && strcmp(local, "true") == 0 && zd_request_may_write(req)) {
             zd_response_add(response, "Access-Control-Allow-Private-Network", "true");
         }
     }

@@ -196,8 +196,7 @@ static bool asks_part(const struct zd_request *req)
 {
     const struct zd_conditions *sent = &req->conditions;
     return sent->range != NULL && !req->is_head && sent->if_range == NULL &&
-           sent->if_match == NULL && sent->if_none_match == NULL &&
-           sent->if_modified_since == NULL && sent->if_unmodified_since == NULL &&
+           !zd_conditions_exist(sent) &&
            strnlen(sent->range, RANGE_BYTES_MAX + 1) <= RANGE_BYTES_MAX;
 }
 
@@ -377,8 +376,7 @@ static bool is_valid(const struct zd_request *req, const struct zd_prepared *pre
     }
     const struct zd_dataset *owner = prepared->entry.owner;
     return prepared->keep_until_ms > uv_now(req->server->loop) &&
-           (owner == NULL ||
-               (owner->n_changes == prepared->n_changes && zd_dataset_was_seen(owner)));
+           (owner == NULL || owner->n_changes == prepared->n_changes);
 }
 
 /* Without a body it is good for a 304, with an id of the length that it has. */

@@ -11,7 +11,7 @@
 #include "core/base/hash.h"
 #include "core/base/num.h"
 #include "server/http/accept.h"
-#include "server/http/date.h"
+#include "server/http/conditions.h"
 #include "server/http/guard.h"
 #include "server/request/handler.h"
 #include "server/runtime/server.h"
@@ -168,7 +168,7 @@ static void add_validators(struct MHD_Response *response, const char *etag, int6
     }
     if (mtime_ms != 0) {
         char date[ZD_DATE_BYTES];
-        zd_date_format(date, mtime_ms);
+        zd_conditions_format_date(date, mtime_ms);
         zd_response_add(response, "Last-Modified", date);
     }
 }
@@ -445,7 +445,7 @@ static void give_line(void *to, const char *name, const char *value)
 static void add_status_line(unsigned http_status, struct zd_text *to)
 {
     char date[ZD_DATE_BYTES];
-    zd_date_format(date, (int64_t)time(NULL) * 1000);
+    zd_conditions_format_date(date, (int64_t)time(NULL) * 1000);
     zd_text_addf(to, "HTTP/1.1 %u %s\r\nConnection: close\r\nDate: %s\r\n", http_status,
         MHD_get_reason_phrase_for(http_status), date);
 }

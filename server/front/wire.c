@@ -24,7 +24,7 @@
 #define DROPPED_BYTES_MAX (4U << 20) /* of what follows a fault */
 #define REST_BYTES        4096
 #define REST_PIECES_MAX   64 /* of REST_BYTES, of what follows an answer that ends the connection */
-#define ANSWER_BYTES      2048 /* of the connection's memory: the head of an answer */
+#define ANSWER_BYTES      4096 /* of the connection's memory: the head of an answer */
 #define ENTRIES_BYTES     3072 /* of it: what fits beside the longest head */
 #define FIELDS_MAX        100
 #define REFUSAL_BYTES_MAX 8192

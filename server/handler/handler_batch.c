@@ -315,28 +315,11 @@ static enum zd_status read_level(
     return ZD_OK;
 }
 
-static enum zd_status refuse_unknown_members(const struct zd_json *body, struct zd_error *err)
-{
-    const struct zd_pointer root = {.text = ""};
-    for (void *it = zd_json_next(body, NULL); it != NULL; it = zd_json_next(body, it)) {
-        const char *name = zd_json_iter_name(it);
-        if (strcmp(name, "indices") != 0 && strcmp(name, "decoded") != 0 &&
-            strcmp(name, "level") != 0) {
-            const struct zd_pointer at = zd_pointer_member(&root, name);
-            return zd_body_fault(
-                err, at.text, "only indices, decoded, level", zd_json_iter_value(it));
-        }
-    }
-    return ZD_OK;
-}
-
 static enum zd_status read_body(
     struct batch *batch, const struct zd_json *body, struct zd_error *err)
 {
-    if (!zd_json_is(body, ZD_JSON_OBJECT)) {
-        return zd_body_fault(err, "", "an object", body);
-    }
-    ZD_TRY(refuse_unknown_members(body, err));
+    static const char *const members[] = {"indices", "decoded", "level", NULL};
+    ZD_TRY(zd_body_check_members(body, members, "only indices, decoded, level", err));
     const struct zd_json *decoded = zd_json_member(body, "decoded");
     if (decoded != NULL && !zd_json_is(decoded, ZD_JSON_BOOL)) {
         return zd_body_fault(err, "/decoded", "true or false", decoded);

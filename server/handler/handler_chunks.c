@@ -11,7 +11,6 @@
 #include "server/describe/headers.h"
 #include "server/describe/node_json.h"
 #include "server/request/admit.h"
-#include "server/request/connection.h"
 #include "server/request/handler.h"
 #include "server/request/task.h"
 #include "server/runtime/server.h"
@@ -235,14 +234,6 @@ static enum zd_next want_validators(struct zd_request *req)
     return zd_objects_want(chunk->node->dataset, chunk->key, ZD_OBJECT_STATUS, &chunk->object);
 }
 
-static bool validators_are_enough(const struct zd_request *req)
-{
-    return req->is_head || zd_connection_header(req, "If-None-Match") != NULL ||
-           zd_connection_header(req, "If-Match") != NULL ||
-           zd_connection_header(req, "If-Modified-Since") != NULL ||
-           zd_connection_header(req, "If-Unmodified-Since") != NULL;
-}
-
 static enum zd_status parse_query(struct zd_request *req, struct chunk *chunk, struct zd_error *err)
 {
     struct zd_span text;
@@ -265,7 +256,8 @@ static enum zd_status parse_query(struct zd_request *req, struct chunk *chunk, s
 
 static enum zd_next step_read(struct zd_request *req)
 {
-    return validators_are_enough(req) ? want_validators(req) : want_chunk(req);
+    return req->is_head || zd_conditions_exist(&req->conditions) ? want_validators(req)
+                                                                 : want_chunk(req);
 }
 
 static enum zd_next one_chunk(struct zd_request *req)

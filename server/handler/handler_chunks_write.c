@@ -66,7 +66,7 @@ static void end(struct writing *writing)
     if (writing->widen.is_under_way || !zd_edit_give_up(&writing->edit)) {
         return;
     }
-    zd_bounds_release(&writing->widen);
+    zd_node_unref(ZD_TAKE(writing->widen.node));
     zd_lock_release_node(&writing->lock);
     zd_task_leave(&writing->task);
 }

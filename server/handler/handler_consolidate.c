@@ -35,7 +35,6 @@ struct consolidation {
 
 static zd_step step_lock;
 static zd_step step_locked;
-static zd_step step_condition;
 static zd_step step_walked;
 static zd_step step_list;
 static zd_step step_listed;
@@ -162,9 +161,8 @@ static bool visit(struct zd_walk_want *want, const struct zd_walk_node *found)
         return false;
     }
     if (rows->n >= consolidation->nodes_max) {
-        consolidation->status = zd_fail(
-            &consolidation->err, ZD_TOO_LARGE, "the group has more nodes than a listing may hold");
-        zd_fact_limit(&consolidation->err, consolidation->nodes_max, rows->n + 1);
+        consolidation->status = zd_fail_limit(&consolidation->err, consolidation->nodes_max,
+            rows->n + 1, "the group has more nodes than a listing may hold");
         return false;
     }
     consolidation->status =

@@ -243,9 +243,8 @@ static enum zd_next restart(struct zd_request *req)
     if (keys->n_restarts == ZD_ANSWER_RESTARTS_MAX) {
         struct zd_error err = {0};
         err.status = zd_fail(&err, ZD_STORE,
-            "%s: the object was replaced while it was read, "
-            "%d times in a row",
-            req->path, ZD_ANSWER_RESTARTS_MAX + 1);
+            "%s: the object was replaced while it was read, %d times in a row", req->path,
+            ZD_ANSWER_RESTARTS_MAX + 1);
         return zd_respond_error(req, NULL, &err);
     }
     keys->n_restarts++;
@@ -347,10 +346,9 @@ static enum zd_next read_whole(struct zd_request *req)
     const uint64_t bytes_max = req->server->config->settings.limits_object_bytes;
     if (size > bytes_max) {
         struct zd_error err = {0};
-        err.status = zd_fail(&err, ZD_TOO_LARGE,
+        err.status = zd_fail_limit(&err, bytes_max, size,
             "'%.256s' has %llu bytes, at most %llu are read whole: ask for ranges", req->path,
             (unsigned long long)size, (unsigned long long)bytes_max);
-        zd_fact_limit(&err, bytes_max, size);
         return zd_respond_error(req, NULL, &err);
     }
     /* Objects that fit the cache are read once for all requests. */

@@ -21,7 +21,6 @@
 #include "server/request/task.h"
 #include "server/runtime/server.h"
 #include "server/write/bounds.h"
-#include "server/write/key_lock.h"
 #include "server/write/lock.h"
 #include "server/write/metadata.h"
 #include "server/write/store_write.h"
@@ -60,7 +59,7 @@ static void release(struct zd_task *task)
 {
     struct change *change = ZD_CONTAINER(task, struct change, task);
     zd_rewrite_edit_free(change->edit);
-    zd_key_lock_release(&change->key);
+    zd_lock_release_key(&change->key);
     zd_dataset_unref(change->dataset);
     zd_free(change);
 }
@@ -70,7 +69,7 @@ static void end(struct change *change)
     zd_objects_release(&change->object);
     zd_store_write_release(&change->write);
     zd_metadata_release(&change->metadata);
-    zd_bounds_release(&change->widen);
+    zd_node_unref(ZD_TAKE(change->widen.node));
     zd_lock_release(&change->object_lock);
     zd_task_leave(&change->task);
 }
@@ -214,7 +213,7 @@ static enum zd_next step_widened(struct zd_request *req)
 static enum zd_next widen(struct zd_request *req)
 {
     struct change *change = change_of(req);
-    zd_bounds_release(&change->widen);
+    zd_node_unref(ZD_TAKE(change->widen.node));
     change->widen = (struct zd_bounds_want){
         .wait = zd_machine_wait(&req->machine),
         .node = zd_node_ref(change->key.node),
@@ -371,7 +370,7 @@ static enum zd_next lock_path(struct zd_request *req)
         return step_condition(req);
     }
     req->step = step_locked;
-    return zd_key_lock_want(key);
+    return zd_lock_want_key(key);
 }
 
 /* ---- the body ---- */
@@ -448,7 +447,7 @@ static enum zd_next step_begin(struct zd_request *req)
     change->is_erase = strcmp(req->method, "DELETE") == 0;
     change->input.kind = change->is_erase ? ZD_METADATA_ERASE_KEY : ZD_METADATA_PUT_KEY;
     req->step = step_found;
-    return zd_key_lock_find(&change->key);
+    return zd_lock_find_key(&change->key);
 }
 
 static const struct zd_route routes[] = {

@@ -18,13 +18,37 @@
 
 /* ---- reading ---- */
 
-static zd_step step_children;
-static zd_step step_respond_get;
-
 static void leave_show(struct zd_request *req)
 {
     zd_node_show_done(req->state);
     zd_free(req->state);
+}
+
+static enum zd_next step_respond_get(struct zd_request *req)
+{
+    struct zd_node_show *show = req->state;
+    const struct zd_node *node = req->node;
+    struct zd_error err = {0};
+    struct zd_representation answer = {
+        .media_type = ZD_BODY_JSON,
+        .mtime_ms = zd_node_show_mtime(show, node),
+    };
+    if (zd_node_show_tag(show, answer.etag, &err) != ZD_OK) {
+        return zd_respond_error(req, NULL, &err);
+    }
+    const struct zd_node_shown shown = {
+        .path = node->path, .meta = node->meta, .can_slice = node->layout != NULL};
+    ZD_SCOPED_TEXT(text, req->server->config->settings.limits_tree_bytes);
+    zd_node_show_emit(show, &shown, &text);
+    answer.keep_until_ms =
+        show->is_partial ? 0 : zd_dataset_trusts_until(req->dataset, show->checked_ms);
+    return zd_respond_text(req, &text, &answer);
+}
+
+static enum zd_next step_children(struct zd_request *req)
+{
+    req->step = step_respond_get;
+    return zd_node_show_gather(req->state, req->node);
 }
 
 static enum zd_next step_get(struct zd_request *req)
@@ -50,33 +74,6 @@ static enum zd_next step_get(struct zd_request *req)
         zd_hash_add(&show->hash, fields);
     }
     return zd_request_want_node(req, step_children);
-}
-
-static enum zd_next step_children(struct zd_request *req)
-{
-    req->step = step_respond_get;
-    return zd_node_show_gather(req->state, req->node);
-}
-
-static enum zd_next step_respond_get(struct zd_request *req)
-{
-    struct zd_node_show *show = req->state;
-    const struct zd_node *node = req->node;
-    struct zd_error err = {0};
-    struct zd_representation answer = {
-        .media_type = ZD_BODY_JSON,
-        .mtime_ms = zd_node_show_mtime(show, node),
-    };
-    if (zd_node_show_tag(show, answer.etag, &err) != ZD_OK) {
-        return zd_respond_error(req, NULL, &err);
-    }
-    const struct zd_node_shown shown = {
-        .path = node->path, .meta = node->meta, .can_slice = node->layout != NULL};
-    ZD_SCOPED_TEXT(text, req->server->config->settings.limits_tree_bytes);
-    zd_node_show_emit(show, &shown, &text);
-    answer.keep_until_ms =
-        show->is_partial ? 0 : zd_dataset_trusts_until(req->dataset, show->checked_ms);
-    return zd_respond_text(req, &text, &answer);
 }
 
 /* ---- writing ---- */
@@ -332,32 +329,14 @@ static enum zd_next step_put(struct zd_request *req)
 }
 
 /* Only which members may change; their values are judged with the whole document. */
-static ZD_RESULT judge_patch(const struct zd_json *patch, struct zd_error *err)
-{
-    static const char *const members[] = {"attributes", "dimension_names", "shape", "extensions"};
-    if (!zd_json_is(patch, ZD_JSON_OBJECT)) {
-        return zd_body_fault(err, "", "an object", patch);
-    }
-    for (void *iter = zd_json_next(patch, NULL); iter != NULL; iter = zd_json_next(patch, iter)) {
-        bool is_known = false;
-        for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
-            is_known = is_known || strcmp(zd_json_iter_name(iter), members[i]) == 0;
-        }
-        if (!is_known) {
-            const struct zd_pointer whole = {.text = ""};
-            const struct zd_pointer at = zd_pointer_member(&whole, zd_json_iter_name(iter));
-            return zd_body_fault(err, at.text,
-                "no such member: attributes, dimension_names, shape and extensions can be patched",
-                zd_json_iter_value(iter));
-        }
-    }
-    return ZD_OK;
-}
-
 static enum zd_next step_read_patch(struct zd_request *req)
 {
+    static const char *const members[] = {
+        "attributes", "dimension_names", "shape", "extensions", NULL};
+    static const char expected[] =
+        "no such member: attributes, dimension_names, shape and extensions can be patched";
     struct zd_error err = {0};
-    if (judge_patch(req->json, &err) != ZD_OK) {
+    if (zd_body_check_members(req->json, members, expected, &err) != ZD_OK) {
         return zd_body_refuse(req, PATCH_TYPE, "bad_body", &err);
     }
     return step_judge(req);

@@ -5,7 +5,6 @@
 #include "server/describe/node_json.h"
 #include "server/request/admit.h"
 #include "server/request/body.h"
-#include "server/request/connection.h"
 #include "server/request/handler.h"
 #include "server/runtime/server.h"
 #include "server/slice/slice.h"
@@ -187,17 +186,9 @@ static enum zd_next apply_range(struct zd_request *req, const struct zd_represen
 
 static bool asks_validators(const struct zd_request *req)
 {
-    static const char *const names[] = {
-        "If-Modified-Since", "If-Unmodified-Since", "If-Range", "Range"};
-    if (strcmp(req->method, "POST") == 0) {
-        return false;
-    }
-    for (size_t i = 0; i < ZD_COUNT_OF(names); i++) {
-        if (zd_connection_header(req, names[i]) != NULL) {
-            return true;
-        }
-    }
-    return zd_slice_read_wants_tag(req);
+    const struct zd_conditions *sent = &req->conditions;
+    return strcmp(req->method, "POST") != 0 && (req->is_head || zd_conditions_exist(sent) ||
+                                                   sent->if_range != NULL || sent->range != NULL);
 }
 
 /* The tag is sent before the body, so it is made before anything is read. */

@@ -267,7 +267,9 @@ static enum zd_next step_take(struct zd_request *req)
     if (take_memory(stats_of(req), &err) != ZD_OK) {
         return zd_respond_error(req, NULL, &err);
     }
-    req->step = zd_slice_read_wants_tag(req) ? zd_slice_read_survey : step_read;
+    const bool wants_tag =
+        req->is_head || req->conditions.if_match != NULL || req->conditions.if_none_match != NULL;
+    req->step = wants_tag ? zd_slice_read_survey : step_read;
     return ZD_NEXT;
 }
 

@@ -224,9 +224,8 @@ static bool visit(struct zd_walk_want *want, const struct zd_walk_node *found)
         return false;
     }
     if (tree->ask.check && tree->live.n > listing->nodes_max) {
-        listing->status =
-            zd_fail(&listing->err, ZD_TOO_LARGE, "check=1 cannot compare so many nodes");
-        zd_fact_limit(&listing->err, listing->nodes_max, tree->live.n);
+        listing->status = zd_fail_limit(&listing->err, listing->nodes_max, tree->live.n,
+            "check=1 cannot compare so many nodes");
         return false;
     }
     /* One more than asked for tells that there is a next page. */

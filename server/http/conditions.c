@@ -1,11 +1,93 @@
-/* Conditional requests and ranges (RFC 9110, 13 and 14): pure functions over header values. */
+/* Conditional requests, ranges and dates (RFC 9110, 13, 14 and 5.6.7): pure functions over header
+ * values. */
 #include "server/http/conditions.h"
 
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 #include "core/base/num.h"
-#include "server/http/date.h"
+
+/* ---- dates ---- */
+
+/* Whole seconds since 1970, rounded down: the precision of Last-Modified. */
+static int64_t seconds_of(int64_t time_ms)
+{
+    return time_ms >= 0 ? time_ms / 1000 : -1 - (-1 - time_ms) / 1000;
+}
+
+void zd_conditions_format_date(char to[ZD_DATE_BYTES], int64_t time_ms)
+{
+    const time_t seconds = (time_t)seconds_of(time_ms);
+    struct tm tm = {0};
+    if (gmtime_r(&seconds, &tm) == NULL || tm.tm_year < -900 || tm.tm_year > 8099) {
+        tm = (struct tm){.tm_mday = 1, .tm_year = 70, .tm_wday = 4};
+    }
+    (void)strftime(to, ZD_DATE_BYTES, "%a, %d %b %Y %H:%M:%S GMT", &tm); /* in the C locale */
+}
+
+/* The three forms, behind the name of the day. Shapes have 0 for a digit, A and a for letters:
+ * strptime(3) alone accepts more. */
+static const struct form {
+    const char *shape;
+    const char *format;
+} forms[] = {
+    {", 00 Aaa 0000 00:00:00 GMT", ", %d %b %Y %H:%M:%S GMT"},
+    {", 00-Aaa-00 00:00:00 GMT", ", %d-%b-%y %H:%M:%S GMT"},
+    {" Aaa 00 00:00:00 0000", " %b %d %H:%M:%S %Y"},
+    {" Aaa  0 00:00:00 0000", " %b %d %H:%M:%S %Y"},
+};
+
+static bool has_shape(const char *text, const char *shape)
+{
+    for (; *shape != '\0'; shape++, text++) {
+        const char last = *shape == '0' ? '9' : *shape == 'A' ? 'Z' : *shape == 'a' ? 'z' : *shape;
+        if (*text < *shape || *text > last) {
+            return false;
+        }
+    }
+    return *text == '\0';
+}
+
+static const struct form *find_form(const char *text)
+{
+    for (size_t i = 0; i < ZD_COUNT_OF(forms); i++) {
+        if (has_shape(text, forms[i].shape)) {
+            return &forms[i];
+        }
+    }
+    return NULL;
+}
+
+/* Whether the month has that day. */
+static bool day_exists(const struct tm *tm)
+{
+    struct tm day = {.tm_year = tm->tm_year, .tm_mon = tm->tm_mon, .tm_mday = tm->tm_mday};
+    (void)timegm(&day); /* the 31st of a short month becomes a day of the next one */
+    return day.tm_mon == tm->tm_mon;
+}
+
+bool zd_conditions_parse_date(const char *text, int64_t *ret_seconds)
+{
+    const char *comma = strstr(text, ", ");
+    const char *after_day = comma != NULL ? comma : strchrnul(text, ' ');
+    const struct form *form = find_form(after_day);
+    struct tm tm = {0};
+    const char *end = form == NULL ? NULL : strptime(after_day, form->format, &tm);
+    if (end == NULL || *end != '\0') {
+        return false;
+    }
+    if (form == &forms[1] && tm.tm_year < 70) {
+        tm.tm_year += 100; /* years of two digits are those of 1970 to 2069 */
+    }
+    if (tm.tm_sec > 60 || tm.tm_year <= -1900 || !day_exists(&tm)) {
+        return false;
+    }
+    *ret_seconds = timegm(&tm);
+    return true;
+}
+
+/* ---- entity tags ---- */
 
 /* An entity tag without its quotes. */
 struct tag {
@@ -70,13 +152,13 @@ static bool list_has(const char *list, const char *etag, bool strong)
 static bool changed_since(const char *date, int64_t mtime_ms)
 {
     int64_t seconds = 0;
-    return zd_date_parse(date, &seconds) && zd_date_seconds(mtime_ms) > seconds;
+    return zd_conditions_parse_date(date, &seconds) && seconds_of(mtime_ms) > seconds;
 }
 
 static bool unchanged_since(const char *date, int64_t mtime_ms)
 {
     int64_t seconds = 0;
-    return zd_date_parse(date, &seconds) && zd_date_seconds(mtime_ms) <= seconds;
+    return zd_conditions_parse_date(date, &seconds) && seconds_of(mtime_ms) <= seconds;
 }
 
 static bool list_has_any(const char *list, const struct zd_validators *now, bool strong)
@@ -137,12 +219,17 @@ bool zd_conditions_bind_writes(const struct zd_conditions *conditions)
            conditions->if_unmodified_since != NULL;
 }
 
+bool zd_conditions_exist(const struct zd_conditions *conditions)
+{
+    return zd_conditions_bind_writes(conditions) || conditions->if_modified_since != NULL;
+}
+
 /* RFC 9110, 13.1.5: a strong tag, or exactly the date of Last-Modified. */
 static bool if_range_holds(const char *value, const char *etag, int64_t mtime_ms)
 {
     int64_t seconds = 0;
-    if (zd_date_parse(value, &seconds)) {
-        return mtime_ms != 0 && zd_date_seconds(mtime_ms) == seconds;
+    if (zd_conditions_parse_date(value, &seconds)) {
+        return mtime_ms != 0 && seconds_of(mtime_ms) == seconds;
     }
     const struct tag own = own_tag(etag);
     struct tag tag;

@@ -1,4 +1,5 @@
-/* Conditional requests and ranges (RFC 9110, 13 and 14): pure functions over header values. */
+/* Conditional requests, ranges and dates (RFC 9110, 13, 14 and 5.6.7): pure functions over header
+ * values. Thread: any. */
 #ifndef ZD_HTTP_CONDITIONS_H
 #define ZD_HTTP_CONDITIONS_H
 
@@ -57,11 +58,22 @@ struct zd_validators {
 enum zd_status zd_conditions_judge_write(
     const struct zd_conditions *conditions, const struct zd_validators *now);
 
+/** Whether there is any condition on the tag or the time. */
+bool zd_conditions_exist(const struct zd_conditions *conditions);
+
 /** Whether any condition applies to changes. */
 bool zd_conditions_bind_writes(const struct zd_conditions *conditions);
 
 /** The requested part of `length` bytes; the outputs are set only with ZD_RANGE_PART. */
 enum zd_range_answer zd_conditions_range(const struct zd_conditions *conditions, uint64_t length,
     const char *etag, int64_t mtime_ms, uint64_t *ret_first, uint64_t *ret_len);
+
+#define ZD_DATE_BYTES 64
+
+/** Write a time as IMF-fixdate. */
+void zd_conditions_format_date(char to[ZD_DATE_BYTES], int64_t time_ms);
+
+/** Read any of the three forms of a date into seconds since 1970; false: not a date. */
+bool zd_conditions_parse_date(const char *text, int64_t *ret_seconds);
 
 #endif

@@ -77,6 +77,26 @@ enum zd_status zd_body_fault(
     return status;
 }
 
+enum zd_status zd_body_check_members(const struct zd_json *body, const char *const *names,
+    const char *expected, struct zd_error *err)
+{
+    const struct zd_pointer root = {.text = ""};
+    if (!zd_json_is(body, ZD_JSON_OBJECT)) {
+        return zd_body_fault(err, "", "an object", body);
+    }
+    for (void *iter = zd_json_next(body, NULL); iter != NULL; iter = zd_json_next(body, iter)) {
+        const char *const *known = names;
+        while (*known != NULL && strcmp(*known, zd_json_iter_name(iter)) != 0) {
+            known++;
+        }
+        if (*known == NULL) {
+            const struct zd_pointer at = zd_pointer_member(&root, zd_json_iter_name(iter));
+            return zd_body_fault(err, at.text, expected, zd_json_iter_value(iter));
+        }
+    }
+    return ZD_OK;
+}
+
 enum zd_next zd_body_refuse(
     struct zd_request *req, const char *media_type, const char *code, const struct zd_error *err)
 {
@@ -271,9 +291,8 @@ static enum zd_next respond_too_long(struct zd_request *req, uint64_t least)
 {
     const uint64_t most = req->own.collect_bytes_max;
     struct zd_error err = {0};
-    err.status = zd_fail(
-        &err, ZD_TOO_LARGE, "the body exceeds the limit of %llu bytes", (unsigned long long)most);
-    zd_fact_limit(&err, most, least);
+    err.status = zd_fail_limit(
+        &err, most, least, "the body exceeds the limit of %llu bytes", (unsigned long long)most);
     return zd_respond_error(req, NULL, &err);
 }
 

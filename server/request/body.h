@@ -61,6 +61,15 @@ ZD_RESULT zd_body_fault(
     struct zd_error *err, const char *pointer, const char *expected, const struct zd_json *found);
 
 /**
+ * Whether a body is an object that has no members but those.
+ * @param names    ended by NULL
+ * @param expected what zd_body_fault says of another member
+ * @retval ZD_INVALID
+ */
+ZD_RESULT zd_body_check_members(const struct zd_json *body, const char *const *names,
+    const char *expected, struct zd_error *err);
+
+/**
  * Take all of a body that comes as a stream (streams_body): then `next` runs, with the bytes in
  * req->body, NULL when there are none. Memory for them is admitted before: it is
  * req->upload.length, or bytes_max when the length is not known. Answers 413 too_large itself.

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "server/http/origin.h"
 #include "server/request/connection.h"
 #include "server/runtime/server.h"
 
@@ -44,6 +45,17 @@ void zd_request_init(struct zd_request *req, struct zd_server *server, struct zd
 void zd_request_identify(struct zd_request *req)
 {
     req->identity = NULL;
+}
+
+bool zd_request_may_write(const struct zd_request *req)
+{
+    const struct zd_settings *settings = &req->server->config->settings;
+    const char *reader = settings->http_cors_origin;
+    const char *origin = zd_connection_header(req, "Origin");
+    const char *host = zd_connection_header(req, "Host");
+    return origin == NULL || (host != NULL && zd_origin_is_of_host(origin, host)) ||
+           zd_origin_is_listed(origin, settings->http_cors_origins) ||
+           (strcmp(reader, "*") != 0 && zd_origin_is_listed(origin, reader));
 }
 
 bool zd_request_is_reading(const struct zd_request *req)

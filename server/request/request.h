@@ -28,7 +28,6 @@ typedef enum zd_next zd_step(struct zd_request *req);
 struct zd_request_own {
     uint64_t turn_ns; /* when the machine began to run; 0: it does not run */
     zd_step *next;    /* once the node or the body is there */
-    size_t n_looked;  /* datasets, of zd_request_want_datasets */
     uint64_t collect_bytes_max;
     struct zd_parsing *parsing; /* owned, or NULL */
 };
@@ -51,7 +50,7 @@ struct zd_request {
     const char *accept_encoding;  /* the same */
     const char *content_encoding; /* the same */
 
-    /* of server/request/dispatch.h */
+    /* of server/request/route.h */
     const struct zd_route *route; /* NULL until it is known */
     uint32_t route_number;        /* for metrics; 0 = none */
     struct zd_span dataset_name;
@@ -106,6 +105,10 @@ void zd_request_end(struct zd_request *req);
  * all clients are. */
 void zd_request_identify(struct zd_request *req);
 
+/** Whether the client may write: pages of this server may, those of origins that http.cors_origins
+ * names, and clients that are no pages. */
+bool zd_request_may_write(const struct zd_request *req);
+
 /** The step of routes with {d} and {path} that need the node: sets state via `next` when the node
  * is there. Answers 404 node_not_found and store problems itself. The node is released with the
  * request. */
@@ -114,9 +117,6 @@ enum zd_next zd_request_want_node(struct zd_request *req, zd_step *next);
 /** Before `next`: what the groups above the request's node say of it. */
 enum zd_next zd_request_want_parent_groups(struct zd_request *req, zd_step *next);
 struct zd_listing zd_request_listing(const struct zd_request *req); /* after that */
-
-/** Before `next`: the table has what is at the datasets' locations now (zd_dataset_look). */
-enum zd_next zd_request_want_datasets(struct zd_request *req, zd_step *next);
 
 /** Put another node in the place of the request's own; takes a reference. */
 void zd_request_set_node(struct zd_request *req, struct zd_node *node);

@@ -92,8 +92,12 @@ enum zd_next zd_respond_text(
 enum zd_next zd_respond_redirect(
     struct zd_request *req, unsigned http_status, const char *location);
 
-/** 204 to OPTIONS. @param methods for Allow and Access-Control-Allow-Methods */
-enum zd_next zd_respond_options(struct zd_request *req, const char *methods);
+/**
+ * 204 to OPTIONS.
+ * @param allow   what the resource takes, for Allow
+ * @param methods of them, those that the asking page may use: Access-Control-Allow-Methods
+ */
+enum zd_next zd_respond_options(struct zd_request *req, const char *allow, const char *methods);
 
 /** 412; the problem names the current tag. @param etag quoted, or "" */
 enum zd_next zd_respond_precondition(struct zd_request *req, const char *etag);

@@ -1,4 +1,5 @@
-/* Which handler answers a path: templates against decoded paths. Thread: any. */
+/* Which handler answers a path: templates against decoded paths; a request's way to its
+ * first step. Thread: loop for that, else any. */
 #ifndef ZD_REQUEST_ROUTE_H
 #define ZD_REQUEST_ROUTE_H
 
@@ -51,5 +52,13 @@ uint32_t zd_route_count(const struct zd_handler *const *handlers);
 
 /** The route of that number, or NULL. */
 const struct zd_route *zd_route_of(const struct zd_handler *const *handlers, uint32_t number);
+
+/** The first step of a request whose route is not known: finds it, or answers that there is none.
+ */
+zd_step zd_route_dispatch;
+
+/** Find the route by the head of a request, whose first step begins with it.
+ * @return false: there is none, and zd_route_dispatch answers that */
+bool zd_route_begin(struct zd_request *req);
 
 #endif

@@ -8,7 +8,7 @@
 #define ZD_SLICE_SLICE_BANDS_H
 
 #include "core/grid/band.h"
-#include "server/write/edit_set.h"
+#include "server/write/edit.h"
 
 struct zd_slice_bands {
     /* in: borrowed until zd_slice_bands_done */

@@ -2,7 +2,6 @@
 #include "server/slice/slice_read.h"
 
 #include "core/base/num.h"
-#include "server/request/connection.h"
 #include "server/request/respond.h"
 #include "server/runtime/server.h"
 
@@ -43,12 +42,6 @@ enum zd_status zd_slice_read_select(
         zd_slice_params_select(&read->ask, read->node->meta, &read->asked, &read->selection, err);
     *ret_code = zd_slice_params_code(status);
     return status;
-}
-
-bool zd_slice_read_wants_tag(const struct zd_request *req)
-{
-    return req->is_head || zd_connection_header(req, "If-Match") != NULL ||
-           zd_connection_header(req, "If-None-Match") != NULL;
 }
 
 /* ---- the level of a multiscale group ---- */

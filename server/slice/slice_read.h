@@ -89,9 +89,6 @@ static inline struct zd_slice_view zd_slice_read_view(const struct zd_slice_read
 ZD_RESULT zd_slice_read_select(
     struct zd_slice_read *read, const char **ret_code, struct zd_error *err);
 
-/** Whether the entity tag must be known before anything is read: for HEAD and conditions. */
-bool zd_slice_read_wants_tag(const struct zd_request *req);
-
 /** A step: asks for the generations of all objects, judges the conditions and goes on with
  * kind->accept, or answers. */
 enum zd_next zd_slice_read_survey(struct zd_request *req);

@@ -176,17 +176,6 @@ static enum zd_next step_change(struct bounds_work *work)
 
 /* ---- the calls ---- */
 
-void zd_bounds_init(struct zd_server *server)
-{
-    zd_map_init(&server->bounds);
-}
-
-void zd_bounds_done(struct zd_server *server)
-{
-    assert(server->bounds.n_entries == 0);
-    zd_map_done(&server->bounds);
-}
-
 /* The work on that array, made when there is none. */
 static struct bounds_work *claim_work(struct zd_node *node, bool *ret_is_new)
 {
@@ -234,10 +223,4 @@ enum zd_next zd_bounds_want(struct zd_bounds_want *want)
     want->is_under_way = true;
     zd_list_push_back(&work->waiting, &want->wait.link);
     return is_new ? begin(work, want) : ZD_WAIT;
-}
-
-void zd_bounds_release(struct zd_bounds_want *want)
-{
-    assert(!want->is_under_way);
-    zd_node_unref(ZD_TAKE(want->node));
 }

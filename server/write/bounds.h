@@ -9,14 +9,11 @@
 
 struct zd_bounds_want {
     struct zd_wait wait;
-    struct zd_node *node; /* in and out: the array; owned; exchanged for the fresh node when the
-                           * document has changed */
+    struct zd_node *node; /* in and out: the array; a reference of the caller; exchanged for the
+                           * fresh node when the document has changed */
     const struct zd_written *written; /* in: borrowed until the end */
     bool is_under_way;                /* its own */
 };
-
-void zd_bounds_init(struct zd_server *server);
-void zd_bounds_done(struct zd_server *server); /* nothing is under way */
 
 /**
  * Widen the bounds in the document to include what is about to be stored. The caller holds a lock
@@ -26,8 +23,5 @@ void zd_bounds_done(struct zd_server *server); /* nothing is under way */
  * @return ZD_NEXT (always where no extension has bounds) or ZD_WAIT
  */
 enum zd_next zd_bounds_want(struct zd_bounds_want *want);
-
-/** Release the node. Nothing is under way. Accepts a zeroed want. */
-void zd_bounds_release(struct zd_bounds_want *want);
 
 #endif

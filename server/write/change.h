@@ -1,5 +1,5 @@
 /* One change of documents under way: what server/write/change_*.c share. Which step follows which
- * is the table in server/write/metadata.c. Thread: loop. */
+ * is the table in server/write/change.c. Thread: loop. */
 #ifndef ZD_WRITE_CHANGE_H
 #define ZD_WRITE_CHANGE_H
 
@@ -7,14 +7,13 @@
 #include "server/data/multiscale.h"
 #include "server/runtime/gather.h"
 #include "server/write/lock.h"
-#include "server/write/metadata_input.h"
+#include "server/write/metadata.h"
 #include "server/write/purge.h"
 #include "server/write/store_write.h"
 
 struct zd_change;
 struct zd_change_old_document;
 struct zd_change_subtree;
-struct zd_metadata_want;
 
 /** What a step has found out. */
 enum zd_change_outcome {
@@ -91,7 +90,7 @@ enum zd_change_verdict {
     ZD_VERDICT_LOST,   /* the node is gone as well */
 };
 
-/** The way back: server/write/change_undo.c */
+/** The way back. */
 struct zd_change_undo {
     struct zd_list old;                  /* struct zd_change_old_document: the last change first */
     struct zd_change_old_document *next; /* for the one that changes next; owned, or NULL */
@@ -192,7 +191,7 @@ static inline enum zd_change_outcome zd_change_outcome_of_wait(
     return zd_change_outcome_of(change, wait->status);
 }
 
-/* server/write/metadata.c */
+/* server/write/change.c */
 
 /** In `begin`: run work on a worker, or here when it is cheap. It sets change->err.status. */
 enum zd_change_outcome zd_change_run_work(
@@ -236,17 +235,15 @@ ZD_RESULT zd_change_judge_keep(struct zd_change_place *place, struct zd_document
 ZD_RESULT zd_change_judge_keep_readable(
     struct zd_change_place *place, struct zd_document_texts *texts);
 
-/* server/write/change_relist.c: consolidated metadata of the nodes above. */
+/* server/write/change_store.c: consolidated metadata of the nodes above; all that is stored. */
 zd_change_step zd_change_relist;
 zd_change_step zd_change_relist_end;
-
-/* server/write/change_store.c */
 zd_change_step zd_change_store;
 zd_change_step zd_change_store_end;
 zd_change_step zd_change_store_commit;
 zd_change_step zd_change_store_commit_end;
 
-/* server/write/change_subtree.c: documents below a node that is erased. */
+/* server/write/change_undo.c: documents below a node that is erased. */
 zd_change_step zd_change_subtree_collect;
 zd_change_step zd_change_subtree_collect_end;
 zd_change_step zd_change_subtree_read;
@@ -259,8 +256,6 @@ zd_change_step zd_change_subtree_restore_end;
 /** Whether the documents below are in memory, so that their erasure can be undone. */
 bool zd_change_subtree_is_held(const struct zd_change_subtree *subtree);
 
-/** How many could not be put back. @param ret_err of the first one, when there is one */
-uint32_t zd_change_subtree_lost(const struct zd_change_subtree *subtree, struct zd_error *ret_err);
 void zd_change_subtree_free(struct zd_change_subtree *subtree); /* accepts NULL */
 
 /* server/write/change_erase.c: what is erased, before and after the new document is stored. */
@@ -279,10 +274,10 @@ zd_change_step zd_change_erase_rest_end;
 /** Report the nodes that have changed to the subscribers of events. */
 void zd_change_report(struct zd_change *change);
 
-/** Whether chunks have to be erased before the new document may be seen. */
-bool zd_change_erase_has_orphans(const struct zd_change *change);
+/** Whether the new document orphans the chunks that are stored, if there are any. */
+bool zd_change_erase_orphans_chunks(const struct zd_change *change);
 
-/* server/write/change_undo.c: what was committed or erased, kept until all is done. */
+/* What was committed or erased, kept until all is done. */
 
 /** Memory for the next one, under its key. @retval ZD_NO_MEMORY */
 ZD_RESULT zd_change_undo_prepare(struct zd_change *change, const char *key);

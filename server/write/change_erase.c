@@ -194,9 +194,7 @@ static bool is_restored(struct zd_change *change)
 enum zd_change_outcome zd_change_erase_restore_end(struct zd_change *change)
 {
     const bool is_whole = is_restored(change);
-    const uint32_t n_lost = change->subtree == NULL
-                                ? 0
-                                : zd_change_subtree_lost(change->subtree, &change->undo.lost_err);
+    const uint32_t n_lost = change->undo.n_lost;
     if (!is_whole || n_lost > 0) {
         const struct zd_error first = change->err;
         change->err.status = zd_fail(&change->err, first.status,
@@ -290,10 +288,10 @@ static bool shrinks(const struct zd_change *change)
     return false;
 }
 
-bool zd_change_erase_has_orphans(const struct zd_change *change)
+bool zd_change_erase_orphans_chunks(const struct zd_change *change)
 {
     const struct zd_meta *before = change->before;
-    if (change->input.kind != ZD_METADATA_PUT || !change->input.erases_chunks) {
+    if (change->input.kind != ZD_METADATA_PUT) {
         return false;
     }
     if (before == NULL || before->type == ZD_NODE_GROUP) {
@@ -380,31 +378,17 @@ enum zd_change_outcome zd_change_erase_give_back(struct zd_change *change)
 
 /* ---- after the new document ---- */
 
-typedef enum zd_purge_answer visitor(void *context, const struct zd_purge_key *key);
-
-static visitor *choose_visitor(const struct zd_change *change)
-{
-    switch (change->input.kind) {
-    case ZD_METADATA_ERASE:
-        return judge_all;
-    case ZD_METADATA_PATCH:
-        return shrinks(change) ? judge_outside : NULL;
-    case ZD_METADATA_PUT:
-    case ZD_METADATA_PUT_KEY:
-    case ZD_METADATA_ERASE_KEY:
-    case ZD_METADATA_CONSOLIDATE:
-        break;
-    }
-    return NULL;
-}
-
 enum zd_change_outcome zd_change_erase_rest(struct zd_change *change)
 {
+    const bool is_erasure = change->input.kind == ZD_METADATA_ERASE;
+    const bool is_patch = change->input.kind == ZD_METADATA_PATCH;
     const struct zd_purge_want purge = {
         .path = change->path,
-        .visit = choose_visitor(change),
+        .visit = is_erasure                    ? judge_all
+                 : is_patch && shrinks(change) ? judge_outside
+                                               : NULL,
         .holds = holds,
-        .erased = change->input.kind == ZD_METADATA_PATCH ? report_outside : NULL,
+        .erased = is_patch ? report_outside : NULL,
     };
     zd_change_undo_forget(change);
     zd_lock_release(&change->metadata_lock);

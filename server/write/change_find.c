@@ -56,11 +56,6 @@ static enum zd_change_outcome check_parents(struct zd_change *change)
     return ZD_CHANGE_NEXT;
 }
 
-static bool is_as_expected(const struct zd_node *node, const struct zd_node *expected)
-{
-    return node != NULL && node->tag == expected->tag;
-}
-
 /* The generation of a key among the node's documents; zero: it is no key of theirs, or absent. */
 static struct zd_generation generation_of(const struct zd_node *node, const char *key)
 {
@@ -82,7 +77,7 @@ static bool holds(struct zd_change *change)
     if (input->expects_absent && node != NULL) {
         return false;
     }
-    if (input->expected != NULL && !is_as_expected(node, input->expected)) {
+    if (input->expected != NULL && (node == NULL || node->tag != input->expected->tag)) {
         return false;
     }
     if (change->key == NULL || input->condition == ZD_CONDITION_NONE) {
@@ -92,13 +87,6 @@ static bool holds(struct zd_change *change)
     const bool is_absent = input->condition == ZD_CONDITION_ABSENT;
     return zd_generation_equal(
         generation_of(node, change->key), is_absent ? none : input->generation);
-}
-
-static enum zd_change_outcome refuse_condition(struct zd_change *change)
-{
-    return ZD_CHANGE_FAIL(change, ZD_PRECONDITION, "\"%.200s\" %s", change->path,
-        zd_change_target(change)->node == NULL ? "no longer exists"
-                                               : "is not what the request expects");
 }
 
 static bool must_exist(const struct zd_change *change)
@@ -118,12 +106,6 @@ static bool is_read_only(const struct zd_change *change, const struct zd_node *n
 {
     const bool is_replaced = change->input.kind == ZD_METADATA_PUT && change->input.erases_chunks;
     return node != NULL && !zd_dialect_is_writable(node->meta->dialect) && !is_replaced;
-}
-
-static enum zd_change_outcome refuse_dialect(struct zd_change *change, const struct zd_node *node)
-{
-    return ZD_CHANGE_FAIL(
-        change, ZD_READ_ONLY, "dialect %s is read-only", node->meta->dialect->name);
 }
 
 /* The dialect of the node, else of the nearest parent, else the first; it must be writable. */
@@ -168,7 +150,8 @@ static enum zd_change_outcome judge_found(struct zd_change *change)
 {
     const struct zd_node *node = zd_change_target(change)->node;
     if (!holds(change)) {
-        return refuse_condition(change);
+        return ZD_CHANGE_FAIL(change, ZD_PRECONDITION, "\"%.200s\" %s", change->path,
+            node == NULL ? "no longer exists" : "is not what the request expects");
     }
     if (node == NULL && must_exist(change)) {
         return refuse_absent(change);
@@ -177,7 +160,8 @@ static enum zd_change_outcome judge_found(struct zd_change *change)
         return ZD_CHANGE_FAILED;
     }
     if (is_read_only(change, node)) {
-        return refuse_dialect(change, node);
+        return ZD_CHANGE_FAIL(
+            change, ZD_READ_ONLY, "dialect %s is read-only", node->meta->dialect->name);
     }
     change->has_made = node == NULL;
     change->dialect = choose_dialect(change);
@@ -402,25 +386,18 @@ static enum zd_change_outcome refuse_place(
 /* Whether stored chunks would be decoded as others, or never again. */
 static bool orphans_chunks(const struct zd_change *change)
 {
-    const struct zd_meta *before = change->before;
     if (spoils_chunks(change)) {
         return has_seen(change, ZD_CHANGE_SEEN_CHUNK);
     }
-    if (!has_seen(change, ZD_CHANGE_SEEN_KEY) || change->input.kind != ZD_METADATA_PUT ||
-        change->input.erases_chunks) {
-        return false;
-    }
-    if (before == NULL || before->type == ZD_NODE_GROUP) {
-        return change->meta->type == ZD_NODE_ARRAY;
-    }
-    return !zd_meta_has_same_chunks(before, change->meta);
+    return has_seen(change, ZD_CHANGE_SEEN_KEY) && !change->input.erases_chunks &&
+           zd_change_erase_orphans_chunks(change);
 }
 
 static enum zd_change_outcome judge_erasure(struct zd_change *change)
 {
     const bool has_child = has_seen(change, ZD_CHANGE_SEEN_CHILD);
     if (change->before == NULL && !has_child && !has_seen(change, ZD_CHANGE_SEEN_KEY)) {
-        return ZD_CHANGE_FAIL(change, ZD_NOT_FOUND, "there is no node at \"%.200s\"", change->path);
+        return refuse_absent(change);
     }
     return change->input.keeps_children && has_child
                ? refuse_place(

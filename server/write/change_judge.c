@@ -422,18 +422,9 @@ enum zd_change_outcome zd_change_judge_bounds(struct zd_change *change)
 /* Levels that the change does not touch are not judged: an array may have been erased since. */
 static bool is_listed_anew(const struct zd_change *change)
 {
-    switch (change->input.kind) {
-    case ZD_METADATA_PUT:
-    case ZD_METADATA_PUT_KEY:
-        return true;
-    case ZD_METADATA_PATCH:
-        return zd_json_member(change->input.json, "extensions") != NULL;
-    case ZD_METADATA_ERASE:
-    case ZD_METADATA_ERASE_KEY:
-    case ZD_METADATA_CONSOLIDATE:
-        break;
-    }
-    return false;
+    return zd_change_is_put(change) ||
+           (change->input.kind == ZD_METADATA_PATCH &&
+               zd_json_member(change->input.json, "extensions") != NULL);
 }
 
 enum zd_change_outcome zd_change_judge_levels(struct zd_change *change)

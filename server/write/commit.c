@@ -109,20 +109,23 @@ static bool is_judged_as_a_whole(const struct zd_commit *commit)
     return is_whole || (commit->is_conditional && commit->set.is_staged);
 }
 
+static const char *key_of(const struct zd_commit *commit, uint64_t object)
+{
+    return zd_edit_key(&commit->set.object[object].want);
+}
+
 static enum zd_status collect_keys(struct zd_commit *commit, struct zd_error *err)
 {
     struct zd_store_hold *hold = &commit->hold;
-    ZD_SCOPED_TEXT(key, ZD_KEY_BYTES_MAX + sizeof APPEND_NAME);
     hold->hash = zd_alloc((commit->set.n + 1) * sizeof *hold->hash);
     if (hold->hash == NULL) {
         return zd_fail(err, ZD_NO_MEMORY, "no memory for the keys of the slice");
     }
     for (uint64_t i = 0; i < commit->set.n; i++) {
-        ZD_TRY(zd_edit_set_key(&commit->set, i, &key, err));
-        hold->hash[hold->n_keys++] = zd_key_hash(key.at);
+        hold->hash[hold->n_keys++] = zd_key_hash(key_of(commit, i));
     }
     if (commit->before != NULL) {
-        zd_text_clear(&key);
+        ZD_SCOPED_TEXT(key, ZD_KEY_BYTES_MAX + sizeof APPEND_NAME);
         zd_text_addf(&key, APPEND_NAME "%s", commit->set.node->path);
         hold->hash[hold->n_keys++] = zd_key_hash(key.at);
     }
@@ -136,11 +139,11 @@ static enum outcome hold_keys(struct zd_commit *commit)
     if (commit->set.is_dry || !is_judged_as_a_whole(commit)) {
         return SKIP;
     }
+    assert(commit->set.is_staged);
     commit->wait.status = collect_keys(commit, &commit->wait.err);
     if (commit->wait.status != ZD_OK) {
         return FAILED;
     }
-    assert(commit->set.is_staged);
     zd_machine_await(&commit->machine, &commit->hold.op);
     zd_store_hold(dataset_of(commit)->store, &commit->hold);
     return wait_for(commit, ZD_WAIT);
@@ -248,17 +251,13 @@ static enum outcome judge_node(struct zd_commit *commit)
 static enum outcome check_object(struct zd_commit *commit)
 {
     struct zd_store *store = dataset_of(commit)->store;
-    ZD_SCOPED_TEXT(key, ZD_KEY_BYTES_MAX);
     if (!commit->holds_keys || commit->n_checked == commit->set.n) {
         return SKIP;
     }
-    commit->wait.status = zd_edit_set_key(&commit->set, commit->n_checked, &key, &commit->wait.err);
-    if (commit->wait.status != ZD_OK) {
-        return FAILED;
-    }
     commit->check = (struct zd_store_status){0};
     zd_machine_await(&commit->machine, &commit->check.op);
-    (void)snprintf(commit->check.key, sizeof commit->check.key, "%s", key.at);
+    (void)snprintf(
+        commit->check.key, sizeof commit->check.key, "%s", key_of(commit, commit->n_checked));
     if (zd_store_status_now(store, &commit->check) != ZD_AGAIN) {
         return NEXT;
     }
@@ -463,12 +462,6 @@ static enum zd_next step(struct zd_machine *machine)
     return zd_machine_follow(&commit->place, row->follows, table[IDLE].follows, outcome);
 }
 
-static void end(struct zd_machine *machine)
-{
-    struct zd_commit *commit = ZD_CONTAINER(machine, struct zd_commit, machine);
-    commit->wait.done(&commit->wait);
-}
-
 static enum zd_next run(struct zd_commit *commit, enum state state)
 {
     assert(commit->place.state == IDLE);
@@ -481,7 +474,7 @@ static enum zd_next run(struct zd_commit *commit, enum state state)
 
 enum zd_status zd_commit_init(struct zd_commit *commit, uint32_t n_at_once, struct zd_error *err)
 {
-    commit->machine = (struct zd_machine){.step = step, .end = end};
+    commit->machine = (struct zd_machine){.step = step, .wait = &commit->wait};
     commit->set.is_staged = commit->set.seen->n > 1 || commit->before != NULL;
     return zd_edit_set_init(&commit->set, &commit->machine, n_at_once, err);
 }
@@ -492,7 +485,7 @@ void zd_commit_release(struct zd_commit *commit)
     zd_edit_set_release(&commit->set);
     zd_free(commit->hold.hash);
     zd_metadata_release(&commit->change);
-    zd_bounds_release(&commit->widen);
+    zd_node_unref(ZD_TAKE(commit->widen.node));
     zd_node_unref(commit->found.node);
     zd_node_unref(commit->now);
     *commit = (struct zd_commit){0};

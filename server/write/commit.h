@@ -19,7 +19,7 @@
 
 #include "server/data/catalog.h"
 #include "server/write/bounds.h"
-#include "server/write/edit_set.h"
+#include "server/write/edit.h"
 
 /** Zeroed, it may be released. */
 struct zd_commit {

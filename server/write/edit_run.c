@@ -1,7 +1,6 @@
-/* One stored object being changed: its memory, and the steps. */
+/* One stored object being changed: the steps. */
 #include "server/write/edit_run.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "core/array/rewrite_cost.h"
@@ -36,73 +35,6 @@ void zd_edit_run_free_load(struct zd_edit_load *load)
     }
     zd_node_unref(load->node);
     zd_free(load);
-}
-
-static void on_closed(uv_handle_t *timer)
-{
-    zd_free(ZD_CONTAINER(timer, struct zd_edit_run, timer));
-}
-
-void zd_edit_run_free(struct zd_edit_run *run)
-{
-    assert(!run->is_working && zd_list_is_empty(&run->waiting));
-    for (struct zd_list *link; (link = zd_list_pop_front(&run->batch)) != NULL;) {
-        zd_edit_run_free_load(ZD_CONTAINER(link, struct zd_edit_load, link));
-    }
-    zd_lock_release(&run->lock);
-    zd_range_read_release(&run->read);
-    zd_store_write_release(&run->write);
-    zd_buf_unref(run->rewrite.bytes);
-    zd_dataset_unref(run->dataset);
-    if (run->has_timer) {
-        uv_close((uv_handle_t *)&run->timer, on_closed);
-    } else {
-        zd_free(run);
-    }
-}
-
-static enum zd_next step(struct zd_machine *machine)
-{
-    struct zd_edit_run *run = ZD_CONTAINER(machine, struct zd_edit_run, machine);
-    return run->step(run);
-}
-
-/* One allocation holds the run, its map's key and a NUL. */
-struct zd_edit_run *zd_edit_run_new(struct zd_dataset *dataset, struct zd_span map_key)
-{
-    struct zd_edit_run *run = zd_alloc_zero(1, sizeof *run + map_key.len + 1);
-    if (run == NULL) {
-        return NULL;
-    }
-    uint8_t *own_key = (uint8_t *)(run + 1);
-    memcpy(own_key, map_key.ptr, map_key.len);
-    run->map.key = (struct zd_span){.ptr = own_key, .len = map_key.len};
-    run->key = (char *)own_key + sizeof dataset->id;
-    run->dataset = zd_dataset_ref(dataset);
-    run->machine.step = step;
-    run->step = step_lock;
-    zd_list_init(&run->waiting);
-    zd_list_init(&run->batch);
-    return run;
-}
-
-struct zd_edit_load *zd_edit_run_new_load(struct zd_node *node, struct zd_edit_want *want)
-{
-    struct zd_edit_load *load = zd_alloc_zero(1, sizeof *load);
-    if (load != NULL) {
-        *load = (struct zd_edit_load){
-            .want = want,
-            .node = zd_node_ref(node),
-            .edit = want->edit,
-            .condition = want->condition,
-            .generation = want->generation,
-            .is_dry = want->is_dry,
-            .drops_elements = want->drops_elements,
-            .owner = want->owner,
-        };
-        want->load = load;
-    }
-    return load;
 }
 
 /* ---- the ends ---- */
@@ -521,6 +453,12 @@ static enum zd_next step_keep(struct zd_edit_run *run)
     run->step = step_kept;
     return run->write.is_unsynced ? ZD_NEXT
                                   : zd_store_write_want(run->dataset, run->key, &run->write);
+}
+
+enum zd_next zd_edit_run_step(struct zd_machine *machine)
+{
+    struct zd_edit_run *run = ZD_CONTAINER(machine, struct zd_edit_run, machine);
+    return run->step(run);
 }
 
 void zd_edit_run_begin_phase(struct zd_edit_load *load, enum zd_edit_phase phase)

@@ -1,4 +1,4 @@
-/* One stored object being changed: what edit.c and edit_run.c share. Thread: loop.
+/* One stored object being changed: what edit_calls.c and edit_run.c share. Thread: loop.
  *
  *     waiting -> locked -> read -> rewritten -> written -> answered
  *                           ^                      |
@@ -73,19 +73,13 @@ static inline struct zd_edit_load *zd_edit_run_first(const struct zd_list *list)
     return zd_list_is_empty(list) ? NULL : ZD_CONTAINER(list->next, struct zd_edit_load, link);
 }
 
-/** A run of an object, in no map; its machine needs an end. NULL: no memory. */
-struct zd_edit_run *zd_edit_run_new(struct zd_dataset *dataset, struct zd_span map_key);
-
-/** An edit, in no run yet. NULL: no memory. */
-struct zd_edit_load *zd_edit_run_new_load(struct zd_node *node, struct zd_edit_want *want);
-
-/** Release all that it has: its lock too, and what is staged or kept. It is in no map. */
-void zd_edit_run_free(struct zd_edit_run *run);
-
 /** Free an edit; nothing is under way for its want any more. Accepts NULL. */
 void zd_edit_run_free_load(struct zd_edit_load *load);
 
-/** Prepare a staged edit for a phase: its machine begins again. */
+/** The step of a run's machine. */
+enum zd_next zd_edit_run_step(struct zd_machine *machine);
+
+/** Prepare the run of an edit for a phase, of a merged one for LOCK: its machine begins again. */
 void zd_edit_run_begin_phase(struct zd_edit_load *load, enum zd_edit_phase phase);
 
 #endif

@@ -81,8 +81,7 @@ static void invalidate_everywhere(struct zd_dataset *dataset, const char *key)
     invalidate(dataset, key);
     for (size_t i = 0; i < server->n_datasets; i++) {
         struct zd_dataset *other = server->dataset[i];
-        if (other != dataset && other->store != NULL &&
-            zd_store_is_shared(other->store, dataset->store)) {
+        if (other != dataset && zd_store_is_shared(other->store, dataset->store)) {
             invalidate(other, key);
         }
     }
@@ -135,8 +134,7 @@ static void discard_done(struct write_load *load)
     free_load(load);
     if (want != NULL) {
         want->load = NULL;
-        zd_wait_answer(&want->wait, ZD_OK, NULL);
-        want->wait.done(&want->wait);
+        zd_wait_end(&want->wait, ZD_OK, NULL);
     }
 }
 

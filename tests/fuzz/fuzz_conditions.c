@@ -5,7 +5,6 @@
 
 #include "core/base/text.h"
 #include "server/http/conditions.h"
-#include "server/http/date.h"
 #include "tests/fuzz/input.h"
 
 #define LIST_BYTES_MAX (1U << 16)
@@ -25,9 +24,10 @@ static void check_date(const char *text)
     int64_t seconds = 0;
     int64_t again = 0;
     char date[ZD_DATE_BYTES];
-    if (zd_date_parse(text, &seconds) && seconds >= FIRST_SECOND && seconds <= LAST_SECOND) {
-        zd_date_format(date, seconds * 1000);
-        zd_fuzz_insist(zd_date_parse(date, &again) && again == seconds);
+    if (zd_conditions_parse_date(text, &seconds) && seconds >= FIRST_SECOND &&
+        seconds <= LAST_SECOND) {
+        zd_conditions_format_date(date, seconds * 1000);
+        zd_fuzz_insist(zd_conditions_parse_date(date, &again) && again == seconds);
     }
 }
 

@@ -11,7 +11,7 @@
 #include "server/front/front.h"
 #include "server/request/admit.h"
 #include "server/request/connection.h"
-#include "server/request/dispatch.h"
+#include "server/request/route.h"
 #include "server/runtime/server.h"
 #include "tests/support/check.h"
 
@@ -217,9 +217,10 @@ bool zd_respond_renewed(struct zd_request *req, const struct zd_representation *
     return false;
 }
 
-enum zd_next zd_respond_options(struct zd_request *req, const char *methods)
+enum zd_next zd_respond_options(struct zd_request *req, const char *allow, const char *methods)
 {
-    add_header(exchange_of(req), "Allow", methods);
+    add_header(exchange_of(req), "Allow", allow);
+    add_header(exchange_of(req), "Access-Control-Allow-Methods", methods);
     return give(req, 204);
 }
 
@@ -315,7 +316,7 @@ void zd_fake_start(struct zd_fake_exchange *exchange)
 {
     struct zd_request *req = &exchange->request;
     read_head(req);
-    if (!zd_request_is_reading(req) && zd_dispatch_route(req) && req->route->streams_body) {
+    if (!zd_request_is_reading(req) && zd_route_begin(req) && req->route->streams_body) {
         req->upload.state = ZD_UPLOAD_HEAD;
         req->upload.has_length = !exchange->body_is_chunked;
         req->upload.length = exchange->body_is_chunked ? 0 : exchange->body.len;
@@ -324,7 +325,7 @@ void zd_fake_start(struct zd_fake_exchange *exchange)
         ck_assert_ptr_nonnull(req->body);
     }
     if (req->step == NULL) {
-        req->step = zd_dispatch;
+        req->step = zd_route_dispatch;
     }
     zd_machine_go_on(&req->machine);
 }

@@ -52,8 +52,8 @@ void zd_test_plane_open(struct zd_test_plane *plane, uint64_t revalidate_ms)
     zd_events_init(&plane->server);
     plane->dataset.events = zd_events_new(&plane->server);
     ck_assert_ptr_nonnull(plane->dataset.events);
-    zd_edit_init(&plane->server);
-    zd_bounds_init(&plane->server);
+    zd_map_init(&plane->server.edits);
+    zd_map_init(&plane->server.bounds);
     plane->ops = *plane->store.store->ops;
     plane->store.store->ops = &plane->ops;
 }
@@ -67,8 +67,8 @@ void zd_test_plane_close(struct zd_test_plane *plane)
     zd_events_free(plane->dataset.events);
     zd_test_plane_run(plane);
     done_caches(&plane->server);
-    zd_bounds_done(&plane->server);
-    zd_edit_done(&plane->server);
+    zd_map_done(&plane->server.bounds);
+    zd_map_done(&plane->server.edits);
     zd_config_done(&plane->config);
     zd_test_store_close(&plane->store);
 }

@@ -305,7 +305,8 @@ def test_a_second_signal_stops_at_once(serve, tmp_path):
 def start(tmp_path, *arguments, **more):
     """A server without the harness; its ports are awaited."""
     port_file = tmp_path / "port"
-    process = subprocess.Popen([str(BINARY), "--port-file", str(port_file), *arguments], stdout=subprocess.DEVNULL, **more)
+    process = subprocess.Popen([str(BINARY), "--port-file", str(port_file), *arguments],
+                               **{"stdout": subprocess.DEVNULL, **more})
     end = time.monotonic() + 20
     while not port_file.exists() and time.monotonic() < end:
         time.sleep(0.01)
@@ -332,6 +333,8 @@ def test_several_addresses_are_served(tmp_path):
     (("--listen", "nowhere", "/tmp"), "'nowhere' is malformed"),
     (("--set", "cache.decoded_bytes=lots", "/tmp"), "cache.decoded_bytes is 'lots'; expected 0 to 1024GiB"),
     (("--set", "http.connections=15", "/tmp"), "16 to 1000000"),
+    (("--set", "memory.bytes=1GB", "/tmp"), "(bytes, or with KiB, MiB, GiB)"),
+    (("--set", "http.cors_origins=https://a.example/", "/tmp"), "origins as https://app.example"),
     (("a=/tmp", "a=/tmp"), "two datasets are named 'a'"),
     (("--config", "/no/such/file"), "cannot open it"),
     ((__file__,), "test_front.py: not a directory"),
@@ -371,6 +374,22 @@ def test_check_config_prints_what_is_in_force(tmp_path):
     assert document["datasets"]["a"]["writable"] is True
     path.write_text(result.stdout)
     assert run("--config", path, "--check-config").returncode == 0
+
+
+def test_datasets_are_printed_in_the_order_given(tmp_path):
+    """Roots of more files are known later; datasets without one first."""
+    write_array(tmp_path / "a", np.arange(8.0), [4], [LITTLE])
+    (tmp_path / "none").mkdir()
+    names = [f"{word}{number}" for number in range(20) for word in ("z", "a", "m")]
+    places = [f"{name}={tmp_path / ('none' if name[0] == 'a' else 'a')}" for name in names]
+    process, ports = start(tmp_path, "-l", "127.0.0.1:0", *places, stdout=subprocess.PIPE)
+    try:
+        assert [process.stdout.readline().split()[0].decode() for _ in names] == names
+        assert process.stdout.readline().decode().startswith("http://127.0.0.1:")
+    finally:
+        process.terminate()
+        assert process.wait(20) == 0
+        process.stdout.close()
 
 
 def test_help_and_version():

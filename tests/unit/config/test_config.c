@@ -7,6 +7,7 @@
 
 #include "core/store/store.h"
 #include "server/config/config_args.h"
+#include "server/config/dataset_config.h"
 #include "tests/support/unit.h"
 
 static char *const nothing[] = {NULL};
@@ -144,6 +145,20 @@ static const struct {
     {"{\"http\": {\"connections\": \"5\"}}", "16 to 1000000", "/http/connections"},
     {"{\"http\": {\"connections\": 15}}", "16 to 1000000", "/http/connections"},
     {"{\"http\": {\"cors_origin\": \"a\\nb\"}}", "a string", "/http/cors_origin"},
+    {"{\"http\": {\"cors_origins\": \"https://a.example http://[::1]:80  *\"}}", NULL, NULL},
+    {"{\"http\": {\"cors_origins\": \"https://a.example/\"}}", "separated by spaces",
+        "/http/cors_origins"},
+    {"{\"http\": {\"cors_origins\": \"a.example\"}}", "origins", "/http/cors_origins"},
+    {"{\"http\": {\"cors_origins\": \"https://A.example\"}}", "origins", "/http/cors_origins"},
+    {"{\"http\": {\"cors_origins\": \"https://a.example,https://b.example\"}}", "origins",
+        "/http/cors_origins"},
+    {"{\"http\": {\"cors_origins\": \"https://\"}}", "origins", "/http/cors_origins"},
+    {"{\"http\": {\"cors_origins\": \"https://a.example:\"}}", "origins", "/http/cors_origins"},
+    {"{\"cache\": {\"decoded_bytes\": \"1GB\"}}", "0 to 1024GiB (bytes, or with KiB, MiB, GiB)",
+        "/cache/decoded_bytes"},
+    {"{\"//\": 1, \"http\": {\"//connections\": 1}, \"datasets\": {\"//x\": 1, \"a\": "
+     "{\"//\": \"b\", \"location\": \"mem:\"}}}",
+        NULL, NULL},
     {"{\"listen\": \"x\"}", "an array", "/listen"},
     {"{\"listen\": [1]}", "a string", "/listen/0"},
     {"{\"listen\": []}", "no address", NULL},
@@ -248,19 +263,67 @@ START_TEST(what_is_written_reads_back_the_same)
 }
 END_TEST
 
-START_TEST(the_example_file_is_the_table)
+static void emit_config(const struct zd_config *config, struct zd_text *text)
+{
+    struct zd_emit emit;
+    zd_emit_init(&emit, text, true);
+    zd_config_emit(config, &emit);
+    zd_text_add_char(text, '\n');
+}
+
+static void read_file(const char *document, struct zd_text *ret_emitted)
+{
+    struct zd_config config;
+    struct zd_error err = {0};
+    ck_assert_msg(read_document(document, &config, &err) == ZD_OK, "%s", err.text);
+    emit_config(&config, ret_emitted);
+    zd_config_done(&config);
+}
+
+/* With its comment and without. */
+START_TEST(the_example_file_is_the_table_and_one_dataset)
 {
     struct zd_config config;
     zd_unit_config(&config);
-    ZD_SCOPED_TEXT(text, 1U << 16);
-    struct zd_emit emit;
-    zd_emit_init(&emit, &text, true);
-    zd_config_emit(&config, &emit);
-    zd_text_add_char(&text, '\n');
+    ZD_SCOPED_TEXT(defaults, 1U << 16);
+    ZD_SCOPED_TEXT(with_comment, 1U << 16);
+    ZD_SCOPED_TEXT(plain, 1U << 16);
+    ZD_SCOPED_TEXT(without_comment, 1U << 16);
     ZD_AUTO(zd_buf) file = zd_unit_file("config/zarrd.json");
-    ck_assert_msg(zd_span_equal(zd_buf_span(file), zd_text_span(&text)),
-        "write config/zarrd.json anew: zarrd --check-config");
+    emit_config(&config, &defaults);
     zd_config_done(&config);
+    zd_text_add_bytes(&with_comment, file->data, file->len);
+    const char *slashes = strstr(with_comment.at, "//");
+    ck_assert_ptr_nonnull(slashes);
+    zd_text_add_bytes(&plain, with_comment.at, (size_t)(slashes - with_comment.at));
+    zd_text_add(&plain, slashes + 2);
+    read_file(plain.at, &without_comment);
+    ck_assert_str_eq(plain.at, without_comment.at);
+    zd_text_clear(&plain);
+    read_file(with_comment.at, &plain);
+    ck_assert_str_eq(plain.at, defaults.at);
+}
+END_TEST
+
+START_TEST(help_and_the_example_file_name_every_member_of_a_dataset)
+{
+    ZD_SCOPED_TEXT(help, 1U << 16);
+    ZD_SCOPED_TEXT(members, 1U << 16);
+    ZD_SCOPED_TEXT(file_text, 1U << 16);
+    ZD_AUTO(zd_buf) file = zd_unit_file("config/zarrd.json");
+    zd_text_add_bytes(&file_text, file->data, file->len);
+    zd_config_args_help(&help);
+    zd_dataset_config_help(&members);
+    ck_assert_ptr_nonnull(strstr(help.at, members.at));
+    size_t n = 0;
+    for (const char *line = members.at; *line != '\0'; line += strcspn(line, "\n") + 1) {
+        ZD_SCOPED_TEXT(name, 64);
+        line += strspn(line, " ");
+        zd_text_addf(&name, "\"%.*s\": ", (int)strcspn(line, " "), line);
+        ck_assert_msg(strstr(file_text.at, name.at) != NULL, "the file has no %s", name.at);
+        n++;
+    }
+    ck_assert_uint_ge(n, 12);
 }
 END_TEST
 
@@ -279,11 +342,14 @@ START_TEST(help_names_every_location_and_setting)
 #define ZD_FLAG(group, name, initial, meaning) ck_assert(strstr(text.at, #group "." #name) != NULL);
 #define ZD_WORD(group, name, initial, choices, meaning)                                            \
     ck_assert(strstr(text.at, #group "." #name) != NULL);
+#define ZD_ORIGINS(group, name, initial, meaning)                                                  \
+    ck_assert(strstr(text.at, #group "." #name) != NULL);
 #include "server/config/config.def"
 #undef ZD_SIZE
 #undef ZD_COUNT
 #undef ZD_FLAG
 #undef ZD_WORD
+#undef ZD_ORIGINS
 }
 END_TEST
 
@@ -324,7 +390,8 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, later_sources_win);
     tcase_add_test(tests, a_variable_without_its_setting_is_refused);
     tcase_add_test(tests, what_is_written_reads_back_the_same);
-    tcase_add_test(tests, the_example_file_is_the_table);
+    tcase_add_test(tests, the_example_file_is_the_table_and_one_dataset);
     tcase_add_test(tests, help_names_every_location_and_setting);
+    tcase_add_test(tests, help_and_the_example_file_name_every_member_of_a_dataset);
     tcase_add_test(tests, missing_memory_is_reported);
 }

@@ -1,4 +1,5 @@
-/* server/handler/handler_health, dispatch: a store whose sync has failed is told everywhere. */
+/* server/handler/handler_health, request/route: every answer tells that the sync of a store has
+ * failed. */
 #include <string.h>
 
 #include "server/data/catalog.h"

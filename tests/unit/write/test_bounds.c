@@ -67,7 +67,7 @@ static void scene_open(struct scene *scene, int i)
 static void scene_close(struct scene *scene)
 {
     for (size_t i = 0; i < N; i++) {
-        zd_bounds_release(&scene->writer[i].want);
+        zd_node_unref(ZD_TAKE(scene->writer[i].want.node));
     }
     zd_node_unref(scene->node);
     ck_assert_uint_eq(scene->plane.server.bounds.n_entries, 0);
@@ -82,7 +82,7 @@ static uint64_t n_writes(const struct scene *scene)
 static struct writer *begin(struct scene *scene, size_t i, int8_t element, enum zd_next *ret_next)
 {
     struct writer *writer = &scene->writer[i];
-    zd_bounds_release(&writer->want);
+    zd_node_unref(ZD_TAKE(writer->want.node));
     *writer = (struct writer){
         .want = {.wait.done = told, .node = zd_node_ref(scene->node), .written = &writer->written},
     };

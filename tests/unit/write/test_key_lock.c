@@ -1,9 +1,7 @@
-/* server/write/key_lock, lock: what a stored key means, and locks under which it is looked at
- * again. */
-#include "server/write/key_lock.h"
+/* server/write/lock: what a stored key means, and locks under which it is looked at again. */
+#include "server/write/lock.h"
 
 #include "core/base/num.h"
-#include "server/write/lock.h"
 #include "tests/support/plane.h"
 #include "tests/support/unit.h"
 
@@ -60,7 +58,7 @@ START_TEST(a_key_means_what_the_array_above_it_makes_of_it)
     struct zd_test_plane plane;
     open_plane(&plane);
     struct zd_key_lock lock = key_of(&plane, fact->key);
-    finish(&plane, zd_key_lock_find(&lock));
+    finish(&plane, zd_lock_find_key(&lock));
     ck_assert_int_eq(lock.wait.status, ZD_OK);
     ck_assert_int_eq(lock.meaning, fact->meaning);
     ck_assert_ptr_null(lock.locked);
@@ -69,12 +67,12 @@ START_TEST(a_key_means_what_the_array_above_it_makes_of_it)
         ck_assert_ptr_nonnull(lock.node);
     }
     if (fact->locked != NULL) {
-        finish(&plane, zd_key_lock_want(&lock));
+        finish(&plane, zd_lock_want_key(&lock));
         ck_assert_int_eq(lock.wait.status, ZD_OK);
         ck_assert_int_eq(lock.meaning, fact->meaning);
         ck_assert_str_eq(lock.locked, fact->locked);
     }
-    zd_key_lock_release(&lock);
+    zd_lock_release_key(&lock);
     zd_test_plane_close(&plane);
 }
 END_TEST
@@ -84,14 +82,14 @@ START_TEST(an_array_that_is_made_meanwhile_is_seen_under_the_lock)
     struct zd_test_plane plane;
     open_plane(&plane);
     struct zd_key_lock lock = key_of(&plane, "g/b/c/0/0");
-    finish(&plane, zd_key_lock_find(&lock));
+    finish(&plane, zd_lock_find_key(&lock));
     ck_assert_int_eq(lock.meaning, ZD_KEY_PLAIN);
     zd_test_plane_put(&plane, "g/b/zarr.json", ARRAY);
-    finish(&plane, zd_key_lock_want(&lock));
+    finish(&plane, zd_lock_want_key(&lock));
     ck_assert_int_eq(lock.wait.status, ZD_OK);
     ck_assert_int_eq(lock.meaning, ZD_KEY_CHUNK);
     ck_assert_str_eq(lock.locked, "g/b");
-    zd_key_lock_release(&lock);
+    zd_lock_release_key(&lock);
     zd_test_plane_close(&plane);
 }
 END_TEST

@@ -17,7 +17,7 @@
  *                UNDO -> UNDO_BELOW* -> UNDO_END -> DROP or FINISH
  *
  * A star: once more until nothing is left. */
-#include "server/write/metadata.h"
+#include "server/write/change.h"
 
 #include <assert.h>
 #include <string.h>
@@ -25,9 +25,6 @@
 #include "core/base/json.h"
 #include "server/data/dataset.h"
 #include "server/runtime/server.h"
-#include "server/write/change.h"
-
-/** How often a change begins again because another process has written meanwhile. */
 
 enum state {
     ANY, /* for outcomes that a state does not name */
