@@ -189,6 +189,20 @@ static enum zd_next step_change(struct zd_request *req)
     return zd_metadata_want(req->dataset, &write->input, &write->change);
 }
 
+static enum zd_next refuse_not_empty(struct zd_request *req)
+{
+    const struct node_write *write = req->state;
+    const struct zd_metadata_want *change = &write->change;
+    ZD_AUTO(zd_json) extra = zd_json_new_object();
+    const struct zd_problem problem = {
+        .code = change->code, .err = &change->wait.err, .extra = extra};
+    if (extra == NULL ||
+        zd_json_set(extra, "n_children", zd_json_new_u64(change->n_children)) != ZD_OK) {
+        return zd_respond_no_memory(req, "a refusal");
+    }
+    return zd_respond_problem(req, &problem);
+}
+
 static enum zd_next refuse_change(struct zd_request *req)
 {
     const struct node_write *write = req->state;
@@ -206,7 +220,9 @@ static enum zd_next refuse_change(struct zd_request *req)
     if (change->meta != NULL && change->code == NULL && zd_meta_is_refused(change->meta)) {
         return zd_respond_faults(req, &change->meta->faults, err);
     }
-    return zd_respond_error(req, change->code, err);
+    return write->input.kind == ZD_METADATA_ERASE && change->code != NULL
+               ? refuse_not_empty(req)
+               : zd_respond_error(req, change->code, err);
 }
 
 /* What this change has stored, and not what others have made of it since. What it is shown with is
@@ -288,12 +304,9 @@ static ZD_RESULT read_flags(
     const struct zd_request *req, struct node_write *write, struct zd_error *err)
 {
     const struct zd_params *params = &req->params;
-    bool is_recursive = true;
     ZD_TRY(zd_params_flag(params, "dry_run", false, &write->input.is_dry, err));
     ZD_TRY(zd_params_flag(params, "erase_chunks", false, &write->input.erases_chunks, err));
-    ZD_TRY(zd_params_flag(params, "recursive", true, &is_recursive, err));
-    write->input.keeps_children = !is_recursive;
-    return ZD_OK;
+    return zd_params_flag(params, "recursive", false, &write->input.is_recursive, err);
 }
 
 /* False: the request is answered. */

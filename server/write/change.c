@@ -209,7 +209,8 @@ static enum zd_change_outcome path_is_locked(struct zd_change *change)
 {
     const enum zd_change_outcome outcome =
         zd_change_outcome_of_wait(change, &change->path_lock.wait);
-    const bool reads_below = change->input.kind == ZD_METADATA_ERASE && !change->input.is_dry;
+    const bool reads_below = change->input.kind == ZD_METADATA_ERASE &&
+                             !(change->input.is_dry && change->input.is_recursive);
     return outcome == ZD_CHANGE_NEXT && reads_below ? ZD_CHANGE_TREE : outcome;
 }
 
@@ -384,6 +385,7 @@ static void give(struct zd_change *change)
     want->meta = ZD_TAKE(change->meta);
     want->node = status == ZD_OK ? ZD_TAKE(change->made) : NULL;
     want->stat = change->stat;
+    want->n_children = change->n_children;
     want->has_made = change->has_made;
     want->is_stored = change->phase != ZD_CHANGE_DOCUMENTS && change->verdict < ZD_VERDICT_FAILED;
     zd_wait_answer(&want->wait, status, status == ZD_OK ? NULL : &change->err);

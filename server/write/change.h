@@ -134,6 +134,7 @@ struct zd_change {
     struct zd_multiscale multiscale;  /* of a group that lists levels */
     uint32_t seen;                    /* bits of enum zd_change_seen */
     uint32_t enough;                  /* looking stops at one of these */
+    uint64_t n_children;              /* directly below a node that is not empty */
     bool has_made;                    /* there was no such node, or key */
     struct zd_stat stat;              /* of the key that was stored */
 

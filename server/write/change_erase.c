@@ -28,8 +28,7 @@ void zd_change_report(struct zd_change *change)
         return;
     }
     if (change->verdict == ZD_VERDICT_LOST || (zd_change_is_erasure(change) && is_made)) {
-        /* A group without a document existed because of the nodes below it. */
-        if (change->before != NULL || change->input.kind == ZD_METADATA_ERASE) {
+        if (change->before != NULL) {
             zd_events_node(change->dataset->events, change->path, ZD_NODE_DELETED, NULL);
         }
         return;
@@ -257,11 +256,21 @@ static bool is_chunk_of_parent(const struct zd_change *change, const char *key)
     return false;
 }
 
+/* Without is_recursive an array takes its chunks along, and nothing else. */
+static bool goes_along(const struct zd_change *change, const char *rest)
+{
+    const struct zd_meta *before = change->before;
+    uint64_t index[ZD_RANK_MAX];
+    return change->input.is_recursive ||
+           (zd_meta_is_array(before) &&
+               before->dialect->chunk_index(before, rest, index) != ZD_NOT_FOUND);
+}
+
 /* The documents were erased before: any that are left are of nodes made since. */
 static enum zd_purge_answer judge_all(void *context, const struct zd_purge_key *key)
 {
-    return key->node != NULL || is_chunk_of_parent(context, key->key) ? ZD_PURGE_KEEP
-                                                                      : ZD_PURGE_ERASE;
+    const bool stays = key->node != NULL || is_chunk_of_parent(context, key->key);
+    return !stays && goes_along(context, key->rest) ? ZD_PURGE_ERASE : ZD_PURGE_KEEP;
 }
 
 /* Erase everything but the node's own documents. */
@@ -408,6 +417,10 @@ enum zd_change_outcome zd_change_erase_rest_end(struct zd_change *change)
         return ZD_CHANGE_NEXT;
     }
     return ZD_CHANGE_FAIL(change, purge->wait.status,
-        "\"%.100s\" is changed, but %llu keys below it could not be erased: %.200s", change->path,
-        (unsigned long long)purge->n_failed, purge->wait.err.text);
+        "\"%.100s\" is %s, but %llu keys below it could not be erased: %.200s%s", change->path,
+        zd_change_is_erasure(change) ? "erased" : "changed", (unsigned long long)purge->n_failed,
+        purge->wait.err.text,
+        zd_change_is_erasure(change)
+            ? "; a group stored there and erased with recursive=1 takes them along"
+            : "");
 }

@@ -92,8 +92,7 @@ static bool holds(struct zd_change *change)
 static bool must_exist(const struct zd_change *change)
 {
     return change->input.kind == ZD_METADATA_PATCH ||
-           change->input.kind == ZD_METADATA_CONSOLIDATE ||
-           change->input.kind == ZD_METADATA_ERASE_KEY;
+           change->input.kind == ZD_METADATA_CONSOLIDATE || zd_change_is_erasure(change);
 }
 
 static enum zd_change_outcome refuse_absent(struct zd_change *change)
@@ -308,9 +307,6 @@ static bool has_listing_above(const struct zd_change *change)
 static bool has_to_look(const struct zd_change *change)
 {
     const struct zd_meta *before = change->before;
-    if (change->input.kind == ZD_METADATA_ERASE) {
-        return change->subtree == NULL && (change->input.keeps_children || before == NULL);
-    }
     if (!zd_change_is_put(change) || change->meta == NULL) {
         return false;
     }
@@ -336,9 +332,6 @@ static bool stops_at_key(const struct zd_change *change)
     if (spoils_chunks(change)) {
         return false;
     }
-    if (change->input.kind == ZD_METADATA_ERASE) {
-        return !change->input.keeps_children;
-    }
     if (before != NULL && before->type != ZD_NODE_GROUP) {
         return true; /* there can be no nodes below */
     }
@@ -357,9 +350,36 @@ static const char *look_path(const struct zd_change *change)
     return change->path;
 }
 
+/* What is below was seen when it was collected: the chunks of an array go with it. */
+static bool is_empty(const struct zd_change *change)
+{
+    const uint32_t others =
+        ZD_CHANGE_SEEN_CHILD | (zd_meta_is_array(change->before) ? 0 : ZD_CHANGE_SEEN_KEY);
+    return change->path[0] != '\0' && (change->seen & others) == 0;
+}
+
+static enum zd_purge_answer count_child(void *context, const struct zd_purge_key *key)
+{
+    struct zd_change *change = context;
+    change->n_children += key->node == NULL || strcmp(key->node, change->path) != 0;
+    return ZD_PURGE_KEEP;
+}
+
+static enum zd_change_outcome count_children(struct zd_change *change)
+{
+    const struct zd_purge_want purge = {
+        .path = change->path, .visit = count_child, .is_shallow = true};
+    change->n_children = 0;
+    return zd_change_run_purge(change, &purge);
+}
+
 enum zd_change_outcome zd_change_look(struct zd_change *change)
 {
     change->purge.wait.status = ZD_OK;
+    if (change->input.kind == ZD_METADATA_ERASE) {
+        return change->input.is_recursive || is_empty(change) ? ZD_CHANGE_NEXT
+                                                              : count_children(change);
+    }
     if (!has_to_look(change)) {
         return ZD_CHANGE_NEXT;
     }
@@ -395,14 +415,13 @@ static bool orphans_chunks(const struct zd_change *change)
 
 static enum zd_change_outcome judge_erasure(struct zd_change *change)
 {
-    const bool has_child = has_seen(change, ZD_CHANGE_SEEN_CHILD);
-    if (change->before == NULL && !has_child && !has_seen(change, ZD_CHANGE_SEEN_KEY)) {
-        return refuse_absent(change);
+    if (change->input.is_recursive || is_empty(change)) {
+        return ZD_CHANGE_NEXT;
     }
-    return change->input.keeps_children && has_child
-               ? refuse_place(
-                     change, "not_empty", "has children; omit recursive=0 to delete them as well")
-               : ZD_CHANGE_NEXT;
+    change->code = "not_empty";
+    return ZD_CHANGE_FAIL(change, ZD_INVALID,
+        "\"%.200s\" has %llu entries below it; recursive=1 erases it with everything below it",
+        change->path, (unsigned long long)change->n_children);
 }
 
 /* By the keys below that were seen, here or on the way to erase them. */

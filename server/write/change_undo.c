@@ -94,7 +94,7 @@ static enum zd_purge_answer collect(void *context, const struct zd_purge_key *ke
         return ZD_PURGE_KEEP;
     }
     change->seen |= ZD_CHANGE_SEEN_CHILD;
-    if (change->input.keeps_children) {
+    if (!change->input.is_recursive) {
         return ZD_PURGE_STOP; /* the change will fail */
     }
     subtree->is_too_large = subtree->n == DOCUMENTS_MAX;

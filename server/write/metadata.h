@@ -9,7 +9,7 @@
 enum zd_metadata_kind {
     ZD_METADATA_PUT,       /* make a node, or replace its document */
     ZD_METADATA_PATCH,     /* change members of its document; the others stay as they are stored */
-    ZD_METADATA_ERASE,     /* the node and everything below it */
+    ZD_METADATA_ERASE,     /* the node: an array with its chunks, a group as is_recursive says */
     ZD_METADATA_PUT_KEY,   /* exactly these bytes, under the key of a document */
     ZD_METADATA_ERASE_KEY, /* the key of a document, and nothing else */
     ZD_METADATA_CONSOLIDATE, /* store the listing of a group that the caller has made */
@@ -32,7 +32,8 @@ struct zd_metadata_input {
     struct zd_generation generation;
     bool expects_absent; /* of PUT: only while there is no node */
     bool erases_chunks;  /* of PUT: an array whose chunks would be orphaned loses them */
-    bool keeps_children; /* of ERASE: a group with children stays (409 not_empty) */
+    bool is_recursive;   /* of ERASE: with everything below it, whatever that is; without it a group
+                            that is not empty stays (not_empty), as the root does */
     bool is_dry;         /* all checks, nothing stored */
     bool wants_node;     /* of PUT and PATCH: return the stored node */
     /* The caller holds a lock of the node's path (CHUNKS or APPEND, server/write/lock.h) until the
@@ -54,6 +55,7 @@ struct zd_metadata_want {
      * made of it since; it is in no cache. A reference for the caller; NULL of a dry run. */
     struct zd_node *node;
     struct zd_stat stat; /* with ZD_OK, of PUT_KEY: of the stored object */
+    uint64_t n_children; /* with the code not_empty, of ERASE: directly below the node */
     bool has_made;       /* with ZD_OK: there was no such node, or key, before */
     bool is_stored;      /* the change is made: with an error too, when a later step failed */
     void *load;          /* its own: NULL when nothing is under way */

@@ -250,7 +250,7 @@ static enum zd_next list_page(struct purge *purge)
     list->op = (struct zd_store_op){0};
     zd_machine_await(&purge->machine, &list->op);
     list->after = purge->after;
-    list->deep = true;
+    list->deep = !purge->want->is_shallow;
     list->n_max = PAGE_ENTRIES;
     list->has_more = false;
     purge->step = step_listed;

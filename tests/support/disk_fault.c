@@ -6,7 +6,8 @@
  * - CALL: the next such call fails with the errno that the file holds, and the switch is gone; two
  *   numbers may follow: calls that are let through before, and calls that fail after it.
  * - CALL.always: so does every call as long as the switch is there.
- * - CALL.wait: every call waits as long as the switch is there; a file CALL.waiting appears.
+ * - CALL.wait: every call waits as long as the switch is there; a file CALL.waiting appears. It may
+ *   hold a number of calls that are let through before.
  * - CALL.skip: every call does nothing and says that it has.
  *
  * CALL is write (but to the log), fdatasync, fsync (of a file), fsync-directory, rename, unlink or
@@ -70,22 +71,23 @@ static struct setting read_switch(const char *call, const char *ending)
     return setting;
 }
 
-static void write_switch(const char *call, struct setting setting)
+static void write_switch(const char *call, const char *ending, struct setting setting)
 {
     char path[PATH_BYTES];
     char digits[64];
     const int len = snprintf(
         digits, sizeof digits, "%ld %ld %ld", setting.code, setting.n_let_through, setting.n_more);
-    const long fd =
-        syscall(SYS_openat, AT_FDCWD, switch_path(path, call, ""), O_WRONLY | O_TRUNC | O_CLOEXEC);
+    const long fd = syscall(
+        SYS_openat, AT_FDCWD, switch_path(path, call, ending), O_WRONLY | O_TRUNC | O_CLOEXEC);
     syscall(SYS_write, fd, digits, (size_t)len);
     syscall(SYS_close, fd);
 }
 
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
 /* The errno for this one call of many. */
 static int take_code(const char *call)
 {
-    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     char path[PATH_BYTES];
     pthread_mutex_lock(&mutex);
     struct setting setting = read_switch(call, "");
@@ -93,7 +95,7 @@ static int take_code(const char *call)
     if (setting.n_let_through > 0 || setting.n_more > 0) {
         setting.n_let_through -= code == 0;
         setting.n_more -= code != 0;
-        write_switch(call, setting);
+        write_switch(call, "", setting);
     } else if (code != 0) {
         syscall(SYS_unlinkat, AT_FDCWD, switch_path(path, call, ""), 0);
     }
@@ -101,11 +103,24 @@ static int take_code(const char *call)
     return code;
 }
 
+static bool is_let_through(const char *call)
+{
+    pthread_mutex_lock(&mutex);
+    struct setting setting = read_switch(call, ".wait");
+    const bool is_let = setting.code > 0;
+    if (is_let) {
+        setting.code--;
+        write_switch(call, ".wait", setting);
+    }
+    pthread_mutex_unlock(&mutex);
+    return is_let;
+}
+
 static void wait_if_told(const char *call)
 {
     const struct timespec pause = {.tv_nsec = PAUSE_NS};
     char path[PATH_BYTES];
-    if (!is_on(call, ".wait")) {
+    if (!is_on(call, ".wait") || is_let_through(call)) {
         return;
     }
     const long fd = syscall(SYS_openat, AT_FDCWD, switch_path(path, call, ".waiting"),

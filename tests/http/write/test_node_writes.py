@@ -106,7 +106,7 @@ def test_only_one_creator_wins(w):
         for turn in range(5):
             statuses = sorted(pool.map(create, range(8)))
             assert statuses == [201] + [412] * 7
-            assert delete_node(w, "a").status == 204
+            assert delete_node(w, "a", "?recursive=1").status == 204
 
 
 # ---- the examples of the reference ----
@@ -373,6 +373,12 @@ def files_of(tmp_path):
     return sorted(str(path) for path in paths if path.parts[0][0] != ".")
 
 
+def bytes_below(tmp_path):
+    paths = [path for path in tmp_path.rglob("*") if path.is_file()]
+    names = {str(path.relative_to(tmp_path)): path for path in paths}
+    return {name: path.read_bytes() for name, path in names.items() if not name.startswith(".zarrd-tmp-")}
+
+
 ALL = ["c/0/0", "c/0/1", "c/1/0", "c/1/1"]
 
 
@@ -481,11 +487,11 @@ def test_a_node_goes_with_all_below_it(serve, tmp_path):
     server = serve("-w", f"w={tmp_path}")
     put_node(server, "g/h/i", ARRAY)
     (tmp_path / "g" / "h" / "stray").write_text("x")
-    assert delete_node(server, "g", "?recursive=0").code == "not_empty"
-    assert delete_node(server, "a", "?recursive=0&dry_run=1").status == 204
+    assert delete_node(server, "g").code == "not_empty"
+    assert delete_node(server, "a", "?dry_run=1").status == 204
     assert nodes(server) == ["", "a", "g", "g/h", "g/h/i"]
-    assert delete_node(server, "a", "?recursive=0").status == 204
-    assert delete_node(server, "g").status == 204
+    assert delete_node(server, "a").status == 204
+    assert delete_node(server, "g", "?recursive=1").status == 204
     assert nodes(server) == [""]
     assert files_of(tmp_path) == ["zarr.json"]
     assert delete_node(server, "g").code == "node_not_found"
@@ -506,33 +512,95 @@ def test_a_node_with_much_metadata_is_erased_in_little_memory(serve, tmp_path):
         return int(status.split("VmHWM:")[1].split()[0]) << 10
 
     before = peak()
-    assert delete_node(server, "g").status == 204
+    assert delete_node(server, "g", "?recursive=1").status == 204
     assert not (tmp_path / "g").exists()
     if not is_sanitized(server):  # they keep what is freed
         assert peak() - before < 160 << 20
 
 
-def test_what_is_left_of_a_node_can_be_erased(serve, tmp_path):
+# What lies below a path, and how many entries of it are directly there.
+BELOW = {
+    "files": ({"p/readme.txt": "x", "p/deep/er/data.bin": "y"}, 2),
+    "a v2 store": ({"p/old/.zgroup": '{"zarr_format":2}', "p/old/.zattrs": "{}"}, 1),
+    "a v3 store": ({"p/new/zarr.json": json.dumps(GROUP)}, 1),
+    "an array": ({"p/a/zarr.json": json.dumps(ARRAY), "p/a/c/0/0": "12"}, 1),
+    "chunks without their array": ({"p/c/0/0": "12", "p/c/0/1": "34"}, 1),
+    "something damaged": ({"p/n/zarr.json": "{"}, 1),
+}
+
+
+@pytest.mark.parametrize("query", ["", "?recursive=0", "?recursive=1", "?dry_run=1", "?recursive=1&dry_run=1"])
+@pytest.mark.parametrize("what", BELOW)
+def test_what_is_no_node_is_not_erased(serve, tmp_path, what, query):
+    for name, text in BELOW[what][0].items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    before = bytes_below(tmp_path)
+    server = serve("-w", f"w={tmp_path}")
+    for path in ["p", "", "absent", *(name.removesuffix("/" + name.split("/")[-1]) for name in before)]:
+        if server.get(NODES + path).status == 404:
+            assert delete_node(server, path, query).code == "node_not_found", path
+    assert bytes_below(tmp_path) == before
+
+
+@pytest.mark.parametrize("path", ["p", ""])
+@pytest.mark.parametrize("what", BELOW)
+def test_a_group_that_is_not_empty_stays_unless_asked_for(serve, tmp_path, what, path):
+    below, n_children = BELOW[what]
+    for name, text in {f"{path}/zarr.json".lstrip("/"): json.dumps(GROUP), **below}.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    before = bytes_below(tmp_path)
+    server = serve("-w", f"w={tmp_path}")
+    for query in ["", "?recursive=0", "?dry_run=1"]:
+        answer = delete_node(server, path, query)
+        assert (answer.status, answer.code) == (409, "not_empty")
+        assert answer.json()["n_children"] == (n_children if path else 1)
+    assert delete_node(server, path, "?recursive=1&dry_run=1").status == 204
+    assert bytes_below(tmp_path) == before
+    assert delete_node(server, path, "?recursive=1").status == 204
+    assert bytes_below(tmp_path) == {}
+
+
+def test_an_array_takes_its_chunks_and_no_other_files(serve, tmp_path):
     with_chunks(tmp_path, ARRAY, ALL)
-    (tmp_path / "a" / "zarr.json").unlink()
+    (tmp_path / "a" / "notes.txt").write_text("mine")
     server = serve("-w", f"w={tmp_path}")
     assert delete_node(server, "a").status == 204
-    assert not keys_of(tmp_path) if (tmp_path / "a").exists() else True
-    assert delete_node(server, "a").status == 404
+    assert keys_of(tmp_path) == ["notes.txt"]
+    assert server.get(NODES + "a").status == 404
+
+
+def test_nodes_below_an_array_are_asked_for(serve, tmp_path):
+    with_chunks(tmp_path, ARRAY, ALL)
+    (tmp_path / "a" / "b").mkdir()
+    (tmp_path / "a" / "b" / "zarr.json").write_text(json.dumps(GROUP))
+    before = bytes_below(tmp_path)
+    server = serve("-w", f"w={tmp_path}")
+    assert delete_node(server, "a").code == "not_empty"
+    assert bytes_below(tmp_path) == before
+    assert delete_node(server, "a", "?recursive=1").status == 204
+    assert files_of(tmp_path) == ["zarr.json"]
+
+
+def test_an_empty_group_goes_and_an_empty_root_is_asked_for(serve, tmp_path):
+    server = serve("-w", f"w={tmp_path}")
+    put_node(server, "g", GROUP)
+    (tmp_path / "g" / "empty").mkdir()
+    assert delete_node(server, "g").status == 204
+    (tmp_path / "g" / "empty").rmdir()
+    (tmp_path / "g").rmdir()
+    answer = delete_node(server, "")
+    assert (answer.code, answer.json()["n_children"]) == ("not_empty", 0)
+    assert delete_node(server, "", "?recursive=1").status == 204
+    assert delete_node(server, "", "?recursive=1").status == 404
 
 
 def test_chunks_of_an_array_are_no_node_to_erase(serve, tmp_path):
     with_chunks(tmp_path, ARRAY, ALL)
     server = serve("-w", f"w={tmp_path}")
-    answer = delete_node(server, "a/c")
-    assert answer.status in (404, 409), answer
+    assert delete_node(server, "a/c", "?recursive=1").code == "node_not_found"
     assert keys_of(tmp_path) == sorted([*ALL, "zarr.json"])
-
-
-def test_the_root_can_be_erased(w):
-    put_node(w, "a/b", ARRAY)
-    assert delete_node(w, "").status == 204
-    assert w.get(NODES).status == 404 and stored(w, "a/b/zarr.json") is None
 
 
 def test_ten_thousand_keys_go(serve, tmp_path):
@@ -594,11 +662,11 @@ def test_listings_follow_every_change(w):
     assert patch_node(w, "g", {"attributes": {"n": 1}}).status == 200 and is_fresh()
     assert put_node(w, "g", {**GROUP, "attributes": {"n": 2}}).status == 200 and is_fresh()
     assert put_node(w, "g/a", {**ARRAY, "fill_value": 3}).status == 200 and is_fresh()
-    assert delete_node(w, "g/new/deep").status == 204 and is_fresh()
+    assert delete_node(w, "g/new/deep", "?recursive=1").status == 204 and is_fresh()
     assert delete_node(w, "g/h/b").status == 204 and is_fresh() and check(w, "g/h") == FRESH
     assert put_node(w, "g/h", ARRAY).status == 200 and is_fresh()
     assert delete_node(w, "g/h").status == 204 and is_fresh()
-    assert delete_node(w, "g").status == 204 and check(w) == FRESH
+    assert delete_node(w, "g", "?recursive=1").status == 204 and check(w) == FRESH
 
 
 def test_a_listing_that_grows_too_large_is_dropped(serve):
