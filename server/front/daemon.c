@@ -50,6 +50,9 @@ static enum MHD_Result queue(struct zd_exchange *exchange)
     if (now->response_id != NULL) {
         memcpy(now->response_id, now->id, ZD_FRONT_MADE_ID_LEN);
     }
+    if (now->length_is_unknown || now->access.http_status == MHD_HTTP_NOT_MODIFIED) {
+        zd_wire_omit_length(zd_exchange_wire(now->connection));
+    }
     const enum MHD_Result result =
         MHD_queue_response(now->connection, now->access.http_status, now->response);
     zd_exchange_drop_response(exchange);

@@ -47,6 +47,7 @@ struct zd_exchange_now {
     uint64_t deadline_ms;    /* loop time; valid while the connection sleeps, as is fd */
     int fd;                  /* of the connection */
     bool response_is_shared; /* else it goes with the exchange */
+    bool length_is_unknown;  /* of an answer to HEAD */
     bool is_suspended;       /* the connection sleeps until zd_connection_wake */
     bool has_begun;          /* the head was seen */
     bool has_started;        /* the steps run */

@@ -133,26 +133,9 @@ static struct MHD_Response *response_of_file(struct zd_file_part *file)
     return response;
 }
 
-/* Not chunked: libmicrohttpd 0.9.75 would send the last chunk although there is no body, and some
- * clients wait for one (a 304 with Transfer-Encoding). With neither header the end of the
- * connection says where the answer ends. */
-static struct MHD_Response *response_of_unknown_length(void)
-{
-    struct MHD_Response *response = zd_response_of_length(MHD_SIZE_UNKNOWN);
-    if (response != NULL) {
-        (void)MHD_set_response_options(response, MHD_RF_HTTP_VERSION_1_0_ONLY, MHD_RO_END);
-    }
-    return response;
-}
-
 enum zd_next zd_respond_not_modified(struct zd_request *req, const struct zd_representation *rep)
 {
-    /* Content-Length of a 304 is that of the 200 (RFC 9110, 8.6). */
-    const bool has_whole = rep->body != NULL && !rep->body_is_range;
-    struct MHD_Response *response =
-        has_whole || rep->length_is_known
-            ? zd_response_of_length(has_whole ? rep->body->len : rep->length)
-            : response_of_unknown_length();
+    struct MHD_Response *response = zd_response_of_length(0);
     if (response != NULL) {
         zd_response_add_representation(req, rep, req->id, response);
     }
@@ -188,9 +171,10 @@ static enum zd_next answer_whole(struct zd_request *req, const struct zd_represe
     } else if (rep->file != NULL) {
         body_bytes = rep->file->len;
         response = response_of_file(rep->file);
-    } else if (req->is_head) {
-        response = rep->length_is_known ? zd_response_of_length(rep->length)
-                                        : response_of_unknown_length();
+    } else if (req->is_head && status_of(rep) == MHD_HTTP_OK) {
+        /* Not chunked: libmicrohttpd 0.9.75 would send the last chunk although there is no body. */
+        zd_front_exchange(req)->now.length_is_unknown = !rep->length_is_known;
+        response = zd_response_of_length(rep->length_is_known ? rep->length : 0);
     } else {
         response = zd_response_of_text((struct zd_span){.ptr = (const uint8_t *)"", .len = 0});
     }

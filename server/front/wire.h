@@ -39,6 +39,10 @@ void zd_wire_answered(struct zd_wire *wire);
 void zd_wire_pause(struct zd_wire *wire);
 void zd_wire_go_on(struct zd_wire *wire);
 
+/** The answer that goes out next has no Content-Length, which the library would write: until
+ * zd_wire_answered. Accepts NULL. */
+void zd_wire_omit_length(struct zd_wire *wire);
+
 /** Give the answer to a request whose body still comes, and end the connection. Accepts NULL. */
 void zd_wire_answer(struct zd_wire *wire, const struct zd_text *answer);
 

@@ -1,7 +1,6 @@
 """All routes of the description with all methods: Allow, preflights, refusals, and the heads of answers."""
 
 import json
-import re
 import socket
 
 import numpy as np
@@ -137,3 +136,83 @@ def test_many_long_fields_have_room(serve, tmp_path):
     for n in (1, HEAD_BYTES - len(start) - 4):
         status, fields = head_of(server.port, f"{start}{'x' * n}\r\n\r\n".encode())
         assert status == 200 and {"zarr-shape", "zarr-dtype", "etag", "content-length"} <= set(fields)
+
+
+READS = ["/", "/livez", "/readyz", "/metrics", "/openapi.json", "/v1", "/v1/extensions", "/v1/limits", "/v1/datasets", "/v1/datasets/w",
+         "/v1/datasets/w/nodes/", "/v1/datasets/w/nodes/a", "/v1/datasets/w/tree/", "/v1/datasets/w/tree/?pretty=1",
+         "/v1/datasets/w/chunks/a?index=0", "/v1/datasets/w/chunks/a?present=1", "/v1/datasets/w/slices/a", "/v1/datasets/w/stats/a",
+         "/v1/datasets/w/slices/a?format=json", "/v1/datasets/w/slices/a?format=csv", "/v1/datasets/w/slices/a?format=npy",
+         "/zarr/w", "/zarr/w/", "/zarr/w/a", "/zarr/w/a/", "/zarr/w/zarr.json", "/zarr/w/a/c/0", "/zarr/w/absent", "/zarr/w//a", "/zarr/r/a",
+         "/absent", "/v1/datasets/absent", "/v1/datasets/w/nodes/absent", "/v1/datasets/w/slices/a?slice=x", "/v1//x", "/%00"]
+CONDITIONS = [{}, {"If-None-Match": "*"}, {"If-Match": '"x"'}, {"Accept-Encoding": "gzip"}, {"Accept": "image/png"}, {"Accept": "text/html"},
+              {"If-Modified-Since": "Fri, 01 Jan 2100 00:00:00 GMT"}, {"If-Unmodified-Since": "Thu, 01 Jan 1970 00:00:01 GMT"}]
+
+
+def test_every_route_that_reads_is_among_them():
+    for template, methods in ROUTES:
+        if "GET" in methods and not template.endswith("/events"):
+            start = template.replace("{d}", "w").removesuffix("{path}").removesuffix("{key}")
+            assert any(target.startswith(start) for target in READS), template
+
+
+@pytest.mark.parametrize("target", READS)
+def test_head_has_the_fields_of_get(both, target):
+    for headers in CONDITIONS:
+        for _ in range(2):  # the second answer may be kept
+            get, head = both.get(target, headers), both.head(target, headers)
+            assert head.status == get.status and head.body == b"", headers
+            for fields in (get.headers, head.headers):
+                fields.pop("zarr-chunks", None)  # counted while the body is made
+                for name in ("date", "x-request-id", "transfer-encoding", *(["etag"] if target == "/metrics" else [])):
+                    fields.pop(name, None)
+            if head.status >= 400 or "content-length" not in head.headers or target in ("/metrics", "/readyz"):
+                get.headers.pop("content-length", None)  # of a document with its own id, or not known beforehand
+                head.headers.pop("content-length", None)
+            assert head.headers == get.headers, headers
+
+
+def statuses_of(server, requests):
+    """Each status with how its answers say where they end; the requests share a connection, so that none of them may lie."""
+    seen = {}
+    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as s:
+        file = s.makefile("rb")
+        for method, target, fields, body in requests:
+            lines = "".join(f"{name}: {value}\r\n" for name, value in {"Host": "a", "Content-Length": len(body), **fields}.items())
+            s.sendall(f"{method} {target} HTTP/1.1\r\n{lines}\r\n".encode() + body)
+            line = file.readline()
+            assert line.startswith(b"HTTP/1.1 "), (method, target, line)
+            status = int(line.split()[1])
+            head = {}
+            while line := file.readline().strip():
+                name, _, value = line.partition(b": ")
+                assert name.lower() not in (b"content-length", b"transfer-encoding") or name.lower() not in head
+                head[name.lower()] = value
+            seen.setdefault(status, set()).add(frozenset(head) & {b"content-length", b"transfer-encoding"})
+            assert head.get(b"connection") != b"close", (method, target)
+            if method != "HEAD" and status not in (204, 304):
+                length = head.get(b"content-length")
+                while length is None and (n := int(file.readline(), 16)) > 0:
+                    file.read(n + 2)
+                file.read(int(length) if length is not None else 2)
+    return seen
+
+
+def test_answers_without_body_have_no_length_and_all_others_one(serve, tmp_path):
+    write_values(tmp_path / "a", np.arange(8.0), [4])
+    (tmp_path / "zarr.json").write_text('{"zarr_format": 3, "node_type": "group"}')
+    server = serve("--writable", f"w={tmp_path}", f"r={tmp_path}", "--set", "http.stream_bytes=4KiB")
+    requests = [(method, target, {**headers, **known}, b"") for target in READS for headers in CONDITIONS for method in ("GET", "HEAD")
+                for known in ({}, {"X-Request-Id": "mine"})]
+    requests += [("OPTIONS", target, {}, b"") for target in READS]
+    node = (tmp_path / "a" / "zarr.json").read_bytes()
+    for name in ("b", "c"):
+        requests += [("PUT", f"/v1/datasets/w/nodes/{name}", {"Content-Type": "application/json"}, node),
+                     ("PATCH", f"/v1/datasets/w/nodes/{name}", {"Content-Type": "application/merge-patch+json"}, b'{"attributes": {}}'),
+                     ("DELETE", f"/v1/datasets/w/chunks/{name}?index=0", {}, b""), ("DELETE", f"/zarr/w/{name}/c/0", {}, b"x" * 100),
+                     ("DELETE", f"/v1/datasets/w/nodes/{name}", {}, b""), ("POST", "/livez", {}, b"x")]
+    seen = statuses_of(server, requests)
+    assert {200, 201, 204, 301, 304, 400, 404, 405, 406, 412} <= set(seen)
+    for status, ways in seen.items():
+        expected = [set()] if status in (204, 304) else [{b"content-length"}, {b"transfer-encoding"}, set()]
+        assert all(way in expected for way in ways), status
+        assert status in (200, 204, 304) or ways == {frozenset({b"content-length"})}, status
