@@ -62,7 +62,9 @@ static void print_dataset(const struct root *root)
     const struct zd_dataset_config *config = &root->dataset->config;
     const enum zd_status status = root->want.wait.status;
     const char *dialect = "unknown";
-    if (status == ZD_OK) {
+    if (root->dataset->store == NULL) {
+        dialect = "unavailable";
+    } else if (status == ZD_OK) {
         dialect = root->want.node->meta->dialect->name;
     } else if (status == ZD_NOT_FOUND) {
         dialect = "no node at the root";
@@ -118,7 +120,8 @@ static void print_banner(struct zd_server *server)
         root->server = server;
         root->dataset = zd_dataset_ref(server->dataset[i]);
         root->want.wait.done = root_is_known;
-        if (zd_catalog_want(root->dataset, "", &root->want) == ZD_NEXT) {
+        if (root->dataset->store == NULL ||
+            zd_catalog_want(root->dataset, "", &root->want) == ZD_NEXT) {
             root_is_known(&root->want.wait);
         }
     }

@@ -8,7 +8,9 @@
 #include <linux/magic.h>
 #include <linux/openat2.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -80,19 +82,23 @@ static bool is_local(int fd)
     }
 }
 
+static enum zd_status fail_root(int code, const char *path, struct zd_error *err)
+{
+    switch (code) {
+    case ENOENT:
+        return zd_fail(err, ZD_NOT_FOUND, "%s: no such directory", path);
+    case ENOTDIR:
+        return zd_fail(err, ZD_NOT_FOUND, "%s: not a directory", path);
+    default:
+        return zd_beneath_fail(err, code, path, "open the directory");
+    }
+}
+
 enum zd_status zd_beneath_open(const char *path, struct zd_beneath *ret_root, struct zd_error *err)
 {
     const int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) {
-        const int code = errno;
-        switch (code) {
-        case ENOENT:
-            return zd_fail(err, ZD_NOT_FOUND, "%s: no such directory", path);
-        case ENOTDIR:
-            return zd_fail(err, ZD_NOT_FOUND, "%s: not a directory", path);
-        default:
-            return zd_beneath_fail(err, code, path, "open the directory");
-        }
+        return fail_root(errno, path, err);
     }
     struct zd_beneath root = {.fd = fd};
     ZD_AUTO_FD probe = -1;
@@ -103,6 +109,48 @@ enum zd_status zd_beneath_open(const char *path, struct zd_beneath *ret_root, st
     root.resolves_cached = probe >= 0 && (cached >= 0 || cached == -EAGAIN) && is_local(fd);
     *ret_root = root;
     return ZD_OK;
+}
+
+/* ---- which directory ---- */
+
+static uint64_t place_of(uint64_t device, uint64_t inode)
+{
+    struct zd_hash place = {0};
+    zd_hash_add_u64(&place, device);
+    zd_hash_add_u64(&place, inode);
+    return place.value;
+}
+
+enum zd_status zd_beneath_place(const char *path, uint64_t *ret_place, struct zd_error *err)
+{
+    struct stat file;
+    if (stat(path, &file) != 0) {
+        return fail_root(errno, path, err);
+    }
+    if (!S_ISDIR(file.st_mode)) {
+        return fail_root(ENOTDIR, path, err);
+    }
+    *ret_place = place_of(file.st_dev, file.st_ino);
+    return ZD_OK;
+}
+
+/* stat(2) cannot be asked not to block; of a descriptor, statx(2) can. */
+enum zd_status zd_beneath_place_now(const char *path, uint64_t *ret_place)
+{
+    struct statx file;
+    ZD_AUTO_FD fd = -1;
+    fd = open_beneath(AT_FDCWD, path, O_PATH | O_DIRECTORY, RESOLVE_CACHED);
+    if (fd < 0 || statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &file) != 0) {
+        return ZD_AGAIN;
+    }
+    *ret_place = place_of(makedev(file.stx_dev_major, file.stx_dev_minor), file.stx_ino);
+    return ZD_OK;
+}
+
+uint64_t zd_beneath_place_of(const struct zd_beneath *root)
+{
+    struct stat file;
+    return fstat(root->fd, &file) == 0 ? place_of(file.st_dev, file.st_ino) : 0;
 }
 
 void zd_beneath_close(struct zd_beneath *root)

@@ -27,6 +27,22 @@ ZD_RESULT zd_beneath_open(const char *path, struct zd_beneath *ret_root, struct 
 void zd_beneath_close(struct zd_beneath *root); /* accepts fd -1 */
 
 /**
+ * Which directory a path leads to, whatever way it takes: equal numbers are the same directory, as
+ * long as one of them is open. One stat(2).
+ *
+ * @retval ZD_NOT_FOUND, ZD_STORE as zd_beneath_open
+ * Thread: any; blocks.
+ */
+ZD_RESULT zd_beneath_place(const char *path, uint64_t *ret_place, struct zd_error *err);
+
+/** The same without blocking. @retval ZD_AGAIN the kernel has no answer in its cache, or it is that
+ * there is no directory */
+ZD_RESULT zd_beneath_place_now(const char *path, uint64_t *ret_place);
+
+/** The same of a directory that is open; 0: it is not known. */
+uint64_t zd_beneath_place_of(const struct zd_beneath *root);
+
+/**
  * Open a path below the root. Links are followed as long as they stay inside.
  *
  * @param path   relative, as zd_key_is_valid says, or with a slash behind; "" is the root itself

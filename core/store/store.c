@@ -177,10 +177,24 @@ void zd_store_give_up(struct zd_store *store)
     }
 }
 
-bool zd_store_is_current(const struct zd_store *store)
+enum zd_status zd_store_find_place(const char *location, uint64_t *ret_place, struct zd_error *err)
 {
-    DESCEND(store, is_current);
-    return store->ops->is_current == NULL || store->ops->is_current(store);
+    const struct zd_store_ops *ops = find_ops(location);
+    if (ops != NULL && ops->find_place != NULL) {
+        return ops->find_place(location, ret_place, err);
+    }
+    *ret_place = 0;
+    return ZD_OK;
+}
+
+enum zd_status zd_store_find_place_now(const char *location, uint64_t *ret_place)
+{
+    const struct zd_store_ops *ops = find_ops(location);
+    if (ops != NULL && ops->find_place != NULL) {
+        return ops->find_place_now == NULL ? ZD_AGAIN : ops->find_place_now(location, ret_place);
+    }
+    *ret_place = 0;
+    return ZD_OK;
 }
 
 void zd_store_close(struct zd_store *store)

@@ -219,11 +219,9 @@ struct zd_store_ops {
     enum zd_status (*read_now)(struct zd_store *store, struct zd_store_read *read);
     enum zd_status (*status_now)(struct zd_store *store, struct zd_store_status *status);
 
-    /**
-     * Optional: whether the location still names what was opened; false if it was removed or
-     * replaced. May block for the time of an open(2).
-     */
-    bool (*is_current)(const struct zd_store *store);
+    /** Optional, both: see zd_store_find_place and zd_store_find_place_now. */
+    enum zd_status (*find_place)(const char *location, uint64_t *ret_place, struct zd_error *err);
+    enum zd_status (*find_place_now)(const char *location, uint64_t *ret_place);
 
     bool has_files; /* reads obey wants_file */
 
@@ -296,8 +294,18 @@ bool zd_store_is_shared(const struct zd_store *store, const struct zd_store *oth
  */
 void zd_store_give_up(struct zd_store *store);
 
-/** Whether the location still names what was opened. Thread: loop. */
-bool zd_store_is_current(const struct zd_store *store);
+/**
+ * Where a location leads now: what `place` of a store would be that is opened there. It differs
+ * from that of a store opened earlier when a directory was made anew or replaced.
+ *
+ * @param ret_place 0: locations of that scheme always lead to the same
+ * @retval ZD_NOT_FOUND, ZD_STORE, ZD_INVALID nothing can be opened there
+ * Thread: any; may block.
+ */
+ZD_RESULT zd_store_find_place(const char *location, uint64_t *ret_place, struct zd_error *err);
+
+/** The same without blocking. @retval ZD_AGAIN it would block, or fail */
+ZD_RESULT zd_store_find_place_now(const char *location, uint64_t *ret_place);
 
 /** Start an operation: sets op.store, counts, checks the key. A malformed key ends in `done` with
  * ZD_INVALID, a write to a read-only store with ZD_READ_ONLY. Thread: loop. */

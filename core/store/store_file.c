@@ -11,7 +11,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "core/base/hash.h"
 #include "core/base/num.h"
 #include "core/store/beneath.h"
 #include "core/store/directory.h"
@@ -58,6 +57,46 @@ static void note_cancelled(struct zd_store_op *op)
     op->status = zd_fail(&op->err, ZD_CANCELLED, "cancelled before it started");
 }
 
+/* ---- where it is ---- */
+
+static enum zd_status path_of(const char *location, struct zd_text *path, struct zd_error *err)
+{
+    const enum zd_status status = zd_file_location_path(location, path, err);
+    return path->status == ZD_OK ? status
+                                 : zd_fail(err, path->status,
+                                       "the location of the store is too long, or memory is short");
+}
+
+static enum zd_status file_find_place(
+    const char *location, uint64_t *ret_place, struct zd_error *err)
+{
+    ZD_SCOPED_TEXT(path, LOCATION_BYTES_MAX);
+    ZD_TRY(path_of(location, &path, err));
+    return zd_beneath_place(path.at, ret_place, err);
+}
+
+static enum zd_status file_find_place_now(const char *location, uint64_t *ret_place)
+{
+    ZD_SCOPED_TEXT(path, LOCATION_BYTES_MAX);
+    ZD_TRY(path_of(location, &path, NULL));
+    return zd_beneath_place_now(path.at, ret_place);
+}
+
+/* A directory that was moved or removed is no longer the store: nothing more goes there. */
+static enum zd_status may_write(struct zd_store_op *op, const char *key)
+{
+    uint64_t place = 0;
+    const enum zd_status status = file_find_place(op->store->location, &place, NULL);
+    if (status == ZD_OK && place == op->store->place) {
+        return ZD_OK;
+    }
+    if (status == ZD_NO_MEMORY) {
+        return zd_fail(&op->err, status, "%s: no memory to find its directory", key);
+    }
+    return zd_fail(&op->err, ZD_STORE, "%s: not written: the directory of the store was %s", key,
+        status == ZD_OK ? "replaced by another one; try again" : "removed, or cannot be reached");
+}
+
 /* ---- writes ---- */
 
 static struct zd_store_write *write_of(struct zd_store_op *op)
@@ -70,6 +109,13 @@ static void work_write(uv_work_t *work)
     struct zd_store_write *write = write_of(op_of(work));
     struct zd_files *files = &file_of(write->op.store)->files;
     const bool is_erasure = write->phase == ZD_PHASE_WHOLE && write->bytes == NULL;
+    write->op.status = may_write(&write->op, write->key);
+    if (write->op.status != ZD_OK) {
+        if (write->phase == ZD_PHASE_COMMIT) {
+            zd_replace_discard(files, write);
+        }
+        return;
+    }
     write->op.status = is_erasure ? zd_replace_remove(files, write, &write->op.err)
                                   : zd_replace_file(files, write, &write->op.err);
 }
@@ -157,7 +203,10 @@ static void work_hold(uv_work_t *work)
     struct zd_store_op *op = &hold->op;
     struct zd_files *files = &file_of(op->store)->files;
     qsort(hold->hash, hold->n_keys, sizeof *hold->hash, compare_hashes);
-    op->status = zd_writer_open_lock(&files->writer, &files->root, &op->err);
+    op->status = may_write(op, "many keys");
+    if (op->status == ZD_OK) {
+        op->status = zd_writer_open_lock(&files->writer, &files->root, &op->err);
+    }
     if (op->status != ZD_OK) {
         return;
     }
@@ -214,37 +263,13 @@ static void file_release(struct zd_store *store, struct zd_store_hold *hold)
 
 /* ---- the store ---- */
 
-static enum zd_status open_root(
-    const struct zd_store_config *config, struct zd_beneath *ret_root, struct zd_error *err)
-{
-    ZD_SCOPED_TEXT(path, LOCATION_BYTES_MAX);
-    const enum zd_status status = zd_file_location_path(config->location, &path, err);
-    if (path.status != ZD_OK) {
-        return zd_fail(
-            err, path.status, "the location of the store is too long, or memory is short");
-    }
-    ZD_TRY(status);
-    return zd_beneath_open(path.at, ret_root, err);
-}
-
-/* Of a directory, whatever way leads there. */
-static uint64_t place_of(const struct zd_beneath *root)
-{
-    struct zd_hash place = {0};
-    struct stat file;
-    if (fstat(root->fd, &file) != 0) {
-        return 0;
-    }
-    zd_hash_add_u64(&place, file.st_dev);
-    zd_hash_add_u64(&place, file.st_ino);
-    return place.value;
-}
-
 static enum zd_status file_open(
     const struct zd_store_config *config, struct zd_store **ret_store, struct zd_error *err)
 {
     struct zd_beneath root = {.fd = -1};
-    ZD_TRY(open_root(config, &root, err));
+    ZD_SCOPED_TEXT(path, LOCATION_BYTES_MAX);
+    ZD_TRY(path_of(config->location, &path, err));
+    ZD_TRY(zd_beneath_open(path.at, &root, err));
     struct file_store *file = zd_alloc_zero(1, sizeof *file);
     if (file == NULL || zd_store_init(&file->store, config) != ZD_OK ||
         zd_files_init(&file->files, &root, config) != ZD_OK) {
@@ -253,7 +278,7 @@ static enum zd_status file_open(
         zd_beneath_close(&root);
         return zd_fail(err, ZD_NO_MEMORY, "%s: no memory for the store", config->location);
     }
-    file->store.place = place_of(&file->files.root);
+    file->store.place = zd_beneath_place_of(&file->files.root);
     zd_turns_init(&file->turns, run_write);
     zd_list_init(&file->holds);
     if (config->writable) {
@@ -271,20 +296,6 @@ static void file_close(struct zd_store *store)
     zd_files_done(&file->files);
     zd_free(store->location);
     zd_free(file);
-}
-
-static bool file_is_current(const struct zd_store *store)
-{
-    const struct file_store *file = ZD_CONTAINER(store, struct file_store, store);
-    const struct zd_store_config config = {.location = store->location};
-    struct zd_beneath now = {.fd = -1};
-    struct stat opened;
-    struct stat found;
-    const bool is_same = open_root(&config, &now, NULL) == ZD_OK && fstat(now.fd, &found) == 0 &&
-                         fstat(file->files.root.fd, &opened) == 0 &&
-                         found.st_dev == opened.st_dev && found.st_ino == opened.st_ino;
-    zd_beneath_close(&now);
-    return is_same;
 }
 
 /* ---- reads ---- */
@@ -527,7 +538,8 @@ const struct zd_store_ops zd_store_ops_file = {
     .default_revalidate_ms = 1000,
     .open = file_open,
     .close = file_close,
-    .is_current = file_is_current,
+    .find_place = file_find_place,
+    .find_place_now = file_find_place_now,
     .read = file_read,
     .status = file_status,
     .list = file_list,

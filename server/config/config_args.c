@@ -232,6 +232,7 @@ static enum zd_status add_location(
     struct zd_dataset_config *dataset = NULL;
     ZD_TRY(
         zd_dataset_config_add(config, is_named ? name : zd_store_name_of(location), &dataset, err));
+    dataset->is_named = true;
     dataset->writable = writable;
     return zd_setting_replace(&dataset->location, location, err);
 }

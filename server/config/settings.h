@@ -37,6 +37,7 @@ struct zd_dataset_config {
     char *title;             /* or NULL */
     struct zd_json *options; /* of its store: an object, or NULL */
     char *cache_control;     /* or NULL: by whether it may change */
+    bool is_named;           /* on the command line: it must be there at the start */
     bool writable;
     bool immutable;
     bool durable; /* default true */

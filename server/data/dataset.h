@@ -7,16 +7,33 @@
 #include "core/store/store.h"
 #include "server/config/settings.h"
 #include "server/runtime/flight.h"
+#include "server/runtime/workers.h"
 
 struct zd_events;
 struct zd_server;
+
+/** A look at what a dataset's location leads to. */
+struct zd_dataset_look {
+    uint64_t began_ms; /* loop time */
+    struct zd_job job;
+    struct zd_list waiters; /* struct zd_wait */
+    bool is_under_way;
+    bool has_looked;
+    uint64_t place; /* out, with ZD_OK */
+    enum zd_status status;
+    struct zd_error err;
+};
 
 /** A dataset in the table, or one that has left it and still has readers: requests, nodes, cache
  * entries and store operations hold references. */
 struct zd_dataset {
     struct zd_server *server;
     struct zd_dataset_config config; /* owned */
-    struct zd_store *store;          /* owned */
+    struct zd_store *store;          /* owned; NULL: nothing can be opened there */
+    char *reason;                    /* then: why, for the log; owned */
+    struct zd_dataset_look look;     /* the last one, or the one under way */
+    uint64_t look_ms;                /* how long what it has seen is trusted */
+    bool may_move;                   /* else there is nothing to look at */
     uint64_t revalidate_ms;          /* effective */
     uint32_t id;                     /* unique in this process: part of cache keys */
     uint32_t refs;
@@ -32,6 +49,24 @@ void zd_dataset_unref(struct zd_dataset *dataset);
 
 /** The dataset of that name in the table, or NULL. */
 struct zd_dataset *zd_dataset_find(struct zd_server *server, struct zd_span name);
+
+/**
+ * See whether the location still leads to what was opened, unless that was seen within
+ * revalidate_ms. If it leads to something else, or if nothing could be opened there before, the
+ * table has another dataset of that name afterwards. One look serves all who wait.
+ *
+ * @param wait its status is always ZD_OK: find the dataset by its name again
+ * @return ZD_NEXT, ZD_WAIT
+ */
+enum zd_next zd_dataset_look(
+    struct zd_dataset *dataset, enum zd_freshness freshness, struct zd_wait *wait);
+
+/** Why it is unavailable, for clients: without its location, unless these are shown. NULL: it is
+ * available. */
+const char *zd_dataset_reason(const struct zd_dataset *dataset);
+
+/** Whether nothing needs to be looked at for an answer now. */
+bool zd_dataset_was_seen(const struct zd_dataset *dataset);
 
 /** How documents are read, from the limits and the dataset's mode. */
 struct zd_reading zd_dataset_reading(const struct zd_dataset *dataset);
@@ -51,11 +86,13 @@ struct zd_reload {
     size_t n_kept;
     size_t n_opened;
     size_t n_closed; /* they left the table; each closes with its last reference */
-    size_t n_failed; /* could not be opened: the one of that name that was served before, if any, is
-                        kept */
+    size_t n_failed; /* could not be opened: in the table as unavailable */
 };
 
-/** Open every dataset of the server's configuration. Blocks for the time of an open(2) each. */
+/**
+ * Open every dataset of the server's configuration. Blocks for the time of an open(2) each. What
+ * cannot be opened is in the table as unavailable, but for what the command line names: that fails.
+ */
 ZD_RESULT zd_datasets_open(struct zd_server *server, struct zd_error *err);
 
 /**

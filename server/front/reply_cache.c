@@ -376,7 +376,8 @@ static bool is_valid(const struct zd_request *req, const struct zd_prepared *pre
     }
     const struct zd_dataset *owner = prepared->entry.owner;
     return prepared->keep_until_ms > uv_now(req->server->loop) &&
-           (owner == NULL || owner->n_changes == prepared->n_changes);
+           (owner == NULL ||
+               (owner->n_changes == prepared->n_changes && zd_dataset_was_seen(owner)));
 }
 
 /* Without a body it is good for a 304, with an id of the length that it has. */

@@ -49,7 +49,8 @@ static void emit_links(struct zd_emit *emit, const struct zd_dataset_config *con
 static void emit_dataset(struct zd_emit *emit, const struct root *root)
 {
     const struct zd_dataset_config *config = &root->dataset->config;
-    const char *failure = zd_store_failure(root->dataset->store);
+    const char *reason = zd_dataset_reason(root->dataset); /* NULL: it is available */
+    const char *failure = reason == NULL ? zd_store_failure(root->dataset->store) : "";
     zd_emit_object(emit);
     zd_emit_member_string(emit, "name", config->name);
     zd_emit_member_string(emit, "title", config->title);
@@ -58,6 +59,10 @@ static void emit_dataset(struct zd_emit *emit, const struct root *root)
     }
     const bool is_known = root->want.node != NULL && root->want.wait.status == ZD_OK;
     zd_emit_member_string(emit, "dialect", is_known ? root->want.node->meta->dialect->name : NULL);
+    if (reason != NULL) {
+        zd_emit_member_string(emit, "state", "unavailable");
+        zd_emit_member_string(emit, "reason", reason);
+    }
     zd_emit_member_bool(emit, "writable", config->writable && failure[0] == '\0');
     if (failure[0] != '\0') {
         zd_emit_member_string(emit, "failure", failure);
@@ -104,15 +109,23 @@ static enum zd_next want_roots(struct zd_request *req, struct zd_dataset *const 
     for (size_t i = 0; i < n; i++) {
         struct root *root = &listing->root[i];
         root->dataset = zd_dataset_ref(dataset[i]);
+        if (root->dataset->store == NULL) {
+            continue;
+        }
         root->want.wait = zd_gather_wait(&req->gather);
         zd_gather_add(&req->gather, zd_catalog_want(root->dataset, "", &root->want));
     }
     return zd_gather_end(&req->gather);
 }
 
-static enum zd_next step_all(struct zd_request *req)
+static enum zd_next step_seen(struct zd_request *req)
 {
     return want_roots(req, req->server->dataset, req->server->n_datasets);
+}
+
+static enum zd_next step_all(struct zd_request *req)
+{
+    return zd_request_want_datasets(req, step_seen);
 }
 
 static enum zd_next step_one(struct zd_request *req)

@@ -131,8 +131,9 @@ static void add_stores(const struct zd_server *server, struct zd_text *text)
     for (size_t i = 0; i < ZD_COUNT_OF(all); i++) {
         add_head(text, all[i].name, all[i].type, all[i].help);
         for (size_t k = 0; k < server->n_datasets; k++) {
-            zd_text_addf(text, "%s{dataset=\"%s\"} %llu\n", all[i].name,
-                server->dataset[k]->config.name, member(server->dataset[k]->store, &all[i]));
+            const struct zd_dataset *dataset = server->dataset[k];
+            zd_text_addf(text, "%s{dataset=\"%s\"} %llu\n", all[i].name, dataset->config.name,
+                dataset->store == NULL ? 0 : member(dataset->store, &all[i]));
         }
     }
 }

@@ -28,6 +28,7 @@ typedef enum zd_next zd_step(struct zd_request *req);
 struct zd_request_own {
     uint64_t turn_ns; /* when the machine began to run; 0: it does not run */
     zd_step *next;    /* once the node or the body is there */
+    size_t n_looked;  /* datasets, of zd_request_want_datasets */
     uint64_t collect_bytes_max;
     struct zd_parsing *parsing; /* owned, or NULL */
 };
@@ -117,6 +118,9 @@ enum zd_next zd_request_want_node(struct zd_request *req, zd_step *next);
 /** Before `next`: what the groups above the request's node say of it. */
 enum zd_next zd_request_want_parent_groups(struct zd_request *req, zd_step *next);
 struct zd_listing zd_request_listing(const struct zd_request *req); /* after that */
+
+/** Before `next`: the table has what is at the datasets' locations now (zd_dataset_look). */
+enum zd_next zd_request_want_datasets(struct zd_request *req, zd_step *next);
 
 /** Put another node in the place of the request's own; takes a reference. */
 void zd_request_set_node(struct zd_request *req, struct zd_node *node);

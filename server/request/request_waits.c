@@ -8,6 +8,7 @@
 #include "server/request/body.h"
 #include "server/request/connection.h"
 #include "server/request/respond.h"
+#include "server/runtime/server.h"
 #include "server/write/lock.h"
 
 void *zd_request_new_state(
@@ -106,6 +107,28 @@ bool zd_request_check_locked(struct zd_request *req, const struct zd_node_lock *
     return zd_request_check_writable(req);
 }
 
+/* One that does not answer holds up one request, and not all that ask for the list. */
+static enum zd_next step_look(struct zd_request *req)
+{
+    const struct zd_server *server = req->server;
+    if (req->own.n_looked >= server->n_datasets) {
+        req->step = req->own.next;
+        return ZD_NEXT;
+    }
+    struct zd_dataset *dataset = server->dataset[req->own.n_looked++];
+    req->wait.done = zd_machine_wake;
+    req->wait.context = &req->machine;
+    return dataset->look.is_under_way ? ZD_NEXT : zd_dataset_look(dataset, ZD_TRUSTED, &req->wait);
+}
+
+enum zd_next zd_request_want_datasets(struct zd_request *req, zd_step *next)
+{
+    req->own.n_looked = 0;
+    req->own.next = next;
+    req->step = step_look;
+    return ZD_NEXT;
+}
+
 static enum zd_next step_with_node(struct zd_request *req)
 {
     struct zd_node_want *want = &req->node_want;
@@ -176,6 +199,7 @@ enum zd_next zd_request_end_stream(struct zd_request *req)
 
 void zd_request_end_waits(struct zd_request *req)
 {
+    zd_wait_cancel(&req->wait);
     zd_wait_cancel(&req->node_want.wait);
     zd_parent_groups_release(&req->parent_groups);
     if (req->state_free != NULL) {

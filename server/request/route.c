@@ -306,6 +306,17 @@ static enum zd_next refuse_write(struct zd_request *req)
     return zd_respond_error(req, NULL, &err);
 }
 
+static enum zd_next refuse_unavailable(struct zd_request *req)
+{
+    struct zd_error err = {0};
+    const struct zd_dataset *dataset = req->dataset;
+    err.status = zd_fail(&err, ZD_STORE, "dataset '%s' is unavailable now: %.400s",
+        dataset->config.name, zd_dataset_reason(dataset));
+    const struct zd_problem problem = {
+        .code = "store_error", .http_status = 503, .err = &err, .retry_after_s = 1};
+    return zd_respond_problem(req, &problem);
+}
+
 static enum zd_next refuse_dataset(struct zd_request *req, struct zd_span name)
 {
     struct zd_error err = {0};
@@ -362,24 +373,8 @@ static bool take_params(struct zd_request *req, struct zd_span query)
 static enum zd_next step_begin(struct zd_request *req)
 {
     struct zd_span query;
-    (void)zd_route_path(req->target, &query);
-    if (req->dataset_name.len > 0) {
-        req->dataset = zd_dataset_ref(zd_dataset_find(req->server, req->dataset_name));
-        if (req->dataset == NULL) {
-            return refuse_dataset(req, req->dataset_name);
-        }
-        req->n_changes = req->dataset->n_changes;
-        if (req->route->needs_writable && !req->dataset->config.writable) {
-            return refuse_read_only(req);
-        }
-        if (req->route->needs_writable && zd_store_failure(req->dataset->store)[0] != '\0') {
-            return refuse_write(req);
-        }
-        if (req->route->needs_writable && !zd_request_may_write(req)) {
-            return refuse_origin(req);
-        }
-    }
     struct zd_error err = {0};
+    (void)zd_route_path(req->target, &query);
     if (!take_params(req, query)) {
         return ZD_DONE;
     }
@@ -395,6 +390,44 @@ static enum zd_next step_begin(struct zd_request *req)
     return ZD_NEXT;
 }
 
+/* The table has what is at the dataset's location now. */
+static enum zd_next step_seen(struct zd_request *req)
+{
+    struct zd_dataset *dataset = zd_dataset_ref(zd_dataset_find(req->server, req->dataset_name));
+    req->dataset = dataset;
+    if (dataset == NULL) {
+        return refuse_dataset(req, req->dataset_name);
+    }
+    if (req->route->needs_writable && !dataset->config.writable) {
+        return refuse_read_only(req);
+    }
+    if (dataset->store == NULL) {
+        return refuse_unavailable(req);
+    }
+    if (req->route->needs_writable && zd_store_failure(dataset->store)[0] != '\0') {
+        return refuse_write(req);
+    }
+    if (req->route->needs_writable && !zd_request_may_write(req)) {
+        return refuse_origin(req);
+    }
+    req->n_changes = dataset->n_changes;
+    req->step = step_begin;
+    return ZD_NEXT;
+}
+
+/* Writers trust nothing that was seen earlier. */
+static enum zd_next step_dataset(struct zd_request *req)
+{
+    struct zd_dataset *dataset = zd_dataset_find(req->server, req->dataset_name);
+    if (dataset == NULL) {
+        return refuse_dataset(req, req->dataset_name);
+    }
+    req->step = step_seen;
+    req->wait.done = zd_machine_wake;
+    req->wait.context = &req->machine;
+    return zd_dataset_look(dataset, req->route->needs_writable ? ZD_FRESH : ZD_TRUSTED, &req->wait);
+}
+
 static void take_route(struct zd_request *req, const struct zd_match *match)
 {
     req->route = match->route;
@@ -402,7 +435,7 @@ static void take_route(struct zd_request *req, const struct zd_match *match)
     req->dataset_name = match->dataset;
     req->path = match->path;
     req->path_ends_in_slash = match->ends_in_slash;
-    req->step = step_begin;
+    req->step = match->dataset.len > 0 ? step_dataset : step_begin;
 }
 
 /* What the path takes, and what of it only reads. Where there is nothing it is

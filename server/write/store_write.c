@@ -81,7 +81,8 @@ static void invalidate_everywhere(struct zd_dataset *dataset, const char *key)
     invalidate(dataset, key);
     for (size_t i = 0; i < server->n_datasets; i++) {
         struct zd_dataset *other = server->dataset[i];
-        if (other != dataset && zd_store_is_shared(other->store, dataset->store)) {
+        if (other != dataset && other->store != NULL &&
+            zd_store_is_shared(other->store, dataset->store)) {
             invalidate(other, key);
         }
     }

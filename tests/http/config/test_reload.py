@@ -131,11 +131,14 @@ def test_a_bad_configuration_changes_nothing(serve, stores, text):
     assert value(one.server, "one") == 3.0
 
 
-def test_a_dataset_that_cannot_be_opened_stays_as_it_was(serve, stores):
+def test_a_dataset_that_cannot_be_opened_does_not_stop_the_others(serve, stores):
     one = Reloadable(serve, stores, {"one": {"location": str(stores / "a")}})
-    line = one.reload({"one": {"location": str(stores / "nowhere")}, "two": {"location": str(stores / "nothing")}})
-    assert "0 kept, 0 opened, 0 closed, 2 failed" in line
-    assert value(one.server, "one") == 3.0 and value(one.server, "two") == "dataset_not_found"
+    line = one.reload({"one": {"location": str(stores / "nowhere")}, "two": {"location": str(stores / "nothing")},
+                       "three": {"location": str(stores / "b")}})
+    assert "0 kept, 1 opened, 1 closed, 2 failed" in line
+    assert [value(one.server, name) for name in ("one", "two", "three")] == ["store_error", "store_error", 103.0]
+    ready = one.server.get("/readyz")
+    assert ready.status == 200 and [found["name"] for found in ready.json()["unavailable"]] == ["one", "two"]
 
 
 def test_a_directory_that_was_made_again_is_found_again(serve, stores):
@@ -148,15 +151,15 @@ def test_a_directory_that_was_made_again_is_found_again(serve, stores):
 
 
 def test_a_directory_that_is_gone_is_found_when_it_is_back(serve, stores):
-    """Until then the dataset stays, and says what is wrong; a restart is not needed."""
+    """Until then the dataset says what is wrong; neither a restart nor a reload is needed."""
     one = Reloadable(serve, stores, {"one": {"location": str(stores / "a"), "revalidate_ms": 0}})
     assert value(one.server, "one") == 3.0
     shutil.rmtree(stores / "a")
-    assert "0 kept, 0 opened, 0 closed, 1 failed" in one.reload()
-    assert one.server.get("/v1/datasets/one/slices/x").status >= 400
+    assert "0 kept, 0 opened, 1 closed, 1 failed" in one.reload()
+    assert one.server.get("/v1/datasets/one/slices/x").status == 503
     shutil.copytree(stores / "b", stores / "a")
-    assert "0 kept, 1 opened, 1 closed, 0 failed" in one.reload()
     assert value(one.server, "one") == 103.0
+    assert "1 kept, 0 opened, 0 closed, 0 failed" in one.reload()
 
 
 def test_no_request_is_dropped(serve, stores):

@@ -1,4 +1,10 @@
 /* server/data/datasets: what a reload keeps, and when the store of a retired dataset closes. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include "server/data/catalog.h"
 #include "server/data/dataset.h"
 
@@ -149,24 +155,147 @@ START_TEST(a_reload_opens_and_closes_what_differs)
     ck_assert_uint_eq(told.n_opened, reloads[_i].told.n_opened);
     ck_assert_uint_eq(told.n_closed, reloads[_i].told.n_closed);
     ck_assert_uint_eq(told.n_failed, reloads[_i].told.n_failed);
-    ck_assert_uint_eq(bench.server.n_datasets, n - told.n_failed);
+    ck_assert_uint_eq(bench.server.n_datasets, n);
+    size_t n_unavailable = 0;
+    for (size_t i = 0; i < n; i++) {
+        n_unavailable += bench.server.dataset[i]->store == NULL;
+    }
+    ck_assert_uint_eq(n_unavailable, told.n_failed);
     close_bench(&bench);
 }
 END_TEST
 
-START_TEST(what_fails_to_open_stays_as_it_was)
+static void ignore(struct zd_wait *wait)
+{
+    (void)wait;
+}
+
+START_TEST(what_fails_to_open_is_unavailable)
 {
     struct bench bench;
     struct zd_reload told;
     struct zd_dataset_config dataset = config_of(names[0]);
     open_bench(&bench, &dataset, 1);
-    const struct zd_dataset *old = bench.server.dataset[0];
+    struct zd_dataset *old = zd_dataset_ref(bench.server.dataset[0]);
     dataset.location = nowhere;
     reload(&bench, &dataset, 1, &told);
     ck_assert_uint_eq(told.n_failed, 1);
-    ck_assert_uint_eq(told.n_closed, 0);
-    ck_assert_ptr_eq(bench.server.dataset[0], old);
-    ck_assert(!old->is_retired);
+    ck_assert_uint_eq(told.n_closed, 1);
+    ck_assert(old->is_retired);
+    ck_assert_ptr_null(bench.server.dataset[0]->store);
+    ck_assert_ptr_nonnull(bench.server.dataset[0]->reason);
+    zd_dataset_unref(old);
+    close_bench(&bench);
+}
+END_TEST
+
+/* ---- what a location leads to ---- */
+
+/* The system calls that look, counted; the linker takes these before the C library's. */
+static uint32_t n_looks;
+
+int statx(int fd, const char *path, int flags, unsigned mask, struct statx *ret_file)
+{
+    n_looks++;
+    return (int)syscall(SYS_statx, fd, path, flags, mask, ret_file);
+}
+
+/* A directory that comes, goes and is replaced. */
+struct place {
+    char path[64];
+    char aside[80];
+};
+
+static void make_place(struct place *place)
+{
+    *place = (struct place){.path = "/tmp/zarrd-place-XXXXXX"};
+    ck_assert_ptr_nonnull(mkdtemp(place->path));
+    (void)snprintf(place->aside, sizeof place->aside, "%s.aside", place->path);
+}
+
+/* Look, and wait for it. */
+static struct zd_dataset *look(struct bench *bench, enum zd_freshness freshness)
+{
+    struct zd_wait wait = {.done = ignore};
+    uv_update_time(&bench->loop);
+    if (zd_dataset_look(bench->server.dataset[0], freshness, &wait) == ZD_WAIT) {
+        (void)uv_run(&bench->loop, UV_RUN_DEFAULT);
+    }
+    ck_assert_int_eq(wait.status, ZD_OK);
+    ck_assert(!zd_list_is_linked(&wait.link));
+    return bench->server.dataset[0];
+}
+
+START_TEST(a_look_serves_all_requests_of_its_time)
+{
+    struct bench bench;
+    struct place place;
+    make_place(&place);
+    struct zd_dataset_config dataset = config_of(names[0]);
+    dataset.location = place.path;
+    open_bench(&bench, &dataset, 1);
+    const struct zd_dataset *opened = bench.server.dataset[0];
+    n_looks = 0;
+    for (int i = 0; i < 1000; i++) {
+        ck_assert_ptr_eq(look(&bench, ZD_TRUSTED), opened);
+    }
+    ck_assert_uint_eq(n_looks, 0); /* it was seen when it was opened */
+    for (int i = 0; i < 10; i++) {
+        bench.server.dataset[0]->look.began_ms -= LONG_MS;
+        for (int k = 0; k < 100; k++) {
+            ck_assert_ptr_eq(look(&bench, ZD_TRUSTED), opened);
+        }
+    }
+    ck_assert_uint_le(n_looks, 10);
+    ck_assert_uint_ge(n_looks, 1); /* a file system may not say it at once: then a worker looks */
+    close_bench(&bench);
+    ck_assert_int_eq(rmdir(place.path), 0);
+}
+END_TEST
+
+START_TEST(a_dataset_follows_its_path)
+{
+    struct bench bench;
+    struct place place;
+    make_place(&place);
+    struct zd_dataset_config dataset = config_of(names[0]);
+    dataset.location = place.path;
+    open_bench(&bench, &dataset, 1);
+    struct zd_dataset *first = zd_dataset_ref(bench.server.dataset[0]);
+    ck_assert_int_eq(rename(place.path, place.aside), 0);
+    ck_assert_ptr_eq(look(&bench, ZD_TRUSTED), first); /* not yet */
+    ck_assert_ptr_null(look(&bench, ZD_FRESH)->store);
+    ck_assert(first->is_retired);
+    const struct zd_dataset *missing = bench.server.dataset[0];
+    ck_assert_ptr_eq(look(&bench, ZD_FRESH), missing);
+    ck_assert_int_eq(rename(place.aside, place.path), 0);
+    ck_assert_uint_eq(look(&bench, ZD_FRESH)->store->place, first->store->place);
+    ck_assert_uint_ne(bench.server.dataset[0]->id, first->id);
+    zd_dataset_unref(first);
+    close_bench(&bench);
+    ck_assert_int_eq(rmdir(place.path), 0);
+}
+END_TEST
+
+static enum zd_status look_once(void *context)
+{
+    struct bench *bench = context;
+    struct zd_dataset *before = bench->server.dataset[0];
+    const struct zd_dataset *after = look(bench, ZD_FRESH);
+    return after == before ? ZD_NO_MEMORY : ZD_OK;
+}
+
+START_TEST(without_memory_a_look_changes_nothing)
+{
+    struct bench bench;
+    struct place place;
+    make_place(&place);
+    struct zd_dataset_config dataset = config_of(names[0]);
+    dataset.location = place.path;
+    open_bench(&bench, &dataset, 1);
+    ck_assert_int_eq(rmdir(place.path), 0);
+    zd_unit_with_failing_memory(look_once, &bench);
+    ck_assert_ptr_null(bench.server.dataset[0]->store);
     close_bench(&bench);
 }
 END_TEST
@@ -179,11 +308,6 @@ struct reader {
     struct zd_range_want range;
     struct zd_key_list list;
 };
-
-static void ignore(struct zd_wait *wait)
-{
-    (void)wait;
-}
 
 static enum zd_next want_node(struct zd_dataset *dataset, struct reader *reader)
 {
@@ -377,7 +501,10 @@ void zd_unit_tests(TCase *tests)
 {
     tcase_add_loop_test(
         tests, a_reload_opens_and_closes_what_differs, 0, (int)ZD_COUNT_OF(reloads));
-    tcase_add_test(tests, what_fails_to_open_stays_as_it_was);
+    tcase_add_test(tests, what_fails_to_open_is_unavailable);
+    tcase_add_test(tests, a_look_serves_all_requests_of_its_time);
+    tcase_add_test(tests, a_dataset_follows_its_path);
+    tcase_add_test(tests, without_memory_a_look_changes_nothing);
     tcase_add_loop_test(
         tests, a_store_closes_when_its_last_operation_is_over, 0, 2 * (int)ZD_COUNT_OF(wants));
     tcase_add_test(tests, a_walk_given_up_leaves_its_listing_the_store);
