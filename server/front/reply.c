@@ -239,7 +239,7 @@ enum zd_next zd_respond(struct zd_request *req, const struct zd_representation *
     uint64_t first = 0;
     uint64_t len = 0;
     if (rep->accepts_ranges && rep->body != NULL && !rep->body_is_range) {
-        switch (zd_request_range(req, rep->body->len, rep->etag, rep->mtime_ms, &first, &len)) {
+        switch (zd_request_range(req, rep->body->len, rep->etag, &first, &len)) {
         case ZD_RANGE_PART:
             return answer_part(req, rep, first, len);
         case ZD_RANGE_OUTSIDE:

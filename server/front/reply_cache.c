@@ -222,8 +222,7 @@ static enum zd_next answer_form(
     uint64_t first = 0;
     uint64_t len = 0;
     if (prepared->accepts_ranges && req->conditions.range != NULL) {
-        switch (
-            zd_request_range(req, form->body->len, form->etag, prepared->mtime_ms, &first, &len)) {
+        switch (zd_request_range(req, form->body->len, form->etag, &first, &len)) {
         case ZD_RANGE_PART:
             return zd_response_give_part(req, form, first, len);
         case ZD_RANGE_OUTSIDE:

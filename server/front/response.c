@@ -168,7 +168,9 @@ static void add_validators(struct MHD_Response *response, const char *etag, int6
     }
     if (mtime_ms != 0) {
         char date[ZD_DATE_BYTES];
-        zd_conditions_format_date(date, mtime_ms);
+        /* RFC 9110, 8.8.2.1: never later than Date, whatever the clock of the store says. */
+        const int64_t now_ms = (int64_t)time(NULL) * 1000;
+        zd_conditions_format_date(date, mtime_ms < now_ms ? mtime_ms : now_ms);
         zd_response_add(response, "Last-Modified", date);
     }
 }

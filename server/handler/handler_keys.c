@@ -381,7 +381,7 @@ static enum zd_next step_status_known(struct zd_request *req)
     uint64_t first = 0;
     uint64_t len = 0;
     const uint64_t size = object->stat.size;
-    switch (zd_request_range(req, size, etag, representation.mtime_ms, &first, &len)) {
+    switch (zd_request_range(req, size, etag, &first, &len)) {
     case ZD_RANGE_OUTSIDE:
         return zd_respond_range_outside(req, size);
     case ZD_RANGE_PART:

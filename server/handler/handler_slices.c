@@ -170,7 +170,7 @@ static enum zd_next apply_range(struct zd_request *req, const struct zd_represen
     uint64_t len;
     zd_slice_uncut(slice);
     if (answer->accepts_ranges) {
-        switch (zd_request_range(req, slice->length, answer->etag, 0, &first, &len)) {
+        switch (zd_request_range(req, slice->length, answer->etag, &first, &len)) {
         case ZD_RANGE_OUTSIDE:
             return zd_respond_range_outside(req, slice->length);
         case ZD_RANGE_PART:

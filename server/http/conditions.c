@@ -224,13 +224,10 @@ bool zd_conditions_exist(const struct zd_conditions *conditions)
     return zd_conditions_bind_writes(conditions) || conditions->if_modified_since != NULL;
 }
 
-/* RFC 9110, 13.1.5: a strong tag, or exactly the date of Last-Modified. */
-static bool if_range_holds(const char *value, const char *etag, int64_t mtime_ms)
+/* RFC 9110, 13.1.5: a strong tag. Dates are weak validators here (8.8.2.2): an object can change
+ * twice in a second, and in files the time can be set, so that no date matches. */
+static bool if_range_holds(const char *value, const char *etag)
 {
-    int64_t seconds = 0;
-    if (zd_conditions_parse_date(value, &seconds)) {
-        return mtime_ms != 0 && seconds_of(mtime_ms) == seconds;
-    }
     const struct tag own = own_tag(etag);
     struct tag tag;
     return next_tag(value, &tag) != NULL && !tag.is_weak && is_same(&tag, &own);
@@ -262,14 +259,14 @@ static enum zd_range_answer suffix(
 }
 
 enum zd_range_answer zd_conditions_range(const struct zd_conditions *conditions, uint64_t length,
-    const char *etag, int64_t mtime_ms, uint64_t *ret_first, uint64_t *ret_len)
+    const char *etag, uint64_t *ret_first, uint64_t *ret_len)
 {
     const char *at = conditions->range;
     /* Several ranges and other units are answered with the whole (RFC 9110, 14.2). */
     if (at == NULL || strncasecmp(at, "bytes=", 6) != 0 || strchr(at, ',') != NULL) {
         return ZD_RANGE_NONE;
     }
-    if (conditions->if_range != NULL && !if_range_holds(conditions->if_range, etag, mtime_ms)) {
+    if (conditions->if_range != NULL && !if_range_holds(conditions->if_range, etag)) {
         return ZD_RANGE_NONE;
     }
     at += 6 + strspn(at + 6, " \t");

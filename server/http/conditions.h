@@ -66,7 +66,7 @@ bool zd_conditions_bind_writes(const struct zd_conditions *conditions);
 
 /** The requested part of `length` bytes; the outputs are set only with ZD_RANGE_PART. */
 enum zd_range_answer zd_conditions_range(const struct zd_conditions *conditions, uint64_t length,
-    const char *etag, int64_t mtime_ms, uint64_t *ret_first, uint64_t *ret_len);
+    const char *etag, uint64_t *ret_first, uint64_t *ret_len);
 
 #define ZD_DATE_BYTES 64
 

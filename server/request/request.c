@@ -70,13 +70,13 @@ enum zd_status zd_request_condition(
 }
 
 enum zd_range_answer zd_request_range(const struct zd_request *req, uint64_t length,
-    const char *etag, int64_t mtime_ms, uint64_t *ret_first, uint64_t *ret_len)
+    const char *etag, uint64_t *ret_first, uint64_t *ret_len)
 {
     /* Range is for GET (RFC 9110, 14.2). */
     if (req->is_head || !zd_request_is_reading(req)) {
         return ZD_RANGE_NONE;
     }
-    return zd_conditions_range(&req->conditions, length, etag, mtime_ms, ret_first, ret_len);
+    return zd_conditions_range(&req->conditions, length, etag, ret_first, ret_len);
 }
 
 bool zd_request_is_pretty(const struct zd_request *req)

@@ -172,7 +172,7 @@ enum zd_status zd_request_condition(
 
 /** A Range header of a GET resolved against a length (RFC 9110, 14). */
 enum zd_range_answer zd_request_range(const struct zd_request *req, uint64_t length,
-    const char *etag, int64_t mtime_ms, uint64_t *ret_first, uint64_t *ret_len);
+    const char *etag, uint64_t *ret_first, uint64_t *ret_len);
 
 /** Whether the client wants indented JSON. */
 bool zd_request_is_pretty(const struct zd_request *req);

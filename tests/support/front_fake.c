@@ -242,8 +242,7 @@ static enum zd_next respond_whole(struct zd_request *req, const struct zd_repres
     if (rep->file != NULL) {
         add_file(&exchange->answer, rep->file);
     } else if (rep->body != NULL && rep->accepts_ranges &&
-               zd_request_range(req, rep->body->len, rep->etag, rep->mtime_ms, &first, &len) ==
-                   ZD_RANGE_PART) {
+               zd_request_range(req, rep->body->len, rep->etag, &first, &len) == ZD_RANGE_PART) {
         add_range(exchange, first, len, rep->body->len);
         zd_text_add_bytes(&exchange->answer, rep->body->data + first, len);
         return give(req, 206);
