@@ -96,6 +96,19 @@ void zd_suggest_add(struct zd_suggest *nearest, const char *name, uint32_t dista
     nearest->distance[place] = distance;
 }
 
+/* Both without the bytes that they begin and end with alike: the distance stays. */
+static void cut_common(struct zd_span *a, struct zd_span *b)
+{
+    while (a->len > 0 && b->len > 0 && a->ptr[0] == b->ptr[0]) {
+        *a = (struct zd_span){.ptr = a->ptr + 1, .len = a->len - 1};
+        *b = (struct zd_span){.ptr = b->ptr + 1, .len = b->len - 1};
+    }
+    while (a->len > 0 && b->len > 0 && a->ptr[a->len - 1] == b->ptr[b->len - 1]) {
+        a->len--;
+        b->len--;
+    }
+}
+
 void zd_suggest_add_typed(struct zd_suggest *nearest, const char *typed, const char *name)
 {
     const size_t len = strlen(name);
@@ -104,7 +117,16 @@ void zd_suggest_add_typed(struct zd_suggest *nearest, const char *typed, const c
     if (zd_max_u64(len, typed_len) - zd_min_u64(len, typed_len) > most) {
         return; /* the distance is never less: of thousands of names few are compared */
     }
-    const uint32_t distance = zd_suggest_distance(zd_span_of(typed), zd_span_of(name));
+    struct zd_span rest = zd_span_of(typed);
+    struct zd_span rest_of_name = zd_span_of(name);
+    cut_common(&rest, &rest_of_name);
+    const uint32_t work =
+        (uint32_t)(zd_min_u64(rest.len, COMPARED_MAX) * zd_min_u64(rest_of_name.len, COMPARED_MAX));
+    if (work > ZD_SUGGEST_WORK_MAX - nearest->work) {
+        return;
+    }
+    nearest->work += work;
+    const uint32_t distance = zd_suggest_distance(rest, rest_of_name);
     if (distance <= most && distance < len) {
         zd_suggest_add(nearest, name, distance);
     }

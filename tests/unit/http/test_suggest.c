@@ -1,6 +1,7 @@
 /* Facts about server/http/suggest: how far names are from what was typed, and which come first. */
 #include "server/http/suggest.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/support/unit.h"
@@ -88,6 +89,27 @@ START_TEST(what_is_too_far_was_not_meant)
 }
 END_TEST
 
+#define THOUSANDS 10000
+
+START_TEST(among_thousands_little_is_compared)
+{
+    static char name[THOUSANDS][sizeof A64];
+    struct zd_suggest nearest = {.n = 0};
+    for (int i = 0; i < THOUSANDS; i++) {
+        (void)snprintf(name[i], sizeof name[i], "a-run-of-the-model-%05d", i);
+        zd_suggest_add_typed(&nearest, "a-run-of-the-model-x9999", name[i]);
+    }
+    ck_assert_str_eq(nearest.name[0], "a-run-of-the-model-09999");
+    ck_assert_uint_gt(nearest.work, 0);
+    nearest = (struct zd_suggest){.n = 0};
+    for (int i = 0; i < THOUSANDS; i++) {
+        (void)snprintf(name[i], sizeof name[i], "%063d", i); /* nothing in common */
+        zd_suggest_add_typed(&nearest, A64, name[i]);
+    }
+    ck_assert_uint_le(nearest.work, ZD_SUGGEST_WORK_MAX);
+}
+END_TEST
+
 static enum zd_status suggest(void *context)
 {
     ZD_AUTO(zd_json) extra = zd_suggest_json(context);
@@ -107,5 +129,6 @@ void zd_unit_tests(TCase *tests)
     tcase_add_loop_test(tests, a_path_is_compared_segment_by_segment, 0, (int)ZD_COUNT_OF(paths));
     tcase_add_test(tests, the_nearest_come_first_and_the_farthest_give_way);
     tcase_add_test(tests, what_is_too_far_was_not_meant);
+    tcase_add_test(tests, among_thousands_little_is_compared);
     tcase_add_test(tests, without_memory_there_are_no_suggestions);
 }
