@@ -377,30 +377,12 @@ static void name_entry(
         list->entry[entry].is_prefix ? "/" : "");
 }
 
-static void list_page(struct zd_abstract *op)
-{
-    op->list.after = op->after[0] == '\0' ? NULL : op->after;
-    op->list.n_max = PAGE_ENTRIES;
-    zd_store_list(op->store, &op->list);
-}
-
-/* @return false: that was the last page, or listing failed */
-static bool turn_page(struct zd_abstract *op)
-{
-    const struct zd_store_list *list = &op->list;
-    const bool has_more = list->has_more && op->status == ZD_OK;
-    if (has_more) {
-        snprintf(op->after, sizeof op->after, "%s", list->entry[list->n_entries - 1].name);
-    }
-    zd_store_list_done(&op->list);
-    return has_more;
-}
-
 static void next_page(struct zd_abstract *op)
 {
-    if (turn_page(op)) {
-        list_page(op);
+    if (op->list.has_more && op->status == ZD_OK) {
+        zd_store_list_next(op->store, &op->list);
     } else {
+        zd_store_list_done(&op->list);
         finish(op);
     }
 }
@@ -428,10 +410,9 @@ static void begin_listing(
     struct zd_abstract *op, const char *prefix, bool deep, void (*done)(struct zd_store_op *op))
 {
     const size_t len = strnlen(prefix, sizeof op->list.prefix);
-    op->list = (struct zd_store_list){.op = {.done = done}, .deep = deep};
+    op->list = (struct zd_store_list){.op = {.done = done}, .deep = deep, .n_max = PAGE_ENTRIES};
     memcpy(op->list.prefix, prefix, len < sizeof op->list.prefix ? len + 1 : len);
-    op->after[0] = '\0';
-    list_page(op);
+    zd_store_list(op->store, &op->list);
 }
 
 void zd_abstract_list_prefix(struct zd_abstract *op, const char *prefix)

@@ -58,7 +58,6 @@ struct zd_abstract {
     const char *only_key;           /* the item of set and erase */
     struct zd_buf *only_value;      /* of set */
     struct zd_store_list list;
-    char after[ZD_KEY_BYTES_MAX + 1];
 };
 
 /** get: the value of a key. */

@@ -1,8 +1,9 @@
 /* Directories as listings of keys and prefixes.
  *
- * A deep listing goes down in the order of the names it makes, with a stack in place of recursion:
- * of every directory on the way it holds one page of entries, a prefix spelled with its slash
- * ("a.b" comes before "a/c"), and it stops as soon as it has what was asked for. */
+ * A listing goes down in the order of the names it makes, with a stack in place of recursion: of
+ * every directory on the way it holds one page of sorted entries, and it stops as soon as it has
+ * what was asked for. The stack stays where it is until the next page is asked for. In a deep
+ * listing a prefix is spelled with its slash ("a.b" comes before "a/c"). */
 #include "core/store/directory.h"
 
 #include <dirent.h>
@@ -14,27 +15,33 @@
 #include "core/base/num.h"
 #include "core/store/page.h"
 
-#define LEVELS_STEP 16 /* a key has at most ZD_KEY_BYTES_MAX / 2 + 1 segments: so many levels */
+#define LEVELS_STEP     16 /* a key has at most ZD_KEY_BYTES_MAX / 2 + 1 segments: so many levels */
+#define LISTING_ENTRIES 131072 /* about 8 MiB */
 
-/* A directory that stands open in a deep listing. */
+/* A directory that a listing is in. */
 struct level {
-    size_t path_len; /* of the text that leads here, its slash included */
-    dev_t device;    /* with inode: a link back to a directory above is not followed */
-    ino_t inode;
+    size_t path_len;     /* of the text that leads here, its slash included */
     struct zd_page page; /* sorted entries of this directory */
     size_t next;         /* entry of the page that comes next */
 };
 
-/* One listing under way. */
+/* One listing, from its first page to its last. */
 struct walk {
+    struct zd_store_cursor cursor; /* first member */
+    struct zd_directories *directories;
     const struct zd_beneath *root;
-    const char *after; /* as in struct zd_store_list */
+    bool is_deep;
+    bool has_begun;
+    size_t held_max;   /* entries of a directory to read at once; 0: no more than are wanted */
+    const char *after; /* as in struct zd_store_list; NULL from the second page on */
     size_t prefix_len; /* bytes of path before the names that are listed */
     struct zd_text path;
     struct level *level; /* the stack */
     size_t n_levels;
     size_t cap;
+    /* of the page under way */
     struct zd_page found;
+    uint64_t n_visited;
     struct zd_error *err;
 };
 
@@ -48,7 +55,26 @@ static enum entry_kind kind_of_mode(mode_t mode)
     return S_ISDIR(mode) ? ENTRY_PREFIX : ENTRY_NONE;
 }
 
-/* What a link leads to. One that leads nowhere or outside is left out; a fault is not. */
+/* Whether a directory is the one at walk->path, or one above: a link there would have no end. */
+static bool is_above(const struct walk *walk, const struct stat *target)
+{
+    const char *path = walk->path.at;
+    ZD_SCOPED_TEXT(above, ZD_KEY_BYTES_MAX + 1);
+    for (size_t len = 0; len <= walk->path.len; len += strcspn(path + len, "/") + 1) {
+        struct stat file;
+        zd_text_clear(&above);
+        ZD_AUTO_FD fd = zd_text_add_bytes(&above, path, len) == ZD_OK
+                            ? zd_beneath_try(walk->root, above.at, O_PATH)
+                            : -1;
+        if (fd >= 0 && fstat(fd, &file) == 0 && file.st_dev == target->st_dev &&
+            file.st_ino == target->st_ino) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What a link leads to. One that leads nowhere, outside or up is left out; a fault is not. */
 static enum zd_status follow(struct walk *walk, const char *name, enum entry_kind *ret_kind)
 {
     struct stat file;
@@ -73,6 +99,9 @@ static enum zd_status follow(struct walk *walk, const char *name, enum entry_kin
         return zd_fail(walk->err, ZD_STORE, "%s: cannot follow the symbolic link", path.at);
     }
     *ret_kind = kind_of_mode(file.st_mode);
+    if (*ret_kind == ENTRY_PREFIX && is_above(walk, &file)) {
+        *ret_kind = ENTRY_NONE;
+    }
     return ZD_OK;
 }
 
@@ -104,7 +133,7 @@ static enum zd_status offer(
     struct walk *walk, struct zd_page *page, const struct dirent *entry, enum entry_kind kind)
 {
     const size_t len = strlen(entry->d_name);
-    const bool slashed = page != &walk->found && kind == ENTRY_PREFIX;
+    const bool slashed = walk->is_deep && kind == ENTRY_PREFIX;
     char name[sizeof entry->d_name + 1];
     if (kind == ENTRY_NONE || walk->path.len + len + slashed > ZD_KEY_BYTES_MAX) {
         return ZD_OK; /* no key leads there */
@@ -128,6 +157,7 @@ static enum zd_status read_entries(struct walk *walk, int dir_fd, DIR *dir, stru
                        : zd_beneath_fail(walk->err, code, walk->path.at, "list");
         }
         enum entry_kind kind;
+        walk->n_visited++;
         if (zd_key_segment_is_valid(zd_span_of(entry->d_name))) {
             ZD_TRY(kind_of_entry(walk, dir_fd, entry, &kind));
             ZD_TRY(offer(walk, page, entry, kind));
@@ -136,7 +166,7 @@ static enum zd_status read_entries(struct walk *walk, int dir_fd, DIR *dir, stru
 }
 
 /* Read the directory at walk->path into a page. */
-static enum zd_status read_directory(struct walk *walk, struct zd_page *page, struct stat *ret_file)
+static enum zd_status read_directory(struct walk *walk, struct zd_page *page)
 {
     int fd = -1;
     ZD_TRY(zd_beneath_find(walk->root, walk->path.at, O_RDONLY | O_DIRECTORY, &fd, walk->err));
@@ -145,21 +175,12 @@ static enum zd_status read_directory(struct walk *walk, struct zd_page *page, st
         close(fd);
         return ZD_NO_MEMORY;
     }
-    const enum zd_status status = fstat(fd, ret_file) == 0
-                                      ? read_entries(walk, fd, dir, page)
-                                      : zd_beneath_fail(walk->err, EIO, walk->path.at, "look at");
+    const enum zd_status status = read_entries(walk, fd, dir, page);
     closedir(dir);
-    return status;
-}
-
-static bool is_open_already(const struct walk *walk, const struct stat *file)
-{
-    for (size_t i = 0; i < walk->n_levels; i++) {
-        if (walk->level[i].device == file->st_dev && walk->level[i].inode == file->st_ino) {
-            return true;
-        }
+    if (status == ZD_OK) {
+        zd_page_sort(page);
     }
-    return false;
+    return status;
 }
 
 static enum zd_status make_room(struct walk *walk)
@@ -177,10 +198,13 @@ static enum zd_status make_room(struct walk *walk)
     return ZD_OK;
 }
 
-/* More entries than are still wanted are never needed, but for empty directories: then read on. */
+/* For a single page no more entries are needed than are still wanted, but for empty directories:
+ * then read on. */
 static size_t page_size(const struct walk *walk)
 {
-    return walk->found.n_max - walk->found.n_entries + (walk->found.n_max < SIZE_MAX);
+    const size_t n_wanted =
+        walk->found.n_max - walk->found.n_entries + (walk->found.n_max < SIZE_MAX);
+    return n_wanted > walk->held_max ? n_wanted : walk->held_max;
 }
 
 /* Where the entries of the directory at walk->path begin to matter: cut is the part of `after` that
@@ -199,20 +223,16 @@ static enum zd_status first_bound(const struct walk *walk, struct zd_text *cut)
 /* Enter the directory at walk->path. */
 static enum zd_status push(struct walk *walk)
 {
-    struct stat file;
     struct level level = {.path_len = walk->path.len};
     ZD_SCOPED_TEXT(cut, ZD_KEY_BYTES_MAX);
     ZD_TRY(make_room(walk));
     ZD_TRY(first_bound(walk, &cut));
     zd_page_init(&level.page, cut.len == 0 ? NULL : cut.at, page_size(walk));
-    const enum zd_status status = read_directory(walk, &level.page, &file);
-    if (status != ZD_OK || is_open_already(walk, &file)) {
+    const enum zd_status status = read_directory(walk, &level.page);
+    if (status != ZD_OK) {
         zd_page_done(&level.page);
         return status;
     }
-    zd_page_sort(&level.page);
-    level.device = file.st_dev;
-    level.inode = file.st_ino;
     walk->level[walk->n_levels++] = level;
     return ZD_OK;
 }
@@ -220,16 +240,14 @@ static enum zd_status push(struct walk *walk)
 /* Read the next page of the directory on top. */
 static enum zd_status turn_page(struct walk *walk, struct level *level)
 {
-    struct stat file;
     struct zd_page next;
     const struct zd_page *page = &level->page;
     zd_page_init(&next, page->entry[page->n_entries - 1].name, page_size(walk));
-    const enum zd_status status = read_directory(walk, &next, &file);
+    const enum zd_status status = read_directory(walk, &next);
     if (status != ZD_OK) {
         zd_page_done(&next);
         return status;
     }
-    zd_page_sort(&next);
     zd_page_done(&level->page);
     level->page = next;
     level->next = 0;
@@ -243,12 +261,19 @@ static bool is_behind(const struct walk *walk)
     return walk->after != NULL && strncmp(here, walk->after, strlen(here)) < 0;
 }
 
-static enum zd_status visit(struct walk *walk, const struct zd_store_entry *entry)
+/* The next entry of a directory; it stays the next one when the page is full. */
+static enum zd_status visit(struct walk *walk, struct level *level)
 {
+    const struct zd_store_entry *entry = &level->page.entry[level->next];
     ZD_TRY(zd_text_add(&walk->path, entry->name));
-    if (!entry->is_prefix) {
-        return zd_page_offer(&walk->found, walk->path.at + walk->prefix_len, false);
+    if (!walk->is_deep || !entry->is_prefix) {
+        walk->found.has_more = walk->found.n_entries == walk->found.n_max;
+        level->next += walk->found.has_more ? 0 : 1;
+        return walk->found.has_more ? ZD_OK
+                                    : zd_page_offer(&walk->found, walk->path.at + walk->prefix_len,
+                                          entry->is_prefix);
     }
+    level->next++;
     if (is_behind(walk)) {
         return ZD_OK;
     }
@@ -261,7 +286,7 @@ static enum zd_status step(struct walk *walk)
     struct level *top = &walk->level[walk->n_levels - 1];
     zd_text_cut(&walk->path, top->path_len);
     if (top->next < top->page.n_entries) {
-        return visit(walk, &top->page.entry[top->next++]);
+        return visit(walk, top);
     }
     if (top->page.has_more) {
         const enum zd_status status = turn_page(walk, top);
@@ -273,44 +298,68 @@ static enum zd_status step(struct walk *walk)
     return ZD_OK;
 }
 
-static enum zd_status list_deep(struct walk *walk)
+static enum zd_status find(struct walk *walk, const char *prefix)
 {
-    ZD_TRY(push(walk));
+    if (!walk->has_begun) {
+        walk->has_begun = true;
+        ZD_TRY(zd_text_add(&walk->path, prefix));
+        ZD_TRY(push(walk));
+    }
     while (walk->n_levels > 0 && !walk->found.has_more) {
         ZD_TRY(step(walk));
     }
     return ZD_OK;
 }
 
-static void walk_done(struct walk *walk)
+static void walk_free(struct zd_store_cursor *cursor)
 {
+    struct walk *walk = ZD_CONTAINER(cursor, struct walk, cursor);
     while (walk->n_levels > 0) {
         zd_page_done(&walk->level[--walk->n_levels].page);
     }
+    walk->directories->n_listings--;
     zd_free(walk->level);
-    zd_page_done(&walk->found);
     zd_text_done(&walk->path);
+    zd_free(walk);
 }
 
-enum zd_status zd_directory_list(
-    const struct zd_beneath *root, struct zd_store_list *list, struct zd_error *err)
+enum zd_status zd_directory_prepare(
+    struct zd_directories *directories, struct zd_store_list *list, struct zd_error *err)
 {
-    struct stat file;
-    struct walk walk = {
-        .root = root,
-        .after = list->after,
+    if (list->cursor != NULL) {
+        struct walk *walk = ZD_CONTAINER(list->cursor, struct walk, cursor);
+        walk->held_max = LISTING_ENTRIES / directories->n_listings;
+        return ZD_OK;
+    }
+    struct walk *walk = zd_alloc(sizeof *walk);
+    if (walk == NULL) {
+        return zd_fail(err, ZD_NO_MEMORY, "no memory for a listing");
+    }
+    *walk = (struct walk){
+        .cursor.free = walk_free,
+        .directories = directories,
+        .root = directories->root,
+        .is_deep = list->deep,
         .prefix_len = strlen(list->prefix),
-        .err = err,
     };
-    zd_text_init(&walk.path, ZD_KEY_BYTES_MAX + 1);
-    zd_page_init(&walk.found, list->after, list->n_max);
-    enum zd_status status = zd_text_add(&walk.path, list->prefix);
+    zd_text_init(&walk->path, ZD_KEY_BYTES_MAX + 1);
+    directories->n_listings++;
+    list->cursor = &walk->cursor;
+    return ZD_OK;
+}
+
+enum zd_status zd_directory_list(struct zd_store_list *list, struct zd_error *err)
+{
+    struct walk *walk = ZD_CONTAINER(list->cursor, struct walk, cursor);
+    walk->after = walk->has_begun ? NULL : list->after;
+    walk->n_visited = 0;
+    walk->err = err;
+    zd_page_init(&walk->found, walk->after, list->n_max);
+    const enum zd_status status = find(walk, list->prefix);
+    list->n_visited = walk->n_visited;
     if (status == ZD_OK) {
-        status = list->deep ? list_deep(&walk) : read_directory(&walk, &walk.found, &file);
+        zd_page_finish(&walk->found, list);
     }
-    if (status == ZD_OK) {
-        zd_page_finish(&walk.found, list);
-    }
-    walk_done(&walk);
+    zd_page_done(&walk->found);
     return status == ZD_NO_MEMORY ? zd_fail(err, status, "no memory for a listing") : status;
 }

@@ -239,6 +239,13 @@ void zd_store_count_bytes(struct zd_store *store, uint64_t n_bytes)
     }
 }
 
+void zd_store_count_visited(const struct zd_store_list *list)
+{
+    for (struct zd_store *store = list->op.store; store != NULL; store = store->outer) {
+        store->n_visited += list->n_visited;
+    }
+}
+
 void zd_store_finish_later(struct zd_store_op *op)
 {
     const int uv_status = uv_queue_work(op->store->loop, &op->work, no_work, after_no_work);
@@ -331,7 +338,7 @@ enum zd_status zd_store_status_now(struct zd_store *store, struct zd_store_statu
     return status->op.status;
 }
 
-void zd_store_list(struct zd_store *store, struct zd_store_list *list)
+static void begin_page(struct zd_store *store, struct zd_store_list *list)
 {
     assert(list->n_max >= 1);
     store->n_lists++;
@@ -339,6 +346,7 @@ void zd_store_list(struct zd_store *store, struct zd_store_list *list)
     list->entry = NULL;
     list->n_entries = 0;
     list->has_more = false;
+    list->n_visited = 0;
     if (zd_key_prefix_is_valid(list->prefix)) {
         START(store, list, list);
         return;
@@ -346,6 +354,33 @@ void zd_store_list(struct zd_store *store, struct zd_store_list *list)
     list->op.status = zd_fail(&list->op.err, ZD_INVALID, "the store prefix \"%.*s\" is malformed",
         ZD_FACT_TEXT_BYTES, list->prefix);
     zd_store_finish_later(&list->op);
+}
+
+void zd_store_list(struct zd_store *store, struct zd_store_list *list)
+{
+    list->cursor = NULL;
+    list->last = NULL;
+    begin_page(store, list);
+}
+
+static void free_entries(struct zd_store_list *list)
+{
+    for (size_t i = 0; i < list->n_entries; i++) {
+        zd_free(list->entry[i].name);
+    }
+    zd_free(list->entry);
+    list->entry = NULL;
+    list->n_entries = 0;
+}
+
+void zd_store_list_next(struct zd_store *store, struct zd_store_list *list)
+{
+    assert(list->has_more && list->n_entries > 0);
+    zd_free(list->last);
+    list->last = ZD_TAKE(list->entry[list->n_entries - 1].name);
+    list->after = list->last;
+    free_entries(list);
+    begin_page(store, list);
 }
 
 void zd_store_stop_writes(struct zd_store *store, const char *failure)
@@ -473,12 +508,13 @@ void zd_store_cancel(struct zd_store_op *op)
 
 void zd_store_list_done(struct zd_store_list *list)
 {
-    for (size_t i = 0; i < list->n_entries; i++) {
-        zd_free(list->entry[i].name);
+    free_entries(list);
+    if (list->cursor != NULL) {
+        list->cursor->free(list->cursor);
     }
-    zd_free(list->entry);
-    list->entry = NULL;
-    list->n_entries = 0;
+    zd_free(list->last);
+    list->cursor = NULL;
+    list->last = NULL;
 }
 
 /* Which bytes of an object of that size a range names; never beyond its end. */

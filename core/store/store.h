@@ -88,6 +88,11 @@ struct zd_store_entry {
     bool is_prefix;
 };
 
+/** What a store remembers from one page of a listing for the next ones. */
+struct zd_store_cursor {
+    void (*free)(struct zd_store_cursor *cursor);
+};
+
 struct zd_store_list { /* one level (a directory), or everything below a prefix */
     struct zd_store_op op;
     char prefix[ZD_KEY_BYTES_MAX + 2]; /* "" or ending in '/' */
@@ -99,6 +104,10 @@ struct zd_store_list { /* one level (a directory), or everything below a prefix 
     struct zd_store_entry *entry;
     size_t n_entries;
     bool has_more;
+    uint64_t n_visited; /* entries that the store has looked at for this page */
+    /* for the store */
+    struct zd_store_cursor *cursor;
+    char *last; /* the last name of the page before; owned */
 };
 
 enum zd_condition {
@@ -247,6 +256,7 @@ struct zd_store {
     uint64_t n_read_bytes;
     uint64_t n_statuses;
     uint64_t n_lists;
+    uint64_t n_visited; /* entries that listings have looked at */
     uint64_t n_writes;
 };
 
@@ -312,6 +322,10 @@ ZD_RESULT zd_store_find_place_now(const char *location, uint64_t *ret_place);
 void zd_store_read(struct zd_store *store, struct zd_store_read *read);
 void zd_store_status(struct zd_store *store, struct zd_store_status *status);
 void zd_store_list(struct zd_store *store, struct zd_store_list *list);
+/** The page after this one, of a listing that has more, by the same operation; this page is
+ * released. All pages together cost as much as one listing: a store may remember names that were
+ * there when the listing began. */
+void zd_store_list_next(struct zd_store *store, struct zd_store_list *list);
 void zd_store_write(struct zd_store *store, struct zd_store_write *write);
 void zd_store_erase(struct zd_store *store, struct zd_store_write *erase);
 void zd_store_cancel(struct zd_store_op *op);
@@ -336,6 +350,10 @@ const char *zd_store_location_in(const char *scheme, const char *location);
  * @param store the store's own memory, zeroed; location is owned by it from now on
  */
 ZD_RESULT zd_store_init(struct zd_store *store, const struct zd_store_config *config);
+
+/** For stores: count the entries that a listing has looked at, as list->n_visited says, here and in
+ * the stores over this one. Thread: loop. */
+void zd_store_count_visited(const struct zd_store_list *list);
 
 /** For stores: count bytes that were read, here and in the stores over this one. Thread: loop. */
 void zd_store_count_bytes(struct zd_store *store, uint64_t n_bytes);

@@ -32,6 +32,7 @@ struct file_store {
     struct zd_turns turns; /* of writes and erasures */
     struct zd_list holds;  /* struct zd_store_op: waiting to hold keys */
     bool is_held;          /* one holds some, or is about to */
+    struct zd_directories directories;
     struct zd_sweep sweep;
 };
 
@@ -281,6 +282,7 @@ static enum zd_status file_open(
     file->store.place = zd_beneath_place_of(&file->files.root);
     zd_turns_init(&file->turns, run_write);
     zd_list_init(&file->holds);
+    file->directories.root = &file->files.root;
     if (config->writable) {
         zd_sweep_start(&file->sweep, &file->files.root);
     }
@@ -502,13 +504,27 @@ static enum zd_status file_status_now(struct zd_store *store, struct zd_store_st
 static void work_list(uv_work_t *work)
 {
     struct zd_store_list *list = ZD_CONTAINER(op_of(work), struct zd_store_list, op);
-    list->op.status = zd_directory_list(&file_of(list->op.store)->files.root, list, &list->op.err);
+    list->op.status = zd_directory_list(list, &list->op.err);
+}
+
+static void after_list(uv_work_t *work, int uv_status)
+{
+    struct zd_store_list *list = ZD_CONTAINER(op_of(work), struct zd_store_list, op);
+    zd_store_count_visited(list);
+    if (!list->has_more) { /* as after any failure */
+        list->cursor->free(ZD_TAKE(list->cursor));
+    }
+    after_work(work, uv_status);
 }
 
 static void file_list(struct zd_store *store, struct zd_store_list *list)
 {
-    (void)store;
-    queue(&list->op, work_list, after_work);
+    list->op.status = zd_directory_prepare(&file_of(store)->directories, list, &list->op.err);
+    if (list->op.status == ZD_OK) {
+        queue(&list->op, work_list, after_list);
+    } else {
+        zd_store_finish_later(&list->op);
+    }
 }
 
 static void file_give_up(struct zd_store *store)

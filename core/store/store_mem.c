@@ -1,4 +1,5 @@
 /* The store "mem:": objects in memory, gone when it is closed. For tests and small data. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -161,24 +162,39 @@ static enum zd_status offer_level(
     return zd_page_offer(listing, last_prefix->at, true);
 }
 
+/* Whether the key at a place, if there is one, has the prefix; all have the empty one. */
+static bool has_prefix(const struct mem_store *mem, size_t place, const char *prefix)
+{
+    return prefix[0] == '\0' ||
+           (place < mem->n_objects && strncmp(mem->object[place].key, prefix, strlen(prefix)) == 0);
+}
+
+/* The first key of a listing; no name after `after` comes before it. */
+static size_t first_place(const struct mem_store *mem, const struct zd_store_list *list)
+{
+    char key[2 * ZD_KEY_BYTES_MAX + 2];
+    (void)snprintf(key, sizeof key, "%s%s", list->prefix, list->after == NULL ? "" : list->after);
+    return place_of(mem, key);
+}
+
 static enum zd_status list_objects(struct mem_store *mem, struct zd_store_list *list)
 {
     const size_t prefix_len = strlen(list->prefix);
-    const size_t first = place_of(mem, list->prefix);
     struct zd_page listing;
-    enum zd_status status = prefix_len == 0 ? ZD_OK : ZD_NOT_FOUND;
+    enum zd_status status =
+        has_prefix(mem, place_of(mem, list->prefix), list->prefix) ? ZD_OK : ZD_NOT_FOUND;
     ZD_SCOPED_TEXT(last_prefix, ZD_KEY_BYTES_MAX);
     zd_page_init(&listing, list->after, list->n_max);
-    for (size_t i = first; i < mem->n_objects; i++) {
+    /* A deep listing meets its names in their order, and ends with its page. */
+    for (size_t i = first_place(mem, list); i < mem->n_objects && !(list->deep && listing.has_more);
+        i++) {
         const char *name = mem->object[i].key + prefix_len;
-        if (strncmp(mem->object[i].key, list->prefix, prefix_len) != 0) {
+        if (status != ZD_OK || !has_prefix(mem, i, list->prefix)) {
             break;
         }
+        list->n_visited++;
         status = list->deep ? zd_page_offer(&listing, name, false)
                             : offer_level(&listing, name, &last_prefix);
-        if (status != ZD_OK) {
-            break;
-        }
     }
     if (status == ZD_OK) {
         zd_page_finish(&listing, list);
@@ -193,6 +209,7 @@ static void mem_list(struct zd_store *store, struct zd_store_list *list)
     if (list->op.status == ZD_NO_MEMORY) {
         list->op.status = zd_fail(&list->op.err, ZD_NO_MEMORY, "no memory for a listing");
     }
+    zd_store_count_visited(list);
     zd_store_finish_later(&list->op);
 }
 

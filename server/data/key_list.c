@@ -13,7 +13,6 @@ struct zd_key_list_load {
 static void free_list_load(struct zd_key_list_load *load)
 {
     zd_store_list_done(&load->list);
-    zd_free(load->list.after);
     zd_dataset_unref(load->dataset);
     zd_free(load);
 }
@@ -32,29 +31,33 @@ static void list_answered(struct zd_store_op *op)
     want->wait.done(&want->wait);
 }
 
-enum zd_next zd_key_list_want(struct zd_dataset *dataset, const char *prefix, const char *after,
-    size_t n_max, struct zd_key_list *want)
+enum zd_next zd_key_list_want(
+    struct zd_dataset *dataset, const char *prefix, size_t n_max, struct zd_key_list *want)
 {
     want->list = NULL;
     want->load = NULL;
     struct zd_key_list_load *load = zd_alloc_zero(1, sizeof *load);
-    char *own_after = after == NULL ? NULL : zd_strdup(after);
-    if (load == NULL || (after != NULL && own_after == NULL)) {
-        zd_free(load);
-        zd_free(own_after);
+    if (load == NULL) {
         want->wait.status = zd_fail(&want->wait.err, ZD_NO_MEMORY, "%s: no memory", prefix);
         return ZD_NEXT;
     }
     load->dataset = zd_dataset_ref(dataset);
     (void)snprintf(load->list.prefix, sizeof load->list.prefix, "%s", prefix);
     load->list.op.done = list_answered;
-    load->list.after = own_after;
     load->list.n_max = n_max;
     load->want = want;
     load->is_running = true;
     want->load = load;
     zd_store_list(dataset->store, &load->list);
     return ZD_WAIT;
+}
+
+void zd_key_list_next(struct zd_key_list *want)
+{
+    struct zd_key_list_load *load = want->load;
+    want->list = NULL;
+    load->is_running = true;
+    zd_store_list_next(load->dataset->store, &load->list);
 }
 
 void zd_key_list_release(struct zd_key_list *want)

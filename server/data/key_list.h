@@ -14,12 +14,14 @@ struct zd_key_list {
 };
 
 /**
- * The entries below a prefix. wait.status: ZD_OK, ZD_NOT_FOUND (certain), ZD_STORE ...
+ * The first entries below a prefix. wait.status: ZD_OK, ZD_NOT_FOUND (certain), ZD_STORE ...
  * @param prefix "" or ending in '/'
- * @param after  only names greater than this one; NULL = from the start
  */
-enum zd_next zd_key_list_want(struct zd_dataset *dataset, const char *prefix, const char *after,
-    size_t n_max, struct zd_key_list *want);
+enum zd_next zd_key_list_want(
+    struct zd_dataset *dataset, const char *prefix, size_t n_max, struct zd_key_list *want);
+
+/** Wait for the page after this one, which is given back, of a listing that has more. */
+void zd_key_list_next(struct zd_key_list *want);
 
 /** Stop waiting, and give back the entries. */
 void zd_key_list_release(struct zd_key_list *want);

@@ -181,8 +181,6 @@ static ZD_RESULT take_entry(
     return ZD_OK;
 }
 
-static void list_page(struct task *task);
-
 /* A page of a group's children has come. */
 static void take_page(struct task *task)
 {
@@ -203,7 +201,7 @@ static void take_page(struct task *task)
         }
     }
     if (wait->status == ZD_OK && list->has_more && list->n_entries > 0) {
-        list_page(task);
+        zd_key_list_next(&task->list);
         return;
     }
     task_end(task, SPOT_KNOWN);
@@ -217,22 +215,16 @@ static void listed(struct zd_wait *wait)
     go_on(walk);
 }
 
-/* Asks for the next page of children. */
-static void list_page(struct task *task)
+/* Asks for the first page of children. */
+static void list_children(struct task *task)
 {
     const struct zd_node *node = task->spot->node;
-    struct zd_key_list before = task->list; /* holds the name to go on after */
-    const struct zd_store_list *page = before.list;
-    const bool is_first = page == NULL || page->n_entries == 0;
-    const char *after = is_first ? NULL : page->entry[page->n_entries - 1].name;
     ZD_SCOPED_TEXT(prefix, ZD_KEY_BYTES_MAX + 1);
     task->list = (struct zd_key_list){.wait.done = listed};
     if (node->meta->dialect->children_prefix(task->spot->path, &prefix) != ZD_OK ||
-        zd_key_list_want(node->dataset, prefix.at, after, LIST_ENTRIES_MAX, &task->list) ==
-            ZD_NEXT) {
+        zd_key_list_want(node->dataset, prefix.at, LIST_ENTRIES_MAX, &task->list) == ZD_NEXT) {
         end_without_memory(task->walk);
     }
-    zd_key_list_release(&before);
 }
 
 static bool has_children(const struct zd_walk *walk, const struct spot *spot)
@@ -248,7 +240,7 @@ static void take_node(struct task *task)
 {
     if (has_children(task->walk, task->spot)) {
         task->behind = &task->spot->order;
-        list_page(task);
+        list_children(task);
     } else {
         task_end(task, SPOT_KNOWN);
     }

@@ -14,9 +14,8 @@
 
 #define KEPT_BYTES_MAX  (256U << 10) /* larger objects are not kept as prepared answers */
 #define WHOLE_BYTES_MAX (64U << 10)  /* of larger objects only the range asked for is read */
-#define INDEX_PAGE      10000        /* entries listed at once: each time costs the directory */
+#define INDEX_PAGE      2000         /* entries added in one turn of the loop */
 #define LOCATION_MAX    1024         /* a name of 255 bytes, each of them encoded */
-#define NAME_BYTES_MAX  ZD_KEY_BYTES_MAX
 
 struct keys {
     struct zd_object_want object;
@@ -25,8 +24,9 @@ struct keys {
     struct zd_key_list list;
     bool is_range; /* asked for, of the object */
     uint32_t n_restarts;
-    struct zd_text page;  /* the index */
-    struct zd_text after; /* the last name of the page before */
+    struct zd_text page; /* the index */
+    struct zd_hash hash; /* of what it has so far */
+    size_t n_hashed;     /* bytes */
 };
 
 static struct keys *keys_of(const struct zd_request *req)
@@ -42,7 +42,6 @@ static void state_free(struct zd_request *req)
     zd_range_read_release(&keys->range);
     zd_key_list_release(&keys->list);
     zd_text_done(&keys->page);
-    zd_text_done(&keys->after);
     zd_free(keys);
 }
 
@@ -113,6 +112,15 @@ static void add_entry(struct zd_text *page, const struct zd_store_entry *entry)
     zd_text_add(page, "</a>\n");
 }
 
+/* What has been added to the index since the last time. */
+static void hash_page(struct keys *keys)
+{
+    const struct zd_span page = zd_text_span(&keys->page);
+    zd_hash_add(&keys->hash,
+        (struct zd_span){.ptr = page.ptr + keys->n_hashed, .len = page.len - keys->n_hashed});
+    keys->n_hashed = page.len;
+}
+
 static enum zd_next respond_page(struct zd_request *req)
 {
     struct zd_text *page = &keys_of(req)->page;
@@ -125,13 +133,12 @@ static enum zd_next respond_page(struct zd_request *req)
         zd_fact_limit(&err, page->len_max, page->len);
         return zd_respond_error(req, NULL, &err);
     }
-    struct zd_hash hash = {0};
-    zd_hash_add(&hash, zd_buf_span(body));
+    hash_page(keys_of(req));
     struct zd_representation representation = {
         .media_type = "text/html; charset=utf-8",
         .body = body,
     };
-    zd_tag_format(representation.etag, hash.value, "index");
+    zd_tag_format(representation.etag, keys_of(req)->hash.value, "index");
     return zd_respond(req, &representation);
 }
 
@@ -147,8 +154,6 @@ static enum zd_next respond_missing(struct zd_request *req, uint64_t checked_ms)
     };
     return zd_respond_problem(req, &problem);
 }
-
-static enum zd_next step_list(struct zd_request *req);
 
 static enum zd_next step_listed(struct zd_request *req)
 {
@@ -169,16 +174,13 @@ static enum zd_next step_listed(struct zd_request *req)
         add_entry(&keys->page, &list->entry[i]);
     }
     const bool has_more = list->has_more && list->n_entries > 0;
-    if (has_more) {
-        zd_text_clear(&keys->after);
-        zd_text_add(&keys->after, list->entry[list->n_entries - 1].name);
-    }
-    zd_key_list_release(&keys->list);
     if (!has_more || keys->page.status != ZD_OK) {
+        zd_key_list_release(&keys->list);
         return respond_page(req);
     }
-    req->step = step_list;
-    return ZD_NEXT;
+    hash_page(keys);
+    zd_key_list_next(&keys->list);
+    return ZD_WAIT;
 }
 
 static enum zd_next step_list(struct zd_request *req)
@@ -192,8 +194,7 @@ static enum zd_next step_list(struct zd_request *req)
     (void)snprintf(prefix, sizeof prefix, "%s%s", req->path, is_root ? "" : "/");
     keys->list.wait = zd_machine_wait(&req->machine);
     req->step = step_listed;
-    return zd_key_list_want(req->dataset, prefix, keys->after.len == 0 ? NULL : keys->after.at,
-        INDEX_PAGE, &keys->list);
+    return zd_key_list_want(req->dataset, prefix, INDEX_PAGE, &keys->list);
 }
 
 /* Redirect to the same name with a slash; relative, so that it works behind any proxy. */
@@ -417,7 +418,6 @@ static enum zd_next step_begin(struct zd_request *req)
         return ZD_DONE;
     }
     zd_text_init(&keys->page, req->server->config->settings.limits_tree_bytes);
-    zd_text_init(&keys->after, NAME_BYTES_MAX);
     if (req->path_ends_in_slash) {
         begin_page(req, &keys->page);
         req->step = step_list;

@@ -126,6 +126,8 @@ static void add_stores(const struct zd_server *server, struct zd_text *text)
             "Objects whose status was asked."),
         SERIES(zd_store, "zarrd_store_lists_total", "counter", n_lists,
             "Listings asked of the store."),
+        SERIES(zd_store, "zarrd_store_visited_total", "counter", n_visited,
+            "Entries that listings looked at."),
         SERIES(zd_store, "zarrd_store_writes_total", "counter", n_writes, "Writes and erasures."),
     };
     for (size_t i = 0; i < ZD_COUNT_OF(all); i++) {

@@ -34,7 +34,6 @@ struct purge {
     enum zd_next (*step)(struct purge *purge);
     struct zd_purge_want *want; /* borrowed */
     struct zd_store_list list;
-    char *after;                     /* the last name of the page before; owned, or NULL */
     size_t next;                     /* entry of the page */
     struct batch_key batch[AT_ONCE]; /* n_used of them are the batch */
     uint32_t n_used;
@@ -44,7 +43,7 @@ struct purge {
                                            key, so that it always fits */
 };
 
-static enum zd_next list_page(struct purge *purge);
+static enum zd_next step_listed(struct purge *purge);
 static enum zd_next fill(struct purge *purge);
 
 static void note_failure(struct purge *purge, enum zd_status status, const struct zd_error *err)
@@ -206,18 +205,14 @@ static void judge_entry(struct purge *purge, size_t entry)
 
 static enum zd_next next_page(struct purge *purge)
 {
-    const struct zd_store_list *list = &purge->list;
-    struct zd_error err = {0};
+    struct zd_store_list *list = &purge->list;
     if (purge->is_stopped || !list->has_more || list->n_entries == 0) {
         return ZD_DONE;
     }
-    zd_free(purge->after);
-    purge->after = zd_strdup(list->entry[list->n_entries - 1].name);
-    if (purge->after == NULL) {
-        note_failure(purge, zd_fail(&err, ZD_NO_MEMORY, "no memory to list stored keys"), &err);
-        return ZD_DONE;
-    }
-    return list_page(purge);
+    zd_machine_await(&purge->machine, &list->op);
+    purge->step = step_listed;
+    zd_store_list_next(purge->want->dataset->store, list);
+    return ZD_WAIT;
 }
 
 static enum zd_next fill(struct purge *purge)
@@ -246,13 +241,9 @@ static enum zd_next step_listed(struct purge *purge)
 static enum zd_next list_page(struct purge *purge)
 {
     struct zd_store_list *list = &purge->list;
-    zd_store_list_done(list);
-    list->op = (struct zd_store_op){0};
     zd_machine_await(&purge->machine, &list->op);
-    list->after = purge->after;
     list->deep = !purge->want->is_shallow;
     list->n_max = PAGE_ENTRIES;
-    list->has_more = false;
     purge->step = step_listed;
     zd_store_list(purge->want->dataset->store, list);
     return ZD_WAIT;
@@ -271,7 +262,6 @@ static void end(struct zd_machine *machine)
     struct purge *purge = ZD_CONTAINER(machine, struct purge, machine);
     struct zd_purge_want *want = purge->want;
     zd_store_list_done(&purge->list);
-    zd_free(purge->after);
     zd_free(purge);
     want->wait.done(&want->wait);
 }

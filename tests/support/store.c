@@ -171,6 +171,13 @@ enum zd_status zd_test_list(struct zd_test_store *test, struct zd_store_list *li
     return finish(test, &list->op);
 }
 
+enum zd_status zd_test_list_next(struct zd_test_store *test, struct zd_store_list *list)
+{
+    begin(&list->op);
+    zd_store_list_next(test->store, list);
+    return finish(test, &list->op);
+}
+
 enum zd_status zd_test_write(struct zd_test_store *test, struct zd_store_write *write)
 {
     begin(&write->op);

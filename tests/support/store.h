@@ -46,6 +46,7 @@ void zd_test_read_init(struct zd_store_read *read, const char *key);
 enum zd_status zd_test_read(struct zd_test_store *test, struct zd_store_read *read);
 enum zd_status zd_test_status(struct zd_test_store *test, struct zd_store_status *status);
 enum zd_status zd_test_list(struct zd_test_store *test, struct zd_store_list *list);
+enum zd_status zd_test_list_next(struct zd_test_store *test, struct zd_store_list *list);
 enum zd_status zd_test_write(struct zd_test_store *test, struct zd_store_write *write);
 enum zd_status zd_test_erase(struct zd_test_store *test, struct zd_store_write *erase);
 

@@ -336,7 +336,7 @@ static enum zd_next want_range(struct zd_dataset *dataset, struct reader *reader
 static enum zd_next want_list(struct zd_dataset *dataset, struct reader *reader)
 {
     reader->list.wait.done = ignore;
-    return zd_key_list_want(dataset, "x/", NULL, 1, &reader->list);
+    return zd_key_list_want(dataset, "x/", 1, &reader->list);
 }
 
 static enum zd_next (*const wants[])(struct zd_dataset *dataset, struct reader *reader) = {

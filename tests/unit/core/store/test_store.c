@@ -395,6 +395,25 @@ static void list_by_pages(struct zd_test_store *test, bool deep, size_t n_max, s
     }
 }
 
+/* The same by one operation. */
+static void list_in_one_go(
+    struct zd_test_store *test, bool deep, size_t n_max, struct zd_text *text)
+{
+    struct zd_store_list list = {.deep = deep, .n_max = n_max};
+    enum zd_status status = zd_test_list(test, &list);
+    bool has_more = true;
+    while (has_more) {
+        ck_assert_int_eq(status, ZD_OK);
+        has_more = list.has_more;
+        list.has_more = false;
+        (void)zd_text_add(text, text->len == 0 || list.n_entries == 0 ? "" : " ");
+        zd_test_list_text(&list, text);
+        list.has_more = has_more;
+        status = has_more ? zd_test_list_next(test, &list) : ZD_OK;
+    }
+    zd_store_list_done(&list);
+}
+
 /* A short random key over few letters, so that keys share prefixes; never both key and prefix. */
 static void random_key(char *key, size_t size)
 {
@@ -418,6 +437,9 @@ START_TEST(store_lists_the_same_in_pages_of_any_size)
         for (size_t n_max = 1; n_max < 20; n_max += 3) {
             ZD_SCOPED_TEXT(paged, 100000);
             list_by_pages(&test, deep == 1, n_max, &paged);
+            ck_assert_str_eq(paged.at, whole.at);
+            zd_text_clear(&paged);
+            list_in_one_go(&test, deep == 1, n_max, &paged);
             ck_assert_str_eq(paged.at, whole.at);
         }
     }
