@@ -28,6 +28,7 @@ struct batch {
     uint64_t *index;            /* n_chunks times rank; owned */
     size_t n_chunks;
     bool is_frames;
+    bool wants_json;  /* and gets multipart, with a warning */
     bool is_streamed; /* once there is a lot of it */
     bool takes_slow;  /* asked for with slow=1 */
     bool is_slow;
@@ -113,6 +114,9 @@ static enum zd_next respond(struct zd_request *req, struct zd_buf *body)
 {
     const struct batch *batch = req->state;
     ZD_SCOPED_TEXT(media_type, MEDIA_TYPE_BYTES);
+    const char *warning = !batch->wants_json ? "slow_tier"
+                          : batch->is_slow   ? "slow_tier,not_json"
+                                             : "not_json";
     if (batch->is_frames) {
         zd_text_add(&media_type, ZD_FRAMES_TYPE);
     } else {
@@ -124,9 +128,8 @@ static enum zd_next respond(struct zd_request *req, struct zd_buf *body)
     const struct zd_representation answer = {
         .media_type = media_type.at,
         .body = body,
-        .header = {{.name = "Vary", .value = "Accept"},
-            {.name = "Zarr-Warning", .value = "slow_tier"}},
-        .n_headers = batch->is_slow ? 2 : 1,
+        .header = {{.name = "Vary", .value = "Accept"}, {.name = "Zarr-Warning", .value = warning}},
+        .n_headers = batch->is_slow || batch->wants_json ? 2 : 1,
     };
     return body == NULL ? zd_respond_stream(req, &answer) : zd_respond(req, &answer);
 }
@@ -372,14 +375,17 @@ static uint64_t held_bytes(const struct batch *batch)
     return lot + body + batch->n_chunks * PART_BYTES_MAX;
 }
 
-/* False: the request is answered. */
+/* Clients that send JSON often ask for JSON without a thought (curl --json): they get multipart.
+ * False: the request is answered. */
 static bool choose_form(struct zd_request *req, struct batch *batch)
 {
     static const char *const allowed[] = {ZD_MULTIPART_TYPE, ZD_FRAMES_TYPE, NULL};
     const uint32_t multipart = zd_accept_quality(req->accept, ZD_MULTIPART_TYPE);
     const uint32_t frames = zd_accept_quality(req->accept, ZD_FRAMES_TYPE);
     batch->is_frames = frames > multipart; /* only for clients that prefer them */
-    if (frames > 0 || multipart > 0) {
+    batch->wants_json =
+        frames == 0 && multipart == 0 && zd_accept_quality(req->accept, "application/json") > 0;
+    if (frames > 0 || multipart > 0 || batch->wants_json) {
         return true;
     }
     const struct zd_problem problem = {

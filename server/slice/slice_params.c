@@ -126,12 +126,17 @@ static enum zd_status add_items(
 {
     for (size_t i = 0; i < zd_json_count(value->json); i++) {
         const struct zd_json *item = zd_json_element(value->json, i);
-        if (!zd_json_is(item, ZD_JSON_STRING)) {
-            const struct zd_pointer place = zd_pointer_element(&value->at, i);
-            return zd_body_fault(err, place.text, "a string", item);
-        }
+        const char *text = zd_json_string(item);
+        int64_t index = 0;
         zd_text_add(&ask->slice, i == 0 ? "" : ",");
-        zd_text_add(&ask->slice, zd_json_string(item));
+        if (text != NULL) {
+            zd_text_add(&ask->slice, text);
+        } else if (zd_json_i64(item, &index)) {
+            zd_text_addf(&ask->slice, "%lld", (long long)index);
+        } else {
+            const struct zd_pointer place = zd_pointer_element(&value->at, i);
+            return zd_body_fault(err, place.text, "a string or an integer", item);
+        }
     }
     return ZD_OK;
 }
@@ -165,7 +170,7 @@ static enum zd_status add_text(
 static enum zd_status parse_slice(
     struct zd_slice_params *ask, const struct value *value, struct zd_error *err)
 {
-    static const char expected[] = "a string or a list of strings";
+    static const char expected[] = "a string, or a list of strings and integers";
     ZD_TRY(zd_json_is(value->json, ZD_JSON_ARRAY) ? add_items(ask, value, err)
                                                   : add_text(&ask->slice, value, expected, err));
     return check_kept(&ask->slice, value, err);

@@ -216,3 +216,13 @@ def test_answers_without_body_have_no_length_and_all_others_one(serve, tmp_path)
         expected = [set()] if status in (204, 304) else [{b"content-length"}, {b"transfer-encoding"}, set()]
         assert all(way in expected for way in ways), status
         assert status in (200, 204, 304) or ways == {frozenset({b"content-length"})}, status
+
+
+BODIES = {"slices": {"slice": [3]}, "chunks": {"indices": [[0]]}, "consolidate": {}}
+
+
+@pytest.mark.parametrize("template", [template for template, methods in ROUTES if "POST" in methods])
+def test_what_curl_sends_as_json_is_answered(both, template):
+    target = target_of(template, "w").removesuffix("consolidate/a") + ("consolidate/" if "consolidate" in template else "")
+    answer = both.post(target, BODIES[template.split("/")[4]], {"Accept": "application/json"})
+    assert answer.status == 200

@@ -190,6 +190,15 @@ def test_a_batch_as_frames(server):
     assert answer.status == 406 and "multipart/mixed" in answer.json()["allowed"]
 
 
+def test_a_batch_of_a_client_that_asks_for_json_is_multipart_and_says_so(server):
+    """As curl --json does; who accepts anything else gets no warning."""
+    for accept, warning in [("application/json", "not_json"), ("application/json;q=0.5", "not_json"), ("application/json, */*;q=0.1", None),
+                            ("application/vnd.zarrd.frames", None)]:
+        answer = server.post(C + "a", {"indices": [[0, 0]]}, {"Accept": accept})
+        assert answer.status == 200 and answer.headers.get("zarr-warning") == warning, accept
+        assert answer.headers["content-type"].startswith("multipart/mixed") == (accept != "application/vnd.zarrd.frames")
+
+
 @pytest.mark.parametrize("body, code, pointer", [
     ({}, "bad_body", "/indices"), ({"indices": 1}, "bad_body", "/indices"), ({"indices": [[0]]}, "bad_body", "/indices/0"),
     ({"indices": [[0, 0], [0, "1"]]}, "bad_body", "/indices/1/1"), ({"indices": [[0, -1]]}, "bad_body", "/indices/0/1"),

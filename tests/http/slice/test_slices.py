@@ -280,6 +280,13 @@ def test_post_is_get_with_a_longer_breath(server):
     answer = server.post(S + "a", {"slice": ["3:9", "::2"], "format": "npy"})
     assert answer.status == 200, answer
     assert answer.body == server.get(S + "a?slice=3:9,::2&format=npy").body
+    for items in (["3:9", 2], [3, -1], [-20, "::2"], [0]):
+        text = ",".join(map(str, items))
+        answer = server.post(S + "a", {"slice": items})
+        assert answer.status == 200 and answer.body == server.get(f"{S}a?slice={text}").body, items
+    assert server.post(S + "a", {"slice": [20]}).code == "out_of_bounds"
+    for item in (1.5, None, True, [1], 2**64):
+        assert server.post(S + "a", {"slice": ["0:2", item]}).json()["pointer"] == "/slice/1", item
     assert server.post(S + "scalar", {"format": "json", "nan": "null"}).json()["data"] is None
     assert server.post(S + "a", {}).body == VALUES.tobytes()
     assert server.post(S + "a", {"nan": "maybe"}).json()["pointer"] == "/nan"

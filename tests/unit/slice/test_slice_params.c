@@ -110,7 +110,7 @@ static const struct bad_fact {
     {"origin=0", "{'origin':null}", "/origin"},
     {"level=-1", "{'level':-1}", "/level"},
     {"max_size=x", "{'max_size':'1'}", "/max_size"},
-    {NULL, "{'slice':[1]}", "/slice/0"},
+    {NULL, "{'slice':[1.5]}", "/slice/0"},
     {NULL, "{'slice':1}", "/slice"},
     {NULL, "{'format':null}", "/format"},
     {NULL, "[]", ""},
