@@ -436,6 +436,46 @@ static void on_hangup_timer(uv_timer_t *timer)
     }
 }
 
+static bool is_storing(const struct zd_request *req)
+{
+    return req->is_storing != NULL && !req->is_answered && req->is_storing(req);
+}
+
+/* What is being stored cannot be taken back: the request waits for the outcome. */
+static bool waits_on(struct zd_exchange *exchange, uint64_t now_ms)
+{
+    struct zd_front *front = exchange->front;
+    const struct zd_settings *settings = &front->server->config->settings;
+    struct zd_exchange_now *now = &exchange->now;
+    if (!is_storing(&exchange->request)) {
+        return false;
+    }
+    if (now->outcome_ms == 0) {
+        now->outcome_ms = now_ms + settings->http_commit_ms;
+    }
+    if (now->outcome_ms <= now_ms) {
+        return false;
+    }
+    now->deadline_ms = now_ms + settings->http_request_ms;
+    zd_list_remove(&exchange->link);
+    zd_list_push_back(&front->waiting, &exchange->link);
+    return true;
+}
+
+static enum zd_status describe_delay(const struct zd_exchange *exchange, struct zd_error *err)
+{
+    const struct zd_settings *settings = &exchange->front->server->config->settings;
+    if (is_storing(&exchange->request)) {
+        return zd_fail(err, ZD_TIMEOUT,
+            "the change was not stored within http.commit_ms (%llu ms), and can no longer be "
+            "withdrawn: outcome unknown; read what is stored before sending it again",
+            (unsigned long long)settings->http_commit_ms);
+    }
+    return zd_fail(err, ZD_TIMEOUT, "%s within http.request_ms (%llu ms)",
+        zd_stream_is_open(&exchange->request.stream) ? "no more of the answer" : "no answer",
+        (unsigned long long)settings->http_request_ms);
+}
+
 static void on_deadline(uv_timer_t *timer)
 {
     struct zd_front *front = timer->data;
@@ -446,11 +486,12 @@ static void on_deadline(uv_timer_t *timer)
         if (exchange->now.deadline_ms > now_ms) {
             break;
         }
-        release(exchange);
+        if (waits_on(exchange, now_ms)) {
+            continue;
+        }
         struct zd_error err = {0};
-        err.status = zd_fail(&err, ZD_TIMEOUT, "%s within http.request_ms (%llu ms)",
-            zd_stream_is_open(&req->stream) ? "no more of the answer" : "no answer",
-            (unsigned long long)front->server->config->settings.http_request_ms);
+        err.status = describe_delay(exchange, &err);
+        release(exchange);
         (void)zd_respond_error(req, NULL, &err);
         zd_connection_wake(req);
     }

@@ -45,6 +45,8 @@ struct zd_exchange_now {
     struct zd_access access; /* status, bytes and problem, for the log; http_status 0: no answer */
     uint64_t began_ns;
     uint64_t deadline_ms;    /* loop time; valid while the connection sleeps, as is fd */
+    uint64_t outcome_ms;     /* when a change that is being stored is answered at the latest; 0: the
+                                deadline has not passed yet */
     int fd;                  /* of the connection */
     bool response_is_shared; /* else it goes with the exchange */
     bool length_is_unknown;  /* of an answer to HEAD */

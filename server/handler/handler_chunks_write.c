@@ -91,6 +91,12 @@ static void leave(struct zd_request *req)
     end(writing);
 }
 
+static bool is_storing(const struct zd_request *req)
+{
+    const struct writing *writing = req->state;
+    return zd_edit_is_storing(&writing->edit);
+}
+
 /* ---- the answer ---- */
 
 /* The tag is that of a GET of the same chunk. */
@@ -466,6 +472,7 @@ static enum zd_next step_begin(struct zd_request *req)
     if (writing == NULL) {
         return ZD_DONE;
     }
+    req->is_storing = is_storing;
     zd_task_init(&writing->task, req, verify, release);
     writing->is_erase = is_erase;
     if (zd_params_flag(&req->params, "dry_run", false, &writing->is_dry, &err) != ZD_OK) {

@@ -96,7 +96,7 @@ static void change_ended(struct zd_wait *wait)
     end(ZD_CONTAINER(wait, struct consolidation, change.wait));
 }
 
-/* A change under way goes on, and until its end nothing below the group may change. */
+/* A change that is being stored goes on, and until its end nothing below the group may change. */
 static void leave(struct zd_request *req)
 {
     struct consolidation *consolidation = req->state;
@@ -104,9 +104,15 @@ static void leave(struct zd_request *req)
     zd_node_show_done(&consolidation->show);
     zd_walk_release(&consolidation->walk);
     consolidation->change.wait.done = change_ended;
-    if (consolidation->change.load == NULL) {
+    if (zd_metadata_withdraw(&consolidation->change)) {
         end(consolidation);
     }
+}
+
+static bool is_storing(const struct zd_request *req)
+{
+    const struct consolidation *consolidation = req->state;
+    return zd_metadata_is_storing(&consolidation->change);
 }
 
 /* ---- what is there ---- */
@@ -120,6 +126,7 @@ static enum zd_next step_begin(struct zd_request *req)
     }
     const struct zd_settings *settings = &req->server->config->settings;
     struct zd_tree_ask *ask = &consolidation->tree.ask;
+    req->is_storing = is_storing;
     zd_task_init(&consolidation->task, req, work, release);
     zd_node_show_init(&consolidation->show, req);
     zd_text_init(&consolidation->text, settings->limits_tree_bytes);

@@ -115,6 +115,12 @@ static void leave(struct zd_request *req)
     }
 }
 
+static bool is_storing(const struct zd_request *req)
+{
+    const struct change *change = change_of(req);
+    return change->write.load != NULL || zd_metadata_is_storing(&change->metadata);
+}
+
 static enum zd_next refuse(struct zd_request *req, const char *code, const char *detail)
 {
     const struct zd_problem problem = {.code = code, .detail = detail};
@@ -440,6 +446,7 @@ static enum zd_next step_begin(struct zd_request *req)
     if (change == NULL) {
         return ZD_DONE;
     }
+    req->is_storing = is_storing;
     zd_task_init(&change->task, req, verify, release);
     change->dataset = zd_dataset_ref(req->dataset);
     change->key = (struct zd_key_lock){

@@ -309,6 +309,12 @@ static ZD_RESULT read_flags(
     return zd_params_flag(params, "recursive", false, &write->input.is_recursive, err);
 }
 
+static bool is_storing(const struct zd_request *req)
+{
+    const struct node_write *write = req->state;
+    return zd_metadata_is_storing(&write->change);
+}
+
 /* False: the request is answered. */
 static bool begin(struct zd_request *req, enum zd_metadata_kind kind)
 {
@@ -317,6 +323,7 @@ static bool begin(struct zd_request *req, enum zd_metadata_kind kind)
     if (write == NULL) {
         return false;
     }
+    req->is_storing = is_storing;
     write->req = req;
     write->input.kind = kind;
     write->input.wants_node = kind != ZD_METADATA_ERASE;

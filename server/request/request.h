@@ -66,6 +66,9 @@ struct zd_request {
     /* The handler's own, of zd_request_new_state: freed with the request, whatever its end. */
     void *state;
     void (*state_free)(struct zd_request *req);
+    /* Of a handler that writes: whether its change has begun to be stored, or is made. Such a
+     * change is not withdrawn any more, and its answer waits for its end. NULL: it never is. */
+    bool (*is_storing)(const struct zd_request *req);
 
     struct zd_node *node; /* of zd_request_want_node: a reference, or NULL */
     struct zd_json *json; /* the body, once it is parsed; owned, or NULL */

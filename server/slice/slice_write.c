@@ -562,9 +562,16 @@ static void leave(struct zd_request *req)
     struct zd_slice_write *write = req->state;
     if (zd_commit_is_under_way(&write->commit)) {
         write->commit.wait.done = commit_ended;
+        zd_commit_withdraw(&write->commit);
         return;
     }
     end(write);
+}
+
+static bool is_storing(const struct zd_request *req)
+{
+    const struct zd_slice_write *write = req->state;
+    return write->place.state == RESPOND || zd_commit_is_storing(&write->commit);
 }
 
 struct zd_slice_write *zd_slice_write_new(
@@ -572,6 +579,7 @@ struct zd_slice_write *zd_slice_write_new(
 {
     struct zd_slice_write *write = zd_request_new_state(req, sizeof *write, leave);
     if (write != NULL) {
+        req->is_storing = is_storing;
         zd_task_init(&write->task, req, sum, release);
         zd_slice_params_init(&write->ask, req->server);
         write->format = format;

@@ -229,6 +229,11 @@ static enum zd_change_outcome metadata_is_locked(struct zd_change *change)
 
 /* ---- failures ---- */
 
+static bool has_changed_nothing(const struct zd_change *change)
+{
+    return change->phase == ZD_CHANGE_DOCUMENTS && zd_list_is_empty(&change->undo.old);
+}
+
 static enum zd_change_outcome begin_again(struct zd_change *change)
 {
     change->n_tries++;
@@ -239,6 +244,7 @@ static enum zd_change_outcome begin_again(struct zd_change *change)
     }
     forget(change);
     change->err.status = ZD_OK;
+    change->is_storing = change->is_storing && !has_changed_nothing(change);
     if (change->subtree != NULL && change->phase == ZD_CHANGE_DOCUMENTS) {
         zd_lock_release(&change->metadata_lock);
         return ZD_CHANGE_TREE;
@@ -355,12 +361,28 @@ static const struct zd_change_row table[] = {
     [FINISH] = {finish, NULL, {0}},
 };
 
+/* Nobody waits for it, and nothing of it is stored: it ends. */
+static bool is_given_up(struct zd_change *change)
+{
+    const enum state state = change->state.state;
+    const bool is_ending = state == FAIL || state == FINISH;
+    const bool stores = state == COMMIT || state == ERASE_OWN;
+    if (!change->is_withdrawn || change->is_storing || is_ending) {
+        change->is_storing = change->is_storing || stores;
+        return false;
+    }
+    change->err.status = zd_fail(&change->err, ZD_CANCELLED, "nobody waits for the change");
+    return true;
+}
+
 static enum zd_next step(struct zd_machine *machine)
 {
     struct zd_change *change = ZD_CONTAINER(machine, struct zd_change, machine);
     const struct zd_change_row *row = &table[change->state.state];
     enum zd_change_outcome outcome = ZD_CHANGE_NEXT;
-    if (!change->state.has_begun) {
+    if (!change->state.has_begun && is_given_up(change)) {
+        outcome = ZD_CHANGE_FAILED;
+    } else if (!change->state.has_begun) {
         zd_gather_begin(&change->gather);
         outcome = row->begin(change);
         zd_machine_want(&change->state, zd_gather_end(&change->gather));
@@ -509,10 +531,39 @@ enum zd_next zd_metadata_want(struct zd_dataset *dataset, const struct zd_metada
     return ZD_NEXT;
 }
 
-void zd_metadata_release(struct zd_metadata_want *want)
+bool zd_metadata_is_storing(const struct zd_metadata_want *want)
+{
+    const struct zd_change *change = want->load;
+    return change != NULL ? change->is_storing : want->is_stored;
+}
+
+static bool waits_for(const struct zd_lock_want *lock)
+{
+    return lock->place != NULL && !lock->is_held;
+}
+
+bool zd_metadata_withdraw(struct zd_metadata_want *want)
 {
     struct zd_change *change = want->load;
-    if (change != NULL) {
+    if (change == NULL) {
+        return true;
+    }
+    change->is_withdrawn = true;
+    if (change->is_storing ||
+        !(waits_for(&change->path_lock) || waits_for(&change->metadata_lock))) {
+        return false;
+    }
+    want->load = NULL;
+    zd_lock_release(&change->metadata_lock);
+    zd_lock_release(&change->path_lock);
+    free_change(change);
+    return true;
+}
+
+void zd_metadata_release(struct zd_metadata_want *want)
+{
+    if (!zd_metadata_withdraw(want)) {
+        struct zd_change *change = want->load;
         change->want = NULL;
         want->load = NULL;
     }

@@ -150,6 +150,8 @@ struct zd_change {
 
     struct zd_error err;
     const char *code; /* of the problem, or NULL */
+    bool is_withdrawn;
+    bool is_storing; /* something may be stored or erased: it is not withdrawn any more */
     enum zd_change_verdict verdict;
     struct zd_error verdict_err;
 };

@@ -378,6 +378,11 @@ static enum outcome take_node(struct zd_commit *commit)
 
 static enum outcome commit_objects(struct zd_commit *commit)
 {
+    if (commit->is_withdrawn && commit->set.pass[ZD_EDIT_COMMIT].n_begun == 0) {
+        struct zd_error err = {0};
+        const enum zd_status status = zd_fail(&err, ZD_CANCELLED, "nobody waits for the change");
+        return fail(commit, status, NULL, &err);
+    }
     const enum outcome outcome = go_through(commit, ZD_EDIT_COMMIT);
     if (outcome == NEXT) {
         commit->counts = zd_edit_set_count(&commit->set);
@@ -494,6 +499,30 @@ void zd_commit_release(struct zd_commit *commit)
 bool zd_commit_is_under_way(const struct zd_commit *commit)
 {
     return commit->place.state >= HOLD;
+}
+
+bool zd_commit_is_storing(const struct zd_commit *commit)
+{
+    const struct zd_edit_set *set = &commit->set;
+    if (commit->place.state != OBJECTS) {
+        return commit->place.state > OBJECTS;
+    }
+    return set->is_staged ? set->pass[ZD_EDIT_COMMIT].n_begun > 0
+                          : set->n > 0 && zd_edit_is_storing(&set->object[0].want);
+}
+
+/* One object alone, whose edit waits for others. */
+void zd_commit_withdraw(struct zd_commit *commit)
+{
+    const struct zd_edit_set *set = &commit->set;
+    struct zd_edit_want *want = set->n > 0 ? &set->object[0].want : NULL;
+    commit->is_withdrawn = true;
+    if (commit->place.state == OBJECTS && !set->is_staged && want != NULL && want->load != NULL &&
+        zd_edit_give_up(want)) {
+        struct zd_error err = {0};
+        const enum zd_status status = zd_fail(&err, ZD_CANCELLED, "nobody waits for the change");
+        zd_wait_end(&want->wait, status, &err);
+    }
 }
 
 enum zd_next zd_commit_stage(struct zd_commit *commit, uint64_t n_objects)

@@ -13,7 +13,8 @@
  * HOLD keeps other processes from the keys, LOOK reads the array's document again, and CHECK the
  * state of each object. WIDEN makes the document right for the new elements before the first object
  * is stored; SHAPE and GROW set the new shape of an append after the last one. Once OBJECTS has
- * begun, the commit goes to its end whether its client waits or not. Thread: loop. */
+ * begun to store, the commit goes to its end whether its client waits or not; before that it is
+ * withdrawn when nobody waits for it. Thread: loop. */
 #ifndef ZD_WRITE_COMMIT_H
 #define ZD_WRITE_COMMIT_H
 
@@ -38,6 +39,7 @@ struct zd_commit {
     /* its own */
     struct zd_machine machine;
     struct zd_machine_place place;
+    bool is_withdrawn;
     struct zd_store_hold hold;
     bool holds_keys;
     struct zd_store_status check; /* of the object n_checked */
@@ -63,6 +65,13 @@ void zd_commit_release(struct zd_commit *commit);
 /** Whether zd_commit_want has begun and not ended: the caller keeps all it has lent, and the lock
  * of the array's path. */
 bool zd_commit_is_under_way(const struct zd_commit *commit);
+
+/** Nobody waits for it any more: it ends with ZD_CANCELLED, perhaps at once, unless the first
+ * object is being stored. */
+void zd_commit_withdraw(struct zd_commit *commit);
+
+/** Whether it is under way, and too late to withdraw it. */
+bool zd_commit_is_storing(const struct zd_commit *commit);
 
 /* Each of these calls ends by answering commit->wait, and returns ZD_NEXT or ZD_WAIT. The next call
  * follows when the one before has ended with ZD_OK. */

@@ -86,16 +86,20 @@ enum zd_next zd_edit_staged(
 const char *zd_edit_key(const struct zd_edit_want *want);
 
 /** Stop waiting, and free the edit, now or when it is over; of a staged edit release the lock, and
- * discard what is staged or kept. An edit that has not begun is dropped, one that has is completed.
+ * discard what is staged or kept. An edit that is being stored is completed, any other is dropped.
  * Accepts a zeroed want, and one that has ended. */
 void zd_edit_release(struct zd_edit_want *want);
 
 /**
- * The client has hung up: an edit that has not begun is released. One that has still ends with
- * want->wait, so that the caller keeps the lock of the path until then.
+ * Nobody waits for the edit any more: one that has not begun is released. One that has still ends
+ * with want->wait, so that the caller keeps the lock of the path until then: with ZD_CANCELLED,
+ * unless it is being stored already. Edits of others that are made with it go on.
  * @return whether nothing is under way (any more)
  */
 bool zd_edit_give_up(struct zd_edit_want *want);
+
+/** Whether the edit is being stored; not of a staged one. */
+bool zd_edit_is_storing(const struct zd_edit_want *want);
 
 /* ---- many stored objects of one array: phase after phase, some objects at a time ----
  *

@@ -188,12 +188,19 @@ void zd_edit_release(struct zd_edit_want *want)
 
 bool zd_edit_give_up(struct zd_edit_want *want)
 {
-    const struct zd_edit_load *load = want->load;
+    struct zd_edit_load *load = want->load;
     if (load != NULL && load->has_begun) {
+        load->is_withdrawn = true;
         return false;
     }
     zd_edit_release(want);
     return true;
+}
+
+bool zd_edit_is_storing(const struct zd_edit_want *want)
+{
+    const struct zd_edit_load *load = want->load;
+    return load != NULL && load->is_storing;
 }
 
 /* ---- many objects ---- */

@@ -255,6 +255,36 @@ static enum zd_next take_apart(struct zd_edit_run *run)
     return step_batch(run);
 }
 
+static struct zd_edit_load *first_withdrawn(const struct zd_edit_run *run)
+{
+    for (struct zd_list *link = run->batch.next; link != &run->batch; link = link->next) {
+        struct zd_edit_load *load = ZD_CONTAINER(link, struct zd_edit_load, link);
+        if (load->is_withdrawn || load->want == NULL) {
+            return load;
+        }
+    }
+    return NULL;
+}
+
+/* Nobody waits for some of the edits any more: the others are made without them. */
+static bool drops_withdrawn(struct zd_edit_run *run)
+{
+    struct zd_error err = {0};
+    bool has_dropped = false;
+    for (struct zd_edit_load *load; (load = first_withdrawn(run)) != NULL; has_dropped = true) {
+        const enum zd_status status = zd_fail(&err, ZD_CANCELLED, "nobody waits for the change");
+        end_load(run, load, status, &err);
+    }
+    return has_dropped;
+}
+
+static void note_storing(struct zd_edit_run *run, bool is_storing)
+{
+    for (struct zd_list *link = run->batch.next; link != &run->batch; link = link->next) {
+        ZD_CONTAINER(link, struct zd_edit_load, link)->is_storing = is_storing;
+    }
+}
+
 static enum zd_next step_worked(struct zd_edit_run *run)
 {
     run->is_working = false;
@@ -262,6 +292,10 @@ static enum zd_next step_worked(struct zd_edit_run *run)
     run->rewrite.old = NULL;
     if (run->is_staged && !run->is_committing && zd_edit_run_first(&run->batch)->want == NULL) {
         return ZD_DONE;
+    }
+    if (!run->is_staged && drops_withdrawn(run)) {
+        zd_buf_unref(ZD_TAKE(run->rewrite.bytes));
+        return zd_list_is_empty(&run->batch) ? step_again(run) : step_batch(run);
     }
     if (run->status != ZD_OK) {
         return has_failed_together(run) ? take_apart(run) : settle(run, run->status, &run->err);
@@ -331,6 +365,7 @@ static enum zd_next step_pause(struct zd_edit_run *run)
 static enum zd_next step_beaten(struct zd_edit_run *run)
 {
     const struct zd_edit_load *first = zd_edit_run_first(&run->batch);
+    note_storing(run, false);
     run->step = step_pause;
     if (first->condition != ZD_CONDITION_NONE || first->drops_elements) {
         return lose_condition(run);
@@ -416,6 +451,7 @@ static enum zd_next step_write(struct zd_edit_run *run)
         run->write.kind = ZD_WRITE_ERASE;
     }
     set_condition(run);
+    note_storing(run, true);
     run->step = step_written;
     const enum zd_next next = zd_store_write_want(run->dataset, run->key, &run->write);
     zd_buf_unref(ZD_TAKE(run->rewrite.bytes)); /* the write has a reference */

@@ -34,7 +34,9 @@ struct zd_edit_load {
     struct zd_generation generation;
     bool is_dry;
     bool drops_elements;
-    bool has_begun;   /* it is in the batch */
+    bool has_begun;  /* it is in the batch */
+    bool is_storing; /* the batch is being written: too late to withdraw */
+    bool is_withdrawn;
     bool is_answered; /* of a staged edit: its machine is done until the next call */
     struct zd_job_owner owner;
 };

@@ -62,8 +62,8 @@ struct zd_metadata_want {
 };
 
 /**
- * Make a change. It belongs to itself: once begun it is completed, or not made at all, whether its
- * want is released or not. In this order it
+ * Make a change. Until it begins to store or to erase, it can be withdrawn; then it belongs to
+ * itself, and is completed, or not made at all. In this order it
  *
  *   - waits for other changes of the same path (server/write/lock.h), and reads what is stored,
  *     past the caches;
@@ -116,7 +116,16 @@ enum zd_next zd_metadata_want(struct zd_dataset *dataset, const struct zd_metada
 enum zd_next zd_metadata_want_shape(const struct zd_node *node, const uint64_t *shape,
     struct zd_node *expected, struct zd_metadata_want *want);
 
-/** Stop waiting, and release what was received: the change goes on. Accepts a zeroed want. */
+/** Stop waiting, and release what was received: a change that has begun to be stored goes on, any
+ * other is not made. Accepts a zeroed want. Not while the caller must keep a lock for the change
+ * (has_lock). */
 void zd_metadata_release(struct zd_metadata_want *want);
+
+/** Nobody waits for the change any more: unless it has begun to be stored, it is not made, and ends
+ * with ZD_CANCELLED, soon. @return whether nothing is under way (any more) */
+bool zd_metadata_withdraw(struct zd_metadata_want *want);
+
+/** Whether the change has begun to be stored, or is made. */
+bool zd_metadata_is_storing(const struct zd_metadata_want *want);
 
 #endif

@@ -317,7 +317,7 @@ def test_a_document_that_spoils_chunks_is_refused(keys, folder, d, change):
     assert keys.get(f"/v1/datasets/{d}/chunks/spoilt?index=1,1&decoded=1").body == chunk
     assert delete(keys, f"{d}/spoilt/c/1/1").status == 204
     assert put(keys, f"{d}/spoilt/zarr.json", document).status == 200
-    assert keys.request("DELETE", f"/v1/datasets/{d}/nodes/spoilt").status == 204
+    assert keys.request("DELETE", f"/v1/datasets/{d}/nodes/spoilt?recursive=1").status == 204
 
 
 def test_a_document_does_not_make_chunks_of_other_keys(keys, d):
