@@ -284,14 +284,30 @@ enum zd_status zd_json_parse(struct zd_span text, const struct zd_json_limits *l
     return ZD_OK;
 }
 
+/* Whether it has no count, as the words true, false and null. */
+static bool is_eternal(const json_t *value)
+{
+    return __atomic_load_n(&value->refcount, __ATOMIC_RELAXED) == SIZE_MAX;
+}
+
+/* jansson reads a count without an atomic load, and frees without having seen what other threads
+ * did with the value: threads share references through these two only. */
 struct zd_json *zd_json_ref(const struct zd_json *json)
 {
-    return ours(json_incref(tree(json)));
+    json_t *value = tree(json);
+    if (value != NULL && !is_eternal(value)) {
+        (void)__atomic_fetch_add(&value->refcount, 1, __ATOMIC_RELAXED);
+    }
+    return ours(value);
 }
 
 void zd_json_unref(struct zd_json *json)
 {
-    json_decref(tree(json));
+    json_t *value = tree(json);
+    if (value != NULL && !is_eternal(value) &&
+        __atomic_sub_fetch(&value->refcount, 1, __ATOMIC_ACQ_REL) == 0) {
+        json_delete(value);
+    }
 }
 
 /* Reading. */

@@ -1,6 +1,8 @@
 """Stored consolidated metadata: whatever is written, it is read again, and never in the way."""
 
+import itertools
 import json
+import threading
 
 import pytest
 from client import FRESH, JSON, NODES, check, consolidate, delete_node, nodes, patch_node, put_node, stored
@@ -164,3 +166,33 @@ def test_what_others_have_left_below_an_array_can_be_changed_and_erased(serve, t
     assert delete_node(server, "a/x").status == 204 and delete_node(server, "a/c", "?recursive=1").status == 204
     assert not (tmp_path / "a/x/zarr.json").exists() and not (tmp_path / "a/c/zarr.json").exists()
     assert (tmp_path / "a/c/0/0").exists() and delete_node(server, "a/c/0").code == "node_not_found"
+
+
+def test_documents_are_shared_by_all_who_list_them(serve, tmp_path):
+    """Listings are made on workers, of documents that the loop and others hold: a thread sanitizer watches their counts."""
+    w = serve("-w", f"w={tmp_path}")
+    groups = [f"g{i}" for i in range(4)]
+    for group in groups:
+        put_node(w, group, {**GROUP, "attributes": {"a": [1, 2, {"b": "c"}]}})
+        for i in range(8):
+            put_node(w, f"{group}/a{i}", {**ARRAY, "attributes": {"x": {"y": [i]}}})
+    number = itertools.count()
+    faults = []
+
+    def repeat(ask):
+        for _ in range(12):
+            answer = ask()
+            if answer.status not in (200, 409):
+                faults.append(answer)
+
+    asks = [lambda path=path: consolidate(w, path) for path in ("", "g0", "g1")]
+    asks += [lambda target=target: w.get("/v1/datasets/w/" + target) for target in (
+        "tree/?mode=live&pretty=1", "tree/?check=1", "tree/g0?depth=1", "nodes/g0/a1", "nodes/g1?pretty=1")]
+    asks += [lambda path=path: patch_node(w, path, {"attributes": {"n": next(number)}}) for path in ("g0/a1", "g2")]
+    threads = [threading.Thread(target=repeat, args=(ask,)) for ask in asks]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert faults == []
+    assert consolidate(w).status == 200 and check(w) == FRESH

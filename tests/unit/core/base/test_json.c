@@ -2,6 +2,7 @@
 #include "core/base/json.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "core/base/emit.h"
@@ -290,6 +291,40 @@ START_TEST(pairs_and_what_only_looks_odd_are_plain_strings)
 }
 END_TEST
 
+#define N_THREADS 4
+#define N_TURNS   10000
+
+/* Takes over a reference. */
+static void *hold_and_drop(void *json)
+{
+    ZD_AUTO(zd_json) own = json;
+    for (size_t i = 0; i < N_TURNS; i++) {
+        ZD_AUTO(zd_json) member = zd_json_ref(zd_json_member(own, "a"));
+        ZD_AUTO(zd_json) word = zd_json_ref(zd_json_member(own, "b"));
+        if (zd_json_count(member) != 3 || !zd_json_is_true(word)) {
+            return NULL;
+        }
+    }
+    return own;
+}
+
+/* A thread sanitizer sees what the counts do not. */
+START_TEST(threads_share_a_value)
+{
+    struct zd_json *json = parse("{\"a\":[1,2,{}],\"b\":true}", &roomy);
+    pthread_t thread[N_THREADS];
+    for (size_t i = 0; i < N_THREADS; i++) {
+        ck_assert_int_eq(pthread_create(&thread[i], NULL, hold_and_drop, zd_json_ref(json)), 0);
+    }
+    zd_json_unref(json); /* the last of them frees it */
+    for (size_t i = 0; i < N_THREADS; i++) {
+        void *result = NULL;
+        ck_assert_int_eq(pthread_join(thread[i], &result), 0);
+        ck_assert_ptr_nonnull(result);
+    }
+}
+END_TEST
+
 START_TEST(equality_is_of_values)
 {
     const struct equal_fact *fact = &equal_facts[_i];
@@ -447,6 +482,7 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, bare_nonfinite_words_are_values_only_outside_strings);
     tcase_add_loop_test(
         tests, odd_strings_are_kept_as_they_are_written, 0, ZD_COUNT_OF(odd_strings));
+    tcase_add_test(tests, threads_share_a_value);
     tcase_add_test(tests, pairs_and_what_only_looks_odd_are_plain_strings);
     tcase_add_loop_test(tests, equality_is_of_values, 0, ZD_COUNT_OF(equal_facts));
     tcase_add_test(tests, reading_of_nothing_finds_nothing);
