@@ -22,6 +22,7 @@
 #include "server/front/exchange.h"
 #include "server/front/reply_cache.h"
 #include "server/front/response.h"
+#include "server/front/visitors.h"
 #include "server/front/wire.h"
 #include "server/http/address.h"
 #include "server/request/route.h"
@@ -30,7 +31,7 @@
 
 #define LISTEN_BACKLOG    1024
 #define RUNS_IN_A_ROW     8   /* before the loop's other work gets its turn */
-#define SPARE_FILES       256 /* that are not connections */
+#define SPARE_FILES       320 /* that are not connections, or those beyond the limit */
 #define LEAST_CONNECTIONS 16
 #define FILES_EACH        2 /* the socket, and the file that is sent through it */
 #define KEPT_PART         2 /* one part of the metadata cache is for prepared answers */
@@ -293,9 +294,8 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **s
     struct zd_listener *listener = cls;
     struct zd_front *front = listener->front;
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-        const union MHD_ConnectionInfo *info =
-            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-        *socket_context = info == NULL ? NULL : zd_wire_open(front->wires, info->connect_fd);
+        *socket_context = zd_wire_open(front->wires,
+            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd);
         front->server->metrics.n_connections++;
     } else {
         zd_wire_close(*socket_context);
@@ -365,13 +365,11 @@ void zd_front_run_soon(struct zd_front *front, const struct MHD_Daemon *daemon)
 
 /* ---- listeners ---- */
 
-/* Each listener's daemon knows the limit; all of them together may have no more either. */
 static enum MHD_Result may_connect(void *cls, const struct sockaddr *address, socklen_t address_len)
 {
-    (void)address;
     (void)address_len;
     const struct zd_front *front = ((struct zd_listener *)cls)->front;
-    return front->server->metrics.n_connections < front->n_connections_max ? MHD_YES : MHD_NO;
+    return zd_wires_may_open(front->wires, address) ? MHD_YES : MHD_NO;
 }
 
 /* The target is decoded by us, once, from its raw form. */
@@ -451,12 +449,12 @@ static struct MHD_Daemon *start_daemon(struct zd_listener *listener, int fd)
         may_connect, listener, on_request, listener, MHD_OPTION_EXTERNAL_LOGGER, on_message,
         listener, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)zd_wire_memory_bytes(settings), MHD_OPTION_CONNECTION_LIMIT,
-        (unsigned int)listener->front->n_connections_max, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
-        (unsigned int)settings->http_address_connections, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned int)zd_div_up(settings->http_idle_ms, 1000), MHD_OPTION_STRICT_FOR_CLIENT, 1,
-        MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_URI_LOG_CALLBACK, on_target, listener,
-        MHD_OPTION_UNESCAPE_CALLBACK, keep_as_sent, NULL, MHD_OPTION_NOTIFY_COMPLETED, on_completed,
-        NULL, MHD_OPTION_NOTIFY_CONNECTION, on_connection, listener, MHD_OPTION_END);
+        (unsigned int)(listener->front->n_connections_max + ZD_VISITORS_SURPLUS_MAX),
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)zd_div_up(settings->http_idle_ms, 1000),
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
+        MHD_OPTION_URI_LOG_CALLBACK, on_target, listener, MHD_OPTION_UNESCAPE_CALLBACK,
+        keep_as_sent, NULL, MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL,
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, listener, MHD_OPTION_END);
 }
 
 static enum zd_status listen_on(
@@ -516,7 +514,7 @@ static enum zd_status open_front(struct zd_front *front, struct zd_error *err)
     zd_exchange_init_front(front);
     zd_reply_cache_init(front, server->memory.metadata_bytes / KEPT_PART);
     ZD_TRY(zd_response_init(front, err));
-    ZD_TRY(zd_wires_new(server, &front->wires, err));
+    ZD_TRY(zd_wires_new(server, front->n_connections_max, &front->wires, err));
     for (size_t i = 0; i < config->n_listen; i++) {
         front->listener[i].front = front;
         front->n_listeners++;

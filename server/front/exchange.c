@@ -9,6 +9,7 @@
 #include "core/base/num.h"
 #include "server/front/reply_cache.h"
 #include "server/front/response.h"
+#include "server/front/visitors.h"
 #include "server/front/wire.h"
 #include "server/request/admit.h"
 #include "server/request/connection.h"
@@ -208,22 +209,7 @@ const char *zd_connection_header(const struct zd_request *req, const char *name)
 
 void zd_connection_peer(const struct zd_request *req, struct zd_peer *ret_peer)
 {
-    const struct sockaddr *address = client_address(zd_front_exchange(req));
-    *ret_peer = (struct zd_peer){0};
-    if (address == NULL) {
-        return;
-    }
-    ret_peer->family = address->sa_family;
-    if (ret_peer->family == AF_INET) {
-        const struct sockaddr_in *v4 = (const void *)address;
-        ret_peer->prefix = v4->sin_addr.s_addr;
-    } else if (ret_peer->family == AF_INET6) {
-        const struct sockaddr_in6 *v6 = (const void *)address;
-        const bool is_v4 = IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr) != 0;
-        ret_peer->family = is_v4 ? AF_INET : AF_INET6;
-        ret_peer->prefix =
-            is_v4 ? zd_load_u32(&v6->sin6_addr.s6_addr[12]) : zd_load_u64(&v6->sin6_addr);
-    }
+    zd_visitors_peer(client_address(zd_front_exchange(req)), ret_peer);
 }
 
 /* ---- the steps ---- */

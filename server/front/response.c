@@ -481,7 +481,10 @@ void zd_response_refuse(struct zd_server *server, const struct zd_guard *guard,
         err.facts.limit = zd_guard_body_max(guard);
         err.facts.set = err.facts.limit > 0 ? ZD_FACT_LIMIT : 0;
     }
-    const struct zd_problem problem = {.code = guard->code, .detail = guard->detail, .err = &err};
+    const struct zd_problem problem = {.code = guard->code,
+        .detail = guard->detail,
+        .err = &err,
+        .unavailable = ZD_UNAVAILABLE_CONNECTIONS};
     char id[ZD_FRONT_MADE_ID_LEN + 1];
     zd_response_make_id(server->front, id);
     zd_text_clear(document);
@@ -495,6 +498,13 @@ void zd_response_refuse(struct zd_server *server, const struct zd_guard *guard,
     access.body_bytes = guard->is_head ? 0 : document->len;
     add_status_line(access.http_status, to);
     give_common(server, id, give_line, to);
+    if (access.http_status == MHD_HTTP_SERVICE_UNAVAILABLE) {
+        server->metrics.n_unavailable[ZD_UNAVAILABLE_CONNECTIONS]++;
+    }
+    if (access.http_status == MHD_HTTP_SERVICE_UNAVAILABLE ||
+        access.http_status == MHD_HTTP_TOO_MANY_REQUESTS) {
+        give_line(to, "Retry-After", "1");
+    }
     zd_text_addf(to,
         "Content-Type: application/problem+json\r\nCache-Control: no-cache\r\n"
         "Content-Length: %zu\r\n\r\n",

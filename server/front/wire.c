@@ -17,6 +17,7 @@
 
 #include "core/base/num.h"
 #include "server/front/response.h"
+#include "server/front/visitors.h"
 #include "server/http/guard.h"
 #include "server/runtime/server.h"
 
@@ -62,11 +63,13 @@ struct zd_wire {
     bool is_judged;
     bool is_paused; /* what the client sends is not read now */
     bool omits_length;
+    struct zd_visit visit;
 };
 
 struct zd_wires {
     struct zd_server *server;
     struct zd_guard_limits limits;
+    struct zd_visitors visitors;
     struct zd_list running[TERMS];
     uint64_t term_ms[TERMS];
     uv_timer_t timer; /* of the first of them */
@@ -159,15 +162,21 @@ static void give_last(struct zd_wire *wire, const struct zd_text *answer)
     start_term(wire, LINGERING);
 }
 
+/* AF_UNSPEC if it fails. */
+static void read_client(const struct zd_wire *wire, struct sockaddr_storage *ret_client)
+{
+    socklen_t len = sizeof *ret_client;
+    *ret_client = (struct sockaddr_storage){0};
+    (void)getpeername(wire->fd, (struct sockaddr *)ret_client, &len);
+}
+
 static void refuse(struct zd_wire *wire)
 {
     ZD_SCOPED_TEXT(answer, REFUSAL_BYTES_MAX);
     struct zd_guard_words words;
-    struct sockaddr_storage client = {0};
-    socklen_t client_len = sizeof client;
+    struct sockaddr_storage client;
     zd_guard_words(&wire->guard, &words);
-    (void)getpeername(
-        wire->fd, (struct sockaddr *)&client, &client_len); /* AF_UNSPEC if it fails */
+    read_client(wire, &client);
     const struct zd_access request = {
         .method = words.method,
         .target = words.target,
@@ -416,6 +425,22 @@ static bool grow_table(size_t n_least)
     return true;
 }
 
+/* It is told at once, whatever it asks: a client reads the answer when it has asked. */
+static void turn_away(struct zd_wire *wire, const char *code)
+{
+    wire->guard.code = code;
+    wire->guard.detail = strcmp(code, "overloaded") == 0
+                             ? "the server has http.connections connections; retry later"
+                             : "this address has http.address_connections connections; close some";
+    wire->phase = FAULTY;
+    start_term(wire, REFUSAL);
+}
+
+bool zd_wires_may_open(const struct zd_wires *wires, const struct sockaddr *address)
+{
+    return zd_visitors_may_come(&wires->visitors, address);
+}
+
 struct zd_wire *zd_wire_open(struct zd_wires *wires, int fd)
 {
     assert(find(fd) == NULL);
@@ -431,6 +456,13 @@ struct zd_wire *zd_wire_open(struct zd_wires *wires, int fd)
     zd_guard_init(&wire->guard, &wires->limits);
     table.at[fd] = wire;
     table.n_open++;
+    struct sockaddr_storage client;
+    read_client(wire, &client);
+    const char *code =
+        zd_visitors_enter(&wires->visitors, (const struct sockaddr *)&client, &wire->visit);
+    if (code != NULL) {
+        turn_away(wire, code);
+    }
     return wire;
 }
 
@@ -451,6 +483,7 @@ void zd_wire_close(struct zd_wire *wire)
         if (wire->phase != ENDED) {
             drop_rest(wire);
         }
+        zd_visitors_leave(&wire->wires->visitors, &wire->visit);
         zd_list_remove(&wire->link);
         table.at[wire->fd] = NULL;
         table.n_open--;
@@ -511,7 +544,7 @@ uint64_t zd_wire_memory_bytes(const struct zd_settings *settings)
 }
 
 enum zd_status zd_wires_new(
-    struct zd_server *server, struct zd_wires **ret_wires, struct zd_error *err)
+    struct zd_server *server, uint64_t n_max, struct zd_wires **ret_wires, struct zd_error *err)
 {
     const struct zd_settings *settings = &server->config->settings;
     struct zd_wires *wires = zd_alloc_zero(1, sizeof *wires);
@@ -527,6 +560,9 @@ enum zd_status zd_wires_new(
         .body_bytes = settings->limits_body_bytes,
         .upload_bytes = settings->limits_upload_bytes,
     };
+    zd_map_init(&wires->visitors.by_peer);
+    wires->visitors.n_max = n_max;
+    wires->visitors.n_each_max = settings->http_address_connections;
     wires->term_ms[HEAD] = settings->http_head_ms;
     wires->term_ms[BODY] = settings->http_body_ms;
     wires->term_ms[LINGERING] = LINGER_MS;
@@ -548,6 +584,9 @@ void zd_wires_close(struct zd_wires *wires)
 
 void zd_wires_free(struct zd_wires *wires)
 {
+    if (wires != NULL) {
+        zd_map_done(&wires->visitors.by_peer);
+    }
     zd_free(wires);
     if (table.n_open == 0) {
         zd_free(table.at);

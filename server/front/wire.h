@@ -13,15 +13,23 @@
 struct zd_wire;  /* one connection's */
 struct zd_wires; /* all of a front's */
 
-/** @param ret_wires owned; close it while the loop still turns, then free it */
-ZD_RESULT zd_wires_new(struct zd_server *server, struct zd_wires **ret_wires, struct zd_error *err);
+/**
+ * @param n_max     connections
+ * @param ret_wires owned; close it while the loop still turns, then free it
+ */
+ZD_RESULT zd_wires_new(
+    struct zd_server *server, uint64_t n_max, struct zd_wires **ret_wires, struct zd_error *err);
 
 /** All connections are closed; the loop must turn once before zd_wires_free. Accepts NULL. */
 void zd_wires_close(struct zd_wires *wires);
 void zd_wires_free(struct zd_wires *wires); /* accepts NULL */
 
+/** Whether to accept one connection more: beyond a limit, only as long as few are told so. */
+bool zd_wires_may_open(const struct zd_wires *wires, const struct sockaddr *address);
+
 /**
- * From here on the descriptor's bytes are judged, on this thread.
+ * From here on the descriptor's bytes are judged, on this thread. A connection beyond a limit is
+ * answered at once (503 or 429), and ends.
  *
  * @return owned: zd_wire_close it before the descriptor; NULL: no memory
  */

@@ -138,6 +138,7 @@ const char *zd_problem_unavailable_name(enum zd_unavailable why)
         [ZD_UNAVAILABLE_WAIT_EXPECTED] = "wait_expected",
         [ZD_UNAVAILABLE_WAIT_OVER] = "wait_over",
         [ZD_UNAVAILABLE_BODIES] = "bodies",
+        [ZD_UNAVAILABLE_CONNECTIONS] = "connections",
         [ZD_UNAVAILABLE_READERS] = "event_readers",
         [ZD_UNAVAILABLE_DRAINING] = "draining",
         [ZD_UNAVAILABLE_NO_MEMORY] = "no_memory",

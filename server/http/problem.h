@@ -23,6 +23,7 @@ enum zd_unavailable {
     ZD_UNAVAILABLE_WAIT_EXPECTED, /* longer than a request may wait */
     ZD_UNAVAILABLE_WAIT_OVER,     /* it has waited for too long */
     ZD_UNAVAILABLE_BODIES,        /* the memory for request bodies is exhausted */
+    ZD_UNAVAILABLE_CONNECTIONS,   /* there are as many as may be */
     ZD_UNAVAILABLE_READERS,       /* too many clients read events */
     ZD_UNAVAILABLE_DRAINING,      /* the server shuts down */
     ZD_UNAVAILABLE_NO_MEMORY,     /* an allocation has failed */

@@ -1,0 +1,38 @@
+/* How many connections there are, and how many each client address has: those beyond a limit are
+ * accepted too, a few at a time, and only told so. Thread: loop. */
+#ifndef ZD_FRONT_VISITORS_H
+#define ZD_FRONT_VISITORS_H
+
+#include <sys/socket.h>
+
+#include "core/base/map.h"
+#include "server/request/admission.h"
+
+#define ZD_VISITORS_SURPLUS_MAX 64 /* connections beyond a limit that are told so at a time */
+
+struct zd_visitors {
+    struct zd_map by_peer; /* struct zd_visitor */
+    uint64_t n_max;        /* connections */
+    uint64_t n_each_max;   /* of one address; 0: no limit */
+    uint64_t n;            /* within the limits */
+    uint64_t n_surplus;
+};
+
+/** One connection, embedded in what holds it. */
+struct zd_visit {
+    struct zd_visitor *visitor; /* NULL: not counted, for want of memory */
+    bool is_surplus;
+};
+
+/** Which client an address belongs to. @param address NULL: a Unix socket */
+void zd_visitors_peer(const struct sockaddr *address, struct zd_peer *ret_peer);
+
+/** Whether one connection more may be accepted, within the limits or to be told of them. */
+bool zd_visitors_may_come(const struct zd_visitors *visitors, const struct sockaddr *address);
+
+/** It was accepted. @return the code of its problem (overloaded, rate_limited); NULL: none */
+const char *zd_visitors_enter(
+    struct zd_visitors *visitors, const struct sockaddr *address, struct zd_visit *visit);
+void zd_visitors_leave(struct zd_visitors *visitors, const struct zd_visit *visit);
+
+#endif
