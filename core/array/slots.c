@@ -145,6 +145,7 @@ enum zd_status zd_slots_check(
     if (place->slot->state != ZD_SLOT_DAMAGED) {
         return ZD_OK;
     }
+    assert(place->shard != NULL); /* the object itself has no entry */
     const struct zd_shard *shard = slots->layout->level[place->shard->level].shard;
     return check_entry(shard, place->shard, place->i, err);
 }
