@@ -25,7 +25,7 @@ enum exit_status {
     BAD_USAGE = 2,
 };
 
-#define PRINTED_BYTES_MAX (256U << 10) /* of --help and --check-config */
+#define PRINTED_BYTES_MAX (16U << 20) /* of --help and --check-config */
 #define DEADLINE_MS       3000
 #define URL_BYTES_MAX     1024
 #define REQUEST_BYTES_MAX (URL_BYTES_MAX + 128)
@@ -199,6 +199,12 @@ static int serve(const struct zd_config *config)
 {
     struct zd_error err = {0};
     struct zd_server *server = NULL;
+    if (config->n_datasets == 0) {
+        err.status = zd_fail(&err, ZD_INVALID,
+            "nothing to serve: no dataset is configured; add one to \"datasets\" of the file "
+            "(\"era\": {\"location\": \"/data/era.zarr\"}), or name a LOCATION");
+        return complain(&err, BAD_USAGE);
+    }
     (void)signal(
         SIGPIPE, SIG_IGN); /* NOLINT(bugprone-signal-handler): a lost log is no reason to end */
     raise_file_limit();
@@ -212,6 +218,16 @@ static int serve(const struct zd_config *config)
 }
 
 /* ---- commands ---- */
+
+/* What can be known of the addresses without listening on them: a server may be doing that. */
+static enum zd_status judge_addresses(const struct zd_config *config, struct zd_error *err)
+{
+    struct zd_address address;
+    for (size_t i = 0; i < config->n_listen; i++) {
+        ZD_TRY(zd_address_parse(zd_span_of(config->listen[i]), &address, err));
+    }
+    return ZD_OK;
+}
 
 static int report_health(const char *url)
 {
@@ -233,12 +249,16 @@ static int obey(enum zd_command command, const struct zd_config *config)
 {
     ZD_SCOPED_TEXT(text, PRINTED_BYTES_MAX);
     struct zd_emit emit;
+    struct zd_error err = {0};
     switch (command) {
     case ZD_COMMAND_SERVE:
         return serve(config);
     case ZD_COMMAND_HEALTH:
         return report_health(config->health_url);
     case ZD_COMMAND_CHECK:
+        if (judge_addresses(config, &err) != ZD_OK) {
+            return complain(&err, BAD_USAGE);
+        }
         zd_emit_init(&emit, &text, true);
         zd_config_emit(config, &emit);
         zd_text_add_char(&text, '\n');

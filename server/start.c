@@ -9,6 +9,8 @@
 
 #include "core/base/num.h"
 #include "server/config/config.h"
+#include "server/config/dataset_config.h"
+#include "server/config/folder.h"
 #include "server/data/catalog.h"
 #include "server/data/chunks.h"
 #include "server/data/dataset.h"
@@ -24,6 +26,7 @@
 
 #define NODES_PART    2 /* one part of the metadata cache is for nodes */
 #define DRAIN_POLL_MS 10
+#define SEARCH_NS     5000000 /* for a directory of some stores */
 
 /* Which signal does what. */
 #define N_SIGNALS 3
@@ -45,6 +48,11 @@ struct house {
     struct zd_events_clock events;
     uv_signal_t signal[N_SIGNALS];
     uv_timer_t drain_timer;
+    uv_timer_t folder_timer; /* runs where there are directories of stores */
+    struct zd_job search;    /* of them */
+    struct zd_config found;  /* by the search: its datasets alone; owned */
+    enum zd_status search_status;
+    bool is_searching;
     struct root *root; /* n_roots of them: what the banner waits for; owned */
     size_t n_roots;
     size_t n_roots_printed;
@@ -67,10 +75,15 @@ static void print_dataset(const struct root *root)
     } else if (status == ZD_OK) {
         dialect = root->want.node->meta->dialect->name;
     } else if (status == ZD_NOT_FOUND) {
-        dialect = "no node at the root";
+        dialect = root->dataset->kind == NULL ? "no node at the root" : root->dataset->kind;
     }
     printf("%s  %s  %s  %s\n", config->name, config->location, dialect,
         config->writable ? "writable" : "read-only");
+    if (status == ZD_NOT_FOUND && root->dataset->kind != NULL) {
+        zd_log(&root->server->log, ZD_LOG_WARNING,
+            "dataset '%s' is %s, which this version does not read", config->name,
+            root->dataset->kind);
+    }
     if (status != ZD_OK && status != ZD_NOT_FOUND) {
         zd_log(&root->server->log, ZD_LOG_WARNING, "dataset '%s': %s", config->name,
             root->want.wait.err.text);
@@ -205,6 +218,81 @@ static void reload(struct zd_server *server)
     zd_config_done(&config);
 }
 
+/* ---- directories of stores ---- */
+
+static void search(struct zd_job *job)
+{
+    struct house *house = ZD_CONTAINER(job, struct house, search);
+    const struct zd_config *config = house->server.config;
+    house->search_status = ZD_OK;
+    for (size_t i = 0; i < config->n_folders && house->search_status == ZD_OK; i++) {
+        house->search_status = zd_folder_expand(&house->found, &config->folder[i], NULL);
+    }
+}
+
+/* All of them are the last ones of the table, in the order in which they are found. */
+static bool is_as_found(const struct zd_server *server, const struct zd_config *found)
+{
+    bool is_same = server->n_datasets == found->n_datasets;
+    for (size_t i = 0; is_same && i < found->n_datasets; i++) {
+        is_same = strcmp(server->dataset[i]->config.name, found->dataset[i].name) == 0 &&
+                  strcmp(server->dataset[i]->config.location, found->dataset[i].location) == 0;
+    }
+    return is_same;
+}
+
+static void after_search(struct zd_wait *wait)
+{
+    struct house *house = ZD_CONTAINER(wait, struct house, search.wait);
+    struct zd_server *server = &house->server;
+    struct zd_reload reload = {0};
+    struct zd_error err = {0};
+    house->is_searching = false;
+    const bool is_known = wait->status == ZD_OK && house->search_status == ZD_OK;
+    if (is_known && !server->is_draining && !is_as_found(server, &house->found)) {
+        if (zd_datasets_reload(server, &house->found, &reload, &err) == ZD_OK) {
+            zd_log(&server->log, ZD_LOG_INFO, "stores: %zu opened, %zu closed, %zu failed",
+                reload.n_opened, reload.n_closed, reload.n_failed);
+        } else {
+            zd_log(&server->log, ZD_LOG_ERROR, "stores: %s", err.text);
+        }
+    }
+    zd_config_done(&house->found);
+}
+
+/* What is configured by itself stays as it is; names are found anew for the rest. */
+static enum zd_status copy_others(const struct zd_server *server, struct zd_config *to)
+{
+    to->dataset = zd_alloc_zero(server->n_datasets, sizeof *to->dataset);
+    if (to->dataset == NULL) {
+        return ZD_NO_MEMORY;
+    }
+    for (size_t i = 0; i < server->n_datasets; i++) {
+        const struct zd_dataset_config *config = &server->dataset[i]->config;
+        if (config->folder == NULL) {
+            ZD_TRY(zd_dataset_config_copy(config, &to->dataset[to->n_datasets]));
+            to->n_datasets++;
+        }
+    }
+    return ZD_OK;
+}
+
+static void on_folder_timer(uv_timer_t *timer)
+{
+    struct zd_server *server = timer->data;
+    struct house *house = house_of(server);
+    if (house->is_searching || server->is_draining) {
+        return;
+    }
+    if (copy_others(server, &house->found) != ZD_OK) {
+        zd_config_done(&house->found);
+        return;
+    }
+    house->is_searching = true;
+    house->search = (struct zd_job){.work = search, .wait.done = after_search};
+    zd_workers_submit(&server->workers, &house->search, SEARCH_NS);
+}
+
 static void on_signal(uv_signal_t *handle, int number)
 {
     struct zd_server *server = handle->data;
@@ -236,6 +324,8 @@ static enum zd_status begin_loop(struct zd_server *server, struct zd_error *err)
     }
     uv_timer_init(loop, &house_of(server)->drain_timer);
     house_of(server)->drain_timer.data = server;
+    uv_timer_init(loop, &house_of(server)->folder_timer);
+    house_of(server)->folder_timer.data = server;
     return ZD_OK;
 }
 
@@ -289,6 +379,10 @@ static enum zd_status begin_server(struct zd_server *server, struct zd_error *er
     house_of(server)->n_roots = server->n_datasets;
     ZD_TRY(zd_front_new(server, &server->front, err));
     print_banner(server);
+    if (server->config->n_folders > 0) {
+        const uint64_t every_ms = server->config->settings.http_datasets_ms;
+        uv_timer_start(&house_of(server)->folder_timer, on_folder_timer, every_ms, every_ms);
+    }
     return write_port_file(server, err);
 }
 
@@ -332,6 +426,7 @@ static void end_loop(struct zd_server *server)
         uv_close((uv_handle_t *)&house_of(server)->signal[i], NULL);
     }
     uv_close((uv_handle_t *)&house_of(server)->drain_timer, NULL);
+    uv_close((uv_handle_t *)&house_of(server)->folder_timer, NULL);
     zd_stall_close(&server->stall);
     zd_admit_close(server);
     zd_events_done(server);

@@ -274,6 +274,10 @@ void zd_config_done(struct zd_config *config)
     for (size_t i = 0; i < config->n_datasets; i++) {
         zd_dataset_config_done(&config->dataset[i]);
     }
+    for (size_t i = 0; i < config->n_folders; i++) {
+        zd_dataset_config_done(&config->folder[i]);
+    }
+    zd_free(config->folder);
     zd_free(config->dataset);
     zd_free(config->port_file);
     zd_free(config->health_url);

@@ -7,6 +7,9 @@
 #include "core/base/own.h"
 #include "core/store/store.h"
 #include "server/config/dataset_config.h"
+#include "server/config/folder.h"
+
+#define NAME_BYTES_MAX 128
 
 /* ---- the table of options ---- */
 
@@ -29,7 +32,8 @@ static const struct option {
 } options[] = {
     {OPTION_CONFIG, 'c', "config", "FILE", "read a JSON configuration", ZD_COMMAND_SERVE},
     {OPTION_LISTEN, 'l', "listen", "ADDR:PORT",
-        "address to listen on; port 0 takes any free port; [::]:8080 for IPv6; repeatable "
+        "address to listen on; port 0 takes any free port; 8080 is localhost:8080, :8080 all "
+        "addresses, [::]:8080 IPv6; repeatable "
         "(default " ZD_CONFIG_DEFAULT_ADDRESS ")",
         ZD_COMMAND_SERVE},
     {OPTION_WRITABLE, 'w', "writable", NULL,
@@ -219,6 +223,19 @@ static enum zd_status set_pair(struct zd_config *config, const char *pair, struc
     return zd_setting_set_text(setting, &config->settings, equals + 1, err);
 }
 
+static enum zd_status add_folder(
+    struct zd_config *config, const char *location, bool writable, struct zd_error *err)
+{
+    struct zd_dataset_config *grown =
+        zd_realloc(config->folder, (config->n_folders + 1) * sizeof *grown);
+    if (grown == NULL) {
+        return zd_setting_no_memory(err);
+    }
+    config->folder = grown;
+    grown[config->n_folders] = (struct zd_dataset_config){.writable = writable};
+    return zd_setting_replace(&grown[config->n_folders++].location, location, err);
+}
+
 static enum zd_status add_location(
     struct zd_config *config, const char *word, bool writable, struct zd_error *err)
 {
@@ -229,9 +246,15 @@ static enum zd_status add_location(
     if (location[0] == '\0') {
         return zd_fail(err, ZD_INVALID, "'%.100s' has no location; expected NAME=LOCATION", word);
     }
+    if (!is_named && zd_folder_is(location)) {
+        return add_folder(config, location, writable, err);
+    }
     struct zd_dataset_config *dataset = NULL;
-    ZD_TRY(
-        zd_dataset_config_add(config, is_named ? name : zd_store_name_of(location), &dataset, err));
+    ZD_SCOPED_TEXT(own_name, NAME_BYTES_MAX);
+    if (!is_named) {
+        zd_folder_name(location, &own_name);
+    }
+    ZD_TRY(zd_dataset_config_add(config, is_named ? name : zd_text_span(&own_name), &dataset, err));
     dataset->is_named = true;
     dataset->writable = writable;
     return zd_setting_replace(&dataset->location, location, err);
@@ -297,6 +320,9 @@ enum zd_status zd_config_args_apply(int argc, char *const *argv, const struct zd
     while (argument.value != NULL) {
         ZD_TRY(apply(&argument, args, config, err));
         ZD_TRY(next_argument(&words, &argument, err));
+    }
+    for (size_t i = 0; i < config->n_folders; i++) {
+        ZD_TRY(zd_folder_expand(config, &config->folder[i], err));
     }
     return ZD_OK;
 }

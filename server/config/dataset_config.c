@@ -243,7 +243,7 @@ enum zd_status zd_dataset_config_copy(
     const struct zd_dataset_config *from, struct zd_dataset_config *ret_to)
 {
     struct zd_dataset_config to = *from;
-    char **const texts[] = {&to.name, &to.location, &to.title, &to.cache_control};
+    char **const texts[] = {&to.name, &to.location, &to.folder, &to.title, &to.cache_control};
     bool ok = true;
     for (size_t i = 0; i < ZD_COUNT_OF(texts); i++) {
         const char *text = *texts[i];
@@ -263,6 +263,7 @@ void zd_dataset_config_done(struct zd_dataset_config *dataset)
 {
     zd_free(dataset->name);
     zd_free(dataset->location);
+    zd_free(dataset->folder);
     zd_free(dataset->title);
     zd_free(dataset->cache_control);
     zd_json_unref(dataset->options);

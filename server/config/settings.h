@@ -34,6 +34,7 @@ struct zd_settings {
 struct zd_dataset_config {
     char *name;
     char *location;
+    char *folder;            /* the directory of stores in which it was found, or NULL */
     char *title;             /* or NULL */
     struct zd_json *options; /* of its store: an object, or NULL */
     char *cache_control;     /* or NULL: by whether it may change */
@@ -54,6 +55,8 @@ struct zd_config {
     size_t n_listen;
     struct zd_dataset_config *dataset;
     size_t n_datasets;
+    struct zd_dataset_config *folder; /* n_folders of them, whose stores are the last datasets */
+    size_t n_folders;
     char *port_file;  /* or NULL */
     char *health_url; /* NULL except for ZD_COMMAND_HEALTH */
     /* what zd_config_read was given, so that a reload can read it again; borrowed */

@@ -13,6 +13,7 @@
 
 #include "core/base/num.h"
 #include "server/config/dataset_config.h"
+#include "server/config/folder.h"
 #include "server/data/events.h"
 #include "server/runtime/server.h"
 
@@ -168,6 +169,7 @@ static enum zd_status open_dataset(struct zd_server *server, const struct zd_dat
         zd_dataset_unref(dataset);
         return zd_fail(err, status, "no memory for dataset '%s'", config->name);
     }
+    dataset->kind = zd_folder_other_kind(config->location);
     dataset->may_move = dataset->store == NULL || dataset->store->place != 0;
     dataset->look_ms = look_ms_of(config, dataset->store);
     dataset->look.began_ms = uv_now(server->loop);

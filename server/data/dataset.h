@@ -31,11 +31,12 @@ struct zd_dataset {
     struct zd_dataset_config config; /* owned */
     struct zd_store *store;          /* owned; NULL: nothing can be opened there */
     char *reason;                    /* then: why, for the log; owned */
-    struct zd_dataset_look look;     /* the last one, or the one under way */
-    uint64_t look_ms;                /* how long what it has seen is trusted */
-    bool may_move;                   /* else there is nothing to look at */
-    uint64_t revalidate_ms;          /* effective */
-    uint32_t id;                     /* unique in this process: part of cache keys */
+    const char *kind;            /* that this program does not read, when it was opened; or NULL */
+    struct zd_dataset_look look; /* the last one, or the one under way */
+    uint64_t look_ms;            /* how long what it has seen is trusted */
+    bool may_move;               /* else there is nothing to look at */
+    uint64_t revalidate_ms;      /* effective */
+    uint32_t id;                 /* unique in this process: part of cache keys */
     uint32_t refs;
     uint64_t n_changes;       /* of stored keys, through this server (server/write/store_write.h) */
     struct zd_events *events; /* owned */

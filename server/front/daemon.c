@@ -401,7 +401,8 @@ static int open_socket(const struct zd_address *where)
     (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (where->socket.ss_family == AF_INET6) {
         /* So that [::]:8080 and 0.0.0.0:8080 can both be listened on. */
-        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+        const int is_alone = where->is_all ? 0 : 1;
+        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &is_alone, sizeof is_alone);
     }
     if (bind(fd, (const struct sockaddr *)&where->socket, where->len) != 0 ||
         listen(fd, LISTEN_BACKLOG) != 0) {
@@ -428,7 +429,11 @@ static enum zd_status bind_address(
 {
     struct zd_address where;
     ZD_TRY(zd_address_parse(zd_span_of(address), &where, err));
-    const int fd = open_socket(&where);
+    int fd = open_socket(&where);
+    if (fd < 0 && where.is_all && (errno == EAFNOSUPPORT || errno == EADDRNOTAVAIL)) {
+        where = zd_address_all_v4(zd_address_port(&where));
+        fd = open_socket(&where);
+    }
     if (fd < 0) {
         return zd_fail(err, ZD_INVALID, "cannot listen on '%s': %s", address, strerror(errno));
     }

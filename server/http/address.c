@@ -13,7 +13,8 @@
 static enum zd_status malformed(struct zd_span text, struct zd_error *err)
 {
     return zd_fail(err, ZD_INVALID,
-        "address '%.*s' is malformed: expected 127.0.0.1:8080 or [::]:8080",
+        "address '%.*s' is malformed: expected 127.0.0.1:8080, [::]:8080, :8080 or 8080 "
+        "(ports end at 65535)",
         (int)zd_min_u64(text.len, SHOWN_BYTES), (const char *)text.ptr);
 }
 
@@ -36,37 +37,58 @@ static bool set_v6(struct zd_address *address, const char *host, uint16_t port)
     return inet_pton(AF_INET6, host, &v6->sin6_addr) == 1;
 }
 
+/* The text up to the last colon; without one it is a port alone. */
+static struct zd_span host_of(struct zd_span text, struct zd_span *ret_digits)
+{
+    static const char local[] = "localhost";
+    const uint8_t *colon = text.len == 0 ? NULL : memrchr(text.ptr, ':', text.len);
+    if (colon == NULL) {
+        *ret_digits = text;
+        return zd_span_of(local);
+    }
+    const size_t len = (size_t)(colon - text.ptr);
+    *ret_digits = (struct zd_span){.ptr = colon + 1, .len = text.len - len - 1};
+    return (struct zd_span){.ptr = text.ptr, .len = len};
+}
+
 enum zd_status zd_address_parse(
     struct zd_span text, struct zd_address *ret_address, struct zd_error *err)
 {
-    const uint8_t *colon = text.len == 0 ? NULL : memrchr(text.ptr, ':', text.len);
-    if (colon == NULL) {
-        return malformed(text, err);
-    }
-    struct zd_address address = {
-        .host = {.ptr = text.ptr, .len = (size_t)(colon - text.ptr)},
-    };
-    const struct zd_span digits = {.ptr = colon + 1, .len = text.len - address.host.len - 1};
-    const bool has_brackets =
-        address.host.len > 2 && address.host.ptr[0] == '[' && colon[-1] == ']';
+    struct zd_span digits;
+    struct zd_address address = {.host = host_of(text, &digits)};
+    const uint8_t *at = address.host.ptr;
+    const size_t len = address.host.len;
+    const bool has_brackets = len > 2 && at[0] == '[' && at[len - 1] == ']';
+    address.is_all = len == 0 || zd_span_is(address.host, "*");
     if (has_brackets) {
         address.host.ptr++;
         address.host.len -= 2;
+    } else if (address.is_all) {
+        address.host = zd_span_of("::");
     }
     uint64_t port = 0;
     char host[INET6_ADDRSTRLEN] = "";
-    if (zd_scan_whole_u64(digits, UINT16_MAX, &port) != ZD_OK || address.host.len == 0 ||
-        address.host.len >= sizeof host) {
+    if (zd_scan_whole_u64(digits, UINT16_MAX, &port) != ZD_OK || address.host.len >= sizeof host) {
         return malformed(text, err);
     }
     memcpy(host, address.host.ptr, address.host.len);
-    const bool ok = has_brackets ? set_v6(&address, host, (uint16_t)port)
-                                 : set_v4(&address, host, (uint16_t)port);
+    const bool ok = has_brackets || address.is_all ? set_v6(&address, host, (uint16_t)port)
+                                                   : set_v4(&address, host, (uint16_t)port);
     if (!ok) {
         return malformed(text, err);
     }
+    if (address.is_all) {
+        address.host = zd_span_of("localhost"); /* a URL for this machine */
+    }
     *ret_address = address;
     return ZD_OK;
+}
+
+struct zd_address zd_address_all_v4(uint16_t port)
+{
+    struct zd_address address = {.host = zd_span_of("localhost"), .is_all = true};
+    (void)set_v4(&address, "0.0.0.0", port);
+    return address;
 }
 
 uint16_t zd_address_port(const struct zd_address *address)

@@ -82,8 +82,10 @@ bool zd_request_check_found(struct zd_request *req, const struct zd_wait *wait)
 {
     struct zd_error err = {0};
     if (wait->status == ZD_NOT_FOUND) {
-        err.status = zd_fail(&err, ZD_NOT_FOUND, "dataset '%s' has no node at '%.256s'",
-            req->dataset->config.name, req->path);
+        const char *kind = req->path[0] == '\0' ? req->dataset->kind : NULL;
+        err.status = zd_fail(&err, ZD_NOT_FOUND, "dataset '%s' has no node at '%.256s'%s%s%s",
+            req->dataset->config.name, req->path, kind == NULL ? "" : ": it is ",
+            kind == NULL ? "" : kind, kind == NULL ? "" : ", which this version does not read");
         zd_respond_error(req, "node_not_found", &err);
     } else if (wait->status != ZD_OK) {
         zd_respond_error(req, NULL, &wait->err);

@@ -135,7 +135,7 @@ class Server:
         end = time.monotonic() + START_S
         while time.monotonic() < end:
             if port_file.exists():
-                return int(port_file.read_text())
+                return int(port_file.read_text().split()[0])
             if self.process.poll() is not None:
                 break
             time.sleep(0.002)
