@@ -142,10 +142,9 @@ static enum zd_status check_entry(
 enum zd_status zd_slots_check(
     const struct zd_slots *slots, const struct zd_slot_place *place, struct zd_error *err)
 {
-    if (place->slot->state != ZD_SLOT_DAMAGED) {
-        return ZD_OK;
+    if (place->shard == NULL || place->slot->state != ZD_SLOT_DAMAGED) {
+        return ZD_OK; /* the object itself has no entry */
     }
-    assert(place->shard != NULL); /* the object itself has no entry */
     const struct zd_shard *shard = slots->layout->level[place->shard->level].shard;
     return check_entry(shard, place->shard, place->i, err);
 }
