@@ -1,10 +1,15 @@
-/* /v1/datasets and /v1/datasets/{d}: the datasets; the dialect of each is that of its root node. */
+/* /, /zarr/, /v1, /v1/datasets and /v1/datasets/{d}: links for programs, the datasets, and a page
+ * that lists them for people; the dialect of each is that of its root node. */
 #include "server/data/catalog.h"
 #include "server/data/dataset.h"
+#include "server/http/accept.h"
+#include "server/http/escape.h"
 #include "server/request/handler.h"
 #include "server/runtime/server.h"
 
 #define DOCUMENT_BYTES_MAX (64U << 20)
+#define PAGE_BYTES_MAX     (16U << 20)
+#define LINKS_BYTES_MAX    (64U << 10)
 
 /* The root nodes that a listing waits for. */
 struct listing {
@@ -23,6 +28,11 @@ static void listing_free(struct zd_request *req)
         zd_dataset_unref(listing->root[i].dataset);
     }
     zd_free(listing);
+}
+
+static bool has_node(const struct root *root)
+{
+    return root->want.node != NULL && root->want.wait.status == ZD_OK;
 }
 
 static void emit_link(struct zd_emit *emit, const char *name, const char *before,
@@ -57,8 +67,8 @@ static void emit_dataset(struct zd_emit *emit, const struct root *root)
     if (root->dataset->server->config->settings.http_show_locations) {
         zd_emit_member_string(emit, "location", config->location);
     }
-    const bool is_known = root->want.node != NULL && root->want.wait.status == ZD_OK;
-    zd_emit_member_string(emit, "dialect", is_known ? root->want.node->meta->dialect->name : NULL);
+    zd_emit_member_string(
+        emit, "dialect", has_node(root) ? root->want.node->meta->dialect->name : NULL);
     if (reason != NULL) {
         zd_emit_member_string(emit, "state", "unavailable");
         zd_emit_member_string(emit, "reason", reason);
@@ -96,7 +106,65 @@ static enum zd_next step_answer(struct zd_request *req)
     return zd_respond_text(req, &text, &representation);
 }
 
-static enum zd_next want_roots(struct zd_request *req, struct zd_dataset *const *dataset, size_t n)
+/* ---- the page ---- */
+
+/* Why nothing of a dataset can be had; NULL: it can. */
+static const char *trouble_of(const struct root *root)
+{
+    const struct zd_wait *wait = &root->want.wait;
+    const char *reason = zd_dataset_reason(root->dataset);
+    const bool is_silent = wait->status == ZD_STORE || wait->status == ZD_TIMEOUT;
+    return reason == NULL && is_silent ? wait->err.text : reason;
+}
+
+/* Only what is there is linked. */
+static void add_row(struct zd_text *text, const struct root *root)
+{
+    const struct zd_dataset_config *config = &root->dataset->config;
+    const char *trouble = trouble_of(root);
+    const char *name = config->name; /* its characters need no escape */
+    zd_text_addf(text, "<tr><th>%s</th><td>", name);
+    zd_escape_html(text, config->title == NULL ? "" : config->title);
+    zd_text_add(text, "</td><td>");
+    if (trouble == NULL && has_node(root)) {
+        zd_text_addf(text,
+            "<a href=\"/v1/datasets/%s/tree/?pretty=1\">tree</a> "
+            "<a href=\"/v1/datasets/%s/nodes/?pretty=1\">root</a> ",
+            name, name);
+    }
+    if (trouble == NULL && config->allow_keys) {
+        zd_text_addf(text, "<a href=\"/zarr/%s/\">keys</a>", name);
+    }
+    zd_text_add(text, "</td><td>");
+    zd_escape_html(text, trouble != NULL ? trouble : config->writable ? "writable" : "read-only");
+    zd_text_add(text, "</td></tr>\n");
+}
+
+static enum zd_next step_page(struct zd_request *req)
+{
+    const struct listing *listing = req->state;
+    ZD_SCOPED_TEXT(text, PAGE_BYTES_MAX);
+    zd_text_add(&text,
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>zarrd</title>\n"
+        "<style>body{font:16px sans-serif;margin:3em}td,th{padding:.3em 1em;text-align:left}"
+        "</style></head>\n<body><h1>zarrd</h1>\n<table>\n");
+    for (size_t i = 0; i < listing->n_roots; i++) {
+        add_row(&text, &listing->root[i]);
+    }
+    zd_text_add(&text, "</table>\n<p><a href=\"/v1\">API</a> <a href=\"/openapi.json\">OpenAPI</a> "
+                       "<a href=\"/metrics\">metrics</a></p>\n</body></html>\n");
+    struct zd_representation representation = {
+        .media_type = "text/html; charset=utf-8",
+        .header = {{"Vary", "Accept"}},
+        .n_headers = 1,
+    };
+    return zd_respond_text(req, &text, &representation);
+}
+
+/* ---- waiting for the roots ---- */
+
+static enum zd_next want_roots(
+    struct zd_request *req, struct zd_dataset *const *dataset, size_t n, zd_step *next)
 {
     struct listing *listing =
         zd_request_new_state(req, sizeof *listing + n * sizeof listing->root[0], listing_free);
@@ -104,7 +172,7 @@ static enum zd_next want_roots(struct zd_request *req, struct zd_dataset *const 
         return ZD_DONE;
     }
     listing->n_roots = n;
-    req->step = step_answer;
+    req->step = next;
     zd_gather_begin(&req->gather);
     for (size_t i = 0; i < n; i++) {
         struct root *root = &listing->root[i];
@@ -120,7 +188,7 @@ static enum zd_next want_roots(struct zd_request *req, struct zd_dataset *const 
 
 static enum zd_next step_seen(struct zd_request *req)
 {
-    return want_roots(req, req->server->dataset, req->server->n_datasets);
+    return want_roots(req, req->server->dataset, req->server->n_datasets, step_answer);
 }
 
 static enum zd_next step_all(struct zd_request *req)
@@ -130,10 +198,82 @@ static enum zd_next step_all(struct zd_request *req)
 
 static enum zd_next step_one(struct zd_request *req)
 {
-    return want_roots(req, &req->dataset, 1);
+    return want_roots(req, &req->dataset, 1, step_answer);
+}
+
+/* ---- links ---- */
+
+/* Ended by one without name. */
+struct link {
+    const char *name;
+    const char *target;
+};
+
+static const struct link root_links[] = {
+    {"api", "/v1"},
+    {"datasets", "/v1/datasets"},
+    {"openapi", "/openapi.json"},
+    {NULL, NULL},
+};
+
+static const struct link v1_links[] = {
+    {"self", "/v1"},
+    {"datasets", "/v1/datasets"},
+    {"extensions", "/v1/extensions"},
+    {"limits", "/v1/limits"},
+    {"openapi", "/openapi.json"},
+    {"livez", "/livez"},
+    {"readyz", "/readyz"},
+    {"metrics", "/metrics"},
+    {NULL, NULL},
+};
+
+/* @param representation without body */
+static enum zd_next respond_links(
+    struct zd_request *req, const struct link *link, struct zd_representation *representation)
+{
+    ZD_SCOPED_TEXT(text, LINKS_BYTES_MAX);
+    struct zd_emit emit;
+    zd_emit_init(&emit, &text, zd_request_is_pretty(req));
+    zd_emit_object(&emit);
+    zd_emit_member_string(&emit, "name", "zarrd");
+    zd_emit_member_string(&emit, "version", ZD_VERSION);
+    zd_emit_member_object(&emit, "links");
+    for (; link->name != NULL; link++) {
+        zd_emit_member_string(&emit, link->name, link->target);
+    }
+    zd_emit_object_end(&emit);
+    zd_emit_object_end(&emit);
+    return zd_respond_text(req, &text, representation);
+}
+
+static enum zd_next step_page_seen(struct zd_request *req)
+{
+    return want_roots(req, req->server->dataset, req->server->n_datasets, step_page);
+}
+
+static enum zd_next step_start(struct zd_request *req)
+{
+    struct zd_representation representation = {
+        .header = {{"Vary", "Accept"}},
+        .n_headers = 1,
+    };
+    /* Browsers name text/html; a client that takes anything gets links. */
+    const uint32_t page = zd_accept_quality(req->accept, "text/html");
+    const uint32_t links = zd_accept_quality(req->accept, "application/json");
+    return page > links ? zd_request_want_datasets(req, step_page_seen)
+                        : respond_links(req, root_links, &representation);
+}
+
+static enum zd_next step_v1(struct zd_request *req)
+{
+    return respond_links(req, v1_links, &(struct zd_representation){0});
 }
 
 static const struct zd_route routes[] = {
+    {.method = "GET", .path = "/", .first = step_start},
+    {.method = "GET", .path = "/zarr/", .first = step_start}, /* above the indexes of keys */
+    {.method = "GET", .path = "/v1", .first = step_v1, .params = zd_params_none},
     {.method = "GET", .path = "/v1/datasets", .first = step_all, .params = zd_params_none},
     {.method = "GET", .path = "/v1/datasets/{d}", .first = step_one, .params = zd_params_none},
 };

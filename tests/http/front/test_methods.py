@@ -142,7 +142,7 @@ READS = ["/", "/livez", "/readyz", "/metrics", "/openapi.json", "/v1", "/v1/exte
          "/v1/datasets/w/nodes/", "/v1/datasets/w/nodes/a", "/v1/datasets/w/tree/", "/v1/datasets/w/tree/?pretty=1",
          "/v1/datasets/w/chunks/a?index=0", "/v1/datasets/w/chunks/a?present=1", "/v1/datasets/w/slices/a", "/v1/datasets/w/stats/a",
          "/v1/datasets/w/slices/a?format=json", "/v1/datasets/w/slices/a?format=csv", "/v1/datasets/w/slices/a?format=npy",
-         "/zarr/w", "/zarr/w/", "/zarr/w/a", "/zarr/w/a/", "/zarr/w/zarr.json", "/zarr/w/a/c/0", "/zarr/w/absent", "/zarr/w//a", "/zarr/r/a",
+         "/zarr/", "/zarr/w", "/zarr/w/", "/zarr/w/a", "/zarr/w/a/", "/zarr/w/zarr.json", "/zarr/w/a/c/0", "/zarr/w/absent", "/zarr/w//a", "/zarr/r/a",
          "/absent", "/v1/datasets/absent", "/v1/datasets/w/nodes/absent", "/v1/datasets/w/slices/a?slice=x", "/v1//x", "/%00"]
 CONDITIONS = [{}, {"If-None-Match": "*"}, {"If-Match": '"x"'}, {"Accept-Encoding": "gzip"}, {"Accept": "image/png"}, {"Accept": "text/html"},
               {"If-Modified-Since": "Fri, 01 Jan 2100 00:00:00 GMT"}, {"If-Unmodified-Since": "Thu, 01 Jan 1970 00:00:01 GMT"}]
