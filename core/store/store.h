@@ -36,6 +36,8 @@ struct zd_store_config {
     bool durable;     /* sync before a write is acknowledged */
     uint64_t lock_ms; /* how long a write waits for another process that has locked its key, then it
                          ends in ZD_TIMEOUT; 0 = for ever */
+    uint64_t memory_bytes; /* that a store in memory may hold, if its options do not say; 0 = no
+                              bound */
     const struct zd_json *options; /* an object that passes the schema of the store; NULL = none */
     struct zd_store *inner;        /* of a store over a store: taken over with ZD_OK; else NULL */
 };

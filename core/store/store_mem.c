@@ -9,7 +9,8 @@
 #include "core/store/page.h"
 #include "core/store/store.h"
 
-#define FIRST_CAP 16
+#define FIRST_CAP    16
+#define OBJECT_BYTES 256 /* of one object besides its key and its bytes */
 
 struct object {
     char *key;            /* owned */
@@ -22,6 +23,8 @@ struct mem_store {
     struct object *object; /* sorted by key */
     size_t n_objects;
     size_t cap;
+    uint64_t held_bytes;       /* by objects, and by what is staged or kept */
+    uint64_t held_bytes_max;   /* 0: no bound */
     struct zd_generation last; /* generation given out last: a random word and a count */
 };
 
@@ -51,6 +54,8 @@ static enum zd_status mem_open(
         zd_free(mem);
         return zd_fail(err, ZD_NO_MEMORY, "mem: no memory for the store");
     }
+    mem->held_bytes_max = config->memory_bytes;
+    (void)zd_json_u64(zd_json_member(config->options, "bytes"), &mem->held_bytes_max);
     mem->last.word[0] = zd_hash_random_seed();
     *ret_store = &mem->store;
     return ZD_OK;
@@ -261,18 +266,45 @@ static struct zd_stat stat_of_new(struct mem_store *mem, uint64_t size)
     };
 }
 
+/* An object, or what is staged or kept for it. */
+static uint64_t cost_of(const struct zd_store_write *write, const struct zd_buf *bytes)
+{
+    return OBJECT_BYTES + strlen(write->key) + bytes->cap;
+}
+
+static enum zd_status judge_room(const struct mem_store *mem, struct zd_store_write *write,
+    const struct zd_buf *bytes, const struct zd_buf *old)
+{
+    const uint64_t held_bytes = mem->held_bytes - (old == NULL ? 0 : cost_of(write, old));
+    const uint64_t wanted = held_bytes + cost_of(write, bytes);
+    if (mem->held_bytes_max == 0 || wanted <= mem->held_bytes_max) {
+        return ZD_OK;
+    }
+    const enum zd_status status = zd_fail(&write->op.err, ZD_NO_SPACE,
+        "%s: the store would hold %llu bytes of memory, its option 'bytes' is %llu", write->key,
+        (unsigned long long)wanted, (unsigned long long)mem->held_bytes_max);
+    zd_fact_limit(&write->op.err, mem->held_bytes_max, wanted);
+    return status;
+}
+
+/* Room for staged bytes was found before. */
 static enum zd_status put_object(
     struct mem_store *mem, struct zd_store_write *write, struct zd_buf *bytes)
 {
     struct object *object = find(mem, write->key);
     const struct zd_stat *found = object == NULL ? NULL : &object->stat;
     ZD_TRY(zd_store_judge_write(write, found, &write->op.err));
+    if (write->phase == ZD_PHASE_WHOLE) {
+        ZD_TRY(judge_room(mem, write, bytes, object == NULL ? NULL : object->bytes));
+    }
     if (object == NULL) {
         object = insert(mem, write->key);
     }
     if (object == NULL) {
         return zd_fail(&write->op.err, ZD_NO_MEMORY, "%s: no memory for the object", write->key);
     }
+    mem->held_bytes += cost_of(write, bytes);
+    mem->held_bytes -= object->bytes == NULL ? 0 : cost_of(write, object->bytes);
     zd_buf_unref(object->bytes);
     object->bytes = zd_buf_ref(bytes);
     object->stat = stat_of_new(mem, bytes->len);
@@ -291,13 +323,15 @@ static enum zd_status hold(
         .staged = {.store = &mem->store, .size = bytes->len},
         .bytes = zd_buf_ref(bytes),
     };
+    mem->held_bytes += cost_of(write, bytes);
     write->staged = &held->staged;
     return ZD_OK;
 }
 
-static void drop_staged(struct zd_store_write *write)
+static void drop_staged(struct mem_store *mem, struct zd_store_write *write)
 {
     struct mem_staged *held = ZD_CONTAINER(write->staged, struct mem_staged, staged);
+    mem->held_bytes -= cost_of(write, held->bytes);
     zd_buf_unref(held->bytes);
     zd_free(held);
     write->staged = NULL;
@@ -310,9 +344,11 @@ static enum zd_status commit_object(struct mem_store *mem, struct zd_store_write
     ZD_AUTO(zd_buf) old = object == NULL ? NULL : zd_buf_ref(object->bytes);
     const enum zd_status status = put_object(mem, write, held->bytes);
     if (status != ZD_OK || old == NULL) {
-        drop_staged(write);
+        drop_staged(mem, write);
         return status;
     }
+    mem->held_bytes += cost_of(write, old);
+    mem->held_bytes -= cost_of(write, held->bytes);
     zd_buf_unref(held->bytes);
     held->staged.size = old->len;
     held->bytes = ZD_TAKE(old);
@@ -325,6 +361,7 @@ static enum zd_status write_phase(struct mem_store *mem, struct zd_store_write *
     case ZD_PHASE_WHOLE:
         return put_object(mem, write, write->bytes);
     case ZD_PHASE_STAGE:
+        ZD_TRY(judge_room(mem, write, write->bytes, NULL));
         return hold(mem, write, write->bytes);
     case ZD_PHASE_COMMIT:
         return commit_object(mem, write);
@@ -342,8 +379,7 @@ static void mem_write(struct zd_store *store, struct zd_store_write *write)
 
 static void mem_discard(struct zd_store *store, struct zd_store_write *write)
 {
-    (void)store;
-    drop_staged(write);
+    drop_staged(mem_of(store), write);
     zd_store_finish_later(&write->op);
 }
 
@@ -358,6 +394,7 @@ static enum zd_status erase_object(struct mem_store *mem, struct zd_store_write 
     if (erase->keeps_old) {
         ZD_TRY(hold(mem, erase, object->bytes));
     }
+    mem->held_bytes -= cost_of(erase, object->bytes);
     object_done(object);
     mem->n_objects--;
     memmove(object, object + 1, (size_t)(mem->object + mem->n_objects - object) * sizeof *object);
@@ -381,7 +418,11 @@ const struct zd_store_ops zd_store_ops_mem = {
     .scheme = "mem",
     .accepts = mem_accepts,
     .usage = "mem:",
-    .meaning = "objects in memory, lost when the server stops",
+    .meaning =
+        "objects in memory, lost when the server stops; option 'bytes': how many it may hold",
+    .schema =
+        "{\"type\":\"object\",\"properties\":{\"bytes\":{\"type\":\"integer\",\"minimum\":1}},"
+        "\"additionalProperties\":false}",
     .default_revalidate_ms = 1000,
     .open = mem_open,
     .close = mem_close,

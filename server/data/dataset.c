@@ -18,6 +18,7 @@
 #include "server/runtime/server.h"
 
 #define CONFIG_BYTES_MAX (64U << 10)
+#define MEM_PART         4     /* of the memory one part is for a dataset that is in it */
 #define LOOK_MS          1000  /* where neither the configuration nor a store says how long */
 #define LOOK_NS          20000 /* that a stat(2) takes where nothing is cached */
 
@@ -145,6 +146,7 @@ static enum zd_status open_store(struct zd_dataset *dataset, struct zd_error *er
         .writable = config->writable,
         .durable = config->durable,
         .lock_ms = server->config->settings.limits_lock_ms,
+        .memory_bytes = server->memory.bytes / MEM_PART,
         .options = config->options,
     };
     const enum zd_status status =

@@ -351,7 +351,9 @@ static enum zd_status prepare(struct batch *batch, struct zd_error *err)
     zd_text_init(&batch->text, heads);
     /* Stored chunks that may be too many bytes are counted before any goes out. */
     batch->is_streamed = n_bytes > 2 * lot_bytes(batch) && n_bytes <= bytes_max(batch);
-    const uint64_t lot = batch->is_streamed ? lot_bytes(batch) : IN_FLIGHT_BYTES_MAX;
+    const uint64_t lot = batch->is_streamed
+                             ? lot_bytes(batch)
+                             : zd_admit_flight_bytes(batch->task.req, IN_FLIGHT_BYTES_MAX);
     const uint64_t n_held = lot / zd_max_u64(chunk_bytes, 1);
     batch->n_read = zd_min_u64(zd_max_u64(n_held, 1), IN_FLIGHT_MAX);
     batch->n_read = zd_min_u64(batch->n_read, batch->n_chunks);

@@ -196,6 +196,11 @@ static uint64_t count_chunks(const struct stats *stats)
     return zd_slice_view_chunks(&view);
 }
 
+static uint64_t flight_bytes(const struct stats *stats)
+{
+    return zd_admit_flight_bytes(stats->read.task.req, FLIGHT_BYTES_MAX);
+}
+
 static enum zd_status begin(struct stats *stats, struct zd_error *err)
 {
     struct zd_fetch *fetch = &stats->read.fetch;
@@ -209,7 +214,7 @@ static enum zd_status begin(struct stats *stats, struct zd_error *err)
     zd_summary_init(&stats->summary, &config);
     if (fetch->n_part == 0) {
         ZD_TRY(zd_fetch_init(fetch, zd_task_gather(stats->read.task.req), stats->read.node,
-            count_chunks(stats), FLIGHT_BYTES_MAX, err));
+            count_chunks(stats), flight_bytes(stats), err));
     }
     fetch->element_ns = ELEMENT_NS + (config.wants_moments ? MOMENTS_NS : 0);
     fetch->seen = stats->read.is_tagless ? NULL : &stats->read.seen;
@@ -243,7 +248,8 @@ static uint64_t held_bytes(const struct stats *stats)
     const struct zd_layout *layout = stats->read.node->layout;
     const uint64_t chunk_bytes = zd_layout_leaf(layout)->chunk_bytes;
     uint64_t bytes =
-        zd_fetch_held_bytes(stats->read.node, count_chunks(stats), FLIGHT_BYTES_MAX) + chunk_bytes;
+        zd_fetch_held_bytes(stats->read.node, count_chunks(stats), flight_bytes(stats)) +
+        chunk_bytes;
     uint64_t n;
     if (zd_plan_overflows(&layout->level[0].grid, &stats->read.selection, &n) ||
         ckd_mul(&n, n, (uint64_t)sizeof(struct zd_seen_object)) || ckd_add(&bytes, bytes, n)) {

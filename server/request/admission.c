@@ -235,9 +235,13 @@ enum zd_verdict zd_admission_ask(struct zd_admission *admission, struct zd_ticke
 {
     assert(ticket->state == ZD_TICKET_NONE);
     const struct zd_admission_limits *limits = &admission->limits;
-    ticket->lane = bytes <= limits->small_bytes ? ZD_LANE_SMALL : ZD_LANE_LARGE;
+    const uint64_t small_bytes = zd_min_u64(limits->small_bytes, limits->bytes[ZD_LANE_SMALL]);
+    ticket->lane = bytes <= small_bytes ? ZD_LANE_SMALL : ZD_LANE_LARGE;
     struct zd_lane *lane = &admission->lane[ticket->lane];
-    ticket->bytes = zd_min_u64(bytes, lane->bytes_max);
+    if (bytes > lane->bytes_max) {
+        return ZD_ADMISSION_NEVER;
+    }
+    ticket->bytes = bytes;
     if (lane->n_waiting == 0 && fits(lane, ticket->bytes)) {
         take(lane, ticket);
         return ZD_ADMISSION_YES;

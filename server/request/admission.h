@@ -45,7 +45,7 @@ struct zd_ticket {
     enum zd_ticket_state state;
     enum zd_lane_name lane;
     enum zd_shed shed; /* why it was refused */
-    uint64_t bytes;    /* what it takes: never more than all of its lane's */
+    uint64_t bytes;    /* what it takes */
     uint64_t asked_ms; /* when it began to wait */
     struct zd_queuer *queuer;
     struct zd_list link; /* among its client's waiting tickets */
@@ -95,6 +95,7 @@ enum zd_verdict {
     ZD_ADMISSION_YES,
     ZD_ADMISSION_WAITS, /* the wait ends in a later call of this module */
     ZD_ADMISSION_NO,    /* it would wait too long */
+    ZD_ADMISSION_NEVER, /* it is more than the large lane has */
 };
 
 /**
@@ -102,7 +103,8 @@ enum zd_verdict {
  *
  * A request that finds room in its lane, and no queue, begins at once. Else the clients take turns
  * by deficit round robin over bytes, each in its own order. Who is next waits until its bytes are
- * free, and no other passes it: a request that takes all of the lane begins when it is alone.
+ * free, and no other passes it: a request that takes all of the lane begins when it is alone, and
+ * one that takes more never begins. What the lane of small ones has no room for is a large one.
  *
  * @param ticket in state ZD_TICKET_NONE
  * @param bytes  that it will hold at the same time

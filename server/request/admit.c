@@ -9,6 +9,7 @@
 #define PLACES_PER_WORKER 8 /* enough that no worker waits for the loop */
 #define SMALL_PLACES      4 /* times as many of the small ones: they are soon over */
 #define SMALL_PART        8 /* of the bytes one part is for the small ones */
+#define FLIGHT_PART       4 /* of the large ones' bytes one part is for the chunks in flight of one */
 #define QUIET_MS          500
 #define GIVE_BACK_NS      5000000
 #define WORTH_BYTES       (UINT64_C(16) << 20) /* freed: less is not worth the walk through it */
@@ -151,6 +152,17 @@ static enum zd_next respond_overloaded(struct zd_request *req)
     return zd_respond_problem(req, &problem);
 }
 
+static enum zd_next respond_too_large(struct zd_request *req, uint64_t bytes)
+{
+    const uint64_t most = admit_of(req)->admission.limits.bytes[ZD_LANE_LARGE];
+    struct zd_error err = {0};
+    err.status = zd_fail_limit(&err, most, bytes,
+        "the request needs %llu bytes of memory at once, one request may have %llu (7/8 of "
+        "admission.bytes): ask for less, or give the server more memory",
+        (unsigned long long)bytes, (unsigned long long)most);
+    return zd_respond_error(req, NULL, &err);
+}
+
 /* Not at once: this runs in the middle of another request's end. */
 static void ticket_done(struct zd_wait *wait)
 {
@@ -179,6 +191,8 @@ enum zd_next zd_admit_want(struct zd_request *req, uint64_t bytes, zd_step *next
     case ZD_ADMISSION_WAITS:
         arm(req->server);
         return ZD_WAIT;
+    case ZD_ADMISSION_NEVER:
+        return respond_too_large(req, bytes);
     case ZD_ADMISSION_NO:
         break;
     }
@@ -190,20 +204,16 @@ uint64_t zd_admit_stream_bytes(const struct zd_request *req, uint64_t bytes)
     return zd_max_u64(bytes, req->server->config->settings.admission_small_bytes + 1);
 }
 
-/* A lane gives no request more than all of its bytes. */
-static bool has_bytes(const struct zd_request *req, uint64_t bytes)
+uint64_t zd_admit_flight_bytes(const struct zd_request *req, uint64_t most)
 {
-    const struct zd_admission *admission = &admit_of(req)->admission;
-    const enum zd_lane_name lane =
-        bytes <= admission->limits.small_bytes ? ZD_LANE_SMALL : ZD_LANE_LARGE;
-    return req->ticket.state != ZD_TICKET_NONE &&
-           req->ticket.bytes >= zd_min_u64(bytes, admission->lane[lane].bytes_max);
+    const uint64_t large_bytes = admit_of(req)->admission.limits.bytes[ZD_LANE_LARGE];
+    return zd_max_u64(zd_min_u64(most, large_bytes / FLIGHT_PART), 1);
 }
 
 enum zd_next zd_admit_want_locked(
     struct zd_request *req, uint64_t bytes, zd_step *next, zd_step *again)
 {
-    if (!has_bytes(req, bytes)) {
+    if (req->ticket.state == ZD_TICKET_NONE || req->ticket.bytes < bytes) {
         zd_admit_release(req);
     }
     const enum zd_next now = zd_admit_want(req, bytes, next);

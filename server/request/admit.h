@@ -30,7 +30,8 @@ void zd_admit_close(struct zd_server *server);
  *
  * @param bytes that it will hold at the same time: the body, or its window when it is streamed; the
  *              chunks in flight, encoded and decoded
- * @return what the step returns; ZD_DONE: refused with 503 `overloaded` and Retry-After
+ * @return what the step returns; ZD_DONE: refused with 503 `overloaded` and Retry-After, or with
+ * 413 `too_large` when the server never has so many
  */
 enum zd_next zd_admit_want(struct zd_request *req, uint64_t bytes, zd_step *next);
 
@@ -45,6 +46,10 @@ enum zd_next zd_admit_want(struct zd_request *req, uint64_t bytes, zd_step *next
  */
 enum zd_next zd_admit_want_locked(
     struct zd_request *req, uint64_t bytes, zd_step *next, zd_step *again);
+
+/** The most decoded or stored chunks, in bytes, that a request has in flight at once: `most`, or
+ * less where memory is small. One chunk may be larger. */
+uint64_t zd_admit_flight_bytes(const struct zd_request *req, uint64_t most);
 
 /** What a request asks for whose body is streamed: it may hold little, but for long, so that it is
  * none of the small ones. */

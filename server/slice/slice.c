@@ -5,6 +5,7 @@
 
 #include "core/base/num.h"
 #include "core/grid/touch.h"
+#include "server/request/admit.h"
 #include "server/request/respond.h"
 #include "server/runtime/server.h"
 
@@ -302,7 +303,7 @@ uint64_t zd_slice_room_bytes(const struct zd_slice *slice)
 static uint64_t flight_bytes(const struct zd_slice *slice)
 {
     return zd_slice_is_large(slice) ? settings_of(slice)->http_stream_bytes / FLIGHT_PART
-                                    : FLIGHT_BYTES_MAX;
+                                    : zd_admit_flight_bytes(slice->read.task.req, FLIGHT_BYTES_MAX);
 }
 
 /* A ceiling for the body of a format that encodes. */

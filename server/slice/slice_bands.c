@@ -10,10 +10,8 @@
 #include "core/grid/touch.h"
 #include "server/runtime/server.h"
 
-#define FLYING_MAX       32
-#define FLYING_BYTES_MAX (UINT64_C(64) << 20) /* of rewrites that are under way at once */
-#define OBJECT_EXTRA     4096 /* bytes an object takes besides: keys, locks, temporaries */
-#define BANDS_AT_ONCE    2    /* the one that is read, and the rest of the one before */
+#define FLYING_MAX    32
+#define BANDS_AT_ONCE 2 /* the one that is read, and the rest of the one before */
 
 static const struct zd_settings *settings_of(const struct zd_slice_bands *bands)
 {
@@ -86,7 +84,7 @@ enum zd_status zd_slice_bands_plan(struct zd_slice_bands *bands, struct zd_error
 {
     uint64_t n_elements;
     bands->n_at_once =
-        (uint32_t)zd_max_u64(zd_min_u64(FLYING_BYTES_MAX / rewrite_bytes(bands), FLYING_MAX), 1);
+        (uint32_t)zd_max_u64(zd_min_u64(bands->flight_bytes / rewrite_bytes(bands), FLYING_MAX), 1);
     if (bands->is_broadcast) {
         return ZD_OK;
     }
@@ -108,10 +106,14 @@ enum zd_status zd_slice_bands_plan(struct zd_slice_bands *bands, struct zd_error
 
 uint64_t zd_slice_bands_held_bytes(const struct zd_slice_bands *bands, uint64_t n_objects)
 {
-    const uint64_t object = sizeof(struct zd_edit_object) + sizeof(struct zd_edit) + OBJECT_EXTRA;
     const uint64_t band = bands->n_elements_max * bands->node->meta->dtype.bytes;
-    return n_objects * object + zd_min_u64(bands->n_at_once, n_objects) * rewrite_bytes(bands) +
-           (bands->is_split ? BANDS_AT_ONCE : 1) * band + bands->kept_bytes;
+    const uint64_t n_bands = bands->is_split ? BANDS_AT_ONCE : 1;
+    const uint64_t n_at_once = zd_min_u64(bands->n_at_once, n_objects);
+    uint64_t bytes;
+    const bool overflows = ckd_mul(&bytes, n_at_once, rewrite_bytes(bands)) ||
+                           ckd_add(&bytes, bytes, zd_edit_set_bytes(n_objects)) ||
+                           ckd_add(&bytes, bytes, n_bands * band + bands->kept_bytes);
+    return overflows ? UINT64_MAX : bytes;
 }
 
 void zd_slice_bands_done(struct zd_slice_bands *bands)

@@ -16,6 +16,7 @@ struct zd_slice_bands {
     const struct zd_selection *selection; /* in the stored array */
     bool is_broadcast;                    /* one element for all: a single band of one */
     bool is_conditional;                  /* the objects must be as they were seen */
+    uint64_t flight_bytes;                /* of rewrites that are under way at once */
     /* out, of zd_slice_bands_plan */
     bool is_split;      /* there are several bands */
     uint32_t n_at_once; /* objects staged or committed at the same time */

@@ -11,6 +11,7 @@
 #include "server/runtime/server.h"
 
 #define SUM_BYTES_PER_NS 1
+#define FLYING_BYTES_MAX (UINT64_C(64) << 20) /* of rewrites that are under way at once */
 
 enum state {
     ANY,
@@ -131,8 +132,7 @@ static enum zd_status plan_elements(struct zd_slice_write *write)
 {
     uint64_t shape[ZD_RANK_MAX];
     const uint32_t rank = zd_selection_shape(&write->asked, shape);
-    const uint64_t bytes_max =
-        write->ask.is_broadcast ? UINT64_MAX : settings_of(write)->limits_upload_bytes;
+    const uint64_t bytes_max = settings_of(write)->limits_upload_bytes;
     const struct zd_slice_view view = view_of(write);
     struct zd_error *err = &write->err;
     write->code = "too_large";
@@ -149,6 +149,7 @@ static enum zd_status plan_elements(struct zd_slice_write *write)
         .selection = &write->selection,
         .is_broadcast = write->ask.is_broadcast,
         .is_conditional = write->is_conditional,
+        .flight_bytes = zd_admit_flight_bytes(write->task.req, FLYING_BYTES_MAX),
     };
     ZD_TRY(zd_slice_bands_plan(&write->bands, err));
     write->code = NULL;
@@ -302,8 +303,11 @@ static void release_append(struct zd_slice_write *write)
 static enum outcome admit(struct zd_slice_write *write)
 {
     struct zd_request *req = write->task.req;
-    const uint64_t bytes =
-        window_bytes(write) + zd_slice_bands_held_bytes(&write->bands, write->seen.n);
+    const uint64_t seen_bytes = write->seen.n * sizeof *write->seen.object;
+    uint64_t bytes = zd_slice_bands_held_bytes(&write->bands, write->seen.n);
+    if (ckd_add(&bytes, bytes, window_bytes(write) + seen_bytes)) {
+        bytes = UINT64_MAX;
+    }
     const enum zd_next next = zd_admit_want_locked(
         req, zd_admit_stream_bytes(req, bytes), zd_slice_write_step, zd_slice_write_step);
     if (next == ZD_NEXT) {

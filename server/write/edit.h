@@ -140,6 +140,9 @@ struct zd_edit_set {
     struct zd_error err;
 };
 
+/** The most memory that so many objects take, but for their elements and bytes. */
+uint64_t zd_edit_set_bytes(uint64_t n_objects);
+
 /**
  * An edit for each object, to be filled in by the caller: node, seen, is_staged and is_dry are set.
  *

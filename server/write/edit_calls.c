@@ -12,7 +12,8 @@
 #include "server/runtime/server.h"
 #include "server/write/edit_run.h"
 
-#define ELLIPSIS "..." /* stands for keys that are not named */
+#define ELLIPSIS     "..." /* stands for keys that are not named */
+#define OBJECT_EXTRA 2560  /* bytes of an object: its keys, its lock, what the store keeps of it */
 
 /* ---- runs ---- */
 
@@ -55,15 +56,17 @@ static void end(struct zd_machine *machine)
     free_run(run);
 }
 
-/* One allocation holds the run, its map's key and a NUL. */
+/* One allocation holds the run, the edits of its rewrite, its map's key and a NUL. */
 static struct zd_edit_run *new_run(
     struct zd_dataset *dataset, struct zd_span map_key, bool is_staged)
 {
-    struct zd_edit_run *run = zd_alloc_zero(1, sizeof *run + map_key.len + 1);
+    const size_t edits_bytes = (is_staged ? 1 : ZD_EDIT_TOGETHER_MAX) * sizeof(struct zd_edit *);
+    struct zd_edit_run *run = zd_alloc_zero(1, sizeof *run + edits_bytes + map_key.len + 1);
     if (run == NULL) {
         return NULL;
     }
-    uint8_t *own_key = (uint8_t *)(run + 1);
+    run->edit = (struct zd_edit **)(run + 1);
+    uint8_t *own_key = (uint8_t *)(run + 1) + edits_bytes;
     memcpy(own_key, map_key.ptr, map_key.len);
     run->map.key = (struct zd_span){.ptr = own_key, .len = map_key.len};
     if (!is_staged && zd_map_put(&dataset->server->edits, &run->map) != ZD_OK) {
@@ -204,6 +207,14 @@ bool zd_edit_is_storing(const struct zd_edit_want *want)
 }
 
 /* ---- many objects ---- */
+
+uint64_t zd_edit_set_bytes(uint64_t n_objects)
+{
+    const uint64_t each = sizeof(struct zd_edit_object) + sizeof(struct zd_edit) +
+                          sizeof(struct zd_edit_run) + sizeof(struct zd_edit_load) + OBJECT_EXTRA;
+    uint64_t bytes;
+    return ckd_mul(&bytes, n_objects, each) ? UINT64_MAX : bytes;
+}
 
 enum zd_status zd_edit_set_init(
     struct zd_edit_set *set, struct zd_machine *machine, uint32_t n_at_once, struct zd_error *err)

@@ -301,6 +301,7 @@ static enum zd_next step_worked(struct zd_edit_run *run)
         return has_failed_together(run) ? take_apart(run) : settle(run, run->status, &run->err);
     }
     if (!run->rewrite.is_changed || zd_edit_run_first(&run->batch)->is_dry) {
+        zd_buf_unref(ZD_TAKE(run->rewrite.bytes)); /* a dry one stays locked for long */
         return settle(run, ZD_OK, NULL);
     }
     run->step = step_write;

@@ -50,7 +50,7 @@ struct zd_edit_run {
     struct zd_list waiting;
     struct zd_list batch;        /* the edits of the rewrite */
     struct zd_edit_want *caller; /* its call is under way, and returns its end; or NULL */
-    struct zd_edit *edit[ZD_EDIT_TOGETHER_MAX]; /* of the batch */
+    struct zd_edit **edit; /* of the batch: room for ZD_EDIT_TOGETHER_MAX, or for a staged one */
     struct zd_lock_want lock;
     struct zd_range_want read;
     struct zd_stat stat; /* of what is stored, as far as it is known */

@@ -49,8 +49,8 @@ def reader_who_stalls(server, target=LARGE):
         s.close()
 
 
-# All of the large lane's memory is one request's.
-TIGHT = ["--set", "admission.bytes=4MiB", "--set", "http.stream_bytes=64KiB"]
+# Of the large lane (14 MiB) a stream takes all but a part that nobody else can use.
+TIGHT = ["--set", "admission.bytes=16MiB", "--set", "admission.small_bytes=13MiB", "--set", "http.stream_bytes=64KiB"]
 
 
 def test_who_is_refused_is_told_when_to_come_again(serve, work):
@@ -121,7 +121,8 @@ def hierarchy(work):
 
 def writable(serve, path, *settings):
     config = {"datasets": {"work": {"location": str(path), "writable": True, "durable": False}}}
-    return serve(*TIGHT, "--set", "admission.wait_ms=20000", "--set", "admission.small_bytes=1", *settings, config=config)
+    return serve(*TIGHT, "--set", "admission.wait_ms=20000", "--set", "admission.small_bytes=1", "--set", "http.stream_bytes=5MiB",
+                 *settings, config=config)
 
 
 def patch(server, path, document):
@@ -182,7 +183,7 @@ def test_who_is_refused_keeps_nobody_from_the_array_either(serve, hierarchy, nam
 def test_memory_comes_before_locks(serve, hierarchy):
     """Chunks are admitted and then locked: a slice between them and a change of the array waits for nobody who waits for it."""
     path, _ = hierarchy
-    server = writable(serve, path)
+    server = writable(serve, path, "--set", "admission.bytes=10MiB", "--set", "http.stream_bytes=64KiB")
     body = PLANE.tobytes()
     head = "PUT /v1/datasets/work/chunks/a?index={},0,0&decoded=1 HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n"
     with concurrent.futures.ThreadPoolExecutor(2) as pool:

@@ -174,7 +174,7 @@ static const struct {
     {"{\"datasets\": {\"a\": {\"location\": \"mem:\", \"options\": 1}}}", "an object",
         "/datasets/a/options"},
     {"{\"datasets\": {\"a\": {\"options\": {\"x\": 1}, \"location\": \"mem:\"}}}",
-        "/datasets/a/options/x: mem has no member \"x\"; expected no members",
+        "/datasets/a/options/x: mem has no member \"x\"; expected one of bytes",
         "/datasets/a/options/x"},
     {"{\"datasets\": {\"a\": {\"store_403\": \"absent\"}}}", "not supported by this version",
         "/datasets/a/store_403"},

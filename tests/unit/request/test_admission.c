@@ -65,15 +65,13 @@ static const struct {
     size_t n_asked;
     size_t n_begin;
 } shares[] = {
-    {11, 8, 4},         /* 44 bytes: the places are taken */
-    {25, 4, 4},         /* exactly full */
-    {26, 4, 3},         /* the fourth would be over */
-    {100, 2, 1},        /* all of the lane */
-    {101, 2, 1},        /* more than all of it: alone */
-    {UINT64_MAX, 2, 1}, /* the same */
-    {10, 4, 2},         /* small ones have 20 bytes ... */
-    {1, 4, 2},          /* ... and two places */
-    {0, 3, 2},          /* what holds nothing still works */
+    {11, 8, 4},  /* 44 bytes: the places are taken */
+    {25, 4, 4},  /* exactly full */
+    {26, 4, 3},  /* the fourth would be over */
+    {100, 2, 1}, /* all of the lane */
+    {10, 4, 2},  /* small ones have 20 bytes ... */
+    {1, 4, 2},   /* ... and two places */
+    {0, 3, 2},   /* what holds nothing still works */
 };
 
 START_TEST(a_lane_admits_what_fits)
@@ -87,6 +85,20 @@ START_TEST(a_lane_admits_what_fits)
         zd_admission_release(&admission, &ticket[i], 0); /* the others follow */
     }
     ck_assert_uint_eq(n_told, shares[_i].n_asked - shares[_i].n_begin);
+    end();
+}
+END_TEST
+
+START_TEST(what_no_lane_has_is_refused_at_once)
+{
+    struct zd_admission_limits narrow = limits;
+    narrow.bytes[ZD_LANE_SMALL] = 5;
+    begin(&narrow);
+    ck_assert_int_eq(ask(0, 1, 101, 0), ZD_ADMISSION_NEVER);
+    ck_assert_int_eq(ask(0, 1, UINT64_MAX, 0), ZD_ADMISSION_NEVER);
+    ck_assert_uint_eq(ticket[0].state, ZD_TICKET_NONE);
+    ck_assert_int_eq(ask(0, 1, 6, 0), ZD_ADMISSION_YES);
+    ck_assert_uint_eq(admission.lane[ZD_LANE_LARGE].bytes, 6); /* too large for the small ones */
     end();
 }
 END_TEST
@@ -128,7 +140,7 @@ START_TEST(nobody_passes_one_who_waits_for_all_of_it)
     begin(&limits);
     ck_assert_int_eq(ask(0, 1, 20, 0), ZD_ADMISSION_YES);
     ck_assert_int_eq(ask(1, 1, 20, 0), ZD_ADMISSION_YES);
-    ck_assert_int_eq(ask(2, 2, 500, 0), ZD_ADMISSION_WAITS);
+    ck_assert_int_eq(ask(2, 2, 100, 0), ZD_ADMISSION_WAITS);
     ck_assert_int_eq(ask(3, 2, 20, 0), ZD_ADMISSION_WAITS); /* would fit */
     zd_admission_release(&admission, &ticket[0], 0);
     ck_assert_uint_eq(n_told, 0);
@@ -342,7 +354,9 @@ START_TEST(the_books_balance)
         if (random_below(50) == 0) {
             zd_admission_expire(&admission, step);
         } else if (ticket[i].state == ZD_TICKET_NONE) {
-            (void)ask(i, random_below(5), random_below(150), step);
+            const uint64_t bytes = random_below(150);
+            const enum zd_verdict verdict = ask(i, random_below(5), bytes, step);
+            ck_assert_int_eq(verdict == ZD_ADMISSION_NEVER, bytes > limits.bytes[ZD_LANE_LARGE]);
         } else if (random_below(2) == 0) {
             zd_admission_answered(&admission, &ticket[i], step);
         } else {
@@ -383,6 +397,7 @@ END_TEST
 void zd_unit_tests(TCase *tests)
 {
     tcase_add_loop_test(tests, a_lane_admits_what_fits, 0, (int)ZD_COUNT_OF(shares));
+    tcase_add_test(tests, what_no_lane_has_is_refused_at_once);
     tcase_add_test(tests, small_ones_never_wait_for_large_ones);
     tcase_add_test(tests, an_answer_frees_its_place_and_keeps_its_bytes);
     tcase_add_test(tests, nobody_passes_one_who_waits_for_all_of_it);

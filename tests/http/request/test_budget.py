@@ -1,0 +1,119 @@
+"""Every byte that a request makes the server hold is budgeted before it is taken: under memory.bytes=128MiB the largest
+requests of every kind are answered or refused with the figures, and the process stays below 192 MiB."""
+
+import concurrent.futures
+import json
+
+import numpy as np
+import pytest
+
+from client import is_sanitized, memory_bytes
+
+MIB = 1 << 20
+GIB = 1 << 30
+BUDGET = 128 * MIB
+RESIDENT_MAX = 192 * MIB
+REFUSED = (413, 503, 507)
+
+
+def document(shape, chunks, codecs=(), dtype="uint8"):
+    return {"zarr_format": 3, "node_type": "array", "shape": shape, "data_type": dtype, "fill_value": 0,
+            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunks}},
+            "chunk_key_encoding": {"name": "default"}, "codecs": [*codecs, {"name": "bytes"}]}
+
+
+SHARDED = {"name": "sharding_indexed",
+           "configuration": {"chunk_shape": [16], "codecs": [{"name": "bytes"}],
+                             "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]}}
+ARRAYS = {
+    "huge": document([1 << 40], [MIB]),        # as long as anybody may ask for
+    "wide": document([GIB], [128 * MIB]),      # chunks larger than the budget of one request
+    "many": document([100_000], [1]),          # as many stored objects as one slice may have
+    "shards": {**document([1 << 30], [1 << 24]), "codecs": [SHARDED]},
+    "plain": document([64, MIB], [1, MIB]),
+}
+
+
+@pytest.fixture
+def store(tmp_path):
+    path = tmp_path / "store"
+    path.mkdir()
+    (path / "zarr.json").write_text('{"zarr_format": 3, "node_type": "group"}')
+    for name, meta in ARRAYS.items():
+        (path / name).mkdir()
+        (path / name / "zarr.json").write_text(json.dumps(meta))
+    return path
+
+
+@pytest.fixture
+def server(serve, store):
+    return serve(f"w={store}", "--writable", "--set", f"memory.bytes={BUDGET}")
+
+
+def stays_small(server):
+    assert is_sanitized(server) or memory_bytes(server, "VmHWM") < RESIDENT_MAX
+
+
+def put(server, target, body=b"\1"):
+    return server.request("PUT", f"/v1/datasets/w/{target}", {}, body)
+
+
+def get(server, target):
+    return server.get(f"/v1/datasets/w/{target}")
+
+
+def figures(answer):
+    problem = answer.json()
+    assert problem["requested"] > problem["limit"] > 0, problem
+
+
+# What is asked, and the statuses that are right; the body of a PUT.
+LARGEST = {
+    "dry broadcast beyond limits.upload_bytes": (put, f"slices/huge?slice=0:{1 << 34 | 1}&dry_run=1&broadcast=1", (413,)),
+    "dry broadcast": (put, f"slices/huge?slice=0:{1 << 31}&dry_run=1&broadcast=1", (200,)),
+    "broadcast over every object": (put, "slices/many?slice=:&dry_run=1&broadcast=1", (413,)),
+    "part of a large chunk": (put, "slices/wide?slice=0:1", (413,)),
+    "large chunks": (get, "slices/wide?slice=::1048576", (200, 413)),
+    "all objects": (get, "slices/many?slice=:", (200,)),
+    "all objects, computed": (get, "stats/many", (200,)),
+    "one element of a shard": (get, "slices/shards?slice=5", (200,)),
+    "a long slice": (get, "slices/plain?slice=:", (200,)),
+    "a chunk": (get, "chunks/wide?index=0&decoded=1", (200, 404, 413)),
+}
+
+
+@pytest.mark.parametrize("name", LARGEST)
+def test_the_largest_request_stays_within_the_budget(server, name):
+    ask, target, expected = LARGEST[name]
+    answer = ask(server, target)
+    assert answer.status in expected, answer.body[:1000]
+    if answer.status == 413:
+        figures(answer)
+    stays_small(server)
+
+
+@pytest.mark.parametrize("name", LARGEST)
+def test_many_of_them_at_once_do_too(server, name):
+    ask, target, expected = LARGEST[name]
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        for answer in pool.map(lambda _: ask(server, target), range(8)):
+            assert answer.status in (*expected, *REFUSED)
+    stays_small(server)
+    assert server.get("/livez").status == 200
+
+
+def test_a_dataset_in_memory_has_a_bound(serve):
+    server = serve("w=mem:", "--writable", "--set", f"memory.bytes={BUDGET}")
+    put_node = server.request("PUT", "/v1/datasets/w/nodes/a", {"Content-Type": "application/json"},
+                              json.dumps(ARRAYS["plain"]).encode())
+    assert put_node.status == 201
+    rows = [np.full(MIB, i, "u1").tobytes() for i in range(1, 65)]
+    answers = [put(server, f"slices/a?slice={i}", row) for i, row in enumerate(rows, 1) if i < 64]
+    statuses = [answer.status for answer in answers]
+    n_stored = statuses.index(507)
+    assert 24 <= n_stored < 32 and set(statuses[n_stored:]) == {507}, statuses
+    assert answers[n_stored].code == "no_space"
+    figures(answers[n_stored])
+    assert server.get("/v1/datasets/w/slices/a?slice=1").body == rows[0]
+    assert server.request("DELETE", "/v1/datasets/w/nodes/a").status == 204
+    stays_small(server)
