@@ -62,11 +62,30 @@ enum zd_status zd_parent_groups_add(
     return ZD_OK;
 }
 
+static void group_done(struct zd_parent_groups_group *group)
+{
+    zd_free(group->path);
+    zd_meta_unref(group->meta);
+}
+
+void zd_parent_groups_keep(struct zd_parent_groups *groups, const char *path)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < groups->n; i++) {
+        struct zd_parent_groups_group *group = &groups->group[i];
+        if (strcmp(path, group->path) == 0 || zd_path_is_below(path, group->path)) {
+            groups->group[n++] = *group;
+        } else {
+            group_done(group);
+        }
+    }
+    groups->n = n;
+}
+
 void zd_parent_groups_done(struct zd_parent_groups *groups)
 {
     for (size_t i = 0; i < groups->n; i++) {
-        zd_free(groups->group[i].path);
-        zd_meta_unref(groups->group[i].meta);
+        group_done(&groups->group[i]);
     }
     zd_free(groups->group);
     *groups = (struct zd_parent_groups){0};

@@ -24,6 +24,8 @@ bool zd_parent_groups_says_something(const struct zd_meta *meta);
 /** Add a group, if its extensions do. @retval ZD_NO_MEMORY */
 ZD_RESULT zd_parent_groups_add(
     struct zd_parent_groups *groups, const char *path, struct zd_meta *meta);
+/** Release the groups that are not above a path: no later one in pre-order is below them. */
+void zd_parent_groups_keep(struct zd_parent_groups *groups, const char *path);
 void zd_parent_groups_done(struct zd_parent_groups *groups); /* leaves a zeroed one */
 
 /** What the groups above a path say about the node there. Thread: any. */

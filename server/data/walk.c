@@ -6,7 +6,9 @@
  *
  * A few spots ahead of the first one are asked for at once. The first spot is visited as soon as it
  * is known and, if it is a group, its children stand behind it. So visits are in order, whatever
- * order the store answers in, and memory is bounded by the listings of the groups on the way.
+ * order the store answers in. Of a group with many children a page of them stands there, and behind
+ * it a spot for the rest, which is listed when it is the first. So memory is bounded by a page for
+ * each group on the way.
  */
 #include "server/data/walk.h"
 
@@ -17,9 +19,9 @@
 #include "server/data/key_list.h"
 #include "server/runtime/server.h"
 
-#define AHEAD_MAX        64    /* spots asked or known, and not visited yet */
-#define LIST_ENTRIES_MAX 10000 /* of one call to the store */
-#define VISITS_PER_TURN  256   /* then other requests have their turn */
+#define AHEAD_MAX       64   /* spots asked or known, and not visited yet */
+#define PAGE_ENTRIES    2048 /* of a group's children */
+#define VISITS_PER_TURN 256  /* then other requests have their turn */
 
 enum spot_state {
     SPOT_WAITS, /* in the queue */
@@ -36,7 +38,8 @@ struct spot {
     struct zd_node *node; /* a reference, once it is known; NULL when it could not be read */
     struct zd_error *err; /* owned; then why */
     uint64_t depth;
-    bool is_silent; /* not after want->after: only on the way */
+    struct task *rest; /* the listing of a group that has more children; NULL: a node */
+    bool is_silent;    /* not after want->after: only on the way */
     char path[];
 };
 
@@ -62,6 +65,7 @@ struct zd_walk {
     uint32_t n_known;  /* and not visited yet */
     uint32_t n_visits; /* that are left for this turn */
     bool has_ended;    /* want->wait says how */
+    bool rests;        /* until zd_walk_go_on */
     bool is_over;      /* and its owner knows: later answers change nothing */
     uv_idle_t idle;    /* gives other requests their turn; the memory lives until it is closed */
     bool is_resting;
@@ -101,6 +105,7 @@ static void end(struct zd_walk *walk, enum zd_status status, const struct zd_err
 {
     if (!walk->has_ended) {
         walk->has_ended = true;
+        walk->want->rests = false;
         zd_wait_answer(&walk->want->wait, status, err);
     }
 }
@@ -114,7 +119,7 @@ static void end_without_memory(struct zd_walk *walk)
 
 static void go_on(struct zd_walk *walk)
 {
-    if (!walk->is_resting && !walk->is_over) {
+    if (!walk->is_resting && !walk->is_over && !walk->rests) {
         walk->n_visits = VISITS_PER_TURN;
         zd_machine_go_on(&walk->machine);
     }
@@ -181,30 +186,74 @@ static ZD_RESULT take_entry(
     return ZD_OK;
 }
 
-/* A page of a group's children has come. */
-static void take_page(struct task *task)
+/* A page of a group's children has come: the task is over, or goes on from a spot behind them. */
+static ZD_RESULT take_entries(struct task *task, const struct zd_store_list *list)
 {
     struct zd_walk *walk = task->walk;
-    const struct zd_wait *wait = &task->list.wait;
-    const struct zd_store_list *list = task->list.list;
-    if (wait->status != ZD_OK && wait->status != ZD_NOT_FOUND) {
-        end(walk, wait->status, &wait->err);
-        return;
-    }
+    struct spot *group = task->spot;
     struct zd_list *queue_behind = &walk->queue;
     for (size_t i = 0; i < list->n_entries; i++) {
         const enum zd_status status = take_entry(task, &list->entry[i], &queue_behind);
         /* A key that is too long can be no node of this server. */
         if (status != ZD_OK && status != ZD_TOO_LARGE) {
-            end_without_memory(walk);
-            return;
+            return status;
         }
     }
-    if (wait->status == ZD_OK && list->has_more && list->n_entries > 0) {
-        zd_key_list_next(&task->list);
+    if (!list->has_more || list->n_entries == 0) {
+        return ZD_OK;
+    }
+    struct spot *spot = spot_new(task->behind, group->path, group->depth);
+    if (spot == NULL) {
+        return ZD_NO_MEMORY;
+    }
+    zd_list_insert_after(queue_behind, &spot->queue);
+    spot->node = zd_node_ref(group->node);
+    spot->rest = task;
+    return ZD_OK;
+}
+
+static bool is_first(const struct zd_walk *walk, const struct spot *spot)
+{
+    return walk->order.next == &spot->order;
+}
+
+/* A failure ahead is none of the nodes before it: it is asked again when it is the first. */
+static void put_back(struct task *task)
+{
+    task->spot->state = SPOT_WAITS;
+    zd_node_unref(ZD_TAKE(task->spot->node));
+    task->walk->n_asked--;
+    task_free(task);
+}
+
+static void take_page(struct task *task)
+{
+    struct zd_walk *walk = task->walk;
+    struct spot *spot = task->spot;
+    const struct zd_wait *wait = &task->list.wait;
+    const bool has_failed = wait->status != ZD_OK && wait->status != ZD_NOT_FOUND;
+    if (has_failed && !is_first(walk, spot)) {
+        put_back(task);
         return;
     }
-    task_end(task, SPOT_KNOWN);
+    if (has_failed) {
+        end(walk, wait->status, &wait->err);
+        return;
+    }
+    if (wait->status == ZD_OK && take_entries(task, task->list.list) != ZD_OK) {
+        end_without_memory(walk);
+        return;
+    }
+    struct spot *behind = ZD_CONTAINER(task->behind->next, struct spot, order);
+    const bool goes_on = task->behind->next != &walk->order && behind->rest == task;
+    spot->state = spot->rest == NULL ? SPOT_KNOWN : SPOT_GONE;
+    walk->n_asked--;
+    walk->n_known++;
+    if (goes_on) {
+        task->spot = behind;
+    } else {
+        task_free(task);
+    }
 }
 
 static void listed(struct zd_wait *wait)
@@ -220,11 +269,23 @@ static void list_children(struct task *task)
 {
     const struct zd_node *node = task->spot->node;
     ZD_SCOPED_TEXT(prefix, ZD_KEY_BYTES_MAX + 1);
+    task->behind = &task->spot->order;
     task->list = (struct zd_key_list){.wait.done = listed};
     if (node->meta->dialect->children_prefix(task->spot->path, &prefix) != ZD_OK ||
-        zd_key_list_want(node->dataset, prefix.at, LIST_ENTRIES_MAX, &task->list) == ZD_NEXT) {
+        zd_key_list_want(node->dataset, prefix.at, PAGE_ENTRIES, &task->list) == ZD_NEXT) {
         end_without_memory(task->walk);
     }
+}
+
+/* Asks for the page behind the last one. */
+static void list_rest(struct spot *spot)
+{
+    struct task *task = spot->rest;
+    zd_list_remove(&spot->queue);
+    spot->state = SPOT_ASKED;
+    task->walk->n_asked++;
+    task->behind = &spot->order;
+    zd_key_list_next(&task->list);
 }
 
 static bool has_children(const struct zd_walk *walk, const struct spot *spot)
@@ -239,7 +300,6 @@ static bool has_children(const struct zd_walk *walk, const struct spot *spot)
 static void take_node(struct task *task)
 {
     if (has_children(task->walk, task->spot)) {
-        task->behind = &task->spot->order;
         list_children(task);
     } else {
         task_end(task, SPOT_KNOWN);
@@ -278,6 +338,10 @@ static void wanted(struct zd_wait *wait)
 
 static void ask(struct zd_walk *walk, struct spot *spot)
 {
+    if (spot->rest != NULL) {
+        list_rest(spot);
+        return;
+    }
     struct task *task = task_new(walk, spot);
     if (task == NULL) {
         return;
@@ -300,7 +364,11 @@ static void ask_ahead(struct zd_walk *walk)
     }
     while (!walk->has_ended && !zd_list_is_empty(&walk->queue) &&
            walk->n_asked + walk->n_known < AHEAD_MAX) {
-        ask(walk, ZD_CONTAINER(walk->queue.next, struct spot, queue));
+        struct spot *next = ZD_CONTAINER(walk->queue.next, struct spot, queue);
+        if (next->rest != NULL) {
+            return; /* what is behind it would wait for it */
+        }
+        ask(walk, next);
     }
 }
 
@@ -308,7 +376,8 @@ static void ask_ahead(struct zd_walk *walk)
 static bool visit(struct zd_walk *walk)
 {
     bool has_visited = false;
-    while (!walk->has_ended && !zd_list_is_empty(&walk->order) && walk->n_visits > 0) {
+    while (!walk->has_ended && !zd_list_is_empty(&walk->order) && walk->n_visits > 0 &&
+           !walk->want->rests) {
         struct spot *spot = ZD_CONTAINER(walk->order.next, struct spot, order);
         if (spot->state != SPOT_KNOWN && spot->state != SPOT_GONE) {
             break;
@@ -349,6 +418,11 @@ static enum zd_next step_visit(struct zd_machine *machine)
     const bool has_visited = visit(walk);
     if (walk->has_ended) {
         walk->is_over = true;
+        return ZD_DONE;
+    }
+    if (walk->want->rests) {
+        walk->rests = true;
+        zd_wait_answer(&walk->want->wait, ZD_OK, NULL);
         return ZD_DONE;
     }
     if (walk->n_visits == 0) {
@@ -398,6 +472,15 @@ enum zd_next zd_walk_want(struct zd_walk_want *want)
     if (task != NULL) {
         take_node(task);
     }
+    return zd_machine_call(&walk->machine);
+}
+
+enum zd_next zd_walk_go_on(struct zd_walk_want *want)
+{
+    struct zd_walk *walk = want->walk;
+    want->rests = false;
+    walk->rests = false;
+    walk->n_visits = VISITS_PER_TURN;
     return zd_machine_call(&walk->machine);
 }
 

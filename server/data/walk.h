@@ -26,11 +26,17 @@ struct zd_walk_want {
     /** Runs for each node, in pre-order: children by the bytes of their names. False ends the walk.
      * Must not release the walk. */
     bool (*visit)(struct zd_walk_want *want, const struct zd_walk_node *found);
+    /* Set by visit: after this node the walk rests. Still set at the answer: nodes are left, and
+     * zd_walk_go_on visits them. */
+    bool rests;
     /* its own */
     struct zd_walk *walk;
 };
 
 enum zd_next zd_walk_want(struct zd_walk_want *want);
+
+/** Visit the nodes that are left; want->wait is new. */
+enum zd_next zd_walk_go_on(struct zd_walk_want *want);
 
 /** Stop, at any time, and drop the questions under way. Accepts a zeroed want. */
 void zd_walk_release(struct zd_walk_want *want);

@@ -85,6 +85,7 @@ void zd_tree_done(struct zd_tree *tree)
     zd_free(tree->ask.path);
     zd_free(tree->ask.match);
     zd_free(tree->ask.after);
+    zd_free(tree->last);
     *tree = (struct zd_tree){.start = NULL};
 }
 
@@ -182,33 +183,46 @@ static const struct zd_tree_rows *rows_to_show(const struct zd_tree *tree)
     return tree->ask.is_stored ? &tree->stored : &tree->live;
 }
 
-/* The nodes of this page, and the cursor of the next one. */
-static void emit_nodes(const struct zd_tree *tree, struct zd_emit *emit)
+static bool is_full(const struct zd_tree *tree, uint64_t n_bytes)
+{
+    return tree->ask.bytes_max != 0 && n_bytes >= tree->ask.bytes_max;
+}
+
+static void emit_nodes(struct zd_tree *tree)
 {
     const struct zd_tree_rows *rows = rows_to_show(tree);
+    const struct zd_text *text = tree->emit.text;
+    const size_t len_before = text->len;
     const struct zd_tree_row *last = NULL;
-    uint64_t n_shown = 0;
-    bool has_more = false;
-    zd_emit_member_array(emit, "nodes");
-    for (size_t i = 0; i < rows->n && !has_more; i++) {
+    for (size_t i = 0; i < rows->n && !tree->has_more; i++) {
         if (!is_shown(tree, rows, i)) {
             continue;
         }
-        has_more = n_shown == tree->ask.limit;
-        if (!has_more) {
+        tree->has_more =
+            tree->n_shown == tree->ask.limit ||
+            (tree->n_shown > 0 && is_full(tree, tree->n_bytes + text->len - len_before));
+        if (!tree->has_more) {
             last = &rows->row[i];
-            emit_row(tree, last, emit);
-            n_shown++;
+            emit_row(tree, last, &tree->emit);
+            tree->n_shown++;
         }
     }
-    zd_emit_array_end(emit);
+    if (last != NULL) {
+        zd_free(tree->last);
+        tree->last = zd_strdup(last->path);
+    }
+}
+
+/* The cursor of the next page. */
+static void emit_next(const struct zd_tree *tree, struct zd_emit *emit)
+{
     zd_emit_key(emit, "next");
-    if (!has_more || last == NULL) {
+    if (!tree->has_more) {
         zd_emit_null(emit);
         return;
     }
     ZD_SCOPED_TEXT(cursor, SIZE_MAX);
-    (void)zd_tree_cursor_add(last->path, &cursor);
+    cursor.status = tree->last == NULL ? ZD_NO_MEMORY : zd_tree_cursor_add(tree->last, &cursor);
     zd_emit_text(emit, &cursor);
 }
 
@@ -263,18 +277,6 @@ static void emit_check(const struct zd_tree *tree, struct zd_emit *emit)
     zd_emit_object_end(emit);
 }
 
-static void emit_listing(const struct zd_tree *tree, struct zd_emit *emit)
-{
-    zd_emit_object(emit);
-    zd_emit_member_string(emit, "path", tree->ask.path);
-    emit_nodes(tree, emit);
-    zd_emit_member_string(emit, "source", tree->ask.is_stored ? "stored" : "live");
-    if (tree->ask.check) {
-        emit_check(tree, emit);
-    }
-    zd_emit_object_end(emit);
-}
-
 /* What a document for others holds: all that is valid, whether it is supported here or not. */
 static bool is_entry(const struct zd_tree *tree, const struct zd_tree_row *row)
 {
@@ -301,34 +303,31 @@ enum zd_status zd_tree_listing(
     return ZD_OK;
 }
 
-/* The entries of the block: paths relative to the group that holds it (Zarr v3, consolidated
+/* Entries of the block: paths relative to the group that holds it (Zarr v3, consolidated
  * metadata). */
-static ZD_RESULT emit_entries(
-    const struct zd_tree *tree, struct zd_emit *emit, struct zd_error *err)
+static ZD_RESULT emit_entries(struct zd_tree *tree, struct zd_error *err)
 {
     const struct zd_tree_rows *rows = rows_to_show(tree);
     const size_t prefix_len = tree->ask.path[0] == '\0' ? 0 : strlen(tree->ask.path) + 1;
-    uint64_t n_shown = 0;
     for (size_t i = 0; i < rows->n; i++) {
         if (!is_shown(tree, rows, i)) {
             continue;
         }
-        if (n_shown++ == tree->ask.limit) {
-            return zd_fail_limit(err, tree->ask.limit, n_shown,
+        if (tree->n_shown++ == tree->ask.limit) {
+            return zd_fail_limit(err, tree->ask.limit, tree->n_shown,
                 "format=zarr is not paged, and the nodes are more than the limit");
         }
         if (is_entry(tree, &rows->row[i])) {
-            zd_emit_member_json(emit, rows->row[i].path + prefix_len, rows->row[i].meta->document);
+            const struct zd_tree_row *row = &rows->row[i];
+            zd_emit_member_json(&tree->emit, row->path + prefix_len, row->meta->document);
         }
     }
     return ZD_OK;
 }
 
 /* The start's document with a consolidated block (Zarr v3, consolidated_metadata). */
-static ZD_RESULT emit_document(
-    const struct zd_tree *tree, struct zd_emit *emit, struct zd_error *err)
+static void begin_document(const struct zd_tree *tree, struct zd_emit *emit)
 {
-    zd_emit_object(emit);
     for (void *iter = zd_json_next(tree->start->document, NULL); iter != NULL;
         iter = zd_json_next(tree->start->document, iter)) {
         zd_emit_member_json(emit, zd_json_iter_name(iter), zd_json_iter_value(iter));
@@ -337,35 +336,84 @@ static ZD_RESULT emit_document(
     zd_emit_member_string(emit, "kind", "inline");
     zd_emit_member_bool(emit, "must_understand", false);
     zd_emit_member_object(emit, "metadata");
-    ZD_TRY(emit_entries(tree, emit, err));
-    zd_emit_object_end(emit);
-    zd_emit_object_end(emit);
-    zd_emit_object_end(emit);
-    return ZD_OK;
 }
 
-enum zd_status zd_tree_render(struct zd_tree *tree, struct zd_text *text, struct zd_error *err)
+/* The text's failure, or the whole's: len_before bytes of this text were counted. */
+static ZD_RESULT count(struct zd_tree *tree, size_t len_before, struct zd_error *err)
 {
-    struct zd_emit emit;
+    const struct zd_text *text = tree->emit.text;
+    const bool is_document = tree->ask.format == ZD_TREE_ZARR;
+    tree->n_bytes += text->len - len_before;
+    const bool is_long = is_document && is_full(tree, tree->n_bytes);
+    const uint64_t most = is_long ? tree->ask.bytes_max : text->len_max;
+    if (text->status == ZD_OK && !is_long) {
+        return ZD_OK;
+    }
+    const enum zd_status status = zd_fail(err, is_long ? ZD_TOO_LARGE : text->status,
+        "the listing exceeds %llu bytes; request %s", (unsigned long long)most,
+        is_document ? "groups below this one" : "pages with limit=");
+    zd_fact_limit(err, most, most);
+    return status;
+}
+
+enum zd_status zd_tree_begin(struct zd_tree *tree, struct zd_text *text, struct zd_error *err)
+{
+    const size_t len_before = text->len;
     if (tree->ask.is_stored || (tree->ask.check && tree->start->consolidated != NULL)) {
         const enum zd_status status = take_stored(tree, err);
         if (status != ZD_OK) {
             return zd_fail(err, status, "cannot parse the stored consolidated metadata");
         }
     }
-    zd_emit_init(&emit, text, tree->ask.pretty);
+    tree->n_shown = 0;
+    tree->n_bytes = 0;
+    tree->has_more = false;
+    zd_emit_init(&tree->emit, text, tree->ask.pretty);
+    zd_emit_object(&tree->emit);
     if (tree->ask.format == ZD_TREE_ZARR) {
-        ZD_TRY(emit_document(tree, &emit, err));
+        begin_document(tree, &tree->emit);
     } else {
-        emit_listing(tree, &emit);
+        zd_emit_member_string(&tree->emit, "path", tree->ask.path);
+        zd_emit_member_array(&tree->emit, "nodes");
     }
-    if (text->status != ZD_OK) {
-        const enum zd_status status = zd_fail(err, text->status,
-            "the listing exceeds %zu bytes; request pages with limit=", text->len_max);
-        zd_fact_limit(err, text->len_max, text->len_max);
-        return status;
+    return count(tree, len_before, err);
+}
+
+enum zd_status zd_tree_go_on(struct zd_tree *tree, struct zd_error *err)
+{
+    const size_t len_before = tree->emit.text->len;
+    if (tree->ask.format == ZD_TREE_ZARR) {
+        ZD_TRY(emit_entries(tree, err));
+    } else {
+        emit_nodes(tree);
     }
-    return ZD_OK;
+    return count(tree, len_before, err);
+}
+
+enum zd_status zd_tree_end(struct zd_tree *tree, struct zd_error *err)
+{
+    struct zd_emit *emit = &tree->emit;
+    const size_t len_before = emit->text->len;
+    if (tree->ask.format == ZD_TREE_ZARR) {
+        zd_emit_object_end(emit);
+        zd_emit_object_end(emit);
+    } else {
+        zd_emit_array_end(emit);
+        emit_next(tree, emit);
+        zd_emit_member_string(emit, "source", tree->ask.is_stored ? "stored" : "live");
+    }
+    if (tree->ask.format != ZD_TREE_ZARR && tree->ask.check) {
+        emit_check(tree, emit);
+    }
+    zd_emit_object_end(emit);
+    return count(tree, len_before, err);
+}
+
+enum zd_status zd_tree_render(struct zd_tree *tree, struct zd_text *text, struct zd_error *err)
+{
+    ZD_TRY(zd_tree_begin(tree, text, err));
+    ZD_TRY(zd_tree_go_on(tree, err));
+    return zd_tree_end(tree, err);
 }
 
 /* A cursor is the path in hexadecimal: it stays true whatever happens to the nodes around it. */

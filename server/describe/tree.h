@@ -18,6 +18,7 @@ struct zd_tree_ask {
     enum zd_node_type type;  /* ZD_NODE_UNKNOWN: all */
     struct zd_fields fields; /* of each node */
     uint64_t limit;          /* nodes of this answer; >= 1 */
+    uint64_t bytes_max;      /* a page that has so many is full, a document too large; 0: no end */
     char *after;             /* only nodes after this path, or NULL */
     enum zd_tree_format format;
     bool check;     /* compare the stored listing with the live one */
@@ -50,6 +51,12 @@ struct zd_tree {
     struct zd_parent_groups above; /* parent groups that describe the rows */
     struct zd_tree_rows live;      /* what the store holds; in pre-order */
     struct zd_tree_rows stored;    /* the start's consolidated metadata */
+    /* the answer so far */
+    struct zd_emit emit;
+    uint64_t n_shown;
+    uint64_t n_bytes;
+    char *last;    /* the path of the last node shown; owned, or NULL */
+    bool has_more; /* the page is full, and a node for the next one is known */
 };
 
 /** Whether to show a node below the start. Thread: any. */
@@ -74,6 +81,18 @@ ZD_RESULT zd_tree_add(struct zd_tree_rows *rows, const char *path, struct zd_met
  */
 ZD_RESULT zd_tree_listing(
     const struct zd_tree *tree, struct zd_json **ret_listing, struct zd_error *err);
+
+/*
+ * The answer in pieces: zd_tree_begin, zd_tree_go_on for each lot of live rows, zd_tree_end. In
+ * between the text may be taken and cleared, and the rows released. Thread: any (worker), one call
+ * at a time. Failures are those of zd_tree_render.
+ */
+
+/** @param text borrowed until the end */
+ZD_RESULT zd_tree_begin(struct zd_tree *tree, struct zd_text *text, struct zd_error *err);
+/** The rows that are there, in pre-order after all before; nothing once has_more is set. */
+ZD_RESULT zd_tree_go_on(struct zd_tree *tree, struct zd_error *err);
+ZD_RESULT zd_tree_end(struct zd_tree *tree, struct zd_error *err);
 
 /**
  * Make the whole answer from the start, the live rows and the start's stored block.

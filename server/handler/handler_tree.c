@@ -1,4 +1,11 @@
-/* The consolidated listing of a hierarchy. */
+/*
+ * The consolidated listing of a hierarchy.
+ *
+ *     walk -> [ a lot of rows ] -> rendered on a worker -> sent, the rows released -> walk on
+ *
+ * A listing that is one lot has an entity tag and is kept for the next request. A longer one is
+ * streamed, without a tag: what it depends on is known when it has been sent.
+ */
 #include <string.h>
 
 #include "core/base/hash.h"
@@ -6,13 +13,32 @@
 #include "core/store/path.h"
 #include "server/data/walk.h"
 #include "server/describe/tree.h"
+#include "server/http/accept.h"
 #include "server/request/admit.h"
 #include "server/request/handler.h"
 #include "server/request/task.h"
 #include "server/runtime/server.h"
 
-#define RENDER_NS      20000 /* of one node, estimated */
-#define RENDERED_BYTES 2048  /* the same: its text, while that grows */
+#define RENDER_NS      20000               /* of one node, estimated */
+#define RENDERED_BYTES 2048                /* the same: its text, while that grows */
+#define WINDOW_BYTES   (UINT64_C(2) << 20) /* of a streamed listing, at most */
+#define TEXT_BYTES     (UINT64_C(4) << 20) /* of a lot of it, estimated */
+
+/** How much is gathered before it is sent, or before more may be. */
+static const struct lot {
+    uint64_t n_rows;
+    uint64_t n_bytes; /* of their metadata, as caches count it: at most what it takes */
+} lots[] = {
+    {.n_rows = 64, .n_bytes = UINT64_C(2) << 20},    /* not admitted yet */
+    {.n_rows = 1024, .n_bytes = UINT64_C(24) << 20}, /* sent whole if this is all */
+    {.n_rows = 512, .n_bytes = UINT64_C(8) << 20},   /* streamed */
+};
+
+enum {
+    LOT_FREE,
+    LOT_WHOLE,
+    LOT_STREAMED,
+};
 
 /** A listing on its way. */
 struct listing {
@@ -25,7 +51,14 @@ struct listing {
     bool is_uncertain;   /* the store could not tell of some node */
     uint64_t n_wanted;   /* live rows to show */
     uint64_t nodes_max;
+    uint32_t lot;       /* the one that is being gathered */
+    uint64_t lot_bytes; /* of it so far */
+    bool has_begun;     /* rendering */
+    bool is_last;       /* no row follows */
     struct zd_text text;
+    enum zd_coding coding; /* of a streamed listing */
+    struct zd_compress_stream *compressor;
+    struct zd_text coded;  /* the text of the lot, compressed */
     enum zd_status status; /* of gathering, then of rendering */
     struct zd_error err;
 };
@@ -51,11 +84,40 @@ static zd_step step_gather;
 static zd_step step_rows;
 static zd_step step_walked;
 static zd_step step_respond;
+static zd_step step_give;
+
+static void compress(struct listing *listing)
+{
+    listing->status = zd_compress_piece(
+        listing->compressor, zd_text_span(&listing->text), listing->is_last, &listing->coded);
+    zd_text_clear(&listing->text);
+    if (listing->status != ZD_OK) {
+        listing->status = zd_fail(&listing->err, listing->status, "no memory to compress");
+    }
+}
 
 static void render(struct zd_task *task)
 {
     struct listing *listing = ZD_CONTAINER(task, struct listing, task);
-    listing->status = zd_tree_render(&listing->tree, &listing->text, &listing->err);
+    struct zd_tree *tree = &listing->tree;
+    listing->status = ZD_OK;
+    if (!listing->has_begun) {
+        listing->has_begun = true;
+        listing->status = zd_tree_begin(tree, &listing->text, &listing->err);
+    }
+    if (listing->status == ZD_OK) {
+        listing->status = zd_tree_go_on(tree, &listing->err);
+    }
+    listing->is_last = listing->is_last || tree->has_more;
+    if (listing->status == ZD_OK && listing->is_last) {
+        listing->status = zd_tree_end(tree, &listing->err);
+    }
+    if (listing->status == ZD_OK && listing->compressor != NULL) {
+        compress(listing);
+    }
+    if (tree->live.n > 0) {
+        zd_parent_groups_keep(&tree->above, tree->live.row[tree->live.n - 1].path);
+    }
     /* Here, not on the loop: a tenth of a second for 10,000. */
     zd_tree_release_rows(&listing->tree);
 }
@@ -66,6 +128,8 @@ static void release(struct zd_task *task)
     zd_tree_done(&listing->tree);
     zd_free(listing->way);
     zd_text_done(&listing->text);
+    zd_text_done(&listing->coded);
+    zd_compress_end(listing->compressor);
     zd_free(listing);
 }
 
@@ -178,7 +242,9 @@ static enum zd_next step_begin(struct zd_request *req)
     }
     const struct zd_settings *settings = &req->server->config->settings;
     zd_task_init(&listing->task, req, render, release);
-    zd_text_init(&listing->text, settings->limits_tree_bytes);
+    listing->tree.ask.bytes_max = settings->limits_tree_bytes;
+    zd_text_init(&listing->text, SIZE_MAX);
+    zd_text_init(&listing->coded, SIZE_MAX);
     listing->nodes_max = settings->limits_tree_nodes;
     if (!choose_format(req, listing)) {
         return ZD_DONE;
@@ -228,6 +294,10 @@ static bool visit(struct zd_walk_want *want, const struct zd_walk_node *found)
             "check=1 cannot compare so many nodes");
         return false;
     }
+    listing->lot_bytes += found->node == NULL ? 0 : found->node->entry.bytes;
+    const struct lot *lot = &lots[listing->lot];
+    want->rests =
+        !tree->ask.check && (tree->live.n >= lot->n_rows || listing->lot_bytes >= lot->n_bytes);
     /* One more than asked for tells that there is a next page. */
     return tree->ask.check || listing->n_wanted <= tree->ask.limit;
 }
@@ -333,24 +403,22 @@ static uint64_t n_rows(const struct listing *listing)
     return tree->live.n + zd_json_count(tree->start->consolidated);
 }
 
-static enum zd_next step_render(struct zd_request *req)
+static enum zd_next render_for(struct zd_request *req, zd_step *next)
 {
     struct listing *listing = req->state;
-    req->step = step_respond;
+    req->step = next;
     return zd_task_run(&listing->task, n_rows(listing) * RENDER_NS);
 }
 
-/* The nodes are known, and with them the tag: an unchanged listing is not made again. */
-static enum zd_next step_walked(struct zd_request *req)
+static enum zd_next step_render(struct zd_request *req)
 {
-    struct listing *listing = req->state;
-    if (listing->status == ZD_OK && listing->walk.wait.status != ZD_OK) {
-        listing->status = listing->walk.wait.status;
-        listing->err = listing->walk.wait.err;
-    }
-    if (listing->status != ZD_OK) {
-        return zd_respond_error(req, NULL, &listing->err);
-    }
+    return render_for(req, step_respond);
+}
+
+/* All nodes are known, and with them the tag: an unchanged listing is not made again. */
+static enum zd_next respond_whole(struct zd_request *req)
+{
+    const struct listing *listing = req->state;
     struct zd_representation answer = represent(req);
     if (zd_respond_renewed(req, &answer)) {
         return ZD_NEXT;
@@ -361,6 +429,78 @@ static enum zd_next step_walked(struct zd_request *req)
     return zd_admit_want(req, n_rows(listing) * RENDERED_BYTES, step_render);
 }
 
+static uint64_t window_bytes(const struct zd_request *req)
+{
+    const uint64_t stream_bytes = req->server->config->settings.http_stream_bytes;
+    return zd_min_u64(ZD_STREAM_WINDOW_TIMES * stream_bytes, WINDOW_BYTES);
+}
+
+static enum zd_next walk_on(struct zd_request *req)
+{
+    struct listing *listing = req->state;
+    req->step = step_walked;
+    return zd_walk_go_on(&listing->walk);
+}
+
+/* More nodes than a whole listing has: what conditions say without a tag is judged now. */
+static enum zd_next begin_stream(struct zd_request *req)
+{
+    struct listing *listing = req->state;
+    struct zd_representation answer = {.media_type = "application/json"};
+    listing->lot = LOT_STREAMED;
+    switch (zd_respond_condition(req, &answer)) {
+    case ZD_NOT_MODIFIED:
+        return zd_respond_not_modified(req, &answer);
+    case ZD_PRECONDITION:
+        return zd_respond_precondition(req, answer.etag);
+    default:
+        break;
+    }
+    if (req->is_head) {
+        return zd_respond(req, &answer);
+    }
+    listing->coding = zd_accept_coding(req->accept_encoding, UINT64_MAX);
+    if (listing->coding != ZD_PLAIN) {
+        listing->compressor = zd_compress_begin(listing->coding);
+        if (listing->compressor == NULL) {
+            return zd_respond_no_memory(req, "a listing");
+        }
+        req->server->metrics.n_compressions++;
+    }
+    zd_stream_init(&req->stream, window_bytes(req));
+    return render_for(req, step_give);
+}
+
+/* The lot is full. */
+static enum zd_next rest(struct zd_request *req)
+{
+    struct listing *listing = req->state;
+    if (listing->lot == LOT_FREE) {
+        const uint64_t bytes = lots[LOT_WHOLE].n_bytes + window_bytes(req) + TEXT_BYTES;
+        listing->lot = LOT_WHOLE;
+        return zd_admit_want(req, zd_admit_stream_bytes(req, bytes), walk_on);
+    }
+    return listing->lot == LOT_WHOLE ? begin_stream(req) : render_for(req, step_give);
+}
+
+/* The nodes of a lot are known. */
+static enum zd_next step_walked(struct zd_request *req)
+{
+    struct listing *listing = req->state;
+    if (listing->status == ZD_OK && listing->walk.wait.status != ZD_OK) {
+        listing->status = listing->walk.wait.status;
+        listing->err = listing->walk.wait.err;
+    }
+    if (listing->status != ZD_OK) {
+        return zd_respond_error(req, NULL, &listing->err);
+    }
+    if (listing->walk.rests) {
+        return rest(req);
+    }
+    listing->is_last = true;
+    return listing->lot == LOT_STREAMED ? render_for(req, step_give) : respond_whole(req);
+}
+
 static enum zd_next step_respond(struct zd_request *req)
 {
     struct listing *listing = req->state;
@@ -369,6 +509,35 @@ static enum zd_next step_respond(struct zd_request *req)
     }
     struct zd_representation answer = represent(req);
     return zd_respond_text(req, &listing->text, &answer);
+}
+
+/* The lot is rendered. The head leaves with the first one: earlier failures get a status. */
+static enum zd_next step_give(struct zd_request *req)
+{
+    struct listing *listing = req->state;
+    struct zd_text *text = listing->compressor == NULL ? &listing->text : &listing->coded;
+    const struct zd_representation answer = {
+        .media_type = "application/json",
+        .header = {{.name = "Content-Encoding", .value = zd_compress_name(listing->coding)}},
+        .n_headers = listing->compressor == NULL ? 0 : 1,
+    };
+    struct zd_buf *piece = NULL;
+    if (listing->status != ZD_OK) {
+        return zd_respond_error(req, NULL, &listing->err);
+    }
+    if (zd_request_want_room(req, text->len) == ZD_WAIT) {
+        return ZD_WAIT;
+    }
+    if (!zd_stream_is_open(&req->stream) && zd_respond_stream(req, &answer) == ZD_DONE) {
+        return ZD_DONE;
+    }
+    if (zd_text_buf(text, &piece) != ZD_OK) {
+        return zd_respond_no_memory(req, "a listing");
+    }
+    zd_text_clear(text);
+    zd_request_give(req, piece, 0, piece->len);
+    listing->lot_bytes = 0;
+    return listing->is_last ? zd_request_end_stream(req) : walk_on(req);
 }
 
 static const struct zd_route routes[] = {

@@ -2,6 +2,7 @@
 #include "server/http/compress.h"
 
 #include <libdeflate.h>
+#include <zlib.h>
 #include <zstd.h>
 
 #include "core/base/num.h"
@@ -16,6 +17,10 @@
 #define GZIP_NS_PER_BYTE 8
 #define ZSTD_NS_PER_BYTE 3
 #define COMPRESSOR_NS    15000 /* to set one up */
+
+#define GZIP_WINDOW_BITS (15 + 16) /* 32 KiB, and the header of gzip */
+#define GZIP_MEMORY      8
+#define OUT_BYTES        (32U << 10)
 
 const char *zd_compress_name(enum zd_coding coding)
 {
@@ -70,4 +75,81 @@ enum zd_status zd_compress(enum zd_coding coding, struct zd_span from, struct zd
     }
     *ret_body = body;
     return ZD_OK;
+}
+
+struct zd_compress_stream {
+    ZSTD_CCtx *zstd; /* or NULL: gzip */
+    z_stream gzip;
+    uint8_t out[OUT_BYTES];
+};
+
+struct zd_compress_stream *zd_compress_begin(enum zd_coding coding)
+{
+    assert(coding == ZD_GZIP || coding == ZD_ZSTD);
+    struct zd_compress_stream *stream = zd_alloc_zero(1, sizeof *stream);
+    if (stream == NULL) {
+        return NULL;
+    }
+    if (coding == ZD_ZSTD) {
+        stream->zstd = ZSTD_createCCtx(); /* its level is ZSTD_LEVEL */
+    }
+    if (coding == ZD_ZSTD ? stream->zstd == NULL
+                          : deflateInit2(&stream->gzip, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW_BITS,
+                                GZIP_MEMORY, Z_DEFAULT_STRATEGY) != Z_OK) {
+        zd_free(stream);
+        return NULL;
+    }
+    return stream;
+}
+
+void zd_compress_end(struct zd_compress_stream *stream)
+{
+    if (stream != NULL && stream->zstd != NULL) {
+        (void)ZSTD_freeCCtx(stream->zstd);
+    } else if (stream != NULL) {
+        (void)deflateEnd(&stream->gzip);
+    }
+    zd_free(stream);
+}
+
+static ZD_RESULT zstd_piece(
+    struct zd_compress_stream *stream, struct zd_span from, bool is_last, struct zd_text *to)
+{
+    ZSTD_inBuffer in = {.src = from.ptr, .size = from.len};
+    size_t left = 1;
+    while (left != 0) {
+        ZSTD_outBuffer out = {.dst = stream->out, .size = OUT_BYTES};
+        left = ZSTD_compressStream2(stream->zstd, &out, &in, is_last ? ZSTD_e_end : ZSTD_e_flush);
+        if (ZSTD_isError(left)) {
+            return ZD_NO_MEMORY; /* nothing else fails */
+        }
+        ZD_TRY(zd_text_add_bytes(to, stream->out, out.pos));
+    }
+    return ZD_OK;
+}
+
+static ZD_RESULT gzip_piece(
+    struct zd_compress_stream *stream, struct zd_span from, bool is_last, struct zd_text *to)
+{
+    z_stream *gzip = &stream->gzip;
+    size_t left = from.len;
+    gzip->next_in = (uint8_t *)(uintptr_t)from.ptr;
+    do {
+        const size_t n_in = zd_min_u64(left, UINT32_MAX);
+        gzip->avail_in = (uInt)n_in;
+        gzip->next_out = stream->out;
+        gzip->avail_out = OUT_BYTES;
+        const bool is_end = n_in == left;
+        (void)deflate(gzip, !is_end ? Z_NO_FLUSH : is_last ? Z_FINISH : Z_SYNC_FLUSH);
+        left -= n_in - gzip->avail_in;
+        ZD_TRY(zd_text_add_bytes(to, stream->out, OUT_BYTES - gzip->avail_out));
+    } while (left > 0 || gzip->avail_out == 0);
+    return ZD_OK;
+}
+
+enum zd_status zd_compress_piece(
+    struct zd_compress_stream *stream, struct zd_span from, bool is_last, struct zd_text *to)
+{
+    return stream->zstd != NULL ? zstd_piece(stream, from, is_last, to)
+                                : gzip_piece(stream, from, is_last, to);
 }

@@ -4,6 +4,7 @@
 
 #include "core/base/buf.h"
 #include "core/base/status.h"
+#include "core/base/text.h"
 
 /** The content coding of a body; later ones are preferred. */
 enum zd_coding {
@@ -29,5 +30,22 @@ uint64_t zd_compress_cost_ns(enum zd_coding coding, uint64_t len);
  * @retval ZD_NO_MEMORY
  */
 ZD_RESULT zd_compress(enum zd_coding coding, struct zd_span from, struct zd_buf **ret_body);
+
+/** A body that is compressed while it is made. */
+struct zd_compress_stream;
+
+/** @param coding not ZD_PLAIN @return owned; NULL: no memory */
+struct zd_compress_stream *zd_compress_begin(enum zd_coding coding);
+void zd_compress_end(struct zd_compress_stream *stream); /* accepts NULL */
+
+/**
+ * Compress the next piece, so that a reader of all bytes so far can decode it.
+ *
+ * @param is_last the body ends with it
+ * @param to      where the bytes are added
+ * @retval ZD_NO_MEMORY
+ */
+ZD_RESULT zd_compress_piece(
+    struct zd_compress_stream *stream, struct zd_span from, bool is_last, struct zd_text *to);
 
 #endif

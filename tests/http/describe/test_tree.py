@@ -244,11 +244,18 @@ def test_more_nodes_than_the_limit_come_in_pages(serve, root):
     assert server.get(T + "?check=1").code == "too_large"
 
 
-def test_a_listing_over_its_bytes_is_413(serve, root):
+def test_a_listing_over_its_bytes_goes_on_in_pages(serve, root):
     server = serve(f"p={root}", "--set", "limits.tree_bytes=1KiB")
-    answer = server.get(T)
-    assert answer.status == 413 and answer.code == "too_large" and answer.json()["limit"] == 1024
-    assert server.get(T + "?limit=1").status == 200
+    seen, cursor = [], ""
+    while cursor is not None:
+        answer = server.get(T + (cursor and f"?cursor={cursor}"))
+        page = answer.json()
+        assert page["nodes"] and len(answer.body) < 3 * 1024
+        seen += [node["path"] for node in page["nodes"]]
+        cursor = page["next"]
+    assert seen == ORDERED
+    document = server.get(T + "?format=zarr")
+    assert document.status == 413 and document.code == "too_large" and document.json()["limit"] == 1024
 
 
 def test_a_client_that_leaves_costs_nothing_more(serve, tmp_path):

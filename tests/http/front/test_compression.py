@@ -205,7 +205,7 @@ def test_a_kept_listing_asks_the_store_for_nothing(p):
 
 
 def test_a_listing_too_large_to_keep_is_compressed_each_time(serve, root):
-    hierarchy(root, 3000)
+    hierarchy(root, 760)
     p = serve("--set", "cache.metadata_bytes=1MiB", f"p={root}")
     plain = p.get(TREE)
     assert len(plain.body) > 512 << 10
