@@ -347,7 +347,10 @@ static void ask(struct zd_walk *walk, struct spot *spot)
         return;
     }
     task->want.wait.done = wanted;
-    if (zd_catalog_want(walk->dataset, spot->path, &task->want) == ZD_NEXT) {
+    const enum zd_next next = walk->want->is_fresh
+                                  ? zd_catalog_want_fresh(walk->dataset, spot->path, &task->want)
+                                  : zd_catalog_want(walk->dataset, spot->path, &task->want);
+    if (next == ZD_NEXT) {
         take_want(task);
     }
 }

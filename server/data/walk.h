@@ -22,6 +22,7 @@ struct zd_walk_want {
     /* in */
     struct zd_node *start; /* an existing node; borrowed during the call */
     uint64_t depth_max;    /* 0 = the start alone */
+    bool is_fresh;         /* the store is asked for every node: for writers */
     const char *after;     /* only nodes after this path; borrowed during the call; NULL = all */
     /** Runs for each node, in pre-order: children by the bytes of their names. False ends the walk.
      * Must not release the walk. */

@@ -188,6 +188,7 @@ static enum zd_next walk(struct zd_request *req)
         .wait = zd_machine_wait(&req->machine),
         .start = consolidation->node,
         .depth_max = UINT64_MAX,
+        .is_fresh = true,
         .visit = visit,
     };
     req->step = step_walked;

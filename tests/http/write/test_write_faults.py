@@ -337,3 +337,40 @@ def test_a_file_in_the_way_of_a_directory_stays_there(faulty):
     for write in (("PUT", f"{KEYS}/old/deep/c/0", BYTES, ones(CHUNK)), ("PUT", f"{SLICES}/old/deep", BYTES, ones(8 * CHUNK)),
                   WRITES["a node created"]):
         refused(faulty, write, 502, "store_error")
+
+
+# ---- deadlines ----
+
+def impatient(root, *more):
+    return Server("--set", "http.request_ms=100", *more, faults={},
+                  config={"datasets": {DATASET: {"location": str(root), "writable": True}}})
+
+
+def test_what_waits_past_its_deadline_is_withdrawn_and_what_is_being_stored_is_waited_for(root):
+    server = impatient(root)
+    waiting = [("PATCH", f"{NODES}/a", PATCH, text({"attributes": {"late": 1}})), ("DELETE", f"{NODES}/a", {}, None),
+               ("DELETE", f"{NODES}?recursive=1", {}, None), ("PUT", f"{NODES}/a", JSON, text({**DOCUMENT, "attributes": {"late": 2}})),
+               ("PUT", f"{SLICES}/a?append=0", BYTES, ones(5)), ("POST", f"/v1/datasets/{DATASET}/consolidate/", {}, None)]
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        with server.faulting("rename.wait"):
+            appending = pool.submit(ask, server, WRITES["an append"])
+            server.until_waiting("rename")
+            for write in waiting:
+                answer = ask(server, write)
+                assert (answer.status, answer.code) == (504, "store_timeout"), write
+            assert not appending.done()
+        assert appending.result().status == 200
+    answer = ask(server, ("PATCH", f"{NODES}/a", PATCH, text({"attributes": {"in time": 1}})))
+    assert answer.status == 200
+    document = json.loads((root / "a" / "zarr.json").read_text())
+    assert (document["shape"], document["attributes"]) == ([11 * CHUNK], {"in time": 1})
+    server.stop()
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_an_outcome_that_nobody_can_know_is_said_to_be_unknown(root, name):
+    server = impatient(root, "--set", "http.commit_ms=100")
+    with server.faulting("rename.wait"):
+        answer = ask(server, WRITES[name])
+        assert (answer.status, answer.code) == (504, "store_timeout") and "outcome unknown" in answer.json()["detail"]
+    server.stop()

@@ -1,0 +1,37 @@
+"""What was answered with an error has not happened, and will not; what was answered with 2xx has: random changes under random faults.
+
+ZARRD_PROMISES is how many changes are made in all (default 10,000); ZARRD_SEED repeats a run as far as threads allow."""
+
+import os
+import random
+
+import pytest
+from live import Server
+from promise import DATASET, Field
+
+N_CHANGES = int(os.environ.get("ZARRD_PROMISES", "10000"))
+SHARDS = 4
+N_HANDS = 6
+
+
+def open_store(root, durable):
+    return Server("--set", "http.request_ms=100", faults={},
+                  config={"datasets": {DATASET: {"location": str(root), "writable": True, "durable": durable}}})
+
+
+@pytest.mark.parametrize("shard", range(SHARDS))
+def test_an_error_changes_nothing_and_a_success_changes_what_was_asked(tmp_path, closing_line, shard):
+    """By two processes in every other shard."""
+    seed = os.environ.get("ZARRD_SEED", str(random.randrange(1 << 30))) + f"-{shard}"
+    print(f"ZARRD_SEED={seed.rpartition('-')[0]}, shard {shard}")
+    servers = [open_store(tmp_path, durable=shard < 2) for _ in range(1 + shard % 2)]
+    field = Field(tmp_path, servers, seed)
+    try:
+        field.run(N_HANDS, N_CHANGES // SHARDS)
+    finally:
+        for server in servers:
+            server.stop()
+    outcomes = {kind: sum(n for (_, status), n in field.counts.items() if status == kind) for kind in (2, 4, 5, 0)}
+    closing_line(f"promises: {sum(outcomes.values())} changes by {len(servers)} processes, seed {seed}: {outcomes[2]} made, "
+                 f"{outcomes[4]} refused, {outcomes[5]} failed, {outcomes[0]} left")
+    assert outcomes[2] > 0 and outcomes[5] > 0
