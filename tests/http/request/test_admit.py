@@ -316,7 +316,7 @@ def test_bodies_fill_no_more_than_their_memory(serve, work):
     assert server.post("/v1/datasets/work/chunks/a", {"indices": [[0, 0, 0]]}).status == 200
 
 
-@pytest.mark.parametrize("n_files, n_connections", [(1024, 384), (100, 16)])
+@pytest.mark.parametrize("n_files, n_connections", [(1024, 352), (100, 16)])
 def test_each_connection_may_send_a_file(serve, work, tmp_path, n_files, n_connections):
     path, _ = work
     wrapper = tmp_path / "limited"

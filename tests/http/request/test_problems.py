@@ -203,7 +203,7 @@ def test_methods_that_do_not_apply_say_which_do(server, method, target, status, 
     (b"{", "bad_body", None),
     (b"[]", "bad_body", None),
     (b'{"slice": 5}', "bad_body", "/slice"),
-    (b'{"slice": ["0", 1]}', "bad_body", "/slice/1"),
+    (b'{"slice": ["0", 1.5]}', "bad_body", "/slice/1"),
     (b'{"slic": "0"}', "bad_body", "/slic"),
     (b'{"slice": "x"}', "bad_slice", None),
 ])
