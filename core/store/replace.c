@@ -402,11 +402,8 @@ void zd_replace_discard(struct zd_files *files, struct zd_store_write *write)
 {
     struct zd_replacement job = job_of(files, write, NULL);
     (void)take_staged(&job, write);
-    const bool is_aside = job.held->is_aside;
     job_done(&job);
-    if (is_aside) {
-        zd_ancestors_prune(files, job.key, 0);
-    }
+    zd_ancestors_prune(files, job.key, 0); /* others may have erased all else meanwhile */
 }
 
 /* ---- removal ---- */

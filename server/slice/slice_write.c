@@ -23,7 +23,6 @@ enum state {
     SURVEY,
     LOOK,
     BEGIN,
-    EARLY,
     RECEIVE,
     HEAD,
     BAND,
@@ -32,6 +31,7 @@ enum state {
     CUT,
     STAGE,
     END,
+    RELOCK,
     COMMIT,
     RESPOND,
 };
@@ -64,8 +64,8 @@ static enum outcome outcome_of(enum zd_status status)
     return status == ZD_OK ? NEXT : FAILED;
 }
 
-/* The outcome of a call that reads the body. The array may change while the client sends: the
- * commit reads it again. */
+/* The outcome of a call that reads the body. Others change the array while the client sends, but
+ * for the shape of one that is appended to: the commit reads it again. */
 static enum outcome read_outcome(struct zd_slice_write *write, enum zd_status status)
 {
     if (status != ZD_OK) {
@@ -73,6 +73,9 @@ static enum outcome read_outcome(struct zd_slice_write *write, enum zd_status st
         return FAILED;
     }
     write->commit.may_be_stale |= write->body.waits;
+    if (write->body.waits && !write->ask.has_append) {
+        zd_lock_release_node(&write->lock);
+    }
     write->place.waits = write->body.waits;
     return write->body.is_done ? NEXT : MORE;
 }
@@ -357,7 +360,6 @@ static enum outcome look_at_objects(struct zd_slice_write *write)
 
 /* ---- locks, and the body ---- */
 
-/* Receive a single-band body before locking its objects. */
 static enum outcome begin_objects(struct zd_slice_write *write)
 {
     write->commit = (struct zd_commit){
@@ -372,10 +374,10 @@ static enum outcome begin_objects(struct zd_slice_write *write)
         return FAILED;
     }
     zd_slice_bands_begin(&write->bands, &write->commit.set, zd_task_owner(write->task.req));
-    return write->bands.is_split ? NEXT : SKIP;
+    return NEXT;
 }
 
-/* Lock the objects, and stage those that have their elements. */
+/* Stage the objects that have their elements. */
 static enum outcome stage_objects(struct zd_slice_write *write)
 {
     return wait_for(write, zd_commit_stage(&write->commit, write->bands.n_cut));
@@ -452,6 +454,24 @@ static enum outcome end_body(struct zd_slice_write *write)
 
 /* ---- the end ---- */
 
+static enum outcome lock_again(struct zd_slice_write *write)
+{
+    struct zd_request *req = write->task.req;
+    struct zd_lock_want *lock = &write->lock.lock;
+    if (lock->is_held) {
+        return SKIP;
+    }
+    *lock = (struct zd_lock_want){.wait = zd_machine_wait(&req->machine)};
+    return wait_for(write, zd_lock_want(req->dataset, ZD_LOCK_CHUNKS, req->path, lock));
+}
+
+static enum outcome judge_lock(struct zd_slice_write *write)
+{
+    const struct zd_wait *wait = &write->lock.lock.wait;
+    write->err = wait->err;
+    return outcome_of(wait->status);
+}
+
 static enum outcome commit_objects(struct zd_slice_write *write)
 {
     return wait_for(write, zd_commit_want(&write->commit));
@@ -497,8 +517,7 @@ static const struct slice_write_row table[] = {
     [ADMIT] = {admit, NULL, {TO(NEXT, SURVEY), TO(WAITED, LOCK)}},
     [SURVEY] = {begin_survey, NULL, {TO(NEXT, LOOK), TO(SKIP, BEGIN)}},
     [LOOK] = {look_at_objects, NULL, {TO(NEXT, BEGIN), TO(MORE, LOOK)}},
-    [BEGIN] = {begin_objects, NULL, {TO(NEXT, EARLY), TO(SKIP, RECEIVE)}},
-    [EARLY] = {stage_objects, judge_objects, {TO(NEXT, RECEIVE)}},
+    [BEGIN] = {begin_objects, NULL, {TO(NEXT, RECEIVE)}},
     [RECEIVE] = {receive, NULL, {TO(NEXT, HEAD)}},
     [HEAD] = {read_head, NULL, {TO(NEXT, BAND), TO(MORE, HEAD)}},
     [BAND] = {next_band, NULL, {TO(NEXT, FILL), TO(DONE, END)}},
@@ -506,7 +525,8 @@ static const struct slice_write_row table[] = {
     [SUM] = {sum_band, NULL, {TO(NEXT, CUT)}},
     [CUT] = {cut_band, NULL, {TO(NEXT, STAGE), TO(SKIP, BAND)}},
     [STAGE] = {stage_objects, judge_objects, {TO(NEXT, BAND)}},
-    [END] = {end_body, NULL, {TO(NEXT, COMMIT), TO(MORE, END)}},
+    [END] = {end_body, NULL, {TO(NEXT, RELOCK), TO(MORE, END)}},
+    [RELOCK] = {lock_again, judge_lock, {TO(NEXT, COMMIT), TO(SKIP, COMMIT)}},
     [COMMIT] = {commit_objects, take_stored, {TO(NEXT, RESPOND)}},
 };
 

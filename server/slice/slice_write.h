@@ -1,19 +1,19 @@
 /* One slice being written: from the request's head to what is stored.
  *
- *     LOCK -+-----------------------------> ADMIT -> SURVEY -+-> LOOK -> BEGIN -+-> EARLY --+
- *      ^    +-> APPEND -> MEASURE -> FORESEE -^ |            |            ^     |           v
- *      |                                        |            +------------+     +--------> RECEIVE
- *      +----------------------------------------+                                             |
- *     RESPOND <- COMMIT <- END <- BAND <------------------------------------------- HEAD <----+
- *                                 |  ^
- *                                 |  +---------------+-------+
- *                                 +-> FILL -> SUM -> CUT -> STAGE
+ *     LOCK -+-----------------------------> ADMIT -> SURVEY -+-> LOOK -> BEGIN -> RECEIVE
+ *      ^    +-> APPEND -> MEASURE -> FORESEE -^ |            |            ^         |
+ *      |                                        |            +------------+         |
+ *      +----------------------------------------+                                   |
+ *     RESPOND <- COMMIT <- RELOCK <- END <- BAND <------------------------ HEAD <---+
+ *                                           |  ^
+ *                                           |  +---------------+-------+
+ *                                           +-> FILL -> SUM -> CUT -> STAGE
  *
  * An append goes through APPEND. A request that had to wait for memory in ADMIT begins again.
- * SURVEY goes to BEGIN without conditions. The objects of a slice in several bands are locked
- * EARLY, before the request asks for the body; those of a single band when it is complete. CUT goes
- * to BAND when there is one object: it is not staged. MEASURE, LOOK, HEAD, FILL and END repeat
- * until all they need is there.
+ * SURVEY goes to BEGIN without conditions. While the request waits for its client it holds no lock,
+ * except an append that of the path: RELOCK takes it again when the body is complete, COMMIT those
+ * of the objects. CUT goes to BAND when there is one object: it is not staged. MEASURE, LOOK, HEAD,
+ * FILL and END repeat until all they need is there.
  *
  * The request runs these steps. At most three further machines are alive meanwhile: the commit
  * (server/write/commit.h), the edits of its objects, and the change of the array's document: four

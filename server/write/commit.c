@@ -16,8 +16,8 @@
 
 enum state {
     IDLE,
-    LOCK,
     STAGE,
+    LOCK,
     HOLD,
     LOOK,
     CHECK,
@@ -441,8 +441,8 @@ static enum outcome undo_objects(struct zd_commit *commit)
 /* The picture of commit.h. */
 static const struct commit_row table[] = {
     [IDLE] = {.follows = {TO(FAILED, RELEASE)}},
-    [LOCK] = {lock_objects, NULL, {TO(NEXT, STAGE), TO(MORE, LOCK)}},
     [STAGE] = {stage_objects, NULL, {TO(NEXT, IDLE), TO(MORE, STAGE)}},
+    [LOCK] = {lock_objects, NULL, {TO(NEXT, HOLD), TO(MORE, LOCK)}},
     [HOLD] = {hold_keys, take_hold, {TO(NEXT, LOOK), TO(SKIP, LOOK)}},
     [LOOK] = {look_again, judge_node, {TO(NEXT, CHECK), TO(SKIP, WIDEN)}},
     [CHECK] = {check_object, judge_object, {TO(MORE, CHECK), TO(SKIP, WIDEN)}},
@@ -528,10 +528,10 @@ void zd_commit_withdraw(struct zd_commit *commit)
 enum zd_next zd_commit_stage(struct zd_commit *commit, uint64_t n_objects)
 {
     commit->set.n_ready = n_objects;
-    return run(commit, LOCK);
+    return run(commit, STAGE);
 }
 
 enum zd_next zd_commit_want(struct zd_commit *commit)
 {
-    return run(commit, HOLD);
+    return run(commit, LOCK);
 }

@@ -1,7 +1,9 @@
 /* Edits of many stored objects of one array, made all or not at all.
  *
- *     LOCK -> STAGE      zd_commit_stage, again and again while the elements arrive
+ *     STAGE              zd_commit_stage, again and again while the elements arrive
  *
+ *     LOCK               zd_commit_want: all objects, then
+ *      v
  *     HOLD -> LOOK -> CHECK -> WIDEN -> OBJECTS -> SHAPE <-> GROW
  *              |                ^                    |        |
  *              +----------------+                    +--------+-> REFRESH -> REPORT -> SETTLE
@@ -76,8 +78,8 @@ bool zd_commit_is_storing(const struct zd_commit *commit);
 /* Each of these calls ends by answering commit->wait, and returns ZD_NEXT or ZD_WAIT. The next call
  * follows when the one before has ended with ZD_OK. */
 
-/** Lock all objects, unless they are locked, and stage the first n_objects, which have their
- * elements. One object alone is neither locked nor staged. */
+/** Stage the first n_objects, which have their elements. Neither they nor the array's path are
+ * locked: others may write them until zd_commit_want. One object alone is not staged. */
 enum zd_next zd_commit_stage(struct zd_commit *commit, uint64_t n_objects);
 
 /**

@@ -52,9 +52,9 @@ enum zd_next zd_edit_want(struct zd_node *node, struct zd_edit_want *want);
 
 /** What is done with each of many objects that change as a whole or not at all. */
 enum zd_edit_phase {
-    ZD_EDIT_LOCK,   /* wait for the object's lock */
     ZD_EDIT_STAGE,  /* read what is stored, judge the condition, make the new object and stage its
-                       bytes: everything but the rename; the outcome of the edit is known then */
+                       bytes: everything but the rename; others may still write the object */
+    ZD_EDIT_LOCK,   /* wait for the object's lock */
     ZD_EDIT_COMMIT, /* publish what was staged, and keep what was stored before; once begun it is
                        completed, even if the want is released */
     ZD_EDIT_SETTLE, /* all are committed: drop what was stored before, and release the lock; always
@@ -65,7 +65,7 @@ enum zd_edit_phase {
 };
 
 /**
- * Begin a phase of a staged edit: lock all objects, stage all, commit all, and then settle or undo
+ * Begin a phase of a staged edit: stage all objects, lock all, commit all, and then settle or undo
  * all. Each call ends with want->wait. After a failure only ZD_EDIT_UNDO, where another object was
  * committed, and zd_edit_release may follow. The caller sends the events, for all objects at once,
  * unless it has released the want.
@@ -73,7 +73,7 @@ enum zd_edit_phase {
  * No deadlock: a writer locks its objects in the order of their grid indices (C order), each when
  * it holds the one before. Staging and committing may go on side by side.
  *
- * @param node of ZD_EDIT_LOCK: the array; not used by the other phases
+ * @param node of ZD_EDIT_STAGE: the array; not used by the other phases
  *
  * wait.status of ZD_EDIT_UNDO: ZD_OK; ZD_PRECONDITION: another process has written the object
  * since, and its bytes stay; a failure of the store: the object is as it was committed, also by a
@@ -103,7 +103,7 @@ bool zd_edit_is_storing(const struct zd_edit_want *want);
 
 /* ---- many stored objects of one array: phase after phase, some objects at a time ----
  *
- *     LOCK all -> STAGE all -> COMMIT all -> SETTLE all
+ *     STAGE all -> LOCK all -> COMMIT all -> SETTLE all
  *                                  |
  *                                  +-> UNDO whatever has begun
  *

@@ -157,7 +157,7 @@ enum zd_next zd_edit_want(struct zd_node *node, struct zd_edit_want *want)
 enum zd_next zd_edit_staged(
     struct zd_node *node, struct zd_edit_want *want, enum zd_edit_phase phase)
 {
-    if (phase == ZD_EDIT_LOCK && join_run(node, want, true) == NULL) {
+    if (want->load == NULL && join_run(node, want, true) == NULL) {
         return ZD_NEXT;
     }
     assert(want->load->run->is_staged);
@@ -259,10 +259,10 @@ static uint64_t length_of(const struct zd_edit_set *set, enum zd_edit_phase phas
         return set->n_ready;
     case ZD_EDIT_UNDO:
         return set->pass[ZD_EDIT_COMMIT].n_begun;
+    case ZD_EDIT_LOCK:
     case ZD_EDIT_COMMIT:
     case ZD_EDIT_SETTLE:
         return set->is_dry ? 0 : set->n;
-    case ZD_EDIT_LOCK:
     case ZD_EDIT_PHASES:
         break;
     }
