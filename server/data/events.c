@@ -240,17 +240,39 @@ static void arm(const struct zd_events *events)
     }
 }
 
+static enum zd_status fail_share(
+    uint64_t n_max, const char *whose, const char *setting, struct zd_error *err)
+{
+    const enum zd_status status = zd_fail(err, ZD_AGAIN,
+        "%llu streams of events are read%s already: %s", (unsigned long long)n_max, whose, setting);
+    zd_fact_limit(err, n_max, n_max + 1);
+    return status;
+}
+
+/* Whether one more reader of a client may begin: one client alone cannot have all streams. */
+static enum zd_status judge_share(
+    const struct zd_events *events, uint64_t client, struct zd_error *err)
+{
+    const struct zd_events_clock *clock = events->server->events;
+    const struct zd_settings *settings = settings_of(events);
+    const uint64_t n_max = settings->events_address_readers;
+    uint64_t n = 0;
+    for (const struct zd_list *at = clock->readers.next; at != &clock->readers; at = at->next) {
+        n += ZD_CONTAINER(at, const struct zd_events_reader, link)->client == client;
+    }
+    if (clock->n_readers >= settings->events_readers) {
+        return fail_share(settings->events_readers, "", "events.readers", err);
+    }
+    return n_max == 0 || n < n_max
+               ? ZD_OK
+               : fail_share(n_max, " by this address", "events.address_readers", err);
+}
+
 enum zd_status zd_events_open(struct zd_events *events, const char *path, const char *last_id,
     struct zd_text *text, struct zd_events_reader *reader, struct zd_error *err)
 {
     struct zd_events_clock *clock = events->server->events;
-    const uint64_t n_max = settings_of(events)->events_readers;
-    if (clock->n_readers >= n_max) {
-        const enum zd_status status = zd_fail(err, ZD_AGAIN,
-            "%llu clients read events already: events.readers", (unsigned long long)n_max);
-        zd_fact_limit(err, n_max, clock->n_readers + 1);
-        return status;
-    }
+    ZD_TRY(judge_share(events, reader->client, err));
     char *own_path = zd_strdup(path);
     if (own_path == NULL) {
         return zd_fail(err, ZD_NO_MEMORY, "no memory for a reader of events");
@@ -259,6 +281,7 @@ enum zd_status zd_events_open(struct zd_events *events, const char *path, const 
     reader->path = own_path;
     reader->read_ms = uv_now(events->server->loop);
     clock->n_readers++;
+    zd_list_push_back(&clock->readers, &reader->link);
     begin(reader, last_id, text);
     arm(events);
     return ZD_OK;
@@ -333,6 +356,7 @@ void zd_events_close(struct zd_events_reader *reader)
     }
     struct zd_events_clock *clock = reader->events->server->events;
     clock->n_readers--;
+    zd_list_remove(&reader->link);
     if (clock->n_readers == 0) {
         uv_timer_stop(&clock->timer);
     }
@@ -371,6 +395,7 @@ static void on_timer(uv_timer_t *timer)
 void zd_events_init(struct zd_server *server)
 {
     server->events->n_readers = 0;
+    zd_list_init(&server->events->readers);
     zd_list_init(&server->events->all);
     uv_timer_init(server->loop, &server->events->timer);
     server->events->timer.data = server;

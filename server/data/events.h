@@ -54,7 +54,9 @@ void zd_events_chunks(struct zd_events *events, const char *path, uint32_t rank,
 /** A reader of a dataset's events, in order. */
 struct zd_events_reader {
     struct zd_wait wait; /* done: read again */
+    uint64_t client;     /* in: equal for readers of one address; 0: unknown, counted as one */
     /* its own */
+    struct zd_list link;      /* of the clock's readers */
     struct zd_events *events; /* borrowed: the request holds the dataset; NULL: does not read */
     char *path;               /* owned; "" = all */
     uint64_t next;            /* the number of the event to read next */
@@ -68,8 +70,8 @@ struct zd_events_reader {
  * @param last_id of the last event that was read, or NULL
  * @param text    the beginning of a stream is appended: the id to come back with, and before it
  *                `event: reset` if last_id or a later event is no longer in the window
- * @param reader  zeroed but for wait
- * @retval ZD_AGAIN     there are events.readers already
+ * @param reader  zeroed but for wait and client
+ * @retval ZD_AGAIN     there are events.readers already, or events.address_readers of this client
  * @retval ZD_NO_MEMORY
  */
 ZD_RESULT zd_events_open(struct zd_events *events, const char *path, const char *last_id,
@@ -90,7 +92,8 @@ void zd_events_close(struct zd_events_reader *reader);
 
 /** All events of a server: server->events points to it. */
 struct zd_events_clock {
-    uv_timer_t timer; /* of heartbeats, while there are readers */
+    uv_timer_t timer;       /* of heartbeats, while there are readers */
+    struct zd_list readers; /* struct zd_events_reader; n_readers of them */
     uint64_t n_readers;
     struct zd_list all; /* struct zd_events */
 };

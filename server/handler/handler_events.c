@@ -1,7 +1,9 @@
 /* /v1/datasets/{d}/events: what changes, as server-sent events (HTML, 9.2). */
 #include <string.h>
 
+#include "core/base/hash.h"
 #include "server/data/events.h"
+#include "server/request/admission.h"
 #include "server/request/connection.h"
 #include "server/request/handler.h"
 #include "server/runtime/server.h"
@@ -88,6 +90,10 @@ static enum zd_next begin_stream(struct zd_request *req, const struct zd_represe
         err.status = zd_fail(&err, ZD_INVALID, "path: the path of a node is expected");
         return zd_respond_error(req, "bad_parameter", &err);
     }
+    struct zd_peer peer;
+    zd_connection_peer(req, &peer);
+    feed->reader.client =
+        zd_hash_of((struct zd_span){.ptr = (const uint8_t *)&peer, .len = sizeof peer}, 0);
     const char *last_id = zd_connection_header(req, "Last-Event-ID");
     const enum zd_status status = zd_events_open(
         req->dataset->events, own_path.at, last_id, &feed->text, &feed->reader, &err);

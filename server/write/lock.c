@@ -49,6 +49,8 @@ static const struct {
     [ZD_LOCK_OBJECT] = {KIND_OBJECT, UINT32_MAX},
 };
 
+#define SHARE_OF_REQUEST 2 /* a request learns that it has waited too long before it is over */
+
 #define KEY_HEAD_BYTES (sizeof(uint32_t) + 1) /* dataset id, kind */
 
 static bool is_path(const struct zd_lock_want *want)
@@ -107,6 +109,60 @@ static bool has_conflict(const struct zd_locks *locks, const struct zd_lock_want
            (is_in_tree(locks, want) || (want->mode == ZD_LOCK_TREE && has_earlier_in(locks, want)));
 }
 
+/* ---- patience ---- */
+
+static void on_patience(uv_timer_t *timer);
+
+/* All wait equally long: the first one is due first. */
+static void arm(struct zd_locks *locks)
+{
+    if (zd_list_is_empty(&locks->waiting)) {
+        uv_timer_stop(&locks->patience);
+        return;
+    }
+    const struct zd_lock_want *first =
+        ZD_CONTAINER(locks->waiting.next, struct zd_lock_want, among_waiting);
+    const uint64_t now_ms = uv_now(locks->patience.loop);
+    uv_timer_start(
+        &locks->patience, on_patience, first->until_ms - zd_min_u64(now_ms, first->until_ms), 0);
+}
+
+/* Documents are stored under METADATA, without waiting for clients: what has begun is not given up
+ * there. */
+static void begin_waiting(struct zd_locks *locks, struct zd_lock_want *want)
+{
+    if (want->mode != ZD_LOCK_METADATA) {
+        want->until_ms = uv_now(locks->patience.loop) + locks->wait_ms;
+        zd_list_push_back(&locks->waiting, &want->among_waiting);
+        arm(locks);
+    }
+}
+
+static void give_up(struct zd_locks *locks, struct zd_lock_want *want)
+{
+    struct zd_wait *wait = &want->wait;
+    wait->status = zd_fail(&wait->err, ZD_AGAIN,
+        "\"%.256s\" is busy: others have been changing it for %llu ms", want->place->path,
+        (unsigned long long)locks->wait_ms);
+    zd_lock_release(want);
+    wait->done(wait);
+}
+
+static void on_patience(uv_timer_t *timer)
+{
+    struct zd_locks *locks = timer->data;
+    const uint64_t now_ms = uv_now(timer->loop);
+    while (!zd_list_is_empty(&locks->waiting)) {
+        struct zd_lock_want *first =
+            ZD_CONTAINER(locks->waiting.next, struct zd_lock_want, among_waiting);
+        if (first->until_ms > now_ms) {
+            break;
+        }
+        give_up(locks, first);
+    }
+    arm(locks);
+}
+
 /* ---- grants ---- */
 
 static void on_turn(uv_idle_t *idle)
@@ -127,6 +183,7 @@ static void grant(struct zd_lock_want *want)
     struct zd_locks *locks = want->place->locks;
     want->is_held = true;
     want->place->n_waiting--;
+    zd_list_remove(&want->among_waiting);
     zd_list_push_back(&locks->granted, &want->wait.link);
     uv_idle_start(&locks->next_turn, on_turn);
 }
@@ -213,12 +270,20 @@ void zd_lock_init(struct zd_server *server)
     zd_list_init(&locks->granted);
     uv_idle_init(server->loop, &locks->next_turn);
     locks->next_turn.data = locks;
+    zd_list_init(&locks->waiting);
+    uv_timer_init(server->loop, &locks->patience);
+    locks->patience.data = locks;
+    uv_unref((uv_handle_t *)&locks->patience);
+    const struct zd_settings *settings = &server->config->settings;
+    locks->wait_ms =
+        zd_min_u64(settings->limits_lock_ms, settings->http_request_ms / SHARE_OF_REQUEST);
 }
 
 void zd_lock_close(struct zd_server *server)
 {
     struct zd_locks *locks = server->locks;
     uv_close((uv_handle_t *)&locks->next_turn, NULL);
+    uv_close((uv_handle_t *)&locks->patience, NULL);
     zd_map_done(&locks->places);
 }
 
@@ -245,6 +310,7 @@ enum zd_next zd_lock_want(
     }
     grant_waiters(place);
     if (!want->is_held) {
+        begin_waiting(locks, want);
         return ZD_WAIT;
     }
     zd_list_remove(&want->wait.link);
@@ -265,6 +331,7 @@ void zd_lock_release(struct zd_lock_want *want)
     zd_list_remove(&want->at_place);
     zd_list_remove(&want->among_paths);
     zd_list_remove(&want->among_trees);
+    zd_list_remove(&want->among_waiting);
     want->place = NULL;
     want->is_held = false;
     if (zd_list_is_empty(&place->wants)) {

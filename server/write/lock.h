@@ -36,14 +36,17 @@ enum zd_lock_mode {
 struct zd_lock_place;
 
 struct zd_lock_want {
-    struct zd_wait wait; /* ZD_OK: it is held; ZD_NO_MEMORY */
+    struct zd_wait wait; /* ZD_OK: it is held; ZD_AGAIN: others had it for limits.lock_ms;
+                            ZD_NO_MEMORY */
     /* its own */
     enum zd_lock_mode mode;
     struct zd_lock_place *place; /* NULL: neither held nor waited for */
     struct zd_list at_place;     /* with all wants of that place, in order of arrival */
     struct zd_list among_paths;  /* with all wants of paths, in order of arrival */
     struct zd_list among_trees;
-    uint64_t number; /* the order of arrival */
+    struct zd_list among_waiting;
+    uint64_t number;   /* the order of arrival */
+    uint64_t until_ms; /* loop time: how long it waits */
     bool is_held;
 };
 
@@ -54,13 +57,16 @@ struct zd_locks {
     struct zd_list trees;
     struct zd_list granted; /* their `done` runs in the next turns of the loop */
     uv_idle_t next_turn;
+    struct zd_list waiting; /* in order of arrival; METADATA waits as long as it must */
+    uv_timer_t patience;    /* of the first of them */
+    uint64_t wait_ms;
     uint64_t last_number;
     uint64_t last_round;
 };
 
 void zd_lock_init(struct zd_server *server);
 
-/** No lock may be held. Closes a handle: the loop must turn once more. */
+/** No lock may be held. Closes handles: the loop must turn once more. */
 void zd_lock_close(struct zd_server *server);
 
 /**
