@@ -426,6 +426,7 @@ class Hand:
             pass
         for connection in holder.connections.values():
             connection.close()
+        self.code, self.detail = holder.code, holder.detail
         self.judge(held, status)
 
     def run(self, n):
