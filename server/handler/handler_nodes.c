@@ -2,15 +2,23 @@
  * patched, erased. */
 #include <string.h>
 
+#include "core/base/num.h"
 #include "server/data/catalog.h"
 #include "server/describe/node_show.h"
 #include "server/http/accept.h"
+#include "server/request/admit.h"
 #include "server/request/body.h"
 #include "server/request/handler.h"
 #include "server/runtime/server.h"
 #include "server/write/metadata.h"
 
 #define PATCH_TYPE "application/merge-patch+json"
+
+/* What a change with a long body holds while it waits for its locks. */
+#define SHORT_BYTES  1024 /* a body of no more holds as little as its connection */
+#define TEXT_COPIES  2
+#define VALUE_BYTES  64 /* of a JSON value, which has at least VALUE_LENGTH characters */
+#define VALUE_LENGTH 2
 
 /* A condition is judged by the stored node, and must hold when the change is made. When another
  * writer comes in between it is judged again, so often at most. */
@@ -335,6 +343,25 @@ static bool begin(struct zd_request *req, enum zd_metadata_kind kind)
     return true;
 }
 
+/* Memory is admitted before the body is parsed. Its place is given back at once: the change may
+ * wait for a lock for long. */
+static enum zd_next admit_body(struct zd_request *req, zd_step *next)
+{
+    const uint64_t len = req->body == NULL ? 0 : req->body->len;
+    const uint64_t n_values =
+        zd_min_u64(len / VALUE_LENGTH, req->server->config->settings.limits_document_nodes);
+    req->step = next;
+    return len <= SHORT_BYTES
+               ? ZD_NEXT
+               : zd_admit_want(req, TEXT_COPIES * len + n_values * VALUE_BYTES, next);
+}
+
+static enum zd_next step_put_admitted(struct zd_request *req)
+{
+    zd_admit_answered(req);
+    return step_judge(req);
+}
+
 static enum zd_next step_put(struct zd_request *req)
 {
     struct zd_error err = {0};
@@ -345,7 +372,7 @@ static enum zd_next step_put(struct zd_request *req)
     if (zd_body_check(req, ZD_BODY_JSON, &code, &err) != ZD_OK) {
         return zd_body_refuse(req, ZD_BODY_JSON, code, &err);
     }
-    return step_judge(req);
+    return admit_body(req, step_put_admitted);
 }
 
 /* Only which members may change; their values are judged with the whole document. */
@@ -362,10 +389,15 @@ static enum zd_next step_read_patch(struct zd_request *req)
     return step_judge(req);
 }
 
+static enum zd_next step_patch_admitted(struct zd_request *req)
+{
+    zd_admit_answered(req);
+    return zd_body_want_json(req, PATCH_TYPE, step_read_patch);
+}
+
 static enum zd_next step_patch(struct zd_request *req)
 {
-    return begin(req, ZD_METADATA_PATCH) ? zd_body_want_json(req, PATCH_TYPE, step_read_patch)
-                                         : ZD_DONE;
+    return begin(req, ZD_METADATA_PATCH) ? admit_body(req, step_patch_admitted) : ZD_DONE;
 }
 
 static enum zd_next step_delete(struct zd_request *req)

@@ -3,11 +3,12 @@ requests of every kind are answered or refused with the figures, and the process
 
 import concurrent.futures
 import json
+import socket
 
 import numpy as np
 import pytest
 
-from client import is_sanitized, memory_bytes
+from client import DEADLINE_S, is_sanitized, memory_bytes, wait_until
 
 MIB = 1 << 20
 GIB = 1 << 30
@@ -98,6 +99,23 @@ def test_many_of_them_at_once_do_too(server, name):
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         for answer in pool.map(lambda _: ask(server, target), range(8)):
             assert answer.status in (*expected, *REFUSED)
+    stays_small(server)
+    assert server.get("/livez").status == 200
+
+
+def test_changes_that_wait_for_a_lock_are_in_the_account(serve, store):
+    """Each is as large as a body may be; the array is locked by a slice whose body does not end."""
+    server = serve(f"w={store}", "--writable", "--set", f"memory.bytes={BUDGET}", "--set", "admission.wait_ms=500")
+    text = json.dumps({"attributes": {"a": [0] * 49_000, "b": "x" * 800_000}}, separators=(",", ":")).encode()
+    target, headers = "/v1/datasets/w/nodes/plain", {"Content-Type": "application/merge-patch+json"}
+    with socket.create_connection(("127.0.0.1", server.port), timeout=DEADLINE_S) as writer:
+        writer.sendall(f"PUT /v1/datasets/w/slices/plain?slice=: HTTP/1.1\r\nHost: a\r\nContent-Length: {64 * MIB}\r\n\r\nx".encode())
+        with concurrent.futures.ThreadPoolExecutor(64) as pool:
+            changes = [pool.submit(server.request, "PATCH", target, headers, text) for _ in range(64)]
+            wait_until(lambda: sum(change.done() for change in changes) >= 40)
+            writer.shutdown(socket.SHUT_RDWR)
+            answers = [change.result() for change in changes]
+    assert {answer.status for answer in answers} <= {200, 503}
     stays_small(server)
     assert server.get("/livez").status == 200
 
