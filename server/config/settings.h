@@ -90,13 +90,13 @@ struct zd_setting {
     const char *name;
     const char *full_name; /* "cache.decoded_bytes" */
     enum zd_setting_type type;
+    bool has_origins; /* the word is a list of origins */
     size_t offset;    /* in struct zd_settings */
     uint64_t initial; /* not of words */
     uint64_t least;   /* sizes and counts */
     uint64_t most;
     const char *word;    /* the initial word */
     const char *choices; /* separated by '|', or NULL for any word */
-    bool has_origins;    /* the word is a list of origins */
     const char *meaning;
 };
 

@@ -248,7 +248,7 @@ static struct zd_dataset *renew(
         reload->n_kept++;
         return zd_dataset_ref(old);
     }
-    if (open_dataset(server, config, &opened, &err) != ZD_OK) {
+    if (open_dataset(server, config, &opened, &err) != ZD_OK || opened == NULL) {
         reload->n_failed++;
         zd_log(&server->log, ZD_LOG_ERROR, "reload: dataset '%s' %s: %s", config->name,
             old == NULL ? "is left out" : "stays as it was", err.text);
@@ -343,7 +343,8 @@ static void replace(struct zd_dataset *old)
 {
     struct zd_dataset **place = place_in_table(old);
     struct zd_dataset *opened = NULL;
-    if (place == NULL || open_dataset(old->server, &old->config, &opened, NULL) != ZD_OK) {
+    if (place == NULL || open_dataset(old->server, &old->config, &opened, NULL) != ZD_OK ||
+        opened == NULL) {
         return;
     }
     if (opened->store == NULL && old->store == NULL) {

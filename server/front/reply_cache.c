@@ -396,7 +396,8 @@ static struct zd_prepared *find_valid(
     if (!is_valid(req, prepared, rep)) {
         prepared = find(req, false);
     }
-    return is_valid(req, prepared, rep) && suffices(req, prepared) ? prepared : NULL;
+    return prepared != NULL && is_valid(req, prepared, rep) && suffices(req, prepared) ? prepared
+                                                                                       : NULL;
 }
 
 /* The prepared representation that the tag says is still the answer, or NULL; a reference. */

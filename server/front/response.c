@@ -428,7 +428,7 @@ enum zd_next zd_response_give_form(
     struct zd_request *req, const struct zd_form *form, unsigned http_status)
 {
     const uint64_t len = form->body == NULL ? 0 : form->body->len;
-    if (strlen(req->id) != ZD_FRONT_MADE_ID_LEN) {
+    if (form->body != NULL && strlen(req->id) != ZD_FRONT_MADE_ID_LEN) {
         return zd_response_give(req, http_status, copy_form(req, form, 0, len), len);
     }
     (void)zd_response_give(req, http_status, form->response, len);

@@ -395,6 +395,10 @@ static ssize_t send_without_length(int fd, const char *head, size_t n, int flags
 /* In place of the C library's, as recv() is. */
 ssize_t send(int fd, const void *buf, size_t n, int flags)
 {
+    if (fd < 0) {
+        errno = EBADF;
+        return -1;
+    }
     const struct zd_wire *wire = find(fd);
     return wire != NULL && wire->omits_length ? send_without_length(fd, buf, n, flags)
                                               : sendto(fd, buf, n, flags, NULL, 0);

@@ -206,14 +206,14 @@ static void add_shed(const struct zd_admission *admission, struct zd_text *text)
 
 static void add_memory(const struct zd_memory *memory, struct zd_text *text)
 {
+    const unsigned long long cached =
+        memory->decoded_bytes + memory->encoded_bytes + memory->metadata_bytes;
     add_head(text, "zarrd_memory_budget_bytes", "gauge", "Memory that each part may use.");
     zd_text_addf(text,
         "zarrd_memory_budget_bytes{part=\"process\"} %llu\n"
         "zarrd_memory_budget_bytes{part=\"requests\"} %llu\n"
         "zarrd_memory_budget_bytes{part=\"caches\"} %llu\n",
-        (unsigned long long)memory->bytes, (unsigned long long)memory->work_bytes,
-        (unsigned long long)(memory->decoded_bytes + memory->encoded_bytes +
-                             memory->metadata_bytes));
+        (unsigned long long)memory->bytes, (unsigned long long)memory->work_bytes, cached);
 }
 
 static void add_stall(const struct zd_stall *stall, struct zd_text *text)

@@ -15,9 +15,9 @@ struct zd_route {
     const char *path;   /* template: "/v1/datasets/{d}/nodes/{path}"; {path} may be empty, and its
                            slash too */
     zd_step *first;     /* the first step */
-    bool needs_node;    /* it runs when req->node is there (zd_request_want_node) */
     const char *const *params; /* allowed query parameters, ended by NULL ("pretty" is always
                                   allowed below /v1); NULL: ignored */
+    bool needs_node;           /* it runs when req->node is there (zd_request_want_node) */
     bool collapse_slashes;     /* runs of '/' in the last part count as one, instead of 400 */
     bool needs_writable;       /* 405 read_only unless the dataset is writable */
     bool depends_on_identity;  /* another client may get another answer */
