@@ -7,9 +7,7 @@
  */
 #include "server/front/front.h"
 
-#include <errno.h>
 #include <microhttpd.h>
-#include <netinet/in.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,6 +18,7 @@
 #include "core/base/hash.h"
 #include "core/base/num.h"
 #include "server/front/exchange.h"
+#include "server/front/listen.h"
 #include "server/front/reply_cache.h"
 #include "server/front/response.h"
 #include "server/front/visitors.h"
@@ -29,7 +28,6 @@
 #include "server/request/respond.h"
 #include "server/runtime/server.h"
 
-#define LISTEN_BACKLOG    1024
 #define RUNS_IN_A_ROW     8   /* before the loop's other work gets its turn */
 #define SPARE_FILES       320 /* that are not connections, or those beyond the limit */
 #define LEAST_CONNECTIONS 16
@@ -390,63 +388,6 @@ __attribute__((format(printf, 2, 0))) static void on_message(
     zd_log(&listener->front->server->log, ZD_LOG_DEBUG, "libmicrohttpd: %s", line);
 }
 
-static int open_socket(const struct zd_address *where)
-{
-    const int on = 1;
-    const int fd =
-        socket(where->socket.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
-    if (fd < 0) {
-        return -1;
-    }
-    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (where->socket.ss_family == AF_INET6) {
-        /* So that [::]:8080 and 0.0.0.0:8080 can both be listened on. */
-        const int is_alone = where->is_all ? 0 : 1;
-        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &is_alone, sizeof is_alone);
-    }
-    if (bind(fd, (const struct sockaddr *)&where->socket, where->len) != 0 ||
-        listen(fd, LISTEN_BACKLOG) != 0) {
-        const int cause = errno;
-        close(fd);
-        errno = cause;
-        return -1;
-    }
-    return fd;
-}
-
-static uint16_t port_of(int fd)
-{
-    struct zd_address address = {.len = sizeof address.socket};
-    if (getsockname(fd, (struct sockaddr *)&address.socket, &address.len) != 0) {
-        return 0;
-    }
-    return zd_address_port(&address);
-}
-
-/* @param ret_fd non-blocking; owned */
-static enum zd_status bind_address(
-    struct zd_listener *listener, const char *address, int *ret_fd, struct zd_error *err)
-{
-    struct zd_address where;
-    ZD_TRY(zd_address_parse(zd_span_of(address), &where, err));
-    int fd = open_socket(&where);
-    if (fd < 0 && where.is_all && (errno == EAFNOSUPPORT || errno == EADDRNOTAVAIL)) {
-        where = zd_address_all_v4(zd_address_port(&where));
-        fd = open_socket(&where);
-    }
-    if (fd < 0) {
-        return zd_fail(err, ZD_INVALID, "cannot listen on '%s': %s", address, strerror(errno));
-    }
-    listener->host = zd_strndup((const char *)where.host.ptr, where.host.len);
-    if (listener->host == NULL) {
-        close(fd);
-        return zd_fail(err, ZD_NO_MEMORY, "no memory for an address");
-    }
-    listener->port = port_of(fd);
-    *ret_fd = fd;
-    return ZD_OK;
-}
-
 static struct MHD_Daemon *start_daemon(struct zd_listener *listener, int fd)
 {
     const struct zd_settings *settings = &listener->front->server->config->settings;
@@ -467,7 +408,7 @@ static enum zd_status listen_on(
 {
     uv_loop_t *loop = listener->front->server->loop;
     int fd = -1;
-    ZD_TRY(bind_address(listener, address, &fd, err));
+    ZD_TRY(zd_listen_bind(listener, address, &fd, err));
     listener->daemon = start_daemon(listener, fd);
     if (listener->daemon == NULL) {
         close(fd);
