@@ -124,7 +124,7 @@ def test_a_group_that_cannot_be_listed_cuts_a_long_listing(serve, tmp_path):
     make_arrays(tmp_path / "a", 3000)
     write_node(tmp_path / "z", GROUP)
     for folder in (tmp_path, *tmp_path.parents):
-        if folder.stat().st_uid == os.getuid() and folder.name.startswith(("pytest-", "test_")):
+        if folder.stat().st_uid == os.getuid() and folder.name.startswith(("pytest-", "popen-", "test_")):
             folder.chmod(0o755)
     (tmp_path / "z").chmod(0o311)
     server = serve(f"p={tmp_path}", as_nobody=True)

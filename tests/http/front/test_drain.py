@@ -24,7 +24,7 @@ def read_body(client):
     return received[received.index(b"\r\n\r\n") + 4:]
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(3))
 def test_an_answer_under_way_ends_whole(tmp_path, seed):
     rng = random.Random(seed)
     print("seed", seed)
