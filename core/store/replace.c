@@ -319,7 +319,7 @@ static void give_temp(struct zd_replacement *job, struct zd_store_write *write, 
     const size_t len = job->base_len;
     struct zd_file_staged *held = ZD_TAKE(job->held);
     held->staged = (struct zd_staged){.store = write->op.store, .size = size};
-    held->is_aside = write->phase == ZD_PHASE_WHOLE;
+    held->may_be_last = write->phase != ZD_PHASE_COMMIT;
     memcpy(held->path, job->key, len);
     held->path[len] = '/';
     memcpy(held->path + (len == 0 ? 0 : len + 1), job->temp, sizeof job->temp);
@@ -402,8 +402,11 @@ void zd_replace_discard(struct zd_files *files, struct zd_store_write *write)
 {
     struct zd_replacement job = job_of(files, write, NULL);
     (void)take_staged(&job, write);
+    const bool may_be_last = job.held->may_be_last;
     job_done(&job);
-    zd_ancestors_prune(files, job.key, 0); /* others may have erased all else meanwhile */
+    if (may_be_last) {
+        zd_ancestors_prune(files, job.key, 0);
+    }
 }
 
 /* ---- removal ---- */

@@ -7,7 +7,7 @@
 /** Bytes under a temporary name, to be committed to a key or discarded. */
 struct zd_file_staged {
     struct zd_staged staged; /* first member */
-    bool is_aside;           /* of an erasure: perhaps the last file of its directory */
+    bool may_be_last;        /* of its directory: it was erased, or never stored */
     char path[];             /* of the temporary file, below the root */
 };
 
