@@ -26,6 +26,11 @@ static struct zd_fake_exchange *exchange_of(const struct zd_request *req)
 
 /* ---- server/front/front.h: it listens nowhere ---- */
 
+static void keep_nothing(struct zd_cache_entry *entry)
+{
+    (void)entry; /* no answer is prepared here */
+}
+
 enum zd_status zd_front_new(
     struct zd_server *server, struct zd_front **ret_front, struct zd_error *err)
 {
@@ -34,7 +39,7 @@ enum zd_status zd_front_new(
         return zd_fail(err, ZD_NO_MEMORY, "no memory for the front");
     }
     front->server = server;
-    zd_cache_init(&front->prepared, "replies", 1, NULL);
+    zd_cache_init(&front->prepared, "replies", 1, keep_nothing);
     zd_list_push_back(&server->caches, &front->prepared.link);
     *ret_front = front;
     return ZD_OK;
