@@ -10,7 +10,7 @@ enum zd_slot_state {
     ZD_SLOT_STORED,  /* as the shard around it has it, or the object itself */
     ZD_SLOT_BYTES,   /* it was given other bytes */
     ZD_SLOT_OPENED,  /* a shard in which chunks were looked for */
-    ZD_SLOT_DAMAGED, /* the shard around it says of it what cannot be true; it stays so */
+    ZD_SLOT_DAMAGED, /* the index of its shard has an impossible entry; it stays so */
     ZD_SLOT_UNKNOWN, /* the object was not read, or the shard around it does not decode */
 };
 
@@ -69,7 +69,7 @@ ZD_RESULT zd_slots_open(struct zd_slots *slots, const struct zd_slot_place *plac
     struct zd_error *err);
 
 /** The same for one of which nothing is to remain: when its index does not decode it is opened as a
- * lost one, of whose chunks nobody knows anything. */
+ * lost one, whose chunks are unknown. */
 ZD_RESULT zd_slots_open_over(struct zd_slots *slots, const struct zd_slot_place *place,
     uint32_t level, struct zd_error *err);
 

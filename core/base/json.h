@@ -18,7 +18,7 @@ enum zd_json_type {
     ZD_JSON_REAL,    /* with a fraction or an exponent, or an integer beyond 64 bits */
     ZD_JSON_STRING,
     ZD_JSON_ODD_STRING, /* one that says U+0000 or half of a surrogate pair: kept as it is written,
-                           and no string to anybody who wants UTF-8 */
+                           and no string to a caller that wants UTF-8 */
     ZD_JSON_ARRAY,
     ZD_JSON_OBJECT,
     ZD_JSON_NONFINITE, /* a bare NaN, Infinity or -Infinity: not JSON, yet some writers write it */

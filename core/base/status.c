@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#undef zd_fail
+
 __attribute__((format(printf, 3, 0))) static void fail(
     struct zd_error *err, enum zd_status status, const char *format, va_list args)
 {

@@ -22,7 +22,7 @@ enum zd_judgement {
 /** What flows between two codecs: an array, or a byte string. */
 struct zd_repr {
     bool is_bytes;
-    /* Other parts of the document are at fault, so that nobody knows: a configuration is then
+    /* Other parts of the document are at fault, so that this is unknown: a configuration is then
      * judged as far as it does not depend on this, and opening fails. */
     bool lacks_dtype; /* dtype, fill */
     bool lacks_shape; /* rank, shape, size */

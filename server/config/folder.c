@@ -138,7 +138,7 @@ static void add_plain(struct zd_span last, struct zd_text *name)
         const char c = (char)last.ptr[i];
         const bool is_plain = isascii((unsigned char)c) && isalnum((unsigned char)c);
         if (is_plain || name->len > 0) {
-            zd_text_add_char(name, is_plain || strchr("._-", c) != NULL ? c : '-');
+            zd_text_add_char(name, (char)(is_plain || strchr("._-", c) != NULL ? c : '-'));
         }
     }
     if (name->len == 0) {

@@ -1,7 +1,6 @@
 /* The table of settings (config.def) as data: one setting read, judged and written. */
 #include "server/config/settings.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "core/base/num.h"
@@ -27,7 +26,7 @@ const struct zd_setting zd_setting_table[] = {
     ZD_NUMBER(ZD_SETTING_COUNT, group_, name_, initial_, least_, most_, meaning_)
 #define ZD_FLAG(group_, name_, initial_, meaning_)                                                 \
     ZD_NUMBER(ZD_SETTING_FLAG, group_, name_, initial_, 0, 1, meaning_)
-#define ZD_WORD(group_, name_, initial_, choices_, meaning_)                                       \
+#define ZD_TEXT(group_, name_, initial_, choices_, has_origins_, meaning_)                         \
     {.group = #group_,                                                                             \
         .name = #name_,                                                                            \
         .full_name = #group_ "." #name_,                                                           \
@@ -35,16 +34,12 @@ const struct zd_setting zd_setting_table[] = {
         .offset = offsetof(struct zd_settings, group_##_##name_),                                  \
         .word = (initial_),                                                                        \
         .choices = (choices_),                                                                     \
+        .has_origins = (has_origins_),                                                             \
         .meaning = (meaning_)},
+#define ZD_WORD(group_, name_, initial_, choices_, meaning_)                                       \
+    ZD_TEXT(group_, name_, initial_, choices_, false, meaning_)
 #define ZD_ORIGINS(group_, name_, initial_, meaning_)                                              \
-    {.group = #group_,                                                                             \
-        .name = #name_,                                                                            \
-        .full_name = #group_ "." #name_,                                                           \
-        .type = ZD_SETTING_WORD,                                                                   \
-        .offset = offsetof(struct zd_settings, group_##_##name_),                                  \
-        .word = (initial_),                                                                        \
-        .has_origins = true,                                                                       \
-        .meaning = (meaning_)},
+    ZD_TEXT(group_, name_, initial_, NULL, true, meaning_)
 #include "server/config/config.def"
     {0},
 };
@@ -138,14 +133,6 @@ static enum zd_status refuse(
     zd_fact_expected(err, "%s", bounds.at);
     zd_fact_found(err, "%s", found);
     return status;
-}
-
-enum zd_status zd_setting_no_memory(struct zd_error *err)
-{
-    const enum zd_status status = zd_fail(err, ZD_NO_MEMORY, "no memory for the configuration");
-    assert(status == ZD_NO_MEMORY);
-    (void)status;
-    return ZD_NO_MEMORY; /* the constant is what a static analyser can follow */
 }
 
 enum zd_status zd_setting_replace(char **place, const char *value, struct zd_error *err)

@@ -138,7 +138,10 @@ void zd_setting_add_bounds(const struct zd_setting *setting, struct zd_text *tex
 ZD_RESULT zd_setting_replace(char **place, const char *value, struct zd_error *err);
 
 /** The memory ran out. Always fails. @retval ZD_NO_MEMORY */
-ZD_RESULT zd_setting_no_memory(struct zd_error *err);
+static inline enum zd_status zd_setting_no_memory(struct zd_error *err)
+{
+    return zd_fail(err, ZD_NO_MEMORY, "no memory for the configuration");
+}
 
 /** A member has a value of another type or another word. Always fails. @retval ZD_INVALID */
 ZD_RESULT zd_setting_wrong_type(const struct zd_pointer *at, const char *expected,

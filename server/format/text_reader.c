@@ -374,7 +374,7 @@ static enum zd_status judge_data_type(
     return is_same ? ZD_OK : contradicts(reader, "/data_type", reader->dtype->name, said, err);
 }
 
-/* The array's name of a dimension; NULL when it has none, or nobody has said. */
+/* The array's name of a dimension; NULL when it has none, or none was given. */
 static const char *dimension_of(const struct zd_text_reader *reader, uint32_t d)
 {
     return reader->answer == NULL ? NULL : zd_format_answer_dimension(reader->answer, d);

@@ -11,7 +11,7 @@ struct zd_text_reader {
     uint32_t rank;                  /* of the lists; 0: one element without lists */
     uint64_t shape[ZD_RANK_MAX];    /* that they must have */
     const struct zd_answer *answer; /* of the same elements when they are read: says the names of
-                                       their dimensions; NULL: nobody does; borrowed */
+                                       their dimensions; NULL: not given; borrowed */
     uint8_t *to;     /* where elements go; changed between calls as the caller likes */
     uint64_t n_room; /* elements that still fit there: counted down */
     /* its own */

@@ -1,10 +1,14 @@
 /* What handlers answer with (server/request/respond.h), as responses of libmicrohttpd. */
 #include "server/request/respond.h"
 
+#include <errno.h>
 #include <microhttpd.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "core/base/num.h"
 #include "server/front/reply_cache.h"
@@ -121,8 +125,29 @@ enum zd_next zd_respond_precondition(struct zd_request *req, const char *etag)
 
 /* ---- representations ---- */
 
-/* The file is closed with the response. It may have become shorter since: then libmicrohttpd sends
- * what there is, waits for more, and breaks the connection off after http.idle_ms. */
+/* In place of the C library's, as recv() is (wire.h). libmicrohttpd takes a short count for a full
+ * socket and waits for an event, but a signal ends sendfile(2) early too: none would ever come. A
+ * file that has become shorter breaks the connection off. */
+ssize_t sendfile64(int out_fd, int in_fd, off64_t *offset, size_t count)
+{
+    size_t n_sent = 0;
+    while (n_sent < count) {
+        const ssize_t n_more = syscall(SYS_sendfile, out_fd, in_fd, offset, count - n_sent);
+        if (n_more > 0) {
+            n_sent += (size_t)n_more;
+        } else if (n_more == 0) {
+            errno = EIO;
+            return -1;
+        } else if (errno == EAGAIN && n_sent > 0) {
+            break;
+        } else if (errno != EINTR) {
+            return -1;
+        }
+    }
+    return (ssize_t)n_sent;
+}
+
+/* The file is closed with the response. */
 static struct MHD_Response *response_of_file(struct zd_file_part *file)
 {
     struct MHD_Response *response =

@@ -1,5 +1,5 @@
 /* How many connections there are, and how many each client address has: those beyond a limit are
- * accepted too, a few at a time, and only told so. Thread: loop. */
+ * accepted too, a few at a time, and refused with an answer. Thread: loop. */
 #ifndef ZD_FRONT_VISITORS_H
 #define ZD_FRONT_VISITORS_H
 
@@ -8,7 +8,7 @@
 #include "core/base/map.h"
 #include "server/request/admission.h"
 
-#define ZD_VISITORS_SURPLUS_MAX 64 /* connections beyond a limit that are told so at a time */
+#define ZD_VISITORS_SURPLUS_MAX 64 /* connections beyond a limit that are refused at a time */
 
 struct zd_visitors {
     struct zd_map by_peer; /* struct zd_visitor */
@@ -27,7 +27,8 @@ struct zd_visit {
 /** Which client an address belongs to. @param address NULL: a Unix socket */
 void zd_visitors_peer(const struct sockaddr *address, struct zd_peer *ret_peer);
 
-/** Whether one connection more may be accepted, within the limits or to be told of them. */
+/** Whether one connection more may be accepted, within the limits or to be refused with an answer.
+ */
 bool zd_visitors_may_come(const struct zd_visitors *visitors, const struct sockaddr *address);
 
 /** It was accepted. @return the code of its problem (overloaded, rate_limited); NULL: none */

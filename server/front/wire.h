@@ -24,7 +24,8 @@ ZD_RESULT zd_wires_new(
 void zd_wires_close(struct zd_wires *wires);
 void zd_wires_free(struct zd_wires *wires); /* accepts NULL */
 
-/** Whether to accept one connection more: beyond a limit, only as long as few are told so. */
+/** Whether to accept one connection more: beyond a limit, only as long as few others are being
+ * refused. */
 bool zd_wires_may_open(const struct zd_wires *wires, const struct sockaddr *address);
 
 /**

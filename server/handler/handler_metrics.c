@@ -219,7 +219,7 @@ static void add_memory(const struct zd_memory *memory, struct zd_text *text)
 static void add_stall(const struct zd_stall *stall, struct zd_text *text)
 {
     add_head(text, "zarrd_loop_stall_seconds", "histogram",
-        "Turns of the loop: how long it served nobody else.");
+        "Turns of the loop: the time in which no other event was served.");
     for (size_t i = 0; i < ZD_STALL_BUCKETS; i++) {
         zd_text_addf(text, "zarrd_loop_stall_seconds_bucket{le=\"%g\"} %llu\n", zd_stall_bounds[i],
             (unsigned long long)stall->bucket[i]);

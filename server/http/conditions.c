@@ -41,7 +41,7 @@ static const struct form {
 static bool has_shape(const char *text, const char *shape)
 {
     for (; *shape != '\0'; shape++, text++) {
-        const char last = *shape == '0' ? '9' : *shape == 'A' ? 'Z' : *shape == 'a' ? 'z' : *shape;
+        const int last = *shape == '0' ? '9' : *shape == 'A' ? 'Z' : *shape == 'a' ? 'z' : *shape;
         if (*text < *shape || *text > last) {
             return false;
         }

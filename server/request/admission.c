@@ -131,7 +131,6 @@ static void leave_queue(struct zd_lane *lane, struct zd_ticket *ticket)
     struct zd_queuer *queuer = ticket->queuer;
     zd_list_remove(&ticket->link);
     zd_list_remove(&ticket->age);
-    ticket->queuer = NULL;
     queuer->n_waiting--;
     queuer->bytes_waiting -= ticket->bytes;
     lane->n_waiting--;

@@ -361,7 +361,7 @@ static const struct zd_change_row table[] = {
     [FINISH] = {finish, NULL, {0}},
 };
 
-/* Nobody waits for it, and nothing of it is stored: it ends. */
+/* It was withdrawn, and nothing of it is stored: it ends. */
 static bool is_given_up(struct zd_change *change)
 {
     const enum state state = change->state.state;
@@ -371,7 +371,8 @@ static bool is_given_up(struct zd_change *change)
         change->is_storing = change->is_storing || stores;
         return false;
     }
-    change->err.status = zd_fail(&change->err, ZD_CANCELLED, "nobody waits for the change");
+    change->err.status = zd_fail(&change->err, ZD_CANCELLED,
+        "the change was withdrawn: its client left, or its time was over");
     return true;
 }
 

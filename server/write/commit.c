@@ -380,7 +380,8 @@ static enum outcome commit_objects(struct zd_commit *commit)
 {
     if (commit->is_withdrawn && commit->set.pass[ZD_EDIT_COMMIT].n_begun == 0) {
         struct zd_error err = {0};
-        const enum zd_status status = zd_fail(&err, ZD_CANCELLED, "nobody waits for the change");
+        const enum zd_status status = zd_fail(
+            &err, ZD_CANCELLED, "the change was withdrawn: its client left, or its time was over");
         return fail(commit, status, NULL, &err);
     }
     const enum outcome outcome = go_through(commit, ZD_EDIT_COMMIT);
@@ -520,7 +521,8 @@ void zd_commit_withdraw(struct zd_commit *commit)
     if (commit->place.state == OBJECTS && !set->is_staged && want != NULL && want->load != NULL &&
         zd_edit_give_up(want)) {
         struct zd_error err = {0};
-        const enum zd_status status = zd_fail(&err, ZD_CANCELLED, "nobody waits for the change");
+        const enum zd_status status = zd_fail(
+            &err, ZD_CANCELLED, "the change was withdrawn: its client left, or its time was over");
         zd_wait_end(&want->wait, status, &err);
     }
 }

@@ -16,7 +16,7 @@
  * state of each object. WIDEN makes the document right for the new elements before the first object
  * is stored; SHAPE and GROW set the new shape of an append after the last one. Once OBJECTS has
  * begun to store, the commit goes to its end whether its client waits or not; before that it is
- * withdrawn when nobody waits for it. Thread: loop. */
+ * withdrawn when its client has left. Thread: loop. */
 #ifndef ZD_WRITE_COMMIT_H
 #define ZD_WRITE_COMMIT_H
 
@@ -68,7 +68,7 @@ void zd_commit_release(struct zd_commit *commit);
  * of the array's path. */
 bool zd_commit_is_under_way(const struct zd_commit *commit);
 
-/** Nobody waits for it any more: it ends with ZD_CANCELLED, perhaps at once, unless the first
+/** The commit is withdrawn: it ends with ZD_CANCELLED, perhaps at once, unless the first
  * object is being stored. */
 void zd_commit_withdraw(struct zd_commit *commit);
 

@@ -91,7 +91,7 @@ const char *zd_edit_key(const struct zd_edit_want *want);
 void zd_edit_release(struct zd_edit_want *want);
 
 /**
- * Nobody waits for the edit any more: one that has not begun is released. One that has still ends
+ * The edit is withdrawn: one that has not begun is released. One that has still ends
  * with want->wait, so that the caller keeps the lock of the path until then: with ZD_CANCELLED,
  * unless it is being stored already. Edits of others that are made with it go on.
  * @return whether nothing is under way (any more)

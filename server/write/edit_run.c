@@ -266,13 +266,14 @@ static struct zd_edit_load *first_withdrawn(const struct zd_edit_run *run)
     return NULL;
 }
 
-/* Nobody waits for some of the edits any more: the others are made without them. */
+/* Some of the edits were withdrawn: the others are made without them. */
 static bool drops_withdrawn(struct zd_edit_run *run)
 {
     struct zd_error err = {0};
     bool has_dropped = false;
     for (struct zd_edit_load *load; (load = first_withdrawn(run)) != NULL; has_dropped = true) {
-        const enum zd_status status = zd_fail(&err, ZD_CANCELLED, "nobody waits for the change");
+        const enum zd_status status = zd_fail(
+            &err, ZD_CANCELLED, "the change was withdrawn: its client left, or its time was over");
         end_load(run, load, status, &err);
     }
     return has_dropped;

@@ -121,7 +121,7 @@ enum zd_next zd_metadata_want_shape(const struct zd_node *node, const uint64_t *
  * (has_lock). */
 void zd_metadata_release(struct zd_metadata_want *want);
 
-/** Nobody waits for the change any more: unless it has begun to be stored, it is not made, and ends
+/** The change is withdrawn: unless it has begun to be stored, it is not made, and ends
  * with ZD_CANCELLED, soon. @return whether nothing is under way (any more) */
 bool zd_metadata_withdraw(struct zd_metadata_want *want);
 

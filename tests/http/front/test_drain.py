@@ -1,9 +1,10 @@
-"""SIGTERM while answers are under way: each of them ends whole, whatever other connections do."""
+"""Signals while answers are under way: each of them ends whole, whatever other connections do."""
 
 import os
 import random
 import signal
 import socket
+import threading
 import time
 
 import pytest
@@ -54,3 +55,24 @@ def test_an_answer_under_way_ends_whole(tmp_path, seed):
     for reader in readers:
         assert read_body(reader) == body
     server.stop()
+
+
+def test_signals_do_not_stall_an_answer(serve, tmp_path):
+    """A signal makes sendfile(2) return early: a short count is no full socket."""
+    body = os.urandom(4 * BIG_BYTES)
+    (tmp_path / "big").write_bytes(body)
+    server = serve(f"a={tmp_path}")
+    done = threading.Event()
+
+    def reload():
+        while not done.wait(0.0005):
+            server.process.send_signal(signal.SIGHUP)
+
+    reloading = threading.Thread(target=reload)
+    reloading.start()
+    try:
+        for _ in range(5):
+            assert server.get("/zarr/a/big").body == body
+    finally:
+        done.set()
+        reloading.join()
