@@ -15,7 +15,8 @@
 #define RATE_MEMORY   4   /* windows that a rate remembers */
 #define QUANTUM_PART  16  /* of a lane's bytes: what a client may take in one turn */
 #define WAIT_PARTS    4   /* of the longest wait: a request that expects more than 3 is refused, */
-#define WAIT_EXPECTED 3   /* as a rate of late is no promise */
+#define WAIT_EXPECTED 3   /* as a rate of late is no promise, */
+#define WAIT_KNOWN    1   /* once there has been a queue for 1: a rate of a moment is noise */
 #define CLIENT_PART   2   /* of a lane's queue: what one client may fill */
 #define RETRY_MAX_S   60
 #define MS_PER_S      1000
@@ -152,6 +153,7 @@ static void wait_in_queue(struct zd_admission *admission, struct zd_lane *lane,
     struct zd_queuer *queuer, struct zd_ticket *ticket, uint64_t now_ms)
 {
     if (lane->n_waiting == 0) {
+        lane->queue_ms = now_ms;
         lane->window_ms = now_ms;
         lane->window_bytes = 0;
     }
@@ -252,8 +254,9 @@ enum zd_verdict zd_admission_ask(struct zd_admission *admission, struct zd_ticke
         return refuse(admission, ticket, ZD_SHED_FULL);
     }
     close_window(lane, now_ms);
-    if (lane->n_waiting > 0 &&
-        expected_ms(lane, queuer, ticket->bytes) > limits->wait_ms / WAIT_PARTS * WAIT_EXPECTED) {
+    const uint64_t part_ms = limits->wait_ms / WAIT_PARTS;
+    if (lane->n_waiting > 0 && now_ms - lane->queue_ms >= WAIT_KNOWN * part_ms &&
+        expected_ms(lane, queuer, ticket->bytes) > part_ms * WAIT_EXPECTED) {
         return refuse(admission, ticket, ZD_SHED_EXPECTED);
     }
     queuer = queuer == NULL ? new_queuer(lane, peer) : queuer;

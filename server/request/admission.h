@@ -62,6 +62,7 @@ struct zd_lane {
     struct zd_list turns;   /* the same: the next one to be served is first */
     uint64_t n_waiting;     /* tickets */
     uint64_t bytes_waiting; /* of them */
+    uint64_t queue_ms;      /* since when there has been a queue */
     uint64_t rate;          /* bytes that leave the queue in a second; 0 = not known yet */
     uint64_t window_ms;     /* since when it is measured */
     uint64_t window_bytes;  /* what left the queue since then */

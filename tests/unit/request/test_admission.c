@@ -275,8 +275,10 @@ static void measure_a_rate(void)
 START_TEST(one_who_would_wait_for_too_long_is_refused_at_once)
 {
     measure_a_rate();
-    ck_assert_int_eq(ask(20, 20, 100, 100), ZD_ADMISSION_WAITS); /* after 6 others */
-    ck_assert_int_eq(ask(21, 21, 100, 100), ZD_ADMISSION_NO);
+    ck_assert_int_eq(ask(20, 20, 100, 249), ZD_ADMISSION_WAITS); /* after 6 others */
+    ck_assert_int_eq(
+        ask(21, 21, 100, 249), ZD_ADMISSION_WAITS); /* a young queue says nothing yet */
+    ck_assert_int_eq(ask(22, 22, 100, 250), ZD_ADMISSION_NO);
     ck_assert_uint_eq(admission.lane[ZD_LANE_LARGE].n_shed[ZD_SHED_EXPECTED], 1);
     end();
 }
@@ -291,8 +293,8 @@ START_TEST(what_others_queue_up_does_not_count)
         ck_assert_int_eq(ask(i, 1, 100, 0), ZD_ADMISSION_WAITS);
     }
     zd_admission_release(&admission, &ticket[0], 100);
-    ck_assert_int_eq(ask(17, 1, 100, 100), ZD_ADMISSION_NO);
-    ck_assert_int_eq(ask(18, 2, 100, 100), ZD_ADMISSION_WAITS);
+    ck_assert_int_eq(ask(17, 1, 100, 250), ZD_ADMISSION_NO);
+    ck_assert_int_eq(ask(18, 2, 100, 250), ZD_ADMISSION_WAITS);
     end();
 }
 END_TEST
