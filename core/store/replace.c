@@ -149,15 +149,19 @@ static enum zd_status create_temp(struct zd_replacement *job, int *ret_fd)
     return fd >= 0 ? ZD_OK : step_failed(job, ENOENT, "create");
 }
 
+/* Some file systems report failed writes only when the file is closed. */
+static enum zd_status fill_and_close(const struct zd_replacement *job, int fd, struct zd_span bytes)
+{
+    const enum zd_status status = fill_file(job, fd, bytes);
+    return zd_calls->close(fd) != 0 && status == ZD_OK ? temp_sync_failed(job, errno, "close")
+                                                       : status;
+}
+
 static enum zd_status write_temp(struct zd_replacement *job, struct zd_span bytes)
 {
     int fd = -1;
     ZD_TRY(create_temp(job, &fd));
-    enum zd_status status = fill_file(job, fd, bytes);
-    /* Some file systems report failed writes only here. */
-    if (zd_calls->close(fd) != 0 && status == ZD_OK) {
-        status = temp_sync_failed(job, errno, "close");
-    }
+    const enum zd_status status = fill_and_close(job, fd, bytes);
     if (job->base_len == zd_path_parent_len(job->key)) {
         job->dir_fd = job->temp_dir_fd;
     }
@@ -357,6 +361,33 @@ static enum zd_status take_staged(struct zd_replacement *job, struct zd_store_wr
     return fd >= 0 ? ZD_OK : step_failed(job, -fd, "find what was staged");
 }
 
+/* All bytes that were staged before must be there: nobody else changes the file. */
+static enum zd_status open_staged(const struct zd_replacement *job, int *ret_fd)
+{
+    struct stat file;
+    const int fd = zd_calls->open(job->temp_dir_fd, job->temp, O_WRONLY | O_APPEND);
+    if (fd < 0) {
+        return step_failed(job, errno, "open");
+    }
+    if (fstat(fd, &file) != 0 || (uint64_t)file.st_size != job->held->staged.size) {
+        (void)zd_calls->close(fd);
+        return zd_fail(
+            job->err, ZD_STORE, "%s: what was staged of it has been changed or removed", job->key);
+    }
+    *ret_fd = fd;
+    return ZD_OK;
+}
+
+static enum zd_status extend(struct zd_replacement *job, struct zd_store_write *write)
+{
+    int fd = -1;
+    ZD_TRY(take_staged(job, write));
+    ZD_TRY(open_staged(job, &fd));
+    ZD_TRY(fill_and_close(job, fd, zd_buf_span(write->bytes)));
+    give_temp(job, write, job->held->staged.size + write->bytes->len);
+    return ZD_OK;
+}
+
 static enum zd_status commit(struct zd_replacement *job, struct zd_store_write *write)
 {
     ZD_TRY(take_staged(job, write));
@@ -377,6 +408,8 @@ static enum zd_status run_phase(struct zd_replacement *job, struct zd_store_writ
         return replace_whole(job, write);
     case ZD_PHASE_STAGE:
         return stage(job, write);
+    case ZD_PHASE_EXTEND:
+        return extend(job, write);
     case ZD_PHASE_COMMIT:
         return commit(job, write);
     case ZD_PHASE_DISCARD:

@@ -220,6 +220,12 @@ bool zd_store_has_files(const struct zd_store *store)
     return store->ops->has_files;
 }
 
+bool zd_store_extends(const struct zd_store *store)
+{
+    DESCEND(store, write);
+    return store->ops->extends;
+}
+
 static void no_work(uv_work_t *work)
 {
     (void)work;
@@ -417,10 +423,10 @@ static void discard(struct zd_store_write *write)
     store->ops->discard(store, write);
 }
 
-/* What was staged and may not be committed goes away, and the answer stays. */
-static void begin_commit(struct zd_store *store, struct zd_store_write *write)
+/* What was staged and may not be committed or extended goes away, and the answer stays. */
+static void begin_with_staged(struct zd_store *store, struct zd_store_write *write)
 {
-    assert(write->bytes == NULL && write->staged != NULL);
+    assert((write->bytes == NULL) == (write->phase == ZD_PHASE_COMMIT) && write->staged != NULL);
     if (begin_write(store, write)) {
         START(store, write, write);
     } else {
@@ -446,8 +452,9 @@ void zd_store_write(struct zd_store *store, struct zd_store_write *write)
     case ZD_PHASE_STAGE:
         begin_new_bytes(store, write);
         return;
+    case ZD_PHASE_EXTEND:
     case ZD_PHASE_COMMIT:
-        begin_commit(store, write);
+        begin_with_staged(store, write);
         return;
     case ZD_PHASE_DISCARD:
         assert(write->staged != NULL);

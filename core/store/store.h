@@ -28,7 +28,13 @@ struct zd_range {
     uint64_t len;
 };
 
-/** How a store is configured. Borrowed during open, except for the inner store. */
+/** Memory that stores in memory share: its owner's, for as long as they are open. Thread: loop. */
+struct zd_store_memory {
+    uint64_t bytes_max;
+    uint64_t bytes; /* that they hold */
+};
+
+/** How a store is configured. Borrowed during open, except for the inner store and the memory. */
 struct zd_store_config {
     const char *location; /* as the user gave it, scheme included when there is one */
     uv_loop_t *loop;      /* the loop that owns the store and runs all its callbacks */
@@ -36,10 +42,10 @@ struct zd_store_config {
     bool durable;     /* sync before a write is acknowledged */
     uint64_t lock_ms; /* how long a write waits for another process that has locked its key, then it
                          ends in ZD_TIMEOUT; 0 = for ever */
-    uint64_t memory_bytes; /* that a store in memory may hold, if its options do not say; 0 = no
-                              bound */
-    const struct zd_json *options; /* an object that passes the schema of the store; NULL = none */
-    struct zd_store *inner;        /* of a store over a store: taken over with ZD_OK; else NULL */
+    struct zd_store_memory *memory; /* of stores in memory whose options do not say how much they
+                                       may hold; NULL = no bound */
+    const struct zd_json *options;  /* an object that passes the schema of the store; NULL = none */
+    struct zd_store *inner;         /* of a store over a store: taken over with ZD_OK; else NULL */
 };
 
 /**
@@ -130,6 +136,7 @@ static inline enum zd_condition zd_store_condition_of(struct zd_generation gener
 enum zd_phase {
     ZD_PHASE_WHOLE,
     ZD_PHASE_STAGE,   /* the store takes the bytes; readers do not see them yet */
+    ZD_PHASE_EXTEND,  /* more bytes behind what is staged; see zd_store_extends */
     ZD_PHASE_COMMIT,  /* the staged bytes become the object: little is left that can fail */
     ZD_PHASE_DISCARD, /* the staged bytes are dropped, even by a store that refuses writes */
 };
@@ -160,11 +167,12 @@ struct zd_store_write {
     struct zd_store_op op;
     enum zd_phase phase;
     char key[ZD_KEY_BYTES_MAX + 1];
-    struct zd_buf *bytes;            /* of WHOLE and STAGE; borrowed until done */
+    struct zd_buf *bytes;            /* of WHOLE, STAGE and EXTEND; borrowed until done */
     enum zd_condition condition;     /* of WHOLE, COMMIT and erasures */
     struct zd_generation generation; /* for ZD_CONDITION_GENERATION */
     bool keeps_old;                  /* in, of COMMIT and erasures: keep the old object */
-    struct zd_staged *staged; /* STAGE: out, owned by the caller with ZD_OK, else NULL. COMMIT,
+    struct zd_staged *staged; /* STAGE: out, owned by the caller with ZD_OK, else NULL. EXTEND: in
+                                 and out, discarded and NULL unless ZD_OK. COMMIT,
                                  DISCARD: in, taken over whatever the status, then NULL. With
                                  keeps_old and ZD_OK: out, the old object of the key as if it had
                                  been staged; NULL if there was none */
@@ -235,6 +243,7 @@ struct zd_store_ops {
     enum zd_status (*find_place_now)(const char *location, uint64_t *ret_place);
 
     bool has_files; /* reads obey wants_file */
+    bool extends;   /* writes obey ZD_PHASE_EXTEND */
 
     /** Ask for an early end: `done` still runs, with ZD_CANCELLED unless the operation finished
      * first. */
@@ -259,6 +268,7 @@ struct zd_store {
     uint64_t n_statuses;
     uint64_t n_lists;
     uint64_t n_visited; /* entries that listings have looked at */
+    uint64_t n_passed;  /* objects that a store in memory has passed on the way to others */
     uint64_t n_writes;
 };
 
@@ -297,6 +307,9 @@ const char *zd_store_failure(const struct zd_store *store);
 
 /** Whether reads obey wants_file. Thread: any. */
 bool zd_store_has_files(const struct zd_store *store);
+
+/** Whether what is staged can be extended, so that an object need not be in memory. Thread: any. */
+bool zd_store_extends(const struct zd_store *store);
 
 /** Whether objects written to one store appear in the other. Thread: loop. */
 bool zd_store_is_shared(const struct zd_store *store, const struct zd_store *other);

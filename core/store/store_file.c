@@ -105,6 +105,12 @@ static struct zd_store_write *write_of(struct zd_store_op *op)
     return ZD_CONTAINER(op, struct zd_store_write, op);
 }
 
+/* It has staged bytes, which go away when it fails. */
+static bool has_staged(const struct zd_store_write *write)
+{
+    return write->phase == ZD_PHASE_COMMIT || write->phase == ZD_PHASE_EXTEND;
+}
+
 static void work_write(uv_work_t *work)
 {
     struct zd_store_write *write = write_of(op_of(work));
@@ -112,7 +118,7 @@ static void work_write(uv_work_t *work)
     const bool is_erasure = write->phase == ZD_PHASE_WHOLE && write->bytes == NULL;
     write->op.status = may_write(&write->op, write->key);
     if (write->op.status != ZD_OK) {
-        if (write->phase == ZD_PHASE_COMMIT) {
+        if (has_staged(write)) {
             zd_replace_discard(files, write);
         }
         return;
@@ -140,12 +146,12 @@ static void file_discard(struct zd_store *store, struct zd_store_write *write)
     queue(&write->op, work_discard, after_discard);
 }
 
-/* It never began: what it was to commit goes away. */
+/* It never began: what it was to commit or to extend goes away. */
 static void end_cancelled(struct zd_store_op *op)
 {
     struct zd_store_write *write = write_of(op);
     note_cancelled(op);
-    if (write->phase == ZD_PHASE_COMMIT) {
+    if (has_staged(write)) {
         file_discard(op->store, write);
     } else {
         zd_store_finish_later(op);
@@ -177,7 +183,7 @@ static void file_write(struct zd_store *store, struct zd_store_write *write)
 {
     struct zd_turns *turns = &file_of(store)->turns;
     write->op.began_ns = uv_hrtime();
-    if (write->phase == ZD_PHASE_STAGE) {
+    if (write->phase == ZD_PHASE_STAGE || write->phase == ZD_PHASE_EXTEND) {
         zd_turns_take_any(turns, &write->op);
     } else {
         zd_turns_take(turns, &write->op, zd_key_hash(write->key));
@@ -567,6 +573,7 @@ const struct zd_store_ops zd_store_ops_file = {
     .discard = file_discard,
     .read_now = file_read_now,
     .has_files = true,
+    .extends = true,
     .status_now = file_status_now,
     .cancel = file_cancel,
 };

@@ -9,23 +9,30 @@
 #include "core/store/page.h"
 #include "core/store/store.h"
 
-#define FIRST_CAP    16
 #define OBJECT_BYTES 256 /* of one object besides its key and its bytes */
+#define LEVELS_MAX   16
+#define LEVEL_BITS   2 /* one object of four is in the next level too */
 
+/* An element of a skip list: in the first levels, one at least. */
 struct object {
-    char *key;            /* owned */
+    const char *key;      /* behind `next` */
     struct zd_buf *bytes; /* shared */
     struct zd_stat stat;
+    struct object *next[];
 };
 
 struct mem_store {
-    struct zd_store store; /* first member */
-    struct object *object; /* sorted by key */
-    size_t n_objects;
-    size_t cap;
-    uint64_t held_bytes;       /* by objects, and by what is staged or kept */
-    uint64_t held_bytes_max;   /* 0: no bound */
-    struct zd_generation last; /* generation given out last: a random word and a count */
+    struct zd_store store;            /* first member */
+    struct object *first[LEVELS_MAX]; /* of each level: sorted by key */
+    uint64_t random;                  /* never 0 */
+    struct zd_store_memory own;       /* the bound of its option 'bytes' */
+    struct zd_store_memory *memory;   /* own, or the one of its configuration; borrowed; or NULL */
+    struct zd_generation last;        /* given out last: a random word and a count */
+};
+
+/* Where a key is, or would be: what leads there in each level. */
+struct place {
+    struct object **link[LEVELS_MAX];
 };
 
 struct mem_staged {
@@ -54,52 +61,127 @@ static enum zd_status mem_open(
         zd_free(mem);
         return zd_fail(err, ZD_NO_MEMORY, "mem: no memory for the store");
     }
-    mem->held_bytes_max = config->memory_bytes;
-    (void)zd_json_u64(zd_json_member(config->options, "bytes"), &mem->held_bytes_max);
+    mem->memory = config->memory;
+    if (zd_json_u64(zd_json_member(config->options, "bytes"), &mem->own.bytes_max)) {
+        mem->memory = &mem->own;
+    }
+    mem->random = zd_hash_random_seed() | 1;
     mem->last.word[0] = zd_hash_random_seed();
     *ret_store = &mem->store;
     return ZD_OK;
 }
 
-static void object_done(struct object *object)
+static void hold_bytes(struct mem_store *mem, uint64_t n)
 {
-    zd_free(object->key);
+    if (mem->memory != NULL) {
+        mem->memory->bytes += n;
+    }
+}
+
+static void let_go_bytes(struct mem_store *mem, uint64_t n)
+{
+    if (mem->memory != NULL) {
+        mem->memory->bytes -= n;
+    }
+}
+
+/* An object, or what is staged or kept for it. */
+static uint64_t cost_of(const char *key, const struct zd_buf *bytes)
+{
+    return OBJECT_BYTES + strlen(key) + bytes->cap;
+}
+
+static void free_object(struct mem_store *mem, struct object *object)
+{
+    if (object->bytes != NULL) {
+        let_go_bytes(mem, cost_of(object->key, object->bytes));
+    }
     zd_buf_unref(object->bytes);
+    zd_free(object);
 }
 
 static void mem_close(struct zd_store *store)
 {
     struct mem_store *mem = mem_of(store);
-    for (size_t i = 0; i < mem->n_objects; i++) {
-        object_done(&mem->object[i]);
+    for (struct object *object = mem->first[0]; object != NULL;) {
+        struct object *next = object->next[0];
+        free_object(mem, object);
+        object = next;
     }
-    zd_free(mem->object);
     zd_free(store->location);
     zd_free(mem);
 }
 
-/* The place of the first key that is not less. */
-static size_t place_of(const struct mem_store *mem, const char *key)
+/* ---- the objects, by key ---- */
+
+/* The first object whose key is not less, or NULL. @param ret_place what leads to it, or NULL */
+static struct object *seek(struct mem_store *mem, const char *key, struct place *ret_place)
 {
-    size_t low = 0;
-    size_t high = mem->n_objects;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (strcmp(mem->object[middle].key, key) < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
+    struct object **row = mem->first;
+    for (uint32_t level = LEVELS_MAX; level-- > 0;) {
+        for (; row[level] != NULL && strcmp(row[level]->key, key) < 0; row = row[level]->next) {
+            mem->store.n_passed++;
+        }
+        if (ret_place != NULL) {
+            ret_place->link[level] = &row[level];
         }
     }
-    return low;
+    return row[0];
 }
 
-static struct object *find(const struct mem_store *mem, const char *key)
+static struct object *find_at(struct mem_store *mem, const char *key, struct place *ret_place)
 {
-    const size_t place = place_of(mem, key);
-    const bool found = place < mem->n_objects && strcmp(mem->object[place].key, key) == 0;
-    return found ? &mem->object[place] : NULL;
+    struct object *object = seek(mem, key, ret_place);
+    return object != NULL && strcmp(object->key, key) == 0 ? object : NULL;
 }
+
+static struct object *find(struct mem_store *mem, const char *key)
+{
+    return find_at(mem, key, NULL);
+}
+
+/* xorshift64: Marsaglia, Xorshift RNGs, 2003. */
+static uint32_t choose_levels(struct mem_store *mem)
+{
+    uint32_t n = 1;
+    mem->random ^= mem->random << 13;
+    mem->random ^= mem->random >> 7;
+    mem->random ^= mem->random << 17;
+    for (uint64_t bits = mem->random; n < LEVELS_MAX && (bits & ((1U << LEVEL_BITS) - 1)) == 0;
+        bits >>= LEVEL_BITS) {
+        n++;
+    }
+    return n;
+}
+
+/* One allocation holds the object, its links and its key. */
+static struct object *insert(
+    struct mem_store *mem, const char *key, const struct place *place, struct zd_buf *bytes)
+{
+    const uint32_t n_levels = choose_levels(mem);
+    const size_t key_bytes = strlen(key) + 1;
+    struct object *object =
+        zd_alloc_zero(1, sizeof *object + n_levels * sizeof *object->next + key_bytes);
+    if (object == NULL) {
+        return NULL;
+    }
+    object->key = memcpy(object->next + n_levels, key, key_bytes);
+    object->bytes = zd_buf_ref(bytes);
+    for (uint32_t level = 0; level < n_levels; level++) {
+        object->next[level] = *place->link[level];
+        *place->link[level] = object;
+    }
+    return object;
+}
+
+static void take_out(struct object *object, const struct place *place)
+{
+    for (uint32_t level = 0; level < LEVELS_MAX && *place->link[level] == object; level++) {
+        *place->link[level] = object->next[level];
+    }
+}
+
+/* ---- reading ---- */
 
 static enum zd_status read_object(struct mem_store *mem, struct zd_store_read *read)
 {
@@ -167,19 +249,18 @@ static enum zd_status offer_level(
     return zd_page_offer(listing, last_prefix->at, true);
 }
 
-/* Whether the key at a place, if there is one, has the prefix; all have the empty one. */
-static bool has_prefix(const struct mem_store *mem, size_t place, const char *prefix)
-{
-    return prefix[0] == '\0' ||
-           (place < mem->n_objects && strncmp(mem->object[place].key, prefix, strlen(prefix)) == 0);
-}
-
 /* The first key of a listing; no name after `after` comes before it. */
-static size_t first_place(const struct mem_store *mem, const struct zd_store_list *list)
+static const struct object *first_of(struct mem_store *mem, const struct zd_store_list *list)
 {
     char key[2 * ZD_KEY_BYTES_MAX + 2];
     (void)snprintf(key, sizeof key, "%s%s", list->prefix, list->after == NULL ? "" : list->after);
-    return place_of(mem, key);
+    return seek(mem, key, NULL);
+}
+
+/* Whether there is an object, and its key has the prefix. */
+static bool has_prefix(const struct object *object, const char *prefix)
+{
+    return object != NULL && strncmp(object->key, prefix, strlen(prefix)) == 0;
 }
 
 static enum zd_status list_objects(struct mem_store *mem, struct zd_store_list *list)
@@ -187,16 +268,15 @@ static enum zd_status list_objects(struct mem_store *mem, struct zd_store_list *
     const size_t prefix_len = strlen(list->prefix);
     struct zd_page listing;
     enum zd_status status =
-        has_prefix(mem, place_of(mem, list->prefix), list->prefix) ? ZD_OK : ZD_NOT_FOUND;
+        prefix_len == 0 || has_prefix(seek(mem, list->prefix, NULL), list->prefix) ? ZD_OK
+                                                                                   : ZD_NOT_FOUND;
     ZD_SCOPED_TEXT(last_prefix, ZD_KEY_BYTES_MAX);
     zd_page_init(&listing, list->after, list->n_max);
     /* A deep listing meets its names in their order, and ends with its page. */
-    for (size_t i = first_place(mem, list); i < mem->n_objects && !(list->deep && listing.has_more);
-        i++) {
-        const char *name = mem->object[i].key + prefix_len;
-        if (status != ZD_OK || !has_prefix(mem, i, list->prefix)) {
-            break;
-        }
+    for (const struct object *object = first_of(mem, list);
+        status == ZD_OK && has_prefix(object, list->prefix) && !(list->deep && listing.has_more);
+        object = object->next[0]) {
+        const char *name = object->key + prefix_len;
         list->n_visited++;
         status = list->deep ? zd_page_offer(&listing, name, false)
                             : offer_level(&listing, name, &last_prefix);
@@ -218,41 +298,7 @@ static void mem_list(struct zd_store *store, struct zd_store_list *list)
     zd_store_finish_later(&list->op);
 }
 
-static enum zd_status make_room(struct mem_store *mem)
-{
-    size_t cap = mem->cap == 0 ? FIRST_CAP : mem->cap;
-    size_t len;
-    if (mem->n_objects < mem->cap) {
-        return ZD_OK;
-    }
-    if (ckd_mul(&cap, cap, (size_t)2) || ckd_mul(&len, cap, sizeof *mem->object)) {
-        return ZD_NO_MEMORY;
-    }
-    struct object *grown = zd_realloc(mem->object, len);
-    if (grown == NULL) {
-        return ZD_NO_MEMORY;
-    }
-    mem->object = grown;
-    mem->cap = cap;
-    return ZD_OK;
-}
-
-/* A place for a key that is not there yet, without bytes; NULL when memory is short. */
-static struct object *insert(struct mem_store *mem, const char *key)
-{
-    if (make_room(mem) != ZD_OK) {
-        return NULL;
-    }
-    char *copy = zd_strdup(key);
-    if (copy == NULL) {
-        return NULL;
-    }
-    struct object *object = &mem->object[place_of(mem, key)];
-    memmove(object + 1, object, (size_t)(mem->object + mem->n_objects - object) * sizeof *object);
-    *object = (struct object){.key = copy};
-    mem->n_objects++;
-    return object;
-}
+/* ---- writing ---- */
 
 static struct zd_stat stat_of_new(struct mem_store *mem, uint64_t size)
 {
@@ -266,47 +312,55 @@ static struct zd_stat stat_of_new(struct mem_store *mem, uint64_t size)
     };
 }
 
-/* An object, or what is staged or kept for it. */
-static uint64_t cost_of(const struct zd_store_write *write, const struct zd_buf *bytes)
-{
-    return OBJECT_BYTES + strlen(write->key) + bytes->cap;
-}
-
 static enum zd_status judge_room(const struct mem_store *mem, struct zd_store_write *write,
     const struct zd_buf *bytes, const struct zd_buf *old)
 {
-    const uint64_t held_bytes = mem->held_bytes - (old == NULL ? 0 : cost_of(write, old));
-    const uint64_t wanted = held_bytes + cost_of(write, bytes);
-    if (mem->held_bytes_max == 0 || wanted <= mem->held_bytes_max) {
+    const struct zd_store_memory *memory = mem->memory;
+    if (memory == NULL) {
+        return ZD_OK;
+    }
+    const uint64_t wanted =
+        memory->bytes - (old == NULL ? 0 : cost_of(write->key, old)) + cost_of(write->key, bytes);
+    if (wanted <= memory->bytes_max) {
         return ZD_OK;
     }
     const enum zd_status status = zd_fail(&write->op.err, ZD_NO_SPACE,
-        "%s: the store would hold %llu bytes of memory, its option 'bytes' is %llu", write->key,
-        (unsigned long long)wanted, (unsigned long long)mem->held_bytes_max);
-    zd_fact_limit(&write->op.err, mem->held_bytes_max, wanted);
+        memory == &mem->own
+            ? "%s: the store would hold %llu bytes of memory, its option 'bytes' is %llu"
+            : "%s: the stores in memory would hold %llu bytes, those without the option 'bytes' "
+              "have %llu together",
+        write->key, (unsigned long long)wanted, (unsigned long long)memory->bytes_max);
+    zd_fact_limit(&write->op.err, memory->bytes_max, wanted);
     return status;
+}
+
+static void replace_bytes(struct mem_store *mem, struct object *object, struct zd_buf *bytes)
+{
+    let_go_bytes(mem, cost_of(object->key, object->bytes));
+    zd_buf_unref(object->bytes);
+    object->bytes = zd_buf_ref(bytes);
 }
 
 /* Room for staged bytes was found before. */
 static enum zd_status put_object(
     struct mem_store *mem, struct zd_store_write *write, struct zd_buf *bytes)
 {
-    struct object *object = find(mem, write->key);
+    struct place place;
+    struct object *object = find_at(mem, write->key, &place);
     const struct zd_stat *found = object == NULL ? NULL : &object->stat;
     ZD_TRY(zd_store_judge_write(write, found, &write->op.err));
     if (write->phase == ZD_PHASE_WHOLE) {
         ZD_TRY(judge_room(mem, write, bytes, object == NULL ? NULL : object->bytes));
     }
-    if (object == NULL) {
-        object = insert(mem, write->key);
+    if (object != NULL) {
+        replace_bytes(mem, object, bytes);
+    } else {
+        object = insert(mem, write->key, &place, bytes);
     }
     if (object == NULL) {
         return zd_fail(&write->op.err, ZD_NO_MEMORY, "%s: no memory for the object", write->key);
     }
-    mem->held_bytes += cost_of(write, bytes);
-    mem->held_bytes -= object->bytes == NULL ? 0 : cost_of(write, object->bytes);
-    zd_buf_unref(object->bytes);
-    object->bytes = zd_buf_ref(bytes);
+    hold_bytes(mem, cost_of(write->key, bytes));
     object->stat = stat_of_new(mem, bytes->len);
     write->stat = object->stat;
     return ZD_OK;
@@ -323,7 +377,7 @@ static enum zd_status hold(
         .staged = {.store = &mem->store, .size = bytes->len},
         .bytes = zd_buf_ref(bytes),
     };
-    mem->held_bytes += cost_of(write, bytes);
+    hold_bytes(mem, cost_of(write->key, bytes));
     write->staged = &held->staged;
     return ZD_OK;
 }
@@ -331,7 +385,7 @@ static enum zd_status hold(
 static void drop_staged(struct mem_store *mem, struct zd_store_write *write)
 {
     struct mem_staged *held = ZD_CONTAINER(write->staged, struct mem_staged, staged);
-    mem->held_bytes -= cost_of(write, held->bytes);
+    let_go_bytes(mem, cost_of(write->key, held->bytes));
     zd_buf_unref(held->bytes);
     zd_free(held);
     write->staged = NULL;
@@ -347,8 +401,8 @@ static enum zd_status commit_object(struct mem_store *mem, struct zd_store_write
         drop_staged(mem, write);
         return status;
     }
-    mem->held_bytes += cost_of(write, old);
-    mem->held_bytes -= cost_of(write, held->bytes);
+    hold_bytes(mem, cost_of(write->key, old));
+    let_go_bytes(mem, cost_of(write->key, held->bytes));
     zd_buf_unref(held->bytes);
     held->staged.size = old->len;
     held->bytes = ZD_TAKE(old);
@@ -365,6 +419,7 @@ static enum zd_status write_phase(struct mem_store *mem, struct zd_store_write *
         return hold(mem, write, write->bytes);
     case ZD_PHASE_COMMIT:
         return commit_object(mem, write);
+    case ZD_PHASE_EXTEND:
     case ZD_PHASE_DISCARD:
         break;
     }
@@ -385,7 +440,8 @@ static void mem_discard(struct zd_store *store, struct zd_store_write *write)
 
 static enum zd_status erase_object(struct mem_store *mem, struct zd_store_write *erase)
 {
-    struct object *object = find(mem, erase->key);
+    struct place place;
+    struct object *object = find_at(mem, erase->key, &place);
     const struct zd_stat *found = object == NULL ? NULL : &object->stat;
     ZD_TRY(zd_store_judge_write(erase, found, &erase->op.err));
     if (object == NULL) {
@@ -394,10 +450,8 @@ static enum zd_status erase_object(struct mem_store *mem, struct zd_store_write 
     if (erase->keeps_old) {
         ZD_TRY(hold(mem, erase, object->bytes));
     }
-    mem->held_bytes -= cost_of(erase, object->bytes);
-    object_done(object);
-    mem->n_objects--;
-    memmove(object, object + 1, (size_t)(mem->object + mem->n_objects - object) * sizeof *object);
+    take_out(object, &place);
+    free_object(mem, object);
     return ZD_OK;
 }
 

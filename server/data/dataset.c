@@ -18,7 +18,7 @@
 #include "server/runtime/server.h"
 
 #define CONFIG_BYTES_MAX (64U << 10)
-#define MEM_PART         4     /* of the memory one part is for a dataset that is in it */
+#define MEM_PART         4     /* of the memory one part is for all datasets that are in it */
 #define LOOK_MS          1000  /* where neither the configuration nor a store says how long */
 #define LOOK_NS          20000 /* that a stat(2) takes where nothing is cached */
 
@@ -138,15 +138,16 @@ static struct zd_dataset *dataset_new(
 
 static enum zd_status open_store(struct zd_dataset *dataset, struct zd_error *err)
 {
-    const struct zd_server *server = dataset->server;
+    struct zd_server *server = dataset->server;
     const struct zd_dataset_config *config = &dataset->config;
+    server->in_memory.bytes_max = server->memory.bytes / MEM_PART;
     const struct zd_store_config store_config = {
         .location = config->location,
         .loop = server->loop,
         .writable = config->writable,
         .durable = config->durable,
         .lock_ms = server->config->settings.limits_lock_ms,
-        .memory_bytes = server->memory.bytes / MEM_PART,
+        .memory = server->in_memory.bytes_max == 0 ? NULL : &server->in_memory,
         .options = config->options,
     };
     const enum zd_status status =

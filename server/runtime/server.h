@@ -4,6 +4,7 @@
 
 #include <uv.h>
 
+#include "core/store/store.h"
 #include "server/config/settings.h"
 #include "server/runtime/cache.h"
 #include "server/runtime/log.h"
@@ -32,8 +33,9 @@ struct zd_server {
     struct zd_cache chunks;      /* decoded chunks */
     struct zd_list spare_slices; /* struct zd_slice: to be used again; n_spare_slices of them */
     size_t n_spare_slices;
-    struct zd_memory memory; /* shares of the caches and of requests */
-    struct zd_admit *admit;  /* borrowed: of server/start.c, as locks and events */
+    struct zd_memory memory;          /* shares of the caches and of requests */
+    struct zd_store_memory in_memory; /* of datasets in memory that have no bound of their own */
+    struct zd_admit *admit;           /* borrowed: of server/start.c, as locks and events */
     struct zd_workers workers;
     struct zd_locks *locks;
     struct zd_events_clock *events;

@@ -16,6 +16,7 @@ enum deed {
     DEED_MAKE,
     DEED_CREATE,
     DEED_COMMIT,
+    DEED_EXTEND,
     DEED_KEEP,
     DEED_KEEP_NOTHING,
     DEED_ERASE,
@@ -32,6 +33,7 @@ static const struct deed_fact {
     [DEED_MAKE] = {"x/y/z/key", NULL, "new"},
     [DEED_CREATE] = {"a/other", NULL, "new"},
     [DEED_COMMIT] = {"x/key", NULL, "new"},
+    [DEED_EXTEND] = {"x/long", NULL, "newer"},
     [DEED_KEEP] = {"a/kept", "old", "new"},
     [DEED_KEEP_NOTHING] = {"x/kept", NULL, "new"},
     [DEED_ERASE] = {"e/f/key", "old", NULL},
@@ -114,6 +116,27 @@ static enum zd_status stage_and_commit(
     return status;
 }
 
+static enum zd_status stage_and_extend(
+    struct zd_test_store *test, const char *key, struct zd_error *err)
+{
+    struct zd_store_write write;
+    enum zd_status status = stage(test, key, &write);
+    if (status == ZD_OK) {
+        write.phase = ZD_PHASE_EXTEND;
+        write.bytes = zd_buf_copy(zd_span_of("er"));
+        status = zd_test_write(test, &write);
+        zd_buf_unref(ZD_TAKE(write.bytes));
+        ck_assert((write.staged != NULL) == (status == ZD_OK));
+    }
+    if (status == ZD_OK) {
+        write.phase = ZD_PHASE_COMMIT;
+        status = zd_test_write(test, &write);
+    }
+    *err = write.op.err;
+    ck_assert_ptr_null(write.staged);
+    return status;
+}
+
 static enum zd_status erase(
     struct zd_test_store *test, const char *key, bool keeps_old, struct zd_error *err)
 {
@@ -136,9 +159,12 @@ static enum zd_status do_deed(struct zd_test_store *test, enum deed deed, struct
     case DEED_CREATE:
         return put(test, key, ZD_CONDITION_ABSENT, err);
     case DEED_COMMIT:
+        return stage_and_commit(test, key, false, err);
+    case DEED_EXTEND:
+        return stage_and_extend(test, key, err);
     case DEED_KEEP:
     case DEED_KEEP_NOTHING:
-        return stage_and_commit(test, key, deed != DEED_COMMIT, err);
+        return stage_and_commit(test, key, true, err);
     case DEED_ERASE:
     case DEED_ASIDE:
         return erase(test, key, deed == DEED_ASIDE, err);

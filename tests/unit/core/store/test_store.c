@@ -658,6 +658,44 @@ START_TEST(store_forgets_what_is_discarded)
 }
 END_TEST
 
+static enum zd_status extend(
+    struct zd_test_store *test, struct zd_store_write *write, const char *text)
+{
+    ZD_AUTO(zd_buf) bytes = zd_buf_copy(zd_span_of(text));
+    write->phase = ZD_PHASE_EXTEND;
+    write->bytes = bytes;
+    const enum zd_status status = zd_test_write(test, write);
+    write->bytes = NULL;
+    return status;
+}
+
+START_TEST(store_extends_what_is_staged)
+{
+    ZD_FOR_STORE(test);
+    struct zd_store_write write;
+    zd_test_put(&test, "a/key", "old");
+    zd_test_stage(&test, "a/key", "one ", &write);
+    if (zd_store_extends(test.store)) {
+        ck_assert_int_eq(extend(&test, &write, "two "), ZD_OK);
+        ck_assert_int_eq(extend(&test, &write, "three"), ZD_OK);
+        ck_assert_uint_eq(write.staged->size, strlen("one two three"));
+        zd_test_expect(&test, "a/key", "old");
+        write.phase = ZD_PHASE_COMMIT;
+        ck_assert_int_eq(zd_test_write(&test, &write), ZD_OK);
+        ck_assert_uint_eq(write.stat.size, strlen("one two three"));
+        zd_test_expect(&test, "a/key", "one two three");
+        zd_test_stage(&test, "a/key", "1", &write);
+        zd_store_stop_writes(test.store, "the disk");
+        ck_assert_int_eq(extend(&test, &write, "2"), ZD_READ_ONLY);
+        ck_assert_ptr_null(write.staged);
+    } else {
+        write.phase = ZD_PHASE_DISCARD;
+        ck_assert_int_eq(zd_test_write(&test, &write), ZD_OK);
+    }
+    zd_test_store_close(&test);
+}
+END_TEST
+
 /* Starts from `write`, with what was kept, and says how that ended. */
 static enum zd_status undo(
     struct zd_test_store *test, struct zd_store_write *write, enum zd_condition condition)
@@ -1001,6 +1039,7 @@ void zd_unit_tests(TCase *tests)
         tests, store_makes_writes_of_a_key_in_order_and_tears_none, 0, ZD_TEST_STORES_MAX);
     tcase_add_loop_test(
         tests, store_shows_what_is_staged_when_it_is_committed, 0, ZD_TEST_STORES_MAX);
+    tcase_add_loop_test(tests, store_extends_what_is_staged, 0, ZD_TEST_STORES_MAX);
     tcase_add_loop_test(tests, store_undoes_what_it_kept, 0, ZD_TEST_STORES_MAX);
     tcase_add_loop_test(
         tests, store_keeps_nothing_of_what_it_did_not_change, 0, ZD_TEST_STORES_MAX);
