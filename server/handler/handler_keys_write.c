@@ -5,7 +5,9 @@
  *     any other                is stored as it is
  *
  *     head -> meaning -> body -> lock of the path -> meaning again -> bytes of a chunk judged
- *          -> lock of the chunk -> conditions -> bounds widened -> stored */
+ *          -> lock of the chunk -> conditions -> bounds widened -> stored
+ *
+ * A long body that nobody judges is staged while it comes, piece by piece. */
 #include <string.h>
 
 #include "core/array/rewrite_cost.h"
@@ -41,6 +43,7 @@ struct change {
     struct zd_error err;
     uint32_t n_tries;
     bool is_erase;
+    bool is_staged; /* the body; or a part of it */
 };
 
 static struct change *change_of(const struct zd_request *req)
@@ -102,11 +105,18 @@ static void widen_ended(struct zd_wait *wait)
     end(ZD_CONTAINER(wait, struct change, widen.wait));
 }
 
+/* Whether the store works on the key, and not only on what is staged for it. */
+static bool is_being_written(const struct change *change)
+{
+    const enum zd_store_write_kind kind = change->write.kind;
+    return change->write.load != NULL && kind != ZD_WRITE_STAGE && kind != ZD_WRITE_EXTEND;
+}
+
 /* What the store works on keeps its locks until it is done. */
 static void leave(struct zd_request *req)
 {
     struct change *change = change_of(req);
-    if (change->write.load != NULL) {
+    if (is_being_written(change)) {
         change->write.wait.done = write_ended;
     } else if (change->widen.is_under_way) {
         change->widen.wait.done = widen_ended;
@@ -118,7 +128,7 @@ static void leave(struct zd_request *req)
 static bool is_storing(const struct zd_request *req)
 {
     const struct change *change = change_of(req);
-    return change->write.load != NULL || zd_metadata_is_storing(&change->metadata);
+    return is_being_written(change) || zd_metadata_is_storing(&change->metadata);
 }
 
 static enum zd_next refuse(struct zd_request *req, const char *code, const char *detail)
@@ -157,7 +167,9 @@ static enum zd_next write_key(struct zd_request *req)
 {
     struct change *change = change_of(req);
     change->write.wait = zd_machine_wait(&req->machine);
-    change->write.kind = is_erased(change) ? ZD_WRITE_ERASE : ZD_WRITE_PUT;
+    change->write.kind = change->is_staged   ? ZD_WRITE_COMMIT
+                         : is_erased(change) ? ZD_WRITE_ERASE
+                                             : ZD_WRITE_PUT;
     /* An array that skips empty chunks has had them taken out. */
     change->write.bytes = change->edit != NULL ? change->edit->bytes : req->body;
     req->step = step_written;
@@ -363,10 +375,17 @@ static bool refuse_meaning(struct zd_request *req)
 /* What was found stays so until the key is written. */
 static enum zd_next step_locked(struct zd_request *req)
 {
+    const struct change *change = change_of(req);
     if (refuse_meaning(req)) {
         return ZD_DONE;
     }
-    return is_chunk(change_of(req)) ? judge_chunk(req) : step_condition(req);
+    if (is_chunk(change) && change->is_staged) {
+        struct zd_error err = {0};
+        err.status = zd_fail(&err, ZD_AGAIN,
+            "%.200s: an array was made above it while its bytes came: send them again", req->path);
+        return zd_respond_error(req, NULL, &err);
+    }
+    return is_chunk(change) ? judge_chunk(req) : step_condition(req);
 }
 
 static enum zd_next lock_path(struct zd_request *req)
@@ -389,11 +408,81 @@ static enum zd_next step_have_body(struct zd_request *req)
     return req->body == NULL ? zd_respond_no_memory(req, "a request") : lock_path(req);
 }
 
+/* ---- a long body, piece by piece ---- */
+
+static uint64_t piece_bytes(const struct zd_request *req)
+{
+    return req->server->config->settings.http_stream_bytes;
+}
+
+static bool comes_in_pieces(const struct zd_request *req)
+{
+    const enum zd_key_meaning meaning = change_of(req)->key.meaning;
+    return (meaning == ZD_KEY_PLAIN || meaning == ZD_KEY_UNKNOWN) && req->upload.has_length &&
+           req->upload.length > piece_bytes(req) && zd_store_extends(req->dataset->store);
+}
+
+static enum zd_next step_piece(struct zd_request *req);
+
+static enum zd_next step_piece_staged(struct zd_request *req)
+{
+    struct change *change = change_of(req);
+    const struct zd_wait *wait = &change->write.wait;
+    change->is_staged = wait->status == ZD_OK;
+    if (wait->status != ZD_OK) {
+        return zd_respond_error(req, wait->status == ZD_INVALID ? "bad_path" : NULL, &wait->err);
+    }
+    req->step = step_piece;
+    return ZD_NEXT;
+}
+
+static enum zd_next stage_piece(struct zd_request *req, struct zd_buf *piece)
+{
+    struct change *change = change_of(req);
+    change->write.wait = zd_machine_wait(&req->machine);
+    change->write.kind = change->is_staged ? ZD_WRITE_EXTEND : ZD_WRITE_STAGE;
+    change->write.bytes = piece;
+    req->step = step_piece_staged;
+    return zd_store_write_want(req->dataset, req->path, &change->write);
+}
+
+/* The window holds a piece: what comes while it is staged waits in the connection. */
+static enum zd_next step_piece(struct zd_request *req)
+{
+    struct zd_upload *upload = &req->upload;
+    if (zd_upload_is_over(upload)) {
+        return lock_path(req);
+    }
+    if (zd_body_stream_want(req, upload->window->cap) == ZD_WAIT) {
+        return ZD_WAIT;
+    }
+    ZD_AUTO(zd_buf) piece = zd_buf_new(zd_max_u64(upload->held_bytes, 1));
+    if (piece == NULL) {
+        return zd_respond_no_memory(req, "the body");
+    }
+    piece->len = zd_body_stream_take(req, piece->data, piece->cap);
+    return piece->len == 0 ? ZD_NEXT : stage_piece(req, piece);
+}
+
+static enum zd_next step_take_pieces(struct zd_request *req)
+{
+    struct zd_error err = {0};
+    req->step = step_piece;
+    return zd_body_stream_ask(req, piece_bytes(req), &err) == ZD_OK
+               ? ZD_NEXT
+               : zd_respond_error(req, NULL, &err);
+}
+
+/* ---- other bodies ---- */
+
 /* Limit a body of unknown length to limits.body_bytes. */
 static uint64_t body_max(const struct zd_request *req)
 {
     const struct zd_settings *settings = &req->server->config->settings;
-    return req->upload.has_length ? settings->limits_object_bytes : settings->limits_body_bytes;
+    const bool is_document = change_of(req)->key.meaning == ZD_KEY_DOCUMENT;
+    return !req->upload.has_length ? settings->limits_body_bytes
+           : is_document           ? settings->limits_consolidated_bytes
+                                   : settings->limits_object_bytes;
 }
 
 static enum zd_next step_take_body(struct zd_request *req)
@@ -409,6 +498,10 @@ static enum zd_next want_body(struct zd_request *req)
         is_chunk(change) ? zd_layout_leaf(change->key.node->layout)->chunk_bytes : 0;
     if (body_bytes > body_max(req)) {
         return step_take_body(req); /* which refuses it */
+    }
+    if (comes_in_pieces(req)) {
+        return zd_admit_want(
+            req, zd_admit_stream_bytes(req, 2 * piece_bytes(req)), step_take_pieces);
     }
     return zd_admit_want(req, body_bytes + chunk_bytes, step_take_body);
 }

@@ -2,6 +2,7 @@
  *
  *     PUT, ERASE             start -> done: caches invalidated, answered, freed
  *     STAGE, then COMMIT     start -> done: answered, kept with the want -> COMMIT: as a PUT
+ *                                (EXTEND, any number of times: the same again)
  *     STAGE, then release    start -> done -> DISCARD -> freed
  *     ... that keeps_old     start -> done: answered, kept with the want
  *                                -> UNDO: as a PUT or an ERASE
@@ -145,6 +146,7 @@ static void write_done(struct zd_store_op *op)
     load->is_running = false;
     switch (load->write.phase) {
     case ZD_PHASE_STAGE:
+    case ZD_PHASE_EXTEND:
         stage_done(load, op->status);
         break;
     case ZD_PHASE_WHOLE:
@@ -171,6 +173,17 @@ static struct write_load *new_load(
         (void)snprintf(load->write.key, sizeof load->write.key, "%s", key);
     }
     return load;
+}
+
+static enum zd_next extend(struct zd_store_write_want *want)
+{
+    struct write_load *load = want->load;
+    assert(load != NULL && want->staged != NULL);
+    load->bytes = zd_buf_ref(want->bytes);
+    load->write.bytes = load->bytes;
+    load->write.staged = ZD_TAKE(want->staged);
+    start(load, ZD_PHASE_EXTEND);
+    return ZD_WAIT;
 }
 
 /* In the memory of the STAGE: a COMMIT cannot run out of it. */
@@ -251,6 +264,8 @@ enum zd_next zd_store_write_want(
     case ZD_WRITE_ERASE:
     case ZD_WRITE_STAGE:
         break;
+    case ZD_WRITE_EXTEND:
+        return extend(want);
     case ZD_WRITE_COMMIT:
         return commit(want);
     case ZD_WRITE_UNDO:

@@ -15,6 +15,7 @@ enum zd_store_write_kind {
     ZD_WRITE_PUT,    /* the bytes, under the key */
     ZD_WRITE_ERASE,  /* the key */
     ZD_WRITE_STAGE,  /* bring the bytes into the store, under no key yet */
+    ZD_WRITE_EXTEND, /* more of them, where zd_store_extends; a failure leaves nothing staged */
     ZD_WRITE_COMMIT, /* publish them under the key */
     ZD_WRITE_UNDO,   /* restore the key as it was before a COMMIT or an ERASE that keeps_old */
     ZD_WRITE_SETTLE, /* drop what an UNDO would restore */
@@ -24,13 +25,13 @@ enum zd_store_write_kind {
 struct zd_store_write_want {
     struct zd_wait wait;
     enum zd_store_write_kind kind;   /* in */
-    struct zd_buf *bytes;            /* in: PUT, STAGE: a reference is taken */
+    struct zd_buf *bytes;            /* in: PUT, STAGE, EXTEND: a reference is taken */
     enum zd_condition condition;     /* in: of PUT, ERASE and COMMIT; judged by the store, so that
                                         it holds beside other processes too */
     struct zd_generation generation; /* in */
     bool keeps_old; /* in: of COMMIT and ERASE: with ZD_OK an UNDO, a SETTLE or a release follows */
-    struct zd_staged *staged; /* out, of STAGE with ZD_OK: the want keeps it for the COMMIT
-                                 that follows, or until it is released */
+    struct zd_staged *staged; /* out, of STAGE and EXTEND with ZD_OK: the want keeps it for the
+                                 COMMIT that follows, or until it is released */
     struct zd_stat stat;      /* out, of PUT and COMMIT with ZD_OK: of the stored object */
     bool is_unsynced; /* out, with ZD_STORE of PUT, ERASE and COMMIT: the key has changed, but
                          could not be synced: an UNDO is impossible */
@@ -50,8 +51,8 @@ struct zd_store_write_want {
  * hold the object of `stat`, as set by the COMMIT or by a later write of the same change.
  *
  * @param key  borrowed during the call
- * @param want of COMMIT: the want of the STAGE, for the same dataset and key; of UNDO and SETTLE:
- * that of the COMMIT or ERASE
+ * @param want of EXTEND and COMMIT: the want of the STAGE, for the same dataset and key; of UNDO
+ * and SETTLE: that of the COMMIT or ERASE
  * @return ZD_WAIT; ZD_NEXT when it cannot begin, or there is nothing to do
  */
 enum zd_next zd_store_write_want(
