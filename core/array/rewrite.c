@@ -88,7 +88,7 @@ static enum zd_status elements_of(struct work *work, const struct zd_slot_place 
     }
     if (span.len > work->leaf->stored_max) {
         return zd_fail(err, ZD_CORRUPT,
-            "a stored chunk has %zu bytes; its codecs produce at most %" PRIu64, span.len,
+            "a stored chunk has more than the %" PRIu64 " bytes that its codecs produce at most",
             work->leaf->stored_max);
     }
     ZD_AUTO(zd_buf) stored = zd_slots_read(&work->slots, place);

@@ -2,6 +2,7 @@
 #include "core/array/rewrite_cost.h"
 
 #include "core/base/num.h"
+#include "core/codec/codec.h"
 #include "core/grid/plan.h"
 
 #define ENCODE_PER_DECODE 4 /* how much longer the one takes than the other */
@@ -35,11 +36,19 @@ static uint64_t index_bytes(const struct zd_layout *layout)
     return bytes;
 }
 
+uint64_t zd_rewrite_object_max(const struct zd_layout *layout, uint64_t object_bytes_max)
+{
+    const struct zd_level *level = &layout->level[0];
+    const uint64_t bytes = level->shard == NULL
+                               ? level->stored_max
+                               : zd_codec_bound(sum(level->chunk_bytes, index_bytes(layout)));
+    return zd_min_u64(bytes, object_bytes_max);
+}
+
 uint64_t zd_rewrite_cost_bytes(const struct zd_layout *layout, uint64_t object_bytes_max)
 {
     const uint64_t indexes = index_bytes(layout);
-    const uint64_t object =
-        zd_min_u64(sum(layout->level[0].chunk_bytes, indexes), object_bytes_max);
+    const uint64_t object = zd_rewrite_object_max(layout, object_bytes_max);
     const uint64_t chunks = product(zd_layout_leaf(layout)->chunk_bytes, 3);
     return sum(sum(chunks, product(object, 2)), product(indexes, INDEX_COPIES));
 }

@@ -8,6 +8,10 @@
  * shards, one chunk of the last level decoded and encoded. Excludes the bytes of the edit. */
 uint64_t zd_rewrite_cost_bytes(const struct zd_layout *layout, uint64_t object_bytes_max);
 
+/** The longest stored object that an edit may read: what its codecs produce at most, or a shard
+ * with gaps of about an eighth. zd_rewrite_cost_bytes has room for it. */
+uint64_t zd_rewrite_object_max(const struct zd_layout *layout, uint64_t object_bytes_max);
+
 /** Estimated time of an edit, including its verification until that is done. */
 uint64_t zd_rewrite_cost_ns(const struct zd_layout *layout, const struct zd_edit *edit);
 

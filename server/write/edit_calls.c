@@ -30,7 +30,7 @@ static void free_run(struct zd_edit_run *run)
         zd_edit_run_free_load(ZD_CONTAINER(link, struct zd_edit_load, link));
     }
     zd_lock_release(&run->lock);
-    zd_range_read_release(&run->read);
+    zd_edit_run_free_work(run);
     zd_store_write_release(&run->write);
     zd_buf_unref(run->rewrite.bytes);
     zd_dataset_unref(run->dataset);

@@ -37,6 +37,25 @@ void zd_edit_run_free_load(struct zd_edit_load *load)
     zd_free(load);
 }
 
+void zd_edit_run_free_work(struct zd_edit_run *run)
+{
+    if (run->work != NULL) {
+        zd_range_read_release(&run->work->read);
+        zd_free(ZD_TAKE(run->work));
+    }
+}
+
+static bool has_work_memory(struct zd_edit_run *run)
+{
+    if (run->work == NULL) {
+        run->work = zd_alloc_zero(1, sizeof *run->work);
+    }
+    if (run->work != NULL) {
+        run->work->run = run;
+    }
+    return run->work != NULL;
+}
+
 /* ---- the ends ---- */
 
 /* The outcome for one edit: the run may have succeeded where the edit has failed. */
@@ -62,6 +81,7 @@ static enum zd_next report(
     if (load->want != NULL) {
         answer(run, load, status, err);
     }
+    zd_edit_run_free_work(run);
     return ZD_DONE;
 }
 
@@ -83,7 +103,7 @@ static void end_load(struct zd_edit_run *run, struct zd_edit_load *load, enum zd
 static enum zd_next step_again(struct zd_edit_run *run)
 {
     zd_lock_release(&run->lock);
-    zd_range_read_release(&run->read);
+    zd_edit_run_free_work(run);
     zd_buf_unref(ZD_TAKE(run->rewrite.bytes));
     run->n_tries = 0;
     run->step = step_lock;
@@ -101,6 +121,13 @@ static enum zd_next settle(
         end_load(run, load, status, err);
     }
     return step_again(run);
+}
+
+static enum zd_next settle_without_memory(struct zd_edit_run *run)
+{
+    struct zd_error err = {0};
+    const enum zd_status status = zd_fail(&err, ZD_NO_MEMORY, "no memory to change a chunk");
+    return settle(run, status, &err);
 }
 
 /* ---- the steps ---- */
@@ -176,9 +203,9 @@ static bool condition_holds(const struct zd_edit_run *run)
     case ZD_CONDITION_NONE:
         break;
     case ZD_CONDITION_ABSENT:
-        return run->read.wait.status == ZD_NOT_FOUND;
+        return run->work->read.wait.status == ZD_NOT_FOUND;
     case ZD_CONDITION_GENERATION:
-        return run->read.wait.status == ZD_OK &&
+        return run->work->read.wait.status == ZD_OK &&
                zd_generation_equal(run->stat.generation, first->generation);
     }
     return true;
@@ -199,28 +226,41 @@ static enum zd_next lose_condition(struct zd_edit_run *run)
 
 static enum zd_next step_have(struct zd_edit_run *run)
 {
-    const struct zd_wait *wait = &run->read.wait;
+    const struct zd_wait *wait = &run->work->read.wait;
     if (wait->status != ZD_OK && wait->status != ZD_NOT_FOUND) {
         return settle(run, wait->status, &wait->err);
     }
-    run->stat = wait->status == ZD_OK ? run->read.stat : (struct zd_stat){0};
+    run->stat = wait->status == ZD_OK ? run->work->read.stat : (struct zd_stat){0};
     run->step = step_work;
     return condition_holds(run) ? ZD_NEXT : lose_condition(run);
 }
 
-/* Read past the caches: another process may have written. */
+/* Read past the caches: another process may have written. Of a chunk that is longer than any of its
+ * array, one byte too many shows that it is corrupt. */
 static enum zd_next step_read(struct zd_edit_run *run)
 {
-    run->read = (struct zd_range_want){
+    const struct zd_layout *layout = zd_edit_run_first(&run->batch)->node->layout;
+    const uint64_t bytes_max =
+        zd_rewrite_object_max(layout, run->dataset->server->config->settings.limits_object_bytes);
+    if (!has_work_memory(run)) {
+        return settle_without_memory(run);
+    }
+    struct zd_range_want *read = &run->work->read;
+    *read = (struct zd_range_want){
         .wait = zd_machine_wait(&run->machine), .range.kind = ZD_RANGE_WHOLE};
+    if (layout->n_levels == 1) {
+        read->range = (struct zd_range){.kind = ZD_RANGE_FROM_TO, .len = bytes_max + 1};
+    } else {
+        read->bytes_max = bytes_max;
+    }
     run->step = step_have;
-    return zd_range_read_want(run->dataset, run->key, &run->read);
+    return zd_range_read_want(run->dataset, run->key, read);
 }
 
 static void work(struct zd_job *job)
 {
-    struct zd_edit_run *run = ZD_CONTAINER(job, struct zd_edit_run, job);
-    run->status = zd_rewrite(&run->rewrite, &run->err);
+    struct zd_edit_work *own = ZD_CONTAINER(job, struct zd_edit_work, job);
+    own->run->status = zd_rewrite(&own->run->rewrite, &own->err);
 }
 
 static uint64_t cost_ns(const struct zd_edit_run *run)
@@ -289,7 +329,7 @@ static void note_storing(struct zd_edit_run *run, bool is_storing)
 static enum zd_next step_worked(struct zd_edit_run *run)
 {
     run->is_working = false;
-    zd_range_read_release(&run->read);
+    zd_range_read_release(&run->work->read);
     run->rewrite.old = NULL;
     if (run->is_staged && !run->is_committing && zd_edit_run_first(&run->batch)->want == NULL) {
         return ZD_DONE;
@@ -299,7 +339,8 @@ static enum zd_next step_worked(struct zd_edit_run *run)
         return zd_list_is_empty(&run->batch) ? step_again(run) : step_batch(run);
     }
     if (run->status != ZD_OK) {
-        return has_failed_together(run) ? take_apart(run) : settle(run, run->status, &run->err);
+        return has_failed_together(run) ? take_apart(run)
+                                        : settle(run, run->status, &run->work->err);
     }
     if (!run->rewrite.is_changed || zd_edit_run_first(&run->batch)->is_dry) {
         zd_buf_unref(ZD_TAKE(run->rewrite.bytes)); /* a dry one stays locked for long */
@@ -317,7 +358,7 @@ static void set_rewrite(struct zd_edit_run *run)
     zd_buf_unref(run->rewrite.bytes);
     run->rewrite = (struct zd_rewrite){
         .layout = first->node->layout,
-        .old = run->read.bytes,
+        .old = run->work->read.bytes,
         .old_is_unknown = run->rewrite.old_is_unknown,
         .write_empty = dataset->config.write_empty_chunks && !skips_empty,
         .bytes_max = dataset->server->config->settings.limits_object_bytes,
@@ -326,20 +367,23 @@ static void set_rewrite(struct zd_edit_run *run)
     for (struct zd_list *link = run->batch.next; link != &run->batch; link = link->next) {
         run->edit[run->rewrite.n_edits++] = ZD_CONTAINER(link, struct zd_edit_load, link)->edit;
     }
-    run->err = (struct zd_error){0};
+    run->work->err = (struct zd_error){0};
 }
 
 static enum zd_next step_work(struct zd_edit_run *run)
 {
     struct zd_server *server = run->dataset->server;
+    if (!has_work_memory(run)) {
+        return settle_without_memory(run);
+    }
     set_rewrite(run);
     run->step = step_worked;
-    run->job = (struct zd_job){
+    run->work->job = (struct zd_job){
         .work = work,
         .wait = zd_machine_wait(&run->machine),
         .owner = zd_edit_run_first(&run->batch)->owner,
     };
-    const enum zd_next next = zd_workers_run(&server->workers, &run->job, cost_ns(run));
+    const enum zd_next next = zd_workers_run(&server->workers, &run->work->job, cost_ns(run));
     run->is_working = next == ZD_WAIT;
     return next;
 }

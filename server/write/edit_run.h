@@ -41,6 +41,15 @@ struct zd_edit_load {
     struct zd_job_owner owner;
 };
 
+/* What a run has only while its object is read and rewritten: a staged one gives it back whenever
+ * it comes to a stop, since many of them wait for each other. */
+struct zd_edit_work {
+    struct zd_edit_run *run;
+    struct zd_range_want read;
+    struct zd_job job;
+    struct zd_error err;
+};
+
 /* One object being changed: its edits are made in batches. */
 struct zd_edit_run {
     struct zd_machine machine;
@@ -52,12 +61,10 @@ struct zd_edit_run {
     struct zd_edit_want *caller; /* its call is under way, and returns its end; or NULL */
     struct zd_edit **edit; /* of the batch: room for ZD_EDIT_TOGETHER_MAX, or for a staged one */
     struct zd_lock_want lock;
-    struct zd_range_want read;
-    struct zd_stat stat; /* of what is stored, as far as it is known */
+    struct zd_edit_work *work; /* owned, or NULL */
+    struct zd_stat stat;       /* of what is stored, as far as it is known */
     struct zd_rewrite rewrite;
-    struct zd_job job;
-    enum zd_status status; /* of the rewrite */
-    struct zd_error err;
+    enum zd_status status; /* of that; work->err says more */
     struct zd_store_write_want write;
     uv_timer_t timer;
     uint32_t n_tries;
@@ -77,6 +84,9 @@ static inline struct zd_edit_load *zd_edit_run_first(const struct zd_list *list)
 
 /** Free an edit; nothing is under way for its want any more. Accepts NULL. */
 void zd_edit_run_free_load(struct zd_edit_load *load);
+
+/** Give back what is needed for reading and rewriting. No worker has it. */
+void zd_edit_run_free_work(struct zd_edit_run *run);
 
 /** The step of a run's machine. */
 enum zd_next zd_edit_run_step(struct zd_machine *machine);

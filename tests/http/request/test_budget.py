@@ -32,6 +32,7 @@ ARRAYS = {
     "many": document([100_000], [1]),          # as many stored objects as one slice may have
     "shards": {**document([1 << 30], [1 << 24]), "codecs": [SHARDED]},
     "plain": document([64, MIB], [1, MIB]),
+    "gaps": {**document([MIB], [1 << 16]), "codecs": [SHARDED]},
 }
 
 
@@ -134,4 +135,60 @@ def test_a_dataset_in_memory_has_a_bound(serve):
     figures(answers[n_stored])
     assert server.get("/v1/datasets/w/slices/a?slice=1").body == rows[0]
     assert server.request("DELETE", "/v1/datasets/w/nodes/a").status == 204
+    stays_small(server)
+
+
+def test_datasets_in_memory_share_one_bound(serve):
+    server = serve("a=mem:", "b=mem:", "--writable", "--set", f"memory.bytes={BUDGET}")
+    statuses = [server.request("PUT", f"/zarr/{'ab'[i % 2]}/{i}", {}, bytes(MIB)).status for i in range(64)]
+    n_stored = statuses.index(507)
+    assert 24 <= n_stored < 32 and set(statuses[n_stored:]) == {507}, statuses
+    refused = server.request("PUT", "/zarr/b/more", {}, bytes(MIB))
+    assert refused.code == "no_space"
+    figures(refused)
+    assert all(server.request("DELETE", f"/zarr/a/{i}").status == 204 for i in range(0, n_stored, 2))
+    assert server.request("PUT", "/zarr/b/more", {}, bytes(MIB)).status == 200  # of what a has given back
+    stays_small(server)
+
+
+def test_long_raw_keys_are_stored_while_they_come(server, store):
+    """Each is longer than all memory for requests; alone, and several at once."""
+    body = np.random.default_rng(1).integers(0, 256, 96 * MIB, "u1").tobytes()
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda i: server.request("PUT", f"/zarr/w/long/{i}.bin", {}, body), range(4)))
+    assert [answer.status for answer in answers] == [200] * 4, answers
+    for i in range(4):
+        assert (store / "long" / f"{i}.bin").read_bytes() == body
+    stays_small(server)
+
+
+def test_a_long_raw_key_that_ends_early_leaves_nothing(server, store):
+    with socket.create_connection(("127.0.0.1", server.port), timeout=DEADLINE_S) as client:
+        client.sendall(f"PUT /zarr/w/gone/long.bin HTTP/1.1\r\nHost: a\r\nContent-Length: {64 * MIB}\r\n\r\n".encode())
+        client.sendall(bytes(32 * MIB))
+        wait_until(lambda: any(store.glob(".zarrd-tmp-*-*")))
+    wait_until(lambda: not any(store.glob(".zarrd-tmp-*-*")))
+    assert server.get("/zarr/w/gone/long.bin").status == 404 and not (store / "gone").exists()
+
+
+def test_a_long_document_or_chunk_is_refused_before_it_comes(server):
+    for key in ("plain/zarr.json", "wide/c/0"):
+        answer = server.request("PUT", f"/zarr/w/{key}", {"Content-Length": str(GIB)})
+        assert answer.status == 413, answer
+        figures(answer)
+    stays_small(server)
+
+
+@pytest.mark.parametrize("name", ["plain", "gaps"])
+def test_stored_objects_longer_than_any_chunk_are_not_read(server, store, name):
+    """A write of a part of one reads it first; here it is a gap of 1 GiB."""
+    key = store / name / "c" / ("0/0" if name == "plain" else "0")
+    key.parent.mkdir(parents=True)
+    with open(key, "wb") as file:
+        file.truncate(GIB)
+    answer = put(server, f"slices/{name}?slice={'0,5' if name == 'plain' else '5'}")
+    assert answer.status == (500 if name == "plain" else 413), answer.body[:1000]
+    assert answer.code == ("corrupt_chunk" if name == "plain" else "too_large")
+    if name == "gaps":
+        figures(answer)
     stays_small(server)
