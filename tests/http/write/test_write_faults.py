@@ -342,7 +342,7 @@ def test_a_file_in_the_way_of_a_directory_stays_there(faulty):
 # ---- deadlines ----
 
 def impatient(root, *more):
-    return Server("--set", "http.request_ms=100", *more, faults={},
+    return Server("--set", "http.request_ms=1500", *more, faults={},
                   config={"datasets": {DATASET: {"location": str(root), "writable": True}}})
 
 
