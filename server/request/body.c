@@ -252,9 +252,12 @@ enum zd_status zd_body_take_parsed(
 enum zd_status zd_body_stream_ask(struct zd_request *req, size_t window_bytes, struct zd_error *err)
 {
     struct zd_upload *upload = &req->upload;
-    assert(upload->state == ZD_UPLOAD_HEAD && !upload->is_asked);
-    upload->window = zd_buf_new(window_bytes);
-    if (upload->window == NULL) {
+    assert(upload->state == ZD_UPLOAD_HEAD || upload->is_asked);
+    if (upload->is_asked &&
+        (upload->state == ZD_UPLOAD_ENDED || upload->window->cap >= window_bytes)) {
+        return ZD_OK;
+    }
+    if (!zd_upload_widen(upload, window_bytes)) {
         return zd_fail(
             err, ZD_NO_MEMORY, "no memory for a body's window of %zu bytes", window_bytes);
     }

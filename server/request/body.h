@@ -86,7 +86,7 @@ enum zd_next zd_body_refuse(
 
 /**
  * Ask for the body: from now on it comes, and so does 100 (Continue). Memory for the window is
- * admitted before.
+ * admitted before. Asked again, the window becomes as large.
  *
  * @param window_bytes >= 1: what may be held of it
  * @retval ZD_NO_MEMORY

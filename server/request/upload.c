@@ -13,6 +13,22 @@ static void drop_window(struct zd_upload *upload)
     upload->held_bytes = 0;
 }
 
+bool zd_upload_widen(struct zd_upload *upload, size_t window_bytes)
+{
+    struct zd_buf *wide = zd_buf_new(window_bytes);
+    if (wide == NULL) {
+        return false;
+    }
+    const size_t n = upload->held_bytes;
+    if (n > 0) {
+        (void)zd_upload_take(upload, wide->data, n);
+    }
+    drop_window(upload);
+    upload->window = wide;
+    upload->held_bytes = n;
+    return true;
+}
+
 enum zd_next zd_upload_want(struct zd_upload *upload, size_t n_least, struct zd_wait *wait)
 {
     if (upload->held_bytes >= n_least || upload->state == ZD_UPLOAD_ENDED) {

@@ -45,6 +45,10 @@ static inline bool zd_upload_is_over(const struct zd_upload *upload)
     return upload->state == ZD_UPLOAD_ENDED && upload->held_bytes == 0;
 }
 
+/** Make room for so many bytes in the window, at least as many as it has; what is held stays.
+ * @return false: no memory */
+bool zd_upload_widen(struct zd_upload *upload, size_t window_bytes);
+
 /** Wait until so many bytes are held, or the body has ended. @param wait its done runs in
  * zd_upload_put or zd_upload_end */
 enum zd_next zd_upload_want(struct zd_upload *upload, size_t n_least, struct zd_wait *wait);

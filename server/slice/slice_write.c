@@ -20,6 +20,7 @@ enum state {
     MEASURE,
     FORESEE,
     ADMIT,
+    WHOLE,
     SURVEY,
     LOOK,
     BEGIN,
@@ -41,7 +42,7 @@ enum outcome {
     MORE,     /* the same once more: bytes or objects are missing */
     SKIP,     /* the next state has nothing to do */
     LONGER,   /* the slice is appended */
-    WAITED,   /* for memory, without a lock: what was found is out of date */
+    WAITED,   /* for memory or the body, without a lock: what was found is out of date */
     DONE,     /* there are no more bands */
     FAILED,   /* zd_slice_write.err and code say why */
     ANSWERED, /* the request is refused already */
@@ -64,8 +65,8 @@ static enum outcome outcome_of(enum zd_status status)
     return status == ZD_OK ? NEXT : FAILED;
 }
 
-/* The outcome of a call that reads the body. Others change the array while the client sends, but
- * for the shape of one that is appended to: the commit reads it again. */
+/* The outcome of a call that reads the body. Others change the array while the client sends: the
+ * commit reads it again. */
 static enum outcome read_outcome(struct zd_slice_write *write, enum zd_status status)
 {
     if (status != ZD_OK) {
@@ -73,7 +74,7 @@ static enum outcome read_outcome(struct zd_slice_write *write, enum zd_status st
         return FAILED;
     }
     write->commit.may_be_stale |= write->body.waits;
-    if (write->body.waits && !write->ask.has_append) {
+    if (write->body.waits) {
         zd_lock_release_node(&write->lock);
     }
     write->place.waits = write->body.waits;
@@ -94,30 +95,39 @@ static void give_back(struct zd_slice_write *write)
 
 /* ---- the array and its checks ---- */
 
+static enum zd_lock_mode mode_of(const struct zd_slice_write *write)
+{
+    return write->ask.has_append ? ZD_LOCK_APPEND : ZD_LOCK_CHUNKS;
+}
+
 static enum outcome lock_array(struct zd_slice_write *write)
 {
     struct zd_request *req = write->task.req;
-    const enum zd_lock_mode mode = write->ask.has_append ? ZD_LOCK_APPEND : ZD_LOCK_CHUNKS;
     write->lock.wait = zd_machine_wait(&req->machine);
-    return wait_for(write, zd_lock_want_node(req->dataset, mode, req->path, &write->lock));
+    return wait_for(
+        write, zd_lock_want_node(req->dataset, mode_of(write), req->path, &write->lock));
 }
 
-/* Keep the body's measurements: they hold for any array with the same chunks. */
+static enum zd_status has_changed(struct zd_slice_write *write)
+{
+    write->code = "shape_mismatch";
+    return zd_fail(
+        &write->err, ZD_PRECONDITION, "the array has changed since the slice began to arrive");
+}
+
+/* What has come of the body holds for any array with the same chunks. */
 static enum zd_status take_node(struct zd_slice_write *write)
 {
     ZD_AUTO(zd_node) before = write->node;
     write->node = zd_node_ref(write->lock.node);
     const struct zd_meta *meta = write->node->meta;
-    if (!write->body.has_head) {
+    if (!write->task.req->upload.is_asked) {
+        write->is_measured = false;
         zd_slice_body_init(&write->body, write->task.req, write->format, &meta->dtype);
         return ZD_OK;
     }
     write->body.dtype = &meta->dtype;
-    write->code = "shape_mismatch";
-    return zd_meta_takes_chunks(meta, before->meta)
-               ? ZD_OK
-               : zd_fail(&write->err, ZD_PRECONDITION,
-                     "the array has changed since the slice began to arrive");
+    return zd_meta_takes_chunks(meta, before->meta) ? ZD_OK : has_changed(write);
 }
 
 static struct zd_slice_view view_of(const struct zd_slice_write *write)
@@ -186,21 +196,34 @@ static enum outcome plan(struct zd_slice_write *write)
 
 /* ---- append ---- */
 
+/* All of an append's body, and a byte that must not come. 0: it is no append, or too long to be
+ * held; text is held elsewhere. */
+static uint64_t whole_bytes(const struct zd_slice_write *write)
+{
+    const struct zd_slice_body *body = &write->body;
+    const uint64_t bytes = body->n_elements * body->dtype->bytes;
+    const uint64_t most =
+        zd_admit_flight_bytes(write->task.req, settings_of(write)->limits_write_bytes);
+    const bool is_held = write->ask.has_append && body->format->read_text == NULL && bytes < most;
+    return is_held ? bytes + 1 : 0;
+}
+
 static size_t window_bytes(const struct zd_slice_write *write)
 {
     const struct zd_upload *upload = &write->task.req->upload;
     const uint64_t most = settings_of(write)->http_stream_bytes;
-    return zd_max_u64(upload->has_length ? zd_min_u64(upload->length, most) : most, 1);
+    const uint64_t bytes = upload->has_length ? zd_min_u64(upload->length, most) : most;
+    return zd_max_u64(zd_max_u64(bytes, whole_bytes(write)), 1);
 }
 
 static enum zd_status ask_for_body(struct zd_slice_write *write, uint64_t bytes_max)
 {
     struct zd_request *req = write->task.req;
-    const size_t bytes = zd_min_u64(window_bytes(write), bytes_max);
-    return req->upload.is_asked ? ZD_OK : zd_body_stream_ask(req, bytes, &write->err);
+    return zd_body_stream_ask(req, zd_min_u64(window_bytes(write), bytes_max), &write->err);
 }
 
-/* The body has the array's shape but for the length along the dimension that grows. */
+/* The body has the array's shape but for the length along the dimension that grows. One that is
+ * measured already has come while nothing was locked. */
 static enum zd_status expect_append(struct zd_slice_write *write)
 {
     const struct zd_meta *meta = write->node->meta;
@@ -213,7 +236,11 @@ static enum zd_status expect_append(struct zd_slice_write *write)
     ZD_TRY(zd_slice_params_check_shape(&write->ask, "array", shape, rank, &write->err));
     write->code = NULL;
     write->append.before = zd_node_ref(write->node);
-    shape[write->append.dim] = 0;
+    shape[write->append.dim] = write->is_measured ? write->body.shape[write->append.dim] : 0;
+    if (write->is_measured) {
+        return memcmp(shape, write->body.shape, rank * sizeof *shape) == 0 ? ZD_OK
+                                                                           : has_changed(write);
+    }
     zd_slice_body_expect(&write->body, rank, shape, false);
     return ZD_OK;
 }
@@ -229,14 +256,39 @@ static enum outcome begin_append(struct zd_slice_write *write)
         zd_respond_precondition(req, "");
         return ANSWERED;
     }
+    if (write->is_measured) {
+        return SKIP;
+    }
     return zd_slice_body_is_measured_late(&write->body)
                ? outcome_of(ask_for_body(write, settings_of(write)->limits_body_bytes))
                : NEXT;
 }
 
+static void release_append(struct zd_slice_write *write)
+{
+    zd_metadata_release(&write->append.change);
+    zd_node_unref(write->append.before);
+    write->append = (struct zd_slice_append){0};
+}
+
+/* What was found under the lock is out of date when it is taken again. */
+static void start_over(struct zd_slice_write *write)
+{
+    give_back(write);
+    zd_seen_objects_done(&write->seen);
+    release_append(write);
+}
+
 static enum outcome measure(struct zd_slice_write *write)
 {
-    return read_outcome(write, zd_slice_body_measure(&write->body, write->append.dim, &write->err));
+    const enum outcome outcome =
+        read_outcome(write, zd_slice_body_measure(&write->body, write->append.dim, &write->err));
+    write->is_measured = outcome == NEXT;
+    if (outcome != NEXT || write->lock.lock.is_held) {
+        return outcome;
+    }
+    start_over(write);
+    return WAITED;
 }
 
 /* Try the new shape on the document that is there, with all checks: others may widen its bounds
@@ -293,13 +345,6 @@ static enum outcome take_foreseen(struct zd_slice_write *write)
     return outcome_of(plan_elements(write));
 }
 
-static void release_append(struct zd_slice_write *write)
-{
-    zd_metadata_release(&write->append.change);
-    zd_node_unref(write->append.before);
-    write->append = (struct zd_slice_append){0};
-}
-
 /* ---- memory ---- */
 
 /* A request that waits for memory releases its locks and plans again. */
@@ -316,11 +361,30 @@ static enum outcome admit(struct zd_slice_write *write)
     if (next == ZD_NEXT) {
         return NEXT;
     }
-    give_back(write);
-    zd_seen_objects_done(&write->seen);
-    release_append(write);
+    start_over(write);
     zd_machine_want(&write->place, next);
     return next == ZD_WAIT ? WAITED : ANSWERED;
+}
+
+/* An append has its place once the array is locked, so that all of its body comes before. One that
+ * is too long to be held comes band by band, and fails when others append meanwhile. */
+static enum outcome want_whole(struct zd_slice_write *write)
+{
+    struct zd_request *req = write->task.req;
+    const uint64_t bytes = whole_bytes(write);
+    if (bytes == 0 || req->upload.state == ZD_UPLOAD_ENDED) {
+        return NEXT;
+    }
+    if (ask_for_body(write, UINT64_MAX) != ZD_OK) {
+        return FAILED;
+    }
+    const enum zd_next next = zd_body_stream_want(req, bytes);
+    if (next == ZD_NEXT) {
+        return NEXT;
+    }
+    start_over(write);
+    zd_machine_want(&write->place, next);
+    return WAITED;
 }
 
 /* ---- conditions: If-Match names a tag that GET has given the slice ---- */
@@ -462,7 +526,7 @@ static enum outcome lock_again(struct zd_slice_write *write)
         return SKIP;
     }
     *lock = (struct zd_lock_want){.wait = zd_machine_wait(&req->machine)};
-    return wait_for(write, zd_lock_want(req->dataset, ZD_LOCK_CHUNKS, req->path, lock));
+    return wait_for(write, zd_lock_want(req->dataset, mode_of(write), req->path, lock));
 }
 
 static enum outcome judge_lock(struct zd_slice_write *write)
@@ -511,10 +575,11 @@ static enum zd_next refuse(struct zd_slice_write *write)
 /* The picture of slice_write.h. */
 static const struct slice_write_row table[] = {
     [LOCK] = {lock_array, plan, {TO(NEXT, ADMIT), TO(LONGER, APPEND)}},
-    [APPEND] = {begin_append, NULL, {TO(NEXT, MEASURE)}},
-    [MEASURE] = {measure, NULL, {TO(NEXT, FORESEE), TO(MORE, MEASURE)}},
+    [APPEND] = {begin_append, NULL, {TO(NEXT, MEASURE), TO(SKIP, FORESEE)}},
+    [MEASURE] = {measure, NULL, {TO(NEXT, FORESEE), TO(MORE, MEASURE), TO(WAITED, LOCK)}},
     [FORESEE] = {foresee, take_foreseen, {TO(NEXT, ADMIT)}},
-    [ADMIT] = {admit, NULL, {TO(NEXT, SURVEY), TO(WAITED, LOCK)}},
+    [ADMIT] = {admit, NULL, {TO(NEXT, WHOLE), TO(WAITED, LOCK)}},
+    [WHOLE] = {want_whole, NULL, {TO(NEXT, SURVEY), TO(WAITED, LOCK)}},
     [SURVEY] = {begin_survey, NULL, {TO(NEXT, LOOK), TO(SKIP, BEGIN)}},
     [LOOK] = {look_at_objects, NULL, {TO(NEXT, BEGIN), TO(MORE, LOOK)}},
     [BEGIN] = {begin_objects, NULL, {TO(NEXT, RECEIVE)}},

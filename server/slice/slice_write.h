@@ -1,19 +1,21 @@
 /* One slice being written: from the request's head to what is stored.
  *
- *     LOCK -+-----------------------------> ADMIT -> SURVEY -+-> LOOK -> BEGIN -> RECEIVE
- *      ^    +-> APPEND -> MEASURE -> FORESEE -^ |            |            ^         |
- *      |                                        |            +------------+         |
- *      +----------------------------------------+                                   |
- *     RESPOND <- COMMIT <- RELOCK <- END <- BAND <------------------------ HEAD <---+
+ *     LOCK -+---------------------> ADMIT -> WHOLE -> SURVEY -+-> LOOK -> BEGIN -> RECEIVE
+ *      ^    +-> APPEND -> MEASURE       ^                     |            ^         |
+ *      |           |         v          |                     +------------+         |
+ *      |           +----> FORESEE ------+                                            |
+ *      +------- MEASURE, ADMIT, WHOLE                                                |
+ *     RESPOND <- COMMIT <- RELOCK <- END <- BAND <------------------------- HEAD <---+
  *                                           |  ^
  *                                           |  +---------------+-------+
  *                                           +-> FILL -> SUM -> CUT -> STAGE
  *
- * An append goes through APPEND. A request that had to wait for memory in ADMIT begins again.
- * SURVEY goes to BEGIN without conditions. While the request waits for its client it holds no lock,
- * except an append that of the path: RELOCK takes it again when the body is complete, COMMIT those
- * of the objects. CUT goes to BAND when there is one object: it is not staged. MEASURE, LOOK, HEAD,
- * FILL and END repeat until all they need is there.
+ * An append goes through APPEND, and past MEASURE when its length is known. A request that had to
+ * wait without its lock, in MEASURE for the body's head, in ADMIT for memory, in WHOLE for all of
+ * an append's body, begins again. SURVEY goes to BEGIN without conditions. While the request waits
+ * for its client it holds no lock: RELOCK takes that of the path again when the body is complete,
+ * COMMIT those of the objects. CUT goes to BAND when there is one object: it is not staged.
+ * MEASURE, LOOK, HEAD, FILL and END repeat until all they need is there.
  *
  * The request runs these steps. At most three further machines are alive meanwhile: the commit
  * (server/write/commit.h), the edits of its objects, and the change of the array's document: four
@@ -54,6 +56,7 @@ struct zd_slice_write {
     /* its own */
     struct zd_machine_place place;
     bool is_conditional; /* the objects must be as they were surveyed */
+    bool is_measured;    /* of an append: its body has said how long it is */
     struct zd_error err; /* of a step that has failed */
     const char *code;    /* of its problem, where the status says too little; or NULL */
     struct zd_node_lock lock;
