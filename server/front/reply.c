@@ -1,19 +1,16 @@
 /* What handlers answer with (server/request/respond.h), as responses of libmicrohttpd. */
 #include "server/request/respond.h"
 
-#include <errno.h>
 #include <microhttpd.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/sendfile.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "core/base/num.h"
 #include "server/front/reply_cache.h"
 #include "server/front/response.h"
 #include "server/front/exchange.h"
+#include "server/front/sending.h"
 #include "server/request/admit.h"
 #include "server/request/connection.h"
 #include "server/request/route.h"
@@ -124,28 +121,6 @@ enum zd_next zd_respond_precondition(struct zd_request *req, const char *etag)
 }
 
 /* ---- representations ---- */
-
-/* In place of the C library's, as recv() is (wire.h). libmicrohttpd takes a short count for a full
- * socket and waits for an event, but a signal ends sendfile(2) early too: none would ever come. A
- * file that has become shorter breaks the connection off. */
-ssize_t sendfile64(int out_fd, int in_fd, off64_t *offset, size_t count)
-{
-    size_t n_sent = 0;
-    while (n_sent < count) {
-        const ssize_t n_more = syscall(SYS_sendfile, out_fd, in_fd, offset, count - n_sent);
-        if (n_more > 0) {
-            n_sent += (size_t)n_more;
-        } else if (n_more == 0) {
-            errno = EIO;
-            return -1;
-        } else if (errno == EAGAIN && n_sent > 0) {
-            break;
-        } else if (errno != EINTR) {
-            return -1;
-        }
-    }
-    return (ssize_t)n_sent;
-}
 
 /* The file is closed with the response. */
 static struct MHD_Response *response_of_file(struct zd_file_part *file)
@@ -278,14 +253,12 @@ enum zd_next zd_respond(struct zd_request *req, const struct zd_representation *
 
 /* ---- streams ---- */
 
-/* To a client that reads until the connection ends, an end is the body's: only a reset says that
- * more was to come (RFC 9112, 8). libmicrohttpd would end it in good order. */
+/* libmicrohttpd would end it in good order. */
 static void reset_connection(const struct zd_request *req)
 {
-    const struct sockaddr nowhere = {.sa_family = AF_UNSPEC};
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(
         zd_front_exchange(req)->now.connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    if (connect(info->connect_fd, &nowhere, sizeof nowhere) != 0) {
+    if (!zd_sending_reset(info->connect_fd)) {
         zd_log(&req->server->log, ZD_LOG_DEBUG,
             "a connection cannot be reset: its client may miss it");
     }

@@ -6,17 +6,19 @@
  *                           to a reset, until the client hangs up or its time is over
  *
  * The lists below hold the connections that have a deadline, each list in order; idle connections
- * and connections whose request is being answered are in none. */
+ * and connections whose client keeps up with its answer are in none. */
 #include "server/front/wire.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 
 #include "core/base/num.h"
 #include "server/front/response.h"
+#include "server/front/sending.h"
 #include "server/front/visitors.h"
 #include "server/http/guard.h"
 #include "server/runtime/server.h"
@@ -43,6 +45,7 @@ enum term {
     NONE,
     HEAD,      /* http.head_ms for all of it */
     BODY,      /* http.body_ms for http.body_least_bytes of it */
+    ANSWER,    /* http.reader_ms for http.reader_least_bytes of it */
     REFUSAL,   /* at once */
     LINGERING, /* LINGER_MS */
     TERMS,
@@ -56,6 +59,8 @@ struct zd_wire {
     uint64_t began_ns;       /* when the first byte of this request came; 0: no head is awaited */
     uint64_t received_bytes; /* of this term of a body */
     uint64_t dropped_bytes;
+    uint64_t sent_bytes;  /* of all answers */
+    uint64_t taken_bytes; /* of them, by the client, when this term of an answer began */
     struct zd_guard guard;
     int fd;
     enum phase phase;
@@ -128,6 +133,9 @@ static void start_term(struct zd_wire *wire, enum term term)
 static void watch(struct zd_wire *wire)
 {
     const enum zd_guard_place place = zd_guard_place(&wire->guard);
+    if (wire->term == ANSWER) {
+        return;
+    }
     if (wire->is_paused || wire->n_answered < wire->guard.n_requests || place == ZD_GUARD_BETWEEN) {
         stop_term(wire);
         return;
@@ -210,6 +218,29 @@ static void refuse_late(struct zd_wire *wire, const char *detail)
     refuse(wire);
 }
 
+/* What the client has taken: the kernel holds the rest. */
+static uint64_t taken_bytes(const struct zd_wire *wire)
+{
+    const uint64_t held = zd_sending_held_bytes(wire->fd);
+    return wire->sent_bytes - zd_min_u64(held, wire->sent_bytes);
+}
+
+/* Whoever does not keep up holds memory and the place of a request. */
+static void judge_reader(struct zd_wire *wire)
+{
+    struct zd_server *server = wire->wires->server;
+    const uint64_t taken = taken_bytes(wire);
+    if (taken - zd_min_u64(wire->taken_bytes, taken) >=
+        server->config->settings.http_reader_least_bytes) {
+        wire->taken_bytes = taken;
+        start_term(wire, ANSWER);
+        return;
+    }
+    server->metrics.n_slow++;
+    (void)zd_sending_reset(wire->fd); /* else it ends in good order */
+    end(wire);
+}
+
 static void term_is_over(struct zd_wire *wire)
 {
     const struct zd_settings *settings = &wire->wires->server->config->settings;
@@ -223,6 +254,9 @@ static void term_is_over(struct zd_wire *wire)
         } else {
             refuse_late(wire, "less than http.body_least_bytes of the body came in http.body_ms");
         }
+        return;
+    case ANSWER:
+        judge_reader(wire);
         return;
     case REFUSAL:
         refuse(wire);
@@ -365,31 +399,21 @@ ssize_t recv(int fd, void *buf, size_t n, int flags)
 
 /* ---- sending ---- */
 
-/* Where the field that the library puts last in a head begins; n: it is another one. */
-static size_t find_length(const char *head, size_t n)
+/* Time runs for a client from the first bytes that find no room until others find room as a whole:
+ * one that waits for us never has to hurry. */
+static ssize_t watch_reader(struct zd_wire *wire, size_t n_asked, ssize_t n)
 {
-    static const char end[] = "\r\n\r\n";
-    static const char name[] = "Content-Length: ";
-    const size_t end_len = sizeof end - 1;
-    if (n < end_len || memcmp(head + n - end_len, end, end_len) != 0) {
-        return n;
+    const int code = errno;
+    const bool is_full = n < 0 ? code == EAGAIN : (size_t)n < n_asked;
+    wire->sent_bytes += n > 0 ? (uint64_t)n : 0;
+    if (!is_full && wire->term == ANSWER) {
+        stop_term(wire);
+    } else if (is_full && wire->term == NONE) {
+        wire->taken_bytes = taken_bytes(wire);
+        start_term(wire, ANSWER);
     }
-    size_t at = n - end_len;
-    while (at > 0 && head[at - 1] != '\n') {
-        at--;
-    }
-    return n - at > sizeof name && memcmp(head + at, name, sizeof name - 1) == 0 ? at : n;
-}
-
-/* What was sent is said as the library counts it: what is left begins at that field, or after it.
- */
-static ssize_t send_without_length(int fd, const char *head, size_t n, int flags)
-{
-    const size_t at = find_length(head, n);
-    struct iovec parts[] = {{(char *)(uintptr_t)head, at}, {(char *)(uintptr_t)head + n - 2, 2}};
-    const struct msghdr message = {.msg_iov = parts, .msg_iovlen = at < n ? 2 : 1};
-    const ssize_t sent = sendmsg(fd, &message, flags);
-    return sent <= (ssize_t)at ? sent : (ssize_t)(n - 2 + (size_t)sent - at);
+    errno = code;
+    return n;
 }
 
 /* In place of the C library's, as recv() is. */
@@ -399,9 +423,33 @@ ssize_t send(int fd, const void *buf, size_t n, int flags)
         errno = EBADF;
         return -1;
     }
-    const struct zd_wire *wire = find(fd);
-    return wire != NULL && wire->omits_length ? send_without_length(fd, buf, n, flags)
-                                              : sendto(fd, buf, n, flags, NULL, 0);
+    struct zd_wire *wire = find(fd);
+    if (wire == NULL) {
+        return sendto(fd, buf, n, flags, NULL, 0);
+    }
+    return watch_reader(wire, n,
+        wire->omits_length ? zd_sending_without_length(fd, buf, n, flags)
+                           : sendto(fd, buf, n, flags, NULL, 0));
+}
+
+/* The same: a head and the body behind it. */
+ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
+{
+    const ssize_t n = zd_sending_message(fd, message, flags);
+    struct zd_wire *wire = find(fd);
+    size_t n_asked = 0;
+    for (size_t i = 0; wire != NULL && i < message->msg_iovlen; i++) {
+        n_asked += message->msg_iov[i].iov_len;
+    }
+    return wire == NULL ? n : watch_reader(wire, n_asked, n);
+}
+
+/* The same. libmicrohttpd takes a short count for a full socket and waits for an event. */
+ssize_t sendfile64(int out_fd, int in_fd, off64_t *offset, size_t count)
+{
+    const ssize_t n = zd_sending_file(out_fd, in_fd, offset, count);
+    struct zd_wire *wire = find(out_fd);
+    return wire == NULL ? n : watch_reader(wire, count, n);
 }
 
 void zd_wire_omit_length(struct zd_wire *wire)
@@ -508,6 +556,9 @@ void zd_wire_answered(struct zd_wire *wire)
     wire->n_answered++;
     wire->omits_length = false;
     wire->began_ns = 0;
+    if (wire->term == ANSWER) {
+        stop_term(wire);
+    }
     if (wire->phase == READING) {
         watch(wire);
     } else if (wire->phase == FAULTY && wire->n_answered >= wire->guard.n_requests) {
@@ -569,6 +620,7 @@ enum zd_status zd_wires_new(
     wires->visitors.n_each_max = settings->http_address_connections;
     wires->term_ms[HEAD] = settings->http_head_ms;
     wires->term_ms[BODY] = settings->http_body_ms;
+    wires->term_ms[ANSWER] = settings->http_reader_ms;
     wires->term_ms[LINGERING] = LINGER_MS;
     for (size_t i = 0; i < TERMS; i++) {
         zd_list_init(&wires->running[i]);

@@ -79,6 +79,8 @@ static void add_requests(const struct zd_metrics *metrics, struct zd_text *text)
         "Requests that were malformed, too large, or came too slowly.", metrics->n_refused);
     add_one(text, "zarrd_clients_left_total", "counter",
         "Clients that disconnected before their answer was ready.", metrics->n_left);
+    add_one(text, "zarrd_slow_readers_total", "counter",
+        "Connections ended because their client took its answer too slowly.", metrics->n_slow);
     add_one(text, "zarrd_streams_cut_total", "counter", "Streamed bodies that ended too early.",
         metrics->n_cut);
 }

@@ -6,9 +6,12 @@ import select
 import socket
 import time
 
+import numpy as np
 import pytest
+from arrays import write_node, write_values
 from client import memory_bytes
 from live import RawClient
+from slices import as_npy
 
 WAIT_S = 30
 KEY = b"/zarr/codecs/zarr.json"
@@ -513,6 +516,35 @@ def test_a_body_that_goes_on_may_last(hasty):
             s.sendall(body[i:i + 20])
         [answer] = answers(receive(s))
     assert answer[0] == 405
+
+
+STREAMED = {"a slice": "slice=", "an append": "append=0"}
+
+
+@pytest.mark.parametrize("is_chunked", [False, True])
+@pytest.mark.parametrize("name", STREAMED)
+def test_a_streamed_body_that_comes_too_slowly_is_ended_wherever_it_is(serve, tmp_path, name, is_chunked):
+    """After any of its bytes: no band that is stored, and no window that was full, gives it more time than its length does."""
+    n = 1 << 16
+    write_node(tmp_path, {"zarr_format": 3, "node_type": "group"})
+    write_values(tmp_path / "a", np.zeros(n, "u1"), (1 << 12,))
+    server = serve("-w", f"d={tmp_path}", "--set", "http.body_ms=300", "--set", "http.body_least_bytes=10", "--set", "http.stream_bytes=4KiB")
+    body = as_npy(np.ones(n, "u1"))
+    for n_fast in (0, 100, 5000, n // 2, n - 40):
+        framing = b"Transfer-Encoding: chunked" if is_chunked else b"Content-Length: %d" % len(body)
+        with connect(server) as s:
+            s.sendall(b"PUT /v1/datasets/d/slices/a?%s HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-npy\r\n%s\r\n\r\n"
+                      % (STREAMED[name].encode(), framing))
+            if n_fast:
+                s.sendall(b"%x\r\n%s\r\n" % (n_fast, body[:n_fast]) if is_chunked else body[:n_fast])
+            rest = b"%x\r\n" % (len(body) - n_fast) + body[n_fast:] if is_chunked else body[n_fast:]
+            found = trickle(s, rest, .06)
+        assert_refused(found[-1], (408,))
+    assert server.get("/v1/datasets/d/slices/a?format=raw").body == bytes(n)
+    end = time.monotonic() + WAIT_S
+    while server.metrics()["http_requests_in_flight"] > 1:
+        assert time.monotonic() < end
+        time.sleep(.05)
 
 
 def test_between_requests_there_is_no_hurry(hasty):

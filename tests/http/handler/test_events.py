@@ -248,7 +248,8 @@ def test_silence_is_broken_and_ids_go_on():
 
 def test_slow_readers_are_cut_and_hold_little():
     server = Server(config={
-        "datasets": {"m": {"location": "mem:", "writable": True}}, "events": {"window_bytes": "64KiB"}, "log": {"requests": False}})
+        "datasets": {"m": {"location": "mem:", "writable": True}}, "events": {"window_bytes": "64KiB"}, "log": {"requests": False},
+        "http": {"reader_least_bytes": 0}})
     put(server, "/v1/datasets/m/nodes/" + "/".join(["n" * 200] * 4) + "/a", array())
     slow = [Feed(server, "m", receive_bytes=1 << 16) for _ in range(8)]
     connection = server.connection()

@@ -1,0 +1,82 @@
+/* The system calls that send answers. */
+#include "server/front/sending.h"
+
+#include <errno.h>
+#include <linux/sockios.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* ---- heads ---- */
+
+/* Where the field that the library puts last in a head begins; n: it is another one. */
+static size_t find_length(const char *head, size_t n)
+{
+    static const char end[] = "\r\n\r\n";
+    static const char name[] = "Content-Length: ";
+    const size_t end_len = sizeof end - 1;
+    if (n < end_len || memcmp(head + n - end_len, end, end_len) != 0) {
+        return n;
+    }
+    size_t at = n - end_len;
+    while (at > 0 && head[at - 1] != '\n') {
+        at--;
+    }
+    return n - at > sizeof name && memcmp(head + at, name, sizeof name - 1) == 0 ? at : n;
+}
+
+/* What is left begins at that field, or after it. */
+ssize_t zd_sending_without_length(int fd, const char *head, size_t n, int flags)
+{
+    const size_t at = find_length(head, n);
+    struct iovec parts[] = {{(char *)(uintptr_t)head, at}, {(char *)(uintptr_t)head + n - 2, 2}};
+    const struct msghdr message = {.msg_iov = parts, .msg_iovlen = at < n ? 2 : 1};
+    const ssize_t sent = zd_sending_message(fd, &message, flags);
+    return sent <= (ssize_t)at ? sent : (ssize_t)(n - 2 + (size_t)sent - at);
+}
+
+/* ---- the calls ---- */
+
+/* Not the C library's, which is replaced (wire.c). */
+ssize_t zd_sending_message(int fd, const struct msghdr *message, int flags)
+{
+    return syscall(SYS_sendmsg, fd, message, flags);
+}
+
+/* A signal ends sendfile(2) early. A file that has become shorter breaks the connection off. */
+ssize_t zd_sending_file(int fd, int from_fd, off64_t *offset, size_t count)
+{
+    size_t n_sent = 0;
+    while (n_sent < count) {
+        const ssize_t n_more = syscall(SYS_sendfile, fd, from_fd, offset, count - n_sent);
+        if (n_more > 0) {
+            n_sent += (size_t)n_more;
+        } else if (n_more == 0) {
+            errno = EIO;
+            return -1;
+        } else if (errno == EAGAIN && n_sent > 0) {
+            break;
+        } else if (errno != EINTR) {
+            return -1;
+        }
+    }
+    return (ssize_t)n_sent;
+}
+
+/* ---- what the client has taken ---- */
+
+uint64_t zd_sending_held_bytes(int fd)
+{
+    int held = 0;
+    return ioctl(fd, SIOCOUTQ, &held) == 0 && held > 0 ? (uint64_t)held : 0;
+}
+
+/* To a client that reads until the connection ends, an end is the body's: only a reset says that
+ * more was to come (RFC 9112, 8). */
+bool zd_sending_reset(int fd)
+{
+    const struct sockaddr nowhere = {.sa_family = AF_UNSPEC};
+    return connect(fd, &nowhere, sizeof nowhere) == 0;
+}

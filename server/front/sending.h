@@ -1,0 +1,29 @@
+/* The system calls that send answers, as libmicrohttpd needs them. Thread: loop. */
+#ifndef ZD_FRONT_SENDING_H
+#define ZD_FRONT_SENDING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct msghdr;
+
+/** send(2) of a head without the Content-Length that the library puts last in it. What was sent is
+ * said as the library counts it. */
+ssize_t zd_sending_without_length(int fd, const char *head, size_t n, int flags);
+
+/** sendmsg(2). */
+ssize_t zd_sending_message(int fd, const struct msghdr *message, int flags);
+
+/** sendfile(2), whose count is short only when the socket is full. */
+ssize_t zd_sending_file(int fd, int from_fd, off64_t *offset, size_t count);
+
+/** What was sent and the client has not taken yet, in bytes; 0: it is not known. */
+uint64_t zd_sending_held_bytes(int fd);
+
+/** End a connection so that its client sees that more was to come: what it has not taken is lost.
+ * @return false: it cannot be reset */
+bool zd_sending_reset(int fd);
+
+#endif
