@@ -31,6 +31,7 @@ struct walk {
     struct zd_directories *directories;
     const struct zd_beneath *root;
     bool is_deep;
+    bool stops_at_links;
     bool has_begun;
     size_t held_max;   /* entries of a directory to read at once; 0: no more than are wanted */
     const char *after; /* as in struct zd_store_list; NULL from the second page on */
@@ -74,6 +75,14 @@ static bool is_above(const struct walk *walk, const struct stat *target)
     return false;
 }
 
+static enum zd_status stop_at_link(const struct walk *walk, const char *path)
+{
+    return zd_fail(walk->err, ZD_INVALID,
+        "%.200s is a symbolic link to another directory of the store: remove the link, or delete "
+        "what it leads to by its own path",
+        path);
+}
+
 /* What a link leads to. One that leads nowhere, outside or up is left out; a fault is not. */
 static enum zd_status follow(struct walk *walk, const char *name, enum entry_kind *ret_kind)
 {
@@ -102,7 +111,7 @@ static enum zd_status follow(struct walk *walk, const char *name, enum entry_kin
     if (*ret_kind == ENTRY_PREFIX && is_above(walk, &file)) {
         *ret_kind = ENTRY_NONE;
     }
-    return ZD_OK;
+    return *ret_kind == ENTRY_PREFIX && walk->stops_at_links ? stop_at_link(walk, path.at) : ZD_OK;
 }
 
 static enum zd_status kind_of_entry(
@@ -298,11 +307,26 @@ static enum zd_status step(struct walk *walk)
     return ZD_OK;
 }
 
+/* Whether the directory at walk->path is itself a link; those above it are followed. */
+static enum zd_status check_prefix(const struct walk *walk)
+{
+    struct stat file;
+    ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
+    if (!walk->stops_at_links || walk->path.len == 0) {
+        return ZD_OK;
+    }
+    ZD_TRY(zd_text_add_bytes(&path, walk->path.at, walk->path.len - 1)); /* without its slash */
+    ZD_AUTO_FD fd = zd_beneath_try(walk->root, path.at, O_PATH | O_NOFOLLOW);
+    const bool is_link = fd >= 0 && fstat(fd, &file) == 0 && S_ISLNK(file.st_mode);
+    return is_link ? stop_at_link(walk, path.at) : ZD_OK;
+}
+
 static enum zd_status find(struct walk *walk, const char *prefix)
 {
     if (!walk->has_begun) {
         walk->has_begun = true;
         ZD_TRY(zd_text_add(&walk->path, prefix));
+        ZD_TRY(check_prefix(walk));
         ZD_TRY(push(walk));
     }
     while (walk->n_levels > 0 && !walk->found.has_more) {
@@ -340,6 +364,7 @@ enum zd_status zd_directory_prepare(
         .directories = directories,
         .root = directories->root,
         .is_deep = list->deep,
+        .stops_at_links = list->stops_at_links,
         .prefix_len = strlen(list->prefix),
     };
     zd_text_init(&walk->path, ZD_KEY_BYTES_MAX + 1);

@@ -27,6 +27,7 @@ ZD_RESULT zd_directory_prepare(
  * which all listings of the root share.
  *
  * @retval ZD_NOT_FOUND the prefix is no directory
+ * @retval ZD_INVALID   list->stops_at_links, and there is one
  * @retval ZD_STORE
  * @retval ZD_NO_MEMORY
  * Thread: any; blocks.

@@ -105,6 +105,8 @@ struct zd_store_list { /* one level (a directory), or everything below a prefix 
     struct zd_store_op op;
     char prefix[ZD_KEY_BYTES_MAX + 2]; /* "" or ending in '/' */
     bool deep;                         /* keys of all levels, no prefixes */
+    bool stops_at_links; /* ZD_INVALID where the prefix, or a directory below it, is a symbolic link
+                            that leads elsewhere in the store: for erasures */
     char *after;  /* list only names greater than this (by bytes); borrowed; NULL = from the start
                    */
     size_t n_max; /* most entries to return; >= 1 */

@@ -228,7 +228,8 @@ static enum zd_next refuse_change(struct zd_request *req)
     if (change->meta != NULL && change->code == NULL && zd_meta_is_refused(change->meta)) {
         return zd_respond_faults(req, &change->meta->faults, err);
     }
-    return write->input.kind == ZD_METADATA_ERASE && change->code != NULL
+    return write->input.kind == ZD_METADATA_ERASE && change->code != NULL &&
+                   !write->input.is_recursive
                ? refuse_not_empty(req)
                : zd_respond_error(req, change->code, err);
 }

@@ -209,8 +209,7 @@ static enum zd_change_outcome path_is_locked(struct zd_change *change)
 {
     const enum zd_change_outcome outcome =
         zd_change_outcome_of_wait(change, &change->path_lock.wait);
-    const bool reads_below = change->input.kind == ZD_METADATA_ERASE &&
-                             !(change->input.is_dry && change->input.is_recursive);
+    const bool reads_below = change->input.kind == ZD_METADATA_ERASE;
     return outcome == ZD_CHANGE_NEXT && reads_below ? ZD_CHANGE_TREE : outcome;
 }
 

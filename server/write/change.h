@@ -73,6 +73,7 @@ enum zd_change_seen {
     ZD_CHANGE_SEEN_KEY = 2,     /* of no document */
     ZD_CHANGE_SEEN_CHUNK = 4,   /* of the old or the new node */
     ZD_CHANGE_SEEN_ORPHANS = 8, /* nodes below a parent that was missing */
+    ZD_CHANGE_SEEN_LINK = 16,   /* of a node that is to be erased: purge.wait.err names it */
 };
 
 /** How far the change has come. */

@@ -340,6 +340,7 @@ enum zd_change_outcome zd_change_erase_orphans(struct zd_change *change)
 {
     const struct zd_purge_want purge = {
         .path = change->path,
+        .stops_at_links = true,
         .visit = judge_orphans,
         .holds = holds,
         .erased = note_purged,
@@ -356,6 +357,7 @@ enum zd_change_outcome zd_change_erase_orphans_end(struct zd_change *change)
     const struct zd_purge_want *purge = &change->purge;
     (void)zd_change_outcome_of_wait(change, &purge->wait);
     if (purge->wait.status != ZD_OK) {
+        change->code = purge->wait.status == ZD_INVALID ? "not_empty" : change->code;
         change->err.status = zd_fail(&change->err, purge->wait.status,
             "%llu keys below it could not be erased: %.200s", (unsigned long long)purge->n_failed,
             purge->wait.err.text);
@@ -393,6 +395,7 @@ enum zd_change_outcome zd_change_erase_rest(struct zd_change *change)
     const bool is_patch = change->input.kind == ZD_METADATA_PATCH;
     const struct zd_purge_want purge = {
         .path = change->path,
+        .stops_at_links = is_erasure,
         .visit = is_erasure                    ? judge_all
                  : is_patch && shrinks(change) ? judge_outside
                                                : NULL,

@@ -415,6 +415,11 @@ static bool orphans_chunks(const struct zd_change *change)
 
 static enum zd_change_outcome judge_erasure(struct zd_change *change)
 {
+    if (change->input.is_recursive && has_seen(change, ZD_CHANGE_SEEN_LINK)) {
+        const struct zd_error found = change->purge.wait.err;
+        change->code = "not_empty";
+        return ZD_CHANGE_FAIL(change, ZD_INVALID, "%s", found.text);
+    }
     if (change->input.is_recursive || is_empty(change)) {
         return ZD_CHANGE_NEXT;
     }

@@ -106,7 +106,8 @@ static enum zd_purge_answer collect(void *context, const struct zd_purge_key *ke
 
 enum zd_change_outcome zd_change_subtree_collect(struct zd_change *change)
 {
-    const struct zd_purge_want purge = {.path = change->path, .visit = collect};
+    const struct zd_purge_want purge = {
+        .path = change->path, .visit = collect, .stops_at_links = true};
     change->seen = 0;
     zd_change_subtree_free(change->subtree);
     change->subtree = zd_alloc_zero(1, sizeof *change->subtree);
@@ -120,6 +121,10 @@ enum zd_change_outcome zd_change_subtree_collect_end(struct zd_change *change)
 {
     if (change->subtree->is_too_large) {
         forget(change->subtree);
+    }
+    if (change->purge.wait.status == ZD_INVALID) {
+        change->seen |= ZD_CHANGE_SEEN_CHILD | ZD_CHANGE_SEEN_LINK; /* judged with the node */
+        return ZD_CHANGE_NEXT;
     }
     return zd_change_outcome_of_wait(change, &change->purge.wait);
 }
@@ -221,7 +226,8 @@ static enum zd_purge_answer judge_document(void *context, const struct zd_purge_
 /* A change of a key has no subtree. */
 enum zd_change_outcome zd_change_subtree_erase(struct zd_change *change)
 {
-    const struct zd_purge_want purge = {.path = change->path, .visit = judge_document};
+    const struct zd_purge_want purge = {
+        .path = change->path, .visit = judge_document, .stops_at_links = true};
     if (change->subtree == NULL) {
         return ZD_CHANGE_DONE;
     }

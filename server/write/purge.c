@@ -243,6 +243,7 @@ static enum zd_next list_page(struct purge *purge)
     struct zd_store_list *list = &purge->list;
     zd_machine_await(&purge->machine, &list->op);
     list->deep = !purge->want->is_shallow;
+    list->stops_at_links = purge->want->stops_at_links;
     list->n_max = PAGE_ENTRIES;
     purge->step = step_listed;
     zd_store_list(purge->want->dataset->store, list);

@@ -25,8 +25,9 @@ struct zd_purge_want {
                           * does not */
     /* in; all borrowed until the end */
     struct zd_dataset *dataset;
-    const char *path; /* of a node; "" is everything */
-    bool is_shallow;  /* visit what is directly below only, prefixes included */
+    const char *path;    /* of a node; "" is everything */
+    bool is_shallow;     /* visit what is directly below only, prefixes included */
+    bool stops_at_links; /* as in struct zd_store_list: fails with ZD_INVALID */
     /** Judges each key, in the order of their bytes. */
     enum zd_purge_answer (*visit)(void *context, const struct zd_purge_key *key);
     /** Guards against other processes; or NULL. Runs when the keys of a batch were stat'ed and are

@@ -109,3 +109,78 @@ def test_an_endless_tree_by_two_links_ends(serve, tmp_path):
     assert pathlib.Path(tmp_path, "a/b/a/b/a").exists()
     server = serve(f"d={tmp_path}")
     assert paths(server) == ["", "a", "a/b", "b", "b/a"]
+
+
+# ---- what is erased, and what links lead to ----
+
+def bytes_below(root):
+    """Of every file that is there itself; of a link where it leads."""
+    return {str(path.relative_to(root)): path.readlink() if path.is_symlink() else path.read_bytes()
+            for path in sorted(root.rglob("*")) if (path.is_symlink() or path.is_file()) and ".zarrd-tmp-writers" not in path.parts}
+
+
+ARRAY = {"zarr_format": 3, "node_type": "array", "shape": [4], "data_type": "uint8",
+         "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2]}},
+         "chunk_key_encoding": {"name": "default"}, "fill_value": 0, "codecs": [{"name": "bytes"}]}
+
+
+@pytest.mark.parametrize("link, target, node", [
+    ("a/x", "../b", "a"), ("a/n/deep/x", "../../../b", "a"), ("a/n/deep/x", "../../../b", "a/n"), ("a/x", "../b/below", "a"),
+    ("a/x", "../plain", "a"), ("a/v/c", "../../b/v/c", "a/v"), ("a/v/c", "../../b/v/c", "a"), ("a/x", "n", "a"), ("x", "b", "x"),
+    ("a/x", "../b", "a/x"), ("a/x", "../b", ""), ("a/x", "../plain/empty", "a")])
+def test_a_deletion_follows_no_link_sideways(serve, tmp_path, link, target, node):
+    """It is refused, and keeps every byte: of the link, of what it leads to, and of the node. Without the link it is made."""
+    for path in ("", "a", "a/n", "b", "b/below"):
+        make_group(tmp_path / path)
+    for path in ("a/v", "b/v"):
+        (tmp_path / path).mkdir()
+        (tmp_path / path / "zarr.json").write_text(json.dumps(ARRAY))
+    (tmp_path / "b/v/c").mkdir()
+    (tmp_path / "b/v/c/0").write_bytes(b"ab")
+    (tmp_path / "a/n/deep").mkdir()
+    (tmp_path / "plain/empty").mkdir(parents=True)
+    (tmp_path / "plain/file").write_text("kept")
+    (tmp_path / "a/n/file").symlink_to("../../plain/file")
+    (tmp_path / link).symlink_to(target)
+    server = serve("-w", f"d={tmp_path}")
+    before = bytes_below(tmp_path)
+    for query in ("?recursive=1", "?recursive=1&dry_run=1", ""):
+        answer = server.request("DELETE", f"/v1/datasets/d/nodes/{node}{query}")
+        assert answer.status == 409 and answer.code == "not_empty", answer
+        assert bytes_below(tmp_path) == before
+        if query:
+            assert link in answer.json()["detail"] and "symbolic link" in answer.json()["detail"]
+    (tmp_path / link).unlink()
+    if node != link:
+        assert server.request("DELETE", f"/v1/datasets/d/nodes/{node}?recursive=1").status == 204
+        kept = bytes_below(tmp_path)
+        gone = [path for path in before if path not in kept and path != link]
+        assert gone and all(path.startswith(node) for path in gone)
+        assert (tmp_path / "a/n/file").is_symlink() == (node == "a/v")  # of a link to a file the link goes
+        assert node == "" or kept["plain/file"] == b"kept"
+
+
+def test_what_is_no_node_is_not_found_whatever_it_links_to(serve, tmp_path):
+    for path in ("", "b"):
+        make_group(tmp_path / path)
+    (tmp_path / "no").mkdir()
+    (tmp_path / "no/x").symlink_to("../b")
+    server = serve("-w", f"d={tmp_path}")
+    answer = server.request("DELETE", "/v1/datasets/d/nodes/no?recursive=1")
+    assert answer.status == 404 and answer.code == "node_not_found" and (tmp_path / "b/zarr.json").exists()
+
+
+def test_another_array_takes_no_chunks_that_a_link_leads_to(serve, tmp_path):
+    make_group(tmp_path)
+    for path in ("a", "b"):
+        (tmp_path / path).mkdir()
+        (tmp_path / path / "zarr.json").write_text(json.dumps(ARRAY))
+    (tmp_path / "b/c").mkdir()
+    (tmp_path / "b/c/0").write_bytes(b"ab")
+    (tmp_path / "a/c").symlink_to("../b/c")
+    server = serve("-w", f"d={tmp_path}")
+    before = bytes_below(tmp_path)
+    answer = server.request("PUT", "/v1/datasets/d/nodes/a?erase_chunks=1", {"Content-Type": "application/json"},
+                            json.dumps({**ARRAY, "data_type": "int8"}).encode())
+    assert answer.status == 409 and "symbolic link" in answer.json()["detail"], answer
+    assert bytes_below(tmp_path) == before
