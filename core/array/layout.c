@@ -7,6 +7,11 @@
 #include "core/codec/chain_inner.h"
 #include "core/codec/shard_index.h"
 
+#define WHOLE_INDEX_MAX (128 << 10) /* a longer index is read by pages, where that is possible */
+#define PAGE_BYTES      (16 << 10)
+#define DECODE_COPIES   2                   /* of an index: as it is stored, and decoded */
+#define TOO_MUCH        (UINT64_C(1) << 60) /* for any memory; sums of a few such are exact */
+
 /* What the chain's chunks are made of when they can be read one by one; else NULL. */
 static const struct zd_shard *shard_of(
     const struct zd_chain *chain, uint32_t ret_order[ZD_RANK_MAX])
@@ -175,12 +180,47 @@ uint64_t zd_layout_entry(const struct zd_level *level, const uint64_t *index)
     return i;
 }
 
+static bool has_pages(const struct zd_shard *shard)
+{
+    return shard->index_is_plain && shard->index_bytes > WHOLE_INDEX_MAX;
+}
+
+struct zd_byte_range zd_layout_index_piece(const struct zd_level *level, const uint64_t *index)
+{
+    const struct zd_shard *shard = level->shard;
+    if (!has_pages(shard)) {
+        return (struct zd_byte_range){.first = 0, .len = shard->index_bytes};
+    }
+    const uint64_t at = zd_layout_entry(level, index) * ZD_SHARD_ENTRY_BYTES;
+    const uint64_t first = at - at % PAGE_BYTES;
+    const uint64_t entry_bytes = shard->n_chunks * ZD_SHARD_ENTRY_BYTES; /* less than 2^64 */
+    return (struct zd_byte_range){
+        .first = first, .len = zd_min_u64(PAGE_BYTES, entry_bytes - first)};
+}
+
+uint64_t zd_layout_index_held_bytes(const struct zd_layout *layout)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i + 1 < layout->n_levels; i++) {
+        const struct zd_shard *shard = layout->level[i].shard;
+        uint64_t held = shard->index_bytes;
+        if (has_pages(shard)) {
+            held = PAGE_BYTES;
+        } else if (!shard->index_is_plain) {
+            held = zd_min_u64(held, TOO_MUCH) * DECODE_COPIES;
+        }
+        bytes = zd_max_u64(bytes, held);
+    }
+    return zd_min_u64(bytes, TOO_MUCH);
+}
+
 enum zd_status zd_layout_find(const struct zd_level *level, const struct zd_buf *shard_index,
     struct zd_byte_range shard, const uint64_t *index, struct zd_byte_range *ret_range,
     struct zd_error *err)
 {
     const uint64_t i = zd_layout_entry(level, index);
-    const struct zd_shard_entry entry = zd_shard_entry_at(shard_index, i);
+    const uint64_t n_before = zd_layout_index_piece(level, index).first / ZD_SHARD_ENTRY_BYTES;
+    const struct zd_shard_entry entry = zd_shard_entry_at(shard_index, i - n_before);
     if (zd_shard_entry_is_missing(entry)) {
         return zd_fail(err, ZD_NOT_FOUND, "the shard has no inner chunk %" PRIu64, i);
     }

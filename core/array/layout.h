@@ -71,6 +71,16 @@ void zd_layout_ancestor(const struct zd_layout *layout, uint32_t from, uint32_t 
 ZD_RESULT zd_layout_index_range(const struct zd_level *level, struct zd_byte_range shard,
     struct zd_byte_range *ret_range, struct zd_error *err);
 
+/**
+ * What is read of an index to find chunk index[] of level + 1, from the first byte of the index:
+ * all of it, or of a large one whose entries are at fixed places the page with that entry, as it is
+ * decoded. The checksum of an index that is read by pages is not checked.
+ */
+struct zd_byte_range zd_layout_index_piece(const struct zd_level *level, const uint64_t *index);
+
+/** The most that looking for one chunk in the indexes of its shards holds at once. */
+uint64_t zd_layout_index_held_bytes(const struct zd_layout *layout);
+
 /** Decode an index. Its entries are not judged: a wrong one is the fault of its chunk alone, and
  * told when that is looked for. @param ret_index owned: u64 pairs */
 ZD_RESULT zd_layout_index_decode(const struct zd_level *level, struct zd_buf *encoded,
@@ -80,8 +90,9 @@ ZD_RESULT zd_layout_index_decode(const struct zd_level *level, struct zd_buf *en
 uint64_t zd_layout_entry(const struct zd_level *level, const uint64_t *index);
 
 /**
- * Where chunk index[] of level + 1 is, by its shard's decoded index; offsets are those of the
- * stored object.
+ * Where chunk index[] of level + 1 is, by its shard's index; offsets are those of the stored
+ * object.
+ * @param shard_index the decoded piece that zd_layout_index_piece names
  * @param index      index of the chunk in level + 1's grid
  * @retval ZD_NOT_FOUND the inner chunk is missing: all elements are the fill value
  * @retval ZD_CORRUPT   as zd_shard_entry_check

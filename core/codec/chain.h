@@ -115,6 +115,7 @@ struct zd_shard {
     struct zd_chain *index;            /* decodes the index: uint64 of shape grid + [2] */
     uint64_t index_bytes;              /* encoded size of the index */
     bool index_at_start;
+    bool index_is_plain; /* its entries are stored as they are decoded, checksums behind them */
     const struct zd_json
         *codecs; /* the inner codecs' document and its place, so that a chain can be opened */
     struct zd_pointer

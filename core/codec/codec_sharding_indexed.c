@@ -128,6 +128,20 @@ static enum zd_status open_inner(const struct zd_codec_config *config,
     return open_chain(config, parameters, "codecs", &decoded, &shard->inner);
 }
 
+/* Little-endian words and nothing else, but for checksums behind them. */
+static bool is_plain(const struct zd_chain *index)
+{
+    for (uint32_t i = 0; i < zd_chain_count(index); i++) {
+        const struct zd_codec *codec = zd_chain_codec(index, i);
+        const bool is_little =
+            codec->is_swapped != NULL && !codec->is_swapped(zd_chain_state(index, i));
+        if (!is_little && strcmp(codec->name, "crc32c") != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static enum zd_status open_index(const struct zd_codec_config *config,
     const struct zd_parameters *parameters, struct sharding *sharding)
 {
@@ -145,6 +159,7 @@ static enum zd_status open_index(const struct zd_codec_config *config,
     }
     ZD_TRY(open_chain(config, parameters, "index_codecs", &decoded, &shard->index));
     shard->index_bytes = zd_chain_encoded(shard->index)->size;
+    shard->index_is_plain = is_plain(shard->index);
     return ZD_OK;
 }
 

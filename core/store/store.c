@@ -536,8 +536,9 @@ static struct zd_range range_within(const struct zd_range *range, uint64_t size)
         within.len = zd_min_u64(range->len, size - within.first);
         break;
     case ZD_RANGE_SUFFIX:
-        within.len = zd_min_u64(range->len, size);
-        within.first = size - within.len;
+        within.first = size - zd_min_u64(range->first, size);
+        within.len = zd_min_u64(range->len, within.first);
+        within.first -= within.len;
         break;
     }
     return within;

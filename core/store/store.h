@@ -19,7 +19,7 @@ struct zd_store_ops;
 enum zd_range_kind {
     ZD_RANGE_WHOLE,
     ZD_RANGE_FROM_TO, /* first, len: cut at the object's end */
-    ZD_RANGE_SUFFIX,  /* the last len bytes, or all when it is shorter */
+    ZD_RANGE_SUFFIX,  /* the last len bytes but for the `first` behind them; cut at its beginning */
 };
 
 struct zd_range {

@@ -9,17 +9,23 @@
 #define RUN_BYTES_PER_NS 8 /* where neighbours stay neighbours */
 #define ELEMENTS_PER_NS  1 /* where each element is taken by itself */
 
+/* A chunk, and what is held to find it. */
+static uint64_t part_bytes(const struct zd_node *node)
+{
+    const uint64_t chunk_bytes = zd_max_u64(zd_layout_leaf(node->layout)->chunk_bytes, 1);
+    return chunk_bytes + zd_layout_index_held_bytes(node->layout);
+}
+
 /* How many parts may be under way at once. */
 static uint64_t parts_at_once(const struct zd_node *node, uint64_t n_parts_max, uint64_t bytes_max)
 {
-    const uint64_t chunk_bytes = zd_max_u64(zd_layout_leaf(node->layout)->chunk_bytes, 1);
-    const uint64_t n_held = zd_max_u64(bytes_max / chunk_bytes, 1);
+    const uint64_t n_held = zd_max_u64(bytes_max / part_bytes(node), 1);
     return zd_min_u64(n_parts_max, zd_min_u64(n_held, IN_FLIGHT_MAX));
 }
 
 uint64_t zd_fetch_held_bytes(const struct zd_node *node, uint64_t n_parts_max, uint64_t bytes_max)
 {
-    return parts_at_once(node, n_parts_max, bytes_max) * zd_layout_leaf(node->layout)->chunk_bytes;
+    return parts_at_once(node, n_parts_max, bytes_max) * part_bytes(node);
 }
 
 enum zd_status zd_fetch_init(struct zd_fetch *fetch, struct zd_gather gather, struct zd_node *node,

@@ -36,7 +36,8 @@ struct zd_fetch {
 ZD_RESULT zd_fetch_init(struct zd_fetch *fetch, struct zd_gather gather, struct zd_node *node,
     uint64_t n_parts_max, uint64_t bytes_max, struct zd_error *err);
 
-/** The bytes of the chunks that a fetch of so many parts holds at the same time. */
+/** The bytes that a fetch of so many parts holds at the same time: chunks, and the indexes of
+ * shards by which they are found. */
 uint64_t zd_fetch_held_bytes(const struct zd_node *node, uint64_t n_parts_max, uint64_t bytes_max);
 void zd_fetch_done(struct zd_fetch *fetch); /* stops waiting; accepts a zeroed one */
 

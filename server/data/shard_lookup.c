@@ -3,7 +3,7 @@
  * Decoded indexes are entries of the cache of encoded bytes. The index of a whole object (level 0)
  * is found by its key and checked like any object, so it also gives the object's generation. The
  * index of a shard within a shard is found by generation and place as well, and is never checked
- * again. */
+ * again. Of a large index whose entries are at fixed places each page is an entry of its own. */
 #include "server/data/shard_lookup.h"
 
 #include <assert.h>
@@ -23,6 +23,7 @@ struct index_load {
     char *key;                /* of the stored object; owned */
     uint32_t level;
     struct zd_byte_range run;        /* of the shard; of a whole object once it is read */
+    struct zd_byte_range piece;      /* of the index */
     struct zd_generation generation; /* of the object, below level 0 */
     enum zd_next (*step)(struct index_load *load);
     struct zd_object_want status_want;
@@ -71,8 +72,11 @@ static void decode(struct zd_job *job)
 static enum zd_next step_decode(struct index_load *load)
 {
     struct zd_server *server = load->node->dataset->server;
-    const struct zd_shard *shard = level_of(load)->shard;
-    const uint64_t bytes = shard->n_chunks * 2 * sizeof(uint64_t);
+    const uint64_t bytes = level_of(load)->shard->index_bytes;
+    if (load->piece.len < bytes) { /* a page is as it is decoded */
+        load->shard_index = ZD_TAKE(load->range.bytes);
+        return step_fill(load);
+    }
     server->metrics.n_decodes++;
     server->metrics.n_decoded_bytes += bytes;
     load->step = step_fill;
@@ -105,10 +109,10 @@ static enum zd_next step_have(struct index_load *load)
     struct zd_byte_range found;
     load->flight.status =
         zd_layout_index_range(level_of(load), load->run, &found, &load->flight.err);
-    if (load->flight.status == ZD_OK && load->range.bytes->len != found.len) {
+    if (load->flight.status == ZD_OK && load->range.bytes->len != load->piece.len) {
         load->flight.status =
-            zd_fail(&load->flight.err, ZD_CORRUPT, "its index has %llu bytes, %zu were read",
-                (unsigned long long)found.len, load->range.bytes->len);
+            zd_fail(&load->flight.err, ZD_CORRUPT, "%zu of %llu bytes of its index were read",
+                load->range.bytes->len, (unsigned long long)load->piece.len);
     }
     if (load->flight.status != ZD_OK) {
         return fail_of_shard(load);
@@ -121,7 +125,7 @@ static enum zd_next step_have(struct index_load *load)
 static enum zd_next step_read(struct index_load *load)
 {
     const struct zd_shard *shard = level_of(load)->shard;
-    struct zd_byte_range place = {.first = 0, .len = shard->index_bytes};
+    struct zd_byte_range place = {.first = 0};
     if (load->level > 0) {
         load->flight.status =
             zd_layout_index_range(level_of(load), load->run, &place, &load->flight.err);
@@ -129,12 +133,14 @@ static enum zd_next step_read(struct index_load *load)
     if (load->flight.status != ZD_OK) {
         return fail_of_shard(load);
     }
+    const struct zd_byte_range piece = load->piece;
     const bool is_suffix = load->level == 0 && !shard->index_at_start;
+    const uint64_t n_behind = shard->index_bytes - piece.first - piece.len;
     load->range = (struct zd_range_want){
         .wait = zd_machine_wait(&load->flight.machine),
         .range = {.kind = is_suffix ? ZD_RANGE_SUFFIX : ZD_RANGE_FROM_TO,
-            .first = place.first,
-            .len = place.len},
+            .first = is_suffix ? n_behind : place.first + piece.first,
+            .len = piece.len},
         .only_generation = load->generation,
     };
     load->step = step_have;
@@ -211,9 +217,9 @@ static bool is_before_change(const struct zd_place_want *want, const struct zd_o
 static struct zd_object *claim_named(struct zd_place_want *want, bool *ret_is_new)
 {
     uint8_t name[ZD_OBJECT_NAME_MAX];
-    const uint64_t number[] = {want->node->tag, want->at_level, want->run.first,
+    const uint64_t number[] = {want->node->tag, want->at_level, want->piece.first, want->run.first,
         want->stat.generation.word[0], want->stat.generation.word[1]};
-    const size_t n_numbers = want->at_level == 0 ? 2 : ZD_COUNT_OF(number);
+    const size_t n_numbers = want->at_level == 0 ? 3 : ZD_COUNT_OF(number);
     const size_t key_len = strlen(want->key);
     memcpy(name, number, n_numbers * sizeof *number);
     memcpy(name + n_numbers * sizeof *number, want->key, key_len);
@@ -249,6 +255,7 @@ static enum zd_next start(struct zd_place_want *want, struct zd_object *object, 
     load->key = zd_strdup(want->key);
     load->level = want->at_level;
     load->run = want->run;
+    load->piece = want->piece;
     load->generation = want->at_level == 0 ? (struct zd_generation){0} : want->stat.generation;
     load->step = is_known ? step_check : step_read;
     if (load->key == NULL) {
@@ -294,6 +301,12 @@ static enum zd_next want_index(struct zd_place_want *want, enum zd_freshness fre
 
 /* ---- the search, level by level ---- */
 
+/* The chunk of the next level, in that level's grid. */
+static void next_chunk(const struct zd_place_want *want, uint64_t ret_index[ZD_RANK_MAX])
+{
+    zd_layout_ancestor(want->node->layout, want->level, want->at_level + 1, want->index, ret_index);
+}
+
 /* From the index of one level, which is there, to the run of the next level's chunk. */
 static enum zd_status go_down(struct zd_place_want *want)
 {
@@ -311,7 +324,7 @@ static enum zd_status go_down(struct zd_place_want *want)
     want->stat = want->found.stat;
     uint64_t index[ZD_RANK_MAX];
     struct zd_error *err = &want->wait.err;
-    zd_layout_ancestor(layout, want->level, want->at_level + 1, want->index, index);
+    next_chunk(want, index);
     want->wait.status = zd_layout_find(
         &layout->level[want->at_level], shard_index, want->run, index, &want->range, err);
     if (want->wait.status == ZD_CORRUPT) {
@@ -328,6 +341,9 @@ static void index_arrived(struct zd_wait *wait);
 static enum zd_next search(struct zd_place_want *want)
 {
     while (want->at_level < want->level) {
+        uint64_t index[ZD_RANK_MAX];
+        next_chunk(want, index);
+        want->piece = zd_layout_index_piece(&want->node->layout->level[want->at_level], index);
         want->found = (struct zd_object_want){.wait.done = index_arrived, .part = ZD_OBJECT_BYTES};
         if (want_index(want, ZD_TRUSTED) == ZD_WAIT) {
             return ZD_WAIT;

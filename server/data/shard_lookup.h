@@ -22,7 +22,8 @@ struct zd_place_want {
     struct zd_node *node;        /* borrowed */
     const char *key;             /* borrowed */
     uint32_t at_level;
-    struct zd_byte_range run; /* of that level's chunk */
+    struct zd_byte_range run;   /* of that level's chunk */
+    struct zd_byte_range piece; /* of its index: zd_layout_index_piece */
 };
 
 /**

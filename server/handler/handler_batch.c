@@ -332,6 +332,12 @@ static enum zd_status read_body(
     return read_indices(batch, zd_json_member(body, "indices"), err);
 }
 
+/* What is held of indexes while an inner chunk is looked for. */
+static uint64_t index_bytes(const struct batch *batch)
+{
+    return batch->level > 0 ? zd_layout_index_held_bytes(batch->node->layout) : 0;
+}
+
 /* What can be known of the size before anything is read. */
 static enum zd_status prepare(struct batch *batch, struct zd_error *err)
 {
@@ -354,7 +360,7 @@ static enum zd_status prepare(struct batch *batch, struct zd_error *err)
     const uint64_t lot = batch->is_streamed
                              ? lot_bytes(batch)
                              : zd_admit_flight_bytes(batch->task.req, IN_FLIGHT_BYTES_MAX);
-    const uint64_t n_held = lot / zd_max_u64(chunk_bytes, 1);
+    const uint64_t n_held = lot / zd_max_u64(chunk_bytes + index_bytes(batch), 1);
     batch->n_read = zd_min_u64(zd_max_u64(n_held, 1), IN_FLIGHT_MAX);
     batch->n_read = zd_min_u64(batch->n_read, batch->n_chunks);
     batch->read = zd_alloc_zero(batch->n_read, sizeof *batch->read);
@@ -368,7 +374,7 @@ static uint64_t held_bytes(const struct batch *batch)
     const uint64_t most = bytes_max(batch);
     const uint64_t chunk_bytes =
         zd_min_u64(batch->node->layout->level[batch->level].chunk_bytes, most);
-    const uint64_t lot = batch->n_read * chunk_bytes;
+    const uint64_t lot = batch->n_read * (chunk_bytes + index_bytes(batch));
     if (batch->is_streamed) {
         const uint64_t text = 2 * zd_max_u64(lot_bytes(batch), chunk_bytes);
         return lot + text + batch->task.req->stream.bytes_max;

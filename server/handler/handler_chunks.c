@@ -151,6 +151,12 @@ static enum zd_next step_want(struct zd_request *req)
     return zd_gather_end(&req->gather);
 }
 
+/* What is held of indexes while an inner chunk is looked for. */
+static uint64_t index_bytes(const struct chunk *chunk)
+{
+    return chunk->read.level > 0 ? zd_layout_index_held_bytes(chunk->node->layout) : 0;
+}
+
 /* Its bytes as stored, and decoded too when they are asked for. What is stored may be smaller, but
  * that is known only when it is there. */
 static enum zd_next want_chunk(struct zd_request *req)
@@ -158,7 +164,8 @@ static enum zd_next want_chunk(struct zd_request *req)
     const struct chunk *chunk = req->state;
     const uint64_t most = req->server->config->settings.limits_object_bytes;
     const uint64_t n_copies = chunk->read.is_decoded ? 2 : 1;
-    return zd_admit_want(req, n_copies * zd_min_u64(level_of(chunk)->chunk_bytes, most), step_want);
+    const uint64_t bytes = n_copies * zd_min_u64(level_of(chunk)->chunk_bytes, most);
+    return zd_admit_want_locked(req, bytes + index_bytes(chunk), step_want, step_want);
 }
 
 /* Absence, tag and length are known without the chunk's bytes. */
@@ -227,7 +234,7 @@ static enum zd_next want_validators(struct zd_request *req)
         return zd_respond_error(req, NULL, &err);
     }
     if (chunk->read.level > 0) {
-        return want_place(req);
+        return zd_admit_want(req, index_bytes(chunk), want_place);
     }
     req->step = step_object;
     chunk->object.wait = zd_machine_wait(&req->machine);

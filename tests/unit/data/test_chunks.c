@@ -39,18 +39,29 @@ static const char sharded_at_start[] =
     ARRAY("[256, 256]", "[256, 256]", "[" SHARDS("[64, 64]", BYTES, "start") "]");
 static const char nested[] = ARRAY("[256, 256]", "[256, 256]",
     "[" SHARDS("[128, 128]", SHARDS("[64, 64]", BYTES ", " GZIP, "end"), "end") "]");
+/* 16,384 inner chunks: the index is read by pages */
+static const char paged[] =
+    ARRAY("[256, 256]", "[256, 256]", "[" SHARDS("[2, 2]", BYTES, "end") "]");
+static const char paged_at_start[] =
+    ARRAY("[256, 256]", "[256, 256]", "[" SHARDS("[2, 2]", BYTES, "start") "]");
+static const char paged_within[] = ARRAY("[256, 256]", "[256, 256]",
+    "[" SHARDS("[256, 256]", SHARDS("[2, 2]", BYTES, "end"), "end") "]");
 
 static const struct {
     const char *document;
     uint32_t n_levels;
     uint64_t n_reads; /* of one cold chunk of the last level */
+    uint64_t n_decodes;
 } arrays[] = {
-    {plain, 1, 1},
-    {zipped, 1, 1},
-    {packed, 1, 1},
-    {sharded, 2, 2},
-    {sharded_at_start, 2, 2},
-    {nested, 3, 3},
+    {plain, 1, 1, 1},
+    {zipped, 1, 1, 1},
+    {packed, 1, 1, 1},
+    {sharded, 2, 2, 2},
+    {sharded_at_start, 2, 2, 2},
+    {nested, 3, 3, 3},
+    {paged, 2, 2, 1},
+    {paged_at_start, 2, 2, 1},
+    {paged_within, 3, 3, 2},
 };
 
 struct ask {
@@ -169,7 +180,7 @@ START_TEST(many_who_want_one_chunk_cost_one_read_and_one_decode)
         zd_chunks_release(&ask[i].want);
     }
     ck_assert_uint_eq(plane.dataset.store->n_reads - n_reads, arrays[_i].n_reads);
-    ck_assert_uint_eq(plane.server.metrics.n_decodes, arrays[_i].n_reads);
+    ck_assert_uint_eq(plane.server.metrics.n_decodes, arrays[_i].n_decodes);
     want_and_check(&plane, node, 200, 100);
     ck_assert_uint_eq(plane.dataset.store->n_reads - n_reads, arrays[_i].n_reads);
     close_plane(&plane, node);
@@ -269,10 +280,27 @@ END_TEST
 START_TEST(an_object_replaced_between_index_and_chunk_is_read_again)
 {
     struct zd_test_plane plane;
-    struct zd_node *node = open_plane(&plane, sharded, LONG_MS);
-    want_and_check(&plane, node, 0, 0); /* the index is kept from now on */
+    struct zd_node *node = open_plane(&plane, _i == 0 ? sharded : paged, LONG_MS);
+    want_and_check(&plane, node, 0, 0); /* the index, or a page of it, is kept from now on */
     put_object(&plane);                 /* the same bytes, another generation */
+    want_and_check(&plane, node, 0, _i == 0 ? INNER_SIDE : 2);
     want_and_check(&plane, node, 200, 200);
+    close_plane(&plane, node);
+}
+END_TEST
+
+START_TEST(of_a_large_index_the_page_that_is_needed_is_read_and_kept)
+{
+    struct zd_test_plane plane;
+    struct zd_node *node = open_plane(&plane, _i == 0 ? paged : paged_at_start, LONG_MS);
+    const struct zd_store *store = plane.dataset.store;
+    const uint64_t n_bytes = store->n_read_bytes;
+    want_and_check(&plane, node, 200, 200);
+    ck_assert_uint_eq(store->n_read_bytes - n_bytes, (16 << 10) + 4);
+    want_and_check(&plane, node, 200, 202);
+    ck_assert_uint_eq(store->n_read_bytes - n_bytes, (16 << 10) + 8);
+    want_and_check(&plane, node, 0, 0);
+    ck_assert_uint_eq(store->n_read_bytes - n_bytes, (32 << 10) + 12);
     close_plane(&plane, node);
 }
 END_TEST
@@ -558,7 +586,8 @@ void zd_unit_tests(TCase *tests)
     tcase_add_loop_test(tests, an_absent_object_is_remembered_as_absent, 0, n);
     tcase_add_loop_test(tests, a_replaced_object_is_read_anew, 0, n);
     tcase_add_loop_test(tests, who_asks_behind_a_write_is_not_told_what_was_there_before, 0, n);
-    tcase_add_test(tests, an_object_replaced_between_index_and_chunk_is_read_again);
+    tcase_add_loop_test(tests, an_object_replaced_between_index_and_chunk_is_read_again, 0, 2);
+    tcase_add_loop_test(tests, of_a_large_index_the_page_that_is_needed_is_read_and_kept, 0, 2);
     tcase_add_loop_test(tests, little_of_a_linear_chunk_is_read_alone, 0, 2);
     tcase_add_loop_test(tests, stored_bytes_of_any_level_are_given_unchanged, 0, n);
     tcase_add_loop_test(tests, bytes_that_do_not_decode_are_corrupt_and_name_their_key, 0, n);

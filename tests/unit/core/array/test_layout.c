@@ -1,10 +1,12 @@
 /* Facts about core/array/layout. */
 #include "core/array/layout.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "core/array/block.h"
 #include "core/array/chunk.h"
+#include "core/base/num.h"
 #include "tests/support/array.h"
 #include "tests/support/unit.h"
 
@@ -294,6 +296,48 @@ START_TEST(index_entries_must_lie_in_their_shard)
 }
 END_TEST
 
+static const struct piece_fact {
+    const char *codecs; /* of the index of 20000 chunks */
+    uint64_t chunk;
+    struct zd_byte_range piece;
+    uint64_t held_bytes;
+} piece_facts[] = {
+    {"[" LITTLE "]", 0, {0, 16384}, 16384},
+    {INDEX_CRC, 1023, {0, 16384}, 16384},
+    {INDEX_CRC, 1024, {16384, 16384}, 16384},
+    {INDEX_CRC, 19999, {311296, 8704}, 16384},
+    {"[" LITTLE "," CRC "," CRC "]", 19455, {294912, 16384}, 16384},
+    {"[" BIG "]", 19999, {0, 320000}, 640000},
+    {"[" AXES("1,0") "," LITTLE "]", 19999, {0, 320000}, 640000},
+};
+
+START_TEST(of_a_large_index_with_fixed_places_a_page_is_enough)
+{
+    const struct piece_fact *fact = &piece_facts[_i];
+    char codecs[512];
+    (void)snprintf(codecs, sizeof codecs, "[" SHARD_AT("1", LITTLE, "%s", "end") "]", fact->codecs);
+    const struct zd_unit_array array = {1, {20000}, {20000}, "uint8", codecs};
+    ZD_AUTO(zd_layout) layout = open_layout(&array);
+    const struct zd_level *level = &layout->level[0];
+    const struct zd_byte_range piece = zd_layout_index_piece(level, &fact->chunk);
+    ck_assert_uint_eq(piece.first, fact->piece.first);
+    ck_assert_uint_eq(piece.len, fact->piece.len);
+    ck_assert_uint_eq(zd_layout_index_held_bytes(layout), fact->held_bytes);
+    ZD_AUTO(zd_buf) entries = zd_buf_new(piece.len);
+    entries->len = piece.len;
+    memset(entries->data, 0xff, entries->len);
+    struct zd_byte_range run = {0};
+    const struct zd_byte_range shard = {.first = 5, .len = 400000};
+    ck_assert_int_eq(zd_layout_find(level, entries, shard, &fact->chunk, &run, NULL), ZD_NOT_FOUND);
+    uint8_t *entry = entries->data + (fact->chunk * 16 - piece.first);
+    zd_store_u64(entry, 7);
+    zd_store_u64(entry + 8, 1);
+    ck_assert_int_eq(zd_layout_find(level, entries, shard, &fact->chunk, &run, NULL), ZD_OK);
+    ck_assert_uint_eq(run.first, 12);
+    ck_assert_uint_eq(run.len, 1);
+}
+END_TEST
+
 START_TEST(a_shard_holds_its_index)
 {
     const struct zd_unit_array array = {1, {4}, {4}, "uint8", "[" SHARD("2", LITTLE) "]"};
@@ -365,6 +409,8 @@ void zd_unit_tests(TCase *tests)
     tcase_add_loop_test(
         tests, shards_of_the_reference_are_understood, 0, ZD_COUNT_OF(vector_facts));
     tcase_add_test(tests, index_entries_must_lie_in_their_shard);
+    tcase_add_loop_test(
+        tests, of_a_large_index_with_fixed_places_a_page_is_enough, 0, ZD_COUNT_OF(piece_facts));
     tcase_add_test(tests, a_shard_holds_its_index);
     tcase_add_loop_test(tests, chunks_past_the_limit_are_refused, 0, ZD_COUNT_OF(limit_facts));
     tcase_add_test(tests, a_layout_survives_missing_memory);

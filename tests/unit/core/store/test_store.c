@@ -144,6 +144,10 @@ static const struct range_fact {
     {{ZD_RANGE_SUFFIX, 0, 11}, 10, ZD_OK, "0123456789"},
     {{ZD_RANGE_SUFFIX, 0, UINT64_MAX}, 10, ZD_OK, "0123456789"},
     {{ZD_RANGE_SUFFIX, 0, UINT64_MAX}, 9, ZD_TOO_LARGE, NULL},
+    {{ZD_RANGE_SUFFIX, 2, 3}, 3, ZD_OK, "567"},
+    {{ZD_RANGE_SUFFIX, 2, UINT64_MAX}, 10, ZD_OK, "01234567"},
+    {{ZD_RANGE_SUFFIX, 10, 1}, 10, ZD_OK, ""},
+    {{ZD_RANGE_SUFFIX, UINT64_MAX, UINT64_MAX}, 10, ZD_OK, ""},
 };
 
 static void check_bytes(const struct zd_store_read *read, const struct range_fact *fact)
