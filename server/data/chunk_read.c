@@ -60,6 +60,7 @@ static enum zd_next step_object_have(struct load *load)
 static enum zd_next step_object(struct load *load)
 {
     load->object.wait = zd_machine_wait(&load->machine);
+    load->object.bytes_max = load->want->bytes_max;
     load->step = step_object_have;
     return zd_objects_want(load->node->dataset, load->key, ZD_OBJECT_BYTES, &load->object);
 }
@@ -194,8 +195,9 @@ void zd_chunk_read_want(struct zd_chunk_read *read)
         };
         next = zd_chunks_want(read->node, &read->leaf);
     } else {
-        read->stored = (struct zd_stored_chunk_want){
-            .wait = zd_gather_wait(read->gather), .level = read->level};
+        read->stored = (struct zd_stored_chunk_want){.wait = zd_gather_wait(read->gather),
+            .level = read->level,
+            .bytes_max = read->bytes_max};
         memcpy(read->stored.index, read->index, sizeof read->index);
         next = zd_chunk_stored_want(read->node, &read->stored);
     }

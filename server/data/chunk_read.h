@@ -14,6 +14,7 @@ struct zd_stored_chunk_want {
     struct zd_wait wait;
     uint32_t level;              /* in */
     uint64_t index[ZD_RANK_MAX]; /* in: of that level's grid */
+    uint64_t bytes_max;          /* in: of a stored object; see struct zd_object_want */
     struct zd_buf *bytes;        /* out: a reference for the caller */
     struct zd_stat stat;         /* out: of the stored object; zero = absent */
     void *load;                  /* its own: until zd_chunk_stored_release */
@@ -30,6 +31,7 @@ struct zd_chunk_read {
     uint32_t level;              /* in */
     uint64_t index[ZD_RANK_MAX]; /* in: of that level's grid */
     bool is_decoded;             /* in: its elements, not the stored bytes */
+    uint64_t bytes_max;          /* in: of a stored object; see struct zd_object_want */
 
     struct zd_chunk_want leaf;          /* decoded chunks of the last level come from the cache */
     struct zd_stored_chunk_want stored; /* all others */

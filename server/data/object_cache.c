@@ -157,6 +157,19 @@ static void note(struct object_load *load, enum zd_status status)
     object->checked_ms = load->flight.began_ms;
 }
 
+/* What the waiter that takes most takes. */
+static uint64_t bytes_max_of(const struct zd_flight *flight)
+{
+    const uint64_t most = object_of(flight)->dataset->server->config->settings.limits_object_bytes;
+    uint64_t bytes = 0;
+    const struct zd_list *head = &flight->waiters;
+    for (const struct zd_list *link = head->next; link != head; link = link->next) {
+        const struct zd_object_want *want = ZD_CONTAINER(link, struct zd_object_want, wait.link);
+        bytes = zd_max_u64(bytes, want->bytes_max == 0 ? most : want->bytes_max);
+    }
+    return zd_min_u64(bytes, most);
+}
+
 static void answered(struct zd_store_op *op);
 
 /* Ask the store. ZD_AGAIN: answered() will run. */
@@ -183,7 +196,7 @@ static enum zd_status ask(struct object_load *load)
     }
     load->ask.read = (struct zd_store_read){
         .op.done = answered,
-        .bytes_max = object->dataset->server->config->settings.limits_object_bytes,
+        .bytes_max = bytes_max_of(&load->flight),
     };
     (void)snprintf(load->ask.read.key, sizeof load->ask.read.key, "%s", object->key);
     status = zd_store_read_now(store, &load->ask.read);
@@ -209,6 +222,9 @@ static enum zd_object_part part_missing(const struct zd_flight *flight)
 static enum zd_next take(struct object_load *load, enum zd_status status)
 {
     struct zd_flight *flight = &load->flight;
+    if (status == ZD_TOO_LARGE && load->ask.read.bytes_max < bytes_max_of(flight)) {
+        return ZD_NEXT; /* somebody who takes more has come since */
+    }
     if (status != ZD_OK && status != ZD_NOT_FOUND) {
         flight->status = status;
         flight->err = load->ask.op.err;

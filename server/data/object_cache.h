@@ -52,6 +52,8 @@ struct zd_object_want {
     struct zd_buf *bytes; /* out, with ZD_OK and ZD_OBJECT_BYTES: a reference for the caller */
     uint64_t checked_ms;  /* out, with ZD_OK and ZD_NOT_FOUND: loop time when the store was asked */
     enum zd_object_part part;
+    uint64_t bytes_max;       /* in: what is not cached and longer is ZD_TOO_LARGE, where
+                                 limits.object_bytes is not less; 0 = only that */
     struct zd_flight *flight; /* its own: what it waits for */
 };
 

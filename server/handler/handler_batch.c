@@ -153,6 +153,24 @@ static uint64_t lot_bytes(const struct batch *batch)
     return batch->node->dataset->server->config->settings.http_stream_bytes / LOT_PART;
 }
 
+/* The most that is read of one chunk. A shard may have gaps of any length: one that is longer with
+ * them is refused. */
+static uint64_t stored_bytes(const struct batch *batch)
+{
+    const uint64_t most = batch->node->dataset->server->config->settings.limits_object_bytes;
+    return zd_min_u64(zd_chain_encoded_max(batch->node->layout->level[batch->level].chain), most);
+}
+
+/* What is held of one chunk, and of indexes while an inner one is looked for. */
+static uint64_t part_bytes(const struct batch *batch)
+{
+    const struct zd_layout *layout = batch->node->layout;
+    const uint64_t index_bytes = batch->level > 0 ? zd_layout_index_held_bytes(layout) : 0;
+    const uint64_t decoded_bytes =
+        batch->is_decoded ? layout->level[batch->level].chunk_bytes : 0; /* at most bytes_max */
+    return zd_max_u64(decoded_bytes, stored_bytes(batch)) + index_bytes;
+}
+
 /* A lot of a streamed batch is made. Send the head only now: earlier failures get a status, and a
  * short body gets Content-Length. */
 static enum zd_next step_give(struct zd_request *req)
@@ -239,6 +257,7 @@ static enum zd_next step_ask(struct zd_request *req)
             .node = batch->node,
             .level = batch->level,
             .is_decoded = batch->is_decoded,
+            .bytes_max = stored_bytes(batch),
         };
         memcpy(read->index, batch->index + (batch->next + i) * rank, rank * sizeof *read->index);
         batch->n_asked++;
@@ -332,12 +351,6 @@ static enum zd_status read_body(
     return read_indices(batch, zd_json_member(body, "indices"), err);
 }
 
-/* What is held of indexes while an inner chunk is looked for. */
-static uint64_t index_bytes(const struct batch *batch)
-{
-    return batch->level > 0 ? zd_layout_index_held_bytes(batch->node->layout) : 0;
-}
-
 /* What can be known of the size before anything is read. */
 static enum zd_status prepare(struct batch *batch, struct zd_error *err)
 {
@@ -360,21 +373,20 @@ static enum zd_status prepare(struct batch *batch, struct zd_error *err)
     const uint64_t lot = batch->is_streamed
                              ? lot_bytes(batch)
                              : zd_admit_flight_bytes(batch->task.req, IN_FLIGHT_BYTES_MAX);
-    const uint64_t n_held = lot / zd_max_u64(chunk_bytes + index_bytes(batch), 1);
+    const uint64_t n_held = lot / zd_max_u64(part_bytes(batch), 1);
     batch->n_read = zd_min_u64(zd_max_u64(n_held, 1), IN_FLIGHT_MAX);
     batch->n_read = zd_min_u64(batch->n_read, batch->n_chunks);
     batch->read = zd_alloc_zero(batch->n_read, sizeof *batch->read);
     return batch->read == NULL ? zd_fail(err, ZD_NO_MEMORY, "no memory for the batch") : ZD_OK;
 }
 
-/* The body, and the chunks of one lot. The bytes of chunks as stored are not known: no more than
- * decoded, with most codecs. */
+/* The body, and the chunks of one lot. */
 static uint64_t held_bytes(const struct batch *batch)
 {
     const uint64_t most = bytes_max(batch);
     const uint64_t chunk_bytes =
         zd_min_u64(batch->node->layout->level[batch->level].chunk_bytes, most);
-    const uint64_t lot = batch->n_read * (chunk_bytes + index_bytes(batch));
+    const uint64_t lot = batch->n_read * part_bytes(batch); /* one, or several that were counted */
     if (batch->is_streamed) {
         const uint64_t text = 2 * zd_max_u64(lot_bytes(batch), chunk_bytes);
         return lot + text + batch->task.req->stream.bytes_max;

@@ -151,21 +151,31 @@ static enum zd_next step_want(struct zd_request *req)
     return zd_gather_end(&req->gather);
 }
 
+/* Whether its stored object is read whole, in any length that it has. */
+static bool is_whole_object(const struct chunk *chunk)
+{
+    return chunk->read.level == 0 &&
+           !(chunk->read.is_decoded && chunk->node->layout->n_levels == 1);
+}
+
 /* What is held of indexes while an inner chunk is looked for. */
 static uint64_t index_bytes(const struct chunk *chunk)
 {
     return chunk->read.level > 0 ? zd_layout_index_held_bytes(chunk->node->layout) : 0;
 }
 
-/* Its bytes as stored, and decoded too when they are asked for. What is stored may be smaller, but
- * that is known only when it is there. */
+/* Its bytes as stored, and decoded too when they are asked for. Of an object that is read whole the
+ * size is known; other chunks may be smaller than they are decoded. */
 static enum zd_next want_chunk(struct zd_request *req)
 {
-    const struct chunk *chunk = req->state;
+    struct chunk *chunk = req->state;
     const uint64_t most = req->server->config->settings.limits_object_bytes;
-    const uint64_t n_copies = chunk->read.is_decoded ? 2 : 1;
-    const uint64_t bytes = n_copies * zd_min_u64(level_of(chunk)->chunk_bytes, most);
-    return zd_admit_want_locked(req, bytes + index_bytes(chunk), step_want, step_want);
+    const uint64_t decoded = zd_min_u64(level_of(chunk)->chunk_bytes, most);
+    const uint64_t stored = is_whole_object(chunk) ? chunk->object.stat.size : decoded;
+    const uint64_t bytes = stored + (chunk->read.is_decoded ? decoded : 0) + index_bytes(chunk);
+    /* Another object may be there by then. */
+    chunk->read.bytes_max = zd_max_u64(stored, zd_chain_encoded_max(level_of(chunk)->chain));
+    return zd_admit_want_locked(req, bytes, step_want, step_want);
 }
 
 /* Absence, tag and length are known without the chunk's bytes. */
@@ -199,6 +209,9 @@ static enum zd_next step_object(struct zd_request *req)
     struct chunk *chunk = req->state;
     const struct zd_stat absent = {0};
     const bool is_there = chunk->object.wait.status == ZD_OK;
+    if (is_there && !req->is_head && !zd_conditions_exist(&req->conditions)) {
+        return want_chunk(req);
+    }
     return judge_validators(req, &chunk->object.wait, is_there ? &chunk->object.stat : &absent,
         chunk->object.stat.size);
 }
@@ -263,8 +276,8 @@ static enum zd_status parse_query(struct zd_request *req, struct chunk *chunk, s
 
 static enum zd_next step_read(struct zd_request *req)
 {
-    return req->is_head || zd_conditions_exist(&req->conditions) ? want_validators(req)
-                                                                 : want_chunk(req);
+    const bool is_judged = req->is_head || zd_conditions_exist(&req->conditions);
+    return is_judged || is_whole_object(req->state) ? want_validators(req) : want_chunk(req);
 }
 
 static enum zd_next one_chunk(struct zd_request *req)
