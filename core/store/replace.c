@@ -20,7 +20,9 @@
 #include "core/store/stat.h"
 
 #define DIRECTORY_FLAGS (O_RDONLY | O_DIRECTORY)
-#define ATTEMPTS_MAX    64 /* while others remove empty directories */
+#define ATTEMPTS_MAX    64      /* while others remove empty directories */
+#define UNDOS_MAX       8       /* attempts to put an object back on a full disk, */
+#define UNDO_PAUSE_NS   5000000 /* in which others may erase something */
 
 static struct zd_replacement job_of(
     struct zd_files *files, const struct zd_store_write *write, struct zd_error *err)
@@ -199,6 +201,18 @@ static int rename_as_asked(struct zd_replacement *job, const struct zd_store_wri
     return write->keeps_old ? zd_replace_name_keeping(job) : zd_replace_name_over(job);
 }
 
+/* What cannot be put back is lost: that has more patience than what can be refused. */
+static int rename_patiently(struct zd_replacement *job, const struct zd_store_write *write)
+{
+    const struct timespec pause = {.tv_nsec = UNDO_PAUSE_NS};
+    int code = rename_as_asked(job, write);
+    for (int i = 1; i < UNDOS_MAX && write->is_undo && (code == ENOSPC || code == EDQUOT); i++) {
+        (void)nanosleep(&pause, NULL);
+        code = rename_as_asked(job, write);
+    }
+    return code;
+}
+
 /* Without the generation of the new object its writer could not undo: it is taken back. */
 static enum zd_status look_failed(
     struct zd_replacement *job, const struct zd_store_write *write, int code)
@@ -216,7 +230,7 @@ static enum zd_status take_name(struct zd_replacement *job, struct zd_store_writ
 {
     struct stat file;
     ZD_TRY(judge(job, write));
-    const int code = rename_as_asked(job, write);
+    const int code = rename_patiently(job, write);
     if (write->condition == ZD_CONDITION_ABSENT && code == EEXIST) {
         return zd_fail(job->err, ZD_PRECONDITION, "%s: the object exists already", job->key);
     }

@@ -173,6 +173,7 @@ struct zd_store_write {
     enum zd_condition condition;     /* of WHOLE, COMMIT and erasures */
     struct zd_generation generation; /* for ZD_CONDITION_GENERATION */
     bool keeps_old;                  /* in, of COMMIT and erasures: keep the old object */
+    bool is_undo; /* in, of COMMIT: of an old object; tried more than once where the disk is full */
     struct zd_staged *staged; /* STAGE: out, owned by the caller with ZD_OK, else NULL. EXTEND: in
                                  and out, discarded and NULL unless ZD_OK. COMMIT,
                                  DISCARD: in, taken over whatever the status, then NULL. With

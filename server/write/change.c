@@ -3,18 +3,17 @@
  *     all        PATH [-> COLLECT -> READ_BELOW*] -> METADATA -> FIND -> READ -> BOUNDS -> JUDGE
  *                -> LEVELS -> LOOK -> RELIST -> STAGE
  *     an array   JUDGE -> LOCK_TREE -> METADATA
- *     store      STAGE -> COMMIT* -> ERASE_REST -> FINISH
+ *     store      STAGE -> COMMIT* -> ERASE_REST -> SETTLE* -> FINISH
  *     erase      STAGE -> ERASE_OWN -> ERASE_BELOW* -> KEEP -> COMMIT
  *     replace    STAGE or COMMIT -> ERASE_OWN -> ERASE_ORPHANS -> RELOCK -> COMMIT
  *     no change  BOUNDS or RELIST -> FINISH
  *     conflict   any -> AGAIN -> FIND or COLLECT
  *     refresh    READ -> FIND_AGAIN -> RELIST: the document is stored, listings above it are not
  *     failure    any -> FAIL -> UNDO, DROP, ERASE_REST or FINISH; DROP -> FIND: without listings
- *     restore    ERASE_OWN -> RESTORE_OWN -> DROP or FINISH
- *                ERASE_BELOW or KEEP -> RESTORE_BELOW* -> RESTORE_OWN
- *                COMMIT or RELOCK -> GIVE_BACK -> RESTORE_OWN, DROP or FINISH
+ *     restore    ERASE_OWN or ERASE_BELOW -> RESTORE* -> RESTORED -> DROP or FINISH
+ *                COMMIT or RELOCK -> GIVE_BACK -> FAIL, DROP or FINISH
  *     undo       UNDO -> UNDO_LAST -> UNDO, UNDO -> UNDO: the next one
- *                UNDO -> UNDO_BELOW* -> UNDO_END -> DROP or FINISH
+ *                UNDO -> UNDO_ERASURE* -> UNDO, UNDO -> UNDO_END -> DROP or FINISH
  *
  * A star: once more until nothing is left. */
 #include "server/write/change.h"
@@ -49,15 +48,16 @@ enum state {
     ERASE_ORPHANS,
     RELOCK,
     GIVE_BACK,
-    RESTORE_BELOW,
-    RESTORE_OWN,
+    RESTORE,
+    RESTORED,
     ERASE_REST,
+    SETTLE,
     AGAIN,
     FAIL,
     DROP,
     UNDO,
     UNDO_LAST,
-    UNDO_BELOW,
+    UNDO_ERASURE,
     UNDO_END,
     FINISH,
 };
@@ -137,6 +137,8 @@ static void free_change(struct zd_change *change)
     forget(change);
     forget_meta(change);
     zd_change_undo_forget(change);
+    zd_store_list_done(&change->undo.below);
+    zd_kept_done(&change->kept);
     for (size_t i = 0; i < change->n_places; i++) {
         zd_free(change->place[i].path);
     }
@@ -233,8 +235,18 @@ static bool has_changed_nothing(const struct zd_change *change)
     return change->phase == ZD_CHANGE_DOCUMENTS && zd_list_is_empty(&change->undo.old);
 }
 
+/* Another process has made the node that was erased here: what was below it is none of its. */
+static void forget_erased(struct zd_change *change)
+{
+    if (change->clearing.is_cleared && change->phase == ZD_CHANGE_DOCUMENTS) {
+        zd_change_undo_unmark_erased(change);
+        zd_kept_drop(&change->kept);
+    }
+}
+
 static enum zd_change_outcome begin_again(struct zd_change *change)
 {
+    forget_erased(change);
     change->n_tries++;
     if (change->n_tries > ZD_TRIES_MAX) {
         return ZD_CHANGE_FAIL(change, ZD_PRECONDITION,
@@ -276,11 +288,11 @@ static enum zd_change_outcome give_up_listings(struct zd_change *change)
 
 static enum zd_change_outcome judge_failure(struct zd_change *change)
 {
-    if (!change->metadata_lock.is_held) {
-        return ZD_CHANGE_DONE;
-    }
     if (change->phase == ZD_CHANGE_DOCUMENTS) {
         return zd_list_is_empty(&change->undo.old) ? ZD_CHANGE_DONE : ZD_CHANGE_UNDO;
+    }
+    if (!change->metadata_lock.is_held) {
+        return ZD_CHANGE_DONE;
     }
     change->code = NULL; /* the problem of a listing is none of the client's */
     return change->phase == ZD_CHANGE_DROP ? give_up_listings(change) : ZD_CHANGE_LISTINGS;
@@ -332,30 +344,30 @@ static const struct zd_change_row table[] = {
     [COMMIT] = {zd_change_store_commit, zd_change_store_commit_end,
         {TO(NEXT, COMMIT), TO(DONE, ERASE_REST), TO(ERASE, ERASE_OWN), TO(GIVE_BACK, GIVE_BACK)}},
     [ERASE_OWN] = {zd_change_erase_own, zd_change_erase_own_end,
-        {TO(NEXT, ERASE_BELOW), TO(ORPHANS, ERASE_ORPHANS), TO(FAILED, RESTORE_OWN)}},
+        {TO(NEXT, ERASE_BELOW), TO(ORPHANS, ERASE_ORPHANS), TO(FAILED, RESTORE)}},
     [ERASE_BELOW] = {zd_change_subtree_erase, zd_change_subtree_erase_end,
-        {TO(MORE, ERASE_BELOW), TO(NEXT, KEEP), TO(DONE, KEEP), TO(FAILED, RESTORE_BELOW)}},
-    [KEEP] = {zd_change_erase_keep, NULL, {TO(NEXT, COMMIT), TO(FAILED, RESTORE_BELOW)}},
+        {TO(MORE, ERASE_BELOW), TO(NEXT, KEEP), TO(DONE, KEEP), TO(FAILED, RESTORE)}},
+    [KEEP] = {zd_change_erase_keep, NULL, {TO(NEXT, COMMIT)}},
     [ERASE_ORPHANS] = {zd_change_erase_orphans, zd_change_erase_orphans_end, {TO(NEXT, RELOCK)}},
     [RELOCK] = {lock_metadata, zd_change_erase_relock_end,
         {TO(NEXT, COMMIT), TO(GIVE_BACK, GIVE_BACK)}},
-    [GIVE_BACK] = {zd_change_erase_give_back, NULL,
-        {TO(NEXT, RESTORE_OWN), TO(LISTINGS, DROP), TO(DONE, FINISH)}},
-    [RESTORE_BELOW] = {zd_change_subtree_restore, zd_change_subtree_restore_end,
-        {TO(MORE, RESTORE_BELOW), TO(NEXT, RESTORE_OWN)}},
-    [RESTORE_OWN] = {zd_change_erase_restore, zd_change_erase_restore_end,
-        {TO(LISTINGS, DROP), TO(DONE, FINISH)}},
+    [GIVE_BACK] = {zd_change_erase_give_back, NULL, {TO(LISTINGS, DROP), TO(DONE, FINISH)}},
+    [RESTORE] = {zd_change_erase_restore, zd_change_erase_restore_end,
+        {TO(MORE, RESTORE), TO(NEXT, RESTORED)}},
+    [RESTORED] = {zd_change_erase_restored, NULL, {TO(LISTINGS, DROP), TO(DONE, FINISH)}},
     [ERASE_REST] = {zd_change_erase_rest, zd_change_erase_rest_end,
-        {TO(NEXT, FINISH), TO(DONE, FINISH)}},
+        {TO(NEXT, SETTLE), TO(DONE, SETTLE)}},
+    [SETTLE] = {zd_change_erase_settle, zd_change_erase_settle_end,
+        {TO(MORE, SETTLE), TO(NEXT, FINISH)}},
     [AGAIN] = {begin_again, NULL, {TO(NEXT, FIND), TO(TREE, COLLECT)}},
     [FAIL] = {judge_failure, NULL,
         {TO(LISTINGS, DROP), TO(UNDO, UNDO), TO(NEXT, ERASE_REST), TO(DONE, FINISH)}},
     [DROP] = {drop_listings, NULL, {TO(NEXT, FIND)}},
     [UNDO] = {zd_change_undo_look, zd_change_undo_look_end,
-        {TO(MORE, UNDO), TO(NEXT, UNDO_LAST), TO(DONE, UNDO_BELOW)}},
+        {TO(MORE, UNDO), TO(NEXT, UNDO_LAST), TO(GIVE_BACK, UNDO_ERASURE), TO(DONE, UNDO_END)}},
     [UNDO_LAST] = {zd_change_undo_last, zd_change_undo_last_end, {TO(NEXT, UNDO)}},
-    [UNDO_BELOW] = {zd_change_subtree_restore, zd_change_subtree_restore_end,
-        {TO(MORE, UNDO_BELOW), TO(NEXT, UNDO_END)}},
+    [UNDO_ERASURE] = {zd_change_erase_restore, zd_change_erase_restore_end,
+        {TO(MORE, UNDO_ERASURE), TO(NEXT, UNDO)}},
     [UNDO_END] = {zd_change_undo_end, NULL, {TO(LISTINGS, DROP), TO(DONE, FINISH)}},
     [FINISH] = {finish, NULL, {0}},
 };
@@ -496,6 +508,8 @@ static struct zd_change *new_change(
         return NULL;
     }
     change->dataset = zd_dataset_ref(dataset);
+    zd_kept_init(&change->kept, dataset);
+    change->kept.needs_all = input->kind == ZD_METADATA_PUT;
     zd_list_init(&change->undo.old);
     change->input = *input;
     change->input.place = NULL;

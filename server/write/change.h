@@ -6,6 +6,7 @@
 #include "server/data/catalog.h"
 #include "server/data/multiscale.h"
 #include "server/runtime/gather.h"
+#include "server/write/kept.h"
 #include "server/write/lock.h"
 #include "server/write/metadata.h"
 #include "server/write/purge.h"
@@ -25,7 +26,7 @@ enum zd_change_outcome {
     ZD_CHANGE_TREE,      /* the step applies to all nodes below, too */
     ZD_CHANGE_ERASE,     /* the stored documents are erased before anything is committed */
     ZD_CHANGE_ORPHANS,   /* they are erased; next are the chunks they leave behind */
-    ZD_CHANGE_GIVE_BACK, /* they are erased, and the new one cannot be stored */
+    ZD_CHANGE_GIVE_BACK, /* what is erased has to be put back first */
     ZD_CHANGE_UNDO,      /* what was committed or erased has to be put back */
     ZD_CHANGE_LISTINGS,  /* only the listings above are left: they are dropped */
 };
@@ -50,7 +51,8 @@ struct zd_change_document {
     struct zd_buf *made;   /* owned; NULL: the document stays as it is */
     struct zd_store_write_want write;
     bool is_stored;                 /* made was committed */
-    struct zd_store_write_want old; /* erases what is stored, or puts it back */
+    struct zd_store_write_want old; /* erases what is stored */
+    struct zd_kept_item *kept;      /* while it does; owned */
     bool goes;                      /* its erasure has begun */
 };
 
@@ -95,15 +97,16 @@ enum zd_change_verdict {
 struct zd_change_undo {
     struct zd_list old;                  /* struct zd_change_old_document: the last change first */
     struct zd_change_old_document *next; /* for the one that changes next; owned, or NULL */
-    bool is_final;                       /* chunks may be erased: nothing is undone */
-    uint32_t n_lost;                     /* documents that could not be put back */
+    bool is_final;                       /* keys are erased for good: nothing is undone */
+    uint32_t n_lost;                     /* objects that could not be put back */
     struct zd_error lost_err;            /* of the first of them */
+    struct zd_store_list below;          /* what was below the first parent before it was made */
+    bool is_needed;                      /* by others: the parent that was made */
 };
 
 /** A replacement that erases the old documents and chunks first: server/write/change_erase.c */
 struct zd_change_clearing {
     bool is_cleared;   /* the old documents are erased, and no new one is stored */
-    bool has_purged;   /* keys below are erased, too: there is no way back */
     bool is_overtaken; /* another process has made the node meanwhile */
 };
 
@@ -145,6 +148,7 @@ struct zd_change {
     size_t next_item;
     struct zd_change_clearing clearing;
     struct zd_change_undo undo;
+    struct zd_kept kept;               /* what is erased, until all is done */
     struct zd_change_subtree *subtree; /* of an erasure: documents below; owned, or NULL */
     uint64_t *erased_index;            /* of n_erased chunks to be reported; owned */
     size_t n_erased;
@@ -254,10 +258,8 @@ zd_change_step zd_change_subtree_read;
 zd_change_step zd_change_subtree_read_end;
 zd_change_step zd_change_subtree_erase;
 zd_change_step zd_change_subtree_erase_end;
-zd_change_step zd_change_subtree_restore;
-zd_change_step zd_change_subtree_restore_end;
 
-/** Whether the documents below are in memory, so that their erasure can be undone. */
+/** Whether the documents below are not too many, so that their erasure can be undone. */
 bool zd_change_subtree_is_held(const struct zd_change_subtree *subtree);
 
 void zd_change_subtree_free(struct zd_change_subtree *subtree); /* accepts NULL */
@@ -269,11 +271,14 @@ zd_change_step zd_change_erase_keep;
 zd_change_step zd_change_erase_orphans;
 zd_change_step zd_change_erase_orphans_end;
 zd_change_step zd_change_erase_relock_end;
-zd_change_step zd_change_erase_give_back; /* put the old documents back while all chunks exist */
+zd_change_step zd_change_erase_give_back; /* unless something is erased for good */
 zd_change_step zd_change_erase_restore;
 zd_change_step zd_change_erase_restore_end;
+zd_change_step zd_change_erase_restored; /* and nothing else was changed */
 zd_change_step zd_change_erase_rest;
 zd_change_step zd_change_erase_rest_end;
+zd_change_step zd_change_erase_settle; /* what is kept is not needed any more */
+zd_change_step zd_change_erase_settle_end;
 
 /** Report the nodes that have changed to the subscribers of events. */
 void zd_change_report(struct zd_change *change);
@@ -286,9 +291,17 @@ bool zd_change_erase_orphans_chunks(const struct zd_change *change);
 /** Memory for the next one, under its key. @retval ZD_NO_MEMORY */
 ZD_RESULT zd_change_undo_prepare(struct zd_change *change, const char *key);
 
-/** A document was committed with keeps_old, or these bytes were erased. */
+/** A document was committed with keeps_old. */
 void zd_change_undo_keep(struct zd_change *change, struct zd_change_document *document);
-void zd_change_undo_keep_erased(struct zd_change *change, struct zd_buf *bytes);
+
+/** What is in change->kept was erased; prepared with the key "". */
+void zd_change_undo_mark_erased(struct zd_change *change);
+
+/** It is not put back any more: it was the last change. */
+void zd_change_undo_unmark_erased(struct zd_change *change);
+
+/** In `begin`: look what is below the first of the parents that will be made. */
+void zd_change_undo_note_below(struct zd_change *change);
 
 /** The change can no longer be undone. */
 void zd_change_undo_forget(struct zd_change *change);

@@ -82,14 +82,22 @@ static void start_erasure(
 {
     document->goes = document->stored != NULL &&
                      (change->key == NULL || strcmp(change->key, document->read.key) == 0);
-    if (document->goes) {
-        document->old = (struct zd_store_write_want){
-            .kind = ZD_WRITE_ERASE,
-            .condition = ZD_CONDITION_GENERATION,
-            .generation = generation,
-        };
-        zd_change_run_write(change, document->read.key, &document->old);
+    if (!document->goes) {
+        return;
     }
+    document->old = (struct zd_store_write_want){
+        .kind = ZD_WRITE_ERASE,
+        .condition = ZD_CONDITION_GENERATION,
+        .generation = generation,
+        .keeps_old = true,
+    };
+    document->kept = zd_kept_reserve(&change->kept, document->read.key);
+    if (document->kept == NULL) {
+        document->old.wait.status =
+            zd_fail(&document->old.wait.err, ZD_NO_MEMORY, "no memory to keep an erased document");
+        return;
+    }
+    zd_change_run_write(change, document->read.key, &document->old);
 }
 
 /* From here on there is no such node. */
@@ -97,69 +105,73 @@ enum zd_change_outcome zd_change_erase_own(struct zd_change *change)
 {
     struct zd_change_place *place = zd_change_target(change);
     const struct zd_node *node = place->node; /* NULL: only keys below are left of one */
+    if (zd_change_undo_prepare(change, "") != ZD_OK) {
+        return ZD_CHANGE_FAIL(change, ZD_NO_MEMORY, "no memory to erase a node");
+    }
     for (uint32_t i = 0; node != NULL && i < node->meta->dialect->n_documents; i++) {
         start_erasure(change, &place->document[i], node->stat[i].generation);
     }
     return ZD_CHANGE_NEXT;
 }
 
+/* As long as something may fail it can be put back, after all that is below. */
+static const struct zd_wait *end_erasure(
+    struct zd_change *change, struct zd_change_document *document)
+{
+    const struct zd_wait *wait = &document->old.wait;
+    if (wait->status != ZD_OK) {
+        zd_free(ZD_TAKE(document->kept));
+        return wait;
+    }
+    document->kept->is_last = true;
+    zd_kept_add(&change->kept, ZD_TAKE(document->kept), &document->old);
+    return NULL;
+}
+
 enum zd_change_outcome zd_change_erase_own_end(struct zd_change *change)
 {
     struct zd_change_place *place = zd_change_target(change);
-    for (uint32_t i = 0; place->node != NULL && i < ZD_DOCUMENTS_MAX; i++) {
-        const struct zd_wait *wait = &place->document[i].old.wait;
-        if (place->document[i].goes && wait->status != ZD_OK) {
-            change->err = wait->err;
-            return zd_change_outcome_of(
-                change, wait->status == ZD_NOT_FOUND ? ZD_PRECONDITION : wait->status);
-        }
-    }
-    return change->input.kind == ZD_METADATA_PUT ? ZD_CHANGE_ORPHANS : ZD_CHANGE_NEXT;
-}
-
-/* As long as listings may fail the documents can be put back. */
-static enum zd_status keep_own(struct zd_change *change)
-{
-    struct zd_change_place *place = zd_change_target(change);
+    const struct zd_wait *failed = NULL;
     for (uint32_t i = 0; i < ZD_DOCUMENTS_MAX; i++) {
         if (place->document[i].goes) {
-            ZD_TRY(zd_change_undo_prepare(change, place->document[i].read.key));
-            zd_change_undo_keep_erased(change, place->document[i].stored);
+            const struct zd_wait *wait = end_erasure(change, &place->document[i]);
+            failed = failed == NULL ? wait : failed;
         }
     }
-    return ZD_OK;
+    if (failed != NULL) {
+        change->err = failed->err;
+        return zd_change_outcome_of(
+            change, failed->status == ZD_NOT_FOUND ? ZD_PRECONDITION : failed->status);
+    }
+    return change->input.kind == ZD_METADATA_PUT ? ZD_CHANGE_ORPHANS : ZD_CHANGE_NEXT;
 }
 
 /* All documents are erased. */
 enum zd_change_outcome zd_change_erase_keep(struct zd_change *change)
 {
-    if (keep_own(change) != ZD_OK) {
-        zd_change_undo_forget(change);
-        return ZD_CHANGE_FAIL(change, ZD_NO_MEMORY, "no memory to keep the erased documents");
-    }
+    zd_change_undo_mark_erased(change);
     change->phase = ZD_CHANGE_REFRESH;
     return ZD_CHANGE_NEXT;
 }
 
 /* ---- put them back ---- */
 
-/* A document that another process has made meanwhile stays. */
 enum zd_change_outcome zd_change_erase_restore(struct zd_change *change)
 {
-    struct zd_change_place *place = zd_change_target(change);
-    for (uint32_t i = 0; i < ZD_DOCUMENTS_MAX; i++) {
-        struct zd_change_document *document = &place->document[i];
-        document->goes =
-            document->goes && document->old.wait.status == ZD_OK; /* else it is there */
-        if (document->goes) {
-            document->old = (struct zd_store_write_want){
-                .kind = ZD_WRITE_PUT,
-                .bytes = document->stored,
-                .condition = ZD_CONDITION_ABSENT,
-            };
-            zd_change_run_write(change, document->read.key, &document->old);
-        }
+    zd_kept_begin(&change->kept, &change->gather, ZD_WRITE_UNDO);
+    return ZD_CHANGE_NEXT;
+}
+
+/* A failure ends nothing: the others are put back all the same. */
+enum zd_change_outcome zd_change_erase_restore_end(struct zd_change *change)
+{
+    struct zd_kept *kept = &change->kept;
+    struct zd_change_undo *undo = &change->undo;
+    if (zd_kept_end(kept)) {
+        return ZD_CHANGE_MORE;
     }
+    undo->lost_err = undo->n_lost == 0 ? kept->lost_err : undo->lost_err;
+    undo->n_lost += kept->n_lost;
     return ZD_CHANGE_NEXT;
 }
 
@@ -178,28 +190,17 @@ static enum zd_change_outcome lose(struct zd_change *change, enum zd_change_verd
     return is_held ? ZD_CHANGE_LISTINGS : ZD_CHANGE_DONE;
 }
 
-static bool is_restored(struct zd_change *change)
+enum zd_change_outcome zd_change_erase_restored(struct zd_change *change)
 {
-    const struct zd_change_place *place = zd_change_target(change);
-    for (uint32_t i = 0; i < ZD_DOCUMENTS_MAX; i++) {
-        const enum zd_status status = place->document[i].old.wait.status;
-        if (place->document[i].goes && status != ZD_OK && status != ZD_PRECONDITION) {
-            return false;
-        }
-    }
-    return true;
-}
-
-enum zd_change_outcome zd_change_erase_restore_end(struct zd_change *change)
-{
-    const bool is_whole = is_restored(change);
-    const uint32_t n_lost = change->undo.n_lost;
-    if (!is_whole || n_lost > 0) {
+    const struct zd_change_undo *undo = &change->undo;
+    if (undo->n_lost > 0) {
         const struct zd_error first = change->err;
         change->err.status = zd_fail(&change->err, first.status,
-            "\"%.100s\": %.200s; of the documents that were erased before %u could not be put back",
-            change->path, first.text, n_lost + (is_whole ? 0 : 1));
-        return lose(change, is_whole ? ZD_VERDICT_FAILED : ZD_VERDICT_LOST);
+            "\"%.100s\": %.200s; of the documents that were erased before %u could not be put "
+            "back: "
+            "%.150s",
+            change->path, first.text, undo->n_lost, undo->lost_err.text);
+        return lose(change, change->kept.has_lost_last ? ZD_VERDICT_LOST : ZD_VERDICT_FAILED);
     }
     return change->err.status == ZD_PRECONDITION ? ZD_CHANGE_AGAIN : ZD_CHANGE_FAILED;
 }
@@ -331,7 +332,7 @@ static void note_purged(void *context, const struct zd_purge_key *key)
 {
     struct zd_change *change = context;
     (void)key;
-    change->clearing.has_purged = true;
+    change->undo.is_final = true;
 }
 
 /* The metadata lock is released for the time of the purge: a listing that others change is made
@@ -343,10 +344,11 @@ enum zd_change_outcome zd_change_erase_orphans(struct zd_change *change)
         .stops_at_links = true,
         .visit = judge_orphans,
         .holds = holds,
+        .kept = &change->kept,
         .erased = note_purged,
     };
     change->clearing.is_cleared = true;
-    change->undo.is_final = true;
+    zd_change_undo_mark_erased(change);
     zd_lock_release(&change->metadata_lock);
     return zd_change_run_purge(change, &purge);
 }
@@ -378,8 +380,8 @@ enum zd_change_outcome zd_change_erase_relock_end(struct zd_change *change)
 
 enum zd_change_outcome zd_change_erase_give_back(struct zd_change *change)
 {
-    if (!change->clearing.has_purged) {
-        return ZD_CHANGE_NEXT;
+    if (!change->undo.is_final) {
+        return ZD_CHANGE_FAILED;
     }
     const struct zd_error err = change->err;
     change->err.status = zd_fail(&change->err, err.status,
@@ -426,4 +428,17 @@ enum zd_change_outcome zd_change_erase_rest_end(struct zd_change *change)
         zd_change_is_erasure(change)
             ? "; a group stored there and erased with recursive=1 takes them along"
             : "");
+}
+
+/* What is kept takes room in the store, and in its directories: the answer waits until it is gone.
+ */
+enum zd_change_outcome zd_change_erase_settle(struct zd_change *change)
+{
+    zd_kept_begin(&change->kept, &change->gather, ZD_WRITE_SETTLE);
+    return ZD_CHANGE_NEXT;
+}
+
+enum zd_change_outcome zd_change_erase_settle_end(struct zd_change *change)
+{
+    return zd_kept_end(&change->kept) ? ZD_CHANGE_MORE : ZD_CHANGE_NEXT;
 }

@@ -376,6 +376,7 @@ static enum zd_change_outcome count_children(struct zd_change *change)
 enum zd_change_outcome zd_change_look(struct zd_change *change)
 {
     change->purge.wait.status = ZD_OK;
+    zd_change_undo_note_below(change);
     if (change->input.kind == ZD_METADATA_ERASE) {
         return change->input.is_recursive || is_empty(change) ? ZD_CHANGE_NEXT
                                                               : count_children(change);

@@ -1,52 +1,50 @@
-/* Changing documents: stored and erased documents are restored when a later one cannot be stored,
- * the last one first. The documents below an erased node are all read before the first is erased,
- * so that all can be restored when one cannot be erased. */
+/* Changing documents: what was stored and erased is put back when a later step fails, the last one
+ * first. The documents below an erased node are all listed before the first is erased, so that all
+ * can be kept until the end. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "server/runtime/server.h"
 #include "server/write/change.h"
 
-/* Larger trees are not held in memory: a failed erasure leaves them without what went first. */
+/* Of larger trees nothing is kept: a failed erasure leaves them without what went first. */
 #define DOCUMENTS_MAX 100000
-#define BYTES_MAX     (UINT64_C(64) << 20)
 
-#define AT_ONCE 16 /* operations under way */
+#define AT_ONCE   16   /* operations under way */
+#define BELOW_MAX 1000 /* keys below parents that are made */
 
 /* ---- documents below an erased node ---- */
 
 /* A document below the node. */
 struct document_below {
     char *key;                       /* owned */
-    struct zd_buf *bytes;            /* owned; NULL: it was absent when it was read */
-    struct zd_generation generation; /* of the bytes */
-    bool is_erased;
+    struct zd_generation generation; /* not set: it was absent when it was looked at */
 };
 
 struct subtree_item {
     struct zd_change *change;
     struct document_below *below; /* what the item works on */
-    struct zd_store_read read;
+    struct zd_store_status found;
     struct zd_store_write_want write;
+    struct zd_kept_item *kept; /* while it is erased; owned */
 };
 
 struct zd_change_subtree {
     struct document_below *below; /* n of them; owned */
     size_t n;
     size_t cap;
-    uint64_t n_bytes;
-    bool is_too_large; /* nothing is held: there is no way back */
-    size_t next;       /* of the pass under way: reading, erasing or putting back */
+    uint64_t n_bytes;  /* that keeping them takes */
+    bool is_too_large; /* nothing is kept: there is no way back */
+    size_t next;       /* of the pass under way: looking or erasing */
     struct subtree_item item[AT_ONCE];
     uint32_t n_used;
-    uint32_t n_lost; /* could not be put back */
 };
 
 static void forget(struct zd_change_subtree *subtree)
 {
     for (size_t i = 0; i < subtree->n; i++) {
         zd_free(subtree->below[i].key);
-        zd_buf_unref(subtree->below[i].bytes);
     }
     zd_free(ZD_TAKE(subtree->below));
     subtree->n = 0;
@@ -82,6 +80,7 @@ static enum zd_status add(struct zd_change_subtree *subtree, const char *key)
         return ZD_NO_MEMORY;
     }
     subtree->below[subtree->n++] = (struct document_below){.key = copy};
+    subtree->n_bytes += zd_kept_bytes(key);
     return ZD_OK;
 }
 
@@ -97,7 +96,7 @@ static enum zd_purge_answer collect(void *context, const struct zd_purge_key *ke
     if (!change->input.is_recursive) {
         return ZD_PURGE_STOP; /* the change will fail */
     }
-    subtree->is_too_large = subtree->n == DOCUMENTS_MAX;
+    subtree->is_too_large = subtree->n == DOCUMENTS_MAX || subtree->n_bytes >= ZD_KEPT_BYTES_MAX;
     if (!subtree->is_too_large && add(subtree, key->key) != ZD_OK) {
         return ZD_PURGE_NO_MEMORY;
     }
@@ -155,29 +154,18 @@ static enum zd_change_outcome end_items(struct zd_change *change, enum zd_change
     return outcome;
 }
 
-static bool start_read(struct subtree_item *item)
+static bool start_look(struct subtree_item *item)
 {
-    const struct zd_dataset *dataset = item->change->dataset;
-    item->read = (struct zd_store_read){
-        .bytes_max = dataset->server->config->settings.limits_consolidated_bytes,
-    };
-    (void)snprintf(item->read.key, sizeof item->read.key, "%s", item->below->key);
-    zd_gather_await(&item->change->gather, &item->read.op);
-    zd_store_read(dataset->store, &item->read);
+    item->found = (struct zd_store_status){0};
+    (void)snprintf(item->found.key, sizeof item->found.key, "%s", item->below->key);
+    zd_gather_await(&item->change->gather, &item->found.op);
+    zd_store_status(item->change->dataset->store, &item->found);
     return true;
 }
 
 enum zd_change_outcome zd_change_subtree_read(struct zd_change *change)
 {
-    return begin_items(change, start_read);
-}
-
-static void hold(struct zd_change_subtree *subtree, struct subtree_item *item)
-{
-    item->below->bytes = ZD_TAKE(item->read.bytes);
-    item->below->generation = item->read.stat.generation;
-    subtree->n_bytes += item->below->bytes->len;
-    subtree->is_too_large = subtree->is_too_large || subtree->n_bytes > BYTES_MAX;
+    return begin_items(change, start_look);
 }
 
 enum zd_change_outcome zd_change_subtree_read_end(struct zd_change *change)
@@ -185,36 +173,38 @@ enum zd_change_outcome zd_change_subtree_read_end(struct zd_change *change)
     struct zd_change_subtree *subtree = change->subtree;
     enum zd_change_outcome outcome = ZD_CHANGE_NEXT;
     for (uint32_t i = 0; i < subtree->n_used; i++) {
-        const struct zd_store_op *op = &subtree->item[i].read.op;
-        if (op->status == ZD_OK) {
-            hold(subtree, &subtree->item[i]);
-        } else if (op->status != ZD_NOT_FOUND && outcome == ZD_CHANGE_NEXT) {
-            change->err = op->err;
-            outcome = zd_change_outcome_of(change, op->status);
+        const struct zd_store_status *found = &subtree->item[i].found;
+        if (found->op.status == ZD_OK) {
+            subtree->item[i].below->generation = found->stat.generation;
+        } else if (found->op.status != ZD_NOT_FOUND && outcome == ZD_CHANGE_NEXT) {
+            change->err = found->op.err;
+            outcome = zd_change_outcome_of(change, found->op.status);
         }
-    }
-    if (subtree->is_too_large) {
-        forget(subtree);
     }
     return end_items(change, outcome);
 }
 
-static bool start_write(struct subtree_item *item, const struct zd_store_write_want *write)
-{
-    item->write = *write;
-    zd_change_run_write(item->change, item->below->key, &item->write);
-    return true;
-}
-
-/* As it was read: what another process has made of it since could not be put back, so it stays. */
+/* As it was found: what another process has made of it since stays. */
 static bool start_erase(struct subtree_item *item)
 {
-    const struct zd_store_write_want write = {
+    struct zd_change *change = item->change;
+    if (!zd_generation_is_set(item->below->generation)) {
+        return false;
+    }
+    item->write = (struct zd_store_write_want){
         .kind = ZD_WRITE_ERASE,
         .condition = ZD_CONDITION_GENERATION,
         .generation = item->below->generation,
+        .keeps_old = true,
     };
-    return item->below->bytes != NULL && start_write(item, &write);
+    item->kept = zd_kept_reserve(&change->kept, item->below->key);
+    if (item->kept == NULL) {
+        item->write.wait.status =
+            zd_fail(&item->write.wait.err, ZD_NO_MEMORY, "no memory to keep an erased document");
+    } else {
+        zd_change_run_write(change, item->below->key, &item->write);
+    }
+    return true;
 }
 
 static enum zd_purge_answer judge_document(void *context, const struct zd_purge_key *key)
@@ -243,45 +233,17 @@ enum zd_change_outcome zd_change_subtree_erase_end(struct zd_change *change)
         return zd_change_outcome_of_wait(change, &change->purge.wait);
     }
     for (uint32_t i = 0; i < subtree->n_used; i++) {
-        const struct zd_wait *wait = &subtree->item[i].write.wait;
-        subtree->item[i].below->is_erased = wait->status == ZD_OK;
+        struct subtree_item *item = &subtree->item[i];
+        const struct zd_wait *wait = &item->write.wait;
+        if (wait->status == ZD_OK) {
+            zd_kept_add(&change->kept, ZD_TAKE(item->kept), &item->write);
+        }
+        zd_free(ZD_TAKE(item->kept));
         if (wait->status != ZD_NOT_FOUND && outcome == ZD_CHANGE_NEXT) {
             outcome = zd_change_outcome_of_wait(change, wait);
         }
     }
     return end_items(change, outcome);
-}
-
-static bool start_restore(struct subtree_item *item)
-{
-    const struct zd_store_write_want write = {
-        .kind = ZD_WRITE_PUT,
-        .bytes = item->below->bytes,
-        .condition = ZD_CONDITION_ABSENT,
-    };
-    return item->below->is_erased && start_write(item, &write);
-}
-
-enum zd_change_outcome zd_change_subtree_restore(struct zd_change *change)
-{
-    return change->subtree == NULL ? ZD_CHANGE_NEXT : begin_items(change, start_restore);
-}
-
-/* A failure ends nothing: the others are put back all the same. Where another process has made a
- * new document, that one stays. */
-enum zd_change_outcome zd_change_subtree_restore_end(struct zd_change *change)
-{
-    struct zd_change_subtree *subtree = change->subtree;
-    for (uint32_t i = 0; subtree != NULL && i < subtree->n_used; i++) {
-        const struct zd_wait *wait = &subtree->item[i].write.wait;
-        subtree->item[i].below->is_erased = false;
-        if (wait->status != ZD_OK && wait->status != ZD_PRECONDITION) {
-            change->undo.lost_err = subtree->n_lost == 0 ? wait->err : change->undo.lost_err;
-            change->undo.n_lost++;
-            subtree->n_lost++;
-        }
-    }
-    return subtree == NULL ? ZD_CHANGE_NEXT : end_items(change, ZD_CHANGE_NEXT);
 }
 
 /* ---- documents that the change has stored or erased ---- */
@@ -290,9 +252,8 @@ enum zd_change_outcome zd_change_subtree_restore_end(struct zd_change *change)
 struct zd_change_old_document {
     struct zd_list link;
     struct zd_change_place *parent;   /* that was made for the node below it; or NULL */
-    struct zd_buf *bytes;             /* of an erased one; owned. NULL: the store has kept it */
+    bool is_erasure;                  /* not one document: all of change->kept */
     struct zd_store_write_want write; /* has changed it; later: puts it back */
-    struct zd_store_list list;        /* keys below the parent */
     char key[];
 };
 
@@ -300,8 +261,6 @@ static void free_old(struct zd_change_old_document *old)
 {
     if (old != NULL) {
         zd_store_write_release(&old->write);
-        zd_store_list_done(&old->list);
-        zd_buf_unref(old->bytes);
         zd_free(old);
     }
 }
@@ -345,7 +304,7 @@ static bool is_known(struct zd_change_undo *undo, const struct zd_store_write_wa
 {
     for (struct zd_list *link = undo->old.next; link != &undo->old; link = link->next) {
         struct zd_change_old_document *old = old_of(link);
-        if (strcmp(old->key, undo->next->key) == 0 && old->bytes == NULL &&
+        if (strcmp(old->key, undo->next->key) == 0 && !old->is_erasure &&
             zd_generation_equal(old->write.stat.generation, write->generation)) {
             old->write.stat = write->stat;
             return true;
@@ -366,9 +325,9 @@ void zd_change_undo_keep(struct zd_change *change, struct zd_change_document *do
     write->load = NULL;
 }
 
-void zd_change_undo_keep_erased(struct zd_change *change, struct zd_buf *bytes)
+void zd_change_undo_mark_erased(struct zd_change *change)
 {
-    push(&change->undo)->bytes = zd_buf_ref(bytes);
+    push(&change->undo)->is_erasure = true;
 }
 
 /* ---- undo ---- */
@@ -383,39 +342,77 @@ static void drop_last(struct zd_change *change)
     free_old(old_of(zd_list_pop_front(&change->undo.old)));
 }
 
+void zd_change_undo_unmark_erased(struct zd_change *change)
+{
+    if (!zd_list_is_empty(&change->undo.old) && last_of(change)->is_erasure) {
+        drop_last(change);
+    }
+}
+
+/* ---- parents that were made ---- */
+
+/* One page: what is not seen is taken for new, and keeps its parent. */
+void zd_change_undo_note_below(struct zd_change *change)
+{
+    struct zd_store_list *list = &change->undo.below;
+    const bool is_first = !change->input.is_dry && zd_list_is_empty(&change->undo.old);
+    size_t i = 0;
+    while (i + 1 < change->n_places && !change->place[i].is_new) {
+        i++;
+    }
+    if (is_first && i + 1 < change->n_places) {
+        const char *path = change->place[i].path;
+        zd_store_list_done(list);
+        *list = (struct zd_store_list){.deep = true, .n_max = BELOW_MAX};
+        (void)snprintf(list->prefix, sizeof list->prefix, "%s%s", path, path[0] == '\0' ? "" : "/");
+        zd_gather_await(&change->gather, &list->op);
+        zd_store_list(change->dataset->store, list);
+    }
+}
+
+static int compare_name(const void *name, const void *entry)
+{
+    return strcmp(name, ((const struct zd_store_entry *)entry)->name);
+}
+
+static bool was_below(const struct zd_store_list *list, const char *key)
+{
+    return list->n_entries > 0 && bsearch(key + strlen(list->prefix), list->entry, list->n_entries,
+                                      sizeof *list->entry, compare_name) != NULL;
+}
+
+/* Another process may have made a node below, which needs its parent. */
+static enum zd_purge_answer look_for_others(void *context, const struct zd_purge_key *key)
+{
+    struct zd_change *change = context;
+    const bool is_other = key->node != NULL && strcmp(key->key, last_of(change)->key) != 0 &&
+                          !was_below(&change->undo.below, key->key);
+    change->undo.is_needed = change->undo.is_needed || is_other;
+    return is_other ? ZD_PURGE_STOP : ZD_PURGE_KEEP;
+}
+
 enum zd_change_outcome zd_change_undo_look(struct zd_change *change)
 {
     if (zd_list_is_empty(&change->undo.old)) {
         return ZD_CHANGE_DONE;
     }
-    struct zd_change_old_document *old = last_of(change);
-    if (old->parent != NULL) {
-        old->list = (struct zd_store_list){.deep = true, .n_max = 2};
-        (void)snprintf(old->list.prefix, sizeof old->list.prefix, "%s%s", old->parent->path,
-            old->parent->path[0] == '\0' ? "" : "/");
-        zd_gather_await(&change->gather, &old->list.op);
-        zd_store_list(change->dataset->store, &old->list);
+    const struct zd_change_old_document *old = last_of(change);
+    if (old->is_erasure) {
+        drop_last(change);
+        return ZD_CHANGE_GIVE_BACK;
     }
-    return ZD_CHANGE_NEXT;
-}
-
-/* Another process may have made a node below, which needs its parent. */
-static bool is_alone(const struct zd_change_old_document *old)
-{
-    const struct zd_store_list *list = &old->list;
-    char key[2 * ZD_KEY_BYTES_MAX + 2];
-    bool is_alone = list->op.status == ZD_OK;
-    for (size_t i = 0; i < list->n_entries && is_alone; i++) {
-        (void)snprintf(key, sizeof key, "%s%s", list->prefix, list->entry[i].name);
-        is_alone = strcmp(key, old->key) == 0;
+    if (old->parent == NULL) {
+        return ZD_CHANGE_NEXT;
     }
-    return is_alone;
+    const struct zd_purge_want purge = {.path = old->parent->path, .visit = look_for_others};
+    change->undo.is_needed = false;
+    return zd_change_run_purge(change, &purge);
 }
 
 enum zd_change_outcome zd_change_undo_look_end(struct zd_change *change)
 {
     const struct zd_change_old_document *old = last_of(change);
-    if (old->parent == NULL || is_alone(old)) {
+    if (old->parent == NULL || (change->purge.wait.status == ZD_OK && !change->undo.is_needed)) {
         return ZD_CHANGE_NEXT;
     }
     drop_last(change);
@@ -425,12 +422,7 @@ enum zd_change_outcome zd_change_undo_look_end(struct zd_change *change)
 enum zd_change_outcome zd_change_undo_last(struct zd_change *change)
 {
     struct zd_change_old_document *old = last_of(change);
-    if (old->bytes != NULL) {
-        old->write = (struct zd_store_write_want){
-            .kind = ZD_WRITE_PUT, .bytes = old->bytes, .condition = ZD_CONDITION_ABSENT};
-    } else {
-        old->write.kind = ZD_WRITE_UNDO;
-    }
+    old->write.kind = ZD_WRITE_UNDO;
     zd_change_run_write(change, old->key, &old->write);
     return ZD_CHANGE_NEXT;
 }
@@ -467,8 +459,9 @@ static bool has_made_parents(const struct zd_change *change)
 static enum zd_change_outcome end_with_loss(struct zd_change *change)
 {
     const struct zd_error first = change->err;
+    change->verdict = change->kept.has_lost_last ? ZD_VERDICT_LOST : change->verdict;
     change->err.status = zd_fail(&change->err, first.status,
-        "\"%.100s\": %.150s; documents that were changed before could not be put back (%u): %.150s",
+        "\"%.100s\": %.150s; what was changed before could not all be put back (%u): %.150s",
         change->path, first.text, change->undo.n_lost, change->undo.lost_err.text);
     zd_log(&change->dataset->server->log, ZD_LOG_WARNING, "dataset '%s': %s",
         change->dataset->config.name, change->err.text);
@@ -487,7 +480,8 @@ enum zd_change_outcome zd_change_undo_end(struct zd_change *change)
         return end_with_loss(change);
     }
     change->phase = ZD_CHANGE_DOCUMENTS;
-    if (!has_made_parents(change) || change->err.status == ZD_PRECONDITION || was_dropping) {
+    if (!has_made_parents(change) || change->err.status == ZD_PRECONDITION || was_dropping ||
+        !change->metadata_lock.is_held) {
         return ZD_CHANGE_DONE;
     }
     change->verdict = ZD_VERDICT_FAILED;

@@ -78,13 +78,14 @@ struct zd_metadata_want {
  *
  * A document that orphans chunks (erases_chunks) is staged; then the old one is erased, then the
  * chunks, and only then it is committed: in between there is no node, so that no reader decodes the
- * chunks as what they are not. When the chunks cannot all be erased, or the new document cannot be
- * stored then, the old one is put back as long as all of its chunks exist; else there is no node
- * any more, and the error says so.
+ * chunks as what they are not. The store keeps what is erased (server/write/kept.h) until all is
+ * stored: when that fails, the chunks are put back, then the document. Of more chunks than
+ * ZD_KEPT_BYTES_MAX allows the rest is erased for good; then there may be no node any more, and the
+ * error says so.
  *
  * An erasure takes the documents first, the node's own before all below it, so that no reader
  * sees half an array. Consolidated metadata that cannot be refreshed is dropped; where even that
- * fails the documents are put back, or with erases_chunks the error says both.
+ * fails everything is put back.
  *
  * wait.status:
  *   ZD_OK

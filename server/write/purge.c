@@ -25,7 +25,8 @@ struct batch_key {
     struct purge *purge;
     struct zd_store_status found; /* ZD_OK: the generation that is erased */
     struct zd_store_write_want write;
-    size_t entry; /* of the page */
+    struct zd_kept_item *kept; /* while it is erased and kept; or NULL */
+    size_t entry;              /* of the page */
 };
 
 struct purge {
@@ -86,12 +87,17 @@ static enum zd_purge_answer visit(struct purge *purge, size_t entry)
 /* ---- erase a batch ---- */
 
 /* An absent key counts as erased; a key that another process has replaced stays. */
-static void note_erasure(const struct batch_key *item)
+static void note_erasure(struct batch_key *item)
 {
     struct purge *purge = item->purge;
     const struct zd_purge_want *want = purge->want;
     const struct zd_wait *wait = &item->write.wait;
     const bool is_erased = wait->status == ZD_OK || wait->status == ZD_NOT_FOUND;
+    if (item->kept != NULL && wait->status == ZD_OK) {
+        zd_kept_add(want->kept, ZD_TAKE(item->kept), &item->write);
+        return;
+    }
+    zd_free(ZD_TAKE(item->kept));
     if (!is_erased && wait->status != ZD_PRECONDITION) {
         note_failed_key(item, wait->status, &wait->err);
     } else if (is_erased && want->erased != NULL) {
@@ -118,22 +124,34 @@ static bool is_still_to_erase(struct purge *purge, const struct batch_key *item)
            (item->found.op.status == ZD_OK && visit(purge, item->entry) == ZD_PURGE_ERASE);
 }
 
+static void erase(struct purge *purge, struct batch_key *item)
+{
+    const struct zd_purge_want *want = purge->want;
+    const char *key = key_of(purge, item->entry);
+    const bool keeps = want->kept != NULL && zd_kept_has_room(want->kept);
+    item->kept = keeps ? zd_kept_reserve(want->kept, key) : NULL;
+    if (keeps && item->kept == NULL) {
+        struct zd_error err = {0};
+        note_failed_key(item, zd_fail(&err, ZD_NO_MEMORY, "%.200s: no memory", key), &err);
+        return;
+    }
+    item->write = (struct zd_store_write_want){
+        .wait = zd_gather_wait(&purge->gather),
+        .kind = ZD_WRITE_ERASE,
+        .condition = want->holds != NULL ? ZD_CONDITION_GENERATION : ZD_CONDITION_NONE,
+        .generation = item->found.stat.generation,
+        .keeps_old = keeps,
+    };
+    zd_gather_add(&purge->gather, zd_store_write_want(want->dataset, key, &item->write));
+}
+
 static enum zd_next erase_batch(struct purge *purge)
 {
-    const bool is_guarded = purge->want->holds != NULL;
     zd_gather_begin(&purge->gather);
     purge->step = step_erased;
     for (uint32_t i = 0; i < purge->n_used; i++) {
-        struct batch_key *item = &purge->batch[i];
-        if (is_still_to_erase(purge, item)) {
-            item->write = (struct zd_store_write_want){
-                .wait = zd_gather_wait(&purge->gather),
-                .kind = ZD_WRITE_ERASE,
-                .condition = is_guarded ? ZD_CONDITION_GENERATION : ZD_CONDITION_NONE,
-                .generation = item->found.stat.generation,
-            };
-            zd_gather_add(&purge->gather, zd_store_write_want(purge->want->dataset,
-                                              key_of(purge, item->entry), &item->write));
+        if (is_still_to_erase(purge, &purge->batch[i])) {
+            erase(purge, &purge->batch[i]);
         }
     }
     return zd_gather_end(&purge->gather);

@@ -4,6 +4,7 @@
 #define ZD_WRITE_PURGE_H
 
 #include "server/data/catalog.h"
+#include "server/write/kept.h"
 
 enum zd_purge_answer {
     ZD_PURGE_KEEP,
@@ -35,7 +36,9 @@ struct zd_purge_want {
      * then judged again, and erased only in the generation that was found. False: nothing more is
      * erased, and the purge ends with ZD_OK. */
     bool (*holds)(void *context, struct zd_node *node);
-    /** A key was erased (whose `node` is not set). May be NULL. */
+    /** As long as there is room, erased keys go here, and can be put back; or NULL. */
+    struct zd_kept *kept;
+    /** A key was erased for good (whose `node` is not set). May be NULL. */
     void (*erased)(void *context, const struct zd_purge_key *key);
     void *context;
     /* out */

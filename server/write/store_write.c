@@ -213,6 +213,7 @@ static enum zd_next undo(struct zd_store_write_want *want)
     load->write.condition = load->has_erased ? ZD_CONDITION_ABSENT : ZD_CONDITION_GENERATION;
     load->write.generation = want->stat.generation;
     load->write.keeps_old = false;
+    load->write.is_undo = true;
     start(load, load->write.staged != NULL ? ZD_PHASE_COMMIT : ZD_PHASE_WHOLE);
     return ZD_WAIT;
 }
@@ -288,4 +289,26 @@ void zd_store_write_release(struct zd_store_write_want *want)
     if (!load->is_running) {
         drop(load);
     }
+}
+
+struct zd_staged *zd_store_write_take_old(struct zd_store_write_want *want)
+{
+    struct write_load *load = ZD_TAKE(want->load);
+    struct zd_staged *old = load->write.staged;
+    assert(!load->is_running && old != NULL);
+    free_load(load);
+    return old;
+}
+
+enum zd_status zd_store_write_give_old(struct zd_dataset *dataset, const char *key,
+    struct zd_staged *old, struct zd_store_write_want *want)
+{
+    struct write_load *load = new_load(dataset, key, want);
+    if (load == NULL) {
+        return zd_fail(&want->wait.err, ZD_NO_MEMORY, "%.200s: no memory", key);
+    }
+    load->has_erased = true;
+    load->write.staged = old;
+    want->load = load;
+    return ZD_OK;
 }

@@ -64,4 +64,13 @@ enum zd_next zd_store_write_want(
  */
 void zd_store_write_release(struct zd_store_write_want *want);
 
+/** What an ERASE has kept, for a while without its want, which is as if released. @return owned */
+struct zd_staged *zd_store_write_take_old(struct zd_store_write_want *want);
+
+/** Back into a want, as after the ERASE: an UNDO, a SETTLE or a release follows.
+ * @param old is taken over with ZD_OK
+ * @retval ZD_NO_MEMORY */
+ZD_RESULT zd_store_write_give_old(struct zd_dataset *dataset, const char *key,
+    struct zd_staged *old, struct zd_store_write_want *want);
+
 #endif

@@ -444,7 +444,7 @@ class Hand:
 
 
 # Switches of disk_fault.c: a full disk, and calls that hang for a while.
-FULL = ("write",)
+FULL = ("write", "rename")
 HANGING = ("write.wait", "rename.wait", "unlink.wait", "fdatasync.wait")
 ENOSPC = 28
 

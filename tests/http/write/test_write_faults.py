@@ -374,3 +374,60 @@ def test_an_outcome_that_nobody_can_know_is_said_to_be_unknown(root, name):
         answer = ask(server, WRITES[name])
         assert (answer.status, answer.code) == (504, "store_timeout") and "outcome unknown" in answer.json()["detail"]
     server.stop()
+
+
+# ---- whatever name cannot be given ----
+
+# Where every rename of them in turn cannot be made; those that follow it can, or some cannot either.
+RENAMED = {
+    **WRITES,
+    "chunks erased for another array": ("PUT", f"{NODES}/a?erase_chunks=1", JSON, text({**DOCUMENT, "shape": [CHUNK]})),
+    "chunks erased for a group": ("PUT", f"{NODES}/a?erase_chunks=1", JSON, text({"zarr_format": 3, "node_type": "group"})),
+    "keys without a node erased": ("PUT", f"{NODES}/keys/of/none?erase_chunks=1", JSON, text(DOCUMENT)),
+    "parents above such keys": ("PUT", f"{NODES}/keys/x/y", JSON, text(DOCUMENT)),
+    "an array erased": ("DELETE", f"{NODES}/a", {}, None),
+    "a hierarchy erased": ("DELETE", f"{NODES}/?recursive=1", {}, None),
+}
+
+
+@pytest.mark.parametrize("n_more", [0, 2])
+@pytest.mark.parametrize("name", RENAMED)
+def test_whichever_rename_fails_nothing_has_happened(faulty, name, n_more):
+    key = faulty.root / "keys" / "of" / "none" / "c" / "0"
+    key.parent.mkdir(parents=True)
+    key.write_bytes(b"x")
+    consolidated = ask(faulty, ("POST", f"/v1/datasets/{DATASET}/consolidate/", {}, None))
+    assert consolidated.status == 200, consolidated
+    method, target, headers, body = RENAMED[name]
+    n = 0
+    while True:
+        before = snapshot(faulty.root)
+        with faulty.faulting("rename", f"{errno.ENOSPC} {n} {n_more}"):
+            answer = faulty.request(method, target, headers, body)
+        if answer.status < 300:
+            break
+        assert (answer.status, answer.code) == (507, "no_space"), answer
+        assert tidied(faulty.root) and snapshot(faulty.root) == before, (n, answer)
+        n += 1
+    assert n > 0 and tidied(faulty.root) and snapshot(faulty.root) != before
+
+
+def test_bounds_hold_after_a_write_that_failed(faulty):
+    """They may be wider than what is stored, as after any overwriting: what was asked of the elements is right."""
+    bounds = {"name": "example.array-statistics", "configuration": {"min": 1, "max": 2}, "must_understand": False}
+    node = ("PUT", f"{NODES}/b", JSON, text({**DOCUMENT, "extensions": [bounds]}))
+    assert ask(faulty, node).status == 201
+    succeeds(faulty, ("PUT", f"{SLICES}/b", BYTES, ones(4 * CHUNK, 1) + ones(4 * CHUNK, 2)))
+    for n in range(3, 6):  # the document is widened first
+        before = {key: found for key, found in snapshot(faulty.root).items() if key != "b/zarr.json"}
+        with faulty.faulting("rename", f"{errno.ENOSPC} {n}"):
+            answer = ask(faulty, ("PUT", f"{SLICES}/b", BYTES, ones(8 * CHUNK, 1000 * n)))
+        assert (answer.status, answer.code) == (507, "no_space"), answer
+        assert tidied(faulty.root) and {key: found for key, found in snapshot(faulty.root).items() if key != "b/zarr.json"} == before
+        computed = faulty.get(f"/v1/datasets/{DATASET}/stats/b?fields=min,max,mean").json()
+        assert (computed["source"], computed["min"], computed["max"], computed["mean"]) == ("computed", 1, 2, 1.5)
+        declared = faulty.get(f"/v1/datasets/{DATASET}/stats/b?fields=min,max&fill=drop").json()
+        assert declared["source"] == "metadata" and declared["min"] <= 1 and declared["max"] >= 2
+    succeeds(faulty, ("PUT", f"{SLICES}/b", BYTES, ones(8 * CHUNK, 9999)))
+    declared = faulty.get(f"/v1/datasets/{DATASET}/stats/b?fields=min,max&fill=drop").json()
+    assert declared["min"] <= 1 and declared["max"] >= 9999
