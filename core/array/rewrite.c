@@ -414,8 +414,13 @@ static void apply_all(struct work *work)
     for (uint32_t i = 0; i < work->rewrite->n_edits; i++) {
         struct zd_edit *edit = work->rewrite->edit[i];
         struct zd_edit_counts counts = {0};
-        edit->err = (struct zd_error){0};
-        edit->status = apply(work, edit, &counts, &edit->err);
+        struct zd_error err = {0};
+        zd_free(ZD_TAKE(edit->err));
+        edit->status = apply(work, edit, &counts, &err);
+        edit->err = edit->status == ZD_OK ? NULL : zd_alloc(sizeof *edit->err);
+        if (edit->err != NULL) {
+            *edit->err = err;
+        }
         edit->counts = edit->status == ZD_OK ? counts : (struct zd_edit_counts){0};
     }
 }

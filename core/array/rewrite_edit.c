@@ -12,6 +12,7 @@ void zd_rewrite_edit_free(struct zd_edit *edit)
 {
     if (edit != NULL) {
         zd_buf_unref(edit->bytes);
+        zd_free(edit->err);
         zd_free(edit);
     }
 }

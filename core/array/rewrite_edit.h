@@ -41,8 +41,8 @@ struct zd_edit {
     struct zd_written *written; /* zd_rewrite_verify adds all elements to it; borrowed, or NULL */
 
     /* out: of zd_rewrite */
-    enum zd_status status; /* a failed edit has changed nothing */
-    struct zd_error err;
+    enum zd_status status;        /* a failed edit has changed nothing */
+    struct zd_error *err;         /* of a failed one: owned, or NULL for want of memory */
     struct zd_edit_counts counts; /* of a box in chunks of the last level; else of the chunk */
 };
 

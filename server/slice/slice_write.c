@@ -284,7 +284,7 @@ static enum outcome measure(struct zd_slice_write *write)
     const enum outcome outcome =
         read_outcome(write, zd_slice_body_measure(&write->body, write->append.dim, &write->err));
     write->is_measured = outcome == NEXT;
-    if (outcome != NEXT || write->lock.lock.is_held) {
+    if (outcome != NEXT || write->lock.lock.claim.is_held) {
         return outcome;
     }
     start_over(write);
@@ -522,7 +522,7 @@ static enum outcome lock_again(struct zd_slice_write *write)
 {
     struct zd_request *req = write->task.req;
     struct zd_lock_want *lock = &write->lock.lock;
-    if (lock->is_held) {
+    if (lock->claim.is_held) {
         return SKIP;
     }
     *lock = (struct zd_lock_want){.wait = zd_machine_wait(&req->machine)};

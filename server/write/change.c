@@ -291,7 +291,7 @@ static enum zd_change_outcome judge_failure(struct zd_change *change)
     if (change->phase == ZD_CHANGE_DOCUMENTS) {
         return zd_list_is_empty(&change->undo.old) ? ZD_CHANGE_DONE : ZD_CHANGE_UNDO;
     }
-    if (!change->metadata_lock.is_held) {
+    if (!change->metadata_lock.claim.is_held) {
         return ZD_CHANGE_DONE;
     }
     change->code = NULL; /* the problem of a listing is none of the client's */
@@ -553,7 +553,7 @@ bool zd_metadata_is_storing(const struct zd_metadata_want *want)
 
 static bool waits_for(const struct zd_lock_want *lock)
 {
-    return lock->place != NULL && !lock->is_held;
+    return lock->claim.place != NULL && !lock->claim.is_held;
 }
 
 bool zd_metadata_withdraw(struct zd_metadata_want *want)

@@ -179,7 +179,7 @@ enum zd_change_outcome zd_change_erase_restore_end(struct zd_change *change)
 static enum zd_change_outcome lose(struct zd_change *change, enum zd_change_verdict verdict)
 {
     const struct zd_error err = change->err;
-    const bool is_held = change->metadata_lock.is_held;
+    const bool is_held = change->metadata_lock.claim.is_held;
     if (!is_held) { /* nor can they be dropped */
         change->err.status = zd_fail(&change->err, err.status,
             "%.400s; consolidated metadata above it may be out of date", err.text);

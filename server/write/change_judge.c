@@ -372,8 +372,8 @@ enum zd_change_outcome zd_change_judge_end(struct zd_change *change)
     if (change->meta != NULL && !is_accepted(change, change->meta)) {
         return refuse_document(change);
     }
-    return makes_array(change) && change->path_lock.mode != ZD_LOCK_TREE ? ZD_CHANGE_TREE
-                                                                         : ZD_CHANGE_NEXT;
+    return makes_array(change) && change->path_lock.claim.mode != ZD_LOCK_TREE ? ZD_CHANGE_TREE
+                                                                               : ZD_CHANGE_NEXT;
 }
 
 /* ---- bounds that an array declares, before elements are stored ---- */

@@ -481,7 +481,7 @@ enum zd_change_outcome zd_change_undo_end(struct zd_change *change)
     }
     change->phase = ZD_CHANGE_DOCUMENTS;
     if (!has_made_parents(change) || change->err.status == ZD_PRECONDITION || was_dropping ||
-        !change->metadata_lock.is_held) {
+        !change->metadata_lock.claim.is_held) {
         return ZD_CHANGE_DONE;
     }
     change->verdict = ZD_VERDICT_FAILED;

@@ -13,7 +13,7 @@
 #include "server/write/edit_run.h"
 
 #define ELLIPSIS     "..." /* stands for keys that are not named */
-#define OBJECT_EXTRA 2560  /* bytes of an object: its keys, its lock, what the store keeps of it */
+#define OBJECT_EXTRA 3584  /* bytes of an object: its keys, its lock, what the store keeps of it */
 
 /* ---- runs ---- */
 
@@ -29,7 +29,7 @@ static void free_run(struct zd_edit_run *run)
     for (struct zd_list *link; (link = zd_list_pop_front(&run->batch)) != NULL;) {
         zd_edit_run_free_load(ZD_CONTAINER(link, struct zd_edit_load, link));
     }
-    zd_lock_release(&run->lock);
+    zd_lock_release_kept(&run->lock);
     zd_edit_run_free_work(run);
     zd_store_write_release(&run->write);
     zd_buf_unref(run->rewrite.bytes);

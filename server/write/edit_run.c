@@ -40,6 +40,7 @@ void zd_edit_run_free_load(struct zd_edit_load *load)
 void zd_edit_run_free_work(struct zd_edit_run *run)
 {
     if (run->work != NULL) {
+        zd_lock_release(&run->work->lock);
         zd_range_read_release(&run->work->read);
         zd_free(ZD_TAKE(run->work));
     }
@@ -49,11 +50,12 @@ static bool has_work_memory(struct zd_edit_run *run)
 {
     if (run->work == NULL) {
         run->work = zd_alloc_zero(1, sizeof *run->work);
-    }
-    if (run->work != NULL) {
+        if (run->work == NULL) {
+            return false;
+        }
         run->work->run = run;
     }
-    return run->work != NULL;
+    return true;
 }
 
 /* ---- the ends ---- */
@@ -67,7 +69,7 @@ static void answer(const struct zd_edit_run *run, struct zd_edit_load *load, enu
     const bool is_own = status == ZD_OK && load->edit->status != ZD_OK;
     want->stat = run->stat;
     zd_wait_answer(
-        &want->wait, is_own ? load->edit->status : status, is_own ? &load->edit->err : err);
+        &want->wait, is_own ? load->edit->status : status, is_own ? load->edit->err : err);
     if (want->wait.status == ZD_CORRUPT) {
         zd_object_key_in_error(&want->wait.err, "chunk", run->key);
     }
@@ -102,7 +104,7 @@ static void end_load(struct zd_edit_run *run, struct zd_edit_load *load, enum zd
 /* Let other writers have the object, then make the edits that have arrived meanwhile. */
 static enum zd_next step_again(struct zd_edit_run *run)
 {
-    zd_lock_release(&run->lock);
+    zd_lock_release_kept(&run->lock);
     zd_edit_run_free_work(run);
     zd_buf_unref(ZD_TAKE(run->rewrite.bytes));
     run->n_tries = 0;
@@ -175,7 +177,8 @@ static enum zd_next step_batch(struct zd_edit_run *run)
 
 static enum zd_next step_locked(struct zd_edit_run *run)
 {
-    const struct zd_wait *wait = &run->lock.wait;
+    struct zd_lock_want *lock = &run->work->lock;
+    const struct zd_wait *wait = &lock->wait;
     if (!run->is_staged) {
         take_batch(run);
         if (zd_list_is_empty(&run->batch)) {
@@ -185,14 +188,26 @@ static enum zd_next step_locked(struct zd_edit_run *run)
     if (wait->status != ZD_OK) {
         return settle(run, wait->status, &wait->err);
     }
+    zd_lock_keep(lock, &run->lock);
     return run->is_staged ? report(run, ZD_OK, NULL) : step_batch(run);
+}
+
+static enum zd_next lock_without_memory(struct zd_edit_run *run)
+{
+    if (!run->is_staged) {
+        take_batch(run);
+    }
+    return settle_without_memory(run);
 }
 
 static enum zd_next step_lock(struct zd_edit_run *run)
 {
-    run->lock = (struct zd_lock_want){.wait = zd_machine_wait(&run->machine)};
+    if (!has_work_memory(run)) {
+        return lock_without_memory(run);
+    }
+    run->work->lock = (struct zd_lock_want){.wait = zd_machine_wait(&run->machine)};
     run->step = step_locked;
-    return zd_lock_want(run->dataset, ZD_LOCK_OBJECT, run->key, &run->lock);
+    return zd_lock_want(run->dataset, ZD_LOCK_OBJECT, run->key, &run->work->lock);
 }
 
 /* Whether the stored object meets the condition of the first edit; no other has one. */
@@ -524,7 +539,7 @@ static enum zd_next step_kept(struct zd_edit_run *run)
 {
     const struct zd_wait *wait = &run->write.wait;
     if (run->write.kind == ZD_WRITE_SETTLE) {
-        zd_lock_release(&run->lock);
+        zd_lock_release_kept(&run->lock);
     }
     return report(run, wait->status, &wait->err);
 }

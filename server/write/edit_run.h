@@ -41,10 +41,11 @@ struct zd_edit_load {
     struct zd_job_owner owner;
 };
 
-/* What a run has only while its object is read and rewritten: a staged one gives it back whenever
- * it comes to a stop, since many of them wait for each other. */
+/* What a run has only while it is under way: a staged one gives it back whenever it comes to a
+ * stop, since many of them wait for each other. */
 struct zd_edit_work {
     struct zd_edit_run *run;
+    struct zd_lock_want lock; /* until it is held */
     struct zd_range_want read;
     struct zd_job job;
     struct zd_error err;
@@ -60,7 +61,7 @@ struct zd_edit_run {
     struct zd_list batch;        /* the edits of the rewrite */
     struct zd_edit_want *caller; /* its call is under way, and returns its end; or NULL */
     struct zd_edit **edit; /* of the batch: room for ZD_EDIT_TOGETHER_MAX, or for a staged one */
-    struct zd_lock_want lock;
+    struct zd_lock_claim lock;
     struct zd_edit_work *work; /* owned, or NULL */
     struct zd_stat stat;       /* of what is stored, as far as it is known */
     struct zd_rewrite rewrite;
@@ -85,7 +86,7 @@ static inline struct zd_edit_load *zd_edit_run_first(const struct zd_list *list)
 /** Free an edit; nothing is under way for its want any more. Accepts NULL. */
 void zd_edit_run_free_load(struct zd_edit_load *load);
 
-/** Give back what is needed for reading and rewriting. No worker has it. */
+/** Give back what a run has only while it is under way. No worker has it. */
 void zd_edit_run_free_work(struct zd_edit_run *run);
 
 /** The step of a run's machine. */

@@ -9,6 +9,7 @@
  * places too; trees are few, so a list of their own holds them, which every want checks. */
 #include "server/write/lock.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "core/base/num.h"
@@ -17,12 +18,12 @@
 #include "core/dialect/dialect.h"
 #include "server/runtime/server.h"
 
-/* The wants of one path, of one key, or of the metadata of one dataset. */
+/* The claims of one path, of one key, or of the metadata of one dataset. */
 struct zd_lock_place {
     struct zd_map_entry map; /* key: dataset id, kind, path */
     struct zd_locks *locks;
-    char *path;           /* in the key */
-    struct zd_list wants; /* in the order of arrival */
+    char *path;            /* in the key */
+    struct zd_list claims; /* in the order of arrival */
     uint32_t n_waiting;
     uint64_t round; /* the last one that visited it */
 };
@@ -53,9 +54,9 @@ static const struct {
 
 #define KEY_HEAD_BYTES (sizeof(uint32_t) + 1) /* dataset id, kind */
 
-static bool is_path(const struct zd_lock_want *want)
+static bool is_path(const struct zd_lock_claim *claim)
 {
-    return modes[want->mode].kind == KIND_PATH;
+    return modes[claim->mode].kind == KIND_PATH;
 }
 
 /* ---- conflicts ---- */
@@ -76,26 +77,26 @@ static bool covers(const struct zd_lock_place *a, const struct zd_lock_place *b)
            (strncmp(a->path, b->path, len) == 0 && (b->path[len] == '/' || b->path[len] == '\0'));
 }
 
-/* Whether an earlier TREE, held or waiting, contains the want's path. */
-static bool is_in_tree(const struct zd_locks *locks, const struct zd_lock_want *want)
+/* Whether an earlier TREE, held or waiting, contains the claim's path. */
+static bool is_in_tree(const struct zd_locks *locks, const struct zd_lock_claim *claim)
 {
     for (struct zd_list *at = locks->trees.next; at != &locks->trees; at = at->next) {
-        const struct zd_lock_want *tree = ZD_CONTAINER(at, struct zd_lock_want, among_trees);
-        if (tree->number >= want->number) {
+        const struct zd_lock_claim *tree = ZD_CONTAINER(at, struct zd_lock_claim, among_trees);
+        if (tree->number >= claim->number) {
             break;
         }
-        if (covers(tree->place, want->place)) {
+        if (covers(tree->place, claim->place)) {
             return true;
         }
     }
     return false;
 }
 
-/* Whether an earlier want locks a path in this tree. */
-static bool has_earlier_in(const struct zd_locks *locks, const struct zd_lock_want *tree)
+/* Whether an earlier claim locks a path in this tree. */
+static bool has_earlier_in(const struct zd_locks *locks, const struct zd_lock_claim *tree)
 {
     for (struct zd_list *at = locks->paths.next; at != &tree->among_paths; at = at->next) {
-        const struct zd_lock_want *other = ZD_CONTAINER(at, struct zd_lock_want, among_paths);
+        const struct zd_lock_claim *other = ZD_CONTAINER(at, struct zd_lock_claim, among_paths);
         if (covers(tree->place, other->place)) {
             return true;
         }
@@ -103,10 +104,10 @@ static bool has_earlier_in(const struct zd_locks *locks, const struct zd_lock_wa
     return false;
 }
 
-static bool has_conflict(const struct zd_locks *locks, const struct zd_lock_want *want)
+static bool has_conflict(const struct zd_locks *locks, const struct zd_lock_claim *claim)
 {
-    return is_path(want) &&
-           (is_in_tree(locks, want) || (want->mode == ZD_LOCK_TREE && has_earlier_in(locks, want)));
+    return is_path(claim) && (is_in_tree(locks, claim) ||
+                                 (claim->mode == ZD_LOCK_TREE && has_earlier_in(locks, claim)));
 }
 
 /* ---- patience ---- */
@@ -120,8 +121,8 @@ static void arm(struct zd_locks *locks)
         uv_timer_stop(&locks->patience);
         return;
     }
-    const struct zd_lock_want *first =
-        ZD_CONTAINER(locks->waiting.next, struct zd_lock_want, among_waiting);
+    const struct zd_lock_claim *first =
+        ZD_CONTAINER(locks->waiting.next, struct zd_lock_claim, among_waiting);
     const uint64_t now_ms = uv_now(locks->patience.loop);
     uv_timer_start(
         &locks->patience, on_patience, first->until_ms - zd_min_u64(now_ms, first->until_ms), 0);
@@ -129,22 +130,28 @@ static void arm(struct zd_locks *locks)
 
 /* Documents are stored under METADATA, without waiting for clients: what has begun is not given up
  * there. */
-static void begin_waiting(struct zd_locks *locks, struct zd_lock_want *want)
+static void begin_waiting(struct zd_locks *locks, struct zd_lock_claim *claim)
 {
-    if (want->mode != ZD_LOCK_METADATA) {
-        want->until_ms = uv_now(locks->patience.loop) + locks->wait_ms;
-        zd_list_push_back(&locks->waiting, &want->among_waiting);
+    if (claim->mode != ZD_LOCK_METADATA) {
+        claim->until_ms = uv_now(locks->patience.loop) + locks->wait_ms;
+        zd_list_push_back(&locks->waiting, &claim->among_waiting);
         arm(locks);
     }
 }
 
-static void give_up(struct zd_locks *locks, struct zd_lock_want *want)
+static void give_up(struct zd_locks *locks, struct zd_lock_claim *claim)
 {
-    struct zd_wait *wait = &want->wait;
+    const struct zd_lock_place *place = claim->place;
+    struct zd_wait *wait = ZD_TAKE(claim->wait);
+    zd_list_remove(&claim->among_waiting);
+    if (place == NULL) {
+        return; /* it does not wait: never */
+    }
     wait->status = zd_fail(&wait->err, ZD_AGAIN,
-        "\"%.256s\" is busy: others have been changing it for %llu ms", want->place->path,
+        "\"%.256s\" is busy: others have been changing it for %llu ms", place->path,
         (unsigned long long)locks->wait_ms);
-    zd_lock_release(want);
+    zd_list_remove(&wait->link);
+    zd_lock_release_kept(claim);
     wait->done(wait);
 }
 
@@ -153,8 +160,8 @@ static void on_patience(uv_timer_t *timer)
     struct zd_locks *locks = timer->data;
     const uint64_t now_ms = uv_now(timer->loop);
     while (!zd_list_is_empty(&locks->waiting)) {
-        struct zd_lock_want *first =
-            ZD_CONTAINER(locks->waiting.next, struct zd_lock_want, among_waiting);
+        struct zd_lock_claim *first =
+            ZD_CONTAINER(locks->waiting.next, struct zd_lock_claim, among_waiting);
         if (first->until_ms > now_ms) {
             break;
         }
@@ -178,27 +185,28 @@ static void on_turn(uv_idle_t *idle)
     wait->done(wait);
 }
 
-static void grant(struct zd_lock_want *want)
+static void grant(struct zd_lock_claim *claim)
 {
-    struct zd_locks *locks = want->place->locks;
-    want->is_held = true;
-    want->place->n_waiting--;
-    zd_list_remove(&want->among_waiting);
-    zd_list_push_back(&locks->granted, &want->wait.link);
+    struct zd_locks *locks = claim->place->locks;
+    claim->is_held = true;
+    claim->place->n_waiting--;
+    zd_list_remove(&claim->among_waiting);
+    zd_list_push_back(&locks->granted, &ZD_TAKE(claim->wait)->link);
     uv_idle_start(&locks->next_turn, on_turn);
 }
 
 static void grant_waiters(struct zd_lock_place *place)
 {
-    uint32_t earlier = 0; /* the modes of earlier wants */
-    struct zd_list *at = place->wants.next;
-    for (; at != &place->wants && place->n_waiting > 0 && (earlier & ~SHARED) == 0; at = at->next) {
-        struct zd_lock_want *want = ZD_CONTAINER(at, struct zd_lock_want, at_place);
-        if (!want->is_held && (modes[want->mode].excluded_by & earlier) == 0 &&
-            !has_conflict(place->locks, want)) {
-            grant(want);
+    uint32_t earlier = 0; /* the modes of earlier claims */
+    struct zd_list *at = place->claims.next;
+    for (; at != &place->claims && place->n_waiting > 0 && (earlier & ~SHARED) == 0;
+        at = at->next) {
+        struct zd_lock_claim *claim = ZD_CONTAINER(at, struct zd_lock_claim, at_place);
+        if (!claim->is_held && (modes[claim->mode].excluded_by & earlier) == 0 &&
+            !has_conflict(place->locks, claim)) {
+            grant(claim);
         }
-        earlier |= BIT(want->mode);
+        earlier |= BIT(claim->mode);
     }
 }
 
@@ -207,10 +215,10 @@ static void grant_waiters_of_paths(struct zd_locks *locks)
 {
     locks->last_round++;
     for (struct zd_list *at = locks->paths.next; at != &locks->paths; at = at->next) {
-        const struct zd_lock_want *want = ZD_CONTAINER(at, struct zd_lock_want, among_paths);
-        if (!want->is_held && want->place->round != locks->last_round) {
-            want->place->round = locks->last_round;
-            grant_waiters(want->place);
+        const struct zd_lock_claim *claim = ZD_CONTAINER(at, struct zd_lock_claim, among_paths);
+        if (!claim->is_held && claim->place->round != locks->last_round) {
+            claim->place->round = locks->last_round;
+            grant_waiters(claim->place);
         }
     }
 }
@@ -235,7 +243,7 @@ static struct zd_lock_place *new_place(struct zd_locks *locks, struct zd_span ke
     place->locks = locks;
     place->path = (char *)own_key + KEY_HEAD_BYTES;
     place->map.key = (struct zd_span){.ptr = own_key, .len = key.len};
-    zd_list_init(&place->wants);
+    zd_list_init(&place->claims);
     if (zd_map_put(&locks->places, &place->map) != ZD_OK) {
         zd_free(place);
         return NULL;
@@ -291,26 +299,28 @@ enum zd_next zd_lock_want(
     struct zd_dataset *dataset, enum zd_lock_mode mode, const char *path, struct zd_lock_want *want)
 {
     struct zd_lock_place *place = find_place(dataset, mode, path);
+    struct zd_lock_claim *claim = &want->claim;
     if (place == NULL) {
         want->wait.status = zd_fail(&want->wait.err, ZD_NO_MEMORY, "no memory for a lock");
         return ZD_NEXT;
     }
     struct zd_locks *locks = place->locks;
-    want->mode = mode;
-    want->place = place;
-    want->number = ++locks->last_number;
-    want->is_held = false;
-    zd_list_push_back(&place->wants, &want->at_place);
+    claim->wait = &want->wait;
+    claim->mode = mode;
+    claim->place = place;
+    claim->number = ++locks->last_number;
+    claim->is_held = false;
+    zd_list_push_back(&place->claims, &claim->at_place);
     place->n_waiting++;
-    if (is_path(want)) {
-        zd_list_push_back(&locks->paths, &want->among_paths);
+    if (is_path(claim)) {
+        zd_list_push_back(&locks->paths, &claim->among_paths);
     }
     if (mode == ZD_LOCK_TREE) {
-        zd_list_push_back(&locks->trees, &want->among_trees);
+        zd_list_push_back(&locks->trees, &claim->among_trees);
     }
     grant_waiters(place);
-    if (!want->is_held) {
-        begin_waiting(locks, want);
+    if (!claim->is_held) {
+        begin_waiting(locks, claim);
         return ZD_WAIT;
     }
     zd_list_remove(&want->wait.link);
@@ -320,26 +330,43 @@ enum zd_next zd_lock_want(
 
 void zd_lock_release(struct zd_lock_want *want)
 {
-    struct zd_lock_place *place = want->place;
+    zd_list_remove(&want->wait.link); /* granted, and not told yet */
+    zd_lock_release_kept(&want->claim);
+}
+
+void zd_lock_keep(struct zd_lock_want *want, struct zd_lock_claim *to)
+{
+    struct zd_lock_claim *claim = &want->claim;
+    assert(claim->is_held && claim->mode == ZD_LOCK_OBJECT);
+    *to = (struct zd_lock_claim){
+        .mode = claim->mode, .place = claim->place, .number = claim->number, .is_held = true};
+    zd_list_insert_after(&claim->at_place, &to->at_place);
+    zd_list_remove(&claim->at_place);
+    *claim = (struct zd_lock_claim){0};
+}
+
+void zd_lock_release_kept(struct zd_lock_claim *claim)
+{
+    struct zd_lock_place *place = claim->place;
     if (place == NULL) {
         return;
     }
     struct zd_locks *locks = place->locks;
     const bool has_trees = !zd_list_is_empty(&locks->trees);
-    place->n_waiting -= want->is_held ? 0 : 1;
-    zd_list_remove(&want->wait.link);
-    zd_list_remove(&want->at_place);
-    zd_list_remove(&want->among_paths);
-    zd_list_remove(&want->among_trees);
-    zd_list_remove(&want->among_waiting);
-    want->place = NULL;
-    want->is_held = false;
-    if (zd_list_is_empty(&place->wants)) {
+    place->n_waiting -= claim->is_held ? 0 : 1;
+    zd_list_remove(&claim->at_place);
+    zd_list_remove(&claim->among_paths);
+    zd_list_remove(&claim->among_trees);
+    zd_list_remove(&claim->among_waiting);
+    claim->wait = NULL;
+    claim->place = NULL;
+    claim->is_held = false;
+    if (zd_list_is_empty(&place->claims)) {
         free_place(place);
     } else {
         grant_waiters(place);
     }
-    if (has_trees && is_path(want)) {
+    if (has_trees && is_path(claim)) {
         grant_waiters_of_paths(locks);
     }
 }

@@ -35,14 +35,13 @@ enum zd_lock_mode {
 
 struct zd_lock_place;
 
-struct zd_lock_want {
-    struct zd_wait wait; /* ZD_OK: it is held; ZD_AGAIN: others had it for limits.lock_ms;
-                            ZD_NO_MEMORY */
-    /* its own */
+/** A lock that is held or waited for. Zeroed, it is neither. */
+struct zd_lock_claim {
+    struct zd_wait *wait; /* of its want, while that waits */
     enum zd_lock_mode mode;
     struct zd_lock_place *place; /* NULL: neither held nor waited for */
-    struct zd_list at_place;     /* with all wants of that place, in order of arrival */
-    struct zd_list among_paths;  /* with all wants of paths, in order of arrival */
+    struct zd_list at_place;     /* with all claims of that place, in order of arrival */
+    struct zd_list among_paths;  /* with all claims of paths, in order of arrival */
     struct zd_list among_trees;
     struct zd_list among_waiting;
     uint64_t number;   /* the order of arrival */
@@ -50,12 +49,18 @@ struct zd_lock_want {
     bool is_held;
 };
 
+struct zd_lock_want {
+    struct zd_wait wait;        /* ZD_OK: it is held; ZD_AGAIN: others had it for limits.lock_ms;
+                                   ZD_NO_MEMORY */
+    struct zd_lock_claim claim; /* its own */
+};
+
 /** What server->locks points to. */
 struct zd_locks {
     struct zd_map places;
-    struct zd_list paths; /* struct zd_lock_want, as its members say */
+    struct zd_list paths; /* struct zd_lock_claim, as its members say */
     struct zd_list trees;
-    struct zd_list granted; /* their `done` runs in the next turns of the loop */
+    struct zd_list granted; /* struct zd_wait: their `done` runs in the next turns of the loop */
     uv_idle_t next_turn;
     struct zd_list waiting; /* in order of arrival; METADATA waits as long as it must */
     uv_timer_t patience;    /* of the first of them */
@@ -82,6 +87,13 @@ enum zd_next zd_lock_want(struct zd_dataset *dataset, enum zd_lock_mode mode, co
 
 /** Release a lock, or stop waiting for it. Accepts a zeroed want; it may be used again. */
 void zd_lock_release(struct zd_lock_want *want);
+
+/** Keep the lock of an object that a want holds where it takes less memory: the want is free again.
+ * @param to zeroed */
+void zd_lock_keep(struct zd_lock_want *want, struct zd_lock_claim *to);
+
+/** Release what zd_lock_keep has kept. Accepts a zeroed claim; it may be used again. */
+void zd_lock_release_kept(struct zd_lock_claim *claim);
 
 /** The lock of a node's path, and the node under that lock. */
 struct zd_node_lock {

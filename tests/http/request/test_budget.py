@@ -192,3 +192,21 @@ def test_stored_objects_longer_than_any_chunk_are_not_read(server, store, name):
     if name == "gaps":
         figures(answer)
     stays_small(server)
+
+
+OBJECT_BYTES_MAX = 9500  # of each stored object of one write, while it is under way: what zd_edit_set_bytes counts, about
+
+
+@pytest.mark.parametrize("location", ["mem:", "file"])
+def test_a_write_of_many_objects_holds_little_of_each(serve, tmp_path, location):
+    n = 20_000
+    server = serve(config={"datasets": {"w": {"location": str(tmp_path) if location == "file" else location,
+                                              "writable": True, "durable": False}}})
+    meta = json.dumps(document([n], [1])).encode()
+    assert server.request("PUT", "/v1/datasets/w/nodes/a", {"Content-Type": "application/json"}, meta).status == 201
+    assert put(server, "slices/a?slice=0:10", bytes(10)).status == 200
+    before = memory_bytes(server, "VmHWM")
+    for value in (b"\1", b"\2"):  # made, and replaced: the old ones are kept until the end
+        assert put(server, "slices/a?slice=:", value * n).status == 200
+    assert is_sanitized(server) or memory_bytes(server, "VmHWM") - before < n * OBJECT_BYTES_MAX
+    assert get(server, "slices/a?slice=:").body == b"\2" * n

@@ -121,7 +121,7 @@ START_TEST(a_path_without_a_node_is_locked_all_the_same)
     struct zd_node_lock lock = {.wait.done = ignore};
     finish(&plane, zd_lock_want_node(&plane.dataset, ZD_LOCK_NODE, "none", &lock));
     ck_assert_int_eq(lock.wait.status, ZD_NOT_FOUND);
-    ck_assert(lock.lock.is_held);
+    ck_assert(lock.lock.claim.is_held);
     zd_lock_release_node(&lock);
     zd_lock_release_node(&lock);
     zd_test_plane_close(&plane);

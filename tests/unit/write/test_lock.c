@@ -243,7 +243,7 @@ START_TEST(at_every_moment_exactly_those_hold_it_whom_nobody_before_disturbs)
             zd_test_plane_run(&plane);
         }
         for (size_t j = 0; j < N_TAKERS; j++) {
-            ck_assert(locks[j].number == 0 || taker[j].want.is_held == is_due(locks, j));
+            ck_assert(locks[j].number == 0 || taker[j].want.claim.is_held == is_due(locks, j));
         }
     }
     for (size_t i = 0; i < N_TAKERS; i++) {

@@ -408,7 +408,7 @@ static void check_counts(const struct scene *scene, const struct zd_rewrite *rew
     uint64_t n_changes = 0;
     for (uint32_t i = 0; i < scene->n_edits; i++) {
         const struct zd_edit *edit = scene->edit[i];
-        ck_assert_msg(edit->status == ZD_OK, "%s", edit->err.text);
+        ck_assert_msg(edit->status == ZD_OK, "%s", edit->err == NULL ? "" : edit->err->text);
         const uint64_t n =
             edit->counts.n_written + edit->counts.n_erased + edit->counts.n_unchanged;
         n_changes += edit->counts.n_written + edit->counts.n_erased;
