@@ -241,7 +241,7 @@ LARGEST = {
     ],
     f"put {D}/slices/{{path}}": [
         ask("PUT", f"{W}/slices/huge?slice=0:{1 << 34 | 1}&dry_run=1&broadcast=1", BYTES, b"x", (413,)),
-        ask("PUT", f"{W}/slices/huge?slice=0:{1 << 29}&dry_run=1&broadcast=1", BYTES, b"x"),
+        ask("PUT", f"{W}/slices/huge?slice=0:{1 << 26}&dry_run=1&broadcast=1", BYTES, b"x"),
         ask("PUT", f"{W}/slices/many?slice=:&dry_run=1&broadcast=1", BYTES, b"x", (413,)),
         ask("PUT", f"{W}/slices/wide?slice=0:1", BYTES, b"x", (413,)),
         ask("PUT", f"{W}/slices/target?slice=:", BYTES, ZEROS),
