@@ -9,7 +9,7 @@ COPY . .
 RUN cmake --preset static && cmake --build --preset static --target zarrd && cmake --install build/static --prefix /image/usr --strip \
  && mkdir -p /image/data /image/usr/share/doc/zarrd && cp LICENSE /image/usr/share/doc/zarrd/zarrd \
  && cp build/microhttpd/COPYING /image/usr/share/doc/zarrd/libmicrohttpd \
- && for package in libblosc libc6 libdeflate libjansson liblz4 libsnappy libuv1 libxxhash libzstd zlib1g; do \
+ && for package in libblosc libbz2 libc6 libdeflate libjansson liblz4 liblzma libsnappy libuv1 libxxhash libzstd zlib1g; do \
         cp -L /usr/share/doc/$package-dev/copyright /image/usr/share/doc/zarrd/$package || exit 1; done
 
 FROM scratch AS runtime

@@ -182,10 +182,10 @@ static enum zd_status write_chunk(struct zd_demo *demo, const struct zd_demo_arr
     }
     chunk->len = len;
     compute_chunk(array, meta, index, chunk);
-    if (zd_chunk_is_fill(chunk, meta)) {
+    if (zd_chunk_is_fill(chunk, len / meta->dtype.bytes, meta)) {
         return ZD_OK; /* Zarr v3: an absent chunk is a chunk of the fill value */
     }
-    ZD_TRY(zd_chunk_encode(layout, chunk, &stored, err));
+    ZD_TRY(zd_chunk_encode(&layout->level[0], chunk, &stored, err));
     ZD_TRY(meta->dialect->chunk_key(meta, array->path, index, &key));
     return put(demo, key.at, stored, err);
 }

@@ -14,6 +14,7 @@
 #include "core/store/turns.h"
 #include "server/config/config.h"
 #include "server/config/config_args.h"
+#include "server/config/folder.h"
 #include "server/http/address.h"
 #include "server/runtime/server.h"
 #include "server/runtime/workers.h"
@@ -184,9 +185,9 @@ static void raise_file_limit(void)
  * that wait for a disk come on top: they do not keep the workers from their work. */
 static void set_workers(const struct zd_settings *settings)
 {
-    ZD_SCOPED_TEXT(n_workers, 20);
-    zd_text_add_u64(&n_workers, (uint64_t)zd_workers_count(settings) + ZD_TURNS_AT_ONCE);
-    (void)setenv("UV_THREADPOOL_SIZE", n_workers.at, 1);
+    ZD_SCOPED_TEXT(n_threads, 20);
+    zd_text_add_u64(&n_threads, (uint64_t)zd_workers_threads(settings) + ZD_TURNS_AT_ONCE);
+    (void)setenv("UV_THREADPOOL_SIZE", n_threads.at, 1);
 }
 
 static int complain(const struct zd_error *err, enum exit_status status)
@@ -205,8 +206,10 @@ static int serve(const struct zd_config *config)
             "(\"era\": {\"location\": \"/data/era.zarr\"}), or name a LOCATION");
         return complain(&err, BAD_USAGE);
     }
-    (void)signal(
-        SIGPIPE, SIG_IGN); /* NOLINT(bugprone-signal-handler): a lost log is no reason to end */
+    /* Neither a lost log nor a file that may not grow (RLIMIT_FSIZE) is a reason to end: the call
+     * fails instead. */
+    (void)signal(SIGPIPE, SIG_IGN); /* NOLINT(bugprone-signal-handler) */
+    (void)signal(SIGXFSZ, SIG_IGN); /* NOLINT(bugprone-signal-handler) */
     raise_file_limit();
     set_workers(&config->settings);
     if (zd_start_begin(config, &server, &err) != ZD_OK) {
@@ -225,6 +228,34 @@ static enum zd_status judge_addresses(const struct zd_config *config, struct zd_
     struct zd_address address;
     for (size_t i = 0; i < config->n_listen; i++) {
         ZD_TRY(zd_address_parse(zd_span_of(config->listen[i]), &address, err));
+    }
+    return ZD_OK;
+}
+
+/* As the start does. */
+static void warn_of_others(const struct zd_dataset_config *dataset)
+{
+    const char *kind = zd_folder_other_kind(dataset->location);
+    const char *other = kind == NULL ? zd_folder_content(dataset->location) : kind;
+    if (other != NULL) {
+        (void)fprintf(stderr, "zarrd: dataset '%s' is %s, which this version does not read\n",
+            dataset->name, other);
+    }
+}
+
+/* What the start would refuse: a dataset of the configuration that is not there may come. */
+static enum zd_status judge_locations(const struct zd_config *config, struct zd_error *err)
+{
+    for (size_t i = 0; i < config->n_datasets; i++) {
+        const struct zd_dataset_config *dataset = &config->dataset[i];
+        uint64_t place = 0;
+        struct zd_error why = {0};
+        const enum zd_status status = zd_store_find_place(dataset->location, &place, &why);
+        if (status == ZD_INVALID || (status != ZD_OK && dataset->is_named)) {
+            *err = why;
+            return status;
+        }
+        warn_of_others(dataset);
     }
     return ZD_OK;
 }
@@ -256,7 +287,7 @@ static int obey(enum zd_command command, const struct zd_config *config)
     case ZD_COMMAND_HEALTH:
         return report_health(config->health_url);
     case ZD_COMMAND_CHECK:
-        if (judge_addresses(config, &err) != ZD_OK) {
+        if (judge_addresses(config, &err) != ZD_OK || judge_locations(config, &err) != ZD_OK) {
             return complain(&err, BAD_USAGE);
         }
         zd_emit_init(&emit, &text, true);

@@ -1,7 +1,6 @@
 /* The server: opens the datasets, serves, and stops as asked. */
 #include "server/start.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/time.h>
@@ -19,18 +18,16 @@
 #include "server/front/front.h"
 #include "server/request/admit.h"
 #include "server/request/route.h"
+#include "server/signals.h"
 #include "server/slice/slice.h"
 #include "server/write/bounds.h"
 #include "server/write/edit.h"
 #include "server/write/lock.h"
+#include "server/write/rest.h"
 
 #define NODES_PART    2 /* one part of the metadata cache is for nodes */
 #define DRAIN_POLL_MS 10
 #define SEARCH_NS     5000000 /* for a directory of some stores */
-
-/* Which signal does what. */
-#define N_SIGNALS 3
-static const int signals[N_SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
 
 /* One root that the banner waits for. */
 struct root {
@@ -45,8 +42,9 @@ struct house {
     struct zd_server server; /* first */
     struct zd_admit admit;
     struct zd_locks locks;
+    struct zd_rests rests;
     struct zd_events_clock events;
-    uv_signal_t signal[N_SIGNALS];
+    struct zd_signals signals;
     uv_timer_t drain_timer;
     uv_timer_t folder_timer; /* runs where there are directories of stores */
     struct zd_job search;    /* of them */
@@ -69,20 +67,20 @@ static void print_dataset(const struct root *root)
 {
     const struct zd_dataset_config *config = &root->dataset->config;
     const enum zd_status status = root->want.wait.status;
+    const char *other = zd_dataset_other(root->dataset);
     const char *dialect = "unknown";
     if (root->dataset->store == NULL) {
         dialect = "unavailable";
     } else if (status == ZD_OK) {
         dialect = root->want.node->meta->dialect->name;
     } else if (status == ZD_NOT_FOUND) {
-        dialect = root->dataset->kind == NULL ? "no node at the root" : root->dataset->kind;
+        dialect = other == NULL ? "no node at the root" : other;
     }
     printf("%s  %s  %s  %s\n", config->name, config->location, dialect,
         config->writable ? "writable" : "read-only");
-    if (status == ZD_NOT_FOUND && root->dataset->kind != NULL) {
+    if (status == ZD_NOT_FOUND && other != NULL) {
         zd_log(&root->server->log, ZD_LOG_WARNING,
-            "dataset '%s' is %s, which this version does not read", config->name,
-            root->dataset->kind);
+            "dataset '%s' is %s, which this version does not read", config->name, other);
     }
     if (status != ZD_OK && status != ZD_NOT_FOUND) {
         zd_log(&root->server->log, ZD_LOG_WARNING, "dataset '%s': %s", config->name,
@@ -123,6 +121,7 @@ static void root_is_known(struct zd_wait *wait)
  * lines. */
 static void print_banner(struct zd_server *server)
 {
+    printf("zarrd " ZD_VERSION "\n");
     if (server->n_datasets == 0) {
         print_urls(server);
         return;
@@ -293,9 +292,9 @@ static void on_folder_timer(uv_timer_t *timer)
     zd_workers_submit(&server->workers, &house->search, SEARCH_NS);
 }
 
-static void on_signal(uv_signal_t *handle, int number)
+static void on_signal(void *arg, int number)
 {
-    struct zd_server *server = handle->data;
+    struct zd_server *server = arg;
     if (number == SIGHUP) {
         reload(server);
     } else if (server->is_draining) {
@@ -317,16 +316,11 @@ static enum zd_status begin_loop(struct zd_server *server, struct zd_error *err)
     server->loop = loop;
     zd_log_init(&server->log, &server->config->settings, loop);
     zd_stall_init(&server->stall, loop);
-    for (size_t i = 0; i < N_SIGNALS; i++) {
-        uv_signal_init(loop, &house_of(server)->signal[i]);
-        house_of(server)->signal[i].data = server;
-        uv_signal_start(&house_of(server)->signal[i], on_signal, signals[i]);
-    }
     uv_timer_init(loop, &house_of(server)->drain_timer);
     house_of(server)->drain_timer.data = server;
     uv_timer_init(loop, &house_of(server)->folder_timer);
     house_of(server)->folder_timer.data = server;
-    return ZD_OK;
+    return zd_signals_init(&house_of(server)->signals, loop, on_signal, server, err);
 }
 
 static unsigned long long mib(uint64_t bytes)
@@ -349,6 +343,9 @@ static void share_memory(struct zd_server *server)
             mib(memory->bytes), memory->bounded_by, mib(memory->decoded_bytes),
             mib(memory->encoded_bytes), mib(memory->metadata_bytes));
     }
+    zd_allowance_init(&server->documents, memory->document_bytes);
+    zd_allowance_init(&server->changes, memory->change_bytes);
+    zd_parsed_init(&server->parsed, memory->metadata_bytes / NODES_PART + memory->parsed_bytes);
     zd_cache_init(&server->nodes, "nodes", memory->metadata_bytes / NODES_PART, zd_node_free);
     zd_cache_init(&server->objects, "objects", memory->encoded_bytes, zd_object_free);
     zd_cache_init(&server->chunks, "chunks", memory->decoded_bytes, zd_chunk_free);
@@ -366,7 +363,9 @@ static enum zd_status begin_server(struct zd_server *server, struct zd_error *er
     ZD_TRY(zd_metrics_init(&server->metrics, zd_route_count(zd_handlers), err));
     ZD_TRY(begin_loop(server, err));
     zd_workers_init(&server->workers, server->loop, &server->config->settings, &server->metrics);
+    zd_later_init(&server->later, server->loop);
     zd_lock_init(server);
+    zd_rest_init(server);
     zd_events_init(server);
     zd_map_init(&server->edits);
     zd_map_init(&server->bounds);
@@ -396,6 +395,7 @@ enum zd_status zd_start_begin(
     struct zd_server *server = &house->server;
     server->admit = &house->admit;
     server->locks = &house->locks;
+    server->rests = &house->rests;
     server->events = &house->events;
     server->config = config;
     zd_list_init(&server->spare_slices);
@@ -422,9 +422,7 @@ static void end_loop(struct zd_server *server)
         zd_catalog_release(&house_of(server)->root[i].want);
         zd_dataset_unref(house_of(server)->root[i].dataset);
     }
-    for (size_t i = 0; i < N_SIGNALS; i++) {
-        uv_close((uv_handle_t *)&house_of(server)->signal[i], NULL);
-    }
+    zd_signals_close(&house_of(server)->signals);
     uv_close((uv_handle_t *)&house_of(server)->drain_timer, NULL);
     uv_close((uv_handle_t *)&house_of(server)->folder_timer, NULL);
     zd_stall_close(&server->stall);
@@ -433,7 +431,9 @@ static void end_loop(struct zd_server *server)
     zd_datasets_give_up(server);
     (void)uv_run(server->loop, UV_RUN_DEFAULT);
     zd_workers_close(&server->workers);
+    zd_rest_close(server);
     zd_lock_close(server); /* running changes have ended; no request waits for them */
+    zd_later_close(&server->later);
 }
 
 static void end_datasets(struct zd_server *server)

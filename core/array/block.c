@@ -45,8 +45,7 @@ static void copy_part(const struct zd_block *block, const struct zd_part *part, 
 enum touch_up {
     FILL,
     SWAP,
-    SETTLE_BOOLS, /* bytes as they are stored, of which any but 0 is true; the
-                   * codec does the same where chunks are decoded whole */
+    SETTLE, /* bytes as they are stored; the codec does the same where chunks are decoded whole */
 };
 
 static void touch_run(
@@ -59,10 +58,8 @@ static void touch_run(
     case SWAP:
         zd_dtype_swap(dtype, to, to, n);
         return;
-    case SETTLE_BOOLS:
-        for (uint64_t i = 0; i < n; i++) {
-            to[i] = to[i] != 0;
-        }
+    case SETTLE:
+        zd_dtype_settle(dtype, to, n);
         return;
     }
 }
@@ -122,16 +119,20 @@ void zd_block_copy(const struct zd_block *block, const struct zd_part *part,
     const struct zd_grid *grid, const struct zd_buf *chunk)
 {
     assert(grid->rank == block->rank);
+    uint64_t space[ZD_RANK_MAX];
     uint64_t stride[ZD_RANK_MAX];
-    zd_strided_dense(grid->rank, grid->chunk, block->dtype.bytes, stride);
+    const uint64_t *shape = zd_grid_chunk_shape(grid, part->chunk, space);
+    zd_strided_dense(grid->rank, shape, block->dtype.bytes, stride);
     copy_part(block, part, chunk->data + offset_in(part, grid->rank, stride), stride);
 }
 
 void zd_block_prefetch(const struct zd_block *block, const struct zd_part *part,
     const struct zd_grid *grid, const struct zd_buf *chunk)
 {
+    uint64_t space[ZD_RANK_MAX];
     uint64_t stride[ZD_RANK_MAX];
-    zd_strided_dense(grid->rank, grid->chunk, block->dtype.bytes, stride);
+    const uint64_t *shape = zd_grid_chunk_shape(grid, part->chunk, space);
+    zd_strided_dense(grid->rank, shape, block->dtype.bytes, stride);
     zd_prefetch(chunk->data + offset_in(part, grid->rank, stride));
 }
 
@@ -145,12 +146,14 @@ void zd_block_gather(const struct zd_block *block, const struct zd_part *part,
 {
     const struct zd_byte_range run = zd_layout_span(layout, part);
     assert(span.len == run.len);
-    const uint64_t offset = offset_in(part, block->rank, layout->stride);
-    copy_part(block, part, span.ptr + (offset - run.first), layout->stride);
+    uint64_t space[ZD_RANK_MAX];
+    const uint64_t *stride = zd_layout_strides(layout, part->chunk, space);
+    const uint64_t offset = offset_in(part, block->rank, stride);
+    copy_part(block, part, span.ptr + (offset - run.first), stride);
     if (layout->is_swapped) {
         touch_part(block, part, SWAP, NULL);
     }
-    if (block->dtype.kind == ZD_DTYPE_BOOL) {
-        touch_part(block, part, SETTLE_BOOLS, NULL);
+    if (zd_dtype_is_loose(&block->dtype)) {
+        touch_part(block, part, SETTLE, NULL);
     }
 }

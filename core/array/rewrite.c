@@ -11,6 +11,7 @@
 #include "core/array/slots.h"
 #include "core/base/num.h"
 #include "core/grid/plan.h"
+#include "core/grid/variable.h"
 
 enum outcome {
     WRITTEN,
@@ -21,7 +22,7 @@ enum outcome {
 struct work {
     const struct zd_rewrite *rewrite;
     const struct zd_layout *layout;
-    const struct zd_level *leaf;
+    const struct zd_level *leaf; /* where the object itself is of it, of zd_layout_open */
     struct zd_slots slots;
     struct zd_slot_place
         hot; /* a chunk of the last level that has changed, and is not encoded yet */
@@ -80,16 +81,19 @@ static enum zd_status elements_of(struct work *work, const struct zd_slot_place 
         *ret_elements = zd_buf_ref(work->elements);
         return ZD_OK;
     }
-    ZD_TRY(zd_slots_check(&work->slots, place, err));
+    ZD_TRY(zd_slots_check(place, err));
     const struct zd_span span = zd_slots_span(&work->slots, place);
     if (span.ptr == NULL) {
         *ret_elements = NULL;
         return ZD_OK;
     }
     if (span.len > work->leaf->stored_max) {
-        return zd_fail(err, ZD_CORRUPT,
+        const struct zd_chain *chain = work->leaf->chain;
+        const enum zd_status status = zd_fail(err, ZD_CORRUPT,
             "a stored chunk has more than the %" PRIu64 " bytes that its codecs produce at most",
             work->leaf->stored_max);
+        zd_fact_name(err, zd_chain_codec(chain, zd_chain_count(chain) - 1)->name);
+        return status;
     }
     ZD_AUTO(zd_buf) stored = zd_slots_read(&work->slots, place);
     if (stored == NULL) {
@@ -117,19 +121,25 @@ static enum zd_status rest_of(struct work *work, const struct brush *brush,
 static enum zd_status paint(struct work *work, const struct brush *brush,
     const struct zd_buf *before, struct zd_buf **ret_elements, struct zd_error *err)
 {
-    struct zd_buf *elements = before == NULL ? zd_chunk_of_fill(work->leaf, work->layout->meta)
-                                             : zd_buf_copy(zd_buf_span(before));
+    ZD_AUTO(zd_buf)
+    elements = before == NULL ? zd_chunk_of_fill(work->leaf, work->layout->meta)
+                              : zd_buf_copy(zd_buf_span(before));
     if (elements == NULL) {
         return no_memory(err, work->leaf->chunk_bytes);
     }
     zd_scatter_block(brush->source, &brush->part, &work->leaf->grid, elements->data);
-    *ret_elements = elements;
+    if (zd_dtype_is_variable(&work->layout->meta->dtype)) {
+        const uint64_t n = work->leaf->n_elements; /* what they borrow goes before they do */
+        return zd_variable_pack(elements->data, n, zd_variable_bytes_max(n), ret_elements, err);
+    }
+    *ret_elements = ZD_TAKE(elements);
     return ZD_OK;
 }
 
 static bool is_left_out(const struct work *work, const struct zd_buf *elements)
 {
-    return !work->rewrite->write_empty && zd_chunk_is_fill(elements, work->layout->meta);
+    return !work->rewrite->write_empty && !work->layout->meta->has_no_fill &&
+           zd_chunk_is_fill(elements, work->leaf->n_elements, work->layout->meta);
 }
 
 static void change_done(struct change *change)
@@ -150,7 +160,8 @@ static enum zd_status change_elements(
     ZD_TRY(paint(work, brush, before, &after, err));
     const bool was_absent =
         !is_hot(work, &change->place) && zd_slots_is_absent(&work->slots, &change->place);
-    const bool is_same = before != NULL && zd_span_equal(zd_buf_span(before), zd_buf_span(after));
+    const bool is_same = before != NULL && zd_dtype_same_elements(&work->layout->meta->dtype,
+                                               before->data, after->data, work->leaf->n_elements);
     if (is_left_out(work, after)) {
         change->outcome = was_absent ? UNCHANGED : ERASED;
         return ZD_OK;
@@ -347,13 +358,15 @@ static enum zd_status apply_decoded(struct work *work, const struct zd_edit *edi
     const struct zd_grid *grid = &work->layout->level[edit->level].grid;
     struct zd_block block = {
         .data = edit->bytes->data, .rank = grid->rank, .dtype = work->layout->meta->dtype};
-    memcpy(block.shape, grid->chunk, sizeof block.shape);
+    uint64_t space[ZD_RANK_MAX];
+    const uint64_t *shape = zd_grid_chunk_shape(grid, edit->part.chunk, space);
+    memcpy(block.shape, shape, grid->rank * sizeof *shape);
     const struct zd_source source = zd_scatter_source_of_block(&block);
     struct brush brush = {.source = &source};
     for (uint32_t d = 0; d < grid->rank; d++) {
         brush.part.chunk[d] = edit->part.chunk[d];
         brush.part.step[d] = 1;
-        brush.part.count[d] = grid->chunk[d];
+        brush.part.count[d] = shape[d];
     }
     struct zd_edit_counts inner = {0};
     ZD_TRY(apply_box(work, edit->level, &brush, &inner, err));
@@ -431,8 +444,11 @@ enum zd_status zd_rewrite(struct zd_rewrite *rewrite, struct zd_error *err)
     assert(!rewrite->old_is_unknown || rewrite->old == NULL);
     assert(!rewrite->old_is_unknown ||
            (rewrite->n_edits == 1 && zd_rewrite_edit_is_whole(layout, rewrite->edit[0])));
-    struct work work = {.rewrite = rewrite, .layout = layout, .leaf = zd_layout_leaf(layout)};
-    zd_slots_init(&work.slots, layout, 0, rewrite->old, rewrite->bytes_max);
+    uint64_t index[ZD_RANK_MAX];
+    struct work work = {.rewrite = rewrite, .layout = layout};
+    zd_rewrite_edit_object(layout, rewrite->edit[0], index); /* all are of one object */
+    ZD_TRY(zd_layout_open(layout, layout->n_levels - 1, index, &work.leaf, err));
+    zd_slots_init(&work.slots, layout, 0, index, rewrite->old, rewrite->bytes_max);
     if (rewrite->old_is_unknown) {
         work.slots.root.state = ZD_SLOT_UNKNOWN;
     }
@@ -446,6 +462,7 @@ enum zd_status zd_rewrite(struct zd_rewrite *rewrite, struct zd_error *err)
     }
     zd_buf_unref(work.elements);
     zd_slots_done(&work.slots);
+    zd_layout_close(work.leaf);
     return status;
 }
 

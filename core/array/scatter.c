@@ -21,16 +21,15 @@ struct zd_source zd_scatter_source_of_element(
     return (struct zd_source){.data = element, .rank = rank, .dtype = *dtype};
 }
 
-/* Any byte but 0 is true; the chunk had nothing but 0 and 1. */
-static void settle_bools(const struct zd_grid *grid, uint8_t *chunk)
+/* What was in the chunk before is settled already. */
+static void settle(
+    const struct zd_dtype *dtype, const uint64_t *shape, uint32_t rank, uint8_t *chunk)
 {
     uint64_t n = 0;
-    const bool overflows = zd_grid_chunk_overflows(grid, &n);
+    const bool overflows = zd_product(&n, shape, rank);
     assert(!overflows);
     (void)overflows;
-    for (uint64_t i = 0; i < n; i++) {
-        chunk[i] = chunk[i] != 0;
-    }
+    zd_dtype_settle(dtype, chunk, n);
 }
 
 /* The target is walked upwards, so that a negative step walks the source downwards. */
@@ -40,7 +39,9 @@ void zd_scatter_block(const struct zd_source *source, const struct zd_part *part
     assert(grid->rank == source->rank);
     struct zd_strided box = {.rank = source->rank, .run_bytes = source->dtype.bytes};
     uint64_t stride[ZD_RANK_MAX];
-    zd_strided_dense(grid->rank, grid->chunk, source->dtype.bytes, stride);
+    uint64_t space[ZD_RANK_MAX];
+    const uint64_t *shape = zd_grid_chunk_shape(grid, part->chunk, space);
+    zd_strided_dense(grid->rank, shape, source->dtype.bytes, stride);
     uint8_t *to = chunk;
     const uint8_t *from = source->data;
     for (uint32_t d = 0; d < source->rank; d++) {
@@ -55,7 +56,7 @@ void zd_scatter_block(const struct zd_source *source, const struct zd_part *part
     }
     zd_strided_fold(&box);
     zd_strided_copy(&box, to, from);
-    if (source->dtype.kind == ZD_DTYPE_BOOL) {
-        settle_bools(grid, chunk);
+    if (zd_dtype_is_loose(&source->dtype)) {
+        settle(&source->dtype, shape, grid->rank, chunk);
     }
 }

@@ -24,7 +24,7 @@ struct zd_source zd_scatter_source_of_element(
  * Copy a part to a decoded chunk of the grid that the part was planned with: part->to says where
  * its elements are in the source. Booleans that are neither 0 nor 1 become 1.
  *
- * @param chunk elements in C order, shape grid->chunk; the caller's alone
+ * @param chunk elements in C order, the chunk's shape; the caller's alone
  * Thread: any; pure work.
  */
 void zd_scatter_block(const struct zd_source *source, const struct zd_part *part,

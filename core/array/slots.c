@@ -13,14 +13,15 @@
 
 /* A shard with its chunks side by side. */
 struct zd_opened {
-    struct zd_list link;        /* in slots->opened */
-    struct zd_list lost;        /* in slots->lost, or alone */
-    struct zd_slot_place place; /* its own */
-    uint32_t level;             /* its own */
-    struct zd_slot was;         /* its slot before it was opened; bytes are borrowed from `from` */
-    struct zd_buf *from;        /* has its bytes; NULL: there was no shard; a reference */
-    struct zd_byte_range at;    /* where, in `from` */
-    struct zd_buf *index;       /* decoded; NULL: there was no shard; owned */
+    struct zd_list link;             /* in slots->opened */
+    struct zd_list lost;             /* in slots->lost, or alone */
+    struct zd_slot_place place;      /* its own */
+    uint32_t level;                  /* its own */
+    const struct zd_level *at_level; /* as this shard has it; of zd_layout_open */
+    struct zd_slot was;      /* its slot before it was opened; bytes are borrowed from `from` */
+    struct zd_buf *from;     /* has its bytes; NULL: there was no shard; a reference */
+    struct zd_byte_range at; /* where, in `from` */
+    struct zd_buf *index;    /* decoded; NULL: there was no shard; owned */
     bool is_changed;
     bool is_gone; /* its slot was given something else */
     uint64_t n;
@@ -42,13 +43,14 @@ static void opened_free(struct zd_opened *opened)
         }
         zd_buf_unref(opened->index);
         zd_buf_unref(opened->from);
+        zd_layout_close(opened->at_level);
         zd_free(opened);
     }
 }
 ZD_OWN(zd_opened, opened_free);
 
 void zd_slots_init(struct zd_slots *slots, const struct zd_layout *layout, uint32_t level,
-    struct zd_buf *stored, uint64_t bytes_max)
+    const uint64_t *index, struct zd_buf *stored, uint64_t bytes_max)
 {
     *slots = (struct zd_slots){
         .layout = layout,
@@ -57,6 +59,7 @@ void zd_slots_init(struct zd_slots *slots, const struct zd_layout *layout, uint3
         .bytes_max = bytes_max,
         .root.state = stored == NULL ? ZD_SLOT_ABSENT : ZD_SLOT_STORED,
     };
+    memcpy(slots->index, index, layout->meta->grid.rank * sizeof *index);
     for (uint32_t i = 0; i < ZD_LEVELS_MAX; i++) {
         zd_list_init(&slots->opened[i]);
     }
@@ -139,14 +142,12 @@ static enum zd_status check_entry(
     return zd_shard_entry_check(shard, entry, i, opened->at.len, err);
 }
 
-enum zd_status zd_slots_check(
-    const struct zd_slots *slots, const struct zd_slot_place *place, struct zd_error *err)
+enum zd_status zd_slots_check(const struct zd_slot_place *place, struct zd_error *err)
 {
     if (place->shard == NULL || place->slot->state != ZD_SLOT_DAMAGED) {
         return ZD_OK; /* the object itself has no entry */
     }
-    const struct zd_shard *shard = slots->layout->level[place->shard->level].shard;
-    return check_entry(shard, place->shard, place->i, err);
+    return check_entry(place->shard->at_level->shard, place->shard, place->i, err);
 }
 
 /* The index of a shard that is there, into an opened one. */
@@ -197,11 +198,11 @@ static void lose_chunks(struct zd_opened *opened)
 static enum zd_status read_shard(
     const struct zd_slots *slots, struct zd_opened *opened, struct zd_error *err)
 {
-    ZD_TRY(zd_slots_check(slots, &opened->place, err));
+    ZD_TRY(zd_slots_check(&opened->place, err));
     struct zd_buf *from = bytes_of(slots, &opened->place, &opened->at);
     if (from != NULL) {
         opened->from = zd_buf_ref(from);
-        return read_index(&slots->layout->level[opened->level], opened, err);
+        return read_index(opened->at_level, opened, err);
     }
     if (opened->was.state == ZD_SLOT_UNKNOWN) {
         lose_chunks(opened);
@@ -209,21 +210,36 @@ static enum zd_status read_shard(
     return ZD_OK;
 }
 
+/* Only the object itself, the chunk of the array, can be of another shape than others. */
+static enum zd_status make_opened(const struct zd_slots *slots, uint32_t level,
+    struct zd_opened **ret_opened, struct zd_error *err)
+{
+    const struct zd_level *at;
+    ZD_TRY(zd_layout_open(slots->layout, level, slots->index, &at, err));
+    const struct zd_shard *shard = at->shard;
+    assert(shard != NULL);
+    const bool is_too_large = shard->index_bytes > slots->bytes_max;
+    struct zd_opened *opened = is_too_large ? NULL : opened_new(shard->n_chunks);
+    if (opened == NULL) {
+        const enum zd_status status = is_too_large
+                                          ? too_large(err, slots->bytes_max, shard->index_bytes)
+                                          : no_memory(err, shard->index_bytes);
+        zd_layout_close(at);
+        return status;
+    }
+    opened->at_level = at;
+    *ret_opened = opened;
+    return ZD_OK;
+}
+
 static enum zd_status open_shard(struct zd_slots *slots, const struct zd_slot_place *place,
     uint32_t level, enum zd_status not_fatal, struct zd_error *err)
 {
-    const struct zd_level *at = &slots->layout->level[level];
-    assert(at->shard != NULL);
     if (place->slot->state == ZD_SLOT_OPENED) {
         return ZD_OK;
     }
-    if (at->shard->index_bytes > slots->bytes_max) {
-        return too_large(err, slots->bytes_max, at->shard->index_bytes);
-    }
-    ZD_AUTO(zd_opened) opened = opened_new(at->shard->n_chunks);
-    if (opened == NULL) {
-        return no_memory(err, at->shard->index_bytes);
-    }
+    ZD_AUTO(zd_opened) opened = NULL;
+    ZD_TRY(make_opened(slots, level, &opened, err));
     opened->place = *place;
     opened->level = level;
     opened->was = *place->slot;
@@ -288,7 +304,7 @@ enum zd_status zd_slots_find(struct zd_slots *slots, uint32_t level, const uint6
         ZD_TRY(zd_slots_open(slots, &place, at, err));
         zd_layout_ancestor(layout, level, at + 1, index, inner);
         struct zd_opened *opened = place.slot->in.opened;
-        const uint64_t i = zd_layout_entry(&layout->level[at], inner);
+        const uint64_t i = zd_layout_entry(opened->at_level, inner);
         place = (struct zd_slot_place){.slot = &opened->slot[i], .shard = opened, .i = i};
     }
     *ret_place = place;
@@ -379,7 +395,7 @@ static struct zd_shard_entry entry_of(const struct zd_slot *slot, struct zd_span
 static enum zd_status lay_out(const struct zd_slots *slots, struct zd_opened *opened,
     struct zd_buf *index, uint64_t *ret_len, struct zd_error *err)
 {
-    const struct zd_shard *shard = slots->layout->level[opened->level].shard;
+    const struct zd_shard *shard = opened->at_level->shard;
     uint64_t len = shard->index_bytes;
     uint64_t at = shard->index_at_start ? shard->index_bytes : 0;
     for (uint64_t i = 0; i < opened->n; i++) {
@@ -410,7 +426,7 @@ static void append(struct zd_buf *to, struct zd_span piece)
 static enum zd_status assemble(const struct zd_slots *slots, struct zd_opened *opened,
     struct zd_buf **ret_bytes, struct zd_error *err)
 {
-    const struct zd_shard *shard = slots->layout->level[opened->level].shard;
+    const struct zd_shard *shard = opened->at_level->shard;
     ZD_AUTO(zd_buf) index = zd_buf_new(opened->n * ZD_SHARD_ENTRY_BYTES);
     if (index == NULL) {
         return no_memory(err, opened->n * ZD_SHARD_ENTRY_BYTES);

@@ -36,6 +36,7 @@ struct zd_slot_place {
 struct zd_slots {
     const struct zd_layout *layout; /* borrowed */
     uint32_t level;                 /* of the object itself */
+    uint64_t index[ZD_RANK_MAX];    /* of it, in that level's grid */
     struct zd_buf *stored;          /* borrowed; NULL: nothing, or unknown */
     uint64_t bytes_max;             /* of what is made */
     struct zd_slot root;
@@ -46,10 +47,11 @@ struct zd_slots {
 
 /**
  * Begin.
+ * @param index  of the object, in that level's grid
  * @param stored its bytes; borrowed until the end; NULL: it is absent
  */
 void zd_slots_init(struct zd_slots *slots, const struct zd_layout *layout, uint32_t level,
-    struct zd_buf *stored, uint64_t bytes_max);
+    const uint64_t *index, struct zd_buf *stored, uint64_t bytes_max);
 void zd_slots_done(struct zd_slots *slots);
 
 /**
@@ -81,8 +83,7 @@ void zd_slots_restore_lost(struct zd_slots *slots);
 
 /** Whether its bytes can be had, or are none.
  * @retval ZD_CORRUPT its entry in the index of the shard cannot be true */
-ZD_RESULT zd_slots_check(
-    const struct zd_slots *slots, const struct zd_slot_place *place, struct zd_error *err);
+ZD_RESULT zd_slots_check(const struct zd_slot_place *place, struct zd_error *err);
 
 /** Whether nothing is stored of a chunk; an unknown one may be there. */
 bool zd_slots_is_absent(const struct zd_slots *slots, const struct zd_slot_place *place);

@@ -16,6 +16,8 @@ struct frame {
 
 struct walk {
     const struct zd_layout *layout;
+    const struct zd_level *top; /* as the chunk itself has its level; of zd_layout_open */
+    uint32_t top_level;
     struct zd_buf *encoded;
     uint64_t n_decoded;   /* bytes */
     uint64_t decoded_max; /* of them */
@@ -52,21 +54,26 @@ static enum zd_status cut(const struct walk *walk, struct zd_byte_range run,
     return ZD_OK;
 }
 
+static const struct zd_level *level_of(const struct walk *walk, uint32_t level)
+{
+    return level == walk->top_level ? walk->top : &walk->layout->level[level];
+}
+
 static enum zd_status look_at_leaf(
     struct walk *walk, struct zd_byte_range run, struct zd_error *err)
 {
-    const struct zd_level *leaf = zd_layout_leaf(walk->layout);
+    const struct zd_level *leaf = level_of(walk, walk->layout->n_levels - 1);
     ZD_AUTO(zd_buf) bytes = NULL;
     ZD_AUTO(zd_buf) elements = NULL;
     ZD_TRY(charge(walk, leaf->chunk_bytes, err));
     ZD_TRY(cut(walk, run, &bytes, err));
     ZD_TRY(zd_chunk_decode(leaf, bytes, &elements, err));
     const struct zd_meta *meta = walk->layout->meta;
-    const bool is_empty = zd_chunk_is_fill(elements, meta);
+    const bool is_empty = zd_chunk_is_fill(elements, leaf->n_elements, meta);
     walk->verified->n_empty += is_empty;
     walk->verified->n_full += !is_empty;
     if (walk->verified->written != NULL) {
-        zd_written_add(walk->verified->written, elements->data, elements->len / meta->dtype.bytes);
+        zd_written_add(walk->verified->written, elements->data, leaf->n_elements);
     }
     return ZD_OK;
 }
@@ -74,7 +81,7 @@ static enum zd_status look_at_leaf(
 static enum zd_status enter(
     struct walk *walk, uint32_t level, struct zd_byte_range run, struct zd_error *err)
 {
-    const struct zd_level *at = &walk->layout->level[level];
+    const struct zd_level *at = level_of(walk, level);
     struct zd_byte_range range;
     ZD_AUTO(zd_buf) encoded = NULL;
     ZD_AUTO(zd_buf) index = NULL;
@@ -92,7 +99,7 @@ static enum zd_status step(
 {
     struct frame *frame = &walk->frame[level];
     const uint64_t i = frame->next++;
-    const struct zd_shard *shard = walk->layout->level[level].shard;
+    const struct zd_shard *shard = level_of(walk, level)->shard;
     const struct zd_shard_entry entry = zd_shard_entry_at(frame->index, i);
     *ret_level = level;
     if (zd_shard_entry_is_missing(entry)) {
@@ -113,7 +120,7 @@ static enum zd_status look_at_shard(struct walk *walk, uint32_t top, struct zd_e
     ZD_TRY(enter(walk, top, whole, err));
     for (uint32_t level = top;;) {
         struct frame *frame = &walk->frame[level];
-        if (frame->next < walk->layout->level[level].shard->n_chunks) {
+        if (frame->next < level_of(walk, level)->shard->n_chunks) {
             ZD_TRY(step(walk, level, &level, err));
             continue;
         }
@@ -126,17 +133,24 @@ static enum zd_status look_at_shard(struct walk *walk, uint32_t top, struct zd_e
 }
 
 enum zd_status zd_verify_chunk(const struct zd_layout *layout, uint32_t level,
-    struct zd_buf *encoded, uint64_t decoded_max, struct zd_verified *verified,
-    struct zd_error *err)
+    const uint64_t *index, struct zd_buf *encoded, uint64_t decoded_max,
+    struct zd_verified *verified, struct zd_error *err)
 {
     struct walk walk = {
-        .layout = layout, .encoded = encoded, .decoded_max = decoded_max, .verified = verified};
-    if (level + 1 == layout->n_levels) {
-        return look_at_leaf(&walk, (struct zd_byte_range){.len = encoded->len}, err);
-    }
-    const enum zd_status status = look_at_shard(&walk, level, err);
+        .layout = layout,
+        .top_level = level,
+        .encoded = encoded,
+        .decoded_max = decoded_max,
+        .verified = verified,
+    };
+    ZD_TRY(zd_layout_open(layout, level, index, &walk.top, err));
+    const enum zd_status status =
+        level + 1 == layout->n_levels
+            ? look_at_leaf(&walk, (struct zd_byte_range){.len = encoded->len}, err)
+            : look_at_shard(&walk, level, err);
     for (uint32_t i = 0; i < ZD_LEVELS_MAX; i++) {
         zd_buf_unref(walk.frame[i].index);
     }
+    zd_layout_close(walk.top);
     return status;
 }

@@ -16,6 +16,7 @@ struct zd_verified {
  * Decode a chunk of a level and forget its elements: a shard index by index and chunk by chunk, so
  * that no more than one chunk of the last level is held.
  *
+ * @param index       of the chunk in that level's grid
  * @param encoded     borrowed
  * @param decoded_max bytes to decode at the most, indexes included: chunks of a shard may share
  *                    their bytes, so that a small one could take for ever
@@ -25,7 +26,8 @@ struct zd_verified {
  * @retval ZD_NO_MEMORY
  * Thread: any.
  */
-ZD_RESULT zd_verify_chunk(const struct zd_layout *layout, uint32_t level, struct zd_buf *encoded,
-    uint64_t decoded_max, struct zd_verified *verified, struct zd_error *err);
+ZD_RESULT zd_verify_chunk(const struct zd_layout *layout, uint32_t level, const uint64_t *index,
+    struct zd_buf *encoded, uint64_t decoded_max, struct zd_verified *verified,
+    struct zd_error *err);
 
 #endif

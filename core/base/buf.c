@@ -7,7 +7,8 @@
 
 #include "core/base/num.h"
 
-/* The bytes follow the header in one allocation, aligned for any element. */
+/* The bytes follow the header in one allocation, aligned for any element, unless they were there
+ * before it. */
 #define HEADER_BYTES ((sizeof(struct zd_buf) + 63) / 64 * 64)
 
 struct zd_buf *zd_buf_new(size_t cap)
@@ -24,6 +25,7 @@ struct zd_buf *zd_buf_new(size_t cap)
     buf->len = 0;
     buf->cap = cap;
     buf->data = (uint8_t *)buf + HEADER_BYTES;
+    buf->taken = NULL;
     return buf;
 }
 
@@ -33,6 +35,18 @@ struct zd_buf *zd_buf_copy(struct zd_span bytes)
     if (buf != NULL && bytes.len > 0) {
         memcpy(buf->data, bytes.ptr, bytes.len);
         buf->len = bytes.len;
+    }
+    return buf;
+}
+
+struct zd_buf *zd_buf_take(uint8_t *bytes, size_t len)
+{
+    struct zd_buf *buf = zd_buf_new(0);
+    if (buf != NULL) {
+        buf->taken = bytes;
+        buf->data = bytes;
+        buf->len = len;
+        buf->cap = len;
     }
     return buf;
 }
@@ -51,6 +65,7 @@ void zd_buf_unref(struct zd_buf *buf)
         return;
     }
     if (atomic_fetch_sub_explicit(&buf->refs, 1, memory_order_acq_rel) == 1) {
+        zd_free(buf->taken);
         zd_free(buf);
     }
 }

@@ -25,9 +25,10 @@ struct zd_byte_range {
  * writes. */
 struct zd_buf {
     _Atomic uint32_t refs;
-    size_t len; /* bytes in use; <= cap */
-    size_t cap; /* bytes at data */
-    uint8_t *data;
+    size_t len;     /* bytes in use; <= cap */
+    size_t cap;     /* bytes at data */
+    uint8_t *data;  /* whoever fills it may leave bytes out at its beginning */
+    uint8_t *taken; /* bytes that were there before it (zd_buf_take); owned; or NULL */
 };
 
 /**
@@ -40,6 +41,15 @@ struct zd_buf *zd_buf_new(size_t cap);
 
 /** A new buffer that holds a copy of bytes, or NULL. Thread: any. */
 struct zd_buf *zd_buf_copy(struct zd_span bytes);
+
+/**
+ * A buffer of bytes that are there.
+ *
+ * @param bytes  len of them, from zd_alloc; taken over, but not on failure
+ * @return owned, one reference; NULL when memory is short
+ * Thread: any.
+ */
+struct zd_buf *zd_buf_take(uint8_t *bytes, size_t len);
 
 /** One more reference; returns its argument. Thread: any. */
 struct zd_buf *zd_buf_ref(struct zd_buf *buf);

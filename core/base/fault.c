@@ -106,6 +106,33 @@ void zd_faults_add(struct zd_faults *faults, enum zd_severity severity, const ch
     faults->item[faults->n_items++] = fault;
 }
 
+static bool is_at(const char *pointer, const char *place, size_t place_len)
+{
+    return strncmp(pointer, place, place_len) == 0 &&
+           (pointer[place_len] == '\0' || pointer[place_len] == '/');
+}
+
+void zd_faults_move(
+    struct zd_faults *faults, const struct zd_pointer *from, const struct zd_pointer *to)
+{
+    const size_t len = strlen(from->text);
+    for (size_t i = 0; i < faults->n_items; i++) {
+        struct zd_fault *fault = &faults->item[i];
+        if (!is_at(fault->pointer, from->text, len)) {
+            continue;
+        }
+        const size_t bytes = strlen(to->text) + strlen(fault->pointer) - len + 1;
+        char *moved = zd_alloc(bytes);
+        if (moved == NULL) {
+            faults->out_of_memory = true;
+            return;
+        }
+        (void)snprintf(moved, bytes, "%s%s", to->text, fault->pointer + len);
+        zd_free(fault->pointer);
+        fault->pointer = moved;
+    }
+}
+
 bool zd_faults_refuse(const struct zd_faults *faults)
 {
     return faults->n_invalid > 0 || faults->n_unsupported > 0 || faults->out_of_memory;

@@ -50,6 +50,13 @@ void zd_faults_add(struct zd_faults *faults, enum zd_severity severity, const ch
     const char *name, const struct zd_pointer *at, const char *expected, const char *found,
     const char *format, ...) __attribute__((format(printf, 8, 9)));
 
+/**
+ * Let the findings at a place, and below it, point to another place: the document that was judged
+ * had been made of another one, which is the one that people see. Thread: the list's owner.
+ */
+void zd_faults_move(
+    struct zd_faults *faults, const struct zd_pointer *from, const struct zd_pointer *to);
+
 /** Whether interpretation must be refused: any invalid or unsupported finding, or one lost. */
 bool zd_faults_refuse(const struct zd_faults *faults);
 

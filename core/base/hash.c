@@ -11,6 +11,11 @@ uint64_t zd_hash_of(struct zd_span bytes, uint64_t seed)
     return XXH3_64bits_withSeed(bytes.len == 0 ? "" : (const void *)bytes.ptr, bytes.len, seed);
 }
 
+uint32_t zd_hash_32(struct zd_span bytes, uint32_t seed)
+{
+    return XXH32(bytes.len == 0 ? "" : (const void *)bytes.ptr, bytes.len, seed);
+}
+
 void zd_hash_add(struct zd_hash *hash, struct zd_span bytes)
 {
     /* The length goes in too: "ab" + "c" is not "a" + "bc". */

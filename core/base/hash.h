@@ -7,6 +7,9 @@
 /** 64 bits of XXH3 over bytes; the seed keeps strangers from choosing collisions. Thread: any. */
 uint64_t zd_hash_of(struct zd_span bytes, uint64_t seed);
 
+/** 32 bits of XXH32 over bytes, the older hash of that family: formats store it. Thread: any. */
+uint32_t zd_hash_32(struct zd_span bytes, uint32_t seed);
+
 /** A hash under construction, for entity tags: 64 bits that depend on every addition and its order.
  */
 struct zd_hash {

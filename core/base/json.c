@@ -1,16 +1,8 @@
 /* JSON documents over jansson: a bounded, strict reader and an immutable tree.
  *
  * jansson knows neither integers beyond int64_t nor reals beyond double nor bare NaN, nor strings
- * with half of a surrogate pair. When it refuses a document for one of these, each such token is
- * put into a marked string and the document is read again. A mark begins with a NUL, which no other
- * string here can hold, as one with a NUL is marked, too:
- *
- *     NUL 'U' digits    an integer beyond int64_t that fits uint64_t
- *     NUL 'B' digits    an integer beyond 64 bits
- *     NUL 'R' number    a real beyond double
- *     NUL 'N' word      NaN, Infinity or -Infinity
- *     NUL 'S' text      a string with U+0000 or half of a surrogate pair, its escapes as written
- */
+ * with half of a surrogate pair. When it refuses a document for one of these, the document is read
+ * again, with marks. */
 #include "core/base/json.h"
 
 #include <inttypes.h>
@@ -20,19 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/json_mark.h"
 #include "core/base/json_token.h"
 #include "core/base/num.h"
 #include "core/base/scan.h"
 #include "core/base/text.h"
-
-#define MARK_UINT64    'U'
-#define MARK_BIG       'B'
-#define MARK_REAL      'R'
-#define MARK_NONFINITE 'N'
-#define MARK_STRING    'S'
-#define MARK_BYTES     2 /* NUL and the letter */
-
-#define INT64_DIGITS 19 /* a number of fewer digits fits */
 
 /* jansson reports missing memory as a syntax error; this distinguishes the two. */
 static _Thread_local bool memory_was_short;
@@ -63,125 +47,6 @@ static struct zd_json *ours(json_t *json)
 }
 
 /* The second reading. */
-
-/* Whether jansson itself, given the word alone, says that it is a number out of range. */
-static bool is_beyond(struct zd_span word)
-{
-    if (!zd_json_word_is_number(word)) {
-        return false;
-    }
-    if (word.len < INT64_DIGITS && memchr(word.ptr, 'e', word.len) == NULL &&
-        memchr(word.ptr, 'E', word.len) == NULL) {
-        return false;
-    }
-    json_error_t error;
-    json_t *value = json_loadb((const char *)word.ptr, word.len, JSON_DECODE_ANY, &error);
-    json_decref(value);
-    return value == NULL && json_error_code(&error) == json_error_numeric_overflow;
-}
-
-/* The letter of the mark that a word needs, or '\0'. */
-static char mark_of(struct zd_span word, bool nonfinite)
-{
-    uint64_t value;
-    if (zd_json_word_is_nonfinite(word)) {
-        return nonfinite ? MARK_NONFINITE : '\0';
-    }
-    if (!is_beyond(word)) {
-        return '\0';
-    }
-    if (!zd_json_word_is_integer(word)) {
-        return MARK_REAL;
-    }
-    return zd_scan_whole_u64(word, UINT64_MAX, &value) == ZD_OK ? MARK_UINT64 : MARK_BIG;
-}
-
-/** The marking of a text. */
-struct marking {
-    struct zd_span text;
-    bool nonfinite;
-    size_t n_marks;
-    bool has_odd_name; /* which cannot be marked */
-    size_t odd_name;   /* where */
-};
-
-/* Whether a name ends there: a colon follows. */
-static bool is_name(struct zd_span text, size_t end)
-{
-    size_t next_end = 0;
-    return zd_json_next_token(text, &end, &next_end) == ZD_JSON_TOKEN_COLON;
-}
-
-/* The letter of the mark that a token needs, or '\0'. */
-static char letter_of(
-    struct marking *marking, enum zd_json_token type, struct zd_span token, size_t at)
-{
-    if (type == ZD_JSON_TOKEN_WORD) {
-        return mark_of(token, marking->nonfinite);
-    }
-    if (type != ZD_JSON_TOKEN_STRING || !zd_json_string_is_odd(token)) {
-        return '\0';
-    }
-    if (is_name(marking->text, at + token.len)) {
-        marking->odd_name = marking->has_odd_name ? marking->odd_name : at;
-        marking->has_odd_name = true;
-        return '\0';
-    }
-    return MARK_STRING;
-}
-
-static void add_mark(char letter, struct zd_span token, struct zd_text *out)
-{
-    zd_text_add(out, "\"\\u0000");
-    zd_text_add_char(out, letter);
-    if (letter != MARK_STRING) {
-        zd_text_add_bytes(out, token.ptr, token.len);
-    }
-    for (size_t i = 1; letter == MARK_STRING && i + 1 < token.len; i++) {
-        if (token.ptr[i] == '\\' || token.ptr[i] == '"') {
-            zd_text_add_char(out, '\\');
-        }
-        zd_text_add_char(out, (char)token.ptr[i]);
-    }
-    zd_text_add_char(out, '"');
-}
-
-/* The text with its marks, as far as len_max bytes of output; where in the input that is. */
-static size_t put_marks(struct marking *marking, size_t len_max, struct zd_text *out)
-{
-    const struct zd_span text = marking->text;
-    size_t copied = 0;
-    size_t end = 0;
-    for (size_t at = 0;; at = end) {
-        const enum zd_json_token type = zd_json_next_token(text, &at, &end);
-        if (type == ZD_JSON_TOKEN_END || out->len + (at - copied) >= len_max ||
-            out->status != ZD_OK) {
-            break;
-        }
-        const struct zd_span token = {.ptr = text.ptr + at, .len = end - at};
-        const char letter = letter_of(marking, type, token, at);
-        if (letter != '\0') {
-            zd_text_add_bytes(out, text.ptr + copied, at - copied);
-            add_mark(letter, token, out);
-            copied = end;
-            marking->n_marks++;
-        }
-    }
-    if (len_max < out->len) {
-        return copied;
-    }
-    const size_t rest = zd_min_u64(text.len - copied, len_max - out->len);
-    zd_text_add_bytes(out, text.ptr + copied, rest);
-    return copied + rest;
-}
-
-/* A mark takes at most 8 bytes more than its word, and words stand at least one byte apart; a
- * string, which has 8 bytes or more, is at most doubled. */
-static size_t marked_len_max(struct zd_span text)
-{
-    size_t len;
-    return ckd_mul(&len, text.len, 9) || ckd_add(&len, len, 16) ? SIZE_MAX / 2 : len;
-}
 
 static enum zd_status refusal(
     struct zd_span text, const json_error_t *error, size_t position, struct zd_error *err)
@@ -219,8 +84,8 @@ static void forget_quotation(json_error_t *error)
 }
 
 /* A text with marks; why it is none. */
-static enum zd_status parse_marked(
-    struct marking *marking, struct zd_text *marked, json_t **ret_json, struct zd_error *err)
+static enum zd_status parse_marked(struct zd_json_marking *marking, struct zd_text *marked,
+    json_t **ret_json, struct zd_error *err)
 {
     json_error_t error;
     json_t *json = load(zd_text_span(marked), JSON_ALLOW_NUL, &error);
@@ -230,7 +95,7 @@ static enum zd_status parse_marked(
         }
         forget_quotation(&error);
         zd_text_clear(marked);
-        const size_t at = put_marks(marking, (size_t)error.position, marked);
+        const size_t at = zd_json_mark_put(marking, (size_t)error.position, marked);
         return refusal(marking->text, &error, at, err);
     }
     *ret_json = json;
@@ -240,9 +105,9 @@ static enum zd_status parse_marked(
 static enum zd_status parse_again(struct zd_span text, bool nonfinite, const json_error_t *first,
     json_t **ret_json, struct zd_error *err)
 {
-    ZD_SCOPED_TEXT(marked, marked_len_max(text));
-    struct marking marking = {.text = text, .nonfinite = nonfinite};
-    (void)put_marks(&marking, SIZE_MAX, &marked);
+    ZD_SCOPED_TEXT(marked, zd_json_mark_len_max(text));
+    struct zd_json_marking marking = {.text = text, .nonfinite = nonfinite};
+    (void)zd_json_mark_put(&marking, SIZE_MAX, &marked);
     if (marked.status != ZD_OK || memory_was_short) {
         return zd_fail(err, ZD_NO_MEMORY, "no memory for a JSON document of %zu bytes", text.len);
     }
@@ -316,7 +181,7 @@ void zd_json_unref(struct zd_json *json)
 static char mark_letter(const struct zd_json *json)
 {
     const json_t *value = tree(json);
-    if (!json_is_string(value) || json_string_length(value) < MARK_BYTES) {
+    if (!json_is_string(value) || json_string_length(value) < ZD_JSON_MARK_BYTES) {
         return '\0';
     }
     const char *text = json_string_value(value);
@@ -325,20 +190,20 @@ static char mark_letter(const struct zd_json *json)
 
 static const char *marked_text(const struct zd_json *json)
 {
-    return json_string_value(tree(json)) + MARK_BYTES;
+    return json_string_value(tree(json)) + ZD_JSON_MARK_BYTES;
 }
 
 static enum zd_json_type string_type(const struct zd_json *json)
 {
     switch (mark_letter(json)) {
-    case MARK_UINT64:
+    case ZD_JSON_MARK_UINT64:
         return ZD_JSON_INTEGER;
-    case MARK_BIG:
-    case MARK_REAL:
+    case ZD_JSON_MARK_BIG:
+    case ZD_JSON_MARK_REAL:
         return ZD_JSON_REAL;
-    case MARK_NONFINITE:
+    case ZD_JSON_MARK_NONFINITE:
         return ZD_JSON_NONFINITE;
-    case MARK_STRING:
+    case ZD_JSON_MARK_STRING:
         return ZD_JSON_ODD_STRING;
     default:
         return ZD_JSON_STRING;
@@ -458,7 +323,7 @@ struct zd_span zd_json_string_span(const struct zd_json *json)
 
 bool zd_json_u64(const struct zd_json *json, uint64_t *ret_value)
 {
-    if (mark_letter(json) == MARK_UINT64) {
+    if (mark_letter(json) == ZD_JSON_MARK_UINT64) {
         return zd_scan_whole_u64(zd_span_of(marked_text(json)), UINT64_MAX, ret_value) == ZD_OK;
     }
     if (!json_is_integer(tree(json)) || json_integer_value(tree(json)) < 0) {
@@ -480,10 +345,10 @@ bool zd_json_i64(const struct zd_json *json, int64_t *ret_value)
 static double marked_value(const struct zd_json *json, char letter)
 {
     const char *text = marked_text(json);
-    if (letter == MARK_UINT64 || letter == MARK_BIG) {
+    if (letter == ZD_JSON_MARK_UINT64 || letter == ZD_JSON_MARK_BIG) {
         return strtod(text, NULL); /* digits only: the locale's decimal point cannot matter */
     }
-    if (letter == MARK_NONFINITE && text[0] == 'N') {
+    if (letter == ZD_JSON_MARK_NONFINITE && text[0] == 'N') {
         return (double)NAN;
     }
     return text[0] == '-' ? -(double)INFINITY : (double)INFINITY;
@@ -492,7 +357,7 @@ static double marked_value(const struct zd_json *json, char letter)
 bool zd_json_f64(const struct zd_json *json, double *ret_value)
 {
     const char letter = mark_letter(json);
-    if (letter != '\0' && letter != MARK_STRING) {
+    if (letter != '\0' && letter != ZD_JSON_MARK_STRING) {
         *ret_value = marked_value(json, letter);
         return true;
     }
@@ -506,17 +371,17 @@ bool zd_json_f64(const struct zd_json *json, double *ret_value)
 const char *zd_json_digits(const struct zd_json *json)
 {
     const char letter = mark_letter(json);
-    return letter == MARK_BIG || letter == MARK_REAL ? marked_text(json) : NULL;
+    return letter == ZD_JSON_MARK_BIG || letter == ZD_JSON_MARK_REAL ? marked_text(json) : NULL;
 }
 
 const char *zd_json_odd_string(const struct zd_json *json)
 {
-    return mark_letter(json) == MARK_STRING ? marked_text(json) : NULL;
+    return mark_letter(json) == ZD_JSON_MARK_STRING ? marked_text(json) : NULL;
 }
 
 const char *zd_json_nonfinite(const struct zd_json *json)
 {
-    return mark_letter(json) == MARK_NONFINITE ? marked_text(json) : NULL;
+    return mark_letter(json) == ZD_JSON_MARK_NONFINITE ? marked_text(json) : NULL;
 }
 
 /* A long double has 64 bits of mantissa at least, so every integer here is exact in it. */
@@ -612,9 +477,10 @@ struct zd_json *zd_json_new_u64(uint64_t value)
     if (value <= INT64_MAX) {
         return ours(json_integer((json_int_t)value));
     }
-    char text[MARK_BYTES + 21] = {'\0', MARK_UINT64};
-    const int len = snprintf(text + MARK_BYTES, sizeof text - MARK_BYTES, "%" PRIu64, value);
-    return ours(json_stringn(text, MARK_BYTES + (size_t)len));
+    char text[ZD_JSON_MARK_BYTES + 21] = {'\0', ZD_JSON_MARK_UINT64};
+    const int len =
+        snprintf(text + ZD_JSON_MARK_BYTES, sizeof text - ZD_JSON_MARK_BYTES, "%" PRIu64, value);
+    return ours(json_stringn(text, ZD_JSON_MARK_BYTES + (size_t)len));
 }
 
 struct zd_json *zd_json_new_i64(int64_t value)

@@ -57,6 +57,10 @@ bool zd_json_find_value(struct zd_span text, const char *name, struct zd_span *r
 ZD_RESULT zd_json_check_limits(
     struct zd_span text, const struct zd_json_limits *limits, struct zd_error *err);
 
+/** The most memory that the tree of a text takes, its strings included; the text itself is not
+ * counted. Thread: any. */
+uint64_t zd_json_tree_bytes(struct zd_span text);
+
 /**
  * Tell a fault of a text with its line and column, both from 1; fact position.
  *
@@ -67,6 +71,15 @@ ZD_RESULT zd_json_check_limits(
  */
 ZD_RESULT zd_json_fail_at(struct zd_error *err, struct zd_span text, size_t position,
     enum zd_status status, const char *what);
+
+/** How many spaces, as JSON has them, a text begins with. Thread: any. */
+size_t zd_json_space_len(struct zd_span text);
+
+/** What \uXXXX at the beginning of a text says. @return false: there is none. Thread: any. */
+bool zd_json_read_unit(struct zd_span text, uint32_t *ret_unit);
+
+/** Whether a token is a string with its quotes, and every escape in it is one. Thread: any. */
+bool zd_json_string_is_well_formed(struct zd_span token);
 
 /** Whether a token is a well-formed string that says U+0000 or one half of a surrogate pair, which
  * no UTF-8 text of C can hold (RFC 8259, 8.2). Its bytes above 0x7F are not looked at. Thread: any.

@@ -178,6 +178,8 @@ const char *zd_status_name(enum zd_status status)
         return "no_space";
     case ZD_STORE:
         return "store";
+    case ZD_GONE:
+        return "gone";
     case ZD_TIMEOUT:
         return "timeout";
     case ZD_CANCELLED:

@@ -22,6 +22,7 @@ enum zd_status {
     ZD_NO_MEMORY,
     ZD_NO_SPACE,  /* the store is full */
     ZD_STORE,     /* the store failed, or refused; nothing is known of the key */
+    ZD_GONE,      /* the store itself is no longer where it was opened */
     ZD_TIMEOUT,   /* the deadline passed */
     ZD_CANCELLED, /* the result is no longer wanted */
     ZD_INTERNAL,  /* a bug of ours */

@@ -134,3 +134,23 @@ enum zd_status zd_text_buf(const struct zd_text *text, struct zd_buf **ret_buf)
     *ret_buf = buf;
     return ZD_OK;
 }
+
+enum zd_status zd_text_take_buf(struct zd_text *text, struct zd_buf **ret_buf)
+{
+    if (text->status != ZD_OK || text->cap == 0) {
+        return zd_text_buf(text, ret_buf);
+    }
+    char *fitting = zd_realloc(text->at, text->len + 1);
+    if (fitting == NULL) {
+        return ZD_NO_MEMORY;
+    }
+    text->at = fitting;
+    text->cap = text->len + 1;
+    struct zd_buf *buf = zd_buf_take((uint8_t *)text->at, text->len);
+    if (buf == NULL) {
+        return ZD_NO_MEMORY;
+    }
+    zd_text_init(text, text->len_max);
+    *ret_buf = buf;
+    return ZD_OK;
+}

@@ -52,6 +52,15 @@ struct zd_span zd_text_span(const struct zd_text *text);
  */
 ZD_RESULT zd_text_buf(const struct zd_text *text, struct zd_buf **ret_buf);
 
+/**
+ * The same without a copy: the text is empty afterwards, and has no failure. For long ones.
+ *
+ * @param ret_buf owned
+ * @retval the text's own failure, when it has one, or ZD_NO_MEMORY; the text stays as it is
+ * Thread: any.
+ */
+ZD_RESULT zd_text_take_buf(struct zd_text *text, struct zd_buf **ret_buf);
+
 /** A struct zd_text of this scope, released at its end: `ZD_SCOPED_TEXT(key, 1024);`. */
 #define ZD_SCOPED_TEXT(name, ceiling)                                                              \
     __attribute__((cleanup(zd_text_done))) struct zd_text name;                                    \

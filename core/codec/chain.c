@@ -6,7 +6,10 @@
 #include <string.h>
 
 #include "core/base/num.h"
+#include "core/codec/vlen.h"
+#include "core/codec/refusal.h"
 #include "core/extension/extension.h"
+#include "core/grid/struct_fields.h"
 
 /* One codec, opened. */
 struct link {
@@ -43,24 +46,39 @@ struct opening {
     const char *dropped_name;
     bool has_gap;            /* an entry without a codec */
     struct zd_json *implied; /* configuration of an implied codec; owned */
-    struct zd_repr flow;     /* what reaches the next codec to be opened */
+    /* Of codecs that the document spells otherwise; owned; the first n_translated. */
+    struct zd_json *translated[ZD_CHAIN_CODECS_MAX];
+    uint32_t n_translated;
+    bool lacks_memory;
+    struct zd_repr flow; /* what reaches the next codec to be opened */
     struct entry entry[ZD_CHAIN_CODECS_MAX];
 };
 
 static void opening_done(struct opening *opening)
 {
     zd_json_unref(opening->implied);
+    for (uint32_t i = 0; i < opening->n_translated; i++) {
+        zd_json_unref(opening->translated[i]);
+    }
 }
 
 static void add_unsupported(struct opening *opening, const char *name, const struct zd_pointer *at)
 {
+    const char *why = zd_refusal_find(name);
     zd_faults_add(opening->faults, ZD_FAULT_UNSUPPORTED,
         zd_definition_unsupported_code(ZD_POINT_CODEC), name, at, "a name that this server knows",
-        name, "the codec \"%s\" is not supported", name);
+        name, "the codec \"%s\" is not supported%s%s", name, why == NULL ? "" : ": ",
+        why == NULL ? "" : why);
 }
 
 /* Reference 2.3: when reading, an unknown codec that need not be understood is passed over; but not
- * in index_codecs, whose size it would change. */
+ * in index_codecs, whose size it would change, nor where it is known that it changes the bytes. */
+static bool may_drop(const struct opening *opening, const struct zd_definition *definition)
+{
+    return !definition->must_understand && opening->config->judgement == ZD_JUDGE_READ &&
+           !opening->config->fixed && zd_refusal_find(definition->name) == NULL;
+}
+
 static void drop_entry(struct opening *opening, const struct entry *entry, const char *name)
 {
     if (opening->n_dropped++ == 0) {
@@ -69,6 +87,35 @@ static void drop_entry(struct opening *opening, const struct entry *entry, const
     }
     zd_faults_add(opening->faults, ZD_FAULT_WARNING, "ignored_codec", name, &entry->at, NULL, name,
         "the unknown codec \"%s\" is ignored: its must_understand is false", name);
+}
+
+/* Reference 2.4: puts the codec that has the same bytes in place of another spelling. A faulty one
+ * is no codec. */
+static void translate_entry(struct opening *opening, struct entry *entry)
+{
+    const struct zd_chain_config *config = opening->config;
+    struct zd_json *configuration = NULL;
+    const struct zd_codec_config codec_config = {
+        .configuration = entry->configuration,
+        .at = entry->at,
+        .judgement = config->judgement,
+        .depth = config->depth,
+    };
+    const struct zd_codec *codec = NULL;
+    const enum zd_status status =
+        entry->codec->translate(&codec_config, 1, &codec, &configuration, opening->faults);
+    opening->lacks_memory = opening->lacks_memory || status == ZD_NO_MEMORY;
+    if (status == ZD_OK && codec != entry->codec) {
+        zd_faults_add(opening->faults, ZD_FAULT_WARNING, "unregistered_name", entry->codec->name,
+            &entry->at, codec->name, entry->codec->name,
+            "the name \"%s\" is not registered; the codec is read as \"%s\"", entry->codec->name,
+            codec->name);
+    }
+    entry->codec = codec;
+    entry->configuration = configuration;
+    if (status == ZD_OK) {
+        opening->translated[opening->n_translated++] = configuration;
+    }
 }
 
 static void read_entry(struct opening *opening, size_t i)
@@ -81,12 +128,14 @@ static void read_entry(struct opening *opening, size_t i)
             opening->faults) == ZD_OK) {
         entry.codec = zd_codec_find(definition.name);
         entry.configuration = definition.configuration;
-        if (entry.codec == NULL && !definition.must_understand && !strict && !config->fixed) {
+        if (entry.codec == NULL && may_drop(opening, &definition)) {
             drop_entry(opening, &entry, definition.name);
             return;
         }
         if (entry.codec == NULL) {
             add_unsupported(opening, definition.name, &entry.at);
+        } else if (entry.codec->translate != NULL) {
+            translate_entry(opening, &entry);
         }
     }
     opening->has_gap = opening->has_gap || entry.codec == NULL;
@@ -233,6 +282,21 @@ static void add_variable_size(struct opening *opening, const struct entry *entry
         entry->codec->name);
 }
 
+static bool is_variable(const struct zd_repr *repr)
+{
+    return !repr->is_bytes && !repr->lacks_dtype && zd_dtype_is_variable(&repr->dtype);
+}
+
+static void add_variable_elements(
+    struct opening *opening, const struct entry *entry, const struct zd_repr *decoded)
+{
+    const char *expected = zd_vlen_name(&decoded->dtype);
+    zd_faults_add(opening->faults, ZD_FAULT_INVALID, "wrong_data_type", entry->codec->name,
+        &entry->at, expected, entry->codec->name,
+        "the codec \"%s\" does not take elements of variable length, such as %s; %s does",
+        entry->codec->name, decoded->dtype.name, expected);
+}
+
 /* Opens one codec. A faulty one leaves what flows behind it unknown. */
 static enum zd_status open_link(
     struct opening *opening, struct zd_chain *chain, const struct entry *entry)
@@ -244,12 +308,18 @@ static enum zd_status open_link(
         return ZD_OK;
     }
     const struct zd_repr decoded = *input_of(opening, entry->codec->kind);
+    if (is_variable(&decoded) && !entry->codec->takes_variable) {
+        add_variable_elements(opening, entry, &decoded);
+        opening->flow = entry->codec->kind == ZD_CODEC_ARRAY_ARRAY ? unknown_array : unknown_bytes;
+        return ZD_OK;
+    }
     const struct zd_codec_config codec_config = {
         .configuration = entry->configuration,
         .at = entry->at,
         .decoded = &decoded,
         .judgement = config->judgement,
         .depth = config->depth,
+        .is_n5 = config->is_n5,
     };
     const enum zd_status status =
         entry->codec->open(&codec_config, &link->encoded, &link->state, opening->faults);
@@ -286,7 +356,6 @@ static struct zd_chain *chain_new(const struct opening *opening)
 {
     const struct zd_chain_config *config = opening->config;
     const uint32_t n = opening->n_entries;
-    const size_t element_bytes = config->decoded->lacks_dtype ? 1 : config->decoded->dtype.bytes;
     struct zd_chain *chain = zd_alloc_zero(1, sizeof *chain + n * sizeof chain->link[0]);
     if (chain == NULL) {
         return NULL;
@@ -295,13 +364,15 @@ static struct zd_chain *chain_new(const struct opening *opening)
     chain->depth = config->depth;
     chain->is_partial = opening->n_dropped > 0;
     chain->decoded = *config->decoded;
-    chain->fill = zd_alloc_zero(1, element_bytes);
+    if (!config->decoded->lacks_dtype) {
+        (void)zd_struct_fields_ref(chain->decoded.dtype.fields);
+    }
+    chain->fill = config->decoded->lacks_dtype
+                      ? zd_alloc_zero(1, 1)
+                      : zd_dtype_copy(&config->decoded->dtype, config->decoded->fill);
     if (chain->fill == NULL) {
         zd_chain_unref(chain);
         return NULL;
-    }
-    if (!config->decoded->lacks_dtype) {
-        memcpy(chain->fill, config->decoded->fill, element_bytes);
     }
     chain->decoded.fill = chain->fill;
     return chain;
@@ -325,6 +396,9 @@ static enum zd_status judge_and_open(struct opening *opening, struct zd_chain **
 {
     uint32_t n_array_bytes;
     read_entries(opening);
+    if (opening->lacks_memory) {
+        return ZD_NO_MEMORY;
+    }
     judge_order(opening, &n_array_bytes);
     if (n_array_bytes == 0) {
         ZD_TRY(judge_absence(opening));
@@ -379,6 +453,9 @@ void zd_chain_unref(struct zd_chain *chain)
         chain->link[i].codec->close(chain->link[i].state);
     }
     zd_free(chain->fill);
+    if (!chain->decoded.lacks_dtype) {
+        zd_struct_fields_unref(chain->decoded.dtype.fields);
+    }
     zd_free(chain);
 }
 
@@ -393,7 +470,7 @@ enum zd_status zd_chain_decode(const struct zd_chain *chain, struct zd_buf *enco
         zd_buf_unref(data);
         data = decoded;
     }
-    assert(data->len == chain->decoded.size);
+    assert(zd_codec_repr_has(&chain->decoded, data));
     *ret_decoded = ZD_TAKE(data);
     return ZD_OK;
 }
@@ -435,7 +512,7 @@ enum zd_status zd_chain_encode(const struct zd_chain *chain, struct zd_buf *deco
         return zd_fail(err, ZD_UNSUPPORTED,
             "chunks cannot be encoded: the document names a codec that is not supported");
     }
-    if (decoded->len != chain->decoded.size) {
+    if (!zd_codec_repr_has(&chain->decoded, decoded)) {
         return zd_fail(err, ZD_INVALID, "found %zu bytes; a chunk has %" PRIu64, decoded->len,
             chain->decoded.size);
     }
@@ -508,10 +585,20 @@ bool zd_chain_is_partial(const struct zd_chain *chain)
     return chain->is_partial;
 }
 
+/* Zarr v3, extension definitions: an empty configuration may be left out. For codecs of numcodecs
+ * zarr-python opens no document without one. */
+static bool needs_configuration(const struct zd_codec *codec)
+{
+    return strncmp(codec->name, "numcodecs.", strlen("numcodecs.")) == 0;
+}
+
 static enum zd_status append_codec(struct zd_json *list, const struct link *link)
 {
     ZD_AUTO(zd_json) configuration = NULL;
     ZD_TRY(link->codec->configuration(link->state, &configuration));
+    if (configuration == NULL && needs_configuration(link->codec)) {
+        configuration = zd_json_new_object();
+    }
     ZD_AUTO(zd_json) codec = zd_json_new_object();
     if (codec == NULL) {
         return ZD_NO_MEMORY;

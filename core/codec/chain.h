@@ -23,6 +23,7 @@ struct zd_chain;
  * @param depth    of nesting within other codecs, 0 at the top
  * @param fixed    every codec must have a computable size and none may be dropped or implied
  * (index_codecs)
+ * @param is_n5    of an N5 dataset (zd_codec_config)
  * @param ret_chain owned
  * @retval ZD_INVALID     the faults say what, or `decoded` lacks something
  * @retval ZD_UNSUPPORTED the faults say what
@@ -35,6 +36,7 @@ struct zd_chain_config {
     enum zd_judgement judgement;
     uint32_t depth;
     bool fixed;
+    bool is_n5;
 };
 ZD_RESULT zd_chain_open(
     const struct zd_chain_config *config, struct zd_chain **ret_chain, struct zd_faults *faults);
@@ -115,7 +117,8 @@ struct zd_shard {
     struct zd_chain *index;            /* decodes the index: uint64 of shape grid + [2] */
     uint64_t index_bytes;              /* encoded size of the index */
     bool index_at_start;
-    bool index_is_plain; /* its entries are stored as they are decoded, checksums behind them */
+    bool index_is_plain;   /* its entries are stored as they are decoded, checksums behind them */
+    bool index_is_implied; /* the document does not say how it is encoded: zd_shard_index_decode */
     const struct zd_json
         *codecs; /* the inner codecs' document and its place, so that a chain can be opened */
     struct zd_pointer

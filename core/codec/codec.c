@@ -94,3 +94,13 @@ enum zd_status zd_codec_repr_check(
     zd_fact_found(err, "%" PRIu64 " bytes", found_bytes);
     return status;
 }
+
+enum zd_status zd_codec_too_much(
+    const struct zd_repr *decoded, const char *codec, struct zd_error *err)
+{
+    const enum zd_status status = zd_fail(err, ZD_CORRUPT,
+        "%s: more than the expected %llu bytes decoded", codec, (unsigned long long)decoded->size);
+    zd_fact_name(err, codec);
+    zd_fact_expected(err, "%llu bytes", (unsigned long long)decoded->size);
+    return status;
+}

@@ -27,12 +27,13 @@ struct zd_repr {
     bool lacks_dtype; /* dtype, fill */
     bool lacks_shape; /* rank, shape, size */
     /* array */
-    struct zd_dtype dtype;
+    struct zd_dtype dtype; /* of bytes: of the elements that they are; zeroed where they are none */
     uint32_t rank;
     uint64_t shape[ZD_RANK_MAX];
     const void *fill; /* one element, dtype.bytes long; borrowed during open; codecs that need it
                          later copy it */
-    /* both: the size in memory */
+    /* both: the size in memory; of elements of variable length without their bytes, which follow
+     * them in the buffer, or are borrowed */
     uint64_t size;      /* bytes: exact, or an upper bound */
     bool size_is_exact; /* always true of arrays */
 };
@@ -41,6 +42,13 @@ struct zd_repr {
 static inline bool zd_codec_repr_is_known(const struct zd_repr *repr)
 {
     return !repr->lacks_dtype && !repr->lacks_shape;
+}
+
+/** Whether a buffer has the size of that array; with elements of variable length, or more. */
+static inline bool zd_codec_repr_has(const struct zd_repr *array, const struct zd_buf *data)
+{
+    return zd_dtype_is_variable(&array->dtype) ? data->len >= array->size
+                                               : data->len == array->size;
 }
 
 /** The size in memory of an array of that data type, rank and shape; true when it does not fit. */
@@ -59,6 +67,9 @@ uint64_t zd_codec_bound(uint64_t size);
 ZD_RESULT zd_codec_repr_check(
     const struct zd_repr *decoded, const char *codec, uint64_t found_bytes, struct zd_error *err);
 
+/** More was decoded than expected. @param codec its name @return ZD_CORRUPT, with the same facts */
+ZD_RESULT zd_codec_too_much(const struct zd_repr *decoded, const char *codec, struct zd_error *err);
+
 /** What a codec is opened with. */
 struct zd_codec_config {
     const struct zd_json *configuration; /* an object, or NULL when absent; borrowed */
@@ -66,6 +77,7 @@ struct zd_codec_config {
     const struct zd_repr *decoded; /* what comes out of decode; borrowed */
     enum zd_judgement judgement;
     uint32_t depth; /* of nesting within other codecs; <= ZD_CODEC_DEPTH_MAX */
+    bool is_n5;     /* of an N5 dataset: blocks may be of more kinds than n5_default has */
 };
 
 #define ZD_CODEC_DEPTH_MAX  4
@@ -78,7 +90,30 @@ struct zd_codec {
     const char *name;
     const char *const *aliases; /* ended by NULL; NULL when there are none */
     enum zd_codec_kind kind;
-    const char *schema; /* JSON Schema of the configuration, for /v1/extensions */
+    const char *schema;  /* JSON Schema of the configuration, for /v1/extensions */
+    bool takes_variable; /* array->: it is opened for elements of variable length, too */
+
+    /**
+     * Optional. The name is another spelling: which codec stores the same bytes, and how that is
+     * configured. One that always has such a codec defines nothing else. In v2, where every codec
+     * takes bytes for items, this says of what size they are.
+     * @param config     its `decoded` is NULL
+     * @param item_bytes of what reaches the codec in v2; 1 in v3, where that is bytes
+     * @param ret_codec  another one, or this one
+     * @param ret_configuration owned
+     * @retval ZD_INVALID the faults say what
+     */
+    ZD_RESULT (*translate)(const struct zd_codec_config *config, uint32_t item_bytes,
+        const struct zd_codec **ret_codec, struct zd_json **ret_configuration,
+        struct zd_faults *faults);
+
+    /**
+     * Optional, with translate: the way back, where the members are not the same.
+     * @param configuration     of the codec that translate gives, as it writes it; or NULL
+     * @param ret_configuration in this spelling; owned
+     * @retval ZD_NO_MEMORY
+     */
+    ZD_RESULT (*spell)(const struct zd_json *configuration, struct zd_json **ret_configuration);
 
     /**
      * Judge the configuration and prepare.
@@ -92,7 +127,8 @@ struct zd_codec {
     void (*close)(void *state); /* accepts NULL */
 
     /**
-     * Encoded to decoded. Never makes more than the decoded size given to open.
+     * Encoded to decoded. Never makes more than the decoded size given to open; the bytes of
+     * elements of variable length follow them (zd_variable_pack).
      * @param encoded  borrowed; may be returned with one more reference when nothing changes
      * @param ret_decoded owned
      * @retval ZD_CORRUPT
@@ -141,6 +177,12 @@ ZD_RESULT zd_codec_cut(const struct zd_codec *codec, const void *state, struct z
 
 /** How long `bytes` take at that rate, in nanoseconds; saturates. A rate of 0 takes no time. */
 uint64_t zd_codec_ns(uint64_t bytes, uint64_t bytes_per_us);
+
+/** Whether chunks can be encoded with it. */
+static inline bool zd_codec_is_writable(const struct zd_codec *codec)
+{
+    return codec->encode != NULL || codec->translate != NULL;
+}
 
 /** All codecs, ended by NULL; generated from the files core/codec/codec_*.c. */
 extern const struct zd_codec *const zd_codecs[];

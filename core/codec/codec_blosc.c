@@ -56,6 +56,17 @@ static void read_blocksize(const struct zd_parameters *parameters, struct blosc 
         "an integer", NULL, "blosc has no member \"blocksize\"; 0 is assumed");
 }
 
+/* What only writers need: the frame says it. zarrita left it out (reference 13.4). */
+static void imply_typesize(const struct zd_parameters *parameters, struct blosc *blosc)
+{
+    const struct zd_pointer at = zd_parameter_at(parameters, "typesize");
+    const uint32_t element_bytes = blosc->decoded.dtype.bytes;
+    blosc->typesize = element_bytes == 0 ? 1 : element_bytes;
+    zd_faults_add(parameters->faults, ZD_FAULT_WARNING, "implied_parameter", NAME, &at,
+        "an integer", NULL, "blosc has no member \"typesize\"; %d is assumed",
+        (int)blosc->typesize);
+}
+
 static void read_parameters(const struct zd_parameters *parameters, struct blosc *blosc)
 {
     int64_t clevel = 0;
@@ -67,7 +78,9 @@ static void read_parameters(const struct zd_parameters *parameters, struct blosc
     /* Zarr v3, blosc: typesize is required, and has a meaning, only with a shuffle. */
     const bool has_typesize = zd_parameter_find(parameters, "typesize") != NULL;
     const bool is_needed = shuffle_known && blosc->shuffle != BLOSC_NOSHUFFLE;
-    if (is_needed || (has_typesize && parameters->judgement == ZD_JUDGE_WRITE)) {
+    if (is_needed && !has_typesize && parameters->judgement == ZD_JUDGE_READ) {
+        imply_typesize(parameters, blosc);
+    } else if (is_needed || (has_typesize && parameters->judgement == ZD_JUDGE_WRITE)) {
         (void)zd_parameter_i64(parameters, "typesize", 1, INT32_MAX, &blosc->typesize);
     }
     read_blocksize(parameters, blosc);

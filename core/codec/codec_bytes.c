@@ -22,9 +22,13 @@ static enum zd_status bytes_open(const struct zd_codec_config *config, struct zd
     struct zd_parameters parameters;
     zd_parameters_init(&parameters, NAME, config, names, faults);
     const bool has_endian = !config->decoded->lacks_dtype && config->decoded->dtype.unit_bytes > 1;
+    const struct zd_struct_fields *fields =
+        config->decoded->lacks_dtype ? NULL : config->decoded->dtype.fields;
+    /* Reference 5.4.3: no byte order of the legacy type means little. */
+    const bool may_lack_endian = fields != NULL && fields->is_legacy;
     uint32_t endian = 0;
     /* Zarr v3, bytes: required for types of several bytes, without meaning for the others. */
-    if (has_endian || zd_parameter_find(&parameters, "endian") != NULL) {
+    if ((has_endian && !may_lack_endian) || zd_parameter_find(&parameters, "endian") != NULL) {
         (void)zd_parameter_choice(&parameters, "endian", endian_words, &endian);
     }
     ZD_TRY(zd_parameters_status(&parameters));
@@ -35,8 +39,10 @@ static enum zd_status bytes_open(const struct zd_codec_config *config, struct zd
     *state = (struct bytes){
         .decoded = *config->decoded, .has_endian = has_endian, .is_big = has_endian && endian == 1};
     state->decoded.fill = NULL;
-    *ret_encoded =
-        (struct zd_repr){.is_bytes = true, .size = config->decoded->size, .size_is_exact = true};
+    *ret_encoded = (struct zd_repr){.is_bytes = true,
+        .dtype = config->decoded->dtype,
+        .size = config->decoded->size,
+        .size_is_exact = true};
     *ret_state = state;
     return ZD_OK;
 }
@@ -50,20 +56,14 @@ static bool has_odd_bool(const struct zd_buf *data)
     return seen > 1;
 }
 
-static void normalise_bools(struct zd_buf *to, const struct zd_buf *from)
-{
-    for (size_t i = 0; i < from->len; i++) {
-        to->data[i] = from->data[i] != 0;
-    }
-}
-
 /* Both directions do the same. */
 static enum zd_status convert(
     const struct bytes *state, struct zd_buf *from, struct zd_buf **ret_to, struct zd_error *err)
 {
     const struct zd_dtype *dtype = &state->decoded.dtype;
     /* Zarr v3, bytes: bool is 0 or 1; anything else counts as true. */
-    const bool is_odd = dtype->kind == ZD_DTYPE_BOOL && has_odd_bool(from);
+    const bool is_odd =
+        zd_dtype_is_loose(dtype) && (dtype->kind != ZD_DTYPE_BOOL || has_odd_bool(from));
     if (!state->is_big && !is_odd) {
         *ret_to = zd_buf_ref(from);
         return ZD_OK;
@@ -73,10 +73,14 @@ static enum zd_status convert(
         return zd_fail(err, ZD_NO_MEMORY, NAME ": cannot allocate %zu bytes", from->len);
     }
     to->len = from->len;
-    if (is_odd) {
-        normalise_bools(to, from);
+    const size_t n = from->len / dtype->bytes;
+    if (state->is_big) {
+        zd_dtype_swap(dtype, to->data, from->data, n);
     } else {
-        zd_dtype_swap(dtype, to->data, from->data, from->len / dtype->bytes);
+        memcpy(to->data, from->data, from->len);
+    }
+    if (is_odd) {
+        zd_dtype_settle(dtype, to->data, n);
     }
     *ret_to = to;
     return ZD_OK;
@@ -115,7 +119,7 @@ static enum zd_status bytes_configuration(const void *state, struct zd_json **re
 static uint64_t bytes_bytes_per_us(const void *state)
 {
     const struct bytes *bytes = state;
-    return bytes->is_big || bytes->decoded.dtype.kind == ZD_DTYPE_BOOL ? BYTES_PER_US : 0;
+    return bytes->is_big || zd_dtype_is_loose(&bytes->decoded.dtype) ? BYTES_PER_US : 0;
 }
 
 static bool bytes_is_swapped(const void *state)

@@ -1,28 +1,15 @@
 /* The codec `gzip` (Zarr v3, gzip codec; RFC 1952). */
-#include <libdeflate.h>
-
 #include "core/base/num.h"
+#include "core/codec/deflate.h"
 #include "core/codec/parameter.h"
-#include "core/codec/spare.h"
 
 #define NAME         "gzip"
 #define BYTES_PER_US 700
-
-/* The most that DEFLATE makes of a byte: 4 codes of 2 bits for 258 bytes each (RFC 1951, 3.2.5). */
-#define EXPANSION_MAX 1032U
 
 struct gzip {
     int level;
     struct zd_repr decoded;
 };
-
-static struct zd_spares decoders; /* struct libdeflate_decompressor */
-
-static struct libdeflate_decompressor *take_decoder(void)
-{
-    struct libdeflate_decompressor *decoder = zd_spares_take(&decoders);
-    return decoder == NULL ? libdeflate_alloc_decompressor() : decoder;
-}
 
 static enum zd_status gzip_open(const struct zd_codec_config *config, struct zd_repr *ret_encoded,
     void **ret_state, struct zd_faults *faults)
@@ -48,12 +35,7 @@ static enum zd_status refuse(
     enum libdeflate_result result, const struct gzip *gzip, size_t at, struct zd_error *err)
 {
     if (result == LIBDEFLATE_INSUFFICIENT_SPACE) {
-        const enum zd_status status =
-            zd_fail(err, ZD_CORRUPT, NAME ": more than the expected %llu bytes decoded",
-                (unsigned long long)gzip->decoded.size);
-        zd_fact_name(err, NAME);
-        zd_fact_expected(err, "%llu bytes", (unsigned long long)gzip->decoded.size);
-        return status;
+        return zd_codec_too_much(&gzip->decoded, NAME, err);
     }
     const enum zd_status status =
         zd_fail(err, ZD_CORRUPT, NAME ": no valid member at byte %zu", at);
@@ -81,30 +63,20 @@ static enum zd_status inflate_members(const struct gzip *gzip,
     return zd_codec_repr_check(&gzip->decoded, NAME, to->len, err);
 }
 
-/* A bound that is no exact size may be far above what the input becomes. */
-static uint64_t room_for(const struct gzip *gzip, const struct zd_buf *encoded)
-{
-    uint64_t most;
-    if (gzip->decoded.size_is_exact || ckd_mul(&most, (uint64_t)encoded->len, EXPANSION_MAX)) {
-        return gzip->decoded.size;
-    }
-    return zd_min_u64(gzip->decoded.size, most);
-}
-
 static enum zd_status gzip_decode(
     const void *state, struct zd_buf *encoded, struct zd_buf **ret_decoded, struct zd_error *err)
 {
     const struct gzip *gzip = state;
-    const uint64_t room = room_for(gzip, encoded);
+    const uint64_t room = zd_deflate_room(&gzip->decoded, encoded->len);
     ZD_AUTO(zd_buf) decoded = zd_buf_new(room);
-    struct libdeflate_decompressor *decoder = decoded == NULL ? NULL : take_decoder();
+    struct libdeflate_decompressor *decoder = decoded == NULL ? NULL : zd_deflate_take_decoder();
     if (decoder == NULL) {
         return zd_fail(
             err, ZD_NO_MEMORY, NAME ": cannot allocate %llu bytes", (unsigned long long)room);
     }
     const enum zd_status status =
         inflate_members(gzip, decoder, zd_buf_span(encoded), decoded, err);
-    libdeflate_free_decompressor(zd_spares_give(&decoders, decoder));
+    zd_deflate_give_decoder(decoder);
     ZD_TRY(status);
     *ret_decoded = ZD_TAKE(decoded);
     return ZD_OK;

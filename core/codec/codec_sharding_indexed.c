@@ -13,6 +13,7 @@
 #include "core/codec/parameter.h"
 #include "core/codec/shard_index.h"
 #include "core/codec/strided.h"
+#include "core/grid/variable.h"
 
 #define NAME        "sharding_indexed"
 #define ENTRY_WORDS 2
@@ -96,12 +97,13 @@ static bool read_shape(const struct zd_parameters *parameters, struct sharding *
     return ok;
 }
 
+/* @param codecs what the member of that name is */
 static enum zd_status open_chain(const struct zd_codec_config *config,
-    const struct zd_parameters *parameters, const char *name, const struct zd_repr *decoded,
-    struct zd_chain **ret_chain)
+    const struct zd_parameters *parameters, const char *name, const struct zd_json *codecs,
+    const struct zd_repr *decoded, struct zd_chain **ret_chain)
 {
     const struct zd_chain_config chain_config = {
-        .codecs = zd_parameter_find(parameters, name),
+        .codecs = codecs,
         .at = zd_parameter_at(parameters, name),
         .decoded = decoded,
         .judgement = config->judgement,
@@ -125,7 +127,8 @@ static enum zd_status open_inner(const struct zd_codec_config *config,
     assert(!overflows || !zd_codec_repr_is_known(&sharding->decoded) || !has_shape);
     decoded.lacks_shape = !has_shape || overflows;
     sharding->chunk_bytes = decoded.size;
-    return open_chain(config, parameters, "codecs", &decoded, &shard->inner);
+    const struct zd_json *codecs = zd_parameter_find(parameters, "codecs");
+    return open_chain(config, parameters, "codecs", codecs, &decoded, &shard->inner);
 }
 
 /* Little-endian words and nothing else, but for checksums behind them. */
@@ -140,6 +143,33 @@ static bool is_plain(const struct zd_chain *index)
         }
     }
     return true;
+}
+
+/* Drafts of 2023 had no member for it. Reference 7.5: try a checksum first, then none. */
+static enum zd_status imply_index(const struct zd_parameters *parameters, struct zd_json **ret_list)
+{
+    static const struct zd_json_limits limits = {.bytes_max = 128, .nodes_max = 16, .depth_max = 4};
+    static const char list[] =
+        "[{\"name\":\"bytes\",\"configuration\":{\"endian\":\"little\"}},\"crc32c\"]";
+    const struct zd_pointer at = zd_parameter_at(parameters, "index_codecs");
+    zd_faults_add(parameters->faults, ZD_FAULT_WARNING, "implied_parameter", NAME, &at,
+        "a list of codecs", NULL,
+        "sharding_indexed has no member \"index_codecs\"; `bytes`, little-endian, and crc32c are "
+        "assumed, and no checksum where that is wrong");
+    return zd_json_parse(zd_span_of(list), &limits, ret_list, NULL);
+}
+
+static enum zd_status open_index_chain(const struct zd_codec_config *config,
+    const struct zd_parameters *parameters, const struct zd_repr *decoded, struct zd_shard *shard)
+{
+    ZD_AUTO(zd_json) implied = NULL;
+    const struct zd_json *codecs = zd_parameter_find(parameters, "index_codecs");
+    shard->index_is_implied = codecs == NULL && config->judgement == ZD_JUDGE_READ;
+    if (shard->index_is_implied) {
+        ZD_TRY(imply_index(parameters, &implied));
+        codecs = implied;
+    }
+    return open_chain(config, parameters, "index_codecs", codecs, decoded, &shard->index);
 }
 
 static enum zd_status open_index(const struct zd_codec_config *config,
@@ -157,9 +187,9 @@ static enum zd_status open_index(const struct zd_codec_config *config,
             "an index of less than 2^64 bytes", NULL, "the shard has too many inner chunks");
         return ZD_UNSUPPORTED;
     }
-    ZD_TRY(open_chain(config, parameters, "index_codecs", &decoded, &shard->index));
+    ZD_TRY(open_index_chain(config, parameters, &decoded, shard));
     shard->index_bytes = zd_chain_encoded(shard->index)->size;
-    shard->index_is_plain = is_plain(shard->index);
+    shard->index_is_plain = !shard->index_is_implied && is_plain(shard->index);
     return ZD_OK;
 }
 
@@ -282,11 +312,10 @@ static enum zd_status no_memory(struct zd_error *err, uint64_t n_bytes)
     return ZD_NO_MEMORY;
 }
 
-static enum zd_status too_short(const struct zd_shard *shard, size_t found, struct zd_error *err)
+static enum zd_status too_short(uint64_t index_bytes, size_t found, struct zd_error *err)
 {
     const enum zd_status status = zd_fail(err, ZD_CORRUPT,
-        NAME ": a shard of %zu bytes is shorter than its index of %" PRIu64, found,
-        shard->index_bytes);
+        NAME ": a shard of %zu bytes is shorter than its index of %" PRIu64, found, index_bytes);
     assert(status == ZD_CORRUPT);
     (void)status;
     zd_fact_name(err, NAME);
@@ -308,31 +337,102 @@ static enum zd_status decode_index(const struct sharding *sharding, struct zd_sp
     struct zd_buf **ret_index, struct zd_error *err)
 {
     const struct zd_shard *shard = &sharding->shard;
-    if (in.len < shard->index_bytes) {
-        return too_short(shard, in.len, err);
+    const uint64_t len = zd_shard_index_bytes(shard, in.len);
+    if (in.len < len) {
+        return too_short(len, in.len, err);
     }
     const struct zd_span place = {
-        .ptr = shard->index_at_start ? in.ptr : in.ptr + (in.len - shard->index_bytes),
-        .len = shard->index_bytes,
+        .ptr = shard->index_at_start ? in.ptr : in.ptr + (in.len - len),
+        .len = len,
     };
     ZD_AUTO(zd_buf) encoded = zd_buf_copy(place);
     if (encoded == NULL) {
         return no_memory(err, place.len);
     }
-    return zd_chain_decode(shard->index, encoded, ret_index, err);
+    return zd_shard_index_decode(shard, encoded, ret_index, err);
 }
 
-static enum zd_status decode_chunk(
-    const struct sharding *sharding, struct zd_span in, uint8_t *out, struct zd_error *err)
+/* A shard while it is put together, or its chunks while they are decoded. */
+struct pieces {
+    uint64_t n;
+    struct zd_buf **chunk; /* n inner chunks, NULL where missing; owned */
+    struct zd_buf *index;  /* decoded; owned */
+    uint64_t n_bytes;      /* of the whole shard; or of the elements decoded, without their spans */
+};
+
+static void pieces_done(struct pieces *pieces)
+{
+    for (uint64_t i = 0; pieces->chunk != NULL && i < pieces->n; i++) {
+        zd_buf_unref(pieces->chunk[i]);
+    }
+    zd_free((void *)pieces->chunk);
+    zd_buf_unref(pieces->index);
+}
+
+static enum zd_status decode_chunk(const struct sharding *sharding, struct zd_span in, uint8_t *out,
+    struct zd_buf **ret_decoded, struct zd_error *err)
 {
     ZD_AUTO(zd_buf) encoded = zd_buf_copy(in);
     if (encoded == NULL) {
         return no_memory(err, in.len);
     }
-    ZD_AUTO(zd_buf) decoded = NULL;
-    ZD_TRY(zd_chain_decode(sharding->shard.inner, encoded, &decoded, err));
-    zd_strided_copy(&sharding->scatter, out, decoded->data);
+    ZD_TRY(zd_chain_decode(sharding->shard.inner, encoded, ret_decoded, err));
+    zd_strided_copy(&sharding->scatter, out, (*ret_decoded)->data);
     return ZD_OK;
+}
+
+static enum zd_status decode_chunks(const struct sharding *sharding, struct zd_span in,
+    const struct zd_buf *index, uint8_t *out, struct zd_error *err)
+{
+    for (uint64_t i = 0; i < sharding->shard.n_chunks; i++) {
+        const struct zd_shard_entry entry = zd_shard_entry_at(index, i);
+        if (!zd_shard_entry_is_missing(entry)) {
+            const struct zd_span chunk = {.ptr = in.ptr + entry.first, .len = entry.len};
+            ZD_AUTO(zd_buf) decoded = NULL;
+            ZD_TRY(decode_chunk(sharding, chunk, out + place_of(sharding, i), &decoded, err));
+        }
+    }
+    return ZD_OK;
+}
+
+/* Elements of variable length borrow their bytes until all are there. */
+static enum zd_status pack_chunks(const struct sharding *sharding, struct zd_span in,
+    const struct zd_buf *index, struct pieces *pieces, struct zd_buf **decoded,
+    struct zd_error *err)
+{
+    const uint64_t n_elements = sharding->decoded.size / sharding->decoded.dtype.bytes;
+    const uint64_t bytes_max = zd_variable_bytes_max(n_elements);
+    if (pieces->chunk == NULL) {
+        return no_memory(err, pieces->n * sizeof *pieces->chunk);
+    }
+    for (uint64_t i = 0; i < pieces->n; i++) {
+        const struct zd_shard_entry entry = zd_shard_entry_at(index, i);
+        if (zd_shard_entry_is_missing(entry)) {
+            continue;
+        }
+        const struct zd_span chunk = {.ptr = in.ptr + entry.first, .len = entry.len};
+        uint8_t *out = (*decoded)->data + place_of(sharding, i);
+        ZD_TRY(decode_chunk(sharding, chunk, out, &pieces->chunk[i], err));
+        pieces->n_bytes += pieces->chunk[i]->len - sharding->chunk_bytes;
+        if (pieces->n_bytes > bytes_max) {
+            return zd_fail_limit(err, bytes_max, pieces->n_bytes,
+                NAME ": the elements of a shard have more than %" PRIu64 " bytes together",
+                bytes_max);
+        }
+    }
+    ZD_AUTO(zd_buf) borrowed = ZD_TAKE(*decoded);
+    return zd_variable_pack(borrowed->data, n_elements, bytes_max, decoded, err);
+}
+
+static enum zd_status decode_variable(const struct sharding *sharding, struct zd_span in,
+    const struct zd_buf *index, struct zd_buf **decoded, struct zd_error *err)
+{
+    const uint64_t n = sharding->shard.n_chunks;
+    struct pieces pieces = {
+        .n = n, .chunk = (struct zd_buf **)zd_alloc_zero(n, sizeof(struct zd_buf *))};
+    const enum zd_status status = pack_chunks(sharding, in, index, &pieces, decoded, err);
+    pieces_done(&pieces);
+    return status;
 }
 
 static enum zd_status sharding_decode(
@@ -354,12 +454,10 @@ static enum zd_status sharding_decode(
             zd_chain_decoded(sharding->shard.inner)->fill,
             decoded->len / sharding->decoded.dtype.bytes);
     }
-    for (uint64_t i = 0; i < sharding->shard.n_chunks; i++) {
-        const struct zd_shard_entry entry = zd_shard_entry_at(index, i);
-        if (!zd_shard_entry_is_missing(entry)) {
-            const struct zd_span chunk = {.ptr = in.ptr + entry.first, .len = entry.len};
-            ZD_TRY(decode_chunk(sharding, chunk, decoded->data + place_of(sharding, i), err));
-        }
+    if (zd_dtype_is_variable(&sharding->decoded.dtype)) {
+        ZD_TRY(decode_variable(sharding, in, index, &decoded, err));
+    } else {
+        ZD_TRY(decode_chunks(sharding, in, index, decoded->data, err));
     }
     *ret_decoded = ZD_TAKE(decoded);
     return ZD_OK;
@@ -368,27 +466,11 @@ static enum zd_status sharding_decode(
 /* Whether all elements equal the fill value bit by bit. */
 static bool is_fill(const struct sharding *sharding, const struct zd_buf *chunk)
 {
-    const size_t element_bytes = sharding->decoded.dtype.bytes;
+    const struct zd_dtype *dtype = &sharding->decoded.dtype;
     const void *fill = zd_chain_decoded(sharding->shard.inner)->fill;
-    return memcmp(chunk->data, fill, element_bytes) == 0 &&
-           memcmp(chunk->data, chunk->data + element_bytes, chunk->len - element_bytes) == 0;
-}
-
-/* A shard while it is put together. */
-struct pieces {
-    uint64_t n;
-    struct zd_buf **chunk; /* n encoded inner chunks, NULL where missing; owned */
-    struct zd_buf *index;  /* decoded; owned */
-    uint64_t n_bytes;      /* of the whole shard */
-};
-
-static void pieces_done(struct pieces *pieces)
-{
-    for (uint64_t i = 0; pieces->chunk != NULL && i < pieces->n; i++) {
-        zd_buf_unref(pieces->chunk[i]);
-    }
-    zd_free((void *)pieces->chunk);
-    zd_buf_unref(pieces->index);
+    const uint64_t n_others = chunk->len / dtype->bytes - 1;
+    return zd_dtype_same_elements(dtype, chunk->data, fill, 1) &&
+           zd_dtype_same_elements(dtype, chunk->data, chunk->data + dtype->bytes, n_others);
 }
 
 /* Encodes inner chunk i unless it is all fill value. */
@@ -530,6 +612,7 @@ const struct zd_codec zd_codec_sharding_indexed = {
               "\"index_codecs\":{\"type\":\"array\"},\"index_location\":{\"enum\":[\"start\","
               "\"end\"]}},\"required\":[\"chunk_shape\",\"codecs\",\"index_codecs\"],"
               "\"additionalProperties\":false}",
+    .takes_variable = true,
     .open = sharding_open,
     .close = sharding_close,
     .decode = sharding_decode,

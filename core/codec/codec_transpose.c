@@ -1,9 +1,11 @@
 /* The codec `transpose`: axes in another order (Zarr v3, transpose codec). */
+#include <inttypes.h>
 #include <string.h>
 
 #include "core/base/num.h"
 #include "core/codec/parameter.h"
 #include "core/codec/strided.h"
+#include "core/grid/variable.h"
 
 #define NAME         "transpose"
 #define BYTES_PER_US 2000
@@ -144,16 +146,17 @@ static enum zd_status transpose_open(const struct zd_codec_config *config,
 static enum zd_status copy_box(const struct transpose *transpose, const struct zd_strided *box,
     struct zd_buf *from, struct zd_buf **ret_to, struct zd_error *err)
 {
-    assert(from->len == transpose->decoded.size);
+    assert(zd_codec_repr_has(&transpose->decoded, from));
     if (transpose->is_identity) {
         *ret_to = zd_buf_ref(from);
         return ZD_OK;
     }
-    struct zd_buf *to = zd_buf_new(from->len);
+    const uint64_t size = transpose->decoded.size;
+    struct zd_buf *to = zd_buf_new(size);
     if (to == NULL) {
-        return zd_fail(err, ZD_NO_MEMORY, NAME ": cannot allocate %zu bytes", from->len);
+        return zd_fail(err, ZD_NO_MEMORY, NAME ": cannot allocate %" PRIu64 " bytes", size);
     }
-    to->len = from->len;
+    to->len = size;
     zd_strided_copy(box, to->data, from->data);
     *ret_to = to;
     return ZD_OK;
@@ -163,7 +166,15 @@ static enum zd_status transpose_decode(
     const void *state, struct zd_buf *encoded, struct zd_buf **ret_decoded, struct zd_error *err)
 {
     const struct transpose *transpose = state;
-    return copy_box(transpose, &transpose->decode, encoded, ret_decoded, err);
+    const struct zd_repr *repr = &transpose->decoded;
+    ZD_AUTO(zd_buf) decoded = NULL;
+    ZD_TRY(copy_box(transpose, &transpose->decode, encoded, &decoded, err));
+    if (zd_dtype_is_variable(&repr->dtype) && decoded != encoded) {
+        const uint64_t n = repr->size / repr->dtype.bytes;
+        return zd_variable_pack(decoded->data, n, zd_variable_bytes_max(n), ret_decoded, err);
+    }
+    *ret_decoded = ZD_TAKE(decoded);
+    return ZD_OK;
 }
 
 static enum zd_status transpose_encode(
@@ -207,6 +218,7 @@ const struct zd_codec zd_codec_transpose = {
     .schema = "{\"type\":\"object\",\"properties\":{\"order\":{\"type\":\"array\",\"items\":"
               "{\"type\":\"integer\",\"minimum\":0},\"uniqueItems\":true}},"
               "\"required\":[\"order\"],\"additionalProperties\":false}",
+    .takes_variable = true,
     .open = transpose_open,
     .close = zd_free,
     .decode = transpose_decode,

@@ -83,3 +83,29 @@ uint32_t zd_crc32c_by_table(const struct zd_crc32c_table *table, struct zd_span 
     }
     return ~crc;
 }
+
+enum zd_status zd_crc32c_init(struct zd_crc32c *crc32c)
+{
+    struct zd_crc32c_table *table = NULL;
+    if (!zd_crc32c_is_native()) {
+        table = zd_alloc(sizeof *table);
+        if (table == NULL) {
+            return ZD_NO_MEMORY;
+        }
+        zd_crc32c_table_init(table);
+    }
+    *crc32c = (struct zd_crc32c){.table = table};
+    return ZD_OK;
+}
+
+void zd_crc32c_done(struct zd_crc32c *crc32c)
+{
+    zd_free(crc32c->table);
+    crc32c->table = NULL;
+}
+
+uint32_t zd_crc32c_of(const struct zd_crc32c *crc32c, struct zd_span bytes)
+{
+    return crc32c->table == NULL ? zd_crc32c_native(bytes)
+                                 : zd_crc32c_by_table(crc32c->table, bytes);
+}

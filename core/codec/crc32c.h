@@ -3,6 +3,7 @@
 #define ZD_CORE_CODEC_CRC32C_H
 
 #include "core/base/buf.h"
+#include "core/base/status.h"
 
 #define ZD_CRC32C_ROWS 8
 
@@ -20,5 +21,13 @@ uint32_t zd_crc32c_native(struct zd_span bytes);
 /** The checksum by a table that was prepared. Thread: any. */
 void zd_crc32c_table_init(struct zd_crc32c_table *table);
 uint32_t zd_crc32c_by_table(const struct zd_crc32c_table *table, struct zd_span bytes);
+
+/** One of both, as the processor allows. Begin with zd_crc32c_init. */
+struct zd_crc32c {
+    struct zd_crc32c_table *table; /* NULL: the processor does it; owned */
+};
+ZD_RESULT zd_crc32c_init(struct zd_crc32c *crc32c);
+void zd_crc32c_done(struct zd_crc32c *crc32c);
+uint32_t zd_crc32c_of(const struct zd_crc32c *crc32c, struct zd_span bytes);
 
 #endif

@@ -2,12 +2,16 @@
 #include "core/codec/parameter.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "core/base/emit.h"
+#include "core/grid/scalar.h"
+#include "core/grid/typestr.h"
 
 #define EXPECTED_BYTES_MAX 256
 #define FOUND_BYTES_MAX    100
+#define TYPESTR_BYTES_MAX  16
 
 static size_t count_refusals(const struct zd_faults *faults)
 {
@@ -166,6 +170,105 @@ bool zd_parameter_choice(const struct zd_parameters *parameters, const char *nam
     }
     zd_parameter_fault(parameters, name, &at, "out_of_range", expected.at, member);
     return false;
+}
+
+bool zd_parameter_number(
+    const struct zd_parameters *parameters, const char *name, double *ret_value)
+{
+    const struct zd_json *member = zd_parameter_need(parameters, name, "a number");
+    if (member == NULL) {
+        return false;
+    }
+    const struct zd_pointer at = zd_parameter_at(parameters, name);
+    double value;
+    if (zd_json_is(member, ZD_JSON_NONFINITE) || !zd_json_f64(member, &value)) {
+        zd_parameter_fault(parameters, name, &at, "wrong_type", "a number", member);
+        return false;
+    }
+    if (!isfinite(value)) {
+        zd_parameter_fault(parameters, name, &at, "out_of_range", "a finite number", member);
+        return false;
+    }
+    *ret_value = value;
+    return true;
+}
+
+bool zd_parameter_typestr(const struct zd_parameters *parameters, const char *name,
+    bool (*is_wanted)(const struct zd_dtype *dtype), const char *wanted, struct zd_dtype *ret_dtype)
+{
+    const struct zd_json *member = zd_parameter_need(parameters, name, "a NumPy type string");
+    const struct zd_pointer at = zd_parameter_at(parameters, name);
+    struct zd_typestr found;
+    if (member == NULL) {
+        return false;
+    }
+    if (zd_json_string(member) == NULL) {
+        zd_parameter_fault(parameters, name, &at, "wrong_type", "a NumPy type string", member);
+        return false;
+    }
+    if (zd_typestr_parse_any(zd_json_string(member), &found, NULL) != ZD_OK ||
+        !is_wanted(&found.dtype)) {
+        zd_parameter_fault(parameters, name, &at, "out_of_range", wanted, member);
+        return false;
+    }
+    *ret_dtype = found.dtype;
+    return true;
+}
+
+bool zd_parameter_scalar(const struct zd_parameters *parameters, const char *name,
+    const struct zd_pointer *at, const struct zd_dtype *dtype, const struct zd_json *json,
+    void *ret_bytes)
+{
+    struct zd_error err = {0};
+    bool is_noted = false;
+    bool *tolerance = parameters->judgement == ZD_JUDGE_READ ? &is_noted : NULL;
+    const enum zd_status status = zd_scalar_parse(dtype, json, ret_bytes, tolerance, &err);
+    if (status == ZD_NO_MEMORY) {
+        parameters->faults->out_of_memory = true;
+    } else if (status != ZD_OK) {
+        zd_parameter_fault(parameters, name, at, "out_of_range", err.facts.expected, json);
+    }
+    return status == ZD_OK;
+}
+
+void zd_parameter_judge_input(const struct zd_parameters *parameters, const char *name,
+    const struct zd_repr *decoded, const struct zd_dtype *dtype)
+{
+    if (!decoded->lacks_dtype && !zd_dtype_equal(&decoded->dtype, dtype)) {
+        const struct zd_pointer at = zd_parameter_at(parameters, name);
+        zd_faults_add(parameters->faults, ZD_FAULT_INVALID, "out_of_range", parameters->codec, &at,
+            decoded->dtype.name, dtype->name, "%s of %s must be that of its input, %s", name,
+            parameters->codec, decoded->dtype.name);
+    }
+}
+
+void zd_parameters_refuse_input(const struct zd_parameters *parameters,
+    const struct zd_codec_config *config, const char *expected)
+{
+    const char *found = config->decoded->dtype.name;
+    zd_faults_add(parameters->faults, ZD_FAULT_INVALID, "wrong_type", parameters->codec,
+        &config->at, expected, found, "%s does not take elements of the type %s", parameters->codec,
+        found);
+}
+
+enum zd_status zd_parameters_size(
+    const struct zd_parameters *parameters, const char *name, struct zd_repr *array)
+{
+    if (!zd_codec_repr_overflows(array, &array->size)) {
+        return ZD_OK;
+    }
+    const struct zd_pointer at = zd_parameter_at(parameters, name);
+    zd_faults_add(parameters->faults, ZD_FAULT_INVALID, "too_large", parameters->codec, &at, NULL,
+        NULL, "the size of what %s makes of a chunk does not fit in 64 bits", parameters->codec);
+    return ZD_INVALID;
+}
+
+enum zd_status zd_parameter_set_typestr(
+    struct zd_json *json, const char *name, const struct zd_dtype *dtype)
+{
+    ZD_SCOPED_TEXT(typestr, TYPESTR_BYTES_MAX);
+    ZD_TRY(zd_dtype_add_typestr(dtype, &typestr));
+    return zd_json_set(json, name, zd_json_new_text(typestr.at));
 }
 
 const struct zd_json *zd_parameter_array(const struct zd_parameters *parameters, const char *name)

@@ -41,6 +41,41 @@ bool zd_parameter_bool(const struct zd_parameters *parameters, const char *name,
 bool zd_parameter_choice(const struct zd_parameters *parameters, const char *name,
     const char *const *words, uint32_t *ret_choice);
 
+/** A number that is finite; an integer or not. */
+bool zd_parameter_number(
+    const struct zd_parameters *parameters, const char *name, double *ret_value);
+
+/**
+ * A data type as NumPy spells it (a type string, or a name), of which the codec does not use the
+ * byte order.
+ * @param is_wanted which types the codec has
+ * @param wanted    what they are, for texts
+ */
+bool zd_parameter_typestr(const struct zd_parameters *parameters, const char *name,
+    bool (*is_wanted)(const struct zd_dtype *dtype), const char *wanted,
+    struct zd_dtype *ret_dtype);
+
+/** A value at a member, or at a place below it, that spells an element as a fill value does. */
+bool zd_parameter_scalar(const struct zd_parameters *parameters, const char *name,
+    const struct zd_pointer *at, const struct zd_dtype *dtype, const struct zd_json *json,
+    void *ret_bytes);
+
+/** A codec of numcodecs takes its input for what this member says: a fault when it is not that. */
+void zd_parameter_judge_input(const struct zd_parameters *parameters, const char *name,
+    const struct zd_repr *decoded, const struct zd_dtype *dtype);
+
+/** Add a fault at the codec: it does not take elements of that type, but `expected`. */
+void zd_parameters_refuse_input(const struct zd_parameters *parameters,
+    const struct zd_codec_config *config, const char *expected);
+
+/** Set the size of an array in memory; ZD_INVALID and a fault at a member when it does not fit. */
+ZD_RESULT zd_parameters_size(
+    const struct zd_parameters *parameters, const char *name, struct zd_repr *array);
+
+/** Put a type string into a configuration. */
+ZD_RESULT zd_parameter_set_typestr(
+    struct zd_json *json, const char *name, const struct zd_dtype *dtype);
+
 /** A member that is an array: the array itself, or NULL and a fault. */
 const struct zd_json *zd_parameter_array(const struct zd_parameters *parameters, const char *name);
 

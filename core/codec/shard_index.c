@@ -5,6 +5,46 @@
 
 #include "core/base/num.h"
 
+/* Without checksum. */
+static uint64_t entry_bytes(const struct zd_shard *shard)
+{
+    return zd_chain_decoded(shard->index)->size;
+}
+
+uint64_t zd_shard_index_bytes(const struct zd_shard *shard, uint64_t shard_bytes)
+{
+    return shard->index_is_implied && shard_bytes < shard->index_bytes ? entry_bytes(shard)
+                                                                       : shard->index_bytes;
+}
+
+/* What was read may be longer: at the end of the shard, there are bytes in front of the entries. */
+static enum zd_status take_bare(const struct zd_shard *shard, const struct zd_buf *encoded,
+    struct zd_buf **ret_index, struct zd_error *err)
+{
+    const size_t len = entry_bytes(shard);
+    assert(encoded->len >= len);
+    const size_t first = shard->index_at_start ? 0 : encoded->len - len;
+    struct zd_buf *index = zd_buf_copy((struct zd_span){.ptr = encoded->data + first, .len = len});
+    if (index == NULL) {
+        return zd_fail(err, ZD_NO_MEMORY, "sharding_indexed: cannot allocate %zu bytes", len);
+    }
+    *ret_index = index;
+    return ZD_OK;
+}
+
+enum zd_status zd_shard_index_decode(const struct zd_shard *shard, struct zd_buf *encoded,
+    struct zd_buf **ret_index, struct zd_error *err)
+{
+    if (!shard->index_is_implied) {
+        return zd_chain_decode(shard->index, encoded, ret_index, err);
+    }
+    const enum zd_status status = zd_chain_decode(shard->index, encoded, ret_index, NULL);
+    if (status == ZD_CORRUPT) {
+        return take_bare(shard, encoded, ret_index, err);
+    }
+    return status == ZD_OK ? ZD_OK : zd_fail(err, status, "sharding_indexed: no memory");
+}
+
 struct zd_shard_entry zd_shard_entry_at(const struct zd_buf *index, uint64_t i)
 {
     const uint8_t *at = index->data + i * ZD_SHARD_ENTRY_BYTES;

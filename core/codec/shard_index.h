@@ -17,6 +17,22 @@ struct zd_shard_entry {
     uint64_t len;   /* bytes */
 };
 
+/** Of how many bytes the index of a stored shard is to be decoded: shard->index_bytes, but for one
+ * that is too short for a checksum that is only implied. Thread: any. */
+uint64_t zd_shard_index_bytes(const struct zd_shard *shard, uint64_t shard_bytes);
+
+/**
+ * Decode an index. One of which the document says nothing (drafts of 2023) may lack the checksum
+ * that is assumed: then its entries are those at the edge of the shard.
+ *
+ * @param encoded   zd_shard_index_bytes of the shard, where the index is
+ * @param ret_index owned
+ * @retval as zd_chain_decode
+ * Thread: any.
+ */
+ZD_RESULT zd_shard_index_decode(const struct zd_shard *shard, struct zd_buf *encoded,
+    struct zd_buf **ret_index, struct zd_error *err);
+
 /** Entry i of a decoded index: of inner chunk i in C order. Thread: any. */
 struct zd_shard_entry zd_shard_entry_at(const struct zd_buf *index, uint64_t i);
 

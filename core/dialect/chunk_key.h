@@ -24,4 +24,15 @@ ZD_RESULT zd_chunk_key_add(const struct zd_meta *meta, const uint64_t *index, st
  */
 ZD_RESULT zd_chunk_key_parse(const struct zd_meta *meta, struct zd_span key, uint64_t *ret_index);
 
+/** Both with the first number glued to its letter, as drafts of v3 had it: "c0/1"; a scalar has
+ * "c", or "c0" where meta->is_scalar_numbered. */
+ZD_RESULT zd_chunk_key_add_glued(
+    const struct zd_meta *meta, const uint64_t *index, struct zd_text *key);
+ZD_RESULT zd_chunk_key_parse_glued(
+    const struct zd_meta *meta, struct zd_span key, uint64_t *ret_index);
+
+/** zd_chunk_key_parse of a grid whose keys have the default encoding, with '/'. */
+ZD_RESULT zd_chunk_key_parse_default(
+    const struct zd_grid *grid, struct zd_span key, uint64_t *ret_index);
+
 #endif

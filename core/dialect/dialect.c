@@ -1,9 +1,9 @@
-/* The list of dialects, and the names of nodes. */
+/* The list of dialects. */
 #include "core/dialect/dialect.h"
 
 #include <string.h>
 
-#include "core/base/scan.h"
+#include "core/base/num.h"
 
 const struct zd_dialect *zd_dialect_find(const char *name)
 {
@@ -15,16 +15,50 @@ const struct zd_dialect *zd_dialect_find(const char *name)
     return NULL;
 }
 
-enum zd_status zd_dialect_node_path(const char *key, struct zd_text *ret_path)
+static bool is_any(const struct zd_dialect *dialect)
+{
+    return dialect->document_path != NULL;
+}
+
+static bool is_first(const struct zd_dialect *dialect)
+{
+    return dialect->is_first;
+}
+
+/* @param ret_dialect or NULL */
+static enum zd_status find_path(const char *key, bool (*is_asked)(const struct zd_dialect *dialect),
+    struct zd_text *ret_path, const struct zd_dialect **ret_dialect)
 {
     for (size_t i = 0; zd_dialects[i] != NULL; i++) {
+        if (!is_asked(zd_dialects[i]) || zd_dialects[i]->document_path == NULL) {
+            continue;
+        }
         zd_text_clear(ret_path);
         const enum zd_status status = zd_dialects[i]->document_path(zd_span_of(key), ret_path);
+        if (status == ZD_OK && ret_dialect != NULL) {
+            *ret_dialect = zd_dialects[i];
+        }
         if (status != ZD_NOT_FOUND) {
             return status;
         }
     }
     return ZD_NOT_FOUND;
+}
+
+enum zd_status zd_dialect_node_path(const char *key, struct zd_text *ret_path)
+{
+    return find_path(key, is_any, ret_path, NULL);
+}
+
+enum zd_status zd_dialect_written_node_path(
+    const char *key, struct zd_text *ret_path, const struct zd_dialect **ret_dialect)
+{
+    return find_path(key, zd_dialect_is_writable, ret_path, ret_dialect);
+}
+
+enum zd_status zd_dialect_first_node_path(const char *key, struct zd_text *ret_path)
+{
+    return find_path(key, is_first, ret_path, NULL);
 }
 
 extern const struct zd_dialect zd_dialect_v3;
@@ -36,6 +70,19 @@ enum zd_status zd_dialect_judge(struct zd_span text, const struct zd_reading *re
     return zd_dialect_v3.parse(&documents, reading, ret_meta, err);
 }
 
+struct zd_json_limits zd_dialect_listing_limits(const struct zd_reading *reading, uint32_t n_levels)
+{
+    struct zd_json_limits large = reading->limits;
+    large.depth_max += n_levels;
+    large.bytes_max = (size_t)zd_max_u64(reading->consolidated_bytes_max, large.bytes_max);
+    const size_t factor =
+        (size_t)zd_div_up(large.bytes_max, zd_max_u64(reading->limits.bytes_max, 1));
+    if (ckd_mul(&large.nodes_max, large.nodes_max, factor)) {
+        large.nodes_max = SIZE_MAX;
+    }
+    return large;
+}
+
 struct zd_json *zd_dialect_new_group(void)
 {
     ZD_AUTO(zd_json) document = zd_json_new_object();
@@ -44,24 +91,4 @@ struct zd_json *zd_dialect_new_group(void)
         return NULL;
     }
     return ZD_TAKE(document);
-}
-
-static bool is_all_periods(struct zd_span name)
-{
-    for (size_t i = 0; i < name.len; i++) {
-        if (name.ptr[i] != '.') {
-            return false;
-        }
-    }
-    return true;
-}
-
-bool zd_dialect_node_name_is_valid(struct zd_span name)
-{
-    if (name.len == 0 || is_all_periods(name) || memchr(name.ptr, '/', name.len) != NULL ||
-        memchr(name.ptr, '\0', name.len) != NULL) {
-        return false;
-    }
-    const bool is_reserved = name.len >= 2 && name.ptr[0] == '_' && name.ptr[1] == '_';
-    return !is_reserved && !zd_span_is(name, "zarr.json") && zd_scan_is_utf8(name);
 }

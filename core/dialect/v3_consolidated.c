@@ -1,24 +1,28 @@
 /* Inline consolidated metadata of a v3 group: judged, and walked. */
 #include "core/dialect/v3_consolidated.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "core/base/json_nonfinite.h"
+#include "core/base/json_grammar.h"
+#include "core/dialect/draft_2023_06.h"
+#include "core/dialect/node_name.h"
 #include "core/dialect/v3_document.h"
 
 #define BLOCK "/consolidated_metadata"
+
+extern const struct zd_dialect zd_dialect_v3;
 
 static const struct zd_pointer block_at = {.text = BLOCK};
 static const struct zd_pointer metadata_at = {.text = BLOCK "/metadata"};
 
 /** One block under judgement. */
 struct block_judge {
-    const struct zd_json *entries; /* the map path -> document */
+    const struct zd_stored_listing *listing;
     const struct zd_reading *reading;
     struct zd_meta *meta; /* of the group */
     struct zd_faults *faults;
+    const struct zd_pointer *map_at;
 };
 
 /* What to be written is a fault, and on reading costs at most the entry. */
@@ -27,54 +31,17 @@ static enum zd_severity tolerated(const struct block_judge *judge)
     return judge->reading->judgement == ZD_JUDGE_READ ? ZD_FAULT_WARNING : ZD_FAULT_INVALID;
 }
 
-/* The path that a key means: one leading slash, which some writers add, is stripped. NULL for a key
- * that names no descendant. */
-static const char *path_of(const char *key)
-{
-    const char *path = key[0] == '/' ? key + 1 : key;
-    const char *at = path;
-    while (true) {
-        const size_t len = strcspn(at, "/");
-        const struct zd_span name = {.ptr = (const uint8_t *)at, .len = len};
-        if (!zd_dialect_node_name_is_valid(name)) {
-            return NULL;
-        }
-        if (at[len] == '\0') {
-            return path;
-        }
-        at += len + 1;
-    }
-}
-
-/* Of two spellings of one path, that with a leading slash is the one too many. */
-static bool is_repeated(const struct zd_json *entries, const char *key, const char *path)
-{
-    return path != key && zd_json_member(entries, path) != NULL;
-}
-
 /* The parent's entry must be there and be a group. */
 static void judge_parent(
     const struct block_judge *judge, const char *path, const struct zd_pointer *at)
 {
     const char *slash = strrchr(path, '/');
+    struct zd_stored_entry parent;
     if (slash == NULL) {
         return;
     }
-    /* One byte in front, for the spelling with a slash. */
-    ZD_AUTO_TEXT parent = zd_alloc((size_t)(slash - path) + 2);
-    if (parent == NULL) {
-        judge->faults->out_of_memory = true;
-        return;
-    }
-    parent[0] = '/';
-    memcpy(parent + 1, path, (size_t)(slash - path));
-    parent[1 + (slash - path)] = '\0';
-    const struct zd_json *entry = zd_json_member(judge->entries, parent + 1);
-    if (entry == NULL) {
-        entry = zd_json_member(judge->entries, parent);
-    }
-    const char *type = zd_json_string(zd_json_member(entry, "node_type"));
-    if (type == NULL || strcmp(type, "group") != 0) {
+    const struct zd_span above = {.ptr = (const uint8_t *)path, .len = (size_t)(slash - path)};
+    if (!zd_stored_listing_find(judge->listing, above, &parent) || !parent.is_group) {
         zd_faults_add(judge->faults, tolerated(judge), "inconsistent_listing", path, at,
             "an entry of a group for the parent", NULL, "\"%s\" has no parent group in the listing",
             path);
@@ -96,43 +63,81 @@ static void take_faults(const struct block_judge *judge, const struct zd_faults 
     }
 }
 
+enum zd_status zd_v3_consolidated_parse_entry(const struct zd_stored_entry *entry,
+    const struct zd_reading *reading, struct zd_meta **ret_meta, struct zd_error *err)
+{
+    ZD_AUTO(zd_json) json = NULL;
+    struct zd_error why = {0};
+    struct zd_json_limits limits = reading->limits;
+    limits.nonfinite = limits.nonfinite || reading->judgement == ZD_JUDGE_READ;
+    const enum zd_status status = zd_json_parse(entry->document, &limits, &json, &why);
+    if (status == ZD_NO_MEMORY) {
+        return zd_fail(err, status, "%s", why.text);
+    }
+    return status == ZD_OK ? zd_draft_2023_06_parse_any(json, reading, ret_meta, err)
+                           : zd_v3_document_refuse(&zd_dialect_v3, &why, ret_meta, err);
+}
+
 /* To be written, an entry must be a document that could be written by itself. */
-static void judge_entry(
-    const struct block_judge *judge, const struct zd_json *document, const struct zd_pointer *at)
+static void judge_document(
+    const struct block_judge *judge, struct zd_span document, const struct zd_pointer *at)
 {
     ZD_AUTO(zd_meta) entry = NULL;
     struct zd_error err = {0};
-    if (zd_v3_document_parse(judge->meta->dialect, document, judge->reading, &entry, &err) !=
-        ZD_OK) {
+    const struct zd_stored_entry stored = {.document = document};
+    if (zd_v3_consolidated_parse_entry(&stored, judge->reading, &entry, &err) != ZD_OK) {
         judge->faults->out_of_memory = true;
         return;
     }
     take_faults(judge, &entry->faults, at);
 }
 
+/* Of two spellings of one path, that with a leading slash is the one too many. */
+static bool is_repeated(
+    const struct block_judge *judge, struct zd_span path, const struct zd_json_extent *member)
+{
+    struct zd_stored_entry listed;
+    return zd_stored_listing_find(judge->listing, path, &listed) &&
+           listed.document.ptr != member->value.ptr;
+}
+
+static void judge_entry(
+    const struct block_judge *judge, const char *key, const struct zd_json_extent *member)
+{
+    bool has_slash = false;
+    const struct zd_span path = zd_stored_listing_path_of(zd_span_of(key), &has_slash);
+    const char *text = key + (has_slash ? 1 : 0);
+    const bool is_written = judge->reading->judgement == ZD_JUDGE_WRITE;
+    const struct zd_pointer at = zd_pointer_member(judge->map_at, key);
+    if (!zd_stored_listing_is_path(path, zd_node_name_is_valid) || (has_slash && is_written)) {
+        zd_faults_add(judge->faults, tolerated(judge), "bad_path", key, &at,
+            "a relative path of node names", key, "\"%s\" is not the path of a descendant", key);
+        return;
+    }
+    if (has_slash && is_repeated(judge, path, member)) {
+        zd_faults_add(judge->faults, ZD_FAULT_WARNING, "duplicate", key, &at,
+            "one entry for each path", key, "\"%s\" is listed twice; this entry is ignored", text);
+        return;
+    }
+    judge_parent(judge, text, &at);
+    if (is_written) {
+        judge_document(judge, member->value, &at);
+    }
+}
+
+/* In the order of the text: the first findings are kept. */
 static void judge_entries(const struct block_judge *judge)
 {
-    for (void *iter = zd_json_next(judge->entries, NULL); iter != NULL;
-        iter = zd_json_next(judge->entries, iter)) {
-        const char *key = zd_json_iter_name(iter);
-        const char *path = path_of(key);
-        const struct zd_pointer at = zd_pointer_member(&metadata_at, key);
-        if (path == NULL || (path != key && judge->reading->judgement == ZD_JUDGE_WRITE)) {
-            zd_faults_add(judge->faults, tolerated(judge), "bad_path", key, &at,
-                "a relative path of node names", key, "\"%s\" is not the path of a descendant",
-                key);
-            continue;
+    const struct zd_span map = zd_stored_listing_text(judge->listing);
+    struct zd_json_extent member;
+    for (size_t at = 0; zd_json_grammar_next(map, &at, &member);) {
+        ZD_SCOPED_TEXT(key, member.name.len);
+        zd_json_grammar_unescape(member.name, &key);
+        if (key.status != ZD_OK) {
+            judge->faults->out_of_memory = true;
+            return;
         }
-        if (is_repeated(judge->entries, key, path)) {
-            zd_faults_add(judge->faults, ZD_FAULT_WARNING, "duplicate", key, &at,
-                "one entry for each path", key, "\"%s\" is listed twice; this entry is ignored",
-                path);
-            continue;
-        }
-        judge_parent(judge, path, &at);
-        if (judge->reading->judgement == ZD_JUDGE_WRITE) {
-            judge_entry(judge, zd_json_iter_value(iter), &at);
-        }
+        judge_entry(judge, key.at, &member);
     }
 }
 
@@ -151,7 +156,7 @@ static void judge_unknown_members(const struct block_judge *judge, const struct 
 }
 
 /* The wrapper's members; false when reading goes on without the block. */
-static bool judge_wrapper(struct block_judge *judge, const struct zd_json *block)
+static bool judge_wrapper(const struct block_judge *judge, const struct zd_json *block)
 {
     const struct zd_json *kind = zd_json_member(block, "kind");
     const struct zd_pointer kind_at = zd_pointer_member(&block_at, "kind");
@@ -169,43 +174,66 @@ static bool judge_wrapper(struct block_judge *judge, const struct zd_json *block
             "consolidated metadata must have must_understand false");
     }
     judge_unknown_members(judge, block);
-    judge->entries = zd_json_member(block, "metadata");
-    if (!zd_json_is(judge->entries, ZD_JSON_OBJECT)) {
+    const struct zd_json *entries = zd_json_member(block, "metadata");
+    if (!zd_json_is(entries, ZD_JSON_OBJECT)) {
         zd_faults_add(judge->faults, ZD_FAULT_INVALID,
-            judge->entries == NULL ? "missing_member" : "wrong_type", "metadata", &metadata_at,
-            "an object", judge->entries == NULL ? NULL : zd_json_type_name(judge->entries),
+            entries == NULL ? "missing_member" : "wrong_type", "metadata", &metadata_at,
+            "an object", entries == NULL ? NULL : zd_json_type_name(entries),
             "consolidated metadata must have the documents in \"metadata\"");
         return false;
     }
     return true;
 }
 
-void zd_v3_consolidated_parse(
-    const struct zd_json *block, const struct zd_reading *reading, struct zd_meta *meta)
+/* Whether there is a block that may be read at all. */
+static bool judge_type(const struct block_judge *judge, const struct zd_json *block)
 {
-    struct block_judge judge = {.reading = reading, .meta = meta, .faults = &meta->faults};
     if (zd_json_is(block, ZD_JSON_NULL)) {
-        zd_faults_add(judge.faults, tolerated(&judge), "null_consolidated_metadata", NULL,
+        zd_faults_add(judge->faults, tolerated(judge), "null_consolidated_metadata", NULL,
             &block_at, "an object, or no such member", "null",
             "consolidated_metadata is null; it is read as absent");
-        return;
+        return false;
     }
     if (!zd_json_is(block, ZD_JSON_OBJECT)) {
-        zd_faults_add(judge.faults, ZD_FAULT_INVALID, "wrong_type", "consolidated_metadata",
+        zd_faults_add(judge->faults, ZD_FAULT_INVALID, "wrong_type", "consolidated_metadata",
             &block_at, "an object", zd_json_type_name(block),
             "consolidated_metadata must be an object");
+        return false;
+    }
+    return true;
+}
+
+/* Reference 4.7: the map without what is around it now. */
+static void judge_bare(const struct block_judge *judge)
+{
+    zd_faults_add(judge->faults, ZD_FAULT_WARNING, "legacy_spelling", "consolidated_metadata",
+        &block_at, "kind, must_understand, metadata", "the documents themselves",
+        "consolidated_metadata is written as the draft of ZEP 6 had it");
+}
+
+void zd_v3_consolidated_judge(
+    const struct zd_v3_block *block, const struct zd_reading *reading, struct zd_meta *meta)
+{
+    struct block_judge judge = {
+        .listing = block->listing,
+        .reading = reading,
+        .meta = meta,
+        .faults = &meta->faults,
+        .map_at = block->is_bare ? &block_at : &metadata_at,
+    };
+    if (block->is_bare) {
+        judge_bare(&judge);
+    } else if (!judge_type(&judge, block->json) || !judge_wrapper(&judge, block->json)) {
         return;
     }
-    if (!judge_wrapper(&judge, block)) {
-        return;
-    }
-    if (zd_json_nonfinite_is_in(judge.entries)) {
+    if (block->has_nonfinite) {
         zd_faults_add(judge.faults, tolerated(&judge), "bare_nonfinite", "consolidated_metadata",
-            &metadata_at, "JSON, where NaN and infinities are strings", "a bare NaN or infinity",
+            judge.map_at, "JSON, where NaN and infinities are strings", "a bare NaN or infinity",
             "an entry contains a token that is not JSON");
     }
     judge_entries(&judge);
-    meta->consolidated = zd_json_ref(judge.entries);
+    meta->has_listing = true;
+    meta->listing = zd_stored_listing_ref(block->listing);
 }
 
 void zd_v3_consolidated_leave_out(const struct zd_error *why, struct zd_meta *meta)
@@ -213,31 +241,4 @@ void zd_v3_consolidated_leave_out(const struct zd_error *why, struct zd_meta *me
     zd_faults_add(&meta->faults, ZD_FAULT_WARNING, "too_large", "consolidated_metadata", &block_at,
         NULL, NULL, "the consolidated metadata is ignored: %s", why->text);
     meta->has_unread_listing = true;
-}
-
-static bool is_listed(const struct zd_json *entries, const char *key)
-{
-    const char *path = path_of(key);
-    return path != NULL && !is_repeated(entries, key, path);
-}
-
-enum zd_status zd_v3_consolidated_next(
-    const struct zd_meta *meta, size_t *iter, struct zd_stored_node *ret_node)
-{
-    /* The iterator of the object itself, as a number: a step must not walk from the start. */
-    static_assert(sizeof *iter >= sizeof(void *), "an iterator fits");
-    if (meta->consolidated == NULL) {
-        return ZD_NOT_FOUND;
-    }
-    void *next = zd_json_next(meta->consolidated, (void *)*iter);
-    while (next != NULL && !is_listed(meta->consolidated, zd_json_iter_name(next))) {
-        next = zd_json_next(meta->consolidated, next);
-    }
-    if (next == NULL) {
-        return ZD_NOT_FOUND;
-    }
-    *iter = (size_t)next;
-    ret_node->path = path_of(zd_json_iter_name(next));
-    ret_node->document = zd_json_iter_value(next);
-    return ZD_OK;
 }

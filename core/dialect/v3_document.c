@@ -341,14 +341,9 @@ static ZD_RESULT keep_stored(const struct zd_json *stored, struct zd_json **ret_
     return *ret_document == NULL ? ZD_NO_MEMORY : ZD_OK;
 }
 
-enum zd_status zd_v3_document_parse(const struct zd_dialect *dialect,
-    const struct zd_json *document, const struct zd_reading *reading, struct zd_meta **ret_meta,
-    struct zd_error *err)
+enum zd_status zd_v3_document_judge(const struct zd_json *document,
+    const struct zd_reading *reading, struct zd_meta *meta, struct zd_error *err)
 {
-    ZD_AUTO(zd_meta) meta = zd_meta_new(dialect);
-    if (meta == NULL) {
-        return zd_fail(err, ZD_NO_MEMORY, "cannot allocate a node");
-    }
     struct document_judge judge = {
         .document = document,
         .reading = reading,
@@ -361,8 +356,34 @@ enum zd_status zd_v3_document_parse(const struct zd_dialect *dialect,
     }
     const enum zd_status status = zd_meta_is_refused(meta) ? keep_stored(document, &meta->document)
                                                            : normalise(&judge, &meta->document);
-    if (status != ZD_OK) {
-        return zd_fail(err, status, "cannot render the document of a node");
+    return status == ZD_OK ? ZD_OK : zd_fail(err, status, "cannot render the document of a node");
+}
+
+enum zd_status zd_v3_document_parse(const struct zd_dialect *dialect,
+    const struct zd_json *document, const struct zd_reading *reading, struct zd_meta **ret_meta,
+    struct zd_error *err)
+{
+    ZD_AUTO(zd_meta) meta = zd_meta_new(dialect);
+    if (meta == NULL) {
+        return zd_fail(err, ZD_NO_MEMORY, "cannot allocate a node");
+    }
+    ZD_TRY(zd_v3_document_judge(document, reading, meta, err));
+    *ret_meta = ZD_TAKE(meta);
+    return ZD_OK;
+}
+
+enum zd_status zd_v3_document_refuse(const struct zd_dialect *dialect, const struct zd_error *why,
+    struct zd_meta **ret_meta, struct zd_error *err)
+{
+    ZD_AUTO(zd_meta) meta = zd_meta_new(dialect);
+    if (meta == NULL) {
+        return zd_fail(err, ZD_NO_MEMORY, "cannot allocate a node");
+    }
+    zd_faults_add(&meta->faults, ZD_FAULT_INVALID,
+        why->status == ZD_TOO_LARGE ? "too_large" : "not_json", NULL, &whole_document, NULL, NULL,
+        "%s", why->text);
+    if (meta->faults.out_of_memory) {
+        return zd_fail(err, ZD_NO_MEMORY, "cannot allocate a fault");
     }
     *ret_meta = ZD_TAKE(meta);
     return ZD_OK;

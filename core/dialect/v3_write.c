@@ -5,23 +5,63 @@
 
 #include "core/base/emit.h"
 #include "core/base/json_edit.h"
+#include "core/base/json_grammar.h"
+#include "core/dialect/v3_text.h"
 
-#define BLOCK "consolidated_metadata"
+#define BLOCK           "consolidated_metadata"
+#define ENTRY_BYTES_MAX (1 << 20)
+
+/* What a document of a listing may cost; any other is written as it is. */
+static const struct zd_json_limits entry_limits = {.bytes_max = ENTRY_BYTES_MAX,
+    .nodes_max = SIZE_MAX,
+    .depth_max = ZD_EMIT_DEPTH_MAX / 2,
+    .nonfinite = true};
+
+static void emit_document(struct zd_span document, struct zd_emit *emit)
+{
+    ZD_AUTO(zd_json) json = NULL;
+    const enum zd_status status = zd_json_parse(document, &entry_limits, &json, NULL);
+    if (status == ZD_OK) {
+        zd_emit_json(emit, json);
+    } else if (status == ZD_NO_MEMORY) {
+        emit->text->status = status;
+        zd_emit_null(emit);
+    } else {
+        zd_emit_raw(emit, document);
+    }
+}
+
+/* Each document is parsed by itself: a tree of all of them is many times as large as their text. */
+static void emit_listing(const struct zd_stored_listing *listing, struct zd_emit *emit)
+{
+    const struct zd_span map = zd_stored_listing_text(listing);
+    struct zd_json_extent member;
+    zd_emit_member_object(emit, "metadata");
+    for (size_t at = 0; emit->text->status == ZD_OK && zd_json_grammar_next(map, &at, &member);) {
+        ZD_SCOPED_TEXT(key, member.name.len);
+        zd_json_grammar_unescape(member.name, &key);
+        emit->text->status = key.status;
+        zd_emit_key(emit, key.at);
+        emit_document(member.value, emit);
+    }
+    zd_emit_object_end(emit);
+}
 
 /* Zarr v3, consolidated_metadata: these three members. */
-static void emit_block(const struct zd_json *listing, struct zd_emit *emit)
+static void emit_block(const struct zd_stored_listing *listing, struct zd_emit *emit)
 {
     zd_emit_object(emit);
     zd_emit_member_string(emit, "kind", "inline");
     zd_emit_member_bool(emit, "must_understand", false);
-    zd_emit_member_json(emit, "metadata", listing);
+    emit_listing(listing, emit);
     zd_emit_object_end(emit);
 }
 
-void zd_v3_render(
-    const struct zd_json *document, const struct zd_json *listing, struct zd_document_texts *out)
+void zd_v3_render(const struct zd_json *document, const struct zd_stored_listing *listing,
+    struct zd_document_texts *out, struct zd_faults *faults)
 {
     struct zd_emit emit;
+    (void)faults;
     zd_emit_init(&emit, &out->text[0], !out->is_dense);
     out->present[0] = true;
     zd_emit_object(&emit);
@@ -36,16 +76,17 @@ void zd_v3_render(
     zd_emit_object_end(&emit);
 }
 
-void zd_v3_patch(
-    const struct zd_documents *stored, const struct zd_json *patch, struct zd_document_texts *out)
+void zd_v3_patch(const struct zd_documents *stored, const struct zd_json *patch,
+    struct zd_document_texts *out, struct zd_faults *faults)
 {
+    (void)faults;
     out->present[0] = true;
     zd_json_merge(stored->text[0], patch, &out->text[0]);
 }
 
 /** A group's document with another block. */
 struct replacing {
-    const struct zd_json *listing;
+    const struct zd_stored_listing *listing;
     bool is_done;
 };
 
@@ -78,8 +119,8 @@ static const char *add_block(void *context)
     return is_due ? BLOCK : NULL;
 }
 
-void zd_v3_set_listing(
-    const struct zd_documents *stored, const struct zd_json *listing, struct zd_document_texts *out)
+void zd_v3_set_listing(const struct zd_documents *stored, const struct zd_stored_listing *listing,
+    struct zd_document_texts *out)
 {
     struct replacing replacing = {.listing = listing};
     const struct zd_json_edit edit = {
@@ -187,7 +228,10 @@ static void change_map(void *context, const char *name, struct zd_span value, st
         .change = change_entries,
         .context = context,
     };
-    (void)name;
+    if (zd_v3_text_is_bare(value)) {
+        change_entries(context, name, value, out);
+        return;
+    }
     zd_json_edit(value, &edit, out);
 }
 

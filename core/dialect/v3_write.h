@@ -5,11 +5,11 @@
 #include "core/dialect/dialect.h"
 
 /** zd_dialect.render and so on. Thread: any. */
-void zd_v3_render(
-    const struct zd_json *document, const struct zd_json *listing, struct zd_document_texts *out);
-void zd_v3_patch(
-    const struct zd_documents *stored, const struct zd_json *patch, struct zd_document_texts *out);
-void zd_v3_set_listing(const struct zd_documents *stored, const struct zd_json *listing,
+void zd_v3_render(const struct zd_json *document, const struct zd_stored_listing *listing,
+    struct zd_document_texts *out, struct zd_faults *faults);
+void zd_v3_patch(const struct zd_documents *stored, const struct zd_json *patch,
+    struct zd_document_texts *out, struct zd_faults *faults);
+void zd_v3_set_listing(const struct zd_documents *stored, const struct zd_stored_listing *listing,
     struct zd_document_texts *out);
 void zd_v3_change_listing(const struct zd_documents *stored, const struct zd_listing_change *change,
     size_t n, struct zd_document_texts *out);

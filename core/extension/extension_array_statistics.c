@@ -85,7 +85,7 @@ static void statistics_view(
  * as a double. */
 static struct zd_json *bound_json(const struct zd_dtype *dtype, const void *bound)
 {
-    const double value = dtype->kind == ZD_DTYPE_FLOAT ? zd_element_f64(dtype, bound) : INFINITY;
+    const double value = zd_dtype_is_float(dtype) ? zd_element_f64(dtype, bound) : INFINITY;
     return isfinite(value) ? zd_json_new_f64(value) : zd_scalar_json(dtype, bound);
 }
 

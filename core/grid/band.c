@@ -61,9 +61,10 @@ static uint32_t run_dim(const struct place *place, uint32_t rank, uint64_t next)
 static uint64_t cut_at_chunk(const struct zd_bands *bands, uint32_t dim, uint64_t at, uint64_t n)
 {
     const struct zd_axis *axis = &bands->selection->axis[dim];
-    const uint64_t chunk = bands->grid->chunk[dim];
-    const uint64_t from = zd_axis_at(axis, at + n) % chunk; /* the first element that is left out */
-    const uint64_t behind = axis->step < 0 ? chunk - 1 - from : from;
+    const uint64_t x = zd_axis_at(axis, at + n); /* the first element that is left out */
+    const struct zd_cell cell = zd_grid_cell_at(bands->grid, dim, x);
+    const uint64_t from = x - cell.origin;
+    const uint64_t behind = axis->step < 0 ? cell.edge - 1 - from : from;
     const uint64_t n_shared = behind / zd_axis_stride(axis); /* in its chunk, before it */
     return n_shared < n ? n - n_shared : n;
 }

@@ -26,6 +26,11 @@ double zd_element_f64(const struct zd_dtype *dtype, const void *element)
 {
     float narrow;
     double value;
+    if (dtype->small != NULL) {
+        uint32_t code = 0;
+        memcpy(&code, element, dtype->bytes);
+        return zd_small_float_value(dtype->small, code);
+    }
     switch (dtype->bytes) {
     case 2:
         return (double)zd_half_to_float(zd_load_u16(element));
@@ -40,12 +45,12 @@ double zd_element_f64(const struct zd_dtype *dtype, const void *element)
 
 int zd_element_compare(const struct zd_dtype *dtype, const void *a, const void *b)
 {
-    if (dtype->kind == ZD_DTYPE_FLOAT) {
+    if (zd_dtype_is_float(dtype)) {
         const double x = zd_element_f64(dtype, a);
         const double y = zd_element_f64(dtype, b);
         return (x > y) - (x < y);
     }
-    if (dtype->kind == ZD_DTYPE_INT) {
+    if (dtype->kind == ZD_DTYPE_INT || zd_dtype_is_ticks(dtype)) {
         const int64_t x = zd_element_i64(dtype, a);
         const int64_t y = zd_element_i64(dtype, b);
         return (x > y) - (x < y);
@@ -57,5 +62,8 @@ int zd_element_compare(const struct zd_dtype *dtype, const void *a, const void *
 
 bool zd_element_is_nan(const struct zd_dtype *dtype, const void *element)
 {
-    return dtype->kind == ZD_DTYPE_FLOAT && isnan(zd_element_f64(dtype, element));
+    if (zd_dtype_is_ticks(dtype)) {
+        return zd_element_i64(dtype, element) == ZD_DTYPE_NAT;
+    }
+    return zd_dtype_is_float(dtype) && isnan(zd_element_f64(dtype, element));
 }

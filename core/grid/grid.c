@@ -8,7 +8,46 @@
 uint64_t zd_grid_count(const struct zd_grid *grid, uint32_t dim)
 {
     assert(dim < grid->rank);
-    return zd_div_up(grid->shape[dim], grid->chunk[dim]);
+    const struct zd_edge_axis *axis = zd_grid_edges(grid, dim);
+    return axis == NULL ? zd_div_up(grid->shape[dim], grid->chunk[dim]) : axis->n_chunks;
+}
+
+uint64_t zd_grid_count_inside(const struct zd_grid *grid, uint32_t dim)
+{
+    const uint64_t shape = grid->shape[dim];
+    return shape == 0 ? 0 : zd_grid_cell_at(grid, dim, shape - 1).index + 1;
+}
+
+const uint64_t *zd_grid_chunk_shape(
+    const struct zd_grid *grid, const uint64_t *index, uint64_t space[ZD_RANK_MAX])
+{
+    if (grid->edges == NULL) {
+        return grid->chunk;
+    }
+    for (uint32_t d = 0; d < grid->rank; d++) {
+        space[d] = zd_grid_cell_of(grid, d, index[d]).edge;
+    }
+    return space;
+}
+
+bool zd_grid_agree(const struct zd_grid *a, const struct zd_grid *b)
+{
+    assert(a->rank == b->rank);
+    for (uint32_t d = 0; d < a->rank; d++) {
+        const struct zd_edge_axis *of_a = zd_grid_edges(a, d);
+        const struct zd_edge_axis *of_b = zd_grid_edges(b, d);
+        bool is_same = a->chunk[d] == b->chunk[d];
+        if (of_a != NULL && of_b != NULL) {
+            is_same = zd_edges_agree(of_a, of_b);
+        } else if (of_a != NULL || of_b != NULL) {
+            is_same =
+                of_a == NULL ? zd_edges_are(of_b, a->chunk[d]) : zd_edges_are(of_a, b->chunk[d]);
+        }
+        if (!is_same) {
+            return false;
+        }
+    }
+    return true;
 }
 
 bool zd_grid_overflows(const struct zd_grid *grid, uint64_t *ret_n_chunks)
@@ -38,18 +77,6 @@ enum zd_status zd_grid_check(
         return status;
     }
     return ZD_OK;
-}
-
-uint64_t zd_grid_locate(const struct zd_grid *grid, uint32_t dim, uint64_t x)
-{
-    assert(x < grid->shape[dim]);
-    return x / grid->chunk[dim];
-}
-
-uint64_t zd_grid_origin(const struct zd_grid *grid, uint32_t dim, uint64_t index)
-{
-    assert(index < zd_grid_count(grid, dim));
-    return index * grid->chunk[dim];
 }
 
 bool zd_grid_chunk_overflows(const struct zd_grid *grid, uint64_t *ret_n_elements)

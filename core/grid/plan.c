@@ -2,6 +2,7 @@
 #include "core/grid/plan.h"
 
 #include "core/base/num.h"
+#include "core/grid/touch.h"
 
 void zd_plan_init(
     struct zd_plan *plan, const struct zd_grid *grid, const struct zd_selection *selection)
@@ -18,13 +19,13 @@ static void plan_axis(const struct zd_plan *plan, uint32_t dim, struct zd_part *
 {
     const struct zd_axis *axis = &plan->selection->axis[dim];
     const uint64_t stride = zd_axis_stride(axis);
-    const uint64_t chunk = plan->grid->chunk[dim];
     const uint64_t to = plan->next[dim];
     const uint64_t x = zd_axis_at(axis, to);
-    const uint64_t from = x % chunk;
-    const uint64_t ahead = axis->step < 0 ? from : chunk - 1 - from;
+    const struct zd_cell cell = zd_grid_cell_at(plan->grid, dim, x);
+    const uint64_t from = x - cell.origin;
+    const uint64_t ahead = axis->step < 0 ? from : cell.edge - 1 - from;
     const uint64_t n_more = zd_min_u64(ahead / stride, axis->count - 1 - to);
-    part->chunk[dim] = x / chunk;
+    part->chunk[dim] = cell.index;
     part->from[dim] = from;
     part->step[dim] = n_more == 0 ? 1 : axis->step;
     part->count[dim] = n_more + 1;
@@ -58,32 +59,17 @@ bool zd_plan_overflows(
     assert(grid->rank == selection->rank);
     uint64_t n_parts[ZD_RANK_MAX];
     for (uint32_t d = 0; d < grid->rank; d++) {
-        const struct zd_axis *axis = &selection->axis[d];
-        const uint64_t chunk = grid->chunk[d];
-        if (axis->count == 0 || zd_axis_stride(axis) >= chunk) {
-            n_parts[d] = axis->count; /* no two elements share a chunk */
-            continue;
-        }
-        /* A step shorter than a chunk cannot skip one. */
-        const uint64_t first = axis->start / chunk;
-        const uint64_t last = zd_axis_at(axis, axis->count - 1) / chunk;
-        n_parts[d] = 1 + zd_max_u64(first, last) - zd_min_u64(first, last);
+        n_parts[d] = zd_touch_of(grid, selection, d).n;
     }
     return zd_product(ret_n_parts, n_parts, grid->rank);
-}
-
-/* Where a chunk begins, which may be outside the array: an inner one of a shard at its edge. */
-static uint64_t origin_of(const struct zd_grid *grid, uint32_t dim, uint64_t index)
-{
-    return index * grid->chunk[dim];
 }
 
 bool zd_plan_part_covers_inside(const struct zd_grid *grid, const struct zd_part *part)
 {
     for (uint32_t d = 0; d < grid->rank; d++) {
-        const uint64_t origin = origin_of(grid, d, part->chunk[d]);
-        const uint64_t n_inside = origin < grid->shape[d] ? grid->shape[d] - origin : 0;
-        if (part->count[d] < zd_min_u64(grid->chunk[d], n_inside)) {
+        const struct zd_cell cell = zd_grid_cell_of(grid, d, part->chunk[d]);
+        const uint64_t n_inside = cell.origin < grid->shape[d] ? grid->shape[d] - cell.origin : 0;
+        if (part->count[d] < zd_min_u64(cell.edge, n_inside)) {
             return false;
         }
     }
@@ -92,8 +78,10 @@ bool zd_plan_part_covers_inside(const struct zd_grid *grid, const struct zd_part
 
 bool zd_plan_part_covers(const struct zd_grid *grid, const struct zd_part *part)
 {
+    uint64_t space[ZD_RANK_MAX];
+    const uint64_t *shape = zd_grid_chunk_shape(grid, part->chunk, space);
     for (uint32_t d = 0; d < grid->rank; d++) {
-        if (part->count[d] < grid->chunk[d]) {
+        if (part->count[d] < shape[d]) {
             return false;
         }
     }
@@ -106,7 +94,7 @@ void zd_plan_part_selection(
     *ret_selection = (struct zd_selection){.rank = grid->rank};
     for (uint32_t d = 0; d < grid->rank; d++) {
         ret_selection->axis[d] = (struct zd_axis){
-            .start = origin_of(grid, d, part->chunk[d]) + part->from[d],
+            .start = zd_grid_cell_of(grid, d, part->chunk[d]).origin + part->from[d],
             .count = part->count[d],
             .step = part->step[d],
         };

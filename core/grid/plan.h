@@ -32,7 +32,7 @@ void zd_plan_init(
 /** The next part; false when there is none left (at once, when the selection is empty). */
 bool zd_plan_next(struct zd_plan *plan, struct zd_part *ret_part);
 
-/** How many parts there are; true when that does not fit 64 bits. O(rank). */
+/** How many parts there are; true when that does not fit 64 bits. As long as zd_touch_of takes. */
 bool zd_plan_overflows(
     const struct zd_grid *grid, const struct zd_selection *selection, uint64_t *ret_n_parts);
 

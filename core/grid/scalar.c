@@ -3,19 +3,23 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "core/base/half.h"
+#include "core/base/base64.h"
 #include "core/base/num.h"
+#include "core/base/scan.h"
+#include "core/grid/calendar.h"
+#include "core/grid/scalar_float.h"
+#include "core/grid/list_scalar.h"
+#include "core/grid/struct_scalar.h"
+#include "core/grid/utf32.h"
+#include "core/grid/variable_scalar.h"
 
-#define PART_BYTES_MAX  8 /* of a float or one half of a complex number */
-#define FOUND_BYTES_MAX 100
-#define BASE64_BLOCK    3072 /* bytes coded at once; a multiple of 3 */
-
-static const char base64_digits[] =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+#define FOUND_BYTES_MAX  100
+#define NUMBER_BYTES_MAX UINT64_C(32)                /* one number or date, with its quotes */
+#define LIST_MARKS       (2 * ZD_FIELD_RANK_MAX + 1) /* around an item of a field that is an array */
+#define POINT_BYTES_MAX  6                           /* of a character in JSON: \u0001 */
 
 /* Refusals. */
 
@@ -42,7 +46,7 @@ static enum zd_status refuse(const struct zd_dtype *dtype, const struct zd_json 
 
 static uint64_t max_of(const struct zd_dtype *dtype)
 {
-    const unsigned n_bits = dtype->bytes * 8 - (dtype->kind == ZD_DTYPE_INT ? 1 : 0);
+    const unsigned n_bits = zd_dtype_n_bits(dtype) - (dtype->kind == ZD_DTYPE_INT ? 1 : 0);
     return UINT64_MAX >> (64 - n_bits);
 }
 
@@ -86,286 +90,8 @@ static struct zd_json *integer_json(const struct zd_dtype *dtype, const void *by
     if (dtype->kind == ZD_DTYPE_UINT) {
         return zd_json_new_u64(value);
     }
-    const uint64_t sign = max_of(dtype) + 1;
+    const uint64_t sign = UINT64_C(1) << (dtype->bytes * 8 - 1);
     return zd_json_new_i64((int64_t)((value ^ sign) - sign)); /* extends the sign */
-}
-
-/* Floats: one of its own, or a half of a complex number. */
-
-static double load_float(const void *bytes, uint32_t len)
-{
-    switch (len) {
-    case 2:
-        return (double)zd_half_to_float(zd_load_u16(bytes));
-    case 4: {
-        float value;
-        memcpy(&value, bytes, sizeof value);
-        return (double)value;
-    }
-    default: {
-        double value;
-        memcpy(&value, bytes, sizeof value);
-        return value;
-    }
-    }
-}
-
-/* Rounds to nearest, ties to even; 64-bit integers straight to float, not by way of double. */
-static void store_number(const struct zd_json *json, uint32_t len, void *ret_bytes)
-{
-    double value = 0;
-    (void)zd_json_f64(json, &value);
-    if (len == 2) {
-        const uint16_t half = zd_half_from_double(value);
-        memcpy(ret_bytes, &half, sizeof half);
-    } else if (len == 4) {
-        int64_t i64;
-        uint64_t u64;
-        const float rounded = zd_json_i64(json, &i64)   ? (float)i64
-                              : zd_json_u64(json, &u64) ? (float)u64
-                                                        : (float)value;
-        memcpy(ret_bytes, &rounded, sizeof rounded);
-    } else {
-        memcpy(ret_bytes, &value, sizeof value);
-    }
-}
-
-/* Zarr v3, fill_value: "NaN" is the quiet one, sign and payload 0. */
-static uint64_t quiet_nan(uint32_t len)
-{
-    switch (len) {
-    case 2:
-        return 0x7E00;
-    case 4:
-        return 0x7FC00000;
-    default:
-        return UINT64_C(0x7FF8000000000000);
-    }
-}
-
-static uint64_t infinity(uint32_t len)
-{
-    switch (len) {
-    case 2:
-        return 0x7C00;
-    case 4:
-        return 0x7F800000;
-    default:
-        return UINT64_C(0x7FF0000000000000);
-    }
-}
-
-static uint64_t sign_bit(uint32_t len)
-{
-    return UINT64_C(1) << (len * 8 - 1);
-}
-
-static bool parse_word(struct zd_span word, uint32_t len, uint64_t *ret_bits)
-{
-    if (zd_span_is(word, "NaN")) {
-        *ret_bits = quiet_nan(len);
-    } else if (zd_span_is(word, "Infinity")) {
-        *ret_bits = infinity(len);
-    } else if (zd_span_is(word, "-Infinity")) {
-        *ret_bits = infinity(len) | sign_bit(len);
-    } else {
-        return false;
-    }
-    return true;
-}
-
-static int hex_digit(uint8_t c)
-{
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    const uint8_t lower = c | 0x20;
-    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
-/* "0x" and the bits, most significant digit first; read with fewer digits than the type has. */
-static bool parse_hex(struct zd_span word, uint32_t len, uint64_t *ret_bits, bool *noted)
-{
-    if (word.len < 3 || word.len > 2 + 2 * (size_t)len || word.ptr[0] != '0' ||
-        word.ptr[1] != 'x') {
-        return false;
-    }
-    uint64_t bits = 0;
-    for (size_t i = 2; i < word.len; i++) {
-        const int digit = hex_digit(word.ptr[i]);
-        if (digit < 0) {
-            return false;
-        }
-        bits = bits << 4 | (uint64_t)digit;
-    }
-    *noted = *noted || word.len < 2 + 2 * (size_t)len;
-    *ret_bits = bits;
-    return true;
-}
-
-static bool is_beyond(const struct zd_json *json, double stored)
-{
-    return isinf(stored) && (zd_json_is(json, ZD_JSON_INTEGER) || zd_json_is(json, ZD_JSON_REAL));
-}
-
-/* One float of len bytes; true and *noted, or false when json spells none. */
-static bool parse_part(const struct zd_json *json, uint32_t len, void *ret_bytes, bool *noted)
-{
-    double value = 0;
-    uint64_t bits = 0;
-    if (zd_json_is(json, ZD_JSON_NONFINITE)) {
-        (void)zd_json_f64(json, &value);
-        bits = isnan(value) ? quiet_nan(len) : infinity(len) | (value < 0 ? sign_bit(len) : 0);
-        memcpy(ret_bytes, &bits, len);
-        *noted = true;
-        return true;
-    }
-    if (zd_json_is(json, ZD_JSON_STRING)) {
-        const struct zd_span word = zd_json_string_span(json);
-        if (!parse_word(word, len, &bits) && !parse_hex(word, len, &bits, noted)) {
-            return false;
-        }
-        memcpy(ret_bytes, &bits, len);
-        return true;
-    }
-    if (!zd_json_f64(json, &value)) {
-        return false;
-    }
-    store_number(json, len, ret_bytes);
-    *noted = *noted || is_beyond(json, load_float(ret_bytes, len));
-    return true;
-}
-
-/* Both halves of a complex number. */
-static bool parse_parts(const struct zd_json *json, uint32_t len, uint8_t *ret_bytes, bool *noted)
-{
-    return zd_json_is(json, ZD_JSON_ARRAY) && zd_json_count(json) == 2 &&
-           parse_part(zd_json_element(json, 0), len, ret_bytes, noted) &&
-           parse_part(zd_json_element(json, 1), len, ret_bytes + len, noted);
-}
-
-/* The largest finite number, as a person writes it. */
-static const char *largest(uint32_t len)
-{
-    switch (len) {
-    case 2:
-        return "65504";
-    case 4:
-        return "3.4028235e38";
-    default:
-        return "1.7976931348623157e308";
-    }
-}
-
-static enum zd_status refuse_float(
-    const struct zd_dtype *dtype, const struct zd_json *json, uint32_t len, struct zd_error *err)
-{
-    char expected[ZD_FACT_TEXT_BYTES];
-    snprintf(expected, sizeof expected,
-        "%sa number up to %s in size, \"NaN\", \"Infinity\", \"-Infinity\", or 0x and %u digits",
-        len < dtype->bytes ? "[re, im], each " : "", largest(len), len * 2);
-    return refuse(dtype, json, expected, err);
-}
-
-/* A float, or a complex number. What is noted is refused when nobody wants to know of it: a number
- * must not become an infinity unseen. */
-static enum zd_status parse_floats(const struct zd_dtype *dtype, const struct zd_json *json,
-    void *ret_bytes, bool *ret_noted, struct zd_error *err)
-{
-    const bool is_complex = dtype->kind == ZD_DTYPE_COMPLEX;
-    const uint32_t len = is_complex ? dtype->bytes / 2 : dtype->bytes;
-    uint8_t parts[2 * PART_BYTES_MAX];
-    bool noted = false;
-    const bool is_read =
-        is_complex ? parse_parts(json, len, parts, &noted) : parse_part(json, len, parts, &noted);
-    if (!is_read || (noted && ret_noted == NULL)) {
-        return refuse_float(dtype, json, len, err);
-    }
-    memcpy(ret_bytes, parts, dtype->bytes);
-    if (ret_noted != NULL) {
-        *ret_noted = noted;
-    }
-    return ZD_OK;
-}
-
-/* A double whose shortest spelling is that of the float: what a person wrote as 0.1 stays 0.1. */
-static struct zd_json *number_json(const void *bytes, uint32_t len)
-{
-    const double value = load_float(bytes, len);
-    if (len == 8) {
-        return zd_json_new_f64(value);
-    }
-    const struct zd_json_limits one = {.bytes_max = FOUND_BYTES_MAX, .nodes_max = 1};
-    ZD_SCOPED_TEXT(text, FOUND_BYTES_MAX);
-    zd_decimal_add(&text, value, len * 8);
-    struct zd_json *parsed = NULL;
-    if (text.status != ZD_OK || zd_json_parse(zd_text_span(&text), &one, &parsed, NULL) != ZD_OK) {
-        return NULL;
-    }
-    ZD_AUTO(zd_json) json = parsed;
-    uint8_t again[PART_BYTES_MAX];
-    store_number(json, len, again);
-    return memcmp(again, bytes, len) == 0 ? ZD_TAKE(json) : zd_json_new_f64(value);
-}
-
-static struct zd_json *part_json(const void *bytes, uint32_t len)
-{
-    const double value = load_float(bytes, len);
-    if (isfinite(value)) {
-        return number_json(bytes, len);
-    }
-    uint64_t bits = 0;
-    memcpy(&bits, bytes, len);
-    if (isinf(value)) {
-        return zd_json_new_text(value > 0 ? "Infinity" : "-Infinity");
-    }
-    if (bits == quiet_nan(len)) {
-        return zd_json_new_text("NaN");
-    }
-    char hex[2 + 16 + 1];
-    snprintf(hex, sizeof hex, "0x%0*" PRIx64, (int)(2 * len), bits);
-    return zd_json_new_text(hex);
-}
-
-static struct zd_json *complex_json(const struct zd_dtype *dtype, const void *bytes)
-{
-    const uint32_t len = dtype->bytes / 2;
-    ZD_AUTO(zd_json) pair = zd_json_new_array();
-    if (zd_json_append(pair, part_json(bytes, len)) != ZD_OK ||
-        zd_json_append(pair, part_json((const uint8_t *)bytes + len, len)) != ZD_OK) {
-        return NULL;
-    }
-    return ZD_TAKE(pair);
-}
-
-static void add_part(
-    const void *bytes, uint32_t len, const struct zd_scalar_style *style, struct zd_text *text)
-{
-    const double value = load_float(bytes, len);
-    if (isfinite(value)) {
-        zd_decimal_add(text, value, len * 8);
-        return;
-    }
-    if (style->nan_null) {
-        zd_text_add(text, "null");
-        return;
-    }
-    const char *quote = style->bare_strings ? "" : "\"";
-    zd_text_add(text, quote);
-    zd_text_add(text, isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity");
-    zd_text_add(text, quote);
-}
-
-/* Its comma makes a pair a quoted field of CSV (RFC 4180, 2.6). */
-static void add_complex(const struct zd_dtype *dtype, const void *bytes,
-    const struct zd_scalar_style *style, struct zd_text *text)
-{
-    const uint32_t len = dtype->bytes / 2;
-    zd_text_add(text, style->bare_strings ? "\"[" : "[");
-    add_part(bytes, len, style, text);
-    zd_text_add_char(text, ',');
-    add_part((const uint8_t *)bytes + len, len, style, text);
-    zd_text_add(text, style->bare_strings ? "]\"" : "]");
 }
 
 /* Raw bits. */
@@ -385,7 +111,7 @@ static bool is_byte_list(const struct zd_json *json, size_t n)
 }
 
 /* Zarr v3 says N elements, which would be N bytes for N bits; everyone writes N / 8. */
-static enum zd_status parse_raw(const struct zd_dtype *dtype, const struct zd_json *json,
+static enum zd_status parse_list(const struct zd_dtype *dtype, const struct zd_json *json,
     uint8_t *ret_bytes, struct zd_error *err)
 {
     if (!is_byte_list(json, dtype->bytes)) {
@@ -401,7 +127,7 @@ static enum zd_status parse_raw(const struct zd_dtype *dtype, const struct zd_js
     return ZD_OK;
 }
 
-static struct zd_json *raw_json(const struct zd_dtype *dtype, const uint8_t *bytes)
+static struct zd_json *list_json(const struct zd_dtype *dtype, const uint8_t *bytes)
 {
     ZD_AUTO(zd_json) list = zd_json_new_array();
     for (uint32_t i = 0; i < dtype->bytes; i++) {
@@ -412,63 +138,172 @@ static struct zd_json *raw_json(const struct zd_dtype *dtype, const uint8_t *byt
     return ZD_TAKE(list);
 }
 
-static size_t code_base64(struct zd_span bytes, char *to)
+/* An element's bytes, without the zeros at the end that are none of its. */
+static struct zd_span chars_of(const struct zd_dtype *dtype, const uint8_t *bytes)
 {
-    size_t len = 0;
-    for (size_t i = 0; i < bytes.len; i += 3) {
-        const size_t n = zd_min_u64(bytes.len - i, 3);
-        const uint32_t group = (uint32_t)bytes.ptr[i] << 16 |
-                               (n > 1 ? (uint32_t)bytes.ptr[i + 1] << 8 : 0) |
-                               (n > 2 ? (uint32_t)bytes.ptr[i + 2] : 0);
-        to[len++] = base64_digits[group >> 18];
-        to[len++] = base64_digits[group >> 12 & 63];
-        to[len++] = (char)(n > 1 ? base64_digits[group >> 6 & 63] : '=');
-        to[len++] = (char)(n > 2 ? base64_digits[group & 63] : '=');
+    size_t len = dtype->bytes;
+    while (dtype->kind == ZD_DTYPE_CHARS && len > 0 && bytes[len - 1] == 0) {
+        len--;
     }
-    return len;
-}
-
-enum zd_status zd_scalar_add_base64(struct zd_text *text, struct zd_span bytes)
-{
-    char coded[BASE64_BLOCK / 3 * 4];
-    for (size_t i = 0; i < bytes.len; i += BASE64_BLOCK) {
-        const struct zd_span block = {
-            .ptr = bytes.ptr + i, .len = zd_min_u64(bytes.len - i, BASE64_BLOCK)};
-        ZD_TRY(zd_text_add_bytes(text, coded, code_base64(block, coded)));
-    }
-    return text->status;
-}
-
-/* The bytes of four characters; false: one is not of the alphabet, or a bit behind the last byte is
- * set. */
-static bool read_base64_group(const uint8_t *text, size_t n_bytes, uint8_t *to)
-{
-    uint32_t bits = 0;
-    for (size_t i = 0; i < 4; i++) {
-        const char *digit = text[i] == '\0' ? NULL : strchr(base64_digits, text[i]);
-        const bool is_padding = i > n_bytes;
-        if (is_padding ? text[i] != '=' : digit == NULL) {
-            return false;
-        }
-        bits = bits << 6 | (is_padding ? 0 : (uint32_t)(digit - base64_digits));
-    }
-    for (size_t i = 0; i < n_bytes; i++) {
-        to[i] = (uint8_t)(bits >> (16 - 8 * i));
-    }
-    return n_bytes == 3 || bits << (8 + 8 * n_bytes) == 0;
+    return (struct zd_span){.ptr = bytes, .len = len};
 }
 
 bool zd_scalar_read_base64(struct zd_span text, uint8_t *to, size_t len)
 {
-    if (text.len != zd_div_up(len, 3) * 4) {
-        return false;
+    return zd_base64_bytes(text) == len && zd_base64_decode(text, to);
+}
+
+/* Strings of bytes: base64 of all of them, or where zeros at the end are none, of fewer. */
+
+static enum zd_status parse_base64(const struct zd_dtype *dtype, const struct zd_json *json,
+    uint8_t *ret_bytes, struct zd_error *err)
+{
+    const struct zd_span text = zd_json_string_span(json);
+    const bool may_be_short = dtype->kind == ZD_DTYPE_CHARS;
+    const size_t n = zd_base64_bytes(text);
+    uint8_t *element = zd_alloc_zero(1, dtype->bytes);
+    if (element == NULL) {
+        return zd_fail(err, ZD_NO_MEMORY, "no memory for a value of %s", dtype->name);
     }
-    for (size_t i = 0; i < len; i += 3) {
-        if (!read_base64_group(text.ptr + i / 3 * 4, zd_min_u64(len - i, 3), to + i)) {
-            return false;
+    const bool fits = may_be_short ? n <= dtype->bytes : n == dtype->bytes;
+    const bool is_read = text.ptr != NULL && fits && zd_base64_decode(text, element);
+    if (is_read) {
+        memcpy(ret_bytes, element, dtype->bytes);
+    }
+    zd_free(element);
+    if (is_read) {
+        return ZD_OK;
+    }
+    char expected[ZD_FACT_TEXT_BYTES];
+    snprintf(expected, sizeof expected, "base64 of %s%u bytes (RFC 4648, 4)",
+        may_be_short ? "at most " : "", dtype->bytes);
+    return refuse(dtype, json, expected, err);
+}
+
+static void add_quoted_base64(const struct zd_dtype *dtype, const uint8_t *bytes,
+    const struct zd_scalar_style *style, struct zd_text *text)
+{
+    const char *quote = style->bare_strings ? "" : "\"";
+    zd_text_add(text, quote);
+    zd_base64_add(text, chars_of(dtype, bytes));
+    zd_text_add(text, quote);
+}
+
+static struct zd_json *base64_json(const struct zd_dtype *dtype, const uint8_t *bytes)
+{
+    ZD_SCOPED_TEXT(text, zd_scalar_text_max(dtype));
+    return zd_base64_add(&text, chars_of(dtype, bytes)) == ZD_OK ? zd_json_new_text(text.at) : NULL;
+}
+
+/* Text of fixed length. */
+
+static enum zd_status parse_utf32(const struct zd_dtype *dtype, const struct zd_json *json,
+    uint8_t *ret_bytes, struct zd_error *err)
+{
+    uint8_t *element = zd_alloc(dtype->bytes);
+    if (element == NULL) {
+        return zd_fail(err, ZD_NO_MEMORY, "no memory for a value of %s", dtype->name);
+    }
+    const struct zd_span text = zd_json_string_span(json);
+    const bool is_read = text.ptr != NULL && zd_utf32_read(text, element, dtype->bytes);
+    if (is_read) {
+        memcpy(ret_bytes, element, dtype->bytes);
+    }
+    zd_free(element);
+    if (is_read) {
+        return ZD_OK;
+    }
+    char expected[ZD_FACT_TEXT_BYTES];
+    snprintf(expected, sizeof expected, "a string of at most %u characters without U+0000",
+        dtype->bytes / 4);
+    return refuse(dtype, json, expected, err);
+}
+
+/* A field of CSV has quotes where it must (RFC 4180, 2.6). */
+static void add_field(struct zd_span utf8, struct zd_text *text)
+{
+    bool is_quoted = false;
+    for (size_t i = 0; i < utf8.len && !is_quoted; i++) {
+        is_quoted = utf8.ptr[i] != '\0' && strchr("\",\r\n", utf8.ptr[i]) != NULL;
+    }
+    zd_text_add(text, is_quoted ? "\"" : "");
+    for (size_t i = 0; i < utf8.len; i++) {
+        zd_text_add(text, utf8.ptr[i] == '"' ? "\"" : "");
+        zd_text_add_char(text, (char)utf8.ptr[i]);
+    }
+    zd_text_add(text, is_quoted ? "\"" : "");
+}
+
+static void add_utf32(const struct zd_dtype *dtype, const uint8_t *bytes,
+    const struct zd_scalar_style *style, struct zd_text *text)
+{
+    ZD_SCOPED_TEXT(utf8, dtype->bytes);
+    zd_utf32_add((struct zd_span){.ptr = bytes, .len = dtype->bytes}, &utf8);
+    if (utf8.status != ZD_OK) {
+        text->status = utf8.status;
+    } else if (style->bare_strings) {
+        add_field(zd_text_span(&utf8), text);
+    } else {
+        struct zd_emit emit;
+        zd_emit_init(&emit, text, false);
+        zd_emit_string_span(&emit, zd_text_span(&utf8));
+    }
+}
+
+static struct zd_json *utf32_json(const struct zd_dtype *dtype, const uint8_t *bytes)
+{
+    ZD_SCOPED_TEXT(utf8, dtype->bytes);
+    zd_utf32_add((struct zd_span){.ptr = bytes, .len = dtype->bytes}, &utf8);
+    return utf8.status == ZD_OK ? zd_json_new_text(utf8.at) : NULL;
+}
+
+/* Times and durations. */
+
+static enum zd_status parse_ticks(
+    const struct zd_dtype *dtype, const struct zd_json *json, void *ret_bytes, struct zd_error *err)
+{
+    int64_t ticks = ZD_DTYPE_NAT;
+    const bool is_nat = zd_span_is(zd_json_string_span(json), "NaT");
+    if (!is_nat && !zd_json_i64(json, &ticks)) {
+        return refuse(dtype, json, "a number of ticks, an integer of 64 bits, or \"NaT\"", err);
+    }
+    memcpy(ret_bytes, &ticks, sizeof ticks);
+    return ZD_OK;
+}
+
+static int64_t load_ticks(const void *bytes)
+{
+    int64_t ticks;
+    memcpy(&ticks, bytes, sizeof ticks);
+    return ticks;
+}
+
+static struct zd_json *ticks_json(const void *bytes)
+{
+    const int64_t ticks = load_ticks(bytes);
+    return ticks == ZD_DTYPE_NAT ? zd_json_new_text("NaT") : zd_json_new_i64(ticks);
+}
+
+static void add_ticks(const struct zd_dtype *dtype, const void *bytes,
+    const struct zd_scalar_style *style, struct zd_text *text)
+{
+    const int64_t ticks = load_ticks(bytes);
+    const char *quote = style->bare_strings ? "" : "\"";
+    const bool is_wide = style->ints_string && !style->bare_strings;
+    if (ticks == ZD_DTYPE_NAT) {
+        zd_text_addf(text, style->nan_null ? "null" : "%sNaT%s", quote, quote);
+        return;
+    }
+    const size_t before = text->len;
+    if (dtype->kind == ZD_DTYPE_TIME) {
+        zd_text_add(text, quote);
+        if (zd_calendar_add(dtype, ticks, text)) {
+            zd_text_add(text, quote);
+            return;
         }
+        zd_text_cut(text, before);
     }
-    return true;
+    zd_text_addf(text, "%s%" PRId64 "%s", is_wide ? "\"" : "", ticks, is_wide ? "\"" : "");
 }
 
 /* Every kind. */
@@ -483,32 +318,160 @@ static enum zd_status parse_bool(const struct zd_dtype *dtype, const struct zd_j
     return ZD_OK;
 }
 
+/* What is noted is refused when nobody wants to know of it: a number must not become an infinity
+ * unseen. */
+static enum zd_status parse_floats(const struct zd_dtype *dtype, const struct zd_json *json,
+    void *ret_bytes, bool *ret_noted, struct zd_error *err)
+{
+    uint8_t bytes[2 * sizeof(double)];
+    bool noted = false;
+    if (!zd_scalar_float_read(dtype, json, bytes, &noted) || (noted && ret_noted == NULL)) {
+        char expected[ZD_FACT_TEXT_BYTES];
+        zd_scalar_float_expected(dtype, expected);
+        return refuse(dtype, json, expected, err);
+    }
+    memcpy(ret_bytes, bytes, dtype->bytes);
+    if (ret_noted != NULL) {
+        *ret_noted = noted;
+    }
+    return ZD_OK;
+}
+
+/* r<N>, which has no configuration, is spelled as a list. */
+static bool is_list(const struct zd_dtype *dtype)
+{
+    return dtype->kind == ZD_DTYPE_RAW && strcmp(dtype->name, "raw_bytes") != 0;
+}
+
+static enum zd_status parse_exact(
+    const struct zd_dtype *dtype, const struct zd_json *json, void *ret_bytes, struct zd_error *err)
+{
+    switch (dtype->kind) {
+    case ZD_DTYPE_BOOL:
+        return parse_bool(dtype, json, ret_bytes, err);
+    case ZD_DTYPE_INT:
+    case ZD_DTYPE_UINT:
+        return parse_integer(dtype, json, ret_bytes, err);
+    case ZD_DTYPE_FLOAT:
+    case ZD_DTYPE_COMPLEX:
+    case ZD_DTYPE_SMALL_FLOAT:
+    case ZD_DTYPE_SMALL_COMPLEX:
+        return parse_floats(dtype, json, ret_bytes, NULL, err);
+    case ZD_DTYPE_RAW:
+        return is_list(dtype) ? parse_list(dtype, json, ret_bytes, err)
+                              : parse_base64(dtype, json, ret_bytes, err);
+    case ZD_DTYPE_TIME:
+    case ZD_DTYPE_DURATION:
+        return parse_ticks(dtype, json, ret_bytes, err);
+    case ZD_DTYPE_UTF32:
+        return parse_utf32(dtype, json, ret_bytes, err);
+    case ZD_DTYPE_STRING:
+    case ZD_DTYPE_BYTES:
+    case ZD_DTYPE_LIST:   /* their bytes need memory: zd_scalar_replace */
+    case ZD_DTYPE_STRUCT: /* its fields are read one by one */
+        return refuse(dtype, json, "of a fixed size", err);
+    case ZD_DTYPE_CHARS:
+        break;
+    }
+    return parse_base64(dtype, json, ret_bytes, err);
+}
+
 enum zd_status zd_scalar_parse(const struct zd_dtype *dtype, const struct zd_json *json,
     void *ret_bytes, bool *ret_noted, struct zd_error *err)
 {
-    enum zd_status status = ZD_OK;
-    switch (dtype->kind) {
-    case ZD_DTYPE_BOOL:
-        status = parse_bool(dtype, json, ret_bytes, err);
-        break;
-    case ZD_DTYPE_INT:
-    case ZD_DTYPE_UINT:
-        status = parse_integer(dtype, json, ret_bytes, err);
-        break;
-    case ZD_DTYPE_FLOAT:
-    case ZD_DTYPE_COMPLEX:
+    if (zd_dtype_is_float(dtype) || zd_dtype_is_complex(dtype)) {
         return parse_floats(dtype, json, ret_bytes, ret_noted, err);
-    case ZD_DTYPE_RAW:
-        status = parse_raw(dtype, json, ret_bytes, err);
-        break;
     }
-    if (status == ZD_OK && ret_noted != NULL) {
+    ZD_TRY(dtype->fields != NULL ? zd_struct_scalar_read(dtype, json, ret_bytes, parse_exact, err)
+                                 : parse_exact(dtype, json, ret_bytes, err));
+    if (ret_noted != NULL) {
         *ret_noted = false;
     }
-    return status;
+    return ZD_OK;
 }
 
-struct zd_json *zd_scalar_json(const struct zd_dtype *dtype, const void *bytes)
+static bool is_digit(uint8_t c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* "123": ints=string writes them so. @param ret_number NULL: it is no number */
+static enum zd_status number_inside(const struct zd_json *json, struct zd_json **ret_number)
+{
+    const struct zd_json_limits one = {.bytes_max = FOUND_BYTES_MAX, .nodes_max = 1};
+    const struct zd_span text = zd_json_string_span(json);
+    *ret_number = NULL;
+    if (text.len == 0 || !(is_digit(text.ptr[0]) || text.ptr[0] == '-') ||
+        !is_digit(text.ptr[text.len - 1])) {
+        return ZD_OK;
+    }
+    const enum zd_status status = zd_json_parse(text, &one, ret_number, NULL);
+    return status == ZD_NO_MEMORY ? status : ZD_OK;
+}
+
+/* An integer, or ticks. */
+static enum zd_status read_integer(
+    const struct zd_dtype *dtype, const struct zd_json *json, void *ret_bytes, struct zd_error *err)
+{
+    ZD_AUTO(zd_json) number = NULL;
+    if (number_inside(json, &number) != ZD_OK) {
+        return zd_fail(err, ZD_NO_MEMORY, "no memory for a value of %s", dtype->name);
+    }
+    return parse_exact(dtype, number == NULL ? json : number, ret_bytes, err);
+}
+
+static enum zd_status read_leaf(
+    const struct zd_dtype *dtype, const struct zd_json *json, void *ret_bytes, struct zd_error *err)
+{
+    const struct zd_span text = zd_json_string_span(json);
+    int64_t ticks = 0;
+    if (text.ptr == NULL) {
+        return parse_exact(dtype, json, ret_bytes, err);
+    }
+    if (dtype->kind == ZD_DTYPE_RAW) {
+        return parse_base64(dtype, json, ret_bytes, err);
+    }
+    if (dtype->kind == ZD_DTYPE_TIME && zd_calendar_read(dtype, text, &ticks)) {
+        memcpy(ret_bytes, &ticks, sizeof ticks);
+        return ZD_OK;
+    }
+    const bool is_integer = dtype->kind == ZD_DTYPE_INT || dtype->kind == ZD_DTYPE_UINT;
+    return is_integer || zd_dtype_is_ticks(dtype) ? read_integer(dtype, json, ret_bytes, err)
+                                                  : parse_exact(dtype, json, ret_bytes, err);
+}
+
+enum zd_status zd_scalar_read(
+    const struct zd_dtype *dtype, const struct zd_json *json, void *ret_bytes, struct zd_error *err)
+{
+    return dtype->fields != NULL ? zd_struct_scalar_read(dtype, json, ret_bytes, read_leaf, err)
+                                 : read_leaf(dtype, json, ret_bytes, err);
+}
+
+enum zd_status zd_scalar_read_variable(const struct zd_dtype *dtype, const struct zd_json *json,
+    uint8_t **ret_element, struct zd_error *err)
+{
+    return dtype->kind == ZD_DTYPE_LIST
+               ? zd_list_scalar_parse(dtype, json, ret_element, read_leaf, err)
+               : zd_variable_scalar_parse(dtype, json, ret_element, err);
+}
+
+enum zd_status zd_scalar_replace(const struct zd_dtype *dtype, const struct zd_json *json,
+    uint8_t **element, bool *ret_noted, struct zd_error *err)
+{
+    uint8_t *found = NULL;
+    if (!zd_dtype_is_variable(dtype)) {
+        return zd_scalar_parse(dtype, json, *element, ret_noted, err);
+    }
+    ZD_TRY(zd_scalar_read_variable(dtype, json, &found, err));
+    if (ret_noted != NULL) {
+        *ret_noted = false;
+    }
+    zd_free(*element);
+    *element = found;
+    return ZD_OK;
+}
+
+static struct zd_json *leaf_json(const struct zd_dtype *dtype, const void *bytes)
 {
     switch (dtype->kind) {
     case ZD_DTYPE_BOOL:
@@ -517,16 +480,80 @@ struct zd_json *zd_scalar_json(const struct zd_dtype *dtype, const void *bytes)
     case ZD_DTYPE_UINT:
         return integer_json(dtype, bytes);
     case ZD_DTYPE_FLOAT:
-        return part_json(bytes, dtype->bytes);
     case ZD_DTYPE_COMPLEX:
-        return complex_json(dtype, bytes);
+    case ZD_DTYPE_SMALL_FLOAT:
+    case ZD_DTYPE_SMALL_COMPLEX:
+        return zd_scalar_float_json(dtype, bytes);
+    case ZD_DTYPE_STRING:
+    case ZD_DTYPE_BYTES:
+        return zd_variable_scalar_json(dtype, bytes);
+    case ZD_DTYPE_LIST:
+    case ZD_DTYPE_STRUCT:
+        return NULL; /* their numbers and fields are made one by one */
     case ZD_DTYPE_RAW:
+        return is_list(dtype) ? list_json(dtype, bytes) : base64_json(dtype, bytes);
+    case ZD_DTYPE_TIME:
+    case ZD_DTYPE_DURATION:
+        return ticks_json(bytes);
+    case ZD_DTYPE_UTF32:
+        return utf32_json(dtype, bytes);
+    case ZD_DTYPE_CHARS:
         break;
     }
-    return raw_json(dtype, bytes);
+    return base64_json(dtype, bytes);
 }
 
-void zd_scalar_add(const struct zd_dtype *dtype, const void *bytes,
+struct zd_json *zd_scalar_json(const struct zd_dtype *dtype, const void *bytes)
+{
+    if (dtype->kind == ZD_DTYPE_LIST) {
+        return zd_list_scalar_json(dtype, bytes, leaf_json);
+    }
+    return dtype->fields != NULL ? zd_struct_scalar_json(dtype, bytes, leaf_json)
+                                 : leaf_json(dtype, bytes);
+}
+
+static uint64_t leaf_text_max(const struct zd_dtype *dtype)
+{
+    switch (dtype->kind) {
+    case ZD_DTYPE_BOOL:
+    case ZD_DTYPE_INT:
+    case ZD_DTYPE_UINT:
+    case ZD_DTYPE_FLOAT:
+    case ZD_DTYPE_SMALL_FLOAT:
+        return NUMBER_BYTES_MAX;
+    case ZD_DTYPE_COMPLEX:
+    case ZD_DTYPE_SMALL_COMPLEX:
+    case ZD_DTYPE_TIME:
+    case ZD_DTYPE_DURATION:
+        return 2 * NUMBER_BYTES_MAX;
+    case ZD_DTYPE_UTF32:
+        return NUMBER_BYTES_MAX + (uint64_t)dtype->bytes / 4 * POINT_BYTES_MAX;
+    case ZD_DTYPE_STRING:
+    case ZD_DTYPE_BYTES:
+    case ZD_DTYPE_LIST:
+    case ZD_DTYPE_STRUCT:
+        return UINT64_MAX;
+    case ZD_DTYPE_RAW:
+    case ZD_DTYPE_CHARS:
+        break;
+    }
+    return NUMBER_BYTES_MAX + zd_div_up(dtype->bytes, 3) * 4;
+}
+
+/* Every quote may be two (CSV). */
+uint64_t zd_scalar_text_max(const struct zd_dtype *dtype)
+{
+    uint64_t bytes = NUMBER_BYTES_MAX;
+    for (uint32_t i = 0; dtype->fields != NULL && i < dtype->fields->n; i++) {
+        const struct zd_field *field = &dtype->fields->field[i];
+        const bool is_struct = field->dtype.kind == ZD_DTYPE_STRUCT;
+        bytes += NUMBER_BYTES_MAX + UINT64_C(2) * POINT_BYTES_MAX * strlen(field->name) +
+                 (is_struct ? 0 : field->n_items * (2 * leaf_text_max(&field->dtype) + LIST_MARKS));
+    }
+    return dtype->fields != NULL ? bytes : leaf_text_max(dtype);
+}
+
+static void add_leaf(const struct zd_dtype *dtype, const void *bytes,
     const struct zd_scalar_style *style, struct zd_text *text)
 {
     const bool is_wide = dtype->bytes == 8 && style->ints_string && !style->bare_strings;
@@ -541,15 +568,57 @@ void zd_scalar_add(const struct zd_dtype *dtype, const void *bytes,
         zd_text_add(text, is_wide ? "\"" : "");
         break;
     case ZD_DTYPE_FLOAT:
-        add_part(bytes, dtype->bytes, style, text);
-        break;
     case ZD_DTYPE_COMPLEX:
-        add_complex(dtype, bytes, style, text);
+    case ZD_DTYPE_SMALL_FLOAT:
+    case ZD_DTYPE_SMALL_COMPLEX:
+        zd_scalar_float_add(dtype, bytes, style, text);
+        break;
+    case ZD_DTYPE_TIME:
+    case ZD_DTYPE_DURATION:
+        add_ticks(dtype, bytes, style, text);
+        break;
+    case ZD_DTYPE_UTF32:
+        add_utf32(dtype, bytes, style, text);
         break;
     case ZD_DTYPE_RAW:
-        zd_text_add(text, style->bare_strings ? "" : "\"");
-        zd_scalar_add_base64(text, (struct zd_span){.ptr = bytes, .len = dtype->bytes});
-        zd_text_add(text, style->bare_strings ? "" : "\"");
+    case ZD_DTYPE_CHARS:
+        add_quoted_base64(dtype, bytes, style, text);
+        break;
+    case ZD_DTYPE_STRING:
+    case ZD_DTYPE_BYTES:
+        zd_variable_scalar_add(dtype, bytes, style->bare_strings, text);
+        break;
+    case ZD_DTYPE_LIST:
+    case ZD_DTYPE_STRUCT: /* their numbers and fields are added one by one */
         break;
     }
+}
+
+static void add_compound(const struct zd_dtype *dtype, const void *bytes,
+    const struct zd_scalar_style *style, struct zd_text *text)
+{
+    if (dtype->fields != NULL) {
+        zd_struct_scalar_add(dtype, bytes, style, add_leaf, text);
+    } else {
+        zd_list_scalar_add(dtype, bytes, style, add_leaf, text);
+    }
+}
+
+void zd_scalar_add(const struct zd_dtype *dtype, const void *bytes,
+    const struct zd_scalar_style *style, struct zd_text *text)
+{
+    struct zd_scalar_style quoted = *style;
+    if (dtype->fields == NULL && dtype->kind != ZD_DTYPE_LIST) {
+        add_leaf(dtype, bytes, style, text);
+        return;
+    }
+    quoted.bare_strings = false;
+    if (!style->bare_strings) {
+        add_compound(dtype, bytes, &quoted, text);
+        return;
+    }
+    ZD_SCOPED_TEXT(object, zd_min_u64(zd_scalar_text_max(dtype), text->len_max));
+    add_compound(dtype, bytes, &quoted, &object);
+    add_field(zd_text_span(&object), text);
+    text->status = text->status == ZD_OK ? object.status : text->status;
 }

@@ -146,6 +146,20 @@ static void add_signed(struct zd_summary *summary, const uint8_t *element, uint6
     }
 }
 
+/* As floats: a NaT that is the fill value is that where it is dropped. */
+static void add_ticks(struct zd_summary *summary, const uint8_t *element, uint64_t n)
+{
+    const bool is_fill = summary->drops_fill && zd_element_is_nan(&summary->dtype, summary->fill);
+    int64_t ticks[LOT];
+    uint64_t n_kept = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        ticks[n_kept] = zd_element_i64(&summary->dtype, element + i * sizeof *ticks);
+        n_kept += ticks[n_kept] != ZD_DTYPE_NAT;
+    }
+    *(is_fill ? &summary->n_fill : &summary->n_nan) += n - n_kept;
+    add_signed(summary, (const uint8_t *)ticks, n_kept);
+}
+
 /* Those that are not NaN, nor the fill value when that is dropped. */
 static uint64_t keep_floats(
     struct zd_summary *summary, const uint8_t *element, uint64_t n, union lot *ret_lot)
@@ -175,6 +189,11 @@ static uint64_t keep_floats(
 
 static void store_float(const struct zd_dtype *dtype, double value, void *to)
 {
+    uint32_t code = 0;
+    if (dtype->small != NULL && zd_small_float_nearest(dtype->small, value, &code)) {
+        memcpy(to, &code, dtype->bytes);
+        return;
+    }
     const float narrow = (float)value; /* exact: it was one, or a half */
     const uint16_t half = zd_half_from_double(value);
     const void *from = dtype->bytes == 8 ? (const void *)&value : (const void *)&narrow;
@@ -221,10 +240,12 @@ void zd_summary_add(struct zd_summary *summary, const void *elements, uint64_t n
     const uint8_t *element = elements;
     while (n_elements > 0) {
         const uint64_t n = zd_min_u64(n_elements, LOT);
-        if (summary->dtype.kind == ZD_DTYPE_FLOAT) {
+        if (zd_dtype_is_float(&summary->dtype)) {
             add_floats(summary, element, n);
         } else if (summary->dtype.kind == ZD_DTYPE_INT) {
             add_signed(summary, element, n);
+        } else if (zd_dtype_is_ticks(&summary->dtype)) {
+            add_ticks(summary, element, n);
         } else {
             add_unsigned(summary, element, n);
         }

@@ -8,20 +8,28 @@
  */
 struct zd_touch {
     struct zd_axis axis;
-    uint64_t stride;        /* |axis.step| */
-    uint64_t chunk;         /* elements; >= 1 */
-    uint64_t n;             /* touched chunks; 0 when the axis is empty */
-    uint64_t per_chunk_max; /* positions of the result in one chunk, at most; >= 1 */
+    const struct zd_edge_axis *edges; /* of the grid; borrowed; NULL: all chunks have that length */
+    uint64_t stride;                  /* |axis.step| */
+    uint64_t chunk;                   /* elements, of the longest; >= 1 */
+    uint64_t n;                       /* touched chunks; 0 when the axis is empty */
+    uint64_t per_chunk_max;           /* positions of the result in one chunk, at most; >= 1 */
+    bool is_mixed; /* the stride is longer than some chunks, and shorter than others */
+    uint64_t
+        near_position; /* where zd_touch_number goes on in a mixed axis, and the number there */
+    uint64_t near_number;
 };
 
+/** As fast as one division; in a mixed axis it takes a step for each run of equal chunks that is
+ * touched. @param grid only its edges are borrowed */
 struct zd_touch zd_touch_of(
     const struct zd_grid *grid, const struct zd_selection *selection, uint32_t dim);
 
 /** The position in the result where touched chunk `i` begins; the axis' count when i is n. */
 uint64_t zd_touch_first(const struct zd_touch *touch, uint64_t i);
 
-/** The number of the touched chunk `index` (of the grid, touched: asserted). */
-uint64_t zd_touch_number(const struct zd_touch *touch, uint64_t index);
+/** The number of the touched chunk `index` (of the grid, touched: asserted). In a mixed axis fast
+ * when it follows the one asked for before. */
+uint64_t zd_touch_number(struct zd_touch *touch, uint64_t index);
 
 /** The elements of one row of touched chunks, the unit in which a result is made in C order. The
  * selection's element count fits 64 bits. */

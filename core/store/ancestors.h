@@ -9,7 +9,8 @@
  *
  * @param ret_len length of its path
  * @param ret_fd  owned
- * @retval ZD_STORE the root was removed, an object has the name of a directory ...
+ * @retval ZD_GONE
+ * @retval ZD_STORE an object has the name of a directory ...
  * Thread: any; blocks.
  */
 ZD_RESULT zd_ancestors_find(

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "core/base/hash.h"
+#include "core/store/foreign.h"
 
 /* A rename somewhere in the system during the look-up gives EAGAIN: try so often. */
 #define ATTEMPTS_MAX 64
@@ -42,6 +43,12 @@ enum zd_status zd_beneath_fail(struct zd_error *err, int code, const char *key, 
     case ENOSPC:
     case EDQUOT:
         return zd_fail(err, ZD_NO_SPACE, "%s: cannot %s: the store is full", key, doing);
+    case EFBIG:
+        return zd_fail(err, ZD_NO_SPACE,
+            "%s: cannot %s: the file would be longer than the process (ulimit -f) or the file "
+            "system "
+            "allows",
+            key, doing);
     case ENOMEM:
         return zd_fail(err, ZD_NO_MEMORY, "%s: cannot %s: no memory", key, doing);
     case EXDEV:
@@ -82,13 +89,22 @@ static bool is_local(int fd)
     }
 }
 
+static enum zd_status fail_file(const char *path, struct zd_error *err)
+{
+    const char *found = zd_foreign_file(path);
+    return found == NULL
+               ? zd_fail(err, ZD_NOT_FOUND, "%s: not a directory", path)
+               : zd_fail(err, ZD_NOT_FOUND,
+                     "%s: not a directory but %s, which this version does not read", path, found);
+}
+
 static enum zd_status fail_root(int code, const char *path, struct zd_error *err)
 {
     switch (code) {
     case ENOENT:
         return zd_fail(err, ZD_NOT_FOUND, "%s: no such directory", path);
     case ENOTDIR:
-        return zd_fail(err, ZD_NOT_FOUND, "%s: not a directory", path);
+        return fail_file(path, err);
     default:
         return zd_beneath_fail(err, code, path, "open the directory");
     }
@@ -246,18 +262,19 @@ enum zd_status zd_beneath_find(
 {
     const int fd = zd_beneath_try(root, path, flags);
     const bool is_root = path[0] == '\0'; /* it opens even when it was removed */
-    if (fd >= 0 && !(is_root && root_is_gone(root))) {
-        *ret_fd = fd;
-        return ZD_OK;
+    const bool may_be_gone = fd == -ENOENT || fd == -ENOTDIR || (fd >= 0 && is_root);
+    if (may_be_gone && root_is_gone(root)) {
+        if (fd >= 0) {
+            close(fd);
+        }
+        return zd_fail(
+            err, ZD_GONE, "%s%sthe directory of the store was removed", path, is_root ? "" : ": ");
     }
-    if (fd >= 0) {
-        close(fd);
+    if (fd < 0) {
+        return zd_beneath_fail(err, -fd, path, "open");
     }
-    const enum zd_status status = fd >= 0 ? ZD_NOT_FOUND : zd_beneath_fail(err, -fd, path, "open");
-    if (status == ZD_NOT_FOUND && root_is_gone(root)) {
-        return zd_fail(err, ZD_STORE, "%s: the directory of the store was removed", path);
-    }
-    return status;
+    *ret_fd = fd;
+    return ZD_OK;
 }
 
 enum zd_status zd_beneath_find_now(

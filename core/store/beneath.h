@@ -50,6 +50,7 @@ uint64_t zd_beneath_place_of(const struct zd_beneath *root);
  *               must not hang us
  * @param ret_fd owned
  * @retval ZD_NOT_FOUND it does not exist, or a part of its path is no directory
+ * @retval ZD_GONE      the root was removed
  * @retval ZD_STORE     all else: it is not known whether it exists; a link that leaves the root
  * Thread: any; blocks.
  */

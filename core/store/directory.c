@@ -43,6 +43,7 @@ struct walk {
     /* of the page under way */
     struct zd_page found;
     uint64_t n_visited;
+    uint64_t visits_max;
     struct zd_error *err;
 };
 
@@ -155,7 +156,7 @@ static enum zd_status offer(
 
 static enum zd_status read_entries(struct walk *walk, int dir_fd, DIR *dir, struct zd_page *page)
 {
-    for (;;) {
+    while (walk->n_visited < walk->visits_max) {
         errno = 0;
         const struct dirent *entry = readdir(dir);
         if (entry == NULL) {
@@ -172,6 +173,7 @@ static enum zd_status read_entries(struct walk *walk, int dir_fd, DIR *dir, stru
             ZD_TRY(offer(walk, page, entry, kind));
         }
     }
+    return ZD_OK;
 }
 
 /* Read the directory at walk->path into a page. */
@@ -378,6 +380,7 @@ enum zd_status zd_directory_list(struct zd_store_list *list, struct zd_error *er
     struct walk *walk = ZD_CONTAINER(list->cursor, struct walk, cursor);
     walk->after = walk->has_begun ? NULL : list->after;
     walk->n_visited = 0;
+    walk->visits_max = list->visits_max == 0 ? UINT64_MAX : list->visits_max;
     walk->err = err;
     zd_page_init(&walk->found, walk->after, list->n_max);
     const enum zd_status status = find(walk, list->prefix);

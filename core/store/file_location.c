@@ -3,8 +3,12 @@
 
 #include <ctype.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
 
 #include "core/store/store.h"
+
+#define LOCATION_BYTES_MAX 4096
 
 /* RFC 3986, 3.1: whether a scheme stands in front, as in "s3://bucket". */
 static bool has_scheme(const char *location)
@@ -22,6 +26,19 @@ static bool has_scheme(const char *location)
 bool zd_file_location_is_ours(const char *location)
 {
     return !has_scheme(location) || zd_store_location_in("file", location) != NULL;
+}
+
+bool zd_file_location_is_archive(const char *location)
+{
+    static const char ending[] = ".zip";
+    const size_t ending_len = sizeof ending - 1;
+    const size_t len = strlen(location);
+    struct stat file;
+    ZD_SCOPED_TEXT(path, LOCATION_BYTES_MAX);
+    return zd_file_location_is_ours(location) && len > ending_len &&
+           strcasecmp(location + len - ending_len, ending) == 0 &&
+           zd_file_location_path(location, &path, NULL) == ZD_OK &&
+           (stat(path.at, &file) != 0 || !S_ISDIR(file.st_mode));
 }
 
 static int hex_digit(char c)

@@ -7,6 +7,10 @@
 /** Whether a location is a path (it has no scheme: RFC 3986, 3.1) or a file: URL. */
 bool zd_file_location_is_ours(const char *location);
 
+/** Whether it is one of ours that ends in ".zip", and no directory is there. Thread: any; blocks.
+ */
+bool zd_file_location_is_archive(const char *location);
+
 /**
  * Append the path of such a location. RFC 8089: file:/path, file:///path, file://localhost/path.
  * @retval ZD_INVALID not an absolute path on this machine, or malformed percent-encoding

@@ -13,7 +13,7 @@ enum zd_status zd_files_init(
     ZD_TRY(zd_writer_init(&files->writer));
     files->writer.lock_ms = config->lock_ms;
     if (zd_dirsync_init(&files->dirsync) != ZD_OK) {
-        zd_writer_done(&files->writer);
+        zd_writer_done(&files->writer, root);
         return ZD_NO_MEMORY;
     }
     files->root = *root;
@@ -23,7 +23,7 @@ enum zd_status zd_files_init(
 void zd_files_done(struct zd_files *files)
 {
     zd_dirsync_done(&files->dirsync);
-    zd_writer_done(&files->writer);
+    zd_writer_done(&files->writer, &files->root);
     zd_beneath_close(&files->root);
 }
 
@@ -65,7 +65,7 @@ enum zd_status zd_files_fail_lock(
     return zd_fail(err, ZD_TIMEOUT,
         "%s: another process has held its lock (in %s, at the root of the store) for longer than "
         "limits.lock_ms (%llu); check for a stopped writer",
-        key, ZD_WRITERS_LOCK, (unsigned long long)files->writer.lock_ms);
+        key, ZD_PRESENCE_LOCK, (unsigned long long)files->writer.lock_ms);
 }
 
 /* The kernel may have dropped the pages that it could not write: a second sync could succeed

@@ -120,6 +120,6 @@ void zd_page_finish(struct zd_page *listing, struct zd_store_list *list)
     zd_page_sort(listing);
     list->entry = ZD_TAKE(listing->entry);
     list->n_entries = listing->n_entries;
-    list->has_more = listing->has_more;
+    list->has_more = listing->has_more && !zd_store_list_is_cut(list);
     *listing = (struct zd_page){0};
 }

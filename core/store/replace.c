@@ -24,9 +24,11 @@
 #define UNDOS_MAX       8       /* attempts to put an object back on a full disk, */
 #define UNDO_PAUSE_NS   5000000 /* in which others may erase something */
 
+/* Until job_done the writer stays present. */
 static struct zd_replacement job_of(
     struct zd_files *files, const struct zd_store_write *write, struct zd_error *err)
 {
+    zd_writer_begin(&files->writer);
     return (struct zd_replacement){
         .files = files,
         .key = write->key,
@@ -80,6 +82,7 @@ static void job_done(struct zd_replacement *job)
     }
     close_directories(job);
     zd_free(job->held);
+    zd_writer_end(&job->files->writer);
 }
 
 /* ---- the temporary file ---- */
@@ -213,38 +216,53 @@ static int rename_patiently(struct zd_replacement *job, const struct zd_store_wr
     return code;
 }
 
-/* Without the generation of the new object its writer could not undo: it is taken back. */
-static enum zd_status look_failed(
-    struct zd_replacement *job, const struct zd_store_write *write, int code)
+/* What is kept can be taken back if nobody can look at the new object. Otherwise its writer is told
+ * what it was without its name. */
+static enum zd_status look_before(
+    const struct zd_replacement *job, const struct zd_store_write *write, struct stat *ret_file)
 {
-    if (write->keeps_old) {
-        zd_replace_name_take_back(job);
-        job->is_published = false;
+    if (write->keeps_old || write->is_undo ||
+        zd_calls->stat(job->temp_dir_fd, job->temp, ret_file) == 0) {
+        return ZD_OK;
     }
-    return step_failed(job, code, "look at");
+    return step_failed(job, errno, "look at");
 }
 
 /* ZD_AGAIN: the directory was empty and was removed; or a program that takes no locks has made the
  * file. */
-static enum zd_status take_name(struct zd_replacement *job, struct zd_store_write *write)
+static enum zd_status rename_failed(
+    const struct zd_replacement *job, const struct zd_store_write *write, int code)
 {
-    struct stat file;
-    ZD_TRY(judge(job, write));
-    const int code = rename_patiently(job, write);
     if (write->condition == ZD_CONDITION_ABSENT && code == EEXIST) {
         return zd_fail(job->err, ZD_PRECONDITION, "%s: the object exists already", job->key);
     }
-    if (code == ENOENT || code == EEXIST) {
-        return ZD_AGAIN;
-    }
+    return code == ENOENT || code == EEXIST ? ZD_AGAIN : step_failed(job, code, "store");
+}
+
+/* Without the generation of the new object its writer could not undo: it is taken back. */
+static enum zd_status look_failed(struct zd_replacement *job, int code)
+{
+    zd_replace_name_take_back(job);
+    job->is_published = false;
+    return step_failed(job, code, "look at");
+}
+
+static enum zd_status take_name(struct zd_replacement *job, struct zd_store_write *write)
+{
+    struct stat before = {0};
+    struct stat file;
+    ZD_TRY(judge(job, write));
+    ZD_TRY(look_before(job, write, &before));
+    const int code = rename_patiently(job, write);
     if (code != 0) {
-        return step_failed(job, code, "store");
+        return rename_failed(job, write, code);
     }
     job->is_published = true;
-    if (zd_calls->stat(job->dir_fd, job->name, &file) != 0) {
-        return look_failed(job, write, errno);
+    const bool is_seen = zd_calls->stat(job->dir_fd, job->name, &file) == 0;
+    if (!is_seen && write->keeps_old) {
+        return look_failed(job, errno);
     }
-    write->stat = zd_stat_of_file(&file);
+    write->stat = zd_stat_of_file(is_seen ? &file : &before);
     return ZD_OK;
 }
 

@@ -180,7 +180,10 @@ void zd_store_give_up(struct zd_store *store)
 enum zd_status zd_store_find_place(const char *location, uint64_t *ret_place, struct zd_error *err)
 {
     const struct zd_store_ops *ops = find_ops(location);
-    if (ops != NULL && ops->find_place != NULL) {
+    if (ops == NULL) {
+        return refuse_location(location, err);
+    }
+    if (ops->find_place != NULL) {
         return ops->find_place(location, ret_place, err);
     }
     *ret_place = 0;
@@ -214,10 +217,10 @@ const char *zd_store_failure(const struct zd_store *store)
     return store->failure;
 }
 
-bool zd_store_has_files(const struct zd_store *store)
+bool zd_store_has_file(struct zd_store *store, const char *key)
 {
     DESCEND(store, read);
-    return store->ops->has_files;
+    return store->ops->has_file != NULL && store->ops->has_file(store, key);
 }
 
 bool zd_store_extends(const struct zd_store *store)
@@ -385,6 +388,7 @@ void zd_store_list_next(struct zd_store *store, struct zd_store_list *list)
     zd_free(list->last);
     list->last = ZD_TAKE(list->entry[list->n_entries - 1].name);
     list->after = list->last;
+    list->visits_max = 0;
     free_entries(list);
     begin_page(store, list);
 }
@@ -501,6 +505,17 @@ void zd_store_release(struct zd_store_hold *hold)
     } else {
         zd_store_finish_later(&hold->op);
     }
+}
+
+void zd_store_rest(struct zd_store *store, struct zd_store_op *op)
+{
+    begin(op, store);
+    DESCEND(store, rest);
+    if (store->ops->rest == NULL) {
+        zd_store_finish_later(op);
+        return;
+    }
+    store->ops->rest(store, op);
 }
 
 void zd_store_cancel(struct zd_store_op *op)

@@ -76,11 +76,12 @@ struct zd_store_read {
         unless_generation; /* if set: ZD_NOT_MODIFIED when the object still has it */
     struct zd_generation
         only_generation; /* if set: ZD_PRECONDITION when the object has another one */
-    bool wants_file;     /* stores with files return a descriptor instead of the bytes, with the
+    bool wants_file;     /* where zd_store_has_file: a descriptor instead of the bytes, with the
                             beginning of the range in the page cache */
     /* out */
     struct zd_buf *bytes; /* owned by the caller; NULL unless ZD_OK */
-    int fd;               /* with ZD_OK and no bytes: the object, open; owned by the caller */
+    int fd;               /* with ZD_OK and no bytes: a file with the object; owned by the caller */
+    uint64_t fd_first;    /* where the object begins in it, bytes */
     struct zd_stat stat;  /* of the whole object; valid with ZD_OK and ZD_NOT_MODIFIED */
 };
 
@@ -110,6 +111,8 @@ struct zd_store_list { /* one level (a directory), or everything below a prefix 
     char *after;  /* list only names greater than this (by bytes); borrowed; NULL = from the start
                    */
     size_t n_max; /* most entries to return; >= 1 */
+    uint64_t visits_max; /* of the first page: after so many entries it is cut, with some of those
+                            that were looked at, and no page follows; 0 = no bound */
     /* out: sorted by the bytes of their names; ZD_NOT_FOUND if no key has the prefix */
     struct zd_store_entry *entry;
     size_t n_entries;
@@ -173,7 +176,9 @@ struct zd_store_write {
     enum zd_condition condition;     /* of WHOLE, COMMIT and erasures */
     struct zd_generation generation; /* for ZD_CONDITION_GENERATION */
     bool keeps_old;                  /* in, of COMMIT and erasures: keep the old object */
-    bool is_undo; /* in, of COMMIT: of an old object; tried more than once where the disk is full */
+    bool is_undo;             /* in, of COMMIT and erasures: puts an old object back, or takes a new
+                                 one away; tried more than once where the disk is full, and in a
+                                 directory that the location no longer leads to */
     struct zd_staged *staged; /* STAGE: out, owned by the caller with ZD_OK, else NULL. EXTEND: in
                                  and out, discarded and NULL unless ZD_OK. COMMIT,
                                  DISCARD: in, taken over whatever the status, then NULL. With
@@ -227,6 +232,8 @@ struct zd_store_ops {
     /** Optional, both: for stores that other processes write to. */
     void (*hold)(struct zd_store *store, struct zd_store_hold *hold);
     void (*release)(struct zd_store *store, struct zd_store_hold *hold);
+    /** Optional: for the same stores; see zd_store_rest. */
+    void (*rest)(struct zd_store *store, struct zd_store_op *op);
     /** Optional: for the same stores; see zd_store_give_up. */
     void (*give_up)(struct zd_store *store);
 
@@ -245,8 +252,9 @@ struct zd_store_ops {
     enum zd_status (*find_place)(const char *location, uint64_t *ret_place, struct zd_error *err);
     enum zd_status (*find_place_now)(const char *location, uint64_t *ret_place);
 
-    bool has_files; /* reads obey wants_file */
-    bool extends;   /* writes obey ZD_PHASE_EXTEND */
+    /** Optional: whether reads of a key obey wants_file. */
+    bool (*has_file)(struct zd_store *store, const char *key);
+    bool extends; /* writes obey ZD_PHASE_EXTEND */
 
     /** Ask for an early end: `done` still runs, with ZD_CANCELLED unless the operation finished
      * first. */
@@ -309,7 +317,7 @@ struct zd_span zd_store_name_of(const char *location);
 const char *zd_store_failure(const struct zd_store *store);
 
 /** Whether reads obey wants_file. Thread: any. */
-bool zd_store_has_files(const struct zd_store *store);
+bool zd_store_has_file(struct zd_store *store, const char *key);
 
 /** Whether what is staged can be extended, so that an object need not be in memory. Thread: any. */
 bool zd_store_extends(const struct zd_store *store);
@@ -340,6 +348,12 @@ ZD_RESULT zd_store_find_place_now(const char *location, uint64_t *ret_place);
 void zd_store_read(struct zd_store *store, struct zd_store_read *read);
 void zd_store_status(struct zd_store *store, struct zd_store_status *status);
 void zd_store_list(struct zd_store *store, struct zd_store_list *list);
+/** Whether a page was cut for visits_max: entries may be missing. Thread: any. */
+static inline bool zd_store_list_is_cut(const struct zd_store_list *list)
+{
+    return list->visits_max > 0 && list->n_visited >= list->visits_max;
+}
+
 /** The page after this one, of a listing that has more, by the same operation; this page is
  * released. All pages together cost as much as one listing: a store may remember names that were
  * there when the listing began. */
@@ -352,6 +366,13 @@ void zd_store_cancel(struct zd_store_op *op);
  * must not wait for clients. Thread: loop. */
 void zd_store_hold(struct zd_store *store, struct zd_store_hold *hold);
 void zd_store_release(struct zd_store_hold *hold);
+
+/**
+ * Let go of what only writers need, if nothing is being written or staged; it is made again by the
+ * next write. To be asked for when the store has had no write for a while, one at a time; it ends
+ * in ZD_OK and cannot be cancelled. Thread: loop.
+ */
+void zd_store_rest(struct zd_store *store, struct zd_store_op *op);
 
 /** Read without waiting, or ZD_AGAIN. Thread: loop. */
 enum zd_status zd_store_read_now(struct zd_store *store, struct zd_store_read *read);

@@ -5,7 +5,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -60,6 +59,11 @@ static void note_cancelled(struct zd_store_op *op)
 
 /* ---- where it is ---- */
 
+static bool file_accepts(const char *location)
+{
+    return zd_file_location_is_ours(location) && !zd_file_location_is_archive(location);
+}
+
 static enum zd_status path_of(const char *location, struct zd_text *path, struct zd_error *err)
 {
     const enum zd_status status = zd_file_location_path(location, path, err);
@@ -83,7 +87,7 @@ static enum zd_status file_find_place_now(const char *location, uint64_t *ret_pl
     return zd_beneath_place_now(path.at, ret_place);
 }
 
-/* A directory that was moved or removed is no longer the store: nothing more goes there. */
+/* A directory that was moved or removed is no longer the store: nothing new goes there. */
 static enum zd_status may_write(struct zd_store_op *op, const char *key)
 {
     uint64_t place = 0;
@@ -94,7 +98,7 @@ static enum zd_status may_write(struct zd_store_op *op, const char *key)
     if (status == ZD_NO_MEMORY) {
         return zd_fail(&op->err, status, "%s: no memory to find its directory", key);
     }
-    return zd_fail(&op->err, ZD_STORE, "%s: not written: the directory of the store was %s", key,
+    return zd_fail(&op->err, ZD_GONE, "%s: not written: the directory of the store was %s", key,
         status == ZD_OK ? "replaced by another one; try again" : "removed, or cannot be reached");
 }
 
@@ -116,7 +120,8 @@ static void work_write(uv_work_t *work)
     struct zd_store_write *write = write_of(op_of(work));
     struct zd_files *files = &file_of(write->op.store)->files;
     const bool is_erasure = write->phase == ZD_PHASE_WHOLE && write->bytes == NULL;
-    write->op.status = may_write(&write->op, write->key);
+    /* What was changed there is put back there. */
+    write->op.status = write->is_undo ? ZD_OK : may_write(&write->op, write->key);
     if (write->op.status != ZD_OK) {
         if (has_staged(write)) {
             zd_replace_discard(files, write);
@@ -125,6 +130,10 @@ static void work_write(uv_work_t *work)
     }
     write->op.status = is_erasure ? zd_replace_remove(files, write, &write->op.err)
                                   : zd_replace_file(files, write, &write->op.err);
+    if (!write->is_undo && write->op.status == ZD_STORE &&
+        may_write(&write->op, write->key) == ZD_GONE) {
+        write->op.status = ZD_GONE; /* meanwhile, which is why it failed */
+    }
 }
 
 static void work_discard(uv_work_t *work)
@@ -134,7 +143,7 @@ static void work_discard(uv_work_t *work)
 }
 
 /* The status is there already. */
-static void after_discard(uv_work_t *work, int uv_status)
+static void after_tidying(uv_work_t *work, int uv_status)
 {
     (void)uv_status; /* it is never cancelled */
     op_of(work)->done(op_of(work));
@@ -143,7 +152,7 @@ static void after_discard(uv_work_t *work, int uv_status)
 static void file_discard(struct zd_store *store, struct zd_store_write *write)
 {
     (void)store;
-    queue(&write->op, work_discard, after_discard);
+    queue(&write->op, work_discard, after_tidying);
 }
 
 /* It never began: what it was to commit or to extend goes away. */
@@ -197,19 +206,11 @@ static struct zd_store_hold *hold_of(struct zd_store_op *op)
     return ZD_CONTAINER(op, struct zd_store_hold, op);
 }
 
-static int compare_hashes(const void *a, const void *b)
+static void hold_keys(struct zd_store_op *op)
 {
-    const uint64_t left = *(const uint64_t *)a;
-    const uint64_t right = *(const uint64_t *)b;
-    return (left > right) - (left < right);
-}
-
-static void work_hold(uv_work_t *work)
-{
-    struct zd_store_hold *hold = hold_of(op_of(work));
-    struct zd_store_op *op = &hold->op;
+    struct zd_store_hold *hold = hold_of(op);
     struct zd_files *files = &file_of(op->store)->files;
-    qsort(hold->hash, hold->n_keys, sizeof *hold->hash, compare_hashes);
+    zd_writer_sort(hold->hash, hold->n_keys);
     op->status = may_write(op, "many keys");
     if (op->status == ZD_OK) {
         op->status = zd_writer_open_lock(&files->writer, &files->root, &op->err);
@@ -220,6 +221,14 @@ static void work_hold(uv_work_t *work)
     const int code = zd_writer_hold(&files->writer, hold->hash, hold->n_keys, op->began_ns);
     hold->is_held = code == 0;
     op->status = code == 0 ? ZD_OK : zd_files_fail_lock(files, code, "many keys", &op->err);
+}
+
+static void work_hold(uv_work_t *work)
+{
+    struct zd_writer *writer = &file_of(op_of(work)->store)->files.writer;
+    zd_writer_begin(writer);
+    hold_keys(op_of(work));
+    zd_writer_end(writer);
 }
 
 static void work_release(uv_work_t *work)
@@ -266,6 +275,21 @@ static void file_release(struct zd_store *store, struct zd_store_hold *hold)
 {
     (void)store;
     queue(&hold->op, work_release, after_hold);
+}
+
+/* ---- when nothing is written ---- */
+
+static void work_rest(uv_work_t *work)
+{
+    struct file_store *file = file_of(op_of(work)->store);
+    zd_writer_leave(&file->files.writer, &file->files.root);
+    zd_sweep_start(&file->sweep, &file->files.root);
+}
+
+static void file_rest(struct zd_store *store, struct zd_store_op *op)
+{
+    op->store = store;
+    queue(op, work_rest, after_tidying);
 }
 
 /* ---- the store ---- */
@@ -533,6 +557,14 @@ static void file_list(struct zd_store *store, struct zd_store_list *list)
     }
 }
 
+/* All that are there: what is sent comes from the page cache. */
+static bool file_has_file(struct zd_store *store, const char *key)
+{
+    (void)store;
+    (void)key;
+    return true;
+}
+
 static void file_give_up(struct zd_store *store)
 {
     zd_writer_give_up(&file_of(store)->files.writer);
@@ -548,12 +580,12 @@ static void file_cancel(struct zd_store *store, struct zd_store_op *op)
     }
 }
 
-/* Also of what other stores will open: a dataset keeps its name. */
-static const char *const endings[] = {".zarr", ".n5", ".zip", NULL};
+/* Those of archives, too. */
+static const char *const endings[] = {".zarr.zip", ".n5.zip", ".zarr", ".n5", ".zip", NULL};
 
 const struct zd_store_ops zd_store_ops_file = {
     .scheme = "file",
-    .accepts = zd_file_location_is_ours,
+    .accepts = file_accepts,
     .usage = "PATH, file:///PATH",
     .meaning = "a directory",
     .endings = endings,
@@ -569,10 +601,11 @@ const struct zd_store_ops zd_store_ops_file = {
     .erase = file_write,
     .hold = file_hold,
     .release = file_release,
+    .rest = file_rest,
     .give_up = file_give_up,
     .discard = file_discard,
     .read_now = file_read_now,
-    .has_files = true,
+    .has_file = file_has_file,
     .extends = true,
     .status_now = file_status_now,
     .cancel = file_cancel,

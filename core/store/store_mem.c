@@ -7,6 +7,7 @@
 #include "core/base/hash.h"
 #include "core/base/num.h"
 #include "core/store/page.h"
+#include "core/store/path.h"
 #include "core/store/store.h"
 
 #define OBJECT_BYTES 256 /* of one object besides its key and its bytes */
@@ -232,21 +233,34 @@ static void mem_status(struct zd_store *store, struct zd_store_status *status)
     zd_store_finish_later(&status->op);
 }
 
-/* One level: the name is cut at its first slash, and neighbours of one prefix become one entry. */
-static enum zd_status offer_level(
-    struct zd_page *listing, const char *name, struct zd_text *last_prefix)
+/* One level: the name is cut at its first slash. */
+static enum zd_status offer_level(struct zd_page *listing, const char *name)
 {
+    char cut[ZD_KEY_BYTES_MAX + 1];
     const char *slash = strchr(name, '/');
-    if (slash == NULL) {
-        return zd_page_offer(listing, name, false);
+    return slash == NULL
+               ? zd_page_offer(listing, name, false)
+               : zd_page_offer(listing, zd_path_cut(name, (size_t)(slash - name), cut), true);
+}
+
+/* The object behind one that was offered: of a level, behind all of its prefix. */
+static const struct object *next_of(
+    struct mem_store *mem, const struct zd_store_list *list, const struct object *object)
+{
+    const struct object *next = object->next[0];
+    const char *slash = strchr(object->key + strlen(list->prefix), '/');
+    char key[ZD_KEY_BYTES_MAX + 2];
+    if (list->deep || slash == NULL || next == NULL) {
+        return next;
     }
-    const struct zd_span cut = {.ptr = (const uint8_t *)name, .len = (size_t)(slash - name)};
-    if (zd_span_equal(cut, zd_text_span(last_prefix))) {
-        return ZD_OK;
+    const size_t len = (size_t)(slash - object->key);
+    if (strncmp(next->key, object->key, len + 1) != 0) {
+        return next;
     }
-    zd_text_clear(last_prefix);
-    ZD_TRY(zd_text_add_bytes(last_prefix, cut.ptr, cut.len));
-    return zd_page_offer(listing, last_prefix->at, true);
+    memcpy(key, object->key, len);
+    key[len] = '/' + 1;
+    key[len + 1] = '\0';
+    return seek(mem, key, NULL);
 }
 
 /* The first key of a listing; no name after `after` comes before it. */
@@ -263,6 +277,28 @@ static bool has_prefix(const struct object *object, const char *prefix)
     return object != NULL && strncmp(object->key, prefix, strlen(prefix)) == 0;
 }
 
+/* A page is full. Names come in the order of their keys, where "a-b" stands before "a/": of those
+ * from this object on only the beginnings of the greatest name that is kept can be smaller. */
+static enum zd_status offer_beginnings(struct mem_store *mem, struct zd_store_list *list,
+    const struct object *object, struct zd_page *listing)
+{
+    char name[ZD_KEY_BYTES_MAX + 1];
+    char key[2 * ZD_KEY_BYTES_MAX + 2];
+    (void)snprintf(name, sizeof name, "%s", listing->entry[0].name);
+    for (size_t len = strlen(name); len-- > 1 && !zd_store_list_is_cut(list);) {
+        if ((uint8_t)name[len] >= '/') {
+            continue;
+        }
+        (void)snprintf(key, sizeof key, "%s%.*s/", list->prefix, (int)len, name);
+        const struct object *first = seek(mem, key, NULL);
+        if (has_prefix(first, key) && strcmp(first->key, object->key) >= 0) {
+            list->n_visited++;
+            ZD_TRY(offer_level(listing, first->key + strlen(list->prefix)));
+        }
+    }
+    return ZD_OK;
+}
+
 static enum zd_status list_objects(struct mem_store *mem, struct zd_store_list *list)
 {
     const size_t prefix_len = strlen(list->prefix);
@@ -270,16 +306,17 @@ static enum zd_status list_objects(struct mem_store *mem, struct zd_store_list *
     enum zd_status status =
         prefix_len == 0 || has_prefix(seek(mem, list->prefix, NULL), list->prefix) ? ZD_OK
                                                                                    : ZD_NOT_FOUND;
-    ZD_SCOPED_TEXT(last_prefix, ZD_KEY_BYTES_MAX);
+    const struct object *object = first_of(mem, list);
     zd_page_init(&listing, list->after, list->n_max);
-    /* A deep listing meets its names in their order, and ends with its page. */
-    for (const struct object *object = first_of(mem, list);
-        status == ZD_OK && has_prefix(object, list->prefix) && !(list->deep && listing.has_more);
-        object = object->next[0]) {
+    for (; status == ZD_OK && has_prefix(object, list->prefix) && !zd_store_list_is_cut(list) &&
+           !listing.has_more;
+        object = next_of(mem, list, object)) {
         const char *name = object->key + prefix_len;
         list->n_visited++;
-        status = list->deep ? zd_page_offer(&listing, name, false)
-                            : offer_level(&listing, name, &last_prefix);
+        status = list->deep ? zd_page_offer(&listing, name, false) : offer_level(&listing, name);
+    }
+    if (status == ZD_OK && !list->deep && listing.has_more && object != NULL) {
+        status = offer_beginnings(mem, list, object, &listing);
     }
     if (status == ZD_OK) {
         zd_page_finish(&listing, list);

@@ -18,8 +18,7 @@
 
 struct walk {
     struct zd_sweep *sweep;
-    int writers_fd; /* the directory of markers */
-    char **path;    /* stack of directories, owned */
+    char **path; /* stack of directories, owned */
     size_t n_paths;
     size_t cap;
     bool is_whole; /* nothing was left out */
@@ -72,12 +71,13 @@ static void push_below(struct walk *walk, const char *path, const char *name)
 static bool is_dead(const struct walk *walk, const char *id)
 {
     struct stat marker;
+    const int dir_fd = walk->sweep->presence.dir_fd;
     for (size_t i = 0; i < walk->sweep->n_dead; i++) {
         if (strcmp(id, walk->sweep->dead[i]) == 0) {
-            return !zd_writer_is_alive(walk->writers_fd, id);
+            return !zd_writer_is_alive(dir_fd, id);
         }
     }
-    return fstatat(walk->writers_fd, id, &marker, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT;
+    return fstatat(dir_fd, id, &marker, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT;
 }
 
 /* A temporary file is named by its writer; one of a name that says nothing has none. */
@@ -146,29 +146,26 @@ static void visit_all(struct walk *walk)
 static void run(void *argument)
 {
     struct zd_sweep *sweep = argument;
-    ZD_AUTO_FD writers_fd = -1;
-    writers_fd = zd_beneath_try(sweep->root, ZD_WRITERS_DIRECTORY, DIRECTORY_FLAGS);
-    struct walk walk = {.sweep = sweep, .writers_fd = writers_fd, .is_whole = true};
-    if (writers_fd < 0) {
-        return;
-    }
+    struct walk walk = {.sweep = sweep, .is_whole = true};
     visit_all(&walk);
     for (size_t i = 0; i < sweep->n_dead && walk.is_whole; i++) {
-        zd_writer_forget(writers_fd, sweep->dead[i]);
+        zd_writer_forget(sweep->presence.dir_fd, sweep->dead[i]);
     }
     while (walk.n_paths > 0) {
         zd_free(walk.path[--walk.n_paths]);
     }
     zd_free(walk.path);
+    zd_presence_leave(&sweep->presence, sweep->root);
+    atomic_store(&sweep->has_ended, true);
 }
 
 static void find_dead(struct zd_sweep *sweep)
 {
     int fd;
     const struct dirent *entry;
-    DIR *dir = open_directory(sweep->root, ZD_WRITERS_DIRECTORY, &fd);
+    DIR *dir = open_directory(sweep->root, ZD_PRESENCE_DIRECTORY, &fd);
     if (dir == NULL) {
-        return; /* there were no writers yet */
+        return;
     }
     while (sweep->n_dead < ZD_SWEEP_WRITERS_MAX && (entry = readdir(dir)) != NULL) {
         if (zd_writer_id_is_valid(entry->d_name) && !zd_writer_is_alive(fd, entry->d_name)) {
@@ -180,9 +177,19 @@ static void find_dead(struct zd_sweep *sweep)
 
 void zd_sweep_start(struct zd_sweep *sweep, const struct zd_beneath *root)
 {
-    *sweep = (struct zd_sweep){.root = root};
+    if (sweep->is_started && !atomic_load(&sweep->has_ended)) {
+        return;
+    }
+    zd_sweep_stop(sweep);
+    *sweep = (struct zd_sweep){.root = root, .presence = ZD_PRESENCE_NONE};
+    if (!zd_presence_join(&sweep->presence, root)) {
+        return; /* there are no writers, or the last one is leaving */
+    }
     find_dead(sweep);
     sweep->is_started = sweep->n_dead > 0 && uv_thread_create(&sweep->thread, run, sweep) == 0;
+    if (!sweep->is_started) {
+        zd_presence_leave(&sweep->presence, root);
+    }
 }
 
 void zd_sweep_stop(struct zd_sweep *sweep)

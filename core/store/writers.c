@@ -1,6 +1,7 @@
 /* Writers below a root. */
 #include "core/store/writers.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -15,9 +16,8 @@
 #include "core/store/calls.h"
 #include "core/store/turns.h"
 
-#define LOCK_NAME       "lock" /* of ZD_WRITERS_LOCK */
-#define ATTEMPTS_MAX    8      /* of numbers; a second one is never needed in practice */
-#define LOCK_BYTES      (UINT64_C(1) << 62) /* offsets are signed */
+#define ATTEMPTS_MAX    8 /* of numbers; a second one is never needed in practice */
+#define LOCK_BYTES      ZD_PRESENCE_BYTES
 #define DIRECTORY_FLAGS (O_RDONLY | O_DIRECTORY)
 #define NS_PER_MS       UINT64_C(1000000)
 #define LATE_MS         1000 /* a live process holds a key for a rename, not for that long */
@@ -27,20 +27,9 @@
 
 enum zd_status zd_writer_init(struct zd_writer *writer)
 {
-    *writer = (struct zd_writer){.dir_fd = -1, .lock_fd = -1, .marker_fd = -1};
+    *writer = (struct zd_writer){.presence = ZD_PRESENCE_NONE, .marker_fd = -1};
     zd_list_init(&writer->uses);
     return uv_mutex_init(&writer->mutex) == 0 ? ZD_OK : ZD_NO_MEMORY;
-}
-
-void zd_writer_done(struct zd_writer *writer)
-{
-    if (writer->marker_fd >= 0 && atomic_load(&writer->n_kept) == 0) {
-        (void)unlinkat(writer->dir_fd, writer->id, 0);
-    }
-    zd_beneath_close_fd(&writer->marker_fd);
-    zd_beneath_close_fd(&writer->lock_fd);
-    zd_beneath_close_fd(&writer->dir_fd);
-    uv_mutex_destroy(&writer->mutex);
 }
 
 static struct flock write_lock(off_t first, off_t len)
@@ -55,37 +44,6 @@ static bool try_lock(int fd)
     return fcntl(fd, F_OFD_SETLK, &lock) == 0;
 }
 
-static enum zd_status enter_failed(struct zd_error *err, int code, const char *doing)
-{
-    char words[ZD_FACT_TEXT_BYTES];
-    const enum zd_status status = zd_beneath_fail(err, code, ZD_WRITERS_DIRECTORY, doing);
-    return status != ZD_NOT_FOUND
-               ? status
-               : zd_fail(err, ZD_STORE, "%s: cannot %s: %s", ZD_WRITERS_DIRECTORY, doing,
-                     strerror_r(code, words, sizeof words));
-}
-
-static enum zd_status open_lock(
-    struct zd_writer *writer, const struct zd_beneath *root, struct zd_error *err)
-{
-    if (zd_calls->make_directory(root->fd, ZD_WRITERS_DIRECTORY) != 0 && errno != EEXIST) {
-        return enter_failed(err, errno, "make the directory of locks");
-    }
-    const int dir_fd = zd_beneath_try(root, ZD_WRITERS_DIRECTORY, DIRECTORY_FLAGS);
-    if (dir_fd < 0) {
-        return enter_failed(err, -dir_fd, "open the directory of locks");
-    }
-    const int lock_fd = zd_calls->open(dir_fd, LOCK_NAME, O_RDWR);
-    if (lock_fd < 0) {
-        const int code = errno;
-        close(dir_fd);
-        return enter_failed(err, code, "open the lock");
-    }
-    writer->dir_fd = dir_fd;
-    writer->lock_fd = lock_fd;
-    return ZD_OK;
-}
-
 enum zd_status zd_writer_open_lock(
     struct zd_writer *writer, const struct zd_beneath *root, struct zd_error *err)
 {
@@ -95,7 +53,7 @@ enum zd_status zd_writer_open_lock(
     }
     uv_mutex_lock(&writer->mutex);
     if (!atomic_load(&writer->has_lock)) {
-        status = open_lock(writer, root, err);
+        status = zd_presence_enter(&writer->presence, root, err);
         atomic_store(&writer->has_lock, status == ZD_OK);
     }
     uv_mutex_unlock(&writer->mutex);
@@ -113,9 +71,9 @@ static enum zd_status make_marker(struct zd_writer *writer, struct zd_error *err
 {
     for (int i = 0; i < ATTEMPTS_MAX; i++) {
         snprintf(writer->id, sizeof writer->id, "%016" PRIx64, zd_hash_random_seed());
-        writer->marker_fd = zd_calls->open(writer->dir_fd, writer->id, O_RDWR | O_EXCL);
+        writer->marker_fd = zd_calls->open(writer->presence.dir_fd, writer->id, O_RDWR | O_EXCL);
         if (writer->marker_fd < 0) {
-            return enter_failed(err, errno, "make a marker");
+            return zd_presence_fail(err, errno, "make a marker");
         }
         if (is_marker_ours(writer)) {
             return ZD_OK;
@@ -123,7 +81,7 @@ static enum zd_status make_marker(struct zd_writer *writer, struct zd_error *err
         zd_beneath_close_fd(&writer->marker_fd);
         writer->marker_fd = -1;
     }
-    return zd_fail(err, ZD_STORE, "%s: cannot lock a marker", ZD_WRITERS_DIRECTORY);
+    return zd_fail(err, ZD_STORE, "%s: cannot lock a marker", ZD_PRESENCE_DIRECTORY);
 }
 
 static enum zd_status sync_marker(const struct zd_writer *writer, const struct zd_beneath *root,
@@ -131,9 +89,9 @@ static enum zd_status sync_marker(const struct zd_writer *writer, const struct z
 {
     ZD_AUTO_FD root_fd = -1;
     ZD_TRY(zd_beneath_find(root, "", DIRECTORY_FLAGS, &root_fd, err));
-    if (zd_calls->sync(writer->dir_fd) != 0 || zd_calls->sync(root_fd) != 0) {
+    if (zd_calls->sync(writer->presence.dir_fd) != 0 || zd_calls->sync(root_fd) != 0) {
         *ret_code = errno;
-        return enter_failed(err, *ret_code, "sync the directory of locks");
+        return zd_presence_fail(err, *ret_code, "sync the directory of locks");
     }
     return ZD_OK;
 }
@@ -141,10 +99,11 @@ static enum zd_status sync_marker(const struct zd_writer *writer, const struct z
 static void drop_marker(struct zd_writer *writer)
 {
     if (writer->marker_fd >= 0) {
-        (void)unlinkat(writer->dir_fd, writer->id, 0);
+        (void)unlinkat(writer->presence.dir_fd, writer->id, 0);
         zd_beneath_close_fd(&writer->marker_fd);
         writer->marker_fd = -1;
     }
+    atomic_store(&writer->has_marker, false);
 }
 
 enum zd_status zd_writer_enter(struct zd_writer *writer, const struct zd_beneath *root,
@@ -171,6 +130,43 @@ enum zd_status zd_writer_enter(struct zd_writer *writer, const struct zd_beneath
     return status;
 }
 
+void zd_writer_begin(struct zd_writer *writer)
+{
+    uv_mutex_lock(&writer->mutex);
+    writer->n_users++;
+    uv_mutex_unlock(&writer->mutex);
+}
+
+void zd_writer_end(struct zd_writer *writer)
+{
+    uv_mutex_lock(&writer->mutex);
+    assert(writer->n_users > 0);
+    writer->n_users--;
+    uv_mutex_unlock(&writer->mutex);
+}
+
+void zd_writer_leave(struct zd_writer *writer, const struct zd_beneath *root)
+{
+    uv_mutex_lock(&writer->mutex);
+    const bool is_idle = writer->n_users == 0 && atomic_load(&writer->n_kept) == 0;
+    if (is_idle && zd_presence_has_room(root)) {
+        drop_marker(writer);
+        atomic_store(&writer->has_lock, false);
+        zd_presence_leave(&writer->presence, root);
+    }
+    uv_mutex_unlock(&writer->mutex);
+}
+
+void zd_writer_done(struct zd_writer *writer, const struct zd_beneath *root)
+{
+    if (atomic_load(&writer->n_kept) == 0) {
+        drop_marker(writer);
+    }
+    zd_beneath_close_fd(&writer->marker_fd);
+    zd_presence_leave(&writer->presence, root);
+    uv_mutex_destroy(&writer->mutex);
+}
+
 void zd_writer_name_temp(struct zd_writer *writer, char name[ZD_TEMP_NAME_BYTES])
 {
     snprintf(name, ZD_TEMP_NAME_BYTES, ZD_TEMP_PREFIX "%s-%" PRIx64, writer->id,
@@ -186,7 +182,7 @@ static int try_at(const struct zd_writer *writer, uint64_t offset)
     struct flock lock = write_lock((off_t)offset, 1);
     int code = EINTR;
     while (code == EINTR) {
-        code = zd_calls->lock(writer->lock_fd, &lock) == 0 ? 0 : errno;
+        code = zd_calls->lock(writer->presence.lock_fd, &lock) == 0 ? 0 : errno;
     }
     return code == EACCES ? EAGAIN : code;
 }
@@ -235,7 +231,7 @@ static void unlock_at(const struct zd_writer *writer, uint64_t offset)
 {
     struct flock lock = write_lock((off_t)offset, 1);
     lock.l_type = F_UNLCK;
-    (void)fcntl(writer->lock_fd, F_OFD_SETLK, &lock);
+    (void)fcntl(writer->presence.lock_fd, F_OFD_SETLK, &lock);
 }
 
 static int compare(const void *a, const void *b)
@@ -287,11 +283,17 @@ void zd_writer_unlock(struct zd_writer *writer, struct zd_writer_use *use)
     uv_mutex_unlock(&writer->mutex);
 }
 
+void zd_writer_sort(uint64_t *hash, size_t n)
+{
+    qsort(hash, n, sizeof *hash, compare);
+}
+
 static void set_held(struct zd_writer *writer, const uint64_t *hash, size_t n)
 {
     uv_mutex_lock(&writer->mutex);
     writer->held = hash;
     writer->n_held = n;
+    writer->n_users++;
     uv_mutex_unlock(&writer->mutex);
 }
 
@@ -321,8 +323,9 @@ void zd_writer_drop(struct zd_writer *writer)
     }
     writer->held = NULL;
     writer->n_held = 0;
-    uv_mutex_unlock(&writer->mutex);
     unlock_at(writer, LOCK_BYTES);
+    writer->n_users--;
+    uv_mutex_unlock(&writer->mutex);
 }
 
 void zd_writer_give_up(struct zd_writer *writer)

@@ -1,10 +1,10 @@
 /* Writers below a root: locks of keys between processes, and names of temporary files that show
  * whether their writer is alive.
  *
- * A hidden directory of the root holds the file `lock`, in which a byte is locked for each key, by
- * its hash, and a marker file for each writer, named by its number and locked while it lives. The
- * locks belong to open file descriptions (fcntl, F_OFD_SETLK): the kernel drops them when the
- * process ends, however it ends. */
+ * In the file `lock` of the hidden directory (core/store/presence.h) a byte is locked for each key,
+ * by its hash; and each writer has a marker file there, named by its number and locked while it
+ * lives. The locks belong to open file descriptions (fcntl, F_OFD_SETLK): the kernel drops them
+ * when the process ends, however it ends. A writer that has nothing to do leaves the directory. */
 #ifndef ZD_CORE_STORE_WRITERS_H
 #define ZD_CORE_STORE_WRITERS_H
 
@@ -12,12 +12,10 @@
 #include <uv.h>
 
 #include "core/base/list.h"
-#include "core/store/beneath.h"
+#include "core/store/presence.h"
 
-#define ZD_WRITERS_DIRECTORY ZD_TEMP_PREFIX "writers"
-#define ZD_WRITERS_LOCK      ZD_WRITERS_DIRECTORY "/lock"
-#define ZD_WRITER_ID_LEN     16 /* hexadecimal digits */
-#define ZD_TEMP_NAME_BYTES   (sizeof ZD_TEMP_PREFIX + ZD_WRITER_ID_LEN + 1 + 16)
+#define ZD_WRITER_ID_LEN   16 /* hexadecimal digits */
+#define ZD_TEMP_NAME_BYTES (sizeof ZD_TEMP_PREFIX + ZD_WRITER_ID_LEN + 1 + 16)
 
 /** A thread that has locked keys or is about to. */
 struct zd_writer_use {
@@ -27,11 +25,11 @@ struct zd_writer_use {
 
 /** One writer: an open store. */
 struct zd_writer {
-    uv_mutex_t mutex;        /* while these are made, and for `held` and `uses` */
-    _Atomic bool has_lock;   /* the next two are there, and stay */
-    int dir_fd;              /* the hidden directory; -1 = none */
-    int lock_fd;             /* -1 = none */
-    _Atomic bool has_marker; /* the next two are there, and stay */
+    uv_mutex_t mutex;      /* while these come and go, and for n_users, `held` and `uses` */
+    uint32_t n_users;      /* threads, and who holds keys: then it does not leave */
+    _Atomic bool has_lock; /* it is present */
+    struct zd_presence presence;
+    _Atomic bool has_marker; /* the next two are there */
     int marker_fd;           /* -1 = none */
     char id[ZD_WRITER_ID_LEN + 1];
     _Atomic uint64_t n_temps; /* names given out */
@@ -44,12 +42,21 @@ struct zd_writer {
 };
 
 ZD_RESULT zd_writer_init(struct zd_writer *writer);
-/** Drops all locks; removes the marker unless temporary files of the writer remain. */
-void zd_writer_done(struct zd_writer *writer);
+/** Drops all locks and leaves; the marker stays if temporary files of the writer remain. */
+void zd_writer_done(struct zd_writer *writer, const struct zd_beneath *root);
+
+/** Around all that follows, until what is locked is unlocked. Thread: any; may block. */
+void zd_writer_begin(struct zd_writer *writer);
+void zd_writer_end(struct zd_writer *writer);
+
+/** Leave, with its marker, unless it has users or temporary files, or the disk is full. Thread:
+ * any; blocks. */
+void zd_writer_leave(struct zd_writer *writer, const struct zd_beneath *root);
 
 /**
- * Open the file of locks, and create it if need be. Call before the first lock. An erasure needs
- * nothing else, so that a full disk can be emptied. @retval ZD_STORE @retval ZD_NO_SPACE
+ * Be present: open the file of locks, and create it if need be. Call before the first lock. An
+ * erasure needs nothing else, so that a full disk can be emptied.
+ * @retval as zd_presence_enter
  * Thread: any; blocks.
  */
 ZD_RESULT zd_writer_open_lock(
@@ -82,12 +89,15 @@ int zd_writer_lock(
     struct zd_writer *writer, uint64_t hash, uint64_t since_ns, struct zd_writer_use *use);
 void zd_writer_unlock(struct zd_writer *writer, struct zd_writer_use *use);
 
+/** Bring hashes into the order in which they are held. Thread: any. */
+void zd_writer_sort(uint64_t *hash, size_t n);
+
 /**
  * Lock the keys of many hashes. Until zd_writer_drop, zd_writer_unlock leaves them locked;
  * zd_writer_drop leaves those locked that a thread still uses. One holder at a time, among all
  * processes; the caller ensures that within this one.
  *
- * @param hash in ascending order; borrowed until zd_writer_drop
+ * @param hash sorted; borrowed until zd_writer_drop
  * @return 0, or an errno if nothing is held. Thread: any; blocks like zd_writer_lock.
  */
 int zd_writer_hold(struct zd_writer *writer, const uint64_t *hash, size_t n, uint64_t since_ns);

@@ -14,6 +14,7 @@ enum member_kind {
     MEMBER_TEXT,
     MEMBER_FLAG,
     MEMBER_EXTENSIONS, /* a flag with a word for each value */
+    MEMBER_N5_AXES,
     MEMBER_MS,
     MEMBER_OBJECT,
 };
@@ -46,9 +47,16 @@ static const struct member {
     MEMBER(MEMBER_FLAG, "allow_keys", allow_keys, "serve stored keys at /zarr/NAME (default true)"),
     MEMBER(MEMBER_EXTENSIONS, "extensions", strict,
         "zep10: those of ZEP 10 too; strict: Zarr 3.1 alone (default zep10)"),
+    MEMBER(MEMBER_N5_AXES, "n5_axes", n5_axes,
+        "of N5: as in dimensions, or reversed (default dimensions); says that it is N5"),
     MEMBER(MEMBER_MS, "revalidate_ms", revalidate_ms,
         "how long what was read is trusted before the store is asked again (default by location; "
         "1000 for files)"),
+};
+
+static const char *const n5_axes_words[] = {
+    [ZD_N5_AXES_DIMENSIONS] = "dimensions",
+    [ZD_N5_AXES_REVERSED] = "reversed",
 };
 
 void zd_dataset_config_help(struct zd_text *text)
@@ -120,6 +128,17 @@ static const struct member *find_member(const char *name)
     return NULL;
 }
 
+static bool read_n5_axes(const char *word, enum zd_n5_axes *ret_axes)
+{
+    for (size_t i = ZD_N5_AXES_DIMENSIONS; word != NULL && i < ZD_COUNT_OF(n5_axes_words); i++) {
+        if (strcmp(word, n5_axes_words[i]) == 0) {
+            *ret_axes = (enum zd_n5_axes)i;
+            return true;
+        }
+    }
+    return false;
+}
+
 static enum zd_status set_member(const struct member *member, struct zd_dataset_config *dataset,
     const struct zd_json *value, const struct zd_pointer *at, struct zd_error *err)
 {
@@ -142,6 +161,10 @@ static enum zd_status set_member(const struct member *member, struct zd_dataset_
         }
         *(bool *)place = strcmp(word, "strict") == 0;
         break;
+    case MEMBER_N5_AXES:
+        return read_n5_axes(word, place)
+                   ? ZD_OK
+                   : zd_setting_wrong_type(at, "\"dimensions\" or \"reversed\"", value, err);
     case MEMBER_OBJECT:
         if (!zd_json_is(value, ZD_JSON_OBJECT)) {
             return zd_setting_wrong_type(at, "an object", value, err);
@@ -157,10 +180,10 @@ static enum zd_status set_member(const struct member *member, struct zd_dataset_
     return ZD_OK;
 }
 
-/* Members of stores and dialects that this version does not have are reserved. */
+/* Members of stores that this version does not have are reserved. */
 static bool is_reserved(const char *name)
 {
-    return strcmp(name, "store_403") == 0 || strcmp(name, "n5_axes") == 0;
+    return strcmp(name, "store_403") == 0;
 }
 
 static enum zd_status set(struct zd_dataset_config *dataset, const char *name,
@@ -215,6 +238,11 @@ static void emit_member(
         break;
     case MEMBER_EXTENSIONS:
         zd_emit_member_string(emit, member->name, *(const bool *)place ? "strict" : "zep10");
+        break;
+    case MEMBER_N5_AXES:
+        if (dataset->n5_axes != ZD_N5_AXES_UNSAID) {
+            zd_emit_member_string(emit, member->name, n5_axes_words[dataset->n5_axes]);
+        }
         break;
     case MEMBER_OBJECT:
         if (*(struct zd_json *const *)place != NULL) {

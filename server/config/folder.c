@@ -11,6 +11,7 @@
 #include "core/base/own.h"
 #include "core/dialect/dialect.h"
 #include "core/store/file_location.h"
+#include "core/store/foreign.h"
 #include "core/store/store.h"
 #include "server/config/dataset_config.h"
 
@@ -19,17 +20,33 @@
 #define NUMBER_BYTES   8 /* of a name: what makes it unique */
 #define SAME_NAMES_MAX 1000
 
+#define STORES_LOOKED_AT 8 /* of a directory: as many say what it is */
+#define N5_WITHOUT_ROOT                                                                            \
+    "N5 whose root has no document (let the location end in .n5, or set n5_axes)"
+
 /* By what is at its root a hierarchy is known. */
 static const struct document {
     const char *name;
     const char *kind;
+    bool makes_no_node; /* by itself */
 } documents[] = {
-    {"zarr.json", "Zarr v3"},
-    {".zgroup", "Zarr v2"},
-    {".zarray", "Zarr v2"},
-    {".zmetadata", "Zarr v2"},
-    {"attributes.json", "N5"},
+    {"zarr.json", "Zarr v3", false},
+    {".zgroup", "Zarr v2", false},
+    {".zarray", "Zarr v2", false},
+    {".zmetadata", "Zarr v2", true},
+    {"attributes.json", "N5", false},
 };
+
+bool zd_folder_is_n5(const char *location)
+{
+    static const char ending[] = ".n5";
+    const size_t ending_len = sizeof ending - 1;
+    size_t len = strlen(location);
+    while (len > 0 && location[len - 1] == '/') {
+        len--;
+    }
+    return len > ending_len && memcmp(location + len - ending_len, ending, ending_len) == 0;
+}
 
 /* NULL: there is none. */
 static const struct document *find_document(const char *path)
@@ -51,18 +68,11 @@ static bool find_path(const char *location, struct zd_text *path)
            zd_file_location_path(location, path, NULL) == ZD_OK && path->status == ZD_OK;
 }
 
-/* Whether a dialect knows it. */
-static bool is_read(const char *document)
+/* Whether a dialect makes a node of it. */
+static bool is_read(const struct document *document)
 {
     ZD_SCOPED_TEXT(node, PATH_BYTES_MAX);
-    return zd_dialect_node_path(document, &node) == ZD_OK;
-}
-
-const char *zd_folder_other_kind(const char *location)
-{
-    ZD_SCOPED_TEXT(path, PATH_BYTES_MAX);
-    const struct document *found = find_path(location, &path) ? find_document(path.at) : NULL;
-    return found == NULL || is_read(found->name) ? NULL : found->kind;
+    return !document->makes_no_node && zd_dialect_node_path(document->name, &node) == ZD_OK;
 }
 
 /* ---- what is below ---- */
@@ -86,13 +96,21 @@ static void below_done(struct below *below)
     zd_free((void *)below->name);
 }
 
+/* N5 needs no document at its root. */
+static bool holds_n5(const char *path)
+{
+    ZD_SCOPED_TEXT(inside, PATH_BYTES_MAX);
+    return zd_folder_is_n5(path) && zd_text_addf(&inside, "%s/.", path) == ZD_OK &&
+           access(inside.at, F_OK) == 0;
+}
+
 static bool is_store(const char *path, const struct dirent *entry)
 {
     ZD_SCOPED_TEXT(place, PATH_BYTES_MAX);
     return entry->d_name[0] != '.' &&
            (entry->d_type == DT_DIR || entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN) &&
            zd_text_addf(&place, "%s/%s", path, entry->d_name) == ZD_OK &&
-           find_document(place.at) != NULL;
+           (find_document(place.at) != NULL || holds_n5(place.at));
 }
 
 /* @param n_max no more are looked for */
@@ -118,10 +136,51 @@ static enum zd_status find_below(const char *path, size_t n_max, struct below *b
     return status;
 }
 
-bool zd_folder_is(const char *location)
+/* tensorstore writes no document of N5 but those of datasets. */
+static bool has_n5_below(const char *path)
+{
+    struct below below = {0};
+    bool has_n5 = find_below(path, STORES_LOOKED_AT, &below) == ZD_OK && below.n > 0;
+    for (size_t i = 0; has_n5 && i < below.n; i++) {
+        ZD_SCOPED_TEXT(place, PATH_BYTES_MAX);
+        const struct document *found = NULL;
+        if (zd_text_addf(&place, "%s/%s", path, below.name[i]) == ZD_OK) {
+            found = find_document(place.at);
+        }
+        has_n5 = found != NULL && strcmp(found->kind, "N5") == 0;
+    }
+    below_done(&below);
+    return has_n5;
+}
+
+const char *zd_folder_other_kind(const char *location)
+{
+    ZD_SCOPED_TEXT(path, PATH_BYTES_MAX);
+    if (!find_path(location, &path)) {
+        return NULL;
+    }
+    const struct document *found = find_document(path.at);
+    if (found != NULL) {
+        return is_read(found) ? NULL : found->kind;
+    }
+    const char *store = zd_foreign_store(path.at);
+    return store == NULL && has_n5_below(path.at) ? N5_WITHOUT_ROOT : store;
+}
+
+const char *zd_folder_content(const char *location)
 {
     ZD_SCOPED_TEXT(path, PATH_BYTES_MAX);
     if (!find_path(location, &path) || find_document(path.at) != NULL) {
+        return NULL;
+    }
+    const char *file = zd_foreign_file(path.at);
+    return file == NULL ? zd_foreign_content(path.at) : file;
+}
+
+bool zd_folder_is(const char *location)
+{
+    ZD_SCOPED_TEXT(path, PATH_BYTES_MAX);
+    if (!find_path(location, &path) || find_document(path.at) != NULL || zd_folder_is_n5(path.at)) {
         return false;
     }
     struct below below = {0};

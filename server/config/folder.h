@@ -7,9 +7,17 @@
 
 #define ZD_FOLDER_STORES_MAX 10000
 
-/** The kind of hierarchy, by the documents at its root, where it is one that no dialect of this
- * program reads: "Zarr v2", "N5"; else NULL. @param location of any store */
+/** The kind of hierarchy, by what is at its root, where it is one that no dialect of this program
+ * reads: "an Icechunk repository"; or N5 that nothing at the root says, with what to do; else NULL.
+ * @param location of any store */
 const char *zd_folder_other_kind(const char *location);
+
+/** What lies at a location where no hierarchy and no other store is ("a TIFF file", "a directory of
+ * TIFF files"), so that people see what they have named; NULL: nothing that is known. */
+const char *zd_folder_content(const char *location);
+
+/** Whether the name of a location says that it is N5, whose root needs no document. */
+bool zd_folder_is_n5(const char *location);
 
 /** Whether a location is a directory that holds no hierarchy itself, but some directly below it. */
 bool zd_folder_is(const char *location);

@@ -31,6 +31,13 @@ struct zd_settings {
 };
 
 /** One dataset as configured. Strings owned. */
+/** In which order the axes of N5 come (reference 7A.6). */
+enum zd_n5_axes {
+    ZD_N5_AXES_UNSAID, /* as `dimensions`; the location says whether it is N5 */
+    ZD_N5_AXES_DIMENSIONS,
+    ZD_N5_AXES_REVERSED,
+};
+
 struct zd_dataset_config {
     char *name;
     char *location;
@@ -44,7 +51,8 @@ struct zd_dataset_config {
     bool durable; /* default true */
     bool accept_unknown;
     bool write_empty_chunks;
-    bool strict;            /* "extensions": "strict" (core 3.1) instead of "zep10" */
+    bool strict; /* "extensions": "strict" (core 3.1) instead of "zep10" */
+    enum zd_n5_axes n5_axes;
     bool allow_keys;        /* the raw key space is served; default true */
     uint64_t revalidate_ms; /* UINT64_MAX: the store's default */
 };

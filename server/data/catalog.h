@@ -6,6 +6,7 @@
 
 struct zd_node_want {
     struct zd_wait wait;
+    bool is_admitted;     /* in: there is memory for it in any case (zd_parsed_admit) */
     struct zd_node *node; /* out, with ZD_OK: a reference for the caller */
 };
 
@@ -13,7 +14,8 @@ struct zd_node_want {
  * The node at a path, fresh enough for its dataset (revalidate_ms).
  *
  * wait.status: ZD_OK (also for a refused node), ZD_NOT_FOUND (there is no node), ZD_STORE ... (the
- * store could not tell).
+ * store could not tell), ZD_AGAIN (nodes in use have the memory that it takes), ZD_TOO_LARGE (there
+ * is never so much; facts limit and requested).
  * @param path decoded, no slash at either end; "" is the root
  */
 enum zd_next zd_catalog_want(

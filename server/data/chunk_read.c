@@ -6,6 +6,7 @@
 
 #include "core/array/block.h"
 #include "core/base/num.h"
+#include "core/codec/vlen.h"
 #include "server/data/object_cache.h"
 #include "server/data/range_read.h"
 #include "server/data/shard_lookup.h"
@@ -175,10 +176,12 @@ static struct zd_part whole_chunk(const struct zd_chunk_read *read)
 {
     struct zd_part part = {0};
     const struct zd_grid *grid = &level_of(read)->grid;
+    uint64_t space[ZD_RANK_MAX];
+    const uint64_t *shape = zd_grid_chunk_shape(grid, read->index, space);
     for (uint32_t d = 0; d < grid->rank; d++) {
         part.chunk[d] = read->index[d];
         part.step[d] = 1;
-        part.count[d] = grid->chunk[d];
+        part.count[d] = shape[d];
     }
     return part;
 }
@@ -220,10 +223,9 @@ enum zd_status zd_chunk_read_collect(struct zd_chunk_read *read, struct zd_error
 }
 
 /* The elements of a linear chunk, brought into C order. */
-static enum zd_status gather(struct zd_chunk_read *read)
+static enum zd_status gather(struct zd_chunk_read *read, const struct zd_level *level)
 {
     const struct zd_layout *layout = read->node->layout;
-    const struct zd_level *level = level_of(read);
     struct zd_buf *body = zd_buf_new(level->chunk_bytes);
     if (body == NULL) {
         return zd_fail(&read->err, ZD_NO_MEMORY, "no memory for a chunk of %llu bytes",
@@ -234,50 +236,65 @@ static enum zd_status gather(struct zd_chunk_read *read)
         .rank = level->grid.rank,
         .dtype = layout->meta->dtype,
     };
-    memcpy(block.shape, level->grid.chunk, sizeof block.shape);
+    memcpy(block.shape, read->leaf.part.count, sizeof block.shape); /* all of it */
     zd_block_gather(&block, &read->leaf.part, layout, zd_buf_span(read->leaf.data));
     body->len = level->chunk_bytes;
     read->body = body;
     return ZD_OK;
 }
 
-static enum zd_status fill(struct zd_chunk_read *read)
+static enum zd_status fill(struct zd_chunk_read *read, const struct zd_level *level)
 {
-    read->body = zd_chunk_of_fill(level_of(read), read->node->meta);
+    read->body = zd_chunk_of_fill(level, read->node->meta);
     return read->body == NULL ? zd_fail(&read->err, ZD_NO_MEMORY, "no memory for a chunk") : ZD_OK;
 }
 
 /* The decoder does not know where its bytes come from. */
-static enum zd_status decode(struct zd_chunk_read *read)
+static enum zd_status decode(struct zd_chunk_read *read, const struct zd_level *level)
 {
-    struct zd_error err = {0};
     const enum zd_status status =
-        zd_chunk_decode(level_of(read), read->stored.bytes, &read->body, &err);
-    if (status == ZD_OK) {
-        return ZD_OK;
-    }
+        zd_chunk_decode(level, read->stored.bytes, &read->body, &read->err);
     char key[ZD_KEY_BYTES_MAX + 1];
-    if (zd_object_key_of(read->node, read->level, read->index, key, NULL) != ZD_OK) {
-        key[0] = '\0';
+    if (status != ZD_OK &&
+        zd_object_key_of(read->node, read->level, read->index, key, NULL) == ZD_OK) {
+        zd_object_key_in_error(&read->err, "chunk", key);
     }
-    const enum zd_status failed = zd_fail(&read->err, status, "chunk %s: %.300s", key, err.text);
-    zd_fact_name(&read->err, key);
-    return failed;
+    return status;
+}
+
+/* Elements of variable length are not where they seem to be. */
+static enum zd_status write_out(struct zd_chunk_read *read, const struct zd_level *level)
+{
+    ZD_AUTO(zd_buf) elements = ZD_TAKE(read->body);
+    return zd_vlen_write(elements->data, level->n_elements, &read->body, &read->err);
+}
+
+static enum zd_status make_decoded(struct zd_chunk_read *read, const struct zd_level *level)
+{
+    if (read->is_absent) {
+        ZD_TRY(fill(read, level));
+    } else if (!is_by_cache(read)) {
+        ZD_TRY(decode(read, level));
+    } else if (read->leaf.is_span) {
+        ZD_TRY(gather(read, level));
+    } else {
+        read->body = zd_buf_ref(read->leaf.data);
+    }
+    return zd_dtype_is_variable(&read->node->meta->dtype) ? write_out(read, level) : ZD_OK;
 }
 
 void zd_chunk_read_make(struct zd_chunk_read *read)
 {
-    read->status = ZD_OK;
+    const struct zd_level *level;
     if (!read->is_decoded) {
         read->body = read->is_absent ? NULL : zd_buf_ref(read->stored.bytes);
-    } else if (read->is_absent) {
-        read->status = fill(read);
-    } else if (!is_by_cache(read)) {
-        read->status = decode(read);
-    } else if (read->leaf.is_span) {
-        read->status = gather(read);
-    } else {
-        read->body = zd_buf_ref(read->leaf.data);
+        read->status = ZD_OK;
+        return;
+    }
+    read->status = zd_layout_open(read->node->layout, read->level, read->index, &level, &read->err);
+    if (read->status == ZD_OK) {
+        read->status = make_decoded(read, level);
+        zd_layout_close(level);
     }
 }
 

@@ -30,7 +30,8 @@ struct zd_chunk_read {
     struct zd_node *node;        /* in; borrowed */
     uint32_t level;              /* in */
     uint64_t index[ZD_RANK_MAX]; /* in: of that level's grid */
-    bool is_decoded;             /* in: its elements, not the stored bytes */
+    bool is_decoded;             /* in: its elements, not the stored bytes; those of variable
+                                    length as zd_vlen_write has them */
     uint64_t bytes_max;          /* in: of a stored object; see struct zd_object_want */
 
     struct zd_chunk_want leaf;          /* decoded chunks of the last level come from the cache */

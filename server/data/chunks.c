@@ -21,9 +21,6 @@
 #include "server/data/shard_lookup.h"
 #include "server/runtime/server.h"
 
-#define SPAN_CHUNK_MIN (16 << 10) /* smaller chunks are read whole: that costs no more */
-#define SPAN_SHARE     2 /* a span is read alone when it is no more than 1/2 of its chunk */
-
 #define KEY_BYTES_MAX ((4 + ZD_RANK_MAX) * sizeof(uint64_t) + ZD_KEY_BYTES_MAX) /* of an entry */
 
 /* A decoded chunk, or its absence, or (is_span) a run of its bytes, or (is_mark) nothing yet. */
@@ -195,18 +192,25 @@ static enum zd_next step_fill(struct chunk_load *load)
                : ZD_DONE;
 }
 
+/* Decoded. */
+static uint64_t chunk_bytes_of(const struct chunk_load *load)
+{
+    return zd_layout_chunk_bytes(load->node->layout, leaf_level(load), load->index);
+}
+
 /* Pure work on what the load owns. */
 static void decode(struct zd_job *job)
 {
     struct chunk_load *load = ZD_CONTAINER(job, struct chunk_load, job);
-    const struct zd_level *leaf = zd_layout_leaf(load->node->layout);
+    const struct zd_layout *layout = load->node->layout;
     struct zd_buf *stored = load->range.bytes;
     struct zd_error *err = &load->flight.err;
-    load->flight.status = load->chunk->is_span
-                              ? zd_chunk_decode_part(leaf, stored, load->span, &load->data, err)
-                              : zd_chunk_decode(leaf, stored, &load->data, err);
-    if (load->flight.status == ZD_CORRUPT) {
-        (void)found_corrupt(load);
+    load->flight.status =
+        load->chunk->is_span
+            ? zd_chunk_decode_part(zd_layout_leaf(layout), stored, load->span, &load->data, err)
+            : zd_chunk_decode_leaf(layout, load->index, stored, &load->data, err);
+    if (load->flight.status == ZD_CORRUPT || load->flight.status == ZD_UNSUPPORTED) {
+        zd_object_key_in_error(err, "chunk", load->key);
     }
 }
 
@@ -215,7 +219,7 @@ static enum zd_next step_decode(struct chunk_load *load)
     struct zd_server *server = load->node->dataset->server;
     const struct zd_level *leaf = zd_layout_leaf(load->node->layout);
     server->metrics.n_decodes++;
-    server->metrics.n_decoded_bytes += load->chunk->is_span ? load->span.len : leaf->chunk_bytes;
+    server->metrics.n_decoded_bytes += load->chunk->is_span ? load->span.len : chunk_bytes_of(load);
     load->step = step_fill;
     const uint64_t cost_ns =
         load->chunk->is_span ? zd_chain_part_ns(leaf->chain, load->span) : leaf->decode_ns;
@@ -237,15 +241,23 @@ static bool reads_span(const struct chunk_load *load)
     return load->chunk->is_span && load->node->layout->is_linear;
 }
 
+/* The codec that judges how many bytes are stored is the last one. */
+static void name_last_codec(struct chunk_load *load)
+{
+    const struct zd_chain *chain = zd_layout_leaf(load->node->layout)->chain;
+    zd_fact_name(&load->flight.err, zd_chain_codec(chain, zd_chain_count(chain) - 1)->name);
+}
+
 /* Exactly the bytes asked for, unless the object is shorter than its chunks are. */
 static enum zd_next check_span(struct chunk_load *load)
 {
-    const uint64_t chunk_bytes = zd_layout_leaf(load->node->layout)->chunk_bytes;
+    const uint64_t chunk_bytes = chunk_bytes_of(load);
     const uint64_t stored = is_object(load) ? load->range.stat.size : load->place.range.len;
     if (stored != chunk_bytes) {
         load->flight.status =
             zd_fail(&load->flight.err, ZD_CORRUPT, "%llu bytes are stored, a chunk has %llu",
                 (unsigned long long)stored, (unsigned long long)chunk_bytes);
+        name_last_codec(load);
         zd_fact_expected(&load->flight.err, "%llu bytes", (unsigned long long)chunk_bytes);
         zd_fact_found(&load->flight.err, "%llu bytes", (unsigned long long)stored);
         return found_corrupt(load);
@@ -266,6 +278,7 @@ static enum zd_next found_too_long(struct chunk_load *load)
     const unsigned long long most = load->range.bytes_max;
     load->flight.status = zd_fail(
         &load->flight.err, ZD_CORRUPT, "more bytes are stored than the %llu of a chunk", most);
+    name_last_codec(load);
     zd_fact_expected(&load->flight.err, "at most %llu bytes", most);
     return found_corrupt(load);
 }
@@ -293,6 +306,7 @@ static enum zd_next step_have(struct chunk_load *load)
         load->flight.status =
             zd_fail(&load->flight.err, ZD_CORRUPT, "%zu bytes of an inner chunk, %llu expected",
                 n_read, (unsigned long long)load->place.range.len);
+        zd_fact_name(&load->flight.err, "sharding_indexed");
         return found_corrupt(load);
     }
     load->step = step_decode;
@@ -328,7 +342,6 @@ static enum zd_next step_read(struct chunk_load *load)
 static enum zd_next step_placed(struct chunk_load *load)
 {
     const struct zd_place_want *place = &load->place;
-    const uint64_t chunk_bytes = zd_layout_leaf(load->node->layout)->chunk_bytes;
     if (place->wait.status == ZD_NOT_FOUND) {
         (void)found(load, NULL, place->stat.generation);
         load->chunk->checked_ms = place->checked_ms;
@@ -340,7 +353,7 @@ static enum zd_next step_placed(struct chunk_load *load)
     if (place->wait.status != ZD_OK) {
         return zd_flight_fail(&load->flight, &place->wait);
     }
-    if (reads_span(load) && place->range.len != chunk_bytes) {
+    if (reads_span(load) && place->range.len != chunk_bytes_of(load)) {
         return check_span(load);
     }
     load->step = step_read;
@@ -508,14 +521,6 @@ static enum zd_next start(struct chunk *chunk, struct zd_node *node, struct zd_b
     return zd_flight_begin(flight, &want->wait);
 }
 
-/* Whether little of a chunk is wanted, and having that alone is cheaper. */
-static bool is_worth_a_span(const struct zd_layout *layout, struct zd_byte_range span)
-{
-    const struct zd_level *leaf = zd_layout_leaf(layout);
-    return leaf->chunk_bytes > SPAN_CHUNK_MIN && span.len <= leaf->chunk_bytes / SPAN_SHARE &&
-           (layout->is_linear || zd_chunk_part_pays(leaf, span));
-}
-
 /* Mark a chunk that the cache could keep: the next request for it is the second one. */
 static void mark(const struct zd_node *node, const struct zd_chunk_want *want)
 {
@@ -552,7 +557,7 @@ static enum zd_next want_chunk(
     struct chunk *chunk = find_chunk(node, index, whole);
     if (chunk == NULL && (layout->is_linear || layout->has_parts)) {
         span = zd_layout_span(layout, &want->part);
-        if (is_worth_a_span(layout, span)) {
+        if (zd_chunk_part_pays(layout, index, span)) {
             chunk = find_chunk(node, index, span);
         } else {
             span = whole;

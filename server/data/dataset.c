@@ -39,6 +39,7 @@ void zd_dataset_unref(struct zd_dataset *dataset)
     dataset->refs--;
     if (dataset->refs == 0) {
         zd_list_remove(&dataset->link);
+        zd_list_remove(&dataset->rest);
         zd_events_free(dataset->events);
         zd_store_close(dataset->store);
         zd_free(dataset->reason);
@@ -70,6 +71,7 @@ struct zd_reading zd_dataset_reading(const struct zd_dataset *dataset)
                 .depth_max = settings->limits_document_depth,
             },
         .consolidated_bytes_max = settings->limits_consolidated_bytes,
+        .is_reversed = dataset->config.n5_axes == ZD_N5_AXES_REVERSED,
     };
 }
 
@@ -173,6 +175,8 @@ static enum zd_status open_dataset(struct zd_server *server, const struct zd_dat
         return zd_fail(err, status, "no memory for dataset '%s'", config->name);
     }
     dataset->kind = zd_folder_other_kind(config->location);
+    dataset->content = dataset->kind == NULL ? zd_folder_content(config->location) : NULL;
+    dataset->is_n5 = config->n5_axes != ZD_N5_AXES_UNSAID || zd_folder_is_n5(config->location);
     dataset->may_move = dataset->store == NULL || dataset->store->place != 0;
     dataset->look_ms = look_ms_of(config, dataset->store);
     dataset->look.began_ms = uv_now(server->loop);
@@ -420,10 +424,23 @@ static void begin_look(struct zd_dataset *dataset)
     zd_workers_submit(&dataset->server->workers, &look->job, LOOK_NS);
 }
 
+void zd_dataset_doubt(struct zd_dataset *dataset)
+{
+    dataset->look.has_looked = false;
+}
+
+const char *zd_dataset_other(const struct zd_dataset *dataset)
+{
+    return dataset->kind != NULL ? dataset->kind : dataset->content;
+}
+
 const char *zd_dataset_reason(const struct zd_dataset *dataset)
 {
     if (dataset->store != NULL || dataset->server->config->settings.http_show_locations) {
         return dataset->reason;
+    }
+    if (dataset->content != NULL) {
+        return dataset->content;
     }
     return dataset->look.status == ZD_NOT_FOUND ? "nothing is at its location"
                                                 : "its location cannot be opened; see the log";

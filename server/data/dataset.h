@@ -32,8 +32,10 @@ struct zd_dataset {
     struct zd_store *store;          /* owned; NULL: nothing can be opened there */
     char *reason;                    /* then: why, for the log; owned */
     const char *kind;            /* that this program does not read, when it was opened; or NULL */
+    const char *content;         /* what was there instead of any hierarchy; or NULL */
     struct zd_dataset_look look; /* the last one, or the one under way */
     uint64_t look_ms;            /* how long what it has seen is trusted */
+    bool is_n5;                  /* its location or its settings say so */
     bool may_move;               /* else there is nothing to look at */
     uint64_t revalidate_ms;      /* effective */
     uint32_t id;                 /* unique in this process: part of cache keys */
@@ -42,6 +44,8 @@ struct zd_dataset {
     struct zd_events *events; /* owned */
     bool is_retired;          /* out of the table: its cache entries go when their work has ended */
     struct zd_list link;      /* then: in server->retired */
+    uint64_t wrote_ms;        /* loop time: when a write to its store ended last; */
+    struct zd_list rest;      /* since then: among those that will rest (server/write/rest.h) */
 };
 
 struct zd_dataset *zd_dataset_ref(struct zd_dataset *dataset); /* accepts NULL */
@@ -62,9 +66,15 @@ struct zd_dataset *zd_dataset_find(struct zd_server *server, struct zd_span name
 enum zd_next zd_dataset_look(
     struct zd_dataset *dataset, enum zd_freshness freshness, struct zd_wait *wait);
 
+/** Its store is ZD_GONE: nothing that was seen before is trusted, so that all requests look. */
+void zd_dataset_doubt(struct zd_dataset *dataset);
+
 /** Why it is unavailable, for clients: without its location, unless these are shown. NULL: it is
  * available. */
 const char *zd_dataset_reason(const struct zd_dataset *dataset);
+
+/** What a dataset without a root is instead, by what was there when it was opened; or NULL. */
+const char *zd_dataset_other(const struct zd_dataset *dataset);
 
 /** Whether nothing needs to be looked at for an answer now. */
 bool zd_dataset_was_seen(const struct zd_dataset *dataset);

@@ -1,10 +1,14 @@
 /* The chunks of a selection, some at a time, and their elements into one block. */
 #include "server/data/fetch.h"
 
+#include <string.h>
+
 #include "core/base/num.h"
+#include "server/runtime/workers.h"
 
 #define IN_FLIGHT_MAX    128
 #define AHEAD            8
+#define KEPT_BYTES_MAX   (UINT64_C(16) << 20) /* of several chunks; one may be larger */
 #define PART_COST_NS     200
 #define RUN_BYTES_PER_NS 8 /* where neighbours stay neighbours */
 #define ELEMENTS_PER_NS  1 /* where each element is taken by itself */
@@ -23,9 +27,71 @@ static uint64_t parts_at_once(const struct zd_node *node, uint64_t n_parts_max, 
     return zd_min_u64(n_parts_max, zd_min_u64(n_held, IN_FLIGHT_MAX));
 }
 
+/* The chunks of which the block of a selection borrows, at the most. */
+static uint64_t kept_max(const struct zd_node *node, uint64_t n_parts_max)
+{
+    const uint64_t chunk_bytes = zd_layout_leaf(node->layout)->chunk_bytes;
+    uint64_t all;
+    if (!zd_dtype_is_variable(&node->meta->dtype)) {
+        return 0;
+    }
+    const bool is_much = ckd_mul(&all, n_parts_max, chunk_bytes) || all > KEPT_BYTES_MAX;
+    return is_much ? zd_max_u64(chunk_bytes, KEPT_BYTES_MAX) : all;
+}
+
 uint64_t zd_fetch_held_bytes(const struct zd_node *node, uint64_t n_parts_max, uint64_t bytes_max)
 {
-    return parts_at_once(node, n_parts_max, bytes_max) * part_bytes(node);
+    return parts_at_once(node, n_parts_max, bytes_max) * part_bytes(node) +
+           kept_max(node, n_parts_max);
+}
+
+static void drop_kept(struct zd_fetch *fetch)
+{
+    for (uint32_t i = 0; i < fetch->n_kept; i++) {
+        zd_buf_unref(fetch->kept[i]);
+    }
+    fetch->n_kept = 0;
+    fetch->kept_bytes = 0;
+}
+
+/* @retval ZD_NO_MEMORY */
+static enum zd_status reserve_kept(struct zd_fetch *fetch, struct zd_error *err)
+{
+    const uint32_t n_room = fetch->n_kept + fetch->n_asked;
+    if (n_room <= fetch->n_kept_room) {
+        return ZD_OK;
+    }
+    struct zd_buf **kept = (struct zd_buf **)zd_alloc_zero(2 * (size_t)n_room, sizeof *kept);
+    if (kept == NULL) {
+        return zd_fail(err, ZD_NO_MEMORY, "no memory to keep %u chunks", n_room);
+    }
+    if (fetch->n_kept > 0) {
+        memcpy((void *)kept, (const void *)fetch->kept, fetch->n_kept * sizeof *kept);
+    }
+    zd_free((void *)fetch->kept);
+    fetch->kept = kept;
+    fetch->n_kept_room = 2 * n_room;
+    return ZD_OK;
+}
+
+/* The chunks that have arrived stay until the next selection. */
+static enum zd_status keep(struct zd_fetch *fetch, struct zd_error *err)
+{
+    ZD_TRY(reserve_kept(fetch, err));
+    for (uint32_t i = 0; i < fetch->n_asked; i++) {
+        struct zd_buf *data = fetch->want[i].data;
+        const uint64_t bytes = fetch->kept_bytes + (data == NULL ? 0 : data->cap);
+        if (bytes > fetch->kept_max) {
+            return zd_fail_limit(err, fetch->kept_max, bytes,
+                "a row of chunks of %s has more than %llu bytes: ask for fewer chunks of a row",
+                fetch->node->meta->dtype.name, (unsigned long long)fetch->kept_max);
+        }
+        if (data != NULL) {
+            fetch->kept[fetch->n_kept++] = zd_buf_ref(data);
+            fetch->kept_bytes = bytes;
+        }
+    }
+    return ZD_OK;
 }
 
 enum zd_status zd_fetch_init(struct zd_fetch *fetch, struct zd_gather gather, struct zd_node *node,
@@ -47,6 +113,7 @@ enum zd_status zd_fetch_init(struct zd_fetch *fetch, struct zd_gather gather, st
         .want = fetch->want,
         .n_room = fetch->n_room,
         .n_part = n_part,
+        .kept_max = kept_max(node, n_parts_max),
     };
     return ZD_OK;
 }
@@ -54,6 +121,7 @@ enum zd_status zd_fetch_init(struct zd_fetch *fetch, struct zd_gather gather, st
 void zd_fetch_done(struct zd_fetch *fetch)
 {
     zd_fetch_release(fetch);
+    zd_fetch_drop(fetch);
     zd_free(fetch->want);
     fetch->want = NULL;
     fetch->n_room = 0;
@@ -64,6 +132,7 @@ void zd_fetch_begin(struct zd_fetch *fetch, const struct zd_selection *selection
 {
     const struct zd_grid *grid = &zd_layout_leaf(fetch->node->layout)->grid;
     uint64_t n_parts;
+    drop_kept(fetch);
     zd_plan_init(&fetch->plan, grid, selection);
     fetch->n_together = zd_plan_overflows(grid, selection, &n_parts)
                             ? fetch->n_part
@@ -91,6 +160,7 @@ enum zd_next zd_fetch_ask(struct zd_fetch *fetch)
 {
     assert(fetch->n_asked == 0);
     fetch->copy_ns = 0;
+    fetch->n_taken = 0;
     zd_gather_begin(&fetch->gather);
     while (fetch->n_asked < fetch->n_part && !fetch->is_last) {
         struct zd_chunk_want *want = &fetch->want[fetch->n_asked];
@@ -126,7 +196,7 @@ enum zd_status zd_fetch_collect(struct zd_fetch *fetch, bool *ret_is_stale, stru
         fetch->n_absent += want->data == NULL;
     }
     *ret_is_stale = is_stale;
-    return ZD_OK;
+    return zd_dtype_is_variable(&fetch->node->meta->dtype) ? keep(fetch, err) : ZD_OK;
 }
 
 /* A small part is copied faster than its chunk comes from memory: several are on their way. */
@@ -139,10 +209,25 @@ static void look_ahead(const struct zd_fetch *fetch, const struct zd_block *bloc
     }
 }
 
-void zd_fetch_copy(const struct zd_fetch *fetch, const struct zd_block *block)
+bool zd_fetch_take_piece(struct zd_fetch *fetch, uint32_t *ret_first, uint32_t *ret_end)
+{
+    uint64_t ns = 0;
+    *ret_first = fetch->n_taken;
+    while (fetch->n_taken < fetch->n_asked && ns < ZD_WORKERS_PIECE_NS) {
+        ns += copy_ns(fetch, &fetch->want[fetch->n_taken].part);
+        fetch->n_taken++;
+    }
+    *ret_end = fetch->n_taken;
+    return fetch->n_taken < fetch->n_asked;
+}
+
+bool zd_fetch_copy(struct zd_fetch *fetch, const struct zd_block *block)
 {
     const struct zd_layout *layout = fetch->node->layout;
-    for (uint32_t i = 0; i < fetch->n_asked; i++) {
+    uint32_t first;
+    uint32_t end;
+    const bool has_more = zd_fetch_take_piece(fetch, &first, &end);
+    for (uint32_t i = first; i < end; i++) {
         const struct zd_chunk_want *want = &fetch->want[i];
         look_ahead(fetch, block, i + AHEAD);
         if (want->data == NULL) {
@@ -153,17 +238,13 @@ void zd_fetch_copy(const struct zd_fetch *fetch, const struct zd_block *block)
             zd_block_copy(block, &want->part, &zd_layout_leaf(layout)->grid, want->data);
         }
     }
+    return has_more;
 }
 
 /* True when the part is the whole chunk, as decoded. */
 static bool is_chunk(const struct zd_chunk_want *want, const struct zd_grid *grid)
 {
-    for (uint32_t d = 0; d < grid->rank; d++) {
-        if (want->part.count[d] < grid->chunk[d]) {
-            return false;
-        }
-    }
-    return !want->is_span;
+    return !want->is_span && zd_plan_part_covers(grid, &want->part);
 }
 
 static void copy_part(const struct zd_fetch *fetch, const struct zd_chunk_want *want, uint8_t *room)
@@ -198,6 +279,13 @@ const uint8_t *zd_fetch_elements(
     }
     copy_part(fetch, want, room);
     return room;
+}
+
+void zd_fetch_drop(struct zd_fetch *fetch)
+{
+    drop_kept(fetch);
+    zd_free((void *)ZD_TAKE(fetch->kept));
+    fetch->n_kept_room = 0;
 }
 
 void zd_fetch_release(struct zd_fetch *fetch)

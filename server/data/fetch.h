@@ -1,5 +1,5 @@
 /* The chunks of a selection, some at a time, and their elements into one block. Thread: loop, but
- * for zd_fetch_copy. */
+ * for what a worker does. */
 #ifndef ZD_DATA_FETCH_H
 #define ZD_DATA_FETCH_H
 
@@ -17,8 +17,16 @@ struct zd_fetch {
     uint32_t n_room;
     uint32_t n_part;     /* that are used at once; 0 = not begun */
     uint32_t n_asked;    /* want[0 .. n_asked) are under way, or hold their chunk */
+    uint32_t n_taken;    /* want[0 .. n_taken) were taken by zd_fetch_take_piece */
     uint64_t element_ns; /* cost of further work on each element */
     bool is_last;        /* no part follows those asked */
+    /* Elements of variable length: the block borrows their bytes from chunks that are kept until
+     * the next selection begins. */
+    struct zd_buf **kept; /* n_kept of them, room for n_kept_room; owned */
+    uint32_t n_kept;
+    uint32_t n_kept_room;
+    uint64_t kept_bytes;
+    uint64_t kept_max;   /* of kept_bytes */
     uint64_t copy_ns;    /* out: cost of copying the elements of the parts asked */
     uint64_t n_together; /* of the selection's parts, as many as are asked at once */
     uint64_t n_parts;    /* collected since the beginning */
@@ -51,12 +59,22 @@ enum zd_next zd_fetch_ask(struct zd_fetch *fetch);
  * All parts asked have arrived: judge them.
  * @param ret_is_stale an object was seen in two generations
  * @retval ZD_CORRUPT, ZD_STORE ... of the first part that failed
+ * @retval ZD_TOO_LARGE elements of variable length, and their chunks are larger than may be kept
  */
 ZD_RESULT zd_fetch_collect(struct zd_fetch *fetch, bool *ret_is_stale, struct zd_error *err);
 
-/** Copy the parts asked into the block of the selection. Thread: any; nothing else happens to the
- * fetch meanwhile. */
-void zd_fetch_copy(const struct zd_fetch *fetch, const struct zd_block *block);
+/**
+ * The next of the parts asked, as many as a piece of work is long: copying them, and `element_ns`.
+ *
+ * @param ret_first, ret_end want[first .. end)
+ * @return whether there are more
+ * Thread: any; nothing else happens to the fetch meanwhile.
+ */
+bool zd_fetch_take_piece(struct zd_fetch *fetch, uint32_t *ret_first, uint32_t *ret_end);
+
+/** Copy the next of the parts asked into the block of the selection: a piece of work. @return
+ * whether there are more. Thread: any; nothing else happens to the fetch meanwhile. */
+bool zd_fetch_copy(struct zd_fetch *fetch, const struct zd_block *block);
 
 /**
  * The elements of one of the parts asked, where their order does not matter.
@@ -68,6 +86,9 @@ void zd_fetch_copy(const struct zd_fetch *fetch, const struct zd_block *block);
  */
 const uint8_t *zd_fetch_elements(
     const struct zd_fetch *fetch, uint32_t i, uint8_t *room, uint64_t *ret_n_elements);
+
+/** Give back the chunks that are kept: nothing borrows from them any longer. */
+void zd_fetch_drop(struct zd_fetch *fetch);
 
 /** Give back the chunks of the parts asked. */
 void zd_fetch_release(struct zd_fetch *fetch);

@@ -45,6 +45,7 @@ enum zd_next zd_key_list_want(
     (void)snprintf(load->list.prefix, sizeof load->list.prefix, "%s", prefix);
     load->list.op.done = list_answered;
     load->list.n_max = n_max;
+    load->list.visits_max = want->visits_max;
     load->want = want;
     load->is_running = true;
     want->load = load;

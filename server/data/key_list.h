@@ -9,6 +9,7 @@ struct zd_key_list_load;
 /** A listing (see struct zd_store_list). */
 struct zd_key_list {
     struct zd_wait wait;
+    uint64_t visits_max;           /* in: as in struct zd_store_list */
     struct zd_store_list *list;    /* out: with ZD_OK; until zd_key_list_release */
     struct zd_key_list_load *load; /* its own */
 };

@@ -4,7 +4,9 @@
 #include <assert.h>
 #include <string.h>
 
+#include "core/base/json_token.h"
 #include "core/base/num.h"
+#include "core/dialect/v3_text.h"
 #include "server/data/tag.h"
 #include "server/runtime/server.h"
 
@@ -71,6 +73,8 @@ enum zd_status zd_node_foresee(const struct zd_node *node, struct zd_meta *meta,
     foreseen->meta = zd_meta_ref(meta);
     memcpy(foreseen->stat, node->stat, sizeof foreseen->stat);
     foreseen->tag = node->tag;
+    foreseen->text_bytes = node->text_bytes;
+    foreseen->tree_bytes = node->tree_bytes;
     foreseen->mtime_ms = node->mtime_ms;
     foreseen->checked_ms = node->checked_ms;
     const uint64_t max = node->dataset->server->config->settings.limits_chunk_bytes;
@@ -93,11 +97,55 @@ static enum zd_status keep_fault(struct zd_node *node, const struct zd_error *er
     return ZD_OK;
 }
 
+/* Of a document past the limits nothing is parsed, but what is beside its listing. */
+static uint64_t measure(struct zd_span text, const struct zd_reading *reading)
+{
+    struct zd_span listing;
+    if (zd_json_check_limits(text, &reading->limits, NULL) == ZD_OK) {
+        return zd_json_tree_bytes(text);
+    }
+    if (!zd_json_find_value(text, ZD_V3_BLOCK, &listing)) {
+        return 0;
+    }
+    const uint8_t *after = listing.ptr + listing.len;
+    const struct zd_span before = {.ptr = text.ptr, .len = (size_t)(listing.ptr - text.ptr)};
+    const struct zd_span rest = {.ptr = after, .len = (size_t)(text.ptr + text.len - after)};
+    return zd_json_tree_bytes(before) + zd_json_tree_bytes(rest);
+}
+
+void zd_node_measure(
+    struct zd_node *node, const struct zd_dialect *dialect, const struct zd_documents *documents)
+{
+    const struct zd_reading reading = zd_dataset_reading(node->dataset);
+    node->text_bytes = 0;
+    node->tree_bytes = 0;
+    for (uint32_t i = 0; i < ZD_DOCUMENTS_MAX; i++) {
+        node->text_bytes += documents->text[i].len;
+        node->tree_bytes += measure(documents->text[i], &reading);
+        node->tree_bytes += dialect->lists_texts ? documents->text[i].len : 0;
+    }
+}
+
+/* Of what is no JSON nothing is held; beside a listing, which may be long, the length says enough.
+ */
+static void leave_rest(struct zd_node *node)
+{
+    const uint64_t listing_bytes = node->meta->listing_bytes;
+    if (node->meta->document == NULL) {
+        node->tree_bytes = 0;
+    } else if (listing_bytes > 0) {
+        node->text_bytes -= listing_bytes;
+        node->tree_bytes = zd_min_u64(node->tree_bytes, node->text_bytes * ZD_NODE_BYTES_PER_BYTE);
+    }
+    zd_meta_leave_listing(node->meta);
+}
+
 enum zd_status zd_node_parse(struct zd_node *node, const struct zd_dialect *dialect,
     const struct zd_documents *documents, struct zd_error *err)
 {
     const struct zd_reading reading = zd_dataset_reading(node->dataset);
     ZD_TRY(dialect->parse(documents, &reading, &node->meta, err));
+    leave_rest(node);
     if (!zd_meta_is_array(node->meta)) {
         return ZD_OK;
     }
@@ -105,6 +153,13 @@ enum zd_status zd_node_parse(struct zd_node *node, const struct zd_dialect *dial
     struct zd_error fault = {0};
     const enum zd_status status = zd_layout_new(node->meta, chunk_bytes_max, &node->layout, &fault);
     return status == ZD_OK || status == ZD_NO_MEMORY ? status : keep_fault(node, &fault);
+}
+
+size_t zd_node_cost(const struct zd_node *node)
+{
+    const size_t fixed = sizeof *node + node->entry.map.key.len + sizeof *node->seen * node->n_seen;
+    return fixed + (node->layout == NULL ? 0 : sizeof *node->layout) +
+           zd_max_u64(node->text_bytes * ZD_NODE_BYTES_PER_BYTE, node->tree_bytes);
 }
 
 void zd_node_set_stat(struct zd_node *node, const struct zd_stat *stat, uint32_t n)

@@ -27,6 +27,7 @@ static void take_range(
     want->bytes = status == ZD_OK ? ZD_TAKE(read->bytes) : NULL;
     want->has_file = status == ZD_OK && read->wants_file;
     want->fd = want->has_file ? read->fd : -1;
+    want->fd_first = read->fd_first;
 }
 
 static void range_answered(struct zd_store_op *op)

@@ -22,8 +22,9 @@ struct zd_range_want {
     /* out */
     struct zd_buf *bytes; /* with ZD_OK: a reference for the caller */
     bool has_file;        /* with ZD_OK and wants_file: */
-    int fd;               /* the object, open; owned until has_file is cleared or it is released */
-    struct zd_stat stat;  /* with ZD_OK: of the whole object */
+    int fd;            /* a file with it, open; owned until has_file is cleared or it is released */
+    uint64_t fd_first; /* where the object begins in it, bytes */
+    struct zd_stat stat;        /* with ZD_OK: of the whole object */
     struct zd_range_load *load; /* its own: NULL when the store does not work on it */
 };
 enum zd_next zd_range_read_want(

@@ -38,7 +38,16 @@ void zd_seen_objects_forget(struct zd_seen_objects *seen)
     seen->n_known = 0;
 }
 
-uint64_t zd_seen_objects_number(const struct zd_seen_objects *seen, const uint64_t *leaf_index)
+uint64_t zd_seen_objects_absent(const struct zd_seen_objects *seen)
+{
+    uint64_t n = 0;
+    for (uint64_t i = 0; i < seen->n; i++) {
+        n += seen->object[i].is_known && !zd_generation_is_set(seen->object[i].generation);
+    }
+    return n;
+}
+
+uint64_t zd_seen_objects_number(struct zd_seen_objects *seen, const uint64_t *leaf_index)
 {
     uint64_t index[ZD_RANK_MAX];
     zd_layout_ancestor(seen->layout, seen->layout->n_levels - 1, 0, leaf_index, index);

@@ -37,8 +37,11 @@ void zd_seen_objects_done(struct zd_seen_objects *seen); /* accepts a zeroed one
 /** Forget all generations. */
 void zd_seen_objects_forget(struct zd_seen_objects *seen);
 
+/** How many of those that are known are absent. */
+uint64_t zd_seen_objects_absent(const struct zd_seen_objects *seen);
+
 /** The number of the object that holds a chunk of the last level, which is touched. */
-uint64_t zd_seen_objects_number(const struct zd_seen_objects *seen, const uint64_t *leaf_index);
+uint64_t zd_seen_objects_number(struct zd_seen_objects *seen, const uint64_t *leaf_index);
 
 /** An object was seen in that generation. @return false when it was seen in another one before */
 bool zd_seen_objects_see(

@@ -22,6 +22,7 @@ struct index_load {
     struct zd_node *node;     /* a reference */
     char *key;                /* of the stored object; owned */
     uint32_t level;
+    const struct zd_level *level_at; /* as the shard has it; of zd_layout_open */
     struct zd_byte_range run;        /* of the shard; of a whole object once it is read */
     struct zd_byte_range piece;      /* of the index */
     struct zd_generation generation; /* of the object, below level 0 */
@@ -31,11 +32,6 @@ struct index_load {
     struct zd_job job;
     struct zd_buf *shard_index; /* owned */
 };
-
-static const struct zd_level *level_of(const struct index_load *load)
-{
-    return &load->node->layout->level[load->level];
-}
 
 /* @return ZD_DONE, for a step */
 static enum zd_next fail_of_shard(struct index_load *load)
@@ -63,7 +59,7 @@ static void decode(struct zd_job *job)
     struct index_load *load = ZD_CONTAINER(job, struct index_load, job);
     struct zd_error *err = &load->flight.err;
     load->flight.status =
-        zd_layout_index_decode(level_of(load), load->range.bytes, &load->shard_index, err);
+        zd_layout_index_decode(load->level_at, load->range.bytes, &load->shard_index, err);
     if (load->flight.status == ZD_CORRUPT) {
         (void)fail_of_shard(load);
     }
@@ -72,7 +68,7 @@ static void decode(struct zd_job *job)
 static enum zd_next step_decode(struct index_load *load)
 {
     struct zd_server *server = load->node->dataset->server;
-    const uint64_t bytes = level_of(load)->shard->index_bytes;
+    const uint64_t bytes = load->level_at->shard->index_bytes;
     if (load->piece.len < bytes) { /* a page is as it is decoded */
         load->shard_index = ZD_TAKE(load->range.bytes);
         return step_fill(load);
@@ -106,13 +102,15 @@ static enum zd_next step_have(struct index_load *load)
     if (load->level == 0) {
         load->run = (struct zd_byte_range){.first = 0, .len = load->range.stat.size};
     }
-    struct zd_byte_range found;
+    struct zd_byte_range found = {0};
     load->flight.status =
-        zd_layout_index_range(level_of(load), load->run, &found, &load->flight.err);
-    if (load->flight.status == ZD_OK && load->range.bytes->len != load->piece.len) {
+        zd_layout_index_range(load->level_at, load->run, &found, &load->flight.err);
+    const uint64_t len = zd_min_u64(load->piece.len, found.len); /* less, where one is implied */
+    if (load->flight.status == ZD_OK && load->range.bytes->len != len) {
         load->flight.status =
             zd_fail(&load->flight.err, ZD_CORRUPT, "%zu of %llu bytes of its index were read",
-                load->range.bytes->len, (unsigned long long)load->piece.len);
+                load->range.bytes->len, (unsigned long long)len);
+        zd_fact_name(&load->flight.err, "sharding_indexed");
     }
     if (load->flight.status != ZD_OK) {
         return fail_of_shard(load);
@@ -124,11 +122,11 @@ static enum zd_next step_have(struct index_load *load)
 /* The size of a whole object need not be known: stores read suffixes. */
 static enum zd_next step_read(struct index_load *load)
 {
-    const struct zd_shard *shard = level_of(load)->shard;
-    struct zd_byte_range place = {.first = 0};
+    const struct zd_shard *shard = load->level_at->shard;
+    struct zd_byte_range place = {.first = 0, .len = shard->index_bytes};
     if (load->level > 0) {
         load->flight.status =
-            zd_layout_index_range(level_of(load), load->run, &place, &load->flight.err);
+            zd_layout_index_range(load->level_at, load->run, &place, &load->flight.err);
     }
     if (load->flight.status != ZD_OK) {
         return fail_of_shard(load);
@@ -140,7 +138,7 @@ static enum zd_next step_read(struct index_load *load)
         .wait = zd_machine_wait(&load->flight.machine),
         .range = {.kind = is_suffix ? ZD_RANGE_SUFFIX : ZD_RANGE_FROM_TO,
             .first = is_suffix ? n_behind : place.first + piece.first,
-            .len = piece.len},
+            .len = zd_min_u64(piece.len, place.len)},
         .only_generation = load->generation,
     };
     load->step = step_have;
@@ -195,6 +193,7 @@ static void release_load(struct zd_flight *flight)
     struct index_load *load = load_of(flight);
     zd_range_read_release(&load->range);
     zd_buf_unref(load->shard_index);
+    zd_layout_close(load->level_at);
     zd_node_unref(load->node);
     zd_free(load->key);
 }
@@ -239,6 +238,16 @@ static struct zd_object *claim(struct zd_place_want *want, bool *ret_is_new)
     return claim_named(want, ret_is_new);
 }
 
+/* The level as the shard at_level has it, in which the chunk is looked for. */
+static enum zd_status open_level(
+    const struct zd_place_want *want, const struct zd_level **ret_level, struct zd_error *err)
+{
+    uint64_t index[ZD_RANK_MAX];
+    const struct zd_layout *layout = want->node->layout;
+    zd_layout_ancestor(layout, want->level, want->at_level, want->index, index);
+    return zd_layout_open(layout, want->at_level, index, ret_level, err);
+}
+
 /* Takes a reference of the entry, which is idle. */
 static enum zd_next start(struct zd_place_want *want, struct zd_object *object, bool is_known)
 {
@@ -261,6 +270,8 @@ static enum zd_next start(struct zd_place_want *want, struct zd_object *object, 
     if (load->key == NULL) {
         load->flight.status =
             zd_fail(&load->flight.err, ZD_NO_MEMORY, "no memory to load the index of a shard");
+    } else {
+        load->flight.status = open_level(want, &load->level_at, &load->flight.err);
     }
     return zd_flight_begin(&load->flight, &want->found.wait);
 }
@@ -310,7 +321,6 @@ static void next_chunk(const struct zd_place_want *want, uint64_t ret_index[ZD_R
 /* From the index of one level, which is there, to the run of the next level's chunk. */
 static enum zd_status go_down(struct zd_place_want *want)
 {
-    const struct zd_layout *layout = want->node->layout;
     const struct zd_wait *wait = &want->found.wait;
     ZD_AUTO(zd_buf) shard_index = ZD_TAKE(want->found.bytes);
     if (want->at_level == 0) {
@@ -325,8 +335,8 @@ static enum zd_status go_down(struct zd_place_want *want)
     uint64_t index[ZD_RANK_MAX];
     struct zd_error *err = &want->wait.err;
     next_chunk(want, index);
-    want->wait.status = zd_layout_find(
-        &layout->level[want->at_level], shard_index, want->run, index, &want->range, err);
+    want->wait.status =
+        zd_layout_find(want->level_at, shard_index, want->run, index, &want->range, err);
     if (want->wait.status == ZD_CORRUPT) {
         zd_object_key_in_error(err, "shard", want->key);
     }
@@ -343,7 +353,12 @@ static enum zd_next search(struct zd_place_want *want)
     while (want->at_level < want->level) {
         uint64_t index[ZD_RANK_MAX];
         next_chunk(want, index);
-        want->piece = zd_layout_index_piece(&want->node->layout->level[want->at_level], index);
+        zd_layout_close(ZD_TAKE(want->level_at));
+        want->wait.status = open_level(want, &want->level_at, &want->wait.err);
+        if (want->wait.status != ZD_OK) {
+            return ZD_NEXT;
+        }
+        want->piece = zd_layout_index_piece(want->level_at, index);
         want->found = (struct zd_object_want){.wait.done = index_arrived, .part = ZD_OBJECT_BYTES};
         if (want_index(want, ZD_TRUSTED) == ZD_WAIT) {
             return ZD_WAIT;
@@ -391,4 +406,5 @@ void zd_shards_release(struct zd_place_want *want)
 {
     zd_wait_cancel(&want->found.wait);
     zd_buf_unref(ZD_TAKE(want->found.bytes));
+    zd_layout_close(ZD_TAKE(want->level_at));
 }

@@ -22,8 +22,9 @@ struct zd_place_want {
     struct zd_node *node;        /* borrowed */
     const char *key;             /* borrowed */
     uint32_t at_level;
-    struct zd_byte_range run;   /* of that level's chunk */
-    struct zd_byte_range piece; /* of its index: zd_layout_index_piece */
+    const struct zd_level *level_at; /* as its shard has it; of zd_layout_open */
+    struct zd_byte_range run;        /* of that level's chunk */
+    struct zd_byte_range piece;      /* of its index: zd_layout_index_piece */
 };
 
 /**

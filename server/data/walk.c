@@ -4,24 +4,26 @@
  *     order:  [root]  - [a] - [a/x] - [a/y] - [b] - [c]      spots, in pre-order
  *     state:  visited   known  asked   asked  waits  waits
  *
- * A few spots ahead of the first one are asked for at once. The first spot is visited as soon as it
- * is known and, if it is a group, its children stand behind it. So visits are in order, whatever
- * order the store answers in. Of a group with many children a page of them stands there, and behind
- * it a spot for the rest, which is listed when it is the first. So memory is bounded by a page for
- * each group on the way.
+ * A few spots ahead of the first one are asked for at once: one more for each small node that was
+ * met, and after a large one as many as such nodes fit; what does not fit is put back. The first
+ * spot is visited as soon as it is known and, if it is a group, its children stand behind it. So
+ * visits are in order, whatever order the store answers in. Of a group with many children a page of
+ * them stands there, and behind it a spot for the rest, which is listed when it is the first. So
+ * memory is bounded by a page for each group on the way.
  */
 #include "server/data/walk.h"
 
 #include <assert.h>
 #include <string.h>
 
+#include "core/base/num.h"
 #include "core/store/path.h"
+#include "server/data/ahead.h"
 #include "server/data/key_list.h"
 #include "server/runtime/server.h"
 
-#define AHEAD_MAX       64   /* spots asked or known, and not visited yet */
-#define PAGE_ENTRIES    2048 /* of a group's children */
-#define VISITS_PER_TURN 256  /* then other requests have their turn */
+#define PAGE_ENTRIES 2048 /* of a group's children */
+#define LONG_ENTRIES 4096 /* of a group: where it has so many, the walk is a long one */
 
 enum spot_state {
     SPOT_WAITS, /* in the queue */
@@ -61,13 +63,14 @@ struct zd_walk {
     struct zd_list order;
     struct zd_list queue;
     struct zd_list tasks;
-    uint32_t n_asked;
-    uint32_t n_known;  /* and not visited yet */
-    uint32_t n_visits; /* that are left for this turn */
-    bool has_ended;    /* want->wait says how */
-    bool rests;        /* until zd_walk_go_on */
-    bool is_over;      /* and its owner knows: later answers change nothing */
-    uv_idle_t idle;    /* gives other requests their turn; the memory lives until it is closed */
+    struct zd_ahead ahead; /* the first one included */
+    uint64_t n_places;     /* that were met below the start */
+    bool has_told;         /* that it is a long one */
+    bool has_ended;        /* want->wait says how */
+    bool was_refused;      /* the first spot, for want of memory */
+    bool rests;            /* until zd_walk_go_on */
+    bool is_over;          /* and its owner knows: later answers change nothing */
+    struct zd_wait turn;   /* while others have theirs */
     bool is_resting;
 };
 
@@ -120,7 +123,6 @@ static void end_without_memory(struct zd_walk *walk)
 static void go_on(struct zd_walk *walk)
 {
     if (!walk->is_resting && !walk->is_over && !walk->rests) {
-        walk->n_visits = VISITS_PER_TURN;
         zd_machine_go_on(&walk->machine);
     }
 }
@@ -138,17 +140,43 @@ static struct task *task_new(struct zd_walk *walk, struct spot *spot)
     zd_list_push_back(&walk->tasks, &task->link);
     zd_list_remove(&spot->queue);
     spot->state = SPOT_ASKED;
-    walk->n_asked++;
+    walk->ahead.n_asked++;
     return task;
+}
+
+static uint64_t bytes_of(const struct spot *spot)
+{
+    return spot->node == NULL ? 0 : spot->node->tree_bytes;
+}
+
+/* The answer about a spot is there; it may be that there is no node. */
+static void know(struct zd_walk *walk, struct spot *spot, enum spot_state state)
+{
+    spot->state = state;
+    zd_ahead_know(&walk->ahead, bytes_of(spot));
 }
 
 static void task_end(struct task *task, enum spot_state state)
 {
     assert(task->spot->state == SPOT_ASKED);
-    task->spot->state = state;
-    task->walk->n_asked--;
-    task->walk->n_known++;
+    know(task->walk, task->spot, state);
     task_free(task);
+}
+
+/* Behind which spot a child goes. Names that a dialect makes of keys may come in another order than
+ * these, and twice. @param is_there set when there is one of that path */
+static struct zd_list *find_place(const struct task *task, const char *path, bool *is_there)
+{
+    struct zd_list *behind = task->behind;
+    while (behind != &task->spot->order) {
+        const int order = strcmp(ZD_CONTAINER(behind, struct spot, order)->path, path);
+        if (order <= 0) {
+            *is_there = order == 0;
+            break;
+        }
+        behind = behind->prev;
+    }
+    return behind;
 }
 
 /* One entry of a listing: a new spot, when it may be a node and lies on the way. */
@@ -174,12 +202,15 @@ static ZD_RESULT take_entry(
     if (!is_after && !is_on_the_way) {
         return ZD_OK;
     }
-    struct spot *spot = spot_new(task->behind, path.at, parent->depth + 1);
+    bool is_there = false;
+    struct zd_list *behind = find_place(task, path.at, &is_there);
+    struct spot *spot = is_there ? NULL : spot_new(behind, path.at, parent->depth + 1);
     if (spot == NULL) {
-        return ZD_NO_MEMORY;
+        return is_there ? ZD_OK : ZD_NO_MEMORY;
     }
+    walk->n_places++;
     spot->is_silent = !is_after;
-    task->behind = &spot->order;
+    task->behind = behind == task->behind ? &spot->order : task->behind;
     /* Children go before whatever waits: they are visited first. */
     zd_list_insert_after(*queue_behind, &spot->queue);
     *queue_behind = &spot->queue;
@@ -222,7 +253,7 @@ static void put_back(struct task *task)
 {
     task->spot->state = SPOT_WAITS;
     zd_node_unref(ZD_TAKE(task->spot->node));
-    task->walk->n_asked--;
+    task->walk->ahead.n_asked--;
     task_free(task);
 }
 
@@ -231,6 +262,11 @@ static void take_page(struct task *task)
     struct zd_walk *walk = task->walk;
     struct spot *spot = task->spot;
     const struct zd_wait *wait = &task->list.wait;
+    if (wait->status == ZD_OK && zd_store_list_is_cut(task->list.list)) {
+        walk->want->is_long = true;
+        put_back(task);
+        return;
+    }
     const bool has_failed = wait->status != ZD_OK && wait->status != ZD_NOT_FOUND;
     if (has_failed && !is_first(walk, spot)) {
         put_back(task);
@@ -246,9 +282,7 @@ static void take_page(struct task *task)
     }
     struct spot *behind = ZD_CONTAINER(task->behind->next, struct spot, order);
     const bool goes_on = task->behind->next != &walk->order && behind->rest == task;
-    spot->state = spot->rest == NULL ? SPOT_KNOWN : SPOT_GONE;
-    walk->n_asked--;
-    walk->n_known++;
+    know(walk, spot, spot->rest == NULL ? SPOT_KNOWN : SPOT_GONE);
     if (goes_on) {
         task->spot = behind;
     } else {
@@ -256,21 +290,32 @@ static void take_page(struct task *task)
     }
 }
 
+/* Whether its owner wants to know that there are many places. */
+static bool may_tell(const struct zd_walk *walk)
+{
+    return walk->want->n_long > 0 && !walk->want->is_long;
+}
+
 static void listed(struct zd_wait *wait)
 {
     struct task *task = ZD_CONTAINER(wait, struct task, list.wait);
     struct zd_walk *walk = task->walk;
     take_page(task);
+    if (may_tell(walk) && walk->n_places > walk->want->n_long) {
+        walk->want->is_long = true;
+    }
     go_on(walk);
 }
 
-/* Asks for the first page of children. */
+/* Asks for the first page of children: of a large group only whether it is one, while that is not
+ * known. */
 static void list_children(struct task *task)
 {
     const struct zd_node *node = task->spot->node;
     ZD_SCOPED_TEXT(prefix, ZD_KEY_BYTES_MAX + 1);
     task->behind = &task->spot->order;
-    task->list = (struct zd_key_list){.wait.done = listed};
+    task->list = (struct zd_key_list){
+        .wait.done = listed, .visits_max = may_tell(task->walk) ? LONG_ENTRIES : 0};
     if (node->meta->dialect->children_prefix(task->spot->path, &prefix) != ZD_OK ||
         zd_key_list_want(node->dataset, prefix.at, PAGE_ENTRIES, &task->list) == ZD_NEXT) {
         end_without_memory(task->walk);
@@ -283,7 +328,7 @@ static void list_rest(struct spot *spot)
     struct task *task = spot->rest;
     zd_list_remove(&spot->queue);
     spot->state = SPOT_ASKED;
-    task->walk->n_asked++;
+    task->walk->ahead.n_asked++;
     task->behind = &spot->order;
     zd_key_list_next(&task->list);
 }
@@ -306,26 +351,107 @@ static void take_node(struct task *task)
     }
 }
 
+/* One node that cannot be read must not hide all others. */
+static void take_failure(struct task *task)
+{
+    struct spot *spot = task->spot;
+    spot->err = zd_alloc(sizeof *spot->err);
+    if (spot->err == NULL) {
+        end_without_memory(task->walk);
+        return;
+    }
+    *spot->err = task->want.wait.err;
+    task_end(task, SPOT_KNOWN);
+}
+
+static void take_found(struct task *task)
+{
+    struct zd_walk *walk = task->walk;
+    struct zd_node *node = task->want.node;
+    zd_ahead_learn(&walk->ahead, node->tree_bytes);
+    if (!is_first(walk, task->spot) && !zd_ahead_has_room(&walk->ahead, node->tree_bytes)) {
+        put_back(task);
+        return;
+    }
+    walk->was_refused = walk->was_refused && !is_first(walk, task->spot);
+    task->spot->node = ZD_TAKE(task->want.node);
+    take_node(task);
+}
+
+static struct zd_later *later_of(const struct zd_walk *walk)
+{
+    return &walk->dataset->server->later;
+}
+
+static void rested(struct zd_wait *turn)
+{
+    struct zd_walk *walk = ZD_CONTAINER(turn, struct zd_walk, turn);
+    walk->is_resting = false;
+    go_on(walk);
+}
+
+static void rest(struct zd_walk *walk)
+{
+    if (!walk->is_resting) {
+        walk->is_resting = true;
+        zd_later_want(later_of(walk), &walk->turn);
+    }
+}
+
+/* Room for the first spot: what is known ahead is asked again later, but groups, whose children are
+ * there. @return whether there was any */
+static bool give_back_ahead(struct zd_walk *walk)
+{
+    const uint32_t n_known = walk->ahead.n_known;
+    walk->ahead.n_max = 1;
+    for (struct zd_list *at = walk->order.next; at != &walk->order; at = at->next) {
+        struct spot *spot = ZD_CONTAINER(at, struct spot, order);
+        if (spot->state == SPOT_KNOWN && spot->node != NULL && !has_children(walk, spot)) {
+            zd_ahead_forget(&walk->ahead, bytes_of(spot));
+            zd_node_unref(ZD_TAKE(spot->node));
+            spot->state = SPOT_WAITS;
+        }
+    }
+    return walk->ahead.n_known < n_known;
+}
+
+/* There is no room for the node. The first one is asked again in another turn, when what was ahead
+ * of it is gone, and the load before it; an admitted walk is refused only as somebody else, whom it
+ * has joined. */
+static void take_refusal(struct task *task)
+{
+    struct zd_walk *walk = task->walk;
+    if (!is_first(walk, task->spot)) {
+        put_back(task);
+        return;
+    }
+    const bool has_room = give_back_ahead(walk) || walk->ahead.n_asked > 1 || !walk->was_refused;
+    if (!has_room && !walk->want->is_admitted) {
+        end(walk, ZD_AGAIN, &task->want.wait.err);
+        return;
+    }
+    walk->was_refused = true;
+    put_back(task);
+    rest(walk);
+}
+
 /* The catalog has answered. Takes over the task. */
 static void take_want(struct task *task)
 {
-    struct spot *spot = task->spot;
-    const struct zd_wait *wait = &task->want.wait;
-    if (wait->status == ZD_OK) {
-        spot->node = ZD_TAKE(task->want.node);
-        take_node(task);
+    switch (task->want.wait.status) {
+    case ZD_OK:
+        take_found(task);
+        return;
+    case ZD_NOT_FOUND:
+        task_end(task, SPOT_GONE);
+        return;
+    case ZD_AGAIN:
+        take_refusal(task);
+        return;
+    default:
+        take_failure(task);
         return;
     }
-    if (wait->status != ZD_NOT_FOUND) {
-        /* One node that cannot be read must not hide all others. */
-        spot->err = zd_alloc(sizeof *spot->err);
-        if (spot->err == NULL) {
-            end_without_memory(task->walk);
-            return;
-        }
-        *spot->err = wait->err;
-    }
-    task_end(task, wait->status == ZD_NOT_FOUND ? SPOT_GONE : SPOT_KNOWN);
 }
 
 static void wanted(struct zd_wait *wait)
@@ -347,6 +473,7 @@ static void ask(struct zd_walk *walk, struct spot *spot)
         return;
     }
     task->want.wait.done = wanted;
+    task->want.is_admitted = walk->want->is_admitted;
     const enum zd_next next = walk->want->is_fresh
                                   ? zd_catalog_want_fresh(walk->dataset, spot->path, &task->want)
                                   : zd_catalog_want(walk->dataset, spot->path, &task->want);
@@ -365,8 +492,8 @@ static void ask_ahead(struct zd_walk *walk)
     if (first->state == SPOT_WAITS) {
         ask(walk, first);
     }
-    while (!walk->has_ended && !zd_list_is_empty(&walk->queue) &&
-           walk->n_asked + walk->n_known < AHEAD_MAX) {
+    while (!walk->has_ended && !walk->is_resting && !zd_list_is_empty(&walk->queue) &&
+           zd_ahead_may_ask(&walk->ahead)) {
         struct spot *next = ZD_CONTAINER(walk->queue.next, struct spot, queue);
         if (next->rest != NULL) {
             return; /* what is behind it would wait for it */
@@ -375,19 +502,22 @@ static void ask_ahead(struct zd_walk *walk)
     }
 }
 
-/* Visits the known spots at the front; false when there was none. */
+/* Visits the known spots at the front, as far as others leave it time; false when there was none.
+ */
 static bool visit(struct zd_walk *walk)
 {
     bool has_visited = false;
-    while (!walk->has_ended && !zd_list_is_empty(&walk->order) && walk->n_visits > 0 &&
-           !walk->want->rests) {
+    while (!walk->has_ended && !zd_list_is_empty(&walk->order) && !walk->want->rests) {
         struct spot *spot = ZD_CONTAINER(walk->order.next, struct spot, order);
         if (spot->state != SPOT_KNOWN && spot->state != SPOT_GONE) {
             break;
         }
+        if (!zd_later_take_piece(later_of(walk))) {
+            rest(walk);
+            break;
+        }
         has_visited = true;
-        walk->n_visits--;
-        walk->n_known--;
+        zd_ahead_forget(&walk->ahead, bytes_of(spot));
         const struct zd_walk_node found = {
             .path = spot->path,
             .depth = spot->depth,
@@ -406,19 +536,17 @@ static bool visit(struct zd_walk *walk)
     return has_visited;
 }
 
-static void rested(uv_idle_t *idle)
-{
-    struct zd_walk *walk = ZD_CONTAINER(idle, struct zd_walk, idle);
-    uv_idle_stop(idle);
-    walk->is_resting = false;
-    go_on(walk);
-}
-
 static enum zd_next step_visit(struct zd_machine *machine)
 {
     struct zd_walk *walk = ZD_CONTAINER(machine, struct zd_walk, machine);
-    ask_ahead(walk);
-    const bool has_visited = visit(walk);
+    bool has_visited = false;
+    if (walk->want->is_long && !walk->has_told && !walk->has_ended) {
+        walk->has_told = true;
+        walk->want->rests = true;
+    } else {
+        ask_ahead(walk);
+        has_visited = visit(walk);
+    }
     if (walk->has_ended) {
         walk->is_over = true;
         return ZD_DONE;
@@ -428,12 +556,7 @@ static enum zd_next step_visit(struct zd_machine *machine)
         zd_wait_answer(&walk->want->wait, ZD_OK, NULL);
         return ZD_DONE;
     }
-    if (walk->n_visits == 0) {
-        walk->is_resting = true;
-        uv_idle_start(&walk->idle, rested);
-        return ZD_WAIT;
-    }
-    return has_visited ? ZD_NEXT : ZD_WAIT;
+    return has_visited && !walk->is_resting ? ZD_NEXT : ZD_WAIT;
 }
 
 /* The walk with its first spot; NULL without memory. */
@@ -448,11 +571,11 @@ static struct zd_walk *new_walk(struct zd_walk_want *want)
     walk->want = want;
     walk->machine = (struct zd_machine){.step = step_visit, .wait = &want->wait};
     walk->dataset = zd_dataset_ref(start->dataset);
-    walk->n_visits = VISITS_PER_TURN;
+    walk->turn.done = rested;
+    zd_ahead_init(&walk->ahead);
     zd_list_init(&walk->order);
     zd_list_init(&walk->queue);
     zd_list_init(&walk->tasks);
-    uv_idle_init(start->dataset->server->loop, &walk->idle);
     struct spot *spot = spot_new(&walk->order, start->path, 0);
     walk->after = want->after == NULL ? NULL : zd_strdup(want->after);
     if (spot == NULL || (want->after != NULL && walk->after == NULL)) {
@@ -483,13 +606,7 @@ enum zd_next zd_walk_go_on(struct zd_walk_want *want)
     struct zd_walk *walk = want->walk;
     want->rests = false;
     walk->rests = false;
-    walk->n_visits = VISITS_PER_TURN;
     return zd_machine_call(&walk->machine);
-}
-
-static void closed(uv_handle_t *handle)
-{
-    zd_free(ZD_CONTAINER(handle, struct zd_walk, idle));
 }
 
 void zd_walk_release(struct zd_walk_want *want)
@@ -504,7 +621,8 @@ void zd_walk_release(struct zd_walk_want *want)
     while (!zd_list_is_empty(&walk->order)) {
         spot_free(ZD_CONTAINER(walk->order.next, struct spot, order));
     }
+    zd_wait_cancel(&walk->turn);
     zd_dataset_unref(walk->dataset);
     zd_free(walk->after);
-    uv_close((uv_handle_t *)&walk->idle, closed);
+    zd_free(walk);
 }

@@ -17,16 +17,21 @@ struct zd_walk_node {
 
 /** Where to walk. */
 struct zd_walk_want {
-    struct zd_wait wait; /* status: ZD_OK, also when visit ended the walk; else a listing failed,
-                            and nodes are missing */
+    struct zd_wait wait; /* status: ZD_OK, also when visit ended the walk; ZD_AGAIN: nodes in use
+                            have the memory that the next one takes; else a listing failed. Then
+                            nodes are missing */
     /* in */
     struct zd_node *start; /* an existing node; borrowed during the call */
     uint64_t depth_max;    /* 0 = the start alone */
     bool is_fresh;         /* the store is asked for every node: for writers */
+    bool is_admitted;      /* there is memory for the nodes that visit keeps (zd_parsed_admit) */
     const char *after;     /* only nodes after this path; borrowed during the call; NULL = all */
     /** Runs for each node, in pre-order: children by the bytes of their names. False ends the walk.
      * Must not release the walk. */
     bool (*visit)(struct zd_walk_want *want, const struct zd_walk_node *found);
+    uint64_t n_long; /* the walk rests as soon as it has met more places than that, perhaps before
+                        any visit; 0 = it does not */
+    bool is_long;    /* out: it has */
     /* Set by visit: after this node the walk rests. Still set at the answer: nodes are left, and
      * zd_walk_go_on visits them. */
     bool rests;

@@ -56,6 +56,15 @@ static enum zd_status parse_index(struct zd_span text, const struct zd_grid *gri
                                  : count_is_wrong(err, text, grid->rank);
 }
 
+enum zd_status zd_chunk_params_check_decoded(const struct zd_meta *meta, struct zd_error *err)
+{
+    return zd_dtype_is_variable(&meta->dtype)
+               ? zd_fail(err, ZD_UNSUPPORTED,
+                     "chunks of %s have no decoded form: slices give their elements as json or csv",
+                     meta->dtype.name)
+               : ZD_OK;
+}
+
 enum zd_status zd_chunk_params_parse(const struct zd_params *params, const struct zd_layout *layout,
     struct zd_chunk_params *ret_ask, struct zd_error *err)
 {
@@ -65,6 +74,7 @@ enum zd_status zd_chunk_params_parse(const struct zd_params *params, const struc
     uint32_t level;
     ZD_TRY(zd_params_flag(params, "decoded", false, &ask.is_decoded, err));
     ZD_TRY(zd_params_choice(params, "level", levels, &level, err));
+    ZD_TRY(ask.is_decoded ? zd_chunk_params_check_decoded(layout->meta, err) : ZD_OK);
     ZD_TRY(zd_chunk_read_level(layout, level == 1, &ask.level, err));
     if (!zd_params_find(params, "index", &text)) {
         return zd_fail_name(

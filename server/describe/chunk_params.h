@@ -15,9 +15,14 @@ struct zd_chunk_params {
  * Read the parameters.
  * @retval ZD_INVALID       fact name: the parameter at fault
  * @retval ZD_OUT_OF_BOUNDS facts dim, index, size
+ * @retval ZD_UNSUPPORTED   as zd_chunk_params_check_decoded
  */
 ZD_RESULT zd_chunk_params_parse(const struct zd_params *params, const struct zd_layout *layout,
     struct zd_chunk_params *ret_ask, struct zd_error *err);
+
+/** Whether a decoded chunk can be the body of an answer, or of a request: elements of variable
+ * length have no place in it. @retval ZD_UNSUPPORTED */
+ZD_RESULT zd_chunk_params_check_decoded(const struct zd_meta *meta, struct zd_error *err);
 
 /**
  * The tag of the chunk in one form.

@@ -3,7 +3,10 @@
 
 #include <string.h>
 
+#include "core/base/base64.h"
 #include "core/base/num.h"
+#include "core/grid/utf32.h"
+#include "core/grid/variable.h"
 #include "server/http/escape.h"
 
 #define TEXT_BYTES_MAX  (UINT64_C(1) << 20)
@@ -46,10 +49,51 @@ void zd_headers_add_elements(
     zd_format_add_lengths(zd_headers_add(headers, "Zarr-Shape"), shape, rank);
 }
 
+/* Any text may be in it, which a header could not have. */
+static void add_text_fill(struct zd_headers *headers, const struct zd_meta *meta)
+{
+    ZD_SCOPED_TEXT(utf8, VALUE_BYTES_MAX);
+    zd_utf32_add((struct zd_span){.ptr = meta->fill, .len = meta->dtype.bytes}, &utf8);
+    zd_escape_percent_encode(zd_text_span(&utf8), zd_headers_add(headers, "Zarr-Fill-Value"));
+}
+
+/* Any text: percent-encoded, like the names of dimensions. */
+static void add_variable_fill(struct zd_headers *headers, const struct zd_meta *meta)
+{
+    const struct zd_span bytes = zd_variable_at(meta->fill, 0);
+    if (bytes.len > VALUE_BYTES_MAX / 2) {
+        return;
+    }
+    struct zd_text *value = zd_headers_add(headers, "Zarr-Fill-Value");
+    if (meta->dtype.kind == ZD_DTYPE_STRING) {
+        zd_escape_percent_encode(bytes, value);
+    } else if (meta->dtype.kind == ZD_DTYPE_LIST) {
+        zd_scalar_add(&meta->dtype, meta->fill, &(struct zd_scalar_style){0}, value);
+    } else {
+        zd_base64_add(value, bytes);
+    }
+}
+
 static void add_fill(struct zd_headers *headers, const struct zd_meta *meta)
 {
-    const struct zd_scalar_style style = {.bare_strings = meta->dtype.kind != ZD_DTYPE_COMPLEX};
-    if (meta->dtype.bytes <= VALUE_BYTES_MAX / 2) {
+    if (zd_dtype_is_variable(&meta->dtype)) {
+        add_variable_fill(headers, meta);
+        return;
+    }
+    const struct zd_scalar_style style = {.bare_strings = !zd_dtype_is_complex(&meta->dtype)};
+    if (meta->dtype.bytes > VALUE_BYTES_MAX / 2) {
+        return;
+    }
+    if (meta->dtype.fields != NULL) {
+        ZD_SCOPED_TEXT(object, VALUE_BYTES_MAX);
+        zd_scalar_add(&meta->dtype, meta->fill, &(struct zd_scalar_style){0}, &object);
+        if (object.status == ZD_OK) {
+            zd_escape_percent_encode(
+                zd_text_span(&object), zd_headers_add(headers, "Zarr-Fill-Value"));
+        }
+    } else if (meta->dtype.kind == ZD_DTYPE_UTF32) {
+        add_text_fill(headers, meta);
+    } else {
         zd_scalar_add(&meta->dtype, meta->fill, &style, zd_headers_add(headers, "Zarr-Fill-Value"));
     }
 }

@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "core/base/num.h"
+#include "core/dialect/v3_grid.h"
 #include "core/grid/scalar.h"
+#include "core/grid/widen.h"
 #include "server/format/format.h"
 #include "server/http/problem.h"
-
-#define TYPESTR_BYTES_MAX 32
 
 const char *const zd_node_fields[] = {"path", "node_type", "dialect", "metadata", "array",
     "refused", "tier", "levels", "children", "warnings", "links", NULL};
@@ -49,9 +49,13 @@ static void emit_shape(const struct zd_meta *meta, struct zd_emit *emit)
 
 static void emit_dtype(const struct zd_meta *meta, struct zd_emit *emit)
 {
-    ZD_SCOPED_TEXT(typestr, TYPESTR_BYTES_MAX);
-    zd_dtype_add_typestr(&meta->dtype, &typestr);
-    zd_emit_text(emit, &typestr);
+    char typestr[ZD_DTYPE_TYPESTR_BYTES];
+    if (meta->dtype.fields != NULL) {
+        zd_emit_raw(emit, zd_span_of(meta->dtype.fields->typestr));
+        return;
+    }
+    zd_dtype_typestr(&meta->dtype, typestr);
+    zd_emit_string(emit, typestr);
 }
 
 static void emit_data_type(const struct zd_meta *meta, struct zd_emit *emit)
@@ -61,7 +65,11 @@ static void emit_data_type(const struct zd_meta *meta, struct zd_emit *emit)
 
 static void emit_itemsize(const struct zd_meta *meta, struct zd_emit *emit)
 {
-    zd_emit_u64(emit, meta->dtype.bytes);
+    if (zd_dtype_is_variable(&meta->dtype)) {
+        zd_emit_null(emit);
+    } else {
+        zd_emit_u64(emit, zd_widen_dtype(&meta->dtype).bytes);
+    }
 }
 
 static void emit_dimension_names(const struct zd_meta *meta, struct zd_emit *emit)
@@ -77,8 +85,13 @@ static void emit_dimension_names(const struct zd_meta *meta, struct zd_emit *emi
     zd_emit_array_end(emit);
 }
 
+/* Null where chunks differ: `chunk_shapes` has them. */
 static void emit_chunk_shape(const struct zd_meta *meta, struct zd_emit *emit)
 {
+    if (meta->grid.edges != NULL) {
+        zd_emit_null(emit);
+        return;
+    }
     zd_node_json_emit_lengths(emit, meta->grid.chunk, meta->grid.rank);
 }
 
@@ -146,11 +159,12 @@ static void emit_n_elements(const struct zd_meta *meta, struct zd_emit *emit)
     }
 }
 
-/* Null when it does not fit 64 bits. */
+/* Null when it does not fit 64 bits, or stands in no document. */
 static void emit_n_bytes(const struct zd_meta *meta, struct zd_emit *emit)
 {
     uint64_t n_bytes = 0;
-    if (count_elements(meta, &n_bytes) || ckd_mul(&n_bytes, n_bytes, meta->dtype.bytes)) {
+    if (zd_dtype_is_variable(&meta->dtype) || count_elements(meta, &n_bytes) ||
+        ckd_mul(&n_bytes, n_bytes, zd_widen_dtype(&meta->dtype).bytes)) {
         zd_emit_null(emit);
     } else {
         zd_emit_u64(emit, n_bytes);
@@ -199,11 +213,26 @@ static const struct array_member {
     {"array.formats", emit_formats},
 };
 
+/* Of a grid whose chunks differ, as its document has them. */
+static void emit_chunk_shapes(const struct zd_node_view *view, struct zd_emit *emit)
+{
+    if (view->meta->grid.edges == NULL || !wants(view, "array.chunk_shapes")) {
+        return;
+    }
+    struct zd_json *shapes = NULL;
+    if (zd_v3_grid_shapes(view->meta, &shapes) != ZD_OK) {
+        emit->text->status = ZD_NO_MEMORY;
+    }
+    zd_emit_key(emit, "chunk_shapes");
+    zd_emit_json(emit, shapes);
+    zd_json_unref(shapes);
+}
+
 /* An array with an ignored codec is read-only: other programs would decode with that codec what was
  * written without it. */
 static bool can_write(const struct zd_node_view *view)
 {
-    return view->can_slice && view->is_writable && zd_dialect_is_writable(view->meta->dialect) &&
+    return view->can_slice && view->is_writable && zd_dialect_writes_chunks(view->meta) &&
            !zd_chain_is_partial(view->meta->chain);
 }
 
@@ -219,6 +248,7 @@ static void emit_array(const struct zd_node_view *view, struct zd_emit *emit)
             array_members[i].emit(view->meta, emit);
         }
     }
+    emit_chunk_shapes(view, emit);
     if (view->meta->view.has_origin && wants(view, "array.origin")) {
         zd_emit_key(emit, "origin");
         zd_node_json_emit_lengths(emit, view->meta->view.origin, view->meta->grid.rank);

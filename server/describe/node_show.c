@@ -22,6 +22,8 @@ void zd_node_show_done(struct zd_node_show *show)
     zd_walk_release(&show->walk);
     zd_parent_groups_release(&show->parent_groups);
     zd_multiscale_release(&show->multiscale);
+    zd_shadowed_release(&show->shadowed);
+    zd_faults_done(&show->found);
     zd_text_done(&show->children);
     zd_fields_done(&show->fields);
     *show = (struct zd_node_show){0};
@@ -88,6 +90,9 @@ enum zd_next zd_node_show_gather(struct zd_node_show *show, struct zd_node *node
         show->multiscale.wait = zd_gather_wait(gather);
         zd_gather_add(gather, zd_multiscale_want(&show->multiscale, node));
     }
+    if (wants(show, "warnings") && zd_shadowed_ask(&show->shadowed, node, gather) != ZD_OK) {
+        show->is_partial = true;
+    }
     return zd_gather_end(gather);
 }
 
@@ -123,6 +128,12 @@ static ZD_RESULT add_children(struct zd_node_show *show, struct zd_error *err)
 static void add_others(struct zd_node_show *show)
 {
     const struct zd_multiscale *multiscale = &show->multiscale;
+    if (!zd_shadowed_judge(&show->shadowed, &show->found, &show->checked_ms)) {
+        show->is_partial = true;
+    }
+    for (size_t i = 0; i < show->found.n_items; i++) {
+        zd_hash_add(&show->hash, zd_span_of(show->found.item[i].detail));
+    }
     if (wants(show, "tier")) {
         if (show->parent_groups.groups.n > 0) { /* else the tag is the one that events carry */
             zd_hash_add_u64(&show->hash, show->parent_groups.groups.tag);
@@ -206,7 +217,9 @@ static void emit_links(
     if (is_array) {
         emit_link(show, &to_chunks, node->path, emit);
     }
-    if (show->req->dataset->config.allow_keys) {
+    /* Drafts keep what is stored of a node below two other keys. */
+    const bool has_keys = node->path[0] == '\0' || !node->meta->dialect->has_entry;
+    if (show->req->dataset->config.allow_keys && has_keys) {
         emit_link(show, &to_keys, node->path, emit);
     }
     if (node->path[0] != '\0') {
@@ -251,6 +264,12 @@ void zd_node_show_emit(
 {
     struct zd_emit emit;
     struct zd_faults faults = {0};
+    for (size_t i = 0; i < show->found.n_items; i++) {
+        const struct zd_fault *fault = &show->found.item[i];
+        const struct zd_pointer at = {.text = ""};
+        zd_faults_add(&faults, fault->severity, fault->code, fault->name, &at, NULL, NULL, "%s",
+            fault->detail);
+    }
     if (show->multiscale.n > 0 && show->multiscale.wait.status == ZD_OK) {
         zd_multiscale_judge(&show->multiscale, ZD_FAULT_WARNING, &faults);
     }

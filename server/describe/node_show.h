@@ -4,6 +4,7 @@
 
 #include "core/base/hash.h"
 #include "server/data/multiscale.h"
+#include "server/data/shadowed.h"
 #include "server/data/walk.h"
 #include "server/describe/node_json.h"
 #include "server/request/request.h"
@@ -13,10 +14,12 @@ struct zd_node_show {
     struct zd_request *req;  /* borrowed */
     struct zd_fields fields; /* what is shown; zeroed: everything */
     /* its own */
-    struct zd_gather gather;  /* of the next three */
+    struct zd_gather gather;  /* of the next four */
     struct zd_walk_want walk; /* over the children of a group; start = NULL: none */
     struct zd_parent_groups_want parent_groups; /* at the groups above */
     struct zd_multiscale multiscale;            /* of a group that has levels */
+    struct zd_shadowed shadowed;                /* beside the node */
+    struct zd_faults found;                     /* of what is shadowed */
     struct zd_text children;                    /* JSON: the list; "" = none is shown */
     struct zd_emit emit;                        /* into children */
     struct zd_hash hash;                        /* of all that the answer depends on */

@@ -4,11 +4,7 @@
 
 #include "server/data/parent_groups.h"
 #include "server/describe/node_json.h"
-
-enum zd_tree_format {
-    ZD_TREE_JSON,
-    ZD_TREE_ZARR, /* one v3 group document with consolidated metadata */
-};
+#include "server/describe/tree_document.h"
 
 /** What was asked. Strings owned. */
 struct zd_tree_ask {
@@ -21,8 +17,9 @@ struct zd_tree_ask {
     uint64_t bytes_max;      /* a page that has so many is full, a document too large; 0: no end */
     char *after;             /* only nodes after this path, or NULL */
     enum zd_tree_format format;
-    bool check;     /* compare the stored listing with the live one */
-    bool is_stored; /* show the stored listing, not the live nodes */
+    enum zd_view_kind view; /* format zarr: the documents are those of this view */
+    bool check;             /* compare the stored listing with the live one */
+    bool is_stored;         /* show the stored listing, not the live nodes */
     bool pretty;
 };
 
@@ -42,21 +39,45 @@ struct zd_tree_rows {
     size_t cap;
 };
 
+#define ZD_TREE_MISSING_BYTES (6 << 20) /* of the paths that are missing, at most */
+
+/** How an entry of the stored listing compares with the live nodes. */
+enum zd_tree_mark {
+    ZD_TREE_EQUAL,
+    ZD_TREE_SURPLUS,   /* stored but not live */
+    ZD_TREE_DIFFERING, /* both, and not equal */
+};
+
+/** Stored and live nodes side by side: both are in pre-order. */
+struct zd_tree_check {
+    size_t next;            /* entry of the listing that no live row has been compared with */
+    uint8_t *mark;          /* enum zd_tree_mark of each entry; owned */
+    struct zd_text missing; /* paths that are live but not stored, each ended by NUL */
+};
+
 /** A listing under construction. */
 struct zd_tree {
     struct zd_tree_ask ask;
-    struct zd_meta *start; /* a reference */
+    struct zd_meta *start;             /* a reference */
+    struct zd_stored_listing *listing; /* what the start has stored, where it is shown or compared,
+                                          or NULL; a reference */
     struct zd_reading reading;
     bool is_writable;              /* the dataset takes writes */
     struct zd_parent_groups above; /* parent groups that describe the rows */
     struct zd_tree_rows live;      /* what the store holds; in pre-order */
-    struct zd_tree_rows stored;    /* the start's consolidated metadata */
+    struct zd_tree_check check;
     /* the answer so far */
     struct zd_emit emit;
+    size_t n_entries; /* of the listing that were looked at */
     uint64_t n_shown;
     uint64_t n_bytes;
-    char *last;    /* the path of the last node shown; owned, or NULL */
-    bool has_more; /* the page is full, and a node for the next one is known */
+    size_t len_before; /* of the text, at the beginning of this call */
+    char *last;        /* the path of the last node shown; owned, or NULL */
+    bool has_more;     /* the page is full, and a node for the next one is known */
+    bool has_entries;  /* some are left for the page */
+    uint32_t part;     /* of the end, that comes next */
+    size_t part_at;    /* in it */
+    bool has_ended;
 };
 
 /** Whether to show a node below the start. Thread: any. */
@@ -71,31 +92,27 @@ bool zd_tree_wants(const struct zd_tree_ask *ask, const char *path, enum zd_node
 ZD_RESULT zd_tree_add(struct zd_tree_rows *rows, const char *path, struct zd_meta *meta,
     bool can_slice, const struct zd_error *err);
 
-/**
- * The live rows below the start as a listing to be stored: path below the start -> document. Nodes
- * whose documents are invalid are left out.
- *
- * @param ret_listing owned
- * @retval ZD_NO_MEMORY
- * Thread: any (worker).
- */
-ZD_RESULT zd_tree_listing(
-    const struct zd_tree *tree, struct zd_json **ret_listing, struct zd_error *err);
+/** Add the live rows below the start as the text of a listing to be stored. Nodes whose documents
+ * are invalid are left out. Failures stick in the text. Thread: any (worker). */
+void zd_tree_add_listing(const struct zd_tree *tree, struct zd_text *text);
 
 /*
- * The answer in pieces: zd_tree_begin, zd_tree_go_on for each lot of live rows, zd_tree_end. In
- * between the text may be taken and cleared, and the rows released. Thread: any (worker), one call
- * at a time. Failures are those of zd_tree_render.
+ * The answer in pieces: zd_tree_begin, then zd_tree_go_on for each lot of live rows or, while
+ * has_entries says so, of stored ones, and zd_tree_end until has_ended. In between the text may be
+ * taken and cleared, and the rows released. Thread: any (worker), one call at a time. Failures are
+ * those of zd_tree_render.
  */
 
 /** @param text borrowed until the end */
 ZD_RESULT zd_tree_begin(struct zd_tree *tree, struct zd_text *text, struct zd_error *err);
-/** The rows that are there, in pre-order after all before; nothing once has_more is set. */
-ZD_RESULT zd_tree_go_on(struct zd_tree *tree, struct zd_error *err);
-ZD_RESULT zd_tree_end(struct zd_tree *tree, struct zd_error *err);
+/** The live rows that are there, in pre-order after all before, are shown, or only compared. Of the
+ * stored ones, which are then shown in their place, as many as give about n nodes. */
+ZD_RESULT zd_tree_go_on(struct zd_tree *tree, size_t n, struct zd_error *err);
+/** About so many bytes of what follows the nodes. */
+ZD_RESULT zd_tree_end(struct zd_tree *tree, size_t len, struct zd_error *err);
 
 /**
- * Make the whole answer from the start, the live rows and the start's stored block.
+ * Make the whole answer from the start, the live rows and the stored listing.
  *
  * @retval ZD_TOO_LARGE the text's ceiling, or a format that has no pages
  * @retval ZD_NO_MEMORY
@@ -107,9 +124,5 @@ ZD_RESULT zd_tree_render(struct zd_tree *tree, struct zd_text *text, struct zd_e
 void zd_tree_release_rows(struct zd_tree *tree);
 
 void zd_tree_done(struct zd_tree *tree);
-
-/** The cursor that continues after a path, and back. @param ret_path owned @retval ZD_INVALID */
-enum zd_status zd_tree_cursor_add(const char *path, struct zd_text *text);
-ZD_RESULT zd_tree_cursor_parse(struct zd_span cursor, char **ret_path, struct zd_error *err);
 
 #endif

@@ -4,12 +4,14 @@
 #include <string.h>
 
 #include "core/base/num.h"
+#include "core/grid/widen.h"
 #include "server/http/accept.h"
 
 #define DEFAULT_NAME         "raw"
+#define WIDE_BYTES           4096   /* of elements that are widened at once */
+#define DEFAULT_TEXT_NAME    "json" /* of elements of variable length */
 #define EMPTY_TEXT_BYTES_MAX (UINT64_C(1) << 20)
 #define HEAD_BYTES_MAX       (UINT64_C(1) << 18)
-#define NUMBER_BYTES_MAX     UINT64_C(32) /* one number, quotes and separator included */
 
 const struct zd_format *zd_format_find(struct zd_span name)
 {
@@ -26,11 +28,12 @@ static const struct zd_format *negotiate(
 {
     const struct zd_format *best = NULL;
     uint32_t best_quality = 0;
+    const char *initial = zd_dtype_is_variable(dtype) ? DEFAULT_TEXT_NAME : DEFAULT_NAME;
     for (size_t i = 0; zd_formats[i] != NULL; i++) {
         const struct zd_format *format = zd_formats[i];
         const bool can_say = zd_format_accepts(format, dtype, rank);
         const uint32_t quality = can_say ? zd_accept_quality(accept, format->media_type) : 0;
-        const bool is_default = strcmp(format->name, DEFAULT_NAME) == 0;
+        const bool is_default = strcmp(format->name, initial) == 0;
         if (quality > best_quality || (quality == best_quality && quality > 0 && is_default)) {
             best = format;
             best_quality = quality;
@@ -84,14 +87,8 @@ void zd_format_add_lengths(struct zd_text *text, const uint64_t *length, uint32_
 
 static uint64_t element_text_max(const struct zd_dtype *dtype, uint32_t rank)
 {
-    uint64_t bytes = NUMBER_BYTES_MAX;
-    if (dtype->kind == ZD_DTYPE_COMPLEX) {
-        bytes = 2 * NUMBER_BYTES_MAX;
-    } else if (dtype->kind == ZD_DTYPE_RAW) {
-        bytes = NUMBER_BYTES_MAX + zd_div_up(dtype->bytes, 3) * 4;
-    }
     /* Around each element at most: its brackets, and pretty printed a line for each. */
-    return bytes + (uint64_t)rank * 2 * (2 * (uint64_t)rank + 4);
+    return zd_scalar_text_max(dtype) + (uint64_t)rank * 2 * (2 * (uint64_t)rank + 4);
 }
 
 size_t zd_format_answer_text_max(const struct zd_answer *answer)
@@ -105,6 +102,25 @@ size_t zd_format_answer_text_max(const struct zd_answer *answer)
         return SIZE_MAX;
     }
     return max;
+}
+
+void zd_format_band(const struct zd_format *format, const struct zd_answer *answer, uint64_t first,
+    uint64_t n_elements, const uint8_t *elements, struct zd_text *text)
+{
+    const struct zd_dtype *dtype = &answer->meta->dtype;
+    const struct zd_dtype wide = zd_widen_dtype(dtype);
+    uint8_t piece[WIDE_BYTES];
+    if (format->band != NULL) {
+        format->band(answer, first, n_elements, elements, text);
+        return;
+    }
+    while (n_elements > 0 && text->status == ZD_OK) {
+        const size_t n = zd_min_u64(n_elements, sizeof piece / wide.bytes);
+        zd_widen(dtype, piece, elements, n);
+        zd_text_add_bytes(text, piece, n * wide.bytes);
+        elements += n * dtype->bytes;
+        n_elements -= n;
+    }
 }
 
 enum zd_status zd_format_open(
@@ -124,8 +140,9 @@ void zd_format_close(const struct zd_format *format, struct zd_answer *answer)
 
 bool zd_format_fixed_size(const struct zd_answer *answer, uint64_t head_bytes, uint64_t *ret_bytes)
 {
+    const struct zd_dtype dtype = zd_widen_dtype(&answer->meta->dtype);
     uint64_t bytes;
-    if (ckd_mul(&bytes, answer->n_elements, (uint64_t)answer->meta->dtype.bytes) ||
+    if (ckd_mul(&bytes, answer->n_elements, (uint64_t)dtype.bytes) ||
         ckd_add(&bytes, bytes, head_bytes)) {
         return false;
     }

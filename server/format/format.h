@@ -111,8 +111,8 @@ extern const struct zd_format *const zd_formats[];
 const struct zd_format *zd_format_find(struct zd_span name); /* or NULL */
 
 /**
- * The format of a name; without a name the one that Accept prefers: raw among equals, then the
- * first by name.
+ * The format of a name; without a name the one that Accept prefers: raw among equals (json of
+ * elements of variable length), then the first by name.
  *
  * @param name   or NULL
  * @param accept the header's value, or NULL
@@ -122,18 +122,24 @@ const struct zd_format *zd_format_find(struct zd_span name); /* or NULL */
 const struct zd_format *zd_format_choose(
     const struct zd_text *name, const char *accept, const struct zd_dtype *dtype, uint32_t rank);
 
-/** Whether the format can express such a result. */
-static inline bool zd_format_accepts(
-    const struct zd_format *format, const struct zd_dtype *dtype, uint32_t rank)
-{
-    return format->accepts == NULL || format->accepts(dtype, rank);
-}
-
-/** Whether the elements are encoded by `band`; else they are the body as they are in memory. */
+/** Whether the elements are encoded by `band`; else they are the body as they are in memory, or
+ * widened (core/grid/widen.h). */
 static inline bool zd_format_encodes(const struct zd_format *format)
 {
     return format->band != NULL;
 }
+
+/** Whether the format can express such a result; elements of variable length only as text. */
+static inline bool zd_format_accepts(
+    const struct zd_format *format, const struct zd_dtype *dtype, uint32_t rank)
+{
+    return (zd_format_encodes(format) || !zd_dtype_is_variable(dtype)) &&
+           (format->accepts == NULL || format->accepts(dtype, rank));
+}
+
+/** Add elements as a format has them that encodes them or widens them. As `band`. */
+void zd_format_band(const struct zd_format *format, const struct zd_answer *answer, uint64_t first,
+    uint64_t n_elements, const uint8_t *elements, struct zd_text *text);
 
 /** Whether bodies of requests can have the format. */
 static inline bool zd_format_is_readable(const struct zd_format *format)
@@ -146,7 +152,8 @@ ZD_RESULT zd_format_open(
     const struct zd_format *format, struct zd_answer *answer, struct zd_error *err);
 void zd_format_close(const struct zd_format *format, struct zd_answer *answer); /* idempotent */
 
-/** The size of a head and all elements as they are in memory; false when it does not fit 64 bits.
+/** The size of a head and all elements as they are in memory, or widened; false when it does not
+ * fit 64 bits.
  */
 bool zd_format_fixed_size(const struct zd_answer *answer, uint64_t head_bytes, uint64_t *ret_bytes);
 

@@ -2,28 +2,31 @@
  * strictly in 1.0, 2.0 and 3.0: a dictionary of exactly descr, fortran_order and shape. */
 #include "server/format/format.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "core/base/num.h"
 #include "core/base/scan.h"
+#include "core/grid/widen.h"
 
 #define MAGIC            "\x93NUMPY"
 #define MAGIC_BYTES      6
 #define VERSION          "\x01\x00"
 #define BEFORE_LENGTH    8 /* magic and version */
 #define LENGTH_BYTES     2
-#define ALIGN_BYTES      64   /* NumPy pads the header so that the elements are aligned */
-#define HEADER_BYTES_MAX 4096 /* rank 32 needs less than 800 */
+#define ALIGN_BYTES      64 /* NumPy pads the header so that the elements are aligned */
+#define DESCR_BYTES_MAX  9000
+#define HEADER_BYTES_MAX (DESCR_BYTES_MAX + 1024) /* rank 32 needs less than 800 */
+#define QUOTES           2
 #define WORD_BYTES_MAX   64
-#define TYPESTR_BYTES    32
 #define DESCR            1U
 #define FORTRAN          2U
 #define SHAPE            4U
 #define LETTERS          "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
-#define TYPE_CHARACTERS  LETTERS "0123456789<>|="
+#define TYPE_CHARACTERS  LETTERS "0123456789<>|=[]"
 
-#define BEFORE_TYPE  "{'descr': '"
-#define BEFORE_SHAPE "', 'fortran_order': False, 'shape': ("
+#define BEFORE_TYPE  "{'descr': "
+#define BEFORE_SHAPE ", 'fortran_order': False, 'shape': ("
 #define AFTER_SHAPE  "), }"
 
 /* ---- writing ---- */
@@ -37,11 +40,33 @@ static size_t n_digits(uint64_t value)
     return n;
 }
 
+/* A type as Python has it: a string, or a list of fields. */
+static const char *descr_of(
+    const struct zd_dtype *dtype, char space[ZD_DTYPE_TYPESTR_BYTES + QUOTES])
+{
+    char typestr[ZD_DTYPE_TYPESTR_BYTES];
+    if (dtype->fields != NULL) {
+        return dtype->fields->descr;
+    }
+    zd_dtype_typestr(dtype, typestr);
+    (void)snprintf(space, ZD_DTYPE_TYPESTR_BYTES + QUOTES, "'%s'", typestr);
+    return space;
+}
+
+/* A list of fields may be longer than any head that NumPy reads. */
+static bool npy_accepts(const struct zd_dtype *dtype, uint32_t rank)
+{
+    (void)rank;
+    return !zd_dtype_is_variable(dtype) &&
+           (dtype->fields == NULL || strlen(dtype->fields->descr) <= DESCR_BYTES_MAX);
+}
+
 /* The length of the head that npy_head writes, padding included. */
 static size_t head_bytes(const struct zd_answer *answer)
 {
     size_t len = BEFORE_LENGTH + LENGTH_BYTES + strlen(BEFORE_TYPE BEFORE_SHAPE AFTER_SHAPE "\n");
-    len += strlen("<f") + n_digits(answer->meta->dtype.bytes);
+    char space[ZD_DTYPE_TYPESTR_BYTES + QUOTES];
+    len += strlen(descr_of(&answer->meta->dtype, space));
     for (uint32_t d = 0; d < answer->rank; d++) {
         const bool has_comma = d + 1 < answer->rank || answer->rank == 1;
         len += n_digits(answer->shape[d]) + (d == 0 ? 0 : 1) + (has_comma ? 1 : 0);
@@ -51,10 +76,9 @@ static size_t head_bytes(const struct zd_answer *answer)
 
 static void add_dictionary(const struct zd_answer *answer, struct zd_text *text)
 {
+    char space[ZD_DTYPE_TYPESTR_BYTES + QUOTES];
     zd_text_add(text, BEFORE_TYPE);
-    if (zd_dtype_add_typestr(&answer->meta->dtype, text) != ZD_OK) {
-        return;
-    }
+    zd_text_add(text, descr_of(&answer->meta->dtype, space));
     zd_text_add(text, BEFORE_SHAPE);
     for (uint32_t d = 0; d < answer->rank; d++) {
         zd_text_add(text, d == 0 ? "" : " ");
@@ -136,26 +160,52 @@ static bool is_order(uint8_t c)
     return c == '<' || c == '>' || c == '|' || c == '=';
 }
 
+/* The list of fields that is ours, with every field in one byte order. */
+static enum zd_status read_fields(struct head *head, struct zd_error *err)
+{
+    const char *descr = head->dtype->fields->descr;
+    bool is_little = false;
+    bool is_big = false;
+    for (; *descr != '\0'; descr++) {
+        const char c = (char)(head->scan.at < head->scan.end ? *head->scan.at : '\0');
+        const bool is_other = *descr == '<' && c == '>';
+        if (c != *descr && !is_other) {
+            return bad(head, "the fields of the array, as Zarr-Dtype has them", err);
+        }
+        is_big = is_big || is_other;
+        is_little = is_little || (c == '<' && !is_other);
+        head->scan.at++;
+    }
+    if (is_big && is_little) {
+        return bad(head, "fields of one byte order", err);
+    }
+    head->to->is_swapped = is_big;
+    return ZD_OK;
+}
+
 /* "<f4" of a float32: anything but the order must be the same. */
 static enum zd_status read_descr(struct head *head, struct zd_error *err)
 {
+    if (head->dtype->fields != NULL) {
+        return read_fields(head, err);
+    }
     struct zd_span found = {0};
-    ZD_SCOPED_TEXT(wanted, TYPESTR_BYTES);
+    char wanted[ZD_DTYPE_TYPESTR_BYTES];
     ZD_TRY(
         read_string(head, TYPE_CHARACTERS, "the name of a data type, such as '<f4'", &found, err));
-    ZD_TRY(zd_dtype_add_typestr(head->dtype, &wanted));
+    zd_dtype_typestr(head->dtype, wanted);
     const uint8_t order = found.len > 0 ? found.ptr[0] : 0;
     const bool has_order = is_order(order);
     const struct zd_span type = {.ptr = found.ptr + has_order, .len = found.len - has_order};
-    if (!zd_span_is(type, wanted.at + 1)) {
+    if (!zd_span_is(type, wanted + 1)) {
         const enum zd_status failed = zd_fail(err, ZD_INVALID,
             "the npy file has elements of type %.*s, the array has %s (%s)", (int)found.len,
-            (const char *)found.ptr, wanted.at, head->dtype->name);
-        zd_fact_expected(err, "%s", wanted.at);
+            (const char *)found.ptr, wanted, head->dtype->name);
+        zd_fact_expected(err, "%s", wanted);
         zd_fact_found(err, "%.*s", (int)found.len, (const char *)found.ptr);
         return failed;
     }
-    head->to->is_swapped = order == '>' && head->dtype->unit_bytes > 1;
+    head->to->is_swapped = order == '>' && zd_widen_dtype(head->dtype).unit_bytes > 1;
     return ZD_OK;
 }
 
@@ -290,6 +340,7 @@ static enum zd_status npy_read_head(const struct zd_dtype *dtype, struct zd_span
 const struct zd_format zd_format_npy = {
     .name = "npy",
     .media_type = "application/x-npy",
+    .accepts = npy_accepts,
     .size = npy_size,
     .head = npy_head,
     .read_head = npy_read_head,

@@ -12,12 +12,12 @@
 
 #include "core/base/emit.h"
 #include "core/base/num.h"
+#include "core/grid/variable.h"
+#include "server/format/text_element.h"
 
 #define MEMBER_BYTES_MAX   (64U << 10) /* of a member that is not the data */
 #define NUMBER_BYTES_MAX   1024        /* NumPy, Python and JavaScript write shorter ones */
-#define BYTE_TEXT_MAX      8           /* of one byte of raw bits in a list: "255, " and more */
-#define NODES_MAX          (2 * (size_t)ZD_DTYPE_BYTES_MAX) /* raw bits as a list of bytes */
-#define SHORT_DIGITS       18 /* any integer of so many digits fits 64 bits */
+#define BYTE_TEXT_MAX      8           /* of one byte of an element: "255, " and more */
 #define POINTER_BYTES      ZD_FACT_TEXT_BYTES
 #define EXPECTED_BYTES_MAX 4096 /* of a shape, or names */
 #define FOUND_BYTES_MAX    200
@@ -42,14 +42,23 @@ void zd_text_reader_init(struct zd_text_reader *reader, const struct zd_dtype *d
 {
     *reader = (struct zd_text_reader){.dtype = dtype, .rank = rank};
     memcpy(reader->shape, shape, rank * sizeof *shape);
-    const size_t raw_bytes = dtype->kind == ZD_DTYPE_RAW ? dtype->bytes : 0;
-    const size_t element_bytes_max = NUMBER_BYTES_MAX + raw_bytes * BYTE_TEXT_MAX;
+    const size_t fields_bytes = dtype->fields == NULL ? 0 : zd_scalar_text_max(dtype);
+    const size_t element_bytes_max =
+        NUMBER_BYTES_MAX + fields_bytes + (size_t)dtype->bytes * BYTE_TEXT_MAX;
     zd_text_init(&reader->token, zd_max_u64(element_bytes_max, MEMBER_BYTES_MAX));
+    zd_text_init(&reader->bytes, 0);
+}
+
+void zd_text_reader_allow(struct zd_text_reader *reader, size_t bytes_max)
+{
+    reader->token.len_max = zd_max_u64(reader->token.len_max, bytes_max);
+    reader->bytes.len_max = bytes_max;
 }
 
 void zd_text_reader_done(struct zd_text_reader *reader)
 {
     zd_text_done(&reader->token);
+    zd_text_done(&reader->bytes);
 }
 
 /* ---- faults ---- */
@@ -146,108 +155,16 @@ static void begin_token(struct zd_text_reader *reader, enum place place)
     reader->place = (uint8_t)place;
 }
 
-/* ---- one element ---- */
+/* ---- elements ---- */
 
-static bool is_digit(uint8_t c)
+/* Of variable length: `to` gets its length, the reader its bytes. */
+static enum zd_status parse_variable(struct zd_text_reader *reader, struct zd_error *err)
 {
-    return c >= '0' && c <= '9';
-}
-
-static bool is_integer(const struct zd_dtype *dtype)
-{
-    return dtype->kind == ZD_DTYPE_INT || dtype->kind == ZD_DTYPE_UINT;
-}
-
-/* Most integers, without a JSON tree; false: the general parser must judge. */
-static bool read_short(const struct zd_dtype *dtype, struct zd_span text, void *ret_bytes)
-{
-    const bool is_negative = text.len > 0 && text.ptr[0] == '-';
-    const size_t from = is_negative ? 1 : 0;
-    if (text.len == from || text.len - from > SHORT_DIGITS ||
-        (text.ptr[from] == '0' && text.len - from > 1)) {
-        return false;
-    }
-    int64_t value = 0;
-    for (size_t i = from; i < text.len; i++) {
-        if (!is_digit(text.ptr[i])) {
-            return false;
-        }
-        value = value * 10 + (text.ptr[i] - '0');
-    }
-    value = is_negative ? -value : value;
-    const unsigned n_bits = dtype->bytes * 8;
-    const bool fits =
-        dtype->kind == ZD_DTYPE_UINT
-            ? value >= 0 && (n_bits == 64 || value >> n_bits == 0)
-            : n_bits == 64 || value >> (n_bits - 1) == 0 || ~value >> (n_bits - 1) == 0;
-    if (fits) {
-        memcpy(ret_bytes, &value, dtype->bytes);
-    }
-    return fits;
-}
-
-/* A value larger or deeper than any element is invalid. */
-static enum zd_status parse_value(
-    struct zd_span text, struct zd_json **ret_json, struct zd_error *err)
-{
-    const struct zd_json_limits limits = {
-        .bytes_max = text.len, .nodes_max = NODES_MAX, .depth_max = 1};
-    const enum zd_status status = zd_json_parse(text, &limits, ret_json, err);
-    if (status != ZD_TOO_LARGE) {
-        return status;
-    }
-    return zd_fail_expected(err, ZD_INVALID, "a number, a string or a list of them", NULL,
-        "a value has nested lists or objects");
-}
-
-static bool is_number(struct zd_span text)
-{
-    return text.len > 0 && (is_digit(text.ptr[0]) || text.ptr[0] == '-') &&
-           is_digit(text.ptr[text.len - 1]);
-}
-
-static enum zd_status parse_raw(
-    const struct zd_dtype *dtype, struct zd_span text, void *ret_bytes, struct zd_error *err)
-{
-    if (!zd_scalar_read_base64(text, ret_bytes, dtype->bytes)) {
-        const enum zd_status failed = zd_fail(err, ZD_INVALID,
-            "a value of %s is not base64 of %u bytes (RFC 4648, 4)", dtype->name, dtype->bytes);
-        zd_fact_expected(err, "base64 of %u bytes", dtype->bytes);
-        zd_fact_found(err, "%zu characters", text.len);
-        return failed;
-    }
+    size_t len = 0;
+    ZD_TRY(zd_text_element_parse_variable(
+        reader->dtype, zd_text_span(&reader->token), &reader->bytes, &len, err));
+    zd_variable_put(reader->to, 0, (struct zd_span){.len = len});
     return ZD_OK;
-}
-
-/* "123": ints=string writes them so. */
-static enum zd_status parse_quoted(
-    const struct zd_dtype *dtype, struct zd_span inside, void *ret_bytes, struct zd_error *err)
-{
-    struct zd_json *parsed = NULL;
-    ZD_TRY(parse_value(inside, &parsed, err));
-    ZD_AUTO(zd_json) json = parsed;
-    return zd_scalar_parse(dtype, json, ret_bytes, NULL, err);
-}
-
-/* A JSON value without spaces around it, in any spelling that slices are answered with, integers as
- * strings too, or that fill values have. */
-static enum zd_status parse_element(
-    const struct zd_dtype *dtype, struct zd_span text, void *ret_bytes, struct zd_error *err)
-{
-    if (is_integer(dtype) && read_short(dtype, text, ret_bytes)) {
-        return ZD_OK;
-    }
-    struct zd_json *parsed = NULL;
-    ZD_TRY(parse_value(text, &parsed, err));
-    ZD_AUTO(zd_json) json = parsed;
-    const struct zd_span inside = zd_json_string_span(json);
-    if (inside.ptr != NULL && dtype->kind == ZD_DTYPE_RAW) {
-        return parse_raw(dtype, inside, ret_bytes, err);
-    }
-    if (inside.ptr != NULL && is_integer(dtype) && is_number(inside)) {
-        return parse_quoted(dtype, inside, ret_bytes, err);
-    }
-    return zd_scalar_parse(dtype, json, ret_bytes, NULL, err);
 }
 
 /* ---- lists ---- */
@@ -266,7 +183,9 @@ static void item_is_over(struct zd_text_reader *reader)
 static enum zd_status put_element(struct zd_text_reader *reader, struct zd_error *err)
 {
     const enum zd_status status =
-        parse_element(reader->dtype, zd_text_span(&reader->token), reader->to, err);
+        zd_dtype_is_variable(reader->dtype)
+            ? parse_variable(reader, err)
+            : zd_text_element_parse(reader->dtype, zd_text_span(&reader->token), reader->to, err);
     if (status != ZD_OK) {
         add_place(reader, err);
         return status;

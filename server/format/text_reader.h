@@ -14,6 +14,9 @@ struct zd_text_reader {
                                        their dimensions; NULL: not given; borrowed */
     uint8_t *to;     /* where elements go; changed between calls as the caller likes */
     uint64_t n_room; /* elements that still fit there: counted down */
+    /* Elements of variable length get their lengths alone; out: their bytes, one after the other.
+     * The caller clears them. */
+    struct zd_text bytes;
     /* its own */
     struct zd_text token;          /* a value, or a name, that has arrived in part */
     uint64_t n_items[ZD_RANK_MAX]; /* so far, of each list that is open */
@@ -28,10 +31,14 @@ struct zd_text_reader {
     bool has_data;
 };
 
-/** The caller sets to and n_room before it feeds. @param dtype borrowed */
+/** The caller sets to and n_room before it feeds; elements of variable length need
+ * zd_text_reader_allow. @param dtype borrowed */
 void zd_text_reader_init(struct zd_text_reader *reader, const struct zd_dtype *dtype, uint32_t rank,
     const uint64_t *shape);
 void zd_text_reader_done(struct zd_text_reader *reader); /* accepts a zeroed one */
+
+/** Elements of variable length: how long one may be as text, and all have together. */
+void zd_text_reader_allow(struct zd_text_reader *reader, size_t bytes_max);
 
 /** As read_text of struct zd_format: stops before an element for which there is no room. */
 ZD_RESULT zd_text_reader_feed(

@@ -31,8 +31,10 @@
 #define RUNS_IN_A_ROW     8   /* before the loop's other work gets its turn */
 #define SPARE_FILES       320 /* that are not connections, or those beyond the limit */
 #define LEAST_CONNECTIONS 16
-#define FILES_EACH        2 /* the socket, and the file that is sent through it */
-#define KEPT_PART         2 /* one part of the metadata cache is for prepared answers */
+#define FILES_EACH        2          /* the socket, and the file that is sent through it */
+#define MEMORY_PART       4          /* one part of the memory is for connections, at most, */
+#define CONNECTION_BYTES  (16 << 10) /* each of which takes so much beside its head, measured */
+#define KEPT_PART         2          /* one part of the metadata cache is for prepared answers */
 
 /* ---- requests ---- */
 
@@ -52,6 +54,8 @@ static enum MHD_Result queue(struct zd_exchange *exchange)
     if (now->length_is_unknown || now->access.http_status == MHD_HTTP_NOT_MODIFIED) {
         zd_wire_omit_length(zd_exchange_wire(now->connection));
     }
+    zd_wire_begin_answer(zd_exchange_wire(now->connection));
+    now->is_given = true;
     const enum MHD_Result result =
         MHD_queue_response(now->connection, now->access.http_status, now->response);
     zd_exchange_drop_response(exchange);
@@ -432,11 +436,28 @@ static enum zd_status listen_on(
 
 /* ---- the whole ---- */
 
-/* As many as are configured, if the system gives that many descriptors: at the limit they wait to
- * be accepted, and nothing spins. */
+/* As many as there is memory for. */
+static uint64_t connections_of_memory(struct zd_server *server, uint64_t n_wished)
+{
+    const uint64_t bytes = server->memory.bytes / MEMORY_PART;
+    const uint64_t each = server->config->settings.http_connection_bytes + CONNECTION_BYTES;
+    const uint64_t n = zd_max_u64(bytes / each, LEAST_CONNECTIONS);
+    if (n >= n_wished) {
+        return n_wished;
+    }
+    zd_log(&server->log, ZD_LOG_WARNING,
+        "http.connections is %llu, but the memory is %llu MiB (%s): at most %llu connections",
+        (unsigned long long)n_wished, (unsigned long long)(server->memory.bytes / ZD_MIB),
+        server->memory.bounded_by, (unsigned long long)n);
+    return n;
+}
+
+/* As many as are configured, if the system gives that many descriptors and there is memory for
+ * them: at the limit they wait to be accepted, and nothing spins. */
 static uint64_t connections_max(struct zd_server *server)
 {
-    const uint64_t n_wished = server->config->settings.http_connections;
+    const uint64_t n_wished =
+        connections_of_memory(server, server->config->settings.http_connections);
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
         limit.rlim_cur >= FILES_EACH * n_wished + SPARE_FILES) {

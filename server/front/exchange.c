@@ -275,7 +275,6 @@ struct zd_wire *zd_exchange_wire(struct MHD_Connection *connection)
     return info == NULL ? NULL : info->socket_context;
 }
 
-static void arm_deadline(struct zd_front *front);
 static void on_hangup_timer(uv_timer_t *timer);
 
 bool zd_exchange_suspend(struct zd_exchange *exchange)
@@ -289,10 +288,7 @@ bool zd_exchange_suspend(struct zd_exchange *exchange)
         MHD_get_connection_info(now->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     now->fd = info->connect_fd;
     now->is_suspended = true;
-    now->deadline_ms =
-        uv_now(front->server->loop) + front->server->config->settings.http_request_ms;
-    zd_list_push_back(&front->waiting, &exchange->link);
-    arm_deadline(front);
+    zd_deadline_start(&front->waiting, &exchange->deadline);
     if (!uv_is_active((uv_handle_t *)&front->hangup)) {
         uv_timer_start(&front->hangup, on_hangup_timer, HANGUP_MS, HANGUP_MS);
     }
@@ -341,7 +337,7 @@ void zd_connection_wake(struct zd_request *req)
     }
     if (now->is_suspended) {
         now->is_suspended = false;
-        zd_list_remove(&exchange->link);
+        zd_deadline_stop(&exchange->deadline);
         if (is_upload) {
             zd_wire_go_on(zd_exchange_wire(now->connection));
         }
@@ -377,7 +373,7 @@ static void hung_up(struct zd_exchange *exchange)
 /* The sockets of all that sleep, in the order of the list; without memory, of the first of them. */
 static size_t gather_sockets(struct zd_front *front)
 {
-    const struct zd_list *waiting = &front->waiting;
+    const struct zd_list *waiting = &front->waiting.running;
     size_t n = 0;
     for (const struct zd_list *link = waiting->next; link != waiting; link = link->next) {
         n++;
@@ -393,7 +389,7 @@ static size_t gather_sockets(struct zd_front *front)
     size_t i = 0;
     for (struct zd_list *link = waiting->next; link != waiting && i < front->n_sockets_max;
         link = link->next) {
-        const struct zd_exchange *exchange = ZD_CONTAINER(link, struct zd_exchange, link);
+        const struct zd_exchange *exchange = ZD_CONTAINER(link, struct zd_exchange, deadline.link);
         front->socket[i++] = (struct pollfd){.fd = exchange->now.fd, .events = POLLRDHUP};
     }
     return i;
@@ -404,7 +400,7 @@ static size_t gather_sockets(struct zd_front *front)
 static void on_hangup_timer(uv_timer_t *timer)
 {
     struct zd_front *front = timer->data;
-    if (zd_list_is_empty(&front->waiting)) {
+    if (zd_list_is_empty(&front->waiting.running)) {
         uv_timer_stop(timer);
         return;
     }
@@ -412,9 +408,9 @@ static void on_hangup_timer(uv_timer_t *timer)
     if (poll(front->socket, n, 0) <= 0) {
         return;
     }
-    struct zd_list *link = front->waiting.next;
+    struct zd_list *link = front->waiting.running.next;
     for (size_t i = 0; i < n; i++) {
-        struct zd_exchange *exchange = ZD_CONTAINER(link, struct zd_exchange, link);
+        struct zd_exchange *exchange = ZD_CONTAINER(link, struct zd_exchange, deadline.link);
         link = link->next;
         if ((front->socket[i].revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0) {
             hung_up(exchange);
@@ -428,23 +424,21 @@ static bool is_storing(const struct zd_request *req)
 }
 
 /* What is being stored cannot be taken back: the request waits for the outcome. */
-static bool waits_on(struct zd_exchange *exchange, uint64_t now_ms)
+static bool waits_on(struct zd_exchange *exchange)
 {
     struct zd_front *front = exchange->front;
-    const struct zd_settings *settings = &front->server->config->settings;
+    const uint64_t now_ms = uv_now(front->server->loop);
     struct zd_exchange_now *now = &exchange->now;
     if (!is_storing(&exchange->request)) {
         return false;
     }
     if (now->outcome_ms == 0) {
-        now->outcome_ms = now_ms + settings->http_commit_ms;
+        now->outcome_ms = now_ms + front->server->config->settings.http_commit_ms;
     }
     if (now->outcome_ms <= now_ms) {
         return false;
     }
-    now->deadline_ms = now_ms + settings->http_request_ms;
-    zd_list_remove(&exchange->link);
-    zd_list_push_back(&front->waiting, &exchange->link);
+    zd_deadline_start(&front->waiting, &exchange->deadline);
     return true;
 }
 
@@ -462,38 +456,18 @@ static enum zd_status describe_delay(const struct zd_exchange *exchange, struct 
         (unsigned long long)settings->http_request_ms);
 }
 
-static void on_deadline(uv_timer_t *timer)
+static void on_deadline(struct zd_deadline *deadline)
 {
-    struct zd_front *front = timer->data;
-    const uint64_t now_ms = uv_now(front->server->loop);
-    while (!zd_list_is_empty(&front->waiting)) {
-        struct zd_exchange *exchange = ZD_CONTAINER(front->waiting.next, struct zd_exchange, link);
-        struct zd_request *req = &exchange->request;
-        if (exchange->now.deadline_ms > now_ms) {
-            break;
-        }
-        if (waits_on(exchange, now_ms)) {
-            continue;
-        }
-        struct zd_error err = {0};
-        err.status = describe_delay(exchange, &err);
-        release(exchange);
-        (void)zd_respond_error(req, NULL, &err);
-        zd_connection_wake(req);
-    }
-    arm_deadline(front);
-}
-
-/* One timer for all: every request has the same time, so the list is in order. */
-static void arm_deadline(struct zd_front *front)
-{
-    if (zd_list_is_empty(&front->waiting) || uv_is_active((uv_handle_t *)&front->deadline)) {
+    struct zd_exchange *exchange = ZD_CONTAINER(deadline, struct zd_exchange, deadline);
+    struct zd_request *req = &exchange->request;
+    if (waits_on(exchange)) {
         return;
     }
-    const struct zd_exchange *first = ZD_CONTAINER(front->waiting.next, struct zd_exchange, link);
-    const uint64_t now_ms = uv_now(front->server->loop);
-    const uint64_t wait_ms = first->now.deadline_ms > now_ms ? first->now.deadline_ms - now_ms : 0;
-    uv_timer_start(&front->deadline, on_deadline, wait_ms, 0);
+    struct zd_error err = {0};
+    err.status = describe_delay(exchange, &err);
+    release(exchange);
+    (void)zd_respond_error(req, NULL, &err);
+    zd_connection_wake(req);
 }
 
 /* ---- the end ---- */
@@ -537,11 +511,16 @@ static void count(struct zd_exchange *exchange, bool was_sent)
     struct zd_server *server = exchange->front->server;
     const struct zd_request *req = &exchange->request;
     struct zd_access *access = &exchange->now.access;
+    const bool is_streamed = zd_stream_is_open(&req->stream);
     server->metrics.n_in_flight--;
-    if (zd_stream_is_open(&req->stream)) {
+    if (is_streamed) {
         access->body_bytes = req->stream.taken_bytes;
-        access->was_cut = !was_sent;
-        server->metrics.n_cut += access->was_cut;
+        server->metrics.n_cut += !was_sent;
+    }
+    if (!was_sent && !exchange->now.is_answered && (is_streamed || exchange->now.is_given)) {
+        const uint64_t n_sent = zd_wire_body_bytes(zd_exchange_wire(exchange->now.connection));
+        access->was_cut = true;
+        access->body_bytes = zd_min_u64(access->body_bytes, n_sent);
     }
     if (access->http_status != 0) {
         access->client = client_address(exchange);
@@ -559,7 +538,7 @@ static void count(struct zd_exchange *exchange, bool was_sent)
 void zd_exchange_end(struct zd_exchange *exchange, bool was_sent)
 {
     count(exchange, was_sent);
-    zd_list_remove(&exchange->link);
+    zd_deadline_stop(&exchange->deadline);
     exchange->now.is_suspended = false; /* nothing that ends now wakes the connection */
     reset(exchange);
     zd_list_push_front(&exchange->front->spare, &exchange->link);
@@ -571,12 +550,11 @@ void zd_exchange_init_front(struct zd_front *front)
 {
     uv_loop_t *loop = front->server->loop;
     zd_list_init(&front->spare);
-    zd_list_init(&front->waiting);
     zd_list_init(&front->turns);
+    zd_deadlines_init(
+        &front->waiting, loop, front->server->config->settings.http_request_ms, on_deadline);
     uv_idle_init(loop, &front->next_turn);
     front->next_turn.data = front;
-    uv_timer_init(loop, &front->deadline);
-    front->deadline.data = front;
     uv_timer_init(loop, &front->hangup);
     front->hangup.data = front;
 }
@@ -584,14 +562,16 @@ void zd_exchange_init_front(struct zd_front *front)
 void zd_exchange_close_front(struct zd_front *front)
 {
     uv_close((uv_handle_t *)&front->next_turn, NULL);
-    uv_close((uv_handle_t *)&front->deadline, NULL);
+    zd_deadlines_close(&front->waiting);
     uv_close((uv_handle_t *)&front->hangup, NULL);
 }
 
 void zd_exchange_wake_all(struct zd_front *front)
 {
-    while (!zd_list_is_empty(&front->waiting)) {
-        struct zd_exchange *exchange = ZD_CONTAINER(front->waiting.next, struct zd_exchange, link);
+    const struct zd_list *waiting = &front->waiting.running;
+    while (!zd_list_is_empty(waiting)) {
+        struct zd_exchange *exchange =
+            ZD_CONTAINER(waiting->next, struct zd_exchange, deadline.link);
         release(exchange);
         (void)step_draining(&exchange->request);
         zd_connection_wake(&exchange->request);

@@ -5,8 +5,9 @@
 #include <uv.h>
 
 #include "server/request/request.h"
-#include "server/runtime/metrics.h"
 #include "server/runtime/cache.h"
+#include "server/runtime/deadlines.h"
+#include "server/runtime/metrics.h"
 
 struct MHD_Connection;
 struct MHD_Daemon;
@@ -44,16 +45,16 @@ struct zd_exchange_now {
     struct zd_buf *document;       /* of a problem, while the request's body still comes; owned */
     struct zd_access access; /* status, bytes and problem, for the log; http_status 0: no answer */
     uint64_t began_ns;
-    uint64_t deadline_ms;    /* loop time; valid while the connection sleeps, as is fd */
     uint64_t outcome_ms;     /* when a change that is being stored is answered at the latest; 0: the
                                 deadline has not passed yet */
-    int fd;                  /* of the connection */
+    int fd;                  /* of the connection; valid while it sleeps */
     bool response_is_shared; /* else it goes with the exchange */
     bool length_is_unknown;  /* of an answer to HEAD */
     bool is_suspended;       /* the connection sleeps until zd_connection_wake */
     bool has_begun;          /* the head was seen */
     bool has_started;        /* the steps run */
     bool has_left;           /* the client is gone: send nothing more */
+    bool is_given;           /* the connection has the answer */
     bool is_answered;        /* past libmicrohttpd: zd_connection_send_last */
     char id[ZD_FRONT_ID_MAX + 1];
 };
@@ -61,9 +62,10 @@ struct zd_exchange_now {
 /** One request with its answer, and the connection that both go through. */
 struct zd_exchange {
     struct zd_request request;
-    struct zd_front *front; /* borrowed */
-    struct zd_list link;    /* in front->waiting, or in front->spare */
-    struct zd_list turn;    /* in front->turns */
+    struct zd_front *front;      /* borrowed */
+    struct zd_list link;         /* in front->spare */
+    struct zd_list turn;         /* in front->turns */
+    struct zd_deadline deadline; /* in front->waiting */
     struct zd_exchange_memory memory;
     struct zd_exchange_now now;
     struct zd_reply_cache_want prepared_want; /* large: idle after zd_reply_cache_release */
@@ -92,13 +94,12 @@ struct zd_front {
     struct zd_server *server;
     struct zd_listener *listener; /* n_listeners of them; owned */
     size_t n_listeners;
-    uint64_t n_connections_max; /* of all listeners together */
-    struct zd_wires *wires;     /* what comes in on the connections; owned */
-    struct zd_list spare;       /* struct zd_exchange: to be used again */
-    struct zd_list waiting;     /* struct zd_exchange: asleep, the oldest deadline first */
-    uv_timer_t deadline;        /* of the first of them */
-    uv_timer_t hangup;          /* while there are any: finds the clients that have left */
-    struct pollfd *socket;      /* room for n_sockets_max of theirs; owned */
+    uint64_t n_connections_max;  /* of all listeners together */
+    struct zd_wires *wires;      /* what comes in on the connections; owned */
+    struct zd_list spare;        /* struct zd_exchange: to be used again */
+    struct zd_deadlines waiting; /* of struct zd_exchange: those that sleep */
+    uv_timer_t hangup;           /* while there are any: finds the clients that have left */
+    struct pollfd *socket;       /* room for n_sockets_max of theirs; owned */
     size_t n_sockets_max;
     struct zd_list turns;           /* struct zd_exchange: they go on when the loop has turned */
     uv_idle_t next_turn;            /* while there are any */

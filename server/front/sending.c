@@ -9,6 +9,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#define REST_BYTES      4096
+#define REST_PIECES_MAX 64 /* of REST_BYTES, of what follows an answer that ends the connection */
+
 /* ---- heads ---- */
 
 /* Where the field that the library puts last in a head begins; n: it is another one. */
@@ -79,4 +82,13 @@ bool zd_sending_reset(int fd)
 {
     const struct sockaddr nowhere = {.sa_family = AF_UNSPEC};
     return connect(fd, &nowhere, sizeof nowhere) == 0;
+}
+
+void zd_sending_drop_rest(int fd)
+{
+    uint8_t rest[REST_BYTES];
+    ssize_t n = (ssize_t)sizeof rest;
+    for (int i = 0; i < REST_PIECES_MAX && n == (ssize_t)sizeof rest; i++) {
+        n = recvfrom(fd, rest, sizeof rest, MSG_DONTWAIT, NULL, NULL);
+    }
 }

@@ -26,4 +26,9 @@ uint64_t zd_sending_held_bytes(int fd);
  * @return false: it cannot be reset */
 bool zd_sending_reset(int fd);
 
+/** Before a connection is closed: read what the client still sends, as far as it is there. What is
+ * not read makes the close a reset, and answers that are still on their way are lost to it (RFC
+ * 9112, 9.6): a client that pipelines may not know yet which one is the last. */
+void zd_sending_drop_rest(int fd);
+
 #endif

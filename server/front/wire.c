@@ -5,11 +5,9 @@
  *                           the rest is read and dropped (linger), so that the answer is not lost
  *                           to a reset, until the client hangs up or its time is over
  *
- * The lists below hold the connections that have a deadline, each list in order; idle connections
- * and connections whose client keeps up with its answer are in none. */
+ * Neither an idle connection nor one whose client keeps up with its answer has a deadline. */
 #include "server/front/wire.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,21 +15,21 @@
 #include <sys/socket.h>
 
 #include "core/base/num.h"
+#include "server/front/descriptors.h"
 #include "server/front/response.h"
 #include "server/front/sending.h"
 #include "server/front/visitors.h"
 #include "server/http/guard.h"
+#include "server/runtime/deadlines.h"
 #include "server/runtime/server.h"
 
 #define LINGER_MS         2000
+#define REST_MS           50
 #define DROPPED_BYTES_MAX (4U << 20) /* of what follows a fault */
-#define REST_BYTES        4096
-#define REST_PIECES_MAX   64 /* of REST_BYTES, of what follows an answer that ends the connection */
-#define ANSWER_BYTES      4096 /* of the connection's memory: the head of an answer */
-#define ENTRIES_BYTES     3072 /* of it: what fits beside the longest head */
+#define ANSWER_BYTES      4096       /* of the connection's memory: the head of an answer */
+#define ENTRIES_BYTES     3072       /* of it: what fits beside the longest head */
 #define FIELDS_MAX        100
 #define REFUSAL_BYTES_MAX 8192
-#define TABLE_LEAST       64
 
 enum phase {
     READING,  /* all is well */
@@ -48,18 +46,19 @@ enum term {
     ANSWER,    /* http.reader_ms for http.reader_least_bytes of it */
     REFUSAL,   /* at once */
     LINGERING, /* LINGER_MS */
+    RESTING,   /* REST_MS: then the client may have ended without an event */
     TERMS,
 };
 
 struct zd_wire {
     struct zd_wires *wires;
-    struct zd_list link; /* in the list of the term that runs */
-    uint64_t due_ms;     /* loop time */
+    struct zd_deadline deadline; /* of the term that runs */
     uint64_t n_answered;
     uint64_t began_ns;       /* when the first byte of this request came; 0: no head is awaited */
     uint64_t received_bytes; /* of this term of a body */
     uint64_t dropped_bytes;
     uint64_t sent_bytes;  /* of all answers */
+    uint64_t body_from;   /* of them, the body of the last one; 0: it has not begun */
     uint64_t taken_bytes; /* of them, by the client, when this term of an answer began */
     struct zd_guard guard;
     int fd;
@@ -75,57 +74,23 @@ struct zd_wires {
     struct zd_server *server;
     struct zd_guard_limits limits;
     struct zd_visitors visitors;
-    struct zd_list running[TERMS];
-    uint64_t term_ms[TERMS];
-    uv_timer_t timer; /* of the first of them */
+    struct zd_deadlines running[TERMS];
 };
 
-/* The connections of this thread's loop by descriptor: recv() has nothing else to go by. */
-static _Thread_local struct {
-    struct zd_wire **at;
-    size_t n;
-    size_t n_open;
-} table;
-
-/* ---- deadlines: one timer ---- */
-
-static void on_timer(uv_timer_t *timer);
-
-static void arm(struct zd_wires *wires)
-{
-    uint64_t due_ms = UINT64_MAX;
-    for (size_t i = 0; i < TERMS; i++) {
-        if (!zd_list_is_empty(&wires->running[i])) {
-            const struct zd_wire *first =
-                ZD_CONTAINER(wires->running[i].next, struct zd_wire, link);
-            due_ms = zd_min_u64(due_ms, first->due_ms);
-        }
-    }
-    const uint64_t now_ms = uv_now(wires->server->loop);
-    if (due_ms == UINT64_MAX) {
-        uv_timer_stop(&wires->timer);
-    } else if (!uv_is_active((uv_handle_t *)&wires->timer) ||
-               uv_timer_get_due_in(&wires->timer) + now_ms > due_ms) {
-        uv_timer_start(&wires->timer, on_timer, due_ms > now_ms ? due_ms - now_ms : 0, 0);
-    }
-}
+/* ---- deadlines ---- */
 
 static void stop_term(struct zd_wire *wire)
 {
-    zd_list_remove(&wire->link);
+    zd_deadline_stop(&wire->deadline);
     wire->term = NONE;
 }
 
 static void start_term(struct zd_wire *wire, enum term term)
 {
-    struct zd_wires *wires = wire->wires;
-    zd_list_remove(&wire->link);
     wire->term = term;
     wire->began_ns = term == HEAD ? uv_hrtime() : wire->began_ns;
-    wire->due_ms = uv_now(wires->server->loop) + wires->term_ms[term];
     wire->received_bytes = 0;
-    zd_list_push_back(&wires->running[term], &wire->link);
-    arm(wires);
+    zd_deadline_start(&wire->wires->running[term], &wire->deadline);
 }
 
 /* Time runs for the client only while it has to send something: neither between requests, nor while
@@ -241,8 +206,17 @@ static void judge_reader(struct zd_wire *wire)
     end(wire);
 }
 
-static void term_is_over(struct zd_wire *wire)
+/* Where less came than was asked, the library takes that for all there is, and no event will tell
+ * of an end that is there already. */
+static bool has_ended(const struct zd_wire *wire)
 {
+    char byte;
+    return recvfrom(wire->fd, &byte, sizeof byte, MSG_PEEK | MSG_DONTWAIT, NULL, NULL) == 0;
+}
+
+static void term_is_over(struct zd_deadline *deadline)
+{
+    struct zd_wire *wire = ZD_CONTAINER(deadline, struct zd_wire, deadline);
     const struct zd_settings *settings = &wire->wires->server->config->settings;
     switch (wire->term) {
     case HEAD:
@@ -264,26 +238,16 @@ static void term_is_over(struct zd_wire *wire)
     case LINGERING:
         end(wire);
         return;
+    case RESTING:
+        stop_term(wire);
+        if (has_ended(wire)) {
+            end(wire);
+        }
+        return;
     case NONE:
     case TERMS:
         break;
     }
-}
-
-static void on_timer(uv_timer_t *timer)
-{
-    struct zd_wires *wires = timer->data;
-    const uint64_t now_ms = uv_now(wires->server->loop);
-    for (size_t i = 0; i < TERMS; i++) {
-        while (!zd_list_is_empty(&wires->running[i])) {
-            struct zd_wire *wire = ZD_CONTAINER(wires->running[i].next, struct zd_wire, link);
-            if (wire->due_ms > now_ms) {
-                break;
-            }
-            term_is_over(wire);
-        }
-    }
-    arm(wires);
 }
 
 /* ---- reading ---- */
@@ -299,16 +263,6 @@ static ssize_t meet_fault(struct zd_wire *wire, size_t n_whole, void *to, size_t
     }
     refuse(wire);
     return drop(wire, to, len, flags);
-}
-
-/* A request is begun, and what came was less than asked: the library takes that for all there is,
- * and no event will tell of an end that is there already. */
-static bool has_ended(const struct zd_wire *wire)
-{
-    char byte;
-    const enum zd_guard_place place = zd_guard_place(&wire->guard);
-    return (place == ZD_GUARD_HEAD || place == ZD_GUARD_BODY) &&
-           recvfrom(wire->fd, &byte, sizeof byte, MSG_PEEK | MSG_DONTWAIT, NULL, NULL) == 0;
 }
 
 /* What the judge leaves of the bytes that have come. */
@@ -350,7 +304,9 @@ static ssize_t read_judged(struct zd_wire *wire, void *to, size_t len, int flags
     if (taken.n < 0 && taken.n_kept == 0) {
         return taken.n;
     }
-    if (taken.n == 0 || (taken.n > 0 && (size_t)taken.n < taken.n_asked && has_ended(wire))) {
+    const bool is_inside = zd_guard_place(&wire->guard) != ZD_GUARD_BETWEEN;
+    const bool is_short = taken.n > 0 && (size_t)taken.n < taken.n_asked;
+    if (taken.n == 0 || (is_inside && is_short && has_ended(wire))) {
         taken.is_fine = taken.is_fine && zd_guard_end(&wire->guard);
     }
     if (!taken.is_fine) {
@@ -380,11 +336,6 @@ static ssize_t read_wire(struct zd_wire *wire, void *to, size_t len, int flags)
     return 0;
 }
 
-static struct zd_wire *find(int fd)
-{
-    return fd >= 0 && (size_t)fd < table.n ? table.at[fd] : NULL;
-}
-
 /* In place of the C library's: a shared libmicrohttpd finds this one first, a static one is linked
  * to it. */
 ssize_t recv(int fd, void *buf, size_t n, int flags)
@@ -393,7 +344,7 @@ ssize_t recv(int fd, void *buf, size_t n, int flags)
         errno = EBADF;
         return -1;
     }
-    struct zd_wire *wire = find(fd);
+    struct zd_wire *wire = zd_descriptors_find(fd);
     return wire == NULL ? recvfrom(fd, buf, n, flags, NULL, NULL) : read_wire(wire, buf, n, flags);
 }
 
@@ -416,6 +367,14 @@ static ssize_t watch_reader(struct zd_wire *wire, size_t n_asked, ssize_t n)
     return n;
 }
 
+/* The library's first buffer of an answer is its head. */
+static void note_head(struct zd_wire *wire, size_t len)
+{
+    if (wire->body_from == 0) {
+        wire->body_from = wire->sent_bytes + len;
+    }
+}
+
 /* In place of the C library's, as recv() is. */
 ssize_t send(int fd, const void *buf, size_t n, int flags)
 {
@@ -423,10 +382,11 @@ ssize_t send(int fd, const void *buf, size_t n, int flags)
         errno = EBADF;
         return -1;
     }
-    struct zd_wire *wire = find(fd);
+    struct zd_wire *wire = zd_descriptors_find(fd);
     if (wire == NULL) {
         return sendto(fd, buf, n, flags, NULL, 0);
     }
+    note_head(wire, n);
     return watch_reader(wire, n,
         wire->omits_length ? zd_sending_without_length(fd, buf, n, flags)
                            : sendto(fd, buf, n, flags, NULL, 0));
@@ -436,20 +396,38 @@ ssize_t send(int fd, const void *buf, size_t n, int flags)
 ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 {
     const ssize_t n = zd_sending_message(fd, message, flags);
-    struct zd_wire *wire = find(fd);
+    struct zd_wire *wire = zd_descriptors_find(fd);
     size_t n_asked = 0;
     for (size_t i = 0; wire != NULL && i < message->msg_iovlen; i++) {
         n_asked += message->msg_iov[i].iov_len;
     }
-    return wire == NULL ? n : watch_reader(wire, n_asked, n);
+    if (wire == NULL) {
+        return n;
+    }
+    note_head(wire, message->msg_iov[0].iov_len);
+    return watch_reader(wire, n_asked, n);
 }
 
 /* The same. libmicrohttpd takes a short count for a full socket and waits for an event. */
 ssize_t sendfile64(int out_fd, int in_fd, off64_t *offset, size_t count)
 {
     const ssize_t n = zd_sending_file(out_fd, in_fd, offset, count);
-    struct zd_wire *wire = find(out_fd);
+    struct zd_wire *wire = zd_descriptors_find(out_fd);
     return wire == NULL ? n : watch_reader(wire, count, n);
+}
+
+void zd_wire_begin_answer(struct zd_wire *wire)
+{
+    if (wire != NULL) {
+        wire->body_from = 0;
+    }
+}
+
+uint64_t zd_wire_body_bytes(const struct zd_wire *wire)
+{
+    const bool has_begun =
+        wire != NULL && wire->body_from > 0 && wire->sent_bytes > wire->body_from;
+    return has_begun ? wire->sent_bytes - wire->body_from : 0;
 }
 
 void zd_wire_omit_length(struct zd_wire *wire)
@@ -460,22 +438,6 @@ void zd_wire_omit_length(struct zd_wire *wire)
 }
 
 /* ---- connections ---- */
-
-static bool grow_table(size_t n_least)
-{
-    size_t n = table.n < TABLE_LEAST ? TABLE_LEAST : table.n;
-    while (n < n_least) {
-        n *= 2;
-    }
-    struct zd_wire **at = zd_realloc(table.at, n * sizeof *at);
-    if (at == NULL) {
-        return false;
-    }
-    memset(at + table.n, 0, (n - table.n) * sizeof *at);
-    table.at = at;
-    table.n = n;
-    return true;
-}
 
 /* It is told at once, whatever it asks: a client reads the answer when it has asked. */
 static void turn_away(struct zd_wire *wire, const char *code)
@@ -495,19 +457,14 @@ bool zd_wires_may_open(const struct zd_wires *wires, const struct sockaddr *addr
 
 struct zd_wire *zd_wire_open(struct zd_wires *wires, int fd)
 {
-    assert(find(fd) == NULL);
-    if ((size_t)fd >= table.n && !grow_table((size_t)fd + 1)) {
-        return NULL;
-    }
     struct zd_wire *wire = zd_alloc_zero(1, sizeof *wire);
-    if (wire == NULL) {
+    if (wire == NULL || !zd_descriptors_add(fd, wire)) {
+        zd_free(wire);
         return NULL;
     }
     wire->wires = wires;
     wire->fd = fd;
     zd_guard_init(&wire->guard, &wires->limits);
-    table.at[fd] = wire;
-    table.n_open++;
     struct sockaddr_storage client;
     read_client(wire, &client);
     const char *code =
@@ -518,27 +475,15 @@ struct zd_wire *zd_wire_open(struct zd_wires *wires, int fd)
     return wire;
 }
 
-/* What is not read makes the close a reset, and answers that are still on their way are lost to it
- * (RFC 9112, 9.6): a client that pipelines may not know yet which one is the last. */
-static void drop_rest(const struct zd_wire *wire)
-{
-    uint8_t rest[REST_BYTES];
-    ssize_t n = (ssize_t)sizeof rest;
-    for (int i = 0; i < REST_PIECES_MAX && n == (ssize_t)sizeof rest; i++) {
-        n = recvfrom(wire->fd, rest, sizeof rest, MSG_DONTWAIT, NULL, NULL);
-    }
-}
-
 void zd_wire_close(struct zd_wire *wire)
 {
     if (wire != NULL) {
         if (wire->phase != ENDED) {
-            drop_rest(wire);
+            zd_sending_drop_rest(wire->fd);
         }
         zd_visitors_leave(&wire->wires->visitors, &wire->visit);
-        zd_list_remove(&wire->link);
-        table.at[wire->fd] = NULL;
-        table.n_open--;
+        zd_deadline_stop(&wire->deadline);
+        zd_descriptors_remove(wire->fd);
         zd_free(wire);
     }
 }
@@ -559,9 +504,13 @@ void zd_wire_answered(struct zd_wire *wire)
     if (wire->term == ANSWER) {
         stop_term(wire);
     }
+    const bool is_last = wire->n_answered >= wire->guard.n_requests;
     if (wire->phase == READING) {
         watch(wire);
-    } else if (wire->phase == FAULTY && wire->n_answered >= wire->guard.n_requests) {
+        if (is_last && wire->term == NONE) {
+            start_term(wire, RESTING);
+        }
+    } else if (wire->phase == FAULTY && is_last) {
         start_term(wire, REFUSAL); /* when the loop has turned: if the connection is still there */
     }
 }
@@ -618,23 +567,24 @@ enum zd_status zd_wires_new(
     zd_map_init(&wires->visitors.by_peer);
     wires->visitors.n_max = n_max;
     wires->visitors.n_each_max = settings->http_address_connections;
-    wires->term_ms[HEAD] = settings->http_head_ms;
-    wires->term_ms[BODY] = settings->http_body_ms;
-    wires->term_ms[ANSWER] = settings->http_reader_ms;
-    wires->term_ms[LINGERING] = LINGER_MS;
+    const uint64_t term_ms[TERMS] = {
+        [HEAD] = settings->http_head_ms,
+        [BODY] = settings->http_body_ms,
+        [ANSWER] = settings->http_reader_ms,
+        [LINGERING] = LINGER_MS,
+        [RESTING] = REST_MS,
+    };
     for (size_t i = 0; i < TERMS; i++) {
-        zd_list_init(&wires->running[i]);
+        zd_deadlines_init(&wires->running[i], server->loop, term_ms[i], term_is_over);
     }
-    uv_timer_init(server->loop, &wires->timer);
-    wires->timer.data = wires;
     *ret_wires = wires;
     return ZD_OK;
 }
 
 void zd_wires_close(struct zd_wires *wires)
 {
-    if (wires != NULL) {
-        uv_close((uv_handle_t *)&wires->timer, NULL);
+    for (size_t i = 0; wires != NULL && i < TERMS; i++) {
+        zd_deadlines_close(&wires->running[i]);
     }
 }
 
@@ -644,9 +594,5 @@ void zd_wires_free(struct zd_wires *wires)
         zd_map_done(&wires->visitors.by_peer);
     }
     zd_free(wires);
-    if (table.n_open == 0) {
-        zd_free(table.at);
-        table.at = NULL;
-        table.n = 0;
-    }
+    zd_descriptors_done();
 }

@@ -48,6 +48,12 @@ void zd_wire_answered(struct zd_wire *wire);
 void zd_wire_pause(struct zd_wire *wire);
 void zd_wire_go_on(struct zd_wire *wire);
 
+/** From here on an answer goes out. Accepts NULL. */
+void zd_wire_begin_answer(struct zd_wire *wire);
+
+/** How many bytes of its body have left, with the framing of its chunks; 0 for NULL. */
+uint64_t zd_wire_body_bytes(const struct zd_wire *wire);
+
 /** The answer that goes out next has no Content-Length, which the library would write: until
  * zd_wire_answered. Accepts NULL. */
 void zd_wire_omit_length(struct zd_wire *wire);

@@ -6,6 +6,7 @@
 #include "server/request/admit.h"
 #include "server/request/body.h"
 #include "server/data/chunk_read.h"
+#include "server/describe/chunk_params.h"
 #include "server/request/handler.h"
 #include "server/http/multipart.h"
 #include "server/runtime/server.h"
@@ -347,19 +348,32 @@ static enum zd_status read_body(
         return zd_body_fault(err, "/decoded", "true or false", decoded);
     }
     batch->is_decoded = zd_json_is_true(decoded);
+    if (batch->is_decoded) {
+        ZD_TRY(zd_chunk_params_check_decoded(batch->node->meta, err));
+    }
     ZD_TRY(read_level(batch, zd_json_member(body, "level"), err));
     return read_indices(batch, zd_json_member(body, "indices"), err);
+}
+
+/* Of all chunks, decoded; UINT64_MAX when that does not fit. */
+static uint64_t all_bytes(const struct batch *batch)
+{
+    const uint32_t rank = batch->grid->rank;
+    uint64_t sum = 0;
+    for (size_t i = 0; i < batch->n_chunks; i++) {
+        const uint64_t *index = batch->index + i * rank;
+        if (ckd_add(&sum, sum, zd_layout_chunk_bytes(batch->node->layout, batch->level, index))) {
+            return UINT64_MAX;
+        }
+    }
+    return sum;
 }
 
 /* What can be known of the size before anything is read. */
 static enum zd_status prepare(struct batch *batch, struct zd_error *err)
 {
-    const uint64_t chunk_bytes = batch->node->layout->level[batch->level].chunk_bytes;
-    uint64_t n_bytes;
+    const uint64_t n_bytes = all_bytes(batch);
     uint64_t heads;
-    if (ckd_mul(&n_bytes, chunk_bytes, (uint64_t)batch->n_chunks)) {
-        n_bytes = UINT64_MAX;
-    }
     if (batch->is_decoded && n_bytes > bytes_max(batch)) {
         return too_large(batch, n_bytes, err);
     }
@@ -446,7 +460,10 @@ static enum zd_next step_prepare(struct zd_request *req)
         status = prepare(batch, &err);
     }
     if (status != ZD_OK) {
-        return zd_respond_error(req, status == ZD_INVALID ? "bad_body" : NULL, &err);
+        const char *code = status == ZD_INVALID       ? "bad_body"
+                           : status == ZD_UNSUPPORTED ? "not_acceptable"
+                                                      : NULL;
+        return zd_respond_error(req, code, &err);
     }
     return zd_request_want_parent_groups(req, step_admit);
 }

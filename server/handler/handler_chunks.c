@@ -1,8 +1,11 @@
 /* Chunks: one by its index in the grid, as it is stored or decoded; or which of them are stored. */
+#include "server/handler/handler_chunks.h"
+
 #include <string.h>
 
+#include "core/base/base64.h"
 #include "core/base/num.h"
-#include "core/grid/scalar.h"
+#include "core/grid/widen.h"
 #include "server/data/chunk_read.h"
 #include "server/data/object_cache.h"
 #include "server/data/shard_lookup.h"
@@ -26,6 +29,7 @@ struct chunk {
     struct zd_task task; /* first: makes the body */
     struct zd_node *node;
     struct zd_chunk_params ask;
+    bool needs_stored; /* an absent chunk is none, decoded too */
     struct zd_chunk_read read;
     /* when validators are enough: the stored object, or the place of an inner chunk in it */
     char key[ZD_KEY_BYTES_MAX + 1];
@@ -58,6 +62,12 @@ static const struct zd_level *level_of(const struct chunk *chunk)
     return &chunk->node->layout->level[chunk->read.level];
 }
 
+/* Decoded. */
+static uint64_t chunk_bytes(const struct chunk *chunk)
+{
+    return zd_layout_chunk_bytes(chunk->node->layout, chunk->read.level, chunk->ask.index);
+}
+
 static void add_codecs(struct chunk *chunk)
 {
     const struct zd_chain *chain = level_of(chunk)->chain;
@@ -73,7 +83,15 @@ static void add_headers(struct chunk *chunk, bool is_absent)
     const struct zd_meta *meta = chunk->node->meta;
     const struct zd_grid *grid = &level_of(chunk)->grid;
     if (chunk->read.is_decoded) {
-        zd_headers_add_elements(&chunk->headers, &meta->dtype, grid->rank, grid->chunk);
+        struct zd_dtype dtype = meta->dtype; /* in memory, where NumPy may have no such elements */
+        if (zd_widen_is_needed(&dtype)) {
+            dtype.kind = ZD_DTYPE_RAW;
+            dtype.unit_bytes = 1;
+            dtype.small = NULL;
+        }
+        uint64_t space[ZD_RANK_MAX];
+        const uint64_t *shape = zd_grid_chunk_shape(grid, chunk->ask.index, space);
+        zd_headers_add_elements(&chunk->headers, &dtype, grid->rank, shape);
     } else {
         add_codecs(chunk);
     }
@@ -99,6 +117,11 @@ static enum zd_status describe(struct chunk *chunk, struct zd_generation generat
     return zd_headers_give(&chunk->headers, ret_answer, err);
 }
 
+static bool is_missing(const struct chunk *chunk)
+{
+    return chunk->read.is_absent && (chunk->needs_stored || !chunk->read.is_decoded);
+}
+
 static enum zd_next respond_absent(struct zd_request *req)
 {
     const struct chunk *chunk = req->state;
@@ -106,8 +129,8 @@ static enum zd_next respond_absent(struct zd_request *req)
     ZD_SCOPED_TEXT(index, LIST_BYTES_MAX);
     zd_format_add_lengths(&index, chunk->ask.index, level_of(chunk)->grid.rank);
     err.status = zd_fail(&err, ZD_NOT_FOUND,
-        "chunk (%s) is not stored: all its elements are the fill value; decoded=1 gives them",
-        index.at);
+        "chunk (%s) is not stored: all its elements are the fill value%s", index.at,
+        chunk->needs_stored ? "" : "; decoded=1 gives them");
     return zd_respond_error(req, "chunk_absent", &err);
 }
 
@@ -134,7 +157,7 @@ static enum zd_next step_arrived(struct zd_request *req)
     if (zd_chunk_read_collect(&chunk->read, &err) != ZD_OK) {
         return zd_respond_error(req, NULL, &err);
     }
-    if (chunk->read.is_absent && !chunk->read.is_decoded) {
+    if (is_missing(chunk)) {
         return respond_absent(req);
     }
     req->step = step_respond;
@@ -189,15 +212,16 @@ static enum zd_next judge_validators(
     if (wait->status != ZD_OK && !chunk->read.is_absent) {
         return zd_respond_error(req, NULL, &wait->err);
     }
-    if (chunk->read.is_absent && !chunk->read.is_decoded) {
+    if (is_missing(chunk)) {
         return respond_absent(req);
     }
     if (describe(chunk, stat->generation, &answer, &err) != ZD_OK) {
         return zd_respond_error(req, NULL, &err);
     }
     answer.mtime_ms = chunk->read.is_decoded ? 0 : stat->mtime_ms;
-    answer.length = chunk->read.is_decoded ? level_of(chunk)->chunk_bytes : length;
-    answer.length_is_known = true;
+    answer.length = chunk->read.is_decoded ? chunk_bytes(chunk) : length;
+    answer.length_is_known =
+        !chunk->read.is_decoded || !zd_dtype_is_variable(&chunk->node->meta->dtype);
     if (req->is_head || zd_request_condition(req, answer.etag, answer.mtime_ms) != ZD_OK) {
         return zd_respond(req, &answer); /* without its body: 200, 304 or 412 */
     }
@@ -260,12 +284,16 @@ static enum zd_status parse_query(struct zd_request *req, struct chunk *chunk, s
     if (zd_params_find(&req->params, "slice", &text)) {
         return zd_fail_name(err, "slice", "slice belongs to present=1");
     }
-    ZD_TRY(zd_chunk_params_parse(&req->params, chunk->node->layout, &chunk->ask, err));
+    return zd_chunk_params_parse(&req->params, chunk->node->layout, &chunk->ask, err);
+}
+
+static enum zd_status take_ask(struct zd_request *req, struct chunk *chunk, struct zd_error *err)
+{
     chunk->read.level = chunk->ask.level;
     chunk->read.is_decoded = chunk->ask.is_decoded;
     memcpy(chunk->read.index, chunk->ask.index, sizeof chunk->read.index);
     const uint64_t most = req->server->config->settings.limits_slice_bytes;
-    const uint64_t n_bytes = level_of(chunk)->chunk_bytes;
+    const uint64_t n_bytes = chunk_bytes(chunk);
     if (chunk->read.is_decoded && n_bytes > most) {
         return zd_fail_limit(err, most, n_bytes,
             "the chunk has %llu bytes decoded, limits.slice_bytes is %llu",
@@ -280,21 +308,52 @@ static enum zd_next step_read(struct zd_request *req)
     return is_judged || is_whole_object(req->state) ? want_validators(req) : want_chunk(req);
 }
 
-static enum zd_next one_chunk(struct zd_request *req)
+/* NULL: the request is answered. */
+static struct chunk *new_chunk(struct zd_request *req)
 {
-    struct zd_error err = {0};
     struct chunk *chunk = zd_request_new_state(req, sizeof *chunk, zd_task_leave_state);
     if (chunk == NULL) {
-        return ZD_DONE;
+        return NULL;
     }
     zd_task_init(&chunk->task, req, make, free_chunk);
     zd_headers_init(&chunk->headers);
     chunk->node = zd_node_ref(req->node);
     chunk->read.node = chunk->node;
     chunk->read.gather = &req->gather;
-    const enum zd_status status = parse_query(req, chunk, &err);
+    return chunk;
+}
+
+static enum zd_next one_chunk(struct zd_request *req)
+{
+    struct zd_error err = {0};
+    struct chunk *chunk = new_chunk(req);
+    if (chunk == NULL) {
+        return ZD_DONE;
+    }
+    enum zd_status status = parse_query(req, chunk, &err);
+    if (status == ZD_OK) {
+        status = take_ask(req, chunk, &err);
+    }
     if (status != ZD_OK) {
-        return zd_respond_error(req, status == ZD_INVALID ? "bad_parameter" : NULL, &err);
+        const char *code = status == ZD_INVALID       ? "bad_parameter"
+                           : status == ZD_UNSUPPORTED ? "not_acceptable"
+                                                      : NULL;
+        return zd_respond_error(req, code, &err);
+    }
+    return zd_request_want_parent_groups(req, step_read);
+}
+
+enum zd_next zd_handler_chunks_stored(struct zd_request *req, const struct zd_chunk_params *ask)
+{
+    struct zd_error err = {0};
+    struct chunk *chunk = new_chunk(req);
+    if (chunk == NULL) {
+        return ZD_DONE;
+    }
+    chunk->ask = *ask;
+    chunk->needs_stored = true;
+    if (take_ask(req, chunk, &err) != ZD_OK) {
+        return zd_respond_error(req, NULL, &err);
     }
     return zd_request_want_parent_groups(req, step_read);
 }
@@ -334,7 +393,7 @@ static enum zd_next respond_presence(struct zd_request *req)
     ZD_SCOPED_TEXT(bitmap, ANSWER_BYTES_MAX);
     ZD_SCOPED_TEXT(json, ANSWER_BYTES_MAX);
     zd_selection_add(&presence->selection, &selection);
-    zd_scalar_add_base64(&bitmap, zd_buf_span(presence->bitmap));
+    zd_base64_add(&bitmap, zd_buf_span(presence->bitmap));
     struct zd_emit emit;
     zd_emit_init(&emit, &json, zd_request_is_pretty(req));
     zd_emit_object(&emit);

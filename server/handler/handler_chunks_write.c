@@ -341,7 +341,10 @@ static bool parse(struct zd_request *req)
     const enum zd_status status =
         zd_chunk_params_parse(&req->params, req->node->layout, &writing->ask, &err);
     if (status != ZD_OK) {
-        (void)zd_respond_error(req, status == ZD_INVALID ? "bad_parameter" : NULL, &err);
+        const char *code = status == ZD_INVALID       ? "bad_parameter"
+                           : status == ZD_UNSUPPORTED ? "unsupported_data_type"
+                                                      : NULL;
+        (void)zd_respond_error(req, code, &err);
         return false;
     }
     return true;
@@ -361,6 +364,7 @@ static enum zd_next step_lock(struct zd_request *req)
 {
     struct writing *writing = req->state;
     writing->lock.wait = zd_machine_wait(&req->machine);
+    writing->lock.client = zd_request_client(req);
     req->step = step_locked;
     return zd_lock_want_node(req->dataset, ZD_LOCK_CHUNKS, req->path, &writing->lock);
 }
@@ -380,7 +384,8 @@ static uint64_t body_max(const struct zd_request *req)
 {
     const struct writing *writing = req->state;
     const struct zd_settings *settings = &req->server->config->settings;
-    const uint64_t chunk_bytes = req->node->layout->level[writing->ask.level].chunk_bytes;
+    const uint64_t chunk_bytes =
+        zd_layout_chunk_bytes(req->node->layout, writing->ask.level, writing->ask.index);
     if (req->upload.has_length) {
         return settings->limits_object_bytes;
     }
@@ -414,7 +419,8 @@ static uint64_t held_bytes(const struct zd_request *req)
 static bool length_is_possible(struct zd_request *req)
 {
     const struct writing *writing = req->state;
-    const uint64_t chunk_bytes = req->node->layout->level[writing->ask.level].chunk_bytes;
+    const uint64_t chunk_bytes =
+        zd_layout_chunk_bytes(req->node->layout, writing->ask.level, writing->ask.index);
     const uint64_t found = req->upload.length;
     if (!writing->ask.is_decoded || !req->upload.has_length || found == chunk_bytes) {
         return true;

@@ -13,7 +13,9 @@
 #include "server/data/walk.h"
 
 #define ROW_NS    20000 /* to list or to render one node, estimated */
-#define ROW_BYTES 2048  /* of its text */
+#define ROW_BYTES 2048  /* of one, beside its documents */
+#define TEXTS     3     /* that have its documents: the listing, the group's with it, the answer */
+#define KEPT_FREE 1048576 /* of the nodes, before memory is admitted */
 
 /** A listing on its way into the store, and into the answer. */
 struct consolidation {
@@ -24,9 +26,15 @@ struct consolidation {
     struct zd_node *node;     /* the group; a reference */
     struct zd_node_show show; /* of it, for its tag */
     struct zd_walk_want walk;
+    struct zd_parsed_share share; /* for the nodes that are kept */
     struct zd_metadata_want change;
-    struct zd_json *listing; /* owned, or NULL */
+    struct zd_stored_listing *listing; /* a reference, or NULL */
     uint64_t nodes_max;
+    uint64_t n_nodes;    /* that were met */
+    uint64_t bytes;      /* that they take, and storing them */
+    uint64_t bytes_kept; /* so many may be held: of more nodes none is kept */
+    uint64_t bytes_max;  /* that any request may have */
+    bool is_kept;
     bool is_dry;
     struct zd_text text;
     enum zd_status status; /* of gathering, listing and rendering */
@@ -51,17 +59,30 @@ static enum zd_status put_listing(struct consolidation *consolidation)
     }
     meta->type = start->type;
     meta->document = zd_json_ref(start->document);
-    meta->consolidated = zd_json_ref(consolidation->listing);
     zd_meta_unref(consolidation->tree.start);
     consolidation->tree.start = ZD_TAKE(meta);
+    consolidation->tree.listing = zd_stored_listing_ref(consolidation->listing);
     return ZD_OK;
+}
+
+static enum zd_status make_listing(struct consolidation *consolidation)
+{
+    struct zd_error *err = &consolidation->err;
+    ZD_AUTO(zd_buf) bytes = NULL;
+    ZD_SCOPED_TEXT(text, SIZE_MAX);
+    zd_tree_add_listing(&consolidation->tree, &text);
+    if (zd_text_take_buf(&text, &bytes) != ZD_OK) {
+        return zd_fail(err, ZD_NO_MEMORY, "no memory for consolidated metadata");
+    }
+    return zd_stored_listing_new(bytes, zd_buf_span(bytes),
+        consolidation->tree.start->dialect->tell, &consolidation->listing, err);
 }
 
 static enum zd_status work_on(struct consolidation *consolidation)
 {
     struct zd_tree *tree = &consolidation->tree;
     if (consolidation->listing == NULL) {
-        return zd_tree_listing(tree, &consolidation->listing, &consolidation->err);
+        return make_listing(consolidation);
     }
     ZD_TRY(put_listing(consolidation));
     return zd_tree_render(tree, &consolidation->text, &consolidation->err);
@@ -77,7 +98,7 @@ static void release(struct zd_task *task)
 {
     struct consolidation *consolidation = ZD_CONTAINER(task, struct consolidation, task);
     zd_tree_done(&consolidation->tree);
-    zd_json_unref(consolidation->listing);
+    zd_stored_listing_unref(consolidation->listing);
     zd_text_done(&consolidation->text);
     zd_dataset_unref(consolidation->dataset);
     zd_free(consolidation);
@@ -103,6 +124,7 @@ static void leave(struct zd_request *req)
     zd_node_unref(ZD_TAKE(consolidation->node));
     zd_node_show_done(&consolidation->show);
     zd_walk_release(&consolidation->walk);
+    zd_parsed_leave(&consolidation->share);
     consolidation->change.wait.done = change_ended;
     if (zd_metadata_withdraw(&consolidation->change)) {
         end(consolidation);
@@ -132,6 +154,7 @@ static enum zd_next step_begin(struct zd_request *req)
     zd_text_init(&consolidation->text, settings->limits_tree_bytes);
     consolidation->dataset = zd_dataset_ref(req->dataset);
     consolidation->nodes_max = settings->limits_tree_nodes;
+    consolidation->bytes_max = zd_admit_bytes_max(req);
     *ask = (struct zd_tree_ask){
         .path = zd_strdup(req->path),
         .depth_max = UINT64_MAX,
@@ -153,8 +176,20 @@ static enum zd_next step_lock(struct zd_request *req)
 {
     struct consolidation *consolidation = req->state;
     consolidation->lock.wait = zd_machine_wait(&req->machine);
+    consolidation->lock.client = zd_request_client(req);
     req->step = step_locked;
     return zd_lock_want_node(req->dataset, ZD_LOCK_TREE, req->path, &consolidation->lock);
+}
+
+/* Nodes are kept as far as their memory is admitted; else they are counted, to be read again. */
+static void count(struct consolidation *consolidation, const struct zd_node *node)
+{
+    consolidation->n_nodes++;
+    consolidation->bytes += ROW_BYTES + node->tree_bytes + TEXTS * node->text_bytes;
+    if (consolidation->is_kept && consolidation->bytes > consolidation->bytes_kept) {
+        consolidation->is_kept = false;
+        zd_tree_release_rows(&consolidation->tree);
+    }
 }
 
 static bool visit(struct zd_walk_want *want, const struct zd_walk_node *found)
@@ -167,10 +202,14 @@ static bool visit(struct zd_walk_want *want, const struct zd_walk_node *found)
         consolidation->err = *found->err;
         return false;
     }
-    if (rows->n >= consolidation->nodes_max) {
+    if (consolidation->n_nodes >= consolidation->nodes_max) {
         consolidation->status = zd_fail_limit(&consolidation->err, consolidation->nodes_max,
-            rows->n + 1, "the group has more nodes than a listing may hold");
+            consolidation->n_nodes + 1, "the group has more nodes than a listing may hold");
         return false;
+    }
+    count(consolidation, found->node);
+    if (!consolidation->is_kept) {
+        return consolidation->bytes <= consolidation->bytes_max;
     }
     consolidation->status =
         zd_tree_add(rows, found->path, found->node->meta, found->node->layout != NULL, NULL);
@@ -181,14 +220,31 @@ static bool visit(struct zd_walk_want *want, const struct zd_walk_node *found)
     return consolidation->status == ZD_OK;
 }
 
+static void forget_nodes(struct consolidation *consolidation)
+{
+    zd_walk_release(&consolidation->walk);
+    zd_tree_release_rows(&consolidation->tree);
+    zd_parsed_leave(&consolidation->share);
+}
+
 static enum zd_next walk(struct zd_request *req)
 {
     struct consolidation *consolidation = req->state;
+    const bool is_admitted = req->ticket.state != ZD_TICKET_NONE;
+    forget_nodes(consolidation);
+    consolidation->n_nodes = 0;
+    consolidation->bytes = zd_metadata_bytes(req->path);
+    consolidation->bytes_kept = is_admitted ? req->ticket.bytes : consolidation->bytes + KEPT_FREE;
+    consolidation->is_kept = true;
+    if (is_admitted) {
+        zd_parsed_admit(&req->server->parsed, consolidation->bytes_kept, &consolidation->share);
+    }
     consolidation->walk = (struct zd_walk_want){
         .wait = zd_machine_wait(&req->machine),
         .start = consolidation->node,
         .depth_max = UINT64_MAX,
         .is_fresh = true,
+        .is_admitted = is_admitted,
         .visit = visit,
     };
     req->step = step_walked;
@@ -224,6 +280,13 @@ static enum zd_next step_locked(struct zd_request *req)
     if (zd_request_check_group(req, node->meta, "only groups have consolidated metadata")) {
         return ZD_DONE;
     }
+    if (node->meta->dialect->list == NULL) {
+        struct zd_error err = {0};
+        err.status =
+            zd_fail(&err, ZD_READ_ONLY, "\"%.200s\" is of the dialect %s, which is read-only",
+                req->path, node->meta->dialect->name);
+        return zd_respond_error(req, NULL, &err);
+    }
     consolidation->tree.start = zd_meta_ref(node->meta);
     consolidation->tree.reading = zd_dataset_reading(req->dataset);
     consolidation->tree.is_writable = req->dataset->config.writable;
@@ -240,8 +303,7 @@ static enum zd_next step_locked(struct zd_request *req)
 static void give_way(struct zd_request *req)
 {
     struct consolidation *consolidation = req->state;
-    zd_walk_release(&consolidation->walk);
-    zd_tree_release_rows(&consolidation->tree);
+    forget_nodes(consolidation);
     zd_meta_unref(ZD_TAKE(consolidation->tree.start));
     zd_node_unref(ZD_TAKE(consolidation->node));
     zd_node_show_done(&consolidation->show);
@@ -259,8 +321,8 @@ static enum zd_next step_walked(struct zd_request *req)
     if (consolidation->status != ZD_OK) {
         return zd_respond_error(req, NULL, &consolidation->err);
     }
-    const uint64_t bytes = consolidation->tree.live.n * ROW_BYTES;
-    const enum zd_next next = zd_admit_want_locked(req, bytes, step_list, step_lock);
+    const enum zd_next next = zd_admit_want_locked(
+        req, consolidation->bytes, consolidation->is_kept ? step_list : walk, step_lock);
     if (next != ZD_NEXT) {
         give_way(req);
     }
@@ -282,8 +344,9 @@ static enum zd_next step_listed(struct zd_request *req)
     }
     const struct zd_metadata_input input = {
         .kind = ZD_METADATA_CONSOLIDATE,
+        .client = zd_request_client(req),
         .place = req->path,
-        .json = consolidation->listing,
+        .listing = consolidation->listing,
         .expected = zd_conditions_bind_writes(&req->conditions) ? consolidation->node : NULL,
         .is_dry = consolidation->is_dry,
         .has_lock = true,

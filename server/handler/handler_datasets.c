@@ -56,6 +56,13 @@ static void emit_links(struct zd_emit *emit, const struct zd_dataset_config *con
     zd_emit_object_end(emit);
 }
 
+/* What is there instead of a root; NULL: nothing that is known, or there is one. */
+static const char *other_of(const struct root *root)
+{
+    const bool is_missing = root->want.node == NULL && root->want.wait.status == ZD_NOT_FOUND;
+    return is_missing ? zd_dataset_other(root->dataset) : NULL;
+}
+
 static void emit_dataset(struct zd_emit *emit, const struct root *root)
 {
     const struct zd_dataset_config *config = &root->dataset->config;
@@ -72,6 +79,8 @@ static void emit_dataset(struct zd_emit *emit, const struct root *root)
     if (reason != NULL) {
         zd_emit_member_string(emit, "state", "unavailable");
         zd_emit_member_string(emit, "reason", reason);
+    } else if (other_of(root) != NULL) {
+        zd_emit_member_string(emit, "reason", other_of(root));
     }
     zd_emit_member_bool(emit, "writable", config->writable && failure[0] == '\0');
     if (failure[0] != '\0') {
@@ -113,7 +122,8 @@ static const char *trouble_of(const struct root *root)
 {
     const struct zd_wait *wait = &root->want.wait;
     const char *reason = zd_dataset_reason(root->dataset);
-    const bool is_silent = wait->status == ZD_STORE || wait->status == ZD_TIMEOUT;
+    const bool is_silent =
+        wait->status == ZD_STORE || wait->status == ZD_GONE || wait->status == ZD_TIMEOUT;
     return reason == NULL && is_silent ? wait->err.text : reason;
 }
 
@@ -122,6 +132,7 @@ static void add_row(struct zd_text *text, const struct root *root)
 {
     const struct zd_dataset_config *config = &root->dataset->config;
     const char *trouble = trouble_of(root);
+    const char *kind = has_node(root) ? root->want.node->meta->dialect->name : other_of(root);
     const char *name = config->name; /* its characters need no escape */
     zd_text_addf(text, "<tr><th>%s</th><td>", name);
     zd_escape_html(text, config->title == NULL ? "" : config->title);
@@ -135,7 +146,7 @@ static void add_row(struct zd_text *text, const struct root *root)
     if (trouble == NULL && config->allow_keys) {
         zd_text_addf(text, "<a href=\"/zarr/%s/\">keys</a>", name);
     }
-    zd_text_add(text, "</td><td>");
+    zd_text_addf(text, "</td><td>%s</td><td>", kind == NULL ? "" : kind);
     zd_escape_html(text, trouble != NULL ? trouble : config->writable ? "writable" : "read-only");
     zd_text_add(text, "</td></tr>\n");
 }

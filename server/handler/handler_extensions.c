@@ -1,6 +1,7 @@
 /* /v1/extensions: the extensions that this build understands, from the registries. */
 #include "core/codec/codec.h"
 #include "core/dialect/dialect.h"
+#include "core/extension/data_type.h"
 #include "core/extension/extension.h"
 #include "core/grid/dtype.h"
 #include "core/store/store.h"
@@ -14,23 +15,40 @@
 struct part {
     const char *name;
     const char *schema;
+    bool is_only_read;
 };
 
 #define SEPARATOR                                                                                  \
     "{\"type\":\"object\",\"properties\":{\"separator\":{\"enum\":[\"/\",\".\"]}},"                \
     "\"additionalProperties\":false}"
 
+/* The draft of it, `rectangular`, is no name of its own: documents are normalised. */
+#define LENGTH  "{\"type\":\"integer\",\"minimum\":1}"
+#define RUN     "{\"type\":\"array\",\"items\":" LENGTH ",\"minItems\":2,\"maxItems\":2}"
+#define LENGTHS "{\"type\":\"array\",\"items\":{\"anyOf\":[" LENGTH "," RUN "]}}"
+#define RECTILINEAR                                                                                \
+    "{\"type\":\"object\",\"properties\":{\"kind\":{\"enum\":[\"inline\"]},\"chunk_shapes\":{"     \
+    "\"type\":\"array\",\"items\":{\"anyOf\":[" LENGTH "," LENGTHS "]}}},"                         \
+    "\"required\":[\"kind\",\"chunk_shapes\"],\"additionalProperties\":false}"
+
 static const struct part grids[] = {
-    {"regular",
-        "{\"type\":\"object\",\"properties\":{\"chunk_shape\":{\"type\":\"array\",\"items\":"
-        "{\"type\":\"integer\",\"minimum\":1}}},\"required\":[\"chunk_shape\"],"
-        "\"additionalProperties\":false}"},
-    {NULL, NULL},
+    {.name = "regular",
+        .schema =
+            "{\"type\":\"object\",\"properties\":{\"chunk_shape\":{\"type\":\"array\",\"items\":"
+            "{\"type\":\"integer\",\"minimum\":1}}},\"required\":[\"chunk_shape\"],"
+            "\"additionalProperties\":false}"},
+    {.name = "rectilinear", .schema = RECTILINEAR},
+    {.name = NULL},
 };
 static const struct part key_encodings[] = {
-    {"default", SEPARATOR},
-    {"v2", SEPARATOR},
-    {NULL, NULL},
+    {.name = "default", .schema = SEPARATOR},
+    {.name = "v2", .schema = SEPARATOR},
+    {.name = "suffix",
+        .schema = "{\"type\":\"object\",\"properties\":{\"suffix\":{\"type\":\"string\"},\"base_"
+                  "encoding\":"
+                  "{}},\"required\":[\"suffix\",\"base_encoding\"],\"additionalProperties\":false}",
+        .is_only_read = true},
+    {.name = NULL},
 };
 
 /* The members that every entry has. */
@@ -61,7 +79,7 @@ static void emit_parts(struct zd_emit *emit, const char *key, const struct part 
 {
     zd_emit_member_array(emit, key);
     for (; part->name != NULL; part++) {
-        emit_entry(emit, part->name, NULL, true, part->schema);
+        emit_entry(emit, part->name, NULL, !part->is_only_read, part->schema);
     }
     zd_emit_array_end(emit);
 }
@@ -72,6 +90,9 @@ static void emit_data_types(struct zd_emit *emit)
     for (size_t i = 0; zd_dtype_names[i] != NULL; i++) {
         const char *const aliases[] = {zd_dtype_alias(zd_dtype_names[i]), NULL};
         emit_entry(emit, zd_dtype_names[i], aliases, true, NULL);
+    }
+    for (const struct zd_data_type_form *form = zd_data_type_forms; form->name != NULL; form++) {
+        emit_entry(emit, form->name, NULL, true, form->schema);
     }
     zd_emit_array_end(emit);
 }
@@ -91,7 +112,7 @@ static void emit_codecs(struct zd_emit *emit)
     zd_emit_member_array(emit, "codecs");
     for (size_t i = 0; zd_codecs[i] != NULL; i++) {
         const struct zd_codec *codec = zd_codecs[i];
-        emit_entry(emit, codec->name, codec->aliases, codec->encode != NULL, codec->schema);
+        emit_entry(emit, codec->name, codec->aliases, zd_codec_is_writable(codec), codec->schema);
     }
     zd_emit_array_end(emit);
 }

@@ -1,4 +1,9 @@
-/* /zarr/{d}/{key}: the stored keys, verbatim, and directories as HTML indexes. */
+/* /zarr/{d}/{key}: the stored keys, verbatim, and directories as HTML indexes.
+ *
+ * An index that is longer than WHOLE_INDEX_BYTES is streamed, without a tag: a directory of any
+ * size takes no more memory. */
+#include "server/handler/handler_keys.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -14,15 +19,22 @@
 
 #define KEPT_BYTES_MAX  (256U << 10) /* larger objects are not kept as prepared answers */
 #define WHOLE_BYTES_MAX (64U << 10)  /* of larger objects only the range asked for is read */
-#define INDEX_PAGE      2000         /* entries added in one turn of the loop */
-#define LOCATION_MAX    1024         /* a name of 255 bytes, each of them encoded */
+#define INDEX_PAGE      250          /* entries added in one turn of the loop */
+#define INDEX_BYTES                                                                                \
+    (INDEX_PAGE * UINT64_C(2048)) /* of a page: names of 255 bytes, as text and in links */
+
+#define WHOLE_INDEX_BYTES (256U << 10)
+#define INDEX_TYPE        "text/html; charset=utf-8"
+#define INDEX_END         "</pre></body></html>\n"
+#define LOCATION_MAX      1024 /* a name of 255 bytes, each of them encoded */
 
 struct keys {
     struct zd_object_want object;
     struct zd_object_want directory;
     struct zd_range_want range;
     struct zd_key_list list;
-    bool is_range; /* asked for, of the object */
+    bool is_range;    /* asked for, of the object */
+    bool is_streamed; /* the index */
     uint32_t n_restarts;
     struct zd_text page; /* the index */
     struct zd_hash hash; /* of what it has so far */
@@ -124,7 +136,7 @@ static void hash_page(struct keys *keys)
 static enum zd_next respond_page(struct zd_request *req)
 {
     struct zd_text *page = &keys_of(req)->page;
-    zd_text_add(page, "</pre></body></html>\n");
+    zd_text_add(page, INDEX_END);
     ZD_AUTO(zd_buf) body = NULL;
     struct zd_error err = {0};
     const enum zd_status status = zd_text_buf(page, &body);
@@ -135,7 +147,7 @@ static enum zd_next respond_page(struct zd_request *req)
     }
     hash_page(keys_of(req));
     struct zd_representation representation = {
-        .media_type = "text/html; charset=utf-8",
+        .media_type = INDEX_TYPE,
         .body = body,
     };
     zd_tag_format(representation.etag, keys_of(req)->hash.value, "index");
@@ -153,6 +165,76 @@ static enum zd_next respond_missing(struct zd_request *req, uint64_t checked_ms)
         .keep_until_ms = checked_ms == 0 ? 0 : zd_dataset_trusts_until(req->dataset, checked_ms),
     };
     return zd_respond_problem(req, &problem);
+}
+
+/* ---- a long index ---- */
+
+static zd_step step_listed;
+
+static enum zd_next list_on(struct zd_request *req)
+{
+    req->step = step_listed;
+    zd_key_list_next(&keys_of(req)->list);
+    return ZD_WAIT;
+}
+
+/* What there is of the index is sent. The head leaves with the first piece. */
+static enum zd_next step_give(struct zd_request *req)
+{
+    struct keys *keys = keys_of(req);
+    const struct zd_representation answer = {.media_type = INDEX_TYPE};
+    struct zd_buf *piece = NULL;
+    req->step = step_give;
+    if (zd_request_want_room(req, keys->page.len) == ZD_WAIT) {
+        return ZD_WAIT;
+    }
+    if (!zd_stream_is_open(&req->stream) && zd_respond_stream(req, &answer) == ZD_DONE) {
+        return ZD_DONE;
+    }
+    if (zd_text_buf(&keys->page, &piece) != ZD_OK) {
+        return zd_respond_no_memory(req, "an index");
+    }
+    zd_text_clear(&keys->page);
+    zd_request_give(req, piece, 0, piece->len);
+    return keys->list.list == NULL ? zd_request_end_stream(req) : list_on(req);
+}
+
+/* What conditions say without a tag is judged now. */
+static enum zd_next step_stream(struct zd_request *req)
+{
+    struct zd_representation answer = {.media_type = INDEX_TYPE};
+    switch (zd_respond_condition(req, &answer)) {
+    case ZD_NOT_MODIFIED:
+        return zd_respond_not_modified(req, &answer);
+    case ZD_PRECONDITION:
+        return zd_respond_precondition(req, answer.etag);
+    default:
+        break;
+    }
+    if (req->is_head) {
+        return zd_respond(req, &answer);
+    }
+    keys_of(req)->is_streamed = true;
+    zd_stream_init(&req->stream, 2 * INDEX_BYTES);
+    return step_give(req);
+}
+
+static enum zd_next give_index(struct zd_request *req)
+{
+    const uint64_t bytes = zd_admit_stream_bytes(req, 4 * INDEX_BYTES);
+    return keys_of(req)->is_streamed ? step_give(req)
+                                     : zd_admit_want_locked(req, bytes, step_stream, step_stream);
+}
+
+static enum zd_next end_page(struct zd_request *req)
+{
+    struct keys *keys = keys_of(req);
+    zd_key_list_release(&keys->list);
+    if (!keys->is_streamed) {
+        return respond_page(req);
+    }
+    zd_text_add(&keys->page, INDEX_END);
+    return step_give(req);
 }
 
 static enum zd_next step_listed(struct zd_request *req)
@@ -173,14 +255,14 @@ static enum zd_next step_listed(struct zd_request *req)
     for (size_t i = 0; i < list->n_entries; i++) {
         add_entry(&keys->page, &list->entry[i]);
     }
-    const bool has_more = list->has_more && list->n_entries > 0;
-    if (!has_more || keys->page.status != ZD_OK) {
-        zd_key_list_release(&keys->list);
-        return respond_page(req);
+    if (keys->page.status != ZD_OK || !list->has_more || list->n_entries == 0) {
+        return end_page(req);
+    }
+    if (keys->is_streamed || keys->page.len > WHOLE_INDEX_BYTES) {
+        return give_index(req);
     }
     hash_page(keys);
-    zd_key_list_next(&keys->list);
-    return ZD_WAIT;
+    return list_on(req);
 }
 
 static enum zd_next step_list(struct zd_request *req)
@@ -188,13 +270,18 @@ static enum zd_next step_list(struct zd_request *req)
     struct keys *keys = keys_of(req);
     char prefix[ZD_KEY_BYTES_MAX + 2];
     const bool is_root = req->path[0] == '\0';
-    if (!is_root && !zd_key_is_valid(req->path)) {
-        return respond_missing(req, 0);
-    }
     (void)snprintf(prefix, sizeof prefix, "%s%s", req->path, is_root ? "" : "/");
     keys->list.wait = zd_machine_wait(&req->machine);
     req->step = step_listed;
     return zd_key_list_want(req->dataset, prefix, INDEX_PAGE, &keys->list);
+}
+
+static enum zd_next step_index(struct zd_request *req)
+{
+    if (req->path[0] != '\0' && !zd_key_is_valid(req->path)) {
+        return respond_missing(req, 0);
+    }
+    return zd_admit_want(req, INDEX_BYTES + WHOLE_INDEX_BYTES, step_list);
 }
 
 /* Redirect to the same name with a slash; relative, so that it works behind any proxy. */
@@ -278,7 +365,7 @@ static enum zd_next step_range_read(struct zd_request *req)
     representation.range_first = range->range.first;
     struct zd_file_part file = {
         .fd = range->fd,
-        .first = range->range.first,
+        .first = range->fd_first + range->range.first,
         .len = range->range.len,
     };
     representation.file = range->has_file ? &file : NULL;
@@ -298,7 +385,7 @@ static enum zd_next step_read_range(struct zd_request *req)
 static bool sends_file(const struct zd_request *req, uint64_t len)
 {
     return len > req->server->config->settings.http_stream_bytes &&
-           zd_store_has_files(req->dataset->store);
+           zd_store_has_file(req->dataset->store, req->path);
 }
 
 /* @param len within the object */
@@ -403,24 +490,46 @@ static enum zd_next step_status(struct zd_request *req)
     return zd_objects_want(req->dataset, req->path, ZD_OBJECT_STATUS, &keys->object);
 }
 
+bool zd_handler_keys_are_forbidden(struct zd_request *req)
+{
+    if (req->dataset->config.allow_keys) {
+        return false;
+    }
+    const struct zd_problem problem = {
+        .code = "forbidden",
+        .detail = "this dataset does not serve its stored keys",
+    };
+    (void)zd_respond_problem(req, &problem);
+    return true;
+}
+
+/* NULL: the request is answered. */
+static struct keys *new_keys(struct zd_request *req)
+{
+    struct keys *keys = zd_request_new_state(req, sizeof *keys, state_free);
+    if (keys != NULL) {
+        zd_text_init(&keys->page, req->server->config->settings.limits_tree_bytes);
+    }
+    return keys;
+}
+
+enum zd_next zd_handler_keys_object(struct zd_request *req)
+{
+    return new_keys(req) == NULL ? ZD_DONE : step_status(req);
+}
+
 static enum zd_next step_begin(struct zd_request *req)
 {
-    if (!req->dataset->config.allow_keys) {
-        /* All keys of the dataset get this answer, absent ones too. */
-        const struct zd_problem problem = {
-            .code = "forbidden",
-            .detail = "this dataset does not serve its stored keys",
-        };
-        return zd_respond_problem(req, &problem);
+    if (zd_handler_keys_are_forbidden(req)) {
+        return ZD_DONE;
     }
-    struct keys *keys = zd_request_new_state(req, sizeof *keys, state_free);
+    struct keys *keys = new_keys(req);
     if (keys == NULL) {
         return ZD_DONE;
     }
-    zd_text_init(&keys->page, req->server->config->settings.limits_tree_bytes);
     if (req->path_ends_in_slash) {
         begin_page(req, &keys->page);
-        req->step = step_list;
+        req->step = step_index;
         return ZD_NEXT;
     }
     if (req->path[0] == '\0') {

@@ -490,12 +490,18 @@ static enum zd_next step_take_body(struct zd_request *req)
     return zd_body_collect(req, body_max(req), step_have_body);
 }
 
-static enum zd_next want_body(struct zd_request *req)
+/* Beside the body. */
+static uint64_t held_bytes(const struct zd_request *req)
 {
     const struct change *change = change_of(req);
+    return change->key.meaning == ZD_KEY_DOCUMENT ? zd_metadata_bytes(req->path)
+           : is_chunk(change) ? zd_layout_leaf(change->key.node->layout)->chunk_bytes
+                              : 0;
+}
+
+static enum zd_next want_body(struct zd_request *req)
+{
     const uint64_t body_bytes = req->upload.has_length ? req->upload.length : body_max(req);
-    const uint64_t chunk_bytes =
-        is_chunk(change) ? zd_layout_leaf(change->key.node->layout)->chunk_bytes : 0;
     if (body_bytes > body_max(req)) {
         return step_take_body(req); /* which refuses it */
     }
@@ -503,15 +509,28 @@ static enum zd_next want_body(struct zd_request *req)
         return zd_admit_want(
             req, zd_admit_stream_bytes(req, 2 * piece_bytes(req)), step_take_pieces);
     }
-    return zd_admit_want(req, body_bytes + chunk_bytes, step_take_body);
+    return zd_admit_want(req, body_bytes + held_bytes(req), step_take_body);
+}
+
+/* Its place is given back at once: it may wait for a lock for long. */
+static enum zd_next step_erase_document(struct zd_request *req)
+{
+    zd_admit_answered(req);
+    return lock_path(req);
 }
 
 static enum zd_next step_found(struct zd_request *req)
 {
+    const struct change *change = change_of(req);
     if (refuse_meaning(req)) {
         return ZD_DONE;
     }
-    return change_of(req)->is_erase ? lock_path(req) : want_body(req);
+    if (!change->is_erase) {
+        return want_body(req);
+    }
+    return change->key.meaning == ZD_KEY_DOCUMENT
+               ? zd_admit_want(req, held_bytes(req), step_erase_document)
+               : lock_path(req);
 }
 
 /* ---- requests ---- */
@@ -542,9 +561,12 @@ static enum zd_next step_begin(struct zd_request *req)
     req->is_storing = is_storing;
     zd_task_init(&change->task, req, verify, release);
     change->dataset = zd_dataset_ref(req->dataset);
-    change->key = (struct zd_key_lock){
-        .wait = zd_machine_wait(&req->machine), .dataset = req->dataset, .key = req->path};
+    change->key = (struct zd_key_lock){.wait = zd_machine_wait(&req->machine),
+        .dataset = req->dataset,
+        .key = req->path,
+        .client = zd_request_client(req)};
     change->is_erase = strcmp(req->method, "DELETE") == 0;
+    change->input.client = zd_request_client(req);
     change->input.kind = change->is_erase ? ZD_METADATA_ERASE_KEY : ZD_METADATA_PUT_KEY;
     req->step = step_found;
     return zd_lock_find_key(&change->key);

@@ -14,11 +14,11 @@
 
 #define PATCH_TYPE "application/merge-patch+json"
 
-/* What a change with a long body holds while it waits for its locks. */
-#define SHORT_BYTES  1024 /* a body of no more holds as little as its connection */
-#define TEXT_COPIES  2
-#define VALUE_BYTES  64 /* of a JSON value, which has at least VALUE_LENGTH characters */
-#define VALUE_LENGTH 2
+#define SHOWN_FREE   65536 /* of the texts of an answer, before memory is admitted */
+#define SHOWN_COPIES 2     /* of a text: it grows */
+
+#define TEXT_COPIES 2 /* of the body of a change */
+#define TREE_COPIES 2 /* the body, and what is judged */
 
 /* A condition is judged by the stored node, and must hold when the change is made. When another
  * writer comes in between it is judged again, so often at most. */
@@ -53,9 +53,21 @@ static enum zd_next step_respond_get(struct zd_request *req)
     return zd_respond_text(req, &text, &answer);
 }
 
+/* Of a large node the client may take the answer slowly. */
+static enum zd_next step_shown(struct zd_request *req)
+{
+    const struct zd_node_show *show = req->state;
+    const uint64_t bytes = SHOWN_COPIES * (req->node->text_bytes + 2 * show->children.len);
+    if (bytes > SHOWN_FREE) {
+        return zd_admit_want(req, bytes, step_respond_get);
+    }
+    req->step = step_respond_get;
+    return ZD_NEXT;
+}
+
 static enum zd_next step_children(struct zd_request *req)
 {
-    req->step = step_respond_get;
+    req->step = step_shown;
     return zd_node_show_gather(req->state, req->node);
 }
 
@@ -217,8 +229,7 @@ static enum zd_next refuse_change(struct zd_request *req)
     const struct zd_metadata_want *change = &write->change;
     const struct zd_error *err = &change->wait.err;
     if (change->wait.status == ZD_NOT_FOUND) {
-        (void)zd_request_check_found(req, &change->wait);
-        return ZD_DONE;
+        return zd_request_refuse_missing(req);
     }
     if (change->wait.status == ZD_PRECONDITION && write->n_judged < JUDGED_MAX &&
         zd_conditions_bind_writes(&req->conditions)) {
@@ -335,6 +346,7 @@ static bool begin(struct zd_request *req, enum zd_metadata_kind kind)
     req->is_storing = is_storing;
     write->req = req;
     write->input.kind = kind;
+    write->input.client = zd_request_client(req);
     write->input.wants_node = kind != ZD_METADATA_ERASE;
     zd_node_show_init(&write->show, req);
     if (read_flags(req, write, &err) != ZD_OK) {
@@ -344,20 +356,19 @@ static bool begin(struct zd_request *req, enum zd_metadata_kind kind)
     return true;
 }
 
-/* Memory is admitted before the body is parsed. Its place is given back at once: the change may
- * wait for a lock for long. */
-static enum zd_next admit_body(struct zd_request *req, zd_step *next)
+/* Memory is admitted before the body is parsed, and for the nodes on the way. Its place is given
+ * back at once: the change may wait for a lock for long. */
+static enum zd_next admit_change(struct zd_request *req, zd_step *next)
 {
-    const uint64_t len = req->body == NULL ? 0 : req->body->len;
-    const uint64_t n_values =
-        zd_min_u64(len / VALUE_LENGTH, req->server->config->settings.limits_document_nodes);
-    req->step = next;
-    return len <= SHORT_BYTES
-               ? ZD_NEXT
-               : zd_admit_want(req, TEXT_COPIES * len + n_values * VALUE_BYTES, next);
+    uint64_t bytes = zd_metadata_bytes(req->path);
+    if (req->body != NULL) {
+        const struct zd_span text = zd_buf_span(req->body);
+        bytes += TEXT_COPIES * text.len + TREE_COPIES * zd_json_tree_bytes(text);
+    }
+    return zd_admit_want(req, bytes, next);
 }
 
-static enum zd_next step_put_admitted(struct zd_request *req)
+static enum zd_next step_admitted(struct zd_request *req)
 {
     zd_admit_answered(req);
     return step_judge(req);
@@ -373,7 +384,7 @@ static enum zd_next step_put(struct zd_request *req)
     if (zd_body_check(req, ZD_BODY_JSON, &code, &err) != ZD_OK) {
         return zd_body_refuse(req, ZD_BODY_JSON, code, &err);
     }
-    return admit_body(req, step_put_admitted);
+    return admit_change(req, step_admitted);
 }
 
 /* Only which members may change; their values are judged with the whole document. */
@@ -398,12 +409,12 @@ static enum zd_next step_patch_admitted(struct zd_request *req)
 
 static enum zd_next step_patch(struct zd_request *req)
 {
-    return begin(req, ZD_METADATA_PATCH) ? admit_body(req, step_patch_admitted) : ZD_DONE;
+    return begin(req, ZD_METADATA_PATCH) ? admit_change(req, step_patch_admitted) : ZD_DONE;
 }
 
 static enum zd_next step_delete(struct zd_request *req)
 {
-    return begin(req, ZD_METADATA_ERASE) ? step_judge(req) : ZD_DONE;
+    return begin(req, ZD_METADATA_ERASE) ? admit_change(req, step_admitted) : ZD_DONE;
 }
 
 static const struct zd_route routes[] = {

@@ -15,14 +15,31 @@
 
 /* ---- reading ---- */
 
+static zd_step step_read;
 static zd_step step_band;
 static zd_step step_given;
+
+static void add_chunks(struct zd_slice *slice, uint64_t n, uint64_t n_absent)
+{
+    zd_text_addf(zd_headers_add(&slice->read.headers, "Zarr-Chunks"), "%llu/%llu",
+        (unsigned long long)n, (unsigned long long)n_absent);
+}
+
+/* Nothing is read. Of chunks that are stored one by one it is known all the same which are absent.
+ */
+static void add_seen_chunks(struct zd_slice *slice)
+{
+    const struct zd_seen_objects *seen = &slice->read.seen;
+    if (slice->read.node->layout->n_levels == 1 && !slice->is_range && seen->n_known == seen->n) {
+        add_chunks(slice, seen->n, zd_seen_objects_absent(seen));
+    }
+}
 
 static enum zd_status describe(
     struct zd_slice_read *read, struct zd_representation *ret_answer, struct zd_error *err)
 {
     const struct zd_request *req = read->task.req;
-    const struct zd_slice *slice = req->state;
+    struct zd_slice *slice = req->state;
     *ret_answer = (struct zd_representation){
         .media_type = slice->format->media_type,
         .length_is_known = slice->length_is_known,
@@ -31,17 +48,20 @@ static enum zd_status describe(
     if (strcmp(req->method, "POST") != 0 && !slice->read.is_tagless) {
         zd_slice_tag(slice, ret_answer->etag);
         /* Encoding starts at the beginning, so a range would save nothing. */
-        ret_answer->accepts_ranges = !zd_format_encodes(slice->format);
+        ret_answer->accepts_ranges = !zd_slice_is_encoded(slice);
+    }
+    if (req->is_head && zd_respond_condition(req, ret_answer) == ZD_OK) {
+        add_seen_chunks(slice);
     }
     return zd_headers_give(&slice->read.headers, ret_answer, err);
 }
 
-/* The number of absent chunks is not known yet: no Zarr-Chunks. */
 static enum zd_next open_stream(struct zd_request *req)
 {
     struct zd_slice *slice = req->state;
     struct zd_representation answer;
     struct zd_error err = {0};
+    add_seen_chunks(slice);
     if (describe(&slice->read, &answer, &err) != ZD_OK) {
         return zd_respond_error(req, NULL, &err);
     }
@@ -49,6 +69,12 @@ static enum zd_next open_stream(struct zd_request *req)
     answer.range_first = slice->range_first;
     answer.range_len = slice->range_len;
     return zd_respond_stream(req, &answer);
+}
+
+/* The tag is sent before the body, so it is made before anything is read. */
+static bool is_streamed_with_tag(const struct zd_slice *slice)
+{
+    return zd_slice_is_large(slice) && strcmp(slice->read.task.req->method, "POST") != 0;
 }
 
 static enum zd_next step_respond(struct zd_request *req)
@@ -59,10 +85,14 @@ static enum zd_next step_respond(struct zd_request *req)
     if (slice->is_streamed) {
         return zd_request_end_stream(req);
     }
+    if (zd_slice_has_grown(slice)) {
+        zd_fetch_release(&slice->read.fetch);
+        zd_seen_objects_forget(&slice->read.seen);
+        req->step = is_streamed_with_tag(slice) ? zd_slice_read_survey : step_read;
+        return ZD_NEXT;
+    }
     if (!slice->is_range) {
-        zd_text_addf(zd_headers_add(&slice->read.headers, "Zarr-Chunks"), "%llu/%llu",
-            (unsigned long long)slice->read.fetch.n_parts,
-            (unsigned long long)slice->read.fetch.n_absent);
+        add_chunks(slice, slice->read.fetch.n_parts, slice->read.fetch.n_absent);
     }
     if (zd_slice_finish(slice, &err) != ZD_OK || describe(&slice->read, &answer, &err) != ZD_OK) {
         return zd_respond_error(req, NULL, &err);
@@ -116,7 +146,7 @@ static enum zd_next step_band(struct zd_request *req)
 static enum zd_next step_give(struct zd_request *req)
 {
     struct zd_slice *slice = req->state;
-    if (!zd_format_encodes(slice->format)) {
+    if (!zd_slice_is_encoded(slice)) {
         return step_given(req);
     }
     if (zd_request_want_room(req, zd_slice_room_bytes(slice)) == ZD_WAIT) {
@@ -135,13 +165,16 @@ static enum zd_next step_given(struct zd_request *req)
 {
     struct zd_slice *slice = req->state;
     struct zd_error err = {0};
+    if (zd_slice_check_encoded(slice, &err) != ZD_OK) {
+        return zd_respond_error(req, NULL, &err);
+    }
     if (!zd_stream_is_open(&req->stream) && open_stream(req) == ZD_DONE) {
         return ZD_DONE;
     }
     if (zd_slice_give(slice, &err) != ZD_OK) {
         return zd_respond_error(req, NULL, &err);
     }
-    req->step = zd_format_encodes(slice->format) ? step_give : step_band;
+    req->step = zd_slice_is_encoded(slice) ? step_give : step_band;
     return ZD_NEXT;
 }
 
@@ -189,12 +222,6 @@ static bool asks_validators(const struct zd_request *req)
     const struct zd_conditions *sent = &req->conditions;
     return strcmp(req->method, "POST") != 0 && (req->is_head || zd_conditions_exist(sent) ||
                                                    sent->if_range != NULL || sent->range != NULL);
-}
-
-/* The tag is sent before the body, so it is made before anything is read. */
-static bool is_streamed_with_tag(const struct zd_slice *slice)
-{
-    return zd_slice_is_large(slice) && strcmp(slice->read.task.req->method, "POST") != 0;
 }
 
 static enum zd_next step_prepare(struct zd_request *req)

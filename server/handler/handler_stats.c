@@ -12,8 +12,9 @@
 #define MEDIA_TYPE          "application/json"
 #define FLIGHT_BYTES_MAX    (UINT64_C(64) << 20) /* decoded chunks held at once */
 #define SELECTION_BYTES_MAX 4096
-#define ELEMENT_NS          2 /* of extremes */
-#define MOMENTS_NS          4 /* of mean and spread, besides */
+#define ELEMENT_BYTES_MAX   64 /* of one as JSON */
+#define ELEMENT_NS          2  /* of extremes */
+#define MOMENTS_NS          4  /* of mean and spread, besides */
 
 /* The fields, in the order of the answer; COUNT is always answered. */
 enum field {
@@ -94,12 +95,17 @@ static enum zd_status describe(
     return zd_headers_give(&read->headers, ret_answer, err);
 }
 
-/* An element as a number. A float has all its digits, so that it compares with the mean. */
+/* An element as a number, or a time. A float has all its digits, so that it compares with the mean.
+ */
 static void emit_element(const struct stats *stats, const void *element, struct zd_emit *emit)
 {
     const struct zd_dtype *dtype = &stats->read.node->meta->dtype;
-    if (dtype->kind == ZD_DTYPE_FLOAT) {
+    if (zd_dtype_is_float(dtype)) {
         zd_emit_f64(emit, zd_element_f64(dtype, element));
+    } else if (zd_dtype_is_ticks(dtype)) {
+        ZD_SCOPED_TEXT(date, ELEMENT_BYTES_MAX);
+        zd_scalar_add(dtype, element, &(struct zd_scalar_style){0}, &date);
+        zd_emit_raw(emit, zd_text_span(&date));
     } else if (dtype->kind == ZD_DTYPE_INT) {
         zd_emit_i64(emit, zd_element_i64(dtype, element));
     } else {
@@ -169,11 +175,14 @@ static enum zd_next step_respond(struct zd_request *req)
 
 /* ---- counting ---- */
 
-/* The elements of the chunks that have arrived. */
+/* The elements of the chunks that have arrived, a piece of work at a time. */
 static void work(struct zd_task *task)
 {
     struct stats *stats = ZD_CONTAINER(task, struct stats, read.task);
-    for (uint32_t i = 0; i < stats->read.fetch.n_asked; i++) {
+    uint32_t first;
+    uint32_t end;
+    task->job.has_more = zd_fetch_take_piece(&stats->read.fetch, &first, &end);
+    for (uint32_t i = first; i < end; i++) {
         uint64_t n_elements;
         const uint8_t *elements =
             zd_fetch_elements(&stats->read.fetch, i, stats->room->data, &n_elements);
@@ -362,6 +371,11 @@ static enum zd_status plan(struct stats *stats, const char **ret_code, struct zd
     }
     ZD_TRY(zd_slice_params_query(&stats->read.ask, &stats->read.task.req->params, ret_code, err));
     ZD_TRY(read_fields(stats, err));
+    if (zd_dtype_is_ticks(dtype) && (stats->wants[MEAN] || stats->wants[STD])) {
+        *ret_code = "unsupported_data_type";
+        return zd_fail(err, ZD_UNSUPPORTED,
+            "mean and std are not available for %s; min and max are", dtype->name);
+    }
     ZD_TRY(zd_slice_read_select(&stats->read, ret_code, err));
     *ret_code = NULL;
     stats->is_declared = is_declared(stats);

@@ -2,17 +2,24 @@
  * The consolidated listing of a hierarchy.
  *
  *     walk -> [ a lot of rows ] -> rendered on a worker -> sent, the rows released -> walk on
+ *     the stored listing, as text -> [ a lot of entries ] -> rendered on a worker -> sent -> ...
  *
  * A listing that is one lot has an entity tag and is kept for the next request. A longer one is
- * streamed, without a tag: what it depends on is known when it has been sent.
+ * streamed, as soon as it is known to be one: a live one without a tag, since what it depends on is
+ * known when it has been sent.
  */
+#include "server/handler/handler_tree.h"
+
 #include <string.h>
 
 #include "core/base/hash.h"
 #include "core/base/num.h"
 #include "core/store/path.h"
+#include "server/data/listing_read.h"
 #include "server/data/walk.h"
 #include "server/describe/tree.h"
+#include "server/describe/tree_ask.h"
+#include "server/describe/tree_text.h"
 #include "server/http/accept.h"
 #include "server/request/admit.h"
 #include "server/request/handler.h"
@@ -22,7 +29,6 @@
 #define RENDER_NS      20000               /* of one node, estimated */
 #define RENDERED_BYTES 2048                /* the same: its text, while that grows */
 #define WINDOW_BYTES   (UINT64_C(2) << 20) /* of a streamed listing, at most */
-#define TEXT_BYTES     (UINT64_C(4) << 20) /* of a lot of it, estimated */
 
 /** How much is gathered before it is sent, or before more may be. */
 static const struct lot {
@@ -45,20 +51,21 @@ struct listing {
     struct zd_task task; /* renders */
     struct zd_tree tree;
     struct zd_walk_want walk;
-    char *way;           /* a path below the last group before the first row; owned */
-    struct zd_hash hash; /* of all that the answer depends on */
-    uint64_t checked_ms; /* when the store was asked about the first of it; loop time */
-    bool is_uncertain;   /* the store could not tell of some node */
-    uint64_t n_wanted;   /* live rows to show */
+    struct zd_parsed_share share; /* for the rows of a lot */
+    struct zd_listing_read read;  /* of the stored listing */
+    uint32_t n_restarts;          /* since the stored listing has changed meanwhile */
+    char *way;                    /* a path below the last group before the first row; owned */
+    struct zd_hash hash;          /* of all that the answer depends on */
+    uint64_t checked_ms;          /* when the store was asked about the first of it; loop time */
+    bool is_uncertain;            /* the store could not tell of some node */
+    uint64_t n_wanted;            /* live rows to show */
+    uint64_t n_compared;          /* live rows, with check=1 */
     uint64_t nodes_max;
     uint32_t lot;       /* the one that is being gathered */
     uint64_t lot_bytes; /* of it so far */
-    bool has_begun;     /* rendering */
-    bool is_last;       /* no row follows */
-    struct zd_text text;
-    enum zd_coding coding; /* of a streamed listing */
-    struct zd_compress_stream *compressor;
-    struct zd_text coded;  /* the text of the lot, compressed */
+    bool is_walking;    /* or has walked */
+    bool is_last;       /* no live row follows */
+    struct zd_tree_text text;
     enum zd_status status; /* of gathering, then of rendering */
     struct zd_error err;
 };
@@ -69,52 +76,24 @@ enum mode {
     MODE_STORED,
 };
 
-enum format {
-    FORMAT_JSON,
-    FORMAT_ZARR,
-    FORMAT_ZMETADATA,
-};
-
 static const char *const mode_names[] = {"auto", "live", "stored", NULL};
 static const char *const format_names[] = {"json", "zarr", "zmetadata", NULL};
-static const char *const possible_formats[] = {"json", "zarr", NULL};
-static const char *const type_names[] = {"all", "group", "array", NULL};
 
 static zd_step step_gather;
 static zd_step step_rows;
 static zd_step step_walked;
-static zd_step step_respond;
+static zd_step step_listing;
+static zd_step step_listed;
+static zd_step step_shown;
+static zd_step step_rendered;
 static zd_step step_give;
-
-static void compress(struct listing *listing)
-{
-    listing->status = zd_compress_piece(
-        listing->compressor, zd_text_span(&listing->text), listing->is_last, &listing->coded);
-    zd_text_clear(&listing->text);
-    if (listing->status != ZD_OK) {
-        listing->status = zd_fail(&listing->err, listing->status, "no memory to compress");
-    }
-}
 
 static void render(struct zd_task *task)
 {
     struct listing *listing = ZD_CONTAINER(task, struct listing, task);
     struct zd_tree *tree = &listing->tree;
-    listing->status = ZD_OK;
-    if (!listing->has_begun) {
-        listing->has_begun = true;
-        listing->status = zd_tree_begin(tree, &listing->text, &listing->err);
-    }
-    if (listing->status == ZD_OK) {
-        listing->status = zd_tree_go_on(tree, &listing->err);
-    }
-    listing->is_last = listing->is_last || tree->has_more;
-    if (listing->status == ZD_OK && listing->is_last) {
-        listing->status = zd_tree_end(tree, &listing->err);
-    }
-    if (listing->status == ZD_OK && listing->compressor != NULL) {
-        compress(listing);
-    }
+    listing->status = zd_tree_text_make(
+        &listing->text, tree, lots[LOT_WHOLE].n_rows, listing->is_last, &listing->err);
     if (tree->live.n > 0) {
         zd_parent_groups_keep(&tree->above, tree->live.row[tree->live.n - 1].path);
     }
@@ -127,9 +106,7 @@ static void release(struct zd_task *task)
     struct listing *listing = ZD_CONTAINER(task, struct listing, task);
     zd_tree_done(&listing->tree);
     zd_free(listing->way);
-    zd_text_done(&listing->text);
-    zd_text_done(&listing->coded);
-    zd_compress_end(listing->compressor);
+    zd_tree_text_done(&listing->text);
     zd_free(listing);
 }
 
@@ -137,122 +114,99 @@ static void leave(struct zd_request *req)
 {
     struct listing *listing = req->state;
     zd_walk_release(&listing->walk);
+    zd_parsed_leave(&listing->share);
+    zd_listing_read_release(&listing->read);
     zd_task_leave(&listing->task);
-}
-
-/* Paths that a cursor or a pattern names belong to the listing. */
-static ZD_RESULT read_texts(
-    const struct zd_params *params, struct zd_tree_ask *ask, struct zd_error *err)
-{
-    struct zd_span value = {.len = 0};
-    if (zd_params_find(params, "match", &value)) {
-        ask->match = zd_strndup(value.len == 0 ? "" : (const char *)value.ptr, value.len);
-        if (ask->match == NULL) {
-            return zd_fail(err, ZD_NO_MEMORY, "cannot allocate a pattern");
-        }
-    }
-    if (zd_params_find(params, "cursor", &value)) {
-        ZD_TRY(zd_tree_cursor_parse(value, &ask->after, err));
-        if (strcmp(ask->after, ask->path) != 0 && !zd_path_is_below(ask->after, ask->path)) {
-            return zd_fail_name(err, "cursor", "cursor belongs to another listing");
-        }
-    }
-    if (!zd_params_find(params, "fields", &value)) {
-        return ZD_OK;
-    }
-    ZD_TRY(zd_fields_parse(value, zd_node_fields, &ask->fields, err));
-    if (ask->fields.n > 0 && ask->fields.n < ZD_FIELDS_MAX) {
-        /* A row without its path would be of no use. */
-        ask->fields.field[ask->fields.n++] = "path";
-    }
-    return ZD_OK;
-}
-
-/* Combinations that could not be answered truly. */
-static ZD_RESULT judge_ask(
-    const struct zd_params *params, const struct zd_tree_ask *ask, struct zd_error *err)
-{
-    if (ask->check && ask->after != NULL) {
-        return zd_fail(err, ZD_INVALID, "check=1 goes with the first page only, not with cursor");
-    }
-    if (ask->format != ZD_TREE_ZARR) {
-        return ZD_OK;
-    }
-    static const char *const senseless[] = {"limit", "cursor", "fields", "check"};
-    for (size_t i = 0; i < ZD_COUNT_OF(senseless); i++) {
-        struct zd_span value;
-        if (zd_params_find(params, senseless[i], &value)) {
-            return zd_fail_name(err, senseless[i],
-                "format=zarr is one whole document: %s does not go with it", senseless[i]);
-        }
-    }
-    return ZD_OK;
-}
-
-static ZD_RESULT read_ask(
-    const struct zd_request *req, struct listing *listing, struct zd_error *err)
-{
-    const struct zd_params *params = &req->params;
-    const uint64_t nodes_max = listing->nodes_max;
-    const struct zd_params_range depths = {.initial = UINT64_MAX, .most = UINT64_MAX};
-    const struct zd_params_range limits = {.initial = nodes_max, .least = 1, .most = nodes_max};
-    static const enum zd_node_type types[] = {ZD_NODE_UNKNOWN, ZD_NODE_GROUP, ZD_NODE_ARRAY};
-    uint32_t type = 0;
-    struct zd_tree_ask *ask = &listing->tree.ask;
-    ask->path = zd_strdup(req->path);
-    if (ask->path == NULL) {
-        return zd_fail(err, ZD_NO_MEMORY, "cannot allocate a path");
-    }
-    ask->pretty = zd_request_is_pretty(req);
-    ZD_TRY(zd_params_u64(params, "depth", depths, &ask->depth_max, err));
-    ZD_TRY(zd_params_u64(params, "limit", limits, &ask->limit, err));
-    ZD_TRY(zd_params_flag(params, "check", false, &ask->check, err));
-    ZD_TRY(zd_params_choice(params, "node_type", type_names, &type, err));
-    ask->type = types[type];
-    ZD_TRY(read_texts(params, ask, err));
-    return judge_ask(params, ask, err);
 }
 
 /* The format; false when the request is answered. */
 static bool choose_format(struct zd_request *req, struct listing *listing)
 {
+    static const enum zd_tree_format formats[] = {ZD_TREE_JSON, ZD_TREE_ZARR, ZD_TREE_ZMETADATA};
     uint32_t format = 0;
-    const bool is_known =
-        zd_params_choice(&req->params, "format", format_names, &format, NULL) == ZD_OK;
-    if (!is_known || format == FORMAT_ZMETADATA) {
+    if (zd_params_choice(&req->params, "format", format_names, &format, NULL) != ZD_OK) {
         const struct zd_problem problem = {
             .code = "not_acceptable",
-            .allowed = possible_formats,
-            .detail = is_known ? "the v2 form of consolidated metadata cannot express v3 documents"
-                               : "a listing has the formats json and zarr",
+            .allowed = format_names,
+            .detail = "a listing has the formats json, zarr and zmetadata",
         };
         (void)zd_respond_problem(req, &problem);
         return false;
     }
-    listing->tree.ask.format = format == FORMAT_ZARR ? ZD_TREE_ZARR : ZD_TREE_JSON;
+    listing->tree.ask.format = formats[format];
     return true;
+}
+
+/* A listing of the request's path; NULL: the request is answered. */
+static struct listing *new_listing(struct zd_request *req)
+{
+    struct listing *listing = zd_request_new_state(req, sizeof *listing, leave);
+    if (listing == NULL) {
+        return NULL;
+    }
+    const struct zd_settings *settings = &req->server->config->settings;
+    zd_task_init(&listing->task, req, render, release);
+    struct zd_tree_ask *ask = &listing->tree.ask;
+    ask->pretty = zd_request_is_pretty(req);
+    ask->bytes_max = settings->limits_tree_bytes;
+    zd_tree_text_init(&listing->text);
+    listing->nodes_max = settings->limits_tree_nodes;
+    ask->path = zd_strdup(req->path);
+    if (ask->path == NULL) {
+        (void)zd_respond_no_memory(req, "a path");
+        return NULL;
+    }
+    return listing;
 }
 
 static enum zd_next step_begin(struct zd_request *req)
 {
-    struct listing *listing = zd_request_new_state(req, sizeof *listing, leave);
+    struct listing *listing = new_listing(req);
     struct zd_error err = {0};
-    if (listing == NULL) {
+    if (listing == NULL || !choose_format(req, listing)) {
         return ZD_DONE;
     }
-    const struct zd_settings *settings = &req->server->config->settings;
-    zd_task_init(&listing->task, req, render, release);
-    listing->tree.ask.bytes_max = settings->limits_tree_bytes;
-    zd_text_init(&listing->text, SIZE_MAX);
-    zd_text_init(&listing->coded, SIZE_MAX);
-    listing->nodes_max = settings->limits_tree_nodes;
-    if (!choose_format(req, listing)) {
-        return ZD_DONE;
-    }
-    if (read_ask(req, listing, &err) != ZD_OK) {
+    struct zd_tree_ask *ask = &listing->tree.ask;
+    if (zd_tree_ask_parse(&req->params, listing->nodes_max, ask, &err) != ZD_OK) {
         return zd_respond_error(req, err.status == ZD_INVALID ? "bad_parameter" : NULL, &err);
     }
     return zd_request_want_node(req, step_gather);
+}
+
+enum zd_next zd_handler_tree_view(struct zd_request *req, enum zd_view_kind view)
+{
+    struct listing *listing = new_listing(req);
+    if (listing == NULL) {
+        return ZD_DONE;
+    }
+    struct zd_tree_ask *ask = &listing->tree.ask;
+    ask->format = ZD_TREE_ZARR;
+    ask->view = view;
+    ask->type = ZD_NODE_UNKNOWN;
+    ask->depth_max = UINT64_MAX;
+    ask->limit = listing->nodes_max;
+    return zd_request_want_node(req, step_gather);
+}
+
+/* Of the metadata of a lot, at most. */
+static uint64_t lot_bytes(const struct listing *listing)
+{
+    const uint64_t bytes = lots[zd_max_u64(listing->lot, LOT_WHOLE)].n_bytes;
+    const bool is_compared = listing->tree.ask.check && listing->tree.start->has_listing;
+    return is_compared ? zd_min_u64(bytes, lots[LOT_STREAMED].n_bytes) : bytes;
+}
+
+/* A .zmetadata without a node says that it is not there, which nobody knows while the store fails.
+ */
+static bool fails(struct listing *listing, const struct zd_walk_node *found)
+{
+    if (listing->tree.ask.format != ZD_TREE_ZMETADATA || found->node != NULL ||
+        found->err->status == ZD_TOO_LARGE) {
+        return false;
+    }
+    listing->status = found->err->status;
+    listing->err = *found->err;
+    return true;
 }
 
 /* A node of the walk. Kept when it is shown or compared. */
@@ -261,6 +215,9 @@ static bool visit(struct zd_walk_want *want, const struct zd_walk_node *found)
     struct listing *listing = ZD_CONTAINER(want, struct listing, walk);
     struct zd_tree *tree = &listing->tree;
     struct zd_meta *meta = found->node == NULL ? NULL : found->node->meta;
+    if (fails(listing, found)) {
+        return false;
+    }
     if (meta != NULL && zd_parent_groups_says_something(meta)) {
         listing->status = zd_parent_groups_add(&tree->above, found->path, meta);
         zd_hash_add_u64(&listing->hash, found->node->tag);
@@ -289,17 +246,35 @@ static bool visit(struct zd_walk_want *want, const struct zd_walk_node *found)
         listing->status = zd_fail(&listing->err, listing->status, "no memory for a listing");
         return false;
     }
-    if (tree->ask.check && tree->live.n > listing->nodes_max) {
-        listing->status = zd_fail_limit(&listing->err, listing->nodes_max, tree->live.n,
+    if (tree->ask.check && ++listing->n_compared > listing->nodes_max) {
+        listing->status = zd_fail_limit(&listing->err, listing->nodes_max, listing->n_compared,
             "check=1 cannot compare so many nodes");
         return false;
     }
     listing->lot_bytes += found->node == NULL ? 0 : found->node->entry.bytes;
     const struct lot *lot = &lots[listing->lot];
-    want->rests =
-        !tree->ask.check && (tree->live.n >= lot->n_rows || listing->lot_bytes >= lot->n_bytes);
+    want->rests = tree->live.n >= lot->n_rows ||
+                  listing->lot_bytes >= zd_min_u64(lot->n_bytes, lot_bytes(listing));
     /* One more than asked for tells that there is a next page. */
     return tree->ask.check || listing->n_wanted <= tree->ask.limit;
+}
+
+/* The rows of a lot are in what the request was admitted for. */
+static bool is_admitted(struct zd_request *req)
+{
+    struct listing *listing = req->state;
+    const uint64_t bytes = req->ticket.state == ZD_TICKET_NONE ? 0 : lot_bytes(listing);
+    zd_parsed_admit(&req->server->parsed, bytes, &listing->share);
+    return bytes > 0;
+}
+
+/* What has been sent of a stored listing has begun. Beyond limits that are so narrow, check=1 is
+ * refused. */
+static bool begins_early(const struct listing *listing)
+{
+    const uint64_t n = lots[LOT_WHOLE].n_rows;
+    return listing->lot == LOT_FREE && zd_tree_ask_may_be_long(&listing->tree.ask, n) &&
+           (!listing->tree.ask.check || listing->nodes_max > n);
 }
 
 static enum zd_next walk(struct zd_request *req)
@@ -311,20 +286,25 @@ static enum zd_next walk(struct zd_request *req)
         .start = req->node,
         /* All nodes are compared, whatever is shown. */
         .depth_max = ask->check ? UINT64_MAX : ask->depth_max,
+        .is_admitted = is_admitted(req),
         .after = ask->after,
+        .n_long = begins_early(listing) ? lots[LOT_WHOLE].n_rows : 0,
         .visit = visit,
     };
+    listing->is_walking = true;
     req->step = step_walked;
     return zd_walk_want(&listing->walk);
 }
 
 /*
  * The stored listing is trusted only where nothing can have changed since it was written: in a
- * dataset that is declared immutable. Elsewhere nothing keeps it in step with the store.
+ * dataset that is declared immutable. Elsewhere nothing keeps it in step with the store. Where
+ * there is an entry point, groups need no document, and a listing lacks those that have none.
  */
 static bool is_stored_fresh(const struct zd_request *req)
 {
-    return req->dataset->config.immutable && req->node->meta->consolidated != NULL;
+    const struct zd_meta *meta = req->node->meta;
+    return req->dataset->config.immutable && meta->has_listing && !meta->dialect->has_entry;
 }
 
 static enum zd_next look_above(struct zd_request *req, bool is_stored)
@@ -352,17 +332,113 @@ static enum zd_next step_gather(struct zd_request *req)
     if (zd_params_choice(&req->params, "mode", mode_names, &mode, &err) != ZD_OK) {
         return zd_respond_error(req, "bad_parameter", &err);
     }
-    if (mode == MODE_STORED && node->meta->consolidated == NULL) {
+    if (mode == MODE_STORED && !node->meta->has_listing) {
         err.status = zd_fail_name(&err, "mode",
             "mode=stored: \"%s\" has no stored consolidated metadata; use mode=live", node->path);
         return zd_respond_error(req, "bad_parameter", &err);
     }
-    if (listing->tree.ask.format == ZD_TREE_ZARR &&
-        zd_request_check_group(
-            req, node->meta, "format=zarr is the document of a group; this node is none")) {
+    if (listing->tree.ask.format != ZD_TREE_JSON &&
+        zd_request_check_group(req, node->meta,
+            "the formats zarr and zmetadata are the document of a group; this node is none")) {
         return ZD_DONE;
     }
     return look_above(req, mode == MODE_STORED || (mode == MODE_AUTO && is_stored_fresh(req)));
+}
+
+static struct zd_representation represent(const struct zd_request *req)
+{
+    const struct listing *listing = req->state;
+    struct zd_representation answer = {.media_type = "application/json"};
+    zd_tag_format(answer.etag, listing->hash.value, "tree");
+    if (!listing->is_uncertain) {
+        answer.keep_until_ms = zd_dataset_trusts_until(req->dataset, listing->checked_ms);
+    }
+    return answer;
+}
+
+static uint64_t window_bytes(const struct zd_request *req)
+{
+    const uint64_t stream_bytes = req->server->config->settings.http_stream_bytes;
+    return zd_min_u64(ZD_STREAM_WINDOW_TIMES * stream_bytes, WINDOW_BYTES);
+}
+
+/* What is held at once of the nodes and of the text. Beside a stored listing there are fewer live
+ * nodes, and none where they are not compared. */
+static uint64_t held_bytes(const struct zd_request *req)
+{
+    const struct listing *listing = req->state;
+    const struct zd_tree_ask *ask = &listing->tree.ask;
+    const uint64_t missing = ask->check ? ZD_TREE_MISSING_BYTES : 0;
+    const uint64_t rows = ask->is_stored && !ask->check ? 0 : lot_bytes(listing);
+    return rows + window_bytes(req) + ZD_TREE_TEXT_BYTES + missing;
+}
+
+static enum zd_next render_for(struct zd_request *req, zd_step *next)
+{
+    struct listing *listing = req->state;
+    const struct zd_tree *tree = &listing->tree;
+    const uint64_t n_stored =
+        zd_min_u64(zd_stored_listing_count(tree->listing), lots[LOT_WHOLE].n_rows);
+    req->step = next;
+    return zd_task_run(&listing->task, (tree->live.n + n_stored) * RENDER_NS);
+}
+
+/* ---- the stored listing ---- */
+
+static enum zd_next want_listing(struct zd_request *req)
+{
+    const struct listing *listing = req->state;
+    const struct zd_tree_ask *ask = &listing->tree.ask;
+    struct zd_representation answer = represent(req);
+    if (!ask->check && zd_respond_renewed(req, &answer)) {
+        return ZD_NEXT;
+    }
+    if (!ask->check && zd_respond_condition(req, &answer) == ZD_NOT_MODIFIED) {
+        return zd_respond_not_modified(req, &answer);
+    }
+    return zd_admit_want(req,
+        zd_admit_stream_bytes(req, zd_listing_read_bytes(req->node) + held_bytes(req)),
+        step_listing);
+}
+
+static enum zd_next step_listing(struct zd_request *req)
+{
+    struct listing *listing = req->state;
+    listing->read.wait = zd_machine_wait(&req->machine);
+    req->step = step_listed;
+    return zd_listing_read_want(req->node, &listing->read);
+}
+
+/* The documents have changed since the node was found: begin with the node that is there now. */
+static enum zd_next restart(struct zd_request *req)
+{
+    struct listing *listing = req->state;
+    struct zd_tree *tree = &listing->tree;
+    zd_meta_unref(ZD_TAKE(tree->start));
+    zd_parent_groups_done(&tree->above);
+    zd_free(ZD_TAKE(listing->way));
+    listing->hash = (struct zd_hash){0};
+    zd_catalog_forget(req->dataset, zd_span_of(req->path));
+    return zd_request_want_node(req, step_gather);
+}
+
+static enum zd_next step_listed(struct zd_request *req)
+{
+    struct listing *listing = req->state;
+    struct zd_tree *tree = &listing->tree;
+    const struct zd_wait *wait = &listing->read.wait;
+    if (wait->status == ZD_PRECONDITION && listing->n_restarts++ < ZD_RESTARTS_MAX) {
+        return restart(req);
+    }
+    if (wait->status != ZD_OK) {
+        return zd_respond_error(req, NULL, &wait->err);
+    }
+    tree->listing = ZD_TAKE(listing->read.listing);
+    if (!tree->ask.is_stored) {
+        return walk(req);
+    }
+    listing->is_last = !tree->ask.check;
+    return render_for(req, step_shown);
 }
 
 /* The groups above the first row are known: those below are met on the way. */
@@ -379,40 +455,13 @@ static enum zd_next step_rows(struct zd_request *req)
     zd_hash_add_u64(&listing->hash, listing->tree.above.tag);
     zd_hash_add(&listing->hash, zd_span_of(req->target));
     zd_hash_add_u64(&listing->hash, node->tag);
-    if (listing->tree.ask.is_stored && !listing->tree.ask.check) {
-        req->step = step_walked;
-        return ZD_NEXT;
-    }
-    return walk(req);
-}
-
-static struct zd_representation represent(const struct zd_request *req)
-{
-    const struct listing *listing = req->state;
-    struct zd_representation answer = {.media_type = "application/json"};
-    zd_tag_format(answer.etag, listing->hash.value, "tree");
-    if (!listing->is_uncertain) {
-        answer.keep_until_ms = zd_dataset_trusts_until(req->dataset, listing->checked_ms);
-    }
-    return answer;
-}
-
-static uint64_t n_rows(const struct listing *listing)
-{
-    const struct zd_tree *tree = &listing->tree;
-    return tree->live.n + zd_json_count(tree->start->consolidated);
-}
-
-static enum zd_next render_for(struct zd_request *req, zd_step *next)
-{
-    struct listing *listing = req->state;
-    req->step = next;
-    return zd_task_run(&listing->task, n_rows(listing) * RENDER_NS);
+    const bool wants_listing = listing->tree.ask.is_stored || listing->tree.ask.check;
+    return wants_listing && node->meta->has_listing ? want_listing(req) : walk(req);
 }
 
 static enum zd_next step_render(struct zd_request *req)
 {
-    return render_for(req, step_respond);
+    return render_for(req, step_rendered);
 }
 
 /* All nodes are known, and with them the tag: an unchanged listing is not made again. */
@@ -426,27 +475,33 @@ static enum zd_next respond_whole(struct zd_request *req)
     if (zd_respond_condition(req, &answer) == ZD_NOT_MODIFIED) {
         return zd_respond_not_modified(req, &answer);
     }
-    return zd_admit_want(req, n_rows(listing) * RENDERED_BYTES, step_render);
-}
-
-static uint64_t window_bytes(const struct zd_request *req)
-{
-    const uint64_t stream_bytes = req->server->config->settings.http_stream_bytes;
-    return zd_min_u64(ZD_STREAM_WINDOW_TIMES * stream_bytes, WINDOW_BYTES);
+    return zd_admit_want(req, listing->tree.live.n * RENDERED_BYTES, step_render);
 }
 
 static enum zd_next walk_on(struct zd_request *req)
 {
     struct listing *listing = req->state;
+    listing->walk.is_admitted = is_admitted(req);
     req->step = step_walked;
     return zd_walk_go_on(&listing->walk);
 }
 
-/* More nodes than a whole listing has: what conditions say without a tag is judged now. */
+/* A stored listing depends on what is known before it is sent. */
+static struct zd_representation represent_stream(const struct zd_request *req)
+{
+    const struct listing *listing = req->state;
+    const struct zd_tree_ask *ask = &listing->tree.ask;
+    if (ask->is_stored && !ask->check) {
+        return represent(req);
+    }
+    return (struct zd_representation){.media_type = "application/json"};
+}
+
+/* More than a whole listing has: what conditions say is judged now. */
 static enum zd_next begin_stream(struct zd_request *req)
 {
     struct listing *listing = req->state;
-    struct zd_representation answer = {.media_type = "application/json"};
+    struct zd_representation answer = represent_stream(req);
     listing->lot = LOT_STREAMED;
     switch (zd_respond_condition(req, &answer)) {
     case ZD_NOT_MODIFIED:
@@ -459,26 +514,23 @@ static enum zd_next begin_stream(struct zd_request *req)
     if (req->is_head) {
         return zd_respond(req, &answer);
     }
-    listing->coding = zd_accept_coding(req->accept_encoding, UINT64_MAX);
-    if (listing->coding != ZD_PLAIN) {
-        listing->compressor = zd_compress_begin(listing->coding);
-        if (listing->compressor == NULL) {
-            return zd_respond_no_memory(req, "a listing");
-        }
-        req->server->metrics.n_compressions++;
+    const enum zd_coding coding = zd_accept_coding(req->accept_encoding, UINT64_MAX);
+    if (zd_tree_text_code(&listing->text, coding) != ZD_OK) {
+        return zd_respond_no_memory(req, "a listing");
     }
+    req->server->metrics.n_compressions += coding == ZD_PLAIN ? 0 : 1;
     zd_stream_init(&req->stream, window_bytes(req));
     return render_for(req, step_give);
 }
 
-/* The lot is full. */
+/* The lot is full, or the listing is known to be long. */
 static enum zd_next rest(struct zd_request *req)
 {
     struct listing *listing = req->state;
     if (listing->lot == LOT_FREE) {
-        const uint64_t bytes = lots[LOT_WHOLE].n_bytes + window_bytes(req) + TEXT_BYTES;
         listing->lot = LOT_WHOLE;
-        return zd_admit_want(req, zd_admit_stream_bytes(req, bytes), walk_on);
+        return zd_admit_want(req, zd_admit_stream_bytes(req, held_bytes(req)),
+            listing->walk.is_long ? begin_stream : walk_on);
     }
     return listing->lot == LOT_WHOLE ? begin_stream(req) : render_for(req, step_give);
 }
@@ -501,26 +553,71 @@ static enum zd_next step_walked(struct zd_request *req)
     return listing->lot == LOT_STREAMED ? render_for(req, step_give) : respond_whole(req);
 }
 
-static enum zd_next step_respond(struct zd_request *req)
+/* The text that is there is the beginning of a longer one. */
+static enum zd_next stream_text(struct zd_request *req)
+{
+    struct listing *listing = req->state;
+    listing->text.is_made = true;
+    return begin_stream(req);
+}
+
+static enum zd_next step_rendered(struct zd_request *req)
 {
     struct listing *listing = req->state;
     if (listing->status != ZD_OK) {
         return zd_respond_error(req, NULL, &listing->err);
     }
+    if (!listing->tree.has_ended) {
+        return stream_text(req);
+    }
     struct zd_representation answer = represent(req);
-    return zd_respond_text(req, &listing->text, &answer);
+    return zd_respond_text(req, &listing->text.plain, &answer);
+}
+
+/* The first lot of a stored listing is rendered. */
+static enum zd_next step_shown(struct zd_request *req)
+{
+    const struct listing *listing = req->state;
+    if (listing->status == ZD_OK && !listing->tree.has_entries && !listing->is_last) {
+        return walk(req);
+    }
+    return step_rendered(req);
+}
+
+/* The piece is given: go on with what is left. */
+static enum zd_next go_on(struct zd_request *req)
+{
+    struct listing *listing = req->state;
+    listing->lot_bytes = 0;
+    if (listing->tree.has_ended) {
+        return zd_request_end_stream(req);
+    }
+    if (listing->tree.has_entries || listing->is_last) {
+        return render_for(req, step_give);
+    }
+    return listing->is_walking ? walk_on(req) : walk(req);
+}
+
+/* The head of a compressed listing. */
+static void code(const struct listing *listing, struct zd_representation *answer)
+{
+    char plain[ZD_TAG_BYTES];
+    if (listing->text.compressor == NULL) {
+        return;
+    }
+    memcpy(plain, answer->etag, sizeof plain);
+    zd_tag_code(answer->etag, plain, listing->text.coding);
+    answer->header[0] = (struct zd_header){
+        .name = "Content-Encoding", .value = zd_compress_name(listing->text.coding)};
+    answer->n_headers = 1;
 }
 
 /* The lot is rendered. The head leaves with the first one: earlier failures get a status. */
 static enum zd_next step_give(struct zd_request *req)
 {
     struct listing *listing = req->state;
-    struct zd_text *text = listing->compressor == NULL ? &listing->text : &listing->coded;
-    const struct zd_representation answer = {
-        .media_type = "application/json",
-        .header = {{.name = "Content-Encoding", .value = zd_compress_name(listing->coding)}},
-        .n_headers = listing->compressor == NULL ? 0 : 1,
-    };
+    struct zd_text *text = zd_tree_text_piece(&listing->text);
+    struct zd_representation answer = represent_stream(req);
     struct zd_buf *piece = NULL;
     if (listing->status != ZD_OK) {
         return zd_respond_error(req, NULL, &listing->err);
@@ -528,16 +625,20 @@ static enum zd_next step_give(struct zd_request *req)
     if (zd_request_want_room(req, text->len) == ZD_WAIT) {
         return ZD_WAIT;
     }
-    if (!zd_stream_is_open(&req->stream) && zd_respond_stream(req, &answer) == ZD_DONE) {
+    code(listing, &answer);
+    const bool is_first = !zd_stream_is_open(&req->stream);
+    if (is_first && zd_respond_stream(req, &answer) == ZD_DONE) {
         return ZD_DONE;
+    }
+    if (text->len == 0) { /* compressed */
+        return go_on(req);
     }
     if (zd_text_buf(text, &piece) != ZD_OK) {
         return zd_respond_no_memory(req, "a listing");
     }
     zd_text_clear(text);
     zd_request_give(req, piece, 0, piece->len);
-    listing->lot_bytes = 0;
-    return listing->is_last ? zd_request_end_stream(req) : walk_on(req);
+    return is_first ? zd_request_want_turn(req, go_on) : go_on(req);
 }
 
 static const struct zd_route routes[] = {

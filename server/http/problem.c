@@ -79,11 +79,12 @@ const struct zd_problem_kind *zd_problem_kind_of(const struct zd_problem *proble
 {
     static const struct zd_problem_kind others[] = {
         {"corrupt_chunk", 422, "The bytes are not a valid chunk"},
-        {"store_error", 503, "A store stopped accepting writes"},
+        {"store_error", 503, "A store is unavailable, or takes no writes"},
     };
+    const bool is_gone = problem->err != NULL && problem->err->status == ZD_GONE;
+    const unsigned http_status = is_gone ? 503 : problem->http_status;
     for (size_t i = 0; i < ZD_COUNT_OF(others); i++) {
-        if (problem->http_status == others[i].http_status &&
-            strcmp(problem->code, others[i].code) == 0) {
+        if (http_status == others[i].http_status && strcmp(problem->code, others[i].code) == 0) {
             return &others[i];
         }
     }
@@ -97,7 +98,7 @@ const char *zd_problem_code_of(enum zd_status status)
         [ZD_NOT_MODIFIED] = "internal",
         [ZD_INTERNAL] = "internal",
         [ZD_INVALID] = "bad_request",
-        [ZD_UNSUPPORTED] = "unsupported_extension",
+        [ZD_UNSUPPORTED] = "unsupported_codec",
         [ZD_CORRUPT] = "corrupt_chunk",
         [ZD_OUT_OF_BOUNDS] = "out_of_bounds",
         [ZD_TOO_LARGE] = "too_large",
@@ -105,6 +106,7 @@ const char *zd_problem_code_of(enum zd_status status)
         [ZD_PRECONDITION] = "precondition_failed",
         [ZD_READ_ONLY] = "read_only",
         [ZD_STORE] = "store_error",
+        [ZD_GONE] = "store_error",
         [ZD_TIMEOUT] = "store_timeout",
         [ZD_NO_SPACE] = "no_space",
         [ZD_NO_MEMORY] = "overloaded",

@@ -4,7 +4,8 @@
 
 #include "core/base/json.h"
 
-#define ZD_SUGGEST_MAX 16
+#define ZD_SUGGEST_MAX       16
+#define ZD_SUGGEST_MEANT_MAX 3 /* slips, up to which a name is taken for what was meant */
 
 /** Pairs of bytes: 128 comparisons of the longest names, and thousands of names that differ little.
  */

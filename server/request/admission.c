@@ -17,16 +17,19 @@
 #define WAIT_PARTS    4   /* of the longest wait: a request that expects more than 3 is refused, */
 #define WAIT_EXPECTED 3   /* as a rate of late is no promise, */
 #define WAIT_KNOWN    1   /* once there has been a queue for 1: a rate of a moment is noise */
-#define CLIENT_PART   2   /* of a lane's queue: what one client may fill */
+#define CLIENT_PART   2 /* of a lane, and of its queue: what a client may have while others wait */
 #define RETRY_MAX_S   60
 #define MS_PER_S      1000
 
-/* A client with waiting tickets, in one lane. */
-struct zd_queuer {
+/* A client with tickets that wait or hold bytes, in one lane. */
+struct zd_admission_client {
     struct zd_map_entry map; /* key: peer */
     struct zd_peer peer;
-    struct zd_list turn;    /* in the lane's turns */
-    struct zd_list tickets; /* in the order of arrival */
+    uint64_t n_holding; /* tickets that were admitted */
+    uint64_t bytes;     /* of them */
+
+    struct zd_list turn;    /* in the lane's turns, while it waits */
+    struct zd_list tickets; /* that wait, in the order of arrival */
     uint64_t n_waiting;
     uint64_t bytes_waiting;
     uint64_t deficit; /* bytes that it may take before other clients have their turn */
@@ -52,8 +55,10 @@ void zd_admission_init(struct zd_admission *admission, const struct zd_admission
         struct zd_lane *lane = &admission->lane[i];
         assert(limits->bytes[i] > 0 && limits->places[i] > 0);
         lane->bytes_max = limits->bytes[i];
+        lane->client_max =
+            limits->client_bytes[i] == 0 ? limits->bytes[i] : limits->client_bytes[i];
         lane->places_max = limits->places[i];
-        zd_map_init(&lane->queuers);
+        zd_map_init(&lane->clients);
         zd_list_init(&lane->turns);
     }
 }
@@ -62,7 +67,7 @@ void zd_admission_done(struct zd_admission *admission)
 {
     for (size_t i = 0; i < ZD_LANES; i++) {
         assert(admission->lane[i].n_waiting == 0);
-        zd_map_done(&admission->lane[i].queuers);
+        zd_map_done(&admission->lane[i].clients);
     }
 }
 
@@ -89,57 +94,67 @@ static uint64_t wait_ms(const struct zd_lane *lane, uint64_t bytes_ahead)
 
 /* Clients take turns: none of them gets ahead of this one with more than it asks for itself. */
 static uint64_t expected_ms(
-    const struct zd_lane *lane, const struct zd_queuer *queuer, uint64_t bytes)
+    const struct zd_lane *lane, const struct zd_admission_client *client, uint64_t bytes)
 {
-    const uint64_t own = bytes + (queuer == NULL ? 0 : queuer->bytes_waiting);
-    const uint64_t n_clients = lane->queuers.n_entries + (queuer == NULL ? 1 : 0);
+    const uint64_t own = bytes + client->bytes_waiting;
+    const uint64_t n_clients = lane->n_queuing + (client->n_waiting == 0 ? 1 : 0);
     return wait_ms(lane, zd_min_u64(n_clients * own, lane->bytes_waiting + bytes));
 }
 
-/* ---- clients that wait ---- */
+/* ---- clients ---- */
 
 static struct zd_span key_of(const struct zd_peer *peer)
 {
     return (struct zd_span){.ptr = (const uint8_t *)peer, .len = sizeof *peer};
 }
 
-static struct zd_queuer *find_queuer(const struct zd_lane *lane, const struct zd_peer *peer)
+static struct zd_admission_client *new_client(struct zd_lane *lane, const struct zd_peer *peer)
 {
-    struct zd_map_entry *entry = zd_map_find(&lane->queuers, key_of(peer));
-    return entry == NULL ? NULL : ZD_CONTAINER(entry, struct zd_queuer, map);
+    struct zd_admission_client *client = zd_alloc_zero(1, sizeof *client);
+    if (client == NULL) {
+        return NULL;
+    }
+    client->peer = *peer;
+    client->map.key = key_of(&client->peer);
+    zd_list_init(&client->tickets);
+    if (zd_map_put(&lane->clients, &client->map) != ZD_OK) {
+        zd_free(client);
+        return NULL;
+    }
+    return client;
 }
 
-static struct zd_queuer *new_queuer(struct zd_lane *lane, const struct zd_peer *peer)
+/* NULL without memory. */
+static struct zd_admission_client *client_of(struct zd_lane *lane, const struct zd_peer *peer)
 {
-    struct zd_queuer *queuer = zd_alloc_zero(1, sizeof *queuer);
-    if (queuer == NULL) {
-        return NULL;
+    struct zd_map_entry *entry = zd_map_find(&lane->clients, key_of(peer));
+    return entry == NULL ? new_client(lane, peer)
+                         : ZD_CONTAINER(entry, struct zd_admission_client, map);
+}
+
+/* It goes with its last ticket. */
+static void drop_client(struct zd_lane *lane, struct zd_admission_client *client)
+{
+    if (client->n_waiting == 0 && client->n_holding == 0) {
+        zd_map_remove(&lane->clients, &client->map);
+        zd_free(client);
     }
-    queuer->peer = *peer;
-    queuer->map.key = key_of(&queuer->peer);
-    zd_list_init(&queuer->tickets);
-    if (zd_map_put(&lane->queuers, &queuer->map) != ZD_OK) {
-        zd_free(queuer);
-        return NULL;
-    }
-    zd_list_push_back(&lane->turns, &queuer->turn);
-    return queuer;
 }
 
 /* A client without waiting requests loses its deficit: other clients would pay for it. */
 static void leave_queue(struct zd_lane *lane, struct zd_ticket *ticket)
 {
-    struct zd_queuer *queuer = ticket->queuer;
+    struct zd_admission_client *client = ticket->client;
     zd_list_remove(&ticket->link);
     zd_list_remove(&ticket->age);
-    queuer->n_waiting--;
-    queuer->bytes_waiting -= ticket->bytes;
+    client->n_waiting--;
+    client->bytes_waiting -= ticket->bytes;
     lane->n_waiting--;
     lane->bytes_waiting -= ticket->bytes;
-    if (queuer->n_waiting == 0) {
-        zd_list_remove(&queuer->turn);
-        zd_map_remove(&lane->queuers, &queuer->map);
-        zd_free(queuer);
+    if (client->n_waiting == 0) {
+        zd_list_remove(&client->turn);
+        client->deficit = 0;
+        lane->n_queuing--;
     }
 }
 
@@ -149,9 +164,10 @@ static void count_wait(struct zd_lane *lane, const struct zd_ticket *ticket, uin
     lane->waited_ms += now_ms - ticket->asked_ms;
 }
 
-static void wait_in_queue(struct zd_admission *admission, struct zd_lane *lane,
-    struct zd_queuer *queuer, struct zd_ticket *ticket, uint64_t now_ms)
+static void wait_in_queue(
+    struct zd_admission *admission, struct zd_lane *lane, struct zd_ticket *ticket, uint64_t now_ms)
 {
+    struct zd_admission_client *client = ticket->client;
     if (lane->n_waiting == 0) {
         lane->queue_ms = now_ms;
         lane->window_ms = now_ms;
@@ -159,11 +175,14 @@ static void wait_in_queue(struct zd_admission *admission, struct zd_lane *lane,
     }
     ticket->state = ZD_TICKET_WAITS;
     ticket->asked_ms = now_ms;
-    ticket->queuer = queuer;
-    zd_list_push_back(&queuer->tickets, &ticket->link);
+    if (client->n_waiting == 0) {
+        zd_list_push_back(&lane->turns, &client->turn);
+        lane->n_queuing++;
+    }
+    zd_list_push_back(&client->tickets, &ticket->link);
     zd_list_push_back(&admission->ages, &ticket->age);
-    queuer->n_waiting++;
-    queuer->bytes_waiting += ticket->bytes;
+    client->n_waiting++;
+    client->bytes_waiting += ticket->bytes;
     lane->n_waiting++;
     lane->bytes_waiting += ticket->bytes;
 }
@@ -178,9 +197,19 @@ static bool fits(const struct zd_lane *lane, uint64_t bytes)
 static void take(struct zd_lane *lane, struct zd_ticket *ticket)
 {
     ticket->state = ZD_TICKET_WORKS;
+    ticket->client->n_holding++;
+    ticket->client->bytes += ticket->bytes;
     lane->bytes += ticket->bytes;
     lane->n_working++;
     lane->n_admitted++;
+}
+
+/* The opposite. */
+static void give_back(struct zd_lane *lane, struct zd_ticket *ticket)
+{
+    ticket->client->n_holding--;
+    ticket->client->bytes -= ticket->bytes;
+    lane->bytes -= ticket->bytes;
 }
 
 static uint64_t quantum_of(const struct zd_lane *lane)
@@ -188,31 +217,77 @@ static uint64_t quantum_of(const struct zd_lane *lane)
     return zd_max_u64(lane->bytes_max / QUANTUM_PART, 1);
 }
 
-/* Whose turn it is: the first client whose deficit covers its next request. The rounds are few:
- * no request takes more than QUANTUM_PART quanta. */
-static struct zd_queuer *next_queuer(struct zd_lane *lane)
+static struct zd_ticket *first_ticket(const struct zd_admission_client *client)
 {
-    for (;;) {
-        struct zd_queuer *queuer = ZD_CONTAINER(lane->turns.next, struct zd_queuer, turn);
-        const struct zd_ticket *first = ZD_CONTAINER(queuer->tickets.next, struct zd_ticket, link);
-        if (queuer->deficit >= first->bytes) {
-            return queuer;
+    return ZD_CONTAINER(client->tickets.next, struct zd_ticket, link);
+}
+
+/* Whether it holds no more than its share with its next request. */
+static bool keeps_to_share(const struct zd_lane *lane, const struct zd_admission_client *client)
+{
+    return client->bytes + first_ticket(client)->bytes <= zd_div_up(lane->bytes_max, CLIENT_PART);
+}
+
+/* Whether what it holds leaves it its next request. */
+static bool may_hold(
+    const struct zd_lane *lane, const struct zd_admission_client *client, uint64_t bytes)
+{
+    return client->bytes == 0 ||
+           (client->bytes <= lane->client_max && bytes <= lane->client_max - client->bytes);
+}
+
+/* Whether anybody waits who would not, if others gave back what they have. */
+static bool has_queue(const struct zd_lane *lane)
+{
+    for (const struct zd_list *at = lane->turns.next; at != &lane->turns; at = at->next) {
+        const struct zd_admission_client *client =
+            ZD_CONTAINER(at, struct zd_admission_client, turn);
+        if (may_hold(lane, client, first_ticket(client)->bytes)) {
+            return true;
         }
-        queuer->deficit += quantum_of(lane);
-        zd_list_remove(&queuer->turn);
-        zd_list_push_back(&lane->turns, &queuer->turn);
+    }
+    return false;
+}
+
+static bool any_keeps_to_share(const struct zd_lane *lane)
+{
+    for (const struct zd_list *at = lane->turns.next; at != &lane->turns; at = at->next) {
+        if (keeps_to_share(lane, ZD_CONTAINER(at, struct zd_admission_client, turn))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whose turn it is: the first client whose deficit covers its next request. While any keeps to its
+ * share, those who hold something and do not have no turn. The rounds are few: no request takes
+ * more than QUANTUM_PART quanta. There is a queue. */
+static struct zd_admission_client *next_client(struct zd_lane *lane)
+{
+    const bool is_shared = any_keeps_to_share(lane);
+    for (;;) {
+        struct zd_admission_client *client =
+            ZD_CONTAINER(lane->turns.next, struct zd_admission_client, turn);
+        const bool has_turn = may_hold(lane, client, first_ticket(client)->bytes) &&
+                              (!is_shared || client->bytes == 0 || keeps_to_share(lane, client));
+        if (has_turn && client->deficit >= first_ticket(client)->bytes) {
+            return client;
+        }
+        client->deficit += has_turn ? quantum_of(lane) : 0;
+        zd_list_remove(&client->turn);
+        zd_list_push_back(&lane->turns, &client->turn);
     }
 }
 
 static void serve(struct zd_lane *lane, uint64_t now_ms)
 {
-    while (lane->n_waiting > 0) {
-        struct zd_queuer *queuer = next_queuer(lane);
-        struct zd_ticket *ticket = ZD_CONTAINER(queuer->tickets.next, struct zd_ticket, link);
+    while (has_queue(lane)) {
+        struct zd_admission_client *client = next_client(lane);
+        struct zd_ticket *ticket = first_ticket(client);
         if (!fits(lane, ticket->bytes)) {
             return;
         }
-        queuer->deficit -= ticket->bytes;
+        client->deficit -= ticket->bytes;
         lane->window_bytes += ticket->bytes;
         close_window(lane, now_ms);
         count_wait(lane, ticket, now_ms);
@@ -231,6 +306,23 @@ static enum zd_verdict refuse(
     return ZD_ADMISSION_NO;
 }
 
+/* Why a client may not wait in the queue; ZD_SHEDS: it may. */
+static enum zd_shed judge_wait(const struct zd_admission *admission, const struct zd_lane *lane,
+    const struct zd_ticket *ticket, uint64_t now_ms)
+{
+    const struct zd_admission_limits *limits = &admission->limits;
+    const struct zd_admission_client *client = ticket->client;
+    if (lane->n_waiting >= limits->waiting_max ||
+        client->n_waiting >= zd_div_up(limits->waiting_max, CLIENT_PART)) {
+        return ZD_SHED_FULL;
+    }
+    const uint64_t part_ms = limits->wait_ms / WAIT_PARTS;
+    return lane->n_waiting > 0 && now_ms - lane->queue_ms >= WAIT_KNOWN * part_ms &&
+                   expected_ms(lane, client, ticket->bytes) > part_ms * WAIT_EXPECTED
+               ? ZD_SHED_EXPECTED
+               : ZD_SHEDS;
+}
+
 enum zd_verdict zd_admission_ask(struct zd_admission *admission, struct zd_ticket *ticket,
     const struct zd_peer *peer, uint64_t bytes, uint64_t now_ms)
 {
@@ -243,27 +335,22 @@ enum zd_verdict zd_admission_ask(struct zd_admission *admission, struct zd_ticke
         return ZD_ADMISSION_NEVER;
     }
     ticket->bytes = bytes;
-    if (lane->n_waiting == 0 && fits(lane, ticket->bytes)) {
+    ticket->client = client_of(lane, peer);
+    if (ticket->client == NULL) {
+        return refuse(admission, ticket, ZD_SHED_FULL);
+    }
+    if (ticket->client->n_waiting == 0 && may_hold(lane, ticket->client, bytes) &&
+        fits(lane, bytes) && !has_queue(lane)) {
         take(lane, ticket);
         return ZD_ADMISSION_YES;
     }
-    struct zd_queuer *queuer = find_queuer(lane, peer);
-    const uint64_t n_own = queuer == NULL ? 0 : queuer->n_waiting;
-    if (lane->n_waiting >= limits->waiting_max ||
-        n_own >= zd_div_up(limits->waiting_max, CLIENT_PART)) {
-        return refuse(admission, ticket, ZD_SHED_FULL);
-    }
     close_window(lane, now_ms);
-    const uint64_t part_ms = limits->wait_ms / WAIT_PARTS;
-    if (lane->n_waiting > 0 && now_ms - lane->queue_ms >= WAIT_KNOWN * part_ms &&
-        expected_ms(lane, queuer, ticket->bytes) > part_ms * WAIT_EXPECTED) {
-        return refuse(admission, ticket, ZD_SHED_EXPECTED);
+    const enum zd_shed why = judge_wait(admission, lane, ticket, now_ms);
+    if (why != ZD_SHEDS) {
+        drop_client(lane, ticket->client);
+        return refuse(admission, ticket, why);
     }
-    queuer = queuer == NULL ? new_queuer(lane, peer) : queuer;
-    if (queuer == NULL) {
-        return refuse(admission, ticket, ZD_SHED_FULL);
-    }
-    wait_in_queue(admission, lane, queuer, ticket, now_ms);
+    wait_in_queue(admission, lane, ticket, now_ms);
     return ZD_ADMISSION_WAITS;
 }
 
@@ -291,12 +378,13 @@ void zd_admission_release(struct zd_admission *admission, struct zd_ticket *tick
         break;
     case ZD_TICKET_WORKS:
         lane->n_working--;
-        lane->bytes -= ticket->bytes;
+        give_back(lane, ticket);
         break;
     case ZD_TICKET_ANSWERED:
-        lane->bytes -= ticket->bytes;
+        give_back(lane, ticket);
         break;
     }
+    drop_client(lane, ticket->client);
     serve(lane, now_ms); /* the ticket that leaves may have been the first */
 }
 
@@ -318,6 +406,7 @@ void zd_admission_expire(struct zd_admission *admission, uint64_t now_ms)
         struct zd_lane *lane = &admission->lane[ticket->lane];
         count_wait(lane, ticket, now_ms);
         leave_queue(lane, ticket);
+        drop_client(lane, ticket->client);
         ticket->state = ZD_TICKET_NONE;
         (void)refuse(admission, ticket, ZD_SHED_LATE);
         zd_wait_end(ticket->wait, ZD_AGAIN, NULL);

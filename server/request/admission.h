@@ -44,22 +44,24 @@ struct zd_ticket {
                              before: ZD_OK, or ZD_AGAIN: refused */
     enum zd_ticket_state state;
     enum zd_lane_name lane;
-    enum zd_shed shed; /* why it was refused */
-    uint64_t bytes;    /* what it takes */
-    uint64_t asked_ms; /* when it began to wait */
-    struct zd_queuer *queuer;
-    struct zd_list link; /* among its client's waiting tickets */
-    struct zd_list age;  /* among all waiting tickets */
+    enum zd_shed shed;                  /* why it was refused */
+    uint64_t bytes;                     /* what it takes */
+    uint64_t asked_ms;                  /* when it began to wait */
+    struct zd_admission_client *client; /* while it waits or holds bytes */
+    struct zd_list link;                /* among its client's waiting tickets */
+    struct zd_list age;                 /* among all waiting tickets */
 };
 
-/** The clients that wait for one lane, and what is under way in it. */
+/** The clients of one lane, and what is under way in it. */
 struct zd_lane {
     uint64_t bytes_max;
-    uint64_t bytes; /* held by admitted requests */
+    uint64_t client_max; /* of them, that one client may hold, but for a single request */
+    uint64_t bytes;      /* held by admitted requests */
     uint64_t places_max;
     uint64_t n_working;
-    struct zd_map queuers;  /* struct zd_queuer by peer: clients with waiting tickets */
-    struct zd_list turns;   /* the same: the next one to be served is first */
+    struct zd_map clients;  /* struct zd_admission_client by peer: they wait, or hold bytes */
+    struct zd_list turns;   /* those who wait: the next one to be served is first */
+    uint64_t n_queuing;     /* of them */
     uint64_t n_waiting;     /* tickets */
     uint64_t bytes_waiting; /* of them */
     uint64_t queue_ms;      /* since when there has been a queue */
@@ -73,11 +75,12 @@ struct zd_lane {
 };
 
 struct zd_admission_limits {
-    uint64_t bytes[ZD_LANES];  /* at least 1 */
-    uint64_t places[ZD_LANES]; /* at least 1 */
-    uint64_t small_bytes;      /* what takes no more is small */
-    uint64_t waiting_max;      /* tickets of a lane; one client alone gets half of it */
-    uint64_t wait_ms;          /* the longest wait */
+    uint64_t bytes[ZD_LANES];        /* at least 1 */
+    uint64_t client_bytes[ZD_LANES]; /* that one client may hold, unless by one request; 0: all */
+    uint64_t places[ZD_LANES];       /* at least 1 */
+    uint64_t small_bytes;            /* what takes no more is small */
+    uint64_t waiting_max;            /* tickets of a lane; one client alone gets half of it */
+    uint64_t wait_ms;                /* the longest wait */
 };
 
 struct zd_admission {
@@ -103,9 +106,12 @@ enum zd_verdict {
  * Ask for bytes and a place.
  *
  * A request that finds room in its lane, and no queue, begins at once. Else the clients take turns
- * by deficit round robin over bytes, each in its own order. Who is next waits until its bytes are
- * free, and no other passes it: a request that takes all of the lane begins when it is alone, and
- * one that takes more never begins. What the lane of small ones has no room for is a large one.
+ * by deficit round robin over bytes, each in its own order. One that would hold more than half of
+ * the lane has no turn while another one would not; alone, it may hold client_bytes: what clients
+ * are slow to take is left to others in part, whoever comes first. Who is next waits until
+ * its bytes are free, and no other passes it: a request that takes all of the lane begins when it
+ * is alone, and one that takes more never begins. What the lane of small ones has no room for is a
+ * large one.
  *
  * @param ticket in state ZD_TICKET_NONE
  * @param bytes  that it will hold at the same time

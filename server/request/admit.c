@@ -8,6 +8,7 @@
 
 #define PLACES_PER_WORKER 8 /* enough that no worker waits for the loop */
 #define SMALL_PLACES      4 /* times as many of the small ones: they are soon over */
+#define OTHERS_PART       4 /* of a lane's bytes one part is never for one that has the others */
 #define SMALL_PART        8 /* of the bytes one part is for the small ones */
 #define FLIGHT_PART       4 /* of the large ones' bytes one part is for the chunks in flight of one */
 #define QUIET_MS          500
@@ -95,9 +96,11 @@ void zd_admit_init(struct zd_server *server, uint32_t n_workers, uint64_t bytes_
                                  ? settings->admission_running
                                  : (uint64_t)n_workers * PLACES_PER_WORKER;
     const uint64_t small_bytes = zd_max_u64(bytes_max / SMALL_PART, 1);
+    const uint64_t large_bytes = zd_max_u64(bytes_max - small_bytes, 1);
     const struct zd_admission_limits limits = {
-        .bytes = {[ZD_LANE_SMALL] = small_bytes,
-            [ZD_LANE_LARGE] = zd_max_u64(bytes_max - small_bytes, 1)},
+        .bytes = {[ZD_LANE_SMALL] = small_bytes, [ZD_LANE_LARGE] = large_bytes},
+        .client_bytes = {[ZD_LANE_SMALL] = small_bytes - small_bytes / OTHERS_PART,
+            [ZD_LANE_LARGE] = large_bytes - large_bytes / OTHERS_PART},
         .places = {[ZD_LANE_SMALL] = n_large * SMALL_PLACES, [ZD_LANE_LARGE] = n_large},
         .small_bytes = settings->admission_small_bytes,
         .waiting_max = settings->admission_waiting,
@@ -152,9 +155,14 @@ static enum zd_next respond_overloaded(struct zd_request *req)
     return zd_respond_problem(req, &problem);
 }
 
+uint64_t zd_admit_bytes_max(const struct zd_request *req)
+{
+    return admit_of(req)->admission.limits.bytes[ZD_LANE_LARGE];
+}
+
 static enum zd_next respond_too_large(struct zd_request *req, uint64_t bytes)
 {
-    const uint64_t most = admit_of(req)->admission.limits.bytes[ZD_LANE_LARGE];
+    const uint64_t most = zd_admit_bytes_max(req);
     struct zd_error err = {0};
     err.status = zd_fail_limit(&err, most, bytes,
         "the request needs %llu bytes of memory at once, one request may have %llu (7/8 of "
@@ -206,8 +214,7 @@ uint64_t zd_admit_stream_bytes(const struct zd_request *req, uint64_t bytes)
 
 uint64_t zd_admit_flight_bytes(const struct zd_request *req, uint64_t most)
 {
-    const uint64_t large_bytes = admit_of(req)->admission.limits.bytes[ZD_LANE_LARGE];
-    return zd_max_u64(zd_min_u64(most, large_bytes / FLIGHT_PART), 1);
+    return zd_max_u64(zd_min_u64(most, zd_admit_bytes_max(req) / FLIGHT_PART), 1);
 }
 
 enum zd_next zd_admit_want_locked(

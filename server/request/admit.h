@@ -51,6 +51,9 @@ enum zd_next zd_admit_want_locked(
  * less where memory is small. One chunk may be larger. */
 uint64_t zd_admit_flight_bytes(const struct zd_request *req, uint64_t most);
 
+/** The most that one request may have: what asks for more is refused. */
+uint64_t zd_admit_bytes_max(const struct zd_request *req);
+
 /** What a request asks for whose body is streamed: it may hold little, but for long, so that it is
  * none of the small ones. */
 uint64_t zd_admit_stream_bytes(const struct zd_request *req, uint64_t bytes);

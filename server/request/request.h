@@ -15,6 +15,7 @@
 #include "server/runtime/gather.h"
 #include "server/runtime/machine.h"
 
+struct zd_near_nodes;
 struct zd_node_lock;
 struct zd_parsing;
 struct zd_request;
@@ -31,6 +32,7 @@ struct zd_request_own {
     size_t n_looked;  /* datasets, of zd_request_want_datasets */
     uint64_t collect_bytes_max;
     struct zd_parsing *parsing; /* owned, or NULL */
+    struct zd_near_nodes *near; /* owned, or NULL */
 };
 
 /** What handlers see of a request. */
@@ -99,6 +101,9 @@ void zd_request_init(struct zd_request *req, struct zd_server *server, struct zd
 void *zd_request_new_state(
     struct zd_request *req, size_t bytes, void (*leave)(struct zd_request *req));
 
+/** Free the handler's state, before another handler takes the request over. */
+void zd_request_drop_state(struct zd_request *req);
+
 /** End the request's waits and free its state; it may still be answered. */
 void zd_request_end_waits(struct zd_request *req);
 
@@ -108,6 +113,9 @@ void zd_request_end(struct zd_request *req);
 /** Judge which client asks, by the head of the request; NULL: anonymous. No credential exists yet:
  * all clients are. */
 void zd_request_identify(struct zd_request *req);
+
+/** A number for the client's address, as far as it counts for fairness: never 0. */
+uint64_t zd_request_client(const struct zd_request *req);
 
 /** Whether the client may write: pages of this server may, those of origins that http.cors_origins
  * names, and clients that are no pages. */
@@ -145,6 +153,10 @@ bool zd_request_check_writable(struct zd_request *req);
  * look-up */
 bool zd_request_check_found(struct zd_request *req, const struct zd_wait *wait);
 
+/** Its node was not found: 404 node_not_found with the nearest nodes.
+ * @return what the step returns */
+enum zd_next zd_request_refuse_missing(struct zd_request *req);
+
 /** For writers of chunks that hold the lock of an array: all of the above. Then the node under the
  * lock is the request's own. */
 bool zd_request_check_locked(struct zd_request *req, const struct zd_node_lock *lock);
@@ -156,6 +168,9 @@ bool zd_request_check_locked(struct zd_request *req, const struct zd_node_lock *
  * @return what the step returns: with ZD_WAIT req->step runs again when there is room
  */
 enum zd_next zd_request_want_room(struct zd_request *req, uint64_t bytes);
+
+/** Before `next`: others have their turn, and what was given leaves. */
+enum zd_next zd_request_want_turn(struct zd_request *req, zd_step *next);
 
 /** Add len bytes to the end of the body; there is room. @param buf as in zd_stream_push */
 void zd_request_give(struct zd_request *req, struct zd_buf *buf, size_t from, size_t len);

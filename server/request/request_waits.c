@@ -2,8 +2,11 @@
  * end of it all. */
 #include <assert.h>
 
+#include "core/base/hash.h"
+#include "core/base/num.h"
 #include "server/data/catalog.h"
 #include "server/data/dataset.h"
+#include "server/data/near_nodes.h"
 #include "server/request/admit.h"
 #include "server/request/body.h"
 #include "server/request/connection.h"
@@ -22,6 +25,16 @@ void *zd_request_new_state(
     req->state = state;
     req->state_free = leave;
     return state;
+}
+
+uint64_t zd_request_client(const struct zd_request *req)
+{
+    struct zd_peer peer;
+    struct zd_hash hash = {0};
+    zd_connection_peer(req, &peer);
+    zd_hash_add_u64(&hash, peer.family);
+    zd_hash_add_u64(&hash, peer.prefix);
+    return zd_max_u64(hash.value, 1);
 }
 
 /* ---- the node ---- */
@@ -68,25 +81,52 @@ bool zd_request_check_writable(struct zd_request *req)
     if (zd_request_check_array(req)) {
         return true;
     }
-    const struct zd_dialect *dialect = req->node->meta->dialect;
-    if (zd_dialect_is_writable(dialect)) {
+    const struct zd_meta *meta = req->node->meta;
+    if (zd_dialect_writes_chunks(meta)) {
         return false;
     }
     struct zd_error err = {0};
-    err.status = zd_fail(&err, ZD_READ_ONLY, "dialect %s is read-only", dialect->name);
+    err.status =
+        zd_dialect_is_writable(meta->dialect)
+            ? zd_fail(&err, ZD_READ_ONLY,
+                  "arrays with the chunk key encoding \"suffix\", a proposal, are read-only")
+            : zd_fail(&err, ZD_READ_ONLY, "dialect %s is read-only", meta->dialect->name);
     zd_respond_error(req, NULL, &err);
     return true;
 }
 
-bool zd_request_check_found(struct zd_request *req, const struct zd_wait *wait)
+static enum zd_next respond_missing(struct zd_request *req, const struct zd_suggest *nearest)
 {
     struct zd_error err = {0};
+    const char *kind = req->path[0] == '\0' ? zd_dataset_other(req->dataset) : NULL;
+    err.status = zd_fail(&err, ZD_NOT_FOUND, "dataset '%s' has no node at '%.256s'%s%s%s",
+        req->dataset->config.name, req->path, kind == NULL ? "" : ": it is ",
+        kind == NULL ? "" : kind, kind == NULL ? "" : ", which this version does not read");
+    return zd_respond_suggestions(req, "node_not_found", &err, nearest);
+}
+
+static enum zd_next step_missing(struct zd_request *req)
+{
+    return respond_missing(req, &req->own.near->nearest);
+}
+
+enum zd_next zd_request_refuse_missing(struct zd_request *req)
+{
+    struct zd_near_nodes *near = zd_alloc_zero(1, sizeof *near);
+    if (near == NULL) {
+        return zd_respond_no_memory(req, "suggestions");
+    }
+    req->own.near = near;
+    near->wait = zd_machine_wait(&req->machine);
+    req->step = step_missing;
+    return zd_near_nodes_want(near, req->dataset, req->path);
+}
+
+bool zd_request_check_found(struct zd_request *req, const struct zd_wait *wait)
+{
+    const struct zd_suggest none = {.n = 0};
     if (wait->status == ZD_NOT_FOUND) {
-        const char *kind = req->path[0] == '\0' ? req->dataset->kind : NULL;
-        err.status = zd_fail(&err, ZD_NOT_FOUND, "dataset '%s' has no node at '%.256s'%s%s%s",
-            req->dataset->config.name, req->path, kind == NULL ? "" : ": it is ",
-            kind == NULL ? "" : kind, kind == NULL ? "" : ", which this version does not read");
-        zd_respond_error(req, "node_not_found", &err);
+        (void)respond_missing(req, &none);
     } else if (wait->status != ZD_OK) {
         zd_respond_error(req, NULL, &wait->err);
     }
@@ -134,6 +174,9 @@ enum zd_next zd_request_want_datasets(struct zd_request *req, zd_step *next)
 static enum zd_next step_with_node(struct zd_request *req)
 {
     struct zd_node_want *want = &req->node_want;
+    if (want->wait.status == ZD_NOT_FOUND) {
+        return zd_request_refuse_missing(req);
+    }
     if (zd_request_check_found(req, &want->wait)) {
         return ZD_DONE;
     }
@@ -183,6 +226,14 @@ enum zd_next zd_request_want_room(struct zd_request *req, uint64_t bytes)
     return next;
 }
 
+enum zd_next zd_request_want_turn(struct zd_request *req, zd_step *next)
+{
+    req->step = next;
+    req->wait = zd_machine_wait(&req->machine);
+    zd_later_want(&req->server->later, &req->wait);
+    return ZD_WAIT;
+}
+
 void zd_request_give(struct zd_request *req, struct zd_buf *buf, size_t from, size_t len)
 {
     assert(req->stream.state == ZD_STREAM_OPEN);
@@ -199,16 +250,25 @@ enum zd_next zd_request_end_stream(struct zd_request *req)
 
 /* ---- the end ---- */
 
-void zd_request_end_waits(struct zd_request *req)
+void zd_request_drop_state(struct zd_request *req)
 {
-    zd_wait_cancel(&req->wait);
-    zd_wait_cancel(&req->node_want.wait);
-    zd_parent_groups_release(&req->parent_groups);
     if (req->state_free != NULL) {
         req->state_free(req);
     }
     req->state = NULL;
     req->state_free = NULL;
+}
+
+void zd_request_end_waits(struct zd_request *req)
+{
+    zd_wait_cancel(&req->wait);
+    zd_wait_cancel(&req->node_want.wait);
+    zd_parent_groups_release(&req->parent_groups);
+    if (req->own.near != NULL) {
+        zd_near_nodes_release(req->own.near);
+        zd_free(ZD_TAKE(req->own.near));
+    }
+    zd_request_drop_state(req);
     zd_body_release(req);
     zd_json_unref(ZD_TAKE(req->json));
     zd_gather_cancel(&req->gather);

@@ -2,24 +2,44 @@
 #include "server/request/respond.h"
 
 #include "core/base/hash.h"
+#include "server/data/dataset.h"
 #include "server/request/request.h"
+
+#define DETAIL_BYTES_MAX (ZD_ERROR_TEXT_BYTES + 256)
 
 /* Whether a status blames the server, whatever the request was found to be. */
 static bool is_of_server(enum zd_status status)
 {
-    return status == ZD_NO_MEMORY || status == ZD_STORE || status == ZD_TIMEOUT ||
-           status == ZD_CANCELLED || status == ZD_INTERNAL;
+    return status == ZD_NO_MEMORY || status == ZD_STORE || status == ZD_GONE ||
+           status == ZD_TIMEOUT || status == ZD_CANCELLED || status == ZD_INTERNAL;
 }
 
 enum zd_next zd_respond_error(struct zd_request *req, const char *code, const struct zd_error *err)
 {
     const char *known =
         code != NULL && !is_of_server(err->status) ? code : zd_problem_code_of(err->status);
+    struct zd_problem problem = {.code = known, .err = err};
+    problem.retry_after_s = zd_problem_kind_of(&problem)->http_status == 503 ? 1 : 0;
+    if (err->status == ZD_GONE && req->dataset != NULL) {
+        zd_dataset_doubt(req->dataset);
+    }
+    return zd_respond_problem(req, &problem);
+}
+
+enum zd_next zd_respond_suggestions(struct zd_request *req, const char *code,
+    const struct zd_error *err, const struct zd_suggest *nearest)
+{
+    ZD_SCOPED_TEXT(detail, DETAIL_BYTES_MAX);
+    ZD_AUTO(zd_json) extra = zd_suggest_json(nearest);
+    zd_text_add(&detail, err->text);
+    if (nearest->n > 0 && nearest->distance[0] <= ZD_SUGGEST_MEANT_MAX) {
+        zd_text_addf(&detail, "; did you mean '%.200s'?", nearest->name[0]);
+    }
+    if (extra == NULL || detail.status != ZD_OK) {
+        return zd_respond_no_memory(req, "suggestions");
+    }
     const struct zd_problem problem = {
-        .code = known,
-        .err = err,
-        .retry_after_s = zd_problem_kind(known)->http_status == 503 ? 1 : 0,
-    };
+        .code = code, .err = err, .detail = detail.at, .extra = extra};
     return zd_respond_problem(req, &problem);
 }
 

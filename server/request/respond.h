@@ -5,6 +5,7 @@
 
 #include "server/data/tag.h"
 #include "server/http/problem.h"
+#include "server/http/suggest.h"
 #include "server/runtime/wait.h"
 
 struct zd_request;
@@ -65,6 +66,9 @@ enum zd_next zd_respond_problem(struct zd_request *req, const struct zd_problem 
 /** A problem of that code with the error's text and facts; code NULL, or a status that blames the
  * server: by the error's status. */
 enum zd_next zd_respond_error(struct zd_request *req, const char *code, const struct zd_error *err);
+/** The same, and names that may have been meant instead: `suggestions`. */
+enum zd_next zd_respond_suggestions(struct zd_request *req, const char *code,
+    const struct zd_error *err, const struct zd_suggest *nearest);
 /** The node's metadata is invalid or not supported. @param err of a change that failed for it; or
  * NULL */
 enum zd_next zd_respond_faults(

@@ -14,10 +14,8 @@
 #include "server/request/respond.h"
 #include "server/runtime/server.h"
 
-#define ALLOW_BYTES_MAX  256
-#define NAME_BYTES_MAX   64 /* of a dataset: no name is longer */
-#define DETAIL_BYTES_MAX (ZD_ERROR_TEXT_BYTES + 256)
-#define MEANT_MAX        3 /* slips, up to which a name is taken for what was meant */
+#define ALLOW_BYTES_MAX 256
+#define NAME_BYTES_MAX  64 /* of a dataset: no name is longer */
 
 /* ---- which route ---- */
 
@@ -218,40 +216,42 @@ const struct zd_route *zd_route_of(const struct zd_handler *const *handlers, uin
 
 /* ---- a request on its way to its handler ---- */
 
-/* A problem with what may have been meant instead. */
-static enum zd_next refuse_name(struct zd_request *req, const char *code,
-    const struct zd_error *err, const struct zd_suggest *nearest)
+static bool has_segment(const char *template, struct zd_span segment)
 {
-    ZD_SCOPED_TEXT(detail, DETAIL_BYTES_MAX);
-    ZD_AUTO(zd_json) extra = zd_suggest_json(nearest);
-    zd_text_add(&detail, err->text);
-    if (nearest->n > 0 && nearest->distance[0] <= MEANT_MAX) {
-        zd_text_addf(&detail, "; did you mean '%.200s'?", nearest->name[0]);
-    }
-    if (extra == NULL || detail.status != ZD_OK) {
-        return zd_respond_no_memory(req, "suggestions");
-    }
-    const struct zd_problem problem = {
-        .code = code, .err = err, .detail = detail.at, .extra = extra};
-    return zd_respond_problem(req, &problem);
+    const char *path = (const char *)segment.ptr;
+    return strncmp(template, path, segment.len) == 0 &&
+           (template[segment.len] == '/' || template[segment.len] == '\0');
 }
 
-/* The routes that begin as the path does, or are a slip away. */
+static bool is_first_segment(struct zd_span segment)
+{
+    for (uint32_t i = 1; zd_route_of(zd_handlers, i) != NULL; i++) {
+        if (has_segment(zd_route_of(zd_handlers, i)->path, segment)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The routes that begin as the path does; where none does, those that are a slip away. */
 static enum zd_next refuse_route(struct zd_request *req)
 {
     struct zd_error err = {0};
     struct zd_suggest nearest = {.n = 0};
     const char *path = req->path_text->at;
     const size_t len = path[0] == '/' ? 1 + strcspn(path + 1, "/") : 0;
+    const struct zd_span segment = {.ptr = (const uint8_t *)path, .len = len};
+    const bool is_known = is_first_segment(segment);
     err.status = zd_fail(&err, ZD_NOT_FOUND, "no resource has the path '%.200s'", path);
     for (uint32_t i = 1; zd_route_of(zd_handlers, i) != NULL; i++) {
         const char *template = zd_route_of(zd_handlers, i)->path;
         const uint32_t distance = zd_suggest_path_distance(path, template);
-        if (len <= 1 || distance <= MEANT_MAX || strncmp(template, path, len) == 0) {
+        const bool is_near = len <= 1 || distance <= ZD_SUGGEST_MEANT_MAX;
+        if (is_known ? has_segment(template, segment) : is_near) {
             zd_suggest_add(&nearest, template, distance);
         }
     }
-    return refuse_name(req, "no_such_route", &err, &nearest);
+    return zd_respond_suggestions(req, "no_such_route", &err, &nearest);
 }
 
 /* The methods of a path: Allow is the same in all answers. @param dataset NULL: any */
@@ -269,7 +269,8 @@ static enum zd_next refuse_method(struct zd_request *req, const struct zd_match 
     ZD_SCOPED_TEXT(allow, ALLOW_BYTES_MAX);
     add_methods(match->route, zd_dataset_find(req->server, match->dataset), &allow);
     ZD_SCOPED_TEXT(detail, ZD_ERROR_TEXT_BYTES);
-    zd_text_addf(&detail, "method %.40s is not allowed here (allowed: %s)", req->method, allow.at);
+    zd_text_addf(&detail, "method %.40s is not allowed here (allowed: %s)",
+        req->is_head ? "GET" : req->method, allow.at);
     const struct zd_problem problem = {
         .code = "method_not_allowed", .detail = detail.at, .allow = allow.at};
     return zd_respond_problem(req, &problem);
@@ -329,7 +330,7 @@ static enum zd_next refuse_dataset(struct zd_request *req, struct zd_span name)
     for (size_t i = 0; i < req->server->n_datasets; i++) {
         zd_suggest_add_typed(&nearest, typed, req->server->dataset[i]->config.name);
     }
-    return refuse_name(req, "dataset_not_found", &err, &nearest);
+    return zd_respond_suggestions(req, "dataset_not_found", &err, &nearest);
 }
 
 /* One that is repeated is known, and means itself. */
@@ -345,7 +346,7 @@ static enum zd_next refuse_params(
         }
         zd_suggest_add_typed(&nearest, err->facts.name, allowed[i]);
     }
-    return refuse_name(req, "unknown_parameter", err, &nearest);
+    return zd_respond_suggestions(req, "unknown_parameter", err, &nearest);
 }
 
 /* Below /v1 every parameter must be known; `pretty` is known everywhere there. False: the request

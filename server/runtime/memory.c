@@ -11,13 +11,19 @@
 #include "core/base/scan.h"
 #include "core/base/text.h"
 
-#define PATH_BYTES   4096
-#define LINE_BYTES   4096
-#define SHARES       8 /* of the memory: so many for the caches, so many for work */
-#define CACHE_SHARES 3
-#define WORK_SHARES  3
-#define BODY_PART    32 /* one part is for the bodies of requests: each is held up to three times */
-#define ARENAS       2  /* every arena keeps what its threads freed */
+#define PATH_BYTES    4096
+#define LINE_BYTES    4096
+#define SHARES        8 /* of the memory: so many for the caches, so many for work */
+#define CACHE_SHARES  3
+#define WORK_SHARES   3
+#define BODY_PART     32 /* one part is for the bodies of requests: each is held up to three times */
+#define DOCUMENT_PART 4  /* one part is for large documents while they are read: few at a time */
+#define CHANGE_PART   16 /* so many parts of these are for those that change */
+#define CHANGE_PARTS  3
+#define KEPT_PART     16 /* one part is for what is remembered of erased objects, */
+#define KEPT_MAX      (UINT64_C(64) << 20) /* at most */
+#define PARSED_PART   8                    /* one part is for nodes in use */
+#define ARENAS        2                    /* every arena keeps what its threads freed */
 
 /* Chunks and bodies live for one request. Given back to the system each time, their pages would be
  * faulted in and cleared anew: more work than most requests are. */
@@ -164,6 +170,10 @@ void zd_memory_plan(const struct zd_settings *settings, uint64_t found, const ch
         .work_bytes = settings->admission_bytes != 0 ? settings->admission_bytes
                                                      : zd_max_u64(bytes / SHARES * WORK_SHARES, 1),
         .body_bytes = zd_max_u64(bytes / BODY_PART, settings->limits_body_bytes),
+        .document_bytes = bytes / DOCUMENT_PART,
+        .change_bytes = bytes / CHANGE_PART * CHANGE_PARTS,
+        .kept_bytes = zd_min_u64(bytes / KEPT_PART, KEPT_MAX),
+        .parsed_bytes = bytes / PARSED_PART,
         .decoded_bytes = settings->cache_decoded_bytes,
         .encoded_bytes = settings->cache_encoded_bytes,
         .metadata_bytes = settings->cache_metadata_bytes,

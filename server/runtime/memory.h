@@ -6,11 +6,15 @@
 
 /** The shares. */
 struct zd_memory {
-    uint64_t bytes;         /* that the process may use */
-    const char *bounded_by; /* "setting memory.bytes", "control group", ... */
-    uint64_t work_bytes;    /* for requests under way */
-    uint64_t body_bytes;    /* for request bodies, which are held before admission */
-    uint64_t decoded_bytes; /* for the caches: as configured, or less */
+    uint64_t bytes;          /* that the process may use */
+    const char *bounded_by;  /* "setting memory.bytes", "control group", ... */
+    uint64_t work_bytes;     /* for requests under way */
+    uint64_t body_bytes;     /* for request bodies, which are held before admission */
+    uint64_t document_bytes; /* for large metadata documents while they are read */
+    uint64_t change_bytes;   /* for the texts of large metadata documents that change */
+    uint64_t kept_bytes;     /* for what changes remember of what they erase */
+    uint64_t parsed_bytes;   /* for nodes in use, beside those in the cache */
+    uint64_t decoded_bytes;  /* for the caches: as configured, or less */
     uint64_t encoded_bytes;
     uint64_t metadata_bytes;
     bool caches_shrank;
@@ -28,8 +32,9 @@ uint64_t zd_memory_find(const char *root, const char **bounded_by);
 
 /**
  * Share it out: at most 3/8 for the caches, which shrink together when they are configured larger;
- * 3/8 for requests under way unless admission.bytes says otherwise; the rest for connections, code
- * and memory that the allocator cannot release.
+ * 3/8 for requests under way unless admission.bytes says otherwise; the rest for connections, large
+ * documents while they are read or changed, nodes in use, code and memory that the allocator cannot
+ * release.
  *
  * @param found by zd_memory_find; setting memory.bytes goes before it
  */

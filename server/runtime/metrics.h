@@ -51,7 +51,7 @@ struct zd_access {
     const char *identity;          /* NULL: anonymous */
     unsigned http_status;
     uint32_t route_number; /* of zd_route_of; 0: none */
-    uint64_t body_bytes;   /* of the answer's body */
+    uint64_t body_bytes;   /* of the answer's body, as far as it was sent */
     uint64_t duration_ns;
     const char *problem_code; /* or NULL */
     const char *reason;       /* of the problem: its detail; or NULL */

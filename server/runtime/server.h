@@ -6,11 +6,14 @@
 
 #include "core/store/store.h"
 #include "server/config/settings.h"
+#include "server/runtime/allowance.h"
 #include "server/runtime/cache.h"
 #include "server/runtime/log.h"
 #include "server/runtime/memory.h"
 #include "server/runtime/metrics.h"
+#include "server/runtime/parsed.h"
 #include "server/runtime/stall.h"
+#include "server/runtime/later.h"
 #include "server/runtime/workers.h"
 
 struct zd_admit;
@@ -18,6 +21,7 @@ struct zd_dataset;
 struct zd_events_clock;
 struct zd_front;
 struct zd_locks;
+struct zd_rests;
 
 struct zd_server {
     const struct zd_config *config; /* borrowed */
@@ -33,17 +37,25 @@ struct zd_server {
     struct zd_cache chunks;      /* decoded chunks */
     struct zd_list spare_slices; /* struct zd_slice: to be used again; n_spare_slices of them */
     size_t n_spare_slices;
-    struct zd_memory memory;          /* shares of the caches and of requests */
+    struct zd_memory memory;       /* shares of the caches and of requests */
+    struct zd_allowance documents; /* large ones, while they are read */
+    struct zd_allowance changes;   /* of large documents: their texts */
+    uint64_t kept_bytes;     /* of server/write/kept.c: what is remembered of erased objects */
+    struct zd_parsed parsed; /* nodes, in the cache and in use */
     struct zd_store_memory in_memory; /* of datasets in memory that have no bound of their own */
-    struct zd_admit *admit;           /* borrowed: of server/start.c, as locks and events */
+    struct zd_admit *admit;           /* borrowed: of server/start.c, as locks, rests, events */
     struct zd_workers workers;
     struct zd_locks *locks;
+    struct zd_rests *rests;
     struct zd_events_clock *events;
     struct zd_map edits;  /* of server/write/edit_calls.c: stored objects that change */
     struct zd_map bounds; /* of server/write/bounds.c: arrays whose bounds are widened */
     struct zd_log log;
     struct zd_metrics metrics;
     struct zd_stall stall;
+    struct zd_later later;
+    uint64_t
+        near_nodes_ms; /* of server/data/near_nodes.c: until then its turns are taken; loop time */
     bool is_draining;
     uint64_t started_ms; /* wall clock */
     uint64_t drain_until_ms;

@@ -1,8 +1,8 @@
 /* Work for the worker threads: a queue of our own in front of libuv's pool.
  *
- *   submit --> small --\
- *          \-> large ---+--> as many as there are workers --> uv_queue_work --> done
- *   cancel --> dropped ------------------------------------------------------> done
+ *   submit --> small --> as many as there are workers --\
+ *          \-> large --> as many as there are workers ---+--> uv_queue_work --> done
+ *   cancel --> dropped ---------------------------------------------------------> done
  */
 #include "server/runtime/workers.h"
 
@@ -13,17 +13,22 @@
 #include "core/base/own.h"
 
 #define WORKERS_AT_LEAST 2
+#define QUEUES           2      /* of small and of large requests */
 #define AHEAD_NS         500000 /* of work a worker may find waiting when it has done its own */
 #define GIVEN_MAX        8      /* jobs a worker, however cheap */
-#define SMALL_IN_A_ROW   8      /* then one of the large ones, which must not starve */
 #define LOT_SHARE        2      /* jobs together hold the loop for no more than 2 cheap ones */
-#define NICENESS         5      /* of workers: the loop thread goes first */
+#define NICENESS         5      /* of workers, more than the loop thread's, which goes first */
 
 uint32_t zd_workers_count(const struct zd_settings *settings)
 {
     const long n_cores = sysconf(_SC_NPROCESSORS_ONLN);
     const uint64_t n_default = n_cores > WORKERS_AT_LEAST ? (uint64_t)n_cores : WORKERS_AT_LEAST;
     return (uint32_t)(settings->workers_count == 0 ? n_default : settings->workers_count);
+}
+
+uint32_t zd_workers_threads(const struct zd_settings *settings)
+{
+    return zd_workers_count(settings) * QUEUES;
 }
 
 bool zd_workers_is_cheap(const struct zd_workers *workers, uint64_t cost_ns)
@@ -46,9 +51,9 @@ static struct zd_job *job_of(struct zd_list *link)
 
 /* ---- the queue ---- */
 
-static struct zd_list *turns_of(struct zd_workers *workers, const struct zd_job *job)
+static struct zd_workers_queue *queue_of(const struct zd_job *job)
 {
-    return job->owner.is_large ? &workers->large : &workers->small;
+    return job->owner.is_large ? &job->workers->large : &job->workers->small;
 }
 
 /* There are no more owners than requests that were admitted. */
@@ -64,7 +69,7 @@ static struct zd_job *first_of_owner(struct zd_list *turns, const void *name)
 
 static void put(struct zd_workers *workers, struct zd_job *job)
 {
-    struct zd_list *turns = turns_of(workers, job);
+    struct zd_list *turns = &queue_of(job)->turns;
     struct zd_job *first = first_of_owner(turns, job->owner.name);
     zd_list_init(&job->more);
     job->is_first = first == NULL;
@@ -86,18 +91,13 @@ static void take_out(struct zd_workers *workers, struct zd_job *job, struct zd_l
     zd_list_remove(&job->link);
 }
 
-static struct zd_job *next_job(struct zd_workers *workers)
+static struct zd_job *next_job(struct zd_workers *workers, struct zd_workers_queue *queue)
 {
-    const bool has_large = !zd_list_is_empty(&workers->large);
-    const bool is_large = has_large && (zd_list_is_empty(&workers->small) ||
-                                           workers->n_small_in_a_row >= SMALL_IN_A_ROW);
-    struct zd_list *turns = is_large ? &workers->large : &workers->small;
-    if (zd_list_is_empty(turns)) {
+    if (zd_list_is_empty(&queue->turns)) {
         return NULL;
     }
-    struct zd_job *job = job_of(turns->next);
-    workers->n_small_in_a_row = is_large ? 0 : workers->n_small_in_a_row + 1;
-    take_out(workers, job, turns->prev);
+    struct zd_job *job = job_of(queue->turns.next);
+    take_out(workers, job, queue->turns.prev);
     return job;
 }
 
@@ -109,7 +109,8 @@ static void give_way(void)
     static _Thread_local bool is_done;
     if (!is_done) {
         is_done = true;
-        (void)setpriority(PRIO_PROCESS, 0, NICENESS); /* 0: on Linux the calling thread alone */
+        /* 0: on Linux the calling thread alone */
+        (void)setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + NICENESS);
     }
 }
 
@@ -117,6 +118,7 @@ static void on_work(uv_work_t *uv)
 {
     struct zd_job *job = ZD_CONTAINER(uv, struct zd_job, uv);
     give_way();
+    job->has_more = false;
     job->work(job);
 }
 
@@ -126,35 +128,41 @@ static void tell(struct zd_job *job, bool cancelled)
     zd_wait_end(&job->wait, cancelled ? ZD_CANCELLED : ZD_OK, NULL);
 }
 
-static void give(struct zd_workers *workers);
+static void give(struct zd_workers *workers, struct zd_workers_queue *queue);
 
 static void on_done(uv_work_t *uv, int status)
 {
     struct zd_job *job = ZD_CONTAINER(uv, struct zd_job, uv);
-    struct zd_workers *workers = job->workers;
-    workers->n_given--;
-    workers->given_ns -= job->cost_ns;
-    give(workers);
-    tell(job, status == UV_ECANCELED);
+    struct zd_workers_queue *queue = queue_of(job);
+    const bool is_over = !job->has_more || job->is_cancelled || status == UV_ECANCELED;
+    queue->n_given--;
+    queue->given_ns -= job->cost_ns;
+    if (!is_over) {
+        put(job->workers, job);
+    }
+    give(job->workers, queue);
+    if (is_over) {
+        tell(job, job->has_more || status == UV_ECANCELED);
+    }
 }
 
 /* One for each worker, and a little more: a worker must not wait until the loop has turned. */
-static bool has_room(const struct zd_workers *workers)
+static bool has_room(const struct zd_workers *workers, const struct zd_workers_queue *queue)
 {
-    return workers->n_given < workers->n_workers ||
-           (workers->n_given < workers->n_workers * GIVEN_MAX &&
-               workers->given_ns < (uint64_t)workers->n_workers * AHEAD_NS);
+    return queue->n_given < workers->n_workers ||
+           (queue->n_given < workers->n_workers * GIVEN_MAX &&
+               queue->given_ns < (uint64_t)workers->n_workers * AHEAD_NS);
 }
 
-static void give(struct zd_workers *workers)
+static void give(struct zd_workers *workers, struct zd_workers_queue *queue)
 {
-    while (has_room(workers)) {
-        struct zd_job *job = next_job(workers);
+    while (has_room(workers, queue)) {
+        struct zd_job *job = next_job(workers, queue);
         if (job == NULL) {
             return;
         }
-        workers->n_given++;
-        workers->given_ns += job->cost_ns;
+        queue->n_given++;
+        queue->given_ns += job->cost_ns;
         /* It fails only without a work function. */
         (void)uv_queue_work(workers->loop, &job->uv, on_work, on_done);
     }
@@ -164,15 +172,20 @@ void zd_workers_submit(struct zd_workers *workers, struct zd_job *job, uint64_t 
 {
     job->workers = workers;
     job->cost_ns = cost_ns;
+    job->has_more = false;
+    job->is_cancelled = false;
     workers->metrics->n_jobs++;
     put(workers, job);
-    give(workers);
+    give(workers, queue_of(job));
 }
 
 enum zd_next zd_workers_run(struct zd_workers *workers, struct zd_job *job, uint64_t cost_ns)
 {
     if (zd_workers_is_cheap(workers, cost_ns)) {
-        job->work(job);
+        do {
+            job->has_more = false;
+            job->work(job);
+        } while (job->has_more);
         return ZD_NEXT;
     }
     zd_workers_submit(workers, job, cost_ns);
@@ -194,6 +207,7 @@ void zd_workers_cancel(struct zd_job *job)
 {
     struct zd_workers *workers = job->workers;
     if (!zd_list_is_linked(&job->link)) {
+        job->is_cancelled = true;
         (void)uv_cancel((uv_req_t *)&job->uv);
         return;
     }
@@ -213,14 +227,15 @@ void zd_workers_init(struct zd_workers *workers, uv_loop_t *loop,
         .metrics = metrics,
         .n_workers = zd_workers_count(settings),
     };
-    zd_list_init(&workers->small);
-    zd_list_init(&workers->large);
+    zd_list_init(&workers->small.turns);
+    zd_list_init(&workers->large.turns);
     zd_list_init(&workers->dropped);
     uv_idle_init(loop, &workers->idle);
 }
 
 void zd_workers_close(struct zd_workers *workers)
 {
-    assert(workers->n_given == 0 && workers->n_waiting == 0);
+    assert(workers->small.n_given == 0 && workers->large.n_given == 0);
+    assert(workers->n_waiting == 0);
     uv_close((uv_handle_t *)&workers->idle, NULL);
 }

@@ -5,13 +5,18 @@
 
 #include "core/base/num.h"
 #include "core/grid/touch.h"
+#include "core/grid/variable.h"
+#include "core/grid/widen.h"
 #include "server/request/admit.h"
 #include "server/request/respond.h"
 #include "server/runtime/server.h"
 
-#define FORMATS_MAX 32
-#define ENCODE_NS   60
-#define TEXT_BYTES  16 /* of most numbers, or less */
+#define FORMATS_MAX         32
+#define ENCODE_NS           60
+#define PIECE               (ZD_WORKERS_PIECE_NS / ENCODE_NS) /* elements that one piece of work encodes */
+#define TEXT_BYTES          16                                /* of most numbers, or less */
+#define LIST_TEXT_TIMES     16                  /* text of numbers to their bytes, in lists */
+#define VARIABLE_TEXT_BYTES (UINT64_C(8) << 20) /* of elements of any length, at once */
 
 /* Parts of http.stream_bytes: what one band has, and the chunks on their way to it. */
 #define BAND_PART   4
@@ -34,6 +39,7 @@ void zd_slice_release(struct zd_task *task)
     struct zd_slice *slice = ZD_CONTAINER(task, struct zd_slice, read.task);
     struct zd_server *server = slice->read.node->dataset->server;
     zd_fetch_release(&slice->read.fetch);
+    zd_fetch_drop(&slice->read.fetch);
     zd_text_done(&slice->text);
     zd_buf_unref(slice->elements);
     zd_buf_unref(slice->body);
@@ -77,14 +83,44 @@ static uint64_t element_bytes(const struct zd_slice *slice)
     return slice->read.node->meta->dtype.bytes;
 }
 
-static bool is_encoded(const struct zd_slice *slice)
+bool zd_slice_is_encoded(const struct zd_slice *slice)
 {
-    return zd_format_encodes(slice->format);
+    return zd_format_encodes(slice->format) || zd_widen_is_needed(&slice->read.node->meta->dtype);
+}
+
+static const struct zd_settings *settings_of(const struct zd_slice *slice)
+{
+    return &slice->read.node->dataset->server->config->settings;
+}
+
+static uint64_t target_bytes(const struct zd_slice *slice)
+{
+    const uint64_t stream_bytes = settings_of(slice)->http_stream_bytes;
+    return zd_slice_is_large(slice) ? stream_bytes / BAND_PART : stream_bytes;
+}
+
+/* A text that is longer is streamed; so long can be one piece of it. */
+static uint64_t variable_text_max(const struct zd_slice *slice)
+{
+    const uint64_t window = ZD_STREAM_WINDOW_TIMES * settings_of(slice)->http_stream_bytes;
+    return zd_max_u64(window, VARIABLE_TEXT_BYTES);
+}
+
+/* Its text is as long as it happens to be. */
+static bool is_variable(const struct zd_slice *slice)
+{
+    return zd_dtype_is_variable(&slice->read.node->meta->dtype);
 }
 
 static uint64_t piece_elements(const struct zd_slice *slice)
 {
     const uint64_t n_left = slice->band.n_elements - slice->n_encoded;
+    if (is_variable(slice)) {
+        const uint8_t *elements = slice->block.data + slice->n_encoded * element_bytes(slice);
+        const bool is_list = slice->read.node->meta->dtype.kind == ZD_DTYPE_LIST;
+        return zd_variable_count(
+            elements, n_left, TEXT_BYTES, target_bytes(slice) / (is_list ? LIST_TEXT_TIMES : 1));
+    }
     return zd_min_u64(zd_slice_room_bytes(slice) / TEXT_BYTES, n_left);
 }
 
@@ -95,16 +131,18 @@ static void add_tail(struct zd_slice *slice)
     }
 }
 
-/* Encode the next elements of the band. */
-static void encode(struct zd_slice *slice, uint64_t n)
+/* Encode the next elements of the band, for one piece of work. @return whether there are more */
+static bool encode(struct zd_slice *slice)
 {
+    const uint64_t n = zd_min_u64(slice->encode_end - slice->n_encoded, PIECE);
     const uint64_t first = slice->band.first + slice->n_encoded;
     const uint8_t *elements = slice->block.data + slice->n_encoded * slice->block.dtype.bytes;
-    slice->format->band(&slice->answer, first, n, elements, &slice->text);
+    zd_format_band(slice->format, &slice->answer, first, n, elements, &slice->text);
     slice->n_encoded += n;
     if (first + n == slice->end) {
         add_tail(slice);
     }
+    return slice->n_encoded < slice->encode_end;
 }
 
 /* The text becomes the body, or a piece of it. */
@@ -114,23 +152,36 @@ static void take_text(struct zd_slice *slice)
     zd_text_clear(&slice->text);
 }
 
+/* All elements as far as encode_end are encoded. */
+static void end_encoding(struct zd_slice *slice)
+{
+    const bool is_made = slice->band.first + slice->n_encoded == slice->end;
+    if (slice->is_streamed) {
+        take_text(slice);
+        return;
+    }
+    slice->is_encoding = false;
+    if (is_made) {
+        take_text(slice);
+        zd_text_done(&slice->text);
+    }
+}
+
 /* Copy one lot of chunks, and encode the band once it is complete. */
 void zd_slice_work(struct zd_task *task)
 {
     struct zd_slice *slice = ZD_CONTAINER(task, struct zd_slice, read.task);
+    if (!slice->is_encoding) {
+        task->job.has_more = zd_fetch_copy(&slice->read.fetch, &slice->block);
+        slice->is_encoding = !task->job.has_more && slice->read.fetch.is_last &&
+                             zd_slice_is_encoded(slice) && !slice->is_streamed;
+        slice->encode_end = slice->band.n_elements;
+    }
     if (slice->is_encoding) {
-        encode(slice, piece_elements(slice));
-        take_text(slice);
-        return;
-    }
-    zd_fetch_copy(&slice->read.fetch, &slice->block);
-    if (!slice->read.fetch.is_last || !is_encoded(slice) || slice->is_streamed) {
-        return;
-    }
-    encode(slice, slice->band.n_elements);
-    if (slice->band.first + slice->band.n_elements == slice->end) {
-        take_text(slice);
-        zd_text_done(&slice->text);
+        task->job.has_more = encode(slice);
+        if (!task->job.has_more) {
+            end_encoding(slice);
+        }
     }
 }
 
@@ -143,11 +194,6 @@ struct zd_slice *zd_slice_new(struct zd_request *req, const struct zd_slice_read
     zd_slice_read_init(&slice->read, req, kind);
     zd_text_init(&slice->text, 0);
     return slice;
-}
-
-static const struct zd_settings *settings_of(const struct zd_slice *slice)
-{
-    return &slice->read.node->dataset->server->config->settings;
 }
 
 /* The allowed formats are listed by name to clients that used a name, else by media type. */
@@ -209,7 +255,7 @@ enum zd_status zd_slice_prepare(struct zd_slice *slice, struct zd_error *err)
     slice->end = slice->answer.n_elements;
     slice->length_is_known =
         slice->format->size != NULL && slice->format->size(&slice->answer, &slice->length);
-    if (!is_encoded(slice)) {
+    if (!zd_slice_is_encoded(slice)) {
         assert(slice->length_is_known); /* the limits were checked */
         slice->head_bytes = slice->length - slice->answer.n_elements * meta->dtype.bytes;
     }
@@ -268,13 +314,7 @@ static uint64_t wanted_bytes(const struct zd_slice *slice)
 
 bool zd_slice_is_large(const struct zd_slice *slice)
 {
-    return wanted_bytes(slice) > settings_of(slice)->http_stream_bytes;
-}
-
-static uint64_t target_bytes(const struct zd_slice *slice)
-{
-    const uint64_t stream_bytes = settings_of(slice)->http_stream_bytes;
-    return zd_slice_is_large(slice) ? stream_bytes / BAND_PART : stream_bytes;
+    return slice->is_grown || wanted_bytes(slice) > settings_of(slice)->http_stream_bytes;
 }
 
 /* Bands end with rows of chunks: a smaller band would decode the same chunks several times. A row
@@ -282,7 +322,8 @@ static uint64_t target_bytes(const struct zd_slice *slice)
 static uint64_t band_elements(const struct zd_slice *slice)
 {
     const struct zd_grid *grid = &zd_layout_leaf(slice->read.node->layout)->grid;
-    const uint64_t wanted = target_bytes(slice) / element_bytes(slice);
+    /* What is borrowed from chunks is to be little. */
+    const uint64_t wanted = is_variable(slice) ? 1 : target_bytes(slice) / element_bytes(slice);
     const uint64_t row = zd_touch_row_elements(grid, &slice->read.selection);
     const uint64_t n_left = slice->end - slice->begin;
     return zd_max_u64(zd_min_u64(zd_max_u64(wanted, row), n_left), 1);
@@ -295,8 +336,8 @@ static uint64_t band_bytes(const struct zd_slice *slice)
 
 uint64_t zd_slice_room_bytes(const struct zd_slice *slice)
 {
-    const uint64_t least = TEXT_BYTES;
-    return is_encoded(slice) ? zd_max_u64(target_bytes(slice), least) : band_bytes(slice);
+    const uint64_t least = is_variable(slice) ? variable_text_max(slice) : TEXT_BYTES;
+    return zd_slice_is_encoded(slice) ? zd_max_u64(target_bytes(slice), least) : band_bytes(slice);
 }
 
 /* Decoded chunks that may be held at once, on their way into the body. */
@@ -309,18 +350,24 @@ static uint64_t flight_bytes(const struct zd_slice *slice)
 /* A ceiling for the body of a format that encodes. */
 static size_t encoded_max(const struct zd_slice *slice)
 {
+    if (is_variable(slice)) {
+        return variable_text_max(slice);
+    }
     return slice->length_is_known ? slice->length : zd_format_answer_text_max(&slice->answer);
 }
 
 /* The body, or the window of a stream and the band on its way there. */
 static uint64_t body_bytes(const struct zd_slice *slice)
 {
-    const uint64_t elements = is_encoded(slice) ? band_bytes(slice) : 0;
+    const uint64_t elements = zd_slice_is_encoded(slice) ? band_bytes(slice) : 0;
+    if (is_variable(slice)) { /* streamed or not: it may turn out to be long */
+        return 2 * variable_text_max(slice) + elements;
+    }
     if (zd_slice_is_large(slice)) {
         const uint64_t window = ZD_STREAM_WINDOW_TIMES * settings_of(slice)->http_stream_bytes;
         return zd_max_u64(window, band_bytes(slice)) + elements;
     }
-    if (is_encoded(slice)) {
+    if (zd_slice_is_encoded(slice)) {
         return encoded_max(slice) + elements;
     }
     return slice->head_bytes + (slice->end - slice->begin) * element_bytes(slice);
@@ -400,7 +447,7 @@ enum zd_status zd_slice_begin(struct zd_slice *slice, struct zd_error *err)
     if (slice->is_streamed) {
         begin_stream(slice);
     }
-    if (is_encoded(slice)) {
+    if (zd_slice_is_encoded(slice)) {
         return begin_encoded(slice, n_band, err);
     }
     return slice->is_streamed ? ZD_OK : begin_bytes(slice, err);
@@ -410,7 +457,7 @@ enum zd_status zd_slice_begin(struct zd_slice *slice, struct zd_error *err)
 static uint8_t *place_of_band(struct zd_slice *slice)
 {
     const uint64_t element = element_bytes(slice);
-    if (is_encoded(slice)) {
+    if (zd_slice_is_encoded(slice)) {
         return slice->elements->data;
     }
     if (!slice->is_streamed) {
@@ -442,8 +489,22 @@ enum zd_status zd_slice_next_band(struct zd_slice *slice, bool *ret_is_over, str
     return ZD_OK;
 }
 
-static enum zd_status check_encoded(const struct zd_slice *slice, struct zd_error *err)
+bool zd_slice_has_grown(struct zd_slice *slice)
 {
+    if (!is_variable(slice) || slice->is_streamed || slice->encoded != ZD_TOO_LARGE) {
+        return false;
+    }
+    slice->is_grown = true;
+    return true;
+}
+
+enum zd_status zd_slice_check_encoded(const struct zd_slice *slice, struct zd_error *err)
+{
+    if (slice->encoded == ZD_TOO_LARGE && is_variable(slice)) {
+        return zd_fail(err, ZD_TOO_LARGE,
+            "one element is longer as %s than the %llu bytes that can be sent at once",
+            slice->format->name, (unsigned long long)variable_text_max(slice));
+    }
     if (slice->encoded != ZD_OK) {
         return zd_fail(err, slice->encoded, "cannot encode the slice as %s: %s",
             slice->format->name, zd_status_name(slice->encoded));
@@ -453,7 +514,8 @@ static enum zd_status check_encoded(const struct zd_slice *slice, struct zd_erro
 
 bool zd_slice_next_piece(struct zd_slice *slice)
 {
-    slice->is_encoding = is_encoded(slice) && slice->n_encoded < slice->band.n_elements;
+    slice->is_encoding = zd_slice_is_encoded(slice) && slice->n_encoded < slice->band.n_elements;
+    slice->encode_end = slice->n_encoded + piece_elements(slice);
     return slice->is_encoding;
 }
 
@@ -490,9 +552,8 @@ static enum zd_status give_head(struct zd_slice *slice, struct zd_error *err)
 
 enum zd_status zd_slice_give(struct zd_slice *slice, struct zd_error *err)
 {
-    if (is_encoded(slice)) {
+    if (zd_slice_is_encoded(slice)) {
         slice->is_encoding = false;
-        ZD_TRY(check_encoded(slice, err));
         struct zd_buf *piece = ZD_TAKE(slice->body); /* a format with state may add nothing */
         give_bytes(slice, piece, 0, piece->len);
         return ZD_OK;
@@ -511,7 +572,8 @@ uint64_t zd_slice_cost_ns(const struct zd_slice_read *read)
     if (slice->is_encoding) {
         return piece_elements(slice) * ENCODE_NS;
     }
-    const bool is_encoded_too = is_encoded(slice) && read->fetch.is_last && !slice->is_streamed;
+    const bool is_encoded_too =
+        zd_slice_is_encoded(slice) && read->fetch.is_last && !slice->is_streamed;
     const uint64_t encode_ns = is_encoded_too ? slice->band.n_elements * ENCODE_NS : 0;
     return read->fetch.copy_ns + encode_ns;
 }
@@ -528,12 +590,12 @@ static void cut_body(struct zd_slice *slice)
 
 enum zd_status zd_slice_finish(struct zd_slice *slice, struct zd_error *err)
 {
-    if (is_encoded(slice)) {
+    if (zd_slice_is_encoded(slice)) {
         if (slice->answer.n_elements == 0) {
             add_tail(slice);
             take_text(slice);
         }
-        return check_encoded(slice, err);
+        return zd_slice_check_encoded(slice, err);
     }
     slice->body->len = slice->body->cap;
     if (slice->is_range) {

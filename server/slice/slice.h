@@ -14,7 +14,8 @@ struct zd_slice {
     struct zd_answer answer;
     const struct zd_format *format;
     bool is_streamed; /* into req->stream: the body is one band or one encoded piece */
-    bool is_encoding; /* streamed: the task encodes next */
+    bool is_encoding; /* the task encodes next */
+    bool is_grown;    /* it is streamed, since its text turned out to be long */
 
     uint64_t length; /* of the whole body; valid when length_is_known */
     bool length_is_known;
@@ -30,7 +31,8 @@ struct zd_slice {
     struct zd_band band;
     struct zd_block block;   /* of the band: in the body, or in `elements` */
     struct zd_buf *elements; /* one band, when the format encodes */
-    uint64_t n_encoded;      /* elements of the band */
+    uint64_t n_encoded;      /* elements of the band, */
+    uint64_t encode_end;     /* which the task encodes as far as that */
     struct zd_text text;     /* the body under construction, when the format encodes */
     struct zd_buf *body;     /* the body, or the piece of it that is next */
     enum zd_status encoded;  /* how that ended */
@@ -38,6 +40,9 @@ struct zd_slice {
 
 /** The state of the request. NULL without memory. */
 struct zd_slice *zd_slice_new(struct zd_request *req, const struct zd_slice_read_kind *kind);
+
+/** Whether the body is made of the elements piece by piece, not of themselves. */
+bool zd_slice_is_encoded(const struct zd_slice *slice);
 
 /** The work and the release of its kind, and what the work costs. */
 void zd_slice_work(struct zd_task *task);
@@ -89,9 +94,16 @@ ZD_RESULT zd_slice_next_band(struct zd_slice *slice, bool *ret_is_over, struct z
  * does not encode */
 bool zd_slice_next_piece(struct zd_slice *slice);
 
-/** Streamed: push the band, or the encoded piece, into the open stream. @retval ZD_TOO_LARGE
+/** Whether the text, or its next piece, could be made. @retval ZD_TOO_LARGE @retval ZD_NO_MEMORY */
+ZD_RESULT zd_slice_check_encoded(const struct zd_slice *slice, struct zd_error *err);
+
+/** Streamed, and checked: push the band, or the encoded piece, into the open stream.
  * @retval ZD_NO_MEMORY */
 ZD_RESULT zd_slice_give(struct zd_slice *slice, struct zd_error *err);
+
+/** Not streamed, all bands are made: whether the text is too long for that. Then it can begin
+ * again, and is large. */
+bool zd_slice_has_grown(struct zd_slice *slice);
 
 /** Not streamed, all bands are made: sets `body`. @retval ZD_TOO_LARGE @retval ZD_NO_MEMORY */
 ZD_RESULT zd_slice_finish(struct zd_slice *slice, struct zd_error *err);

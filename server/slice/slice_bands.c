@@ -8,10 +8,12 @@
 #include "core/base/num.h"
 #include "core/codec/strided.h"
 #include "core/grid/touch.h"
+#include "core/grid/variable.h"
 #include "server/runtime/server.h"
 
-#define FLYING_MAX    32
-#define BANDS_AT_ONCE 2 /* the one that is read, and the rest of the one before */
+#define FLYING_MAX      32
+#define BANDS_AT_ONCE   2 /* the one that is read, and the rest of the one before */
+#define VARIABLE_COPIES 4 /* of bytes of any length: as text, read, of the band, kept */
 
 static const struct zd_settings *settings_of(const struct zd_slice_bands *bands)
 {
@@ -92,8 +94,8 @@ enum zd_status zd_slice_bands_plan(struct zd_slice_bands *bands, struct zd_error
     assert(!overflows); /* the limits were checked */
     (void)overflows;
     split(bands, n_elements);
-    const uint64_t held =
-        bands->n_elements_max * bands->node->meta->dtype.bytes + bands->kept_bytes;
+    const uint64_t held = bands->n_elements_max * bands->node->meta->dtype.bytes +
+                          bands->kept_bytes + VARIABLE_COPIES * bands->variable_bytes;
     const uint64_t limit = settings_of(bands)->limits_write_bytes;
     if (held > limit) {
         return zd_fail_limit(err, limit, held,
@@ -104,15 +106,18 @@ enum zd_status zd_slice_bands_plan(struct zd_slice_bands *bands, struct zd_error
     return ZD_OK;
 }
 
-uint64_t zd_slice_bands_held_bytes(const struct zd_slice_bands *bands, uint64_t n_objects)
+uint64_t zd_slice_bands_held_bytes(
+    const struct zd_slice_bands *bands, const struct zd_seen_objects *seen, uint64_t other_bytes)
 {
     const uint64_t band = bands->n_elements_max * bands->node->meta->dtype.bytes;
     const uint64_t n_bands = bands->is_split ? BANDS_AT_ONCE : 1;
-    const uint64_t n_at_once = zd_min_u64(bands->n_at_once, n_objects);
+    const uint64_t n_at_once = zd_min_u64(bands->n_at_once, seen->n);
     uint64_t bytes;
     const bool overflows = ckd_mul(&bytes, n_at_once, rewrite_bytes(bands)) ||
-                           ckd_add(&bytes, bytes, zd_edit_set_bytes(n_objects)) ||
-                           ckd_add(&bytes, bytes, n_bands * band + bands->kept_bytes);
+                           ckd_add(&bytes, bytes, zd_edit_set_bytes(seen->n)) ||
+                           ckd_add(&bytes, bytes, seen->n * sizeof *seen->object + other_bytes) ||
+                           ckd_add(&bytes, bytes, n_bands * band + bands->kept_bytes) ||
+                           ckd_add(&bytes, bytes, VARIABLE_COPIES * bands->variable_bytes);
     return overflows ? UINT64_MAX : bytes;
 }
 
@@ -163,6 +168,16 @@ enum zd_status zd_slice_bands_next(
     return ZD_OK;
 }
 
+/* The elements with bytes of their own; NULL without memory. Takes the buffer. */
+static struct zd_buf *pack(struct zd_buf *elements)
+{
+    ZD_AUTO(zd_buf) borrowed = elements;
+    struct zd_buf *packed = NULL;
+    const uint64_t n = elements->len / ZD_VARIABLE_BYTES;
+    const enum zd_status status = zd_variable_pack(elements->data, n, UINT64_MAX, &packed, NULL);
+    return status == ZD_OK ? packed : NULL;
+}
+
 /* The elements of one part of a band, in memory of their own. */
 static struct zd_buf *copy_part(
     const struct zd_slice_bands *bands, const struct zd_block *block, const struct zd_part *part)
@@ -187,7 +202,7 @@ static struct zd_buf *copy_part(
     zd_strided_fold(&box);
     zd_strided_copy(&box, copy->data, from);
     copy->len = copy->cap;
-    return copy;
+    return zd_dtype_is_variable(&block->dtype) ? pack(copy) : copy;
 }
 
 /* Edits share the band's memory, except those that need their elements until the commit. */

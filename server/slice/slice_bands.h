@@ -17,6 +17,7 @@ struct zd_slice_bands {
     bool is_broadcast;                    /* one element for all: a single band of one */
     bool is_conditional;                  /* the objects must be as they were seen */
     uint64_t flight_bytes;                /* of rewrites that are under way at once */
+    uint64_t variable_bytes;              /* that elements of variable length have at the most */
     /* out, of zd_slice_bands_plan */
     bool is_split;      /* there are several bands */
     uint32_t n_at_once; /* objects staged or committed at the same time */
@@ -35,8 +36,9 @@ struct zd_slice_bands {
  */
 ZD_RESULT zd_slice_bands_plan(struct zd_slice_bands *bands, struct zd_error *err);
 
-/** The bytes held at the same time, but for the body's window. */
-uint64_t zd_slice_bands_held_bytes(const struct zd_slice_bands *bands, uint64_t n_objects);
+/** The bytes held at the same time: `seen`, and other_bytes of the write, among them. */
+uint64_t zd_slice_bands_held_bytes(
+    const struct zd_slice_bands *bands, const struct zd_seen_objects *seen, uint64_t other_bytes);
 
 /** Set up the edits of all objects, which have no elements yet, for workers of that owner. */
 void zd_slice_bands_begin(

@@ -4,16 +4,21 @@
 #include <string.h>
 
 #include "core/base/num.h"
+#include "core/grid/utf32.h"
+#include "core/grid/variable.h"
+#include "core/grid/widen.h"
+#include "server/request/admit.h"
 #include "server/request/body.h"
 #include "server/request/connection.h"
 #include "server/request/respond.h"
 #include "server/runtime/server.h"
 
-#define DEFAULT_TYPE   "application/octet-stream"
-#define TYPES_MAX      8           /* media types that can be read */
-#define PIECE_BYTES    (16U << 10) /* of text that is read at once */
-#define WANT_PART      2           /* of the window, received at once */
-#define LIST_BYTES_MAX 1024        /* 32 numbers of 20 digits */
+#define DEFAULT_TYPE    "application/octet-stream"
+#define TYPES_MAX       8           /* media types that can be read */
+#define PIECE_BYTES     (16U << 10) /* of text that is read at once */
+#define HEAD_ROOM_BYTES PIECE_BYTES /* room for a head, and for elements that are narrowed */
+#define WANT_PART       2           /* of the window, received at once */
+#define LIST_BYTES_MAX  1024        /* 32 numbers of 20 digits */
 
 static void refuse_type(struct zd_request *req, const char *content_type)
 {
@@ -46,6 +51,23 @@ const struct zd_format *zd_slice_body_format(struct zd_request *req)
     return NULL;
 }
 
+enum zd_status zd_slice_body_check_dtype(
+    const struct zd_format *format, const struct zd_dtype *dtype, struct zd_error *err)
+{
+    return zd_dtype_is_variable(dtype) && format->read_text == NULL
+               ? zd_fail(err, ZD_UNSUPPORTED, "elements of %s are written as application/json",
+                     dtype->name)
+               : ZD_OK;
+}
+
+uint64_t zd_slice_body_variable_bytes(const struct zd_slice_body *body)
+{
+    const struct zd_upload *upload = &body->req->upload;
+    const uint64_t unknown = body->req->server->config->settings.limits_body_bytes;
+    const uint64_t bytes = upload->has_length ? upload->length : unknown;
+    return zd_dtype_is_variable(body->dtype) ? bytes : 0;
+}
+
 void zd_slice_body_init(struct zd_slice_body *body, struct zd_request *req,
     const struct zd_format *format, const struct zd_dtype *dtype)
 {
@@ -72,9 +94,15 @@ void zd_slice_body_expect(
 
 /* ---- comparing the body with what is expected ---- */
 
+/* Of an element on its way here. */
+static uint64_t element_bytes(const struct zd_slice_body *body)
+{
+    return zd_widen_dtype(body->dtype).bytes;
+}
+
 static uint64_t data_bytes(const struct zd_slice_body *body)
 {
-    return body->n_elements * body->dtype->bytes;
+    return body->n_elements * element_bytes(body);
 }
 
 static enum zd_status bad_bytes(
@@ -199,7 +227,7 @@ static enum zd_status receive_head(struct zd_slice_body *body, struct zd_error *
 static enum zd_status read_head(struct zd_slice_body *body, struct zd_error *err)
 {
     body->has_head = body->has_head || body->format->read_head == NULL;
-    ZD_TRY(body->has_head ? ZD_OK : make_room(body, ZD_BODY_HEAD_MAX, err));
+    ZD_TRY(body->has_head ? ZD_OK : make_room(body, HEAD_ROOM_BYTES, err));
     while (!body->has_head && body->is_done) {
         const struct zd_span head = {.ptr = body->piece, .len = body->piece_len};
         const enum zd_status status = body->format->read_head(body->dtype, head, &body->head, err);
@@ -208,6 +236,7 @@ static enum zd_status read_head(struct zd_slice_body *body, struct zd_error *err
         } else {
             ZD_TRY(status);
             body->has_head = true;
+            body->piece_len = 0;
         }
     }
     return ZD_OK;
@@ -218,6 +247,7 @@ enum zd_status zd_slice_body_begin(struct zd_slice_body *body, struct zd_error *
     start_call(body);
     if (body->format->read_text != NULL) {
         zd_text_reader_init(&body->reader, body->dtype, body->rank, body->shape);
+        zd_text_reader_allow(&body->reader, zd_slice_body_variable_bytes(body));
         body->reader.answer = body->answer.meta == NULL ? NULL : &body->answer;
         return make_room(body, PIECE_BYTES, err);
     }
@@ -232,19 +262,44 @@ bool zd_slice_body_is_measured_late(const struct zd_slice_body *body)
     return body->format->read_text != NULL || body->format->head != NULL;
 }
 
+uint64_t zd_slice_body_whole_bytes(const struct zd_slice_body *body)
+{
+    const struct zd_request *req = body->req;
+    const uint64_t bytes_max =
+        zd_admit_flight_bytes(req, req->server->config->settings.limits_write_bytes);
+    const uint64_t bytes = data_bytes(body);
+    return body->is_append && body->format->read_text == NULL && bytes < bytes_max ? bytes + 1 : 0;
+}
+
+size_t zd_slice_body_window_bytes(const struct zd_slice_body *body)
+{
+    const struct zd_upload *upload = &body->req->upload;
+    const uint64_t most = body->req->server->config->settings.http_stream_bytes;
+    const uint64_t bytes = upload->has_length ? zd_min_u64(upload->length, most) : most;
+    return zd_max_u64(zd_max_u64(bytes, zd_slice_body_whole_bytes(body)), 1);
+}
+
+enum zd_status zd_slice_body_ask(
+    const struct zd_slice_body *body, uint64_t bytes_max, struct zd_error *err)
+{
+    const size_t bytes = zd_min_u64(zd_slice_body_window_bytes(body), bytes_max);
+    return zd_body_stream_ask(body->req, bytes, err);
+}
+
 /* Elements of one step along the dimension; false: that many there cannot be. */
 static bool step_elements(const struct zd_slice_body *body, uint32_t dim, uint64_t *ret_n)
 {
     uint64_t shape[ZD_RANK_MAX];
     memcpy(shape, body->shape, body->rank * sizeof *shape);
     shape[dim] = 1;
-    return !zd_product(ret_n, shape, body->rank) && !ckd_mul(ret_n, *ret_n, body->dtype->bytes);
+    return !zd_product(ret_n, shape, body->rank) && !ckd_mul(ret_n, *ret_n, element_bytes(body));
 }
 
 static enum zd_status set_length(
     struct zd_slice_body *body, uint32_t dim, uint64_t length, struct zd_error *err)
 {
     body->shape[dim] = length;
+    body->is_measured = true;
     return zd_product(&body->n_elements, body->shape, body->rank)
                ? zd_fail(err, ZD_TOO_LARGE, "the body has more than 2^64 elements")
                : ZD_OK;
@@ -360,22 +415,102 @@ void zd_slice_body_aim(struct zd_slice_body *body, uint8_t *to, uint64_t n_eleme
     body->to = to;
     body->to_bytes = n_elements * body->dtype->bytes;
     body->got_bytes = 0;
-    body->n_swapped = 0;
+    body->n_taken = 0;
     body->reader.to = to;
     body->reader.n_room = n_elements;
 }
 
+/* The first of these elements that no array of the type may have; n_elements: there is none. */
+static uint64_t find_bad(const struct zd_dtype *dtype, const uint8_t *elements, uint64_t n_elements)
+{
+    uint64_t i = 0;
+    if (dtype->n_low_bits > 0) {
+        for (; i < n_elements; i++) {
+            uint8_t settled = elements[i];
+            zd_dtype_settle(dtype, &settled, 1);
+            if (settled != elements[i]) {
+                break;
+            }
+        }
+        return i;
+    }
+    if (dtype->kind != ZD_DTYPE_UTF32) {
+        return n_elements;
+    }
+    while (i < n_elements && zd_utf32_is_valid((struct zd_span){
+                                 .ptr = elements + i * dtype->bytes, .len = dtype->bytes})) {
+        i++;
+    }
+    return i;
+}
+
+/* Elements that have come since the last call. */
+static enum zd_status take_elements(struct zd_slice_body *body, struct zd_error *err)
+{
+    const struct zd_dtype *dtype = body->dtype;
+    const uint64_t n = body->got_bytes / dtype->bytes - body->n_taken;
+    uint8_t *from = body->to + body->n_taken * dtype->bytes;
+    if (body->head.is_swapped) {
+        zd_dtype_swap(dtype, from, from, n);
+    }
+    if (find_bad(dtype, from, n) < n) {
+        return dtype->kind == ZD_DTYPE_UTF32
+                   ? zd_fail_expected(err, ZD_INVALID,
+                         "characters: no surrogates, nothing above U+10FFFF", NULL,
+                         "the body has an element of %s with a code that is no character",
+                         dtype->name)
+                   : zd_fail_expected(err, ZD_INVALID, "integers within the range of the type",
+                         NULL, "the body has an integer beyond the range of %s", dtype->name);
+    }
+    body->n_taken += n;
+    return ZD_OK;
+}
+
+/* Floats that came, as small ones. */
+static enum zd_status narrow_piece(
+    struct zd_slice_body *body, const struct zd_dtype *wide, struct zd_error *err)
+{
+    const size_t n = body->piece_len / wide->bytes;
+    if (body->head.is_swapped) {
+        zd_dtype_swap(wide, body->piece, body->piece, n);
+    }
+    if (zd_widen_back(body->dtype, body->to + body->got_bytes, body->piece, n) < n) {
+        return zd_fail_expected(err, ZD_INVALID, "numbers within the range of the type", NULL,
+            "the body has a number that %s has nothing for", body->dtype->name);
+    }
+    body->got_bytes += n * body->dtype->bytes;
+    body->piece_len -= n * wide->bytes;
+    memmove(body->piece, body->piece + n * wide->bytes, body->piece_len);
+    return ZD_OK;
+}
+
+static enum zd_status fill_narrowed(struct zd_slice_body *body, struct zd_error *err)
+{
+    const struct zd_dtype wide = zd_widen_dtype(body->dtype);
+    const uint64_t n_elements = (body->to_bytes - body->got_bytes) / body->dtype->bytes;
+    ZD_TRY(make_room(body, HEAD_ROOM_BYTES, err));
+    const size_t most = zd_min_u64(n_elements * wide.bytes, HEAD_ROOM_BYTES) - body->piece_len;
+    const size_t n = zd_body_stream_take(body->req, body->piece + body->piece_len, most);
+    body->piece_len += n;
+    ZD_TRY(narrow_piece(body, &wide, err));
+    if (n == 0 && zd_upload_is_over(&body->req->upload)) {
+        return bad_bytes(body, "", body->req->upload.came_bytes - body->head.bytes, err);
+    }
+    if (n == 0) {
+        want(body, most);
+    }
+    return ZD_OK;
+}
+
 static enum zd_status fill_bytes(struct zd_slice_body *body, struct zd_error *err)
 {
+    if (zd_widen_is_needed(body->dtype)) {
+        return fill_narrowed(body, err);
+    }
     const uint64_t n_missing = body->to_bytes - body->got_bytes;
     const size_t n = zd_body_stream_take(body->req, body->to + body->got_bytes, n_missing);
     body->got_bytes += n;
-    if (body->head.is_swapped) {
-        const uint64_t n_whole = body->got_bytes / body->dtype->bytes;
-        uint8_t *from = body->to + body->n_swapped * body->dtype->bytes;
-        zd_dtype_swap(body->dtype, from, from, n_whole - body->n_swapped);
-        body->n_swapped = n_whole;
-    }
+    ZD_TRY(take_elements(body, err));
     if (n < n_missing && zd_upload_is_over(&body->req->upload)) {
         return bad_bytes(body, "", body->req->upload.came_bytes - body->head.bytes, err);
     }
@@ -425,6 +560,22 @@ enum zd_status zd_slice_body_fill(struct zd_slice_body *body, struct zd_error *e
         ZD_TRY(body->format->read_text != NULL ? fill_text(body, err) : fill_bytes(body, err));
     }
     body->is_done = body->got_bytes == body->to_bytes;
+    return ZD_OK;
+}
+
+enum zd_status zd_slice_body_settle(
+    struct zd_slice_body *body, struct zd_buf **elements, struct zd_error *err)
+{
+    struct zd_buf *packed;
+    if (!zd_dtype_is_variable(body->dtype)) {
+        return ZD_OK;
+    }
+    const uint64_t n = body->to_bytes / body->dtype->bytes;
+    const struct zd_span bytes = zd_text_span(&body->reader.bytes);
+    ZD_TRY(zd_variable_join((*elements)->data, n, bytes, &packed, err));
+    zd_buf_unref(*elements);
+    *elements = packed;
+    zd_text_clear(&body->reader.bytes);
     return ZD_OK;
 }
 

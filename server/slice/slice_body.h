@@ -19,10 +19,12 @@ struct zd_slice_body {
     uint64_t n_elements;
     bool is_single; /* broadcast: one element, in any number of lists of one */
     struct zd_answer
-        answer; /* what a GET would say of them: names of dimensions; zeroed: unknown */
+        answer;     /* what a GET would say of them: names of dimensions; zeroed: unknown */
+    bool is_append; /* all of it comes before it is read, where it can be held */
     /* out, of the last call */
     bool waits;
     bool is_done;
+    bool is_measured; /* the length that was not expected is found */
     /* its own */
     bool has_head; /* it is read, or text is measured */
     struct zd_body_head head;
@@ -33,12 +35,19 @@ struct zd_slice_body {
     uint8_t *to;        /* destination of the next elements */
     uint64_t to_bytes;  /* they have */
     uint64_t got_bytes; /* of them */
-    uint64_t n_swapped; /* elements whose units are in native order */
+    uint64_t n_taken;   /* elements that are checked, with units in native order */
 };
 
 /** The format that the Content-Type of a request names, raw without one. @return NULL: it cannot be
  * read, and the request is answered */
 const struct zd_format *zd_slice_body_format(struct zd_request *req);
+
+/** Whether bodies of the format can have elements of that type. @retval ZD_UNSUPPORTED */
+ZD_RESULT zd_slice_body_check_dtype(
+    const struct zd_format *format, const struct zd_dtype *dtype, struct zd_error *err);
+
+/** The most bytes that elements of variable length have in the body; 0 of other types. */
+uint64_t zd_slice_body_variable_bytes(const struct zd_slice_body *body);
 
 /** Begin. Holds no memory yet. */
 void zd_slice_body_init(struct zd_slice_body *body, struct zd_request *req,
@@ -65,8 +74,19 @@ ZD_RESULT zd_slice_body_check_length(const struct zd_slice_body *body, struct zd
  */
 ZD_RESULT zd_slice_body_measure(struct zd_slice_body *body, uint32_t dim, struct zd_error *err);
 
-/** Whether measuring needs the body: zd_body_stream_ask comes before. */
+/** Whether measuring needs the body: zd_slice_body_ask comes before. */
 bool zd_slice_body_is_measured_late(const struct zd_slice_body *body);
+
+/** All of an append's body, and a byte that must not come. 0: it is no append, or too long to be
+ * held; text is held elsewhere. */
+uint64_t zd_slice_body_whole_bytes(const struct zd_slice_body *body);
+
+/** How much of the body is held while it comes; >= 1. */
+size_t zd_slice_body_window_bytes(const struct zd_slice_body *body);
+
+/** Ask for the body (zd_body_stream_ask) with that window. @param bytes_max of the window */
+ZD_RESULT zd_slice_body_ask(
+    const struct zd_slice_body *body, uint64_t bytes_max, struct zd_error *err);
 
 /**
  * Read the head of the body.
@@ -83,6 +103,14 @@ void zd_slice_body_aim(struct zd_slice_body *body, uint8_t *to, uint64_t n_eleme
  * @retval ZD_INVALID the body ends too early, or has something else; facts expected, found
  */
 ZD_RESULT zd_slice_body_fill(struct zd_slice_body *body, struct zd_error *err);
+
+/**
+ * Elements of variable length that were read get their bytes.
+ * @param elements where they went to; owned, another buffer afterwards
+ * @retval ZD_NO_MEMORY
+ */
+ZD_RESULT zd_slice_body_settle(
+    struct zd_slice_body *body, struct zd_buf **elements, struct zd_error *err);
 
 /** All elements are read: the body must end. As zd_slice_body_begin. */
 ZD_RESULT zd_slice_body_end(struct zd_slice_body *body, struct zd_error *err);

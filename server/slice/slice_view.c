@@ -69,6 +69,7 @@ static bool find_cover(const struct zd_slice_view *view, uint64_t bytes_max, str
         }
     }
     struct zd_grid elements = *leaf;
+    elements.edges = NULL;
     for (uint32_t d = 0; d < elements.rank; d++) {
         elements.chunk[d] = 1;
     }

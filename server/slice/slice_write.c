@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "core/base/num.h"
-#include "core/dialect/dialect.h"
 #include "server/request/admit.h"
 #include "server/request/body.h"
 #include "server/request/respond.h"
@@ -104,6 +103,7 @@ static enum outcome lock_array(struct zd_slice_write *write)
 {
     struct zd_request *req = write->task.req;
     write->lock.wait = zd_machine_wait(&req->machine);
+    write->lock.client = zd_request_client(req);
     return wait_for(
         write, zd_lock_want_node(req->dataset, mode_of(write), req->path, &write->lock));
 }
@@ -121,9 +121,12 @@ static enum zd_status take_node(struct zd_slice_write *write)
     ZD_AUTO(zd_node) before = write->node;
     write->node = zd_node_ref(write->lock.node);
     const struct zd_meta *meta = write->node->meta;
+    write->code = "unsupported_media_type";
+    ZD_TRY(zd_slice_body_check_dtype(write->format, &meta->dtype, &write->err));
+    write->code = NULL;
     if (!write->task.req->upload.is_asked) {
-        write->is_measured = false;
         zd_slice_body_init(&write->body, write->task.req, write->format, &meta->dtype);
+        write->body.is_append = write->ask.has_append;
         return ZD_OK;
     }
     write->body.dtype = &meta->dtype;
@@ -164,6 +167,7 @@ static enum zd_status plan_elements(struct zd_slice_write *write)
         .is_conditional = write->is_conditional,
         .flight_bytes = zd_admit_flight_bytes(write->task.req, FLYING_BYTES_MAX),
     };
+    write->bands.variable_bytes = zd_slice_body_variable_bytes(&write->body);
     ZD_TRY(zd_slice_bands_plan(&write->bands, err));
     write->code = NULL;
     return ZD_OK;
@@ -196,53 +200,20 @@ static enum outcome plan(struct zd_slice_write *write)
 
 /* ---- append ---- */
 
-/* All of an append's body, and a byte that must not come. 0: it is no append, or too long to be
- * held; text is held elsewhere. */
-static uint64_t whole_bytes(const struct zd_slice_write *write)
-{
-    const struct zd_slice_body *body = &write->body;
-    const uint64_t bytes = body->n_elements * body->dtype->bytes;
-    const uint64_t most =
-        zd_admit_flight_bytes(write->task.req, settings_of(write)->limits_write_bytes);
-    const bool is_held = write->ask.has_append && body->format->read_text == NULL && bytes < most;
-    return is_held ? bytes + 1 : 0;
-}
-
-static size_t window_bytes(const struct zd_slice_write *write)
-{
-    const struct zd_upload *upload = &write->task.req->upload;
-    const uint64_t most = settings_of(write)->http_stream_bytes;
-    const uint64_t bytes = upload->has_length ? zd_min_u64(upload->length, most) : most;
-    return zd_max_u64(zd_max_u64(bytes, whole_bytes(write)), 1);
-}
-
-static enum zd_status ask_for_body(struct zd_slice_write *write, uint64_t bytes_max)
-{
-    struct zd_request *req = write->task.req;
-    return zd_body_stream_ask(req, zd_min_u64(window_bytes(write), bytes_max), &write->err);
-}
-
-/* The body has the array's shape but for the length along the dimension that grows. One that is
- * measured already has come while nothing was locked. */
+/* A body that is measured already has come while nothing was locked. */
 static enum zd_status expect_append(struct zd_slice_write *write)
 {
-    const struct zd_meta *meta = write->node->meta;
-    const uint32_t rank = meta->grid.rank;
+    const uint32_t rank = write->node->meta->grid.rank;
+    struct zd_slice_append *append = &write->append;
     uint64_t shape[ZD_RANK_MAX];
-    write->code = "bad_parameter";
-    ZD_TRY(zd_slice_params_find_append(&write->ask, meta, &write->append.dim, &write->err));
-    zd_meta_shape(meta, shape);
-    write->code = "shape_mismatch";
-    ZD_TRY(zd_slice_params_check_shape(&write->ask, "array", shape, rank, &write->err));
-    write->code = NULL;
-    write->append.before = zd_node_ref(write->node);
-    shape[write->append.dim] = write->is_measured ? write->body.shape[write->append.dim] : 0;
-    if (write->is_measured) {
-        return memcmp(shape, write->body.shape, rank * sizeof *shape) == 0 ? ZD_OK
-                                                                           : has_changed(write);
+    ZD_TRY(
+        zd_slice_append_begin(append, &write->ask, write->node, shape, &write->code, &write->err));
+    if (!write->body.is_measured) {
+        zd_slice_body_expect(&write->body, rank, shape, false);
+        return ZD_OK;
     }
-    zd_slice_body_expect(&write->body, rank, shape, false);
-    return ZD_OK;
+    shape[append->dim] = write->body.shape[append->dim];
+    return memcmp(shape, write->body.shape, rank * sizeof *shape) == 0 ? ZD_OK : has_changed(write);
 }
 
 static enum outcome begin_append(struct zd_slice_write *write)
@@ -256,19 +227,13 @@ static enum outcome begin_append(struct zd_slice_write *write)
         zd_respond_precondition(req, "");
         return ANSWERED;
     }
-    if (write->is_measured) {
+    if (write->body.is_measured) {
         return SKIP;
     }
     return zd_slice_body_is_measured_late(&write->body)
-               ? outcome_of(ask_for_body(write, settings_of(write)->limits_body_bytes))
+               ? outcome_of(zd_slice_body_ask(
+                     &write->body, settings_of(write)->limits_body_bytes, &write->err))
                : NEXT;
-}
-
-static void release_append(struct zd_slice_write *write)
-{
-    zd_metadata_release(&write->append.change);
-    zd_node_unref(write->append.before);
-    write->append = (struct zd_slice_append){0};
 }
 
 /* What was found under the lock is out of date when it is taken again. */
@@ -276,14 +241,13 @@ static void start_over(struct zd_slice_write *write)
 {
     give_back(write);
     zd_seen_objects_done(&write->seen);
-    release_append(write);
+    zd_slice_append_release(&write->append);
 }
 
 static enum outcome measure(struct zd_slice_write *write)
 {
     const enum outcome outcome =
         read_outcome(write, zd_slice_body_measure(&write->body, write->append.dim, &write->err));
-    write->is_measured = outcome == NEXT;
     if (outcome != NEXT || write->lock.lock.claim.is_held) {
         return outcome;
     }
@@ -291,73 +255,31 @@ static enum outcome measure(struct zd_slice_write *write)
     return WAITED;
 }
 
-/* Try the new shape on the document that is there, with all checks: others may widen its bounds
- * meanwhile. That its shape is still the one that was read is judged when the elements are
- * committed. */
 static enum outcome foresee(struct zd_slice_write *write)
 {
     struct zd_slice_append *append = &write->append;
-    uint64_t shape[ZD_RANK_MAX];
-    append->count = write->body.shape[append->dim];
-    append->change = (struct zd_metadata_want){.wait = zd_machine_wait(&write->task.req->machine)};
-    memcpy(shape, append->before->meta->grid.shape, sizeof shape);
-    if (ckd_add(&shape[append->dim], shape[append->dim], append->count)) {
-        return outcome_of(
-            zd_fail(&write->err, ZD_TOO_LARGE, "the array would be longer than 2^64"));
-    }
-    return wait_for(write, zd_metadata_want_shape(append->before, shape, NULL, &append->change));
-}
-
-/* The new elements of the array as it is going to be. */
-static void select_append(struct zd_slice_write *write)
-{
-    const struct zd_meta *meta = write->node->meta;
-    const struct zd_slice_append *append = &write->append;
-    uint64_t shape[ZD_RANK_MAX];
-    zd_meta_shape(meta, shape);
-    zd_selection_whole(meta->grid.rank, shape, &write->asked);
-    struct zd_axis *axis = &write->asked.axis[append->dim];
-    axis->start = append->count == 0 ? 0 : shape[append->dim] - append->count;
-    axis->count = append->count;
-    write->selection = write->asked;
-    for (uint32_t d = 0; d < meta->grid.rank; d++) {
-        write->selection.axis[d].start += meta->view.origin[d];
-    }
+    const uint64_t count = write->body.shape[append->dim];
+    return wait_for(write, zd_slice_append_foresee(append, count, &write->task.req->machine));
 }
 
 static enum outcome take_foreseen(struct zd_slice_write *write)
 {
-    const struct zd_metadata_want *change = &write->append.change;
     struct zd_node *grown = NULL;
-    if (change->wait.status != ZD_OK) {
-        write->err = change->wait.err;
-        write->err.status = change->wait.status;
-        write->code = change->wait.status == ZD_PRECONDITION ? "shape_mismatch" : change->code;
-        return FAILED;
-    }
-    if (zd_node_foresee(write->append.before, change->meta, &grown, &write->err) != ZD_OK) {
+    if (zd_slice_append_take(&write->append, &grown, &write->code, &write->err) != ZD_OK) {
         return FAILED;
     }
     zd_node_unref(write->node);
     write->node = grown;
     write->body.dtype = &grown->meta->dtype;
-    select_append(write);
+    zd_slice_append_select(&write->append, grown->meta, &write->asked, &write->selection);
     return outcome_of(plan_elements(write));
 }
 
 /* ---- memory ---- */
 
-/* A request that waits for memory releases its locks and plans again. */
-static enum outcome admit(struct zd_slice_write *write)
+/* A request that waits releases its locks, and begins again. */
+static enum outcome wait_unlocked(struct zd_slice_write *write, enum zd_next next)
 {
-    struct zd_request *req = write->task.req;
-    const uint64_t seen_bytes = write->seen.n * sizeof *write->seen.object;
-    uint64_t bytes = zd_slice_bands_held_bytes(&write->bands, write->seen.n);
-    if (ckd_add(&bytes, bytes, window_bytes(write) + seen_bytes)) {
-        bytes = UINT64_MAX;
-    }
-    const enum zd_next next = zd_admit_want_locked(
-        req, zd_admit_stream_bytes(req, bytes), zd_slice_write_step, zd_slice_write_step);
     if (next == ZD_NEXT) {
         return NEXT;
     }
@@ -366,25 +288,30 @@ static enum outcome admit(struct zd_slice_write *write)
     return next == ZD_WAIT ? WAITED : ANSWERED;
 }
 
+static enum outcome admit(struct zd_slice_write *write)
+{
+    struct zd_request *req = write->task.req;
+    const uint64_t other_bytes =
+        zd_slice_body_window_bytes(&write->body) + zd_metadata_bytes(write->node->path);
+    const uint64_t bytes = zd_admit_stream_bytes(
+        req, zd_slice_bands_held_bytes(&write->bands, &write->seen, other_bytes));
+    return wait_unlocked(
+        write, zd_admit_want_locked(req, bytes, zd_slice_write_step, zd_slice_write_step));
+}
+
 /* An append has its place once the array is locked, so that all of its body comes before. One that
  * is too long to be held comes band by band, and fails when others append meanwhile. */
 static enum outcome want_whole(struct zd_slice_write *write)
 {
     struct zd_request *req = write->task.req;
-    const uint64_t bytes = whole_bytes(write);
+    const uint64_t bytes = zd_slice_body_whole_bytes(&write->body);
     if (bytes == 0 || req->upload.state == ZD_UPLOAD_ENDED) {
         return NEXT;
     }
-    if (ask_for_body(write, UINT64_MAX) != ZD_OK) {
+    if (zd_slice_body_ask(&write->body, UINT64_MAX, &write->err) != ZD_OK) {
         return FAILED;
     }
-    const enum zd_next next = zd_body_stream_want(req, bytes);
-    if (next == ZD_NEXT) {
-        return NEXT;
-    }
-    start_over(write);
-    zd_machine_want(&write->place, next);
-    return WAITED;
+    return wait_unlocked(write, zd_body_stream_want(req, bytes));
 }
 
 /* ---- conditions: If-Match names a tag that GET has given the slice ---- */
@@ -462,7 +389,7 @@ static enum outcome judge_objects(struct zd_slice_write *write)
 
 static enum outcome receive(struct zd_slice_write *write)
 {
-    return outcome_of(ask_for_body(write, UINT64_MAX));
+    return outcome_of(zd_slice_body_ask(&write->body, UINT64_MAX, &write->err));
 }
 
 static enum outcome read_head(struct zd_slice_write *write)
@@ -505,7 +432,8 @@ static enum outcome sum_band(struct zd_slice_write *write)
 static enum outcome cut_band(struct zd_slice_write *write)
 {
     struct zd_edit_set *set = &write->commit.set;
-    if (zd_slice_bands_cut(&write->bands, set, &write->err) != ZD_OK) {
+    if (zd_slice_body_settle(&write->body, &write->bands.elements, &write->err) != ZD_OK ||
+        zd_slice_bands_cut(&write->bands, set, &write->err) != ZD_OK) {
         return FAILED;
     }
     return set->is_staged ? NEXT : SKIP;
@@ -525,7 +453,8 @@ static enum outcome lock_again(struct zd_slice_write *write)
     if (lock->claim.is_held) {
         return SKIP;
     }
-    *lock = (struct zd_lock_want){.wait = zd_machine_wait(&req->machine)};
+    *lock = (struct zd_lock_want){
+        .client = zd_request_client(req), .wait = zd_machine_wait(&req->machine)};
     return wait_for(write, zd_lock_want(req->dataset, mode_of(write), req->path, lock));
 }
 
@@ -566,8 +495,7 @@ static enum zd_next refuse(struct zd_slice_write *write)
             zd_min_u64(settings->limits_write_bytes, settings->limits_upload_bytes);
         return zd_slice_view_refuse(&view, bytes_max, &write->err, req);
     }
-    const bool is_corrupt = code == NULL && write->err.status == ZD_CORRUPT;
-    return zd_respond_error(req, is_corrupt ? "corrupt_chunk" : code, &write->err);
+    return zd_respond_error(req, code, &write->err);
 }
 
 #define TO(outcome, state) [outcome] = (state)
@@ -630,7 +558,7 @@ static void release(struct zd_task *task)
     zd_slice_bands_done(&write->bands);
     zd_slice_body_done(&write->body);
     zd_slice_params_done(&write->ask);
-    release_append(write);
+    zd_slice_append_release(&write->append);
     zd_node_unref(write->node);
     zd_free(write);
 }

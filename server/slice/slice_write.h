@@ -26,21 +26,11 @@
 
 #include "server/data/survey.h"
 #include "server/request/task.h"
+#include "server/slice/slice_append.h"
 #include "server/slice/slice_bands.h"
-#include "server/slice/slice_body.h"
-#include "server/slice/slice_params.h"
 #include "server/slice/slice_view.h"
 #include "server/write/commit.h"
 #include "server/write/lock.h"
-#include "server/write/metadata.h"
-
-/** New elements at the end of a dimension. */
-struct zd_slice_append {
-    uint32_t dim;                   /* of the array */
-    uint64_t count;                 /* how much it grows */
-    struct zd_node *before;         /* the array as it is; a reference, or NULL */
-    struct zd_metadata_want change; /* tried beforehand: change.meta is what it is going to be */
-};
 
 /** The state of a request that writes a slice. */
 struct zd_slice_write {
@@ -56,7 +46,6 @@ struct zd_slice_write {
     /* its own */
     struct zd_machine_place place;
     bool is_conditional; /* the objects must be as they were surveyed */
-    bool is_measured;    /* of an append: its body has said how long it is */
     struct zd_error err; /* of a step that has failed */
     const char *code;    /* of its problem, where the status says too little; or NULL */
     struct zd_node_lock lock;

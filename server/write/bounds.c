@@ -140,7 +140,7 @@ static enum zd_next step_changed(struct bounds_work *work)
 /* Another process may have replaced the array: not all elements are of the same type. */
 static bool joins(const struct bounds_work *work, const struct zd_bounds_want *want)
 {
-    return strcmp(work->written.summary.dtype.name, want->written->summary.dtype.name) == 0;
+    return zd_dtype_equal(&work->written.summary.dtype, &want->written->summary.dtype);
 }
 
 static void serve(struct bounds_work *work, struct zd_bounds_want *want)

@@ -1,7 +1,8 @@
 /* Changing the documents of a hierarchy: from the call to the answer, the locks, and the states:
  *
- *     all        PATH [-> COLLECT -> READ_BELOW*] -> METADATA -> FIND -> READ -> BOUNDS -> JUDGE
- *                -> LEVELS -> LOOK -> RELIST -> STAGE
+ *     all        PATH [-> COLLECT -> READ_BELOW*] -> METADATA -> FIND -> ROOM -> READ -> BOUNDS
+ *                -> JUDGE -> LEVELS -> LOOK -> RELIST -> STAGE
+ *     memory     ROOM -> METADATA: when it had to wait
  *     an array   JUDGE -> LOCK_TREE -> METADATA
  *     store      STAGE -> COMMIT* -> ERASE_REST -> SETTLE* -> FINISH
  *     erase      STAGE -> ERASE_OWN -> ERASE_BELOW* -> KEEP -> COMMIT
@@ -14,6 +15,7 @@
  *                COMMIT or RELOCK -> GIVE_BACK -> FAIL, DROP or FINISH
  *     undo       UNDO -> UNDO_LAST -> UNDO, UNDO -> UNDO: the next one
  *                UNDO -> UNDO_ERASURE* -> UNDO, UNDO -> UNDO_END -> DROP or FINISH
+ *                ERASE_REST -> UNDO_LOCK -> UNDO
  *
  * A star: once more until nothing is left. */
 #include "server/write/change.h"
@@ -22,6 +24,7 @@
 #include <string.h>
 
 #include "core/base/json.h"
+#include "core/dialect/node_name.h"
 #include "server/data/dataset.h"
 #include "server/runtime/server.h"
 
@@ -32,6 +35,7 @@ enum state {
     READ_BELOW,
     METADATA,
     FIND,
+    ROOM,
     READ,
     FIND_AGAIN,
     BOUNDS,
@@ -51,6 +55,7 @@ enum state {
     RESTORE,
     RESTORED,
     ERASE_REST,
+    UNDO_LOCK,
     SETTLE,
     AGAIN,
     FAIL,
@@ -91,72 +96,6 @@ enum zd_change_outcome zd_change_run_purge(
     return ZD_CHANGE_NEXT;
 }
 
-/* ---- memory ---- */
-
-static void forget_place(struct zd_change_place *place)
-{
-    zd_node_unref(ZD_TAKE(place->node));
-    for (size_t i = 0; i < ZD_DOCUMENTS_MAX; i++) {
-        struct zd_change_document *document = &place->document[i];
-        zd_store_write_release(&document->write);
-        zd_store_write_release(&document->old);
-        zd_buf_unref(ZD_TAKE(document->stored));
-        zd_buf_unref(ZD_TAKE(document->made));
-        document->is_stored = false;
-        document->goes = false;
-    }
-}
-
-static void forget_meta(struct zd_change *change)
-{
-    zd_node_unref(ZD_TAKE(change->made));
-    zd_meta_unref(ZD_TAKE(change->meta));
-    zd_meta_unref(ZD_TAKE(change->before));
-}
-
-static void forget(struct zd_change *change)
-{
-    const bool is_open = change->phase == ZD_CHANGE_DOCUMENTS;
-    for (size_t i = 0; i < change->n_places; i++) {
-        struct zd_change_place *place = &change->place[i];
-        forget_place(place);
-        /* Parents that were stored are missing in the listings, too. */
-        place->is_new = place->is_new && (!is_open || place->is_made);
-    }
-    zd_free(ZD_TAKE(change->item));
-    change->n_items = 0;
-    zd_multiscale_release(&change->multiscale);
-    change->clearing = (struct zd_change_clearing){0};
-    if (is_open) {
-        forget_meta(change);
-    }
-}
-
-static void free_change(struct zd_change *change)
-{
-    forget(change);
-    forget_meta(change);
-    zd_change_undo_forget(change);
-    zd_store_list_done(&change->undo.below);
-    zd_kept_done(&change->kept);
-    for (size_t i = 0; i < change->n_places; i++) {
-        zd_free(change->place[i].path);
-    }
-    zd_free(change->place);
-    zd_json_unref(change->new_group);
-    zd_meta_unref(change->now);
-    zd_free(change->erased_index);
-    zd_change_subtree_free(change->subtree);
-    zd_buf_unref(change->input.bytes);
-    zd_json_unref((struct zd_json *)(uintptr_t)change->input.json);
-    zd_node_unref(change->input.expected);
-    zd_free(change->written);
-    zd_free(change->key);
-    zd_free(change->path);
-    zd_dataset_unref(change->dataset);
-    zd_free(change);
-}
-
 /* ---- locks ---- */
 
 /* Zarr v3, node names: where a node is made, its path must consist of them. */
@@ -164,7 +103,7 @@ static bool has_good_names(const char *path)
 {
     for (const char *at = path; at[0] != '\0';) {
         const size_t len = strcspn(at, "/");
-        if (!zd_dialect_node_name_is_valid((struct zd_span){(const uint8_t *)at, len})) {
+        if (!zd_node_name_is_valid((struct zd_span){(const uint8_t *)at, len})) {
             return false;
         }
         at += len + (at[len] == '/' ? 1 : 0);
@@ -181,7 +120,8 @@ static enum zd_lock_mode first_mode(const struct zd_change *change)
 
 static enum zd_change_outcome want_path(struct zd_change *change, enum zd_lock_mode mode)
 {
-    change->path_lock = (struct zd_lock_want){.wait = zd_gather_wait(&change->gather)};
+    change->path_lock = (struct zd_lock_want){
+        .client = change->input.client, .wait = zd_gather_wait(&change->gather)};
     zd_gather_add(
         &change->gather, zd_lock_want(change->dataset, mode, change->path, &change->path_lock));
     return ZD_CHANGE_NEXT;
@@ -201,7 +141,8 @@ static enum zd_change_outcome lock_tree(struct zd_change *change)
 {
     zd_lock_release(&change->metadata_lock);
     zd_lock_release(&change->path_lock);
-    forget(change);
+    zd_change_forget(change);
+    zd_allowance_release(&change->room);
     return want_path(change, ZD_LOCK_TREE);
 }
 
@@ -217,7 +158,8 @@ static enum zd_change_outcome path_is_locked(struct zd_change *change)
 
 static enum zd_change_outcome lock_metadata(struct zd_change *change)
 {
-    change->metadata_lock = (struct zd_lock_want){.wait = zd_gather_wait(&change->gather)};
+    change->metadata_lock = (struct zd_lock_want){
+        .client = change->input.client, .wait = zd_gather_wait(&change->gather)};
     zd_gather_add(&change->gather,
         zd_lock_want(change->dataset, ZD_LOCK_METADATA, "", &change->metadata_lock));
     return ZD_CHANGE_NEXT;
@@ -253,7 +195,7 @@ static enum zd_change_outcome begin_again(struct zd_change *change)
             "\"%.200s\": gave up after %d conflicts with other writers", change->path,
             ZD_TRIES_MAX);
     }
-    forget(change);
+    zd_change_forget(change);
     change->err.status = ZD_OK;
     change->is_storing = change->is_storing && !has_changed_nothing(change);
     if (change->subtree != NULL && change->phase == ZD_CHANGE_DOCUMENTS) {
@@ -302,7 +244,7 @@ static enum zd_change_outcome drop_listings(struct zd_change *change)
 {
     change->phase = ZD_CHANGE_DROP;
     change->n_tries = 0;
-    forget(change);
+    zd_change_forget(change);
     change->err.status = ZD_OK;
     return ZD_CHANGE_NEXT;
 }
@@ -329,7 +271,8 @@ static const struct zd_change_row table[] = {
     [READ_BELOW] = {zd_change_subtree_read, zd_change_subtree_read_end,
         {TO(MORE, READ_BELOW), TO(NEXT, METADATA)}},
     [METADATA] = {lock_metadata, metadata_is_locked, {TO(NEXT, FIND)}},
-    [FIND] = {zd_change_find_nodes, zd_change_find_nodes_end, {TO(NEXT, READ)}},
+    [FIND] = {zd_change_find_nodes, zd_change_find_nodes_end, {TO(NEXT, ROOM)}},
+    [ROOM] = {zd_change_room, zd_change_room_end, {TO(NEXT, READ), TO(MORE, METADATA)}},
     [READ] = {zd_change_find_documents, zd_change_find_documents_end,
         {TO(NEXT, BOUNDS), TO(LISTINGS, FIND_AGAIN)}},
     [FIND_AGAIN] = {zd_change_find_again, zd_change_find_again_end,
@@ -342,7 +285,8 @@ static const struct zd_change_row table[] = {
     [RELIST] = {zd_change_relist, zd_change_relist_end, {TO(NEXT, STAGE), TO(DONE, FINISH)}},
     [STAGE] = {zd_change_store, zd_change_store_end, {TO(NEXT, COMMIT), TO(ERASE, ERASE_OWN)}},
     [COMMIT] = {zd_change_store_commit, zd_change_store_commit_end,
-        {TO(NEXT, COMMIT), TO(DONE, ERASE_REST), TO(ERASE, ERASE_OWN), TO(GIVE_BACK, GIVE_BACK)}},
+        {TO(NEXT, COMMIT), TO(DONE, ERASE_REST), TO(ERASE, ERASE_OWN), TO(GIVE_BACK, GIVE_BACK),
+            TO(UNDO, UNDO)}},
     [ERASE_OWN] = {zd_change_erase_own, zd_change_erase_own_end,
         {TO(NEXT, ERASE_BELOW), TO(ORPHANS, ERASE_ORPHANS), TO(FAILED, RESTORE)}},
     [ERASE_BELOW] = {zd_change_subtree_erase, zd_change_subtree_erase_end,
@@ -356,7 +300,8 @@ static const struct zd_change_row table[] = {
         {TO(MORE, RESTORE), TO(NEXT, RESTORED)}},
     [RESTORED] = {zd_change_erase_restored, NULL, {TO(LISTINGS, DROP), TO(DONE, FINISH)}},
     [ERASE_REST] = {zd_change_erase_rest, zd_change_erase_rest_end,
-        {TO(NEXT, SETTLE), TO(DONE, SETTLE)}},
+        {TO(NEXT, SETTLE), TO(DONE, SETTLE), TO(GIVE_BACK, UNDO_LOCK)}},
+    [UNDO_LOCK] = {lock_metadata, NULL, {TO(NEXT, UNDO)}}, /* it helps, but is not needed */
     [SETTLE] = {zd_change_erase_settle, zd_change_erase_settle_end,
         {TO(MORE, SETTLE), TO(NEXT, FINISH)}},
     [AGAIN] = {begin_again, NULL, {TO(NEXT, FIND), TO(TREE, COLLECT)}},
@@ -430,7 +375,7 @@ static void end(struct zd_machine *machine)
     struct zd_change *change = ZD_CONTAINER(machine, struct zd_change, machine);
     struct zd_metadata_want *want = change->want;
     give(change);
-    free_change(change);
+    zd_change_free(change);
     if (want != NULL) {
         want->wait.done(&want->wait);
     }
@@ -438,96 +383,23 @@ static void end(struct zd_machine *machine)
 
 /* ---- the calls ---- */
 
-/* The root, and every path down to the node. */
-static enum zd_status make_places(struct zd_change *change)
+static enum zd_status refuse_long_path(
+    const struct zd_metadata_input *input, struct zd_metadata_want *want)
 {
-    size_t n = change->path[0] == '\0' ? 1 : 2;
-    for (const char *at = change->path; *at != '\0'; at++) {
-        n += *at == '/' ? 1 : 0;
-    }
-    change->place = zd_alloc_zero(n, sizeof *change->place);
-    if (change->place == NULL) {
-        return ZD_NO_MEMORY;
-    }
-    size_t len = 0;
-    for (change->n_places = 0; change->n_places < n; change->n_places++) {
-        struct zd_change_place *place = &change->place[change->n_places];
-        if (change->n_places > 0) {
-            len += len == 0 ? 0 : 1;
-            len += strcspn(change->path + len, "/");
-        }
-        place->change = change;
-        place->path = zd_strndup(change->path, len);
-        if (place->path == NULL) {
-            return ZD_NO_MEMORY;
-        }
-        for (uint32_t i = 0; i < ZD_DOCUMENTS_MAX; i++) {
-            place->document[i].place = place;
-            place->document[i].number = i;
-        }
-    }
-    return ZD_OK;
-}
-
-/* The path asked for, or the path of the node whose document the key is. */
-static enum zd_status take_place(struct zd_change *change, const char *place)
-{
-    const enum zd_metadata_kind kind = change->input.kind;
-    if (kind != ZD_METADATA_PUT_KEY && kind != ZD_METADATA_ERASE_KEY) {
-        change->path = zd_strdup(place);
-        return change->path == NULL ? ZD_NO_MEMORY : make_places(change);
-    }
-    ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
-    const enum zd_status status = zd_dialect_node_path(place, &path);
-    assert(status != ZD_NOT_FOUND);
-    ZD_TRY(status);
-    change->key = zd_strdup(place);
-    change->path = zd_strdup(path.at);
-    return change->key == NULL || change->path == NULL ? ZD_NO_MEMORY : make_places(change);
-}
-
-static enum zd_status take_written(struct zd_change *change, const struct zd_written *written)
-{
-    if (written == NULL) {
-        return ZD_OK;
-    }
-    change->written = zd_alloc(sizeof *written);
-    change->input.written = change->written;
-    if (change->written == NULL) {
-        return ZD_NO_MEMORY;
-    }
-    *change->written = *written;
-    return ZD_OK;
-}
-
-static struct zd_change *new_change(
-    struct zd_dataset *dataset, const struct zd_metadata_input *input)
-{
-    struct zd_change *change = zd_alloc_zero(1, sizeof *change);
-    if (change == NULL) {
-        return NULL;
-    }
-    change->dataset = zd_dataset_ref(dataset);
-    zd_kept_init(&change->kept, dataset);
-    change->kept.needs_all = input->kind == ZD_METADATA_PUT;
-    zd_list_init(&change->undo.old);
-    change->input = *input;
-    change->input.place = NULL;
-    change->input.bytes = input->bytes == NULL ? NULL : zd_buf_ref(input->bytes);
-    change->input.json = input->json == NULL ? NULL : zd_json_ref(input->json);
-    change->input.expected = input->expected == NULL ? NULL : zd_node_ref(input->expected);
-    if (take_place(change, input->place) != ZD_OK ||
-        take_written(change, input->written) != ZD_OK) {
-        free_change(change);
-        return NULL;
-    }
-    return change;
+    const bool is_put = input->kind == ZD_METADATA_PUT;
+    want->code = is_put ? "bad_path" : NULL;
+    return zd_fail(&want->wait.err, is_put ? ZD_INVALID : ZD_NOT_FOUND,
+        "no key of a store is as long as the path \"%.200s\"...", input->place);
 }
 
 enum zd_next zd_metadata_want(struct zd_dataset *dataset, const struct zd_metadata_input *input,
     struct zd_metadata_want *want)
 {
-    struct zd_change *change = new_change(dataset, input);
+    if (strlen(input->place) > ZD_KEY_BYTES_MAX) {
+        want->wait.status = refuse_long_path(input, want);
+        return ZD_NEXT;
+    }
+    struct zd_change *change = zd_change_new(dataset, input);
     if (change == NULL) {
         want->wait.status = zd_fail(&want->wait.err, ZD_NO_MEMORY, "no memory to change a node");
         return ZD_NEXT;
@@ -541,7 +413,7 @@ enum zd_next zd_metadata_want(struct zd_dataset *dataset, const struct zd_metada
         return ZD_WAIT;
     }
     give(change);
-    free_change(change);
+    zd_change_free(change);
     return ZD_NEXT;
 }
 
@@ -556,6 +428,11 @@ static bool waits_for(const struct zd_lock_want *lock)
     return lock->claim.place != NULL && !lock->claim.is_held;
 }
 
+static bool waits_for_room(const struct zd_change *change)
+{
+    return change->room.allowance != NULL && zd_list_is_linked(&change->room.wait.link);
+}
+
 bool zd_metadata_withdraw(struct zd_metadata_want *want)
 {
     struct zd_change *change = want->load;
@@ -563,14 +440,14 @@ bool zd_metadata_withdraw(struct zd_metadata_want *want)
         return true;
     }
     change->is_withdrawn = true;
-    if (change->is_storing ||
-        !(waits_for(&change->path_lock) || waits_for(&change->metadata_lock))) {
+    if (change->is_storing || !(waits_for(&change->path_lock) ||
+                                  waits_for(&change->metadata_lock) || waits_for_room(change))) {
         return false;
     }
     want->load = NULL;
     zd_lock_release(&change->metadata_lock);
     zd_lock_release(&change->path_lock);
-    free_change(change);
+    zd_change_free(change);
     return true;
 }
 

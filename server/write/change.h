@@ -5,6 +5,7 @@
 
 #include "server/data/catalog.h"
 #include "server/data/multiscale.h"
+#include "server/runtime/allowance.h"
 #include "server/runtime/gather.h"
 #include "server/write/kept.h"
 #include "server/write/lock.h"
@@ -47,10 +48,12 @@ struct zd_change_document {
     struct zd_change_place *place;
     uint32_t number; /* among the dialect's */
     struct zd_store_read read;
-    struct zd_buf *stored; /* owned; NULL: not read, or absent */
-    struct zd_buf *made;   /* owned; NULL: the document stays as it is */
+    struct zd_buf *stored;        /* owned; NULL: not read, or absent */
+    struct zd_buf *made;          /* owned; NULL: the document stays as it is */
+    bool is_dropped;              /* nothing is made: it is erased, if it is stored */
+    struct zd_store_status stray; /* of a new node, or a key: ZD_OK: one of no node lies there */
     struct zd_store_write_want write;
-    bool is_stored;                 /* made was committed */
+    bool is_stored;                 /* made was committed, or it was erased */
     struct zd_store_write_want old; /* erases what is stored */
     struct zd_kept_item *kept;      /* while it does; owned */
     bool goes;                      /* its erasure has begun */
@@ -76,6 +79,8 @@ enum zd_change_seen {
     ZD_CHANGE_SEEN_CHUNK = 4,   /* of the old or the new node */
     ZD_CHANGE_SEEN_ORPHANS = 8, /* nodes below a parent that was missing */
     ZD_CHANGE_SEEN_LINK = 16,   /* of a node that is to be erased: purge.wait.err names it */
+    ZD_CHANGE_SEEN_FILE = 32,   /* of no document and no chunk: somebody else's */
+    ZD_CHANGE_SEEN_BESIDE = 64, /* documents at the path that one of a first dialect hides */
 };
 
 /** How far the change has come. */
@@ -102,6 +107,9 @@ struct zd_change_undo {
     struct zd_error lost_err;            /* of the first of them */
     struct zd_store_list below;          /* what was below the first parent before it was made */
     bool is_needed;                      /* by others: the parent that was made */
+    bool was_unlocked;                   /* others may have changed the listings since */
+    bool is_overtaken;                   /* others have written a document since: it stays */
+    bool begins_again;                   /* the change is undone for the sake of a new try */
 };
 
 /** A replacement that erases the old documents and chunks first: server/write/change_erase.c */
@@ -126,10 +134,11 @@ struct zd_change {
     struct zd_lock_want path_lock;
     struct zd_lock_want metadata_lock;
     struct zd_purge_want purge;
+    struct zd_allowance_want room; /* for the texts of documents */
 
     struct zd_change_place *place; /* n_places of them: the root first; owned */
     size_t n_places;
-    const struct zd_dialect *dialect; /* of the new documents */
+    const struct zd_dialect *dialect; /* of the new documents; that of the key from the beginning */
     struct zd_meta *before;           /* what the node was; a reference, or NULL */
     struct zd_meta *now;              /* what it is during a purge; a reference, or NULL */
     struct zd_meta *meta;             /* the new document, judged; a reference, or NULL */
@@ -139,7 +148,6 @@ struct zd_change {
     uint32_t seen;                    /* bits of enum zd_change_seen */
     uint32_t enough;                  /* looking stops at one of these */
     uint64_t n_children;              /* directly below a node that is not empty */
-    bool has_made;                    /* there was no such node, or key */
     struct zd_stat stat;              /* of the key that was stored */
 
     enum zd_change_phase phase;
@@ -156,7 +164,12 @@ struct zd_change {
     struct zd_error err;
     const char *code; /* of the problem, or NULL */
     bool is_withdrawn;
-    bool is_storing; /* something may be stored or erased: it is not withdrawn any more */
+    bool has_made;    /* there was no such node, or key */
+    bool is_hidden;   /* of a key: a node of another dialect is at its path */
+    bool stays;       /* of a key: there is a node with it, or without it */
+    bool is_judged;   /* of a key: others wrote what refuses the node */
+    bool is_storing;  /* something may be stored or erased: it is not withdrawn any more */
+    bool is_reported; /* the events of its nodes are sent */
     enum zd_change_verdict verdict;
     struct zd_error verdict_err;
 };
@@ -170,6 +183,14 @@ static inline struct zd_change_place *zd_change_target(struct zd_change *change)
 static inline bool zd_change_is_erasure(const struct zd_change *change)
 {
     return change->input.kind == ZD_METADATA_ERASE || change->input.kind == ZD_METADATA_ERASE_KEY;
+}
+
+/** Whether the node is of a dialect that comes first: it hides what others keep at its path. */
+static inline bool zd_change_hides(const struct zd_change *change)
+{
+    const struct zd_node *node = change->place[change->n_places - 1].node;
+    const struct zd_dialect *dialect = node != NULL ? node->meta->dialect : change->dialect;
+    return dialect != NULL && dialect->is_first;
 }
 
 static inline bool zd_change_is_put(const struct zd_change *change)
@@ -213,6 +234,16 @@ void zd_change_run_write(
 enum zd_change_outcome zd_change_run_purge(
     struct zd_change *change, const struct zd_purge_want *purge);
 
+/* server/write/change_new.c: what the change holds. */
+
+/** @param input copied. @return owned; NULL: no memory */
+struct zd_change *zd_change_new(struct zd_dataset *dataset, const struct zd_metadata_input *input);
+
+/** Forget what was found and made, so that all begins again: of the node's own documents nothing,
+ * once they are stored. */
+void zd_change_forget(struct zd_change *change);
+void zd_change_free(struct zd_change *change); /* it holds no lock */
+
 /* server/write/change_find.c: what is stored, and whether the change is possible there. */
 zd_change_step zd_change_find_nodes;
 zd_change_step zd_change_find_nodes_end;
@@ -223,6 +254,20 @@ zd_change_step zd_change_find_again_end;
 zd_change_step zd_change_look; /* whether the keys below allow the change */
 zd_change_step zd_change_look_end;
 
+/** In `begin`: read a document of that dialect; how, its `read` says. */
+void zd_change_find_read(struct zd_change_document *document, const struct zd_dialect *dialect);
+
+/** There is nothing to change. */
+enum zd_change_outcome zd_change_find_refuse_absent(struct zd_change *change);
+
+/** Whether a key below the node is a chunk of the old or the new one, or may be one of an old array
+ * that is not understood. */
+bool zd_change_find_is_chunk(const struct zd_change *change, const char *rest);
+
+/* server/write/change_room.c: memory for their texts, before they are read. */
+zd_change_step zd_change_room;
+zd_change_step zd_change_room_end; /* MORE: the metadata was unlocked, all begins again */
+
 /* server/write/change_judge.c: the new documents, judged and rendered. */
 zd_change_step zd_change_judge_bounds;
 zd_change_step zd_change_judge;
@@ -230,8 +275,24 @@ zd_change_step zd_change_judge_end;
 zd_change_step zd_change_judge_levels;
 zd_change_step zd_change_judge_levels_end;
 
+/** How documents of clients are read. */
+struct zd_reading zd_change_judge_reading(const struct zd_change *change);
+
+/** What this server does not know may be stored, if the dataset says so. */
+bool zd_change_judge_accepts(const struct zd_change *change, const struct zd_meta *meta);
+
 struct zd_documents zd_change_judge_documents(const struct zd_change_place *place);
 uint64_t zd_change_judge_stored_bytes(const struct zd_change_place *place);
+
+/**
+ * The listing that a group has in its documents.
+ *
+ * @param place with a node and the bytes of its documents
+ * @param ret_listing owned; NULL: it has none
+ * Thread: any (worker); on failure place->change->err says why.
+ */
+ZD_RESULT zd_change_judge_listing(
+    struct zd_change_place *place, struct zd_stored_listing **ret_listing);
 
 /** Texts to be rendered, within the limit. The next two release them. */
 struct zd_document_texts zd_change_judge_begin(const struct zd_change *change);
@@ -242,6 +303,23 @@ ZD_RESULT zd_change_judge_keep(struct zd_change_place *place, struct zd_document
 /** The same, if this server can read them again. */
 ZD_RESULT zd_change_judge_keep_readable(
     struct zd_change_place *place, struct zd_document_texts *texts);
+
+/* server/write/change_key.c: one document, by its raw key. */
+
+/** The node that was found at a place, if the key can change it; else it is released. */
+struct zd_node *zd_change_key_pick(struct zd_change_place *place, struct zd_node *found);
+
+/** Whether documents that make no node, or one that is hidden, have to be read. */
+bool zd_change_key_wants_strays(const struct zd_change *change);
+void zd_change_key_read_strays(struct zd_change *change); /* in `begin` */
+zd_change_step zd_change_key_note_strays;
+
+/** Whether the caller's condition holds, as far as the node tells; always without a key. */
+bool zd_change_key_holds(const struct zd_change *change, const struct zd_node *node);
+
+/** On a worker: set what the change makes of the node; on failure change->err says why. */
+ZD_RESULT zd_change_key_judge(struct zd_change *change);
+ZD_RESULT zd_change_key_judge_erasure(struct zd_change *change);
 
 /* server/write/change_store.c: consolidated metadata of the nodes above; all that is stored. */
 zd_change_step zd_change_relist;
@@ -277,6 +355,13 @@ zd_change_step zd_change_erase_restore_end;
 zd_change_step zd_change_erase_restored; /* and nothing else was changed */
 zd_change_step zd_change_erase_rest;
 zd_change_step zd_change_erase_rest_end;
+
+/** The stored object that a document replaces; zero: there is none. */
+struct zd_generation zd_change_store_replaced(const struct zd_change_document *document);
+
+/** Whether keys are erased after the last document is stored. */
+bool zd_change_erase_has_rest(const struct zd_change *change);
+
 zd_change_step zd_change_erase_settle; /* what is kept is not needed any more */
 zd_change_step zd_change_erase_settle_end;
 

@@ -19,15 +19,20 @@ static void tag_of(
     zd_tag_node(etag, type, zd_tag_documents(place->stat, n));
 }
 
+static bool leaves_node(const struct zd_change *change)
+{
+    return change->key == NULL ? change->input.kind != ZD_METADATA_ERASE : change->stays;
+}
+
 /* Listings have no events: they repeat what the documents say. */
 void zd_change_report(struct zd_change *change)
 {
     const bool is_made = change->verdict < ZD_VERDICT_FAILED;
     char etag[ZD_TAG_BYTES];
-    if (change->input.kind == ZD_METADATA_CONSOLIDATE) {
+    if (change->input.kind == ZD_METADATA_CONSOLIDATE || change->is_hidden) {
         return;
     }
-    if (change->verdict == ZD_VERDICT_LOST || (zd_change_is_erasure(change) && is_made)) {
+    if (change->verdict == ZD_VERDICT_LOST || (is_made && !leaves_node(change))) {
         if (change->before != NULL) {
             zd_events_node(change->dataset->events, change->path, ZD_NODE_DELETED, NULL);
         }
@@ -80,8 +85,10 @@ static void report_erased(struct zd_change *change, const uint64_t *index)
 static void start_erasure(
     struct zd_change *change, struct zd_change_document *document, struct zd_generation generation)
 {
-    document->goes = document->stored != NULL &&
-                     (change->key == NULL || strcmp(change->key, document->read.key) == 0);
+    const bool is_there =
+        document->stored != NULL || (change->key != NULL && zd_generation_is_set(generation));
+    document->goes =
+        is_there && (change->key == NULL || strcmp(change->key, document->read.key) == 0);
     if (!document->goes) {
         return;
     }
@@ -104,12 +111,14 @@ static void start_erasure(
 enum zd_change_outcome zd_change_erase_own(struct zd_change *change)
 {
     struct zd_change_place *place = zd_change_target(change);
-    const struct zd_node *node = place->node; /* NULL: only keys below are left of one */
+    const struct zd_node *node = place->node; /* NULL: only keys below are left of one, or strays */
+    const struct zd_dialect *dialect = node == NULL ? change->dialect : node->meta->dialect;
     if (zd_change_undo_prepare(change, "") != ZD_OK) {
         return ZD_CHANGE_FAIL(change, ZD_NO_MEMORY, "no memory to erase a node");
     }
-    for (uint32_t i = 0; node != NULL && i < node->meta->dialect->n_documents; i++) {
-        start_erasure(change, &place->document[i], node->stat[i].generation);
+    for (uint32_t i = 0; i < dialect->n_documents; i++) {
+        struct zd_change_document *document = &place->document[i];
+        start_erasure(change, document, zd_change_store_replaced(document));
     }
     return ZD_CHANGE_NEXT;
 }
@@ -196,10 +205,8 @@ enum zd_change_outcome zd_change_erase_restored(struct zd_change *change)
     if (undo->n_lost > 0) {
         const struct zd_error first = change->err;
         change->err.status = zd_fail(&change->err, first.status,
-            "\"%.100s\": %.200s; of the documents that were erased before %u could not be put "
-            "back: "
-            "%.150s",
-            change->path, first.text, undo->n_lost, undo->lost_err.text);
+            "%.300s; of the documents that were erased before %u could not be put back: %.150s",
+            first.text, undo->n_lost, undo->lost_err.text);
         return lose(change, change->kept.has_lost_last ? ZD_VERDICT_LOST : ZD_VERDICT_FAILED);
     }
     return change->err.status == ZD_PRECONDITION ? ZD_CHANGE_AGAIN : ZD_CHANGE_FAILED;
@@ -207,10 +214,11 @@ enum zd_change_outcome zd_change_erase_restored(struct zd_change *change)
 
 /* ---- which keys below are erased ---- */
 
+/* Whether a chunk has no element of the array. */
 static bool is_outside_of(const struct zd_grid *grid, const uint64_t *index)
 {
     for (uint32_t d = 0; d < grid->rank; d++) {
-        if (index[d] >= zd_grid_count(grid, d)) {
+        if (index[d] >= zd_grid_count_inside(grid, d)) {
             return true;
         }
     }
@@ -257,29 +265,35 @@ static bool is_chunk_of_parent(const struct zd_change *change, const char *key)
     return false;
 }
 
+/* A document of another dialect at the same path: alone it would be a node without its chunks. */
+static bool is_beside(const char *rest)
+{
+    ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
+    return zd_dialect_node_path(rest, &path) == ZD_OK && path.len == 0;
+}
+
 /* Without is_recursive an array takes its chunks along, and nothing else. */
 static bool goes_along(const struct zd_change *change, const char *rest)
 {
     const struct zd_meta *before = change->before;
     uint64_t index[ZD_RANK_MAX];
     return change->input.is_recursive ||
-           (zd_meta_is_array(before) &&
-               before->dialect->chunk_index(before, rest, index) != ZD_NOT_FOUND);
+           (zd_meta_is_array(before) && (is_beside(rest) || before->dialect->chunk_index(before,
+                                                                rest, index) != ZD_NOT_FOUND));
 }
 
 /* The documents were erased before: any that are left are of nodes made since. */
 static enum zd_purge_answer judge_all(void *context, const struct zd_purge_key *key)
 {
-    const bool stays = key->node != NULL || is_chunk_of_parent(context, key->key);
+    const bool is_document = key->node != NULL && !(key->is_beside && zd_change_hides(context));
+    const bool stays = is_document || is_chunk_of_parent(context, key->key);
     return !stays && goes_along(context, key->rest) ? ZD_PURGE_ERASE : ZD_PURGE_KEEP;
 }
 
-/* Erase everything but the node's own documents. */
 static enum zd_purge_answer judge_orphans(void *context, const struct zd_purge_key *key)
 {
-    const struct zd_change *change = context;
-    const bool is_own = key->node != NULL && strcmp(key->node, change->path) == 0;
-    return is_own ? ZD_PURGE_KEEP : ZD_PURGE_ERASE;
+    const bool is_chunk = key->node == NULL && zd_change_find_is_chunk(context, key->rest);
+    return is_chunk ? ZD_PURGE_ERASE : ZD_PURGE_KEEP;
 }
 
 static bool shrinks(const struct zd_change *change)
@@ -291,7 +305,7 @@ static bool shrinks(const struct zd_change *change)
         return false;
     }
     for (uint32_t d = 0; d < meta->grid.rank; d++) {
-        if (zd_grid_count(&meta->grid, d) < zd_grid_count(&before->grid, d)) {
+        if (zd_grid_count_inside(&meta->grid, d) < zd_grid_count_inside(&before->grid, d)) {
             return true;
         }
     }
@@ -315,8 +329,11 @@ static bool holds(void *context, struct zd_node *node)
 {
     struct zd_change *change = context;
     if (change->input.kind != ZD_METADATA_PATCH) {
-        change->clearing.is_overtaken = node != NULL;
-        return node == NULL;
+        /* One that is only read, or comes later, was hidden by the node that has gone. */
+        change->clearing.is_overtaken = node != NULL &&
+                                        zd_dialect_is_writable(node->meta->dialect) &&
+                                        (node->meta->dialect->is_first || !zd_change_hides(change));
+        return !change->clearing.is_overtaken;
     }
     if (node == NULL || !zd_meta_has_same_encoding(node->meta, change->meta)) {
         return false;
@@ -391,32 +408,104 @@ enum zd_change_outcome zd_change_erase_give_back(struct zd_change *change)
 
 /* ---- after the new document ---- */
 
+bool zd_change_erase_has_rest(const struct zd_change *change)
+{
+    return change->input.kind == ZD_METADATA_ERASE ||
+           (change->input.kind == ZD_METADATA_PATCH && shrinks(change));
+}
+
+/* From the first key that is erased for good there is no way back. */
+static void end_way_back(struct zd_change *change)
+{
+    change->undo.is_final = true;
+    zd_change_undo_forget(change);
+    if (!change->is_reported) {
+        change->is_reported = true;
+        zd_change_report(change);
+    }
+}
+
+static void note_erased(void *context, const struct zd_purge_key *key)
+{
+    struct zd_change *change = context;
+    end_way_back(change);
+    if (change->input.kind == ZD_METADATA_PATCH) {
+        report_outside(change, key);
+    }
+}
+
+/* Chunks that are kept are reported when they will not be put back. */
+static void report_kept(struct zd_change *change)
+{
+    const struct zd_meta *before = change->before;
+    const struct zd_list *const items = &change->kept.items;
+    uint64_t index[ZD_RANK_MAX];
+    for (const struct zd_list *at = items->prev; at != items; at = at->prev) {
+        const char *key = ZD_CONTAINER(at, struct zd_kept_item, link)->key;
+        const size_t len = strlen(change->path);
+        if (before->dialect->chunk_index(before, key + len + (len == 0 ? 0 : 1), index) == ZD_OK) {
+            report_erased(change, index);
+        }
+    }
+}
+
+/* A shrunken array has kept nothing so far, an erased node its documents. */
+static bool prepare_way_back(struct zd_change *change)
+{
+    const bool is_erasure = change->input.kind == ZD_METADATA_ERASE;
+    if (change->undo.is_final || change->verdict != ZD_VERDICT_NONE) {
+        return false;
+    }
+    return is_erasure ? zd_change_subtree_is_held(change->subtree)
+                      : zd_change_undo_prepare(change, "") == ZD_OK;
+}
+
+/* What is erased is kept until all of it is. */
 enum zd_change_outcome zd_change_erase_rest(struct zd_change *change)
 {
     const bool is_erasure = change->input.kind == ZD_METADATA_ERASE;
-    const bool is_patch = change->input.kind == ZD_METADATA_PATCH;
-    const struct zd_purge_want purge = {
+    const bool is_over = !zd_change_erase_has_rest(change) || change->verdict >= ZD_VERDICT_FAILED;
+    struct zd_purge_want purge = {
         .path = change->path,
         .stops_at_links = is_erasure,
-        .visit = is_erasure                    ? judge_all
-                 : is_patch && shrinks(change) ? judge_outside
-                                               : NULL,
+        .visit = is_erasure ? judge_all : judge_outside,
         .holds = holds,
-        .erased = is_patch ? report_outside : NULL,
+        .erased = note_erased,
     };
-    zd_change_undo_forget(change);
     zd_lock_release(&change->metadata_lock);
-    zd_change_report(change);
-    if (purge.visit == NULL || change->verdict >= ZD_VERDICT_FAILED) {
-        return ZD_CHANGE_DONE;
+    if (!is_over && prepare_way_back(change)) {
+        purge.kept = &change->kept;
+    } else {
+        end_way_back(change);
     }
-    return zd_change_run_purge(change, &purge);
+    return is_over ? ZD_CHANGE_DONE : zd_change_run_purge(change, &purge);
 }
 
-/* The document is already stored; the error lists the keys that remain. */
+/* Nothing is erased for good yet: all is put back. */
+static enum zd_change_outcome go_back(struct zd_change *change)
+{
+    const struct zd_wait *wait = &change->purge.wait;
+    if (change->input.kind == ZD_METADATA_PATCH) {
+        zd_change_undo_mark_erased(change);
+    }
+    change->undo.was_unlocked = true;
+    change->code = wait->status == ZD_INVALID ? "not_empty" : NULL;
+    change->err.status = zd_fail(&change->err, wait->status,
+        "\"%.100s\": what is below it could not be erased: %.300s", change->path, wait->err.text);
+    return ZD_CHANGE_GIVE_BACK;
+}
+
+/* Else the document is already stored; the error lists the keys that remain. */
 enum zd_change_outcome zd_change_erase_rest_end(struct zd_change *change)
 {
     const struct zd_purge_want *purge = &change->purge;
+    if (purge->wait.status != ZD_OK && !change->undo.is_final) {
+        return go_back(change);
+    }
+    end_way_back(change);
+    if (change->input.kind == ZD_METADATA_PATCH) {
+        report_kept(change);
+    }
     report_rest(change);
     if (purge->wait.status == ZD_OK) {
         return ZD_CHANGE_NEXT;

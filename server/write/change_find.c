@@ -17,6 +17,12 @@ enum zd_change_outcome zd_change_find_nodes(struct zd_change *change)
     return ZD_CHANGE_NEXT;
 }
 
+static struct zd_node *take_node(struct zd_change *change, struct zd_change_place *place)
+{
+    struct zd_node *node = ZD_TAKE(place->want.node);
+    return change->key == NULL || node == NULL ? node : zd_change_key_pick(place, node);
+}
+
 /* An absent node is no failure. */
 static enum zd_change_outcome found_outcome(struct zd_change *change)
 {
@@ -56,19 +62,6 @@ static enum zd_change_outcome check_parents(struct zd_change *change)
     return ZD_CHANGE_NEXT;
 }
 
-/* The generation of a key among the node's documents; zero: it is no key of theirs, or absent. */
-static struct zd_generation generation_of(const struct zd_node *node, const char *key)
-{
-    for (uint32_t i = 0; node != NULL && i < node->meta->dialect->n_documents; i++) {
-        ZD_SCOPED_TEXT(own, ZD_KEY_BYTES_MAX);
-        if (node->meta->dialect->document_key(node->path, i, &own) == ZD_OK &&
-            strcmp(own.at, key) == 0) {
-            return node->stat[i].generation;
-        }
-    }
-    return (struct zd_generation){0};
-}
-
 /* Whether the caller's conditions hold; the store judges them again when the document is stored. */
 static bool holds(struct zd_change *change)
 {
@@ -80,36 +73,76 @@ static bool holds(struct zd_change *change)
     if (input->expected != NULL && (node == NULL || node->tag != input->expected->tag)) {
         return false;
     }
-    if (change->key == NULL || input->condition == ZD_CONDITION_NONE) {
-        return true;
-    }
-    const struct zd_generation none = {0};
-    const bool is_absent = input->condition == ZD_CONDITION_ABSENT;
-    return zd_generation_equal(
-        generation_of(node, change->key), is_absent ? none : input->generation);
+    return zd_change_key_wants_strays(change) || zd_change_key_holds(change, node);
 }
 
 static bool must_exist(const struct zd_change *change)
 {
+    const bool is_erasure = zd_change_is_erasure(change) && !zd_change_key_wants_strays(change);
     return change->input.kind == ZD_METADATA_PATCH ||
-           change->input.kind == ZD_METADATA_CONSOLIDATE || zd_change_is_erasure(change);
+           change->input.kind == ZD_METADATA_CONSOLIDATE || is_erasure;
 }
 
-static enum zd_change_outcome refuse_absent(struct zd_change *change)
+enum zd_change_outcome zd_change_find_refuse_absent(struct zd_change *change)
 {
     return ZD_CHANGE_FAIL(change, ZD_NOT_FOUND, "there is no node at \"%.200s\"", change->path);
 }
 
-/* A node of a read-only dialect can only be replaced. */
-static bool is_read_only(const struct zd_change *change, const struct zd_node *node)
+/* A node of a read-only dialect can only be replaced, and gets no children. @return NULL: none is
+ * in the way */
+static const struct zd_node *find_read_only(const struct zd_change *change)
 {
-    const bool is_replaced = change->input.kind == ZD_METADATA_PUT && change->input.erases_chunks;
-    return node != NULL && !zd_dialect_is_writable(node->meta->dialect) && !is_replaced;
+    const bool replaces = change->input.kind == ZD_METADATA_PUT && change->input.erases_chunks;
+    for (size_t i = change->n_places; i-- > 0;) {
+        const struct zd_node *node = change->place[i].node;
+        if (node == NULL || zd_dialect_is_writable(node->meta->dialect)) {
+            continue;
+        }
+        const bool is_target = i + 1 == change->n_places;
+        if (!is_target || !replaces || !node->meta->dialect->is_first) {
+            return node;
+        }
+    }
+    return NULL;
 }
 
-/* The dialect of the node, else of the nearest parent, else the first; it must be writable. */
+/* Where there is no root of a dialect that is read: a new one would hide what lies there. */
+static bool hides_others(const struct zd_change *change)
+{
+    return change->input.kind == ZD_METADATA_PUT && change->place[0].node == NULL &&
+           change->dataset->kind != NULL;
+}
+
+static enum zd_change_outcome check_dialects(struct zd_change *change)
+{
+    const struct zd_node *read_only = find_read_only(change);
+    if (read_only != NULL) {
+        return ZD_CHANGE_FAIL(change, ZD_READ_ONLY,
+            "\"%.200s\" is of the dialect %s, which is read-only", read_only->path,
+            read_only->meta->dialect->name);
+    }
+    const struct zd_node *target = zd_change_target(change)->node;
+    if (change->input.kind == ZD_METADATA_CONSOLIDATE &&
+        target->meta->dialect->change_listing == NULL) {
+        return ZD_CHANGE_FAIL(change, ZD_READ_ONLY,
+            "\"%.200s\" is of the dialect %s, whose consolidated metadata is not written",
+            target->path, target->meta->dialect->name);
+    }
+    if (hides_others(change)) {
+        return ZD_CHANGE_FAIL(change, ZD_READ_ONLY,
+            "the dataset is %s, which this version does not read: a new root would hide it",
+            change->dataset->kind);
+    }
+    return ZD_CHANGE_NEXT;
+}
+
+/* That of the key; the dialect of the node, else of the nearest parent, else the first; it is
+ * writable. */
 static const struct zd_dialect *choose_dialect(const struct zd_change *change)
 {
+    if (change->key != NULL) {
+        return change->dialect;
+    }
     for (size_t i = change->n_places; i-- > 0;) {
         const struct zd_node *node = change->place[i].node;
         if (node != NULL && zd_dialect_is_writable(node->meta->dialect)) {
@@ -117,7 +150,7 @@ static const struct zd_dialect *choose_dialect(const struct zd_change *change)
         }
     }
     const struct zd_dialect *const *dialect = zd_dialects;
-    while (!zd_dialect_is_writable(*dialect)) {
+    while (!(*dialect)->is_first || !zd_dialect_is_writable(*dialect)) {
         dialect++;
     }
     return *dialect;
@@ -126,11 +159,17 @@ static const struct zd_dialect *choose_dialect(const struct zd_change *change)
 /* Whether this change has to keep the node's listing in step. */
 static bool has_listing(const struct zd_meta *meta)
 {
-    return zd_dialect_is_writable(meta->dialect) &&
-           (meta->consolidated != NULL || meta->has_unread_listing);
+    return zd_dialect_is_writable(meta->dialect) && (meta->has_listing || meta->has_unread_listing);
 }
 
-/* Documents are read that are changed but not replaced, or that may have to be put back. */
+/* Documents are read that are changed but not replaced, or that may have to be put back; of a group
+ * that is replaced the listing stays. */
+static bool wants_target(const struct zd_change *change, const struct zd_meta *meta)
+{
+    return change->input.kind != ZD_METADATA_PUT || change->input.erases_chunks ||
+           meta->has_listing;
+}
+
 static void want_bytes(struct zd_change *change)
 {
     const enum zd_metadata_kind kind = change->input.kind;
@@ -139,7 +178,7 @@ static void want_bytes(struct zd_change *change)
         const bool is_target = i + 1 == change->n_places;
         place->wants_bytes =
             place->node != NULL &&
-            (is_target ? kind != ZD_METADATA_PUT || change->input.erases_chunks
+            (is_target ? wants_target(change, place->node->meta)
                        : has_listing(place->node->meta) && kind != ZD_METADATA_CONSOLIDATE);
     }
 }
@@ -153,14 +192,13 @@ static enum zd_change_outcome judge_found(struct zd_change *change)
             node == NULL ? "no longer exists" : "is not what the request expects");
     }
     if (node == NULL && must_exist(change)) {
-        return refuse_absent(change);
+        return zd_change_find_refuse_absent(change);
     }
     if (check_parents(change) != ZD_CHANGE_NEXT) {
         return ZD_CHANGE_FAILED;
     }
-    if (is_read_only(change, node)) {
-        return ZD_CHANGE_FAIL(
-            change, ZD_READ_ONLY, "dialect %s is read-only", node->meta->dialect->name);
+    if (check_dialects(change) != ZD_CHANGE_NEXT) {
+        return ZD_CHANGE_FAILED;
     }
     change->has_made = node == NULL;
     change->dialect = choose_dialect(change);
@@ -171,7 +209,7 @@ static enum zd_change_outcome judge_found(struct zd_change *change)
 enum zd_change_outcome zd_change_find_nodes_end(struct zd_change *change)
 {
     for (size_t i = 0; i < change->n_places; i++) {
-        change->place[i].node = ZD_TAKE(change->place[i].want.node);
+        change->place[i].node = take_node(change, &change->place[i]);
     }
     enum zd_change_outcome outcome = found_outcome(change);
     if (outcome == ZD_CHANGE_NEXT && change->phase == ZD_CHANGE_DOCUMENTS) {
@@ -183,36 +221,56 @@ enum zd_change_outcome zd_change_find_nodes_end(struct zd_change *change)
 
 /* ---- their bytes ---- */
 
-/* Read only the generation that was found, so that the bytes belong to the judged node. */
-static void start_read(struct zd_change_document *document, struct zd_generation generation)
+void zd_change_find_read(struct zd_change_document *document, const struct zd_dialect *dialect)
 {
     const struct zd_change_place *place = document->place;
     struct zd_change *change = place->change;
     struct zd_store_read *read = &document->read;
     ZD_SCOPED_TEXT(key, ZD_KEY_BYTES_MAX);
-    if (place->node->meta->dialect->document_key(place->path, document->number, &key) != ZD_OK) {
+    if (dialect->document_key(place->path, document->number, &key) != ZD_OK) {
         read->op.status = zd_fail(&read->op.err, key.status, "no memory for the key of a document");
         return; /* it was read before under that key */
     }
     memcpy(read->key, key.at, key.len + 1);
-    read->bytes_max = change->dataset->server->config->settings.limits_consolidated_bytes;
-    read->only_generation = generation;
     if (zd_store_read_now(change->dataset->store, read) == ZD_AGAIN) {
         zd_gather_await(&change->gather, &read->op);
         zd_store_read(change->dataset->store, read);
     }
 }
 
+/* A listing that cannot be read goes, whatever it says. */
+static bool wants_document(const struct zd_change_place *place, uint32_t i)
+{
+    const struct zd_node *node = place->node;
+    if (!place->wants_bytes || !zd_generation_is_set(node->stat[i].generation)) {
+        return false;
+    }
+    return node->meta->dialect->may_list == NULL || i != node->meta->dialect->listing_document ||
+           !node->meta->has_unread_listing;
+}
+
+/* Only the generation that was found, so that the bytes belong to the judged node. */
+static void read_found(struct zd_change_place *place)
+{
+    const struct zd_settings *settings = &place->change->dataset->server->config->settings;
+    for (uint32_t i = 0; i < ZD_DOCUMENTS_MAX; i++) {
+        struct zd_change_document *document = &place->document[i];
+        document->read = (struct zd_store_read){0};
+        if (wants_document(place, i)) {
+            document->read.bytes_max = settings->limits_consolidated_bytes;
+            document->read.only_generation = place->node->stat[i].generation;
+            zd_change_find_read(document, place->node->meta->dialect);
+        }
+    }
+}
+
 enum zd_change_outcome zd_change_find_documents(struct zd_change *change)
 {
     for (size_t p = 0; p < change->n_places; p++) {
-        struct zd_change_place *place = &change->place[p];
-        for (uint32_t i = 0; i < ZD_DOCUMENTS_MAX; i++) {
-            place->document[i].read = (struct zd_store_read){0};
-            if (place->wants_bytes && zd_generation_is_set(place->node->stat[i].generation)) {
-                start_read(&place->document[i], place->node->stat[i].generation);
-            }
-        }
+        read_found(&change->place[p]);
+    }
+    if (zd_change_key_wants_strays(change)) {
+        zd_change_key_read_strays(change);
     }
     return ZD_CHANGE_NEXT;
 }
@@ -223,8 +281,14 @@ enum zd_change_outcome zd_change_find_documents_end(struct zd_change *change)
     for (size_t i = 0; i < change->n_places * ZD_DOCUMENTS_MAX; i++) {
         struct zd_change_place *place = &change->place[i / ZD_DOCUMENTS_MAX];
         struct zd_change_document *document = &place->document[i % ZD_DOCUMENTS_MAX];
+        const struct zd_store_op *op = &document->read.op;
+        const bool is_read =
+            op->status == ZD_OK || (place->node == NULL && op->status == ZD_NOT_FOUND);
         document->stored = ZD_TAKE(document->read.bytes);
-        failed = failed == NULL && document->read.op.status != ZD_OK ? &document->read.op : failed;
+        failed = failed == NULL && !is_read ? op : failed;
+    }
+    if (failed == NULL && zd_change_key_wants_strays(change)) {
+        return zd_change_key_note_strays(change);
     }
     if (failed == NULL) {
         return change->phase == ZD_CHANGE_DOCUMENTS ? ZD_CHANGE_NEXT : ZD_CHANGE_LISTINGS;
@@ -248,8 +312,8 @@ enum zd_change_outcome zd_change_find_again_end(struct zd_change *change)
 {
     bool is_same = true;
     for (size_t i = 0; i < change->n_places; i++) {
-        const struct zd_change_place *place = &change->place[i];
-        ZD_AUTO(zd_node) node = ZD_TAKE(change->place[i].want.node);
+        struct zd_change_place *place = &change->place[i];
+        ZD_AUTO(zd_node) node = take_node(change, place);
         is_same = is_same && (place->node == NULL) == (node == NULL) &&
                   (node == NULL || node->tag == place->node->tag);
     }
@@ -266,6 +330,14 @@ static bool is_chunk_of(const struct zd_meta *meta, const char *rest)
            meta->dialect->chunk_index(meta, rest, index) != ZD_NOT_FOUND;
 }
 
+bool zd_change_find_is_chunk(const struct zd_change *change, const char *rest)
+{
+    const struct zd_meta *before = change->before;
+    const bool is_unknown =
+        before != NULL && before->type != ZD_NODE_GROUP && !zd_meta_is_array(before);
+    return is_unknown || is_chunk_of(before, rest) || is_chunk_of(change->meta, rest);
+}
+
 static void look_at_key(struct zd_change *change, const char *key)
 {
     const size_t len = strlen(change->path);
@@ -273,6 +345,9 @@ static void look_at_key(struct zd_change *change, const char *key)
     change->seen |= ZD_CHANGE_SEEN_KEY;
     if (is_chunk_of(change->before, rest) || is_chunk_of(change->meta, rest)) {
         change->seen |= ZD_CHANGE_SEEN_CHUNK;
+    }
+    if (!zd_change_find_is_chunk(change, rest)) {
+        change->seen |= ZD_CHANGE_SEEN_FILE;
     }
 }
 
@@ -282,7 +357,7 @@ static enum zd_purge_answer look_at(void *context, const struct zd_purge_key *ke
     struct zd_change *change = context;
     if (!zd_path_is_below(key->key, change->path)) {
         change->seen |= key->node != NULL ? ZD_CHANGE_SEEN_ORPHANS : 0;
-    } else if (key->node == NULL) {
+    } else if (key->node == NULL || (key->is_beside && zd_change_hides(change))) {
         look_at_key(change, key->key);
     } else if (strcmp(key->node, change->path) != 0) {
         change->seen |= ZD_CHANGE_SEEN_CHILD;
@@ -329,14 +404,14 @@ static bool spoils_chunks(const struct zd_change *change)
 static bool stops_at_key(const struct zd_change *change)
 {
     const struct zd_meta *before = change->before;
-    if (spoils_chunks(change)) {
+    if (spoils_chunks(change) || change->input.erases_chunks) {
         return false;
     }
     if (before != NULL && before->type != ZD_NODE_GROUP) {
         return true; /* there can be no nodes below */
     }
-    return change->input.kind == ZD_METADATA_PUT && !change->input.erases_chunks &&
-           change->meta != NULL && change->meta->type == ZD_NODE_ARRAY;
+    return change->input.kind == ZD_METADATA_PUT && change->meta != NULL &&
+           change->meta->type == ZD_NODE_ARRAY;
 }
 
 /* A new parent shows what is below it, too. */
@@ -353,15 +428,17 @@ static const char *look_path(const struct zd_change *change)
 /* What is below was seen when it was collected: the chunks of an array go with it. */
 static bool is_empty(const struct zd_change *change)
 {
-    const uint32_t others =
-        ZD_CHANGE_SEEN_CHILD | (zd_meta_is_array(change->before) ? 0 : ZD_CHANGE_SEEN_KEY);
+    const uint32_t keys =
+        ZD_CHANGE_SEEN_KEY | (zd_change_hides(change) ? ZD_CHANGE_SEEN_BESIDE : 0);
+    const uint32_t others = ZD_CHANGE_SEEN_CHILD | (zd_meta_is_array(change->before) ? 0 : keys);
     return change->path[0] != '\0' && (change->seen & others) == 0;
 }
 
 static enum zd_purge_answer count_child(void *context, const struct zd_purge_key *key)
 {
     struct zd_change *change = context;
-    change->n_children += key->node == NULL || strcmp(key->node, change->path) != 0;
+    change->n_children += key->node == NULL || strcmp(key->node, change->path) != 0 ||
+                          (key->is_beside && zd_change_hides(change));
     return ZD_PURGE_KEEP;
 }
 
@@ -373,10 +450,45 @@ static enum zd_change_outcome count_children(struct zd_change *change)
     return zd_change_run_purge(change, &purge);
 }
 
+/* What lies under the keys of a new node's documents, although there was none, goes or is replaced.
+ */
+static void look_for_strays(struct zd_change *change)
+{
+    struct zd_change_place *place = zd_change_target(change);
+    const bool makes = change->input.kind == ZD_METADATA_PUT && place->node == NULL;
+    if (change->key != NULL) {
+        return; /* they were read */
+    }
+    for (uint32_t i = 0; i < ZD_DOCUMENTS_MAX; i++) {
+        struct zd_store_status *stray = &place->document[i].stray;
+        *stray = (struct zd_store_status){.op = {.status = ZD_NOT_FOUND}};
+        ZD_SCOPED_TEXT(key, ZD_KEY_BYTES_MAX);
+        if (makes && i < change->dialect->n_documents && !change->dialect->is_first &&
+            change->dialect->document_key(place->path, i, &key) == ZD_OK) {
+            memcpy(stray->key, key.at, key.len + 1);
+            zd_gather_await(&change->gather, &stray->op);
+            zd_store_status(change->dataset->store, stray);
+        }
+    }
+}
+
+static const struct zd_store_op *failed_stray(const struct zd_change *change)
+{
+    const struct zd_change_place *place = &change->place[change->n_places - 1];
+    for (uint32_t i = 0; i < ZD_DOCUMENTS_MAX; i++) {
+        const struct zd_store_op *op = &place->document[i].stray.op;
+        if (op->status != ZD_OK && op->status != ZD_NOT_FOUND) {
+            return op;
+        }
+    }
+    return NULL;
+}
+
 enum zd_change_outcome zd_change_look(struct zd_change *change)
 {
     change->purge.wait.status = ZD_OK;
     zd_change_undo_note_below(change);
+    look_for_strays(change);
     if (change->input.kind == ZD_METADATA_ERASE) {
         return change->input.is_recursive || is_empty(change) ? ZD_CHANGE_NEXT
                                                               : count_children(change);
@@ -387,6 +499,7 @@ enum zd_change_outcome zd_change_look(struct zd_change *change)
     change->seen = 0;
     change->enough = ZD_CHANGE_SEEN_CHILD;
     change->enough |= stops_at_key(change) ? ZD_CHANGE_SEEN_KEY : 0;
+    change->enough |= change->input.erases_chunks ? ZD_CHANGE_SEEN_FILE : 0;
     change->enough |= change->meta != NULL && spoils_chunks(change) ? ZD_CHANGE_SEEN_CHUNK : 0;
     const struct zd_purge_want purge = {.path = look_path(change), .visit = look_at};
     return zd_change_run_purge(change, &purge);
@@ -433,8 +546,13 @@ static enum zd_change_outcome judge_erasure(struct zd_change *change)
 /* By the keys below that were seen, here or on the way to erase them. */
 enum zd_change_outcome zd_change_look_end(struct zd_change *change)
 {
+    const struct zd_store_op *stray = failed_stray(change);
     if (change->purge.wait.status != ZD_OK) {
         return zd_change_outcome_of_wait(change, &change->purge.wait);
+    }
+    if (stray != NULL) {
+        change->err = stray->err;
+        return zd_change_outcome_of(change, stray->status);
     }
     if (change->input.kind == ZD_METADATA_ERASE) {
         return judge_erasure(change);
@@ -445,6 +563,12 @@ enum zd_change_outcome zd_change_look_end(struct zd_change *change)
     if (change->meta->type == ZD_NODE_ARRAY && has_seen(change, ZD_CHANGE_SEEN_CHILD)) {
         return refuse_place(
             change, "not_empty", "has nodes below it: an array cannot have children");
+    }
+    if (has_seen(change, ZD_CHANGE_SEEN_FILE) && change->input.erases_chunks &&
+        zd_change_erase_orphans_chunks(change)) {
+        return refuse_place(change, "not_empty",
+            "has files below it that are no chunks of it, and erase_chunks=1 erases none of those: "
+            "erase them first");
     }
     if (orphans_chunks(change)) {
         return refuse_place(change, "chunks_exist",

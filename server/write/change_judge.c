@@ -1,6 +1,8 @@
 /* Changing documents: the new ones, judged and rendered. */
 #include <string.h>
 
+#include "core/base/num.h"
+#include "core/dialect/said.h"
 #include "server/http/problem.h"
 #include "server/runtime/server.h"
 #include "server/write/change.h"
@@ -8,13 +10,18 @@
 /* Reading JSON and judging it, and writing it again: measured at 30 to 100 MB/s. */
 #define JUDGE_NS_PER_BYTE 30
 
+#define INDENTED_TIMES 16 /* as long as it came, a document may be when it is written */
+
 struct zd_documents zd_change_judge_documents(const struct zd_change_place *place)
 {
     struct zd_documents documents = {0};
     for (size_t i = 0; i < ZD_DOCUMENTS_MAX; i++) {
         const struct zd_change_document *document = &place->document[i];
-        const struct zd_buf *bytes = document->made != NULL ? document->made : document->stored;
+        struct zd_buf *bytes = document->is_dropped     ? NULL
+                               : document->made != NULL ? document->made
+                                                        : document->stored;
         documents.present[i] = bytes != NULL;
+        documents.bytes[i] = bytes;
         documents.text[i] = bytes == NULL ? (struct zd_span){0} : zd_buf_span(bytes);
     }
     return documents;
@@ -28,7 +35,7 @@ struct zd_document_texts zd_change_judge_begin(const struct zd_change *change)
     return texts;
 }
 
-static enum zd_status keep(struct zd_change_place *place, const struct zd_document_texts *texts)
+static enum zd_status keep(struct zd_change_place *place, struct zd_document_texts *texts)
 {
     struct zd_error *err = &place->change->err;
     enum zd_status status = zd_document_texts_status(texts);
@@ -41,9 +48,10 @@ static enum zd_status keep(struct zd_change_place *place, const struct zd_docume
     }
     for (size_t i = 0; i < ZD_DOCUMENTS_MAX; i++) {
         struct zd_change_document *document = &place->document[i];
+        document->is_dropped = texts->dropped[i];
         if (texts->present[i]) {
             zd_buf_unref(ZD_TAKE(document->made));
-            if (zd_text_buf(&texts->text[i], &document->made) != ZD_OK) {
+            if (zd_text_take_buf(&texts->text[i], &document->made) != ZD_OK) {
                 return zd_fail(err, ZD_NO_MEMORY, "no memory for a document");
             }
         }
@@ -58,7 +66,7 @@ enum zd_status zd_change_judge_keep(struct zd_change_place *place, struct zd_doc
     return status;
 }
 
-static struct zd_reading reading_of(const struct zd_change *change)
+struct zd_reading zd_change_judge_reading(const struct zd_change *change)
 {
     struct zd_reading reading = zd_dataset_reading(change->dataset);
     reading.judgement = ZD_JUDGE_WRITE;
@@ -68,7 +76,7 @@ static struct zd_reading reading_of(const struct zd_change *change)
 /* A patch is strict JSON: a bare NaN in the result was stored before. */
 static struct zd_reading patch_reading_of(const struct zd_change *change)
 {
-    struct zd_reading reading = reading_of(change);
+    struct zd_reading reading = zd_change_judge_reading(change);
     reading.limits.nonfinite = true;
     return reading;
 }
@@ -77,35 +85,72 @@ enum zd_status zd_change_judge_keep_readable(
     struct zd_change_place *place, struct zd_document_texts *texts)
 {
     struct zd_change *change = place->change;
-    const struct zd_reading reading = reading_of(change);
-    const struct zd_dialect *dialect =
-        place->node == NULL ? change->dialect : place->node->meta->dialect;
+    const struct zd_reading reading = zd_change_judge_reading(change);
+    const bool is_new = place->node == NULL || place == zd_change_target(change);
+    const struct zd_dialect *dialect = is_new ? change->dialect : place->node->meta->dialect;
     ZD_TRY(zd_change_judge_keep(place, texts));
     const struct zd_documents documents = zd_change_judge_documents(place);
     return dialect->check(&documents, &reading, &change->err);
 }
 
+enum zd_status zd_change_judge_listing(
+    struct zd_change_place *place, struct zd_stored_listing **ret_listing)
+{
+    struct zd_change *change = place->change;
+    struct zd_reading reading = zd_dataset_reading(change->dataset);
+    const struct zd_documents stored = zd_change_judge_documents(place);
+    ZD_AUTO(zd_meta) meta = NULL;
+    reading.judgement = ZD_JUDGE_READ;
+    ZD_TRY(place->node->meta->dialect->parse(&stored, &reading, &meta, &change->err));
+    *ret_listing = meta->listing == NULL ? NULL : zd_stored_listing_ref(meta->listing);
+    return ZD_OK;
+}
+
 /* A node that stays a group keeps its listing, unless the document has one. */
-static const struct zd_json *listing_for(const struct zd_change *change)
+static enum zd_status listing_for(struct zd_change *change, struct zd_stored_listing **ret_listing)
 {
     const struct zd_meta *meta = change->meta;
-    if (meta->type != ZD_NODE_GROUP || meta->consolidated != NULL || change->before == NULL) {
-        return meta->consolidated;
+    struct zd_change_place *place = zd_change_target(change);
+    if (meta->listing != NULL) {
+        *ret_listing = zd_stored_listing_ref(meta->listing);
+    } else if (meta->type == ZD_NODE_GROUP && change->before != NULL &&
+               change->before->has_listing && place->node != NULL) {
+        return zd_change_judge_listing(place, ret_listing);
     }
-    return change->before->consolidated;
+    return ZD_OK;
+}
+
+/* With a listing that stays no more than was counted for it (server/write/change_room.c), beside
+ * the new document. */
+static void keep_in_room(struct zd_change *change, struct zd_document_texts *texts)
+{
+    const uint64_t own = INDENTED_TIMES * change->input.bytes->len;
+    const uint64_t stored = zd_change_judge_stored_bytes(zd_change_target(change));
+    for (size_t i = 0; i < ZD_DOCUMENTS_MAX; i++) {
+        struct zd_text *text = &texts->text[i];
+        text->len_max = (size_t)zd_min_u64(text->len_max, stored + own);
+    }
 }
 
 static enum zd_status render_as(
-    struct zd_change *change, const struct zd_json *listing, bool is_dense)
+    struct zd_change *change, const struct zd_stored_listing *listing, bool is_dense)
 {
     struct zd_document_texts texts = zd_change_judge_begin(change);
+    struct zd_faults *faults = &change->meta->faults;
     texts.is_dense = is_dense;
-    change->dialect->render(change->meta->document, listing, &texts);
+    if (listing != NULL && listing != change->meta->listing) {
+        keep_in_room(change, &texts);
+    }
+    change->dialect->render(change->meta->document, listing, &texts, faults);
+    if (faults->n_invalid > 0) {
+        zd_document_texts_done(&texts);
+        return ZD_OK; /* the dialect cannot say it */
+    }
     return zd_change_judge_keep_readable(zd_change_target(change), &texts);
 }
 
 /* Indented, unless that is larger than the limit. */
-static enum zd_status render_with(struct zd_change *change, const struct zd_json *listing)
+static enum zd_status render_with(struct zd_change *change, const struct zd_stored_listing *listing)
 {
     const enum zd_status status = render_as(change, listing, false);
     return status == ZD_TOO_LARGE ? render_as(change, listing, true) : status;
@@ -114,45 +159,91 @@ static enum zd_status render_with(struct zd_change *change, const struct zd_json
 /* The old listing is dropped when it does not fit beside the document. */
 static enum zd_status render(struct zd_change *change)
 {
-    const struct zd_json *listing = listing_for(change);
+    ZD_AUTO(zd_stored_listing) listing = NULL;
+    ZD_TRY(listing_for(change, &listing));
     const enum zd_status status = render_with(change, listing);
-    const bool is_old = listing != change->meta->consolidated;
+    const bool is_old = listing != change->meta->listing;
     return status == ZD_TOO_LARGE && is_old ? render_with(change, NULL) : status;
 }
 
 /* What this server does not know may be stored, if the dataset says so. */
-static bool is_accepted(const struct zd_change *change, const struct zd_meta *meta)
+bool zd_change_judge_accepts(const struct zd_change *change, const struct zd_meta *meta)
 {
     const struct zd_faults *faults = &meta->faults;
     return !faults->out_of_memory && faults->n_invalid == 0 &&
            (faults->n_unsupported == 0 || change->dataset->config.accept_unknown);
 }
 
-static enum zd_status judge_put(struct zd_change *change)
+static enum zd_status read_made(struct zd_change *change, struct zd_meta **ret_meta)
 {
-    const struct zd_reading reading = reading_of(change);
-    ZD_TRY(
-        zd_dialect_judge(zd_buf_span(change->input.bytes), &reading, &change->meta, &change->err));
-    return is_accepted(change, change->meta) ? render(change) : ZD_OK;
+    const struct zd_reading reading = zd_change_judge_reading(change);
+    const struct zd_documents made = zd_change_judge_documents(zd_change_target(change));
+    return change->dialect->parse(&made, &reading, ret_meta, &change->err);
 }
 
-/* The document of the key changes; the node's others stay. */
-static enum zd_status judge_key(struct zd_change *change)
+/* In another dialect: what is made is read again, and is the node if it says all that was asked. */
+static enum zd_status translate(struct zd_change *change)
 {
-    const struct zd_reading reading = reading_of(change);
-    struct zd_change_place *place = zd_change_target(change);
-    ZD_SCOPED_TEXT(key, ZD_KEY_BYTES_MAX);
-    for (uint32_t i = 0; i < change->dialect->n_documents; i++) {
-        zd_text_clear(&key);
-        if (change->dialect->document_key(place->path, i, &key) != ZD_OK) {
-            return zd_fail(&change->err, key.status, "no memory for a key");
+    const struct zd_pointer document = {.text = ""};
+    struct zd_faults *faults = &change->meta->faults;
+    ZD_AUTO(zd_meta) made = NULL;
+    if (zd_meta_is_refused(change->meta)) {
+        zd_faults_add(faults, ZD_FAULT_INVALID, "not_in_dialect", NULL, &document, NULL, NULL,
+            "the dialect %s cannot say what this server does not know", change->dialect->name);
+        return ZD_OK;
+    }
+    ZD_TRY(render(change));
+    if (faults->n_invalid > 0) {
+        return ZD_OK;
+    }
+    ZD_TRY(read_made(change, &made));
+    zd_said_judge(change->meta, made, faults);
+    if (faults->n_invalid == 0) {
+        zd_meta_unref(change->meta);
+        change->meta = ZD_TAKE(made);
+    }
+    return ZD_OK;
+}
+
+/* A document of the dialect itself; the first root, of any. ZD_NOT_FOUND: it is none. */
+static enum zd_status take_own(struct zd_change *change)
+{
+    const struct zd_span body = zd_buf_span(change->input.bytes);
+    const struct zd_json_limits limits = patch_reading_of(change).limits;
+    const bool is_open = change->n_places == 1 && change->place[0].node == NULL;
+    for (size_t i = 0; zd_dialects[i] != NULL; i++) {
+        const struct zd_dialect *dialect = zd_dialects[i];
+        if (dialect->take == NULL || (!is_open && dialect != change->dialect)) {
+            continue;
         }
-        if (strcmp(key.at, change->key) == 0) {
-            place->document[i].made = zd_buf_ref(change->input.bytes);
+        struct zd_document_texts texts = zd_change_judge_begin(change);
+        const enum zd_status status = dialect->take(body, &limits, &texts);
+        if (status == ZD_OK) {
+            change->dialect = dialect;
+            ZD_TRY(zd_change_judge_keep_readable(zd_change_target(change), &texts));
+            return read_made(change, &change->meta);
+        }
+        zd_document_texts_done(&texts);
+        if (status != ZD_NOT_FOUND) {
+            return zd_fail(&change->err, status, "no memory for a document");
         }
     }
-    const struct zd_documents documents = zd_change_judge_documents(place);
-    return change->dialect->parse(&documents, &reading, &change->meta, &change->err);
+    return ZD_NOT_FOUND;
+}
+
+static enum zd_status judge_put(struct zd_change *change)
+{
+    const struct zd_reading reading = zd_change_judge_reading(change);
+    const enum zd_status taken = take_own(change);
+    if (taken != ZD_NOT_FOUND) {
+        return taken;
+    }
+    ZD_TRY(
+        zd_dialect_judge(zd_buf_span(change->input.bytes), &reading, &change->meta, &change->err));
+    if (!zd_change_judge_accepts(change, change->meta)) {
+        return ZD_OK;
+    }
+    return change->dialect->is_first ? render(change) : translate(change);
 }
 
 static bool has_fault(const struct zd_faults *faults, const struct zd_fault *fault)
@@ -209,31 +300,51 @@ static enum zd_status tolerate(struct zd_change *change, const struct zd_documen
     ZD_AUTO(zd_meta) meta = NULL;
     ZD_AUTO(zd_meta) before = NULL;
     reading.judgement = ZD_JUDGE_READ;
+    zd_meta_leave_listing(change->meta);
     ZD_TRY(change->dialect->parse(&made, &reading, &meta, &change->err));
+    zd_meta_leave_listing(meta);
     reading = patch_reading_of(change);
     ZD_TRY(change->dialect->parse(stored, &reading, &before, &change->err));
-    if (is_accepted(change, meta) && has_only_faults_of(change, &before->faults)) {
+    if (zd_change_judge_accepts(change, meta) && has_only_faults_of(change, &before->faults)) {
         zd_meta_unref(change->meta);
         change->meta = ZD_TAKE(meta);
     }
     return ZD_OK;
 }
 
+/* The stored documents, with what the dialect cannot say of the patch. Takes over the faults. */
+static enum zd_status refuse_patch(struct zd_change *change, struct zd_faults *faults)
+{
+    enum zd_status status = read_made(change, &change->meta);
+    if (status == ZD_OK) {
+        zd_faults_done(&change->meta->faults);
+        change->meta->faults = *faults;
+        *faults = (struct zd_faults){0};
+    }
+    zd_faults_done(faults);
+    return status;
+}
+
 static enum zd_status judge_patch(struct zd_change *change)
 {
     const struct zd_reading reading = patch_reading_of(change);
     struct zd_change_place *place = zd_change_target(change);
-    if (change->before->type == ZD_NODE_UNKNOWN) {
+    if (change->before->type == ZD_NODE_UNKNOWN || change->before->document == NULL) {
         change->meta = zd_meta_ref(change->before); /* it has no document to patch */
         return ZD_OK;
     }
     struct zd_document_texts texts = zd_change_judge_begin(change);
     const struct zd_documents stored = zd_change_judge_documents(place);
-    change->dialect->patch(&stored, change->input.json, &texts);
+    struct zd_faults faults = {0};
+    change->dialect->patch(&stored, change->input.json, &texts, &faults);
+    if (zd_faults_refuse(&faults)) {
+        zd_document_texts_done(&texts);
+        return refuse_patch(change, &faults);
+    }
     ZD_TRY(zd_change_judge_keep(place, &texts));
     const struct zd_documents made = zd_change_judge_documents(place);
     ZD_TRY(change->dialect->parse(&made, &reading, &change->meta, &change->err));
-    return is_accepted(change, change->meta) ? ZD_OK : tolerate(change, &stored);
+    return zd_change_judge_accepts(change, change->meta) ? ZD_OK : tolerate(change, &stored);
 }
 
 static enum zd_status judge_listing(struct zd_change *change)
@@ -241,14 +352,16 @@ static enum zd_status judge_listing(struct zd_change *change)
     struct zd_change_place *place = zd_change_target(change);
     struct zd_document_texts texts = zd_change_judge_begin(change);
     const struct zd_documents stored = zd_change_judge_documents(place);
-    change->dialect->set_listing(&stored, change->input.json, &texts);
+    change->dialect->set_listing(&stored, change->input.listing, &texts);
     return zd_change_judge_keep_readable(place, &texts);
 }
 
 static enum zd_status make_parent(struct zd_change *change, struct zd_change_place *place)
 {
     struct zd_document_texts texts = zd_change_judge_begin(change);
-    change->dialect->render(change->new_group, NULL, &texts);
+    struct zd_faults none = {0};
+    change->dialect->render(change->new_group, NULL, &texts, &none);
+    zd_faults_done(&none);
     place->is_new = true;
     return zd_change_judge_keep(place, &texts);
 }
@@ -278,13 +391,14 @@ static enum zd_status judge(struct zd_change *change)
         ZD_TRY(judge_put(change));
         return make_parents(change);
     case ZD_METADATA_PUT_KEY:
-        return judge_key(change);
+        return zd_change_key_judge(change);
     case ZD_METADATA_PATCH:
         return judge_patch(change);
     case ZD_METADATA_CONSOLIDATE:
         return judge_listing(change);
-    case ZD_METADATA_ERASE:
     case ZD_METADATA_ERASE_KEY:
+        return zd_change_key_judge_erasure(change);
+    case ZD_METADATA_ERASE:
         return ZD_OK;
     }
     return ZD_OK;
@@ -293,10 +407,12 @@ static enum zd_status judge(struct zd_change *change)
 /* The node as readers will find it. */
 static enum zd_status foresee(struct zd_change *change)
 {
-    if (change->made == NULL || !is_accepted(change, change->meta)) {
+    if (change->made == NULL || change->meta == NULL ||
+        !zd_change_judge_accepts(change, change->meta)) {
         return ZD_OK;
     }
     const struct zd_documents documents = zd_change_judge_documents(zd_change_target(change));
+    zd_node_measure(change->made, change->dialect, &documents);
     return zd_node_parse(change->made, change->dialect, &documents, &change->err);
 }
 
@@ -304,6 +420,9 @@ static void judge_on_worker(struct zd_job *job)
 {
     struct zd_change *change = ZD_CONTAINER(job, struct zd_change, job);
     change->err.status = judge(change);
+    if (change->meta != NULL && change->meta != change->before) {
+        zd_meta_leave_listing(change->meta);
+    }
     if (change->err.status == ZD_OK) {
         change->err.status = foresee(change);
     }
@@ -356,6 +475,12 @@ static enum zd_change_outcome refuse_document(struct zd_change *change)
     return zd_change_outcome_of(change, is_large ? ZD_TOO_LARGE : ZD_INVALID);
 }
 
+static bool is_refused(const struct zd_change *change)
+{
+    return change->meta != NULL && !change->is_judged &&
+           !zd_change_judge_accepts(change, change->meta);
+}
+
 /* A node that becomes an array. */
 static bool makes_array(const struct zd_change *change)
 {
@@ -369,7 +494,7 @@ enum zd_change_outcome zd_change_judge_end(struct zd_change *change)
     if (change->err.status != ZD_OK) {
         return ZD_CHANGE_FAILED;
     }
-    if (change->meta != NULL && !is_accepted(change, change->meta)) {
+    if (is_refused(change)) {
         return refuse_document(change);
     }
     return makes_array(change) && change->path_lock.claim.mode != ZD_LOCK_TREE ? ZD_CHANGE_TREE
@@ -380,7 +505,7 @@ enum zd_change_outcome zd_change_judge_end(struct zd_change *change)
 
 static bool is_array_of(const struct zd_meta *meta, const struct zd_dtype *dtype)
 {
-    return zd_meta_is_array(meta) && strcmp(meta->dtype.name, dtype->name) == 0;
+    return zd_meta_is_array(meta) && zd_dtype_equal(&meta->dtype, dtype);
 }
 
 /* The members that change. @param ret_members owned; NULL: the document is right */
@@ -448,6 +573,5 @@ enum zd_change_outcome zd_change_judge_levels_end(struct zd_change *change)
         zd_multiscale_judge(multiscale, ZD_FAULT_INVALID, &change->meta->faults);
     }
     zd_multiscale_release(&change->multiscale);
-    return change->meta != NULL && !is_accepted(change, change->meta) ? refuse_document(change)
-                                                                      : ZD_CHANGE_NEXT;
+    return is_refused(change) ? refuse_document(change) : ZD_CHANGE_NEXT;
 }

@@ -34,9 +34,10 @@ struct zd_change_subtree {
     struct document_below *below; /* n of them; owned */
     size_t n;
     size_t cap;
-    uint64_t n_bytes;  /* that keeping them takes */
-    bool is_too_large; /* nothing is kept: there is no way back */
-    size_t next;       /* of the pass under way: looking or erasing */
+    uint64_t n_bytes;     /* that keeping them takes; in the account of kept */
+    struct zd_kept *kept; /* of the change; borrowed */
+    bool is_too_large;    /* nothing is kept: there is no way back */
+    size_t next;          /* of the pass under way: looking or erasing */
     struct subtree_item item[AT_ONCE];
     uint32_t n_used;
 };
@@ -47,6 +48,8 @@ static void forget(struct zd_change_subtree *subtree)
         zd_free(subtree->below[i].key);
     }
     zd_free(ZD_TAKE(subtree->below));
+    zd_kept_forget(subtree->kept, subtree->n_bytes);
+    subtree->n_bytes = 0;
     subtree->n = 0;
     subtree->cap = 0;
 }
@@ -81,6 +84,7 @@ static enum zd_status add(struct zd_change_subtree *subtree, const char *key)
     }
     subtree->below[subtree->n++] = (struct document_below){.key = copy};
     subtree->n_bytes += zd_kept_bytes(key);
+    zd_kept_foresee(subtree->kept, zd_kept_bytes(key));
     return ZD_OK;
 }
 
@@ -90,13 +94,14 @@ static enum zd_purge_answer collect(void *context, const struct zd_purge_key *ke
     struct zd_change_subtree *subtree = change->subtree;
     if (key->node == NULL || strcmp(key->node, change->path) == 0) {
         change->seen |= key->node == NULL ? ZD_CHANGE_SEEN_KEY : 0;
+        change->seen |= key->is_beside ? ZD_CHANGE_SEEN_BESIDE : 0;
         return ZD_PURGE_KEEP;
     }
     change->seen |= ZD_CHANGE_SEEN_CHILD;
     if (!change->input.is_recursive) {
         return ZD_PURGE_STOP; /* the change will fail */
     }
-    subtree->is_too_large = subtree->n == DOCUMENTS_MAX || subtree->n_bytes >= ZD_KEPT_BYTES_MAX;
+    subtree->is_too_large = subtree->n == DOCUMENTS_MAX || !zd_kept_has_room(subtree->kept);
     if (!subtree->is_too_large && add(subtree, key->key) != ZD_OK) {
         return ZD_PURGE_NO_MEMORY;
     }
@@ -113,6 +118,7 @@ enum zd_change_outcome zd_change_subtree_collect(struct zd_change *change)
     if (change->subtree == NULL) {
         return ZD_CHANGE_FAIL(change, ZD_NO_MEMORY, "no memory to erase a node");
     }
+    change->subtree->kept = &change->kept;
     return zd_change_run_purge(change, &purge);
 }
 
@@ -438,6 +444,7 @@ enum zd_change_outcome zd_change_undo_last_end(struct zd_change *change)
         undo->lost_err = undo->n_lost == 0 ? wait->err : undo->lost_err;
         undo->n_lost++;
     }
+    undo->is_overtaken = undo->is_overtaken || (is_overtaken && old->parent == NULL);
     if (wait->status == ZD_OK && old->parent != NULL) {
         old->parent->is_made = false;
     }
@@ -461,8 +468,8 @@ static enum zd_change_outcome end_with_loss(struct zd_change *change)
     const struct zd_error first = change->err;
     change->verdict = change->kept.has_lost_last ? ZD_VERDICT_LOST : change->verdict;
     change->err.status = zd_fail(&change->err, first.status,
-        "\"%.100s\": %.150s; what was changed before could not all be put back (%u): %.150s",
-        change->path, first.text, change->undo.n_lost, change->undo.lost_err.text);
+        "%.250s; what was changed before could not all be put back (%u): %.150s", first.text,
+        change->undo.n_lost, change->undo.lost_err.text);
     zd_log(&change->dataset->server->log, ZD_LOG_WARNING, "dataset '%s': %s",
         change->dataset->config.name, change->err.text);
     zd_lock_release(&change->metadata_lock);
@@ -470,8 +477,14 @@ static enum zd_change_outcome end_with_loss(struct zd_change *change)
     return ZD_CHANGE_DONE;
 }
 
-/* Drop the listings when parents remain that no listing names. After a conflict the other writer
- * lists them. */
+/* Whether a listing may tell of what is undone, or not of a parent that remains. */
+static bool has_false_listings(const struct zd_change *change)
+{
+    const struct zd_change_undo *undo = &change->undo;
+    return has_made_parents(change) || (undo->was_unlocked && undo->is_overtaken);
+}
+
+/* Drop the listings that are false. After a conflict the other writer makes them. */
 enum zd_change_outcome zd_change_undo_end(struct zd_change *change)
 {
     struct zd_change_undo *undo = &change->undo;
@@ -480,7 +493,12 @@ enum zd_change_outcome zd_change_undo_end(struct zd_change *change)
         return end_with_loss(change);
     }
     change->phase = ZD_CHANGE_DOCUMENTS;
-    if (!has_made_parents(change) || change->err.status == ZD_PRECONDITION || was_dropping ||
+    if (undo->begins_again) {
+        undo->begins_again = false;
+        undo->is_overtaken = false;
+        return ZD_CHANGE_AGAIN;
+    }
+    if (!has_false_listings(change) || change->err.status == ZD_PRECONDITION || was_dropping ||
         !change->metadata_lock.claim.is_held) {
         return ZD_CHANGE_DONE;
     }

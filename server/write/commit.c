@@ -10,9 +10,11 @@
 #include "server/data/catalog.h"
 #include "server/data/events.h"
 #include "server/runtime/server.h"
+#include "server/write/rest.h"
 
 #define APPEND_NAME    ZD_TEMP_PREFIX "append/" /* and the array's path: held like a key */
 #define KEYS_BYTES_MAX 160                      /* of those that an error names */
+#define TURN_OBJECTS   256                      /* checked in one turn of the loop */
 
 enum state {
     IDLE,
@@ -161,6 +163,7 @@ static enum outcome release_keys(struct zd_commit *commit)
     if (!commit->holds_keys) {
         return NEXT;
     }
+    zd_rest_after_write(dataset_of(commit));
     zd_store_release(&commit->hold);
     return wait_for(commit, ZD_WAIT);
 }
@@ -278,6 +281,17 @@ static bool is_as_seen(const struct zd_commit *commit)
     return !want->drops_elements || zd_generation_equal(now, want->stat.generation);
 }
 
+/* The check of one object seldom waits: that of many is done in several turns of the loop. */
+static enum outcome wait_a_turn(struct zd_commit *commit)
+{
+    if (commit->n_checked % TURN_OBJECTS == 0) {
+        commit->turn = zd_machine_wait(&commit->machine);
+        zd_later_want(&dataset_of(commit)->server->later, &commit->turn);
+        zd_machine_want(&commit->place, ZD_WAIT);
+    }
+    return MORE;
+}
+
 static enum outcome judge_object(struct zd_commit *commit)
 {
     const struct zd_store_op *op = &commit->check.op;
@@ -286,7 +300,7 @@ static enum outcome judge_object(struct zd_commit *commit)
     }
     if (is_as_seen(commit)) {
         commit->n_checked++;
-        return MORE;
+        return wait_a_turn(commit);
     }
     if (commit->before != NULL) {
         return conflict(commit);

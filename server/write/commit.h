@@ -46,6 +46,7 @@ struct zd_commit {
     bool holds_keys;
     struct zd_store_status check; /* of the object n_checked */
     uint64_t n_checked;
+    struct zd_wait turn; /* a later turn of the loop */
     struct zd_node_want found;
     struct zd_bounds_want widen;
     struct zd_metadata_want change;

@@ -109,8 +109,9 @@ bool zd_edit_is_storing(const struct zd_edit_want *want);
  *
  * One object alone is only committed: its edit may be merged with edits of other writers. */
 
-/** A phase of all objects: n_begun have begun it, and the gather counts those under way. */
+/** A phase of n objects: n_begun have begun it, and the gather counts those under way. */
 struct zd_edit_pass {
+    uint64_t n;
     uint64_t n_begun;
     struct zd_gather gather;
 };
@@ -136,6 +137,7 @@ struct zd_edit_set {
     struct zd_edit_object *object; /* n of them, in the order of `seen`; owned */
     uint64_t n;
     struct zd_edit_pass pass[ZD_EDIT_PHASES];
+    struct zd_wait turn;   /* a later turn of the loop: a phase of many objects is long */
     enum zd_status status; /* of what failed first */
     struct zd_error err;
 };

@@ -13,6 +13,7 @@
 #include "server/write/edit_run.h"
 
 #define ELLIPSIS     "..." /* stands for keys that are not named */
+#define TURN_OBJECTS 256   /* that begin a phase in one turn of the loop */
 #define OBJECT_EXTRA 3584  /* bytes of an object: its keys, its lock, what the store keeps of it */
 
 /* ---- runs ---- */
@@ -239,6 +240,7 @@ enum zd_status zd_edit_set_init(
 
 void zd_edit_set_release(struct zd_edit_set *set)
 {
+    zd_wait_cancel(&set->turn);
     for (uint64_t i = 0; i < set->n; i++) {
         zd_edit_release(&set->object[i].want);
     }
@@ -297,12 +299,15 @@ static void take(struct zd_edit_object *object)
 {
     struct zd_edit_set *set = object->set;
     struct zd_edit_want *want = &object->want;
-    const bool is_staging = want->wait.context == &set->pass[ZD_EDIT_STAGE].gather;
+    const struct zd_gather *phase = want->wait.context;
+    const bool is_staging = phase == &set->pass[ZD_EDIT_STAGE].gather;
     if (want->wait.status != ZD_OK && set->status == ZD_OK) {
         set->status = want->wait.status;
         set->err = want->wait.err;
     } else if (want->wait.status == ZD_OK && is_staging && object->frees_elements) {
         zd_buf_unref(ZD_TAKE(want->edit->bytes));
+    } else if (phase == &set->pass[ZD_EDIT_SETTLE].gather) {
+        zd_edit_release(want);
     }
 }
 
@@ -312,23 +317,46 @@ static void arrived(struct zd_wait *wait)
     zd_gather_wake(wait);
 }
 
+/* The phase goes on in a later turn of the loop. */
+static void wait_a_turn(struct zd_edit_set *set, struct zd_gather *gather)
+{
+    set->turn = zd_gather_wait(gather);
+    zd_later_want(&set->node->dataset->server->later, &set->turn);
+    zd_gather_add(gather, ZD_WAIT);
+}
+
+static void begin(struct zd_edit_set *set, enum zd_edit_phase phase)
+{
+    struct zd_edit_pass *pass = &set->pass[phase];
+    struct zd_edit_object *object = object_of(set, phase, pass->n_begun);
+    pass->n_begun++;
+    object->want.wait = (struct zd_wait){.done = arrived, .context = &pass->gather};
+    const enum zd_next next = set->is_staged ? zd_edit_staged(set->node, &object->want, phase)
+                                             : zd_edit_want(set->node, &object->want);
+    zd_gather_add(&pass->gather, next);
+    if (next == ZD_NEXT) {
+        take(object);
+    }
+}
+
+static bool may_begin(const struct zd_edit_set *set, const struct zd_edit_pass *pass)
+{
+    const bool goes_through_all =
+        pass == &set->pass[ZD_EDIT_SETTLE] || pass == &set->pass[ZD_EDIT_UNDO];
+    return pass->n_begun < pass->n && zd_gather_has_room(&pass->gather) &&
+           (goes_through_all || set->status == ZD_OK) && !zd_list_is_linked(&set->turn.link);
+}
+
 enum zd_next zd_edit_set_go_on(struct zd_edit_set *set, enum zd_edit_phase phase)
 {
-    const bool goes_through_all = phase == ZD_EDIT_SETTLE || phase == ZD_EDIT_UNDO;
-    const uint64_t n = length_of(set, phase);
     struct zd_edit_pass *pass = &set->pass[phase];
+    pass->n = length_of(set, phase);
     zd_gather_begin(&pass->gather);
-    while (pass->n_begun < n && zd_gather_has_room(&pass->gather) &&
-           (goes_through_all || set->status == ZD_OK)) {
-        struct zd_edit_object *object = object_of(set, phase, pass->n_begun);
-        pass->n_begun++;
-        object->want.wait = (struct zd_wait){.done = arrived, .context = &pass->gather};
-        const enum zd_next next = set->is_staged ? zd_edit_staged(set->node, &object->want, phase)
-                                                 : zd_edit_want(set->node, &object->want);
-        zd_gather_add(&pass->gather, next);
-        if (next == ZD_NEXT) {
-            take(object);
-        }
+    for (uint32_t i = 0; i < TURN_OBJECTS && may_begin(set, pass); i++) {
+        begin(set, phase);
+    }
+    if (may_begin(set, pass)) {
+        wait_a_turn(set, &pass->gather);
     }
     return zd_gather_end(&pass->gather);
 }

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "core/base/own.h"
+#include "server/data/dataset.h"
+#include "server/runtime/server.h"
 
 #define AT_ONCE      16 /* objects under way */
 #define STAGED_BYTES 64 /* about what a store remembers of one, beside its key */
@@ -38,6 +40,7 @@ void zd_kept_drop(struct zd_kept *kept)
         }
         zd_free(item);
     }
+    zd_kept_forget(kept, kept->n_bytes);
     kept->n_bytes = 0;
 }
 
@@ -54,7 +57,18 @@ uint64_t zd_kept_bytes(const char *key)
 
 bool zd_kept_has_room(const struct zd_kept *kept)
 {
-    return kept->n_bytes < ZD_KEPT_BYTES_MAX;
+    const struct zd_server *server = kept->dataset->server;
+    return server->kept_bytes < server->memory.kept_bytes;
+}
+
+void zd_kept_foresee(struct zd_kept *kept, uint64_t n)
+{
+    kept->dataset->server->kept_bytes += n;
+}
+
+void zd_kept_forget(struct zd_kept *kept, uint64_t n)
+{
+    kept->dataset->server->kept_bytes -= n;
 }
 
 struct zd_kept_item *zd_kept_reserve(struct zd_kept *kept, const char *key)
@@ -75,7 +89,9 @@ void zd_kept_add(
     struct zd_kept *kept, struct zd_kept_item *item, struct zd_store_write_want *erasure)
 {
     item->old = zd_store_write_take_old(erasure);
-    kept->n_bytes += zd_kept_bytes(item->key);
+    const uint64_t n = zd_kept_bytes(item->key);
+    kept->n_bytes += n;
+    zd_kept_foresee(kept, n);
     zd_list_push_front(&kept->items, &item->link);
 }
 
@@ -130,7 +146,9 @@ bool zd_kept_end(struct zd_kept *kept)
         if (wait->status != ZD_OK && wait->status != ZD_PRECONDITION) {
             lose(kept, slot->item, &wait->err);
         }
-        kept->n_bytes -= zd_kept_bytes(slot->item->key);
+        const uint64_t n_bytes = zd_kept_bytes(slot->item->key);
+        kept->n_bytes -= n_bytes;
+        zd_kept_forget(kept, n_bytes);
         zd_free(ZD_TAKE(slot->item));
     }
     kept->n_used = 0;

@@ -6,9 +6,6 @@
 #include "server/runtime/gather.h"
 #include "server/write/store_write.h"
 
-/** Memory for what is remembered of all erased objects of one change. */
-#define ZD_KEPT_BYTES_MAX (UINT64_C(64) << 20)
-
 /** An erased object. */
 struct zd_kept_item {
     struct zd_list link;
@@ -43,7 +40,16 @@ void zd_kept_done(struct zd_kept *kept);
 /** What remembering an object of that key costs. */
 uint64_t zd_kept_bytes(const char *key);
 
+/** Whether more may be remembered: all changes have zd_memory.kept_bytes together. */
 bool zd_kept_has_room(const struct zd_kept *kept);
+
+/** What a change will remember is in that account from now on. @param n bytes: zd_kept_bytes of
+ * each
+ */
+void zd_kept_foresee(struct zd_kept *kept, uint64_t n);
+
+/** It is not any more. */
+void zd_kept_forget(struct zd_kept *kept, uint64_t n);
 
 /** Before the erasure: memory, to be given to zd_kept_add or zd_free. @return NULL: there is none
  */

@@ -1,21 +1,28 @@
-/* Locks between the writers of one server: first come, first served.
+/* Locks between the writers of one server, who take turns.
  *
- *     place "p" path a    held CHUNKS, held CHUNKS, NODE waits, CHUNKS waits    in order of arrival
+ *     place "p" path a    held CHUNKS, held CHUNKS, NODE waits, CHUNKS waits    in order of turns
  *     place "p" path a/b  held APPEND
  *     place "o" key a/c/0 held, waits, waits
  *     trees               TREE of "" waits: for all earlier wants, before all later ones
  *
  * A want is granted when no earlier want at its place conflicts with it. A TREE conflicts at other
- * places too; trees are few, so a list of their own holds them, which every want checks. */
+ * places too; trees are few, so a list of their own holds them, which every want checks.
+ *
+ * A new want is the last one, or goes before the first waiting one that it conflicts with and whose
+ * flow has had a turn before, behind what is held and behind its own flow:
+ *
+ *     queue of paths      held TREE "", TREE "" waits, [here: CHUNKS b,] TREE "" waits, TREE ""
+ * waits
+ *
+ * The first that waits of its flow is passed by nobody, so each is granted in the end. */
 #include "server/write/lock.h"
 
 #include <assert.h>
 #include <string.h>
 
+#include "core/base/hash.h"
 #include "core/base/num.h"
 #include "core/base/own.h"
-#include "core/base/text.h"
-#include "core/dialect/dialect.h"
 #include "server/runtime/server.h"
 
 /* The claims of one path, of one key, or of the metadata of one dataset. */
@@ -23,7 +30,8 @@ struct zd_lock_place {
     struct zd_map_entry map; /* key: dataset id, kind, path */
     struct zd_locks *locks;
     char *path;            /* in the key */
-    struct zd_list claims; /* in the order of arrival */
+    struct zd_list claims; /* in the order of turns */
+    struct zd_list queue;  /* the same, of the metadata */
     uint32_t n_waiting;
     uint64_t round; /* the last one that visited it */
 };
@@ -50,7 +58,8 @@ static const struct {
     [ZD_LOCK_OBJECT] = {KIND_OBJECT, UINT32_MAX},
 };
 
-#define SHARE_OF_REQUEST 2 /* a request learns that it has waited too long before it is over */
+#define FLOWS_MAX        64 /* that a new claim looks past; behind more it is the last one */
+#define SHARE_OF_REQUEST 2  /* a request learns that it has waited too long before it is over */
 
 #define KEY_HEAD_BYTES (sizeof(uint32_t) + 1) /* dataset id, kind */
 
@@ -95,8 +104,8 @@ static bool is_in_tree(const struct zd_locks *locks, const struct zd_lock_claim 
 /* Whether an earlier claim locks a path in this tree. */
 static bool has_earlier_in(const struct zd_locks *locks, const struct zd_lock_claim *tree)
 {
-    for (struct zd_list *at = locks->paths.next; at != &tree->among_paths; at = at->next) {
-        const struct zd_lock_claim *other = ZD_CONTAINER(at, struct zd_lock_claim, among_paths);
+    for (struct zd_list *at = locks->paths.next; at != &tree->in_queue; at = at->next) {
+        const struct zd_lock_claim *other = ZD_CONTAINER(at, struct zd_lock_claim, in_queue);
         if (covers(tree->place, other->place)) {
             return true;
         }
@@ -112,87 +121,42 @@ static bool has_conflict(const struct zd_locks *locks, const struct zd_lock_clai
 
 /* ---- patience ---- */
 
-static void on_patience(uv_timer_t *timer);
-
-/* All wait equally long: the first one is due first. */
-static void arm(struct zd_locks *locks)
-{
-    if (zd_list_is_empty(&locks->waiting)) {
-        uv_timer_stop(&locks->patience);
-        return;
-    }
-    const struct zd_lock_claim *first =
-        ZD_CONTAINER(locks->waiting.next, struct zd_lock_claim, among_waiting);
-    const uint64_t now_ms = uv_now(locks->patience.loop);
-    uv_timer_start(
-        &locks->patience, on_patience, first->until_ms - zd_min_u64(now_ms, first->until_ms), 0);
-}
-
 /* Documents are stored under METADATA, without waiting for clients: what has begun is not given up
  * there. */
 static void begin_waiting(struct zd_locks *locks, struct zd_lock_claim *claim)
 {
     if (claim->mode != ZD_LOCK_METADATA) {
-        claim->until_ms = uv_now(locks->patience.loop) + locks->wait_ms;
-        zd_list_push_back(&locks->waiting, &claim->among_waiting);
-        arm(locks);
+        zd_deadline_start(&locks->waiting, &claim->deadline);
     }
 }
 
-static void give_up(struct zd_locks *locks, struct zd_lock_claim *claim)
+static void give_up(struct zd_deadline *deadline)
 {
+    struct zd_lock_claim *claim = ZD_CONTAINER(deadline, struct zd_lock_claim, deadline);
     const struct zd_lock_place *place = claim->place;
     struct zd_wait *wait = ZD_TAKE(claim->wait);
-    zd_list_remove(&claim->among_waiting);
-    if (place == NULL) {
-        return; /* it does not wait: never */
-    }
     wait->status = zd_fail(&wait->err, ZD_AGAIN,
         "\"%.256s\" is busy: others have been changing it for %llu ms", place->path,
-        (unsigned long long)locks->wait_ms);
+        (unsigned long long)place->locks->waiting.after_ms);
     zd_list_remove(&wait->link);
     zd_lock_release_kept(claim);
     wait->done(wait);
 }
 
-static void on_patience(uv_timer_t *timer)
-{
-    struct zd_locks *locks = timer->data;
-    const uint64_t now_ms = uv_now(timer->loop);
-    while (!zd_list_is_empty(&locks->waiting)) {
-        struct zd_lock_claim *first =
-            ZD_CONTAINER(locks->waiting.next, struct zd_lock_claim, among_waiting);
-        if (first->until_ms > now_ms) {
-            break;
-        }
-        give_up(locks, first);
-    }
-    arm(locks);
-}
-
 /* ---- grants ---- */
 
-static void on_turn(uv_idle_t *idle)
+static void end_waiting(struct zd_lock_claim *claim)
 {
-    struct zd_locks *locks = idle->data;
-    struct zd_list *link = zd_list_pop_front(&locks->granted);
-    if (link == NULL) {
-        uv_idle_stop(idle);
-        return;
-    }
-    struct zd_wait *wait = ZD_CONTAINER(link, struct zd_wait, link);
-    zd_wait_answer(wait, ZD_OK, NULL);
-    wait->done(wait);
+    claim->place->n_waiting--;
+    claim->place->locks->n_waiting -= is_path(claim) ? 1 : 0;
+    zd_deadline_stop(&claim->deadline);
 }
 
 static void grant(struct zd_lock_claim *claim)
 {
-    struct zd_locks *locks = claim->place->locks;
     claim->is_held = true;
-    claim->place->n_waiting--;
-    zd_list_remove(&claim->among_waiting);
-    zd_list_push_back(&locks->granted, &ZD_TAKE(claim->wait)->link);
-    uv_idle_start(&locks->next_turn, on_turn);
+    end_waiting(claim);
+    zd_later_want(claim->place->locks->later, ZD_TAKE(claim->wait));
 }
 
 static void grant_waiters(struct zd_lock_place *place)
@@ -215,12 +179,131 @@ static void grant_waiters_of_paths(struct zd_locks *locks)
 {
     locks->last_round++;
     for (struct zd_list *at = locks->paths.next; at != &locks->paths; at = at->next) {
-        const struct zd_lock_claim *claim = ZD_CONTAINER(at, struct zd_lock_claim, among_paths);
+        const struct zd_lock_claim *claim = ZD_CONTAINER(at, struct zd_lock_claim, in_queue);
         if (!claim->is_held && claim->place->round != locks->last_round) {
             claim->place->round = locks->last_round;
             grant_waiters(claim->place);
         }
     }
+}
+
+/* ---- turns ---- */
+
+/* Whether no two may have these at the same time. */
+static bool excludes(const struct zd_lock_claim *a, const struct zd_lock_claim *b)
+{
+    if (a->place == b->place) {
+        return (modes[a->mode].excluded_by & BIT(b->mode)) != 0;
+    }
+    return (a->mode == ZD_LOCK_TREE && covers(a->place, b->place)) ||
+           (b->mode == ZD_LOCK_TREE && covers(b->place, a->place));
+}
+
+static bool is_among(const uint64_t *flow, size_t n, uint64_t wanted)
+{
+    size_t i = 0;
+    while (i < n && flow[i] != wanted) {
+        i++;
+    }
+    return i < n;
+}
+
+/* Behind all that it cannot pass: what is held, and its own flow. */
+static struct zd_list *first_place(struct zd_list *queue, const struct zd_lock_claim *claim)
+{
+    struct zd_list *place = queue->next;
+    for (struct zd_list *at = queue->next; at != queue; at = at->next) {
+        const struct zd_lock_claim *other = ZD_CONTAINER(at, struct zd_lock_claim, in_queue);
+        if ((other->is_held || other->flow == claim->flow) && excludes(other, claim)) {
+            place = at->next;
+        }
+    }
+    return place;
+}
+
+/* The claim, or the end of the queue, that a new claim goes in front of. */
+static struct zd_list *find_turn(struct zd_list *queue, const struct zd_lock_claim *claim)
+{
+    uint64_t flow[FLOWS_MAX];
+    size_t n = 0;
+    struct zd_list *at = first_place(queue, claim);
+    for (; at != queue; at = at->next) {
+        const struct zd_lock_claim *other = ZD_CONTAINER(at, struct zd_lock_claim, in_queue);
+        if (!excludes(other, claim)) {
+            continue;
+        }
+        if (is_among(flow, n, other->flow)) {
+            return at;
+        }
+        if (n == FLOWS_MAX) {
+            return queue;
+        }
+        flow[n++] = other->flow;
+    }
+    return at;
+}
+
+static void line_up_in(struct zd_list *queue, struct zd_lock_claim *claim, struct zd_list *before)
+{
+    struct zd_locks *locks = claim->place->locks;
+    claim->number = ++locks->last_number;
+    if (before != queue) {
+        claim->number = ZD_CONTAINER(before, struct zd_lock_claim, in_queue)->number;
+    }
+    for (struct zd_list *at = before; at != queue; at = at->next) {
+        ZD_CONTAINER(at, struct zd_lock_claim, in_queue)->number++;
+    }
+    zd_list_insert_after(before->prev, &claim->in_queue);
+}
+
+static void line_up_at_place(struct zd_lock_claim *claim)
+{
+    struct zd_list *claims = &claim->place->claims;
+    struct zd_list *at = claims->prev;
+    while (
+        at != claims && ZD_CONTAINER(at, struct zd_lock_claim, at_place)->number > claim->number) {
+        at = at->prev;
+    }
+    zd_list_insert_after(at, &claim->at_place);
+}
+
+static void line_up_among_trees(struct zd_locks *locks, struct zd_lock_claim *claim)
+{
+    struct zd_list *at = locks->trees.prev;
+    while (at != &locks->trees &&
+           ZD_CONTAINER(at, struct zd_lock_claim, among_trees)->number > claim->number) {
+        at = at->prev;
+    }
+    zd_list_insert_after(at, &claim->among_trees);
+}
+
+static uint64_t flow_of(const struct zd_lock_claim *claim, uint64_t client)
+{
+    struct zd_hash hash = {0};
+    zd_hash_add_u64(&hash, client);
+    if (is_path(claim)) {
+        zd_hash_add(&hash, zd_span_of(claim->place->path));
+    }
+    return hash.value;
+}
+
+static void line_up(struct zd_locks *locks, struct zd_lock_claim *claim, uint64_t client)
+{
+    const bool has_path = is_path(claim);
+    struct zd_list *queue = has_path ? &locks->paths : &claim->place->queue;
+    if (claim->mode == ZD_LOCK_OBJECT) {
+        claim->number = ++locks->last_number;
+    } else {
+        const bool is_waited_for = (has_path ? locks->n_waiting : claim->place->n_waiting) > 0;
+        claim->flow = flow_of(claim, client);
+        line_up_in(queue, claim, is_waited_for ? find_turn(queue, claim) : queue);
+    }
+    line_up_at_place(claim);
+    if (claim->mode == ZD_LOCK_TREE) {
+        line_up_among_trees(locks, claim);
+    }
+    claim->place->n_waiting++;
+    locks->n_waiting += has_path ? 1 : 0;
 }
 
 /* ---- places ---- */
@@ -244,6 +327,7 @@ static struct zd_lock_place *new_place(struct zd_locks *locks, struct zd_span ke
     place->path = (char *)own_key + KEY_HEAD_BYTES;
     place->map.key = (struct zd_span){.ptr = own_key, .len = key.len};
     zd_list_init(&place->claims);
+    zd_list_init(&place->queue);
     if (zd_map_put(&locks->places, &place->map) != ZD_OK) {
         zd_free(place);
         return NULL;
@@ -275,23 +359,17 @@ void zd_lock_init(struct zd_server *server)
     zd_map_init(&locks->places);
     zd_list_init(&locks->paths);
     zd_list_init(&locks->trees);
-    zd_list_init(&locks->granted);
-    uv_idle_init(server->loop, &locks->next_turn);
-    locks->next_turn.data = locks;
-    zd_list_init(&locks->waiting);
-    uv_timer_init(server->loop, &locks->patience);
-    locks->patience.data = locks;
-    uv_unref((uv_handle_t *)&locks->patience);
+    locks->later = &server->later;
     const struct zd_settings *settings = &server->config->settings;
-    locks->wait_ms =
-        zd_min_u64(settings->limits_lock_ms, settings->http_request_ms / SHARE_OF_REQUEST);
+    zd_deadlines_init(&locks->waiting, server->loop,
+        zd_min_u64(settings->limits_lock_ms, settings->http_request_ms / SHARE_OF_REQUEST),
+        give_up);
 }
 
 void zd_lock_close(struct zd_server *server)
 {
     struct zd_locks *locks = server->locks;
-    uv_close((uv_handle_t *)&locks->next_turn, NULL);
-    uv_close((uv_handle_t *)&locks->patience, NULL);
+    zd_deadlines_close(&locks->waiting);
     zd_map_done(&locks->places);
 }
 
@@ -308,16 +386,8 @@ enum zd_next zd_lock_want(
     claim->wait = &want->wait;
     claim->mode = mode;
     claim->place = place;
-    claim->number = ++locks->last_number;
     claim->is_held = false;
-    zd_list_push_back(&place->claims, &claim->at_place);
-    place->n_waiting++;
-    if (is_path(claim)) {
-        zd_list_push_back(&locks->paths, &claim->among_paths);
-    }
-    if (mode == ZD_LOCK_TREE) {
-        zd_list_push_back(&locks->trees, &claim->among_trees);
-    }
+    line_up(locks, claim, want->client);
     grant_waiters(place);
     if (!claim->is_held) {
         begin_waiting(locks, claim);
@@ -353,11 +423,12 @@ void zd_lock_release_kept(struct zd_lock_claim *claim)
     }
     struct zd_locks *locks = place->locks;
     const bool has_trees = !zd_list_is_empty(&locks->trees);
-    place->n_waiting -= claim->is_held ? 0 : 1;
+    if (!claim->is_held) {
+        end_waiting(claim);
+    }
     zd_list_remove(&claim->at_place);
-    zd_list_remove(&claim->among_paths);
+    zd_list_remove(&claim->in_queue);
     zd_list_remove(&claim->among_trees);
-    zd_list_remove(&claim->among_waiting);
     claim->wait = NULL;
     claim->place = NULL;
     claim->is_held = false;
@@ -405,6 +476,7 @@ enum zd_next zd_lock_want_node(
     want->dataset = dataset;
     want->path = path;
     want->lock.wait = zd_machine_wait(&want->machine);
+    want->lock.client = want->client;
     if (zd_lock_want(dataset, mode, path, &want->lock) == ZD_WAIT) {
         return ZD_WAIT;
     }
@@ -416,171 +488,4 @@ void zd_lock_release_node(struct zd_node_lock *want)
     zd_catalog_release(&want->found);
     zd_node_unref(ZD_TAKE(want->node));
     zd_lock_release(&want->lock);
-}
-
-/* ---- what a stored key means ---- */
-
-static enum zd_next end_with(
-    struct zd_key_lock *lock, enum zd_status status, const struct zd_error *err)
-{
-    zd_wait_answer(&lock->wait, status, err);
-    return ZD_DONE;
-}
-
-static enum zd_next fail_without_memory(struct zd_key_lock *lock)
-{
-    struct zd_error err = {0};
-    return end_with(lock, zd_fail(&err, ZD_NO_MEMORY, "no memory for a key"), &err);
-}
-
-static enum zd_next lock_path(struct zd_key_lock *lock);
-
-static enum zd_next mean(struct zd_key_lock *lock, enum zd_key_meaning meaning)
-{
-    lock->meaning = meaning;
-    return lock->wants_lock ? lock_path(lock) : end_with(lock, ZD_OK, NULL);
-}
-
-static enum zd_next judge_array(struct zd_key_lock *lock, const char *rest)
-{
-    const struct zd_node *node = lock->ancestor.node;
-    lock->node = ZD_TAKE(lock->ancestor.node);
-    lock->rest = rest;
-    if (node->layout == NULL) {
-        return mean(lock, ZD_KEY_UNKNOWN);
-    }
-    switch (node->meta->dialect->chunk_index(node->meta, rest, lock->index)) {
-    case ZD_OK:
-        return mean(lock, ZD_KEY_CHUNK);
-    case ZD_OUT_OF_BOUNDS:
-        return mean(lock, ZD_KEY_OUTSIDE);
-    default:
-        return mean(lock, ZD_KEY_PLAIN);
-    }
-}
-
-static enum zd_next step_look(struct zd_key_lock *lock);
-
-static enum zd_next step_ancestor(struct zd_key_lock *lock)
-{
-    const struct zd_wait *wait = &lock->ancestor.wait;
-    if (wait->status != ZD_OK && wait->status != ZD_NOT_FOUND) {
-        return end_with(lock, wait->status, &wait->err);
-    }
-    const char *rest = lock->key + lock->at_bytes + (lock->at_bytes > 0 ? 1 : 0);
-    if (wait->status == ZD_OK && zd_meta_is_array(lock->ancestor.node->meta)) {
-        return judge_array(lock, rest);
-    }
-    zd_node_unref(ZD_TAKE(lock->ancestor.node));
-    const char *slash = strchr(rest, '/');
-    if (slash == NULL) {
-        return mean(lock, ZD_KEY_PLAIN);
-    }
-    lock->at_bytes = (size_t)(slash - lock->key);
-    return step_look(lock);
-}
-
-/* From the root on: groups are in the cache, and below an array there are no nodes. */
-static enum zd_next step_look(struct zd_key_lock *lock)
-{
-    ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
-    if (zd_text_add_bytes(&path, lock->key, lock->at_bytes) != ZD_OK) {
-        return fail_without_memory(lock);
-    }
-    const bool is_locked = lock->locked != NULL && strcmp(lock->locked, path.at) == 0;
-    lock->ancestor = (struct zd_node_want){.wait = zd_machine_wait(&lock->machine)};
-    lock->step = step_ancestor;
-    return is_locked ? zd_catalog_want_fresh(lock->dataset, path.at, &lock->ancestor)
-                     : zd_catalog_want(lock->dataset, path.at, &lock->ancestor);
-}
-
-static enum zd_next step_find(struct zd_key_lock *lock)
-{
-    ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
-    zd_node_unref(ZD_TAKE(lock->node));
-    const enum zd_status status = zd_dialect_node_path(lock->key, &path);
-    if (status == ZD_NO_MEMORY) {
-        return fail_without_memory(lock); /* a document is judged before it is stored */
-    }
-    if (status == ZD_OK) {
-        return mean(lock, ZD_KEY_DOCUMENT);
-    }
-    lock->at_bytes = 0;
-    return step_look(lock);
-}
-
-/* ---- the lock of its path ---- */
-
-static char *path_to_lock(const struct zd_key_lock *lock)
-{
-    const char *slash = strrchr(lock->key, '/');
-    return lock->meaning == ZD_KEY_CHUNK
-               ? zd_strdup(lock->node->path)
-               : zd_strndup(lock->key, slash == NULL ? 0 : (size_t)(slash - lock->key));
-}
-
-static enum zd_next step_key_locked(struct zd_key_lock *lock)
-{
-    const struct zd_wait *wait = &lock->lock.wait;
-    return wait->status == ZD_OK ? step_find(lock) : end_with(lock, wait->status, &wait->err);
-}
-
-static enum zd_next lock_path(struct zd_key_lock *lock)
-{
-    char *path = path_to_lock(lock);
-    if (path == NULL) {
-        return fail_without_memory(lock);
-    }
-    if (lock->locked != NULL && strcmp(lock->locked, path) == 0) {
-        zd_free(path);
-        return end_with(lock, ZD_OK, NULL);
-    }
-    zd_lock_release(&lock->lock);
-    zd_free(lock->locked);
-    lock->locked = path;
-    if (++lock->n_tries == ZD_TRIES_MAX) {
-        struct zd_error err = {0};
-        return end_with(lock,
-            zd_fail(&err, ZD_STORE,
-                "%.200s: gave up after %d attempts: the array above it kept being created and "
-                "deleted",
-                lock->key, ZD_TRIES_MAX),
-            &err);
-    }
-    lock->lock.wait = zd_machine_wait(&lock->machine);
-    lock->step = step_key_locked;
-    return zd_lock_want(lock->dataset, ZD_LOCK_CHUNKS, path, &lock->lock);
-}
-
-static enum zd_next step_key(struct zd_machine *machine)
-{
-    struct zd_key_lock *lock = ZD_CONTAINER(machine, struct zd_key_lock, machine);
-    return lock->step(lock);
-}
-
-static enum zd_next begin(struct zd_key_lock *lock, enum zd_next (*first)(struct zd_key_lock *lock))
-{
-    lock->machine = (struct zd_machine){.step = step_key, .wait = &lock->wait};
-    lock->step = first;
-    return zd_machine_call(&lock->machine);
-}
-
-enum zd_next zd_lock_find_key(struct zd_key_lock *lock)
-{
-    lock->wants_lock = false;
-    return begin(lock, step_find);
-}
-
-enum zd_next zd_lock_want_key(struct zd_key_lock *lock)
-{
-    lock->wants_lock = true;
-    return begin(lock, lock_path);
-}
-
-void zd_lock_release_key(struct zd_key_lock *lock)
-{
-    zd_catalog_release(&lock->ancestor);
-    zd_node_unref(ZD_TAKE(lock->node));
-    zd_lock_release(&lock->lock);
-    zd_free(ZD_TAKE(lock->locked));
 }

@@ -1,9 +1,11 @@
-/* Locks between the writers of one server: first come, first served. Thread: loop. */
+/* Locks between the writers of one server, who take turns. Thread: loop. */
 #ifndef ZD_WRITE_LOCK_H
 #define ZD_WRITE_LOCK_H
 
 #include "core/base/map.h"
 #include "server/data/catalog.h"
+#include "server/runtime/deadlines.h"
+#include "server/runtime/later.h"
 #include "server/runtime/machine.h"
 
 /**
@@ -40,18 +42,20 @@ struct zd_lock_claim {
     struct zd_wait *wait; /* of its want, while that waits */
     enum zd_lock_mode mode;
     struct zd_lock_place *place; /* NULL: neither held nor waited for */
-    struct zd_list at_place;     /* with all claims of that place, in order of arrival */
-    struct zd_list among_paths;  /* with all claims of paths, in order of arrival */
-    struct zd_list among_trees;
-    struct zd_list among_waiting;
-    uint64_t number;   /* the order of arrival */
-    uint64_t until_ms; /* loop time: how long it waits */
+    struct zd_list at_place;     /* with all claims of that place, in the order of turns */
+    struct zd_list in_queue; /* the same with all claims of paths, or of the dataset's metadata */
+    struct zd_list among_trees;  /* the same with all of TREE */
+    struct zd_deadline deadline; /* in zd_locks.waiting, while it waits */
+    uint64_t number;             /* the order of turns */
+    uint64_t flow; /* whose turns they are: of a client and a path; of the metadata, of
+                      a client */
     bool is_held;
 };
 
 struct zd_lock_want {
-    struct zd_wait wait;        /* ZD_OK: it is held; ZD_AGAIN: others had it for limits.lock_ms;
-                                   ZD_NO_MEMORY */
+    uint64_t client;     /* in: who asks, for fairness (zd_request_client); 0: nobody known */
+    struct zd_wait wait; /* ZD_OK: it is held; ZD_AGAIN: others had it for limits.lock_ms;
+                            ZD_NO_MEMORY */
     struct zd_lock_claim claim; /* its own */
 };
 
@@ -60,11 +64,9 @@ struct zd_locks {
     struct zd_map places;
     struct zd_list paths; /* struct zd_lock_claim, as its members say */
     struct zd_list trees;
-    struct zd_list granted; /* struct zd_wait: their `done` runs in the next turns of the loop */
-    uv_idle_t next_turn;
-    struct zd_list waiting; /* in order of arrival; METADATA waits as long as it must */
-    uv_timer_t patience;    /* of the first of them */
-    uint64_t wait_ms;
+    uint32_t n_waiting;          /* of paths */
+    struct zd_later *later;      /* borrowed: where waits that were granted end */
+    struct zd_deadlines waiting; /* of struct zd_lock_claim; METADATA waits as long as it must */
     uint64_t last_number;
     uint64_t last_round;
 };
@@ -75,11 +77,13 @@ void zd_lock_init(struct zd_server *server);
 void zd_lock_close(struct zd_server *server);
 
 /**
- * Lock a path or key. Earlier wants that conflict with it go first, whether held or waiting. `done`
- * runs in a turn of the loop of its own, never inside the release of another lock.
+ * Lock a path or key. Those who wait for a conflicting path, or for the metadata, take turns: one
+ * of each client and path, or of each client, in the order of arrival, then again one of each. So
+ * many who want the same keep nobody waiting who wants something else. An object goes to who came
+ * first. `done` runs in a turn of the loop of its own, never inside the release of another lock.
  *
  * @param path borrowed during the call
- * @param want zeroed but for wait.done; stays where it is until it is released
+ * @param want zeroed but for client and wait.done; stays where it is until it is released
  * @return ZD_NEXT: it is held, or wait.status says why it cannot be; ZD_WAIT
  */
 enum zd_next zd_lock_want(struct zd_dataset *dataset, enum zd_lock_mode mode, const char *path,
@@ -98,6 +102,7 @@ void zd_lock_release_kept(struct zd_lock_claim *claim);
 /** The lock of a node's path, and the node under that lock. */
 struct zd_node_lock {
     struct zd_wait wait;
+    uint64_t client;      /* in: as of zd_lock_want */
     struct zd_node *node; /* out, with ZD_OK: read from the store; released with the lock */
     /* its own */
     struct zd_machine machine; /* locked -> read -> done */
@@ -114,7 +119,8 @@ struct zd_node_lock {
  * wait.status: ZD_OK; ZD_NOT_FOUND: the path is locked, but there is no node; ZD_NO_MEMORY;
  * ZD_STORE and the like: the store could not be read.
  * @param path borrowed until the wait has ended
- * @param want zeroed but for wait.done and wait.context; may be used again after its release
+ * @param want zeroed but for client, wait.done and wait.context; may be used again after its
+ * release
  * @return ZD_NEXT or ZD_WAIT
  */
 enum zd_next zd_lock_want_node(struct zd_dataset *dataset, enum zd_lock_mode mode, const char *path,
@@ -137,6 +143,7 @@ struct zd_key_lock {
     struct zd_wait wait;
     struct zd_dataset *dataset; /* in: borrowed */
     const char *key;            /* in: borrowed */
+    uint64_t client;            /* in: as of zd_lock_want */
     /* out, with ZD_OK */
     enum zd_key_meaning meaning;
     struct zd_node *node; /* owned, or NULL */
@@ -157,7 +164,7 @@ struct zd_key_lock {
  * Find out what the key means, as far as the caches know.
  *
  * wait.status: ZD_OK; as zd_catalog_want; ZD_NO_MEMORY
- * @param lock zeroed, but for wait.done, wait.context, dataset and key
+ * @param lock zeroed, but for wait.done, wait.context, dataset, key and client
  * @return ZD_NEXT or ZD_WAIT
  */
 enum zd_next zd_lock_find_key(struct zd_key_lock *lock);

@@ -18,11 +18,13 @@ enum zd_metadata_kind {
 /** A change. Everything borrowed during zd_metadata_want, which copies it or takes references. */
 struct zd_metadata_input {
     enum zd_metadata_kind kind;
+    uint64_t client;      /* who asks, for fairness (server/write/lock.h); 0: nobody known */
     const char *place;    /* the node's path, "" is the root; of PUT_KEY and ERASE_KEY: the key */
     struct zd_buf *bytes; /* PUT: a final v3 document as text; PUT_KEY: the bytes to store */
     /* PATCH: an object (RFC 7396) of members of the final v3 document: attributes, dimension_names,
-     * shape, extensions. CONSOLIDATE: path below the group -> final v3 document. */
+     * shape, extensions. */
     const struct zd_json *json;
+    struct zd_stored_listing *listing; /* CONSOLIDATE: of final v3 documents */
     /* PATCH, in place of json: elements that are about to be stored. The array's extensions are
      * changed as its document, found under the lock, requires; perhaps not at all. Or NULL. */
     const struct zd_written *written;
@@ -61,6 +63,10 @@ struct zd_metadata_want {
     void *load;          /* its own: NULL when nothing is under way */
 };
 
+/** The most memory that a change of the node at a path takes, or of a key below it, but for what
+ * its input holds: something of every node on the way. The caller has admitted it. */
+uint64_t zd_metadata_bytes(const char *path);
+
 /**
  * Make a change. Until it begins to store or to erase, it can be withdrawn; then it belongs to
  * itself, and is completed, or not made at all. In this order it
@@ -80,8 +86,8 @@ struct zd_metadata_want {
  * chunks, and only then it is committed: in between there is no node, so that no reader decodes the
  * chunks as what they are not. The store keeps what is erased (server/write/kept.h) until all is
  * stored: when that fails, the chunks are put back, then the document. Of more chunks than
- * ZD_KEPT_BYTES_MAX allows the rest is erased for good; then there may be no node any more, and the
- * error says so.
+ * zd_memory.kept_bytes allows the rest is erased for good; then there may be no node any more, and
+ * the error says so.
  *
  * An erasure takes the documents first, the node's own before all below it, so that no reader
  * sees half an array. Consolidated metadata that cannot be refreshed is dropped; where even that

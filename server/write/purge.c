@@ -79,7 +79,13 @@ static enum zd_purge_answer visit(struct purge *purge, size_t entry)
     const struct zd_purge_want *want = purge->want;
     struct zd_purge_key key = {.key = key_of(purge, entry), .rest = rest_of(purge, entry)};
     ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
-    const enum zd_status status = zd_dialect_node_path(key.key, &path);
+    ZD_SCOPED_TEXT(first, ZD_KEY_BYTES_MAX);
+    enum zd_status status = zd_dialect_node_path(key.key, &path);
+    if (status == ZD_OK && strcmp(path.at, want->path) == 0) {
+        /* What a dialect that is only read keeps at the path itself is a key like any other. */
+        status = zd_dialect_written_node_path(key.key, &path, NULL);
+        key.is_beside = status == ZD_OK && zd_dialect_first_node_path(key.key, &first) != ZD_OK;
+    }
     key.node = status == ZD_OK ? path.at : NULL;
     return status == ZD_NO_MEMORY ? ZD_PURGE_NO_MEMORY : want->visit(want->context, &key);
 }

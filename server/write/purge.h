@@ -18,6 +18,8 @@ struct zd_purge_key {
     const char *key;
     const char *rest; /* of the key, without the path and its slash */
     const char *node; /* the path of the node whose document it is; NULL: of no document */
+    bool is_beside;   /* it is a document at the path itself, of a dialect that does not come first:
+                         one that does hides it, and then it is a key like any other */
 };
 
 /** A purge. It always runs to its end; the want stays where it is until then. */

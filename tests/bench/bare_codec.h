@@ -8,7 +8,7 @@
 /**
  * Decode one stored chunk with nothing but the library's own call.
  *
- * @param codec  raw, lz4 (a blosc frame) or zstd
+ * @param codec  raw, lz4 (a blosc frame), zstd, gzip, zlib, lz4_block, bz2, xz, crc32 or adler32
  * @param ret    decoded_len bytes
  * @return whether exactly decoded_len bytes came out
  */

@@ -21,6 +21,7 @@ GROUPS = {
     "tree": "a listing of 1,000 arrays, against servers of files",
     "connections": "many connections, all busy",
     "slices": "decoded slices, against a Python slice server and the bare codecs",
+    "codecs": "chunks of 1 MiB, against the libraries that decode them, and against memcpy, numcodecs and NumPy",
     "stream": "a slice of 64 MiB",
     "start": "from start to first answer, and many nodes",
     "memory": "at rest, of idle connections, and of 256 slices in 512 MiB",

@@ -29,7 +29,7 @@ def kept(options, name, make):
 
 
 def chunks(options, name):
-    """`keys` or `slices`, as make_data.c has them."""
+    """`keys`, `slices`, `codecs` or `elements`, as make_data.c has them."""
     return kept(options, name, lambda folder: subprocess.run(
         [options.build / "zarrd-bench-data", folder, name], check=True, stdout=subprocess.DEVNULL))
 

@@ -122,6 +122,19 @@ def probed(server, seconds):
     return percentile(probe.times, 0.99)
 
 
+@contextlib.contextmanager
+def beside(server, kind):
+    """Clients of a kind are at work; they end, whatever happens."""
+    is_over = threading.Event()
+    greedy = threading.Thread(target=kind, args=(server, is_over))
+    greedy.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        greedy.join()
+
+
 def measure(server, options):
     reached = True
     probed(server, 1)
@@ -129,12 +142,8 @@ def measure(server, options):
         if options.only not in name:
             continue
         alone_s = probed(server, options.seconds)
-        is_over = threading.Event()
-        greedy = threading.Thread(target=kind, args=(server, is_over))
-        greedy.start()
-        beside_s = probed(server, options.seconds)
-        is_over.set()
-        greedy.join()
+        with beside(server, kind):
+            beside_s = probed(server, options.seconds)
         ratio = beside_s / alone_s
         reached = reached and ratio <= SMALL_MOST
         print(f"small p99, {name:29s}{ratio:8.2f} of alone (at most {SMALL_MOST})", flush=True)

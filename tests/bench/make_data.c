@@ -1,5 +1,5 @@
-/* zarrd-bench-data DIRECTORY keys|slices: writes what tests/bench measures with, by the program's
- * own codecs and store. */
+/* zarrd-bench-data DIRECTORY keys|slices|codecs|elements: writes what tests/bench measures with, by
+ * the program's own codecs and store. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,6 +17,8 @@
     "{\"name\": \"blosc\", \"configuration\": {\"cname\": \"lz4\", \"clevel\": 5,"                 \
     " \"shuffle\": \"shuffle\", \"typesize\": 4, \"blocksize\": 0}}"
 #define ZSTD "{\"name\": \"zstd\", \"configuration\": {\"level\": 1, \"checksum\": false}}"
+#define NUMCODECS(id, configuration)                                                               \
+    LITTLE ", {\"name\": \"numcodecs." id "\", \"configuration\": {" configuration "}}"
 #define SHARDS(shape, codecs)                                                                      \
     "{\"name\": \"sharding_indexed\", \"configuration\": {\"chunk_shape\": [" shape                \
     "], \"codecs\": [" codecs "], \"index_codecs\": [" LITTLE ", {\"name\": \"crc32c\"}],"         \
@@ -53,6 +55,32 @@ static const struct plan slices_plan[] = {
     {"ts_shard", "float32", "64, 512, 512", "64, 256, 256", SHARDS("64, 32, 32", LITTLE ", " LZ4)},
 };
 
+/* A chunk of 1 MiB for each codec that a library decodes. */
+#define CODEC_PLAN(name, codecs) {name, "float32", "8, 512, 512", "1, 512, 512", codecs}
+static const struct plan codecs_plan[] = {
+    CODEC_PLAN("blosc", LITTLE ", " LZ4),
+    CODEC_PLAN("zstd", LITTLE ", " ZSTD),
+    CODEC_PLAN("gzip", LITTLE ", {\"name\": \"gzip\", \"configuration\": {\"level\": 6}}"),
+    CODEC_PLAN("zlib", NUMCODECS("zlib", "\"level\": 6")),
+    CODEC_PLAN("lz4", NUMCODECS("lz4", "")),
+    CODEC_PLAN("bz2", NUMCODECS("bz2", "\"level\": 9")),
+    CODEC_PLAN("lzma", NUMCODECS("lzma", "\"preset\": 1")),
+    CODEC_PLAN("crc32", NUMCODECS("crc32", "")),
+    CODEC_PLAN("adler32", NUMCODECS("adler32", "")),
+};
+
+/* The same for codecs of elements: nothing is compressed. */
+#define FIRST(id, configuration)                                                                   \
+    "{\"name\": \"" id "\", \"configuration\": {" configuration "}}, " LITTLE
+static const struct plan elements_plan[] = {
+    CODEC_PLAN("shuffle", NUMCODECS("shuffle", "\"elementsize\": 4")),
+    CODEC_PLAN("delta", FIRST("numcodecs.delta", "\"dtype\": \"<f4\"")),
+    CODEC_PLAN("swap", "{\"name\": \"bytes\", \"configuration\": {\"endian\": \"big\"}}"),
+    CODEC_PLAN("transpose", FIRST("transpose", "\"order\": [2, 1, 0]")),
+    CODEC_PLAN("fixedscaleoffset",
+        FIRST("numcodecs.fixedscaleoffset", "\"offset\": 1000, \"scale\": 4, \"dtype\": \"<f4\"")),
+};
+
 /* Numbers without order: they do not compress, and no chunk is the fill value. */
 static void scattered_at(const void *context, const uint64_t *at, void *ret_bytes)
 {
@@ -82,6 +110,8 @@ static const struct set {
 } sets[] = {
     {"keys", keys_plan, COUNT(keys_plan), scattered_at},
     {"slices", slices_plan, COUNT(slices_plan), field_at},
+    {"codecs", codecs_plan, COUNT(codecs_plan), field_at},
+    {"elements", elements_plan, COUNT(elements_plan), field_at},
 };
 
 static const struct set *set_find(const char *name)
@@ -126,7 +156,7 @@ int main(int argc, char **argv)
     struct zd_error err = {0};
     const struct set *set = argc == 3 ? set_find(argv[2]) : NULL;
     if (set == NULL) {
-        fprintf(stderr, "usage: zarrd-bench-data DIRECTORY keys|slices\n");
+        fprintf(stderr, "usage: zarrd-bench-data DIRECTORY keys|slices|codecs|elements\n");
         return 2;
     }
     if (mkdir(argv[1], DIRECTORY_MODE) != 0) {

@@ -9,10 +9,12 @@ percentile to what it was before, and how soon those are told who are refused at
 
 import argparse
 import collections
+import contextlib
 import gzip
 import json
 import multiprocessing
 import pathlib
+import queue
 import random
 import selectors
 import socket
@@ -74,11 +76,14 @@ def read_answer(s):
     head, _, body = head.partition(b"\r\n\r\n")
     left = int(head.lower().split(b"content-length:")[1].split(b"\r\n")[0]) - len(body)
     while left > 0:
-        left -= len(s.recv(left))
+        piece = s.recv(left)
+        if not piece:
+            raise ConnectionError("the server hung up")
+        left -= len(piece)
     return int(head.split()[1])
 
 
-def probe(port, seconds, queue):
+def probe(port, seconds, answers):
     """Small requests at a steady rate, one after the other; their times."""
     times = []
     with socket.create_connection(("127.0.0.1", port)) as s:
@@ -91,22 +96,28 @@ def probe(port, seconds, queue):
             status = read_answer(s)
             assert status in (200, 404), status
             times.append(time.perf_counter() - sent)
-    queue.put(times[int(len(times) * WARM_UP_SHARE):])
+    answers.put(times[int(len(times) * WARM_UP_SHARE):])
 
 
 class Probe:
     """`with Probe(port, seconds) as probe: ...` then probe.times."""
 
     def __init__(self, port, seconds):
-        self.queue = multiprocessing.Queue()
-        self.process = multiprocessing.Process(target=probe, args=(port, seconds, self.queue))
+        self.answers = multiprocessing.Queue()
+        self.process = multiprocessing.Process(target=probe, args=(port, seconds, self.answers))
 
     def __enter__(self):
         self.process.start()
         return self
 
     def __exit__(self, *_):
-        self.times = self.queue.get(timeout=60)
+        self.times = None
+        while self.times is None:
+            is_over = not self.process.is_alive()  # what it has put is there then
+            with contextlib.suppress(queue.Empty):
+                self.times = self.answers.get(timeout=1)
+            if self.times is None and is_over:
+                raise RuntimeError(f"the small requests failed: exit status {self.process.exitcode}")
         self.process.join()
 
 

@@ -4,11 +4,11 @@
 
 #include "core/base/num.h"
 #include "core/dialect/dialect.h"
+#include "core/dialect/node_name.h"
 #include "tests/fuzz/input.h"
 
 #define INPUT_BYTES_MAX (1U << 15)
 #define SMALL_BYTES_MAX 512 /* of one document: more is read as a large block is */
-#define NODES_MAX       100
 #define BEFORE          "{\"zarr_format\":3,\"node_type\":\"group\",\"consolidated_metadata\":"
 #define AFTER           ",\"attributes\":{}}"
 
@@ -31,53 +31,40 @@ static struct zd_meta *parse(struct zd_span text, enum zd_judgement judgement)
     return meta;
 }
 
-static void check_path(const char *path)
+static void check_path(struct zd_span path)
 {
-    for (const char *at = path;; at++) {
-        const struct zd_span name = {.ptr = (const uint8_t *)at, .len = strcspn(at, "/")};
-        zd_fuzz_insist(zd_dialect_node_name_is_valid(name));
-        at += name.len;
-        if (*at == '\0') {
+    for (size_t at = 0;; at++) {
+        const uint8_t *slash = memchr(path.ptr + at, '/', path.len - at);
+        const size_t end = slash == NULL ? path.len : (size_t)(slash - path.ptr);
+        const struct zd_span name = {.ptr = path.ptr + at, .len = end - at};
+        zd_fuzz_insist(zd_node_name_is_valid(name));
+        at = end;
+        if (at == path.len) {
             return;
         }
     }
 }
 
-static void check_node(const struct zd_meta *meta, const struct zd_stored_node *node)
+static void check_node(const struct zd_meta *meta, const struct zd_stored_entry *entry)
 {
     const struct zd_reading reading = reading_of(ZD_JUDGE_READ);
-    ZD_AUTO(zd_meta) entry = NULL;
-    check_path(node->path);
-    zd_fuzz_insist(meta->dialect->parse_json(node->document, &reading, &entry, NULL) == ZD_OK);
-    zd_fuzz_insist(zd_meta_is_refused(entry) || entry->type != ZD_NODE_UNKNOWN);
+    struct zd_stored_entry found;
+    ZD_AUTO(zd_meta) node = NULL;
+    check_path(entry->path);
+    zd_fuzz_insist(zd_stored_listing_find(meta->listing, entry->path, &found));
+    zd_fuzz_insist(found.document.ptr == entry->document.ptr);
+    zd_fuzz_insist(meta->dialect->parse_entry(entry, &reading, &node, NULL) == ZD_OK);
+    zd_fuzz_insist(zd_meta_is_refused(node) || node->type != ZD_NODE_UNKNOWN);
+    zd_fuzz_insist(zd_meta_is_refused(node) || entry->is_group == (node->type == ZD_NODE_GROUP));
 }
 
-static bool is_among(char *const *paths, size_t n, const char *path)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (strcmp(paths[i], path) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* How many nodes it lists; at most NODES_MAX are compared with each other. */
+/* How many nodes it lists: each is found by its path, so that no two have the same. */
 static size_t walk(const struct zd_meta *meta)
 {
-    char *paths[NODES_MAX];
-    size_t n = 0;
-    size_t iter = 0;
-    struct zd_stored_node node;
-    while (n < NODES_MAX && meta->dialect->stored_node(meta, &iter, &node) == ZD_OK) {
-        check_node(meta, &node);
-        zd_fuzz_insist(!is_among(paths, n, node.path));
-        paths[n] = zd_strdup(node.path);
-        zd_fuzz_insist(paths[n] != NULL);
-        n++;
-    }
+    const size_t n = zd_stored_listing_count(meta->listing);
     for (size_t i = 0; i < n; i++) {
-        zd_free(paths[i]);
+        const struct zd_stored_entry entry = zd_stored_listing_entry(meta->listing, i);
+        check_node(meta, &entry);
     }
     return n;
 }

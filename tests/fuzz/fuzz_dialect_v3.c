@@ -1,5 +1,6 @@
 /* Fuzzes core/dialect/dialect_v3: any bytes make a node, refused or not, and a good one reads back
  * as itself. */
+#include "core/array/layout.h"
 #include "core/base/emit.h"
 #include "core/dialect/dialect.h"
 #include "tests/fuzz/input.h"
@@ -29,17 +30,49 @@ static void check_normal(const struct zd_meta *meta)
     zd_emit_init(&emit, &text, false);
     zd_emit_json(&emit, meta->document);
     zd_fuzz_insist(text.status == ZD_OK);
-    ZD_AUTO(zd_meta) again = parse(zd_text_span(&text), ZD_JUDGE_WRITE, TEXT_BYTES_MAX);
+    /* Keys of a proposal are never written. */
+    const enum zd_judgement judgement =
+        meta->type == ZD_NODE_ARRAY && meta->key_suffix != NULL ? ZD_JUDGE_READ : ZD_JUDGE_WRITE;
+    ZD_AUTO(zd_meta) again = parse(zd_text_span(&text), judgement, TEXT_BYTES_MAX);
     zd_fuzz_insist(!zd_meta_is_refused(again));
     zd_fuzz_insist(zd_json_equal(again->document, meta->document));
 }
 
+/* What is at both ends of each dimension, and a chunk as it is. */
+static void check_grid(struct zd_meta *meta)
+{
+    const struct zd_grid *grid = &meta->grid;
+    uint64_t index[ZD_RANK_MAX] = {0};
+    bool has_chunk = true;
+    for (uint32_t d = 0; d < grid->rank; d++) {
+        const uint64_t n = zd_grid_count(grid, d);
+        zd_fuzz_insist(zd_grid_count_inside(grid, d) <= n);
+        has_chunk = has_chunk && n > 0;
+        if (grid->shape[d] > 0) {
+            const uint64_t x = grid->shape[d] - 1;
+            const struct zd_cell cell = zd_grid_cell_at(grid, d, x);
+            zd_fuzz_insist(cell.index < n && cell.origin <= x && x - cell.origin < cell.edge);
+            zd_fuzz_insist(cell.edge <= grid->chunk[d]);
+            zd_fuzz_insist(zd_grid_cell_of(grid, d, cell.index).origin == cell.origin);
+        }
+        index[d] = n > 0 ? n - 1 : 0;
+    }
+    ZD_AUTO(zd_layout) layout = NULL;
+    if (!has_chunk || zd_layout_new(meta, UINT64_MAX, &layout, NULL) != ZD_OK) {
+        return;
+    }
+    const struct zd_level *level;
+    if (zd_layout_open(layout, 0, index, &level, NULL) == ZD_OK) {
+        zd_fuzz_insist(level->chunk_bytes <= layout->level[0].chunk_bytes);
+        zd_layout_close(level);
+    }
+}
+
 static void walk_listing(const struct zd_meta *meta)
 {
-    size_t iter = 0;
-    struct zd_stored_node node;
-    while (meta->dialect->stored_node(meta, &iter, &node) == ZD_OK) {
-        zd_fuzz_insist(node.path[0] != '\0' && node.path[0] != '/');
+    for (size_t i = 0; i < zd_stored_listing_count(meta->listing); i++) {
+        const struct zd_stored_entry entry = zd_stored_listing_entry(meta->listing, i);
+        zd_fuzz_insist(entry.path.len > 0 && entry.path.ptr[0] != '/');
     }
 }
 
@@ -53,6 +86,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!zd_meta_is_refused(meta)) {
         check_normal(meta);
         walk_listing(meta);
+    }
+    if (zd_meta_is_array(meta)) {
+        check_grid(meta);
     }
     return 0;
 }

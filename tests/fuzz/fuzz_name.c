@@ -5,6 +5,7 @@
 
 #include "core/base/scan.h"
 #include "core/dialect/dialect.h"
+#include "core/dialect/node_name.h"
 #include "core/extension/name.h"
 #include "core/store/store.h"
 #include "tests/fuzz/input.h"
@@ -63,7 +64,7 @@ static void check_key(const char *key)
 
 static void check_node(const char *name)
 {
-    if (zd_dialect_node_name_is_valid(zd_span_of(name))) {
+    if (zd_node_name_is_valid(zd_span_of(name))) {
         zd_fuzz_insist(name[0] != '\0' && strchr(name, '/') == NULL);
         zd_fuzz_insist(strspn(name, ".") < strlen(name) && strncmp(name, "__", 2) != 0);
     }

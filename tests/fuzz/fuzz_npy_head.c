@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     struct zd_body_head whole = {0};
     struct zd_body_head head = {0};
     struct zd_error err = {0};
-    if (zd_dtype_find(name, &dtype) != ZD_OK) {
+    if (zd_fuzz_dtype(name, &dtype) != ZD_OK) {
         return 0;
     }
     const enum zd_status verdict = zd_format_npy.read_head(&dtype, body, &whole, &err);

@@ -29,7 +29,22 @@ static const char *const lists[] = {
     "[" SHARD("[8,8]", "[" BYTES ",\"crc32c\"]", "[" BYTES ",\"crc32c\"]", "end") "]",
 };
 
-static struct zd_layout *layouts[ZD_COUNT_OF(lists)]; /* opened once */
+/* Opened once: chunks of one shape, then those that differ. */
+static struct zd_layout *layouts[2 * ZD_COUNT_OF(lists)];
+
+/* Along both dimensions a chunk of EDGE and one of half of that. */
+static void make_irregular(struct zd_meta *meta, const struct zd_json *codecs)
+{
+    meta->edges = zd_edges_new();
+    meta->document = zd_json_new_object();
+    zd_fuzz_insist(meta->edges != NULL);
+    zd_fuzz_insist(zd_json_set(meta->document, "codecs", zd_json_ref(codecs)) == ZD_OK);
+    for (uint32_t d = 0; d < 2; d++) {
+        zd_fuzz_insist(zd_edges_add(meta->edges, d, d == 0 ? EDGE : EDGE / 2, 1) == ZD_OK);
+        zd_fuzz_insist(zd_edges_add(meta->edges, d, d == 0 ? EDGE / 2 : EDGE, 1) == ZD_OK);
+    }
+    meta->grid.edges = meta->edges;
+}
 
 static struct zd_layout *open_layout(size_t row)
 {
@@ -39,7 +54,8 @@ static struct zd_layout *open_layout(size_t row)
     }
     const struct zd_json_limits limits = {.bytes_max = 4096, .nodes_max = 1000, .depth_max = 32};
     ZD_AUTO(zd_json) codecs = NULL;
-    zd_fuzz_insist(zd_json_parse(zd_span_of(lists[row]), &limits, &codecs, NULL) == ZD_OK);
+    zd_fuzz_insist(zd_json_parse(zd_span_of(lists[row % ZD_COUNT_OF(lists)]), &limits, &codecs,
+                       NULL) == ZD_OK);
     ZD_AUTO(zd_meta) meta = zd_meta_new(NULL);
     zd_fuzz_insist(meta != NULL);
     meta->type = ZD_NODE_ARRAY;
@@ -57,6 +73,9 @@ static struct zd_layout *open_layout(size_t row)
     const struct zd_chain_config config = {.codecs = codecs, .decoded = &decoded};
     struct zd_faults faults = {0};
     zd_fuzz_insist(zd_chain_open(&config, &meta->chain, &faults) == ZD_OK);
+    if (row >= ZD_COUNT_OF(lists)) {
+        make_irregular(meta, codecs);
+    }
     zd_fuzz_insist(zd_layout_new(meta, UINT64_MAX, &layouts[row], NULL) == ZD_OK);
     return layouts[row];
 }
@@ -67,7 +86,8 @@ static void read_axis(
 {
     const uint64_t n_chunks = zd_grid_count(grid, d);
     part->chunk[d] = zd_fuzz_byte(input) % n_chunks;
-    const uint64_t n = zd_min_u64(grid->chunk[d], grid->shape[d] - part->chunk[d] * grid->chunk[d]);
+    const struct zd_cell cell = zd_grid_cell_of(grid, d, part->chunk[d]);
+    const uint64_t n = zd_min_u64(cell.edge, grid->shape[d] - cell.origin);
     const uint8_t shape = zd_fuzz_byte(input);
     const uint64_t stride = 1 + (shape & 1);
     const uint64_t count_max = zd_div_up(n, stride);
@@ -97,10 +117,11 @@ static struct zd_edit *read_edit(const struct zd_layout *layout, struct zd_span 
     zd_fuzz_insist(edit != NULL);
     edit->kind = (enum zd_edit_kind)(zd_fuzz_byte(input) % 4);
     edit->level = zd_fuzz_byte(input) % layout->n_levels;
-    const struct zd_level *level = &layout->level[edit->level];
     for (uint32_t d = 0; d < 2; d++) {
-        read_axis(&level->grid, d, input, &edit->part);
+        read_axis(&layout->level[edit->level].grid, d, input, &edit->part);
     }
+    const struct zd_level *level;
+    zd_fuzz_insist(zd_layout_open(layout, edit->level, edit->part.chunk, &level, NULL) == ZD_OK);
     ZD_AUTO(zd_buf) elements = read_elements(level, input);
     switch (edit->kind) {
     case ZD_EDIT_ERASE:
@@ -111,14 +132,17 @@ static struct zd_edit *read_edit(const struct zd_layout *layout, struct zd_span 
     case ZD_EDIT_BOX:
     case ZD_EDIT_DECODED: {
         edit->bytes = zd_buf_ref(elements);
+        uint64_t space[ZD_RANK_MAX];
+        const uint64_t *shape = zd_grid_chunk_shape(&level->grid, edit->part.chunk, space);
         struct zd_block block = {.data = edit->bytes->data,
             .rank = 2,
-            .shape = {level->grid.chunk[0], level->grid.chunk[1]},
+            .shape = {shape[0], shape[1]},
             .dtype = layout->meta->dtype};
         edit->source = zd_scatter_source_of_block(&block);
         break;
     }
     }
+    zd_layout_close(level);
     zd_fuzz_insist(zd_rewrite_verify(layout, edit, OBJECT_MAX, NULL) == ZD_OK);
     return edit;
 }
@@ -149,7 +173,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size == 0 || size > INPUT_BYTES_MAX) {
         return 0;
     }
-    const struct zd_layout *layout = open_layout(zd_fuzz_byte(&input) % ZD_COUNT_OF(lists));
+    const struct zd_layout *layout = open_layout(zd_fuzz_byte(&input) % ZD_COUNT_OF(layouts));
     ZD_AUTO(zd_edit) edit = read_edit(layout, &input);
     ZD_AUTO(zd_buf) old = zd_buf_copy(input);
     zd_fuzz_insist(old != NULL);

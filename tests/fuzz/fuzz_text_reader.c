@@ -86,7 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     ZD_AUTO_TEXT name = zd_fuzz_line(&input);
     struct zd_dtype dtype;
     struct shape shape = {.n = 1};
-    if (zd_dtype_find(name, &dtype) != ZD_OK || dtype.bytes > ELEMENT_BYTES_MAX) {
+    if (zd_fuzz_dtype(name, &dtype) != ZD_OK || dtype.bytes > ELEMENT_BYTES_MAX) {
         return 0;
     }
     shape.rank = zd_fuzz_byte(&input) % (RANK_MAX + 1);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/num.h"
+#include "core/grid/typestr.h"
 
 void zd_fuzz_insist(bool holds)
 {
@@ -28,6 +29,17 @@ char *zd_fuzz_line(struct zd_span *input)
 {
     const uint8_t *end = input->len == 0 ? NULL : memchr(input->ptr, '\n', input->len);
     return end == NULL ? take(input, input->len, 0) : take(input, (size_t)(end - input->ptr), 1);
+}
+
+enum zd_status zd_fuzz_dtype(const char *name, struct zd_dtype *ret_dtype)
+{
+    struct zd_typestr typestr;
+    if (zd_dtype_find(name, ret_dtype) == ZD_OK) {
+        return ZD_OK;
+    }
+    ZD_TRY(zd_typestr_parse(name, &typestr, NULL));
+    *ret_dtype = typestr.dtype;
+    return ZD_OK;
 }
 
 char *zd_fuzz_rest(struct zd_span *input)

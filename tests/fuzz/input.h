@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "core/base/buf.h"
+#include "core/grid/dtype.h"
 
 /** Every target: `data` is what the fuzzer made. Returns 0. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
@@ -15,6 +15,9 @@ void zd_fuzz_insist(bool holds);
 
 /** The next line of an input, without its end; the input becomes what follows it. Owned. */
 char *zd_fuzz_line(struct zd_span *input);
+
+/** The data type of that name, or of NumPy's type string. @retval not ZD_OK: there is none */
+ZD_RESULT zd_fuzz_dtype(const char *name, struct zd_dtype *ret_dtype);
 
 /** What is left of an input, up to its first NUL. Owned. */
 char *zd_fuzz_rest(struct zd_span *input);

@@ -10,7 +10,7 @@ KEYS = ["metadata document", "chunk of 4 KiB", "chunk of 64 KiB", "chunk of 256 
         "ranges in a shard", "304", "404"]
 
 
-def bench(tmp_path, *arguments):
+def bench(tmp_path, *arguments, has_servers=True):
     """The rows of one short run of tests/bench with the program under test, and what was printed."""
     figures = tmp_path / "figures.json"
     command = [sys.executable, ROOT / "tests/bench/bench.py", "--build", BINARY.parent, "--data", tmp_path / "data",
@@ -18,7 +18,7 @@ def bench(tmp_path, *arguments):
     ran = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     rows = json.loads(figures.read_text())["rows"]
-    assert rows.pop()["row"] == "longest turn"
+    assert not has_servers or rows.pop()["row"] == "longest turn"
     return rows, ran.stdout
 
 
@@ -41,6 +41,14 @@ def test_slices_are_right_warm_and_cold_and_stand_beside_the_bare_codec(tmp_path
     assert printed.count("open, read, decode, copy and nothing else") == len(BLOCKS)
 
 
+def test_every_codec_of_a_library_decodes_what_the_library_does(tmp_path):
+    rows, _ = bench(tmp_path, "--group", "codecs", has_servers=False)
+    names = ["blosc", "zstd", "gzip", "zlib", "lz4", "bz2", "lzma", "crc32", "adler32"]
+    libraries = [f"decode 1 MiB of {name}, x of the library's call" for name in names]
+    assert [row["row"] for row in rows][:len(names)] == libraries and len(rows) == len(names) + 5  # and those of elements
+    assert all(row["value"] > 0 for row in rows)
+
+
 def test_listings_and_connections_are_measured(tmp_path):
     rows, _ = bench(tmp_path, "--group", "tree", "--group", "connections", "--no-calls")
     assert {row["group"] for row in rows} == {"tree", "connections"}
@@ -53,3 +61,13 @@ def test_writes_are_stored_and_stand_beside_the_bare_loop(tmp_path):
     assert all(row["value"] > 0 and "FAILED" not in row["note"] for row in rows[:2])
     assert [row["row"] for row in rows[2:]] == ["chunks without a sync", "chunks in memory"]
     assert all(server["n_failed"] == 0 and server["rate"] > 0 for row in rows[2:] for server in row["servers"])
+
+
+def test_greedy_clients_end_with_their_server(tmp_path):
+    """It is killed under way, and that is said."""
+    mortal = tmp_path / "zarrd"
+    mortal.write_text(f'#!/bin/sh\n"{BINARY}" "$@" &\nsleep 3\nkill -9 $!\nwait\n')
+    mortal.chmod(0o755)
+    command = [sys.executable, ROOT / "tests/bench/greedy.py", mortal, "--free", "--seconds", "2", "--only", "large slices"]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 1 and "the small requests failed" in ran.stderr, ran.stdout + ran.stderr

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/base/emit.h"
 #include "core/dialect/dialect.h"
 #include "tests/support/codec.h"
 
@@ -18,7 +19,12 @@ static struct zd_meta *parse(const struct zd_text *document)
     ZD_AUTO(zd_json) json = zd_unit_json(document->at);
     struct zd_meta *meta = NULL;
     struct zd_error err = {0};
-    ck_assert_int_eq(zd_dialect_find("v3")->parse_json(json, &reading, &meta, &err), ZD_OK);
+    struct zd_emit emit;
+    ZD_SCOPED_TEXT(text, DOCUMENT_BYTES_MAX);
+    zd_emit_init(&emit, &text, false);
+    zd_emit_json(&emit, json);
+    const struct zd_stored_entry entry = {.document = zd_text_span(&text)};
+    ck_assert_int_eq(zd_dialect_find("v3")->parse_entry(&entry, &reading, &meta, &err), ZD_OK);
     return meta;
 }
 

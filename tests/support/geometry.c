@@ -40,6 +40,49 @@ void zd_unit_random_case(struct zd_grid *ret_grid, struct zd_selection *ret_sele
     *ret_selection = selection;
 }
 
+/* As many as the shape needs, or more. */
+static void random_axis_edges(struct zd_grid *grid, struct zd_edges *edges, uint32_t dim)
+{
+    const struct zd_edge_axis *axis = &edges->axis[dim];
+    const uint64_t n_surplus = zd_unit_random() % 8 == 0 ? 2 : 0;
+    for (uint64_t i = 0; axis->extent < grid->shape[dim] || i < n_surplus; i++) {
+        const uint64_t edge = 1 + zd_unit_random() % (ZD_UNIT_SIDE_MAX - 2);
+        ck_assert_int_eq(zd_edges_add(edges, dim, edge, 1 + zd_unit_random() % 3), ZD_OK);
+    }
+    ck_assert_int_eq(zd_edges_add(edges, dim, 1, 0), ZD_OK);
+    grid->chunk[dim] = zd_max_u64(axis->longest, 1);
+}
+
+struct zd_edges *zd_unit_random_edges(struct zd_grid *grid)
+{
+    if (zd_unit_random() % 2 == 0) {
+        return NULL;
+    }
+    struct zd_edges *edges = zd_edges_new();
+    ck_assert_ptr_nonnull(edges);
+    for (uint32_t d = 0; d < grid->rank; d++) {
+        if (zd_unit_random() % 4 != 0) {
+            random_axis_edges(grid, edges, d);
+        }
+    }
+    grid->edges = edges;
+    return edges;
+}
+
+struct zd_cell zd_unit_cell(const struct zd_grid *grid, uint32_t dim, uint64_t index)
+{
+    struct zd_cell cell = {.index = index};
+    const struct zd_edge_axis *axis = grid->edges == NULL ? NULL : &grid->edges->axis[dim];
+    for (uint64_t i = 0; i <= index; i++) {
+        cell.origin += cell.edge;
+        cell.edge = grid->chunk[dim];
+        for (size_t r = 0; axis != NULL && axis->is_irregular && r < axis->n_runs; r++) {
+            cell.edge = axis->run[r].first <= i ? axis->run[r].edge : cell.edge;
+        }
+    }
+    return cell;
+}
+
 void zd_unit_coordinates(const struct zd_selection *selection, uint64_t i, uint64_t *ret_x)
 {
     for (uint32_t d = selection->rank; d-- > 0;) {

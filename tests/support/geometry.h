@@ -15,6 +15,16 @@
  */
 void zd_unit_random_case(struct zd_grid *ret_grid, struct zd_selection *ret_selection);
 
+/**
+ * Give some dimensions of a grid chunks that differ, with surplus ones beyond the shape, seldom;
+ * half of the grids stay as they are.
+ * @return what the grid borrows from now on; owned; NULL: nothing
+ */
+struct zd_edges *zd_unit_random_edges(struct zd_grid *grid);
+
+/** A chunk along one dimension, counted one by one. */
+struct zd_cell zd_unit_cell(const struct zd_grid *grid, uint32_t dim, uint64_t index);
+
 /** Coordinates [0 .. rank) of the i-th element of a selection's result, in the array. */
 void zd_unit_coordinates(const struct zd_selection *selection, uint64_t i, uint64_t *ret_x);
 

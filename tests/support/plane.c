@@ -15,6 +15,8 @@
 static void init_caches(struct zd_server *server)
 {
     const struct zd_settings *settings = &server->config->settings;
+    zd_allowance_init(&server->documents, UINT64_MAX);
+    server->parsed.bytes_max = UINT64_MAX / 2;
     zd_cache_init(&server->nodes, "nodes", settings->cache_metadata_bytes, zd_node_free);
     zd_cache_init(&server->objects, "objects", settings->cache_encoded_bytes, zd_object_free);
     zd_cache_init(&server->chunks, "chunks", settings->cache_decoded_bytes, zd_chunk_free);
@@ -46,9 +48,13 @@ void zd_test_plane_open(struct zd_test_plane *plane, uint64_t revalidate_ms)
     init_caches(&plane->server);
     zd_workers_init(&plane->server.workers, plane->server.loop, &plane->config.settings,
         &plane->server.metrics);
+    plane->server.memory.kept_bytes = UINT64_C(64) << 20;
     plane->server.locks = &plane->locks;
+    plane->server.rests = &plane->rests;
     plane->server.events = &plane->events;
+    zd_later_init(&plane->server.later, plane->server.loop);
     zd_lock_init(&plane->server);
+    zd_rest_init(&plane->server);
     zd_events_init(&plane->server);
     plane->dataset.events = zd_events_new(&plane->server);
     ck_assert_ptr_nonnull(plane->dataset.events);
@@ -63,10 +69,14 @@ void zd_test_plane_close(struct zd_test_plane *plane)
     zd_test_plane_run(plane);
     zd_workers_close(&plane->server.workers);
     zd_lock_close(&plane->server);
+    zd_rest_close(&plane->server);
+    zd_later_close(&plane->server.later);
     zd_events_done(&plane->server);
     zd_events_free(plane->dataset.events);
     zd_test_plane_run(plane);
     done_caches(&plane->server);
+    ck_assert_uint_eq(zd_tally_bytes(&plane->server.parsed.held), 0);
+    ck_assert_uint_eq(plane->server.kept_bytes, 0);
     zd_map_done(&plane->server.bounds);
     zd_map_done(&plane->server.edits);
     zd_config_done(&plane->config);

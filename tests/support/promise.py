@@ -9,7 +9,6 @@ import collections
 import http.client
 import json
 import os
-import pathlib
 import random
 import select
 import socket
@@ -60,6 +59,90 @@ def chunk_n(document):
     return document["chunk_grid"]["configuration"]["chunk_shape"][0]
 
 
+class V3:
+    """How nodes and chunks are stored: here, as the model below has them."""
+    name = "v3"
+    judges_keys = True  # a document by its raw key is a change of its node
+
+    @staticmethod
+    def fold(files, _arrays):
+        """As the model has them."""
+        return files
+
+    @staticmethod
+    def key(key):
+        """Under which key something of the model is stored."""
+        return key
+
+    @staticmethod
+    def bodies(document):
+        """The documents by which a client may describe a node."""
+        return [document]
+
+    @staticmethod
+    def stored(document):
+        """The document of a node as it is stored under its own key."""
+        return document
+
+
+class V2:
+    """Several documents a node, chunks beside them. Attributes of no node are a file of their own."""
+    name = "v2"
+    judges_keys = False
+
+    @staticmethod
+    def node(files, path):
+        if f"{path}/.zarray" in files:
+            stored = json.loads(files[f"{path}/.zarray"])
+            document = {**array(stored["shape"], stored["chunks"], {"<i4": "int32"}[stored["dtype"]]), "fill_value": stored["fill_value"]}
+        else:
+            document = {"zarr_format": 3, "node_type": "group"}
+        return {**document, "attributes": json.loads(files.get(f"{path}/.zattrs", "{}"))}
+
+    @classmethod
+    def fold(cls, files, arrays):
+        folded = {}
+        for key, data in files.items():
+            path, _, name = key.rpartition("/")
+            is_node = f"{path}/.zarray" in files or f"{path}/.zgroup" in files
+            if name in (".zarray", ".zgroup"):
+                folded[f"{path}/{DOCUMENT}"] = cls.node(files, path)
+            elif name == ".zattrs" and not is_node:
+                folded[key] = json.dumps(json.loads(data)).encode()
+            elif path in arrays and name.isdigit():
+                folded[f"{path}/c/{name}"] = data
+            elif name not in (".zattrs", ".zmetadata"):
+                folded[key] = data
+        for key, data in files.items():
+            path, _, name = key.rpartition("/")
+            if name == ".zmetadata" and f"{path}/{DOCUMENT}" in folded:
+                listed = {f"{path}/{below}": json.dumps(document) for below, document in json.loads(data)["metadata"].items()}
+                below = {above for above, _, name in (key.rpartition("/") for key in listed) if name in (".zarray", ".zgroup")}
+                folded[f"{path}/{DOCUMENT}"]["consolidated_metadata"] = {
+                    "metadata": {above[len(path) + 1:]: cls.node(listed, above) for above in below if above != path}}
+        return {key: json.dumps(value).encode() if isinstance(value, dict) else value for key, value in folded.items()}
+
+    @staticmethod
+    def key(key):
+        path, _, name = key.rpartition("/")
+        return f"{path}/.zarray" if name == DOCUMENT else f"{path[:-2]}/{name}" if path.endswith("/c") else key
+
+    @classmethod
+    def bodies(cls, document):
+        attributes = {"attributes": document.get("attributes", {})}
+        return [document, {**cls.stored(document), **attributes}]
+
+    @staticmethod
+    def stored(document):
+        if document["node_type"] == "group":
+            return {"zarr_format": 2}
+        return {"zarr_format": 2, "shape": document["shape"], "chunks": [chunk_n(document)], "dtype": "<i4", "compressor": None,
+                "fill_value": 0, "order": "C", "filters": None, "dimension_separator": "/"}
+
+
+DIALECTS = {"v3": V3, "v2": V2}
+
+
 class Wanted:
     """What the files are to be: those that were there, with changes. A dict is a document, compared without its listing; the beginning of
     a chunk that the array's end cuts decides."""
@@ -78,7 +161,21 @@ class Wanted:
                        (chunk_n(before), before["shape"]) != (chunk_n(document), document["shape"])):
             self.files = {key: data for key, data in self.files.items() if not is_below(key, path)}
         self.files[f"{path}/{DOCUMENT}"] = document
+        self.files.pop(f"{path}/.zattrs", None)
         self.parents(path)
+
+    def put_stored(self, path, document, dialect):
+        """The document under its own key, and no other."""
+        before = parse(self.files, path) or {}
+        stray = self.files.pop(f"{path}/.zattrs", b"{}")
+        attributes = before.get("attributes") or json.loads(stray)
+        self.files[f"{path}/{DOCUMENT}"] = document if dialect is V3 else {**document, "attributes": attributes}
+
+    def pop_stored(self, path, dialect):
+        before = parse(self.files, path)
+        self.files.pop(f"{path}/{DOCUMENT}", None)
+        if before is not None and before.get("attributes") and dialect is V2:
+            self.files[f"{path}/.zattrs"] = json.dumps(before["attributes"]).encode()
 
     def patch(self, path, change):
         document = plain(parse(self.files, path))
@@ -184,20 +281,26 @@ class Hand:
         self.arrays = [f"{self.top}/a", f"{self.top}/g/b", f"{self.top}/g/h/c"]
         self.groups = [self.top, f"{self.top}/g", f"{self.top}/g/h"]
         self.connections = {}
-        self.files = self.look()
+        self.dialect = field.dialect
+        self.stored = self.look()  # as it is; files are those of the model
+        self.files = self.fold(self.stored)
         self.history = collections.deque(maxlen=12)
         self.code = self.detail = None
 
     # ---- what is there ----
 
+    def fold(self, files):
+        return self.dialect.fold(files, self.arrays)
+
     def look(self):
-        found, root = {}, self.field.root
-        for folder, folders, names in os.walk(root / self.top):
+        found, root = {}, str(self.field.root)
+        for folder, folders, names in os.walk(f"{root}/{self.top}"):
             folders.sort()
             for name in names:
-                path = pathlib.Path(folder, name)
+                path = f"{folder}/{name}"
                 if not name.startswith(".zarrd-tmp-"):
-                    found[str(path.relative_to(root))] = path.read_bytes()
+                    with open(path, "rb", buffering=0) as file:
+                        found[path[len(root) + 1:]] = file.read()
         return found
 
     def fail(self, change, status, why):
@@ -222,18 +325,24 @@ class Hand:
         dice = self.rng.random()
         return {"If-None-Match": "*"} if dice < 0.05 else {"If-Match": '"wrong"'} if dice < 0.07 else {}
 
+    def body(self, document):
+        return json.dumps(self.rng.choice(self.dialect.bodies(document))).encode()
+
+    def key_url(self, key):
+        return f"/zarr/{DATASET}/{self.dialect.key(key)}"
+
     def put_array(self):
         path, document = self.rng.choice(self.arrays), self.array_document(self.rng.choice((CHUNK_N, CHUNK_N, OTHER_N)))
         erases = self.rng.random() < 0.4
         query, is_dry = self.flags(**({"erase_chunks": 1} if erases else {}))
-        return Change("put array", "PUT", self.node_url(path, query), json.dumps(document).encode(), JSON,
+        return Change("put array", "PUT", self.node_url(path, query), self.body(document), JSON,
                       None if is_dry else lambda wanted: wanted.put(path, document, erases), self.condition())
 
     def put_group(self):
         path = self.rng.choice(self.groups)
         query, is_dry = self.flags()
         document = {"zarr_format": 3, "node_type": "group", "attributes": {"n": self.rng.randrange(1 << 30)}}
-        return Change("put group", "PUT", self.node_url(path, query), json.dumps(document).encode(), JSON,
+        return Change("put group", "PUT", self.node_url(path, query), self.body(document), JSON,
                       None if is_dry else lambda wanted: wanted.put(path, document, False), self.condition())
 
     def patch(self):
@@ -258,21 +367,24 @@ class Hand:
         size = chunk_n(document) if document and document["node_type"] == "array" else CHUNK_N
         key = self.rng.choice([f"{path}/c/{self.rng.randrange(CHUNKS_MAX)}", f"{self.top}/x/{self.rng.randrange(3)}"])
         data = elements(self.rng, size)
-        return Change("put key", "PUT", f"/zarr/{DATASET}/{key}", data, BYTES, lambda wanted: wanted.files.update({key: data}))
+        return Change("put key", "PUT", self.key_url(key), data, BYTES, lambda wanted: wanted.files.update({key: data}))
 
     def put_document_key(self):
         path = self.rng.choice(self.arrays)
-        if any(f"{group}/{DOCUMENT}" not in self.files for group in self.groups if is_below(path, group)):
+        if not self.dialect.judges_keys or any(f"{group}/{DOCUMENT}" not in self.files for group in self.groups if is_below(path, group)):
             return self.put_array()  # an array in no group is no part of the hierarchy
         document = self.array_document(CHUNK_N)
-        data = json.dumps(document).encode()
-        key = f"{path}/{DOCUMENT}"
-        return Change("put document key", "PUT", f"/zarr/{DATASET}/{key}", data, JSON, lambda wanted: wanted.files.update({key: data}))
+        data = json.dumps(self.dialect.stored(document)).encode()
+        return Change("put document key", "PUT", self.key_url(f"{path}/{DOCUMENT}"), data, JSON,
+                      lambda wanted: wanted.put_stored(path, document, self.dialect))
 
     def delete_key(self):
         path = self.rng.choice(self.arrays)
-        key = self.rng.choice([f"{path}/c/{self.rng.randrange(CHUNKS_MAX)}", f"{path}/{DOCUMENT}", f"{self.top}/x/{self.rng.randrange(3)}"])
-        return Change("delete key", "DELETE", f"/zarr/{DATASET}/{key}", None, None, lambda wanted: wanted.files.pop(key, None))
+        chunk, other = f"{path}/c/{self.rng.randrange(CHUNKS_MAX)}", f"{self.top}/x/{self.rng.randrange(3)}"
+        key = self.rng.choice([chunk, f"{path}/{DOCUMENT}" if self.dialect.judges_keys else chunk, other])
+        return Change("delete key", "DELETE", self.key_url(key), None, None,
+                      (lambda wanted: wanted.pop_stored(path, self.dialect)) if key.endswith(DOCUMENT) else
+                      lambda wanted: wanted.files.pop(key, None))
 
     def chunk(self):
         path, index = self.rng.choice(self.arrays), self.rng.randrange(CHUNKS_MAX)
@@ -374,7 +486,7 @@ class Hand:
                     response.read()
                 except (OSError, http.client.HTTPException):
                     self.drop(server)
-                if status in (200, 404) or status == 400:
+                if status in (200, 400, 404):
                     break
                 if time.monotonic() > end:
                     raise Broken(f"seed {self.field.seed}, hand {self.number}: what was left does not end: {status}")
@@ -384,10 +496,11 @@ class Hand:
     def judge(self, change, status):
         if status == LEFT:
             self.settle()
-        found = self.look()
+        stored = self.look()
+        found = self.fold(stored)
         self.history.append((change, status))
         self.field.count(change.name, status)
-        is_same = found == self.files
+        is_same = stored == self.stored
         if 200 <= status < 300 or (status == LEFT and not is_same):
             wanted = change.wanted(self.files)
             if (difference := wanted.difference(found)) is not None:
@@ -395,17 +508,17 @@ class Hand:
             if (stale := stale_listing(found)) is not None and "key" not in change.name:
                 self.fail(change, status, f"the listing of {stale[0]} has {stale[1]}, but there is {stale[2]}")
         elif not is_same:
-            keys = [key for key in found.keys() | self.files.keys() if found.get(key) != self.files.get(key)]
-            self.fail(change, status, f"nothing was to be changed, but {keys[0]} is {found.get(keys[0])!r} after {self.files.get(keys[0])!r}")
+            keys = [key for key in stored.keys() | self.stored.keys() if stored.get(key) != self.stored.get(key)]
+            self.fail(change, status, f"nothing was to be changed, but {keys[0]} is {stored.get(keys[0])!r} after {self.stored.get(keys[0])!r}")
         elif status not in ALLOWED and status != LEFT and self.code != "corrupt_chunk":  # those of an array that had this path before
             self.fail(change, status, "no such answer is expected")
-        self.files = found
+        self.stored, self.files = stored, found
 
     def rest(self):
         """What was refused has not happened since."""
-        if (found := self.look()) != self.files:
-            keys = [key for key in found.keys() | self.files.keys() if found.get(key) != self.files.get(key)]
-            self.fail("later", LEFT, f"{keys[0]} is {found.get(keys[0])!r} after {self.files.get(keys[0])!r}")
+        if (found := self.look()) != self.stored:
+            keys = [key for key in found.keys() | self.stored.keys() if found.get(key) != self.stored.get(key)]
+            self.fail("later", LEFT, f"{keys[0]} is {found.get(keys[0])!r} after {self.stored.get(keys[0])!r}")
 
     def do_while_held(self):
         """Another change while a slice that has not come in full keeps the array, or waits for its rest."""
@@ -452,8 +565,8 @@ ENOSPC = 28
 class Field:
     """Servers of one store whose disks are slow and full by turns, and hands that change it."""
 
-    def __init__(self, root, servers, seed):
-        self.root, self.servers, self.seed = root, servers, seed
+    def __init__(self, root, servers, seed, dialect):
+        self.root, self.servers, self.seed, self.dialect = root, servers, seed, dialect
         self.faults = []
         self.counts = collections.Counter()
         self.is_over = threading.Event()

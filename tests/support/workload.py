@@ -15,7 +15,7 @@ import struct
 import threading
 import time
 
-from files import INNER_ELEMENTS, INNER_N, ROW_ELEMENTS, SOMETHING, WIDE_ELEMENTS, digest, listing, numbers, runs
+from files import INNER_ELEMENTS, INNER_N, ROW_ELEMENTS, SOMETHING, WIDE_ELEMENTS, below, digest, listing, numbers, runs
 from history import ABSENT
 
 OBJECT_BYTES = (512, 5000, 40_000, 130_000)  # of the chunks of the arrays object512, ...
@@ -48,8 +48,8 @@ def sharded(n_shards):
 
 
 def litter(root):
-    """Temporary files of writes: none of the directory in which servers tell each other that they live."""
-    return [path for path in pathlib.Path(root).rglob(".zarrd-tmp-*") if path.is_file() and not path.parent.name.startswith(".zarrd-tmp-")]
+    """Temporary files of writes."""
+    return [path for path in below(root) if path.name.startswith(".zarrd-tmp-") and path.is_file()]
 
 
 def tidied(root):

@@ -1,8 +1,12 @@
 """What the command line takes: locations, directories of stores, addresses; what it refuses, with a hint."""
 
+import io
+import json
+import os
 import shutil
 import socket
 import subprocess
+import zipfile
 
 import pytest
 from arrays import write_array
@@ -78,6 +82,23 @@ def test_a_dataset_has_the_name_of_its_real_directory(tmp_path, word, name):
     assert done.returncode == 0 and f'"{name}": {{' in done.stdout, done
 
 
+@pytest.mark.parametrize("check", [["--check-config"], []])
+@pytest.mark.parametrize("location, reason", [("nowhere", "no such directory"), ("file", "not a directory"), ("nothing://x", "nothing://x")])
+def test_what_is_named_and_not_there_is_bad_usage(tmp_path, check, location, reason):
+    (tmp_path / "file").write_bytes(b"")
+    done = run(*check, f"a={location}", cwd=tmp_path)
+    assert done.returncode == 2 and reason in done.stderr and not done.stdout, done
+
+
+def test_what_is_configured_may_come_later(tmp_path):
+    (tmp_path / "c.json").write_text(json.dumps({"datasets": {"a": {"location": "nowhere"}, "m": {"location": "mem:"}}}))
+    done = run("--check-config", "--config", tmp_path / "c.json", cwd=tmp_path)
+    assert done.returncode == 0 and '"nowhere"' in done.stdout, done
+    (tmp_path / "c.json").write_text(json.dumps({"datasets": {"a": {"location": "nothing://x"}}}))
+    done = run("--check-config", "--config", tmp_path / "c.json", cwd=tmp_path)
+    assert done.returncode == 2 and "nothing://x" in done.stderr, done
+
+
 def test_without_a_dataset_it_says_so():
     done = run("--config", ROOT / "config" / "zarrd.json")
     assert done.returncode == 2 and "nothing to serve" in done.stderr and "LOCATION" in done.stderr
@@ -115,10 +136,126 @@ def has_v6():
         return False
 
 
-@pytest.mark.parametrize("document, kind", [(".zgroup", "Zarr v2"), (".zarray", "Zarr v2"), ("attributes.json", "N5")])
-def test_another_kind_of_hierarchy_is_said_to_be_that(serve, tmp_path, document, kind):
+def archive(*names):
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as file:
+        for name in names:
+            file.writestr(name, "{}")
+    return data.getvalue()
+
+
+HDF5 = b"\x89HDF\r\n\x1a\n" + bytes(100)
+TAR = b"a.txt".ljust(257, b"\0") + b"ustar"
+FOREIGN = {  # what a file is by its first bytes
+    "a.h5": (HDF5, "HDF5 or NetCDF-4"),
+    "a.nc": (b"CDF\1" + bytes(100), "NetCDF-3"),
+    "b.nc": (b"CDF\5" + bytes(100), "NetCDF-3"),
+    "a.tif": (b"II*\0" + bytes(100), "TIFF"),
+    "b.tif": (b"MM\0+" + bytes(100), "TIFF"),
+    "a.grib2": (b"GRIB\0\0\0\2" + bytes(100), "GRIB"),
+    "a.parquet": (b"PAR1" + bytes(100), "Parquet"),
+    "a.npy": (b"\x93NUMPY\1\0" + bytes(100), "NumPy"),
+    "a.fits": (b"SIMPLE  =" + bytes(100), "FITS"),
+    "a.tar": (TAR, "tar"),
+    "a.tgz": (b"\x1f\x8b" + bytes(100), "gzip"),
+    "packed": (archive("a.txt"), "zip archive"),
+    "v3.zarr": (archive("a/c/0", "a/zarr.json", "zarr.json"), "zip archive"),
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_a_file_of_another_format_is_named(serve, tmp_path, name):
+    data, format = FOREIGN[name]
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / name).write_bytes(data)
+    for check in (["--check-config"], []):
+        done = run(*check, tmp_path / "d" / name)
+        assert done.returncode == 2 and "not a directory but a" in done.stderr and format in done.stderr, done
+    done = run("--check-config", tmp_path / "d")
+    assert done.returncode == 0 and format in done.stderr, done
+    # In a configuration it may be replaced by a directory later.
+    server = serve(tmp_path / "d", config={"datasets": {"file": {"location": str(tmp_path / "d" / name)}}})
+    listed = {one["name"]: one for one in server.get("/v1/datasets").json()["datasets"]}
+    assert listed["d"]["dialect"] is None and "state" not in listed["d"] and format in listed["d"]["reason"]
+    assert listed["file"]["state"] == "unavailable" and format in listed["file"]["reason"]
+    assert format in server.get("/v1/datasets/d/nodes/").json()["detail"]
+    assert format in server.get("/", {"Accept": "text/html"}).body.decode()
+    wait_until(lambda: f"d  {tmp_path / 'd'}  a directory of " in server.log)
+    assert "dataset 'd' is a directory of " in server.log
+
+
+@pytest.mark.parametrize("names, format", [(["a.txt"], "without a Zarr"), (["a.zarr/.zgroup", "b/zarr.json"], "in a directory")])
+def test_an_archive_without_a_hierarchy_is_named(serve, tmp_path, names, format):
+    (tmp_path / "a.zip").write_bytes(archive(*names))
+    assert format in run("--check-config", tmp_path / "a.zip").stderr
+    server = serve(tmp_path / "a.zip")
+    assert format in server.get("/v1/datasets/a").json()["reason"]
+    assert format in server.get("/v1/datasets/a/nodes/").json()["detail"]
+    (tmp_path / "b.zip").write_bytes(archive("zarr.json", "a/zarr.json"))
+    assert run("--check-config", tmp_path / "b.zip").stderr == ""
+
+
+OTHERS = {  # keys that are there, what is said, and whether a new root would hide something
+    "icechunk": (["refs/branch.main/ref.json", "snapshots/VY76P925PRY57WFEK410"], "Icechunk", True),
+    "icechunk 2": (["repo", "snapshots/VY76P925PRY57WFEK410"], "Icechunk", True),
+    "tiledb": (["__schema/x", "__fragments/x"], "TileDB", True),
+    "attributes alone": ([".zattrs"], ".zattrs without .zgroup or .zarray", False),
+    "chunks alone": (["c/0/0"], "chunks of an array without their document", False),
+    "chunks of v2 alone": (["0.0"], "chunks of an array without their document", False),
+}
+
+
+@pytest.mark.parametrize("keys, name, hides", OTHERS.values(), ids=OTHERS)
+def test_a_directory_that_is_something_else_is_named(serve, tmp_path, keys, name, hides):
+    for key in keys:
+        (tmp_path / "d" / key).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "d" / key).write_text("{}")
+    assert name in run("--check-config", tmp_path / "d").stderr
+    server = serve("-w", tmp_path / "d")
+    assert name in server.get("/v1/datasets/d").json()["reason"]
+    assert name in server.get("/v1/datasets/d/nodes/").json()["detail"]
+    wait_until(lambda: f"dataset 'd' is {server.get('/v1/datasets/d').json()['reason']}" in server.log)
+    put = server.request("PUT", "/v1/datasets/d/nodes/", {"Content-Type": "application/json"}, GROUP.encode())
+    assert put.status == (405 if hides else 201), put
+    assert ("reason" in server.get("/v1/datasets/d").json()) == hides
+
+
+def test_a_document_in_place_of_its_directory_is_said_to_be_that(tmp_path):
+    done = run(make(tmp_path / "a") / "zarr.json")
+    assert done.returncode == 2 and "name the directory that it lies in" in done.stderr, done
+
+
+def test_a_directory_of_nothing_known_has_no_reason(serve, tmp_path):
+    (tmp_path / "note.txt").write_text("hello")
+    os.mkfifo(tmp_path / "waits")
+    (tmp_path / "short").write_bytes(b"P")
+    server = serve(f"d={tmp_path}")
+    assert "reason" not in server.get("/v1/datasets/d").json()
+    wait_until(lambda: f"d  {tmp_path}  no node at the root" in server.log)
+
+
+def test_the_start_says_which_version_it_is(serve, tmp_path):
+    server = serve(make(tmp_path / "a"))
+    version = server.get("/v1").json()["version"]
+    wait_until(lambda: f"http://127.0.0.1:{server.port}/" in server.log)
+    assert server.log.startswith(f"zarrd {version}\n")
+    assert run("--version").stdout == f"zarrd {version}\n"
+
+
+def test_another_kind_of_hierarchy_is_said_to_be_that(serve, tmp_path):
     (tmp_path / "a").mkdir()
-    (tmp_path / "a" / document).write_text("{}")
+    (tmp_path / "a" / ".zmetadata").write_text("{}")
     server = serve(tmp_path / "a")
-    assert f"it is {kind}" in server.get("/v1/datasets/a/nodes/").json()["detail"]
-    wait_until(lambda: f"{kind}, which this version does not read" in server.log)
+    assert "it is Zarr v2" in server.get("/v1/datasets/a/nodes/").json()["detail"]
+    wait_until(lambda: "Zarr v2, which this version does not read" in server.log)
+
+
+@pytest.mark.parametrize("document, kind", [(".zmetadata", "Zarr v2"), ("attributes.json", "n5")])
+def test_no_new_node_hides_another_kind_of_hierarchy(serve, tmp_path, document, kind):
+    (tmp_path / document).write_text("{}")
+    server = serve("-w", f"a={tmp_path}")
+    for path in ("", "x", "x/y"):
+        answer = server.request("PUT", f"/v1/datasets/a/nodes/{path}", {"Content-Type": "application/json"},
+                                b'{"zarr_format": 3, "node_type": "group"}')
+        assert (answer.status, answer.code) == (405, "read_only") and kind in answer.json()["detail"], answer
+    assert not list(tmp_path.rglob("zarr.json"))

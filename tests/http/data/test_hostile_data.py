@@ -43,6 +43,7 @@ def blosc(position, layout, value, data=GOOD):
 
 DATA = GOOD.tobytes()
 ZEROS = bytes(64 * MIB)
+BOMB = gzip.compress(ZEROS, 9)
 SHARD = DATA  # eight inner chunks of eight bytes, one after the other
 
 # What is stored as the only chunk of 64 bytes: name, codecs, bytes.
@@ -58,9 +59,9 @@ CORRUPT = [
     ("gzip_truncated", [*BYTES, GZIP], gzip.compress(DATA)[:-9]),
     ("gzip_short", [*BYTES, GZIP], gzip.compress(DATA[:-1])),
     ("gzip_long", [*BYTES, GZIP], gzip.compress(DATA + b"\0")),
-    ("gzip_bomb", [*BYTES, GZIP], gzip.compress(ZEROS, 9)),
-    ("gzip_bomb_that_lies", [*BYTES, GZIP], gzip.compress(ZEROS, 9)[:-4] + struct.pack("<I", 64)),
-    ("gzip_bombs_nested", [*BYTES, GZIP, GZIP], gzip.compress(gzip.compress(ZEROS, 9))),
+    ("gzip_bomb", [*BYTES, GZIP], BOMB),
+    ("gzip_bomb_that_lies", [*BYTES, GZIP], BOMB[:-4] + struct.pack("<I", 64)),
+    ("gzip_bombs_nested", [*BYTES, GZIP, GZIP], gzip.compress(BOMB)),
     ("zstd_nothing", [*BYTES, ZSTD], b""),
     ("zstd_noise", [*BYTES, ZSTD], b"\x28\xb5\x2f\xfd" + DATA),
     ("zstd_truncated", [*BYTES, ZSTD], bytes(Zstd().encode(DATA))[:-5]),

@@ -1,6 +1,7 @@
 """A dataset is its path: what is there now is served, without a reload and without a restart."""
 
 import concurrent.futures
+import contextlib
 import os
 import pathlib
 import shutil
@@ -11,9 +12,11 @@ import time
 import numpy as np
 import pytest
 from arrays import write_array
-from client import DEADLINE_S
+from client import DEADLINE_S, JSON
 from documents import LITTLE
+from files import below
 from live import BINARY
+from workload import litter
 
 N = 64
 BYTES = {"Content-Type": "application/octet-stream"}
@@ -119,6 +122,50 @@ def test_while_nothing_is_there_it_says_so_and_comes_back(serve, place):
     assert server.get("/readyz").status == 200 and "state" not in server.get("/v1/datasets").json()["datasets"][0]
 
 
+READS = [
+    ("GET", "/v1/datasets/a/slices/x"),
+    ("GET", "/v1/datasets/a/stats/x"),
+    ("GET", "/v1/datasets/a/chunks/x?index=0&decoded=1"),
+    ("POST", "/v1/datasets/a/chunks/x"),
+    ("GET", "/v1/datasets/a/nodes/x"),
+    ("GET", "/v1/datasets/a/nodes/absent"),
+    ("GET", "/v1/datasets/a/tree/"),
+    ("GET", "/zarr/a/x/c/0"),
+    ("GET", "/zarr/a/x/c/99"),
+    ("GET", "/zarr/a/x/zarr.json"),
+    ("GET", "/zarr/a/x/"),
+    ("GET", "/zarr/a/"),
+]
+
+
+@pytest.mark.parametrize("members", [{}, {"immutable": True, "writable": False}])
+@pytest.mark.parametrize("known", [False, True], ids=["cold", "known"])
+@pytest.mark.parametrize("method, target", READS)
+def test_a_removed_directory_is_unavailable_at_once(serve, place, method, target, known, members):
+    """Before anybody looks again: 200 is what was read before, and all else is 503."""
+    server = serve(config=config(place, revalidate_ms=1000, **members))
+    body = (JSON, b'{"indices": [[0], [1]]}') if method == "POST" else ({}, None)
+    server.get("/zarr/a/zarr.json")
+    if known:
+        server.get("/v1/datasets/a/nodes/x")
+    shutil.rmtree(place)
+    answer = server.request(method, target, *body)
+    assert answer.status == 503 and answer.code == "store_error" and answer.headers["retry-after"] == "1" or (
+        known and answer.status == 200 and target.endswith("nodes/x")), answer
+    if answer.status == 503:  # from then on nothing is trusted
+        for other_method, other in READS:
+            body = (JSON, b'{"indices": [[0], [1]]}') if other_method == "POST" else ({}, None)
+            answer = server.request(other_method, other, *body)
+            assert answer.status == 503 and answer.code == "store_error", answer
+        assert server.get("/readyz").status == 503
+    make(place, 100)
+    end = time.monotonic() + DEADLINE_S
+    while server.get("/v1/datasets/a/slices/x").status == 503:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    assert server.get("/v1/datasets/a/slices/x").body == values(100)
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_it_is_seen_within_revalidate_ms(serve, place, tmp_path, way):
     server = serve(config=config(place, revalidate_ms=300))
@@ -132,7 +179,11 @@ def test_it_is_seen_within_revalidate_ms(serve, place, tmp_path, way):
 
 
 def files_below(folder):
-    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {path.relative_to(folder): path.read_bytes() for path in below(folder) if path.is_file()}
+
+
+def shown_below(folder):
+    return {key: value for key, value in files_below(folder).items() if not key.parts[0].startswith(".zarrd")}
 
 
 WRITES = [
@@ -154,10 +205,9 @@ def test_a_write_goes_to_what_is_at_the_path_now(serve, place, tmp_path, way, wr
     all_answers(server)
     way(place, tmp_path / "other")
     old = place.with_name("real" if way is relinked else "before")
-    before, new = files_below(old), files_below(place.resolve())
+    before, new = shown_below(old), files_below(place.resolve())
     assert server.request(*write).status in (200, 201, 204)
-    shown = {key: value for key, value in files_below(old).items() if not key.parts[0].startswith(".zarrd")}
-    assert shown == {key: value for key, value in before.items() if not key.parts[0].startswith(".zarrd")}
+    assert shown_below(old) == before
     assert files_below(place.resolve()) != new
 
 
@@ -170,12 +220,44 @@ def test_a_write_under_way_does_not_end_in_the_old_directory(serve, place, tmp_p
             server.until_waiting("fdatasync")
             renamed_over(place, tmp_path / "other")
         answer = writing.result(DEADLINE_S)
-    assert answer.status in (502, 503) and answer.code == "store_error", answer
+    assert answer.status == 503 and answer.code == "store_error", answer
     chunk = np.frombuffer((place.with_name("before") / "x" / "c" / "0").read_bytes(), "<f4")
     assert chunk.tolist() == list(range(8))
     assert server.get("/v1/datasets/a/slices/x").body == values(100)
-    temporaries = [path for path in place.with_name("before").rglob(".zarrd-tmp-*") if path.is_file()]
-    assert not [path for path in temporaries if "writers" not in str(path)], temporaries
+    assert not litter(place.with_name("before"))
+
+
+CHANGES = [
+    ("PUT", "/v1/datasets/a/slices/x?append=0", BYTES, values(7)),
+    ("PATCH", "/v1/datasets/a/nodes/x", {"Content-Type": "application/merge-patch+json"}, b'{"attributes": {"a": 1}}'),
+    ("PUT", "/v1/datasets/a/nodes/x?erase_chunks=1", {"Content-Type": "application/json"},
+     b'{"zarr_format": 3, "node_type": "group"}'),
+    ("DELETE", "/v1/datasets/a/nodes/x", {}, None),
+]
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: f"{change[0]} {change[1]}")
+def test_a_change_that_fails_half_way_is_undone_in_the_old_directory(serve, place, tmp_path, change):
+    """It hangs at its first rename; meanwhile the directory is moved away."""
+    server = serve(config=config(place), faults={})
+    assert server.request("POST", "/v1/datasets/a/consolidate/").status == 200
+    before = shown_below(place)
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        with server.faulting("rename.wait"):
+            changing = pool.submit(server.request, *change)
+            server.until_waiting("rename")
+            place.rename(tmp_path / "before")
+        answer = changing.result(DEADLINE_S)
+    assert answer.status == 503, answer
+    assert "put back" not in answer.json()["detail"]
+    assert shown_below(tmp_path / "before") == before
+
+
+def open_files(server):
+    """What its descriptors are open on."""
+    for entry in pathlib.Path(f"/proc/{server.process.pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+            yield os.readlink(entry)
 
 
 def test_the_old_directory_is_closed_and_its_events_end(serve, place, tmp_path):
@@ -188,8 +270,7 @@ def test_the_old_directory_is_closed_and_its_events_end(serve, place, tmp_path):
     answer.read()  # to its end
     old = str(place.with_name("before"))
     end = time.monotonic() + DEADLINE_S
-    while old in [os.readlink(entry) for entry in pathlib.Path(f"/proc/{server.process.pid}/fd").iterdir()
-                  if entry.exists() or entry.is_symlink()]:
+    while old in open_files(server):
         assert time.monotonic() < end
         time.sleep(0.01)
 
@@ -203,7 +284,7 @@ def test_replaced_again_and_again_under_load(serve, place, tmp_path):
     def read(_):
         connection = server.connection()
         n = 0
-        while not stop.is_set():
+        while not stop.is_set() or n == 0:  # in the end there is one that stays
             answer = server.get("/v1/datasets/a/slices/x", connection=connection)
             assert answer.status == 200 and answer.body in allowed or answer.status == 503, answer
             n += answer.status == 200
@@ -220,7 +301,7 @@ def test_replaced_again_and_again_under_load(serve, place, tmp_path):
         finally:
             stop.set()
         assert all(reader.result(DEADLINE_S) > 0 for reader in readers)
-    held = [os.readlink(entry) for entry in pathlib.Path(f"/proc/{server.process.pid}/fd").iterdir()]
+    held = list(open_files(server))
     assert sum(str(tmp_path) in target for target in held) <= 3, held
 
 

@@ -17,7 +17,7 @@ PING = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 def read_body(client):
-    received = b""
+    received = bytearray()
     while len(received) < BIG_BYTES + 64 and (part := client.recv(1 << 16)):
         received += part
         if b"\r\n\r\n" in received[:4096] and len(received) == received.index(b"\r\n\r\n") + 4 + BIG_BYTES:
@@ -55,6 +55,16 @@ def test_an_answer_under_way_ends_whole(tmp_path, seed):
     for reader in readers:
         assert read_body(reader) == body
     server.stop()
+
+
+def test_further_signals_leave_the_exit_status(tmp_path):
+    """Whenever they come, up to the very end: a supervisor takes death by a signal for a crash."""
+    for _ in range(5):
+        server = Server(tmp_path)
+        while server.process.poll() is None:
+            server.process.send_signal(signal.SIGTERM)
+            time.sleep(0.0002)
+        server.stop()
 
 
 def test_signals_do_not_stall_an_answer(serve, tmp_path):

@@ -222,7 +222,7 @@ def test_an_absolute_target_is_the_same_resource(server):
     ("/v1/dataset/codecs", "/v1/datasets/{d}", True),
     ("/openapi.jsn", "/openapi.json", True),
     ("/zar/codecs/zarr.json", "/zarr/{d}/{key}", True),
-    ("/v1/something/else", None, False),
+    ("/something/else", None, False),
 ])
 def test_a_mistyped_path_suggests_the_nearest_first(server, path, first, is_meant):
     answer = server.get(path)
@@ -384,7 +384,8 @@ def test_datasets_are_printed_in_the_order_given(tmp_path):
     places = [f"{name}={tmp_path / ('none' if name[0] == 'a' else 'a')}" for name in names]
     process, ports = start(tmp_path, "-l", "127.0.0.1:0", *places, stdout=subprocess.PIPE)
     try:
-        assert [process.stdout.readline().split()[0].decode() for _ in names] == names
+        lines = [process.stdout.readline().split()[0].decode() for _ in range(1 + len(names))]
+        assert lines == ["zarrd", *names]
         assert process.stdout.readline().decode().startswith("http://127.0.0.1:")
     finally:
         process.terminate()
@@ -436,3 +437,27 @@ def test_metrics_count_what_happened(serve, tmp_path):
     assert len(turns) == 13 and turns == sorted(turns) and turns[-1] >= 3
     names = re.findall(r"^# TYPE (\S+)", text, re.M)
     assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("n", [1, 3])
+@pytest.mark.parametrize("rest", [b"", b"\r\n"])
+@pytest.mark.parametrize("method, target", [("GET", "/livez"), ("HEAD", KEY), ("GET", KEY), ("GET", "/absent"), ("GET", "/v1/datasets")])
+def test_a_client_that_sends_no_more_is_let_go_after_its_answers(serve, tmp_path, method, target, n, rest):
+    """Also when its end comes together with its requests: the server sees both at once."""
+    (tmp_path / "zarr.json").write_text('{"zarr_format": 3, "node_type": "group"}')
+    server = serve(f"codecs={tmp_path}", "--set", "http.idle_ms=600000")
+    for is_together in (True, False):
+        with socket.socket() as client:
+            client.settimeout(60)
+            if is_together:
+                server.process.send_signal(signal.SIGSTOP)
+            try:
+                client.connect(("127.0.0.1", server.port))
+                client.sendall(f"{method} {target} HTTP/1.1\r\nHost: a\r\n\r\n".encode() * n + rest)
+                client.shutdown(socket.SHUT_WR)
+            finally:
+                server.process.send_signal(signal.SIGCONT)
+            received = b""
+            while piece := client.recv(65536):  # until the server has closed
+                received += piece
+        assert received.count(b"HTTP/1.1 ") == n and b"HTTP/1.1 5" not in received

@@ -1,15 +1,19 @@
 """Clients that take an answer too slowly: they hold memory and the place of a request, and are cut. Bytes are counted, nothing is timed."""
 
 import json
+import re
 import socket
 import time
 
 import pytest
 from arrays import write_array, write_node
+from client import wait_until
 from documents import LITTLE
 
 BYTES = 64 << 20
 WAIT_S = 60
+PIECE_BYTES = 64
+HEAD_BYTES_MAX = 2000
 GROUP = {"zarr_format": 3, "node_type": "group"}
 LARGE = {"a slice": "/v1/datasets/d/slices/long", "text": "/v1/datasets/d/slices/long?format=json", "a file": "/zarr/d/file",
          "a part of a file": "/zarr/d/file", "chunks": None}
@@ -43,11 +47,11 @@ class Reader:
         self.n = 0
 
     def crawl(self):
-        """Byte by byte, until the connection is reset; how many there were."""
+        """A few bytes at a time, until the connection is reset; how many there were. What has come is read before the reset shows."""
         end = time.monotonic() + WAIT_S
         try:
-            while self.socket.recv(1) and time.monotonic() < end:
-                self.n += 1
+            while (piece := self.socket.recv(PIECE_BYTES)) and time.monotonic() < end:
+                self.n += len(piece)
                 time.sleep(.01)
         except ConnectionResetError:
             return self.n
@@ -61,13 +65,32 @@ def until(server, is_so):
         time.sleep(.02)
 
 
+def logged_cut(server):
+    """The bytes of the one request that the log shows as cut."""
+    line = re.compile(r"^.*/d/.* 20[06] (\d+) \S+ \S+ cut$", re.MULTILINE)
+    wait_until(lambda: line.search(server.log))
+    (n_bytes,) = line.findall(server.log)
+    return int(n_bytes)
+
+
 @pytest.mark.parametrize("name", LARGE)
 def test_who_reads_too_slowly_is_reset(serve, data, name):
     server = serve(f"d={data}", "--set", "http.reader_ms=300", "--set", "http.reader_least_bytes=256KiB")
     with server.cost() as cost:
-        assert 0 < Reader(server, name).crawl() < BYTES
+        n = Reader(server, name).crawl()
+    assert 0 < n < BYTES
     assert cost["zarrd_slow_readers_total"] == 1
     until(server, lambda metrics: metrics["http_requests_in_flight"] == 1 and metrics["http_connections"] == 1)
+    assert n - HEAD_BYTES_MAX < logged_cut(server) < BYTES
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_the_log_shows_what_was_sent_to_a_client_that_left(serve, data, name):
+    server = serve(f"d={data}", "--set", "http.stream_bytes=256MiB")  # answers from memory, but for the file
+    reader = Reader(server, name)
+    assert reader.socket.recv(1)
+    reader.socket.close()
+    assert 0 <= logged_cut(server) < BYTES
 
 
 def test_slow_readers_give_their_places_back(serve, data):

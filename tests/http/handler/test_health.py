@@ -42,7 +42,7 @@ def test_the_address_may_be_of_version_6(tmp_path):
     process = subprocess.Popen([str(BINARY), "--listen", "[::1]:0", "--port-file", tmp_path / "port", f"d={tmp_path}"],
                                stdout=subprocess.PIPE, text=True)
     try:
-        process.stdout.readline()  # the dataset
+        process.stdout.readline(), process.stdout.readline()  # the version, the dataset
         url = process.stdout.readline().strip()
         assert url.startswith("http://[::1]:") and health(url + "readyz").returncode == 0
     finally:

@@ -125,6 +125,8 @@ GETS = [
     "/v1/datasets/codecs/slices/", "/v1/datasets/dtypes/tree/", "/v1/datasets/fill/tree/", "/v1/datasets/sharding/tree/",
     "/v1/datasets/shapes/tree/", "/v1/datasets/metadata/tree/", "/v1/datasets/zarrita_js/tree/", "/v1/datasets/ts/tree/",
     "/zarr/codecs/zarr.json", "/zarr/codecs/absent", "/zarr/codecs/gzip_6/", "/zarr/codecs/gzip_6", "/zarr/codecs",
+    "/v3/codecs/zarr.json", "/v3/codecs/gzip_6/zarr.json", "/v3/codecs/gzip_6/c/0/0", "/v3/codecs/absent", "/v3/codecs/",
+    "/v3-unsharded/sharding/zarr.json", "/v3-unsharded/codecs/gzip_6/c/0/0",
     "/v1/datasets/codecs/nodes/%2e%2e", "/nothing",
 ]
 

@@ -3,7 +3,9 @@ requests of every kind are answered or refused with the figures, and the process
 
 import concurrent.futures
 import json
+import re
 import socket
+import urllib.parse
 
 import numpy as np
 import pytest
@@ -119,6 +121,112 @@ def test_changes_that_wait_for_a_lock_are_in_the_account(serve, store):
     assert {answer.status for answer in answers} <= {200, 503}
     stays_small(server)
     assert server.get("/livez").status == 200
+
+
+GROUP = b'{"zarr_format": 3, "node_type": "group"}'
+JSON = {"Content-Type": "application/json"}
+DEEP = "/".join("a" * 500)
+CHANGES = {
+    "PUT": ("PUT", "/v1/datasets/w/nodes/{i}/" + DEEP, JSON, GROUP, (201, 503)),
+    "DELETE": ("DELETE", "/v1/datasets/w/nodes/{i}/" + DEEP, {}, None, (404, 503)),
+    "PUT of a key": ("PUT", "/zarr/w/{i}/" + DEEP[2:] + "/zarr.json", {}, GROUP, (200, 503)),
+    "DELETE of a key": ("DELETE", "/zarr/w/{i}/" + DEEP[2:] + "/zarr.json", {}, None, (204, 503)),
+    "PUT, too long": ("PUT", "/v1/datasets/w/nodes/{i}/" + 3 * DEEP, JSON, GROUP, (400, 503)),
+    "DELETE, too long": ("DELETE", "/v1/datasets/w/nodes/{i}/" + 3 * DEEP, {}, None, (404, 503)),
+    "PATCH with many objects": ("PATCH", "/v1/datasets/w/nodes/plain", {"Content-Type": "application/merge-patch+json"},
+                                b'{"attributes": {"a": [' + b"{}," * 49_000 + b"{}]}}", (200, 503)),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_changes_are_in_the_account_with_each_node_on_their_way(serve, store, name):
+    server = serve(f"w={store}", "--writable", "--set", f"memory.bytes={BUDGET}", "--set", "workers.count=2")
+    method, target, headers, body, expected = CHANGES[name]
+    with concurrent.futures.ThreadPoolExecutor(64) as pool:
+        answers = list(pool.map(lambda i: server.request(method, target.format(i=i), headers, body), range(64)))
+    statuses = [answer.status for answer in answers]
+    assert set(statuses) <= set(expected) and expected[0] in statuses, statuses
+    assert is_sanitized(server) or memory_bytes(server, "VmHWM") < 128 * MIB
+    assert server.get("/livez").status == 200
+
+
+def test_the_index_of_a_large_directory_is_made_while_it_is_sent(serve, tmp_path):
+    """Of 10 MB each, 32 at once."""
+    names = [f"{i:05}{'&' * 100}" for i in range(10_000)]
+    (tmp_path / "store" / "many").mkdir(parents=True)
+    for name in names:
+        (tmp_path / "store" / "many" / name).touch()
+    server = serve(f"w={tmp_path / 'store'}", "--set", f"memory.bytes={BUDGET}")
+    answer = server.get("/zarr/w/many/")
+    links = re.findall(r'<a href="([^"]*)">', answer.body.decode())
+    assert answer.status == 200 and links == ["../", *(urllib.parse.quote(name, safe="") for name in names)]
+    assert answer.body.endswith(b"</pre></body></html>\n")
+    assert server.request("HEAD", "/zarr/w/many/").status == 200
+    assert server.request("GET", "/zarr/w/many/", {"If-Match": '"x"'}).status == 412
+    with concurrent.futures.ThreadPoolExecutor(32) as pool:
+        answers = list(pool.map(lambda _: get_index(server), range(32)))
+    assert all(n == len(answer.body) if status == 200 else status == 503 for status, n in answers), answers
+    assert is_sanitized(server) or memory_bytes(server, "VmHWM") < 96 * MIB
+
+
+def get_index(server):
+    answer = server.get("/zarr/w/many/")
+    return answer.status, len(answer.body)
+
+
+N_LARGE = 100
+LARGE_ATTRIBUTES = {"a": [0] * 49_000, "b": "x" * 800_000}
+
+
+@pytest.fixture
+def large_nodes(store):
+    """A group of nodes that take some 4 MiB each in memory."""
+    (store / "large").mkdir()
+    (store / "large" / "zarr.json").write_text('{"zarr_format": 3, "node_type": "group"}')
+    for i in range(N_LARGE):
+        (store / "large" / f"{i:03}").mkdir()
+        text = json.dumps({**document([8], [8]), "attributes": {"i": i, **LARGE_ATTRIBUTES}}, separators=(",", ":"))
+        (store / "large" / f"{i:03}" / "zarr.json").write_text(text)
+
+
+@pytest.mark.parametrize("n_clients", [1, 8])
+def test_large_nodes_are_counted_before_they_are_consolidated(large_nodes, server, n_clients):
+    with concurrent.futures.ThreadPoolExecutor(n_clients) as pool:
+        answers = list(pool.map(lambda _: server.request("POST", "/v1/datasets/w/consolidate/large?dry_run=1"), range(n_clients)))
+    for answer in answers:
+        assert answer.status == 413, answer
+        figures(answer)
+    assert is_sanitized(server) or memory_bytes(server, "VmHWM") < 64 * MIB
+
+
+def test_what_is_counted_first_is_then_listed(serve, tmp_path):
+    """More nodes than are kept without memory for them: they are read twice."""
+    n = 400
+    (tmp_path / "zarr.json").write_text('{"zarr_format": 3, "node_type": "group"}')
+    for i in range(n):
+        (tmp_path / f"{i:03}").mkdir()
+        (tmp_path / f"{i:03}" / "zarr.json").write_text(json.dumps({**document([8], [8]), "attributes": {"n": [i] * 50}}))
+    server = serve(f"w={tmp_path}", "--writable", "--set", f"memory.bytes={BUDGET}")
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: server.request("POST", "/v1/datasets/w/consolidate/"), range(8)))
+    for answer in answers:
+        shown = answer.json()
+        assert answer.status == 200 and len(shown["nodes"]) == n + 1
+        assert shown["check"] == {"missing": [], "surplus": [], "differing": [], "stored": True}
+    listed = json.loads((tmp_path / "zarr.json").read_text())["consolidated_metadata"]["metadata"]
+    assert {path: entry["attributes"]["n"][0] for path, entry in listed.items()} == {f"{i:03}": i for i in range(n)}
+
+
+@pytest.mark.parametrize("n_clients", [1, 8])
+def test_a_walk_holds_few_large_nodes_ahead(large_nodes, server, n_clients):
+    with concurrent.futures.ThreadPoolExecutor(n_clients) as pool:
+        answers = list(pool.map(lambda _: server.get("/v1/datasets/w/tree/large"), range(n_clients)))
+    shown = [answer.json() for answer in answers if answer.status == 200]
+    assert shown and {answer.status for answer in answers} <= {200, 503}
+    for tree in shown:
+        paths = [node["path"] for node in tree["nodes"]]
+        assert paths == ["large", *(f"large/{i:03}" for i in range(len(paths) - 1))]
+    assert is_sanitized(server) or memory_bytes(server, "VmHWM") < 64 * MIB
 
 
 def test_a_dataset_in_memory_has_a_bound(serve):

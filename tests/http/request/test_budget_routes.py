@@ -23,7 +23,7 @@ CROWD_BYTES = 16 * MIB  # that each of many clients reads of its answer, then it
 W = "/v1/datasets/w"
 RAW = [{"name": "bytes"}]
 N_CHILDREN = 3000
-N_LISTED = 50_000  # in consolidated metadata of 6 MiB
+N_LISTED = 100_000  # in consolidated metadata of 12 MiB
 N_ENTRIES = 1 << 24  # of the index of one shard: 256 MiB
 FRAMES = {**JSON, "Accept": "application/vnd.zarrd.frames"}
 ZEROS = bytes(64 * MIB)
@@ -270,6 +270,18 @@ LARGEST = {
         ask("GET", "/zarr/w/children/"),
     ],
     f"head {K}": [ask("HEAD", "/zarr/w/raw")],
+    "get /v3/{d}/{key}": [
+        ask("GET", "/v3/w/zarr.json"),
+        ask("GET", "/v3/w/large_document/zarr.json"),
+        ask("GET", "/v3/w/long_many/c/0", n_bytes=32 * MIB),
+    ],
+    "head /v3/{d}/{key}": [ask("HEAD", "/v3/w/zarr.json")],
+    "get /v3-unsharded/{d}/{key}": [
+        ask("GET", "/v3-unsharded/w/zarr.json"),
+        ask("GET", "/v3-unsharded/w/indexed/c/0", expected=(200, 404)),
+        ask("GET", "/v3-unsharded/w/permuted/c/0", expected=(200, 404, 413)),
+    ],
+    "head /v3-unsharded/{d}/{key}": [ask("HEAD", "/v3-unsharded/w/zarr.json")],
     f"put {K}": [
         ask("PUT", "/zarr/w/foreign", BYTES, ZEROS, (200, 413)),
         ask("PUT", "/zarr/w/target/c/0/0", BYTES, ZEROS, (413, 422)),

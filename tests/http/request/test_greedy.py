@@ -1,15 +1,19 @@
 """Clients that take what they can get: others are served beside each kind of them. Completed requests are counted, nothing is timed."""
 
 import concurrent.futures
+import http.client
 import io
 import json
+import select
 import socket
 import time
 
 import numpy as np
 import pytest
 from arrays import write_array, write_node, write_values
+from client import wait_until
 from documents import LITTLE
+from files import below
 
 N, CHUNK = 4096, 512
 MERGE = {"Content-Type": "application/merge-patch+json"}
@@ -59,7 +63,7 @@ def until_left(folder, expected):
     left = None
     while left != expected and time.monotonic() < end:
         time.sleep(0.01)
-        left = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if ".zarrd-tmp-writers" not in path.parts)
+        left = sorted(str(path.relative_to(folder)) for path in below(folder))
     assert left == expected
 
 
@@ -121,6 +125,49 @@ def test_one_address_cannot_have_all_streams_of_events(serve, tmp_path):
         s.close()
 
 
+def stalled(server, address):
+    """A client of that address that asks for a long answer and takes nothing of it."""
+    s = socket.socket()
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    s.bind((address, 0))
+    s.connect(("127.0.0.1", server.port))
+    s.sendall(b"GET /v1/datasets/d/slices/a HTTP/1.1\r\nHost: a\r\n\r\n")
+    return s
+
+
+def answered(clients):
+    return {s for s in clients if select.select([s], [], [], 0)[0]}
+
+
+def test_one_address_leaves_others_a_part_of_the_large_lane(serve, tmp_path):
+    """It never gives back what it has; it may have much, and more than half only while nobody waits."""
+    write_array(tmp_path / "a", (32, 512, 512), (1, 512, 512), [LITTLE])
+    server = serve(f"d={tmp_path}", "--set", "admission.bytes=32MiB", "--set", "admission.wait_ms=60000", "--set", "http.stream_bytes=64KiB")
+
+    def lane():
+        return server.get("/v1/limits").json()["admission"]["large"]
+
+    def take_all(address, n_known):
+        """Requests of that address until one has to wait, which is the last."""
+        taken, n_waiting = [], lane()["waiting"]
+        while lane()["waiting"] == n_waiting:
+            taken.append(stalled(server, address))
+            wait_until(lambda: lane()["n_admitted"] + lane()["waiting"] == n_known + len(taken))
+        return taken
+
+    held = take_all("127.0.0.1", 0)
+    others = take_all("127.0.0.2", len(held))
+    greedy, late = held.pop(), others.pop()
+    assert len(held) > 2 * len(others) and len(others) >= 2
+    wait_until(lambda: len(answered(others)) == len(others))
+    assert answered([greedy, late]) == set()
+    held.pop().close()
+    wait_until(lambda: answered([greedy, late]))
+    assert answered([greedy, late]) == {late}
+    for s in [*held, *others, greedy, late]:
+        s.close()
+
+
 def test_who_waits_too_long_for_a_lock_is_told_what_is_busy(serve, tmp_path):
     server = serve("-w", f"d={tmp_path}", "--set", "limits.lock_ms=300", faults={})
     write_node(tmp_path, GROUP)
@@ -140,6 +187,58 @@ def test_who_waits_too_long_for_a_lock_is_told_what_is_busy(serve, tmp_path):
                 assert ('"g/a"' if "/a" in target else '"g"') in answer.json()["detail"] and "retry-after" in answer.headers, answer
         assert append.result().status == 200
     assert length(server) == N + 8
+
+
+# ---- turns: who wants something else waits for few of those who all want the same ----
+
+N_GREEDY = 24
+TURNS_MAX = 8  # before the other is answered: the one under way and one in front, for each lock that it takes
+MANY = {  # what each of them asks for, and what others ask for beside them: from where, and whether in the same array
+    "consolidation": (lambda i: ("POST", "/v1/datasets/d/consolidate/", {}, None),
+                      [("127.0.0.1", "slice"), ("127.0.0.2", "slice"), ("127.0.0.2", "append"), ("127.0.0.2", "patch")]),
+    "patches of one node": (lambda i: ("PATCH", "/v1/datasets/d/nodes/g/a", MERGE, b'{"attributes": {"n": %d}}' % i),
+                            [("127.0.0.1", "slice"), ("127.0.0.1", "patch"), ("127.0.0.2", "same")]),
+    "patches of many nodes": (lambda i: ("PATCH", f"/v1/datasets/d/nodes/m/{i}", MERGE, b'{"attributes": {"n": %d}}' % i),
+                              [("127.0.0.1", "slice"), ("127.0.0.2", "patch"), ("127.0.0.2", "append")]),
+}
+OTHERS = {
+    "slice": ("PUT", "/v1/datasets/d/slices/b?slice=0", {}, bytes(16)),
+    "append": ("PUT", "/v1/datasets/d/slices/b?append=0", {}, bytes(16)),
+    "patch": ("PATCH", "/v1/datasets/d/nodes/b", MERGE, b'{"attributes": {"seen": true}}'),
+    "same": ("PATCH", "/v1/datasets/d/nodes/g/a?dry_run=0", MERGE, b'{"attributes": {"seen": true}}'),
+}
+
+
+def ask_from(server, address, request):
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60, source_address=(address, 0))
+    return server.request(*request, connection=connection).status
+
+
+def requests_logged(server):
+    return [line for line in server.log.splitlines() if " /v1/datasets/d/" in line]
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_many_who_want_the_same_keep_nobody_waiting_who_wants_something_else(serve, tmp_path, name):
+    """The first of them hangs, and the others stand in line. The log says in which order all are answered."""
+    greedy, beside = MANY[name]
+    for path in ("", "g", "m", *(f"m/{i}" for i in range(N_GREEDY))):
+        write_node(tmp_path / path, GROUP)
+    write_values(tmp_path / "g/a", np.zeros((N, 4), "f4"), (CHUNK, 4))
+    write_values(tmp_path / "b", np.zeros((4, 4), "f4"), (1, 4))
+    for address, other in beside:
+        server = serve("-w", f"d={tmp_path}", faults={})
+        with concurrent.futures.ThreadPoolExecutor(N_GREEDY + 1) as pool:
+            with server.faulting("fdatasync.wait"):
+                answers = [pool.submit(ask_from, server, "127.0.0.1", greedy(i)) for i in range(N_GREEDY)]
+                server.until_waiting("fdatasync")
+                until_receiving(server, N_GREEDY)
+                answers.append(pool.submit(ask_from, server, address, OTHERS[other]))
+                until_receiving(server, N_GREEDY + 1)
+            assert {answer.result() for answer in answers} == {200}
+        wait_until(lambda: len(requests_logged(server)) == N_GREEDY + 1)
+        place = next(i for i, line in enumerate(requests_logged(server)) if f" {OTHERS[other][1]} " in line)
+        assert place <= TURNS_MAX, (address, other, place)
 
 
 # ---- appends: all of a body comes before the array is locked ----

@@ -12,7 +12,7 @@ import time
 
 import numpy as np
 import pytest
-from arrays import crc32c, write_array, write_gzipped
+from arrays import crc32c, write_array, write_gzipped, write_sharded
 from client import DEADLINE_S, is_sanitized, memory_bytes, wait_until
 from documents import LITTLE, shard
 
@@ -375,3 +375,19 @@ def test_a_stop_that_waits_no_longer_cuts_a_stream(serve, cube_folder):
     for client in clients:
         _, body, _ = read_all(client)
         assert len(body) < values.nbytes
+
+
+@pytest.mark.parametrize("array, known", [("a", True), ("gone", True), ("shards", False)])
+@pytest.mark.parametrize("query", ["", "?slice=0:40", "?slice=0:3", "?slice=5:5", "?format=json"])
+def test_a_head_counts_the_chunks_as_its_body_would(small, tmp_path, plane, array, known, query):
+    """Streamed or not: of chunks stored one by one it is known which are absent."""
+    write_sharded(tmp_path / "shards", plane, (32, 100), (16, 25))
+    write_array(tmp_path / "gone", plane.shape, (16, 25), [LITTLE], dtype="int32")
+    target = f"/slices/{array}{query}"
+    get, head = (small.request(method, "/v1/datasets/work" + target) for method in ("GET", "HEAD"))
+    assert head.headers.get("etag") == get.headers.get("etag") is not None
+    if known:
+        touched, absent = map(int, get.headers["zarr-chunks"].split("/"))
+        assert head.headers["zarr-chunks"] == get.headers["zarr-chunks"] and absent == (touched if array == "gone" else 0)
+    else:
+        assert "zarr-chunks" not in head.headers

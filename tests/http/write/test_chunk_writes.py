@@ -14,6 +14,7 @@ import pytest
 import zarr
 from client import BYTES, SANITIZED, memory_bytes
 from documents import BIG, CRC, GZIP, LITTLE, ZSTD, blosc, shard, transpose
+from files import below
 
 SEED = int(os.environ.get("ZD_SEED", "20261122"))
 SHAPE = (13, 10)
@@ -83,7 +84,7 @@ def random_elements(rng, dtype, shape):
 
 
 def files(folder):
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*"))
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(below(folder))
             if path.is_file() and not path.name.startswith(".zarrd-tmp-")}
 
 

@@ -9,6 +9,7 @@ import socket
 import numpy as np
 import pytest
 from arrays import crc32c
+from files import below
 from live import RawClient, Server
 
 GROUP = b'{"zarr_format": 3, "node_type": "group"}'
@@ -31,7 +32,7 @@ def delete(server, key, headers=None):
 
 def files_of(folder):
     return {str(path.relative_to(folder)): path.read_bytes()
-            for path in folder.rglob("*") if path.is_file() and ".zarrd-" not in str(path)}
+            for path in below(folder) if path.is_file() and not path.name.startswith(".zarrd-")}
 
 
 @pytest.fixture(scope="module")

@@ -5,13 +5,15 @@ import errno
 import json
 import os
 import pathlib
+import re
 import shutil
 import struct
 import subprocess
 
 import pytest
-from client import BYTES, JSON, PATCH
-from live import Server
+from client import BYTES, JSON, PATCH, wait_until
+from files import below
+from live import BINARY, Server
 from workload import DATASET, array, sharded, tidied
 
 AS_ROOT = os.geteuid() == 0
@@ -21,6 +23,8 @@ CHUNKS = f"/v1/datasets/{DATASET}/chunks"
 KEYS = f"/zarr/{DATASET}"
 CHUNK = 1000  # elements of a chunk of `a`
 DOCUMENT = array([8 * CHUNK], [CHUNK], "int32")
+V2 = {"zarr_format": 2, "shape": [3 * CHUNK], "chunks": [CHUNK], "dtype": "<i4", "compressor": None, "fill_value": 0, "order": "C",
+      "filters": None}
 
 
 def ones(n, value=1):
@@ -31,7 +35,7 @@ def text(document):
     return json.dumps(document).encode()
 
 
-# Every way to change a hierarchy that holds `a` (two of eight chunks are there), `shards` and `old/deep`.
+# Every way to change a hierarchy that holds `a` (two of eight chunks are there), `shards`, `old/deep`, and of v2 `two` and groups.
 WRITES = {
     "a key replaced": ("PUT", f"{KEYS}/a/c/0", BYTES, ones(CHUNK, 2)),
     "a key created": ("PUT", f"{KEYS}/a/c/5", BYTES, ones(CHUNK)),
@@ -41,10 +45,14 @@ WRITES = {
     "an inner chunk": ("PUT", f"{CHUNKS}/shards?index=3&level=inner&decoded=1", BYTES, ones(200, 9)),
     "a slice of many chunks": ("PUT", f"{SLICES}/a", BYTES, ones(8 * CHUNK, 4)),
     "a slice within a chunk": ("PUT", f"{SLICES}/a?slice=3:9", BYTES, ones(6, 5)),
+    "a slice of v2": ("PUT", f"{SLICES}/two", BYTES, ones(3 * CHUNK, 6)),
     "a node created": ("PUT", f"{NODES}/new/below/x", JSON, text(DOCUMENT)),
     "a node replaced": ("PUT", f"{NODES}/a", JSON, text({**DOCUMENT, "attributes": {"new": 2}})),
     "a node patched": ("PATCH", f"{NODES}/a", PATCH, text({"attributes": {"new": 3}})),
     "an append": ("PUT", f"{SLICES}/a?append=0", BYTES, ones(3 * CHUNK, 7)),
+    "a node of v2 created": ("PUT", f"{NODES}/twos/new/x", JSON, text({**V2, "attributes": {"new": 4}})),
+    "a node of v2 patched": ("PATCH", f"{NODES}/two", PATCH, text({"attributes": {"new": 5}, "shape": [4 * CHUNK]})),
+    "a group of v2 that becomes an array": ("PUT", f"{NODES}/twos/g", JSON, text(V2)),
 }
 ERASURES = {
     "a key erased": ("DELETE", f"{KEYS}/a/c/0", {}, None),
@@ -60,7 +68,7 @@ def ask(server, write):
 def snapshot(root):
     """All that a hierarchy is, but for the times of directories."""
     return {str(path.relative_to(root)): (path.stat().st_ino, path.stat().st_mtime_ns, path.read_bytes()) if path.is_file() else None
-            for path in root.rglob("*") if ".zarrd-tmp-" not in str(path)}
+            for path in below(root) if not path.name.startswith(".zarrd-tmp-")}
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +81,11 @@ def made(tmp_path_factory):
                   ("PUT", f"{NODES}/old/deep", JSON, text(DOCUMENT)),
                   ("PUT", f"{KEYS}/a/c/0", BYTES, ones(CHUNK)),
                   ("PUT", f"{KEYS}/a/c/1", BYTES, ones(CHUNK)),
+                  ("PUT", f"{KEYS}/two/.zarray", JSON, text(V2)),
+                  ("PUT", f"{KEYS}/two/1", BYTES, ones(CHUNK)),
+                  ("PUT", f"{KEYS}/twos/.zgroup", JSON, text({"zarr_format": 2})),
+                  ("PUT", f"{KEYS}/twos/g/.zgroup", JSON, text({"zarr_format": 2})),
+                  ("PUT", f"{KEYS}/twos/g/.zattrs", JSON, text({"old": 1})),
                   ("PUT", f"{SLICES}/shards?slice=0:1000", BYTES, ones(1000))):
         answer = ask(server, write)
         assert answer.status in (200, 201), (write[:2], answer)
@@ -151,6 +164,9 @@ OF_MANY = {
     "a slice that erases": ("PUT", f"{SLICES}/a", BYTES, ones(CHUNK, 0) + ones(CHUNK) + ones(5 * CHUNK, 6) + ones(CHUNK, 0)),
     "an append": WRITES["an append"],
     "a node created": WRITES["a node created"],
+    "a node of v2 created": WRITES["a node of v2 created"],
+    "a node of v2 patched": WRITES["a node of v2 patched"],
+    "a group of v2 that becomes an array": WRITES["a group of v2 that becomes an array"],
 }
 
 
@@ -164,12 +180,53 @@ def test_a_change_of_many_objects_that_fails_in_the_middle_is_undone(faulty, nam
     answer = ask(faulty, OF_MANY[name])
     if (faulty.faults / "rename").exists():
         faulty.no_fault("rename")
-        assert answer.status in (200, 201) and n_before > 2, answer  # it changes fewer names
+        assert answer.status in (200, 201) and n_before > 1, answer  # it changes fewer names
         return
     assert (answer.status, answer.code) == (502, "store_error"), answer
     assert tidied(faulty.root) and snapshot(faulty.root) == before
     assert old == {target: faulty.get(target).body for target in old}
     succeeds(faulty, OF_MANY[name])
+    assert tidied(faulty.root)
+
+
+def test_a_document_that_cannot_be_dropped_takes_the_others_back(faulty):
+    """The last of them is erased without a way back: nothing comes after it."""
+    faulty.fault("unlink", errno.EACCES)
+    refused(faulty, WRITES["a group of v2 that becomes an array"], 502, "store_error")
+    assert faulty.get(f"{NODES}/twos/g").json()["metadata"]["attributes"] == {"old": 1}
+    succeeds(faulty, WRITES["a group of v2 that becomes an array"])
+    wait_until(lambda: [path.name for path in (faulty.root / "twos/g").iterdir()] == [".zarray"])  # what was kept of the old one goes later
+
+
+def while_attributes_are_stored(server, write, key, document):
+    """The answer, where another process stores a document of the node after its attributes, and before the rest."""
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        with server.faulting("rename.wait"):
+            answer = pool.submit(ask, server, write)
+            server.until_waiting("rename")
+            new = server.root / "new"
+            new.write_bytes(text(document))
+            (server.root / key).parent.mkdir(exist_ok=True)
+            new.rename(server.root / key)
+        return answer.result()
+
+
+def test_a_node_that_others_write_in_between_is_changed_as_they_left_it(faulty):
+    """Its attributes are undone first: half a node is no base."""
+    answer = while_attributes_are_stored(faulty, WRITES["a node of v2 patched"], "two/.zarray", {**V2, "_theirs": 1})
+    assert answer.status == 200, answer
+    assert json.loads((faulty.root / "two/.zarray").read_text()) == {**V2, "_theirs": 1, "shape": [4 * CHUNK]}
+    assert json.loads((faulty.root / "two/.zattrs").read_text()) == {"new": 5}
+    assert tidied(faulty.root)
+
+
+@pytest.mark.parametrize("headers, status", [({}, 200), ({"If-None-Match": "*"}, 412)])
+def test_a_node_that_others_make_in_between_is_replaced_or_kept(faulty, headers, status):
+    write = ("PUT", f"{NODES}/twos/x", {**JSON, **headers}, text({**V2, "attributes": {"ours": 1}}))
+    answer = while_attributes_are_stored(faulty, write, "twos/x/.zarray", {**V2, "_theirs": 1})
+    assert answer.status == status, answer
+    found = {path.name: json.loads(path.read_text()) for path in (faulty.root / "twos/x").iterdir()}
+    assert found == ({".zarray": V2, ".zattrs": {"ours": 1}} if status == 200 else {".zarray": {**V2, "_theirs": 1}})
     assert tidied(faulty.root)
 
 
@@ -299,14 +356,18 @@ def test_a_disk_that_fills_up_under_a_large_slice_keeps_what_was_there(small):
 
 def allow(root, is_allowed):
     """Others may or may not write there."""
-    for path in (root, *root.rglob("*")):
+    for path in (root, *below(root)):
         path.chmod((0o777 if is_allowed else 0o555) if path.is_dir() else 0o666 if is_allowed else 0o444)
 
 
-def test_permission_denied_is_a_fault_of_the_store_and_changes_nothing(root, tmp_path):
-    for path in (*tmp_path.parents, tmp_path):
+def let_others_in(folder):
+    for path in (*folder.parents, folder):
         if path.stat().st_uid == os.geteuid() and path != pathlib.Path("/") and not path.stat().st_mode & 0o005 == 0o005:
             path.chmod(path.stat().st_mode | 0o055)
+
+
+def test_permission_denied_is_a_fault_of_the_store_and_changes_nothing(root, tmp_path):
+    let_others_in(tmp_path)
     allow(root, False)
     server = open_store(root, as_nobody=True)
     server.root = root
@@ -319,6 +380,26 @@ def test_permission_denied_is_a_fault_of_the_store_and_changes_nothing(root, tmp
             succeeds(server, write)
     finally:
         allow(root, True)
+        server.stop()
+
+
+def test_chunks_that_may_not_be_erased_keep_their_array(root, tmp_path):
+    """Everything else in the store may be written."""
+    let_others_in(tmp_path)
+    allow(root, True)
+    server = open_store(root, as_nobody=True)
+    server.root = root
+    changes = [("DELETE", f"{NODES}/a", {}, None), ("DELETE", f"{NODES}/?recursive=1", {}, None),
+               ("PATCH", f"{NODES}/a", PATCH, text({"shape": [CHUNK]}))]
+    try:
+        for _ in range(2):  # without consolidated metadata, and with it
+            (root / "a/c").chmod(0o555)
+            for change in changes:
+                refused(server, change, 502, "store_error")
+            (root / "a/c").chmod(0o777)
+            assert ask(server, ("POST", f"/v1/datasets/{DATASET}/consolidate/", {}, None)).status == 200
+        assert ask(server, changes[2]).status == 200 and ask(server, changes[0]).status == 204
+    finally:
         server.stop()
 
 
@@ -389,6 +470,7 @@ RENAMED = {
     "chunks erased for a group": ("PUT", f"{NODES}/a?erase_chunks=1", JSON, text({"zarr_format": 3, "node_type": "group"})),
     "keys without a node erased": ("PUT", f"{NODES}/keys/of/none?erase_chunks=1", JSON, text(DOCUMENT)),
     "parents above such keys": ("PUT", f"{NODES}/keys/x/y", JSON, text(DOCUMENT)),
+    "an array shrunk": ("PATCH", f"{NODES}/a", PATCH, text({"shape": [CHUNK]})),
     "an array erased": ("DELETE", f"{NODES}/a", {}, None),
     "a hierarchy erased": ("DELETE", f"{NODES}/?recursive=1", {}, None),
 }
@@ -435,3 +517,39 @@ def test_bounds_hold_after_a_write_that_failed(faulty):
     succeeds(faulty, ("PUT", f"{SLICES}/b", BYTES, ones(8 * CHUNK, 9999)))
     declared = faulty.get(f"/v1/datasets/{DATASET}/stats/b?fields=min,max&fill=drop").json()
     assert declared["min"] <= 1 and declared["max"] >= 9999
+
+
+@pytest.mark.parametrize("name", ["an array shrunk", "an array erased", "a hierarchy erased"])
+def test_an_error_names_the_node_once(faulty, name):
+    """From one rename on all fail, so that nothing can be put back either."""
+    details = []
+    for n in range(12):
+        method, target, headers, body = RENAMED[name]
+        with faulty.faulting("rename", f"{errno.EIO} {n} 1000"):
+            answer = faulty.request(method, target, headers, body)
+        if answer.status < 300:
+            break
+        details.append(answer.json()["detail"])
+        twice = re.search(r'("[^"]*": ).*\1', details[-1])
+        assert twice is None, details[-1]
+    assert any("put back" in detail for detail in details), details
+
+
+def test_a_file_longer_than_the_process_may_write_is_refused(serve, tmp_path):
+    """RLIMIT_FSIZE: the call fails, and no signal ends the server. What fits is written before and after."""
+    wrapper, root = tmp_path / "limited", tmp_path / "d"
+    root.mkdir()
+    wrapper.write_text(f'#!/bin/sh\nulimit -f 128\nexec {BINARY} "$@"\n')  # of 512 bytes
+    wrapper.chmod(0o755)
+    server = serve(config={"datasets": {DATASET: {"location": str(root), "writable": True}}}, binary=wrapper)
+    server.root = root
+    assert server.request("PUT", f"{NODES}/a", JSON, text(array([60000], [30000], "int32"))).status == 201
+    succeeds(server, ("PUT", f"{KEYS}/small", {}, ones(1000)))
+    before = snapshot(root)
+    for write in [("PUT", f"{KEYS}/long", {}, ones(50000)), ("PUT", f"{SLICES}/a", BYTES, ones(60000)),
+                  ("PUT", f"{NODES}/n", JSON, text({"zarr_format": 3, "node_type": "group", "attributes": {"x": "y" * 100000}}))]:
+        answer = server.request(*write)
+        assert (answer.status, answer.code) == (507, "no_space"), answer
+        assert "ulimit -f" in answer.json()["detail"]
+        assert tidied(root) and snapshot(root) == before
+    succeeds(server, ("PUT", f"{KEYS}/small", {}, ones(2000)))

@@ -178,7 +178,11 @@ static const struct {
         "/datasets/a/options/x"},
     {"{\"datasets\": {\"a\": {\"store_403\": \"absent\"}}}", "not supported by this version",
         "/datasets/a/store_403"},
-    {"{\"datasets\": {\"a\": {\"n5_axes\": \"dimensions\"}}}", "not supported by this version",
+    {"{\"datasets\": {\"a\": {\"n5_axes\": \"dimensions\", \"location\": \"mem:\"}}}", NULL, NULL},
+    {"{\"datasets\": {\"a\": {\"n5_axes\": \"reversed\", \"location\": \"mem:\"}}}", NULL, NULL},
+    {"{\"datasets\": {\"a\": {\"n5_axes\": \"zyx\"}}}", "\"dimensions\" or \"reversed\"",
+        "/datasets/a/n5_axes"},
+    {"{\"datasets\": {\"a\": {\"n5_axes\": true}}}", "\"dimensions\" or \"reversed\"",
         "/datasets/a/n5_axes"},
 };
 

@@ -245,6 +245,37 @@ START_TEST(a_fault_of_the_store_is_never_absence)
 }
 END_TEST
 
+START_TEST(nodes_in_use_are_counted_and_more_are_refused)
+{
+    struct zd_test_plane plane;
+    struct zd_node *node[3] = {NULL};
+    open_plane(&plane, LONG_MS);
+    const struct zd_tally *held = &plane.server.parsed.held;
+    ck_assert_int_eq(find(&plane, "g/a", &node[0]), ZD_OK);
+    const uint64_t bytes = node[0]->tree_bytes;
+    ck_assert_uint_ge(bytes, sizeof ARRAY);
+    ck_assert_uint_eq(zd_tally_bytes(held), bytes);
+    struct zd_meta *meta = zd_meta_ref(node[0]->meta);
+    zd_node_unref(node[0]);
+    zd_test_plane_forget(&plane);
+    ck_assert_uint_eq(zd_tally_bytes(held), bytes); /* out of the cache, but in use */
+    plane.server.parsed.bytes_max = bytes + bytes / 2;
+    ck_assert_int_eq(find(&plane, "", &node[1]), ZD_OK);
+    ck_assert_int_eq(find(&plane, "g/a", &node[2]), ZD_AGAIN);
+    ck_assert_uint_eq(zd_tally_bytes(held), bytes + node[1]->tree_bytes);
+    zd_meta_unref(meta);
+    ck_assert_int_eq(find(&plane, "g/a", &node[2]), ZD_OK);
+    zd_node_unref(node[1]);
+    zd_node_unref(node[2]);
+    zd_test_plane_forget(&plane);
+    plane.server.parsed.bytes_max = bytes / 2;
+    ck_assert_int_eq(find(&plane, "g/a", &node[2]), ZD_TOO_LARGE);
+    ck_assert_int_eq(find(&plane, "bad", &node[2]), ZD_OK); /* nothing is held of it */
+    zd_node_unref(node[2]);
+    zd_test_plane_close(&plane);
+}
+END_TEST
+
 static enum zd_status find_cold(void *context)
 {
     struct zd_test_plane *plane = context;
@@ -289,5 +320,6 @@ void zd_unit_tests(TCase *tests)
     tcase_add_loop_test(tests, who_asks_behind_a_write_is_not_told_what_was_there_before, 0, 2);
     tcase_add_test(tests, a_node_comes_and_goes);
     tcase_add_test(tests, a_fault_of_the_store_is_never_absence);
+    tcase_add_test(tests, nodes_in_use_are_counted_and_more_are_refused);
     tcase_add_test(tests, without_memory_there_is_no_node_and_nothing_leaks);
 }

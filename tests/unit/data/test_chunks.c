@@ -96,7 +96,7 @@ static void put_object(struct zd_test_plane *plane)
         data->data[i] = element(i / SIDE, i % SIDE);
     }
     struct zd_error err = {0};
-    const enum zd_status status = zd_chunk_encode(node->layout, data, &stored, &err);
+    const enum zd_status status = zd_chunk_encode(&node->layout->level[0], data, &stored, &err);
     ck_assert_msg(status == ZD_OK, "%s", err.text);
     zd_test_plane_put_bytes(plane, "a/c/0/0", stored);
     zd_node_unref(node);

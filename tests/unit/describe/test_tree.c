@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "server/describe/tree_cursor.h"
 #include "tests/support/unit.h"
 
 #define GROUP "{\"zarr_format\":3,\"node_type\":\"group\"}"
@@ -41,6 +42,9 @@ static enum zd_status make(struct zd_tree *tree, const char *start, struct zd_er
         return zd_fail(err, ZD_NO_MEMORY, "no memory");
     }
     ZD_TRY(parse(start, &tree->start, err));
+    if (tree->start->listing != NULL) {
+        tree->listing = zd_stored_listing_ref(tree->start->listing);
+    }
     ZD_TRY(parse(GROUP, &group, err));
     ZD_TRY(zd_tree_add(&tree->live, "", tree->start, false, err));
     ZD_TRY(zd_tree_add(&tree->live, "a", group, false, err));

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base/num.h"
+#include "core/grid/variable.h"
 #include "tests/support/unit.h"
 
 #define ELEMENT_BYTES_MAX 256
@@ -29,6 +30,18 @@ static const struct body_fact {
     {"uint8", 2, {0, 7}, "[]", "", NULL},
     {"uint8", 1, {2}, "[\"1\",\"2\"]", "0102", NULL},
     {"float32", 1, {2}, "[\"NaN\",-0.0]", "0000c07f00000080", NULL},
+    {"float32", 1, {5}, "[-0,0, -0 ,-0e5,-0.5]", "00000080000000000000008000000080000000bf", NULL},
+    {"float16", 0, {0}, "-0", "0080", NULL},
+    {"float64", 1, {2}, "{\"data\":[-0,-0]}", "00000000000000800000000000000080", NULL},
+    {"int16", 1, {2}, "[-0,0]", "00000000", NULL},
+    {"bfloat16", 1, {3}, "[-0,0,-0.0]", "008000000080", NULL},
+    {"float8_e5m2", 1, {2}, "[-0,0]", "8000", NULL},
+    {"float8_e5m2fnuz", 1, {2}, "[-0,0]", "0000", NULL}, /* 80 is no number */
+    {"float6_e3m2fn", 1, {2}, "[-0,0]", "2000", NULL},
+    {"float4_e2m1fn", 1, {2}, "[-0,0]", "0800", NULL},
+    {"complex_bfloat16", 1, {2}, "[[-0,0],[0,-0]]", "0080000000000080", NULL},
+    {"complex64", 1, {3}, "[[-0,0],[0,-0],[ -0 , \"NaN\" ]]",
+        "00000080000000000000000000000080000000800000c07f", NULL},
     {"complex64", 1, {1}, "[[0.5,-0.5]]", "0000003f000000bf", NULL},
     {"complex64", 1, {1}, "[[ \"NaN\" , 1 ]]", "0000c07f0000803f", NULL},
     {"r24", 1, {2}, "[\"AQID\",[1,2,3]]", "010203010203", NULL},
@@ -183,6 +196,98 @@ START_TEST(a_body_is_what_it_says_wherever_it_is_cut)
     }
     const struct outcome in_bytes = read_cut(fact, 1, 1, 2);
     check_same(&in_bytes, &whole);
+}
+END_TEST
+
+static const struct text_fact {
+    const char *dtype;
+    const char *text;
+    size_t bytes_max;
+    enum zd_status status;
+    const char *bytes; /* of both elements */
+    size_t first_len;
+} text_facts[] = {
+    {"string", "[\"a\",\"\xc3\xa9\"]", 3, ZD_OK, "a\xc3\xa9", 1},
+    {"string", "[\"\\u00e9\\n\",\"\"]", 3, ZD_OK, "\xc3\xa9\n", 3},
+    {"string", "[\"\",\"\"]", 0, ZD_OK, "", 0},
+    {"bytes", "[\"YQ==\",[98,99]]", 3, ZD_OK, "abc", 1},
+    {"string", "[\"a\",\"bcd\"]", 3, ZD_TOO_LARGE, NULL, 0},
+    {"string", "[\"a\",1]", 3, ZD_INVALID, NULL, 0},
+    {"string", "[\"a\",null]", 3, ZD_INVALID, NULL, 0},
+    {"string", "[\"a\",\"\\u0000\"]", 3, ZD_INVALID, NULL, 0},
+    {"string", "[\"a\"]", 3, ZD_INVALID, NULL, 0},
+    {"bytes", "[\"a\",\"\"]", 3, ZD_INVALID, NULL, 0},
+    {"bytes", "[\"YQ==\",[256]]", 3, ZD_INVALID, NULL, 0},
+    {"bytes", "[[ 97 ,\n98\t] ,[]]", 3, ZD_OK, "ab", 2},
+    {"bytes", "[[97,98,],\"\"]", 3, ZD_INVALID, NULL, 0},
+    {"bytes", "[[97,098],\"\"]", 3, ZD_INVALID, NULL, 0},
+    {"bytes", "[[97 98],\"\"]", 3, ZD_INVALID, NULL, 0},
+    {"bytes", "[[97,[98]],\"\"]", 3, ZD_INVALID, NULL, 0},
+    {"bytes", "[[97,\"98\"],\"\"]", 3, ZD_INVALID, NULL, 0},
+    {"bytes", "[[97,98,99,100],\"\"]", 3, ZD_TOO_LARGE, NULL, 0},
+};
+
+START_TEST(elements_of_any_length_are_read_with_a_limit)
+{
+    const struct text_fact *fact = &text_facts[_i];
+    struct zd_text_reader reader;
+    struct zd_dtype dtype;
+    struct zd_error err = {0};
+    uint8_t elements[2 * ZD_VARIABLE_BYTES];
+    size_t used = 0;
+    ck_assert_int_eq(zd_dtype_find(fact->dtype, &dtype), ZD_OK);
+    zd_text_reader_init(&reader, &dtype, 1, (const uint64_t[]){2});
+    zd_text_reader_allow(&reader, fact->bytes_max);
+    reader.to = elements;
+    reader.n_room = 2;
+    const enum zd_status status = zd_text_reader_feed(&reader, zd_span_of(fact->text), &used, &err);
+    ck_assert_msg(status == fact->status, "%s", err.text);
+    if (status == ZD_OK) {
+        ck_assert(zd_span_is(zd_text_span(&reader.bytes), fact->bytes));
+        ck_assert_uint_eq(zd_variable_at(elements, 0).len, fact->first_len);
+        ck_assert_uint_eq(zd_variable_at(elements, 1).len, strlen(fact->bytes) - fact->first_len);
+    }
+    zd_text_reader_done(&reader);
+}
+END_TEST
+
+/* Of bytes one by one, with a last item that is right or not. */
+static enum zd_status read_long_list(size_t n, const char *last, struct zd_error *err)
+{
+    struct zd_text_reader reader;
+    struct zd_dtype dtype;
+    uint8_t element[ZD_VARIABLE_BYTES];
+    size_t used = 0;
+    ZD_SCOPED_TEXT(body, 4 * n + 100);
+    zd_text_add(&body, "[");
+    for (size_t i = 1; i < n; i++) {
+        zd_text_add(&body, "7,");
+    }
+    zd_text_addf(&body, "%s]", last);
+    ck_assert_int_eq(body.status, ZD_OK);
+    ck_assert_int_eq(zd_dtype_find("bytes", &dtype), ZD_OK);
+    zd_text_reader_init(&reader, &dtype, 0, (const uint64_t[]){0});
+    zd_text_reader_allow(&reader, body.len);
+    reader.to = element;
+    reader.n_room = 1;
+    const enum zd_status status = zd_text_reader_feed(&reader, zd_text_span(&body), &used, err);
+    if (status == ZD_OK) {
+        ck_assert_uint_eq(zd_variable_at(element, 0).len, n);
+        ck_assert_uint_eq(reader.bytes.len, n);
+        ck_assert_int_eq(reader.bytes.at[n - 1], 8);
+    }
+    zd_text_reader_done(&reader);
+    return status;
+}
+
+START_TEST(a_list_of_many_bytes_is_read)
+{
+    struct zd_error err = {0};
+    ck_assert_int_eq(read_long_list(300000, "8", &err), ZD_OK);
+    ck_assert_int_eq(read_long_list(1000, "256", &err), ZD_INVALID);
+    ck_assert_msg(strstr(err.text, "integers from 0 to 255") != NULL, "%s", err.text);
+    ck_assert_int_eq(read_long_list(300000, "256", &err), ZD_INVALID);
+    ck_assert_msg(strstr(err.text, "or more than 131072 items") != NULL, "%s", err.text);
 }
 END_TEST
 
@@ -385,6 +490,9 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, allocations_for_an_element_may_fail);
     tcase_add_loop_test(
         tests, a_body_is_what_it_says_wherever_it_is_cut, 0, ZD_COUNT_OF(body_facts));
+    tcase_add_test(tests, a_list_of_many_bytes_is_read);
     tcase_add_loop_test(tests, what_is_held_of_a_body_has_a_limit, 0, 5);
     tcase_add_test(tests, allocations_may_fail);
+    tcase_add_loop_test(
+        tests, elements_of_any_length_are_read_with_a_limit, 0, ZD_COUNT_OF(text_facts));
 }

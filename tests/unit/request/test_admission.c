@@ -48,7 +48,8 @@ static void end(void)
         ck_assert_uint_eq(admission.lane[i].n_working, 0);
         ck_assert_uint_eq(admission.lane[i].n_waiting, 0);
         ck_assert_uint_eq(admission.lane[i].bytes_waiting, 0);
-        ck_assert_uint_eq(admission.lane[i].queuers.n_entries, 0);
+        ck_assert_uint_eq(admission.lane[i].clients.n_entries, 0);
+        ck_assert_uint_eq(admission.lane[i].n_queuing, 0);
     }
     zd_admission_done(&admission);
 }
@@ -191,6 +192,86 @@ START_TEST(a_client_with_many_requests_does_not_delay_another_one)
         zd_admission_release(&admission, told[i], 0);
     }
     ck_assert_ptr_eq(told[n_told - 1], &ticket[17]);
+    end();
+}
+END_TEST
+
+/* Each row: tickets of 20 bytes by client; those that are asked for, five of which begin; those
+ * that begin when the first ones go, one by one. */
+static const struct {
+    const char *asked;
+    const char *begin;
+} halves[] = {
+    {"AAAAAAAA", "AAA"},   /* alone, it may hold all of the lane */
+    {"AAAAAAABB", "BBAA"}, /* who would hold 4 of 5 waits for others */
+    {"AAAAABBCC", "BCBC"},
+    {"ABABABAB", "BAB"}, /* none keeps to its share: what is free is not left free */
+};
+
+START_TEST(who_holds_half_of_a_lane_goes_after_others)
+{
+    struct zd_admission_limits wide = limits;
+    wide.places[ZD_LANE_LARGE] = 100;
+    begin(&wide);
+    const size_t n_asked = strlen(halves[_i].asked);
+    for (size_t i = 0; i < n_asked; i++) {
+        const enum zd_verdict verdict = ask(i, (uint64_t)halves[_i].asked[i], 20, 0);
+        ck_assert_int_eq(verdict, i < 5 ? ZD_ADMISSION_YES : ZD_ADMISSION_WAITS);
+    }
+    for (size_t i = 0; i < n_asked - 5; i++) {
+        ck_assert_uint_eq(n_told, i);
+        zd_admission_release(&admission, &ticket[i], 0);
+        ck_assert_uint_eq(n_told, i + 1);
+        ck_assert_int_eq(halves[_i].asked[told[i] - ticket], halves[_i].begin[i]);
+    }
+    end();
+}
+END_TEST
+
+/* One that never gives back leaves others their part, and waits without being in their way. */
+START_TEST(no_client_holds_a_whole_lane_by_many_requests)
+{
+    struct zd_admission_limits shared = limits;
+    shared.places[ZD_LANE_LARGE] = 100;
+    shared.client_bytes[ZD_LANE_LARGE] = 75;
+    begin(&shared);
+    for (size_t i = 0; i < 8; i++) {
+        ck_assert_int_eq(ask(i, 1, 20, 0), i < 3 ? ZD_ADMISSION_YES : ZD_ADMISSION_WAITS);
+    }
+    ck_assert_int_eq(ask(8, 2, 20, 0), ZD_ADMISSION_YES);
+    ck_assert_int_eq(ask(9, 3, 20, 0), ZD_ADMISSION_YES);
+    ck_assert_int_eq(ask(10, 2, 20, 0), ZD_ADMISSION_WAITS); /* the lane is full */
+    zd_admission_release(&admission, &ticket[9], 0);
+    ck_assert_uint_eq(n_told, 1);
+    ck_assert_ptr_eq(told[0], &ticket[10]);
+    zd_admission_release(&admission, &ticket[10], 0);
+    ck_assert_uint_eq(n_told, 1); /* there is room, and not for the first client */
+    zd_admission_release(&admission, &ticket[0], 0);
+    ck_assert_uint_eq(n_told, 2);
+    ck_assert_ptr_eq(told[1], &ticket[3]);
+    end();
+    begin(&shared);
+    ck_assert_int_eq(ask(0, 1, 90, 0), ZD_ADMISSION_YES); /* a single one may be larger */
+    ck_assert_int_eq(ask(1, 1, 11, 0), ZD_ADMISSION_WAITS);
+    end();
+}
+END_TEST
+
+/* Others that need less do not pass it for ever. */
+START_TEST(one_who_waits_for_more_than_half_of_a_lane_has_its_turn)
+{
+    begin(&limits);
+    ck_assert_int_eq(ask(0, 1, 100, 0), ZD_ADMISSION_YES);
+    ck_assert_int_eq(ask(1, 2, 90, 0), ZD_ADMISSION_WAITS);
+    for (size_t i = 2; i < 20; i++) {
+        ck_assert_int_eq(ask(i, 3 + i, 20, 0), ZD_ADMISSION_WAITS);
+    }
+    zd_admission_release(&admission, &ticket[0], 0);
+    for (size_t i = 0; i < n_told && told[i] != &ticket[1]; i++) {
+        zd_admission_release(&admission, told[i], 0);
+        ck_assert_uint_lt(i, 18);
+    }
+    ck_assert_ptr_eq(told[n_told - 1], &ticket[1]);
     end();
 }
 END_TEST
@@ -384,13 +465,13 @@ static enum zd_status wait_once(void *context)
 {
     (void)context;
     begin(&limits);
-    ck_assert_int_eq(ask(0, 1, 100, 0), ZD_ADMISSION_YES);
-    const enum zd_verdict verdict = ask(1, 2, 100, 0);
+    const enum zd_verdict first = ask(0, 1, 100, 0);
+    const enum zd_verdict verdict = first == ZD_ADMISSION_NO ? first : ask(1, 2, 100, 0);
     end();
     return verdict == ZD_ADMISSION_WAITS ? ZD_OK : ZD_NO_MEMORY;
 }
 
-START_TEST(without_memory_for_a_queue_one_is_refused)
+START_TEST(without_memory_for_a_client_one_is_refused)
 {
     zd_unit_with_failing_memory(wait_once, NULL);
 }
@@ -405,6 +486,10 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, nobody_passes_one_who_waits_for_all_of_it);
     tcase_add_test(tests, clients_share_bytes_not_requests);
     tcase_add_test(tests, a_client_with_many_requests_does_not_delay_another_one);
+    tcase_add_loop_test(
+        tests, who_holds_half_of_a_lane_goes_after_others, 0, (int)ZD_COUNT_OF(halves));
+    tcase_add_test(tests, no_client_holds_a_whole_lane_by_many_requests);
+    tcase_add_test(tests, one_who_waits_for_more_than_half_of_a_lane_has_its_turn);
     tcase_add_test(tests, one_client_fills_half_of_the_queue);
     tcase_add_test(tests, a_queue_of_no_length_refuses_at_once);
     tcase_add_test(tests, waits_end_in_time);
@@ -414,5 +499,5 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, a_stalled_queue_still_lets_one_wait);
     tcase_add_test(tests, retry_after_follows_the_queue_and_spreads);
     tcase_add_test(tests, the_books_balance);
-    tcase_add_test(tests, without_memory_for_a_queue_one_is_refused);
+    tcase_add_test(tests, without_memory_for_a_client_one_is_refused);
 }

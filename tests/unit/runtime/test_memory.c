@@ -108,6 +108,10 @@ START_TEST(caches_and_requests_share_the_memory)
     zd_memory_plan(&settings, plans[_i].found * MIB, "test", &memory);
     ck_assert_uint_eq(memory.work_bytes, plans[_i].work * MIB);
     ck_assert_uint_eq(memory.body_bytes, zd_max_u64(memory.bytes / 32, settings.limits_body_bytes));
+    ck_assert_uint_eq(memory.document_bytes, memory.bytes / 4);
+    ck_assert_uint_eq(memory.change_bytes, memory.bytes / 16 * 3);
+    ck_assert_uint_eq(memory.kept_bytes, zd_min_u64(memory.bytes / 16, 64 * MIB));
+    ck_assert_uint_eq(memory.parsed_bytes, memory.bytes / 8);
     ck_assert_uint_eq(memory.decoded_bytes, plans[_i].shares[0] * MIB);
     ck_assert_uint_eq(memory.encoded_bytes, plans[_i].shares[1] * MIB);
     ck_assert_uint_eq(memory.metadata_bytes, plans[_i].shares[2] * MIB);

@@ -21,6 +21,7 @@ struct piece {
     char name;
     bool is_cancelled;
     uv_sem_t *gate; /* waited for, or NULL */
+    int n_pieces;   /* of its work, after the first one */
 };
 
 static struct bench bench;
@@ -36,6 +37,8 @@ static void work(struct zd_job *job)
     if (self->gate != NULL) {
         uv_sem_wait(self->gate);
     }
+    self->job.has_more = self->n_pieces > 0;
+    self->n_pieces--;
 }
 
 static void note(struct zd_wait *wait)
@@ -46,13 +49,15 @@ static void note(struct zd_wait *wait)
     order[n_done++] = self->name;
 }
 
-/* One worker, so that the order in which jobs are done is that in which they were given. */
+/* One worker for each kind, so that the order in which its jobs are done is that in which they were
+ * given. */
 static void begin(void)
 {
-    ck_assert_int_eq(setenv("UV_THREADPOOL_SIZE", "1", 1), 0);
     zd_unit_config(&bench.config);
-    ck_assert_int_eq(uv_loop_init(&bench.loop), 0);
     bench.config.settings.workers_count = 1;
+    ck_assert_uint_eq(zd_workers_threads(&bench.config.settings), 2);
+    ck_assert_int_eq(setenv("UV_THREADPOOL_SIZE", "2", 1), 0);
+    ck_assert_int_eq(uv_loop_init(&bench.loop), 0);
     zd_workers_init(&bench.workers, &bench.loop, &bench.config.settings, &bench.metrics);
 }
 
@@ -78,13 +83,14 @@ static struct piece *submit(char name, const void *owner, bool is_large, uint64_
     return self;
 }
 
-/* A job that keeps the worker busy until the gate is opened. */
-static void block(uv_sem_t *gate)
+/* A job that keeps the worker of its kind busy until the gate is opened. */
+static void block(uv_sem_t *gate, bool is_large)
 {
     ck_assert_int_eq(uv_sem_init(gate, 0), 0);
     piece[n_pieces].gate = gate;
-    (void)submit('.', NULL, false, LARGE_NS);
-    ck_assert_uint_eq(bench.workers.n_given, 1);
+    (void)submit('.', NULL, is_large, LARGE_NS);
+    ck_assert_uint_eq(bench.workers.large.n_given, is_large ? 1 : 0);
+    ck_assert_uint_eq(bench.workers.small.n_given, is_large ? 0 : 1);
 }
 
 static void unblock(uv_sem_t *gate)
@@ -94,8 +100,8 @@ static void unblock(uv_sem_t *gate)
     uv_sem_destroy(gate);
 }
 
-/* Each row: jobs in the order of submission, upper case of large requests; the letter tells whose;
- * the order in which they are done. */
+/* Each row: jobs in the order of submission, all of small requests or (upper case) all of large
+ * ones; the letter tells whose; the order in which they are done. */
 static const struct {
     const char *submitted;
     const char *done;
@@ -103,8 +109,6 @@ static const struct {
     {"aaa", "aaa"},
     {"AAAAB", "ABAAA"}, /* one client's many jobs do not delay another's one */
     {"AAABBBC", "ABCABAB"},
-    {"AAAb", "bAAA"},               /* small requests first */
-    {"Aabcdefghij", "abcdefgAhij"}, /* the blocking one counts: one in nine is large */
     {"aabb", "abab"},
 };
 
@@ -113,7 +117,7 @@ START_TEST(jobs_are_done_in_turn)
     static const char owners[128];
     uv_sem_t gate;
     begin();
-    block(&gate);
+    block(&gate, orders[_i].submitted[0] < 'a');
     for (const char *at = orders[_i].submitted; *at != '\0'; at++) {
         const bool is_large = *at < 'a';
         (void)submit(*at, &owners[(size_t)*at], is_large, LARGE_NS);
@@ -124,12 +128,82 @@ START_TEST(jobs_are_done_in_turn)
 }
 END_TEST
 
+/* Jobs of one kind are done while one of the other kind does not end. */
+START_TEST(small_and_large_requests_do_not_wait_for_each_other)
+{
+    const bool is_large = _i == 0;
+    uv_sem_t gate;
+    begin();
+    block(&gate, is_large);
+    for (size_t i = 0; i < 3; i++) {
+        (void)submit('a', "a", !is_large, LARGE_NS);
+    }
+    while (n_done < 3) {
+        (void)uv_run(&bench.loop, UV_RUN_ONCE);
+    }
+    ck_assert_str_eq(order, "aaa");
+    unblock(&gate);
+    end();
+}
+END_TEST
+
+/* Each row: jobs of so many pieces; the order in which they end. */
+static const struct {
+    const char *n_pieces; /* of jobs a, b, ... */
+    const char *done;
+} cuts[] = {
+    {"11", "ab"},
+    {"31", "ba"},
+    {"313", "bac"},
+    {"321", "cba"},
+};
+
+START_TEST(after_each_piece_others_have_their_turn)
+{
+    static const char owners[] = "abc";
+    uv_sem_t gate;
+    begin();
+    block(&gate, true);
+    for (size_t i = 0; cuts[_i].n_pieces[i] != '\0'; i++) {
+        submit(owners[i], &owners[i], true, LARGE_NS)->n_pieces = cuts[_i].n_pieces[i] - '1';
+    }
+    unblock(&gate);
+    ck_assert_str_eq(order + 1, cuts[_i].done);
+    ck_assert_uint_eq(bench.metrics.n_jobs, n_pieces);
+    end();
+}
+END_TEST
+
+/* It waits for its next turn, or (1) is at work. */
+START_TEST(what_is_left_of_a_cancelled_job_is_dropped)
+{
+    uv_sem_t gate;
+    begin();
+    ck_assert_int_eq(uv_sem_init(&gate, 0), 0);
+    piece[0].gate = &gate;
+    struct piece *cut = submit('a', "a", true, LARGE_NS);
+    cut->n_pieces = 1000000;
+    for (int i = _i; i < 1; i++) { /* both have a piece done, then the first one waits */
+        (void)submit('b', "b", true, LARGE_NS);
+        uv_sem_post(&gate);
+        (void)uv_run(&bench.loop, UV_RUN_ONCE);
+    }
+    zd_workers_cancel(&cut->job);
+    uv_sem_post(&gate);
+    (void)uv_run(&bench.loop, UV_RUN_DEFAULT);
+    ck_assert(cut->is_cancelled);
+    ck_assert_int_gt(cut->n_pieces, 999990);
+    uv_sem_destroy(&gate);
+    end();
+}
+END_TEST
+
 START_TEST(what_is_cancelled_is_dropped_and_told)
 {
     uv_sem_t gate;
     const char *owner = "a";
     begin();
-    block(&gate);
+    block(&gate, true);
     struct piece *all[4];
     for (size_t i = 0; i < ZD_COUNT_OF(all); i++) {
         all[i] = submit((char)('0' + i), owner, true, LARGE_NS);
@@ -150,19 +224,20 @@ END_TEST
 
 START_TEST(a_worker_finds_cheap_jobs_without_the_loop)
 {
+    const struct zd_workers_queue *queue = &bench.workers.small;
     uv_sem_t gate;
     begin();
-    block(&gate);
+    block(&gate, false);
     for (size_t i = 0; i < 4; i++) {
         (void)submit('a', "a", false, 1000);
     }
-    ck_assert_uint_eq(bench.workers.n_given, 1); /* the long one is enough */
+    ck_assert_uint_eq(queue->n_given, 1); /* the long one is enough */
     unblock(&gate);
     for (size_t i = 0; i < 20; i++) {
         (void)submit('a', "a", false, 1000);
     }
-    ck_assert_uint_gt(bench.workers.n_given, 1);
-    ck_assert_uint_lt(bench.workers.n_given, 20); /* a newcomer must not wait for all of them */
+    ck_assert_uint_gt(queue->n_given, 1);
+    ck_assert_uint_lt(queue->n_given, 20); /* a newcomer must not wait for all of them */
     end();
 }
 END_TEST
@@ -170,6 +245,9 @@ END_TEST
 void zd_unit_tests(TCase *tests)
 {
     tcase_add_loop_test(tests, jobs_are_done_in_turn, 0, (int)ZD_COUNT_OF(orders));
+    tcase_add_loop_test(tests, small_and_large_requests_do_not_wait_for_each_other, 0, 2);
+    tcase_add_loop_test(tests, after_each_piece_others_have_their_turn, 0, (int)ZD_COUNT_OF(cuts));
+    tcase_add_loop_test(tests, what_is_left_of_a_cancelled_job_is_dropped, 0, 2);
     tcase_add_loop_test(tests, what_is_cancelled_is_dropped_and_told, 0, 4);
     tcase_add_test(tests, a_worker_finds_cheap_jobs_without_the_loop);
 }

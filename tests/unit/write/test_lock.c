@@ -22,11 +22,17 @@ static void told(struct zd_wait *wait)
     ZD_CONTAINER(wait, struct taker, want.wait)->n_told++;
 }
 
+static enum zd_next take_as(struct zd_test_plane *plane, struct taker *taker, uint64_t client,
+    enum zd_lock_mode mode, const char *path)
+{
+    *taker = (struct taker){.want = {.client = client, .wait.done = told}};
+    return zd_lock_want(&plane->dataset, mode, path, &taker->want);
+}
+
 static enum zd_next take(
     struct zd_test_plane *plane, struct taker *taker, enum zd_lock_mode mode, const char *path)
 {
-    *taker = (struct taker){.want.wait.done = told};
-    return zd_lock_want(&plane->dataset, mode, path, &taker->want);
+    return take_as(plane, taker, 0, mode, path);
 }
 
 /* Two who come one after the other: whether the second waits. */
@@ -187,10 +193,15 @@ static bool is_below(const char *path, const char *below)
 }
 
 struct lock {
+    const char *path; /* NULL: neither held nor waited for */
+    uint64_t client;
     enum zd_lock_mode mode;
-    const char *path;
-    uint64_t number; /* 0: neither held nor waited for */
+    bool is_held;
 };
+
+/* In the order of turns: n_lined of them. */
+static struct lock *line[N_TAKERS];
+static size_t n_lined;
 
 static bool is_path(const struct lock *lock)
 {
@@ -209,16 +220,60 @@ static bool disturbs(const struct lock *a, const struct lock *b)
            (b->mode == ZD_LOCK_TREE && is_below(b->path, a->path));
 }
 
-/* First come, first served: held exactly when nobody who came before, held or not, disturbs. */
-static bool is_due(const struct lock *locks, size_t i)
+static bool is_of_one_flow(const struct lock *a, const struct lock *b)
 {
-    for (size_t j = 0; j < N_TAKERS; j++) {
-        if (locks[j].number != 0 && locks[j].number < locks[i].number &&
-            disturbs(&locks[j], &locks[i])) {
-            return false;
+    return a->mode == ZD_LOCK_OBJECT ||
+           (a->client == b->client && (!is_path(a) || strcmp(a->path, b->path) == 0));
+}
+
+/* Whether that one, on its way to the end, would pass another of line[at]'s flow that disturbs. */
+static bool has_had_a_turn(size_t from, size_t at, const struct lock *lock)
+{
+    for (size_t i = from; i < at; i++) {
+        if (disturbs(line[i], lock) && is_of_one_flow(line[i], line[at])) {
+            return true;
         }
     }
-    return true;
+    return false;
+}
+
+static void line_up(struct lock *lock)
+{
+    size_t from = 0;
+    for (size_t i = 0; i < n_lined; i++) {
+        const bool stays = line[i]->is_held || is_of_one_flow(lock, line[i]);
+        from = disturbs(line[i], lock) && stays ? i + 1 : from;
+    }
+    size_t at = from;
+    while (at < n_lined && !(disturbs(line[at], lock) && has_had_a_turn(from, at, lock))) {
+        at++;
+    }
+    memmove(line + at + 1, line + at, (n_lined - at) * sizeof *line);
+    line[at] = lock;
+    n_lined++;
+}
+
+static void leave_line(const struct lock *lock)
+{
+    size_t at = 0;
+    while (line[at] != lock) {
+        at++;
+    }
+    n_lined--;
+    memmove(line + at, line + at + 1, (n_lined - at) * sizeof *line);
+}
+
+/* Held is exactly what nobody before it in line disturbs, held or not. */
+static void hold_what_is_due(void)
+{
+    for (size_t i = 0; i < n_lined; i++) {
+        bool is_due = true;
+        for (size_t j = 0; j < i; j++) {
+            is_due = is_due && !disturbs(line[j], line[i]);
+        }
+        ck_assert(is_due || !line[i]->is_held);
+        line[i]->is_held = is_due;
+    }
 }
 
 START_TEST(at_every_moment_exactly_those_hold_it_whom_nobody_before_disturbs)
@@ -226,30 +281,141 @@ START_TEST(at_every_moment_exactly_those_hold_it_whom_nobody_before_disturbs)
     struct zd_test_plane plane;
     struct taker taker[N_TAKERS] = {0};
     struct lock locks[N_TAKERS] = {0};
-    uint64_t number = 0;
     zd_test_plane_open(&plane, REVALIDATE_MS);
     for (int round = 0; round < N_ROUNDS; round++) {
         const size_t i = zd_unit_random() % N_TAKERS;
-        if (locks[i].number != 0) {
+        if (locks[i].path != NULL) {
             zd_lock_release(&taker[i].want);
-            locks[i].number = 0;
+            leave_line(&locks[i]);
+            locks[i].path = NULL;
         } else {
-            locks[i].mode = (enum zd_lock_mode)(zd_unit_random() % (ZD_LOCK_OBJECT + 1));
-            locks[i].path = paths[zd_unit_random() % ZD_COUNT_OF(paths)];
-            locks[i].number = ++number;
-            (void)take(&plane, &taker[i], locks[i].mode, locks[i].path);
+            locks[i] = (struct lock){
+                .mode = (enum zd_lock_mode)(zd_unit_random() % (ZD_LOCK_OBJECT + 1)),
+                .path = paths[zd_unit_random() % ZD_COUNT_OF(paths)],
+                .client = zd_unit_random() % 3,
+            };
+            line_up(&locks[i]);
+            (void)take_as(&plane, &taker[i], locks[i].client, locks[i].mode, locks[i].path);
         }
+        hold_what_is_due();
         if (zd_unit_random() % 4 == 0) {
             zd_test_plane_run(&plane);
         }
         for (size_t j = 0; j < N_TAKERS; j++) {
-            ck_assert(locks[j].number == 0 || taker[j].want.claim.is_held == is_due(locks, j));
+            ck_assert(locks[j].path == NULL || taker[j].want.claim.is_held == locks[j].is_held);
         }
     }
     for (size_t i = 0; i < N_TAKERS; i++) {
         zd_lock_release(&taker[i].want);
     }
     ck_assert_uint_eq(plane.server.locks->places.n_entries, 0);
+    ck_assert_uint_eq(plane.server.locks->n_waiting, 0);
+    zd_test_plane_close(&plane);
+}
+END_TEST
+
+/* ---- turns ---- */
+
+#define N_GREEDY 24
+#define N_TURNS  200
+
+/* What many greedy ones want again and again, and what one other wants: how many turns of theirs it
+ * waits for at most, the one under way included. */
+static const struct {
+    const char *greedy_path;
+    const char *path;
+    enum zd_lock_mode greedy;
+    enum zd_lock_mode mode;
+    uint64_t client; /* the greedy ones are 1 */
+    uint32_t n_turns;
+} turns[] = {
+    {"", "b", ZD_LOCK_TREE, ZD_LOCK_CHUNKS, 2, 2}, /* consolidation, and a slice */
+    {"", "b", ZD_LOCK_TREE, ZD_LOCK_CHUNKS, 1, 2}, /* of the same address, another path */
+    {"", "b", ZD_LOCK_TREE, ZD_LOCK_APPEND, 1, 2},
+    {"", "b", ZD_LOCK_TREE, ZD_LOCK_NODE, 1, 2},
+    {"", "b", ZD_LOCK_TREE, ZD_LOCK_TREE, 1, 2},
+    {"b", "", ZD_LOCK_CHUNKS, ZD_LOCK_TREE, 1, N_GREEDY}, /* all of them hold it at once */
+    {"b", "", ZD_LOCK_NODE, ZD_LOCK_TREE, 1, 2},
+    {"", "", ZD_LOCK_TREE, ZD_LOCK_TREE, 2, 2},
+    {"a", "a", ZD_LOCK_NODE, ZD_LOCK_CHUNKS, 2, 2},
+    {"a", "a", ZD_LOCK_APPEND, ZD_LOCK_APPEND, 2, 2},
+    {"a", "b", ZD_LOCK_NODE, ZD_LOCK_NODE, 1, 0},
+    {"", "", ZD_LOCK_METADATA, ZD_LOCK_METADATA, 2, 2},
+    {"", "", ZD_LOCK_METADATA, ZD_LOCK_METADATA, 0, 2},
+    {"", "", ZD_LOCK_METADATA, ZD_LOCK_METADATA, 1, N_GREEDY}, /* in line behind its own */
+    {"", "", ZD_LOCK_TREE, ZD_LOCK_TREE, 1, N_GREEDY},
+};
+
+/* The one that has it gives it back, and asks again at once. */
+static void take_a_turn(struct zd_test_plane *plane, struct taker *greedy, size_t i)
+{
+    size_t at = 0;
+    while (at < N_GREEDY && !greedy[at].want.claim.is_held) {
+        at++;
+    }
+    ck_assert_uint_lt(at, N_GREEDY);
+    zd_lock_release(&greedy[at].want);
+    (void)take_as(plane, &greedy[at], 1, turns[i].greedy, turns[i].greedy_path);
+    zd_test_plane_run(plane);
+}
+
+START_TEST(one_who_wants_something_else_waits_for_few_turns_of_the_greedy)
+{
+    struct zd_test_plane plane;
+    struct taker greedy[N_GREEDY];
+    struct taker other;
+    zd_test_plane_open(&plane, REVALIDATE_MS);
+    for (size_t i = 0; i < N_GREEDY; i++) {
+        (void)take_as(&plane, &greedy[i], 1, turns[_i].greedy, turns[_i].greedy_path);
+    }
+    for (uint32_t round = 0; round < N_TURNS / N_GREEDY; round++) {
+        uint32_t n = 0;
+        (void)take_as(&plane, &other, turns[_i].client, turns[_i].mode, turns[_i].path);
+        while (!other.want.claim.is_held) {
+            take_a_turn(&plane, greedy, (size_t)_i);
+            n++;
+            ck_assert_uint_le(n, turns[_i].n_turns);
+        }
+        ck_assert_uint_eq(n, turns[_i].n_turns);
+        zd_lock_release(&other.want);
+        zd_test_plane_run(&plane);
+    }
+    for (size_t i = 0; i < N_GREEDY; i++) {
+        zd_lock_release(&greedy[i].want);
+    }
+    zd_test_plane_close(&plane);
+}
+END_TEST
+
+/* New ones come all the time, each of a client of its own. */
+START_TEST(the_greedy_have_their_turns_too)
+{
+    struct zd_test_plane plane;
+    struct taker greedy[N_GREEDY];
+    struct taker others[2];
+    uint64_t client = 1;
+    zd_test_plane_open(&plane, REVALIDATE_MS);
+    for (size_t i = 0; i < N_GREEDY; i++) {
+        (void)take_as(&plane, &greedy[i], 1, ZD_LOCK_NODE, "a");
+    }
+    for (size_t i = 0; i < ZD_COUNT_OF(others); i++) {
+        (void)take_as(&plane, &others[i], ++client, ZD_LOCK_NODE, "a");
+    }
+    for (size_t i = 0; i < N_GREEDY; i++) {
+        uint32_t n = 0;
+        while (!greedy[i].want.claim.is_held) {
+            struct taker *other = &others[others[0].want.claim.is_held ? 0 : 1];
+            ck_assert(other->want.claim.is_held);
+            zd_lock_release(&other->want);
+            (void)take_as(&plane, other, ++client, ZD_LOCK_NODE, "a");
+            zd_test_plane_run(&plane);
+            ck_assert_uint_le(++n, ZD_COUNT_OF(others));
+        }
+        zd_lock_release(&greedy[i].want);
+        zd_test_plane_run(&plane);
+    }
+    zd_lock_release(&others[0].want);
+    zd_lock_release(&others[1].want);
     zd_test_plane_close(&plane);
 }
 END_TEST
@@ -282,5 +448,8 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, one_who_leaves_the_queue_lets_the_others_on);
     tcase_add_test(tests, one_who_has_it_and_leaves_before_being_told_gives_it_back);
     tcase_add_test(tests, at_every_moment_exactly_those_hold_it_whom_nobody_before_disturbs);
+    tcase_add_loop_test(tests, one_who_wants_something_else_waits_for_few_turns_of_the_greedy, 0,
+        ZD_COUNT_OF(turns));
+    tcase_add_test(tests, the_greedy_have_their_turns_too);
     tcase_add_test(tests, without_memory_nothing_is_locked);
 }

@@ -568,7 +568,7 @@ static struct zd_buf *bytes_of_value(const struct value *value, uint8_t number)
     ck_assert_ptr_nonnull(data);
     data->len = 2;
     memset(data->data, number, 2);
-    ck_assert_int_eq(zd_chunk_encode(value->node->layout, data, &stored, &err), ZD_OK);
+    ck_assert_int_eq(zd_chunk_encode(&value->node->layout->level[0], data, &stored, &err), ZD_OK);
     return stored;
 }
 

@@ -55,6 +55,15 @@ static uint8_t *element_at(const struct scene *scene, const uint64_t *x)
     return scene->array + i * scene->dtype.bytes;
 }
 
+static uint64_t count_in(const struct zd_grid *grid, const uint64_t *chunk)
+{
+    uint64_t n = 1;
+    for (uint32_t d = 0; d < grid->rank; d++) {
+        n *= zd_unit_cell(grid, d, chunk[d]).edge;
+    }
+    return n;
+}
+
 /* Where the i-th element (C order) of a chunk is in the array; NULL where the chunk overhangs. */
 static uint8_t *chunk_element(
     const struct scene *scene, const uint64_t *chunk, uint64_t i, uint64_t *ret_in_chunk)
@@ -62,9 +71,10 @@ static uint8_t *chunk_element(
     uint64_t x[ZD_RANK_MAX];
     bool inside = true;
     for (uint32_t d = scene->grid.rank; d-- > 0;) {
-        ret_in_chunk[d] = i % scene->grid.chunk[d];
-        i /= scene->grid.chunk[d];
-        x[d] = chunk[d] * scene->grid.chunk[d] + ret_in_chunk[d];
+        const struct zd_cell cell = zd_unit_cell(&scene->grid, d, chunk[d]);
+        ret_in_chunk[d] = i % cell.edge;
+        i /= cell.edge;
+        x[d] = cell.origin + ret_in_chunk[d];
         inside = inside && x[d] < scene->grid.shape[d];
     }
     return inside ? element_at(scene, x) : NULL;
@@ -74,8 +84,7 @@ static uint8_t *chunk_element(
 static struct zd_buf *make_chunk(
     const struct scene *scene, const uint64_t *chunk, const uint64_t *stride, bool is_swapped)
 {
-    uint64_t n_elements = 0;
-    ck_assert(!zd_grid_chunk_overflows(&scene->grid, &n_elements));
+    const uint64_t n_elements = count_in(&scene->grid, chunk);
     struct zd_buf *buf = zd_buf_new(n_elements * scene->dtype.bytes);
     ck_assert_ptr_nonnull(buf);
     buf->len = n_elements * scene->dtype.bytes;
@@ -96,12 +105,13 @@ static struct zd_buf *make_chunk(
     return buf;
 }
 
-static void strides_of(const struct scene *scene, const uint32_t *order, uint64_t *ret_stride)
+static void strides_of(
+    const struct scene *scene, const uint64_t *chunk, const uint32_t *order, uint64_t *ret_stride)
 {
     uint64_t stride = scene->dtype.bytes;
     for (uint32_t i = scene->grid.rank; i-- > 0;) {
         ret_stride[order[i]] = stride;
-        stride *= scene->grid.chunk[order[i]];
+        stride *= zd_unit_cell(&scene->grid, order[i], chunk[order[i]]).edge;
     }
 }
 
@@ -137,8 +147,7 @@ static void check_result(const struct scene *scene)
 /* The array has the fill value wherever the chunk lies. */
 static void erase_chunk(const struct scene *scene, const uint64_t *chunk, const uint8_t *fill)
 {
-    uint64_t n_elements = 0;
-    ck_assert(!zd_grid_chunk_overflows(&scene->grid, &n_elements));
+    const uint64_t n_elements = count_in(&scene->grid, chunk);
     for (uint64_t i = 0; i < n_elements; i++) {
         uint64_t in_chunk[ZD_RANK_MAX];
         uint8_t *element = chunk_element(scene, chunk, i, in_chunk);
@@ -155,10 +164,10 @@ START_TEST(random_blocks_are_copied_and_filled)
     for (int round = 0; round < N_RANDOM_CASES; round++) {
         struct scene scene;
         scene_init(&scene, types[_i]);
+        ZD_AUTO(zd_edges) edges = zd_unit_random_edges(&scene.grid);
         uint32_t order[ZD_RANK_MAX];
         uint64_t stride[ZD_RANK_MAX];
         plain_order(scene.grid.rank, order);
-        strides_of(&scene, order, stride);
         struct zd_plan plan;
         struct zd_part part;
         zd_plan_init(&plan, &scene.grid, &scene.selection);
@@ -169,6 +178,7 @@ START_TEST(random_blocks_are_copied_and_filled)
                 zd_block_fill(&scene.block, &part, fill);
                 continue;
             }
+            strides_of(&scene, part.chunk, order, stride);
             ZD_AUTO(zd_buf) chunk = make_chunk(&scene, part.chunk, stride, false);
             zd_block_copy(&scene.block, &part, &scene.grid, chunk);
         }
@@ -187,9 +197,10 @@ START_TEST(random_blocks_are_gathered_from_their_spans)
         struct zd_layout layout = {.meta = &meta, .n_levels = 1, .is_linear = true};
         layout.level[0].grid = scene.grid;
         layout.is_swapped = zd_unit_random() % 2 == 0;
+        const uint64_t origin[ZD_RANK_MAX] = {0};
         uint32_t order[ZD_RANK_MAX];
         random_order(scene.grid.rank, order);
-        strides_of(&scene, order, layout.stride);
+        strides_of(&scene, origin, order, layout.stride);
         struct zd_plan plan;
         struct zd_part part;
         zd_plan_init(&plan, &scene.grid, &scene.selection);

@@ -27,7 +27,7 @@ START_TEST(chunks_are_decoded_and_encoded)
     ZD_AUTO(zd_buf) data = zd_unit_hex("010203040506");
     ZD_AUTO(zd_buf) want = zd_unit_hex("010402050306");
     ZD_AUTO(zd_buf) stored = NULL;
-    ck_assert_int_eq(zd_chunk_encode(layout, data, &stored, NULL), ZD_OK);
+    ck_assert_int_eq(zd_chunk_encode(&layout->level[0], data, &stored, NULL), ZD_OK);
     ck_assert_uint_eq(stored->len, want->len);
     ck_assert_mem_eq(stored->data, want->data, want->len);
     ZD_AUTO(zd_buf) again = NULL;
@@ -55,7 +55,7 @@ START_TEST(elements_of_another_length_are_not_encoded)
     ZD_AUTO(zd_buf) data = zd_unit_hex(elements[_i]);
     ZD_AUTO(zd_buf) stored = NULL;
     struct zd_error err = {0};
-    ck_assert_int_eq(zd_chunk_encode(layout, data, &stored, &err), ZD_INVALID);
+    ck_assert_int_eq(zd_chunk_encode(&layout->level[0], data, &stored, &err), ZD_INVALID);
     ck_assert_ptr_null(stored);
     ck_assert_str_eq(err.facts.expected, "6 bytes");
 }
@@ -67,7 +67,7 @@ START_TEST(an_array_with_a_dropped_codec_is_not_encoded)
     ZD_AUTO(zd_layout) layout = open_layout(&array);
     ZD_AUTO(zd_buf) data = zd_unit_hex("0102");
     ZD_AUTO(zd_buf) stored = NULL;
-    ck_assert_int_eq(zd_chunk_encode(layout, data, &stored, NULL), ZD_UNSUPPORTED);
+    ck_assert_int_eq(zd_chunk_encode(&layout->level[0], data, &stored, NULL), ZD_UNSUPPORTED);
     ck_assert_ptr_null(stored);
 }
 END_TEST
@@ -87,14 +87,14 @@ START_TEST(a_chunk_of_the_fill_value_is_known_as_one)
     for (size_t i = 0; i < 6; i++) {
         ck_assert_mem_eq(data->data + i * meta->dtype.bytes, meta->fill, meta->dtype.bytes);
     }
-    ck_assert(zd_chunk_is_fill(data, meta));
+    ck_assert(zd_chunk_is_fill(data, data->len / meta->dtype.bytes, meta));
     for (size_t i = 0; i < data->len; i++) {
         data->data[i] ^= 0x80;
-        ck_assert(!zd_chunk_is_fill(data, meta));
+        ck_assert(!zd_chunk_is_fill(data, data->len / meta->dtype.bytes, meta));
         data->data[i] ^= 0x80;
     }
     data->len = meta->dtype.bytes;
-    ck_assert(zd_chunk_is_fill(data, meta)); /* one element */
+    ck_assert(zd_chunk_is_fill(data, data->len / meta->dtype.bytes, meta)); /* one element */
 }
 END_TEST
 
@@ -103,7 +103,7 @@ START_TEST(negative_zero_is_not_the_fill_value_zero)
     const struct zd_unit_array array = {1, {1}, {1}, "float32", "[" LITTLE "]"};
     ZD_AUTO(zd_layout) layout = open_layout(&array);
     ZD_AUTO(zd_buf) data = zd_unit_hex("00000080");
-    ck_assert(!zd_chunk_is_fill(data, layout->meta));
+    ck_assert(!zd_chunk_is_fill(data, data->len / layout->meta->dtype.bytes, layout->meta));
 }
 END_TEST
 

@@ -8,6 +8,7 @@
 #include "core/array/chunk.h"
 #include "core/base/num.h"
 #include "tests/support/array.h"
+#include "tests/support/geometry.h"
 #include "tests/support/unit.h"
 
 #define LITTLE    "{'name':'bytes','configuration':{'endian':'little'}}"
@@ -129,6 +130,121 @@ static struct zd_buf *find_leaf(
     return zd_buf_copy((struct zd_span){.ptr = stored.ptr + run.first, .len = run.len});
 }
 
+/* Arrays of 2 dimensions whose chunks have these lengths; 0 ends them. */
+static const struct irregular_fact {
+    uint64_t shape[2];
+    uint64_t edge[2][4];
+    const char *codecs;
+    uint64_t inner[2]; /* in the array's axes; 0: the chunks are no shards */
+} irregular_facts[] = {
+    {{7, 9}, {{1, 3, 3}, {4, 5}}, "[" LITTLE "]", {0}},
+    {{6, 9}, {{1, 3, 3}, {4, 5, 1}}, "[" AXES("1,0") "," BIG "," GZIP "]", {0}},
+    {{11, 18}, {{2, 6, 4}, {9, 3, 6}}, "[" SHARD("2,3", LITTLE) "]", {2, 3}},
+    {{11, 17}, {{2, 6, 4}, {9, 3, 6}}, "[" AXES("1,0") "," SHARD("3,2", LITTLE) "]", {2, 3}},
+    {{12, 8}, {{4, 8}, {8, 0}}, "[" SHARD("4,4", SHARD("2,1", LITTLE)) "]", {4, 4}},
+};
+
+static struct zd_layout *open_irregular(const struct irregular_fact *fact)
+{
+    struct zd_unit_array array = {.rank = 2, .data_type = "int32", .codecs = fact->codecs};
+    ZD_AUTO(zd_edges) edges = zd_edges_new();
+    ck_assert_ptr_nonnull(edges);
+    for (uint32_t d = 0; d < 2; d++) {
+        for (size_t i = 0; i < 4 && fact->edge[d][i] > 0; i++) {
+            ck_assert_int_eq(zd_edges_add(edges, d, fact->edge[d][i], 1), ZD_OK);
+        }
+        array.shape[d] = fact->shape[d];
+        array.chunk[d] = edges->axis[d].longest;
+    }
+    ZD_AUTO(zd_meta) meta = zd_unit_meta(&array);
+    meta->edges = zd_edges_ref(edges);
+    meta->grid.edges = meta->edges;
+    meta->document = zd_json_new_object();
+    ck_assert_int_eq(zd_json_set(meta->document, "codecs", zd_chain_json(meta->chain)), ZD_OK);
+    struct zd_layout *layout = NULL;
+    struct zd_error err = {0};
+    ck_assert_msg(zd_layout_new(meta, NO_LIMIT, &layout, &err) == ZD_OK, "%s", err.text);
+    return layout;
+}
+
+/* Every inner chunk of a shard is found in it, each with an entry of its own. */
+static void check_inner(const struct zd_layout *layout, const struct zd_level *one,
+    const uint64_t *index, const uint64_t *inner)
+{
+    uint8_t seen[64] = {0};
+    const struct zd_cell row = zd_unit_cell(&one->grid, 0, index[0]);
+    const struct zd_cell column = zd_unit_cell(&one->grid, 1, index[1]);
+    ck_assert_uint_eq(one->shard->n_chunks, row.edge * column.edge / (inner[0] * inner[1]));
+    for (uint64_t x = row.origin; x < row.origin + row.edge; x += inner[0]) {
+        for (uint64_t y = column.origin; y < column.origin + column.edge; y += inner[1]) {
+            const uint64_t at[ZD_RANK_MAX] = {x / inner[0], y / inner[1]};
+            uint64_t outer[ZD_RANK_MAX];
+            zd_layout_ancestor(layout, 1, 0, at, outer);
+            ck_assert_mem_eq(outer, index, 2 * sizeof *index);
+            const uint64_t entry = zd_layout_entry(one, at);
+            ck_assert_uint_lt(entry, one->shard->n_chunks);
+            ck_assert_uint_eq(seen[entry], 0);
+            seen[entry] = 1;
+        }
+    }
+}
+
+START_TEST(chunks_that_differ_are_opened_as_they_are)
+{
+    const struct irregular_fact *fact = &irregular_facts[_i];
+    ZD_AUTO(zd_layout) layout = open_irregular(fact);
+    const struct zd_grid *grid = &layout->level[0].grid;
+    for (uint64_t i = 0; i < zd_grid_count(grid, 0) * zd_grid_count(grid, 1); i++) {
+        const uint64_t index[ZD_RANK_MAX] = {
+            i / zd_grid_count(grid, 1), i % zd_grid_count(grid, 1)};
+        const uint64_t n = fact->edge[0][index[0]] * fact->edge[1][index[1]];
+        const struct zd_level *one;
+        ck_assert_int_eq(zd_layout_open(layout, 0, index, &one, NULL), ZD_OK);
+        ck_assert(one->is_one);
+        ck_assert_uint_eq(one->n_elements, n);
+        ck_assert_uint_eq(one->chunk_bytes, n * sizeof(int32_t));
+        ck_assert_uint_eq(zd_layout_chunk_bytes(layout, 0, index), one->chunk_bytes);
+        ck_assert_uint_eq(zd_chain_decoded(one->chain)->size, one->chunk_bytes);
+        ck_assert_uint_le(one->chunk_bytes, layout->level[0].chunk_bytes);
+        ck_assert_int_eq(one->shard != NULL, fact->inner[0] > 0);
+        if (one->shard != NULL) {
+            check_inner(layout, one, index, fact->inner);
+        }
+        zd_layout_close(one);
+    }
+}
+END_TEST
+
+static enum zd_status open_with_little_memory(void *context)
+{
+    const uint64_t index[ZD_RANK_MAX] = {1, 1};
+    const struct zd_level *one;
+    ZD_TRY(zd_layout_open(context, 0, index, &one, NULL));
+    zd_layout_close(one);
+    return ZD_OK;
+}
+
+START_TEST(failing_memory_opens_nothing)
+{
+    ZD_AUTO(zd_layout) layout = open_irregular(&irregular_facts[2]);
+    zd_unit_with_failing_memory(open_with_little_memory, layout);
+}
+END_TEST
+
+/* Such a shape was judged with the document; here nobody did. */
+START_TEST(chunks_that_codecs_do_not_take_are_refused)
+{
+    const struct irregular_fact fact = {
+        {7, 6}, {{4, 3}, {6}}, "[" SHARD("2,3", LITTLE) "]", {2, 3}};
+    ZD_AUTO(zd_layout) layout = open_irregular(&fact);
+    const uint64_t index[ZD_RANK_MAX] = {1, 0};
+    const struct zd_level *one;
+    struct zd_error err = {0};
+    ck_assert_int_eq(zd_layout_open(layout, 0, index, &one, &err), ZD_UNSUPPORTED);
+    ck_assert_ptr_nonnull(strstr(err.text, "divisor of 3"));
+}
+END_TEST
+
 /* One stored object made by the array's own encoder, and the elements that went in. */
 struct stored {
     struct zd_buf *data;
@@ -144,8 +260,8 @@ static struct stored store_chunk(const struct zd_layout *layout)
         stored.data->data[i] = (uint8_t)(1 + zd_unit_random() % UINT8_MAX); /* never the fill */
     }
     struct zd_error err = {0};
-    ck_assert_msg(
-        zd_chunk_encode(layout, stored.data, &stored.bytes, &err) == ZD_OK, "%s", err.text);
+    ck_assert_msg(zd_chunk_encode(&layout->level[0], stored.data, &stored.bytes, &err) == ZD_OK,
+        "%s", err.text);
     return stored;
 }
 
@@ -403,6 +519,10 @@ END_TEST
 
 void zd_unit_tests(TCase *tests)
 {
+    tcase_add_loop_test(
+        tests, chunks_that_differ_are_opened_as_they_are, 0, ZD_COUNT_OF(irregular_facts));
+    tcase_add_test(tests, failing_memory_opens_nothing);
+    tcase_add_test(tests, chunks_that_codecs_do_not_take_are_refused);
     tcase_add_loop_test(tests, layouts_are_what_the_codecs_say, 0, ZD_COUNT_OF(layout_facts));
     tcase_add_loop_test(tests, every_inner_chunk_is_found_and_decodes_to_its_elements, 0,
         ZD_COUNT_OF(layout_facts));

@@ -487,7 +487,7 @@ static struct zd_buf *new_object(const struct zd_layout *layout, uint32_t absent
         elements->data[i] = (absent >> (i / 4) & 1) != 0 ? 0 : elements->data[i];
     }
     struct zd_buf *stored = NULL;
-    ck_assert_int_eq(zd_chunk_encode(layout, elements, &stored, NULL), ZD_OK);
+    ck_assert_int_eq(zd_chunk_encode(&layout->level[0], elements, &stored, NULL), ZD_OK);
     return stored;
 }
 
@@ -816,8 +816,10 @@ START_TEST(a_shard_with_a_damaged_entry_is_no_chunk)
     ZD_AUTO(zd_layout) layout = open_layout(all[_i]);
     for (size_t i = 0; i < ZD_COUNT_OF(damages); i++) {
         ZD_AUTO(zd_buf) shard = damaged_object(layout, 1, damages[i]);
+        const uint64_t origin[ZD_RANK_MAX] = {0};
         struct zd_verified verified = {0};
-        ck_assert_int_eq(zd_verify_chunk(layout, 0, shard, NO_LIMIT, &verified, NULL), ZD_CORRUPT);
+        ck_assert_int_eq(
+            zd_verify_chunk(layout, 0, origin, shard, NO_LIMIT, &verified, NULL), ZD_CORRUPT);
     }
 }
 END_TEST

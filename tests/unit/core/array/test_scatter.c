@@ -22,10 +22,13 @@ static struct zd_buf *random_bytes(size_t len)
     return buf;
 }
 
-static struct zd_buf *new_chunk(const struct zd_grid *grid, const struct zd_dtype *dtype)
+static struct zd_buf *new_chunk(
+    const struct zd_grid *grid, const struct zd_part *part, const struct zd_dtype *dtype)
 {
-    uint64_t n = 0;
-    ck_assert(!zd_grid_chunk_overflows(grid, &n));
+    uint64_t n = 1;
+    for (uint32_t d = 0; d < grid->rank; d++) {
+        n *= zd_unit_cell(grid, d, part->chunk[d]).edge;
+    }
     return random_bytes(n * dtype->bytes);
 }
 
@@ -42,7 +45,7 @@ static void find_element(const struct zd_block *block, const struct zd_part *par
     *ret_in_block = 0;
     for (uint32_t d = 0; d < grid->rank; d++) {
         const uint64_t x = part->from[d] + at[d] * (uint64_t)part->step[d];
-        *ret_in_chunk = *ret_in_chunk * grid->chunk[d] + x;
+        *ret_in_chunk = *ret_in_chunk * zd_unit_cell(grid, d, part->chunk[d]).edge + x;
         *ret_in_block = *ret_in_block * block->shape[d] + part->to[d] + at[d];
     }
 }
@@ -78,6 +81,7 @@ START_TEST(random_blocks_are_scattered)
         struct zd_dtype dtype;
         uint64_t n = 0;
         zd_unit_random_case(&grid, &selection);
+        ZD_AUTO(zd_edges) edges = zd_unit_random_edges(&grid);
         ck_assert_int_eq(zd_dtype_find(types[_i], &dtype), ZD_OK);
         ck_assert(!zd_selection_overflows(&selection, &n));
         ZD_AUTO(zd_buf) elements = random_bytes(n * dtype.bytes);
@@ -87,7 +91,7 @@ START_TEST(random_blocks_are_scattered)
         struct zd_part part;
         zd_plan_init(&plan, &grid, &selection);
         while (zd_plan_next(&plan, &part)) {
-            ZD_AUTO(zd_buf) before = new_chunk(&grid, &dtype);
+            ZD_AUTO(zd_buf) before = new_chunk(&grid, &part, &dtype);
             ZD_AUTO(zd_buf) after = zd_buf_copy(zd_buf_span(before));
             ck_assert_ptr_nonnull(after);
             zd_scatter_block(&source, &part, &grid, after->data);
@@ -105,6 +109,7 @@ START_TEST(one_element_goes_everywhere)
         struct zd_dtype dtype;
         uint64_t n = 0;
         zd_unit_random_case(&grid, &selection);
+        ZD_AUTO(zd_edges) edges = zd_unit_random_edges(&grid);
         ck_assert_int_eq(zd_dtype_find(types[_i], &dtype), ZD_OK);
         ck_assert(!zd_selection_overflows(&selection, &n));
         ZD_AUTO(zd_buf) element = random_bytes(dtype.bytes);
@@ -118,7 +123,7 @@ START_TEST(one_element_goes_everywhere)
         struct zd_part part;
         zd_plan_init(&plan, &grid, &selection);
         while (zd_plan_next(&plan, &part)) {
-            ZD_AUTO(zd_buf) before = new_chunk(&grid, &dtype);
+            ZD_AUTO(zd_buf) before = new_chunk(&grid, &part, &dtype);
             ZD_AUTO(zd_buf) after = zd_buf_copy(zd_buf_span(before));
             ck_assert_ptr_nonnull(after);
             zd_scatter_block(&source, &part, &grid, after->data);

@@ -43,6 +43,20 @@ START_TEST(the_last_reference_frees)
 }
 END_TEST
 
+START_TEST(bytes_left_out_at_the_beginning_are_freed)
+{
+    struct zd_buf *own = zd_buf_copy(zd_span_of("abc"));
+    uint8_t *bytes = zd_alloc_zero(3, 1);
+    struct zd_buf *taken = zd_buf_take(bytes, 3);
+    struct zd_buf *const bufs[] = {own, taken};
+    for (int i = 0; i < 2; i++) {
+        bufs[i]->data++;
+        bufs[i]->len--;
+        zd_buf_unref(bufs[i]);
+    }
+}
+END_TEST
+
 static const struct equal_fact {
     const char *a;
     const char *b;
@@ -87,6 +101,7 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, a_buffer_of_nothing_exists);
     tcase_add_test(tests, a_size_past_all_memory_is_refused);
     tcase_add_test(tests, the_last_reference_frees);
+    tcase_add_test(tests, bytes_left_out_at_the_beginning_are_freed);
     tcase_add_loop_test(tests, spans_compare_by_bytes, 0, ZD_COUNT_OF(equal_facts));
     tcase_add_test(tests, a_span_of_nothing_equals_the_empty_text);
     tcase_add_test(tests, short_memory_is_said_so);

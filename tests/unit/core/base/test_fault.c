@@ -1,6 +1,7 @@
 /* Facts about core/base/fault. */
 #include "core/base/fault.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/support/unit.h"
@@ -76,6 +77,26 @@ START_TEST(findings_past_the_ceiling_are_counted)
 }
 END_TEST
 
+START_TEST(findings_are_moved_with_all_that_is_below)
+{
+    struct zd_faults faults = {0};
+    static const char *const before[] = {"/codecs/1", "/codecs/1/level", "/codecs/10", "/codecs"};
+    static const char *const after[] = {"/filters/0", "/filters/0/level", "/codecs/10", "/codecs"};
+    const struct zd_pointer from = {.text = "/codecs/1"};
+    const struct zd_pointer to = {.text = "/filters/0"};
+    for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
+        struct zd_pointer at = {.text = ""};
+        (void)snprintf(at.text, sizeof at.text, "%s", before[i]);
+        zd_faults_add(&faults, ZD_FAULT_WARNING, "x", NULL, &at, NULL, NULL, "x");
+    }
+    zd_faults_move(&faults, &from, &to);
+    for (size_t i = 0; i < sizeof after / sizeof *after; i++) {
+        ck_assert_str_eq(faults.item[i].pointer, after[i]);
+    }
+    zd_faults_done(&faults);
+}
+END_TEST
+
 static enum zd_status add_some(void *context)
 {
     (void)context;
@@ -83,6 +104,7 @@ static enum zd_status add_some(void *context)
     for (int i = 0; i < 20; i++) {
         zd_faults_add(&faults, ZD_FAULT_WARNING, "x", "name", &codecs, "a", "b", "%d", i);
     }
+    zd_faults_move(&faults, &codecs, &codecs);
     const enum zd_status status = zd_faults_status(&faults, NULL);
     ck_assert_int_eq(zd_faults_refuse(&faults), status != ZD_OK);
     zd_faults_done(&faults);
@@ -100,5 +122,6 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, warnings_alone_refuse_nothing);
     tcase_add_test(tests, an_invalid_finding_outranks_an_unsupported_one);
     tcase_add_test(tests, findings_past_the_ceiling_are_counted);
+    tcase_add_test(tests, findings_are_moved_with_all_that_is_below);
     tcase_add_test(tests, a_lost_finding_refuses_the_document);
 }

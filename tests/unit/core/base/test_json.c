@@ -1,12 +1,14 @@
 /* Facts about core/base/json. */
 #include "core/base/json.h"
 
+#include <malloc.h>
 #include <math.h>
 #include <pthread.h>
 #include <string.h>
 
 #include "core/base/emit.h"
 #include "core/base/json_nonfinite.h"
+#include "core/base/text.h"
 #include "tests/support/unit.h"
 
 static const struct zd_json_limits roomy = {
@@ -471,8 +473,45 @@ START_TEST(short_memory_is_said_so)
 }
 END_TEST
 
+#define N_COPIES 4096
+
+/* What a tree consists of, many times. */
+static const char *const tree_parts[] = {
+    "{}",
+    "[]",
+    "[[]]",
+    "7",
+    "0.5",
+    "true",
+    "\"\"",
+    "\"a text of its own that is not short, but nothing special\"",
+    "{\"a\":0}",
+    "{\"a\":{},\"b\":[1,2,3,4,5,6,7,8,9],\"c\":\"d\"}",
+    "18446744073709551615",
+};
+
+START_TEST(a_tree_takes_no_more_than_is_foreseen)
+{
+    static const struct zd_json_limits limits = {
+        .bytes_max = SIZE_MAX, .nodes_max = SIZE_MAX, .depth_max = 64};
+    ZD_SCOPED_TEXT(text, 1 << 20);
+    struct zd_json *json = NULL;
+    struct zd_error err = {0};
+    for (size_t i = 0; i < N_COPIES; i++) {
+        zd_text_addf(&text, "%s%s", i == 0 ? "[" : ",", tree_parts[_i]);
+    }
+    ck_assert_int_eq(zd_text_add(&text, "]"), ZD_OK);
+    const size_t before = mallinfo2().uordblks; /* sanitizers: always 0 */
+    ck_assert_int_eq(zd_json_parse(zd_text_span(&text), &limits, &json, &err), ZD_OK);
+    const size_t taken = mallinfo2().uordblks - before;
+    ck_assert_uint_le(taken, zd_json_tree_bytes(zd_text_span(&text)));
+    zd_json_unref(json);
+}
+END_TEST
+
 void zd_unit_tests(TCase *tests)
 {
+    tcase_add_loop_test(tests, a_tree_takes_no_more_than_is_foreseen, 0, ZD_COUNT_OF(tree_parts));
     tcase_add_loop_test(
         tests, parse_names_the_place_of_what_it_refuses, 0, ZD_COUNT_OF(refused_facts));
     tcase_add_loop_test(tests, limits_hold_before_anything_is_built, 0, ZD_COUNT_OF(limit_facts));

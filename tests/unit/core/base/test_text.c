@@ -71,6 +71,36 @@ START_TEST(a_long_text_keeps_every_byte)
 }
 END_TEST
 
+START_TEST(a_text_becomes_a_buffer_without_a_copy)
+{
+    ZD_SCOPED_TEXT(text, 1000);
+    ZD_AUTO(zd_buf) buf = NULL;
+    ZD_AUTO(zd_buf) none = NULL;
+    for (int i = 0; i < 100; i++) {
+        zd_text_addf(&text, "%d,", i);
+    }
+    const size_t len = text.len;
+    ck_assert_int_eq(zd_text_take_buf(&text, &buf), ZD_OK);
+    ck_assert_uint_eq(buf->len, len);
+    ck_assert(memcmp(buf->data, "0,1,2,", 6) == 0 && memcmp(buf->data + len - 3, "99,", 3) == 0);
+    ck_assert(text.len == 0 && text.cap == 0 && text.len_max == 1000 && text.status == ZD_OK);
+    ck_assert_int_eq(zd_text_take_buf(&text, &none), ZD_OK); /* of a text that holds nothing */
+    ck_assert_uint_eq(none->len, 0);
+}
+END_TEST
+
+START_TEST(a_text_that_failed_becomes_no_buffer)
+{
+    ZD_SCOPED_TEXT(text, 4);
+    struct zd_buf *buf = NULL;
+    zd_text_add(&text, "abcd");
+    ck_assert_int_eq(zd_text_add(&text, "e"), ZD_TOO_LARGE);
+    ck_assert_int_eq(zd_text_take_buf(&text, &buf), ZD_TOO_LARGE);
+    ck_assert_ptr_null(buf);
+    ck_assert_str_eq(text.at, "abcd");
+}
+END_TEST
+
 static enum zd_status build(void *context)
 {
     (void)context;
@@ -82,6 +112,10 @@ static enum zd_status build(void *context)
     ZD_TRY(zd_text_buf(&text, &made));
     ZD_AUTO(zd_buf) buf = made;
     ck_assert(zd_span_equal(zd_buf_span(buf), zd_text_span(&text)));
+    struct zd_buf *taken = NULL;
+    ZD_TRY(zd_text_take_buf(&text, &taken));
+    ck_assert(zd_span_equal(zd_buf_span(buf), zd_buf_span(taken)));
+    zd_buf_unref(taken);
     return ZD_OK;
 }
 
@@ -98,5 +132,7 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, the_ceiling_is_exact_and_the_failure_sticks);
     tcase_add_test(tests, a_text_of_no_bytes_takes_no_byte);
     tcase_add_test(tests, a_long_text_keeps_every_byte);
+    tcase_add_test(tests, a_text_becomes_a_buffer_without_a_copy);
+    tcase_add_test(tests, a_text_that_failed_becomes_no_buffer);
     tcase_add_test(tests, short_memory_is_said_so);
 }

@@ -503,9 +503,8 @@ static void run_random_chain(const char *dtype)
     what.codecs = codecs.at;
     struct zd_chain *chain = zd_unit_chain(&what);
     struct zd_buf *decoded = zd_unit_elements(zd_chain_decoded(chain)->size);
-    for (size_t i = 0; i < decoded->len && strcmp(dtype, "bool") == 0; i++) {
-        decoded->data[i] %= 2;
-    }
+    const struct zd_dtype *type = &zd_chain_decoded(chain)->dtype;
+    zd_dtype_settle(type, decoded->data, decoded->len / type->bytes);
     struct zd_buf *encoded = NULL;
     struct zd_buf *again = NULL;
     struct zd_error err = {0};
@@ -520,12 +519,15 @@ static void run_random_chain(const char *dtype)
     zd_chain_unref(chain);
 }
 
-START_TEST(chain_decodes_what_it_encodes_for_every_data_type)
+START_TEST(chain_decodes_what_it_encodes_for_every_data_type_of_fixed_size)
 {
     for (size_t i = 0; zd_dtype_names[i] != NULL; i++) {
         const bool is_raw = strcmp(zd_dtype_names[i], "r*") == 0;
-        for (int n = 0; n < 40; n++) {
-            run_random_chain(is_raw ? "r24" : zd_dtype_names[i]);
+        const char *name = is_raw ? "r24" : zd_dtype_names[i];
+        struct zd_dtype dtype;
+        ck_assert_int_eq(zd_dtype_find(name, &dtype), ZD_OK);
+        for (int n = 0; n < 40 && !zd_dtype_is_variable(&dtype); n++) {
+            run_random_chain(name);
         }
     }
 }
@@ -601,6 +603,6 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, chain_composes_its_permutations);
     tcase_add_test(tests, chain_guesses_what_decoding_costs);
     tcase_add_loop_test(tests, chain_has_at_most_32_codecs, 0, 2);
-    tcase_add_test(tests, chain_decodes_what_it_encodes_for_every_data_type);
+    tcase_add_test(tests, chain_decodes_what_it_encodes_for_every_data_type_of_fixed_size);
     tcase_add_test(tests, chain_survives_every_shortage_of_memory);
 }

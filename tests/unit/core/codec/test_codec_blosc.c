@@ -23,9 +23,9 @@ static const struct {
     {MEMBERS("'cname':'zstd','clevel':1,'shuffle':1,'typesize':4,'blocksize':0"),
         "invalid wrong_type " AT "shuffle", "invalid wrong_type " AT "shuffle"},
     {MEMBERS("'cname':'zstd','clevel':1,'shuffle':'shuffle','blocksize':0"),
-        "invalid missing_member " AT "typesize", NULL},
+        "warning implied_parameter " AT "typesize", "invalid missing_member " AT "typesize"},
     {MEMBERS("'cname':'zstd','clevel':1,'shuffle':'bitshuffle','blocksize':0"),
-        "invalid missing_member " AT "typesize", NULL},
+        "warning implied_parameter " AT "typesize", "invalid missing_member " AT "typesize"},
     {MEMBERS("'cname':'zstd','clevel':1,'shuffle':'shuffle','typesize':0,'blocksize':0"),
         "invalid out_of_range " AT "typesize", NULL},
     /* 122: without a shuffle, the type size is nothing */

@@ -41,8 +41,11 @@ static const struct {
     {SHARD("'chunk_shape':2,'codecs':['bytes'],'index_codecs':" INDEX), ZD_JUDGE_READ, ZD_INVALID,
         "invalid wrong_type " AT "/chunk_shape"},
     /* 129 */
-    {SHARD("'chunk_shape':[2,3],'codecs':['bytes']"), ZD_JUDGE_READ, ZD_INVALID,
+    {SHARD("'chunk_shape':[2,3],'codecs':['bytes']"), ZD_JUDGE_WRITE, ZD_INVALID,
         "invalid missing_member " AT "/index_codecs"},
+    /* 276 */
+    {SHARD("'chunk_shape':[2,3],'codecs':['bytes']"), ZD_JUDGE_READ, ZD_OK,
+        "warning implied_parameter " AT "/index_codecs"},
     {SHARD("'chunk_shape':[2,3],'codecs':['bytes'],'index_codecs':[" LITTLE
            ",{'name':'gzip','configuration':{'level':1}}]"),
         ZD_JUDGE_READ, ZD_INVALID, "invalid variable_size " AT "/index_codecs/1"},
@@ -72,7 +75,7 @@ static const struct {
     {SHARD("'chunks':1,'index_location':'top'"), ZD_JUDGE_READ, ZD_INVALID,
         "invalid unknown_member " AT "/chunks; invalid out_of_range " AT
         "/index_location; invalid missing_member " AT "/chunk_shape; invalid missing_member " AT
-        "/codecs; invalid missing_member " AT "/index_codecs"},
+        "/codecs; warning implied_parameter " AT "/index_codecs"},
     {SHARD("'chunk_shape':[2,3],'codecs':['gzip'],'index_codecs':['x1']"), ZD_JUDGE_READ,
         ZD_INVALID,
         "warning implied_bytes " AT "/codecs; invalid missing_member " AT
@@ -157,7 +160,8 @@ END_TEST
 #define PAIR(location)                                                                             \
     SHARD("'chunk_shape':[2],'codecs':['bytes'],'index_codecs':" INDEX                             \
           ",'index_location':'" location "'")
-#define NONE "ffffffffffffffffffffffffffffffff"
+#define OLD_PAIR SHARD("'chunk_shape':[2],'codecs':['bytes']")
+#define NONE     "ffffffffffffffffffffffffffffffff"
 
 /* Section 10 of the reference: two inner chunks of two uint8, the second one missing. */
 #define SHARD_END                                                                                  \
@@ -205,6 +209,17 @@ static const struct {
         "0000000000000002"
         "0000000000000002",
         "01020304", true},
+    /* 276: nothing is said of the index; a checksum that is right is one, else there is none */
+    {OLD_PAIR, SHARD_END, "01020909", true},
+    {OLD_PAIR, "010200000000000000000200000000000000" NONE, "01020909", true},
+    {OLD_PAIR, "0102" NONE "21000000000000000200000000000000", "beyond the shard", false},
+    {OLD_PAIR, NONE NONE, "09090909", true},
+    {OLD_PAIR, "aabbccdd" NONE NONE, "09090909", true},
+    {OLD_PAIR, "ffffffffffffffff", "shorter than its index", false},
+    {SHARD("'chunk_shape':[2],'codecs':['bytes'],'index_location':'start'"), SHARD_START,
+        "01020909", true},
+    {SHARD("'chunk_shape':[2],'codecs':['bytes'],'index_location':'start'"),
+        "20000000000000000200000000000000" NONE "0102aabb", "01020909", true},
     /* 132 */
     {PAIR("end"),
         "0102"

@@ -19,6 +19,10 @@ static void check(const struct zd_crc32c_table *table, struct zd_span bytes, uin
 {
     ck_assert_uint_eq(by_definition(bytes), expected);
     ck_assert_uint_eq(zd_crc32c_by_table(table, bytes), expected);
+    struct zd_crc32c crc32c;
+    ck_assert_int_eq(zd_crc32c_init(&crc32c), ZD_OK);
+    ck_assert_uint_eq(zd_crc32c_of(&crc32c, bytes), expected);
+    zd_crc32c_done(&crc32c);
     if (zd_crc32c_is_native()) {
         ck_assert_uint_eq(zd_crc32c_native(bytes), expected);
     }

@@ -48,6 +48,37 @@ START_TEST(key_names_its_chunk_and_back)
 }
 END_TEST
 
+static const struct suffix_fact {
+    enum zd_key_encoding encoding;
+    uint32_t rank;
+    const char *suffix;
+    const char *key; /* of chunk (1, 23) */
+} suffix_facts[] = {
+    {ZD_KEYS_DEFAULT, 2, ".tiff", "c/1/23.tiff"}, {ZD_KEYS_DEFAULT, 0, ".tiff", "c.tiff"},
+    {ZD_KEYS_V2, 2, ".tiff", "1/23.tiff"}, {ZD_KEYS_V2, 0, ".tiff", "0.tiff"},
+    {ZD_KEYS_V2, 2, "", "1/23"}, {ZD_KEYS_V2, 2, "4", "1/234"}, /* no digit of the index */
+};
+
+START_TEST(suffix_ends_every_key)
+{
+    const struct suffix_fact *fact = &suffix_facts[_i];
+    struct zd_meta meta = array_of(fact->encoding, '/', fact->rank);
+    meta.key_suffix = zd_strdup(fact->suffix);
+    const uint64_t index[ZD_RANK_MAX] = {1, 23};
+    ZD_SCOPED_TEXT(key, 64);
+    ck_assert_int_eq(zd_chunk_key_add(&meta, index, &key), ZD_OK);
+    ck_assert_str_eq(key.at, fact->key);
+    uint64_t back[ZD_RANK_MAX] = {7, 7};
+    ck_assert_int_eq(zd_chunk_key_parse(&meta, zd_span_of("c/1/23.tif"), back), ZD_NOT_FOUND);
+    ck_assert_int_eq(zd_chunk_key_parse(&meta, zd_span_of(""), back), ZD_NOT_FOUND);
+    ck_assert_int_eq(zd_chunk_key_parse(&meta, zd_text_span(&key), back), ZD_OK);
+    for (uint32_t d = 0; d < fact->rank; d++) {
+        ck_assert_uint_eq(back[d], index[d]);
+    }
+    zd_free(meta.key_suffix);
+}
+END_TEST
+
 static const struct foreign_fact {
     enum zd_key_encoding encoding;
     char separator;
@@ -113,6 +144,7 @@ END_TEST
 void zd_unit_tests(TCase *tests)
 {
     tcase_add_loop_test(tests, key_names_its_chunk_and_back, 0, ZD_COUNT_OF(key_facts));
+    tcase_add_loop_test(tests, suffix_ends_every_key, 0, ZD_COUNT_OF(suffix_facts));
     tcase_add_loop_test(tests, other_keys_name_no_chunk, 0, ZD_COUNT_OF(foreign_facts));
     tcase_add_loop_test(tests, keys_of_a_larger_grid_are_told, 0, ZD_COUNT_OF(outside));
     tcase_add_test(tests, key_past_its_ceiling_is_too_large);

@@ -46,6 +46,19 @@ struct opinion {
     "[{'name':'sharding_indexed','configuration':{'chunk_shape':[" chunk "],'codecs':[" codecs     \
     "],'index_codecs':[" index "]}}]"
 #define CODED(codecs) "{" HEAD SHAPE TYPE GRID KEYS FILL ",'codecs':" codecs "}"
+#define SUFFIXED(inside)                                                                           \
+    "{" HEAD SHAPE TYPE GRID FILL CODECS                                                           \
+    ",'chunk_key_encoding':{'name':'suffix','configuration':{" inside "}}}"
+#define SUFFIXED_AT "/chunk_key_encoding/configuration/"
+#define GRIDDED(name, inside)                                                                      \
+    "{" HEAD SHAPE TYPE KEYS FILL CODECS ",'chunk_grid':{'name':" name ",'configuration':{" inside \
+    "}}}"
+#define SIDED(shapes) GRIDDED("'rectilinear'", "'kind':'inline','chunk_shapes':[" shapes "]")
+#define SIDED_SHARDS(shapes, inner)                                                                \
+    "{" HEAD SHAPE TYPE KEYS FILL ",'codecs':" SHARDED(                                            \
+        inner, BYTES, BYTES) ",'chunk_grid':{'name':'rectilinear','configuration':{'kind':'"       \
+                             "inline','chunk_shapes':[" shapes "]}}}"
+#define SIDED_AT "/chunk_grid/configuration/"
 #define BLOCK(inside)                                                                              \
     "{" GROUP                                                                                      \
     ",'consolidated_metadata':{'kind':'inline','must_understand':false,'metadata':{" inside "}}}"
@@ -334,6 +347,29 @@ static const struct row {
         BOTH(INVALID, "unknown_member", "/chunk_key_encoding/configuration/prefix")},
     {"71", "{" HEAD SHAPE TYPE GRID FILL CODECS ",'chunk_key_encoding':{'name':'fanout'}}",
         BOTH(UNSUPPORTED, "unsupported_grid", "/chunk_key_encoding")},
+    /* Reference 5.6: a proposal. */
+    {"suffix", SUFFIXED("'suffix':'.tiff','base_encoding':{'name':'default'}"), {FINE, NULL, NULL},
+        {UNSUPPORTED, "unsupported_grid", "/chunk_key_encoding"}},
+    {"suffix", SUFFIXED("'suffix':'','base_encoding':'v2'"), {FINE, NULL, NULL},
+        {UNSUPPORTED, "unsupported_grid", "/chunk_key_encoding"}},
+    {"suffix", SUFFIXED("'suffix':'.tiff'"),
+        BOTH(INVALID, "missing_member", SUFFIXED_AT "base_encoding")},
+    {"suffix", SUFFIXED("'base_encoding':'v2'"),
+        BOTH(INVALID, "missing_member", SUFFIXED_AT "suffix")},
+    {"suffix", "{" HEAD SHAPE TYPE GRID FILL CODECS ",'chunk_key_encoding':{'name':'suffix'}}",
+        BOTH(INVALID, "missing_member", SUFFIXED_AT "suffix")},
+    {"suffix", SUFFIXED("'suffix':1,'base_encoding':'v2'"),
+        BOTH(INVALID, "wrong_type", SUFFIXED_AT "suffix")},
+    {"suffix", SUFFIXED("'suffix':'/x','base_encoding':'v2'"),
+        BOTH(INVALID, "out_of_range", SUFFIXED_AT "suffix")},
+    {"suffix", SUFFIXED("'suffix':'\\u0001','base_encoding':'v2'"),
+        BOTH(INVALID, "out_of_range", SUFFIXED_AT "suffix")},
+    {"suffix", SUFFIXED("'suffix':'.tiff','base_encoding':{'name':'suffix'}"),
+        BOTH(UNSUPPORTED, "unsupported_grid", SUFFIXED_AT "base_encoding")},
+    {"suffix", SUFFIXED("'suffix':'.tiff','base_encoding':{'name':'v2','configuration':{'a':1}}"),
+        BOTH(INVALID, "unknown_member", SUFFIXED_AT "base_encoding/configuration/a")},
+    {"suffix", SUFFIXED("'suffix':'.tiff','base_encoding':'v2','separator':'.'"),
+        BOTH(INVALID, "unknown_member", SUFFIXED_AT "separator")},
     {"76", "{" ARRAY ",'dimension_names':['x',null]}", BOTH(FINE, NULL, NULL)},
     {"77", "{" ARRAY ",'dimension_names':['x']}",
         BOTH(INVALID, "rank_mismatch", "/dimension_names")},
@@ -345,11 +381,55 @@ static const struct row {
         "{" HEAD TYPE KEYS FILL CODECS ",'shape':[],'dimension_names':[],'chunk_grid':{'name':"
         "'regular','configuration':{'chunk_shape':[]}}}",
         BOTH(FINE, NULL, NULL)},
-    /* Later: rectilinear grids. Until then all of 81 to 85 are refused, never guessed at. */
-    {"81",
-        "{" HEAD SHAPE TYPE KEYS FILL CODECS ",'chunk_grid':{'name':'rectilinear','configuration':"
-        "{'kind':'inline','chunk_shapes':[4,[[1,1000000000000]]]}}}",
-        BOTH(UNSUPPORTED, "unsupported_grid", "/chunk_grid")},
+    {"81", SIDED("4,[[1,3],3]"), BOTH(FINE, NULL, NULL)},
+    {"81", SIDED("[2,2],[[6,1]]"), BOTH(FINE, NULL, NULL)},
+    {"81", SIDED("[2,2,7,[1,9]],100"), BOTH(FINE, NULL, NULL)}, /* chunks behind the array */
+    {"81", SIDED("5,9"), BOTH(FINE, NULL, NULL)},
+    {"82", SIDED("[2,1],6"), BOTH(INVALID, "out_of_range", SIDED_AT "chunk_shapes/0")},
+    {"82", SIDED("4,[]"), BOTH(INVALID, "out_of_range", SIDED_AT "chunk_shapes/1")},
+    {"82", SIDED("4,[[1,5]]"), BOTH(INVALID, "out_of_range", SIDED_AT "chunk_shapes/1")},
+    {"83", SIDED("4,[6,0]"), BOTH(INVALID, "out_of_range", SIDED_AT "chunk_shapes/1/1")},
+    {"83", SIDED("4,[[6,0]]"), BOTH(INVALID, "out_of_range", SIDED_AT "chunk_shapes/1/0/1")},
+    {"83", SIDED("4,[[0,6],6]"), BOTH(INVALID, "out_of_range", SIDED_AT "chunk_shapes/1/0/0")},
+    {"83", SIDED("4,[[1,2,3]]"), BOTH(INVALID, "wrong_type", SIDED_AT "chunk_shapes/1/0")},
+    {"83", SIDED("4,[[6]]"), BOTH(INVALID, "wrong_type", SIDED_AT "chunk_shapes/1/0")},
+    {"83", SIDED("4,['6']"), BOTH(INVALID, "wrong_type", SIDED_AT "chunk_shapes/1/0")},
+    {"83", SIDED("4,[[6.0,1]]"), BOTH(INVALID, "wrong_type", SIDED_AT "chunk_shapes/1/0/0")},
+    {"83", SIDED("4,[-6]"), BOTH(INVALID, "out_of_range", SIDED_AT "chunk_shapes/1/0")},
+    {"83", SIDED("0,6"), BOTH(INVALID, "out_of_range", SIDED_AT "chunk_shapes/0")},
+    {"83", SIDED("null,6"), BOTH(INVALID, "wrong_type", SIDED_AT "chunk_shapes/0")},
+    {"83", SIDED("4"), BOTH(INVALID, "rank_mismatch", SIDED_AT "chunk_shapes")},
+    {"83", SIDED("4,6,1"), BOTH(INVALID, "rank_mismatch", SIDED_AT "chunk_shapes")},
+    {"84", GRIDDED("'rectilinear'", "'chunk_shapes':[4,6]"),
+        BOTH(INVALID, "missing_member", SIDED_AT "kind")},
+    {"84", GRIDDED("'rectilinear'", "'kind':'file','chunk_shapes':[4,6]"),
+        BOTH(INVALID, "out_of_range", SIDED_AT "kind")},
+    {"84", GRIDDED("'rectilinear'", "'kind':'inline'"),
+        BOTH(INVALID, "missing_member", SIDED_AT "chunk_shapes")},
+    {"84", GRIDDED("'rectilinear'", "'kind':'inline','chunk_shapes':4"),
+        BOTH(INVALID, "wrong_type", SIDED_AT "chunk_shapes")},
+    {"84", GRIDDED("'rectilinear'", "'kind':'inline','chunk_shapes':[4,6],'chunk_shape':[4,6]"),
+        BOTH(INVALID, "unknown_member", SIDED_AT "chunk_shape")},
+    {"85", SIDED("4,[[1,1000000000000]]"), BOTH(FINE, NULL, NULL)}, /* no explosion */
+    {"85", SIDED("4,[[1,18446744073709551615]]"), BOTH(FINE, NULL, NULL)},
+    {"85", SIDED("4,[[1,18446744073709551615],1]"),
+        BOTH(INVALID, "too_large", SIDED_AT "chunk_shapes/1/1")},
+    {"85", SIDED("4,[[4294967296,4294967296]]"),
+        BOTH(INVALID, "too_large", SIDED_AT "chunk_shapes/1/0")},
+    {"85", SIDED("4,[9223372036854775807]"), BOTH(INVALID, "too_large", "/chunk_grid")},
+    /* Reference 5.5: the draft of it. */
+    {"rectangular", GRIDDED("'rectangular'", "'chunk_shape':[[1,3],6]"),
+        {WARNED, "legacy_spelling", "/chunk_grid"}, {INVALID, "legacy_spelling", "/chunk_grid"}},
+    {"rectangular", GRIDDED("'rectangular'", "'chunk_shape':[[[1,4]],6]"),
+        BOTH(INVALID, "wrong_type", SIDED_AT "chunk_shape/0/0")},
+    {"rectangular", GRIDDED("'rectangular'", "'chunk_shapes':[4,6]"),
+        BOTH(INVALID, "missing_member", SIDED_AT "chunk_shape")},
+    /* Every shard must have whole inner chunks, not the largest alone. */
+    {"rectilinear shards", SIDED_SHARDS("[2,4],6", "2,3"), BOTH(FINE, NULL, NULL)},
+    {"rectilinear shards", SIDED_SHARDS("[3,6],6", "2,3"),
+        BOTH(INVALID, "not_divisible", "/codecs/0/configuration/chunk_shape/0")},
+    {"rectilinear shards", SIDED_SHARDS("4,[2,6]", "2,3"),
+        BOTH(INVALID, "not_divisible", "/codecs/0/configuration/chunk_shape/1")},
 
     /* E. Fill values: what the document adds to the facts about core/grid/scalar */
     {"86", TYPED("'bool'", "false", "['bytes']"), BOTH(FINE, NULL, NULL)},
@@ -373,10 +453,9 @@ static const struct row {
     {"97", TYPED("'r18446744073709551616'", "[]", "['bytes']"),
         BOTH(UNSUPPORTED, "unsupported_data_type", "/data_type")},
     /* An unknown type does not make faults of what depends on it. */
-    {"98", TYPED("'string'", "''", "['vlen-utf8']"),
-        BOTH(UNSUPPORTED, "unsupported_data_type", "/data_type")},
+    {"98", TYPED("'string'", "''", "['vlen-utf8']"), BOTH(FINE, NULL, NULL)},
     {"102", TYPED("{'name':'struct','configuration':{'fields':[]}}", "{}", "[" BYTES "]"),
-        BOTH(UNSUPPORTED, "unsupported_data_type", "/data_type")},
+        BOTH(INVALID, "out_of_range", "/data_type/configuration/fields")},
     {"105", TYPED("'int16'", "null", "[" BYTES "]"),
         BOTH(INVALID, "bad_fill_value", "/fill_value")},
 
@@ -432,7 +511,16 @@ static const struct row {
         "'kind':'other'}}",
         {WARNED, "out_of_range", "/consolidated_metadata/kind"},
         {INVALID, "out_of_range", "/consolidated_metadata/kind"}},
-    {"180", "{" GROUP ",'consolidated_metadata':{'a':{" ARRAY "}}}", /* the form of ZEP 6 */
+    {"191", "{" GROUP ",'consolidated_metadata':{'a':{" ARRAY "}}}", /* the form of ZEP 6 */
+        {WARNED, "legacy_spelling", "/consolidated_metadata"},
+        {INVALID, "missing_member", "/consolidated_metadata/kind"}},
+    {"191", "{" GROUP ",'consolidated_metadata':{'a/b':{" ARRAY "},'a/b/c':{" ARRAY "}}}",
+        {WARNED, "inconsistent_listing", "/consolidated_metadata/a~1b~1c"},
+        {INVALID, "missing_member", "/consolidated_metadata/kind"}},
+    {"191", "{" GROUP ",'consolidated_metadata':{'a':{" ARRAY "},'b':{}}}",
+        {WARNED, "missing_member", "/consolidated_metadata/kind"},
+        {INVALID, "missing_member", "/consolidated_metadata/kind"}},
+    {"191", "{" GROUP ",'consolidated_metadata':{'metadata':{'node_type':{" GROUP "}}}}",
         {WARNED, "missing_member", "/consolidated_metadata/kind"},
         {INVALID, "missing_member", "/consolidated_metadata/kind"}},
     {"181",
@@ -810,6 +898,8 @@ START_TEST(unknown_data_type_makes_no_other_fault)
 }
 END_TEST
 
+#define NORMAL_KEYS ",'chunk_key_encoding':{'name':'default','configuration':{'separator':'/'}}"
+
 /* What a document becomes. */
 static const struct normal_fact {
     const char *document;
@@ -819,6 +909,16 @@ static const struct normal_fact {
     {"{'attributes':{'a':'\\u0000','b':['\\uD800\\n','\\udfff'],'c':1e999}," GROUP "}",
         "{'zarr_format':3,'node_type':'group','attributes':{'a':'\\u0000','b':['\\uD800\\n',"
         "'\\udfff'],'c':1e999}}"},
+    {SIDED("[[2,1],2,[2,3]],[[7,1]]"),
+        "{" HEAD SHAPE TYPE ",'chunk_grid':{'name':'rectilinear','configuration':{'kind':'inline',"
+        "'chunk_shapes':[[[2,5]],[7]]}}" NORMAL_KEYS FILL CODECS "}"},
+    {GRIDDED("'rectangular'", "'chunk_shape':[4,[1,1,5]]"),
+        "{" HEAD SHAPE TYPE ",'chunk_grid':{'name':'rectilinear','configuration':{'kind':'inline',"
+        "'chunk_shapes':[4,[[1,2],5]]}}" NORMAL_KEYS FILL CODECS "}"},
+    {SUFFIXED("'suffix':'.x','base_encoding':'default'"),
+        "{" HEAD SHAPE TYPE GRID ",'chunk_key_encoding':{'name':'suffix','configuration':{'suffix':"
+        "'.x','base_encoding':{'name':'default','configuration':{'separator':'/'}}}}" FILL CODECS
+        "}"},
     {"{'foo':{'must_understand':false,'x':1},'attributes':{'b':1,'a':[NaN]}," GROUP "}",
         "{'zarr_format':3,'node_type':'group','attributes':{'b':1,'a':['NaN']},"
         "'foo':{'must_understand':false,'x':1}}"},
@@ -899,36 +999,43 @@ START_TEST(array_is_taken_into_the_model)
 END_TEST
 
 /* Consolidated entries, as they are walked. */
-START_TEST(stored_listing_is_walked_without_faulty_paths)
+START_TEST(stored_listing_has_no_faulty_paths)
 {
     ZD_AUTO(zd_meta)
     meta = parse(BLOCK("'/g':{" GROUP "},'g/x':{" ARRAY "},'a//b':{" ARRAY "},'':{" GROUP
                        "},'__z':{" GROUP "},'b':{" GROUP "},'/b':{" GROUP "}"),
         &reading_zep10);
     ck_assert(!zd_meta_is_refused(meta));
-    const char *const expected[] = {"g", "g/x", "b"};
-    size_t iter = 0;
-    size_t n = 0;
-    struct zd_stored_node node;
-    while (meta->dialect->stored_node(meta, &iter, &node) == ZD_OK) {
-        ck_assert_uint_lt(n, ZD_COUNT_OF(expected));
-        ck_assert_str_eq(node.path, expected[n++]);
-        ZD_AUTO(zd_meta) entry = NULL;
+    const char *const expected[] = {"b", "g", "g/x"};
+    ck_assert_uint_eq(zd_stored_listing_count(meta->listing), ZD_COUNT_OF(expected));
+    for (size_t i = 0; i < ZD_COUNT_OF(expected); i++) {
+        const struct zd_stored_entry entry = zd_stored_listing_entry(meta->listing, i);
+        ck_assert(zd_span_is(entry.path, expected[i]));
+        ZD_AUTO(zd_meta) node = NULL;
         struct zd_error err = {0};
-        ck_assert_int_eq(
-            meta->dialect->parse_json(node.document, &reading_zep10, &entry, &err), ZD_OK);
-        ck_assert(!zd_meta_is_refused(entry));
+        ck_assert_int_eq(meta->dialect->parse_entry(&entry, &reading_zep10, &node, &err), ZD_OK);
+        ck_assert(!zd_meta_is_refused(node));
     }
-    ck_assert_uint_eq(n, ZD_COUNT_OF(expected));
 }
 END_TEST
 
-START_TEST(stored_listing_of_nothing_ends_at_once)
+START_TEST(map_by_itself_is_a_listing_whatever_its_nodes_are_called)
+{
+    ZD_AUTO(zd_meta)
+    meta = parse("{" GROUP ",'consolidated_metadata':{'metadata':{" GROUP "},'metadata/a':{" ARRAY
+                 "}}}",
+        &reading_zep10);
+    ck_assert(meta->has_listing);
+    ck_assert_uint_eq(zd_stored_listing_count(meta->listing), 2);
+    ck_assert(zd_span_is(zd_stored_listing_entry(meta->listing, 1).path, "metadata/a"));
+}
+END_TEST
+
+START_TEST(group_without_a_block_has_no_listing)
 {
     ZD_AUTO(zd_meta) meta = parse("{" GROUP "}", &reading_zep10);
-    size_t iter = 0;
-    struct zd_stored_node node;
-    ck_assert_int_eq(meta->dialect->stored_node(meta, &iter, &node), ZD_NOT_FOUND);
+    ck_assert(!meta->has_listing);
+    ck_assert_uint_eq(zd_stored_listing_count(meta->listing), 0);
 }
 END_TEST
 
@@ -958,7 +1065,7 @@ START_TEST(consolidated_block_may_exceed_the_limits_of_one_document)
     ck_assert_uint_gt(text->len, TEXT_BYTES_MAX);
     ZD_AUTO(zd_meta) meta = parse_span(zd_buf_span(text), &reading_zep10);
     ck_assert_int_eq(verdict_of(meta), FINE);
-    ck_assert_uint_eq(zd_json_count(meta->consolidated), LARGE_N);
+    ck_assert_uint_eq(zd_stored_listing_count(meta->listing), LARGE_N);
 }
 END_TEST
 
@@ -1003,7 +1110,8 @@ static void assert_block_is_left_out(struct zd_span text, struct zd_reading read
     ck_assert_int_eq(verdict_of(meta), opinion.verdict);
     ck_assert(has_finding(meta, &opinion));
     ck_assert_int_eq(meta->type, ZD_NODE_GROUP);
-    ck_assert_ptr_null(meta->consolidated);
+    ck_assert_ptr_null(meta->listing);
+    ck_assert(!meta->has_listing);
     ck_assert(meta->has_unread_listing);
     reading.judgement = ZD_JUDGE_WRITE;
     ZD_AUTO(zd_meta) written = parse_span(text, &reading);
@@ -1071,7 +1179,7 @@ START_TEST(document_that_is_read_is_read_in_a_listing)
     }
     ZD_AUTO(zd_meta) group = parse_span(zd_text_span(&listed), &reading_zep10);
     ck_assert_int_eq(verdict_of(group), FINE);
-    ck_assert_uint_eq(zd_json_count(group->consolidated), 1);
+    ck_assert_uint_eq(zd_stored_listing_count(group->listing), 1);
 }
 END_TEST
 
@@ -1229,10 +1337,14 @@ START_TEST(failing_memory_fails_cleanly)
                    "'must_understand':false},'extensions':[{'name':'example.a','must_understand':"
                    "false}]}";
     char group[] = BLOCK("'g':{" GROUP "},'/g/x':{" ARRAY "},'k/x':{" ARRAY "}");
+    char suffixed[] = SUFFIXED("'suffix':'.tiff','base_encoding':'v2'");
     char refused[] = "{" GROUP ",'foo':1}";
     char no_json[] = "{";
     zd_unit_with_failing_memory(parse_with_little_memory, array);
     zd_unit_with_failing_memory(parse_with_little_memory, group);
+    char sided[] = SIDED("[1,2,3,1,2],[1,5]");
+    zd_unit_with_failing_memory(parse_with_little_memory, suffixed);
+    zd_unit_with_failing_memory(parse_with_little_memory, sided);
     zd_unit_with_failing_memory(parse_with_little_memory, refused);
     zd_unit_with_failing_memory(parse_with_little_memory, no_json);
     zd_unit_with_failing_memory(parse_large_with_little_memory, group);
@@ -1273,13 +1385,13 @@ static const struct example {
     {"invalid/zep10-extensions-empty", INVALID, INVALID, UNSUPPORTED},
     {"valid/v3-array-fill-nan-payload-hex", FINE, FINE, FINE},
     {"valid/v3-array-minimal", FINE, FINE, FINE},
-    {"valid/v3-array-rectilinear-rle", UNSUPPORTED, UNSUPPORTED, UNSUPPORTED}, /* later: grid */
+    {"valid/v3-array-rectilinear-rle", FINE, FINE, FINE},
     {"valid/v3-array-scalar-0d", FINE, FINE, FINE},
-    {"valid/v3-array-scale-offset-cast-value", UNSUPPORTED, UNSUPPORTED, UNSUPPORTED}, /* codecs */
+    {"valid/v3-array-scale-offset-cast-value", FINE, FINE, FINE},
     {"valid/v3-array-sharded-index-start", FINE, FINE, FINE},
     {"valid/v3-array-shorthand-names", FINE, FINE, FINE},
-    {"valid/v3-array-string-vlen-utf8", UNSUPPORTED, UNSUPPORTED, UNSUPPORTED}, /* later: type */
-    {"valid/v3-array-struct-nested", UNSUPPORTED, UNSUPPORTED, UNSUPPORTED},    /* later: type */
+    {"valid/v3-array-string-vlen-utf8", FINE, FINE, FINE},
+    {"valid/v3-array-struct-nested", FINE, FINE, FINE},
     {"valid/v3-array-transpose-blosc-zstd-checks", FINE, FINE, FINE},
     {"valid/v3-array-unknown-field-ignorable", WARNED, WARNED, WARNED},
     {"valid/v3-group-consolidated-inline", FINE, FINE, FINE},
@@ -1378,8 +1490,9 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, refused_document_is_kept_as_stored);
     tcase_add_test(tests, document_that_is_not_json_has_no_type);
     tcase_add_test(tests, array_is_taken_into_the_model);
-    tcase_add_test(tests, stored_listing_is_walked_without_faulty_paths);
-    tcase_add_test(tests, stored_listing_of_nothing_ends_at_once);
+    tcase_add_test(tests, stored_listing_has_no_faulty_paths);
+    tcase_add_test(tests, map_by_itself_is_a_listing_whatever_its_nodes_are_called);
+    tcase_add_test(tests, group_without_a_block_has_no_listing);
     tcase_add_test(tests, consolidated_block_may_exceed_the_limits_of_one_document);
     tcase_add_test(tests, large_document_without_a_block_is_refused);
     tcase_add_test(tests, block_does_not_excuse_what_stands_beside_it);

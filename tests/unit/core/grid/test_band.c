@@ -33,6 +33,7 @@ START_TEST(random_bands_follow_each_other)
         struct zd_grid grid;
         struct zd_selection selection;
         zd_unit_random_case(&grid, &selection);
+        ZD_AUTO(zd_edges) edges = zd_unit_random_edges(&grid);
         uint64_t n_elements = 0;
         ck_assert(!zd_selection_overflows(&selection, &n_elements));
         const uint64_t end =
@@ -77,6 +78,7 @@ START_TEST(no_chunk_is_needed_twice_when_its_row_fits)
         struct zd_grid grid;
         struct zd_selection selection;
         zd_unit_random_case(&grid, &selection);
+        ZD_AUTO(zd_edges) edges = zd_unit_random_edges(&grid);
         uint64_t n_elements = 0;
         ck_assert(!zd_selection_overflows(&selection, &n_elements));
         if (grid.rank == 0 || n_elements == 0) {

@@ -2,6 +2,7 @@
 #include "core/grid/cover.h"
 
 #include "core/grid/plan.h"
+#include "tests/support/geometry.h"
 #include "tests/support/unit.h"
 
 #define N_CASES 3000
@@ -53,6 +54,7 @@ START_TEST(pieces_cover_the_whole_within_the_limits)
         struct zd_grid grid;
         struct zd_selection selection;
         random_case(&grid, &selection, 1 + (uint32_t)(zd_unit_random() % 3));
+        ZD_AUTO(zd_edges) edges = zd_unit_random_edges(&grid);
         const struct zd_cover_limits limits = {
             .elements_max = 1 + zd_unit_random() % 200,
             .chunks_max = 1 + zd_unit_random() % 20,

@@ -26,8 +26,21 @@ static const struct find_fact {
     {"complex128", ZD_OK, ZD_DTYPE_COMPLEX, 16, 8, "complex128", "<c16"},
     {"complex_float32", ZD_OK, ZD_DTYPE_COMPLEX, 8, 4, "complex64", "<c8"},
     {"complex_float64", ZD_OK, ZD_DTYPE_COMPLEX, 16, 8, "complex128", "<c16"},
+    {"bfloat16", ZD_OK, ZD_DTYPE_SMALL_FLOAT, 2, 2, "bfloat16", "<f4"},
+    {"float8_e4m3", ZD_OK, ZD_DTYPE_SMALL_FLOAT, 1, 1, "float8_e4m3", "<f4"},
+    {"float4_e2m1fn", ZD_OK, ZD_DTYPE_SMALL_FLOAT, 1, 1, "float4_e2m1fn", "<f4"},
+    {"complex_bfloat16", ZD_OK, ZD_DTYPE_SMALL_COMPLEX, 4, 2, "complex_bfloat16", "<c8"},
+    {"complex_float16", ZD_OK, ZD_DTYPE_SMALL_COMPLEX, 4, 2, "complex_float16", "<c8"},
+    {"complex_float8_e4m3b11fnuz", ZD_OK, ZD_DTYPE_SMALL_COMPLEX, 2, 1,
+        "complex_float8_e4m3b11fnuz", "<c8"},
+    {"int4", ZD_OK, ZD_DTYPE_INT, 1, 1, "int4", "|i1"},
+    {"uint2", ZD_OK, ZD_DTYPE_UINT, 1, 1, "uint2", "|u1"},
+    {"float8_e4m3fn", ZD_UNSUPPORTED, 0, 0, 0, NULL, NULL}, /* not registered */
     {"r8", ZD_OK, ZD_DTYPE_RAW, 1, 1, "r8", "|V1"},
     {"r24", ZD_OK, ZD_DTYPE_RAW, 3, 1, "r24", "|V3"},
+    {"string", ZD_OK, ZD_DTYPE_STRING, 16, 1, "string", "|O"},
+    {"bytes", ZD_OK, ZD_DTYPE_BYTES, 16, 1, "bytes", "|O"},
+    {"variable_length_bytes", ZD_OK, ZD_DTYPE_BYTES, 16, 1, "bytes", "|O"},
     {"r524288", ZD_OK, ZD_DTYPE_RAW, ZD_DTYPE_BYTES_MAX, 1, "r524288", "|V65536"},
     {"r524296", ZD_UNSUPPORTED, 0, 0, 0, NULL, NULL}, /* one byte past the limit */
     {"r18446744073709551608", ZD_UNSUPPORTED, 0, 0, 0, NULL, NULL},
@@ -101,7 +114,7 @@ START_TEST(an_alias_is_found_as_the_type_that_has_it)
             n_aliases++;
         }
     }
-    ck_assert_uint_eq(n_aliases, 2);
+    ck_assert_uint_eq(n_aliases, 3);
 }
 END_TEST
 
@@ -116,6 +129,36 @@ START_TEST(swap_turns_each_unit)
     zd_dtype_swap(&dtype, apart, bytes->data, bytes->len / dtype.bytes);
     zd_dtype_swap(&dtype, bytes->data, bytes->data, bytes->len / dtype.bytes);
     ck_assert_mem_eq(apart, want->data, want->len);
+    ck_assert_mem_eq(bytes->data, want->data, want->len);
+}
+END_TEST
+
+static const struct settle_fact {
+    const char *name;
+    const char *from;
+    const char *to;
+} settle_facts[] = {
+    {"bool", "000102ff", "00010101"},
+    {"int8", "000102ff", "000102ff"},
+    {"int4", "070c8cfcf00f", "07fcfcfc00ff"}, /* reference 13.1: 0c and fc are both -4 */
+    {"uint4", "070c8cfcf00f", "070c0c0c000f"},
+    {"int2", "01020304fefc", "01feff00fe00"},
+    {"uint2", "01020304fefc", "010203000200"},
+    {"float6_e2m3fn", "3fff40", "3f3f00"},
+    {"float4_e2m1fn", "0fff10", "0f0f00"},
+    {"complex_float4_e2m1fn", "0fff1007", "0f0f0007"},
+    {"float8_e5m2", "0fff", "0fff"},
+};
+
+START_TEST(settled_elements_have_one_spelling)
+{
+    const struct settle_fact *fact = &settle_facts[_i];
+    struct zd_dtype dtype = {0};
+    ck_assert_int_eq(zd_dtype_find(fact->name, &dtype), ZD_OK);
+    ZD_AUTO(zd_buf) bytes = zd_unit_hex(fact->from);
+    ZD_AUTO(zd_buf) want = zd_unit_hex(fact->to);
+    ck_assert_int_eq(zd_dtype_is_loose(&dtype), memcmp(bytes->data, want->data, want->len) != 0);
+    zd_dtype_settle(&dtype, bytes->data, bytes->len / dtype.bytes);
     ck_assert_mem_eq(bytes->data, want->data, want->len);
 }
 END_TEST
@@ -147,5 +190,6 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, every_listed_name_is_found);
     tcase_add_test(tests, an_alias_is_found_as_the_type_that_has_it);
     tcase_add_loop_test(tests, swap_turns_each_unit, 0, ZD_COUNT_OF(swap_facts));
+    tcase_add_loop_test(tests, settled_elements_have_one_spelling, 0, ZD_COUNT_OF(settle_facts));
     tcase_add_loop_test(tests, fill_writes_an_element_again_and_again, 0, ZD_COUNT_OF(fill_types));
 }

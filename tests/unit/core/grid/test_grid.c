@@ -32,10 +32,10 @@ START_TEST(chunks_along_a_dimension_are_rounded_up)
     if (fact->shape == 0) {
         return;
     }
-    ck_assert_uint_eq(zd_grid_locate(&grid, 0, 0), 0);
-    ck_assert_uint_eq(zd_grid_locate(&grid, 0, fact->shape - 1), fact->n_chunks - 1);
-    ck_assert_uint_eq(zd_grid_origin(&grid, 0, 0), 0);
-    ck_assert_uint_lt(zd_grid_origin(&grid, 0, fact->n_chunks - 1), fact->shape);
+    ck_assert_uint_eq(zd_grid_cell_at(&grid, 0, 0).index, 0);
+    ck_assert_uint_eq(zd_grid_cell_at(&grid, 0, fact->shape - 1).index, fact->n_chunks - 1);
+    ck_assert_uint_eq(zd_grid_cell_of(&grid, 0, 0).origin, 0);
+    ck_assert_uint_lt(zd_grid_cell_of(&grid, 0, fact->n_chunks - 1).origin, fact->shape);
 }
 END_TEST
 

@@ -25,8 +25,9 @@ static void take_part(const struct zd_grid *grid, const struct zd_selection *sel
             const uint64_t at = left % part->count[d];
             left /= part->count[d];
             const uint64_t in_chunk = part->from[d] + at * (uint64_t)part->step[d];
-            ck_assert_uint_lt(in_chunk, grid->chunk[d]);
-            const uint64_t x = part->chunk[d] * grid->chunk[d] + in_chunk;
+            const struct zd_cell cell = zd_unit_cell(grid, d, part->chunk[d]);
+            ck_assert_uint_lt(in_chunk, cell.edge);
+            const uint64_t x = cell.origin + in_chunk;
             ck_assert_uint_lt(x, grid->shape[d]);
             ck_assert_uint_eq(x, zd_axis_at(&selection->axis[d], part->to[d] + at));
             place += (part->to[d] + at) * scale;
@@ -47,12 +48,30 @@ static bool is_after(uint32_t rank, const uint64_t *a, const uint64_t *b)
     return d < rank && a[d] > b[d];
 }
 
+static void check_cover(const struct zd_grid *grid, const struct zd_part *part)
+{
+    bool covers = true;
+    bool covers_inside = true;
+    struct zd_selection selection;
+    zd_plan_part_selection(grid, part, &selection);
+    for (uint32_t d = 0; d < grid->rank; d++) {
+        const struct zd_cell cell = zd_unit_cell(grid, d, part->chunk[d]);
+        covers = covers && part->count[d] == cell.edge;
+        covers_inside =
+            covers_inside && part->count[d] == zd_min_u64(cell.edge, grid->shape[d] - cell.origin);
+        ck_assert_uint_eq(selection.axis[d].start, cell.origin + part->from[d]);
+    }
+    ck_assert_int_eq(zd_plan_part_covers(grid, part), covers);
+    ck_assert_int_eq(zd_plan_part_covers_inside(grid, part), covers_inside);
+}
+
 START_TEST(random_plans_take_every_element_once_in_order)
 {
     for (int round = 0; round < N_RANDOM_CASES; round++) {
         struct zd_grid grid;
         struct zd_selection selection;
         zd_unit_random_case(&grid, &selection);
+        ZD_AUTO(zd_edges) edges = zd_unit_random_edges(&grid);
         uint8_t taken[ZD_UNIT_ELEMENTS_MAX] = {0};
         struct zd_plan plan;
         zd_plan_init(&plan, &grid, &selection);
@@ -60,6 +79,7 @@ START_TEST(random_plans_take_every_element_once_in_order)
         struct zd_part last = {0};
         uint64_t n_parts = 0;
         for (; zd_plan_next(&plan, &part); n_parts++) {
+            check_cover(&grid, &part);
             ck_assert(n_parts == 0 || is_after(grid.rank, part.to, last.to));
             take_part(&grid, &selection, &part, taken);
             last = part;

@@ -379,6 +379,30 @@ START_TEST(store_lists_in_the_order_of_bytes)
 END_TEST
 
 /* All pages of a listing one after the other, as one text. */
+START_TEST(store_ends_a_listing_after_so_many_visits)
+{
+    ZD_FOR_STORE(test);
+    for (size_t i = 0; i < ZD_COUNT_OF(listed_keys); i++) {
+        zd_test_put(&test, listed_keys[i], "1");
+    }
+    uint32_t n_whole = 0;
+    for (uint64_t visits_max = 1; visits_max < 100; visits_max++) {
+        for (int deep = 0; deep <= 1; deep++) {
+            struct zd_store_list list = {.deep = deep == 1, .n_max = 2, .visits_max = visits_max};
+            ck_assert_int_eq(zd_test_list(&test, &list), ZD_OK);
+            ck_assert_uint_le(list.n_visited, visits_max);
+            ck_assert_uint_le(list.n_entries, 2);
+            ck_assert_int_eq(zd_store_list_is_cut(&list), list.n_visited == visits_max);
+            ck_assert(!zd_store_list_is_cut(&list) || !list.has_more);
+            n_whole += list.has_more ? 1 : 0;
+            zd_store_list_done(&list);
+        }
+    }
+    ck_assert_uint_gt(n_whole, 100);
+    zd_test_store_close(&test);
+}
+END_TEST
+
 static void list_by_pages(struct zd_test_store *test, bool deep, size_t n_max, struct zd_text *text)
 {
     char after[ZD_KEY_BYTES_MAX + 1] = "";
@@ -1036,6 +1060,7 @@ void zd_unit_tests(TCase *tests)
     tcase_add_loop_test(tests, store_reads_on_condition_of_a_generation, 0, ZD_TEST_STORES_MAX);
     tcase_add_loop_test(tests, store_says_missing_even_on_condition, 0, ZD_TEST_STORES_MAX);
     tcase_add_loop_test(tests, store_lists_in_the_order_of_bytes, 0, ZD_TEST_STORES_MAX);
+    tcase_add_loop_test(tests, store_ends_a_listing_after_so_many_visits, 0, ZD_TEST_STORES_MAX);
     tcase_add_loop_test(tests, store_lists_the_same_in_pages_of_any_size, 0, ZD_TEST_STORES_MAX);
     tcase_add_loop_test(tests, store_writes_and_erases_on_condition, 0, ZD_TEST_STORES_MAX);
     tcase_add_loop_test(tests, store_lets_one_of_many_creators_win, 0, ZD_TEST_STORES_MAX);

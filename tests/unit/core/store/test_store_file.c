@@ -340,12 +340,22 @@ START_TEST(file_fails_when_its_directory_was_removed)
 {
     struct zd_test_store test;
     struct zd_store_read read;
+    struct zd_store_list list = {.n_max = 1};
+    struct zd_store_status status = {.key = "key"};
+    ZD_AUTO(zd_buf) bytes = zd_buf_copy(zd_span_of("1"));
+    struct zd_store_write write = {.key = "key", .bytes = bytes};
     zd_test_store_open(&test, "file");
     zd_test_read_init(&read, "key");
     ck_assert_int_eq(zd_test_read(&test, &read), ZD_NOT_FOUND);
     ck_assert_int_eq(rmdir(test.directory), 0);
-    ck_assert_int_eq(zd_test_read(&test, &read), ZD_STORE);
+    ck_assert_int_eq(zd_test_read(&test, &read), ZD_GONE);
     ck_assert_int_eq(zd_store_read_now(test.store, &read), ZD_AGAIN);
+    ck_assert_int_eq(zd_test_status(&test, &status), ZD_GONE);
+    ck_assert_int_eq(zd_test_list(&test, &list), ZD_GONE);
+    zd_store_list_done(&list);
+    ck_assert_int_eq(zd_test_write(&test, &write), ZD_GONE);
+    write.bytes = NULL;
+    ck_assert_int_eq(zd_test_erase(&test, &write), ZD_GONE);
     zd_test_store_close(&test);
 }
 END_TEST

@@ -39,9 +39,11 @@ static int count_markers(void)
 {
     char path[200];
     int n = 0;
-    snprintf(path, sizeof path, "%s/" ZD_WRITERS_DIRECTORY, owner.directory);
+    snprintf(path, sizeof path, "%s/" ZD_PRESENCE_DIRECTORY, owner.directory);
     DIR *dir = opendir(path);
-    ck_assert_ptr_nonnull(dir);
+    if (dir == NULL) {
+        return 0; /* the last one who left has removed it */
+    }
     const struct dirent *entry;
     while ((entry = readdir(dir)) != NULL) {
         n += zd_writer_id_is_valid(entry->d_name);
@@ -105,7 +107,7 @@ static bool is_marker(int fd)
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     const ssize_t len = readlink(link, path, sizeof path - 1);
     path[len < 0 ? 0 : len] = '\0';
-    return strstr(path, "/" ZD_WRITERS_DIRECTORY "/") != NULL &&
+    return strstr(path, "/" ZD_PRESENCE_DIRECTORY "/") != NULL &&
            zd_writer_id_is_valid(strrchr(path, '/') + 1);
 }
 
@@ -132,7 +134,7 @@ START_TEST(sweep_leaves_a_writer_whose_marker_was_not_locked_yet)
 {
     struct zd_calls calls = zd_calls_of_kernel;
     struct zd_beneath root;
-    struct zd_sweep sweep;
+    struct zd_sweep sweep = {0};
     struct zd_store_write write;
     zd_test_store_open(&owner, "file");
     leave_litter();
@@ -186,7 +188,7 @@ START_TEST(sweep_is_not_begun_when_nobody_was_killed)
 {
     struct zd_test_store test;
     struct zd_beneath root;
-    struct zd_sweep sweep;
+    struct zd_sweep sweep = {0};
     zd_test_store_open(&owner, "file");
     zd_test_store_join(&test, &owner, true);
     zd_test_put(&test, "key", "1");
@@ -207,7 +209,7 @@ END_TEST
 START_TEST(sweep_that_is_stopped_keeps_the_marker_for_the_next)
 {
     struct zd_beneath root;
-    struct zd_sweep sweep;
+    struct zd_sweep sweep = {0};
     zd_test_store_open(&owner, "file");
     leave_litter();
     ck_assert_int_eq(zd_beneath_open(owner.directory, &root, NULL), ZD_OK);

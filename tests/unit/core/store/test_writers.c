@@ -221,7 +221,7 @@ static bool is_locked(const char *key)
         .l_whence = SEEK_SET,
         .l_start = (off_t)(zd_key_hash(key) % (UINT64_C(1) << 62)),
         .l_len = 1};
-    snprintf(path, sizeof path, "%s/" ZD_WRITERS_DIRECTORY "/lock", owner.directory);
+    snprintf(path, sizeof path, "%s/" ZD_PRESENCE_DIRECTORY "/lock", owner.directory);
     const int fd = open(path, O_RDWR | O_CLOEXEC);
     ck_assert_int_ge(fd, 0);
     ck_assert_int_eq(fcntl(fd, F_OFD_GETLK, &lock), 0);
@@ -289,7 +289,7 @@ START_TEST(writers_who_hold_keys_leave_them_to_those_who_write)
     ck_assert(is_locked("a/1"));
     zd_writer_unlock(&writer, &use);
     ck_assert(!is_locked("a/1"));
-    zd_writer_done(&writer);
+    zd_writer_done(&writer, &root);
     zd_beneath_close(&root);
     tear_down();
 }
@@ -348,7 +348,7 @@ START_TEST(writers_give_up_on_one_that_is_stopped)
     ck_assert_int_eq(kill(holder, SIGSTOP), 0);
     open_waiting(&test, 20);
     ck_assert_int_eq(zd_test_write(&test, &write), ZD_TIMEOUT);
-    ck_assert_ptr_nonnull(strstr(write.op.err.text, ZD_WRITERS_LOCK));
+    ck_assert_ptr_nonnull(strstr(write.op.err.text, ZD_PRESENCE_LOCK));
     ck_assert_int_eq(zd_test_erase(&test, &erase), ZD_TIMEOUT);
     zd_test_count = 0;
     zd_store_hold(test.store, &hold);

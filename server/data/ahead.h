@@ -1,0 +1,33 @@
+/* How far a walk looks ahead: as far as nodes are small. Pure. Thread: any. */
+#ifndef ZD_DATA_AHEAD_H
+#define ZD_DATA_AHEAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/** Nodes that were asked for, and those that are known and not visited yet. */
+struct zd_ahead {
+    uint32_t n_asked;
+    uint32_t n_known;
+    uint32_t n_max;   /* that may be asked or known now */
+    uint64_t n_bytes; /* of those that are known */
+};
+
+void zd_ahead_init(struct zd_ahead *ahead);
+
+/** Whether one more may be asked for. */
+bool zd_ahead_may_ask(const struct zd_ahead *ahead);
+
+/** What the size of one node, in bytes, says about the next ones. */
+void zd_ahead_learn(struct zd_ahead *ahead, uint64_t bytes);
+
+/** Whether a node of so many bytes may be kept beside those that are known. */
+bool zd_ahead_has_room(const struct zd_ahead *ahead, uint64_t bytes);
+
+/** One that was asked for is known. */
+void zd_ahead_know(struct zd_ahead *ahead, uint64_t bytes);
+
+/** One that was known is not any more. */
+void zd_ahead_forget(struct zd_ahead *ahead, uint64_t bytes);
+
+#endif

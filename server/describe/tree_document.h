@@ -1,0 +1,41 @@
+/* A consolidated listing as one document, for other readers. Thread: any (worker). */
+#ifndef ZD_DESCRIBE_TREE_DOCUMENT_H
+#define ZD_DESCRIBE_TREE_DOCUMENT_H
+
+#include "core/array/rendition.h"
+#include "core/base/emit.h"
+#include "core/dialect/dialect.h"
+
+enum zd_tree_format {
+    ZD_TREE_JSON,      /* no document of a hierarchy: pages of nodes */
+    ZD_TREE_ZARR,      /* one v3 group document with consolidated metadata */
+    ZD_TREE_ZMETADATA, /* a .zmetadata of v2 */
+};
+
+/** Its name, as clients ask for it. */
+const char *zd_tree_document_name(enum zd_tree_format format);
+
+/** Whether listings may have a node: its documents are valid, supported here or not. */
+bool zd_tree_document_may_have(const struct zd_meta *meta);
+
+/**
+ * The beginning, inside the object, up to the map of nodes. Failures stick in the text.
+ * @param start the group, which is not refused
+ * @retval ZD_NO_MEMORY
+ */
+ZD_RESULT zd_tree_document_begin(
+    enum zd_tree_format format, const struct zd_meta *start, struct zd_emit *emit);
+
+/**
+ * A node below it. What the format cannot say is left out, as is what a view cannot show.
+ * @param path relative to the group
+ * @param view of format zarr
+ * @retval ZD_UNSUPPORTED, ZD_NO_MEMORY as zd_rendition_document
+ */
+ZD_RESULT zd_tree_document_add(enum zd_tree_format format, enum zd_view_kind view, const char *path,
+    struct zd_meta *meta, struct zd_emit *emit, struct zd_error *err);
+
+/** What follows the nodes, but the end of the object. */
+void zd_tree_document_end(enum zd_tree_format format, struct zd_emit *emit);
+
+#endif

@@ -1,0 +1,25 @@
+/* Fuzzes core/codec/codec_base64: texts of any kind. */
+#include "core/base/num.h"
+#include "tests/fuzz/decode.h"
+
+static struct zd_fuzz_chain rows[] = {
+    {.codecs = "[" ZD_FUZZ_LITTLE ",'numcodecs.base64']",
+        .data_type = "uint16",
+        .rank = 2,
+        .shape = {16, 6}},
+    {.codecs = "['bytes','numcodecs.base64']", .data_type = "uint8", .rank = 1, .shape = {1}},
+    {.codecs = "[" ZD_FUZZ_LITTLE ",{'name':'numcodecs.base64'}]",
+        .data_type = "float64",
+        .rank = 1,
+        .shape = {4096}},
+    {.codecs = "['bytes','numcodecs.zlib','numcodecs.base64']",
+        .data_type = "uint8",
+        .rank = 1,
+        .shape = {64}},
+};
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+    zd_fuzz_decode(rows, ZD_COUNT_OF(rows), (struct zd_span){.ptr = data, .len = len});
+    return 0;
+}

@@ -1,0 +1,27 @@
+/* Fuzzes core/codec/codec_zlib: streams of any kind, lengths that lie. */
+#include "core/base/num.h"
+#include "tests/fuzz/decode.h"
+
+#define ZLIB(level) "{'name':'numcodecs.zlib','configuration':{'level':" level "}}"
+
+static struct zd_fuzz_chain rows[] = {
+    {.codecs = "[" ZD_FUZZ_LITTLE "," ZLIB("1") "]",
+        .data_type = "uint16",
+        .rank = 2,
+        .shape = {16, 6}},
+    {.codecs = "['bytes'," ZLIB("0") "]", .data_type = "uint8", .rank = 1, .shape = {1}},
+    {.codecs = "[" ZD_FUZZ_LITTLE "," ZLIB("9") "]",
+        .data_type = "float64",
+        .rank = 1,
+        .shape = {4096}},
+    {.codecs = "['bytes'," ZLIB("1") "," ZLIB("6") "]",
+        .data_type = "uint8",
+        .rank = 1,
+        .shape = {64}},
+};
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+    zd_fuzz_decode(rows, ZD_COUNT_OF(rows), (struct zd_span){.ptr = data, .len = len});
+    return 0;
+}
