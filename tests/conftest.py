@@ -1,9 +1,16 @@
 """Fixtures: a server of its own for a test, and one over all of tests/corpus for tests that only read."""
 
+import os
+import pathlib
+import re
+
 import pytest
 from live import STORES, Server
 
 CLOSING_LINE = "closing line"
+AGAIN_MOST = 4  # more failures than this are no accident
+NEVER_AGAIN = re.compile(r"Sanitizer|runtime error|==ERROR")
+failed = []
 
 
 def starting():
@@ -52,3 +59,22 @@ def pytest_terminal_summary(terminalreporter):
                 for name, text in report.user_properties:
                     if name == CLOSING_LINE:
                         terminalreporter.write_line(text)
+
+
+def may_pass_again(report):
+    """Whether a loaded machine alone may explain a failure: never a sanitizer's report, a bad end of a server, or data that was lost."""
+    return report.when == "call" and "final" not in report.keywords and not NEVER_AGAIN.search(report.longreprtext)
+
+
+def pytest_runtest_logreport(report):
+    if report.failed:
+        failed.append(report)
+
+
+def pytest_sessionfinish(session):
+    """The names of the failed tests go to $ZARRD_TESTS_AGAIN, for tests/run, if each of them may pass when nothing else runs."""
+    path = os.environ.get("ZARRD_TESTS_AGAIN")
+    if not path or hasattr(session.config, "workerinput"):
+        return
+    if 0 < len(failed) <= AGAIN_MOST and all(may_pass_again(report) for report in failed):
+        pathlib.Path(path).write_text("".join(f"tests/{report.nodeid}\n" for report in failed))

@@ -9,6 +9,7 @@ import random
 import threading
 import time
 
+import pytest
 from files import Files
 from history import Histories
 from live import Server
@@ -19,6 +20,8 @@ SEED = int(os.environ.get("ZARRD_SEED", random.randrange(1 << 32)))
 WRITES_N_MAX = 30  # acknowledged before it, however long the disk takes
 KILL_S_MAX = 0.01  # after that
 DEADLINE_S = 60
+
+pytestmark = pytest.mark.final
 
 
 def kill(server, histories, n_writes, pause_s):

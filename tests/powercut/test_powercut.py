@@ -34,6 +34,8 @@ SEED = int(os.environ.get("ZARRD_SEED", random.randrange(1 << 32)))
 
 reason = functools.cache(lambda system: why_not(system, DISK))
 
+pytestmark = pytest.mark.final
+
 
 def cut(system, n, *options, seed=SEED):
     """What cut.py found, and what it printed before."""

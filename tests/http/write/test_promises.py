@@ -13,6 +13,8 @@ N_CHANGES = int(os.environ.get("ZARRD_PROMISES", "10000"))
 SHARDS = 4
 N_HANDS = 6
 
+pytestmark = pytest.mark.final
+
 
 def open_store(root, durable):
     return Server("--set", "http.request_ms=100", faults={},
