@@ -10,6 +10,7 @@ function(zd_registry name folder type)
     if(ZD_LEFT_OUT) # files that this build does without
         list(FILTER members EXCLUDE REGEX ${ZD_LEFT_OUT})
     endif()
+    list(FILTER members EXCLUDE REGEX "/store_(plan|disk)\\.c$") # they stand over others: no location is theirs
     list(SORT members)
     set(declarations "")
     set(entries "")

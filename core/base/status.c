@@ -147,6 +147,14 @@ void zd_fact_name(struct zd_error *err, const char *name)
     }
 }
 
+void zd_fact_retry(struct zd_error *err, uint64_t retry_ms)
+{
+    if (err != NULL) {
+        err->facts.retry_ms = retry_ms;
+        err->facts.set |= ZD_FACT_RETRY;
+    }
+}
+
 const char *zd_status_name(enum zd_status status)
 {
     switch (status) {
@@ -182,6 +190,8 @@ const char *zd_status_name(enum zd_status status)
         return "gone";
     case ZD_TIMEOUT:
         return "timeout";
+    case ZD_PAUSED:
+        return "paused";
     case ZD_CANCELLED:
         return "cancelled";
     case ZD_INTERNAL:

@@ -20,10 +20,12 @@ enum zd_status {
     ZD_READ_ONLY,     /* the store or dataset takes no writes */
     ZD_AGAIN,         /* it cannot be had without blocking */
     ZD_NO_MEMORY,
-    ZD_NO_SPACE,  /* the store is full */
-    ZD_STORE,     /* the store failed, or refused; nothing is known of the key */
-    ZD_GONE,      /* the store itself is no longer where it was opened */
-    ZD_TIMEOUT,   /* the deadline passed */
+    ZD_NO_SPACE, /* the store is full */
+    ZD_STORE,    /* the store failed, or refused; nothing is known of the key */
+    ZD_GONE,     /* the store itself is no longer where it was opened */
+    ZD_TIMEOUT,  /* the deadline passed */
+    ZD_PAUSED,   /* the store has failed and is left alone for a while; the fact retry says how long
+                  */
     ZD_CANCELLED, /* the result is no longer wanted */
     ZD_INTERNAL,  /* a bug of ours */
 };
@@ -55,6 +57,7 @@ enum zd_fact {
     ZD_FACT_EXPECTED = 1U << 7,
     ZD_FACT_FOUND = 1U << 8,
     ZD_FACT_NAME = 1U << 9,
+    ZD_FACT_RETRY = 1U << 10,
 };
 
 /** What a program can use of an error: each becomes a member of the problem document. */
@@ -66,6 +69,7 @@ struct zd_facts {
     uint64_t limit;                    /* in the unit the text names */
     uint64_t requested;                /* in the unit of limit */
     uint64_t position;                 /* byte offset into the text at fault */
+    uint64_t retry_ms;                 /* when to try again: no member, but Retry-After */
     char pointer[ZD_FACT_TEXT_BYTES];  /* RFC 6901 */
     char expected[ZD_FACT_TEXT_BYTES]; /* cut when longer */
     char found[ZD_FACT_TEXT_BYTES];    /* cut when longer */
@@ -119,6 +123,7 @@ void zd_fact_expected(struct zd_error *err, const char *format, ...)
 void zd_fact_found(struct zd_error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void zd_fact_name(struct zd_error *err, const char *name);
+void zd_fact_retry(struct zd_error *err, uint64_t retry_ms);
 
 /** The status as a word for logs: "ok", "not_found", ... Thread: any. */
 const char *zd_status_name(enum zd_status status);

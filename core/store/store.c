@@ -87,6 +87,7 @@ enum zd_status zd_store_open_as(const struct zd_store_ops *ops,
     if (store->inner != NULL) {
         store->inner->outer = store;
         store->place = store->inner->place;
+        store->endpoint = store->inner->endpoint;
     }
     *ret_store = store;
     return ZD_OK;
@@ -269,6 +270,7 @@ static void begin(struct zd_store_op *op, struct zd_store *store)
     op->status = ZD_OK;
     op->cancelled = false;
     op->private_state = NULL;
+    op->fault = (struct zd_remote_fault){0};
     op->link = (struct zd_list){0};
     op->err.status = ZD_OK;
     op->err.facts.set = 0;

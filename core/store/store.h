@@ -11,7 +11,9 @@
 #include "core/base/text.h"
 #include "core/store/generation.h"
 #include "core/store/key.h"
+#include "core/store/remote_fault.h"
 
+struct zd_remote;
 struct zd_store;
 struct zd_store_ops;
 
@@ -34,7 +36,8 @@ struct zd_store_memory {
     uint64_t bytes; /* that they hold */
 };
 
-/** How a store is configured. Borrowed during open, except for the inner store and the memory. */
+/** How a store is configured. Borrowed during open, except for the inner store, the memory and
+ * what remote stores share. */
 struct zd_store_config {
     const char *location; /* as the user gave it, scheme included when there is one */
     uv_loop_t *loop;      /* the loop that owns the store and runs all its callbacks */
@@ -44,6 +47,8 @@ struct zd_store_config {
                          ends in ZD_TIMEOUT; 0 = for ever */
     struct zd_store_memory *memory; /* of stores in memory whose options do not say how much they
                                        may hold; NULL = no bound */
+    struct zd_remote *remote;       /* what remote stores share (core/store/remote.h): borrowed
+                                       until close; NULL = none may be opened */
     const struct zd_json *options;  /* an object that passes the schema of the store; NULL = none */
     struct zd_store *inner;         /* of a store over a store: taken over with ZD_OK; else NULL */
 };
@@ -58,9 +63,10 @@ struct zd_store_op {
     void (*done)(struct zd_store_op *op);
     void *context; /* of done; borrowed */
     enum zd_status status;
-    struct zd_error err; /* set unless status is ZD_OK, ZD_NOT_FOUND or ZD_NOT_MODIFIED */
-    bool cancelled;      /* zd_store_cancel was called */
-    uv_work_t work;      /* for the store, as are the next two */
+    struct zd_error err;          /* set unless status is ZD_OK, ZD_NOT_FOUND or ZD_NOT_MODIFIED */
+    bool cancelled;               /* zd_store_cancel was called */
+    struct zd_remote_fault fault; /* of a remote store; with ZD_STORE and ZD_TIMEOUT */
+    uv_work_t work;               /* for the store, as are the next two */
     struct zd_list link;
     void *private_state;
     uint64_t began_ns; /* for the store: when a write or a hold began */
@@ -213,8 +219,10 @@ struct zd_store_ops {
     const char *meaning;                   /* what they are: "a directory" */
     const char *const *endings; /* of locations, and of no dataset's name: ".zarr"; ended by NULL,
                                    or NULL */
-    const char *schema;         /* JSON Schema of the options (core/base/json_schema.h), judged
-                                   before open is called; NULL: there are no options */
+    bool is_remote; /* it is asked over a network: opened with config.remote, under a plan of reads
+                       (core/store/remote.h); has an endpoint */
+    const char *schema;             /* JSON Schema of the options (core/base/json_schema.h), judged
+                                       before open is called; NULL: there are no options */
     uint64_t default_revalidate_ms; /* how long a dataset trusts what it has read, if its
                                        configuration does not say */
 
@@ -268,7 +276,9 @@ struct zd_store {
     struct zd_store *outer;         /* the store over this one; borrowed, or NULL */
     uv_loop_t *loop;                /* borrowed */
     char *location;                 /* owned */
-    uint64_t place; /* stores with equal places hold the same objects; 0 = none does */
+    uint64_t place;    /* stores with equal places hold the same objects; 0 = none does */
+    uint64_t endpoint; /* remote stores with equal ones ask the same server: a hash of its scheme,
+                          host and port, set by open; 0 = it is the only one that does */
     bool writable;
     char failure[ZD_ERROR_TEXT_BYTES]; /* "" = none; else how a sync failed. The store may hold less
                                           than it has acknowledged, so it refuses writes from then
@@ -285,6 +295,9 @@ struct zd_store {
 
 /** All schemes, ended by NULL; generated from the files core/store/store_*.c. */
 extern const struct zd_store_ops *const zd_stores[];
+
+/** Stores that stand over others, and have no locations. */
+extern const struct zd_store_ops zd_store_ops_plan;
 
 /**
  * Open a location with the scheme that accepts it.

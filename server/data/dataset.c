@@ -138,11 +138,26 @@ static struct zd_dataset *dataset_new(
     return dataset;
 }
 
+static struct zd_remote_settings remote_settings(const struct zd_settings *settings)
+{
+    return (struct zd_remote_settings){
+        .connections = (uint32_t)settings->remote_connections,
+        .connect_ms = (uint32_t)settings->remote_connect_ms,
+        .silence_ms = (uint32_t)settings->remote_silence_ms,
+        .retries = (uint32_t)settings->remote_retries,
+        .hedge_percent = (uint32_t)settings->remote_hedge_percent,
+        .breaker_ms = (uint32_t)settings->remote_breaker_ms,
+        .request_ms = settings->http_request_ms,
+        .ca_file = settings->remote_ca_file,
+    };
+}
+
 static enum zd_status open_store(struct zd_dataset *dataset, struct zd_error *err)
 {
     struct zd_server *server = dataset->server;
     const struct zd_dataset_config *config = &dataset->config;
     server->in_memory.bytes_max = server->memory.bytes / MEM_PART;
+    server->remote.settings = remote_settings(&server->config->settings);
     const struct zd_store_config store_config = {
         .location = config->location,
         .loop = server->loop,
@@ -150,10 +165,12 @@ static enum zd_status open_store(struct zd_dataset *dataset, struct zd_error *er
         .durable = config->durable,
         .lock_ms = server->config->settings.limits_lock_ms,
         .memory = server->in_memory.bytes_max == 0 ? NULL : &server->in_memory,
+        .remote = &server->remote,
         .options = config->options,
     };
-    const enum zd_status status =
-        dataset->events == NULL ? ZD_NO_MEMORY : zd_store_open(&store_config, &dataset->store, err);
+    const enum zd_status status = dataset->events == NULL
+                                      ? ZD_NO_MEMORY
+                                      : zd_remote_open(&store_config, &dataset->store, err);
     return status == ZD_NO_MEMORY ? zd_fail(err, status, "no memory for dataset '%s'", config->name)
                                   : status;
 }

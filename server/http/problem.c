@@ -108,6 +108,7 @@ const char *zd_problem_code_of(enum zd_status status)
         [ZD_STORE] = "store_error",
         [ZD_GONE] = "store_error",
         [ZD_TIMEOUT] = "store_timeout",
+        [ZD_PAUSED] = "overloaded",
         [ZD_NO_SPACE] = "no_space",
         [ZD_NO_MEMORY] = "overloaded",
         [ZD_AGAIN] = "overloaded",
@@ -116,14 +117,22 @@ const char *zd_problem_code_of(enum zd_status status)
     return codes[status];
 }
 
+static enum zd_unavailable unavailable_of(enum zd_status status)
+{
+    if (status == ZD_PAUSED) {
+        return ZD_UNAVAILABLE_PAUSED;
+    }
+    return status == ZD_AGAIN ? ZD_UNAVAILABLE_CONTENTION : ZD_UNAVAILABLE_NO_MEMORY;
+}
+
 enum zd_unavailable zd_problem_unavailable(const struct zd_problem *problem)
 {
     if (problem->unavailable != ZD_UNAVAILABLE_BY_CODE) {
         return problem->unavailable;
     }
     if (strcmp(problem->code, "overloaded") == 0) {
-        return problem->err != NULL && problem->err->status == ZD_AGAIN ? ZD_UNAVAILABLE_CONTENTION
-                                                                        : ZD_UNAVAILABLE_NO_MEMORY;
+        return problem->err == NULL ? ZD_UNAVAILABLE_NO_MEMORY
+                                    : unavailable_of(problem->err->status);
     }
     if (strcmp(problem->code, "store_error") == 0) {
         return ZD_UNAVAILABLE_STORE;
@@ -146,6 +155,7 @@ const char *zd_problem_unavailable_name(enum zd_unavailable why)
         [ZD_UNAVAILABLE_NO_MEMORY] = "no_memory",
         [ZD_UNAVAILABLE_STORE] = "store",
         [ZD_UNAVAILABLE_CONTENTION] = "contention",
+        [ZD_UNAVAILABLE_PAUSED] = "store_paused",
     };
     return names[why];
 }

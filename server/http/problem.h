@@ -29,6 +29,7 @@ enum zd_unavailable {
     ZD_UNAVAILABLE_NO_MEMORY,     /* an allocation has failed */
     ZD_UNAVAILABLE_STORE,         /* a store no longer takes writes */
     ZD_UNAVAILABLE_CONTENTION,    /* other clients changed the same thing again and again */
+    ZD_UNAVAILABLE_PAUSED,        /* a store has failed and is left alone for a while */
     ZD_UNAVAILABLES,
 };
 

@@ -2,16 +2,27 @@
 #include "server/request/respond.h"
 
 #include "core/base/hash.h"
+#include "core/base/num.h"
 #include "server/data/dataset.h"
 #include "server/request/request.h"
 
 #define DETAIL_BYTES_MAX (ZD_ERROR_TEXT_BYTES + 256)
+#define MS_PER_S         1000
+#define RETRY_S_MAX      3600
 
 /* Whether a status blames the server, whatever the request was found to be. */
 static bool is_of_server(enum zd_status status)
 {
     return status == ZD_NO_MEMORY || status == ZD_STORE || status == ZD_GONE ||
-           status == ZD_TIMEOUT || status == ZD_CANCELLED || status == ZD_INTERNAL;
+           status == ZD_TIMEOUT || status == ZD_PAUSED || status == ZD_CANCELLED ||
+           status == ZD_INTERNAL;
+}
+
+/* When to ask again, in whole seconds. */
+static uint32_t retry_s(const struct zd_error *err)
+{
+    const uint64_t ms = (err->facts.set & ZD_FACT_RETRY) != 0 ? err->facts.retry_ms : 0;
+    return (uint32_t)zd_max_u64(1, zd_min_u64(zd_div_up(ms, MS_PER_S), RETRY_S_MAX));
 }
 
 enum zd_next zd_respond_error(struct zd_request *req, const char *code, const struct zd_error *err)
@@ -19,7 +30,7 @@ enum zd_next zd_respond_error(struct zd_request *req, const char *code, const st
     const char *known =
         code != NULL && !is_of_server(err->status) ? code : zd_problem_code_of(err->status);
     struct zd_problem problem = {.code = known, .err = err};
-    problem.retry_after_s = zd_problem_kind_of(&problem)->http_status == 503 ? 1 : 0;
+    problem.retry_after_s = zd_problem_kind_of(&problem)->http_status == 503 ? retry_s(err) : 0;
     if (err->status == ZD_GONE && req->dataset != NULL) {
         zd_dataset_doubt(req->dataset);
     }

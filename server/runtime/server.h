@@ -4,7 +4,7 @@
 
 #include <uv.h>
 
-#include "core/store/store.h"
+#include "core/store/remote.h"
 #include "server/config/settings.h"
 #include "server/runtime/allowance.h"
 #include "server/runtime/cache.h"
@@ -43,6 +43,7 @@ struct zd_server {
     uint64_t kept_bytes;     /* of server/write/kept.c: what is remembered of erased objects */
     struct zd_parsed parsed; /* nodes, in the cache and in use */
     struct zd_store_memory in_memory; /* of datasets in memory that have no bound of their own */
+    struct zd_remote remote;          /* what datasets in remote stores share */
     struct zd_admit *admit;           /* borrowed: of server/start.c, as locks, rests, events */
     struct zd_workers workers;
     struct zd_locks *locks;

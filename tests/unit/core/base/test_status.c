@@ -57,6 +57,7 @@ START_TEST(nobody_need_listen)
     zd_fact_expected(NULL, "%s", "");
     zd_fact_found(NULL, "%s", "");
     zd_fact_name(NULL, "");
+    zd_fact_retry(NULL, 0);
 }
 END_TEST
 
