@@ -122,9 +122,8 @@ static const char *trouble_of(const struct root *root)
 {
     const struct zd_wait *wait = &root->want.wait;
     const char *reason = zd_dataset_reason(root->dataset);
-    const bool is_silent =
-        wait->status == ZD_STORE || wait->status == ZD_GONE || wait->status == ZD_TIMEOUT ||
-        wait->status == ZD_PAUSED;
+    const bool is_silent = wait->status == ZD_STORE || wait->status == ZD_GONE ||
+                           wait->status == ZD_TIMEOUT || wait->status == ZD_PAUSED;
     return reason == NULL && is_silent ? wait->err.text : reason;
 }
 
