@@ -21,7 +21,7 @@ set(walls
     "lzma=core/codec/lzma_filters.h|core/codec/codec_lzma.c"
     "zfp=core/codec/zfp_stream.c"
     "libdeflate=core/codec/deflate.h|core/store/zip_read.c|core/codec/codec_(adler32|crc32|gzip|zlib).c|server/http/compress.c"
-    "curl=core/store/transfer.c"
+    "curl=core/store/(multi.[ch]|transfer(_[a-z]+)?.[ch])"
     "expat=core/store/s3_list.c"
     "openssl=core/store/s3_sign.c"
     "microhttpd=server/front/.*")

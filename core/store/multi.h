@@ -24,8 +24,8 @@ typedef void zd_multi_over(void *context, CURL *easy, CURLcode code);
 ZD_RESULT zd_multi_open(uv_loop_t *loop, zd_multi_over *over, void *context,
     struct zd_multi **ret_multi, struct zd_error *err);
 
-/** Close all connections. No transfer runs. The loop must turn once more before it is closed. May be
- * called by over. Accepts NULL. */
+/** Close all connections. No transfer runs. The loop must turn once more before it is closed. May
+ * be called by over. Accepts NULL. */
 void zd_multi_close(struct zd_multi *multi);
 
 /** Start a transfer. @param easy borrowed until it is over or removed @retval ZD_NO_MEMORY */

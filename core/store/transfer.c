@@ -1,7 +1,7 @@
 /* One HTTP exchange with a remote store: libcurl on the loop that the store runs on.
  *
- * A transfer waits for its turn at its endpoint, then it has a run: a handle of libcurl and what has
- * come so far. Runs are kept for the next transfers. */
+ * A transfer waits for its turn at its endpoint, then it has a run: a handle of libcurl and what
+ * has come so far. Runs are kept for the next transfers. */
 #include "core/store/transfer.h"
 
 #include <assert.h>
@@ -13,15 +13,15 @@
 #include "core/store/multi.h"
 #include "core/store/remote.h"
 
-#define SPARE_RUNS_MAX      64
-#define HEAD_BYTES_MAX      (64U << 10)
-#define RECEIVE_BYTES       (64L << 10)  /* at a time */
-#define GROW_BYTES          (16U << 10)  /* the first of a body whose length is not said */
-#define DRAIN_BYTES         (64U << 10)  /* more than this is not waited for to keep a connection */
-#define PROGRESS_BYTES      1024         /* fewer, in all the time that a store may be silent, are none */
-#define WATCH_MS_MIN        10
-#define WATCH_MS_MAX        1000
-#define HOST_SHOWN_MAX      100
+#define SPARE_RUNS_MAX 64
+#define HEAD_BYTES_MAX (64U << 10)
+#define RECEIVE_BYTES  (64L << 10) /* at a time */
+#define GROW_BYTES     (16U << 10) /* the first of a body whose length is not said */
+#define DRAIN_BYTES    (64U << 10) /* more than this is not waited for to keep a connection */
+#define PROGRESS_BYTES 1024        /* fewer, in all the time that a store may be silent, are none */
+#define WATCH_MS_MIN   10
+#define WATCH_MS_MAX   1000
+#define HOST_SHOWN_MAX 100
 
 /* Where transfers take turns. */
 struct endpoint {
@@ -41,7 +41,7 @@ struct zd_transfer_pool {
     uv_timer_t watch;       /* looks for silent ones */
     uint32_t n_spare;
     uint32_t n_users;
-    uint32_t n_handles;     /* until they are closed */
+    uint32_t n_handles; /* until they are closed */
     struct zd_transfer_counts counts;
 };
 
@@ -184,8 +184,8 @@ static void hear(struct run *run, size_t n_bytes)
 static enum zd_status refuse_length(struct zd_transfer *transfer, uint64_t len)
 {
     return zd_fail_limit(&transfer->err, transfer->bytes_max, len,
-        "the store's answer has %llu bytes or more, %zu at most are taken",
-        (unsigned long long)len, transfer->bytes_max);
+        "the store's answer has %llu bytes or more, %zu at most are taken", (unsigned long long)len,
+        transfer->bytes_max);
 }
 
 /* How much of the body will be taken, as far as its head says. */
@@ -201,6 +201,11 @@ static enum zd_status judge_head(struct run *run)
 {
     struct zd_transfer *transfer = run->transfer;
     run->has_head = true;
+    if (transfer->head.has_odd_length) {
+        transfer->fault.kind = ZD_REMOTE_FAULT_BROKEN;
+        return zd_fail(
+            &transfer->err, ZD_STORE, "the store's answer has a Content-Length that is no length");
+    }
     if (!is_success(transfer) || transfer->method != ZD_TRANSFER_GET) {
         return ZD_OK;
     }
@@ -208,9 +213,8 @@ static enum zd_status judge_head(struct run *run)
         ZD_TRY(transfer->on_head(transfer));
     }
     const uint64_t due = due_bytes(transfer);
-    return due != ZD_TRANSFER_UNKNOWN && due > transfer->bytes_max
-               ? refuse_length(transfer, due)
-               : ZD_OK;
+    return due != ZD_TRANSFER_UNKNOWN && due > transfer->bytes_max ? refuse_length(transfer, due)
+                                                                   : ZD_OK;
 }
 
 /* Called by libcurl with each line; what it returns ends the transfer unless it is the length. */
@@ -293,7 +297,8 @@ static struct zd_span wanted_of(struct run *run, struct zd_span bytes)
         wanted.len = (size_t)zd_min_u64(wanted.len, take - zd_min_u64(run->len, take));
         const uint64_t len = transfer->head.content_length;
         const uint64_t come = run->body_bytes + bytes.len;
-        const bool is_short = len != ZD_TRANSFER_UNKNOWN && len - zd_min_u64(come, len) <= DRAIN_BYTES;
+        const bool is_short =
+            len != ZD_TRANSFER_UNKNOWN && len - zd_min_u64(come, len) <= DRAIN_BYTES;
         run->is_enough = run->len + wanted.len >= take && !is_short;
     }
     return wanted;
@@ -563,8 +568,7 @@ static void on_watch(uv_timer_t *timer)
 /* A timer that runs is early enough, or the next one will be. */
 static void watch(struct zd_transfer_pool *pool, uint32_t silence_ms)
 {
-    const uint64_t every_ms =
-        zd_min_u64(zd_max_u64(silence_ms / 4, WATCH_MS_MIN), WATCH_MS_MAX);
+    const uint64_t every_ms = zd_min_u64(zd_max_u64(silence_ms / 4, WATCH_MS_MIN), WATCH_MS_MAX);
     if (!uv_is_active((uv_handle_t *)&pool->watch) ||
         uv_timer_get_repeat(&pool->watch) > every_ms) {
         (void)uv_timer_start(&pool->watch, on_watch, every_ms, every_ms);
@@ -724,8 +728,7 @@ static void give_turn(
 static void give_turns(struct zd_transfer_pool *pool, struct endpoint *endpoint)
 {
     while (!zd_list_is_empty(&endpoint->waiting)) {
-        struct zd_transfer *first =
-            ZD_CONTAINER(endpoint->waiting.next, struct zd_transfer, link);
+        struct zd_transfer *first = ZD_CONTAINER(endpoint->waiting.next, struct zd_transfer, link);
         if (endpoint->n_running >= first->settings->connections) {
             return;
         }

@@ -28,8 +28,9 @@ enum zd_transfer_method {
 };
 
 /**
- * A transfer: the caller's memory, from start to `done`. Set the inputs, start it, and keep it where
- * it is until `done` runs: exactly once, never inside the call that started it. `done` may free it.
+ * A transfer: the caller's memory, from start to `done`. Set the inputs, start it, and keep it
+ * where it is until `done` runs: exactly once, never inside the call that started it. `done` may
+ * free it.
  */
 struct zd_transfer {
     /* in; all that is pointed to is borrowed until done */
@@ -44,10 +45,10 @@ struct zd_transfer {
     struct zd_transfer_field *field; /* n_fields of them, or NULL */
     size_t n_fields;
     /**
-     * Optional: called in the answer of a GET that is a success (2xx), when its head is there. May set
-     * bytes_max, skip and take. Neither starts nor cancels anything.
-     * @return ZD_OK: go on with the body; else the transfer ends with this status, and err and fault
-     * as the function has set them
+     * Optional: called in the answer of a GET that is a success (2xx), when its head is there. May
+     * set bytes_max, skip and take. Neither starts nor cancels anything.
+     * @return ZD_OK: go on with the body; else the transfer ends with this status, and err and
+     * fault as the function has set them
      */
     enum zd_status (*on_head)(struct zd_transfer *transfer);
     void (*done)(struct zd_transfer *transfer);
@@ -63,8 +64,8 @@ struct zd_transfer {
     struct zd_error err;   /* set unless ZD_OK; never has the URL, nor what was sent */
     struct zd_remote_fault fault; /* of ZD_STORE and ZD_TIMEOUT */
     struct zd_transfer_head head;
-    struct zd_buf *bytes; /* owned by the caller; with ZD_OK not NULL: the body. Of an answer that is
-                             no success its first ZD_TRANSFER_WORD_BYTES_MAX */
+    struct zd_buf *bytes; /* owned by the caller; with ZD_OK not NULL: the body. Of an answer that
+                             is no success its first ZD_TRANSFER_WORD_BYTES_MAX */
     uint64_t began_ns;    /* when it had its turn; 0 = it never had (uv_hrtime) */
     uint64_t first_ns;    /* when the first byte of an answer came; 0 = none did */
 
@@ -84,8 +85,8 @@ struct zd_transfer {
 ZD_RESULT zd_transfer_pool_take(
     struct zd_transfer_pool **shared, uv_loop_t *loop, struct zd_error *err);
 
-/** Leave; none of the caller's transfers runs. After the last one the loop must turn once more before
- * it is closed. */
+/** Leave; none of the caller's transfers runs. After the last one the loop must turn once more
+ * before it is closed. */
 void zd_transfer_pool_leave(struct zd_transfer_pool **shared);
 
 /** What a pool has done, for tests and /metrics. */
@@ -98,7 +99,8 @@ struct zd_transfer_counts zd_transfer_pool_counts(const struct zd_transfer_pool 
 /** Start: sets the outputs, and waits for its turn. */
 void zd_transfer_start(struct zd_transfer_pool *pool, struct zd_transfer *transfer);
 
-/** Ask for an early end: `done` still runs, with ZD_CANCELLED unless the transfer was over before. */
+/** Ask for an early end: `done` still runs, with ZD_CANCELLED unless the transfer was over before.
+ */
 void zd_transfer_cancel(struct zd_transfer *transfer);
 
 /** The length of the endpoint that begins a URL: "http://host:port" of "http://host:port/path". */

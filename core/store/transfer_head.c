@@ -110,14 +110,21 @@ static void take_range(struct zd_span value, struct zd_transfer_head *head)
     }
 }
 
+static void take_length(struct zd_span value, struct zd_transfer_head *head)
+{
+    uint64_t len = 0;
+    const bool is_number = zd_scan_whole_u64(value, INT64_MAX, &len) == ZD_OK;
+    const bool is_other =
+        head->content_length != ZD_TRANSFER_UNKNOWN && head->content_length != len;
+    head->has_odd_length = head->has_odd_length || !is_number || is_other;
+    head->content_length = head->has_odd_length ? ZD_TRANSFER_UNKNOWN : len;
+}
+
 static void take_field(struct zd_transfer_head *head, const struct line *line)
 {
     const struct zd_span name = line->name;
-    uint64_t number = 0;
     if (is_word(name, "Content-Length")) {
-        const bool is_number =
-            zd_scan_whole_u64(line->value, UINT64_MAX - 1, &number) == ZD_OK;
-        head->content_length = is_number ? number : ZD_TRANSFER_UNKNOWN;
+        take_length(line->value, head);
     } else if (is_word(name, "Content-Range")) {
         take_range(line->value, head);
     } else if (is_word(name, "ETag")) {
@@ -141,9 +148,8 @@ static bool take_status(struct zd_transfer_head *head, struct zd_span line)
     struct zd_scan scan = zd_scan_of(line);
     struct zd_span version;
     uint64_t code = 0;
-    if (!zd_scan_word(&scan, "HTTP/") ||
-        zd_scan_run(&scan, "0123456789.", 3, &version) != ZD_OK || !zd_scan_char(&scan, ' ') ||
-        zd_scan_u64(&scan, 999, &code) != ZD_OK) {
+    if (!zd_scan_word(&scan, "HTTP/") || zd_scan_run(&scan, "0123456789.", 3, &version) != ZD_OK ||
+        !zd_scan_char(&scan, ' ') || zd_scan_u64(&scan, 999, &code) != ZD_OK) {
         return false;
     }
     head->code = (uint32_t)code;

@@ -5,7 +5,7 @@
 #include "core/base/buf.h"
 #include "core/store/remote_fault.h"
 
-#define ZD_TRANSFER_FIELD_BYTES_MAX 255        /* of a field of an answer; longer ones are left out */
+#define ZD_TRANSFER_FIELD_BYTES_MAX 255 /* of a field of an answer; longer ones are left out */
 #define ZD_TRANSFER_UNKNOWN         UINT64_MAX /* a number that an answer does not say */
 
 /** A field of an answer that the caller asks for besides those of the head. */
@@ -16,18 +16,19 @@ struct zd_transfer_field {
 
 /** What the head of an answer says. */
 struct zd_transfer_head {
-    uint32_t code;            /* HTTP status; 0 = there was no answer */
-    uint64_t content_length;  /* bytes, or ZD_TRANSFER_UNKNOWN */
-    bool has_range;           /* a Content-Range: bytes first-last/size */
-    bool has_odd_range;       /* a Content-Range that says something else; the sizes of 416 are none */
-    uint64_t range_first;     /* of the object */
-    uint64_t range_len;       /* bytes; >= 1 */
-    uint64_t range_size;      /* of the whole object (also of 416), or ZD_TRANSFER_UNKNOWN */
-    int64_t last_modified_ms; /* since 1970-01-01 UTC; 0 = unknown */
-    int64_t date_ms;          /* the store's clock; 0 = unknown */
-    uint32_t retry_after_ms;  /* 0 = it does not say; at most an hour */
-    bool is_encoded;          /* a Content-Encoding that is not identity */
-    char etag[ZD_TRANSFER_FIELD_BYTES_MAX + 1];         /* as it came, quotes included; "" = none */
+    uint32_t code;           /* HTTP status; 0 = there was no answer */
+    uint64_t content_length; /* bytes, or ZD_TRANSFER_UNKNOWN */
+    bool has_odd_length;     /* a Content-Length that is no number, or another than before */
+    bool has_range;          /* a Content-Range: bytes first-last/size */
+    bool has_odd_range;   /* a Content-Range that says something else; the sizes of 416 are none */
+    uint64_t range_first; /* of the object */
+    uint64_t range_len;   /* bytes; >= 1 */
+    uint64_t range_size;  /* of the whole object (also of 416), or ZD_TRANSFER_UNKNOWN */
+    int64_t last_modified_ms;                   /* since 1970-01-01 UTC; 0 = unknown */
+    int64_t date_ms;                            /* the store's clock; 0 = unknown */
+    uint32_t retry_after_ms;                    /* 0 = it does not say; at most an hour */
+    bool is_encoded;                            /* a Content-Encoding that is not identity */
+    char etag[ZD_TRANSFER_FIELD_BYTES_MAX + 1]; /* as it came, quotes included; "" = none */
     char content_type[ZD_TRANSFER_FIELD_BYTES_MAX + 1]; /* "" = none */
 };
 
