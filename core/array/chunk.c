@@ -46,10 +46,7 @@ enum zd_status zd_chunk_decode_part(const struct zd_level *level, struct zd_buf 
 enum zd_status zd_chunk_encode(const struct zd_level *level, struct zd_buf *data,
     struct zd_buf **ret_stored, struct zd_error *err)
 {
-    if (zd_chain_is_partial(level->chain)) {
-        return zd_fail(err, ZD_UNSUPPORTED,
-            "the array has a codec that this build does not know: its chunks cannot be encoded");
-    }
+    ZD_TRY(zd_chain_check_encodes(level->chain, err));
     if (!zd_codec_repr_has(zd_chain_decoded(level->chain), data)) {
         const enum zd_status status = zd_fail(err, ZD_INVALID,
             "expected %" PRIu64 " bytes for a chunk, found %zu", level->chunk_bytes, data->len);

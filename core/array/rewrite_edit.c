@@ -43,9 +43,7 @@ bool zd_rewrite_edit_is_all(const struct zd_layout *layout, const struct zd_edit
 enum zd_status zd_rewrite_edit_check_codecs(
     const struct zd_layout *layout, const struct zd_edit *edit, struct zd_error *err)
 {
-    if (edit->kind == ZD_EDIT_ERASE || !zd_chain_is_partial(layout->level[0].chain)) {
-        return ZD_OK;
-    }
-    return zd_fail(err, ZD_UNSUPPORTED,
-        "the array has a codec that this build does not know: its chunks cannot be written");
+    const struct zd_chain *chain = layout->level[0].chain;
+    const bool is_decodable = edit->kind == ZD_EDIT_ENCODED && !zd_chain_is_partial(chain);
+    return edit->kind == ZD_EDIT_ERASE || is_decodable ? ZD_OK : zd_chain_check_encodes(chain, err);
 }

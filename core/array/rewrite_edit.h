@@ -65,8 +65,8 @@ bool zd_rewrite_edit_is_whole(const struct zd_layout *layout, const struct zd_ed
 /** Whether the edit writes or erases all elements of the object that lie within the array. */
 bool zd_rewrite_edit_is_all(const struct zd_layout *layout, const struct zd_edit *edit);
 
-/** Whether the array can be encoded, unless the edit erases.
- * @retval ZD_UNSUPPORTED reading has dropped a codec that this build does not know */
+/** Whether the array's codecs take the edit: all take an erasure, those that are only read take
+ * encoded chunks. @retval ZD_UNSUPPORTED as of zd_chain_check_encodes */
 ZD_RESULT zd_rewrite_edit_check_codecs(
     const struct zd_layout *layout, const struct zd_edit *edit, struct zd_error *err);
 

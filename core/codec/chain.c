@@ -23,7 +23,8 @@ struct zd_chain {
     uint32_t depth;
     uint32_t array_bytes; /* the place of the array->bytes codec */
     bool is_partial;
-    uint8_t *fill; /* one element; owned */
+    const char *only_read; /* a codec without encode, of this chain or of its shards; or NULL */
+    uint8_t *fill;         /* one element; owned */
     struct zd_repr decoded;
     uint32_t n_links;
     struct link link[];
@@ -342,14 +343,20 @@ static enum zd_status open_link(
     return ZD_OK;
 }
 
-/* A codec of inner chunks that passed over a codec cannot encode either. */
-static bool is_partial_inside(const struct zd_chain *chain)
+/* A chain whose inner chunks cannot be encoded cannot encode either. */
+static void judge_encoding(struct zd_chain *chain)
 {
     const struct link *link = &chain->link[chain->array_bytes];
-    if (link->codec->shard == NULL) {
-        return false;
+    if (link->codec->shard != NULL) {
+        const struct zd_chain *inner = link->codec->shard(link->state)->inner;
+        chain->is_partial = chain->is_partial || inner->is_partial;
+        chain->only_read = inner->only_read;
     }
-    return zd_chain_is_partial(link->codec->shard(link->state)->inner);
+    for (uint32_t i = 0; i < chain->n_links; i++) {
+        if (chain->link[i].codec->encode == NULL) {
+            chain->only_read = chain->link[i].codec->name;
+        }
+    }
 }
 
 static struct zd_chain *chain_new(const struct opening *opening)
@@ -433,7 +440,7 @@ enum zd_status zd_chain_open(
     if (faults->n_unsupported > n_unsupported) {
         return ZD_UNSUPPORTED;
     }
-    chain->is_partial = chain->is_partial || is_partial_inside(chain);
+    judge_encoding(chain);
     *ret_chain = ZD_TAKE(chain);
     return ZD_OK;
 }
@@ -505,13 +512,25 @@ enum zd_status zd_chain_decode_part(const struct zd_chain *chain, struct zd_buf 
     return link->codec->decode_part(link->state, encoded, run, ret_bytes, err);
 }
 
-enum zd_status zd_chain_encode(const struct zd_chain *chain, struct zd_buf *decoded,
-    struct zd_buf **ret_encoded, struct zd_error *err)
+enum zd_status zd_chain_check_encodes(const struct zd_chain *chain, struct zd_error *err)
 {
     if (chain->is_partial) {
         return zd_fail(err, ZD_UNSUPPORTED,
-            "chunks cannot be encoded: the document names a codec that is not supported");
+            "the array has a codec that this build does not know: its chunks cannot be written");
     }
+    if (chain->only_read != NULL) {
+        const enum zd_status status = zd_fail(
+            err, ZD_UNSUPPORTED, "%s: chunks of this codec are only read", chain->only_read);
+        zd_fact_name(err, chain->only_read);
+        return status;
+    }
+    return ZD_OK;
+}
+
+enum zd_status zd_chain_encode(const struct zd_chain *chain, struct zd_buf *decoded,
+    struct zd_buf **ret_encoded, struct zd_error *err)
+{
+    ZD_TRY(zd_chain_check_encodes(chain, err));
     if (!zd_codec_repr_has(&chain->decoded, decoded)) {
         return zd_fail(err, ZD_INVALID, "found %zu bytes; a chunk has %" PRIu64, decoded->len,
             chain->decoded.size);

@@ -45,8 +45,8 @@ struct zd_chain *zd_chain_ref(struct zd_chain *chain);
 void zd_chain_unref(struct zd_chain *chain); /* accepts NULL */
 ZD_OWN(zd_chain, zd_chain_unref);
 
-/** Decode and encode whole chunks. decode: exactly decoded->size bytes, elements in C order,
- * little-endian. Thread: any. */
+/** Decode and encode whole chunks. encode: as zd_chain_check_encodes allows. decode: exactly
+ * decoded->size bytes, elements in C order, little-endian. Thread: any. */
 ZD_RESULT zd_chain_decode(const struct zd_chain *chain, struct zd_buf *encoded,
     struct zd_buf **ret_decoded, struct zd_error *err);
 ZD_RESULT zd_chain_encode(const struct zd_chain *chain, struct zd_buf *decoded,
@@ -89,6 +89,14 @@ const void *zd_chain_state(const struct zd_chain *chain, uint32_t i);
 
 /** Whether an unknown codec was dropped: such a chain must not encode. */
 bool zd_chain_is_partial(const struct zd_chain *chain);
+
+/**
+ * Whether elements can be made chunks of: no codec of the chain or of its shards is only read, and
+ * none was dropped.
+ * @retval ZD_UNSUPPORTED text and facts name the codec, where it is known
+ * Thread: any.
+ */
+ZD_RESULT zd_chain_check_encodes(const struct zd_chain *chain, struct zd_error *err);
 
 /** The list as a document has it: every codec an object, without must_understand. Owned; NULL when
  * memory is short. */

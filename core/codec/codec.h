@@ -136,6 +136,7 @@ struct zd_codec {
      */
     ZD_RESULT (*decode)(const void *state, struct zd_buf *encoded, struct zd_buf **ret_decoded,
         struct zd_error *err);
+    /** Decoded to encoded. NULL: its chunks are only read. */
     ZD_RESULT (*encode)(const void *state, struct zd_buf *decoded, struct zd_buf **ret_encoded,
         struct zd_error *err);
 

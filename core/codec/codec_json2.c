@@ -8,20 +8,12 @@
 #include "core/base/json_token.h"
 #include "core/base/num.h"
 #include "core/codec/nesting.h"
-#include "core/codec/parameter.h"
 #include "core/grid/variable.h"
 
-#define NAME            "numcodecs.json2"
-#define BYTES_PER_US    200
-#define ESCAPE_BYTES    6  /* of a character: \u0001 */
-#define MARK_BYTES_MAX  32 /* around an element: quotes, brackets, a comma, spaces */
-#define SHAPE_BYTES_MAX 1024
-
-struct json2 {
-    uint64_t n; /* elements of a chunk */
-    struct zd_nesting own;
-    struct zd_nesting turned;
-};
+#define NAME         "numcodecs.json2"
+#define BYTES_PER_US 200
+#define ESCAPE_BYTES 6  /* of a character: \u0001 */
+#define MARK_BYTES   32 /* around an element: quotes, brackets, a comma, spaces */
 
 /* A text on its way. */
 struct reader {
@@ -30,58 +22,20 @@ struct reader {
     struct zd_text bytes; /* of the elements so far */
 };
 
-static void judge_input(const struct zd_codec_config *config, struct zd_faults *faults)
-{
-    const struct zd_repr *decoded = config->decoded;
-    if (!decoded->lacks_dtype && decoded->dtype.kind != ZD_DTYPE_STRING) {
-        zd_faults_add(faults, ZD_FAULT_UNSUPPORTED, "unsupported_codec", NAME, &config->at,
-            "string", decoded->dtype.name, NAME " is supported for elements of string, not of %s",
-            decoded->dtype.name);
-    }
-}
-
-static bool overflows(const struct json2 *json2, uint64_t *ret_size)
-{
-    uint64_t marks;
-    return ckd_mul(ret_size, zd_variable_bytes_max(json2->n), (uint64_t)ESCAPE_BYTES) ||
-           ckd_mul(&marks, json2->n, (uint64_t)MARK_BYTES_MAX) ||
-           ckd_add(ret_size, *ret_size, marks) ||
-           ckd_add(ret_size, *ret_size, (uint64_t)SHAPE_BYTES_MAX);
-}
-
 static enum zd_status json2_open(const struct zd_codec_config *config, struct zd_repr *ret_encoded,
     void **ret_state, struct zd_faults *faults)
 {
-    /* How it was written: any spelling is read. */
     static const char *const names[] = {"encoding", "skipkeys", "ensure_ascii", "check_circular",
         "allow_nan", "sort_keys", "indent", "separators", "strict", NULL};
-    struct zd_parameters parameters;
-    zd_parameters_init(&parameters, NAME, config, names, faults);
-    judge_input(config, faults);
-    ZD_TRY(zd_parameters_status(&parameters));
-    struct json2 *state = zd_alloc_zero(1, sizeof *state);
-    if (state == NULL) {
-        return ZD_NO_MEMORY;
-    }
-    state->n = config->decoded->size / ZD_VARIABLE_BYTES;
-    zd_nesting_init(&state->own, config->decoded);
-    zd_nesting_init_turned(&state->turned, config->decoded);
-    *ret_encoded = (struct zd_repr){.is_bytes = true};
-    if (overflows(state, &ret_encoded->size)) {
-        ret_encoded->size = UINT64_MAX;
-    }
-    *ret_state = state;
-    return ZD_OK;
+    static const struct zd_nesting_format format = {
+        .name = NAME, .parameters = names, .byte_bytes = ESCAPE_BYTES, .mark_bytes = MARK_BYTES};
+    return zd_nesting_open(&format, config, ret_encoded, ret_state, faults);
 }
 
 static enum zd_status corrupt(
     const struct reader *reader, const char *expected, struct zd_error *err)
 {
-    const enum zd_status status =
-        zd_fail(err, ZD_CORRUPT, NAME ": byte %zu: expected %s", reader->at, expected);
-    zd_fact_name(err, NAME);
-    zd_fact_expected(err, "%s", expected);
-    return status;
+    return zd_nesting_corrupt(NAME, reader->at, expected, err);
 }
 
 /* What comes next, behind spaces; 0: nothing. */
@@ -147,10 +101,11 @@ static enum zd_status read_element(struct reader *reader, size_t *ret_len, struc
 }
 
 /* Lists of the dimensions behind the first begin or end at an element. */
-static enum zd_status read_elements(const struct json2 *json2, const struct zd_nesting *nesting,
-    struct reader *reader, uint8_t *elements, struct zd_error *err)
+static enum zd_status read_elements(const struct zd_nested *nested,
+    const struct zd_nesting *nesting, struct reader *reader, uint8_t *elements,
+    struct zd_error *err)
 {
-    for (uint64_t i = 0; i < json2->n; i++) {
+    for (uint64_t i = 0; i < nested->n; i++) {
         struct zd_span length = {0};
         if (i > 0) {
             ZD_TRY(expect(reader, ',', "a comma", err));
@@ -192,14 +147,15 @@ static enum zd_status read_shape(
 }
 
 /* The shape behind the elements says which. */
-static const struct zd_nesting *find_nesting(const struct json2 *json2, const struct reader *reader)
+static const struct zd_nesting *find_nesting(
+    const struct zd_nested *nested, const struct reader *reader)
 {
     struct reader shape = {.text = reader->text, .at = reader->text.len};
     while (shape.at > 0 && shape.text.ptr[shape.at - 1] != '[') {
         shape.at--;
     }
     shape.at -= shape.at > 0 ? 1 : 0;
-    return read_shape(&json2->turned, &shape, NULL) == ZD_OK ? &json2->turned : &json2->own;
+    return read_shape(&nested->turned, &shape, NULL) == ZD_OK ? &nested->turned : &nested->own;
 }
 
 /* "|O", and the shape. */
@@ -216,52 +172,36 @@ static enum zd_status read_end(
     return read_shape(nesting, reader, err);
 }
 
-static enum zd_status read_text(const struct json2 *json2, struct reader *reader,
+static enum zd_status read_text(const struct zd_nested *nested, struct reader *reader,
     struct zd_buf **ret_decoded, struct zd_error *err)
 {
-    ZD_AUTO(zd_buf) lengths = zd_buf_new(json2->n * ZD_VARIABLE_BYTES);
+    ZD_AUTO(zd_buf) lengths = zd_buf_new(nested->n * ZD_VARIABLE_BYTES);
     if (lengths == NULL) {
         return zd_fail(err, ZD_NO_MEMORY, NAME ": cannot allocate a chunk");
     }
-    const struct zd_nesting *nesting = find_nesting(json2, reader);
+    const struct zd_nesting *nesting = find_nesting(nested, reader);
     ZD_TRY(expect(reader, '[', "a list", err));
-    ZD_TRY(read_elements(json2, nesting, reader, lengths->data, err));
+    ZD_TRY(read_elements(nested, nesting, reader, lengths->data, err));
     ZD_TRY(read_end(nesting, reader, err));
     return zd_variable_join(
-        lengths->data, json2->n, zd_text_span(&reader->bytes), ret_decoded, err);
+        lengths->data, nested->n, zd_text_span(&reader->bytes), ret_decoded, err);
 }
 
 static enum zd_status json2_decode(
     const void *state, struct zd_buf *encoded, struct zd_buf **ret_decoded, struct zd_error *err)
 {
-    const struct json2 *json2 = state;
+    const struct zd_nested *nested = state;
     struct reader reader = {.text = zd_buf_span(encoded)};
-    zd_text_init(&reader.bytes, zd_variable_bytes_max(json2->n));
-    const enum zd_status status = read_text(json2, &reader, ret_decoded, err);
+    zd_text_init(&reader.bytes, zd_variable_bytes_max(nested->n));
+    const enum zd_status status = read_text(nested, &reader, ret_decoded, err);
     zd_text_done(&reader.bytes);
     return status;
-}
-
-static enum zd_status json2_encode(
-    const void *state, struct zd_buf *decoded, struct zd_buf **ret_encoded, struct zd_error *err)
-{
-    (void)state;
-    (void)decoded;
-    (void)ret_encoded;
-    return zd_fail(err, ZD_UNSUPPORTED, NAME ": chunks of this codec are read, not written");
 }
 
 static uint64_t json2_bytes_per_us(const void *state)
 {
     (void)state;
     return BYTES_PER_US;
-}
-
-static enum zd_status json2_configuration(const void *state, struct zd_json **ret_json)
-{
-    (void)state;
-    *ret_json = NULL;
-    return ZD_OK;
 }
 
 const struct zd_codec zd_codec_json2 = {
@@ -274,7 +214,6 @@ const struct zd_codec zd_codec_json2 = {
     .open = json2_open,
     .close = zd_free,
     .decode = json2_decode,
-    .encode = json2_encode,
     .bytes_per_us = json2_bytes_per_us,
-    .configuration = json2_configuration,
+    .configuration = zd_nesting_configuration,
 };

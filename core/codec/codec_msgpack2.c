@@ -11,14 +11,12 @@
 #include "core/base/num.h"
 #include "core/base/scan.h"
 #include "core/codec/nesting.h"
-#include "core/codec/parameter.h"
 #include "core/grid/variable.h"
 
-#define NAME            "numcodecs.msgpack2"
-#define BYTES_PER_US    500
-#define MARK_BYTES_MAX  32 /* in front of an element: its length, those of lists */
-#define SHAPE_BYTES_MAX 1024
-#define NIL             0xc0
+#define NAME         "numcodecs.msgpack2"
+#define BYTES_PER_US 500
+#define MARK_BYTES   32 /* in front of an element: its length, those of lists */
+#define NIL          0xc0
 
 /* MessagePack, formats: values whose first byte has their length, or their number, in its low
  * bits, and values of which it follows, big-endian. */
@@ -33,57 +31,19 @@ static const struct kind list_kind = {0x90, 0x0f, {0, 0xdc, 0xdd, 0}, "a list"};
 static const struct kind string_kind = {0xa0, 0x1f, {0xd9, 0xda, 0xdb, 0}, "a string"};
 static const struct kind number_kind = {0x00, 0x7f, {0xcc, 0xcd, 0xce, 0xcf}, "a length"};
 
-struct msgpack2 {
-    uint64_t n; /* elements of a chunk */
-    struct zd_nesting own;
-    struct zd_nesting turned;
-};
-
 /* Bytes on their way. */
 struct reader {
     struct zd_span bytes;
     size_t at;
 };
 
-static void judge_input(const struct zd_codec_config *config, struct zd_faults *faults)
-{
-    const struct zd_repr *decoded = config->decoded;
-    if (!decoded->lacks_dtype && decoded->dtype.kind != ZD_DTYPE_STRING) {
-        zd_faults_add(faults, ZD_FAULT_UNSUPPORTED, "unsupported_codec", NAME, &config->at,
-            "string", decoded->dtype.name, NAME " is supported for elements of string, not of %s",
-            decoded->dtype.name);
-    }
-}
-
-static bool overflows(const struct msgpack2 *msgpack2, uint64_t *ret_size)
-{
-    return ckd_mul(ret_size, msgpack2->n, (uint64_t)MARK_BYTES_MAX) ||
-           ckd_add(ret_size, *ret_size, zd_variable_bytes_max(msgpack2->n)) ||
-           ckd_add(ret_size, *ret_size, (uint64_t)SHAPE_BYTES_MAX);
-}
-
 static enum zd_status msgpack2_open(const struct zd_codec_config *config,
     struct zd_repr *ret_encoded, void **ret_state, struct zd_faults *faults)
 {
-    /* How it was written: any spelling is read. */
     static const char *const names[] = {"use_single_float", "use_bin_type", "raw", NULL};
-    struct zd_parameters parameters;
-    zd_parameters_init(&parameters, NAME, config, names, faults);
-    judge_input(config, faults);
-    ZD_TRY(zd_parameters_status(&parameters));
-    struct msgpack2 *state = zd_alloc_zero(1, sizeof *state);
-    if (state == NULL) {
-        return ZD_NO_MEMORY;
-    }
-    state->n = config->decoded->size / ZD_VARIABLE_BYTES;
-    zd_nesting_init(&state->own, config->decoded);
-    zd_nesting_init_turned(&state->turned, config->decoded);
-    *ret_encoded = (struct zd_repr){.is_bytes = true};
-    if (overflows(state, &ret_encoded->size)) {
-        ret_encoded->size = UINT64_MAX;
-    }
-    *ret_state = state;
-    return ZD_OK;
+    static const struct zd_nesting_format format = {
+        .name = NAME, .parameters = names, .byte_bytes = 1, .mark_bytes = MARK_BYTES};
+    return zd_nesting_open(&format, config, ret_encoded, ret_state, faults);
 }
 
 /* ---- values ---- */
@@ -91,11 +51,7 @@ static enum zd_status msgpack2_open(const struct zd_codec_config *config,
 static enum zd_status corrupt(
     const struct reader *reader, const char *expected, struct zd_error *err)
 {
-    const enum zd_status status =
-        zd_fail(err, ZD_CORRUPT, NAME ": byte %zu: expected %s", reader->at, expected);
-    zd_fact_name(err, NAME);
-    zd_fact_expected(err, "%s", expected);
-    return status;
+    return zd_nesting_corrupt(NAME, reader->at, expected, err);
 }
 
 /* In how many bytes the number follows; 0: it is in the first byte. False: another kind. */
@@ -222,39 +178,23 @@ static enum zd_status read_whole(const struct zd_nesting *nesting, struct zd_spa
 static enum zd_status msgpack2_decode(
     const void *state, struct zd_buf *encoded, struct zd_buf **ret_decoded, struct zd_error *err)
 {
-    const struct msgpack2 *msgpack2 = state;
+    const struct zd_nested *nested = state;
     const struct zd_span bytes = zd_buf_span(encoded);
-    const uint64_t n = msgpack2->n;
+    const uint64_t n = nested->n;
     ZD_AUTO(zd_buf) elements = zd_buf_new(n * ZD_VARIABLE_BYTES);
     if (elements == NULL) {
         return zd_fail(err, ZD_NO_MEMORY, NAME ": no memory for %" PRIu64 " elements", n);
     }
-    if (read_whole(&msgpack2->turned, bytes, n, elements->data, NULL) != ZD_OK) {
-        ZD_TRY(read_whole(&msgpack2->own, bytes, n, elements->data, err));
+    if (read_whole(&nested->turned, bytes, n, elements->data, NULL) != ZD_OK) {
+        ZD_TRY(read_whole(&nested->own, bytes, n, elements->data, err));
     }
     return zd_variable_pack(elements->data, n, zd_variable_bytes_max(n), ret_decoded, err);
-}
-
-static enum zd_status msgpack2_encode(
-    const void *state, struct zd_buf *decoded, struct zd_buf **ret_encoded, struct zd_error *err)
-{
-    (void)state;
-    (void)decoded;
-    (void)ret_encoded;
-    return zd_fail(err, ZD_UNSUPPORTED, NAME ": chunks of this codec are read, not written");
 }
 
 static uint64_t msgpack2_bytes_per_us(const void *state)
 {
     (void)state;
     return BYTES_PER_US;
-}
-
-static enum zd_status msgpack2_configuration(const void *state, struct zd_json **ret_json)
-{
-    (void)state;
-    *ret_json = NULL;
-    return ZD_OK;
 }
 
 const struct zd_codec zd_codec_msgpack2 = {
@@ -266,7 +206,6 @@ const struct zd_codec zd_codec_msgpack2 = {
     .open = msgpack2_open,
     .close = zd_free,
     .decode = msgpack2_decode,
-    .encode = msgpack2_encode,
     .bytes_per_us = msgpack2_bytes_per_us,
-    .configuration = msgpack2_configuration,
+    .configuration = zd_nesting_configuration,
 };

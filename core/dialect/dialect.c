@@ -45,6 +45,17 @@ static enum zd_status find_path(const char *key, bool (*is_asked)(const struct z
     return ZD_NOT_FOUND;
 }
 
+enum zd_status zd_dialect_check_writes_chunks(const struct zd_meta *meta, struct zd_error *err)
+{
+    if (!zd_dialect_is_writable(meta->dialect)) {
+        return zd_fail(err, ZD_READ_ONLY, "dialect %s is read-only", meta->dialect->name);
+    }
+    return meta->key_suffix == NULL
+               ? ZD_OK
+               : zd_fail(err, ZD_READ_ONLY,
+                     "arrays with the chunk key encoding \"suffix\", a proposal, are read-only");
+}
+
 enum zd_status zd_dialect_node_path(const char *key, struct zd_text *ret_path)
 {
     return find_path(key, is_any, ret_path, NULL);

@@ -161,12 +161,13 @@ static inline bool zd_dialect_is_writable(const struct zd_dialect *dialect)
     return dialect->render != NULL;
 }
 
-/** Whether chunks of an array may be changed, as far as its document says: the dialect is written,
- * and the keys are not of a proposal. */
-static inline bool zd_dialect_writes_chunks(const struct zd_meta *meta)
-{
-    return zd_dialect_is_writable(meta->dialect) && meta->key_suffix == NULL;
-}
+/**
+ * Whether chunks of an array may be changed, as far as its document says: the dialect is written,
+ * and the keys are not of a proposal.
+ * @retval ZD_READ_ONLY the text says why
+ * Thread: any.
+ */
+ZD_RESULT zd_dialect_check_writes_chunks(const struct zd_meta *meta, struct zd_error *err);
 
 /**
  * The node that a key is a document of, in a dialect whose documents are judged before they are

@@ -228,12 +228,26 @@ static void emit_chunk_shapes(const struct zd_node_view *view, struct zd_emit *e
     zd_json_unref(shapes);
 }
 
-/* An array with an ignored codec is read-only: other programs would decode with that codec what was
- * written without it. */
-static bool can_write(const struct zd_node_view *view)
+/* An array with an ignored codec is read-only, too: other programs would decode with that codec
+ * what was written without it. */
+static enum zd_status check_writes(const struct zd_meta *meta, struct zd_error *err)
 {
-    return view->can_slice && view->is_writable && zd_dialect_writes_chunks(view->meta) &&
-           !zd_chain_is_partial(view->meta->chain);
+    ZD_TRY(zd_dialect_check_writes_chunks(meta, err));
+    return zd_chain_check_encodes(meta->chain, err);
+}
+
+static void emit_can(const struct zd_node_view *view, struct zd_emit *emit)
+{
+    struct zd_error err = {0};
+    const bool is_open = view->can_slice && view->is_writable;
+    const bool can_write = is_open && check_writes(view->meta, &err) == ZD_OK;
+    zd_emit_member_object(emit, "can");
+    zd_emit_member_bool(emit, "slice", view->can_slice);
+    zd_emit_member_bool(emit, "write", can_write);
+    if (is_open && !can_write) {
+        zd_emit_member_string(emit, "reason", err.text);
+    }
+    zd_emit_object_end(emit);
 }
 
 static void emit_array(const struct zd_node_view *view, struct zd_emit *emit)
@@ -254,10 +268,7 @@ static void emit_array(const struct zd_node_view *view, struct zd_emit *emit)
         zd_node_json_emit_lengths(emit, view->meta->view.origin, view->meta->grid.rank);
     }
     if (wants(view, "array.can")) {
-        zd_emit_member_object(emit, "can");
-        zd_emit_member_bool(emit, "slice", view->can_slice);
-        zd_emit_member_bool(emit, "write", can_write(view));
-        zd_emit_object_end(emit);
+        emit_can(view, emit);
     }
     zd_emit_object_end(emit);
 }

@@ -434,11 +434,24 @@ static bool length_is_possible(struct zd_request *req)
     return false;
 }
 
+/* So are elements of an array whose codecs are only read. */
+static bool elements_are_possible(struct zd_request *req)
+{
+    const struct writing *writing = req->state;
+    struct zd_error err = {0};
+    const enum zd_status status =
+        writing->ask.is_decoded ? zd_chain_check_encodes(req->node->meta->chain, &err) : ZD_OK;
+    if (status != ZD_OK) {
+        (void)zd_respond_error(req, NULL, &err);
+    }
+    return status == ZD_OK;
+}
+
 static enum zd_next step_plan(struct zd_request *req)
 {
     const struct writing *writing = req->state;
     if (zd_request_check_writable(req) || !parse(req) ||
-        (!writing->is_erase && !length_is_possible(req))) {
+        (!writing->is_erase && !(elements_are_possible(req) && length_is_possible(req)))) {
         return ZD_DONE;
     }
     const bool is_too_long = !writing->is_erase && req->upload.length > body_max(req);

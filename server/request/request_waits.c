@@ -81,18 +81,12 @@ bool zd_request_check_writable(struct zd_request *req)
     if (zd_request_check_array(req)) {
         return true;
     }
-    const struct zd_meta *meta = req->node->meta;
-    if (zd_dialect_writes_chunks(meta)) {
-        return false;
-    }
     struct zd_error err = {0};
-    err.status =
-        zd_dialect_is_writable(meta->dialect)
-            ? zd_fail(&err, ZD_READ_ONLY,
-                  "arrays with the chunk key encoding \"suffix\", a proposal, are read-only")
-            : zd_fail(&err, ZD_READ_ONLY, "dialect %s is read-only", meta->dialect->name);
-    zd_respond_error(req, NULL, &err);
-    return true;
+    const enum zd_status status = zd_dialect_check_writes_chunks(req->node->meta, &err);
+    if (status != ZD_OK) {
+        (void)zd_respond_error(req, NULL, &err);
+    }
+    return status != ZD_OK;
 }
 
 static enum zd_next respond_missing(struct zd_request *req, const struct zd_suggest *nearest)

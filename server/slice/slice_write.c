@@ -124,6 +124,7 @@ static enum zd_status take_node(struct zd_slice_write *write)
     write->code = "unsupported_media_type";
     ZD_TRY(zd_slice_body_check_dtype(write->format, &meta->dtype, &write->err));
     write->code = NULL;
+    ZD_TRY(zd_chain_check_encodes(meta->chain, &write->err));
     if (!write->task.req->upload.is_asked) {
         zd_slice_body_init(&write->body, write->task.req, write->format, &meta->dtype);
         write->body.is_append = write->ask.has_append;

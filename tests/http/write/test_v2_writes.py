@@ -7,6 +7,7 @@ import lzma
 import os
 import random
 import shutil
+import socket
 import urllib.parse
 import zlib
 
@@ -14,7 +15,7 @@ import numcodecs
 import numpy as np
 import pytest
 import zarr
-from client import BYTES, JSON
+from client import BYTES, DEADLINE_S, JSON
 from live import SHARED, STORES, Server
 
 SEED = int(os.environ.get("ZD_SEED", "20261123"))
@@ -292,6 +293,41 @@ def test_objects_are_written_as_zarr_python_has_them(writing, tmp_path):
         expected = texts.copy()
         expected[1, 2] = "new"
         assert array.get().tolist() == expected.tolist() == array.by_zarr().tolist()
+
+
+# Two letters, as numcodecs encodes them; its MessagePack is not installed.
+LETTERS = {"json2": '["%s","%s","|O",[2]]', "msgpack2": "\x94\xa1%s\xa1%s\xa2|O\x91\x02"}
+
+
+@pytest.mark.parametrize("codec", LETTERS)
+def test_codecs_that_are_only_read_take_encoded_chunks_and_no_elements(writing, tmp_path, codec):
+    make(tmp_path, shape=[4], chunks=[2], dtype="|O", filters=[{"id": codec}], fill_value="")
+    before, encoded = ((LETTERS[codec] % letters).encode("latin-1") for letters in (("a", "b"), ("c", "d")))
+    (tmp_path / "d/a/0").write_bytes(before)
+    server = writing()
+    array = Array(server, tmp_path / "d", "a")
+    can = array.node["array"]["can"]
+    assert (can["slice"], can["write"]) == (True, False) and codec in can["reason"]
+    for text, body in (("", np.array(list("wxyz"), object)), ("0:1", np.array(["z"], object)), ("0:2", np.array(["", ""], object))):
+        answer = array.put(text, body)
+        assert (answer.status, answer.code) == (422, "unsupported_codec") and codec in answer.json()["detail"], answer
+    append = server.request("PUT", "/v1/datasets/d/slices/a?append=0", JSON, b'["z"]')
+    assert (append.status, append.code) == (422, "unsupported_codec"), append
+    assert chunk(server, "PUT", "0", bytes(32), "&decoded=1").status == 422
+    assert stored(tmp_path) == ["0"] and (tmp_path / "d/a/0").read_bytes() == before
+    assert chunk(server, "PUT", "1", encoded).status == 200 and chunk(server, "PUT", "0", encoded[:-1]).code == "corrupt_chunk"
+    assert array.get().tolist() == ["a", "b", "c", "d"]
+    assert chunk(server, "DELETE", "0").status == 204 and array.get().tolist() == ["", "", "c", "d"]
+
+
+def test_nothing_of_a_body_is_read_where_no_element_can_be_written(writing, tmp_path):
+    """The refusal comes before the body, of which nothing is sent."""
+    make(tmp_path, shape=[4], chunks=[2], dtype="|O", filters=[{"id": "json2"}], fill_value="")
+    server = writing()
+    with socket.create_connection(("127.0.0.1", server.port), timeout=DEADLINE_S) as s:
+        s.sendall(b"PUT /v1/datasets/d/slices/a HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+                  b"Expect: 100-continue\r\nContent-Length: 1000\r\n\r\n")
+        assert s.recv(65536).startswith(b"HTTP/1.1 422 ")
 
 
 # ---- longer and shorter ----

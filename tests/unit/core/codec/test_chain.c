@@ -338,6 +338,40 @@ START_TEST(chain_with_an_ignored_codec_decodes_but_never_encodes)
 }
 END_TEST
 
+#define ORDER "{'name':'transpose','configuration':{'order':[1,0]}}"
+#define GZIP  "{'name':'gzip','configuration':{'level':1}}"
+#define SHARD(inner)                                                                               \
+    "[{'name':'sharding_indexed','configuration':{'chunk_shape':[2,2],'codecs':[" inner            \
+    "],'index_codecs':[" LITTLE "]}}]"
+
+/* Chains, and what is said of those that do not encode; NULL: they do. */
+static const struct {
+    const char *codecs;
+    const char *refusal;
+} encoding_facts[] = {
+    {"['vlen-utf8']", NULL},
+    {"['numcodecs.msgpack2']", "numcodecs.msgpack2: chunks of this codec are only read"},
+    {"[" ORDER ",'numcodecs.json2'," GZIP "]",
+        "numcodecs.json2: chunks of this codec are only read"},
+    {SHARD("'vlen-utf8'"), NULL},
+    {SHARD("'numcodecs.json2'"), "numcodecs.json2: chunks of this codec are only read"},
+    {SHARD("'vlen-utf8',{'name':'x1','must_understand':false}"), "does not know"},
+};
+
+START_TEST(chain_says_which_codec_is_only_read)
+{
+    const struct zd_unit_chain what = {
+        .codecs = encoding_facts[_i].codecs, .dtype = "string", .rank = 2, .shape = {4, 4}};
+    const char *refusal = encoding_facts[_i].refusal;
+    struct zd_chain *chain = zd_unit_chain(&what);
+    struct zd_error err = {0};
+    const enum zd_status status = zd_chain_check_encodes(chain, &err);
+    ck_assert_int_eq(status, refusal == NULL ? ZD_OK : ZD_UNSUPPORTED);
+    ck_assert_msg(refusal == NULL || strstr(err.text, refusal) != NULL, "%s", err.text);
+    zd_chain_unref(chain);
+}
+END_TEST
+
 START_TEST(chain_encodes_whole_chunks_only)
 {
     const struct zd_unit_chain what = {
@@ -597,6 +631,7 @@ void zd_unit_tests(TCase *tests)
     tcase_add_loop_test(tests, chain_decodes_or_says_what_is_corrupt, 0, ZD_COUNT_OF(decodings));
     tcase_add_test(tests, chain_of_bytes_alone_hands_the_same_buffer_on);
     tcase_add_test(tests, chain_with_an_ignored_codec_decodes_but_never_encodes);
+    tcase_add_loop_test(tests, chain_says_which_codec_is_only_read, 0, ZD_COUNT_OF(encoding_facts));
     tcase_add_test(tests, chain_encodes_whole_chunks_only);
     tcase_add_loop_test(
         tests, chain_writes_the_form_that_all_readers_take, 0, ZD_COUNT_OF(rewritten));
