@@ -15,6 +15,7 @@ import dataclasses
 import email.utils
 import html
 import http
+import inspect
 import math
 import pathlib
 import random
@@ -494,6 +495,8 @@ class Origin:
         """Sends an answer; whether the connection lives on."""
         request.file = self.find(request.path)
         reply = self.answer(request)
+        if inspect.isawaitable(reply):
+            reply = await reply
         for rule in self.rules:
             if rule.takes(request):
                 request.fault = rule.name
