@@ -250,6 +250,9 @@ static enum zd_status judge_locations(const struct zd_config *config, struct zd_
         const struct zd_dataset_config *dataset = &config->dataset[i];
         uint64_t place = 0;
         struct zd_error why = {0};
+        if (dataset->writable) {
+            ZD_TRY(zd_store_judge_writable(dataset->location, err));
+        }
         const enum zd_status status = zd_store_find_place(dataset->location, &place, &why);
         if (status == ZD_INVALID || (status != ZD_OK && dataset->is_named)) {
             *err = why;

@@ -235,7 +235,8 @@ static bool is_as_found(const struct zd_server *server, const struct zd_config *
     bool is_same = server->n_datasets == found->n_datasets;
     for (size_t i = 0; is_same && i < found->n_datasets; i++) {
         is_same = strcmp(server->dataset[i]->config.name, found->dataset[i].name) == 0 &&
-                  strcmp(server->dataset[i]->config.location, found->dataset[i].location) == 0;
+                  strcmp(server->dataset[i]->config.location, found->dataset[i].location) == 0 &&
+                  server->dataset[i]->config.writable == found->dataset[i].writable;
     }
     return is_same;
 }

@@ -11,12 +11,13 @@
 #include "core/base/own.h"
 #include "core/base/text.h"
 #include "core/store/file_location.h"
+#include "core/store/zip_directory.h"
 
 #define PATH_BYTES_MAX 4096
 #define HEAD_BYTES     512
-#define TAIL_BYTES     65557 /* the end of a zip archive: its last record with a comment */
-#define ENTRIES_MAX    256   /* of a directory: as many are listed, */
-#define FILES_MAX      16    /* and of as many files the bytes are looked at */
+#define PIECE_BYTES    (256U << 10) /* of the directory of a zip archive: any entry fits */
+#define ENTRIES_MAX    256          /* of a directory: as many are listed, */
+#define FILES_MAX      16           /* and of as many files the bytes are looked at */
 
 /* ---- files ---- */
 
@@ -66,34 +67,48 @@ static size_t read_at(int fd, uint64_t first, char *to, size_t len)
     return n < 0 ? 0 : (size_t)n;
 }
 
-static enum zip_root find_document(struct zd_span directory, const char *document)
-{
-    enum zip_root found = ZIP_NO_HIERARCHY;
-    const uint8_t *at = directory.ptr;
-    const uint8_t *end = directory.ptr + directory.len;
-    while (found != ZIP_HIERARCHY &&
-           (at = memmem(at, (size_t)(end - at), document, strlen(document))) != NULL) {
-        const bool is_below = at > directory.ptr && at[-1] == '/';
-        found = is_below ? ZIP_HIERARCHY_BELOW : ZIP_HIERARCHY;
-        at++;
-    }
-    return found;
-}
-
-/* Names of entries stand in the directory of the archive, which is its end. */
-static enum zip_root find_root(int fd, uint64_t size)
+/* Where the hierarchy lies of which a member of that name is a document. */
+static enum zip_root root_of(struct zd_span name)
 {
     static const char *const documents[] = {"zarr.json", ".zgroup", ".zarray"};
+    for (size_t i = 0; i < ZD_COUNT_OF(documents); i++) {
+        const size_t len = strlen(documents[i]);
+        if (name.len >= len && memcmp(name.ptr + name.len - len, documents[i], len) == 0 &&
+            (name.len == len || name.ptr[name.len - len - 1] == '/')) {
+            return name.len == len ? ZIP_HIERARCHY : ZIP_HIERARCHY_BELOW;
+        }
+    }
+    return zd_span_is(name, "attributes.json") ? ZIP_HIERARCHY : ZIP_NO_HIERARCHY;
+}
+
+/* The members of an archive, by pieces of its directory. What is damaged ends them. */
+static enum zip_root find_root(int fd, uint64_t size)
+{
     enum zip_root found = ZIP_NO_HIERARCHY;
-    ZD_AUTO(zd_buf) tail = zd_buf_new(TAIL_BYTES);
-    if (tail == NULL) {
+    struct zd_zip_end end = {0};
+    ZD_AUTO(zd_buf) piece = zd_buf_new(PIECE_BYTES);
+    if (piece == NULL) {
         return found;
     }
-    const uint64_t first = size > TAIL_BYTES ? size - TAIL_BYTES : 0;
-    tail->len = read_at(fd, first, (char *)tail->data, TAIL_BYTES);
-    for (size_t i = 0; i < ZD_COUNT_OF(documents); i++) {
-        const enum zip_root one = find_document(zd_buf_span(tail), documents[i]);
-        found = one > found ? one : found;
+    const uint64_t tail = zd_min_u64(size, ZD_ZIP_END_BYTES_MAX);
+    piece->len = read_at(fd, size - tail, (char *)piece->data, (size_t)tail);
+    if (zd_zip_end_find(zd_buf_span(piece), size, &end, NULL) != ZD_OK) {
+        return found;
+    }
+    const uint64_t bytes = zd_min_u64(end.bytes, ZD_ZIP_DIRECTORY_BYTES_MAX);
+    for (uint64_t n_read = 0; found != ZIP_HIERARCHY && n_read < bytes;) {
+        const uint64_t len = zd_min_u64(bytes - n_read, PIECE_BYTES);
+        piece->len = read_at(fd, end.first + n_read, (char *)piece->data, (size_t)len);
+        struct zd_span rest = zd_buf_span(piece);
+        struct zd_span name;
+        while (found != ZIP_HIERARCHY && zd_zip_directory_next(&rest, &name)) {
+            const enum zip_root one = root_of(name);
+            found = one > found ? one : found;
+        }
+        if (rest.len == piece->len) {
+            break;
+        }
+        n_read += piece->len - rest.len;
     }
     return found;
 }
@@ -219,4 +234,18 @@ const char *zd_foreign_content(const char *path)
         closedir(directory);
     }
     return found;
+}
+
+/* ---- archives ---- */
+
+bool zd_foreign_is_archive(const char *path)
+{
+    uint64_t size = 0;
+    const int fd = zd_file_location_is_archive(path) ? open_file(path, &size) : -1;
+    if (fd < 0) {
+        return false;
+    }
+    const bool is_found = find_root(fd, size) == ZIP_HIERARCHY;
+    close(fd);
+    return is_found;
 }

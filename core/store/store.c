@@ -75,12 +75,47 @@ enum zd_status zd_store_judge_options(const char *location, const struct zd_json
     return ops == NULL ? ZD_OK : judge_options(ops, options, at, err);
 }
 
+enum usages { USAGES_ALL, USAGES_WRITABLE };
+
+/* Of all schemes, or of those whose stores can be writable. */
+static void add_usages(enum usages which, struct zd_text *known)
+{
+    for (const struct zd_store_ops *const *ops = zd_stores; *ops != NULL; ops++) {
+        if (which == USAGES_ALL || !(*ops)->is_read_only) {
+            zd_text_addf(known, "%s%s", known->len == 0 ? "" : ", ", (*ops)->usage);
+        }
+    }
+}
+
+static enum zd_status judge_writable(
+    const struct zd_store_ops *ops, const char *location, struct zd_error *err)
+{
+    if (!ops->is_read_only) {
+        return ZD_OK;
+    }
+    ZD_SCOPED_TEXT(known, KNOWN_BYTES_MAX);
+    add_usages(USAGES_WRITABLE, &known);
+    return zd_fail(err, ZD_INVALID,
+        "%s cannot be writable: it is %s; a store at %s can be. Unpack or copy it there, or leave "
+        "\"writable\" (--writable) out",
+        location, ops->meaning, known.at);
+}
+
+enum zd_status zd_store_judge_writable(const char *location, struct zd_error *err)
+{
+    const struct zd_store_ops *ops = find_ops(location);
+    return ops == NULL ? ZD_OK : judge_writable(ops, location, err);
+}
+
 enum zd_status zd_store_open_as(const struct zd_store_ops *ops,
     const struct zd_store_config *config, struct zd_store **ret_store, struct zd_error *err)
 {
     const struct zd_pointer at = {.text = "/options"};
     struct zd_store *store = NULL;
     ZD_TRY(judge_options(ops, config->options, &at, err));
+    if (config->writable) {
+        ZD_TRY(judge_writable(ops, config->location, err));
+    }
     ZD_TRY(ops->open(config, &store, err));
     store->ops = ops;
     store->inner = config->inner;
@@ -96,9 +131,7 @@ enum zd_status zd_store_open_as(const struct zd_store_ops *ops,
 static enum zd_status refuse_location(const char *location, struct zd_error *err)
 {
     ZD_SCOPED_TEXT(known, KNOWN_BYTES_MAX);
-    for (const struct zd_store_ops *const *ops = zd_stores; *ops != NULL; ops++) {
-        zd_text_addf(&known, "%s%s", known.len == 0 ? "" : ", ", (*ops)->usage);
-    }
+    add_usages(USAGES_ALL, &known);
     return zd_fail(
         err, ZD_INVALID, "%s: no store for such a location; expected %s", location, known.at);
 }

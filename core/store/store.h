@@ -262,7 +262,8 @@ struct zd_store_ops {
 
     /** Optional: whether reads of a key obey wants_file. */
     bool (*has_file)(struct zd_store *store, const char *key);
-    bool extends; /* writes obey ZD_PHASE_EXTEND */
+    bool extends;      /* writes obey ZD_PHASE_EXTEND */
+    bool is_read_only; /* such a store is never opened to be written to */
 
     /** Ask for an early end: `done` still runs, with ZD_CANCELLED unless the operation finished
      * first. */
@@ -301,7 +302,8 @@ extern const struct zd_store_ops zd_store_ops_plan;
 
 /**
  * Open a location with the scheme that accepts it.
- * @retval ZD_INVALID no scheme does, or the options do not pass its schema
+ * @retval ZD_INVALID no scheme does, or the options do not pass its schema, or it is to be writable
+ *                    and is only read
  * Thread: loop.
  */
 ZD_RESULT zd_store_open(
@@ -311,6 +313,13 @@ ZD_RESULT zd_store_open(
 ZD_RESULT zd_store_open_as(const struct zd_store_ops *ops, const struct zd_store_config *config,
     struct zd_store **ret_store, struct zd_error *err);
 void zd_store_close(struct zd_store *store); /* accepts NULL; closes the inner store, too */
+
+/**
+ * Whether a store can be opened to be written to, as far as its scheme says.
+ * @retval ZD_INVALID it is only read
+ * Thread: any; may block.
+ */
+ZD_RESULT zd_store_judge_writable(const char *location, struct zd_error *err);
 
 /**
  * Judge options as opening will: for a location that no scheme accepts nothing is judged.

@@ -20,9 +20,8 @@
 #include "core/store/stat.h"
 #include "core/store/zip_read.h"
 
-#define LOCATION_BYTES_MAX  4096
-#define DIRECTORY_BYTES_MAX (256U << 20)
-#define NOW_BYTES_MAX       (256U << 10) /* more takes long enough to be worth a worker */
+#define LOCATION_BYTES_MAX 4096
+#define NOW_BYTES_MAX      (256U << 10) /* more takes long enough to be worth a worker */
 
 struct zip_store {
     struct zd_store store; /* first member */
@@ -111,10 +110,10 @@ static enum zd_status read_directory(struct zip_store *zip, struct zd_error *err
     const size_t tail_bytes = (size_t)zd_min_u64(zip->stat.size, ZD_ZIP_END_BYTES_MAX);
     ZD_TRY(read_part(zip->fd, zip->stat.size - tail_bytes, tail_bytes, &tail, err));
     ZD_TRY(zd_zip_end_find(zd_buf_span(tail), zip->stat.size, &end, err));
-    if (end.bytes > DIRECTORY_BYTES_MAX) {
-        return zd_fail_limit(err, DIRECTORY_BYTES_MAX, end.bytes,
+    if (end.bytes > ZD_ZIP_DIRECTORY_BYTES_MAX) {
+        return zd_fail_limit(err, ZD_ZIP_DIRECTORY_BYTES_MAX, end.bytes,
             "the directory of the ZIP archive has %llu bytes, at most %u are read: unpack it",
-            (unsigned long long)end.bytes, DIRECTORY_BYTES_MAX);
+            (unsigned long long)end.bytes, ZD_ZIP_DIRECTORY_BYTES_MAX);
     }
     ZD_TRY(read_part(zip->fd, end.first, (size_t)end.bytes, &central, err));
     return zd_zip_directory_read(&end, zd_buf_span(central), &zip->directory, err);
@@ -135,10 +134,6 @@ static enum zd_status zip_open(
     struct stat file;
     struct zd_error cause = {0};
     ZD_AUTO_FD fd = -1;
-    if (config->writable) {
-        return zd_fail(err, ZD_INVALID,
-            "%s: a ZIP archive cannot be writable: unpack it to write to it", config->location);
-    }
     ZD_TRY(open_archive(config->location, O_RDONLY, &fd, &file, err));
     struct zip_store *zip = zd_alloc_zero(1, sizeof *zip);
     if (zip == NULL || zd_store_init(&zip->store, config) != ZD_OK) {
@@ -313,6 +308,7 @@ static enum zd_status zip_status_now(struct zd_store *store, struct zd_store_sta
     if (member == NULL) {
         return ZD_NOT_FOUND;
     }
+    ZD_TRY(zd_zip_judge(member, &status->op.err)); /* before anybody believes its size */
     status->stat = stat_of(zip, member);
     return ZD_OK;
 }
@@ -457,6 +453,7 @@ const struct zd_store_ops zd_store_ops_zip = {
     .accepts = zip_accepts,
     .usage = "PATH.zip, file:///PATH.zip",
     .meaning = "a ZIP archive, only read",
+    .is_read_only = true,
     .default_revalidate_ms = 1000,
     .open = zip_open,
     .close = zip_close,

@@ -26,6 +26,8 @@
 #define MODE_TYPE    0170000U
 #define MODE_LINK    0120000U
 
+#define SHOWN_BYTES 200 /* of a name */
+
 #define IN_ZIP64_16 0xffffU /* the true value is in the ZIP64 fields: APPNOTE 4.4.1.4 */
 #define IN_ZIP64_32 0xffffffffU
 
@@ -130,6 +132,19 @@ static bool read_entry(
     return bytes <= end - at;
 }
 
+bool zd_zip_directory_next(struct zd_span *piece, struct zd_span *ret_name)
+{
+    struct entry entry;
+    const uint8_t *after = NULL;
+    if (!read_entry(piece->ptr, piece->ptr + piece->len, &entry, &after)) {
+        return false;
+    }
+    *ret_name = (struct zd_span){.ptr = entry.name, .len = entry.name_bytes};
+    piece->len -= (size_t)(after - piece->ptr);
+    piece->ptr = after;
+    return true;
+}
+
 /* The ZIP64 fields of an entry, or none. */
 static struct zd_span find_zip64(const struct entry *entry)
 {
@@ -206,8 +221,14 @@ static enum zd_status read_members(const struct zd_zip_end *end, struct zd_span 
     for (; directory->n < end->n_members; directory->n++) {
         struct zd_zip_member *member = &directory->member[directory->n];
         struct entry entry;
-        if (!read_entry(at, after, &entry, &at) || !read_member(&entry, end, member)) {
+        if (!read_entry(at, after, &entry, &at)) {
             return damaged(err, "an entry of its directory is cut off");
+        }
+        if (!read_member(&entry, end, member)) {
+            return zd_fail(err, ZD_CORRUPT,
+                "a damaged ZIP archive: the ZIP64 field that member \"%.*s\" refers to is not "
+                "there, or says what no file can have",
+                (int)zd_min_u64(entry.name_bytes, SHOWN_BYTES), (const char *)entry.name);
         }
         member->key = take_name(&entry, &names);
     }

@@ -14,6 +14,9 @@
 /** The end of an archive holds the place of its directory: so many bytes are enough to find it. */
 #define ZD_ZIP_END_BYTES_MAX ((64U << 10) + 98)
 
+/** Longer directories are not read. */
+#define ZD_ZIP_DIRECTORY_BYTES_MAX (256U << 20)
+
 #define ZD_ZIP_LOCAL_BYTES 30 /* of a local header, without what varies: APPNOTE 4.3.7 */
 
 /** The place of a directory. */
@@ -53,6 +56,14 @@ struct zd_zip_directory {
  */
 ZD_RESULT zd_zip_end_find(
     struct zd_span tail, uint64_t file_size, struct zd_zip_end *ret_end, struct zd_error *err);
+
+/**
+ * The name of the next member in a piece of a directory, whatever the entry says else.
+ * @param piece    begins with the entry; afterwards behind it
+ * @param ret_name in the piece
+ * @return false: no whole entry is there; the piece stays as it is
+ */
+bool zd_zip_directory_next(struct zd_span *piece, struct zd_span *ret_name);
 
 /**
  * Read the directory. Of members with the same name the last one counts, as all writers mean it

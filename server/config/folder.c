@@ -106,11 +106,14 @@ static bool holds_n5(const char *path)
 
 static bool is_store(const char *path, const struct dirent *entry)
 {
+    const bool may_be_any = entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN;
     ZD_SCOPED_TEXT(place, PATH_BYTES_MAX);
-    return entry->d_name[0] != '.' &&
-           (entry->d_type == DT_DIR || entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN) &&
-           zd_text_addf(&place, "%s/%s", path, entry->d_name) == ZD_OK &&
-           (find_document(place.at) != NULL || holds_n5(place.at));
+    if (entry->d_name[0] == '.' || zd_text_addf(&place, "%s/%s", path, entry->d_name) != ZD_OK) {
+        return false;
+    }
+    return ((may_be_any || entry->d_type == DT_DIR) &&
+               (find_document(place.at) != NULL || holds_n5(place.at))) ||
+           ((may_be_any || entry->d_type == DT_REG) && zd_foreign_is_archive(place.at));
 }
 
 /* @param n_max no more are looked for */
@@ -267,7 +270,7 @@ static enum zd_status add_store(struct zd_config *config, const struct zd_datase
     }
     struct zd_dataset_config *dataset = NULL;
     ZD_TRY(zd_dataset_config_add(config, zd_text_span(&dataset_name), &dataset, err));
-    dataset->writable = folder->writable;
+    dataset->writable = folder->writable && zd_store_judge_writable(location.at, NULL) == ZD_OK;
     ZD_TRY(zd_setting_replace(&dataset->folder, folder->location, err));
     return zd_setting_replace(&dataset->location, location.at, err);
 }

@@ -1,5 +1,5 @@
-/* Directories of stores: each store directly below one is a dataset. Thread: any; all calls block.
- */
+/* Directories of stores: each store directly below one, a directory or a ZIP archive, is a dataset.
+ * Thread: any; all calls block. */
 #ifndef ZD_CONFIG_FOLDER_H
 #define ZD_CONFIG_FOLDER_H
 
@@ -19,7 +19,8 @@ const char *zd_folder_content(const char *location);
 /** Whether the name of a location says that it is N5, whose root needs no document. */
 bool zd_folder_is_n5(const char *location);
 
-/** Whether a location is a directory that holds no hierarchy itself, but some directly below it. */
+/** Whether a location is a directory that holds no hierarchy itself, but stores directly below it.
+ */
 bool zd_folder_is(const char *location);
 
 /**
@@ -27,7 +28,7 @@ bool zd_folder_is(const char *location);
  * ZD_FOLDER_STORES_MAX. Stores that differ in their ending alone keep it in their names; names that
  * others have all the same get a number.
  *
- * @param folder location and members of all of them
+ * @param folder location and members of all of them; what is only read is not writable
  */
 ZD_RESULT zd_folder_expand(
     struct zd_config *config, const struct zd_dataset_config *folder, struct zd_error *err);

@@ -74,6 +74,80 @@ def test_a_name_never_passes_to_another_store(serve, folder):
     assert "a" not in names(server) and "a.zarr" in names(server)
 
 
+def members(path):
+    return {"zarr.json": GROUP, **{str(file.relative_to(path)): file.read_bytes() for file in path.rglob("*") if file.is_file()}}
+
+
+def pack(path, contents):
+    """As whoever replaces a file does it."""
+    with zipfile.ZipFile(path.with_suffix(".part"), "w") as file:
+        for name, data in contents.items():
+            file.writestr(name, data)
+    path.with_suffix(".part").rename(path)
+
+
+def test_archives_in_a_directory_of_stores_are_stores(serve, folder):
+    store = members(folder / "b")
+    pack(folder / "packed.zip", store)
+    pack(folder / "late root.zarr.zip", {**{f"y/{i}": b"" for i in range(3000)}, **store})
+    pack(folder / "n5.n5.zip", {"attributes.json": '{"n5": "2.0.0"}'})
+    pack(folder / "b.zip", store)
+    pack(folder / "twice.zip", store)
+    (folder / "link.zip").symlink_to("packed.zip")
+    # What is none: another archive, one with a store in a directory, one that is cut off, one by another name.
+    pack(folder / "photos.zip", {"a.txt": b"", "attributes": b""})
+    pack(folder / "inner.zip", {f"b/{name}": data for name, data in store.items()})
+    (folder / "cut.zip").write_bytes((folder / "packed.zip").read_bytes()[:-1])
+    (folder / "other.zap").write_bytes((folder / "packed.zip").read_bytes())
+    (folder / ".hidden.zip").write_bytes((folder / "packed.zip").read_bytes())
+    os.mkfifo(folder / "pipe.zip")
+    server = serve(folder, "-w", "--set", "http.datasets_ms=3600000")
+    assert names(server) == ["a", "b", "b.zip", "late-root", "link", "n5", "odd-n--me", "packed", "twice.n5", "twice.zarr", "twice.zip"]
+    expected = server.get("/v1/datasets/b/slices/x").body
+    for name in ("b.zip", "late-root", "link", "packed", "twice.zip"):
+        assert server.get(f"/v1/datasets/{name}/slices/x").body == expected
+    # Archives are only read; others beside them are not.
+    writable = {one["name"]: one["writable"] for one in server.get("/v1/datasets").json()["datasets"]}
+    assert {name for name, is_writable in writable.items() if is_writable} == {"a", "b", "odd-n--me", "twice.n5", "twice.zarr"}
+    answer = server.request("PUT", "/zarr/packed/note", body=b"x")
+    assert (answer.status, answer.code) == (405, "read_only"), answer
+    assert run("--check-config", "-w", folder).returncode == 0
+
+
+def test_a_directory_of_archives_alone_is_one_of_stores(serve, tmp_path):
+    (tmp_path / "d").mkdir()
+    pack(tmp_path / "d/a.zarr.zip", {"zarr.json": GROUP})
+    assert names(serve(tmp_path / "d")) == ["a"]
+
+
+def test_archives_that_come_and_go_are_found_again(serve, folder):
+    store = members(folder / "b")
+    server = serve(folder, "--set", "http.datasets_ms=100", "-w")
+    assert names(server) == EXPANDED
+    pack(folder / "c.zip", {**store, "note": b"first"})
+    wait_until(lambda: names(server) == ["a", "b", "c", *EXPANDED[2:]])
+    assert server.get("/zarr/c/note").body == b"first"
+    pack(folder / "c.zip", {**store, "note": b"second"})
+    wait_until(lambda: server.get("/zarr/c/note").body == b"second")
+    # Of a directory and an archive that have one name without their ending both keep it, and neither has the name of the other.
+    make(folder / "c.zarr")
+    wait_until(lambda: names(server) == ["a", "b", "c.zarr", "c.zip", *EXPANDED[2:]])
+    assert server.get("/zarr/c/note").code == "dataset_not_found"
+    shutil.rmtree(folder / "c.zarr")
+    wait_until(lambda: "c" in names(server))
+    # A directory of that very name takes its place, and may be written to.
+    (folder / "c.zip").unlink()
+    wait_until(lambda: names(server) == EXPANDED)
+    make(folder / "c.zip")
+    wait_until(lambda: server.request("PUT", "/zarr/c/note", body=b"x").status == 200)
+    shutil.rmtree(folder / "c.zip")
+    pack(folder / "c.zip", store)
+    wait_until(lambda: server.get("/v1/datasets/c").status == 200 and server.get("/v1/datasets/c").json()["writable"] is False)
+    wait_until(lambda: server.get("/v1/datasets/c/slices/x").status == 200)
+    (folder / "c.zip").unlink()
+    wait_until(lambda: names(server) == EXPANDED)
+
+
 @pytest.mark.parametrize("word, name", [(".", "era-5"), ("..", "x-y"), ("./", "era-5")])
 def test_a_dataset_has_the_name_of_its_real_directory(tmp_path, word, name):
     place = tmp_path / "x y" / "era 5.zarr"

@@ -1,17 +1,20 @@
 """ZIP archives: what is read of them is what the directory would give, and what is wrong with one is said, never taken for absence."""
 
+import json
 import random
 import struct
+import subprocess
 import zipfile
+import zlib
 
 import numpy as np
 import pytest
 import zarr
 from arrays import write_array
-from client import JSON, wait_until
+from client import DEADLINE_S, JSON, wait_until
 from documents import LITTLE
 from files import below
-from live import STORES, Server
+from live import BINARY, STORES
 
 GROUP = b'{"zarr_format":3,"node_type":"group"}'
 LARGE = random.Random(5).randbytes(3 << 20)
@@ -186,6 +189,131 @@ def test_zip64_and_comments_and_what_stands_before(serve, tmp_path):
     assert server.get("/zarr/before/large").body == LARGE
 
 
+ZIP64 = 0xffffffff  # the number is in the ZIP64 field of the member: APPNOTE 4.5.3
+
+
+def craft(path, members, zip64=("size", "packed", "local"), field=lambda numbers: struct.pack("<HH", 1, len(numbers)) + numbers, before=b""):
+    """An archive of stored members by hand: (name, data, or how many zeros that take no room). Those three of a member are in its ZIP64
+    field, the directory is found by the ZIP64 records."""
+    central = b""
+    with open(path, "wb") as out:
+        for name, data in members:
+            local, name = out.tell(), name.encode()
+            n = data if isinstance(data, int) else len(data)
+            crc = 0 if isinstance(data, int) else zlib.crc32(data)
+            numbers = {"size": n, "packed": n, "local": local}
+            held = [ZIP64 if key in zip64 else number for key, number in numbers.items()]
+            extra = before + (field(b"".join(struct.pack("<Q", numbers[key]) for key in numbers if key in zip64)) if zip64 else b"")
+            own = struct.pack("<HHQQ", 1, 16, n, n)
+            out.write(struct.pack("<IHHHHHIIIHH", 0x04034b50, 45, 0, 0, 0, 0, crc, ZIP64, ZIP64, len(name), len(own)) + name + own)
+            if isinstance(data, int):
+                out.truncate(out.tell() + n)
+                out.seek(0, 2)
+            else:
+                out.write(data)
+            central += struct.pack("<IHHHHHHIIIHHHHHII", 0x02014b50, 45, 45, 0, 0, 0, 0, crc, held[1], held[0], len(name), len(extra), 0, 0, 0, 0,
+                                   held[2]) + name + extra
+        first = out.tell()
+        out.write(central + struct.pack("<IQHHIIQQQQ", 0x06064b50, 44, 45, 45, 0, 0, len(members), len(members), len(central), first))
+        out.write(struct.pack("<IIQI", 0x07064b50, 0, first + len(central), 1))
+        out.write(struct.pack("<IHHHHIIH", 0x06054b50, 0, 0, 0xffff, 0xffff, ZIP64, ZIP64, 0))
+    return path
+
+
+MEMBERS = [("zarr.json", GROUP), ("key", b"DATA" * 1000), ("empty", b""), ("other", b"fine")]
+
+
+@pytest.mark.parametrize("zip64", [("size", "packed", "local"), ("size",), ("packed",), ("local",), ("size", "packed"), ()])
+def test_sizes_and_places_may_be_in_the_zip64_fields(serve, tmp_path, zip64):
+    craft(tmp_path / "plain.zip", MEMBERS, zip64)
+    craft(tmp_path / "behind.zip", MEMBERS, zip64, before=struct.pack("<HHB", 0x5455, 1, 0))
+    with zipfile.ZipFile(tmp_path / "plain.zip") as other:
+        assert other.read("key") == MEMBERS[1][1]  # others read it alike
+    server = serve(*(f"{name}={tmp_path}/{name}.zip" for name in ("plain", "behind")))
+    for name in ("plain", "behind"):
+        for key, data in MEMBERS:
+            assert server.get(f"/zarr/{name}/{key}").body == data
+        assert server.get(f"/zarr/{name}/key", {"Range": "bytes=3997-"}).body == b"ATA"
+
+
+def test_members_of_more_than_4_gib(serve, tmp_path):
+    """A sparse file: sizes, ranges and what lies behind it need 33 bits."""
+    n = 5 << 30
+    try:
+        craft(tmp_path / "large.zip", [("zarr.json", GROUP), ("zeros", n), ("behind", b"behind 5 GiB")])
+    except OSError as fault:
+        pytest.skip(f"no file of 5 GiB: {fault}")
+    if (tmp_path / "large.zip").stat().st_blocks * 512 > 64 << 20:
+        (tmp_path / "large.zip").unlink()
+        pytest.skip("no sparse files")
+    server = serve(tmp_path / "large.zip")
+    assert server.head("/zarr/large/zeros").headers["content-length"] == str(n)
+    for first, last in ((0, 9), ((4 << 30) - 5, (4 << 30) + 4), (n - 10, n - 1)):
+        answer = server.get("/zarr/large/zeros", {"Range": f"bytes={first}-{last}"})
+        assert (answer.status, answer.body, answer.headers["content-range"]) == (206, bytes(10), f"bytes {first}-{last}/{n}")
+    long = server.get("/zarr/large/zeros", {"Range": f"bytes={(4 << 30) - (4 << 20)}-{(4 << 30) + (4 << 20) - 1}"})
+    assert long.body == bytes(8 << 20)  # from the archive itself, without a copy
+    assert server.get("/zarr/large/zeros", {"Range": f"bytes={n}-"}).status == 416
+    assert server.get("/zarr/large/behind").body == b"behind 5 GiB"
+    assert server.get("/v1/datasets/large/nodes/").status == 200
+
+
+def cut(n):
+    """A field that says it has all its numbers, and is the last n bytes short."""
+    return lambda numbers: (struct.pack("<HH", 1, len(numbers)) + numbers)[:-n]
+
+
+def said(*numbers):
+    return lambda _: struct.pack("<HH", 1, 8 * len(numbers)) + struct.pack(f"<{len(numbers)}Q", *numbers)
+
+
+@pytest.mark.parametrize("zip64, field, words", [
+    (("size", "packed", "local"), cut(1), "ZIP64"),
+    (("size", "packed", "local"), cut(8), "ZIP64"),
+    (("size", "packed", "local"), cut(26), "ZIP64"),
+    (("local",), lambda _: b"", "ZIP64"),
+    (("local",), lambda numbers: struct.pack("<HH", 2, 8) + numbers, "ZIP64"),
+    (("size", "packed", "local"), said(4, 4), "ZIP64"),
+    (("size", "packed", "local"), said(4, 4, 2**64 - 1), "overlap"),
+    (("size", "packed", "local"), said(2**64 - 1, 2**64 - 1, 0), "overlap"),
+    (("packed",), said(2**63), "overlap"),
+    (("local",), said(0), "overlap"),
+])
+def test_a_zip64_field_that_lies_is_told(serve, tmp_path, zip64, field, words):
+    craft(tmp_path / "a.zip", MEMBERS, zip64, field)
+    archive_of(tmp_path / "b.zip", [("zarr.json", GROUP)])
+    server = serve(config={"datasets": {name: {"location": f"{tmp_path}/{name}.zip"} for name in "ab"}})
+    assert (server.get("/zarr/a/key").status, server.get("/zarr/a/key").code) == (503, "store_error")
+    assert words in server.log and "a damaged ZIP archive" in server.log
+    assert server.get("/v1/datasets/b/nodes/").status == 200
+
+
+@pytest.mark.parametrize("size", [0, 5, 2**31, 2**64 - 1])
+def test_a_size_in_a_zip64_field_that_lies_is_the_fault_of_its_member(serve, tmp_path, size):
+    fields = iter([len(GROUP), size, 4])
+    craft(tmp_path / "a.zip", [("zarr.json", GROUP), ("key", b"DATA"), ("other", b"fine")], ("size",), lambda _: said(next(fields))(_))
+    server = serve(tmp_path / "a.zip")
+    answer = server.get("/zarr/a/key")
+    assert (answer.status, answer.code) == (502, "store_error") and "cannot be packed" in answer.json()["detail"]
+    assert server.head("/zarr/a/key").status == 502 and server.get("/zarr/a/key", {"Range": "bytes=0-1"}).status == 502
+    assert server.get("/zarr/a/other").body == b"fine"
+
+
+@pytest.mark.parametrize("at, value", [(24, 2**64 - 1), (32, 2**64 - 1), (32, 2**63), (40, 2**64 - 1), (40, 7), (48, 2**64 - 1), (48, 2**63)])
+def test_a_zip64_record_that_lies_is_told(serve, tmp_path, at, value):
+    path = craft(tmp_path / "a.zip", MEMBERS)
+    data = bytearray(path.read_bytes())
+    record = data.index(b"PK\6\6")
+    data[record + at:record + at + 8] = struct.pack("<Q", value)
+    path.write_bytes(data)
+    archive_of(tmp_path / "b.zip", [("zarr.json", GROUP)])
+    server = serve(config={"datasets": {name: {"location": f"{tmp_path}/{name}.zip"} for name in "ab"}})
+    if at == 24:  # members of this part: of one part those of all are counted
+        assert server.get("/zarr/a/key").body == MEMBERS[1][1]
+    else:
+        assert server.get("/zarr/a/key").status == 503 and "a damaged ZIP archive" in server.log
+
+
 # ---- what changes ----
 
 def test_an_archive_that_is_replaced_or_written_to_is_read_anew(serve, tmp_path):
@@ -226,8 +354,13 @@ def test_nothing_is_written(serve, tmp_path):
 
 def test_one_that_is_to_be_written_is_a_mistake_of_the_configuration(tmp_path):
     path = archive_of(tmp_path / "a.zip", [("zarr.json", GROUP)])
-    with pytest.raises(RuntimeError, match="a ZIP archive cannot be writable: unpack it"):
-        Server("-w", path)
+    (tmp_path / "c.json").write_text(json.dumps({"datasets": {"a": {"location": str(path), "writable": True}}}))
+    for arguments in (["-w", path], ["-c", tmp_path / "c.json"]):
+        for check in (["--check-config"], []):
+            done = subprocess.run([BINARY, *check, *map(str, arguments)], capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+            assert done.returncode == 2, done
+            for words in (f"{path} cannot be writable", "a ZIP archive, only read", "PATH", "mem:", "Unpack", '"writable"', "--writable"):
+                assert words in done.stderr, done
 
 
 def patched(path, change):

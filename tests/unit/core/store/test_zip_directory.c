@@ -160,6 +160,124 @@ START_TEST(a_damaged_end_is_refused)
 }
 END_TEST
 
+#define SIZE   1U /* which numbers of the second member are in its ZIP64 field */
+#define PACKED 2U
+#define LOCAL  4U
+#define ALL    (SIZE | PACKED | LOCAL)
+
+#define MEMBER_LOCAL 35 /* behind "first" of no bytes */
+#define MEMBER_BYTES 4
+
+/* The ZIP64 field of a member (APPNOTE 4.5.3): what is in it, how many bytes it says it has, and
+ * whether another field comes first. */
+static const struct zip64_fact {
+    uint32_t has;
+    uint64_t value[3];
+    int claimed; /* 0: as many as it has */
+    bool comes_late;
+    const char *fault; /* NULL: none */
+} zip64_facts[] = {
+    {ALL, {MEMBER_BYTES, MEMBER_BYTES, MEMBER_LOCAL}, 0, false, NULL},
+    {ALL, {MEMBER_BYTES, MEMBER_BYTES, MEMBER_LOCAL}, 0, true, NULL},
+    {SIZE, {MEMBER_BYTES}, 0, false, NULL}, {PACKED, {MEMBER_BYTES}, 0, false, NULL},
+    {LOCAL, {MEMBER_LOCAL}, 0, true, NULL},
+    {SIZE | LOCAL, {MEMBER_BYTES, MEMBER_LOCAL}, 0, false, NULL},
+    /* longer than its extra field, too short for its numbers */
+    {ALL, {MEMBER_BYTES, MEMBER_BYTES, MEMBER_LOCAL}, 25, false, "ZIP64"},
+    {ALL, {MEMBER_BYTES, MEMBER_BYTES, MEMBER_LOCAL}, 0xffff, true, "ZIP64"},
+    {ALL, {MEMBER_BYTES, MEMBER_BYTES, MEMBER_LOCAL}, 23, false, "ZIP64"},
+    {ALL, {MEMBER_BYTES, MEMBER_BYTES, MEMBER_LOCAL}, 16, false, "ZIP64"},
+    {SIZE, {MEMBER_BYTES}, 7, true, "ZIP64"},
+    /* what no file of that length has */
+    {PACKED, {UINT64_MAX}, 0, false, "overlap"}, {PACKED, {1U << 30}, 0, false, "overlap"},
+    {LOCAL, {UINT64_MAX}, 0, false, "overlap"}, {LOCAL, {UINT64_C(1) << 63}, 0, false, "overlap"},
+    {LOCAL, {0}, 0, false, "overlap"}, /* the place of the first one */
+};
+
+static struct archive zip64_archive(const struct zip64_fact *fact)
+{
+    static const uint8_t other[] = {0x55, 0x54, 2, 0, 1, 0};
+    static const size_t places[] = {24, 20, 42};
+    struct archive archive = {0};
+    uint8_t extra[64] = {0};
+    size_t len = fact->comes_late ? sizeof other : 0;
+    memcpy(extra, other, sizeof other);
+    add(&archive, "first", "");
+    uint8_t *central = archive.central + archive.central_len;
+    add(&archive, "a", "data");
+    uint8_t *head = extra + len;
+    len += 4;
+    for (size_t i = 0, n = 0; i < ZD_COUNT_OF(places); i++) {
+        if ((fact->has & 1U << i) != 0) {
+            zd_store_u32(central + places[i], UINT32_MAX);
+            zd_store_u64(extra + len, fact->value[n++]);
+            len += sizeof fact->value[0];
+        }
+    }
+    put_u16(head, 1);
+    put_u16(head + 2, (uint16_t)(fact->claimed == 0 ? extra + len - head - 4 : fact->claimed));
+    put_u16(central + 30, (uint16_t)len);
+    memcpy(archive.central + archive.central_len, extra, len);
+    archive.central_len += len;
+    finish(&archive);
+    return archive;
+}
+
+START_TEST(sizes_and_places_may_be_in_a_zip64_field)
+{
+    const struct zip64_fact *fact = &zip64_facts[_i];
+    const struct archive archive = zip64_archive(fact);
+    const struct zd_span bytes = {.ptr = archive.bytes, .len = archive.len};
+    struct zd_zip_directory directory = {0};
+    struct zd_error err = {0};
+    const enum zd_status status = read_archive(bytes, &directory, &err);
+    if (fact->fault != NULL) {
+        ck_assert_int_eq(status, ZD_CORRUPT);
+        ck_assert_msg(strstr(err.text, fact->fault) != NULL, "%s", err.text);
+        return;
+    }
+    ck_assert_msg(status == ZD_OK, "%s", err.text);
+    const struct zd_zip_member *member = zd_zip_directory_find(&directory, "a");
+    ck_assert_ptr_nonnull(member);
+    ck_assert_uint_eq(member->size, MEMBER_BYTES);
+    ck_assert_uint_eq(member->packed_bytes, MEMBER_BYTES);
+    ck_assert_uint_eq(member->local, MEMBER_LOCAL);
+    zd_zip_directory_done(&directory);
+}
+END_TEST
+
+/* Nothing is added to a place that is near 2^64. */
+START_TEST(place_beyond_all_files_is_refused)
+{
+    static const struct zip64_fact fact = {LOCAL, {UINT64_MAX}, 0, false, NULL};
+    const struct archive archive = zip64_archive(&fact);
+    uint8_t bytes[ARCHIVE_BYTES_MAX + 1] = {0};
+    struct zd_zip_directory directory = {0};
+    struct zd_error err = {0};
+    memcpy(bytes + 1, archive.bytes, archive.len);
+    const struct zd_span span = {.ptr = bytes, .len = archive.len + 1};
+    ck_assert_int_eq(read_archive(span, &directory, &err), ZD_CORRUPT);
+    ck_assert_msg(strstr(err.text, "ZIP64") != NULL, "%s", err.text);
+}
+END_TEST
+
+START_TEST(names_are_read_without_the_rest)
+{
+    const struct archive archive = sample();
+    struct zd_span piece = {.ptr = archive.central, .len = archive.central_len};
+    struct zd_span name;
+    size_t n = 0;
+    for (; zd_zip_directory_next(&piece, &name); n++) {
+        ck_assert(n > 0 || zd_span_is(name, "a/b"));
+    }
+    ck_assert_uint_eq(n, archive.n);
+    ck_assert_uint_eq(piece.len, 0);
+    piece = (struct zd_span){.ptr = archive.central, .len = CENTRAL_BYTES + 2};
+    ck_assert(!zd_zip_directory_next(&piece, &name)); /* its name is cut off */
+    ck_assert_uint_eq(piece.len, CENTRAL_BYTES + 2);
+}
+END_TEST
+
 START_TEST(members_may_not_overlap)
 {
     struct archive archive = {0};
@@ -232,6 +350,10 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, members_are_sorted_and_the_last_of_a_name_counts);
     tcase_add_test(tests, what_stands_before_an_archive_is_passed_over);
     tcase_add_loop_test(tests, a_damaged_end_is_refused, 0, ZD_COUNT_OF(faults));
+    tcase_add_loop_test(
+        tests, sizes_and_places_may_be_in_a_zip64_field, 0, ZD_COUNT_OF(zip64_facts));
+    tcase_add_test(tests, place_beyond_all_files_is_refused);
+    tcase_add_test(tests, names_are_read_without_the_rest);
     tcase_add_test(tests, members_may_not_overlap);
     tcase_add_test(tests, without_memory_nothing_is_left_behind);
     tcase_add_test(tests, seeking_finds_the_first_key_that_is_not_less);
