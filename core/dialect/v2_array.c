@@ -38,6 +38,7 @@ struct translation {
     struct zd_faults *faults;
     struct zd_v2_array *array;
     bool has_dtype;
+    bool has_unknown_objects; /* dtype is "|O", and no filter that is known says of what */
     struct zd_typestr dtype;
 };
 
@@ -89,10 +90,12 @@ static void judge_dtype(struct translation *t)
             "dtype must be a type string, or a list of fields");
         return;
     }
-    const bool is_known =
-        is_object(json) && zd_v2_codecs_object_type(t->zarray, &t->dtype.dtype) == ZD_OK;
-    const enum zd_status status =
-        is_known ? ZD_OK : zd_typestr_parse_stored(zd_json_string(json), &t->dtype, &err);
+    if (is_object(json)) {
+        t->has_dtype = zd_v2_codecs_object_type(t->zarray, &t->dtype.dtype) == ZD_OK;
+        t->has_unknown_objects = !t->has_dtype;
+        return;
+    }
+    const enum zd_status status = zd_typestr_parse_stored(zd_json_string(json), &t->dtype, &err);
     t->has_dtype = status == ZD_OK;
     if (status == ZD_NO_MEMORY) {
         t->faults->out_of_memory = true;
@@ -102,6 +105,18 @@ static void judge_dtype(struct translation *t)
     } else if (status != ZD_OK) {
         zd_faults_add(t->faults, ZD_FAULT_INVALID, "bad_name", zd_json_string(json), &at,
             err.facts.expected, err.facts.found, "%s", err.text);
+    }
+}
+
+/* A codec that is refused may be what would have said it; then its own fault tells more. */
+static void judge_objects(const struct translation *t)
+{
+    const struct zd_pointer at = zd_pointer_member(&whole_document, "dtype");
+    if (t->has_unknown_objects && !zd_faults_have(t->faults, ZD_FAULT_UNSUPPORTED)) {
+        zd_faults_add(t->faults, ZD_FAULT_UNSUPPORTED, "unsupported_data_type", "|O", &at,
+            "a filter vlen-utf8, vlen-bytes, vlen-array, json2, msgpack2 or categorize", "|O",
+            "no filter says what the objects of the array are; the stored chunks can be read by "
+            "their keys");
     }
 }
 
@@ -342,6 +357,7 @@ enum zd_status zd_v2_array_translate(const struct zd_json *zarray, const struct 
     const size_t rank = zd_json_count(zd_json_member(zarray, "shape"));
     enum zd_status status = zd_v2_codecs_translate(
         zarray, t.has_dtype ? &t.dtype : NULL, rank, &ret_array->codecs, faults);
+    judge_objects(&t);
     if (status == ZD_OK && !zd_faults_refuse(faults)) {
         status = make_document(&t, &ret_array->document);
     }
