@@ -24,6 +24,14 @@ def wait_until(condition, every_s=0.005):
         time.sleep(every_s)
 
 
+def soon(look, expected):
+    """What look() gives as soon as it is as expected, or after a minute: for what follows an answer."""
+    end = time.monotonic() + DEADLINE_S
+    while (found := look()) != expected and time.monotonic() < end:
+        time.sleep(0.005)
+    return found
+
+
 def memory_bytes(server, name):
     """VmRSS: memory held now; VmHWM: the most held so far; VmSize: addresses."""
     with open(f"/proc/{server.process.pid}/status") as status:

@@ -3,6 +3,7 @@
 The places and their states are those of workload.py, whose arrays are laid out as the numbers here say.
 """
 
+import contextlib
 import hashlib
 import itertools
 import json
@@ -16,13 +17,28 @@ WIDE_ELEMENTS = 600  # of a chunk of `wide`
 INNER_N, INNER_ELEMENTS = 8, 200  # inner chunks of a shard, elements of each
 ROW_ELEMENTS = 50  # of a chunk of the arrays that grow and shrink
 SOMETHING = "something"
+TEMPORARY = ".zarrd-tmp-"  # begins the names of all that servers have in a store for themselves
 
 
 def below(folder):
     """All paths there, but for the directory in which servers tell each other that they write: it comes and goes."""
     for place, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if name != ".zarrd-tmp-writers"]
+        folders[:] = [name for name in folders if name != f"{TEMPORARY}writers"]
         yield from (pathlib.Path(place, name) for name in folders + names)
+
+
+def contents(folder, path=""):
+    """{key: bytes} of all that is stored in a folder, below that path of it. What servers have there for themselves comes and goes, after
+    their answers too and while this looks."""
+    found, root = {}, str(folder)
+    for place, folders, names in os.walk(f"{root}/{path}".rstrip("/")):
+        folders[:] = sorted(name for name in folders if not name.startswith(TEMPORARY))
+        for name in sorted(names):
+            file_path = f"{place}/{name}"
+            if not name.startswith(TEMPORARY):
+                with contextlib.suppress(FileNotFoundError), open(file_path, "rb", buffering=0) as file:
+                    found[file_path[len(root) + 1:]] = file.read()
+    return found
 
 
 def digest(data):
@@ -106,7 +122,7 @@ class Files:
 
     def _below(self, path):
         """Whether there is anything at all, but for temporary files."""
-        keys = (name for name in below(self.root / path) if name.is_file() and not name.name.startswith(".zarrd-tmp-"))
+        keys = (name for name in below(self.root / path) if name.is_file() and not name.name.startswith(TEMPORARY))
         return SOMETHING if next(keys, None) else ABSENT
 
     def _uniform(self, key):

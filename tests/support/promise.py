@@ -8,7 +8,6 @@ change is computed from the files that were there, not by asking the server.
 import collections
 import http.client
 import json
-import os
 import random
 import select
 import socket
@@ -17,6 +16,7 @@ import threading
 import time
 import urllib.parse
 
+from files import contents
 from workload import array
 
 DATASET = "work"
@@ -293,15 +293,7 @@ class Hand:
         return self.dialect.fold(files, self.arrays)
 
     def look(self):
-        found, root = {}, str(self.field.root)
-        for folder, folders, names in os.walk(f"{root}/{self.top}"):
-            folders.sort()
-            for name in names:
-                path = f"{folder}/{name}"
-                if not name.startswith(".zarrd-tmp-"):
-                    with open(path, "rb", buffering=0) as file:
-                        found[path[len(root) + 1:]] = file.read()
-        return found
+        return contents(self.field.root, self.top)
 
     def fail(self, change, status, why):
         lines = "\n".join(f"  {status} {past}" for past, status in self.history)

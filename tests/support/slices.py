@@ -8,7 +8,7 @@ import os
 import numpy as np
 from arrays import write_node
 from documents import BIG, CRC, GZIP, LITTLE, ZSTD, array_document, blosc, shard, transpose
-from files import below
+from files import contents
 
 SEED = int(os.environ.get("ZD_SEED", "20261122"))
 SHAPE = (13, 10, 7)
@@ -136,8 +136,7 @@ ZEROS = bytes(24)
 
 def states(folder):
     """Every file but those that the store keeps for itself, and its time of change."""
-    paths = [path for path in below(folder) if path.is_file() and "/.zarrd" not in str(path)]
-    return sorted((str(path), path.stat().st_mtime_ns) for path in paths)
+    return sorted((key, (folder / key).stat().st_mtime_ns) for key in contents(folder))
 
 
 def append(server, path, values, dim, form="raw", query="", **headers):

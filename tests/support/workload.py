@@ -9,13 +9,12 @@ import dataclasses
 import http.client
 import itertools
 import json
-import pathlib
 import random
 import struct
 import threading
 import time
 
-from files import INNER_ELEMENTS, INNER_N, ROW_ELEMENTS, SOMETHING, WIDE_ELEMENTS, below, digest, listing, numbers, runs
+from files import INNER_ELEMENTS, INNER_N, ROW_ELEMENTS, SOMETHING, TEMPORARY, WIDE_ELEMENTS, below, digest, listing, numbers, runs
 from history import ABSENT
 
 OBJECT_BYTES = (512, 5000, 40_000, 130_000)  # of the chunks of the arrays object512, ...
@@ -49,7 +48,7 @@ def sharded(n_shards):
 
 def litter(root):
     """Temporary files of writes."""
-    return [path for path in below(root) if path.name.startswith(".zarrd-tmp-") and path.is_file()]
+    return [path for path in below(root) if path.name.startswith(TEMPORARY) and path.is_file()]
 
 
 def tidied(root):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from client import wait_until
 from documents import GROUP, array_document
+from files import contents
 from live import STORES
 
 VALUES = np.arange(24, dtype="<i4").reshape(4, 6)
@@ -105,13 +106,13 @@ WRITES = {
 
 @pytest.mark.parametrize("method, place, media_type, body", WRITES.values(), ids=WRITES)
 def test_a_node_of_2023_is_only_read(mixed, serve, method, place, media_type, body):
-    before = {path: path.read_bytes() for path in mixed.rglob("*") if path.is_file()}
+    before = contents(mixed)
     server = serve("-w", f"old={mixed}")
     headers = {} if media_type is None else {"Content-Type": media_type}
     answer = server.request(method, f"/v1/datasets/old/{place}", headers, body)
     assert (answer.status, answer.code) == (405, "read_only"), answer
     assert "draft-2023-06" in answer.json()["detail"]
-    assert {path: path.read_bytes() for path in mixed.rglob("*") if path.is_file()} == before
+    assert contents(mixed) == before
 
 
 def test_a_document_of_v3_may_take_the_place_of_a_node_of_2023(mixed, serve):
@@ -329,12 +330,12 @@ WRITES_B = {
 
 @pytest.mark.parametrize("method, place, media_type, body", WRITES_B.values(), ids=WRITES_B)
 def test_a_hierarchy_of_2020_is_only_read(draft_b, serve, method, place, media_type, body):
-    before = {path: path.read_bytes() for path in draft_b.rglob("*") if path.is_file()}
+    before = contents(draft_b)
     server = serve("-w", f"old={draft_b}")
     answer = server.request(method, place, {} if media_type is None else {"Content-Type": media_type}, body)
     assert (answer.status, answer.code) == (405, "read_only"), answer
     assert "draft-2020" in answer.json()["detail"]
-    assert {path: path.read_bytes() for path in draft_b.rglob("*") if path.is_file()} == before
+    assert contents(draft_b) == before
 
 
 def test_nodes_of_drafts_cost_others_no_read_more(tmp_path, serve):

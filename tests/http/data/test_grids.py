@@ -11,6 +11,7 @@ import zarr
 from arrays import write_array, write_chunk, write_node
 from client import READ_BYTES
 from documents import BIG, LITTLE, array_document, transpose
+from files import contents
 from irregular import Grid, edges_of, random_slice, rectilinear
 from slices import SEED
 
@@ -63,7 +64,7 @@ def test_chunks_are_found_by_keys_with_a_suffix(keys, i):
 @pytest.mark.parametrize("i", range(len(ENCODINGS)))
 def test_keys_of_a_proposal_are_only_read(keys, i):
     server, root = keys
-    before = sorted(path.read_bytes() for path in root.rglob("*") if path.is_file())
+    before = contents(root)
     node = f"/v1/datasets/keys/nodes/{i}"
     document = server.get(node).json()
     assert document["metadata"]["chunk_key_encoding"]["configuration"]["suffix"] == ENCODINGS[i][0]["configuration"]["suffix"]
@@ -79,7 +80,7 @@ def test_keys_of_a_proposal_are_only_read(keys, i):
     answer = server.request("PUT", node, {}, json.dumps(document["metadata"]).encode())
     assert answer.status == 422 and answer.code == "unsupported_grid", answer
     assert answer.json()["errors"][0]["pointer"] == "/chunk_key_encoding"
-    assert sorted(path.read_bytes() for path in root.rglob("*") if path.is_file()) == before
+    assert contents(root) == before
 
 
 # ---- chunks that differ in length ----

@@ -14,9 +14,9 @@ import pytest
 from arrays import write_array
 from client import DEADLINE_S, JSON
 from documents import LITTLE
-from files import below
+from files import contents
 from live import BINARY
-from workload import litter
+from workload import tidied
 
 N = 64
 BYTES = {"Content-Type": "application/octet-stream"}
@@ -178,14 +178,6 @@ def test_it_is_seen_within_revalidate_ms(serve, place, tmp_path, way):
     assert server.get("/zarr/a/x/c/0").body == values(100)[:32]
 
 
-def files_below(folder):
-    return {path.relative_to(folder): path.read_bytes() for path in below(folder) if path.is_file()}
-
-
-def shown_below(folder):
-    return {key: value for key, value in files_below(folder).items() if not key.parts[0].startswith(".zarrd")}
-
-
 WRITES = [
     ("PUT", "/zarr/a/x/c/0", BYTES, bytes(32)),
     ("DELETE", "/zarr/a/x/c/0", {}, None),
@@ -205,10 +197,10 @@ def test_a_write_goes_to_what_is_at_the_path_now(serve, place, tmp_path, way, wr
     all_answers(server)
     way(place, tmp_path / "other")
     old = place.with_name("real" if way is relinked else "before")
-    before, new = shown_below(old), files_below(place.resolve())
+    before, new = contents(old), contents(place.resolve())
     assert server.request(*write).status in (200, 201, 204)
-    assert shown_below(old) == before
-    assert files_below(place.resolve()) != new
+    assert contents(old) == before
+    assert contents(place.resolve()) != new
 
 
 def test_a_write_under_way_does_not_end_in_the_old_directory(serve, place, tmp_path):
@@ -224,7 +216,7 @@ def test_a_write_under_way_does_not_end_in_the_old_directory(serve, place, tmp_p
     chunk = np.frombuffer((place.with_name("before") / "x" / "c" / "0").read_bytes(), "<f4")
     assert chunk.tolist() == list(range(8))
     assert server.get("/v1/datasets/a/slices/x").body == values(100)
-    assert not litter(place.with_name("before"))
+    assert tidied(place.with_name("before"))
 
 
 CHANGES = [
@@ -241,7 +233,7 @@ def test_a_change_that_fails_half_way_is_undone_in_the_old_directory(serve, plac
     """It hangs at its first rename; meanwhile the directory is moved away."""
     server = serve(config=config(place), faults={})
     assert server.request("POST", "/v1/datasets/a/consolidate/").status == 200
-    before = shown_below(place)
+    before = contents(place)
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         with server.faulting("rename.wait"):
             changing = pool.submit(server.request, *change)
@@ -250,7 +242,7 @@ def test_a_change_that_fails_half_way_is_undone_in_the_old_directory(serve, plac
         answer = changing.result(DEADLINE_S)
     assert answer.status == 503, answer
     assert "put back" not in answer.json()["detail"]
-    assert shown_below(tmp_path / "before") == before
+    assert contents(tmp_path / "before") == before
 
 
 def open_files(server):

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from client import SANITIZED, memory_bytes, wait_until
 from documents import CRC, LITTLE
-from files import below
 from slices import get, make_array, put, same, start, states
+from workload import tidied
 
 MIB = 1 << 20
 
@@ -43,10 +43,6 @@ def test_a_long_body_takes_little_memory(serve, tmp_path, n_mib, offset, is_chun
         assert np.array_equal(get(server, "a", str(offset + i), "<i4").ravel(), row + i)
 
 
-def temporaries(folder):
-    return [path for path in below(folder) if path.name.startswith(".zarrd-tmp-") and path.is_file()]
-
-
 @pytest.mark.parametrize("n_bytes,framing", [
     (0, "Content-Length: 4194304"), (1000, "Content-Length: 4194304"), (3000000, "Content-Length: 4194304"),
     (3000000, "Transfer-Encoding: chunked")])
@@ -61,7 +57,7 @@ def test_a_client_that_leaves_midway_changes_nothing(serve, tmp_path, n_bytes, f
         s.sendall(b"%x\r\n" % n_bytes + data if "chunked" in framing else data)
     # The locks are free again, and what was staged is gone.
     assert put(server, "a", np.array(5, "<i4"), query="&broadcast=1&dry_run=1").status == 200
-    wait_until(lambda: not temporaries(tmp_path))
+    assert tidied(tmp_path)
     assert states(tmp_path) == before
     assert put(server, "a", np.array(6, "<i4"), query="&broadcast=1").json()["chunks"]["written"] == 64
 
@@ -74,16 +70,16 @@ def test_a_body_that_turns_out_wrong_at_its_end_changes_nothing(serve, tmp_path)
     for data in [good[:-1], good + b"1", good[:-3] + b"x]]", good[:-1] + b",[1]]"]:
         answer = server.request("PUT", "/v1/datasets/work/slices/a", {"Content-Type": "application/json"}, data)
         assert answer.status == 400 and answer.code == "bad_body", answer
-        wait_until(lambda: not temporaries(tmp_path))
-        assert not (tmp_path / "a" / "c").exists()
+        assert tidied(tmp_path)
+        wait_until(lambda: not (tmp_path / "a" / "c").exists())  # after what was in it
     for pieces in [[bytes(1 << 22), b"x"], [bytes((1 << 22) - 1)]]:
         with socket.create_connection(("127.0.0.1", server.port), timeout=60) as s:
             s.sendall(b"PUT /v1/datasets/work/slices/a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
             s.sendall(b"".join(chunked(pieces)))
             received = s.recv(65536)
         assert received.startswith(b"HTTP/1.1 400 ") and b"bad_body" in received
-        wait_until(lambda: not temporaries(tmp_path))
-        assert not (tmp_path / "a" / "c").exists()
+        assert tidied(tmp_path)
+        wait_until(lambda: not (tmp_path / "a" / "c").exists())  # after what was in it
 
 
 def test_a_store_that_fails_in_the_middle_leaves_everything_as_it_was(serve, tmp_path):
@@ -98,7 +94,7 @@ def test_a_store_that_fails_in_the_middle_leaves_everything_as_it_was(serve, tmp
         values = np.arange(62 if text == "1:63" else 64, dtype="<i4")
         answer = put(server, "a", values, text)
         assert answer.status == 502 and answer.code == "store_error", answer
-        wait_until(lambda: not temporaries(tmp_path))
+        assert tidied(tmp_path)
         assert states(tmp_path) == before
     server.announced.append("store_error")
 

@@ -14,7 +14,7 @@ import pytest
 import zarr
 from client import BYTES, SANITIZED, memory_bytes
 from documents import BIG, CRC, GZIP, LITTLE, ZSTD, blosc, shard, transpose
-from files import below
+from files import contents
 
 SEED = int(os.environ.get("ZD_SEED", "20261122"))
 SHAPE = (13, 10)
@@ -83,11 +83,6 @@ def random_elements(rng, dtype, shape):
     return (raw % 2).astype(bool).reshape(shape) if dtype == "?" else raw.view(dtype).reshape(shape)
 
 
-def files(folder):
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(below(folder))
-            if path.is_file() and not path.name.startswith(".zarrd-tmp-")}
-
-
 # ---- what is written is read ----
 
 
@@ -131,7 +126,7 @@ def test_encoded_chunks_are_stored_as_they_are(serve, tmp_path, layout):
         assert (found == elements).all()
         for index in np.ndindex(*[-(-n // k) for n, k in zip(SHAPE, size)]):
             assert delete(server, "ours", index, level=level).status == 204
-        assert list(files(tmp_path / "ours")) == ["zarr.json"]
+        assert list(contents(tmp_path / "ours")) == ["zarr.json"]
 
 
 def test_rank_0_has_one_chunk(serve, tmp_path):
@@ -179,7 +174,7 @@ def test_an_array_may_skip_empty_chunks_whoever_made_them(serve, tmp_path):
         assert put(server, name, (0, 0), full.tobytes(), decoded=1).json() == counts(written=1)
         assert put(server, name, (0, 0), empty, decoded=1).json() == counts(erased=1)
     assert put(server, "plain", (0, 0), empty).status == 200
-    assert "plain/c/0/0" not in files(tmp_path)
+    assert "plain/c/0/0" not in contents(tmp_path)
     # A shard in which a client has stored chunks of nothing but the fill value, beside one of others.
     make_array(tmp_path / "other", [shard((4, 2), [LITTLE])])
     full[:4, :2] = 0
@@ -234,7 +229,7 @@ def test_a_dry_run_answers_the_same_and_stores_nothing(serve, tmp_path):
     server = start(serve, tmp_path)
     make_array(tmp_path / "a", [shard((4, 2), [LITTLE, CRC])])
     put(server, "a", (0, 0), b"1" * 128, decoded=1)
-    before = files(tmp_path)
+    before = contents(tmp_path)
     for level, size in [("outer", 128), ("inner", 32)]:
         with server.cost() as cost:
             answer = put(server, "a", (0, 0), b"2" * size, decoded=1, level=level, dry_run=1)
@@ -244,7 +239,7 @@ def test_a_dry_run_answers_the_same_and_stores_nothing(serve, tmp_path):
         assert put(server, "a", (0, 0), b"2", decoded=1, level=level, dry_run=1).status == 400
         assert put(server, "a", (0, 0), b"2" * size, {"If-None-Match": "*"}, decoded=1, level=level, dry_run=1).status == 412
         assert delete(server, "a", (0, 0), level=level, dry_run=1).status == 204
-    assert files(tmp_path) == before
+    assert contents(tmp_path) == before
 
 
 def test_statistics_of_the_document_are_never_false(serve, tmp_path):
@@ -294,12 +289,12 @@ def test_what_is_no_chunk_changes_nothing(serve, tmp_path, layout):
     codecs, inner = LAYOUTS[layout]
     make_array(tmp_path / "a", codecs)
     put(server, "a", (0, 0), np.arange(32, dtype="<i4").tobytes(), decoded=1)
-    before = files(tmp_path)
+    before = contents(tmp_path)
     for level, shape in [("outer", CHUNK)] + ([("inner", inner)] if inner else []):
         for answer, status, code, members in refusals(server, "a", 4 * int(np.prod(shape)), level):
             assert (answer.status, answer.code) == (status, code), answer
             assert members.items() <= answer.json().items(), answer.json()
-    assert files(tmp_path) == before
+    assert contents(tmp_path) == before
 
 
 def test_a_chunk_of_another_shape_is_refused(serve, tmp_path):
@@ -309,7 +304,7 @@ def test_a_chunk_of_another_shape_is_refused(serve, tmp_path):
     put(server, "b", (0, 0), b"1" * 160, decoded=1)
     answer = put(server, "a", (0, 0), get(server, "b", (0, 0)).body)
     assert (answer.status, answer.code) == (422, "corrupt_chunk")
-    assert list(files(tmp_path / "a")) == ["zarr.json"]
+    assert list(contents(tmp_path / "a")) == ["zarr.json"]
 
 
 def test_every_byte_of_an_encoded_shard_is_judged(serve, tmp_path):

@@ -5,6 +5,7 @@ import json
 import pytest
 from client import put_node
 from documents import ARRAY, GROUP
+from files import contents
 
 CHUNKS = ["c/0/0", "c/0/1", "c/1/0", "c/1/1"]
 
@@ -20,10 +21,6 @@ def make(tmp_path, document):
         (tmp_path / "a/zarr.json").write_text(json.dumps(document))
 
 
-def files(folder):
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
 @pytest.mark.parametrize("name", ["note.txt", "c/note.txt", "c/0/0.bak", "sub/note.txt", ".hidden"])
 @pytest.mark.parametrize("before, after", [(ARRAY, GROUP), (ARRAY, {**ARRAY, "data_type": "uint16"}), (GROUP, ARRAY), (None, ARRAY)],
                          ids=["array to group", "array to array", "group to array", "nothing to array"])
@@ -32,15 +29,15 @@ def test_files_of_others_stay(serve, tmp_path, before, after, name):
     other = tmp_path / "a" / name
     other.parent.mkdir(exist_ok=True)
     other.write_text("mine")
-    all_before = files(tmp_path / "a")
+    all_before = contents(tmp_path / "a")
     server = serve("-w", f"w={tmp_path}")
     for query in ("?erase_chunks=1&dry_run=1", "?erase_chunks=1"):
         answer = put_node(server, "a", after, query)
         assert (answer.status, answer.code) == (409, "not_empty"), answer
-    assert files(tmp_path / "a") == all_before
+    assert contents(tmp_path / "a") == all_before
     other.unlink()
     assert put_node(server, "a", after, "?erase_chunks=1").status in (200, 201)
-    assert list(files(tmp_path / "a")) == ["zarr.json"]
+    assert list(contents(tmp_path / "a")) == ["zarr.json"]
 
 
 @pytest.mark.parametrize("name, document", [("b/zarr.json", GROUP), ("b/.zgroup", {"zarr_format": 2})], ids=["v3", "v2"])
@@ -51,7 +48,7 @@ def test_nodes_below_an_array_that_becomes_a_group_stay(serve, tmp_path, name, d
     (tmp_path / "a" / name).write_text(json.dumps(document))
     server = serve("-w", f"w={tmp_path}")
     assert put_node(server, "a", GROUP, "?erase_chunks=1").status == 200
-    assert sorted(files(tmp_path / "a")) == sorted([name, "zarr.json"])
+    assert sorted(contents(tmp_path / "a")) == sorted([name, "zarr.json"])
 
 
 def test_of_an_array_that_is_not_understood_all_may_be_chunks(serve, tmp_path):
@@ -59,4 +56,4 @@ def test_of_an_array_that_is_not_understood_all_may_be_chunks(serve, tmp_path):
     (tmp_path / "a/c/0/0.part").write_text("of what nobody knows")
     server = serve("-w", f"w={tmp_path}")
     assert put_node(server, "a", ARRAY, "?erase_chunks=1").status == 200
-    assert list(files(tmp_path / "a")) == ["zarr.json"]
+    assert list(contents(tmp_path / "a")) == ["zarr.json"]

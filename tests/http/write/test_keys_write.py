@@ -9,7 +9,7 @@ import socket
 import numpy as np
 import pytest
 from arrays import crc32c
-from files import below
+from files import contents
 from live import RawClient, Server
 
 GROUP = b'{"zarr_format": 3, "node_type": "group"}'
@@ -28,11 +28,6 @@ def put(server, key, body, headers=None, **more):
 
 def delete(server, key, headers=None):
     return server.request("DELETE", f"/zarr/{key}", headers)
-
-
-def files_of(folder):
-    return {str(path.relative_to(folder)): path.read_bytes()
-            for path in below(folder) if path.is_file() and not path.name.startswith(".zarrd-")}
 
 
 @pytest.fixture(scope="module")
@@ -113,11 +108,11 @@ def test_r33_who_expects_100_is_told_to_go_on_or_not(keys):
 ])
 @pytest.mark.parametrize("method", ["PUT", "DELETE"])
 def test_keys_that_cannot_be_written(keys, folder, d, method, key, status, code):
-    before = files_of(folder)
+    before = contents(folder)
     answer = keys.request(method, f"/zarr/{key.format(d=d)}", None, b"x" if method == "PUT" else None)
     assert answer.status == status and answer.code == code, answer
     assert status != 405 or answer.headers["allow"] == "GET, HEAD, OPTIONS"
-    assert files_of(folder) == before
+    assert contents(folder) == before
 
 
 @pytest.mark.parametrize("headers, status, code", [
@@ -205,11 +200,11 @@ def test_chunks_are_judged_before_they_are_stored(keys, folder, d):
     assert put(keys, f"{d}/arrays/raw/zarr.json", array()).status == 200
     good = np.arange(6, dtype="<u2").tobytes()
     for body in (b"", good[:-1], good + b"x", good * 2):
-        before = files_of(folder)
+        before = contents(folder)
         answer = put(keys, f"{d}/arrays/raw/c/0/1", body)
         assert answer.status == 422 and answer.code == "corrupt_chunk", answer
         assert "arrays/raw/c/0/1" in answer.json()["detail"]
-        assert keys.get(f"/zarr/{d}/arrays/raw/c/0/1").status == 404 and files_of(folder) == before
+        assert keys.get(f"/zarr/{d}/arrays/raw/c/0/1").status == 404 and contents(folder) == before
     assert put(keys, f"{d}/arrays/raw/c/0/1", good).status == 200
     answer = keys.get(f"/v1/datasets/{d}/slices/arrays/raw?slice=0:2,3:6&format=json")
     assert answer.json()["data"] == [[0, 1, 2], [3, 4, 5]]
@@ -273,12 +268,12 @@ def test_below_what_cannot_be_interpreted_nothing_can_be_judged(keys):
 # ---- documents ----
 
 def test_documents_are_judged(keys, folder, d):
-    before = files_of(folder)
+    before = contents(folder)
     answer = put(keys, f"{d}/bad/zarr.json", array(shape=[-1, 2], extra=1))
     assert answer.status == 422 and answer.code == "invalid_metadata" and len(answer.json()["errors"]) >= 2, answer
     answer = put(keys, f"{d}/bad/zarr.json", b"{")
     assert answer.status == 400 and answer.code == "bad_body"
-    assert files_of(folder) == before and keys.get(f"/zarr/{d}/bad/zarr.json").status == 404
+    assert contents(folder) == before and keys.get(f"/zarr/{d}/bad/zarr.json").status == 404
     put(keys, f"{d}/docs/zarr.json", array())
     answer = put(keys, f"{d}/docs/below/zarr.json", GROUP)
     assert answer.status == 409 and answer.code == "parent_is_array"
@@ -308,10 +303,10 @@ def test_a_document_that_spoils_chunks_is_refused(keys, folder, d, change):
     assert put(keys, f"{d}/spoilt/zarr.json", document).status == 200
     assert put(keys, f"{d}/spoilt/zarr.json", array()).status == 200
     assert put(keys, f"{d}/spoilt/c/1/1", chunk).status == 200
-    before = files_of(folder)
+    before = contents(folder)
     answer = put(keys, f"{d}/spoilt/zarr.json", document)
     assert (answer.status, answer.code) == (409, "chunks_exist"), answer
-    assert files_of(folder) == before and keys.get(f"/zarr/{d}/spoilt/zarr.json").body == array()
+    assert contents(folder) == before and keys.get(f"/zarr/{d}/spoilt/zarr.json").body == array()
     # its shape alone, and what says nothing of chunks, may change
     for harmless in (array(shape=(40, 60)), array(attributes={"a": 1}), array(shape=(3, 5)), array()):
         assert put(keys, f"{d}/spoilt/zarr.json", harmless).status == 200
@@ -335,11 +330,11 @@ def test_a_document_does_not_make_chunks_of_other_keys(keys, d):
 def test_objects_and_directories_in_the_way(keys, folder):
     put(keys, "f/way/object", b"here")
     put(keys, "f/way/directory/below", b"there")
-    before = files_of(folder)
+    before = contents(folder)
     for key in ("f/way/object/below", "f/way/directory"):
         answer = put(keys, key, b"x")
         assert answer.status in (400, 409, 502), answer
-        assert keys.get("/livez").status == 200 and files_of(folder) == before
+        assert keys.get("/livez").status == 200 and contents(folder) == before
 
 
 @pytest.mark.skipif(os.geteuid() == 0 and not hasattr(os, "setresuid"), reason="the server is not kept out")

@@ -7,7 +7,7 @@ import threading
 import pytest
 from client import FRESH, JSON, NODES, PATCH, check, consolidate, delete_node, is_sanitized, nodes, patch_node, put_node, stored
 from documents import ARRAY, GROUP, LITTLE
-from files import below
+from files import contents
 from live import CORPUS
 
 Z = "/zarr/w/"
@@ -355,21 +355,14 @@ def with_chunks(tmp_path, array, keys):
 
 def files_of(tmp_path):
     """What is stored, without the store's own."""
-    paths = [path.relative_to(tmp_path) for path in below(tmp_path) if path.is_file()]
-    return sorted(str(path) for path in paths if path.parts[0][0] != ".")
-
-
-def bytes_below(tmp_path):
-    paths = [path for path in below(tmp_path) if path.is_file()]
-    names = {str(path.relative_to(tmp_path)): path for path in paths}
-    return {name: path.read_bytes() for name, path in names.items() if not name.startswith(".zarrd-tmp-")}
+    return sorted(contents(tmp_path))
 
 
 ALL = ["c/0/0", "c/0/1", "c/1/0", "c/1/1"]
 
 
 def keys_of(tmp_path):
-    return sorted(str(path.relative_to(tmp_path / "a")) for path in (tmp_path / "a").rglob("*") if path.is_file())
+    return sorted(contents(tmp_path / "a"))
 
 
 @pytest.mark.parametrize("shape, left", [
@@ -521,12 +514,12 @@ def test_what_is_no_node_is_not_erased(serve, tmp_path, what, query):
     for name, text in BELOW[what][0].items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    before = bytes_below(tmp_path)
+    before = contents(tmp_path)
     server = serve("-w", f"w={tmp_path}")
     for path in ["p", "", "absent", *(name.removesuffix("/" + name.split("/")[-1]) for name in before)]:
         if server.get(NODES + path).status == 404:
             assert delete_node(server, path, query).code == "node_not_found", path
-    assert bytes_below(tmp_path) == before
+    assert contents(tmp_path) == before
 
 
 @pytest.mark.parametrize("path", ["p", ""])
@@ -536,16 +529,16 @@ def test_a_group_that_is_not_empty_stays_unless_asked_for(serve, tmp_path, what,
     for name, text in {f"{path}/zarr.json".lstrip("/"): json.dumps(GROUP), **below}.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    before = bytes_below(tmp_path)
+    before = contents(tmp_path)
     server = serve("-w", f"w={tmp_path}")
     for query in ["", "?recursive=0", "?dry_run=1"]:
         answer = delete_node(server, path, query)
         assert (answer.status, answer.code) == (409, "not_empty")
         assert answer.json()["n_children"] == (n_children if path else 1)
     assert delete_node(server, path, "?recursive=1&dry_run=1").status == 204
-    assert bytes_below(tmp_path) == before
+    assert contents(tmp_path) == before
     assert delete_node(server, path, "?recursive=1").status == 204
-    assert bytes_below(tmp_path) == {}
+    assert contents(tmp_path) == {}
 
 
 def test_an_array_takes_its_chunks_and_no_other_files(serve, tmp_path):
@@ -561,10 +554,10 @@ def test_nodes_below_an_array_are_asked_for(serve, tmp_path):
     with_chunks(tmp_path, ARRAY, ALL)
     (tmp_path / "a" / "b").mkdir()
     (tmp_path / "a" / "b" / "zarr.json").write_text(json.dumps(GROUP))
-    before = bytes_below(tmp_path)
+    before = contents(tmp_path)
     server = serve("-w", f"w={tmp_path}")
     assert delete_node(server, "a").code == "not_empty"
-    assert bytes_below(tmp_path) == before
+    assert contents(tmp_path) == before
     assert delete_node(server, "a", "?recursive=1").status == 204
     assert files_of(tmp_path) == ["zarr.json"]
 

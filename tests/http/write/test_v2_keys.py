@@ -5,6 +5,7 @@ import urllib.parse
 
 import numpy as np
 import pytest
+from files import contents
 from live import SHARED, STORES, Server
 
 GROUP = {"zarr_format": 2}
@@ -303,10 +304,9 @@ def test_stores_of_other_libraries_are_taken_key_by_key(serve, tmp_path, source)
     """As an uploader sends them, in the order of their names. Refused are the documents that cannot be read either, and those that are
     read with indulgence."""
     server = serve(f"there={source}", "-w", f"here={tmp_path}")
-    found = sorted(str(path.relative_to(source)) for path in source.rglob("*") if path.is_file())
+    found = contents(source)
     refused = set()
-    for key in found:
-        body = (source / key).read_bytes()
+    for key, body in found.items():
         answer = put(server, f"here/{urllib.parse.quote(key)}", body)
         if answer.status == 422:
             assert key.endswith(".zarray") and all(error["pointer"] for error in answer.json()["errors"]), (key, answer)
