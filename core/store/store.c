@@ -391,6 +391,7 @@ static void begin_page(struct zd_store *store, struct zd_store_list *list)
     list->n_entries = 0;
     list->has_more = false;
     list->n_visited = 0;
+    list->is_incomplete = false;
     if (zd_key_prefix_is_valid(list->prefix)) {
         START(store, list, list);
         return;

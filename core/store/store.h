@@ -124,6 +124,7 @@ struct zd_store_list { /* one level (a directory), or everything below a prefix 
     size_t n_entries;
     bool has_more;
     uint64_t n_visited; /* entries that the store has looked at for this page */
+    bool is_incomplete; /* with ZD_NOT_FOUND: the store has no listings; what is there is unknown */
     /* for the store */
     struct zd_store_cursor *cursor;
     char *last; /* the last name of the page before; owned */

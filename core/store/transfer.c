@@ -315,6 +315,7 @@ static size_t on_body(char *data, size_t one, size_t len, void *context)
     const struct zd_span bytes = {.ptr = (const uint8_t *)data, .len = len};
     const struct zd_span wanted = wanted_of(run, bytes);
     run->body_bytes += len;
+    run->transfer->n_bytes = run->body_bytes;
     run->head_status = take_bytes(run, wanted);
     return run->head_status == ZD_OK && !run->is_enough ? len : CURL_WRITEFUNC_ERROR;
 }
@@ -484,11 +485,24 @@ static enum zd_status judge_redirect(struct run *run, const char *url)
     return ZD_OK;
 }
 
+/* Whether one URL is the other with a slash behind its path. */
+static bool is_directory_of(const char *url, const char *asked)
+{
+    const size_t len = strcspn(asked, "?#");
+    return url != NULL && strncmp(url, asked, len) == 0 && url[len] == '/' &&
+           (url[len + 1] == '\0' || url[len + 1] == '?');
+}
+
+/* @return false: it is an answer, or a fault */
 static bool follow(struct run *run)
 {
     struct zd_transfer *transfer = run->transfer;
     char *url = NULL;
+    const char *asked = run->followed.len > 0 ? run->followed.at : transfer->url;
     (void)curl_easy_getinfo(run->easy, CURLINFO_REDIRECT_URL, &url);
+    if (transfer->stops_at_slash && is_directory_of(url, asked)) {
+        return false;
+    }
     run->head_status = judge_redirect(run, url);
     if (run->head_status != ZD_OK) {
         return false;
@@ -766,6 +780,7 @@ void zd_transfer_start(struct zd_transfer_pool *pool, struct zd_transfer *transf
     transfer->err = (struct zd_error){0};
     transfer->fault = (struct zd_remote_fault){0};
     transfer->bytes = NULL;
+    transfer->n_bytes = 0;
     transfer->began_ns = 0;
     transfer->first_ns = 0;
     transfer->link = (struct zd_list){0};

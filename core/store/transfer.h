@@ -41,7 +41,9 @@ struct zd_transfer {
     const struct zd_buf *body;  /* of PUT and POST; NULL = of no bytes */
     size_t bytes_max;           /* of the body of a success; more is ZD_TOO_LARGE */
     uint32_t redirects_max;     /* that are followed, within the endpoint; 0 = they are answers */
-    bool is_direct;             /* no proxy, whatever the environment says */
+    bool stops_at_slash; /* a redirection to the same URL with a slash behind its path, as servers
+                            answer for directories, is an answer */
+    bool is_direct;      /* no proxy, whatever the environment says */
     struct zd_transfer_field *field; /* n_fields of them, or NULL */
     size_t n_fields;
     /**
@@ -66,6 +68,7 @@ struct zd_transfer {
     struct zd_transfer_head head;
     struct zd_buf *bytes; /* owned by the caller; with ZD_OK not NULL: the body. Of an answer that
                              is no success its first ZD_TRANSFER_WORD_BYTES_MAX */
+    uint64_t n_bytes;     /* of the body that came, dropped ones included */
     uint64_t began_ns;    /* when it had its turn; 0 = it never had (uv_hrtime) */
     uint64_t first_ns;    /* when the first byte of an answer came; 0 = none did */
 
