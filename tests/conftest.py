@@ -4,7 +4,9 @@ import os
 import pathlib
 import re
 
+import engines
 import pytest
+from client import SANITIZED
 from live import STORES, Server
 
 CLOSING_LINE = "closing line"
@@ -44,6 +46,28 @@ def server():
     running = Server(*[f"{path.name}={path}" for path in stores])
     yield running
     running.stop()
+
+
+def engine(name):
+    """A real engine that all tests of a run share; without it, and where a sanitizer looks on, tests are skipped."""
+    if SANITIZED:
+        pytest.skip("sanitized servers are tested with the stubs alone")
+    with engines.running(name) as found:
+        if isinstance(found, str):
+            pytest.skip(found)
+        yield found
+
+
+@pytest.fixture(scope="session")
+def ceph():
+    """Ceph's gateway (ceph.Ceph), an S3 engine."""
+    yield from engine("ceph")
+
+
+@pytest.fixture(scope="session")
+def nginx():
+    """nginx (nginx.Nginx), an HTTP origin."""
+    yield from engine("nginx")
 
 
 @pytest.fixture
