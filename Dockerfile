@@ -2,9 +2,9 @@
 # One static program and nothing else: no shell, no C library, no user but a number. It writes nowhere.
 FROM docker.io/library/debian:trixie-slim AS build
 WORKDIR /src
-COPY deploy/install deploy/microhttpd deploy/
+COPY deploy/install deploy/source deploy/microhttpd deploy/curl deploy/
 COPY deploy/packages deploy/packages
-RUN bash -euc '. deploy/install; install_packages build static' && deploy/microhttpd && rm -rf /var/lib/apt/lists/* /var/cache/apt/*
+RUN bash -euc '. deploy/install; install_packages build static' && deploy/microhttpd && deploy/curl && rm -rf /var/lib/apt/lists/* /var/cache/apt/*
 COPY . .
 RUN cmake --preset static && cmake --build --preset static --target zarrd && cmake --install build/static --prefix /image/usr --strip \
  && mkdir -p /image/data /image/usr/share/doc/zarrd && cp LICENSE /image/usr/share/doc/zarrd/zarrd \

@@ -1,6 +1,8 @@
 # ZD_STATIC: one program that needs nothing of the machine but its kernel (static-pie), made of Debian's archives and of the
-# libmicrohttpd of deploy/microhttpd. Names of hosts would need the C library's modules at run time: addresses are literal.
-set(ENV{PKG_CONFIG_PATH} ${CMAKE_SOURCE_DIR}/build/microhttpd/lib/pkgconfig:$ENV{PKG_CONFIG_PATH})
+# libraries of deploy/microhttpd and deploy/curl. Names of hosts would need the C library's modules at run time: addresses to listen
+# on are literal, and stores are looked up by c-ares.
+set(ENV{PKG_CONFIG_PATH}
+    ${CMAKE_SOURCE_DIR}/build/microhttpd/lib/pkgconfig:${CMAKE_SOURCE_DIR}/build/curl/lib/pkgconfig:$ENV{PKG_CONFIG_PATH})
 set(PKG_CONFIG_ARGN --static)
 set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
