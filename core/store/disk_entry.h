@@ -27,10 +27,10 @@ struct zd_disk_name {
 /** The head of a file. */
 struct zd_disk_entry {
     struct zd_disk_name name;
-    struct zd_stat stat;  /* of the whole object */
-    int64_t checked_ms;   /* when its store was asked last; since 1970-01-01 UTC */
-    uint64_t body_bytes;  /* behind the head */
-    uint64_t body_hash;   /* of them */
+    struct zd_stat stat;   /* of the whole object */
+    int64_t checked_ms;    /* when its store was asked last; since 1970-01-01 UTC */
+    uint64_t body_bytes;   /* behind the head */
+    uint64_t body_hash;    /* of them */
     uint64_t n_head_bytes; /* with the key */
 };
 

@@ -96,9 +96,8 @@ static enum zd_status open_own(const char *path, int outer_fd, int *ret_fd, stru
         return ZD_NOT_FOUND;
     }
     if (fd < 0) {
-        return errno == ENOTDIR || errno == ELOOP
-                   ? not_ours(path, "it is no directory", err)
-                   : not_ours(path, "it cannot be opened", err);
+        return errno == ENOTDIR || errno == ELOOP ? not_ours(path, "it is no directory", err)
+                                                  : not_ours(path, "it cannot be opened", err);
     }
     ZD_TRY(judge_own(path, fd, err));
     *ret_fd = fd;
@@ -213,6 +212,13 @@ void zd_disk_files_close(struct zd_disk_files *files)
     zd_beneath_close_fd(&files->lock_fd);
     zd_beneath_close_fd(&files->dir_fd);
     *files = ZD_DISK_FILES_NONE;
+}
+
+void zd_disk_files_void(const struct zd_disk_files *files)
+{
+    if (files->lock_fd >= 0) {
+        (void)ftruncate(files->lock_fd, 0);
+    }
 }
 
 /* ---- names ---- */
@@ -409,8 +415,8 @@ enum zd_status zd_disk_files_put(const struct zd_disk_files *files, struct zd_di
     entry->body_hash = zd_disk_entry_hash(body);
     const size_t len = zd_disk_entry_write(entry, head);
     int code = write_new(files, (struct zd_span){.ptr = head, .len = len}, body);
-    if (code == 0 && zd_calls->rename(files->dir_fd, NEW_NAME, files->dir_fd,
-                         name_of(file).text, 0) != 0) {
+    if (code == 0 &&
+        zd_calls->rename(files->dir_fd, NEW_NAME, files->dir_fd, name_of(file).text, 0) != 0) {
         code = errno;
     }
     if (code != 0) {
@@ -491,8 +497,8 @@ enum zd_status zd_disk_files_body(
     const struct zd_disk_entry *entry = &look->entry;
     ZD_AUTO(zd_buf) body = zd_buf_new((size_t)entry->body_bytes);
     if (body == NULL) {
-        return zd_fail(err, ZD_NO_MEMORY, "no memory for %llu bytes",
-            (unsigned long long)entry->body_bytes);
+        return zd_fail(
+            err, ZD_NO_MEMORY, "no memory for %llu bytes", (unsigned long long)entry->body_bytes);
     }
     body->len = (size_t)entry->body_bytes;
     if (read_all(look->fd, body->data, body->len, entry->n_head_bytes) != 0) {
@@ -516,8 +522,8 @@ void zd_disk_files_touch(const struct zd_disk_files *files, struct zd_disk_file 
     fd = openat(files->dir_fd, name_of(file).text,
         O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     entry.checked_ms = checked_ms;
-    const bool is_same = fd >= 0 && fstat(fd, &opened) == 0 &&
-                         fstat(look->fd, &looked_at) == 0 && opened.st_ino == looked_at.st_ino;
+    const bool is_same = fd >= 0 && fstat(fd, &opened) == 0 && fstat(look->fd, &looked_at) == 0 &&
+                         opened.st_ino == looked_at.st_ino;
     if (is_same) {
         (void)zd_disk_entry_write(&entry, head);
         (void)pwrite(fd, head, ZD_DISK_ENTRY_FIXED_BYTES, 0);

@@ -67,6 +67,9 @@ ZD_RESULT zd_disk_files_open(
     const char *path, struct zd_disk_files *ret_files, struct zd_error *err);
 void zd_disk_files_close(struct zd_disk_files *files); /* accepts ZD_DISK_FILES_NONE */
 
+/** Make all entries worth nothing at the next start. Thread: any; one system call. */
+void zd_disk_files_void(const struct zd_disk_files *files);
+
 /** How a name's file is named. Thread: any. */
 struct zd_disk_file zd_disk_files_name(
     const struct zd_disk_files *files, const struct zd_disk_name *name);

@@ -127,8 +127,7 @@ void zd_disk_index_take_key(
 {
     for (bool is_last = false; !is_last;) { /* the key goes with its last file */
         is_last = key->items.next->next == &key->items;
-        zd_disk_index_take(
-            index, ZD_CONTAINER(key->items.next, struct zd_disk_item, link), list);
+        zd_disk_index_take(index, ZD_CONTAINER(key->items.next, struct zd_disk_item, link), list);
     }
 }
 
@@ -141,8 +140,7 @@ void zd_disk_index_make_room(struct zd_disk_index *index, uint64_t cost, struct 
 {
     assert(cost <= index->bytes_max);
     while (!has_room(index, cost) && !zd_list_is_empty(&index->queue)) {
-        if (index->hand == &index->queue ||
-            index->n_taken / TURNOVERS >= index->items.n_entries) {
+        if (index->hand == &index->queue || index->n_taken / TURNOVERS >= index->items.n_entries) {
             index->hand = index->queue.prev;
             index->n_taken = 0;
         }

@@ -69,8 +69,7 @@ void zd_disk_index_take_key(
 
 /** The same of files that have not been used for long, until there is room for one more that costs
  * so much; no more than bytes_max. */
-void zd_disk_index_make_room(
-    struct zd_disk_index *index, uint64_t cost, struct zd_list *list);
+void zd_disk_index_make_room(struct zd_disk_index *index, uint64_t cost, struct zd_list *list);
 
 /** Release files that were taken out. */
 void zd_disk_index_free(struct zd_list *list);

@@ -46,10 +46,10 @@ struct zd_disk_tier {
     struct zd_disk_counts counts;
     struct turn turn[TURNS];
     /* what waits for the thread that changes files */
-    struct zd_list going;    /* struct zd_disk_item: files to be removed */
-    struct zd_list keeps;    /* struct keep */
-    struct zd_list changes;  /* struct zd_disk_change */
-    uint64_t waiting_bytes;  /* of keeps */
+    struct zd_list going;   /* struct zd_disk_item: files to be removed */
+    struct zd_list keeps;   /* struct keep */
+    struct zd_list changes; /* struct zd_disk_change */
+    uint64_t waiting_bytes; /* of keeps */
     /* its work */
     bool is_working;
     uv_work_t work;
@@ -128,9 +128,28 @@ static void turn_off(struct zd_disk_tier *tier, const char *why)
     }
 }
 
+void zd_disk_tier_distrust(struct zd_disk_tier *tier, const char *why)
+{
+    zd_disk_files_void(&tier->files);
+    turn_off(tier, why);
+}
+
 static struct turn *turn_of(struct zd_disk_tier *tier, uint64_t key)
 {
     return &tier->turn[key % TURNS];
+}
+
+/* Of two generations nobody says which is the newer one: then all files of the key go. */
+static void note_known(struct zd_disk_tier *tier, struct zd_disk_key *key,
+    const struct zd_stat *stat, int64_t checked_ms)
+{
+    if (zd_generation_is_set(key->stat.generation) &&
+        !zd_generation_equal(key->stat.generation, stat->generation)) {
+        zd_disk_index_take_key(&tier->index, key, &tier->going);
+        return;
+    }
+    key->stat = *stat;
+    key->checked_ms = checked_ms > key->checked_ms ? checked_ms : key->checked_ms;
 }
 
 /* ---- removing and writing: one thread at a time ---- */
@@ -148,8 +167,8 @@ static void work_files(uv_work_t *work)
     }
     struct keep *keep = tier->work_keep;
     if (keep != NULL && tier->work_status == ZD_OK) {
-        tier->work_status = zd_disk_files_put(&tier->files, keep->file, &keep->entry,
-            zd_buf_span(keep->bytes), &tier->work_err);
+        tier->work_status = zd_disk_files_put(
+            &tier->files, keep->file, &keep->entry, zd_buf_span(keep->bytes), &tier->work_err);
     }
 }
 
@@ -165,8 +184,7 @@ static void end_keep(struct zd_disk_tier *tier)
         tier->counts.n_kept++;
         if (is_there) {
             item->is_coming = false;
-            item->key->stat = keep->entry.stat;
-            item->key->checked_ms = keep->entry.checked_ms;
+            note_known(tier, item->key, &keep->entry.stat, keep->entry.checked_ms);
         }
     } else if (is_there) {
         zd_disk_index_take(&tier->index, item, &tier->going);
@@ -337,8 +355,8 @@ static enum zd_status open_files(
     return ZD_OK;
 }
 
-enum zd_status zd_disk_tier_open(const struct zd_disk_tier_config *config,
-    struct zd_disk_tier **ret_tier, struct zd_error *err)
+enum zd_status zd_disk_tier_open(
+    const struct zd_disk_tier_config *config, struct zd_disk_tier **ret_tier, struct zd_error *err)
 {
     assert(config->bytes_max >= ZD_DISK_TIER_BYTES_MIN && config->n_max >= 1);
     struct zd_disk_tier *tier = zd_alloc_zero(1, sizeof *tier);
@@ -442,8 +460,7 @@ enum zd_status zd_disk_tier_find_key(const struct zd_disk_tier *tier,
     }
     const struct zd_disk_file file = zd_disk_files_name(&tier->files, name);
     const struct zd_disk_key *key = zd_disk_index_key(&tier->index, file.key);
-    if (tier->turn[file.key % TURNS].n_changing > 0 ||
-        (key != NULL && any_item(key) == NULL)) {
+    if (tier->turn[file.key % TURNS].n_changing > 0 || (key != NULL && any_item(key) == NULL)) {
         return ZD_NOT_FOUND;
     }
     return key == NULL ? unknown(tier) : tell_known(key, ret_stat, ret_checked_ms);
@@ -478,8 +495,9 @@ static enum zd_status fetch_file(struct zd_disk_fetch *fetch, struct zd_disk_loo
     const struct zd_disk_name *name = fetch->is_any_range ? NULL : &fetch->name;
     fetch->found = zd_disk_files_look(files, fetch->file, name, look, &fetch->err);
     if (fetch->found == ZD_OK && fetch->is_any_range) {
-        look->entry.name.range = fetch->name.range;
-        fetch->found = zd_disk_entry_is_of(&look->entry, &fetch->name) ? ZD_OK : ZD_CORRUPT;
+        struct zd_disk_name wanted = fetch->name;
+        wanted.range = look->entry.name.range;
+        fetch->found = zd_disk_entry_is_of(&look->entry, &wanted) ? ZD_OK : ZD_CORRUPT;
     }
     if (fetch->found != ZD_OK) {
         return ZD_NOT_FOUND;
@@ -490,7 +508,7 @@ static enum zd_status fetch_file(struct zd_disk_fetch *fetch, struct zd_disk_loo
         return ZD_AGAIN;
     }
     const enum zd_status status = fetch->read == NULL ? ZD_OK : fetch_body(fetch, look);
-    if (status == ZD_OK && fetch->touch_ms != 0 && !fetch->is_any_range) {
+    if (status == ZD_OK && fetch->touch_ms != 0) {
         zd_disk_files_touch(files, fetch->file, look, fetch->touch_ms);
     }
     return status;
@@ -534,10 +552,11 @@ static void after_fetch(uv_work_t *work, int uv_status)
     struct zd_disk_tier *tier = fetch->tier;
     (void)uv_status; /* it is never cancelled */
     note_found(tier, fetch);
-    if (fetch->status == ZD_OK) {
+    const bool is_note = fetch->read == NULL && fetch->touch_ms != 0;
+    if (fetch->status == ZD_OK && !is_note) {
         tier->counts.n_hits++;
         tier->counts.n_hit_bytes += fetch->bytes == NULL ? 0 : fetch->bytes->len;
-        tier->counts.n_revalidated += fetch->touch_ms != 0;
+        tier->counts.n_revalidated += fetch->is_revalidated;
     }
     fetch->done(fetch);
 }
@@ -567,17 +586,10 @@ void zd_disk_tier_learn(struct zd_disk_tier *tier, const struct zd_disk_name *na
 {
     struct zd_disk_key *key =
         zd_disk_index_key(&tier->index, zd_disk_files_name(&tier->files, name).key);
-    if (key == NULL || !zd_generation_is_set(stat->generation)) {
-        return;
-    }
-    if (zd_generation_is_set(key->stat.generation) &&
-        !zd_generation_equal(key->stat.generation, stat->generation)) {
-        zd_disk_index_take_key(&tier->index, key, &tier->going);
+    if (key != NULL && zd_generation_is_set(stat->generation)) {
+        note_known(tier, key, stat, checked_ms);
         work_next(tier);
-        return;
     }
-    key->stat = *stat;
-    key->checked_ms = checked_ms;
 }
 
 void zd_disk_tier_lose(struct zd_disk_tier *tier, const struct zd_disk_name *name)
@@ -639,8 +651,8 @@ void zd_disk_tier_keep(struct zd_disk_tier *tier, const struct zd_disk_name *nam
 
 /* ---- changing ---- */
 
-bool zd_disk_tier_begin_change(struct zd_disk_tier *tier, const struct zd_disk_name *name,
-    struct zd_disk_change *change)
+bool zd_disk_tier_begin_change(
+    struct zd_disk_tier *tier, const struct zd_disk_name *name, struct zd_disk_change *change)
 {
     change->key = zd_disk_files_name(&tier->files, name).key;
     struct turn *turn = turn_of(tier, change->key);

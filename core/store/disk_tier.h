@@ -49,16 +49,19 @@ struct zd_disk_counts {
  * @retval ZD_OK      but perhaps it is off from the beginning, and `tell` was called: another
  *                    process uses the directory, or it cannot be written
  */
-ZD_RESULT zd_disk_tier_open(const struct zd_disk_tier_config *config,
-    struct zd_disk_tier **ret_tier, struct zd_error *err);
+ZD_RESULT zd_disk_tier_open(
+    const struct zd_disk_tier_config *config, struct zd_disk_tier **ret_tier, struct zd_error *err);
 
-/** The process ends: what waits to be written is dropped. Work under way ends with the loop's turns.
- * Accepts NULL. */
+/** The process ends: what waits to be written is dropped. Work under way ends with the loop's
+ * turns. Accepts NULL. */
 void zd_disk_tier_stop(struct zd_disk_tier *tier);
 void zd_disk_tier_close(struct zd_disk_tier *tier); /* no work is under way; accepts NULL */
 
 struct zd_disk_counts zd_disk_tier_count(const struct zd_disk_tier *tier);
 void zd_disk_tier_count_miss(struct zd_disk_tier *tier);
+
+/** Turn it off: something was missed. What was kept is not used again. */
+void zd_disk_tier_distrust(struct zd_disk_tier *tier, const char *why);
 bool zd_disk_tier_is_on(const struct zd_disk_tier *tier);
 int64_t zd_disk_tier_now_ms(const struct zd_disk_tier *tier);
 
@@ -80,20 +83,21 @@ enum zd_status zd_disk_tier_find_key(const struct zd_disk_tier *tier,
 struct zd_disk_fetch {
     void (*done)(struct zd_disk_fetch *fetch);
     /* in */
-    struct zd_disk_name name; /* its key lives until done */
-    bool is_any_range;        /* any file of the key */
+    struct zd_disk_name name;         /* its key lives until done */
+    bool is_any_range;                /* any file of the key */
     const struct zd_store_read *read; /* whose bytes; borrowed until done; NULL: the head alone */
     struct zd_generation generation;  /* if set: only if the object has it; */
-    int64_t oldest_ms; /* else: only if its store was asked since, INT64_MIN = at any time,
-                          INT64_MAX = never */
-    int64_t touch_ms;  /* if not 0: the store was asked then, which is noted in the file */
+    int64_t oldest_ms;   /* else: only if its store was asked since, INT64_MIN = at any time,
+                            INT64_MAX = never */
+    int64_t touch_ms;    /* if not 0: the store was asked then, which is noted in the file */
+    bool is_revalidated; /* the store has said that the generation still holds: for the counts */
     /* out */
     enum zd_status status; /* ZD_OK; ZD_AGAIN: of another generation, or asked too long ago;
                               ZD_NOT_FOUND; or what zd_store_judge_read says of the read */
     struct zd_error err;
-    struct zd_stat stat;   /* unless ZD_NOT_FOUND */
-    int64_t checked_ms;    /* the same */
-    struct zd_buf *bytes;  /* with ZD_OK and a read; owned by the caller */
+    struct zd_stat stat;  /* unless ZD_NOT_FOUND */
+    int64_t checked_ms;   /* the same */
+    struct zd_buf *bytes; /* with ZD_OK and a read; owned by the caller */
     /* its own */
     struct zd_disk_tier *tier;
     struct zd_disk_file file;
@@ -135,8 +139,8 @@ struct zd_disk_change {
  * the end, so that no crash leaves what an acknowledged write has replaced.
  * @return whether `done` will run, when the files are gone; else there are none
  */
-bool zd_disk_tier_begin_change(struct zd_disk_tier *tier, const struct zd_disk_name *name,
-    struct zd_disk_change *change);
+bool zd_disk_tier_begin_change(
+    struct zd_disk_tier *tier, const struct zd_disk_name *name, struct zd_disk_change *change);
 void zd_disk_tier_end_change(struct zd_disk_tier *tier, const struct zd_disk_change *change);
 
 #endif

@@ -17,6 +17,9 @@ enum zd_status zd_remote_open(
     enum zd_status status = ZD_OK;
     if (store->ops->is_remote && config->remote != NULL) {
         status = put_over(&zd_store_ops_plan, config, &store, err);
+        if (status == ZD_OK && config->remote->disk != NULL) {
+            status = put_over(&zd_store_ops_disk, config, &store, err);
+        }
     }
     if (status != ZD_OK) {
         zd_store_close(store);

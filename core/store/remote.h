@@ -4,6 +4,7 @@
 
 #include "core/store/store.h"
 
+struct zd_disk_tier;
 struct zd_transfer_pool;
 
 /** The settings remote.*, and what else bounds an operation. */
@@ -25,11 +26,13 @@ struct zd_remote {
     struct zd_list endpoints;      /* of store_plan.c; zeroed = none yet */
     struct zd_transfer_pool *pool; /* of core/store/transfer.c: connections; made by the first store
                                       that needs it, freed by the last; NULL = none */
+    struct zd_disk_tier *disk; /* what is kept of them on the local disk: borrowed; NULL = none */
 };
 
 /**
  * Open a location as zd_store_open does, and over a remote store (is_remote) what makes it quick
- * and patient: store_plan.c. Where config->remote is NULL nothing is put over it. Thread: loop.
+ * and patient: store_plan.c, and over that store_disk.c where there is a disk tier. Where
+ * config->remote is NULL nothing is put over it. Thread: loop.
  */
 ZD_RESULT zd_remote_open(
     const struct zd_store_config *config, struct zd_store **ret_store, struct zd_error *err);

@@ -123,6 +123,7 @@ enum zd_status zd_store_open_as(const struct zd_store_ops *ops,
         store->inner->outer = store;
         store->place = store->inner->place;
         store->endpoint = store->inner->endpoint;
+        store->keeps_answers = store->keeps_answers || store->inner->keeps_answers;
     }
     *ret_store = store;
     return ZD_OK;
@@ -324,6 +325,7 @@ static bool begin_read(struct zd_store *store, struct zd_store_read *read)
     begin(&read->op, store);
     read->bytes = NULL;
     read->stat = (struct zd_stat){0};
+    read->age_ms = 0;
     return key_passes(&read->op, read->key);
 }
 
@@ -331,6 +333,7 @@ static bool begin_status(struct zd_store *store, struct zd_store_status *status)
 {
     begin(&status->op, store);
     status->stat = (struct zd_stat){0};
+    status->age_ms = 0;
     return key_passes(&status->op, status->key);
 }
 

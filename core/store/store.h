@@ -82,6 +82,9 @@ struct zd_store_read {
         unless_generation; /* if set: ZD_NOT_MODIFIED when the object still has it */
     struct zd_generation
         only_generation; /* if set: ZD_PRECONDITION when the object has another one */
+    uint64_t age_max_ms; /* how long ago the answer may have been true, where a store has kept it
+                            (the disk tier): less than so many ms; 0 = the store is asked,
+                            UINT64_MAX = at any time */
     bool wants_file;     /* where zd_store_has_file: a descriptor instead of the bytes, with the
                             beginning of the range in the page cache */
     /* out */
@@ -89,12 +92,15 @@ struct zd_store_read {
     int fd;               /* with ZD_OK and no bytes: a file with the object; owned by the caller */
     uint64_t fd_first;    /* where the object begins in it, bytes */
     struct zd_stat stat;  /* of the whole object; valid with ZD_OK and ZD_NOT_MODIFIED */
+    uint64_t age_ms;      /* how long ago it was known to be true; 0 = the store was asked */
 };
 
 struct zd_store_status { /* does the object exist, and which generation is it? */
     struct zd_store_op op;
     char key[ZD_KEY_BYTES_MAX + 1];
+    uint64_t age_max_ms; /* as of a read */
     struct zd_stat stat; /* out */
+    uint64_t age_ms;     /* out: as of a read */
 };
 
 /** One entry of a listing. */
@@ -278,9 +284,10 @@ struct zd_store {
     struct zd_store *outer;         /* the store over this one; borrowed, or NULL */
     uv_loop_t *loop;                /* borrowed */
     char *location;                 /* owned */
-    uint64_t place;    /* stores with equal places hold the same objects; 0 = none does */
-    uint64_t endpoint; /* remote stores with equal ones ask the same server: a hash of its scheme,
-                          host and port, set by open; 0 = it is the only one that does */
+    uint64_t place;     /* stores with equal places hold the same objects; 0 = none does */
+    uint64_t endpoint;  /* remote stores with equal ones ask the same server: a hash of its scheme,
+                           host and port, set by open; 0 = it is the only one that does */
+    bool keeps_answers; /* it obeys age_max_ms; else all answers are of now */
     bool writable;
     char failure[ZD_ERROR_TEXT_BYTES]; /* "" = none; else how a sync failed. The store may hold less
                                           than it has acknowledged, so it refuses writes from then
@@ -300,6 +307,7 @@ extern const struct zd_store_ops *const zd_stores[];
 
 /** Stores that stand over others, and have no locations. */
 extern const struct zd_store_ops zd_store_ops_plan;
+extern const struct zd_store_ops zd_store_ops_disk;
 
 /**
  * Open a location with the scheme that accepts it.
