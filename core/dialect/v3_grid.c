@@ -63,23 +63,28 @@ struct spelling {
     bool has_runs;      /* a list may have pairs of length and count */
 };
 
-/* Chunks of 0 elements, or none of them. */
-static void add_too_small(const struct zd_v3_judge *judge, const struct zd_pointer *at)
+/* Chunks of 0 elements, or none of them; or fewer. */
+static void add_too_small(
+    const struct zd_v3_judge *judge, const struct zd_json *json, const struct zd_pointer *at)
 {
+    char space[ZD_V3_FOUND_BYTES];
     zd_faults_add(judge->faults, ZD_FAULT_INVALID, "out_of_range", "chunk_grid", at, "1 or more",
-        "0", "the length of a chunk, and how many there are, must be 1 or more");
+        zd_v3_judge_found(json, space),
+        "the length of a chunk, and how many there are, must be 1 or more");
 }
 
 static bool judge_positive(const struct zd_v3_judge *judge, const struct zd_json *json,
     const struct zd_pointer *at, uint64_t *ret_number)
 {
-    if (!zd_v3_judge_extent(judge, json, at, ret_number)) {
-        return false;
+    if (zd_json_u64(json, ret_number) && *ret_number > 0) {
+        return true;
     }
-    if (*ret_number == 0) {
-        add_too_small(judge, at);
+    if (zd_json_is(json, ZD_JSON_INTEGER)) {
+        add_too_small(judge, json, at);
+    } else {
+        zd_v3_judge_wrong_type(judge, at, "an integer of 1 or more", json);
     }
-    return *ret_number > 0;
+    return false;
 }
 
 /* An element of a list: a length, or a pair of length and count. */

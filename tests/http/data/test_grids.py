@@ -61,6 +61,17 @@ def test_chunks_are_found_by_keys_with_a_suffix(keys, i):
     assert (view[:] == wanted).all()
 
 
+@pytest.mark.parametrize("length", [0, -1])
+def test_a_chunk_of_a_grid_has_an_element_or_more(keys, length):
+    server, _ = keys
+    grid = {"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": [[length, 4], 4]}}
+    answer = server.request("PUT", "/v1/datasets/keys/nodes/new", {}, json.dumps(
+        {**array_document([4, 4], [4, 4], "int32"), "chunk_grid": grid}).encode())
+    [fault] = answer.json()["errors"]
+    assert (answer.status, fault["pointer"]) == (422, "/chunk_grid/configuration/chunk_shapes/0/0")
+    assert (fault["expected"], fault["found"]) == ("1 or more", str(length)) and fault["detail"].endswith("must be 1 or more")
+
+
 @pytest.mark.parametrize("i", range(len(ENCODINGS)))
 def test_keys_of_a_proposal_are_only_read(keys, i):
     server, root = keys

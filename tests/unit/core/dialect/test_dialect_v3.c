@@ -412,6 +412,9 @@ static const struct row {
         BOTH(INVALID, "unknown_member", SIDED_AT "chunk_shape")},
     {"85", SIDED("4,[[1,1000000000000]]"), BOTH(FINE, NULL, NULL)}, /* no explosion */
     {"85", SIDED("4,[[1,18446744073709551615]]"), BOTH(FINE, NULL, NULL)},
+    {"85", SIDED("4,[[-1,6]]"), BOTH(INVALID, "out_of_range", SIDED_AT "chunk_shapes/1/0/0")},
+    {"85", SIDED("4,[[1,-6]]"), BOTH(INVALID, "out_of_range", SIDED_AT "chunk_shapes/1/0/1")},
+    {"85", SIDED("4,[1.5]"), BOTH(INVALID, "wrong_type", SIDED_AT "chunk_shapes/1/0")},
     {"85", SIDED("4,[[1,18446744073709551615],1]"),
         BOTH(INVALID, "too_large", SIDED_AT "chunk_shapes/1/1")},
     {"85", SIDED("4,[[4294967296,4294967296]]"),
