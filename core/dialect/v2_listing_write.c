@@ -7,6 +7,7 @@
 #include "core/base/json_grammar.h"
 #include "core/base/json_nonfinite.h"
 #include "core/base/num.h"
+#include "core/dialect/said.h"
 #include "core/dialect/v2_consolidated.h"
 #include "core/dialect/v2_documents.h"
 
@@ -70,17 +71,19 @@ void zd_v2_listing_write_node(const char *path, const struct zd_meta *meta, stru
 
 /* ---- for readers of v2 ---- */
 
+/* Of documents that were parsed before, or made here. */
+static const struct zd_json_limits any = {.bytes_max = SIZE_MAX,
+    .nodes_max = SIZE_MAX,
+    .depth_max = ZD_EMIT_DEPTH_MAX / 2,
+    .nonfinite = true};
+
 static ZD_RESULT emit_quoted(
     const char *path, uint32_t number, struct zd_span document, struct zd_emit *emit)
 {
-    static const struct zd_json_limits any = {.bytes_max = SIZE_MAX,
-        .nodes_max = SIZE_MAX,
-        .depth_max = ZD_EMIT_DEPTH_MAX / 2,
-        .nonfinite = true};
     ZD_AUTO(zd_json) json = NULL;
     ZD_SCOPED_TEXT(key, SIZE_MAX);
     if (zd_json_parse(document, &any, &json, NULL) != ZD_OK) {
-        return ZD_NO_MEMORY; /* it was parsed before, or made here */
+        return ZD_NO_MEMORY;
     }
     ZD_AUTO(zd_json) quoted = zd_json_nonfinite_quote(json);
     add_key(&key, path, number);
@@ -91,30 +94,60 @@ static ZD_RESULT emit_quoted(
     return ZD_OK;
 }
 
-static ZD_RESULT emit_rendered(const char *path, const struct zd_meta *meta, struct zd_emit *emit)
+/* What was rendered is read again: whether it says all of the node. */
+static ZD_RESULT judge_rendered(
+    const struct zd_meta *meta, const struct zd_document_texts *texts, struct zd_error *err)
+{
+    const struct zd_reading reading = {.judgement = ZD_JUDGE_READ, .limits = any};
+    struct zd_documents documents = {0};
+    struct zd_faults faults = {0};
+    ZD_AUTO(zd_meta) made = NULL;
+    for (size_t i = 0; i < ZD_V2_LISTING; i++) {
+        documents.present[i] = texts->present[i];
+        documents.text[i] = zd_text_span(&texts->text[i]);
+    }
+    ZD_TRY(zd_dialect_v2.parse(&documents, &reading, &made, err));
+    zd_said_judge(meta, made, &faults);
+    const enum zd_status status = zd_faults_status(&faults, err);
+    zd_faults_done(&faults);
+    return status;
+}
+
+static ZD_RESULT render(
+    const struct zd_meta *meta, struct zd_document_texts *texts, struct zd_error *err)
 {
     struct zd_faults faults = {0};
+    zd_dialect_v2.render(meta->document, NULL, texts, &faults);
+    const enum zd_status status = zd_faults_status(&faults, err);
+    zd_faults_done(&faults);
+    ZD_TRY(status);
+    ZD_TRY(zd_document_texts_status(texts));
+    return judge_rendered(meta, texts, err);
+}
+
+static ZD_RESULT emit_rendered(
+    const char *path, const struct zd_meta *meta, struct zd_emit *emit, struct zd_error *err)
+{
     struct zd_document_texts texts;
     zd_document_texts_init(&texts, SIZE_MAX);
-    zd_dialect_v2.render(meta->document, NULL, &texts, &faults);
-    enum zd_status status = faults.out_of_memory ? ZD_NO_MEMORY : zd_document_texts_status(&texts);
+    enum zd_status status = render(meta, &texts, err);
     for (size_t i = 0; i < ZD_COUNT_OF(order); i++) {
         const uint32_t number = order[i];
-        if (status == ZD_OK && !zd_faults_refuse(&faults) && texts.present[number]) {
+        if (status == ZD_OK && texts.present[number]) {
             status = emit_quoted(path, number, zd_text_span(&texts.text[number]), emit);
         }
     }
-    zd_faults_done(&faults);
     zd_document_texts_done(&texts);
     return status;
 }
 
 enum zd_status zd_v2_listing_write_any(
-    const char *path, const struct zd_meta *meta, struct zd_emit *emit)
+    const char *path, const struct zd_meta *meta, struct zd_emit *emit, struct zd_error *err)
 {
     const struct zd_documents documents = zd_meta_documents(meta);
     if (!documents.present[ZD_V2_ARRAY] && !documents.present[ZD_V2_GROUP]) {
-        return zd_meta_is_refused(meta) ? ZD_OK : emit_rendered(path, meta, emit);
+        ZD_TRY(zd_faults_status(&meta->faults, err));
+        return emit_rendered(path, meta, emit, err);
     }
     for (size_t i = 0; i < ZD_COUNT_OF(order); i++) {
         if (documents.present[order[i]]) {

@@ -10,15 +10,15 @@
 void zd_v2_listing_write_node(const char *path, const struct zd_meta *meta, struct zd_emit *emit);
 
 /**
- * The same of a node of any dialect, for readers of v2, as JSON: bare NaN are strings. What v2
- * cannot say is left out.
+ * The same of a node of any dialect, for readers of v2, as JSON: bare NaN are strings.
  *
  * @param path "" is the group itself
  * @param meta without a finding that is invalid
+ * @retval ZD_INVALID, ZD_UNSUPPORTED v2 cannot say it, as the text does: nothing was added
  * @retval ZD_NO_MEMORY
  */
 ZD_RESULT zd_v2_listing_write_any(
-    const char *path, const struct zd_meta *meta, struct zd_emit *emit);
+    const char *path, const struct zd_meta *meta, struct zd_emit *emit, struct zd_error *err);
 
 /** What follows the documents. */
 void zd_v2_listing_write_end(struct zd_emit *emit);

@@ -90,6 +90,7 @@ void zd_tree_done(struct zd_tree *tree)
     zd_parent_groups_done(&tree->above);
     zd_meta_unref(tree->start);
     zd_stored_listing_unref(tree->listing);
+    zd_tree_document_done(&tree->document);
     zd_free(tree->check.mark);
     zd_text_done(&tree->check.missing);
     zd_fields_done(&tree->ask.fields);
@@ -178,7 +179,7 @@ static ZD_RESULT show_entry(
         return ZD_OK;
     }
     return zd_tree_document_add(
-        ask->format, ask->view, row->path + prefix_len(tree), row->meta, &tree->emit, err);
+        &tree->document, row->path + prefix_len(tree), row->meta, row->why, err);
 }
 
 static ZD_RESULT show_node(
@@ -437,7 +438,11 @@ static ZD_RESULT begin(struct zd_tree *tree, struct zd_text *text)
     zd_emit_init(&tree->emit, text, tree->ask.pretty);
     zd_emit_object(&tree->emit);
     if (tree->ask.format != ZD_TREE_JSON) {
-        return zd_tree_document_begin(tree->ask.format, tree->start, &tree->emit);
+        zd_tree_document_done(&tree->document);
+        tree->document.format = tree->ask.format;
+        tree->document.view = tree->ask.view;
+        tree->document.emit = &tree->emit;
+        return zd_tree_document_begin(&tree->document, tree->start);
     }
     zd_emit_member_string(&tree->emit, "path", tree->ask.path);
     zd_emit_member_array(&tree->emit, "nodes");
@@ -550,7 +555,7 @@ enum zd_status zd_tree_end(struct zd_tree *tree, size_t len, struct zd_error *er
     tree->len_before = text->len;
     do {
         if (tree->ask.format != ZD_TREE_JSON) {
-            zd_tree_document_end(tree->ask.format, &tree->emit);
+            zd_tree_document_end(&tree->document);
             tree->has_ended = true;
         } else if (tree->part == PART_NEXT) {
             end_nodes(tree);

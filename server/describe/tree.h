@@ -68,7 +68,8 @@ struct zd_tree {
     struct zd_tree_check check;
     /* the answer so far */
     struct zd_emit emit;
-    size_t n_entries; /* of the listing that were looked at */
+    struct zd_tree_document document; /* of a format that is one */
+    size_t n_entries;                 /* of the listing that were looked at */
     uint64_t n_shown;
     uint64_t n_bytes;
     size_t len_before; /* of the text, at the beginning of this call */

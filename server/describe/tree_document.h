@@ -12,6 +12,16 @@ enum zd_tree_format {
     ZD_TREE_ZMETADATA, /* a .zmetadata of v2 */
 };
 
+/** A document while it is made. Starts with its first three members. */
+struct zd_tree_document {
+    enum zd_tree_format format;
+    enum zd_view_kind view;    /* of format zarr */
+    struct zd_emit *emit;      /* borrowed */
+    struct zd_faults left_out; /* of format zmetadata: the nodes that v2 cannot say, a warning each
+                                  with the path as its name */
+    uint64_t n_left_out;       /* all of them */
+};
+
 /** Its name, as clients ask for it. */
 const char *zd_tree_document_name(enum zd_tree_format format);
 
@@ -23,19 +33,20 @@ bool zd_tree_document_may_have(const struct zd_meta *meta);
  * @param start the group, which is not refused
  * @retval ZD_NO_MEMORY
  */
-ZD_RESULT zd_tree_document_begin(
-    enum zd_tree_format format, const struct zd_meta *start, struct zd_emit *emit);
+ZD_RESULT zd_tree_document_begin(struct zd_tree_document *document, const struct zd_meta *start);
 
 /**
  * A node below it. What the format cannot say is left out, as is what a view cannot show.
  * @param path relative to the group
- * @param view of format zarr
+ * @param meta or NULL: why says why it could not be read
  * @retval ZD_UNSUPPORTED, ZD_NO_MEMORY as zd_rendition_document
  */
-ZD_RESULT zd_tree_document_add(enum zd_tree_format format, enum zd_view_kind view, const char *path,
-    struct zd_meta *meta, struct zd_emit *emit, struct zd_error *err);
+ZD_RESULT zd_tree_document_add(struct zd_tree_document *document, const char *path,
+    struct zd_meta *meta, const char *why, struct zd_error *err);
 
-/** What follows the nodes, but the end of the object. */
-void zd_tree_document_end(enum zd_tree_format format, struct zd_emit *emit);
+/** What follows the nodes, but the end of the object: in the form of v2 what was left out, too. */
+void zd_tree_document_end(struct zd_tree_document *document);
+
+void zd_tree_document_done(struct zd_tree_document *document); /* leaves a zeroed one */
 
 #endif

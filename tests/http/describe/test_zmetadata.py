@@ -145,13 +145,17 @@ def test_the_form_of_v2_has_the_documents_that_are_stored(serve, old):
     write(old, {"a/.zarray": own, "g/b/.zattrs": '{"x": NaN, "y": [1e400, -Infinity]}', "u/.zarray": {**ARRAY, "compressor": {"id": "pickle"}},
                 "bad/.zarray": {"zarr_format": 2}})
     server = serve(f"p={old}")
+    [bad] = server.get(T + "?format=zmetadata").json()["warnings"]
+    assert (bad["path"], bad["code"]) == ("bad", "left_out") and "shape" in bad["detail"]
     for query, expected in (
             ("", {**DOCUMENTS, "a/.zarray": own, "g/b/.zattrs": {"x": "NaN", "y": [float("inf"), "-Infinity"]},
                   "u/.zarray": {**ARRAY, "compressor": {"id": "pickle"}}}),
             ("&mode=stored", DOCUMENTS), ("&node_type=array&mode=stored", {key: DOCUMENTS[key] for key in (
                 ".zgroup", ".zattrs", "a/.zarray", "a/.zattrs", "g/b/.zarray")})):
         answer = server.get(f"{T}?format=zmetadata{query}")
-        assert answer.json() == listing(expected) and list(answer.json()) == ["metadata", "zarr_consolidated_format"], query
+        found = answer.json()
+        assert (found.pop("warnings", []), found.pop("n_left_out", 0)) == (([bad], 1) if query == "" else ([], 0))
+        assert found == listing(expected) and list(found) == ["metadata", "zarr_consolidated_format"], query
         json.loads(answer.body, parse_constant=lambda token: pytest.fail(token))
     assert server.get(T + "g?format=zmetadata").json()["metadata"].keys() == {".zgroup", "b/.zarray", "b/.zattrs"}
     for query in ("&limit=3", "&check=1", "&fields=path"):
@@ -160,16 +164,34 @@ def test_the_form_of_v2_has_the_documents_that_are_stored(serve, old):
 
 
 def test_the_form_of_v2_of_other_dialects(serve, tmp_path):
-    """What v2 cannot say is left out."""
+    """What v2 cannot say is left out, and why."""
     write_node(tmp_path, {**V3_GROUP, "attributes": {"title": "new"}})
     write_node(tmp_path / "g", V3_GROUP)
     write_node(tmp_path / "g/a", array_document([4, 6], [2, 3], "int16", dimension_names=["y", "x"]))
+    write_node(tmp_path / "extended", {**V3_GROUP, "extensions": [{"name": "x", "must_understand": False}]})
     write_node(tmp_path / "g/sharded", array_document([4, 6], [2, 3], "int16", codecs=[shard([2, 3])]))
     server = serve(f"p={tmp_path}")
     found = server.get(T + "?format=zmetadata").json()["metadata"]
     assert list(found) == [".zattrs", ".zgroup", "g/.zgroup", "g/a/.zattrs", "g/a/.zarray"]
     assert found[".zattrs"] == {"title": "new"} and found["g/a/.zattrs"] == {"_ARRAY_DIMENSIONS": ["y", "x"]}
     assert (found["g/a/.zarray"]["shape"], found["g/a/.zarray"]["dtype"]) == ([4, 6], "<i2")
+    answer = server.get(T + "?format=zmetadata").json()
+    assert [(warning["path"], warning["code"], warning["pointer"]) for warning in answer["warnings"]] == [
+        ("extended", "left_out", "/extensions"), ("g/sharded", "left_out", "/codecs/0")]
+    assert "sharding_indexed" in answer["warnings"][1]["detail"] and answer["n_left_out"] == 2
+    below = server.get(T + "g?format=zmetadata").json()
+    assert [warning["path"] for warning in below["warnings"]] == ["sharded"]
+    assert "warnings" not in server.get(T + "?format=zmetadata&depth=0").json()
+
+
+def test_a_form_of_v2_names_the_first_nodes_that_it_leaves_out(serve, tmp_path):
+    write_node(tmp_path, V3_GROUP)
+    for i in range(203):
+        write_node(tmp_path / f"a{i:03}", array_document([4, 6], [2, 3], "int16", codecs=[shard([2, 3])]))
+    server = serve(f"p={tmp_path}")
+    answer = server.get(T + "?format=zmetadata").json()
+    assert [warning["path"] for warning in answer["warnings"]] == [f"a{i:03}" for i in range(200)] and answer["n_left_out"] == 203
+    assert list(answer["metadata"]) == [".zgroup"] and "sharding" in answer["warnings"][0]["detail"]
 
 
 def test_only_groups_are_asked_for_a_listing(serve, old):
