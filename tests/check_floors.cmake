@@ -22,7 +22,7 @@ set(walls
     "zfp=core/codec/zfp_stream.c"
     "libdeflate=core/codec/deflate.h|core/store/zip_read.c|core/codec/codec_(adler32|crc32|gzip|zlib).c|server/http/compress.c"
     "curl=core/store/(multi.[ch]|transfer(_[a-z]+)?.[ch])"
-    "expat=core/store/s3_list.c"
+    "expat=core/store/s3_xml.c"
     "openssl=core/store/s3_sign.c"
     "microhttpd=server/front/.*")
 set(failures "")
