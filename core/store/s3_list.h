@@ -20,7 +20,7 @@ struct zd_s3_list_page {
  * @param key borrowed
  * @return not ZD_OK: reading ends with that status
  */
-typedef enum zd_status (*zd_s3_list_key)(
+typedef ZD_RESULT (*zd_s3_list_key)(
     void *context, struct zd_span key, bool is_prefix, struct zd_error *err);
 
 /**

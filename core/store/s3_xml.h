@@ -17,7 +17,7 @@
  * @param text what stands in it behind its last child; borrowed
  * @return not ZD_OK: reading ends with that status
  */
-typedef enum zd_status (*zd_s3_xml_element)(
+typedef ZD_RESULT (*zd_s3_xml_element)(
     void *context, const char *path, struct zd_span text, struct zd_error *err);
 
 /**
