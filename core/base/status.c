@@ -190,6 +190,8 @@ const char *zd_status_name(enum zd_status status)
         return "gone";
     case ZD_TIMEOUT:
         return "timeout";
+    case ZD_UNABLE:
+        return "unable";
     case ZD_PAUSED:
         return "paused";
     case ZD_CANCELLED:

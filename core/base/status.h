@@ -24,6 +24,7 @@ enum zd_status {
     ZD_STORE,    /* the store failed, or refused; nothing is known of the key */
     ZD_GONE,     /* the store itself is no longer where it was opened */
     ZD_TIMEOUT,  /* the deadline passed */
+    ZD_UNABLE,   /* the store cannot keep what the operation asks of it */
     ZD_PAUSED,   /* the store has failed and is left alone for a while; the fact retry says how long
                   */
     ZD_CANCELLED, /* the result is no longer wanted */

@@ -17,6 +17,7 @@ enum member_kind {
     MEMBER_N5_AXES,
     MEMBER_MS,
     MEMBER_OBJECT,
+    MEMBER_OPTION, /* a member of the options, at the level of the dataset */
 };
 
 #define MEMBER(kind_, name_, field_, meaning_)                                                     \
@@ -33,6 +34,22 @@ static const struct member {
 } members[] = {
     MEMBER(MEMBER_TEXT, "location", location, "where it is: one of the locations above (required)"),
     MEMBER(MEMBER_OBJECT, "options", options, "members of its kind of location (default none)"),
+    MEMBER(MEMBER_OPTION, "endpoint", options, "of s3: URL of the server (default Amazon's)"),
+    MEMBER(MEMBER_OPTION, "region", options, "of s3: where the bucket is (default us-east-1)"),
+    MEMBER(MEMBER_OPTION, "addressing", options,
+        "of s3: the bucket's name in the path or in the host (virtual) (default auto)"),
+    MEMBER(MEMBER_OPTION, "anonymous", options, "of s3: sign nothing (default false)"),
+    MEMBER(MEMBER_OPTION, "credentials_file", options,
+        "of s3: a file of AWS's format (default as the environment AWS_... says)"),
+    MEMBER(MEMBER_OPTION, "credentials_profile", options, "of s3: its section (default default)"),
+    MEMBER(MEMBER_OPTION, "credentials_env", options,
+        "of s3: X reads XACCESS_KEY_ID, XSECRET_ACCESS_KEY and XSESSION_TOKEN of the environment"),
+    MEMBER(MEMBER_OPTION, "headers_file", options,
+        "of http: a file of header lines, sent to this server only"),
+    MEMBER(MEMBER_OPTION, "store_403", options,
+        "of s3 and http: what the status 403 means: error or absent (default error)"),
+    MEMBER(MEMBER_OPTION, "absent_ms", options,
+        "of s3 and http: how long it is trusted that a key is absent"),
     MEMBER(MEMBER_TEXT, "title", title, "shown beside its name (default none)"),
     MEMBER(MEMBER_TEXT, "cache_control", cache_control,
         "value of Cache-Control (default no-cache, or for a year if immutable)"),
@@ -139,6 +156,31 @@ static bool read_n5_axes(const char *word, enum zd_n5_axes *ret_axes)
     return false;
 }
 
+/* What is there may be a value of the file that was read, which is never changed. */
+static enum zd_status set_option(
+    struct zd_json **options, const char *name, const struct zd_json *value, struct zd_error *err)
+{
+    struct zd_json *changed = *options == NULL ? zd_json_new_object() : zd_json_copy(*options);
+    if (changed == NULL || zd_json_set(changed, name, zd_json_ref(value)) != ZD_OK) {
+        zd_json_unref(changed);
+        return zd_setting_no_memory(err);
+    }
+    zd_json_unref(*options);
+    *options = changed;
+    return ZD_OK;
+}
+
+static enum zd_status set_options(
+    struct zd_json **options, const struct zd_json *value, struct zd_error *err)
+{
+    for (void *i = zd_json_next(value, NULL); i != NULL; i = zd_json_next(value, i)) {
+        ZD_TRY(set_option(options, zd_json_iter_name(i), zd_json_iter_value(i), err));
+    }
+    return *options != NULL || (*options = zd_json_new_object()) != NULL
+               ? ZD_OK
+               : zd_setting_no_memory(err);
+}
+
 static enum zd_status set_member(const struct member *member, struct zd_dataset_config *dataset,
     const struct zd_json *value, const struct zd_pointer *at, struct zd_error *err)
 {
@@ -169,9 +211,9 @@ static enum zd_status set_member(const struct member *member, struct zd_dataset_
         if (!zd_json_is(value, ZD_JSON_OBJECT)) {
             return zd_setting_wrong_type(at, "an object", value, err);
         }
-        zd_json_unref(*(struct zd_json **)place);
-        *(struct zd_json **)place = zd_json_ref(value);
-        break;
+        return set_options(place, value, err);
+    case MEMBER_OPTION:
+        return set_option(place, member->name, value, err);
     case MEMBER_MS:
         return zd_json_u64(value, place)
                    ? ZD_OK
@@ -180,26 +222,12 @@ static enum zd_status set_member(const struct member *member, struct zd_dataset_
     return ZD_OK;
 }
 
-/* Members of stores that this version does not have are reserved. */
-static bool is_reserved(const char *name)
-{
-    return strcmp(name, "store_403") == 0;
-}
-
 static enum zd_status set(struct zd_dataset_config *dataset, const char *name,
     const struct zd_json *value, const struct zd_pointer *at, struct zd_error *err)
 {
     const struct member *member = find_member(name);
-    if (member != NULL) {
-        return set_member(member, dataset, value, at, err);
-    }
-    if (!is_reserved(name)) {
-        return zd_setting_unknown(at, err);
-    }
-    const enum zd_status status = zd_fail(
-        err, ZD_INVALID, "setting %s is not supported by this version; remove it", at->text);
-    zd_fact_pointer(err, at->text);
-    return status;
+    return member == NULL ? zd_setting_unknown(at, err)
+                          : set_member(member, dataset, value, at, err);
 }
 
 enum zd_status zd_dataset_config_read(struct zd_config *config, const char *name,
@@ -220,7 +248,9 @@ enum zd_status zd_dataset_config_read(struct zd_config *config, const char *name
         return zd_fail(err, ZD_INVALID, "%s has no location; add the member location", at->text);
     }
     const struct zd_pointer options_at = zd_pointer_member(at, "options");
-    return zd_store_judge_options(dataset->location, dataset->options, &options_at, err);
+    const bool has_object = zd_json_member(json, "options") != NULL;
+    return zd_store_judge_options(
+        dataset->location, dataset->options, has_object ? &options_at : at, err);
 }
 
 static void emit_member(
@@ -250,6 +280,8 @@ static void emit_member(
             zd_emit_json(emit, *(struct zd_json *const *)place);
         }
         break;
+    case MEMBER_OPTION:
+        break; /* one of the options */
     case MEMBER_MS:
         if (zd_load_u64(place) != UINT64_MAX) {
             zd_emit_member_u64(emit, member->name, zd_load_u64(place));

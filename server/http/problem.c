@@ -54,6 +54,7 @@ const struct zd_problem_kind zd_problem_kinds[] = {
     {"overloaded", 503, "The server is overloaded"},
     {"draining", 503, "The server is shutting down"},
     {"store_timeout", 504, "The store did not answer in time"},
+    {"store_unsupported", 501, "The store cannot keep what the request asks of it"},
     {"no_space", 507, "The store is full"},
     {NULL, 0, NULL},
 };
@@ -108,6 +109,7 @@ const char *zd_problem_code_of(enum zd_status status)
         [ZD_STORE] = "store_error",
         [ZD_GONE] = "store_error",
         [ZD_TIMEOUT] = "store_timeout",
+        [ZD_UNABLE] = "store_unsupported",
         [ZD_PAUSED] = "overloaded",
         [ZD_NO_SPACE] = "no_space",
         [ZD_NO_MEMORY] = "overloaded",

@@ -1,0 +1,279 @@
+/* What an engine does about conditions of writes.
+ *
+ *   CREATE: writers of one key that must be absent     one wins, round after round, or none is
+ * believed BASE: an object without a condition, for what follows SPELL, BARE: does it compare tags
+ * with their quotes, or without? WRONG: a tag that no object has must not match SWAP: writers of
+ * one tag                            one wins KEEP, ERASE: an erasure with a wrong tag, with the
+ * right one CLEAN: all objects of the probe are erased
+ *
+ * They have names that no key has, so that no listing shows them. */
+#include "core/store/s3_probe.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/hash.h"
+
+#define WRITERS    8
+#define ROUNDS     8
+#define BODY_CHARS 64
+#define KEY_CHARS  64
+#define WRONG_TAG  "00000000000000000000000000000000"
+
+enum phase {
+    PHASE_CREATE,
+    PHASE_BASE,
+    PHASE_SPELL,
+    PHASE_BARE,
+    PHASE_WRONG,
+    PHASE_SWAP,
+    PHASE_KEEP,
+    PHASE_ERASE,
+    PHASE_CLEAN,
+    PHASE_END,
+};
+
+struct writer {
+    struct zd_s3_call call;
+    char key[KEY_CHARS];
+    char tag[ZD_S3_TAG_BYTES_MAX + 3];
+    struct zd_buf *body;
+};
+
+struct probe {
+    struct zd_s3_store *s3;
+    enum phase phase;
+    uint32_t round;
+    uint32_t n_running;
+    uint32_t n_won;
+    uint32_t n_bodies;
+    uint64_t name; /* of its keys */
+    struct zd_s3_abilities able;
+    char etag[ZD_S3_TAG_BYTES_MAX + 1]; /* of the object of the last round, without quotes */
+    enum zd_status status;              /* the first failure */
+    struct zd_error err;
+    struct zd_remote_fault fault;
+    struct writer writer[WRITERS];
+};
+
+static void end(struct probe *probe)
+{
+    struct zd_s3_store *s3 = probe->s3;
+    struct zd_list ready;
+    s3->is_probing = false;
+    if (probe->status == ZD_OK) {
+        s3->able = probe->able;
+        s3->able.is_known = true;
+    }
+    zd_list_take_all(&s3->waiting, &ready);
+    for (struct zd_list *link; (link = zd_list_pop_front(&ready)) != NULL;) {
+        struct zd_s3_probe_wait *wait = ZD_CONTAINER(link, struct zd_s3_probe_wait, link);
+        wait->status = probe->status;
+        wait->err = probe->err;
+        wait->fault = probe->fault;
+        wait->done(wait);
+    }
+    zd_free(probe);
+}
+
+/* ---- requests ---- */
+
+/* The condition was judged and did not hold; or the engine says that it knows of none. */
+static bool is_refusal(const struct zd_s3_call *call)
+{
+    const uint32_t code = call->transfer.head.code;
+    const bool is_unknown = code == 400 && (strcmp(call->code, "InvalidArgument") == 0 ||
+                                               strcmp(call->code, "InvalidRequest") == 0 ||
+                                               strcmp(call->code, "NotImplemented") == 0);
+    return call->transfer.status == ZD_OK &&
+           (is_unknown || code == 412 || code == 409 || code == 501 ||
+               (code == 404 && strcmp(call->code, "NoSuchKey") == 0));
+}
+
+static void keep_tag(struct probe *probe, const struct zd_s3_call *call)
+{
+    const char *etag = call->transfer.head.etag;
+    const size_t quotes = etag[0] == '"' ? 1 : 0;
+    const size_t len = strlen(etag);
+    if (len >= 2 * quotes && len - 2 * quotes <= ZD_S3_TAG_BYTES_MAX) {
+        (void)snprintf(
+            probe->etag, sizeof probe->etag, "%.*s", (int)(len - 2 * quotes), etag + quotes);
+    }
+}
+
+static void next_phase(struct probe *probe);
+
+static void done(struct zd_s3_call *call)
+{
+    struct probe *probe = call->context;
+    struct writer *writer = ZD_CONTAINER(call, struct writer, call);
+    const uint32_t code = call->transfer.head.code;
+    if (call->transfer.status == ZD_OK && code >= 200 && code < 300) {
+        probe->n_won++;
+        keep_tag(probe, call);
+    } else if (!is_refusal(call) && probe->status == ZD_OK && probe->phase != PHASE_CLEAN) {
+        probe->status = zd_s3_call_judge(call, "a probe of conditions", &probe->err, &probe->fault);
+    }
+    zd_s3_call_done(call);
+    zd_buf_unref(ZD_TAKE(writer->body));
+    if (--probe->n_running == 0) {
+        next_phase(probe);
+    }
+}
+
+static struct zd_buf *new_body(struct probe *probe)
+{
+    char text[BODY_CHARS];
+    const int len = snprintf(
+        text, sizeof text, "zarrd %016" PRIx64 " %" PRIu32, probe->name, probe->n_bodies++);
+    return zd_buf_copy((struct zd_span){.ptr = (const uint8_t *)text, .len = (size_t)len});
+}
+
+/* @param name of the condition's header; NULL = none. @param value copied */
+static void ask(struct probe *probe, enum zd_transfer_method method, uint32_t round,
+    const char *name, const char *value)
+{
+    struct writer *writer = &probe->writer[probe->n_running];
+    *writer = (struct writer){0};
+    (void)snprintf(writer->key, sizeof writer->key, ZD_TEMP_PREFIX "%016" PRIx64 "-%" PRIu32,
+        probe->name, round);
+    writer->call =
+        (struct zd_s3_call){.method = method, .key = writer->key, .done = done, .context = probe};
+    if (method == ZD_TRANSFER_PUT) {
+        writer->body = new_body(probe);
+        if (writer->body == NULL && probe->status == ZD_OK) {
+            probe->status = zd_fail(&probe->err, ZD_NO_MEMORY, "no memory for a request");
+        }
+        writer->call.body = writer->body;
+    }
+    if (name != NULL) {
+        (void)snprintf(writer->tag, sizeof writer->tag, "%s", value);
+        writer->call.header[writer->call.n_headers++] = (struct zd_s3_pair){name, writer->tag};
+    }
+    probe->n_running++;
+    zd_s3_call_start(&probe->s3->access, &writer->call);
+}
+
+/* ---- phases ---- */
+
+static void spell(const struct probe *probe, const char *etag, char *ret_value)
+{
+    const char *quote = probe->able.has_bare_tag ? "" : "\"";
+    (void)snprintf(ret_value, ZD_S3_TAG_BYTES_MAX + 3, "%s%s%s", quote, etag, quote);
+}
+
+static void run_phase(struct probe *probe)
+{
+    char right[ZD_S3_TAG_BYTES_MAX + 3];
+    char wrong[ZD_S3_TAG_BYTES_MAX + 3];
+    spell(probe, probe->etag, right);
+    spell(probe, WRONG_TAG, wrong);
+    probe->n_won = 0;
+    switch (probe->phase) {
+    case PHASE_CREATE:
+        for (uint32_t i = 0; i < WRITERS; i++) {
+            ask(probe, ZD_TRANSFER_PUT, probe->round, "if-none-match", "*");
+        }
+        return;
+    case PHASE_BASE:
+        ask(probe, ZD_TRANSFER_PUT, 0, NULL, NULL);
+        return;
+    case PHASE_SPELL:
+    case PHASE_BARE:
+        ask(probe, ZD_TRANSFER_PUT, 0, "if-match", right);
+        return;
+    case PHASE_WRONG:
+        ask(probe, ZD_TRANSFER_PUT, 0, "if-match", wrong);
+        return;
+    case PHASE_SWAP:
+        for (uint32_t i = 0; i < WRITERS; i++) {
+            ask(probe, ZD_TRANSFER_PUT, 0, "if-match", right);
+        }
+        return;
+    case PHASE_KEEP:
+        ask(probe, ZD_TRANSFER_DELETE, 0, "if-match", wrong);
+        return;
+    case PHASE_ERASE:
+        ask(probe, ZD_TRANSFER_DELETE, 0, "if-match", right);
+        return;
+    case PHASE_CLEAN:
+        for (uint32_t round = 0; round < ROUNDS; round++) {
+            ask(probe, ZD_TRANSFER_DELETE, round, NULL, NULL);
+        }
+        return;
+    case PHASE_END:
+        end(probe);
+        return;
+    }
+}
+
+/* A round more, until one is lost or all are won. @return the phase that follows */
+static enum phase after_round(struct probe *probe, bool *able, enum phase next)
+{
+    *able = probe->n_won == 1;
+    if (*able && ++probe->round < ROUNDS) {
+        return probe->phase;
+    }
+    probe->round = 0;
+    return next;
+}
+
+static enum phase after_phase(struct probe *probe)
+{
+    struct zd_s3_abilities *able = &probe->able;
+    const bool is_won = probe->n_won == 1;
+    switch (probe->phase) {
+    case PHASE_CREATE:
+        return after_round(probe, &able->creates, PHASE_BASE);
+    case PHASE_BASE:
+        return PHASE_SPELL;
+    case PHASE_SPELL:
+        able->has_bare_tag = !is_won;
+        return is_won ? PHASE_WRONG : PHASE_BARE;
+    case PHASE_BARE:
+        able->has_bare_tag = is_won;
+        return is_won ? PHASE_WRONG : PHASE_CLEAN;
+    case PHASE_WRONG:
+        return is_won ? PHASE_CLEAN : PHASE_SWAP;
+    case PHASE_SWAP:
+        return after_round(probe, &able->swaps, PHASE_KEEP);
+    case PHASE_KEEP:
+        return is_won ? PHASE_CLEAN : PHASE_ERASE;
+    case PHASE_ERASE:
+        able->erases = is_won;
+        return PHASE_CLEAN;
+    case PHASE_CLEAN:
+    case PHASE_END:
+        break;
+    }
+    return PHASE_END;
+}
+
+static void next_phase(struct probe *probe)
+{
+    const bool has_failed = probe->status != ZD_OK && probe->phase < PHASE_CLEAN;
+    probe->phase = has_failed ? PHASE_CLEAN : after_phase(probe);
+    run_phase(probe);
+}
+
+enum zd_status zd_s3_probe_want(
+    struct zd_s3_store *s3, struct zd_s3_probe_wait *wait, struct zd_error *err)
+{
+    assert(!s3->able.is_known);
+    if (!s3->is_probing) {
+        struct probe *probe = zd_alloc_zero(1, sizeof *probe);
+        if (probe == NULL) {
+            return zd_fail(err, ZD_NO_MEMORY, "no memory for a probe of conditions");
+        }
+        probe->s3 = s3;
+        probe->name = zd_hash_random_seed();
+        s3->is_probing = true;
+        zd_list_push_back(&s3->waiting, &wait->link);
+        run_phase(probe);
+        return ZD_OK;
+    }
+    zd_list_push_back(&s3->waiting, &wait->link);
+    return ZD_OK;
+}

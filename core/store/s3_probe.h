@@ -1,0 +1,27 @@
+/* What an engine does about conditions of writes: found out with objects of our own, by writers
+ * that race, since some engines obey one writer and let many win. Thread: loop. */
+#ifndef ZD_CORE_STORE_S3_PROBE_H
+#define ZD_CORE_STORE_S3_PROBE_H
+
+#include "core/store/s3_store.h"
+
+/** Somebody who needs the abilities of the store. */
+struct zd_s3_probe_wait {
+    struct zd_list link;
+    void (*done)(
+        struct zd_s3_probe_wait *wait); /* once, never inside the call that began to wait */
+    enum zd_status status;              /* ZD_OK: s3->able is known; else that of a request */
+    struct zd_error err;
+    struct zd_remote_fault fault;
+};
+
+/**
+ * Wait for the abilities, which are not known yet (asserted); the first one begins the probe.
+ *
+ * @param wait the caller's memory until done
+ * @retval ZD_NO_MEMORY done will not run
+ */
+ZD_RESULT zd_s3_probe_want(
+    struct zd_s3_store *s3, struct zd_s3_probe_wait *wait, struct zd_error *err);
+
+#endif
