@@ -20,7 +20,6 @@
 #define SEARCH_AGAIN_MS  1000 /* after the end of one */
 #define FETCH_CONNECT_MS 2000
 #define FETCH_SILENCE_MS 5000
-#define SHOWN_BYTES      200 /* of a key */
 
 static int64_t now_s(void)
 {
@@ -503,102 +502,4 @@ void zd_s3_call_cancel(struct zd_s3_call *call)
                access->search.fetch != ZD_S3_FETCH_NONE) {
         zd_transfer_cancel(&access->fetch);
     }
-}
-
-/* ---- answers ---- */
-
-enum zd_status zd_s3_call_fail_broken(
-    struct zd_error *err, struct zd_remote_fault *fault, const char *name, const char *what)
-{
-    fault->kind = ZD_REMOTE_FAULT_BROKEN;
-    return zd_fail(err, ZD_STORE, "%.*s: %s", SHOWN_BYTES, name, what);
-}
-
-static bool is_one_of(const char *code, const char *const *codes)
-{
-    while (*codes != NULL && strcmp(*codes, code) != 0) {
-        codes++;
-    }
-    return *codes != NULL;
-}
-
-static enum zd_remote_fault_kind kind_of(uint32_t http, const char *code)
-{
-    static const char *const throttled[] = {"SlowDown", "Throttling", "TooManyRequests",
-        "RequestLimitExceeded", "ServiceUnavailable", "Busy", "TooManyRequestsException", NULL};
-    if (http == 429 || is_one_of(code, throttled)) {
-        return ZD_REMOTE_FAULT_THROTTLED;
-    }
-    if (http >= 500) {
-        return http == 501 ? ZD_REMOTE_FAULT_NONE : ZD_REMOTE_FAULT_RETRYABLE;
-    }
-    if (http == 408 || strcmp(code, "RequestTimeout") == 0) {
-        return ZD_REMOTE_FAULT_RETRYABLE;
-    }
-    if (http == 401 || http == 403) {
-        return ZD_REMOTE_FAULT_REFUSED;
-    }
-    return http < 400 ? ZD_REMOTE_FAULT_BROKEN : ZD_REMOTE_FAULT_NONE;
-}
-
-static enum zd_status fail_answer(const struct zd_s3_call *call, const char *name,
-    struct zd_error *err, struct zd_remote_fault *fault)
-{
-    static const char *const full[] = {
-        "QuotaExceeded", "XMinioStorageFull", "XMinioAdminBucketQuotaExceeded", NULL};
-    const uint32_t http = call->transfer.head.code;
-    const bool is_full = http == 507 || is_one_of(call->code, full);
-    const char *region = call->field[ZD_S3_FIELD_REGION].value;
-    fault->kind = (uint8_t)kind_of(http, call->code);
-    fault->retry_after_ms = call->transfer.head.retry_after_ms;
-    const bool is_elsewhere = region[0] != '\0' && strcmp(region, call->access->bucket.region) != 0;
-    return zd_fail(err, is_full ? ZD_NO_SPACE : ZD_STORE, "%.*s: the store answered %u%s%s%s%s",
-        SHOWN_BYTES, name, http, call->code[0] == '\0' ? "" : " ", call->code,
-        is_elsewhere ? "; the bucket is in region " : "",
-        is_elsewhere && strspn(region, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(region)
-            ? region
-            : "");
-}
-
-/* What our own judge of a head says names the object already. */
-static enum zd_status fail_transfer(const struct zd_transfer *transfer, const char *name,
-    struct zd_error *err, struct zd_remote_fault *fault)
-{
-    *fault = transfer->fault;
-    *err = transfer->err;
-    if (strncmp(transfer->err.text, name, strlen(name)) == 0) {
-        return transfer->status;
-    }
-    const enum zd_status status =
-        zd_fail(err, transfer->status, "%.*s: %.300s", SHOWN_BYTES, name, transfer->err.text);
-    err->facts = transfer->err.facts;
-    return status;
-}
-
-enum zd_status zd_s3_call_judge(const struct zd_s3_call *call, const char *name,
-    struct zd_error *err, struct zd_remote_fault *fault)
-{
-    const struct zd_transfer *transfer = &call->transfer;
-    const uint32_t http = transfer->head.code;
-    const bool is_read = call->method == ZD_TRANSFER_GET || call->method == ZD_TRANSFER_HEAD;
-    if (transfer->status != ZD_OK) {
-        return fail_transfer(transfer, name, err, fault);
-    }
-    if (http >= 200 && http < 300) {
-        return ZD_OK;
-    }
-    if (http == 404 && strcmp(call->code, "NoSuchKey") == 0) {
-        return ZD_NOT_FOUND;
-    }
-    if (http == 403 && is_read && call->access->bucket.is_403_absence &&
-        (strcmp(call->code, "AccessDenied") == 0 || call->method == ZD_TRANSFER_HEAD)) {
-        return ZD_NOT_FOUND;
-    }
-    if (http == 304) {
-        return ZD_NOT_MODIFIED;
-    }
-    if (http == 412 || strcmp(call->code, "ConditionalRequestConflict") == 0) {
-        return zd_fail(err, ZD_PRECONDITION, "%.*s: the object was replaced", SHOWN_BYTES, name);
-    }
-    return fail_answer(call, name, err, fault);
 }

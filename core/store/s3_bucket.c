@@ -215,16 +215,6 @@ static enum zd_status compose(
     return ok ? ZD_OK : ZD_NO_MEMORY;
 }
 
-static void hash(struct zd_s3_bucket *bucket)
-{
-    struct zd_hash hash = {0};
-    zd_hash_add(&hash, zd_span_of(bucket->origin));
-    bucket->endpoint = hash.value | 1;
-    zd_hash_add(&hash, zd_span_of(bucket->path));
-    zd_hash_add(&hash, zd_span_of(bucket->prefix));
-    bucket->place = hash.value | 1;
-}
-
 enum zd_status zd_s3_bucket_init(const char *location, const struct zd_json *options,
     struct zd_s3_bucket *ret_bucket, struct zd_error *err)
 {
@@ -239,7 +229,7 @@ enum zd_status zd_s3_bucket_init(const char *location, const struct zd_json *opt
         status = compose(&parts, options, ret_bucket);
     }
     if (status == ZD_OK) {
-        hash(ret_bucket);
+        ret_bucket->endpoint = zd_hash_of(zd_span_of(ret_bucket->origin), 0) | 1;
     }
     return status == ZD_NO_MEMORY
                ? zd_fail(err, status, "%.200s: no memory for the store", location)

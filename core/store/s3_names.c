@@ -16,6 +16,7 @@
 #include "core/base/hash.h"
 #include "core/base/num.h"
 #include "core/store/page.h"
+#include "core/store/s3_answer.h"
 #include "core/store/s3_list.h"
 
 #define PAGE_KEYS       1000
@@ -296,10 +297,10 @@ static void answered(struct zd_s3_call *call)
     struct listing *listing = call->context;
     struct zd_store_op *op = &listing->list->op;
     const char *name = listing->prefix.len == 0 ? "/" : listing->prefix.at;
-    enum zd_status status = zd_s3_call_judge(call, name, &op->err, &op->fault);
+    enum zd_status status = zd_s3_answer_judge(call, name, &op->err, &op->fault);
     if (status == ZD_NOT_FOUND || status == ZD_NOT_MODIFIED || status == ZD_PRECONDITION ||
         status == ZD_TOO_LARGE) {
-        status = zd_s3_call_fail_broken(
+        status = zd_s3_answer_fail(
             &op->err, &op->fault, name, "the store's answer to a listing is none");
     }
     if (status != ZD_OK) {

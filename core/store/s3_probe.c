@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "core/base/hash.h"
+#include "core/store/s3_answer.h"
 
 #define WRITERS    8
 #define ROUNDS     8
@@ -114,7 +115,8 @@ static void done(struct zd_s3_call *call)
         probe->n_won++;
         keep_tag(probe, call);
     } else if (!is_refusal(call) && probe->status == ZD_OK && probe->phase != PHASE_CLEAN) {
-        probe->status = zd_s3_call_judge(call, "a probe of conditions", &probe->err, &probe->fault);
+        probe->status =
+            zd_s3_answer_judge(call, "a probe of conditions", &probe->err, &probe->fault);
     }
     zd_s3_call_done(call);
     zd_buf_unref(ZD_TAKE(writer->body));

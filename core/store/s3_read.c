@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "core/base/num.h"
+#include "core/store/s3_answer.h"
 
 #define RANGE_CHARS 64
 
@@ -69,7 +70,7 @@ static enum zd_status judge_part(const struct zd_transfer_head *head, const char
     const struct zd_range *range, struct zd_error *err, struct zd_remote_fault *fault)
 {
     if (!head->has_range || head->range_size == ZD_TRANSFER_UNKNOWN) {
-        return zd_s3_call_fail_broken(
+        return zd_s3_answer_fail(
             err, fault, name, "the store's answer to a range does not say which bytes it has");
     }
     const uint64_t size = head->range_size;
@@ -101,19 +102,18 @@ enum zd_status zd_s3_read_head(const struct zd_s3_call *call, const char *name,
         ZD_TRY(judge_part(head, name, range, err, fault));
         size = head->range_size;
     } else if (head->code != 200) {
-        return zd_s3_call_fail_broken(
-            err, fault, name, "the store's answer is none to what was asked");
+        return zd_s3_answer_fail(err, fault, name, "the store's answer is none to what was asked");
     } else if (head->has_range || head->has_odd_range) {
-        return zd_s3_call_fail_broken(err, fault, name,
+        return zd_s3_answer_fail(err, fault, name,
             "the store answered a part of the object with a status that means all of it");
     }
     if (strncmp(head->content_type, "text/html", strlen("text/html")) == 0 &&
         call->field[ZD_S3_FIELD_REQUEST].value[0] == '\0') {
-        return zd_s3_call_fail_broken(
+        return zd_s3_answer_fail(
             err, fault, name, "something else than the store answered a page of HTML");
     }
     if (head->etag[0] == '\0') {
-        return zd_s3_call_fail_broken(err, fault, name, "the store's answer has no ETag");
+        return zd_s3_answer_fail(err, fault, name, "the store's answer has no ETag");
     }
     *ret_stat = (struct zd_stat){
         .generation = zd_s3_store_generation(head->etag, size == ZD_TRANSFER_UNKNOWN ? 0 : size),
@@ -257,7 +257,7 @@ static enum zd_status on_bytes(struct reading *reading)
     if (reading->stat.size == ZD_TRANSFER_UNKNOWN) {
         return read->range.kind == ZD_RANGE_WHOLE
                    ? ZD_OK
-                   : zd_s3_call_fail_broken(&transfer->err, &transfer->fault, read->key,
+                   : zd_s3_answer_fail(&transfer->err, &transfer->fault, read->key,
                          "the store's answer to a range has no length");
     }
     zd_s3_store_remember(reading->s3, &reading->stat, transfer->head.etag);
@@ -285,8 +285,8 @@ static void go_on_sized(struct reading *reading)
 {
     struct zd_store_read *read = reading->read;
     if (reading->stat.size == ZD_TRANSFER_UNKNOWN) {
-        end(reading, zd_s3_call_fail_broken(&reading->op->err, &reading->op->fault,
-                         name_of(reading), "the store does not say how long the object is"));
+        end(reading, zd_s3_answer_fail(&reading->op->err, &reading->op->fault, name_of(reading),
+                         "the store does not say how long the object is"));
         return;
     }
     zd_s3_store_remember(reading->s3, &reading->stat, reading->call.transfer.head.etag);
@@ -333,7 +333,7 @@ static void end_bytes(struct reading *reading)
     }
     if (bytes->len != reading->wanted.len) {
         zd_buf_unref(bytes);
-        end(reading, zd_s3_call_fail_broken(&read->op.err, &read->op.fault, read->key,
+        end(reading, zd_s3_answer_fail(&read->op.err, &read->op.fault, read->key,
                          "the store's answer is shorter than it says"));
         return;
     }
@@ -364,7 +364,7 @@ static void answered_bytes(struct reading *reading)
         return;
     }
     const enum zd_status status =
-        zd_s3_call_judge(&reading->call, read->key, &read->op.err, &read->op.fault);
+        zd_s3_answer_judge(&reading->call, read->key, &read->op.err, &read->op.fault);
     if (status == ZD_OK) {
         end_bytes(reading);
     } else {
@@ -379,8 +379,8 @@ static void answered_first(struct reading *reading)
         ask_head(reading);
         return;
     }
-    const enum zd_status status =
-        zd_s3_call_judge(&reading->call, name_of(reading), &reading->op->err, &reading->op->fault);
+    const enum zd_status status = zd_s3_answer_judge(
+        &reading->call, name_of(reading), &reading->op->err, &reading->op->fault);
     if (status != ZD_OK) {
         end(reading, status);
         return;
@@ -392,7 +392,7 @@ static void answered_head(struct reading *reading)
 {
     struct zd_store_op *op = reading->op;
     const char *name = name_of(reading);
-    enum zd_status status = zd_s3_call_judge(&reading->call, name, &op->err, &op->fault);
+    enum zd_status status = zd_s3_answer_judge(&reading->call, name, &op->err, &op->fault);
     if (status == ZD_OK) {
         status = zd_s3_read_head(&reading->call, name, NULL, &reading->stat, &op->err, &op->fault);
     }

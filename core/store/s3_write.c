@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/store/s3_answer.h"
 #include "core/store/s3_probe.h"
 #include "core/store/s3_read.h"
 
@@ -28,7 +29,9 @@ struct writing {
     struct zd_s3_state state; /* first member */
     struct zd_s3_store *s3;
     struct zd_store_write *write;
+    void *turn; /* what the turns have in op.private_state, until their end */
     bool is_erasure;
+    bool is_starting; /* inside the call that started the operation: done must wait */
     bool is_changing; /* the engine has been asked for the change: there is no way back */
     uint32_t round;
     struct zd_buf *bytes; /* of the new object; shared; NULL: an erasure */
@@ -103,6 +106,7 @@ static void end(struct writing *writing, enum zd_status status)
 {
     struct zd_s3_store *s3 = writing->s3;
     struct zd_store_write *write = writing->write;
+    const bool is_starting = writing->is_starting;
     if (write->phase == ZD_PHASE_COMMIT) {
         drop_staged(s3, write);
     }
@@ -113,13 +117,19 @@ static void end(struct writing *writing, enum zd_status status)
                 "%.200s: changed, but there is no memory for the old object", write->key);
         }
     }
+    write->op.private_state = writing->turn;
+    write->op.status = status;
     zd_s3_call_done(&writing->call);
     zd_buf_unref(writing->bytes);
     zd_buf_unref(writing->old);
     zd_free(writing);
-    write->op.status = status;
     zd_turns_end(&s3->turns, &write->op);
-    zd_s3_store_end(&write->op);
+    if (is_starting) {
+        write->op.private_state = NULL;
+        zd_store_finish_later(&write->op);
+    } else {
+        zd_s3_store_end(&write->op);
+    }
 }
 
 static bool has_condition(const struct writing *writing)
@@ -157,7 +167,7 @@ static enum zd_status judge_ability(struct writing *writing)
 
 /* ---- the change ---- */
 
-static void begin_round(struct writing *writing);
+static bool begin_round(struct writing *writing);
 static void change(struct writing *writing);
 
 static void remember_new(struct writing *writing)
@@ -177,7 +187,7 @@ static void lose(struct writing *writing)
 {
     struct zd_store_write *write = writing->write;
     if (!has_condition(writing) && ++writing->round < ROUNDS_MAX) {
-        begin_round(writing);
+        (void)begin_round(writing);
         return;
     }
     if (!has_condition(writing)) {
@@ -195,14 +205,14 @@ static enum zd_status judge_change(struct writing *writing)
 {
     struct zd_store_op *op = &writing->write->op;
     enum zd_status status =
-        zd_s3_call_judge(&writing->call, writing->write->key, &op->err, &op->fault);
+        zd_s3_answer_judge(&writing->call, writing->write->key, &op->err, &op->fault);
     if (writing->call.transfer.status != ZD_OK && status != ZD_NO_MEMORY) {
         op->fault.was_begun = true;
         op->err.status = ZD_STORE;
         status = ZD_STORE;
     }
     if (status == ZD_OK && !writing->is_erasure && writing->call.transfer.head.etag[0] == '\0') {
-        status = zd_s3_call_fail_broken(
+        status = zd_s3_answer_fail(
             &op->err, &op->fault, writing->write->key, "the store's answer to a write has no ETag");
     }
     return status;
@@ -344,14 +354,15 @@ static void look(struct writing *writing)
     zd_s3_read_status(s3, &writing->status);
 }
 
-static void begin_round(struct writing *writing)
+/* @return false: the operation has ended */
+static bool begin_round(struct writing *writing)
 {
     const struct zd_store_write *write = writing->write;
     const enum zd_status status = judge_ability(writing);
     writing->tag[0] = '\0';
     if (status != ZD_OK) {
         end(writing, status);
-        return;
+        return false;
     }
     const bool has_tag = write->condition == ZD_CONDITION_GENERATION && obeys_tags(writing) &&
                          set_tag(writing, write->generation);
@@ -361,6 +372,7 @@ static void begin_round(struct writing *writing)
     } else {
         change(writing);
     }
+    return true;
 }
 
 /* ---- the beginning ---- */
@@ -376,7 +388,7 @@ static void probed(struct zd_s3_probe_wait *wait)
         op->fault = wait->fault;
         end(writing, wait->status);
     } else {
-        begin_round(writing);
+        (void)begin_round(writing);
     }
 }
 
@@ -398,7 +410,25 @@ static void fail_memory(struct zd_s3_store *s3, struct zd_store_write *write)
     }
     write->op.status = zd_fail(&write->op.err, ZD_NO_MEMORY, "%.200s: no memory", write->key);
     zd_turns_end(&s3->turns, &write->op);
+    write->op.private_state = NULL;
     zd_store_finish_later(&write->op);
+}
+
+static struct writing *writing_new(struct zd_s3_store *s3, struct zd_store_write *write)
+{
+    struct writing *writing = zd_alloc_zero(1, sizeof *writing);
+    if (writing == NULL) {
+        return NULL;
+    }
+    struct zd_buf *bytes = write->phase == ZD_PHASE_COMMIT ? bytes_of(write->staged) : write->bytes;
+    writing->state.cancel = cancel;
+    writing->s3 = s3;
+    writing->write = write;
+    writing->is_erasure = write->phase == ZD_PHASE_WHOLE && write->bytes == NULL;
+    writing->bytes = bytes == NULL ? NULL : zd_buf_ref(bytes);
+    writing->probe.done = probed;
+    writing->turn = write->op.private_state;
+    return writing;
 }
 
 /* The operation has its turn. */
@@ -406,27 +436,21 @@ static void run(struct zd_store_op *op)
 {
     struct zd_store_write *write = ZD_CONTAINER(op, struct zd_store_write, op);
     struct zd_s3_store *s3 = zd_s3_store_of(op->store);
-    struct writing *writing = zd_alloc_zero(1, sizeof *writing);
-    op->private_state = NULL;
+    struct writing *writing = writing_new(s3, write);
     if (writing == NULL) {
         fail_memory(s3, write);
         return;
     }
-    writing->state.cancel = cancel;
-    writing->s3 = s3;
-    writing->write = write;
-    writing->is_erasure = write->phase == ZD_PHASE_WHOLE && write->bytes == NULL;
-    struct zd_buf *bytes = write->phase == ZD_PHASE_COMMIT ? bytes_of(write->staged) : write->bytes;
-    writing->bytes = bytes == NULL ? NULL : zd_buf_ref(bytes);
-    writing->probe.done = probed;
     op->private_state = writing;
+    writing->is_starting = true;
     if (s3->able.is_known || (!has_condition(writing) && !write->keeps_old)) {
-        begin_round(writing);
-    } else if (zd_s3_probe_want(s3, &writing->probe, &op->err) != ZD_OK) {
-        op->private_state = NULL;
-        zd_buf_unref(writing->bytes);
-        zd_free(writing);
-        fail_memory(s3, write);
+        if (begin_round(writing)) {
+            writing->is_starting = false;
+        }
+    } else if (zd_s3_probe_want(s3, &writing->probe, &op->err) == ZD_OK) {
+        writing->is_starting = false;
+    } else {
+        end(writing, ZD_NO_MEMORY);
     }
 }
 

@@ -37,7 +37,6 @@ static enum zd_status s3_open(
         s3_close(&s3->store);
         return status;
     }
-    s3->store.place = s3->access.bucket.place;
     s3->store.endpoint = s3->access.bucket.endpoint;
     *ret_store = &s3->store;
     return ZD_OK;

@@ -325,6 +325,11 @@ START_TEST(help_and_the_example_file_name_every_member_of_a_dataset)
     for (const char *line = members.at; *line != '\0'; line += strcspn(line, "\n") + 1) {
         ZD_SCOPED_TEXT(name, 64);
         line += strspn(line, " ");
+        const char *meaning = line + strcspn(line, " ");
+        meaning += strspn(meaning, " ");
+        if (strncmp(meaning, "of s3", 5) == 0 || strncmp(meaning, "of http", 7) == 0) {
+            continue; /* not of the example's location */
+        }
         zd_text_addf(&name, "\"%.*s\": ", (int)strcspn(line, " "), line);
         ck_assert_msg(strstr(file_text.at, name.at) != NULL, "the file has no %s", name.at);
         n++;
