@@ -23,6 +23,18 @@ static void check_member(const struct zd_zip_directory *directory, size_t i, str
     }
 }
 
+/* Names alone, one entry after the other. */
+static uint64_t count_names(struct zd_span central)
+{
+    const uint8_t *const end = central.ptr + central.len;
+    struct zd_span name;
+    uint64_t n = 0;
+    for (; zd_zip_directory_next(&central, &name); n++) {
+        zd_fuzz_insist(central.ptr + central.len == end && name.ptr + name.len <= central.ptr);
+    }
+    return n;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
     const struct zd_span file = {.ptr = data, .len = len};
@@ -37,10 +49,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     }
     zd_fuzz_insist(end.first <= len && end.bytes <= len - end.first);
     const struct zd_span central = {.ptr = data + end.first, .len = (size_t)end.bytes};
+    const uint64_t n_names = count_names(central);
     if (zd_zip_directory_read(&end, central, &directory, &err) != ZD_OK) {
         zd_fuzz_insist(err.text[0] != '\0');
         return 0;
     }
+    zd_fuzz_insist(n_names == end.n_members && directory.n <= n_names);
     for (size_t i = 0; i < directory.n; i++) {
         check_member(&directory, i, file);
     }
