@@ -26,8 +26,6 @@
 #define MODE_TYPE    0170000U
 #define MODE_LINK    0120000U
 
-#define SHOWN_BYTES 200 /* of a name */
-
 #define IN_ZIP64_16 0xffffU /* the true value is in the ZIP64 fields: APPNOTE 4.4.1.4 */
 #define IN_ZIP64_32 0xffffffffU
 
@@ -224,13 +222,13 @@ static enum zd_status read_members(const struct zd_zip_end *end, struct zd_span 
         if (!read_entry(at, after, &entry, &at)) {
             return damaged(err, "an entry of its directory is cut off");
         }
+        member->key = take_name(&entry, &names);
         if (!read_member(&entry, end, member)) {
             return zd_fail(err, ZD_CORRUPT,
-                "a damaged ZIP archive: the ZIP64 field that member \"%.*s\" refers to is not "
+                "a damaged ZIP archive: the ZIP64 field that member \"%.200s\" refers to is not "
                 "there, or says what no file can have",
-                (int)zd_min_u64(entry.name_bytes, SHOWN_BYTES), (const char *)entry.name);
+                member->key);
         }
-        member->key = take_name(&entry, &names);
     }
     return at == after ? ZD_OK : damaged(err, "its directory holds more than it says");
 }

@@ -130,7 +130,8 @@ static void emit_stores(struct zd_emit *emit)
 {
     zd_emit_member_array(emit, "stores");
     for (size_t i = 0; zd_stores[i] != NULL; i++) {
-        emit_entry(emit, zd_stores[i]->scheme, NULL, zd_stores[i]->write != NULL, NULL);
+        const bool writes = zd_stores[i]->write != NULL && !zd_stores[i]->is_read_only;
+        emit_entry(emit, zd_stores[i]->scheme, NULL, writes, NULL);
     }
     zd_emit_array_end(emit);
 }

@@ -350,6 +350,8 @@ def test_nothing_is_written(serve, tmp_path):
         answer = server.request(method, target, body=b"x" if method == "PUT" else None)
         assert answer.status == 405 and answer.code == "read_only", answer
     assert path.read_bytes() == before
+    stores = {one["name"]: (one["read"], one["write"]) for one in server.get("/v1/extensions").json()["stores"]}
+    assert (stores["zip"], stores["file"]) == ((True, False), (True, True))
 
 
 def test_one_that_is_to_be_written_is_a_mistake_of_the_configuration(tmp_path):
