@@ -16,7 +16,7 @@ int zd_test_count;
 /* Archives and what is behind HTTP are only read: test_store_zip, test_store_http. */
 static bool is_writable(const struct zd_store_ops *ops)
 {
-    return strcmp(ops->scheme, "zip") != 0 && strcmp(ops->scheme, "http") != 0;
+    return strcmp(ops->scheme, "zip") != 0 && !ops->is_remote;
 }
 
 int zd_test_n_stores(void)
