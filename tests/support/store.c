@@ -13,7 +13,7 @@
 
 int zd_test_count;
 
-/* Archives and what is behind HTTP are only read: test_store_zip, test_store_http. */
+/* Archives are only read, and remote stores need a server: tests of their own. */
 static bool is_writable(const struct zd_store_ops *ops)
 {
     return strcmp(ops->scheme, "zip") != 0 && !ops->is_remote;
