@@ -12,6 +12,7 @@
 
 #include "core/base/num.h"
 #include "core/store/turns.h"
+#include "server/data/disk_cache.h"
 #include "server/config/config.h"
 #include "server/config/config_args.h"
 #include "server/config/folder.h"
@@ -290,7 +291,8 @@ static int obey(enum zd_command command, const struct zd_config *config)
     case ZD_COMMAND_HEALTH:
         return report_health(config->health_url);
     case ZD_COMMAND_CHECK:
-        if (judge_addresses(config, &err) != ZD_OK || judge_locations(config, &err) != ZD_OK) {
+        if (judge_addresses(config, &err) != ZD_OK || judge_locations(config, &err) != ZD_OK ||
+            zd_disk_cache_judge(&config->settings, &err) != ZD_OK) {
             return complain(&err, BAD_USAGE);
         }
         zd_emit_init(&emit, &text, true);

@@ -13,6 +13,7 @@
 #include "server/data/catalog.h"
 #include "server/data/chunks.h"
 #include "server/data/dataset.h"
+#include "server/data/disk_cache.h"
 #include "server/data/events.h"
 #include "server/data/object_cache.h"
 #include "server/front/front.h"
@@ -371,6 +372,7 @@ static enum zd_status begin_server(struct zd_server *server, struct zd_error *er
     zd_map_init(&server->edits);
     zd_map_init(&server->bounds);
     share_memory(server);
+    ZD_TRY(zd_disk_cache_open(server, err));
     ZD_TRY(zd_datasets_open(server, err));
     house_of(server)->root = zd_alloc_zero(server->n_datasets, sizeof *house_of(server)->root);
     if (house_of(server)->root == NULL) {
@@ -400,6 +402,7 @@ enum zd_status zd_start_begin(
     server->events = &house->events;
     server->config = config;
     zd_list_init(&server->spare_slices);
+    zd_list_init(&server->retired);
     zd_list_init(&server->caches);
     const enum zd_status status = begin_server(server, err);
     if (status != ZD_OK) {
@@ -430,6 +433,7 @@ static void end_loop(struct zd_server *server)
     zd_admit_close(server);
     zd_events_done(server);
     zd_datasets_give_up(server);
+    zd_disk_cache_stop(server);
     (void)uv_run(server->loop, UV_RUN_DEFAULT);
     zd_workers_close(&server->workers);
     zd_rest_close(server);
@@ -463,6 +467,7 @@ void zd_start_end(struct zd_server *server)
         end_datasets(server);
         zd_log_close(&server->log);
         (void)uv_run(server->loop, UV_RUN_DEFAULT);
+        zd_disk_cache_close(server);
         zd_log_done(&server->log);
         (void)uv_loop_close(server->loop);
         zd_free(server->loop);

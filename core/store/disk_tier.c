@@ -504,6 +504,7 @@ static enum zd_status fetch_file(struct zd_disk_fetch *fetch, struct zd_disk_loo
     }
     fetch->stat = look->entry.stat;
     fetch->checked_ms = look->entry.checked_ms;
+    fetch->body_bytes = look->entry.body_bytes;
     if (!is_wanted(fetch, &look->entry)) {
         return ZD_AGAIN;
     }

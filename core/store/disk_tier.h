@@ -97,6 +97,7 @@ struct zd_disk_fetch {
     struct zd_error err;
     struct zd_stat stat;  /* unless ZD_NOT_FOUND */
     int64_t checked_ms;   /* the same */
+    uint64_t body_bytes;  /* the same */
     struct zd_buf *bytes; /* with ZD_OK and a read; owned by the caller */
     /* its own */
     struct zd_disk_tier *tier;

@@ -17,6 +17,7 @@
 #include "core/store/store.h"
 
 #define OPTIONS_BYTES_MAX (64U << 10)
+#define LARGE_BYTES       (64U << 10) /* more is worth a question whether it is still the same */
 #define TOUCH_MS          60000 /* answers that are trusted for less are not worth a note on disk */
 
 struct disk_store {
@@ -38,6 +39,7 @@ struct load {
     int64_t asked_ms;
     bool is_asking; /* the inner store */
     bool has_asked;
+    bool is_checking;  /* ... for the status, of an object that is read */
     bool is_condition; /* unless_generation is ours */
     bool is_noting;    /* the last fetch, after the answer, only notes that the store was asked */
     union {
@@ -194,6 +196,19 @@ static void ask(struct load *load, struct zd_generation generation)
     zd_store_read(inner, &load->ask.read);
 }
 
+/* A store that was opened since does not know the tag behind a generation of earlier times, and
+ * would send all bytes again. */
+static void check(struct load *load)
+{
+    load->asked_ms = zd_disk_tier_now_ms(load->disk->tier);
+    load->is_asking = true;
+    load->has_asked = true;
+    load->is_checking = true;
+    load->ask.op.done = answered;
+    memcpy(load->ask.status.key, load->name.key.ptr, load->name.key.len + 1);
+    zd_store_status(load->disk->store.inner, &load->ask.status);
+}
+
 /* @param generation the wanted one; unset: one that is young enough */
 static void fetch(struct load *load, struct zd_generation generation)
 {
@@ -227,6 +242,11 @@ static void take_fetched(struct load *load)
     finish(load, fetch->status);
 }
 
+static bool is_only(const struct load *load)
+{
+    return load->read != NULL && zd_generation_is_set(load->read->only_generation);
+}
+
 static void fetched(struct zd_disk_fetch *fetch)
 {
     struct load *load = ZD_CONTAINER(fetch, struct load, fetch);
@@ -241,7 +261,13 @@ static void fetched(struct zd_disk_fetch *fetch)
         take_fetched(load);
         return;
     case ZD_AGAIN:
-        ask(load, load->has_asked ? (struct zd_generation){0} : fetch->stat.generation);
+        if (load->has_asked || is_only(load)) {
+            ask(load, (struct zd_generation){0});
+        } else if (load->read != NULL && fetch->body_bytes > LARGE_BYTES) {
+            check(load);
+        } else {
+            ask(load, fetch->stat.generation);
+        }
         return;
     default:
         ask(load, (struct zd_generation){0});
@@ -297,10 +323,29 @@ static void take_answer(struct load *load)
     finish(load, status);
 }
 
+static void checked(struct load *load)
+{
+    const struct zd_stat stat = load->ask.status.stat;
+    const bool is_same = load->ask.op.status == ZD_OK &&
+                         zd_generation_equal(stat.generation, load->fetch.stat.generation);
+    load->is_checking = false;
+    memset(&load->ask, 0, sizeof load->ask);
+    if (is_same) {
+        zd_disk_tier_learn(load->disk->tier, &load->name, &stat, load->asked_ms);
+        fetch(load, stat.generation);
+    } else {
+        ask(load, (struct zd_generation){0});
+    }
+}
+
 static void answered(struct zd_store_op *op)
 {
     struct load *load = ZD_CONTAINER(op, struct load, ask.op);
     load->is_asking = false;
+    if (load->is_checking) {
+        checked(load);
+        return;
+    }
     if (op->status == ZD_NOT_MODIFIED && load->is_condition) {
         const struct zd_generation generation = load->ask.read.unless_generation;
         const struct zd_stat stat = load->ask.read.stat;

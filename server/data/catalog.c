@@ -52,6 +52,8 @@ struct node_load {
     uint64_t held_bytes;           /* that are counted in server->parsed for the load alone */
     bool is_admitted;              /* whatever there is left */
     uint64_t bytes_max;            /* of a document that is read now */
+    uint64_t age_max_ms;           /* of an answer of the store */
+    uint64_t age_ms;               /* of the oldest one */
     struct zd_allowance_want room; /* for large ones */
     uint32_t n_turns;              /* that were taken for it */
     struct zd_job job;
@@ -70,10 +72,11 @@ static struct zd_node *put_new_node(struct zd_dataset *dataset, struct zd_span p
 
 /* What the store said of a document; the first fault is the flight's. */
 static void note(struct node_load *load, struct zd_node_document *document,
-    const struct zd_store_op *op, const struct zd_stat *stat)
+    const struct zd_store_op *op, const struct zd_stat *stat, uint64_t age_ms)
 {
     const struct zd_generation absent = {0};
     document->generation = op->status == ZD_OK ? stat->generation : absent;
+    load->age_ms = zd_max_u64(load->age_ms, age_ms);
     if (load->flight.status == ZD_OK && op->status != ZD_OK && op->status != ZD_NOT_FOUND) {
         load->flight.status = op->status;
         load->flight.err = op->err;
@@ -152,7 +155,7 @@ static enum zd_next step_fill(struct node_load *load)
     zd_node_set_stat(node, node->stat, dialect == NULL ? 0 : dialect->n_documents);
     node->status = dialect == NULL ? ZD_NOT_FOUND : ZD_OK;
     node->is_implied = load->is_implied;
-    node->checked_ms = load->flight.began_ms;
+    node->checked_ms = zd_dataset_checked_ms(load->flight.began_ms, load->age_ms);
     replace_entry(load);
     return ZD_DONE;
 }
@@ -330,6 +333,7 @@ static enum zd_next leave_unread(struct node_load *load, struct zd_node_document
 {
     struct zd_store *store = load->entry->dataset->store;
     load->step = step_unread;
+    listing->check.age_max_ms = 0;
     zd_gather_begin(&load->gather);
     if (zd_store_status_now(store, &listing->check) == ZD_AGAIN) {
         zd_gather_await(&load->gather, &listing->check.op);
@@ -354,7 +358,7 @@ static enum zd_next step_choose(struct node_load *load)
     for (uint32_t i = 0; i < load->documents.n_asked; i++) {
         struct zd_node_document *document = &load->documents.item[i];
         const struct zd_buf *bytes = document->read.bytes;
-        note(load, document, &document->read.op, &document->read.stat);
+        note(load, document, &document->read.op, &document->read.stat, document->read.age_ms);
         load->document_bytes += bytes == NULL ? 0 : bytes->len;
     }
     if (load->flight.status != ZD_OK) {
@@ -381,6 +385,7 @@ static enum zd_next step_read(struct node_load *load)
     for (uint32_t i = first; i < load->documents.n_asked; i++) {
         struct zd_store_read *read = &load->documents.item[i].read;
         read->bytes_max = load->bytes_max;
+        read->age_max_ms = load->age_max_ms;
         if (zd_node_documents_asks(&load->documents, i) &&
             zd_store_read_now(dataset->store, read) == ZD_AGAIN) {
             zd_gather_await(&load->gather, &read->op);
@@ -396,7 +401,7 @@ static enum zd_next step_compare(struct node_load *load)
     bool is_same = true;
     for (uint32_t i = 0; i < load->documents.n_asked; i++) {
         struct zd_node_document *document = &load->documents.item[i];
-        note(load, document, &document->check.op, &document->check.stat);
+        note(load, document, &document->check.op, &document->check.stat, document->check.age_ms);
         is_same = is_same && zd_generation_equal(node->seen[i], document->generation);
     }
     if (load->flight.status != ZD_OK) {
@@ -408,7 +413,7 @@ static enum zd_next step_compare(struct node_load *load)
         return ZD_NEXT;
     }
     load->node = zd_node_ref(node);
-    node->checked_ms = load->flight.began_ms;
+    node->checked_ms = zd_dataset_checked_ms(load->flight.began_ms, load->age_ms);
     return ZD_DONE;
 }
 
@@ -429,6 +434,7 @@ static enum zd_next step_check(struct node_load *load)
     zd_gather_begin(&load->gather);
     for (uint32_t i = 0; i < load->documents.n_asked; i++) {
         struct zd_store_status *check = &load->documents.item[i].check;
+        check->age_max_ms = load->age_max_ms;
         if (zd_node_documents_asks(&load->documents, i) &&
             zd_store_status_now(store, check) == ZD_AGAIN) {
             zd_gather_await(&load->gather, &check->op);
@@ -515,7 +521,8 @@ static const struct zd_flight_ops ops = {
 };
 
 /* Takes a reference of the node. */
-static enum zd_next start(struct zd_node *node, bool is_new, struct zd_node_want *want)
+static enum zd_next start(
+    struct zd_node *node, bool is_new, enum zd_freshness freshness, struct zd_node_want *want)
 {
     struct zd_server *server = node->dataset->server;
     struct node_load *load = zd_flight_new(sizeof *load, &ops, &server->nodes, &node->entry,
@@ -527,6 +534,10 @@ static enum zd_next start(struct zd_node *node, bool is_new, struct zd_node_want
     load->entry = node;
     load->is_new = is_new;
     load->is_admitted = want->is_admitted;
+    if (freshness == ZD_TRUSTED) {
+        load->age_max_ms = zd_dataset_age_max(node->dataset, load->flight.began_ms);
+    }
+    load->flight.may_be_old = load->age_max_ms > 0;
     load->bytes_max =
         zd_min_u64(TEXT_BYTES_MAX, server->config->settings.limits_consolidated_bytes);
     load->step = is_new || node->is_implied ? step_read : step_check;
@@ -562,7 +573,7 @@ static enum zd_next want_node(struct zd_dataset *dataset, const char *name,
             want->wait.status = zd_fail(&want->wait.err, ZD_NO_MEMORY, "no memory for a node");
             return ZD_NEXT;
         }
-        return start(node, true, want);
+        return start(node, true, freshness, want);
     }
     struct zd_node *node = ZD_CONTAINER(entry, struct zd_node, entry);
     if (entry->flight != NULL) {
@@ -573,7 +584,7 @@ static enum zd_next want_node(struct zd_dataset *dataset, const char *name,
         give(node, want);
         return ZD_NEXT;
     }
-    return start(zd_node_ref(node), false, want);
+    return start(zd_node_ref(node), false, freshness, want);
 }
 
 enum zd_next zd_catalog_want(

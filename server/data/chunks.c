@@ -167,7 +167,7 @@ static enum zd_next found(
     chunk->data = data;
     chunk->is_mark = false;
     chunk->generation = generation;
-    chunk->checked_ms = load->flight.began_ms;
+    chunk->checked_ms = zd_dataset_checked_ms(load->flight.began_ms, load->range.age_ms);
     return ZD_DONE;
 }
 
@@ -336,6 +336,7 @@ static enum zd_next step_read(struct chunk_load *load)
         load->range.only_generation = load->place.stat.generation;
     }
     load->step = step_have;
+    load->range.age_max_ms = zd_dataset_age_max(load->node->dataset, load->flight.began_ms);
     return zd_range_read_want(load->node->dataset, load->key, &load->range);
 }
 

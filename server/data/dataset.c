@@ -81,10 +81,23 @@ bool zd_dataset_trusts(const struct zd_dataset *dataset, uint64_t checked_ms)
            uv_now(dataset->server->loop) - checked_ms < dataset->revalidate_ms;
 }
 
+uint64_t zd_dataset_age_max(const struct zd_dataset *dataset, uint64_t began_ms)
+{
+    if (dataset->store == NULL || !dataset->store->keeps_answers) {
+        return 0;
+    }
+    return dataset->config.immutable ? UINT64_MAX : zd_min_u64(dataset->revalidate_ms, began_ms);
+}
+
+uint64_t zd_dataset_checked_ms(uint64_t began_ms, uint64_t age_ms)
+{
+    return began_ms - zd_min_u64(age_ms, began_ms);
+}
+
 void zd_dataset_join(const struct zd_dataset *dataset, struct zd_flight *flight,
     enum zd_freshness freshness, struct zd_wait *wait)
 {
-    if (freshness == ZD_JOINING ||
+    if ((freshness == ZD_JOINING && !flight->may_be_old) ||
         (freshness == ZD_TRUSTED && zd_dataset_trusts(dataset, flight->began_ms))) {
         zd_flight_join(flight, wait);
     } else {
@@ -217,7 +230,6 @@ static enum zd_status no_memory(struct zd_error *err, size_t n)
 enum zd_status zd_datasets_open(struct zd_server *server, struct zd_error *err)
 {
     const struct zd_config *config = server->config;
-    zd_list_init(&server->retired);
     server->dataset = zd_alloc_zero(config->n_datasets, sizeof(struct zd_dataset *));
     if (server->dataset == NULL) {
         return no_memory(err, config->n_datasets);

@@ -88,6 +88,13 @@ bool zd_dataset_trusts(const struct zd_dataset *dataset, uint64_t checked_ms);
 /** Until when (loop time) that holds; UINT64_MAX: for ever. */
 uint64_t zd_dataset_trusts_until(const struct zd_dataset *dataset, uint64_t checked_ms);
 
+/** How old an answer of its store may be that is asked for at that loop time by somebody who trusts
+ * what is cached: age_max_ms of a read. 0 where the store keeps no answers. */
+uint64_t zd_dataset_age_max(const struct zd_dataset *dataset, uint64_t began_ms);
+
+/** When its store knew what it said: asked at that loop time, it gave an answer of that age. */
+uint64_t zd_dataset_checked_ms(uint64_t began_ms, uint64_t age_ms);
+
 /** Wait for the work under way if what it finds will be fresh enough, else for newer work. */
 void zd_dataset_join(const struct zd_dataset *dataset, struct zd_flight *flight,
     enum zd_freshness freshness, struct zd_wait *wait);

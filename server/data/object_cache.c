@@ -140,7 +140,9 @@ static void note(struct object_load *load, enum zd_status status)
     struct zd_object *object = object_of(&load->flight);
     struct zd_stat stat = {0};
     struct zd_buf *bytes = NULL;
+    uint64_t age_ms = 0;
     if (status == ZD_OK && object->kind == ZD_KIND_OBJECT) {
+        age_ms = load->is_read ? load->ask.read.age_ms : load->ask.status.age_ms;
         stat = load->is_read ? load->ask.read.stat : load->ask.status.stat;
         bytes = load->is_read ? load->ask.read.bytes : NULL;
     }
@@ -154,7 +156,7 @@ static void note(struct object_load *load, enum zd_status status)
     }
     object->status = status;
     object->stat = stat;
-    object->checked_ms = load->flight.began_ms;
+    object->checked_ms = zd_dataset_checked_ms(load->flight.began_ms, age_ms);
 }
 
 /* What the waiter that takes most takes. */
@@ -177,6 +179,7 @@ static enum zd_status ask(struct object_load *load)
 {
     const struct zd_object *object = object_of(&load->flight);
     struct zd_store *store = object->dataset->store;
+    const uint64_t age_max_ms = zd_dataset_age_max(object->dataset, load->flight.began_ms);
     enum zd_status status = ZD_AGAIN;
     if (object->kind == ZD_KIND_DIRECTORY) {
         load->ask.list = (struct zd_store_list){.op.done = answered, .n_max = 1};
@@ -187,6 +190,7 @@ static enum zd_status ask(struct object_load *load)
     load->is_read = load->part == ZD_OBJECT_BYTES && object->bytes == NULL;
     if (!load->is_read) {
         load->ask.op.done = answered;
+        load->ask.status.age_max_ms = age_max_ms;
         (void)snprintf(load->ask.status.key, sizeof load->ask.status.key, "%s", object->key);
         status = zd_store_status_now(store, &load->ask.status);
         if (status == ZD_AGAIN) {
@@ -197,6 +201,7 @@ static enum zd_status ask(struct object_load *load)
     load->ask.read = (struct zd_store_read){
         .op.done = answered,
         .bytes_max = bytes_max_of(&load->flight),
+        .age_max_ms = age_max_ms,
     };
     (void)snprintf(load->ask.read.key, sizeof load->ask.read.key, "%s", object->key);
     status = zd_store_read_now(store, &load->ask.read);

@@ -24,6 +24,7 @@ static void take_range(
     struct zd_range_want *want, struct zd_store_read *read, enum zd_status status)
 {
     want->stat = read->stat;
+    want->age_ms = read->age_ms;
     want->bytes = status == ZD_OK ? ZD_TAKE(read->bytes) : NULL;
     want->has_file = status == ZD_OK && read->wants_file;
     want->fd = want->has_file ? read->fd : -1;
@@ -74,6 +75,7 @@ enum zd_next zd_range_read_want(
     load->read.range = want->range;
     load->read.only_generation = want->only_generation;
     load->read.wants_file = want->wants_file;
+    load->read.age_max_ms = want->age_max_ms;
     load->read.bytes_max = range_bytes_max(dataset, want);
     const enum zd_status status = zd_store_read_now(dataset->store, &load->read);
     if (status == ZD_AGAIN) {

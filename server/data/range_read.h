@@ -15,8 +15,9 @@ struct zd_range_want {
     /* in */
     struct zd_range range;
     struct zd_generation only_generation; /* zero: any */
+    uint64_t age_max_ms;                  /* as of a read of the store */
     uint64_t bytes_max; /* more is ZD_TOO_LARGE, where limits.object_bytes is not less; 0 = only
-                           that */
+                          that */
     bool wants_file;    /* a descriptor rather than bytes, of a store that has files: no memory is
                            taken, and limits.object_bytes does not apply */
     /* out */
@@ -25,6 +26,7 @@ struct zd_range_want {
     int fd;            /* a file with it, open; owned until has_file is cleared or it is released */
     uint64_t fd_first; /* where the object begins in it, bytes */
     struct zd_stat stat;        /* with ZD_OK: of the whole object */
+    uint64_t age_ms;            /* the same: how long ago that was known to be true */
     struct zd_range_load *load; /* its own: NULL when the store does not work on it */
 };
 enum zd_next zd_range_read_want(

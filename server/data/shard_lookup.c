@@ -50,7 +50,7 @@ static enum zd_next step_fill(struct index_load *load)
     object->bytes = ZD_TAKE(load->shard_index);
     object->stat = load->range.stat;
     object->status = ZD_OK;
-    object->checked_ms = load->flight.began_ms;
+    object->checked_ms = zd_dataset_checked_ms(load->flight.began_ms, load->range.age_ms);
     return ZD_DONE;
 }
 
@@ -140,6 +140,7 @@ static enum zd_next step_read(struct index_load *load)
             .first = is_suffix ? n_behind : place.first + piece.first,
             .len = zd_min_u64(piece.len, place.len)},
         .only_generation = load->generation,
+        .age_max_ms = zd_dataset_age_max(load->node->dataset, load->flight.began_ms),
     };
     load->step = step_have;
     return zd_range_read_want(load->node->dataset, load->key, &load->range);

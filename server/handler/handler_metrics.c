@@ -1,5 +1,6 @@
 /* /metrics: what happened so far, in Prometheus' text format 0.0.4. */
 #include "core/base/num.h"
+#include "core/store/disk_tier.h"
 #include "server/data/catalog.h"
 #include "server/request/admit.h"
 #include "server/request/handler.h"
@@ -163,6 +164,39 @@ static void add_caches(const struct zd_server *server, struct zd_text *text)
     }
 }
 
+static void add_disk(const struct zd_disk_tier *tier, struct zd_text *text)
+{
+    static const struct series all[] = {
+        SERIES(zd_disk_counts, "zarrd_disk_on", "gauge", is_on, "1: cache.disk_path is in use."),
+        SERIES(zd_disk_counts, "zarrd_disk_hits_total", "counter", n_hits,
+            "Answers read from the disk instead of a remote store."),
+        SERIES(
+            zd_disk_counts, "zarrd_disk_hit_bytes_total", "counter", n_hit_bytes, "Bytes of them."),
+        SERIES(zd_disk_counts, "zarrd_disk_revalidated_total", "counter", n_revalidated,
+            "Those of them for which the store was asked whether they still hold."),
+        SERIES(zd_disk_counts, "zarrd_disk_misses_total", "counter", n_misses,
+            "Reads whose bytes came from a remote store."),
+        SERIES(zd_disk_counts, "zarrd_disk_kept_total", "counter", n_kept, "Entries written."),
+        SERIES(zd_disk_counts, "zarrd_disk_skipped_total", "counter", n_skipped,
+            "Reads not kept: too large, or the disk was too slow."),
+        SERIES(zd_disk_counts, "zarrd_disk_dropped_total", "counter", n_dropped,
+            "Entries that were damaged."),
+        SERIES(zd_disk_counts, "zarrd_disk_evicted_total", "counter", n_evicted,
+            "Entries pushed out."),
+        SERIES(zd_disk_counts, "zarrd_disk_entries", "gauge", n_entries, "Entries held."),
+        SERIES(zd_disk_counts, "zarrd_disk_bytes", "gauge", bytes, "Bytes held, in blocks."),
+        SERIES(
+            zd_disk_counts, "zarrd_disk_bytes_max", "gauge", bytes_max, "Bytes that may be held."),
+    };
+    if (tier == NULL) {
+        return;
+    }
+    const struct zd_disk_counts counts = zd_disk_tier_count(tier);
+    for (size_t i = 0; i < ZD_COUNT_OF(all); i++) {
+        add_one(text, all[i].name, all[i].type, all[i].help, member(&counts, &all[i]));
+    }
+}
+
 static void add_lanes(const struct zd_admission *admission, struct zd_text *text)
 {
     static const struct series all[] = {
@@ -246,6 +280,7 @@ static void add_metrics(const struct zd_server *server, struct zd_text *text)
     add_lanes(&server->admit->admission, text);
     add_shed(&server->admit->admission, text);
     add_caches(server, text);
+    add_disk(server->remote.disk, text);
     add_stores(server, text);
     add_one(text, "zarrd_log_dropped_total", "counter", "Log lines lost to a full pipe.",
         server->log.n_dropped);

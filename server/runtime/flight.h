@@ -44,6 +44,7 @@ struct zd_flight_ops {
  */
 struct zd_flight {
     uint64_t began_ms;     /* loop time */
+    bool may_be_old;       /* what it finds may have been known before it began */
     enum zd_status status; /* set by the steps: a failure is every waiter's answer */
     struct zd_error err;   /* then: why */
     /* its own */

@@ -96,6 +96,30 @@ START_TEST(ranges_of_one_generation_need_no_question)
 }
 END_TEST
 
+START_TEST(a_large_object_of_earlier_times_is_not_sent_again)
+{
+    struct zd_test_tier tier;
+    char large[(65 << 10) + 1];
+    memset(large, 'x', sizeof large - 1);
+    large[sizeof large - 1] = '\0';
+    zd_test_tier_open(&tier, BYTES_MAX);
+    zd_test_tier_put(&tier, "a", large);
+    ck_assert_int_eq(zd_test_tier_read(&tier, "a", 0, large), ZD_OK);
+    zd_test_tier_restart(&tier);
+    reset();
+    ck_assert_int_eq(zd_test_tier_read(&tier, "a", 0, large), ZD_OK);
+    ck_assert_int_eq(zd_test_tier_n_statuses, 1);
+    ck_assert_int_eq(zd_test_tier_n_reads, 0);
+    zd_test_tier_restart(&tier);
+    large[0] = 'y';
+    zd_test_tier_put(&tier, "a", large);
+    ck_assert_int_eq(zd_test_tier_read(&tier, "a", 0, large), ZD_OK);
+    ck_assert_int_eq(zd_test_tier_n_statuses, 2);
+    ck_assert_int_eq(zd_test_tier_n_reads, 1);
+    zd_test_tier_close(&tier);
+}
+END_TEST
+
 START_TEST(what_is_young_enough_is_served_while_the_origin_is_gone)
 {
     struct zd_test_tier tier;
@@ -566,6 +590,7 @@ void zd_unit_tests(TCase *tests)
 {
     tcase_add_test(tests, an_object_is_read_once_and_revalidated_by_its_generation);
     tcase_add_test(tests, ranges_of_one_generation_need_no_question);
+    tcase_add_test(tests, a_large_object_of_earlier_times_is_not_sent_again);
     tcase_add_test(tests, what_is_young_enough_is_served_while_the_origin_is_gone);
     tcase_add_test(tests, the_status_of_what_is_kept_is_known_as_long);
     tcase_add_test(tests, absence_and_faults_pass_and_what_is_gone_is_dropped);
