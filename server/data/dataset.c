@@ -230,6 +230,7 @@ static enum zd_status no_memory(struct zd_error *err, size_t n)
 enum zd_status zd_datasets_open(struct zd_server *server, struct zd_error *err)
 {
     const struct zd_config *config = server->config;
+    zd_list_init(&server->retired);
     server->dataset = zd_alloc_zero(config->n_datasets, sizeof(struct zd_dataset *));
     if (server->dataset == NULL) {
         return no_memory(err, config->n_datasets);
