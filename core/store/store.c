@@ -98,7 +98,7 @@ static enum zd_status judge_writable(
     return zd_fail(err, ZD_INVALID,
         "%s cannot be writable: it is %s; a store at %s can be. Unpack or copy it there, or leave "
         "\"writable\" (--writable) out",
-        location, ops->meaning, known.at);
+        ops->is_remote ? ops->scheme : location, ops->meaning, known.at); /* URLs hold secrets */
 }
 
 enum zd_status zd_store_judge_writable(const char *location, struct zd_error *err)

@@ -930,6 +930,7 @@ const struct zd_store_ops zd_store_ops_http = {
     .usage = "http://HOST/PATH, https://HOST/PATH",
     .meaning = "what a server of HTTP has below a URL, only read",
     .is_remote = true,
+    .is_read_only = true,
     .schema = "{\"type\":\"object\",\"properties\":{"
               "\"headers_file\":{\"type\":\"string\",\"minLength\":1},"
               "\"store_403\":{\"enum\":[\"fault\",\"absent\"]},"

@@ -351,7 +351,7 @@ def test_nothing_is_written(serve, tmp_path):
         assert answer.status == 405 and answer.code == "read_only", answer
     assert path.read_bytes() == before
     stores = {one["name"]: (one["read"], one["write"]) for one in server.get("/v1/extensions").json()["stores"]}
-    assert (stores["zip"], stores["file"]) == ((True, False), (True, True))
+    assert (stores["zip"], stores["http"], stores["file"]) == ((True, False), (True, False), (True, True))
 
 
 def test_one_that_is_to_be_written_is_a_mistake_of_the_configuration(tmp_path):
@@ -363,6 +363,7 @@ def test_one_that_is_to_be_written_is_a_mistake_of_the_configuration(tmp_path):
             assert done.returncode == 2, done
             for words in (f"{path} cannot be writable", "a ZIP archive, only read", "PATH", "mem:", "Unpack", '"writable"', "--writable"):
                 assert words in done.stderr, done
+            assert "http" not in done.stderr, done  # cannot be writable either
 
 
 def patched(path, change):
