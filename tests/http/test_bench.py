@@ -66,8 +66,8 @@ def test_writes_are_stored_and_stand_beside_the_bare_loop(tmp_path):
 def test_greedy_clients_end_with_their_server(tmp_path):
     """It is killed under way, and that is said."""
     mortal = tmp_path / "zarrd"
-    mortal.write_text(f'#!/bin/sh\n"{BINARY}" "$@" &\nsleep 3\nkill -9 $!\nwait\n')
+    mortal.write_text(f'#!/bin/sh\n"{BINARY}" "$@" &\nsleep 6\nkill -9 $!\nwait\n')
     mortal.chmod(0o755)
-    command = [sys.executable, ROOT / "tests/bench/greedy.py", mortal, "--free", "--seconds", "2", "--only", "large slices"]
+    command = [sys.executable, ROOT / "tests/bench/greedy.py", mortal, "--free", "--seconds", "5", "--only", "large slices"]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert ran.returncode == 1 and "the small requests failed" in ran.stderr, ran.stdout + ran.stderr

@@ -2,6 +2,8 @@
 and as process 1, with the Dockerfile's own arguments. ZARRD_BINARY is the static program. Needs root or sudo.
 """
 
+import contextlib
+import http.client
 import json
 import os
 import pathlib
@@ -13,6 +15,7 @@ import subprocess
 import time
 
 import pytest
+from client import DEADLINE_S, wait_until
 from live import BINARY, ROOT
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
@@ -66,7 +69,7 @@ class Container:
 
     def _process_1(self):
         """The innermost child, once it listens."""
-        end = time.monotonic() + 30
+        end = time.monotonic() + DEADLINE_S
         while f":{self.port}/" not in self.text():
             assert self.outer.poll() is None and time.monotonic() < end, self.text()
             time.sleep(0.02)
@@ -91,7 +94,7 @@ class Container:
     def close(self):
         if self.outer.poll() is None:
             self.kill(signal.SIGKILL)
-            self.outer.wait(30)
+            self.outer.wait(DEADLINE_S)
         self.log.close()
 
 
@@ -146,19 +149,31 @@ def test_its_own_health_check_is_that_of_the_image(container):
     assert container.run(check).returncode == 0
 
 
+def requests_in_flight(connection):
+    """The one that asks is among them; the one before it on that connection is not."""
+    connection.request("GET", "/metrics")
+    return int(re.search(rb"^http_requests_in_flight (\d+)$", connection.getresponse().read(), re.MULTILINE)[1])
+
+
+def listens(container):
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", container.port), timeout=DEADLINE_S):
+        return True
+    return False
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_process_1_drains_at_a_signal(container, number):
-    with socket.create_connection(("127.0.0.1", container.port), timeout=30) as running:
+    with socket.create_connection(("127.0.0.1", container.port), timeout=DEADLINE_S) as running:
         running.sendall(b"POST /livez HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{")
-        time.sleep(0.2)
+        asking = http.client.HTTPConnection("127.0.0.1", container.port, timeout=DEADLINE_S)
+        wait_until(lambda: requests_in_flight(asking) == 2)
+        asking.close()
         container.kill(number)
-        time.sleep(0.3)
+        wait_until(lambda: not listens(container))
         assert container.outer.poll() is None  # it waits for what runs
-        with pytest.raises(OSError):
-            socket.create_connection(("127.0.0.1", container.port), timeout=1)
         running.sendall(b"}")
         assert running.recv(65536).startswith(b"HTTP/1.1 405 ")
-    assert container.outer.wait(30) == 0, container.text()
+    assert container.outer.wait(DEADLINE_S) == 0, container.text()
 
 
 def test_the_image_has_no_instruction_that_needs_a_shell():

@@ -1,5 +1,6 @@
 """What tests ask of a running server: nodes of the dataset `w`, counters, memory, and patience."""
 
+import contextlib
 import json
 import os
 import time
@@ -13,6 +14,8 @@ DECODES = "zarrd_decodes_total"
 NODES = "/v1/datasets/w/nodes/"
 FRESH = {"missing": [], "surplus": [], "differing": [], "stored": True}  # the check of a complete listing
 DEADLINE_S = 60
+IDLE_LOOKS_N = 5  # in a row
+POLLS_N = 10
 SANITIZED = any(name in os.environ.get("ZARRD_BINARY", "") for name in ("asan", "tsan", "fuzz"))
 
 
@@ -30,6 +33,40 @@ def soon(look, expected):
     while (found := look()) != expected and time.monotonic() < end:
         time.sleep(0.005)
     return found
+
+
+def until_idle(server):
+    """Until the server has done all that it can, as far as that shows: all of its threads sleep, but for those that look again and again
+    whether a fault still is (disk_fault.c). A loaded machine hides that; then it has had a second, and some turns."""
+    for _ in range(20):
+        server.get("/livez")
+    end = time.monotonic() + 1
+    begin, n_looks = sleeps(server.process.pid), 0
+    while n_looks < IDLE_LOOKS_N and time.monotonic() < end:
+        time.sleep(0.005)
+        now = sleeps(server.process.pid)
+        is_idle = all(is_asleep or thread != server.process.pid and n - begin.get(thread, (True, n))[1] >= POLLS_N
+                      for thread, (is_asleep, n) in now.items())
+        n_looks = n_looks + 1 if is_idle else 0
+
+
+def sleeps(pid):
+    """{thread: (whether it sleeps, how often it has begun to)}"""
+    found = {}
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError), open(f"/proc/{pid}/task/{thread}/status") as status:
+            lines = dict(line.split(":", 1) for line in status)
+            found[int(thread)] = lines["State"].split()[0] == "S", int(lines["voluntary_ctxt_switches"])
+    return found
+
+
+def until_under_way(server, n):
+    """Until so many requests are under way, and have done all that they can. One that was answered is counted for a moment more."""
+    in_flight = None
+    while in_flight != n + 1:  # this one counts too
+        wait_until(lambda: server.metrics()["http_requests_in_flight"] >= n + 1)
+        until_idle(server)
+        in_flight = server.metrics()["http_requests_in_flight"]
 
 
 def memory_bytes(server, name):

@@ -43,8 +43,8 @@ def make_array(folder, shape=SHAPE, chunk=CHUNK, codecs=(LITTLE,), dtype="float3
     write_node(folder, array_document(shape, chunk, dtype, fill_of(dtype) if fill is None else fill, codecs=codecs, **more))
 
 
-def start(serve, tmp_path, **options):
-    return serve(config={"datasets": {"work": {"location": str(tmp_path), "writable": True, "durable": False, **options}}})
+def start(serve, tmp_path, faults=None, **options):
+    return serve(faults=faults, config={"datasets": {"work": {"location": str(tmp_path), "writable": True, "durable": False, **options}}})
 
 
 def put(server, path, values, text="", form="raw", query="", **headers):

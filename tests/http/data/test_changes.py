@@ -1,5 +1,6 @@
 """Stores that change under the server: what was replaced is seen in time, and no tag names bytes of another state."""
 
+import itertools
 import os
 import threading
 import time
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 import zarr
 from arrays import write_array
+from client import DEADLINE_S
 from documents import LITTLE, shard
 
 REVALIDATE_MS = 400
@@ -111,7 +113,8 @@ def test_a_tag_names_the_same_bytes_whatever_is_replaced_meanwhile(serve, tmp_pa
         while not stop.is_set():
             answer = server.get(url, connection=connection)
             if answer.status != 200:
-                wrong.append(answer)
+                if answer.status != 502 or "was replaced while" not in answer.json()["detail"]:  # as it may be for a starved server
+                    wrong.append(answer)
             elif "etag" in answer.headers and seen.setdefault(answer.headers["etag"], answer.body) != answer.body:
                 wrong.append((answer.headers["etag"], seen[answer.headers["etag"]], answer.body))
             elif "etag" in answer.headers and kind == "paged" and len(set(answer.body)) != 1:
@@ -120,7 +123,10 @@ def test_a_tag_names_the_same_bytes_whatever_is_replaced_meanwhile(serve, tmp_pa
     readers = [threading.Thread(target=read) for _ in range(3)]
     for reader in readers:
         reader.start()
-    for i in range(WRITES):
+    end = time.monotonic() + DEADLINE_S
+    for i in itertools.count():
+        if i >= WRITES and (len(seen) > 1 or wrong or time.monotonic() > end):
+            break
         replace(tmp_path / "a/c/0/0", states[i % len(states)])
         time.sleep(.002)
     stop.set()

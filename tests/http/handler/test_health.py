@@ -8,6 +8,7 @@ import threading
 import time
 
 import pytest
+from client import DEADLINE_S, until_under_way, wait_until
 from live import BINARY
 
 
@@ -47,7 +48,7 @@ def test_the_address_may_be_of_version_6(tmp_path):
         assert url.startswith("http://[::1]:") and health(url + "readyz").returncode == 0
     finally:
         process.terminate()
-        process.communicate(timeout=30)
+        process.communicate(timeout=DEADLINE_S)
 
 
 @pytest.mark.parametrize("path", ["/no/such/thing", "/zarr/codecs/absent"])
@@ -62,12 +63,13 @@ def test_a_server_that_drains_is_not_ready(serve, tmp_path):
     with socket.create_connection(("127.0.0.1", server.port)) as running:
         running.sendall(b"POST /livez HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n")
         server.get("/livez", connection=connection)
+        until_under_way(server, 1)
         server.process.send_signal(signal.SIGTERM)
-        time.sleep(0.3)
+        wait_until(lambda: "stopping" in server.log)
         assert server.get("/readyz", connection=connection).code == "draining"
         assert health(server.url + "/readyz").returncode == 1  # it listens no more
         server.process.send_signal(signal.SIGTERM)
-        assert server.process.wait(30) == 0
+        assert server.process.wait(DEADLINE_S) == 0
 
 
 @pytest.mark.parametrize("answer, words", [

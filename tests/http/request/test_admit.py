@@ -51,7 +51,8 @@ def reader_who_stalls(server, target=LARGE):
 
 
 # Of the large lane (14 MiB) a stream takes all but a part that nobody else can use.
-TIGHT = ["--set", "admission.bytes=16MiB", "--set", "admission.small_bytes=13MiB", "--set", "http.stream_bytes=64KiB"]
+TIGHT = ["--set", "admission.bytes=16MiB", "--set", "admission.small_bytes=13MiB", "--set", "http.stream_bytes=64KiB",
+         "--set", "http.reader_ms=3600000"]
 
 
 def test_who_is_refused_is_told_when_to_come_again(serve, work):
@@ -79,7 +80,7 @@ def test_who_is_refused_is_told_when_to_come_again(serve, work):
 
 def test_who_waits_is_served_when_there_is_room(serve, work):
     path, values = work
-    server = serve(f"work={path}", *TIGHT, "--set", "admission.wait_ms=60000")
+    server = serve(f"work={path}", *TIGHT, "--set", "admission.wait_ms=600000")
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         with reader_who_stalls(server):
             answers = [pool.submit(server.get, LARGE) for _ in range(8)]
@@ -122,7 +123,7 @@ def hierarchy(work):
 
 def writable(serve, path, *settings):
     config = {"datasets": {"work": {"location": str(path), "writable": True, "durable": False}}}
-    return serve(*TIGHT, "--set", "admission.wait_ms=20000", "--set", "admission.small_bytes=512KiB", "--set", "http.stream_bytes=5MiB",
+    return serve(*TIGHT, "--set", "admission.wait_ms=600000", "--set", "http.request_ms=600000", "--set", "admission.small_bytes=512KiB", "--set", "http.stream_bytes=5MiB",
                  *settings, config=config)
 
 
@@ -240,7 +241,7 @@ def test_slow_readers_keep_nobody_from_working(serve, work):
 def test_clients_are_told_apart_by_their_address(serve, work):
     """Half of the queue is the most that one of them gets."""
     path, _ = work
-    server = serve(f"work={path}", *TIGHT, "--set", "admission.wait_ms=60000", "--set", "admission.waiting=4")
+    server = serve(f"work={path}", *TIGHT, "--set", "admission.wait_ms=600000", "--set", "admission.waiting=4")
     request = f"GET {LARGE} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".encode()
 
     def ask(source):
@@ -269,7 +270,7 @@ def test_clients_are_told_apart_by_their_address(serve, work):
 
 def test_who_waits_at_the_end_is_told_that_the_server_stops(serve, work):
     path, _ = work
-    server = serve(f"work={path}", *TIGHT, "--set", "admission.wait_ms=60000", "--set", "http.drain_ms=200")
+    server = serve(f"work={path}", *TIGHT, "--set", "admission.wait_ms=600000", "--set", "http.drain_ms=3000")
     with reader_who_stalls(server):
         client = RawClient(server.port)
         client.send(f"GET {LARGE} HTTP/1.1\r\nHost: a\r\n\r\n".encode())

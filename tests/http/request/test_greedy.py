@@ -6,12 +6,11 @@ import io
 import json
 import select
 import socket
-import time
 
 import numpy as np
 import pytest
 from arrays import write_array, write_node, write_values
-from client import wait_until
+from client import soon, until_idle, until_under_way, wait_until
 from documents import LITTLE
 from files import below
 
@@ -49,28 +48,15 @@ class Trickle:
             return int(s.makefile("rb").readline().split()[1])
 
 
-def until_receiving(server, n):
-    """Until so many requests are under way, and have done all that they can."""
-    while server.metrics()["http_requests_in_flight"] < n + 1:  # this one counts too
-        pass
-    for _ in range(20):
-        server.get("/livez")
-
-
 def until_left(folder, expected):
     """Until nothing else is there: staged objects may go after the answer."""
-    end = time.monotonic() + 60
-    left = None
-    while left != expected and time.monotonic() < end:
-        time.sleep(0.01)
-        left = sorted(str(path.relative_to(folder)) for path in below(folder))
-    assert left == expected
+    assert soon(lambda: sorted(str(path.relative_to(folder)) for path in below(folder)), expected) == expected
 
 
 @pytest.mark.parametrize("item", BEGINS.values(), ids=BEGINS)
 def test_a_body_that_trickles_keeps_no_writer_out(server, item):
     trickle = Trickle(server, item)
-    until_receiving(server, 1)
+    until_under_way(server, 1)
     for row in (0, CHUNK, N - 1):  # each in an object that the long body covers, or another one
         assert server.request("PUT", f"{SLICES}?slice={row},3", body=np.float32(7).tobytes()).status == 200
     document = json.dumps({"attributes": {"seen": True}}).encode()
@@ -91,7 +77,7 @@ def test_a_body_that_trickles_keeps_no_writer_out(server, item):
 @pytest.mark.parametrize("item", BEGINS.values(), ids=BEGINS)
 def test_a_body_that_trickles_keeps_no_deletion_out(server, item, tmp_path):
     trickle = Trickle(server, item)
-    until_receiving(server, 1)
+    until_under_way(server, 1)
     assert server.request("DELETE", "/v1/datasets/d/nodes/g?recursive=1").status == 204
     assert trickle.finish() == 409
     until_left(tmp_path, ["zarr.json"])
@@ -99,7 +85,7 @@ def test_a_body_that_trickles_keeps_no_deletion_out(server, item, tmp_path):
 
 def test_a_body_that_trickles_writes_nothing_into_another_array(server, tmp_path):
     trickle = Trickle(server, "1:,:")
-    until_receiving(server, 1)
+    until_under_way(server, 1)
     assert server.request("PATCH", "/v1/datasets/d/nodes/g/a", MERGE, b'{"shape": [8, 4]}').status == 200
     assert trickle.finish() == 409
     until_left(tmp_path / "g/a/c", ["0", "0/0"])
@@ -142,7 +128,8 @@ def answered(clients):
 def test_one_address_leaves_others_a_part_of_the_large_lane(serve, tmp_path):
     """It never gives back what it has; it may have much, and more than half only while nobody waits."""
     write_array(tmp_path / "a", (32, 512, 512), (1, 512, 512), [LITTLE])
-    server = serve(f"d={tmp_path}", "--set", "admission.bytes=32MiB", "--set", "admission.wait_ms=60000", "--set", "http.stream_bytes=64KiB")
+    server = serve(f"d={tmp_path}", "--set", "admission.bytes=32MiB", "--set", "admission.wait_ms=600000", "--set", "http.stream_bytes=64KiB",
+                   "--set", "http.reader_ms=3600000")
 
     def lane():
         return server.get("/v1/limits").json()["admission"]["large"]
@@ -227,14 +214,14 @@ def test_many_who_want_the_same_keep_nobody_waiting_who_wants_something_else(ser
     write_values(tmp_path / "g/a", np.zeros((N, 4), "f4"), (CHUNK, 4))
     write_values(tmp_path / "b", np.zeros((4, 4), "f4"), (1, 4))
     for address, other in beside:
-        server = serve("-w", f"d={tmp_path}", faults={})
+        server = serve("-w", f"d={tmp_path}", "--set", "http.request_ms=600000", "--set", "limits.lock_ms=300000", faults={})
         with concurrent.futures.ThreadPoolExecutor(N_GREEDY + 1) as pool:
             with server.faulting("fdatasync.wait"):
                 answers = [pool.submit(ask_from, server, "127.0.0.1", greedy(i)) for i in range(N_GREEDY)]
                 server.until_waiting("fdatasync")
-                until_receiving(server, N_GREEDY)
+                until_under_way(server, N_GREEDY)
                 answers.append(pool.submit(ask_from, server, address, OTHERS[other]))
-                until_receiving(server, N_GREEDY + 1)
+                until_under_way(server, N_GREEDY + 1)
             assert {answer.result() for answer in answers} == {200}
         wait_until(lambda: len(requests_logged(server)) == N_GREEDY + 1)
         place = next(i for i, line in enumerate(requests_logged(server)) if f" {OTHERS[other][1]} " in line)
@@ -293,7 +280,7 @@ APPENDS = {
 def test_an_append_that_trickles_keeps_no_writer_out(server, more):
     """It goes to the end that the array has when its body is complete."""
     trickle = Append(server, **more)
-    until_receiving(server, 1)
+    until_under_way(server, 1)
     rows = np.full((3, 4), 7, "f4")
     assert server.request("PUT", f"{SLICES}?append=0", body=rows.tobytes()).status == 200
     assert server.request("PUT", f"{SLICES}?slice={N - 1}", body=rows[0].tobytes()).status == 200
@@ -310,7 +297,7 @@ def test_an_append_that_trickles_keeps_no_writer_out(server, more):
 @pytest.mark.parametrize("more", APPENDS.values(), ids=APPENDS)
 def test_an_append_that_trickles_keeps_no_deletion_out(server, more, tmp_path):
     trickle = Append(server, **more)
-    until_receiving(server, 1)
+    until_under_way(server, 1)
     assert server.request("DELETE", "/v1/datasets/d/nodes/g?recursive=1").status == 204
     assert trickle.finish() in (404, 409)
     until_left(tmp_path, ["zarr.json"])
@@ -319,7 +306,7 @@ def test_an_append_that_trickles_keeps_no_deletion_out(server, more, tmp_path):
 def test_an_append_is_not_stored_as_what_it_was_not_sent_for(server, tmp_path):
     """Rows of four elements, when the array has become one of rows of two."""
     trickle = Append(server)
-    until_receiving(server, 1)
+    until_under_way(server, 1)
     assert server.request("PATCH", "/v1/datasets/d/nodes/g/a", MERGE, b'{"shape": [8, 2]}').status == 200
     assert trickle.finish() == 409
     assert length(server) == 8
@@ -328,7 +315,7 @@ def test_an_append_is_not_stored_as_what_it_was_not_sent_for(server, tmp_path):
 def test_many_appends_that_trickle_all_land_whole(server):
     n = 12
     appends = [Append(server, form=["raw", "npy", "json"][i % 3], n_rows=5 + i, value=i + 1) for i in range(n)]
-    until_receiving(server, n)
+    until_under_way(server, n)
     with concurrent.futures.ThreadPoolExecutor(n) as pool:
         assert set(pool.map(Append.finish, appends)) == {200}
     rows = np.frombuffer(server.get(f"{SLICES}?slice={N}:").body, "f4").reshape(-1, 4)
@@ -346,7 +333,7 @@ def test_an_append_too_long_to_be_held_waits_for_nobody_and_keeps_nobody_out(ser
     server = serve("-w", f"d={tmp_path}", "--set", "http.stream_bytes=16KiB", "--set", "limits.write_bytes=32KiB",
                    "--set", "http.body_ms=30000")
     trickle = Append(server, n_rows=8 * CHUNK)
-    until_receiving(server, 1)
+    until_under_way(server, 1)
     for _ in range(n_others):
         assert server.request("PUT", f"{SLICES}?append=0", body=np.full((3, 4), 7, "f4").tobytes()).status == 200
     assert server.request("PATCH", "/v1/datasets/d/nodes/g/a", MERGE, b'{"attributes": {"seen": true}}').status == 200
@@ -399,8 +386,7 @@ def test_writers_of_other_objects_always_get_in(serve, tmp_path, greedy):
         file.truncate(64 << 20)
     server = serve("-w", f"d={tmp_path}", "--set", "http.body_ms=30000", "--set", "http.stream_bytes=64KiB")
     clients = [greedy(server) for _ in range(n_greedy)]
-    for _ in range(20):
-        server.get("/livez")
+    until_idle(server)
     row = np.full(4, 3, "f4").tobytes()
     statuses = [answer.status for i in range(n) for answer in (
         server.request("PUT", f"/v1/datasets/d/slices/b?slice={i}", body=row),

@@ -7,6 +7,7 @@ import signal
 import numpy as np
 import pytest
 from arrays import write_array
+from client import DEADLINE_S
 from documents import GROUP, GZIP, LITTLE
 from live import RawClient
 
@@ -258,7 +259,7 @@ def test_an_unreadable_file_is_a_fault_of_the_store(tmp_path):
         ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", str(BINARY), "--listen", "127.0.0.1:0",
          "--port-file", str(port_file), f"p={tmp_path}"], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     try:
-        end = time.monotonic() + 30
+        end = time.monotonic() + DEADLINE_S
         while not port_file.exists() and process.poll() is None and time.monotonic() < end:
             time.sleep(0.01)
         if process.poll() is not None:
@@ -269,7 +270,7 @@ def test_an_unreadable_file_is_a_fault_of_the_store(tmp_path):
             assert error.value.code == 502 and json.load(error.value)["code"] == "store_error"
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(DEADLINE_S)
 
 
 def test_no_request_breaks_a_log_line_or_commands_a_terminal(serve, tmp_path):
@@ -282,6 +283,6 @@ def test_no_request_breaks_a_log_line_or_commands_a_terminal(serve, tmp_path):
     client.send(b"GET /zarr/work/a\x80b HTTP/1.1\r\nHost: a\r\n\r\n")
     assert client.receive()[0] == 400
     server.process.send_signal(signal.SIGTERM)  # which writes what waits
-    server.process.wait(30)
+    server.process.wait(DEADLINE_S)
     targets = [line.split()[3] for line in server.log.splitlines() if " GET " in line]
     assert targets == ["/zarr/work/\\x9b31m", "/zarr/work/\u00e9", "/zarr/work/a%0ab", "/zarr/work/a\\x80b"]

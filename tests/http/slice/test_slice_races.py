@@ -8,6 +8,7 @@ import threading
 import numpy as np
 import pytest
 import zarr
+from client import until_under_way
 from documents import LITTLE, ZSTD, shard
 from slices import append, get, make_array, put, same, start
 
@@ -67,16 +68,25 @@ def test_disjoint_parts_of_one_chunk_all_survive(serve, tmp_path, n_servers, chu
         chunk = (66, 8)
     make_array(tmp_path / "a", (64, 8), chunk, codecs, "int32", 0)
     running = servers(serve, tmp_path, n_servers)
-    with running[0].cost() as cost:
-        answers = at_once(lambda i: put(running[i % n_servers], "a", np.full(8, i + 1, "<i4"), str(i)), N_CLIENTS)
+    answers = at_once(lambda i: put(running[i % n_servers], "a", np.full(8, i + 1, "<i4"), str(i)), N_CLIENTS)
     assert {answer.status for answer in answers} == {200}
     expected = np.repeat(np.arange(1, 65, dtype="<i4")[:, None], 8, 1)
     assert same(np.asarray(zarr.open_array(tmp_path / "a", mode="r")[:]), expected)
     for server in running:
         assert same(get(server, "a", dtype="<i4"), expected)
-    if n_servers == 1 and chunk[0] >= 64:
-        assert cost["zarrd_store_writes_total"] < N_CLIENTS  # those who wait are merged
 
+
+@pytest.mark.parametrize("chunk,codecs", [((64, 8), [LITTLE, ZSTD]), ((66, 8), [shard((3, 8), [LITTLE])])], ids=["chunk", "shard"])
+def test_parts_of_one_chunk_that_wait_are_merged(serve, tmp_path, chunk, codecs):
+    make_array(tmp_path / "a", (64, 8), chunk, codecs, "int32", 0)
+    server = start(serve, tmp_path, faults={})
+    with server.cost() as cost, concurrent.futures.ThreadPoolExecutor(N_CLIENTS) as pool:
+        with server.faulting("rename.wait"):
+            answers = [pool.submit(put, server, "a", np.full(8, i + 1, "<i4"), str(i)) for i in range(N_CLIENTS)]
+            until_under_way(server, N_CLIENTS)
+        assert {answer.result().status for answer in answers} == {200}
+    assert get(server, "a", dtype="<i4")[:, 0].tolist() == list(range(1, N_CLIENTS + 1))
+    assert cost["zarrd_store_writes_total"] < N_CLIENTS  # as few as two, when all have come before the first ends
 
 def test_slices_that_cross_each_other_do_not_wait_for_ever(serve, tmp_path):
     """Rows and columns, forwards and backwards: each locks several objects that others lock too."""

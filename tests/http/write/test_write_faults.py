@@ -11,7 +11,7 @@ import struct
 import subprocess
 
 import pytest
-from client import BYTES, JSON, PATCH, soon
+from client import BYTES, DEADLINE_S, JSON, PATCH, soon, wait_until
 from files import TEMPORARY, below, contents
 from live import BINARY, Server
 from workload import DATASET, array, sharded, tidied
@@ -355,7 +355,7 @@ def test_a_disk_that_fills_up_under_a_large_slice_keeps_what_was_there(small):
     free = os.statvfs(small.root).f_bfree
     refused(small, ("PUT", f"{SLICES}/big", BYTES, ones(1_000_000, 8)), 507, "no_space")
     assert small.get(f"{SLICES}/big?slice=0:20000").body == ones(20_000, 7)
-    assert os.statvfs(small.root).f_bfree >= free - 2  # the directory itself may have grown
+    wait_until(lambda: os.statvfs(small.root).f_bfree >= free - 2)  # the directory itself may have grown; what writers need may be there
     succeeds(small, ("PUT", f"{SLICES}/big?slice=20000:30000", BYTES, ones(10_000, 9)))
 
 
@@ -431,23 +431,22 @@ def test_a_file_in_the_way_of_a_directory_stays_there(faulty):
 
 # ---- deadlines ----
 
-def impatient(root, *more):
-    return Server("--set", "http.request_ms=1500", *more, faults={},
+def impatient(root, request_ms, *more):
+    return Server("--set", f"http.request_ms={request_ms}", *more, faults={},
                   config={"datasets": {DATASET: {"location": str(root), "writable": True}}})
 
 
 def test_what_waits_past_its_deadline_is_withdrawn_and_what_is_being_stored_is_waited_for(root):
-    server = impatient(root)
+    server = impatient(root, 5000)
     waiting = [("PATCH", f"{NODES}/a", PATCH, text({"attributes": {"late": 1}})), ("DELETE", f"{NODES}/a", {}, None),
                ("DELETE", f"{NODES}?recursive=1", {}, None), ("PUT", f"{NODES}/a", JSON, text({**DOCUMENT, "attributes": {"late": 2}})),
                ("PUT", f"{SLICES}/a?append=0", BYTES, ones(5)), ("POST", f"/v1/datasets/{DATASET}/consolidate/", {}, None)]
-    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+    with concurrent.futures.ThreadPoolExecutor(1 + len(waiting)) as pool:
         with server.faulting("rename.wait"):
             appending = pool.submit(ask, server, WRITES["an append"])
             server.until_waiting("rename")
-            for write in waiting:
-                answer = ask(server, write)
-                assert (answer.status, answer.code) == (503, "overloaded"), write  # another writer has the lock
+            for answer in pool.map(lambda write: ask(server, write), waiting):
+                assert (answer.status, answer.code) == (503, "overloaded"), answer  # another writer has the lock
             assert not appending.done()
         assert appending.result().status == 200
     answer = ask(server, ("PATCH", f"{NODES}/a", PATCH, text({"attributes": {"in time": 1}})))
@@ -459,11 +458,16 @@ def test_what_waits_past_its_deadline_is_withdrawn_and_what_is_being_stored_is_w
 
 @pytest.mark.parametrize("name", WRITES)
 def test_an_outcome_that_nobody_can_know_is_said_to_be_unknown(root, name):
-    server = impatient(root, "--set", "http.commit_ms=100")
-    with server.faulting("rename.wait"):
-        answer = ask(server, WRITES[name])
-        assert (answer.status, answer.code) == (504, "store_timeout") and "outcome unknown" in answer.json()["detail"]
-    server.stop()
+    request_ms, n_begun = 400, 0
+    while n_begun == 0 and request_ms < 1000 * DEADLINE_S:  # until it begins to be stored in time, however slow this machine is
+        server = impatient(root, request_ms, "--set", "http.commit_ms=100")
+        with server.faulting("rename.wait"):
+            answer = ask(server, WRITES[name])
+            n_begun += "outcome unknown" in answer.json()["detail"]
+            assert (answer.status, answer.code) == (504, "store_timeout") or (n_begun == 0 and answer.status in (503, 504)), answer
+        server.stop()
+        request_ms *= 4
+    assert n_begun == 1
 
 
 # ---- whatever name cannot be given ----
