@@ -89,12 +89,12 @@ def test_a_request_that_never_waits_lets_others_go_first(serve, tmp_path):
     n_tries = 10  # where this client stands still meanwhile, it sees nothing of it
     for i in range(n_tries):
         write_array(tmp_path / f"a{i}", (100000,), (1,), [LITTLE])
-    server = serve(f"work={tmp_path}")
+    server = serve(f"d={tmp_path}")
     was_first = []
     while not any(was_first) and len(was_first) < n_tries:
         before = server.metrics()["zarrd_store_statuses_total"]
         first = RawClient(server.port)
-        first.send(b"GET /v1/datasets/work/chunks/a%d?present=1 HTTP/1.1\r\nHost: a\r\n\r\n" % len(was_first))
+        first.send(b"GET /v1/datasets/d/chunks/a%d?present=1 HTTP/1.1\r\nHost: a\r\n\r\n" % len(was_first))
         wait_until(lambda: server.metrics()["zarrd_store_statuses_total"] >= before + 100, 0)
         was_first.append(not select.select([first.socket], [], [], 0)[0])
         status, body = first.receive()
