@@ -225,3 +225,10 @@ struct zd_remote_fault zd_transfer_head_fault(const struct zd_transfer_head *hea
         .retry_after_ms = head->retry_after_ms,
     };
 }
+
+size_t zd_transfer_endpoint_len(const char *url)
+{
+    const char *slashes = strstr(url, "://");
+    const size_t begin = slashes == NULL ? 0 : (size_t)(slashes + 3 - url);
+    return begin + strcspn(url + begin, "/?#");
+}

@@ -46,4 +46,7 @@ void zd_transfer_head_add(struct zd_transfer_head *head, struct zd_transfer_fiel
 /** What an answer that is no success says of asking again: by its code and Retry-After. */
 struct zd_remote_fault zd_transfer_head_fault(const struct zd_transfer_head *head);
 
+/** The length of the endpoint that begins a URL: "http://host:port" of "http://host:port/path". */
+size_t zd_transfer_endpoint_len(const char *url);
+
 #endif
