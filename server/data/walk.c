@@ -276,6 +276,9 @@ static void take_page(struct task *task)
         end(walk, wait->status, &wait->err);
         return;
     }
+    if (wait->status == ZD_NOT_FOUND && task->list.list->is_incomplete) {
+        walk->want->is_incomplete = true;
+    }
     if (wait->status == ZD_OK && take_entries(task, task->list.list) != ZD_OK) {
         end_without_memory(walk);
         return;

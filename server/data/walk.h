@@ -32,6 +32,7 @@ struct zd_walk_want {
     uint64_t n_long; /* the walk rests as soon as it has met more places than that, perhaps before
                         any visit; 0 = it does not */
     bool is_long;    /* out: it has */
+    bool is_incomplete; /* out: the store has no listings, so that nodes may be missing */
     /* Set by visit: after this node the walk rests. Still set at the answer: nodes are left, and
      * zd_walk_go_on visits them. */
     bool rests;

@@ -121,6 +121,7 @@ static ZD_RESULT add_children(struct zd_node_show *show, struct zd_error *err)
         return status;
     }
     zd_hash_add(&show->hash, zd_text_span(children));
+    zd_hash_add_u64(&show->hash, show->walk.is_incomplete ? 1 : 0);
     return ZD_OK;
 }
 
@@ -290,6 +291,9 @@ void zd_node_show_emit(
     if (show->children.len > 0) {
         zd_emit_key(&emit, "children");
         zd_emit_raw(&emit, zd_text_span(&show->children));
+        if (show->walk.is_incomplete) {
+            zd_emit_member_bool(&emit, "complete", false);
+        }
     }
     zd_node_json_emit_warnings(&view, &emit);
     emit_links(show, node, &emit);

@@ -528,6 +528,9 @@ static void end_nodes(struct zd_tree *tree)
     zd_emit_array_end(emit);
     emit_next(tree, emit);
     zd_emit_member_string(emit, "source", tree->ask.is_stored ? "stored" : "live");
+    if (tree->is_incomplete) {
+        zd_emit_member_bool(emit, "complete", false);
+    }
     tree->part = PART_MISSING;
     if (tree->ask.check) {
         end_check(tree);

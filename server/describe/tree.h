@@ -63,6 +63,7 @@ struct zd_tree {
                                           or NULL; a reference */
     struct zd_reading reading;
     bool is_writable;              /* the dataset takes writes */
+    bool is_incomplete;            /* the store has no listings: live nodes may be missing */
     struct zd_parent_groups above; /* parent groups that describe the rows */
     struct zd_tree_rows live;      /* what the store holds; in pre-order */
     struct zd_tree_check check;

@@ -58,6 +58,8 @@ struct listing {
     struct zd_hash hash;          /* of all that the answer depends on */
     uint64_t checked_ms;          /* when the store was asked about the first of it; loop time */
     bool is_uncertain;            /* the store could not tell of some node */
+    bool may_show_stored;         /* without being asked to */
+    bool is_unlisted;             /* it has no listings: what it has stored as one is shown */
     uint64_t n_wanted;            /* live rows to show */
     uint64_t n_compared;          /* live rows, with check=1 */
     uint64_t nodes_max;
@@ -298,13 +300,13 @@ static enum zd_next walk(struct zd_request *req)
 
 /*
  * The stored listing is trusted only where nothing can have changed since it was written: in a
- * dataset that is declared immutable. Elsewhere nothing keeps it in step with the store. Where
- * there is an entry point, groups need no document, and a listing lacks those that have none.
+ * dataset that is declared immutable. Elsewhere nothing keeps it in step with the store, but it is
+ * all there is where the store has no listings. Where there is an entry point, groups need no
+ * document, and a listing lacks those that have none.
  */
-static bool is_stored_fresh(const struct zd_request *req)
+static bool has_whole_listing(const struct zd_meta *meta)
 {
-    const struct zd_meta *meta = req->node->meta;
-    return req->dataset->config.immutable && meta->has_listing && !meta->dialect->has_entry;
+    return meta->has_listing && !meta->dialect->has_entry;
 }
 
 static enum zd_next look_above(struct zd_request *req, bool is_stored)
@@ -325,7 +327,7 @@ static enum zd_next look_above(struct zd_request *req, bool is_stored)
 
 static enum zd_next step_gather(struct zd_request *req)
 {
-    const struct listing *listing = req->state;
+    struct listing *listing = req->state;
     const struct zd_node *node = req->node;
     struct zd_error err = {0};
     uint32_t mode = 0;
@@ -342,7 +344,10 @@ static enum zd_next step_gather(struct zd_request *req)
             "the formats zarr and zmetadata are the document of a group; this node is none")) {
         return ZD_DONE;
     }
-    return look_above(req, mode == MODE_STORED || (mode == MODE_AUTO && is_stored_fresh(req)));
+    listing->may_show_stored = mode == MODE_AUTO && has_whole_listing(node->meta);
+    return look_above(req,
+        mode == MODE_STORED ||
+            (listing->may_show_stored && (req->dataset->config.immutable || listing->is_unlisted)));
 }
 
 static struct zd_representation represent(const struct zd_request *req)
@@ -535,6 +540,19 @@ static enum zd_next rest(struct zd_request *req)
     return listing->lot == LOT_WHOLE ? begin_stream(req) : render_for(req, step_give);
 }
 
+/* The store has no listings, as the first lot shows: begin with what it has stored as one. */
+static enum zd_next show_stored(struct zd_request *req)
+{
+    struct listing *listing = req->state;
+    zd_walk_release(&listing->walk);
+    listing->walk = (struct zd_walk_want){0};
+    listing->is_walking = false;
+    listing->is_unlisted = true;
+    listing->n_wanted = 0;
+    listing->lot_bytes = 0;
+    return restart(req);
+}
+
 /* The nodes of a lot are known. */
 static enum zd_next step_walked(struct zd_request *req)
 {
@@ -545,6 +563,13 @@ static enum zd_next step_walked(struct zd_request *req)
     }
     if (listing->status != ZD_OK) {
         return zd_respond_error(req, NULL, &listing->err);
+    }
+    if (listing->walk.is_incomplete && !listing->tree.is_incomplete) {
+        if (listing->may_show_stored && !listing->tree.ask.check && listing->lot == LOT_FREE) {
+            return show_stored(req);
+        }
+        listing->tree.is_incomplete = true;
+        zd_hash_add(&listing->hash, zd_span_of("incomplete"));
     }
     if (listing->walk.rests) {
         return rest(req);
