@@ -13,10 +13,11 @@
 #include "core/store/http_answer.h"
 #include "core/store/http_task.h"
 
-#define SUFFIX_BYTES_MAX (256U << 10) /* behind the part of a suffix that is wanted, read with it  \
-                                       */
-#define SKIP_BYTES_MAX (64U << 20)    /* of an object before a part, where a server has no ranges */
-#define ATTEMPTS       3              /* at an object that changes between two requests */
+#define SUFFIX_BYTES_MAX                                                                           \
+    (256U << 10)                   /* behind the part of a suffix that is wanted, read with it     \
+                                    */
+#define SKIP_BYTES_MAX (64U << 20) /* of an object before a part, where a server has no ranges */
+#define ATTEMPTS       3           /* at an object that changes between two requests */
 
 /* ---- the length of an object ---- */
 
