@@ -23,13 +23,13 @@ struct signed_headers {
 
 static const char hex_digits[] = "0123456789abcdef";
 
-static void write_hex(const uint8_t digest[ZD_S3_DIGEST_BYTES], char *to)
+static void write_hex(const uint8_t *digest, size_t n, char *to)
 {
-    for (size_t i = 0; i < ZD_S3_DIGEST_BYTES; i++) {
+    for (size_t i = 0; i < n; i++) {
         to[2 * i] = hex_digits[digest[i] >> 4];
         to[2 * i + 1] = hex_digits[digest[i] & 15];
     }
-    to[ZD_S3_DIGEST_CHARS] = '\0';
+    to[2 * n] = '\0';
 }
 
 enum zd_status zd_s3_sign_digest(struct zd_span bytes, char ret_hex[ZD_S3_DIGEST_CHARS + 1])
@@ -38,7 +38,17 @@ enum zd_status zd_s3_sign_digest(struct zd_span bytes, char ret_hex[ZD_S3_DIGEST
     if (EVP_Digest(bytes.ptr, bytes.len, digest, NULL, EVP_sha256(), NULL) != 1) {
         return ZD_NO_MEMORY; /* nothing else can fail */
     }
-    write_hex(digest, ret_hex);
+    write_hex(digest, ZD_S3_DIGEST_BYTES, ret_hex);
+    return ZD_OK;
+}
+
+enum zd_status zd_s3_sign_tag(struct zd_span bytes, char ret_hex[ZD_S3_MD5_CHARS + 1])
+{
+    uint8_t digest[EVP_MAX_MD_SIZE];
+    if (EVP_Digest(bytes.ptr, bytes.len, digest, NULL, EVP_md5(), NULL) != 1) {
+        return ZD_NO_MEMORY;
+    }
+    write_hex(digest, ZD_S3_MD5_CHARS / 2, ret_hex);
     return ZD_OK;
 }
 
@@ -181,7 +191,7 @@ static enum zd_status write_signature(const struct zd_s3_signer *signer, const c
     zd_text_addf(&text, ALGORITHM "\n%s\n%s\n%s", time, scope, request);
     ZD_TRY(text.status);
     ZD_TRY(hmac(signer->key, sizeof signer->key, text.at, text.len, digest));
-    write_hex(digest, ret_hex);
+    write_hex(digest, ZD_S3_DIGEST_BYTES, ret_hex);
     return ZD_OK;
 }
 

@@ -4,6 +4,9 @@
  *                                ^        |
  *                                +--------+  another one was quicker, and nobody minds
  *
+ * A PUT without an answer, or with one that says that the engine has failed, is looked at once
+ * more: the object may be there.
+ *
  * PROBE finds out what the engine does about conditions, before the first one. LOOK reads the old
  * object where it is kept, or its tag where a condition names a generation whose tag is not
  * remembered. What is staged, or kept, is in memory: nothing of it is in the bucket. */
@@ -218,6 +221,45 @@ static enum zd_status judge_change(struct writing *writing)
     return status;
 }
 
+static void look_at_status(struct writing *writing, void (*done)(struct zd_store_op *op))
+{
+    struct zd_store_status *status = &writing->status;
+    memset(status, 0, sizeof *status);
+    status->op.store = &writing->s3->store;
+    status->op.done = done;
+    status->op.context = writing;
+    (void)snprintf(status->key, sizeof status->key, "%s", writing->write->key);
+    zd_s3_read_status(writing->s3, status);
+}
+
+static bool is_unsure(const struct writing *writing)
+{
+    const struct zd_transfer *transfer = &writing->call.transfer;
+    const bool has_failed = transfer->status == ZD_OK
+                                ? transfer->head.code >= 500 && transfer->head.code != 501
+                                : transfer->status != ZD_NO_MEMORY;
+    return has_failed && !writing->is_erasure;
+}
+
+/* What the operation ends with is set, unless the object is the one that was sent. */
+static void settled(struct zd_store_op *looking)
+{
+    struct writing *writing = looking->context;
+    struct zd_store_write *write = writing->write;
+    const struct zd_stat *found = &writing->status.stat;
+    char tag[ZD_S3_MD5_CHARS + 1];
+    if (looking->status == ZD_OK && zd_s3_sign_tag(zd_buf_span(writing->bytes), tag) == ZD_OK &&
+        zd_generation_equal(found->generation, zd_s3_store_generation(tag, writing->bytes->len))) {
+        write->stat = *found;
+        write->op.err = (struct zd_error){0};
+        write->op.fault = (struct zd_remote_fault){0};
+        end(writing, ZD_OK);
+        return;
+    }
+    write->op.fault.was_begun = true;
+    end(writing, write->op.err.status);
+}
+
 static void changed(struct zd_s3_call *call)
 {
     struct writing *writing = call->context;
@@ -229,6 +271,10 @@ static void changed(struct zd_s3_call *call)
     const enum zd_status status = judge_change(writing);
     if (status == ZD_PRECONDITION || (status == ZD_NOT_FOUND && writing->tag[0] != '\0')) {
         lose(writing);
+        return;
+    }
+    if (status != ZD_OK && is_unsure(writing)) {
+        look_at_status(writing, settled);
         return;
     }
     if (status == ZD_OK && !writing->is_erasure) {
@@ -346,12 +392,7 @@ static void look(struct writing *writing)
         zd_s3_read(s3, &writing->read);
         return;
     }
-    memset(&writing->status, 0, sizeof writing->status);
-    writing->status.op.store = &s3->store;
-    writing->status.op.done = status_read;
-    writing->status.op.context = writing;
-    (void)snprintf(writing->status.key, sizeof writing->status.key, "%s", key);
-    zd_s3_read_status(s3, &writing->status);
+    look_at_status(writing, status_read);
 }
 
 /* @return false: the operation has ended */
