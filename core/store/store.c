@@ -260,7 +260,9 @@ bool zd_store_has_file(struct zd_store *store, const char *key)
 
 bool zd_store_extends(const struct zd_store *store)
 {
-    DESCEND(store, write);
+    while (store->inner != NULL) { /* stores over others hand phases on */
+        store = store->inner;
+    }
     return store->ops->extends;
 }
 
@@ -287,6 +289,13 @@ void zd_store_count_visited(const struct zd_store_list *list)
 {
     for (struct zd_store *store = list->op.store; store != NULL; store = store->outer) {
         store->n_visited += list->n_visited;
+    }
+}
+
+void zd_store_count_event(struct zd_store *store, enum zd_store_event event)
+{
+    for (; store != NULL; store = store->outer) {
+        store->n_events[event]++;
     }
 }
 
@@ -385,7 +394,7 @@ enum zd_status zd_store_status_now(struct zd_store *store, struct zd_store_statu
     return status->op.status;
 }
 
-static void begin_page(struct zd_store *store, struct zd_store_list *list)
+void zd_store_list_page(struct zd_store *store, struct zd_store_list *list)
 {
     assert(list->n_max >= 1);
     store->n_lists++;
@@ -408,7 +417,7 @@ void zd_store_list(struct zd_store *store, struct zd_store_list *list)
 {
     list->cursor = NULL;
     list->last = NULL;
-    begin_page(store, list);
+    zd_store_list_page(store, list);
 }
 
 static void free_entries(struct zd_store_list *list)
@@ -429,7 +438,7 @@ void zd_store_list_next(struct zd_store *store, struct zd_store_list *list)
     list->after = list->last;
     list->visits_max = 0;
     free_entries(list);
-    begin_page(store, list);
+    zd_store_list_page(store, list);
 }
 
 void zd_store_stop_writes(struct zd_store *store, const char *failure)

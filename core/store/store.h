@@ -47,10 +47,12 @@ struct zd_store_config {
                          ends in ZD_TIMEOUT; 0 = for ever */
     struct zd_store_memory *memory; /* of stores in memory whose options do not say how much they
                                        may hold; NULL = no bound */
-    struct zd_remote *remote;       /* what remote stores share (core/store/remote.h): borrowed
-                                       until close; NULL = none may be opened */
-    const struct zd_json *options;  /* an object that passes the schema of the store; NULL = none */
-    struct zd_store *inner;         /* of a store over a store: taken over with ZD_OK; else NULL */
+    uint64_t trusted_ms; /* how old an answer of a remote store may be: a read may join one that
+                            began so long ago; UINT64_MAX = for ever */
+    struct zd_remote *remote;      /* what remote stores share (core/store/remote.h): borrowed
+                                      until close; NULL = none may be opened */
+    const struct zd_json *options; /* an object that passes the schema of the store; NULL = none */
+    struct zd_store *inner;        /* of a store over a store: taken over with ZD_OK; else NULL */
 };
 
 /**
@@ -61,7 +63,8 @@ struct zd_store_config {
 struct zd_store_op {
     struct zd_store *store; /* set by the call that starts it */
     void (*done)(struct zd_store_op *op);
-    void *context; /* of done; borrowed */
+    void *context;     /* of done; borrowed */
+    const void *owner; /* for whom; those who wait for a remote store take turns; or NULL */
     enum zd_status status;
     struct zd_error err;          /* set unless status is ZD_OK, ZD_NOT_FOUND or ZD_NOT_MODIFIED */
     bool cancelled;               /* zd_store_cancel was called */
@@ -277,6 +280,15 @@ struct zd_store_ops {
     void (*cancel)(struct zd_store *store, struct zd_store_op *op);
 };
 
+/** What a remote store does beyond what it is asked, and less. */
+enum zd_store_event {
+    ZD_STORE_JOINED,  /* a read that another one, under way, answers too */
+    ZD_STORE_RETRIED, /* an operation that is tried again */
+    ZD_STORE_HEDGED,  /* a read that is asked a second time because it is late */
+    ZD_STORE_PAUSED,  /* an operation that is refused: its endpoint is left alone */
+    ZD_STORE_EVENTS,
+};
+
 /** What all stores begin with. */
 struct zd_store {
     const struct zd_store_ops *ops; /* set when open has succeeded */
@@ -300,6 +312,7 @@ struct zd_store {
     uint64_t n_visited; /* entries that listings have looked at */
     uint64_t n_passed;  /* objects that a store in memory has passed on the way to others */
     uint64_t n_writes;
+    uint64_t n_events[ZD_STORE_EVENTS];
 };
 
 /** All schemes, ended by NULL; generated from the files core/store/store_*.c. */
@@ -427,6 +440,13 @@ void zd_store_count_visited(const struct zd_store_list *list);
 
 /** For stores: count bytes that were read, here and in the stores over this one. Thread: loop. */
 void zd_store_count_bytes(struct zd_store *store, uint64_t n_bytes);
+
+/** For stores: count one event, here and in the stores over this one. Thread: loop. */
+void zd_store_count_event(struct zd_store *store, enum zd_store_event event);
+
+/** For stores over a store: hand a page of a listing on, with the cursor that the inner store left.
+ * Thread: loop. */
+void zd_store_list_page(struct zd_store *store, struct zd_store_list *list);
 
 /** For stores: the operation is over with op->status; `done` runs in a later turn of the loop. */
 void zd_store_finish_later(struct zd_store_op *op);

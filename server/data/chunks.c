@@ -329,6 +329,7 @@ static enum zd_next step_read(struct chunk_load *load)
     load->range = (struct zd_range_want){
         .wait = zd_machine_wait(&load->flight.machine),
         .range = range,
+        .owner = load->owner.name,
     };
     if (is_object(load)) {
         load->range.bytes_max = zd_layout_leaf(load->node->layout)->stored_max;

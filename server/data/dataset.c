@@ -151,6 +151,13 @@ static struct zd_dataset *dataset_new(
     return dataset;
 }
 
+/* The same where the store, which is remote, is not open yet. */
+static uint64_t trusted_ms_of(const struct zd_dataset_config *config)
+{
+    const bool is_said = config->immutable || config->revalidate_ms != UINT64_MAX;
+    return is_said ? revalidate_ms_of(config, NULL) : zd_store_ops_plan.default_revalidate_ms;
+}
+
 static struct zd_remote_settings remote_settings(const struct zd_settings *settings)
 {
     return (struct zd_remote_settings){
@@ -178,6 +185,7 @@ static enum zd_status open_store(struct zd_dataset *dataset, struct zd_error *er
         .durable = config->durable,
         .lock_ms = server->config->settings.limits_lock_ms,
         .memory = server->in_memory.bytes_max == 0 ? NULL : &server->in_memory,
+        .trusted_ms = trusted_ms_of(config),
         .remote = &server->remote,
         .options = config->options,
     };

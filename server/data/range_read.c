@@ -72,6 +72,7 @@ enum zd_next zd_range_read_want(
     load->dataset = zd_dataset_ref(dataset);
     (void)snprintf(load->read.key, sizeof load->read.key, "%s", key);
     load->read.op.done = range_answered;
+    load->read.op.owner = want->owner;
     load->read.range = want->range;
     load->read.only_generation = want->only_generation;
     load->read.wants_file = want->wants_file;

@@ -1,6 +1,7 @@
 /* /metrics: what happened so far, in Prometheus' text format 0.0.4. */
 #include "core/base/num.h"
 #include "core/store/disk_tier.h"
+#include "core/store/remote_plan.h"
 #include "server/data/catalog.h"
 #include "server/request/admit.h"
 #include "server/request/handler.h"
@@ -132,6 +133,14 @@ static void add_stores(const struct zd_server *server, struct zd_text *text)
         SERIES(zd_store, "zarrd_store_visited_total", "counter", n_visited,
             "Entries that listings looked at."),
         SERIES(zd_store, "zarrd_store_writes_total", "counter", n_writes, "Writes and erasures."),
+        SERIES(zd_store, "zarrd_store_joined_total", "counter", n_events[ZD_STORE_JOINED],
+            "Reads that another one under way answered too."),
+        SERIES(zd_store, "zarrd_store_retries_total", "counter", n_events[ZD_STORE_RETRIED],
+            "Further attempts at operations of remote stores."),
+        SERIES(zd_store, "zarrd_store_hedges_total", "counter", n_events[ZD_STORE_HEDGED],
+            "Reads asked a second time because they were late."),
+        SERIES(zd_store, "zarrd_store_refused_total", "counter", n_events[ZD_STORE_PAUSED],
+            "Operations refused because their endpoint is left alone."),
     };
     for (size_t i = 0; i < ZD_COUNT_OF(all); i++) {
         add_head(text, all[i].name, all[i].type, all[i].help);
@@ -140,6 +149,17 @@ static void add_stores(const struct zd_server *server, struct zd_text *text)
             zd_text_addf(text, "%s{dataset=\"%s\"} %llu\n", all[i].name, dataset->config.name,
                 dataset->store == NULL ? 0 : member(dataset->store, &all[i]));
         }
+    }
+}
+
+static void add_paused(const struct zd_server *server, struct zd_text *text)
+{
+    add_head(text, "zarrd_store_paused", "gauge",
+        "Whether the endpoint of a remote store has failed and is left alone.");
+    for (size_t k = 0; k < server->n_datasets; k++) {
+        const struct zd_dataset *dataset = server->dataset[k];
+        zd_text_addf(text, "zarrd_store_paused{dataset=\"%s\"} %d\n", dataset->config.name,
+            zd_remote_plan_paused_ms(dataset->store) > 0);
     }
 }
 
@@ -282,6 +302,7 @@ static void add_metrics(const struct zd_server *server, struct zd_text *text)
     add_caches(server, text);
     add_disk(server->remote.disk, text);
     add_stores(server, text);
+    add_paused(server, text);
     add_one(text, "zarrd_log_dropped_total", "counter", "Log lines lost to a full pipe.",
         server->log.n_dropped);
     add_one(text, "zarrd_allocations_total", "counter", "Times that memory was asked for.",
