@@ -700,8 +700,68 @@ START_TEST(our_write_makes_an_absent_key_be_asked_again)
 }
 END_TEST
 
+/* ---- memory ---- */
+
+static enum zd_status first_fault(const struct zd_store_write *write, size_t n)
+{
+    enum zd_status status = write->op.status;
+    for (size_t i = 0; i < n; i++) {
+        status = status == ZD_OK ? reads[i].op.status : status;
+        zd_buf_unref(reads[i].bytes);
+        reads[i].bytes = NULL;
+    }
+    return status;
+}
+
+/* Over a store in memory, without delays. */
+static enum zd_status ask_with_failing_memory(void *context)
+{
+    struct zd_store *inner = context;
+    const struct zd_store_config config = {.location = "mem:",
+        .loop = &zd_delay.loop,
+        .writable = true,
+        .remote = &zd_delay.remote,
+        .inner = inner};
+    ZD_TRY(zd_store_open_as(&zd_store_ops_plan, &config, &plan, NULL));
+    struct zd_store_write write = {.op.done = done, .key = "a", .bytes = zd_buf_new(100)};
+    size_t n_reads = 0;
+    if (write.bytes == NULL) {
+        write.op.status = ZD_NO_MEMORY;
+    } else {
+        memset(write.bytes->data, 1, 100);
+        write.bytes->len = 100;
+        zd_store_write(plan, &write);
+        zd_delay_run();
+        for (; n_reads < 4; n_reads++) {
+            ask_range(n_reads, "a", 10 * n_reads, 10);
+        }
+        ask_whole(n_reads++, "a");
+        zd_delay_run();
+    }
+    const enum zd_status status = first_fault(&write, n_reads);
+    zd_buf_unref(write.bytes);
+    inner->outer = NULL;
+    plan->ops->close(plan); /* the inner one is opened once */
+    zd_delay_run();
+    return status == ZD_NOT_FOUND ? ZD_NO_MEMORY : status; /* the write has failed */
+}
+
+START_TEST(without_memory_an_operation_ends_so)
+{
+    zd_delay_begin();
+    const struct zd_store_config config = {
+        .location = "mem:", .loop = &zd_delay.loop, .writable = true};
+    struct zd_store *inner = NULL;
+    ck_assert_int_eq(zd_store_open(&config, &inner, NULL), ZD_OK);
+    zd_unit_with_failing_memory(ask_with_failing_memory, inner);
+    zd_store_close(inner);
+    zd_delay_end();
+}
+END_TEST
+
 void zd_unit_tests(TCase *tests)
 {
+    tcase_add_test(tests, without_memory_an_operation_ends_so);
     tcase_add_test(tests, sixty_four_readers_of_one_object_cost_one_read);
     tcase_add_test(tests, a_reader_that_leaves_cancels_no_other);
     tcase_add_test(tests, the_last_reader_that_leaves_cancels_the_read);
