@@ -67,7 +67,12 @@ void zd_alarms_set(struct zd_alarms *alarms, struct zd_alarm *alarm, uint64_t de
     }
 }
 
-void zd_alarms_clear(struct zd_alarm *alarm)
+void zd_alarms_clear(struct zd_alarms *alarms, struct zd_alarm *alarm)
 {
-    zd_list_remove(&alarm->link);
+    if (zd_list_is_linked(&alarm->link)) {
+        zd_list_remove(&alarm->link);
+        if (zd_list_is_empty(&alarms->set)) {
+            (void)uv_timer_stop(&alarms->timer);
+        }
+    }
 }

@@ -63,7 +63,6 @@ static struct zd_store_read *inputs_of(const struct fetch *fetch)
 
 static void free_fetch(struct fetch *fetch)
 {
-    zd_alarms_clear(&fetch->late);
     for (size_t i = 0; i < ATTEMPTS; i++) {
         if (fetch->attempt[i] != NULL) {
             zd_buf_unref(fetch->attempt[i]->read.bytes);
@@ -114,7 +113,7 @@ static void deliver(struct fetch *fetch, const struct zd_store_read *from)
 {
     struct zd_remote_plan *plan = fetch->plan;
     zd_list_remove(&fetch->link);
-    zd_alarms_clear(&fetch->late);
+    zd_alarms_clear(&plan->endpoint->alarms, &fetch->late);
     plan->merged_bytes -= fetch->merged_bytes;
     if (from->op.status == ZD_NOT_FOUND && !fetch->is_overtaken) {
         zd_remote_plan_learn_absent(plan, from->key, fetch->asked_ms);
@@ -171,7 +170,7 @@ static void attempt_done(struct zd_store_op *op)
     struct attempt *other = other_of(attempt);
     attempt->runs = false;
     zd_endpoint_end(endpoint, &attempt->timed, bytes_of(&attempt->read));
-    zd_alarms_clear(&fetch->late);
+    zd_alarms_clear(&endpoint->alarms, &fetch->late);
     if (other == NULL) {
         settle(fetch->final == NULL ? attempt : fetch->final);
         return;

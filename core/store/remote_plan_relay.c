@@ -45,12 +45,16 @@ static bool is_seen(const struct relay *relay)
 }
 
 /* An unconditional write is the same twice. Of a conditional one the second attempt may find what
- * the first has done: then it says so (take_write). What was staged is gone after a commit. */
+ * the first has done: then it says so (take_write). What was staged is gone after a commit, and so
+ * is the old object that an erasure may have taken away. */
 static bool may_repeat(const struct relay *relay)
 {
     const struct zd_store_write *write = &relay->inner.write;
-    return !is_write(relay) || write->phase == ZD_PHASE_WHOLE ||
-           (write->phase == ZD_PHASE_STAGE && write->staged == NULL);
+    if (!is_write(relay)) {
+        return true;
+    }
+    return !(write->keeps_old && write->op.fault.was_begun) &&
+           (write->phase == ZD_PHASE_WHOLE || write->phase == ZD_PHASE_STAGE);
 }
 
 static void take_status(struct relay *relay)

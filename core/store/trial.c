@@ -98,6 +98,6 @@ bool zd_trial_stop(struct zd_trial *trial)
     const bool waits =
         zd_list_is_linked(&trial->seat.link) || zd_list_is_linked(&trial->alarm.link);
     zd_endpoint_forgo(&trial->seat);
-    zd_alarms_clear(&trial->alarm);
+    zd_alarms_clear(&trial->endpoint->alarms, &trial->alarm);
     return waits;
 }
