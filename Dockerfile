@@ -1,5 +1,6 @@
 # docker build -t zarrd . && docker run -p 8080:8080 -v /srv/era.zarr:/data:ro zarrd
-# One static program and nothing else: no shell, no C library, no user but a number. It writes nowhere.
+# One static program, the certificates of public servers, and nothing else: no shell, no C library, no user but a number. It writes
+# nowhere.
 FROM docker.io/library/debian:trixie-slim AS build
 WORKDIR /src
 COPY deploy/install deploy/source deploy/microhttpd deploy/curl deploy/
@@ -8,8 +9,10 @@ RUN bash -euc '. deploy/install; install_packages build static' && deploy/microh
 COPY . .
 RUN cmake --preset static && cmake --build --preset static --target zarrd && cmake --install build/static --prefix /image/usr --strip \
  && mkdir -p /image/data /image/usr/share/doc/zarrd && cp LICENSE /image/usr/share/doc/zarrd/zarrd \
- && cp build/microhttpd/COPYING /image/usr/share/doc/zarrd/libmicrohttpd \
- && for package in libblosc libbz2 libc6 libdeflate libjansson liblz4 liblzma libsnappy libuv1 libxxhash libzstd zlib1g; do \
+ && cp build/microhttpd/COPYING /image/usr/share/doc/zarrd/libmicrohttpd && cp build/curl/COPYING /image/usr/share/doc/zarrd/libcurl \
+ && mkdir -p /image/etc/ssl/certs && cp -L /etc/ssl/certs/ca-certificates.crt /image/etc/ssl/certs/ \
+ && for package in libblosc libbz2 libc-ares libc6 libdeflate libexpat1 libjansson liblz4 liblzma libnghttp2 libsnappy libssl libuv1 libxxhash \
+        libzstd zlib1g; do \
         cp -L /usr/share/doc/$package-dev/copyright /image/usr/share/doc/zarrd/$package || exit 1; done
 
 FROM scratch AS runtime

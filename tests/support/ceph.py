@@ -13,6 +13,7 @@ import signal
 import socket
 import subprocess
 import time
+import urllib.parse
 import uuid
 
 from s3_signature import Credential, sign
@@ -130,6 +131,20 @@ class Gateway:
             return answer
         finally:
             connection.close()
+
+    def upload(self, folder, prefix):
+        """All files of a directory, as objects below a prefix of the bucket; one connection."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=START_S)
+        for path in sorted(folder.rglob("*")):
+            if path.is_file():
+                target = f"/{BUCKET}/" + urllib.parse.quote(f"{prefix}/{path.relative_to(folder).as_posix()}")
+                body = path.read_bytes()
+                headers = sign("PUT", target, {"host": f"127.0.0.1:{self.port}"}, body, KEY, Credential(SECRET))
+                connection.request("PUT", target, body, headers)
+                answer = connection.getresponse()
+                assert answer.status == 200, answer.read()
+                answer.read()
+        connection.close()
 
     def kill(self):
         self.process.kill()

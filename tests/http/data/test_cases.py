@@ -1,6 +1,5 @@
 """Stores written by real libraries, compared byte for byte: tests/corpus always, and the shared collection when it is there."""
 
-import hashlib
 import io
 import re
 import urllib.parse
@@ -9,6 +8,7 @@ import numpy as np
 import pytest
 import small_floats
 from live import CORPUS, SHARED, STORES, Server, cases
+from selections import check_selection, slice_target
 
 CORE_CODECS = {"bytes", "transpose", "gzip", "zstd", "blosc", "crc32c", "sharding_indexed"}
 NUMCODECS = {"zlib", "bz2", "lzma", "lz4", "shuffle"}  # and "numcodecs.X" in v3
@@ -73,12 +73,6 @@ def collections():
     return found
 
 
-def stored_bytes(case, body):
-    """Elements as the collection has them: those that NumPy lacks as they are stored."""
-    is_small = str(case["dtype"]) in {*small_floats.FORMATS, *small_floats.COMPLEX}
-    return small_floats.codes(case["dtype"], body) if is_small else body
-
-
 @pytest.mark.parametrize("store, group", collections())
 def test_every_selection_gives_the_bytes_that_were_written(store, group):
     server = Server(f"data={store}")
@@ -86,19 +80,10 @@ def test_every_selection_gives_the_bytes_that_were_written(store, group):
         connection = server.connection()
         for case in group:
             for selection in case["selections"]:
-                query = urllib.parse.urlencode({"slice": selection["slice"], "format": "raw"})
-                path = urllib.parse.quote(case["node"])
-                answer = server.get(f"/v1/datasets/data/slices/{path}?{query}", connection=connection)
-                where = f"{store}/{case['node']}[{selection['slice']}]"
-                assert answer.status == 200, f"{where}: {answer}"
-                shape = ",".join(str(n) for n in selection["shape"])
-                assert answer.headers["zarr-shape"] == shape, where
-                body = stored_bytes(case, answer.body)
-                assert len(body) == selection["nbytes"], where
-                assert hashlib.sha256(body).hexdigest() == selection["sha256"], where
-            target = f"/v1/datasets/data/slices/{path}?{query}".replace("format=raw", "format=npy")
+                answer = check_selection(server, "data", case, selection, connection)
+            target = slice_target("data", case, selection, "npy")
             values = np.load(io.BytesIO(server.get(target, connection=connection).body))
-            assert values.tobytes() == answer.body and list(values.shape) == selection["shape"], where
+            assert values.tobytes() == answer.body and list(values.shape) == selection["shape"], target
     finally:
         server.stop()
 
