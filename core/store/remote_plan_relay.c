@@ -72,6 +72,7 @@ static void take_list(struct relay *relay)
     asked->entry = relay->inner.list.entry;
     asked->n_entries = relay->inner.list.n_entries;
     asked->has_more = relay->inner.list.has_more;
+    asked->is_incomplete = relay->inner.list.is_incomplete;
     asked->n_visited = relay->inner.list.n_visited;
     asked->cursor = relay->inner.list.cursor;
 }
