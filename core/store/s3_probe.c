@@ -53,7 +53,8 @@ struct probe {
     uint64_t name; /* of its keys */
     struct zd_s3_abilities able;
     char etag[ZD_S3_TAG_BYTES_MAX + 1]; /* of the object of the last round, without quotes */
-    enum zd_status status;              /* the first failure */
+    enum zd_status failure; /* the first one of a phase: RGW fails some of those who lose a race */
+    enum zd_status status;  /* the failure of a phase that nobody has won */
     struct zd_error err;
     struct zd_remote_fault fault;
     struct writer writer[WRITERS];
@@ -114,8 +115,8 @@ static void done(struct zd_s3_call *call)
     if (call->transfer.status == ZD_OK && code >= 200 && code < 300) {
         probe->n_won++;
         keep_tag(probe, call);
-    } else if (!is_refusal(call) && probe->status == ZD_OK && probe->phase != PHASE_CLEAN) {
-        probe->status =
+    } else if (!is_refusal(call) && probe->failure == ZD_OK) {
+        probe->failure =
             zd_s3_answer_judge(call, "a probe of conditions", &probe->err, &probe->fault);
     }
     zd_s3_call_done(call);
@@ -173,6 +174,7 @@ static void run_phase(struct probe *probe)
     spell(probe, probe->etag, right);
     spell(probe, WRONG_TAG, wrong);
     probe->n_won = 0;
+    probe->failure = ZD_OK;
     switch (probe->phase) {
     case PHASE_CREATE:
         for (uint32_t i = 0; i < WRITERS; i++) {
@@ -255,6 +257,9 @@ static enum phase after_phase(struct probe *probe)
 
 static void next_phase(struct probe *probe)
 {
+    if (probe->n_won == 0 && probe->phase < PHASE_CLEAN && probe->status == ZD_OK) {
+        probe->status = probe->failure;
+    }
     const bool has_failed = probe->status != ZD_OK && probe->phase < PHASE_CLEAN;
     probe->phase = has_failed ? PHASE_CLEAN : after_phase(probe);
     run_phase(probe);
