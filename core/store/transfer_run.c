@@ -147,6 +147,9 @@ static enum zd_status take_bytes(struct zd_transfer_run *run, struct zd_span byt
     if (is_success(transfer) && bytes.len > transfer->bytes_max - run->len) {
         return refuse_length(transfer, (uint64_t)run->len + bytes.len);
     }
+    if (bytes.len == 0) { /* all of it is passed over */
+        return ZD_OK;
+    }
     ZD_TRY(reserve(run, bytes.len));
     memcpy(run->bytes + run->len, bytes.ptr, bytes.len);
     run->len += bytes.len;
