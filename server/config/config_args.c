@@ -10,6 +10,7 @@
 #include "server/config/folder.h"
 
 #define NAME_BYTES_MAX 128
+#define HEAD_CHARS     28 /* of the first column of --help */
 
 /* ---- the table of options ---- */
 
@@ -54,6 +55,16 @@ static const struct option {
 
 /* ---- --help ---- */
 
+/* What is too long for its column has a line of its own. */
+static void add_head(struct zd_text *text, const char *head)
+{
+    if (strlen(head) < HEAD_CHARS) {
+        zd_text_addf(text, "  %-*s", HEAD_CHARS, head);
+    } else {
+        zd_text_addf(text, "  %s\n  %*s", head, HEAD_CHARS, "");
+    }
+}
+
 static void add_option(struct zd_text *text, const struct option *option)
 {
     ZD_SCOPED_TEXT(head, 64);
@@ -62,7 +73,8 @@ static void add_option(struct zd_text *text, const struct option *option)
     }
     zd_text_addf(&head, "--%s%s%s", option->name, option->value == NULL ? "" : " ",
         option->value == NULL ? "" : option->value);
-    zd_text_addf(text, "  %-28s%s\n", head.at, option->meaning);
+    add_head(text, head.at);
+    zd_text_addf(text, "%s\n", option->meaning);
 }
 
 static void add_setting(struct zd_text *text, const struct zd_setting *row)
@@ -77,8 +89,8 @@ static void add_setting(struct zd_text *text, const struct zd_setting *row)
     }
     zd_setting_done(row, &settings);
     zd_setting_add_bounds(row, &bounds);
-    zd_text_addf(
-        text, "  %-28s%s (default %s; %s)\n", row->full_name, row->meaning, initial.at, bounds.at);
+    add_head(text, row->full_name);
+    zd_text_addf(text, "%s (default %s; %s)\n", row->meaning, initial.at, bounds.at);
 }
 
 void zd_config_args_help(struct zd_text *text)
@@ -86,7 +98,8 @@ void zd_config_args_help(struct zd_text *text)
     zd_text_add(text, "zarrd [OPTIONS] [NAME=]LOCATION ...\n\n"
                       "Serves Zarr hierarchies over HTTP. Locations:\n\n");
     for (size_t i = 0; zd_stores[i] != NULL; i++) {
-        zd_text_addf(text, "  %-28s%s\n", zd_stores[i]->usage, zd_stores[i]->meaning);
+        add_head(text, zd_stores[i]->usage);
+        zd_text_addf(text, "%s\n", zd_stores[i]->meaning);
     }
     zd_text_add(text, "\nOptions:\n\n");
     for (size_t i = 0; i < ZD_COUNT_OF(options); i++) {

@@ -343,7 +343,10 @@ START_TEST(help_names_every_location_and_setting)
     ZD_SCOPED_TEXT(text, 1U << 16);
     zd_config_args_help(&text);
     for (size_t i = 0; zd_stores[i] != NULL; i++) {
-        ck_assert(strstr(text.at, zd_stores[i]->usage) != NULL);
+        const char *usage = strstr(text.at, zd_stores[i]->usage);
+        ck_assert_ptr_nonnull(usage);
+        const char *behind = usage + strlen(zd_stores[i]->usage);
+        ck_assert_msg(*behind == ' ' || *behind == '\n', "no space behind %s", zd_stores[i]->usage);
     }
     ck_assert_int_eq(text.status, ZD_OK);
 #define ZD_SIZE(group, name, initial, least, most, meaning)                                        \
