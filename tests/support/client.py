@@ -70,7 +70,7 @@ def until_under_way(server, n):
 
 
 def memory_bytes(server, name):
-    """VmRSS: memory held now; VmHWM: the most held so far; VmSize: addresses."""
+    """VmRSS: memory held now; RssAnon: of it what is no page of a file; VmHWM: the most held so far; VmSize: addresses."""
     with open(f"/proc/{server.process.pid}/status") as status:
         return next(int(line.split()[1]) << 10 for line in status if line.startswith(name + ":"))
 
