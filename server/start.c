@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "core/base/num.h"
+#include "core/store/remote_stop.h"
 #include "server/config/config.h"
 #include "server/config/dataset_config.h"
 #include "server/config/folder.h"
@@ -433,6 +434,7 @@ static void end_loop(struct zd_server *server)
     zd_admit_close(server);
     zd_events_done(server);
     zd_datasets_give_up(server);
+    zd_remote_stop(&server->remote);
     zd_disk_cache_stop(server);
     (void)uv_run(server->loop, UV_RUN_DEFAULT);
     zd_workers_close(&server->workers);

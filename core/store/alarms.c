@@ -67,6 +67,15 @@ void zd_alarms_set(struct zd_alarms *alarms, struct zd_alarm *alarm, uint64_t de
     }
 }
 
+void zd_alarms_hasten(struct zd_alarms *alarms)
+{
+    const uint64_t now_ms = uv_now(alarms->timer.loop);
+    for (struct zd_list *at = alarms->set.next; at != &alarms->set; at = at->next) {
+        alarm_of(at)->at_ms = zd_min_u64(alarm_of(at)->at_ms, now_ms);
+    }
+    arm(alarms);
+}
+
 void zd_alarms_clear(struct zd_alarms *alarms, struct zd_alarm *alarm)
 {
     if (zd_list_is_linked(&alarm->link)) {

@@ -27,6 +27,9 @@ void zd_alarms_close(struct zd_alarms *alarms, uv_close_cb closed);
 /** Ring once, so many ms from now, in a later turn of the loop; one that is set is set anew. */
 void zd_alarms_set(struct zd_alarms *alarms, struct zd_alarm *alarm, uint64_t delay_ms);
 
+/** All that are set ring in the next turn. */
+void zd_alarms_hasten(struct zd_alarms *alarms);
+
 /** Do not ring; accepts one that is not set. The loop waits for no timer then. */
 void zd_alarms_clear(struct zd_alarms *alarms, struct zd_alarm *alarm);
 

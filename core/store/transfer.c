@@ -35,6 +35,7 @@ struct zd_transfer_pool {
     uint32_t n_spare;
     uint32_t n_users;
     uint32_t n_handles; /* until they are closed */
+    bool is_stopped;
     struct zd_transfer_counts counts;
 };
 
@@ -231,6 +232,10 @@ void zd_transfer_start(struct zd_transfer_pool *pool, struct zd_transfer *transf
     transfer->run = NULL;
     transfer->is_over = false;
     zd_transfer_head_init(&transfer->head, transfer->field, transfer->n_fields);
+    if (pool->is_stopped) {
+        zd_transfer_cancel(transfer);
+        return;
+    }
     struct endpoint *endpoint = endpoint_of(pool, transfer->url);
     if (endpoint == NULL) {
         zd_transfer_run_fail_memory(transfer);
@@ -319,6 +324,25 @@ void zd_transfer_pool_leave(struct zd_transfer_pool **shared)
     zd_multi_close(pool->multi);
     uv_close((uv_handle_t *)&pool->soon, on_closed);
     uv_close((uv_handle_t *)&pool->watch, on_closed);
+}
+
+static void cancel_waiting(struct endpoint *endpoint)
+{
+    while (!zd_list_is_empty(&endpoint->waiting)) {
+        zd_transfer_cancel(ZD_CONTAINER(endpoint->waiting.next, struct zd_transfer, link));
+    }
+}
+
+void zd_transfer_pool_stop(struct zd_transfer_pool *pool)
+{
+    pool->is_stopped = true;
+    for (struct zd_list *link = pool->endpoints.next; link != &pool->endpoints; link = link->next) {
+        cancel_waiting(ZD_CONTAINER(link, struct endpoint, link));
+    }
+    while (!zd_list_is_empty(&pool->running)) {
+        zd_transfer_cancel(
+            ZD_CONTAINER(pool->running.next, struct zd_transfer_run, link)->transfer);
+    }
 }
 
 struct zd_transfer_counts zd_transfer_pool_counts(const struct zd_transfer_pool *pool)

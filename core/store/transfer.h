@@ -24,6 +24,9 @@ ZD_RESULT zd_transfer_pool_take(
  * before it is closed. */
 void zd_transfer_pool_leave(struct zd_transfer_pool **shared);
 
+/** The process ends: all transfers are cancelled, and so is each that is started from now on. */
+void zd_transfer_pool_stop(struct zd_transfer_pool *pool);
+
 /** What a pool has done, for tests and /metrics. */
 struct zd_transfer_counts {
     uint64_t n_started;   /* transfers that had their turn */

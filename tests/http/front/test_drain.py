@@ -1,5 +1,6 @@
 """Signals while answers are under way: each of them ends whole, whatever other connections do."""
 
+import json
 import os
 import random
 import signal
@@ -8,11 +9,18 @@ import threading
 import time
 
 import pytest
-from client import DEADLINE_S
+from client import DEADLINE_S, wait_until
 from live import RawClient, Server
+from origin import Origin
+from s3_stub import S3Stub
 
 BIG_BYTES = 16 << 20
 REQUEST = b"GET /zarr/a/big HTTP/1.1\r\nHost: localhost\r\n\r\n"
+ARRAY = {"zarr_format": 3, "node_type": "array", "shape": [4], "data_type": "uint8", "fill_value": 0,
+         "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [4]}}, "codecs": [{"name": "bytes"}],
+         "chunk_key_encoding": {"name": "default"}}
+SLICE = b"GET /v1/datasets/w/slices/x?slice=... HTTP/1.1\r\nHost: localhost\r\n\r\n"
+STORE = b"PUT /zarr/w/x/c/0 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\nabcd"
 PING = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
@@ -86,3 +94,37 @@ def test_signals_do_not_stall_an_answer(serve, tmp_path):
     finally:
         done.set()
         reloading.join()
+
+
+def ended_while_it_hangs(server, origin, request, method, path):
+    """The server, asked to stop while a request waits for a store that says nothing more."""
+    fault = origin.fault("black_hole", path=path, method=method, times=None)
+    client = RawClient(server.port)
+    client.send(request)
+    wait_until(lambda: fault.n >= 1)
+    server.process.send_signal(signal.SIGTERM)
+    assert server.process.wait(DEADLINE_S) == 0, server.log
+
+
+def config_of(location, **members):
+    """No silence is too long: what ends the wait is the end of the process."""
+    return {"datasets": {"w": {"location": location, **members}}, "http": {"drain_ms": 10}, "remote": {"silence_ms": 3600000}}
+
+
+@pytest.mark.parametrize("hole", ["x/zarr.json", "x/c/0"])
+def test_a_remote_store_that_hangs_does_not_hold_up_the_end(serve, hole):
+    with Origin() as origin:
+        origin.put("s/zarr.json", b'{"zarr_format": 3, "node_type": "group"}')
+        origin.put("s/x/zarr.json", json.dumps(ARRAY).encode())
+        origin.put("s/x/c/0", b"abcd")
+        ended_while_it_hangs(serve(config=config_of(f"{origin.url}/s")), origin, SLICE, "GET", hole)
+
+
+@pytest.mark.parametrize("method, request_bytes", [("GET", SLICE), ("PUT", STORE)], ids=["read", "written"])
+def test_a_bucket_that_hangs_does_not_hold_up_the_end(serve, method, request_bytes):
+    with S3Stub() as engine:
+        engine.store("lake/zarr.json", b'{"zarr_format": 3, "node_type": "group"}')
+        engine.store("lake/x/zarr.json", json.dumps(ARRAY).encode())
+        engine.store("lake/x/c/0", b"dcba")
+        server = serve(config=config_of("s3://test/lake", endpoint=engine.url, writable=True), environment=engine.environment)
+        ended_while_it_hangs(server, engine, request_bytes, method, "x/c/0")

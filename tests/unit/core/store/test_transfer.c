@@ -202,6 +202,33 @@ START_TEST(transfer_that_is_cancelled_ends_once_and_later)
 }
 END_TEST
 
+START_TEST(a_pool_that_is_stopped_cancels_what_runs_and_waits_and_comes)
+{
+    static const struct zd_reply reply[] = {{.bytes = NULL}}; /* never an answer */
+    struct zd_transfer transfer[20] = {0};
+    struct zd_transfer late = {0};
+    char url[URL_BYTES];
+    begin(reply, 1);
+    for (size_t i = 0; i < ZD_COUNT_OF(transfer); i++) {
+        start(&transfer[i], url, "/a");
+    }
+    while (server.n_requests < settings.connections) {
+        uv_run(&loop, UV_RUN_ONCE);
+    }
+    zd_transfer_pool_stop(pool);
+    start(&late, url, "/a");
+    ck_assert_uint_eq(n_done, 0);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    ck_assert_uint_eq(n_done, ZD_COUNT_OF(transfer) + 1);
+    for (size_t i = 0; i < ZD_COUNT_OF(transfer); i++) {
+        ck_assert_int_eq(transfer[i].status, ZD_CANCELLED);
+    }
+    ck_assert_int_eq(late.status, ZD_CANCELLED);
+    ck_assert_uint_eq(server.n_requests, settings.connections);
+    end();
+}
+END_TEST
+
 static const struct zd_reply silent_replies[] = {
     {.bytes = NULL},
     {.bytes = OK_10 "\r\n0123"},
@@ -240,6 +267,7 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, transfer_uses_a_connection_again);
     tcase_add_test(tests, transfers_take_turns_at_an_endpoint);
     tcase_add_test(tests, transfer_that_is_cancelled_ends_once_and_later);
+    tcase_add_test(tests, a_pool_that_is_stopped_cancels_what_runs_and_waits_and_comes);
     tcase_add_loop_test(
         tests, transfer_ends_when_the_store_is_silent, 0, ZD_COUNT_OF(silent_replies));
     tcase_add_test(tests, transfer_says_that_nobody_listens);
