@@ -348,12 +348,26 @@ static void end_search(struct zd_s3_access *access)
     }
 }
 
+static bool somebody_waits(const struct zd_s3_access *access)
+{
+    const struct zd_list *head = &access->waiting;
+    for (const struct zd_list *link = head->next; link != head; link = link->next) {
+        if (!ZD_CONTAINER(link, struct zd_s3_call, link)->is_cancelled) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void fetched(struct zd_transfer *fetch);
 
 /* The search has said what is next. */
 static void go_on(struct zd_s3_access *access)
 {
     struct zd_s3_search *search = &access->search;
+    if (access->status == ZD_OK && !somebody_waits(access)) {
+        access->status = zd_fail(&access->err, ZD_CANCELLED, "credentials are no longer wanted");
+    }
     if (access->status != ZD_OK || search->fetch == ZD_S3_FETCH_NONE) {
         end_search(access);
         return;
@@ -372,6 +386,7 @@ static void go_on(struct zd_s3_access *access)
         .is_direct = search->fetch != ZD_S3_FETCH_IDENTITY,
         .done = fetched,
     };
+    access->is_fetching = true;
     zd_transfer_start(access->remote->pool, &access->fetch);
 }
 
@@ -379,6 +394,7 @@ static void fetched(struct zd_transfer *fetch)
 {
     struct zd_s3_access *access = ZD_CONTAINER(fetch, struct zd_s3_access, fetch);
     ZD_AUTO(zd_buf) bytes = ZD_TAKE(fetch->bytes);
+    access->is_fetching = false;
     if (fetch->status == ZD_OK) {
         access->status = zd_s3_search_answer(
             &access->search, fetch->head.code, zd_buf_span(bytes), now_s(), &access->err);
@@ -481,25 +497,13 @@ void zd_s3_call_start(struct zd_s3_access *access, struct zd_s3_call *call)
     want_credentials(call);
 }
 
-static bool somebody_waits(const struct zd_s3_access *access)
-{
-    const struct zd_list *head = &access->waiting;
-    for (const struct zd_list *link = head->next; link != head; link = link->next) {
-        if (!ZD_CONTAINER(link, struct zd_s3_call, link)->is_cancelled) {
-            return true;
-        }
-    }
-    return false;
-}
-
 void zd_s3_call_cancel(struct zd_s3_call *call)
 {
     struct zd_s3_access *access = call->access;
     call->is_cancelled = true;
     if (call->is_sent) {
         zd_transfer_cancel(&call->transfer);
-    } else if (zd_list_is_linked(&call->link) && !somebody_waits(access) &&
-               access->search.fetch != ZD_S3_FETCH_NONE) {
+    } else if (access->is_fetching && !somebody_waits(access)) {
         zd_transfer_cancel(&access->fetch);
     }
 }

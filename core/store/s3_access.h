@@ -33,7 +33,8 @@ struct zd_s3_access {
     struct zd_s3_signer signer;
     int64_t skew_s; /* how far the store's clock is ahead */
     /* the search for credentials: it runs as long as calls wait for it */
-    bool is_searching;
+    bool is_searching; /* until its end the search may be a worker's, */
+    bool is_fetching;  /* but for this: `fetch` is under way */
     bool has_searched;
     uint64_t searched_ms;   /* uv_now, at its end */
     struct zd_list waiting; /* calls */
