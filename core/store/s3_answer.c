@@ -73,6 +73,17 @@ static enum zd_status fail_transfer(const struct zd_transfer *transfer, const ch
     return status;
 }
 
+/* What nobody has asked for holds no condition: such an answer is a fault. */
+static bool has_condition(const struct zd_s3_call *call)
+{
+    bool found = false;
+    for (size_t i = 0; i < call->n_headers; i++) {
+        found = found || strcmp(call->header[i].name, "if-match") == 0 ||
+                strcmp(call->header[i].name, "if-none-match") == 0;
+    }
+    return found;
+}
+
 enum zd_status zd_s3_answer_judge(const struct zd_s3_call *call, const char *name,
     struct zd_error *err, struct zd_remote_fault *fault)
 {
@@ -92,10 +103,11 @@ enum zd_status zd_s3_answer_judge(const struct zd_s3_call *call, const char *nam
         (strcmp(call->code, "AccessDenied") == 0 || call->method == ZD_TRANSFER_HEAD)) {
         return ZD_NOT_FOUND;
     }
-    if (http == 304) {
+    if (http == 304 && is_read && has_condition(call)) {
         return ZD_NOT_MODIFIED;
     }
-    if (http == 412 || strcmp(call->code, "ConditionalRequestConflict") == 0) {
+    if (has_condition(call) &&
+        (http == 412 || strcmp(call->code, "ConditionalRequestConflict") == 0)) {
         return zd_fail(err, ZD_PRECONDITION, "%.*s: the object was replaced", SHOWN_BYTES, name);
     }
     return fail_answer(call, name, err, fault);

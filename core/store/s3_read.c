@@ -239,6 +239,10 @@ static enum zd_status take_wanted(struct reading *reading)
     const uint64_t from = transfer->head.code == 206 ? transfer->head.range_first : 0;
     const uint64_t body =
         transfer->head.code == 206 ? transfer->head.range_len : reading->stat.size;
+    if (wanted->len == 0) {
+        transfer->skip = UINT64_MAX; /* to take 0 bytes would mean all of them */
+        return ZD_OK;
+    }
     transfer->skip = wanted->first - from;
     transfer->take = wanted->len == body - transfer->skip ? 0 : wanted->len;
     return ZD_OK;
