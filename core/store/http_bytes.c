@@ -82,6 +82,8 @@ static void take_stat(struct zd_http_task *task, uint64_t size)
         return;
     }
     struct zd_store_read *read = zd_http_task_read(task);
+    task->is_sized = true;
+    task->size = size;
     read->stat = stat;
     const enum zd_status status = zd_store_judge_read(read, &stat, &range, &op->err);
     if (status == ZD_OK && range.len == 0) {
@@ -169,11 +171,15 @@ static enum zd_status judge_whole(struct zd_http_task *task)
 {
     struct zd_transfer *transfer = &task->transfer;
     struct zd_range due;
-    if (transfer->head.content_length == ZD_TRANSFER_UNKNOWN) { /* judged at its end */
-        transfer->bytes_max = task->is_part ? SKIP_BYTES_MAX : zd_http_task_read(task)->bytes_max;
+    const bool is_unsized = transfer->head.content_length == ZD_TRANSFER_UNKNOWN;
+    if (is_unsized && !task->is_part) { /* judged at its end */
         return ZD_OK;
     }
-    ZD_TRY(judge_sized(task, transfer->head.content_length, &due));
+    if (is_unsized && !task->is_sized) { /* there is no memory for more than the part */
+        task->is_stale = true;
+        return zd_fail(&transfer->err, ZD_STORE, "the server says no length");
+    }
+    ZD_TRY(judge_sized(task, is_unsized ? task->size : transfer->head.content_length, &due));
     if (due.first > SKIP_BYTES_MAX) {
         transfer->fault.kind = ZD_REMOTE_FAULT_BROKEN;
         return zd_fail(&transfer->err, ZD_STORE,
@@ -252,24 +258,15 @@ static void send_part(struct zd_http_task *task, struct zd_range range)
     zd_http_task_ask(task, ZD_TRANSFER_GET, task->key, &asking);
 }
 
-/* The object, or more of it than was wanted: all of it where its length was not known. */
-static enum zd_status cut_unsized(struct zd_http_task *task, struct zd_buf *bytes)
-{
-    struct zd_range due;
-    ZD_TRY(judge_sized(task, bytes->len, &due));
-    bytes->data += due.first; /* nobody else has it yet */
-    bytes->cap -= due.first;
-    bytes->len = (size_t)due.len;
-    return ZD_OK;
-}
-
 static void take_bytes(struct zd_http_task *task)
 {
     struct zd_store_read *read = zd_http_task_read(task);
     struct zd_transfer *transfer = &task->transfer;
     const bool was_sized =
-        transfer->head.code == 206 || transfer->head.content_length != ZD_TRANSFER_UNKNOWN;
-    enum zd_status status = was_sized ? ZD_OK : cut_unsized(task, transfer->bytes);
+        task->is_part || transfer->head.content_length != ZD_TRANSFER_UNKNOWN;
+    struct zd_range whole;
+    const enum zd_status status =
+        was_sized ? ZD_OK : judge_sized(task, transfer->bytes->len, &whole);
     if (status != ZD_OK) {
         transfer->status = status;
         zd_http_task_fail(task);

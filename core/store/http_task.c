@@ -145,11 +145,13 @@ void zd_http_task_refuse(struct zd_http_task *task)
                                   task->key, head->code, code[0] == '\0' ? "" : " ", code));
 }
 
-/* Whether an answer means that there is no such object. */
+/* Whether an answer means that there is no such object. Of redirections only one to a directory is
+ * an answer; 300, 305 and the like say nothing of that. */
 bool zd_http_task_is_absent(const struct zd_http_task *task)
 {
     const uint32_t code = task->transfer.head.code;
-    const bool is_directory = code >= 300 && code < 400 && code != 304;
+    const bool is_directory =
+        code == 301 || code == 302 || code == 303 || code == 307 || code == 308;
     return code == 404 || code == 410 || is_directory || (code == 403 && task->http->absent_403);
 }
 
@@ -158,7 +160,9 @@ bool zd_http_task_is_absent(const struct zd_http_task *task)
 static void on_answer(struct zd_transfer *transfer)
 {
     struct zd_http_task *task = zd_http_task_of(transfer);
-    if (task->op->cancelled && (transfer->status == ZD_OK || task->is_stale)) {
+    const bool may_go_on =
+        transfer->status == ZD_OK || transfer->status == ZD_AGAIN || task->is_stale;
+    if (task->op->cancelled && may_go_on) {
         zd_http_task_finish(
             task, zd_fail(&task->op->err, ZD_CANCELLED, "cancelled between two requests"));
         return;

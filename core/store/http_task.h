@@ -47,7 +47,10 @@ struct zd_http_task {
     bool has_tag;   /* If-None-Match or If-Match was */
     bool is_enough; /* the head was: no byte is needed. on_head returns ZD_AGAIN then */
     struct zd_generation wanted; /* of bytes behind a question for their place; or not set */
-    bool is_stale;               /* the object had another one */
+    bool is_stale;               /* the object had another one, or its length was not said: it is
+                                    asked for first */
+    bool is_sized;               /* it was asked for: `size` */
+    uint64_t size;               /* of the object, bytes */
     unsigned n_attempts;
     struct zd_text url;
     char range_line[ZD_HTTP_TASK_RANGE_BYTES]; /* "" = none, as with the next one */

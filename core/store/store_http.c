@@ -106,7 +106,7 @@ const struct zd_store_ops zd_store_ops_http = {
     .is_read_only = true,
     .schema = "{\"type\":\"object\",\"properties\":{"
               "\"headers_file\":{\"type\":\"string\",\"minLength\":1},"
-              "\"store_403\":{\"enum\":[\"fault\",\"absent\"]},"
+              "\"store_403\":{\"enum\":[\"error\",\"absent\"]},"
               "\"absent_ms\":{\"type\":\"integer\",\"minimum\":0}},"
               "\"additionalProperties\":false}",
     .default_revalidate_ms = 5000,

@@ -37,11 +37,21 @@ static bool is_word(struct zd_span text, const char *word)
     return text.len == strlen(word) && strncasecmp((const char *)text.ptr, word, text.len) == 0;
 }
 
-/* A value that is too long, or that no text can hold, is none. */
+/* RFC 9110, 5.5. What is kept may be sent back, where a CR could end a line. */
+static bool has_control(struct zd_span value)
+{
+    bool found = false;
+    for (size_t i = 0; i < value.len; i++) {
+        found = found || (value.ptr[i] < ' ' && value.ptr[i] != '\t') || value.ptr[i] == 0x7f;
+    }
+    return found;
+}
+
+/* A value that is too long, or that no field can have, is none. */
 static void keep(struct zd_span value, char kept[ZD_TRANSFER_FIELD_BYTES_MAX + 1])
 {
-    const bool fits = value.len > 0 && value.len <= ZD_TRANSFER_FIELD_BYTES_MAX &&
-                      memchr(value.ptr, '\0', value.len) == NULL;
+    const bool fits =
+        value.len > 0 && value.len <= ZD_TRANSFER_FIELD_BYTES_MAX && !has_control(value);
     if (fits) {
         memcpy(kept, value.ptr, value.len);
     }

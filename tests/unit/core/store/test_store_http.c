@@ -89,6 +89,12 @@ static const struct read_fact {
     {WHOLE, {ZD_RANGE_SUFFIX, 2, 3}, ZD_OK, ZD_REMOTE_FAULT_NONE, "567"},
     {"HTTP/1.0 200 OK\r\nETag: \"a\"\r\n\r\n0123456789", {ZD_RANGE_SUFFIX, 2, 3}, ZD_OK,
         ZD_REMOTE_FAULT_NONE, "567"},
+    {"HTTP/1.0 200 OK\r\n\r\n0123456789", {ZD_RANGE_FROM_TO, 3, 4}, ZD_OK, ZD_REMOTE_FAULT_NONE,
+        "3456"},
+    {"HTTP/1.0 200 OK\r\n\r\n0123456789", {ZD_RANGE_FROM_TO, 8, 400}, ZD_OK, ZD_REMOTE_FAULT_NONE,
+        "89"},
+    {"HTTP/1.0 200 OK\r\n\r\n0123456789", {ZD_RANGE_FROM_TO, 30, 4}, ZD_OK, ZD_REMOTE_FAULT_NONE,
+        ""},
     {"HTTP/1.0 200 OK\r\n\r\n0123456789", {ZD_RANGE_WHOLE, 0, 0}, ZD_OK, ZD_REMOTE_FAULT_NONE,
         "0123456789"},
     /* Absence. */
@@ -111,6 +117,10 @@ static const struct read_fact {
         {ZD_RANGE_WHOLE, 0, 0}, ZD_STORE, ZD_REMOTE_FAULT_RETRYABLE, "500 InternalError"},
     {EMPTY("204 No Content", ""), {ZD_RANGE_WHOLE, 0, 0}, ZD_STORE, ZD_REMOTE_FAULT_BROKEN, "204"},
     {EMPTY("304 Not Modified", ""), {ZD_RANGE_WHOLE, 0, 0}, ZD_STORE, ZD_REMOTE_FAULT_NONE, "304"},
+    {EMPTY("300 Multiple Choices", ""), {ZD_RANGE_WHOLE, 0, 0}, ZD_STORE, ZD_REMOTE_FAULT_NONE,
+        "300"},
+    {EMPTY("305 Use Proxy", "Location: key/\r\n"), {ZD_RANGE_WHOLE, 0, 0}, ZD_STORE,
+        ZD_REMOTE_FAULT_NONE, "305"},
     {EMPTY("302 Found", "Location: http://example.com/?secret=1\r\n"), {ZD_RANGE_WHOLE, 0, 0},
         ZD_STORE, ZD_REMOTE_FAULT_BROKEN, "http://example.com:"},
     {EMPTY("302 Found", "Location: key\r\n"), {ZD_RANGE_WHOLE, 0, 0}, ZD_STORE,
@@ -169,6 +179,30 @@ START_TEST(store_http_reads_an_answer)
         ck_assert_msg(strstr(read.op.err.text, fact->bytes) != NULL, "%s", read.op.err.text);
         ck_assert_ptr_null(strstr(read.op.err.text, "secret"));
     }
+    zd_buf_unref(read.bytes);
+    end(&test);
+}
+END_TEST
+
+/* Of a server that says no lengths: whoever wants a part has memory for that and not for all. */
+START_TEST(store_http_holds_no_more_than_the_part)
+{
+    enum { BODY = 100000 };
+    static const char head[] = "HTTP/1.0 200 OK\r\nETag: \"a\"\r\n\r\n";
+    static char answer[sizeof head + BODY];
+    const struct zd_reply reply = {.bytes = answer, .end = ZD_REPLY_CLOSE};
+    struct zd_test_store test;
+    struct zd_store_read read;
+    memcpy(answer, head, sizeof head - 1);
+    memset(answer + sizeof head - 1, 'x', BODY);
+    begin(&test, &reply, 1, NULL);
+    zd_test_read_init(&read, "key");
+    read.range = (struct zd_range){ZD_RANGE_SUFFIX, 1, 3};
+    read.bytes_max = 3;
+    ck_assert_int_eq(zd_test_read(&test, &read), ZD_OK);
+    ck_assert_uint_eq(read.bytes->len, 3);
+    ck_assert_uint_eq(read.bytes->cap, 3);
+    ck_assert_uint_eq(read.stat.size, BODY);
     zd_buf_unref(read.bytes);
     end(&test);
 }
@@ -430,6 +464,7 @@ END_TEST
 void zd_unit_tests(TCase *tests)
 {
     tcase_add_loop_test(tests, store_http_reads_an_answer, 0, ZD_COUNT_OF(read_facts));
+    tcase_add_test(tests, store_http_holds_no_more_than_the_part);
     tcase_add_test(tests, store_http_does_without_head);
     tcase_add_test(tests, store_http_believes_a_head_that_has_answered);
     tcase_add_test(tests, store_http_reads_only_one_generation);

@@ -67,6 +67,8 @@ START_TEST(transfer_head_keeps_what_fits)
     snprintf(line, sizeof line, "ETag: \t%s \r\n", longest + 1);
     add(&head, line);
     ck_assert_str_eq(head.etag, longest + 1);
+    add(&head, "ETag: \"a\rX-Other: b\""); /* it would be sent back */
+    ck_assert_str_eq(head.etag, "");
     zd_transfer_head_add(&head, field, 1, zd_span_of("X-Request-ID: 7"));
     ck_assert_str_eq(field[0].value, "7");
     zd_transfer_head_add(&head, field, 1, zd_span_of("HTTP/2 404"));
