@@ -19,6 +19,8 @@ struct zd_remote_plan {
     uint64_t trusted_ms; /* a read may join one that began so long ago; UINT64_MAX = for ever */
     uint64_t absent_ms;  /* how long an absent key is trusted */
     struct zd_absent_keys absent;
+    uint64_t n_changes[ZD_REMOTE_PLAN_PARTS]; /* that writes of ours have begun or ended, by a hash
+                                                 of the key */
     struct zd_list pending; /* zd_store_read.op.link: asked in this turn of the loop */
     struct zd_alarm turn_ends;
     uint64_t n_turns;
@@ -51,11 +53,19 @@ void zd_remote_plan_cancel(struct zd_store *store, struct zd_store_op *op);
 bool zd_remote_plan_knows_absent(
     struct zd_remote_plan *plan, const char *key, struct zd_store_op *op);
 
-/** The store said at that time, in ms of the loop, that a key is absent. */
-void zd_remote_plan_learn_absent(struct zd_remote_plan *plan, const char *key, uint64_t asked_ms);
+/** A number that is another one when a write of ours has begun or ended meanwhile. */
+uint64_t zd_remote_plan_changes(const struct zd_remote_plan *plan, const char *key);
+
+/** The store has said that a key is absent: it was asked at that time, in ms of the loop, and with
+ * that number of changes. */
+void zd_remote_plan_learn_absent(
+    struct zd_remote_plan *plan, const char *key, uint64_t asked_ms, uint64_t n_changes);
 
 /** A write of ours may change the key now: what was learnt before says nothing any more. */
 void zd_remote_plan_overtake(struct zd_remote_plan *plan, const char *key);
+
+/** Nobody joins the reads of a key that are under way. */
+void zd_remote_plan_leave_reads(struct zd_remote_plan *plan, const char *key);
 
 /** How long the endpoint of a store is left alone from now on; 0: it is not, or the store is not
  * remote. */

@@ -39,8 +39,8 @@ struct fetch {
     struct zd_alarm late;
     uint64_t asked_ms;
     uint64_t merged_bytes;
-    uint64_t turn;     /* plan->n_turns: what was asked before its end may join */
-    bool is_overtaken; /* we have written the key meanwhile */
+    uint64_t n_changes; /* of the key, when it was asked */
+    uint64_t turn;      /* plan->n_turns: what was asked before its end may join */
     bool is_unwanted;
 };
 
@@ -115,8 +115,8 @@ static void deliver(struct fetch *fetch, const struct zd_store_read *from)
     zd_list_remove(&fetch->link);
     zd_alarms_clear(&plan->endpoint->alarms, &fetch->late);
     plan->merged_bytes -= fetch->merged_bytes;
-    if (from->op.status == ZD_NOT_FOUND && !fetch->is_overtaken) {
-        zd_remote_plan_learn_absent(plan, from->key, fetch->asked_ms);
+    if (from->op.status == ZD_NOT_FOUND) {
+        zd_remote_plan_learn_absent(plan, from->key, fetch->asked_ms, fetch->n_changes);
     }
     while (!zd_list_is_empty(&fetch->waiters)) {
         answer(read_of(zd_list_pop_front(&fetch->waiters)), from);
@@ -228,6 +228,7 @@ static void start(struct zd_trial *trial)
     struct fetch *fetch = ZD_CONTAINER(trial, struct fetch, trial);
     const uint64_t late_ms = zd_endpoint_late_ms(trial->endpoint, &inputs_of(fetch)->range);
     fetch->asked_ms = trial->began_ms;
+    fetch->n_changes = zd_remote_plan_changes(fetch->plan, inputs_of(fetch)->key);
     if (late_ms > 0) {
         zd_alarms_set(&trial->endpoint->alarms, &fetch->late, late_ms);
     }
@@ -432,13 +433,22 @@ static void begin_alike(struct zd_remote_plan *plan, struct zd_store_read **read
     }
 }
 
-static size_t count_pending(const struct zd_remote_plan *plan)
+static size_t count(const struct zd_list *pending)
 {
     size_t n = 0;
-    for (const struct zd_list *at = plan->pending.next; at != &plan->pending; at = at->next) {
+    for (const struct zd_list *at = pending->next; at != pending; at = at->next) {
         n++;
     }
     return n;
+}
+
+/* Without memory to sort them. Whoever is told that one has failed may cancel the others. */
+static void begin_each(struct zd_remote_plan *plan, struct zd_list *pending)
+{
+    for (struct zd_list *link; (link = zd_list_pop_front(pending)) != NULL;) {
+        struct zd_store_read *one = read_of(link);
+        begin_fetch(plan, &one->range, &one, 1);
+    }
 }
 
 /* Nobody's `done` runs in here but where there is no memory or the endpoint is left alone; all
@@ -458,10 +468,12 @@ static void begin_all(struct zd_remote_plan *plan, struct zd_store_read **read, 
 static void on_turn_ends(struct zd_alarm *alarm)
 {
     struct zd_remote_plan *plan = ZD_CONTAINER(alarm, struct zd_remote_plan, turn_ends);
-    const size_t n = count_pending(plan);
+    struct zd_list pending;
+    zd_list_take_all(&plan->pending, &pending);
+    const size_t n = count(&pending);
     plan->n_turns++;
     if (n == 1) {
-        struct zd_store_read *only = read_of(zd_list_pop_front(&plan->pending));
+        struct zd_store_read *only = read_of(zd_list_pop_front(&pending));
         begin_fetch(plan, &only->range, &only, 1);
         return;
     }
@@ -469,15 +481,12 @@ static void on_turn_ends(struct zd_alarm *alarm)
         (struct zd_store_read **)zd_alloc(n * sizeof(struct zd_store_read *));
     struct zd_byte_range *range = zd_alloc(n * sizeof *range);
     bool *next = zd_alloc(n * sizeof *next);
-    for (size_t i = 0; i < n; i++) {
-        struct zd_store_read *one = read_of(zd_list_pop_front(&plan->pending));
-        if (read == NULL || range == NULL || next == NULL) {
-            begin_fetch(plan, &one->range, &one, 1);
-        } else {
-            read[i] = one;
+    if (read == NULL || range == NULL || next == NULL) {
+        begin_each(plan, &pending);
+    } else {
+        for (size_t i = 0; i < n; i++) {
+            read[i] = read_of(zd_list_pop_front(&pending));
         }
-    }
-    if (read != NULL && range != NULL && next != NULL) {
         begin_all(plan, read, n, range, next);
     }
     zd_free((void *)read);
@@ -511,15 +520,13 @@ void zd_remote_plan_read(struct zd_store *store, struct zd_store_read *read)
     zd_list_push_back(&plan->pending, &read->op.link);
 }
 
-void zd_remote_plan_overtake(struct zd_remote_plan *plan, const char *key)
+void zd_remote_plan_leave_reads(struct zd_remote_plan *plan, const char *key)
 {
     struct zd_list *head = part_of(plan, key);
-    zd_absent_keys_forget(&plan->absent, key);
     for (struct zd_list *at = head->next; at != head;) {
         struct fetch *fetch = ZD_CONTAINER(at, struct fetch, link);
         at = at->next;
         if (strcmp(inputs_of(fetch)->key, key) == 0) {
-            fetch->is_overtaken = true;
             zd_list_remove(&fetch->link);
         }
     }

@@ -21,6 +21,7 @@ struct relay {
     struct zd_remote_plan *plan;
     struct zd_store_op *asked;
     enum relay_kind kind;
+    uint64_t n_changes;      /* of the key of a status, when it was asked */
     bool has_place;          /* the trial has begun it */
     bool was_begun;          /* of a write: an earlier attempt may have done it */
     struct zd_error unknown; /* if so: how that attempt ended */
@@ -62,7 +63,8 @@ static void take_status(struct relay *relay)
     struct zd_store_status *asked = ZD_CONTAINER(relay->asked, struct zd_store_status, op);
     asked->stat = relay->inner.status.stat;
     if (asked->op.status == ZD_NOT_FOUND) {
-        zd_remote_plan_learn_absent(relay->plan, asked->key, relay->trial.began_ms);
+        zd_remote_plan_learn_absent(
+            relay->plan, asked->key, relay->trial.began_ms, relay->n_changes);
     }
 }
 
@@ -154,6 +156,7 @@ static void start(struct zd_trial *trial)
     struct zd_store *inner = relay->plan->store.inner;
     switch (relay->kind) {
     case RELAY_STATUS:
+        relay->n_changes = zd_remote_plan_changes(relay->plan, relay->inner.status.key);
         zd_store_status(inner, &relay->inner.status);
         break;
     case RELAY_LIST:

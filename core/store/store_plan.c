@@ -2,6 +2,7 @@
  * once, and leaves an endpoint alone that does not answer. */
 #include <stdlib.h>
 
+#include "core/base/hash.h"
 #include "core/base/num.h"
 #include "core/store/remote_plan.h"
 
@@ -56,9 +57,30 @@ bool zd_remote_plan_knows_absent(
     return true;
 }
 
-void zd_remote_plan_learn_absent(struct zd_remote_plan *plan, const char *key, uint64_t asked_ms)
+static size_t part_of(const char *key)
+{
+    return zd_hash_of(zd_span_of(key), 0) % ZD_REMOTE_PLAN_PARTS;
+}
+
+uint64_t zd_remote_plan_changes(const struct zd_remote_plan *plan, const char *key)
+{
+    return plan->n_changes[part_of(key)];
+}
+
+void zd_remote_plan_overtake(struct zd_remote_plan *plan, const char *key)
+{
+    plan->n_changes[part_of(key)]++;
+    zd_absent_keys_forget(&plan->absent, key);
+    zd_remote_plan_leave_reads(plan, key);
+}
+
+void zd_remote_plan_learn_absent(
+    struct zd_remote_plan *plan, const char *key, uint64_t asked_ms, uint64_t n_changes)
 {
     uint64_t until_ms;
+    if (n_changes != zd_remote_plan_changes(plan, key)) {
+        return;
+    }
     if (ckd_add(&until_ms, asked_ms, plan->absent_ms)) {
         until_ms = UINT64_MAX;
     }

@@ -700,7 +700,82 @@ START_TEST(our_write_makes_an_absent_key_be_asked_again)
 }
 END_TEST
 
+static struct zd_delay_step say_absent_late(const struct zd_delay_asked *asked, size_t n)
+{
+    (void)n;
+    return asked->what == 's' ? (struct zd_delay_step){.ms = 100, .status = ZD_NOT_FOUND}
+                              : (struct zd_delay_step){.ms = 30};
+}
+
+START_TEST(absence_of_before_our_write_is_not_remembered_after_it)
+{
+    begin(UINT64_MAX);
+    zd_delay.script = say_absent_late;
+    struct zd_store_status status = {.op.done = done, .key = "a"};
+    struct zd_store_write write = {
+        .op.done = done, .key = "a", .bytes = zd_buf_copy(zd_span_of("new"))};
+    zd_store_status(plan, &status);
+    zd_store_write(plan, &write);
+    zd_delay_run();
+    ck_assert_int_eq(status.op.status, ZD_NOT_FOUND);
+    ck_assert_int_eq(write.op.status, ZD_OK);
+    ask_whole(0, "a");
+    zd_delay_run();
+    ck_assert_int_eq(reads[0].op.status, ZD_OK);
+    zd_buf_unref(reads[0].bytes);
+    zd_buf_unref(write.bytes);
+    end();
+}
+END_TEST
+
 /* ---- memory ---- */
+
+/* One that has failed makes its owner cancel the others, as a request does. */
+static void cancel_others(struct zd_store_op *op)
+{
+    (void)op;
+    for (size_t i = 0; i < 4; i++) {
+        if (reads[i].op.status == ZD_OK && reads[i].bytes == NULL && &reads[i].op != op) {
+            zd_store_cancel(&reads[i].op);
+        }
+    }
+}
+
+static enum zd_status ask_and_cancel_with_failing_memory(void *context)
+{
+    struct zd_store *inner = context;
+    const struct zd_store_config config = {.location = "mem:",
+        .loop = &zd_delay.loop,
+        .remote = &zd_delay.remote,
+        .inner = inner};
+    enum zd_status status = ZD_OK;
+    ZD_TRY(zd_store_open_as(&zd_store_ops_plan, &config, &plan, NULL));
+    for (size_t i = 0; i < 4; i++) {
+        ask_whole(i, "a");
+        reads[i].key[0] = (char)('a' + i);
+        reads[i].op.done = cancel_others;
+    }
+    zd_delay_run();
+    for (size_t i = 0; i < 4; i++) {
+        status = reads[i].op.status == ZD_NO_MEMORY ? ZD_NO_MEMORY : status;
+    }
+    inner->outer = NULL;
+    plan->ops->close(plan);
+    zd_delay_run();
+    return status;
+}
+
+START_TEST(who_is_told_that_memory_is_short_may_cancel_the_others)
+{
+    zd_delay_begin();
+    const struct zd_store_config config = {.location = "mem:", .loop = &zd_delay.loop};
+    struct zd_store *inner = NULL;
+    ck_assert_int_eq(zd_store_open(&config, &inner, NULL), ZD_OK);
+    zd_unit_with_failing_memory(ask_and_cancel_with_failing_memory, inner);
+    zd_store_close(inner);
+    zd_delay_end();
+}
+END_TEST
 
 static enum zd_status first_fault(const struct zd_store_write *write, size_t n)
 {
@@ -762,6 +837,7 @@ END_TEST
 void zd_unit_tests(TCase *tests)
 {
     tcase_add_test(tests, without_memory_an_operation_ends_so);
+    tcase_add_test(tests, who_is_told_that_memory_is_short_may_cancel_the_others);
     tcase_add_test(tests, sixty_four_readers_of_one_object_cost_one_read);
     tcase_add_test(tests, a_reader_that_leaves_cancels_no_other);
     tcase_add_test(tests, the_last_reader_that_leaves_cancels_the_read);
@@ -787,4 +863,5 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, an_endpoint_that_fails_is_left_alone_and_tried_again);
     tcase_add_test(tests, an_absent_key_is_trusted_for_a_while);
     tcase_add_test(tests, our_write_makes_an_absent_key_be_asked_again);
+    tcase_add_test(tests, absence_of_before_our_write_is_not_remembered_after_it);
 }
