@@ -57,10 +57,12 @@ struct zd_disk_tier {
     struct zd_list work_changes;
     struct keep *work_keep; /* or NULL */
     uint64_t work_serial;
+    bool has_left; /* a file that was to be removed */
     enum zd_status work_status;
     struct zd_error work_err;
     /* the search for what is there */
     bool is_searching;
+    bool is_partial; /* it has ended before all files were known */
     uv_work_t search;
     _Atomic bool must_stop;
     enum zd_status search_status;
@@ -159,11 +161,13 @@ static void work_files(uv_work_t *work)
     struct zd_disk_tier *tier = ZD_CONTAINER(work, struct zd_disk_tier, work);
     const struct zd_list *head = &tier->work_going;
     tier->work_status = ZD_OK;
+    tier->has_left = false;
     for (struct zd_list *at = head->next; at != head; at = at->next) {
         const struct zd_disk_item *item = ZD_CONTAINER(at, struct zd_disk_item, link);
         const enum zd_status status =
             zd_disk_files_remove(&tier->files, item->file, &tier->work_err);
         tier->work_status = tier->work_status == ZD_OK ? status : tier->work_status;
+        tier->has_left = tier->has_left || status != ZD_OK;
     }
     struct keep *keep = tier->work_keep;
     if (keep != NULL && tier->work_status == ZD_OK) {
@@ -202,7 +206,9 @@ static void after_files(uv_work_t *work, int uv_status)
     if (tier->work_keep != NULL) {
         end_keep(tier);
     }
-    if (tier->work_status != ZD_OK && tier->work_status != ZD_NO_MEMORY) {
+    if (tier->has_left) { /* the next start must not find what an object was before its change */
+        zd_disk_tier_distrust(tier, tier->work_err.text);
+    } else if (tier->work_status != ZD_OK && tier->work_status != ZD_NO_MEMORY) {
         turn_off(tier, tier->work_err.text);
     }
     zd_list_take_all(&tier->work_changes, &changes);
@@ -264,6 +270,9 @@ static void work_next(struct zd_disk_tier *tier)
     if (tier->is_working || tier->is_searching) {
         return;
     }
+    if (tier->is_partial && !zd_list_is_empty(&tier->changes)) {
+        zd_disk_tier_distrust(tier, "an object changes, and not all files of it are known");
+    }
     take_changed(tier);
     tier->work_keep = next_keep(tier);
     zd_list_take_all(&tier->going, &tier->work_going);
@@ -291,6 +300,7 @@ static void end_search(struct zd_disk_tier *tier)
 {
     zd_free(ZD_TAKE(tier->found));
     tier->is_searching = false;
+    tier->is_partial = tier->search_status != ZD_OK || tier->n_put < tier->n_found;
     if (tier->search_status != ZD_OK && tier->search_status != ZD_CANCELLED) {
         turn_off(tier, tier->search_err.text);
     }
@@ -659,8 +669,9 @@ bool zd_disk_tier_begin_change(
     struct turn *turn = turn_of(tier, change->key);
     turn->n++;
     turn->n_changing++;
-    if (!tier->is_open || (zd_disk_index_key(&tier->index, change->key) == NULL &&
-                              !tier->is_searching && !tier->is_working)) {
+    const bool may_be_kept = zd_disk_index_key(&tier->index, change->key) != NULL ||
+                             tier->is_searching || tier->is_working || tier->is_partial;
+    if (!tier->is_open || !may_be_kept) {
         return false;
     }
     zd_list_push_back(&tier->changes, &change->link);

@@ -272,6 +272,43 @@ START_TEST(what_was_read_before_a_write_is_not_kept_after_it)
 }
 END_TEST
 
+/* What could not be removed is not found again by the next start. */
+START_TEST(a_file_that_cannot_be_removed_is_void)
+{
+    struct zd_test_tier tier;
+    zd_test_tier_open(&tier, BYTES_MAX);
+    zd_test_put(&tier.test, "a", "1");
+    ck_assert_int_eq(zd_test_tier_read(&tier, "a", 0, "1"), ZD_OK);
+    zd_calls_watch((struct zd_calls_fault){.n = 1, .code = EIO});
+    zd_test_put(&tier.test, "a", "2");
+    ck_assert_str_eq(zd_calls_text(), "unlink");
+    zd_calls_watch((struct zd_calls_fault){0});
+    ck_assert_int_eq(tier.n_told, 1);
+    zd_test_tier_restart(&tier);
+    ck_assert_int_eq(zd_test_tier_read(&tier, "a", UINT64_MAX, "2"), ZD_OK);
+    zd_test_tier_close(&tier);
+}
+END_TEST
+
+START_TEST(a_change_while_the_search_is_stopped_makes_all_void)
+{
+    struct zd_test_tier tier;
+    struct zd_store_write erase = {.key = "a", .op.done = zd_test_done};
+    zd_test_tier_open(&tier, BYTES_MAX);
+    zd_test_put(&tier.test, "a", "1");
+    ck_assert_int_eq(zd_test_tier_read(&tier, "a", 0, "1"), ZD_OK);
+    zd_test_tier_restart(&tier); /* the search for what is there is under way */
+    zd_test_count = 0;
+    zd_store_erase(tier.test.store, &erase);
+    zd_disk_tier_stop(tier.remote.disk);
+    zd_test_wait(&tier.test, 1);
+    ck_assert_int_eq(erase.op.status, ZD_OK);
+    zd_test_tier_restart(&tier);
+    ck_assert_int_eq(zd_test_tier_read(&tier, "a", UINT64_MAX, ""), ZD_NOT_FOUND);
+    zd_test_tier_close(&tier);
+}
+END_TEST
+
 /* ---- damage ---- */
 
 static void flip(const char *path, off_t byte, int bit)
@@ -597,6 +634,8 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, limits_of_a_read_hold_for_what_is_kept);
     tcase_add_test(tests, our_own_writes_and_erasures_drop_what_is_kept);
     tcase_add_test(tests, what_was_read_before_a_write_is_not_kept_after_it);
+    tcase_add_test(tests, a_file_that_cannot_be_removed_is_void);
+    tcase_add_test(tests, a_change_while_the_search_is_stopped_makes_all_void);
     tcase_add_test(tests, no_flipped_bit_is_ever_served);
     tcase_add_loop_test(tests, torn_foreign_and_linked_files_are_dropped, 0, 14);
     tcase_add_test(tests, an_entry_under_the_name_of_another_one_is_dropped);
