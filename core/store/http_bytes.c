@@ -262,8 +262,7 @@ static void take_bytes(struct zd_http_task *task)
 {
     struct zd_store_read *read = zd_http_task_read(task);
     struct zd_transfer *transfer = &task->transfer;
-    const bool was_sized =
-        task->is_part || transfer->head.content_length != ZD_TRANSFER_UNKNOWN;
+    const bool was_sized = task->is_part || transfer->head.content_length != ZD_TRANSFER_UNKNOWN;
     struct zd_range whole;
     const enum zd_status status =
         was_sized ? ZD_OK : judge_sized(task, transfer->bytes->len, &whole);

@@ -744,10 +744,8 @@ static void cancel_others(struct zd_store_op *op)
 static enum zd_status ask_and_cancel_with_failing_memory(void *context)
 {
     struct zd_store *inner = context;
-    const struct zd_store_config config = {.location = "mem:",
-        .loop = &zd_delay.loop,
-        .remote = &zd_delay.remote,
-        .inner = inner};
+    const struct zd_store_config config = {
+        .location = "mem:", .loop = &zd_delay.loop, .remote = &zd_delay.remote, .inner = inner};
     enum zd_status status = ZD_OK;
     ZD_TRY(zd_store_open_as(&zd_store_ops_plan, &config, &plan, NULL));
     for (size_t i = 0; i < 4; i++) {
