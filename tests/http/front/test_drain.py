@@ -16,11 +16,13 @@ from s3_stub import S3Stub
 
 BIG_BYTES = 16 << 20
 REQUEST = b"GET /zarr/a/big HTTP/1.1\r\nHost: localhost\r\n\r\n"
-ARRAY = {"zarr_format": 3, "node_type": "array", "shape": [4], "data_type": "uint8", "fill_value": 0,
+ARRAY = {"zarr_format": 3, "node_type": "array", "shape": [16], "data_type": "uint8", "fill_value": 0,
          "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [4]}}, "codecs": [{"name": "bytes"}],
          "chunk_key_encoding": {"name": "default"}}
 SLICE = b"GET /v1/datasets/w/slices/x?slice=... HTTP/1.1\r\nHost: localhost\r\n\r\n"
 STORE = b"PUT /zarr/w/x/c/0 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\nabcd"
+FILL = (b"PUT /v1/datasets/w/slices/x?slice=... HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/octet-stream\r\n"
+        b"Content-Length: 16\r\n\r\n" + b"abcd" * 4)
 PING = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
@@ -120,7 +122,7 @@ def test_a_remote_store_that_hangs_does_not_hold_up_the_end(serve, hole):
         ended_while_it_hangs(serve(config=config_of(f"{origin.url}/s")), origin, SLICE, "GET", hole)
 
 
-@pytest.mark.parametrize("method, request_bytes", [("GET", SLICE), ("PUT", STORE)], ids=["read", "written"])
+@pytest.mark.parametrize("method, request_bytes", [("GET", SLICE), ("PUT", STORE), ("PUT", FILL)], ids=["read", "written", "filled"])
 def test_a_bucket_that_hangs_does_not_hold_up_the_end(serve, method, request_bytes):
     with S3Stub() as engine:
         engine.store("lake/zarr.json", b'{"zarr_format": 3, "node_type": "group"}')
