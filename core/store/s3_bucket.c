@@ -89,9 +89,8 @@ static enum zd_status read_location(const char *location, struct parts *parts, s
     if (zd_scan_run(&scan, NAME_SET, NAME_BYTES_MAX, &parts->name) != ZD_OK ||
         (!zd_scan_at_end(&scan) && !zd_scan_char(&scan, '/'))) {
         return zd_fail(err, ZD_INVALID,
-            "%.200s: expected s3://BUCKET/PREFIX with a bucket of letters, digits, '.', '_' and "
-            "'-'",
-            location);
+            "the location is no bucket: expected s3://BUCKET/PREFIX with a bucket of letters, "
+            "digits, '.', '_' and '-'; keys of access are no part of it (it is not repeated here)");
     }
     parts->prefix = without_slashes(rest_of(&scan));
     return prefix_passes(parts->prefix)

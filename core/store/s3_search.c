@@ -20,6 +20,7 @@
 #include "core/base/scan.h"
 #include "core/store/s3_sign.h"
 #include "core/store/s3_xml.h"
+#include "core/store/secret_file.h"
 
 #define FILE_BYTES_MAX   (1U << 20)
 #define NAME_BYTES_MAX   256 /* of a variable of the environment */
@@ -275,6 +276,14 @@ static enum zd_status ask_metadata(struct zd_s3_search *search, enum zd_s3_fetch
                : set_header(search, SESSION_HEADER, search->session, err);
 }
 
+/* Its mode may have changed since the store was opened. */
+static enum zd_status judge_file(const char *path, struct zd_error *err)
+{
+    struct zd_error why = {0};
+    const enum zd_status status = zd_secret_file_judge("credentials_file", path, &why);
+    return status == ZD_OK ? ZD_OK : zd_fail(err, ZD_STORE, "%s", why.text);
+}
+
 static enum zd_status begin(const struct zd_s3_credentials_options *options,
     struct zd_s3_search *search, struct zd_error *err)
 {
@@ -289,6 +298,9 @@ static enum zd_status begin(const struct zd_s3_credentials_options *options,
         return search_environment("AWS_", search, err);
     }
     if (file != NULL) {
+        if (options->file != NULL) {
+            ZD_TRY(judge_file(file, err));
+        }
         return search_file(file, profile, search, err);
     }
     if (environment("AWS_WEB_IDENTITY_TOKEN_FILE") != NULL) {

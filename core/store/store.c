@@ -72,7 +72,15 @@ enum zd_status zd_store_judge_options(const char *location, const struct zd_json
     const struct zd_pointer *at, struct zd_error *err)
 {
     const struct zd_store_ops *ops = find_ops(location);
-    return ops == NULL ? ZD_OK : judge_options(ops, options, at, err);
+    if (ops == NULL) {
+        return ZD_OK;
+    }
+    ZD_TRY(judge_options(ops, options, at, err));
+    const enum zd_status status = ops->judge == NULL ? ZD_OK : ops->judge(location, options, err);
+    if (status != ZD_OK) {
+        zd_fact_pointer(err, at->text);
+    }
+    return status;
 }
 
 enum usages { USAGES_ALL, USAGES_WRITABLE };

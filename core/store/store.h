@@ -233,6 +233,10 @@ struct zd_store_ops {
                        (core/store/remote.h); has an endpoint */
     const char *schema;             /* JSON Schema of the options (core/base/json_schema.h), judged
                                        before open is called; NULL: there are no options */
+    /** Optional: what the schema cannot say, without asking anybody: a location, with options that
+     * pass the schema or NULL, that cannot be opened. The error repeats no secret. May block. */
+    enum zd_status (*judge)(
+        const char *location, const struct zd_json *options, struct zd_error *err);
     uint64_t default_revalidate_ms; /* how long a dataset trusts what it has read, if its
                                        configuration does not say */
 
@@ -348,7 +352,7 @@ ZD_RESULT zd_store_judge_writable(const char *location, struct zd_error *err);
  * @param options or NULL
  * @param at      their place in the configuration; the error's pointer is at or below it
  * @retval ZD_INVALID
- * Thread: any.
+ * Thread: any; may block.
  */
 ZD_RESULT zd_store_judge_options(const char *location, const struct zd_json *options,
     const struct zd_pointer *at, struct zd_error *err);

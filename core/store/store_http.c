@@ -12,6 +12,7 @@
 #include "core/store/http_listing.h"
 #include "core/store/http_task.h"
 #include "core/store/remote.h"
+#include "core/store/secret_file.h"
 
 static void http_cancel(struct zd_store *store, struct zd_store_op *op)
 {
@@ -42,6 +43,20 @@ static enum zd_status http_find_place(
     return ZD_OK;
 }
 
+static enum zd_status judge_file(const struct zd_json *options, struct zd_error *err)
+{
+    const char *file = zd_json_string(zd_json_member(options, "headers_file"));
+    return file == NULL ? ZD_OK : zd_secret_file_judge("headers_file", file, err);
+}
+
+static enum zd_status http_judge(
+    const char *location, const struct zd_json *options, struct zd_error *err)
+{
+    ZD_AUTO_TEXT url = NULL;
+    ZD_TRY(zd_http_location_parse(location, &url, err));
+    return judge_file(options, err);
+}
+
 static void http_close(struct zd_store *store)
 {
     struct zd_http_store *http = zd_http_task_store(store);
@@ -68,6 +83,7 @@ static enum zd_status open_http(
     struct zd_http_store *http, const struct zd_store_config *config, struct zd_error *err)
 {
     ZD_TRY(zd_http_location_parse(config->location, &http->url, err));
+    ZD_TRY(judge_file(config->options, err));
     ZD_TRY(read_options(http, config->options, err));
     ZD_TRY(zd_transfer_pool_take(&config->remote->pool, config->loop, err));
     http->remote = config->remote;
@@ -109,6 +125,7 @@ const struct zd_store_ops zd_store_ops_http = {
               "\"store_403\":{\"enum\":[\"error\",\"absent\"]},"
               "\"absent_ms\":{\"type\":\"integer\",\"minimum\":0}},"
               "\"additionalProperties\":false}",
+    .judge = http_judge,
     .default_revalidate_ms = 5000,
     .open = http_open,
     .close = http_close,

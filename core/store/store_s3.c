@@ -6,6 +6,36 @@
 #include "core/store/s3_read.h"
 #include "core/store/s3_store.h"
 #include "core/store/s3_write.h"
+#include "core/store/secret_file.h"
+
+static enum zd_status judge_file(const struct zd_json *options, struct zd_error *err)
+{
+    const char *file = zd_json_string(zd_json_member(options, "credentials_file"));
+    return file == NULL ? ZD_OK : zd_secret_file_judge("credentials_file", file, err);
+}
+
+static enum zd_status s3_judge(
+    const char *location, const struct zd_json *options, struct zd_error *err)
+{
+    struct zd_s3_bucket bucket;
+    const enum zd_status status = zd_s3_bucket_init(location, options, &bucket, err);
+    zd_s3_bucket_done(&bucket);
+    return status == ZD_OK ? judge_file(options, err) : status;
+}
+
+/* What is asked of the location alone. */
+static enum zd_status s3_find_place(
+    const char *location, uint64_t *ret_place, struct zd_error *err)
+{
+    ZD_TRY(s3_judge(location, NULL, err));
+    *ret_place = 0;
+    return ZD_OK;
+}
+
+static enum zd_status s3_find_place_now(const char *location, uint64_t *ret_place)
+{
+    return s3_find_place(location, ret_place, NULL);
+}
 
 static void s3_close(struct zd_store *store)
 {
@@ -30,9 +60,12 @@ static enum zd_status s3_open(
     zd_list_init(&s3->waiting);
     zd_s3_write_init(s3);
     s3->tag = zd_alloc_zero(ZD_S3_TAGS, sizeof *s3->tag);
-    const enum zd_status status =
-        s3->tag == NULL ? zd_fail(err, ZD_NO_MEMORY, "%.200s: no memory", config->location)
-                        : zd_s3_access_open(config, &s3->access, err);
+    enum zd_status status = s3->tag == NULL ? zd_fail(err, ZD_NO_MEMORY, "%.200s: no memory",
+                                                  config->location)
+                                            : zd_s3_access_open(config, &s3->access, err);
+    if (status == ZD_OK) {
+        status = judge_file(config->options, err);
+    }
     if (status != ZD_OK) {
         s3_close(&s3->store);
         return status;
@@ -89,9 +122,12 @@ const struct zd_store_ops zd_store_ops_s3 = {
     .meaning = "objects of a bucket",
     .is_remote = true,
     .schema = zd_s3_bucket_schema,
+    .judge = s3_judge,
     .default_revalidate_ms = 5000,
     .open = s3_open,
     .close = s3_close,
+    .find_place = s3_find_place,
+    .find_place_now = s3_find_place_now,
     .read = s3_read,
     .status = s3_status,
     .list = s3_list,

@@ -179,6 +179,7 @@ def test_secrets_in_a_location_are_refused_and_not_repeated(location):
 def test_secrets_come_from_a_file_and_are_never_shown(clean, serve, tmp_path):
     secrets = tmp_path / "headers"
     secrets.write_text("Authorization: Bearer s3cret\n?sig=s3cret\n")
+    secrets.chmod(0o600)
     config = {"datasets": {"a": {"location": clean.url, "options": {"headers_file": str(secrets)}}}, "http": {"show_locations": True}}
     server = serve(*ONCE, config=config)
     clean.fault("status", path=r"x/c/", times=None, status=500)

@@ -64,6 +64,7 @@ def issuer():
 def write_file(folder, key="AKIALAKE", secret=SECRET, token=TOKEN, profile="default"):
     path = folder / "credentials"
     path.write_text(f"[{profile}]\naws_access_key_id = {key}\naws_secret_access_key = {secret}\naws_session_token = {token}\n")
+    path.chmod(0o600)
     return str(path)
 
 
@@ -167,6 +168,24 @@ def test_inline_secrets_are_refused_without_being_repeated(tmp_path, member):
     path.write_text(json.dumps({"datasets": {"s3": {"location": "s3://test/lake", member: SECRET}}}))
     checked = subprocess.run([BINARY, "--check-config", "--config", path], capture_output=True, timeout=DEADLINE_S, check=False)
     assert checked.returncode == 2 and SECRET.encode() not in checked.stdout + checked.stderr
-    path.write_text(json.dumps({"datasets": {"s3": {"location": "s3://test/lake", "endpoint": f"http://me:{SECRET}@127.0.0.1"}}}))
-    checked = subprocess.run([BINARY, "--config", path, "--listen", "127.0.0.1:0"], capture_output=True, timeout=DEADLINE_S, check=False)
-    assert checked.returncode != 0 and SECRET.encode() not in checked.stdout + checked.stderr
+
+
+@pytest.mark.parametrize("members", [{"location": "s3://test/lake", "endpoint": f"http://me:{SECRET}@127.0.0.1"}, {"location": f"s3://me:{SECRET}@test/lake"}])
+def test_secrets_in_urls_are_refused_without_being_repeated(tmp_path, members):
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({"datasets": {"s3": members}}))
+    for more in ([], ["--check-config"]):
+        ended = subprocess.run([BINARY, *more, "--config", path, "--listen", "127.0.0.1:0"], capture_output=True, timeout=DEADLINE_S, check=False)
+        assert ended.returncode == 2 and SECRET.encode() not in ended.stdout + ended.stderr
+
+
+def test_a_file_that_others_can_read_is_refused_at_the_start(tmp_path):
+    secrets = tmp_path / "credentials"
+    secrets.write_text(f"[default]\naws_access_key_id = AKIALAKE\naws_secret_access_key = {SECRET}\n")
+    secrets.chmod(0o644)
+    path = tmp_path / "config.json"
+    for members in ({"location": "s3://test/lake", "credentials_file": str(secrets)}, {"location": "http://127.0.0.1:1/", "headers_file": str(secrets)}):
+        path.write_text(json.dumps({"datasets": {"a": members}}))
+        for more in ([], ["--check-config"]):
+            ended = subprocess.run([BINARY, *more, "--config", path, "--listen", "127.0.0.1:0"], capture_output=True, timeout=DEADLINE_S, check=False)
+            assert ended.returncode == 2 and b"others can read" in ended.stderr and SECRET.encode() not in ended.stdout + ended.stderr

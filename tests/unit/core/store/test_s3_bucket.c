@@ -43,6 +43,7 @@ static const struct {
         "auto"},
     {"s3://", "{}", "expected s3://BUCKET/PREFIX", NULL, NULL},
     {"s3://la ke/p", "{}", "expected s3://BUCKET/PREFIX", NULL, NULL},
+    {"s3://key:secret@lake/p", "{}", "keys of access", NULL, NULL},
     {"s3://lake?versions", "{}", "expected s3://BUCKET/PREFIX", NULL, NULL},
     {"s3://lake//p", "{}", "the prefix is none of keys", NULL, NULL},
     {"s3://lake/../p", "{}", "the prefix is none of keys", NULL, NULL},

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/support/unit.h"
@@ -24,6 +25,7 @@ static void write_file(const char *text)
     FILE *file = fopen(path, "w");
     ck_assert_int_ge(fputs(text, file), 0);
     ck_assert_int_eq(fclose(file), 0);
+    ck_assert_int_eq(chmod(path, 0600), 0);
 }
 
 static void remove_file(void)
@@ -146,6 +148,25 @@ START_TEST(files_have_profiles)
         ck_assert_ptr_null(strstr(err.text, "s3cr3t"));
         ck_assert_ptr_null(strstr(err.text, "AKIA"));
     }
+    zd_s3_search_done(&search);
+    remove_file();
+}
+END_TEST
+
+START_TEST(a_file_that_others_can_read_is_refused)
+{
+    struct zd_s3_search search;
+    struct zd_error err = {0};
+    clear_environment();
+    write_file(profiles);
+    const struct zd_s3_credentials_options options = {.file = path};
+    ck_assert_int_eq(chmod(path, 0644), 0);
+    ck_assert_int_eq(begin(&options, &search, &err), ZD_STORE);
+    ck_assert_ptr_nonnull(strstr(err.text, "others can read"));
+    ck_assert_ptr_null(strstr(err.text, "AKIA"));
+    zd_s3_search_done(&search);
+    ck_assert_int_eq(chmod(path, 0640), 0);
+    ck_assert_int_eq(begin(&options, &search, &err), ZD_OK);
     zd_s3_search_done(&search);
     remove_file();
 }
@@ -330,6 +351,7 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, without_a_source_there_are_none);
     tcase_add_test(tests, the_environment_is_looked_at_by_prefix);
     tcase_add_loop_test(tests, files_have_profiles, 0, ZD_COUNT_OF(in_profiles));
+    tcase_add_test(tests, a_file_that_others_can_read_is_refused);
     tcase_add_test(tests, a_file_of_the_environment_and_its_profile_are_read);
     tcase_add_loop_test(tests, a_web_identity_is_given_for_a_role, 0, ZD_COUNT_OF(assumed));
     tcase_add_test(tests, a_container_asks_its_host);

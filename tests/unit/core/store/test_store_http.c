@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/store/multi.h"
@@ -338,6 +339,12 @@ START_TEST(store_http_sends_keys_encoded_and_secrets_from_a_file)
         server.last_request, "GET /s/a%20b/c%2520%3F%23%2B%C3%A9?sig=a%2Fb&x=1 HTTP/1.1\r\n"));
     ck_assert_ptr_nonnull(strstr(server.last_request, "\r\nAuthorization: Bearer s3cret\r\n"));
     end(&test);
+    struct zd_error err = {0};
+    ck_assert_int_eq(chmod(path, 0644), 0);
+    ck_assert_int_eq(uv_loop_init(&test.loop), 0);
+    ck_assert_int_eq(open_at(&test, "http://host/", options, &err), ZD_INVALID);
+    ck_assert_ptr_nonnull(strstr(err.text, "others can read"));
+    ck_assert_int_eq(uv_loop_close(&test.loop), 0);
     unlink(path);
 }
 END_TEST
