@@ -231,8 +231,8 @@ struct zd_store_ops {
                                    or NULL */
     bool is_remote; /* it is asked over a network: opened with config.remote, under a plan of reads
                        (core/store/remote.h); has an endpoint */
-    const char *schema;             /* JSON Schema of the options (core/base/json_schema.h), judged
-                                       before open is called; NULL: there are no options */
+    const char *schema; /* JSON Schema of the options (core/base/json_schema.h), judged
+                           before open is called; NULL: there are no options */
     /** Optional: what the schema cannot say, without asking anybody: a location, with options that
      * pass the schema or NULL, that cannot be opened. The error repeats no secret. May block. */
     enum zd_status (*judge)(

@@ -24,8 +24,7 @@ static enum zd_status s3_judge(
 }
 
 /* What is asked of the location alone. */
-static enum zd_status s3_find_place(
-    const char *location, uint64_t *ret_place, struct zd_error *err)
+static enum zd_status s3_find_place(const char *location, uint64_t *ret_place, struct zd_error *err)
 {
     ZD_TRY(s3_judge(location, NULL, err));
     *ret_place = 0;
@@ -60,9 +59,9 @@ static enum zd_status s3_open(
     zd_list_init(&s3->waiting);
     zd_s3_write_init(s3);
     s3->tag = zd_alloc_zero(ZD_S3_TAGS, sizeof *s3->tag);
-    enum zd_status status = s3->tag == NULL ? zd_fail(err, ZD_NO_MEMORY, "%.200s: no memory",
-                                                  config->location)
-                                            : zd_s3_access_open(config, &s3->access, err);
+    enum zd_status status = s3->tag == NULL
+                                ? zd_fail(err, ZD_NO_MEMORY, "%.200s: no memory", config->location)
+                                : zd_s3_access_open(config, &s3->access, err);
     if (status == ZD_OK) {
         status = judge_file(config->options, err);
     }

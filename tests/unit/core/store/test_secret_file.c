@@ -12,11 +12,8 @@ static const struct {
     mode_t mode;
     enum zd_status status;
 } modes[] = {
-    {0600, ZD_OK},
-    {0400, ZD_OK},
-    {0640, ZD_OK}, /* a group that the owner has chosen */
-    {0644, ZD_INVALID},
-    {0604, ZD_INVALID},
+    {0600, ZD_OK}, {0400, ZD_OK}, {0640, ZD_OK}, /* a group that the owner has chosen */
+    {0644, ZD_INVALID}, {0604, ZD_INVALID},
     {0602, ZD_INVALID}, /* whoever writes it chooses what is sent */
 };
 
