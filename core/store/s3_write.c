@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/num.h"
 #include "core/store/s3_answer.h"
 #include "core/store/s3_probe.h"
 #include "core/store/s3_read.h"
@@ -56,17 +57,48 @@ static struct writing *writing_of(struct zd_store_op *op)
 
 /* ---- what is staged ---- */
 
+static uint64_t room_of(const struct zd_s3_store *s3)
+{
+    const struct zd_store_memory *memory = s3->memory;
+    const uint64_t own = STAGED_BYTES_MAX - zd_min_u64(STAGED_BYTES_MAX, s3->staged_bytes);
+    return memory == NULL ? own
+                          : zd_min_u64(own, memory->bytes_max -
+                                                zd_min_u64(memory->bytes_max, memory->bytes));
+}
+
+static enum zd_status refuse_size(
+    const struct zd_s3_store *s3, struct zd_store_write *write, uint64_t bytes)
+{
+    const uint64_t room = room_of(s3);
+    const enum zd_status status = zd_fail(&write->op.err, ZD_NO_SPACE,
+        "%.200s: objects that are to be stored in the bucket together would take %llu more bytes "
+        "of memory, there is room for %llu",
+        write->key, (unsigned long long)bytes, (unsigned long long)room);
+    zd_fact_limit(&write->op.err, room, bytes);
+    return status;
+}
+
+static void count_staged(struct zd_s3_store *s3, uint64_t bytes)
+{
+    s3->staged_bytes += bytes;
+    if (s3->memory != NULL) {
+        s3->memory->bytes += bytes;
+    }
+}
+
+static void uncount_staged(struct zd_s3_store *s3, uint64_t bytes)
+{
+    s3->staged_bytes -= bytes;
+    if (s3->memory != NULL) {
+        s3->memory->bytes -= bytes;
+    }
+}
+
 static enum zd_status stage(
     struct zd_s3_store *s3, struct zd_store_write *write, struct zd_buf *bytes)
 {
-    if (s3->staged_bytes + bytes->len > STAGED_BYTES_MAX) {
-        const enum zd_status status = zd_fail(&write->op.err, ZD_NO_SPACE,
-            "%.200s: objects that are to be stored in the bucket together would take %llu bytes of "
-            "memory, the most are %llu",
-            write->key, (unsigned long long)(s3->staged_bytes + bytes->len),
-            (unsigned long long)STAGED_BYTES_MAX);
-        zd_fact_limit(&write->op.err, STAGED_BYTES_MAX, s3->staged_bytes + bytes->len);
-        return status;
+    if (bytes->len > room_of(s3)) {
+        return refuse_size(s3, write, bytes->len);
     }
     struct staged *staged = zd_alloc(sizeof *staged);
     if (staged == NULL) {
@@ -76,7 +108,7 @@ static enum zd_status stage(
         .staged = {.store = &s3->store, .size = bytes->len},
         .bytes = zd_buf_ref(bytes),
     };
-    s3->staged_bytes += bytes->len;
+    count_staged(s3, bytes->len);
     write->staged = &staged->staged;
     return ZD_OK;
 }
@@ -90,7 +122,7 @@ static void drop_staged(struct zd_s3_store *s3, struct zd_store_write *write)
 {
     if (write->staged != NULL) {
         struct staged *staged = ZD_CONTAINER(write->staged, struct staged, staged);
-        s3->staged_bytes -= staged->bytes->len;
+        uncount_staged(s3, staged->bytes->len);
         zd_buf_unref(staged->bytes);
         zd_free(staged);
         write->staged = NULL;
@@ -340,6 +372,10 @@ static void change_found(struct writing *writing)
         end(writing, ZD_NOT_FOUND);
         return;
     }
+    if (writing->old != NULL && writing->old->len > room_of(writing->s3)) {
+        end(writing, refuse_size(writing->s3, write, writing->old->len));
+        return;
+    }
     if (writing->is_found && obeys_tags(writing) && (has_condition(writing) || write->keeps_old) &&
         !set_tag(writing, writing->found.generation)) {
         end(writing, zd_fail(&write->op.err, ZD_STORE,
@@ -353,10 +389,14 @@ static void take_found(
     struct writing *writing, const struct zd_store_op *op, const struct zd_stat *stat)
 {
     struct zd_store_op *own = &writing->write->op;
+    if (op->status == ZD_TOO_LARGE) {
+        end(writing, refuse_size(writing->s3, writing->write, stat->size));
+        return;
+    }
     if (op->status != ZD_OK && op->status != ZD_NOT_FOUND) {
         own->err = op->err;
         own->fault = op->fault;
-        end(writing, op->status == ZD_TOO_LARGE ? ZD_STORE : op->status);
+        end(writing, op->status);
         return;
     }
     writing->is_found = op->status == ZD_OK;
@@ -387,7 +427,7 @@ static void look(struct writing *writing)
         writing->read.op.store = &s3->store;
         writing->read.op.done = old_read;
         writing->read.op.context = writing;
-        writing->read.bytes_max = OLD_BYTES_MAX;
+        writing->read.bytes_max = (size_t)zd_min_u64(OLD_BYTES_MAX, room_of(s3));
         (void)snprintf(writing->read.key, sizeof writing->read.key, "%s", key);
         zd_s3_read(s3, &writing->read);
         return;

@@ -58,6 +58,7 @@ static enum zd_status s3_open(
     }
     zd_list_init(&s3->waiting);
     zd_s3_write_init(s3);
+    s3->memory = config->memory;
     s3->tag = zd_alloc_zero(ZD_S3_TAGS, sizeof *s3->tag);
     enum zd_status status = s3->tag == NULL
                                 ? zd_fail(err, ZD_NO_MEMORY, "%.200s: no memory", config->location)
