@@ -24,6 +24,7 @@ struct zd_remote_settings {
 struct zd_remote {
     struct zd_remote_settings settings;
     struct zd_list endpoints;      /* of store_plan.c; zeroed = none yet */
+    uint64_t merged_bytes;         /* of reads for several, under way: of remote_plan_read.c */
     struct zd_transfer_pool *pool; /* of core/store/transfer.c: connections; made by the first store
                                       that needs it, freed by the last; NULL = none */
     struct zd_disk_tier *disk; /* what is kept of them on the local disk: borrowed; NULL = none */

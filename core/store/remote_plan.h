@@ -14,6 +14,7 @@
 
 struct zd_remote_plan {
     struct zd_store store;        /* first member */
+    struct zd_remote *remote;     /* borrowed */
     struct zd_endpoint *endpoint; /* a reference */
     struct zd_endpoint_line line;
     uint64_t trusted_ms; /* a read may join one that began so long ago; UINT64_MAX = for ever */
@@ -26,7 +27,6 @@ struct zd_remote_plan {
     uint64_t n_turns;
     struct zd_list
         under_way[ZD_REMOTE_PLAN_PARTS]; /* reads of the inner store, by a hash of the key */
-    uint64_t merged_bytes;               /* of reads for several, under way */
 };
 
 /** What works on an operation of the plan, in its private_state: first member of what does. */

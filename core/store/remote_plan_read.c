@@ -13,7 +13,7 @@
 
 #define OVER_PERCENT     10                   /* read for nothing, of what is wanted */
 #define MERGED_BYTES_MAX (UINT64_C(4) << 20)  /* of one read for several */
-#define MERGED_ALL_MAX   (UINT64_C(32) << 20) /* of all of them under way: they are held twice */
+#define MERGED_ALL_MAX   (UINT64_C(32) << 20) /* of all of them under way, of all stores: they are held twice */
 #define ATTEMPTS         2                    /* at once: the second one is the hedge */
 
 struct fetch;
@@ -114,7 +114,7 @@ static void deliver(struct fetch *fetch, const struct zd_store_read *from)
     struct zd_remote_plan *plan = fetch->plan;
     zd_list_remove(&fetch->link);
     zd_alarms_clear(&plan->endpoint->alarms, &fetch->late);
-    plan->merged_bytes -= fetch->merged_bytes;
+    plan->remote->merged_bytes -= fetch->merged_bytes;
     if (from->op.status == ZD_NOT_FOUND) {
         zd_remote_plan_learn_absent(plan, from->key, fetch->asked_ms, fetch->n_changes);
     }
@@ -251,7 +251,7 @@ static void cancel(struct zd_remote_plan_work *work, struct zd_store_op *op)
             }
             return;
         }
-        fetch->plan->merged_bytes -= fetch->merged_bytes;
+        fetch->plan->remote->merged_bytes -= fetch->merged_bytes;
     }
     zd_list_remove(&op->link);
     op->private_state = NULL;
@@ -357,7 +357,7 @@ static void begin_fetch(struct zd_remote_plan *plan, const struct zd_range *rang
         first->read.range = *range;
         first->read.bytes_max = range->len;
         fetch->merged_bytes = range->len;
-        plan->merged_bytes += range->len;
+        plan->remote->merged_bytes += range->len;
     }
     zd_list_push_back(part_of(plan, read[0]->key), &fetch->link);
     if (zd_trial_begin(&fetch->trial) != ZD_OK) {
@@ -393,10 +393,10 @@ static int compare(const void *a, const void *b)
 static void begin_merged(struct zd_remote_plan *plan, struct zd_store_read **read, size_t n,
     struct zd_byte_range *range, bool *next)
 {
-    const uint64_t room = MERGED_ALL_MAX - zd_min_u64(MERGED_ALL_MAX, plan->merged_bytes);
+    const uint64_t taken = zd_min_u64(MERGED_ALL_MAX, plan->remote->merged_bytes);
     const struct zd_range_merge_limits limits = {
         .gap_max = zd_latency_gap(&plan->endpoint->latency),
-        .bytes_max = zd_min_u64(MERGED_BYTES_MAX, room),
+        .bytes_max = zd_min_u64(MERGED_BYTES_MAX, MERGED_ALL_MAX - taken),
         .percent = OVER_PERCENT,
     };
     for (size_t i = 0; i < n; i++) {

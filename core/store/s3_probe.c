@@ -1,10 +1,12 @@
 /* What an engine does about conditions of writes.
  *
- *   CREATE: writers of one key that must be absent     one wins, round after round, or none is
- * believed BASE: an object without a condition, for what follows SPELL, BARE: does it compare tags
- * with their quotes, or without? WRONG: a tag that no object has must not match SWAP: writers of
- * one tag                            one wins KEEP, ERASE: an erasure with a wrong tag, with the
- * right one CLEAN: all objects of the probe are erased
+ *   CREATE       writers of one key that must be absent: one wins, round after round
+ *   BASE         an object without a condition, for what follows
+ *   SPELL, BARE  are tags compared with their quotes, or without?
+ *   WRONG        a tag that no object has must not match
+ *   SWAP         writers of one tag: one wins, round after round
+ *   KEEP, ERASE  an erasure with a wrong tag, then with the right one
+ *   CLEAN        all objects of the probe are erased
  *
  * They have names that no key has, so that no listing shows them. */
 #include "core/store/s3_probe.h"

@@ -37,6 +37,7 @@ static enum zd_status plan_open(
         zd_free(plan);
         return zd_fail(err, ZD_NO_MEMORY, "no memory for a plan of reads");
     }
+    plan->remote = config->remote;
     plan->endpoint = endpoint;
     plan->trusted_ms = config->trusted_ms;
     plan->absent_ms = absent_ms_of(config);

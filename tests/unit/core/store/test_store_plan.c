@@ -238,6 +238,32 @@ START_TEST(a_block_of_inner_chunks_costs_few_reads)
 }
 END_TEST
 
+/* All stores share the memory for reads that are held twice. */
+START_TEST(without_room_nothing_is_merged)
+{
+    begin(0);
+    zd_delay_put(plan, "a", 100);
+    zd_delay.remote.merged_bytes = UINT64_C(32) << 20;
+    for (size_t i = 0; i < 4; i++) {
+        ask_range(i, "a", 10 * i, 10);
+    }
+    zd_delay_run();
+    ck_assert_uint_eq(zd_delay_count('r'), 4);
+    zd_delay.remote.merged_bytes = 0;
+    for (size_t i = 0; i < 4; i++) {
+        expect_bytes(i, 10 * i, 10);
+        ask_range(i, "a", 10 * i, 10);
+    }
+    zd_delay_run();
+    ck_assert_uint_eq(zd_delay_count('r'), 5);
+    ck_assert_uint_eq(zd_delay.remote.merged_bytes, 0);
+    for (size_t i = 0; i < 4; i++) {
+        expect_bytes(i, 10 * i, 10);
+    }
+    end();
+}
+END_TEST
+
 START_TEST(ranges_beyond_the_end_are_cut_as_alone)
 {
     begin(5000);
@@ -843,6 +869,7 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, a_read_after_our_write_does_not_join_one_from_before);
     tcase_add_test(tests, a_bound_on_bytes_is_each_reader_s_own);
     tcase_add_loop_test(tests, a_block_of_inner_chunks_costs_few_reads, 0, ZD_COUNT_OF(blocks));
+    tcase_add_test(tests, without_room_nothing_is_merged);
     tcase_add_test(tests, ranges_beyond_the_end_are_cut_as_alone);
     tcase_add_test(tests, what_is_not_alike_is_not_merged);
     tcase_add_test(tests, no_more_than_the_connections_are_under_way);
