@@ -11,10 +11,11 @@
 #include "core/store/remote_plan.h"
 #include "core/store/trial.h"
 
-#define OVER_PERCENT     10                   /* read for nothing, of what is wanted */
-#define MERGED_BYTES_MAX (UINT64_C(4) << 20)  /* of one read for several */
-#define MERGED_ALL_MAX   (UINT64_C(32) << 20) /* of all of them under way, of all stores: they are held twice */
-#define ATTEMPTS         2                    /* at once: the second one is the hedge */
+#define OVER_PERCENT     10                  /* read for nothing, of what is wanted */
+#define MERGED_BYTES_MAX (UINT64_C(4) << 20) /* of one read for several */
+#define MERGED_ALL_MAX                                                                             \
+    (UINT64_C(32) << 20) /* of all of them under way, of all stores: they are held twice */
+#define ATTEMPTS 2       /* at once: the second one is the hedge */
 
 struct fetch;
 

@@ -34,10 +34,10 @@ struct zd_s3_state {
 struct zd_s3_store {
     struct zd_store store; /* first member */
     struct zd_s3_access access;
-    struct zd_turns turns;       /* of writes */
-    uint64_t staged_bytes;       /* staged or kept, in memory */
+    struct zd_turns turns;          /* of writes */
+    uint64_t staged_bytes;          /* staged or kept, in memory */
     struct zd_store_memory *memory; /* what they are counted in, too; borrowed; or NULL */
-    struct zd_s3_tag *tag;       /* ZD_S3_TAGS of them, owned */
+    struct zd_s3_tag *tag;          /* ZD_S3_TAGS of them, owned */
     bool misreads_suffixes;      /* it answers suffixes with other bytes: they are not asked for */
     struct zd_s3_abilities able; /* core/store/s3_probe.h */
     bool is_probing;

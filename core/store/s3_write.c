@@ -61,9 +61,9 @@ static uint64_t room_of(const struct zd_s3_store *s3)
 {
     const struct zd_store_memory *memory = s3->memory;
     const uint64_t own = STAGED_BYTES_MAX - zd_min_u64(STAGED_BYTES_MAX, s3->staged_bytes);
-    return memory == NULL ? own
-                          : zd_min_u64(own, memory->bytes_max -
-                                                zd_min_u64(memory->bytes_max, memory->bytes));
+    return memory == NULL
+               ? own
+               : zd_min_u64(own, memory->bytes_max - zd_min_u64(memory->bytes_max, memory->bytes));
 }
 
 static enum zd_status refuse_size(

@@ -83,9 +83,8 @@ END_TEST
 /* Where the old object cannot be kept, nothing is changed. */
 START_TEST(an_old_object_that_is_too_large_to_be_kept_stays)
 {
-    static const struct zd_reply reply[] = {
-        {.method = "GET",
-            .bytes = "HTTP/1.1 200 OK\r\nContent-Length: 11\r\nETag: \"a\"\r\n\r\n01234567890"}};
+    static const struct zd_reply reply[] = {{.method = "GET",
+        .bytes = "HTTP/1.1 200 OK\r\nContent-Length: 11\r\nETag: \"a\"\r\n\r\n01234567890"}};
     struct zd_test_store test;
     begin(&test, reply, ZD_COUNT_OF(reply));
     zd_s3_store_of(test.store)->able =
