@@ -10,7 +10,7 @@ from client import SANITIZED
 from live import STORES, Server
 
 CLOSING_LINE = "closing line"
-AGAIN_MOST = 4  # more failures than this are no accident
+AGAIN_MOST = 8  # more failures than this are no accident
 NEVER_AGAIN = re.compile(r"Sanitizer|runtime error|==ERROR")
 failed = []
 

@@ -121,7 +121,9 @@ static ZD_RESULT add_children(struct zd_node_show *show, struct zd_error *err)
         return status;
     }
     zd_hash_add(&show->hash, zd_text_span(children));
-    zd_hash_add_u64(&show->hash, show->walk.is_incomplete ? 1 : 0);
+    if (show->walk.is_incomplete) { /* else the tag is the one that events carry */
+        zd_hash_add(&show->hash, zd_span_of("incomplete"));
+    }
     return ZD_OK;
 }
 

@@ -56,7 +56,7 @@ class RawClient:
     """A keep-alive connection as a socket: requests go out byte for byte."""
 
     def __init__(self, port):
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=60)
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=180)
         self.file = self.socket.makefile("rb")
 
     def send(self, request):
@@ -151,7 +151,7 @@ class Server:
         return f"http://127.0.0.1:{self.port}"
 
     def connection(self):
-        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=180)
 
     def request(self, method, target, headers=None, body=None, connection=None):
         """One request; the target goes out exactly as given."""

@@ -5,7 +5,7 @@ import concurrent.futures
 import json
 
 import pytest
-from client import JSON, NODES, PATCH, SANITIZED, is_sanitized, memory_bytes
+from client import JSON, NODES, PATCH, PATIENT, SANITIZED, is_sanitized, memory_bytes
 from documents import GROUP
 
 MIB = 1 << 20
@@ -60,7 +60,7 @@ CHANGES = {  # of the innermost group, or below it; the statuses when there is r
 
 
 def serve_small(serve, root):
-    return serve(f"w={root}", "--writable", "--set", f"memory.bytes={BUDGET}")
+    return serve(f"w={root}", "--writable", "--set", f"memory.bytes={BUDGET}", *PATIENT)
 
 
 def ask(server, name, path, i=0):
@@ -103,7 +103,7 @@ def test_changes_in_many_datasets_take_turns(serve, tmp_path):
     names = [f"w{i}" for i in range(8)]
     for name in names:
         make_store(tmp_path / name, 2, LISTING + (0 if SANITIZED else MIB))
-    server = serve(*(f"{name}={tmp_path / name}" for name in names), "--writable", "--set", f"memory.bytes={BUDGET}")
+    server = serve(*(f"{name}={tmp_path / name}" for name in names), "--writable", "--set", f"memory.bytes={BUDGET}", *PATIENT)
 
     def change(i):
         return server.request("PATCH", f"/v1/datasets/{names[i % 8]}/nodes/g", PATCH, text({"attributes": {"a": i}})).status

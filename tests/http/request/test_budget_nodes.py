@@ -7,7 +7,7 @@ import json
 import socket
 
 import pytest
-from client import DEADLINE_S, PATCH, SANITIZED, is_sanitized, memory_bytes, wait_until
+from client import DEADLINE_S, PATCH, PATIENT, SANITIZED, is_sanitized, memory_bytes, wait_until
 from documents import GROUP, array_document
 
 MIB = 1 << 20
@@ -35,7 +35,7 @@ def store(tmp_path_factory):
 
 @pytest.fixture
 def server(serve, store):
-    return serve(f"w={store}", "--writable", "--set", f"memory.bytes={BUDGET}")
+    return serve(f"w={store}", "--writable", "--set", f"memory.bytes={BUDGET}", *PATIENT)
 
 
 def stays_small(server):
