@@ -321,7 +321,7 @@ static void take_get(struct zd_http_task *task)
         read->stat =
             tag == NULL ? (struct zd_stat){.generation = read->unless_generation} : tag->stat;
         zd_http_task_finish(task, ZD_NOT_MODIFIED);
-    } else if (code == 412 && task->has_tag) {
+    } else if (code == 412 && strncmp(task->tag_line, "If-Match:", strlen("If-Match:")) == 0) {
         zd_http_task_finish(task,
             zd_fail(&read->op.err, ZD_PRECONDITION, "%s: the object was replaced", task->key));
     } else if (code == 416 && task->is_part) { /* it ends before the range */

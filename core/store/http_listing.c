@@ -21,7 +21,7 @@ struct cursor {
 struct paging {
     struct zd_page page;
     struct zd_store_list *list;
-    char last[256]; /* links may come twice, one after the other */
+    char last[256 + 1]; /* as `shown`: links may come twice, one after the other */
 };
 
 static void free_cursor(struct zd_store_cursor *cursor)

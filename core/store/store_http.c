@@ -57,6 +57,11 @@ static enum zd_status http_judge(
     return judge_file(options, err);
 }
 
+static enum zd_status http_find_place_now(const char *location, uint64_t *ret_place)
+{
+    return http_find_place(location, ret_place, NULL) == ZD_OK ? ZD_OK : ZD_AGAIN;
+}
+
 static void http_close(struct zd_store *store)
 {
     struct zd_http_store *http = zd_http_task_store(store);
@@ -130,6 +135,7 @@ const struct zd_store_ops zd_store_ops_http = {
     .open = http_open,
     .close = http_close,
     .find_place = http_find_place,
+    .find_place_now = http_find_place_now,
     .read = zd_http_bytes_read,
     .status = zd_http_bytes_status,
     .list = zd_http_listing_start,

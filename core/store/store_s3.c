@@ -33,7 +33,7 @@ static enum zd_status s3_find_place(const char *location, uint64_t *ret_place, s
 
 static enum zd_status s3_find_place_now(const char *location, uint64_t *ret_place)
 {
-    return s3_find_place(location, ret_place, NULL);
+    return s3_find_place(location, ret_place, NULL) == ZD_OK ? ZD_OK : ZD_AGAIN;
 }
 
 static void s3_close(struct zd_store *store)

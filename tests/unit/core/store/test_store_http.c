@@ -254,6 +254,7 @@ START_TEST(store_http_reads_only_one_generation)
     static const struct zd_reply old[] = {{.bytes = WHOLE}};
     static const struct zd_reply fresh[] = {
         {.bytes = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\nETag: \"b\"\r\n\r\n9876543210"}};
+    static const struct zd_reply refusal[] = {{.bytes = EMPTY("412 Precondition Failed", "")}};
     struct zd_test_store test;
     struct zd_store_read read;
     begin(&test, old, 1, NULL);
@@ -271,6 +272,8 @@ START_TEST(store_http_reads_only_one_generation)
     server.reply = old;
     ck_assert_int_eq(zd_test_read(&test, &read), ZD_NOT_MODIFIED);
     ck_assert_ptr_nonnull(strstr(server.last_request, "\r\nIf-None-Match: \"a\"\r\n"));
+    server.reply = refusal; /* of a condition that nobody has made */
+    ck_assert_int_eq(zd_test_read(&test, &read), ZD_STORE);
     end(&test);
 }
 END_TEST
