@@ -8,6 +8,7 @@
 #include "core/dialect/v2_codecs.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/base/num.h"
@@ -59,8 +60,9 @@ static ZD_RESULT fill_elementsize(
 
 static const struct zd_codec *find_codec(const char *id)
 {
-    ZD_SCOPED_TEXT(name, NAME_BYTES_MAX);
-    return zd_text_addf(&name, PREFIX "%s", id) == ZD_OK ? zd_codec_find(name.at) : NULL;
+    char name[NAME_BYTES_MAX + 1];
+    const int n = snprintf(name, sizeof name, PREFIX "%s", id);
+    return n > 0 && (size_t)n < sizeof name ? zd_codec_find(name) : NULL;
 }
 
 static void refuse_codec(const struct translation *t, const struct entry *entry)

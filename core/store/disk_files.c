@@ -90,8 +90,7 @@ static enum zd_status judge_own(const char *path, int dir_fd, struct zd_error *e
 /* @retval ZD_NOT_FOUND it is not there */
 static enum zd_status open_own(const char *path, int outer_fd, int *ret_fd, struct zd_error *err)
 {
-    ZD_AUTO_FD fd = -1;
-    fd = openat(outer_fd, ZD_DISK_FILES_DIRECTORY, DIRECTORY_FLAGS | O_NOFOLLOW);
+    const int fd = openat(outer_fd, ZD_DISK_FILES_DIRECTORY, DIRECTORY_FLAGS | O_NOFOLLOW);
     if (fd < 0 && errno == ENOENT) {
         return ZD_NOT_FOUND;
     }
@@ -99,9 +98,12 @@ static enum zd_status open_own(const char *path, int outer_fd, int *ret_fd, stru
         return errno == ENOTDIR || errno == ELOOP ? not_ours(path, "it is no directory", err)
                                                   : not_ours(path, "it cannot be opened", err);
     }
-    ZD_TRY(judge_own(path, fd, err));
+    const enum zd_status status = judge_own(path, fd, err);
+    if (status != ZD_OK) {
+        close(fd);
+        return status;
+    }
     *ret_fd = fd;
-    fd = -1;
     return ZD_OK;
 }
 

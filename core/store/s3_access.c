@@ -259,7 +259,7 @@ static enum zd_status compose(struct zd_s3_call *call)
 {
     ZD_SCOPED_TEXT(path, ZD_S3_URL_BYTES_MAX);
     ZD_SCOPED_TEXT(query, ZD_S3_URL_BYTES_MAX);
-    zd_text_init(&call->url, 2 * ZD_S3_URL_BYTES_MAX);
+    zd_text_init(&call->url, (size_t)2 * ZD_S3_URL_BYTES_MAX);
     zd_text_init(&call->lines, LINES_BYTES_MAX);
     ZD_TRY(compose_url(call, &path, &query));
     for (size_t i = 0; i < call->n_headers; i++) {

@@ -207,7 +207,7 @@ static enum zd_status set_form(
         {"RoleSessionName", session == NULL ? "zarrd" : session},
         {"WebIdentityToken", token},
     };
-    ZD_SCOPED_TEXT(form, 4 * ZD_S3_SECRET_BYTES_MAX);
+    ZD_SCOPED_TEXT(form, (size_t)4 * ZD_S3_SECRET_BYTES_MAX);
     zd_s3_sign_add_query(&form, pair, ZD_COUNT_OF(pair));
     const enum zd_status status = zd_text_buf(&form, &search->body);
     zd_s3_sign_wipe(form.at, form.len);

@@ -113,8 +113,8 @@ static enum zd_status parse(struct reading *reading, struct zd_span bytes)
     if (fault == XML_ERROR_NO_MEMORY) {
         return zd_fail(reading->err, ZD_NO_MEMORY, "no memory for the store's XML");
     }
-    return zd_fail(reading->err, ZD_STORE, "the store's XML is malformed in line %lu: %s",
-        (unsigned long)XML_GetCurrentLineNumber(reading->parser), XML_ErrorString(fault));
+    return zd_fail(
+        reading->err, ZD_STORE, "the store's XML is malformed: %s", XML_ErrorString(fault));
 }
 
 enum zd_status zd_s3_xml_read(

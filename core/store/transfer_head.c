@@ -179,27 +179,27 @@ void zd_transfer_head_init(
 }
 
 void zd_transfer_head_add(struct zd_transfer_head *head, struct zd_transfer_field *field,
-    size_t n_fields, struct zd_span text)
+    size_t n_fields, struct zd_span line)
 {
     struct zd_transfer_head fresh = {0};
-    if (take_status(&fresh, text)) {
+    if (take_status(&fresh, line)) {
         zd_transfer_head_init(head, field, n_fields);
         head->code = fresh.code;
         return;
     }
-    const uint8_t *colon = text.len == 0 ? NULL : memchr(text.ptr, ':', text.len);
+    const uint8_t *colon = line.len == 0 ? NULL : memchr(line.ptr, ':', line.len);
     if (colon == NULL) {
         return;
     }
-    const size_t len = (size_t)(colon - text.ptr);
-    const struct line line = {
-        .name = {.ptr = text.ptr, .len = len},
-        .value = trim((struct zd_span){.ptr = colon + 1, .len = text.len - len - 1}),
+    const size_t len = (size_t)(colon - line.ptr);
+    const struct line parts = {
+        .name = {.ptr = line.ptr, .len = len},
+        .value = trim((struct zd_span){.ptr = colon + 1, .len = line.len - len - 1}),
     };
-    take_field(head, &line);
+    take_field(head, &parts);
     for (size_t i = 0; i < n_fields; i++) {
-        if (is_word(line.name, field[i].name)) {
-            keep(line.value, field[i].value);
+        if (is_word(parts.name, field[i].name)) {
+            keep(parts.value, field[i].value);
         }
     }
 }

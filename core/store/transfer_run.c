@@ -272,9 +272,8 @@ static void fail_code(struct zd_transfer_run *run, CURLcode code)
 static void give_bytes(struct zd_transfer_run *run)
 {
     struct zd_transfer *transfer = run->transfer;
-    uint8_t *bytes = run->bytes;
     if (run->len < run->cap) {
-        bytes = zd_realloc(run->bytes, run->len);
+        uint8_t *bytes = zd_realloc(run->bytes, run->len);
         run->bytes = bytes == NULL ? run->bytes : bytes;
     }
     if (run->bytes == NULL) {
