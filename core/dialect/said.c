@@ -76,6 +76,10 @@ static void refuse(const struct zd_meta *made, const char *name, struct zd_fault
     ZD_SCOPED_TEXT(text, SHOWN_BYTES_MAX);
     zd_emit_init(&emit, &text, false);
     zd_emit_json(&emit, zd_json_member(made->document, name));
+    if (text.status == ZD_NO_MEMORY) {
+        faults->out_of_memory = true;
+        return;
+    }
     zd_faults_add(faults, ZD_FAULT_INVALID, "not_in_dialect", name, &at, text.at, NULL,
         "the dialect %s cannot say this %.64s; in its documents it would become %s%s",
         made->dialect->name, name, text.at, text.status == ZD_OK ? "" : "...");
