@@ -56,10 +56,12 @@ static enum zd_status decode(struct zd_span key, struct zd_text *decoded, struct
             if (high < 0 || low < 0) {
                 return zd_fail(err, ZD_STORE, "the store lists a key that is encoded badly");
             }
-            c = (char)(uint8_t)(high * 16 + low);
+            c = (char)(high * 16 + low);
             i += 2;
+        } else if (c == '+') {
+            c = ' ';
         }
-        zd_text_add_char(decoded, key.ptr[i] == '+' ? ' ' : c);
+        zd_text_add_char(decoded, c);
     }
     return decoded->status;
 }
