@@ -64,7 +64,6 @@ START_TEST(who_leaves_before_credentials_are_asked_for_asks_nobody)
     struct zd_store_read read;
     begin(&test, reply, ZD_COUNT_OF(reply));
     start(&test, &read);
-    zd_s3_store_of(test.store)->access.search.fetch = ZD_S3_FETCH_CONTAINER;
     zd_store_cancel(&read.op);
     zd_test_wait(&test, 1);
     ck_assert_int_eq(read.op.status, ZD_CANCELLED);
