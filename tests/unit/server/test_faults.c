@@ -17,6 +17,14 @@
 #define PROBLEM_NODES_MAX 1000
 #define SHOWN_BYTES_MAX   1000
 
+/* Every fault is met, but by the thread sanitizer, ten times slower: that sees the same threads at
+ * every eighth, the first by chance. */
+#ifdef __SANITIZE_THREAD__
+#define FAULTS_STEP 8
+#else
+#define FAULTS_STEP 1
+#endif
+
 #define STORES     ZD_BINARY_DIR "/corpus/stores/v3/"
 #define END        " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
 #define GET(path)  "GET " path END "\r\n"
@@ -272,7 +280,8 @@ static bool run_trial(const struct trial *trial)
 /* Every fault of that kind in turn. */
 static void run_trials(struct trial *trial)
 {
-    for (trial->n = 1; trial->n < FAULTS_MAX; trial->n++) {
+    trial->n = 1 + zd_unit_random() % FAULTS_STEP;
+    for (; trial->n < FAULTS_MAX; trial->n += FAULTS_STEP) {
         if (!run_trial(trial)) {
             return;
         }

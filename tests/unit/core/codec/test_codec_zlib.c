@@ -1,6 +1,8 @@
 /* The codec zlib: one stream, its checksum, and never more than was expected. */
 #include <string.h>
 
+#include <libdeflate.h>
+
 #include "tests/support/codec.h"
 
 #define CODECS "['bytes',{'name':'numcodecs.zlib','configuration':{'level':%d}}]"
@@ -106,9 +108,11 @@ START_TEST(zlib_refuses_every_damaged_stream)
         zd_buf_unref(cut);
         struct zd_buf *flipped = zd_buf_copy(zd_buf_span(encoded));
         flipped->data[len] ^= (uint8_t)(1U << zd_unit_random() % 8);
-        /* Hints in the header and padding mean nothing; all else is covered by a checksum. */
+        /* Hints in the header and padding mean nothing; all else is covered by a checksum, which
+           short texts with small differences share. */
         const enum zd_status status = zd_chain_decode(chain, flipped, &found, NULL);
-        ck_assert(status == ZD_CORRUPT || zd_span_equal(zd_buf_span(found), zd_buf_span(decoded)));
+        ck_assert(status == ZD_CORRUPT || libdeflate_adler32(1, found->data, found->len) ==
+                                              libdeflate_adler32(1, decoded->data, decoded->len));
         zd_buf_unref(found);
         zd_buf_unref(flipped);
     }
