@@ -88,14 +88,22 @@ enum zd_json_token zd_json_next_token(struct zd_span text, size_t *at, size_t *r
     }
 }
 
+/* How many arrays and objects are open behind a token. */
+static size_t depth_after(size_t depth, enum zd_json_token type)
+{
+    if (type == ZD_JSON_TOKEN_OPEN) {
+        return depth + 1;
+    }
+    return type == ZD_JSON_TOKEN_CLOSE && depth > 0 ? depth - 1 : depth;
+}
+
 size_t zd_json_value_end(struct zd_span text, size_t at)
 {
     size_t depth = 0;
     size_t end = 0;
     for (;; at = end) {
         const enum zd_json_token type = zd_json_next_token(text, &at, &end);
-        depth += type == ZD_JSON_TOKEN_OPEN ? 1 : 0;
-        depth -= type == ZD_JSON_TOKEN_CLOSE && depth > 0 ? 1 : 0;
+        depth = depth_after(depth, type);
         if (type == ZD_JSON_TOKEN_END || depth == 0) {
             return end;
         }
@@ -123,8 +131,7 @@ bool zd_json_find_value(struct zd_span text, const char *name, struct zd_span *r
                 (struct zd_span){.ptr = text.ptr + end, .len = zd_json_value_end(text, end) - end};
             return true;
         }
-        depth += type == ZD_JSON_TOKEN_OPEN ? 1 : 0;
-        depth -= type == ZD_JSON_TOKEN_CLOSE && depth > 0 ? 1 : 0;
+        depth = depth_after(depth, type);
         is_found = depth == 1 && type == ZD_JSON_TOKEN_STRING && is_name(text, at, end, name);
     }
 }
@@ -152,13 +159,11 @@ enum zd_status zd_json_check_limits(
         if (type == ZD_JSON_TOKEN_END) {
             return ZD_OK;
         }
+        depth = depth_after(depth, type);
         if (type == ZD_JSON_TOKEN_COLON) {
             n_values -= n_values > 0 ? 1 : 0;
-        } else if (type == ZD_JSON_TOKEN_CLOSE) {
-            depth -= depth > 0 ? 1 : 0;
-        } else {
+        } else if (type != ZD_JSON_TOKEN_CLOSE) {
             n_values++;
-            depth += type == ZD_JSON_TOKEN_OPEN ? 1 : 0;
         }
         if (depth > limits->depth_max) {
             return too_large(err, "levels of nesting", limits->depth_max, depth);

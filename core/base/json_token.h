@@ -75,7 +75,8 @@ ZD_RESULT zd_json_fail_at(struct zd_error *err, struct zd_span text, size_t posi
 /** How many spaces, as JSON has them, a text begins with. Thread: any. */
 size_t zd_json_space_len(struct zd_span text);
 
-/** What \uXXXX at the beginning of a text says. @return false: there is none. Thread: any. */
+/** What \u and four hexadecimal digits at the beginning of a text say. @return false: there is
+ * none. Thread: any. */
 bool zd_json_read_unit(struct zd_span text, uint32_t *ret_unit);
 
 /** Whether a token is a string with its quotes, and every escape in it is one. Thread: any. */
