@@ -82,8 +82,9 @@ const struct zd_problem_kind *zd_problem_kind_of(const struct zd_problem *proble
         {"corrupt_chunk", 422, "The bytes are not a valid chunk"},
         {"store_error", 503, "A store is unavailable, or takes no writes"},
     };
-    const bool is_gone = problem->err != NULL && problem->err->status == ZD_GONE;
-    const unsigned http_status = is_gone ? 503 : problem->http_status;
+    const bool is_away = problem->err != NULL &&
+                         (problem->err->status == ZD_GONE || problem->err->status == ZD_PAUSED);
+    const unsigned http_status = is_away ? 503 : problem->http_status;
     for (size_t i = 0; i < ZD_COUNT_OF(others); i++) {
         if (http_status == others[i].http_status && strcmp(problem->code, others[i].code) == 0) {
             return &others[i];
@@ -110,7 +111,7 @@ const char *zd_problem_code_of(enum zd_status status)
         [ZD_GONE] = "store_error",
         [ZD_TIMEOUT] = "store_timeout",
         [ZD_UNABLE] = "store_unsupported",
-        [ZD_PAUSED] = "overloaded",
+        [ZD_PAUSED] = "store_error",
         [ZD_NO_SPACE] = "no_space",
         [ZD_NO_MEMORY] = "overloaded",
         [ZD_AGAIN] = "overloaded",
@@ -119,25 +120,17 @@ const char *zd_problem_code_of(enum zd_status status)
     return codes[status];
 }
 
-static enum zd_unavailable unavailable_of(enum zd_status status)
-{
-    if (status == ZD_PAUSED) {
-        return ZD_UNAVAILABLE_PAUSED;
-    }
-    return status == ZD_AGAIN ? ZD_UNAVAILABLE_CONTENTION : ZD_UNAVAILABLE_NO_MEMORY;
-}
-
 enum zd_unavailable zd_problem_unavailable(const struct zd_problem *problem)
 {
     if (problem->unavailable != ZD_UNAVAILABLE_BY_CODE) {
         return problem->unavailable;
     }
+    const enum zd_status status = problem->err == NULL ? ZD_NO_MEMORY : problem->err->status;
     if (strcmp(problem->code, "overloaded") == 0) {
-        return problem->err == NULL ? ZD_UNAVAILABLE_NO_MEMORY
-                                    : unavailable_of(problem->err->status);
+        return status == ZD_AGAIN ? ZD_UNAVAILABLE_CONTENTION : ZD_UNAVAILABLE_NO_MEMORY;
     }
     if (strcmp(problem->code, "store_error") == 0) {
-        return ZD_UNAVAILABLE_STORE;
+        return status == ZD_PAUSED ? ZD_UNAVAILABLE_PAUSED : ZD_UNAVAILABLE_STORE;
     }
     assert(strcmp(problem->code, "draining") == 0);
     return ZD_UNAVAILABLE_DRAINING;

@@ -38,7 +38,7 @@ struct zd_problem {
     const char *code;                /* of the table */
     unsigned http_status;            /* 0 = the status of the code. corrupt_chunk: 422 for bytes
                                         that a client sent; store_error: 503 of /readyz, and of
-                                        ZD_GONE without being said */
+                                        ZD_GONE and ZD_PAUSED without being said */
     const struct zd_error *err;      /* detail and facts, or NULL */
     const char *detail;              /* instead of err's text, or NULL */
     const struct zd_faults *faults;  /* become `errors` and `names`, or NULL */

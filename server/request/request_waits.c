@@ -92,10 +92,19 @@ bool zd_request_check_writable(struct zd_request *req)
 static enum zd_next respond_missing(struct zd_request *req, const struct zd_suggest *nearest)
 {
     struct zd_error err = {0};
-    const char *kind = req->path[0] == '\0' ? zd_dataset_other(req->dataset) : NULL;
-    err.status = zd_fail(&err, ZD_NOT_FOUND, "dataset '%s' has no node at '%.256s'%s%s%s",
-        req->dataset->config.name, req->path, kind == NULL ? "" : ": it is ",
-        kind == NULL ? "" : kind, kind == NULL ? "" : ", which this version does not read");
+    const bool is_root = req->path[0] == '\0';
+    const char *kind = is_root ? zd_dataset_other(req->dataset) : NULL;
+    if (kind != NULL) {
+        err.status = zd_fail(&err, ZD_NOT_FOUND,
+            "dataset '%s' holds no Zarr hierarchy: it is %s, which this version does not read",
+            req->dataset->config.name, kind);
+    } else if (is_root) {
+        err.status = zd_fail(&err, ZD_NOT_FOUND, "dataset '%s' has no Zarr metadata at its root",
+            req->dataset->config.name);
+    } else {
+        err.status = zd_fail(&err, ZD_NOT_FOUND, "dataset '%s' has no node at '%.256s'",
+            req->dataset->config.name, req->path);
+    }
     return zd_respond_suggestions(req, "node_not_found", &err, nearest);
 }
 
