@@ -27,6 +27,7 @@ GROUPS = {
     "memory": "at rest, of idle connections, and of 256 slices in 512 MiB",
     "writes": "stored chunks, against the bare system calls and nginx's WebDAV",
     "overload": "ten times more than it can do",
+    "remote": "a store of HTTP whose first bytes take 30 ms",
     "greedy": "others, beside each kind of greedy client",
 }
 STALL_MOST_MS = 20  # nobody else is served meanwhile

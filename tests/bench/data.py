@@ -14,6 +14,7 @@ ARRAY = json.dumps({
 GROUP = '{"zarr_format": 3, "node_type": "group"}'
 GROUP_N = 1000  # arrays of one group
 TIMES, WIDTH = 64, 512  # of the arrays of `slices`
+N_PLAIN, INNER = 64, 128  # chunks of `plain`, and the side of each and of an inner chunk of `sharded`: 64 KiB
 
 
 def kept(options, name, make):
@@ -65,6 +66,31 @@ def field():
     noise = noise >> np.uint32(15) & np.uint32(7)
     smooth = 40 * time + (row * row >> 6) + (row * column >> 5) + 3 * column
     return ((8 * smooth + noise).astype("f4") / np.float32(64)).astype("<f4")
+
+
+def remote_values(side=INNER, n=N_PLAIN):
+    """Of `plain`: numbers without order, none the fill value."""
+    import numpy as np
+
+    return np.random.default_rng(1).random((n, side, side), "f4") + np.float32(1)
+
+
+def remote_shard_values():
+    """Of `sharded`: one shard of 8 x 8 inner chunks."""
+    return remote_values(8 * INNER, 1)[0]
+
+
+def remote(options):
+    """Chunks of 64 KiB, as objects of their own and within a shard."""
+    def make(root):
+        from arrays import write_node, write_sharded, write_values  # they need numpy
+
+        write_node(root, GROUP)
+        write_values(root / "plain", remote_values(), (1, INNER, INNER))
+        values = remote_shard_values()
+        write_sharded(root / "sharded", values, values.shape, (INNER, INNER))
+
+    return kept(options, "remote", make)
 
 
 @contextlib.contextmanager

@@ -55,6 +55,13 @@ def test_listings_and_connections_are_measured(tmp_path):
     assert [row["value"] for row in rows if row["group"] == "connections"] == [0] * 9
 
 
+def test_what_a_remote_store_is_asked_for_is_counted(tmp_path):
+    rows, _ = bench(tmp_path, "--group", "remote", "--only", "cold chunk")
+    assert [row["value"] for row in rows] == [0, 1]
+    rows, _ = bench(tmp_path, "--group", "remote", "--only", "shard")
+    assert [row["value"] for row in rows][:2] == [0, 1] and not any(row["short"] for row in rows)
+
+
 def test_writes_are_stored_and_stand_beside_the_bare_loop(tmp_path):
     rows, printed = bench(tmp_path, "--group", "writes", "--no-calls")
     assert [row["row"] for row in rows[:2]] == ["zarrd: durable chunks by key, to the loop's", "zarrd: durable chunks by index, to the loop's"]
