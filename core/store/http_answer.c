@@ -61,6 +61,11 @@ enum zd_status zd_http_answer_judge_kind(
         return zd_fail(err, ZD_STORE,
             "the store sends an HTML page (%u) where bytes of an object are due", head->code);
     }
+    if (head->code == 200 && head->has_range &&
+        (head->range_first != 0 || head->range_len != head->range_size)) {
+        return zd_fail(err, ZD_STORE,
+            "the store sends a part (Content-Range) and calls it the whole object (200)");
+    }
     return ZD_OK;
 }
 

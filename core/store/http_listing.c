@@ -61,6 +61,8 @@ static void work_page(uv_work_t *work)
     zd_page_done(&paging.page);
 }
 
+static void judge_page(struct zd_store_list *list);
+
 static void after_page(uv_work_t *work, int uv_status)
 {
     struct zd_store_op *op = ZD_CONTAINER(work, struct zd_store_op, work);
@@ -68,13 +70,14 @@ static void after_page(uv_work_t *work, int uv_status)
     if (uv_status == UV_ECANCELED) {
         op->status = zd_fail(&op->err, ZD_CANCELLED, "cancelled before it started");
     }
-    if (op->status == ZD_NOT_FOUND) { /* a page, but no index */
-        zd_http_task_store(op->store)->has_index = ZD_HTTP_INDEX_MISSING;
-        list->is_incomplete = true;
-    } else if (op->status == ZD_OK && list->prefix[0] == '\0') {
+    if (op->status == ZD_OK && list->prefix[0] == '\0') {
         zd_http_task_store(op->store)->has_index = ZD_HTTP_INDEX_THERE;
     }
     zd_store_count_visited(list);
+    if (op->status == ZD_NOT_FOUND) {
+        judge_page(list);
+        return;
+    }
     op->done(op);
 }
 
@@ -105,19 +108,33 @@ static void send_index(struct zd_http_task *task)
     zd_http_task_ask(task, ZD_TRANSFER_GET, task->is_root ? "" : task->key, &asking);
 }
 
+/* Nothing is listed: because nothing is there, because the server has no indexes, or because it
+ * refuses one of its own. */
 static void finish_unlisted(struct zd_http_task *task)
 {
-    struct zd_store_list *list = ZD_CONTAINER(task->op, struct zd_store_list, op);
+    struct zd_store_op *op = task->op;
+    struct zd_store_list *list = ZD_CONTAINER(op, struct zd_store_list, op);
     list->is_incomplete = task->http->has_index == ZD_HTTP_INDEX_MISSING;
-    zd_http_task_finish(task, ZD_NOT_FOUND);
+    if (list->is_incomplete || task->odd == 0) {
+        zd_http_task_finish(task, ZD_NOT_FOUND);
+    } else if (task->odd == 200) {
+        zd_http_task_fault(
+            task, ZD_REMOTE_FAULT_BROKEN, "the store sends a page where its index is due");
+    } else {
+        op->fault = (struct zd_remote_fault){.kind = ZD_REMOTE_FAULT_REFUSED};
+        zd_http_task_finish(
+            task, zd_fail(&op->err, ZD_STORE, "%s: the store answered %u", task->key, task->odd));
+    }
 }
 
-/* No index there: there may be one of other directories, or none at all. */
-static void take_no_index(struct zd_http_task *task)
+/* No index there: there may be one of other directories, or none at all. Where the root has had
+ * one, another answer in its place is a fault. */
+static void take_no_index(struct zd_http_task *task, uint32_t odd)
 {
     struct zd_http_store *http = task->http;
     const bool is_root = task->is_root || task->key[0] == '\0';
-    if (is_root) {
+    task->odd = task->is_root ? task->odd : odd;
+    if (is_root && (odd == 0 || http->has_index == ZD_HTTP_INDEX_UNKNOWN)) {
         http->has_index = ZD_HTTP_INDEX_MISSING;
     }
     if (http->has_index == ZD_HTTP_INDEX_UNKNOWN) {
@@ -125,6 +142,16 @@ static void take_no_index(struct zd_http_task *task)
         send_index(task);
     } else {
         finish_unlisted(task);
+    }
+}
+
+/* A page that is no index. */
+static void judge_page(struct zd_store_list *list)
+{
+    struct zd_http_task *task = zd_http_task_new(list->op.store, &list->op, list->prefix);
+    free_cursor(ZD_TAKE(list->cursor));
+    if (task != NULL) {
+        take_no_index(task, 200);
     }
 }
 
@@ -152,7 +179,6 @@ static void take_index(struct zd_http_task *task)
     struct zd_store_list *list = ZD_CONTAINER(op, struct zd_store_list, op);
     struct zd_transfer *transfer = &task->transfer;
     const uint32_t code = transfer->head.code;
-    const bool is_root = task->is_root || task->key[0] == '\0';
     if (zd_http_task_has_failed(task)) {
         return;
     }
@@ -170,9 +196,10 @@ static void take_index(struct zd_http_task *task)
         list->cursor = &cursor->cursor;
         zd_http_task_free(task);
         queue_page(op);
-    } else if (zd_http_task_is_absent(task) || (is_root && (code == 401 || code == 403)) ||
-               code == 405 || code == 501) {
-        take_no_index(task);
+    } else if (zd_http_task_is_absent(task) || code == 405 || code == 501) {
+        take_no_index(task, 0);
+    } else if (code == 401 || code == 403) {
+        take_no_index(task, code);
     } else {
         zd_http_task_refuse(task);
     }

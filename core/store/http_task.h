@@ -43,6 +43,8 @@ struct zd_http_task {
     struct zd_range asked;                   /* of bytes */
     bool is_status;
     bool is_root;   /* of a listing: has the root an index? */
+    uint32_t odd;   /* of a listing: the code of an answer that is neither an index nor absence: a
+                       fault where the server has indexes; 0 = there was none */
     bool is_part;   /* a range was asked for */
     bool has_tag;   /* If-None-Match or If-Match was */
     bool is_enough; /* the head was: no byte is needed. on_head returns ZD_AGAIN then */

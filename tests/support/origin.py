@@ -232,14 +232,26 @@ def no_validators_fault(rule, request, reply):
     reply.headers.pop("last-modified")
 
 
-def no_length_fault(rule, request, reply):
-    """No Content-Length: the body ends with the connection."""
+def no_length_fault(rule, request, reply, short=0):
+    """No Content-Length: the body ends with the connection, perhaps some bytes too early."""
     reply.length, reply.end = -1, "close"
+    reply.body = reply.body[:max(0, len(reply.body) - short)]
 
 
-def chunked_fault(rule, request, reply):
-    """Transfer-Encoding: chunked."""
+def chunked_fault(rule, request, reply, short=0):
+    """Transfer-Encoding: chunked; or some bytes and the end of it are missing, and the connection closes."""
     reply.is_chunked = True
+    if short:
+        truncated_fault(rule, request, reply, short)
+
+
+def ignores_conditions_fault(rule, request, reply):
+    """As if If-Match and the like had not been sent."""
+    if request.file is not None:
+        for name in ("if-match", "if-none-match", "if-modified-since", "if-range"):
+            request.headers.pop(name)
+        plain = answer_file(request, request.file)
+        reply.status, reply.headers, reply.body = plain.status, plain.headers, plain.body
 
 
 def redirect_fault(rule, request, reply, to=None, status=302):
@@ -536,7 +548,7 @@ class Origin:
         headers = Headers({"Date": date(time.time()), "Server": "origin", **reply.headers})
         if reply.is_chunked:
             headers["Transfer-Encoding"] = "chunked"
-        elif reply.length != -1 and reply.status not in BODILESS:
+        elif reply.length != -1 and reply.status not in BODILESS and "content-length" not in headers:
             headers["Content-Length"] = len(reply.body) if reply.length is None else reply.length
         if reply.end != "keep":
             headers["Connection"] = "close"

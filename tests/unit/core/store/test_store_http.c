@@ -61,10 +61,12 @@ static void end(struct zd_test_store *test)
 }
 
 #define WHOLE "HTTP/1.1 200 OK\r\nContent-Length: 10\r\nETag: \"a\"\r\n\r\n0123456789"
-#define PART(range, len, bytes)                                                                    \
-    "HTTP/1.1 206 Partial\r\nContent-Length: " len "\r\nETag: \"a\"\r\nContent-Range: " range      \
+#define CODED(code, range, len, bytes)                                                             \
+    "HTTP/1.1 " code "\r\nContent-Length: " len "\r\nETag: \"a\"\r\nContent-Range: " range         \
     "\r\n\r\n" bytes
-#define EMPTY(line, fields) "HTTP/1.1 " line "\r\nContent-Length: 0\r\n" fields "\r\n"
+#define PART(range, len, bytes)     CODED("206 Partial", range, len, bytes)
+#define WHOLE_OF(range, len, bytes) CODED("200 OK", range, len, bytes)
+#define EMPTY(line, fields)         "HTTP/1.1 " line "\r\nContent-Length: 0\r\n" fields "\r\n"
 
 static const struct read_fact {
     const char *answer;
@@ -133,6 +135,12 @@ static const struct read_fact {
         {ZD_RANGE_WHOLE, 0, 0}, ZD_STORE, ZD_REMOTE_FAULT_BROKEN, "Content-Encoding"},
     {PART("bytes 3-6/10", "4", "3456"), {ZD_RANGE_WHOLE, 0, 0}, ZD_STORE, ZD_REMOTE_FAULT_BROKEN,
         "206"},
+    {WHOLE_OF("bytes 3-6/10", "4", "3456"), {ZD_RANGE_FROM_TO, 3, 4}, ZD_STORE,
+        ZD_REMOTE_FAULT_BROKEN, "Content-Range"},
+    {WHOLE_OF("bytes 0-3/10", "4", "0123"), {ZD_RANGE_FROM_TO, 0, 4}, ZD_STORE,
+        ZD_REMOTE_FAULT_BROKEN, "Content-Range"},
+    {WHOLE_OF("bytes 0-9/10", "10", "0123456789"), {ZD_RANGE_FROM_TO, 3, 4}, ZD_OK,
+        ZD_REMOTE_FAULT_NONE, "3456"},
     {PART("bytes 2-5/10", "4", "2345"), {ZD_RANGE_FROM_TO, 3, 4}, ZD_STORE, ZD_REMOTE_FAULT_BROKEN,
         "Content-Range"},
     {PART("bytes 3-5/10", "3", "345"), {ZD_RANGE_FROM_TO, 3, 4}, ZD_STORE, ZD_REMOTE_FAULT_BROKEN,
@@ -451,6 +459,52 @@ START_TEST(store_http_does_not_take_a_fault_for_an_empty_directory)
 }
 END_TEST
 
+/* What is asked in place of an index, and what it comes to: beside the index of the root, beside
+ * none, and of a root that has had one. */
+static const struct odd_fact {
+    const char *answer;
+    enum zd_status beside_index;
+    enum zd_status beside_none;
+    enum zd_status again;
+} odd_facts[] = {
+    {EMPTY("403 Forbidden", ""), ZD_STORE, ZD_NOT_FOUND, ZD_STORE},
+    {EMPTY("401 Unauthorized", ""), ZD_STORE, ZD_NOT_FOUND, ZD_STORE},
+    {PAGE("Please log in", ""), ZD_STORE, ZD_NOT_FOUND, ZD_STORE},
+    {EMPTY("404 Not Found", ""), ZD_NOT_FOUND, ZD_NOT_FOUND, ZD_NOT_FOUND},
+};
+
+static void expect_listing(
+    struct zd_test_store *test, const char *prefix, enum zd_status status, bool is_incomplete)
+{
+    struct zd_store_list list = {.n_max = 2};
+    snprintf(list.prefix, sizeof list.prefix, "%s", prefix);
+    ck_assert_int_eq(zd_test_list(test, &list), status);
+    ck_assert_int_eq(list.is_incomplete, is_incomplete);
+    zd_store_list_done(&list);
+}
+
+START_TEST(store_http_knows_where_an_index_is_due)
+{
+    const struct odd_fact *fact = &odd_facts[_i];
+    const struct zd_reply has_index[] = {
+        {.target = "/s/", .end = ZD_REPLY_CLOSE, .bytes = PAGE("Index of /s/", "")},
+        {.target = NULL, .end = ZD_REPLY_CLOSE, .bytes = fact->answer},
+    };
+    const struct zd_reply has_none = {.end = ZD_REPLY_CLOSE, .bytes = fact->answer};
+    struct zd_test_store test;
+    begin(&test, has_index, ZD_COUNT_OF(has_index), NULL);
+    expect_listing(&test, "a/", fact->beside_index, false);
+    expect_listing(&test, "a/", fact->beside_index, false);
+    server.reply = &has_none;
+    server.n_replies = 1;
+    expect_listing(&test, "", fact->again, fact->again == ZD_NOT_FOUND);
+    end(&test);
+    begin(&test, &has_none, 1, NULL);
+    expect_listing(&test, "a/", fact->beside_none, true);
+    end(&test);
+}
+END_TEST
+
 START_TEST(store_http_cancels_what_waits)
 {
     static const struct zd_reply reply[] = {{.bytes = NULL}};
@@ -487,5 +541,6 @@ void zd_unit_tests(TCase *tests)
     tcase_add_loop_test(
         tests, store_http_says_that_it_has_no_listings, 0, ZD_COUNT_OF(no_index_answers));
     tcase_add_test(tests, store_http_does_not_take_a_fault_for_an_empty_directory);
+    tcase_add_loop_test(tests, store_http_knows_where_an_index_is_due, 0, ZD_COUNT_OF(odd_facts));
     tcase_add_test(tests, store_http_cancels_what_waits);
 }
