@@ -20,8 +20,8 @@ struct zd_stat zd_http_answer_stat(const struct zd_transfer_head *head, uint64_t
 bool zd_http_answer_has_strong_tag(const struct zd_transfer_head *head);
 
 /**
- * Check what no answer with bytes of an object may be: encoded, a page for people, or a part that is
- * called the whole.
+ * Check what no answer with bytes of an object may be: encoded, a page for people, or a part that
+ * is called the whole.
  * @param key pages have keys that end in .html or .htm
  * @retval ZD_STORE
  */
