@@ -9,6 +9,12 @@
 
 #define SHOWN_BYTES 64 /* of a value in an error */
 
+#define ORIGINS "* or origins as https://app.example or http://localhost:3000, separated by spaces"
+#define HOSTS   "* or names as data.example, without ports, separated by spaces"
+
+static bool is_origin(const char *text, size_t len);
+static bool is_host(const char *text, size_t len);
+
 const struct zd_setting zd_setting_table[] = {
 #define ZD_NUMBER(kind, group_, name_, initial_, least_, most_, meaning_)                          \
     {.group = #group_,                                                                             \
@@ -26,7 +32,7 @@ const struct zd_setting zd_setting_table[] = {
     ZD_NUMBER(ZD_SETTING_COUNT, group_, name_, initial_, least_, most_, meaning_)
 #define ZD_FLAG(group_, name_, initial_, meaning_)                                                 \
     ZD_NUMBER(ZD_SETTING_FLAG, group_, name_, initial_, 0, 1, meaning_)
-#define ZD_TEXT(group_, name_, initial_, choices_, has_origins_, meaning_)                         \
+#define ZD_TEXT(group_, name_, initial_, choices_, items_, is_item_, meaning_)                     \
     {.group = #group_,                                                                             \
         .name = #name_,                                                                            \
         .full_name = #group_ "." #name_,                                                           \
@@ -34,12 +40,15 @@ const struct zd_setting zd_setting_table[] = {
         .offset = offsetof(struct zd_settings, group_##_##name_),                                  \
         .word = (initial_),                                                                        \
         .choices = (choices_),                                                                     \
-        .has_origins = (has_origins_),                                                             \
+        .items = (items_),                                                                         \
+        .is_item = (is_item_),                                                                     \
         .meaning = (meaning_)},
 #define ZD_WORD(group_, name_, initial_, choices_, meaning_)                                       \
-    ZD_TEXT(group_, name_, initial_, choices_, false, meaning_)
+    ZD_TEXT(group_, name_, initial_, choices_, NULL, NULL, meaning_)
 #define ZD_ORIGINS(group_, name_, initial_, meaning_)                                              \
-    ZD_TEXT(group_, name_, initial_, NULL, true, meaning_)
+    ZD_TEXT(group_, name_, initial_, NULL, ORIGINS, is_origin, meaning_)
+#define ZD_HOSTS(group_, name_, initial_, meaning_)                                                \
+    ZD_TEXT(group_, name_, initial_, NULL, HOSTS, is_host, meaning_)
 #include "server/config/config.def"
     {0},
 };
@@ -112,9 +121,8 @@ void zd_setting_add_bounds(const struct zd_setting *setting, struct zd_text *tex
         add_number(text, setting, setting->least);
         zd_text_add(text, " to ");
         add_number(text, setting, setting->most);
-    } else if (setting->has_origins) {
-        zd_text_add(text, "* or origins as https://app.example or http://localhost:3000, "
-                          "separated by spaces");
+    } else if (setting->items != NULL) {
+        zd_text_add(text, setting->items);
     } else if (setting->type == ZD_SETTING_FLAG) {
         zd_text_add(text, "true or false");
     } else {
@@ -228,30 +236,37 @@ static bool is_choice(const char *choices, const char *word)
 }
 
 /* scheme://host or scheme://host:port, as browsers send it (RFC 6454, 6.2). */
-static bool is_origin(const char *word, size_t len)
+static bool is_origin(const char *text, size_t len)
 {
     static const char name[] = "abcdefghijklmnopqrstuvwxyz0123456789.-_+";
-    const size_t scheme = strspn(word, name);
-    if (len == 1 && word[0] == '*') {
+    const size_t scheme = strspn(text, name);
+    if (len == 1 && text[0] == '*') {
         return true;
     }
-    if (scheme == 0 || strncmp(word + scheme, "://", 3) != 0) {
+    if (scheme == 0 || strncmp(text + scheme, "://", 3) != 0) {
         return false;
     }
-    const char *host = word + scheme + 3;
+    const char *host = text + scheme + 3;
     const size_t bracket = host[0] == '[' ? strspn(host + 1, "0123456789abcdef:.") + 1 : 0;
     const char *at = host + (bracket > 0 ? bracket : strspn(host, name));
     at += bracket > 0 && *at == ']' ? 1 : 0;
     const size_t digits = *at == ':' ? strspn(at + 1, "0123456789") : 0;
     at += digits > 0 ? digits + 1 : 0;
-    return at > host && at == word + len;
+    return at > host && at == text + len;
 }
 
-static bool are_origins(const char *text)
+/* A name as it stands in the header Host, without a port. */
+static bool is_host(const char *text, size_t len)
+{
+    static const char name[] = "abcdefghijklmnopqrstuvwxyz0123456789.-_";
+    return (len == 1 && text[0] == '*') || strspn(text, name) == len;
+}
+
+static bool are_items(const struct zd_setting *setting, const char *text)
 {
     for (text += strspn(text, " "); *text != '\0'; text += strspn(text, " ")) {
         const size_t len = strcspn(text, " ");
-        if (!is_origin(text, len)) {
+        if (!setting->is_item(text, len)) {
             return false;
         }
         text += len;
@@ -263,7 +278,7 @@ static enum zd_status set_word(const struct zd_setting *setting, struct zd_setti
     const char *text, struct zd_error *err)
 {
     if (!is_choice(setting->choices, text) || strpbrk(text, "\r\n") != NULL ||
-        (setting->has_origins && !are_origins(text))) {
+        (setting->items != NULL && !are_items(setting, text))) {
         return refuse(setting, text, err);
     }
     return zd_setting_replace(place_of(setting, settings), text, err);

@@ -22,12 +22,14 @@ struct zd_settings {
 #define ZD_FLAG(group, name, initial, meaning)               bool group##_##name;
 #define ZD_WORD(group, name, initial, choices, meaning)      char *group##_##name;
 #define ZD_ORIGINS(group, name, initial, meaning)            char *group##_##name;
+#define ZD_HOSTS(group, name, initial, meaning)              char *group##_##name;
 #include "server/config/config.def"
 #undef ZD_SIZE
 #undef ZD_COUNT
 #undef ZD_FLAG
 #undef ZD_WORD
 #undef ZD_ORIGINS
+#undef ZD_HOSTS
 };
 
 /** One dataset as configured. Strings owned. */
@@ -98,13 +100,14 @@ struct zd_setting {
     const char *name;
     const char *full_name; /* "cache.decoded_bytes" */
     enum zd_setting_type type;
-    bool has_origins; /* the word is a list of origins */
     size_t offset;    /* in struct zd_settings */
     uint64_t initial; /* not of words */
     uint64_t least;   /* sizes and counts */
     uint64_t most;
     const char *word;    /* the initial word */
     const char *choices; /* separated by '|', or NULL for any word */
+    const char *items;   /* what a list separated by spaces consists of; NULL: it is no list */
+    bool (*is_item)(const char *text, size_t len); /* of a list */
     const char *meaning;
 };
 

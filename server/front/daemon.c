@@ -24,6 +24,7 @@
 #include "server/front/visitors.h"
 #include "server/front/wire.h"
 #include "server/http/address.h"
+#include "server/request/access.h"
 #include "server/request/route.h"
 #include "server/request/respond.h"
 #include "server/runtime/server.h"
@@ -86,11 +87,11 @@ static enum zd_next step_refuse_long(struct zd_request *req)
     return zd_respond_error(req, "too_large", &err);
 }
 
-/* Whether the steps run now; else the body is to come whole. */
+/* Whether the steps run now, a refusal among them; else the body is to come whole. */
 static bool begin_upload(struct zd_request *req)
 {
     struct zd_upload *upload = &req->upload;
-    if (!(zd_route_begin(req) && req->route->streams_body)) {
+    if (req->step == NULL && !(zd_route_begin(req) && req->route->streams_body)) {
         if (upload->length <= req->server->config->settings.limits_body_bytes) {
             return false;
         }
@@ -180,6 +181,7 @@ static enum MHD_Result begin(struct zd_exchange *exchange, const char *method)
         return MHD_NO; /* a condition is lost */
     }
     zd_request_identify(req);
+    zd_access_judge(req);
     if (zd_request_is_reading(req) || !begin_upload(req)) {
         return MHD_YES;
     }
@@ -187,12 +189,13 @@ static enum MHD_Result begin(struct zd_exchange *exchange, const char *method)
     return leave_head(exchange);
 }
 
-/* The whole request is there: it has a prepared answer, or its steps run. */
+/* The whole request is there: it was refused, has a prepared answer, or its steps run. */
 static enum MHD_Result finish(struct zd_exchange *exchange)
 {
     struct zd_request *req = &exchange->request;
     struct zd_text *body = &exchange->memory.body;
-    if (zd_request_is_reading(req) && zd_reply_cache_answer(req)) {
+    const bool is_refused = req->step != NULL;
+    if (!is_refused && zd_request_is_reading(req) && zd_reply_cache_answer(req)) {
         return queue(exchange);
     }
     if (body->len > 0 && zd_text_buf(body, &req->body) != ZD_OK) {
@@ -486,6 +489,7 @@ static enum zd_status open_front(struct zd_front *front, struct zd_error *err)
         front->listener[i].front = front;
         front->n_listeners++;
         ZD_TRY(listen_on(&front->listener[i], config->listen[i], err));
+        server->is_local = (i == 0 || server->is_local) && front->listener[i].is_loopback;
     }
     return ZD_OK;
 }

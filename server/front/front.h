@@ -83,6 +83,7 @@ struct zd_listener {
     uv_poll_t poll;            /* its epoll descriptor */
     uv_timer_t timer;          /* its next timeout */
     uv_idle_t again;           /* it has ready work that was put off */
+    bool is_loopback;
     bool has_handles;
     bool has_closed; /* a connection has: at a limit, the daemon accepts again when it next runs */
     char *host;      /* as in a URL; owned */

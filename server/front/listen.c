@@ -63,6 +63,7 @@ enum zd_status zd_listen_bind(
         return zd_fail(err, ZD_NO_MEMORY, "no memory for an address");
     }
     listener->port = port_of(fd);
+    listener->is_loopback = zd_address_is_loopback(&where);
     *ret_fd = fd;
     return ZD_OK;
 }

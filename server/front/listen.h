@@ -5,7 +5,7 @@
 #include "server/front/front.h"
 
 /**
- * Listen on an address of the configuration; sets the listener's host and port.
+ * Listen on an address of the configuration; sets the listener's host, port and is_loopback.
  *
  * @param ret_fd non-blocking; the caller's to close
  * @retval ZD_INVALID it is no address, or the system refuses it

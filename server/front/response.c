@@ -13,12 +13,15 @@
 #include "server/http/accept.h"
 #include "server/http/conditions.h"
 #include "server/http/guard.h"
+#include "server/http/origin.h"
+#include "server/request/connection.h"
 #include "server/request/handler.h"
 #include "server/runtime/server.h"
 
 #define PROBLEM_BYTES_MAX (1U << 20)
 #define EXPOSED_BYTES_MAX 1024
 #define VARY_BYTES_MAX    128
+#define ORIGIN_LEN_MAX    512 /* of one that is echoed: a head has room for it */
 #define REASON_LEN_MAX    (ZD_ERROR_TEXT_BYTES - 1)
 #define NUMBERS_BYTES     80 /* of a header that holds three of 64 bits */
 
@@ -121,11 +124,12 @@ void zd_response_add(struct MHD_Response *response, const char *name, const char
     (void)MHD_add_response_header(response, name, value);
 }
 
-static void give_common(const struct zd_server *server, const char *id,
+/* @param origin whose pages may read the answer */
+static void give_common(const struct zd_server *server, const char *id, const char *origin,
     void (*give)(void *to, const char *name, const char *value), void *to)
 {
     give(to, "X-Request-Id", id);
-    give(to, "Access-Control-Allow-Origin", server->config->settings.http_cors_origin);
+    give(to, "Access-Control-Allow-Origin", origin);
     give(to, "Access-Control-Expose-Headers", server->front->exposed.at);
     give(to, "X-Content-Type-Options", "nosniff");
 }
@@ -135,10 +139,27 @@ static void give_response(void *to, const char *name, const char *value)
     zd_response_add(to, name, value);
 }
 
+/* Whether the answer is for one origin alone where another may have another one. */
+static bool depends_on_origin(const struct zd_request *req)
+{
+    return !zd_request_is_reading(req) &&
+           req->server->config->settings.http_cors_origins[0] != '\0';
+}
+
+/* A page that may write has an answer of its own; what is read is the same for all. */
+static const char *origin_for(const struct zd_request *req)
+{
+    const struct zd_settings *settings = &req->server->config->settings;
+    const char *origin = depends_on_origin(req) ? zd_connection_header(req, "Origin") : NULL;
+    const bool is_echoed = origin != NULL && strlen(origin) <= ORIGIN_LEN_MAX &&
+                           zd_origin_is_listed(origin, settings->http_cors_origins);
+    return is_echoed ? origin : settings->http_cors_origin;
+}
+
 void zd_response_add_common(
     const struct zd_request *req, const char *id, struct MHD_Response *response)
 {
-    give_common(req->server, id, give_response, response);
+    give_common(req->server, id, origin_for(req), give_response, response);
     if (req->server->is_draining) {
         zd_response_add(response, "Connection", "close");
     }
@@ -149,6 +170,9 @@ static void add_problem(const struct zd_request *req, const char *id, struct MHD
     zd_response_add_common(req, id, response);
     zd_response_add(response, "Content-Type", "application/problem+json");
     zd_response_add(response, "Cache-Control", "no-cache");
+    if (depends_on_origin(req)) {
+        zd_response_add(response, "Vary", "Origin");
+    }
 }
 
 static bool has_own(const struct zd_representation *rep, const char *name)
@@ -220,6 +244,9 @@ static void add_own(const struct zd_request *req, const struct zd_representation
     }
     if (depends_on_identity(req)) {
         add_field(vary, "Authorization");
+    }
+    if (depends_on_origin(req)) {
+        add_field(vary, "Origin");
     }
     if (vary[0] != '\0') {
         zd_response_add(response, "Vary", vary);
@@ -497,7 +524,7 @@ void zd_response_refuse(struct zd_server *server, const struct zd_guard *guard,
     access.http_status = zd_problem_kind(guard->code)->http_status;
     access.body_bytes = guard->is_head ? 0 : document->len;
     add_status_line(access.http_status, to);
-    give_common(server, id, give_line, to);
+    give_common(server, id, server->config->settings.http_cors_origin, give_line, to);
     if (access.http_status == MHD_HTTP_SERVICE_UNAVAILABLE) {
         server->metrics.n_unavailable[ZD_UNAVAILABLE_CONNECTIONS]++;
     }

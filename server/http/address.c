@@ -91,6 +91,20 @@ struct zd_address zd_address_all_v4(uint16_t port)
     return address;
 }
 
+bool zd_address_is_loopback(const struct zd_address *address)
+{
+    if (address->socket.ss_family == AF_INET) {
+        const struct sockaddr_in *v4 = (const struct sockaddr_in *)&address->socket;
+        return ntohl(v4->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+    }
+    if (address->socket.ss_family == AF_INET6) {
+        const struct in6_addr *v6 = &((const struct sockaddr_in6 *)&address->socket)->sin6_addr;
+        return IN6_IS_ADDR_LOOPBACK(v6) ||
+               (IN6_IS_ADDR_V4MAPPED(v6) && v6->s6_addr[12] == IN_LOOPBACKNET);
+    }
+    return false;
+}
+
 uint16_t zd_address_port(const struct zd_address *address)
 {
     if (address->socket.ss_family == AF_INET) {

@@ -27,6 +27,9 @@ ZD_RESULT zd_address_parse(
 /** What stands for all addresses where there is no IPv6. */
 struct zd_address zd_address_all_v4(uint16_t port);
 
+/** Whether only this machine reaches it. */
+bool zd_address_is_loopback(const struct zd_address *address);
+
 /** The port in host byte order; 0 for an address that is neither IPv4 nor IPv6. */
 uint16_t zd_address_port(const struct zd_address *address);
 

@@ -16,9 +16,3 @@ bool zd_origin_is_listed(const char *origin, const char *list)
     }
     return false;
 }
-
-bool zd_origin_is_of_host(const char *origin, const char *host)
-{
-    const char *scheme_end = strstr(origin, "://");
-    return scheme_end != NULL && strcasecmp(scheme_end + 3, host) == 0;
-}

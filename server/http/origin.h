@@ -7,7 +7,4 @@
 /** Whether an origin is one of a list. @param list separated by spaces; "*" stands for all */
 bool zd_origin_is_listed(const char *origin, const char *list);
 
-/** Whether a page of that origin came from the host that it asks. @param host the header Host */
-bool zd_origin_is_of_host(const char *origin, const char *host);
-
 #endif

@@ -40,6 +40,7 @@ const struct zd_problem_kind zd_problem_kinds[] = {
     {"uri_too_long", 414, "The request target is too long"},
     {"unsupported_media_type", 415, "The body's media type is not supported"},
     {"range_not_satisfiable", 416, "The range is not satisfiable"},
+    {"misdirected", 421, "The server does not answer to that host"},
     {"invalid_metadata", 422, "The metadata is invalid"},
     {"unsupported_extension", 422, "An extension is not supported"},
     {"unsupported_codec", 422, "A codec is not supported"},

@@ -52,9 +52,7 @@ bool zd_request_may_write(const struct zd_request *req)
     const struct zd_settings *settings = &req->server->config->settings;
     const char *reader = settings->http_cors_origin;
     const char *origin = zd_connection_header(req, "Origin");
-    const char *host = zd_connection_header(req, "Host");
-    return origin == NULL || (host != NULL && zd_origin_is_of_host(origin, host)) ||
-           zd_origin_is_listed(origin, settings->http_cors_origins) ||
+    return origin == NULL || zd_origin_is_listed(origin, settings->http_cors_origins) ||
            (strcmp(reader, "*") != 0 && zd_origin_is_listed(origin, reader));
 }
 

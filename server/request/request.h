@@ -117,8 +117,8 @@ void zd_request_identify(struct zd_request *req);
 /** A number for the client's address, as far as it counts for fairness: never 0. */
 uint64_t zd_request_client(const struct zd_request *req);
 
-/** Whether the client may write: pages of this server may, those of origins that http.cors_origins
- * names, and clients that are no pages. */
+/** Whether the client may write: pages of the origins that http.cors_origins names may, and clients
+ * that are no pages. */
 bool zd_request_may_write(const struct zd_request *req);
 
 /** The step of routes with {d} and {path} that need the node: sets state via `next` when the node

@@ -22,6 +22,7 @@ CORPUS = ROOT / "tests" / "corpus"
 SHARED = pathlib.Path(os.environ.get("ZARRD_SHARED", ROOT.parent / "shared")) / "data"
 BINARY = pathlib.Path(os.environ.get("ZARRD_BINARY", ROOT / "build" / "dev" / "zarrd"))
 STORES = BINARY.parent / "corpus" / "stores"  # unpacked by the build
+HOSTS = {"ZARRD_HTTP_HOSTS": "a b k x zarrd a.b-c_d"}  # whom raw requests of the tests are addressed to
 SANITIZERS = {"TSAN_OPTIONS": f"suppressions={ROOT / 'tests/support/tsan.supp'}"}
 NOBODY = 65534
 START_S = 60
@@ -98,7 +99,7 @@ class Server:
                 self.fault(name, text)
         with open(self.log_path, "wb") as log:
             self.process = subprocess.Popen(
-                command, stdout=log, stderr=log, env={**SANITIZERS, **os.environ, **(environment or {})})
+                command, stdout=log, stderr=log, env={**SANITIZERS, **HOSTS, **os.environ, **(environment or {})})
         self.port = self._wait_for_port(port_file)
 
     def _faulty(self, binary):

@@ -235,7 +235,7 @@ VALID = {
     "values that are not ASCII": (with_fields("X: é€".encode(), b"Y: \xff\xfe"), 200),
     "a Host with a port": (GET + b"Host: a.b-c_d:8080\r\n\r\n", 200),
     "a Host that is an IPv6 address": (GET + b"Host: [::1]:8080\r\n\r\n", 200),
-    "an empty Host": (GET + b"Host:\r\n\r\n", 200),
+    "an empty Host": (GET + b"Host:\r\n\r\n", 421),
     "Connection with a list": (with_fields(b"Connection: keep-alive, x"), 200),
     "90 fields": (with_fields(*[b"X-%d: y" % i for i in range(30)]), 200),
     "a field of 7 kB": (with_fields(b"X: " + b"y" * 7000), 200),

@@ -152,6 +152,11 @@ static const struct {
         "/http/cors_origins"},
     {"{\"http\": {\"cors_origins\": \"https://\"}}", "origins", "/http/cors_origins"},
     {"{\"http\": {\"cors_origins\": \"https://a.example:\"}}", "origins", "/http/cors_origins"},
+    {"{\"http\": {\"hosts\": \"a.example  b-c_d *\"}}", NULL, NULL},
+    {"{\"http\": {\"hosts\": \"a.example:80\"}}", "names as data.example", "/http/hosts"},
+    {"{\"http\": {\"hosts\": \"A.example\"}}", "without ports", "/http/hosts"},
+    {"{\"http\": {\"hosts\": \"https://a.example\"}}", "names", "/http/hosts"},
+    {"{\"http\": {\"hosts\": \"a,b\"}}", "separated by spaces", "/http/hosts"},
     {"{\"cache\": {\"decoded_bytes\": \"1GB\"}}", "0 to 1024GiB (bytes, or with KiB, MiB, GiB)",
         "/cache/decoded_bytes"},
     {"{\"//\": 1, \"http\": {\"//connections\": 1}, \"datasets\": {\"//x\": 1, \"a\": "
@@ -364,12 +369,15 @@ START_TEST(help_names_every_location_and_setting)
     ck_assert(strstr(text.at, #group "." #name) != NULL);
 #define ZD_ORIGINS(group, name, initial, meaning)                                                  \
     ck_assert(strstr(text.at, #group "." #name) != NULL);
+#define ZD_HOSTS(group, name, initial, meaning)                                                    \
+    ck_assert(strstr(text.at, #group "." #name) != NULL);
 #include "server/config/config.def"
 #undef ZD_SIZE
 #undef ZD_COUNT
 #undef ZD_FLAG
 #undef ZD_WORD
 #undef ZD_ORIGINS
+#undef ZD_HOSTS
 }
 END_TEST
 

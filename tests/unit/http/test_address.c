@@ -75,8 +75,38 @@ START_TEST(localhost_is_this_machine)
 }
 END_TEST
 
+static const struct {
+    const char *text;
+    bool is_loopback;
+} reach[] = {
+    {"127.0.0.1:0", true},
+    {"127.255.0.9:0", true},
+    {"localhost:0", true},
+    {"80", true},
+    {"[::1]:0", true},
+    {"[::ffff:127.0.0.1]:0", true},
+    {"[::ffff:10.0.0.1]:0", false},
+    {"[::2]:0", false},
+    {"[fe80::1]:0", false},
+    {"128.0.0.1:0", false},
+    {"0.0.0.0:0", false},
+    {"[::]:0", false},
+    {":0", false},
+    {"*:0", false},
+};
+
+START_TEST(loopback_is_what_only_this_machine_reaches)
+{
+    struct zd_address address;
+    ck_assert_int_eq(zd_address_parse(zd_span_of(reach[_i].text), &address, NULL), ZD_OK);
+    ck_assert_int_eq(zd_address_is_loopback(&address), reach[_i].is_loopback);
+}
+END_TEST
+
 void zd_unit_tests(TCase *tests)
 {
     tcase_add_loop_test(tests, addresses_are_taken_apart, 0, ZD_COUNT_OF(addresses));
     tcase_add_test(tests, localhost_is_this_machine);
+    tcase_add_loop_test(
+        tests, loopback_is_what_only_this_machine_reaches, 0, ZD_COUNT_OF(reach));
 }

@@ -28,26 +28,7 @@ START_TEST(an_origin_is_listed_as_a_whole)
 }
 END_TEST
 
-static const struct {
-    const char *origin;
-    const char *host;
-    bool is_own;
-} hosts[] = {
-    {"http://localhost:8080", "localhost:8080", true},
-    {"https://Data.example", "data.example", true}, /* a proxy ended TLS */
-    {"http://localhost:3000", "localhost:8080", false},
-    {"http://localhost", "localhost:8080", false}, {"null", "null", false},
-    {"http://", "", true}, /* a request has a host that is not empty */
-};
-
-START_TEST(a_page_of_the_same_host_is_known)
-{
-    ck_assert_int_eq(zd_origin_is_of_host(hosts[_i].origin, hosts[_i].host), hosts[_i].is_own);
-}
-END_TEST
-
 void zd_unit_tests(TCase *tests)
 {
     tcase_add_loop_test(tests, an_origin_is_listed_as_a_whole, 0, ZD_COUNT_OF(lists));
-    tcase_add_loop_test(tests, a_page_of_the_same_host_is_known, 0, ZD_COUNT_OF(hosts));
 }
