@@ -22,7 +22,8 @@ static bool cut_port(struct zd_span *host)
 {
     const uint8_t *bracket = host->len == 0 ? NULL : memrchr(host->ptr, ']', host->len);
     const size_t from = bracket == NULL ? 0 : (size_t)(bracket - host->ptr) + 1;
-    const uint8_t *colon = from == host->len ? NULL : memchr(host->ptr + from, ':', host->len - from);
+    const uint8_t *colon =
+        from == host->len ? NULL : memchr(host->ptr + from, ':', host->len - from);
     const size_t len = colon == NULL ? host->len : (size_t)(colon - host->ptr);
     for (size_t i = len + 1; i < host->len; i++) {
         if (host->ptr[i] < '0' || host->ptr[i] > '9') {

@@ -57,7 +57,7 @@ struct zd_server {
     struct zd_later later;
     uint64_t
         near_nodes_ms; /* of server/data/near_nodes.c: until then its turns are taken; loop time */
-    bool is_local; /* it listens on loopback addresses alone */
+    bool is_local;     /* it listens on loopback addresses alone */
     bool is_draining;
     uint64_t started_ms; /* wall clock */
     uint64_t drain_until_ms;

@@ -107,6 +107,5 @@ void zd_unit_tests(TCase *tests)
 {
     tcase_add_loop_test(tests, addresses_are_taken_apart, 0, ZD_COUNT_OF(addresses));
     tcase_add_test(tests, localhost_is_this_machine);
-    tcase_add_loop_test(
-        tests, loopback_is_what_only_this_machine_reaches, 0, ZD_COUNT_OF(reach));
+    tcase_add_loop_test(tests, loopback_is_what_only_this_machine_reaches, 0, ZD_COUNT_OF(reach));
 }

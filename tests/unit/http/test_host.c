@@ -62,8 +62,7 @@ static const struct {
 
 START_TEST(a_host_is_an_address_or_named)
 {
-    ck_assert_int_eq(
-        zd_host_is_own(zd_span_of(hosts[_i].host), hosts[_i].names), hosts[_i].is_own);
+    ck_assert_int_eq(zd_host_is_own(zd_span_of(hosts[_i].host), hosts[_i].names), hosts[_i].is_own);
 }
 END_TEST
 
