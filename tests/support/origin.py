@@ -349,15 +349,31 @@ class Origin:
         """folder: files of this directory; tls: an ssl.SSLContext with a certificate."""
         self.folder = pathlib.Path(folder) if folder is not None else None
         self.scheme = "https" if tls else "http"
-        self.loop = asyncio.new_event_loop()
+        self.tls = tls
         self.n_connections = 0
-        self.tasks, self.writers = set(), set()
         self.n_versions = 0
         self.reset()
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
-        self.port = self.listener.getsockname()[1]
-        self.thread = threading.Thread(target=self._run, args=(tls,), name="origin", daemon=True)
+        self.place = socket.socket()  # the port is ours while nobody listens
+        self.place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.place.bind(("127.0.0.1", 0))
+        self.port = self.place.getsockname()[1]
+        self.start()
+
+    def start(self):
+        """Again after kill(), on the same port and with the same files."""
+        self.loop = asyncio.new_event_loop()
+        self.tasks, self.writers = set(), set()
+        self.listener = socket.create_server(("127.0.0.1", self.port), backlog=1024)
+        self.thread = threading.Thread(target=self._run, name="origin", daemon=True)
         self.thread.start()
+
+    def kill(self):
+        """As a process that is killed: all connections are reset, and the port takes no more of them."""
+        for rule in self.rules:
+            rule.release()
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self.thread.join(30)
+        assert not self.thread.is_alive()
 
     def reset(self):
         """As at the start: no request on record, no fault, no delay, no file in memory."""
@@ -379,11 +395,8 @@ class Origin:
         self.stop()
 
     def stop(self):
-        for rule in self.rules:
-            rule.release()
-        self.loop.call_soon_threadsafe(self.loop.stop)
-        self.thread.join(30)
-        assert not self.thread.is_alive()
+        self.kill()
+        self.place.close()
 
     # Files
 
@@ -452,12 +465,13 @@ class Origin:
 
     # The server
 
-    def _run(self, tls):
+    def _run(self):
         asyncio.set_event_loop(self.loop)
-        self.loop.run_until_complete(asyncio.start_server(self._serve, sock=self.listener, ssl=tls, limit=HEAD_MOST))
+        self.loop.run_until_complete(asyncio.start_server(self._serve, sock=self.listener, ssl=self.tls, limit=HEAD_MOST))
         self.loop.run_forever()
         for writer in list(self.writers):
-            writer.transport.abort()
+            with contextlib.suppress(OSError):
+                end_connection(writer, "reset")
         for task in list(self.tasks):
             task.cancel()
         self.loop.run_until_complete(asyncio.gather(*self.tasks, return_exceptions=True))
