@@ -91,11 +91,11 @@ def wait_until_open(port, process, log):
 class Program:
     """A server that is not zarrd. `command` is a function of port and folder."""
 
-    def __init__(self, name, command, core=None):
+    def __init__(self, name, command, core=None, port=None):
         self.name = name
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="zarrd-bench-"))
         self.folder.chmod(0o755)
-        self.port = free_port()
+        self.port = port or free_port()
         self.log = self.folder / "log"
         with open(self.log, "wb") as log, pinned(core):
             self.process = subprocess.Popen(command(self.port, self.folder), stdout=log, stderr=log)
