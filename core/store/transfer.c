@@ -67,6 +67,7 @@ static void put_aside(struct zd_transfer_pool *pool, struct zd_transfer_run *run
     struct endpoint *endpoint = run->turns;
     zd_list_remove(&run->link);
     endpoint->n_running--;
+    pool->counts.n_bytes += run->body_bytes;
     run->transfer->run = NULL;
     if (zd_list_is_empty(&pool->running)) {
         (void)uv_timer_stop(&pool->watch);
@@ -172,7 +173,7 @@ static void give_turn(
     run->n_connected = &pool->counts.n_connected;
     transfer->run = run;
     endpoint->n_running++;
-    pool->counts.n_started++;
+    pool->counts.n_started[transfer->method]++;
     zd_list_push_back(&pool->running, &run->link);
     if (!zd_transfer_run_begin(run)) {
         put_aside(pool, run);
@@ -348,4 +349,16 @@ void zd_transfer_pool_stop(struct zd_transfer_pool *pool)
 struct zd_transfer_counts zd_transfer_pool_counts(const struct zd_transfer_pool *pool)
 {
     return pool->counts;
+}
+
+const char *zd_transfer_method_name(enum zd_transfer_method method)
+{
+    static const char *const name[ZD_TRANSFER_METHODS] = {
+        [ZD_TRANSFER_GET] = "GET",
+        [ZD_TRANSFER_HEAD] = "HEAD",
+        [ZD_TRANSFER_PUT] = "PUT",
+        [ZD_TRANSFER_POST] = "POST",
+        [ZD_TRANSFER_DELETE] = "DELETE",
+    };
+    return name[method];
 }

@@ -29,10 +29,14 @@ void zd_transfer_pool_stop(struct zd_transfer_pool *pool);
 
 /** What a pool has done, for tests and /metrics. */
 struct zd_transfer_counts {
-    uint64_t n_started;   /* transfers that had their turn */
-    uint64_t n_connected; /* connections that were made for them */
+    uint64_t n_started[ZD_TRANSFER_METHODS]; /* transfers that had their turn */
+    uint64_t n_connected; /* connections that were made for them; the others used one again */
+    uint64_t n_bytes;     /* of bodies that came, those that nobody wanted included */
 };
 struct zd_transfer_counts zd_transfer_pool_counts(const struct zd_transfer_pool *pool);
+
+/** "GET". Thread: any. */
+const char *zd_transfer_method_name(enum zd_transfer_method method);
 
 /** Start: sets the outputs, and waits for its turn. */
 void zd_transfer_start(struct zd_transfer_pool *pool, struct zd_transfer *transfer);

@@ -18,6 +18,7 @@ enum zd_transfer_method {
     ZD_TRANSFER_PUT,
     ZD_TRANSFER_POST,
     ZD_TRANSFER_DELETE,
+    ZD_TRANSFER_METHODS,
 };
 
 /**

@@ -6,6 +6,7 @@
 
 #include "core/base/num.h"
 #include "core/store/remote.h"
+#include "core/store/transfer.h"
 
 #define HEAD_BYTES_MAX (64U << 10)
 #define RECEIVE_BYTES  (64L << 10) /* at a time */
@@ -432,13 +433,6 @@ static bool set_headers(struct zd_transfer_run *run)
 
 static void set_method(struct zd_transfer_run *run)
 {
-    static const char *const name[] = {
-        [ZD_TRANSFER_GET] = NULL,
-        [ZD_TRANSFER_HEAD] = NULL,
-        [ZD_TRANSFER_PUT] = "PUT",
-        [ZD_TRANSFER_POST] = "POST",
-        [ZD_TRANSFER_DELETE] = "DELETE",
-    };
     const struct zd_transfer *transfer = run->transfer;
     const enum zd_transfer_method method = transfer->method;
     if (method == ZD_TRANSFER_PUT || method == ZD_TRANSFER_POST) {
@@ -452,8 +446,8 @@ static void set_method(struct zd_transfer_run *run)
     } else if (method == ZD_TRANSFER_HEAD) {
         (void)curl_easy_setopt(run->easy, CURLOPT_NOBODY, 1L);
     }
-    if (name[method] != NULL) {
-        (void)curl_easy_setopt(run->easy, CURLOPT_CUSTOMREQUEST, name[method]);
+    if (method != ZD_TRANSFER_GET && method != ZD_TRANSFER_HEAD) {
+        (void)curl_easy_setopt(run->easy, CURLOPT_CUSTOMREQUEST, zd_transfer_method_name(method));
     }
 }
 

@@ -2,6 +2,7 @@
 #include "core/base/num.h"
 #include "core/store/disk_tier.h"
 #include "core/store/remote_plan.h"
+#include "core/store/transfer.h"
 #include "server/data/catalog.h"
 #include "server/request/admit.h"
 #include "server/request/handler.h"
@@ -163,6 +164,24 @@ static void add_paused(const struct zd_server *server, struct zd_text *text)
     }
 }
 
+static void add_remote(const struct zd_transfer_pool *pool, struct zd_text *text)
+{
+    if (pool == NULL) {
+        return;
+    }
+    const struct zd_transfer_counts counts = zd_transfer_pool_counts(pool);
+    add_head(text, "zarrd_remote_requests_total", "counter",
+        "Requests sent to remote stores, further attempts included.");
+    for (unsigned i = 0; i < ZD_TRANSFER_METHODS; i++) {
+        zd_text_addf(text, "zarrd_remote_requests_total{method=\"%s\"} %llu\n",
+            zd_transfer_method_name(i), (unsigned long long)counts.n_started[i]);
+    }
+    add_one(text, "zarrd_remote_connections_total", "counter",
+        "Connections made for them; the others used one again.", counts.n_connected);
+    add_one(text, "zarrd_remote_received_bytes_total", "counter",
+        "Bytes of bodies that remote stores have sent.", counts.n_bytes);
+}
+
 static void add_caches(const struct zd_server *server, struct zd_text *text)
 {
     static const struct series all[] = {
@@ -303,6 +322,7 @@ static void add_metrics(const struct zd_server *server, struct zd_text *text)
     add_disk(server->remote.disk, text);
     add_stores(server, text);
     add_paused(server, text);
+    add_remote(server->remote.pool, text);
     add_one(text, "zarrd_log_dropped_total", "counter", "Log lines lost to a full pipe.",
         server->log.n_dropped);
     add_one(text, "zarrd_allocations_total", "counter", "Times that memory was asked for.",

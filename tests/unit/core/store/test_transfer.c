@@ -153,7 +153,7 @@ START_TEST(transfer_uses_a_connection_again)
     }
     ck_assert_uint_eq(server.n_connections, 1);
     ck_assert_uint_eq(server.n_requests, 10);
-    ck_assert_uint_eq(zd_transfer_pool_counts(pool).n_started, 10);
+    ck_assert_uint_eq(zd_transfer_pool_counts(pool).n_started[ZD_TRANSFER_GET], 10);
     ck_assert_uint_eq(zd_transfer_pool_counts(pool).n_connected, 1);
     end();
 }
@@ -168,7 +168,8 @@ START_TEST(transfers_take_turns_at_an_endpoint)
     for (size_t i = 0; i < ZD_COUNT_OF(transfer); i++) {
         start(&transfer[i], url, "/a");
     }
-    ck_assert_uint_eq(zd_transfer_pool_counts(pool).n_started, settings.connections);
+    ck_assert_uint_eq(
+        zd_transfer_pool_counts(pool).n_started[ZD_TRANSFER_GET], settings.connections);
     zd_transfer_cancel(&transfer[10]); /* it waits */
     uv_run(&loop, UV_RUN_DEFAULT);
     ck_assert_uint_eq(n_done, ZD_COUNT_OF(transfer));
