@@ -114,3 +114,61 @@ def test_what_may_pass_is_tried_again(serve, tmp_path, origin):
     assert answer.status == 200 and answer.body == values.tobytes()
     assert origin.count("GET", DATA) == 3
     assert of(server, "d", "retries_total") == 2
+
+
+def test_what_an_origin_has_sent_is_counted(serve, tmp_path, origin):
+    write_values(tmp_path / "store", np.arange(64, dtype="<f4").reshape(8, 8), (4, 4))
+    origin.put_folder(tmp_path / "store", "/store")
+    server = serve(f"d={origin.url}/store", "--set", "remote.hedge_percent=0")
+    assert server.get("/v1/datasets/d/slices/").status == 200
+    assert server.get("/v1/datasets/d/nodes/nothing").status == 404
+    text = server.get("/metrics").body.decode()
+    counted = {method: int(n) for method, n in re.findall(r'zarrd_remote_requests_total\{method="(\w+)"\} (\d+)', text)}
+    assert counted == {method: origin.count(method) for method in ("GET", "HEAD", "PUT", "POST", "DELETE")}
+    metrics = server.metrics()
+    assert metrics["zarrd_remote_connections_total"] == len({request.connection for request in origin.requests})
+    assert metrics["zarrd_remote_received_bytes_total"] == sum(request.sent for request in origin.requests)
+    assert "zarrd_remote" not in serve(f"d={tmp_path / 'store'}").get("/metrics").body.decode()
+
+
+KEY = "/zarr/d/c/9/9"
+ABSENT = r"c/9/9$"
+
+
+def start_absent(serve, tmp_path, origin, absent_ms):
+    write_values(tmp_path / "store", np.arange(64, dtype="<f4").reshape(8, 8), (8, 8))
+    origin.put_folder(tmp_path / "store", "/store")
+    dataset = {"location": f"{origin.url}/store", "revalidate_ms": 0, "options": {"absent_ms": absent_ms}}
+    return serve("--set", "remote.hedge_percent=0", config={"datasets": {"d": dataset}})
+
+
+def test_an_absent_key_is_asked_once_in_its_time(serve, tmp_path, origin):
+    server = start_absent(serve, tmp_path, origin, 10**9)
+    assert server.get(KEY).status == 404
+    n_asked = origin.count(path=ABSENT)
+    assert n_asked >= 1
+    origin.put("/store/c/9/9", b"new")
+    for _ in range(5):
+        assert server.get(KEY).status == 404
+    assert origin.count(path=ABSENT) == n_asked
+
+
+def test_an_absent_node_costs_one_request_a_document(serve, tmp_path, origin):
+    server = start_absent(serve, tmp_path, origin, 10**9)
+    for _ in range(3):
+        assert server.get("/v1/datasets/d/nodes/nothing").status == 404
+    asked = [request.path for request in origin.select(path="/nothing/.")]
+    assert len(asked) == len(set(asked)) == 5  # of v3, v2 and N5
+
+
+@pytest.mark.parametrize("absent_ms", [0, 100])
+def test_an_absent_key_that_is_written_appears_after_its_time(serve, tmp_path, origin, absent_ms):
+    server = start_absent(serve, tmp_path, origin, absent_ms)
+    assert server.get(KEY).status == 404
+    n_asked = origin.count(path=ABSENT)
+    wait_until(lambda: server.get(KEY).status == 404 and origin.count(path=ABSENT) > n_asked)
+    origin.put("/store/c/9/9", b"new")
+    if absent_ms == 0:
+        assert server.get(KEY).body == b"new"
+    else:
+        wait_until(lambda: server.get(KEY).body == b"new")
