@@ -350,15 +350,3 @@ struct zd_transfer_counts zd_transfer_pool_counts(const struct zd_transfer_pool 
 {
     return pool->counts;
 }
-
-const char *zd_transfer_method_name(enum zd_transfer_method method)
-{
-    static const char *const name[ZD_TRANSFER_METHODS] = {
-        [ZD_TRANSFER_GET] = "GET",
-        [ZD_TRANSFER_HEAD] = "HEAD",
-        [ZD_TRANSFER_PUT] = "PUT",
-        [ZD_TRANSFER_POST] = "POST",
-        [ZD_TRANSFER_DELETE] = "DELETE",
-    };
-    return name[method];
-}

@@ -35,9 +35,6 @@ struct zd_transfer_counts {
 };
 struct zd_transfer_counts zd_transfer_pool_counts(const struct zd_transfer_pool *pool);
 
-/** "GET". Thread: any. */
-const char *zd_transfer_method_name(enum zd_transfer_method method);
-
 /** Start: sets the outputs, and waits for its turn. */
 void zd_transfer_start(struct zd_transfer_pool *pool, struct zd_transfer *transfer);
 

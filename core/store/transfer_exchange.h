@@ -21,6 +21,19 @@ enum zd_transfer_method {
     ZD_TRANSFER_METHODS,
 };
 
+/** "GET". Thread: any. */
+static inline const char *zd_transfer_exchange_method_name(enum zd_transfer_method method)
+{
+    static const char *const name[ZD_TRANSFER_METHODS] = {
+        [ZD_TRANSFER_GET] = "GET",
+        [ZD_TRANSFER_HEAD] = "HEAD",
+        [ZD_TRANSFER_PUT] = "PUT",
+        [ZD_TRANSFER_POST] = "POST",
+        [ZD_TRANSFER_DELETE] = "DELETE",
+    };
+    return name[method];
+}
+
 /**
  * A transfer: the caller's memory, from start to `done`. Set the inputs, start it, and keep it
  * where it is until `done` runs: exactly once, never inside the call that started it. `done` may

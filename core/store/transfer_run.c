@@ -6,7 +6,6 @@
 
 #include "core/base/num.h"
 #include "core/store/remote.h"
-#include "core/store/transfer.h"
 
 #define HEAD_BYTES_MAX (64U << 10)
 #define RECEIVE_BYTES  (64L << 10) /* at a time */
@@ -447,7 +446,8 @@ static void set_method(struct zd_transfer_run *run)
         (void)curl_easy_setopt(run->easy, CURLOPT_NOBODY, 1L);
     }
     if (method != ZD_TRANSFER_GET && method != ZD_TRANSFER_HEAD) {
-        (void)curl_easy_setopt(run->easy, CURLOPT_CUSTOMREQUEST, zd_transfer_method_name(method));
+        (void)curl_easy_setopt(
+            run->easy, CURLOPT_CUSTOMREQUEST, zd_transfer_exchange_method_name(method));
     }
 }
 

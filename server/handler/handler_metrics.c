@@ -174,7 +174,7 @@ static void add_remote(const struct zd_transfer_pool *pool, struct zd_text *text
         "Requests sent to remote stores, further attempts included.");
     for (unsigned i = 0; i < ZD_TRANSFER_METHODS; i++) {
         zd_text_addf(text, "zarrd_remote_requests_total{method=\"%s\"} %llu\n",
-            zd_transfer_method_name(i), (unsigned long long)counts.n_started[i]);
+            zd_transfer_exchange_method_name(i), (unsigned long long)counts.n_started[i]);
     }
     add_one(text, "zarrd_remote_connections_total", "counter",
         "Connections made for them; the others used one again.", counts.n_connected);
