@@ -381,7 +381,7 @@ static void go_on(struct zd_s3_access *access)
                                                          : ZD_TRANSFER_GET,
         .url = search->url,
         .headers = access->fetch_header,
-        .body = search->body,
+        .body = search->body == NULL ? (struct zd_span){0} : zd_buf_span(search->body),
         .bytes_max = ZD_S3_ANSWER_BYTES_MAX,
         .is_direct = search->fetch != ZD_S3_FETCH_IDENTITY,
         .done = fetched,
@@ -454,7 +454,7 @@ static void want_credentials(struct zd_s3_call *call)
 static void work_digest(uv_work_t *work)
 {
     struct zd_s3_call *call = ZD_CONTAINER(work, struct zd_s3_call, work);
-    if (zd_s3_sign_digest(zd_buf_span(call->body), call->digest) != ZD_OK) {
+    if (zd_s3_sign_digest(call->body, call->digest) != ZD_OK) {
         call->digest[0] = '\0';
     }
 }
@@ -473,7 +473,7 @@ static void after_digest(uv_work_t *work, int uv_status)
 
 void zd_s3_call_start(struct zd_s3_access *access, struct zd_s3_call *call)
 {
-    const size_t len = call->body == NULL ? 0 : call->body->len;
+    const size_t len = call->body.len;
     call->access = access;
     call->transfer = (struct zd_transfer){0};
     call->code[0] = '\0';
@@ -490,7 +490,7 @@ void zd_s3_call_start(struct zd_s3_access *access, struct zd_s3_call *call)
         return;
     }
     (void)snprintf(call->digest, sizeof call->digest, "%s", EMPTY_DIGEST);
-    if (len > 0 && zd_s3_sign_digest(zd_buf_span(call->body), call->digest) != ZD_OK) {
+    if (len > 0 && zd_s3_sign_digest(call->body, call->digest) != ZD_OK) {
         fail_memory(call);
         return;
     }

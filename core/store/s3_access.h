@@ -61,7 +61,7 @@ struct zd_s3_call {
     size_t n_query;
     struct zd_s3_pair header[ZD_S3_HEADERS_MAX];
     size_t n_headers;
-    struct zd_buf *body; /* NULL = of no bytes */
+    struct zd_span body; /* may be empty */
     size_t bytes_max;    /* of the body of a success; more is ZD_TOO_LARGE */
     enum zd_status (*on_head)(struct zd_s3_call *call); /* as that of a transfer; or NULL */
     void (*done)(struct zd_s3_call *call);

@@ -148,10 +148,11 @@ static void ask(struct probe *probe, enum zd_transfer_method method, uint32_t ro
         (struct zd_s3_call){.method = method, .key = writer->key, .done = done, .context = probe};
     if (method == ZD_TRANSFER_PUT) {
         writer->body = new_body(probe);
-        if (writer->body == NULL && probe->status == ZD_OK) {
+        if (writer->body != NULL) {
+            writer->call.body = zd_buf_span(writer->body);
+        } else if (probe->status == ZD_OK) {
             probe->status = zd_fail(&probe->err, ZD_NO_MEMORY, "no memory for a request");
         }
-        writer->call.body = writer->body;
     }
     if (name != NULL) {
         (void)snprintf(writer->tag, sizeof writer->tag, "%s", value);
@@ -285,4 +286,31 @@ enum zd_status zd_s3_probe_want(
     }
     zd_list_push_back(&s3->waiting, &wait->link);
     return ZD_OK;
+}
+
+static enum zd_status refuse(struct zd_store_write *write, const char *what)
+{
+    return zd_fail(&write->op.err, ZD_UNABLE,
+        "%.200s: the store at this endpoint does not obey %s, which this change needs", write->key,
+        what);
+}
+
+/* An erasure that undoes goes without: of what was stored too much, nothing else would be left. */
+enum zd_status zd_s3_probe_judge(
+    const struct zd_s3_store *s3, struct zd_store_write *write, bool is_erasure)
+{
+    const struct zd_s3_abilities *able = &s3->able;
+    if (write->condition == ZD_CONDITION_NONE) {
+        return ZD_OK;
+    }
+    if (is_erasure) {
+        return able->erases || write->is_undo
+                   ? ZD_OK
+                   : refuse(write, "conditions of erasures (DELETE with If-Match)");
+    }
+    if (write->condition == ZD_CONDITION_ABSENT) {
+        return able->creates ? ZD_OK
+                             : refuse(write, "conditions of creation (PUT with If-None-Match: *)");
+    }
+    return able->swaps ? ZD_OK : refuse(write, "conditions of replacement (PUT with If-Match)");
 }

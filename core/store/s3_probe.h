@@ -24,4 +24,12 @@ struct zd_s3_probe_wait {
 ZD_RESULT zd_s3_probe_want(
     struct zd_s3_store *s3, struct zd_s3_probe_wait *wait, struct zd_error *err);
 
+/**
+ * Whether the engine obeys the condition of a change; the abilities are known if it has one.
+ *
+ * @retval ZD_UNABLE write->op.err says what it does not obey
+ */
+ZD_RESULT zd_s3_probe_judge(
+    const struct zd_s3_store *s3, struct zd_store_write *write, bool is_erasure);
+
 #endif

@@ -25,6 +25,21 @@ struct zd_s3_abilities {
     bool has_bare_tag; /* tags are compared without their quotes */
 };
 
+/** The same of uploads in parts: their conditions are those of the completion. */
+struct zd_s3_upload_abilities {
+    bool is_known; /* of the next two */
+    bool creates;
+    bool swaps;
+    bool is_lacking; /* the engine has no uploads */
+};
+
+/** How large bodies are sent; tests have smaller ones. */
+struct zd_s3_sizes {
+    uint64_t upload_over; /* longer bodies are uploaded in parts */
+    uint64_t part_bytes;  /* of each but the last one, or more */
+    uint64_t put_bytes;   /* of one request, at most */
+};
+
 /** What op.private_state of an operation that runs begins with. */
 struct zd_s3_state {
     void (*cancel)(struct zd_store_op *op);
@@ -42,6 +57,10 @@ struct zd_s3_store {
     struct zd_s3_abilities able; /* core/store/s3_probe.h */
     bool is_probing;
     struct zd_list waiting; /* what waits for the probe */
+    struct zd_s3_sizes sizes;
+    struct zd_s3_upload_abilities uploads; /* core/store/s3_upload_probe.h */
+    bool is_probing_uploads;
+    struct zd_list uploads_waiting; /* what waits for that probe */
 };
 
 static inline struct zd_s3_store *zd_s3_store_of(struct zd_store *store)

@@ -4,12 +4,13 @@
  *                                ^        |
  *                                +--------+  another one was quicker, and nobody minds
  *
- * A PUT without an answer, or with one that says that the engine has failed, is looked at once
- * more: the object may be there.
+ * CHANGE is one request, or an upload in parts (s3_upload) where the body is large and the engine
+ * obeys the condition there. A change without an answer, or with one that says that the engine has
+ * failed, is looked at once more: the object may be there, or gone.
  *
  * PROBE finds out what the engine does about conditions, before the first one. LOOK reads the old
  * object where it is kept, or its tag where a condition names a generation whose tag is not
- * remembered. What is staged, or kept, is in memory: nothing of it is in the bucket. */
+ * remembered. What is staged, or kept, is in memory (s3_staged): nothing of it is in the bucket. */
 #include "core/store/s3_write.h"
 
 #include <stdio.h>
@@ -19,15 +20,12 @@
 #include "core/store/s3_answer.h"
 #include "core/store/s3_probe.h"
 #include "core/store/s3_read.h"
+#include "core/store/s3_staged.h"
+#include "core/store/s3_upload.h"
+#include "core/store/s3_upload_probe.h"
 
-#define ROUNDS_MAX       16
-#define STAGED_BYTES_MAX (UINT64_C(1) << 30) /* of a store, staged and kept */
-#define OLD_BYTES_MAX    (512U << 20)        /* of an object that is kept */
-
-struct staged {
-    struct zd_staged staged; /* first member */
-    struct zd_buf *bytes;    /* shared */
-};
+#define ROUNDS_MAX    16
+#define OLD_BYTES_MAX (512U << 20) /* of an object that is kept */
 
 struct writing {
     struct zd_s3_state state; /* first member */
@@ -48,6 +46,7 @@ struct writing {
     struct zd_store_read read;
     struct zd_store_status status;
     struct zd_s3_call call;
+    struct zd_s3_upload *upload; /* the last one; owned; NULL = none */
 };
 
 static struct writing *writing_of(struct zd_store_op *op)
@@ -55,83 +54,9 @@ static struct writing *writing_of(struct zd_store_op *op)
     return op->private_state;
 }
 
-/* ---- what is staged ---- */
-
-static uint64_t room_of(const struct zd_s3_store *s3)
-{
-    const struct zd_store_memory *memory = s3->memory;
-    const uint64_t own = STAGED_BYTES_MAX - zd_min_u64(STAGED_BYTES_MAX, s3->staged_bytes);
-    return memory == NULL
-               ? own
-               : zd_min_u64(own, memory->bytes_max - zd_min_u64(memory->bytes_max, memory->bytes));
-}
-
-static enum zd_status refuse_size(
-    const struct zd_s3_store *s3, struct zd_store_write *write, uint64_t bytes)
-{
-    const uint64_t room = room_of(s3);
-    const enum zd_status status = zd_fail(&write->op.err, ZD_NO_SPACE,
-        "%.200s: objects that are to be stored in the bucket together would take %llu more bytes "
-        "of memory, there is room for %llu",
-        write->key, (unsigned long long)bytes, (unsigned long long)room);
-    zd_fact_limit(&write->op.err, room, bytes);
-    return status;
-}
-
-static void count_staged(struct zd_s3_store *s3, uint64_t bytes)
-{
-    s3->staged_bytes += bytes;
-    if (s3->memory != NULL) {
-        s3->memory->bytes += bytes;
-    }
-}
-
-static void uncount_staged(struct zd_s3_store *s3, uint64_t bytes)
-{
-    s3->staged_bytes -= bytes;
-    if (s3->memory != NULL) {
-        s3->memory->bytes -= bytes;
-    }
-}
-
-static enum zd_status stage(
-    struct zd_s3_store *s3, struct zd_store_write *write, struct zd_buf *bytes)
-{
-    if (bytes->len > room_of(s3)) {
-        return refuse_size(s3, write, bytes->len);
-    }
-    struct staged *staged = zd_alloc(sizeof *staged);
-    if (staged == NULL) {
-        return zd_fail(&write->op.err, ZD_NO_MEMORY, "%.200s: no memory", write->key);
-    }
-    *staged = (struct staged){
-        .staged = {.store = &s3->store, .size = bytes->len},
-        .bytes = zd_buf_ref(bytes),
-    };
-    count_staged(s3, bytes->len);
-    write->staged = &staged->staged;
-    return ZD_OK;
-}
-
-static struct zd_buf *bytes_of(const struct zd_staged *staged)
-{
-    return ZD_CONTAINER(staged, struct staged, staged)->bytes;
-}
-
-static void drop_staged(struct zd_s3_store *s3, struct zd_store_write *write)
-{
-    if (write->staged != NULL) {
-        struct staged *staged = ZD_CONTAINER(write->staged, struct staged, staged);
-        uncount_staged(s3, staged->bytes->len);
-        zd_buf_unref(staged->bytes);
-        zd_free(staged);
-        write->staged = NULL;
-    }
-}
-
 void zd_s3_write_discard(struct zd_s3_store *s3, struct zd_store_write *write)
 {
-    drop_staged(s3, write);
+    zd_s3_staged_drop(s3, write);
     zd_store_finish_later(&write->op);
 }
 
@@ -143,10 +68,10 @@ static void end(struct writing *writing, enum zd_status status)
     struct zd_store_write *write = writing->write;
     const bool is_starting = writing->is_starting;
     if (write->phase == ZD_PHASE_COMMIT) {
-        drop_staged(s3, write);
+        zd_s3_staged_drop(s3, write);
     }
     if (status == ZD_OK && write->keeps_old && writing->old != NULL) {
-        status = stage(s3, write, writing->old);
+        status = zd_s3_staged_keep(s3, write, writing->old);
         if (status != ZD_OK) { /* the change has been made, and cannot be undone */
             status = zd_fail(&write->op.err, ZD_STORE,
                 "%.200s: changed, but there is no memory for the old object", write->key);
@@ -155,6 +80,7 @@ static void end(struct writing *writing, enum zd_status status)
     write->op.private_state = writing->turn;
     write->op.status = status;
     zd_s3_call_done(&writing->call);
+    zd_free(writing->upload);
     zd_buf_unref(writing->bytes);
     zd_buf_unref(writing->old);
     zd_free(writing);
@@ -172,49 +98,20 @@ static bool has_condition(const struct writing *writing)
     return writing->write->condition != ZD_CONDITION_NONE;
 }
 
-static enum zd_status refuse(struct writing *writing, const char *what)
-{
-    return zd_fail(&writing->write->op.err, ZD_UNABLE,
-        "%.200s: the store at this endpoint does not obey %s, which this change needs",
-        writing->write->key, what);
-}
-
-/* An erasure that undoes goes without: of what was stored too much, nothing else would be left. */
-static enum zd_status judge_ability(struct writing *writing)
-{
-    const struct zd_s3_abilities *able = &writing->s3->able;
-    const struct zd_store_write *write = writing->write;
-    if (!has_condition(writing)) {
-        return ZD_OK;
-    }
-    if (writing->is_erasure) {
-        return able->erases || write->is_undo
-                   ? ZD_OK
-                   : refuse(writing, "conditions of erasures (DELETE with If-Match)");
-    }
-    if (write->condition == ZD_CONDITION_ABSENT) {
-        return able->creates
-                   ? ZD_OK
-                   : refuse(writing, "conditions of creation (PUT with If-None-Match: *)");
-    }
-    return able->swaps ? ZD_OK : refuse(writing, "conditions of replacement (PUT with If-Match)");
-}
-
 /* ---- the change ---- */
 
 static bool begin_round(struct writing *writing);
-static void change(struct writing *writing);
+static bool change(struct writing *writing);
 
-static void remember_new(struct writing *writing)
+static void remember_new(struct writing *writing, const char *etag, int64_t date_ms)
 {
     struct zd_store_write *write = writing->write;
-    const struct zd_transfer_head *head = &writing->call.transfer.head;
     write->stat = (struct zd_stat){
-        .generation = zd_s3_store_generation(head->etag, writing->bytes->len),
+        .generation = zd_s3_store_generation(etag, writing->bytes->len),
         .size = writing->bytes->len,
-        .mtime_ms = head->date_ms,
+        .mtime_ms = date_ms,
     };
-    zd_s3_store_remember(writing->s3, &write->stat, head->etag);
+    zd_s3_store_remember(writing->s3, &write->stat, etag);
 }
 
 /* The condition of the request did not hold. */
@@ -270,19 +167,34 @@ static bool is_unsure(const struct writing *writing)
     const bool has_failed = transfer->status == ZD_OK
                                 ? transfer->head.code >= 500 && transfer->head.code != 501
                                 : transfer->status != ZD_NO_MEMORY;
-    return has_failed && !writing->is_erasure;
+    return has_failed;
 }
 
-/* What the operation ends with is set, unless the object is the one that was sent. */
+/* Whether what was found, or not, is what was asked for. */
+static bool has_happened(const struct writing *writing)
+{
+    const struct zd_store_status *found = &writing->status;
+    const struct zd_buf *bytes = writing->bytes;
+    char md5[ZD_S3_MD5_CHARS + 1];
+    const char *tag = writing->upload == NULL ? md5 : writing->upload->tag;
+    if (writing->is_erasure) {
+        return found->op.status == ZD_NOT_FOUND;
+    }
+    if (found->op.status != ZD_OK ||
+        (tag == md5 && zd_s3_sign_tag(zd_buf_span(bytes), md5) != ZD_OK)) {
+        return false;
+    }
+    return tag[0] != '\0' &&
+           zd_generation_equal(found->stat.generation, zd_s3_store_generation(tag, bytes->len));
+}
+
+/* What the operation ends with is set, unless the change has been made. */
 static void settled(struct zd_store_op *looking)
 {
     struct writing *writing = looking->context;
     struct zd_store_write *write = writing->write;
-    const struct zd_stat *found = &writing->status.stat;
-    char tag[ZD_S3_MD5_CHARS + 1];
-    if (looking->status == ZD_OK && zd_s3_sign_tag(zd_buf_span(writing->bytes), tag) == ZD_OK &&
-        zd_generation_equal(found->generation, zd_s3_store_generation(tag, writing->bytes->len))) {
-        write->stat = *found;
+    if (has_happened(writing)) {
+        write->stat = writing->status.stat;
         write->op.err = (struct zd_error){0};
         write->op.fault = (struct zd_remote_fault){0};
         end(writing, ZD_OK);
@@ -297,7 +209,7 @@ static void changed(struct zd_s3_call *call)
     struct writing *writing = call->context;
     const bool collides = strcmp(call->code, "ConditionalRequestConflict") == 0;
     if (collides && ++writing->round < ROUNDS_MAX) {
-        change(writing); /* S3: another conditional request of the key runs; ask again */
+        (void)change(writing); /* S3: another conditional request of the key runs; ask again */
         return;
     }
     const enum zd_status status = judge_change(writing);
@@ -310,34 +222,117 @@ static void changed(struct zd_s3_call *call)
         return;
     }
     if (status == ZD_OK && !writing->is_erasure) {
-        remember_new(writing);
+        const struct zd_transfer_head *head = &call->transfer.head;
+        remember_new(writing, head->etag, head->date_ms);
     }
     end(writing, status);
 }
 
-static void change(struct writing *writing)
+static void uploaded(struct zd_s3_upload *upload)
+{
+    struct writing *writing = upload->context;
+    struct zd_store_op *op = &writing->write->op;
+    struct zd_s3_upload_abilities *able = &writing->s3->uploads;
+    const bool collides = strcmp(upload->code, "ConditionalRequestConflict") == 0;
+    if (upload->is_unsupported || (collides && ++writing->round < ROUNDS_MAX)) {
+        able->is_lacking = able->is_lacking || upload->is_unsupported;
+        (void)change(writing);
+        return;
+    }
+    op->err = upload->err;
+    op->fault = upload->fault;
+    if (upload->status == ZD_OK) {
+        remember_new(writing, upload->etag, upload->date_ms);
+        end(writing, ZD_OK);
+    } else if (upload->status == ZD_PRECONDITION ||
+               (upload->status == ZD_NOT_FOUND && writing->tag[0] != '\0')) {
+        lose(writing);
+    } else if (upload->is_unsure) {
+        op->err.status = ZD_STORE;
+        look_at_status(writing, settled);
+    } else {
+        end(writing, upload->status);
+    }
+}
+
+/* The header that says the condition of a change; without a name: there is none. */
+static struct zd_s3_pair condition_of(const struct writing *writing)
+{
+    const struct zd_store_write *write = writing->write;
+    const bool creates =
+        !writing->is_erasure && (write->condition == ZD_CONDITION_ABSENT ||
+                                    (write->keeps_old && writing->s3->able.creates));
+    if (writing->tag[0] != '\0') {
+        return (struct zd_s3_pair){"if-match", writing->tag};
+    }
+    return creates ? (struct zd_s3_pair){"if-none-match", "*"} : (struct zd_s3_pair){0};
+}
+
+static bool is_large(const struct writing *writing)
+{
+    return writing->bytes != NULL && writing->bytes->len > writing->s3->sizes.upload_over;
+}
+
+static bool comes_in_parts(const struct writing *writing, const struct zd_s3_pair *condition)
+{
+    const struct zd_s3_upload_abilities *able = &writing->s3->uploads;
+    const bool is_obeyed =
+        condition->name == NULL || (writing->tag[0] != '\0' ? able->swaps : able->creates);
+    return is_large(writing) && !able->is_lacking && is_obeyed;
+}
+
+/* @return false: the operation has ended, as of the next one */
+static bool upload(struct writing *writing, const struct zd_s3_pair *condition)
+{
+    struct zd_store_write *write = writing->write;
+    zd_free(writing->upload);
+    writing->upload = zd_alloc_zero(1, sizeof *writing->upload);
+    if (writing->upload != NULL) {
+        writing->upload->s3 = writing->s3;
+        writing->upload->key = write->key;
+        writing->upload->bytes = zd_buf_span(writing->bytes);
+        writing->upload->condition = *condition;
+        writing->upload->done = uploaded;
+        writing->upload->context = writing;
+        if (zd_s3_upload_start(writing->upload) == ZD_OK) {
+            return true;
+        }
+    }
+    end(writing, zd_fail(&write->op.err, ZD_NO_MEMORY, "%.200s: no memory", write->key));
+    return false;
+}
+
+static bool change(struct writing *writing)
 {
     struct zd_s3_call *call = &writing->call;
-    const struct zd_store_write *write = writing->write;
-    const bool creates = !writing->is_erasure && writing->tag[0] == '\0' &&
-                         (write->condition == ZD_CONDITION_ABSENT ||
-                             (write->keeps_old && writing->s3->able.creates));
+    struct zd_store_write *write = writing->write;
+    const struct zd_s3_pair condition = condition_of(writing);
+    if (comes_in_parts(writing, &condition)) {
+        return upload(writing, &condition);
+    }
+    if (writing->bytes != NULL && writing->bytes->len > writing->s3->sizes.put_bytes) {
+        end(writing, zd_fail(&write->op.err, ZD_UNABLE,
+                         "%.200s: %zu bytes are more than one request has, and the store at this "
+                         "endpoint does not obey conditions of uploads in parts, or has none",
+                         write->key, writing->bytes->len));
+        return false;
+    }
+    zd_free(ZD_TAKE(writing->upload));
     zd_s3_call_done(call);
     *call = (struct zd_s3_call){
         .method = writing->is_erasure ? ZD_TRANSFER_DELETE : ZD_TRANSFER_PUT,
         .key = write->key,
-        .body = writing->bytes,
+        .body = writing->bytes == NULL ? (struct zd_span){0} : zd_buf_span(writing->bytes),
         .bytes_max = ZD_TRANSFER_WORD_BYTES_MAX,
         .done = changed,
         .context = writing,
     };
-    if (writing->tag[0] != '\0') {
-        call->header[call->n_headers++] = (struct zd_s3_pair){"if-match", writing->tag};
-    } else if (creates) {
-        call->header[call->n_headers++] = (struct zd_s3_pair){"if-none-match", "*"};
+    if (condition.name != NULL) {
+        call->header[call->n_headers++] = condition;
     }
     writing->is_changing = true;
     zd_s3_call_start(&writing->s3->access, call);
+    return true;
 }
 
 /* ---- looking ---- */
@@ -372,8 +367,8 @@ static void change_found(struct writing *writing)
         end(writing, ZD_NOT_FOUND);
         return;
     }
-    if (writing->old != NULL && writing->old->len > room_of(writing->s3)) {
-        end(writing, refuse_size(writing->s3, write, writing->old->len));
+    if (writing->old != NULL && writing->old->len > zd_s3_staged_room(writing->s3)) {
+        end(writing, zd_s3_staged_refuse(writing->s3, write, writing->old->len));
         return;
     }
     if (writing->is_found && obeys_tags(writing) && (has_condition(writing) || write->keeps_old) &&
@@ -382,7 +377,7 @@ static void change_found(struct writing *writing)
                          "%.200s: the store's tag of the object is too long", write->key));
         return;
     }
-    change(writing);
+    (void)change(writing);
 }
 
 static void take_found(
@@ -390,7 +385,7 @@ static void take_found(
 {
     struct zd_store_op *own = &writing->write->op;
     if (op->status == ZD_TOO_LARGE) {
-        end(writing, refuse_size(writing->s3, writing->write, stat->size));
+        end(writing, zd_s3_staged_refuse(writing->s3, writing->write, stat->size));
         return;
     }
     if (op->status != ZD_OK && op->status != ZD_NOT_FOUND) {
@@ -427,7 +422,7 @@ static void look(struct writing *writing)
         writing->read.op.store = &s3->store;
         writing->read.op.done = old_read;
         writing->read.op.context = writing;
-        writing->read.bytes_max = (size_t)zd_min_u64(OLD_BYTES_MAX, room_of(s3));
+        writing->read.bytes_max = (size_t)zd_min_u64(OLD_BYTES_MAX, zd_s3_staged_room(s3));
         (void)snprintf(writing->read.key, sizeof writing->read.key, "%s", key);
         zd_s3_read(s3, &writing->read);
         return;
@@ -438,8 +433,8 @@ static void look(struct writing *writing)
 /* @return false: the operation has ended */
 static bool begin_round(struct writing *writing)
 {
-    const struct zd_store_write *write = writing->write;
-    const enum zd_status status = judge_ability(writing);
+    struct zd_store_write *write = writing->write;
+    const enum zd_status status = zd_s3_probe_judge(writing->s3, write, writing->is_erasure);
     writing->tag[0] = '\0';
     if (status != ZD_OK) {
         end(writing, status);
@@ -450,13 +445,33 @@ static bool begin_round(struct writing *writing)
     if (write->keeps_old || writing->is_erasure ||
         (write->condition == ZD_CONDITION_GENERATION && !has_tag)) {
         look(writing);
-    } else {
-        change(writing);
+        return true;
     }
-    return true;
+    return change(writing);
 }
 
 /* ---- the beginning ---- */
+
+/* What the engine does about conditions is found out first. @return false: the operation has ended
+ */
+static bool prepare(struct writing *writing)
+{
+    struct zd_s3_store *s3 = writing->s3;
+    struct zd_error *err = &writing->write->op.err;
+    const bool may_need = has_condition(writing) || writing->write->keeps_old;
+    enum zd_status status;
+    if (may_need && !s3->able.is_known) {
+        status = zd_s3_probe_want(s3, &writing->probe, err);
+    } else if (may_need && is_large(writing) && !s3->uploads.is_known) {
+        status = zd_s3_upload_probe_want(s3, &writing->probe, err);
+    } else {
+        return begin_round(writing);
+    }
+    if (status != ZD_OK) {
+        end(writing, status);
+    }
+    return status == ZD_OK;
+}
 
 static void probed(struct zd_s3_probe_wait *wait)
 {
@@ -469,7 +484,7 @@ static void probed(struct zd_s3_probe_wait *wait)
         op->fault = wait->fault;
         end(writing, wait->status);
     } else {
-        (void)begin_round(writing);
+        (void)prepare(writing);
     }
 }
 
@@ -479,7 +494,9 @@ static void cancel(struct zd_store_op *op)
     struct writing *writing = writing_of(op);
     struct zd_store_op *looking =
         writing->write->keeps_old ? &writing->read.op : &writing->status.op;
-    if (!writing->is_changing && looking->private_state != NULL) {
+    if (writing->upload != NULL) {
+        zd_s3_upload_cancel(writing->upload);
+    } else if (!writing->is_changing && looking->private_state != NULL) {
         ((struct zd_s3_state *)looking->private_state)->cancel(looking);
     }
 }
@@ -487,7 +504,7 @@ static void cancel(struct zd_store_op *op)
 static void fail_memory(struct zd_s3_store *s3, struct zd_store_write *write)
 {
     if (write->phase == ZD_PHASE_COMMIT) {
-        drop_staged(s3, write);
+        zd_s3_staged_drop(s3, write);
     }
     write->op.status = zd_fail(&write->op.err, ZD_NO_MEMORY, "%.200s: no memory", write->key);
     zd_turns_end(&s3->turns, &write->op);
@@ -501,7 +518,8 @@ static struct writing *writing_new(struct zd_s3_store *s3, struct zd_store_write
     if (writing == NULL) {
         return NULL;
     }
-    struct zd_buf *bytes = write->phase == ZD_PHASE_COMMIT ? bytes_of(write->staged) : write->bytes;
+    struct zd_buf *bytes =
+        write->phase == ZD_PHASE_COMMIT ? zd_s3_staged_bytes(write->staged) : write->bytes;
     writing->state.cancel = cancel;
     writing->s3 = s3;
     writing->write = write;
@@ -524,26 +542,25 @@ static void run(struct zd_store_op *op)
     }
     op->private_state = writing;
     writing->is_starting = true;
-    if (s3->able.is_known || (!has_condition(writing) && !write->keeps_old)) {
-        if (begin_round(writing)) {
-            writing->is_starting = false;
-        }
-    } else if (zd_s3_probe_want(s3, &writing->probe, &op->err) == ZD_OK) {
+    if (prepare(writing)) {
         writing->is_starting = false;
-    } else {
-        end(writing, ZD_NO_MEMORY);
     }
 }
 
 void zd_s3_write_init(struct zd_s3_store *s3)
 {
     zd_turns_init(&s3->turns, run);
+    s3->sizes = (struct zd_s3_sizes){
+        .upload_over = ZD_S3_UPLOAD_OVER_BYTES,
+        .part_bytes = ZD_S3_UPLOAD_PART_BYTES,
+        .put_bytes = ZD_S3_UPLOAD_PUT_BYTES,
+    };
 }
 
 void zd_s3_write(struct zd_s3_store *s3, struct zd_store_write *write)
 {
     if (write->phase == ZD_PHASE_STAGE) {
-        write->op.status = stage(s3, write, write->bytes);
+        write->op.status = zd_s3_staged_keep(s3, write, write->bytes);
         zd_store_finish_later(&write->op);
         return;
     }
@@ -563,7 +580,7 @@ bool zd_s3_write_leave(struct zd_s3_store *s3, struct zd_store_op *op)
     struct zd_store_write *write = ZD_CONTAINER(op, struct zd_store_write, op);
     op->private_state = NULL;
     if (write->phase == ZD_PHASE_COMMIT) {
-        drop_staged(s3, write);
+        zd_s3_staged_drop(s3, write);
     }
     op->status = zd_fail(&op->err, ZD_CANCELLED, "cancelled before it started");
     zd_store_finish_later(op);

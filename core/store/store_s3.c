@@ -57,6 +57,7 @@ static enum zd_status s3_open(
         return zd_fail(err, ZD_NO_MEMORY, "%.200s: no memory for the store", config->location);
     }
     zd_list_init(&s3->waiting);
+    zd_list_init(&s3->uploads_waiting);
     zd_s3_write_init(s3);
     s3->memory = config->memory;
     s3->tag = zd_alloc_zero(ZD_S3_TAGS, sizeof *s3->tag);

@@ -45,7 +45,7 @@ struct zd_transfer {
     enum zd_transfer_method method;
     const char *url;            /* "http://host:port/path?query", encoded; without userinfo */
     const char *const *headers; /* "Name: value", ended by NULL; or NULL */
-    const struct zd_buf *body;  /* of PUT and POST; NULL = of no bytes */
+    struct zd_span body;        /* of PUT and POST; may be empty */
     size_t bytes_max;           /* of the body of a success; more is ZD_TOO_LARGE */
     uint32_t redirects_max;     /* that are followed, within the endpoint; 0 = they are answers */
     bool stops_at_slash; /* a redirection to the same URL with a slash behind its path, as servers

@@ -197,12 +197,11 @@ static size_t on_body(char *data, size_t one, size_t len, void *context)
 static size_t on_send(char *data, size_t one, size_t room, void *context)
 {
     struct zd_transfer_run *run = context;
-    const struct zd_buf *body = run->transfer->body;
+    const struct zd_span body = run->transfer->body;
     (void)one;
-    const size_t rest = body == NULL ? 0 : body->len - run->sent_bytes;
-    const size_t len = (size_t)zd_min_u64(rest, room);
+    const size_t len = (size_t)zd_min_u64(body.len - run->sent_bytes, room);
     if (len > 0) {
-        memcpy(data, body->data + run->sent_bytes, len);
+        memcpy(data, body.ptr + run->sent_bytes, len);
         run->sent_bytes += len;
     }
     hear(run, len);
@@ -213,8 +212,7 @@ static size_t on_send(char *data, size_t one, size_t room, void *context)
 static int on_seek(void *context, curl_off_t to, int origin)
 {
     struct zd_transfer_run *run = context;
-    const size_t len = run->transfer->body == NULL ? 0 : run->transfer->body->len;
-    if (origin != SEEK_SET || to < 0 || (uint64_t)to > len) {
+    if (origin != SEEK_SET || to < 0 || (uint64_t)to > run->transfer->body.len) {
         return CURL_SEEKFUNC_FAIL;
     }
     run->sent_bytes = (size_t)to;
@@ -435,9 +433,8 @@ static void set_method(struct zd_transfer_run *run)
     const struct zd_transfer *transfer = run->transfer;
     const enum zd_transfer_method method = transfer->method;
     if (method == ZD_TRANSFER_PUT || method == ZD_TRANSFER_POST) {
-        const curl_off_t len = transfer->body == NULL ? 0 : (curl_off_t)transfer->body->len;
         (void)curl_easy_setopt(run->easy, CURLOPT_UPLOAD, 1L);
-        (void)curl_easy_setopt(run->easy, CURLOPT_INFILESIZE_LARGE, len);
+        (void)curl_easy_setopt(run->easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)transfer->body.len);
         (void)curl_easy_setopt(run->easy, CURLOPT_READFUNCTION, on_send);
         (void)curl_easy_setopt(run->easy, CURLOPT_READDATA, run);
         (void)curl_easy_setopt(run->easy, CURLOPT_SEEKFUNCTION, on_seek);

@@ -37,7 +37,7 @@ SWITCHES = {
     "races": "a condition is judged some time before the object is written (versitygw, s3s-fs)",
     "ignores_delete_conditions": "If-Match of a DELETE is ignored (RGW, MinIO and others)",
     "ignores_complete_conditions": "If-None-Match of CompleteMultipartUpload is ignored (RGW and others)",
-    "conflicts": "the first conditional PUT of a key is 409 ConditionalRequestConflict (S3)",
+    "conflicts": "the first conditional PUT, or completion, of a key is 409 ConditionalRequestConflict (S3)",
     "part_as_200": "a range is answered 200, with the part and its Content-Range (rclone)",
     "suffix_as_prefix": "bytes=-5 answers bytes 0-5 (s3rver)",
     "long_suffix_416": "a suffix longer than the object is 416",
@@ -56,6 +56,7 @@ SWITCHES = {
     "denies_missing": "a missing key is 403: who asks may not list (S3)",
     "denies_listing": "a listing is 403 AccessDenied",
     "complete_fails_late": "CompleteMultipartUpload is 200 with an <Error> in its body (S3)",
+    "lacks_uploads": "there are no uploads in parts: 501",
     "unquoted_etag": "ETag headers have no quotes",
     "public": "requests that are not signed are accepted",
 }
@@ -319,15 +320,20 @@ class S3Stub(Origin):
             raise Refused(411, "MissingContentLength", "You must provide the Content-Length HTTP header.")
         if "content-md5" in request.headers and request.headers["content-md5"] != base64.b64encode(hashlib.md5(request.body).digest()).decode():
             raise Refused(400, "BadDigest", "The Content-MD5 you specified did not match what we received.")
-        has_condition = "if-match" in request.headers or "if-none-match" in request.headers
-        if has_condition and "conflicts" in self.switches and key not in self.known:
-            self.known.add(key)
-            raise Refused(409, "ConditionalRequestConflict", "A conflicting conditional operation is currently in progress.")
+        has_condition = self._conflicts(request, key)
         self._condition(request, key, "ignores_conditions")
         if "no_key_below_key" in self.switches and any(
                 other.startswith(key + "/") or key.startswith(other + "/") for other in self.objects):
             raise Refused(409, "ObjectParentIsFile", "Object parent already exists as a file.")
         return self._put_late(request, key) if has_condition and "races" in self.switches else self._put_now(request, key)
+
+    def _conflicts(self, request, key):
+        """Whether there is a condition; raises Refused where the engine cannot judge it now."""
+        has_condition = "if-match" in request.headers or "if-none-match" in request.headers
+        if has_condition and "conflicts" in self.switches and key not in self.known:
+            self.known.add(key)
+            raise Refused(409, "ConditionalRequestConflict", "A conflicting conditional operation is currently in progress.")
+        return has_condition
 
     async def _put_late(self, request, key):
         await asyncio.sleep(RACE_S)
@@ -367,6 +373,8 @@ class S3Stub(Origin):
 
     def _multipart(self, request, key):
         query, method = request.query, request.method
+        if "lacks_uploads" in self.switches:
+            raise Refused(501, "NotImplemented", "A header you provided implies functionality that is not implemented")
         if "uploads" in query and method == "POST":
             self.n_uploads += 1
             name = f"upload-{self.n_uploads}"
@@ -394,7 +402,16 @@ class S3Stub(Origin):
             raise Refused(400, "InvalidPart", "One or more of the specified parts could not be found.")
         if any(len(upload.parts[number]) < self.part_least for number in numbers[:-1]):
             raise Refused(400, "EntityTooSmall", "Your proposed upload is smaller than the minimum allowed size")
+        has_condition = self._conflicts(request, key)
         self._condition(request, key, "ignores_complete_conditions")
+        late = (request, key, upload, numbers, etags)
+        return self._complete_late(*late) if has_condition and "races" in self.switches else self._complete_now(*late)
+
+    async def _complete_late(self, *late):
+        await asyncio.sleep(RACE_S)
+        return self._complete_now(*late)
+
+    def _complete_now(self, request, key, upload, numbers, etags):
         if "complete_fails_late" in self.switches:
             return xml_reply(error_document("InternalError", "We encountered an internal error. Please try again."))
         etag = f'"{md5(b"".join(bytes.fromhex(each) for each in etags))}-{len(etags)}"'

@@ -289,6 +289,10 @@ def completes_late(engine):
     assert (answer.status, answer.code) == (200, "InternalError") and "b" not in engine.objects
 
 
+def lacks_uploads(engine):
+    assert ask(engine, "b", "POST", query="uploads").status == 501
+
+
 def fails_after_a_write(engine):
     assert ask(engine, method="PUT", body=b"1").status == 200
     assert [ask(engine).status for _ in range(2)] == [500, 200]
@@ -319,6 +323,7 @@ SEEN = {
     "denies_missing": reads(403, key="none"),
     "denies_listing": lambda engine: listing(engine).texts("Code") == ["AccessDenied"],
     "complete_fails_late": completes_late,
+    "lacks_uploads": lacks_uploads,
     "unquoted_etag": lambda engine: ask(engine).headers["ETag"] == hashlib.md5(DATA).hexdigest(),
     "public": reads(200, DATA, credential=False),
 }

@@ -3,6 +3,7 @@ needs one is refused."""
 
 import concurrent.futures
 import json
+import random
 
 import numpy as np
 import pytest
@@ -155,3 +156,91 @@ def test_a_bucket_that_refuses_writes_says_so(serve, engine):
     answer = put_node(server, "x", ARRAY)
     assert (answer.status, answer.code) == (502, "store_error") and "AccessDenied" in answer.json()["detail"]
     assert not engine.objects
+
+
+@pytest.mark.parametrize("fault", FAILURES, ids=lambda fault: "-".join(str(value) for value in fault.values()))
+def test_an_erasure_whose_success_is_not_told_is_found_out(serve, engine, fault):
+    """The engine has erased the object of which it says that it has failed."""
+    server = start(serve, engine)
+    assert put_node(server, "x", ARRAY).status == 201
+    assert put_slice(server, range(16)).status == 200
+    engine.fault(path="/x/c/2$", method="DELETE", times=None, **fault)
+    assert server.request("DELETE", "/v1/datasets/w/chunks/x?index=2").status == 204
+    assert "lake/x/c/2" not in engine.objects
+
+
+# Uploads in parts
+
+BIG = random.Random(7).randbytes((20 << 20) + 5)
+
+
+def put_big(server, body=BIG, **headers):
+    return server.request("PUT", "/zarr/w/big", {**BYTES, **headers}, body)
+
+
+def puts_of(engine):
+    """How the object came: numbers of its parts, or [None] for a single request."""
+    return sorted((int(request.query.get("partNumber", 0)) for request in engine.select("PUT", "/lake/big$")))
+
+
+@pytest.mark.parametrize("trait", [None, "unquoted_if_match", "conflicts", "unquoted_etag"])
+def test_a_large_body_comes_in_parts_and_its_condition_holds(serve, engine, trait):
+    if trait:
+        engine.switch(trait)
+    server = start(serve, engine)
+    assert put_big(server, **{"If-None-Match": "*"}).status == 200
+    assert engine.objects["lake/big"].data == BIG and engine.objects["lake/big"].etag.endswith('-3"')
+    assert puts_of(engine) in ([1, 2, 3], [1, 1, 2, 2, 3, 3])
+    assert put_big(server, BIG[::-1], **{"If-None-Match": "*"}).status == 412
+    etag = server.get("/zarr/w/big").headers["etag"]
+    assert put_big(server, BIG[1:], **{"If-Match": etag}).status == 200
+    assert put_big(server, BIG[2:], **{"If-Match": etag}).status == 412
+    assert server.get("/zarr/w/big").body == BIG[1:] and not engine.uploads
+    assert set(engine.objects) == {"lake/big"}  # nothing of the probes is left
+
+
+@pytest.mark.parametrize("trait", ["ignores_complete_conditions", "lacks_uploads"])
+def test_a_condition_that_completion_does_not_obey_is_that_of_a_single_request(serve, engine, trait):
+    engine.switch(trait)
+    server = start(serve, engine)
+    assert put_big(server, **{"If-None-Match": "*"}).status == 200
+    assert puts_of(engine) == [0] and engine.objects["lake/big"].data == BIG
+    assert put_big(server, BIG[1:], **{"If-None-Match": "*"}).status == 412
+    assert engine.objects["lake/big"].data == BIG and not engine.uploads
+
+
+@pytest.mark.parametrize("fault", FAILURES, ids=lambda fault: "-".join(str(value) for value in fault.values()))
+def test_a_part_that_fails_once_is_sent_again(serve, engine, fault):
+    server = start(serve, engine)
+    engine.fault(path="/lake/big$", method="PUT", when=lambda request: request.query.get("partNumber") == "2", **fault)
+    assert put_big(server).status == 200
+    assert engine.objects["lake/big"].data == BIG and not engine.uploads
+
+
+def completes(request):
+    return request.method == "POST" and "uploadId" in request.query
+
+
+@pytest.mark.parametrize("fault", FAILURES, ids=lambda fault: "-".join(str(value) for value in fault.values()))
+def test_a_completion_whose_success_is_not_told_is_found_out(serve, engine, fault):
+    server = start(serve, engine)
+    engine.fault(path="/lake/big$", when=completes, times=None, **fault)
+    assert put_big(server).status == 200
+    assert engine.objects["lake/big"].data == BIG and not engine.uploads
+
+
+def test_a_completion_that_fails_with_200_is_a_failure_and_is_aborted(serve, engine):
+    engine.switch("complete_fails_late")
+    server = start(serve, engine)
+    answer = put_big(server)
+    assert (answer.status, answer.code) in ((502, "store_error"), (503, "overloaded")), answer
+    assert not engine.objects and not engine.uploads
+
+
+@pytest.mark.parametrize("code, status", [("AccessDenied", 403), ("QuotaExceeded", 403), ("NoSuchUpload", 404)])
+def test_an_upload_that_fails_is_aborted(serve, engine, code, status):
+    server = start(serve, engine)
+    engine.fault_code(code, status, path="/lake/big$", method="PUT", times=None, when=lambda request: request.query.get("partNumber") == "3")
+    answer = put_big(server)
+    assert (answer.status, answer.code) == ((507, "no_space") if code == "QuotaExceeded" else (502, "store_error"))
+    assert code in answer.json()["detail"] and not engine.objects and not engine.uploads
