@@ -33,7 +33,8 @@ enum phase {
 struct writer {
     struct zd_s3_upload upload;
     struct zd_s3_call call; /* of CLEAN */
-    bool is_ready;
+    bool is_ready;          /* and waits for the others */
+    bool was_ready;         /* it is not waited for */
     char body[BODY_CHARS];
     char key[KEY_CHARS];
 };
@@ -106,7 +107,9 @@ static void release(struct probe *probe)
 static void ready(struct zd_s3_upload *upload)
 {
     struct probe *probe = upload->context;
-    ZD_CONTAINER(upload, struct writer, upload)->is_ready = true;
+    struct writer *writer = ZD_CONTAINER(upload, struct writer, upload);
+    writer->is_ready = true;
+    writer->was_ready = true;
     probe->n_waiting--;
     release(probe);
 }
@@ -123,7 +126,7 @@ static void done(struct zd_s3_upload *upload)
         probe->err = upload->err;
         probe->fault = upload->fault;
     }
-    if (!upload->is_completing) {
+    if (!ZD_CONTAINER(upload, struct writer, upload)->was_ready) {
         probe->n_waiting--;
         release(probe);
     }
