@@ -141,6 +141,20 @@ static void print_banner(struct zd_server *server)
     }
 }
 
+static void log_writers(struct zd_server *server)
+{
+    const char *anonymous = server->config->settings.access_anonymous;
+    const char *who = "nobody without a credential, as other machines reach this server";
+    if (strcmp(anonymous, "write") == 0) {
+        who = "everybody who reaches this server, as access.anonymous says";
+    } else if (strcmp(anonymous, "none") == 0) {
+        who = "nobody without a credential, as access.anonymous says";
+    } else if (server->is_local) {
+        who = "programs on this machine, and web pages of http.cors_origins";
+    }
+    zd_log(&server->log, ZD_LOG_INFO, "writable datasets are written to by: %s", who);
+}
+
 /* The real ports, one a line; whole or not there at all. */
 static enum zd_status write_port_file(struct zd_server *server, struct zd_error *err)
 {
@@ -381,6 +395,7 @@ static enum zd_status begin_server(struct zd_server *server, struct zd_error *er
     }
     house_of(server)->n_roots = server->n_datasets;
     ZD_TRY(zd_front_new(server, &server->front, err));
+    log_writers(server);
     print_banner(server);
     if (server->config->n_folders > 0) {
         const uint64_t every_ms = server->config->settings.http_datasets_ms;

@@ -44,8 +44,9 @@ static enum zd_next cut(struct zd_request *req, const struct zd_problem *problem
     return ZD_DONE;
 }
 
-/* Also where a step finds out that nothing can be written (RFC 9110, 15.5.6). */
-static void add_allow(
+/* What would be allowed; also where a step finds out that nothing can be written (RFC 9110,
+ * 15.5.6). */
+static void add_allowed(
     struct zd_request *req, const struct zd_problem *problem, const struct zd_problem_kind *kind)
 {
     ZD_SCOPED_TEXT(allow, ALLOW_BYTES_MAX);
@@ -54,6 +55,8 @@ static void add_allow(
     } else if (kind->http_status == MHD_HTTP_METHOD_NOT_ALLOWED && req->route != NULL) {
         zd_route_allow(zd_handlers, req->route, false, &allow);
         add_to_answer(req, "Allow", allow.at);
+    } else if (kind->http_status == MHD_HTTP_UNAUTHORIZED) {
+        add_to_answer(req, "WWW-Authenticate", "Bearer realm=\"zarrd\"");
     }
 }
 
@@ -79,7 +82,7 @@ enum zd_next zd_respond_problem(struct zd_request *req, const struct zd_problem 
     const struct zd_problem_kind *kind = zd_problem_kind_of(problem);
     const enum zd_next next = zd_response_give_document(req, kind, document);
     count_problem(req, problem);
-    add_allow(req, problem, kind);
+    add_allowed(req, problem, kind);
     if (problem->retry_after_s > 0) {
         char seconds[NUMBERS_BYTES];
         (void)snprintf(seconds, sizeof seconds, "%llu", (unsigned long long)problem->retry_after_s);

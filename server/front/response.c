@@ -91,8 +91,8 @@ static const char *const exposed[] = {"ETag", "Content-Range", "Content-Length",
 static const char *const others[] = {"Access-Control-Allow-Headers", "Access-Control-Allow-Methods",
     "Access-Control-Allow-Origin", "Access-Control-Allow-Private-Network",
     "Access-Control-Expose-Headers", "Access-Control-Max-Age", "Allow", "Cache-Control",
-    "Connection", "Content-Type", "Location", "Vary", "X-Accel-Buffering",
-    "X-Content-Type-Options"};
+    "Connection", "Content-Type", "Location", "Vary", "X-Accel-Buffering", "X-Content-Type-Options",
+    "WWW-Authenticate"};
 
 static bool names_have(const char *const *names, size_t n, const char *name)
 {

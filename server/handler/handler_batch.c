@@ -492,6 +492,7 @@ static const struct zd_route routes[] = {
     {.method = "POST",
         .path = "/v1/datasets/{d}/chunks/{path}",
         .first = step_plan,
+        .scope = ZD_SCOPE_READ,
         .needs_node = true,
         .params = ZD_PARAMS("slow")},
 };

@@ -507,6 +507,7 @@ static const struct zd_route routes[] = {
     {.method = "GET",
         .path = "/v1/datasets/{d}/chunks/{path}",
         .first = step_plan,
+        .scope = ZD_SCOPE_READ,
         .needs_node = true,
         .params = ZD_PARAMS("index", "decoded", "level", "present", "slice")},
 };

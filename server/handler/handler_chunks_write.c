@@ -505,13 +505,13 @@ static const struct zd_route routes[] = {
         .path = "/v1/datasets/{d}/chunks/{path}",
         .first = step_begin,
         .params = ZD_PARAMS("index", "decoded", "level", "dry_run"),
-        .needs_writable = true,
+        .scope = ZD_SCOPE_WRITE,
         .streams_body = true},
     {.method = "DELETE",
         .path = "/v1/datasets/{d}/chunks/{path}",
         .first = step_begin,
         .params = ZD_PARAMS("index", "level", "dry_run"),
-        .needs_writable = true},
+        .scope = ZD_SCOPE_WRITE},
 };
 
 const struct zd_handler zd_handler_chunks_write = {

@@ -383,7 +383,7 @@ static const struct zd_route routes[] = {
         .path = "/v1/datasets/{d}/consolidate/{path}",
         .first = step_begin,
         .params = ZD_PARAMS("dry_run"),
-        .needs_writable = true},
+        .scope = ZD_SCOPE_WRITE},
 };
 
 const struct zd_handler zd_handler_consolidate = {.route = routes, .n_routes = ZD_COUNT_OF(routes)};

@@ -282,11 +282,26 @@ static enum zd_next step_v1(struct zd_request *req)
 }
 
 static const struct zd_route routes[] = {
-    {.method = "GET", .path = "/", .first = step_start},
-    {.method = "GET", .path = "/zarr/", .first = step_start}, /* above the indexes of keys */
-    {.method = "GET", .path = "/v1", .first = step_v1, .params = zd_params_none},
-    {.method = "GET", .path = "/v1/datasets", .first = step_all, .params = zd_params_none},
-    {.method = "GET", .path = "/v1/datasets/{d}", .first = step_one, .params = zd_params_none},
+    {.method = "GET", .path = "/", .first = step_start, .scope = ZD_SCOPE_READ},
+    {.method = "GET",
+        .path = "/zarr/",
+        .first = step_start,
+        .scope = ZD_SCOPE_READ}, /* above the indexes of keys */
+    {.method = "GET",
+        .path = "/v1",
+        .first = step_v1,
+        .scope = ZD_SCOPE_READ,
+        .params = zd_params_none},
+    {.method = "GET",
+        .path = "/v1/datasets",
+        .first = step_all,
+        .scope = ZD_SCOPE_READ,
+        .params = zd_params_none},
+    {.method = "GET",
+        .path = "/v1/datasets/{d}",
+        .first = step_one,
+        .scope = ZD_SCOPE_READ,
+        .params = zd_params_none},
 };
 
 const struct zd_handler zd_handler_datasets = {.route = routes, .n_routes = ZD_COUNT_OF(routes)};

@@ -129,6 +129,7 @@ static const struct zd_route routes[] = {
     {.method = "GET",
         .path = "/v1/datasets/{d}/events",
         .first = step_begin,
+        .scope = ZD_SCOPE_READ,
         .params = ZD_PARAMS("path")},
 };
 

@@ -167,7 +167,11 @@ static enum zd_next step_extensions(struct zd_request *req)
 }
 
 static const struct zd_route routes[] = {
-    {.method = "GET", .path = "/v1/extensions", .first = step_extensions, .params = zd_params_none},
+    {.method = "GET",
+        .path = "/v1/extensions",
+        .first = step_extensions,
+        .scope = ZD_SCOPE_READ,
+        .params = zd_params_none},
 };
 
 const struct zd_handler zd_handler_extensions = {.route = routes, .n_routes = ZD_COUNT_OF(routes)};

@@ -111,8 +111,16 @@ static enum zd_next step_readyz(struct zd_request *req)
 }
 
 static const struct zd_route routes[] = {
-    {.method = "GET", .path = "/livez", .first = step_livez, .params = zd_params_none},
-    {.method = "GET", .path = "/readyz", .first = step_readyz, .params = zd_params_none},
+    {.method = "GET",
+        .path = "/livez",
+        .first = step_livez,
+        .scope = ZD_SCOPE_NONE,
+        .params = zd_params_none},
+    {.method = "GET",
+        .path = "/readyz",
+        .first = step_readyz,
+        .scope = ZD_SCOPE_NONE,
+        .params = zd_params_none},
 };
 
 const struct zd_handler zd_handler_health = {.route = routes, .n_routes = ZD_COUNT_OF(routes)};

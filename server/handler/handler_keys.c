@@ -544,6 +544,7 @@ static const struct zd_route routes[] = {
         .method = "GET",
         .path = "/zarr/{d}/{key}",
         .first = step_begin,
+        .scope = ZD_SCOPE_READ,
         .params = NULL, /* unknown ones are ignored: clients add their own */
         .collapse_slashes = true,
     },

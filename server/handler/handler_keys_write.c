@@ -579,7 +579,7 @@ static const struct zd_route routes[] = {
         .first = step_begin,
         .params = NULL, /* unknown ones are ignored: clients add their own */
         .collapse_slashes = true,
-        .needs_writable = true,
+        .scope = ZD_SCOPE_WRITE,
         .streams_body = true,
     },
     {
@@ -588,7 +588,7 @@ static const struct zd_route routes[] = {
         .first = step_begin,
         .params = NULL,
         .collapse_slashes = true,
-        .needs_writable = true,
+        .scope = ZD_SCOPE_WRITE,
     },
 };
 

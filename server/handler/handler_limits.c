@@ -64,7 +64,11 @@ static enum zd_next step_limits(struct zd_request *req)
 }
 
 static const struct zd_route routes[] = {
-    {.method = "GET", .path = "/v1/limits", .first = step_limits, .params = zd_params_none},
+    {.method = "GET",
+        .path = "/v1/limits",
+        .first = step_limits,
+        .scope = ZD_SCOPE_ADMIN,
+        .params = zd_params_none},
 };
 
 const struct zd_handler zd_handler_limits = {.route = routes, .n_routes = ZD_COUNT_OF(routes)};

@@ -348,7 +348,11 @@ static enum zd_next step_metrics(struct zd_request *req)
 }
 
 static const struct zd_route routes[] = {
-    {.method = "GET", .path = "/metrics", .first = step_metrics, .params = zd_params_none},
+    {.method = "GET",
+        .path = "/metrics",
+        .first = step_metrics,
+        .scope = ZD_SCOPE_ADMIN,
+        .params = zd_params_none},
 };
 
 const struct zd_handler zd_handler_metrics = {.route = routes, .n_routes = ZD_COUNT_OF(routes)};

@@ -24,7 +24,7 @@ static enum zd_next step_get(struct zd_request *req)
 }
 
 static const struct zd_route routes[] = {
-    {.method = "GET", .path = "/openapi.json", .first = step_get},
+    {.method = "GET", .path = "/openapi.json", .first = step_get, .scope = ZD_SCOPE_READ},
 };
 
 const struct zd_handler zd_handler_openapi = {.route = routes, .n_routes = ZD_COUNT_OF(routes)};

@@ -426,6 +426,7 @@ static const struct zd_route routes[] = {
     {.method = "GET",
         .path = "/v1/datasets/{d}/stats/{path}",
         .first = step_get,
+        .scope = ZD_SCOPE_READ,
         .params = zd_slice_params_of_stats},
 };
 

@@ -670,6 +670,7 @@ static const struct zd_route routes[] = {
     {.method = "GET",
         .path = "/v1/datasets/{d}/tree/{path}",
         .first = step_begin,
+        .scope = ZD_SCOPE_READ,
         .params = ZD_PARAMS(
             "depth", "match", "node_type", "fields", "limit", "cursor", "mode", "format", "check")},
 };

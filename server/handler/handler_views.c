@@ -287,10 +287,15 @@ static enum zd_next step_begin(struct zd_request *req)
 
 /* Unknown parameters are ignored: clients add their own. */
 static const struct zd_route routes[] = {
-    {.method = "GET", .path = "/v3/{d}/{key}", .first = step_begin, .collapse_slashes = true},
+    {.method = "GET",
+        .path = "/v3/{d}/{key}",
+        .first = step_begin,
+        .scope = ZD_SCOPE_READ,
+        .collapse_slashes = true},
     {.method = "GET",
         .path = "/v3-unsharded/{d}/{key}",
         .first = step_begin,
+        .scope = ZD_SCOPE_READ,
         .collapse_slashes = true},
 };
 

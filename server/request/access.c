@@ -1,11 +1,16 @@
 /* Who may be answered. */
 #include "server/request/access.h"
 
+#include <string.h>
+
 #include "core/base/num.h"
+#include "server/data/dataset.h"
 #include "server/http/host.h"
+#include "server/request/anonymous.h"
 #include "server/request/connection.h"
 #include "server/request/request.h"
 #include "server/request/respond.h"
+#include "server/request/route.h"
 #include "server/runtime/server.h"
 
 #define SHOWN_BYTES UINT64_C(256) /* of a host that is refused */
@@ -49,9 +54,34 @@ static enum zd_next step_misdirected(struct zd_request *req)
     return zd_respond_error(req, "misdirected", &err);
 }
 
+/* What no route takes is refused as it is to all: there is nothing to protect. */
+static bool is_refused_write(struct zd_request *req)
+{
+    struct zd_span name;
+    const struct zd_route *route = zd_route_look(req, &name);
+    if (route == NULL || route->scope != ZD_SCOPE_WRITE) {
+        return false;
+    }
+    const struct zd_dataset *dataset = zd_dataset_find(req->server, name);
+    return dataset != NULL && dataset->config.writable && !zd_anonymous_may_write(req);
+}
+
+static bool is_for_all(struct zd_request *req)
+{
+    struct zd_span name;
+    const struct zd_route *route = zd_route_look(req, &name);
+    return route != NULL && route->scope == ZD_SCOPE_NONE;
+}
+
 void zd_access_judge(struct zd_request *req)
 {
     if (is_misdirected(req)) {
         req->step = step_misdirected;
+    } else if (strcmp(req->method, "OPTIONS") == 0) {
+        return; /* a browser asks what it may ask */
+    } else if (zd_anonymous_is(req, "none")) {
+        req->step = is_for_all(req) ? NULL : zd_anonymous_refuse;
+    } else if (!zd_request_is_reading(req) && is_refused_write(req)) {
+        req->step = zd_anonymous_refuse_write;
     }
 }

@@ -9,17 +9,26 @@
 /** The `params` of a route. */
 #define ZD_PARAMS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
+/** What a client must be allowed to do. */
+enum zd_scope {
+    ZD_SCOPE_UNSAID, /* no route has it */
+    ZD_SCOPE_NONE,   /* nothing: everybody may ask */
+    ZD_SCOPE_READ,
+    ZD_SCOPE_WRITE, /* and the dataset must be writable, else 405 read_only */
+    ZD_SCOPE_ADMIN, /* of the service; who may read may ask until there are other credentials */
+};
+
 /** One method of one resource. HEAD is served by GET; OPTIONS by the server. */
 struct zd_route {
     const char *method; /* "GET", "POST", "PUT", "PATCH", "DELETE" */
     const char *path;   /* template: "/v1/datasets/{d}/nodes/{path}"; {path} may be empty, and its
                            slash too */
     zd_step *first;     /* the first step */
+    enum zd_scope scope;
     const char *const *params; /* allowed query parameters, ended by NULL ("pretty" is always
                                   allowed below /v1); NULL: ignored */
     bool needs_node;           /* it runs when req->node is there (zd_request_want_node) */
     bool collapse_slashes;     /* runs of '/' in the last part count as one, instead of 400 */
-    bool needs_writable;       /* 405 read_only unless the dataset is writable */
     bool depends_on_identity;  /* another client may get another answer */
     bool streams_body;         /* the first step runs when the head is there, and asks for the body
                                   (server/request/body.h); else it has the whole body in req->body */

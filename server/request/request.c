@@ -52,7 +52,12 @@ bool zd_request_may_write(const struct zd_request *req)
     const struct zd_settings *settings = &req->server->config->settings;
     const char *reader = settings->http_cors_origin;
     const char *origin = zd_connection_header(req, "Origin");
-    return origin == NULL || zd_origin_is_listed(origin, settings->http_cors_origins) ||
+    if (origin == NULL) {
+        /* No browser leaves it out of such a request, but what stands between may. */
+        const char *site = zd_connection_header(req, "Sec-Fetch-Site");
+        return site == NULL || (strcmp(site, "cross-site") != 0 && strcmp(site, "same-site") != 0);
+    }
+    return zd_origin_is_listed(origin, settings->http_cors_origins) ||
            (strcmp(reader, "*") != 0 && zd_origin_is_listed(origin, reader));
 }
 

@@ -10,6 +10,7 @@
 #include "server/data/dataset.h"
 #include "server/http/escape.h"
 #include "server/http/suggest.h"
+#include "server/request/anonymous.h"
 #include "server/request/connection.h"
 #include "server/request/respond.h"
 #include "server/runtime/server.h"
@@ -185,7 +186,8 @@ void zd_route_allow(const struct zd_handler *const *handlers, const struct zd_ro
     for (; *handlers != NULL; handlers++) {
         for (size_t i = 0; i < (*handlers)->n_routes; i++) {
             const struct zd_route *other = &(*handlers)->route[i];
-            if (strcmp(other->path, route->path) == 0 && (with_writes || !other->needs_writable)) {
+            if (strcmp(other->path, route->path) == 0 &&
+                (with_writes || other->scope != ZD_SCOPE_WRITE)) {
                 zd_text_add(text, other->method);
                 zd_text_add(text, strcmp(other->method, "GET") == 0 ? ", HEAD, " : ", ");
             }
@@ -284,19 +286,6 @@ static enum zd_next refuse_read_only(struct zd_request *req)
     return zd_respond_error(req, NULL, &err);
 }
 
-/* No browser asks before it sends a POST of a plain form: what a preflight would have refused is
- * refused here too. */
-static enum zd_next refuse_origin(struct zd_request *req)
-{
-    ZD_SCOPED_TEXT(detail, ZD_ERROR_TEXT_BYTES);
-    zd_text_addf(&detail,
-        "web pages of the origin '%.200s' may not write here; http.cors_origins names those that "
-        "may",
-        zd_connection_header(req, "Origin"));
-    const struct zd_problem problem = {.code = "forbidden", .detail = detail.at};
-    return zd_respond_problem(req, &problem);
-}
-
 /* The store is open but no longer takes writes. */
 static enum zd_next refuse_write(struct zd_request *req)
 {
@@ -391,6 +380,11 @@ static enum zd_next step_begin(struct zd_request *req)
     return ZD_NEXT;
 }
 
+static bool is_write(const struct zd_request *req)
+{
+    return req->route->scope == ZD_SCOPE_WRITE;
+}
+
 /* The table has what is at the dataset's location now. */
 static enum zd_next step_seen(struct zd_request *req)
 {
@@ -399,17 +393,17 @@ static enum zd_next step_seen(struct zd_request *req)
     if (dataset == NULL) {
         return refuse_dataset(req, req->dataset_name);
     }
-    if (req->route->needs_writable && !dataset->config.writable) {
+    if (is_write(req) && !dataset->config.writable) {
         return refuse_read_only(req);
     }
     if (dataset->store == NULL) {
         return refuse_unavailable(req);
     }
-    if (req->route->needs_writable && zd_store_failure(dataset->store)[0] != '\0') {
+    if (is_write(req) && zd_store_failure(dataset->store)[0] != '\0') {
         return refuse_write(req);
     }
-    if (req->route->needs_writable && !zd_request_may_write(req)) {
-        return refuse_origin(req);
+    if (is_write(req) && !zd_anonymous_may_write(req)) {
+        return zd_anonymous_refuse_write(req); /* it was not writable when the head was judged */
     }
     req->n_changes = dataset->n_changes;
     req->step = step_begin;
@@ -426,7 +420,7 @@ static enum zd_next step_dataset(struct zd_request *req)
     req->step = step_seen;
     req->wait.done = zd_machine_wake;
     req->wait.context = &req->machine;
-    return zd_dataset_look(dataset, req->route->needs_writable ? ZD_FRESH : ZD_TRUSTED, &req->wait);
+    return zd_dataset_look(dataset, is_write(req) ? ZD_FRESH : ZD_TRUSTED, &req->wait);
 }
 
 static void take_route(struct zd_request *req, const struct zd_match *match)
@@ -472,6 +466,19 @@ static enum zd_next answer_options(struct zd_request *req)
         return zd_respond_error(req, NULL, &err);
     }
     return zd_respond_options(req, allow.at, zd_request_may_write(req) ? allow.at : reads.at);
+}
+
+const struct zd_route *zd_route_look(struct zd_request *req, struct zd_span *ret_dataset)
+{
+    struct zd_match match = {0};
+    struct zd_span query;
+    const struct zd_span raw = zd_route_path(req->target, &query);
+    if (zd_route_decode(raw, req->path_text, NULL) != ZD_OK ||
+        zd_route_find(zd_handlers, req->method, req->path_text->at, &match) != ZD_ROUTE_FOUND) {
+        return NULL;
+    }
+    *ret_dataset = match.dataset;
+    return match.route;
 }
 
 bool zd_route_begin(struct zd_request *req)

@@ -26,8 +26,8 @@ BODY = 1 << 26
 EVERY_S = 0.5  # so often a slow client moves PIECE bytes: enough to be let go on
 PIECE = 4096
 FILE = "/zarr/greedy/file"
-PUT = "PUT /v1/datasets/greedy/slices/a?%s HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n"
-GET = "GET %s HTTP/1.1\r\nHost: a\r\n\r\n"
+PUT = "PUT /v1/datasets/greedy/slices/a?%s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n"
+GET = "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n"
 DECODED = f"/v1/datasets/work/slices/?slice=%d:%d,::{STEP},::{STEP}"
 
 

@@ -92,7 +92,7 @@ def probe(port, seconds, answers):
         for n in range(int(seconds * SMALL_A_SECOND)):
             time.sleep(max(0.0, began + n / SMALL_A_SECOND - time.perf_counter()))
             sent = time.perf_counter()
-            s.sendall(b"GET %s HTTP/1.1\r\nHost: a\r\n\r\n" % SMALL[n % len(SMALL)])
+            s.sendall(b"GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n" % SMALL[n % len(SMALL)])
             status = read_answer(s)
             assert status in (200, 404), status
             times.append(time.perf_counter() - sent)
@@ -148,7 +148,7 @@ class Load:
             self.selector.register(connection.socket, selectors.EVENT_READ, connection)
         connection.status, connection.left = 0, 0
         connection.sent = time.perf_counter()
-        connection.socket.send(b"GET %s HTTP/1.1\r\nHost: a\r\n\r\n" % large_target(self.n_sent))
+        connection.socket.send(b"GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n" % large_target(self.n_sent))
         self.n_sent += 1
         self.n_waiting += 1
 

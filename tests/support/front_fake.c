@@ -39,6 +39,7 @@ enum zd_status zd_front_new(
         return zd_fail(err, ZD_NO_MEMORY, "no memory for the front");
     }
     front->server = server;
+    server->is_local = true;
     zd_cache_init(&front->prepared, "replies", 1, keep_nothing);
     zd_list_push_back(&server->caches, &front->prepared.link);
     *ret_front = front;

@@ -12,7 +12,7 @@ static const struct zd_route datasets[] = {
 };
 static const struct zd_route nodes[] = {
     {.method = "GET", .path = "/v1/datasets/{d}/nodes/{path}"},
-    {.method = "PUT", .path = "/v1/datasets/{d}/nodes/{path}", .needs_writable = true},
+    {.method = "PUT", .path = "/v1/datasets/{d}/nodes/{path}", .scope = ZD_SCOPE_WRITE},
 };
 static const struct zd_route keys[] = {
     {.method = "GET", .path = "/zarr/{d}/{key}", .collapse_slashes = true},
@@ -226,8 +226,27 @@ START_TEST(options_name_the_methods_of_the_path)
 }
 END_TEST
 
+START_TEST(every_route_has_a_scope)
+{
+    uint32_t n_open = 0;
+    for (uint32_t i = 1; i <= zd_route_count(zd_handlers); i++) {
+        const struct zd_route *route = zd_route_of(zd_handlers, i);
+        const bool is_get = strcmp(route->method, "GET") == 0;
+        ck_assert_msg(
+            route->scope != ZD_SCOPE_UNSAID, "%s %s has none", route->method, route->path);
+        ck_assert_msg(!(is_get && route->scope == ZD_SCOPE_WRITE), "GET %s writes", route->path);
+        ck_assert_msg(
+            is_get || route->scope == ZD_SCOPE_WRITE || strcmp(route->method, "POST") == 0,
+            "%s %s does not write", route->method, route->path);
+        n_open += route->scope == ZD_SCOPE_NONE ? 1 : 0;
+    }
+    ck_assert_uint_eq(n_open, 2); /* /livez and /readyz */
+}
+END_TEST
+
 void zd_unit_tests(TCase *tests)
 {
+    tcase_add_test(tests, every_route_has_a_scope);
     tcase_add_loop_test(tests, paths_lead_to_routes, 0, ZD_COUNT_OF(routes));
     tcase_add_test(tests, allow_lists_every_method_of_a_path);
     tcase_add_test(tests, route_numbers_past_the_end_are_none);

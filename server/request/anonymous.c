@@ -1,0 +1,54 @@
+/* What clients without a credential may do. */
+#include "server/request/anonymous.h"
+
+#include <string.h>
+
+#include "server/request/connection.h"
+#include "server/request/request.h"
+#include "server/request/respond.h"
+#include "server/runtime/server.h"
+
+bool zd_anonymous_is(const struct zd_request *req, const char *word)
+{
+    return strcmp(req->server->config->settings.access_anonymous, word) == 0;
+}
+
+bool zd_anonymous_may_write(const struct zd_request *req)
+{
+    const bool is_allowed =
+        zd_anonymous_is(req, "write") || (req->server->is_local && !zd_anonymous_is(req, "none"));
+    return is_allowed && zd_request_may_write(req);
+}
+
+static enum zd_next refuse(struct zd_request *req, const char *code, const char *detail)
+{
+    const struct zd_problem problem = {.code = code, .detail = detail};
+    return zd_respond_problem(req, &problem);
+}
+
+enum zd_next zd_anonymous_refuse(struct zd_request *req)
+{
+    return refuse(req, "unauthorized",
+        "this server answers nobody without a credential: access.anonymous is none; read lets "
+        "everybody read");
+}
+
+enum zd_next zd_anonymous_refuse_write(struct zd_request *req)
+{
+    const bool all_write = zd_anonymous_is(req, "write");
+    const char *origin = zd_connection_header(req, "Origin");
+    if (zd_anonymous_is(req, "none")) {
+        return zd_anonymous_refuse(req);
+    }
+    if (!all_write && !req->server->is_local) {
+        return refuse(req, "unauthorized",
+            "nobody writes without a credential where other machines can ask: listen on loopback "
+            "addresses only, or let everybody write with access.anonymous=write");
+    }
+    ZD_SCOPED_TEXT(detail, ZD_ERROR_TEXT_BYTES);
+    zd_text_addf(&detail,
+        "web pages of the origin '%.200s' may not write here; http.cors_origins names those that "
+        "may",
+        origin == NULL ? "unknown" : origin);
+    return refuse(req, all_write ? "forbidden" : "unauthorized", detail.at);
+}
