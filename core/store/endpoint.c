@@ -10,7 +10,7 @@
 #define US_PER_MS        1000
 #define HEDGE_COST       100
 #define HEDGE_CREDIT_MAX 1000
-#define LATE_PART        4 /* of the reads under way: more late ones mean that all are */
+#define LATE_PART        4 /* of the reads that began since: more late ones mean that all are */
 
 static void free_endpoint(uv_handle_t *handle)
 {
@@ -209,6 +209,7 @@ uint64_t zd_endpoint_random(struct zd_endpoint *endpoint, uint64_t n)
 void zd_endpoint_begin(struct zd_endpoint *endpoint, struct zd_endpoint_read *read)
 {
     read->began_ns = uv_hrtime();
+    read->n_earlier = endpoint->n_in_time + endpoint->n_reads++;
     zd_list_push_back(&endpoint->reads, &read->link);
 }
 
@@ -221,11 +222,13 @@ static bool is_late(const struct zd_endpoint *endpoint, const struct zd_endpoint
 void zd_endpoint_end(struct zd_endpoint *endpoint, struct zd_endpoint_read *read, uint64_t n_bytes)
 {
     zd_list_remove(&read->link);
+    endpoint->n_reads--;
     if (n_bytes == UINT64_MAX) {
         return;
     }
     const uint64_t us = (uv_hrtime() - read->began_ns) / NS_PER_US;
     endpoint->was_late = is_late(endpoint, read);
+    endpoint->n_in_time += !endpoint->was_late;
     zd_latency_note(&endpoint->latency, &read->range, n_bytes, us);
     endpoint->hedge_credit = (uint32_t)zd_min_u64(
         endpoint->hedge_credit + endpoint->settings->hedge_percent, HEDGE_CREDIT_MAX);
@@ -240,14 +243,23 @@ uint64_t zd_endpoint_late_ms(const struct zd_endpoint *endpoint, const struct zd
     return late_us == 0 ? 0 : zd_div_up(late_us, US_PER_MS) + 1;
 }
 
+/* Reads that began after this one and were in time, or fewer than that. */
+static uint64_t in_time_since(
+    const struct zd_endpoint *endpoint, const struct zd_endpoint_read *read)
+{
+    return endpoint->n_in_time - zd_min_u64(read->n_earlier, endpoint->n_in_time);
+}
+
 bool zd_endpoint_may_hedge(struct zd_endpoint *endpoint)
 {
-    uint64_t n = 0;
+    uint64_t n = endpoint->n_reads;
     uint64_t n_late = 0;
     const struct zd_list *head = &endpoint->reads;
     for (struct zd_list *at = head->next; at != head; at = at->next) {
-        n++;
-        n_late += is_late(endpoint, ZD_CONTAINER(at, struct zd_endpoint_read, link));
+        const struct zd_endpoint_read *read = ZD_CONTAINER(at, struct zd_endpoint_read, link);
+        if (is_late(endpoint, read) && n_late++ == 0) { /* the oldest one */
+            n += in_time_since(endpoint, read);
+        }
     }
     const bool are_most = n_late > 1 ? n_late * LATE_PART > n : endpoint->was_late;
     if (are_most || endpoint->hedge_credit < HEDGE_COST || !zd_endpoint_take(endpoint)) {

@@ -25,6 +25,8 @@ struct zd_endpoint {
     uint32_t n_seated;
     uint32_t hedge_credit; /* percent of a read: 100 of them buy one */
     bool was_late;         /* the last read that ended */
+    uint32_t n_reads;      /* under way */
+    uint64_t n_in_time;    /* reads that ended, and were not late */
     uint64_t n_drawn;      /* random numbers */
     uint64_t seed;
 };
@@ -52,6 +54,7 @@ struct zd_endpoint_read {
     struct zd_list link;
     struct zd_range range;
     uint64_t began_ns;
+    uint64_t n_earlier; /* reads that were in time or under way when it began */
 };
 
 /**

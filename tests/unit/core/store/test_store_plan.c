@@ -351,6 +351,22 @@ START_TEST(a_late_read_is_asked_a_second_time)
 }
 END_TEST
 
+/* Those that are late are all that is under way by then. */
+START_TEST(late_reads_of_many_at_once_are_asked_a_second_time)
+{
+    begin(0);
+    zd_delay.remote.settings.hedge_percent = 5;
+    put_objects(40);
+    slow_every = 14;
+    quick_first = 400;
+    zd_delay.script = straggle;
+    (void)read_rounds(10, 40);
+    ck_assert_uint_lt(read_rounds(3, 40), 200);
+    ck_assert_uint_eq(plan->n_events[ZD_STORE_HEDGED], 9);
+    end();
+}
+END_TEST
+
 START_TEST(without_a_budget_no_read_is_asked_twice)
 {
     zd_plan_begin(0);
@@ -573,6 +589,7 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, no_more_than_the_connections_are_under_way);
     tcase_add_test(tests, stores_and_owners_take_turns);
     tcase_add_test(tests, a_late_read_is_asked_a_second_time);
+    tcase_add_test(tests, late_reads_of_many_at_once_are_asked_a_second_time);
     tcase_add_test(tests, without_a_budget_no_read_is_asked_twice);
     tcase_add_test(tests, an_endpoint_that_is_slow_is_not_asked_more);
     tcase_add_test(tests, an_absent_key_is_trusted_for_a_while);
