@@ -354,7 +354,7 @@ END_TEST
 /* Those that are late are all that is under way by then. */
 START_TEST(late_reads_of_many_at_once_are_asked_a_second_time)
 {
-    begin(0);
+    zd_plan_begin(0);
     zd_delay.remote.settings.hedge_percent = 5;
     put_objects(40);
     slow_every = 14;
@@ -362,8 +362,8 @@ START_TEST(late_reads_of_many_at_once_are_asked_a_second_time)
     zd_delay.script = straggle;
     (void)read_rounds(10, 40);
     ck_assert_uint_lt(read_rounds(3, 40), 200);
-    ck_assert_uint_eq(plan->n_events[ZD_STORE_HEDGED], 9);
-    end();
+    ck_assert_uint_eq(zd_plan->n_events[ZD_STORE_HEDGED], 9);
+    zd_plan_end();
 }
 END_TEST
 
