@@ -90,7 +90,21 @@ static void print_dataset(const struct root *root)
     }
 }
 
-static void print_urls(const struct zd_server *server)
+static void log_writers(struct zd_server *server)
+{
+    const char *anonymous = server->config->settings.access_anonymous;
+    const char *who = "nobody without a credential, as other machines reach this server";
+    if (strcmp(anonymous, "write") == 0) {
+        who = "everybody who reaches this server, as access.anonymous says";
+    } else if (strcmp(anonymous, "none") == 0) {
+        who = "nobody without a credential, as access.anonymous says";
+    } else if (server->is_local) {
+        who = "programs on this machine, and web pages of http.cors_origins";
+    }
+    zd_log(&server->log, ZD_LOG_INFO, "writable datasets are written to by: %s", who);
+}
+
+static void print_urls(struct zd_server *server)
 {
     for (size_t i = 0; i < server->front->n_listeners; i++) {
         const struct zd_listener *listener = &server->front->listener[i];
@@ -99,6 +113,7 @@ static void print_urls(const struct zd_server *server)
             (unsigned)listener->port);
     }
     (void)fflush(stdout);
+    log_writers(server);
 }
 
 static void root_is_known(struct zd_wait *wait)
@@ -139,20 +154,6 @@ static void print_banner(struct zd_server *server)
             root_is_known(&root->want.wait);
         }
     }
-}
-
-static void log_writers(struct zd_server *server)
-{
-    const char *anonymous = server->config->settings.access_anonymous;
-    const char *who = "nobody without a credential, as other machines reach this server";
-    if (strcmp(anonymous, "write") == 0) {
-        who = "everybody who reaches this server, as access.anonymous says";
-    } else if (strcmp(anonymous, "none") == 0) {
-        who = "nobody without a credential, as access.anonymous says";
-    } else if (server->is_local) {
-        who = "programs on this machine, and web pages of http.cors_origins";
-    }
-    zd_log(&server->log, ZD_LOG_INFO, "writable datasets are written to by: %s", who);
 }
 
 /* The real ports, one a line; whole or not there at all. */
@@ -395,7 +396,6 @@ static enum zd_status begin_server(struct zd_server *server, struct zd_error *er
     }
     house_of(server)->n_roots = server->n_datasets;
     ZD_TRY(zd_front_new(server, &server->front, err));
-    log_writers(server);
     print_banner(server);
     if (server->config->n_folders > 0) {
         const uint64_t every_ms = server->config->settings.http_datasets_ms;
