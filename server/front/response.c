@@ -192,8 +192,11 @@ static void add_validators(struct MHD_Response *response, const char *etag, int6
     }
     if (mtime_ms != 0) {
         char date[ZD_DATE_BYTES];
-        /* RFC 9110, 8.8.2.1: never later than Date, whatever the clock of the store says. */
-        const int64_t now_ms = (int64_t)time(NULL) * 1000;
+        /* RFC 9110, 8.8.2.1: never later than Date, whatever the clock of the store says. Not by
+           time(), which is milliseconds behind the times of files. */
+        struct timespec now;
+        (void)clock_gettime(CLOCK_REALTIME, &now);
+        const int64_t now_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
         zd_conditions_format_date(date, mtime_ms < now_ms ? mtime_ms : now_ms);
         zd_response_add(response, "Last-Modified", date);
     }
