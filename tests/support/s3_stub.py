@@ -28,7 +28,7 @@ NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/"
 REGION = "us-east-1"
 PAGE = 1000  # keys of a page of a listing
 BATCH = 1000  # keys of a batch delete
-RACE_S = 0.05  # between the judgement of a condition and the write, where engines race
+RACE_S = 0.3  # between the judgement of a condition and the write, where engines race: longer than writers that begin together are apart
 PART_LEAST = 5 << 20  # bytes of every part but the last
 
 SWITCHES = {

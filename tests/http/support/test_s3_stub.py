@@ -241,7 +241,7 @@ def compares_unquoted(engine):
 
 
 def is_raced(engine):
-    assert race(engine, if_none_match="*") == [200] * 8
+    assert race(engine, if_none_match="*").count(200) > 1
     assert race(engine, if_none_match="*") == [412] * 8
 
 
