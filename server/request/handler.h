@@ -24,14 +24,14 @@ struct zd_route {
     const char *path;   /* template: "/v1/datasets/{d}/nodes/{path}"; {path} may be empty, and its
                            slash too */
     zd_step *first;     /* the first step */
-    enum zd_scope scope;
     const char *const *params; /* allowed query parameters, ended by NULL ("pretty" is always
                                   allowed below /v1); NULL: ignored */
-    bool needs_node;           /* it runs when req->node is there (zd_request_want_node) */
-    bool collapse_slashes;     /* runs of '/' in the last part count as one, instead of 400 */
-    bool depends_on_identity;  /* another client may get another answer */
-    bool streams_body;         /* the first step runs when the head is there, and asks for the body
-                                  (server/request/body.h); else it has the whole body in req->body */
+    enum zd_scope scope;
+    bool needs_node;          /* it runs when req->node is there (zd_request_want_node) */
+    bool collapse_slashes;    /* runs of '/' in the last part count as one, instead of 400 */
+    bool depends_on_identity; /* another client may get another answer */
+    bool streams_body;        /* the first step runs when the head is there, and asks for the body
+                                 (server/request/body.h); else it has the whole body in req->body */
 };
 
 /** A resource. */
