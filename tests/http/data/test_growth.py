@@ -61,6 +61,7 @@ def test_an_index_looks_at_each_key_a_few_times(flat):
     assert visits(cost) <= 2.5 * N
 
 
+@pytest.mark.large
 def test_a_listing_looks_at_each_child_a_few_times(serve, tmp_path):
     make_group(tmp_path)
     for i in range(N):

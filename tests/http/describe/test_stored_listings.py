@@ -44,6 +44,7 @@ def paths(answer):
     return [node["path"] for node in answer.json()["nodes"]]
 
 
+@pytest.mark.large
 def test_a_stored_listing_is_not_held_parsed(serve, large):
     root, entries = large
     server = serve(f"p={root}", "--set=memory.bytes=128MiB")
@@ -55,6 +56,7 @@ def test_a_stored_listing_is_not_held_parsed(serve, large):
         assert memory_bytes(server, "VmHWM") - before < 24 * MIB
 
 
+@pytest.mark.large
 def test_a_long_stored_listing_has_a_tag(serve, large):
     server = serve(f"p={large[0]}")
     answer = server.get(T + "?mode=stored")
@@ -69,6 +71,7 @@ def test_a_long_stored_listing_has_a_tag(serve, large):
     assert server.head(T + "?mode=stored").headers["etag"] == tag
 
 
+@pytest.mark.large
 def test_a_long_stored_listing_is_its_pages(serve, large):
     root, entries = large
     server = serve(f"p={root}")
@@ -84,6 +87,7 @@ def test_a_long_stored_listing_is_its_pages(serve, large):
 
 
 @pytest.mark.parametrize("mode", ["live", "stored"])
+@pytest.mark.large
 def test_a_long_listing_is_compared_on_the_way(serve, large, mode):
     root, entries = large
     server = serve(f"p={root}", "--set=memory.bytes=128MiB")

@@ -48,6 +48,7 @@ def paths(nodes):
     return [node["path"] for node in nodes]
 
 
+@pytest.mark.large
 def test_a_long_listing_takes_no_memory_that_grows_with_it(serve, large):
     root, expected = large
     server = serve(f"p={root}", LITTLE_MEMORY)
@@ -63,6 +64,7 @@ def test_a_long_listing_takes_no_memory_that_grows_with_it(serve, large):
     assert "etag" not in answer.headers
 
 
+@pytest.mark.large
 def test_a_long_listing_is_its_pages(serve, large):
     root, expected = large
     server = serve(f"p={root}", LITTLE_MEMORY)
@@ -77,6 +79,7 @@ def test_a_long_listing_is_its_pages(serve, large):
         assert nodes == whole
 
 
+@pytest.mark.large
 def test_what_is_shown_of_a_long_listing(serve, large):
     root, expected = large
     server = serve(f"p={root}", LITTLE_MEMORY)
@@ -98,6 +101,7 @@ def test_a_long_page_ends_at_its_bytes(serve, large):
 
 
 @pytest.mark.parametrize("coding, decode", CODINGS.items())
+@pytest.mark.large
 def test_a_long_listing_is_compressed_on_the_way(serve, large, coding, decode):
     root, expected = large
     server = serve(f"p={root}", LITTLE_MEMORY)
@@ -109,6 +113,7 @@ def test_a_long_listing_is_compressed_on_the_way(serve, large, coding, decode):
         assert memory_bytes(server, "VmHWM") < 64 << 20
 
 
+@pytest.mark.large
 def test_conditions_on_a_long_listing(serve, large):
     """It has no tag, so none can be the same."""
     server = serve(f"p={large[0]}")
@@ -119,6 +124,7 @@ def test_conditions_on_a_long_listing(serve, large):
     assert head.status == 200 and "etag" not in head.headers and not head.body
 
 
+@pytest.mark.large
 def test_a_group_that_cannot_be_listed_cuts_a_long_listing(serve, tmp_path):
     write_node(tmp_path, GROUP)
     make_arrays(tmp_path / "a", 3000)

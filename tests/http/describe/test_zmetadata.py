@@ -217,6 +217,7 @@ def large(tmp_path_factory):
     return root
 
 
+@pytest.mark.large
 def test_a_long_listing_is_not_held_parsed(serve, large):
     server = serve(f"p={large}", "--set=memory.bytes=1GiB")
     before = memory_bytes(server, "VmHWM")

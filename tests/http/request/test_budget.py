@@ -12,6 +12,8 @@ import pytest
 
 from client import DEADLINE_S, is_sanitized, memory_bytes, wait_until
 
+pytestmark = pytest.mark.large
+
 MIB = 1 << 20
 GIB = 1 << 30
 BUDGET = 128 * MIB

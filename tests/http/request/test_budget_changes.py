@@ -8,6 +8,8 @@ import pytest
 from client import JSON, NODES, PATCH, PATIENT, SANITIZED, is_sanitized, memory_bytes
 from documents import GROUP
 
+pytestmark = pytest.mark.large
+
 MIB = 1 << 20
 BUDGET = 128 * MIB
 RESIDENT_MAX = 192 * MIB

@@ -10,6 +10,8 @@ import pytest
 from client import DEADLINE_S, PATCH, PATIENT, SANITIZED, is_sanitized, memory_bytes, wait_until
 from documents import GROUP, array_document
 
+pytestmark = pytest.mark.large
+
 MIB = 1 << 20
 BUDGET = 128 * MIB
 RESIDENT_MAX = 96 * MIB  # far less than all these nodes take

@@ -11,6 +11,8 @@ from client import BYTES, JSON, PATCH, is_sanitized, memory_bytes
 from documents import CRC, GROUP, GZIP, LITTLE, array_document, shard, transpose
 from live import ROOT
 
+pytestmark = pytest.mark.large
+
 MIB = 1 << 20
 GIB = 1 << 30
 BUDGET = 128 * MIB
