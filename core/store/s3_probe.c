@@ -62,37 +62,47 @@ struct probe {
     struct writer writer[WRITERS];
 };
 
+void zd_s3_probe_tell(struct zd_list *waiting, enum zd_status status, const struct zd_error *err,
+    struct zd_remote_fault fault)
+{
+    struct zd_list ready;
+    zd_list_take_all(waiting, &ready);
+    for (struct zd_list *link; (link = zd_list_pop_front(&ready)) != NULL;) {
+        struct zd_s3_probe_wait *wait = ZD_CONTAINER(link, struct zd_s3_probe_wait, link);
+        wait->status = status;
+        wait->err = *err;
+        wait->fault = fault;
+        wait->done(wait);
+    }
+}
+
 static void end(struct probe *probe)
 {
     struct zd_s3_store *s3 = probe->s3;
-    struct zd_list ready;
     s3->is_probing = false;
     if (probe->status == ZD_OK) {
         s3->able = probe->able;
         s3->able.is_known = true;
     }
-    zd_list_take_all(&s3->waiting, &ready);
-    for (struct zd_list *link; (link = zd_list_pop_front(&ready)) != NULL;) {
-        struct zd_s3_probe_wait *wait = ZD_CONTAINER(link, struct zd_s3_probe_wait, link);
-        wait->status = probe->status;
-        wait->err = probe->err;
-        wait->fault = probe->fault;
-        wait->done(wait);
-    }
+    zd_s3_probe_tell(&s3->waiting, probe->status, &probe->err, probe->fault);
     zd_free(probe);
 }
 
 /* ---- requests ---- */
 
+bool zd_s3_probe_is_unknown(uint32_t http, const char *code)
+{
+    return http == 501 || (http == 400 && (strcmp(code, "InvalidArgument") == 0 ||
+                                              strcmp(code, "InvalidRequest") == 0 ||
+                                              strcmp(code, "NotImplemented") == 0));
+}
+
 /* The condition was judged and did not hold; or the engine says that it knows of none. */
 static bool is_refusal(const struct zd_s3_call *call)
 {
     const uint32_t code = call->transfer.head.code;
-    const bool is_unknown = code == 400 && (strcmp(call->code, "InvalidArgument") == 0 ||
-                                               strcmp(call->code, "InvalidRequest") == 0 ||
-                                               strcmp(call->code, "NotImplemented") == 0);
     return call->transfer.status == ZD_OK &&
-           (is_unknown || code == 412 || code == 409 || code == 501 ||
+           (zd_s3_probe_is_unknown(code, call->code) || code == 412 || code == 409 ||
                (code == 404 && strcmp(call->code, "NoSuchKey") == 0));
 }
 

@@ -24,6 +24,13 @@ struct zd_s3_probe_wait {
 ZD_RESULT zd_s3_probe_want(
     struct zd_s3_store *s3, struct zd_s3_probe_wait *wait, struct zd_error *err);
 
+/** Whether an answer says that the engine knows of no such condition. Thread: any. */
+bool zd_s3_probe_is_unknown(uint32_t http, const char *code);
+
+/** Tell all of a list of zd_s3_probe_wait how a probe has ended, and empty the list. */
+void zd_s3_probe_tell(struct zd_list *waiting, enum zd_status status, const struct zd_error *err,
+    struct zd_remote_fault fault);
+
 /**
  * Whether the engine obeys the condition of a change; the abilities are known if it has one.
  *

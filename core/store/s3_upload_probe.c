@@ -61,20 +61,12 @@ struct probe {
 static void end(struct probe *probe)
 {
     struct zd_s3_store *s3 = probe->s3;
-    struct zd_list ready;
     s3->is_probing_uploads = false;
     if (probe->status == ZD_OK) {
         s3->uploads = probe->able;
         s3->uploads.is_known = true;
     }
-    zd_list_take_all(&s3->uploads_waiting, &ready);
-    for (struct zd_list *link; (link = zd_list_pop_front(&ready)) != NULL;) {
-        struct zd_s3_probe_wait *wait = ZD_CONTAINER(link, struct zd_s3_probe_wait, link);
-        wait->status = probe->status;
-        wait->err = probe->err;
-        wait->fault = probe->fault;
-        wait->done(wait);
-    }
+    zd_s3_probe_tell(&s3->uploads_waiting, probe->status, &probe->err, probe->fault);
     zd_free(probe);
 }
 
@@ -85,12 +77,9 @@ static void next_phase(struct probe *probe);
 /* The condition was judged and did not hold; or the engine says that it knows of none. */
 static bool is_refusal(const struct zd_s3_upload *upload)
 {
-    const bool is_unknown =
-        upload->http == 400 && (strcmp(upload->code, "InvalidArgument") == 0 ||
-                                   strcmp(upload->code, "InvalidRequest") == 0 ||
-                                   strcmp(upload->code, "NotImplemented") == 0);
-    return upload->status == ZD_PRECONDITION || upload->status == ZD_NOT_FOUND || is_unknown ||
-           upload->http == 409 || upload->http == 412 || upload->http == 501;
+    return upload->status == ZD_PRECONDITION || upload->status == ZD_NOT_FOUND ||
+           zd_s3_probe_is_unknown(upload->http, upload->code) || upload->http == 409 ||
+           upload->http == 412;
 }
 
 /* Nobody is left to wait for: the race begins. */
