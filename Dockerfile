@@ -8,10 +8,10 @@ COPY deploy/packages deploy/packages
 RUN bash -euc '. deploy/install; install_packages build static' && deploy/microhttpd && deploy/curl && rm -rf /var/lib/apt/lists/* /var/cache/apt/*
 COPY . .
 RUN cmake --preset static && cmake --build --preset static --target zarrd && cmake --install build/static --prefix /image/usr --strip \
- && mkdir -p /image/data /image/usr/share/doc/zarrd && cp LICENSE /image/usr/share/doc/zarrd/zarrd \
+ && mkdir -p /image/data /image/usr/share/doc/zarrd && cp LICENSE /image/usr/share/doc/zarrd/zarrd && cp core/picture/COLORMAPS.md core/picture/LICENSE.Apache-2.0 /image/usr/share/doc/zarrd/ \
  && cp build/microhttpd/COPYING /image/usr/share/doc/zarrd/libmicrohttpd && cp build/curl/COPYING /image/usr/share/doc/zarrd/libcurl \
  && mkdir -p /image/etc/ssl/certs && cp -L /etc/ssl/certs/ca-certificates.crt /image/etc/ssl/certs/ \
- && for package in libblosc libbz2 libc-ares libc6 libdeflate libexpat1 libjansson liblz4 liblzma libnghttp2 libsnappy libssl libuv1 libxxhash \
+ && for package in libblosc libbz2 libc-ares libc6 libdeflate libexpat1 libjansson liblz4 liblzma libnghttp2 libpng libsnappy libssl libuv1 libxxhash \
         libzstd zlib1g; do \
         cp -L /usr/share/doc/$package-dev/copyright /image/usr/share/doc/zarrd/$package || exit 1; done
 

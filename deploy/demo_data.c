@@ -11,8 +11,8 @@
 
 static const char root_attributes[] =
     "{\"title\": \"zarrd demo\","
-    " \"summary\": \"Sunlight at the top of the atmosphere, a pyramid of images, and every core "
-    "data type; all of it computed.\"}";
+    " \"summary\": \"Sunlight at the top of the atmosphere, a pyramid of images, daylight in some "
+    "cities, and every core data type; all of it computed.\"}";
 
 static enum zd_status make_demo(struct zd_demo *demo, const char *directory, struct zd_error *err)
 {
@@ -20,6 +20,7 @@ static enum zd_status make_demo(struct zd_demo *demo, const char *directory, str
     ZD_TRY(zd_demo_add_group(demo, "", root_attributes, err));
     ZD_TRY(zd_demo_add_solar(demo, err));
     ZD_TRY(zd_demo_add_pyramid(demo, err));
+    ZD_TRY(zd_demo_add_cities(demo, err));
     ZD_TRY(zd_demo_add_types(demo, err));
     return zd_demo_finish(demo, err);
 }

@@ -52,19 +52,24 @@ static uint64_t int_value(const struct zd_dtype *dtype, uint64_t n)
     return is_signed ? n - MIDDLE : n;
 }
 
+static void put_int(const struct zd_dtype *dtype, uint64_t n, uint8_t *to)
+{
+    const uint64_t value = int_value(dtype, n);
+    memcpy(to, &value, dtype->bytes);
+}
+
 static void element_at(const void *context, const uint64_t *at, void *ret_bytes)
 {
     const struct zd_dtype *dtype = context;
     const uint64_t n = at[0] * N_COLUMNS + at[1];
     uint8_t *to = ret_bytes;
-    const uint64_t integer = int_value(dtype, n);
     switch (dtype->kind) {
     case ZD_DTYPE_BOOL:
         *to = n % 3 == 0;
         break;
     case ZD_DTYPE_INT:
     case ZD_DTYPE_UINT:
-        memcpy(to, &integer, dtype->bytes);
+        put_int(dtype, n, to);
         break;
     case ZD_DTYPE_FLOAT:
         put_float(float_value(n), dtype->bytes, to);

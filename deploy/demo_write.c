@@ -173,7 +173,7 @@ static enum zd_status write_chunk(struct zd_demo *demo, const struct zd_demo_arr
     const struct zd_layout *layout, const uint64_t *index, struct zd_error *err)
 {
     const struct zd_meta *meta = layout->meta;
-    const size_t len = (size_t)layout->level[0].chunk_bytes; /* <= CHUNK_BYTES_MAX */
+    const size_t len = (size_t)layout->level[0].n_elements * meta->dtype.bytes;
     ZD_AUTO(zd_buf) stored = NULL;
     ZD_SCOPED_TEXT(key, ZD_KEY_BYTES_MAX);
     ZD_AUTO(zd_buf) chunk = zd_buf_new(len);

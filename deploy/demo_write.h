@@ -51,6 +51,7 @@ ZD_RESULT zd_demo_finish(struct zd_demo *demo, struct zd_error *err);
 /** The parts of the demo hierarchy. */
 ZD_RESULT zd_demo_add_solar(struct zd_demo *demo, struct zd_error *err);
 ZD_RESULT zd_demo_add_pyramid(struct zd_demo *demo, struct zd_error *err);
+ZD_RESULT zd_demo_add_cities(struct zd_demo *demo, struct zd_error *err);
 ZD_RESULT zd_demo_add_types(struct zd_demo *demo, struct zd_error *err);
 
 #endif

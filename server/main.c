@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/digest.h"
 #include "core/base/num.h"
 #include "core/store/turns.h"
 #include "server/data/disk_cache.h"
@@ -17,7 +18,13 @@
 #include "server/config/config_args.h"
 #include "server/config/folder.h"
 #include "server/http/address.h"
+#include "server/http/signing_keys.h"
+#include "server/request/jwts.h"
+#include "server/request/token_entry.h"
+#include "server/request/tokens.h"
+#include "server/runtime/audit_file.h"
 #include "server/runtime/server.h"
+#include "server/runtime/trace.h"
 #include "server/runtime/workers.h"
 #include "server/start.h"
 
@@ -264,6 +271,28 @@ static enum zd_status judge_locations(const struct zd_config *config, struct zd_
     return ZD_OK;
 }
 
+static enum zd_status judge_secrets(const struct zd_config *config, struct zd_error *err)
+{
+    struct zd_tokens *tokens = NULL;
+    struct zd_signing_keys *keys = NULL;
+    ZD_TRY(zd_tokens_read(config->settings.access_tokens_file, &tokens, err));
+    zd_tokens_free(tokens);
+    ZD_TRY(zd_signing_keys_read(config->settings.access_signing_keys_file, &keys, err));
+    zd_signing_keys_free(keys);
+    return zd_jwts_check(&config->settings, err);
+}
+
+/* What the start would refuse of all that it was told. */
+static enum zd_status judge(const struct zd_config *config, struct zd_error *err)
+{
+    ZD_TRY(judge_addresses(config, err));
+    ZD_TRY(judge_locations(config, err));
+    ZD_TRY(judge_secrets(config, err));
+    ZD_TRY(zd_audit_file_judge(config->settings.log_audit_file, err));
+    ZD_TRY(zd_trace_judge(&config->settings, err));
+    return zd_disk_cache_judge(&config->settings, err);
+}
+
 static int report_health(const char *url)
 {
     struct zd_error err = {0};
@@ -280,6 +309,43 @@ static int print(const struct zd_text *text)
     return ok ? STOPPED_AS_ASKED : FAULT;
 }
 
+/* What is printed is all that there is of it: the entry has no more than its hash. */
+static int print_token(const char *name)
+{
+    uint8_t digest[ZD_DIGEST_BYTES];
+    char token[ZD_DIGEST_CHARS + 1];
+    char hash[ZD_DIGEST_CHARS + 1];
+    struct zd_error err = {0};
+    if (!zd_token_entry_is_name(zd_span_of(name))) {
+        err.status = zd_fail(&err, ZD_INVALID,
+            "'%.200s' is not a name for a token: 1 to 128 bytes without spaces are expected", name);
+        return complain(&err, BAD_USAGE);
+    }
+    if (zd_digest_random(digest, sizeof digest) != ZD_OK) {
+        err.status = zd_fail(&err, ZD_STORE, "the system gives no random bytes");
+        return complain(&err, FAULT);
+    }
+    zd_digest_format(digest, token);
+    if (zd_digest_of(zd_span_of(token), digest) != ZD_OK) {
+        err.status = zd_fail(&err, ZD_NO_MEMORY, "no memory for a token");
+        return complain(&err, FAULT);
+    }
+    zd_digest_format(digest, hash);
+    ZD_SCOPED_TEXT(text, PRINTED_BYTES_MAX);
+    struct zd_emit emit;
+    zd_text_addf(&text, "%s\n", token);
+    zd_emit_init(&emit, &text, false);
+    zd_emit_object(&emit);
+    zd_emit_member_string(&emit, "name", name);
+    zd_emit_member_string(&emit, "sha256", hash);
+    zd_emit_member_array(&emit, "scopes");
+    zd_emit_string(&emit, "read");
+    zd_emit_array_end(&emit);
+    zd_emit_object_end(&emit);
+    zd_text_add_char(&text, '\n');
+    return print(&text);
+}
+
 static int obey(enum zd_command command, const struct zd_config *config)
 {
     ZD_SCOPED_TEXT(text, PRINTED_BYTES_MAX);
@@ -290,9 +356,10 @@ static int obey(enum zd_command command, const struct zd_config *config)
         return serve(config);
     case ZD_COMMAND_HEALTH:
         return report_health(config->health_url);
+    case ZD_COMMAND_NEW_TOKEN:
+        return print_token(config->token_name);
     case ZD_COMMAND_CHECK:
-        if (judge_addresses(config, &err) != ZD_OK || judge_locations(config, &err) != ZD_OK ||
-            zd_disk_cache_judge(&config->settings, &err) != ZD_OK) {
+        if (judge(config, &err) != ZD_OK) {
             return complain(&err, BAD_USAGE);
         }
         zd_emit_init(&emit, &text, true);

@@ -13,23 +13,35 @@
 #include "server/config/folder.h"
 #include "server/data/catalog.h"
 #include "server/data/chunks.h"
+#include "server/data/coordinate_read.h"
 #include "server/data/dataset.h"
 #include "server/data/disk_cache.h"
 #include "server/data/events.h"
 #include "server/data/object_cache.h"
+#include "server/drain.h"
 #include "server/front/front.h"
+#include "server/http/signing_keys.h"
 #include "server/request/admit.h"
+#include "server/request/rates.h"
+#include "server/request/jwts.h"
 #include "server/request/route.h"
+#include "server/request/known.h"
+#include "server/request/tokens.h"
+#include "server/request/verdicts.h"
 #include "server/signals.h"
+#include "server/picture/ranges.h"
+#include "server/slice/read_ahead.h"
 #include "server/slice/slice.h"
+#include "server/token_watch.h"
 #include "server/write/bounds.h"
 #include "server/write/edit.h"
 #include "server/write/lock.h"
 #include "server/write/rest.h"
 
-#define NODES_PART    2 /* one part of the metadata cache is for nodes */
-#define DRAIN_POLL_MS 10
-#define SEARCH_NS     5000000 /* for a directory of some stores */
+#define BAD_INPUT        2       /* exit status, as of a start that fails */
+#define COORDINATES_PART 16      /* one part of the cache of decoded chunks is for coordinates */
+#define NODES_PART       2       /* one part of the metadata cache is for nodes */
+#define SEARCH_NS        5000000 /* for a directory of some stores */
 
 /* One root that the banner waits for. */
 struct root {
@@ -43,16 +55,18 @@ struct root {
 struct house {
     struct zd_server server; /* first */
     struct zd_admit admit;
+    struct zd_rates rates;
     struct zd_locks locks;
     struct zd_rests rests;
     struct zd_events_clock events;
     struct zd_signals signals;
-    uv_timer_t drain_timer;
+    struct zd_drain drain;
     uv_timer_t folder_timer; /* runs where there are directories of stores */
     struct zd_job search;    /* of them */
     struct zd_config found;  /* by the search: its datasets alone; owned */
     enum zd_status search_status;
     bool is_searching;
+    struct zd_token_watch token_watch;
     struct root *root; /* n_roots of them: what the banner waits for; owned */
     size_t n_roots;
     size_t n_roots_printed;
@@ -90,18 +104,31 @@ static void print_dataset(const struct root *root)
     }
 }
 
+static bool has_writable(const struct zd_server *server)
+{
+    for (size_t i = 0; i < server->n_datasets; i++) {
+        if (server->dataset[i]->config.writable) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void log_writers(struct zd_server *server)
 {
     const char *anonymous = server->config->settings.access_anonymous;
-    const char *who = "nobody without a credential, as other machines reach this server";
-    if (strcmp(anonymous, "write") == 0) {
-        who = "everybody who reaches this server, as access.anonymous says";
-    } else if (strcmp(anonymous, "none") == 0) {
-        who = "nobody without a credential, as access.anonymous says";
-    } else if (server->is_local) {
-        who = "programs on this machine, and web pages of http.cors_origins";
+    const char *who = "nobody without a credential, because other machines reach this server";
+    if (!has_writable(server)) {
+        return;
     }
-    zd_log(&server->log, ZD_LOG_INFO, "writable datasets are written to by: %s", who);
+    if (strcmp(anonymous, "write") == 0) {
+        who = "everybody who reaches this server, because access.anonymous is write";
+    } else if (strcmp(anonymous, "none") == 0) {
+        who = "nobody without a credential, because access.anonymous is none";
+    } else if (server->is_local) {
+        who = "programs on this machine and web pages of http.cors_origins";
+    }
+    zd_log(&server->log, ZD_LOG_INFO, "writable datasets take changes from %s", who);
 }
 
 static void print_urls(struct zd_server *server)
@@ -180,37 +207,22 @@ static enum zd_status write_port_file(struct zd_server *server, struct zd_error 
     return ZD_OK;
 }
 
-/* ---- stopping ---- */
-
-static void stop_now(struct zd_server *server)
-{
-    zd_front_close(server->front);
-    uv_stop(server->loop);
-}
-
-static void on_drain_timer(uv_timer_t *timer)
-{
-    struct zd_server *server = timer->data;
-    if (server->metrics.n_in_flight == 0 || uv_now(server->loop) >= server->drain_until_ms) {
-        uv_timer_stop(timer);
-        stop_now(server);
-    }
-}
-
-static void begin_drain(struct zd_server *server)
-{
-    server->is_draining = true;
-    server->drain_until_ms = uv_now(server->loop) + server->config->settings.http_drain_ms;
-    zd_log(&server->log, ZD_LOG_INFO, "stopping: %llu requests under way",
-        (unsigned long long)server->metrics.n_in_flight);
-    zd_front_drain(server->front);
-    for (size_t i = 0; i < server->n_datasets; i++) {
-        zd_events_end(server->dataset[i]->events);
-    }
-    uv_timer_start(&house_of(server)->drain_timer, on_drain_timer, 0, DRAIN_POLL_MS);
-}
-
 /* ---- reloading ---- */
+
+/* A broken file leaves the keys that are there. */
+static void reload_keys(struct zd_server *server)
+{
+    struct zd_signing_keys *keys = NULL;
+    struct zd_error err = {0};
+    const char *path = server->config->settings.access_signing_keys_file;
+    if (zd_signing_keys_read(path, &keys, &err) == ZD_OK) {
+        zd_signing_keys_free(server->signing_keys);
+        server->signing_keys = keys;
+    } else {
+        zd_log(&server->log, ZD_LOG_ERROR, "reload: %s; the last good keys stay", err.text);
+    }
+    zd_jwts_reload(server->jwts);
+}
 
 /* From the same sources as at the start; settings other than the datasets stay until a restart. */
 static void reload(struct zd_server *server)
@@ -220,6 +232,7 @@ static void reload(struct zd_server *server)
     struct zd_reload reload;
     struct zd_error err = {0};
     enum zd_command command;
+    zd_token_watch_read(&house_of(server)->token_watch);
     if (zd_config_read(old->argc, old->argv, old->environment, &command, &config, &err) != ZD_OK) {
         zd_log(&server->log, ZD_LOG_ERROR, "reload: refused, all stays as it was: %s", err.text);
         return;
@@ -232,6 +245,7 @@ static void reload(struct zd_server *server)
         zd_log(&server->log, ZD_LOG_ERROR, "reload: %s", err.text);
     }
     zd_config_done(&config);
+    reload_keys(server);
 }
 
 /* ---- directories of stores ---- */
@@ -314,11 +328,10 @@ static void on_signal(void *arg, int number)
 {
     struct zd_server *server = arg;
     if (number == SIGHUP) {
+        zd_audit_file_reopen(&server->audit_file);
         reload(server);
-    } else if (server->is_draining) {
-        stop_now(server);
     } else {
-        begin_drain(server);
+        zd_drain_signal(&house_of(server)->drain);
     }
 }
 
@@ -334,8 +347,7 @@ static enum zd_status begin_loop(struct zd_server *server, struct zd_error *err)
     server->loop = loop;
     zd_log_init(&server->log, &server->config->settings, loop);
     zd_stall_init(&server->stall, loop);
-    uv_timer_init(loop, &house_of(server)->drain_timer);
-    house_of(server)->drain_timer.data = server;
+    zd_drain_init(&house_of(server)->drain, server);
     uv_timer_init(loop, &house_of(server)->folder_timer);
     house_of(server)->folder_timer.data = server;
     return zd_signals_init(&house_of(server)->signals, loop, on_signal, server, err);
@@ -361,15 +373,20 @@ static void share_memory(struct zd_server *server)
             mib(memory->bytes), memory->bounded_by, mib(memory->decoded_bytes),
             mib(memory->encoded_bytes), mib(memory->metadata_bytes));
     }
+    const uint64_t coordinates = memory->decoded_bytes / COORDINATES_PART;
     zd_allowance_init(&server->documents, memory->document_bytes);
     zd_allowance_init(&server->changes, memory->change_bytes);
     zd_parsed_init(&server->parsed, memory->metadata_bytes / NODES_PART + memory->parsed_bytes);
     zd_cache_init(&server->nodes, "nodes", memory->metadata_bytes / NODES_PART, zd_node_free);
     zd_cache_init(&server->objects, "objects", memory->encoded_bytes, zd_object_free);
-    zd_cache_init(&server->chunks, "chunks", memory->decoded_bytes, zd_chunk_free);
+    zd_cache_init(&server->chunks, "chunks", memory->decoded_bytes - coordinates, zd_chunk_free);
+    zd_cache_init(&server->coordinates, "coordinates", coordinates, zd_coordinate_free);
+    server->coordinates.entry_bytes_max = coordinates / 2;
     zd_list_push_back(&server->caches, &server->nodes.link);
     zd_list_push_back(&server->caches, &server->objects.link);
     zd_list_push_back(&server->caches, &server->chunks.link);
+    zd_list_push_back(&server->caches, &server->coordinates.link);
+    zd_ranges_init(server);
     zd_admit_init(server, server->workers.n_workers, memory->work_bytes);
 }
 
@@ -378,6 +395,8 @@ static enum zd_status begin_server(struct zd_server *server, struct zd_error *er
     struct timeval now = {0};
     (void)gettimeofday(&now, NULL);
     server->started_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_usec / 1000;
+    ZD_TRY(zd_networks_init(
+        server->config->settings.http_trusted_proxies, &server->trusted_proxies, err));
     ZD_TRY(zd_metrics_init(&server->metrics, zd_route_count(zd_handlers), err));
     ZD_TRY(begin_loop(server, err));
     zd_workers_init(&server->workers, server->loop, &server->config->settings, &server->metrics);
@@ -388,8 +407,16 @@ static enum zd_status begin_server(struct zd_server *server, struct zd_error *er
     zd_map_init(&server->edits);
     zd_map_init(&server->bounds);
     share_memory(server);
+    ZD_TRY(zd_token_watch_open(&house_of(server)->token_watch, server, err));
+    ZD_TRY(zd_rates_init(server, err));
+    ZD_TRY(zd_audit_file_open(
+        &server->audit_file, server->config->settings.log_audit_file, &server->log, err));
+    ZD_TRY(zd_signing_keys_read(
+        server->config->settings.access_signing_keys_file, &server->signing_keys, err));
+    ZD_TRY(zd_trace_open(&server->tracer, server->loop, &server->config->settings, err));
     ZD_TRY(zd_disk_cache_open(server, err));
     ZD_TRY(zd_datasets_open(server, err));
+    ZD_TRY(zd_jwts_open(server, &server->jwts, err));
     house_of(server)->root = zd_alloc_zero(server->n_datasets, sizeof *house_of(server)->root);
     if (house_of(server)->root == NULL) {
         return zd_fail(err, ZD_NO_MEMORY, "no memory for the datasets' roots");
@@ -397,6 +424,7 @@ static enum zd_status begin_server(struct zd_server *server, struct zd_error *er
     house_of(server)->n_roots = server->n_datasets;
     ZD_TRY(zd_front_new(server, &server->front, err));
     print_banner(server);
+    zd_token_watch_begin(&house_of(server)->token_watch);
     if (server->config->n_folders > 0) {
         const uint64_t every_ms = server->config->settings.http_datasets_ms;
         uv_timer_start(&house_of(server)->folder_timer, on_folder_timer, every_ms, every_ms);
@@ -413,6 +441,7 @@ enum zd_status zd_start_begin(
     }
     struct zd_server *server = &house->server;
     server->admit = &house->admit;
+    server->rates = &house->rates;
     server->locks = &house->locks;
     server->rests = &house->rests;
     server->events = &house->events;
@@ -420,6 +449,7 @@ enum zd_status zd_start_begin(
     zd_list_init(&server->spare_slices);
     zd_list_init(&server->retired);
     zd_list_init(&server->caches);
+    zd_list_init(&server->tokens_wanted);
     const enum zd_status status = begin_server(server, err);
     if (status != ZD_OK) {
         zd_start_end(server);
@@ -432,7 +462,7 @@ enum zd_status zd_start_begin(
 int zd_start_run(struct zd_server *server)
 {
     (void)uv_run(server->loop, UV_RUN_DEFAULT);
-    return server->is_draining ? 0 : 1;
+    return server->has_failed ? BAD_INPUT : server->is_stopping ? 0 : 1;
 }
 
 /* Every handle of ours goes; then what runs in workers is waited for. */
@@ -443,14 +473,18 @@ static void end_loop(struct zd_server *server)
         zd_dataset_unref(house_of(server)->root[i].dataset);
     }
     zd_signals_close(&house_of(server)->signals);
-    uv_close((uv_handle_t *)&house_of(server)->drain_timer, NULL);
+    zd_drain_close(&house_of(server)->drain);
     uv_close((uv_handle_t *)&house_of(server)->folder_timer, NULL);
+    zd_token_watch_close(&house_of(server)->token_watch);
     zd_stall_close(&server->stall);
+    zd_read_ahead_close(server);
     zd_admit_close(server);
     zd_events_done(server);
     zd_datasets_give_up(server);
+    zd_jwts_stop(server->jwts);
     zd_remote_stop(&server->remote);
     zd_disk_cache_stop(server);
+    zd_trace_stop(&server->tracer);
     (void)uv_run(server->loop, UV_RUN_DEFAULT);
     zd_workers_close(&server->workers);
     zd_rest_close(server);
@@ -460,6 +494,8 @@ static void end_loop(struct zd_server *server)
 
 static void end_datasets(struct zd_server *server)
 {
+    zd_ranges_done(server);
+    zd_cache_done(&server->coordinates);
     zd_cache_done(&server->chunks);
     zd_cache_done(&server->objects);
     zd_cache_done(&server->nodes);
@@ -467,6 +503,7 @@ static void end_datasets(struct zd_server *server)
     zd_map_done(&server->bounds);
     zd_map_done(&server->edits);
     zd_datasets_close(server);
+    zd_jwts_free(server->jwts);
     zd_free(house_of(server)->root);
 }
 
@@ -482,13 +519,22 @@ void zd_start_end(struct zd_server *server)
         end_loop(server);
         zd_front_free(server->front);
         end_datasets(server);
+        zd_audit_file_close(&server->audit_file);
         zd_log_close(&server->log);
         (void)uv_run(server->loop, UV_RUN_DEFAULT);
         zd_disk_cache_close(server);
         zd_log_done(&server->log);
+        zd_trace_done(&server->tracer);
         (void)uv_loop_close(server->loop);
         zd_free(server->loop);
     }
     zd_metrics_done(&server->metrics);
+    zd_token_watch_done(&house_of(server)->token_watch);
+    zd_verdicts_free(server->verdicts);
+    zd_known_free(server->known);
+    zd_tokens_free(server->tokens);
+    zd_networks_done(&server->trusted_proxies);
+    zd_signing_keys_free(server->signing_keys);
+    zd_rates_done(server);
     zd_free(house_of(server));
 }

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import random
 import re
 
 import engines
@@ -13,6 +14,26 @@ CLOSING_LINE = "closing line"
 AGAIN_MOST = 8  # more failures than this are no accident
 NEVER_AGAIN = re.compile(r"Sanitizer|runtime error|==ERROR")
 failed = []
+
+
+def pytest_addoption(parser):
+    parser.addoption("--every", type=int, default=1, help="of the cases of each test run every Nth only, and at least one")
+    parser.addoption("--every-seed", default="0", help="says which ones")
+
+
+def pytest_collection_modifyitems(config, items):
+    every = config.getoption("--every")
+    if every == 1:
+        return
+    cases = {}
+    for item in items:
+        cases.setdefault((item.path, item.originalname), []).append(item)
+    kept = set()
+    for (path, name), group in cases.items():
+        chance = random.Random(f"{config.getoption('--every-seed')} {path.name} {name}")
+        kept.update(group[chance.randrange(min(every, len(group)))::every])
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = [item for item in items if item in kept]
 
 
 def starting():

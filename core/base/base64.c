@@ -1,4 +1,4 @@
-/* Base64 with padding (RFC 4648, 4). */
+/* Base64 with padding, and the one of URLs without. */
 #include "core/base/base64.h"
 
 #include "core/base/num.h"
@@ -8,6 +8,8 @@
 #define NO_DIGIT    0xff
 #define NO          NO_DIGIT
 #define BLOCK_BYTES 3072 /* coded at once; a multiple of 3 */
+#define DIGIT_BITS  6
+#define BYTE_BITS   8
 
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
@@ -113,4 +115,59 @@ enum zd_status zd_base64_add(struct zd_text *text, struct zd_span bytes)
         ZD_TRY(zd_text_add_bytes(text, coded, zd_base64_chars(block.len)));
     }
     return text->status;
+}
+
+/* ---- of URLs ---- */
+
+size_t zd_base64_url_bytes(struct zd_span text)
+{
+    const size_t n_more = text.len % GROUP_CHARS;
+    return text.len / GROUP_CHARS * GROUP_BYTES + (n_more == 0 ? 0 : n_more - 1);
+}
+
+enum zd_status zd_base64_url_add(struct zd_text *text, struct zd_span bytes)
+{
+    const size_t from = text->len;
+    ZD_TRY(zd_base64_add(text, bytes));
+    for (size_t i = from; i < text->len; i++) {
+        text->at[i] = (char)(text->at[i] == '+' ? '-' : text->at[i] == '/' ? '_' : text->at[i]);
+    }
+    while (text->len > from && text->at[text->len - 1] == '=') {
+        zd_text_cut(text, text->len - 1);
+    }
+    return ZD_OK;
+}
+
+static uint32_t url_value_of(uint8_t character)
+{
+    switch (character) {
+    case '-':
+        return value_of('+');
+    case '_':
+        return value_of('/');
+    case '+':
+    case '/':
+        return NO_DIGIT;
+    default:
+        return value_of(character);
+    }
+}
+
+bool zd_base64_url_decode(struct zd_span text, uint8_t *to)
+{
+    uint32_t bits = 0;
+    unsigned n_bits = 0; /* that no byte has yet; the upper ones of `bits` are old */
+    for (size_t i = 0; i < text.len; i++) {
+        const uint32_t value = url_value_of(text.ptr[i]);
+        if (value == NO_DIGIT) {
+            return false;
+        }
+        bits = bits << DIGIT_BITS | value;
+        n_bits += DIGIT_BITS;
+        if (n_bits >= BYTE_BITS) {
+            n_bits -= BYTE_BITS;
+            *to++ = (uint8_t)(bits >> n_bits);
+        }
+    }
+    return text.len % GROUP_CHARS != 1 && (bits & ((1U << n_bits) - 1)) == 0;
 }

@@ -1,4 +1,4 @@
-/* Base64 with padding (RFC 4648, 4). */
+/* Base64 with padding (RFC 4648, 4), and the one of URLs without (5). */
 #ifndef ZD_CORE_BASE_BASE64_H
 #define ZD_CORE_BASE_BASE64_H
 
@@ -27,5 +27,10 @@ enum zd_status zd_base64_add(struct zd_text *text, struct zd_span bytes);
  * Thread: any.
  */
 bool zd_base64_decode(struct zd_span text, uint8_t *to);
+
+/** The same for URLs: '-' and '_' in place of '+' and '/', and no padding. */
+size_t zd_base64_url_bytes(struct zd_span text);
+enum zd_status zd_base64_url_add(struct zd_text *text, struct zd_span bytes);
+bool zd_base64_url_decode(struct zd_span text, uint8_t *to);
 
 #endif

@@ -17,6 +17,10 @@
 /* Elements in memory are little-endian, as Zarr's clients get them: one byte order less to test. */
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "zarrd runs on little-endian machines");
 
+/* For products of two 64-bit numbers, and times that are exact over all years. */
+__extension__ typedef __int128 zd_i128;
+__extension__ typedef unsigned __int128 zd_u128;
+
 #define ZD_COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 static inline uint64_t zd_min_u64(uint64_t a, uint64_t b)

@@ -87,6 +87,7 @@ static void release(struct zd_meta *meta)
         zd_buf_unref(meta->text[i]);
     }
     zd_applied_done(&meta->applied);
+    zd_relative_free(meta->ome_levels);
     zd_free(meta->key_suffix);
     zd_chain_unref(meta->chain);
     zd_edges_unref(meta->edges);

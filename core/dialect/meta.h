@@ -8,6 +8,7 @@
 #include "core/dialect/document_texts.h"
 #include "core/dialect/stored_listing.h"
 #include "core/extension/applied.h"
+#include "core/extension/relative.h"
 #include "core/grid/grid.h"
 
 enum zd_node_type {
@@ -46,6 +47,8 @@ struct zd_meta {
     struct zd_faults faults;
     struct zd_applied_list applied; /* its extensions that are known, when !zd_meta_is_refused */
     struct zd_view view;            /* what they make of it; zeroed without any */
+    struct zd_relative
+        *ome_levels; /* group: those of OME-NGFF, where no extension lists any; owned */
 
     /* array, when !zd_meta_is_refused */
     struct zd_grid grid;

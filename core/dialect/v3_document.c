@@ -7,6 +7,7 @@
 
 #include "core/base/json_nonfinite.h"
 #include "core/dialect/v3_array.h"
+#include "core/extension/ome_levels.h"
 
 /** One document under judgement. */
 struct document_judge {
@@ -262,6 +263,22 @@ static void judge_extensions(const struct document_judge *judge)
     }
 }
 
+/* An extension that lists levels wins. */
+static void find_ome_levels(const struct document_judge *judge)
+{
+    struct zd_meta *meta = judge->meta;
+    if (meta->type != ZD_NODE_GROUP || meta->view.n_levels > 0 || meta->attributes == NULL) {
+        return;
+    }
+    if (zd_ome_levels_find(meta->attributes, &meta->ome_levels, judge->faults) != ZD_OK) {
+        judge->faults->out_of_memory = true;
+    } else if (meta->ome_levels != NULL) {
+        meta->view.level = meta->ome_levels->path;
+        meta->view.n_levels = meta->ome_levels->n;
+        meta->view.level_at = &meta->ome_levels->at;
+    }
+}
+
 static void judge_document(struct document_judge *judge)
 {
     if (!zd_json_is(judge->document, ZD_JSON_OBJECT)) {
@@ -284,6 +301,7 @@ static void judge_document(struct document_judge *judge)
     if (!zd_meta_is_refused(judge->meta)) {
         const struct zd_subject subject = zd_meta_subject(judge->meta);
         zd_applied_view(&judge->meta->applied, &subject, &judge->meta->view);
+        find_ome_levels(judge);
     }
 }
 

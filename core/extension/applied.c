@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/json_schema.h"
+#include "core/extension/levels.h"
 
 static void close_state(const struct zd_applied *applied)
 {
@@ -193,7 +194,7 @@ enum zd_status zd_applied_select(const struct zd_applied_list *list, const struc
             return applied->extension->select(applied->state, choice, ret_level, err);
         }
     }
-    return zd_fail(err, ZD_UNSUPPORTED, "the group has no levels");
+    return zd_levels_choose(choice, ret_level, err);
 }
 
 void zd_applied_listing(

@@ -51,7 +51,8 @@ ZD_RESULT zd_applied_before_write(const struct zd_applied_list *list,
     const struct zd_subject *subject, const struct zd_json *extensions,
     const struct zd_summary *written, struct zd_json **ret_extensions, struct zd_error *err);
 
-/** Which level of a group answers, as the first says that can select. @retval as the hook */
+/** Which level of a group answers, as the first says that can select, else as any group with levels
+ * does (zd_levels_choose). @retval as the hook */
 ZD_RESULT zd_applied_select(const struct zd_applied_list *list, const struct zd_choice *choice,
     uint32_t *ret_level, struct zd_error *err);
 

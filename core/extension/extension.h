@@ -33,6 +33,7 @@ struct zd_view {
     const char *const *level; /* arrays through which the group can be sliced, the finest first */
     uint32_t n_levels;
     const struct zd_pointer *level_at; /* where the document lists them */
+    bool needs_levels;                 /* it is not stored unless all of them are arrays */
 };
 
 /** One level of a group, as far as it is known, for the hook `select`. */

@@ -3,9 +3,10 @@
 #define ZD_CORE_GRID_AXIS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-/** The elements start, start + step, ... (count of them). */
+/** The elements start, start + step, ... (count of them), or those of a list. */
 struct zd_axis {
     uint64_t start; /* of the first element; 0 when count is 0 */
     uint64_t count;
@@ -13,14 +14,19 @@ struct zd_axis {
                        dimension is dropped, as it was asked when count is 1 */
     uint64_t slack; /* how far the range reaches past its last element, as it was asked: only
                        zd_selection_add looks at it, and 0 is always right */
-    bool dropped;   /* an integer index: count is 1 and the result has no such dimension */
+    const uint64_t *list; /* count of them, in any order; borrowed; start is the first, step 1 and
+                             slack 0. NULL: no list */
+    bool dropped;         /* an integer index: count is 1 and the result has no such dimension */
+    bool is_joint; /* all dimensions have lists, of points: position i of the first one, which is
+                      the only one that is not dropped, means element i of each list. The others
+                      count 1 */
 };
 
-/** Coordinate of element i of an axis; i < count. */
+/** Coordinate of element i of an axis; i < count, of the first one where points are joint. */
 static inline uint64_t zd_axis_at(const struct zd_axis *axis, uint64_t i)
 {
     /* Unsigned arithmetic wraps: a negative step subtracts. */
-    return axis->start + i * (uint64_t)axis->step;
+    return axis->list != NULL ? axis->list[i] : axis->start + i * (uint64_t)axis->step;
 }
 
 /** The distance between neighbours, whatever the direction. */

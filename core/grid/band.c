@@ -61,6 +61,9 @@ static uint32_t run_dim(const struct place *place, uint32_t rank, uint64_t next)
 static uint64_t cut_at_chunk(const struct zd_bands *bands, uint32_t dim, uint64_t at, uint64_t n)
 {
     const struct zd_axis *axis = &bands->selection->axis[dim];
+    if (axis->list != NULL) {
+        return n;
+    }
     const uint64_t x = zd_axis_at(axis, at + n); /* the first element that is left out */
     const struct zd_cell cell = zd_grid_cell_at(bands->grid, dim, x);
     const uint64_t from = x - cell.origin;
@@ -74,6 +77,7 @@ static struct zd_axis run_of(const struct zd_axis *axis, uint64_t at, uint64_t n
     struct zd_axis run = *axis;
     run.start = zd_axis_at(axis, at);
     run.count = n;
+    run.list = axis->list == NULL ? NULL : axis->list + at;
     if (at + n < axis->count) {
         run.slack = 0;
     }
@@ -97,6 +101,9 @@ bool zd_bands_next(struct zd_bands *bands, struct zd_band *ret_band)
         }
         for (uint32_t d = 0; d <= dim; d++) {
             ret_band->selection.axis[d] = run_of(&selection->axis[d], place.at[d], d < dim ? 1 : n);
+        }
+        for (uint32_t d = 1; d < selection->rank && selection->axis[d].is_joint; d++) {
+            ret_band->selection.axis[d].list += place.at[0];
         }
         ret_band->n_elements = n * place.inner[dim];
     }

@@ -14,10 +14,28 @@ void zd_plan_init(
     }
 }
 
+/* The same of a list. */
+static void plan_list(const struct zd_plan *plan, uint32_t dim, struct zd_part *part)
+{
+    const struct zd_axis *axis = &plan->selection->axis[dim];
+    const uint64_t to = plan->next[dim];
+    const uint64_t position = axis->is_joint ? plan->next[0] : to;
+    const uint64_t x = axis->list[position];
+    const struct zd_cell cell = zd_grid_cell_at(plan->grid, dim, x);
+    part->chunk[dim] = cell.index;
+    part->from[dim] = x - cell.origin;
+    part->count[dim] = zd_touch_list_run(plan->grid, dim, axis, position, &part->step[dim]);
+    part->to[dim] = to;
+}
+
 /* What one dimension of the next part is. */
 static void plan_axis(const struct zd_plan *plan, uint32_t dim, struct zd_part *part)
 {
     const struct zd_axis *axis = &plan->selection->axis[dim];
+    if (axis->list != NULL) {
+        plan_list(plan, dim, part);
+        return;
+    }
     const uint64_t stride = zd_axis_stride(axis);
     const uint64_t to = plan->next[dim];
     const uint64_t x = zd_axis_at(axis, to);

@@ -219,8 +219,7 @@ static enum zd_status parse_utf32(const struct zd_dtype *dtype, const struct zd_
     return refuse(dtype, json, expected, err);
 }
 
-/* A field of CSV has quotes where it must (RFC 4180, 2.6). */
-static void add_field(struct zd_span utf8, struct zd_text *text)
+void zd_scalar_add_field(struct zd_span utf8, struct zd_text *text)
 {
     bool is_quoted = false;
     for (size_t i = 0; i < utf8.len && !is_quoted; i++) {
@@ -242,7 +241,7 @@ static void add_utf32(const struct zd_dtype *dtype, const uint8_t *bytes,
     if (utf8.status != ZD_OK) {
         text->status = utf8.status;
     } else if (style->bare_strings) {
-        add_field(zd_text_span(&utf8), text);
+        zd_scalar_add_field(zd_text_span(&utf8), text);
     } else {
         struct zd_emit emit;
         zd_emit_init(&emit, text, false);
@@ -619,6 +618,6 @@ void zd_scalar_add(const struct zd_dtype *dtype, const void *bytes,
     }
     ZD_SCOPED_TEXT(object, zd_min_u64(zd_scalar_text_max(dtype), text->len_max));
     add_compound(dtype, bytes, &quoted, &object);
-    add_field(zd_text_span(&object), text);
+    zd_scalar_add_field(zd_text_span(&object), text);
     text->status = text->status == ZD_OK ? object.status : text->status;
 }

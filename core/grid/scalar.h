@@ -59,6 +59,10 @@ uint64_t zd_scalar_text_max(const struct zd_dtype *dtype);
 void zd_scalar_add(const struct zd_dtype *dtype, const void *bytes,
     const struct zd_scalar_style *style, struct zd_text *text);
 
+/** Add a text as a field of CSV, with quotes where it must have them (RFC 4180, 2.6). Thread: any.
+ */
+void zd_scalar_add_field(struct zd_span utf8, struct zd_text *text);
+
 /** Decode exactly len bytes of base64; false: the text is not theirs. Thread: any. */
 bool zd_scalar_read_base64(struct zd_span text, uint8_t *to, size_t len);
 

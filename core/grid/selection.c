@@ -275,6 +275,15 @@ uint32_t zd_selection_shape(const struct zd_selection *selection, uint64_t ret_s
     return rank;
 }
 
+bool zd_selection_has_list(const struct zd_selection *selection)
+{
+    bool has_list = false;
+    for (uint32_t d = 0; d < selection->rank; d++) {
+        has_list = has_list || selection->axis[d].list != NULL || selection->axis[d].is_joint;
+    }
+    return has_list;
+}
+
 bool zd_selection_overflows(const struct zd_selection *selection, uint64_t *ret_n_elements)
 {
     uint64_t shape[ZD_RANK_MAX];
@@ -322,5 +331,11 @@ void zd_selection_hash(
         zd_hash_add_u64(hash, (uint64_t)axis->step);
         zd_hash_add_u64(hash, axis->slack); /* shown in Zarr-Selection */
         zd_hash_add_u64(hash, axis->dropped);
+        const uint64_t n_listed = axis->list == NULL ? 0
+                                  : axis->is_joint   ? stored->axis[0].count
+                                                     : axis->count;
+        for (uint64_t i = 0; i < n_listed; i++) {
+            zd_hash_add_u64(hash, axis->list[i]);
+        }
     }
 }

@@ -37,6 +37,10 @@ void zd_selection_whole(uint32_t rank, const uint64_t *shape, struct zd_selectio
 /** The result's shape: ret_shape[0 .. return) without the dropped dimensions. */
 uint32_t zd_selection_shape(const struct zd_selection *selection, uint64_t ret_shape[ZD_RANK_MAX]);
 
+/** Whether some dimension is a list, or all are those of points: then there is no canonical form.
+ */
+bool zd_selection_has_list(const struct zd_selection *selection);
+
 /** How many elements; true when that does not fit 64 bits. */
 bool zd_selection_overflows(const struct zd_selection *selection, uint64_t *ret_n_elements);
 
@@ -46,7 +50,7 @@ void zd_selection_hash(
     const struct zd_selection *stored, const struct zd_selection *asked, struct zd_hash *hash);
 
 /** The canonical absolute form (header Zarr-Selection): "0:10:1,9::-1,5", "0:0:1" when empty, ""
- * for rank 0. */
+ * for rank 0. Not of one that has lists. */
 enum zd_status zd_selection_add(const struct zd_selection *selection, struct zd_text *text);
 
 #endif

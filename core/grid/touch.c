@@ -63,6 +63,37 @@ static uint64_t count_all(const struct zd_touch *touch)
     return n;
 }
 
+/* ---- lists ---- */
+
+uint64_t zd_touch_list_run(const struct zd_grid *grid, uint32_t dim, const struct zd_axis *axis,
+    uint64_t position, int64_t *ret_step)
+{
+    const uint64_t *list = axis->list + position;
+    const uint64_t n_left = axis->is_joint ? 1 : axis->count - position;
+    const struct zd_cell cell = zd_grid_cell_at(grid, dim, list[0]);
+    uint64_t n = 1;
+    *ret_step = 1;
+    if (n_left == 1 || list[1] == list[0] || list[1] - cell.origin >= cell.edge) {
+        return 1;
+    }
+    const uint64_t step = list[1] - list[0]; /* a negative one wraps */
+    while (n < n_left && list[n] - list[n - 1] == step && list[n] - cell.origin < cell.edge) {
+        n++;
+    }
+    *ret_step = (int64_t)step;
+    return n;
+}
+
+static void touch_list(struct zd_touch *touch, const struct zd_grid *grid, uint32_t dim)
+{
+    for (uint64_t at = 0; at < touch->axis.count; touch->n++) {
+        int64_t step;
+        const uint64_t n = zd_touch_list_run(grid, dim, &touch->axis, at, &step);
+        touch->per_chunk_max = zd_max_u64(touch->per_chunk_max, n);
+        at += n;
+    }
+}
+
 struct zd_touch zd_touch_of(
     const struct zd_grid *grid, const struct zd_selection *selection, uint32_t dim)
 {
@@ -71,6 +102,10 @@ struct zd_touch zd_touch_of(
     touch.stride = zd_axis_stride(&touch.axis);
     touch.per_chunk_max = 1;
     if (touch.axis.count == 0) {
+        return touch;
+    }
+    if (touch.axis.list != NULL) {
+        touch_list(&touch, grid, dim);
         return touch;
     }
     if (touch.stride >= touch.chunk) {
@@ -163,7 +198,7 @@ static uint64_t number_at(struct zd_touch *touch, uint64_t position)
 
 uint64_t zd_touch_number(struct zd_touch *touch, uint64_t index)
 {
-    assert(touch->n > 0);
+    assert(touch->n > 0 && touch->axis.list == NULL);
     uint64_t number;
     if (touch->is_mixed) {
         number = number_at(touch, position_of(touch, index));

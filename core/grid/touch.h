@@ -19,16 +19,26 @@ struct zd_touch {
     uint64_t near_number;
 };
 
-/** As fast as one division; in a mixed axis it takes a step for each run of equal chunks that is
- * touched. @param grid only its edges are borrowed */
+/**
+ * The elements of a list from a position on that are in one chunk and equally far apart: one part
+ * of a plan. Of points it is one.
+ * @param ret_step between them; 1 when it is one
+ * @return how many
+ */
+uint64_t zd_touch_list_run(const struct zd_grid *grid, uint32_t dim, const struct zd_axis *axis,
+    uint64_t position, int64_t *ret_step);
+
+/** As fast as one division; a list is walked, and its runs are counted; in a mixed axis it takes a
+ * step for each run of equal chunks that is touched. @param grid only its edges are borrowed */
 struct zd_touch zd_touch_of(
     const struct zd_grid *grid, const struct zd_selection *selection, uint32_t dim);
 
-/** The position in the result where touched chunk `i` begins; the axis' count when i is n. */
+/** The position in the result where touched chunk `i` begins; the axis' count when i is n. Not of
+ * lists. */
 uint64_t zd_touch_first(const struct zd_touch *touch, uint64_t i);
 
-/** The number of the touched chunk `index` (of the grid, touched: asserted). In a mixed axis fast
- * when it follows the one asked for before. */
+/** The number of the touched chunk `index` (of the grid, touched: asserted), not of a list. In a
+ * mixed axis fast when it follows the one asked for before. */
 uint64_t zd_touch_number(struct zd_touch *touch, uint64_t index);
 
 /** The elements of one row of touched chunks, the unit in which a result is made in C order. The

@@ -1,8 +1,8 @@
 /* Reading objects of a store of HTTP, and asking what they are.
  *
  *     bytes   GET, with a range if one is asked for; judged by its head before its body is taken
- *     size    HEAD, or where a server has none, GET of the first byte; before the bytes where their
- *             place is not clear beforehand
+ *     size    GET of the first byte, whose absence can be believed at once; HEAD of a server that
+ *             has no ranges; before the bytes, where their place is not clear beforehand
  */
 #include "core/store/http_bytes.h"
 
@@ -13,11 +13,9 @@
 #include "core/store/http_answer.h"
 #include "core/store/http_task.h"
 
-#define SUFFIX_BYTES_MAX                                                                           \
-    (256U << 10)                   /* behind the part of a suffix that is wanted, read with it     \
-                                    */
-#define SKIP_BYTES_MAX (64U << 20) /* of an object before a part, where a server has no ranges */
-#define ATTEMPTS       3           /* at an object that changes between two requests */
+#define SUFFIX_BYTES_MAX (256U << 10) /* behind the part of a suffix: they are read with it */
+#define SKIP_BYTES_MAX   (64U << 20)  /* before a part, where a server has no ranges */
+#define ATTEMPTS         3            /* at an object that changes between two requests */
 
 /* ---- the length of an object ---- */
 
@@ -30,14 +28,18 @@ static enum zd_status judge_kind(struct zd_http_task *task)
     return ZD_OK;
 }
 
-/* The first byte, and all others where the server knows no ranges: those are only counted. */
+/* The first byte, and all others where the server knows no ranges: those are only counted, or not
+ * even that. */
 static enum zd_status on_byte_head(struct zd_transfer *transfer)
 {
     struct zd_http_task *task = zd_http_task_of(transfer);
     ZD_TRY(judge_kind(task));
     transfer->skip = UINT64_MAX;
-    task->is_enough =
-        transfer->head.code == 200 && transfer->head.content_length != ZD_TRANSFER_UNKNOWN;
+    if (transfer->head.code == 200) { /* all of an object of one byte, or none, says nothing */
+        const uint64_t size = transfer->head.content_length;
+        task->http->has_no_ranges = task->http->has_no_ranges || size > 1;
+        task->is_enough = size != ZD_TRANSFER_UNKNOWN;
+    }
     return task->is_enough ? ZD_AGAIN : ZD_OK;
 }
 
@@ -58,11 +60,11 @@ static void send_size(struct zd_http_task *task)
 {
     task->range_line[0] = '\0';
     task->tag_line[0] = '\0';
-    if (task->http->has_no_head) {
-        send_byte(task);
-    } else {
+    if (task->http->has_no_ranges && !task->http->has_no_head) {
         const struct zd_http_asking asking = {.take = take_head};
         zd_http_task_ask(task, ZD_TRANSFER_HEAD, task->key, &asking);
+    } else {
+        send_byte(task);
     }
 }
 
@@ -135,8 +137,12 @@ static void take_byte(struct zd_http_task *task)
     if (zd_http_task_has_failed(task)) {
         return;
     }
-    if (head->code == 206 && head->has_range && head->range_size != ZD_TRANSFER_UNKNOWN) {
+    const bool is_sized = head->has_range && head->range_size != ZD_TRANSFER_UNKNOWN;
+    if (head->code == 206 && is_sized) {
         take_stat(task, head->range_size);
+    } else if (head->code == 206 && !task->http->has_no_ranges) { /* HEAD may say the length */
+        task->http->has_no_ranges = true;
+        send_size(task);
     } else if (head->code == 200) {
         take_stat(task,
             head->content_length == ZD_TRANSFER_UNKNOWN ? transfer->n_bytes : head->content_length);

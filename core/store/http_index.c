@@ -81,7 +81,8 @@ static size_t take_reference(struct zd_span text, uint8_t *ret_byte)
         uint8_t byte;
     } reference[] = {{"&amp;", '&'}, {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'},
         {"&apos;", '\''}, {"&#39;", '\''}, {"&#x27;", '\''}, {"&#34;", '"'}, {"&#38;", '&'}};
-    for (size_t i = 0; i < ZD_COUNT_OF(reference); i++) {
+    const size_t n = text.ptr[0] == '&' ? ZD_COUNT_OF(reference) : 0; /* few bytes are one */
+    for (size_t i = 0; i < n; i++) {
         if (begins(text, reference[i].text)) {
             *ret_byte = reference[i].byte;
             return strlen(reference[i].text);

@@ -2,91 +2,89 @@
 #include "core/store/http_listing.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "core/store/http_index.h"
 #include "core/store/http_task.h"
-#include "core/store/page.h"
+#include "core/store/listing_pages.h"
+#include "core/store/remote.h"
 
 #define INDEX_BYTES_MAX (32U << 20)
 
-struct cursor {
-    struct zd_store_cursor cursor; /* first member */
+/* An index that a worker reads. */
+struct indexing {
+    uv_work_t work;
+    struct zd_store_list *list;
+    struct zd_listing_pages *names; /* owned until they are the cursor */
     struct zd_buf *index;
     char content_type[ZD_TRANSFER_FIELD_BYTES_MAX + 1];
+    enum zd_status status;
+    struct zd_error err;
 };
 
-/* What a worker makes a page of. */
-struct paging {
-    struct zd_page page;
-    struct zd_store_list *list;
-    char last[256 + 1]; /* as `shown`: links may come twice, one after the other */
-};
-
-static void free_cursor(struct zd_store_cursor *cursor)
+static void free_indexing(struct indexing *indexing)
 {
-    struct cursor *own = ZD_CONTAINER(cursor, struct cursor, cursor);
-    zd_buf_unref(own->index);
-    zd_free(own);
+    zd_listing_pages_free(indexing->names);
+    zd_buf_unref(indexing->index);
+    zd_free(indexing);
 }
 
 static enum zd_status take_entry(void *context, const char *name, bool is_prefix)
 {
-    struct paging *paging = context;
-    char shown[256 + 1];
-    (void)snprintf(shown, sizeof shown, "%s%s", name, is_prefix ? "/" : "");
-    if (strcmp(shown, paging->last) == 0) {
-        return ZD_OK;
-    }
-    (void)snprintf(paging->last, sizeof paging->last, "%s", shown);
-    paging->list->n_visited++;
-    return zd_page_offer(&paging->page, name, is_prefix);
+    struct indexing *indexing = context;
+    indexing->list->n_visited++;
+    return zd_listing_pages_add(indexing->names, name, is_prefix, &indexing->err);
 }
 
-static void work_page(uv_work_t *work)
+static void work_index(uv_work_t *work)
 {
-    struct zd_store_list *list =
-        ZD_CONTAINER(ZD_CONTAINER(work, struct zd_store_op, work), struct zd_store_list, op);
-    const struct cursor *cursor = ZD_CONTAINER(list->cursor, struct cursor, cursor);
-    struct paging paging = {.list = list};
-    zd_page_init(&paging.page, list->after, list->n_max);
-    list->op.status = zd_http_index_read(
-        zd_buf_span(cursor->index), cursor->content_type, take_entry, &paging, &list->op.err);
-    if (list->op.status == ZD_OK) {
-        zd_page_finish(&paging.page, list);
-    } else if (list->op.status == ZD_NO_MEMORY) {
-        list->op.status = zd_fail(&list->op.err, ZD_NO_MEMORY, "no memory for a listing");
+    struct indexing *indexing = ZD_CONTAINER(work, struct indexing, work);
+    indexing->status = zd_http_index_read(
+        zd_buf_span(indexing->index), indexing->content_type, take_entry, indexing, &indexing->err);
+    if (indexing->status == ZD_OK) {
+        zd_listing_pages_sort(indexing->names);
+    } else if (indexing->status == ZD_NO_MEMORY) {
+        indexing->status = zd_fail(&indexing->err, ZD_NO_MEMORY, "no memory for a listing");
     }
-    zd_page_done(&paging.page);
+}
+
+/* The first page; the names of others are kept. */
+static enum zd_status give_first(struct indexing *indexing)
+{
+    struct zd_store_list *list = indexing->list;
+    ZD_TRY(zd_listing_pages_count(indexing->names, 0, &list->op.err));
+    ZD_TRY(zd_listing_pages_give(indexing->names, list));
+    if (list->has_more) {
+        list->cursor = zd_listing_pages_cursor(ZD_TAKE(indexing->names));
+    }
+    return ZD_OK;
 }
 
 static void judge_page(struct zd_store_list *list);
 
-static void after_page(uv_work_t *work, int uv_status)
+static void after_index(uv_work_t *work, int uv_status)
 {
-    struct zd_store_op *op = ZD_CONTAINER(work, struct zd_store_op, work);
-    struct zd_store_list *list = ZD_CONTAINER(op, struct zd_store_list, op);
+    struct indexing *indexing = ZD_CONTAINER(work, struct indexing, work);
+    struct zd_store_list *list = indexing->list;
+    struct zd_store_op *op = &list->op;
+    op->status = indexing->status;
     if (uv_status == UV_ECANCELED) {
         op->status = zd_fail(&op->err, ZD_CANCELLED, "cancelled before it started");
+    } else if (op->status == ZD_OK) {
+        op->status = give_first(indexing);
+    } else {
+        op->err = indexing->err;
     }
     if (op->status == ZD_OK && list->prefix[0] == '\0') {
         zd_http_task_store(op->store)->has_index = ZD_HTTP_INDEX_THERE;
     }
+    free_indexing(indexing);
     zd_store_count_visited(list);
     if (op->status == ZD_NOT_FOUND) {
         judge_page(list);
         return;
     }
     op->done(op);
-}
-
-static void queue_page(struct zd_store_op *op)
-{
-    op->private_state = NULL;
-    const int uv_status = uv_queue_work(op->store->loop, &op->work, work_page, after_page);
-    assert(uv_status == 0);
-    (void)uv_status;
 }
 
 static enum zd_status on_index_head(struct zd_transfer *transfer)
@@ -149,7 +147,6 @@ static void take_no_index(struct zd_http_task *task, uint32_t odd)
 static void judge_page(struct zd_store_list *list)
 {
     struct zd_http_task *task = zd_http_task_new(list->op.store, &list->op, list->prefix);
-    free_cursor(ZD_TAKE(list->cursor));
     if (task != NULL) {
         take_no_index(task, 200);
     }
@@ -173,29 +170,55 @@ static void take_root(struct zd_http_task *task)
     finish_unlisted(task);
 }
 
-static void take_index(struct zd_http_task *task)
+static struct indexing *indexing_new(struct zd_http_task *task)
+{
+    struct indexing *indexing = zd_alloc_zero(1, sizeof *indexing);
+    if (indexing == NULL) {
+        return NULL;
+    }
+    indexing->list = ZD_CONTAINER(task->op, struct zd_store_list, op);
+    indexing->names = zd_listing_pages_new(&task->http->remote->listings);
+    if (indexing->names == NULL) {
+        zd_free(indexing);
+        return NULL;
+    }
+    return indexing;
+}
+
+static void read_index(struct zd_http_task *task)
 {
     struct zd_store_op *op = task->op;
-    struct zd_store_list *list = ZD_CONTAINER(op, struct zd_store_list, op);
     struct zd_transfer *transfer = &task->transfer;
-    const uint32_t code = transfer->head.code;
+    struct indexing *indexing = indexing_new(task);
+    const enum zd_status status =
+        indexing == NULL ? zd_fail(&op->err, ZD_NO_MEMORY, "no memory for a listing")
+                         : zd_listing_pages_count(indexing->names, transfer->bytes->len, &op->err);
+    if (status != ZD_OK) {
+        if (indexing != NULL) {
+            free_indexing(indexing);
+        }
+        zd_http_task_finish(task, status);
+        return;
+    }
+    indexing->index = ZD_TAKE(transfer->bytes);
+    memcpy(indexing->content_type, transfer->head.content_type, sizeof indexing->content_type);
+    zd_http_task_free(task);
+    op->private_state = NULL;
+    const int uv_status = uv_queue_work(op->store->loop, &indexing->work, work_index, after_index);
+    assert(uv_status == 0);
+    (void)uv_status;
+}
+
+static void take_index(struct zd_http_task *task)
+{
+    const uint32_t code = task->transfer.head.code;
     if (zd_http_task_has_failed(task)) {
         return;
     }
     if (code == 200 && task->is_root) {
         take_root(task);
     } else if (code == 200) {
-        struct cursor *cursor = zd_alloc_zero(1, sizeof *cursor);
-        if (cursor == NULL) {
-            zd_http_task_finish(task, zd_fail(&op->err, ZD_NO_MEMORY, "no memory for a listing"));
-            return;
-        }
-        cursor->cursor.free = free_cursor;
-        cursor->index = ZD_TAKE(transfer->bytes);
-        memcpy(cursor->content_type, transfer->head.content_type, sizeof cursor->content_type);
-        list->cursor = &cursor->cursor;
-        zd_http_task_free(task);
-        queue_page(op);
+        read_index(task);
     } else if (zd_http_task_is_absent(task) || code == 405 || code == 501) {
         take_no_index(task, 0);
     } else if (code == 401 || code == 403) {
@@ -214,7 +237,8 @@ void zd_http_listing_start(struct zd_store *store, struct zd_store_list *list)
         return;
     }
     if (list->cursor != NULL) {
-        queue_page(&list->op);
+        list->op.status = zd_listing_pages_give(zd_listing_pages_of(list->cursor), list);
+        zd_store_finish_later(&list->op);
         return;
     }
     struct zd_http_task *task = zd_http_task_new(store, &list->op, list->prefix);

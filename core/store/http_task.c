@@ -184,6 +184,11 @@ static size_t add_lines(struct zd_http_task *task)
     if (task->tag_line[0] != '\0') {
         task->line[n++] = task->tag_line;
     }
+    if (task->op->traceparent[0] != '\0') {
+        (void)snprintf(
+            task->trace_line, sizeof task->trace_line, "traceparent: %s", task->op->traceparent);
+        task->line[n++] = task->trace_line;
+    }
     task->line[n] = NULL;
     return n;
 }

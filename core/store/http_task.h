@@ -8,7 +8,7 @@
 #include "core/store/transfer.h"
 
 #define ZD_HTTP_TASK_RANGE_BYTES 80 /* of a line with a range */
-#define ZD_HTTP_TASK_LINES_MAX   (ZD_HTTP_HEADERS_MAX + 4)
+#define ZD_HTTP_TASK_LINES_MAX   (ZD_HTTP_HEADERS_MAX + 5)
 
 /* A tag, found by the generation that is made of it. */
 struct zd_http_tag {
@@ -29,6 +29,7 @@ struct zd_http_store {
     struct zd_http_headers headers;
     struct zd_http_tag *tag;          /* of http_task.c; owned; NULL = none yet */
     bool absent_403;                  /* 403 is absence, as the options say */
+    bool has_no_ranges;               /* it does not send the first byte alone */
     bool has_no_head;                 /* it refuses HEAD */
     bool has_head;                    /* it has answered one: what it says of absence holds */
     enum zd_http_has_index has_index; /* of the root */
@@ -57,6 +58,7 @@ struct zd_http_task {
     struct zd_text url;
     char range_line[ZD_HTTP_TASK_RANGE_BYTES]; /* "" = none, as with the next one */
     char tag_line[ZD_TRANSFER_FIELD_BYTES_MAX + 20];
+    char trace_line[ZD_STORE_TRACE_BYTES + 16];
     const char *line[ZD_HTTP_TASK_LINES_MAX];
 };
 

@@ -19,12 +19,13 @@ struct zd_remote_settings {
     const char *ca_file;    /* certificates to trust; "" = those of the system */
 };
 
-/** What all remote stores of a loop share: their owner's memory, zeroed but for the settings, for
- * as long as one of them is open. Thread: loop. */
+/** What all remote stores of a loop share: their owner's memory, zeroed but for the settings
+ * and the bound of listings, for as long as one of them is open. Thread: loop. */
 struct zd_remote {
     struct zd_remote_settings settings;
-    struct zd_list endpoints;      /* of store_plan.c; zeroed = none yet */
-    uint64_t merged_bytes;         /* of reads for several, under way: of remote_plan_read.c */
+    struct zd_list endpoints;        /* of store_plan.c; zeroed = none yet */
+    struct zd_store_memory listings; /* what they hold: core/store/listing_room.h */
+    uint64_t merged_bytes;           /* of reads for several, under way: of remote_plan_read.c */
     struct zd_transfer_pool *pool; /* of core/store/transfer.c: connections; made by the first store
                                       that needs it, freed by the last; NULL = none */
     struct zd_disk_tier *disk; /* what is kept of them on the local disk: borrowed; NULL = none */

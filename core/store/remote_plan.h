@@ -61,7 +61,8 @@ uint64_t zd_remote_plan_changes(const struct zd_remote_plan *plan, const char *k
 void zd_remote_plan_learn_absent(
     struct zd_remote_plan *plan, const char *key, uint64_t asked_ms, uint64_t n_changes);
 
-/** A write of ours may change the key now: what was learnt before says nothing any more. */
+/** A write of ours, by this store or another one, may change the key now: what was learnt before
+ * says nothing any more. */
 void zd_remote_plan_overtake(struct zd_remote_plan *plan, const char *key);
 
 /** Nobody joins the reads of a key that are under way. */
@@ -70,5 +71,9 @@ void zd_remote_plan_leave_reads(struct zd_remote_plan *plan, const char *key);
 /** How long the endpoint of a store is left alone from now on; 0: it is not, or the store is not
  * remote. */
 uint64_t zd_remote_plan_paused_ms(const struct zd_store *store);
+
+/** Whether an endpoint has enough to do without what nobody has asked for yet: it is left alone,
+ * others wait for it, or half of its connections are taken. Also of a store that is not remote. */
+bool zd_remote_plan_is_busy(const struct zd_store *store);
 
 #endif

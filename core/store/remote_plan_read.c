@@ -206,6 +206,7 @@ static struct attempt *new_attempt(struct fetch *fetch, const struct zd_store_re
         attempt->read.bytes_max = like->bytes_max;
         attempt->read.unless_generation = like->unless_generation;
         attempt->read.only_generation = like->only_generation;
+        memcpy(attempt->read.op.traceparent, like->op.traceparent, ZD_STORE_TRACE_BYTES);
         (void)snprintf(attempt->read.key, sizeof attempt->read.key, "%s", like->key);
     }
     return attempt;

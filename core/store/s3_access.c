@@ -265,6 +265,9 @@ static enum zd_status compose(struct zd_s3_call *call)
     for (size_t i = 0; i < call->n_headers; i++) {
         zd_text_addf(&call->lines, "%s: %s\n", call->header[i].name, call->header[i].value);
     }
+    if (call->traceparent != NULL && call->traceparent[0] != '\0') {
+        zd_text_addf(&call->lines, "traceparent: %s\n", call->traceparent);
+    }
     ZD_TRY(call->lines.status);
     if (!call->access->bucket.is_anonymous) {
         ZD_TRY(sign(call, path.at, query.at));

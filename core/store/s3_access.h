@@ -12,7 +12,7 @@
 #include "core/store/s3_xml.h"
 #include "core/store/transfer.h"
 
-#define ZD_S3_LINES_MAX (ZD_S3_HEADERS_MAX + 4) /* that signing makes of the headers */
+#define ZD_S3_LINES_MAX (ZD_S3_HEADERS_MAX + 5) /* that signing makes of the headers */
 
 /** Fields of answers that stores of this kind have. */
 enum zd_s3_field {
@@ -61,8 +61,10 @@ struct zd_s3_call {
     size_t n_query;
     struct zd_s3_pair header[ZD_S3_HEADERS_MAX];
     size_t n_headers;
-    struct zd_span body; /* may be empty */
-    size_t bytes_max;    /* of the body of a success; more is ZD_TOO_LARGE */
+    const char *traceparent; /* a header that is not signed: what stands between may change it; ""
+                                or NULL = none */
+    struct zd_span body;     /* may be empty */
+    size_t bytes_max;        /* of the body of a success; more is ZD_TOO_LARGE */
     enum zd_status (*on_head)(struct zd_s3_call *call); /* as that of a transfer; or NULL */
     void (*done)(struct zd_s3_call *call);
     void *context;

@@ -112,3 +112,33 @@ enum zd_status zd_s3_answer_judge(const struct zd_s3_call *call, const char *nam
     }
     return fail_answer(call, name, err, fault);
 }
+
+/* There is no status to go by. */
+static enum zd_remote_fault_kind kind_of_code(const char *code)
+{
+    static const char *const refused[] = {
+        "AccessDenied", "AllAccessDisabled", "AccountProblem", "InvalidObjectState", NULL};
+    static const char *const passing[] = {"InternalError", "OperationAborted", NULL};
+    if (is_one_of(code, passing)) {
+        return ZD_REMOTE_FAULT_RETRYABLE;
+    }
+    if (is_one_of(code, refused)) {
+        return ZD_REMOTE_FAULT_REFUSED;
+    }
+    return code[0] == '\0' ? ZD_REMOTE_FAULT_BROKEN : kind_of(400, code);
+}
+
+enum zd_status zd_s3_answer_judge_code(
+    const char *code, const char *name, struct zd_error *err, struct zd_remote_fault *fault)
+{
+    if (strcmp(code, "NoSuchKey") == 0) {
+        return ZD_NOT_FOUND;
+    }
+    if (strcmp(code, "PreconditionFailed") == 0 ||
+        strcmp(code, "ConditionalRequestConflict") == 0) {
+        return zd_fail(err, ZD_PRECONDITION, "%.*s: the object was replaced", SHOWN_BYTES, name);
+    }
+    *fault = (struct zd_remote_fault){.kind = (uint8_t)kind_of_code(code)};
+    return zd_fail(err, ZD_STORE, "%.*s: the store answered 200 and the error %s", SHOWN_BYTES,
+        name, code[0] == '\0' ? "without a code" : code);
+}

@@ -17,6 +17,15 @@
 ZD_RESULT zd_s3_answer_judge(const struct zd_s3_call *call, const char *name, struct zd_error *err,
     struct zd_remote_fault *fault);
 
+/**
+ * The same of an error that an answer 200 tells of one of many objects.
+ *
+ * @param code "" = it has none
+ * @retval ZD_NOT_FOUND, ZD_PRECONDITION, ZD_STORE
+ */
+ZD_RESULT zd_s3_answer_judge_code(
+    const char *code, const char *name, struct zd_error *err, struct zd_remote_fault *fault);
+
 /** An answer breaks the rules: ZD_STORE. */
 ZD_RESULT zd_s3_answer_fail(
     struct zd_error *err, struct zd_remote_fault *fault, const char *name, const char *what);

@@ -202,6 +202,11 @@ static enum zd_status compose(
         parts->is_virtual ? "" : bucket->name);
     bucket->path = text_of(&text);
     zd_text_clear(&text);
+    zd_text_addf(&text, "%s%.*s%.*s/%s", parts->is_plain ? "http://" : "https://", (int)host.len,
+        (const char *)host.ptr, (int)parts->base.len,
+        parts->base.len == 0 ? "" : (const char *)parts->base.ptr, bucket->name);
+    bucket->space = text.status == ZD_OK ? zd_hash_of(zd_text_span(&text), 0) | 1 : 0;
+    zd_text_clear(&text);
     zd_text_addf(&text, "%.*s%s", (int)parts->prefix.len,
         parts->prefix.len == 0 ? "" : (const char *)parts->prefix.ptr,
         parts->prefix.len == 0 ? "" : "/");

@@ -22,6 +22,7 @@ struct zd_s3_bucket {
     bool is_anonymous;   /* requests are not signed */
     bool is_403_absence; /* 403 for an object means that there is none */
     uint64_t endpoint;   /* of scheme, host and port: zd_store.endpoint */
+    uint64_t space;      /* of the bucket, however it is addressed: zd_store.space */
 };
 
 /** Whether a location is one of these. */

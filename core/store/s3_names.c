@@ -10,48 +10,30 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/hash.h"
 #include "core/base/num.h"
-#include "core/store/page.h"
+#include "core/store/listing_pages.h"
 #include "core/store/s3_answer.h"
 #include "core/store/s3_list.h"
 
 #define PAGE_KEYS       1000
 #define PAGE_BYTES_MAX  (32U << 20)
-#define NAMES_BYTES_MAX (64U << 20) /* that a listing keeps */
-#define FEW_KEYS        4           /* where one name is enough: one may be that of the prefix */
-#define EMPTY_PAGES_MAX 16          /* one behind the other that do not end the listing */
-#define FIRST_NAMES     256
+#define FEW_KEYS        4  /* where one name is enough: one may be that of the prefix */
+#define EMPTY_PAGES_MAX 16 /* one behind the other that do not end the listing */
 #define NUMBER_CHARS    24
-
-struct name {
-    uint32_t at; /* in the text */
-    bool is_prefix;
-};
-
-/* What the pages of a listing are given out of. */
-struct names {
-    struct zd_store_cursor cursor; /* first member */
-    struct zd_text text;           /* each ended by NUL */
-    struct name *name;             /* n of them */
-    size_t n;
-    size_t cap;
-    size_t n_given;
-};
 
 struct listing {
     struct zd_s3_state state; /* first member */
     struct zd_s3_store *s3;
     struct zd_store_list *list;
-    struct names *names;   /* owned until it is the cursor */
-    struct zd_text prefix; /* of the keys */
-    struct zd_text after;  /* a key, or "" */
-    struct zd_text token;  /* of the page that is asked for */
-    struct zd_hash last;   /* of the keys of the page before */
-    struct zd_hash hash;   /* of those of this one */
+    struct zd_listing_pages *names; /* owned until they are the cursor */
+    struct zd_text prefix;          /* of the keys */
+    struct zd_text after;           /* a key, or "" */
+    struct zd_text token;           /* of the page that is asked for */
+    struct zd_hash last;            /* of the keys of the page before */
+    struct zd_hash hash;            /* of those of this one */
     uint32_t n_empty;
     bool is_complete;
     bool has_key; /* one has the prefix */
@@ -62,73 +44,6 @@ struct listing {
     enum zd_status status;
     struct zd_error err;
 };
-
-static void names_free(struct zd_store_cursor *cursor)
-{
-    struct names *names = ZD_CONTAINER(cursor, struct names, cursor);
-    zd_text_done(&names->text);
-    zd_free(names->name);
-    zd_free(names);
-}
-
-static struct names *names_new(void)
-{
-    struct names *names = zd_alloc_zero(1, sizeof *names);
-    if (names != NULL) {
-        names->cursor.free = names_free;
-        zd_text_init(&names->text, NAMES_BYTES_MAX);
-    }
-    return names;
-}
-
-static enum zd_status add_name(
-    struct names *names, const char *name, bool is_prefix, struct zd_error *err)
-{
-    const size_t at = names->text.len;
-    if (names->n == names->cap) {
-        const size_t cap = names->cap == 0 ? FIRST_NAMES : 2 * names->cap;
-        struct name *grown = zd_realloc(names->name, cap * sizeof *grown);
-        if (grown == NULL) {
-            return zd_fail(err, ZD_NO_MEMORY, "no memory for a listing");
-        }
-        names->name = grown;
-        names->cap = cap;
-    }
-    const enum zd_status status = zd_text_add_bytes(&names->text, name, strlen(name) + 1);
-    if (status == ZD_TOO_LARGE) {
-        return zd_fail_limit(err, NAMES_BYTES_MAX, at + strlen(name) + 1,
-            "a listing has more than %u bytes of names", NAMES_BYTES_MAX);
-    }
-    if (status != ZD_OK) {
-        return zd_fail(err, ZD_NO_MEMORY, "no memory for a listing");
-    }
-    names->name[names->n++] = (struct name){.at = (uint32_t)at, .is_prefix = is_prefix};
-    return ZD_OK;
-}
-
-static int compare(const void *a, const void *b, void *text)
-{
-    const struct name *one = a;
-    const struct name *other = b;
-    const int order = strcmp((const char *)text + one->at, (const char *)text + other->at);
-    return order != 0 ? order : (int)one->is_prefix - (int)other->is_prefix;
-}
-
-/* Sorted, none twice. */
-static void settle(struct names *names)
-{
-    size_t n = 0;
-    if (names->n == 0) {
-        return;
-    }
-    qsort_r(names->name, names->n, sizeof *names->name, compare, names->text.at);
-    for (size_t i = 1; i < names->n; i++) {
-        if (compare(&names->name[n], &names->name[i], names->text.at) != 0) {
-            names->name[++n] = names->name[i];
-        }
-    }
-    names->n = n + 1;
-}
 
 /* ---- what a page says ---- */
 
@@ -148,7 +63,7 @@ static enum zd_status take_name(struct listing *listing, const char *name, struc
         return ZD_OK;
     }
     listing->has_key = true;
-    return add_name(listing->names, cut, slash != NULL, err);
+    return zd_listing_pages_add(listing->names, cut, slash != NULL, err);
 }
 
 static enum zd_status take_key(
@@ -196,9 +111,7 @@ static enum zd_status judge_page(
 static void end(struct listing *listing, enum zd_status status)
 {
     struct zd_store_list *list = listing->list;
-    if (listing->names != NULL) {
-        names_free(&listing->names->cursor);
-    }
+    zd_listing_pages_free(listing->names);
     zd_text_done(&listing->prefix);
     zd_text_done(&listing->after);
     zd_text_done(&listing->token);
@@ -210,25 +123,6 @@ static void end(struct listing *listing, enum zd_status status)
     zd_s3_store_end(&list->op);
 }
 
-/* The next page of names that are there. */
-static enum zd_status give(struct names *names, struct zd_store_list *list)
-{
-    struct zd_page page;
-    enum zd_status status = ZD_OK;
-    zd_page_init(&page, list->after, list->n_max);
-    for (; status == ZD_OK && names->n_given < names->n && page.n_entries < list->n_max;
-        names->n_given++) {
-        const struct name *name = &names->name[names->n_given];
-        status = zd_page_offer(&page, names->text.at + name->at, name->is_prefix);
-    }
-    page.has_more = names->n_given < names->n;
-    if (status == ZD_OK) {
-        zd_page_finish(&page, list);
-    }
-    zd_page_done(&page);
-    return status == ZD_OK ? ZD_OK : zd_fail(&list->op.err, status, "no memory for a listing");
-}
-
 static void give_out(struct listing *listing)
 {
     struct zd_store_list *list = listing->list;
@@ -238,12 +132,11 @@ static void give_out(struct listing *listing)
         end(listing, ZD_NOT_FOUND);
         return;
     }
-    settle(listing->names);
-    const enum zd_status status = give(listing->names, list);
+    const enum zd_status status = zd_listing_pages_give(listing->names, list);
     if (status == ZD_OK && !is_all) {
         list->has_more = true; /* one name was asked for: the next page is another listing */
     } else if (status == ZD_OK && list->has_more) {
-        list->cursor = &ZD_TAKE(listing->names)->cursor;
+        list->cursor = zd_listing_pages_cursor(ZD_TAKE(listing->names));
     }
     end(listing, status);
 }
@@ -256,7 +149,8 @@ static bool is_enough(const struct listing *listing)
 {
     const struct zd_store_list *list = listing->list;
     return listing->is_complete || zd_store_list_is_cut(list) ||
-           (list->n_max == 1 && listing->after.len == 0 && listing->names->n > 0);
+           (list->n_max == 1 && listing->after.len == 0 &&
+               zd_listing_pages_has_any(listing->names));
 }
 
 static void work_page(uv_work_t *work)
@@ -271,6 +165,9 @@ static void work_page(uv_work_t *work)
         listing->status = judge_page(listing, &page, &listing->err);
     }
     zd_s3_list_done(&page);
+    if (listing->status == ZD_OK && is_enough(listing)) {
+        zd_listing_pages_sort(listing->names);
+    }
 }
 
 static void after_page(uv_work_t *work, int uv_status)
@@ -284,6 +181,8 @@ static void after_page(uv_work_t *work, int uv_status)
         op->err = listing->err;
         op->fault.kind =
             (uint8_t)(listing->status == ZD_STORE ? ZD_REMOTE_FAULT_BROKEN : ZD_REMOTE_FAULT_NONE);
+        end(listing, listing->status);
+    } else if ((listing->status = zd_listing_pages_count(listing->names, 0, &op->err)) != ZD_OK) {
         end(listing, listing->status);
     } else if (is_enough(listing)) {
         give_out(listing);
@@ -308,6 +207,11 @@ static void answered(struct zd_s3_call *call)
         return;
     }
     listing->bytes = zd_s3_call_take_bytes(call);
+    status = zd_listing_pages_count(listing->names, listing->bytes->len, &op->err);
+    if (status != ZD_OK) {
+        end(listing, status);
+        return;
+    }
     const int uv_status =
         uv_queue_work(listing->s3->store.loop, &listing->work, work_page, after_page);
     assert(uv_status == 0);
@@ -360,10 +264,10 @@ static void cancel(struct zd_store_op *op)
 static struct listing *listing_new(struct zd_s3_store *s3, struct zd_store_list *list)
 {
     struct listing *listing = zd_alloc_zero(1, sizeof *listing);
-    struct names *names = names_new();
+    struct zd_listing_pages *names = zd_listing_pages_new(&s3->access.remote->listings);
     if (listing == NULL || names == NULL) {
         zd_free(listing);
-        zd_free(names);
+        zd_listing_pages_free(names);
         return NULL;
     }
     listing->state.cancel = cancel;
@@ -383,8 +287,7 @@ static struct listing *listing_new(struct zd_s3_store *s3, struct zd_store_list 
 void zd_s3_names_list(struct zd_s3_store *s3, struct zd_store_list *list)
 {
     if (list->cursor != NULL) {
-        struct names *names = ZD_CONTAINER(list->cursor, struct names, cursor);
-        list->op.status = give(names, list);
+        list->op.status = zd_listing_pages_give(zd_listing_pages_of(list->cursor), list);
         zd_store_finish_later(&list->op);
         return;
     }
@@ -398,7 +301,7 @@ void zd_s3_names_list(struct zd_s3_store *s3, struct zd_store_list *list)
     if (listing->prefix.status != ZD_OK || listing->after.status != ZD_OK) {
         list->op.private_state = NULL;
         list->op.status = zd_fail(&list->op.err, ZD_NO_MEMORY, "no memory for a listing");
-        names_free(&listing->names->cursor);
+        zd_listing_pages_free(listing->names);
         zd_text_done(&listing->prefix);
         zd_text_done(&listing->after);
         zd_free(listing);

@@ -6,6 +6,7 @@
  *   WRONG        a tag that no object has must not match
  *   SWAP         writers of one tag: one wins, round after round
  *   KEEP, ERASE  an erasure with a wrong tag, then with the right one
+ *   BASE_MANY .. the same by erasures of many objects, where an erasure of one obeys tags
  *   CLEAN        all objects of the probe are erased
  *
  * They have names that no key has, so that no listing shows them. */
@@ -18,6 +19,7 @@
 
 #include "core/base/hash.h"
 #include "core/store/s3_answer.h"
+#include "core/store/s3_batch.h"
 
 #define WRITERS    8
 #define ROUNDS     8
@@ -34,6 +36,9 @@ enum phase {
     PHASE_SWAP,
     PHASE_KEEP,
     PHASE_ERASE,
+    PHASE_BASE_MANY,
+    PHASE_KEEP_MANY,
+    PHASE_ERASE_MANY,
     PHASE_CLEAN,
     PHASE_END,
 };
@@ -43,6 +48,8 @@ struct writer {
     char key[KEY_CHARS];
     char tag[ZD_S3_TAG_BYTES_MAX + 3];
     struct zd_buf *body;
+    struct zd_s3_erasure erasure;
+    struct zd_s3_batch_request many;
 };
 
 struct probe {
@@ -51,6 +58,7 @@ struct probe {
     uint32_t round;
     uint32_t n_running;
     uint32_t n_won;
+    uint32_t n_lost; /* of PHASE_KEEP_MANY */
     uint32_t n_bodies;
     uint64_t name; /* of its keys */
     struct zd_s3_abilities able;
@@ -172,6 +180,39 @@ static void ask(struct probe *probe, enum zd_transfer_method method, uint32_t ro
     zd_s3_call_start(&probe->s3->access, &writer->call);
 }
 
+/* An engine that does not answer it has no such request: the probe goes on. */
+static void done_many(struct zd_s3_call *call)
+{
+    struct probe *probe = call->context;
+    struct writer *writer = &probe->writer[0];
+    const struct zd_s3_erasure *erasure = &writer->erasure;
+    if (zd_s3_batch_request_read(probe->s3, &writer->many, NULL) == ZD_OK && erasure->is_told) {
+        probe->n_won += erasure->status == ZD_OK;
+        probe->n_lost += erasure->status == ZD_PRECONDITION;
+    }
+    zd_s3_batch_request_done(&writer->many);
+    probe->n_running--;
+    next_phase(probe);
+}
+
+static void ask_many(struct probe *probe, const char *tag)
+{
+    struct writer *writer = &probe->writer[0];
+    *writer = (struct writer){.erasure = {.key = writer->key, .tag = writer->tag}};
+    (void)snprintf(writer->key, sizeof writer->key, ZD_TEMP_PREFIX "%016" PRIx64 "-0", probe->name);
+    (void)snprintf(writer->tag, sizeof writer->tag, "%s", tag);
+    zd_list_init(&writer->many.erasures);
+    zd_list_push_back(&writer->many.erasures, &writer->erasure.link);
+    writer->many.call.done = done_many;
+    writer->many.call.context = probe;
+    if (zd_s3_batch_request_start(probe->s3, &writer->many) == ZD_OK) {
+        probe->n_running++;
+    } else {
+        probe->phase = PHASE_ERASE_MANY;
+        next_phase(probe);
+    }
+}
+
 /* ---- phases ---- */
 
 static void spell(const struct probe *probe, const char *etag, char *ret_value)
@@ -187,6 +228,7 @@ static void run_phase(struct probe *probe)
     spell(probe, probe->etag, right);
     spell(probe, WRONG_TAG, wrong);
     probe->n_won = 0;
+    probe->n_lost = 0;
     probe->failure = ZD_OK;
     switch (probe->phase) {
     case PHASE_CREATE:
@@ -214,6 +256,15 @@ static void run_phase(struct probe *probe)
         return;
     case PHASE_ERASE:
         ask(probe, ZD_TRANSFER_DELETE, 0, "if-match", right);
+        return;
+    case PHASE_BASE_MANY:
+        ask(probe, ZD_TRANSFER_PUT, 0, NULL, NULL);
+        return;
+    case PHASE_KEEP_MANY:
+        ask_many(probe, wrong);
+        return;
+    case PHASE_ERASE_MANY:
+        ask_many(probe, right);
         return;
     case PHASE_CLEAN:
         for (uint32_t round = 0; round < ROUNDS; round++) {
@@ -260,6 +311,13 @@ static enum phase after_phase(struct probe *probe)
         return is_won ? PHASE_CLEAN : PHASE_ERASE;
     case PHASE_ERASE:
         able->erases = is_won;
+        return is_won ? PHASE_BASE_MANY : PHASE_CLEAN;
+    case PHASE_BASE_MANY:
+        return PHASE_KEEP_MANY;
+    case PHASE_KEEP_MANY:
+        return probe->n_lost == 1 ? PHASE_ERASE_MANY : PHASE_CLEAN;
+    case PHASE_ERASE_MANY:
+        able->erases_many = is_won;
         return PHASE_CLEAN;
     case PHASE_CLEAN:
     case PHASE_END:

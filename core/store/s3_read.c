@@ -136,6 +136,7 @@ static void start(struct reading *reading, enum zd_transfer_method method)
     call->done = done;
     call->on_head = on_head;
     call->context = reading;
+    call->traceparent = reading->op->traceparent;
     zd_s3_call_start(&reading->s3->access, call);
 }
 

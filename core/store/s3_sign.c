@@ -9,6 +9,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/base/base64.h"
+
 #define SERVICE           "s3"
 #define ALGORITHM         "AWS4-HMAC-SHA256"
 #define SECRET_BYTES_MAX  1024
@@ -49,6 +51,17 @@ enum zd_status zd_s3_sign_tag(struct zd_span bytes, char ret_hex[ZD_S3_MD5_CHARS
         return ZD_NO_MEMORY;
     }
     write_hex(digest, ZD_S3_MD5_CHARS / 2, ret_hex);
+    return ZD_OK;
+}
+
+enum zd_status zd_s3_sign_content_md5(struct zd_span bytes, char ret_base64[ZD_S3_BASE64_CHARS + 1])
+{
+    uint8_t digest[EVP_MAX_MD_SIZE];
+    if (EVP_Digest(bytes.ptr, bytes.len, digest, NULL, EVP_md5(), NULL) != 1) {
+        return ZD_NO_MEMORY;
+    }
+    zd_base64_encode((struct zd_span){.ptr = digest, .len = ZD_S3_MD5_CHARS / 2}, ret_base64);
+    ret_base64[ZD_S3_BASE64_CHARS] = '\0';
     return ZD_OK;
 }
 

@@ -7,6 +7,7 @@
 #define ZD_S3_DIGEST_BYTES 32
 #define ZD_S3_DIGEST_CHARS 64 /* of it in hexadecimal */
 #define ZD_S3_MD5_CHARS    32
+#define ZD_S3_BASE64_CHARS 24 /* of MD5 in base64 */
 #define ZD_S3_DATE_CHARS   8  /* "20130524" */
 #define ZD_S3_TIME_CHARS   16 /* "20130524T000000Z" */
 #define ZD_S3_HEADERS_MAX  8  /* that a request may have besides those that signing adds */
@@ -51,6 +52,9 @@ ZD_RESULT zd_s3_sign_digest(struct zd_span bytes, char ret_hex[ZD_S3_DIGEST_CHAR
  * engines, and objects that are encrypted with keys, have others. @retval ZD_NO_MEMORY it cannot be
  * had */
 ZD_RESULT zd_s3_sign_tag(struct zd_span bytes, char ret_hex[ZD_S3_MD5_CHARS + 1]);
+
+/** The same in base64, as the header Content-MD5 has it. @retval ZD_NO_MEMORY as above */
+ZD_RESULT zd_s3_sign_content_md5(struct zd_span bytes, char ret_base64[ZD_S3_BASE64_CHARS + 1]);
 
 /** Add the path of a URL. All bytes are encoded but unreserved ones (RFC 3986, 2.3) and slashes,
  * once, and nothing is normalised: S3 signs paths as they are sent. Failures stick in the text. */

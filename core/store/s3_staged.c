@@ -31,7 +31,7 @@ enum zd_status zd_s3_staged_refuse(
     return status;
 }
 
-static void count_staged(struct zd_s3_store *s3, uint64_t bytes)
+void zd_s3_staged_count(struct zd_s3_store *s3, uint64_t bytes)
 {
     s3->staged_bytes += bytes;
     if (s3->memory != NULL) {
@@ -39,7 +39,7 @@ static void count_staged(struct zd_s3_store *s3, uint64_t bytes)
     }
 }
 
-static void uncount_staged(struct zd_s3_store *s3, uint64_t bytes)
+void zd_s3_staged_uncount(struct zd_s3_store *s3, uint64_t bytes)
 {
     s3->staged_bytes -= bytes;
     if (s3->memory != NULL) {
@@ -61,7 +61,7 @@ enum zd_status zd_s3_staged_keep(
         .staged = {.store = &s3->store, .size = bytes->len},
         .bytes = zd_buf_ref(bytes),
     };
-    count_staged(s3, bytes->len);
+    zd_s3_staged_count(s3, bytes->len);
     write->staged = &staged->staged;
     return ZD_OK;
 }
@@ -75,7 +75,7 @@ void zd_s3_staged_drop(struct zd_s3_store *s3, struct zd_store_write *write)
 {
     if (write->staged != NULL) {
         struct staged *staged = ZD_CONTAINER(write->staged, struct staged, staged);
-        uncount_staged(s3, staged->bytes->len);
+        zd_s3_staged_uncount(s3, staged->bytes->len);
         zd_buf_unref(staged->bytes);
         zd_free(staged);
         write->staged = NULL;

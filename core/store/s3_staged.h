@@ -26,4 +26,8 @@ struct zd_buf *zd_s3_staged_bytes(const struct zd_staged *staged);
 /** Drop write->staged, if there is any. */
 void zd_s3_staged_drop(struct zd_s3_store *s3, struct zd_store_write *write);
 
+/** Bytes are held, and are not any more, for which there is to be room. */
+void zd_s3_staged_count(struct zd_s3_store *s3, uint64_t bytes);
+void zd_s3_staged_uncount(struct zd_s3_store *s3, uint64_t bytes);
+
 #endif

@@ -9,6 +9,8 @@
 #define ZD_S3_TAG_BYTES_MAX 95   /* longer ones are not remembered */
 #define ZD_S3_TAGS          1024 /* that are remembered: generations share places */
 
+struct zd_s3_batch;
+
 /** An object that was seen: its tag is what stores are asked with, and a generation does not say
  * it. */
 struct zd_s3_tag {
@@ -22,6 +24,7 @@ struct zd_s3_abilities {
     bool creates;      /* If-None-Match: * lets one of many writers win */
     bool swaps;        /* If-Match lets one of many writers win */
     bool erases;       /* DELETE obeys If-Match */
+    bool erases_many;  /* and so does an erasure of many objects, of each its tag */
     bool has_bare_tag; /* tags are compared without their quotes */
 };
 
@@ -61,6 +64,8 @@ struct zd_s3_store {
     struct zd_s3_upload_abilities uploads; /* core/store/s3_upload_probe.h */
     bool is_probing_uploads;
     struct zd_list uploads_waiting; /* what waits for that probe */
+    bool lacks_batches;             /* the engine has no erasure of many objects */
+    struct zd_s3_batch *gathering;  /* core/store/s3_batch.h: erasures join it; NULL = none */
 };
 
 static inline struct zd_s3_store *zd_s3_store_of(struct zd_store *store)

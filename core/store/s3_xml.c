@@ -8,8 +8,6 @@
 
 #include "core/base/text.h"
 
-#define WORD "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
-
 struct reading {
     XML_Parser parser;
     zd_s3_xml_element element;
@@ -156,7 +154,7 @@ void zd_s3_xml_error(struct zd_span bytes, char ret_code[ZD_S3_CODE_BYTES_MAX + 
 {
     ret_code[0] = '\0';
     const enum zd_status status = zd_s3_xml_read(bytes, take_code, ret_code, NULL);
-    if (status != ZD_OK || strspn(ret_code, WORD) != strlen(ret_code)) {
+    if (status != ZD_OK || strspn(ret_code, ZD_S3_CODE_CHARS) != strlen(ret_code)) {
         ret_code[0] = '\0';
     }
 }

@@ -10,6 +10,8 @@
 #define ZD_S3_XML_TEXT_BYTES_MAX 16384 /* of one element; a session token may be long */
 #define ZD_S3_CODE_BYTES_MAX     64    /* of the code of an error */
 
+#define ZD_S3_CODE_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
+
 /**
  * An element has ended.
  *

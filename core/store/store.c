@@ -130,6 +130,8 @@ enum zd_status zd_store_open_as(const struct zd_store_ops *ops,
     if (store->inner != NULL) {
         store->inner->outer = store;
         store->place = store->inner->place;
+        store->space = store->inner->space;
+        store->base = store->inner->base;
         store->endpoint = store->inner->endpoint;
         store->keeps_answers = store->keeps_answers || store->inner->keeps_answers;
     }
@@ -207,9 +209,38 @@ enum zd_status zd_store_init(struct zd_store *store, const struct zd_store_confi
     return ZD_OK;
 }
 
-bool zd_store_is_shared(const struct zd_store *store, const struct zd_store *other)
+/* NULL: it is not below that base. */
+static const char *key_below(const char *base, const char *key_in_space)
 {
-    return store == other || (store->place != 0 && store->place == other->place);
+    const size_t len = strlen(base);
+    const bool is_below = strncmp(key_in_space, base, len) == 0 && key_in_space[len] != '\0';
+    return is_below && strlen(key_in_space + len) <= ZD_KEY_BYTES_MAX ? key_in_space + len : NULL;
+}
+
+bool zd_store_key_in(
+    const struct zd_store *other, const struct zd_store *store, const char *key, char *ret_key)
+{
+    char key_in_space[2 * ZD_KEY_BYTES_MAX + 2];
+    const char *found = NULL;
+    if (store == other || (store->place != 0 && store->place == other->place)) {
+        found = key;
+    } else if (store->space != 0 && store->space == other->space) {
+        (void)snprintf(key_in_space, sizeof key_in_space, "%s%s", store->base, key);
+        found = key_below(other->base, key_in_space);
+    }
+    if (found != NULL) {
+        memcpy(ret_key, found, strlen(found) + 1);
+    }
+    return found != NULL;
+}
+
+void zd_store_overtake(struct zd_store *store, const char *key)
+{
+    for (; store != NULL; store = store->inner) {
+        if (store->ops->overtake != NULL) {
+            store->ops->overtake(store, key);
+        }
+    }
 }
 
 void zd_store_give_up(struct zd_store *store)

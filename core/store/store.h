@@ -13,6 +13,8 @@
 #include "core/store/key.h"
 #include "core/store/remote_fault.h"
 
+#define ZD_STORE_TRACE_BYTES 56 /* with NUL */
+
 struct zd_remote;
 struct zd_store;
 struct zd_store_ops;
@@ -65,6 +67,8 @@ struct zd_store_op {
     void (*done)(struct zd_store_op *op);
     void *context;     /* of done; borrowed */
     const void *owner; /* for whom; those who wait for a remote store take turns; or NULL */
+    char traceparent[ZD_STORE_TRACE_BYTES]; /* what a remote store is sent in the header of that
+                                               name with a read; "" = nothing */
     enum zd_status status;
     struct zd_error err;          /* set unless status is ZD_OK, ZD_NOT_FOUND or ZD_NOT_MODIFIED */
     bool cancelled;               /* zd_store_cancel was called */
@@ -270,6 +274,9 @@ struct zd_store_ops {
     enum zd_status (*read_now)(struct zd_store *store, struct zd_store_read *read);
     enum zd_status (*status_now)(struct zd_store *store, struct zd_store_status *status);
 
+    /** Optional: see zd_store_overtake; for this store alone. */
+    void (*overtake)(struct zd_store *store, const char *key);
+
     /** Optional, both: see zd_store_find_place and zd_store_find_place_now. */
     enum zd_status (*find_place)(const char *location, uint64_t *ret_place, struct zd_error *err);
     enum zd_status (*find_place_now)(const char *location, uint64_t *ret_place);
@@ -301,6 +308,9 @@ struct zd_store {
     uv_loop_t *loop;                /* borrowed */
     char *location;                 /* owned */
     uint64_t place;     /* stores with equal places hold the same objects; 0 = none does */
+    uint64_t space;     /* stores with equal ones hold objects of one bucket, each those below its
+                           base; set by open; 0 = it holds none */
+    const char *base;   /* "" or ending in '/'; borrowed from the store; NULL = there is no space */
     uint64_t endpoint;  /* remote stores with equal ones ask the same server: a hash of its scheme,
                            host and port, set by open; 0 = it is the only one that does */
     bool keeps_answers; /* it obeys age_max_ms; else all answers are of now */
@@ -370,8 +380,19 @@ bool zd_store_has_file(struct zd_store *store, const char *key);
 /** Whether what is staged can be extended, so that an object need not be in memory. Thread: any. */
 bool zd_store_extends(const struct zd_store *store);
 
-/** Whether objects written to one store appear in the other. Thread: loop. */
-bool zd_store_is_shared(const struct zd_store *store, const struct zd_store *other);
+/**
+ * The key that an object of a store has in another one.
+ *
+ * @param ret_key ZD_KEY_BYTES_MAX + 1 bytes; unchanged unless there is one
+ * @return false: the other store does not hold the object
+ * Thread: loop.
+ */
+bool zd_store_key_in(
+    const struct zd_store *other, const struct zd_store *store, const char *key, char *ret_key);
+
+/** Another store has changed the object: what this one has learnt of it before says nothing any
+ * more. Thread: loop. */
+void zd_store_overtake(struct zd_store *store, const char *key);
 
 /** Stop waiting for other processes: writes that would have to wait end in ZD_TIMEOUT. Thread:
  * loop.

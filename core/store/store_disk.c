@@ -190,6 +190,7 @@ static void ask(struct load *load, struct zd_generation generation)
     load->ask.read.range = load->read->range;
     load->ask.read.age_max_ms = load->age_max_ms;
     load->ask.read.bytes_max = load->read->bytes_max;
+    memcpy(load->ask.op.traceparent, load->op->traceparent, ZD_STORE_TRACE_BYTES);
     load->ask.read.only_generation = load->read->only_generation;
     load->ask.read.unless_generation =
         load->is_condition ? generation : load->read->unless_generation;
@@ -480,6 +481,35 @@ static void disk_erase(struct zd_store *store, struct zd_store_write *erase)
     begin_change(store, erase, true);
 }
 
+/* A change by another store, which has happened. */
+struct overtaking {
+    struct zd_disk_change change; /* first member */
+    struct zd_disk_tier *tier;
+};
+
+static void overtaken(struct zd_disk_change *change)
+{
+    struct overtaking *overtaking = ZD_CONTAINER(change, struct overtaking, change);
+    zd_disk_tier_end_change(overtaking->tier, change);
+    zd_free(overtaking);
+}
+
+/* The store may be closed before the files are gone. */
+static void disk_overtake(struct zd_store *store, const char *key)
+{
+    struct disk_store *disk = disk_of(store);
+    const struct zd_disk_name name = {.owner = disk->owner, .key = zd_span_of(key)};
+    struct overtaking *overtaking = zd_alloc(sizeof *overtaking);
+    if (overtaking == NULL) {
+        zd_disk_tier_distrust(disk->tier, "no memory to follow a change of an object");
+        return;
+    }
+    *overtaking = (struct overtaking){.change.done = overtaken, .tier = disk->tier};
+    if (!zd_disk_tier_begin_change(disk->tier, &name, &overtaking->change)) {
+        overtaken(&overtaking->change);
+    }
+}
+
 /* What waits for a file, or for files to be removed, goes on. */
 static void disk_cancel(struct zd_store *store, struct zd_store_op *op)
 {
@@ -502,5 +532,6 @@ const struct zd_store_ops zd_store_ops_disk = {
     .status = disk_status,
     .write = disk_write,
     .erase = disk_erase,
+    .overtake = disk_overtake,
     .cancel = disk_cancel,
 };

@@ -7,6 +7,7 @@
 #include "core/store/remote_plan.h"
 
 #define REVALIDATE_MS 5000 /* of datasets in remote stores */
+#define BUSY_PART     2    /* of its connections: with one part taken an endpoint is busy */
 
 static uint64_t absent_ms_of(const struct zd_store_config *config)
 {
@@ -90,6 +91,11 @@ void zd_remote_plan_learn_absent(
     }
 }
 
+static void plan_overtake(struct zd_store *store, const char *key)
+{
+    zd_remote_plan_overtake(zd_remote_plan_of(store), key);
+}
+
 static enum zd_status plan_read_now(struct zd_store *store, struct zd_store_read *read)
 {
     struct zd_remote_plan *plan = zd_remote_plan_of(store);
@@ -130,15 +136,28 @@ const struct zd_store_ops zd_store_ops_plan = {
     .erase = zd_remote_plan_erase,
     .read_now = plan_read_now,
     .status_now = plan_status_now,
+    .overtake = plan_overtake,
     .cancel = zd_remote_plan_cancel,
 };
 
-uint64_t zd_remote_plan_paused_ms(const struct zd_store *store)
+/* NULL: the store is not remote. */
+static const struct zd_endpoint *endpoint_of(const struct zd_store *store)
 {
     while (store != NULL && store->ops != &zd_store_ops_plan) {
         store = store->inner;
     }
-    return store == NULL ? 0
-                         : zd_endpoint_paused_ms(
-                               ZD_CONTAINER(store, const struct zd_remote_plan, store)->endpoint);
+    return store == NULL ? NULL : ZD_CONTAINER(store, const struct zd_remote_plan, store)->endpoint;
+}
+
+uint64_t zd_remote_plan_paused_ms(const struct zd_store *store)
+{
+    const struct zd_endpoint *endpoint = endpoint_of(store);
+    return endpoint == NULL ? 0 : zd_endpoint_paused_ms(endpoint);
+}
+
+bool zd_remote_plan_is_busy(const struct zd_store *store)
+{
+    const struct zd_endpoint *endpoint = endpoint_of(store);
+    return endpoint == NULL || endpoint->breaker.is_open || !zd_list_is_empty(&endpoint->lines) ||
+           endpoint->n_seated >= zd_div_up(endpoint->settings->connections, BUSY_PART);
 }

@@ -72,6 +72,8 @@ static enum zd_status s3_open(
         return status;
     }
     s3->store.endpoint = s3->access.bucket.endpoint;
+    s3->store.space = s3->access.bucket.space;
+    s3->store.base = s3->access.bucket.prefix;
     *ret_store = &s3->store;
     return ZD_OK;
 }

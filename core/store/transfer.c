@@ -61,6 +61,20 @@ static void end_soon(struct zd_transfer *transfer)
     (void)uv_timer_start(&pool->soon, on_soon, 0, 0);
 }
 
+const double zd_transfer_bounds[ZD_TRANSFER_TIMES] = {
+    .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10};
+
+static void count_time(struct zd_transfer_pool *pool, const struct zd_transfer *transfer)
+{
+    struct zd_transfer_times *times = &pool->counts.times[transfer->method];
+    const double seconds = (double)(uv_hrtime() - transfer->began_ns) / 1e9;
+    times->n++;
+    times->seconds += seconds;
+    for (size_t i = 0; i < ZD_TRANSFER_TIMES; i++) {
+        times->within[i] += seconds <= zd_transfer_bounds[i] ? 1 : 0;
+    }
+}
+
 /* The connection stays with the pool. */
 static void put_aside(struct zd_transfer_pool *pool, struct zd_transfer_run *run)
 {
@@ -68,6 +82,9 @@ static void put_aside(struct zd_transfer_pool *pool, struct zd_transfer_run *run
     zd_list_remove(&run->link);
     endpoint->n_running--;
     pool->counts.n_bytes += run->body_bytes;
+    if (run->transfer->began_ns != 0) {
+        count_time(pool, run->transfer);
+    }
     run->transfer->run = NULL;
     if (zd_list_is_empty(&pool->running)) {
         (void)uv_timer_stop(&pool->watch);

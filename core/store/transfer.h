@@ -27,8 +27,22 @@ void zd_transfer_pool_leave(struct zd_transfer_pool **shared);
 /** The process ends: all transfers are cancelled, and so is each that is started from now on. */
 void zd_transfer_pool_stop(struct zd_transfer_pool *pool);
 
+#define ZD_TRANSFER_TIMES 13
+
+/** Upper bounds of the times that are counted, in seconds. */
+extern const double zd_transfer_bounds[ZD_TRANSFER_TIMES];
+
+/** How long transfers took that had their turn, until their last byte or their failure. */
+struct zd_transfer_times {
+    uint64_t n;
+    double seconds;
+    uint64_t
+        within[ZD_TRANSFER_TIMES]; /* how many took at most so long; each has the ones before */
+};
+
 /** What a pool has done, for tests and /metrics. */
 struct zd_transfer_counts {
+    struct zd_transfer_times times[ZD_TRANSFER_METHODS];
     uint64_t n_started[ZD_TRANSFER_METHODS]; /* transfers that had their turn */
     uint64_t n_connected; /* connections that were made for them; the others used one again */
     uint64_t n_bytes;     /* of bodies that came, those that nobody wanted included */

@@ -87,6 +87,23 @@ bool zd_turns_leave(struct zd_turns *turns, struct zd_store_op *op)
     return true;
 }
 
+void zd_turns_pause(struct zd_turns *turns)
+{
+    assert(turns->n_running > 0);
+    turns->n_running--;
+    run_ready(turns);
+}
+
+void zd_turns_resume(struct zd_turns *turns)
+{
+    turns->n_running++;
+}
+
+bool zd_turns_are_waited_for(const struct zd_turns *turns)
+{
+    return !zd_list_is_empty(&turns->ready);
+}
+
 bool zd_turns_are_idle(const struct zd_turns *turns)
 {
     return turns->n_running == 0 && zd_list_is_empty(&turns->ready);

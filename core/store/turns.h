@@ -37,6 +37,14 @@ void zd_turns_end(struct zd_turns *turns, struct zd_store_op *op);
 /** Take a waiting operation out. @return false: it runs already, or never waited */
 bool zd_turns_leave(struct zd_turns *turns, struct zd_store_op *op);
 
+/** An operation that runs waits for others: it lets go of its thread, and takes one again, whether
+ * there is one or not, before it ends. */
+void zd_turns_pause(struct zd_turns *turns);
+void zd_turns_resume(struct zd_turns *turns);
+
+/** Whether operations wait for a thread. */
+bool zd_turns_are_waited_for(const struct zd_turns *turns);
+
 /** Whether nothing runs and nothing waits. */
 bool zd_turns_are_idle(const struct zd_turns *turns);
 

@@ -228,7 +228,10 @@ static enum zd_status read_sources(int argc, char *const *argv, char *const *env
         return ZD_OK;
     }
     if (args->command == ZD_COMMAND_HEALTH) {
-        return zd_setting_replace(&config->health_url, args->health_url, err);
+        return zd_setting_replace(&config->health_url, args->value, err);
+    }
+    if (args->command == ZD_COMMAND_NEW_TOKEN) {
+        return zd_setting_replace(&config->token_name, args->value, err);
     }
     if (args->config_file != NULL) {
         ZD_TRY(read_file(config, args->config_file, err));
@@ -281,6 +284,7 @@ void zd_config_done(struct zd_config *config)
     zd_free(config->dataset);
     zd_free(config->port_file);
     zd_free(config->health_url);
+    zd_free(config->token_name);
     *config = (struct zd_config){0};
 }
 

@@ -49,6 +49,8 @@ static const struct option {
         "ask the running server at URL (http://127.0.0.1:8080/readyz); exit with 0 if it answers "
         "200",
         ZD_COMMAND_HEALTH},
+    {OPTION_COMMAND, '\0', "new-token", "NAME",
+        "print a new token, and its entry for access.tokens_file, and exit", ZD_COMMAND_NEW_TOKEN},
     {OPTION_COMMAND, '\0', "version", NULL, "print the version and exit", ZD_COMMAND_VERSION},
     {OPTION_COMMAND, 'h', "help", NULL, "print this text and exit", ZD_COMMAND_HELP},
 };
@@ -281,7 +283,7 @@ static bool note_option(const struct argument *argument, struct zd_config_args *
     const enum option_id id = argument->option->id;
     if (id == OPTION_COMMAND) {
         args->command = argument->option->command;
-        args->health_url = argument->value;
+        args->value = argument->value;
         return args->command == ZD_COMMAND_CHECK;
     }
     if (id == OPTION_CONFIG) {

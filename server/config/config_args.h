@@ -8,7 +8,7 @@
 struct zd_config_args {
     enum zd_command command;
     const char *config_file; /* or NULL */
-    const char *health_url;  /* of ZD_COMMAND_HEALTH */
+    const char *value;       /* of a command that takes one */
     bool writable;           /* of the datasets that the command line names */
     bool has_listen;
 };

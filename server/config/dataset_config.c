@@ -14,6 +14,7 @@ enum member_kind {
     MEMBER_TEXT,
     MEMBER_FLAG,
     MEMBER_EXTENSIONS, /* a flag with a word for each value */
+    MEMBER_ACCESS,     /* likewise */
     MEMBER_N5_AXES,
     MEMBER_MS,
     MEMBER_OBJECT,
@@ -53,6 +54,8 @@ static const struct member {
     MEMBER(MEMBER_TEXT, "title", title, "shown beside its name (default none)"),
     MEMBER(MEMBER_TEXT, "cache_control", cache_control,
         "value of Cache-Control (default no-cache, or for a year if immutable)"),
+    MEMBER(MEMBER_ACCESS, "access", is_private,
+        "public; private: only for credentials that name it (default public)"),
     MEMBER(MEMBER_FLAG, "writable", writable, "accept writes (default false)"),
     MEMBER(MEMBER_FLAG, "immutable", immutable, "nothing in it ever changes (default false)"),
     MEMBER(MEMBER_FLAG, "durable", durable,
@@ -203,6 +206,12 @@ static enum zd_status set_member(const struct member *member, struct zd_dataset_
         }
         *(bool *)place = strcmp(word, "strict") == 0;
         break;
+    case MEMBER_ACCESS:
+        if (word == NULL || (strcmp(word, "public") != 0 && strcmp(word, "private") != 0)) {
+            return zd_setting_wrong_type(at, "\"public\" or \"private\"", value, err);
+        }
+        *(bool *)place = strcmp(word, "private") == 0;
+        break;
     case MEMBER_N5_AXES:
         return read_n5_axes(word, place)
                    ? ZD_OK
@@ -244,7 +253,7 @@ enum zd_status zd_dataset_config_read(struct zd_config *config, const char *name
             ZD_TRY(set(dataset, zd_json_iter_name(i), zd_json_iter_value(i), &place, err));
         }
     }
-    if (dataset->location == NULL) {
+    if (dataset->location == NULL || dataset->location[0] == '\0') {
         return zd_fail(err, ZD_INVALID, "%s has no location; add the member location", at->text);
     }
     const struct zd_pointer options_at = zd_pointer_member(at, "options");
@@ -268,6 +277,9 @@ static void emit_member(
         break;
     case MEMBER_EXTENSIONS:
         zd_emit_member_string(emit, member->name, *(const bool *)place ? "strict" : "zep10");
+        break;
+    case MEMBER_ACCESS:
+        zd_emit_member_string(emit, member->name, *(const bool *)place ? "private" : "public");
         break;
     case MEMBER_N5_AXES:
         if (dataset->n5_axes != ZD_N5_AXES_UNSAID) {

@@ -6,11 +6,14 @@
 #include "core/base/num.h"
 #include "core/base/own.h"
 #include "core/base/scan.h"
+#include "server/config/networks.h"
 
 #define SHOWN_BYTES 64 /* of a value in an error */
 
 #define ORIGINS "* or origins as https://app.example or http://localhost:3000, separated by spaces"
 #define HOSTS   "* or names as data.example, without ports, separated by spaces"
+#define NETWORKS                                                                                   \
+    "addresses or prefixes as 192.0.2.7, 10.0.0.0/8 or 2001:db8::/32, separated by spaces"
 
 static bool is_origin(const char *text, size_t len);
 static bool is_host(const char *text, size_t len);
@@ -49,6 +52,8 @@ const struct zd_setting zd_setting_table[] = {
     ZD_TEXT(group_, name_, initial_, NULL, ORIGINS, is_origin, meaning_)
 #define ZD_HOSTS(group_, name_, initial_, meaning_)                                                \
     ZD_TEXT(group_, name_, initial_, NULL, HOSTS, is_host, meaning_)
+#define ZD_NETWORKS(group_, name_, initial_, meaning_)                                             \
+    ZD_TEXT(group_, name_, initial_, NULL, NETWORKS, zd_networks_is_item, meaning_)
 #include "server/config/config.def"
     {0},
 };

@@ -23,6 +23,7 @@ struct zd_settings {
 #define ZD_WORD(group, name, initial, choices, meaning)      char *group##_##name;
 #define ZD_ORIGINS(group, name, initial, meaning)            char *group##_##name;
 #define ZD_HOSTS(group, name, initial, meaning)              char *group##_##name;
+#define ZD_NETWORKS(group, name, initial, meaning)           char *group##_##name;
 #include "server/config/config.def"
 #undef ZD_SIZE
 #undef ZD_COUNT
@@ -30,6 +31,7 @@ struct zd_settings {
 #undef ZD_WORD
 #undef ZD_ORIGINS
 #undef ZD_HOSTS
+#undef ZD_NETWORKS
 };
 
 /** One dataset as configured. Strings owned. */
@@ -49,6 +51,7 @@ struct zd_dataset_config {
     char *cache_control;     /* or NULL: by whether it may change */
     bool is_named;           /* on the command line: it must be there at the start */
     bool writable;
+    bool is_private; /* only for credentials that name it */
     bool immutable;
     bool durable; /* default true */
     bool accept_unknown;
@@ -69,6 +72,7 @@ struct zd_config {
     size_t n_folders;
     char *port_file;  /* or NULL */
     char *health_url; /* NULL except for ZD_COMMAND_HEALTH */
+    char *token_name; /* NULL except for ZD_COMMAND_NEW_TOKEN */
     /* what zd_config_read was given, so that a reload can read it again; borrowed */
     int argc;
     char *const *argv;
@@ -82,6 +86,7 @@ enum zd_command {
     ZD_COMMAND_VERSION,
     ZD_COMMAND_CHECK,
     ZD_COMMAND_HEALTH,
+    ZD_COMMAND_NEW_TOKEN,
 };
 
 #define ZD_CONFIG_DEFAULT_ADDRESS "127.0.0.1:8080"

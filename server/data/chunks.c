@@ -12,6 +12,7 @@
 #include "server/data/chunks.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/array/chunk.h"
@@ -138,8 +139,10 @@ struct chunk_load {
     struct zd_place_want place;
     struct zd_range_want range;
     struct zd_job_owner owner; /* of the first request */
+    char traceparent[ZD_STORE_TRACE_BYTES];
     struct zd_job job;
     struct zd_buf *data; /* owned: what was decoded */
+    struct zd_chunk_times times;
 };
 
 static uint32_t leaf_level(const struct chunk_load *load)
@@ -205,10 +208,12 @@ static void decode(struct zd_job *job)
     const struct zd_layout *layout = load->node->layout;
     struct zd_buf *stored = load->range.bytes;
     struct zd_error *err = &load->flight.err;
+    load->times.decode_began_ns = uv_hrtime();
     load->flight.status =
         load->chunk->is_span
             ? zd_chunk_decode_part(zd_layout_leaf(layout), stored, load->span, &load->data, err)
             : zd_chunk_decode_leaf(layout, load->index, stored, &load->data, err);
+    load->times.decode_ns = uv_hrtime() - load->times.decode_began_ns;
     if (load->flight.status == ZD_CORRUPT || load->flight.status == ZD_UNSUPPORTED) {
         zd_object_key_in_error(err, "chunk", load->key);
     }
@@ -286,6 +291,7 @@ static enum zd_next found_too_long(struct chunk_load *load)
 static enum zd_next step_have(struct chunk_load *load)
 {
     const enum zd_status status = load->range.wait.status;
+    load->times.read_ns = uv_hrtime() - load->times.read_began_ns;
     if (is_too_long(load)) {
         return found_too_long(load);
     }
@@ -330,6 +336,7 @@ static enum zd_next step_read(struct chunk_load *load)
         .wait = zd_machine_wait(&load->flight.machine),
         .range = range,
         .owner = load->owner.name,
+        .traceparent = load->traceparent,
     };
     if (is_object(load)) {
         load->range.bytes_max = zd_layout_leaf(load->node->layout)->stored_max;
@@ -365,6 +372,9 @@ static enum zd_next step_placed(struct chunk_load *load)
 static enum zd_next step_place(struct chunk_load *load)
 {
     zd_range_read_release(&load->range);
+    if (load->times.read_began_ns == 0) {
+        load->times.read_began_ns = uv_hrtime(); /* indexes included */
+    }
     if (is_object(load)) {
         load->step = step_read;
         return ZD_NEXT;
@@ -453,12 +463,15 @@ static void give(const struct chunk *chunk, struct zd_chunk_want *want)
     want->data = chunk->data == NULL ? NULL : zd_buf_ref(chunk->data);
     want->is_span = chunk->is_span;
     want->generation = chunk->generation;
+    want->checked_ms = chunk->checked_ms;
     zd_wait_answer(&want->wait, ZD_OK, NULL);
 }
 
 static void give_waiter(struct zd_flight *flight, struct zd_wait *wait)
 {
-    give(load_of(flight)->chunk, ZD_CONTAINER(wait, struct zd_chunk_want, wait));
+    struct zd_chunk_want *want = ZD_CONTAINER(wait, struct zd_chunk_want, wait);
+    want->times = load_of(flight)->times;
+    give(load_of(flight)->chunk, want);
 }
 
 static enum zd_next want_chunk(
@@ -517,6 +530,10 @@ static enum zd_next start(struct chunk *chunk, struct zd_node *node, struct zd_b
     load->span = span;
     load->n_together = want->n_together;
     load->owner = want->owner;
+    if (want->owner.traceparent != NULL) { /* the request may end before the chunk is read */
+        (void)snprintf(load->traceparent, sizeof load->traceparent, "%s", want->owner.traceparent);
+    }
+    load->owner.traceparent = load->traceparent;
     load->step = is_known ? step_check : step_place;
     flight->status = zd_object_key_of(node, leaf_level(load), load->index, load->key, &flight->err);
     want->flight = flight;
@@ -545,6 +562,7 @@ void zd_chunks_want_init(
     want->n_together = 1;
     want->owner = (struct zd_job_owner){0};
     want->data = NULL;
+    want->times = (struct zd_chunk_times){0};
 }
 
 static enum zd_next want_chunk(
@@ -593,6 +611,22 @@ static enum zd_next want_chunk(
 enum zd_next zd_chunks_want(struct zd_node *node, struct zd_chunk_want *want)
 {
     return want_chunk(node, ZD_TRUSTED, want);
+}
+
+bool zd_chunks_find(const struct zd_node *node, const uint64_t *index,
+    struct zd_generation generation, bool *ret_is_absent)
+{
+    uint8_t memory[KEY_BYTES_MAX];
+    const struct zd_byte_range whole = {0};
+    const struct zd_map_entry *found =
+        zd_map_find(&node->dataset->server->chunks.map, write_key(memory, node, index, whole));
+    if (found == NULL) {
+        return false;
+    }
+    const struct chunk *chunk = ZD_CONTAINER(found, const struct chunk, entry.map);
+    *ret_is_absent = chunk->data == NULL;
+    return chunk->entry.flight == NULL && !chunk->is_mark &&
+           zd_generation_equal(chunk->generation, generation);
 }
 
 void zd_chunks_release(struct zd_chunk_want *want)

@@ -5,6 +5,14 @@
 #include "server/data/node.h"
 #include "server/runtime/workers.h"
 
+/** What was done for a chunk that was not at hand; zeroed: it was. By uv_hrtime. */
+struct zd_chunk_times {
+    uint64_t read_began_ns;
+    uint64_t read_ns;
+    uint64_t decode_began_ns;
+    uint64_t decode_ns;
+};
+
 /** One chunk that a request wants; embedded in the request's list of parts. */
 struct zd_chunk_want {
     struct zd_wait wait;
@@ -18,7 +26,9 @@ struct zd_chunk_want {
                           * elements are the fill value */
     bool is_span;
     struct zd_generation generation; /* of the stored object (the shard); zero = absent */
-    struct zd_flight *flight;        /* its own: what it waits for */
+    uint64_t checked_ms;             /* loop time when the store was asked */
+    struct zd_chunk_times times;
+    struct zd_flight *flight; /* its own: what it waits for */
 };
 
 /** Make a want that can be released, and asked for once its part is set. It is large, so most of it
@@ -32,6 +42,14 @@ void zd_chunks_want_init(
  * ZD_OK, ZD_CORRUPT (the error names the key), ZD_STORE ...
  */
 enum zd_next zd_chunks_want(struct zd_node *node, struct zd_chunk_want *want);
+
+/**
+ * Look for a decoded chunk, or its absence, that is at hand: nothing is read, asked or counted.
+ * @param index      in the last level's grid
+ * @param generation of the stored object now
+ */
+bool zd_chunks_find(const struct zd_node *node, const uint64_t *index,
+    struct zd_generation generation, bool *ret_is_absent);
 
 /** Stop waiting and release the output. */
 void zd_chunks_release(struct zd_chunk_want *want);

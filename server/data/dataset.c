@@ -178,6 +178,7 @@ static enum zd_status open_store(struct zd_dataset *dataset, struct zd_error *er
     const struct zd_dataset_config *config = &dataset->config;
     server->in_memory.bytes_max = server->memory.bytes / MEM_PART;
     server->remote.settings = remote_settings(&server->config->settings);
+    server->remote.listings.bytes_max = server->memory.listing_bytes;
     const struct zd_store_config store_config = {
         .location = config->location,
         .loop = server->loop,
@@ -235,6 +236,16 @@ static enum zd_status no_memory(struct zd_error *err, size_t n)
     return zd_fail(err, ZD_NO_MEMORY, "no memory for %zu datasets", n);
 }
 
+/* What judges requests depends on it. */
+static void note_table(struct zd_server *server)
+{
+    server->n_openings++;
+    server->has_private = false;
+    for (size_t i = 0; i < server->n_datasets; i++) {
+        server->has_private |= server->dataset[i]->config.is_private;
+    }
+}
+
 enum zd_status zd_datasets_open(struct zd_server *server, struct zd_error *err)
 {
     const struct zd_config *config = server->config;
@@ -255,6 +266,7 @@ enum zd_status zd_datasets_open(struct zd_server *server, struct zd_error *err)
             log_unavailable(opened);
         }
     }
+    note_table(server);
     return ZD_OK;
 }
 
@@ -352,6 +364,7 @@ enum zd_status zd_datasets_reload(struct zd_server *server, const struct zd_conf
     size_t n_retired = 0;
     server->dataset = table;
     server->n_datasets = n;
+    note_table(server);
     for (size_t i = 0; i < n_old; i++) {
         if (zd_dataset_find(server, zd_span_of(old[i]->config.name)) != old[i]) {
             reload.n_closed += old[i]->store != NULL;

@@ -6,6 +6,7 @@
 #include "core/dialect/dialect.h"
 #include "core/store/store.h"
 #include "server/config/settings.h"
+#include "server/data/speed.h"
 #include "server/runtime/flight.h"
 #include "server/runtime/workers.h"
 
@@ -40,6 +41,8 @@ struct zd_dataset {
     uint64_t revalidate_ms;      /* effective */
     uint32_t id;                 /* unique in this process: part of cache keys */
     uint32_t refs;
+    uint32_t metrics_number;  /* of zd_metrics_dataset; 0: it has none yet */
+    struct zd_speed speed;    /* of its chunks, lately */
     uint64_t n_changes;       /* of stored keys, through this server (server/write/store_write.h) */
     struct zd_events *events; /* owned */
     bool is_retired;          /* out of the table: its cache entries go when their work has ended */
@@ -128,5 +131,12 @@ void zd_datasets_give_up(struct zd_server *server);
 
 /** Empty the table. */
 void zd_datasets_close(struct zd_server *server);
+
+/** Something that is kept of its objects was found to have changed: what is made of them is not
+ * trusted before the store is asked again. */
+static inline void zd_dataset_distrust(struct zd_dataset *dataset)
+{
+    dataset->n_changes++;
+}
 
 #endif

@@ -138,6 +138,7 @@ void zd_fetch_begin(struct zd_fetch *fetch, const struct zd_selection *selection
                             ? fetch->n_part
                             : zd_min_u64(n_parts, fetch->n_part);
     fetch->is_last = false;
+    fetch->checked_ms = UINT64_MAX;
 }
 
 /* What copying a part will cost. */
@@ -161,6 +162,7 @@ enum zd_next zd_fetch_ask(struct zd_fetch *fetch)
     assert(fetch->n_asked == 0);
     fetch->copy_ns = 0;
     fetch->n_taken = 0;
+    fetch->asked_ns = uv_hrtime();
     zd_gather_begin(&fetch->gather);
     while (fetch->n_asked < fetch->n_part && !fetch->is_last) {
         struct zd_chunk_want *want = &fetch->want[fetch->n_asked];
@@ -182,6 +184,8 @@ enum zd_next zd_fetch_ask(struct zd_fetch *fetch)
 enum zd_status zd_fetch_collect(struct zd_fetch *fetch, bool *ret_is_stale, struct zd_error *err)
 {
     bool is_stale = false;
+    fetch->read_ns = 0;
+    fetch->decode_ns = 0;
     for (uint32_t i = 0; i < fetch->n_asked; i++) {
         const struct zd_chunk_want *want = &fetch->want[i];
         if (want->wait.status != ZD_OK) {
@@ -192,8 +196,11 @@ enum zd_status zd_fetch_collect(struct zd_fetch *fetch, bool *ret_is_stale, stru
             const uint64_t number = zd_seen_objects_number(fetch->seen, want->part.chunk);
             is_stale = !zd_seen_objects_see(fetch->seen, number, want->generation) || is_stale;
         }
+        fetch->checked_ms = zd_min_u64(fetch->checked_ms, want->checked_ms);
         fetch->n_parts++;
         fetch->n_absent += want->data == NULL;
+        fetch->read_ns += want->times.read_ns;
+        fetch->decode_ns += want->times.decode_ns;
     }
     *ret_is_stale = is_stale;
     return zd_dtype_is_variable(&fetch->node->meta->dtype) ? keep(fetch, err) : ZD_OK;
@@ -264,21 +271,46 @@ static void copy_part(const struct zd_fetch *fetch, const struct zd_chunk_want *
     }
 }
 
-const uint8_t *zd_fetch_elements(
-    const struct zd_fetch *fetch, uint32_t i, uint8_t *room, uint64_t *ret_n_elements)
+/* True when no dimension of it runs backwards. */
+static bool is_forward(const struct zd_part *part, uint32_t rank)
+{
+    bool is_forward = true;
+    for (uint32_t d = 0; d < rank; d++) {
+        is_forward = is_forward && part->step[d] > 0;
+    }
+    return is_forward;
+}
+
+static const uint8_t *elements_of(const struct zd_fetch *fetch, uint32_t i, bool is_in_place,
+    uint8_t *room, uint64_t *ret_n_elements)
 {
     const struct zd_chunk_want *want = &fetch->want[i];
-    const struct zd_grid *grid = &zd_layout_leaf(fetch->node->layout)->grid;
     /* At most the elements of a chunk, which were counted. */
-    (void)zd_product(ret_n_elements, want->part.count, grid->rank);
+    (void)zd_product(ret_n_elements, want->part.count, fetch->node->meta->grid.rank);
     if (want->data == NULL) {
         return NULL;
     }
-    if (is_chunk(want, grid)) {
+    if (is_in_place) {
         return want->data->data;
     }
     copy_part(fetch, want, room);
     return room;
+}
+
+const uint8_t *zd_fetch_elements(
+    const struct zd_fetch *fetch, uint32_t i, uint8_t *room, uint64_t *ret_n_elements)
+{
+    const struct zd_grid *grid = &zd_layout_leaf(fetch->node->layout)->grid;
+    return elements_of(fetch, i, is_chunk(&fetch->want[i], grid), room, ret_n_elements);
+}
+
+const uint8_t *zd_fetch_box(
+    const struct zd_fetch *fetch, uint32_t i, uint8_t *room, uint64_t *ret_n_elements)
+{
+    const struct zd_grid *grid = &zd_layout_leaf(fetch->node->layout)->grid;
+    const struct zd_chunk_want *want = &fetch->want[i];
+    return elements_of(fetch, i, is_chunk(want, grid) && is_forward(&want->part, grid->rank), room,
+        ret_n_elements);
 }
 
 void zd_fetch_drop(struct zd_fetch *fetch)

@@ -31,6 +31,10 @@ struct zd_fetch {
     uint64_t n_together; /* of the selection's parts, as many as are asked at once */
     uint64_t n_parts;    /* collected since the beginning */
     uint64_t n_absent;   /* of those, how many chunks are absent */
+    uint64_t checked_ms; /* loop time when the store was asked about the first of them */
+    uint64_t asked_ns;   /* when the parts were asked (uv_hrtime) */
+    uint64_t read_ns;    /* out, of zd_fetch_collect: what the parts asked took, side by side */
+    uint64_t decode_ns;  /* the same */
 };
 
 /**
@@ -85,6 +89,10 @@ bool zd_fetch_copy(struct zd_fetch *fetch, const struct zd_block *block);
  * Thread: any; nothing else happens to the fetch meanwhile.
  */
 const uint8_t *zd_fetch_elements(
+    const struct zd_fetch *fetch, uint32_t i, uint8_t *room, uint64_t *ret_n_elements);
+
+/** The same in C order of the part's box. */
+const uint8_t *zd_fetch_box(
     const struct zd_fetch *fetch, uint32_t i, uint8_t *room, uint64_t *ret_n_elements);
 
 /** Give back the chunks that are kept: nothing borrows from them any longer. */

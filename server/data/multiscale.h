@@ -1,5 +1,5 @@
-/* The arrays through which a group can be sliced (example.multiscale-arrays): look-up and checks.
- * Thread: loop. */
+/* The arrays through which a group can be sliced (example.multiscale-arrays, OME-NGFF): look-up and
+ * checks. Thread: loop. */
 #ifndef ZD_DATA_MULTISCALE_H
 #define ZD_DATA_MULTISCALE_H
 

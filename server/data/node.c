@@ -155,6 +155,14 @@ enum zd_status zd_node_parse(struct zd_node *node, const struct zd_dialect *dial
     return status == ZD_OK || status == ZD_NO_MEMORY ? status : keep_fault(node, &fault);
 }
 
+const char *zd_node_name(const struct zd_node *node)
+{
+    const char *slash = strrchr(node->path, '/');
+    return slash != NULL           ? slash + 1
+           : node->path[0] != '\0' ? node->path
+                                   : node->dataset->config.name;
+}
+
 size_t zd_node_cost(const struct zd_node *node)
 {
     const size_t fixed = sizeof *node + node->entry.map.key.len + sizeof *node->seen * node->n_seen;

@@ -85,6 +85,9 @@ void zd_node_measure(
 ZD_RESULT zd_node_parse(struct zd_node *node, const struct zd_dialect *dialect,
     const struct zd_documents *documents, struct zd_error *err);
 
+/** The last name of its path; of the root that of the dataset. Borrowed. */
+const char *zd_node_name(const struct zd_node *node);
+
 /** What it costs in the cache, in bytes. */
 size_t zd_node_cost(const struct zd_node *node);
 

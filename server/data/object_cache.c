@@ -104,6 +104,17 @@ struct zd_object *zd_object_claim(
     return object;
 }
 
+const struct zd_object *zd_object_peek(
+    const struct zd_dataset *dataset, enum zd_object_kind kind, struct zd_span name)
+{
+    struct key memory;
+    const struct zd_map_entry *found =
+        zd_map_find(&dataset->server->objects.map, write_key(&memory, dataset, kind, name));
+    const struct zd_object *object =
+        found == NULL ? NULL : ZD_CONTAINER(found, const struct zd_object, entry.map);
+    return object == NULL || object->entry.flight != NULL ? NULL : object;
+}
+
 static bool has_part(const struct zd_object *object, enum zd_object_part part)
 {
     return object->status == ZD_NOT_FOUND || part != ZD_OBJECT_BYTES || object->bytes != NULL;

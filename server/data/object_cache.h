@@ -40,6 +40,11 @@ struct zd_object *zd_object_claim(
     struct zd_dataset *dataset, enum zd_object_kind kind, struct zd_span name, bool *ret_is_new);
 void zd_object_unref(struct zd_object *object); /* accepts NULL */
 
+/** The entry of that kind and name, if there is one that is idle; nothing is counted. Borrowed
+ * until the loop turns. */
+const struct zd_object *zd_object_peek(
+    const struct zd_dataset *dataset, enum zd_object_kind kind, struct zd_span name);
+
 enum zd_object_part {
     ZD_OBJECT_STATUS,    /* stat is enough */
     ZD_OBJECT_BYTES,     /* the whole object */

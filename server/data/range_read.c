@@ -73,6 +73,10 @@ enum zd_next zd_range_read_want(
     (void)snprintf(load->read.key, sizeof load->read.key, "%s", key);
     load->read.op.done = range_answered;
     load->read.op.owner = want->owner;
+    if (want->traceparent != NULL) {
+        (void)snprintf(
+            load->read.op.traceparent, sizeof load->read.op.traceparent, "%s", want->traceparent);
+    }
     load->read.range = want->range;
     load->read.only_generation = want->only_generation;
     load->read.wants_file = want->wants_file;

@@ -18,10 +18,11 @@ struct zd_range_want {
     uint64_t age_max_ms;                  /* as of a read of the store */
     uint64_t bytes_max; /* more is ZD_TOO_LARGE, where limits.object_bytes is not less; 0 = only
                           that */
-    const void *owner;  /* the request that it is read for: requests take turns at a remote store;
-                           NULL = none */
-    bool wants_file;    /* a descriptor rather than bytes, of a store that has files: no memory is
-                           taken, and limits.object_bytes does not apply */
+    const char *traceparent; /* what a remote store is told; or NULL */
+    const void *owner; /* the request that it is read for: requests take turns at a remote store;
+                          NULL = none */
+    bool wants_file;   /* a descriptor rather than bytes, of a store that has files: no memory is
+                          taken, and limits.object_bytes does not apply */
     /* out */
     struct zd_buf *bytes; /* with ZD_OK: a reference for the caller */
     bool has_file;        /* with ZD_OK and wants_file: */

@@ -18,7 +18,11 @@ struct zd_seen_objects {
     struct zd_layout *layout; /* borrowed */
     uint32_t rank;
     struct zd_touch touch[ZD_RANK_MAX]; /* over the grid of level 0 */
-    struct zd_seen_object *object;      /* n of them, in C order of the result; owned */
+    uint64_t *listed[ZD_RANK_MAX]; /* of a list: the chunks that it touches, in order and each once;
+                                      touch.n of them; of points, in [0], a number for each object;
+                                      owned; NULL: no list */
+    bool is_joint;                 /* of points */
+    struct zd_seen_object *object; /* n of them, in C order of the result; owned */
     uint64_t n;
     uint64_t n_known;
 };
@@ -39,6 +43,9 @@ void zd_seen_objects_forget(struct zd_seen_objects *seen);
 
 /** How many of those that are known are absent. */
 uint64_t zd_seen_objects_absent(const struct zd_seen_objects *seen);
+
+/** The number of an object, by its index in the grid of level 0; it is touched. */
+uint64_t zd_seen_objects_at(struct zd_seen_objects *seen, const uint64_t *index);
 
 /** The number of the object that holds a chunk of the last level, which is touched. */
 uint64_t zd_seen_objects_number(struct zd_seen_objects *seen, const uint64_t *leaf_index);

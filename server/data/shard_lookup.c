@@ -214,17 +214,21 @@ static bool is_before_change(const struct zd_place_want *want, const struct zd_o
 }
 
 /* The index of a whole object is named by the key, one within by place and generation too. */
-static struct zd_object *claim_named(struct zd_place_want *want, bool *ret_is_new)
+static struct zd_span write_name(const struct zd_place_want *want, uint8_t name[ZD_OBJECT_NAME_MAX])
 {
-    uint8_t name[ZD_OBJECT_NAME_MAX];
     const uint64_t number[] = {want->node->tag, want->at_level, want->piece.first, want->run.first,
         want->stat.generation.word[0], want->stat.generation.word[1]};
     const size_t n_numbers = want->at_level == 0 ? 3 : ZD_COUNT_OF(number);
     const size_t key_len = strlen(want->key);
     memcpy(name, number, n_numbers * sizeof *number);
     memcpy(name + n_numbers * sizeof *number, want->key, key_len);
-    const struct zd_span span = {.ptr = name, .len = n_numbers * sizeof *number + key_len};
-    return zd_object_claim(want->node->dataset, ZD_KIND_INDEX, span, ret_is_new);
+    return (struct zd_span){.ptr = name, .len = n_numbers * sizeof *number + key_len};
+}
+
+static struct zd_object *claim_named(struct zd_place_want *want, bool *ret_is_new)
+{
+    uint8_t name[ZD_OBJECT_NAME_MAX];
+    return zd_object_claim(want->node->dataset, ZD_KIND_INDEX, write_name(want, name), ret_is_new);
 }
 
 /* An entry whose work began before a change is left to its waiters. */
@@ -401,6 +405,44 @@ bool zd_shards_retry(struct zd_place_want *want)
     }
     want->n_retries++;
     return true;
+}
+
+/* By the index of its shard, of which the level is opened. */
+static bool find_bytes(const struct zd_place_want *want, const struct zd_level *level,
+    struct zd_generation generation, uint64_t *ret_bytes)
+{
+    uint8_t name[ZD_OBJECT_NAME_MAX];
+    const struct zd_object *object =
+        zd_object_peek(want->node->dataset, ZD_KIND_INDEX, write_name(want, name));
+    if (object == NULL || object->bytes == NULL ||
+        !zd_generation_equal(object->stat.generation, generation)) {
+        return false;
+    }
+    const struct zd_byte_range run = {.first = 0, .len = object->stat.size};
+    struct zd_byte_range range = {0};
+    const enum zd_status status =
+        zd_layout_find(level, object->bytes, run, want->index, &range, NULL);
+    *ret_bytes = range.len;
+    return status == ZD_OK || status == ZD_NOT_FOUND;
+}
+
+bool zd_shards_find(const struct zd_node *node, const uint64_t *index,
+    struct zd_generation generation, uint64_t *ret_bytes)
+{
+    char key[ZD_KEY_BYTES_MAX + 1];
+    const struct zd_level *level = NULL;
+    if (node->layout->n_levels != 2 || zd_object_key_of(node, 1, index, key, NULL) != ZD_OK) {
+        return false;
+    }
+    struct zd_place_want want = {.level = 1, .node = (struct zd_node *)(uintptr_t)node, .key = key};
+    memcpy(want.index, index, node->meta->grid.rank * sizeof *index);
+    if (open_level(&want, &level, NULL) != ZD_OK) {
+        return false;
+    }
+    want.piece = zd_layout_index_piece(level, want.index);
+    const bool is_found = find_bytes(&want, level, generation, ret_bytes);
+    zd_layout_close(level);
+    return is_found;
 }
 
 void zd_shards_release(struct zd_place_want *want)

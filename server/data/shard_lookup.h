@@ -41,6 +41,17 @@ enum zd_next zd_shards_want(struct zd_node *node, const char *key, struct zd_pla
  */
 bool zd_shards_retry(struct zd_place_want *want);
 
+/**
+ * Look for a chunk of the last of two levels by an index that is at hand: nothing is read or asked.
+ *
+ * @param index      in the last level's grid
+ * @param generation of the stored object now
+ * @param ret_bytes  that are stored of the chunk; 0: it is absent
+ * @return false: its index is not at hand, or says nothing of it that can be believed
+ */
+bool zd_shards_find(const struct zd_node *node, const uint64_t *index,
+    struct zd_generation generation, uint64_t *ret_bytes);
+
 /** Stop waiting. Accepts a zeroed want, and one that was answered. */
 void zd_shards_release(struct zd_place_want *want);
 

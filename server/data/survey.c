@@ -10,14 +10,15 @@ enum zd_status zd_survey_init(struct zd_survey *survey, struct zd_machine *machi
     struct zd_error *err)
 {
     uint64_t n_objects;
-    *survey = (struct zd_survey){.gather.machine = machine, .node = node};
+    *survey = (struct zd_survey){.gather.machine = machine, .node = node, .checked_ms = UINT64_MAX};
     zd_plan_init(&survey->plan, grid, selection);
     if (zd_plan_overflows(grid, selection, &n_objects)) {
         n_objects = IN_FLIGHT_MAX;
     }
     survey->n_want = (uint32_t)zd_min_u64(n_objects, IN_FLIGHT_MAX);
     survey->want = zd_alloc_zero(survey->n_want, sizeof *survey->want);
-    if (survey->want == NULL) {
+    survey->object = zd_alloc_zero(survey->n_want, sizeof *survey->object);
+    if (survey->want == NULL || survey->object == NULL) {
         return zd_fail(err, ZD_NO_MEMORY, "no memory to ask for %u stored objects", survey->n_want);
     }
     return ZD_OK;
@@ -35,8 +36,8 @@ static void release(struct zd_survey *survey)
 void zd_survey_done(struct zd_survey *survey)
 {
     release(survey);
-    zd_free(survey->want);
-    survey->want = NULL;
+    zd_free(ZD_TAKE(survey->want));
+    zd_free(ZD_TAKE(survey->object));
     survey->n_want = 0;
 }
 
@@ -49,10 +50,12 @@ static enum zd_status collect(struct zd_survey *survey, struct zd_error *err)
             *err = object->wait.err;
             return status;
         }
+        survey->checked_ms = zd_min_u64(survey->checked_ms, object->checked_ms);
         const struct zd_generation absent = {0};
         const struct zd_generation now = status == ZD_OK ? object->stat.generation : absent;
         if (survey->seen != NULL) {
-            (void)zd_seen_objects_see(survey->seen, survey->number + i, now);
+            survey->has_changed =
+                !zd_seen_objects_see(survey->seen, survey->object[i], now) || survey->has_changed;
         } else {
             survey->see(survey, survey->number + i, now);
         }
@@ -71,6 +74,9 @@ static enum zd_status ask(
     ZD_TRY(zd_object_key_of(node, 0, part->chunk, key, err));
     if (survey->is_fresh) {
         zd_objects_forget(node->dataset, key);
+    }
+    if (survey->seen != NULL) {
+        survey->object[survey->n_asked] = zd_seen_objects_at(survey->seen, part->chunk);
     }
     *want = (struct zd_object_want){.wait = zd_gather_wait(&survey->gather)};
     survey->n_asked++;

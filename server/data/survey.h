@@ -14,14 +14,18 @@ struct zd_survey {
     struct zd_node *node;        /* borrowed */
     struct zd_plan plan;         /* part.chunk: the index of a stored object (level 0) */
     struct zd_object_want *want; /* n_want of them; owned */
+    uint64_t *object;            /* the number of each among `seen`; owned */
     uint32_t n_want;
     uint32_t n_asked; /* want[0 .. n_asked) are under way or answered */
     uint64_t number;  /* of want[0], in the order of the plan */
     bool is_done;
+    uint64_t checked_ms; /* out: loop time when the store was asked about the first of them */
+    bool has_changed;    /* out: `seen` had one of them in another generation */
     /* set after zd_survey_init */
     bool is_fresh;                /* what the caches know of the objects is not trusted */
     struct zd_seen_objects *seen; /* gets each object; borrowed; or NULL, and then */
-    /** runs for each object in order; generation zero = absent. */
+    /** runs for each object in the order of the plan, of a list as often as it comes to one;
+     * generation zero = absent. */
     void (*see)(struct zd_survey *survey, uint64_t number, struct zd_generation generation);
 };
 

@@ -7,6 +7,7 @@
 #include "core/base/num.h"
 #include "core/grid/utf32.h"
 #include "core/grid/variable.h"
+#include "server/http/disposition.h"
 #include "server/http/escape.h"
 
 #define TEXT_BYTES_MAX  (UINT64_C(1) << 20)
@@ -41,12 +42,25 @@ struct zd_text *zd_headers_add(struct zd_headers *headers, const char *name)
     return &headers->text;
 }
 
+void zd_headers_cut(struct zd_headers *headers, uint32_t n)
+{
+    if (n < headers->n) {
+        zd_text_cut(&headers->text, n == 0 ? 0 : headers->at[n] - 1);
+        headers->n = n;
+    }
+}
+
 void zd_headers_add_elements(
     struct zd_headers *headers, const struct zd_dtype *dtype, uint32_t rank, const uint64_t *shape)
 {
     zd_dtype_add_typestr(dtype, zd_headers_add(headers, "Zarr-Dtype"));
     zd_text_add(zd_headers_add(headers, "Zarr-Data-Type"), dtype->name);
     zd_format_add_lengths(zd_headers_add(headers, "Zarr-Shape"), shape, rank);
+}
+
+void zd_headers_add_file(struct zd_headers *headers, const char *name, const char *extension)
+{
+    zd_disposition_add(zd_span_of(name), extension, zd_headers_add(headers, "Content-Disposition"));
 }
 
 /* Any text may be in it, which a header could not have. */
@@ -112,12 +126,19 @@ void zd_headers_add_slice(
             zd_escape_percent_encode(zd_span_of(name), value);
         }
     }
-    zd_selection_add(answer->selection, zd_headers_add(headers, "Zarr-Selection"));
+    if (!zd_selection_has_list(answer->selection)) {
+        zd_selection_add(answer->selection, zd_headers_add(headers, "Zarr-Selection"));
+    }
     if (view->has_origin) {
         zd_format_add_lengths(
             zd_headers_add(headers, "Zarr-Origin"), view->origin, answer->meta->grid.rank);
     }
-    add_fill(headers, answer->meta);
+    if (!answer->is_decoded && zd_dtype_equal(&answer->dtype, &answer->meta->dtype)) {
+        add_fill(headers, answer->meta);
+    }
+    if (answer->units != NULL) {
+        zd_escape_percent_encode(zd_span_of(answer->units), zd_headers_add(headers, "Zarr-Units"));
+    }
     zd_headers_add_warnings(headers, &answer->meta->faults, listing);
 }
 

@@ -20,12 +20,19 @@ void zd_headers_done(struct zd_headers *headers);
 /** Begin a header: its value is what is added to the returned text. @param name static */
 struct zd_text *zd_headers_add(struct zd_headers *headers, const char *name);
 
+/** Take back all but the first n of them. */
+void zd_headers_cut(struct zd_headers *headers, uint32_t n);
+
 /** Zarr-Dtype, Zarr-Data-Type and Zarr-Shape of elements of that type in that shape. */
 void zd_headers_add_elements(
     struct zd_headers *headers, const struct zd_dtype *dtype, uint32_t rank, const uint64_t *shape);
 
-/** Zarr-Dimensions, Zarr-Selection, Zarr-Fill-Value; Zarr-Origin when the array has one, and
- * Zarr-Warning as zd_headers_add_warnings. */
+/** Content-Disposition: the name of a file that the body may become. */
+void zd_headers_add_file(struct zd_headers *headers, const char *name, const char *extension);
+
+/** Zarr-Dimensions, Zarr-Selection; Zarr-Fill-Value of elements that are as they are stored;
+ * Zarr-Units of decoded ones; Zarr-Origin when the array has one, and Zarr-Warning as
+ * zd_headers_add_warnings. */
 void zd_headers_add_slice(
     struct zd_headers *headers, const struct zd_answer *answer, const struct zd_listing *listing);
 

@@ -175,7 +175,7 @@ static void emit_n_bytes(const struct zd_meta *meta, struct zd_emit *emit)
 static bool can_format(const struct zd_format *format, const struct zd_meta *meta)
 {
     for (uint32_t rank = 0; rank <= meta->grid.rank; rank++) {
-        if (zd_format_accepts(format, &meta->dtype, rank)) {
+        if (zd_format_accepts(format, &meta->dtype, rank, NULL)) {
             return true;
         }
     }

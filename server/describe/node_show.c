@@ -5,6 +5,8 @@
 
 #include "core/base/num.h"
 #include "server/http/escape.h"
+#include "server/request/client.h"
+#include "server/request/permission.h"
 #include "server/runtime/server.h"
 
 #define LINK_BYTES_MAX 8192
@@ -39,7 +41,8 @@ static bool visit(struct zd_walk_want *want, const struct zd_walk_node *found)
 {
     struct zd_node_show *show = ZD_CONTAINER(want, struct zd_node_show, walk);
     const char *slash = strrchr(found->path, '/');
-    if (found->depth == 0) {
+    const bool is_hidden = show->req->is_limited && !zd_permission_reads(show->req, found->path);
+    if (found->depth == 0 || is_hidden) {
         return true;
     }
     const enum zd_node_type type = found->node == NULL ? ZD_NODE_UNKNOWN : found->node->meta->type;
@@ -188,7 +191,8 @@ static void emit_link(const struct zd_node_show *show, const struct node_link *l
         return;
     }
     ZD_SCOPED_TEXT(target, LINK_BYTES_MAX);
-    zd_text_addf(&target, "%s%s%s/", link->root, show->req->dataset->config.name, link->resource);
+    zd_text_addf(&target, "%s%s%s%s/", zd_client_prefix(show->req), link->root,
+        show->req->dataset->config.name, link->resource);
     zd_escape_percent_encode(zd_span_of(path), &target);
     zd_emit_member_text(emit, link->field + strlen("links."), &target);
 }
@@ -236,9 +240,11 @@ static void emit_level(const struct zd_multiscale *multiscale, uint32_t i, struc
     const struct zd_node *node = multiscale->node[i];
     uint64_t shape[ZD_RANK_MAX];
     ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
-    zd_multiscale_add_path(multiscale->group, multiscale->meta->view.level[i], &path);
+    const char *level = multiscale->meta->view.level[i];
+    const bool is_path = zd_multiscale_add_path(multiscale->group, level, &path) == ZD_OK;
     zd_emit_object(emit);
-    zd_emit_member_text(emit, "path", &path);
+    zd_emit_member_string(
+        emit, "path", is_path ? path.at : level); /* else no store has such a key */
     zd_emit_key(emit, "shape");
     if (node == NULL || !zd_meta_is_array(node->meta)) {
         zd_emit_null(emit);

@@ -1,7 +1,9 @@
-/* json: an object that describes the answer, with its elements as nested lists. */
+/* json: an object that describes the answer, with its elements as nested lists; of several answers
+ * an object of those, by name. */
 #include "server/format/format.h"
 
 #include "core/base/num.h"
+#include "server/format/table.h"
 #include "server/format/text_reader.h"
 
 #define VALUE_BYTES_MAX 65536
@@ -35,6 +37,40 @@ static void emit_dimensions(const struct zd_answer *answer, struct zd_emit *emit
     zd_emit_array_end(emit);
 }
 
+/* ---- several answers ---- */
+
+/* How deep the object of the answer is in the body. */
+static uint32_t depth_of(const struct zd_answer *answer)
+{
+    return answer->all == NULL ? 0 : 1;
+}
+
+/* What is before the object. */
+static void begin_member(const struct zd_answer *answer, struct zd_emit *emit)
+{
+    if (answer->all == NULL) {
+        return;
+    }
+    emit->depth = depth_of(answer);
+    if (answer == zd_format_answer_at(answer, 0)) {
+        zd_text_add_char(emit->text, '{');
+    } else {
+        emit->has_item[emit->depth] = true;
+    }
+    zd_emit_key(emit, answer->name == NULL ? "" : answer->name);
+}
+
+/* What is behind it. */
+static void end_member(const struct zd_answer *answer, struct zd_text *text)
+{
+    const uint32_t n = zd_format_n_answers(answer);
+    if (answer->all != NULL && answer == zd_format_answer_at(answer, n - 1)) {
+        zd_text_add(text, answer->pretty ? "\n}\n" : "}");
+    }
+}
+
+/* ---- head, bands, tail ---- */
+
 static void json_head(const struct zd_answer *answer, struct zd_text *text)
 {
     ZD_SCOPED_TEXT(selection, VALUE_BYTES_MAX);
@@ -44,11 +80,14 @@ static void json_head(const struct zd_answer *answer, struct zd_text *text)
     }
     struct zd_emit emit;
     zd_emit_init(&emit, text, answer->pretty);
+    begin_member(answer, &emit);
     zd_emit_object(&emit);
     emit_shape(answer, &emit);
-    zd_emit_member_string(&emit, "data_type", answer->meta->dtype.name);
+    zd_emit_member_string(&emit, "data_type", answer->dtype.name);
     emit_dimensions(answer, &emit);
-    zd_emit_member_string(&emit, "selection", selection.at);
+    if (!zd_selection_has_list(answer->selection)) {
+        zd_emit_member_string(&emit, "selection", selection.at);
+    }
     zd_emit_key(&emit, "data");
 }
 
@@ -57,12 +96,13 @@ struct nest {
     uint32_t rank;
     uint64_t n_items[ZD_RANK_MAX]; /* in one list of dimension d: product(shape[d .. rank)); >= 1 */
     bool pretty;
+    uint32_t depth; /* of the object that they are in */
 };
 
 /* True when the number of items does not fit 64 bits. */
 static bool nest_overflows(struct nest *nest, const struct zd_answer *answer, uint32_t rank)
 {
-    *nest = (struct nest){.rank = rank, .pretty = answer->pretty};
+    *nest = (struct nest){.rank = rank, .pretty = answer->pretty, .depth = depth_of(answer)};
     for (uint32_t d = 0; d < rank; d++) {
         uint64_t n_items;
         if (zd_product(&n_items, answer->shape + d, rank - d)) {
@@ -76,7 +116,7 @@ static bool nest_overflows(struct nest *nest, const struct zd_answer *answer, ui
 static void add_line(const struct nest *nest, uint32_t depth, struct zd_text *text)
 {
     if (nest->pretty) {
-        zd_text_addf(text, "\n%*s", (int)(INDENT * (depth + 1)), "");
+        zd_text_addf(text, "\n%*s", (int)(INDENT * (nest->depth + depth + 1)), "");
     }
 }
 
@@ -112,7 +152,7 @@ static void nest_after(const struct nest *nest, uint64_t i, struct zd_text *text
 static void json_band(const struct zd_answer *answer, uint64_t first, uint64_t n_elements,
     const uint8_t *elements, struct zd_text *text)
 {
-    const struct zd_dtype *dtype = &answer->meta->dtype;
+    const struct zd_dtype *dtype = &answer->dtype;
     struct nest nest;
     if (nest_overflows(&nest, answer, answer->rank)) {
         text->status = ZD_TOO_LARGE;
@@ -148,13 +188,21 @@ static void json_tail(const struct zd_answer *answer, struct zd_text *text)
     if (answer->n_elements == 0) {
         add_empty_lists(answer, text);
     }
-    zd_text_add(text, answer->pretty ? "\n}\n" : "}");
+    if (answer->all == NULL) {
+        zd_text_add(text, answer->pretty ? "\n}\n" : "}");
+    } else {
+        zd_text_add(text, answer->pretty ? "\n  }" : "}");
+        end_member(answer, text);
+    }
 }
 
 const struct zd_format zd_format_json = {
     .name = "json",
     .media_type = "application/json",
+    .extension = "json",
+    .takes_several = true,
     .is_text = true,
+    .table = &zd_table_json,
     .head = json_head,
     .tail = json_tail,
     .band = json_band,

@@ -66,7 +66,7 @@ static size_t head_bytes(const struct zd_answer *answer)
 {
     size_t len = BEFORE_LENGTH + LENGTH_BYTES + strlen(BEFORE_TYPE BEFORE_SHAPE AFTER_SHAPE "\n");
     char space[ZD_DTYPE_TYPESTR_BYTES + QUOTES];
-    len += strlen(descr_of(&answer->meta->dtype, space));
+    len += strlen(descr_of(&answer->dtype, space));
     for (uint32_t d = 0; d < answer->rank; d++) {
         const bool has_comma = d + 1 < answer->rank || answer->rank == 1;
         len += n_digits(answer->shape[d]) + (d == 0 ? 0 : 1) + (has_comma ? 1 : 0);
@@ -78,7 +78,7 @@ static void add_dictionary(const struct zd_answer *answer, struct zd_text *text)
 {
     char space[ZD_DTYPE_TYPESTR_BYTES + QUOTES];
     zd_text_add(text, BEFORE_TYPE);
-    zd_text_add(text, descr_of(&answer->meta->dtype, space));
+    zd_text_add(text, descr_of(&answer->dtype, space));
     zd_text_add(text, BEFORE_SHAPE);
     for (uint32_t d = 0; d < answer->rank; d++) {
         zd_text_add(text, d == 0 ? "" : " ");
@@ -340,6 +340,7 @@ static enum zd_status npy_read_head(const struct zd_dtype *dtype, struct zd_span
 const struct zd_format zd_format_npy = {
     .name = "npy",
     .media_type = "application/x-npy",
+    .extension = "npy",
     .accepts = npy_accepts,
     .size = npy_size,
     .head = npy_head,

@@ -9,5 +9,6 @@ static bool raw_size(const struct zd_answer *answer, uint64_t *ret_bytes)
 const struct zd_format zd_format_raw = {
     .name = "raw",
     .media_type = "application/octet-stream",
+    .extension = "bin",
     .size = raw_size,
 };

@@ -18,13 +18,20 @@
 #include "core/base/hash.h"
 #include "core/base/num.h"
 #include "server/front/exchange.h"
+#include "server/front/expiry.h"
 #include "server/front/listen.h"
 #include "server/front/reply_cache.h"
 #include "server/front/response.h"
 #include "server/front/visitors.h"
 #include "server/front/wire.h"
+#include "server/front/wires.h"
 #include "server/http/address.h"
 #include "server/request/access.h"
+#include "server/request/audit.h"
+#include "server/request/client.h"
+#include "server/request/identity.h"
+#include "server/request/permission.h"
+#include "server/request/rates.h"
 #include "server/request/route.h"
 #include "server/request/respond.h"
 #include "server/runtime/server.h"
@@ -55,6 +62,7 @@ static enum MHD_Result queue(struct zd_exchange *exchange)
     if (now->length_is_unknown || now->access.http_status == MHD_HTTP_NOT_MODIFIED) {
         zd_wire_omit_length(zd_exchange_wire(now->connection));
     }
+    zd_exchange_audit(exchange);
     zd_wire_begin_answer(zd_exchange_wire(now->connection));
     now->is_given = true;
     const enum MHD_Result result =
@@ -156,6 +164,7 @@ static enum MHD_Result on_upload(struct zd_exchange *exchange, const char *bytes
     if (exchange->now.has_left) {
         return MHD_NO;
     }
+    zd_expiry_check(exchange);
     if (*len > 0) {
         return take_upload(exchange, bytes, len);
     }
@@ -164,6 +173,34 @@ static enum MHD_Result on_upload(struct zd_exchange *exchange, const char *bytes
 }
 
 /* ---- all requests ---- */
+
+/* Still within the first call for a request, or within the one after a sleep that repeats it. */
+static enum MHD_Result judge(struct zd_exchange *exchange)
+{
+    struct zd_request *req = &exchange->request;
+    if (exchange->now.has_left) {
+        return MHD_NO;
+    }
+    const bool was_answered = exchange->now.response != NULL; /* while it slept */
+    if (!was_answered && zd_access_judge(req) == ZD_WAIT) {
+        return sleep_or_end(exchange);
+    }
+    exchange->now.is_judged = true;
+    if (req->identity != NULL) {
+        zd_expiry_watch(exchange);
+    }
+    if (was_answered) {
+        req->upload.state = zd_request_is_reading(req) ? req->upload.state : ZD_UPLOAD_HEAD;
+        return zd_request_is_reading(req) ? MHD_YES : leave_head(exchange);
+    }
+    zd_rates_judge(req);
+    zd_audit_begin(req);
+    if (zd_request_is_reading(req) || !begin_upload(req)) {
+        return MHD_YES;
+    }
+    zd_exchange_start(exchange);
+    return leave_head(exchange);
+}
 
 /* The first call for a request: its head is there. An answer given now would end the connection;
  * the call that follows has the whole request, or a part of its body. */
@@ -180,13 +217,7 @@ static enum MHD_Result begin(struct zd_exchange *exchange, const char *method)
     if (zd_exchange_read_head(exchange, method) != ZD_OK) {
         return MHD_NO; /* a condition is lost */
     }
-    zd_request_identify(req);
-    zd_access_judge(req);
-    if (zd_request_is_reading(req) || !begin_upload(req)) {
-        return MHD_YES;
-    }
-    zd_exchange_start(exchange);
-    return leave_head(exchange);
+    return zd_client_find(req) == ZD_OK ? judge(exchange) : MHD_NO;
 }
 
 /* The whole request is there: it was refused, has a prepared answer, or its steps run. */
@@ -194,6 +225,9 @@ static enum MHD_Result finish(struct zd_exchange *exchange)
 {
     struct zd_request *req = &exchange->request;
     struct zd_text *body = &exchange->memory.body;
+    if (!zd_request_is_reading(req) && zd_identity_is_over(req->identity)) {
+        req->step = zd_permission_refuse_credential; /* it has ended while the body came */
+    }
     const bool is_refused = req->step != NULL;
     if (!is_refused && zd_request_is_reading(req) && zd_reply_cache_answer(req)) {
         return queue(exchange);
@@ -263,6 +297,9 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
     }
     if (!exchange->now.has_begun) {
         return begin(exchange, method);
+    }
+    if (!exchange->now.is_judged) {
+        return judge(exchange);
     }
     if (zd_upload_is_open(&exchange->request.upload)) {
         return on_upload(exchange, upload, upload_len);
@@ -401,7 +438,7 @@ static struct MHD_Daemon *start_daemon(struct zd_listener *listener, int fd)
     return MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0,
         may_connect, listener, on_request, listener, MHD_OPTION_EXTERNAL_LOGGER, on_message,
         listener, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)zd_wire_memory_bytes(settings), MHD_OPTION_CONNECTION_LIMIT,
+        (size_t)zd_wires_memory_bytes(settings), MHD_OPTION_CONNECTION_LIMIT,
         (unsigned int)(listener->front->n_connections_max + ZD_VISITORS_SURPLUS_MAX),
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)zd_div_up(settings->http_idle_ms, 1000),
         MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
@@ -482,9 +519,11 @@ static enum zd_status open_front(struct zd_front *front, struct zd_error *err)
     struct zd_server *server = front->server;
     const struct zd_config *config = server->config;
     zd_exchange_init_front(front);
+    zd_expiry_init_front(front);
     zd_reply_cache_init(front, server->memory.metadata_bytes / KEPT_PART);
     ZD_TRY(zd_response_init(front, err));
-    ZD_TRY(zd_wires_new(server, front->n_connections_max, &front->wires, err));
+    ZD_TRY(
+        zd_wires_new(server, front->n_connections_max, zd_wire_term_is_over, &front->wires, err));
     for (size_t i = 0; i < config->n_listen; i++) {
         front->listener[i].front = front;
         front->n_listeners++;
@@ -521,13 +560,25 @@ enum zd_status zd_front_new(
 
 void zd_front_drain(struct zd_front *front)
 {
+    front->wires->is_draining = true;
     for (size_t i = 0; i < front->n_listeners; i++) {
-        struct MHD_Daemon *daemon = front->listener[i].daemon;
-        const int fd = daemon == NULL ? -1 : MHD_quiesce_daemon(daemon);
-        if (fd >= 0) {
-            close(fd);
-        }
+        zd_listen_end(&front->listener[i]);
     }
+}
+
+bool zd_front_is_idle(const struct zd_front *front)
+{
+    return front->server->metrics.n_in_flight == 0 && zd_wire_all_idle(front->wires);
+}
+
+size_t zd_front_look_parting(struct zd_front *front, uint64_t linger_ms)
+{
+    return zd_parting_look(&front->wires->partings, uv_now(front->server->loop), linger_ms);
+}
+
+size_t zd_front_end_parting(struct zd_front *front)
+{
+    return zd_parting_done(&front->wires->partings);
 }
 
 void zd_front_close(struct zd_front *front)
@@ -551,6 +602,7 @@ void zd_front_close(struct zd_front *front)
         }
     }
     zd_exchange_close_front(front);
+    zd_expiry_close_front(front);
     zd_wires_close(front->wires);
 }
 

@@ -9,10 +9,15 @@
 #include "core/base/num.h"
 #include "server/front/reply_cache.h"
 #include "server/front/response.h"
-#include "server/front/visitors.h"
 #include "server/front/wire.h"
+#include "server/http/credential.h"
+#include "server/http/signed_url.h"
 #include "server/request/admit.h"
+#include "server/request/audit.h"
 #include "server/request/connection.h"
+#include "server/request/handler.h"
+#include "server/request/identity.h"
+#include "server/request/rates.h"
 #include "server/request/route.h"
 #include "server/request/respond.h"
 #include "server/runtime/server.h"
@@ -38,7 +43,9 @@ static struct zd_exchange *exchange_new(struct zd_front *front)
     exchange->front = front;
     zd_request_init(&exchange->request, front->server, &memory->path);
     zd_text_init(&memory->target, settings->limits_url_bytes);
+    zd_text_init(&memory->signature, settings->limits_url_bytes);
     zd_text_init(&memory->path, settings->limits_url_bytes);
+    zd_text_init(&memory->token, settings->limits_url_bytes);
     zd_text_init(&memory->body, settings->limits_body_bytes);
     zd_text_init(&memory->reason, ZD_ERROR_TEXT_BYTES);
     for (size_t i = 0; i < ZD_FRONT_LISTS; i++) {
@@ -58,11 +65,30 @@ static void exchange_free(struct zd_exchange *exchange)
 {
     struct zd_exchange_memory *memory = &exchange->memory;
     zd_text_done(&memory->target);
+    zd_text_done(&memory->signature);
     zd_text_done(&memory->path);
+    zd_text_done(&memory->token);
     zd_text_done(&memory->body);
     zd_text_done(&memory->reason);
     drop_lists(memory);
     zd_free(exchange);
+}
+
+/* From here on the target is that of the resource: it is logged, and a key of what is kept. */
+static enum zd_status take_target(struct zd_exchange *exchange, const char *target)
+{
+    struct zd_request *req = &exchange->request;
+    struct zd_text *text = &exchange->memory.target;
+    struct zd_text *signature = &exchange->memory.signature;
+    zd_text_clear(text);
+    ZD_TRY(zd_text_add(text, target));
+    req->n_url_tokens = zd_credential_take(text->at, &exchange->memory.token);
+    req->url_token = zd_text_span(&exchange->memory.token);
+    ZD_TRY(zd_signed_url_take(text->at, signature));
+    zd_text_cut(text, strlen(text->at));
+    req->target = text->at;
+    req->signature = zd_text_span(signature);
+    return ZD_OK;
 }
 
 struct zd_exchange *zd_exchange_begin(
@@ -72,13 +98,10 @@ struct zd_exchange *zd_exchange_begin(
     if (exchange == NULL) {
         return NULL;
     }
-    struct zd_text *text = &exchange->memory.target;
-    zd_text_clear(text);
-    if (zd_text_add(text, target) != ZD_OK) {
+    if (take_target(exchange, target) != ZD_OK) {
         exchange_free(exchange);
         return NULL;
     }
-    exchange->request.target = text->at;
     exchange->now.connection = connection;
     exchange->now.began_ns = uv_hrtime();
     front->server->metrics.n_in_flight++;
@@ -98,43 +121,59 @@ static void add_line(const char **place, struct zd_text *list, const char *value
     *place = list->at;
 }
 
+/* A header that is kept, and where in the exchange. */
+struct field {
+    const char *name;
+    size_t len;   /* of the name */
+    size_t place; /* of a const char * */
+    size_t list;  /* where its further lines go; ONCE: the first line counts */
+};
+
+#define ONCE SIZE_MAX
+#define FIELD(name, member, list)                                                                  \
+    {(name), sizeof(name) - 1, offsetof(struct zd_exchange, member), (list)}
+
+static const struct field fields[] = {
+    FIELD("Authorization", request.authorization, ONCE),
+    FIELD("If-None-Match", request.conditions.if_none_match, 0),
+    FIELD("If-Modified-Since", request.conditions.if_modified_since, ONCE),
+    FIELD("Range", request.conditions.range, ONCE),
+    FIELD("If-Range", request.conditions.if_range, ONCE),
+    FIELD("If-Match", request.conditions.if_match, 1),
+    FIELD("If-Unmodified-Since", request.conditions.if_unmodified_since, ONCE),
+    FIELD("X-Request-Id", now.sent_id, ONCE), FIELD("Accept", request.accept, 2),
+    FIELD("Accept-Encoding", request.accept_encoding, 3),
+    FIELD("Content-Encoding", request.content_encoding, 4),
+    FIELD("traceparent", now.sent_trace, 5), /* of several none counts */
+};
+
+static const struct field *field_of(const char *name)
+{
+    const size_t len = strlen(name);
+    for (size_t i = 0; i < ZD_COUNT_OF(fields); i++) {
+        if (fields[i].len == len && strcasecmp(fields[i].name, name) == 0) {
+            return &fields[i];
+        }
+    }
+    return NULL;
+}
+
 /* One pass over the headers: looking each one up would walk the list as many times. */
 static enum MHD_Result on_header(
     void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
 {
     (void)kind;
-    if (strchr("AaCcIiRrXx", name[0]) == NULL) {
+    const struct field *field = field_of(name);
+    if (field == NULL) {
         return MHD_YES;
     }
     struct zd_exchange *exchange = cls;
-    struct zd_request *req = &exchange->request;
-    struct zd_text *list = exchange->memory.list;
-    struct zd_conditions *conditions = &req->conditions;
-    const struct {
-        const char *name;
-        const char **place;
-        struct zd_text *list; /* NULL: it comes once, and the first one counts */
-    } wanted[] = {
-        {"If-None-Match", &conditions->if_none_match, &list[0]},
-        {"If-Modified-Since", &conditions->if_modified_since, NULL},
-        {"Range", &conditions->range, NULL},
-        {"If-Range", &conditions->if_range, NULL},
-        {"If-Match", &conditions->if_match, &list[1]},
-        {"If-Unmodified-Since", &conditions->if_unmodified_since, NULL},
-        {"X-Request-Id", &exchange->now.sent_id, NULL},
-        {"Accept", &req->accept, &list[2]},
-        {"Accept-Encoding", &req->accept_encoding, &list[3]},
-        {"Content-Encoding", &req->content_encoding, &list[4]},
-    };
-    for (size_t i = 0; i < ZD_COUNT_OF(wanted); i++) {
-        if (strcasecmp(wanted[i].name, name) != 0) {
-            continue;
-        }
-        if (*wanted[i].place == NULL) {
-            *wanted[i].place = value;
-        } else if (wanted[i].list != NULL) {
-            add_line(wanted[i].place, wanted[i].list, value);
-        }
+    const char **place = (const char **)(void *)((char *)exchange + field->place);
+    exchange->request.n_authorizations += field == &fields[0];
+    if (*place == NULL) {
+        *place = value;
+    } else if (field->list != ONCE) {
+        add_line(place, &exchange->memory.list[field->list], value);
     }
     return MHD_YES;
 }
@@ -155,6 +194,24 @@ static void take_id(struct zd_exchange *exchange)
         }
     }
     zd_response_make_id(exchange->front, now->id);
+}
+
+/* Whoever traces the request, stores learn it. */
+static void take_trace(struct zd_exchange *exchange)
+{
+    struct zd_exchange_now *now = &exchange->now;
+    struct zd_request *req = &exchange->request;
+    const bool has_parent =
+        now->sent_trace != NULL && zd_traceparent_parse(now->sent_trace, &now->trace);
+    req->trace =
+        zd_trace_begin(&req->server->tracer, has_parent ? &now->trace : NULL, now->began_ns);
+    if (req->trace != NULL) {
+        now->trace = req->trace->own;
+    }
+    if (req->trace != NULL || has_parent) {
+        zd_traceparent_format(&now->trace, now->traceparent);
+        req->traceparent = now->traceparent;
+    }
 }
 
 /* The guard let the value pass: digits, perhaps zeros in front, and no more than 64 bits. */
@@ -184,6 +241,7 @@ enum zd_status zd_exchange_read_head(struct zd_exchange *exchange, const char *m
     req->is_head = strcmp(method, "HEAD") == 0;
     (void)MHD_get_connection_values(exchange->now.connection, MHD_HEADER_KIND, on_header, exchange);
     take_id(exchange);
+    take_trace(exchange);
     if (!zd_request_is_reading(req)) {
         read_framing(req);
     }
@@ -193,12 +251,24 @@ enum zd_status zd_exchange_read_head(struct zd_exchange *exchange, const char *m
     return ZD_OK;
 }
 
-/* NULL: it has none (a Unix socket). */
-static const struct sockaddr *client_address(const struct zd_exchange *exchange)
+const struct sockaddr *zd_connection_address(const struct zd_request *req)
 {
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(exchange->now.connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+        zd_front_exchange(req)->now.connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     return info == NULL ? NULL : info->client_addr;
+}
+
+/* For the log: NULL: unknown. */
+static const struct sockaddr *client_address(struct zd_exchange *exchange)
+{
+    const struct zd_networks_ip *ip = &exchange->request.client.ip;
+    const struct sockaddr *address = zd_connection_address(&exchange->request);
+    const struct zd_networks_ip connected = zd_networks_ip_of(address);
+    if (ip->bits == 0 || zd_networks_same_ip(ip, &connected)) {
+        return address;
+    }
+    zd_networks_set_socket(ip, &exchange->memory.client);
+    return (const struct sockaddr *)&exchange->memory.client;
 }
 
 const char *zd_connection_header(const struct zd_request *req, const char *name)
@@ -207,9 +277,31 @@ const char *zd_connection_header(const struct zd_request *req, const char *name)
         zd_front_exchange(req)->now.connection, MHD_HEADER_KIND, name);
 }
 
-void zd_connection_peer(const struct zd_request *req, struct zd_peer *ret_peer)
+/* A list that is made of the lines of one header. */
+struct joining {
+    const char *name;
+    struct zd_text *list;
+    size_t begin; /* what stands before it in the text */
+};
+
+static enum MHD_Result join(void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
 {
-    zd_visitors_peer(client_address(zd_front_exchange(req)), ret_peer);
+    (void)kind;
+    const struct joining *joining = cls;
+    if (strcasecmp(joining->name, name) == 0) {
+        struct zd_text *list = joining->list;
+        zd_text_addf(list, "%s%s", list->len == joining->begin ? "" : ", ", value);
+    }
+    return MHD_YES;
+}
+
+enum zd_status zd_connection_add_list(
+    const struct zd_request *req, const char *name, struct zd_text *list)
+{
+    struct joining joining = {.name = name, .list = list, .begin = list->len};
+    (void)MHD_get_connection_values(
+        zd_front_exchange(req)->now.connection, MHD_HEADER_KIND, join, &joining);
+    return list->status;
 }
 
 /* ---- the steps ---- */
@@ -237,8 +329,7 @@ void zd_exchange_start(struct zd_exchange *exchange)
     zd_machine_go_on(&req->machine);
 }
 
-/* End what the request waits for and holds, all but its answer. */
-static void release(struct zd_exchange *exchange)
+void zd_exchange_release(struct zd_exchange *exchange)
 {
     zd_list_remove(&exchange->turn);
     zd_reply_cache_release(&exchange->request);
@@ -306,12 +397,23 @@ static bool is_rest_long(const struct zd_upload *upload)
                               : upload->dropped_bytes > REST_BYTES_MAX;
 }
 
+void zd_exchange_audit(struct zd_exchange *exchange)
+{
+    const struct zd_exchange_now *now = &exchange->now;
+    if (zd_audit_file_is_on(&exchange->front->server->audit_file)) {
+        const char *etag =
+            now->response == NULL ? NULL : MHD_get_response_header(now->response, "ETag");
+        zd_audit_end(&exchange->request, now->access.http_status, etag);
+    }
+}
+
 void zd_exchange_send_last(struct zd_exchange *exchange)
 {
     if (exchange->now.is_answered || !is_rest_long(&exchange->request.upload)) {
         return;
     }
     exchange->now.is_answered = true;
+    zd_exchange_audit(exchange);
     ZD_SCOPED_TEXT(answer, ANSWER_BYTES_MAX);
     zd_response_add_last(exchange, &answer);
     zd_wire_answer(zd_exchange_wire(exchange->now.connection), &answer);
@@ -351,6 +453,7 @@ void zd_connection_wake(struct zd_request *req)
 void zd_connection_answered(struct zd_request *req)
 {
     zd_admit_answered(req);
+    zd_front_exchange(req)->now.answered_ns = uv_hrtime();
     zd_connection_wake(req);
 }
 
@@ -359,7 +462,7 @@ void zd_connection_answered(struct zd_request *req)
 static void hung_up(struct zd_exchange *exchange)
 {
     struct zd_request *req = &exchange->request;
-    release(exchange);
+    zd_exchange_release(exchange);
     exchange->now.has_left = true;
     exchange->front->server->metrics.n_left++;
     if (zd_stream_is_open(&req->stream)) {
@@ -418,8 +521,9 @@ static void on_hangup_timer(uv_timer_t *timer)
     }
 }
 
-static bool is_storing(const struct zd_request *req)
+bool zd_exchange_is_storing(const struct zd_exchange *exchange)
 {
+    const struct zd_request *req = &exchange->request;
     return req->is_storing != NULL && !req->is_answered && req->is_storing(req);
 }
 
@@ -429,7 +533,7 @@ static bool waits_on(struct zd_exchange *exchange)
     struct zd_front *front = exchange->front;
     const uint64_t now_ms = uv_now(front->server->loop);
     struct zd_exchange_now *now = &exchange->now;
-    if (!is_storing(&exchange->request)) {
+    if (!zd_exchange_is_storing(exchange)) {
         return false;
     }
     if (now->outcome_ms == 0) {
@@ -445,7 +549,7 @@ static bool waits_on(struct zd_exchange *exchange)
 static enum zd_status describe_delay(const struct zd_exchange *exchange, struct zd_error *err)
 {
     const struct zd_settings *settings = &exchange->front->server->config->settings;
-    if (is_storing(&exchange->request)) {
+    if (zd_exchange_is_storing(exchange)) {
         return zd_fail(err, ZD_TIMEOUT,
             "the change was not stored within http.commit_ms (%llu ms), and can no longer be "
             "withdrawn: outcome unknown; read what is stored before sending it again",
@@ -465,7 +569,7 @@ static void on_deadline(struct zd_deadline *deadline)
     }
     struct zd_error err = {0};
     err.status = describe_delay(exchange, &err);
-    release(exchange);
+    zd_exchange_release(exchange);
     (void)zd_respond_error(req, NULL, &err);
     zd_connection_wake(req);
 }
@@ -496,7 +600,8 @@ void zd_exchange_drop_body(struct zd_exchange *exchange)
 
 static void reset(struct zd_exchange *exchange)
 {
-    release(exchange);
+    zd_exchange_release(exchange);
+    zd_list_remove(&exchange->watched);
     zd_exchange_drop_response(exchange);
     zd_exchange_drop_body(exchange);
     drop_lists(&exchange->memory);
@@ -506,6 +611,41 @@ static void reset(struct zd_exchange *exchange)
     exchange->now = (struct zd_exchange_now){0};
 }
 
+/* What the log, the metrics and traces learn of the request. */
+static void record(struct zd_exchange *exchange)
+{
+    struct zd_server *server = exchange->front->server;
+    struct zd_request *req = &exchange->request;
+    struct zd_access *access = &exchange->now.access;
+    struct zd_dataset *dataset = req->dataset;
+    const uint64_t now_ns = uv_hrtime();
+    zd_times_go_on(&req->times, now_ns);
+    if (exchange->now.answered_ns != 0) {
+        req->times.ns[ZD_TIME_SEND] += now_ns - exchange->now.answered_ns;
+    }
+    access->client = client_address(exchange);
+    access->method = req->method;
+    access->target = req->target;
+    access->id = req->id;
+    access->identity = req->identity == NULL ? NULL : req->identity->name;
+    access->route = req->route == NULL ? NULL : req->route->path;
+    access->route_number = req->route_number;
+    access->times = &req->times;
+    access->duration_ns = now_ns - exchange->now.began_ns;
+    if (dataset != NULL) {
+        if (dataset->metrics_number == 0) {
+            dataset->metrics_number = zd_metrics_dataset(&server->metrics, dataset->config.name);
+        }
+        access->dataset = dataset->config.name;
+        access->dataset_number = dataset->metrics_number;
+        access->node = req->path;
+    }
+    access->trace_id = req->traceparent == NULL ? NULL : exchange->now.trace.trace_id;
+    zd_metrics_access(&server->metrics, access);
+    zd_log_access(&server->log, access);
+    zd_trace_end(&server->tracer, ZD_TAKE(req->trace), access);
+}
+
 static void count(struct zd_exchange *exchange, bool was_sent)
 {
     struct zd_server *server = exchange->front->server;
@@ -513,6 +653,7 @@ static void count(struct zd_exchange *exchange, bool was_sent)
     struct zd_access *access = &exchange->now.access;
     const bool is_streamed = zd_stream_is_open(&req->stream);
     server->metrics.n_in_flight--;
+    server->metrics.n_answered += was_sent || exchange->now.is_answered;
     if (is_streamed) {
         access->body_bytes = req->stream.taken_bytes;
         server->metrics.n_cut += !was_sent;
@@ -522,17 +663,12 @@ static void count(struct zd_exchange *exchange, bool was_sent)
         access->was_cut = true;
         access->body_bytes = zd_min_u64(access->body_bytes, n_sent);
     }
+    zd_rates_pay(req, access->body_bytes);
+    zd_exchange_audit(exchange);
     if (access->http_status != 0) {
-        access->client = client_address(exchange);
-        access->method = req->method;
-        access->target = req->target;
-        access->id = req->id;
-        access->identity = req->identity;
-        access->route_number = req->route_number;
-        access->duration_ns = uv_hrtime() - exchange->now.began_ns;
-        zd_metrics_access(&server->metrics, access);
-        zd_log_access(&server->log, access);
+        record(exchange);
     }
+    zd_trace_end(&server->tracer, ZD_TAKE(exchange->request.trace), NULL);
 }
 
 void zd_exchange_end(struct zd_exchange *exchange, bool was_sent)
@@ -572,7 +708,7 @@ void zd_exchange_wake_all(struct zd_front *front)
     while (!zd_list_is_empty(waiting)) {
         struct zd_exchange *exchange =
             ZD_CONTAINER(waiting->next, struct zd_exchange, deadline.link);
-        release(exchange);
+        zd_exchange_release(exchange);
         (void)step_draining(&exchange->request);
         zd_connection_wake(&exchange->request);
     }

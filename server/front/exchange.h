@@ -16,8 +16,17 @@ ZD_RESULT zd_exchange_read_head(struct zd_exchange *exchange, const char *method
  * @param was_sent the answer was sent whole */
 void zd_exchange_end(struct zd_exchange *exchange, bool was_sent);
 
+/** End what the request waits for and holds, all but its answer. */
+void zd_exchange_release(struct zd_exchange *exchange);
+
+/** Whether a change is being stored that is not answered yet: it cannot be withdrawn. */
+bool zd_exchange_is_storing(const struct zd_exchange *exchange);
+
 /** Run the request's steps for the first time. */
 void zd_exchange_start(struct zd_exchange *exchange);
+
+/** Before the answer leaves: what has become of a change is recorded (server/request/audit.h). */
+void zd_exchange_audit(struct zd_exchange *exchange);
 
 /** Forget the response: the connection has a reference of its own. */
 void zd_exchange_drop_response(struct zd_exchange *exchange);

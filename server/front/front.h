@@ -2,6 +2,7 @@
 #ifndef ZD_FRONT_FRONT_H
 #define ZD_FRONT_FRONT_H
 
+#include <sys/socket.h>
 #include <uv.h>
 
 #include "server/request/request.h"
@@ -18,7 +19,7 @@ struct zd_wires;
 
 #define ZD_FRONT_ID_MAX      128 /* characters of an X-Request-Id */
 #define ZD_FRONT_MADE_ID_LEN 16  /* of one that we make */
-#define ZD_FRONT_LISTS       5   /* fields of a head that are read as lists, whatever their lines */
+#define ZD_FRONT_LISTS       6   /* fields of a head that are read as lists, whatever their lines */
 
 /** An answer of server/front/reply_cache.h that a request is given. */
 struct zd_reply_cache_want {
@@ -30,33 +31,41 @@ struct zd_reply_cache_want {
 /** Texts of an exchange; they keep their memory for the next request. */
 struct zd_exchange_memory {
     struct zd_text target;
-    struct zd_text path; /* decoded */
+    struct zd_text signature; /* that was taken out of the target */
+    struct zd_text path;      /* decoded */
+    struct zd_text token;     /* likewise */
     struct zd_text body;
     struct zd_text reason;               /* of the problem that was answered */
     struct zd_text list[ZD_FRONT_LISTS]; /* of fields that came in several lines */
+    struct sockaddr_storage client;      /* of a proxy's client; set for the log */
 };
 
 /** What an exchange knows of its present request; zeroed before the next one. */
 struct zd_exchange_now {
     struct MHD_Connection *connection;
     const char *sent_id;           /* X-Request-Id as sent, or NULL */
+    const char *sent_trace;        /* traceparent as sent, or NULL */
     struct MHD_Response *response; /* the answer; NULL: none yet, or given to the connection */
     char *response_id;             /* where a shared response has its X-Request-Id, or NULL */
     struct zd_buf *document;       /* of a problem, while the request's body still comes; owned */
     struct zd_access access; /* status, bytes and problem, for the log; http_status 0: no answer */
     uint64_t began_ns;
-    uint64_t outcome_ms;     /* when a change that is being stored is answered at the latest; 0: the
-                                deadline has not passed yet */
-    int fd;                  /* of the connection; valid while it sleeps */
+    uint64_t answered_ns; /* when the steps had answered in full; 0: they have not, or none ran */
+    uint64_t outcome_ms;  /* when a change that is being stored is answered at the latest; 0: the
+                             deadline has not passed yet */
+    int fd;               /* of the connection; valid while it sleeps */
     bool response_is_shared; /* else it goes with the exchange */
     bool length_is_unknown;  /* of an answer to HEAD */
     bool is_suspended;       /* the connection sleeps until zd_connection_wake */
     bool has_begun;          /* the head was seen */
+    bool is_judged;          /* who asks is known */
     bool has_started;        /* the steps run */
     bool has_left;           /* the client is gone: send nothing more */
     bool is_given;           /* the connection has the answer */
     bool is_answered;        /* past libmicrohttpd: zd_connection_send_last */
     char id[ZD_FRONT_ID_MAX + 1];
+    struct zd_traceparent trace; /* that stores and the log learn of; of none: empty */
+    char traceparent[ZD_TRACEPARENT_BYTES];
 };
 
 /** One request with its answer, and the connection that both go through. */
@@ -65,6 +74,7 @@ struct zd_exchange {
     struct zd_front *front;      /* borrowed */
     struct zd_list link;         /* in front->spare */
     struct zd_list turn;         /* in front->turns */
+    struct zd_list watched;      /* in front->watched */
     struct zd_deadline deadline; /* in front->waiting */
     struct zd_exchange_memory memory;
     struct zd_exchange_now now;
@@ -102,6 +112,8 @@ struct zd_front {
     uv_timer_t hangup;           /* while there are any: finds the clients that have left */
     struct pollfd *socket;       /* room for n_sockets_max of theirs; owned */
     size_t n_sockets_max;
+    struct zd_list watched;         /* struct zd_exchange: those with an identity */
+    uv_timer_t look;                /* at their identities, while there are any */
     struct zd_list turns;           /* struct zd_exchange: they go on when the loop has turned */
     uv_idle_t next_turn;            /* while there are any */
     struct zd_cache prepared;       /* struct zd_prepared: prepared answers, by target */
@@ -126,8 +138,18 @@ ZD_RESULT zd_front_new(struct zd_server *server, struct zd_front **ret_front, st
 /** Run a daemon when the loop has turned: resuming a connection does not wake it. */
 void zd_front_run_soon(struct zd_front *front, const struct MHD_Daemon *daemon);
 
-/** Refuse new connections; requests under way go on. */
+/** Accept the connections that wait for it, and no new ones; requests under way go on. */
 void zd_front_drain(struct zd_front *front);
+
+/** Whether all that clients have sent is answered, as far as it has come. */
+bool zd_front_is_idle(const struct zd_front *front);
+
+/** How many closed connections are held since zd_front_drain, because their clients may not have
+ * all. Those that have and do not hang up are let go after linger_ms. */
+size_t zd_front_look_parting(struct zd_front *front, uint64_t linger_ms);
+
+/** Let go of them. @return how many of their clients do not have all of their answer */
+size_t zd_front_end_parting(struct zd_front *front);
 
 /** End every connection and request; the loop must turn once more before zd_front_free. */
 void zd_front_close(struct zd_front *front);

@@ -2,7 +2,9 @@
 #include "server/front/listen.h"
 
 #include <errno.h>
+#include <microhttpd.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -10,6 +12,7 @@
 #include "server/http/address.h"
 
 #define LISTEN_BACKLOG 1024
+#define LAST_RUNS_MAX  256 /* each accepts some 10 of the connections that wait */
 
 static int open_socket(const struct zd_address *where)
 {
@@ -66,4 +69,26 @@ enum zd_status zd_listen_bind(
     listener->is_loopback = zd_address_is_loopback(&where);
     *ret_fd = fd;
     return ZD_OK;
+}
+
+/* Their clients may have sent requests, and would be reset. */
+static void accept_waiting(struct MHD_Daemon *daemon)
+{
+    const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_LISTEN_FD);
+    struct pollfd waiting = {.fd = info == NULL ? -1 : info->listen_fd, .events = POLLIN};
+    for (int i = 0; i < LAST_RUNS_MAX && poll(&waiting, 1, 0) > 0; i++) {
+        (void)MHD_run(daemon);
+    }
+}
+
+void zd_listen_end(struct zd_listener *listener)
+{
+    if (listener->daemon == NULL) {
+        return;
+    }
+    accept_waiting(listener->daemon);
+    const int fd = MHD_quiesce_daemon(listener->daemon);
+    if (fd >= 0) {
+        close(fd);
+    }
 }

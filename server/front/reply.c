@@ -10,8 +10,14 @@
 #include "server/front/reply_cache.h"
 #include "server/front/response.h"
 #include "server/front/exchange.h"
+#include "server/front/expiry.h"
 #include "server/front/sending.h"
+#include "server/front/wire.h"
+#include "server/http/accept.h"
+#include "server/http/html.h"
+#include "server/http/problem_page.h"
 #include "server/request/admit.h"
+#include "server/request/client.h"
 #include "server/request/connection.h"
 #include "server/request/route.h"
 #include "server/runtime/server.h"
@@ -35,12 +41,18 @@ static void add_to_answer(struct zd_request *req, const char *name, const char *
 /* The head has been sent: all that remains is to show that the body is not whole. */
 static enum zd_next cut(struct zd_request *req, const struct zd_problem *problem)
 {
-    struct zd_access *access = &zd_front_exchange(req)->now.access;
+    const bool is_streamed = zd_stream_is_open(&req->stream);
+    struct zd_exchange_now *now = &zd_front_exchange(req)->now;
+    struct zd_access *access = &now->access;
+    const uint64_t n_sent = is_streamed ? req->stream.taken_bytes
+                                        : zd_wire_body_bytes(zd_exchange_wire(now->connection));
     access->problem_code = zd_problem_kind(problem->code)->code;
     zd_log(&req->server->log, ZD_LOG_WARNING, "%s %.200s: cut after %llu bytes: %s: %s",
-        req->method, req->target, (unsigned long long)req->stream.taken_bytes, access->problem_code,
+        req->method, req->target, (unsigned long long)n_sent, access->problem_code,
         access->reason == NULL ? "" : access->reason);
-    zd_stream_cut(&req->stream);
+    if (is_streamed) {
+        zd_stream_cut(&req->stream);
+    }
     return ZD_DONE;
 }
 
@@ -56,7 +68,9 @@ static void add_allowed(
         zd_route_allow(zd_handlers, req->route, false, &allow);
         add_to_answer(req, "Allow", allow.at);
     } else if (kind->http_status == MHD_HTTP_UNAUTHORIZED) {
-        add_to_answer(req, "WWW-Authenticate", "Bearer realm=\"zarrd\"");
+        add_to_answer(req, "WWW-Authenticate",
+            req->has_credential ? "Bearer realm=\"zarrd\", error=\"invalid_token\""
+                                : "Bearer realm=\"zarrd\"");
     }
 }
 
@@ -73,14 +87,20 @@ static void count_problem(const struct zd_request *req, const struct zd_problem 
 enum zd_next zd_respond_problem(struct zd_request *req, const struct zd_problem *problem)
 {
     zd_response_keep_reason(req, zd_problem_detail(problem));
-    if (zd_stream_is_open(&req->stream)) {
+    if (zd_stream_is_open(&req->stream) || zd_front_exchange(req)->now.is_given) {
         return cut(req, problem);
     }
     struct zd_text *document = &req->server->front->scratch;
     zd_text_clear(document);
-    zd_problem_add(problem, req->id, document);
+    const bool is_page = zd_accept_is_for_people(req->accept);
+    if (is_page) {
+        zd_problem_page_add(problem, req->id, zd_client_prefix(req), document);
+    } else {
+        zd_problem_add(problem, req->id, document);
+    }
     const struct zd_problem_kind *kind = zd_problem_kind_of(problem);
-    const enum zd_next next = zd_response_give_document(req, kind, document);
+    const enum zd_next next =
+        zd_response_give_document(req, kind, is_page ? ZD_HTML_TYPE : ZD_PROBLEM_TYPE, document);
     count_problem(req, problem);
     add_allowed(req, problem, kind);
     if (problem->retry_after_s > 0) {
@@ -88,7 +108,11 @@ enum zd_next zd_respond_problem(struct zd_request *req, const struct zd_problem 
         (void)snprintf(seconds, sizeof seconds, "%llu", (unsigned long long)problem->retry_after_s);
         add_to_answer(req, "Retry-After", seconds);
     }
-    if (document->status == ZD_OK) {
+    if (problem->rate_limit != NULL) {
+        add_to_answer(req, "RateLimit", problem->rate_limit);
+        add_to_answer(req, "RateLimit-Policy", problem->rate_limit_policy);
+    }
+    if (document->status == ZD_OK && !is_page) {
         zd_reply_cache_put_problem(req, problem, document);
     }
     return next;
@@ -273,6 +297,7 @@ static ssize_t read_stream(void *cls, uint64_t position, char *to, size_t len_ma
     (void)position;
     struct zd_request *req = cls;
     struct zd_stream *stream = &req->stream;
+    zd_expiry_check(zd_front_exchange(req));
     const size_t n = zd_stream_take(stream, to, len_max);
     if (n > 0) {
         return (ssize_t)n;

@@ -6,8 +6,8 @@
  *
  * A part of a large object is kept by itself, under its target and the Range header that asked for
  * it. Of an object whose body no request has asked for, the head alone is kept, for 304s. Where the
- * route depends on who asks, so does the key. An answer that is not put under its target lives as
- * long as the request that it is for. */
+ * route depends on who asks, or the answer leaves out what he may not see, so does the key. An
+ * answer that is not put under its target lives as long as the request that it is for. */
 #include "server/front/reply_cache.h"
 
 #include <microhttpd.h>
@@ -16,7 +16,9 @@
 #include "core/base/num.h"
 #include "server/front/response.h"
 #include "server/http/accept.h"
+#include "server/request/client.h"
 #include "server/request/handler.h"
+#include "server/request/identity.h"
 #include "server/request/task.h"
 #include "server/runtime/server.h"
 
@@ -98,6 +100,7 @@ static size_t cost_of(const struct zd_prepared *prepared)
 /* Which answers share a key. A target holds neither a space nor a line break. */
 struct sharing {
     bool is_part;     /* requests with the same Range */
+    bool is_private;  /* requests whose answers no shared cache may keep: they say so */
     bool by_identity; /* requests of the same client */
 };
 
@@ -107,20 +110,28 @@ static enum zd_status key_of(
     const struct zd_request *req, struct sharing sharing, struct zd_span *ret_key)
 {
     const struct zd_text *target = &zd_front_exchange(req)->memory.target;
-    if (!sharing.is_part && !sharing.by_identity) {
+    const char *prefix = zd_client_prefix(req);
+    const bool is_plain = !sharing.is_part && !sharing.is_private && !sharing.by_identity;
+    if (is_plain && prefix[0] == '\0') {
         *ret_key = zd_text_span(target);
         return ZD_OK;
     }
     struct zd_text *key = &req->server->front->scratch;
     zd_text_clear(key);
     zd_text_add_bytes(key, target->at, target->len);
+    if (prefix[0] != '\0') {
+        zd_text_addf(key, "\r%s", prefix); /* links have it */
+    }
     if (sharing.is_part) {
         zd_text_add(key, " ");
         zd_text_add(key, req->conditions.range);
     }
+    if (sharing.is_private) {
+        zd_text_add(key, "\np");
+    }
     if (sharing.by_identity) {
         zd_text_add(key, "\n");
-        zd_text_add(key, req->identity == NULL ? "" : req->identity);
+        zd_text_add_u64(key, req->identity == NULL ? 0 : req->identity->number);
     }
     *ret_key = zd_text_span(key);
     return key->status;
@@ -139,9 +150,12 @@ static struct zd_prepared *find_under(const struct zd_request *req, struct shari
 /* What is in the table for a request, or for the part it asks for; NULL: nothing. Borrowed. */
 static struct zd_prepared *find(const struct zd_request *req, bool is_part)
 {
-    struct zd_prepared *prepared = find_under(req, (struct sharing){.is_part = is_part});
-    if (prepared == NULL && req->server->front->keeps_by_identity) {
-        prepared = find_under(req, (struct sharing){.is_part = is_part, .by_identity = true});
+    struct sharing sharing = {
+        .is_part = is_part, .is_private = req->is_private, .by_identity = req->is_limited};
+    struct zd_prepared *prepared = find_under(req, sharing);
+    if (prepared == NULL && req->server->front->keeps_by_identity && !sharing.by_identity) {
+        sharing.by_identity = true;
+        prepared = find_under(req, sharing);
     }
     zd_cache_count(&req->server->front->prepared, prepared == NULL ? NULL : &prepared->entry);
     return prepared;
@@ -153,7 +167,9 @@ static void put(const struct zd_request *req, struct zd_prepared *prepared)
     struct zd_cache *cache = &req->server->front->prepared;
     const struct sharing sharing = {
         .is_part = prepared->is_part,
-        .by_identity = prepared->route != NULL && prepared->route->depends_on_identity,
+        .is_private = req->is_private,
+        .by_identity =
+            req->is_limited || (prepared->route != NULL && prepared->route->depends_on_identity),
     };
     struct zd_span key;
     if (key_of(req, sharing, &key) != ZD_OK) {
@@ -313,6 +329,7 @@ static enum zd_next want_form(struct zd_request *req)
         form->is_busy = true;
     }
     zd_list_push_back(&form->waiters, &want->wait.link);
+    req->times.waits_for = ZD_TIME_ENCODE;
     return ZD_WAIT;
 }
 
@@ -519,7 +536,7 @@ static void answer_problem(struct zd_request *req, struct zd_prepared *prepared)
         add_document(document, zd_buf_span(form->body), prepared->instance_at, ZD_FRONT_MADE_ID_LEN,
             req->id);
         zd_response_keep_reason(req, prepared->reason == NULL ? "" : prepared->reason);
-        (void)zd_response_give_document(req, prepared->problem, document);
+        (void)zd_response_give_document(req, prepared->problem, ZD_PROBLEM_TYPE, document);
         return;
     }
     (void)zd_cache_ref(&prepared->entry);
@@ -533,9 +550,12 @@ static void answer_problem(struct zd_request *req, struct zd_prepared *prepared)
 /* ---- answering from prepared answers ---- */
 
 /* A client that refuses the prepared type is answered by the handler, which knows what it may be.
- */
+ * People get a problem's page, which is never prepared. */
 static bool accepts(const struct zd_request *req, const struct zd_prepared *prepared)
 {
+    if (prepared->problem != NULL) {
+        return !zd_accept_is_for_people(req->accept);
+    }
     const char *accept = prepared->media_type == NULL ? NULL : req->accept;
     return accept == NULL || zd_accept_quality(accept, prepared->media_type) > 0;
 }
@@ -548,6 +568,10 @@ bool zd_reply_cache_answer(struct zd_request *req)
     }
     req->route = prepared->route;
     req->route_number = prepared->route_number;
+    if (prepared->entry.owner != NULL) {
+        /* For the record of the request. */
+        req->dataset = zd_dataset_ref((struct zd_dataset *)(uintptr_t)prepared->entry.owner);
+    }
     if (prepared->problem != NULL) {
         answer_problem(req, prepared);
         return true;

@@ -13,6 +13,7 @@
 #include "server/http/accept.h"
 #include "server/http/conditions.h"
 #include "server/http/guard.h"
+#include "server/http/html.h"
 #include "server/http/origin.h"
 #include "server/request/connection.h"
 #include "server/request/handler.h"
@@ -21,9 +22,11 @@
 #define PROBLEM_BYTES_MAX (1U << 20)
 #define EXPOSED_BYTES_MAX 1024
 #define VARY_BYTES_MAX    128
+#define CONTROL_BYTES_MAX 1024
 #define ORIGIN_LEN_MAX    512 /* of one that is echoed: a head has room for it */
 #define REASON_LEN_MAX    (ZD_ERROR_TEXT_BYTES - 1)
 #define NUMBERS_BYTES     80 /* of a header that holds three of 64 bits */
+#define TIMING_BYTES      256
 
 static const char emergency[] =
     "{\"type\":\"urn:zarrd:problem:internal\",\"title\":\"Internal server error\",\"status\":500,"
@@ -82,17 +85,18 @@ void zd_response_make_id(struct zd_front *front, char *to)
 
 /* Scripts of other origins may read these. */
 static const char *const exposed[] = {"ETag", "Content-Range", "Content-Length", "Content-Encoding",
-    "Accept-Ranges", "Last-Modified", "Date", "Retry-After", "Server-Timing", "X-Request-Id",
-    "Zarr-Shape", "Zarr-Dtype", "Zarr-Data-Type", "Zarr-Dimensions", "Zarr-Selection",
-    "Zarr-Fill-Value", "Zarr-Chunks", "Zarr-Chunk", "Zarr-Codecs", "Zarr-Origin", "Zarr-Level",
-    "Zarr-Warning"};
+    "Accept-Ranges", "Last-Modified", "Date", "Retry-After", "RateLimit", "RateLimit-Policy",
+    "Server-Timing", "X-Request-Id", "Zarr-Shape", "Zarr-Dtype", "Zarr-Data-Type",
+    "Zarr-Dimensions", "Zarr-Selection", "Zarr-Fill-Value", "Zarr-Chunks", "Zarr-Chunk",
+    "Zarr-Codecs", "Zarr-Origin", "Zarr-Level", "Zarr-Range", "Zarr-Units", "Zarr-Warning"};
 
 /* Scripts may read some of these anyway (Cache-Control, Content-Type), and need none. */
 static const char *const others[] = {"Access-Control-Allow-Headers", "Access-Control-Allow-Methods",
     "Access-Control-Allow-Origin", "Access-Control-Allow-Private-Network",
     "Access-Control-Expose-Headers", "Access-Control-Max-Age", "Allow", "Cache-Control",
-    "Connection", "Content-Type", "Location", "Vary", "X-Accel-Buffering", "X-Content-Type-Options",
-    "WWW-Authenticate"};
+    "Connection", "Content-Disposition", "Content-Security-Policy", "Content-Type",
+    "Cross-Origin-Opener-Policy", "Location", "Referrer-Policy", "Timing-Allow-Origin", "Vary",
+    "X-Accel-Buffering", "X-Content-Type-Options", "WWW-Authenticate"};
 
 static bool names_have(const char *const *names, size_t n, const char *name)
 {
@@ -165,14 +169,44 @@ void zd_response_add_common(
     }
 }
 
-static void add_problem(const struct zd_request *req, const char *id, struct MHD_Response *response)
+/* What a credential allows is no shared cache's, whatever the dataset's setting says. */
+static void add_cache_control(
+    const struct zd_request *req, const char *value, struct MHD_Response *response)
+{
+    ZD_SCOPED_TEXT(own, CONTROL_BYTES_MAX);
+    const bool is_shared = strstr(value, "public") != NULL || strstr(value, "s-maxage") != NULL;
+    if (req->is_private && strstr(value, "no-store") == NULL && strstr(value, "private") == NULL) {
+        zd_text_addf(&own, "private, %s", is_shared ? "no-cache" : value);
+        value = own.status == ZD_OK ? own.at : "no-store";
+    }
+    zd_response_add(response, "Cache-Control", value);
+}
+
+static bool is_page(const char *media_type)
+{
+    return media_type != NULL && strcmp(media_type, ZD_HTML_TYPE) == 0;
+}
+
+/* What every page says: no request from it tells its URL, which may have a token.
+ * @param has_policy one of its own */
+static void add_page_headers(bool has_policy, struct MHD_Response *response)
+{
+    zd_response_add(response, "Referrer-Policy", "no-referrer");
+    if (!has_policy) {
+        zd_response_add(response, "Content-Security-Policy", ZD_HTML_POLICY);
+    }
+}
+
+static void add_problem(
+    const struct zd_request *req, const char *id, const char *type, struct MHD_Response *response)
 {
     zd_response_add_common(req, id, response);
-    zd_response_add(response, "Content-Type", "application/problem+json");
-    zd_response_add(response, "Cache-Control", "no-cache");
-    if (depends_on_origin(req)) {
-        zd_response_add(response, "Vary", "Origin");
+    zd_response_add(response, "Content-Type", type);
+    if (is_page(type)) {
+        add_page_headers(false, response);
     }
+    add_cache_control(req, "no-cache", response);
+    zd_response_add(response, "Vary", depends_on_origin(req) ? "Accept, Origin" : "Accept");
 }
 
 static bool has_own(const struct zd_representation *rep, const char *name)
@@ -204,9 +238,10 @@ static void add_validators(struct MHD_Response *response, const char *etag, int6
 
 bool zd_response_may_code(const struct zd_request *req, const struct zd_representation *rep)
 {
-    return rep->media_type != NULL && strcmp(rep->media_type, "application/json") == 0 &&
-           !rep->accepts_ranges && !rep->body_is_range && req->route != NULL &&
-           strncmp(req->route->path, "/v1", strlen("/v1")) == 0;
+    const bool is_document =
+        rep->media_type != NULL && strcmp(rep->media_type, "application/json") == 0 &&
+        req->route != NULL && strncmp(req->route->path, "/v1", strlen("/v1")) == 0;
+    return (rep->may_code || is_document) && !rep->accepts_ranges && !rep->body_is_range;
 }
 
 enum zd_coding zd_response_coding(
@@ -238,6 +273,8 @@ static void add_own(const struct zd_request *req, const struct zd_representation
         const struct zd_header *header = &rep->header[i];
         if (strcmp(header->name, "Vary") == 0) {
             add_field(vary, header->value);
+        } else if (strcasecmp(header->name, "Cache-Control") == 0) {
+            add_cache_control(req, header->value, response);
         } else {
             zd_response_add(response, header->name, header->value);
         }
@@ -245,7 +282,7 @@ static void add_own(const struct zd_request *req, const struct zd_representation
     if (zd_response_may_code(req, rep)) {
         add_field(vary, "Accept-Encoding");
     }
-    if (depends_on_identity(req)) {
+    if (depends_on_identity(req) || req->is_private || req->server->has_private) {
         add_field(vary, "Authorization");
     }
     if (depends_on_origin(req)) {
@@ -266,17 +303,48 @@ static const char *cache_control(const struct zd_request *req)
     if (config->cache_control != NULL) {
         return config->cache_control;
     }
-    return config->immutable ? "public, max-age=31536000, immutable" : "no-cache";
+    if (config->immutable) {
+        return req->is_private ? "private, max-age=31536000, immutable"
+                               : "public, max-age=31536000, immutable";
+    }
+    return "no-cache";
+}
+
+/* What the answer took so far; a stream goes on. Not of an answer that is kept: others get it
+ * later. Browsers show it to scripts of other origins that are named. */
+static void add_times(const struct zd_request *req, const struct zd_representation *rep,
+    struct MHD_Response *response)
+{
+    if (req->route == NULL || !req->route->shows_times || rep->keep_until_ms != 0 ||
+        !req->server->config->settings.http_server_timing) {
+        return;
+    }
+    const uint64_t *ns = req->times.ns;
+    const uint64_t total_ns = uv_hrtime() - zd_front_exchange(req)->now.began_ns;
+    char timing[TIMING_BYTES];
+    const char *trace = req->trace == NULL ? NULL : req->traceparent;
+    (void)snprintf(timing, sizeof timing,
+        "queue;dur=%.3f, store;dur=%.3f, decode;dur=%.3f, total;dur=%.3f%s%s%s",
+        (double)ns[ZD_TIME_QUEUE] / 1e6, (double)ns[ZD_TIME_STORE] / 1e6,
+        (double)ns[ZD_TIME_DECODE] / 1e6, (double)total_ns / 1e6,
+        trace == NULL ? "" : ", traceparent;desc=\"", trace == NULL ? "" : trace,
+        trace == NULL ? "" : "\"");
+    zd_response_add(response, "Server-Timing", timing);
+    zd_response_add(response, "Timing-Allow-Origin", origin_for(req));
 }
 
 void zd_response_add_representation(const struct zd_request *req,
     const struct zd_representation *rep, const char *id, struct MHD_Response *response)
 {
     zd_response_add_common(req, id, response);
+    add_times(req, rep, response);
     add_validators(response, rep->etag, rep->mtime_ms);
     if (!has_own(rep, "Cache-Control")) {
-        zd_response_add(response, "Cache-Control",
-            depends_on_identity(req) ? "private, no-cache" : cache_control(req));
+        add_cache_control(
+            req, depends_on_identity(req) ? "private, no-cache" : cache_control(req), response);
+    }
+    if (is_page(rep->media_type)) {
+        add_page_headers(has_own(rep, "Content-Security-Policy"), response);
     }
     add_own(req, rep, response);
 }
@@ -324,7 +392,7 @@ struct MHD_Response *zd_response_prepare_problem(
 {
     struct MHD_Response *response = zd_response_of_window(document, 0, document->len);
     if (response != NULL) {
-        add_problem(req, ZD_RESPONSE_ANY_ID, response);
+        add_problem(req, ZD_RESPONSE_ANY_ID, ZD_PROBLEM_TYPE, response);
     }
     return response;
 }
@@ -349,14 +417,14 @@ enum zd_next zd_response_give(struct zd_request *req, unsigned http_status,
     return ZD_DONE;
 }
 
-enum zd_next zd_response_give_document(
-    struct zd_request *req, const struct zd_problem_kind *kind, const struct zd_text *document)
+enum zd_next zd_response_give_document(struct zd_request *req, const struct zd_problem_kind *kind,
+    const char *type, const struct zd_text *document)
 {
     struct zd_exchange_now *now = &zd_front_exchange(req)->now;
     struct MHD_Response *response =
         document->status == ZD_OK ? zd_response_of_text(zd_text_span(document)) : NULL;
     if (response != NULL) {
-        add_problem(req, req->id, response);
+        add_problem(req, req->id, type, response);
     }
     if (zd_upload_is_open(&req->upload) && document->status == ZD_OK) {
         zd_buf_unref(now->document);

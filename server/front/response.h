@@ -70,7 +70,7 @@ enum zd_coding zd_response_coding(
 struct MHD_Response *zd_response_prepare(
     const struct zd_request *req, const struct zd_representation *rep);
 
-/** The same of a problem with that document. */
+/** The same of a problem with that document, which is for programs. */
 struct MHD_Response *zd_response_prepare_problem(
     const struct zd_request *req, struct zd_buf *document);
 
@@ -81,9 +81,11 @@ struct MHD_Response *zd_response_prepare_problem(
 enum zd_next zd_response_give(struct zd_request *req, unsigned http_status,
     struct MHD_Response *response, uint64_t body_bytes);
 
-/** Answer with a problem document that has the request's id in it. @param kind static */
-enum zd_next zd_response_give_document(
-    struct zd_request *req, const struct zd_problem_kind *kind, const struct zd_text *document);
+/** Answer with a problem document that has the request's id in it, or its page.
+ * @param kind static
+ * @param type ZD_PROBLEM_TYPE or ZD_HTML_TYPE */
+enum zd_next zd_response_give_document(struct zd_request *req, const struct zd_problem_kind *kind,
+    const char *type, const struct zd_text *document);
 
 /** Keep a problem's detail for the log. @param reason copied, and cut when it is long */
 void zd_response_keep_reason(struct zd_request *req, const char *reason);

@@ -1,10 +1,8 @@
 /* How many connections there are, and how many each client address has. */
 #include "server/front/visitors.h"
 
-#include <netinet/in.h>
-
-#include "core/base/num.h"
 #include "core/base/own.h"
+#include "server/request/client.h"
 
 /* An address with connections. */
 struct zd_visitor {
@@ -15,21 +13,15 @@ struct zd_visitor {
 
 void zd_visitors_peer(const struct sockaddr *address, struct zd_peer *ret_peer)
 {
-    *ret_peer = (struct zd_peer){0};
-    if (address == NULL) {
-        return;
-    }
-    ret_peer->family = address->sa_family;
-    if (ret_peer->family == AF_INET) {
-        const struct sockaddr_in *v4 = (const void *)address;
-        ret_peer->prefix = v4->sin_addr.s_addr;
-    } else if (ret_peer->family == AF_INET6) {
-        const struct sockaddr_in6 *v6 = (const void *)address;
-        const bool is_v4 = IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr) != 0;
-        ret_peer->family = is_v4 ? AF_INET : AF_INET6;
-        ret_peer->prefix =
-            is_v4 ? zd_load_u32(&v6->sin6_addr.s6_addr[12]) : zd_load_u64(&v6->sin6_addr);
-    }
+    const struct zd_networks_ip ip = zd_networks_ip_of(address);
+    *ret_peer = zd_client_peer_of(&ip);
+}
+
+void zd_visitors_read(int fd, struct sockaddr_storage *ret_client)
+{
+    socklen_t len = sizeof *ret_client;
+    *ret_client = (struct sockaddr_storage){0};
+    (void)getpeername(fd, (struct sockaddr *)ret_client, &len);
 }
 
 static struct zd_visitor *find(const struct zd_visitors *visitors, const struct zd_peer *peer)
@@ -39,10 +31,19 @@ static struct zd_visitor *find(const struct zd_visitors *visitors, const struct 
     return entry == NULL ? NULL : ZD_CONTAINER(entry, struct zd_visitor, entry);
 }
 
-static const char *problem_of(const struct zd_visitors *visitors, const struct zd_visitor *visitor)
+/* Behind a proxy there are many clients. */
+static bool is_trusted(const struct zd_visitors *visitors, const struct sockaddr *address)
+{
+    const struct zd_networks_ip ip = zd_networks_ip_of(address);
+    return visitors->trusted != NULL && zd_networks_have(visitors->trusted, &ip);
+}
+
+static const char *problem_of(const struct zd_visitors *visitors, const struct sockaddr *address,
+    const struct zd_visitor *visitor)
 {
     const uint64_t n_own = visitor == NULL ? 0 : visitor->n_connections;
-    if (visitors->n_each_max > 0 && n_own >= visitors->n_each_max) {
+    if (visitors->n_each_max > 0 && n_own >= visitors->n_each_max &&
+        !is_trusted(visitors, address)) {
         return "rate_limited";
     }
     return visitors->n >= visitors->n_max ? "overloaded" : NULL;
@@ -53,7 +54,7 @@ bool zd_visitors_may_come(const struct zd_visitors *visitors, const struct socka
     struct zd_peer peer;
     zd_visitors_peer(address, &peer);
     return visitors->n_surplus < ZD_VISITORS_SURPLUS_MAX ||
-           problem_of(visitors, find(visitors, &peer)) == NULL;
+           problem_of(visitors, address, find(visitors, &peer)) == NULL;
 }
 
 static struct zd_visitor *visitor_new(struct zd_visitors *visitors, const struct zd_peer *peer)
@@ -77,7 +78,7 @@ const char *zd_visitors_enter(
     struct zd_peer peer;
     zd_visitors_peer(address, &peer);
     struct zd_visitor *visitor = find(visitors, &peer);
-    const char *code = problem_of(visitors, visitor);
+    const char *code = problem_of(visitors, address, visitor);
     *visit = (struct zd_visit){.is_surplus = code != NULL};
     if (code != NULL) {
         visitors->n_surplus++;

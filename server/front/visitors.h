@@ -6,15 +6,17 @@
 #include <sys/socket.h>
 
 #include "core/base/map.h"
+#include "server/config/networks.h"
 #include "server/request/admission.h"
 
 #define ZD_VISITORS_SURPLUS_MAX 64 /* connections beyond a limit that are refused at a time */
 
 struct zd_visitors {
-    struct zd_map by_peer; /* struct zd_visitor */
-    uint64_t n_max;        /* connections */
-    uint64_t n_each_max;   /* of one address; 0: no limit */
-    uint64_t n;            /* within the limits */
+    struct zd_map by_peer;             /* struct zd_visitor */
+    uint64_t n_max;                    /* connections */
+    uint64_t n_each_max;               /* of one address; 0: no limit */
+    const struct zd_networks *trusted; /* proxies, which have no limit of their own; or NULL */
+    uint64_t n;                        /* within the limits */
     uint64_t n_surplus;
 };
 
@@ -26,6 +28,9 @@ struct zd_visit {
 
 /** Which client an address belongs to. @param address NULL: a Unix socket */
 void zd_visitors_peer(const struct sockaddr *address, struct zd_peer *ret_peer);
+
+/** Whose connection it is; AF_UNSPEC if that cannot be known. */
+void zd_visitors_read(int fd, struct sockaddr_storage *ret_client);
 
 /** Whether one connection more may be accepted, within the limits or to be refused with an answer.
  */

@@ -18,17 +18,13 @@
 #include "server/front/descriptors.h"
 #include "server/front/response.h"
 #include "server/front/sending.h"
-#include "server/front/visitors.h"
+#include "server/front/wires.h"
+#include "server/http/credential.h"
 #include "server/http/guard.h"
-#include "server/runtime/deadlines.h"
+#include "server/http/signed_url.h"
 #include "server/runtime/server.h"
 
-#define LINGER_MS         2000
-#define REST_MS           50
 #define DROPPED_BYTES_MAX (4U << 20) /* of what follows a fault */
-#define ANSWER_BYTES      4096       /* of the connection's memory: the head of an answer */
-#define ENTRIES_BYTES     3072       /* of it: what fits beside the longest head */
-#define FIELDS_MAX        100
 #define REFUSAL_BYTES_MAX 8192
 
 enum phase {
@@ -38,20 +34,9 @@ enum phase {
     ENDED,    /* the library sees that the client has hung up */
 };
 
-/* Which deadline runs. */
-enum term {
-    NONE,
-    HEAD,      /* http.head_ms for all of it */
-    BODY,      /* http.body_ms for http.body_least_bytes of it */
-    ANSWER,    /* http.reader_ms for http.reader_least_bytes of it */
-    REFUSAL,   /* at once */
-    LINGERING, /* LINGER_MS */
-    RESTING,   /* REST_MS: then the client may have ended without an event */
-    TERMS,
-};
-
 struct zd_wire {
     struct zd_wires *wires;
+    struct zd_list link;         /* in wires->open */
     struct zd_deadline deadline; /* of the term that runs */
     uint64_t n_answered;
     uint64_t began_ns;       /* when the first byte of this request came; 0: no head is awaited */
@@ -63,32 +48,32 @@ struct zd_wire {
     struct zd_guard guard;
     int fd;
     enum phase phase;
-    enum term term;
+    enum zd_wires_term term;
     bool is_judged;
     bool is_paused; /* what the client sends is not read now */
     bool omits_length;
     struct zd_visit visit;
 };
 
-struct zd_wires {
-    struct zd_server *server;
-    struct zd_guard_limits limits;
-    struct zd_visitors visitors;
-    struct zd_deadlines running[TERMS];
-};
+/* As recv(2) of one byte, which stays where it is. */
+static ssize_t peek(const struct zd_wire *wire)
+{
+    char byte;
+    return recvfrom(wire->fd, &byte, sizeof byte, MSG_PEEK | MSG_DONTWAIT, NULL, NULL);
+}
 
 /* ---- deadlines ---- */
 
 static void stop_term(struct zd_wire *wire)
 {
     zd_deadline_stop(&wire->deadline);
-    wire->term = NONE;
+    wire->term = ZD_TERM_NONE;
 }
 
-static void start_term(struct zd_wire *wire, enum term term)
+static void start_term(struct zd_wire *wire, enum zd_wires_term term)
 {
     wire->term = term;
-    wire->began_ns = term == HEAD ? uv_hrtime() : wire->began_ns;
+    wire->began_ns = term == ZD_TERM_HEAD ? uv_hrtime() : wire->began_ns;
     wire->received_bytes = 0;
     zd_deadline_start(&wire->wires->running[term], &wire->deadline);
 }
@@ -98,14 +83,14 @@ static void start_term(struct zd_wire *wire, enum term term)
 static void watch(struct zd_wire *wire)
 {
     const enum zd_guard_place place = zd_guard_place(&wire->guard);
-    if (wire->term == ANSWER) {
+    if (wire->term == ZD_TERM_ANSWER) {
         return;
     }
     if (wire->is_paused || wire->n_answered < wire->guard.n_requests || place == ZD_GUARD_BETWEEN) {
         stop_term(wire);
         return;
     }
-    const enum term term = place == ZD_GUARD_HEAD ? HEAD : BODY;
+    const enum zd_wires_term term = place == ZD_GUARD_HEAD ? ZD_TERM_HEAD : ZD_TERM_BODY;
     if (wire->term != term) {
         start_term(wire, term);
     }
@@ -132,15 +117,17 @@ static void give_last(struct zd_wire *wire, const struct zd_text *answer)
     }
     (void)shutdown(wire->fd, SHUT_WR);
     wire->phase = DROPPING;
-    start_term(wire, LINGERING);
+    start_term(wire, ZD_TERM_LINGERING);
 }
 
-/* AF_UNSPEC if it fails. */
-static void read_client(const struct zd_wire *wire, struct sockaddr_storage *ret_client)
+/* The target is logged. */
+static void hide_credentials(char *target)
 {
-    socklen_t len = sizeof *ret_client;
-    *ret_client = (struct sockaddr_storage){0};
-    (void)getpeername(wire->fd, (struct sockaddr *)ret_client, &len);
+    ZD_SCOPED_TEXT(signature, ZD_GUARD_LINE_BYTES);
+    (void)zd_credential_take(target, NULL);
+    if (zd_signed_url_take(target, &signature) != ZD_OK) {
+        target[strcspn(target, "?")] = '\0';
+    }
 }
 
 static void refuse(struct zd_wire *wire)
@@ -149,7 +136,8 @@ static void refuse(struct zd_wire *wire)
     struct zd_guard_words words;
     struct sockaddr_storage client;
     zd_guard_words(&wire->guard, &words);
-    read_client(wire, &client);
+    zd_visitors_read(wire->fd, &client);
+    hide_credentials(words.target);
     const struct zd_access request = {
         .method = words.method,
         .target = words.target,
@@ -176,6 +164,19 @@ static ssize_t drop(struct zd_wire *wire, void *to, size_t len, int flags)
     return 0;
 }
 
+/* The library would end the answer in good order. */
+void zd_wire_cut(struct zd_wire *wire)
+{
+    if (wire == NULL) {
+        return;
+    }
+    if (!zd_sending_reset(wire->fd)) {
+        zd_log(&wire->wires->server->log, ZD_LOG_DEBUG,
+            "a connection cannot be reset: its client may miss it");
+    }
+    end(wire);
+}
+
 static void refuse_late(struct zd_wire *wire, const char *detail)
 {
     wire->guard.code = "request_timeout";
@@ -198,54 +199,52 @@ static void judge_reader(struct zd_wire *wire)
     if (taken - zd_min_u64(wire->taken_bytes, taken) >=
         server->config->settings.http_reader_least_bytes) {
         wire->taken_bytes = taken;
-        start_term(wire, ANSWER);
+        start_term(wire, ZD_TERM_ANSWER);
         return;
     }
     server->metrics.n_slow++;
-    (void)zd_sending_reset(wire->fd); /* else it ends in good order */
-    end(wire);
+    zd_wire_cut(wire);
 }
 
 /* Where less came than was asked, the library takes that for all there is, and no event will tell
  * of an end that is there already. */
 static bool has_ended(const struct zd_wire *wire)
 {
-    char byte;
-    return recvfrom(wire->fd, &byte, sizeof byte, MSG_PEEK | MSG_DONTWAIT, NULL, NULL) == 0;
+    return peek(wire) == 0;
 }
 
-static void term_is_over(struct zd_deadline *deadline)
+void zd_wire_term_is_over(struct zd_deadline *deadline)
 {
     struct zd_wire *wire = ZD_CONTAINER(deadline, struct zd_wire, deadline);
     const struct zd_settings *settings = &wire->wires->server->config->settings;
     switch (wire->term) {
-    case HEAD:
+    case ZD_TERM_HEAD:
         refuse_late(wire, "the request head did not arrive within http.head_ms");
         return;
-    case BODY:
+    case ZD_TERM_BODY:
         if (wire->received_bytes >= settings->http_body_least_bytes) {
-            start_term(wire, BODY);
+            start_term(wire, ZD_TERM_BODY);
         } else {
             refuse_late(wire, "less than http.body_least_bytes of the body came in http.body_ms");
         }
         return;
-    case ANSWER:
+    case ZD_TERM_ANSWER:
         judge_reader(wire);
         return;
-    case REFUSAL:
+    case ZD_TERM_REFUSAL:
         refuse(wire);
         return;
-    case LINGERING:
+    case ZD_TERM_LINGERING:
         end(wire);
         return;
-    case RESTING:
+    case ZD_TERM_RESTING:
         stop_term(wire);
         if (has_ended(wire)) {
             end(wire);
         }
         return;
-    case NONE:
-    case TERMS:
+    case ZD_TERM_NONE:
+    case ZD_TERMS:
         break;
     }
 }
@@ -357,11 +356,11 @@ static ssize_t watch_reader(struct zd_wire *wire, size_t n_asked, ssize_t n)
     const int code = errno;
     const bool is_full = n < 0 ? code == EAGAIN : (size_t)n < n_asked;
     wire->sent_bytes += n > 0 ? (uint64_t)n : 0;
-    if (!is_full && wire->term == ANSWER) {
+    if (!is_full && wire->term == ZD_TERM_ANSWER) {
         stop_term(wire);
-    } else if (is_full && wire->term == NONE) {
+    } else if (is_full && wire->term == ZD_TERM_NONE) {
         wire->taken_bytes = taken_bytes(wire);
-        start_term(wire, ANSWER);
+        start_term(wire, ZD_TERM_ANSWER);
     }
     errno = code;
     return n;
@@ -423,6 +422,11 @@ void zd_wire_begin_answer(struct zd_wire *wire)
     }
 }
 
+bool zd_wire_is_full(const struct zd_wire *wire)
+{
+    return wire != NULL && wire->term == ZD_TERM_ANSWER;
+}
+
 uint64_t zd_wire_body_bytes(const struct zd_wire *wire)
 {
     const bool has_begun =
@@ -447,12 +451,7 @@ static void turn_away(struct zd_wire *wire, const char *code)
                              ? "the server has http.connections connections; retry later"
                              : "this address has http.address_connections connections; close some";
     wire->phase = FAULTY;
-    start_term(wire, REFUSAL);
-}
-
-bool zd_wires_may_open(const struct zd_wires *wires, const struct sockaddr *address)
-{
-    return zd_visitors_may_come(&wires->visitors, address);
+    start_term(wire, ZD_TERM_REFUSAL);
 }
 
 struct zd_wire *zd_wire_open(struct zd_wires *wires, int fd)
@@ -464,9 +463,10 @@ struct zd_wire *zd_wire_open(struct zd_wires *wires, int fd)
     }
     wire->wires = wires;
     wire->fd = fd;
+    zd_list_push_back(&wires->open, &wire->link);
     zd_guard_init(&wire->guard, &wires->limits);
     struct sockaddr_storage client;
-    read_client(wire, &client);
+    zd_visitors_read(wire->fd, &client);
     const char *code =
         zd_visitors_enter(&wires->visitors, (const struct sockaddr *)&client, &wire->visit);
     if (code != NULL) {
@@ -481,6 +481,10 @@ void zd_wire_close(struct zd_wire *wire)
         if (wire->phase != ENDED) {
             zd_sending_drop_rest(wire->fd);
         }
+        if (wire->wires->is_draining) {
+            zd_parting_hold(&wire->wires->partings, wire->fd, uv_now(wire->wires->server->loop));
+        }
+        zd_list_remove(&wire->link);
         zd_visitors_leave(&wire->wires->visitors, &wire->visit);
         zd_deadline_stop(&wire->deadline);
         zd_descriptors_remove(wire->fd);
@@ -501,17 +505,18 @@ void zd_wire_answered(struct zd_wire *wire)
     wire->n_answered++;
     wire->omits_length = false;
     wire->began_ns = 0;
-    if (wire->term == ANSWER) {
+    if (wire->term == ZD_TERM_ANSWER) {
         stop_term(wire);
     }
     const bool is_last = wire->n_answered >= wire->guard.n_requests;
     if (wire->phase == READING) {
         watch(wire);
-        if (is_last && wire->term == NONE) {
-            start_term(wire, RESTING);
+        if (is_last && wire->term == ZD_TERM_NONE) {
+            start_term(wire, ZD_TERM_RESTING);
         }
     } else if (wire->phase == FAULTY && is_last) {
-        start_term(wire, REFUSAL); /* when the loop has turned: if the connection is still there */
+        start_term(
+            wire, ZD_TERM_REFUSAL); /* when the loop has turned: if the connection is still there */
     }
 }
 
@@ -540,59 +545,21 @@ void zd_wire_answer(struct zd_wire *wire, const struct zd_text *answer)
     }
 }
 
-/* ---- all of a front's ---- */
+/* ---- the server stops ---- */
 
-uint64_t zd_wire_memory_bytes(const struct zd_settings *settings)
+/* What is refused needs nothing more. */
+static bool is_idle(const struct zd_wire *wire)
 {
-    return settings->http_connection_bytes + ENTRIES_BYTES + ANSWER_BYTES;
+    const bool is_between = wire->phase == READING && wire->n_answered >= wire->guard.n_requests &&
+                            zd_guard_place(&wire->guard) == ZD_GUARD_BETWEEN && peek(wire) <= 0;
+    return is_between || wire->phase == DROPPING || wire->phase == ENDED;
 }
 
-enum zd_status zd_wires_new(
-    struct zd_server *server, uint64_t n_max, struct zd_wires **ret_wires, struct zd_error *err)
+bool zd_wire_all_idle(const struct zd_wires *wires)
 {
-    const struct zd_settings *settings = &server->config->settings;
-    struct zd_wires *wires = zd_alloc_zero(1, sizeof *wires);
-    if (wires == NULL) {
-        return zd_fail(err, ZD_NO_MEMORY, "no memory for the connections");
+    const struct zd_list *link = wires->open.next;
+    while (link != &wires->open && is_idle(ZD_CONTAINER(link, struct zd_wire, link))) {
+        link = link->next;
     }
-    wires->server = server;
-    wires->limits = (struct zd_guard_limits){
-        .target_bytes = settings->limits_url_bytes,
-        .head_bytes = settings->http_connection_bytes,
-        .n_fields = FIELDS_MAX,
-        .memory_bytes = settings->http_connection_bytes + ENTRIES_BYTES,
-        .body_bytes = settings->limits_body_bytes,
-        .upload_bytes = settings->limits_upload_bytes,
-    };
-    zd_map_init(&wires->visitors.by_peer);
-    wires->visitors.n_max = n_max;
-    wires->visitors.n_each_max = settings->http_address_connections;
-    const uint64_t term_ms[TERMS] = {
-        [HEAD] = settings->http_head_ms,
-        [BODY] = settings->http_body_ms,
-        [ANSWER] = settings->http_reader_ms,
-        [LINGERING] = LINGER_MS,
-        [RESTING] = REST_MS,
-    };
-    for (size_t i = 0; i < TERMS; i++) {
-        zd_deadlines_init(&wires->running[i], server->loop, term_ms[i], term_is_over);
-    }
-    *ret_wires = wires;
-    return ZD_OK;
-}
-
-void zd_wires_close(struct zd_wires *wires)
-{
-    for (size_t i = 0; wires != NULL && i < TERMS; i++) {
-        zd_deadlines_close(&wires->running[i]);
-    }
-}
-
-void zd_wires_free(struct zd_wires *wires)
-{
-    if (wires != NULL) {
-        zd_map_done(&wires->visitors.by_peer);
-    }
-    zd_free(wires);
-    zd_descriptors_done();
+    return link == &wires->open;
 }

@@ -11,22 +11,7 @@
 #include "server/front/front.h"
 
 struct zd_wire;  /* one connection's */
-struct zd_wires; /* all of a front's */
-
-/**
- * @param n_max     connections
- * @param ret_wires owned; close it while the loop still turns, then free it
- */
-ZD_RESULT zd_wires_new(
-    struct zd_server *server, uint64_t n_max, struct zd_wires **ret_wires, struct zd_error *err);
-
-/** All connections are closed; the loop must turn once before zd_wires_free. Accepts NULL. */
-void zd_wires_close(struct zd_wires *wires);
-void zd_wires_free(struct zd_wires *wires); /* accepts NULL */
-
-/** Whether to accept one connection more: beyond a limit, only as long as few others are being
- * refused. */
-bool zd_wires_may_open(const struct zd_wires *wires, const struct sockaddr *address);
+struct zd_wires; /* all of a front's: wires.h */
 
 /**
  * From here on the descriptor's bytes are judged, on this thread. A connection beyond a limit is
@@ -58,10 +43,20 @@ uint64_t zd_wire_body_bytes(const struct zd_wire *wire);
  * zd_wire_answered. Accepts NULL. */
 void zd_wire_omit_length(struct zd_wire *wire);
 
+/** Whether the client has not taken all that it was sent. False for NULL. */
+bool zd_wire_is_full(const struct zd_wire *wire);
+
+/** Reset the connection: what it was not sent yet is dropped, and the client sees that it has not
+ * all. Accepts NULL. */
+void zd_wire_cut(struct zd_wire *wire);
+
 /** Give the answer to a request whose body still comes, and end the connection. Accepts NULL. */
 void zd_wire_answer(struct zd_wire *wire, const struct zd_text *answer);
 
-/** What the library may need besides the bytes of a head, so that the guard's limits hold. */
-uint64_t zd_wire_memory_bytes(const struct zd_settings *settings);
+/** Whether no client of all these has sent anything that is not answered, as far as it has come. */
+bool zd_wire_all_idle(const struct zd_wires *wires);
+
+/** What a wire waited for did not come: for zd_wires_new. */
+void zd_wire_term_is_over(struct zd_deadline *deadline);
 
 #endif

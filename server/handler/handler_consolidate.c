@@ -383,7 +383,8 @@ static const struct zd_route routes[] = {
         .path = "/v1/datasets/{d}/consolidate/{path}",
         .first = step_begin,
         .params = ZD_PARAMS("dry_run"),
-        .scope = ZD_SCOPE_WRITE},
+        .scope = ZD_SCOPE_WRITE,
+        .reaches_below = true},
 };
 
 const struct zd_handler zd_handler_consolidate = {.route = routes, .n_routes = ZD_COUNT_OF(routes)};

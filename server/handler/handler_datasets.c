@@ -1,15 +1,19 @@
-/* /, /zarr/, /v1, /v1/datasets and /v1/datasets/{d}: links for programs, the datasets, and a page
- * that lists them for people; the dialect of each is that of its root node. */
+/* /zarr/, /v1, /v1/datasets and /v1/datasets/{d}: links for programs, the datasets, and a page that
+ * lists them for people; the dialect of each is that of its root node. */
 #include "server/data/catalog.h"
 #include "server/data/dataset.h"
+#include "server/describe/links.h"
 #include "server/http/accept.h"
 #include "server/http/escape.h"
+#include "server/http/html.h"
+#include "server/request/client.h"
 #include "server/request/handler.h"
+#include "server/request/permission.h"
 #include "server/runtime/server.h"
 
 #define DOCUMENT_BYTES_MAX (64U << 20)
 #define PAGE_BYTES_MAX     (16U << 20)
-#define LINKS_BYTES_MAX    (64U << 10)
+#define LINK_BYTES_MAX     1024
 
 /* The root nodes that a listing waits for. */
 struct listing {
@@ -35,23 +39,24 @@ static bool has_node(const struct root *root)
     return root->want.node != NULL && root->want.wait.status == ZD_OK;
 }
 
-static void emit_link(struct zd_emit *emit, const char *name, const char *before,
-    const char *dataset, const char *after)
+static void emit_links(
+    const struct zd_request *req, struct zd_emit *emit, const struct zd_dataset_config *config)
 {
-    ZD_SCOPED_TEXT(target, 256);
-    zd_text_addf(&target, "%s%s%s", before, dataset, after);
-    zd_emit_member_text(emit, name, &target);
-}
-
-static void emit_links(struct zd_emit *emit, const struct zd_dataset_config *config)
-{
+    static const struct {
+        const char *name;
+        const char *before; /* the dataset's name */
+        const char *behind;
+    } links[] = {
+        {"self", "/v1/datasets/", ""}, {"nodes", "/v1/datasets/", "/nodes/"},
+        {"tree", "/v1/datasets/", "/tree/"}, {"events", "/v1/datasets/", "/events"},
+        {"keys", "/zarr/", "/"}, /* last */
+    };
     zd_emit_member_object(emit, "links");
-    emit_link(emit, "self", "/v1/datasets/", config->name, "");
-    emit_link(emit, "nodes", "/v1/datasets/", config->name, "/nodes/");
-    emit_link(emit, "tree", "/v1/datasets/", config->name, "/tree/");
-    emit_link(emit, "events", "/v1/datasets/", config->name, "/events");
-    if (config->allow_keys) {
-        emit_link(emit, "keys", "/zarr/", config->name, "/");
+    for (size_t i = 0; i < ZD_COUNT_OF(links) - (config->allow_keys ? 0 : 1); i++) {
+        ZD_SCOPED_TEXT(target, LINK_BYTES_MAX);
+        zd_text_addf(&target, "%s%s%s%s", zd_client_prefix(req), links[i].before, config->name,
+            links[i].behind);
+        zd_emit_member_text(emit, links[i].name, &target);
     }
     zd_emit_object_end(emit);
 }
@@ -63,7 +68,8 @@ static const char *other_of(const struct root *root)
     return is_missing ? zd_dataset_other(root->dataset) : NULL;
 }
 
-static void emit_dataset(struct zd_emit *emit, const struct root *root)
+static void emit_dataset(
+    const struct zd_request *req, struct zd_emit *emit, const struct root *root)
 {
     const struct zd_dataset_config *config = &root->dataset->config;
     const char *reason = zd_dataset_reason(root->dataset); /* NULL: it is available */
@@ -87,7 +93,7 @@ static void emit_dataset(struct zd_emit *emit, const struct root *root)
         zd_emit_member_string(emit, "failure", failure);
     }
     zd_emit_member_bool(emit, "immutable", config->immutable);
-    emit_links(emit, config);
+    emit_links(req, emit, config);
     zd_emit_object_end(emit);
 }
 
@@ -98,12 +104,12 @@ static enum zd_next step_answer(struct zd_request *req)
     struct zd_emit emit;
     zd_emit_init(&emit, &text, zd_request_is_pretty(req));
     if (req->dataset != NULL) {
-        emit_dataset(&emit, &listing->root[0]);
+        emit_dataset(req, &emit, &listing->root[0]);
     } else {
         zd_emit_object(&emit);
         zd_emit_member_array(&emit, "datasets");
         for (size_t i = 0; i < listing->n_roots; i++) {
-            emit_dataset(&emit, &listing->root[i]);
+            emit_dataset(req, &emit, &listing->root[i]);
         }
         zd_emit_array_end(&emit);
         zd_emit_object_end(&emit);
@@ -128,23 +134,24 @@ static const char *trouble_of(const struct root *root)
 }
 
 /* Only what is there is linked. */
-static void add_row(struct zd_text *text, const struct root *root)
+static void add_row(const struct zd_request *req, struct zd_text *text, const struct root *root)
 {
     const struct zd_dataset_config *config = &root->dataset->config;
     const char *trouble = trouble_of(root);
     const char *kind = has_node(root) ? root->want.node->meta->dialect->name : other_of(root);
-    const char *name = config->name; /* its characters need no escape */
+    const char *prefix = zd_client_prefix(req); /* the characters of both need no escape */
+    const char *name = config->name;
     zd_text_addf(text, "<tr><th>%s</th><td>", name);
     zd_escape_html(text, config->title == NULL ? "" : config->title);
     zd_text_add(text, "</td><td>");
     if (trouble == NULL && has_node(root)) {
         zd_text_addf(text,
-            "<a href=\"/v1/datasets/%s/tree/?pretty=1\">tree</a> "
-            "<a href=\"/v1/datasets/%s/nodes/?pretty=1\">root</a> ",
-            name, name);
+            "<a href=\"%s/v1/datasets/%s/tree/?pretty=1\">tree</a> "
+            "<a href=\"%s/v1/datasets/%s/nodes/?pretty=1\">root</a> ",
+            prefix, name, prefix, name);
     }
     if (trouble == NULL && config->allow_keys) {
-        zd_text_addf(text, "<a href=\"/zarr/%s/\">keys</a>", name);
+        zd_text_addf(text, "<a href=\"%s/zarr/%s/\">keys</a>", prefix, name);
     }
     zd_text_addf(text, "</td><td>%s</td><td>", kind == NULL ? "" : kind);
     zd_escape_html(text, trouble != NULL ? trouble : config->writable ? "writable" : "read-only");
@@ -157,15 +164,17 @@ static enum zd_next step_page(struct zd_request *req)
     ZD_SCOPED_TEXT(text, PAGE_BYTES_MAX);
     zd_text_add(&text,
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>zarrd</title>\n"
-        "<style>body{font:16px sans-serif;margin:3em}td,th{padding:.3em 1em;text-align:left}"
-        "</style></head>\n<body><h1>zarrd</h1>\n<table>\n");
+        "<style>" ZD_HTML_STYLE "</style></head>\n<body><h1>zarrd</h1>\n<table>\n");
     for (size_t i = 0; i < listing->n_roots; i++) {
-        add_row(&text, &listing->root[i]);
+        add_row(req, &text, &listing->root[i]);
     }
-    zd_text_add(&text, "</table>\n<p><a href=\"/v1\">API</a> <a href=\"/openapi.json\">OpenAPI</a> "
-                       "<a href=\"/metrics\">metrics</a></p>\n</body></html>\n");
+    const char *prefix = zd_client_prefix(req);
+    zd_text_addf(&text,
+        "</table>\n<p><a href=\"%s/v1\">API</a> <a href=\"%s/openapi.json\">OpenAPI</a> "
+        "<a href=\"%s/metrics\">metrics</a></p>\n</body></html>\n",
+        prefix, prefix, prefix);
     struct zd_representation representation = {
-        .media_type = "text/html; charset=utf-8",
+        .media_type = ZD_HTML_TYPE,
         .header = {{"Vary", "Accept"}},
         .n_headers = 1,
     };
@@ -182,11 +191,14 @@ static enum zd_next want_roots(
     if (listing == NULL) {
         return ZD_DONE;
     }
-    listing->n_roots = n;
     req->step = next;
     zd_gather_begin(&req->gather);
     for (size_t i = 0; i < n; i++) {
-        struct root *root = &listing->root[i];
+        struct root *root = &listing->root[listing->n_roots];
+        if (!zd_permission_sees(req, dataset[i])) {
+            continue;
+        }
+        listing->n_roots++;
         root->dataset = zd_dataset_ref(dataset[i]);
         if (root->dataset->store == NULL) {
             continue;
@@ -212,51 +224,7 @@ static enum zd_next step_one(struct zd_request *req)
     return want_roots(req, &req->dataset, 1, step_answer);
 }
 
-/* ---- links ---- */
-
-/* Ended by one without name. */
-struct link {
-    const char *name;
-    const char *target;
-};
-
-static const struct link root_links[] = {
-    {"api", "/v1"},
-    {"datasets", "/v1/datasets"},
-    {"openapi", "/openapi.json"},
-    {NULL, NULL},
-};
-
-static const struct link v1_links[] = {
-    {"self", "/v1"},
-    {"datasets", "/v1/datasets"},
-    {"extensions", "/v1/extensions"},
-    {"limits", "/v1/limits"},
-    {"openapi", "/openapi.json"},
-    {"livez", "/livez"},
-    {"readyz", "/readyz"},
-    {"metrics", "/metrics"},
-    {NULL, NULL},
-};
-
-/* @param representation without body */
-static enum zd_next respond_links(
-    struct zd_request *req, const struct link *link, struct zd_representation *representation)
-{
-    ZD_SCOPED_TEXT(text, LINKS_BYTES_MAX);
-    struct zd_emit emit;
-    zd_emit_init(&emit, &text, zd_request_is_pretty(req));
-    zd_emit_object(&emit);
-    zd_emit_member_string(&emit, "name", "zarrd");
-    zd_emit_member_string(&emit, "version", ZD_VERSION);
-    zd_emit_member_object(&emit, "links");
-    for (; link->name != NULL; link++) {
-        zd_emit_member_string(&emit, link->name, link->target);
-    }
-    zd_emit_object_end(&emit);
-    zd_emit_object_end(&emit);
-    return zd_respond_text(req, &text, representation);
-}
+/* ---- steps ---- */
 
 static enum zd_next step_page_seen(struct zd_request *req)
 {
@@ -265,31 +233,18 @@ static enum zd_next step_page_seen(struct zd_request *req)
 
 static enum zd_next step_start(struct zd_request *req)
 {
-    struct zd_representation representation = {
-        .header = {{"Vary", "Accept"}},
-        .n_headers = 1,
-    };
-    /* Browsers name text/html; a client that takes anything gets links. */
-    const uint32_t page = zd_accept_quality(req->accept, "text/html");
-    const uint32_t links = zd_accept_quality(req->accept, "application/json");
-    return page > links ? zd_request_want_datasets(req, step_page_seen)
-                        : respond_links(req, root_links, &representation);
-}
-
-static enum zd_next step_v1(struct zd_request *req)
-{
-    return respond_links(req, v1_links, &(struct zd_representation){0});
+    return zd_accept_is_for_people(req->accept) ? zd_request_want_datasets(req, step_page_seen)
+                                                : zd_links_respond_start(req);
 }
 
 static const struct zd_route routes[] = {
-    {.method = "GET", .path = "/", .first = step_start, .scope = ZD_SCOPE_READ},
     {.method = "GET",
         .path = "/zarr/",
         .first = step_start,
         .scope = ZD_SCOPE_READ}, /* above the indexes of keys */
     {.method = "GET",
         .path = "/v1",
-        .first = step_v1,
+        .first = zd_links_respond_api,
         .scope = ZD_SCOPE_READ,
         .params = zd_params_none},
     {.method = "GET",

@@ -4,8 +4,10 @@
 #include "core/base/hash.h"
 #include "server/data/events.h"
 #include "server/request/admission.h"
+#include "server/request/client.h"
 #include "server/request/connection.h"
 #include "server/request/handler.h"
+#include "server/request/permission.h"
 #include "server/runtime/server.h"
 
 #define PIECE_BYTES  (16U << 10) /* given to the connection at once, or one event */
@@ -66,6 +68,7 @@ static enum zd_next step_read(struct zd_request *req)
         return ZD_WAIT;
     }
     if (zd_events_read(&feed->reader, PIECE_BYTES, &feed->text) == ZD_WAIT) {
+        req->times.waits_for = ZD_TIME_NONE;
         return ZD_WAIT;
     }
     switch (feed->reader.wait.status) {
@@ -90,8 +93,10 @@ static enum zd_next begin_stream(struct zd_request *req, const struct zd_represe
         err.status = zd_fail(&err, ZD_INVALID, "path: the path of a node is expected");
         return zd_respond_error(req, "bad_parameter", &err);
     }
-    struct zd_peer peer;
-    zd_connection_peer(req, &peer);
+    if (!zd_permission_reaches(req, own_path.at)) {
+        return zd_permission_refuse_scope(req);
+    }
+    const struct zd_peer peer = zd_client_peer(req);
     feed->reader.client =
         zd_hash_of((struct zd_span){.ptr = (const uint8_t *)&peer, .len = sizeof peer}, 0);
     const char *last_id = zd_connection_header(req, "Last-Event-ID");
@@ -101,6 +106,7 @@ static enum zd_next begin_stream(struct zd_request *req, const struct zd_represe
         return status == ZD_AGAIN ? refuse_reader(req, &err) : zd_respond_error(req, NULL, &err);
     }
     zd_stream_init(&req->stream, WINDOW_BYTES);
+    req->stream.may_end = true;
     const enum zd_next next = zd_respond_stream(req, rep);
     return next == ZD_DONE ? ZD_DONE : give(req);
 }

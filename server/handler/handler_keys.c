@@ -12,6 +12,7 @@
 #include "server/data/key_list.h"
 #include "server/data/range_read.h"
 #include "server/http/escape.h"
+#include "server/http/html.h"
 #include "server/request/admit.h"
 #include "server/request/handler.h"
 #include "server/data/object_cache.h"
@@ -24,7 +25,7 @@
     (INDEX_PAGE * UINT64_C(2048)) /* of a page: names of 255 bytes, as text and in links */
 
 #define WHOLE_INDEX_BYTES (256U << 10)
-#define INDEX_TYPE        "text/html; charset=utf-8"
+#define DOCUMENT_TYPE     "application/json"
 #define INDEX_END         "</pre></body></html>\n"
 #define LOCATION_MAX      1024 /* a name of 255 bytes, each of them encoded */
 
@@ -70,10 +71,16 @@ static const char *media_type_of(const char *key)
         "zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata", "attributes.json"};
     for (size_t i = 0; i < ZD_COUNT_OF(documents); i++) {
         if (strcmp(last_segment(key), documents[i]) == 0) {
-            return "application/json";
+            return DOCUMENT_TYPE;
         }
     }
     return "application/octet-stream";
+}
+
+static bool is_remote_document(const struct zd_request *req)
+{
+    return req->dataset->store->endpoint != 0 &&
+           strcmp(media_type_of(req->path), DOCUMENT_TYPE) == 0;
 }
 
 static struct zd_representation represent(const struct zd_request *req, const struct zd_stat *stat)
@@ -147,7 +154,7 @@ static enum zd_next respond_page(struct zd_request *req)
     }
     hash_page(keys_of(req));
     struct zd_representation representation = {
-        .media_type = INDEX_TYPE,
+        .media_type = ZD_HTML_TYPE,
         .body = body,
     };
     zd_tag_format(representation.etag, keys_of(req)->hash.value, "index");
@@ -182,7 +189,7 @@ static enum zd_next list_on(struct zd_request *req)
 static enum zd_next step_give(struct zd_request *req)
 {
     struct keys *keys = keys_of(req);
-    const struct zd_representation answer = {.media_type = INDEX_TYPE};
+    const struct zd_representation answer = {.media_type = ZD_HTML_TYPE};
     struct zd_buf *piece = NULL;
     req->step = step_give;
     if (zd_request_want_room(req, keys->page.len) == ZD_WAIT) {
@@ -202,7 +209,7 @@ static enum zd_next step_give(struct zd_request *req)
 /* What conditions say without a tag is judged now. */
 static enum zd_next step_stream(struct zd_request *req)
 {
-    struct zd_representation answer = {.media_type = INDEX_TYPE};
+    struct zd_representation answer = {.media_type = ZD_HTML_TYPE};
     switch (zd_respond_condition(req, &answer)) {
     case ZD_NOT_MODIFIED:
         return zd_respond_not_modified(req, &answer);
@@ -314,9 +321,14 @@ static enum zd_next step_directory_known(struct zd_request *req)
     return respond_missing(req, zd_min_u64(keys->object.checked_ms, directory->checked_ms));
 }
 
+/* A remote store is asked once about a document that is not there: clients look for those of every
+ * dialect, and nobody calls a directory so. */
 static enum zd_next look_for_directory(struct zd_request *req)
 {
     struct keys *keys = keys_of(req);
+    if (is_remote_document(req)) {
+        return respond_missing(req, keys->object.checked_ms);
+    }
     keys->directory.wait = zd_machine_wait(&req->machine);
     req->step = step_directory_known;
     return zd_objects_want(req->dataset, req->path, ZD_OBJECT_DIRECTORY, &keys->directory);
@@ -377,6 +389,7 @@ static enum zd_next step_range_read(struct zd_request *req)
 static enum zd_next step_read_range(struct zd_request *req)
 {
     req->step = step_range_read;
+    keys_of(req)->range.traceparent = req->traceparent;
     return zd_range_read_want(req->dataset, req->path, &keys_of(req)->range);
 }
 
@@ -474,12 +487,15 @@ static enum zd_next step_status_known(struct zd_request *req)
         return zd_respond_range_outside(req, size);
     case ZD_RANGE_PART:
         keys->is_range = true;
-        return size > WHOLE_BYTES_MAX ? read_range(req, first, len) : read_whole(req);
+        break;
     case ZD_RANGE_NONE:
+        keys->is_range = false;
         break;
     }
-    keys->is_range = false;
-    return read_whole(req);
+    if (object->bytes != NULL) {
+        return step_whole_read(req);
+    }
+    return keys->is_range && size > WHOLE_BYTES_MAX ? read_range(req, first, len) : read_whole(req);
 }
 
 static enum zd_next step_status(struct zd_request *req)
@@ -488,6 +504,35 @@ static enum zd_next step_status(struct zd_request *req)
     keys->object.wait = zd_machine_wait(&req->machine);
     req->step = step_status_known;
     return zd_objects_want(req->dataset, req->path, ZD_OBJECT_STATUS, &keys->object);
+}
+
+static enum zd_next step_document_read(struct zd_request *req)
+{
+    if (keys_of(req)->object.wait.status != ZD_TOO_LARGE) {
+        return step_status_known(req);
+    }
+    keys_of(req)->object.bytes_max = 0;
+    zd_admit_release(req);
+    return step_status(req);
+}
+
+static enum zd_next step_read_document(struct zd_request *req)
+{
+    struct keys *keys = keys_of(req);
+    keys->object.wait = zd_machine_wait(&req->machine);
+    keys->object.bytes_max = KEPT_BYTES_MAX;
+    req->step = step_document_read;
+    return zd_objects_want(req->dataset, req->path, ZD_OBJECT_BYTES, &keys->object);
+}
+
+/* A short document of a remote store is read at once: asking for its length would be another
+ * request. */
+static enum zd_next read_object(struct zd_request *req)
+{
+    if (is_remote_document(req) && !req->is_head) {
+        return zd_admit_want(req, KEPT_BYTES_MAX, step_read_document);
+    }
+    return step_status(req);
 }
 
 bool zd_handler_keys_are_forbidden(struct zd_request *req)
@@ -515,7 +560,7 @@ static struct keys *new_keys(struct zd_request *req)
 
 enum zd_next zd_handler_keys_object(struct zd_request *req)
 {
-    return new_keys(req) == NULL ? ZD_DONE : step_status(req);
+    return new_keys(req) == NULL ? ZD_DONE : read_object(req);
 }
 
 static enum zd_next step_begin(struct zd_request *req)
@@ -535,8 +580,7 @@ static enum zd_next step_begin(struct zd_request *req)
     if (req->path[0] == '\0') {
         return redirect_to_directory(req);
     }
-    req->step = step_status;
-    return ZD_NEXT;
+    return read_object(req);
 }
 
 static const struct zd_route routes[] = {

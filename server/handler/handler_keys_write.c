@@ -17,6 +17,7 @@
 #include "server/data/object_cache.h"
 #include "server/data/shard_lookup.h"
 #include "server/request/admit.h"
+#include "server/request/audit.h"
 #include "server/request/body.h"
 #include "server/request/handler.h"
 #include "server/request/respond.h"
@@ -262,6 +263,7 @@ static enum zd_next step_judge(struct zd_request *req)
     }
     if (exists) {
         zd_tag_object(etag, &object->stat);
+        zd_audit_before(req, etag);
     }
     if (zd_tag_judge_write(&req->conditions, exists ? etag : NULL, object->stat.mtime_ms) !=
         ZD_OK) {

@@ -6,6 +6,7 @@
 #include "server/data/catalog.h"
 #include "server/request/admit.h"
 #include "server/request/handler.h"
+#include "server/request/permission.h"
 #include "server/request/route.h"
 #include "server/runtime/server.h"
 
@@ -24,19 +25,25 @@ static void add_one(
     zd_text_addf(text, "%s %llu\n", name, (unsigned long long)value);
 }
 
+static void add_series(struct zd_text *text, const char *name, const char *labels,
+    const struct zd_metric_requests *requests)
+{
+    for (size_t i = 0; i < ZD_METRICS_BUCKETS; i++) {
+        zd_text_addf(text, "%s_bucket{%s,le=\"%g\"} %llu\n", name, labels, zd_metrics_bounds[i],
+            (unsigned long long)requests->bucket[i]);
+    }
+    zd_text_addf(text,
+        "%s_bucket{%s,le=\"+Inf\"} %llu\n"
+        "%s_sum{%s} %.9g\n"
+        "%s_count{%s} %llu\n",
+        name, labels, (unsigned long long)requests->n, name, labels, requests->seconds, name,
+        labels, (unsigned long long)requests->n);
+}
+
 static void add_histogram(
     struct zd_text *text, const char *labels, const struct zd_metric_requests *requests)
 {
-    for (size_t i = 0; i < ZD_METRICS_BUCKETS; i++) {
-        zd_text_addf(text, "http_request_duration_seconds_bucket{%s,le=\"%g\"} %llu\n", labels,
-            zd_metrics_bounds[i], (unsigned long long)requests->bucket[i]);
-    }
-    zd_text_addf(text,
-        "http_request_duration_seconds_bucket{%s,le=\"+Inf\"} %llu\n"
-        "http_request_duration_seconds_sum{%s} %.9g\n"
-        "http_request_duration_seconds_count{%s} %llu\n",
-        labels, (unsigned long long)requests->n, labels, requests->seconds, labels,
-        (unsigned long long)requests->n);
+    add_series(text, "http_request_duration_seconds", labels, requests);
 }
 
 static void add_bytes(
@@ -62,13 +69,60 @@ static void add_each_route(const struct zd_metrics *metrics, struct zd_text *tex
     }
 }
 
-static void add_requests(const struct zd_metrics *metrics, struct zd_text *text)
+/* A dataset that has left the table may have been private. */
+static bool is_told(const struct zd_request *req, const char *name)
 {
+    const struct zd_dataset *dataset =
+        name == NULL ? NULL : zd_dataset_find(req->server, zd_span_of(name));
+    return dataset != NULL ? zd_permission_names(req, dataset)
+                           : name == NULL || !req->server->has_private;
+}
+
+/* Datasets have a family of their own: what is counted grows with routes and datasets, not with
+ * their product. */
+static void add_datasets(const struct zd_request *req, struct zd_text *text)
+{
+    const struct zd_metrics *metrics = &req->server->metrics;
+    add_head(text, "zarrd_dataset_request_duration_seconds", "histogram",
+        "The same, of requests about one dataset; of the first 128 datasets that were asked for, "
+        "the others are _other.");
+    for (uint32_t i = 0; i < metrics->n_datasets; i++) {
+        const struct zd_metric_dataset *dataset = metrics->dataset[i];
+        if (!is_told(req, dataset->name)) {
+            continue;
+        }
+        for (unsigned class = 0; class < ZD_METRICS_CLASSES; class ++) {
+            ZD_SCOPED_TEXT(labels, LABELS_BYTES_MAX);
+            zd_text_addf(&labels, "dataset=\"%s\",class=\"%uxx\"",
+                dataset->name == NULL ? "_other" : dataset->name, class);
+            if (dataset->requests.class[class].n > 0) {
+                add_series(text, "zarrd_dataset_request_duration_seconds", labels.at,
+                    &dataset->requests.class[class]);
+            }
+        }
+    }
+}
+
+static void add_phases(const struct zd_metrics *metrics, struct zd_text *text)
+{
+    add_head(text, "zarrd_request_phase_seconds_total", "counter",
+        "What requests spent their time on, or waited for.");
+    for (unsigned i = 0; i < ZD_TIMES; i++) {
+        zd_text_addf(text, "zarrd_request_phase_seconds_total{phase=\"%s\"} %.9g\n",
+            zd_times_name(i), metrics->phase_seconds[i]);
+    }
+}
+
+static void add_requests(const struct zd_request *req, struct zd_text *text)
+{
+    const struct zd_metrics *metrics = &req->server->metrics;
     add_head(text, "http_request_duration_seconds", "histogram",
         "From the request line to the last byte of the answer.");
     add_each_route(metrics, text, add_histogram);
     add_head(text, "zarrd_response_bytes_total", "counter", "Bytes of answered bodies.");
     add_each_route(metrics, text, add_bytes);
+    add_datasets(req, text);
+    add_phases(metrics, text);
     add_one(text, "http_requests_in_flight", "gauge", "Requests under way.", metrics->n_in_flight);
     add_one(text, "http_connections", "gauge", "Open connections.", metrics->n_connections);
     add_one(text, "zarrd_problems_total", "counter", "Answers with a problem document.",
@@ -94,6 +148,10 @@ static void add_work(const struct zd_metrics *metrics, struct zd_text *text)
         metrics->n_decodes);
     add_one(text, "zarrd_decoded_bytes_total", "counter", "Bytes that decoding made.",
         metrics->n_decoded_bytes);
+    add_one(text, "zarrd_read_ahead_chunks_total", "counter",
+        "Chunks of remote stores read before they were asked for.", metrics->n_ahead);
+    add_one(text, "zarrd_read_ahead_cancelled_total", "counter",
+        "Of them, those that were given up before they were there.", metrics->n_ahead_cancelled);
     add_one(text, "zarrd_compressions_total", "counter", "Answers compressed.",
         metrics->n_compressions);
     add_one(
@@ -120,8 +178,9 @@ static unsigned long long member(const void *object, const struct series *series
     return zd_load_u64((const char *)object + series->offset);
 }
 
-static void add_stores(const struct zd_server *server, struct zd_text *text)
+static void add_stores(const struct zd_request *req, struct zd_text *text)
 {
+    const struct zd_server *server = req->server;
     static const struct series all[] = {
         SERIES(
             zd_store, "zarrd_store_reads_total", "counter", n_reads, "Reads asked of the store."),
@@ -147,20 +206,45 @@ static void add_stores(const struct zd_server *server, struct zd_text *text)
         add_head(text, all[i].name, all[i].type, all[i].help);
         for (size_t k = 0; k < server->n_datasets; k++) {
             const struct zd_dataset *dataset = server->dataset[k];
+            if (!zd_permission_names(req, dataset)) {
+                continue;
+            }
             zd_text_addf(text, "%s{dataset=\"%s\"} %llu\n", all[i].name, dataset->config.name,
                 dataset->store == NULL ? 0 : member(dataset->store, &all[i]));
         }
     }
 }
 
-static void add_paused(const struct zd_server *server, struct zd_text *text)
+static void add_paused(const struct zd_request *req, struct zd_text *text)
 {
+    const struct zd_server *server = req->server;
     add_head(text, "zarrd_store_paused", "gauge",
         "Whether the endpoint of a remote store has failed and is left alone.");
     for (size_t k = 0; k < server->n_datasets; k++) {
         const struct zd_dataset *dataset = server->dataset[k];
+        if (!zd_permission_names(req, dataset)) {
+            continue;
+        }
         zd_text_addf(text, "zarrd_store_paused{dataset=\"%s\"} %d\n", dataset->config.name,
             zd_remote_plan_paused_ms(dataset->store) > 0);
+    }
+}
+
+static void add_remote_times(
+    const char *method, const struct zd_transfer_times *times, struct zd_text *text)
+{
+    for (size_t i = 0; i < ZD_TRANSFER_TIMES && times->n > 0; i++) {
+        zd_text_addf(text,
+            "zarrd_remote_request_duration_seconds_bucket{method=\"%s\",le=\"%g\"} %llu\n", method,
+            zd_transfer_bounds[i], (unsigned long long)times->within[i]);
+    }
+    if (times->n > 0) {
+        zd_text_addf(text,
+            "zarrd_remote_request_duration_seconds_bucket{method=\"%s\",le=\"+Inf\"} %llu\n"
+            "zarrd_remote_request_duration_seconds_sum{method=\"%s\"} %.9g\n"
+            "zarrd_remote_request_duration_seconds_count{method=\"%s\"} %llu\n",
+            method, (unsigned long long)times->n, method, times->seconds, method,
+            (unsigned long long)times->n);
     }
 }
 
@@ -175,6 +259,11 @@ static void add_remote(const struct zd_transfer_pool *pool, struct zd_text *text
     for (unsigned i = 0; i < ZD_TRANSFER_METHODS; i++) {
         zd_text_addf(text, "zarrd_remote_requests_total{method=\"%s\"} %llu\n",
             zd_transfer_exchange_method_name(i), (unsigned long long)counts.n_started[i]);
+    }
+    add_head(text, "zarrd_remote_request_duration_seconds", "histogram",
+        "From the turn of a request to a remote store to its last byte, or its failure.");
+    for (unsigned i = 0; i < ZD_TRANSFER_METHODS; i++) {
+        add_remote_times(zd_transfer_exchange_method_name(i), &counts.times[i], text);
     }
     add_one(text, "zarrd_remote_connections_total", "counter",
         "Connections made for them; the others used one again.", counts.n_connected);
@@ -242,8 +331,8 @@ static void add_lanes(const struct zd_admission *admission, struct zd_text *text
         SERIES(zd_lane, "zarrd_admission_bytes", "gauge", bytes, "Bytes that requests hold."),
         SERIES(zd_lane, "zarrd_admission_bytes_max", "gauge", bytes_max, "Bytes they may hold."),
         SERIES(zd_lane, "zarrd_admission_working", "gauge", n_working, "Requests worked on."),
-        SERIES(
-            zd_lane, "zarrd_admission_working_max", "gauge", places_max, "That may be worked on."),
+        SERIES(zd_lane, "zarrd_admission_working_max", "gauge", places_max,
+            "That may be worked on: of each endpoint, and of all datasets without one."),
         SERIES(zd_lane, "zarrd_admission_waiting", "gauge", n_waiting, "Requests in the queue."),
         SERIES(zd_lane, "zarrd_admission_waiting_bytes", "gauge", bytes_waiting,
             "That they wait for."),
@@ -308,21 +397,49 @@ static void add_stall(const struct zd_stall *stall, struct zd_text *text)
     zd_text_addf(text, "zarrd_loop_stall_longest_seconds %.9g\n", (double)stall->longest_ns / 1e9);
 }
 
-static void add_metrics(const struct zd_server *server, struct zd_text *text)
+/* Of each kind of request there are as many workers. */
+static void add_workers(const struct zd_workers *workers, struct zd_text *text)
 {
-    add_requests(&server->metrics, text);
-    add_work(&server->metrics, text);
     add_one(text, "zarrd_jobs_waiting", "gauge", "Pieces of work that wait for a worker.",
-        server->workers.n_waiting);
+        workers->n_waiting);
+    add_head(text, "zarrd_workers", "gauge", "Worker threads for small and for large requests.");
+    zd_text_addf(text, "zarrd_workers{lane=\"small\"} %u\nzarrd_workers{lane=\"large\"} %u\n",
+        workers->n_workers, workers->n_workers);
+    add_head(text, "zarrd_jobs_running", "gauge", "Pieces of work that workers have been given.");
+    zd_text_addf(text,
+        "zarrd_jobs_running{lane=\"small\"} %u\nzarrd_jobs_running{lane=\"large\"} %u\n",
+        workers->small.n_given, workers->large.n_given);
+}
+
+static void add_traces(const struct zd_tracer *tracer, struct zd_text *text)
+{
+    add_one(text, "zarrd_trace_spans_sent_total", "counter", "Spans that the collector took.",
+        tracer->n_sent);
+    add_head(text, "zarrd_trace_spans_dropped_total", "counter", "Spans that nobody will see.");
+    for (unsigned i = 0; i < ZD_TRACE_LOSSES; i++) {
+        zd_text_addf(text, "zarrd_trace_spans_dropped_total{reason=\"%s\"} %llu\n",
+            zd_trace_loss_name(i), (unsigned long long)tracer->n_lost[i]);
+    }
+    add_one(text, "zarrd_trace_spans_waiting", "gauge", "Spans that wait for the collector.",
+        tracer->n_waiting + tracer->n_sending);
+}
+
+static void add_metrics(const struct zd_request *req, struct zd_text *text)
+{
+    const struct zd_server *server = req->server;
+    add_requests(req, text);
+    add_work(&server->metrics, text);
+    add_workers(&server->workers, text);
     add_stall(&server->stall, text);
     add_memory(&server->memory, text);
     add_lanes(&server->admit->admission, text);
     add_shed(&server->admit->admission, text);
     add_caches(server, text);
     add_disk(server->remote.disk, text);
-    add_stores(server, text);
-    add_paused(server, text);
+    add_stores(req, text);
+    add_paused(req, text);
     add_remote(server->remote.pool, text);
+    add_traces(&server->tracer, text);
     add_one(text, "zarrd_log_dropped_total", "counter", "Log lines lost to a full pipe.",
         server->log.n_dropped);
     add_one(text, "zarrd_allocations_total", "counter", "Times that memory was asked for.",
@@ -340,7 +457,7 @@ static void add_metrics(const struct zd_server *server, struct zd_text *text)
 static enum zd_next step_metrics(struct zd_request *req)
 {
     ZD_SCOPED_TEXT(text, DOCUMENT_BYTES_MAX);
-    add_metrics(req->server, &text);
+    add_metrics(req, &text);
     struct zd_representation representation = {
         .media_type = "text/plain; version=0.0.4; charset=utf-8",
     };

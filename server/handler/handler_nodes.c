@@ -7,6 +7,7 @@
 #include "server/describe/node_show.h"
 #include "server/http/accept.h"
 #include "server/request/admit.h"
+#include "server/request/audit.h"
 #include "server/request/body.h"
 #include "server/request/handler.h"
 #include "server/runtime/server.h"
@@ -164,6 +165,7 @@ static enum zd_next step_condition(struct zd_request *req)
         return zd_respond_error(req, NULL, &err);
     }
     const int64_t mtime_ms = node == NULL ? 0 : zd_node_show_mtime(&write->show, node);
+    zd_audit_before(req, node == NULL ? "" : etag);
     if (zd_tag_judge_write(&req->conditions, node == NULL ? NULL : etag, mtime_ms) != ZD_OK) {
         return refuse_condition(req, node);
     }
@@ -437,7 +439,8 @@ static const struct zd_route routes[] = {
         .path = "/v1/datasets/{d}/nodes/{path}",
         .first = step_delete,
         .params = ZD_PARAMS("dry_run", "recursive"),
-        .scope = ZD_SCOPE_WRITE},
+        .scope = ZD_SCOPE_WRITE,
+        .reaches_below = true},
 };
 
 const struct zd_handler zd_handler_nodes = {.route = routes, .n_routes = ZD_COUNT_OF(routes)};

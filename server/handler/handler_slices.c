@@ -7,7 +7,9 @@
 #include "server/request/body.h"
 #include "server/request/handler.h"
 #include "server/runtime/server.h"
-#include "server/slice/slice.h"
+#include "server/slice/read_ahead.h"
+#include "server/slice/slice_price.h"
+#include "server/slice/slice_set.h"
 #include "server/slice/slice_write.h"
 
 #define SELECTION_BYTES_MAX 4096
@@ -18,6 +20,10 @@
 static zd_step step_read;
 static zd_step step_band;
 static zd_step step_given;
+static zd_step step_plan_again;
+static zd_step step_part;
+static zd_step step_prepare;
+static const struct zd_slice_read_kind kind_of_sets;
 
 static void add_chunks(struct zd_slice *slice, uint64_t n, uint64_t n_absent)
 {
@@ -25,13 +31,13 @@ static void add_chunks(struct zd_slice *slice, uint64_t n, uint64_t n_absent)
         (unsigned long long)n, (unsigned long long)n_absent);
 }
 
-/* Nothing is read. Of chunks that are stored one by one it is known all the same which are absent.
- */
+/* Which chunks are absent may be known without reading them. */
 static void add_seen_chunks(struct zd_slice *slice)
 {
-    const struct zd_seen_objects *seen = &slice->read.seen;
-    if (slice->read.node->layout->n_levels == 1 && !slice->is_range && seen->n_known == seen->n) {
-        add_chunks(slice, seen->n, zd_seen_objects_absent(seen));
+    uint64_t n;
+    uint64_t n_absent;
+    if (!slice->is_range && zd_slice_price_count(&slice->read, &n, &n_absent)) {
+        add_chunks(slice, n, n_absent);
     }
 }
 
@@ -47,8 +53,10 @@ static enum zd_status describe(
     };
     if (strcmp(req->method, "POST") != 0 && !slice->read.is_tagless) {
         zd_slice_tag(slice, ret_answer->etag);
-        /* Encoding starts at the beginning, so a range would save nothing. */
-        ret_answer->accepts_ranges = !zd_slice_is_encoded(slice);
+        /* Encoding starts at the beginning, so a range would save nothing. Of times only all of
+         * them tell whether they are numbers. */
+        ret_answer->accepts_ranges =
+            !zd_slice_is_encoded(slice) && !zd_slice_result_may_leave_times(&slice->result);
     }
     if (req->is_head && zd_respond_condition(req, ret_answer) == ZD_OK) {
         add_seen_chunks(slice);
@@ -61,8 +69,10 @@ static enum zd_next open_stream(struct zd_request *req)
     struct zd_slice *slice = req->state;
     struct zd_representation answer;
     struct zd_error err = {0};
-    add_seen_chunks(slice);
-    if (describe(&slice->read, &answer, &err) != ZD_OK) {
+    if (slice->shared == NULL) {
+        add_seen_chunks(slice);
+    }
+    if (slice->read.kind->describe(&slice->read, &answer, &err) != ZD_OK) {
         return zd_respond_error(req, NULL, &err);
     }
     answer.body_is_range = slice->is_range;
@@ -82,6 +92,7 @@ static enum zd_next step_respond(struct zd_request *req)
     struct zd_slice *slice = req->state;
     struct zd_representation answer;
     struct zd_error err = {0};
+    zd_read_ahead_note(req, slice->read.node, &slice->read.selection);
     if (slice->is_streamed) {
         return zd_request_end_stream(req);
     }
@@ -138,7 +149,7 @@ static enum zd_next step_band(struct zd_request *req)
     if (zd_slice_next_band(slice, &is_over, &err) != ZD_OK) {
         return zd_respond_error(req, NULL, &err);
     }
-    req->step = is_over ? step_respond : zd_slice_read_chunks;
+    req->step = !is_over ? zd_slice_read_chunks : slice->shared == NULL ? step_respond : step_part;
     return ZD_NEXT;
 }
 
@@ -178,6 +189,74 @@ static enum zd_next step_given(struct zd_request *req)
     return ZD_NEXT;
 }
 
+/* ---- several arrays in one body ---- */
+
+/* All slices of the body are made. */
+static enum zd_next respond_set(struct zd_request *req)
+{
+    struct zd_slice *slice = req->state;
+    struct zd_representation answer;
+    struct zd_error err = {0};
+    if (slice->is_streamed) {
+        return zd_request_end_stream(req);
+    }
+    if (zd_slice_set_describe(&slice->read, &answer, &err) != ZD_OK) {
+        return zd_respond_error(req, NULL, &err);
+    }
+    answer.body = slice->body;
+    return zd_respond(req, &answer);
+}
+
+/* To the next slice of the body. */
+static enum zd_next step_next_part(struct zd_request *req)
+{
+    if (!zd_slice_set_next(req)) {
+        return respond_set(req);
+    }
+    req->step = step_read;
+    return ZD_NEXT;
+}
+
+/* A slice without elements still has its head and tail. */
+static enum zd_next step_part(struct zd_request *req)
+{
+    struct zd_slice *slice = req->state;
+    struct zd_error err = {0};
+    const bool is_given = slice->is_streamed && slice->answer.n_elements == 0;
+    if (is_given && zd_request_want_room(req, zd_slice_room_bytes(slice)) == ZD_WAIT) {
+        return ZD_WAIT;
+    }
+    if (zd_slice_finish(slice, &err) != ZD_OK) {
+        return zd_respond_error(req, NULL, &err);
+    }
+    if (is_given && !zd_stream_is_open(&req->stream) && open_stream(req) == ZD_DONE) {
+        return ZD_DONE;
+    }
+    if (is_given && zd_slice_give(slice, &err) != ZD_OK) {
+        return zd_respond_error(req, NULL, &err);
+    }
+    return step_next_part(req);
+}
+
+static enum zd_next step_read_set(struct zd_request *req)
+{
+    struct zd_error err = {0};
+    if (zd_slice_set_open(req, &err) != ZD_OK) {
+        return zd_respond_error(req, NULL, &err);
+    }
+    req->step = step_read;
+    return ZD_NEXT;
+}
+
+static enum zd_next accept_set(struct zd_request *req, const struct zd_representation *answer)
+{
+    const struct zd_slice *slice = req->state;
+    const uint64_t bytes = zd_slice_set_held_bytes(req);
+    (void)answer; /* no range of a body that is encoded */
+    return zd_admit_want(
+        req, zd_slice_is_large(slice) ? zd_admit_stream_bytes(req, bytes) : bytes, step_read_set);
+}
+
 /* A response that has begun cannot begin again. */
 static enum zd_status judge_restart(const struct zd_slice_read *read, struct zd_error *err)
 {
@@ -189,9 +268,29 @@ static enum zd_status judge_restart(const struct zd_slice_read *read, struct zd_
                : ZD_OK;
 }
 
-static enum zd_next step_made(struct zd_request *req)
+/* An element cannot be expressed in the requested type. */
+static enum zd_next refuse_element(struct zd_request *req)
 {
     const struct zd_slice *slice = req->state;
+    struct zd_error err = {0};
+    ZD_AUTO(zd_json) extra = zd_slice_result_failure(&slice->result, &err);
+    const struct zd_problem problem = {.code = "not_representable", .err = &err, .extra = extra};
+    return zd_respond_problem(req, &problem);
+}
+
+static enum zd_next step_made(struct zd_request *req)
+{
+    struct zd_slice *slice = req->state;
+    if (slice->result.has_failed && slice->shared != NULL && zd_slice_set_leave_times(req)) {
+        return zd_slice_set_again(req);
+    }
+    if (slice->result.has_failed && slice->shared == NULL && zd_slice_leave_times(slice)) {
+        req->step = step_plan_again;
+        return ZD_NEXT;
+    }
+    if (slice->result.has_failed) {
+        return refuse_element(req);
+    }
     req->step = slice->is_streamed ? step_give : step_band;
     return ZD_NEXT;
 }
@@ -224,6 +323,20 @@ static bool asks_validators(const struct zd_request *req)
                                                    sent->if_range != NULL || sent->range != NULL);
 }
 
+static enum zd_next want_price(struct zd_slice *slice)
+{
+    const struct zd_slice_price_terms terms = {
+        .resource = "slices",
+        .format = slice->format->name,
+        .shape = slice->answer.shape,
+        .rank = slice->answer.rank,
+        .memory_bytes = zd_slice_held_bytes(slice),
+        .answer_bytes = slice->length_is_known ? slice->length : ZD_SLICE_PRICE_UNKNOWN,
+        .encode_ns = zd_slice_expect_ns(slice),
+    };
+    return zd_slice_price_want(&slice->read, &terms);
+}
+
 static enum zd_next step_prepare(struct zd_request *req)
 {
     struct zd_slice *slice = req->state;
@@ -231,12 +344,16 @@ static enum zd_next step_prepare(struct zd_request *req)
     if (zd_slice_prepare(slice, &err) != ZD_OK) {
         return zd_respond_error(req, NULL, &err);
     }
+    if (slice->read.ask.wants_plan) {
+        return want_price(slice);
+    }
     const bool needs_survey = asks_validators(req) || is_streamed_with_tag(slice);
     req->step = needs_survey ? zd_slice_read_survey : step_admit;
     return ZD_NEXT;
 }
 
-static enum zd_next step_plan(struct zd_request *req)
+/* The memory that it was admitted for is still its own. */
+static enum zd_next step_plan_again(struct zd_request *req)
 {
     struct zd_slice *slice = req->state;
     struct zd_error err = {0};
@@ -244,7 +361,54 @@ static enum zd_next step_plan(struct zd_request *req)
     if (zd_slice_read_select(&slice->read, &code, &err) != ZD_OK) {
         return zd_respond_error(req, code, &err);
     }
-    return zd_slice_plan(slice) ? zd_request_want_parent_groups(req, step_prepare) : ZD_DONE;
+    req->step = step_prepare;
+    return zd_slice_plan(slice) ? ZD_NEXT : ZD_DONE;
+}
+
+static enum zd_next step_named(struct zd_request *req)
+{
+    const struct zd_slice *slice = req->state;
+    const struct zd_wait *wait = &slice->columns->wait;
+    if (wait->status != ZD_OK) {
+        return zd_respond_error(req, NULL, &wait->err);
+    }
+    return zd_request_want_parent_groups(req, step_prepare);
+}
+
+/* Coordinates belong to elements that are counted from the array's origin. */
+static enum zd_next step_alone(struct zd_request *req)
+{
+    struct zd_slice *slice = req->state;
+    const struct zd_slice_params *ask = &slice->read.ask;
+    return zd_slice_names_positions(slice) && !ask->is_of_stored && !ask->wants_plan
+               ? zd_slice_want_columns(slice, step_named)
+               : zd_request_want_parent_groups(req, step_prepare);
+}
+
+/* netcdf has the coordinates of an array unless they are not wanted, other formats if they are. */
+static bool wants_coordinates(const struct zd_slice *slice)
+{
+    const struct zd_slice_params *ask = &slice->read.ask;
+    return slice->format->takes_several && !ask->wants_plan &&
+           (ask->has_coords ? ask->coords : slice->format->has_dimensions);
+}
+
+static enum zd_next step_plan(struct zd_request *req)
+{
+    struct zd_slice *slice = req->state;
+    struct zd_error err = {0};
+    const char *code;
+    if (!slice->is_selected && zd_slice_read_select(&slice->read, &code, &err) != ZD_OK) {
+        return zd_respond_error(req, code, &err);
+    }
+    if (!zd_slice_plan(slice)) {
+        return ZD_DONE;
+    }
+    if (slice->shared != NULL) {
+        return zd_slice_set_planned(req);
+    }
+    return wants_coordinates(slice) ? zd_slice_set_adopt(slice, &kind_of_sets, step_alone)
+                                    : step_alone(req);
 }
 
 static const struct zd_slice_read_kind kind = {
@@ -259,10 +423,33 @@ static const struct zd_slice_read_kind kind = {
     .restart = judge_restart,
 };
 
+static const struct zd_slice_read_kind kind_of_sets = {
+    .work = zd_slice_work,
+    .release = zd_slice_release,
+    .cost_ns = zd_slice_cost_ns,
+    .plan = step_plan,
+    .begin = step_read,
+    .worked = step_made,
+    .describe = zd_slice_set_describe,
+    .accept = accept_set,
+    .restart = judge_restart,
+    .again = zd_slice_set_again,
+};
+
+static bool names_arrays(const struct zd_request *req)
+{
+    struct zd_span value;
+    return req->json != NULL ? zd_json_member(req->json, "arrays") != NULL
+                             : zd_params_find(&req->params, "arrays", &value);
+}
+
 /* A node that cannot be sliced has no state. @return false: the request is answered */
 static bool make_state(struct zd_request *req)
 {
-    if (!zd_multiscale_has(req->node->meta) && zd_request_check_array(req)) {
+    static const char detail[] = "arrays= names arrays of a group, but this node is an array";
+    const struct zd_meta *meta = req->node->meta;
+    if (names_arrays(req) ? zd_request_check_group(req, meta, detail)
+                          : !zd_multiscale_has(meta) && zd_request_check_array(req)) {
         return false;
     }
     if (zd_slice_new(req, &kind) == NULL) {
@@ -270,6 +457,29 @@ static bool make_state(struct zd_request *req)
         return false;
     }
     return true;
+}
+
+/* A parameter that has a list of values is refused with it. */
+static enum zd_next refuse_query(
+    struct zd_request *req, const char *code, const struct zd_error *err)
+{
+    const char *const *allowed = zd_slice_params_allowed(err->facts.name);
+    if (allowed == NULL || err->status != ZD_INVALID) {
+        return zd_respond_error(req, code, err);
+    }
+    const struct zd_problem problem = {.code = code, .err = err, .allowed = allowed};
+    return zd_respond_problem(req, &problem);
+}
+
+/* The parameters are read. */
+static enum zd_next begin(struct zd_request *req)
+{
+    struct zd_slice *slice = req->state;
+    if (slice->read.ask.has_arrays) {
+        return zd_slice_set_begin(slice, &kind_of_sets);
+    }
+    zd_json_unref(ZD_TAKE(req->json)); /* not to be held while the request waits for memory */
+    return zd_slice_read_want_level(&slice->read);
 }
 
 static enum zd_next step_plan_query(struct zd_request *req)
@@ -280,27 +490,26 @@ static enum zd_next step_plan_query(struct zd_request *req)
     struct zd_error err = {0};
     const char *code;
     if (zd_slice_params_query(&zd_slice_read_of(req)->ask, &req->params, &code, &err) != ZD_OK) {
-        return zd_respond_error(req, code, &err);
+        return refuse_query(req, code, &err);
     }
-    return zd_slice_read_want_level(zd_slice_read_of(req));
+    return begin(req);
 }
 
 static enum zd_next step_read_body(struct zd_request *req)
 {
+    if (!make_state(req)) {
+        return ZD_DONE;
+    }
     struct zd_error err = {0};
     const char *code;
     if (zd_slice_params_body(&zd_slice_read_of(req)->ask, req->json, &code, &err) != ZD_OK) {
         return zd_body_refuse(req, ZD_BODY_JSON, code, &err);
     }
-    zd_json_unref(ZD_TAKE(req->json)); /* not to be held while the request waits for memory */
-    return zd_slice_read_want_level(zd_slice_read_of(req));
+    return begin(req);
 }
 
 static enum zd_next step_plan_body(struct zd_request *req)
 {
-    if (!make_state(req)) {
-        return ZD_DONE;
-    }
     return zd_body_want_json(req, ZD_BODY_JSON, step_read_body);
 }
 
@@ -373,18 +582,22 @@ static const struct zd_route routes[] = {
         .first = step_put,
         .params = zd_slice_params_of_writes,
         .scope = ZD_SCOPE_WRITE,
+        .shows_times = true,
         .streams_body = true},
     {.method = "GET",
         .path = "/v1/datasets/{d}/slices/{path}",
         .first = step_plan_query,
         .scope = ZD_SCOPE_READ,
         .needs_node = true,
-        .params = zd_slice_params_of_slices},
+        .shows_times = true,
+        .params = zd_slice_params_of_slices,
+        .repeats = zd_slice_params_repeated},
     {.method = "POST",
         .path = "/v1/datasets/{d}/slices/{path}",
         .first = step_plan_body,
         .scope = ZD_SCOPE_READ,
         .needs_node = true,
+        .shows_times = true,
         .params = zd_params_none},
 };
 

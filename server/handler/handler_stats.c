@@ -6,7 +6,7 @@
 #include "server/request/admit.h"
 #include "server/request/handler.h"
 #include "server/runtime/server.h"
-#include "server/slice/slice_read.h"
+#include "server/slice/slice_price.h"
 
 #define DOCUMENT_BYTES_MAX  (64U << 10)
 #define MEDIA_TYPE          "application/json"
@@ -382,6 +382,21 @@ static enum zd_status plan(struct stats *stats, const char **ret_code, struct zd
     return stats->is_declared ? ZD_OK : check_limit(stats, err);
 }
 
+static enum zd_next want_price(struct stats *stats)
+{
+    const struct zd_slice_view view = zd_slice_read_view(&stats->read);
+    const uint64_t n = zd_slice_view_bytes(&view) / stats->read.node->meta->dtype.bytes;
+    const bool wants_moments = stats->wants[MEAN] || stats->wants[STD];
+    const struct zd_slice_price_terms terms = {
+        .resource = "stats",
+        .memory_bytes = stats->is_declared ? 0 : held_bytes(stats),
+        .answer_bytes = ZD_SLICE_PRICE_UNKNOWN,
+        .encode_ns = stats->is_declared ? 0 : n * (ELEMENT_NS + (wants_moments ? MOMENTS_NS : 0)),
+        .reads_nothing = stats->is_declared,
+    };
+    return zd_slice_price_want(&stats->read, &terms);
+}
+
 static const struct zd_slice_read_kind kind = {
     .work = work,
     .release = release,
@@ -406,6 +421,9 @@ static enum zd_next step_plan(struct zd_request *req)
     zd_slice_read_init(&stats->read, req, &kind);
     if (plan(stats, &code, &err) != ZD_OK) {
         return zd_respond_error(req, code, &err);
+    }
+    if (stats->read.ask.wants_plan) {
+        return want_price(stats);
     }
     return zd_request_want_parent_groups(req, stats->is_declared ? step_respond : step_admit);
 }

@@ -671,6 +671,7 @@ static const struct zd_route routes[] = {
         .path = "/v1/datasets/{d}/tree/{path}",
         .first = step_begin,
         .scope = ZD_SCOPE_READ,
+        .reaches_below = true,
         .params = ZD_PARAMS(
             "depth", "match", "node_type", "fields", "limit", "cursor", "mode", "format", "check")},
 };

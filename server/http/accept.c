@@ -123,6 +123,13 @@ uint32_t zd_accept_quality(const char *accept, const char *media_type)
     return quality;
 }
 
+bool zd_accept_is_for_people(const char *accept)
+{
+    const uint32_t page = zd_accept_quality(accept, "text/html");
+    return page > zd_accept_quality(accept, "application/json") &&
+           page > zd_accept_quality(accept, "application/problem+json");
+}
+
 /* What the header says of one coding. */
 struct wish {
     bool is_named;

@@ -2,6 +2,7 @@
 #ifndef ZD_HTTP_ACCEPT_H
 #define ZD_HTTP_ACCEPT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "server/http/compress.h"
@@ -17,6 +18,16 @@
  * Thread: any.
  */
 uint32_t zd_accept_quality(const char *accept, const char *media_type);
+
+/**
+ * Whether an answer for people is wanted rather than one for programs: of text/html and JSON, in
+ * both of its types, the page is preferred. Browsers name text/html; a client that takes anything
+ * is a program.
+ *
+ * @param accept the header's value, or NULL
+ * Thread: any.
+ */
+bool zd_accept_is_for_people(const char *accept);
 
 /**
  * Choose the content coding of a body: the one with the highest q-value; of equal ones zstd before

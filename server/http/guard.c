@@ -310,9 +310,13 @@ static const char *judge_kind(struct zd_guard *guard)
 
 static const uint8_t *in_name(struct zd_guard *guard, const uint8_t *at, const uint8_t *end)
 {
+    size_t n_word = guard->n_word;
     for (; at < end && zd_guard_syntax_is(*at, ZD_BYTE_TOKEN); at++) {
-        keep_word(guard, *at >= 'A' && *at <= 'Z' ? *at | 0x20 : *at);
+        if (n_word < sizeof guard->word) {
+            guard->word[n_word++] = (char)(*at >= 'A' && *at <= 'Z' ? *at | 0x20 : *at);
+        }
     }
+    guard->n_word = (uint8_t)n_word;
     if (at == end) {
         return at;
     }

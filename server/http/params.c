@@ -35,20 +35,26 @@ static enum zd_status decode_part(
     return ZD_OK;
 }
 
-static bool is_allowed(const char *const *allowed, const char *name)
+/* Which names a query may have. */
+struct names {
+    const char *const *allowed; /* NULL: any */
+    const char *const *repeats; /* NULL: none */
+};
+
+static bool is_among(const char *const *names, const char *name)
 {
-    while (*allowed != NULL && strcmp(*allowed, name) != 0) {
-        allowed++;
+    while (names != NULL && *names != NULL && strcmp(*names, name) != 0) {
+        names++;
     }
-    return *allowed != NULL;
+    return names != NULL && *names != NULL;
 }
 
-static enum zd_status judge_name(const struct zd_params *params, const char *const *allowed,
+static enum zd_status judge_name(const struct zd_params *params, const struct names *names,
     const char *name, struct zd_error *err)
 {
     struct zd_span earlier;
-    const bool is_known = is_allowed(allowed, name);
-    if (is_known && !zd_params_find(params, name, &earlier)) {
+    const bool is_known = is_among(names->allowed, name);
+    if (is_known && (!zd_params_find(params, name, &earlier) || is_among(names->repeats, name))) {
         return ZD_OK;
     }
     return zd_fail_name(
@@ -57,7 +63,7 @@ static enum zd_status judge_name(const struct zd_params *params, const char *con
 
 /* One `name=value`; without '=' the value is empty. */
 static enum zd_status add_pair(struct zd_params *params, struct zd_span pair, char **to,
-    const char *const *allowed, struct zd_error *err)
+    const struct names *names, struct zd_error *err)
 {
     const uint8_t *equals = memchr(pair.ptr, '=', pair.len);
     const size_t name_len = equals == NULL ? pair.len : (size_t)(equals - pair.ptr);
@@ -67,8 +73,8 @@ static enum zd_status add_pair(struct zd_params *params, struct zd_span pair, ch
     ZD_TRY(decode_part((struct zd_span){pair.ptr, name_len}, to, &name, err));
     ZD_TRY(
         decode_part((struct zd_span){pair.ptr + value_at, pair.len - value_at}, to, &value, err));
-    if (allowed != NULL) {
-        ZD_TRY(judge_name(params, allowed, (const char *)name.ptr, err));
+    if (names->allowed != NULL) {
+        ZD_TRY(judge_name(params, names, (const char *)name.ptr, err));
     }
     if (params->n == ZD_PARAMS_MAX) {
         return zd_fail(err, ZD_INVALID, "the query has more than %d parameters", ZD_PARAMS_MAX);
@@ -79,8 +85,8 @@ static enum zd_status add_pair(struct zd_params *params, struct zd_span pair, ch
     return ZD_OK;
 }
 
-static enum zd_status add_pairs(struct zd_params *params, struct zd_span query,
-    const char *const *allowed, struct zd_error *err)
+static enum zd_status add_pairs(
+    struct zd_params *params, struct zd_span query, const struct names *names, struct zd_error *err)
 {
     char *to = params->memory;
     size_t at = 0;
@@ -89,8 +95,8 @@ static enum zd_status add_pairs(struct zd_params *params, struct zd_span query,
         const size_t len = end == NULL ? query.len - at : (size_t)(end - query.ptr) - at;
         const struct zd_span pair = {query.ptr + at, len};
         char *const mark = to;
-        const enum zd_status status = len == 0 ? ZD_OK : add_pair(params, pair, &to, allowed, err);
-        if (status != ZD_OK && allowed != NULL) {
+        const enum zd_status status = len == 0 ? ZD_OK : add_pair(params, pair, &to, names, err);
+        if (status != ZD_OK && names->allowed != NULL) {
             return status;
         }
         to = status == ZD_OK ? to : mark; /* where all are accepted, unreadable ones are left out */
@@ -100,8 +106,9 @@ static enum zd_status add_pairs(struct zd_params *params, struct zd_span query,
 }
 
 enum zd_status zd_params_parse(struct zd_span query, const char *const *allowed,
-    struct zd_params *ret_params, struct zd_error *err)
+    const char *const *repeats, struct zd_params *ret_params, struct zd_error *err)
 {
+    const struct names names = {.allowed = allowed, .repeats = repeats};
     struct zd_params params;
     params.n = 0;
     params.memory = NULL;
@@ -115,7 +122,7 @@ enum zd_status zd_params_parse(struct zd_span query, const char *const *allowed,
     if (params.memory == NULL) {
         return zd_fail(err, ZD_NO_MEMORY, "no memory for %zu bytes of query", query.len);
     }
-    const enum zd_status status = add_pairs(&params, query, allowed, allowed == NULL ? NULL : err);
+    const enum zd_status status = add_pairs(&params, query, &names, allowed == NULL ? NULL : err);
     if (status != ZD_OK) {
         zd_params_done(&params);
         return status;

@@ -20,16 +20,17 @@ struct zd_params {
  * @param query   after '?', as sent; borrowed
  * @param allowed names ended by NULL: any other name, or a repeated one, is a fault; NULL: every
  *                parameter is accepted, unreadable ones are left out
+ * @param repeats names that may be there several times, ended by NULL; NULL: none
  * @retval ZD_INVALID fact name; the text says whether it is unknown, repeated or badly encoded
  */
 ZD_RESULT zd_params_parse(struct zd_span query, const char *const *allowed,
-    struct zd_params *ret_params, struct zd_error *err);
+    const char *const *repeats, struct zd_params *ret_params, struct zd_error *err);
 void zd_params_done(struct zd_params *params);
 
 /** The list of a route that has no parameters. */
 extern const char *const zd_params_none[];
 
-/** The value of a parameter; false when it is absent. */
+/** The value of a parameter, the first one; false when it is absent. */
 bool zd_params_find(const struct zd_params *params, const char *name, struct zd_span *ret_value);
 
 /** Which integers a parameter may have. */

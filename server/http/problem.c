@@ -20,6 +20,10 @@ const struct zd_problem_kind zd_problem_kinds[] = {
     {"not_an_array", 400, "The node is not an array"},
     {"not_a_group", 400, "The node is not a group"},
     {"bad_body", 400, "The body is malformed"},
+    {"not_representable", 400, "A value has no like in the data type"},
+    {"no_coordinate", 400, "The dimension has no coordinate"},
+    {"value_not_found", 400, "The coordinate has no such value"},
+    {"not_monotonic", 400, "The coordinate does not rise or fall"},
     {"unauthorized", 401, "A credential is required"},
     {"forbidden", 403, "The credential does not allow this"},
     {"no_such_route", 404, "There is no such resource"},
@@ -32,6 +36,7 @@ const struct zd_problem_kind zd_problem_kinds[] = {
     {"not_acceptable", 406, "No acceptable format"},
     {"request_timeout", 408, "The request timed out"},
     {"shape_mismatch", 409, "The shape does not match"},
+    {"changed", 409, "What was asked for changes all the time"},
     {"chunks_exist", 409, "The change would orphan stored chunks"},
     {"not_empty", 409, "The node has children"},
     {"parent_is_array", 409, "The parent is an array"},
@@ -52,7 +57,7 @@ const struct zd_problem_kind zd_problem_kinds[] = {
     {"corrupt_chunk", 500, "A stored chunk is corrupt"},
     {"internal", 500, "Internal server error"},
     {"store_error", 502, "The store failed"},
-    {"overloaded", 503, "The server is overloaded"},
+    {"overloaded", 503, "The server, or the store behind it, is overloaded"},
     {"draining", 503, "The server is shutting down"},
     {"store_timeout", 504, "The store did not answer in time"},
     {"store_unsupported", 501, "The store cannot keep what the request asks of it"},
@@ -83,9 +88,8 @@ const struct zd_problem_kind *zd_problem_kind_of(const struct zd_problem *proble
         {"corrupt_chunk", 422, "The bytes are not a valid chunk"},
         {"store_error", 503, "A store is unavailable, or takes no writes"},
     };
-    const bool is_away = problem->err != NULL &&
-                         (problem->err->status == ZD_GONE || problem->err->status == ZD_PAUSED);
-    const unsigned http_status = is_away ? 503 : problem->http_status;
+    const bool is_gone = problem->err != NULL && problem->err->status == ZD_GONE;
+    const unsigned http_status = is_gone ? 503 : problem->http_status;
     for (size_t i = 0; i < ZD_COUNT_OF(others); i++) {
         if (http_status == others[i].http_status && strcmp(problem->code, others[i].code) == 0) {
             return &others[i];
@@ -112,7 +116,7 @@ const char *zd_problem_code_of(enum zd_status status)
         [ZD_GONE] = "store_error",
         [ZD_TIMEOUT] = "store_timeout",
         [ZD_UNABLE] = "store_unsupported",
-        [ZD_PAUSED] = "store_error",
+        [ZD_PAUSED] = "overloaded",
         [ZD_NO_SPACE] = "no_space",
         [ZD_NO_MEMORY] = "overloaded",
         [ZD_AGAIN] = "overloaded",
@@ -121,17 +125,25 @@ const char *zd_problem_code_of(enum zd_status status)
     return codes[status];
 }
 
+static enum zd_unavailable unavailable_of(enum zd_status status)
+{
+    if (status == ZD_PAUSED) {
+        return ZD_UNAVAILABLE_PAUSED;
+    }
+    return status == ZD_AGAIN ? ZD_UNAVAILABLE_CONTENTION : ZD_UNAVAILABLE_NO_MEMORY;
+}
+
 enum zd_unavailable zd_problem_unavailable(const struct zd_problem *problem)
 {
     if (problem->unavailable != ZD_UNAVAILABLE_BY_CODE) {
         return problem->unavailable;
     }
-    const enum zd_status status = problem->err == NULL ? ZD_NO_MEMORY : problem->err->status;
     if (strcmp(problem->code, "overloaded") == 0) {
-        return status == ZD_AGAIN ? ZD_UNAVAILABLE_CONTENTION : ZD_UNAVAILABLE_NO_MEMORY;
+        return problem->err == NULL ? ZD_UNAVAILABLE_NO_MEMORY
+                                    : unavailable_of(problem->err->status);
     }
     if (strcmp(problem->code, "store_error") == 0) {
-        return status == ZD_PAUSED ? ZD_UNAVAILABLE_PAUSED : ZD_UNAVAILABLE_STORE;
+        return ZD_UNAVAILABLE_STORE;
     }
     assert(strcmp(problem->code, "draining") == 0);
     return ZD_UNAVAILABLE_DRAINING;
@@ -288,37 +300,51 @@ const char *zd_problem_detail(const struct zd_problem *problem)
                : zd_problem_kind_of(problem)->title;
 }
 
-void zd_problem_add(const struct zd_problem *problem, const char *instance, struct zd_text *text)
+static void emit_document(
+    const struct zd_problem *problem, const char *instance, struct zd_emit *emit)
 {
     const struct zd_problem_kind *kind = zd_problem_kind_of(problem);
-    struct zd_emit emit;
-    zd_emit_init(&emit, text, false);
-    zd_emit_object(&emit);
+    zd_emit_object(emit);
     char type[TYPE_BYTES];
     (void)snprintf(type, sizeof type, "urn:zarrd:problem:%s", kind->code);
-    zd_emit_member_string(&emit, "type", type);
-    zd_emit_member_string(&emit, "title", kind->title);
-    zd_emit_member_u64(&emit, "status", kind->http_status);
-    emit_fact(&emit, "detail", zd_problem_detail(problem));
-    zd_emit_member_string(&emit, "instance", instance);
-    zd_emit_member_string(&emit, "code", kind->code);
+    zd_emit_member_string(emit, "type", type);
+    zd_emit_member_string(emit, "title", kind->title);
+    zd_emit_member_u64(emit, "status", kind->http_status);
+    emit_fact(emit, "detail", zd_problem_detail(problem));
+    zd_emit_member_string(emit, "instance", instance);
+    zd_emit_member_string(emit, "code", kind->code);
     if (problem->err != NULL) {
-        emit_facts(&emit, &problem->err->facts, problem->faults != NULL);
+        emit_facts(emit, &problem->err->facts, problem->faults != NULL);
     }
     if (problem->faults != NULL) {
-        zd_problem_emit_names(problem->faults, &emit);
-        emit_errors(&emit, problem->faults);
+        zd_problem_emit_names(problem->faults, emit);
+        emit_errors(emit, problem->faults);
     }
     if (problem->allowed != NULL) {
-        zd_emit_member_array(&emit, "allowed");
+        zd_emit_member_array(emit, "allowed");
         for (size_t i = 0; problem->allowed[i] != NULL; i++) {
-            zd_emit_string(&emit, problem->allowed[i]);
+            zd_emit_string(emit, problem->allowed[i]);
         }
-        zd_emit_array_end(&emit);
+        zd_emit_array_end(emit);
     }
     const struct zd_json *extra = problem->extra;
     for (void *at = zd_json_next(extra, NULL); at != NULL; at = zd_json_next(extra, at)) {
-        zd_emit_member_json(&emit, zd_json_iter_name(at), zd_json_iter_value(at));
+        zd_emit_member_json(emit, zd_json_iter_name(at), zd_json_iter_value(at));
     }
-    zd_emit_object_end(&emit);
+    zd_emit_object_end(emit);
+}
+
+void zd_problem_add(const struct zd_problem *problem, const char *instance, struct zd_text *text)
+{
+    struct zd_emit emit;
+    zd_emit_init(&emit, text, false);
+    emit_document(problem, instance, &emit);
+}
+
+void zd_problem_add_pretty(
+    const struct zd_problem *problem, const char *instance, struct zd_text *text)
+{
+    struct zd_emit emit;
+    zd_emit_init(&emit, text, true);
+    emit_document(problem, instance, &emit);
 }

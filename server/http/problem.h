@@ -35,16 +35,18 @@ enum zd_unavailable {
 
 /** A problem to answer with. Everything is borrowed. */
 struct zd_problem {
-    const char *code;                /* of the table */
-    unsigned http_status;            /* 0 = the status of the code. corrupt_chunk: 422 for bytes
-                                        that a client sent; store_error: 503 of /readyz, and of
-                                        ZD_GONE and ZD_PAUSED without being said */
-    const struct zd_error *err;      /* detail and facts, or NULL */
-    const char *detail;              /* instead of err's text, or NULL */
-    const struct zd_faults *faults;  /* become `errors` and `names`, or NULL */
-    const char *const *allowed;      /* ended by NULL, or NULL */
-    const char *allow;               /* header Allow of a 405, or NULL */
-    const struct zd_json *extra;     /* an object of further members ("suggestions" ...), or NULL */
+    const char *code;               /* of the table */
+    unsigned http_status;           /* 0 = the status of the code. corrupt_chunk: 422 for bytes
+                                       that a client sent; store_error: 503 of /readyz, and of
+                                       ZD_GONE without being said */
+    const struct zd_error *err;     /* detail and facts, or NULL */
+    const char *detail;             /* instead of err's text, or NULL */
+    const struct zd_faults *faults; /* become `errors` and `names`, or NULL */
+    const char *const *allowed;     /* ended by NULL, or NULL */
+    const char *allow;              /* header Allow of a 405, or NULL */
+    const struct zd_json *extra;    /* an object of further members ("suggestions" ...), or NULL */
+    const char *rate_limit;         /* headers RateLimit and RateLimit-Policy of a 429, or NULL */
+    const char *rate_limit_policy;
     uint32_t retry_after_s;          /* header Retry-After; 0 = none */
     enum zd_unavailable unavailable; /* of a 503 */
     uint64_t keep_until_ms; /* as in struct zd_representation, for problems that many clients meet
@@ -76,7 +78,14 @@ const char *zd_problem_code_of_faults(const struct zd_faults *faults);
 /** The member `names`: every unsupported name, once. */
 void zd_problem_emit_names(const struct zd_faults *faults, struct zd_emit *emit);
 
+/** The type of the document. */
+#define ZD_PROBLEM_TYPE "application/problem+json"
+
 /** Add the document. @param instance the request's id */
 void zd_problem_add(const struct zd_problem *problem, const char *instance, struct zd_text *text);
+
+/** The same, a member a line. */
+void zd_problem_add_pretty(
+    const struct zd_problem *problem, const char *instance, struct zd_text *text);
 
 #endif

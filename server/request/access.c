@@ -2,47 +2,40 @@
 #include "server/request/access.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "core/base/num.h"
 #include "server/data/dataset.h"
-#include "server/http/host.h"
 #include "server/request/anonymous.h"
+#include "server/request/client.h"
 #include "server/request/connection.h"
+#include "server/request/identity.h"
+#include "server/request/jwts.h"
+#include "server/request/known.h"
+#include "server/request/permission.h"
 #include "server/request/request.h"
 #include "server/request/respond.h"
 #include "server/request/route.h"
+#include "server/request/signing.h"
+#include "server/request/tokens.h"
+#include "server/request/verdicts.h"
 #include "server/runtime/server.h"
 
 #define SHOWN_BYTES UINT64_C(256) /* of a host that is refused */
-
-/* Which host is asked: of an absolute target the header Host counts for nothing (RFC 9112, 3.2.2).
- * @return false: HTTP/1.0 without one */
-static bool find_host(const struct zd_request *req, struct zd_span *ret_host)
-{
-    *ret_host = zd_host_of_target(req->target);
-    const char *header = zd_connection_header(req, "Host");
-    if (ret_host->len > 0 || header == NULL) {
-        return ret_host->len > 0;
-    }
-    *ret_host = zd_span_of(header);
-    return true;
-}
 
 /* A page whose name was made to mean this machine (DNS rebinding) is to its browser a page of this
  * server, and reads what only this machine reaches: no stranger's name is answered. */
 static bool is_misdirected(const struct zd_request *req)
 {
-    const struct zd_server *server = req->server;
     struct zd_span host;
-    return server->is_local && find_host(req, &host) &&
-           !zd_host_is_own(host, server->config->settings.http_hosts);
+    return req->server->is_local && !zd_client_asks_us(req, &host);
 }
 
 static enum zd_next step_misdirected(struct zd_request *req)
 {
     struct zd_error err = {0};
     struct zd_span host = {0};
-    (void)find_host(req, &host);
+    (void)zd_client_asks_us(req, &host);
     const int len = (int)zd_min_u64(host.len, SHOWN_BYTES);
     const char *text = (const char *)host.ptr;
     err.status = zd_fail(&err, ZD_INVALID,
@@ -54,34 +47,150 @@ static enum zd_next step_misdirected(struct zd_request *req)
     return zd_respond_error(req, "misdirected", &err);
 }
 
-/* What no route takes is refused as it is to all: there is nothing to protect. */
-static bool is_refused_write(struct zd_request *req)
+/* ---- credentials ---- */
+
+static struct zd_identity *find_token(const struct zd_request *req, struct zd_span token)
 {
-    struct zd_span name;
-    const struct zd_route *route = zd_route_look(req, &name);
-    if (route == NULL || route->scope != ZD_SCOPE_WRITE) {
+    return zd_identity_ref(zd_tokens_find(req->server->tokens, token));
+}
+
+static struct zd_identity *find_jwt(const struct zd_request *req, struct zd_span token)
+{
+    return zd_jwts_find(req->server->jwts, token);
+}
+
+/* The kinds of credentials; each looks whether it knows one, at the same cost for any that it does
+ * not know. @return a reference, or NULL */
+static struct zd_identity *(*const kinds[])(const struct zd_request *req, struct zd_span token) = {
+    find_token,
+    find_jwt,
+};
+
+/* RFC 6750, 2.1. @return empty: not of the scheme */
+static struct zd_span bearer_of(const char *header)
+{
+    static const char scheme[] = "Bearer ";
+    const size_t len = strlen(scheme);
+    return strncasecmp(header, scheme, len) == 0
+               ? zd_span_of(header + len + strspn(header + len, " "))
+               : (struct zd_span){0};
+}
+
+/* Looked for among all. */
+static void search(struct zd_request *req, struct zd_span token)
+{
+    for (size_t i = 0; i < ZD_COUNT_OF(kinds) && req->identity == NULL; i++) {
+        req->identity = kinds[i](req, token);
+    }
+    if (zd_identity_is_over(req->identity)) {
+        zd_identity_unref(ZD_TAKE(req->identity));
+    }
+}
+
+static void identify(struct zd_request *req, struct zd_span token)
+{
+    struct zd_server *server = req->server;
+    if (req->signature.len > 0) {
+        req->identity = zd_signing_identify(req);
+        return;
+    }
+    req->identity = zd_known_find(server->known, token, server->n_credential_changes);
+    if (req->identity == NULL) {
+        search(req, token);
+        if (req->identity != NULL) {
+            zd_known_put(&server->known, token, server->n_credential_changes, req->identity);
+        }
+    }
+}
+
+/* ---- the whole ---- */
+
+/* What no route takes is refused as it is to all: there is nothing to protect. */
+static zd_step *judge(struct zd_request *req)
+{
+    if (req->route == NULL && !zd_route_begin(req)) {
+        return zd_anonymous_is(req, "none") && req->identity == NULL ? zd_anonymous_refuse : NULL;
+    }
+    req->step = NULL;
+    const struct zd_dataset *dataset =
+        req->dataset_name.len == 0 ? NULL : zd_dataset_find(req->server, req->dataset_name);
+    zd_step *const refusal = zd_permission_judge(req, dataset);
+    req->is_private = zd_permission_is_private(req, dataset);
+    req->is_limited = refusal == NULL && zd_permission_is_limited(req, dataset);
+    const bool is_hidden = dataset != NULL && !zd_permission_sees(req, dataset);
+    return refusal == NULL && is_hidden ? zd_route_dispatch : refusal;
+}
+
+/* What a credential in the URL allows is private, wherever it is. */
+static bool may_keep(const struct zd_request *req)
+{
+    return zd_request_is_reading(req) && req->n_url_tokens == 0 && req->signature.len == 0;
+}
+
+/* The same, from memory where it can be. */
+static zd_step *recall(struct zd_request *req)
+{
+    struct zd_verdicts **verdicts = &req->server->verdicts;
+    if (may_keep(req) && zd_verdicts_find(*verdicts, req)) {
+        return NULL;
+    }
+    zd_step *const refusal = judge(req);
+    if (may_keep(req) && refusal == NULL) {
+        zd_verdicts_put(verdicts, req);
+    }
+    return refusal;
+}
+
+/* Whether anything but the method is to be looked at. */
+static bool needs_judging(const struct zd_request *req)
+{
+    return !zd_request_is_reading(req) || req->identity != NULL || req->server->has_private ||
+           req->server->config->settings.access_protect_service || zd_anonymous_is(req, "none");
+}
+
+static void on_known(struct zd_wait *wait)
+{
+    zd_connection_wake(wait->context);
+}
+
+/* Whether it is too early to say who sends a credential. */
+static bool must_wait(struct zd_request *req)
+{
+    struct zd_server *server = req->server;
+    if (!server->tokens_are_coming) {
         return false;
     }
-    const struct zd_dataset *dataset = zd_dataset_find(req->server, name);
-    return dataset != NULL && dataset->config.writable && !zd_anonymous_may_write(req);
+    req->wait = (struct zd_wait){.done = on_known, .context = req};
+    zd_list_push_back(&server->tokens_wanted, &req->wait.link);
+    return true;
 }
 
-static bool is_for_all(struct zd_request *req)
-{
-    struct zd_span name;
-    const struct zd_route *route = zd_route_look(req, &name);
-    return route != NULL && route->scope == ZD_SCOPE_NONE;
-}
-
-void zd_access_judge(struct zd_request *req)
+enum zd_next zd_access_judge(struct zd_request *req)
 {
     if (is_misdirected(req)) {
         req->step = step_misdirected;
-    } else if (strcmp(req->method, "OPTIONS") == 0) {
-        return; /* a browser asks what it may ask */
-    } else if (zd_anonymous_is(req, "none")) {
-        req->step = is_for_all(req) ? NULL : zd_anonymous_refuse;
-    } else if (!zd_request_is_reading(req) && is_refused_write(req)) {
-        req->step = zd_anonymous_refuse_write;
+        return ZD_NEXT;
     }
+    if (strcmp(req->method, "OPTIONS") == 0) {
+        return ZD_NEXT; /* a browser asks what it may ask */
+    }
+    const bool is_signed = req->signature.len > 0;
+    const uint32_t n_credentials = req->n_url_tokens + is_signed + req->n_authorizations;
+    req->has_credential = n_credentials > 0;
+    req->is_private = req->n_url_tokens > 0 || is_signed;
+    if (n_credentials == 1 && !is_signed && must_wait(req)) {
+        return ZD_WAIT;
+    }
+    if (n_credentials == 1) {
+        identify(req, req->authorization == NULL ? req->url_token : bearer_of(req->authorization));
+    }
+    if (n_credentials > 1) {
+        req->step = zd_permission_refuse_several;
+    } else if (req->has_credential && req->identity == NULL) {
+        req->is_private = true; /* wherever it stood */
+        req->step = zd_permission_refuse_credential;
+    } else if (needs_judging(req)) {
+        req->step = recall(req);
+    }
+    return ZD_NEXT;
 }

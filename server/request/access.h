@@ -3,10 +3,17 @@
 #ifndef ZD_REQUEST_ACCESS_H
 #define ZD_REQUEST_ACCESS_H
 
+#include "server/runtime/wait.h"
+
 struct zd_request;
 
-/** Judge a request whose first step is not known: that of one that must not be answered refuses
- * it. */
-void zd_access_judge(struct zd_request *req);
+/**
+ * Judge a request whose first step is not known: find out who asks, by the credential that it
+ * sends, and let the step of one that must not be answered refuse it.
+ *
+ * @return ZD_WAIT: who asks is not known yet. Once the connection is woken (zd_connection_wake), it
+ *         is to be judged again; zd_request_end_waits gives it up
+ */
+enum zd_next zd_access_judge(struct zd_request *req);
 
 #endif

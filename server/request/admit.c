@@ -2,6 +2,8 @@
 #include "server/request/admit.h"
 
 #include "core/base/num.h"
+#include "server/data/dataset.h"
+#include "server/request/client.h"
 #include "server/request/connection.h"
 #include "server/request/respond.h"
 #include "server/runtime/server.h"
@@ -128,7 +130,7 @@ static enum zd_next respond_overloaded(struct zd_request *req)
     struct zd_problem problem = {
         .code = "overloaded",
         .err = &err,
-        .retry_after_s = zd_admission_retry_s(admission, req->ticket.lane, now_ms(req)),
+        .retry_after_s = zd_admission_retry_s(admission, &req->ticket, now_ms(req)),
     };
     switch (req->ticket.shed) {
     case ZD_SHED_EXPECTED:
@@ -181,10 +183,17 @@ static void ticket_done(struct zd_wait *wait)
     zd_connection_queue_turn(req);
 }
 
+/* The server that its dataset is read from, where that is a remote one. */
+static uint64_t source_of(const struct zd_request *req)
+{
+    const struct zd_dataset *dataset = req->dataset;
+    return dataset == NULL || dataset->store == NULL ? 0 : dataset->store->endpoint;
+}
+
 enum zd_next zd_admit_want(struct zd_request *req, uint64_t bytes, zd_step *next)
 {
     struct zd_admission *admission = &admit_of(req)->admission;
-    struct zd_peer peer;
+    const struct zd_peer peer = zd_client_peer(req);
     req->step = next;
     if (req->ticket.state != ZD_TICKET_NONE) {
         return ZD_NEXT;
@@ -192,11 +201,11 @@ enum zd_next zd_admit_want(struct zd_request *req, uint64_t bytes, zd_step *next
     req->wait.done = ticket_done;
     req->wait.context = req;
     req->ticket.wait = &req->wait;
-    zd_connection_peer(req, &peer);
-    switch (zd_admission_ask(admission, &req->ticket, &peer, bytes, now_ms(req))) {
+    switch (zd_admission_ask(admission, &req->ticket, &peer, source_of(req), bytes, now_ms(req))) {
     case ZD_ADMISSION_YES:
         return ZD_NEXT;
     case ZD_ADMISSION_WAITS:
+        req->times.waits_for = ZD_TIME_QUEUE;
         arm(req->server);
         return ZD_WAIT;
     case ZD_ADMISSION_NEVER:

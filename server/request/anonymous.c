@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "server/request/client.h"
 #include "server/request/connection.h"
 #include "server/request/request.h"
 #include "server/request/respond.h"
@@ -13,10 +14,16 @@ bool zd_anonymous_is(const struct zd_request *req, const char *word)
     return strcmp(req->server->config->settings.access_anonymous, word) == 0;
 }
 
+/* A proxy on this machine may speak for others. */
+static bool is_of_this_machine(const struct zd_request *req)
+{
+    return req->server->is_local && zd_client_is_local(req);
+}
+
 bool zd_anonymous_may_write(const struct zd_request *req)
 {
     const bool is_allowed =
-        zd_anonymous_is(req, "write") || (req->server->is_local && !zd_anonymous_is(req, "none"));
+        zd_anonymous_is(req, "write") || (is_of_this_machine(req) && !zd_anonymous_is(req, "none"));
     return is_allowed && zd_request_may_write(req);
 }
 
@@ -29,8 +36,21 @@ static enum zd_next refuse(struct zd_request *req, const char *code, const char 
 enum zd_next zd_anonymous_refuse(struct zd_request *req)
 {
     return refuse(req, "unauthorized",
-        "this server answers nobody without a credential: access.anonymous is none; read lets "
-        "everybody read");
+        "this server answers nobody without a credential, because access.anonymous is none; "
+        "access.anonymous=read lets everybody read");
+}
+
+enum zd_next zd_anonymous_refuse_dataset(struct zd_request *req)
+{
+    return refuse(req, "unauthorized",
+        "there is no dataset of that name for clients without a credential; /v1/datasets lists "
+        "those that there are");
+}
+
+enum zd_next zd_anonymous_refuse_service(struct zd_request *req)
+{
+    return refuse(req, "unauthorized",
+        "this needs a credential with the scope admin, because access.protect_service is true");
 }
 
 enum zd_next zd_anonymous_refuse_write(struct zd_request *req)
@@ -40,10 +60,10 @@ enum zd_next zd_anonymous_refuse_write(struct zd_request *req)
     if (zd_anonymous_is(req, "none")) {
         return zd_anonymous_refuse(req);
     }
-    if (!all_write && !req->server->is_local) {
+    if (!all_write && !is_of_this_machine(req)) {
         return refuse(req, "unauthorized",
-            "nobody writes without a credential where other machines can ask: listen on loopback "
-            "addresses only, or let everybody write with access.anonymous=write");
+            "a change needs a credential, because other machines reach this server: let it listen "
+            "on loopback addresses only, or let everybody write with access.anonymous=write");
     }
     ZD_SCOPED_TEXT(detail, ZD_ERROR_TEXT_BYTES);
     zd_text_addf(&detail,

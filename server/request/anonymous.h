@@ -1,5 +1,4 @@
-/* What clients without a credential may do: all clients, as there are no credentials yet. Thread:
- * loop. */
+/* What clients without a credential may do. Thread: loop. */
 #ifndef ZD_REQUEST_ANONYMOUS_H
 #define ZD_REQUEST_ANONYMOUS_H
 
@@ -13,6 +12,12 @@ bool zd_anonymous_may_write(const struct zd_request *req);
 
 /** The step of a request that may ask nothing: 401. */
 zd_step zd_anonymous_refuse;
+
+/** The step of one that asks for a dataset which is private, or is not there: 401. */
+zd_step zd_anonymous_refuse_dataset;
+
+/** The step of one that asks for what access.protect_service protects: 401. */
+zd_step zd_anonymous_refuse_service;
 
 /** The step of one that may not write: 401, or 403 where its web page alone may not. */
 zd_step zd_anonymous_refuse_write;

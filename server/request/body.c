@@ -277,6 +277,7 @@ enum zd_next zd_body_stream_want(struct zd_request *req, size_t n_least)
     }
     zd_admit_answered(req);  /* a slow writer keeps its bytes, not its place */
     zd_connection_wake(req); /* the window may have been full until now */
+    req->times.waits_for = ZD_TIME_RECEIVE;
     return ZD_WAIT;
 }
 

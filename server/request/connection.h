@@ -3,15 +3,23 @@
 #ifndef ZD_REQUEST_CONNECTION_H
 #define ZD_REQUEST_CONNECTION_H
 
-struct zd_peer;
+#include "core/base/status.h"
+
+struct sockaddr;
 struct zd_request;
+struct zd_text;
 
 /** A header of the request, or NULL; borrowed. Names are case-insensitive. Of several lines the
  * first: lists have members of their own. */
 const char *zd_connection_header(const struct zd_request *req, const char *name);
 
-/** The client's address, as far as it counts for fairness. */
-void zd_connection_peer(const struct zd_request *req, struct zd_peer *ret_peer);
+/** Add all lines of a header, as one list (RFC 9110, 5.3); nothing when there is none.
+ * @retval ZD_TOO_LARGE, ZD_NO_MEMORY */
+enum zd_status zd_connection_add_list(
+    const struct zd_request *req, const char *name, struct zd_text *list);
+
+/** The address at the other end of the connection: of the client, or of a proxy. NULL: unknown. */
+const struct sockaddr *zd_connection_address(const struct zd_request *req);
 
 /** The request goes on when the loop has turned: other requests have their turn first. */
 void zd_connection_queue_turn(struct zd_request *req);

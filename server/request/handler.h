@@ -15,7 +15,7 @@ enum zd_scope {
     ZD_SCOPE_NONE,   /* nothing: everybody may ask */
     ZD_SCOPE_READ,
     ZD_SCOPE_WRITE, /* and the dataset must be writable, else 405 read_only */
-    ZD_SCOPE_ADMIN, /* of the service; who may read may ask until there are other credentials */
+    ZD_SCOPE_ADMIN, /* of the service, where access.protect_service says so; else as read */
 };
 
 /** One method of one resource. HEAD is served by GET; OPTIONS by the server. */
@@ -24,12 +24,16 @@ struct zd_route {
     const char *path;   /* template: "/v1/datasets/{d}/nodes/{path}"; {path} may be empty, and its
                            slash too */
     zd_step *first;     /* the first step */
-    const char *const *params; /* allowed query parameters, ended by NULL ("pretty" is always
-                                  allowed below /v1); NULL: ignored */
+    const char *const *params;  /* allowed query parameters, ended by NULL ("pretty" is always
+                                   allowed below /v1); NULL: ignored */
+    const char *const *repeats; /* those of them that may be there several times, ended by NULL;
+                                   NULL: none */
     enum zd_scope scope;
+    bool reaches_below;       /* to all nodes below {path}, too */
     bool needs_node;          /* it runs when req->node is there (zd_request_want_node) */
     bool collapse_slashes;    /* runs of '/' in the last part count as one, instead of 400 */
     bool depends_on_identity; /* another client may get another answer */
+    bool shows_times;         /* its answers say what they took (http.server_timing) */
     bool streams_body;        /* the first step runs when the head is there, and asks for the body
                                  (server/request/body.h); else it has the whole body in req->body */
 };

@@ -6,23 +6,44 @@
 
 #include "server/http/origin.h"
 #include "server/request/connection.h"
+#include "server/request/identity.h"
 #include "server/runtime/server.h"
 
 /* Of the loop's time. Steps that find all they want at hand never wait: without this limit a slice
  * of many small chunks would block all other requests for most of a second. */
 #define TURN_NS 500000
 
+/* The request has waited until now. */
+static void note_wait(struct zd_request *req, uint64_t now_ns)
+{
+    const struct zd_times *times = &req->times;
+    if (times->since_ns != 0 && times->waits_for != ZD_TIME_NONE) {
+        const bool is_queue = times->waits_for == ZD_TIME_QUEUE;
+        zd_trace_add(req->trace, is_queue ? "admission" : zd_times_name(times->waits_for),
+            times->since_ns, now_ns);
+    }
+    zd_times_go_on(&req->times, now_ns);
+}
+
 static enum zd_next run_step(struct zd_machine *machine)
 {
     struct zd_request *req = ZD_CONTAINER(machine, struct zd_request, machine);
     assert(!req->is_answered || zd_stream_is_open(&req->stream));
     struct zd_request_own *own = &req->own;
-    own->turn_ns = own->turn_ns == 0 ? uv_hrtime() : own->turn_ns;
-    enum zd_next next = req->step(req);
+    if (own->turn_ns == 0) {
+        own->turn_ns = uv_hrtime();
+        note_wait(req, own->turn_ns);
+    }
+    const bool is_over = req->stream.state == ZD_STREAM_OPEN && zd_identity_is_over(req->identity);
+    enum zd_next next = is_over ? zd_request_end_over(req) : req->step(req);
     assert(zd_stream_is_open(&req->stream) || (next == ZD_DONE) == req->is_answered);
     if (next == ZD_NEXT && uv_hrtime() - own->turn_ns > TURN_NS) {
         zd_connection_queue_turn(req);
+        req->times.waits_for = ZD_TIME_NONE;
         next = ZD_WAIT;
+    }
+    if (next == ZD_WAIT) {
+        zd_times_wait(&req->times, uv_hrtime());
     }
     own->turn_ns = next == ZD_NEXT ? own->turn_ns : 0;
     return next;
@@ -40,11 +61,6 @@ void zd_request_init(struct zd_request *req, struct zd_server *server, struct zd
     req->machine = (struct zd_machine){.step = run_step, .end = end};
     req->gather.machine = &req->machine;
     req->path_text = path_text;
-}
-
-void zd_request_identify(struct zd_request *req)
-{
-    req->identity = NULL;
 }
 
 bool zd_request_may_write(const struct zd_request *req)

@@ -2,6 +2,7 @@
 #ifndef ZD_REQUEST_REQUEST_H
 #define ZD_REQUEST_REQUEST_H
 
+#include "server/config/networks.h"
 #include "server/data/catalog.h"
 #include "server/data/parent_groups.h"
 #include "server/data/tag.h"
@@ -14,7 +15,10 @@
 #include "server/request/upload.h"
 #include "server/runtime/gather.h"
 #include "server/runtime/machine.h"
+#include "server/runtime/times.h"
+#include "server/runtime/trace.h"
 
+struct zd_identity;
 struct zd_near_nodes;
 struct zd_node_lock;
 struct zd_parsing;
@@ -31,8 +35,23 @@ struct zd_request_own {
     zd_step *next;    /* once the node or the body is there */
     size_t n_looked;  /* datasets, of zd_request_want_datasets */
     uint64_t collect_bytes_max;
-    struct zd_parsing *parsing; /* owned, or NULL */
-    struct zd_near_nodes *near; /* owned, or NULL */
+    bool is_rated;    /* of server/request/rates.c: it pays for what it takes */
+    bool is_audited;  /* of server/request/audit.c: a change that has begun */
+    bool was_audited; /* all is recorded */
+    char
+        tag_before[ZD_TAG_BYTES]; /* of what is about to change; "": unknown, or nothing is there */
+    struct zd_parsing *parsing;   /* owned, or NULL */
+    struct zd_near_nodes *near;   /* owned, or NULL */
+};
+
+/** What is known of who asks (server/request/client.h). Zeroed: nothing. */
+struct zd_client {
+    struct zd_networks_ip ip;
+    char *host;    /* with or without a port, as a trusted proxy says that it was asked; owned, or
+                      NULL: as the request says */
+    char *prefix;  /* what stands before the paths that the client asks for: "/data"; owned, or
+                      NULL: nothing */
+    bool is_https; /* the client asked its proxy so */
 };
 
 /** What handlers see of a request. */
@@ -43,11 +62,22 @@ struct zd_request {
     struct zd_gather gather;   /* several waits at once, asked for by one step */
 
     /* the head; borrowed from the front until the request has ended */
-    const char *method; /* as sent */
-    const char *target; /* as sent */
-    const char *id;     /* X-Request-Id */
+    const char *method;           /* as sent */
+    const char *target;           /* as sent */
+    const char *id;               /* X-Request-Id */
+    struct zd_identity *identity; /* of zd_access_judge: a reference; NULL: anonymous */
+    bool is_private; /* a credential allows the answer, or stood in the URL: no shared cache
+                        keeps it */
+    bool is_limited; /* zd_permission_is_limited */
+    const char *authorization; /* the first header of that name, or NULL */
+    uint32_t n_authorizations; /* such headers */
+    uint32_t n_url_tokens;     /* credentials that the target had; it has none any more */
+    struct zd_span url_token;  /* the first of them */
+    struct zd_client client;
     bool is_head;
-    const char *identity; /* of zd_request_identify */
+    bool has_credential;      /* one was sent, valid or not */
+    struct zd_span signature; /* of a signed URL: what was taken out of the target, or empty */
+    bool signature_is_narrow; /* nothing beside the path is read for the answer */
     struct zd_conditions conditions;
     const char *accept;           /* all lines as one list, or NULL */
     const char *accept_encoding;  /* the same */
@@ -55,10 +85,10 @@ struct zd_request {
 
     /* of server/request/route.h */
     const struct zd_route *route; /* NULL until it is known */
-    uint32_t route_number;        /* for metrics; 0 = none */
     struct zd_span dataset_name;
     struct zd_text *path_text;  /* the decoded path; borrowed: it outlives the request */
     const char *path;           /* {path} or {key} in path_text, without slashes at its ends */
+    uint32_t route_number;      /* for metrics; 0 = none */
     bool path_ends_in_slash;    /* as sent */
     struct zd_dataset *dataset; /* when the template has {d}: a reference */
     uint64_t n_changes;         /* of the dataset, when the request began */
@@ -78,6 +108,9 @@ struct zd_request {
     struct zd_stream stream; /* the answer's body, when it is sent while it is made */
     struct zd_upload upload; /* the request's body, when it is taken while it comes */
     struct zd_ticket ticket; /* see zd_admit_want */
+    struct zd_times times;
+    struct zd_trace *trace;  /* owned by the front; NULL: it is not traced */
+    const char *traceparent; /* what stores are sent; borrowed; NULL: of no trace */
     bool is_answered;
     struct zd_request_own own;
 
@@ -109,10 +142,6 @@ void zd_request_end_waits(struct zd_request *req);
 
 /** Release all that the request holds; zd_request_init then begins the next one. */
 void zd_request_end(struct zd_request *req);
-
-/** Judge which client asks, by the head of the request; NULL: anonymous. No credential exists yet:
- * all clients are. */
-void zd_request_identify(struct zd_request *req);
 
 /** A number for the client's address, as far as it counts for fairness: never 0. */
 uint64_t zd_request_client(const struct zd_request *req);
@@ -177,6 +206,10 @@ void zd_request_give(struct zd_request *req, struct zd_buf *buf, size_t from, si
 
 /** The body is whole. @return ZD_DONE, for the step to return */
 enum zd_next zd_request_end_stream(struct zd_request *req);
+
+/** The identity of a request whose answer is being streamed is over: so is the answer, cut unless
+ * it may end anywhere. @return ZD_DONE */
+enum zd_next zd_request_end_over(struct zd_request *req);
 
 /** Whether it is GET or HEAD. */
 bool zd_request_is_reading(const struct zd_request *req);

@@ -9,7 +9,10 @@
 #include "server/data/near_nodes.h"
 #include "server/request/admit.h"
 #include "server/request/body.h"
+#include "server/request/client.h"
 #include "server/request/connection.h"
+#include "server/request/identity.h"
+#include "server/request/permission.h"
 #include "server/request/respond.h"
 #include "server/runtime/server.h"
 #include "server/write/lock.h"
@@ -29,9 +32,8 @@ void *zd_request_new_state(
 
 uint64_t zd_request_client(const struct zd_request *req)
 {
-    struct zd_peer peer;
+    const struct zd_peer peer = zd_client_peer(req);
     struct zd_hash hash = {0};
-    zd_connection_peer(req, &peer);
     zd_hash_add_u64(&hash, peer.family);
     zd_hash_add_u64(&hash, peer.prefix);
     return zd_max_u64(hash.value, 1);
@@ -110,7 +112,9 @@ static enum zd_next respond_missing(struct zd_request *req, const struct zd_sugg
 
 static enum zd_next step_missing(struct zd_request *req)
 {
-    return respond_missing(req, &req->own.near->nearest);
+    /* They lie anywhere in the last group on the way. */
+    const bool may_tell = zd_permission_reaches(req, "");
+    return respond_missing(req, may_tell ? &req->own.near->nearest : &(struct zd_suggest){.n = 0});
 }
 
 enum zd_next zd_request_refuse_missing(struct zd_request *req)
@@ -225,6 +229,7 @@ enum zd_next zd_request_want_room(struct zd_request *req, uint64_t bytes)
     const enum zd_next next = zd_stream_want_room(&req->stream, bytes, &req->wait);
     if (next == ZD_WAIT) {
         zd_admit_answered(req); /* a slow reader keeps its bytes, not its place */
+        req->times.waits_for = ZD_TIME_SEND;
     }
     return next;
 }
@@ -234,6 +239,7 @@ enum zd_next zd_request_want_turn(struct zd_request *req, zd_step *next)
     req->step = next;
     req->wait = zd_machine_wait(&req->machine);
     zd_later_want(&req->server->later, &req->wait);
+    req->times.waits_for = ZD_TIME_NONE;
     return ZD_WAIT;
 }
 
@@ -249,6 +255,15 @@ enum zd_next zd_request_end_stream(struct zd_request *req)
     assert(req->stream.state == ZD_STREAM_OPEN);
     req->stream.state = ZD_STREAM_ENDED;
     return ZD_DONE;
+}
+
+enum zd_next zd_request_end_over(struct zd_request *req)
+{
+    if (!req->stream.may_end) {
+        return zd_permission_refuse_credential(req);
+    }
+    zd_stream_drop(&req->stream);
+    return zd_request_end_stream(req);
 }
 
 /* ---- the end ---- */
@@ -288,4 +303,6 @@ void zd_request_end(struct zd_request *req)
     zd_dataset_unref(req->dataset);
     zd_upload_done(&req->upload);
     zd_stream_done(&req->stream);
+    zd_identity_unref(ZD_TAKE(req->identity));
+    zd_client_done(req);
 }

@@ -36,6 +36,7 @@ struct zd_representation {
     uint64_t length;
     char etag[ZD_TAG_BYTES]; /* quoted; "" = none */
     int64_t mtime_ms;        /* Last-Modified; 0 = none */
+    bool may_code;           /* compressed for clients that accept it, as JSON below /v1 is */
     bool accepts_ranges;     /* Accept-Ranges: bytes, and Range is obeyed */
     bool body_is_range;      /* the body is range_first .. of length: answer 206 with it */
     uint64_t range_first;

@@ -10,8 +10,9 @@
 #include "server/data/dataset.h"
 #include "server/http/escape.h"
 #include "server/http/suggest.h"
-#include "server/request/anonymous.h"
+#include "server/http/usual_param.h"
 #include "server/request/connection.h"
+#include "server/request/permission.h"
 #include "server/request/respond.h"
 #include "server/runtime/server.h"
 
@@ -23,7 +24,8 @@
 struct zd_span zd_route_path(const char *target, struct zd_span *ret_query)
 {
     /* RFC 9112, 3.2.2: an absolute target is the same resource. */
-    const size_t scheme = strncasecmp(target, "http://", 7) == 0    ? 7
+    const size_t scheme = target[0] == '/'                          ? 0
+                          : strncasecmp(target, "http://", 7) == 0  ? 7
                           : strncasecmp(target, "https://", 8) == 0 ? 8
                                                                     : 0;
     if (scheme > 0) {
@@ -80,6 +82,12 @@ static bool is_last_variable(const char *template)
     return strncmp(template, "{path}", 6) == 0 || strncmp(template, "{key}", 5) == 0;
 }
 
+/* "/v1/" is "/v1": the slash that the template does not have. */
+static bool is_last_slash(const char *rest)
+{
+    return rest[0] == '/' && rest[1] == '\0' && rest[-1] != '/';
+}
+
 static bool matches(const char *template, char *path, struct taken *ret_taken)
 {
     struct taken taken = {0};
@@ -104,7 +112,7 @@ static bool matches(const char *template, char *path, struct taken *ret_taken)
         }
     }
     *ret_taken = taken;
-    return *path == '\0';
+    return *path == '\0' || is_last_slash(path);
 }
 
 static void collapse(char *path)
@@ -265,11 +273,18 @@ static void add_methods(
     zd_route_allow(zd_handlers, route, takes_writes, allow);
 }
 
+/* One that the client does not see is none. */
+static const struct zd_dataset *seen_dataset(const struct zd_request *req, struct zd_span name)
+{
+    const struct zd_dataset *dataset = zd_dataset_find(req->server, name);
+    return dataset != NULL && zd_permission_sees(req, dataset) ? dataset : NULL;
+}
+
 /* None of the path's routes has the method. */
 static enum zd_next refuse_method(struct zd_request *req, const struct zd_match *match)
 {
     ZD_SCOPED_TEXT(allow, ALLOW_BYTES_MAX);
-    add_methods(match->route, zd_dataset_find(req->server, match->dataset), &allow);
+    add_methods(match->route, seen_dataset(req, match->dataset), &allow);
     ZD_SCOPED_TEXT(detail, ZD_ERROR_TEXT_BYTES);
     zd_text_addf(&detail, "method %.40s is not allowed here (allowed: %s)",
         req->is_head ? "GET" : req->method, allow.at);
@@ -317,9 +332,24 @@ static enum zd_next refuse_dataset(struct zd_request *req, struct zd_span name)
     err.status =
         zd_fail(&err, ZD_NOT_FOUND, "there is no dataset '%s'; /v1/datasets lists them", typed);
     for (size_t i = 0; i < req->server->n_datasets; i++) {
-        zd_suggest_add_typed(&nearest, typed, req->server->dataset[i]->config.name);
+        const struct zd_dataset *dataset = req->server->dataset[i];
+        if (zd_permission_sees(req, dataset)) {
+            zd_suggest_add_typed(&nearest, typed, dataset->config.name);
+        }
     }
     return zd_respond_suggestions(req, "dataset_not_found", &err, &nearest);
+}
+
+/* A name of other servers: it is no slip of ours, and the detail shows how ours is used. */
+static enum zd_next refuse_usual_param(
+    struct zd_request *req, const struct zd_usual_param *usual, const struct zd_error *unknown)
+{
+    struct zd_error err = *unknown;
+    struct zd_suggest ours = {.n = 0};
+    err.status = zd_fail_name(&err, unknown->facts.name, "parameter '%s' is unknown; here it is %s",
+        usual->name, usual->example);
+    zd_suggest_add(&ours, usual->ours, ZD_SUGGEST_MEANT_MAX + 1);
+    return zd_respond_suggestions(req, "unknown_parameter", &err, &ours);
 }
 
 /* One that is repeated is known, and means itself. */
@@ -328,6 +358,11 @@ static enum zd_next refuse_params(
 {
     struct zd_suggest nearest = {.n = 0};
     const bool is_named = allowed != NULL && (err->facts.set & ZD_FACT_NAME) != 0;
+    const struct zd_usual_param *usual =
+        is_named ? zd_usual_param_find(err->facts.name, allowed) : NULL;
+    if (usual != NULL) {
+        return refuse_usual_param(req, usual, err);
+    }
     for (size_t i = 0; is_named && allowed[i] != NULL; i++) {
         if (strcmp(allowed[i], err->facts.name) == 0) {
             nearest.n = 0;
@@ -351,7 +386,8 @@ static bool take_params(struct zd_request *req, struct zd_span query)
         }
         allowed = with_pretty;
     }
-    const enum zd_status status = zd_params_parse(query, allowed, &req->params, &err);
+    const enum zd_status status =
+        zd_params_parse(query, allowed, req->route->repeats, &req->params, &err);
     if (status == ZD_INVALID) {
         (void)refuse_params(req, allowed, &err);
     } else if (status != ZD_OK) {
@@ -390,7 +426,7 @@ static enum zd_next step_seen(struct zd_request *req)
 {
     struct zd_dataset *dataset = zd_dataset_ref(zd_dataset_find(req->server, req->dataset_name));
     req->dataset = dataset;
-    if (dataset == NULL) {
+    if (dataset == NULL || !zd_permission_sees(req, dataset)) {
         return refuse_dataset(req, req->dataset_name);
     }
     if (is_write(req) && !dataset->config.writable) {
@@ -402,8 +438,9 @@ static enum zd_next step_seen(struct zd_request *req)
     if (is_write(req) && zd_store_failure(dataset->store)[0] != '\0') {
         return refuse_write(req);
     }
-    if (is_write(req) && !zd_anonymous_may_write(req)) {
-        return zd_anonymous_refuse_write(req); /* it was not writable when the head was judged */
+    zd_step *const refusal = zd_permission_judge(req, dataset);
+    if (refusal != NULL) {
+        return refusal(req); /* it was another one when the head was judged */
     }
     req->n_changes = dataset->n_changes;
     req->step = step_begin;
@@ -414,7 +451,7 @@ static enum zd_next step_seen(struct zd_request *req)
 static enum zd_next step_dataset(struct zd_request *req)
 {
     struct zd_dataset *dataset = zd_dataset_find(req->server, req->dataset_name);
-    if (dataset == NULL) {
+    if (dataset == NULL || !zd_permission_sees(req, dataset)) {
         return refuse_dataset(req, req->dataset_name);
     }
     req->step = step_seen;
@@ -450,7 +487,7 @@ static enum zd_status options_of(
         zd_text_add(allow, "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
         zd_text_add(reads, "GET, HEAD, POST, OPTIONS");
     } else {
-        add_methods(match.route, zd_dataset_find(req->server, match.dataset), allow);
+        add_methods(match.route, seen_dataset(req, match.dataset), allow);
         zd_route_allow(zd_handlers, match.route, false, reads);
     }
     return allow->status == ZD_OK ? ZD_OK
@@ -466,19 +503,6 @@ static enum zd_next answer_options(struct zd_request *req)
         return zd_respond_error(req, NULL, &err);
     }
     return zd_respond_options(req, allow.at, zd_request_may_write(req) ? allow.at : reads.at);
-}
-
-const struct zd_route *zd_route_look(struct zd_request *req, struct zd_span *ret_dataset)
-{
-    struct zd_match match = {0};
-    struct zd_span query;
-    const struct zd_span raw = zd_route_path(req->target, &query);
-    if (zd_route_decode(raw, req->path_text, NULL) != ZD_OK ||
-        zd_route_find(zd_handlers, req->method, req->path_text->at, &match) != ZD_ROUTE_FOUND) {
-        return NULL;
-    }
-    *ret_dataset = match.dataset;
-    return match.route;
 }
 
 bool zd_route_begin(struct zd_request *req)

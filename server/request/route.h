@@ -53,10 +53,6 @@ uint32_t zd_route_count(const struct zd_handler *const *handlers);
 /** The route of that number, or NULL. */
 const struct zd_route *zd_route_of(const struct zd_handler *const *handlers, uint32_t number);
 
-/** The route of a request, which it does not begin. NULL: there is none.
- * @param ret_dataset as in struct zd_match */
-const struct zd_route *zd_route_look(struct zd_request *req, struct zd_span *ret_dataset);
-
 /** The first step of a request whose route is not known: finds it, or answers that there is none.
  */
 zd_step zd_route_dispatch;

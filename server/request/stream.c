@@ -13,7 +13,7 @@ void zd_stream_init(struct zd_stream *stream, uint64_t bytes_max)
     *stream = (struct zd_stream){.bytes_max = bytes_max};
 }
 
-static void drop_pieces(struct zd_stream *stream)
+void zd_stream_drop(struct zd_stream *stream)
 {
     for (; stream->n > 0; stream->n--) {
         zd_buf_unref(stream->piece[stream->first].buf);
@@ -27,13 +27,13 @@ static void drop_pieces(struct zd_stream *stream)
 
 void zd_stream_done(struct zd_stream *stream)
 {
-    drop_pieces(stream);
+    zd_stream_drop(stream);
     zd_stream_init(stream, 0);
 }
 
 void zd_stream_cut(struct zd_stream *stream)
 {
-    drop_pieces(stream);
+    zd_stream_drop(stream);
     stream->state = ZD_STREAM_CUT;
 }
 

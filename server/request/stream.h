@@ -34,6 +34,7 @@ struct zd_stream {
     uint32_t first;
     uint32_t n;
     uint64_t held_bytes;   /* of the buffers in the ring */
+    bool may_end;          /* the body may end anywhere: nothing is missing then */
     uint64_t bytes_max;    /* of held_bytes; one buffer may always be held */
     uint64_t taken_bytes;  /* by the connection, of all pieces */
     struct zd_wait *room;  /* of the steps; NULL: they do not wait */
@@ -69,6 +70,9 @@ void zd_stream_push(struct zd_stream *stream, struct zd_buf *buf, size_t from, s
 
 /** Copy the next bytes of the body out. @return how many; 0: there are none at present */
 size_t zd_stream_take(struct zd_stream *stream, void *to, size_t len_max);
+
+/** What is held is dropped. */
+void zd_stream_drop(struct zd_stream *stream);
 
 /** The body cannot be made whole: what is held is dropped, and nothing follows. */
 void zd_stream_cut(struct zd_stream *stream);

@@ -7,7 +7,10 @@ struct zd_job_owner zd_task_owner(const struct zd_request *req)
 {
     const bool has_lane = req->ticket.state != ZD_TICKET_NONE;
     return (struct zd_job_owner){
-        .name = req, .is_large = has_lane && req->ticket.lane == ZD_LANE_LARGE};
+        .name = req,
+        .is_large = has_lane && req->ticket.lane == ZD_LANE_LARGE,
+        .traceparent = req->traceparent,
+    };
 }
 
 struct zd_gather zd_task_gather(struct zd_request *req)
@@ -45,9 +48,18 @@ void zd_task_init(struct zd_task *task, struct zd_request *req, void (*work)(str
 
 enum zd_next zd_task_run(struct zd_task *task, uint64_t cost_ns)
 {
+    struct zd_times *times = &task->req->times;
+    const uint64_t began_ns = uv_hrtime();
     task->job.owner = zd_task_owner(task->req);
     const enum zd_next next = zd_workers_run(&task->req->server->workers, &task->job, cost_ns);
     task->is_running = next == ZD_WAIT;
+    if (next == ZD_WAIT) {
+        times->waits_for = ZD_TIME_ENCODE;
+    } else {
+        const uint64_t ended_ns = uv_hrtime();
+        times->ns[ZD_TIME_ENCODE] += ended_ns - began_ns;
+        zd_trace_add(task->req->trace, "encode", began_ns, ended_ns);
+    }
     return next;
 }
 

@@ -24,6 +24,7 @@
 #define LINES_BYTES_MAX (512U << 10)
 #define LINES_BYTES     (32U << 10) /* that may wait */
 #define WAIT_MS         50
+#define NAME_BYTES      16 /* of a time in milliseconds */
 
 static const char *const level_names[] = {"error", "warning", "info", "debug"};
 
@@ -114,24 +115,21 @@ void zd_log_done(struct zd_log *log)
     zd_text_done(&log->lines);
 }
 
-#define TIME_BYTES 48
-
-/* "2026-01-31T12:00:00.123Z" */
-static void format_time(char to[TIME_BYTES])
+void zd_log_format_time(char to[ZD_LOG_TIME_BYTES])
 {
     struct timespec now = {0};
     struct tm tm = {0};
     (void)clock_gettime(CLOCK_REALTIME, &now);
     (void)gmtime_r(&now.tv_sec, &tm);
-    const size_t len = strftime(to, TIME_BYTES, "%Y-%m-%dT%H:%M:%S", &tm);
-    snprintf(to + len, TIME_BYTES - len, ".%03dZ", (int)(now.tv_nsec / 1000000));
+    const size_t len = strftime(to, ZD_LOG_TIME_BYTES, "%Y-%m-%dT%H:%M:%S", &tm);
+    snprintf(to + len, ZD_LOG_TIME_BYTES - len, ".%03dZ", (int)(now.tv_nsec / 1000000));
 }
 
 /* Begin a line: its time and level. */
 static void begin_line(struct zd_log *log, enum zd_log_level level, struct zd_emit *emit)
 {
-    char now[TIME_BYTES];
-    format_time(now);
+    char now[ZD_LOG_TIME_BYTES];
+    zd_log_format_time(now);
     zd_text_clear(&log->line);
     if (!log->json) {
         zd_text_addf(&log->line, "%s %s ", now, level_names[level]);
@@ -227,6 +225,13 @@ void zd_log(struct zd_log *log, enum zd_log_level level, const char *format, ...
     flush(log);
 }
 
+/* Of those that were refused for who they are. */
+static bool shows_client(const struct zd_access *access)
+{
+    const unsigned status = access->http_status;
+    return access->was_refused || status == 401 || status == 403 || status == 421 || status == 429;
+}
+
 /* As text, made here alone: most lines do not need it. @return `to`, or "-" of a client without an
  * IP address */
 static const char *name_client(const struct zd_access *access, char to[INET6_ADDRSTRLEN])
@@ -236,29 +241,49 @@ static const char *name_client(const struct zd_access *access, char to[INET6_ADD
     return has_name ? to : "-";
 }
 
+static void emit_optional(struct zd_emit *emit, const char *name, const char *text)
+{
+    if (text != NULL) {
+        emit_json_text(emit, name, text);
+    }
+}
+
+/* Those that took any: "store_ms". */
+static void emit_times(struct zd_emit *emit, const struct zd_times *times)
+{
+    for (size_t i = 0; i < ZD_TIMES && times != NULL; i++) {
+        const uint64_t us = times->ns[i] / 1000;
+        if (us > 0) {
+            char name[NAME_BYTES];
+            (void)snprintf(name, sizeof name, "%s_ms", zd_times_name(i));
+            zd_emit_key(emit, name);
+            zd_emit_f64(emit, (double)us / 1000);
+        }
+    }
+}
+
 static void emit_access(struct zd_emit *emit, const struct zd_access *access, double ms)
 {
     zd_emit_member_string(emit, "msg", "request");
     zd_emit_member_string(emit, "request_id", access->id);
     emit_json_text(emit, "method", access->method);
     emit_json_text(emit, "target", access->target);
+    emit_optional(emit, "route", access->route);
+    emit_optional(emit, "dataset", access->dataset);
+    emit_optional(emit, "node", access->node);
     zd_emit_member_u64(emit, "status", access->http_status);
     zd_emit_member_u64(emit, "bytes", access->body_bytes);
     zd_emit_key(emit, "duration_ms");
     zd_emit_f64(emit, ms);
-    if (access->problem_code != NULL) {
-        zd_emit_member_string(emit, "code", access->problem_code);
-    }
-    if (access->reason != NULL) {
-        emit_json_text(emit, "reason", access->reason);
-    }
-    if (access->was_refused) {
+    emit_times(emit, access->times);
+    emit_optional(emit, "code", access->problem_code);
+    emit_optional(emit, "reason", access->reason);
+    if (shows_client(access)) {
         char client[INET6_ADDRSTRLEN];
         emit_json_text(emit, "client", name_client(access, client));
     }
-    if (access->identity != NULL) {
-        emit_json_text(emit, "identity", access->identity);
-    }
+    emit_optional(emit, "identity", access->identity);
+    emit_optional(emit, "trace_id", access->trace_id);
     if (access->was_cut) {
         zd_emit_member_bool(emit, "cut", true);
     }
@@ -282,8 +307,9 @@ static void add_access(struct zd_text *line, const struct zd_access *access, uin
         (unsigned long long)access->body_bytes, (unsigned long long)(us / 1000),
         (unsigned long long)(us % 1000), access->id);
     add_word(line, " ", access->problem_code);
-    add_word(line, " from ", access->was_refused ? name_client(access, client) : NULL);
+    add_word(line, " from ", shows_client(access) ? name_client(access, client) : NULL);
     add_word(line, " by ", access->identity);
+    add_word(line, " trace ", access->trace_id);
     add_word(line, "", access->was_cut ? " cut" : NULL);
     add_word(line, ": ", access->reason);
 }

@@ -38,6 +38,11 @@ void zd_log_done(struct zd_log *log);
 void zd_log(struct zd_log *log, enum zd_log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+#define ZD_LOG_TIME_BYTES 48
+
+/** The time as lines have it: "2026-01-31T12:00:00.123Z". Thread: any. */
+void zd_log_format_time(char to[ZD_LOG_TIME_BYTES]);
+
 struct zd_access;
 
 /** The line of one finished request; when requests are not logged, of an answer 5xx its reason. */

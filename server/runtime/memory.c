@@ -22,6 +22,7 @@
 #define CHANGE_PARTS  3
 #define KEPT_PART     16 /* one part is for what is remembered of erased objects, */
 #define KEPT_MAX      (UINT64_C(64) << 20) /* at most */
+#define LISTING_PART  8                    /* one part is for names of remote stores */
 #define PARSED_PART   8                    /* one part is for nodes in use */
 #define ARENAS        2                    /* every arena keeps what its threads freed */
 
@@ -173,6 +174,7 @@ void zd_memory_plan(const struct zd_settings *settings, uint64_t found, const ch
         .document_bytes = bytes / DOCUMENT_PART,
         .change_bytes = bytes / CHANGE_PART * CHANGE_PARTS,
         .kept_bytes = zd_min_u64(bytes / KEPT_PART, KEPT_MAX),
+        .listing_bytes = bytes / LISTING_PART,
         .parsed_bytes = bytes / PARSED_PART,
         .decoded_bytes = settings->cache_decoded_bytes,
         .encoded_bytes = settings->cache_encoded_bytes,

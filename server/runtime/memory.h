@@ -13,6 +13,7 @@ struct zd_memory {
     uint64_t document_bytes; /* for large metadata documents while they are read */
     uint64_t change_bytes;   /* for the texts of large metadata documents that change */
     uint64_t kept_bytes;     /* for what changes remember of what they erase */
+    uint64_t listing_bytes;  /* for names of remote stores while they are listed */
     uint64_t parsed_bytes;   /* for nodes in use, beside those in the cache */
     uint64_t decoded_bytes;  /* for the caches: as configured, or less */
     uint64_t encoded_bytes;

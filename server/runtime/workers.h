@@ -19,8 +19,9 @@
 
 /** The request that a job is done for. */
 struct zd_job_owner {
-    const void *name; /* unique to the request; NULL: no request */
-    bool is_large;    /* see zd_admit_want */
+    const void *name;        /* unique to the request; NULL: no request */
+    bool is_large;           /* see zd_admit_want */
+    const char *traceparent; /* of it, as long as it lasts; or NULL */
 };
 
 /** One piece of work: the caller's memory, from submit to the end of its

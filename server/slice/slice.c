@@ -8,13 +8,12 @@
 #include "core/grid/variable.h"
 #include "core/grid/widen.h"
 #include "server/request/admit.h"
-#include "server/request/respond.h"
 #include "server/runtime/server.h"
 
-#define FORMATS_MAX         32
+#define ADD_NS              1 /* to add an element to a cell */
 #define ENCODE_NS           60
-#define PIECE               (ZD_WORKERS_PIECE_NS / ENCODE_NS) /* elements that one piece of work encodes */
-#define TEXT_BYTES          16                                /* of most numbers, or less */
+#define COPIED_BYTES_PER_NS 2                   /* by formats that hardly encode */
+#define TEXT_BYTES          16                  /* of most numbers, or less */
 #define LIST_TEXT_TIMES     16                  /* text of numbers to their bytes, in lists */
 #define VARIABLE_TEXT_BYTES (UINT64_C(8) << 20) /* of elements of any length, at once */
 
@@ -22,70 +21,44 @@
 #define BAND_PART   4
 #define FLIGHT_PART 2
 
-#define SPARES_MAX      16 /* spare slices, */
-#define SPARE_PARTS_MAX 64 /* each with the memory of so many parts */
-
 #define FLIGHT_BYTES_MAX (UINT64_C(64) << 20) /* decoded chunks held at once, not streamed */
+#define JOINED_BYTES_MAX (UINT64_C(16) << 20) /* the same of what is reduced */
 
-static void free_slice(struct zd_slice *slice)
-{
-    zd_fetch_done(&slice->read.fetch);
-    zd_free(slice);
-}
-
-/* The struct is large: allocating it would be a part of the cost of a small answer. */
 void zd_slice_release(struct zd_task *task)
 {
     struct zd_slice *slice = ZD_CONTAINER(task, struct zd_slice, read.task);
     struct zd_server *server = slice->read.node->dataset->server;
+    struct zd_slice_shared *shared = slice->shared;
     zd_fetch_release(&slice->read.fetch);
     zd_fetch_drop(&slice->read.fetch);
     zd_text_done(&slice->text);
     zd_buf_unref(slice->elements);
     zd_buf_unref(slice->body);
+    zd_free(slice->column);
+    if (slice->columns != NULL) {
+        zd_slice_columns_release(slice->columns);
+        zd_free(slice->columns);
+    }
     zd_slice_read_done(&slice->read);
-    if (slice->format != NULL) {
+    zd_slice_result_done(&slice->result);
+    if (slice->format != NULL && shared == NULL) {
         zd_format_close(slice->format, &slice->answer);
     }
-    if (server->n_spare_slices == SPARES_MAX || slice->read.fetch.n_room > SPARE_PARTS_MAX) {
-        free_slice(slice);
-        return;
+    zd_slice_keep_spare(server, slice);
+    if (shared != NULL && --shared->n_held == 0) {
+        shared->release(shared);
     }
-    server->n_spare_slices++;
-    zd_list_push_front(&server->spare_slices, &slice->spare);
 }
 
-void zd_slices_done(struct zd_server *server)
-{
-    for (struct zd_list *link; (link = zd_list_pop_front(&server->spare_slices)) != NULL;) {
-        free_slice(ZD_CONTAINER(link, struct zd_slice, spare));
-    }
-    server->n_spare_slices = 0;
-}
-
-/* Zeroed, but for the memory of the parts; NULL without memory. */
-static struct zd_slice *take_slice(struct zd_server *server)
-{
-    struct zd_list *link = zd_list_pop_front(&server->spare_slices);
-    if (link == NULL) {
-        return zd_alloc_zero(1, sizeof(struct zd_slice));
-    }
-    server->n_spare_slices--;
-    struct zd_slice *slice = ZD_CONTAINER(link, struct zd_slice, spare);
-    const struct zd_fetch fetch = {
-        .want = slice->read.fetch.want, .n_room = slice->read.fetch.n_room};
-    *slice = (struct zd_slice){.read.fetch = fetch};
-    return slice;
-}
-
+/* Of the answer. */
 static uint64_t element_bytes(const struct zd_slice *slice)
 {
-    return slice->read.node->meta->dtype.bytes;
+    return slice->answer.dtype.bytes;
 }
 
 bool zd_slice_is_encoded(const struct zd_slice *slice)
 {
-    return zd_format_encodes(slice->format) || zd_widen_is_needed(&slice->read.node->meta->dtype);
+    return zd_format_encodes(slice->format) || zd_widen_is_needed(&slice->answer.dtype);
 }
 
 static const struct zd_settings *settings_of(const struct zd_slice *slice)
@@ -106,22 +79,59 @@ static uint64_t variable_text_max(const struct zd_slice *slice)
     return zd_max_u64(window, VARIABLE_TEXT_BYTES);
 }
 
+/* So many numbers are the text of an element. */
+static uint64_t texts_of_element(const struct zd_slice *slice)
+{
+    return slice->format->is_table ? slice->answer.rank + 1 : 1;
+}
+
+/* Time that encoding elements takes. */
+static uint64_t encode_ns(const struct zd_slice *slice, uint64_t n_elements)
+{
+    return slice->format->is_binary ? n_elements * slice->answer.dtype.bytes / COPIED_BYTES_PER_NS
+                                    : n_elements * ENCODE_NS * texts_of_element(slice);
+}
+
+uint64_t zd_slice_expect_ns(const struct zd_slice *slice)
+{
+    const struct zd_slice_view view = zd_slice_read_view(&slice->read);
+    const uint64_t copy_ns = zd_slice_view_bytes(&view) / COPIED_BYTES_PER_NS;
+    return copy_ns + (zd_slice_is_encoded(slice) ? encode_ns(slice, slice->answer.n_elements) : 0);
+}
+
+/* Elements that one piece of work encodes. */
+static uint64_t work_elements(const struct zd_slice *slice)
+{
+    return slice->format->is_binary
+               ? zd_max_u64(
+                     ZD_WORKERS_PIECE_NS * COPIED_BYTES_PER_NS / slice->answer.dtype.bytes, 1)
+               : zd_max_u64(ZD_WORKERS_PIECE_NS / (ENCODE_NS * texts_of_element(slice)), 1);
+}
+
 /* Its text is as long as it happens to be. */
 static bool is_variable(const struct zd_slice *slice)
 {
-    return zd_dtype_is_variable(&slice->read.node->meta->dtype);
+    return zd_dtype_is_variable(&slice->answer.dtype);
+}
+
+/* An estimate of the text of an element. */
+static uint64_t text_bytes(const struct zd_slice *slice)
+{
+    return TEXT_BYTES * texts_of_element(slice);
 }
 
 static uint64_t piece_elements(const struct zd_slice *slice)
 {
     const uint64_t n_left = slice->band.n_elements - slice->n_encoded;
     if (is_variable(slice)) {
-        const uint8_t *elements = slice->block.data + slice->n_encoded * element_bytes(slice);
-        const bool is_list = slice->read.node->meta->dtype.kind == ZD_DTYPE_LIST;
-        return zd_variable_count(
-            elements, n_left, TEXT_BYTES, target_bytes(slice) / (is_list ? LIST_TEXT_TIMES : 1));
+        const uint8_t *elements = slice->made + slice->n_encoded * element_bytes(slice);
+        const bool is_list = slice->answer.dtype.kind == ZD_DTYPE_LIST;
+        return zd_variable_count(elements, n_left, text_bytes(slice),
+            target_bytes(slice) / (is_list ? LIST_TEXT_TIMES : 1));
     }
-    return zd_min_u64(zd_slice_room_bytes(slice) / TEXT_BYTES, n_left);
+    const uint64_t each =
+        slice->format->is_binary ? zd_widen_dtype(&slice->answer.dtype).bytes : text_bytes(slice);
+    return zd_min_u64(zd_max_u64(zd_slice_room_bytes(slice) / each, 1), n_left);
 }
 
 static void add_tail(struct zd_slice *slice)
@@ -134,9 +144,9 @@ static void add_tail(struct zd_slice *slice)
 /* Encode the next elements of the band, for one piece of work. @return whether there are more */
 static bool encode(struct zd_slice *slice)
 {
-    const uint64_t n = zd_min_u64(slice->encode_end - slice->n_encoded, PIECE);
+    const uint64_t n = zd_min_u64(slice->encode_end - slice->n_encoded, work_elements(slice));
     const uint64_t first = slice->band.first + slice->n_encoded;
-    const uint8_t *elements = slice->block.data + slice->n_encoded * slice->block.dtype.bytes;
+    const uint8_t *elements = slice->made + slice->n_encoded * element_bytes(slice);
     zd_format_band(slice->format, &slice->answer, first, n, elements, &slice->text);
     slice->n_encoded += n;
     if (first + n == slice->end) {
@@ -148,8 +158,19 @@ static bool encode(struct zd_slice *slice)
 /* The text becomes the body, or a piece of it. */
 static void take_text(struct zd_slice *slice)
 {
-    slice->encoded = zd_text_buf(&slice->text, &slice->body);
+    slice->encoded = slice->format->is_binary ? zd_text_take_buf(&slice->text, &slice->body)
+                                              : zd_text_buf(&slice->text, &slice->body);
     zd_text_clear(&slice->text);
+}
+
+static bool begins_body(const struct zd_slice *slice)
+{
+    return slice->shared == NULL || slice->is_first;
+}
+
+static bool ends_body(const struct zd_slice *slice)
+{
+    return slice->shared == NULL || slice->is_last;
 }
 
 /* All elements as far as encode_end are encoded. */
@@ -161,20 +182,21 @@ static void end_encoding(struct zd_slice *slice)
         return;
     }
     slice->is_encoding = false;
-    if (is_made) {
+    if (is_made && ends_body(slice)) {
         take_text(slice);
         zd_text_done(&slice->text);
     }
 }
 
-/* Copy one lot of chunks, and encode the band once it is complete. */
+/* Work on one lot of chunks, and encode the band once it is complete. */
 void zd_slice_work(struct zd_task *task)
 {
     struct zd_slice *slice = ZD_CONTAINER(task, struct zd_slice, read.task);
     if (!slice->is_encoding) {
-        task->job.has_more = zd_fetch_copy(&slice->read.fetch, &slice->block);
+        task->job.has_more = zd_slice_result_work(&slice->result, &slice->read.fetch);
         slice->is_encoding = !task->job.has_more && slice->read.fetch.is_last &&
-                             zd_slice_is_encoded(slice) && !slice->is_streamed;
+                             zd_slice_is_encoded(slice) && !slice->is_streamed &&
+                             !slice->result.has_failed;
         slice->encode_end = slice->band.n_elements;
     }
     if (slice->is_encoding) {
@@ -187,98 +209,13 @@ void zd_slice_work(struct zd_task *task)
 
 struct zd_slice *zd_slice_new(struct zd_request *req, const struct zd_slice_read_kind *kind)
 {
-    struct zd_slice *slice = take_slice(req->server);
+    struct zd_slice *slice = zd_slice_take_spare(req->server);
     if (slice == NULL) {
         return NULL;
     }
     zd_slice_read_init(&slice->read, req, kind);
     zd_text_init(&slice->text, 0);
     return slice;
-}
-
-/* The allowed formats are listed by name to clients that used a name, else by media type. */
-static void refuse_format(struct zd_request *req, const struct zd_slice_params *ask,
-    const struct zd_dtype *dtype, uint32_t rank)
-{
-    const bool by_name = ask->has_format;
-    const char *allowed[FORMATS_MAX + 1];
-    size_t n = 0;
-    for (size_t i = 0; zd_formats[i] != NULL && n < FORMATS_MAX; i++) {
-        if (zd_format_accepts(zd_formats[i], dtype, rank)) {
-            allowed[n++] = by_name ? zd_formats[i]->name : zd_formats[i]->media_type;
-        }
-    }
-    allowed[n] = NULL;
-    struct zd_error err = {0};
-    err.status =
-        by_name ? zd_fail(&err, ZD_UNSUPPORTED, "format \"%s\" is not available for %s of rank %u",
-                      ask->format.at, dtype->name, (unsigned)rank)
-                : zd_fail(&err, ZD_UNSUPPORTED, "Accept allows no format for %s of rank %u",
-                      dtype->name, (unsigned)rank);
-    const struct zd_problem problem = {.code = "not_acceptable", .err = &err, .allowed = allowed};
-    zd_respond_problem(req, &problem);
-}
-
-bool zd_slice_plan(struct zd_slice *slice)
-{
-    struct zd_request *req = slice->read.task.req;
-    const struct zd_slice_params *ask = &slice->read.ask;
-    const struct zd_dtype *dtype = &slice->read.node->meta->dtype;
-    const struct zd_slice_view view = zd_slice_read_view(&slice->read);
-    const uint64_t bytes_max = settings_of(slice)->limits_slice_bytes;
-    uint64_t shape[ZD_RANK_MAX];
-    const uint32_t rank = zd_selection_shape(&slice->read.selection, shape);
-    struct zd_error err = {0};
-    slice->format =
-        zd_format_choose(ask->has_format ? &ask->format : NULL, req->accept, dtype, rank);
-    if (slice->format == NULL) {
-        refuse_format(req, ask, dtype, rank);
-        return false;
-    }
-    if (zd_slice_params_check_shape(ask, "slice", shape, rank, &err) != ZD_OK) {
-        zd_respond_error(req, "shape_mismatch", &err);
-        return false;
-    }
-    if (zd_slice_view_check(&view, bytes_max, "limits.slice_bytes", &err) != ZD_OK) {
-        zd_slice_view_refuse(&view, bytes_max, &err, req);
-        return false;
-    }
-    return true;
-}
-
-enum zd_status zd_slice_prepare(struct zd_slice *slice, struct zd_error *err)
-{
-    const struct zd_meta *meta = slice->read.node->meta;
-    zd_format_answer_init(&slice->answer, meta, &slice->read.asked);
-    slice->answer.style = slice->read.ask.style;
-    slice->answer.pretty = zd_request_is_pretty(slice->read.task.req);
-    slice->end = slice->answer.n_elements;
-    slice->length_is_known =
-        slice->format->size != NULL && slice->format->size(&slice->answer, &slice->length);
-    if (!zd_slice_is_encoded(slice)) {
-        assert(slice->length_is_known); /* the limits were checked */
-        slice->head_bytes = slice->length - slice->answer.n_elements * meta->dtype.bytes;
-    }
-    zd_headers_add_elements(
-        &slice->read.headers, &meta->dtype, slice->answer.rank, slice->answer.shape);
-    const struct zd_listing listing = zd_request_listing(slice->read.task.req);
-    zd_headers_add_slice(&slice->read.headers, &slice->answer, &listing);
-    if (!slice->read.ask.has_format) {
-        zd_text_add(zd_headers_add(&slice->read.headers, "Vary"), "Accept");
-    }
-    return zd_seen_objects_init(
-        &slice->read.seen, slice->read.node->layout, &slice->read.selection, err);
-}
-
-void zd_slice_tag(const struct zd_slice *slice, char to[ZD_TAG_BYTES])
-{
-    const struct zd_slice_view view = zd_slice_read_view(&slice->read);
-    const struct zd_slice_form form = {
-        .format = slice->format,
-        .style = slice->answer.style,
-        .pretty = slice->answer.pretty,
-    };
-    zd_slice_view_tag(&view, &form, to);
 }
 
 void zd_slice_cut(struct zd_slice *slice, uint64_t first, uint64_t len)
@@ -301,20 +238,21 @@ void zd_slice_uncut(struct zd_slice *slice)
     slice->end = slice->answer.n_elements;
 }
 
-/* Bytes of the body, or of its range; an estimate for text. */
-static uint64_t wanted_bytes(const struct zd_slice *slice)
+uint64_t zd_slice_wanted_bytes(const struct zd_slice *slice)
 {
     if (slice->length_is_known) {
         return slice->is_range ? slice->range_len : slice->length;
     }
-    const uint64_t each = zd_max_u64(element_bytes(slice), TEXT_BYTES);
+    const uint64_t each = zd_max_u64(element_bytes(slice), text_bytes(slice));
     uint64_t n;
     return ckd_mul(&n, slice->answer.n_elements, each) ? UINT64_MAX : n;
 }
 
 bool zd_slice_is_large(const struct zd_slice *slice)
 {
-    return slice->is_grown || wanted_bytes(slice) > settings_of(slice)->http_stream_bytes;
+    return slice->shared != NULL ? slice->shared->is_large
+                                 : slice->is_grown || zd_slice_wanted_bytes(slice) >
+                                                          settings_of(slice)->http_stream_bytes;
 }
 
 /* Bands end with rows of chunks: a smaller band would decode the same chunks several times. A row
@@ -324,7 +262,7 @@ static uint64_t band_elements(const struct zd_slice *slice)
     const struct zd_grid *grid = &zd_layout_leaf(slice->read.node->layout)->grid;
     /* What is borrowed from chunks is to be little. */
     const uint64_t wanted = is_variable(slice) ? 1 : target_bytes(slice) / element_bytes(slice);
-    const uint64_t row = zd_touch_row_elements(grid, &slice->read.selection);
+    const uint64_t row = zd_touch_row_elements(grid, &slice->result.blocks.places);
     const uint64_t n_left = slice->end - slice->begin;
     return zd_max_u64(zd_min_u64(zd_max_u64(wanted, row), n_left), 1);
 }
@@ -343,6 +281,9 @@ uint64_t zd_slice_room_bytes(const struct zd_slice *slice)
 /* Decoded chunks that may be held at once, on their way into the body. */
 static uint64_t flight_bytes(const struct zd_slice *slice)
 {
+    if (zd_slice_result_joins(&slice->result)) { /* however little is answered */
+        return zd_admit_flight_bytes(slice->read.task.req, JOINED_BYTES_MAX);
+    }
     return zd_slice_is_large(slice) ? settings_of(slice)->http_stream_bytes / FLIGHT_PART
                                     : zd_admit_flight_bytes(slice->read.task.req, FLIGHT_BYTES_MAX);
 }
@@ -352,6 +293,9 @@ static size_t encoded_max(const struct zd_slice *slice)
 {
     if (is_variable(slice)) {
         return variable_text_max(slice);
+    }
+    if (slice->shared != NULL) {
+        return slice->shared->text_max;
     }
     return slice->length_is_known ? slice->length : zd_format_answer_text_max(&slice->answer);
 }
@@ -377,14 +321,19 @@ uint64_t zd_slice_held_bytes(const struct zd_slice *slice)
 {
     const struct zd_slice_view view = zd_slice_read_view(&slice->read);
     const uint64_t n_parts = zd_slice_view_chunks(&view);
-    return body_bytes(slice) + zd_fetch_held_bytes(slice->read.node, n_parts, flight_bytes(slice));
+    return body_bytes(slice) + zd_slice_result_held_bytes(&slice->result, band_elements(slice)) +
+           zd_fetch_held_bytes(slice->read.node, n_parts, flight_bytes(slice));
 }
 
 static enum zd_status begin_encoded(struct zd_slice *slice, uint64_t n_band, struct zd_error *err)
 {
     slice->text.len_max = encoded_max(slice);
-    zd_text_clear(&slice->text);
-    ZD_TRY(zd_format_open(slice->format, &slice->answer, err));
+    if (begins_body(slice)) {
+        zd_text_clear(&slice->text);
+    }
+    if (slice->shared == NULL) {
+        ZD_TRY(zd_format_open(slice->format, &slice->answer, err));
+    }
     if (slice->format->head != NULL) {
         slice->format->head(&slice->answer, &slice->text);
     }
@@ -440,11 +389,13 @@ enum zd_status zd_slice_begin(struct zd_slice *slice, struct zd_error *err)
      * one state. */
     slice->read.fetch.seen =
         slice->read.is_tagless && !slice->is_streamed ? NULL : &slice->read.seen;
+    slice->read.fetch.element_ns = zd_slice_result_joins(&slice->result) ? ADD_NS : 0;
     slice->read.fetch.n_parts = 0;
     slice->read.fetch.n_absent = 0;
     zd_bands_init(
-        &slice->bands, &leaf->grid, &slice->read.selection, slice->begin, slice->end, n_band);
-    if (slice->is_streamed) {
+        &slice->bands, &leaf->grid, &slice->result.blocks.places, slice->begin, slice->end, n_band);
+    ZD_TRY(zd_slice_result_begin(&slice->result, n_band, err));
+    if (slice->is_streamed && begins_body(slice)) {
         begin_stream(slice);
     }
     if (zd_slice_is_encoded(slice)) {
@@ -482,9 +433,10 @@ enum zd_status zd_slice_next_band(struct zd_slice *slice, bool *ret_is_over, str
     if (to == NULL) {
         return zd_fail(err, ZD_NO_MEMORY, "no memory for a band of the slice");
     }
-    slice->block = zd_block_of(&slice->band.selection, &slice->read.node->meta->dtype, to);
+    zd_slice_result_band(&slice->result, &slice->band, to);
+    slice->made = to;
     slice->n_encoded = 0;
-    zd_fetch_begin(&slice->read.fetch, &slice->band.selection);
+    zd_fetch_begin(&slice->read.fetch, &slice->result.source);
     *ret_is_over = false;
     return ZD_OK;
 }
@@ -570,12 +522,12 @@ uint64_t zd_slice_cost_ns(const struct zd_slice_read *read)
 {
     const struct zd_slice *slice = ZD_CONTAINER(read, const struct zd_slice, read);
     if (slice->is_encoding) {
-        return piece_elements(slice) * ENCODE_NS;
+        return encode_ns(slice, piece_elements(slice));
     }
     const bool is_encoded_too =
         zd_slice_is_encoded(slice) && read->fetch.is_last && !slice->is_streamed;
-    const uint64_t encode_ns = is_encoded_too ? slice->band.n_elements * ENCODE_NS : 0;
-    return read->fetch.copy_ns + encode_ns;
+    return zd_slice_result_cost_ns(&slice->result, &read->fetch) +
+           (is_encoded_too ? encode_ns(slice, slice->band.n_elements) : 0);
 }
 
 /* The range may begin inside the head or inside an element. */
@@ -591,8 +543,11 @@ static void cut_body(struct zd_slice *slice)
 enum zd_status zd_slice_finish(struct zd_slice *slice, struct zd_error *err)
 {
     if (zd_slice_is_encoded(slice)) {
+        const bool is_taken = slice->is_streamed || ends_body(slice);
         if (slice->answer.n_elements == 0) {
             add_tail(slice);
+        }
+        if (slice->answer.n_elements == 0 && is_taken) {
             take_text(slice);
         }
         return zd_slice_check_encoded(slice, err);
@@ -602,4 +557,11 @@ enum zd_status zd_slice_finish(struct zd_slice *slice, struct zd_error *err)
         cut_body(slice);
     }
     return ZD_OK;
+}
+
+void zd_slice_rest(struct zd_slice *slice)
+{
+    zd_fetch_done(&slice->read.fetch);
+    zd_slice_result_done(&slice->result);
+    zd_buf_unref(ZD_TAKE(slice->elements));
 }

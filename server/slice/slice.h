@@ -5,14 +5,35 @@
 
 #include "core/grid/band.h"
 #include "server/format/format.h"
+#include "server/slice/slice_columns.h"
 #include "server/slice/slice_read.h"
+#include "server/slice/slice_result.h"
+
+/** What slices have in common that make one body together, one after the other
+ * (server/slice/slice_set.h). */
+struct zd_slice_shared {
+    struct zd_answers answers; /* of all of them, once they are prepared */
+    uint32_t n_held; /* references: one of each slice, one of the owner; the last one releases it */
+    void (*release)(struct zd_slice_shared *shared);
+    bool is_large;   /* the body is streamed */
+    size_t text_max; /* a ceiling for it */
+};
 
 /** The state of a request for a slice. */
 struct zd_slice {
-    struct zd_slice_read read; /* first; the task copies one lot of chunks, or encodes elements */
+    struct zd_slice_read read; /* first; the task works on one lot of chunks, or encodes elements */
     struct zd_list spare;      /* in the server's list of spare slices */
-    struct zd_answer answer;
+    struct zd_slice_result result;
+    struct zd_selection selected;     /* before nearest left elements out */
+    uint32_t n_headers;               /* before it was prepared */
+    struct zd_answer answer;          /* of the result */
+    struct zd_column *column;         /* of the answer, or NULL; owned */
+    struct zd_slice_columns *columns; /* that it borrows from, or NULL; owned */
     const struct zd_format *format;
+    struct zd_slice_shared *shared; /* borrowed; NULL: the body is of this slice alone */
+    bool is_first;                  /* of those that share the body */
+    bool is_last;
+    bool is_selected; /* by another array: its parameters select nothing */
     bool is_streamed; /* into req->stream: the body is one band or one encoded piece */
     bool is_encoding; /* the task encodes next */
     bool is_grown;    /* it is streamed, since its text turned out to be long */
@@ -29,7 +50,7 @@ struct zd_slice {
     /* The elements on their way into the body. */
     struct zd_bands bands;
     struct zd_band band;
-    struct zd_block block;   /* of the band: in the body, or in `elements` */
+    uint8_t *made;           /* the band's elements: in the body, or in `elements` */
     struct zd_buf *elements; /* one band, when the format encodes */
     uint64_t n_encoded;      /* elements of the band, */
     uint64_t encode_end;     /* which the task encodes as far as that */
@@ -49,9 +70,6 @@ void zd_slice_work(struct zd_task *task);
 void zd_slice_release(struct zd_task *task);
 uint64_t zd_slice_cost_ns(const struct zd_slice_read *read);
 
-/** Free the spare slices. */
-void zd_slices_done(struct zd_server *server);
-
 /**
  * The selection is known: choose the format, and judge the slice against expected_shape and the
  * limits. Everything that can be refused is refused here, before any chunk is touched.
@@ -59,8 +77,26 @@ void zd_slices_done(struct zd_server *server);
  */
 bool zd_slice_plan(struct zd_slice *slice);
 
+/** A time is beyond datetime64, and nothing was sent yet: forget what was planned; planned again,
+ * times stay numbers. @return false: that is not what has failed */
+bool zd_slice_leave_times(struct zd_slice *slice);
+
 /** The format is known: prepares the answer, its length and its headers. @retval ZD_NO_MEMORY */
 ZD_RESULT zd_slice_prepare(struct zd_slice *slice, struct zd_error *err);
+
+/** Whether the answer says what the positions of its dimensions are called: tables and headers do.
+ */
+bool zd_slice_names_positions(const struct zd_slice *slice);
+
+/** Find what they are called before zd_slice_prepare, and go on with `next`, which looks at
+ * columns->wait; else they are called by their indices. @return what the step returns */
+enum zd_next zd_slice_want_columns(struct zd_slice *slice, zd_step *next);
+
+/** The same of a slice that shares its body: prepares the answer. @param name of it; borrowed */
+void zd_slice_prepare_answer(struct zd_slice *slice, const char *name);
+
+/** The headers of the slice. */
+void zd_slice_add_headers(struct zd_slice *slice);
 
 /** The entity tag. Every touched object is known. */
 void zd_slice_tag(const struct zd_slice *slice, char to[ZD_TAG_BYTES]);
@@ -74,17 +110,23 @@ void zd_slice_uncut(struct zd_slice *slice);
 /** Whether the body, or its range, is streamed. The length of text is estimated. */
 bool zd_slice_is_large(const struct zd_slice *slice);
 
+/** About how long encoding all of it takes, in ns. */
+uint64_t zd_slice_expect_ns(const struct zd_slice *slice);
+
 /** The memory that making the body takes; of a streamed body, its window. */
 uint64_t zd_slice_held_bytes(const struct zd_slice *slice);
 
-/** Begin the body (again). @retval ZD_NO_MEMORY */
+/** Bytes of the body; an estimate for text. */
+uint64_t zd_slice_wanted_bytes(const struct zd_slice *slice);
+
+/** Begin the body, or its part (again). @retval ZD_NO_MEMORY */
 ZD_RESULT zd_slice_begin(struct zd_slice *slice, struct zd_error *err);
 
 /** Bytes that the next band, or encoded piece, needs in the window of a stream. */
 uint64_t zd_slice_room_bytes(const struct zd_slice *slice);
 
 /**
- * The next band: sets band and block and begins to fetch it.
+ * The next band: sets band and begins to fetch what it is made of.
  * @param ret_is_over there is none left
  * @retval ZD_NO_MEMORY
  */
@@ -105,7 +147,23 @@ ZD_RESULT zd_slice_give(struct zd_slice *slice, struct zd_error *err);
  * again, and is large. */
 bool zd_slice_has_grown(struct zd_slice *slice);
 
-/** Not streamed, all bands are made: sets `body`. @retval ZD_TOO_LARGE @retval ZD_NO_MEMORY */
+/** All bands are made, and not streamed, or there are none: sets `body`, or leaves the text to the
+ * slice that follows. @retval ZD_TOO_LARGE @retval ZD_NO_MEMORY */
 ZD_RESULT zd_slice_finish(struct zd_slice *slice, struct zd_error *err);
+
+/** The elements are in the body: releases what is of no use any more. */
+void zd_slice_rest(struct zd_slice *slice);
+
+/** Free the spare slices. */
+void zd_slices_done(struct zd_server *server);
+
+/* ---- between its files ---- */
+
+/** A zeroed slice, whose fetch may have room for parts; NULL without memory. */
+struct zd_slice *zd_slice_take_spare(struct zd_server *server);
+
+/** Keep a slice for another request, or free it when there are enough. @param slice owned; all but
+ * its fetch was released */
+void zd_slice_keep_spare(struct zd_server *server, struct zd_slice *slice);
 
 #endif

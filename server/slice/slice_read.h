@@ -14,9 +14,12 @@
 #include "server/describe/headers.h"
 #include "server/request/task.h"
 #include "server/slice/slice_params.h"
+#include "server/slice/slice_select.h"
 #include "server/slice/slice_view.h"
 
+struct zd_slice_price;
 struct zd_slice_read;
+struct zd_slice_levels;
 
 /** What differs between slices and statistics. */
 struct zd_slice_read_kind {
@@ -24,6 +27,7 @@ struct zd_slice_read_kind {
     void (*release)(struct zd_task *task); /* frees the state; as of zd_task */
     uint64_t (*cost_ns)(const struct zd_slice_read *read); /* of the work that is next */
     zd_step *plan;   /* the node is known, after zd_slice_read_want_level; or NULL */
+    bool shrinks;    /* an answer is made smaller where no level is small enough */
     zd_step *begin;  /* reads from the start, or again */
     zd_step *worked; /* all chunks of the fetch are done */
     /** The answer without its body; headers are borrowed from the state. @retval ZD_NO_MEMORY */
@@ -33,6 +37,7 @@ struct zd_slice_read_kind {
     enum zd_next (*accept)(struct zd_request *req, const struct zd_representation *answer);
     /** Whether it can be read again from the start; NULL: it always can. @retval ZD_STORE */
     ZD_RESULT (*restart)(const struct zd_slice_read *read, struct zd_error *err);
+    zd_step *again; /* what runs then; NULL: begin, after a survey where there was one */
 };
 
 /** The first member of a request's state. */
@@ -41,13 +46,17 @@ struct zd_slice_read {
     const struct zd_slice_read_kind *kind;
     struct zd_node *node; /* a reference */
     struct zd_slice_params ask;
-    struct zd_selection asked;     /* as the client counts */
-    struct zd_selection selection; /* the same elements in the stored array */
+    struct zd_selection asked;      /* as the client counts */
+    struct zd_selection selection;  /* the same elements in the stored array */
+    struct zd_slice_select *select; /* that finds both, where isel or sel is given; owned */
     struct zd_seen_objects seen;
     struct zd_survey survey;
+    struct zd_slice_price *price; /* of plan=1 (server/slice/slice_price.h); owned, or NULL */
+    void (*price_free)(struct zd_slice_price *price);
     struct zd_fetch fetch; /* the caller's to free */
     struct zd_headers headers;
     struct zd_multiscale multiscale; /* of a group that has levels */
+    struct zd_slice_levels *levels;  /* while they are counted; owned */
     bool is_surveyed;                /* the generations were asked for before anything is read */
     bool is_tagless; /* the array changes all the time: the answer has no entity tag */
     uint32_t n_restarts;
@@ -57,6 +66,12 @@ struct zd_slice_read {
  * for its fetch */
 void zd_slice_read_init(
     struct zd_slice_read *read, struct zd_request *req, const struct zd_slice_read_kind *kind);
+
+/** The request ends, as of req->state_free: for a state that has more to leave. */
+void zd_slice_read_leave(struct zd_request *req);
+
+/** The request has ended, or goes on without it: stops waiting, and releases it. */
+void zd_slice_read_end(struct zd_slice_read *read);
 
 /** Release all but the memory of the fetch. */
 void zd_slice_read_done(struct zd_slice_read *read);
@@ -85,7 +100,8 @@ static inline struct zd_slice_view zd_slice_read_view(const struct zd_slice_read
     };
 }
 
-/** Parse the selection of `ask`. @param ret_code the problem code of a failure */
+/** Parse the selection of `ask`, unless isel or sel was given: then it was found before kind->plan.
+ * @param ret_code the problem code of a failure */
 ZD_RESULT zd_slice_read_select(
     struct zd_slice_read *read, const char **ret_code, struct zd_error *err);
 

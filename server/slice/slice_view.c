@@ -95,7 +95,8 @@ static enum zd_status add_suggestions(
 struct zd_json *zd_slice_view_pieces(const struct zd_slice_view *view, uint64_t bytes_max)
 {
     struct zd_cover cover;
-    const bool found = find_cover(view, bytes_max, &cover);
+    const bool found =
+        !zd_selection_has_list(view->selection) && find_cover(view, bytes_max, &cover);
     const uint64_t n = found ? zd_cover_count(&cover) : 0;
     ZD_AUTO(zd_json) extra = zd_json_new_object();
     struct zd_json *list = zd_json_new_array();
@@ -117,13 +118,15 @@ enum zd_next zd_slice_view_refuse(const struct zd_slice_view *view, uint64_t byt
 
 /* ---- entity tags ---- */
 
-/* How clients choose that text looks: one bit of the tag for each choice. */
-#define LOOKS 8U
+/* How clients choose that text looks: one bit of the tag for each choice, and one for tables. */
+#define LOOKS       16U
+#define TABLE_LOOKS LOOKS
 
 static uint64_t looks_of(const struct zd_slice_form *form)
 {
     return (form->style.nan_null ? 1U : 0) | (form->style.ints_string ? 2U : 0) |
-           (form->pretty ? 4U : 0);
+           (form->pretty ? 4U : 0) | (form->has_header ? 8U : 0) |
+           (form->is_table ? TABLE_LOOKS : 0);
 }
 
 /* The part of the tag that all forms of a slice share. */
@@ -133,6 +136,9 @@ static struct zd_hash hash_of(const struct zd_slice_view *view)
     zd_hash_add_u64(&hash, view->node->tag);
     zd_seen_objects_hash(view->seen, &hash);
     zd_selection_hash(view->selection, view->asked, &hash);
+    if (view->result != 0) {
+        zd_hash_add_u64(&hash, view->result);
+    }
     return hash;
 }
 
@@ -143,6 +149,16 @@ static void make_tag(
         zd_hash_add_u64(&hash, looks);
     }
     zd_tag_format(to, hash.value, format->name);
+}
+
+uint64_t zd_slice_view_hash(const struct zd_slice_view *view)
+{
+    return hash_of(view).value;
+}
+
+void zd_slice_view_form_tag(uint64_t hash, const struct zd_slice_form *form, char to[ZD_TAG_BYTES])
+{
+    make_tag((struct zd_hash){.value = hash}, form->format, looks_of(form), to);
 }
 
 void zd_slice_view_tag(

@@ -14,6 +14,7 @@ struct zd_slice_view {
     const struct zd_selection *asked;     /* as the client counts */
     const struct zd_selection *selection; /* the same elements in the stored array */
     const struct zd_seen_objects *seen;   /* for tags: all its objects are known */
+    uint64_t result; /* for tags: hash of what is made of the elements; 0: they are as they are */
 };
 
 /** The form of an answer: style and pretty matter to text only. A new member needs a bit in
@@ -22,6 +23,8 @@ struct zd_slice_form {
     const struct zd_format *format;
     struct zd_scalar_style style;
     bool pretty;
+    bool has_header;
+    bool is_table; /* no condition of a request that writes names its tag */
 };
 
 /** Its decoded bytes, and its chunks: UINT64_MAX when they do not fit 64 bits. */
@@ -43,6 +46,12 @@ struct zd_json *zd_slice_view_pieces(const struct zd_slice_view *view, uint64_t 
 /** Answer 413 with the pieces. @param err of zd_slice_view_check */
 enum zd_next zd_slice_view_refuse(const struct zd_slice_view *view, uint64_t bytes_max,
     const struct zd_error *err, struct zd_request *req);
+
+/** The part of its tag that all its forms share. All its objects are known. */
+uint64_t zd_slice_view_hash(const struct zd_slice_view *view);
+
+/** The entity tag of what has that hash in one form. */
+void zd_slice_view_form_tag(uint64_t hash, const struct zd_slice_form *form, char to[ZD_TAG_BYTES]);
 
 /** The entity tag of the slice in one form. */
 void zd_slice_view_tag(

@@ -554,7 +554,8 @@ static bool is_listed_anew(const struct zd_change *change)
 
 enum zd_change_outcome zd_change_judge_levels(struct zd_change *change)
 {
-    if (change->meta != NULL && zd_multiscale_has(change->meta) && is_listed_anew(change)) {
+    if (change->meta != NULL && zd_multiscale_has(change->meta) &&
+        change->meta->view.needs_levels && is_listed_anew(change)) {
         change->multiscale.wait = zd_gather_wait(&change->gather);
         zd_gather_add(&change->gather, zd_multiscale_want_fresh(&change->multiscale,
                                            change->dataset, change->path, change->meta));

@@ -75,17 +75,19 @@ static void invalidate(struct zd_dataset *dataset, const char *key)
     }
 }
 
-/* A key was written or erased, or may have been. After a reload another dataset may share the store
- * while writes to the old one end. */
+/* A key was written or erased, or may have been. Other datasets may have the object, too: one that
+ * was opened by a reload, or one of the same bucket. */
 static void invalidate_everywhere(struct zd_dataset *dataset, const char *key)
 {
     const struct zd_server *server = dataset->server;
+    char key_there[ZD_KEY_BYTES_MAX + 1];
     invalidate(dataset, key);
     for (size_t i = 0; i < server->n_datasets; i++) {
         struct zd_dataset *other = server->dataset[i];
         if (other != dataset && other->store != NULL &&
-            zd_store_is_shared(other->store, dataset->store)) {
-            invalidate(other, key);
+            zd_store_key_in(other->store, dataset->store, key, key_there)) {
+            zd_store_overtake(other->store, key_there);
+            invalidate(other, key_there);
         }
     }
 }

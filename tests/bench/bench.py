@@ -21,13 +21,16 @@ GROUPS = {
     "tree": "a listing of 1,000 arrays, against servers of files",
     "connections": "many connections, all busy",
     "slices": "decoded slices, against a Python slice server and the bare codecs",
+    "images": "tiles as PNG, against the same elements as they are",
     "codecs": "chunks of 1 MiB, against the libraries that decode them, and against memcpy, numcodecs and NumPy",
     "stream": "a slice of 64 MiB",
+    "formats": "a slice of 64 MiB in other formats, against raw",
     "start": "from start to first answer, and many nodes",
     "memory": "at rest, of idle connections, and of 256 slices in 512 MiB",
     "writes": "stored chunks, against the bare system calls and nginx's WebDAV",
     "overload": "ten times more than it can do",
     "remote": "a store of HTTP whose first bytes take 30 ms",
+    "access": "requests with a credential, against the same without",
     "greedy": "others, beside each kind of greedy client",
 }
 STALL_MOST_MS = 20  # nobody else is served meanwhile

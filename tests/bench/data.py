@@ -13,6 +13,7 @@ ARRAY = json.dumps({
     "fill_value": 0, "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}], "attributes": {"units": "K"}})
 GROUP = '{"zarr_format": 3, "node_type": "group"}'
 GROUP_N = 1000  # arrays of one group
+SELECT_N = 1000  # labels of each dimension of `labelled`
 TIMES, WIDTH = 64, 512  # of the arrays of `slices`
 N_PLAIN, INNER = 64, 128  # chunks of `plain`, and the side of each and of an inner chunk of `sharded`: 64 KiB
 
@@ -55,6 +56,28 @@ def nodes(options, n_arrays):
     return kept(options, f"nodes-{n_arrays}", make)
 
 
+def labelled(options):
+    """An array of SELECT_N times and latitudes, with coordinates: hours of CF, and floats that fall."""
+    import numpy as np
+
+    def write(root, name, values, dims, **attributes):
+        document = {**json.loads(ARRAY), "shape": values.shape, "dimension_names": dims, "attributes": attributes,
+                    "data_type": values.dtype.name, "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": values.shape}}}
+        place = root / name / "c" / "/".join("0" for _ in dims)
+        place.parent.mkdir(parents=True)
+        place.write_bytes(values.tobytes())
+        (root / name / "zarr.json").write_text(json.dumps(document))
+
+    def make(root):
+        root.mkdir()
+        (root / "zarr.json").write_text(GROUP)
+        write(root, "time", np.arange(SELECT_N), ["time"], units="hours since 2001-01-01")
+        write(root, "lat", np.linspace(90, -90, SELECT_N), ["lat"])
+        write(root, "v", np.arange(SELECT_N**2, dtype="f4").reshape(SELECT_N, SELECT_N), ["time", "lat"])
+
+    return kept(options, "labelled", make)
+
+
 def field():
     """All values of an array of `slices`, as field.h computes them."""
     import numpy as np  # the other groups need no numpy
@@ -91,6 +114,19 @@ def remote(options):
         write_sharded(root / "sharded", values, values.shape, (INNER, INNER))
 
     return kept(options, "remote", make)
+
+
+def hierarchy(options):
+    """1,000 arrays in one group; `plain`, with the chunks of `remote`, is one of them."""
+    def make(root):
+        from arrays import write_node, write_values
+
+        write_node(root, GROUP)
+        for i in range(GROUP_N - 1):
+            write_node(root / f"a{i:06}", ARRAY)
+        write_values(root / "plain", remote_values(), (1, INNER, INNER))
+
+    return kept(options, "hierarchy", make)
 
 
 @contextlib.contextmanager

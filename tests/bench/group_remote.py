@@ -8,6 +8,7 @@ import tempfile
 import threading
 import time
 
+import bucket
 import data
 import reader
 from load import Request, ask, load
@@ -29,6 +30,7 @@ SLOW_SHARE, SLOW_MS = 10, 1000  # of 1,000 GETs
 HEDGED_GOAL, EXTRA_GOAL = 0.35, 5
 CPU_GOAL, REUSED_GOAL = 1.25, 99
 BACK_GOAL_S, BESIDE_GOAL = 5, 2
+WARM_GOAL, COLD_GOAL = 0.25, 1.2
 AT_REST_GOAL_MB = 12
 
 
@@ -261,6 +263,30 @@ def slow_beside(options, report, name, binary, root):
                   note=f"{min(ratios):.2f} to {max(ratios):.2f}")
 
 
+def opened_by_zarr_python(options, report, name, binary, root):
+    """A hierarchy of 1,000 arrays in a bucket, and a series of one: through zarrd, which knows it already or does not, and directly."""
+    series = (slice(None), 5, 7)
+    expected, folder = data.remote_values()[series], data.hierarchy(options)
+
+    def timed(store):
+        seconds, n_members, values = bucket.open_and_read(store, "plain", series)
+        assert n_members == data.GROUP_N and (values == expected).all(), "wrong members, or values"
+        return seconds
+
+    with bucket.bucket(folder, DELAY_MS / 1000, BANDWIDTH) as (endpoint, environment):
+        config = {"datasets": {"bench": {"location": f"s3://{bucket.BUCKET}/", "endpoint": endpoint}}}
+        directly, cold, warm = [], [], []
+        for _ in range(options.rounds):
+            with running([lambda core: Zarrd(name, binary, {}, core=core, config=config, environment=environment)], options) as (peer,):
+                directly.append(timed(bucket.direct(endpoint)))
+                cold.append(timed(bucket.through(peer.port, "bench")) / directly[-1])
+                warm.append(timed(bucket.through(peer.port, "bench")) / directly[-1])
+    title = f"{name}: zarr-python opens 1,000 arrays in a bucket"
+    report.figure(f"{title}: x directly", statistics.median(warm), "x", goal=WARM_GOAL,
+                  note=f"{min(warm):.2f} to {max(warm):.2f}; {statistics.median(directly):.1f} s directly")
+    report.figure(f"{title}: x directly, zarrd cold", statistics.median(cold), "x", goal=COLD_GOAL, note=f"{min(cold):.2f} to {max(cold):.2f}")
+
+
 def at_rest(options, report, name, binary, root):
     with served(options, name, binary, {"bench": root}) as (peer,):
         open_array(peer, "plain")
@@ -269,7 +295,8 @@ def at_rest(options, report, name, binary, root):
 
 PARTS = {
     "one cold chunk": one_cold_chunk, "block of a shard": block_of_a_shard, "whole slice": whole_slice, "hedging": hedging,
-    "cost of a GET": cost_of_a_get, "killed and restarted": killed_and_restarted, "slow beside": slow_beside, "at rest": at_rest}
+    "cost of a GET": cost_of_a_get, "killed and restarted": killed_and_restarted, "slow beside": slow_beside,
+    "opened by zarr-python": opened_by_zarr_python, "at rest": at_rest}
 
 
 def run(options, report):

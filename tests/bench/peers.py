@@ -117,11 +117,12 @@ stalls = []  # (longest turn of the loop in seconds, name) of each zarrd that ha
 class Zarrd:
     """A zarrd that writes no request lines, as the others write none."""
 
-    def __init__(self, name, binary, datasets, *settings, core=None, config=None):
+    def __init__(self, name, binary, datasets, *settings, core=None, config=None, environment=None):
         self.name = name
         arguments = [word for setting in ("log.requests=false", *settings) for word in ("--set", setting)]
         with pinned(core):
-            self.server = Server(*arguments, *[f"{dataset}={path}" for dataset, path in datasets.items()], binary=binary, config=config)
+            self.server = Server(*arguments, *[f"{dataset}={path}" for dataset, path in datasets.items()], binary=binary, config=config,
+                                 environment=environment)
         self.port = self.server.port
         self.group = Group(self.server.process.pid)
 

@@ -41,7 +41,7 @@ static void check_again(const struct zd_params *params, const char *const *allow
     }
     struct zd_params again;
     zd_fuzz_insist(query.status == ZD_OK);
-    zd_fuzz_insist(zd_params_parse(zd_text_span(&query), allowed, &again, NULL) == ZD_OK);
+    zd_fuzz_insist(zd_params_parse(zd_text_span(&query), allowed, NULL, &again, NULL) == ZD_OK);
     zd_fuzz_insist(again.n == params->n);
     for (uint32_t i = 0; i < params->n; i++) {
         zd_fuzz_insist(strcmp(again.name[i], params->name[i]) == 0);
@@ -84,7 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     struct zd_params params;
     struct zd_error err = {0};
     ZD_AUTO_TEXT text = zd_fuzz_rest(&input);
-    const enum zd_status status = zd_params_parse(zd_span_of(text), allowed, &params, &err);
+    const enum zd_status status = zd_params_parse(zd_span_of(text), allowed, NULL, &params, &err);
     if (status != ZD_OK) {
         zd_fuzz_insist(status == ZD_INVALID && allowed != NULL && err.text[0] != '\0');
         return 0;

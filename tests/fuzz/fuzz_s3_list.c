@@ -1,11 +1,10 @@
-/* Answers of object stores: a page of keys, and the code of an error. */
+/* Answers of object stores: a page of keys, what has become of erasures, and the code of an error.
+ */
 #include <string.h>
 
+#include "core/store/s3_erasures.h"
 #include "core/store/s3_list.h"
-#include "core/store/s3_xml.h"
 #include "tests/fuzz/input.h"
-
-#define WORD "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 
 static enum zd_status count_key(
     void *context, struct zd_span key, bool is_prefix, struct zd_error *err)
@@ -16,6 +15,18 @@ static enum zd_status count_key(
     zd_fuzz_insist(key.len <= ZD_S3_XML_TEXT_BYTES_MAX);
     ++*n_keys;
     return ZD_OK;
+}
+
+static void read_erasures(struct zd_span input)
+{
+    struct zd_s3_erasure erasure = {.key = "a", .tag = ""};
+    struct zd_list erasures;
+    zd_list_init(&erasures);
+    zd_list_push_back(&erasures, &erasure.link);
+    const enum zd_status status = zd_s3_erasures_read(input, &erasures, "", NULL);
+    zd_fuzz_insist(status == ZD_OK || status == ZD_STORE);
+    zd_fuzz_insist(status != ZD_OK || erasure.status != ZD_OK || erasure.is_told);
+    zd_fuzz_insist(strspn(erasure.code, ZD_S3_CODE_CHARS) == strlen(erasure.code));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
@@ -29,6 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     zd_fuzz_insist(status != ZD_OK || n_keys == page.n_keys);
     zd_s3_list_done(&page);
     zd_s3_xml_error(input, code);
-    zd_fuzz_insist(strspn(code, WORD) == strlen(code));
+    read_erasures(input);
+    zd_fuzz_insist(strspn(code, ZD_S3_CODE_CHARS) == strlen(code));
     return 0;
 }

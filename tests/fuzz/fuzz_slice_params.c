@@ -61,8 +61,8 @@ static void check_by_query(const struct zd_slice_params *ask, const struct zd_se
     ZD_SCOPED_TEXT(query, QUERY_BYTES_MAX);
     add_query(ask, &query);
     zd_slice_params_init(&again, server);
-    zd_fuzz_insist(
-        zd_params_parse(zd_text_span(&query), zd_slice_params_of_slices, &params, NULL) == ZD_OK);
+    zd_fuzz_insist(zd_params_parse(zd_text_span(&query), zd_slice_params_of_slices,
+                       zd_slice_params_repeated, &params, NULL) == ZD_OK);
     zd_fuzz_insist(zd_slice_params_query(&again, &params, &code, NULL) == ZD_OK);
     check_equal(ask, &again);
     zd_slice_params_done(&again);

@@ -37,8 +37,9 @@ def test_every_row_of_keys_is_measured_and_printed(tmp_path):
 
 def test_slices_are_right_warm_and_cold_and_stand_beside_the_bare_codec(tmp_path):
     rows, printed = bench(tmp_path, "--group", "slices", "--only", "map_lz4", "--no-calls")
-    assert [row["row"] for row in rows] == [f"{state} map_lz4 {block}" for state in ("cached", "cold") for block in BLOCKS]
-    assert printed.count("open, read, decode, copy and nothing else") == len(BLOCKS)
+    assert [row["row"] for row in rows] == [f"{state} map_lz4 {block}" for state in ("cached", "cold") for block in BLOCKS] + [
+        "mean over time of map_lz4, x of decoding alone", "cold map_lz4 mean over time"]
+    assert printed.count("open, read, decode, copy and nothing else") == len(BLOCKS) + 1  # and the mean
 
 
 def test_every_codec_of_a_library_decodes_what_the_library_does(tmp_path):
@@ -60,6 +61,16 @@ def test_what_a_remote_store_is_asked_for_is_counted(tmp_path):
     assert [row["value"] for row in rows] == [0, 1]
     rows, _ = bench(tmp_path, "--group", "remote", "--only", "shard")
     assert [row["value"] for row in rows][:2] == [0, 1] and not any(row["short"] for row in rows)
+
+
+def test_credentials_are_judged_and_bad_ones_refused(tmp_path):
+    rows, _ = bench(tmp_path, "--group", "access", "--no-calls")
+    asked = ("prepared answer", "slice", "chunk of 64 KiB")
+    signed = [f"signed URL: {what}{more}" for what in asked for more in ("", ", CPU more than without")]
+    assert [row["row"] for row in rows] == [
+        *[f"{kind}: {what}" for kind in ("token", "JSON Web Token") for what in asked], *signed,
+        "zarrd: p99 beside 10000 bad tokens a second", "zarrd: start with 100000 tokens, x of 20"]
+    assert all(server["n_failed"] == 0 for row in rows[:6] for server in row["servers"])
 
 
 def test_writes_are_stored_and_stand_beside_the_bare_loop(tmp_path):

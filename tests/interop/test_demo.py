@@ -4,6 +4,7 @@ import io
 import json
 import os
 import pathlib
+import re
 import subprocess
 import urllib.request
 
@@ -11,8 +12,10 @@ import numpy as np
 import pytest
 import tensorstore
 import xarray
+import yaml
 import zarr
-from live import BINARY, Server
+from live import BINARY, ROOT, Server
+from png import Png
 
 DEMO = pathlib.Path(os.environ.get("ZARRD_DEMO_BINARY", BINARY.parent / "zarrd-demo"))
 DEGREE = np.pi / 180
@@ -23,7 +26,7 @@ def demo(tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo") / "demo.zarr"
     subprocess.run([str(DEMO), str(folder)], check=True, capture_output=True, timeout=300)
     assert sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) < 50e6
-    server = Server(f"demo={folder}")
+    server = Server(config={"datasets": {"demo": {"location": str(folder)}, "work": {"location": "mem:", "writable": True}}})
     server.folder_of_demo = folder
     yield server
     server.stop()
@@ -139,6 +142,21 @@ def test_each_level_of_the_pyramid_is_the_mean_of_the_one_before(demo):
         assert (above == mean).all()
 
 
+def test_the_pyramid_is_sliced_by_level_and_shown_by_tiles(demo):
+    pyramid = zarr.open_group(demo.folder_of_demo / "pyramid", mode="r")
+    scales = [pyramid[str(z)][:] for z in range(4)]
+    node = demo.get("/v1/datasets/demo/nodes/pyramid").json()
+    assert [level["shape"] for level in node["levels"]] == [list(scale.shape) for scale in scales] and node["warnings"] == []
+    low, high = int(scales[3].min()), int(scales[3].max())
+    for z, scale in enumerate(scales):
+        assert demo.get(f"/v1/datasets/demo/slices/pyramid?level={z}&slice=100,::7").body == scale[100, ::7].tobytes()
+        last = scale.shape[0] // 256 - 1
+        tile = demo.get(f"/v1/datasets/demo/images/pyramid?tile={z},{last},0")
+        assert [float(end) for end in tile.headers["zarr-range"].split(",")] == [low, high]
+        position = (scale[last * 256:, :256].astype(float) - low) / (high - low)
+        assert (Png(tile.body).indices == np.clip((position * 255).astype(int), 0, 254)).all()
+
+
 def test_types_have_their_extremes(demo):
     types = zarr.open_group(demo.folder_of_demo / "types", mode="r")
     names = sorted(name for name, _ in types.arrays())
@@ -155,7 +173,7 @@ def test_types_have_their_extremes(demo):
 
 
 def test_consolidated_blocks_say_what_is_stored(demo):
-    for group in ("", "solar", "pyramid", "types"):
+    for group in ("", "solar", "pyramid", "cities", "types"):
         folder = demo.folder_of_demo / group
         block = json.loads((folder / "zarr.json").read_text())["consolidated_metadata"]["metadata"]
         stored = {str(path.parent.relative_to(folder)): json.loads(path.read_text())
@@ -163,3 +181,82 @@ def test_consolidated_blocks_say_what_is_stored(demo):
         for document in stored.values():
             document.pop("consolidated_metadata", None)
         assert block == stored
+
+
+def commands(server):
+    """What deploy/demo prints, for a server that runs."""
+    printed = (ROOT / "deploy/demo").read_text().split("\ncat <<EOF\n")[1].split("\nEOF\n")[0]
+    printed = printed.replace("$v1", "$url/v1/datasets/demo").replace("$url", server.url)
+    assert "$" not in printed.replace("$data", "")
+    return re.findall(r"^  ((?:curl|python3) .*)$", printed, re.M)
+
+
+def test_every_command_that_is_printed_works(demo, tmp_path):
+    """In a shell that fails when curl was answered with an error; what is written shows in the events."""
+    python = pathlib.Path(os.sys.executable).parent
+    shell = {**os.environ, "PATH": f"{python}:{os.environ['PATH']}"}
+    ask = 'curl() { command curl -fsS --max-time 100 "$@"; }\n'
+    listed = commands(demo)
+    [events] = [command for command in listed if "curl -N" in command]
+    with urllib.request.urlopen(f"{demo.url}/v1/datasets/work/events", timeout=100) as stream:
+        assert f"'{stream.url}'" in events
+        for command in listed:
+            if command != events:
+                done = subprocess.run(["bash", "-c", ask + command], cwd=tmp_path, env=shell, capture_output=True, timeout=300)
+                assert done.returncode == 0, (command, done.stderr)
+                assert done.stdout or " -o " in command, command
+        seen = []
+        while "event: chunks" not in seen:
+            seen.append(stream.readline().decode().strip())
+        assert "event: node" in seen
+    bounds = demo.get("/v1/datasets/work/stats/a").json()
+    assert (bounds["source"], bounds["min"], bounds["max"]) == ("metadata", 0, 4)
+    assert Png((tmp_path / "noon.png").read_bytes()).width == 720
+    assert (tmp_path / "pyramid.raw").stat().st_size == 256 * 256
+
+
+def test_every_command_of_the_readme_that_reads_the_demo_works(demo, tmp_path):
+    blocks = re.findall(r"^```sh\n(.*?)^```", (ROOT / "README.md").read_text(), re.M | re.S)
+    lines = [line for block in blocks for line in block.splitlines() if line.startswith("curl ") and "/datasets/demo/" in line]
+    reads = [line.replace("http://localhost:8080", demo.url) for line in lines if not re.search(r" (-X|-T|-d|--json|--data\S*) ", line)]
+    assert len(reads) > 10
+    for line in reads:
+        done = subprocess.run(["bash", "-c", 'curl() { command curl -fsS --max-time 100 "$@"; }\n' + line], cwd=tmp_path, capture_output=True, timeout=300)
+        assert done.returncode == 0, (line, done.stderr)
+
+
+def test_every_example_of_the_page_is_answered(demo):
+    examples = yaml.safe_load((ROOT / "openapi/openapi.yaml").read_text())["x-try"]
+    for target in [target for targets in examples.values() for target in targets]:
+        assert demo.get(target).status == 200, target
+
+
+def daylight(lat):
+    """Hours by Spencer's series, which is off by up to half a degree: in the far north that is half an hour."""
+    days = np.array([0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334]) + 14
+    a = 2 * np.pi * days / 365
+    declination = (0.006918 - 0.399912 * np.cos(a) + 0.070257 * np.sin(a) - 0.006758 * np.cos(2 * a)
+                   + 0.000907 * np.sin(2 * a) - 0.002697 * np.cos(3 * a) + 0.00148 * np.sin(3 * a))
+    return 24 / np.pi * np.arccos(np.clip(-np.tan(np.radians(lat))[:, None] * np.tan(declination), -1, 1))
+
+
+def test_cities_have_names_and_daylight(demo):
+    with xarray.open_zarr(f"{demo.url}/zarr/demo/cities", chunks=None) as cities:
+        assert list(cities.city.values[:3]) == ["Nairobi", "Quito", "Sydney"] and cities.city.values[-1] == "日本平"
+        wanted = daylight(cities.lat.values)
+        assert np.abs(cities.daylight.values - wanted).max() < 0.6
+        assert cities.daylight.sel(city="Tromsø", month=6) == 24 and cities.daylight.sel(city="Tromsø", month=12) == 0
+
+
+def test_an_unknown_member_is_a_warning(demo):
+    node = demo.get("/v1/datasets/demo/nodes/cities/daylight").json()
+    assert [warning["pointer"] for warning in node["warnings"]] == ["/example.legend"]
+    answer = demo.get("/v1/datasets/demo/slices/cities/daylight")
+    assert answer.status == 200 and answer.headers["zarr-warning"] == "ignored_extension"
+
+
+def test_the_pyramid_is_sliced_by_level_and_by_size(demo):
+    for query, level in (("level=2", 2), ("max_size=262144", 2), ("max_size=262143", 3), ("slice=:", 0)):
+        answer = demo.get(f"/v1/datasets/demo/slices/pyramid?{query}")
+        assert answer.headers["zarr-level"] == str(level)
+        assert answer.body == demo.get(f"/v1/datasets/demo/slices/pyramid/{level}").body

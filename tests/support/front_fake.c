@@ -2,6 +2,7 @@
 #include "tests/support/front_fake.h"
 
 #include <stdio.h>
+#include <netinet/in.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
@@ -51,6 +52,25 @@ void zd_front_drain(struct zd_front *front)
     (void)front;
 }
 
+bool zd_front_is_idle(const struct zd_front *front)
+{
+    (void)front;
+    return true;
+}
+
+size_t zd_front_look_parting(struct zd_front *front, uint64_t linger_ms)
+{
+    (void)front;
+    (void)linger_ms;
+    return 0;
+}
+
+size_t zd_front_end_parting(struct zd_front *front)
+{
+    (void)front;
+    return 0;
+}
+
 void zd_front_close(struct zd_front *front)
 {
     (void)front;
@@ -89,10 +109,17 @@ const char *zd_connection_header(const struct zd_request *req, const char *name)
     return NULL;
 }
 
-void zd_connection_peer(const struct zd_request *req, struct zd_peer *ret_peer)
+enum zd_status zd_connection_add_list(
+    const struct zd_request *req, const char *name, struct zd_text *list)
+{
+    const char *value = zd_connection_header(req, name);
+    return value == NULL ? ZD_OK : zd_text_add(list, value);
+}
+
+const struct sockaddr *zd_connection_address(const struct zd_request *req)
 {
     (void)req;
-    *ret_peer = (struct zd_peer){.family = 1};
+    return NULL;
 }
 
 void zd_connection_queue_turn(struct zd_request *req)
@@ -303,6 +330,9 @@ void zd_fake_init(struct zd_fake_exchange *exchange, const struct zd_test_serve 
     exchange->request.target = target;
     exchange->request.id = "fake";
     exchange->request.is_head = strcmp(method, "HEAD") == 0;
+    const struct sockaddr_in here = {
+        .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    exchange->request.client.ip = zd_networks_ip_of((const struct sockaddr *)&here);
 }
 
 /* The lists of a head that the real front reads. */
@@ -319,7 +349,6 @@ static void read_head(struct zd_request *req)
     req->accept = zd_connection_header(req, "Accept");
     req->accept_encoding = zd_connection_header(req, "Accept-Encoding");
     req->content_encoding = zd_connection_header(req, "Content-Encoding");
-    zd_request_identify(req);
 }
 
 void zd_fake_start(struct zd_fake_exchange *exchange)

@@ -69,6 +69,23 @@ struct zd_edges *zd_unit_random_edges(struct zd_grid *grid)
     return edges;
 }
 
+void zd_unit_random_lists(const struct zd_grid *grid, struct zd_selection *selection,
+    uint64_t room[ZD_UNIT_RANK_MAX][ZD_UNIT_SIDE_MAX])
+{
+    for (uint32_t d = 0; d < selection->rank; d++) {
+        struct zd_axis *axis = &selection->axis[d];
+        if (axis->count == 0 || axis->dropped || zd_unit_random() % 2 == 0) {
+            continue;
+        }
+        for (uint64_t i = 0; i < axis->count; i++) {
+            const uint64_t next = i == 0 ? 0 : room[d][i - 1] + 1;
+            room[d][i] = (zd_unit_random() % 2 == 0 ? next : zd_unit_random()) % grid->shape[d];
+        }
+        *axis =
+            (struct zd_axis){.start = room[d][0], .count = axis->count, .step = 1, .list = room[d]};
+    }
+}
+
 struct zd_cell zd_unit_cell(const struct zd_grid *grid, uint32_t dim, uint64_t index)
 {
     struct zd_cell cell = {.index = index};
@@ -87,7 +104,9 @@ void zd_unit_coordinates(const struct zd_selection *selection, uint64_t i, uint6
 {
     for (uint32_t d = selection->rank; d-- > 0;) {
         const struct zd_axis *axis = &selection->axis[d];
-        const int64_t x = (int64_t)axis->start + (int64_t)(i % axis->count) * axis->step;
+        const uint64_t at = i % axis->count;
+        const int64_t x = axis->list != NULL ? (int64_t)axis->list[at]
+                                             : (int64_t)axis->start + (int64_t)at * axis->step;
         ck_assert_int_ge(x, 0);
         ret_x[d] = (uint64_t)x;
         i /= axis->count;

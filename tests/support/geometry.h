@@ -22,6 +22,10 @@ void zd_unit_random_case(struct zd_grid *ret_grid, struct zd_selection *ret_sele
  */
 struct zd_edges *zd_unit_random_edges(struct zd_grid *grid);
 
+/** Make some dimensions of a selection lists of any elements. @param room they borrow from it */
+void zd_unit_random_lists(const struct zd_grid *grid, struct zd_selection *selection,
+    uint64_t room[ZD_UNIT_RANK_MAX][ZD_UNIT_SIDE_MAX]);
+
 /** A chunk along one dimension, counted one by one. */
 struct zd_cell zd_unit_cell(const struct zd_grid *grid, uint32_t dim, uint64_t index);
 

@@ -36,6 +36,8 @@ SWITCHES = {
     "ignores_conditions": "If-Match and If-None-Match of a PUT are ignored (s3rver, fauxqs, rclone)",
     "races": "a condition is judged some time before the object is written (versitygw, s3s-fs)",
     "ignores_delete_conditions": "If-Match of a DELETE is ignored (RGW, MinIO and others)",
+    "ignores_batch_conditions": "the ETag of an object of a batch delete is ignored (engines without them)",
+    "lacks_batches": "there is no batch delete: 501",
     "ignores_complete_conditions": "If-None-Match of CompleteMultipartUpload is ignored (RGW and others)",
     "conflicts": "the first conditional PUT, or completion, of a key is 409 ConditionalRequestConflict (S3)",
     "part_as_200": "a range is answered 200, with the part and its Content-Range (rclone)",
@@ -79,6 +81,10 @@ def md5(data):
     return hashlib.md5(data).hexdigest()
 
 
+def md5_header(data):
+    return base64.b64encode(hashlib.md5(data).digest()).decode()
+
+
 def error_document(code, message, **elements):
     more = "".join(f"<{name}>{escape(text)}</{name}>" for name, text in elements.items())
     return f'<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>{code}</Code><Message>{escape(message)}</Message>{more}</Error>'.encode()
@@ -117,6 +123,7 @@ class S3Stub(Origin):
         self.region = REGION
         self.page = PAGE
         self.part_least = PART_LEAST
+        self.erase_errors = {}  # of a batch delete: the code that is told of a key, which stays; None: nothing is told of it
         self.clock = lambda: datetime.datetime.now(datetime.timezone.utc)
         self.n_uploads = self.n_versions = 0
 
@@ -318,7 +325,7 @@ class S3Stub(Origin):
     def _put(self, request, key):
         if "content-length" not in request.headers:
             raise Refused(411, "MissingContentLength", "You must provide the Content-Length HTTP header.")
-        if "content-md5" in request.headers and request.headers["content-md5"] != base64.b64encode(hashlib.md5(request.body).digest()).decode():
+        if "content-md5" in request.headers and request.headers["content-md5"] != md5_header(request.body):
             raise Refused(400, "BadDigest", "The Content-MD5 you specified did not match what we received.")
         has_condition = self._conflicts(request, key)
         self._condition(request, key, "ignores_conditions")
@@ -354,13 +361,37 @@ class S3Stub(Origin):
     def _delete_batch(self, request):
         if "content-md5" not in request.headers and "x-amz-checksum-crc32" not in request.headers:
             raise Refused(400, "InvalidRequest", "Missing required header for this request: Content-MD5")
-        keys = self._parsed(request, "Key")
-        if not 0 < len(keys) <= BATCH:
+        if request.headers.get("content-md5", md5_header(request.body)) != md5_header(request.body):
+            raise Refused(400, "BadDigest", "The Content-MD5 you specified did not match what we received.")
+        if "lacks_batches" in self.switches:
+            raise Refused(501, "NotImplemented", "A header you provided implies functionality that is not implemented")
+        asked = [tuple(self._parsed_of(each, name) for name in ("Key", "ETag")) for each in self._parsed_objects(request)]
+        if not 0 < len(asked) <= BATCH:
             raise Refused(400, "MalformedXML", "The XML you provided was not well-formed or did not validate against our published schema")
-        for key in keys:
-            self.objects.pop(key, None)
         is_quiet = self._parsed(request, "Quiet") == ["true"]
-        return xml_reply(document("DeleteResult", *[element("Deleted", element("Key", text(key))) for key in keys if not is_quiet]))
+        told = [self._delete_one(key, etag, is_quiet) for key, etag in asked]
+        return xml_reply(document("DeleteResult", *told))
+
+    def _delete_one(self, key, etag, is_quiet):
+        """What a batch delete tells of an object."""
+        found, code = self.objects.get(key), self.erase_errors.get(key, "")
+        if code == "" and etag and "ignores_batch_conditions" not in self.switches:
+            code = "" if found is not None and self._matches(etag, found) else "PreconditionFailed"
+        if code is None or code:
+            return element("Error", element("Key", text(key)) + element("Code", code) + element("Message", "It is a test.")) if code else ""
+        self.objects.pop(key, None)
+        return "" if is_quiet else element("Deleted", element("Key", text(key)))
+
+    @staticmethod
+    def _parsed_objects(request):
+        try:
+            return [each for each in xml.etree.ElementTree.fromstring(request.body) if each.tag.rpartition("}")[2] == "Object"]
+        except xml.etree.ElementTree.ParseError:
+            raise Refused(400, "MalformedXML", "The XML you provided was not well-formed") from None
+
+    @staticmethod
+    def _parsed_of(parent, name):
+        return next((each.text or "" for each in parent if each.tag.rpartition("}")[2] == name), "")
 
     @staticmethod
     def _parsed(request, name):

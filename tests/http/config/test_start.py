@@ -173,6 +173,24 @@ def test_what_is_configured_may_come_later(tmp_path):
     assert done.returncode == 2 and "nothing://x" in done.stderr, done
 
 
+@pytest.mark.parametrize("check", [["--check-config"], []])
+@pytest.mark.parametrize("settings, reason", [
+    ({"log": {"audit_file": "none/audit"}}, "log.audit_file 'none/audit' cannot be opened: No such file or directory"),
+    ({"log": {"audit_file": "."}}, "log.audit_file '.' cannot be opened: Is a directory"),
+    ({"trace": {"url": "nonsense"}}, "trace.url is no URL"),
+    ({"datasets": {"a": {"location": ""}}}, "/datasets/a has no location"),
+])
+def test_what_the_start_refuses_is_refused_before_it(tmp_path, check, settings, reason):
+    (tmp_path / "c.json").write_text(json.dumps({"datasets": {"m": {"location": "mem:"}}, **settings}))
+    done = run(*check, "--listen", "127.0.0.1:0", "--config", tmp_path / "c.json", cwd=tmp_path)
+    assert done.returncode == 2 and reason in done.stderr and not done.stdout, done
+
+
+def test_a_file_that_the_start_would_make_is_not_made_before_it(tmp_path):
+    done = run("--check-config", "--set", "log.audit_file=audit", "m=mem:", cwd=tmp_path)
+    assert done.returncode == 0 and list(tmp_path.iterdir()) == [], done
+
+
 def test_without_a_dataset_it_says_so():
     done = run("--config", ROOT / "config" / "zarrd.json")
     assert done.returncode == 2 and "nothing to serve" in done.stderr and "LOCATION" in done.stderr
@@ -253,7 +271,7 @@ def test_a_file_of_another_format_is_named(serve, tmp_path, name):
     assert listed["d"]["dialect"] is None and "state" not in listed["d"] and format in listed["d"]["reason"]
     assert listed["file"]["state"] == "unavailable" and format in listed["file"]["reason"]
     assert format in server.get("/v1/datasets/d/nodes/").json()["detail"]
-    assert format in server.get("/", {"Accept": "text/html"}).body.decode()
+    assert format in server.get("/zarr/", {"Accept": "text/html"}).body.decode()
     wait_until(lambda: f"d  {tmp_path / 'd'}  a directory of " in server.log)
     assert "dataset 'd' is a directory of " in server.log
 

@@ -67,7 +67,7 @@ def under(origin, asked, name, options):
 
 def expect_fault(answer, status, what):
     codes = {502: "store_error", 504: "store_timeout"}
-    assert (answer.status, answer.code) in [(status, codes[status]), (503, "store_error")], (what, answer)
+    assert (answer.status, answer.code) in [(status, codes[status]), (503, "overloaded")], (what, answer)
     assert b"secret" not in answer.body
 
 

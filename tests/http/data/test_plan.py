@@ -1,6 +1,7 @@
 """What a server of HTTP is asked for: counted at the origin."""
 
 import concurrent.futures
+import json
 import re
 import threading
 
@@ -50,7 +51,8 @@ def test_many_clients_of_one_cold_chunk_cost_one_request(serve, tmp_path, origin
     answers = at_once(server, target, lambda: in_flight(server) > N_CLIENTS, held.release)  # and the one that asks for metrics
     assert {answer.status for answer in answers} == {200}
     assert len({answer.body for answer in answers}) == 1
-    assert origin.count("GET", DATA) == 1
+    assert origin.count("GET", DATA, kind="get") == 1
+    assert origin.count(path=DATA) == (2 if target.startswith("/zarr") else 1)  # of a key the length is asked first
 
 
 def test_a_block_of_a_shard_costs_few_requests(serve, tmp_path, origin):
@@ -85,7 +87,7 @@ def test_an_origin_that_fails_is_left_alone_and_recovers(serve, tmp_path, origin
         def ask():
             answer = server.get("/v1/datasets/d/slices/?slice=0,0")
             assert answer.status in (502, 503), answer
-            assert answer.code == "store_error"
+            assert answer.code == ("store_error" if answer.status == 502 else "overloaded")
             if answer.status == 503:
                 assert int(answer.headers["retry-after"]) >= 1
                 seen.set()
@@ -172,3 +174,50 @@ def test_an_absent_key_that_is_written_appears_after_its_time(serve, tmp_path, o
         assert server.get(KEY).body == b"new"
     else:
         wait_until(lambda: server.get(KEY).body == b"new")
+
+
+ARRAYS = {
+    "v3": {"zarr.json": {"zarr_format": 3, "node_type": "array", "shape": [4], "data_type": "uint8", "fill_value": 0,
+                         "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [4]}}, "chunk_key_encoding": {"name": "default"},
+                         "codecs": [{"name": "bytes"}]}},
+    "v2": {".zarray": {"zarr_format": 2, "shape": [4], "chunks": [4], "dtype": "|u1", "compressor": None, "fill_value": 0, "order": "C",
+                       "filters": None},
+           ".zattrs": {}},
+}
+GROUPS = {"v3": {"zarr.json": {"zarr_format": 3, "node_type": "group"}}, "v2": {".zgroup": {"zarr_format": 2}}}
+
+
+@pytest.mark.parametrize(("form", "n_arrays"), [("v3", 1000), ("v2", 200)])
+def test_a_first_opening_asks_for_each_document_once(serve, origin, form, n_arrays):
+    """As a client does that finds no consolidated metadata: of each array the documents of every form that it reads, there or not."""
+    for name, document in GROUPS[form].items():
+        origin.put(f"/store/{name}", json.dumps(document).encode())
+    for i in range(n_arrays):
+        for name, document in ARRAYS[form].items():
+            origin.put(f"/store/a{i}/{name}", json.dumps(document).encode())
+    server = serve(f"d={origin.url}/store", "--set", "remote.hedge_percent=0")
+    names = ["zarr.json", *([] if form == "v3" else [".zarray", ".zattrs"])]
+    connection = server.connection()
+    for i in range(n_arrays):
+        for name in names:
+            answer = server.request("GET", f"/zarr/d/a{i}/{name}", connection=connection)
+            assert (answer.status == 200) == (name in ARRAYS[form])
+    assert origin.count(path=r"/a\d+/") == n_arrays * len(names)
+    assert origin.count("HEAD") == 0
+    assert len(origin.requests) <= n_arrays * len(names) + 10  # of the root, once
+
+
+def test_a_long_document_is_read_all_the_same(serve, origin):
+    document = b"[" + b" " * (1 << 20) + b"]"
+    origin.put("/store/zarr.json", json.dumps(GROUPS["v3"]["zarr.json"]).encode())
+    origin.put("/store/a/zarr.json", document)
+    origin.put("/store/b/zarr.json", b"")
+    server = serve(f"d={origin.url}/store")
+    assert server.get("/zarr/d/a/zarr.json").body == document
+    assert server.get("/zarr/d/b/zarr.json").body == b""
+    answer = server.get("/zarr/d/zarr.json")
+    part = server.get("/zarr/d/zarr.json", headers={"Range": "bytes=1-3"})
+    assert (part.status, part.body) == (206, answer.body[1:4])
+    assert server.get("/zarr/d/zarr.json", headers={"If-None-Match": answer.headers["etag"]}).status == 304
+    assert server.get("/zarr/d/b/zarr.json", headers={"Range": "bytes=1-3"}).status == 416
+    assert server.request("HEAD", "/zarr/d/a/zarr.json").headers["content-length"] == str(len(document))

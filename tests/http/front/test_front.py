@@ -1,7 +1,9 @@
 """The front itself: command line, bodies, ids, CORS, deadlines, signals, log, metrics."""
 
+import base64
 import contextlib
 import gzip
+import hashlib
 import http.client
 import json
 import re
@@ -55,6 +57,17 @@ def test_every_answer_has_cors_headers_and_an_id(server, target):
             exposed = answer.headers["access-control-expose-headers"].lower().replace(",", "").split()
             assert set(DECLARED) <= set(exposed)
             assert re.fullmatch(r"[A-Za-z0-9._-]{1,128}", answer.headers["x-request-id"])
+
+
+@pytest.mark.parametrize("target", ["/", "/explore/codecs", "/docs", "/zarr/", "/zarr/codecs/", "/zarr/codecs/gzip_6/", "/v1/nothing", "/zarr/none/"])
+def test_no_page_is_framed_or_tells_its_url(server, target):
+    for _ in range(2):
+        answer = server.get(target, {"Accept": "text/html,*/*;q=0.8"})
+        policy = dict(part.strip().split(" ", 1) for part in answer.headers["content-security-policy"].split(";"))
+        assert answer.headers["content-type"] == "text/html; charset=utf-8" and answer.headers["referrer-policy"] == "no-referrer"
+        assert {policy[name] for name in ("default-src", "base-uri", "form-action", "frame-ancestors")} == {"'none'"}
+        styles = re.findall(r"<style>(.*?)</style>", answer.body.decode())
+        assert all(base64.b64encode(hashlib.sha256(style.encode()).digest()).decode() in policy["style-src"] for style in styles)
 
 
 @pytest.mark.parametrize("target", [KEY, "/zarr/codecs/absent", "/livez"])
@@ -195,7 +208,7 @@ def test_every_document_has_a_tag(server, target):
 
 def test_the_page_links_no_keys_that_are_not_served(serve, tmp_path):
     places = {"open": {"location": str(tmp_path)}, "closed": {"location": str(tmp_path), "allow_keys": False}}
-    page = serve(config={"datasets": places}).get("/", {"Accept": "text/html"}).body.decode()
+    page = serve(config={"datasets": places}).get("/zarr/", {"Accept": "text/html"}).body.decode()
     assert 'href="/zarr/open/"' in page and "/zarr/closed/" not in page
 
 

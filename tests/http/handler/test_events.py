@@ -325,6 +325,19 @@ def test_draining_ends_the_streams_at_once():
     server.stop()
 
 
+def test_streams_go_on_until_new_connections_are_refused():
+    http = {"drain_lag_ms": 600000}
+    server = Server(config={"datasets": {"m": {"location": "mem:", "writable": True}}, "http": http})
+    feed = Feed(server, "m")
+    server.process.send_signal(signal.SIGTERM)
+    wait_until(lambda: "http.drain_lag_ms" in server.log)
+    put(server, "/v1/datasets/m/nodes/", GROUP)
+    assert feed.next()[1]["change"] == "created"
+    server.process.send_signal(signal.SIGTERM)
+    server.stop()
+    feed.close()
+
+
 def test_a_dataset_that_is_served_no_more_ends_its_streams(tmp_path):
     config = {"datasets": {"a": {"location": "mem:", "writable": True}, "b": {"location": "mem:"}}}
     server = Server(config=config)

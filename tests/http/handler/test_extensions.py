@@ -143,7 +143,8 @@ def test_a_level_of_a_group_is_sliced(pyramid, level, text):
 @pytest.mark.parametrize("query, level", [
     ("", 0), ("max_size=4096", 0), ("max_size=4095", 1), ("max_size=1024", 1), ("max_size=1023", 2), ("max_size=256", 2),
     ("slice=0:4,0:4&max_size=16", 0), ("slice=:,0&max_size=32", 1), ("slice=40,0&max_size=1", 0),
-    ("slice=5:9&max_size=64", 2)])
+    ("slice=5:9&max_size=64", 2), ("reduce=max&max_size=1", 0), ("reduce=max&over=1&max_size=64", 0),
+    ("reduce=max&over=1&max_size=63", 1), ("coarsen=0:8,1:8&max_size=64", 0), ("coarsen=0:8,1:8&max_size=63", 1)])
 def test_the_finest_level_that_fits(pyramid, query, level):
     server, levels = pyramid
     answer = server.get(f"/v1/datasets/d/slices/g?{query}")
@@ -160,9 +161,10 @@ def test_levels_that_there_are_not(pyramid):
     problem = get("g?max_size=255")
     assert problem.status == 413 and problem.code == "too_large"
     assert (problem.json()["limit"], problem.json()["requested"]) == (255, 256)
+    assert get("g?reduce=max&over=9&max_size=4096").code == get("g?reduce=max&over=9").code == "bad_parameter"
     assert get("g?slice=64,0").code == "out_of_bounds" and get("g?slice=a&max_size=9").code == "bad_slice"
     assert get("g?level=-1").code == "bad_parameter" and get("g?level=1&max_size=9").code == "bad_parameter"
-    assert get("g/s0?level=0").code == "bad_parameter" and get("g/s0?max_size=9").code == "bad_parameter"
+    assert get("g/s0?level=0").code == "bad_parameter"
     assert get("g/b?level=0").code == "not_an_array" and get("?level=0").code == "not_an_array"
     assert server.post("/v1/datasets/d/slices/g", {"level": "1"}).code == "bad_body"
     assert server.get("/v1/datasets/d/chunks/g?index=0,0").code == "not_an_array"

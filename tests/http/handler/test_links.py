@@ -19,7 +19,7 @@ class Links(html.parser.HTMLParser):
         self.found = []
 
     def handle_starttag(self, tag, attrs):
-        self.found += [value for name, value in attrs if name in ("href", "src")]
+        self.found += [value.split("#")[0] for name, value in attrs if name in ("href", "src")]
 
 
 def links_of(answer):
@@ -73,7 +73,7 @@ def test_no_link_of_a_page_is_dead(serve, tmp_path):
     shutil.rmtree(places["gone"])
     server = serve("--writable", "work=mem:", config={"datasets": config})
     shutil.rmtree(places["lost"])
-    seen = follow(server, "/")
+    seen = follow(server, "/zarr/")
     for expected in ("/zarr/", "/v1", "/zarr/whole/a/b/c/0", "/v1/datasets/whole/tree/?pretty=1", "/v1/datasets/array/nodes/?pretty=1",
                      "/zarr/odd/a%20b", "/zarr/odd/d%20e/f%20g", "/zarr/empty/", "/zarr/work/"):
         assert expected in seen, expected
@@ -81,7 +81,14 @@ def test_no_link_of_a_page_is_dead(serve, tmp_path):
 
 
 def test_no_link_of_a_page_over_the_corpus_is_dead(server):
-    assert len(follow(server, "/", 4)) > 100
+    assert len(follow(server, "/zarr/", 4)) > 100
+
+
+def test_no_link_of_the_explorer_is_dead(server):
+    links = [urllib.parse.urljoin("/", link) for link in links_of(server.get("/", HTML))]
+    assert len(links) > 8
+    for link in links:
+        assert server.get(link, HTML).status < 400, link
 
 
 def test_no_link_of_a_document_is_dead(server):

@@ -105,7 +105,7 @@ def check_whole(schema, answer):
 
 
 GETS = [
-    "/", "/livez", "/readyz", "/metrics", "/openapi.json", "/v1", "/v1/extensions", "/v1/limits", "/v1/datasets",
+    "/", "/healthz", "/health", "/docs", "/docs.js", "/docs.css", "/livez", "/readyz", "/metrics", "/openapi.json", "/v1", "/v1/extensions", "/v1/limits", "/v1/datasets",
     "/v1/datasets/codecs", "/v1/datasets/absent",
     "/v1/datasets/codecs/nodes", "/v1/datasets/codecs/nodes/", "/v1/datasets/codecs/nodes/gzip_6",
     "/v1/datasets/codecs/nodes/gzip_6?fields=metadata.shape,array.dtype", "/v1/datasets/codecs/nodes/absent",
@@ -122,7 +122,8 @@ GETS = [
     "/v1/datasets/codecs/slices/gzip_6?slice=0:2&format=npy", "/v1/datasets/codecs/slices/gzip_6?slice=0&format=csv",
     "/v1/datasets/codecs/slices/gzip_6?slice=x", "/v1/datasets/codecs/slices/gzip_6?slice=1000",
     "/v1/datasets/codecs/slices/gzip_6?format=png", "/v1/datasets/codecs/slices/gzip_6?expected_shape=1",
-    "/v1/datasets/codecs/slices/", "/v1/datasets/dtypes/tree/", "/v1/datasets/fill/tree/", "/v1/datasets/sharding/tree/",
+    "/v1/datasets/codecs/slices/gzip_6?plan=1",
+    "/v1/datasets/codecs/stats/gzip_6?plan=1", "/v1/datasets/codecs/images/gzip_6?plan=1", "/v1/datasets/codecs/slices/", "/v1/datasets/dtypes/tree/", "/v1/datasets/fill/tree/", "/v1/datasets/sharding/tree/",
     "/v1/datasets/shapes/tree/", "/v1/datasets/metadata/tree/", "/v1/datasets/zarrita_js/tree/", "/v1/datasets/ts/tree/",
     "/zarr/codecs/zarr.json", "/zarr/codecs/absent", "/zarr/codecs/gzip_6/", "/zarr/codecs/gzip_6", "/zarr/codecs",
     "/v3/codecs/zarr.json", "/v3/codecs/gzip_6/zarr.json", "/v3/codecs/gzip_6/c/0/0", "/v3/codecs/absent", "/v3/codecs/",
@@ -147,6 +148,9 @@ def test_answers_are_as_described(server, target):
     ("/v1/datasets/codecs/nodes/", {"If-None-Match": "*"}),
     ("/v1/datasets/codecs/nodes/", {"Accept": "image/png"}),
     ("/", {"Accept": "text/html"}),
+    ("/explore/codecs", {"Accept": "text/html"}),
+    ("/explore/codecs", {"Accept": "image/png"}),
+    ("/explorer/none/app.js", {}),
 ], ids=str)
 def test_conditional_answers_are_as_described(server, target, headers):
     check_answer("GET", target, server.get(target, headers))

@@ -154,13 +154,21 @@ D = "/v1/datasets/{d}"
 K = "/zarr/{d}/{key}"
 LARGEST = {
     "get /": [ask("GET", "/")],
+    "get /explore/{path}": [ask("GET", "/explore/w/large_document", {"Accept-Encoding": "gzip"})],
+    "get /explorer/{path}": [ask("GET", "/explorer/0/none.js", expected=(404,))],
     "get /livez": [ask("GET", "/livez")],
     "get /readyz": [ask("GET", "/readyz")],
+    "get /healthz": [ask("GET", "/healthz")],
+    "get /health": [ask("GET", "/health")],
     "get /metrics": [ask("GET", "/metrics")],
+    "get /docs": [ask("GET", "/docs")],
+    "get /docs.js": [ask("GET", "/docs.js")],
+    "get /docs.css": [ask("GET", "/docs.css")],
     "get /openapi.json": [ask("GET", "/openapi.json")],
     "get /v1": [ask("GET", "/v1")],
     "get /v1/extensions": [ask("GET", "/v1/extensions")],
     "get /v1/limits": [ask("GET", "/v1/limits")],
+    "post /v1/sign": [ask("POST", "/v1/sign", JSON, ZEROS[:MIB], (401,))],  # nobody signs without a credential
     "get /v1/datasets": [ask("GET", "/v1/datasets")],
     f"get {D}": [ask("GET", W)],
     f"get {D}/nodes/{{path}}": [
@@ -219,11 +227,25 @@ LARGEST = {
     ],
     f"post {D}/consolidate/{{path}}": [ask("POST", f"{W}/consolidate/children?dry_run=1")],
     f"get {D}/slices/{{path}}": [
+        ask("GET", f"{W}/slices/many?plan=1"),
+        ask("GET", f"{W}/slices/indexed?slice=::1048576&plan=1"),
         ask("GET", f"{W}/slices/wide?slice=::1048576", expected=(200, 413), n_bytes=1024),
         ask("GET", f"{W}/slices/many?slice=:", n_bytes=100_000),
         ask("GET", f"{W}/slices/absent?slice=5", n_bytes=1),
         ask("GET", f"{W}/slices/plain?slice=:", n_bytes=64 * MIB),
         ask("GET", f"{W}/slices/plain?slice=:4&format=json"),
+        ask("GET", f"{W}/slices/plain?layout=table&format=csv", expected=(413,)),
+        ask("GET", f"{W}/slices/?arrays=plain,zipped"),
+        ask("GET", f"{W}/slices/?arrays=many&format=netcdf&coords=1"),
+        ask("GET", f"{W}/slices/plain?slice=:24&layout=table&format=json"),
+        ask("GET", f"{W}/slices/plain?slice=:8&decode=cf&dtype=f8", n_bytes=64 * MIB),
+        ask("GET", f"{W}/slices/plain?reduce=mean&over=0", n_bytes=8 * MIB),
+        ask("GET", f"{W}/slices/plain?reduce=std", n_bytes=8),
+        ask("GET", f"{W}/slices/plain?reduce=max&over=0&coarsen=0:{1 << 63}&agg=sum", n_bytes=8),
+        ask("GET", f"{W}/slices/plain?coarsen=1:1000&dtype=f4", n_bytes=64 * 1049 * 4),
+        ask("GET", f"{W}/slices/huge?slice=0:{64 * MIB}&reduce=sum", n_bytes=8),
+        ask("GET", f"{W}/slices/huge?reduce=max", expected=(413,)),
+        ask("GET", f"{W}/slices/wide?reduce=max", expected=(413,)),
         ask("GET", f"{W}/slices/zipped?slice=:", n_bytes=64 * MIB),
         ask("GET", f"{W}/slices/huge?slice=0:{512 * MIB}", n_bytes=512 * MIB),
         ask("GET", f"{W}/slices/huge?slice=0:{512 * MIB + 1}", expected=(413,)),
@@ -263,6 +285,15 @@ LARGEST = {
         ask("GET", f"{W}/stats/wide", expected=(200, 413)),
         ask("GET", f"{W}/stats/permuted?slice=5", expected=(413,)),
     ],
+    f"get {D}/images/{{path}}": [
+        ask("GET", f"{W}/images/plain?max_size=1000000000", expected=(413,)),
+        ask("GET", f"{W}/images/zipped"),
+        ask("GET", f"{W}/images/zipped?size=4096x4096", expected=(200, 413)),
+        ask("GET", f"{W}/images/plain?size=1000000x1000000", expected=(413,)),
+        ask("GET", f"{W}/images/zipped?tile=0,0,0"),
+        ask("GET", f"{W}/images/plain?tile=0,0,0&tile_size=4096", expected=(200, 413)),
+    ],
+    "get /v1/colormaps": [ask("GET", "/v1/colormaps")],
     "get /zarr/": [ask("GET", "/zarr/")],
     f"get {K}": [
         ask("GET", "/zarr/w/raw", expected=(200, 413), n_bytes=N_RAW_BYTES),
@@ -302,7 +333,7 @@ def test_no_route_is_left_out():
 
 @pytest.fixture
 def server(serve, store):
-    return serve(f"w={store}", "--writable", "--set", f"memory.bytes={BUDGET}")
+    return serve(f"w={store}", "--writable", "--set", f"memory.bytes={BUDGET}", "--set", "http.request_ms=300000")
 
 
 def stays_small(server):

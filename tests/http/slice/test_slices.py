@@ -139,7 +139,7 @@ def test_csv_is_rfc_4180(server):
     assert server.get(S + "a?slice=2,0:3&format=csv").body.count(b"\r\n") == 3
     answer = server.get(S + "cube?format=csv")
     assert answer.status == 406 and answer.code == "not_acceptable"
-    assert set(answer.json()["allowed"]) == {"raw", "npy", "json"}
+    assert {"raw", "npy", "json"} <= set(answer.json()["allowed"]) and "csv" not in answer.json()["allowed"]
 
 
 def test_headers_rebuild_the_array(server):
@@ -286,7 +286,7 @@ def test_post_is_get_with_a_longer_breath(server):
         answer = server.post(S + "a", {"slice": items})
         assert answer.status == 200 and answer.body == server.get(f"{S}a?slice={text}").body, items
     assert server.post(S + "a", {"slice": [20]}).code == "out_of_bounds"
-    for item in (1.5, None, True, [1], 2**64):
+    for item in (1.5, None, True, {}, 2**64):
         assert server.post(S + "a", {"slice": ["0:2", item]}).json()["pointer"] == "/slice/1", item
     assert server.post(S + "scalar", {"format": "json", "nan": "null"}).json()["data"] is None
     assert server.post(S + "a", {}).body == VALUES.tobytes()

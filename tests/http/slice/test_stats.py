@@ -216,7 +216,7 @@ def test_what_is_refused(tmp_path, serve):
     assert get("a?fields=min,median").code == "bad_parameter" and get("a?fill=no").code == "bad_parameter"
     assert get("a?slice=64").code == "out_of_bounds" and get("a?slice=x").code == "bad_slice"
     assert get("a?format=json").code == "unknown_parameter"
-    assert server.get("/v1/datasets/d/stats/a", {"Accept": "text/html"}).code == "not_acceptable"
+    assert server.get("/v1/datasets/d/stats/a", {"Accept": "image/png"}).code == "not_acceptable"
 
 
 # ---- example.array-statistics

@@ -9,6 +9,7 @@ import subprocess
 import threading
 import urllib.parse
 import xml.etree.ElementTree
+from xml.sax.saxutils import escape
 
 import pytest
 import s3_signature
@@ -298,11 +299,18 @@ def fails_after_a_write(engine):
     assert [ask(engine).status for _ in range(2)] == [500, 200]
 
 
+def erase_many(engine, etag=OTHER):
+    body = f"<Delete><Object><Key>a/data</Key><ETag>{escape(etag)}</ETag></Object></Delete>".encode()
+    return ask(engine, target="/test?delete", method="POST", body=body, content_md5=base64.b64encode(hashlib.md5(body).digest()).decode())
+
+
 SEEN = {
     "unquoted_if_match": compares_unquoted,
     "ignores_conditions": reads(200, method="PUT", body=b"1", if_none_match="*"),
     "races": is_raced,
     "ignores_delete_conditions": reads(204, method="DELETE", if_match=OTHER),
+    "ignores_batch_conditions": lambda engine: erase_many(engine).texts("Key") == ["a/data"] and "a/data" not in engine.objects,
+    "lacks_batches": lambda engine: erase_many(engine).status == 501,
     "ignores_complete_conditions": lambda engine: upload(engine, "a/data", b"1", if_none_match="*").texts("ETag")[0],
     "conflicts": conflicts_once,
     "part_as_200": reads(200, DATA[:4], "bytes 0-3/200", range="bytes=0-3"),

@@ -69,6 +69,7 @@ def test_r39_erasing_is_204_whatever_was_there(keys, d):
         answer = delete(keys, f"{d}/gone")
         assert answer.status == 204 and answer.body == b"" and "etag" not in answer.headers
         assert keys.get(f"/zarr/{d}/gone").status == 404
+    put(keys, f"{d}/some/where/else.bin", b"x")
     assert delete(keys, f"{d}/some").status == 204  # a directory is no key
     assert keys.get(f"/zarr/{d}/some/where/else.bin").status == 200
 

@@ -150,9 +150,45 @@ START_TEST(a_survey_that_is_given_up_wakes_nobody)
 }
 END_TEST
 
+/* Of a list the plan comes to an object several times; `seen` has it once. */
+START_TEST(what_a_list_comes_to_again_is_one_object)
+{
+    struct zd_test_plane plane;
+    struct surveyor surveyor = {.machine = {.step = step, .end = end}};
+    struct zd_seen_objects seen;
+    struct zd_node *node = open_plane(&plane, "a");
+    const struct zd_grid *grid = &node->layout->level[0].grid;
+    static const uint64_t list[] = {30, 1, 30};
+    const struct zd_selection selection = {
+        .rank = 1, .axis = {{.start = 30, .count = ZD_COUNT_OF(list), .step = 1, .list = list}}};
+    zd_test_plane_put(&plane, "a/c/1", "x");
+    ck_assert_int_eq(zd_seen_objects_init(&seen, node->layout, &selection, NULL), ZD_OK);
+    ck_assert_uint_eq(seen.n, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        ck_assert_int_eq(
+            zd_survey_init(&surveyor.survey, &surveyor.machine, node, grid, &selection, NULL),
+            ZD_OK);
+        surveyor.survey.seen = &seen;
+        (void)zd_machine_begin(&surveyor.machine);
+        zd_test_plane_run(&plane);
+        ck_assert_int_eq(surveyor.status, ZD_OK);
+        ck_assert_uint_eq(seen.n_known, 2);
+        ck_assert(zd_generation_is_set(seen.object[0].generation));
+        ck_assert(!zd_generation_is_set(seen.object[1].generation));
+        ck_assert_int_eq(surveyor.survey.has_changed, i == 1);
+        zd_survey_done(&surveyor.survey);
+        seen.object[0].generation.word[0]++; /* as if it had been another one */
+    }
+    zd_seen_objects_done(&seen);
+    zd_node_unref(node);
+    zd_test_plane_close(&plane);
+}
+END_TEST
+
 void zd_unit_tests(TCase *tests)
 {
     tcase_add_loop_test(tests, a_survey_sees_every_object_once_and_in_order, 0, 2);
     tcase_add_test(tests, a_survey_that_fails_leaves_the_waits_of_others);
     tcase_add_test(tests, a_survey_that_is_given_up_wakes_nobody);
+    tcase_add_test(tests, what_a_list_comes_to_again_is_one_object);
 }

@@ -73,7 +73,7 @@ START_TEST(parameters_name_a_chunk)
     struct zd_params params;
     struct zd_chunk_params ask = {.level = 7};
     struct zd_error err = {0};
-    ck_assert_int_eq(zd_params_parse(zd_span_of(fact->query), NULL, &params, NULL), ZD_OK);
+    ck_assert_int_eq(zd_params_parse(zd_span_of(fact->query), NULL, NULL, &params, NULL), ZD_OK);
     const enum zd_status status = zd_chunk_params_parse(&params, layout, &ask, &err);
     zd_params_done(&params);
     ck_assert_msg(status == fact->status, "%s: %s", fact->query, err.text);
@@ -100,7 +100,8 @@ START_TEST(a_large_index_is_told_as_it_was_asked)
     struct zd_params params;
     struct zd_chunk_params ask;
     struct zd_error err = {0};
-    ck_assert_int_eq(zd_params_parse(zd_span_of(facts[_i].query), NULL, &params, NULL), ZD_OK);
+    ck_assert_int_eq(
+        zd_params_parse(zd_span_of(facts[_i].query), NULL, NULL, &params, NULL), ZD_OK);
     ck_assert_int_eq(zd_chunk_params_parse(&params, layout, &ask, &err), ZD_OUT_OF_BOUNDS);
     zd_params_done(&params);
     ck_assert_uint_eq(err.facts.dim, facts[_i].dim);

@@ -126,7 +126,7 @@ static const struct zd_format format_sum = {
 static void add_body(const struct zd_format *format, const struct zd_answer *answer,
     const struct zd_buf *elements, uint64_t n_band, struct zd_text *text)
 {
-    const uint64_t bytes = answer->meta->dtype.bytes;
+    const uint64_t bytes = answer->dtype.bytes;
     for (uint64_t first = 0; first < answer->n_elements; first += n_band) {
         const uint64_t n = zd_min_u64(n_band, answer->n_elements - first);
         format->band(answer, first, n, elements->data + first * bytes, text);
@@ -182,7 +182,7 @@ START_TEST(formats_without_state_have_nothing_to_open)
     make_sample(&sample, "uint8", 1, shape);
     for (size_t i = 0; zd_formats[i] != NULL; i++) {
         ck_assert_int_eq(zd_format_open(zd_formats[i], &sample.answer, NULL), ZD_OK);
-        ck_assert_ptr_null(sample.answer.state);
+        ck_assert_int_eq(sample.answer.state == NULL, zd_formats[i]->open == NULL);
         zd_format_close(zd_formats[i], &sample.answer);
         ck_assert(zd_format_encodes(zd_formats[i]) || zd_formats[i]->size != NULL);
     }
@@ -205,6 +205,32 @@ START_TEST(json_says_what_it_holds)
     ck_assert_str_eq(text.at,
         "{\"shape\":[4],\"data_type\":\"float64\",\"dimensions\":[\"lat\\\"1\\\"\"],"
         "\"selection\":\"9::-3,2\",\"data\":");
+}
+END_TEST
+
+START_TEST(a_result_has_its_own_type_and_dimensions)
+{
+    char time[] = "time";
+    char lat[] = "lat";
+    char *names[] = {time, lat, NULL};
+    const uint64_t shape[] = {10, 2};
+    ZD_AUTO(zd_buf) elements = zd_unit_hex("000000000000e03f0000000000000040");
+    struct sample sample;
+    make_sample(&sample, "int8", 2, shape);
+    sample.meta.dimension_name = names;
+    ck_assert_str_eq(zd_format_answer_dimension(&sample.answer, 1), "lat");
+    ck_assert_int_eq(zd_dtype_find("float64", &sample.answer.dtype), ZD_OK);
+    sample.answer.rank = 1;
+    sample.answer.shape[0] = 2;
+    sample.answer.dim[0] = 1;
+    sample.answer.n_elements = 2;
+    ZD_SCOPED_TEXT(text, TEXT_BYTES_MAX);
+    find("json")->head(&sample.answer, &text);
+    add_body(find("json"), &sample.answer, elements, 2, &text);
+    ck_assert_str_eq(text.at, "{\"shape\":[2],\"data_type\":\"float64\",\"dimensions\":[\"lat\"],"
+                              "\"selection\":\"0:10:1,0:2:1\",\"data\":[0.5,2.0]}");
+    sample.answer.dim[0] = ZD_ANSWER_NO_DIM;
+    ck_assert_ptr_null(zd_format_answer_dimension(&sample.answer, 0));
 }
 END_TEST
 
@@ -296,11 +322,11 @@ START_TEST(formats_accept_what_they_can_say)
 {
     struct zd_dtype dtype;
     ck_assert_int_eq(zd_dtype_find("float32", &dtype), ZD_OK);
-    ck_assert(zd_format_accepts(find("csv"), &dtype, 2));
-    ck_assert(!zd_format_accepts(find("csv"), &dtype, 3));
-    ck_assert(zd_format_accepts(find("json"), &dtype, 32));
-    ck_assert(zd_format_accepts(find("npy"), &dtype, 32));
-    ck_assert(zd_format_accepts(find("raw"), &dtype, 32));
+    ck_assert(zd_format_accepts(find("csv"), &dtype, 2, NULL));
+    ck_assert(!zd_format_accepts(find("csv"), &dtype, 3, NULL));
+    ck_assert(zd_format_accepts(find("json"), &dtype, 32, NULL));
+    ck_assert(zd_format_accepts(find("npy"), &dtype, 32, NULL));
+    ck_assert(zd_format_accepts(find("raw"), &dtype, 32, NULL));
     ck_assert_ptr_null(zd_format_find(zd_span_of("RAW")));
     ck_assert_ptr_null(zd_format_find(zd_span_of("")));
 }
@@ -334,8 +360,8 @@ START_TEST(a_name_decides_then_accept)
     ZD_SCOPED_TEXT(name, TEXT_BYTES_MAX);
     ck_assert_int_eq(zd_dtype_find("float32", &dtype), ZD_OK);
     zd_text_add(&name, fact->name == NULL ? "" : fact->name);
-    const struct zd_format *format =
-        zd_format_choose(fact->name == NULL ? NULL : &name, fact->accept, &dtype, fact->rank);
+    const struct zd_format *format = zd_format_choose(
+        fact->name == NULL ? NULL : &name, fact->accept, ZD_LAYOUT_ARRAY, &dtype, fact->rank, NULL);
     ck_assert_pstr_eq(format == NULL ? NULL : format->name, fact->format);
 }
 END_TEST
@@ -347,6 +373,7 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, a_format_with_state_sees_all_bands_and_ends_with_a_trailer);
     tcase_add_test(tests, formats_without_state_have_nothing_to_open);
     tcase_add_test(tests, json_says_what_it_holds);
+    tcase_add_test(tests, a_result_has_its_own_type_and_dimensions);
     tcase_add_test(tests, lengths_have_commas_between_them);
     tcase_add_test(tests, json_can_be_pretty);
     tcase_add_test(tests, too_many_empty_lists_are_refused);

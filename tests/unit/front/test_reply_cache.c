@@ -8,6 +8,7 @@
 #include "server/front/exchange.h"
 #include "server/front/response.h"
 #include "server/request/handler.h"
+#include "server/request/identity.h"
 #include "server/runtime/server.h"
 #include "tests/support/unit.h"
 
@@ -17,6 +18,9 @@
 static const struct zd_route shared = {.method = "GET", .path = "/v1/shared"};
 static const struct zd_route own = {
     .method = "GET", .path = "/v1/own", .depends_on_identity = true};
+
+static struct zd_identity ada = {.refs = 1, .number = 1, .name = "ada"};
+static struct zd_identity bob = {.refs = 1, .number = 2, .name = "ada"}; /* of another credential */
 
 struct bench {
     uv_loop_t loop;
@@ -47,7 +51,7 @@ static void close_bench(struct bench *bench)
     ck_assert_int_eq(uv_loop_close(&bench->loop), 0);
 }
 
-static void begin(struct bench *bench, struct zd_exchange *exchange, const char *identity)
+static void begin(struct bench *bench, struct zd_exchange *exchange, struct zd_identity *identity)
 {
     *exchange = (struct zd_exchange){.front = &bench->front};
     struct zd_request *req = &exchange->request;
@@ -70,7 +74,7 @@ static void end(struct zd_exchange *exchange)
 }
 
 /* The handler of that route answers a first request. */
-static void put(struct bench *bench, const struct zd_route *route, const char *identity)
+static void put(struct bench *bench, const struct zd_route *route, struct zd_identity *identity)
 {
     struct zd_exchange exchange;
     begin(bench, &exchange, identity);
@@ -87,7 +91,8 @@ static void put(struct bench *bench, const struct zd_route *route, const char *i
 }
 
 /* The status of the prepared answer; 0: there is none. */
-static unsigned status_of(struct bench *bench, const char *identity, const char *if_none_match)
+static unsigned status_of(
+    struct bench *bench, struct zd_identity *identity, const char *if_none_match)
 {
     struct zd_exchange exchange;
     begin(bench, &exchange, identity);
@@ -115,9 +120,9 @@ START_TEST(all_clients_share_what_depends_on_none_of_them)
 {
     struct bench bench;
     open_bench(&bench);
-    put(&bench, &shared, "ada");
-    ck_assert_uint_eq(status_of(&bench, "ada", NULL), 200);
-    ck_assert_uint_eq(status_of(&bench, "bob", NULL), 200);
+    put(&bench, &shared, &ada);
+    ck_assert_uint_eq(status_of(&bench, &ada, NULL), 200);
+    ck_assert_uint_eq(status_of(&bench, &bob, NULL), 200);
     ck_assert_uint_eq(status_of(&bench, NULL, NULL), 200);
     close_bench(&bench);
 }
@@ -127,13 +132,13 @@ START_TEST(nobody_else_gets_what_depends_on_the_client)
 {
     struct bench bench;
     open_bench(&bench);
-    put(&bench, &own, "ada");
-    ck_assert_uint_eq(status_of(&bench, "ada", NULL), 200);
-    ck_assert_uint_eq(status_of(&bench, "bob", NULL), 0);
+    put(&bench, &own, &ada);
+    ck_assert_uint_eq(status_of(&bench, &ada, NULL), 200);
+    ck_assert_uint_eq(status_of(&bench, &bob, NULL), 0);
     ck_assert_uint_eq(status_of(&bench, NULL, NULL), 0);
     put(&bench, &own, NULL);
     ck_assert_uint_eq(status_of(&bench, NULL, NULL), 200);
-    ck_assert_uint_eq(status_of(&bench, "bob", NULL), 0);
+    ck_assert_uint_eq(status_of(&bench, &bob, NULL), 0);
     close_bench(&bench);
 }
 END_TEST
@@ -150,7 +155,7 @@ static void set_range(struct zd_exchange *exchange, struct zd_representation *re
 static void put_without_key(struct bench *bench, const struct zd_route *route, bool is_part)
 {
     struct zd_exchange exchange;
-    begin(bench, &exchange, "ada");
+    begin(bench, &exchange, &ada);
     ZD_AUTO(zd_buf) body = zd_buf_copy(zd_span_of("elements"));
     struct zd_representation rep = {.body = body,
         .etag = "\"tag\"",
@@ -175,7 +180,7 @@ START_TEST(an_answer_whose_key_does_not_fit_is_not_kept)
     struct bench bench;
     open_bench(&bench);
     put_without_key(&bench, &own, false);
-    ck_assert_uint_eq(status_of(&bench, "bob", NULL), 0);
+    ck_assert_uint_eq(status_of(&bench, &bob, NULL), 0);
     ck_assert_uint_eq(status_of(&bench, NULL, NULL), 0);
     put_without_key(&bench, &shared, true);
     ck_assert_uint_eq(status_of(&bench, NULL, NULL), 0);
@@ -188,12 +193,12 @@ START_TEST(a_request_counts_as_one_miss)
 {
     struct bench bench;
     open_bench(&bench);
-    put(&bench, &own, "ada");
+    put(&bench, &own, &ada);
     const uint64_t n_misses = bench.front.prepared.n_misses;
-    ck_assert_uint_eq(status_of(&bench, "bob", NULL), 0);
+    ck_assert_uint_eq(status_of(&bench, &bob, NULL), 0);
     ck_assert_uint_eq(bench.front.prepared.n_misses, n_misses + 1);
     const uint64_t n_hits = bench.front.prepared.n_hits;
-    ck_assert_uint_eq(status_of(&bench, "ada", NULL), 200);
+    ck_assert_uint_eq(status_of(&bench, &ada, NULL), 200);
     ck_assert_uint_eq(bench.front.prepared.n_hits, n_hits + 1);
     ck_assert_uint_eq(bench.front.prepared.n_misses, n_misses + 1);
     close_bench(&bench);
@@ -207,7 +212,7 @@ static void check_headers(const struct zd_route *route, const char *control, con
     open_bench(&bench);
     struct zd_dataset dataset = {.config = {.immutable = true}};
     struct zd_exchange exchange;
-    begin(&bench, &exchange, "ada");
+    begin(&bench, &exchange, &ada);
     exchange.request.route = route;
     exchange.request.dataset = &dataset;
     const struct zd_representation rep = {

@@ -23,6 +23,7 @@ static const char *const requests[] = {
     GET("/zarr/codecs/gzip_6/zarr.json"),
     GET("/zarr/codecs/none"),
     GET("/v1/nowhere"),
+    "GET /v1/nowhere" END "Accept: text/html\r\n\r\n",
     "PUT /zarr/codecs/a" END "Content-Length: 0\r\n\r\n",
     "OPTIONS /v1" END "Access-Control-Request-Private-Network: true\r\n\r\n",
 };
@@ -67,9 +68,10 @@ START_TEST(browsers_may_read_what_is_ours)
     zd_response_add_exposed(&exposed);
     ck_assert_str_eq(exposed.at,
         "ETag, Content-Range, Content-Length, Content-Encoding, Accept-Ranges, Last-Modified, "
-        "Date, Retry-After, Server-Timing, X-Request-Id, Zarr-Shape, Zarr-Dtype, Zarr-Data-Type, "
+        "Date, Retry-After, RateLimit, RateLimit-Policy, Server-Timing, X-Request-Id, Zarr-Shape, "
+        "Zarr-Dtype, Zarr-Data-Type, "
         "Zarr-Dimensions, Zarr-Selection, Zarr-Fill-Value, Zarr-Chunks, Zarr-Chunk, Zarr-Codecs, "
-        "Zarr-Origin, Zarr-Level, Zarr-Warning");
+        "Zarr-Origin, Zarr-Level, Zarr-Range, Zarr-Units, Zarr-Warning");
 }
 END_TEST
 

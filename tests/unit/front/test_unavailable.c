@@ -25,7 +25,7 @@ static void fill_lanes(struct zd_server *server)
 {
     for (size_t i = 0; i < ZD_LANES; i++) {
         struct zd_lane *lane = &server->admit->admission.lane[i];
-        lane->n_working = lane->places_max;
+        lane->here.n_working = lane->places_max;
     }
 }
 
@@ -40,10 +40,10 @@ static void slow_down(struct zd_server *server)
     fill_lanes(server);
     for (size_t i = 0; i < ZD_LANES; i++) {
         struct zd_lane *lane = &server->admit->admission.lane[i];
-        lane->n_waiting = 1;
-        lane->bytes_waiting = 1U << 30;
-        lane->rate = 1;
-        lane->window_ms = uv_now(server->loop) + 10000;
+        lane->here.n_waiting = 1;
+        lane->here.bytes_waiting = 1U << 30;
+        lane->here.rate = 1;
+        lane->here.window_ms = uv_now(server->loop) + 10000;
     }
 }
 
@@ -131,7 +131,7 @@ static void close_serve(struct zd_test_serve *serve)
     struct zd_server *server = serve->server;
     server->front->is_closing = false;
     for (size_t i = 0; i < ZD_LANES; i++) {
-        server->admit->admission.lane[i].n_waiting = 0;
+        server->admit->admission.lane[i].here.n_waiting = 0;
     }
     close(server->log.fd);
     server->log.fd = STDOUT_FILENO;

@@ -38,6 +38,33 @@ START_TEST(accept_finds_the_quality_of_a_type)
 }
 END_TEST
 
+static const struct {
+    const char *accept;
+    bool is_for_people;
+} readers[] = {
+    {NULL, false},
+    {"", false},
+    {"*/*", false},
+    {"text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", true},
+    {"text/html", true},
+    {"text/*", true},
+    {"text/html;q=0", false},
+    {"application/json", false},
+    {"application/problem+json", false},
+    {"text/html, application/json", false}, /* as much: a program that reads both */
+    {"text/html, application/problem+json", false},
+    {"text/html, application/json;q=0.9", true},
+    {"text/html;q=0.5, */*", false},
+    {"image/avif,image/webp,*/*;q=0.8", false},
+};
+
+START_TEST(browsers_prefer_pages)
+{
+    ck_assert_msg(zd_accept_is_for_people(readers[_i].accept) == readers[_i].is_for_people, "%s",
+        readers[_i].accept);
+}
+END_TEST
+
 static const struct coding_fact {
     const char *accept;
     enum zd_coding coding; /* of a body that is worth it */
@@ -84,6 +111,7 @@ END_TEST
 
 void zd_unit_tests(TCase *tests)
 {
+    tcase_add_loop_test(tests, browsers_prefer_pages, 0, (int)ZD_COUNT_OF(readers));
     tcase_add_loop_test(tests, accept_finds_the_coding_of_a_body, 0, ZD_COUNT_OF(coding_facts));
     tcase_add_loop_test(tests, accept_finds_the_quality_of_a_type, 0, ZD_COUNT_OF(accept_facts));
 }

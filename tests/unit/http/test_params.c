@@ -35,7 +35,7 @@ START_TEST(queries_are_taken_apart)
     struct zd_error err = {0};
     struct zd_params params;
     const enum zd_status status =
-        zd_params_parse(zd_span_of(queries[_i].query), allowed, &params, &err);
+        zd_params_parse(zd_span_of(queries[_i].query), allowed, NULL, &params, &err);
     ck_assert_msg(status == queries[_i].status, "%s: %s", queries[_i].query, err.text);
     if (status == ZD_OK) {
         ZD_SCOPED_TEXT(text, 1024);
@@ -50,7 +50,8 @@ START_TEST(a_refused_parameter_is_named)
 {
     struct zd_error err = {0};
     struct zd_params params;
-    ck_assert_int_eq(zd_params_parse(zd_span_of("foo=1"), allowed, &params, &err), ZD_INVALID);
+    ck_assert_int_eq(
+        zd_params_parse(zd_span_of("foo=1"), allowed, NULL, &params, &err), ZD_INVALID);
     ck_assert(err.facts.set & ZD_FACT_NAME);
     ck_assert_str_eq(err.facts.name, "foo");
 }
@@ -59,7 +60,8 @@ END_TEST
 START_TEST(without_a_list_everything_is_accepted)
 {
     struct zd_params params;
-    ck_assert_int_eq(zd_params_parse(zd_span_of("a=1&a=2&b=%zz&c=3"), NULL, &params, NULL), ZD_OK);
+    ck_assert_int_eq(
+        zd_params_parse(zd_span_of("a=1&a=2&b=%zz&c=3"), NULL, NULL, &params, NULL), ZD_OK);
     ZD_SCOPED_TEXT(text, 1024);
     spell(&params, &text);
     ck_assert_str_eq(text.at, "a=1;a=2;c=3;");
@@ -80,11 +82,11 @@ START_TEST(more_parameters_than_fit_are_refused)
     for (uint32_t i = 0; i < ZD_PARAMS_MAX; i++) {
         zd_text_addf(&query, "p%u&", i);
     }
-    ck_assert_int_eq(zd_params_parse(zd_text_span(&query), names, &params, NULL), ZD_OK);
+    ck_assert_int_eq(zd_params_parse(zd_text_span(&query), names, NULL, &params, NULL), ZD_OK);
     ck_assert_uint_eq(params.n, ZD_PARAMS_MAX);
     zd_params_done(&params);
     zd_text_addf(&query, "p%u", ZD_PARAMS_MAX);
-    ck_assert_int_eq(zd_params_parse(zd_text_span(&query), names, &params, NULL), ZD_INVALID);
+    ck_assert_int_eq(zd_params_parse(zd_text_span(&query), names, NULL, &params, NULL), ZD_INVALID);
 }
 END_TEST
 
@@ -98,8 +100,8 @@ START_TEST(typed_readings_know_their_bounds)
     uint64_t n = 0;
     uint32_t choice = 9;
     ck_assert_int_eq(
-        zd_params_parse(
-            zd_span_of("flag=1&n=7&word=live&bare&big=18446744073709551615"), names, &params, NULL),
+        zd_params_parse(zd_span_of("flag=1&n=7&word=live&bare&big=18446744073709551615"), names,
+            NULL, &params, NULL),
         ZD_OK);
     ck_assert_int_eq(zd_params_flag(&params, "flag", false, &flag, &err), ZD_OK);
     ck_assert(flag);
@@ -135,7 +137,7 @@ static enum zd_status parse_some(void *context)
 {
     (void)context;
     struct zd_params params;
-    ZD_TRY(zd_params_parse(zd_span_of("x=1&slice=2"), allowed, &params, NULL));
+    ZD_TRY(zd_params_parse(zd_span_of("x=1&slice=2"), allowed, NULL, &params, NULL));
     zd_params_done(&params);
     return ZD_OK;
 }
@@ -146,8 +148,26 @@ START_TEST(missing_memory_is_reported)
 }
 END_TEST
 
+START_TEST(some_parameters_may_repeat)
+{
+    static const char *const names[] = {"sel", "x", NULL};
+    static const char *const repeats[] = {"sel", NULL};
+    struct zd_params params;
+    ck_assert_int_eq(
+        zd_params_parse(zd_span_of("sel=a&x=1&sel=b"), names, repeats, &params, NULL), ZD_OK);
+    ck_assert_uint_eq(params.n, 3);
+    ck_assert(zd_span_is(params.value[0], "a") && zd_span_is(params.value[2], "b"));
+    zd_params_done(&params);
+    ck_assert_int_eq(
+        zd_params_parse(zd_span_of("x=1&x=2"), names, repeats, &params, NULL), ZD_INVALID);
+    ck_assert_int_eq(
+        zd_params_parse(zd_span_of("sel=1&sel=2"), names, NULL, &params, NULL), ZD_INVALID);
+}
+END_TEST
+
 void zd_unit_tests(TCase *tests)
 {
+    tcase_add_test(tests, some_parameters_may_repeat);
     tcase_add_loop_test(tests, queries_are_taken_apart, 0, ZD_COUNT_OF(queries));
     tcase_add_test(tests, a_refused_parameter_is_named);
     tcase_add_test(tests, without_a_list_everything_is_accepted);

@@ -137,15 +137,12 @@ START_TEST(every_status_has_a_code_of_the_table)
 }
 END_TEST
 
-static const struct zd_error paused = {.status = ZD_PAUSED};
-
 START_TEST(a_fault_of_the_store_is_never_a_404)
 {
     ck_assert_uint_eq(zd_problem_kind(zd_problem_code_of(ZD_STORE))->http_status, 502);
     ck_assert_uint_eq(zd_problem_kind(zd_problem_code_of(ZD_TIMEOUT))->http_status, 504);
-    const struct zd_problem is_paused = {.code = zd_problem_code_of(ZD_PAUSED), .err = &paused};
-    ck_assert_str_eq(is_paused.code, "store_error");
-    ck_assert_uint_eq(zd_problem_kind_of(&is_paused)->http_status, 503);
+    ck_assert_str_eq(zd_problem_code_of(ZD_PAUSED), "overloaded");
+    ck_assert_uint_eq(zd_problem_kind(zd_problem_code_of(ZD_PAUSED))->http_status, 503);
     ck_assert_uint_eq(zd_problem_kind(zd_problem_code_of(ZD_CORRUPT))->http_status, 500);
 }
 END_TEST
@@ -160,6 +157,7 @@ END_TEST
 
 static const struct zd_error no_memory = {.status = ZD_NO_MEMORY};
 static const struct zd_error again = {.status = ZD_AGAIN};
+static const struct zd_error paused = {.status = ZD_PAUSED};
 static const struct zd_error cancelled = {.status = ZD_CANCELLED};
 static const struct zd_error unsupported = {.status = ZD_UNSUPPORTED};
 static const struct zd_faults cut_faults = {.out_of_memory = true};
@@ -173,7 +171,7 @@ static const struct {
     {{.code = "overloaded", .faults = &cut_faults, .err = &unsupported}, ZD_UNAVAILABLE_NO_MEMORY},
     {{.code = "overloaded", .err = &no_memory}, ZD_UNAVAILABLE_NO_MEMORY},
     {{.code = "overloaded", .err = &again}, ZD_UNAVAILABLE_CONTENTION},
-    {{.code = "store_error", .err = &paused}, ZD_UNAVAILABLE_PAUSED},
+    {{.code = "overloaded", .err = &paused}, ZD_UNAVAILABLE_PAUSED},
     {{.code = "overloaded", .unavailable = ZD_UNAVAILABLE_BODIES}, ZD_UNAVAILABLE_BODIES},
     {{.code = "draining"}, ZD_UNAVAILABLE_DRAINING},
     {{.code = "draining", .err = &cancelled}, ZD_UNAVAILABLE_DRAINING},

@@ -49,15 +49,23 @@ static void end(void)
         ck_assert_uint_eq(admission.lane[i].n_waiting, 0);
         ck_assert_uint_eq(admission.lane[i].bytes_waiting, 0);
         ck_assert_uint_eq(admission.lane[i].clients.n_entries, 0);
-        ck_assert_uint_eq(admission.lane[i].n_queuing, 0);
+        ck_assert_uint_eq(admission.lane[i].here.n_queuing, 0);
+        ck_assert_ptr_eq(admission.lane[i].sources.next, &admission.lane[i].here.link);
+        ck_assert_ptr_eq(admission.lane[i].sources.prev, &admission.lane[i].here.link);
     }
     zd_admission_done(&admission);
 }
 
-static enum zd_verdict ask(size_t i, uint64_t client, uint64_t bytes, uint64_t now_ms)
+static enum zd_verdict ask_of(
+    size_t i, uint64_t client, uint64_t source, uint64_t bytes, uint64_t now_ms)
 {
     const struct zd_peer peer = {.family = 2, .prefix = client};
-    return zd_admission_ask(&admission, &ticket[i], &peer, bytes, now_ms);
+    return zd_admission_ask(&admission, &ticket[i], &peer, source, bytes, now_ms);
+}
+
+static enum zd_verdict ask(size_t i, uint64_t client, uint64_t bytes, uint64_t now_ms)
+{
+    return ask_of(i, client, 0, bytes, now_ms);
 }
 
 /* Each row: so many of that size are asked for at once; how many begin? */
@@ -257,6 +265,107 @@ START_TEST(no_client_holds_a_whole_lane_by_many_requests)
 }
 END_TEST
 
+/* Each row: tickets by what they read (a digit; 0 is no remote store), of those bytes, all of one
+ * client; which of them begin while none goes. The lane has 4 places for each source. */
+static const struct {
+    const char *asked;
+    uint64_t bytes;
+    const char *begin;
+} sources[] = {
+    {"111111", 11, "1111"},                  /* all places of one source are taken ... */
+    {"11111100000", 11, "11110000"},         /* ... and all places are there for others */
+    {"00000011111", 11, "00001111"},         /* a remote one does not pay for files either */
+    {"111111222222000000", 11, "111122220"}, /* the lane has no more bytes */
+    {"1111000", 25, "1110"},                 /* three quarters held: the rest is for others */
+    {"0000111", 25, "0000"},                 /* files may have all of it */
+    {"110", 60, "1"},                        /* one that does not fit is waited for */
+};
+
+START_TEST(each_source_has_places_of_its_own)
+{
+    struct zd_admission_limits shared = limits;
+    shared.client_bytes[ZD_LANE_LARGE] = 75;
+    begin(&shared);
+    const char *asked = sources[_i].asked;
+    char began[TICKETS] = "";
+    for (size_t i = 0, n = 0; asked[i] != '\0'; i++) {
+        if (ask_of(i, i, (uint64_t)(asked[i] - '0'), sources[_i].bytes, 0) == ZD_ADMISSION_YES) {
+            began[n++] = asked[i];
+        }
+    }
+    ck_assert_str_eq(began, sources[_i].begin);
+    ck_assert_uint_eq(n_told, 0);
+    end();
+}
+END_TEST
+
+/* Of one client, too: it asks for other things while it waits for a store. */
+START_TEST(who_waits_for_a_source_waits_for_no_other)
+{
+    begin(&limits);
+    for (size_t i = 0; i < 16; i++) {
+        ck_assert_int_eq(ask_of(i, 1, 7, 11, 0), i < 4 ? ZD_ADMISSION_YES : ZD_ADMISSION_WAITS);
+    }
+    for (size_t i = 0; i < 100; i++) { /* none of them is behind those that wait */
+        ck_assert_int_eq(ask_of(20, 1, 0, 11, i), ZD_ADMISSION_YES);
+        ck_assert_int_eq(ask_of(21, 2, 8, 11, i), ZD_ADMISSION_YES);
+        zd_admission_release(&admission, &ticket[20], i);
+        zd_admission_release(&admission, &ticket[21], i);
+    }
+    ck_assert_uint_eq(n_told, 0);
+    zd_admission_answered(&admission, &ticket[3], 0);
+    ck_assert_uint_eq(n_told, 1);
+    ck_assert_ptr_eq(told[0], &ticket[4]);
+    end();
+}
+END_TEST
+
+/* Small ones of the same source do not pass it for as long as they come. */
+START_TEST(a_large_one_of_a_source_has_its_turn)
+{
+    struct zd_admission_limits shared = limits;
+    shared.client_bytes[ZD_LANE_LARGE] = 75;
+    shared.places[ZD_LANE_LARGE] = 100;
+    begin(&shared);
+    for (size_t i = 0; i < 4; i++) {
+        ck_assert_int_eq(ask_of(i, i, 7, 20, 0), ZD_ADMISSION_YES);
+    }
+    ck_assert_int_eq(ask_of(4, 4, 7, 50, 0), ZD_ADMISSION_WAITS);
+    for (size_t i = 5; i < 20; i++) {
+        ck_assert_int_eq(ask_of(i, i, 7, 20, 0), ZD_ADMISSION_WAITS);
+    }
+    for (size_t i = 0; i < 4; i++) {
+        zd_admission_release(&admission, &ticket[i], 0);
+    }
+    for (size_t i = 0; i < n_told && told[i] != &ticket[4]; i++) {
+        zd_admission_release(&admission, told[i], 0);
+        ck_assert_uint_lt(i, 16);
+    }
+    ck_assert_ptr_eq(told[n_told - 1], &ticket[4]);
+    end();
+}
+END_TEST
+
+/* The queue of one source is full; those of others are not, and expect nothing of its pace. */
+START_TEST(each_source_has_a_queue_of_its_own)
+{
+    begin(&limits);
+    for (size_t i = 0; i < 36; i++) {
+        const enum zd_verdict verdict = ask_of(i, i, 7, 11, 0);
+        ck_assert_int_eq(verdict, i < 4 ? ZD_ADMISSION_YES : ZD_ADMISSION_WAITS);
+    }
+    ck_assert_int_eq(ask_of(36, 36, 7, 11, 0), ZD_ADMISSION_NO);
+    zd_admission_release(&admission, &ticket[0], 10000); /* one in 10 s */
+    ck_assert_int_eq(ask_of(36, 36, 7, 11, 10000), ZD_ADMISSION_NO);
+    ck_assert_uint_eq(zd_admission_retry_s(&admission, &ticket[36], 10000), 60);
+    for (size_t i = 40; i < 45; i++) {
+        const enum zd_verdict verdict = ask(i, 1, 11, 10000);
+        ck_assert_int_eq(verdict, i < 44 ? ZD_ADMISSION_YES : ZD_ADMISSION_WAITS);
+    }
+    end();
+}
+END_TEST
+
 /* Others that need less do not pass it for ever. */
 START_TEST(one_who_waits_for_more_than_half_of_a_lane_has_its_turn)
 {
@@ -350,7 +459,7 @@ static void measure_a_rate(void)
         ck_assert_int_eq(ask(i, i, 100, 0), ZD_ADMISSION_WAITS); /* no rate is known yet */
     }
     zd_admission_release(&admission, &ticket[0], 100);
-    ck_assert_uint_eq(admission.lane[ZD_LANE_LARGE].rate, 1000);
+    ck_assert_uint_eq(admission.lane[ZD_LANE_LARGE].here.rate, 1000);
 }
 
 START_TEST(one_who_would_wait_for_too_long_is_refused_at_once)
@@ -396,8 +505,9 @@ END_TEST
 
 START_TEST(retry_after_follows_the_queue_and_spreads)
 {
+    const struct zd_ticket large = {.lane = ZD_LANE_LARGE};
     begin(&limits);
-    ck_assert_uint_eq(zd_admission_retry_s(&admission, ZD_LANE_LARGE, 0), 1);
+    ck_assert_uint_eq(zd_admission_retry_s(&admission, &large, 0), 1);
     end();
     struct zd_admission_limits patient = limits;
     patient.wait_ms = 100000;
@@ -409,7 +519,7 @@ START_TEST(retry_after_follows_the_queue_and_spreads)
     zd_admission_release(&admission, &ticket[0], 1000); /* 100 bytes a second; 30 wait */
     bool seen[2 * 30 + 2] = {false};
     for (size_t i = 0; i < 31; i++) {
-        const uint32_t retry_s = zd_admission_retry_s(&admission, ZD_LANE_LARGE, 1000);
+        const uint32_t retry_s = zd_admission_retry_s(&admission, &large, 1000);
         ck_assert_uint_ge(retry_s, 30);
         ck_assert_uint_le(retry_s, 60);
         seen[retry_s] = true;
@@ -427,6 +537,25 @@ static uint64_t random_below(uint64_t n)
     return zd_unit_random() % n;
 }
 
+/* No source has more places than it may, and all of them have what the lane has. */
+static void check_sources(const struct zd_lane *lane, uint64_t places)
+{
+    uint64_t bytes = 0;
+    uint64_t n_working = 0;
+    uint64_t n_waiting = 0;
+    for (struct zd_list *at = lane->sources.next; at != &lane->sources; at = at->next) {
+        const struct zd_admission_source *source =
+            ZD_CONTAINER(at, struct zd_admission_source, link);
+        ck_assert_uint_le(source->n_working, places);
+        bytes += source->bytes;
+        n_working += source->n_working;
+        n_waiting += source->n_waiting;
+    }
+    ck_assert_uint_eq(bytes, lane->bytes);
+    ck_assert_uint_eq(n_working, lane->n_working);
+    ck_assert_uint_eq(n_waiting, lane->n_waiting);
+}
+
 /* Whatever happens in whatever order, no lane holds more than it has, and all is given back. */
 START_TEST(the_books_balance)
 {
@@ -438,7 +567,8 @@ START_TEST(the_books_balance)
             zd_admission_expire(&admission, step);
         } else if (ticket[i].state == ZD_TICKET_NONE) {
             const uint64_t bytes = random_below(150);
-            const enum zd_verdict verdict = ask(i, random_below(5), bytes, step);
+            const enum zd_verdict verdict =
+                ask_of(i, random_below(5), random_below(3), bytes, step);
             ck_assert_int_eq(verdict == ZD_ADMISSION_NEVER, bytes > limits.bytes[ZD_LANE_LARGE]);
         } else if (random_below(2) == 0) {
             zd_admission_answered(&admission, &ticket[i], step);
@@ -454,7 +584,7 @@ START_TEST(the_books_balance)
         for (size_t k = 0; k < ZD_LANES; k++) {
             ck_assert_uint_eq(bytes[k], admission.lane[k].bytes);
             ck_assert_uint_le(bytes[k], limits.bytes[k]);
-            ck_assert_uint_le(admission.lane[k].n_working, limits.places[k]);
+            check_sources(&admission.lane[k], limits.places[k]);
         }
     }
     end();
@@ -489,6 +619,10 @@ void zd_unit_tests(TCase *tests)
     tcase_add_loop_test(
         tests, who_holds_half_of_a_lane_goes_after_others, 0, (int)ZD_COUNT_OF(halves));
     tcase_add_test(tests, no_client_holds_a_whole_lane_by_many_requests);
+    tcase_add_loop_test(tests, each_source_has_places_of_its_own, 0, (int)ZD_COUNT_OF(sources));
+    tcase_add_test(tests, who_waits_for_a_source_waits_for_no_other);
+    tcase_add_test(tests, a_large_one_of_a_source_has_its_turn);
+    tcase_add_test(tests, each_source_has_a_queue_of_its_own);
     tcase_add_test(tests, one_who_waits_for_more_than_half_of_a_lane_has_its_turn);
     tcase_add_test(tests, one_client_fills_half_of_the_queue);
     tcase_add_test(tests, a_queue_of_no_length_refuses_at_once);

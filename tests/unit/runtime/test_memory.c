@@ -112,6 +112,7 @@ START_TEST(caches_and_requests_share_the_memory)
     ck_assert_uint_eq(memory.change_bytes, memory.bytes / 16 * 3);
     ck_assert_uint_eq(memory.kept_bytes, zd_min_u64(memory.bytes / 16, 64 * MIB));
     ck_assert_uint_eq(memory.parsed_bytes, memory.bytes / 8);
+    ck_assert_uint_eq(memory.listing_bytes, memory.bytes / 8);
     ck_assert_uint_eq(memory.decoded_bytes, plans[_i].shares[0] * MIB);
     ck_assert_uint_eq(memory.encoded_bytes, plans[_i].shares[1] * MIB);
     ck_assert_uint_eq(memory.metadata_bytes, plans[_i].shares[2] * MIB);

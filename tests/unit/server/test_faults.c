@@ -113,14 +113,14 @@ static const char *const requests[] = {
 
 #define DATASET(name, more) "\"" name "\":{\"location\":\"" STORES name "\"" more "}"
 #define CONFIG(http, more)                                                                         \
-    "{\"listen\":[\"127.0.0.1:0\"],\"http\":{" http                                                \
+    "{\"listen\":[\"127.0.0.1:0\"],\"http\":{\"server_timing\":false" http                         \
     "},\"log\":{\"requests\":false,\"level\":\"error\"},\"datasets\":"                             \
     "{" DATASET("codecs", more) "," DATASET("sharding", more) "," DATASET(                         \
         "blosc", more) "," DATASET("metadata", more) "," DATASET("consolidated", more) "}}"
 
 /* What is cached is not asked for again, or each time; then longer answers are streamed too. */
 static const char trusting[] = CONFIG("", ",\"revalidate_ms\":3600000");
-static const char asking[] = CONFIG("\"stream_bytes\":4096", ",\"revalidate_ms\":0");
+static const char asking[] = CONFIG(",\"stream_bytes\":4096", ",\"revalidate_ms\":0");
 
 /* One way to serve a request. */
 struct way {

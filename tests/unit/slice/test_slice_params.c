@@ -67,7 +67,7 @@ static enum zd_status read_query(const char *query, const char *const *allowed,
     struct zd_params params;
     const char *code = NULL;
     zd_slice_params_init(ask, &server);
-    ZD_TRY(zd_params_parse(zd_span_of(query), allowed, &params, err));
+    ZD_TRY(zd_params_parse(zd_span_of(query), allowed, NULL, &params, err));
     const enum zd_status status = zd_slice_params_query(ask, &params, &code, err);
     ck_assert_str_eq(code, "bad_parameter");
     zd_params_done(&params);
@@ -151,7 +151,7 @@ START_TEST(a_fault_names_the_members_that_a_body_may_have)
     struct zd_error err = {0};
     ck_assert_int_eq(read_body("{'x':1}", &ask, &err), ZD_INVALID);
     for (size_t i = 0; zd_slice_params_of_slices[i] != NULL; i++) {
-        ck_assert_ptr_nonnull(strstr(err.facts.expected, zd_slice_params_of_slices[i]));
+        ck_assert_ptr_nonnull(strstr(err.text, zd_slice_params_of_slices[i]));
     }
     zd_slice_params_done(&ask);
 }

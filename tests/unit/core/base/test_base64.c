@@ -94,8 +94,42 @@ START_TEST(base64_of_many_bytes_is_one_text)
 }
 END_TEST
 
+static const struct {
+    const char *bytes;
+    const char *text;
+} url_examples[] = {
+    {"", ""}, {"f", "Zg"}, {"fo", "Zm8"}, {"foo", "Zm9v"}, {"foob", "Zm9vYg"},
+    {"\xfb\xff\xbf", "-_-_"}, {"\x03\xec\xff\xe0\xc1", "A-z_4ME"}, /* RFC 7515, C */
+};
+
+START_TEST(base64_of_urls_has_no_padding)
+{
+    const struct zd_span bytes = zd_span_of(url_examples[_i].bytes);
+    const struct zd_span text = zd_span_of(url_examples[_i].text);
+    uint8_t again[16];
+    ZD_SCOPED_TEXT(coded, 16);
+    ck_assert_int_eq(zd_base64_url_add(&coded, bytes), ZD_OK);
+    ck_assert_str_eq(coded.at == NULL ? "" : coded.at, url_examples[_i].text);
+    ck_assert_uint_eq(zd_base64_url_bytes(text), bytes.len);
+    ck_assert(zd_base64_url_decode(text, again));
+    ck_assert(memcmp(again, bytes.ptr, bytes.len) == 0);
+}
+END_TEST
+
+static const char *const url_refused[] = {"Z", "Zg==", "Zm8=", "Zm9v=", "=", "Zh", "Zm9", "Zm9vZ",
+    "Zm+v", "Zm/v", "Zm9v\n", "Zm 9", " Zm8", "Zm.8", "\377AAA", "AAA\x80"};
+
+START_TEST(base64_of_urls_refuses_anything_else)
+{
+    uint8_t bytes[16];
+    ck_assert_msg(!zd_base64_url_decode(zd_span_of(url_refused[_i]), bytes), "%s", url_refused[_i]);
+}
+END_TEST
+
 void zd_unit_tests(TCase *tests)
 {
+    tcase_add_loop_test(tests, base64_of_urls_has_no_padding, 0, ZD_COUNT_OF(url_examples));
+    tcase_add_loop_test(tests, base64_of_urls_refuses_anything_else, 0, ZD_COUNT_OF(url_refused));
     tcase_add_loop_test(tests, base64_is_as_in_the_rfc, 0, ZD_COUNT_OF(examples));
     tcase_add_loop_test(tests, base64_refuses_anything_else, 0, ZD_COUNT_OF(refused));
     tcase_add_test(tests, base64_of_any_bytes_is_that_of_the_definition);

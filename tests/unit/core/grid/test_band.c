@@ -32,9 +32,13 @@ START_TEST(random_bands_follow_each_other)
     for (int round = 0; round < N_RANDOM_CASES; round++) {
         struct zd_grid grid;
         struct zd_selection selection;
+        uint64_t room[ZD_UNIT_RANK_MAX][ZD_UNIT_SIDE_MAX];
         zd_unit_random_case(&grid, &selection);
         ZD_AUTO(zd_edges) edges = zd_unit_random_edges(&grid);
         uint64_t n_elements = 0;
+        if (round % 4 == 0) {
+            zd_unit_random_lists(&grid, &selection, room);
+        }
         ck_assert(!zd_selection_overflows(&selection, &n_elements));
         const uint64_t end =
             zd_unit_random() % 2 ? n_elements : zd_unit_random() % (n_elements + 1);
@@ -180,8 +184,68 @@ START_TEST(bands_at_the_edges_of_64_bits_end)
 }
 END_TEST
 
+#define N_POINTS 20
+
+/* Of each point one part, at its place in the result. */
+static void check_points(const struct zd_grid *grid, const struct zd_band *band,
+    uint64_t points[ZD_UNIT_RANK_MAX][N_POINTS])
+{
+    struct zd_plan plan;
+    struct zd_part part;
+    uint64_t n_parts = 0;
+    uint64_t n_told = 0;
+    zd_plan_init(&plan, grid, &band->selection);
+    for (; zd_plan_next(&plan, &part); n_parts++) {
+        for (uint32_t d = 0; d < grid->rank; d++) {
+            const struct zd_cell cell = zd_unit_cell(grid, d, part.chunk[d]);
+            ck_assert_uint_eq(part.count[d], 1);
+            ck_assert_uint_eq(part.to[d], d == 0 ? n_parts : 0);
+            ck_assert_uint_eq(cell.origin + part.from[d], points[d][band->first + n_parts]);
+        }
+    }
+    ck_assert_uint_eq(n_parts, band->n_elements);
+    ck_assert(!zd_plan_overflows(grid, &band->selection, &n_told));
+    ck_assert_uint_eq(n_told, n_parts);
+}
+
+START_TEST(points_are_taken_one_by_one)
+{
+    for (int round = 0; round < N_RANDOM_CASES / 10; round++) {
+        struct zd_grid grid;
+        struct zd_selection selection;
+        uint64_t points[ZD_UNIT_RANK_MAX][N_POINTS];
+        zd_unit_random_case(&grid, &selection);
+        ZD_AUTO(zd_edges) edges = zd_unit_random_edges(&grid);
+        bool is_empty = grid.rank == 0;
+        for (uint32_t d = 0; d < grid.rank; d++) {
+            is_empty = is_empty || grid.shape[d] == 0;
+            for (size_t i = 0; i < N_POINTS; i++) {
+                points[d][i] = zd_unit_random() % zd_max_u64(grid.shape[d], 1);
+            }
+            selection.axis[d] = (struct zd_axis){.start = points[d][0],
+                .count = d == 0 ? N_POINTS : 1,
+                .step = 1,
+                .list = points[d],
+                .dropped = d > 0,
+                .is_joint = true};
+        }
+        struct zd_bands bands;
+        struct zd_band band;
+        uint64_t n = 0;
+        zd_bands_init(
+            &bands, &grid, &selection, 0, is_empty ? 0 : N_POINTS, 1 + zd_unit_random() % N_POINTS);
+        for (; zd_bands_next(&bands, &band); n += band.n_elements) {
+            ck_assert_uint_eq(band.first, n);
+            check_points(&grid, &band, points);
+        }
+        ck_assert_uint_eq(n, is_empty ? 0 : N_POINTS);
+    }
+}
+END_TEST
+
 void zd_unit_tests(TCase *tests)
 {
+    tcase_add_test(tests, points_are_taken_one_by_one);
     tcase_add_test(tests, random_bands_follow_each_other);
     tcase_add_test(tests, no_chunk_is_needed_twice_when_its_row_fits);
     tcase_add_loop_test(tests, bands_end_where_chunks_do, 0, ZD_COUNT_OF(cut_facts));

@@ -70,8 +70,12 @@ START_TEST(random_plans_take_every_element_once_in_order)
     for (int round = 0; round < N_RANDOM_CASES; round++) {
         struct zd_grid grid;
         struct zd_selection selection;
+        uint64_t room[ZD_UNIT_RANK_MAX][ZD_UNIT_SIDE_MAX];
         zd_unit_random_case(&grid, &selection);
         ZD_AUTO(zd_edges) edges = zd_unit_random_edges(&grid);
+        if (round % 4 == 0) {
+            zd_unit_random_lists(&grid, &selection, room);
+        }
         uint8_t taken[ZD_UNIT_ELEMENTS_MAX] = {0};
         struct zd_plan plan;
         zd_plan_init(&plan, &grid, &selection);

@@ -174,6 +174,37 @@ START_TEST(reading_a_location_survives_short_memory)
 }
 END_TEST
 
+/* Whether two locations are of one bucket. */
+static const struct {
+    const char *location;
+    const char *options;
+    bool is_same;
+} spaces[] = {
+    {"s3://lake/p", "{'endpoint': 'http://host:9000'}", true},
+    {"s3://lake", "{'endpoint': 'http://host:9000/', 'region': 'eu-west-1'}", true},
+    {"s3://lake/p/q", "{'endpoint': 'http://host:9000', 'addressing': 'virtual'}", true},
+    {"s3://pond/p", "{'endpoint': 'http://host:9000'}", false},
+    {"s3://lake/p", "{'endpoint': 'https://host:9000'}", false},
+    {"s3://lake/p", "{'endpoint': 'http://host:9001'}", false},
+    {"s3://lake/p", "{'endpoint': 'http://host:9000/gate'}", false},
+    {"s3://lake/p", "{}", false},
+};
+
+START_TEST(a_bucket_is_one_space_however_it_is_addressed)
+{
+    struct zd_s3_bucket one;
+    struct zd_s3_bucket other;
+    ZD_AUTO(zd_json) options = options_of("{'endpoint': 'http://host:9000'}");
+    ZD_AUTO(zd_json) others = options_of(spaces[_i].options);
+    ck_assert_int_eq(zd_s3_bucket_init("s3://lake/p", options, &one, NULL), ZD_OK);
+    ck_assert_int_eq(zd_s3_bucket_init(spaces[_i].location, others, &other, NULL), ZD_OK);
+    ck_assert(one.space != 0 && other.space != 0);
+    ck_assert((one.space == other.space) == spaces[_i].is_same);
+    zd_s3_bucket_done(&one);
+    zd_s3_bucket_done(&other);
+}
+END_TEST
+
 void zd_unit_tests(TCase *tests)
 {
     tcase_add_loop_test(tests, a_location_leads_to_a_url, 0, ZD_COUNT_OF(rows));
@@ -182,4 +213,6 @@ void zd_unit_tests(TCase *tests)
     tcase_add_loop_test(
         tests, options_pass_a_schema_and_unknown_ones_are_not_repeated, 0, ZD_COUNT_OF(judged));
     tcase_add_test(tests, reading_a_location_survives_short_memory);
+    tcase_add_loop_test(
+        tests, a_bucket_is_one_space_however_it_is_addressed, 0, (int)ZD_COUNT_OF(spaces));
 }

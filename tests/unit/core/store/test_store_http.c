@@ -219,40 +219,105 @@ END_TEST
 
 #define HEAD_10(fields) "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n" fields "\r\n"
 
-START_TEST(store_http_does_without_head)
+/* What is asked for the length of an object, one after the other, and how it ends. */
+static const struct size_fact {
+    struct zd_reply reply[2]; /* to HEAD, to GET; NULL = 404 */
+    enum zd_status status;
+    unsigned n_first; /* requests for the first time, and for the second time */
+    unsigned n_second;
+} size_facts[] = {
+    /* the first byte is enough */
+    {{{.method = "HEAD", .bytes = HEAD_10("")},
+         {.method = "GET", .bytes = PART("bytes 0-0/10", "1", "0")}},
+        ZD_OK, 1, 1},
+    /* and so is its absence, whatever HEAD says */
+    {{{.method = "HEAD", .bytes = HEAD_10("")},
+         {.method = "GET", .bytes = EMPTY("404 Not Found", "")}},
+        ZD_NOT_FOUND, 1, 1},
+    /* without ranges, HEAD from then on */
+    {{{.method = "HEAD", .bytes = HEAD_10("ETag: \"a\"\r\n")}, {.method = "GET", .bytes = WHOLE}},
+        ZD_OK, 1, 1},
+    /* ... but for one that refuses it, or knows nothing of it */
+    {{{.method = "HEAD", .bytes = EMPTY("405 Method Not Allowed", "")},
+         {.method = "GET", .bytes = WHOLE}},
+        ZD_OK, 1, 2},
+    {{{.method = "HEAD", .bytes = EMPTY("404 Not Found", "")}, {.method = "GET", .bytes = WHOLE}},
+        ZD_OK, 1, 2},
+    /* a part of an object of unknown length */
+    {{{.method = "HEAD", .bytes = HEAD_10("")},
+         {.method = "GET", .bytes = PART("bytes 0-0/*", "1", "0")}},
+        ZD_OK, 2, 1},
+    {{{.method = "HEAD", .bytes = EMPTY("404 Not Found", "")},
+         {.method = "GET", .bytes = PART("bytes 0-0/*", "1", "0")}},
+        ZD_STORE, 3, 2},
+};
+
+START_TEST(store_http_asks_for_a_length)
 {
-    static const struct zd_reply reply[] = {
-        {.method = "HEAD", .bytes = EMPTY("405 Method Not Allowed", "")},
-        {.method = "GET", .bytes = PART("bytes 0-0/10", "1", "0")},
-    };
+    const struct size_fact *fact = &size_facts[_i];
     struct zd_test_store test;
     struct zd_store_status status = {.key = "key"};
-    begin(&test, reply, ZD_COUNT_OF(reply), NULL);
-    ck_assert_int_eq(zd_test_status(&test, &status), ZD_OK);
-    ck_assert_uint_eq(status.stat.size, 10);
-    ck_assert_int_eq(zd_test_status(&test, &status), ZD_OK);
-    ck_assert_uint_eq(server.n_requests, 3); /* HEAD is asked once */
+    begin(&test, fact->reply, ZD_COUNT_OF(fact->reply), NULL);
+    for (unsigned i = 0, n = fact->n_first; i < 2; i++, n += fact->n_second) {
+        ck_assert_int_eq(zd_test_status(&test, &status), fact->status);
+        ck_assert_uint_eq(server.n_requests, n);
+        ck_assert(fact->status != ZD_OK || status.stat.size == 10);
+    }
     end(&test);
 }
 END_TEST
 
-/* Of a server that has answered no HEAD yet, 404 may mean that it has none. */
+/* A range of an object of one byte, or of none, may be answered with the whole. */
+START_TEST(store_http_learns_nothing_of_ranges_from_a_short_object)
+{
+    static const struct zd_reply reply[] = {
+        {.target = "/s/empty", .bytes = EMPTY("200 OK", "")},
+        {.target = "/s/byte", .bytes = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n0"},
+        {.method = "GET", .bytes = PART("bytes 0-0/10", "1", "0")},
+    };
+    struct zd_test_store test;
+    struct zd_store_status status = {.key = "empty"};
+    begin(&test, reply, ZD_COUNT_OF(reply), NULL);
+    ck_assert_int_eq(zd_test_status(&test, &status), ZD_OK);
+    ck_assert_uint_eq(status.stat.size, 0);
+    memcpy(status.key, "byte", sizeof "byte");
+    ck_assert_int_eq(zd_test_status(&test, &status), ZD_OK);
+    ck_assert_uint_eq(status.stat.size, 1);
+    memcpy(status.key, "key", sizeof "key");
+    ck_assert_int_eq(zd_test_status(&test, &status), ZD_OK);
+    ck_assert_uint_eq(status.stat.size, 10);
+    ck_assert_uint_eq(server.n_requests, 3);
+    end(&test);
+}
+END_TEST
+
+/* Of a server without ranges: 404 may mean that it has no HEAD, until it has answered one. */
 START_TEST(store_http_believes_a_head_that_has_answered)
 {
     static const struct zd_reply reply[] = {
+        {.target = "/s/there", .method = "GET", .bytes = WHOLE},
         {.target = "/s/there", .bytes = HEAD_10("ETag: \"a\"\r\n")},
         {.target = NULL, .bytes = EMPTY("404 Not Found", "")},
     };
+    static const struct {
+        const char *key;
+        enum zd_status status;
+        unsigned n_requests;
+    } asked[] = {
+        {"absent", ZD_NOT_FOUND, 1},
+        {"there", ZD_OK, 2}, /* it has no ranges */
+        {"absent", ZD_NOT_FOUND, 4},
+        {"there", ZD_OK, 5},
+        {"absent", ZD_NOT_FOUND, 6},
+    };
     struct zd_test_store test;
-    struct zd_store_status status = {.key = "absent"};
     begin(&test, reply, ZD_COUNT_OF(reply), NULL);
-    ck_assert_int_eq(zd_test_status(&test, &status), ZD_NOT_FOUND);
-    ck_assert_uint_eq(server.n_requests, 2);
-    snprintf(status.key, sizeof status.key, "there");
-    ck_assert_int_eq(zd_test_status(&test, &status), ZD_OK);
-    snprintf(status.key, sizeof status.key, "absent");
-    ck_assert_int_eq(zd_test_status(&test, &status), ZD_NOT_FOUND);
-    ck_assert_uint_eq(server.n_requests, 4);
+    for (size_t i = 0; i < ZD_COUNT_OF(asked); i++) {
+        struct zd_store_status status = {0};
+        (void)snprintf(status.key, sizeof status.key, "%s", asked[i].key);
+        ck_assert_int_eq(zd_test_status(&test, &status), asked[i].status);
+        ck_assert_uint_eq(server.n_requests, asked[i].n_requests);
+    }
     end(&test);
 }
 END_TEST
@@ -529,7 +594,8 @@ void zd_unit_tests(TCase *tests)
 {
     tcase_add_loop_test(tests, store_http_reads_an_answer, 0, ZD_COUNT_OF(read_facts));
     tcase_add_test(tests, store_http_holds_no_more_than_the_part);
-    tcase_add_test(tests, store_http_does_without_head);
+    tcase_add_loop_test(tests, store_http_asks_for_a_length, 0, (int)ZD_COUNT_OF(size_facts));
+    tcase_add_test(tests, store_http_learns_nothing_of_ranges_from_a_short_object);
     tcase_add_test(tests, store_http_believes_a_head_that_has_answered);
     tcase_add_test(tests, store_http_reads_only_one_generation);
     tcase_add_loop_test(tests, store_http_tells_generations_apart, 0, ZD_COUNT_OF(validator_facts));

@@ -45,7 +45,9 @@ START_TEST(three_stores_stand_over_each_other)
     zd_test_store_open(&test, "file");
     ck_assert_int_eq(open_over(&test, NULL, true, NULL), ZD_OK);
     ck_assert_int_eq(open_over(&test, NULL, true, NULL), ZD_OK);
-    ck_assert(zd_store_is_shared(test.store, test.store->inner->inner));
+    char key[ZD_KEY_BYTES_MAX + 1];
+    ck_assert(zd_store_key_in(test.store, test.store->inner->inner, "a/b", key));
+    ck_assert_str_eq(key, "a/b");
     uint64_t place = 0;
     const char *location = test.store->inner->inner->location;
     ck_assert_int_eq(zd_store_find_place(location, &place, NULL), ZD_OK);
@@ -135,6 +137,53 @@ START_TEST(the_inner_store_stays_with_the_caller_when_opening_fails)
 }
 END_TEST
 
+/* The key of `key` below a base, below another base. */
+static const struct {
+    const char *base;
+    const char *key;
+    const char *other;
+    const char *found; /* NULL: it is not there */
+} keys[] = {
+    {"p/", "x/0", "p/", "x/0"},
+    {"p/", "x/0", "", "p/x/0"},
+    {"", "p/x/0", "p/", "x/0"},
+    {"p/", "x/0", "p/x/", "0"},
+    {"p/x/", "0", "p/", "x/0"},
+    {"", "0", "", "0"},
+    {"p/", "x", "p/x/", NULL},
+    {"p/", "xy/0", "p/x/", NULL},
+    {"", "x", "p/", NULL},
+    {"p/x/", "0", "p/y/", NULL},
+};
+
+START_TEST(stores_of_one_space_have_what_is_below_their_bases)
+{
+    char key[ZD_KEY_BYTES_MAX + 1] = "none";
+    const struct zd_store store = {.space = 7, .base = keys[_i].base};
+    struct zd_store other = {.space = 7, .base = keys[_i].other};
+    const bool is_there = zd_store_key_in(&other, &store, keys[_i].key, key);
+    ck_assert(is_there == (keys[_i].found != NULL));
+    ck_assert_str_eq(key, is_there ? keys[_i].found : "none");
+    other.space = 8;
+    ck_assert(!zd_store_key_in(&other, &store, keys[_i].key, key));
+}
+END_TEST
+
+START_TEST(what_is_no_key_below_another_base_is_not_there)
+{
+    char base[ZD_KEY_BYTES_MAX + 2];
+    char key[ZD_KEY_BYTES_MAX + 1];
+    memset(base, 'b', sizeof base);
+    memcpy(base + sizeof base - 2, "/", 2);
+    const struct zd_store store = {.space = 7, .base = base};
+    const struct zd_store other = {.space = 7, .base = ""};
+    ck_assert(!zd_store_key_in(&other, &store, "k", key));
+    memcpy(base + ZD_KEY_BYTES_MAX - 2, "/", 2);
+    ck_assert(zd_store_key_in(&other, &store, "k", key));
+    ck_assert_uint_eq(strlen(key), ZD_KEY_BYTES_MAX);
+}
+END_TEST
+
 void zd_unit_tests(TCase *tests)
 {
     tcase_add_test(tests, an_outer_store_sees_what_it_changes_and_hands_on_the_rest);
@@ -143,4 +192,7 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, an_outer_store_that_is_read_only_protects_the_inner_one);
     tcase_add_loop_test(tests, options_are_judged_before_the_store_opens, 0, ZD_COUNT_OF(options));
     tcase_add_test(tests, the_inner_store_stays_with_the_caller_when_opening_fails);
+    tcase_add_loop_test(
+        tests, stores_of_one_space_have_what_is_below_their_bases, 0, (int)ZD_COUNT_OF(keys));
+    tcase_add_test(tests, what_is_no_key_below_another_base_is_not_there);
 }

@@ -1,0 +1,3 @@
+module zarrd
+
+go 1.19

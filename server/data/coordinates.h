@@ -1,0 +1,40 @@
+/* Coordinates: the labels of a dimension are in the array of its name that is beside the array, or
+ * in the nearest group above. Thread: loop. */
+#ifndef ZD_DATA_COORDINATES_H
+#define ZD_DATA_COORDINATES_H
+
+#include "server/data/coordinate_read.h"
+
+/** The coordinate of one dimension. Starts zeroed but for what is set before the call. */
+struct zd_coordinate_want {
+    struct zd_wait wait;
+    /* in */
+    struct zd_node *array; /* borrowed; it has a layout */
+    uint32_t dim;
+    bool (*may_read)(const void *reader, const char *path); /* NULL: everything */
+    const void *reader;                                     /* borrowed */
+    /* out, with ZD_OK */
+    struct zd_coordinate *coordinate; /* a reference; as many labels as clients see elements */
+    struct zd_node *node;             /* the array that it is; a reference */
+    /* its own */
+    struct zd_machine machine;
+    enum zd_next (*step)(struct zd_coordinate_want *want);
+    size_t len; /* of the path of the group that is looked in */
+    struct zd_node_want found;
+    struct zd_coordinate_read read;
+};
+
+/**
+ * Find it, and read it if it is not kept, or not trusted any more. An array that the reader must
+ * not read is as if it were not there.
+ *
+ * wait.status: ZD_OK; ZD_NOT_FOUND: there is none that can be used, and the error says why;
+ * ZD_TOO_LARGE: it is longer than limits.coordinate_bytes (facts limit, requested); ZD_CORRUPT,
+ * ZD_STORE ...
+ */
+enum zd_next zd_coordinates_want(struct zd_coordinate_want *want);
+
+/** Stop waiting, and release what was found. Accepts a zeroed want, and one that was answered. */
+void zd_coordinates_release(struct zd_coordinate_want *want);
+
+#endif

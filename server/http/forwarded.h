@@ -1,0 +1,49 @@
+/* What proxies say of the client behind them: Forwarded (RFC 7239) and the fields X-Forwarded-For,
+ * -Proto, -Host and -Prefix. Thread: any.
+ *
+ * A list is read from its right end, where the nearest proxy wrote, as far as those who wrote are
+ * trusted: nothing that stands further to the left is even looked at, since it may be anybody's. */
+#ifndef ZD_HTTP_FORWARDED_H
+#define ZD_HTTP_FORWARDED_H
+
+#include "core/base/buf.h"
+#include "server/config/networks.h"
+
+#define ZD_FORWARDED_HOPS_MAX     32  /* trusted proxies, one behind the other */
+#define ZD_FORWARDED_HOST_BYTES   262 /* of a host, with its port */
+#define ZD_FORWARDED_PREFIX_BYTES 256
+
+/** The fields of a head, each with all its lines as one list; empty: not sent. */
+struct zd_forwarded_fields {
+    struct zd_span forwarded;
+    struct zd_span x_for;
+    struct zd_span x_proto;
+    struct zd_span x_host;
+    struct zd_span x_prefix;
+};
+
+/** What they say; borrowed from the fields. */
+struct zd_forwarded {
+    struct zd_networks_ip client; /* the right-most that is not trusted, or of trusted ones the
+                                     left-most */
+    struct zd_span proto;         /* "http" or "https", in any case; empty: not said */
+    struct zd_span host;          /* a host with or without a port: letters, digits, ".-_", or an
+                                     address in brackets; empty: not said */
+    struct zd_span prefix;        /* a path without a slash at its end: "/data"; empty: none */
+};
+
+/**
+ * Read the fields of a request that came over a trusted proxy.
+ *
+ * What is malformed, `unknown` or obfuscated ends the search: the client is then the proxy that
+ * wrote it. Forwarded comes first; if X-Forwarded-For names another client, one of both is not the
+ * proxy's, and neither counts. X-Forwarded-Proto, -Host and -Prefix are the right-most of their
+ * lists; one that is malformed does not count.
+ *
+ * @param proxy   the address that the connection came from; trusted
+ * @param trusted whose word counts
+ */
+struct zd_forwarded zd_forwarded_read(const struct zd_forwarded_fields *fields,
+    const struct zd_networks_ip *proxy, const struct zd_networks *trusted);
+
+#endif

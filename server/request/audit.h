@@ -1,0 +1,27 @@
+/* Who changed what, and who was refused, in the audit file. Thread: loop.
+ *
+ * A change has two lines: `begin` before anything of it happens, and `end` before it is
+ * acknowledged. Without the first one it is refused; so one that was made is always recorded, and
+ * an `end` that is missing, because the disk was full by then or the process died, shows by its
+ * `begin`. A credential that was refused has one line. */
+#ifndef ZD_REQUEST_AUDIT_H
+#define ZD_REQUEST_AUDIT_H
+
+struct zd_request;
+
+/** Record a change that is about to be made, once its identity is known and nothing has refused it:
+ * the first step of one that cannot be recorded refuses it. */
+void zd_audit_begin(struct zd_request *req);
+
+/** Keep the tag of what a change is about to replace or erase. */
+void zd_audit_before(struct zd_request *req, const char *etag);
+
+/**
+ * Record what has become of it, or that its credential was refused; once.
+ *
+ * @param http_status 0: nobody was answered
+ * @param etag of what is there now, or NULL
+ */
+void zd_audit_end(struct zd_request *req, unsigned http_status, const char *etag);
+
+#endif

@@ -1,0 +1,126 @@
+/* Who the client is, and how it asked. */
+#include "server/request/client.h"
+
+#include <string.h>
+#include <sys/socket.h>
+
+#include "core/base/num.h"
+#include "core/base/own.h"
+#include "core/base/text.h"
+#include "server/http/forwarded.h"
+#include "server/http/host.h"
+#include "server/request/connection.h"
+#include "server/request/request.h"
+#include "server/runtime/server.h"
+
+struct zd_peer zd_client_peer_of(const struct zd_networks_ip *ip)
+{
+    const uint8_t *byte = ip->byte;
+    switch (ip->bits) {
+    case 0:
+        return (struct zd_peer){0};
+    case 32:
+        return (struct zd_peer){.family = AF_INET, .prefix = zd_load_u32(byte + 12)};
+    default:
+        return (struct zd_peer){.family = AF_INET6, .prefix = zd_load_u64(byte)};
+    }
+}
+
+struct zd_peer zd_client_peer(const struct zd_request *req)
+{
+    return zd_client_peer_of(&req->client.ip);
+}
+
+/* @param ret_copy NULL: there is nothing to copy */
+static enum zd_status copy(struct zd_span text, char **ret_copy)
+{
+    *ret_copy = text.len == 0 ? NULL : zd_strndup((const char *)text.ptr, text.len);
+    return text.len > 0 && *ret_copy == NULL ? ZD_NO_MEMORY : ZD_OK;
+}
+
+static enum zd_status take(struct zd_client *client, const struct zd_forwarded *said)
+{
+    client->ip = said->client;
+    client->is_https = said->proto.len == strlen("https");
+    ZD_TRY(copy(said->host, &client->host));
+    return copy(said->prefix, &client->prefix);
+}
+
+static enum zd_status believe_proxy(struct zd_request *req)
+{
+    enum { FORWARDED, FOR, PROTO, HOST, PREFIX, FIELDS };
+    static const char *const names[FIELDS] = {"Forwarded", "X-Forwarded-For", "X-Forwarded-Proto",
+        "X-Forwarded-Host", "X-Forwarded-Prefix"};
+    const struct zd_server *server = req->server;
+    ZD_SCOPED_TEXT(text, FIELDS * (size_t)server->config->settings.http_connection_bytes);
+    size_t end[FIELDS];
+    for (size_t i = 0; i < FIELDS; i++) {
+        ZD_TRY(zd_connection_add_list(req, names[i], &text));
+        end[i] = text.len;
+    }
+    if (text.len == 0) {
+        return ZD_OK;
+    }
+    struct zd_span list[FIELDS];
+    for (size_t i = 0; i < FIELDS; i++) {
+        const size_t from = i == 0 ? 0 : end[i - 1];
+        list[i] = (struct zd_span){(const uint8_t *)text.at + from, end[i] - from};
+    }
+    const struct zd_forwarded_fields fields = {
+        .forwarded = list[FORWARDED],
+        .x_for = list[FOR],
+        .x_proto = list[PROTO],
+        .x_host = list[HOST],
+        .x_prefix = list[PREFIX],
+    };
+    const struct zd_forwarded said =
+        zd_forwarded_read(&fields, &req->client.ip, &server->trusted_proxies);
+    return take(&req->client, &said);
+}
+
+enum zd_status zd_client_find(struct zd_request *req)
+{
+    req->client = (struct zd_client){.ip = zd_networks_ip_of(zd_connection_address(req))};
+    return zd_networks_have(&req->server->trusted_proxies, &req->client.ip) ? believe_proxy(req)
+                                                                            : ZD_OK;
+}
+
+void zd_client_done(struct zd_request *req)
+{
+    zd_free(req->client.host);
+    zd_free(req->client.prefix);
+    req->client = (struct zd_client){.host = NULL};
+}
+
+bool zd_client_is_local(const struct zd_request *req)
+{
+    return zd_networks_is_loopback(&req->client.ip);
+}
+
+/* Of an absolute target the header Host counts for nothing (RFC 9112, 3.2.2).
+ * @return false: HTTP/1.0 without one */
+static bool find_host(const struct zd_request *req, struct zd_span *ret_host)
+{
+    *ret_host = zd_host_of_target(req->target);
+    const char *header = zd_connection_header(req, "Host");
+    if (ret_host->len > 0 || header == NULL) {
+        return ret_host->len > 0;
+    }
+    *ret_host = zd_span_of(header);
+    return true;
+}
+
+bool zd_client_asks_us(const struct zd_request *req, struct zd_span *ret_host)
+{
+    const char *names = req->server->config->settings.http_hosts;
+    if (req->client.host != NULL && !zd_host_is_own(zd_span_of(req->client.host), names)) {
+        *ret_host = zd_span_of(req->client.host);
+        return false;
+    }
+    return !find_host(req, ret_host) || zd_host_is_own(*ret_host, names);
+}
+
+const char *zd_client_prefix(const struct zd_request *req)
+{
+    return req->client.prefix == NULL ? "" : req->client.prefix;
+}

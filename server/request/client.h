@@ -1,0 +1,35 @@
+/* Who the client is, and how it asked: by its connection, or by what a trusted proxy says of it.
+ * Thread: loop. */
+#ifndef ZD_REQUEST_CLIENT_H
+#define ZD_REQUEST_CLIENT_H
+
+#include "core/base/buf.h"
+#include "server/config/networks.h"
+#include "server/request/admission.h"
+
+struct sockaddr_storage;
+struct zd_request;
+
+/** Find the client of a request whose head is there. @retval ZD_NO_MEMORY */
+ZD_RESULT zd_client_find(struct zd_request *req);
+
+/** Forget it. */
+void zd_client_done(struct zd_request *req);
+
+/** Which client an address belongs to, as far as it counts for fairness. */
+struct zd_peer zd_client_peer_of(const struct zd_networks_ip *ip);
+struct zd_peer zd_client_peer(const struct zd_request *req);
+
+/** Whether the client is on this machine, as far as is known. */
+bool zd_client_is_local(const struct zd_request *req);
+
+/** Whether every host that the request names is one of ours: the one that the client asked for, as
+ * a trusted proxy says it, and that of the request itself. A page of a stranger's name can send
+ * what a proxy on this machine does.
+ * @param ret_host of false: the one that is not */
+bool zd_client_asks_us(const struct zd_request *req, struct zd_span *ret_host);
+
+/** What stands before the path in every link that the client gets: "/data", or "". */
+const char *zd_client_prefix(const struct zd_request *req);
+
+#endif

@@ -1,0 +1,470 @@
+/* JSON Web Tokens.
+ *
+ *   file --+                     +-- judged before --> identity
+ *          +--> keys --> token --+
+ *   URL ---+     ^               +-- judged now ----> identity, kept until it is over
+ *    ^           |                     |
+ *    timer ------+---------------------+ its key is not known: once a minute
+ */
+#include "server/request/jwts.h"
+
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "core/base/digest.h"
+#include "core/base/map.h"
+#include "core/base/num.h"
+#include "core/store/secret_file.h"
+#include "core/store/transfer.h"
+#include "server/http/jwt.h"
+#include "server/request/identity.h"
+#include "server/runtime/server.h"
+
+#define FILE_OPTION    "access.jwks_file"
+#define URL_OPTION     "access.jwks_url"
+#define FETCH_MS       30000 /* of one answer, however it trickles */
+#define RETRY_MS       10000 /* after one that is no use */
+#define UNKNOWN_MS     60000 /* between fetches for the sake of a key that is not known */
+#define JUDGED_MAX     4096
+#define NAME_BYTES_MAX 128
+
+/* A token that was good. */
+struct judged {
+    struct zd_map_entry entry; /* key: digest */
+    struct zd_list link;       /* in zd_jwts.judged, the one used last first */
+    uint8_t digest[ZD_DIGEST_BYTES];
+    struct zd_identity *identity; /* a reference */
+    char *kid;                    /* of its key; owned */
+};
+
+struct zd_jwts {
+    struct zd_server *server; /* borrowed */
+    struct zd_jwk_set *keys;  /* owned; NULL: none yet */
+    struct zd_map tokens;     /* struct judged */
+    struct zd_list judged;
+    struct zd_transfer transfer;
+    uv_timer_t timer; /* when to ask again, or to give up */
+    bool is_fetching;
+    bool is_stopping;
+    bool has_asked;      /* for a key that is not known */
+    uint64_t unknown_ms; /* when; loop time */
+};
+
+/* ---- settings ---- */
+
+static bool begins(const char *text, const char *with)
+{
+    return strncasecmp(text, with, strlen(with)) == 0;
+}
+
+/* Who can change the answer on its way makes tokens that are good here. */
+static bool is_safe(const char *url)
+{
+    static const char *const local[] = {
+        "http://127.0.0.1:", "http://127.0.0.1/", "http://[::1]:", "http://[::1]/"};
+    for (size_t i = 0; i < ZD_COUNT_OF(local); i++) {
+        if (begins(url, local[i])) {
+            return strchr(url, '@') == NULL;
+        }
+    }
+    return begins(url, "https://") && strpbrk(url, "@ \t\r\n") == NULL;
+}
+
+static enum zd_status read_file(
+    const char *path, struct zd_jwk_set **ret_keys, struct zd_error *err)
+{
+    struct zd_error why = {0};
+    ZD_AUTO(zd_buf) bytes = NULL;
+    ZD_TRY(zd_secret_file_read_shared(FILE_OPTION, path, ZD_JWK_BYTES_MAX, &bytes, err));
+    const enum zd_status status = zd_jwk_parse(zd_buf_span(bytes), ret_keys, &why);
+    return status == ZD_OK ? ZD_OK
+                           : zd_fail(err, status == ZD_NO_MEMORY ? status : ZD_INVALID,
+                                 FILE_OPTION " %.200s: %.250s", path, why.text);
+}
+
+static enum zd_status check(const struct zd_settings *settings, struct zd_error *err)
+{
+    const bool has_file = settings->access_jwks_file[0] != '\0';
+    const bool has_url = settings->access_jwks_url[0] != '\0';
+    if (has_file && has_url) {
+        return zd_fail(err, ZD_INVALID, FILE_OPTION " and " URL_OPTION ": only one can be set");
+    }
+    if (has_url && !is_safe(settings->access_jwks_url)) {
+        return zd_fail(err, ZD_INVALID,
+            URL_OPTION " '%.200s': https://... is expected, or http://127.0.0.1:...",
+            settings->access_jwks_url);
+    }
+    if ((has_file || has_url) && settings->access_jwt_issuer[0] == '\0') {
+        return zd_fail(err, ZD_INVALID,
+            "access.jwt_issuer: it is empty; tokens are not good without the \"iss\" that is "
+            "expected");
+    }
+    if ((has_file || has_url) && settings->access_jwt_audience[0] == '\0') {
+        return zd_fail(err, ZD_INVALID,
+            "access.jwt_audience: it is empty; tokens are not good without the \"aud\" that is "
+            "expected");
+    }
+    return ZD_OK;
+}
+
+enum zd_status zd_jwts_check(const struct zd_settings *settings, struct zd_error *err)
+{
+    ZD_AUTO(zd_jwk_set) keys = NULL;
+    ZD_TRY(check(settings, err));
+    return settings->access_jwks_file[0] == '\0'
+               ? ZD_OK
+               : read_file(settings->access_jwks_file, &keys, err);
+}
+
+/* ---- tokens that were judged ---- */
+
+static void forget(struct zd_jwts *jwts, struct judged *judged)
+{
+    zd_map_remove(&jwts->tokens, &judged->entry);
+    zd_list_remove(&judged->link);
+    zd_identity_unref(judged->identity);
+    zd_free(judged->kid);
+    zd_free(judged);
+}
+
+/* What goes on with tokens ends whose key is no longer there. */
+static void revoke_others(struct zd_jwts *jwts, const struct zd_jwk_set *keys)
+{
+    struct zd_list *link = jwts->judged.next;
+    while (link != &jwts->judged) {
+        struct judged *judged = ZD_CONTAINER(link, struct judged, link);
+        const struct zd_jwk *old = zd_jwk_find(jwts->keys, zd_span_of(judged->kid));
+        const struct zd_jwk *now = zd_jwk_find(keys, zd_span_of(judged->kid));
+        link = link->next;
+        if (now == NULL || !zd_public_key_is_same(old->key, now->key)) {
+            judged->identity->is_revoked = true;
+            forget(jwts, judged);
+        }
+    }
+}
+
+/* Without memory it is judged again the next time. */
+static void remember(
+    struct zd_jwts *jwts, const uint8_t *digest, const char *kid, struct zd_identity *identity)
+{
+    struct judged *judged = zd_alloc_zero(1, sizeof *judged);
+    if (judged == NULL) {
+        return;
+    }
+    judged->kid = zd_strdup(kid);
+    if (jwts->tokens.n_entries >= JUDGED_MAX) {
+        forget(jwts, ZD_CONTAINER(jwts->judged.prev, struct judged, link));
+    }
+    memcpy(judged->digest, digest, ZD_DIGEST_BYTES);
+    judged->entry.key = (struct zd_span){.ptr = judged->digest, .len = ZD_DIGEST_BYTES};
+    if (judged->kid == NULL || zd_map_put(&jwts->tokens, &judged->entry) != ZD_OK) {
+        zd_free(judged->kid);
+        zd_free(judged);
+        return;
+    }
+    judged->identity = zd_identity_ref(identity);
+    zd_list_push_front(&jwts->judged, &judged->link);
+}
+
+/* ---- whom a token names ---- */
+
+/* The log has one word for it. */
+static void copy_name(const char *subject, char name[NAME_BYTES_MAX + 1])
+{
+    size_t len = strnlen(subject, NAME_BYTES_MAX);
+    while (len > 0 && ((uint8_t)subject[len] & 0xc0U) == 0x80U) { /* not within a character */
+        len--;
+    }
+    for (size_t i = 0; i < len; i++) {
+        name[i] = (char)((uint8_t)subject[i] <= ' ' || subject[i] == 0x7f ? '_' : subject[i]);
+    }
+    name[len] = '\0';
+}
+
+/* @return false without memory */
+static bool add_grant(struct zd_grant *grant, const struct zd_jwt_word *word, struct zd_text *path)
+{
+    zd_text_clear(path);
+    zd_text_addf(path, "%s/**", word->path);
+    grant->scopes = word->is_write ? ZD_IDENTITY_WRITE : ZD_IDENTITY_READ;
+    grant->dataset = word->dataset[0] == '\0' ? NULL : zd_strdup(word->dataset);
+    grant->path = word->path[0] == '\0' || path->status != ZD_OK ? NULL : zd_strdup(path->at);
+    return (word->dataset[0] == '\0' || grant->dataset != NULL) &&
+           (word->path[0] == '\0' || grant->path != NULL);
+}
+
+static size_t add_grants(const char *scope, struct zd_grant *grant, bool *ret_is_whole)
+{
+    struct zd_jwt_word word;
+    size_t n = 0;
+    ZD_SCOPED_TEXT(path, ZD_JWT_WORD_BYTES + 4);
+    *ret_is_whole = true;
+    while (*ret_is_whole && n < ZD_JWT_WORDS_MAX && zd_jwt_next_word(&scope, &word)) {
+        *ret_is_whole = add_grant(&grant[n++], &word, &path);
+    }
+    return n;
+}
+
+static struct zd_identity *make_identity(const struct zd_jwt *jwt)
+{
+    char name[NAME_BYTES_MAX + 1];
+    bool is_whole;
+    struct zd_identity *identity = NULL;
+    struct zd_grant *grant = zd_alloc_zero(ZD_JWT_WORDS_MAX, sizeof *grant);
+    if (grant == NULL) {
+        return NULL;
+    }
+    copy_name(jwt->subject[0] == '\0' ? "jwt" : jwt->subject, name);
+    const struct zd_identity like = {
+        .name = name,
+        .from = "jwt",
+        .expires_ms = jwt->over_s * 1000,
+        .requests_per_s = ZD_IDENTITY_SETTINGS,
+        .bytes_per_s = ZD_IDENTITY_SETTINGS,
+        .n_grants = add_grants(jwt->scope, grant, &is_whole),
+        .grant = grant,
+    };
+    if (is_whole) {
+        identity = zd_identity_new(&like);
+    }
+    for (size_t i = 0; i < like.n_grants; i++) {
+        zd_free((char *)grant[i].dataset);
+        zd_free((char *)grant[i].path);
+    }
+    zd_free(grant);
+    return identity;
+}
+
+/* ---- keys ---- */
+
+static void fetch(struct zd_jwts *jwts);
+
+static void on_timer(uv_timer_t *timer)
+{
+    struct zd_jwts *jwts = timer->data;
+    if (jwts->is_fetching) {
+        zd_transfer_cancel(&jwts->transfer);
+    } else {
+        fetch(jwts);
+    }
+}
+
+static bool are_same(const struct zd_jwk_set *a, const struct zd_jwk_set *b)
+{
+    bool is_same = a != NULL && a->n == b->n;
+    for (size_t i = 0; is_same && i < a->n; i++) {
+        is_same = strcmp(a->jwk[i].kid, b->jwk[i].kid) == 0 &&
+                  zd_public_key_is_same(a->jwk[i].key, b->jwk[i].key);
+    }
+    return is_same;
+}
+
+/* @param keys taken over */
+static void take_keys(struct zd_jwts *jwts, struct zd_jwk_set *keys, const char *from)
+{
+    revoke_others(jwts, keys);
+    if (!are_same(jwts->keys, keys)) {
+        jwts->server->n_credential_changes++; /* others keep them, too: server/request/known.h */
+        zd_log(&jwts->server->log, ZD_LOG_INFO, "%s: %zu keys", from, keys->n);
+    }
+    zd_jwk_free(jwts->keys);
+    jwts->keys = keys;
+}
+
+static void on_fetched(struct zd_transfer *transfer)
+{
+    struct zd_jwts *jwts = transfer->context;
+    const struct zd_settings *settings = &jwts->server->config->settings;
+    ZD_AUTO(zd_buf) bytes = ZD_TAKE(transfer->bytes);
+    struct zd_jwk_set *keys = NULL;
+    struct zd_error err = {0};
+    enum zd_status status = transfer->status;
+    jwts->is_fetching = false;
+    if (jwts->is_stopping) {
+        return;
+    }
+    if (status != ZD_OK) {
+        err = transfer->err;
+    } else if (transfer->head.code != 200) {
+        status = zd_fail(&err, ZD_STORE, "it answered %u", transfer->head.code);
+    } else {
+        status = zd_jwk_parse(zd_buf_span(bytes), &keys, &err);
+    }
+    if (status == ZD_OK) {
+        take_keys(jwts, keys, URL_OPTION);
+    } else {
+        zd_log(&jwts->server->log, ZD_LOG_WARNING, URL_OPTION ": %s%s", err.text,
+            jwts->keys == NULL ? "; no JSON Web Token is good" : "; the last good keys stay");
+    }
+    const uint64_t next_ms =
+        status == ZD_OK ? settings->access_jwks_ms : zd_min_u64(settings->access_jwks_ms, RETRY_MS);
+    uv_timer_start(&jwts->timer, on_timer, next_ms, 0);
+}
+
+static void fetch(struct zd_jwts *jwts)
+{
+    static const char *const headers[] = {"Accept: application/json", NULL};
+    if (jwts->is_fetching || jwts->is_stopping) {
+        return;
+    }
+    jwts->is_fetching = true;
+    jwts->transfer = (struct zd_transfer){
+        .settings = &jwts->server->remote.settings,
+        .method = ZD_TRANSFER_GET,
+        .url = jwts->server->config->settings.access_jwks_url,
+        .headers = headers,
+        .bytes_max = ZD_JWK_BYTES_MAX,
+        .done = on_fetched,
+        .context = jwts,
+    };
+    uv_timer_start(&jwts->timer, on_timer, FETCH_MS, 0);
+    zd_transfer_start(jwts->server->remote.pool, &jwts->transfer);
+}
+
+static bool is_by_url(const struct zd_jwts *jwts)
+{
+    return jwts->server->config->settings.access_jwks_url[0] != '\0';
+}
+
+/* Keys are changed before the tokens that they sign are given out, but we may have looked before.
+ */
+static void ask_for_unknown(struct zd_jwts *jwts)
+{
+    const uint64_t now_ms = uv_now(jwts->server->loop);
+    if (!is_by_url(jwts) || (jwts->has_asked && now_ms - jwts->unknown_ms < UNKNOWN_MS)) {
+        return;
+    }
+    jwts->has_asked = true;
+    jwts->unknown_ms = now_ms;
+    fetch(jwts);
+}
+
+void zd_jwts_reload(struct zd_jwts *jwts)
+{
+    struct zd_jwk_set *keys = NULL;
+    struct zd_error err = {0};
+    if (jwts == NULL) {
+        return;
+    }
+    if (is_by_url(jwts)) {
+        fetch(jwts);
+    } else if (read_file(jwts->server->config->settings.access_jwks_file, &keys, &err) == ZD_OK) {
+        take_keys(jwts, keys, FILE_OPTION);
+    } else {
+        zd_log(&jwts->server->log, ZD_LOG_ERROR, "reload: %s; the last good keys stay", err.text);
+    }
+}
+
+/* ---- the whole ---- */
+
+static enum zd_status begin(struct zd_jwts *jwts, struct zd_error *err)
+{
+    const struct zd_settings *settings = &jwts->server->config->settings;
+    if (!is_by_url(jwts)) {
+        return read_file(settings->access_jwks_file, &jwts->keys, err);
+    }
+    ZD_TRY(zd_transfer_pool_take(&jwts->server->remote.pool, jwts->server->loop, err));
+    uv_timer_init(jwts->server->loop, &jwts->timer);
+    jwts->timer.data = jwts;
+    fetch(jwts);
+    return ZD_OK;
+}
+
+enum zd_status zd_jwts_open(
+    struct zd_server *server, struct zd_jwts **ret_jwts, struct zd_error *err)
+{
+    const struct zd_settings *settings = &server->config->settings;
+    ZD_TRY(check(settings, err));
+    if (settings->access_jwks_file[0] == '\0' && settings->access_jwks_url[0] == '\0') {
+        *ret_jwts = NULL;
+        return ZD_OK;
+    }
+    struct zd_jwts *jwts = zd_alloc_zero(1, sizeof *jwts);
+    if (jwts == NULL) {
+        return zd_fail(err, ZD_NO_MEMORY, "no memory for JSON Web Tokens");
+    }
+    jwts->server = server;
+    zd_map_init(&jwts->tokens);
+    zd_list_init(&jwts->judged);
+    const enum zd_status status = begin(jwts, err);
+    if (status != ZD_OK) {
+        zd_map_done(&jwts->tokens);
+        zd_free(jwts);
+        return status;
+    }
+    *ret_jwts = jwts;
+    return ZD_OK;
+}
+
+void zd_jwts_stop(struct zd_jwts *jwts)
+{
+    if (jwts != NULL && is_by_url(jwts)) {
+        jwts->is_stopping = true;
+        uv_close((uv_handle_t *)&jwts->timer, NULL);
+    }
+}
+
+void zd_jwts_free(struct zd_jwts *jwts)
+{
+    if (jwts == NULL) {
+        return;
+    }
+    revoke_others(jwts, NULL);
+    zd_map_done(&jwts->tokens);
+    zd_jwk_free(jwts->keys);
+    if (is_by_url(jwts)) {
+        zd_transfer_pool_leave(&jwts->server->remote.pool);
+    }
+    zd_free(jwts);
+}
+
+static struct zd_identity *judge(struct zd_jwts *jwts, struct zd_span token, const uint8_t *digest)
+{
+    const struct zd_settings *settings = &jwts->server->config->settings;
+    const struct zd_jwt_rules rules = {
+        .keys = jwts->keys,
+        .issuer = settings->access_jwt_issuer,
+        .audience = settings->access_jwt_audience,
+        .leeway_s = settings->access_jwt_leeway_s,
+    };
+    struct zd_jwt jwt = {0};
+    struct timespec now = {0};
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    switch (zd_jwt_judge(token, &rules, (uint64_t)now.tv_sec, &jwt)) {
+    case ZD_JWT_UNKNOWN_KEY:
+        ask_for_unknown(jwts);
+        return NULL;
+    case ZD_JWT_BAD:
+        return NULL;
+    case ZD_JWT_GOOD:
+        break;
+    }
+    struct zd_identity *identity = make_identity(&jwt);
+    if (identity != NULL) {
+        remember(jwts, digest, jwt.jwk->kid, identity);
+    }
+    zd_jwt_done(&jwt);
+    return identity;
+}
+
+struct zd_identity *zd_jwts_find(struct zd_jwts *jwts, struct zd_span token)
+{
+    uint8_t digest[ZD_DIGEST_BYTES];
+    if (jwts == NULL || !zd_jwt_is(token) || zd_digest_of(token, digest) != ZD_OK) {
+        return NULL;
+    }
+    const struct zd_span key = {.ptr = digest, .len = sizeof digest};
+    struct zd_map_entry *entry = zd_map_find(&jwts->tokens, key);
+    if (entry == NULL) {
+        return judge(jwts, token, digest);
+    }
+    struct judged *judged = ZD_CONTAINER(entry, struct judged, entry);
+    if (zd_identity_is_over(judged->identity)) {
+        forget(jwts, judged);
+        return NULL;
+    }
+    zd_list_remove(&judged->link);
+    zd_list_push_front(&jwts->judged, &judged->link);
+    return zd_identity_ref(judged->identity);
+}

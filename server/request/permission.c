@@ -1,0 +1,239 @@
+/* What a request may reach. */
+#include "server/request/permission.h"
+
+#include <string.h>
+
+#include "core/base/json.h"
+#include "server/request/anonymous.h"
+#include "server/request/handler.h"
+#include "server/request/identity.h"
+#include "server/request/respond.h"
+#include "server/runtime/server.h"
+
+#define SCOPE_BYTES_MAX (64U << 10) /* longer than any target */
+
+/* Whether everybody reads it. */
+static bool is_open(const struct zd_request *req, const struct zd_dataset *dataset)
+{
+    return !dataset->config.is_private && !zd_anonymous_is(req, "none");
+}
+
+bool zd_permission_sees(const struct zd_request *req, const struct zd_dataset *dataset)
+{
+    return is_open(req, dataset) ||
+           (req->identity != NULL && zd_identity_names(req->identity, dataset->config.name));
+}
+
+bool zd_permission_names(const struct zd_request *req, const struct zd_dataset *dataset)
+{
+    return zd_permission_sees(req, dataset) ||
+           (req->identity != NULL && zd_identity_may(req->identity, ZD_IDENTITY_ADMIN, NULL, NULL));
+}
+
+static bool is_protected(const struct zd_request *req)
+{
+    return req->route->scope == ZD_SCOPE_ADMIN &&
+           req->server->config->settings.access_protect_service;
+}
+
+bool zd_permission_is_private(const struct zd_request *req, const struct zd_dataset *dataset)
+{
+    if (req->n_url_tokens > 0 || req->signature.len > 0) {
+        return true;
+    }
+    if (req->identity == NULL || dataset != NULL) {
+        return req->identity != NULL && !is_open(req, dataset);
+    }
+    return is_protected(req) || req->server->has_private || zd_anonymous_is(req, "none");
+}
+
+/* Whether a path is another one, or below it. */
+static bool is_below(const char *path, const char *other)
+{
+    const size_t len = strlen(other);
+    return len == 0 || (strncmp(path, other, len) == 0 && (path[len] == '\0' || path[len] == '/'));
+}
+
+/* What a credential says of a dataset is all that its holder may do there. */
+static bool is_named(const struct zd_request *req, const char *dataset)
+{
+    return req->identity != NULL && zd_identity_names(req->identity, dataset);
+}
+
+bool zd_permission_reaches(const struct zd_request *req, const char *path)
+{
+    const char *dataset = req->dataset->config.name;
+    if (req->signature.len > 0) {
+        return is_below(path, req->path); /* its identity does not say where */
+    }
+    return !is_named(req, dataset) ||
+           zd_identity_may_below(req->identity, ZD_IDENTITY_READ, dataset, path);
+}
+
+bool zd_permission_reads(const struct zd_request *req, const char *path)
+{
+    const char *dataset = req->dataset->config.name;
+    if (req->signature_is_narrow && !is_below(path, req->path)) {
+        return false; /* who signed it may not */
+    }
+    return !is_named(req, dataset) ||
+           zd_identity_may(req->identity, ZD_IDENTITY_READ, dataset, path);
+}
+
+bool zd_permission_is_limited(const struct zd_request *req, const struct zd_dataset *dataset)
+{
+    return dataset != NULL && is_named(req, dataset->config.name) &&
+           !zd_identity_may_below(req->identity, ZD_IDENTITY_READ, dataset->config.name, req->path);
+}
+
+/* ---- what answers tell of ---- */
+
+/* Documents that may list what lies below their nodes. */
+static bool is_listing(const char *name)
+{
+    return strcmp(name, "zarr.json") == 0 || strcmp(name, ".zmetadata") == 0;
+}
+
+/* Of keys: the document of a node, or the index of a directory. @param ret_len of the path below
+ * which it tells of all @return false: it tells of itself alone */
+static bool is_index(const struct zd_request *req, size_t *ret_len)
+{
+    const char *slash = strrchr(req->path, '/');
+    const bool is_whole = req->path_ends_in_slash || req->path[0] == '\0';
+    *ret_len = is_whole ? strlen(req->path) : slash == NULL ? 0 : (size_t)(slash - req->path);
+    return is_whole || is_listing(slash == NULL ? req->path : slash + 1);
+}
+
+/* Whether an answer tells of all that is below a path, which is the first bytes of the request's.
+ */
+static bool tells_below(const struct zd_request *req, size_t *ret_len)
+{
+    *ret_len = strlen(req->path);
+    if (req->route->reaches_below) {
+        return true;
+    }
+    return req->route->scope == ZD_SCOPE_READ && strstr(req->route->path, "{key}") != NULL &&
+           is_index(req, ret_len);
+}
+
+/* ---- refusals ---- */
+
+enum zd_next zd_permission_refuse_credential(struct zd_request *req)
+{
+    const struct zd_problem problem = {
+        .code = "unauthorized",
+        .detail = "the credential that was sent is not valid: it is unknown, malformed, expired or "
+                  "revoked",
+    };
+    return zd_respond_problem(req, &problem);
+}
+
+enum zd_next zd_permission_refuse_several(struct zd_request *req)
+{
+    const struct zd_problem problem = {
+        .code = "bad_request",
+        .detail = "a request has one credential; this one has several",
+    };
+    return zd_respond_problem(req, &problem);
+}
+
+static const char *word_of(const struct zd_route *route)
+{
+    return route->scope == ZD_SCOPE_WRITE   ? "write"
+           : route->scope == ZD_SCOPE_ADMIN ? "admin"
+                                            : "read";
+}
+
+enum zd_next zd_permission_refuse_scope(struct zd_request *req)
+{
+    ZD_SCOPED_TEXT(scope, SCOPE_BYTES_MAX);
+    zd_text_add(&scope, word_of(req->route));
+    if (req->dataset_name.len > 0) {
+        size_t len = 0;
+        const bool tells = tells_below(req, &len);
+        len = tells ? len : strlen(req->path);
+        zd_text_add(&scope, ":");
+        zd_text_add_bytes(&scope, req->dataset_name.ptr, req->dataset_name.len);
+        zd_text_add(&scope, len == 0 ? "" : "/");
+        zd_text_add_bytes(&scope, req->path, len);
+        zd_text_add(&scope, tells || req->is_limited ? "/**" : "");
+    }
+    ZD_SCOPED_TEXT(detail, ZD_ERROR_TEXT_BYTES);
+    zd_text_addf(&detail, "the credential does not allow this; it needs the scope %.300s",
+        scope.status == ZD_OK ? scope.at : word_of(req->route));
+    ZD_AUTO(zd_json) extra = zd_json_new_object();
+    if (extra == NULL || scope.status != ZD_OK || detail.status != ZD_OK ||
+        zd_json_set(extra, "scope", zd_json_new_text(scope.at)) != ZD_OK) {
+        return zd_respond_no_memory(req, "the scope");
+    }
+    const struct zd_problem problem = {.code = "forbidden", .detail = detail.at, .extra = extra};
+    return zd_respond_problem(req, &problem);
+}
+
+/* ---- judging ---- */
+
+static zd_step *judge_anonymous(const struct zd_request *req, const struct zd_dataset *dataset)
+{
+    if (zd_anonymous_is(req, "none")) {
+        return zd_anonymous_refuse;
+    }
+    if (is_protected(req)) {
+        return zd_anonymous_refuse_service;
+    }
+    const bool may_be_hidden = req->dataset_name.len > 0 && req->server->has_private;
+    if (may_be_hidden && (dataset == NULL || dataset->config.is_private)) {
+        return zd_anonymous_refuse_dataset;
+    }
+    const bool is_write =
+        req->route->scope == ZD_SCOPE_WRITE && dataset != NULL && dataset->config.writable;
+    return is_write && !zd_anonymous_may_write(req) ? zd_anonymous_refuse_write : NULL;
+}
+
+/* NULL: the template has none. */
+static const char *path_of(const struct zd_request *req)
+{
+    const char *template = req->route->path;
+    const bool has_path = strstr(template, "{path}") != NULL || strstr(template, "{key}") != NULL;
+    return has_path ? req->path : NULL;
+}
+
+static bool is_granted(const struct zd_request *req, uint32_t scopes, const char *name)
+{
+    size_t len;
+    if (!tells_below(req, &len)) {
+        return zd_identity_may(req->identity, scopes, name, path_of(req));
+    }
+    ZD_SCOPED_TEXT(path, SCOPE_BYTES_MAX);
+    return zd_text_add_bytes(&path, req->path, len) == ZD_OK &&
+           zd_identity_may_below(req->identity, scopes, name, path.at);
+}
+
+/* A credential says all that its holder may do in the datasets that it names. In others he reads
+ * what everybody reads. */
+static bool may(const struct zd_request *req, const struct zd_dataset *dataset)
+{
+    const char *name = dataset->config.name;
+    if (req->route->scope == ZD_SCOPE_WRITE) {
+        return !dataset->config.writable || is_granted(req, ZD_IDENTITY_WRITE, name);
+    }
+    return is_named(req, name) ? is_granted(req, ZD_IDENTITY_READ, name) : is_open(req, dataset);
+}
+
+zd_step *zd_permission_judge(const struct zd_request *req, const struct zd_dataset *dataset)
+{
+    if (req->route->scope == ZD_SCOPE_NONE) {
+        return NULL;
+    }
+    if (req->identity == NULL) {
+        return judge_anonymous(req, dataset);
+    }
+    if (is_protected(req)) {
+        return zd_identity_may(req->identity, ZD_IDENTITY_ADMIN, NULL, NULL)
+                   ? NULL
+                   : zd_permission_refuse_scope;
+    }
+    if (dataset == NULL || !zd_permission_sees(req, dataset)) {
+        return NULL;
+    }
+    return may(req, dataset) ? NULL : zd_permission_refuse_scope;
+}

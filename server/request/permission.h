@@ -1,0 +1,49 @@
+/* What a request may reach: its identity, or the rules for the anonymous, against its route and
+ * dataset. Thread: loop. */
+#ifndef ZD_REQUEST_PERMISSION_H
+#define ZD_REQUEST_PERMISSION_H
+
+#include "server/request/request.h"
+
+/** Whether a dataset exists for the client: what it must not see is as if it were not there. */
+bool zd_permission_sees(const struct zd_request *req, const struct zd_dataset *dataset);
+
+/** Whether the client learns its name from metrics: who administers the service, of all datasets.
+ */
+bool zd_permission_names(const struct zd_request *req, const struct zd_dataset *dataset);
+
+/**
+ * Judge a request whose route is known.
+ *
+ * @param dataset that it names; NULL: it names none, or there is none of that name
+ * @return the step that refuses it with 401 or 403; NULL: it may go on. Where zd_permission_sees
+ *         does not hold, it then finds no dataset
+ */
+zd_step *zd_permission_judge(const struct zd_request *req, const struct zd_dataset *dataset);
+
+/** Whether the request may reach a path of its dataset and all that is below it, where its route
+ * does not say so. If not, zd_permission_refuse_scope is its step. */
+bool zd_permission_reaches(const struct zd_request *req, const char *path);
+
+/** Whether the request may read a path of its dataset, where an answer tells of others than its
+ * own.
+ */
+bool zd_permission_reads(const struct zd_request *req, const char *path);
+
+/** Whether not all that is below the request's path may be read: an answer leaves out what
+ * zd_permission_reads does not allow, and is the identity's own. */
+bool zd_permission_is_limited(const struct zd_request *req, const struct zd_dataset *dataset);
+
+/** Whether no shared cache may keep the answer: only a credential allows it. */
+bool zd_permission_is_private(const struct zd_request *req, const struct zd_dataset *dataset);
+
+/** The step of a request whose credential does not allow it: 403, with the scope that would. */
+zd_step zd_permission_refuse_scope;
+
+/** The step of one with several credentials: 400. */
+zd_step zd_permission_refuse_several;
+
+/** The step of a request whose credential is not valid, whatever is wrong with it: 401. */
+zd_step zd_permission_refuse_credential;
+
+#endif

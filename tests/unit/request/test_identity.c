@@ -1,0 +1,80 @@
+/* Identities: what their grants allow, and where. */
+#include "server/request/identity.h"
+
+#include "tests/support/unit.h"
+
+#define READ  ZD_IDENTITY_READ
+#define WRITE ZD_IDENTITY_WRITE
+
+static const struct {
+    struct zd_grant grant;
+    uint32_t scopes;
+    const char *dataset;
+    const char *path;
+    bool may;
+    bool may_below;
+} facts[] = {
+    {{READ, NULL, NULL, NULL}, READ, "era", "a/b", true, true},
+    {{READ, NULL, NULL, NULL}, WRITE, "era", "a/b", false, false},
+    {{WRITE, NULL, NULL, NULL}, READ, "era", "", false, false},
+    {{READ | WRITE, "era", NULL, NULL}, WRITE, "era", "", true, true},
+    {{READ, "era", NULL, NULL}, READ, "era5", "", false, false},
+    {{READ, "lake*", NULL, NULL}, READ, "lake-1", "x", true, true},
+    {{READ, NULL, "solar/**", NULL}, READ, "era", "solar", true, true},
+    {{READ, NULL, "solar/**", NULL}, READ, "era", "solar/x/y", true, true},
+    {{READ, NULL, "solar/**", NULL}, READ, "era", "solarium", false, false},
+    {{READ, NULL, "solar/**", NULL}, READ, "era", "", false, false},
+    {{READ, NULL, "solar", NULL}, READ, "era", "solar", true, false},
+    {{READ, NULL, "solar", NULL}, READ, "era", "solar/x", false, false},
+    {{READ, NULL, "*/t", NULL}, READ, "era", "solar/t", true, false},
+    {{READ, NULL, "**", NULL}, READ, "era", "", true, true},
+};
+
+START_TEST(a_grant_allows_its_scopes_at_its_places)
+{
+    const struct zd_identity like = {.name = "ada",
+        .from = "token",
+        .expires_ms = ZD_IDENTITY_NEVER,
+        .n_grants = 1,
+        .grant = &facts[_i].grant};
+    ZD_AUTO(zd_identity) identity = zd_identity_new(&like);
+    ck_assert_ptr_nonnull(identity);
+    ck_assert_str_eq(identity->name, "ada");
+    ck_assert_int_eq(zd_identity_may(identity, facts[_i].scopes, facts[_i].dataset, facts[_i].path),
+        facts[_i].may);
+    ck_assert_int_eq(
+        zd_identity_may_below(identity, facts[_i].scopes, facts[_i].dataset, facts[_i].path),
+        facts[_i].may_below);
+}
+END_TEST
+
+START_TEST(an_identity_is_over_when_it_expires)
+{
+    struct zd_identity identity = {.expires_ms = ZD_IDENTITY_NEVER};
+    ck_assert(!zd_identity_is_over(NULL));
+    ck_assert(!zd_identity_is_over(&identity));
+    identity.expires_ms = 1;
+    ck_assert(zd_identity_is_over(&identity));
+    identity.expires_ms = UINT64_MAX - 1;
+    ck_assert(!zd_identity_is_over(&identity));
+    identity.is_revoked = true;
+    ck_assert(zd_identity_is_over(&identity));
+}
+END_TEST
+
+START_TEST(no_two_have_the_same_number)
+{
+    const struct zd_identity like = {.name = "ada", .from = "token"};
+    ZD_AUTO(zd_identity) a = zd_identity_new(&like);
+    ZD_AUTO(zd_identity) b = zd_identity_new(&like);
+    ck_assert_uint_ne(a->number, b->number);
+    ck_assert(zd_identity_is_same(a, b));
+}
+END_TEST
+
+void zd_unit_tests(TCase *tests)
+{
+    tcase_add_loop_test(tests, a_grant_allows_its_scopes_at_its_places, 0, ZD_COUNT_OF(facts));
+    tcase_add_test(tests, an_identity_is_over_when_it_expires);
+    tcase_add_test(tests, no_two_have_the_same_number);
+}
