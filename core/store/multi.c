@@ -1,26 +1,31 @@
 /* libcurl's multi interface on a loop of libuv.
  *
- *     libcurl says which sockets and how long to wait   -> uv_poll_t, uv_timer_t
- *     they say what has happened                        -> curl_multi_socket_action
- *     libcurl says which transfers are over             -> over */
+ *     libcurl says which sockets and how long to wait   -> an epoll of their own, uv_timer_t
+ *     the loop says that the epoll has some             -> curl_multi_socket_action for each
+ *     libcurl says which transfers are over             -> over
+ *
+ * With a uv_poll_t for each socket, every transfer would need eight more system calls: libcurl
+ * watches a socket only while it transfers. */
 #include "core/store/multi.h"
+
+#include <sys/epoll.h>
+#include <unistd.h>
 
 #include "core/base/own.h"
 
 #define IDLE_CONNECTIONS_MAX 256 /* kept for the next transfers, to all endpoints */
+#define EVENTS_MAX           64  /* in a turn of the loop */
 
 struct zd_multi {
     CURLM *curl;
-    uv_timer_t timer; /* its data is the multi */
+    int epoll;        /* the sockets of libcurl */
+    uv_poll_t poll;   /* of that epoll; its data is the multi, as is the timer's */
+    size_t n_sockets; /* while there are any, the loop waits for them */
+    uv_timer_t timer;
     zd_multi_over *over;
     void *context;
-    bool is_closed; /* perhaps by over; the memory stays until the loop turns */
-};
-
-/* What is watched of a socket of libcurl. */
-struct socket {
-    uv_poll_t poll; /* first member; its data is the multi */
-    curl_socket_t fd;
+    unsigned n_handles; /* until they are closed */
+    bool is_closed;     /* perhaps by over; the memory stays until the loop turns */
 };
 
 static size_t n_open; /* of all loops; they open and close in one thread at a time */
@@ -49,31 +54,35 @@ static void on_timer(uv_timer_t *timer)
     act(timer->data, CURL_SOCKET_TIMEOUT, 0);
 }
 
-static void on_poll(uv_poll_t *poll, int uv_status, int events)
+/* Reading tells what error it was. */
+static int happened(uint32_t events)
 {
-    const struct socket *socket = ZD_CONTAINER(poll, struct socket, poll);
-    int happened = uv_status < 0 ? CURL_CSELECT_ERR : 0;
-    happened |= (events & UV_READABLE) != 0 ? CURL_CSELECT_IN : 0;
-    happened |= (events & UV_WRITABLE) != 0 ? CURL_CSELECT_OUT : 0;
-    act(poll->data, socket->fd, happened);
+    return ((events & EPOLLIN) != 0 ? CURL_CSELECT_IN : 0) |
+           ((events & EPOLLOUT) != 0 ? CURL_CSELECT_OUT : 0) |
+           ((events & (EPOLLERR | EPOLLHUP)) != 0 ? CURL_CSELECT_IN | CURL_CSELECT_ERR : 0);
 }
 
-static void on_socket_closed(uv_handle_t *handle)
+/* An earlier socket may have closed a later one: libcurl passes over what it does not know. */
+static void on_ready(uv_poll_t *poll, int uv_status, int uv_events)
 {
-    zd_free(ZD_CONTAINER(handle, struct socket, poll));
-}
-
-static struct socket *watch_new(struct zd_multi *multi, curl_socket_t fd)
-{
-    struct socket *socket = zd_alloc_zero(1, sizeof *socket);
-    if (socket == NULL || uv_poll_init_socket(multi->timer.loop, &socket->poll, fd) != 0) {
-        zd_free(socket);
-        return NULL;
+    struct zd_multi *multi = poll->data;
+    struct epoll_event event[EVENTS_MAX];
+    (void)uv_status;
+    (void)uv_events;
+    const int n = epoll_wait(multi->epoll, event, EVENTS_MAX, 0);
+    for (int i = 0; i < n && !multi->is_closed; i++) {
+        act(multi, event[i].data.fd, happened(event[i].events));
     }
-    socket->fd = fd;
-    socket->poll.data = multi;
-    (void)curl_multi_assign(multi->curl, fd, socket);
-    return socket;
+}
+
+static void count_socket(struct zd_multi *multi, bool is_new)
+{
+    multi->n_sockets += is_new ? 1 : (size_t)-1;
+    if (multi->n_sockets == 0) {
+        uv_unref((uv_handle_t *)&multi->poll);
+    } else {
+        uv_ref((uv_handle_t *)&multi->poll);
+    }
 }
 
 /* A socket that cannot be watched is silent, and its transfer ends for that: a failure told to
@@ -81,23 +90,22 @@ static struct socket *watch_new(struct zd_multi *multi, curl_socket_t fd)
 static int on_socket(CURL *easy, curl_socket_t fd, int what, void *context, void *watched)
 {
     struct zd_multi *multi = context;
-    struct socket *socket = watched;
+    struct epoll_event event = {.data.fd = fd};
     (void)easy;
     if (what == CURL_POLL_REMOVE) {
-        if (socket != NULL) {
-            (void)curl_multi_assign(multi->curl, fd, NULL);
-            (void)uv_poll_stop(&socket->poll);
-            uv_close((uv_handle_t *)&socket->poll, on_socket_closed);
+        if (watched != NULL) {
+            (void)epoll_ctl(multi->epoll, EPOLL_CTL_DEL, fd, NULL);
+            count_socket(multi, false);
         }
         return 0;
     }
-    if (socket == NULL) {
-        socket = watch_new(multi, fd);
-    }
-    if (socket != NULL) {
-        const int events = ((what & CURL_POLL_IN) != 0 ? UV_READABLE : 0) |
-                           ((what & CURL_POLL_OUT) != 0 ? UV_WRITABLE : 0);
-        (void)uv_poll_start(&socket->poll, events, on_poll);
+    event.events =
+        ((what & CURL_POLL_IN) != 0 ? EPOLLIN : 0U) | ((what & CURL_POLL_OUT) != 0 ? EPOLLOUT : 0U);
+    if (watched != NULL) {
+        (void)epoll_ctl(multi->epoll, EPOLL_CTL_MOD, fd, &event);
+    } else if (epoll_ctl(multi->epoll, EPOLL_CTL_ADD, fd, &event) == 0) {
+        (void)curl_multi_assign(multi->curl, fd, multi); /* watched, from now on */
+        count_socket(multi, true);
     }
     return 0;
 }
@@ -137,6 +145,22 @@ bool zd_multi_is_needed(void)
     return n_open > 0;
 }
 
+static void free_multi(struct zd_multi *multi)
+{
+    if (multi->epoll >= 0) {
+        (void)close(multi->epoll);
+    }
+    zd_free(multi);
+}
+
+static void on_gone(uv_handle_t *handle)
+{
+    struct zd_multi *multi = handle->data;
+    if (--multi->n_handles == 0) {
+        free_multi(multi);
+    }
+}
+
 static void set_up(struct zd_multi *multi)
 {
     (void)curl_multi_setopt(multi->curl, CURLMOPT_SOCKETFUNCTION, on_socket);
@@ -146,33 +170,61 @@ static void set_up(struct zd_multi *multi)
     (void)curl_multi_setopt(multi->curl, CURLMOPT_MAXCONNECTS, (long)IDLE_CONNECTIONS_MAX);
 }
 
+static bool open_curl(struct zd_multi *multi)
+{
+    if (!begin_curl()) {
+        return false;
+    }
+    multi->curl = curl_multi_init();
+    if (multi->curl == NULL) {
+        end_curl();
+        return false;
+    }
+    set_up(multi);
+    return true;
+}
+
+/* The loop's watch of the epoll; nothing waits for it yet. */
+static bool open_watch(struct zd_multi *multi, uv_loop_t *loop)
+{
+    multi->epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (multi->epoll < 0 || uv_poll_init(loop, &multi->poll, multi->epoll) != 0) {
+        return false;
+    }
+    (void)uv_timer_init(loop, &multi->timer);
+    multi->poll.data = multi;
+    multi->timer.data = multi;
+    multi->n_handles = 2;
+    uv_unref((uv_handle_t *)&multi->poll);
+    return uv_poll_start(&multi->poll, UV_READABLE, on_ready) == 0;
+}
+
+static void close_watch(struct zd_multi *multi)
+{
+    if (multi->n_handles == 0) {
+        free_multi(multi);
+        return;
+    }
+    uv_close((uv_handle_t *)&multi->poll, on_gone);
+    uv_close((uv_handle_t *)&multi->timer, on_gone);
+}
+
 enum zd_status zd_multi_open(uv_loop_t *loop, zd_multi_over *over, void *context,
     struct zd_multi **ret_multi, struct zd_error *err)
 {
     struct zd_multi *multi = zd_alloc_zero(1, sizeof *multi);
-    const bool has_curl = multi != NULL && begin_curl();
-    if (has_curl) {
-        multi->curl = curl_multi_init();
-    }
-    if (!has_curl || multi->curl == NULL) {
-        if (has_curl) {
-            end_curl();
-        }
-        zd_free(multi);
+    if (multi == NULL) {
         return zd_fail(err, ZD_NO_MEMORY, "no memory for connections to remote stores");
     }
     multi->over = over;
     multi->context = context;
-    (void)uv_timer_init(loop, &multi->timer);
-    multi->timer.data = multi;
-    set_up(multi);
+    if (!open_watch(multi, loop) || !open_curl(multi)) {
+        close_watch(multi);
+        return zd_fail(
+            err, ZD_NO_MEMORY, "no memory or no file descriptor for connections to remote stores");
+    }
     *ret_multi = multi;
     return ZD_OK;
-}
-
-static void on_gone(uv_handle_t *handle)
-{
-    zd_free(handle->data);
 }
 
 void zd_multi_close(struct zd_multi *multi)
@@ -183,7 +235,7 @@ void zd_multi_close(struct zd_multi *multi)
     multi->is_closed = true;
     (void)curl_multi_cleanup(multi->curl);
     end_curl();
-    uv_close((uv_handle_t *)&multi->timer, on_gone);
+    close_watch(multi);
 }
 
 enum zd_status zd_multi_add(struct zd_multi *multi, CURL *easy)
