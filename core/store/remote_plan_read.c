@@ -212,16 +212,23 @@ static struct attempt *new_attempt(struct fetch *fetch, const struct zd_store_re
     return attempt;
 }
 
+/* When a second request may not be made now, it is tried again after as long as has been waited. */
 static void on_late(struct zd_alarm *alarm)
 {
     struct fetch *fetch = ZD_CONTAINER(alarm, struct fetch, late);
     struct zd_endpoint *endpoint = fetch->plan->endpoint;
+    if (fetch->is_unwanted) {
+        return;
+    }
     if (fetch->attempt[1] == NULL) {
         fetch->attempt[1] = new_attempt(fetch, inputs_of(fetch));
     }
     if (fetch->attempt[1] != NULL && zd_endpoint_may_hedge(endpoint)) {
         zd_store_count_event(&fetch->plan->store, ZD_STORE_HEDGED);
         begin_attempt(fetch->attempt[1]);
+    } else {
+        const uint64_t waited_ms = uv_now(fetch->plan->store.loop) - fetch->attempt[0]->began_ms;
+        zd_alarms_set(&endpoint->alarms, alarm, zd_max_u64(waited_ms, 1));
     }
 }
 

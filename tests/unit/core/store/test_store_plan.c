@@ -367,6 +367,24 @@ START_TEST(late_reads_of_many_at_once_are_asked_a_second_time)
 }
 END_TEST
 
+/* When the first of them is late, the others have all the places. */
+START_TEST(a_second_request_without_a_place_is_made_later)
+{
+    zd_plan_begin(0);
+    zd_delay.remote.settings.hedge_percent = 5;
+    zd_delay.remote.settings.connections = 4;
+    put_objects(8);
+    slow_every = 401;
+    quick_first = 400;
+    zd_delay.script = straggle;
+    (void)read_rounds(50, 8);
+    ck_assert_uint_lt(read_rounds(1, 8), 200);
+    ck_assert_uint_eq(zd_plan->n_events[ZD_STORE_HEDGED], 1);
+    ck_assert_uint_eq(zd_delay.n_running_max, 4);
+    zd_plan_end();
+}
+END_TEST
+
 START_TEST(without_a_budget_no_read_is_asked_twice)
 {
     zd_plan_begin(0);
@@ -590,6 +608,7 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, stores_and_owners_take_turns);
     tcase_add_test(tests, a_late_read_is_asked_a_second_time);
     tcase_add_test(tests, late_reads_of_many_at_once_are_asked_a_second_time);
+    tcase_add_test(tests, a_second_request_without_a_place_is_made_later);
     tcase_add_test(tests, without_a_budget_no_read_is_asked_twice);
     tcase_add_test(tests, an_endpoint_that_is_slow_is_not_asked_more);
     tcase_add_test(tests, an_absent_key_is_trusted_for_a_while);
