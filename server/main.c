@@ -12,11 +12,12 @@
 
 #include "core/base/digest.h"
 #include "core/base/num.h"
+#include "core/store/authorities.h"
 #include "core/store/turns.h"
-#include "server/data/disk_cache.h"
 #include "server/config/config.h"
 #include "server/config/config_args.h"
 #include "server/config/folder.h"
+#include "server/data/disk_cache.h"
 #include "server/http/address.h"
 #include "server/http/signing_keys.h"
 #include "server/request/jwts.h"
@@ -290,6 +291,7 @@ static enum zd_status judge(const struct zd_config *config, struct zd_error *err
     ZD_TRY(judge_secrets(config, err));
     ZD_TRY(zd_audit_file_judge(config->settings.log_audit_file, err));
     ZD_TRY(zd_trace_judge(&config->settings, err));
+    ZD_TRY(zd_authorities_judge(config->settings.remote_ca_file, err));
     return zd_disk_cache_judge(&config->settings, err);
 }
 

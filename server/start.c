@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "core/base/num.h"
+#include "core/store/authorities.h"
 #include "core/store/remote_stop.h"
 #include "server/config/config.h"
 #include "server/config/dataset_config.h"
@@ -414,6 +415,7 @@ static enum zd_status begin_server(struct zd_server *server, struct zd_error *er
     ZD_TRY(zd_signing_keys_read(
         server->config->settings.access_signing_keys_file, &server->signing_keys, err));
     ZD_TRY(zd_trace_open(&server->tracer, server->loop, &server->config->settings, err));
+    ZD_TRY(zd_authorities_judge(server->config->settings.remote_ca_file, err));
     ZD_TRY(zd_disk_cache_open(server, err));
     ZD_TRY(zd_datasets_open(server, err));
     ZD_TRY(zd_jwts_open(server, &server->jwts, err));

@@ -178,6 +178,8 @@ def test_what_is_configured_may_come_later(tmp_path):
     ({"log": {"audit_file": "none/audit"}}, "log.audit_file 'none/audit' cannot be opened: No such file or directory"),
     ({"log": {"audit_file": "."}}, "log.audit_file '.' cannot be opened: Is a directory"),
     ({"trace": {"url": "nonsense"}}, "trace.url is no URL"),
+    ({"remote": {"ca_file": "none.pem"}}, "remote.ca_file 'none.pem' cannot be read: No such file or directory"),
+    ({"remote": {"ca_file": "c.json"}}, "remote.ca_file 'c.json' has no certificate"),
     ({"datasets": {"a": {"location": ""}}}, "/datasets/a has no location"),
 ])
 def test_what_the_start_refuses_is_refused_before_it(tmp_path, check, settings, reason):
