@@ -48,15 +48,13 @@ static struct mem_store *mem_of(struct zd_store *store)
 
 static bool mem_accepts(const char *location)
 {
-    return zd_store_location_in("mem", location) != NULL;
+    const char *rest = zd_store_location_in("mem", location);
+    return rest != NULL && rest[0] == '\0';
 }
 
 static enum zd_status mem_open(
     const struct zd_store_config *config, struct zd_store **ret_store, struct zd_error *err)
 {
-    if (*zd_store_location_in("mem", config->location) != '\0') {
-        return zd_fail(err, ZD_INVALID, "%s: expected \"mem:\" alone", config->location);
-    }
     struct mem_store *mem = zd_alloc_zero(1, sizeof *mem);
     if (mem == NULL || zd_store_init(&mem->store, config) != ZD_OK) {
         zd_free(mem);

@@ -157,7 +157,7 @@ def test_a_dataset_has_the_name_of_its_real_directory(tmp_path, word, name):
 
 
 @pytest.mark.parametrize("check", [["--check-config"], []])
-@pytest.mark.parametrize("location, reason", [("nowhere", "no such directory"), ("file", "not a directory"), ("nothing://x", "nothing://x")])
+@pytest.mark.parametrize("location, reason", [("nowhere", "no such directory"), ("file", "not a directory"), ("nothing://x", "nothing://x"), ("mem:x", "expected PATH")])
 def test_what_is_named_and_not_there_is_bad_usage(tmp_path, check, location, reason):
     (tmp_path / "file").write_bytes(b"")
     done = run(*check, f"a={location}", cwd=tmp_path)
