@@ -212,7 +212,7 @@ static struct attempt *new_attempt(struct fetch *fetch, const struct zd_store_re
     return attempt;
 }
 
-/* When a second request may not be made now, it is tried again after as long as has been waited. */
+/* A second request that must wait is tried again when the read has taken twice as long. */
 static void on_late(struct zd_alarm *alarm)
 {
     struct fetch *fetch = ZD_CONTAINER(alarm, struct fetch, late);
