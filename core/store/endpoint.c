@@ -250,7 +250,7 @@ static uint64_t in_time_since(
     return endpoint->n_in_time - zd_min_u64(read->n_earlier, endpoint->n_in_time);
 }
 
-bool zd_endpoint_may_hedge(struct zd_endpoint *endpoint)
+bool zd_endpoint_is_slow(const struct zd_endpoint *endpoint)
 {
     uint64_t n = endpoint->n_reads;
     uint64_t n_late = 0;
@@ -261,8 +261,12 @@ bool zd_endpoint_may_hedge(struct zd_endpoint *endpoint)
             n += in_time_since(endpoint, read);
         }
     }
-    const bool are_most = n_late > 1 ? n_late * LATE_PART > n : endpoint->was_late;
-    if (are_most || endpoint->hedge_credit < HEDGE_COST || !zd_endpoint_take(endpoint)) {
+    return n_late > 1 ? n_late * LATE_PART > n : endpoint->was_late;
+}
+
+bool zd_endpoint_take_hedge(struct zd_endpoint *endpoint)
+{
+    if (endpoint->hedge_credit < HEDGE_COST || !zd_endpoint_take(endpoint)) {
         return false;
     }
     endpoint->hedge_credit -= HEDGE_COST;

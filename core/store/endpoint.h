@@ -102,8 +102,11 @@ void zd_endpoint_end(struct zd_endpoint *endpoint, struct zd_endpoint_read *read
 /** When to look whether a read that begins now is late, in milliseconds; 0 = never. */
 uint64_t zd_endpoint_late_ms(const struct zd_endpoint *endpoint, const struct zd_range *range);
 
-/** Whether a late read is asked a second time; if so, it is paid for and has a place. No: most
- * reads are late, so that the endpoint is slow and not the read. */
-bool zd_endpoint_may_hedge(struct zd_endpoint *endpoint);
+/** Whether most reads are late: then the endpoint is slow, and not one of them. */
+bool zd_endpoint_is_slow(const struct zd_endpoint *endpoint);
+
+/** Take a place for the second request of a late read, and pay for it. @return false: there is no
+ * place, or remote.hedge_percent are spent */
+bool zd_endpoint_take_hedge(struct zd_endpoint *endpoint);
 
 #endif

@@ -1,11 +1,11 @@
 /* libcurl's multi interface on a loop of libuv.
  *
  *     libcurl says which sockets and how long to wait   -> an epoll of their own, uv_timer_t
- *     the loop says that the epoll has some             -> curl_multi_socket_action for each
+ *     the loop says that some of them are ready         -> curl_multi_socket_action for each
  *     libcurl says which transfers are over             -> over
  *
- * With a uv_poll_t for each socket, every transfer would need eight more system calls: libcurl
- * watches a socket only while it transfers. */
+ * libcurl watches a socket only while a transfer uses it. With a uv_poll_t for each socket, every
+ * transfer would need six more system calls. */
 #include "core/store/multi.h"
 
 #include <sys/epoll.h>
@@ -54,15 +54,16 @@ static void on_timer(uv_timer_t *timer)
     act(timer->data, CURL_SOCKET_TIMEOUT, 0);
 }
 
-/* Reading tells what error it was. */
-static int happened(uint32_t events)
+/* A read returns the error itself. */
+static int curl_events(uint32_t events)
 {
     return ((events & EPOLLIN) != 0 ? CURL_CSELECT_IN : 0) |
            ((events & EPOLLOUT) != 0 ? CURL_CSELECT_OUT : 0) |
            ((events & (EPOLLERR | EPOLLHUP)) != 0 ? CURL_CSELECT_IN | CURL_CSELECT_ERR : 0);
 }
 
-/* An earlier socket may have closed a later one: libcurl passes over what it does not know. */
+/* An earlier event may have closed a later socket, or opened another one with its number: libcurl
+ * ignores the one, and reads nothing from the other. */
 static void on_ready(uv_poll_t *poll, int uv_status, int uv_events)
 {
     struct zd_multi *multi = poll->data;
@@ -71,17 +72,20 @@ static void on_ready(uv_poll_t *poll, int uv_status, int uv_events)
     (void)uv_events;
     const int n = epoll_wait(multi->epoll, event, EVENTS_MAX, 0);
     for (int i = 0; i < n && !multi->is_closed; i++) {
-        act(multi, event[i].data.fd, happened(event[i].events));
+        act(multi, event[i].data.fd, curl_events(event[i].events));
     }
 }
 
-static void count_socket(struct zd_multi *multi, bool is_new)
+static void add_socket(struct zd_multi *multi)
 {
-    multi->n_sockets += is_new ? 1 : (size_t)-1;
-    if (multi->n_sockets == 0) {
+    multi->n_sockets++;
+    uv_ref((uv_handle_t *)&multi->poll);
+}
+
+static void drop_socket(struct zd_multi *multi)
+{
+    if (--multi->n_sockets == 0) {
         uv_unref((uv_handle_t *)&multi->poll);
-    } else {
-        uv_ref((uv_handle_t *)&multi->poll);
     }
 }
 
@@ -95,7 +99,7 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *context, void
     if (what == CURL_POLL_REMOVE) {
         if (watched != NULL) {
             (void)epoll_ctl(multi->epoll, EPOLL_CTL_DEL, fd, NULL);
-            count_socket(multi, false);
+            drop_socket(multi);
         }
         return 0;
     }
@@ -105,7 +109,7 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *context, void
         (void)epoll_ctl(multi->epoll, EPOLL_CTL_MOD, fd, &event);
     } else if (epoll_ctl(multi->epoll, EPOLL_CTL_ADD, fd, &event) == 0) {
         (void)curl_multi_assign(multi->curl, fd, multi); /* watched, from now on */
-        count_socket(multi, true);
+        add_socket(multi);
     }
     return 0;
 }

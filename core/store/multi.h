@@ -19,7 +19,7 @@ typedef void zd_multi_over(void *context, CURL *easy, CURLcode code);
  *
  * @param context of over; borrowed until closed
  * @param ret_multi owned: zd_multi_close
- * @retval ZD_NO_MEMORY
+ * @retval ZD_NO_MEMORY or there is no file descriptor; the loop must turn once more all the same
  */
 ZD_RESULT zd_multi_open(uv_loop_t *loop, zd_multi_over *over, void *context,
     struct zd_multi **ret_multi, struct zd_error *err);

@@ -212,18 +212,19 @@ static struct attempt *new_attempt(struct fetch *fetch, const struct zd_store_re
     return attempt;
 }
 
-/* A second request that must wait is tried again when the read has taken twice as long. */
+/* Without a place for a second request it is considered again when the read has taken twice as
+ * long. */
 static void on_late(struct zd_alarm *alarm)
 {
     struct fetch *fetch = ZD_CONTAINER(alarm, struct fetch, late);
     struct zd_endpoint *endpoint = fetch->plan->endpoint;
-    if (fetch->is_unwanted) {
+    if (fetch->is_unwanted || zd_endpoint_is_slow(endpoint)) {
         return;
     }
     if (fetch->attempt[1] == NULL) {
         fetch->attempt[1] = new_attempt(fetch, inputs_of(fetch));
     }
-    if (fetch->attempt[1] != NULL && zd_endpoint_may_hedge(endpoint)) {
+    if (fetch->attempt[1] != NULL && zd_endpoint_take_hedge(endpoint)) {
         zd_store_count_event(&fetch->plan->store, ZD_STORE_HEDGED);
         begin_attempt(fetch->attempt[1]);
     } else {

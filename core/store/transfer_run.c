@@ -415,8 +415,8 @@ static bool add_header(struct zd_transfer_run *run, const char *line)
     return longer != NULL;
 }
 
-/* libcurl would ask for a permission to send a body, that few stores give before the first second
- * is over. */
+/* Before libcurl sends a body, it would ask for permission and wait for it up to a second: few
+ * stores answer that. */
 static bool set_headers(struct zd_transfer_run *run)
 {
     const struct zd_transfer *transfer = run->transfer;
@@ -426,6 +426,7 @@ static bool set_headers(struct zd_transfer_run *run)
         fits = add_header(run, *line++);
     }
     (void)curl_easy_setopt(run->easy, CURLOPT_HTTPHEADER, run->headers);
+    (void)curl_easy_setopt(run->easy, CURLOPT_HEADEROPT, (long)CURLHEADER_SEPARATE);
     return fits;
 }
 
@@ -447,37 +448,41 @@ static void set_method(struct zd_transfer_run *run)
         (void)curl_easy_setopt(
             run->easy, CURLOPT_CUSTOMREQUEST, zd_transfer_exchange_method_name(method));
     }
-    if (transfer->is_direct) {
-        (void)curl_easy_setopt(run->easy, CURLOPT_NOPROXY, "*");
-    }
 }
 
-static void set_trust(CURL *easy, const char *file)
+static void set_trust(struct zd_transfer_run *run)
 {
+    const char *file = run->transfer->settings->ca_file;
     if (file == NULL || file[0] == '\0') {
         file = getenv("SSL_CERT_FILE"); /* as OpenSSL's own programs understand it */
     }
-    (void)curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
-    (void)curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
+    (void)curl_easy_setopt(run->easy, CURLOPT_SSL_VERIFYPEER, 1L);
+    (void)curl_easy_setopt(run->easy, CURLOPT_SSL_VERIFYHOST, 2L);
     if (file != NULL && file[0] != '\0') {
-        (void)curl_easy_setopt(easy, CURLOPT_CAINFO, file);
-        (void)curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
+        (void)curl_easy_setopt(run->easy, CURLOPT_CAINFO, file);
+        (void)curl_easy_setopt(run->easy, CURLOPT_CAPATH, NULL);
     }
 }
 
-static void set_limits(CURL *easy)
+static void set_limits(struct zd_transfer_run *run)
 {
+    const struct zd_transfer *transfer = run->transfer;
+    CURL *easy = run->easy;
+    (void)curl_easy_setopt(easy, CURLOPT_URL, transfer->url);
     (void)curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     (void)curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
     (void)curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
     (void)curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
+    (void)curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)transfer->settings->connect_ms);
     (void)curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     (void)curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L); /* nobody waits for a look-up */
     (void)curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
     (void)curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     (void)curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, RECEIVE_BYTES);
     (void)curl_easy_setopt(easy, CURLOPT_USERAGENT, "zarrd");
-    (void)curl_easy_setopt(easy, CURLOPT_HEADEROPT, (long)CURLHEADER_SEPARATE);
+    if (transfer->is_direct) {
+        (void)curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
+    }
 }
 
 static void set_callbacks(struct zd_transfer_run *run)
@@ -491,31 +496,16 @@ static void set_callbacks(struct zd_transfer_run *run)
     (void)curl_easy_setopt(easy, CURLOPT_WRITEDATA, run);
 }
 
-/* A plain GET after another one finds the handle as it needs it, but for its URL and headers. */
-static void set_up(struct zd_transfer_run *run)
-{
-    const struct zd_transfer *transfer = run->transfer;
-    const char *ca_file = transfer->settings->ca_file;
-    if (!run->is_prepared || run->ca_file != ca_file) {
-        set_limits(run->easy);
-        set_trust(run->easy, ca_file);
-        set_callbacks(run);
-    }
-    run->is_prepared = transfer->method == ZD_TRANSFER_GET && !transfer->is_direct;
-    run->ca_file = ca_file;
-    set_method(run);
-    (void)curl_easy_setopt(run->easy, CURLOPT_URL, transfer->url);
-    (void)curl_easy_setopt(
-        run->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)transfer->settings->connect_ms);
-}
-
 bool zd_transfer_run_begin(struct zd_transfer_run *run)
 {
     struct zd_transfer *transfer = run->transfer;
     zd_text_init(&run->followed, HEAD_BYTES_MAX);
     transfer->began_ns = uv_hrtime();
     run->heard_ms = uv_now(run->loop);
-    set_up(run);
+    set_limits(run);
+    set_trust(run);
+    set_callbacks(run);
+    set_method(run);
     return set_headers(run) && zd_multi_add(run->multi, run->easy) == ZD_OK;
 }
 
@@ -550,16 +540,12 @@ void zd_transfer_run_free(struct zd_transfer_run *run)
     }
 }
 
+/* Its handle is reset: libcurl counts dead connections in it, and gives up after five of them. */
 void zd_transfer_run_clear(struct zd_transfer_run *run)
 {
-    if (run->is_prepared) {
-        (void)curl_easy_setopt(run->easy, CURLOPT_HTTPHEADER, NULL);
-    } else {
-        curl_easy_reset(run->easy);
-    }
+    curl_easy_reset(run->easy);
     curl_slist_free_all(run->headers);
     zd_text_done(&run->followed);
     zd_free(run->bytes);
-    *run = (struct zd_transfer_run){
-        .easy = run->easy, .is_prepared = run->is_prepared, .ca_file = run->ca_file};
+    *run = (struct zd_transfer_run){.easy = run->easy};
 }

@@ -15,8 +15,6 @@ struct zd_transfer_run {
     const char *endpoint;  /* "http://host:port", borrowed: nobody else is asked */
     uint64_t *n_connected; /* counts connections; borrowed */
     CURL *easy;            /* its private data is the run */
-    bool is_prepared;    /* the handle is set up for a GET that trusts ca_file, by a proxy if any */
-    const char *ca_file; /* of the settings: borrowed, and only compared */
     struct curl_slist *headers;
     struct zd_text followed; /* the URL that was redirected to */
     char word[CURL_ERROR_SIZE];

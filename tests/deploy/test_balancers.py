@@ -22,6 +22,7 @@ ARRAY = {"zarr_format": 3, "node_type": "array", "shape": SHAPE, "data_type": "f
 DATA = np.arange(SHAPE[0] * SHAPE[1], dtype="<f4").reshape(SHAPE)
 N_REPLICAS = 3
 N_PATHS = 60
+NEWER_NGINX = 'the "listen ... http2" directive is deprecated'  # from 1.25.1 on; that of Debian 12 knows no other way
 # A stream ends when a comment finds nobody.
 SETTINGS = ("--set", "http.drain_lag_ms=600000", "--set", "http.trusted_proxies=127.0.0.1", "--set", "events.heartbeat_ms=100")
 # Clients of loopback may write, whoever sent them: what X-Forwarded-For says is another test's.
@@ -75,7 +76,8 @@ def front(request, tmp_path_factory):
     quick = {"inter 1s": "inter 200ms"} if request.param == "haproxy" else {}
     balancer = balancers.Balancer(request.param, folder / "balancer", [server.port for server in servers], quick)
     status, words = balancer.check()
-    assert status == 0 and "warn" not in words.lower(), words
+    warnings = [line for line in words.lower().splitlines() if "warn" in line and NEWER_NGINX not in line]
+    assert status == 0 and not warnings, words
     with balancer:
         yield Front(balancer, servers)
     for server in servers:

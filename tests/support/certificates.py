@@ -26,7 +26,8 @@ def openssl(folder, *arguments):
 
 def make_certificates(folder):
     """An authority (authority.pem) and what it says of 127.0.0.1 and localhost (certificate.pem, key.pem), in this directory."""
-    openssl(folder, "req", "-x509", *CURVE, "-keyout", "authority.key", "-out", "authority.pem", "-days", "3650", "-subj", "/CN=authority of a test")
+    openssl(folder, "req", "-x509", *CURVE, "-keyout", "authority.key", "-out", "authority.pem", "-days", "3650", "-subj", "/CN=authority of a test",
+            "-addext", "keyUsage=critical,keyCertSign,cRLSign")
     (folder / "config").write_text(CONFIG)
     (folder / "issued").write_text("")
     openssl(folder, "req", *CURVE, "-keyout", "key.pem", "-out", "request.pem", "-subj", "/CN=localhost")
@@ -36,7 +37,7 @@ def make_certificates(folder):
 
 def add_certificate(folder, file, names=NAMES, is_expired=False):
     """The same authority and key, of other names or of a time that is over."""
-    (folder / "names").write_text(f"subjectAltName={names}\n")
+    (folder / "names").write_text(f"subjectAltName={names}\nsubjectKeyIdentifier=hash\nauthorityKeyIdentifier=keyid\n")
     openssl(folder, "ca", "-batch", "-notext", "-config", "config", "-cert", "authority.pem", "-keyfile", "authority.key",
             "-in", "request.pem", "-out", file, "-extfile", "names", *(PAST if is_expired else ["-days", "3650"]))
 

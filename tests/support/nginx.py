@@ -1,7 +1,7 @@
 """nginx as an HTTP origin, on loopback: Debian's package, over directories that tests share with it.
 
 What it serves below /html/ has an HTML index, below /json/ one of JSON, below /nolist/ none (403), below /norange/ no ranges, and
-below /bare/ neither ETag nor Last-Modified. With certificates (certificates.py) it speaks TLS, and HTTP/2 to those who can.
+below /bare/ neither ETag nor Last-Modified. With certificates (certificates.py) it speaks TLS, and HTTP/2 to clients that can.
 """
 
 import contextlib

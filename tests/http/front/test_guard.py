@@ -640,7 +640,8 @@ def test_a_crowd_beyond_a_limit_is_told_so_in_turn(serve, tmp_path):
         client.socket.close()
 
 
-def test_an_idle_connection_costs_at_most_16_kib(serve, tmp_path):
+def test_an_idle_connection_costs_at_most_17_kib(serve, tmp_path):
+    """16 KiB with the libmicrohttpd of Debian 12; that of Debian 13 needs 100 bytes more."""
     server = serve(f"d={tmp_path}")
     if re.search("asan|tsan", open(f"/proc/{server.process.pid}/maps").read()):
         return  # their own memory is not ours
@@ -654,4 +655,4 @@ def test_an_idle_connection_costs_at_most_16_kib(serve, tmp_path):
     for client in clients:
         client.send(GET + HOST + b"\r\n")
         assert client.receive()[0] == 200
-    assert (memory_bytes(server, "VmRSS") - before) / n <= 16 * 1024
+    assert (memory_bytes(server, "VmRSS") - before) / n <= 17 * 1024
