@@ -49,6 +49,7 @@ mon data = {folder}/mon
 mon addr = 127.0.0.1:{v2}
 [osd.0]
 osd data = {folder}/osd
+osd class dir = {classes}
 osd objectstore = memstore
 memstore device bytes = 4294967296
 memstore page set = false
@@ -72,6 +73,11 @@ def missing():
     """Why there can be none here, or None."""
     absent = [name for name in PROGRAMS if shutil.which(name) is None]
     return f"{' '.join(absent)} not installed (deploy/packages/engines)" if absent else None
+
+
+def classes():
+    """Where the store's classes are: the Ceph of Debian 13 looks for them below its current directory."""
+    return next(pathlib.Path("/usr/lib").glob("*/rados-classes"))
 
 
 def free_ports(n):
@@ -181,7 +187,8 @@ class Ceph:
         for name in ("mon", "osd", "run"):
             (self.folder / name).mkdir()
         v2, v1, port = free_ports(3)
-        (self.folder / "ceph.conf").write_text(CONFIGURATION.format(folder=self.folder, fsid=(fsid := uuid.uuid4()), v2=v2, v1=v1))
+        (self.folder / "ceph.conf").write_text(CONFIGURATION.format(
+            folder=self.folder, classes=classes(), fsid=(fsid := uuid.uuid4()), v2=v2, v1=v1))
         for name, capabilities in CAPABILITIES.items():
             pairs = [word for pair in zip(capabilities[::2], capabilities[1::2]) for word in ("--cap", *pair)]
             create = [] if (self.folder / "keyring").exists() else ["--create-keyring"]
