@@ -42,6 +42,8 @@ static enum zd_status write(void *context)
     struct file *file = context;
     const struct zd_png_head *head = &file->head;
     const size_t row_bytes = (size_t)head->width * head->n_channels;
+    const size_t n_values =
+        head->n_channels == 1 ? head->n_colors : 256; /* libpng checks indices */
     struct zd_error err = {0};
     ZD_AUTO(zd_png) png = NULL;
     ZD_AUTO(zd_buf) row = zd_buf_new(row_bytes);
@@ -53,7 +55,7 @@ static enum zd_status write(void *context)
     ZD_TRY(zd_png_new(head, file->buf, &png, &err));
     for (uint32_t y = 0; y < head->height; y++) {
         for (size_t i = 0; i < row_bytes; i++) {
-            row->data[i] = file->is_random ? (uint8_t)zd_unit_random() : (uint8_t)(y + i);
+            row->data[i] = (uint8_t)((file->is_random ? zd_unit_random() : y + i) % n_values);
         }
         ZD_TRY(zd_png_add_row(png, row->data, &err));
     }
