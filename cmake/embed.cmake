@@ -1,14 +1,4 @@
 # Files that the binary carries: openapi.yaml as JSON and as a page, and the explorer, each as C arrays.
-# zd_embed(symbol file): defines `const unsigned char SYMBOL[]` and `const size_t SYMBOL_len`.
-function(zd_embed target symbol file)
-    set(output ${CMAKE_BINARY_DIR}/embed/${symbol}.c)
-    add_custom_command(OUTPUT ${output}
-        COMMAND ${CMAKE_COMMAND} -DINPUT=${file} -DOUTPUT=${output} -DSYMBOL=${symbol}
-            -P ${CMAKE_SOURCE_DIR}/cmake/embed_file.cmake
-        DEPENDS ${file} ${CMAKE_SOURCE_DIR}/cmake/embed_file.cmake VERBATIM)
-    target_sources(${target} PRIVATE ${output})
-endfunction()
-
 # zd_embed_folder(symbol pattern ...): defines `const struct zd_embedded SYMBOL[]` and `const char SYMBOL_version[]`.
 function(zd_embed_folder target symbol)
     set(output ${CMAKE_BINARY_DIR}/embed/${symbol}.c)
@@ -22,7 +12,7 @@ function(zd_embed_folder target symbol)
     target_sources(${target} PRIVATE ${output})
 endfunction()
 
-zd_embed(zd_server zd_openapi ${CMAKE_SOURCE_DIR}/openapi/openapi.json)
+zd_embed_folder(zd_server zd_openapi ${CMAKE_SOURCE_DIR}/openapi/openapi.json)
 set(explorer ${CMAKE_SOURCE_DIR}/server/explorer)
 zd_embed_folder(zd_server zd_explorer ${explorer}/*.html ${explorer}/*.css ${explorer}/*.js ${explorer}/*.svg)
 zd_embed_folder(zd_server zd_docs ${CMAKE_SOURCE_DIR}/openapi/docs.*)

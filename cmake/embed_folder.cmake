@@ -1,5 +1,5 @@
-# Script: writes OUTPUT, a C source that holds the files of INPUTS (separated by |) as the table SYMBOL, ended by one without name,
-# and their SYMBOL_version: 16 hex digits that change with any of them.
+# Script: writes OUTPUT, a C source that holds the files of INPUTS (separated by |), packed by zstd, as the table SYMBOL, ended by one
+# without name, and their SYMBOL_version: 16 hex digits that change with any of them.
 string(REPLACE "|" ";" inputs "${INPUTS}")
 set(arrays "")
 set(rows "")
@@ -7,15 +7,18 @@ set(digests "")
 set(n 0)
 foreach(input ${inputs})
     get_filename_component(name ${input} NAME)
-    file(READ ${input} hex HEX)
+    file(SIZE ${input} len)
+    file(ARCHIVE_CREATE OUTPUT ${OUTPUT}.zst PATHS ${input} FORMAT raw COMPRESSION Zstd COMPRESSION_LEVEL 9)
+    file(READ ${OUTPUT}.zst hex HEX)
     file(SHA256 ${input} digest)
     string(APPEND digests "${name} ${digest}\n")
     string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
     string(REGEX REPLACE "((0x[0-9a-f][0-9a-f],)(0x[0-9a-f][0-9a-f],)(0x[0-9a-f][0-9a-f],)(0x[0-9a-f][0-9a-f],)(0x[0-9a-f][0-9a-f],)(0x[0-9a-f][0-9a-f],)(0x[0-9a-f][0-9a-f],)(0x[0-9a-f][0-9a-f],))" "\\1\n" bytes "${bytes}")
-    string(APPEND arrays "static const unsigned char file_${n}[] = {\n${bytes} 0};\n")
-    string(APPEND rows "    {.name = \"${name}\", .bytes = {.ptr = file_${n}, .len = sizeof file_${n} - 1}},\n")
+    string(APPEND arrays "static const unsigned char file_${n}[] = {\n${bytes}};\n")
+    string(APPEND rows "    {.name = \"${name}\", .packed = {.ptr = file_${n}, .len = sizeof file_${n}}, .len = ${len}},\n")
     math(EXPR n "${n} + 1")
 endforeach()
+file(REMOVE ${OUTPUT}.zst)
 string(SHA256 version "${digests}")
 string(SUBSTRING ${version} 0 16 version)
 file(WRITE ${OUTPUT}

@@ -16,7 +16,7 @@ set(rooms config http format runtime data write request describe slice picture h
 set(walls
     "jansson=core/base/json.c|core/base/json_mark.c"
     "xxhash=core/base/hash.c"
-    "zstd=core/codec/codec_zstd.c|server/http/compress.c"
+    "zstd=core/codec/codec_zstd.c|server/http/(compress|embedded).c"
     "blosc=core/codec/codec_blosc.c"
     "lz4=core/codec/blosc_part.c|core/codec/codec_(lz4|n5_lz4).c"
     "bzlib=core/codec/codec_bz2.c"

@@ -1,7 +1,6 @@
 /* GET /docs: the API as a page, and the style and the script that it loads. */
 #include <string.h>
 
-#include "core/base/hash.h"
 #include "server/http/embedded.h"
 #include "server/http/html.h"
 #include "server/request/client.h"
@@ -17,26 +16,25 @@ static const char policy[] =
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-static void add_page(const struct zd_request *req, struct zd_text *page)
+static enum zd_next step_page(struct zd_request *req)
 {
     const struct zd_embedded_mark marks[] = {
         {"{{prefix}}", zd_client_prefix(req)},
         {NULL, NULL},
     };
-    zd_embedded_add_page(zd_embedded_find(zd_docs, "docs.html"), marks, page);
-}
-
-static enum zd_next step_page(struct zd_request *req)
-{
-    ZD_SCOPED_TEXT(page, PAGE_BYTES_MAX);
-    add_page(req, &page);
     struct zd_representation representation = {
         .media_type = ZD_HTML_TYPE,
         .may_code = true,
         .header = {{"Content-Security-Policy", policy}},
         .n_headers = 1,
     };
-    return zd_respond_text(req, &page, &representation);
+    ZD_SCOPED_TEXT(text, PAGE_BYTES_MAX);
+    ZD_AUTO(zd_buf) page = zd_embedded_read(zd_embedded_find(zd_docs, "docs.html"));
+    if (page == NULL) {
+        return zd_respond_no_memory(req, "the page; retry later");
+    }
+    zd_embedded_add_page((const char *)page->data, marks, &text);
+    return zd_respond_text(req, &text, &representation);
 }
 
 /* The path is its name. */
@@ -44,17 +42,8 @@ static enum zd_next step_file(struct zd_request *req)
 {
     const struct zd_embedded *file = zd_embedded_find(zd_docs, req->route->path + 1);
     struct zd_representation representation = {
-        .media_type = zd_embedded_type(file),
-        .may_code = true,
-        .keep_until_ms = UINT64_MAX, /* it cannot change while the process lives */
-    };
-    zd_tag_format(representation.etag, zd_hash_of(file->bytes, 0), "file");
-    ZD_AUTO(zd_buf) body = zd_buf_copy(file->bytes);
-    if (body == NULL) {
-        return zd_respond_no_memory(req, "the answer; retry later");
-    }
-    representation.body = body;
-    return zd_respond(req, &representation);
+        .media_type = zd_embedded_type(file), .may_code = true};
+    return zd_respond_embedded(req, file, &representation);
 }
 
 /* They have no data of anybody. */

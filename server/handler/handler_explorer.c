@@ -2,7 +2,6 @@
  * is made of. They hold no data: the page asks for what it shows, so everybody may have them. */
 #include <string.h>
 
-#include "core/base/hash.h"
 #include "server/describe/links.h"
 #include "server/http/accept.h"
 #include "server/http/embedded.h"
@@ -27,20 +26,13 @@ static const char policy[] =
     "require-trusted-types-for 'script'; trusted-types 'none'";
 
 /* Its files have the version in their path, so that a page never runs those of another version. */
-static void add_page(const struct zd_request *req, struct zd_text *page)
+static enum zd_next respond_page(struct zd_request *req)
 {
     const struct zd_embedded_mark marks[] = {
         {"{{prefix}}", zd_client_prefix(req)},
         {"{{version}}", zd_explorer_version},
         {NULL, NULL},
     };
-    zd_embedded_add_page(zd_embedded_find(zd_explorer, "index.html"), marks, page);
-}
-
-static enum zd_next respond_page(struct zd_request *req)
-{
-    ZD_SCOPED_TEXT(page, PAGE_BYTES_MAX);
-    add_page(req, &page);
     struct zd_representation representation = {
         .media_type = ZD_HTML_TYPE,
         .may_code = true,
@@ -48,7 +40,13 @@ static enum zd_next respond_page(struct zd_request *req)
             {"Cross-Origin-Opener-Policy", "same-origin"}, {"Vary", "Accept"}},
         .n_headers = 3,
     };
-    return zd_respond_text(req, &page, &representation);
+    ZD_SCOPED_TEXT(text, PAGE_BYTES_MAX);
+    ZD_AUTO(zd_buf) page = zd_embedded_read(zd_embedded_find(zd_explorer, "index.html"));
+    if (page == NULL) {
+        return zd_respond_no_memory(req, "the page; retry later");
+    }
+    zd_embedded_add_page((const char *)page->data, marks, &text);
+    return zd_respond_text(req, &text, &representation);
 }
 
 static enum zd_next step_start(struct zd_request *req)
@@ -100,17 +98,10 @@ static enum zd_next step_file(struct zd_request *req)
     struct zd_representation representation = {
         .media_type = zd_embedded_type(file),
         .may_code = true,
-        .keep_until_ms = UINT64_MAX, /* it cannot change while the process lives */
         .header = {{"Cache-Control", "public, max-age=31536000, immutable"}},
         .n_headers = 1,
     };
-    zd_tag_format(representation.etag, zd_hash_of(file->bytes, 0), "file");
-    ZD_AUTO(zd_buf) body = zd_buf_copy(file->bytes);
-    if (body == NULL) {
-        return zd_respond_no_memory(req, "the answer; retry later");
-    }
-    representation.body = body;
-    return zd_respond(req, &representation);
+    return zd_respond_embedded(req, file, &representation);
 }
 
 static const struct zd_route routes[] = {

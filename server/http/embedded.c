@@ -2,6 +2,7 @@
 #include "server/http/embedded.h"
 
 #include <string.h>
+#include <zstd.h>
 
 #include "core/base/num.h"
 
@@ -15,6 +16,22 @@ const struct zd_embedded *zd_embedded_find(const struct zd_embedded *folder, con
         }
     }
     return NULL;
+}
+
+struct zd_buf *zd_embedded_read(const struct zd_embedded *file)
+{
+    struct zd_buf *buf = zd_buf_new(file->len + 1);
+    if (buf == NULL) {
+        return NULL;
+    }
+    const size_t len = ZSTD_decompress(buf->data, file->len, file->packed.ptr, file->packed.len);
+    if (len != file->len) { /* the build packed it: only memory can be short */
+        zd_buf_unref(buf);
+        return NULL;
+    }
+    buf->data[len] = 0;
+    buf->len = len;
+    return buf;
 }
 
 const char *zd_embedded_type(const struct zd_embedded *file)
@@ -49,9 +66,9 @@ static const struct zd_embedded_mark *mark_at(const char *at, const struct zd_em
 }
 
 void zd_embedded_add_page(
-    const struct zd_embedded *page, const struct zd_embedded_mark *marks, struct zd_text *text)
+    const char *page, const struct zd_embedded_mark *marks, struct zd_text *text)
 {
-    const char *from = (const char *)page->bytes.ptr; /* a 0 stands behind the bytes */
+    const char *from = page;
     for (const char *at = from; (at = strstr(at, MARK_BEGIN)) != NULL;) {
         const struct zd_embedded_mark *mark = mark_at(at, marks);
         if (mark == NULL) {

@@ -7,12 +7,16 @@
 
 /** One file; a folder of them ends with one without name. */
 struct zd_embedded {
-    const char *name; /* without its folder */
-    struct zd_span bytes;
+    const char *name;      /* without its folder */
+    struct zd_span packed; /* zstd (RFC 8878): texts of half a megabyte take a fifth of it */
+    size_t len;            /* of the file, bytes */
 };
 
 /** The file of that name; NULL: there is none. */
 const struct zd_embedded *zd_embedded_find(const struct zd_embedded *folder, const char *name);
+
+/** The bytes of a file, and a 0 behind them. @return owned; NULL without memory */
+struct zd_buf *zd_embedded_read(const struct zd_embedded *file);
 
 /** "text/css; charset=utf-8": by the ending of its name. Every file of the program has one that is
  * known. */
@@ -24,9 +28,8 @@ struct zd_embedded_mark {
     const char *text; /* borrowed; needs no escape */
 };
 
-/** Add a page with its marks replaced.
- * @param marks  end with one of NULL; borrowed */
+/** Add a page with its marks replaced. @param marks end with one of NULL; borrowed */
 void zd_embedded_add_page(
-    const struct zd_embedded *page, const struct zd_embedded_mark *marks, struct zd_text *text);
+    const char *page, const struct zd_embedded_mark *marks, struct zd_text *text);
 
 #endif

@@ -92,6 +92,21 @@ enum zd_next zd_respond_text(
     return next;
 }
 
+enum zd_next zd_respond_embedded(
+    struct zd_request *req, const struct zd_embedded *file, struct zd_representation *rep)
+{
+    ZD_AUTO(zd_buf) body = zd_embedded_read(file);
+    if (body == NULL) {
+        return zd_respond_no_memory(req, "the answer; retry later");
+    }
+    zd_tag_format(rep->etag, zd_hash_of(file->packed, 0), "file");
+    rep->keep_until_ms = UINT64_MAX;
+    rep->body = body;
+    const enum zd_next next = zd_respond(req, rep);
+    rep->body = NULL;
+    return next;
+}
+
 enum zd_next zd_respond_redirect(struct zd_request *req, unsigned http_status, const char *location)
 {
     const struct zd_representation rep = {

@@ -4,6 +4,7 @@
 #define ZD_REQUEST_RESPOND_H
 
 #include "server/data/tag.h"
+#include "server/http/embedded.h"
 #include "server/http/problem.h"
 #include "server/http/suggest.h"
 #include "server/runtime/wait.h"
@@ -94,6 +95,10 @@ enum zd_next zd_respond_range_outside(struct zd_request *req, uint64_t length);
  * representation without a tag gets one of its bytes. */
 enum zd_next zd_respond_text(
     struct zd_request *req, const struct zd_text *json, struct zd_representation *representation);
+/** A file that the program carries, which cannot change while the process lives. @param
+ * representation all but body, tag and keep_until_ms */
+enum zd_next zd_respond_embedded(struct zd_request *req, const struct zd_embedded *file,
+    struct zd_representation *representation);
 enum zd_next zd_respond_redirect(
     struct zd_request *req, unsigned http_status, const char *location);
 

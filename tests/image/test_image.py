@@ -23,7 +23,7 @@ from origin import Origin
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
 AS_ROOT = [] if os.geteuid() == 0 else ["sudo", "-n"]
 BYTES_MAX = 12_500_000  # with its symbols
-STRIPPED_BYTES_MAX = 9_500_000  # the image may have 10 MB, with certificates and licences
+STRIPPED_BYTES_MAX = 9_650_000  # the image may have 10 MB, with certificates and licences; Debian 13's OpenSSL is 1 MB larger
 USER = 10001
 
 # What an engine does before it starts process 1. $1 is the root, $2 what is mounted at /data; the rest is the command.

@@ -15,7 +15,7 @@ ABSENT = 7  # that chunk has the fill value
 EXPECTED = np.where(np.arange(N)[:, None, None] == ABSENT, np.float32(0), VALUES).tobytes()
 SLICE = "/v1/datasets/a/slices/?slice="
 RELOADS = 8
-SETTINGS = ["remote.retries=0", "remote.hedge_percent=0", "cache.decoded_bytes=0", "cache.encoded_bytes=0"]
+SETTINGS = ["remote.hedge_percent=0", "cache.decoded_bytes=0", "cache.encoded_bytes=0"]
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_all_chunks_come_over_one_connection(server, origin):
 
 
 def test_no_answer_fails_while_the_origin_changes_its_processes(server, origin):
-    """Its old processes say that they end (GOAWAY); nothing is tried again by us."""
+    """Its old processes say that they end (GOAWAY), and what was under way on their connections is tried again."""
     over, faults, n_right = threading.Event(), [], 0
 
     def restart():

@@ -2,11 +2,11 @@
 #include <string.h>
 
 #include "core/base/json.h"
+#include "server/http/embedded.h"
 #include "server/request/handler.h"
 #include "tests/support/unit.h"
 
-extern const unsigned char zd_openapi[];
-extern const size_t zd_openapi_len;
+extern const struct zd_embedded zd_openapi[];
 
 #define METHOD_BYTES 8
 
@@ -17,8 +17,8 @@ static struct zd_json *document(void)
     const struct zd_json_limits limits = {
         .bytes_max = 1 << 20, .nodes_max = 100000, .depth_max = 64};
     struct zd_json *json = NULL;
-    const struct zd_span text = {.ptr = zd_openapi, .len = zd_openapi_len};
-    ck_assert_int_eq(zd_json_parse(text, &limits, &json, NULL), ZD_OK);
+    ZD_AUTO(zd_buf) text = zd_embedded_read(&zd_openapi[0]);
+    ck_assert_int_eq(zd_json_parse(zd_buf_span(text), &limits, &json, NULL), ZD_OK);
     return json;
 }
 

@@ -38,6 +38,20 @@ START_TEST(a_file_is_found_by_its_whole_name_and_typed_by_its_ending)
 }
 END_TEST
 
+/* "aaaaaaaaaa" by zstd. */
+static const uint8_t packed[] = {0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58, 0x51, 0x00, 0x00, 0x61, 0x61,
+    0x61, 0x61, 0x61, 0x61, 0x61, 0x61, 0x61, 0x61};
+
+START_TEST(a_file_is_unpacked_with_a_0_behind_it)
+{
+    const struct zd_embedded file = {
+        .name = "a", .packed = {.ptr = packed, .len = sizeof packed}, .len = 10};
+    ZD_AUTO(zd_buf) buf = zd_embedded_read(&file);
+    ck_assert_uint_eq(buf->len, 10);
+    ck_assert_str_eq((const char *)buf->data, "aaaaaaaaaa");
+}
+END_TEST
+
 static const struct {
     const char *page;
     const char *shown;
@@ -52,9 +66,8 @@ static const struct {
 START_TEST(a_page_has_what_its_marks_stand_for)
 {
     static const struct zd_embedded_mark marks[] = {{"{{a}}", "1"}, {"{{bc}}", ""}, {NULL, NULL}};
-    const struct zd_embedded page = {.name = "p.html", .bytes = zd_span_of(pages[_i].page)};
     ZD_SCOPED_TEXT(text, 100);
-    zd_embedded_add_page(&page, marks, &text);
+    zd_embedded_add_page(pages[_i].page, marks, &text);
     ck_assert_int_eq(text.status, ZD_OK);
     ck_assert_str_eq(text.at, pages[_i].shown);
 }
@@ -64,5 +77,6 @@ void zd_unit_tests(TCase *tests)
 {
     tcase_add_loop_test(
         tests, a_file_is_found_by_its_whole_name_and_typed_by_its_ending, 0, ZD_COUNT_OF(facts));
+    tcase_add_test(tests, a_file_is_unpacked_with_a_0_behind_it);
     tcase_add_loop_test(tests, a_page_has_what_its_marks_stand_for, 0, ZD_COUNT_OF(pages));
 }
