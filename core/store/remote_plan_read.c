@@ -245,7 +245,7 @@ static void start(struct zd_trial *trial)
     begin_attempt(fetch->attempt[0]);
 }
 
-/* ---- who waits ---- */
+/* ---- readers that wait ---- */
 
 static void cancel(struct zd_remote_plan_work *work, struct zd_store_op *op)
 {

@@ -323,7 +323,7 @@ static bool search_is_due(const struct zd_s3_access *access)
     return now_s() >= access->credentials.refresh_s && may_search(access);
 }
 
-/* All who waited go on, with credentials or without. */
+/* All operations that waited go on, with credentials or without. */
 static void end_search(struct zd_s3_access *access)
 {
     struct zd_list ready;
