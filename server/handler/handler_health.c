@@ -52,6 +52,11 @@ static enum zd_next respond_status(struct zd_request *req, const char *status)
         zd_emit_member_string(&emit, "tokens",
             "access.tokens_file is broken: the tokens that were read before count; see the log");
     }
+    if (req->server->has_stale_keys) {
+        zd_emit_member_string(&emit, "keys",
+            "access.jwks_url has failed for access.jwks_stale_ms: no JSON Web Token is good; see "
+            "the log");
+    }
     zd_emit_object_end(&emit);
     return zd_respond_text(req, &text, &(struct zd_representation){0});
 }

@@ -6,6 +6,7 @@
 #include "server/data/catalog.h"
 #include "server/request/admit.h"
 #include "server/request/handler.h"
+#include "server/request/jwts.h"
 #include "server/request/permission.h"
 #include "server/request/route.h"
 #include "server/runtime/server.h"
@@ -140,6 +141,17 @@ static void add_requests(const struct zd_request *req, struct zd_text *text)
         "Connections ended because their client took its answer too slowly.", metrics->n_slow);
     add_one(text, "zarrd_streams_cut_total", "counter", "Streamed bodies that ended too early.",
         metrics->n_cut);
+}
+
+static void add_keys(const struct zd_server *server, struct zd_text *text)
+{
+    add_one(text, "zarrd_jwt_verifications_total", "counter",
+        "Signatures of JSON Web Tokens that were verified, good or bad.",
+        server->metrics.n_verified);
+    add_one(text, "zarrd_jwt_keys", "gauge", "Keys that JSON Web Tokens are judged by.",
+        zd_jwts_count(server->jwts));
+    add_one(text, "zarrd_jwt_keys_stale", "gauge",
+        "1 while access.jwks_url has failed for access.jwks_stale_ms.", server->has_stale_keys);
 }
 
 static void add_work(const struct zd_metrics *metrics, struct zd_text *text)
@@ -428,6 +440,7 @@ static void add_metrics(const struct zd_request *req, struct zd_text *text)
 {
     const struct zd_server *server = req->server;
     add_requests(req, text);
+    add_keys(server, text);
     add_work(&server->metrics, text);
     add_workers(&server->workers, text);
     add_stall(&server->stall, text);

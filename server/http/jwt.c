@@ -92,13 +92,12 @@ static bool is_other_type(const struct zd_json *type)
     return type != NULL;
 }
 
-/* @param ret_jwk always set; with another answer than ZD_JWT_GOOD some key, or NULL without any */
+/* @param ret_jwk set with ZD_JWT_GOOD */
 static enum zd_jwt_answer judge_header(
     struct zd_span part, const struct zd_jwk_set *keys, const struct zd_jwk **ret_jwk)
 {
     ZD_AUTO(zd_json) header = parse(part);
     const struct zd_json *kid = zd_json_member(header, "kid");
-    *ret_jwk = keys == NULL ? NULL : &keys->jwk[0];
     if (zd_json_string(kid) == NULL || zd_json_member(header, "crit") != NULL ||
         zd_json_string(zd_json_member(header, "alg")) == NULL ||
         is_other_type(zd_json_member(header, "typ"))) {
@@ -171,8 +170,16 @@ void zd_jwt_done(struct zd_jwt *jwt)
     *jwt = (struct zd_jwt){0};
 }
 
-/* All of a token is looked at, whatever was found to be wrong with it: what it costs does not tell
- * how good it is. */
+static bool verifies(const struct zd_jwk *jwk, const struct parts *parts,
+    const struct zd_buf *signature, const struct zd_jwt_rules *rules)
+{
+    *rules->n_verified += 1;
+    return zd_public_key_verifies(jwk->key, parts->is_signed, zd_buf_span(signature));
+}
+
+/* The key's operation comes last, since it takes ten times as long as the rest. A token that ends
+ * before it lets its sender measure facts that are no secret: the set of keys is public, and the
+ * sender reads the claims in the token itself. */
 enum zd_jwt_answer zd_jwt_judge(
     struct zd_span token, const struct zd_jwt_rules *rules, uint64_t now_s, struct zd_jwt *ret_jwt)
 {
@@ -182,17 +189,17 @@ enum zd_jwt_answer zd_jwt_judge(
         return ZD_JWT_BAD;
     }
     const enum zd_jwt_answer answer = judge_header(parts.header, rules->keys, &jwk);
+    if (answer != ZD_JWT_GOOD) {
+        return answer;
+    }
     ZD_AUTO(zd_buf) signature = decode(parts.signature);
     ZD_AUTO(zd_json) claims = parse(parts.claims);
     struct zd_jwt jwt = {0};
     const bool is_claimed = judge_claims(claims, rules, now_s, &jwt.over_s) &&
                             take_text(zd_json_member(claims, "sub"), &jwt.subject) &&
                             take_text(zd_json_member(claims, "scope"), &jwt.scope);
-    const bool is_signed =
-        signature != NULL && jwk != NULL &&
-        zd_public_key_verifies(jwk->key, parts.is_signed, zd_buf_span(signature));
-    if (answer != ZD_JWT_GOOD || !is_claimed || !is_signed) {
-        return answer == ZD_JWT_UNKNOWN_KEY ? answer : ZD_JWT_BAD;
+    if (signature == NULL || !is_claimed || !verifies(jwk, &parts, signature, rules)) {
+        return ZD_JWT_BAD;
     }
     jwt.claims = ZD_TAKE(claims);
     jwt.jwk = jwk;

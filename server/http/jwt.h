@@ -1,7 +1,8 @@
 /* JSON Web Tokens that are signed (RFC 7519, RFC 7515). Pure. Thread: any.
  *
  * The key that the header names says which algorithm there is; what the header says of it must be
- * the same. No other member of the header leads to a key. */
+ * the same. No other member of the header leads to a key. Only the signature of a token without any
+ * other fault is verified. */
 #ifndef ZD_HTTP_JWT_H
 #define ZD_HTTP_JWT_H
 
@@ -17,7 +18,8 @@ struct zd_jwt_rules {
     const struct zd_jwk_set *keys; /* NULL: there are none yet */
     const char *issuer;
     const char *audience;
-    uint64_t leeway_s; /* by which clocks may differ */
+    uint64_t leeway_s;    /* by which clocks may differ */
+    uint64_t *n_verified; /* goes up with each signature that is verified */
 };
 
 enum zd_jwt_answer {

@@ -28,6 +28,7 @@
 #define UNKNOWN_MS     60000 /* between fetches for the sake of a key that is not known */
 #define JUDGED_MAX     4096
 #define NAME_BYTES_MAX 128
+#define LEFT_LOGGED    16 /* keys that do not count, by a line each */
 
 /* A token that was good. */
 struct judged {
@@ -45,6 +46,8 @@ struct zd_jwts {
     struct zd_list judged;
     struct zd_transfer transfer;
     uv_timer_t timer; /* when to ask again, or to give up */
+    uv_timer_t stale; /* after a failed fetch: when the keys end */
+    uint64_t good_ms; /* when they were fetched last; loop time */
     bool is_fetching;
     bool is_stopping;
     bool has_asked;      /* for a key that is not known */
@@ -83,6 +86,24 @@ static enum zd_status read_file(
                                  FILE_OPTION " %.200s: %.250s", path, why.text);
 }
 
+/* At the start a file without a key that counts is a mistake; later it may be what was meant. */
+static enum zd_status read_first(
+    const char *path, struct zd_jwk_set **ret_keys, struct zd_error *err)
+{
+    struct zd_jwk_set *read = NULL;
+    ZD_TRY(read_file(path, &read, err));
+    ZD_AUTO(zd_jwk_set) keys = read;
+    if (keys->n_good == 0) {
+        return zd_fail(err, ZD_INVALID,
+            FILE_OPTION " %.200s: none of its %zu keys counts%s%s; expected one RSA (RS256), EC "
+                        "P-256 (ES256) or OKP Ed25519 (EdDSA) key with a \"kid\" at least",
+            path, keys->n, keys->n == 0 ? "" : ": of the first one, ",
+            keys->n == 0 ? "" : keys->jwk[0].why_not);
+    }
+    *ret_keys = ZD_TAKE(keys);
+    return ZD_OK;
+}
+
 static enum zd_status check(const struct zd_settings *settings, struct zd_error *err)
 {
     const bool has_file = settings->access_jwks_file[0] != '\0';
@@ -114,7 +135,7 @@ enum zd_status zd_jwts_check(const struct zd_settings *settings, struct zd_error
     ZD_TRY(check(settings, err));
     return settings->access_jwks_file[0] == '\0'
                ? ZD_OK
-               : read_file(settings->access_jwks_file, &keys, err);
+               : read_first(settings->access_jwks_file, &keys, err);
 }
 
 /* ---- tokens that were judged ---- */
@@ -250,14 +271,37 @@ static void on_timer(uv_timer_t *timer)
     }
 }
 
+static bool keys_are_same(const struct zd_jwk *a, const struct zd_jwk *b)
+{
+    const bool has_same_key =
+        a->key == NULL || b->key == NULL ? a->key == b->key : zd_public_key_is_same(a->key, b->key);
+    return has_same_key && strcmp(a->kid, b->kid) == 0 && a->why_not == b->why_not;
+}
+
 static bool are_same(const struct zd_jwk_set *a, const struct zd_jwk_set *b)
 {
     bool is_same = a != NULL && a->n == b->n;
     for (size_t i = 0; is_same && i < a->n; i++) {
-        is_same = strcmp(a->jwk[i].kid, b->jwk[i].kid) == 0 &&
-                  zd_public_key_is_same(a->jwk[i].key, b->jwk[i].key);
+        is_same = keys_are_same(&a->jwk[i], &b->jwk[i]);
     }
     return is_same;
+}
+
+static void log_keys(const struct zd_jwts *jwts, const struct zd_jwk_set *keys, const char *from)
+{
+    struct zd_log *log = &jwts->server->log;
+    size_t n_left = 0;
+    zd_log(log, keys->n_good == 0 ? ZD_LOG_WARNING : ZD_LOG_INFO, "%s: %zu keys%s", from,
+        keys->n_good, keys->n_good == 0 ? "; no JSON Web Token is good" : "");
+    for (size_t i = 0; i < keys->n; i++) {
+        if (keys->jwk[i].why_not != NULL && n_left++ < LEFT_LOGGED) {
+            zd_log(log, ZD_LOG_WARNING, "%s: key %zu of %zu does not count: %s", from, i + 1,
+                keys->n, keys->jwk[i].why_not);
+        }
+    }
+    if (n_left > LEFT_LOGGED) {
+        zd_log(log, ZD_LOG_WARNING, "%s: %zu more keys do not count", from, n_left - LEFT_LOGGED);
+    }
 }
 
 /* @param keys taken over */
@@ -266,10 +310,42 @@ static void take_keys(struct zd_jwts *jwts, struct zd_jwk_set *keys, const char 
     revoke_others(jwts, keys);
     if (!are_same(jwts->keys, keys)) {
         jwts->server->n_credential_changes++; /* others keep them, too: server/request/known.h */
-        zd_log(&jwts->server->log, ZD_LOG_INFO, "%s: %zu keys", from, keys->n);
+        log_keys(jwts, keys, from);
     }
     zd_jwk_free(jwts->keys);
     jwts->keys = keys;
+    jwts->server->has_stale_keys = false;
+}
+
+/* Keys that the issuer has withdrawn since would be good for ever. */
+static void end_keys(struct zd_jwts *jwts)
+{
+    struct zd_server *server = jwts->server;
+    revoke_others(jwts, NULL);
+    server->n_credential_changes++;
+    zd_jwk_free(ZD_TAKE(jwts->keys));
+    server->has_stale_keys = true;
+    zd_log(&server->log, ZD_LOG_ERROR,
+        URL_OPTION ": no fetch succeeded for access.jwks_stale_ms (%llu ms): no JSON Web Token is "
+                   "good until one does",
+        (unsigned long long)server->config->settings.access_jwks_stale_ms);
+}
+
+static void on_stale(uv_timer_t *timer)
+{
+    end_keys(timer->data);
+}
+
+/* A fetch has failed: the keys are good for the rest of their time. */
+static void keep_keys(struct zd_jwts *jwts)
+{
+    const uint64_t stale_ms = jwts->server->config->settings.access_jwks_stale_ms;
+    const uint64_t age_ms = uv_now(jwts->server->loop) - jwts->good_ms;
+    if (jwts->keys != NULL && age_ms >= stale_ms) {
+        end_keys(jwts);
+    } else if (jwts->keys != NULL && !uv_is_active((uv_handle_t *)&jwts->stale)) {
+        uv_timer_start(&jwts->stale, on_stale, stale_ms - age_ms, 0);
+    }
 }
 
 static void on_fetched(struct zd_transfer *transfer)
@@ -292,10 +368,13 @@ static void on_fetched(struct zd_transfer *transfer)
         status = zd_jwk_parse(zd_buf_span(bytes), &keys, &err);
     }
     if (status == ZD_OK) {
+        uv_timer_stop(&jwts->stale);
+        jwts->good_ms = uv_now(jwts->server->loop);
         take_keys(jwts, keys, URL_OPTION);
     } else {
         zd_log(&jwts->server->log, ZD_LOG_WARNING, URL_OPTION ": %s%s", err.text,
             jwts->keys == NULL ? "; no JSON Web Token is good" : "; the last good keys stay");
+        keep_keys(jwts);
     }
     const uint64_t next_ms =
         status == ZD_OK ? settings->access_jwks_ms : zd_min_u64(settings->access_jwks_ms, RETRY_MS);
@@ -362,11 +441,16 @@ static enum zd_status begin(struct zd_jwts *jwts, struct zd_error *err)
 {
     const struct zd_settings *settings = &jwts->server->config->settings;
     if (!is_by_url(jwts)) {
-        return read_file(settings->access_jwks_file, &jwts->keys, err);
+        struct zd_jwk_set *keys = NULL;
+        ZD_TRY(read_first(settings->access_jwks_file, &keys, err));
+        take_keys(jwts, keys, FILE_OPTION);
+        return ZD_OK;
     }
     ZD_TRY(zd_transfer_pool_take(&jwts->server->remote.pool, jwts->server->loop, err));
     uv_timer_init(jwts->server->loop, &jwts->timer);
+    uv_timer_init(jwts->server->loop, &jwts->stale);
     jwts->timer.data = jwts;
+    jwts->stale.data = jwts;
     fetch(jwts);
     return ZD_OK;
 }
@@ -402,6 +486,7 @@ void zd_jwts_stop(struct zd_jwts *jwts)
     if (jwts != NULL && is_by_url(jwts)) {
         jwts->is_stopping = true;
         uv_close((uv_handle_t *)&jwts->timer, NULL);
+        uv_close((uv_handle_t *)&jwts->stale, NULL);
     }
 }
 
@@ -427,6 +512,7 @@ static struct zd_identity *judge(struct zd_jwts *jwts, struct zd_span token, con
         .issuer = settings->access_jwt_issuer,
         .audience = settings->access_jwt_audience,
         .leeway_s = settings->access_jwt_leeway_s,
+        .n_verified = &jwts->server->metrics.n_verified,
     };
     struct zd_jwt jwt = {0};
     struct timespec now = {0};
@@ -467,4 +553,9 @@ struct zd_identity *zd_jwts_find(struct zd_jwts *jwts, struct zd_span token)
     zd_list_remove(&judged->link);
     zd_list_push_front(&jwts->judged, &judged->link);
     return zd_identity_ref(judged->identity);
+}
+
+size_t zd_jwts_count(const struct zd_jwts *jwts)
+{
+    return jwts == NULL || jwts->keys == NULL ? 0 : jwts->keys->n_good;
 }

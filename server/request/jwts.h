@@ -12,8 +12,8 @@ struct zd_server;
 struct zd_settings;
 
 /**
- * Whether access.jwks_file, jwks_url, jwt_issuer and jwt_audience go together, and the file is one
- * of keys.
+ * Whether access.jwks_file, jwks_url, jwt_issuer and jwt_audience go together, and the file has a
+ * key that counts.
  * @retval ZD_INVALID   the error names the setting
  * @retval ZD_NO_MEMORY
  * Thread: any; may block.
@@ -29,7 +29,9 @@ ZD_RESULT zd_jwts_check(const struct zd_settings *settings, struct zd_error *err
  */
 ZD_RESULT zd_jwts_open(struct zd_server *server, struct zd_jwts **ret_jwts, struct zd_error *err);
 
-/** SIGHUP: the file is read again, or the URL asked. The last good keys stay. Accepts NULL. */
+/** SIGHUP: the file is read again, or the URL asked. A set that is well formed counts, even without
+ * keys. The last good keys stay after anything else; those of a URL for access.jwks_stale_ms.
+ * Accepts NULL. */
 void zd_jwts_reload(struct zd_jwts *jwts);
 
 /** The server ends: before zd_remote_stop, after which the loop turns. Accepts NULL. */
@@ -43,5 +45,8 @@ void zd_jwts_free(struct zd_jwts *jwts); /* accepts NULL */
  * @return a reference; NULL: it is not good
  */
 struct zd_identity *zd_jwts_find(struct zd_jwts *jwts, struct zd_span token);
+
+/** How many keys count now. Accepts NULL. */
+size_t zd_jwts_count(const struct zd_jwts *jwts);
 
 #endif

@@ -50,6 +50,7 @@ struct zd_metrics {
     uint64_t n_problems;        /* answers with a problem document */
     uint64_t n_refused;         /* of them to what was no request, or came too slowly */
     uint64_t n_compressions;    /* bodies compressed */
+    uint64_t n_verified;        /* signatures of JSON Web Tokens, good or bad */
     uint64_t n_left;            /* clients that disconnected before their answer was ready */
     uint64_t n_slow; /* connections ended because their client took its answer too slowly */
     uint64_t n_cut;  /* streamed bodies that ended too early */

@@ -82,6 +82,7 @@ struct zd_server {
     struct zd_networks trusted_proxies;
     bool is_local;          /* it listens on loopback addresses alone */
     bool has_broken_tokens; /* access.tokens_file is, by now: those that were read before count */
+    bool has_stale_keys;    /* those of access.jwks_url ended: no fetch succeeded for too long */
     bool tokens_are_coming; /* access.tokens_file is read for the first time: who sends a credential
                                waits */
     bool has_failed;        /* what it was told is no use: it ends */

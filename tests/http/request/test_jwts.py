@@ -3,6 +3,8 @@
 import hashlib
 import hmac
 import json
+import os
+import random
 import signal
 import subprocess
 import time
@@ -144,7 +146,7 @@ def test_keys_of_a_url_come_beside_requests_and_rotate(serve, folder, keys, told
     told.set(jose.jwks(keys["EdDSA"]))
     wait_until(lambda: get(server, old).status == 200)
     # What is no set of keys changes nothing.
-    bodies = [b"", b"{", b"[]", b'{"keys": []}', b"x" * 1000000, jose.jwks(keys["ES256"]) + b"x"]
+    bodies = [b"", b"{", b"[]", b"{}", b'{"keys": {}}', b"x" * 1000000, jose.jwks(keys["ES256"]) + b"x"]
     for wrong in [{"body": body} for body in bodies] + [{"body": jose.jwks(keys["ES256"]), "status": status} for status in (404, 500, 203)]:
         told.set(**wrong)
         asked = told.n_asked
@@ -167,6 +169,131 @@ def test_keys_of_a_url_come_beside_requests_and_rotate(serve, folder, keys, told
     wait_until(lambda: get(server, new).status == 200)
     refused(get(server, old))
     assert old[:40] not in server.log and "access.jwks_url: it answered 500; the last good keys stay" in server.log
+
+
+def until_fetched(told):
+    """An answer that was set before has come."""
+    asked = told.n_asked
+    wait_until(lambda: told.n_asked >= asked + 2)
+
+
+def test_keys_that_the_issuer_withdraws_end(serve, folder, keys, told):
+    """All at once, or one of them; beside a key that is no use, too."""
+    old, other = keys["EdDSA"].token("read"), keys["ES256"].token("read")
+    told.set(jose.jwks(keys["EdDSA"], keys["ES256"]))
+    server = start(serve, folder, told, "--set", "access.jwks_ms=100")
+    wait_until(lambda: get(server, old).status == 200)
+    assert get(server, other).status == 200
+    junk = {"kty": "EC", "crv": "P-256", "kid": "odd", "x": "AAAA", "y": "s3cret"}
+    told.set(json.dumps({"keys": [junk, keys["ES256"].jwk()]}).encode())
+    wait_until(lambda: get(server, old).status == 401)
+    assert get(server, other).status == 200
+    wait_until(lambda: "access.jwks_url: key 1 of 2 does not count: its numbers make no key" in server.log)
+    told.set(b'{"keys": []}')
+    wait_until(lambda: get(server, other).status == 401)
+    refused(get(server, old))
+    assert "access.jwks_url: 0 keys; no JSON Web Token is good" in server.log and "s3cret" not in server.log
+    assert server.metrics()["zarrd_jwt_keys"] == 0 and server.metrics()["zarrd_jwt_keys_stale"] == 0
+    told.set(jose.jwks(keys["EdDSA"]))
+    wait_until(lambda: get(server, old).status == 200)
+    refused(get(server, other))
+
+
+def test_keys_end_when_fetches_fail_for_too_long(serve, folder, keys, told):
+    token = keys["EdDSA"].token("read")
+    told.set(jose.jwks(keys["EdDSA"]))
+    server = start(serve, folder, told, "--set", "access.jwks_ms=100", "--set", "access.jwks_stale_ms=1000")
+    wait_until(lambda: get(server, token).status == 200)
+    until_fetched(told)  # nothing has failed: the keys stay, however old they are
+    told.set(status=500)
+    wait_until(lambda: get(server, token).status == 401)
+    assert "access.jwks_url: it answered 500; the last good keys stay" in server.log
+    assert "no fetch succeeded for access.jwks_stale_ms (1000 ms): no JSON Web Token is good" in server.log
+    ready = server.get("/readyz")
+    assert ready.status == 200 and "access.jwks_stale_ms" in ready.json()["keys"]
+    assert server.metrics()["zarrd_jwt_keys_stale"] == 1 and server.metrics()["zarrd_jwt_keys"] == 0
+    told.set(jose.jwks(keys["EdDSA"]))
+    wait_until(lambda: get(server, token).status == 200)
+    assert "keys" not in server.get("/readyz").json() and server.metrics()["zarrd_jwt_keys_stale"] == 0
+
+
+def test_without_any_grace_the_first_failure_ends_the_keys(serve, folder, keys, told):
+    token = keys["EdDSA"].token("read")
+    told.set(jose.jwks(keys["EdDSA"]))
+    server = start(serve, folder, told, "--set", "access.jwks_ms=100", "--set", "access.jwks_stale_ms=0")
+    wait_until(lambda: get(server, token).status == 200)
+    until_fetched(told)
+    assert get(server, token).status == 200
+    told.set(b"{")
+    wait_until(lambda: get(server, token).status == 401)
+
+
+def test_a_file_may_lose_its_keys_but_not_begin_without(serve, folder, keys, tmp_path):
+    file = tmp_path / "keys.json"
+    file.write_bytes(json.dumps({"keys": [{"kid": "x"}, keys["EdDSA"].jwk()]}).encode())
+    server = serve("--set", f"access.jwks_file={file}", *SETTINGS, config=datasets(folder))
+    token = keys["EdDSA"].token("read")
+    assert get(server, token).status == 200 and "access.jwks_file: key 1 of 2 does not count" in server.log
+    for text in (b'{"keys": []}', json.dumps({"keys": [{**keys["EdDSA"].jwk(), "use": "enc"}]}).encode()):
+        file.write_bytes(jose.jwks(keys["EdDSA"]))
+        server.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: get(server, token).status == 200)
+        file.write_bytes(text)
+        server.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: get(server, token).status == 401)
+        for more in ((), ("--check-config",)):
+            command = [BINARY, str(folder), "--listen", "127.0.0.1:0", *SETTINGS, "--set", f"access.jwks_file={file}", *more]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S)
+            assert done.returncode == 2 and "access.jwks_file" in done.stderr and "counts" in done.stderr, done
+
+
+KIDS = ("a", "b", "c")
+
+
+def spoilt(jwk, rng):
+    """The same, but no use; and whether it makes its kid doubtful."""
+    return rng.choice([
+        ({**jwk, "kty": "oct", "k": "AAAA"}, False), ({**jwk, "use": "enc"}, False), ({**jwk, "alg": "HS256"}, False), ({**jwk, "key_ops": ["sign"]}, False),
+        ({**jwk, "d": "AQAB"}, True), ({**jwk, "q": 1}, True), ({name: value for name, value in jwk.items() if name != "kid"}, False), ({**jwk, "kid": 7}, False),
+        ({**jwk, "kid": ""}, False), ({**jwk, "kid": "a" * 257}, False), ({**jwk, "kty": None}, False), ({**jwk, "x": "=", "n": "="}, False),
+        ({**jwk, "x": "AAAA", "n": "AAAA"}, False), (None, False), ("a", False), ([jwk], False), ({}, False)])
+
+
+def random_set(jwks, rng):
+    """Key sets, and which (kid, key) counts by the rules of api.md 3.12, found without a look at the code."""
+    entries, claims = [], {}
+    for _ in range(rng.randrange(7)):
+        name, kid = rng.choice(list(jwks)), rng.choice(KIDS)
+        jwk = {**jwks[name], "kid": kid}
+        if rng.random() < 0.4:
+            jwk, claims_kid = spoilt(jwk, rng)
+            if claims_kid:
+                claims.setdefault(kid, set()).add(None)
+        else:
+            claims.setdefault(kid, set()).add(name)
+            members = list({**jwk, "x5c": ["AQAB"], "more": [[[[[[[[[{}]]]]]]]]]}.items())
+            rng.shuffle(members)
+            jwk = dict(members)
+        entries.append(jwk)
+    counts = {(kid, name) for kid, names in claims.items() if len(names) == 1 for name in names if name is not None}
+    return {"more": 1, "keys": entries, "version": None}, counts
+
+
+def test_random_key_sets_let_in_whom_their_good_keys_sign(serve, folder, keys, stranger, told):
+    seed = int(os.environ.get("ZD_SEED", "0")) or random.randrange(1 << 32)
+    print(f"ZD_SEED={seed}")
+    rng = random.Random(seed)
+    signers = {**keys, "stranger": stranger}
+    jwks = {name: key.jwk() for name, key in signers.items()}
+    tokens = {(kid, name): key.token("read", header={"kid": kid}) for name, key in signers.items() for kid in KIDS}
+    told.set(b'{"keys": []}')
+    server = start(serve, folder, told, "--set", "access.jwks_ms=100")
+    for _ in range(25):
+        document, counts = random_set(jwks, rng)
+        told.set(json.dumps(document).encode())
+        until_fetched(told)
+        found = {pair for pair, token in tokens.items() if get(server, token).status == 200}
+        assert found == counts, (seed, document)
 
 
 def test_an_unknown_key_asks_once_a_minute(serve, folder, keys, told):
