@@ -50,7 +50,7 @@ struct zd_transfer {
     uint32_t redirects_max;     /* that are followed, within the endpoint; 0 = they are answers */
     bool stops_at_slash; /* a redirection to the same URL with a slash behind its path, as servers
                             answer for directories, is an answer */
-    bool is_direct;      /* no proxy, whatever the environment says */
+    bool is_direct;      /* no proxy, whatever the host and the environment */
     struct zd_transfer_field *field; /* n_fields of them, or NULL */
     size_t n_fields;
     /**

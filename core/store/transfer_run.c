@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/num.h"
+#include "core/store/near_host.h"
 #include "core/store/remote.h"
 
 #define HEAD_BYTES_MAX (64U << 10)
@@ -310,6 +311,17 @@ void zd_transfer_run_settle(struct zd_transfer_run *run, CURLcode code)
     }
 }
 
+/* ---- where to ---- */
+
+/* Every URL that libcurl is given passes here, so that no client of the program asks a near host
+ * through the proxy of the environment. */
+static void set_url(struct zd_transfer_run *run, const char *url)
+{
+    const bool is_direct = run->transfer->is_direct || zd_near_host_is(url);
+    (void)curl_easy_setopt(run->easy, CURLOPT_URL, url);
+    (void)curl_easy_setopt(run->easy, CURLOPT_NOPROXY, is_direct ? "*" : NULL);
+}
+
 /* ---- redirections ---- */
 
 static bool has_same_part(CURLU *a, CURLU *b, CURLUPart part)
@@ -398,7 +410,7 @@ bool zd_transfer_run_follow(struct zd_transfer_run *run, CURLcode code)
     run->head_bytes = 0;
     zd_text_clear(&run->followed);
     const bool fits = zd_text_add(&run->followed, url) == ZD_OK;
-    (void)curl_easy_setopt(run->easy, CURLOPT_URL, run->followed.at);
+    set_url(run, run->followed.at);
     if (!fits || zd_multi_add(run->multi, run->easy) != ZD_OK) {
         run->head_status = zd_fail(&transfer->err, ZD_NO_MEMORY, "no memory for a redirection");
         return false;
@@ -468,7 +480,7 @@ static void set_limits(struct zd_transfer_run *run)
 {
     const struct zd_transfer *transfer = run->transfer;
     CURL *easy = run->easy;
-    (void)curl_easy_setopt(easy, CURLOPT_URL, transfer->url);
+    set_url(run, transfer->url);
     (void)curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     (void)curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
     (void)curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
@@ -480,9 +492,6 @@ static void set_limits(struct zd_transfer_run *run)
     (void)curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     (void)curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, RECEIVE_BYTES);
     (void)curl_easy_setopt(easy, CURLOPT_USERAGENT, "zarrd");
-    if (transfer->is_direct) {
-        (void)curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
-    }
 }
 
 static void set_callbacks(struct zd_transfer_run *run)

@@ -132,11 +132,16 @@ def test_tls_goes_through_a_tunnel_and_is_verified_at_its_end(serve, secure, aut
         expect_fault(start(serve, "https://lake.test/", https_proxy=proxy.url, **trust), "certificate")
 
 
-@pytest.mark.parametrize("names", ["127.0.0.1", "elsewhere.test,127.0.0.1", "*"])
-def test_some_hosts_are_asked_without_the_proxy(serve, origin, names):
-    with Proxy({}) as proxy:
-        expect_values(start(serve, origin.url, http_proxy=proxy.url, no_proxy=names))
-        assert proxy.asked == []
+@pytest.mark.parametrize("variable", ["no_proxy", "NO_PROXY"])
+@pytest.mark.parametrize("names", ["192.0.2.1", "elsewhere.test,192.0.2.1", "*"])
+def test_some_hosts_are_asked_without_the_proxy(serve, origin, variable, names):
+    """Nobody has this address (RFC 5737) but the proxy."""
+    with Proxy({"192.0.2.1": origin.port}) as proxy:
+        expect_values(start(serve, "http://192.0.2.1", http_proxy=proxy.url))
+        proxy.asked.clear()
+        server = serve("a=http://192.0.2.1", *ONCE, "--set", "remote.connect_ms=300",
+                       environment={**{name: value for name, value in PLAIN.items() if name.lower() != "no_proxy"}, "http_proxy": proxy.url, variable: names})
+        assert server.get(NOTHING).status in (502, 503, 504) and proxy.asked == []
 
 
 @pytest.mark.parametrize("status", ["403 Forbidden", "407 Proxy Authentication Required", "502 Bad Gateway", "404 Not Found"])
@@ -155,5 +160,5 @@ def test_a_proxy_that_does_not_ask_is_a_fault(serve, status):
 def test_without_its_proxy_nobody_is_asked(serve, origin):
     with Proxy({}) as proxy:
         pass
-    expect_fault(start(serve, origin.url, http_proxy=proxy.url))
+    expect_fault(start(serve, "http://192.0.2.1", http_proxy=proxy.url))
     assert origin.count() == 0
