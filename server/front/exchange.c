@@ -169,7 +169,12 @@ static enum MHD_Result on_header(
     }
     struct zd_exchange *exchange = cls;
     const char **place = (const char **)(void *)((char *)exchange + field->place);
-    exchange->request.n_authorizations += field == &fields[0];
+    if (field == &fields[0]) {
+        if (!zd_credential_is_bearer(value)) {
+            return MHD_YES; /* a proxy's, or another program's */
+        }
+        exchange->request.n_authorizations++;
+    }
     if (*place == NULL) {
         *place = value;
     } else if (field->list != ONCE) {

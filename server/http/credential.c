@@ -1,10 +1,13 @@
-/* Credentials in request targets. */
+/* Credentials in request targets and headers. */
 #include "server/http/credential.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "server/http/escape.h"
 #include "server/http/host.h"
+
+static const char scheme[] = "Bearer";
 
 /* Whether bytes are a word once they are decoded. */
 static bool spells(const char *from, size_t len, const char *word)
@@ -107,4 +110,20 @@ uint32_t zd_credential_take(char *target, struct zd_text *token)
         trim_query(path);
     }
     return n;
+}
+
+/* RFC 9110, 11.1: a scheme is a token, of any case. */
+bool zd_credential_is_bearer(const char *authorization)
+{
+    static const char token[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~";
+    const size_t len = sizeof scheme - 1;
+    return strspn(authorization, token) == len && strncasecmp(authorization, scheme, len) == 0;
+}
+
+/* RFC 6750, 2.1. */
+struct zd_span zd_credential_of_bearer(const char *authorization)
+{
+    const char *rest = authorization + sizeof scheme - 1;
+    return zd_span_of(rest[0] == ' ' ? rest + strspn(rest, " ") : "");
 }

@@ -2,10 +2,10 @@
 #include "server/request/access.h"
 
 #include <string.h>
-#include <strings.h>
 
 #include "core/base/num.h"
 #include "server/data/dataset.h"
+#include "server/http/credential.h"
 #include "server/request/anonymous.h"
 #include "server/request/client.h"
 #include "server/request/connection.h"
@@ -13,6 +13,7 @@
 #include "server/request/jwts.h"
 #include "server/request/known.h"
 #include "server/request/permission.h"
+#include "server/request/rates.h"
 #include "server/request/request.h"
 #include "server/request/respond.h"
 #include "server/request/route.h"
@@ -66,16 +67,6 @@ static struct zd_identity *(*const kinds[])(const struct zd_request *req, struct
     find_jwt,
 };
 
-/* RFC 6750, 2.1. @return empty: not of the scheme */
-static struct zd_span bearer_of(const char *header)
-{
-    static const char scheme[] = "Bearer ";
-    const size_t len = strlen(scheme);
-    return strncasecmp(header, scheme, len) == 0
-               ? zd_span_of(header + len + strspn(header + len, " "))
-               : (struct zd_span){0};
-}
-
 /* Looked for among all. */
 static void search(struct zd_request *req, struct zd_span token)
 {
@@ -87,20 +78,46 @@ static void search(struct zd_request *req, struct zd_span token)
     }
 }
 
-static void identify(struct zd_request *req, struct zd_span token)
+/* What the only credential says. @return false: it was not looked for, since the client's address
+ * has tried too many that nobody has */
+static bool identify(struct zd_request *req)
 {
     struct zd_server *server = req->server;
-    if (req->signature.len > 0) {
+    if (req->signature.len > 0) { /* which costs less than to refuse it */
         req->identity = zd_signing_identify(req);
-        return;
+        return true;
     }
+    const struct zd_span token =
+        req->n_url_tokens > 0 ? req->url_token : zd_credential_of_bearer(req->authorization);
     req->identity = zd_known_find(server->known, token, server->n_credential_changes);
+    if (req->identity == NULL && zd_rates_are_spent(req)) {
+        return false;
+    }
     if (req->identity == NULL) {
         search(req, token);
         if (req->identity != NULL) {
             zd_known_put(&server->known, token, server->n_credential_changes, req->identity);
         }
     }
+    return true;
+}
+
+/* Whether any credential can be good here: where none can, a header with one is meant for somebody
+ * else. */
+static bool knows_credentials(const struct zd_settings *settings)
+{
+    return settings->access_tokens_file[0] != '\0' || settings->access_jwks_file[0] != '\0' ||
+           settings->access_jwks_url[0] != '\0' || settings->access_signing_keys_file[0] != '\0';
+}
+
+/* @return how many credentials were sent */
+static uint32_t count_credentials(struct zd_request *req)
+{
+    if (!knows_credentials(&req->server->config->settings)) {
+        req->authorization = NULL;
+        req->n_authorizations = 0;
+    }
+    return req->n_url_tokens + (req->signature.len > 0) + req->n_authorizations;
 }
 
 /* ---- the whole ---- */
@@ -175,17 +192,17 @@ enum zd_next zd_access_judge(struct zd_request *req)
         return ZD_NEXT; /* a browser asks what it may ask */
     }
     const bool is_signed = req->signature.len > 0;
-    const uint32_t n_credentials = req->n_url_tokens + is_signed + req->n_authorizations;
+    const uint32_t n_credentials = count_credentials(req);
     req->has_credential = n_credentials > 0;
     req->is_private = req->n_url_tokens > 0 || is_signed;
     if (n_credentials == 1 && !is_signed && must_wait(req)) {
         return ZD_WAIT;
     }
-    if (n_credentials == 1) {
-        identify(req, req->authorization == NULL ? req->url_token : bearer_of(req->authorization));
-    }
     if (n_credentials > 1) {
         req->step = zd_permission_refuse_several;
+    } else if (n_credentials == 1 && !identify(req)) {
+        req->is_private = true;
+        req->step = zd_rates_refuse;
     } else if (req->has_credential && req->identity == NULL) {
         req->is_private = true; /* wherever it stood */
         req->step = zd_permission_refuse_credential;

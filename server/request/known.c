@@ -8,8 +8,9 @@
 #include "core/base/own.h"
 #include "server/request/identity.h"
 
-#define SLOTS_N          512
-#define CREDENTIAL_BYTES 2048 /* a longer one is judged each time */
+#define SETS_N           64
+#define WAYS_N           8 /* of a set: so many credentials do not take each other's places */
+#define CREDENTIAL_BYTES (16U << 10) /* a longer one is judged each time */
 
 struct slot {
     uint8_t *credential; /* owned; NULL: the slot is empty */
@@ -18,14 +19,19 @@ struct slot {
     struct zd_identity *identity; /* a reference */
 };
 
+struct set {
+    struct slot slot[WAYS_N];
+    uint32_t next; /* whose place is taken next */
+};
+
 struct zd_known {
     uint64_t seed;
-    struct slot slot[SLOTS_N];
+    struct set set[SETS_N];
 };
 
 static size_t place_of(const struct zd_known *known, struct zd_span credential)
 {
-    return zd_hash_of(credential, known->seed) % SLOTS_N;
+    return zd_hash_of(credential, known->seed) % SETS_N;
 }
 
 static void empty(struct slot *slot)
@@ -38,16 +44,43 @@ static void empty(struct slot *slot)
     *slot = (struct slot){0};
 }
 
+static bool is_good(const struct slot *slot, uint64_t n_changes)
+{
+    return slot->credential != NULL && slot->n_changes == n_changes &&
+           !zd_identity_is_over(slot->identity);
+}
+
+static bool is_of(const struct slot *slot, struct zd_span credential)
+{
+    const struct zd_span kept = {.ptr = slot->credential, .len = slot->len};
+    return zd_digest_is_same_secret(kept, credential);
+}
+
+/* One that is not in use, or the next one. */
+static struct slot *free_slot(struct set *set, uint64_t n_changes)
+{
+    for (size_t i = 0; i < WAYS_N; i++) {
+        if (!is_good(&set->slot[i], n_changes)) {
+            return &set->slot[i];
+        }
+    }
+    return &set->slot[set->next++ % WAYS_N];
+}
+
 struct zd_identity *zd_known_find(
     const struct zd_known *known, struct zd_span credential, uint64_t n_changes)
 {
     if (known == NULL || credential.len == 0) {
         return NULL;
     }
-    const struct slot *slot = &known->slot[place_of(known, credential)];
-    const struct zd_span kept = {.ptr = slot->credential, .len = slot->len};
-    const bool is_it = slot->n_changes == n_changes && zd_digest_is_same_secret(kept, credential);
-    return is_it && !zd_identity_is_over(slot->identity) ? zd_identity_ref(slot->identity) : NULL;
+    const struct set *set = &known->set[place_of(known, credential)];
+    for (size_t i = 0; i < WAYS_N; i++) {
+        const struct slot *slot = &set->slot[i];
+        if (is_good(slot, n_changes) && is_of(slot, credential)) {
+            return zd_identity_ref(slot->identity);
+        }
+    }
+    return NULL;
 }
 
 static struct zd_known *known_new(void)
@@ -68,7 +101,7 @@ void zd_known_put(struct zd_known **place, struct zd_span credential, uint64_t n
     if (*place == NULL && (*place = known_new()) == NULL) {
         return;
     }
-    struct slot *slot = &(*place)->slot[place_of(*place, credential)];
+    struct slot *slot = free_slot(&(*place)->set[place_of(*place, credential)], n_changes);
     empty(slot);
     slot->credential = zd_alloc(credential.len);
     if (slot->credential == NULL) {
@@ -82,8 +115,8 @@ void zd_known_put(struct zd_known **place, struct zd_span credential, uint64_t n
 
 void zd_known_free(struct zd_known *known)
 {
-    for (size_t i = 0; known != NULL && i < SLOTS_N; i++) {
-        empty(&known->slot[i]);
+    for (size_t i = 0; known != NULL && i < SETS_N * WAYS_N; i++) {
+        empty(&known->set[i / WAYS_N].slot[i % WAYS_N]);
     }
     zd_free(known);
 }

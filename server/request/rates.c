@@ -72,6 +72,12 @@ static uint64_t client_of(const struct zd_request *req)
     return zd_hash_of(zd_span_of(identity->name), zd_hash_of(zd_span_of(identity->from), seed));
 }
 
+/* A credential that nobody has costs something everywhere: it was looked for. */
+static bool is_guess(const struct zd_request *req)
+{
+    return req->has_credential && req->identity == NULL;
+}
+
 /* Looks for the route, if that was not done, and leaves the first step as it is. */
 static bool is_free(struct zd_request *req)
 {
@@ -122,7 +128,7 @@ static void add_fields(const struct zd_rate_limits *limits, const struct zd_rate
     }
 }
 
-static enum zd_next step_limited(struct zd_request *req)
+enum zd_next zd_rates_refuse(struct zd_request *req)
 {
     const struct zd_rate_limits limits = limits_of(req);
     const struct zd_rate_left left =
@@ -152,16 +158,27 @@ static enum zd_next step_limited(struct zd_request *req)
 
 /* ---- the whole ---- */
 
+bool zd_rates_are_spent(const struct zd_request *req)
+{
+    const struct zd_rate_limits limits = limits_of(req);
+    if (limits.requests == 0 && limits.bytes == 0) {
+        return false;
+    }
+    const struct zd_rate_left left =
+        zd_rate_table_look(table_of(req), client_of(req), &limits, uv_hrtime());
+    return left.requests_wait_ns > 0 || left.bytes_wait_ns > 0;
+}
+
 void zd_rates_judge(struct zd_request *req)
 {
     const struct zd_rate_limits limits = limits_of(req);
-    if ((limits.requests == 0 && limits.bytes == 0) || is_free(req)) {
+    if ((limits.requests == 0 && limits.bytes == 0) || (is_free(req) && !is_guess(req))) {
         return;
     }
     if (zd_rate_table_take(table_of(req), client_of(req), &limits, uv_hrtime())) {
         req->own.is_rated = true;
     } else {
-        req->step = step_limited;
+        req->step = zd_rates_refuse;
     }
 }
 

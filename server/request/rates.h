@@ -1,11 +1,12 @@
 /* How much a client may ask for: access.requests_per_s and access.bytes_per_s, of a credential or
- * of an anonymous address. Health and OPTIONS cost nothing. Thread: loop. */
+ * of an anonymous address. Health and OPTIONS cost nothing, but a credential that nobody has is
+ * paid by its address on any route. Thread: loop. */
 #ifndef ZD_REQUEST_RATES_H
 #define ZD_REQUEST_RATES_H
 
 #include "server/request/rate_table.h"
+#include "server/request/request.h"
 
-struct zd_request;
 struct zd_server;
 
 /** What server->rates points to. Apart, so that no flood of addresses touches who has a credential.
@@ -19,6 +20,14 @@ struct zd_rates {
 /** @param server its rates are zeroed @retval ZD_NO_MEMORY */
 ZD_RESULT zd_rates_init(struct zd_server *server, struct zd_error *err);
 void zd_rates_done(struct zd_server *server); /* accepts zeroed ones */
+
+/** Whether the client has used up what it may, as the one that the request's identity says: without
+ * one, its address. Then nobody looks for a credential that is not known: a look costs digests and
+ * signatures. */
+bool zd_rates_are_spent(const struct zd_request *req);
+
+/** The step of a request that comes too soon: 429. */
+zd_step zd_rates_refuse;
 
 /** Take a request whose identity is known and whose steps have not begun: the first step of one
  * that comes too soon refuses it, whatever else there is to say of it. */

@@ -69,8 +69,8 @@ struct zd_request {
     bool is_private; /* a credential allows the answer, or stood in the URL: no shared cache
                         keeps it */
     bool is_limited; /* zd_permission_is_limited */
-    const char *authorization; /* the first header of that name, or NULL */
-    uint32_t n_authorizations; /* such headers */
+    const char *authorization; /* the first header of that name and the scheme Bearer, or NULL */
+    uint32_t n_authorizations; /* such headers; zd_access_judge ignores them where none is good */
     uint32_t n_url_tokens;     /* credentials that the target had; it has none any more */
     struct zd_span url_token;  /* the first of them */
     struct zd_client client;

@@ -247,6 +247,72 @@ def test_a_file_may_lose_its_keys_but_not_begin_without(serve, folder, keys, tmp
             assert done.returncode == 2 and "access.jwks_file" in done.stderr and "counts" in done.stderr, done
 
 
+# ---- what bad tokens cost ----
+
+AT_ONCE = 10  # what 10 s give at one a second
+
+
+def of(address, token):
+    return {"X-Forwarded-For": address, "Authorization": f"Bearer {token}"}
+
+
+def until_refused(server, address, tokens, target=TARGET):
+    """A client that goes on with the next token until it is told to wait; how many were judged."""
+    for n, token in enumerate(tokens):
+        answer = server.get(target, of(address, token))
+        if answer.status == 429:
+            return n
+        assert answer.status == 401, answer
+    raise AssertionError("never refused")
+
+
+@pytest.fixture
+def rated(serve, folder, keys, tmp_path):
+    file = tmp_path / "keys.json"
+    file.write_bytes(jose.jwks(*keys.values()))
+    return serve("--set", f"access.jwks_file={file}", *SETTINGS, "--set", "access.requests_per_s=1", "--set", "http.trusted_proxies=127.0.0.1", config=datasets(folder))
+
+
+def forged(token, n):
+    """Tokens that only their signature gives away."""
+    start, _, signature = token.rpartition(".")
+    return [f"{start}.{jose.coded(bytes([i % 256, i // 256]) + bytes(62))}" for i in range(n)]
+
+
+@pytest.mark.parametrize("target", [TARGET, "/livez", "/nothing"])
+def test_bad_tokens_cost_no_more_signatures_than_their_address_may_ask(rated, keys, target):
+    verified = lambda: rated.metrics()["zarrd_jwt_verifications_total"]  # noqa: E731
+    good = keys["EdDSA"].token("read", x="x" * 3000)
+    assert rated.get(TARGET, of("192.0.2.1", good)).status == 200 and verified() == 1
+    n = until_refused(rated, "192.0.2.2", forged(good, 2000), target)
+    assert n >= AT_ONCE and verified() == 1 + n
+    for token in forged(good, 200):
+        rated.get(target, of("192.0.2.2", token))
+    assert verified() <= 1 + n + 20  # what came in meanwhile, on a slow machine
+    for _ in range(5):  # one that is known is found without, from there, too; it pays for itself
+        answer = rated.get(TARGET, of("192.0.2.2", good))
+        assert answer.status == 200, answer
+    assert verified() <= 1 + n + 20
+    assert rated.get("/livez", {"X-Forwarded-For": "192.0.2.2"}).status == 200
+
+
+def test_what_is_wrong_without_a_look_at_the_signature_costs_none(rated, keys):
+    now = int(time.time())
+    key = keys["ES256"]
+    bad = [key.token("read", exp=now - 100), key.token("read", iss="x"), key.token("read", aud="x"), key.token("read", nbf=now + 1000),
+           key.token("read", header={"kid": "x"}), key.token("read", header={"alg": "RS256"}), key.token("read", header={"crit": []}), "a.b.c", "x", "."]
+    details = {refused(rated.get(TARGET, of(f"198.51.100.{i}", token))) for i, token in enumerate(bad)}
+    assert len(details) == 1 and rated.metrics()["zarrd_jwt_verifications_total"] == 0
+
+
+def test_a_good_token_is_not_paid_by_its_address(rated, keys):
+    tokens = [keys["EdDSA"].token("read", sub=f"u{i}") for i in range(2 * AT_ONCE)]
+    for token in tokens:
+        assert rated.get(TARGET, of("203.0.113.1", token)).status == 200
+    for _ in range(AT_ONCE // 2):
+        assert rated.get(TARGET, {"X-Forwarded-For": "203.0.113.1"}).status == 200
+
+
 KIDS = ("a", "b", "c")
 
 

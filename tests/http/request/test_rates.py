@@ -19,7 +19,7 @@ def server(serve_module, tmp_path_factory):
     (folder / "zarr.json").write_text('{"zarr_format": 3, "node_type": "group"}')
     write_values(folder / "a", np.arange(1000.0), [1000])
     tokens = folder / "tokens.json"
-    entries = {"settings": {}, "free": {"requests_per_s": 0}, "bytes": {"requests_per_s": 0, "bytes_per_s": 1}, "other": {}}
+    entries = {"settings": {}, "free": {"requests_per_s": 0}, "bytes": {"requests_per_s": 0, "bytes_per_s": 1}, "other": {}, "unused": {}}
     tokens.write_text(json.dumps({"tokens": [{"name": name, "sha256": hashlib.sha256(name.encode()).hexdigest(), "scopes": ["read", "write"], **more}
                                              for name, more in entries.items()]}))
     tokens.chmod(0o600)
@@ -78,7 +78,14 @@ def test_clients_are_addresses_and_networks_of_ipv6(server):
     assert server.get("/v1", of("2001:db8:1:3::1")).status == 200
 
 
+def make_known(server, address, *tokens):
+    """Found good once, from an address that has not used up what it may."""
+    for token in tokens:
+        assert server.get("/livez", of(address, token)).status == 200
+
+
 def test_a_token_has_rates_of_its_own(server):
+    make_known(server, "192.0.2.15", "settings", "other", "free")
     until_limited(server, of("192.0.2.5"))
     answers, refused = until_limited(server, of("192.0.2.5", "settings"))
     assert len(answers) >= AT_ONCE and "credential" in refused.json()["detail"]
@@ -88,14 +95,28 @@ def test_a_token_has_rates_of_its_own(server):
         assert server.get("/v1", of("192.0.2.5", "free")).status == 200
 
 
-def test_who_guesses_tokens_is_limited_by_address(server):
-    answers, _ = until_limited(server, {"X-Forwarded-For": "192.0.2.7", "Authorization": "Bearer nonsense"})
-    assert all(answer.status == 401 for answer in answers)
-    assert server.get("/v1", of("192.0.2.7", "free")).status == 200
+@pytest.mark.parametrize("address, target", [("192.0.2.7", "/zarr/d/zarr.json"), ("192.0.2.8", "/livez"), ("192.0.2.9", "/nothing")])
+def test_who_guesses_tokens_is_limited_by_address(server, address, target):
+    make_known(server, "192.0.2.17", "free")
+    answers, refused = until_limited(server, of(address, "nonsense"), target)
+    assert len(answers) >= AT_ONCE and all(answer.status == 401 for answer in answers) and "address" in refused.json()["detail"]
+    assert server.get("/v1", of(address, "free")).status == 200
+    assert server.get("/livez", of(address)).status == 200
+
+
+def test_an_address_that_has_used_up_what_it_may_tries_no_tokens(server):
+    """Whether a token is good is not looked for: a good one that nobody sent before is refused, too, until there is a request left."""
+    until_limited(server, of("192.0.2.10"))
+    answers = [server.get("/livez", of("192.0.2.10", token)) for token in ("nonsense", "unused")]
+    assert all(answer.status == 429 and answer.headers["retry-after"] == "1" and "private" in answer.headers["cache-control"] for answer in answers) or (
+        server.get("/livez", of("192.0.2.10", "unused")).status == 200)  # a slow machine
+    wait_until(lambda: server.get("/livez", of("192.0.2.10", "unused")).status == 200)
+    for _ in range(2 * AT_ONCE):
+        assert server.get("/livez", of("192.0.2.10", "unused")).status == 200
 
 
 def test_bytes_are_paid_by_the_next_request(server):
-    headers = of("192.0.2.8", "bytes")
+    headers = of("192.0.2.11", "bytes")
     first = server.get("/zarr/d/a/zarr.json", headers)
     assert first.status == 200 and len(first.body) > 100
     assert soon(lambda: server.get("/zarr/d/a/zarr.json", headers).status, 429) == 429

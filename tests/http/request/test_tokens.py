@@ -5,6 +5,8 @@ import datetime
 import hashlib
 import http.client
 import json
+import os
+import random
 import signal
 import socket
 import subprocess
@@ -15,7 +17,7 @@ from arrays import write_array, write_values
 from client import DEADLINE_S, until_under_way, wait_until
 from documents import LITTLE, extension, group_document
 from files import TEMPORARY, below
-from live import BINARY, ROOT
+from live import BINARY, ROOT, Answer
 
 CHALLENGE = 'Bearer realm="zarrd"'
 BAD_TOKEN = 'Bearer realm="zarrd", error="invalid_token"'
@@ -89,8 +91,8 @@ def test_a_token_may_write_what_it_names(start):
 def test_every_bad_credential_is_the_same_401(start):
     server = start(tokens=[entry("ada", "read"), entry("old", "read", "write", expires="2001-01-01T00:00:00Z")])
     assert server.get("/v1/datasets/w/nodes/a", bearer("ada")).status == 200
-    bad = ["Bearer", "Bearer ", "Bearer x", "Bearer old-secret", "Bearer ada-secret ada-secret", "Basic YTpi", "ada-secret", "Bearer " + "x" * 2000,
-           "Bearer ada-secret,", "Bearer a.b.c"]
+    bad = ["Bearer", "Bearer ", "Bearer x", "Bearer old-secret", "Bearer ada-secret ada-secret", "bearer\tada-secret", "Bearer,ada-secret",
+           "BEARER=ada-secret", "Bearer " + "x" * 2000, "Bearer ada-secret,", "Bearer ada-secret, Basic YTpi", "Bearer a.b.c"]
     said = set()
     for value in bad:
         for method, target in [("GET", "/v1/datasets/w/nodes/a"), ("GET", "/livez"), ("GET", "/v1/nothing"), ("PUT", "/zarr/w/b"), ("HEAD", "/v1")]:
@@ -113,6 +115,82 @@ def test_every_bad_credential_is_the_same_401(start):
     answers += [whole(target, {}) for target in (f"{node}?access_token=x", f"{node}?access_token=", f"/t/x{node}", f"/t/old-secret{node}", f"/t/%00{node}",
                                                  f"{node}?expires=1&key=k&signature=x", f"{node}?signature")]
     assert all(list(answer) == list(answers[0]) for answer in answers), answers
+
+
+# ---- for whom an Authorization is meant ----
+
+OTHERS = ["Basic YTpi", "Basic", "basic YWRhOmFkYS1zZWNyZXQ=", "token 0123", "ada-secret", "Token ada-secret", "Negotiate abc==", "Digest username=\"a\", uri=\"/\"", "",
+          "Bear ada-secret", "Bearers ada-secret", "Bearerada-secret", "Basic YTpi, Bearer ada-secret", "x-Bearer ada-secret", "AWS4-HMAC-SHA256 Credential=a"]
+GOOD = ["Bearer ada-secret", "bearer ada-secret", "BEARER   ada-secret", "bEaReR ada-secret"]
+BAD = ["Bearer", "Bearer ", "bearer\tada-secret", "Bearer ada-secret b", "Bearer eve-secret", "Bearer a.b.c", "Bearer,ada-secret", "Bearer \tada-secret"]
+SEEN = ("www-authenticate", "cache-control", "vary", "etag")
+
+
+def ask_with_lines(server, target, lines):
+    """A GET with any number of Authorization lines."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=DEADLINE_S)
+    connection.putrequest("GET", target)
+    for value in lines:
+        connection.putheader("AUTHORIZATION" if len(value) % 2 else "Authorization", value)
+    connection.endheaders()
+    answer = Answer(connection.getresponse())
+    connection.close()
+    own = answer.headers["x-request-id"]
+    return answer.status, {name: answer.headers.get(name) for name in SEEN}, answer.body.replace(own.encode(), b"ID")
+
+
+@pytest.fixture
+def rng():
+    seed = int(os.environ.get("ZD_SEED", "0")) or random.randrange(1 << 32)
+    print(f"ZD_SEED={seed}")
+    return random.Random(seed)
+
+
+def test_only_a_bearer_is_judged(start, rng):
+    """Any list of fields is as good as its Bearers alone: none, one that is good or bad, or several."""
+    server = start(*OUTSIDE, tokens=[entry("ada", "read", datasets=["w"])], access="private")
+    targets = ["/v1/datasets/w/nodes/a", "/v1/datasets/r/nodes/a", "/v1/datasets", "/livez", "/zarr/w/a/zarr.json"]
+    plain = {target: {(): ask_with_lines(server, target, []), "good": ask_with_lines(server, target, GOOD[:1]), "bad": ask_with_lines(server, target, BAD[:1]),
+                      "several": ask_with_lines(server, target, GOOD[:1] * 2)} for target in targets}
+    first = plain[targets[0]]
+    assert [first[kind][0] for kind in ((), "good", "bad", "several")] == [401, 200, 401, 400] and first[()][1]["www-authenticate"] == CHALLENGE
+    for _ in range(400):
+        lines = [rng.choice(rng.choice([OTHERS, OTHERS, GOOD, BAD])) for _ in range(rng.randrange(5))]
+        rng.shuffle(lines)
+        ours = [line for line in lines if line in GOOD + BAD]
+        kind = "several" if len(ours) > 1 else () if not ours else "good" if ours[0] in GOOD else "bad"
+        target = rng.choice(targets)
+        assert ask_with_lines(server, target, lines) == plain[target][kind], (lines, target)
+        in_url = f"{target}?access_token=ada-secret"
+        status = ask_with_lines(server, in_url, lines)[0]
+        assert status == (400 if ours else 200), (lines, in_url)
+
+
+def test_where_no_credential_can_be_good_a_header_is_somebody_elses(serve, places, rng):
+    """A proxy's Basic, a notebook's token, even a Bearer: as if they were not sent. A token in the URL is meant for zarrd."""
+    server = serve(config={"datasets": {"r": {"location": str(places)}, "i": {"location": str(places), "immutable": True}}})
+    for target in ("/v1/datasets/r/nodes/a", "/zarr/i/a/zarr.json", "/v1", "/nothing"):
+        plain = ask_with_lines(server, target, [])
+        for _ in range(50):
+            lines = [rng.choice(OTHERS + GOOD + BAD) for _ in range(rng.randrange(1, 4))]
+            assert ask_with_lines(server, target, lines) == plain, (lines, target)
+    assert server.request("PUT", "/zarr/r/x", {"Authorization": "Basic x"}, b"1").status == server.request("PUT", "/zarr/r/x", {}, b"1").status
+    for target in ("/v1?access_token=x", "/t/x/v1", "/v1?access_token="):
+        for headers in ({}, {"Authorization": "Bearer x"}, {"Authorization": "Basic x"}):
+            refused(server.get(target, headers))
+
+
+@pytest.mark.parametrize("kind", ["tokens", "signing", "jwks"])
+def test_where_any_credential_can_be_good_a_bearer_is_judged(serve, places, tmp_path, kind):
+    key = {"keys": [{"id": "k", "secret": "A" * 43 + "="}]}
+    public = {"keys": [{"kid": "k", "kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}
+    file = tmp_path / "file.json"
+    file.write_text(json.dumps({"tokens": {"tokens": []}, "signing": key, "jwks": public}[kind]))
+    file.chmod(0o600)
+    name = {"tokens": "tokens_file", "signing": "signing_keys_file", "jwks": "jwks_file"}[kind]
+    server = serve("--set", f"access.{name}={file}", "--set", "access.jwt_issuer=i", "--set", "access.jwt_audience=a", config={"datasets": {"r": {"location": str(places)}}})
+    refused(server.get("/v1", {"Authorization": "Bearer x"}))
+    assert server.get("/v1", {"Authorization": "Basic x"}).status == 200
 
 
 def test_where_nobody_reads_without_a_credential_a_token_does(start):

@@ -70,7 +70,41 @@ START_TEST(a_credential_is_taken_out)
 }
 END_TEST
 
+static const struct {
+    const char *value;
+    const char *token; /* NULL: of another scheme */
+} headers[] = {
+    {"Bearer T", "T"},
+    {"bearer T", "T"},
+    {"BEARER   a.b-c", "a.b-c"},
+    {"Bearer a b", "a b"}, /* no token, and nobody's */
+    {"Bearer", ""},
+    {"Bearer ", ""},
+    {"bearer\tT", ""},
+    {"Bearer,T", ""},
+    {"Bearer=T", ""},
+    {"Bearer \tT", "\tT"},
+    {"Bearer2 T", NULL},
+    {"BearerT", NULL},
+    {"Bear T", NULL},
+    {"Basic YTpi", NULL},
+    {"Basic x, Bearer T", NULL},
+    {"token T", NULL},
+    {"T", NULL},
+    {"", NULL},
+};
+
+START_TEST(a_header_of_another_scheme_is_not_ours)
+{
+    const char *value = headers[_i].value;
+    ck_assert_int_eq(zd_credential_is_bearer(value), headers[_i].token != NULL);
+    ck_assert(
+        headers[_i].token == NULL || zd_span_is(zd_credential_of_bearer(value), headers[_i].token));
+}
+END_TEST
+
 void zd_unit_tests(TCase *tests)
 {
+    tcase_add_loop_test(tests, a_header_of_another_scheme_is_not_ours, 0, ZD_COUNT_OF(headers));
     tcase_add_loop_test(tests, a_credential_is_taken_out, 0, ZD_COUNT_OF(targets));
 }

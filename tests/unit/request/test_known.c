@@ -2,6 +2,7 @@
 #include "server/request/known.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "server/request/identity.h"
 #include "server/request/verdicts.h"
@@ -9,6 +10,7 @@
 #include "tests/support/unit.h"
 
 #define MANY 1000 /* more than there are places */
+#define FEW  24
 
 static struct zd_identity *make(const char *name)
 {
@@ -64,6 +66,25 @@ START_TEST(many_credentials_take_each_others_places)
 }
 END_TEST
 
+/* Who shares an address with somebody that guesses is refused when his credential is not known. */
+START_TEST(few_credentials_do_not_take_each_others_places)
+{
+    struct zd_known *known = NULL;
+    ZD_AUTO(zd_identity) identity = make("one");
+    char credential[8192] = "";
+    memset(credential, 'x', sizeof credential - 1);
+    for (size_t i = 0; i < FEW; i++) {
+        credential[0] = (char)('a' + i);
+        zd_known_put(&known, zd_span_of(credential), 1, identity);
+    }
+    for (size_t i = 0; i < FEW; i++) {
+        credential[0] = (char)('a' + i);
+        ck_assert(knows(known, credential, 1));
+    }
+    zd_known_free(known);
+}
+END_TEST
+
 START_TEST(a_verdict_is_of_one_identity_one_path_and_one_table_of_datasets)
 {
     static struct zd_server server;
@@ -97,5 +118,6 @@ void zd_unit_tests(TCase *tests)
 {
     tcase_add_test(tests, a_credential_is_known_until_credentials_change);
     tcase_add_test(tests, many_credentials_take_each_others_places);
+    tcase_add_test(tests, few_credentials_do_not_take_each_others_places);
     tcase_add_test(tests, a_verdict_is_of_one_identity_one_path_and_one_table_of_datasets);
 }
