@@ -29,6 +29,7 @@
 #include "server/request/known.h"
 #include "server/request/tokens.h"
 #include "server/request/verdicts.h"
+#include "server/runtime/log_text.h"
 #include "server/signals.h"
 #include "server/picture/ranges.h"
 #include "server/slice/read_ahead.h"
@@ -39,10 +40,11 @@
 #include "server/write/lock.h"
 #include "server/write/rest.h"
 
-#define BAD_INPUT        2       /* exit status, as of a start that fails */
-#define COORDINATES_PART 16      /* one part of the cache of decoded chunks is for coordinates */
-#define NODES_PART       2       /* one part of the metadata cache is for nodes */
-#define SEARCH_NS        5000000 /* for a directory of some stores */
+#define BAD_INPUT        2  /* exit status, as of a start that fails */
+#define COORDINATES_PART 16 /* one part of the cache of decoded chunks is for coordinates */
+#define NODES_PART       2  /* one part of the metadata cache is for nodes */
+#define BANNER_BYTES_MAX (64U << 10) /* of a name and a location, escaped */
+#define SEARCH_NS        5000000     /* for a directory of some stores */
 
 /* One root that the banner waits for. */
 struct root {
@@ -93,8 +95,11 @@ static void print_dataset(const struct root *root)
     } else if (status == ZD_NOT_FOUND) {
         dialect = other == NULL ? "no node at the root" : other;
     }
-    printf("%s  %s  %s  %s\n", config->name, config->location, dialect,
-        config->writable ? "writable" : "read-only");
+    ZD_SCOPED_TEXT(line, BANNER_BYTES_MAX);
+    zd_log_text_add(&line, config->name);
+    zd_text_add(&line, "  ");
+    zd_log_text_add(&line, config->location);
+    printf("%s  %s  %s\n", line.at, dialect, config->writable ? "writable" : "read-only");
     if (status == ZD_NOT_FOUND && other != NULL) {
         zd_log(&root->server->log, ZD_LOG_WARNING,
             "dataset '%s' is %s, which this version does not read", config->name, other);

@@ -11,6 +11,7 @@
 #include "server/front/response.h"
 #include "server/front/wire.h"
 #include "server/http/credential.h"
+#include "server/http/redact.h"
 #include "server/http/signed_url.h"
 #include "server/request/admit.h"
 #include "server/request/audit.h"
@@ -26,6 +27,8 @@
 #define CLIENT_CLOSED_REQUEST 499        /* in the log alone, as elsewhere */
 #define HANGUP_MS             50
 #define REST_BYTES_MAX        (64U << 10) /* that are read and dropped: the connection lives on */
+#define SECRETS_PER_BYTE      4           /* of a head: its secrets as sent, and decoded */
+#define SAFE_ID_LEN           40          /* a shorter id is no token, but a UUID or a hash */
 #define SPARE_BODY_BYTES      (4U << 10)  /* that a spare exchange may go on holding */
 
 static struct zd_exchange *exchange_new(struct zd_front *front)
@@ -47,7 +50,10 @@ static struct zd_exchange *exchange_new(struct zd_front *front)
     zd_text_init(&memory->path, settings->limits_url_bytes);
     zd_text_init(&memory->token, settings->limits_url_bytes);
     zd_text_init(&memory->body, settings->limits_body_bytes);
-    zd_text_init(&memory->reason, ZD_ERROR_TEXT_BYTES);
+    zd_text_init(&memory->reason, ZD_FRONT_REASON_BYTES);
+    zd_text_init(&memory->secrets, SECRETS_PER_BYTE * settings->http_connection_bytes);
+    zd_text_init(&memory->shown, 2 * settings->limits_url_bytes);
+    zd_text_init(&memory->node, 2 * settings->limits_url_bytes);
     for (size_t i = 0; i < ZD_FRONT_LISTS; i++) {
         zd_text_init(&memory->list[i], settings->http_connection_bytes); /* of the whole head */
     }
@@ -70,11 +76,14 @@ static void exchange_free(struct zd_exchange *exchange)
     zd_text_done(&memory->token);
     zd_text_done(&memory->body);
     zd_text_done(&memory->reason);
+    zd_text_done(&memory->secrets);
+    zd_text_done(&memory->shown);
+    zd_text_done(&memory->node);
     drop_lists(memory);
     zd_free(exchange);
 }
 
-/* From here on the target is that of the resource: it is logged, and a key of what is kept. */
+/* From here on the target is that of the resource, and a key of what is kept. */
 static enum zd_status take_target(struct zd_exchange *exchange, const char *target)
 {
     struct zd_request *req = &exchange->request;
@@ -87,6 +96,7 @@ static enum zd_status take_target(struct zd_exchange *exchange, const char *targ
     ZD_TRY(zd_signed_url_take(text->at, signature));
     zd_text_cut(text, strlen(text->at));
     req->target = text->at;
+    req->shown = ""; /* until the head was read */
     req->signature = zd_text_span(signature);
     return ZD_OK;
 }
@@ -183,6 +193,26 @@ static enum MHD_Result on_header(
     return MHD_YES;
 }
 
+/* What follows the scheme of an Authorization: a token that was pasted twice is known by it. */
+static struct zd_span sent_credential(const struct zd_request *req)
+{
+    const char *at = req->authorization == NULL ? "" : req->authorization;
+    const char *space = strchr(at, ' ');
+    return zd_span_of(space == NULL ? at : space + strspn(space, " "));
+}
+
+/* Log, traces and audit file have the target without whatever looks like a credential. */
+static void show_target(struct zd_exchange *exchange)
+{
+    struct zd_request *req = &exchange->request;
+    struct zd_exchange_memory *memory = &exchange->memory;
+    zd_text_clear(&memory->secrets);
+    zd_redact_know(&memory->secrets, req->url_token);
+    zd_redact_know(&memory->secrets, sent_credential(req));
+    const bool hides = zd_redact_target(req->target, &memory->secrets, &memory->shown);
+    req->shown = hides ? memory->shown.at : req->target;
+}
+
 /* The client's id when it is well formed, else one of ours. */
 static void take_id(struct zd_exchange *exchange)
 {
@@ -193,7 +223,8 @@ static void take_id(struct zd_exchange *exchange)
     exchange->request.id = now->id;
     if (sent != NULL && sent[0] != '\0') {
         const size_t len = strnlen(sent, ZD_FRONT_ID_MAX + 1);
-        if (len <= ZD_FRONT_ID_MAX && strspn(sent, allowed) == len) {
+        const bool is_safe = len < SAFE_ID_LEN || zd_redact_word(sent) == sent;
+        if (len <= ZD_FRONT_ID_MAX && strspn(sent, allowed) == len && is_safe) {
             memcpy(now->id, sent, len + 1);
             return;
         }
@@ -245,6 +276,7 @@ enum zd_status zd_exchange_read_head(struct zd_exchange *exchange, const char *m
     req->method = method;
     req->is_head = strcmp(method, "HEAD") == 0;
     (void)MHD_get_connection_values(exchange->now.connection, MHD_HEADER_KIND, on_header, exchange);
+    show_target(exchange);
     take_id(exchange);
     take_trace(exchange);
     if (!zd_request_is_reading(req)) {
@@ -616,6 +648,15 @@ static void reset(struct zd_exchange *exchange)
     exchange->now = (struct zd_exchange_now){0};
 }
 
+static const char *shown_path(struct zd_exchange *exchange)
+{
+    struct zd_exchange_memory *memory = &exchange->memory;
+    const struct zd_request *req = &exchange->request;
+    const bool hides = req->shown != req->target && req->path != NULL &&
+                       zd_redact_text(req->path, &memory->secrets, &memory->node);
+    return hides ? memory->node.at : req->path;
+}
+
 /* What the log, the metrics and traces learn of the request. */
 static void record(struct zd_exchange *exchange)
 {
@@ -629,8 +670,8 @@ static void record(struct zd_exchange *exchange)
         req->times.ns[ZD_TIME_SEND] += now_ns - exchange->now.answered_ns;
     }
     access->client = client_address(exchange);
-    access->method = req->method;
-    access->target = req->target;
+    access->method = zd_redact_word(req->method);
+    access->target = req->shown;
     access->id = req->id;
     access->identity = req->identity == NULL ? NULL : req->identity->name;
     access->route = req->route == NULL ? NULL : req->route->path;
@@ -643,7 +684,7 @@ static void record(struct zd_exchange *exchange)
         }
         access->dataset = dataset->config.name;
         access->dataset_number = dataset->metrics_number;
-        access->node = req->path;
+        access->node = shown_path(exchange);
     }
     access->trace_id = req->traceparent == NULL ? NULL : exchange->now.trace.trace_id;
     zd_metrics_access(&server->metrics, access);

@@ -17,9 +17,10 @@ struct pollfd;
 struct zd_prepared;
 struct zd_wires;
 
-#define ZD_FRONT_ID_MAX      128 /* characters of an X-Request-Id */
-#define ZD_FRONT_MADE_ID_LEN 16  /* of one that we make */
-#define ZD_FRONT_LISTS       6   /* fields of a head that are read as lists, whatever their lines */
+#define ZD_FRONT_REASON_BYTES (2 * ZD_ERROR_TEXT_BYTES) /* details are longer than errors */
+#define ZD_FRONT_ID_MAX       128                       /* characters of an X-Request-Id */
+#define ZD_FRONT_MADE_ID_LEN  16                        /* of one that we make */
+#define ZD_FRONT_LISTS        6 /* fields of a head that are read as lists, whatever their lines */
 
 /** An answer of server/front/reply_cache.h that a request is given. */
 struct zd_reply_cache_want {
@@ -36,6 +37,9 @@ struct zd_exchange_memory {
     struct zd_text token;     /* likewise */
     struct zd_text body;
     struct zd_text reason;               /* of the problem that was answered */
+    struct zd_text secrets;              /* that the log must not have */
+    struct zd_text shown;                /* the target without them; empty: it has none */
+    struct zd_text node;                 /* likewise: the path of a node */
     struct zd_text list[ZD_FRONT_LISTS]; /* of fields that came in several lines */
     struct sockaddr_storage client;      /* of a proxy's client; set for the log */
 };

@@ -48,7 +48,7 @@ static enum zd_next cut(struct zd_request *req, const struct zd_problem *problem
                                         : zd_wire_body_bytes(zd_exchange_wire(now->connection));
     access->problem_code = zd_problem_kind(problem->code)->code;
     zd_log(&req->server->log, ZD_LOG_WARNING, "%s %.200s: cut after %llu bytes: %s: %s",
-        req->method, req->target, (unsigned long long)n_sent, access->problem_code,
+        req->method, req->shown, (unsigned long long)n_sent, access->problem_code,
         access->reason == NULL ? "" : access->reason);
     if (is_streamed) {
         zd_stream_cut(&req->stream);

@@ -512,7 +512,8 @@ void zd_reply_cache_put_problem(
     prepared->keep_until_ms = until_ms;
     prepared->problem = zd_problem_kind_of(problem);
     prepared->instance_at = instance_at;
-    prepared->reason = zd_strdup(zd_problem_detail(problem));
+    prepared->reason =
+        now_of(req)->access.reason == NULL ? NULL : zd_strdup(now_of(req)->access.reason);
     ZD_SCOPED_TEXT(own, document->len + ZD_FRONT_MADE_ID_LEN);
     ZD_AUTO(zd_buf) body = NULL;
     add_document(&own, zd_text_span(document), instance_at, strlen(req->id), ZD_RESPONSE_ANY_ID);

@@ -15,6 +15,7 @@
 #include "server/http/guard.h"
 #include "server/http/html.h"
 #include "server/http/origin.h"
+#include "server/http/redact.h"
 #include "server/request/connection.h"
 #include "server/request/handler.h"
 #include "server/runtime/server.h"
@@ -24,7 +25,7 @@
 #define VARY_BYTES_MAX    128
 #define CONTROL_BYTES_MAX 1024
 #define ORIGIN_LEN_MAX    512 /* of one that is echoed: a head has room for it */
-#define REASON_LEN_MAX    (ZD_ERROR_TEXT_BYTES - 1)
+#define REASON_LEN_MAX    (ZD_FRONT_REASON_BYTES - 1)
 #define NUMBERS_BYTES     80 /* of a header that holds three of 64 bits */
 #define TIMING_BYTES      256
 
@@ -438,8 +439,9 @@ void zd_response_keep_reason(struct zd_request *req, const char *reason)
 {
     struct zd_exchange *exchange = zd_front_exchange(req);
     struct zd_text *text = &exchange->memory.reason;
-    zd_text_clear(text);
-    zd_text_add_bytes(text, reason, strnlen(reason, REASON_LEN_MAX));
+    if (!zd_redact_text(reason, &exchange->memory.secrets, text)) {
+        zd_text_add_bytes(text, reason, strnlen(reason, REASON_LEN_MAX));
+    }
     exchange->now.access.reason = text->status == ZD_OK && text->len > 0 ? text->at : NULL;
 }
 
@@ -589,7 +591,6 @@ void zd_response_refuse(struct zd_server *server, const struct zd_guard *guard,
     zd_problem_add(&problem, id, document);
     struct zd_access access = *request;
     access.id = id;
-    access.was_refused = true;
     access.problem_code = guard->code;
     access.reason = guard->detail;
     access.http_status = zd_problem_kind(guard->code)->http_status;

@@ -21,6 +21,7 @@
 #include "server/front/wires.h"
 #include "server/http/credential.h"
 #include "server/http/guard.h"
+#include "server/http/redact.h"
 #include "server/http/signed_url.h"
 #include "server/runtime/server.h"
 
@@ -120,27 +121,31 @@ static void give_last(struct zd_wire *wire, const struct zd_text *answer)
     start_term(wire, ZD_TERM_LINGERING);
 }
 
-/* The target is logged. */
-static void hide_credentials(char *target)
+/* A word of the request line, as it is logged: of no well-formed request, so the method may be a
+ * part of the target. */
+static const char *shown_word(char *word, struct zd_text *secrets, struct zd_text *to)
 {
     ZD_SCOPED_TEXT(signature, ZD_GUARD_LINE_BYTES);
-    (void)zd_credential_take(target, NULL);
-    if (zd_signed_url_take(target, &signature) != ZD_OK) {
-        target[strcspn(target, "?")] = '\0';
+    (void)zd_credential_take(word, NULL);
+    if (zd_signed_url_take(word, &signature) != ZD_OK) {
+        word[strcspn(word, "?")] = '\0';
     }
+    return zd_redact_target(word, secrets, to) ? to->at : word;
 }
 
 static void refuse(struct zd_wire *wire)
 {
-    ZD_SCOPED_TEXT(answer, REFUSAL_BYTES_MAX);
     struct zd_guard_words words;
+    ZD_SCOPED_TEXT(answer, REFUSAL_BYTES_MAX);
+    ZD_SCOPED_TEXT(secrets, 2 * sizeof words);
+    ZD_SCOPED_TEXT(target, 2 * sizeof words);
+    ZD_SCOPED_TEXT(method, 2 * sizeof words);
     struct sockaddr_storage client;
     zd_guard_words(&wire->guard, &words);
     zd_visitors_read(wire->fd, &client);
-    hide_credentials(words.target);
     const struct zd_access request = {
-        .method = words.method,
-        .target = words.target,
+        .target = shown_word(words.target, &secrets, &target),
+        .method = shown_word(words.method, &secrets, &method),
         .client = (const struct sockaddr *)&client,
         .duration_ns = wire->began_ns == 0 ? 0 : uv_hrtime() - wire->began_ns,
     };

@@ -9,6 +9,7 @@
 #include "core/base/num.h"
 #include "server/config/networks.h"
 #include "server/data/dataset.h"
+#include "server/http/redact.h"
 #include "server/request/identity.h"
 #include "server/request/request.h"
 #include "server/request/respond.h"
@@ -55,7 +56,7 @@ static void begin_line(struct zd_emit *emit, struct zd_text *line, const char *s
 static void emit_path(struct zd_emit *emit, const struct zd_request *req)
 {
     struct zd_span query;
-    emit_plain(emit, "path", zd_route_path(req->target, &query), PATH_BYTES_MAX);
+    emit_plain(emit, "path", zd_route_path(req->shown, &query), PATH_BYTES_MAX);
 }
 
 static void emit_request(struct zd_emit *emit, const struct zd_request *req)
@@ -68,7 +69,7 @@ static void emit_request(struct zd_emit *emit, const struct zd_request *req)
         zd_emit_member_string(emit, "from", identity->from);
     }
     zd_emit_member_string(emit, "client", zd_networks_name_ip(&req->client.ip, client));
-    emit_plain(emit, "method", zd_span_of(req->method), NAME_BYTES_MAX);
+    emit_plain(emit, "method", zd_span_of(zd_redact_word(req->method)), NAME_BYTES_MAX);
     emit_path(emit, req);
 }
 

@@ -64,6 +64,7 @@ struct zd_request {
     /* the head; borrowed from the front until the request has ended */
     const char *method;           /* as sent */
     const char *target;           /* as sent */
+    const char *shown;            /* the same, as logs may have it: without secrets */
     const char *id;               /* X-Request-Id */
     struct zd_identity *identity; /* of zd_access_judge: a reference; NULL: anonymous */
     bool is_private; /* a credential allows the answer, or stood in the URL: no shared cache

@@ -16,15 +16,16 @@
 
 #include "core/base/emit.h"
 #include "core/base/num.h"
-#include "core/base/scan.h"
 #include "server/config/settings.h"
+#include "server/runtime/log_text.h"
 #include "server/runtime/metrics.h"
 
 #define LINE_BYTES_MAX  (80U << 10) /* holds the longest target, escaped */
 #define LINES_BYTES_MAX (512U << 10)
 #define LINES_BYTES     (32U << 10) /* that may wait */
 #define WAIT_MS         50
-#define NAME_BYTES      16 /* of a time in milliseconds */
+#define FAILURES        500 /* and above: statuses that blame the server */
+#define NAME_BYTES      16  /* of a time in milliseconds */
 
 static const char *const level_names[] = {"error", "warning", "info", "debug"};
 
@@ -157,52 +158,6 @@ static void end_line(struct zd_log *log)
     }
 }
 
-/* U+0080 to U+009F: some terminals obey them, as they obey the control characters of ASCII. */
-static bool is_c1(const char *at)
-{
-    return (unsigned char)at[0] == 0xc2 && (unsigned char)at[1] < 0xa0;
-}
-
-/* What strangers sent must not break lines apart, nor command the terminal that shows them. */
-static void add_plain(struct zd_text *text, const char *from)
-{
-    size_t n_plain = 0;
-    while (from[n_plain] >= ' ' && from[n_plain] <= '~') {
-        n_plain++;
-    }
-    zd_text_add_bytes(text, from, n_plain);
-    from += n_plain;
-    const bool is_utf8 = zd_scan_is_utf8(zd_span_of(from));
-    for (; *from != '\0'; from++) {
-        const unsigned char c = (unsigned char)*from;
-        if (is_utf8 && is_c1(from)) {
-            from++;
-            zd_text_addf(text, "\\x%02x", (unsigned)(unsigned char)*from);
-        } else if (c < 0x20 || c == 0x7f || (c >= 0x80 && !is_utf8)) {
-            zd_text_addf(text, "\\x%02x", c);
-        } else {
-            zd_text_add_char(text, *from);
-        }
-    }
-}
-
-static void emit_json_text(struct zd_emit *emit, const char *name, const char *from)
-{
-    if (zd_scan_is_utf8(zd_span_of(from))) {
-        zd_emit_member_string(emit, name, from);
-        return;
-    }
-    ZD_SCOPED_TEXT(plain, LINE_BYTES_MAX);
-    for (; *from != '\0'; from++) {
-        if ((unsigned char)*from < 0x80) {
-            zd_text_add_char(&plain, *from);
-        } else {
-            zd_text_addf(&plain, "\\x%02x", (unsigned)(unsigned char)*from);
-        }
-    }
-    zd_emit_member_string(emit, name, plain.at);
-}
-
 void zd_log(struct zd_log *log, enum zd_log_level level, const char *format, ...)
 {
     if (level > log->level) {
@@ -216,24 +171,16 @@ void zd_log(struct zd_log *log, enum zd_log_level level, const char *format, ...
     struct zd_emit emit;
     begin_line(log, level, &emit);
     if (log->json) {
-        emit_json_text(&emit, "msg", message);
+        zd_log_text_emit(&emit, "msg", message);
         zd_emit_object_end(&emit);
     } else {
-        add_plain(&log->line, message);
+        zd_log_text_add(&log->line, message);
     }
     end_line(log);
     flush(log);
 }
 
-/* Of those that were refused for who they are. */
-static bool shows_client(const struct zd_access *access)
-{
-    const unsigned status = access->http_status;
-    return access->was_refused || status == 401 || status == 403 || status == 421 || status == 429;
-}
-
-/* As text, made here alone: most lines do not need it. @return `to`, or "-" of a client without an
- * IP address */
+/* @return `to`, or "-" of a client without an IP address */
 static const char *name_client(const struct zd_access *access, char to[INET6_ADDRSTRLEN])
 {
     const bool has_name =
@@ -244,7 +191,7 @@ static const char *name_client(const struct zd_access *access, char to[INET6_ADD
 static void emit_optional(struct zd_emit *emit, const char *name, const char *text)
 {
     if (text != NULL) {
-        emit_json_text(emit, name, text);
+        zd_log_text_emit(emit, name, text);
     }
 }
 
@@ -266,8 +213,8 @@ static void emit_access(struct zd_emit *emit, const struct zd_access *access, do
 {
     zd_emit_member_string(emit, "msg", "request");
     zd_emit_member_string(emit, "request_id", access->id);
-    emit_json_text(emit, "method", access->method);
-    emit_json_text(emit, "target", access->target);
+    zd_log_text_emit(emit, "method", access->method);
+    zd_log_text_emit(emit, "target", access->target);
     emit_optional(emit, "route", access->route);
     emit_optional(emit, "dataset", access->dataset);
     emit_optional(emit, "node", access->node);
@@ -278,10 +225,8 @@ static void emit_access(struct zd_emit *emit, const struct zd_access *access, do
     emit_times(emit, access->times);
     emit_optional(emit, "code", access->problem_code);
     emit_optional(emit, "reason", access->reason);
-    if (shows_client(access)) {
-        char client[INET6_ADDRSTRLEN];
-        emit_json_text(emit, "client", name_client(access, client));
-    }
+    char client[INET6_ADDRSTRLEN];
+    zd_log_text_emit(emit, "client", name_client(access, client));
     emit_optional(emit, "identity", access->identity);
     emit_optional(emit, "trace_id", access->trace_id);
     if (access->was_cut) {
@@ -294,46 +239,36 @@ static void add_word(struct zd_text *line, const char *before, const char *word)
 {
     if (word != NULL) {
         zd_text_add(line, before);
-        add_plain(line, word);
+        zd_log_text_add(line, word);
     }
 }
 
 static void add_access(struct zd_text *line, const struct zd_access *access, uint64_t us)
 {
     char client[INET6_ADDRSTRLEN];
-    add_plain(line, access->method);
+    zd_log_text_add(line, access->method);
     add_word(line, " ", access->target);
     zd_text_addf(line, " %u %llu %llu.%03llums %s", access->http_status,
         (unsigned long long)access->body_bytes, (unsigned long long)(us / 1000),
         (unsigned long long)(us % 1000), access->id);
     add_word(line, " ", access->problem_code);
-    add_word(line, " from ", shows_client(access) ? name_client(access, client) : NULL);
+    add_word(line, " from ", name_client(access, client));
     add_word(line, " by ", access->identity);
     add_word(line, " trace ", access->trace_id);
     add_word(line, "", access->was_cut ? " cut" : NULL);
     add_word(line, ": ", access->reason);
 }
 
-/* Without lines of requests, a failure of the server leaves its reason in an event. */
-static void log_failure(struct zd_log *log, const struct zd_access *access)
-{
-    if (access->http_status >= 500) {
-        zd_log(log, ZD_LOG_WARNING, "%s %.200s: %s: %s", access->method,
-            access->target == NULL ? "" : access->target,
-            access->problem_code == NULL ? "" : access->problem_code,
-            access->reason == NULL ? "" : access->reason);
-    }
-}
-
 void zd_log_access(struct zd_log *log, const struct zd_access *access)
 {
-    if (!log->requests || log->level < ZD_LOG_INFO) {
-        log_failure(log, access);
+    const bool has_failed = access->http_status >= FAILURES;
+    const enum zd_log_level level = has_failed ? ZD_LOG_WARNING : ZD_LOG_INFO;
+    if (level > log->level || (!log->requests && !has_failed)) {
         return;
     }
     const uint64_t us = access->duration_ns / 1000;
     struct zd_emit emit;
-    begin_line(log, ZD_LOG_INFO, &emit);
+    begin_line(log, level, &emit);
     if (log->json) {
         emit_access(&emit, access, (double)us / 1000);
     } else {

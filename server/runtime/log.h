@@ -45,7 +45,8 @@ void zd_log_format_time(char to[ZD_LOG_TIME_BYTES]);
 
 struct zd_access;
 
-/** The line of one finished request; when requests are not logged, of an answer 5xx its reason. */
+/** The line of one finished request: a warning of an answer 5xx, which is written even when
+ * requests are not logged. */
 void zd_log_access(struct zd_log *log, const struct zd_access *access);
 
 #endif

@@ -60,9 +60,9 @@ struct zd_metrics {
  * that takes it. */
 struct zd_access {
     const char *method;            /* as sent */
-    const char *target;            /* as sent */
+    const char *target;            /* as sent, without secrets */
     const char *id;                /* X-Request-Id */
-    const struct sockaddr *client; /* logged when was_refused; NULL: unknown */
+    const struct sockaddr *client; /* NULL: unknown */
     const char *identity;          /* NULL: anonymous */
     const char *dataset;           /* or NULL */
     const char *node;              /* its path, where it was looked for; or NULL */
@@ -76,7 +76,6 @@ struct zd_access {
     uint64_t duration_ns;
     const char *problem_code; /* or NULL */
     const char *reason;       /* of the problem: its detail; or NULL */
-    bool was_refused;         /* by the guard */
     bool was_cut;             /* the answer's body ended too early */
 };
 

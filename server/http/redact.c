@@ -1,0 +1,444 @@
+/* Text of clients as logs may show it. */
+#include "server/http/redact.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "core/base/num.h"
+#include "server/http/escape.h"
+
+#define NAME_BYTES     48 /* of a name without separators; a longer one is none */
+#define SECRET_LEN_MIN 4
+#define SHAPE_LEN_MIN  32 /* 16 bytes in hexadecimal */
+#define JWT_LEN_MIN    16
+#define PLAIN_LEN_MAX  7 /* of a segment below one that may be the name of an array */
+#define DECODINGS_MAX  3 /* proxies may have encoded a target again */
+
+/* How a byte ends what is before it. */
+enum { ENDS_WORD = 1, ENDS_VALUE = 2 };
+
+static const uint8_t ends[UINT8_MAX + 1] = {
+    [' '] = ENDS_WORD | ENDS_VALUE,
+    ['\t'] = ENDS_WORD | ENDS_VALUE,
+    ['\r'] = ENDS_WORD | ENDS_VALUE,
+    ['\n'] = ENDS_WORD | ENDS_VALUE,
+    ['&'] = ENDS_WORD | ENDS_VALUE,
+    [';'] = ENDS_WORD | ENDS_VALUE,
+    ['#'] = ENDS_WORD | ENDS_VALUE,
+    ['"'] = ENDS_WORD | ENDS_VALUE,
+    ['\''] = ENDS_WORD | ENDS_VALUE,
+    ['`'] = ENDS_WORD | ENDS_VALUE,
+    ['<'] = ENDS_WORD | ENDS_VALUE,
+    ['>'] = ENDS_WORD | ENDS_VALUE,
+    ['/'] = ENDS_WORD,
+    ['?'] = ENDS_WORD,
+    ['='] = ENDS_WORD,
+    ['@'] = ENDS_WORD,
+    [','] = ENDS_WORD,
+    [':'] = ENDS_WORD,
+    ['('] = ENDS_WORD,
+    [')'] = ENDS_WORD,
+    ['['] = ENDS_WORD,
+    [']'] = ENDS_WORD,
+    ['{'] = ENDS_WORD,
+    ['}'] = ENDS_WORD,
+    ['|'] = ENDS_WORD,
+    ['\\'] = ENDS_WORD,
+};
+
+/* A text on its way to the log. */
+struct scan {
+    struct zd_span text;
+    struct zd_text *secrets; /* NULL: none is kept */
+    struct zd_text *to;      /* NULL: whether there is a secret is all that is asked */
+    size_t shown;            /* bytes of the text that were dealt with */
+    bool is_target;          /* its first word is the first segment of a path */
+    bool hides;
+};
+
+static struct zd_span part(struct zd_span text, size_t from, size_t to)
+{
+    return (struct zd_span){.ptr = text.ptr + from, .len = to - from};
+}
+
+/* @param what ends it: ENDS_WORD or ENDS_VALUE */
+static size_t end_of(struct zd_span text, size_t at, uint8_t what)
+{
+    while (at < text.len && (ends[text.ptr[at]] & what) == 0) {
+        at++;
+    }
+    return at;
+}
+
+/* ---- shapes ---- */
+
+enum kind { NEITHER, LOWER, UPPER, DIGIT };
+
+static enum kind kind_of(uint8_t c)
+{
+    return islower(c) != 0 ? LOWER : isupper(c) != 0 ? UPPER : isdigit(c) != 0 ? DIGIT : NEITHER;
+}
+
+static bool is_of_run(uint8_t c)
+{
+    return isalnum(c) != 0 || c == '-' || c == '_' || c == '~' || c == '+';
+}
+
+/* 8-4-4-4-12 digits: the name of many a data set. */
+static bool is_uuid(struct zd_span run)
+{
+    for (size_t i = 0; i < run.len; i++) {
+        const bool is_dash = i == 8 || i == 13 || i == 18 || i == 23;
+        if (is_dash ? run.ptr[i] != '-' : isxdigit(run.ptr[i]) == 0) {
+            return false;
+        }
+    }
+    return run.len == 36;
+}
+
+/* Names change between letters and digits now and then, random characters all the time. */
+static bool is_random(struct zd_span run)
+{
+    enum kind last = NEITHER;
+    size_t n_changes = 0;
+    uint32_t kinds = 0;
+    for (size_t i = 0; i < run.len; i++) {
+        const enum kind kind = kind_of(run.ptr[i]);
+        n_changes += kind != NEITHER && last != NEITHER && kind != last;
+        last = kind == NEITHER ? last : kind;
+        kinds |= 1U << kind;
+    }
+    const bool is_one_case =
+        (kinds & 1U << NEITHER) == 0 && (kinds & 1U << LOWER) * (kinds & 1U << UPPER) == 0;
+    return n_changes >= run.len / (is_one_case ? 8 : 4) && !is_uuid(run);
+}
+
+bool zd_redact_has_shape(struct zd_span word)
+{
+    /* RFC 7519: the head of a JWT is a JSON object, and {" is eyJ. */
+    if (word.len >= JWT_LEN_MIN && memcmp(word.ptr, "eyJ", 3) == 0) {
+        return true;
+    }
+    for (size_t begin = 0, at = 0; at <= word.len; at++) {
+        if (at < word.len && is_of_run(word.ptr[at])) {
+            continue;
+        }
+        if (at - begin >= SHAPE_LEN_MIN && is_random(part(word, begin, at))) {
+            return true;
+        }
+        begin = at + 1;
+    }
+    return false;
+}
+
+/* ---- names ---- */
+
+/* In lower case, without what separates words. @return false: it is too long for a name */
+static bool read_name(struct zd_span word, char to[NAME_BYTES])
+{
+    size_t len = 0;
+    for (size_t at = 0; at < word.len;) {
+        const size_t before = at;
+        int c = zd_escape_percent_next(word.ptr, word.len, &at);
+        at = c < 0 ? before + 1 : at;
+        c = c < 0 ? '%' : c;
+        if (isalnum(c) != 0 && len + 1 >= NAME_BYTES) {
+            return false;
+        }
+        if (isalnum(c) != 0) {
+            to[len++] = (char)tolower(c);
+        }
+    }
+    to[len] = '\0';
+    return true;
+}
+
+static bool is_listed(const char *name, const char *const *names)
+{
+    while (*names != NULL && strcmp(*names, name) != 0) {
+        names++;
+    }
+    return *names != NULL;
+}
+
+/* Before a slash: `/t/TOKEN`. */
+static bool names_segment(struct zd_span word)
+{
+    static const char *const names[] = {"t", "token", "tokens", "accesstoken", "authtoken",
+        "bearer", "auth", "authorization", "apikey", "jwt", "password", "secret", "signature",
+        "sig", NULL};
+    char name[NAME_BYTES];
+    if (isalnum(word.ptr[0]) != 0 && strchr("tabjps", tolower(word.ptr[0])) == NULL) {
+        return false; /* most segments end here */
+    }
+    return read_name(word, name) && is_listed(name, names);
+}
+
+/* Before an equals sign: `?access_token=TOKEN`. */
+static bool names_value(struct zd_span word, bool is_parameter)
+{
+    static const char *const names[] = {
+        "t", "sig", "key", "pass", "pwd", "sid", "session", "sessionid", "code", NULL};
+    static const char *const parts[] = {"tok", "secret", "passw", "signature", "credential",
+        "apikey", "accesskey", "jwt", "bearer", "auth", NULL};
+    char name[NAME_BYTES];
+    if (!read_name(word, name)) {
+        return true; /* no parameter has such a name */
+    }
+    for (const char *const *at = parts; *at != NULL; at++) {
+        if (strstr(name, *at) != NULL) {
+            return true;
+        }
+    }
+    return is_parameter && is_listed(name, names);
+}
+
+/* A word that may well follow an array that is called like a credential: `/era/t/c/0/0`. */
+static bool is_plain(struct zd_span word)
+{
+    size_t n = 0;
+    while (n < word.len && word.ptr[n] != '\0' && strchr("0123456789.-c", word.ptr[n]) != NULL) {
+        n++;
+    }
+    return word.len <= PLAIN_LEN_MAX || n == word.len || word.ptr[0] == '.' ||
+           zd_span_is(word, "zarr.json");
+}
+
+/* ---- what is hidden ---- */
+
+static bool has_secrets(struct zd_span text);
+
+/* Decoded once; false: nothing was encoded. Whatever is no escape stays. */
+static bool decode(struct zd_span text, struct zd_text *to)
+{
+    bool was_encoded = false;
+    zd_text_clear(to);
+    for (size_t at = 0; at < text.len;) {
+        const size_t before = at;
+        const int byte = zd_escape_percent_next(text.ptr, text.len, &at);
+        at = byte < 0 ? before + 1 : at;
+        was_encoded = was_encoded || (byte >= 0 && text.ptr[before] == '%');
+        zd_text_add_char(to, byte < 0 ? '%' : (char)byte);
+    }
+    return was_encoded;
+}
+
+/* Whether a word is a secret once it is decoded, or holds a target that has one. */
+static bool is_secret(struct zd_span word)
+{
+    if (zd_redact_has_shape(word)) {
+        return true;
+    }
+    if (word.len == 0 || memchr(word.ptr, '%', word.len) == NULL) {
+        return false;
+    }
+    ZD_SCOPED_TEXT(now, word.len);
+    ZD_SCOPED_TEXT(next, word.len);
+    bool goes_on = decode(word, &now);
+    for (size_t i = 0; i < DECODINGS_MAX && goes_on; i++) {
+        if (now.status != ZD_OK || has_secrets(zd_text_span(&now))) {
+            return true;
+        }
+        goes_on = decode(zd_text_span(&now), &next);
+        const struct zd_text other = now;
+        now = next;
+        next = other;
+    }
+    return goes_on; /* nobody encodes so often without a reason */
+}
+
+static void hide(struct scan *scan, size_t from, size_t to)
+{
+    scan->hides = true;
+    if (scan->to == NULL) {
+        return;
+    }
+    if (scan->secrets != NULL) {
+        ZD_SCOPED_TEXT(decoded, to - from);
+        (void)decode(part(scan->text, from, to), &decoded);
+        zd_redact_know(scan->secrets, zd_text_span(&decoded));
+        zd_redact_know(scan->secrets, part(scan->text, from, to));
+    }
+    zd_text_add_bytes(scan->to, scan->text.ptr + scan->shown, from - scan->shown);
+    zd_text_add(scan->to, ZD_REDACT_MARK);
+    scan->shown = to;
+}
+
+/* The user of an absolute target, or of one that looks like it. @return where the path begins */
+static size_t scan_authority(struct scan *scan)
+{
+    const struct zd_span text = scan->text;
+    size_t begin = 0;
+    while (begin < text.len && isalpha(text.ptr[begin]) != 0) {
+        begin++;
+    }
+    begin += begin < text.len && text.ptr[begin] == ':' ? 1 : 0;
+    if (text.len < begin + 2 || memcmp(text.ptr + begin, "//", 2) != 0) {
+        return 0;
+    }
+    size_t end = begin + 2;
+    while (end < text.len && strchr("/?#", text.ptr[end]) == NULL) {
+        end++;
+    }
+    const uint8_t *user = memrchr(text.ptr + begin + 2, '@', end - begin - 2);
+    if (user != NULL) {
+        hide(scan, begin + 2, (size_t)(user - text.ptr));
+        return end;
+    }
+    return begin == 0 ? 0 : begin + 2;
+}
+
+/* What a word says of the next one. */
+enum next { NOTHING, MAY_BE_SECRET, IS_SECRET };
+
+static enum next judge_name(const struct scan *scan, size_t from, size_t to, bool is_first)
+{
+    const struct zd_span word = part(scan->text, from, to);
+    if (to == scan->text.len || scan->text.ptr[to] != '/' || !names_segment(word)) {
+        return NOTHING;
+    }
+    return is_first && scan->is_target ? IS_SECRET : MAY_BE_SECRET;
+}
+
+/* A value has all up to the next parameter. @return where it ends, or `to` */
+static size_t scan_value(struct scan *scan, size_t from, size_t to)
+{
+    const struct zd_span text = scan->text;
+    const bool has_value = to < text.len && (text.ptr[to] == '=' || text.ptr[to] == ':');
+    const bool is_parameter =
+        from > 0 && ((ends[text.ptr[from - 1]] & ENDS_VALUE) != 0 || text.ptr[from - 1] == '?');
+    if (!has_value || !names_value(part(text, from, to), is_parameter && text.ptr[to] == '=')) {
+        return to;
+    }
+    const size_t end = end_of(text, to + 1, ENDS_VALUE);
+    if (end > to + 1) {
+        hide(scan, to + 1, end);
+    }
+    return end;
+}
+
+static void scan_words(struct scan *scan)
+{
+    const struct zd_span text = scan->text;
+    enum next next = NOTHING;
+    bool is_first = true;
+    size_t at = scan->is_target ? scan_authority(scan) : 0;
+    while (at < text.len && (scan->to != NULL || !scan->hides)) {
+        const size_t from = at;
+        const size_t to = end_of(text, from, ENDS_WORD);
+        if (to == from) {
+            at++;
+            continue;
+        }
+        const struct zd_span word = part(text, from, to);
+        if (next == IS_SECRET || (next == MAY_BE_SECRET && !is_plain(word)) || is_secret(word)) {
+            hide(scan, from, to);
+        }
+        next = judge_name(scan, from, to, is_first);
+        is_first = false;
+        at = scan_value(scan, from, to);
+    }
+}
+
+static bool has_secrets(struct zd_span text)
+{
+    struct scan scan = {.text = text, .is_target = true};
+    scan_words(&scan);
+    return scan.hides;
+}
+
+/* ---- what is known ---- */
+
+void zd_redact_know(struct zd_text *secrets, struct zd_span secret)
+{
+    if (secret.len >= SECRET_LEN_MIN && memchr(secret.ptr, '\0', secret.len) == NULL) {
+        zd_text_add_bytes(secrets, secret.ptr, secret.len);
+        zd_text_add_char(secrets, '\0');
+    }
+}
+
+static struct zd_span next_secret(const struct zd_text *secrets, size_t *at)
+{
+    const char *from = secrets->at + *at;
+    const size_t len = *at < secrets->len ? strlen(from) : 0;
+    *at += len + 1;
+    return (struct zd_span){.ptr = (const uint8_t *)from, .len = len};
+}
+
+/* The longest secret that stands at a place; 0: none does. */
+static size_t known_len(const struct zd_text *secrets, struct zd_span text)
+{
+    size_t longest = 0;
+    for (size_t at = 0; at < secrets->len;) {
+        const struct zd_span secret = next_secret(secrets, &at);
+        if (secret.len > longest && secret.len <= text.len &&
+            memcmp(secret.ptr, text.ptr, secret.len) == 0) {
+            longest = secret.len;
+        }
+    }
+    return longest;
+}
+
+static bool has_known(const struct zd_text *secrets, struct zd_span text)
+{
+    for (size_t at = 0; at < secrets->len;) {
+        const struct zd_span secret = next_secret(secrets, &at);
+        if (text.len > 0 && memmem(text.ptr, text.len, secret.ptr, secret.len) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void hide_known(const struct zd_text *secrets, struct zd_span text, struct zd_text *to)
+{
+    for (size_t at = 0; at < text.len;) {
+        const size_t len = known_len(secrets, part(text, at, text.len));
+        if (len > 0) {
+            zd_text_add(to, ZD_REDACT_MARK);
+            at += len;
+        } else {
+            zd_text_add_char(to, (char)text.ptr[at++]);
+        }
+    }
+}
+
+static bool redact(struct scan *scan, struct zd_text *to)
+{
+    zd_text_clear(to);
+    scan_words(scan);
+    if (scan->hides) {
+        zd_text_add_bytes(to, scan->text.ptr + scan->shown, scan->text.len - scan->shown);
+    }
+    const struct zd_span left = scan->hides ? zd_text_span(to) : scan->text;
+    if (scan->secrets->status == ZD_OK && has_known(scan->secrets, left)) {
+        ZD_SCOPED_TEXT(rest, to->len_max);
+        hide_known(scan->secrets, left, &rest);
+        zd_text_clear(to);
+        zd_text_add_bytes(to, rest.at, rest.len);
+        to->status = rest.status == ZD_OK ? to->status : rest.status;
+        scan->hides = true;
+    }
+    if (scan->hides && (to->status != ZD_OK || scan->secrets->status != ZD_OK)) {
+        zd_text_clear(to); /* rather nothing than half of it */
+    }
+    return scan->hides;
+}
+
+bool zd_redact_target(const char *target, struct zd_text *secrets, struct zd_text *to)
+{
+    struct scan scan = {
+        .text = zd_span_of(target), .secrets = secrets, .to = to, .is_target = true};
+    return redact(&scan, to);
+}
+
+bool zd_redact_text(const char *text, struct zd_text *secrets, struct zd_text *to)
+{
+    struct scan scan = {.text = zd_span_of(text), .secrets = secrets, .to = to};
+    return redact(&scan, to);
+}
+
+const char *zd_redact_word(const char *word)
+{
+    return zd_redact_has_shape(zd_span_of(word)) ? ZD_REDACT_MARK : word;
+}
