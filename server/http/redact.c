@@ -133,24 +133,57 @@ bool zd_redact_has_shape(struct zd_span word)
 
 /* ---- names ---- */
 
+/* Decoded once; false: nothing was encoded. Whatever is no escape stays. */
+static bool decode(struct zd_span text, struct zd_text *to)
+{
+    bool was_encoded = false;
+    zd_text_clear(to);
+    for (size_t at = 0; at < text.len;) {
+        const size_t before = at;
+        const int byte = zd_escape_percent_next(text.ptr, text.len, &at);
+        at = byte < 0 ? before + 1 : at;
+        was_encoded = was_encoded || (byte >= 0 && text.ptr[before] == '%');
+        zd_text_add_char(to, byte < 0 ? '%' : (char)byte);
+    }
+    return was_encoded;
+}
+
+static bool is_encoded(struct zd_span word)
+{
+    return word.len > 0 && memchr(word.ptr, '%', word.len) != NULL;
+}
+
 /* In lower case, without what separates words. @return false: it is too long for a name */
-static bool read_name(struct zd_span word, char to[NAME_BYTES])
+static bool read_plain_name(struct zd_span word, char to[NAME_BYTES])
 {
     size_t len = 0;
-    for (size_t at = 0; at < word.len;) {
-        const size_t before = at;
-        int c = zd_escape_percent_next(word.ptr, word.len, &at);
-        at = c < 0 ? before + 1 : at;
-        c = c < 0 ? '%' : c;
-        if (isalnum(c) != 0 && len + 1 >= NAME_BYTES) {
-            return false;
-        }
-        if (isalnum(c) != 0) {
-            to[len++] = (char)tolower(c);
+    for (size_t i = 0; i < word.len; i++) {
+        if (isalnum(word.ptr[i]) != 0) {
+            if (len + 1 >= NAME_BYTES) {
+                return false;
+            }
+            to[len++] = (char)tolower(word.ptr[i]);
         }
     }
     to[len] = '\0';
     return true;
+}
+
+/* The same of one that may be encoded, again and again. */
+static bool read_name(struct zd_span word, char to[NAME_BYTES])
+{
+    if (!is_encoded(word)) {
+        return read_plain_name(word, to);
+    }
+    ZD_SCOPED_TEXT(now, word.len);
+    ZD_SCOPED_TEXT(next, word.len);
+    zd_text_add_bytes(&now, word.ptr, word.len);
+    for (size_t i = 0; i < DECODINGS_MAX && decode(zd_text_span(&now), &next); i++) {
+        const struct zd_text other = now;
+        now = next;
+        next = other;
+    }
+    return read_plain_name(zd_text_span(&now), to);
 }
 
 static bool is_listed(const char *name, const char *const *names)
@@ -208,28 +241,13 @@ static bool is_plain(struct zd_span word)
 
 static bool has_secrets(struct zd_span text);
 
-/* Decoded once; false: nothing was encoded. Whatever is no escape stays. */
-static bool decode(struct zd_span text, struct zd_text *to)
-{
-    bool was_encoded = false;
-    zd_text_clear(to);
-    for (size_t at = 0; at < text.len;) {
-        const size_t before = at;
-        const int byte = zd_escape_percent_next(text.ptr, text.len, &at);
-        at = byte < 0 ? before + 1 : at;
-        was_encoded = was_encoded || (byte >= 0 && text.ptr[before] == '%');
-        zd_text_add_char(to, byte < 0 ? '%' : (char)byte);
-    }
-    return was_encoded;
-}
-
 /* Whether a word is a secret once it is decoded, or holds a target that has one. */
 static bool is_secret(struct zd_span word)
 {
     if (zd_redact_has_shape(word)) {
         return true;
     }
-    if (word.len == 0 || memchr(word.ptr, '%', word.len) == NULL) {
+    if (!is_encoded(word)) {
         return false;
     }
     ZD_SCOPED_TEXT(now, word.len);
@@ -285,6 +303,10 @@ static size_t scan_authority(struct scan *scan)
         hide(scan, begin + 2, (size_t)(user - text.ptr));
         return end;
     }
+    if (begin > 0 && end == text.len && end > begin + 2) {
+        hide(scan, begin + 2, end); /* the target may be cut off before its '@' */
+        return end;
+    }
     return begin == 0 ? 0 : begin + 2;
 }
 
@@ -317,6 +339,22 @@ static size_t scan_value(struct scan *scan, size_t from, size_t to)
     return end;
 }
 
+/* An excerpt of a body, which a parser cuts anywhere: no shape shows in it. @return where it ends,
+ * or `to` */
+static size_t scan_excerpt(struct scan *scan, size_t from, size_t to)
+{
+    const struct zd_span text = scan->text;
+    const size_t begin = to + 2; /* behind the quote */
+    if (scan->is_target || !zd_span_is(part(text, from, to), "near") || begin >= text.len ||
+        text.ptr[to + 1] != '\'') {
+        return to;
+    }
+    const uint8_t *quote = memrchr(text.ptr + begin, '\'', text.len - begin);
+    const size_t end = quote == NULL ? text.len : (size_t)(quote - text.ptr);
+    hide(scan, begin, end);
+    return end;
+}
+
 static void scan_words(struct scan *scan)
 {
     const struct zd_span text = scan->text;
@@ -336,7 +374,7 @@ static void scan_words(struct scan *scan)
         }
         next = judge_name(scan, from, to, is_first);
         is_first = false;
-        at = scan_value(scan, from, to);
+        at = scan_excerpt(scan, from, scan_value(scan, from, to));
     }
 }
 

@@ -59,6 +59,8 @@ static const struct {
     {"HTTPS://ada@h/t/c", "HTTPS://***@h/t/***"},
     {"//ada@h/v1", "//***@h/v1"},
     {"http://h:1/v1", NULL},
+    {"http://ada:word", "http://***"},
+    {"/%2574/short/v1", "/%2574/***/v1"},
     {"/v1/datasets/" HEX "/nodes", "/v1/datasets/***/nodes"},
     {"/zarr/a/" BASE64, "/zarr/a/***"},
     {"/zarr/a/x." BASE64 ".y", "/zarr/a/***"},
@@ -109,6 +111,9 @@ static const struct {
     {"/v1", "member '" BASE64 "' is unknown", "member '***' is unknown"},
     {"/v1", "c/0: the store answered 403 AccessDenied", NULL},
     {"/v1", "credentials: the token: none", NULL},
+    {"/v1", "line 1: invalid token near 'it's'", "line 1: invalid token near '***'"},
+    {"/v1", "line 1: invalid token near 'it", "line 1: invalid token near '***"},
+    {"/v1", "line 1: invalid token near '", NULL},
 };
 
 START_TEST(a_sentence_does_not_quote_secrets)
