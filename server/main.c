@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/base/digest.h"
+#include "core/base/aside.h"
 #include "core/base/num.h"
 #include "core/store/authorities.h"
 #include "core/store/turns.h"
@@ -199,8 +200,9 @@ static void set_workers(const struct zd_settings *settings)
     (void)setenv("UV_THREADPOOL_SIZE", n_threads.at, 1);
 }
 
-static int complain(const struct zd_error *err, enum exit_status status)
+static int complain(struct zd_error *err, enum exit_status status)
 {
+    zd_aside_tell(err->text);
     (void)fprintf(stderr, "zarrd: %s\n", err->text);
     return (int)status;
 }

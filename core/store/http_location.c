@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "core/base/aside.h"
 #include "core/base/num.h"
 
 #define FILE_BYTES_MAX (16U << 10)
@@ -80,7 +81,8 @@ void zd_http_location_add_key(struct zd_text *url, const char *key)
 
 static enum zd_status refuse(struct zd_error *err, const char *path, size_t number, const char *why)
 {
-    return zd_fail(err, ZD_INVALID, "%s, line %zu: %s", path, number, why);
+    return zd_fail(
+        err, ZD_INVALID, "headers_file" ZD_ASIDE(" %s") ", line %zu: %s", path, number, why);
 }
 
 /* What the store says itself. */
@@ -127,7 +129,8 @@ static enum zd_status take_line(const char *path, size_t number, const char *lin
     }
     char *copy = zd_strdup(line);
     if (copy == NULL) {
-        return zd_fail(err, ZD_NO_MEMORY, "%s: no memory for its lines", path);
+        return zd_fail(
+            err, ZD_NO_MEMORY, "headers_file" ZD_ASIDE(" %s") ": no memory for its lines", path);
     }
     if (is_query) {
         headers->query = copy;
@@ -157,7 +160,8 @@ enum zd_status zd_http_location_read_headers(
 {
     FILE *file = fopen(path, "re");
     if (file == NULL) {
-        return zd_fail(err, ZD_INVALID, "headers_file %s: %s", path, strerror(errno));
+        return zd_fail(
+            err, ZD_INVALID, "headers_file" ZD_ASIDE(" %s") ": %s", path, strerror(errno));
     }
     char text[FILE_BYTES_MAX + 2];
     const size_t len = fread(text, 1, FILE_BYTES_MAX + 1, file);
@@ -165,8 +169,9 @@ enum zd_status zd_http_location_read_headers(
     (void)fclose(file);
     if (has_failed || len > FILE_BYTES_MAX || memchr(text, '\0', len) != NULL) {
         return zd_fail(err, ZD_INVALID,
-            "headers_file %s: it cannot be read, has more than %u bytes, or is no text", path,
-            FILE_BYTES_MAX);
+            "headers_file" ZD_ASIDE(
+                " %s") ": it cannot be read, has more than %u bytes, or is no text",
+            path, FILE_BYTES_MAX);
     }
     text[len] = '\0';
     struct zd_http_headers headers = {0};

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "core/base/aside.h"
+
 #define SHOWN_BYTES 200 /* of a key */
 
 enum zd_status zd_s3_answer_fail(
@@ -50,8 +52,9 @@ static enum zd_status fail_answer(const struct zd_s3_call *call, const char *nam
     fault->kind = (uint8_t)kind_of(http, call->code);
     fault->retry_after_ms = call->transfer.head.retry_after_ms;
     const bool is_elsewhere = region[0] != '\0' && strcmp(region, call->access->bucket.region) != 0;
-    return zd_fail(err, is_full ? ZD_NO_SPACE : ZD_STORE, "%.*s: the store answered %u%s%s%s%s",
-        SHOWN_BYTES, name, http, call->code[0] == '\0' ? "" : " ", call->code,
+    return zd_fail(err, is_full ? ZD_NO_SPACE : ZD_STORE,
+        "%.*s: the store answered %u%s%s" ZD_ASIDE("%s%s"), SHOWN_BYTES, name, http,
+        call->code[0] == '\0' ? "" : " ", call->code,
         is_elsewhere ? "; the bucket is in region " : "",
         is_elsewhere && strspn(region, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(region)
             ? region

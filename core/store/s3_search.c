@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/aside.h"
 #include "core/base/json.h"
 #include "core/base/num.h"
 #include "core/base/own.h"
@@ -93,11 +94,13 @@ static enum zd_status read_file(
         return no_memory(err);
     }
     if (text->status != ZD_OK || n > 0) {
-        return zd_fail(
-            err, ZD_STORE, "credentials: %.200s is longer than %zu bytes", path, bytes_max);
+        return zd_fail(err, ZD_STORE,
+            "credentials: the file" ZD_ASIDE(" %.200s") " is longer than %zu bytes", path,
+            bytes_max);
     }
     return n == 0 ? ZD_OK
-                  : zd_fail(err, ZD_STORE, "credentials: cannot read %.200s: %s", path,
+                  : zd_fail(err, ZD_STORE,
+                        "credentials: cannot read the file" ZD_ASIDE(" %.200s") ": %s", path,
                         strerror(cause));
 }
 

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/aside.h"
+
 #define OTHERS_MODE (S_IROTH | S_IWOTH)
 #define ALL_MODE    07777U
 
@@ -25,7 +27,8 @@ static enum zd_status judge(
         return ZD_OK;
     }
     const bool is_shared = (reading->others_mode & S_IROTH) == 0;
-    return zd_fail(err, ZD_INVALID, "%s %.200s: others can %s it (mode %04o); take that away (%s)",
+    return zd_fail(err, ZD_INVALID,
+        "%s" ZD_ASIDE(" %.200s") ": others can %s it (mode %04o); take that away (%s)",
         reading->option, reading->path, is_shared ? "change" : "read or change",
         (unsigned)file->st_mode & ALL_MODE, is_shared ? "chmod o-w" : "chmod o-rw");
 }
@@ -57,22 +60,26 @@ static enum zd_status read_open(
     const char *option = reading->option;
     const char *path = reading->path;
     if (fstat(fd, &file) != 0 || !S_ISREG(file.st_mode)) {
-        return zd_fail(err, ZD_INVALID, "%s %.200s: it is not a file", option, path);
+        return zd_fail(
+            err, ZD_INVALID, "%s" ZD_ASIDE(" %.200s") ": it is not a file", option, path);
     }
     ZD_TRY(judge(reading, &file, err));
     if ((uint64_t)file.st_size > reading->bytes_max) {
-        return zd_fail(err, ZD_INVALID, "%s %.200s: it has %lld bytes; %zu are allowed", option,
-            path, (long long)file.st_size, reading->bytes_max);
+        return zd_fail(err, ZD_INVALID,
+            "%s" ZD_ASIDE(" %.200s") ": it has %lld bytes; %zu are allowed", option, path,
+            (long long)file.st_size, reading->bytes_max);
     }
     ZD_AUTO(zd_buf) bytes = zd_buf_new((size_t)file.st_size + 1);
     if (bytes == NULL) {
         return zd_fail(err, ZD_NO_MEMORY, "%s: no memory for the file", option);
     }
     if (read_all(fd, bytes) != ZD_OK) {
-        return zd_fail(err, ZD_INVALID, "%s %.200s: %s", option, path, strerror(errno));
+        return zd_fail(
+            err, ZD_INVALID, "%s" ZD_ASIDE(" %.200s") ": %s", option, path, strerror(errno));
     }
     if (bytes->len > (size_t)file.st_size) {
-        return zd_fail(err, ZD_INVALID, "%s %.200s: it grows while it is read", option, path);
+        return zd_fail(
+            err, ZD_INVALID, "%s" ZD_ASIDE(" %.200s") ": it grows while it is read", option, path);
     }
     *ret_bytes = ZD_TAKE(bytes);
     return ZD_OK;
@@ -84,8 +91,8 @@ static enum zd_status read_file(
     /* A pipe keeps nobody waiting. */
     const int fd = open(reading->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) {
-        return zd_fail(
-            err, ZD_INVALID, "%s %.200s: %s", reading->option, reading->path, strerror(errno));
+        return zd_fail(err, ZD_INVALID, "%s" ZD_ASIDE(" %.200s") ": %s", reading->option,
+            reading->path, strerror(errno));
     }
     const enum zd_status status = read_open(reading, fd, ret_bytes, err);
     close(fd);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/aside.h"
 #include "core/base/num.h"
 #include "core/store/near_host.h"
 #include "core/store/remote.h"
@@ -259,8 +260,8 @@ static void fail_code(struct zd_transfer_run *run, CURLcode code)
     }
     transfer->fault.kind = (uint8_t)kind_of(code);
     if (code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE) {
-        transfer->status = zd_fail(&transfer->err, ZD_STORE, "%s",
-            run->word[0] == '\0' ? curl_easy_strerror(code) : run->word);
+        transfer->status = zd_fail(&transfer->err, ZD_STORE, "%s" ZD_ASIDE("%s%s"),
+            curl_easy_strerror(code), run->word[0] == '\0' ? "" : ": ", run->word);
         return;
     }
     const bool has_cause = code == CURLE_COULDNT_CONNECT && number > 0;
@@ -372,8 +373,9 @@ static enum zd_status judge_redirect(struct zd_transfer_run *run, const char *ur
         const size_t len = zd_transfer_endpoint_len(url);
         const bool is_shown = len <= HOST_SHOWN_MAX && memchr(url, '@', len) == NULL;
         return zd_fail(&transfer->err, ZD_STORE,
-            "the store redirects (%u) to %.*s: only %s, which the location names, is asked", code,
-            is_shown ? (int)len : 12, is_shown ? url : "another host", run->endpoint);
+            "the store redirects (%u)" ZD_ASIDE(" to %.*s") ": only the host" ZD_ASIDE(
+                " (%s)") " that the location names is asked",
+            code, is_shown ? (int)len : 12, is_shown ? url : "another host", run->endpoint);
     }
     transfer->fault.kind = ZD_REMOTE_FAULT_NONE;
     return ZD_OK;

@@ -11,6 +11,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "core/base/aside.h"
 #include "core/base/num.h"
 #include "server/config/dataset_config.h"
 #include "server/config/folder.h"
@@ -206,6 +207,7 @@ static enum zd_status open_dataset(struct zd_server *server, const struct zd_dat
     enum zd_status status = dataset == NULL ? ZD_NO_MEMORY : open_store(dataset, &cause);
     if (status != ZD_OK && status != ZD_NO_MEMORY) {
         dataset->look.status = status;
+        zd_aside_tell(cause.text); /* who may see locations may see it */
         dataset->reason = zd_strdup(cause.text);
         status = dataset->reason == NULL ? ZD_NO_MEMORY : ZD_OK;
     }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/aside.h"
 #include "core/base/json_grammar.h"
 #include "core/base/scan.h"
 #include "core/store/path.h"
@@ -61,6 +62,9 @@ enum zd_status zd_tree_add(struct zd_tree_rows *rows, const char *path, struct z
     ZD_AUTO_TEXT why = meta == NULL ? zd_strdup(err->text) : NULL;
     if (copy == NULL || (meta == NULL && why == NULL)) {
         return ZD_NO_MEMORY;
+    }
+    if (why != NULL) {
+        zd_aside_drop(why);
     }
     rows->row[rows->n++] = (struct zd_tree_row){
         .path = ZD_TAKE(copy),

@@ -8,6 +8,7 @@
 #include <strings.h>
 #include <time.h>
 
+#include "core/base/aside.h"
 #include "core/base/hash.h"
 #include "core/base/num.h"
 #include "server/http/accept.h"
@@ -441,6 +442,10 @@ void zd_response_keep_reason(struct zd_request *req, const char *reason)
     struct zd_text *text = &exchange->memory.reason;
     if (!zd_redact_text(reason, &exchange->memory.secrets, text)) {
         zd_text_add_bytes(text, reason, strnlen(reason, REASON_LEN_MAX));
+    }
+    if (text->len > 0) {
+        zd_aside_tell(text->at);
+        zd_text_cut(text, strlen(text->at));
     }
     exchange->now.access.reason = text->status == ZD_OK && text->len > 0 ? text->at : NULL;
 }

@@ -1,5 +1,6 @@
 /* /zarr/, /v1, /v1/datasets and /v1/datasets/{d}: links for programs, the datasets, and a page that
  * lists them for people; the dialect of each is that of its root node. */
+#include "core/base/aside.h"
 #include "server/data/catalog.h"
 #include "server/data/dataset.h"
 #include "server/describe/links.h"
@@ -154,7 +155,14 @@ static void add_row(const struct zd_request *req, struct zd_text *text, const st
         zd_text_addf(text, "<a href=\"%s/zarr/%s/\">keys</a>", prefix, name);
     }
     zd_text_addf(text, "</td><td>%s</td><td>", kind == NULL ? "" : kind);
-    zd_escape_html(text, trouble != NULL ? trouble : config->writable ? "writable" : "read-only");
+    ZD_AUTO_TEXT shown = trouble == NULL ? NULL : zd_strdup(trouble);
+    if (shown != NULL) {
+        zd_aside_drop(shown);
+    }
+    const char *state = trouble != NULL    ? "unavailable"
+                        : config->writable ? "writable"
+                                           : "read-only";
+    zd_escape_html(text, shown != NULL ? shown : state);
     zd_text_add(text, "</td></tr>\n");
 }
 

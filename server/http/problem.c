@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/aside.h"
 #include "core/base/num.h"
 #include "core/base/scan.h"
 
@@ -300,6 +301,15 @@ const char *zd_problem_detail(const struct zd_problem *problem)
                : zd_problem_kind_of(problem)->title;
 }
 
+char *zd_problem_public_detail(const struct zd_problem *problem)
+{
+    char *detail = zd_strdup(zd_problem_detail(problem));
+    if (detail != NULL) {
+        zd_aside_drop(detail);
+    }
+    return detail;
+}
+
 static void emit_document(
     const struct zd_problem *problem, const char *instance, struct zd_emit *emit)
 {
@@ -310,7 +320,8 @@ static void emit_document(
     zd_emit_member_string(emit, "type", type);
     zd_emit_member_string(emit, "title", kind->title);
     zd_emit_member_u64(emit, "status", kind->http_status);
-    emit_fact(emit, "detail", zd_problem_detail(problem));
+    ZD_AUTO_TEXT detail = zd_problem_public_detail(problem);
+    emit_fact(emit, "detail", detail == NULL ? kind->title : detail);
     zd_emit_member_string(emit, "instance", instance);
     zd_emit_member_string(emit, "code", kind->code);
     if (problem->err != NULL) {

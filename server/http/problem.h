@@ -65,8 +65,11 @@ enum zd_unavailable zd_problem_unavailable(const struct zd_problem *problem);
 /** Its name in metrics: "queue_full". */
 const char *zd_problem_unavailable_name(enum zd_unavailable why);
 
-/** The document's member `detail`. */
+/** What happened, for the log: asides included (core/base/aside.h). */
 const char *zd_problem_detail(const struct zd_problem *problem);
+
+/** The document's member `detail`: the same without asides. Owned; NULL: no memory. */
+char *zd_problem_public_detail(const struct zd_problem *problem);
 
 /** The default code for an error of the core: "bad_request" for ZD_INVALID, "store_error" for
  * ZD_STORE ... */

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/aside.h"
 #include "core/base/emit.h"
 #include "core/base/num.h"
 #include "server/config/settings.h"
@@ -168,6 +169,7 @@ void zd_log(struct zd_log *log, enum zd_log_level level, const char *format, ...
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
+    zd_aside_tell(message);
     struct zd_emit emit;
     begin_line(log, level, &emit);
     if (log->json) {
