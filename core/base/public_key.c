@@ -7,6 +7,7 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/param_build.h>
+#include <openssl/x509.h>
 #include <string.h>
 
 #define POINT_BYTES        (1 + 2 * ZD_PUBLIC_KEY_P256_BYTES)
@@ -149,6 +150,18 @@ bool zd_public_key_is_same(const struct zd_public_key *a, const struct zd_public
     const bool is_same = EVP_PKEY_eq(a->pkey, b->pkey) == 1;
     ERR_clear_error();
     return is_same;
+}
+
+enum zd_status zd_public_key_digest(
+    const struct zd_public_key *key, uint8_t ret_digest[ZD_DIGEST_BYTES])
+{
+    uint8_t *der = NULL; /* of OpenSSL's memory */
+    const int len = i2d_PUBKEY(key->pkey, &der);
+    const struct zd_span bytes = {.ptr = der, .len = len > 0 ? (size_t)len : 0};
+    const enum zd_status status = len > 0 ? zd_digest_of(bytes, ret_digest) : ZD_NO_MEMORY;
+    ERR_clear_error();
+    OPENSSL_free(der);
+    return status;
 }
 
 /* ---- verifying ---- */

@@ -4,6 +4,7 @@
 #define ZD_CORE_BASE_PUBLIC_KEY_H
 
 #include "core/base/buf.h"
+#include "core/base/digest.h"
 #include "core/base/own.h"
 #include "core/base/status.h"
 
@@ -40,6 +41,10 @@ ZD_OWN(zd_public_key, zd_public_key_free);
 
 /** Whether both are one key. */
 bool zd_public_key_is_same(const struct zd_public_key *a, const struct zd_public_key *b);
+
+/** SHA-256 of the key (of its SubjectPublicKeyInfo, RFC 5280). @retval ZD_NO_MEMORY */
+ZD_RESULT zd_public_key_digest(
+    const struct zd_public_key *key, uint8_t ret_digest[ZD_DIGEST_BYTES]);
 
 /** Whether a signature of bytes is the key's. @param signature of P-256 both numbers with
  * ZD_PUBLIC_KEY_P256_BYTES each, one behind the other (RFC 7518, 3.4) */

@@ -208,6 +208,19 @@ START_TEST(jwk_of_rsa_has_bounds)
 }
 END_TEST
 
+/* SHA-256 of a key's SubjectPublicKeyInfo, computed by another program. */
+START_TEST(a_key_has_a_digest_of_its_own)
+{
+    ZD_AUTO(zd_jwk_set) set = NULL;
+    uint8_t digest[ZD_DIGEST_BYTES];
+    char hex[ZD_DIGEST_CHARS + 1];
+    ck_assert_int_eq(zd_jwk_parse(zd_span_of(KEY(ED)), &set, NULL), ZD_OK);
+    ck_assert_int_eq(zd_public_key_digest(set->jwk[0].key, digest), ZD_OK);
+    zd_digest_format(digest, hex);
+    ck_assert_str_eq(hex, "06e3fd8fda29bb60ab59557de61edb0aecdb231134be30e75b455f8e1b792fa9");
+}
+END_TEST
+
 static enum zd_status parse(void *context)
 {
     ZD_AUTO(zd_jwk_set) set = NULL;
@@ -229,5 +242,6 @@ void zd_unit_tests(TCase *tests)
     tcase_add_loop_test(tests, jwk_text_that_is_no_set_is_refused, 0, ZD_COUNT_OF(refused));
     tcase_add_test(tests, jwk_set_has_a_size_that_it_may_have);
     tcase_add_test(tests, jwk_of_rsa_has_bounds);
+    tcase_add_test(tests, a_key_has_a_digest_of_its_own);
     tcase_add_test(tests, jwk_set_survives_want_of_memory);
 }
