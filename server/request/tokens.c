@@ -1,11 +1,12 @@
 /* The tokens of access.tokens_file.
  *
- *     slot[] --> entry[]: digest, identity
+ *     slot[] --> entry[]: digest, identity <-- by_name[]
  *
  * A place is chosen by the first bytes of the digest, and by those that follow when it is taken.
  * Every look-up compares as many entries as the longest way to one has, in constant time. */
 #include "server/request/tokens.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/digest.h"
@@ -32,7 +33,8 @@ struct zd_tokens {
     size_t n_entries;
     uint32_t *slot; /* n_slots, a power of two, of numbers of entries; 0: free; owned */
     size_t n_slots;
-    size_t n_probes; /* of the longest way to an entry, at least 1 */
+    size_t n_probes;                       /* of the longest way to an entry, at least 1 */
+    const struct zd_token_entry **by_name; /* n_entries, in the order of their names; owned */
 };
 
 /* ---- the table ---- */
@@ -108,7 +110,57 @@ void zd_tokens_free(struct zd_tokens *tokens)
     }
     zd_free(tokens->entry);
     zd_free(tokens->slot);
+    zd_free(tokens->by_name);
     zd_free(tokens);
+}
+
+/* ---- names ---- */
+
+static int compare_names(const void *a, const void *b)
+{
+    const struct zd_token_entry *const *first = a;
+    const struct zd_token_entry *const *second = b;
+    return strcmp((*first)->identity->name, (*second)->identity->name);
+}
+
+static enum zd_status sort_names(struct zd_tokens *tokens)
+{
+    tokens->by_name = zd_alloc_zero(tokens->n_entries + 1, sizeof *tokens->by_name);
+    if (tokens->by_name == NULL) {
+        return ZD_NO_MEMORY;
+    }
+    for (size_t i = 0; i < tokens->n_entries; i++) {
+        tokens->by_name[i] = &tokens->entry[i + 1];
+    }
+    qsort(tokens->by_name, tokens->n_entries, sizeof *tokens->by_name, compare_names);
+    return ZD_OK;
+}
+
+static bool has_name(const struct zd_tokens *tokens, size_t i, struct zd_span name)
+{
+    return i < tokens->n_entries && zd_span_is(name, tokens->by_name[i]->identity->name);
+}
+
+const struct zd_token_entry *zd_tokens_find_name(
+    const struct zd_tokens *tokens, struct zd_span name)
+{
+    size_t from = 0; /* entries before it have lesser names */
+    size_t to = zd_tokens_count(tokens);
+    while (from < to) {
+        const size_t middle = from + (to - from) / 2;
+        const char *held = tokens->by_name[middle]->identity->name;
+        const size_t len = strlen(held);
+        const size_t both = (size_t)zd_min_u64(len, name.len);
+        const int order = memcmp(held, name.ptr, both);
+        if (order < 0 || (order == 0 && len < name.len)) {
+            from = middle + 1;
+        } else {
+            to = middle;
+        }
+    }
+    const bool is_one =
+        tokens != NULL && has_name(tokens, from, name) && !has_name(tokens, from + 1, name);
+    return is_one ? tokens->by_name[from] : NULL;
 }
 
 void zd_tokens_replace(struct zd_tokens **place, struct zd_tokens *newer)
@@ -208,7 +260,7 @@ static enum zd_status put_all(struct reading *reading, struct zd_error *err)
                 reading->where, &digest_at, "another token than in the entries before", err);
         }
     }
-    return ZD_OK;
+    return sort_names(tokens) == ZD_OK ? ZD_OK : no_memory(err);
 }
 
 /* No entry that is read is shorter than its digest. */

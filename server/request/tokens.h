@@ -1,5 +1,5 @@
-/* The tokens of access.tokens_file: a table from the SHA-256 of each to whom it is given. Thread:
- * any, one at a time. */
+/* The tokens of access.tokens_file: a table from the SHA-256 of each to whom it is given, and one
+ * from their names. Thread: any, one at a time. */
 #ifndef ZD_REQUEST_TOKENS_H
 #define ZD_REQUEST_TOKENS_H
 
@@ -8,6 +8,7 @@
 #include "core/base/status.h"
 
 struct zd_identity;
+struct zd_token_entry;
 struct zd_tokens;
 
 /**
@@ -41,6 +42,15 @@ size_t zd_tokens_probes(const struct zd_tokens *tokens);
  * @return borrowed; NULL: to nobody
  */
 struct zd_identity *zd_tokens_find(const struct zd_tokens *tokens, struct zd_span token);
+
+/**
+ * The entry of a name.
+ *
+ * @param tokens NULL: there is none
+ * @return borrowed; NULL: no entry has that name, or several have
+ */
+const struct zd_token_entry *zd_tokens_find_name(
+    const struct zd_tokens *tokens, struct zd_span name);
 
 /**
  * Put newer tokens in the place of those there. Entries that are as they were keep their identity;

@@ -9,6 +9,7 @@
 #include "core/base/digest.h"
 #include "core/base/text.h"
 #include "server/request/identity.h"
+#include "server/request/token_entry.h"
 #include "tests/support/unit.h"
 
 #define MANY       100000
@@ -110,6 +111,35 @@ END_TEST
 
 #define OTHER "88d4266fd4e6338d13b845fcf289579d209c897823b9217da3e161936f031589" /* of "abcd" */
 
+static const struct {
+    const char *name; /* of the second entry */
+    const char *asked;
+    int number; /* of the entry; -1: there is none, or several */
+} names[] = {
+    {"bob", "ada", 0}, {"bob", "bob", 1}, {"aaa", "ada", 0}, {"ada-2", "ada", 0},
+    {"ada-2", "ada-2", 1}, {"ad", "ada", 0}, {"bob", "ad", -1}, {"bob", "adaa", -1},
+    {"bob", "", -1}, {"bob", "Bob", -1}, {"bob", "eve", -1},
+    {"ada", "ada", -1}, /* it would be either */
+};
+
+START_TEST(an_entry_is_found_by_a_name_that_it_alone_has)
+{
+    ZD_SCOPED_TEXT(text, 4096);
+    zd_text_addf(&text,
+        ENTRY "}, {\"name\": \"%s\", \"sha256\": \"" OTHER "\", \"scopes\": [\"read\"]}]}",
+        names[_i].name);
+    struct zd_tokens *tokens = parse(text.at);
+    const struct zd_token_entry *entry = zd_tokens_find_name(tokens, zd_span_of(names[_i].asked));
+    ck_assert_int_eq(entry != NULL, names[_i].number >= 0);
+    if (entry != NULL) {
+        const char *token = names[_i].number == 0 ? "abc" : "abcd";
+        ck_assert_ptr_eq(entry->identity, zd_tokens_find(tokens, zd_span_of(token)));
+    }
+    ck_assert_ptr_null(zd_tokens_find_name(NULL, zd_span_of(names[_i].asked)));
+    zd_tokens_free(tokens);
+}
+END_TEST
+
 START_TEST(entries_share_equal_grants)
 {
     static const char *const second[] = {"\"datasets\": [\"era\"], \"paths\": [\"a/**\"]",
@@ -169,6 +199,10 @@ START_TEST(a_look_up_costs_the_same_among_many)
         const struct zd_identity *identity = zd_tokens_find(tokens, zd_text_span(&token));
         ck_assert_ptr_nonnull(identity);
         ck_assert_str_eq(identity->name + 1, token.at);
+        const struct zd_token_entry *entry =
+            zd_tokens_find_name(tokens, zd_span_of(identity->name));
+        ck_assert_ptr_nonnull(entry);
+        ck_assert_ptr_eq(entry->identity, identity);
     }
     ck_assert_ptr_null(zd_tokens_find(tokens, zd_span_of("t0")));
     zd_tokens_free(tokens);
@@ -235,6 +269,8 @@ void zd_unit_tests(TCase *tests)
 {
     tcase_add_loop_test(tests, a_file_is_read_or_refused_with_its_place, 0, ZD_COUNT_OF(files));
     tcase_add_test(tests, a_token_is_found_by_its_hash);
+    tcase_add_loop_test(
+        tests, an_entry_is_found_by_a_name_that_it_alone_has, 0, ZD_COUNT_OF(names));
     tcase_add_loop_test(tests, entries_share_equal_grants, 0, 2);
     tcase_add_test(tests, nothing_is_found_among_none);
     tcase_add_test(tests, a_look_up_costs_the_same_among_many);
