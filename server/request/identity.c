@@ -103,7 +103,8 @@ struct zd_identity *zd_identity_new(const struct zd_identity *like)
     static _Atomic uint64_t n_made;
     struct zd_identity *keeper = keeper_for(like);
     const size_t bytes = keeper == NULL ? grants_bytes(like) : 0;
-    struct zd_identity *identity = zd_alloc(sizeof *like + bytes + text_bytes(like->name));
+    struct zd_identity *identity =
+        zd_alloc(sizeof *like + bytes + text_bytes(like->name) + text_bytes(like->kid));
     if (identity == NULL) {
         zd_identity_unref(keeper);
         return NULL;
@@ -119,6 +120,8 @@ struct zd_identity *zd_identity_new(const struct zd_identity *like)
         at = put_grants(like, (struct zd_grant *)(void *)at);
     }
     identity->name = put_text(&at, like->name);
+    identity->kid = put_text(&at, like->kid);
+    identity->signer = zd_identity_ref(like->signer);
     return identity;
 }
 
@@ -130,15 +133,28 @@ struct zd_identity *zd_identity_ref(struct zd_identity *identity)
     return identity;
 }
 
-void zd_identity_unref(struct zd_identity *identity)
+/* @return whether the last reference is gone, and the identity with it */
+static bool drop(struct zd_identity *identity)
 {
     if (identity == NULL || --identity->refs > 0) {
+        return false;
+    }
+    zd_free(identity);
+    return true;
+}
+
+/* A keeper has neither a keeper nor a signer; a signer has no signer. */
+void zd_identity_unref(struct zd_identity *identity)
+{
+    struct zd_identity *keeper = identity == NULL ? NULL : identity->keeper;
+    struct zd_identity *signer = identity == NULL ? NULL : identity->signer;
+    if (!drop(identity)) {
         return;
     }
-    struct zd_identity *keeper = identity->keeper; /* which has none */
-    zd_free(identity);
-    if (keeper != NULL && --keeper->refs == 0) {
-        zd_free(keeper);
+    drop(keeper);
+    keeper = signer == NULL ? NULL : signer->keeper;
+    if (drop(signer)) {
+        drop(keeper);
     }
 }
 
@@ -149,10 +165,15 @@ bool zd_identity_is_same(const struct zd_identity *a, const struct zd_identity *
            a->bytes_per_s == b->bytes_per_s && grants_are_same(a, b);
 }
 
+static bool is_revoked(const struct zd_identity *identity)
+{
+    return identity->is_revoked || (identity->signer != NULL && identity->signer->is_revoked);
+}
+
 bool zd_identity_is_over(const struct zd_identity *identity)
 {
-    if (identity == NULL || identity->is_revoked || identity->expires_ms == ZD_IDENTITY_NEVER) {
-        return identity != NULL && identity->is_revoked;
+    if (identity == NULL || is_revoked(identity) || identity->expires_ms == ZD_IDENTITY_NEVER) {
+        return identity != NULL && is_revoked(identity);
     }
     struct timespec now = {0};
     (void)clock_gettime(CLOCK_REALTIME, &now);
@@ -208,6 +229,32 @@ bool zd_identity_may_below(
         const struct zd_grant *grant = &identity->grant[i];
         if ((grant->scopes & scopes) != 0 && is_of(grant, dataset) &&
             (grant->path == NULL || has_open_end(grant->path)) && is_at(grant, path)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* As far as the first wildcard of the pattern tells. */
+static bool may_match_within(const char *pattern, const char *path)
+{
+    const size_t head = strcspn(pattern, "*?");
+    const size_t len = strlen(path);
+    size_t i = 0;
+    while (i < head && i < len && pattern[i] == path[i]) {
+        i++;
+    }
+    const bool is_whole = i == len && (len == 0 || pattern[i] == '\0' || pattern[i] == '/');
+    return is_whole || (i == head && pattern[i] != '\0');
+}
+
+bool zd_identity_may_within(
+    const struct zd_identity *identity, uint32_t scopes, const char *dataset, const char *path)
+{
+    for (size_t i = 0; i < identity->n_grants; i++) {
+        const struct zd_grant *grant = &identity->grant[i];
+        if ((grant->scopes & scopes) != 0 && is_of(grant, dataset) &&
+            (grant->path == NULL || may_match_within(grant->path, path))) {
             return true;
         }
     }

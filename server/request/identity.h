@@ -35,6 +35,7 @@ struct zd_identity {
     uint64_t number;         /* no other identity of this process has it; never 0 */
     const char *name;        /* of the token, or the subject of a JWT; for log and audit */
     const char *from;        /* what named it: "token", "jwt", "url"; a literal */
+    const char *kid;         /* of a JWT: its key's id; else NULL */
     uint64_t expires_ms;     /* wall clock; from then on it is over */
     uint64_t requests_per_s; /* 0: no limit; ZD_IDENTITY_SETTINGS */
     uint64_t bytes_per_s;    /* likewise */
@@ -42,13 +43,16 @@ struct zd_identity {
     size_t n_grants;
     const struct zd_grant *grant;
     struct zd_identity *keeper; /* in whose memory the grants are: a reference; NULL: its own */
+    struct zd_identity *signer; /* of a signed URL: its signer, who is signed by none: a reference;
+                                   else NULL. The URL is over when its signer is */
 };
 
 /**
  * A copy that others may hold, with one reference.
  *
  * @param like borrowed, with its texts and grants; refs, number and is_revoked are not looked at.
- *             Its keeper is NULL, or an identity whose grants are shared if they are the same
+ *             Its keeper is NULL, or an identity whose grants are shared if they are the same;
+ *             its signer gets a reference
  * @return NULL without memory
  * Thread: any.
  */
@@ -77,6 +81,11 @@ bool zd_identity_may(
 
 /** The same for a path and all that is below it. */
 bool zd_identity_may_below(
+    const struct zd_identity *identity, uint32_t scopes, const char *dataset, const char *path);
+
+/** Whether a grant may allow one of the scopes at a path or somewhere below it: false only when
+ * none does. */
+bool zd_identity_may_within(
     const struct zd_identity *identity, uint32_t scopes, const char *dataset, const char *path);
 
 #endif

@@ -72,9 +72,78 @@ START_TEST(no_two_have_the_same_number)
 }
 END_TEST
 
+static const struct {
+    const char *pattern; /* NULL: none */
+    const char *path;
+    bool may;
+} places[] = {
+    {NULL, "a/b", true},
+    {"a", "", true},
+    {"a", "a", true},
+    {"a", "a/b", false},
+    {"a", "ab", false},
+    {"ab", "a", false},
+    {"a/b", "a", true},
+    {"a/b", "a/c", false},
+    {"a/**", "a", true},
+    {"a/**", "a/b/c", true},
+    {"a/**", "ab", false},
+    {"a/**", "b", false},
+    {"a*", "ab/c", true},
+    {"a?", "ab", true},
+    {"a?", "b", false},
+    {"*/t", "x", true},
+    {"**", "x/y", true},
+};
+
+START_TEST(a_grant_may_allow_something_within_a_path)
+{
+    const struct zd_grant grant = {READ, "era", places[_i].pattern, NULL};
+    const struct zd_identity like = {
+        .name = "ada", .from = "token", .n_grants = 1, .grant = &grant};
+    ZD_AUTO(zd_identity) identity = zd_identity_new(&like);
+    ck_assert_int_eq(
+        zd_identity_may_within(identity, READ, "era", places[_i].path), places[_i].may);
+    ck_assert(!zd_identity_may_within(identity, WRITE, "era", places[_i].path));
+    ck_assert(!zd_identity_may_within(identity, READ, "lake", places[_i].path));
+}
+END_TEST
+
+START_TEST(a_url_is_over_with_its_signer)
+{
+    const struct zd_grant grant = {READ, NULL, "a/**", NULL};
+    const struct zd_identity like = {.name = "ada",
+        .from = "jwt",
+        .kid = "k1",
+        .expires_ms = ZD_IDENTITY_NEVER,
+        .n_grants = 1,
+        .grant = &grant};
+    struct zd_identity *first = zd_identity_new(&like);
+    struct zd_identity next = like;
+    next.keeper = first;
+    struct zd_identity *signer = zd_identity_new(&next);
+    zd_identity_unref(first);
+    next = *signer;
+    next.from = "url";
+    next.keeper = signer;
+    next.signer = signer;
+    ZD_AUTO(zd_identity) url = zd_identity_new(&next);
+    zd_identity_unref(signer); /* the URL holds it */
+    ck_assert_str_eq(url->name, "ada");
+    ck_assert_str_eq(url->kid, "k1");
+    ck_assert(url->signer == signer && url->grant == signer->grant);
+    ck_assert(zd_identity_may(url, READ, "era", "a/b"));
+    ck_assert(!zd_identity_is_over(url));
+    signer->is_revoked = true;
+    ck_assert(zd_identity_is_over(url));
+}
+END_TEST
+
 void zd_unit_tests(TCase *tests)
 {
     tcase_add_loop_test(tests, a_grant_allows_its_scopes_at_its_places, 0, ZD_COUNT_OF(facts));
     tcase_add_test(tests, an_identity_is_over_when_it_expires);
     tcase_add_test(tests, no_two_have_the_same_number);
+    tcase_add_loop_test(tests, a_grant_may_allow_something_within_a_path, 0, ZD_COUNT_OF(places));
+    tcase_add_test(tests, a_url_is_over_with_its_signer);
 }
