@@ -5,28 +5,32 @@
 
 #include "core/base/num.h"
 #include "server/http/signed_url.h"
+#include "server/request/audit.h"
 #include "server/request/body.h"
 #include "server/request/client.h"
 #include "server/request/handler.h"
 #include "server/request/identity.h"
 #include "server/request/route.h"
-#include "server/request/route_below.h"
+#include "server/request/signable.h"
+#include "server/request/signing.h"
 #include "server/runtime/server.h"
 
 #define URL_BYTES_MAX      (64U << 10)
 #define DOCUMENT_BYTES_MAX (128U << 10)
-#define DATASET_BYTES      65 /* no name is longer */
+#define MS_PER_S           1000
 #define TIME_CHARS         20 /* 2027-01-01T00:00:00Z */
 #define EXPECTED                                                                                   \
     "an object {\"method\": \"GET\", \"path\": \"/v1/...\", \"expires_s\": 3600} with perhaps "    \
-    "\"prefix\": true and \"query\": \"...\""
+    "\"prefix\": true, \"query\": \"...\" and \"fix_query\": true"
 
 /* What is to be signed. Borrowed from the body, but for the path. */
 struct asking {
     const char *method;
     struct zd_span raw; /* the path as it is sent */
     bool is_prefix;
-    const char *query; /* NULL: it is not fixed */
+    const char *query; /* NULL: none is given */
+    bool says_fix_query;
+    bool fix_query;
     uint64_t expires_s;
     struct zd_text path; /* decoded; of a prefix without slashes at its end */
 };
@@ -59,12 +63,13 @@ static enum zd_status take_path(
                : zd_body_fault(err, "/path", "a prefix with a segment at least", json);
 }
 
-static enum zd_status take_flag(const struct zd_json *json, bool *ret_flag, struct zd_error *err)
+static enum zd_status take_flag(
+    const struct zd_json *json, const char *pointer, bool *ret_flag, struct zd_error *err)
 {
     *ret_flag = zd_json_is_true(json);
     return json == NULL || zd_json_is(json, ZD_JSON_BOOL)
                ? ZD_OK
-               : zd_body_fault(err, "/prefix", "true or false", json);
+               : zd_body_fault(err, pointer, "true or false", json);
 }
 
 static enum zd_status take_query(
@@ -78,6 +83,16 @@ static enum zd_status take_query(
             "an encoded query without \"?\", empty parameters, and those of credentials", json);
     }
     return ZD_OK;
+}
+
+static enum zd_status take_fix_query(
+    const struct zd_json *json, struct asking *asking, struct zd_error *err)
+{
+    ZD_TRY(take_flag(json, "/fix_query", &asking->fix_query, err));
+    asking->says_fix_query = json != NULL;
+    return asking->query == NULL || json == NULL || asking->fix_query
+               ? ZD_OK
+               : zd_body_fault(err, "/fix_query", "true, or no query", json);
 }
 
 static enum zd_status take_time(
@@ -94,7 +109,8 @@ static enum zd_status take_time(
 static enum zd_status read_body(
     const struct zd_request *req, struct asking *asking, struct zd_error *err)
 {
-    static const char *const names[] = {"method", "path", "prefix", "query", "expires_s", NULL};
+    static const char *const names[] = {
+        "method", "path", "prefix", "query", "fix_query", "expires_s", NULL};
     const struct zd_json *body = req->json;
     const struct zd_json *method = zd_json_member(body, "method");
     ZD_TRY(zd_body_check_members(body, names, EXPECTED, err));
@@ -102,169 +118,15 @@ static enum zd_status read_body(
     if (asking->method == NULL || strcmp(asking->method, "HEAD") == 0) {
         return zd_body_fault(err, "/method", "a method, as \"GET\", which includes HEAD", method);
     }
-    ZD_TRY(take_flag(zd_json_member(body, "prefix"), &asking->is_prefix, err));
+    ZD_TRY(take_flag(zd_json_member(body, "prefix"), "/prefix", &asking->is_prefix, err));
     ZD_TRY(take_path(zd_json_member(body, "path"), asking, err));
     ZD_TRY(take_query(zd_json_member(body, "query"), &asking->query, err));
+    ZD_TRY(take_fix_query(zd_json_member(body, "fix_query"), asking, err));
     return take_time(zd_json_member(body, "expires_s"), req->server->config->settings.access_sign_s,
         &asking->expires_s, err);
 }
 
-/* ---- what it gives away ---- */
-
-/* What the signer must be allowed: of all that the URL lets others ask. */
-struct given {
-    bool is_route; /* some route takes it */
-    bool is_admin; /* nobody else gives that away */
-    uint32_t scopes;
-    char dataset[DATASET_BYTES];
-    struct zd_text path; /* in it */
-};
-
-static uint32_t bit_of(enum zd_scope scope)
-{
-    return scope == ZD_SCOPE_WRITE ? ZD_IDENTITY_WRITE : ZD_IDENTITY_READ;
-}
-
-static void add_route(
-    struct given *given, const struct zd_route *route, struct zd_span dataset, struct zd_span path)
-{
-    given->is_route = true;
-    given->scopes |= bit_of(route->scope);
-    /* Who signs could sign with it for ever. */
-    given->is_admin = given->is_admin || route->scope == ZD_SCOPE_ADMIN ||
-                      (route->scope != ZD_SCOPE_NONE && dataset.len == 0) ||
-                      dataset.len >= sizeof given->dataset;
-    if (dataset.len > 0 && dataset.len < sizeof given->dataset) {
-        (void)snprintf(given->dataset, sizeof given->dataset, "%.*s", (int)dataset.len,
-            (const char *)dataset.ptr);
-    }
-    if (path.len > given->path.len) {
-        zd_text_clear(&given->path);
-        zd_text_add_bytes(&given->path, path.ptr, path.len);
-    }
-}
-
-static bool serves(const struct zd_route *route, const char *method)
-{
-    return strcmp(route->method, strcmp(method, "HEAD") == 0 ? "GET" : method) == 0;
-}
-
-static void find_below(const struct asking *asking, struct given *given)
-{
-    for (uint32_t i = 1; zd_route_of(zd_handlers, i) != NULL; i++) {
-        const struct zd_route *route = zd_route_of(zd_handlers, i);
-        struct zd_route_below below;
-        if (serves(route, asking->method) &&
-            zd_route_below(route->path, zd_text_span(&asking->path), &below)) {
-            add_route(given, route, below.dataset, below.path);
-        }
-    }
-}
-
-/* @return what zd_route_find says */
-static enum zd_route_answer find_one(const struct asking *asking, struct given *given)
-{
-    struct zd_match match = {0};
-    ZD_SCOPED_TEXT(path, URL_BYTES_MAX); /* finding changes it */
-    zd_text_add(&path, asking->path.at);
-    const enum zd_route_answer answer =
-        path.status == ZD_OK ? zd_route_find(zd_handlers, asking->method, path.at, &match)
-                             : ZD_ROUTE_UNKNOWN;
-    if (answer == ZD_ROUTE_FOUND) {
-        add_route(given, match.route, match.dataset, zd_span_of(match.path));
-    }
-    return answer;
-}
-
-static enum zd_status find_given(
-    const struct asking *asking, struct given *given, struct zd_error *err)
-{
-    enum zd_route_answer answer = ZD_ROUTE_METHOD;
-    if (asking->is_prefix) {
-        find_below(asking, given);
-    } else {
-        answer = find_one(asking, given);
-    }
-    ZD_TRY(given->path.status);
-    if (given->is_route) {
-        return ZD_OK;
-    }
-    const bool is_method = answer == ZD_ROUTE_METHOD;
-    const enum zd_status status = zd_fail(err, ZD_INVALID,
-        is_method ? "method: no resource with the path '%.200s' has the method '%.40s'"
-                  : "path: no resource has the path '%.200s' (method '%.40s')",
-        asking->path.at, asking->method);
-    zd_fact_pointer(err, is_method ? "/method" : "/path");
-    return status;
-}
-
-/* Some routes reach what lies below their path. */
-static bool may(const struct zd_identity *identity, const struct given *given, uint32_t scope)
-{
-    const char *path = given->path.at == NULL ? "" : given->path.at;
-    return (given->scopes & scope) == 0 ||
-           zd_identity_may_below(identity, scope, given->dataset, path);
-}
-
-/* What a signed URL allows goes no further: it would never end. */
-static bool may_sign(const struct zd_identity *identity, const struct given *given)
-{
-    if (strcmp(identity->from, "url") == 0) {
-        return false;
-    }
-    return zd_identity_may(identity, ZD_IDENTITY_ADMIN, NULL, NULL) ||
-           (!given->is_admin && may(identity, given, ZD_IDENTITY_READ) &&
-               may(identity, given, ZD_IDENTITY_WRITE));
-}
-
-/* Answers read what is beside their path, coordinates, and tell of it: not of what the signer may
- * not read himself. */
-static bool is_narrow(const struct zd_identity *identity, const struct given *given)
-{
-    return given->dataset[0] != '\0' && !zd_identity_may(identity, ZD_IDENTITY_ADMIN, NULL, NULL) &&
-           !zd_identity_may_below(identity, ZD_IDENTITY_READ, given->dataset, "");
-}
-
 /* ---- the answer ---- */
-
-static enum zd_next respond_url(
-    struct zd_request *req, const struct asking *asking, const struct given *given)
-{
-    struct timespec now = {0};
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    const uint64_t identity_s = req->identity->expires_ms / 1000;
-    const struct zd_signed_url url = {
-        .method = zd_span_of(asking->method),
-        .path = zd_text_span(&asking->path),
-        .is_prefix = asking->is_prefix,
-        .fixes_query = asking->query != NULL,
-        .is_narrow = is_narrow(req->identity, given),
-        .query = zd_span_of(asking->query == NULL ? "" : asking->query),
-        /* It ends with what it is made of. */
-        .expires_s = zd_min_u64((uint64_t)now.tv_sec + asking->expires_s, identity_s),
-    };
-    const time_t expires = (time_t)url.expires_s;
-    struct tm utc = {0};
-    char when[TIME_CHARS + 1] = "";
-    (void)gmtime_r(&expires, &utc);
-    (void)strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    ZD_SCOPED_TEXT(text, URL_BYTES_MAX);
-    zd_text_add(&text, zd_client_prefix(req));
-    zd_text_add_bytes(&text, asking->raw.ptr, asking->raw.len);
-    zd_text_addf(
-        &text, "?%s%s", asking->query == NULL ? "" : asking->query, url.query.len == 0 ? "" : "&");
-    if (zd_signed_url_add(&text, req->server->signing_keys, &url) != ZD_OK) {
-        return zd_respond_no_memory(req, "the URL");
-    }
-    ZD_SCOPED_TEXT(document, DOCUMENT_BYTES_MAX);
-    struct zd_emit emit;
-    zd_emit_init(&emit, &document, zd_request_is_pretty(req));
-    zd_emit_object(&emit);
-    zd_emit_member_text(&emit, "url", &text);
-    zd_emit_member_string(&emit, "expires", when);
-    zd_emit_object_end(&emit);
-    return zd_respond_text(req, &document, &(struct zd_representation){0});
-}
 
 static enum zd_next refuse(struct zd_request *req, const char *code, const char *detail)
 {
@@ -272,32 +134,131 @@ static enum zd_next refuse(struct zd_request *req, const char *code, const char 
     return zd_respond_problem(req, &problem);
 }
 
-static enum zd_next sign(struct zd_request *req, struct asking *asking, struct given *given)
+/* The URL ends with the credential that signs it. @param when TIME_CHARS + 1 */
+static void end_of(const struct zd_request *req, const struct asking *asking,
+    struct zd_signed_url *url, char *when)
+{
+    struct timespec now = {0};
+    struct tm utc = {0};
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    url->expires_s =
+        zd_min_u64((uint64_t)now.tv_sec + asking->expires_s, req->identity->expires_ms / MS_PER_S);
+    const time_t expires = (time_t)url->expires_s;
+    (void)gmtime_r(&expires, &utc);
+    (void)strftime(when, TIME_CHARS + 1, "%Y-%m-%dT%H:%M:%SZ", &utc);
+}
+
+static enum zd_next respond_url(struct zd_request *req, const struct zd_text *url, const char *when)
+{
+    ZD_SCOPED_TEXT(document, DOCUMENT_BYTES_MAX);
+    struct zd_emit emit;
+    zd_emit_init(&emit, &document, zd_request_is_pretty(req));
+    zd_emit_object(&emit);
+    zd_emit_member_text(&emit, "url", url);
+    zd_emit_member_string(&emit, "expires", when);
+    zd_emit_object_end(&emit);
+    return zd_respond_text(req, &document, &(struct zd_representation){0});
+}
+
+static enum zd_next sign_url(
+    struct zd_request *req, const struct asking *asking, struct zd_signed_url *url)
+{
+    char when[TIME_CHARS + 1] = "";
+    struct zd_error err = {0};
+    end_of(req, asking, url, when);
+    ZD_SCOPED_TEXT(text, URL_BYTES_MAX);
+    zd_text_add(&text, zd_client_prefix(req));
+    zd_text_add_bytes(&text, asking->raw.ptr, asking->raw.len);
+    zd_text_add_char(&text, '?');
+    zd_text_add_bytes(&text, url->query.ptr, url->query.len);
+    zd_text_add(&text, url->query.len == 0 ? "" : "&");
+    if (zd_signed_url_add(&text, req->server->signing_keys, url) != ZD_OK) {
+        return zd_respond_no_memory(req, "the URL");
+    }
+    if (text.len > req->server->config->settings.limits_url_bytes) {
+        return refuse(req, "bad_body",
+            "the signed URL would be longer than limits.url_bytes: sign a shorter path or query, "
+            "or sign with a JWT whose scope is shorter");
+    }
+    return zd_audit_signed(req, url, when, &err) == ZD_OK ? respond_url(req, &text, when)
+                                                          : zd_audit_refuse(req);
+}
+
+/* Writes have the query that was signed, so that nobody adds to what they change. */
+static bool fixes_query(const struct asking *asking, const struct zd_signable_found *found)
+{
+    return asking->query != NULL || (asking->says_fix_query ? asking->fix_query : found->is_write);
+}
+
+static enum zd_next sign(
+    struct zd_request *req, const struct asking *asking, const struct zd_signable_found *found)
+{
+    uint8_t credential[ZD_DIGEST_BYTES];
+    struct zd_error err = {0};
+    ZD_SCOPED_TEXT(signer, ZD_SIGNED_URL_SIGNER_MAX);
+    const enum zd_status status =
+        zd_signing_name(req, zd_span_of(found->dataset), &signer, credential, &err);
+    if (status == ZD_INVALID) {
+        return refuse(req, "forbidden", err.text);
+    }
+    if (status != ZD_OK) {
+        return zd_respond_no_memory(req, "the URL");
+    }
+    struct zd_signed_url url = {
+        .method = zd_span_of(asking->method),
+        .path = zd_text_span(&asking->path),
+        .is_prefix = asking->is_prefix,
+        .fixes_query = fixes_query(asking, found),
+        .query = zd_span_of(asking->query == NULL ? "" : asking->query),
+        .signer = zd_text_span(&signer),
+        .credential = credential,
+    };
+    return sign_url(req, asking, &url);
+}
+
+static enum zd_next refuse_path(
+    struct zd_request *req, const struct asking *asking, enum zd_signable_answer answer)
 {
     struct zd_error err = {0};
-    enum zd_status status = read_body(req, asking, &err);
-    if (status == ZD_OK) {
-        status = find_given(asking, given, &err);
-    }
+    const bool is_method = answer == ZD_SIGNABLE_NO_METHOD;
+    err.status = zd_fail(&err, ZD_INVALID,
+        is_method ? "method: no resource with the path '%.200s' has the method '%.40s'"
+                  : "path: no resource has the path '%.200s' (method '%.40s')",
+        asking->path.at, asking->method);
+    zd_fact_pointer(&err, is_method ? "/method" : "/path");
+    return zd_respond_error(req, "bad_body", &err);
+}
+
+static enum zd_next judge(struct zd_request *req, struct asking *asking)
+{
+    struct zd_error err = {0};
+    struct zd_signable_found found;
+    const enum zd_status status = read_body(req, asking, &err);
     if (status != ZD_OK) {
         return zd_respond_error(req, status == ZD_INVALID ? "bad_body" : NULL, &err);
     }
-    if (!may_sign(req->identity, given)) {
+    const struct zd_signable asked = {
+        .method = asking->method, .path = asking->path.at, .is_prefix = asking->is_prefix};
+    const enum zd_signable_answer answer = zd_signable_judge(req, &asked, &found);
+    switch (answer) {
+    case ZD_SIGNABLE_ALLOWED:
+        return sign(req, asking, &found);
+    case ZD_SIGNABLE_REFUSED:
         return refuse(req, "forbidden",
-            "the credential does not allow what the URL would give away; it needs the same scope "
-            "there, or admin, and is no signed URL itself");
+            "the credential does not allow the request that the URL would let others make: sign "
+            "with one that may make it itself (nobody signs /v1/sign)");
+    case ZD_SIGNABLE_NO_PATH:
+    case ZD_SIGNABLE_NO_METHOD:
+        break;
     }
-    return respond_url(req, asking, given);
+    return refuse_path(req, asking, answer);
 }
 
 static enum zd_next step_sign(struct zd_request *req)
 {
     struct asking asking = {0};
-    struct given given = {0};
     zd_text_init(&asking.path, URL_BYTES_MAX);
-    zd_text_init(&given.path, URL_BYTES_MAX);
-    const enum zd_next next = sign(req, &asking, &given);
-    zd_text_done(&given.path);
+    const enum zd_next next = judge(req, &asking);
     zd_text_done(&asking.path);
     return next;
 }
@@ -306,6 +267,10 @@ static enum zd_next step_begin(struct zd_request *req)
 {
     if (req->identity == NULL) {
         return refuse(req, "unauthorized", "a URL is signed for who has a credential");
+    }
+    if (req->identity->signer != NULL) {
+        return refuse(req, "forbidden",
+            "a signed URL signs nothing: send the credential of the signer itself");
     }
     if (req->server->signing_keys == NULL) {
         return refuse(req, "bad_request",
@@ -319,6 +284,7 @@ static const struct zd_route routes[] = {
         .path = "/v1/sign",
         .first = step_begin,
         .scope = ZD_SCOPE_READ, /* and the scopes that are given away */
+        .is_never_signed = true,
         .params = zd_params_none},
 };
 

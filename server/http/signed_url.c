@@ -1,4 +1,4 @@
-/* URLs that carry their own permission. */
+/* URLs that carry a part of their signer's permission. */
 #include "server/http/signed_url.h"
 
 #include <string.h>
@@ -25,8 +25,8 @@ struct sent {
     bool is_prefix;
     uint64_t n_segments; /* of a prefix */
     bool fixes_query;
-    bool is_narrow;
-    uint8_t digest[ZD_DIGEST_BYTES];
+    struct zd_span signer; /* base64; empty: it names none */
+    struct zd_span digest; /* likewise, of SIGNATURE_CHARS if it is one */
 };
 
 /* ---- queries ---- */
@@ -163,8 +163,9 @@ static void add_mode(struct zd_text *text, const struct zd_signed_url *url, uint
         zd_text_add_u64(text, n_segments);
         zd_text_add(text, ".");
     }
-    zd_text_add(text, url->fixes_query ? "q." : "");
-    zd_text_add(text, url->is_narrow ? "n." : "");
+    zd_text_add(text, url->fixes_query ? "q.s" : "s");
+    (void)zd_base64_url_add(text, url->signer);
+    zd_text_add_char(text, '.');
 }
 
 static void add_span(struct zd_text *text, struct zd_span span)
@@ -178,15 +179,16 @@ static enum zd_status digest(const struct zd_signing_key *key, const struct zd_s
 {
     ZD_SCOPED_TEXT(text, SIGNED_BYTES_MAX);
     const bool is_head = zd_span_is(url->method, "HEAD");
-    zd_text_add(&text, "zarrd-url-1\n");
+    char credential[ZD_DIGEST_CHARS + 1];
+    zd_digest_format(url->credential, credential);
+    zd_text_add(&text, "zarrd-url-2\n");
     add_span(&text, is_head ? zd_span_of("GET") : url->method);
     add_span(&text, url->path);
     add_mode(&text, url, n_segments);
     zd_text_add_char(&text, '\n');
     zd_text_add_u64(&text, url->expires_s);
     zd_text_add_char(&text, '\n');
-    zd_text_add(&text, key->id);
-    zd_text_add_char(&text, '\n');
+    zd_text_addf(&text, "%s\n%s\n", key->id, credential);
     if (url->fixes_query) {
         zd_text_add_bytes(&text, url->query.ptr, url->query.len);
     }
@@ -210,8 +212,21 @@ enum zd_status zd_signed_url_add(
 
 /* ---- verifying ---- */
 
-/* What stands in front of the signature, in the one way in which we write it. It ends with a dot,
- * which no signature has: one may begin with the same letters. */
+/* @return empty: no dot ends it; nothing is moved then */
+static struct zd_span take_to_dot(struct zd_scan *scan)
+{
+    const char *dot =
+        scan->at == scan->end ? NULL : memchr(scan->at, '.', (size_t)(scan->end - scan->at));
+    if (dot == NULL) {
+        return (struct zd_span){0};
+    }
+    const struct zd_span taken = {
+        .ptr = (const uint8_t *)scan->at, .len = (size_t)(dot - scan->at)};
+    scan->at = dot + 1;
+    return taken;
+}
+
+/* Takes what stands in front of the signature, in the one way in which we write it. */
 static void take_mode(struct sent *sent, struct zd_scan *scan)
 {
     struct zd_scan ahead = *scan;
@@ -223,7 +238,9 @@ static void take_mode(struct sent *sent, struct zd_scan *scan)
         *scan = ahead;
     }
     sent->fixes_query = zd_scan_word(scan, "q.");
-    sent->is_narrow = zd_scan_word(scan, "n.");
+    if (zd_scan_char(scan, 's')) {
+        sent->signer = take_to_dot(scan);
+    }
 }
 
 /* @return false: it is malformed, or says something twice */
@@ -241,38 +258,52 @@ static bool take_sent(struct zd_span pairs, struct sent *sent)
     }
     struct zd_scan scan = zd_scan_of(sent->value[SIGNATURE]);
     take_mode(sent, &scan);
-    const struct zd_span base64 = {
-        .ptr = (const uint8_t *)scan.at, .len = (size_t)(scan.end - scan.at)};
+    sent->digest =
+        (struct zd_span){.ptr = (const uint8_t *)scan.at, .len = (size_t)(scan.end - scan.at)};
     return sent->n_times[EXPIRES] == 1 && sent->n_times[KEY] == 1 &&
-           sent->n_times[SIGNATURE] == 1 && base64.len == SIGNATURE_CHARS &&
-           zd_base64_url_decode(base64, sent->digest) &&
+           sent->n_times[SIGNATURE] == 1 && sent->signer.len > 0 &&
+           sent->digest.len == SIGNATURE_CHARS &&
            zd_scan_whole_u64(sent->value[EXPIRES], EXPIRES_MAX, &sent->expires_s) == ZD_OK;
 }
 
-bool zd_signed_url_verify(const struct zd_signing_keys *keys, const struct zd_signed_url *url,
-    struct zd_span sent_pairs, uint64_t now_s, struct zd_signed_url *ret_found)
+enum zd_status zd_signed_url_signer(struct zd_span sent_pairs, struct zd_text *to)
 {
     struct sent sent = {0};
+    uint8_t name[ZD_SIGNED_URL_SIGNER_MAX];
+    zd_text_clear(to);
+    if (!take_sent(sent_pairs, &sent) ||
+        zd_base64_url_bytes(sent.signer) > ZD_SIGNED_URL_SIGNER_MAX ||
+        !zd_base64_url_decode(sent.signer, name)) {
+        return to->status;
+    }
+    return zd_text_add_bytes(to, name, zd_base64_url_bytes(sent.signer));
+}
+
+bool zd_signed_url_verify(const struct zd_signing_keys *keys, const struct zd_signed_url *url,
+    struct zd_span sent_pairs, uint64_t now_s, uint64_t *ret_expires_s)
+{
+    struct sent sent = {0};
+    uint8_t said[ZD_DIGEST_BYTES] = {0};
     uint8_t found[ZD_DIGEST_BYTES];
     if (keys == NULL) {
         return false;
     }
-    const bool is_whole = take_sent(sent_pairs, &sent);
+    const bool is_whole = take_sent(sent_pairs, &sent) && zd_base64_url_decode(sent.digest, said);
     const struct zd_signing_key *key = zd_signing_keys_find(keys, sent.value[KEY]);
     const struct zd_signed_url asked = {
         .method = url->method,
         .path = sent.is_prefix ? first_segments(url->path, sent.n_segments) : url->path,
         .is_prefix = sent.is_prefix,
         .fixes_query = sent.fixes_query,
-        .is_narrow = sent.is_narrow,
         .query = url->query,
+        .signer = url->signer,
+        .credential = url->credential,
         .expires_s = sent.expires_s,
     };
     if (digest(key == NULL ? &keys->key[0] : key, &asked, sent.n_segments, found) != ZD_OK ||
-        !zd_digest_is_same(found, sent.digest) || key == NULL || !is_whole ||
-        now_s >= sent.expires_s) {
+        !zd_digest_is_same(found, said) || key == NULL || !is_whole || now_s >= sent.expires_s) {
         return false;
     }
-    *ret_found = asked;
+    *ret_expires_s = sent.expires_s;
     return true;
 }

@@ -195,7 +195,7 @@ enum zd_next zd_access_judge(struct zd_request *req)
     const uint32_t n_credentials = count_credentials(req);
     req->has_credential = n_credentials > 0;
     req->is_private = req->n_url_tokens > 0 || is_signed;
-    if (n_credentials == 1 && !is_signed && must_wait(req)) {
+    if (n_credentials == 1 && must_wait(req)) {
         return ZD_WAIT;
     }
     if (n_credentials > 1) {

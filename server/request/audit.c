@@ -10,6 +10,7 @@
 #include "server/config/networks.h"
 #include "server/data/dataset.h"
 #include "server/http/redact.h"
+#include "server/http/signed_url.h"
 #include "server/request/identity.h"
 #include "server/request/request.h"
 #include "server/request/respond.h"
@@ -103,12 +104,33 @@ static enum zd_status write_begin(struct zd_request *req, struct zd_error *err)
     return zd_audit_file_write(&req->server->audit_file, zd_text_span(&line), err);
 }
 
-static enum zd_next step_refuse(struct zd_request *req)
+enum zd_status zd_audit_signed(struct zd_request *req, const struct zd_signed_url *url,
+    const char *until, struct zd_error *err)
+{
+    struct zd_emit emit;
+    if (!zd_audit_file_is_on(&req->server->audit_file)) {
+        return ZD_OK;
+    }
+    ZD_SCOPED_TEXT(line, LINE_BYTES_MAX);
+    begin_line(&emit, &line, "signed");
+    emit_request(&emit, req);
+    emit_plain(&emit, "signed_method", url->method, NAME_BYTES_MAX);
+    emit_plain(&emit, "signed_path", url->path, PATH_BYTES_MAX);
+    zd_emit_member_bool(&emit, "prefix", url->is_prefix);
+    zd_emit_member_string(&emit, "expires", until);
+    if (end_line(&emit, &line) != ZD_OK) {
+        return zd_fail(err, line.status, "no memory for a line of log.audit_file");
+    }
+    return zd_audit_file_write(&req->server->audit_file, zd_text_span(&line), err);
+}
+
+enum zd_next zd_audit_refuse(struct zd_request *req)
 {
     const struct zd_problem problem = {
         .code = "store_error",
         .http_status = 503,
-        .detail = "no change is made while log.audit_file cannot record it; the log says why",
+        .detail = "no change is made and no URL is signed while log.audit_file cannot record it; "
+                  "the log says why",
         .unavailable = ZD_UNAVAILABLE_STORE,
         .retry_after_s = 1,
     };
@@ -124,7 +146,7 @@ void zd_audit_begin(struct zd_request *req)
     if (write_begin(req, &err) == ZD_OK) {
         req->own.is_audited = true;
     } else {
-        req->step = step_refuse;
+        req->step = zd_audit_refuse;
     }
 }
 

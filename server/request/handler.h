@@ -34,6 +34,7 @@ struct zd_route {
     bool collapse_slashes;    /* runs of '/' in the last part count as one, instead of 400 */
     bool depends_on_identity; /* another client may get another answer */
     bool shows_times;         /* its answers say what they took (http.server_timing) */
+    bool is_never_signed;     /* no URL is signed for it */
     bool streams_body;        /* the first step runs when the head is there, and asks for the body
                                  (server/request/body.h); else it has the whole body in req->body */
 };

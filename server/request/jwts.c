@@ -21,22 +21,26 @@
 #include "server/request/identity.h"
 #include "server/runtime/server.h"
 
-#define FILE_OPTION    "access.jwks_file"
-#define URL_OPTION     "access.jwks_url"
-#define FETCH_MS       30000 /* of one answer, however it trickles */
-#define RETRY_MS       10000 /* after one that is no use */
-#define UNKNOWN_MS     60000 /* between fetches for the sake of a key that is not known */
-#define JUDGED_MAX     4096
-#define NAME_BYTES_MAX 128
-#define LEFT_LOGGED    16 /* keys that do not count, by a line each */
+#define FILE_OPTION     "access.jwks_file"
+#define URL_OPTION      "access.jwks_url"
+#define FETCH_MS        30000 /* of one answer, however it trickles */
+#define RETRY_MS        10000 /* after one that is no use */
+#define UNKNOWN_MS      60000 /* between fetches for the sake of a key that is not known */
+#define JUDGED_MAX      4096
+#define NAME_BYTES_MAX  128
+#define TOKEN           't' /* kinds of what was judged: no token is found as a signer */
+#define SIGNER          's'
+#define MS_PER_S        1000
+#define RULES_BYTES_MAX (64U << 10) /* longer than what they are made of */
+#define LEFT_LOGGED     16          /* keys that do not count, by a line each */
+#define KEY_BYTES       (1 + ZD_DIGEST_BYTES)
 
-/* A token that was good. */
+/* A token that was good, or the signer of a URL. */
 struct judged {
-    struct zd_map_entry entry; /* key: digest */
-    struct zd_list link;       /* in zd_jwts.judged, the one used last first */
-    uint8_t digest[ZD_DIGEST_BYTES];
-    struct zd_identity *identity; /* a reference */
-    char *kid;                    /* of its key; owned */
+    struct zd_map_entry entry;    /* key: key */
+    struct zd_list link;          /* in zd_jwts.judged, the one used last first */
+    uint8_t key[KEY_BYTES];       /* its kind, and a digest */
+    struct zd_identity *identity; /* a reference, with the id of its key */
 };
 
 struct zd_jwts {
@@ -145,7 +149,6 @@ static void forget(struct zd_jwts *jwts, struct judged *judged)
     zd_map_remove(&jwts->tokens, &judged->entry);
     zd_list_remove(&judged->link);
     zd_identity_unref(judged->identity);
-    zd_free(judged->kid);
     zd_free(judged);
 }
 
@@ -155,8 +158,9 @@ static void revoke_others(struct zd_jwts *jwts, const struct zd_jwk_set *keys)
     struct zd_list *link = jwts->judged.next;
     while (link != &jwts->judged) {
         struct judged *judged = ZD_CONTAINER(link, struct judged, link);
-        const struct zd_jwk *old = zd_jwk_find(jwts->keys, zd_span_of(judged->kid));
-        const struct zd_jwk *now = zd_jwk_find(keys, zd_span_of(judged->kid));
+        const struct zd_span kid = zd_span_of(judged->identity->kid);
+        const struct zd_jwk *old = zd_jwk_find(jwts->keys, kid);
+        const struct zd_jwk *now = zd_jwk_find(keys, kid);
         link = link->next;
         if (now == NULL || !zd_public_key_is_same(old->key, now->key)) {
             judged->identity->is_revoked = true;
@@ -167,25 +171,41 @@ static void revoke_others(struct zd_jwts *jwts, const struct zd_jwk_set *keys)
 
 /* Without memory it is judged again the next time. */
 static void remember(
-    struct zd_jwts *jwts, const uint8_t *digest, const char *kid, struct zd_identity *identity)
+    struct zd_jwts *jwts, const uint8_t key[KEY_BYTES], struct zd_identity *identity)
 {
     struct judged *judged = zd_alloc_zero(1, sizeof *judged);
     if (judged == NULL) {
         return;
     }
-    judged->kid = zd_strdup(kid);
     if (jwts->tokens.n_entries >= JUDGED_MAX) {
         forget(jwts, ZD_CONTAINER(jwts->judged.prev, struct judged, link));
     }
-    memcpy(judged->digest, digest, ZD_DIGEST_BYTES);
-    judged->entry.key = (struct zd_span){.ptr = judged->digest, .len = ZD_DIGEST_BYTES};
-    if (judged->kid == NULL || zd_map_put(&jwts->tokens, &judged->entry) != ZD_OK) {
-        zd_free(judged->kid);
+    memcpy(judged->key, key, KEY_BYTES);
+    judged->entry.key = (struct zd_span){.ptr = judged->key, .len = KEY_BYTES};
+    if (zd_map_put(&jwts->tokens, &judged->entry) != ZD_OK) {
         zd_free(judged);
         return;
     }
     judged->identity = zd_identity_ref(identity);
     zd_list_push_front(&jwts->judged, &judged->link);
+}
+
+/* @return a reference; NULL: it was not judged, or is over */
+static struct zd_identity *recall(struct zd_jwts *jwts, const uint8_t key[KEY_BYTES])
+{
+    const struct zd_span place = {.ptr = key, .len = KEY_BYTES};
+    struct zd_map_entry *entry = zd_map_find(&jwts->tokens, place);
+    if (entry == NULL) {
+        return NULL;
+    }
+    struct judged *judged = ZD_CONTAINER(entry, struct judged, entry);
+    if (zd_identity_is_over(judged->identity)) {
+        forget(jwts, judged);
+        return NULL;
+    }
+    zd_list_remove(&judged->link);
+    zd_list_push_front(&jwts->judged, &judged->link);
+    return zd_identity_ref(judged->identity);
 }
 
 /* ---- whom a token names ---- */
@@ -227,7 +247,7 @@ static size_t add_grants(const char *scope, struct zd_grant *grant, bool *ret_is
     return n;
 }
 
-static struct zd_identity *make_identity(const struct zd_jwt *jwt)
+static struct zd_identity *make_identity(const struct zd_jwts_signer *named, uint64_t expires_ms)
 {
     char name[NAME_BYTES_MAX + 1];
     bool is_whole;
@@ -236,14 +256,15 @@ static struct zd_identity *make_identity(const struct zd_jwt *jwt)
     if (grant == NULL) {
         return NULL;
     }
-    copy_name(jwt->subject[0] == '\0' ? "jwt" : jwt->subject, name);
+    copy_name(named->name[0] == '\0' ? "jwt" : named->name, name);
     const struct zd_identity like = {
         .name = name,
         .from = "jwt",
-        .expires_ms = jwt->over_s * 1000,
+        .kid = named->kid,
+        .expires_ms = expires_ms,
         .requests_per_s = ZD_IDENTITY_SETTINGS,
         .bytes_per_s = ZD_IDENTITY_SETTINGS,
-        .n_grants = add_grants(jwt->scope, grant, &is_whole),
+        .n_grants = add_grants(named->scope, grant, &is_whole),
         .grant = grant,
     };
     if (is_whole) {
@@ -504,7 +525,8 @@ void zd_jwts_free(struct zd_jwts *jwts)
     zd_free(jwts);
 }
 
-static struct zd_identity *judge(struct zd_jwts *jwts, struct zd_span token, const uint8_t *digest)
+static struct zd_identity *judge(
+    struct zd_jwts *jwts, struct zd_span token, const uint8_t key[KEY_BYTES])
 {
     const struct zd_settings *settings = &jwts->server->config->settings;
     const struct zd_jwt_rules rules = {
@@ -526,9 +548,11 @@ static struct zd_identity *judge(struct zd_jwts *jwts, struct zd_span token, con
     case ZD_JWT_GOOD:
         break;
     }
-    struct zd_identity *identity = make_identity(&jwt);
+    const struct zd_jwts_signer named = {
+        .name = jwt.subject, .kid = jwt.jwk->kid, .scope = jwt.scope};
+    struct zd_identity *identity = make_identity(&named, jwt.over_s * MS_PER_S);
     if (identity != NULL) {
-        remember(jwts, digest, jwt.jwk->kid, identity);
+        remember(jwts, key, identity);
     }
     zd_jwt_done(&jwt);
     return identity;
@@ -536,23 +560,48 @@ static struct zd_identity *judge(struct zd_jwts *jwts, struct zd_span token, con
 
 struct zd_identity *zd_jwts_find(struct zd_jwts *jwts, struct zd_span token)
 {
+    uint8_t key[KEY_BYTES] = {TOKEN};
+    if (jwts == NULL || !zd_jwt_is(token) || zd_digest_of(token, key + 1) != ZD_OK) {
+        return NULL;
+    }
+    struct zd_identity *identity = recall(jwts, key);
+    return identity == NULL ? judge(jwts, token, key) : identity;
+}
+
+/* ---- signers of URLs ---- */
+
+bool zd_jwts_digest(const struct zd_jwts *jwts, const char *kid, uint8_t ret[ZD_DIGEST_BYTES])
+{
+    const struct zd_jwk *jwk = jwts == NULL ? NULL : zd_jwk_find(jwts->keys, zd_span_of(kid));
     uint8_t digest[ZD_DIGEST_BYTES];
-    if (jwts == NULL || !zd_jwt_is(token) || zd_digest_of(token, digest) != ZD_OK) {
+    char hex[ZD_DIGEST_CHARS + 1];
+    if (jwk == NULL || zd_public_key_digest(jwk->key, digest) != ZD_OK) {
+        return false;
+    }
+    const struct zd_settings *settings = &jwts->server->config->settings;
+    zd_digest_format(digest, hex);
+    ZD_SCOPED_TEXT(text, RULES_BYTES_MAX);
+    zd_text_addf(
+        &text, "%s\n%s\n%s", hex, settings->access_jwt_issuer, settings->access_jwt_audience);
+    return text.status == ZD_OK && zd_digest_of(zd_text_span(&text), ret) == ZD_OK;
+}
+
+struct zd_identity *zd_jwts_find_signer(struct zd_jwts *jwts, const struct zd_jwts_signer *signer)
+{
+    uint8_t key[KEY_BYTES] = {SIGNER};
+    ZD_SCOPED_TEXT(text, RULES_BYTES_MAX);
+    zd_text_addf(&text, "%s\n%s\n%s", signer->name, signer->kid, signer->scope);
+    if (text.status != ZD_OK || zd_digest_of(zd_text_span(&text), key + 1) != ZD_OK) {
         return NULL;
     }
-    const struct zd_span key = {.ptr = digest, .len = sizeof digest};
-    struct zd_map_entry *entry = zd_map_find(&jwts->tokens, key);
-    if (entry == NULL) {
-        return judge(jwts, token, digest);
+    struct zd_identity *identity = recall(jwts, key);
+    if (identity == NULL) {
+        identity = make_identity(signer, ZD_IDENTITY_NEVER); /* the URL has the end */
+        if (identity != NULL) {
+            remember(jwts, key, identity);
+        }
     }
-    struct judged *judged = ZD_CONTAINER(entry, struct judged, entry);
-    if (zd_identity_is_over(judged->identity)) {
-        forget(jwts, judged);
-        return NULL;
-    }
-    zd_list_remove(&judged->link);
-    zd_list_push_front(&jwts->judged, &judged->link);
-    return zd_identity_ref(judged->identity);
+    return identity;
 }
 
 size_t zd_jwts_count(const struct zd_jwts *jwts)

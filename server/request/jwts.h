@@ -4,6 +4,7 @@
 #define ZD_REQUEST_JWTS_H
 
 #include "core/base/buf.h"
+#include "core/base/digest.h"
 #include "core/base/status.h"
 
 struct zd_identity;
@@ -48,5 +49,31 @@ struct zd_identity *zd_jwts_find(struct zd_jwts *jwts, struct zd_span token);
 
 /** How many keys count now. Accepts NULL. */
 size_t zd_jwts_count(const struct zd_jwts *jwts);
+
+/* ---- signers of URLs ----
+ *
+ * A token is not kept, so a URL has with it what its token allowed. */
+
+/** What a signed URL says of the token of its signer. Borrowed. */
+struct zd_jwts_signer {
+    const char *name;  /* of the identity */
+    const char *kid;   /* of the token's key */
+    const char *scope; /* as a token has it */
+};
+
+/**
+ * A digest of what tokens of a key are judged by: the key, issuer and audience.
+ *
+ * @return false: there is no such key
+ */
+bool zd_jwts_digest(const struct zd_jwts *jwts, const char *kid, uint8_t ret[ZD_DIGEST_BYTES]);
+
+/**
+ * The signer of a URL whose signature was verified with that digest. It is revoked when its key
+ * goes.
+ *
+ * @return a reference, which ends when its key does; NULL without memory
+ */
+struct zd_identity *zd_jwts_find_signer(struct zd_jwts *jwts, const struct zd_jwts_signer *signer);
 
 #endif

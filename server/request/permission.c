@@ -47,13 +47,6 @@ bool zd_permission_is_private(const struct zd_request *req, const struct zd_data
     return is_protected(req) || req->server->has_private || zd_anonymous_is(req, "none");
 }
 
-/* Whether a path is another one, or below it. */
-static bool is_below(const char *path, const char *other)
-{
-    const size_t len = strlen(other);
-    return len == 0 || (strncmp(path, other, len) == 0 && (path[len] == '\0' || path[len] == '/'));
-}
-
 /* What a credential says of a dataset is all that its holder may do there. */
 static bool is_named(const struct zd_request *req, const char *dataset)
 {
@@ -63,9 +56,6 @@ static bool is_named(const struct zd_request *req, const char *dataset)
 bool zd_permission_reaches(const struct zd_request *req, const char *path)
 {
     const char *dataset = req->dataset->config.name;
-    if (req->signature.len > 0) {
-        return is_below(path, req->path); /* its identity does not say where */
-    }
     return !is_named(req, dataset) ||
            zd_identity_may_below(req->identity, ZD_IDENTITY_READ, dataset, path);
 }
@@ -73,9 +63,6 @@ bool zd_permission_reaches(const struct zd_request *req, const char *path)
 bool zd_permission_reads(const struct zd_request *req, const char *path)
 {
     const char *dataset = req->dataset->config.name;
-    if (req->signature_is_narrow && !is_below(path, req->path)) {
-        return false; /* who signed it may not */
-    }
     return !is_named(req, dataset) ||
            zd_identity_may(req->identity, ZD_IDENTITY_READ, dataset, path);
 }

@@ -60,7 +60,8 @@ static struct zd_rate_table *table_of(const struct zd_request *req)
     return req->identity == NULL ? &rates->anonymous : &rates->identified;
 }
 
-/* An identity is known by its name: its number is another one when its file was read again. */
+/* An identity is known by its name: its number is another one when its file was read again. A
+ * signed URL spends what its signer has. */
 static uint64_t client_of(const struct zd_request *req)
 {
     const uint64_t seed = req->server->rates->seed;
@@ -69,7 +70,8 @@ static uint64_t client_of(const struct zd_request *req)
         const struct zd_peer peer = zd_client_peer(req);
         return zd_hash_of((struct zd_span){(const uint8_t *)&peer, sizeof peer}, seed);
     }
-    return zd_hash_of(zd_span_of(identity->name), zd_hash_of(zd_span_of(identity->from), seed));
+    const char *from = identity->signer == NULL ? identity->from : identity->signer->from;
+    return zd_hash_of(zd_span_of(identity->name), zd_hash_of(zd_span_of(from), seed));
 }
 
 /* A credential that nobody has costs something everywhere: it was looked for. */

@@ -78,7 +78,6 @@ struct zd_request {
     bool is_head;
     bool has_credential;      /* one was sent, valid or not */
     struct zd_span signature; /* of a signed URL: what was taken out of the target, or empty */
-    bool signature_is_narrow; /* nothing beside the path is read for the answer */
     struct zd_conditions conditions;
     const char *accept;           /* all lines as one list, or NULL */
     const char *accept_encoding;  /* the same */

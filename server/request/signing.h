@@ -1,13 +1,30 @@
-/* Requests whose URL is signed (server/http/signed_url.h). Thread: loop. */
+/* Requests whose URL is signed (server/http/signed_url.h), and who signs. Thread: loop.
+ *
+ * A signed URL acts as its signer, restricted to what was signed: it may do what the signer may do
+ * now. The URL has the signer's name: "tNAME" of a token, or of a JWT the lines "jNAME", the id of
+ * its key, and its scope, since the server does not keep the JWT. */
 #ifndef ZD_REQUEST_SIGNING_H
 #define ZD_REQUEST_SIGNING_H
 
+#include "core/base/digest.h"
 #include "server/request/request.h"
 
 /**
- * Who asks with the request's signature, which is not empty: one who may do this request, and
- * nothing else.
- * @return a reference; NULL: it is not what was signed, or its time is over
+ * Name the client of a request as a signer.
+ *
+ * @param dataset where the URL leads, or empty: a scope of a JWT tells of no other dataset
+ * @param to      gets the name
+ * @param ret     digest of the credential
+ * @param err     why it cannot be named
+ * @retval ZD_INVALID   fact pointer
+ * @retval ZD_NO_MEMORY
+ */
+ZD_RESULT zd_signing_name(const struct zd_request *req, struct zd_span dataset, struct zd_text *to,
+    uint8_t ret[ZD_DIGEST_BYTES], struct zd_error *err);
+
+/**
+ * Who asks with the request's signature, which is not empty: its signer, as long as both last.
+ * @return a reference; NULL: it is not what was signed, or its time or its signer's is over
  */
 struct zd_identity *zd_signing_identify(struct zd_request *req);
 

@@ -21,6 +21,14 @@ NEW = {"id": "new", "secret": base64.b64encode(bytes(range(32, 80))).decode()}
 SLICE = "/v1/datasets/w/slices/a"
 
 
+def coded(data):
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")
+
+
+SIGNED_BY_ADA = f"s{coded(b'tada')}."
+ADA = hashlib.sha256(b"ada").hexdigest()
+
+
 def entry(name, *scopes, **more):
     return {"name": name, "sha256": hashlib.sha256(name.encode()).hexdigest(), "scopes": list(scopes), **more}
 
@@ -70,12 +78,12 @@ def bearer(name):
     return {"Authorization": f"Bearer {name}"}
 
 
-def ask(server, who="root", **members):
+def ask(server, who="ada", **members):
     document = {"method": "GET", "path": SLICE, "expires_s": 3600, **members}
     return server.post("/v1/sign", {name: value for name, value in document.items() if value is not None}, bearer(who))
 
 
-def sign(server, who="root", **members):
+def sign(server, who="ada", **members):
     answer = ask(server, who, **members)
     assert answer.status == 200, answer
     return answer.json()["url"]
@@ -103,26 +111,22 @@ def test_a_signed_url_opens_what_was_signed(server):
 
 
 def test_coordinates_come_with_what_was_signed(server):
-    url = sign(server, path="/v1/datasets/w/slices/of_t")
+    url = sign(server, "ada", path="/v1/datasets/w/slices/of_t")
     assert server.get(f"{url}&sel=t=12&format=json").json()["data"] == 2.0
     assert server.get(f"{url}&format=csv&layout=table").body.split() == [b"t,of_t", b"10.0,0.0", b"11.0,1.0", b"12.0,2.0"]
     refused(server.get(url.replace("of_t", "t")))
-    several = sign(server, path="/v1/datasets/w/slices/")
+    several = sign(server, "ada", path="/v1/datasets/w/slices/")
     assert server.get(f"{several}&arrays=of_t&coords=1&format=json").json().keys() == {"of_t", "t"}
 
 
 def test_no_coordinate_comes_that_the_signer_may_not_read(server):
-    target = "/v1/datasets/w/slices/of_t"
-    for who in ("eve", "gus"):
-        assert server.get(f"{target}?sel=t=12", bearer(who)).code == "no_coordinate"
-        url = sign(server, who, path=target)
-        assert server.get(f"{url}&format=json").json()["data"] == [0.0, 1.0, 2.0]
-        assert server.get(f"{url}&sel=t=12").code == "no_coordinate"
-        assert server.get(f"{url}&format=csv&layout=table").body.split()[1] == b"0,0.0"
-        assert b"10.0" not in server.get(f"{url}&format=json&coords=1").body
-        refused(server.get(url.replace("signature=n.", "signature=")))
-    image = sign(server, "eve", path="/v1/datasets/w/images/of_t")
-    assert server.get(f"{image}&sel=t=12").code == "no_coordinate"
+    for kind in ("slices", "images"):
+        target = f"/v1/datasets/w/{kind}/of_t"
+        for who in ("eve", "gus"):
+            url = sign(server, who, path=target)
+            for query in ("format=json", "sel=t=12", "format=csv&layout=table", "format=json&coords=1"):
+                own, answer = server.get(f"{target}?{query}", bearer(who)), server.get(f"{url}&{query}")
+                assert (answer.status, b"10.0" in answer.body) == (own.status, False), (query, answer)
 
 
 def test_all_that_is_changed_is_the_same_401(server):
@@ -149,11 +153,16 @@ def test_all_that_is_changed_is_the_same_401(server):
         url + "&signature=" + signature,
         url.replace(signature, signature[::-1]),
         url.replace(signature, "p3." + signature),
+        url.replace(signature, signature.split(".")[1]),
+        url.replace(signature, signature.replace(SIGNED_BY_ADA, f"s{coded(b'tbob')}.")),
+        url.replace(signature, signature.replace(SIGNED_BY_ADA, f"s{coded(b'tnobody')}.")),
+        url.replace(signature, signature.replace(SIGNED_BY_ADA, f"s{coded(b'jada')}.")),
         url.replace(signature, "q." + signature),
         path + "?signature=",
         path + "?signature",
         path + "?expires=99999999999&key=new&signature=" + "A" * 43,
         path + "?expires=1&key=new&signature=" + "A" * 5000,
+        path + "?expires=99999999999&key=new&signature=s" + "A" * 5000 + "." + "A" * 43,
     ]
     said = {refused(server.get(target)) for target in changed}
     said.add(refused(server.request("PUT", url, {}, b"1")))
@@ -194,21 +203,20 @@ def test_a_prefix_is_not_left(server):
     refused(server.get(f"/zarr/w/ab/zarr.json?{query.replace('p3.', 'p2.')}"))
 
 
-def test_a_signed_url_does_not_tell_of_other_nodes(server):
-    missing = "/v1/datasets/w/nodes/ac"
-    assert server.get(missing, bearer("ada")).json()["suggestions"]
-    answer = server.get(sign(server, path=missing))
-    assert answer.code == "node_not_found" and "suggestions" not in answer.json()
+def test_a_signed_url_tells_of_other_nodes_what_its_signer_is_told(server):
+    missing = "/v1/datasets/w/nodes/of_x"
     query = sign(server, path="/v1/datasets/w/nodes", prefix=True).split("?")[1]
+    assert server.get(f"{missing}?{query}").json()["suggestions"] == server.get(missing, bearer("ada")).json()["suggestions"] != []
+    query = sign(server, "gus", path="/v1/datasets/w/nodes", prefix=True).split("?")[1]
     assert "suggestions" not in server.get(f"{missing}?{query}").json()
 
 
 def test_a_signed_put_writes(server, folder):
-    url = sign(server, "cid", method="PUT", path="/zarr/w/free/x", query="")
+    url = sign(server, "cid", method="PUT", path="/zarr/w/free/x")
     assert server.request("PUT", url, {}, b"1").status in (200, 201)
     assert (folder / "free" / "x").read_bytes() == b"1"
     refused(server.get(url))
-    wait_until(lambda: " by signed-url" in server.log)
+    wait_until(lambda: " by cid" in server.log)
     assert "signature" not in server.log and "expires=" not in server.log
 
 
@@ -217,21 +225,49 @@ def test_who_may_sign_what(server):
     assert ask(server, "bob").status == 200
     assert ask(server, "bob", path="/v1/datasets/w/slices/ab").code == "forbidden"
     assert ask(server, "bob", path="/zarr/w/a", prefix=True).status == 200
-    assert ask(server, "bob", path="/zarr/w", prefix=True).code == "forbidden"
-    assert ask(server, "bob", path="/v1", prefix=True).code == "forbidden"
-    assert ask(server, "bob", path="/v1/datasets").code == "forbidden"
+    assert ask(server, "bob", path="/zarr/w", prefix=True).status == 200  # each use is judged
+    assert ask(server, "bob", path="/zarr/w/ab", prefix=True).code == "forbidden"
+    assert ask(server, "bob", path="/zarr/nothing", prefix=True).code == "forbidden"
+    assert ask(server, "bob", path="/zarr/nothing/a").code == "forbidden"
+    assert ask(server, "bob", path="/v1/datasets").status == 200
     assert ask(server, "root", path="/v1/datasets").status == 200
     assert ask(server, "root", path="/v1", prefix=True).status == 200
+    assert ask(server, "root").code == "forbidden"  # admin is of the service
+    assert ask(server, "root", path="/zarr/w", prefix=True).code == "forbidden"
+    assert ask(server, "root", method="DELETE", path="/zarr/w/a").code == "forbidden"
     assert ask(server, "bob", method="PUT", path="/zarr/w/a/c/0").code == "forbidden"
     assert ask(server, "cid").code == "forbidden"
     assert ask(server, "dan", path="/v1/datasets/w/tree/a").code == "forbidden"  # what lies below is not his
     assert ask(server, "cid", method="DELETE", path="/zarr/w/a", prefix=True).status == 200
-    assert ask(server, "bob", path="/metrics").code == "forbidden"
+    for who in ("root", "bob"):  # here everybody with a credential may read that
+        assert ask(server, who, path="/metrics").status == 200
     answer = server.post("/v1/sign", {"method": "GET", "path": SLICE, "expires_s": 1})
     assert answer.status == 401 and answer.headers["www-authenticate"] == CHALLENGE
-    # What is signed signs nothing.
-    again = sign(server, "root", method="POST", path="/v1", prefix=True).split("?")[1]
-    assert server.post(f"/v1/sign?{again}", {"method": "GET", "path": SLICE, "expires_s": 1}).code == "forbidden"
+
+
+def test_nobody_signs_signing(server):
+    for path, prefix in (("/v1/sign", False), ("/v1/sign", True), ("/v1/sign/", False)):
+        assert ask(server, method="POST", path=path, prefix=prefix).code == "forbidden"
+    query = sign(server, method="POST", path="/v1", prefix=True, fix_query=False).split("?")[1]
+    answer = server.post(f"/v1/sign?{query}", {"method": "GET", "path": SLICE, "expires_s": 1})
+    assert answer.status == 403 and answer.code == "forbidden"
+
+
+def test_a_signed_write_has_the_query_that_was_signed(server, folder):
+    def delete(**members):
+        (folder / "gone" / "below").mkdir(parents=True, exist_ok=True)
+        (folder / "gone" / "zarr.json").write_text('{"zarr_format": 3, "node_type": "group"}')
+        return sign(server, "ada", method="DELETE", path="/v1/datasets/w/nodes/gone", **members)
+
+    refused(server.request("DELETE", delete() + "&recursive=1"))
+    refused(server.request("DELETE", delete(fix_query=True) + "&recursive=1"))
+    refused(server.request("DELETE", delete(query="recursive=1") + "&recursive=1"))
+    assert server.request("DELETE", delete(fix_query=False) + "&recursive=1").status in (200, 204)
+    assert server.request("DELETE", delete(query="recursive=1")).status in (200, 204)
+    assert server.get(sign(server) + "&format=json").status == 200  # a read is free
+    refused(server.get(sign(server, fix_query=True) + "&format=json"))
+    query = sign(server, method="PUT", path="/v1/datasets/w", prefix=True).split("?")[1]
+    refused(server.request("PUT", f"/v1/datasets/w/nodes/new?{query}&erase_chunks=1", {}, b"{}"))
 
 
 @pytest.mark.parametrize(
@@ -257,6 +293,8 @@ def test_who_may_sign_what(server):
         ({"query": "access_token=1"}, "/query"),
         ({"query": "signature=1"}, "/query"),
         ({"query": 1}, "/query"),
+        ({"fix_query": 1}, "/fix_query"),
+        ({"fix_query": False, "query": ""}, "/fix_query"),
         ({"expires_s": 0}, "/expires_s"),
         ({"expires_s": 604801}, "/expires_s"),
         ({"expires_s": "1"}, "/expires_s"),
@@ -281,9 +319,9 @@ def test_every_key_verifies_and_time_ends(server):
     """Made by hand, as the description says."""
 
     def made(key, expires):
-        text = f"zarrd-url-1\nGET\n{SLICE}\n\n{expires}\n{key['id']}\n"
+        text = f"zarrd-url-2\nGET\n{SLICE}\n{SIGNED_BY_ADA}\n{expires}\n{key['id']}\n{ADA}\n"
         digest = hmac.new(base64.b64decode(key["secret"]), text.encode(), hashlib.sha256).digest()
-        return f"{SLICE}?expires={expires}&key={key['id']}&signature={base64.urlsafe_b64encode(digest).decode().rstrip('=')}"
+        return f"{SLICE}?expires={expires}&key={key['id']}&signature={SIGNED_BY_ADA}{coded(digest)}"
 
     now = int(time.time())
     for key in (OLD, NEW):
