@@ -25,7 +25,7 @@ set(walls
     "libdeflate=core/codec/deflate.h|core/store/zip_read.c|core/codec/codec_(adler32|crc32|gzip|zlib).c|server/http/compress.c|server/format/zip_writer.c"
     "curl=core/store/(multi.[ch]|transfer(_[a-z]+)?.[ch])"
     "expat=core/store/s3_xml.c"
-    "openssl=core/base/(digest|hmac|public_key).c|core/store/(authorities|s3_sign).c"
+    "openssl=core/base/(digest|hmac|public_key|seal).c|core/store/(authorities|s3_sign).c"
     "png=core/picture/png.c"
     "microhttpd=server/front/.*")
 set(failures "")
