@@ -1,17 +1,18 @@
 /* The changes of one dataset: a bounded window of events, and its readers.
  *
- * Events are numbered, and kept as they go on the wire. Their ids begin with the window's random
- * name, so that an id of another run of the server is recognised. The oldest go when the window has
- * events.window_bytes; a reader that has not read them by then has missed them. */
+ * Events are numbered, and kept as they go on the wire. An id is the window's random name, a nonce
+ * and the number, encrypted: the window recognises its own, and a client cannot count the events
+ * that it may not see. The oldest go when the window has events.window_bytes; a reader that has not
+ * read them by then has missed them. */
 #include "server/data/events.h"
 
-#include <inttypes.h>
 #include <string.h>
 
+#include "core/base/digest.h"
 #include "core/base/emit.h"
 #include "core/base/hash.h"
 #include "core/base/num.h"
-#include "core/base/scan.h"
+#include "core/base/seal.h"
 #include "server/runtime/server.h"
 
 #define EVENT_BYTES_MAX (UINT64_C(1) << 20)
@@ -32,12 +33,19 @@ struct event {
 struct zd_events {
     struct zd_server *server;
     struct zd_list link; /* among all of the server */
-    uint64_t name;
+    uint32_t name;
     uint64_t last;          /* the number of the newest event; 0: there was none */
     struct zd_list window;  /* struct event: oldest first */
     size_t bytes;           /* of the window */
     struct zd_list waiters; /* wait.link of readers that have read all */
     bool has_ended;         /* no more events will come */
+};
+
+/* An id before it is encrypted. */
+struct id {
+    uint32_t name;
+    uint32_t nonce; /* two ids of one number differ: whoever comes back learns nothing from that */
+    uint64_t number;
 };
 
 static const struct zd_settings *settings_of(const struct zd_events *events)
@@ -192,18 +200,29 @@ static bool is_for(const struct zd_events_reader *reader, const struct event *ev
 /* The last line of an event, and the empty one behind it. */
 static void add_id(const struct zd_events *events, uint64_t number, struct zd_text *text)
 {
-    zd_text_addf(text, "id: %016" PRIx64 "-%" PRIu64 "\n\n", events->name, number);
+    struct zd_events_clock *clock = events->server->events;
+    const struct id id = {.name = events->name, .nonce = clock->n_ids++, .number = number};
+    uint8_t block[ZD_SEAL_BYTES];
+    char hex[ZD_SEAL_CHARS + 1];
+    memcpy(block, &id, sizeof block);
+    if (zd_seal_shut(clock->seal, block, hex) == ZD_OK) {
+        zd_text_addf(text, "id: %s\n\n", hex);
+    } else {
+        text->status = ZD_NO_MEMORY;
+    }
 }
 
 /* The number in an id: the newest event then. False: this window did not make it. */
-static bool scan_id(const struct zd_events *events, const char *id, uint64_t *ret_number)
+static bool scan_id(const struct zd_events *events, const char *text, uint64_t *ret_number)
 {
-    ZD_SCOPED_TEXT(head, 32);
-    zd_text_addf(&head, "%016" PRIx64 "-", events->name);
-    if (head.status != ZD_OK || strncmp(id, head.at, head.len) != 0) {
+    struct id id;
+    uint8_t block[ZD_SEAL_BYTES];
+    if (zd_seal_open(events->server->events->seal, zd_span_of(text), block) != ZD_OK) {
         return false;
     }
-    return zd_scan_whole_u64(zd_span_of(id + head.len), events->last, ret_number) == ZD_OK;
+    memcpy(&id, block, sizeof id);
+    *ret_number = id.number;
+    return id.name == events->name && id.number <= events->last;
 }
 
 /* Whether the window still has the next event, if there is one. */
@@ -268,11 +287,28 @@ static enum zd_status judge_share(
                : fail_share(n_max, " by this address", "events.address_readers", err);
 }
 
+/* A key for this run of the server. */
+static enum zd_status make_seal(struct zd_events_clock *clock)
+{
+    uint8_t key[ZD_SEAL_BYTES];
+    if (clock->seal != NULL) {
+        return ZD_OK;
+    }
+    ZD_TRY(zd_digest_random(key, sizeof key));
+    const enum zd_status status = zd_seal_new(key, &clock->seal);
+    zd_digest_erase(key, sizeof key);
+    return status;
+}
+
 enum zd_status zd_events_open(struct zd_events *events, const char *path, const char *last_id,
     struct zd_text *text, struct zd_events_reader *reader, struct zd_error *err)
 {
     struct zd_events_clock *clock = events->server->events;
     ZD_TRY(judge_share(events, reader->client, err));
+    const enum zd_status status = make_seal(clock);
+    if (status != ZD_OK) {
+        return zd_fail(err, status, "no key for the ids of events");
+    }
     char *own_path = zd_strdup(path);
     if (own_path == NULL) {
         return zd_fail(err, ZD_NO_MEMORY, "no memory for a reader of events");
@@ -314,7 +350,7 @@ static void add_events(struct zd_events_reader *reader, size_t len_max, struct z
     }
 }
 
-static bool is_beat_due(const struct zd_events_reader *reader)
+static bool is_silent(const struct zd_events_reader *reader)
 {
     const struct zd_events *events = reader->events;
     return uv_now(events->server->loop) - reader->read_ms >= heartbeat_ms(events);
@@ -334,7 +370,7 @@ enum zd_next zd_events_read(struct zd_events_reader *reader, size_t len_max, str
         return ZD_NEXT;
     }
     add_events(reader, len_max, text);
-    if (text->len == len && is_beat_due(reader)) {
+    if (text->len == len && reader->is_beat_due) {
         /* Its id covers events of other paths too: a client that comes back has missed none. */
         zd_text_add(text, ":\n");
         add_id(events, reader->next - 1, text);
@@ -344,6 +380,7 @@ enum zd_next zd_events_read(struct zd_events_reader *reader, size_t len_max, str
         zd_list_push_back(&events->waiters, &reader->wait.link);
         return ZD_WAIT;
     }
+    reader->is_beat_due = false;
     reader->read_ms = uv_now(events->server->loop);
     zd_wait_answer(&reader->wait, ZD_OK, NULL);
     return ZD_NEXT;
@@ -368,6 +405,15 @@ void zd_events_close(struct zd_events_reader *reader)
 
 /* ---- all windows ---- */
 
+/* Nothing else does: an event that a reader may not see would show in when its heartbeat comes. */
+static void mark_due(struct zd_events_clock *clock)
+{
+    for (struct zd_list *at = clock->readers.next; at != &clock->readers; at = at->next) {
+        struct zd_events_reader *reader = ZD_CONTAINER(at, struct zd_events_reader, link);
+        reader->is_beat_due = is_silent(reader);
+    }
+}
+
 static void wake_due(struct zd_events *events)
 {
     struct zd_list due;
@@ -375,7 +421,7 @@ static void wake_due(struct zd_events *events)
     zd_list_init(&due);
     for (struct zd_list *at = events->waiters.next; at != &events->waiters; at = next) {
         next = at->next;
-        if (is_beat_due(ZD_CONTAINER(at, struct zd_events_reader, wait.link))) {
+        if (ZD_CONTAINER(at, struct zd_events_reader, wait.link)->is_beat_due) {
             zd_list_remove(at);
             zd_list_push_back(&due, at);
         }
@@ -387,6 +433,7 @@ static void on_timer(uv_timer_t *timer)
 {
     const struct zd_server *server = timer->data;
     const struct zd_list *all = &server->events->all;
+    mark_due(server->events);
     for (struct zd_list *at = all->next; at != all; at = at->next) {
         wake_due(ZD_CONTAINER(at, struct zd_events, link));
     }
@@ -395,6 +442,8 @@ static void on_timer(uv_timer_t *timer)
 void zd_events_init(struct zd_server *server)
 {
     server->events->n_readers = 0;
+    server->events->n_ids = 0;
+    server->events->seal = NULL;
     zd_list_init(&server->events->readers);
     zd_list_init(&server->events->all);
     uv_timer_init(server->loop, &server->events->timer);
@@ -404,6 +453,7 @@ void zd_events_init(struct zd_server *server)
 void zd_events_done(struct zd_server *server)
 {
     uv_close((uv_handle_t *)&server->events->timer, NULL);
+    zd_seal_free(ZD_TAKE(server->events->seal));
 }
 
 struct zd_events *zd_events_new(struct zd_server *server)
@@ -411,7 +461,7 @@ struct zd_events *zd_events_new(struct zd_server *server)
     struct zd_events *events = zd_alloc_zero(1, sizeof *events);
     if (events != NULL) {
         events->server = server;
-        events->name = zd_hash_random_seed() | 1;
+        events->name = (uint32_t)zd_hash_random_seed();
         zd_list_init(&events->window);
         zd_list_init(&events->waiters);
         zd_list_push_back(&server->events->all, &events->link);

@@ -8,6 +8,7 @@
 
 #include <uv.h>
 
+#include "core/base/seal.h"
 #include "core/base/text.h"
 #include "server/runtime/wait.h"
 
@@ -61,6 +62,7 @@ struct zd_events_reader {
     char *path;               /* owned; "" = all */
     uint64_t next;            /* the number of the event to read next */
     uint64_t read_ms;         /* loop time when something was read last */
+    bool is_beat_due;         /* the timer says so, and nothing else does */
 };
 
 /**
@@ -71,6 +73,7 @@ struct zd_events_reader {
  * @param text    the beginning of a stream is appended: the id to come back with, and before it
  *                `event: reset` if last_id or a later event is no longer in the window
  * @param reader  zeroed but for wait and client
+ * @retval ZD_STORE     the system gives no random key
  * @retval ZD_AGAIN     there are events.readers already, or events.address_readers of this client
  * @retval ZD_NO_MEMORY
  */
@@ -95,7 +98,9 @@ struct zd_events_clock {
     uv_timer_t timer;       /* of heartbeats, while there are readers */
     struct zd_list readers; /* struct zd_events_reader; n_readers of them */
     uint64_t n_readers;
-    struct zd_list all; /* struct zd_events */
+    struct zd_list all;   /* struct zd_events */
+    struct zd_seal *seal; /* of ids; owned; NULL: nobody has read yet */
+    uint32_t n_ids;       /* given so far: no two of them are alike */
 };
 
 void zd_events_init(struct zd_server *server);

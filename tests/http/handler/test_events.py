@@ -203,7 +203,7 @@ def test_who_comes_back_reads_on(server):
     again.close()
 
 
-@pytest.mark.parametrize("last_id", ["0", "x", "0123456789abcdef-3", ""])
+@pytest.mark.parametrize("last_id", ["0", "x", "0123456789abcdef-3", "0123456789abcdef0123456789abcdef", ""])
 def test_unknown_ids_are_reset(server, last_id):
     feed = Feed(server, "m", last_id=last_id)
     assert feed.begin["event"] == "reset" and feed.begin["data"] == "{}" and feed.id != last_id

@@ -193,7 +193,7 @@ START_TEST(an_unknown_id_is_told_so)
     ck_assert_int_eq(open_client(&plane, &client, "", id), ZD_OK); /* that one is known */
     ck_assert_ptr_null(strstr(client.text.at, "reset"));
     close_client(&client);
-    id[strlen(id) - 1]++; /* of what has not happened yet */
+    id[strlen(id) - 1] ^= 1; /* made up */
     ck_assert_int_eq(open_client(&plane, &client, "", id), ZD_OK);
     ck_assert_ptr_nonnull(strstr(client.text.at, "event: reset"));
     close_client(&client);
@@ -296,6 +296,8 @@ START_TEST(silence_is_broken_by_a_comment_with_the_id)
 {
     struct zd_test_plane plane;
     struct client client;
+    char id[ID_BYTES];
+    char data[512];
     open_plane(&plane);
     plane.config.settings.events_heartbeat_ms = 1;
     ck_assert_int_eq(open_client(&plane, &client, "b", NULL), ZD_OK);
@@ -305,9 +307,41 @@ START_TEST(silence_is_broken_by_a_comment_with_the_id)
         ck_assert_int_ne(uv_run(&plane.store.loop, UV_RUN_ONCE), 0);
     }
     ck_assert_int_eq(strncmp(client.text.at, ":\nid: ", 6), 0);
-    ck_assert_ptr_nonnull(strstr(client.text.at, "-1\n\n"));
+    last_id(&client, id);
+    close_client(&client);
+    zd_events_node(plane.dataset.events, "b", ZD_NODE_CREATED, NULL);
+    ck_assert_int_eq(open_client(&plane, &client, "", id), ZD_OK); /* it covers the first event */
+    drain(&client);
+    data_of(&client, data, sizeof data);
+    ck_assert_str_eq(data, "{\"path\":\"b\",\"change\":\"created\"}");
     close_client(&client);
     zd_test_plane_close(&plane); /* runs the loop until nothing is left: no timer either */
+}
+END_TEST
+
+/* Ids are no count of what happens elsewhere, and no two of them are alike. */
+START_TEST(what_is_not_for_a_reader_does_not_show)
+{
+    struct zd_test_plane plane;
+    struct client client;
+    char id[ID_BYTES];
+    char again[ID_BYTES];
+    open_plane(&plane);
+    ck_assert_int_eq(open_client(&plane, &client, "b", NULL), ZD_OK);
+    last_id(&client, id);
+    close_client(&client);
+    ck_assert_int_eq(open_client(&plane, &client, "b", id), ZD_OK);
+    last_id(&client, again);
+    ck_assert_str_ne(id, again);
+    ck_assert_uint_eq(strlen(id), 32);
+    zd_text_clear(&client.text);
+    plane.config.settings.events_heartbeat_ms = 0; /* due at once, but the timer says when */
+    ck_assert_int_eq(zd_events_read(&client.reader, MUCH, &client.text), ZD_WAIT);
+    zd_events_node(plane.dataset.events, "a", ZD_NODE_CREATED, NULL);
+    ck_assert_int_eq(zd_events_read(&client.reader, MUCH, &client.text), ZD_WAIT);
+    ck_assert_uint_eq(client.text.len, 0);
+    close_client(&client);
+    zd_test_plane_close(&plane);
 }
 END_TEST
 
@@ -350,5 +384,6 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, there_are_no_more_readers_than_may_be);
     tcase_add_test(tests, who_waits_is_told_when_no_more_will_come);
     tcase_add_test(tests, silence_is_broken_by_a_comment_with_the_id);
+    tcase_add_test(tests, what_is_not_for_a_reader_does_not_show);
     tcase_add_test(tests, an_event_for_which_there_is_no_memory_was_missed);
 }
