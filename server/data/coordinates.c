@@ -97,21 +97,37 @@ static enum zd_next step_found(struct zd_coordinate_want *want)
     return ZD_NEXT;
 }
 
+void zd_coordinates_add_path(const struct zd_coordinate_want *want, struct zd_text *path)
+{
+    zd_text_add_bytes(path, want->array->path, want->len);
+    zd_text_add(path, want->len == 0 ? "" : "/");
+    zd_text_add(path, name_of(want));
+}
+
+static enum zd_next hide(struct zd_coordinate_want *want, const char *path)
+{
+    want->is_hidden = true;
+    want->wait.status = zd_fail(&want->wait.err, ZD_NOT_FOUND,
+        "the coordinate of dimension '%.100s' may be at '%.200s', which must not be read",
+        name_of(want), path);
+    return ZD_DONE;
+}
+
 /* In the next group above. */
 static enum zd_next step_look(struct zd_coordinate_want *want)
 {
     char cut[ZD_KEY_BYTES_MAX + 1];
-    const char *name = name_of(want);
     ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
     if (want->len == 0) {
         return not_found(want);
     }
     want->len = zd_path_parent_len(zd_path_cut(want->array->path, want->len, cut));
-    zd_text_add_bytes(&path, cut, want->len);
-    zd_text_add(&path, want->len == 0 ? "" : "/");
-    if (zd_text_add(&path, name) != ZD_OK ||
-        (want->may_read != NULL && !want->may_read(want->reader, path.at))) {
-        return ZD_NEXT;
+    zd_coordinates_add_path(want, &path);
+    if (path.status != ZD_OK) {
+        return ZD_NEXT; /* no store has a key that is longer */
+    }
+    if (!zd_reader_may(&want->reader, path.at)) {
+        return hide(want, path.at);
     }
     want->step = step_found;
     want->found.wait.done = zd_machine_wake;
@@ -131,6 +147,7 @@ enum zd_next zd_coordinates_want(struct zd_coordinate_want *want)
     const size_t path_len = strlen(want->array->path);
     const bool may_be_named = name != NULL && zd_key_segment_is_valid(zd_span_of(name));
     want->wait.status = ZD_OK;
+    want->is_hidden = false;
     want->len = may_be_named && path_len <= ZD_KEY_BYTES_MAX ? path_len : 0;
     want->step = step_look;
     want->machine = (struct zd_machine){.step = step_want, .wait = &want->wait};

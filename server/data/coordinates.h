@@ -4,6 +4,7 @@
 #define ZD_DATA_COORDINATES_H
 
 #include "server/data/coordinate_read.h"
+#include "server/data/reader.h"
 
 /** The coordinate of one dimension. Starts zeroed but for what is set before the call. */
 struct zd_coordinate_want {
@@ -11,11 +12,12 @@ struct zd_coordinate_want {
     /* in */
     struct zd_node *array; /* borrowed; it has a layout */
     uint32_t dim;
-    bool (*may_read)(const void *reader, const char *path); /* NULL: everything */
-    const void *reader;                                     /* borrowed */
+    struct zd_reader reader;
     /* out, with ZD_OK */
     struct zd_coordinate *coordinate; /* a reference; as many labels as clients see elements */
     struct zd_node *node;             /* the array that it is; a reference */
+    /* out, with ZD_NOT_FOUND */
+    bool is_hidden; /* the search ended at zd_coordinates_add_path, which the reader may not read */
     /* its own */
     struct zd_machine machine;
     enum zd_next (*step)(struct zd_coordinate_want *want);
@@ -25,14 +27,18 @@ struct zd_coordinate_want {
 };
 
 /**
- * Find it, and read it if it is not kept, or not trusted any more. An array that the reader must
- * not read is as if it were not there.
+ * Find it, and read it if it is not kept, or not trusted any more. The search ends at the first
+ * place that the reader may not read, before the store is asked: no array further up stands in for
+ * one that may be there.
  *
  * wait.status: ZD_OK; ZD_NOT_FOUND: there is none that can be used, and the error says why;
  * ZD_TOO_LARGE: it is longer than limits.coordinate_bytes (facts limit, requested); ZD_CORRUPT,
  * ZD_STORE ...
  */
 enum zd_next zd_coordinates_want(struct zd_coordinate_want *want);
+
+/** The path that is looked at, or was last. Failures stick in the text. */
+void zd_coordinates_add_path(const struct zd_coordinate_want *want, struct zd_text *path);
 
 /** Stop waiting, and release what was found. Accepts a zeroed want, and one that was answered. */
 void zd_coordinates_release(struct zd_coordinate_want *want);

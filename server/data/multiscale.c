@@ -14,6 +14,14 @@ enum zd_status zd_multiscale_add_path(const char *group, const char *level, stru
     return zd_text_add(path, level);
 }
 
+bool zd_multiscale_hides(const struct zd_multiscale *multiscale, uint32_t i)
+{
+    ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
+    const char *level = multiscale->meta->view.level[i];
+    return zd_multiscale_add_path(multiscale->group, level, &path) == ZD_OK &&
+           !zd_reader_may(&multiscale->reader, path.at);
+}
+
 static void take(struct zd_multiscale *multiscale)
 {
     struct zd_node *node = ZD_TAKE(multiscale->want.node);
@@ -45,23 +53,27 @@ static enum zd_next step(struct zd_machine *machine)
     }
     const char *level = multiscale->meta->view.level[multiscale->n_taken];
     want->wait = zd_machine_wait(machine);
-    if (zd_multiscale_add_path(multiscale->group, level, &path) != ZD_OK) {
-        want->wait.status = ZD_NOT_FOUND; /* no store has a key that is longer */
+    if (zd_multiscale_add_path(multiscale->group, level, &path) !=
+            ZD_OK || /* longer than any key */
+        !zd_reader_may(&multiscale->reader, path.at)) {
+        want->wait.status = ZD_NOT_FOUND;
         return ZD_NEXT;
     }
     return multiscale->is_fresh ? zd_catalog_want_fresh(multiscale->dataset, path.at, want)
                                 : zd_catalog_want(multiscale->dataset, path.at, want);
 }
 
-/* Set the inputs and keep the wait. */
+/* Set the inputs and keep the wait and the reader. */
 static void reset(struct zd_multiscale *multiscale, struct zd_dataset *dataset, const char *group,
     struct zd_meta *meta)
 {
     const struct zd_wait wait = {
         .done = multiscale->wait.done, .context = multiscale->wait.context};
+    const struct zd_reader reader = multiscale->reader;
     zd_multiscale_release(multiscale);
     *multiscale = (struct zd_multiscale){
         .wait = wait,
+        .reader = reader,
         .machine = {.step = step, .wait = &multiscale->wait},
         .dataset = dataset,
         .group = group,
@@ -114,7 +126,8 @@ void zd_multiscale_judge(
     const struct zd_view *view = &multiscale->meta->view;
     for (uint32_t i = 0; i < multiscale->n; i++) {
         const struct zd_node *node = multiscale->node[i];
-        if (node != NULL && node->meta->type == ZD_NODE_ARRAY) {
+        if ((node != NULL && node->meta->type == ZD_NODE_ARRAY) ||
+            zd_multiscale_hides(multiscale, i)) {
             continue;
         }
         const struct zd_pointer at = zd_pointer_element(view->level_at, i);

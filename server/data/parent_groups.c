@@ -140,13 +140,17 @@ static enum zd_next step(struct zd_machine *machine)
     if (want->is_asking) {
         take(want);
     }
-    want->is_asking = want->len > 0;
-    if (!want->is_asking) {
+    want->is_asking = false;
+    if (want->len == 0) {
         return ZD_DONE;
     }
     want->len = zd_path_parent_len(zd_path_cut(want->path, want->len, group));
+    if (!zd_reader_may(&want->reader, zd_path_cut(group, want->len, group))) {
+        return ZD_NEXT;
+    }
+    want->is_asking = true;
     want->node.wait = zd_machine_wait(machine);
-    return zd_catalog_want(want->dataset, zd_path_cut(group, want->len, group), &want->node);
+    return zd_catalog_want(want->dataset, group, &want->node);
 }
 
 enum zd_next zd_parent_groups_want(

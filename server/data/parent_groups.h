@@ -4,6 +4,7 @@
 #define ZD_DATA_PARENT_GROUPS_H
 
 #include "server/data/catalog.h"
+#include "server/data/reader.h"
 
 /** A group whose extensions say something about the nodes below it. */
 struct zd_parent_groups_group {
@@ -34,6 +35,7 @@ struct zd_listing zd_parent_groups_listing(const struct zd_parent_groups *groups
 /** All groups above a path. Starts zeroed. */
 struct zd_parent_groups_want {
     struct zd_wait wait;            /* its status is always ZD_OK */
+    struct zd_reader reader;        /* in: what it may not read says nothing */
     struct zd_parent_groups groups; /* out */
     uint64_t checked_ms; /* out: loop time when the store was asked about the first of them; 0: some
                             of them could not be read */

@@ -86,11 +86,13 @@ enum zd_next zd_node_show_gather(struct zd_node_show *show, struct zd_node *node
     }
     if (wants(show, "tier")) {
         show->parent_groups.wait = zd_gather_wait(gather);
+        show->parent_groups.reader = zd_permission_reader(show->req);
         zd_gather_add(
             gather, zd_parent_groups_want(node->dataset, node->path, &show->parent_groups));
     }
     if (zd_multiscale_has(node->meta) && (wants(show, "levels") || wants(show, "warnings"))) {
         show->multiscale.wait = zd_gather_wait(gather);
+        show->multiscale.reader = zd_permission_reader(show->req);
         zd_gather_add(gather, zd_multiscale_want(&show->multiscale, node));
     }
     if (wants(show, "warnings") && zd_shadowed_ask(&show->shadowed, node, gather) != ZD_OK) {

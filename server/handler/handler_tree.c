@@ -23,6 +23,7 @@
 #include "server/http/accept.h"
 #include "server/request/admit.h"
 #include "server/request/handler.h"
+#include "server/request/permission.h"
 #include "server/request/task.h"
 #include "server/runtime/server.h"
 
@@ -322,6 +323,7 @@ static enum zd_next look_above(struct zd_request *req, bool is_stored)
     }
     req->step = step_rows;
     req->parent_groups.wait = zd_machine_wait(&req->machine);
+    req->parent_groups.reader = zd_permission_reader(req);
     return zd_parent_groups_want(req->dataset, listing->way, &req->parent_groups);
 }
 

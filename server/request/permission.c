@@ -67,10 +67,20 @@ bool zd_permission_reads(const struct zd_request *req, const char *path)
            zd_identity_may(req->identity, ZD_IDENTITY_READ, dataset, path);
 }
 
+static bool may_read(const void *client, const char *path)
+{
+    return zd_permission_reads(client, path);
+}
+
+struct zd_reader zd_permission_reader(const struct zd_request *req)
+{
+    return (struct zd_reader){.may_read = may_read, .client = req};
+}
+
 bool zd_permission_is_limited(const struct zd_request *req, const struct zd_dataset *dataset)
 {
     return dataset != NULL && is_named(req, dataset->config.name) &&
-           !zd_identity_may_below(req->identity, ZD_IDENTITY_READ, dataset->config.name, req->path);
+           !zd_identity_may_below(req->identity, ZD_IDENTITY_READ, dataset->config.name, "");
 }
 
 /* ---- what answers tell of ---- */
@@ -131,30 +141,52 @@ static const char *word_of(const struct zd_route *route)
                                             : "read";
 }
 
-enum zd_next zd_permission_refuse_scope(struct zd_request *req)
+/* @param scope that would allow it */
+static enum zd_next refuse(struct zd_request *req, const struct zd_text *scope)
 {
-    ZD_SCOPED_TEXT(scope, SCOPE_BYTES_MAX);
-    zd_text_add(&scope, word_of(req->route));
-    if (req->dataset_name.len > 0) {
-        size_t len = 0;
-        const bool tells = tells_below(req, &len);
-        len = tells ? len : strlen(req->path);
-        zd_text_add(&scope, ":");
-        zd_text_add_bytes(&scope, req->dataset_name.ptr, req->dataset_name.len);
-        zd_text_add(&scope, len == 0 ? "" : "/");
-        zd_text_add_bytes(&scope, req->path, len);
-        zd_text_add(&scope, tells || req->is_limited ? "/**" : "");
-    }
     ZD_SCOPED_TEXT(detail, ZD_ERROR_TEXT_BYTES);
     zd_text_addf(&detail, "the credential does not allow this; it needs the scope %.300s",
-        scope.status == ZD_OK ? scope.at : word_of(req->route));
+        scope->status == ZD_OK ? scope->at : word_of(req->route));
     ZD_AUTO(zd_json) extra = zd_json_new_object();
-    if (extra == NULL || scope.status != ZD_OK || detail.status != ZD_OK ||
-        zd_json_set(extra, "scope", zd_json_new_text(scope.at)) != ZD_OK) {
+    if (extra == NULL || scope->status != ZD_OK || detail.status != ZD_OK ||
+        zd_json_set(extra, "scope", zd_json_new_text(scope->at)) != ZD_OK) {
         return zd_respond_no_memory(req, "the scope");
     }
     const struct zd_problem problem = {.code = "forbidden", .detail = detail.at, .extra = extra};
     return zd_respond_problem(req, &problem);
+}
+
+/* A word, and where it must hold: the first bytes of a path in the request's dataset. */
+static void add_scope(
+    const struct zd_request *req, const char *word, struct zd_span path, struct zd_text *scope)
+{
+    zd_text_addf(scope, "%s:", word);
+    zd_text_add_bytes(scope, req->dataset_name.ptr, req->dataset_name.len);
+    zd_text_add(scope, path.len == 0 ? "" : "/");
+    zd_text_add_bytes(scope, path.ptr, path.len);
+}
+
+enum zd_next zd_permission_refuse_scope(struct zd_request *req)
+{
+    ZD_SCOPED_TEXT(scope, SCOPE_BYTES_MAX);
+    if (req->dataset_name.len > 0) {
+        size_t len = 0;
+        const bool tells = tells_below(req, &len);
+        const struct zd_span path = {
+            .ptr = (const uint8_t *)req->path, .len = tells ? len : strlen(req->path)};
+        add_scope(req, word_of(req->route), path, &scope);
+        zd_text_add(&scope, tells ? "/**" : "");
+    } else {
+        zd_text_add(&scope, word_of(req->route));
+    }
+    return refuse(req, &scope);
+}
+
+enum zd_next zd_permission_refuse_reading(struct zd_request *req, const char *path)
+{
+    ZD_SCOPED_TEXT(scope, SCOPE_BYTES_MAX);
+    add_scope(req, "read", zd_span_of(path), &scope);
+    return refuse(req, &scope);
 }
 
 /* ---- judging ---- */

@@ -3,6 +3,7 @@
 #ifndef ZD_REQUEST_PERMISSION_H
 #define ZD_REQUEST_PERMISSION_H
 
+#include "server/data/reader.h"
 #include "server/request/request.h"
 
 /** Whether a dataset exists for the client: what it must not see is as if it were not there. */
@@ -30,8 +31,11 @@ bool zd_permission_reaches(const struct zd_request *req, const char *path);
  */
 bool zd_permission_reads(const struct zd_request *req, const char *path);
 
-/** Whether not all that is below the request's path may be read: an answer leaves out what
- * zd_permission_reads does not allow, and is the identity's own. */
+/** The same, for look-ups of other nodes. @return valid as long as the request */
+struct zd_reader zd_permission_reader(const struct zd_request *req);
+
+/** Whether not all of the dataset may be read: an answer leaves out what zd_permission_reads does
+ * not allow, below the request's path or above it, and is the identity's own. */
 bool zd_permission_is_limited(const struct zd_request *req, const struct zd_dataset *dataset);
 
 /** Whether no shared cache may keep the answer: only a credential allows it. */
@@ -39,6 +43,9 @@ bool zd_permission_is_private(const struct zd_request *req, const struct zd_data
 
 /** The step of a request whose credential does not allow it: 403, with the scope that would. */
 zd_step zd_permission_refuse_scope;
+
+/** Refuse a request that must read a path of its dataset, and may not: 403, with the scope. */
+enum zd_next zd_permission_refuse_reading(struct zd_request *req, const char *path);
 
 /** The step of one with several credentials: 400. */
 zd_step zd_permission_refuse_several;

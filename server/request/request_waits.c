@@ -112,13 +112,15 @@ static enum zd_next respond_missing(struct zd_request *req, const struct zd_sugg
 
 static enum zd_next step_missing(struct zd_request *req)
 {
-    /* They lie anywhere in the last group on the way. */
-    const bool may_tell = zd_permission_reaches(req, "");
-    return respond_missing(req, may_tell ? &req->own.near->nearest : &(struct zd_suggest){.n = 0});
+    return respond_missing(req, &req->own.near->nearest);
 }
 
+/* The nearest nodes lie anywhere in the last group on the way. */
 enum zd_next zd_request_refuse_missing(struct zd_request *req)
 {
+    if (!zd_permission_reaches(req, "")) {
+        return respond_missing(req, &(struct zd_suggest){.n = 0});
+    }
     struct zd_near_nodes *near = zd_alloc_zero(1, sizeof *near);
     if (near == NULL) {
         return zd_respond_no_memory(req, "suggestions");
@@ -206,6 +208,7 @@ enum zd_next zd_request_want_parent_groups(struct zd_request *req, zd_step *next
 {
     req->step = next;
     req->parent_groups.wait = zd_machine_wait(&req->machine);
+    req->parent_groups.reader = zd_permission_reader(req);
     return zd_parent_groups_want(req->dataset, req->node->path, &req->parent_groups);
 }
 

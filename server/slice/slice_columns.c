@@ -8,11 +8,6 @@
 
 #define ESCAPED_TIMES 6 /* a byte of a text: "\\u0001" */
 
-static bool may_read(const void *reader, const char *path)
-{
-    return zd_permission_reads(reader, path);
-}
-
 static bool has_name(const struct zd_meta *meta, uint32_t dim)
 {
     return meta->dimension_name != NULL && meta->dimension_name[dim] != NULL;
@@ -55,8 +50,7 @@ static enum zd_next step(struct zd_machine *machine)
         .wait = zd_machine_wait(machine),
         .array = columns->node,
         .dim = columns->dim,
-        .may_read = may_read,
-        .reader = columns->req,
+        .reader = zd_permission_reader(columns->req),
     };
     return zd_coordinates_want(&columns->want);
 }

@@ -121,15 +121,37 @@ static enum zd_next respond_missing(struct zd_request *req, uint32_t level)
     return zd_respond_error(req, "node_not_found", &err);
 }
 
+/* Whether it is there is not for everybody to know. */
+static enum zd_next refuse_level(struct zd_slice_read *read, uint32_t level)
+{
+    struct zd_request *req = read->task.req;
+    ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
+    if (!zd_multiscale_hides(&read->multiscale, level)) {
+        return respond_missing(req, level);
+    }
+    const enum zd_status status =
+        zd_multiscale_add_path(read->node->path, req->node->meta->view.level[level], &path);
+    assert(status == ZD_OK); /* else it is not hidden */
+    (void)status;
+    return zd_permission_refuse_reading(req, path.at);
+}
+
+/* No level that may be read is there. */
+static enum zd_next refuse_levels(struct zd_slice_read *read)
+{
+    uint32_t level = 0;
+    while (level < read->multiscale.n && zd_multiscale_hides(&read->multiscale, level)) {
+        level++;
+    }
+    return refuse_level(read, level == read->multiscale.n ? 0 : level);
+}
+
 static enum zd_next take_level(struct zd_slice_read *read, uint32_t level)
 {
     struct zd_request *req = read->task.req;
     struct zd_node *node = read->multiscale.node[level];
     if (node == NULL) {
-        return respond_missing(req, level);
-    }
-    if (!zd_permission_reads(req, node->path)) {
-        return zd_permission_refuse_scope(req);
+        return refuse_level(read, level);
     }
     zd_text_addf(zd_headers_add(&read->headers, "Zarr-Level"), "%u", (unsigned)level);
     read->ask.is_of_level = read->ask.has_max_size;
@@ -177,7 +199,7 @@ static enum zd_next choose_level(struct zd_slice_read *read, const struct zd_sli
         .n_levels = read->multiscale.n,
     };
     if (!choice.has_number && !levels->is_any_counted) {
-        return levels->err.status == ZD_OK ? respond_missing(req, 0)
+        return levels->err.status == ZD_OK ? refuse_levels(read)
                                            : zd_respond_error(req, levels->code, &levels->err);
     }
     const enum zd_status status =
@@ -216,6 +238,9 @@ static enum zd_next step_counted(struct zd_request *req)
 {
     struct zd_slice_read *read = zd_slice_read_of(req);
     const struct zd_slice_select *select = read->select;
+    if (zd_slice_select_is_hidden(select)) {
+        return zd_slice_select_refuse(select);
+    }
     if (select->wait.status != ZD_OK) {
         take_fault(read->levels, select->code, &select->wait.err);
     }
@@ -293,6 +318,7 @@ enum zd_next zd_slice_read_want_level(struct zd_slice_read *read)
     }
     if (zd_multiscale_has(read->node->meta)) {
         read->multiscale.wait = zd_machine_wait(&req->machine);
+        read->multiscale.reader = zd_permission_reader(req);
         req->step = step_choose_level;
         return zd_multiscale_want(&read->multiscale, read->node);
     }

@@ -15,11 +15,6 @@ static enum zd_next fail(struct zd_slice_select *select, const char *code)
     return ZD_DONE;
 }
 
-static bool may_read(const void *reader, const char *path)
-{
-    return zd_permission_reads(reader, path);
-}
-
 /* A dimension with its name, or number, for messages. */
 static void name_dim(struct zd_slice_select *select, uint32_t dim)
 {
@@ -99,8 +94,7 @@ static enum zd_next step(struct zd_machine *machine)
     want->wait.context = machine;
     want->array = select->node;
     want->dim = select->picked.dim;
-    want->may_read = may_read;
-    want->reader = select->req;
+    want->reader = zd_permission_reader(select->req);
     return zd_coordinates_want(want);
 }
 
@@ -145,11 +139,21 @@ static void list_dims(const struct zd_meta *meta, char number[ZD_RANK_MAX][DIM_B
     ret_names[meta->grid.rank] = NULL;
 }
 
+bool zd_slice_select_is_hidden(const struct zd_slice_select *select)
+{
+    return select->wait.status == ZD_NOT_FOUND && select->coordinate.is_hidden;
+}
+
 enum zd_next zd_slice_select_refuse(const struct zd_slice_select *select)
 {
     struct zd_error err = {0};
     char number[ZD_RANK_MAX][DIM_BYTES_MAX];
     const char *allowed[ZD_RANK_MAX + 1];
+    if (zd_slice_select_is_hidden(select)) {
+        ZD_SCOPED_TEXT(path, ZD_KEY_BYTES_MAX);
+        zd_coordinates_add_path(&select->coordinate, &path);
+        return zd_permission_refuse_reading(select->req, path.at);
+    }
     if (check_dims(select, &err) == ZD_OK) {
         return zd_respond_error(select->req, select->code, &select->wait.err);
     }

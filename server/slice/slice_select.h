@@ -28,6 +28,10 @@ struct zd_slice_select {
 /** Find it. wait.status: ZD_OK, or why it cannot be found. */
 enum zd_next zd_slice_select_want(struct zd_slice_select *select);
 
+/** Whether it failed since the client may not read where a coordinate may be: whatever else is
+ * found, the request is refused. */
+bool zd_slice_select_is_hidden(const struct zd_slice_select *select);
+
 /** Answer with its failure. */
 enum zd_next zd_slice_select_refuse(const struct zd_slice_select *select);
 

@@ -216,12 +216,9 @@ static enum zd_next step_nearest(struct zd_request *req)
 {
     struct zd_slice_set *set = zd_slice_set_of(req);
     const struct zd_slice_set_part *part = &set->part[set->current];
-    const bool may_tell = zd_permission_reaches(req, "");
-    const struct zd_suggest none = {.n = 0};
     struct zd_error err = {0};
     err.status = zd_fail_name(&err, "arrays", "there is no array '%.256s'", part->path);
-    return zd_respond_suggestions(
-        req, "node_not_found", &err, may_tell ? &set->near.nearest : &none);
+    return zd_respond_suggestions(req, "node_not_found", &err, &set->near.nearest);
 }
 
 enum zd_next zd_slice_set_refuse_missing(struct zd_slice_set *set, uint32_t i)
@@ -229,6 +226,9 @@ enum zd_next zd_slice_set_refuse_missing(struct zd_slice_set *set, uint32_t i)
     set->current = i;
     set->near.wait = zd_machine_wait(&set->req->machine);
     set->req->step = step_nearest;
+    if (!zd_permission_reaches(set->req, "")) {
+        return ZD_NEXT;
+    }
     return zd_near_nodes_want(&set->near, set->req->dataset, set->part[i].path);
 }
 
@@ -355,7 +355,7 @@ static enum zd_next step_find(struct zd_request *req)
     struct zd_slice_set *set = zd_slice_set_of(req);
     const char *path = set->part[set->current].path;
     if (!zd_permission_reads(req, path)) {
-        return zd_permission_refuse_scope(req);
+        return zd_permission_refuse_reading(req, path);
     }
     set->want = (struct zd_node_want){.wait = zd_machine_wait(&req->machine)};
     req->step = step_found;
@@ -542,10 +542,14 @@ static enum zd_next step_coordinate(struct zd_request *req)
         req->step = zd_slice_set_prepare;
         return ZD_NEXT;
     }
-    if (!add_candidate(set, &path) || has_path(set, path.at) ||
-        !zd_permission_reads(req, path.at)) {
+    if (!add_candidate(set, &path) || has_path(set, path.at)) {
         set->is_moving = true;
         return ZD_NEXT;
+    }
+    if (!zd_permission_reads(req, path.at)) { /* no array further up stands in for it */
+        set->is_moving = true;
+        return set->part[0].slice->read.ask.coords ? zd_permission_refuse_reading(req, path.at)
+                                                   : ZD_NEXT;
     }
     set->want = (struct zd_node_want){.wait = zd_machine_wait(&req->machine)};
     req->step = step_looked;
