@@ -19,6 +19,7 @@
 #include "server/request/admit.h"
 #include "server/request/client.h"
 #include "server/request/connection.h"
+#include "server/request/permission.h"
 #include "server/request/route.h"
 #include "server/runtime/server.h"
 
@@ -84,9 +85,8 @@ static void count_problem(const struct zd_request *req, const struct zd_problem 
     }
 }
 
-enum zd_next zd_respond_problem(struct zd_request *req, const struct zd_problem *problem)
+static enum zd_next answer_problem(struct zd_request *req, const struct zd_problem *problem)
 {
-    zd_response_keep_reason(req, zd_problem_detail(problem));
     if (zd_stream_is_open(&req->stream) || zd_front_exchange(req)->now.is_given) {
         return cut(req, problem);
     }
@@ -118,6 +118,16 @@ enum zd_next zd_respond_problem(struct zd_request *req, const struct zd_problem 
     return next;
 }
 
+enum zd_next zd_respond_problem(struct zd_request *req, const struct zd_problem *problem)
+{
+    zd_response_keep_reason(req, zd_problem_detail(problem));
+    if (!zd_permission_hides_facts(req)) {
+        return answer_problem(req, problem);
+    }
+    const struct zd_problem bare = zd_problem_without_facts(problem);
+    return answer_problem(req, &bare);
+}
+
 enum zd_next zd_respond_range_outside(struct zd_request *req, uint64_t length)
 {
     char range[NUMBERS_BYTES];
@@ -141,7 +151,7 @@ enum zd_next zd_respond_precondition(struct zd_request *req, const char *etag)
         etag[0] == '\0' ? "none" : etag);
     const struct zd_problem problem = {.code = "precondition_failed", .err = &err};
     const enum zd_next next = zd_respond_problem(req, &problem);
-    if (etag[0] != '\0') {
+    if (etag[0] != '\0' && !zd_permission_hides_facts(req)) {
         add_to_answer(req, "ETag", etag);
     }
     return next;

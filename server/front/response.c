@@ -19,6 +19,7 @@
 #include "server/http/redact.h"
 #include "server/request/connection.h"
 #include "server/request/handler.h"
+#include "server/request/permission.h"
 #include "server/runtime/server.h"
 
 #define PROBLEM_BYTES_MAX (1U << 20)
@@ -318,7 +319,7 @@ static void add_times(const struct zd_request *req, const struct zd_representati
     struct MHD_Response *response)
 {
     if (req->route == NULL || !req->route->shows_times || rep->keep_until_ms != 0 ||
-        !req->server->config->settings.http_server_timing) {
+        zd_permission_is_blind(req) || !req->server->config->settings.http_server_timing) {
         return;
     }
     const uint64_t *ns = req->times.ns;

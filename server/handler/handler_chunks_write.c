@@ -17,7 +17,9 @@
 #include "server/request/admit.h"
 #include "server/request/body.h"
 #include "server/request/connection.h"
+#include "server/request/audit.h"
 #include "server/request/handler.h"
+#include "server/request/permission.h"
 #include "server/request/task.h"
 #include "server/runtime/server.h"
 #include "server/write/bounds.h"
@@ -109,6 +111,10 @@ static enum zd_next respond_done(struct zd_request *req)
         return zd_respond(req, &answer);
     }
     zd_chunk_params_tag(writing->node, &writing->ask, writing->edit.stat.generation, answer.etag);
+    zd_audit_after(req, answer.etag);
+    if (zd_permission_is_blind(req)) {
+        return zd_respond_blind(req, answer.http_status);
+    }
     answer.media_type = "application/json";
     ZD_SCOPED_TEXT(text, ANSWER_BYTES_MAX);
     struct zd_emit emit;
@@ -320,6 +326,7 @@ static enum zd_next verify_bytes(struct zd_request *req)
     writing->verified = edit;
     edit->kind = kind_of(writing);
     edit->level = writing->ask.level;
+    edit->keeps_empty = zd_permission_is_blind(req);
     memcpy(edit->part.chunk, writing->ask.index, sizeof writing->ask.index);
     edit->bytes = writing->is_erase ? NULL : zd_buf_ref(req->body);
     edit->written = &writing->written;

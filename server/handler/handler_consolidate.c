@@ -4,6 +4,7 @@
 #include "server/request/admit.h"
 #include "server/data/dataset.h"
 #include "server/request/handler.h"
+#include "server/request/permission.h"
 #include "server/write/lock.h"
 #include "server/write/metadata.h"
 #include "server/describe/node_show.h"
@@ -169,6 +170,7 @@ static enum zd_next step_begin(struct zd_request *req)
     if (zd_params_flag(&req->params, "dry_run", false, &consolidation->is_dry, &err) != ZD_OK) {
         return zd_respond_error(req, "bad_parameter", &err);
     }
+    req->has_seen_store = true;
     return step_lock(req);
 }
 
@@ -364,6 +366,9 @@ static enum zd_next step_stored(struct zd_request *req)
         return zd_respond_error(req, change->code, &change->wait.err);
     }
     zd_lock_release_node(&consolidation->lock);
+    if (zd_permission_is_blind(req)) {
+        return zd_respond_blind(req, 200);
+    }
     req->step = step_respond;
     return zd_task_run(&consolidation->task, consolidation->tree.live.n * ROW_NS);
 }

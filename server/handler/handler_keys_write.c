@@ -20,6 +20,7 @@
 #include "server/request/audit.h"
 #include "server/request/body.h"
 #include "server/request/handler.h"
+#include "server/request/permission.h"
 #include "server/request/respond.h"
 #include "server/request/task.h"
 #include "server/runtime/server.h"
@@ -141,12 +142,15 @@ static enum zd_next refuse(struct zd_request *req, const char *code, const char 
 /* @param stat of what is stored now; nothing after an erasure */
 static enum zd_next respond_done(struct zd_request *req, const struct zd_stat *stat)
 {
-    struct zd_representation answer = {
-        .http_status = change_of(req)->is_erase ? 204 : 200,
-        .mtime_ms = stat->mtime_ms,
-    };
+    struct zd_representation answer = {.http_status = change_of(req)->is_erase ? 204 : 200};
+    char etag[ZD_TAG_BYTES] = "";
     if (!is_erased(change_of(req))) {
-        zd_tag_object(answer.etag, stat);
+        zd_tag_object(etag, stat);
+    }
+    zd_audit_after(req, etag);
+    if (!zd_permission_is_blind(req)) {
+        answer.mtime_ms = stat->mtime_ms;
+        memcpy(answer.etag, etag, sizeof etag);
     }
     return zd_respond(req, &answer);
 }
@@ -186,6 +190,7 @@ static enum zd_next refuse_document(struct zd_request *req)
     struct change *change = change_of(req);
     const struct zd_metadata_want *metadata = &change->metadata;
     const struct zd_error *err = &metadata->wait.err;
+    req->has_seen_store = !metadata->blames_input;
     if (metadata->wait.status == ZD_PRECONDITION && zd_conditions_bind_writes(&req->conditions) &&
         ++change->n_tries < ZD_TRIES_MAX) {
         req->step = step_condition; /* another writer came first: judge the new state */
@@ -568,6 +573,7 @@ static enum zd_next step_begin(struct zd_request *req)
         .key = req->path,
         .client = zd_request_client(req)};
     change->is_erase = strcmp(req->method, "DELETE") == 0;
+    req->has_seen_store = true;
     change->input.client = zd_request_client(req);
     change->input.kind = change->is_erase ? ZD_METADATA_ERASE_KEY : ZD_METADATA_PUT_KEY;
     req->step = step_found;

@@ -10,6 +10,7 @@
 #include "server/request/audit.h"
 #include "server/request/body.h"
 #include "server/request/handler.h"
+#include "server/request/permission.h"
 #include "server/runtime/server.h"
 #include "server/write/metadata.h"
 
@@ -139,6 +140,7 @@ static enum zd_next look(struct zd_request *req, zd_step *next)
     struct node_write *write = req->state;
     forget_node(write);
     write->found = (struct zd_node_want){.wait = zd_machine_wait(&req->machine)};
+    req->has_seen_store = true;
     req->step = next;
     return zd_catalog_want_fresh(req->dataset, req->path, &write->found);
 }
@@ -207,6 +209,7 @@ static enum zd_next step_change(struct zd_request *req)
     write->input.json = req->json;
     zd_metadata_release(&write->change);
     write->change = (struct zd_metadata_want){.wait = zd_machine_wait(&req->machine)};
+    req->has_seen_store = true;
     req->step = step_changed;
     return zd_metadata_want(req->dataset, &write->input, &write->change);
 }
@@ -230,6 +233,7 @@ static enum zd_next refuse_change(struct zd_request *req)
     const struct node_write *write = req->state;
     const struct zd_metadata_want *change = &write->change;
     const struct zd_error *err = &change->wait.err;
+    req->has_seen_store = !change->blames_input;
     if (change->wait.status == ZD_NOT_FOUND) {
         return zd_request_refuse_missing(req);
     }
@@ -237,6 +241,9 @@ static enum zd_next refuse_change(struct zd_request *req)
         zd_conditions_bind_writes(&req->conditions)) {
         req->step = step_judge;
         return ZD_NEXT;
+    }
+    if (change->parent_is_denied) {
+        return zd_permission_refuse_parent(req, change->parent_len);
     }
     if (change->meta != NULL && change->code == NULL && zd_meta_is_refused(change->meta)) {
         return zd_respond_faults(req, &change->meta->faults, err);
@@ -258,6 +265,12 @@ static enum zd_next show_stored(struct zd_request *req)
     return write->node == NULL ? ZD_NEXT : zd_node_show_gather(&write->show, write->node);
 }
 
+static enum zd_next respond_blind(struct zd_request *req)
+{
+    const struct node_write *write = req->state;
+    return zd_respond_blind(req, write->change.has_made ? 201 : 200);
+}
+
 static enum zd_next step_changed(struct zd_request *req)
 {
     const struct node_write *write = req->state;
@@ -267,6 +280,9 @@ static enum zd_next step_changed(struct zd_request *req)
     if (write->input.kind == ZD_METADATA_ERASE) {
         const struct zd_representation answer = {.http_status = 204};
         return zd_respond(req, &answer);
+    }
+    if (write->input.is_blind) {
+        return respond_blind(req);
     }
     return write->input.is_dry ? look(req, step_show_dry) : show_stored(req);
 }
@@ -337,6 +353,11 @@ static bool is_storing(const struct zd_request *req)
     return zd_metadata_is_storing(&write->change);
 }
 
+static bool may_make(const void *maker, const char *path)
+{
+    return zd_permission_makes(maker, path);
+}
+
 /* False: the request is answered. */
 static bool begin(struct zd_request *req, enum zd_metadata_kind kind)
 {
@@ -349,7 +370,10 @@ static bool begin(struct zd_request *req, enum zd_metadata_kind kind)
     write->req = req;
     write->input.kind = kind;
     write->input.client = zd_request_client(req);
-    write->input.wants_node = kind != ZD_METADATA_ERASE;
+    write->input.is_blind = zd_permission_is_blind(req);
+    write->input.wants_node = kind != ZD_METADATA_ERASE && !write->input.is_blind;
+    write->input.may_make = may_make;
+    write->input.maker = req;
     zd_node_show_init(&write->show, req);
     if (read_flags(req, write, &err) != ZD_OK) {
         (void)zd_respond_error(req, "bad_parameter", &err);
@@ -399,6 +423,11 @@ static enum zd_next step_read_patch(struct zd_request *req)
     struct zd_error err = {0};
     if (zd_body_check_members(req->json, members, expected, &err) != ZD_OK) {
         return zd_body_refuse(req, PATCH_TYPE, "bad_body", &err);
+    }
+    const struct node_write *write = req->state;
+    if (write->input.is_blind && zd_json_member(req->json, "extensions") != NULL) {
+        /* They are merged with the stored ones. A bound is refused or not by the other one. */
+        return zd_permission_refuse_blind(req);
     }
     return step_judge(req);
 }

@@ -5,7 +5,9 @@
 #include "server/describe/node_json.h"
 #include "server/request/admit.h"
 #include "server/request/body.h"
+#include "server/request/audit.h"
 #include "server/request/handler.h"
+#include "server/request/permission.h"
 #include "server/runtime/server.h"
 #include "server/slice/read_ahead.h"
 #include "server/slice/slice_price.h"
@@ -532,6 +534,11 @@ static enum zd_next step_respond_write(struct zd_request *req)
 {
     const struct zd_slice_write *write = req->state;
     struct zd_representation answer = {0};
+    zd_slice_write_tag(write, answer.etag);
+    zd_audit_after(req, answer.etag);
+    if (zd_permission_is_blind(req)) {
+        return zd_respond_blind(req, 200);
+    }
     ZD_SCOPED_TEXT(text, ANSWER_BYTES_MAX);
     struct zd_emit emit;
     zd_emit_init(&emit, &text, zd_request_is_pretty(req));
@@ -541,7 +548,6 @@ static enum zd_next step_respond_write(struct zd_request *req)
         emit_append(write, &emit);
     }
     zd_emit_object_end(&emit);
-    zd_slice_write_tag(write, answer.etag);
     return zd_respond_text(req, &text, &answer);
 }
 
@@ -572,6 +578,10 @@ static enum zd_next step_put(struct zd_request *req)
     if (read_query(&req->params, &write->ask, &code, &err) != ZD_OK) {
         return zd_respond_error(req, code, &err);
     }
+    if (write->ask.has_shape && zd_permission_is_blind(req)) {
+        return zd_permission_refuse_blind(req); /* it would tell whether the shape is guessed */
+    }
+    req->has_seen_store = true;
     req->step = zd_slice_write_step;
     return ZD_NEXT;
 }

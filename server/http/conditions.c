@@ -219,6 +219,17 @@ bool zd_conditions_bind_writes(const struct zd_conditions *conditions)
            conditions->if_unmodified_since != NULL;
 }
 
+static bool names_tag(const char *list)
+{
+    return list != NULL && strcmp(list, "*") != 0;
+}
+
+bool zd_conditions_name_state(const struct zd_conditions *conditions)
+{
+    return names_tag(conditions->if_match) || names_tag(conditions->if_none_match) ||
+           conditions->if_unmodified_since != NULL;
+}
+
 bool zd_conditions_exist(const struct zd_conditions *conditions)
 {
     return zd_conditions_bind_writes(conditions) || conditions->if_modified_since != NULL;

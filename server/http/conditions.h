@@ -64,6 +64,10 @@ bool zd_conditions_exist(const struct zd_conditions *conditions);
 /** Whether any condition applies to changes. */
 bool zd_conditions_bind_writes(const struct zd_conditions *conditions);
 
+/** Whether a condition of a change names a tag or a time. Its outcome then tells more than whether
+ * the target exists. */
+bool zd_conditions_name_state(const struct zd_conditions *conditions);
+
 /** The requested part of `length` bytes; the outputs are set only with ZD_RANGE_PART. */
 enum zd_range_answer zd_conditions_range(const struct zd_conditions *conditions, uint64_t length,
     const char *etag, uint64_t *ret_first, uint64_t *ret_len);

@@ -9,7 +9,8 @@
 #include "core/base/num.h"
 #include "core/base/scan.h"
 
-#define TYPE_BYTES 64 /* of a problem type: the longest code and what stands before it */
+#define UNAVAILABLE 503
+#define TYPE_BYTES  64 /* of a problem type: the longest code and what stands before it */
 
 const struct zd_problem_kind zd_problem_kinds[] = {
     {"bad_request", 400, "The request is malformed"},
@@ -289,6 +290,23 @@ static void emit_errors(struct zd_emit *emit, const struct zd_faults *faults)
         zd_emit_object_end(emit);
     }
     zd_emit_array_end(emit);
+}
+
+struct zd_problem zd_problem_without_facts(const struct zd_problem *problem)
+{
+    const unsigned http_status = zd_problem_kind_of(problem)->http_status;
+    return (struct zd_problem){
+        .code = problem->code,
+        .http_status = http_status,
+        .detail = "the change is refused; the credential may not read what is stored there, so "
+                  "that the answer gives no details",
+        .allow = problem->allow,
+        .rate_limit = problem->rate_limit,
+        .rate_limit_policy = problem->rate_limit_policy,
+        .retry_after_s = problem->retry_after_s,
+        .unavailable =
+            http_status == UNAVAILABLE ? zd_problem_unavailable(problem) : ZD_UNAVAILABLE_BY_CODE,
+    };
 }
 
 const char *zd_problem_detail(const struct zd_problem *problem)

@@ -65,6 +65,10 @@ enum zd_unavailable zd_problem_unavailable(const struct zd_problem *problem);
 /** Its name in metrics: "queue_full". */
 const char *zd_problem_unavailable_name(enum zd_unavailable why);
 
+/** The same problem for a client that may not learn what is stored: the same code and status, and
+ * no facts. */
+struct zd_problem zd_problem_without_facts(const struct zd_problem *problem);
+
 /** What happened, for the log: asides included (core/base/aside.h). */
 const char *zd_problem_detail(const struct zd_problem *problem);
 

@@ -155,6 +155,11 @@ void zd_audit_before(struct zd_request *req, const char *etag)
     memcpy(req->own.tag_before, etag, strnlen(etag, sizeof req->own.tag_before - 1));
 }
 
+void zd_audit_after(struct zd_request *req, const char *etag)
+{
+    memcpy(req->own.tag_after, etag, strnlen(etag, sizeof req->own.tag_after - 1));
+}
+
 static void end_change(const struct zd_request *req, unsigned http_status, const char *etag)
 {
     struct zd_emit emit;
@@ -166,6 +171,7 @@ static void end_change(const struct zd_request *req, unsigned http_status, const
     if (req->own.tag_before[0] != '\0') {
         zd_emit_member_string(&emit, "before", req->own.tag_before);
     }
+    etag = etag == NULL && req->own.tag_after[0] != '\0' ? req->own.tag_after : etag;
     if (etag != NULL && http_status < ERRORS) {
         emit_plain(&emit, "after", zd_span_of(etag), NAME_BYTES_MAX);
     }

@@ -32,6 +32,9 @@ enum zd_next zd_audit_refuse(struct zd_request *req);
 /** Keep the tag of what a change is about to replace or erase. */
 void zd_audit_before(struct zd_request *req, const char *etag);
 
+/** Keep the tag of what it has stored, in case the answer does not say it. */
+void zd_audit_after(struct zd_request *req, const char *etag);
+
 /**
  * Record what has become of it, or that its credential was refused; once.
  *

@@ -189,6 +189,24 @@ enum zd_next zd_permission_refuse_reading(struct zd_request *req, const char *pa
     return refuse(req, &scope);
 }
 
+enum zd_next zd_permission_refuse_blind(struct zd_request *req)
+{
+    ZD_SCOPED_TEXT(scope, SCOPE_BYTES_MAX);
+    req->has_seen_store = false; /* the scope follows from the request alone */
+    add_scope(req, "read", zd_span_of(req->path), &scope);
+    zd_text_add(&scope, req->route->reaches_below ? "/**" : "");
+    return refuse(req, &scope);
+}
+
+enum zd_next zd_permission_refuse_parent(struct zd_request *req, size_t len)
+{
+    ZD_SCOPED_TEXT(scope, SCOPE_BYTES_MAX);
+    const struct zd_span path = {.ptr = (const uint8_t *)req->path, .len = len};
+    req->has_seen_store = false; /* the client learns which group it would have to make */
+    add_scope(req, "write", path, &scope);
+    return refuse(req, &scope);
+}
+
 /* ---- judging ---- */
 
 static zd_step *judge_anonymous(const struct zd_request *req, const struct zd_dataset *dataset)
@@ -227,6 +245,23 @@ static bool is_granted(const struct zd_request *req, uint32_t scopes, const char
            zd_identity_may_below(req->identity, scopes, name, path.at);
 }
 
+bool zd_permission_is_blind(const struct zd_request *req)
+{
+    return req->route != NULL && req->route->scope == ZD_SCOPE_WRITE && req->dataset != NULL &&
+           req->identity != NULL && !is_granted(req, ZD_IDENTITY_READ, req->dataset->config.name);
+}
+
+bool zd_permission_hides_facts(const struct zd_request *req)
+{
+    return req->has_seen_store && zd_permission_is_blind(req);
+}
+
+bool zd_permission_makes(const struct zd_request *req, const char *path)
+{
+    return req->identity == NULL ||
+           zd_identity_may(req->identity, ZD_IDENTITY_WRITE, req->dataset->config.name, path);
+}
+
 /* A credential says all that its holder may do in the datasets that it names. In others he reads
  * what everybody reads. */
 static bool may(const struct zd_request *req, const struct zd_dataset *dataset)
@@ -236,6 +271,15 @@ static bool may(const struct zd_request *req, const struct zd_dataset *dataset)
         return !dataset->config.writable || is_granted(req, ZD_IDENTITY_WRITE, name);
     }
     return is_named(req, name) ? is_granted(req, ZD_IDENTITY_READ, name) : is_open(req, dataset);
+}
+
+/* The outcome of a condition with a tag or a time would tell whether a guess of what is stored is
+ * right. */
+static bool is_guess(const struct zd_request *req, const struct zd_dataset *dataset)
+{
+    return req->route->scope == ZD_SCOPE_WRITE && dataset->config.writable &&
+           zd_conditions_name_state(&req->conditions) &&
+           !is_granted(req, ZD_IDENTITY_READ, dataset->config.name);
 }
 
 zd_step *zd_permission_judge(const struct zd_request *req, const struct zd_dataset *dataset)
@@ -254,5 +298,8 @@ zd_step *zd_permission_judge(const struct zd_request *req, const struct zd_datas
     if (dataset == NULL || !zd_permission_sees(req, dataset)) {
         return NULL;
     }
-    return may(req, dataset) ? NULL : zd_permission_refuse_scope;
+    if (!may(req, dataset)) {
+        return zd_permission_refuse_scope;
+    }
+    return is_guess(req, dataset) ? zd_permission_refuse_blind : NULL;
 }

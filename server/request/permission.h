@@ -38,6 +38,21 @@ struct zd_reader zd_permission_reader(const struct zd_request *req);
  * not allow, below the request's path or above it, and is the identity's own. */
 bool zd_permission_is_limited(const struct zd_request *req, const struct zd_dataset *dataset);
 
+/**
+ * Whether the answer to a change may not tell what is stored: the credential may write there and
+ * not read. Its client gets no document, value or count, and no fact in a problem. Whether the
+ * change is accepted still tells what it has to fit: which nodes exist, and rank, shape, chunks and
+ * data type of an array.
+ */
+bool zd_permission_is_blind(const struct zd_request *req);
+
+/** Whether the answer to a blind request may not have the facts of a problem: they may be of what
+ * is stored. */
+bool zd_permission_hides_facts(const struct zd_request *req);
+
+/** Whether the request may make the group at a path of its dataset, on the way to its own. */
+bool zd_permission_makes(const struct zd_request *req, const char *path);
+
 /** Whether no shared cache may keep the answer: only a credential allows it. */
 bool zd_permission_is_private(const struct zd_request *req, const struct zd_dataset *dataset);
 
@@ -46,6 +61,14 @@ zd_step zd_permission_refuse_scope;
 
 /** Refuse a request that must read a path of its dataset, and may not: 403, with the scope. */
 enum zd_next zd_permission_refuse_reading(struct zd_request *req, const char *path);
+
+/** The step of a change that its client could only ask for to learn what is stored: 403, with the
+ * scope that reads it. */
+zd_step zd_permission_refuse_blind;
+
+/** A change makes a group that the credential does not allow: 403, with the scope that would.
+ * @param len of the group's path, which is the first bytes of the request's */
+enum zd_next zd_permission_refuse_parent(struct zd_request *req, size_t len);
 
 /** The step of one with several credentials: 400. */
 zd_step zd_permission_refuse_several;

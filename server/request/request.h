@@ -40,6 +40,7 @@ struct zd_request_own {
     bool was_audited; /* all is recorded */
     char
         tag_before[ZD_TAG_BYTES]; /* of what is about to change; "": unknown, or nothing is there */
+    char tag_after[ZD_TAG_BYTES]; /* of what was stored, where the answer does not say it; or "" */
     struct zd_parsing *parsing;   /* owned, or NULL */
     struct zd_near_nodes *near;   /* owned, or NULL */
 };
@@ -102,6 +103,7 @@ struct zd_request {
      * change is not withdrawn any more, and its answer waits for its end. NULL: it never is. */
     bool (*is_storing)(const struct zd_request *req);
 
+    bool has_seen_store;  /* of a change: problems from now on may tell what is stored */
     struct zd_node *node; /* of zd_request_want_node: a reference, or NULL */
     struct zd_json *json; /* the body, once it is parsed; owned, or NULL */
 

@@ -199,6 +199,7 @@ enum zd_next zd_request_want_node(struct zd_request *req, zd_step *next)
 {
     req->node_want.wait = zd_machine_wait(&req->machine);
     req->node_want.node = NULL;
+    req->has_seen_store = true;
     req->own.next = next;
     req->step = step_with_node;
     return zd_catalog_want(req->dataset, req->path, &req->node_want);

@@ -7,6 +7,7 @@
 #include "server/request/request.h"
 
 #define DETAIL_BYTES_MAX (ZD_ERROR_TEXT_BYTES + 256)
+#define BLIND_BYTES_MAX  (64U << 10) /* longer than any path, whatever is escaped in it */
 #define MS_PER_S         1000
 #define RETRY_S_MAX      3600
 
@@ -90,6 +91,18 @@ enum zd_next zd_respond_text(
     const enum zd_next next = zd_respond(req, rep);
     rep->body = NULL;
     return next;
+}
+
+enum zd_next zd_respond_blind(struct zd_request *req, unsigned http_status)
+{
+    struct zd_representation answer = {.http_status = http_status};
+    struct zd_emit emit;
+    ZD_SCOPED_TEXT(text, BLIND_BYTES_MAX);
+    zd_emit_init(&emit, &text, zd_request_is_pretty(req));
+    zd_emit_object(&emit);
+    zd_emit_member_string(&emit, "path", req->path);
+    zd_emit_object_end(&emit);
+    return zd_respond_text(req, &text, &answer);
 }
 
 enum zd_next zd_respond_embedded(

@@ -63,7 +63,11 @@ enum zd_status zd_respond_condition(
  * the answer takes steps of its own. They evaluate conditions and ranges against
  * the representation. */
 enum zd_next zd_respond(struct zd_request *req, const struct zd_representation *representation);
-/** A body that is being streamed is cut, and the problem is logged. */
+/** A change is made, and its client may not read: the answer has the path of the node, and nothing
+ * of what is stored. @param http_status 200 or 201 */
+enum zd_next zd_respond_blind(struct zd_request *req, unsigned http_status);
+/** A body that is being streamed is cut, and the problem is logged: with all facts, whoever may not
+ * have them in the answer. */
 enum zd_next zd_respond_problem(struct zd_request *req, const struct zd_problem *problem);
 /** A problem of that code with the error's text and facts; code NULL, or a status that blames the
  * server: by the error's status. */

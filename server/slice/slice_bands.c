@@ -138,7 +138,8 @@ void zd_slice_bands_begin(
     for (uint64_t i = 0; zd_plan_next(&plan, &part); i++) {
         struct zd_edit_object *object = &set->object[i];
         struct zd_edit_want *want = &object->want;
-        *want->edit = (struct zd_edit){.kind = ZD_EDIT_BOX, .part = part};
+        *want->edit =
+            (struct zd_edit){.kind = ZD_EDIT_BOX, .part = part, .keeps_empty = bands->keeps_empty};
         want->drops_elements = is_once(bands, want->edit);
         want->is_dry = set->is_dry;
         want->owner = owner;

@@ -16,6 +16,7 @@ struct zd_slice_bands {
     const struct zd_selection *selection; /* in the stored array */
     bool is_broadcast;                    /* one element for all: a single band of one */
     bool is_conditional;                  /* the objects must be as they were seen */
+    bool keeps_empty;                     /* as in struct zd_edit */
     uint64_t flight_bytes;                /* of rewrites that are under way at once */
     uint64_t variable_bytes;              /* that elements of variable length have at the most */
     /* out, of zd_slice_bands_plan */

@@ -6,6 +6,7 @@
 #include "core/base/num.h"
 #include "server/request/admit.h"
 #include "server/request/body.h"
+#include "server/request/permission.h"
 #include "server/request/respond.h"
 #include "server/runtime/server.h"
 
@@ -166,6 +167,7 @@ static enum zd_status plan_elements(struct zd_slice_write *write)
         .selection = &write->selection,
         .is_broadcast = write->ask.is_broadcast,
         .is_conditional = write->is_conditional,
+        .keeps_empty = zd_permission_is_blind(write->task.req),
         .flight_bytes = zd_admit_flight_bytes(write->task.req, FLYING_BYTES_MAX),
     };
     write->bands.variable_bytes = zd_slice_body_variable_bytes(&write->body);

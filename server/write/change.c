@@ -365,6 +365,9 @@ static void give(struct zd_change *change)
     want->node = status == ZD_OK ? ZD_TAKE(change->made) : NULL;
     want->stat = change->stat;
     want->n_children = change->n_children;
+    want->blames_input = change->blames_input;
+    want->parent_is_denied = change->parent_is_denied;
+    want->parent_len = change->parent_len;
     want->has_made = change->has_made;
     want->is_stored = change->phase != ZD_CHANGE_DOCUMENTS && change->verdict < ZD_VERDICT_FAILED;
     zd_wait_answer(&want->wait, status, status == ZD_OK ? NULL : &change->err);

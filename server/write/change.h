@@ -148,7 +148,11 @@ struct zd_change {
     uint32_t seen;                    /* bits of enum zd_change_seen */
     uint32_t enough;                  /* looking stops at one of these */
     uint64_t n_children;              /* directly below a node that is not empty */
-    struct zd_stat stat;              /* of the key that was stored */
+    bool tells_stored;                /* the judged document is not the sent one alone */
+    bool blames_input;                /* as in struct zd_metadata_want, with the next two */
+    bool parent_is_denied;
+    size_t parent_len;
+    struct zd_stat stat; /* of the key that was stored */
 
     enum zd_change_phase phase;
     struct zd_change_document **item; /* n_items of them, in commit order; owned */

@@ -183,6 +183,31 @@ static void want_bytes(struct zd_change *change)
     }
 }
 
+static bool may_make(const struct zd_change *change, const char *path)
+{
+    const struct zd_metadata_input *input = &change->input;
+    /* A caller that has left cannot be asked. */
+    return input->may_make == NULL || (change->want != NULL && input->may_make(input->maker, path));
+}
+
+/* Missing parents are made with the node, each by a right of its own. */
+static enum zd_change_outcome check_makes(struct zd_change *change)
+{
+    if (change->input.kind != ZD_METADATA_PUT) {
+        return ZD_CHANGE_NEXT;
+    }
+    for (size_t i = 0; i + 1 < change->n_places; i++) {
+        const struct zd_change_place *place = &change->place[i];
+        if (place->node == NULL && !may_make(change, place->path)) {
+            change->parent_is_denied = true;
+            change->parent_len = strlen(place->path);
+            return ZD_CHANGE_FAIL(
+                change, ZD_INVALID, "the missing parent \"%.200s\" may not be made", place->path);
+        }
+    }
+    return ZD_CHANGE_NEXT;
+}
+
 /* Whether the change is possible; once the node is stored only its listings are at stake. */
 static enum zd_change_outcome judge_found(struct zd_change *change)
 {
@@ -197,7 +222,7 @@ static enum zd_change_outcome judge_found(struct zd_change *change)
     if (check_parents(change) != ZD_CHANGE_NEXT) {
         return ZD_CHANGE_FAILED;
     }
-    if (check_dialects(change) != ZD_CHANGE_NEXT) {
+    if (check_dialects(change) != ZD_CHANGE_NEXT || check_makes(change) != ZD_CHANGE_NEXT) {
         return ZD_CHANGE_FAILED;
     }
     change->has_made = node == NULL;
@@ -517,6 +542,12 @@ static enum zd_change_outcome refuse_place(
     return ZD_CHANGE_FAIL(change, ZD_INVALID, "\"%.200s\" %s", change->path, why);
 }
 
+/* A client that may not read must not find the stored document by trying others. */
+static bool may_orphan(const struct zd_change *change)
+{
+    return change->input.is_blind || zd_change_erase_orphans_chunks(change);
+}
+
 /* Whether stored chunks would be decoded as others, or never again. */
 static bool orphans_chunks(const struct zd_change *change)
 {
@@ -524,7 +555,7 @@ static bool orphans_chunks(const struct zd_change *change)
         return has_seen(change, ZD_CHANGE_SEEN_CHUNK);
     }
     return has_seen(change, ZD_CHANGE_SEEN_KEY) && !change->input.erases_chunks &&
-           zd_change_erase_orphans_chunks(change);
+           may_orphan(change);
 }
 
 static enum zd_change_outcome judge_erasure(struct zd_change *change)
@@ -565,7 +596,7 @@ enum zd_change_outcome zd_change_look_end(struct zd_change *change)
             change, "not_empty", "has nodes below it: an array cannot have children");
     }
     if (has_seen(change, ZD_CHANGE_SEEN_FILE) && change->input.erases_chunks &&
-        zd_change_erase_orphans_chunks(change)) {
+        may_orphan(change)) {
         return refuse_place(change, "not_empty",
             "has files below it that are no chunks of it, and erase_chunks=1 erases none of those: "
             "erase them first");

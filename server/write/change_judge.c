@@ -329,6 +329,7 @@ static enum zd_status judge_patch(struct zd_change *change)
 {
     const struct zd_reading reading = patch_reading_of(change);
     struct zd_change_place *place = zd_change_target(change);
+    change->tells_stored = true;
     if (change->before->type == ZD_NODE_UNKNOWN || change->before->document == NULL) {
         change->meta = zd_meta_ref(change->before); /* it has no document to patch */
         return ZD_OK;
@@ -463,6 +464,7 @@ static enum zd_change_outcome refuse_document(struct zd_change *change)
 {
     const struct zd_meta *meta = change->meta;
     const enum zd_status status = zd_faults_status(&meta->faults, &change->err);
+    change->blames_input = !change->tells_stored;
     if (status == ZD_NO_MEMORY || meta->document != NULL || meta == change->before) {
         /* A client that writes elements has sent no document whose faults could be listed. */
         change->code = change->input.has_lock ? zd_problem_code_of_faults(&meta->faults) : NULL;
@@ -572,6 +574,7 @@ enum zd_change_outcome zd_change_judge_levels_end(struct zd_change *change)
     }
     if (multiscale->n > 0) {
         zd_multiscale_judge(multiscale, ZD_FAULT_INVALID, &change->meta->faults);
+        change->tells_stored = true;
     }
     zd_multiscale_release(&change->multiscale);
     return is_refused(change) ? refuse_document(change) : ZD_CHANGE_NEXT;

@@ -38,6 +38,12 @@ struct zd_metadata_input {
                             that is not empty stays (not_empty), as the root does */
     bool is_dry;         /* all checks, nothing stored */
     bool wants_node;     /* of PUT and PATCH: return the stored node */
+    bool is_blind;       /* of PUT: the client may not learn whether the document is like the stored
+                            one: it needs erases_chunks wherever an array has chunks */
+    /* Of PUT: whether the client may make a missing parent; else the change fails. Called with
+     * `maker` while the caller waits, never after. NULL: it may make any. */
+    bool (*may_make)(const void *maker, const char *path);
+    const void *maker;
     /* The caller holds a lock of the node's path (CHUNKS or APPEND, server/write/lock.h) until the
      * change has ended: an array whose shape or extensions it changes by PATCH. A shape set so must
      * not shrink. */
@@ -56,11 +62,14 @@ struct zd_metadata_want {
     /* With ZD_OK, if wants_node: the node as this change has stored it, whatever other writers have
      * made of it since; it is in no cache. A reference for the caller; NULL of a dry run. */
     struct zd_node *node;
-    struct zd_stat stat; /* with ZD_OK, of PUT_KEY: of the stored object */
-    uint64_t n_children; /* with the code not_empty, of ERASE: directly below the node */
-    bool has_made;       /* with ZD_OK: there was no such node, or key, before */
-    bool is_stored;      /* the change is made: with an error too, when a later step failed */
-    void *load;          /* its own: NULL when nothing is under way */
+    struct zd_stat stat;   /* with ZD_OK, of PUT_KEY: of the stored object */
+    uint64_t n_children;   /* with the code not_empty, of ERASE: directly below the node */
+    bool blames_input;     /* the sent document alone is at fault, whatever is stored */
+    bool parent_is_denied; /* a missing parent may not be made: may_make has refused it */
+    size_t parent_len;     /* of its path: the first bytes of the node's */
+    bool has_made;         /* with ZD_OK: there was no such node, or key, before */
+    bool is_stored;        /* the change is made: with an error too, when a later step failed */
+    void *load;            /* its own: NULL when nothing is under way */
 };
 
 /** The most memory that a change of the node at a path takes, or of a key below it, but for what
@@ -96,10 +105,10 @@ uint64_t zd_metadata_bytes(const char *path);
  * wait.status:
  *   ZD_OK
  *   ZD_NOT_FOUND     there is no such node (ERASE_KEY: no such key; written: no array of that type)
- *   ZD_INVALID       the document is faulty: meta->faults, when meta is set (422); without meta it
- *                    is not JSON, or the path is not made of node names (code bad_body, bad_path),
- *                    or the place forbids it (code parent_is_array, chunks_exist, not_empty); of
- *                    PUT_KEY: chunks of the array would be decoded as what they are not
+ *   ZD_INVALID       a parent may not be made (parent_is_denied); the document is faulty:
+ * meta->faults, when meta is set (422); without meta it is not JSON, or the path is not made of
+ * node names (code bad_body, bad_path), or the place forbids it (code parent_is_array,
+ * chunks_exist, not_empty); of PUT_KEY: chunks of the array would be decoded as what they are not
  *   ZD_UNSUPPORTED   it names what this server does not know, and the dataset does not
  *                    accept_unknown
  *   ZD_PRECONDITION  `expected`, `expects_absent` or the condition does not hold

@@ -1,0 +1,331 @@
+"""Credentials that may write and not read: nothing that is stored comes back to them, on any route."""
+
+import base64
+import gzip
+import hashlib
+import json
+import os
+import random
+import shutil
+import struct
+import urllib.parse
+
+import jose
+import numpy as np
+import pytest
+from arrays import write_array, write_chunk, write_node, write_sharded
+from client import wait_until
+from documents import GZIP, GROUP, LITTLE, array_document, extension
+from files import below
+from live import ROOT
+
+DOCUMENT = json.loads((ROOT / "openapi" / "openapi.json").read_text())
+READING_POSTS = ("slices", "chunks", "sign")
+SECRET = base64.b64encode(bytes(range(32))).decode()
+OUTSIDE = ("--listen", "0.0.0.0:0")
+UNREADABLE = "the credential may not read"
+MERGE = {"Content-Type": "application/merge-patch+json"}
+JSON = {"Content-Type": "application/json"}
+SEED = int(os.environ.get("ZARRD_SEED", random.randrange(1 << 32)))
+
+
+def write_routes():
+    for template, item in DOCUMENT["paths"].items():
+        for method in ("put", "post", "patch", "delete"):
+            if method in item and not (method == "post" and template.split("/")[-2 if "{" in template else -1] in READING_POSTS):
+                yield method.upper(), template
+
+
+ROUTES = sorted(write_routes())
+
+
+def entry(name, *scopes, **more):
+    return {"name": name, "sha256": hashlib.sha256(f"{name}-secret".encode()).hexdigest(), "scopes": list(scopes), **more}
+
+
+TOKENS = [
+    entry("all", "write"),
+    entry("below", "write", paths=["p/**"]),
+    entry("both", "read", "write"),
+    entry("deep", "read", "write", paths=["n/q/**"]),
+    entry("deeper", "read", "write", paths=["n/q/**", "n"]),
+    entry("one", "write", paths=["p/*"]),
+    entry("reader", "read", "write", paths=["p/a/**"]),
+]
+
+
+def bearer(name):
+    return {"Authorization": f"Bearer {name}-secret"}
+
+
+class Site:
+    """A server over one writable store, and its credentials."""
+
+    def __init__(self, serve, folder, store, *arguments):
+        self.key = jose.Key(folder, "k", "EdDSA")
+        files = {"tokens_file": {"tokens": TOKENS}, "jwks_file": json.loads(jose.jwks(self.key)),
+                 "signing_keys_file": {"keys": [{"id": "k", "secret": SECRET}]}}
+        settings = ["--set", f"access.jwt_issuer={jose.ISSUER}", "--set", f"access.jwt_audience={jose.AUDIENCE}"]
+        for name, document in files.items():
+            path = folder / name
+            path.write_text(json.dumps(document))
+            path.chmod(0o600)
+            settings += ["--set", f"access.{name}={path}"]
+        self.store = store
+        self.server = serve(*OUTSIDE, *settings, *arguments, config={"datasets": {"w": {"location": str(store), "writable": True}}})
+
+    def ask(self, who, method, target, headers=None, body=None):
+        """One request of a token, a JWT, or a URL that the token `all` has signed."""
+        headers = dict(headers or {})
+        if who == "jwt":
+            headers["Authorization"] = f"Bearer {self.key.token('write')}"
+        elif who == "url":
+            target = self.sign(method, target)
+        else:
+            headers.update(bearer(who))
+        return self.server.request(method, target, headers, body)
+
+    def sign(self, method, target):
+        path, _, query = target.partition("?")
+        answer = self.server.post("/v1/sign", {"method": method, "path": urllib.parse.unquote(path), "expires_s": 600}, bearer("all"))
+        assert answer.status == 200, answer
+        url = answer.json()["url"]
+        return url + ("&" + query if query else "")
+
+
+# ---- markers ----
+
+NUMBER = iter(range(1_700_000_011, 1 << 31, 7_919))  # no request and no answer has one by chance
+
+
+class Markers:
+    """Texts and numbers that no other store has; each is known in all forms in which an answer could have it."""
+
+    def __init__(self):
+        self.numbers, self.texts = [], []
+
+    def number(self):
+        self.numbers.append(next(NUMBER))
+        return self.numbers[-1]
+
+    def text(self):
+        self.texts.append(f"marker{next(NUMBER)}")
+        return self.texts[-1]
+
+    def array(self, shape):
+        return np.array([self.number() for _ in range(int(np.prod(shape)))], "int32").reshape(shape)
+
+    def forms(self):
+        for text in self.texts:
+            yield text.encode()
+        for number in self.numbers:
+            yield str(number).encode()
+            for order in "<>":
+                yield struct.pack(f"{order}i", number)
+                yield struct.pack(f"{order}d", number)
+
+    def in_answer(self, answer):
+        bodies = [answer.body, "\n".join(f"{name}: {value}" for name, value in answer.headers.items()).encode()]
+        if answer.headers.get("content-encoding") == "gzip":
+            bodies.append(gzip.decompress(answer.body))
+        for word in answer.body.decode("latin-1").split('"'):
+            try:
+                bodies.append(base64.b64decode(word, validate=True))
+            except ValueError:
+                pass
+        return [form for form in self.forms() if any(form in body for body in bodies)]
+
+
+def empty(place):
+    """What a running server has changed goes."""
+    place.mkdir(exist_ok=True)
+    for child in place.iterdir():
+        shutil.rmtree(child) if child.is_dir() else child.unlink()
+
+
+def fill_with(place, markers):
+    """Groups and arrays of which each document, attribute and value is a marker."""
+    empty(place)
+    write_node(place, {**GROUP, "attributes": {"a": markers.text()}})
+    for node in ("p", "p/g", f"p/g/{markers.text()}", f"p/{markers.text()}"):
+        write_node(place / node, {**GROUP, "attributes": {markers.text(): markers.number()}})
+    (place / "p" / "g" / "zarr.json").write_text(json.dumps({**GROUP, "attributes": {"k": markers.text()}, "consolidated_metadata": {
+        "kind": "inline", "must_understand": False, "metadata": {markers.text(): {**GROUP, "attributes": {"x": markers.number()}}}}}))
+    names = {"attributes": {"x": markers.text(), "n": markers.number()}, "dimension_names": [markers.text(), markers.text()]}
+    write_array(place / "p" / "a", (4, 6), (2, 3), [LITTLE], markers.array((4, 6)), "int32", fill=markers.number(), **names)
+    write_array(place / "p" / "z", (4, 6), (2, 3), [LITTLE, GZIP], markers.array((4, 6)), "int32", gzip.compress, fill=markers.number(), **names)
+    write_sharded(place / "p" / "s", markers.array((4, 6)), (4, 6), (2, 3))
+    bounds = extension("array-statistics", {"min": markers.number(), "max": markers.number() + 1_000}, must_understand=False)
+    write_array(place / "p" / "b", (4, 6), (2, 3), [LITTLE], markers.array((4, 6)), "int32", extensions=[bounds], **names)
+    write_array(place / "p" / "bad", (4, 6), (2, 3), [{"name": markers.text()}], markers.array((4, 6)), "int32")
+    write_array(place / "p" / "long", (4, 1_000_000), (2, 3), [LITTLE], None, "int32")
+    write_chunk(place / "p" / "z", (0, 0), markers.text().encode())  # which does not decode
+    return markers
+
+
+VALUE = struct.pack("<i", 5)
+BODIES = {
+    "nodes": [(JSON, json.dumps(document).encode()) for document in (
+        GROUP, array_document([4, 6], [2, 3], "int32"), array_document([4, 6], [2, 6], "int32"), {**GROUP, "attributes": 5}, {"node_type": "array"})]
+    + [(JSON, b"{"), (JSON, b""), ({}, b"x")],
+    "patch": [(MERGE, json.dumps(patch).encode()) for patch in (
+        {}, {"attributes": {"new": 1}}, {"attributes": None}, {"shape": [2, 6]}, {"shape": [2]}, {"dimension_names": ["x"]}, {"dimension_names": ["x", "y"]},
+        {"extensions": {"x": 1}}, {"extensions": []}, {"codecs": []})] + [(MERGE, b"{")],
+    "chunks": [({}, VALUE * 6), ({}, VALUE), ({}, b""), ({}, gzip.compress(VALUE * 6)), (JSON, b"[]")],
+    "slices": [({}, VALUE * 24), ({}, VALUE), (JSON, b"5"), (JSON, json.dumps([[1] * 6] * 4).encode()), (JSON, b"[[1]]"), (JSON, b"["), ({}, b"")],
+    "zarr": [({}, json.dumps(GROUP).encode()), ({}, json.dumps(array_document([4, 6], [2, 6], "int32")).encode()), ({}, VALUE * 6), ({}, b"{")],
+    "delete": [({}, None)],
+    "consolidate": [({}, None), (JSON, b"{}")],
+}
+QUERIES = {
+    "nodes": ["", "dry_run=1", "erase_chunks=1", "erase_chunks=1&dry_run=1", "dry_run=2", "x=1"],
+    "patch": ["", "dry_run=1", "pretty=1"],
+    "delete": ["", "dry_run=1", "recursive=1&dry_run=1", "index=0,0", "index=0,9", "index=0,0&level=inner"],
+    "chunks": ["index=0,0", "index=0,0&decoded=1", "index=0,0&decoded=1&dry_run=1", "index=1,1&level=inner&decoded=1", "index=9,9", "index=0", "", "index=x"],
+    "slices": ["", "dry_run=1&broadcast=1", "broadcast=1", "slice=0:1,0:2&broadcast=1&dry_run=1", "slice=9", "slice=0:1,0:2", "slice=:,99&broadcast=1",
+               "expected_shape=4,6", "expected_shape=4", "append=0", "append=0&dry_run=1", "append=x", "broadcast=1&slice=0:4:2,1"],
+    "zarr": [""],
+    "consolidate": ["", "dry_run=1"],
+}
+CONDITIONS = [{}, {"If-Match": "*"}, {"If-None-Match": "*"}, {"If-Match": '"x"'}, {"If-None-Match": '"x"'}, {"If-Match": 'x, *'},
+              {"If-Unmodified-Since": "Thu, 01 Jan 2026 00:00:00 GMT"}]
+NODES = ["", "p", "p/g", "p/a", "p/z", "p/s", "p/b", "p/bad", "p/long", "p/none", "p/a/below"]
+KEYS = ["zarr.json", "p/zarr.json", "p/a/zarr.json", "p/a/c/0/0", "p/a/c/9/9", "p/s/c/0/0", "p/z/c/0/0", "p/file", "p/none/zarr.json", "p/g/zarr.json", "p/g/.zattrs"]
+
+
+def kind_of(method, template):
+    name = template.split("/")[4] if template.startswith("/v1") else "zarr"
+    return "delete" if method == "DELETE" else "patch" if method == "PATCH" else name
+
+
+def variants(method, template, rng, n):
+    """Random requests to a route: target, headers and body."""
+    kind = kind_of(method, template)
+    for _ in range(n):
+        path = rng.choice(KEYS if "{key}" in template else NODES)
+        query = rng.choice(QUERIES[kind])
+        headers, body = rng.choice(BODIES[kind])
+        target = template.replace("{d}", "w").replace("{path}", path).replace("{key}", path)
+        more = rng.choice(CONDITIONS) if rng.random() < 0.3 else {}
+        accept = {"Accept-Encoding": "gzip"} if rng.random() < 0.2 else {}
+        yield target + (f"?{query}" if query and kind != "zarr" else ""), {**headers, **more, **accept}, body
+
+
+@pytest.fixture
+def site(serve, tmp_path):
+    def start(store, *arguments):
+        folder = tmp_path / f"site-{store.name}"
+        folder.mkdir()
+        return Site(serve, folder, store, *arguments)
+
+    return start
+
+
+@pytest.mark.parametrize("who", ["all", "below", "one", "jwt", "url"])
+def test_no_marker_is_ever_in_an_answer(site, tmp_path, who):
+    print(f"seed {SEED}")
+    rng = random.Random(SEED)
+    store, markers = tmp_path / "store", Markers()
+    store.mkdir()
+    own = site(tmp_path / "store")
+    own.server.announced += ["corrupt_chunk", "does not decode", "store_error"]
+    statuses = {}
+    for method, template in ROUTES * 2:
+        fill_with(store, markers)
+        for target, headers, body in variants(method, template, rng, 60):
+            answer = own.ask(who, method, target, headers, body)
+            statuses.setdefault((method, template), set()).add(answer.status)
+            assert not (found := markers.in_answer(answer)), (SEED, who, method, target, headers, body, answer, found)
+            assert not {"etag", "last-modified", "server-timing"} & set(answer.headers), (method, target, answer)
+            assert not [name for name in answer.headers if name.startswith("zarr-")], (method, target, answer)
+    for route, seen in statuses.items():
+        assert seen & {200, 201, 204} or who == "one", (route, seen)
+    fill_with(store, markers)
+    read = own.server.get("/v1/datasets/w/nodes/p/b", bearer("both"))
+    assert markers.in_answer(read), "the store has markers, and they are found where one may read"
+
+
+# ---- pairs of stores ----
+
+def write_hidden(place, rng):
+    """A store whose documents and values are of a few kinds, so that guesses are right now and then; all else is alike."""
+    def attributes():
+        return {"attributes": {rng.choice("abc"): "x" * rng.randrange(200), "n": rng.randrange(4)}}
+
+    def values():
+        return np.array([rng.randrange(1, 4) for _ in range(24)], "int32").reshape(4, 6)
+
+    def fill():
+        return {"fill": rng.choice((0, 5, 6))}
+
+    empty(place)
+    write_node(place, {**GROUP, **attributes()})
+    listed = {f"c{i}": {**GROUP, **attributes()} for i in range(rng.randrange(3))}
+    write_node(place / "p", {**GROUP, **attributes(), "consolidated_metadata": {"kind": "inline", "must_understand": False, "metadata": listed}})
+    write_node(place / "p" / "g", {**GROUP, **attributes()})
+    write_array(place / "p" / "a", (4, 6), (2, 3), [LITTLE], values(), "int32", **fill(), **attributes())
+    write_array(place / "p" / "z", (4, 6), (2, 3), [LITTLE, GZIP], values(), "int32", gzip.compress, **fill(), **attributes())
+    write_sharded(place / "p" / "s", values(), (4, 6), (2, 3))
+    low = rng.randrange(-9, 1)
+    bounds = extension("array-statistics", {"min": low, "max": rng.randrange(4, 9)}, must_understand=False)
+    write_array(place / "p" / "b", (4, 6), (2, 3), [LITTLE], values(), "int32", extensions=[bounds], **fill(), **attributes())
+    write_array(place / "p" / "bad", (4, 6), (2, 3), [{"name": f"unknown{rng.randrange(9)}"}], None, "int32", **attributes())
+    return place
+
+
+def guesses(rng, n):
+    """Requests that would tell a guess from the truth, if anything did."""
+    for _ in range(n):
+        node = rng.choice(["p/a", "p/z", "p/s", "p/b"])
+        value = rng.randrange(7)
+        packed = struct.pack("<i", value)
+        low, high = rng.randrange(-9, 1), rng.randrange(4, 9)
+        first, second = rng.randrange(4), rng.randrange(6)
+        box = f"{first}:{first + rng.randrange(1, 4)},{second}:{second + rng.randrange(1, 4)}"
+        bounds = [extension("array-statistics", {"min": low, "max": high}, must_understand=False)]
+        grid = array_document([4, 6], rng.choice([[2, 3], [4, 3]]), "int32", fill=value, codecs=[LITTLE])
+        dry = rng.choice(["&dry_run=1", ""])
+        yield rng.choice([
+            ("PUT", f"/v1/datasets/w/slices/{node}?broadcast=1&slice={box}{dry}", {}, packed),
+            ("PUT", f"/v1/datasets/w/slices/{node}?broadcast=1{dry}", {}, packed),
+            ("PUT", f"/v1/datasets/w/slices/{node}?append=0{dry}", {}, packed * 6),
+            ("PUT", f"/v1/datasets/w/chunks/{node}?decoded=1&index=0,1{dry}", {}, packed * 6),
+            ("PUT", f"/v1/datasets/w/chunks/{node}?decoded=1&index=0,1&dry_run=1", {rng.choice(["If-None-Match", "If-Match"]): "*"}, packed * 6),
+            ("DELETE", f"/v1/datasets/w/chunks/{node}?index=1,1{dry}", {}, None),
+            ("PUT", f"/zarr/w/{node}/c/0/0", {rng.choice(["If-None-Match", "If-Match"]): "*"} if dry else {}, packed * 6),
+            ("DELETE", f"/zarr/w/{node}/c/0/0", {}, None),
+            ("PUT", f"/v1/datasets/w/nodes/{node}?erase_chunks={rng.choice('01')}{dry}", JSON, json.dumps(grid).encode()),
+            ("PUT", f"/zarr/w/{node}/zarr.json", {}, json.dumps(grid).encode()),
+            ("PATCH", f"/v1/datasets/w/nodes/{node}?pretty=1{dry}", MERGE, json.dumps({"attributes": {rng.choice("abc"): {"x": value}}}).encode()),
+            ("PATCH", f"/v1/datasets/w/nodes/{node}?pretty=0{dry}", MERGE, json.dumps({"extensions": rng.choice([bounds, None, {"x": bounds[0]}])}).encode()),
+            ("PATCH", f"/v1/datasets/w/nodes/{node}?pretty=0{dry}", MERGE, json.dumps({"shape": [rng.randrange(2, 7), 6]}).encode()),
+            ("POST", f"/v1/datasets/w/consolidate/p?pretty=0{dry}", {}, None),
+        ])
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_stores_that_differ_in_what_is_hidden_answer_alike(site, tmp_path, part):
+    print(f"seed {SEED}, part {part}")
+    rng = random.Random(f"{SEED} {part}")
+    sites = []
+    for name in ("left", "right"):
+        (tmp_path / name).mkdir()
+        sites.append(site(tmp_path / name))
+    for turn in range(8):
+        wanted = [*guesses(rng, 60)]
+        for method, template in ROUTES:
+            wanted += [(method, *more) for more in variants(method, template, rng, 4)]
+        rng.shuffle(wanted)
+        log = []
+        for own in sites:
+            write_hidden(own.store, random.Random(f"{SEED} {part} {turn} {own.store.name}"))
+        for number, (method, target, headers, body) in enumerate(wanted):
+            who = rng.choice(["all", "below", "jwt"])
+            seen = []
+            for own in sites:
+                answer = own.ask(who, method, target, {**headers, "X-Request-Id": f"r{number}"}, body)
+                answer.headers.pop("date")
+                seen.append((answer.status, answer.headers, answer.body))
+            asked = f"{who} {method} {target} {headers} {body}"
+            assert seen[0] == seen[1], f"turn {turn}, {number}: {asked}: {seen}; before it: {log[-12:]}"
+            log.append((method, target, headers, seen[0][0]))
