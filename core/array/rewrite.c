@@ -33,7 +33,8 @@ struct work {
 struct brush {
     const struct zd_source *source;
     struct zd_part part;
-    uint64_t n_left; /* out: chunks of the last level that are stored from now on */
+    bool keeps_empty; /* as in struct zd_edit */
+    uint64_t n_left;  /* out: chunks of the last level that are stored from now on */
 };
 
 /* A chunk of the last level as it will be. */
@@ -136,9 +137,10 @@ static enum zd_status paint(struct work *work, const struct brush *brush,
     return ZD_OK;
 }
 
-static bool is_left_out(const struct work *work, const struct zd_buf *elements)
+static bool is_left_out(
+    const struct work *work, const struct brush *brush, const struct zd_buf *elements)
 {
-    return !work->rewrite->write_empty && !work->layout->meta->has_no_fill &&
+    return !work->rewrite->write_empty && !brush->keeps_empty && !work->layout->meta->has_no_fill &&
            zd_chunk_is_fill(elements, work->leaf->n_elements, work->layout->meta);
 }
 
@@ -162,7 +164,7 @@ static enum zd_status change_elements(
         !is_hot(work, &change->place) && zd_slots_is_absent(&work->slots, &change->place);
     const bool is_same = before != NULL && zd_dtype_same_elements(&work->layout->meta->dtype,
                                                before->data, after->data, work->leaf->n_elements);
-    if (is_left_out(work, after)) {
+    if (is_left_out(work, brush, after)) {
         change->outcome = was_absent ? UNCHANGED : ERASED;
         return ZD_OK;
     }
@@ -362,7 +364,7 @@ static enum zd_status apply_decoded(struct work *work, const struct zd_edit *edi
     const uint64_t *shape = zd_grid_chunk_shape(grid, edit->part.chunk, space);
     memcpy(block.shape, shape, grid->rank * sizeof *shape);
     const struct zd_source source = zd_scatter_source_of_block(&block);
-    struct brush brush = {.source = &source};
+    struct brush brush = {.source = &source, .keeps_empty = edit->keeps_empty};
     for (uint32_t d = 0; d < grid->rank; d++) {
         brush.part.chunk[d] = edit->part.chunk[d];
         brush.part.step[d] = 1;
@@ -409,7 +411,8 @@ static enum zd_status apply(
     }
     switch (edit->kind) {
     case ZD_EDIT_BOX: {
-        struct brush brush = {.source = &edit->source, .part = edit->part};
+        struct brush brush = {
+            .source = &edit->source, .part = edit->part, .keeps_empty = edit->keeps_empty};
         return apply_box(work, edit->level, &brush, counts, err);
     }
     case ZD_EDIT_DECODED:

@@ -25,9 +25,9 @@ struct zd_rewrite {
  * Chunks of a shard that no edit touches keep their bytes, nested shards included; a shard without
  * chunks is not stored. A chunk of the last level that a box changes in part is decoded and encoded
  * again. A chunk whose elements all equal the fill value, bit by bit, is left out unless
- * write_empty is set, the array has_no_fill, or a client has encoded it. Elements outside the array
- * keep their values; they get the fill value if there were none, or if the old chunk does not
- * decode.
+ * write_empty or the edit's keeps_empty is set, the array has_no_fill, or a client has encoded it.
+ * Elements outside the array keep their values; they get the fill value if there were none, or if
+ * the old chunk does not decode.
  *
  * Status of an edit: ZD_OK; ZD_CORRUPT: a stored chunk that it changes in part does not decode;
  * ZD_PRECONDITION (only_absent); ZD_UNSUPPORTED (as zd_rewrite_verify); ZD_NO_MEMORY.

@@ -37,7 +37,7 @@ struct zd_edit {
     struct zd_buf *bytes;    /* shared: what source points into; elements of the whole chunk in C
                               * order, little-endian; the encoded chunk; NULL: it is erased */
     bool only_absent;        /* ZD_PRECONDITION if the chunk is stored already */
-    bool keeps_empty;        /* its object also stores chunks that hold only the fill value */
+    bool keeps_empty;        /* chunks that it leaves with only the fill value are stored */
     bool is_verified;        /* by zd_rewrite_verify, which a box does not need */
     struct zd_written *written; /* zd_rewrite_verify adds all elements to it; borrowed, or NULL */
 

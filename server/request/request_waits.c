@@ -87,8 +87,14 @@ bool zd_request_check_writable(struct zd_request *req)
     const enum zd_status status = zd_dialect_check_writes_chunks(req->node->meta, &err);
     if (status != ZD_OK) {
         (void)zd_respond_error(req, NULL, &err);
+        return true;
     }
-    return status != ZD_OK;
+    if (req->node->meta->view.skips_empty && zd_permission_is_blind(req)) {
+        /* Whether a chunk is there afterwards would tell whether its other elements are empty. */
+        (void)zd_permission_refuse_blind(req);
+        return true;
+    }
+    return false;
 }
 
 static enum zd_next respond_missing(struct zd_request *req, const struct zd_suggest *nearest)

@@ -380,9 +380,7 @@ static void set_rewrite(struct zd_edit_run *run)
         .edit = run->edit,
     };
     for (struct zd_list *link = run->batch.next; link != &run->batch; link = link->next) {
-        struct zd_edit *edit = ZD_CONTAINER(link, struct zd_edit_load, link)->edit;
-        run->rewrite.write_empty |= edit->keeps_empty && !skips_empty;
-        run->edit[run->rewrite.n_edits++] = edit;
+        run->edit[run->rewrite.n_edits++] = ZD_CONTAINER(link, struct zd_edit_load, link)->edit;
     }
     run->work->err = (struct zd_error){0};
 }

@@ -74,6 +74,30 @@ START_TEST(without_validators_only_stars_match)
 }
 END_TEST
 
+static const struct {
+    struct zd_conditions conditions;
+    bool names_state;
+} guesses[] = {
+    {{0}, false},
+    {{.if_match = "*"}, false},
+    {{.if_none_match = "*"}, false},
+    {{.if_match = "*", .if_none_match = "*"}, false},
+    {{.if_modified_since = DATE, .range = "bytes=0-1"}, false}, /* of GET and HEAD alone */
+    {{.if_match = ETAG}, true},
+    {{.if_match = ""}, true},
+    {{.if_match = "*, \"a1-7\""}, true},
+    {{.if_match = "\"*\""}, true}, /* a tag that is a star */
+    {{.if_none_match = ETAG}, true},
+    {{.if_match = "*", .if_none_match = ETAG}, true},
+    {{.if_unmodified_since = DATE}, true},
+};
+
+START_TEST(a_star_asks_for_existence_alone)
+{
+    ck_assert_int_eq(zd_conditions_name_state(&guesses[_i].conditions), guesses[_i].names_state);
+}
+END_TEST
+
 #define CODED "\"a1-7-gzip\""
 
 static const struct {
@@ -282,6 +306,7 @@ void zd_unit_tests(TCase *tests)
     tcase_add_loop_test(tests, conditions_are_judged_in_order, 0, ZD_COUNT_OF(judgements));
     tcase_add_loop_test(tests, conditions_of_changes_hold_or_do_not, 0, ZD_COUNT_OF(changes));
     tcase_add_test(tests, without_validators_only_stars_match);
+    tcase_add_loop_test(tests, a_star_asks_for_existence_alone, 0, ZD_COUNT_OF(guesses));
     tcase_add_loop_test(tests, a_range_is_resolved_against_a_length, 0, ZD_COUNT_OF(ranges));
     tcase_add_loop_test(tests, dates_of_three_forms_are_read, 0, ZD_COUNT_OF(dates));
     tcase_add_test(tests, dates_are_written_as_imf_fixdate);

@@ -184,8 +184,49 @@ START_TEST(each_503_has_its_reason)
 }
 END_TEST
 
+static const struct zd_error gone = {.status = ZD_GONE, .text = "s3://secret is gone"};
+static const struct zd_error full = {.status = ZD_INVALID,
+    .text = "secret",
+    .facts = {.set = ZD_FACT_SIZE | ZD_FACT_EXPECTED, .size = 77, .expected = "secret"}};
+static const char *const secrets[] = {"secret", NULL};
+
+static const struct {
+    struct zd_problem problem;
+    unsigned http_status;
+} bare[] = {
+    {{.code = "out_of_bounds", .err = &full}, 400},
+    {{.code = "chunks_exist", .err = &full, .detail = "secret"}, 409},
+    {{.code = "unsupported_media_type", .allowed = secrets}, 415},
+    {{.code = "corrupt_chunk", .http_status = 422, .err = &full}, 422},
+    {{.code = "corrupt_chunk", .err = &full}, 500},
+    {{.code = "store_error", .err = &gone}, 503},
+    {{.code = "overloaded", .err = &again, .retry_after_s = 3}, 503},
+};
+
+START_TEST(without_facts_a_problem_keeps_its_code_and_status)
+{
+    ZD_AUTO(zd_json) extra = zd_json_new_object();
+    ck_assert_int_eq(zd_json_set(extra, "n_children", zd_json_new_text("secret")), ZD_OK);
+    struct zd_problem problem = bare[_i].problem;
+    problem.extra = extra;
+    const struct zd_problem found = zd_problem_without_facts(&problem);
+    const struct zd_problem_kind *kind = zd_problem_kind_of(&found);
+    ZD_AUTO(zd_json) json = document_of(&found);
+    ck_assert_uint_eq(kind->http_status, bare[_i].http_status);
+    ck_assert_str_eq(kind->title, zd_problem_kind_of(&problem)->title);
+    ck_assert_uint_eq(zd_json_count(json), 6); /* those of RFC 9457, and the code */
+    ck_assert_ptr_null(strstr(zd_problem_detail(&found), "secret"));
+    ck_assert_uint_eq(found.retry_after_s, problem.retry_after_s);
+    if (kind->http_status == 503) {
+        ck_assert_int_eq(zd_problem_unavailable(&found), zd_problem_unavailable(&problem));
+    }
+}
+END_TEST
+
 void zd_unit_tests(TCase *tests)
 {
+    tcase_add_loop_test(
+        tests, without_facts_a_problem_keeps_its_code_and_status, 0, ZD_COUNT_OF(bare));
     tcase_add_loop_test(tests, each_503_has_its_reason, 0, ZD_COUNT_OF(reasons));
     tcase_add_test(tests, a_problem_has_the_members_of_rfc_9457);
     tcase_add_test(tests, facts_become_members);

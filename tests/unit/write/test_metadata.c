@@ -326,8 +326,64 @@ START_TEST(no_array_is_made_while_a_key_below_it_is_stored)
 }
 END_TEST
 
+static const struct making {
+    const char *denied; /* the parent that its maker refuses; NULL: none */
+    bool leaves;        /* the caller is gone when the change comes to it */
+    bool is_made;
+} makings[] = {
+    {NULL, false, true},
+    {"n", false, false},
+    {"n/q", false, false},
+    {"g", false, true}, /* it is there */
+    {NULL, true, false},
+};
+
+static bool may_make(const void *maker, const char *path)
+{
+    const struct making *row = maker;
+    ck_assert(!row->leaves);
+    return row->denied == NULL || strcmp(row->denied, path) != 0;
+}
+
+START_TEST(missing_parents_are_made_where_the_caller_may)
+{
+    struct making row = makings[_i];
+    struct zd_test_scene scene = {.status = ZD_OK};
+    zd_test_scene_open(&scene);
+    zd_test_hierarchy_reset(&scene.serve, initial, ZD_COUNT_OF(initial));
+    zd_test_hierarchy_text(&scene.serve, scene.before);
+    struct zd_dataset *dataset = scene.serve.server->dataset[0];
+    ZD_AUTO(zd_buf) document = zd_buf_copy(zd_span_of(GROUP));
+    struct zd_metadata_want want = {.wait.done = told};
+    const struct zd_metadata_input input = {.kind = ZD_METADATA_PUT,
+        .place = "n/q/x",
+        .bytes = document,
+        .may_make = may_make,
+        .maker = &row};
+    (void)zd_metadata_want(dataset, &input, &want);
+    if (row.leaves) {
+        zd_metadata_release(&want);
+    }
+    while (want.load != NULL) {
+        (void)uv_run(scene.serve.server->loop, UV_RUN_ONCE);
+    }
+    zd_test_hierarchy_settle(&scene.serve);
+    zd_test_hierarchy_text(&scene.serve, scene.after);
+    ck_assert_int_eq(strcmp(scene.before, scene.after) != 0, row.is_made);
+    if (!row.leaves) {
+        ck_assert_int_eq(want.wait.status, row.is_made ? ZD_OK : ZD_INVALID);
+        ck_assert_int_eq(want.parent_is_denied, !row.is_made);
+        ck_assert_uint_eq(want.parent_len, row.is_made ? 0 : strlen(row.denied));
+    }
+    zd_metadata_release(&want);
+    zd_test_scene_close(&scene);
+}
+END_TEST
+
 void zd_unit_tests(TCase *tests)
 {
+    tcase_add_loop_test(
+        tests, missing_parents_are_made_where_the_caller_may, 0, (int)ZD_COUNT_OF(makings));
     tcase_set_timeout(tests, 240);
     tcase_add_loop_test(tests, what_cannot_be_listed_is_undone, 0, 4);
     tcase_add_loop_test(
