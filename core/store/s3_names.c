@@ -195,7 +195,7 @@ static void answered(struct zd_s3_call *call)
 {
     struct listing *listing = call->context;
     struct zd_store_op *op = &listing->list->op;
-    const char *name = listing->prefix.len == 0 ? "/" : listing->prefix.at;
+    const char *name = listing->list->prefix[0] == '\0' ? "/" : listing->list->prefix;
     enum zd_status status = zd_s3_answer_judge(call, name, &op->err, &op->fault);
     if (status == ZD_NOT_FOUND || status == ZD_NOT_MODIFIED || status == ZD_PRECONDITION ||
         status == ZD_TOO_LARGE) {

@@ -10,7 +10,8 @@
 #define ZD_S3_XML_TEXT_BYTES_MAX 16384 /* of one element; a session token may be long */
 #define ZD_S3_CODE_BYTES_MAX     64    /* of the code of an error */
 
-#define ZD_S3_CODE_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
+/* A dot would let a host pass. */
+#define ZD_S3_CODE_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
 /**
  * An element has ended.

@@ -105,7 +105,7 @@ def test_a_directory_is_not_named(serve, store, way, is_late):
             path.chmod(path.stat().st_mode | 0o755)
     if not is_late:
         way(store)
-    server = serve("--writable", f"d={store}", as_nobody=True)
+    server = serve(config={"datasets": {"d": {"location": str(store), "writable": True}, "e": {"location": "mem:"}}}, as_nobody=True)
     if is_late:
         judge(server, [MARK, str(store.parent)], in_log=False)
         way(store)
@@ -141,10 +141,11 @@ def test_an_origin_is_not_named(serve, origin, fault, options):
     judge(server, [MARK, f":{port}", "127.0.0.1", "10.1.2.3"], in_log=fault == "redirect" and "again" not in options.get("to", "again"))
 
 
-def test_an_origin_that_is_gone_is_not_named(serve, origin):
-    server = late(serve, origin.url)
-    port = origin.url.rsplit(":", 1)[1]
-    origin.stop()
+def test_an_origin_that_is_gone_is_not_named(serve, store):
+    with Origin(store) as origin:
+        server = late(serve, origin.url)
+        port = origin.url.rsplit(":", 1)[1]
+        assert server.get("/v1/datasets/d/nodes/a").status == 200
     judge(server, [port, "127.0.0.1", "localhost"], in_log=False)
 
 
