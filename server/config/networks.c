@@ -85,7 +85,7 @@ const char *zd_networks_name_ip(const struct zd_networks_ip *ip, char to[ZD_NETW
                            : inet_ntop(is_v4 ? AF_INET : AF_INET6, ip->byte + (is_v4 ? V4_AT : 0),
                                  to, ZD_NETWORKS_IP_TEXT_BYTES);
     if (name == NULL) {
-        memcpy(to, "-", sizeof "-");
+        memcpy(to, "unknown", sizeof "unknown");
     }
     return to;
 }

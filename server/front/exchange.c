@@ -11,6 +11,7 @@
 #include "server/front/response.h"
 #include "server/front/wire.h"
 #include "server/http/credential.h"
+#include "server/http/forwarded.h"
 #include "server/http/redact.h"
 #include "server/http/signed_url.h"
 #include "server/request/admit.h"
@@ -168,16 +169,24 @@ static const struct field *field_of(const char *name)
     return NULL;
 }
 
+static void note_proxy(struct zd_client *client, const char *name)
+{
+    if (client->via == NULL && zd_forwarded_is_field(name, strlen(name))) {
+        client->via = name;
+    }
+}
+
 /* One pass over the headers: looking each one up would walk the list as many times. */
 static enum MHD_Result on_header(
     void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
 {
     (void)kind;
     const struct field *field = field_of(name);
+    struct zd_exchange *exchange = cls;
     if (field == NULL) {
+        note_proxy(&exchange->request.client, name);
         return MHD_YES;
     }
-    struct zd_exchange *exchange = cls;
     const char **place = (const char **)(void *)((char *)exchange + field->place);
     if (field == &fields[0]) {
         if (!zd_credential_is_bearer(value)) {
@@ -301,7 +310,10 @@ static const struct sockaddr *client_address(struct zd_exchange *exchange)
     const struct zd_networks_ip *ip = &exchange->request.client.ip;
     const struct sockaddr *address = zd_connection_address(&exchange->request);
     const struct zd_networks_ip connected = zd_networks_ip_of(address);
-    if (ip->bits == 0 || zd_networks_same_ip(ip, &connected)) {
+    if (ip->bits == 0) {
+        return NULL;
+    }
+    if (zd_networks_same_ip(ip, &connected)) {
         return address;
     }
     zd_networks_set_socket(ip, &exchange->memory.client);
@@ -318,16 +330,16 @@ const char *zd_connection_header(const struct zd_request *req, const char *name)
 struct joining {
     const char *name;
     struct zd_text *list;
-    size_t begin; /* what stands before it in the text */
+    bool has_line; /* one was added, which may have been empty */
 };
 
 static enum MHD_Result join(void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
 {
     (void)kind;
-    const struct joining *joining = cls;
+    struct joining *joining = cls;
     if (strcasecmp(joining->name, name) == 0) {
-        struct zd_text *list = joining->list;
-        zd_text_addf(list, "%s%s", list->len == joining->begin ? "" : ", ", value);
+        zd_text_addf(joining->list, "%s%s", joining->has_line ? ", " : "", value);
+        joining->has_line = true;
     }
     return MHD_YES;
 }
@@ -335,7 +347,7 @@ static enum MHD_Result join(void *cls, enum MHD_ValueKind kind, const char *name
 enum zd_status zd_connection_add_list(
     const struct zd_request *req, const char *name, struct zd_text *list)
 {
-    struct joining joining = {.name = name, .list = list, .begin = list->len};
+    struct joining joining = {.name = name, .list = list};
     (void)MHD_get_connection_values(
         zd_front_exchange(req)->now.connection, MHD_HEADER_KIND, join, &joining);
     return list->status;

@@ -31,8 +31,7 @@ static struct zd_visitor *find(const struct zd_visitors *visitors, const struct 
     return entry == NULL ? NULL : ZD_CONTAINER(entry, struct zd_visitor, entry);
 }
 
-/* Behind a proxy there are many clients. */
-static bool is_trusted(const struct zd_visitors *visitors, const struct sockaddr *address)
+bool zd_visitors_is_trusted(const struct zd_visitors *visitors, const struct sockaddr *address)
 {
     const struct zd_networks_ip ip = zd_networks_ip_of(address);
     return visitors->trusted != NULL && zd_networks_have(visitors->trusted, &ip);
@@ -43,7 +42,7 @@ static const char *problem_of(const struct zd_visitors *visitors, const struct s
 {
     const uint64_t n_own = visitor == NULL ? 0 : visitor->n_connections;
     if (visitors->n_each_max > 0 && n_own >= visitors->n_each_max &&
-        !is_trusted(visitors, address)) {
+        !zd_visitors_is_trusted(visitors, address)) {
         return "rate_limited";
     }
     return visitors->n >= visitors->n_max ? "overloaded" : NULL;

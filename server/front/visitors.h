@@ -32,6 +32,9 @@ void zd_visitors_peer(const struct sockaddr *address, struct zd_peer *ret_peer);
 /** Whose connection it is; AF_UNSPEC if that cannot be known. */
 void zd_visitors_read(int fd, struct sockaddr_storage *ret_client);
 
+/** Whether an address is that of a trusted proxy, which has clients of its own. */
+bool zd_visitors_is_trusted(const struct zd_visitors *visitors, const struct sockaddr *address);
+
 /** Whether one connection more may be accepted, within the limits or to be refused with an answer.
  */
 bool zd_visitors_may_come(const struct zd_visitors *visitors, const struct sockaddr *address);

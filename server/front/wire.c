@@ -142,11 +142,12 @@ static void refuse(struct zd_wire *wire)
     ZD_SCOPED_TEXT(method, 2 * sizeof words);
     struct sockaddr_storage client;
     zd_guard_words(&wire->guard, &words);
+    const struct sockaddr *address = (const struct sockaddr *)&client;
     zd_visitors_read(wire->fd, &client);
     const struct zd_access request = {
         .target = shown_word(words.target, &secrets, &target),
         .method = shown_word(words.method, &secrets, &method),
-        .client = (const struct sockaddr *)&client,
+        .client = zd_visitors_is_trusted(&wire->wires->visitors, address) ? NULL : address,
         .duration_ns = wire->began_ns == 0 ? 0 : uv_hrtime() - wire->began_ns,
     };
     zd_response_refuse(wire->wires->server, &wire->guard, &request, &answer);

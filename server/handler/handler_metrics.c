@@ -139,6 +139,9 @@ static void add_requests(const struct zd_request *req, struct zd_text *text)
         "Clients that disconnected before their answer was ready.", metrics->n_left);
     add_one(text, "zarrd_slow_readers_total", "counter",
         "Connections ended because their client took its answer too slowly.", metrics->n_slow);
+    add_one(text, "zarrd_unknown_clients_total", "counter",
+        "Requests whose client is unknown: what proxies say of it disagrees or cannot be read.",
+        metrics->n_unknown);
     add_one(text, "zarrd_streams_cut_total", "counter", "Streamed bodies that ended too early.",
         metrics->n_cut);
 }

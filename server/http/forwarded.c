@@ -44,13 +44,13 @@ static bool consists_of(struct zd_span text, const char *bytes)
 }
 
 /* What stands before the first such byte, and behind it; false: there is none, and all is before.
- */
+ * What is empty points into the text: the caller may go on from there. */
 static bool split(
     struct zd_span text, uint8_t at, struct zd_span *ret_before, struct zd_span *ret_behind)
 {
     const uint8_t *found = text.len == 0 ? NULL : memchr(text.ptr, at, text.len);
     *ret_before = text;
-    *ret_behind = (struct zd_span){.len = 0};
+    *ret_behind = (struct zd_span){text.ptr, 0};
     if (found != NULL) {
         ret_before->len = (size_t)(found - text.ptr);
         *ret_behind = (struct zd_span){found + 1, text.len - ret_before->len - 1};
@@ -59,20 +59,18 @@ static bool split(
 }
 
 /* Takes what stands behind the last separator off; a separator between quotes is none. Nothing
- * that the proxies write needs a quote within quotes. */
+ * that the proxies write needs a quote within quotes. The list that is left has no ptr where
+ * nothing stood before: an empty element is one, too. */
 static struct zd_span take_last(struct zd_span *list, uint8_t separator)
 {
     bool is_quoted = false;
     size_t at = list->len;
-    if (at == 0) {
-        return *list;
-    }
     while (at > 0 && (is_quoted || list->ptr[at - 1] != separator)) {
         at--;
         is_quoted ^= list->ptr[at] == '"';
     }
-    const struct zd_span last = {list->ptr + at, list->len - at};
-    list->len = at == 0 ? 0 : at - 1;
+    const struct zd_span last = {at == 0 ? list->ptr : list->ptr + at, list->len - at};
+    *list = at == 0 ? (struct zd_span){0} : (struct zd_span){list->ptr, at - 1};
     return trim(last);
 }
 
@@ -190,34 +188,47 @@ static bool parse_element(struct zd_span text, struct element *ret_element)
     return true;
 }
 
-static struct zd_forwarded read_forwarded(
-    struct zd_span list, const struct zd_networks_ip *proxy, const struct zd_networks *trusted)
+/* Whether the search ends at a hop: nobody who is trusted says more, or nobody says anything. */
+static bool is_end(
+    const struct zd_networks *trusted, const struct zd_networks_ip *hop, struct zd_span rest)
 {
-    struct zd_forwarded said = {.client = *proxy};
-    for (size_t i = 0; i < ZD_FORWARDED_HOPS_MAX && list.len > 0; i++) {
+    return !zd_networks_have(trusted, hop) || rest.ptr == NULL;
+}
+
+static struct zd_forwarded read_forwarded(struct zd_span list, const struct zd_networks *trusted)
+{
+    struct zd_forwarded said = {.client = {.bits = 0}};
+    for (size_t i = 0; i < ZD_FORWARDED_HOPS_MAX && list.ptr != NULL; i++) {
         struct element element;
+        struct zd_networks_ip hop;
         if (!parse_element(take_last(&list, ','), &element)) {
             break;
         }
         said.proto = is_proto(element.proto) ? element.proto : said.proto;
         said.host = is_host(element.host) ? element.host : said.host;
-        if (!parse_node(element.node, &said.client) || !zd_networks_have(trusted, &said.client)) {
+        if (!parse_node(element.node, &hop)) {
+            break;
+        }
+        if (is_end(trusted, &hop, list)) {
+            said.client = hop;
             break;
         }
     }
     return said;
 }
 
-static struct zd_networks_ip read_x_for(
-    struct zd_span list, const struct zd_networks_ip *proxy, const struct zd_networks *trusted)
+static struct zd_networks_ip read_x_for(struct zd_span list, const struct zd_networks *trusted)
 {
-    struct zd_networks_ip client = *proxy;
-    for (size_t i = 0; i < ZD_FORWARDED_HOPS_MAX && list.len > 0; i++) {
-        if (!parse_node(take_last(&list, ','), &client) || !zd_networks_have(trusted, &client)) {
+    for (size_t i = 0; i < ZD_FORWARDED_HOPS_MAX && list.ptr != NULL; i++) {
+        struct zd_networks_ip hop;
+        if (!parse_node(take_last(&list, ','), &hop)) {
             break;
         }
+        if (is_end(trusted, &hop, list)) {
+            return hop;
+        }
     }
-    return client;
+    return (struct zd_networks_ip){.bits = 0};
 }
 
 static struct zd_span last_if(struct zd_span list, bool (*is_good)(struct zd_span text))
@@ -233,26 +244,65 @@ static struct zd_span read_prefix(struct zd_span list)
     return is_prefix(prefix) ? prefix : (struct zd_span){.len = 0};
 }
 
-struct zd_forwarded zd_forwarded_read(const struct zd_forwarded_fields *fields,
-    const struct zd_networks_ip *proxy, const struct zd_networks *trusted)
+struct zd_forwarded zd_forwarded_read(
+    const struct zd_forwarded_fields *fields, const struct zd_networks *trusted)
 {
-    struct zd_forwarded said = read_forwarded(fields->forwarded, proxy, trusted);
-    const struct zd_networks_ip x_client = read_x_for(fields->x_for, proxy, trusted);
-    const bool has_both = fields->forwarded.len > 0 && fields->x_for.len > 0;
+    struct zd_forwarded said = read_forwarded(fields->forwarded, trusted);
+    const struct zd_networks_ip x_client = read_x_for(fields->x_for, trusted);
+    const bool has_both = fields->forwarded.ptr != NULL && fields->x_for.ptr != NULL;
+    said.prefix = read_prefix(fields->x_prefix);
+    said.x_host = last_if(fields->x_host, is_host);
     if (has_both && !zd_networks_same_ip(&said.client, &x_client)) {
-        said = (struct zd_forwarded){.client = *proxy};
-        said.prefix = read_prefix(fields->x_prefix);
+        said.client = (struct zd_networks_ip){.bits = 0};
+        said.proto = (struct zd_span){.len = 0};
         return said;
     }
-    if (fields->forwarded.len == 0) {
+    if (fields->forwarded.ptr == NULL) {
         said.client = x_client;
     }
     if (said.proto.len == 0) {
         said.proto = last_if(fields->x_proto, is_proto);
     }
-    if (said.host.len == 0) {
-        said.host = last_if(fields->x_host, is_host);
-    }
-    said.prefix = read_prefix(fields->x_prefix);
     return said;
+}
+
+/* ---- names ---- */
+
+/* How a name of the table is compared. */
+enum part { WHOLE, BEGINNING, END };
+
+#define NAME(text, part) {(text), sizeof(text) - 1, (part)}
+
+/* Those of the usual proxies, balancers and networks of caches, besides the standards'. */
+static const struct {
+    const char *text;
+    size_t len;
+    enum part part;
+} names[] = {
+    NAME("Via", WHOLE),
+    NAME("Forwarded", BEGINNING),
+    NAME("X-Forwarded", BEGINNING),
+    NAME("X-Original-", BEGINNING),
+    NAME("X-Real-", BEGINNING),
+    NAME("X-Proxy", BEGINNING),
+    NAME("X-Envoy-", BEGINNING),
+    NAME("CF-", BEGINNING),
+    NAME("-IP", END), /* X-Client-IP, True-Client-IP, Fly-Client-IP, X-Cluster-Client-IP, ... */
+    NAME("-ClientIP", END),
+    NAME("X-Remote-Addr", WHOLE),
+    NAME("X-Varnish", WHOLE),
+    NAME("CDN-Loop", WHOLE),
+    NAME("Surrogate-Capability", WHOLE),
+};
+
+bool zd_forwarded_is_field(const char *name, size_t len)
+{
+    for (size_t i = 0; i < ZD_COUNT_OF(names); i++) {
+        const size_t from = names[i].part == END && len > names[i].len ? len - names[i].len : 0;
+        const bool may_be = names[i].part == WHOLE ? len == names[i].len : len >= names[i].len;
+        if (may_be && strncasecmp(name + from, names[i].text, names[i].len) == 0) {
+            return true;
+        }
+    }
+    return false;
 }

@@ -13,7 +13,8 @@
 #define ZD_FORWARDED_HOST_BYTES   262 /* of a host, with its port */
 #define ZD_FORWARDED_PREFIX_BYTES 256
 
-/** The fields of a head, each with all its lines as one list; empty: not sent. */
+/** The fields of a head, each with all its lines as one list; without ptr: not sent. One that was
+ * sent without a value is an empty list. */
 struct zd_forwarded_fields {
     struct zd_span forwarded;
     struct zd_span x_for;
@@ -25,25 +26,30 @@ struct zd_forwarded_fields {
 /** What they say; borrowed from the fields. */
 struct zd_forwarded {
     struct zd_networks_ip client; /* the right-most that is not trusted, or of trusted ones the
-                                     left-most */
+                                     left-most; none: unknown */
     struct zd_span proto;         /* "http" or "https", in any case; empty: not said */
-    struct zd_span host;          /* a host with or without a port: letters, digits, ".-_", or an
-                                     address in brackets; empty: not said */
+    struct zd_span host;          /* of Forwarded: with or without a port: letters, digits, ".-_",
+                                     or an address in brackets; empty: not said */
+    struct zd_span x_host;        /* the same, of X-Forwarded-Host */
     struct zd_span prefix;        /* a path without a slash at its end: "/data"; empty: none */
 };
 
 /**
  * Read the fields of a request that came over a trusted proxy.
  *
- * What is malformed, `unknown` or obfuscated ends the search: the client is then the proxy that
- * wrote it. Forwarded comes first; if X-Forwarded-For names another client, one of both is not the
- * proxy's, and neither counts. X-Forwarded-Proto, -Host and -Prefix are the right-most of their
- * lists; one that is malformed does not count.
+ * A client is known only where every proxy on the way to it is trusted and wrote an address. One
+ * element that is empty, malformed, `unknown` or obfuscated makes it unknown, and so do more than
+ * ZD_FORWARDED_HOPS_MAX proxies, or Forwarded and X-Forwarded-For that name different clients: a
+ * proxy wrote one of both at most, and the client the other. X-Forwarded-Proto, -Host and -Prefix
+ * are the right-most of their lists; one that is malformed does not count.
  *
- * @param proxy   the address that the connection came from; trusted
  * @param trusted whose word counts
  */
-struct zd_forwarded zd_forwarded_read(const struct zd_forwarded_fields *fields,
-    const struct zd_networks_ip *proxy, const struct zd_networks *trusted);
+struct zd_forwarded zd_forwarded_read(
+    const struct zd_forwarded_fields *fields, const struct zd_networks *trusted);
+
+/** Whether proxies add a field of that name to what they pass on; no program sends it for itself.
+ */
+bool zd_forwarded_is_field(const char *name, size_t len);
 
 #endif

@@ -15,7 +15,7 @@ enum zd_lane_name {
 };
 
 /** Which connections count as one client: an IPv4 address, or the /64 of an IPv6 address. All zero:
- * unknown. */
+ * nobody's, of what no client asked for. */
 struct zd_peer {
     uint64_t family;
     uint64_t prefix;

@@ -14,7 +14,8 @@ bool zd_anonymous_is(const struct zd_request *req, const char *word)
     return strcmp(req->server->config->settings.access_anonymous, word) == 0;
 }
 
-/* A proxy on this machine may speak for others. */
+#define FIELD_BYTES_MAX 64 /* that are shown of a field's name */
+
 static bool is_of_this_machine(const struct zd_request *req)
 {
     return req->server->is_local && zd_client_is_local(req);
@@ -53,6 +54,27 @@ enum zd_next zd_anonymous_refuse_service(struct zd_request *req)
         "this needs a credential with the scope admin, because access.protect_service is true");
 }
 
+/* The server listens on loopback addresses alone: the client is not local. */
+static enum zd_next refuse_passed_on(struct zd_request *req)
+{
+    static const char remedy[] = "send a credential, ask this server without the proxy from a "
+                                 "program on its machine, or let everybody write with "
+                                 "access.anonymous=write";
+    ZD_SCOPED_TEXT(detail, ZD_ERROR_TEXT_BYTES);
+    if (req->client.via == NULL) {
+        zd_text_addf(&detail,
+            "a change needs a credential, because it came from an address of http.trusted_proxies, "
+            "and a proxy's clients are no programs on this machine: %s",
+            remedy);
+    } else {
+        zd_text_addf(&detail,
+            "a change needs a credential, because the request has the field %.*s, so that it came "
+            "through a proxy and not from a program on this machine: %s",
+            FIELD_BYTES_MAX, req->client.via, remedy);
+    }
+    return refuse(req, "unauthorized", detail.at);
+}
+
 enum zd_next zd_anonymous_refuse_write(struct zd_request *req)
 {
     const bool all_write = zd_anonymous_is(req, "write");
@@ -60,7 +82,10 @@ enum zd_next zd_anonymous_refuse_write(struct zd_request *req)
     if (zd_anonymous_is(req, "none")) {
         return zd_anonymous_refuse(req);
     }
-    if (!all_write && !is_of_this_machine(req)) {
+    if (!all_write && req->server->is_local && !zd_client_is_local(req)) {
+        return refuse_passed_on(req);
+    }
+    if (!all_write && !req->server->is_local) {
         return refuse(req, "unauthorized",
             "a change needs a credential, because other machines reach this server: let it listen "
             "on loopback addresses only, or let everybody write with access.anonymous=write");

@@ -13,12 +13,14 @@
 #include "server/request/request.h"
 #include "server/runtime/server.h"
 
+#define UNKNOWN 1 /* the prefix of AF_UNSPEC that all clients without an address share */
+
 struct zd_peer zd_client_peer_of(const struct zd_networks_ip *ip)
 {
     const uint8_t *byte = ip->byte;
     switch (ip->bits) {
     case 0:
-        return (struct zd_peer){0};
+        return (struct zd_peer){.family = AF_UNSPEC, .prefix = UNKNOWN};
     case 32:
         return (struct zd_peer){.family = AF_INET, .prefix = zd_load_u32(byte + 12)};
     default:
@@ -43,6 +45,7 @@ static enum zd_status take(struct zd_client *client, const struct zd_forwarded *
     client->ip = said->client;
     client->is_https = said->proto.len == strlen("https");
     ZD_TRY(copy(said->host, &client->host));
+    ZD_TRY(copy(said->x_host, &client->x_host));
     return copy(said->prefix, &client->prefix);
 }
 
@@ -58,13 +61,14 @@ static enum zd_status believe_proxy(struct zd_request *req)
         ZD_TRY(zd_connection_add_list(req, names[i], &text));
         end[i] = text.len;
     }
-    if (text.len == 0) {
-        return ZD_OK;
-    }
-    struct zd_span list[FIELDS];
+    struct zd_span list[FIELDS] = {{.len = 0}};
     for (size_t i = 0; i < FIELDS; i++) {
         const size_t from = i == 0 ? 0 : end[i - 1];
-        list[i] = (struct zd_span){(const uint8_t *)text.at + from, end[i] - from};
+        const char *first = zd_connection_header(req, names[i]);
+        if (first != NULL) {
+            const char *at = end[i] == from ? first : text.at + from;
+            list[i] = (struct zd_span){(const uint8_t *)at, end[i] - from};
+        }
     }
     const struct zd_forwarded_fields fields = {
         .forwarded = list[FORWARDED],
@@ -73,28 +77,35 @@ static enum zd_status believe_proxy(struct zd_request *req)
         .x_host = list[HOST],
         .x_prefix = list[PREFIX],
     };
-    const struct zd_forwarded said =
-        zd_forwarded_read(&fields, &req->client.ip, &server->trusted_proxies);
+    const struct zd_forwarded said = zd_forwarded_read(&fields, &server->trusted_proxies);
     return take(&req->client, &said);
 }
 
+/* A proxy that passes nothing on, but asks for itself, is the client. */
 enum zd_status zd_client_find(struct zd_request *req)
 {
-    req->client = (struct zd_client){.ip = zd_networks_ip_of(zd_connection_address(req))};
-    return zd_networks_have(&req->server->trusted_proxies, &req->client.ip) ? believe_proxy(req)
-                                                                            : ZD_OK;
+    const struct zd_networks_ip ip = zd_networks_ip_of(zd_connection_address(req));
+    const bool is_trusted = zd_networks_have(&req->server->trusted_proxies, &ip);
+    const char *via = req->client.via;
+    req->client = (struct zd_client){
+        .ip = ip,
+        .via = via,
+        .is_local = zd_networks_is_loopback(&ip) && !is_trusted && via == NULL,
+    };
+    return is_trusted && via != NULL ? believe_proxy(req) : ZD_OK;
 }
 
 void zd_client_done(struct zd_request *req)
 {
     zd_free(req->client.host);
+    zd_free(req->client.x_host);
     zd_free(req->client.prefix);
     req->client = (struct zd_client){.host = NULL};
 }
 
 bool zd_client_is_local(const struct zd_request *req)
 {
-    return zd_networks_is_loopback(&req->client.ip);
+    return req->client.is_local;
 }
 
 /* Of an absolute target the header Host counts for nothing (RFC 9112, 3.2.2).
@@ -113,9 +124,12 @@ static bool find_host(const struct zd_request *req, struct zd_span *ret_host)
 bool zd_client_asks_us(const struct zd_request *req, struct zd_span *ret_host)
 {
     const char *names = req->server->config->settings.http_hosts;
-    if (req->client.host != NULL && !zd_host_is_own(zd_span_of(req->client.host), names)) {
-        *ret_host = zd_span_of(req->client.host);
-        return false;
+    const char *const said[] = {req->client.host, req->client.x_host};
+    for (size_t i = 0; i < ZD_COUNT_OF(said); i++) {
+        if (said[i] != NULL && !zd_host_is_own(zd_span_of(said[i]), names)) {
+            *ret_host = zd_span_of(said[i]);
+            return false;
+        }
     }
     return !find_host(req, ret_host) || zd_host_is_own(*ret_host, names);
 }

@@ -130,6 +130,17 @@ static void add_fields(const struct zd_rate_limits *limits, const struct zd_rate
     }
 }
 
+/* Whose rate it is. */
+static const char *name_of(const struct zd_request *req)
+{
+    if (req->identity != NULL) {
+        return "this credential";
+    }
+    return req->client.ip.bits > 0
+               ? "this client address"
+               : "all clients whose address no proxy says in Forwarded or X-Forwarded-For";
+}
+
 enum zd_next zd_rates_refuse(struct zd_request *req)
 {
     const struct zd_rate_limits limits = limits_of(req);
@@ -145,8 +156,7 @@ enum zd_next zd_rates_refuse(struct zd_request *req)
     zd_text_addf(&detail,
         "%s may take %llu %s a second, and what it has not taken in %d seconds at once; ask again "
         "in %llu s",
-        req->identity == NULL ? "this client address" : "this credential",
-        (unsigned long long)(is_bytes ? limits.bytes : limits.requests),
+        name_of(req), (unsigned long long)(is_bytes ? limits.bytes : limits.requests),
         is_bytes ? "bytes" : "requests", ZD_RATE_TABLE_WINDOW_S, (unsigned long long)wait_s);
     const struct zd_problem problem = {
         .code = "rate_limited",

@@ -47,12 +47,16 @@ struct zd_request_own {
 
 /** What is known of who asks (server/request/client.h). Zeroed: nothing. */
 struct zd_client {
-    struct zd_networks_ip ip;
-    char *host;    /* with or without a port, as a trusted proxy says that it was asked; owned, or
-                      NULL: as the request says */
-    char *prefix;  /* what stands before the paths that the client asks for: "/data"; owned, or
-                      NULL: nothing */
-    bool is_https; /* the client asked its proxy so */
+    struct zd_networks_ip ip; /* none: unknown, which is no address, and nobody's */
+    const char *via; /* the first field that only proxies send, as sent; NULL: there is none.
+                        Borrowed; set by the front before all else */
+    char *host;      /* with or without a port, as a trusted proxy says in Forwarded that it was
+                        asked; owned, or NULL: not said */
+    char *x_host;    /* the same, in X-Forwarded-Host */
+    char *prefix;    /* what stands before the paths that the client asks for: "/data"; owned, or
+                        NULL: nothing */
+    bool is_https;   /* the client asked its proxy so */
+    bool is_local;   /* a program on this machine has connected itself, no proxy of one */
 };
 
 /** What handlers see of a request. */

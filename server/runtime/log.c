@@ -182,12 +182,12 @@ void zd_log(struct zd_log *log, enum zd_log_level level, const char *format, ...
     flush(log);
 }
 
-/* @return `to`, or "-" of a client without an IP address */
+/* As text, made here alone: most lines do not need it. @return `to`, or "unknown" */
 static const char *name_client(const struct zd_access *access, char to[INET6_ADDRSTRLEN])
 {
     const bool has_name =
         access->client != NULL && uv_ip_name(access->client, to, INET6_ADDRSTRLEN) == 0;
-    return has_name ? to : "-";
+    return has_name ? to : "unknown";
 }
 
 static void emit_optional(struct zd_emit *emit, const char *name, const char *text)

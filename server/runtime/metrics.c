@@ -78,6 +78,7 @@ void zd_metrics_access(struct zd_metrics *metrics, const struct zd_access *acces
     if (access->dataset_number > 0 && access->dataset_number <= metrics->n_datasets) {
         count(&metrics->dataset[access->dataset_number - 1]->requests, access);
     }
+    metrics->n_unknown += access->client == NULL;
     for (size_t i = 0; i < ZD_TIMES && access->times != NULL; i++) {
         metrics->phase_seconds[i] += (double)access->times->ns[i] / 1e9;
     }

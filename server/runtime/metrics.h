@@ -52,8 +52,9 @@ struct zd_metrics {
     uint64_t n_compressions;    /* bodies compressed */
     uint64_t n_verified;        /* signatures of JSON Web Tokens, good or bad */
     uint64_t n_left;            /* clients that disconnected before their answer was ready */
-    uint64_t n_slow; /* connections ended because their client took its answer too slowly */
-    uint64_t n_cut;  /* streamed bodies that ended too early */
+    uint64_t n_slow;    /* connections ended because their client took its answer too slowly */
+    uint64_t n_cut;     /* streamed bodies that ended too early */
+    uint64_t n_unknown; /* requests whose client's address no proxy says in a way that counts */
 };
 
 /** One finished request, as the log and the metrics take it. Everything is borrowed during the call

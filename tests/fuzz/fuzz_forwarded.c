@@ -9,13 +9,12 @@
 
 #define LIST_BYTES_MAX (1U << 20)
 
-static const struct zd_networks_ip proxy = {.byte = {[12] = 10, [15] = 1}, .bits = 32};
 static const struct zd_networks_ip client = {.byte = {[12] = 192, [14] = 2, [15] = 1}, .bits = 32};
 
 static void check_texts(const struct zd_forwarded *said)
 {
     static const char odd[] = " \t\r\n\"\\<>@?#%,;=";
-    const struct zd_span texts[] = {said->proto, said->host, said->prefix};
+    const struct zd_span texts[] = {said->proto, said->host, said->x_host, said->prefix};
     for (size_t i = 0; i < ZD_COUNT_OF(texts); i++) {
         for (size_t k = 0; k < texts[i].len; k++) {
             const uint8_t byte = texts[i].ptr[k];
@@ -23,9 +22,18 @@ static void check_texts(const struct zd_forwarded *said)
         }
     }
     zd_fuzz_insist(said->host.len < ZD_FORWARDED_HOST_BYTES);
+    zd_fuzz_insist(said->x_host.len < ZD_FORWARDED_HOST_BYTES);
     zd_fuzz_insist(said->prefix.len < ZD_FORWARDED_PREFIX_BYTES);
     zd_fuzz_insist(said->prefix.len == 0 || said->prefix.ptr[0] == '/');
     zd_fuzz_insist(said->prefix.len != 1);
+}
+
+/* Nobody is named by nothing. */
+static void check_client(
+    const struct zd_forwarded_fields *fields, const struct zd_networks_ip *found)
+{
+    zd_fuzz_insist(found->bits == 0 || found->bits == 32 || found->bits == 128);
+    zd_fuzz_insist(fields->forwarded.len + fields->x_for.len > 0 || found->bits == 0);
 }
 
 static void check_end(const char *list, const struct zd_networks *trusted)
@@ -33,12 +41,12 @@ static void check_end(const char *list, const struct zd_networks *trusted)
     ZD_SCOPED_TEXT(text, LIST_BYTES_MAX);
     zd_text_addf(&text, "%s, for=192.0.2.1, for=10.0.0.2", list);
     struct zd_forwarded_fields fields = {.forwarded = zd_text_span(&text)};
-    struct zd_forwarded said = zd_forwarded_read(&fields, &proxy, trusted);
+    struct zd_forwarded said = zd_forwarded_read(&fields, trusted);
     zd_fuzz_insist(zd_networks_same_ip(&said.client, &client));
     zd_text_clear(&text);
     zd_text_addf(&text, "%s, 192.0.2.1, 10.0.0.2", list);
     fields = (struct zd_forwarded_fields){.x_for = zd_text_span(&text)};
-    said = zd_forwarded_read(&fields, &proxy, trusted);
+    said = zd_forwarded_read(&fields, trusted);
     zd_fuzz_insist(zd_networks_same_ip(&said.client, &client));
 }
 
@@ -59,8 +67,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
         .x_host = zd_span_of(x_host),
         .x_prefix = zd_span_of(x_prefix),
     };
-    const struct zd_forwarded said = zd_forwarded_read(&fields, &proxy, &trusted);
+    const struct zd_forwarded said = zd_forwarded_read(&fields, &trusted);
     check_texts(&said);
+    check_client(&fields, &said.client);
     check_end(forwarded, &trusted);
     check_end(x_for, &trusted);
     zd_networks_done(&trusted);

@@ -28,7 +28,7 @@ def settings(folder, audit):
                                              {"name": "bob", "sha256": hashlib.sha256(b"bob").hexdigest(), "scopes": ["read"]}]}))
     tokens.chmod(0o600)
     return {"datasets": {"w": {"location": str(store), "writable": True}, "r": {"location": str(store)}},
-            "access": {"tokens_file": str(tokens)}, "log": {"audit_file": str(audit)}, "http": {"trusted_proxies": "127.0.0.1"}}
+            "access": {"tokens_file": str(tokens), "anonymous": "write"}, "log": {"audit_file": str(audit)}, "http": {"trusted_proxies": "127.0.0.1"}}
 
 
 @pytest.fixture(scope="module")

@@ -61,9 +61,9 @@ START_TEST(a_socket_of_no_ip_has_none)
     char name[ZD_NETWORKS_IP_TEXT_BYTES];
     const struct sockaddr local = {.sa_family = AF_UNIX};
     struct zd_networks_ip ip = zd_networks_ip_of(&local);
-    ck_assert_str_eq(zd_networks_name_ip(&ip, name), "-");
+    ck_assert_str_eq(zd_networks_name_ip(&ip, name), "unknown");
     ip = zd_networks_ip_of(NULL);
-    ck_assert_str_eq(zd_networks_name_ip(&ip, name), "-");
+    ck_assert_str_eq(zd_networks_name_ip(&ip, name), "unknown");
 }
 END_TEST
 

@@ -1,6 +1,7 @@
 /* server/runtime/metrics: every route has a row of its own. */
 #include "server/runtime/metrics.h"
 
+#include <netinet/in.h>
 #include <stdio.h>
 
 #include "tests/support/unit.h"
@@ -73,8 +74,25 @@ START_TEST(metrics_add_the_times_of_all_requests)
 }
 END_TEST
 
+START_TEST(metrics_count_clients_that_are_unknown)
+{
+    struct zd_metrics metrics = {0};
+    const struct sockaddr_in somebody = {.sin_family = AF_INET};
+    const struct zd_access known = {
+        .http_status = 200, .client = (const struct sockaddr *)&somebody};
+    const struct zd_access unknown = {.http_status = 200};
+    ck_assert_int_eq(zd_metrics_init(&metrics, 1, NULL), ZD_OK);
+    zd_metrics_access(&metrics, &known);
+    ck_assert_uint_eq(metrics.n_unknown, 0);
+    zd_metrics_access(&metrics, &unknown);
+    ck_assert_uint_eq(metrics.n_unknown, 1);
+    zd_metrics_done(&metrics);
+}
+END_TEST
+
 void zd_unit_tests(TCase *tests)
 {
+    tcase_add_test(tests, metrics_count_clients_that_are_unknown);
     tcase_add_test(tests, metrics_count_so_many_datasets_by_name_and_all_others_together);
     tcase_add_test(tests, metrics_add_the_times_of_all_requests);
     tcase_add_test(tests, metrics_count_the_last_route_in_its_own_row);
