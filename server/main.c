@@ -313,7 +313,8 @@ static int print(const struct zd_text *text)
     return ok ? STOPPED_AS_ASKED : FAULT;
 }
 
-/* What is printed is all that there is of it: the entry has no more than its hash. */
+/* The output is all that there is of it: the entry has no more than its hash. A script reads both
+ * lines, so that the rest is said beside them. */
 static int print_token(const char *name)
 {
     uint8_t digest[ZD_DIGEST_BYTES];
@@ -347,6 +348,9 @@ static int print_token(const char *name)
     zd_emit_array_end(&emit);
     zd_emit_object_end(&emit);
     zd_text_add_char(&text, '\n');
+    (void)fputs("zarrd: a private dataset is open only to a token whose entry names it, as "
+                "\"datasets\": [\"NAME\"]; \"*\" names none\n",
+        stderr);
     return print(&text);
 }
 

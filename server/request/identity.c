@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "server/config/settings.h"
 #include "server/http/glob.h"
 
 #define ALL_BELOW "/**"
@@ -181,12 +182,23 @@ bool zd_identity_is_over(const struct zd_identity *identity)
     return identity->expires_ms <= now_ms;
 }
 
-static bool is_of(const struct zd_grant *grant, const char *dataset)
+/* What matches every name was not written with a private dataset in mind, which others may have
+ * added since. */
+static bool is_literal(const char *pattern)
 {
-    return grant->dataset == NULL || zd_glob_matches(grant->dataset, dataset);
+    return pattern != NULL && pattern[strspn(pattern, "*?")] != '\0';
 }
 
-bool zd_identity_names(const struct zd_identity *identity, const char *dataset)
+/* The one place that says which datasets a grant opens. */
+static bool is_of(const struct zd_grant *grant, const struct zd_dataset_config *dataset)
+{
+    if (dataset->is_private && !is_literal(grant->dataset)) {
+        return false;
+    }
+    return grant->dataset == NULL || zd_glob_matches(grant->dataset, dataset->name);
+}
+
+bool zd_identity_names(const struct zd_identity *identity, const struct zd_dataset_config *dataset)
 {
     for (size_t i = 0; i < identity->n_grants; i++) {
         if (is_of(&identity->grant[i], dataset)) {
@@ -202,8 +214,8 @@ static bool is_at(const struct zd_grant *grant, const char *path)
            (grant->stem != NULL && zd_glob_matches(grant->stem, path));
 }
 
-bool zd_identity_may(
-    const struct zd_identity *identity, uint32_t scopes, const char *dataset, const char *path)
+bool zd_identity_may(const struct zd_identity *identity, uint32_t scopes,
+    const struct zd_dataset_config *dataset, const char *path)
 {
     for (size_t i = 0; i < identity->n_grants; i++) {
         const struct zd_grant *grant = &identity->grant[i];
@@ -222,8 +234,8 @@ static bool has_open_end(const char *pattern)
     return len >= 2 && strcmp(pattern + len - 2, "**") == 0;
 }
 
-bool zd_identity_may_below(
-    const struct zd_identity *identity, uint32_t scopes, const char *dataset, const char *path)
+bool zd_identity_may_below(const struct zd_identity *identity, uint32_t scopes,
+    const struct zd_dataset_config *dataset, const char *path)
 {
     for (size_t i = 0; i < identity->n_grants; i++) {
         const struct zd_grant *grant = &identity->grant[i];
@@ -248,8 +260,8 @@ static bool may_match_within(const char *pattern, const char *path)
     return is_whole || (i == head && pattern[i] != '\0');
 }
 
-bool zd_identity_may_within(
-    const struct zd_identity *identity, uint32_t scopes, const char *dataset, const char *path)
+bool zd_identity_may_within(const struct zd_identity *identity, uint32_t scopes,
+    const struct zd_dataset_config *dataset, const char *path)
 {
     for (size_t i = 0; i < identity->n_grants; i++) {
         const struct zd_grant *grant = &identity->grant[i];

@@ -16,13 +16,16 @@ enum zd_identity_scope {
     ZD_IDENTITY_ADMIN = 4, /* of the service, whatever the datasets */
 };
 
+struct zd_dataset_config;
+
 #define ZD_IDENTITY_NEVER    UINT64_MAX /* expires_ms: it does not expire */
 #define ZD_IDENTITY_SETTINGS UINT64_MAX /* a rate: as access.* says */
 
 /** What may be done, and where. */
 struct zd_grant {
     uint32_t scopes;     /* of enum zd_identity_scope */
-    const char *dataset; /* pattern (server/http/glob.h) of names; NULL: all */
+    const char *dataset; /* pattern (server/http/glob.h) of names; NULL: all. A private dataset is
+                            not among them unless the pattern has a character of its name */
     const char *path;    /* pattern of paths of nodes and keys in them; NULL: all. What ends in
                             slash and two stars matches the path before these, too */
     const char *stem;    /* of an identity: that path's pattern; or NULL */
@@ -67,8 +70,9 @@ bool zd_identity_is_same(const struct zd_identity *a, const struct zd_identity *
 /** Whether it has expired, or was revoked. Accepts NULL: the anonymous never end. */
 bool zd_identity_is_over(const struct zd_identity *identity);
 
-/** Whether some grant speaks of a dataset, whatever it allows there. */
-bool zd_identity_names(const struct zd_identity *identity, const char *dataset);
+/** Whether some grant speaks of a dataset, whatever it allows there. Of a private one only grants
+ * count that name it, here and below. */
+bool zd_identity_names(const struct zd_identity *identity, const struct zd_dataset_config *dataset);
 
 /**
  * Whether a grant allows one of the scopes at a path of a dataset.
@@ -76,16 +80,16 @@ bool zd_identity_names(const struct zd_identity *identity, const char *dataset);
  * @param dataset NULL: of the service
  * @param path    of a node or key, "" of the root; NULL: at some path
  */
-bool zd_identity_may(
-    const struct zd_identity *identity, uint32_t scopes, const char *dataset, const char *path);
+bool zd_identity_may(const struct zd_identity *identity, uint32_t scopes,
+    const struct zd_dataset_config *dataset, const char *path);
 
 /** The same for a path and all that is below it. */
-bool zd_identity_may_below(
-    const struct zd_identity *identity, uint32_t scopes, const char *dataset, const char *path);
+bool zd_identity_may_below(const struct zd_identity *identity, uint32_t scopes,
+    const struct zd_dataset_config *dataset, const char *path);
 
 /** Whether a grant may allow one of the scopes at a path or somewhere below it: false only when
  * none does. */
-bool zd_identity_may_within(
-    const struct zd_identity *identity, uint32_t scopes, const char *dataset, const char *path);
+bool zd_identity_may_within(const struct zd_identity *identity, uint32_t scopes,
+    const struct zd_dataset_config *dataset, const char *path);
 
 #endif

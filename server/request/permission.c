@@ -21,7 +21,7 @@ static bool is_open(const struct zd_request *req, const struct zd_dataset *datas
 bool zd_permission_sees(const struct zd_request *req, const struct zd_dataset *dataset)
 {
     return is_open(req, dataset) ||
-           (req->identity != NULL && zd_identity_names(req->identity, dataset->config.name));
+           (req->identity != NULL && zd_identity_names(req->identity, &dataset->config));
 }
 
 bool zd_permission_names(const struct zd_request *req, const struct zd_dataset *dataset)
@@ -48,23 +48,23 @@ bool zd_permission_is_private(const struct zd_request *req, const struct zd_data
 }
 
 /* What a credential says of a dataset is all that its holder may do there. */
-static bool is_named(const struct zd_request *req, const char *dataset)
+static bool is_named(const struct zd_request *req, const struct zd_dataset *dataset)
 {
-    return req->identity != NULL && zd_identity_names(req->identity, dataset);
+    return req->identity != NULL && zd_identity_names(req->identity, &dataset->config);
 }
 
 bool zd_permission_reaches(const struct zd_request *req, const char *path)
 {
-    const char *dataset = req->dataset->config.name;
+    const struct zd_dataset *dataset = req->dataset;
     return !is_named(req, dataset) ||
-           zd_identity_may_below(req->identity, ZD_IDENTITY_READ, dataset, path);
+           zd_identity_may_below(req->identity, ZD_IDENTITY_READ, &dataset->config, path);
 }
 
 bool zd_permission_reads(const struct zd_request *req, const char *path)
 {
-    const char *dataset = req->dataset->config.name;
+    const struct zd_dataset *dataset = req->dataset;
     return !is_named(req, dataset) ||
-           zd_identity_may(req->identity, ZD_IDENTITY_READ, dataset, path);
+           zd_identity_may(req->identity, ZD_IDENTITY_READ, &dataset->config, path);
 }
 
 static bool may_read(const void *client, const char *path)
@@ -79,8 +79,8 @@ struct zd_reader zd_permission_reader(const struct zd_request *req)
 
 bool zd_permission_is_limited(const struct zd_request *req, const struct zd_dataset *dataset)
 {
-    return dataset != NULL && is_named(req, dataset->config.name) &&
-           !zd_identity_may_below(req->identity, ZD_IDENTITY_READ, dataset->config.name, "");
+    return dataset != NULL && is_named(req, dataset) &&
+           !zd_identity_may_below(req->identity, ZD_IDENTITY_READ, &dataset->config, "");
 }
 
 /* ---- what answers tell of ---- */
@@ -234,21 +234,22 @@ static const char *path_of(const struct zd_request *req)
     return has_path ? req->path : NULL;
 }
 
-static bool is_granted(const struct zd_request *req, uint32_t scopes, const char *name)
+static bool is_granted(
+    const struct zd_request *req, uint32_t scopes, const struct zd_dataset *dataset)
 {
     size_t len;
     if (!tells_below(req, &len)) {
-        return zd_identity_may(req->identity, scopes, name, path_of(req));
+        return zd_identity_may(req->identity, scopes, &dataset->config, path_of(req));
     }
     ZD_SCOPED_TEXT(path, SCOPE_BYTES_MAX);
     return zd_text_add_bytes(&path, req->path, len) == ZD_OK &&
-           zd_identity_may_below(req->identity, scopes, name, path.at);
+           zd_identity_may_below(req->identity, scopes, &dataset->config, path.at);
 }
 
 bool zd_permission_is_blind(const struct zd_request *req)
 {
     return req->route != NULL && req->route->scope == ZD_SCOPE_WRITE && req->dataset != NULL &&
-           req->identity != NULL && !is_granted(req, ZD_IDENTITY_READ, req->dataset->config.name);
+           req->identity != NULL && !is_granted(req, ZD_IDENTITY_READ, req->dataset);
 }
 
 bool zd_permission_hides_facts(const struct zd_request *req)
@@ -259,18 +260,18 @@ bool zd_permission_hides_facts(const struct zd_request *req)
 bool zd_permission_makes(const struct zd_request *req, const char *path)
 {
     return req->identity == NULL ||
-           zd_identity_may(req->identity, ZD_IDENTITY_WRITE, req->dataset->config.name, path);
+           zd_identity_may(req->identity, ZD_IDENTITY_WRITE, &req->dataset->config, path);
 }
 
 /* A credential says all that its holder may do in the datasets that it names. In others he reads
  * what everybody reads. */
 static bool may(const struct zd_request *req, const struct zd_dataset *dataset)
 {
-    const char *name = dataset->config.name;
     if (req->route->scope == ZD_SCOPE_WRITE) {
-        return !dataset->config.writable || is_granted(req, ZD_IDENTITY_WRITE, name);
+        return !dataset->config.writable || is_granted(req, ZD_IDENTITY_WRITE, dataset);
     }
-    return is_named(req, name) ? is_granted(req, ZD_IDENTITY_READ, name) : is_open(req, dataset);
+    return is_named(req, dataset) ? is_granted(req, ZD_IDENTITY_READ, dataset)
+                                  : is_open(req, dataset);
 }
 
 /* The outcome of a condition with a tag or a time would tell whether a guess of what is stored is
@@ -279,7 +280,7 @@ static bool is_guess(const struct zd_request *req, const struct zd_dataset *data
 {
     return req->route->scope == ZD_SCOPE_WRITE && dataset->config.writable &&
            zd_conditions_name_state(&req->conditions) &&
-           !is_granted(req, ZD_IDENTITY_READ, dataset->config.name);
+           !is_granted(req, ZD_IDENTITY_READ, dataset);
 }
 
 zd_step *zd_permission_judge(const struct zd_request *req, const struct zd_dataset *dataset)

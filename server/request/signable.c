@@ -82,16 +82,15 @@ static enum zd_signable_answer judge_path(const struct zd_request *req,
 static bool may_within(const struct zd_request *req, const struct zd_route *route,
     const struct zd_dataset *dataset, const char *path)
 {
-    const char *name = dataset->config.name;
     if (!zd_permission_sees(req, dataset)) {
         return false;
     }
     if (is_write(route)) {
         return dataset->config.writable &&
-               zd_identity_may_within(req->identity, ZD_IDENTITY_WRITE, name, path);
+               zd_identity_may_within(req->identity, ZD_IDENTITY_WRITE, &dataset->config, path);
     }
-    return !zd_identity_names(req->identity, name) ||
-           zd_identity_may_within(req->identity, ZD_IDENTITY_READ, name, path);
+    return !zd_identity_names(req->identity, &dataset->config) ||
+           zd_identity_may_within(req->identity, ZD_IDENTITY_READ, &dataset->config, path);
 }
 
 static bool may_somewhere(

@@ -80,7 +80,7 @@ def demo(tmp_path_factory):
     write_grids(folder / "grids")
     write_values(folder / "one", np.arange(6.0), [6])
     tokens = folder / "tokens.json"
-    tokens.write_text(json.dumps({"tokens": [{"name": "ada", "sha256": hashlib.sha256(TOKEN.encode()).hexdigest(), "scopes": ["read"]}]}))
+    tokens.write_text(json.dumps({"tokens": [{"name": "ada", "sha256": hashlib.sha256(TOKEN.encode()).hexdigest(), "scopes": ["read"], "datasets": ["*", "secret"]}]}))
     tokens.chmod(0o600)
     places = {"demo": folder / "demo.zarr", "odd": folder / "odd", "grids": folder / "grids", "one": folder / "one"}
     datasets = {name: {"location": str(place)} for name, place in places.items()}

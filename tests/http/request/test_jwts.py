@@ -87,6 +87,26 @@ def test_scopes_say_where(server, keys):
     assert status("read:*") == 404
 
 
+def test_a_scope_without_a_dataset_opens_no_private_one(serve, folder, keys, tmp_path):
+    """Nor does it add to what another scope says of it."""
+    file = tmp_path / "keys.json"
+    file.write_bytes(jose.jwks(*keys.values()))
+    places = datasets(folder)
+    places["datasets"]["x"]["access"] = "private"
+    server = serve("--listen", "0.0.0.0:0", "--set", f"access.jwks_file={file}", *SETTINGS, config=places)
+
+    def status(scope, target, method="GET"):
+        return server.request(method, target, {"Authorization": f"Bearer {keys['EdDSA'].token(scope)}"}, b"1" if method == "PUT" else None).status
+
+    for scope in ("read", "read write", "read:*", "read:w", "read:**", "read:?", "write"):
+        assert status(scope, "/v1/datasets/x/nodes/a") == status(scope, "/v1/datasets/absent/nodes/a") == 404, scope
+        assert status(scope, "/zarr/x/new", "PUT") == 404, scope
+    assert status("read:x", "/v1/datasets/x/nodes/a") == 200 and status("read write", "/zarr/w/new", "PUT") in (200, 201)
+    both = "read:x/a read write"
+    assert status(both, "/v1/datasets/x/nodes/a") == 200 and status(both, "/v1/datasets/w/nodes/b") == 200
+    assert status(both, "/v1/datasets/x/nodes/b") == 403 and status(both, "/v1/datasets/x/tree/") == 403 and status(both, "/zarr/x/a/c/0", "PUT") == 403
+
+
 def test_bad_tokens_are_the_same_401(server, keys, stranger):
     key = keys["ES256"]
     good = key.token("read")

@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import datetime
+import fnmatch
 import hashlib
 import http.client
 import json
@@ -272,6 +273,32 @@ def hidden(serve_module, tmp_path_factory):
     return serve_module(*OUTSIDE, "--set", f"access.tokens_file={file}", "--set", "access.protect_service=true", config={"datasets": datasets})
 
 
+PATTERNS = ["*", "**", "?", "*?", "?*", "??*", "**?", "***", "p", "p*", "*p", "?p", "p?", "??", "*iv*", "priv", "p?iv", "*?v", "pub", "pu*", "q", "*z*"]
+
+
+def test_a_private_dataset_is_only_for_those_that_name_it(serve, places, tmp_path, rng):
+    """Tokens with any patterns, against the rule of api.md 3.12: of a pattern without a character of a name only public datasets are matched."""
+    names = {"priv": True, "prove": True, "p": True, "pub": False, "q": False}
+    lists = [None] + [[pattern] for pattern in PATTERNS] + [rng.sample(PATTERNS, 2) for _ in range(20)]
+    tokens = [entry(f"t{i}", "read", "write", **({} if patterns is None else {"datasets": patterns})) for i, patterns in enumerate(lists)]
+    file = write_tokens(tmp_path / "tokens.json", *tokens, entry("root", "admin", "read", "write"))
+    datasets = {name: {"location": str(places), "writable": True, "access": "private" if is_private else "public"} for name, is_private in names.items()}
+    for anonymous in ("read", "none"):
+        server = serve(*OUTSIDE, "--set", f"access.tokens_file={file}", "--set", f"access.anonymous={anonymous}", config={"datasets": datasets})
+        for i, patterns in [*enumerate(lists), (None, None)]:
+            headers = bearer("root" if i is None else f"t{i}")
+            matching = {name: [p for p in (patterns or ["*"]) if fnmatch.fnmatchcase(name, p) and (not names[name] or p.strip("*?"))] for name in names}
+            seen = {name for name in names if matching[name] or not names[name] and anonymous == "read"}
+            assert set(listed(server, headers)) == seen, (patterns, anonymous)
+            for name in names:
+                for method, target in (("GET", "/v1/datasets/{}/nodes/a"), ("GET", "/zarr/{}/a/zarr.json"), ("PUT", "/zarr/{}/x"), ("GET", "/v1/datasets/{}/tree/")):
+                    answer, absent = (server.request(method, target.format(n), headers, b"1" if method == "PUT" else None) for n in (name, "absent"))
+                    if name not in seen:
+                        assert (answer.status, answer.code) == (absent.status, absent.code) == (404, "dataset_not_found"), (patterns, name, answer)
+                    else:
+                        assert answer.status in ((200, 201) if method == "GET" or matching[name] else (403,)), (patterns, name, answer)
+
+
 def listed(server, headers):
     return [one["name"] for one in server.get("/v1/datasets", headers).json()["datasets"]]
 
@@ -458,12 +485,12 @@ def until_end(s):
 
 
 def test_tokens_are_read_again_and_streams_end_with_theirs(start, tmp_path):
-    ada, bob = entry("ada", "read"), entry("bob", "read")
+    ada, bob = (entry(name, "read", datasets=["w"]) for name in ("ada", "bob"))
     server = start("--set", "events.heartbeat_ms=20000", tokens=[ada, bob], access="private")
     file = tmp_path / "tokens.json"
     gone, stays = (events_of(server, "/v1/datasets/w/events", bearer(name)) for name in ("ada", "bob"))
     in_url = events_of(server, "/v1/datasets/w/events?access_token=ada-secret", {})
-    write_tokens(file, bob, entry("cid", "read"))  # seen without a signal
+    write_tokens(file, bob, entry("cid", "read", datasets=["w"]))  # seen without a signal
     wait_until(lambda: server.get("/v1/datasets/w/nodes/a", bearer("cid")).status == 200)
     refused(server.get("/v1/datasets/w/nodes/a", bearer("ada")))
     assert until_end(gone).endswith(b"0\r\n\r\n") and until_end(in_url).endswith(b"0\r\n\r\n")
@@ -487,7 +514,7 @@ def test_tokens_are_read_again_and_streams_end_with_theirs(start, tmp_path):
 
 def test_a_stream_ends_when_its_token_expires(start):
     soon = (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=3)).strftime("%Y-%m-%dT%H:%M:%SZ")
-    server = start(tokens=[entry("ada", "read", expires=soon)], access="private")
+    server = start(tokens=[entry("ada", "read", expires=soon, datasets=["w"])], access="private")
     stream = events_of(server, "/v1/datasets/w/events", bearer("ada"))
     assert until_end(stream).endswith(b"0\r\n\r\n")
     refused(server.get("/v1/datasets/w", bearer("ada")))
@@ -495,7 +522,7 @@ def test_a_stream_ends_when_its_token_expires(start):
 
 def test_elements_are_cut_off_when_their_token_is_revoked(start, places, tmp_path):
     write_array(places / "long", (1 << 26,), (1 << 20,), [LITTLE])  # nothing stored: fill values
-    server = start(tokens=[entry("ada", "read")], access="private")
+    server = start(tokens=[entry("ada", "read", datasets=["w"])], access="private")
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=DEADLINE_S)
     connection.request("GET", "/v1/datasets/w/slices/long", headers=bearer("ada"))
     answer = connection.getresponse()
@@ -543,7 +570,7 @@ def watched(start, places):
     write_array(places / "into", (BODY_BYTES // 4,), (1 << 16,), [LITTLE])
     with open(places / "file", "wb") as file:
         file.truncate(LONG_BYTES)
-    return start("--set", "http.reader_least_bytes=0", "--set", "http.body_ms=30000", tokens=[entry("ada", "read", "write"), entry("bob", "read")], access="private")
+    return start("--set", "http.reader_least_bytes=0", "--set", "http.body_ms=30000", tokens=[entry("ada", "read", "write", datasets=["w"]), entry("bob", "read", datasets=["w"])], access="private")
 
 
 def names_below(folder):
@@ -551,7 +578,7 @@ def names_below(folder):
 
 
 def revoke_ada(server, tmp_path):
-    write_tokens(tmp_path / "tokens.json", entry("bob", "read"))
+    write_tokens(tmp_path / "tokens.json", entry("bob", "read", datasets=["w"]))
     server.process.send_signal(signal.SIGHUP)
     wait_until(lambda: server.get("/v1", bearer("ada")).status == 401)
 
@@ -600,6 +627,7 @@ def test_a_new_token_comes_with_its_entry(start):
         return subprocess.run([BINARY, "--new-token", name], capture_output=True, text=True, timeout=DEADLINE_S)
 
     token, line = new("ada").stdout.splitlines()
+    assert 'a private dataset is open only to a token whose entry names it, as "datasets": ["NAME"]' in new("ada").stderr
     made = json.loads(line)
     assert made == {"name": "ada", "sha256": hashlib.sha256(token.encode()).hexdigest(), "scopes": ["read"]}
     assert token != new("ada").stdout.splitlines()[0] and len(token) == 64

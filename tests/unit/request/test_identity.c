@@ -1,6 +1,7 @@
 /* Identities: what their grants allow, and where. */
 #include "server/request/identity.h"
 
+#include "server/config/settings.h"
 #include "tests/support/unit.h"
 
 #define READ  ZD_IDENTITY_READ
@@ -9,11 +10,23 @@
 static const struct {
     struct zd_grant grant;
     uint32_t scopes;
-    const char *dataset;
+    const char *dataset; /* one that begins with a '.' is private */
     const char *path;
     bool may;
     bool may_below;
 } facts[] = {
+    {{READ, NULL, NULL, NULL}, READ, ".era", "a", false, false},
+    {{READ, "*", NULL, NULL}, READ, ".era", "a", false, false},
+    {{READ, "**", "a/**", NULL}, READ, ".era", "a", false, false},
+    {{READ, "?", NULL, NULL}, READ, ".", "a", false, false},
+    {{READ, "*?", NULL, NULL}, READ, ".era", "a", false, false},
+    {{READ, "????", NULL, NULL}, READ, ".era", "a", false, false},
+    {{READ, "**?*", NULL, NULL}, READ, ".era", "a", false, false},
+    {{READ, ".e?a", NULL, NULL}, READ, ".era", "a", true, true},
+    {{READ, "*a", NULL, NULL}, READ, ".era", "a", true, true},
+    {{READ, "?e*", NULL, NULL}, READ, ".era", "a", true, true},
+    {{READ, "*", NULL, NULL}, READ, "era", "a", true, true},
+    {{READ, "???", NULL, NULL}, READ, "era", "a", true, true},
     {{READ, NULL, NULL, NULL}, READ, "era", "a/b", true, true},
     {{READ, NULL, NULL, NULL}, WRITE, "era", "a/b", false, false},
     {{WRITE, NULL, NULL, NULL}, READ, "era", "", false, false},
@@ -30,6 +43,11 @@ static const struct {
     {{READ, NULL, "**", NULL}, READ, "era", "", true, true},
 };
 
+static struct zd_dataset_config dataset_of(const char *name)
+{
+    return (struct zd_dataset_config){.name = (char *)name, .is_private = name[0] == '.'};
+}
+
 START_TEST(a_grant_allows_its_scopes_at_its_places)
 {
     const struct zd_identity like = {.name = "ada",
@@ -38,13 +56,37 @@ START_TEST(a_grant_allows_its_scopes_at_its_places)
         .n_grants = 1,
         .grant = &facts[_i].grant};
     ZD_AUTO(zd_identity) identity = zd_identity_new(&like);
+    const struct zd_dataset_config dataset = dataset_of(facts[_i].dataset);
     ck_assert_ptr_nonnull(identity);
     ck_assert_str_eq(identity->name, "ada");
-    ck_assert_int_eq(zd_identity_may(identity, facts[_i].scopes, facts[_i].dataset, facts[_i].path),
-        facts[_i].may);
     ck_assert_int_eq(
-        zd_identity_may_below(identity, facts[_i].scopes, facts[_i].dataset, facts[_i].path),
+        zd_identity_may(identity, facts[_i].scopes, &dataset, facts[_i].path), facts[_i].may);
+    ck_assert_int_eq(zd_identity_may_below(identity, facts[_i].scopes, &dataset, facts[_i].path),
         facts[_i].may_below);
+    ck_assert(!facts[_i].may || zd_identity_names(identity, &dataset));
+}
+END_TEST
+
+/* One grant names the private dataset, another one allows more, elsewhere. */
+START_TEST(grants_do_not_lend_each_other_a_private_dataset)
+{
+    const struct zd_grant grants[] = {
+        {.scopes = READ, .dataset = ".era", .path = "solar/**"},
+        {.scopes = READ | WRITE},
+        {.scopes = READ | WRITE, .dataset = "*", .path = "**"},
+    };
+    const struct zd_identity like = {.name = "ada", .from = "jwt", .n_grants = 3, .grant = grants};
+    ZD_AUTO(zd_identity) identity = zd_identity_new(&like);
+    const struct zd_dataset_config hidden = dataset_of(".era");
+    const struct zd_dataset_config open = dataset_of("era");
+    const struct zd_dataset_config other = dataset_of(".lake");
+    ck_assert(zd_identity_names(identity, &hidden) && !zd_identity_names(identity, &other));
+    ck_assert(zd_identity_may_below(identity, READ, &hidden, "solar"));
+    ck_assert(!zd_identity_may(identity, WRITE, &hidden, "solar"));
+    ck_assert(!zd_identity_may(identity, READ, &hidden, "a"));
+    ck_assert(!zd_identity_may(identity, READ, &hidden, ""));
+    ck_assert(zd_identity_may_below(identity, READ | WRITE, &open, ""));
+    ck_assert(!zd_identity_may(identity, READ | WRITE, &other, NULL));
 }
 END_TEST
 
@@ -102,10 +144,11 @@ START_TEST(a_grant_may_allow_something_within_a_path)
     const struct zd_identity like = {
         .name = "ada", .from = "token", .n_grants = 1, .grant = &grant};
     ZD_AUTO(zd_identity) identity = zd_identity_new(&like);
-    ck_assert_int_eq(
-        zd_identity_may_within(identity, READ, "era", places[_i].path), places[_i].may);
-    ck_assert(!zd_identity_may_within(identity, WRITE, "era", places[_i].path));
-    ck_assert(!zd_identity_may_within(identity, READ, "lake", places[_i].path));
+    const struct zd_dataset_config era = dataset_of("era");
+    const struct zd_dataset_config lake = dataset_of("lake");
+    ck_assert_int_eq(zd_identity_may_within(identity, READ, &era, places[_i].path), places[_i].may);
+    ck_assert(!zd_identity_may_within(identity, WRITE, &era, places[_i].path));
+    ck_assert(!zd_identity_may_within(identity, READ, &lake, places[_i].path));
 }
 END_TEST
 
@@ -132,7 +175,8 @@ START_TEST(a_url_is_over_with_its_signer)
     ck_assert_str_eq(url->name, "ada");
     ck_assert_str_eq(url->kid, "k1");
     ck_assert(url->signer == signer && url->grant == signer->grant);
-    ck_assert(zd_identity_may(url, READ, "era", "a/b"));
+    const struct zd_dataset_config era = dataset_of("era");
+    ck_assert(zd_identity_may(url, READ, &era, "a/b"));
     ck_assert(!zd_identity_is_over(url));
     signer->is_revoked = true;
     ck_assert(zd_identity_is_over(url));
@@ -142,6 +186,7 @@ END_TEST
 void zd_unit_tests(TCase *tests)
 {
     tcase_add_loop_test(tests, a_grant_allows_its_scopes_at_its_places, 0, ZD_COUNT_OF(facts));
+    tcase_add_test(tests, grants_do_not_lend_each_other_a_private_dataset);
     tcase_add_test(tests, an_identity_is_over_when_it_expires);
     tcase_add_test(tests, no_two_have_the_same_number);
     tcase_add_loop_test(tests, a_grant_may_allow_something_within_a_path, 0, ZD_COUNT_OF(places));

@@ -8,6 +8,7 @@
 
 #include "core/base/digest.h"
 #include "core/base/text.h"
+#include "server/config/settings.h"
 #include "server/request/identity.h"
 #include "server/request/token_entry.h"
 #include "tests/support/unit.h"
@@ -144,6 +145,7 @@ START_TEST(entries_share_equal_grants)
 {
     static const char *const second[] = {"\"datasets\": [\"era\"], \"paths\": [\"a/**\"]",
         "\"datasets\": [\"era\"], \"paths\": [\"b/**\"]"};
+    const struct zd_dataset_config era = {.name = (char *)"era"};
     ZD_SCOPED_TEXT(text, 4096);
     zd_text_addf(&text,
         ENTRY ", %s}, {\"name\": \"bob\", \"sha256\": \"" OTHER "\", \"scopes\": [\"read\"], %s}]}",
@@ -154,7 +156,7 @@ START_TEST(entries_share_equal_grants)
     ck_assert_int_eq(ada->grant == bob->grant, _i == 0);
     zd_tokens_free(tokens);
     ck_assert_str_eq(bob->name, "bob");
-    ck_assert_int_eq(zd_identity_may(bob, ZD_IDENTITY_READ, "era", "a/x"), _i == 0);
+    ck_assert_int_eq(zd_identity_may(bob, ZD_IDENTITY_READ, &era, "a/x"), _i == 0);
     zd_identity_unref(bob);
 }
 END_TEST
