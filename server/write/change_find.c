@@ -417,12 +417,17 @@ static bool has_to_look(const struct zd_change *change)
 }
 
 /* Whether a document put by its raw key changes how stored chunks are decoded. An array that is
- * absent or was not understood has no such chunks: a client copies keys in any order. */
+ * absent or was not understood has no such chunks: a client copies keys in any order. One that may
+ * not read does not: it would find out what chunks are by the codecs that decode them. */
 static bool spoils_chunks(const struct zd_change *change)
 {
-    return change->input.kind == ZD_METADATA_PUT_KEY && change->before != NULL &&
-           zd_meta_is_array(change->before) &&
-           !zd_meta_has_same_encoding(change->before, change->meta);
+    if (change->input.kind != ZD_METADATA_PUT_KEY) {
+        return false;
+    }
+    if (change->before == NULL || !zd_meta_is_array(change->before)) {
+        return change->input.is_blind;
+    }
+    return !zd_meta_has_same_encoding(change->before, change->meta);
 }
 
 /* The first key is enough where any key decides. */
@@ -542,10 +547,13 @@ static enum zd_change_outcome refuse_place(
     return ZD_CHANGE_FAIL(change, ZD_INVALID, "\"%.200s\" %s", change->path, why);
 }
 
-/* A client that may not read must not find the stored document by trying others. */
+/* A client that may not read must not find the document of an array by trying others. */
 static bool may_orphan(const struct zd_change *change)
 {
-    return change->input.is_blind || zd_change_erase_orphans_chunks(change);
+    const struct zd_meta *before = change->before;
+    const bool is_guess = change->input.is_blind && change->input.kind == ZD_METADATA_PUT &&
+                          before != NULL && before->type != ZD_NODE_GROUP;
+    return is_guess || zd_change_erase_orphans_chunks(change);
 }
 
 /* Whether stored chunks would be decoded as others, or never again. */

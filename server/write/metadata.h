@@ -38,8 +38,10 @@ struct zd_metadata_input {
                             that is not empty stays (not_empty), as the root does */
     bool is_dry;         /* all checks, nothing stored */
     bool wants_node;     /* of PUT and PATCH: return the stored node */
-    bool is_blind;       /* of PUT: the client may not learn whether the document is like the stored
-                            one: it needs erases_chunks wherever an array has chunks */
+    /* Of PUT and PUT_KEY: the client may not learn what is stored. PUT needs erases_chunks wherever
+     * an array has chunks, whatever its document; PUT_KEY makes no array of chunks that are there.
+     */
+    bool is_blind;
     /* Of PUT: whether the client may make a missing parent; else the change fails. Called with
      * `maker` while the caller waits, never after. NULL: it may make any. */
     bool (*may_make)(const void *maker, const char *path);

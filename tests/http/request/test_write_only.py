@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from arrays import write_array, write_chunk, write_node, write_sharded
 from client import wait_until
-from documents import GZIP, GROUP, LITTLE, array_document, extension
+from documents import CRC, GZIP, GROUP, LITTLE, array_document, extension
 from files import below
 from live import ROOT
 
@@ -202,7 +202,7 @@ GOOD = {
 }
 CONDITIONS = [{}, {"If-Match": "*"}, {"If-None-Match": "*"}, {"If-Match": '"x"'}, {"If-None-Match": '"x"'}, {"If-Match": 'x, *'},
               {"If-Unmodified-Since": "Thu, 01 Jan 2026 00:00:00 GMT"}]
-NODES = ["", "p", "p/g", "p/a", "p/z", "p/s", "p/b", "p/bad", "p/long", "p/none", "p/a/below"]
+NODES = ["", "p", "p/g", "p/a", "p/z", "p/s", "p/b", "p/t", "p/v", "p/bad", "p/long", "p/none", "p/a/below"]
 KEYS = ["zarr.json", "p/zarr.json", "p/a/zarr.json", "p/a/c/0/0", "p/a/c/9/9", "p/s/c/0/0", "p/z/c/0/0", "p/file", "p/none/zarr.json", "p/g/zarr.json", "p/g/.zattrs"]
 
 
@@ -312,6 +312,22 @@ def test_an_array_that_skips_empty_chunks_takes_no_guess(site, tmp_path):
         assert own.ask("both", "PUT", target, {}, body).status == 200
 
 
+@pytest.mark.parametrize("key", ["a/zarr.json", "b/zarr.json"])
+def test_stored_chunks_are_not_tried_with_other_codecs(site, tmp_path, key):
+    """Whether the bytes of a chunk decode as texts would tell what they are."""
+    store = tmp_path / "store"
+    write_node(store, GROUP)
+    write_array(store / "a", (7,), (7,), [LITTLE], np.array([6, 0, 0, 0, 0, 0, 0], "int32"), "int32")
+    write_chunk(store / "b", (0,), struct.pack("<7i", 6, 0, 0, 0, 0, 0, 0))  # nobody's
+    own = site(store)
+    node = key.partition("/")[0]
+    texts = json.dumps(array_document([6], [6], "string", fill="", codecs=[{"name": "vlen-utf8"}])).encode()
+    assert own.ask("all", "DELETE", f"/zarr/w/{key}").status == 204
+    assert own.ask("all", "PUT", f"/zarr/w/{key}", {}, texts).code == "chunks_exist"
+    assert own.ask("all", "PUT", f"/v1/datasets/w/nodes/{node}", JSON, texts).code == "chunks_exist"
+    assert own.ask("both", "PUT", f"/zarr/w/{key}", {}, texts).status == 200
+
+
 def test_chunks_that_are_left_empty_are_stored(site, tmp_path):
     store = tmp_path / "store"
     write_node(store, GROUP)
@@ -404,13 +420,24 @@ def write_hidden(place, rng):
     bounds = extension("array-statistics", {"min": low, "max": rng.randrange(4, 9)}, must_understand=False)
     write_array(place / "p" / "b", (4, 6), (2, 3), [LITTLE], values(), "int32", extensions=[bounds], **fill(), **attributes())
     write_array(place / "p" / "bad", (4, 6), (2, 3), [{"name": f"unknown{rng.randrange(9)}"}], None, "int32", **attributes())
-    return place
+    write_node(place / "p" / "t", array_document([4, 6], [2, 3], "string", fill=rng.choice("56"), codecs=[{"name": "vlen-utf8"}], **attributes()))
+    for index in np.ndindex(2, 2):
+        texts = [rng.choice("123") * rng.randrange(1, 9) for _ in range(6)]
+        write_chunk(place / "p" / "t", index, struct.pack("<I", 6) + b"".join(struct.pack("<I", len(text)) + text.encode() for text in texts))
+    old = place / "p" / "v"
+    old.mkdir()
+    (old / ".zarray").write_text(json.dumps({
+        "zarr_format": 2, "shape": [4, 6], "chunks": [2, 3], "dtype": "<i4", "order": "C", "compressor": None, "filters": None, **{
+            "fill_value": rng.choice((0, 5, None))}}))
+    (old / ".zattrs").write_text(json.dumps(attributes()["attributes"]))
+    for first, second in np.ndindex(2, 2):
+        (old / f"{first}.{second}").write_bytes(struct.pack("<6i", *(rng.randrange(1, 4) for _ in range(6))))
 
 
 def guesses(rng, n):
     """Requests that would tell a guess from the truth, if anything did."""
     for _ in range(n):
-        node = rng.choice(["p/a", "p/z", "p/s", "p/b"])
+        node = rng.choice(["p/a", "p/z", "p/s", "p/b", "p/t", "p/v"])
         value = rng.randrange(7)
         packed = struct.pack("<i", value)
         low, high = rng.randrange(-9, 1), rng.randrange(4, 9)
@@ -419,6 +446,8 @@ def guesses(rng, n):
         bounds = [extension("array-statistics", {"min": low, "max": high}, must_understand=False)]
         grid = array_document([4, 6], rng.choice([[2, 3], [4, 3]]), "int32", fill=value, codecs=[LITTLE])
         dry = rng.choice(["&dry_run=1", ""])
+        codecs, kind = rng.choice([([LITTLE, CRC], "int32"), ([LITTLE, GZIP], "int32"), ([{"name": "vlen-utf8"}], "string"), ([{"name": "bytes"}], "uint8")])
+        other = array_document([4, 6], [2, 3], kind, fill="" if kind == "string" else value, codecs=codecs)
         yield rng.choice([
             ("PUT", f"/v1/datasets/w/slices/{node}?broadcast=1&slice={box}{dry}", {}, packed),
             ("PUT", f"/v1/datasets/w/slices/{node}?broadcast=1{dry}", {}, packed),
@@ -430,8 +459,13 @@ def guesses(rng, n):
             ("DELETE", f"/zarr/w/{node}/c/0/0", {}, None),
             ("PUT", f"/v1/datasets/w/nodes/{node}?erase_chunks={rng.choice('01')}{dry}", JSON, json.dumps(grid).encode()),
             ("PUT", f"/zarr/w/{node}/zarr.json", {}, json.dumps(grid).encode()),
+            ("PUT", f"/zarr/w/{node}/zarr.json", {}, json.dumps(other).encode()),
+            ("DELETE", f"/zarr/w/{node}/zarr.json", {}, None),
             ("PATCH", f"/v1/datasets/w/nodes/{node}?pretty=1{dry}", MERGE, json.dumps({"attributes": {rng.choice("abc"): {"x": value}}}).encode()),
             ("PATCH", f"/v1/datasets/w/nodes/{node}?pretty=0{dry}", MERGE, json.dumps({"extensions": rng.choice([bounds, None, {"x": bounds[0]}])}).encode()),
+            ("PUT", f"/v1/datasets/w/slices/p/t?broadcast=1&slice={box}{dry}", JSON, json.dumps(str(value) * rng.randrange(1, 9)).encode()),
+            ("PUT", f"/zarr/w/p/v/{rng.choice(['.zattrs', '.zarray', '0.0', '.zgroup'])}", {}, rng.choice([b'{"a": 1}', b"{", packed * 6])),
+            ("DELETE", f"/zarr/w/p/v/{rng.choice(['.zattrs', '0.0'])}", {}, None),
             ("PATCH", f"/v1/datasets/w/nodes/{node}?pretty=0{dry}", MERGE, json.dumps({"shape": [rng.randrange(2, 7), 6]}).encode()),
             ("POST", f"/v1/datasets/w/consolidate/p?pretty=0{dry}", {}, None),
         ])
