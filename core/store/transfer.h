@@ -3,7 +3,7 @@
  *
  * Transfers to one endpoint (scheme, host and port) take turns when more than remote.connections of
  * them want to run. A connection is kept for the next transfer. TLS is verified; http_proxy,
- * https_proxy and no_proxy of the environment hold, but near hosts (core/store/near_host.h) are
+ * https_proxy and no_proxy of the environment hold, but near hosts (core/store/transfer_host.h) are
  * asked without a proxy. */
 #ifndef ZD_CORE_STORE_TRANSFER_H
 #define ZD_CORE_STORE_TRANSFER_H

@@ -6,8 +6,8 @@
 
 #include "core/base/aside.h"
 #include "core/base/num.h"
-#include "core/store/near_host.h"
 #include "core/store/remote.h"
+#include "core/store/transfer_host.h"
 
 #define HEAD_BYTES_MAX (64U << 10)
 #define RECEIVE_BYTES  (64L << 10) /* at a time */
@@ -318,7 +318,7 @@ void zd_transfer_run_settle(struct zd_transfer_run *run, CURLcode code)
  * through the proxy of the environment. */
 static void set_url(struct zd_transfer_run *run, const char *url)
 {
-    const bool is_direct = run->transfer->is_direct || zd_near_host_is(url);
+    const bool is_direct = run->transfer->is_direct || zd_transfer_host_is_near(url);
     (void)curl_easy_setopt(run->easy, CURLOPT_URL, url);
     (void)curl_easy_setopt(run->easy, CURLOPT_NOPROXY, is_direct ? "*" : NULL);
 }

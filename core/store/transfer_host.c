@@ -1,5 +1,5 @@
 /* Hosts that are this machine, or on its link. */
-#include "core/store/near_host.h"
+#include "core/store/transfer_host.h"
 
 #include <arpa/inet.h>
 #include <curl/curl.h>
@@ -54,7 +54,7 @@ static bool is_near(char *host)
     return is_name(host) || (inet_aton(host, &v4) != 0 && is_v4(v4));
 }
 
-bool zd_near_host_is(const char *url)
+bool zd_transfer_host_is_near(const char *url)
 {
     char *host = NULL;
     CURLU *parts = curl_url();

@@ -1,6 +1,6 @@
 /* Hosts that are this machine, or on its link. */
-#ifndef ZD_CORE_STORE_NEAR_HOST_H
-#define ZD_CORE_STORE_NEAR_HOST_H
+#ifndef ZD_CORE_STORE_TRANSFER_HOST_H
+#define ZD_CORE_STORE_TRANSFER_HOST_H
 
 #include <stdbool.h>
 
@@ -14,6 +14,6 @@
  * @return false for text that is no URL
  * Thread: any.
  */
-bool zd_near_host_is(const char *url);
+bool zd_transfer_host_is_near(const char *url);
 
 #endif
