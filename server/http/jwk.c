@@ -68,7 +68,7 @@ static bool take_number(
            zd_base64_url_decode(text, to);
 }
 
-/* What a type of keys has. @retval ZD_INVALID its numbers are none */
+/* Makes a key of its type's numbers. @retval ZD_INVALID they are none */
 static enum zd_status make(const struct zd_json *jwk, const char *alg,
     struct zd_public_key **ret_key, struct zd_error *err)
 {
@@ -87,7 +87,7 @@ static enum zd_status make(const struct zd_json *jwk, const char *alg,
                    : zd_public_key_new_ed25519(a, ret_key, err);
 }
 
-/* What tokens of a type of keys must say, or NULL. */
+/* The algorithm that tokens of a type of keys must name, or NULL. */
 static const char *find_alg(const struct zd_json *jwk)
 {
     const struct zd_json *type = zd_json_member(jwk, "kty");
@@ -232,9 +232,7 @@ static enum zd_status take_keys(
     }
     if (n > ZD_JWK_KEYS_MAX) {
         return zd_fail_limit(err, ZD_JWK_KEYS_MAX, n,
-            "the list \"keys\" has %zu keys, %d at most "
-            "are taken",
-            n, ZD_JWK_KEYS_MAX);
+            "the list \"keys\" has %zu keys, %d at most are taken", n, ZD_JWK_KEYS_MAX);
     }
     ZD_AUTO(zd_jwk_set) set = zd_alloc_zero(1, sizeof *set + n * sizeof set->jwk[0]);
     if (set == NULL) {
@@ -283,8 +281,7 @@ enum zd_status zd_jwk_parse(struct zd_span text, struct zd_jwk_set **ret_set, st
     }
     if (n != 1 || list.ptr[0] != '[') {
         return zd_fail(err, ZD_INVALID,
-            "the document has no list \"keys\", or more than one: "
-            "expected {\"keys\": [...]}");
+            "the document has no list \"keys\", or more than one: expected {\"keys\": [...]}");
     }
     return take_keys(list, ret_set, err);
 }

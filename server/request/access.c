@@ -78,12 +78,12 @@ static void search(struct zd_request *req, struct zd_span token)
     }
 }
 
-/* What the only credential says. @return false: it was not looked for, since the client's address
- * has tried too many that nobody has */
+/* Looks who has the only credential. @return false: nobody looked, since the client's address has
+ * used up its rate and the credential is not known */
 static bool identify(struct zd_request *req)
 {
     struct zd_server *server = req->server;
-    if (req->signature.len > 0) { /* which costs less than to refuse it */
+    if (req->signature.len > 0) { /* a look costs less than a refusal */
         req->identity = zd_signing_identify(req);
         return true;
     }

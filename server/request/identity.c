@@ -182,8 +182,8 @@ bool zd_identity_is_over(const struct zd_identity *identity)
     return identity->expires_ms <= now_ms;
 }
 
-/* What matches every name was not written with a private dataset in mind, which others may have
- * added since. */
+/* A pattern that matches every name was not written with a private dataset in mind, which others
+ * may have added since. */
 static bool is_literal(const char *pattern)
 {
     return pattern != NULL && pattern[strspn(pattern, "*?")] != '\0';

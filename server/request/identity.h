@@ -70,8 +70,8 @@ bool zd_identity_is_same(const struct zd_identity *a, const struct zd_identity *
 /** Whether it has expired, or was revoked. Accepts NULL: the anonymous never end. */
 bool zd_identity_is_over(const struct zd_identity *identity);
 
-/** Whether some grant speaks of a dataset, whatever it allows there. Of a private one only grants
- * count that name it, here and below. */
+/** Whether some grant speaks of a dataset, whatever it allows there. A private dataset needs a
+ * grant that names it, here and below. */
 bool zd_identity_names(const struct zd_identity *identity, const struct zd_dataset_config *dataset);
 
 /**

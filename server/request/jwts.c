@@ -342,6 +342,7 @@ static void take_keys(struct zd_jwts *jwts, struct zd_jwk_set *keys, const char 
 static void end_keys(struct zd_jwts *jwts)
 {
     struct zd_server *server = jwts->server;
+    uv_timer_stop(&jwts->stale);
     revoke_others(jwts, NULL);
     server->n_credential_changes++;
     zd_jwk_free(ZD_TAKE(jwts->keys));
@@ -393,9 +394,9 @@ static void on_fetched(struct zd_transfer *transfer)
         jwts->good_ms = uv_now(jwts->server->loop);
         take_keys(jwts, keys, URL_OPTION);
     } else {
+        keep_keys(jwts);
         zd_log(&jwts->server->log, ZD_LOG_WARNING, URL_OPTION ": %s%s", err.text,
             jwts->keys == NULL ? "; no JSON Web Token is good" : "; the last good keys stay");
-        keep_keys(jwts);
     }
     const uint64_t next_ms =
         status == ZD_OK ? settings->access_jwks_ms : zd_min_u64(settings->access_jwks_ms, RETRY_MS);

@@ -56,7 +56,7 @@ static bool is_of(const struct slot *slot, struct zd_span credential)
     return zd_digest_is_same_secret(kept, credential);
 }
 
-/* One that is not in use, or the next one. */
+/* A slot that is not in use, or the next one. */
 static struct slot *free_slot(struct set *set, uint64_t n_changes)
 {
     for (size_t i = 0; i < WAYS_N; i++) {

@@ -97,4 +97,4 @@ def test_who_needs_a_credential_for_all_data_gets_the_page_without(serve):
     server = serve("w=mem:", "--set", "access.anonymous=none")
     assert server.get("/v1/datasets").status == 401
     assert b"app.js" in page_of(server, "/explore/w/a").body and server.get(folder_of(server) + "app.js").status == 200
-    assert server.get("/", {**HTML, "Authorization": "Bearer none"}).status == 401  # one that is wrong is refused everywhere
+    assert server.get("/?access_token=none", HTML).status == 401  # one that is wrong is refused everywhere
