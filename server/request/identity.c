@@ -113,7 +113,8 @@ struct zd_identity *zd_identity_new(const struct zd_identity *like)
     char *at = (char *)(identity + 1);
     *identity = *like;
     identity->refs = 1;
-    identity->number = atomic_fetch_add(&n_made, 1) + 1;
+    identity->number =
+        like->signer == NULL ? atomic_fetch_add(&n_made, 1) + 1 : like->signer->number;
     identity->is_revoked = false;
     identity->keeper = keeper;
     identity->grant = keeper == NULL ? (struct zd_grant *)(void *)at : keeper->grant;

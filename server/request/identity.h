@@ -35,7 +35,8 @@ struct zd_grant {
  * it is made, but for is_revoked. */
 struct zd_identity {
     uint32_t refs;
-    uint64_t number;         /* no other identity of this process has it; never 0 */
+    uint64_t number;         /* no other identity of this process has it, but a signed URL has its
+                                signer's: it gets the same answers; never 0 */
     const char *name;        /* of the token, or the subject of a JWT; for log and audit */
     const char *from;        /* what named it: "token", "jwt", "url"; a literal */
     const char *kid;         /* of a JWT: its key's id; else NULL */

@@ -174,6 +174,7 @@ START_TEST(a_url_is_over_with_its_signer)
     zd_identity_unref(signer); /* the URL holds it */
     ck_assert_str_eq(url->name, "ada");
     ck_assert_str_eq(url->kid, "k1");
+    ck_assert_uint_eq(url->number, signer->number);
     ck_assert(url->signer == signer && url->grant == signer->grant);
     const struct zd_dataset_config era = dataset_of("era");
     ck_assert(zd_identity_may(url, READ, &era, "a/b"));
