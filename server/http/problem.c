@@ -319,13 +319,16 @@ const char *zd_problem_detail(const struct zd_problem *problem)
                : zd_problem_kind_of(problem)->title;
 }
 
-char *zd_problem_public_detail(const struct zd_problem *problem)
+const char *zd_problem_public_detail(
+    const struct zd_problem *problem, char room[ZD_PROBLEM_DETAIL_BYTES])
 {
-    char *detail = zd_strdup(zd_problem_detail(problem));
-    if (detail != NULL) {
-        zd_aside_drop(detail);
+    const char *detail = zd_problem_detail(problem);
+    if (strchr(detail, ZD_ASIDE_BEGIN) == NULL && strchr(detail, ZD_ASIDE_END) == NULL) {
+        return detail;
     }
-    return detail;
+    (void)snprintf(room, ZD_PROBLEM_DETAIL_BYTES, "%s", detail);
+    zd_aside_drop(room);
+    return room;
 }
 
 static void emit_document(
@@ -338,8 +341,8 @@ static void emit_document(
     zd_emit_member_string(emit, "type", type);
     zd_emit_member_string(emit, "title", kind->title);
     zd_emit_member_u64(emit, "status", kind->http_status);
-    ZD_AUTO_TEXT detail = zd_problem_public_detail(problem);
-    emit_fact(emit, "detail", detail == NULL ? kind->title : detail);
+    char detail[ZD_PROBLEM_DETAIL_BYTES];
+    emit_fact(emit, "detail", zd_problem_public_detail(problem, detail));
     zd_emit_member_string(emit, "instance", instance);
     zd_emit_member_string(emit, "code", kind->code);
     if (problem->err != NULL) {

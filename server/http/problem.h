@@ -72,8 +72,11 @@ struct zd_problem zd_problem_without_facts(const struct zd_problem *problem);
 /** What happened, for the log: asides included (core/base/aside.h). */
 const char *zd_problem_detail(const struct zd_problem *problem);
 
-/** The document's member `detail`: the same without asides. Owned; NULL: no memory. */
-char *zd_problem_public_detail(const struct zd_problem *problem);
+#define ZD_PROBLEM_DETAIL_BYTES 1024 /* of one with asides; a longer one is cut */
+
+/** The document's member `detail`: the same without asides. @return `room`, or the detail itself */
+const char *zd_problem_public_detail(
+    const struct zd_problem *problem, char room[ZD_PROBLEM_DETAIL_BYTES]);
 
 /** The default code for an error of the core: "bad_request" for ZD_INVALID, "store_error" for
  * ZD_STORE ... */

