@@ -125,7 +125,7 @@ static const struct read_fact {
     {EMPTY("305 Use Proxy", "Location: key/\r\n"), {ZD_RANGE_WHOLE, 0, 0}, ZD_STORE,
         ZD_REMOTE_FAULT_NONE, "305"},
     {EMPTY("302 Found", "Location: http://example.com/?secret=1\r\n"), {ZD_RANGE_WHOLE, 0, 0},
-        ZD_STORE, ZD_REMOTE_FAULT_BROKEN, "http://example.com:"},
+        ZD_STORE, ZD_REMOTE_FAULT_BROKEN, "http://example.com"},
     {EMPTY("302 Found", "Location: key\r\n"), {ZD_RANGE_WHOLE, 0, 0}, ZD_STORE,
         ZD_REMOTE_FAULT_BROKEN, "more than 5 times"},
     {EMPTY("302 Found", ""), {ZD_RANGE_WHOLE, 0, 0}, ZD_STORE, ZD_REMOTE_FAULT_BROKEN, "where to"},
