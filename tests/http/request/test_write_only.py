@@ -17,7 +17,7 @@ import pytest
 from arrays import write_array, write_chunk, write_node, write_sharded
 from client import wait_until
 from documents import CRC, GZIP, GROUP, LITTLE, array_document, extension
-from files import below
+from files import TEMPORARY, below
 from live import ROOT
 
 DOCUMENT = json.loads((ROOT / "openapi" / "openapi.json").read_text())
@@ -143,7 +143,7 @@ class Markers:
 def empty(place):
     """What a running server has changed goes."""
     place.mkdir(exist_ok=True)
-    for child in place.iterdir():
+    for child in [child for child in place.iterdir() if not child.name.startswith(TEMPORARY)]:
         shutil.rmtree(child) if child.is_dir() else child.unlink()
 
 
