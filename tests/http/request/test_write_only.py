@@ -72,7 +72,7 @@ class Site:
             path.chmod(0o600)
             settings += ["--set", f"access.{name}={path}"]
         self.store = store
-        self.server = serve(*OUTSIDE, *settings, *arguments, config={"datasets": {"w": {"location": str(store), "writable": True}}})
+        self.server = serve(*OUTSIDE, *settings, *arguments, config={"datasets": {"w": {"location": str(store), "writable": True, "revalidate_ms": 0}}})
 
     def ask(self, who, method, target, headers=None, body=None):
         """One request of a token, a JWT with scopes, or a URL that the token `all` has signed."""
