@@ -208,8 +208,8 @@ static enum zd_next want_roots(
         }
         listing->n_roots++;
         root->dataset = zd_dataset_ref(dataset[i]);
-        if (root->dataset->store == NULL) {
-            continue;
+        if (root->dataset->store == NULL || !zd_permission_reads_root(req, root->dataset)) {
+            continue; /* it may be of any dialect, or not there */
         }
         root->want.wait = zd_gather_wait(&req->gather);
         zd_gather_add(&req->gather, zd_catalog_want(root->dataset, "", &root->want));

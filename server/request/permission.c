@@ -67,6 +67,12 @@ bool zd_permission_reads(const struct zd_request *req, const char *path)
            zd_identity_may(req->identity, ZD_IDENTITY_READ, &dataset->config, path);
 }
 
+bool zd_permission_reads_root(const struct zd_request *req, const struct zd_dataset *dataset)
+{
+    const char *name = dataset->config.name;
+    return !is_named(req, name) || zd_identity_may(req->identity, ZD_IDENTITY_READ, name, "");
+}
+
 static bool may_read(const void *client, const char *path)
 {
     return zd_permission_reads(client, path);

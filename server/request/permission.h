@@ -31,7 +31,10 @@ bool zd_permission_reaches(const struct zd_request *req, const char *path);
  */
 bool zd_permission_reads(const struct zd_request *req, const char *path);
 
-/** The same, for look-ups of other nodes. @return valid as long as the request */
+/** The same of the root of a dataset that it sees. */
+bool zd_permission_reads_root(const struct zd_request *req, const struct zd_dataset *dataset);
+
+/** zd_permission_reads for look-ups of other nodes. @return valid as long as the request */
 struct zd_reader zd_permission_reader(const struct zd_request *req);
 
 /** Whether not all of the dataset may be read: an answer leaves out what zd_permission_reads does

@@ -393,7 +393,7 @@ def test_an_origin_is_of_array_and_coordinate(serve, tmp_path):
     refuse(server, f"{S}data?sel=x=30", "value_not_found")
 
 
-def test_a_coordinate_outside_a_tokens_paths_is_not_there(serve, tmp_path):
+def test_a_coordinate_outside_a_tokens_paths_is_forbidden(serve, tmp_path):
     import hashlib
     (tmp_path / "store").mkdir()
     write(tmp_path / "store", "x", np.arange(3), ["x"])
@@ -406,7 +406,10 @@ def test_a_coordinate_outside_a_tokens_paths_is_not_there(serve, tmp_path):
     server = serve(config={"listen": ["127.0.0.1:0"], "access": {"tokens_file": str(tmp_path / "tokens.json"), "anonymous": "none"},
                            "datasets": {"p": {"location": str(tmp_path / "store")}}})
     answer = server.get(f"{S}open/data?sel=x=1", {"Authorization": "Bearer secret-of-32-bytes-for-the-tests"})
-    assert (answer.status, answer.json()["code"]) == (400, "no_coordinate")
+    assert (answer.status, answer.json()["code"], answer.json()["scope"]) == (403, "forbidden", "read:p/x")
+    assert server.get(f"{S}open/data?coords=1&format=npz", {"Authorization": "Bearer secret-of-32-bytes-for-the-tests"}).json()["scope"] == "read:p/x"
+    table = server.get(f"{S}open/data?format=csv&layout=table", {"Authorization": "Bearer secret-of-32-bytes-for-the-tests"})
+    assert table.status == 200 and table.body.startswith(b"x,")
     assert server.get(f"{S}open/data?isel=x=1", {"Authorization": "Bearer secret-of-32-bytes-for-the-tests"}).status == 200
     assert server.get(f"{S}open/data?sel=x=1", {"Authorization": "Bearer both"}).status == 200
 
