@@ -35,7 +35,7 @@ VISIBLE = ["pub", "pub/a", "pub/b", "pub/x", "pub/y", "pub/sub", "pub/sub/c", "p
            "pyr", "pyr/s1", "pyr/s3", "ome", "ome/s1", "sec/deep/vis", "sec/deep/vis/d", "sec/deep/vis/x", "lone"]
 HIDDEN = ["", "t", "x", "y", "sec", "sec/deep", "sec/t", "mix/h", "mix/y", "mix/t", "mix/h/i", "pyr/s0", "pyr/s2", "pyr/y", "pyr/x", "ome/s0", "ome/s2",
           "other", "publi", "lon", "lone/x", "sec/deep/x", "sec/deep/vi"]
-DATASETS = ["a3"] * 5 + ["a2"] * 3 + ["secret", "open", "nope"]
+DATASETS = ["a3"] * 6 + ["a2"] * 4 + ["secret", "open", "nope"]
 TIERED = "tiered-storage"
 
 
@@ -258,8 +258,10 @@ def path_of(rng):
     return rng.choice(VISIBLE if rng.random() < 0.65 else HIDDEN)
 
 
-def query_of(parameters):
+def query_of(rng, parameters):
     pairs = [f"{name}={value}" for name, value in parameters.items() if value is not None]
+    if rng.random() < 0.7:
+        pairs = rng.sample(pairs, min(2, len(pairs)))  # most of the rest contradict each other
     return "?" + "&".join(pairs) if pairs else ""
 
 
@@ -272,7 +274,7 @@ def target_of(rng, d):
         return "/".join([f"/{view}/{d}", *filter(None, [path_of(rng)])]) + rng.choice(SUFFIXES)
     resource = rng.choices(list(RESOURCES), [weight for _, weight in RESOURCES.values()])[0]
     path = "a" if d == "open" else path_of(rng)
-    return f"/v1/datasets/{d}/{resource}/{path}{query_of(RESOURCES[resource][0](rng))}"
+    return f"/v1/datasets/{d}/{resource}/{path}{query_of(rng, RESOURCES[resource][0](rng))}"
 
 
 def body_of(rng, d):
@@ -395,7 +397,7 @@ def run_requests(pair, who, seed, n):
         if rng.random() < 0.1:
             method, target, document = body_of(rng, d)
             body = json.dumps(document).encode()
-        headers = dict(who[rng.choice(["nobody", "reader", "reader", "reader", "writer", "jwt", "else"])])
+        headers = dict(who[rng.choice(["nobody", "reader", "reader", "reader", "writer", "writer", "jwt", "jwt", "else"])])
         if body is not None:
             headers["Content-Type"] = "application/json"
         if rng.random() < 0.1:
@@ -429,4 +431,4 @@ def test_what_may_not_be_read_does_not_show(tmp_path, serve, key):
         n_good += sum(result[0] for result in results)
         found = [difference for _, differences in results for difference in differences]
         assert not found, f"seed {SEED}: {len(found)} answers differ\n" + "\n".join(found[:SHOWN_N])
-    assert n_good > N / 5
+    assert n_good > N / 8
