@@ -19,8 +19,7 @@ import numpy as np
 import pytest
 from arrays import write_array, write_node, write_values
 from client import SANITIZED
-from documents import LITTLE, ZSTD, array_document, extension, group_document, shard
-from live import Answer
+from documents import LITTLE, array_document, extension, group_document, shard
 from test_tokens import bearer, entry, write_tokens
 
 N = int(os.environ.get("ZARRD_INTERFERENCE", 500 if SANITIZED else 10000))
@@ -432,3 +431,45 @@ def test_what_may_not_be_read_does_not_show(tmp_path, serve, key):
         found = [difference for _, differences in results for difference in differences]
         assert not found, f"seed {SEED}: {len(found)} answers differ\n" + "\n".join(found[:SHOWN_N])
     assert n_good > N / 8
+
+
+def blocks_of(server, query, last_id=None):
+    """The blocks of an event stream as name -> value, as they come."""
+    connection = server.connection()
+    connection.request("GET", f"/v1/datasets/a3/events{query}", headers={} if last_id is None else {"Last-Event-ID": last_id})
+    answer = connection.getresponse()
+    assert answer.status == 200
+    fields = {}
+    while line := answer.readline():
+        name, _, value = line.decode().strip().partition(": ")
+        if name:
+            fields[name] = value
+        else:
+            yield fields
+            fields = {}
+
+
+def test_events_do_not_count_what_may_not_be_read(tmp_path, serve, key):
+    """Both readers get the same lines, but for ids: those have one form, and no two of them are alike."""
+    rng = random.Random(SEED)
+    print(f"seed {SEED}")
+    with pair_of(tmp_path, serve, key, SEED) as pair:
+        lines = []
+        for which, server in enumerate(pair.servers):
+            own = []
+            feed = blocks_of(server, "?path=pub&access_token=reader-secret")
+            own.append(next(feed))
+            for n in range(10):
+                for _ in range(rng.randrange(3) if which == 1 else 0):
+                    pair.ask(which, "PUT", f"/v1/datasets/a3/nodes/other/{rng.randrange(9)}", bearer("root"), json.dumps(group_document()).encode())
+                document = json.dumps({**group_document(), "attributes": {"n": n}}).encode()
+                assert pair.ask(which, "PUT", "/v1/datasets/a3/nodes/pub/new", bearer("writer"), document).status in (200, 201)
+                own.append(next(feed))
+            feed.close()
+            again = blocks_of(server, "?path=pub&access_token=reader-secret", own[4]["id"])
+            own += [next(again) for _ in range(7)]
+            again.close()
+            ids = [block.pop("id") for block in own]
+            assert all(re.fullmatch("[0-9a-f]{32}", text) for text in ids) and len(set(ids)) == len(ids)
+            lines.append([{name: re.sub(r'"etag":"[^,]*,', "", value) for name, value in block.items()} for block in own])
+        assert lines[0] == lines[1]
