@@ -401,7 +401,8 @@ def test_a_coordinate_outside_a_tokens_paths_is_forbidden(serve, tmp_path):
     entry = {"name": "t", "sha256": hashlib.sha256(b"secret-of-32-bytes-for-the-tests").hexdigest(), "scopes": ["read"], "datasets": ["p"],
              "paths": ["open/**"]}
     named = {**entry, "name": "named", "sha256": hashlib.sha256(b"both").hexdigest(), "paths": ["open/data", "x"]}
-    (tmp_path / "tokens.json").write_text(json.dumps({"tokens": [entry, named]}))
+    whole = {**entry, "name": "all", "sha256": hashlib.sha256(b"all").hexdigest(), "paths": ["open/*", "x"]}
+    (tmp_path / "tokens.json").write_text(json.dumps({"tokens": [entry, named, whole]}))
     (tmp_path / "tokens.json").chmod(0o600)
     server = serve(config={"listen": ["127.0.0.1:0"], "access": {"tokens_file": str(tmp_path / "tokens.json"), "anonymous": "none"},
                            "datasets": {"p": {"location": str(tmp_path / "store")}}})
@@ -411,7 +412,9 @@ def test_a_coordinate_outside_a_tokens_paths_is_forbidden(serve, tmp_path):
     table = server.get(f"{S}open/data?format=csv&layout=table", {"Authorization": "Bearer secret-of-32-bytes-for-the-tests"})
     assert table.status == 200 and table.body.startswith(b"x,")
     assert server.get(f"{S}open/data?isel=x=1", {"Authorization": "Bearer secret-of-32-bytes-for-the-tests"}).status == 200
-    assert server.get(f"{S}open/data?sel=x=1", {"Authorization": "Bearer both"}).status == 200
+    beside = server.get(f"{S}open/data?sel=x=1", {"Authorization": "Bearer both"})  # one there would come first
+    assert (beside.status, beside.json()["scope"]) == (403, "read:p/open/x")
+    assert server.get(f"{S}open/data?sel=x=1", {"Authorization": "Bearer all"}).status == 200
 
 
 def test_images_take_them(served):
