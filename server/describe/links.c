@@ -35,9 +35,7 @@ static const struct link api_links[] = {
     {NULL, NULL},
 };
 
-/* @param representation without body */
-static enum zd_next respond_links(
-    struct zd_request *req, const struct link *link, struct zd_representation *representation)
+static enum zd_next respond_links(struct zd_request *req, const struct link *link)
 {
     ZD_SCOPED_TEXT(text, LINKS_BYTES_MAX);
     struct zd_emit emit;
@@ -53,19 +51,15 @@ static enum zd_next respond_links(
     }
     zd_emit_object_end(&emit);
     zd_emit_object_end(&emit);
-    return zd_respond_text(req, &text, representation);
+    return zd_respond_text(req, &text, &(struct zd_representation){0});
 }
 
 enum zd_next zd_links_respond_start(struct zd_request *req)
 {
-    struct zd_representation representation = {
-        .header = {{"Vary", "Accept"}},
-        .n_headers = 1,
-    };
-    return respond_links(req, start_links, &representation);
+    return respond_links(req, start_links);
 }
 
 enum zd_next zd_links_respond_api(struct zd_request *req)
 {
-    return respond_links(req, api_links, &(struct zd_representation){0});
+    return respond_links(req, api_links);
 }

@@ -521,7 +521,6 @@ static enum zd_status open_front(struct zd_front *front, struct zd_error *err)
     zd_exchange_init_front(front);
     zd_expiry_init_front(front);
     zd_reply_cache_init(front, server->memory.metadata_bytes / KEPT_PART);
-    ZD_TRY(zd_response_init(front, err));
     ZD_TRY(
         zd_wires_new(server, front->n_connections_max, zd_wire_term_is_over, &front->wires, err));
     for (size_t i = 0; i < config->n_listen; i++) {
@@ -530,7 +529,7 @@ static enum zd_status open_front(struct zd_front *front, struct zd_error *err)
         ZD_TRY(listen_on(&front->listener[i], config->listen[i], err));
         server->is_local = (i == 0 || server->is_local) && front->listener[i].is_loopback;
     }
-    return ZD_OK;
+    return zd_response_init(front, err);
 }
 
 enum zd_status zd_front_new(

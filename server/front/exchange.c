@@ -152,8 +152,8 @@ static const struct field fields[] = {
     FIELD("If-Range", request.conditions.if_range, ONCE),
     FIELD("If-Match", request.conditions.if_match, 1),
     FIELD("If-Unmodified-Since", request.conditions.if_unmodified_since, ONCE),
-    FIELD("X-Request-Id", now.sent_id, ONCE), FIELD("Accept", request.accept, 2),
-    FIELD("Accept-Encoding", request.accept_encoding, 3),
+    FIELD("X-Request-Id", now.sent_id, ONCE), FIELD("Accept", request.sent_accept, 2),
+    FIELD("Accept-Encoding", request.sent_accept_encoding, 3),
     FIELD("Content-Encoding", request.content_encoding, 4),
     FIELD("traceparent", now.sent_trace, 5), /* of several none counts */
 };

@@ -1,4 +1,5 @@
 /* What handlers answer with (server/request/respond.h), as responses of libmicrohttpd. */
+#include "server/request/dependence.h"
 #include "server/request/respond.h"
 
 #include <microhttpd.h>
@@ -7,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/base/num.h"
+#include "server/front/caching.h"
 #include "server/front/reply_cache.h"
 #include "server/front/response.h"
 #include "server/front/exchange.h"
@@ -92,7 +94,7 @@ static enum zd_next answer_problem(struct zd_request *req, const struct zd_probl
     }
     struct zd_text *document = &req->server->front->scratch;
     zd_text_clear(document);
-    const bool is_page = zd_accept_is_for_people(req->accept);
+    const bool is_page = zd_accept_is_for_people(zd_dependence_accept(req));
     if (is_page) {
         zd_problem_page_add(problem, req->id, zd_client_prefix(req), document);
     } else {
@@ -361,12 +363,12 @@ enum zd_next zd_respond_options(struct zd_request *req, const char *allow, const
         zd_response_add(
             response, "Access-Control-Allow-Headers", is_echoed ? wanted : "*, Authorization");
         zd_response_add(response, "Access-Control-Max-Age", "7200");
-        zd_response_add(response, "Cache-Control", "no-cache");
-        zd_response_add(response, "Vary",
-            "Origin, Access-Control-Request-Headers, Access-Control-Request-Private-Network");
         if (local != NULL && strcmp(local, "true") == 0 && zd_request_may_write(req)) {
             zd_response_add(response, "Access-Control-Allow-Private-Network", "true");
         }
+        zd_dependence_note(req,
+            ZD_DEPENDENCE_WANTED_HEADERS | ZD_DEPENDENCE_WANTED_NETWORK | ZD_DEPENDENCE_ORIGIN);
+        zd_caching_add(req, "no-cache", response);
     }
     return zd_response_give(req, MHD_HTTP_NO_CONTENT, response, 0);
 }

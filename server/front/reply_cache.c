@@ -14,9 +14,9 @@
 #include <string.h>
 
 #include "core/base/num.h"
+#include "server/front/cors.h"
 #include "server/front/response.h"
 #include "server/http/accept.h"
-#include "server/request/client.h"
 #include "server/request/handler.h"
 #include "server/request/identity.h"
 #include "server/request/task.h"
@@ -99,9 +99,10 @@ static size_t cost_of(const struct zd_prepared *prepared)
 
 /* Which answers share a key. A target holds neither a space nor a line break. */
 struct sharing {
-    bool is_part;     /* requests with the same Range */
-    bool is_private;  /* requests whose answers no shared cache may keep: they say so */
-    bool by_identity; /* requests of the same client */
+    bool is_part;       /* requests with the same Range */
+    bool is_private;    /* requests with a credential: no shared cache may keep their answers */
+    bool by_identity;   /* requests of the same client */
+    const char *origin; /* requests of the pages of that origin, which the answer names; or NULL */
 };
 
 /* A key cut short would be that of other requests. @param ret_key borrowed until the scratch text
@@ -110,16 +111,16 @@ static enum zd_status key_of(
     const struct zd_request *req, struct sharing sharing, struct zd_span *ret_key)
 {
     const struct zd_text *target = &zd_front_exchange(req)->memory.target;
-    const char *prefix = zd_client_prefix(req);
+    const char *prefix = req->client.prefix; /* the key alone does not depend on it */
     const bool is_plain = !sharing.is_part && !sharing.is_private && !sharing.by_identity;
-    if (is_plain && prefix[0] == '\0') {
+    if (is_plain && prefix == NULL && sharing.origin == NULL) {
         *ret_key = zd_text_span(target);
         return ZD_OK;
     }
     struct zd_text *key = &req->server->front->scratch;
     zd_text_clear(key);
     zd_text_add_bytes(key, target->at, target->len);
-    if (prefix[0] != '\0') {
+    if (prefix != NULL) {
         zd_text_addf(key, "\r%s", prefix); /* links have it */
     }
     if (sharing.is_part) {
@@ -129,12 +130,22 @@ static enum zd_status key_of(
     if (sharing.is_private) {
         zd_text_add(key, "\np");
     }
+    if (sharing.origin != NULL) {
+        zd_text_addf(key, "\no%s", sharing.origin);
+    }
     if (sharing.by_identity) {
         zd_text_add(key, "\n");
         zd_text_add_u64(key, req->identity == NULL ? 0 : req->identity->number);
     }
     *ret_key = zd_text_span(key);
     return key->status;
+}
+
+/* NULL: the answer names the same origin to all. */
+static const char *origin_of(const struct zd_request *req)
+{
+    const char *origin = zd_cors_origin(req);
+    return origin == zd_cors_origin_of_all(req->server) ? NULL : origin;
 }
 
 static struct zd_prepared *find_under(const struct zd_request *req, struct sharing sharing)
@@ -151,7 +162,11 @@ static struct zd_prepared *find_under(const struct zd_request *req, struct shari
 static struct zd_prepared *find(const struct zd_request *req, bool is_part)
 {
     struct sharing sharing = {
-        .is_part = is_part, .is_private = req->is_private, .by_identity = req->is_limited};
+        .is_part = is_part,
+        .is_private = req->has_credential,
+        .by_identity = req->is_limited,
+        .origin = origin_of(req),
+    };
     struct zd_prepared *prepared = find_under(req, sharing);
     if (prepared == NULL && req->server->front->keeps_by_identity && !sharing.by_identity) {
         sharing.by_identity = true;
@@ -167,9 +182,10 @@ static void put(const struct zd_request *req, struct zd_prepared *prepared)
     struct zd_cache *cache = &req->server->front->prepared;
     const struct sharing sharing = {
         .is_part = prepared->is_part,
-        .is_private = req->is_private,
+        .is_private = req->has_credential,
         .by_identity =
             req->is_limited || (prepared->route != NULL && prepared->route->depends_on_identity),
+        .origin = origin_of(req),
     };
     struct zd_span key;
     if (key_of(req, sharing, &key) != ZD_OK) {
@@ -349,7 +365,7 @@ static enum zd_coding coding_for(const struct zd_request *req, const struct zd_p
 {
     const struct zd_buf *plain = prepared->form[ZD_PLAIN].body;
     return prepared->may_be_coded && plain != NULL
-               ? zd_accept_coding(req->accept_encoding, plain->len)
+               ? zd_accept_coding(req->sent_accept_encoding, plain->len)
                : ZD_PLAIN;
 }
 
@@ -550,14 +566,15 @@ static void answer_problem(struct zd_request *req, struct zd_prepared *prepared)
 
 /* ---- answering from prepared answers ---- */
 
-/* A client that refuses the prepared type is answered by the handler, which knows what it may be.
+/* The prepared answer says itself what it depends on. A client that refuses its type is answered by
+ * the handler, which knows what it may be.
  * People get a problem's page, which is never prepared. */
 static bool accepts(const struct zd_request *req, const struct zd_prepared *prepared)
 {
     if (prepared->problem != NULL) {
-        return !zd_accept_is_for_people(req->accept);
+        return !zd_accept_is_for_people(req->sent_accept);
     }
-    const char *accept = prepared->media_type == NULL ? NULL : req->accept;
+    const char *accept = prepared->media_type == NULL ? NULL : req->sent_accept;
     return accept == NULL || zd_accept_quality(accept, prepared->media_type) > 0;
 }
 

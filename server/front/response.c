@@ -11,22 +11,21 @@
 #include "core/base/aside.h"
 #include "core/base/hash.h"
 #include "core/base/num.h"
+#include "server/front/caching.h"
+#include "server/front/cors.h"
 #include "server/http/accept.h"
 #include "server/http/conditions.h"
 #include "server/http/guard.h"
 #include "server/http/html.h"
-#include "server/http/origin.h"
 #include "server/http/redact.h"
 #include "server/request/connection.h"
+#include "server/request/dependence.h"
 #include "server/request/handler.h"
 #include "server/request/permission.h"
 #include "server/runtime/server.h"
 
 #define PROBLEM_BYTES_MAX (1U << 20)
 #define EXPOSED_BYTES_MAX 1024
-#define VARY_BYTES_MAX    128
-#define CONTROL_BYTES_MAX 1024
-#define ORIGIN_LEN_MAX    512 /* of one that is echoed: a head has room for it */
 #define REASON_LEN_MAX    (ZD_FRONT_REASON_BYTES - 1)
 #define NUMBERS_BYTES     80 /* of a header that holds three of 64 bits */
 #define TIMING_BYTES      256
@@ -131,12 +130,14 @@ void zd_response_add(struct MHD_Response *response, const char *name, const char
     (void)MHD_add_response_header(response, name, value);
 }
 
-/* @param origin whose pages may read the answer */
+/* @param origin whose pages may read the answer, or NULL */
 static void give_common(const struct zd_server *server, const char *id, const char *origin,
     void (*give)(void *to, const char *name, const char *value), void *to)
 {
     give(to, "X-Request-Id", id);
-    give(to, "Access-Control-Allow-Origin", origin);
+    if (origin != NULL) {
+        give(to, "Access-Control-Allow-Origin", origin);
+    }
     give(to, "Access-Control-Expose-Headers", server->front->exposed.at);
     give(to, "X-Content-Type-Options", "nosniff");
 }
@@ -146,43 +147,13 @@ static void give_response(void *to, const char *name, const char *value)
     zd_response_add(to, name, value);
 }
 
-/* Whether the answer is for one origin alone where another may have another one. */
-static bool depends_on_origin(const struct zd_request *req)
-{
-    return !zd_request_is_reading(req) &&
-           req->server->config->settings.http_cors_origins[0] != '\0';
-}
-
-/* A page that may write has an answer of its own; what is read is the same for all. */
-static const char *origin_for(const struct zd_request *req)
-{
-    const struct zd_settings *settings = &req->server->config->settings;
-    const char *origin = depends_on_origin(req) ? zd_connection_header(req, "Origin") : NULL;
-    const bool is_echoed = origin != NULL && strlen(origin) <= ORIGIN_LEN_MAX &&
-                           zd_origin_is_listed(origin, settings->http_cors_origins);
-    return is_echoed ? origin : settings->http_cors_origin;
-}
-
 void zd_response_add_common(
     const struct zd_request *req, const char *id, struct MHD_Response *response)
 {
-    give_common(req->server, id, origin_for(req), give_response, response);
+    give_common(req->server, id, zd_cors_origin(req), give_response, response);
     if (req->server->is_draining) {
         zd_response_add(response, "Connection", "close");
     }
-}
-
-/* What a credential allows is no shared cache's, whatever the dataset's setting says. */
-static void add_cache_control(
-    const struct zd_request *req, const char *value, struct MHD_Response *response)
-{
-    ZD_SCOPED_TEXT(own, CONTROL_BYTES_MAX);
-    const bool is_shared = strstr(value, "public") != NULL || strstr(value, "s-maxage") != NULL;
-    if (req->is_private && strstr(value, "no-store") == NULL && strstr(value, "private") == NULL) {
-        zd_text_addf(&own, "private, %s", is_shared ? "no-cache" : value);
-        value = own.status == ZD_OK ? own.at : "no-store";
-    }
-    zd_response_add(response, "Cache-Control", value);
 }
 
 static bool is_page(const char *media_type)
@@ -208,8 +179,7 @@ static void add_problem(
     if (is_page(type)) {
         add_page_headers(false, response);
     }
-    add_cache_control(req, "no-cache", response);
-    zd_response_add(response, "Vary", depends_on_origin(req) ? "Accept, Origin" : "Accept");
+    zd_caching_add(req, "no-cache", response);
 }
 
 static bool has_own(const struct zd_representation *rep, const char *name)
@@ -250,67 +220,19 @@ bool zd_response_may_code(const struct zd_request *req, const struct zd_represen
 enum zd_coding zd_response_coding(
     const struct zd_request *req, const struct zd_representation *rep, uint64_t len)
 {
-    return zd_response_may_code(req, rep) ? zd_accept_coding(req->accept_encoding, len) : ZD_PLAIN;
+    return zd_response_may_code(req, rep)
+               ? zd_accept_coding(zd_dependence_accept_encoding(req), len)
+               : ZD_PLAIN;
 }
 
-static bool depends_on_identity(const struct zd_request *req)
+static void add_own(const struct zd_representation *rep, struct MHD_Response *response)
 {
-    return req->route != NULL && req->route->depends_on_identity;
-}
-
-/* Needs no memory: a field may not be lost. */
-static void add_field(char vary[VARY_BYTES_MAX], const char *names)
-{
-    const size_t len = strlen(vary);
-    const int n = snprintf(vary + len, VARY_BYTES_MAX - len, "%s%s", len == 0 ? "" : ", ", names);
-    assert(n >= 0 && (size_t)n < VARY_BYTES_MAX - len);
-    (void)n;
-}
-
-/* An answer that may be coded says so whatever it is coded in (RFC 9110, 12.5.5). */
-static void add_own(const struct zd_request *req, const struct zd_representation *rep,
-    struct MHD_Response *response)
-{
-    char vary[VARY_BYTES_MAX] = "";
     for (uint32_t i = 0; i < rep->n_headers; i++) {
         const struct zd_header *header = &rep->header[i];
-        if (strcmp(header->name, "Vary") == 0) {
-            add_field(vary, header->value);
-        } else if (strcasecmp(header->name, "Cache-Control") == 0) {
-            add_cache_control(req, header->value, response);
-        } else {
+        if (strcasecmp(header->name, "Cache-Control") != 0) { /* of server/front/caching.c */
             zd_response_add(response, header->name, header->value);
         }
     }
-    if (zd_response_may_code(req, rep)) {
-        add_field(vary, "Accept-Encoding");
-    }
-    if (depends_on_identity(req) || req->is_private || req->server->has_private) {
-        add_field(vary, "Authorization");
-    }
-    if (depends_on_origin(req)) {
-        add_field(vary, "Origin");
-    }
-    if (vary[0] != '\0') {
-        zd_response_add(response, "Vary", vary);
-    }
-}
-
-/* For data of the request's dataset. */
-static const char *cache_control(const struct zd_request *req)
-{
-    if (req->dataset == NULL) {
-        return "no-cache";
-    }
-    const struct zd_dataset_config *config = &req->dataset->config;
-    if (config->cache_control != NULL) {
-        return config->cache_control;
-    }
-    if (config->immutable) {
-        return req->is_private ? "private, max-age=31536000, immutable"
-                               : "public, max-age=31536000, immutable";
-    }
-    return "no-cache";
 }
 
 /* What the answer took so far; a stream goes on. Not of an answer that is kept: others get it
@@ -333,7 +255,10 @@ static void add_times(const struct zd_request *req, const struct zd_representati
         trace == NULL ? "" : ", traceparent;desc=\"", trace == NULL ? "" : trace,
         trace == NULL ? "" : "\"");
     zd_response_add(response, "Server-Timing", timing);
-    zd_response_add(response, "Timing-Allow-Origin", origin_for(req));
+    const char *origin = zd_cors_origin(req);
+    if (origin != NULL) {
+        zd_response_add(response, "Timing-Allow-Origin", origin);
+    }
 }
 
 void zd_response_add_representation(const struct zd_request *req,
@@ -342,14 +267,15 @@ void zd_response_add_representation(const struct zd_request *req,
     zd_response_add_common(req, id, response);
     add_times(req, rep, response);
     add_validators(response, rep->etag, rep->mtime_ms);
-    if (!has_own(rep, "Cache-Control")) {
-        add_cache_control(
-            req, depends_on_identity(req) ? "private, no-cache" : cache_control(req), response);
-    }
     if (is_page(rep->media_type)) {
         add_page_headers(has_own(rep, "Content-Security-Policy"), response);
     }
-    add_own(req, rep, response);
+    add_own(rep, response);
+    if (zd_response_may_code(req, rep)) {
+        /* Whatever it is coded in (RFC 9110, 12.5.5). */
+        zd_dependence_note(req, ZD_DEPENDENCE_ACCEPT_ENCODING);
+    }
+    zd_caching_add_of(req, rep, response);
 }
 
 void zd_response_add_range(
@@ -602,7 +528,7 @@ void zd_response_refuse(struct zd_server *server, const struct zd_guard *guard,
     access.http_status = zd_problem_kind(guard->code)->http_status;
     access.body_bytes = guard->is_head ? 0 : document->len;
     add_status_line(access.http_status, to);
-    give_common(server, id, server->config->settings.http_cors_origin, give_line, to);
+    give_common(server, id, zd_cors_origin_of_all(server), give_line, to);
     if (access.http_status == MHD_HTTP_SERVICE_UNAVAILABLE) {
         server->metrics.n_unavailable[ZD_UNAVAILABLE_CONNECTIONS]++;
     }
@@ -634,8 +560,11 @@ enum zd_status zd_response_init(struct zd_front *front, struct zd_error *err)
         return zd_fail(err, ZD_NO_MEMORY, "no memory for prepared answers");
     }
     zd_response_add(front->emergency, "Content-Type", "application/problem+json");
-    zd_response_add(front->emergency, "Access-Control-Allow-Origin",
-        front->server->config->settings.http_cors_origin);
+    zd_response_add(front->emergency, "Cache-Control", "no-store");
+    const char *origin = zd_cors_origin_of_all(front->server);
+    if (origin != NULL) {
+        zd_response_add(front->emergency, "Access-Control-Allow-Origin", origin);
+    }
     return ZD_OK;
 }
 

@@ -10,7 +10,8 @@ struct zd_guard;
 
 #define ZD_RESPONSE_ANY_ID "0000000000000000" /* ZD_FRONT_MADE_ID_LEN bytes, to be overwritten */
 
-/** Set front->scratch, exposed and emergency up. @retval ZD_NO_MEMORY */
+/** Set front->scratch, exposed and emergency up, once it is known where the server listens.
+ * @retval ZD_NO_MEMORY */
 ZD_RESULT zd_response_init(struct zd_front *front, struct zd_error *err);
 void zd_response_done(struct zd_front *front); /* accepts a zeroed one */
 

@@ -7,6 +7,7 @@
 #include "server/request/body.h"
 #include "server/data/chunk_read.h"
 #include "server/describe/chunk_params.h"
+#include "server/request/dependence.h"
 #include "server/request/handler.h"
 #include "server/http/multipart.h"
 #include "server/runtime/server.h"
@@ -129,8 +130,8 @@ static enum zd_next respond(struct zd_request *req, struct zd_buf *body)
     const struct zd_representation answer = {
         .media_type = media_type.at,
         .body = body,
-        .header = {{.name = "Vary", .value = "Accept"}, {.name = "Zarr-Warning", .value = warning}},
-        .n_headers = batch->is_slow || batch->wants_json ? 2 : 1,
+        .header = {{.name = "Zarr-Warning", .value = warning}},
+        .n_headers = batch->is_slow || batch->wants_json ? 1 : 0,
     };
     return body == NULL ? zd_respond_stream(req, &answer) : zd_respond(req, &answer);
 }
@@ -414,11 +415,11 @@ static uint64_t held_bytes(const struct batch *batch)
 static bool choose_form(struct zd_request *req, struct batch *batch)
 {
     static const char *const allowed[] = {ZD_MULTIPART_TYPE, ZD_FRAMES_TYPE, NULL};
-    const uint32_t multipart = zd_accept_quality(req->accept, ZD_MULTIPART_TYPE);
-    const uint32_t frames = zd_accept_quality(req->accept, ZD_FRAMES_TYPE);
+    const uint32_t multipart = zd_accept_quality(zd_dependence_accept(req), ZD_MULTIPART_TYPE);
+    const uint32_t frames = zd_accept_quality(zd_dependence_accept(req), ZD_FRAMES_TYPE);
     batch->is_frames = frames > multipart; /* only for clients that prefer them */
-    batch->wants_json =
-        frames == 0 && multipart == 0 && zd_accept_quality(req->accept, "application/json") > 0;
+    batch->wants_json = frames == 0 && multipart == 0 &&
+                        zd_accept_quality(zd_dependence_accept(req), "application/json") > 0;
     if (frames > 0 || multipart > 0 || batch->wants_json) {
         return true;
     }

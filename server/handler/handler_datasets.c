@@ -8,6 +8,7 @@
 #include "server/http/escape.h"
 #include "server/http/html.h"
 #include "server/request/client.h"
+#include "server/request/dependence.h"
 #include "server/request/handler.h"
 #include "server/request/permission.h"
 #include "server/runtime/server.h"
@@ -183,8 +184,6 @@ static enum zd_next step_page(struct zd_request *req)
         prefix, prefix, prefix);
     struct zd_representation representation = {
         .media_type = ZD_HTML_TYPE,
-        .header = {{"Vary", "Accept"}},
-        .n_headers = 1,
     };
     return zd_respond_text(req, &text, &representation);
 }
@@ -241,8 +240,9 @@ static enum zd_next step_page_seen(struct zd_request *req)
 
 static enum zd_next step_start(struct zd_request *req)
 {
-    return zd_accept_is_for_people(req->accept) ? zd_request_want_datasets(req, step_page_seen)
-                                                : zd_links_respond_start(req);
+    return zd_accept_is_for_people(zd_dependence_accept(req))
+               ? zd_request_want_datasets(req, step_page_seen)
+               : zd_links_respond_start(req);
 }
 
 static const struct zd_route routes[] = {

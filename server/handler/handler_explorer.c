@@ -7,6 +7,7 @@
 #include "server/http/embedded.h"
 #include "server/http/html.h"
 #include "server/request/client.h"
+#include "server/request/dependence.h"
 #include "server/request/handler.h"
 
 #define PAGE_BYTES_MAX (64U << 10)
@@ -37,8 +38,8 @@ static enum zd_next respond_page(struct zd_request *req)
         .media_type = ZD_HTML_TYPE,
         .may_code = true,
         .header = {{"Content-Security-Policy", policy},
-            {"Cross-Origin-Opener-Policy", "same-origin"}, {"Vary", "Accept"}},
-        .n_headers = 3,
+            {"Cross-Origin-Opener-Policy", "same-origin"}},
+        .n_headers = 2,
     };
     ZD_SCOPED_TEXT(text, PAGE_BYTES_MAX);
     ZD_AUTO(zd_buf) page = zd_embedded_read(zd_embedded_find(zd_explorer, "index.html"));
@@ -51,14 +52,15 @@ static enum zd_next respond_page(struct zd_request *req)
 
 static enum zd_next step_start(struct zd_request *req)
 {
-    return zd_accept_is_for_people(req->accept) ? respond_page(req) : zd_links_respond_start(req);
+    return zd_accept_is_for_people(zd_dependence_accept(req)) ? respond_page(req)
+                                                              : zd_links_respond_start(req);
 }
 
 /* Whatever the path is: what it leads to the page finds out, and says. */
 static enum zd_next step_page(struct zd_request *req)
 {
     static const char *const allowed[] = {PAGE_TYPE, NULL};
-    if (zd_accept_quality(req->accept, PAGE_TYPE) > 0) {
+    if (zd_accept_quality(zd_dependence_accept(req), PAGE_TYPE) > 0) {
         return respond_page(req);
     }
     const struct zd_problem problem = {

@@ -4,6 +4,7 @@
 #include "server/picture/picture_plan.h"
 #include "server/picture/picture_range.h"
 #include "server/request/admit.h"
+#include "server/request/dependence.h"
 #include "server/request/handler.h"
 #include "server/runtime/server.h"
 #include "server/slice/slice_price.h"
@@ -140,7 +141,7 @@ static enum zd_next step_get(struct zd_request *req)
     const char *code;
     struct zd_span plan; /* which is JSON */
     if (!zd_params_find(&req->params, "plan", &plan) &&
-        zd_accept_quality(req->accept, MEDIA_TYPE) == 0) {
+        zd_accept_quality(zd_dependence_accept(req), MEDIA_TYPE) == 0) {
         const struct zd_problem problem = {
             .code = "not_acceptable", .detail = "images are PNG files only", .allowed = allowed};
         return zd_respond_problem(req, &problem);

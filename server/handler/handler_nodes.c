@@ -9,6 +9,7 @@
 #include "server/request/admit.h"
 #include "server/request/audit.h"
 #include "server/request/body.h"
+#include "server/request/dependence.h"
 #include "server/request/handler.h"
 #include "server/request/permission.h"
 #include "server/runtime/server.h"
@@ -77,7 +78,7 @@ static enum zd_next step_get(struct zd_request *req)
 {
     static const char *const allowed[] = {ZD_BODY_JSON, NULL};
     struct zd_error err = {0};
-    if (zd_accept_quality(req->accept, ZD_BODY_JSON) == 0) {
+    if (zd_accept_quality(zd_dependence_accept(req), ZD_BODY_JSON) == 0) {
         const struct zd_problem problem = {.code = "not_acceptable",
             .detail = "node descriptions are available as JSON only",
             .allowed = allowed};

@@ -4,6 +4,7 @@
 #include "server/http/accept.h"
 #include "server/http/fields.h"
 #include "server/request/admit.h"
+#include "server/request/dependence.h"
 #include "server/request/handler.h"
 #include "server/runtime/server.h"
 #include "server/slice/slice_price.h"
@@ -431,7 +432,7 @@ static enum zd_next step_plan(struct zd_request *req)
 static enum zd_next step_get(struct zd_request *req)
 {
     static const char *const allowed[] = {MEDIA_TYPE, NULL};
-    if (zd_accept_quality(req->accept, MEDIA_TYPE) == 0) {
+    if (zd_accept_quality(zd_dependence_accept(req), MEDIA_TYPE) == 0) {
         const struct zd_problem problem = {.code = "not_acceptable",
             .detail = "statistics are available as JSON only",
             .allowed = allowed};

@@ -22,6 +22,7 @@
 #include "server/describe/tree_text.h"
 #include "server/http/accept.h"
 #include "server/request/admit.h"
+#include "server/request/dependence.h"
 #include "server/request/handler.h"
 #include "server/request/permission.h"
 #include "server/request/task.h"
@@ -521,7 +522,7 @@ static enum zd_next begin_stream(struct zd_request *req)
     if (req->is_head) {
         return zd_respond(req, &answer);
     }
-    const enum zd_coding coding = zd_accept_coding(req->accept_encoding, UINT64_MAX);
+    const enum zd_coding coding = zd_accept_coding(zd_dependence_accept_encoding(req), UINT64_MAX);
     if (zd_tree_text_code(&listing->text, coding) != ZD_OK) {
         return zd_respond_no_memory(req, "a listing");
     }

@@ -8,6 +8,8 @@
 
 #include "core/base/num.h"
 
+static const char name_bytes[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+
 struct zd_span zd_host_of_target(const char *target)
 {
     const size_t scheme = strncasecmp(target, "http://", 7) == 0    ? 7
@@ -62,8 +64,36 @@ static bool is_listed(struct zd_span host, const char *names)
     return false;
 }
 
+/* Labels of letters, digits and hyphens, the last of them `localhost`; a dot may end them all, as
+ * it ends every name (RFC 1034, 3.1). */
+static bool is_localhost(struct zd_span host)
+{
+    static const char name[] = "localhost";
+    host.len -= host.len > 0 && host.ptr[host.len - 1] == '.';
+    const size_t len = strlen(name);
+    if (host.len < len || strncasecmp((const char *)host.ptr + host.len - len, name, len) != 0) {
+        return false;
+    }
+    bool is_label = false; /* some of it is there */
+    for (size_t i = 0; i < host.len - len; i++) {
+        const uint8_t byte = host.ptr[i];
+        if (byte == '.' ? !is_label : strchr(name_bytes, byte) == NULL || byte == '\0') {
+            return false;
+        }
+        is_label = byte != '.';
+    }
+    return !is_label;
+}
+
+bool zd_host_is_loopback(struct zd_span host)
+{
+    return is_localhost(host) ||
+           (is_address(host) &&
+               (host.ptr[0] == '[' ? zd_span_is(host, "[::1]")
+                                   : strncmp((const char *)host.ptr, "127.", 4) == 0));
+}
+
 bool zd_host_is_own(struct zd_span host, const char *names)
 {
-    return cut_port(&host) &&
-           (is_listed(host, "localhost") || is_address(host) || is_listed(host, names));
+    return cut_port(&host) && (is_localhost(host) || is_address(host) || is_listed(host, names));
 }

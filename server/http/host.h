@@ -7,9 +7,13 @@
 /** The authority of a request target that is absolute; empty: it is a path. Borrowed. */
 struct zd_span zd_host_of_target(const char *target);
 
+/** Whether a host without port is this machine, whoever looks the name up: `localhost` and all
+ * names below it (RFC 6761, 6.3), 127.0.0.0/8, or [::1]. */
+bool zd_host_is_loopback(struct zd_span host);
+
 /**
- * Whether a host, with or without a port, is an address, `localhost` or a name of a list. No
- * stranger's name service gives these another meaning.
+ * Whether a host, with or without a port, is an address, `localhost`, a name below it, or a name of
+ * a list. No stranger's name service gives these another meaning.
  *
  * @param names in lower case, separated by spaces; "*" stands for all
  */

@@ -132,7 +132,6 @@ static zd_step *judge(struct zd_request *req)
     const struct zd_dataset *dataset =
         req->dataset_name.len == 0 ? NULL : zd_dataset_find(req->server, req->dataset_name);
     zd_step *const refusal = zd_permission_judge(req, dataset);
-    req->is_private = zd_permission_is_private(req, dataset);
     req->is_limited = refusal == NULL && zd_permission_is_limited(req, dataset);
     const bool is_hidden = dataset != NULL && !zd_permission_sees(req, dataset);
     return refusal == NULL && is_hidden ? zd_route_dispatch : refusal;
@@ -191,20 +190,16 @@ enum zd_next zd_access_judge(struct zd_request *req)
     if (strcmp(req->method, "OPTIONS") == 0) {
         return ZD_NEXT; /* a browser asks what it may ask */
     }
-    const bool is_signed = req->signature.len > 0;
     const uint32_t n_credentials = count_credentials(req);
     req->has_credential = n_credentials > 0;
-    req->is_private = req->n_url_tokens > 0 || is_signed;
     if (n_credentials == 1 && must_wait(req)) {
         return ZD_WAIT;
     }
     if (n_credentials > 1) {
         req->step = zd_permission_refuse_several;
     } else if (n_credentials == 1 && !identify(req)) {
-        req->is_private = true;
         req->step = zd_rates_refuse;
     } else if (req->has_credential && req->identity == NULL) {
-        req->is_private = true; /* wherever it stood */
         req->step = zd_permission_refuse_credential;
     } else if (needs_judging(req)) {
         req->step = recall(req);

@@ -10,6 +10,7 @@
 #include "server/http/forwarded.h"
 #include "server/http/host.h"
 #include "server/request/connection.h"
+#include "server/request/dependence.h"
 #include "server/request/request.h"
 #include "server/runtime/server.h"
 
@@ -124,6 +125,10 @@ static bool find_host(const struct zd_request *req, struct zd_span *ret_host)
 bool zd_client_asks_us(const struct zd_request *req, struct zd_span *ret_host)
 {
     const char *names = req->server->config->settings.http_hosts;
+    zd_dependence_note(req, ZD_DEPENDENCE_HOST);
+    if (req->server->trusted_proxies.n > 0) {
+        zd_dependence_note(req, ZD_DEPENDENCE_FORWARDED | ZD_DEPENDENCE_X_FORWARDED_HOST);
+    }
     const char *const said[] = {req->client.host, req->client.x_host};
     for (size_t i = 0; i < ZD_COUNT_OF(said); i++) {
         if (said[i] != NULL && !zd_host_is_own(zd_span_of(said[i]), names)) {
@@ -136,5 +141,8 @@ bool zd_client_asks_us(const struct zd_request *req, struct zd_span *ret_host)
 
 const char *zd_client_prefix(const struct zd_request *req)
 {
+    if (req->server->trusted_proxies.n > 0) {
+        zd_dependence_note(req, ZD_DEPENDENCE_X_FORWARDED_PREFIX);
+    }
     return req->client.prefix == NULL ? "" : req->client.prefix;
 }

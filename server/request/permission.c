@@ -36,17 +36,6 @@ static bool is_protected(const struct zd_request *req)
            req->server->config->settings.access_protect_service;
 }
 
-bool zd_permission_is_private(const struct zd_request *req, const struct zd_dataset *dataset)
-{
-    if (req->n_url_tokens > 0 || req->signature.len > 0) {
-        return true;
-    }
-    if (req->identity == NULL || dataset != NULL) {
-        return req->identity != NULL && !is_open(req, dataset);
-    }
-    return is_protected(req) || req->server->has_private || zd_anonymous_is(req, "none");
-}
-
 /* What a credential says of a dataset is all that its holder may do there. */
 static bool is_named(const struct zd_request *req, const struct zd_dataset *dataset)
 {
@@ -69,8 +58,8 @@ bool zd_permission_reads(const struct zd_request *req, const char *path)
 
 bool zd_permission_reads_root(const struct zd_request *req, const struct zd_dataset *dataset)
 {
-    const char *name = dataset->config.name;
-    return !is_named(req, name) || zd_identity_may(req->identity, ZD_IDENTITY_READ, name, "");
+    return !is_named(req, dataset) ||
+           zd_identity_may(req->identity, ZD_IDENTITY_READ, &dataset->config, "");
 }
 
 static bool may_read(const void *client, const char *path)

@@ -56,9 +56,6 @@ bool zd_permission_hides_facts(const struct zd_request *req);
 /** Whether the request may make the group at a path of its dataset, on the way to its own. */
 bool zd_permission_makes(const struct zd_request *req, const char *path);
 
-/** Whether no shared cache may keep the answer: only a credential allows it. */
-bool zd_permission_is_private(const struct zd_request *req, const struct zd_dataset *dataset);
-
 /** The step of a request whose credential does not allow it: 403, with the scope that would. */
 zd_step zd_permission_refuse_scope;
 

@@ -41,6 +41,7 @@ struct zd_request_own {
     char
         tag_before[ZD_TAG_BYTES]; /* of what is about to change; "": unknown, or nothing is there */
     char tag_after[ZD_TAG_BYTES]; /* of what was stored, where the answer does not say it; or "" */
+    uint32_t depends_on;          /* of server/request/dependence.c */
     struct zd_parsing *parsing;   /* owned, or NULL */
     struct zd_near_nodes *near;   /* owned, or NULL */
 };
@@ -72,21 +73,20 @@ struct zd_request {
     const char *shown;            /* the same, as logs may have it: without secrets */
     const char *id;               /* X-Request-Id */
     struct zd_identity *identity; /* of zd_access_judge: a reference; NULL: anonymous */
-    bool is_private; /* a credential allows the answer, or stood in the URL: no shared cache
-                        keeps it */
-    bool is_limited; /* zd_permission_is_limited */
-    const char *authorization; /* the first header of that name and the scheme Bearer, or NULL */
+    bool is_limited;              /* zd_permission_is_limited */
+    const char *authorization;    /* the first header of that name and the scheme Bearer, or NULL */
     uint32_t n_authorizations; /* such headers; zd_access_judge ignores them where none is good */
     uint32_t n_url_tokens;     /* credentials that the target had; it has none any more */
     struct zd_span url_token;  /* the first of them */
     struct zd_client client;
     bool is_head;
-    bool has_credential;      /* one was sent, valid or not */
+    bool has_credential;      /* one was sent, valid or not: no shared cache keeps the answer */
     struct zd_span signature; /* of a signed URL: what was taken out of the target, or empty */
     struct zd_conditions conditions;
-    const char *accept;           /* all lines as one list, or NULL */
-    const char *accept_encoding;  /* the same */
-    const char *content_encoding; /* the same */
+    /* All lines as one list, or NULL. Read the first two by server/request/dependence.h. */
+    const char *sent_accept;
+    const char *sent_accept_encoding;
+    const char *content_encoding;
 
     /* of server/request/route.h */
     const struct zd_route *route; /* NULL until it is known */

@@ -15,7 +15,6 @@ struct slot {
     uint64_t identity;   /* its number; 0: nobody's */
     uint64_t n_openings; /* of the server's datasets; 0: the slot is empty */
     uint32_t len;
-    bool is_private;
     bool is_limited;
     char path[PATH_BYTES];
 };
@@ -47,7 +46,6 @@ bool zd_verdicts_find(const struct zd_verdicts *verdicts, struct zd_request *req
         slot->len != path.len || memcmp(slot->path, path.ptr, path.len) != 0) {
         return false;
     }
-    req->is_private = slot->is_private;
     req->is_limited = slot->is_limited;
     return true;
 }
@@ -66,7 +64,6 @@ void zd_verdicts_put(struct zd_verdicts **place, const struct zd_request *req)
     slot->identity = number_of(req);
     slot->n_openings = req->server->n_openings;
     slot->len = (uint32_t)path.len;
-    slot->is_private = req->is_private;
     slot->is_limited = req->is_limited;
     memcpy(slot->path, path.ptr, path.len);
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "core/base/num.h"
+#include "server/request/dependence.h"
 #include "server/request/respond.h"
 #include "server/runtime/server.h"
 #include "server/slice/slice.h"
@@ -173,8 +174,8 @@ bool zd_slice_plan(struct zd_slice *slice)
         return true;
     }
     const uint32_t rank = zd_slice_result_shape(&slice->result, shape);
-    slice->format = zd_format_choose(
-        ask->has_format ? &ask->format : NULL, req->accept, layout_of(ask), dtype, rank, shape);
+    slice->format = zd_format_choose(ask->has_format ? &ask->format : NULL,
+        ask->has_format ? NULL : zd_dependence_accept(req), layout_of(ask), dtype, rank, shape);
     if (slice->format == NULL) {
         refuse_format(req, ask, dtype, rank, shape);
         return false;
@@ -262,9 +263,6 @@ void zd_slice_add_headers(struct zd_slice *slice)
     zd_headers_add_elements(headers, &slice->answer.dtype, slice->answer.rank, slice->answer.shape);
     zd_headers_add_file(headers, slice->answer.name, slice->format->extension);
     zd_headers_add_slice(headers, &slice->answer, &listing);
-    if (!slice->read.ask.has_format) {
-        zd_text_add(zd_headers_add(headers, "Vary"), "Accept");
-    }
 }
 
 enum zd_status zd_slice_prepare(struct zd_slice *slice, struct zd_error *err)

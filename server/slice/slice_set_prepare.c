@@ -3,6 +3,7 @@
 
 #include "core/base/num.h"
 #include "server/http/accept.h"
+#include "server/request/dependence.h"
 #include "server/request/respond.h"
 #include "server/runtime/server.h"
 #include "server/slice/slice_set.h"
@@ -67,7 +68,8 @@ static const struct zd_format *choose(const struct zd_slice_set *set)
             best = zd_span_is(zd_text_span(&ask->format), format->name) ? format : best;
             continue;
         }
-        const uint32_t quality = zd_accept_quality(set->req->accept, format->media_type);
+        const uint32_t quality =
+            zd_accept_quality(zd_dependence_accept(set->req), format->media_type);
         const bool is_default = strcmp(format->name, DEFAULT_NAME) == 0;
         if (quality > best_quality || (quality == best_quality && quality > 0 && is_default)) {
             best = format;
@@ -255,9 +257,6 @@ static enum zd_next step_headers(struct zd_request *req)
         zd_slice_add_headers(first);
     } else {
         zd_headers_add_file(headers, zd_node_name(set->node), set->format->extension);
-        if (!first->read.ask.has_format) {
-            zd_text_add(zd_headers_add(headers, "Vary"), "Accept");
-        }
     }
     req->step = zd_slice_set_survey;
     return ZD_NEXT;

@@ -346,8 +346,8 @@ static void read_head(struct zd_request *req)
         .if_range = zd_connection_header(req, "If-Range"),
         .range = zd_connection_header(req, "Range"),
     };
-    req->accept = zd_connection_header(req, "Accept");
-    req->accept_encoding = zd_connection_header(req, "Accept-Encoding");
+    req->sent_accept = zd_connection_header(req, "Accept");
+    req->sent_accept_encoding = zd_connection_header(req, "Accept-Encoding");
     req->content_encoding = zd_connection_header(req, "Content-Encoding");
 }
 

@@ -95,11 +95,11 @@ START_TEST(a_verdict_is_of_one_identity_one_path_and_one_table_of_datasets)
     struct zd_request req = {
         .server = &server, .identity = ada, .target = "/v1/datasets/a?pretty=1"};
     ck_assert(!zd_verdicts_find(verdicts, &req));
-    req.is_private = true;
+    req.is_limited = true;
     zd_verdicts_put(&verdicts, &req);
-    req.is_private = false;
+    req.is_limited = false;
     req.target = "/v1/datasets/a";
-    ck_assert(zd_verdicts_find(verdicts, &req) && req.is_private);
+    ck_assert(zd_verdicts_find(verdicts, &req) && req.is_limited);
     req.target = "/v1/datasets/b";
     ck_assert(!zd_verdicts_find(verdicts, &req));
     req.target = "/v1/datasets/a";
