@@ -22,7 +22,8 @@ CORPUS = ROOT / "tests" / "corpus"
 SHARED = pathlib.Path(os.environ.get("ZARRD_SHARED", ROOT.parent / "shared")) / "data"
 BINARY = pathlib.Path(os.environ.get("ZARRD_BINARY", ROOT / "build" / "dev" / "zarrd"))
 STORES = BINARY.parent / "corpus" / "stores"  # unpacked by the build
-HOSTS = {"ZARRD_HTTP_HOSTS": "a b k x zarrd a.b-c_d"}  # whom raw requests of the tests are addressed to
+# Whom raw requests of the tests are addressed to, and that all pages read, as on a server that others reach.
+HOSTS = {"ZARRD_HTTP_HOSTS": "a b k x zarrd a.b-c_d", "ZARRD_HTTP_CORS_ORIGIN": "*"}
 SANITIZERS = {"TSAN_OPTIONS": f"suppressions={ROOT / 'tests/support/tsan.supp'}"}
 NOBODY = 65534
 START_S = 60

@@ -24,9 +24,16 @@ static const struct {
     {"", "", false},
     {":", "", false},
     {":8080", "", false},
-    {"localhost.", "", false},
+    {"localhost.", "", true}, /* the same name (RFC 1034, 3.1) */
+    {"localhost..", "", false},
     {"localhost.evil.example", "", false},
-    {"evil.localhost", "", false},
+    {"a.localhost", "", true}, /* RFC 6761, 6.3 */
+    {"a-1.B.localhost.:80", "", true},
+    {".localhost", "", false},
+    {"a..localhost", "", false},
+    {"evillocalhost", "", false},
+    {"evil@a.localhost", "", false},
+    {"evil/.localhost", "", false},
     {"localhost:80:80", "", false},
     {"localhost:x", "", false},
     {"localhost:8080@evil.example", "", false},
