@@ -179,6 +179,7 @@ static void add_problem(
     if (is_page(type)) {
         add_page_headers(false, response);
     }
+    zd_dependence_note(req, ZD_DEPENDENCE_ACCEPT); /* people get its page */
     zd_caching_add(req, "no-cache", response);
 }
 

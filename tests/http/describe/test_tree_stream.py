@@ -106,7 +106,7 @@ def test_a_long_listing_is_compressed_on_the_way(serve, large, coding, decode):
     root, expected = large
     server = serve(f"p={root}", LITTLE_MEMORY)
     answer = server.get(T, {"Accept-Encoding": coding})
-    assert (answer.headers["content-encoding"], answer.headers["vary"]) == (coding, "Accept-Encoding")
+    assert answer.headers["content-encoding"] == coding and "Accept-Encoding" in answer.headers["vary"].split(", ")
     listing = json.loads(decode(answer.body))
     assert paths(listing["nodes"]) == expected and len(answer.body) < 3 << 20
     if not is_sanitized(server):

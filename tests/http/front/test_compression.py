@@ -49,7 +49,7 @@ def test_a_long_document_is_compressed_for_those_who_accept_it(p, target, coding
         assert answer.status == 200 and answer.headers["content-encoding"] == coding
         assert CODINGS[coding](answer.body) == plain.body and len(answer.body) < len(plain.body)
         assert answer.headers["content-length"] == str(len(answer.body))
-        assert answer.headers["vary"] == plain.headers["vary"] == "Accept-Encoding"
+        assert answer.headers["vary"] == plain.headers["vary"] and "Accept-Encoding" in answer.headers["vary"]
         assert "content-encoding" not in plain.headers
         assert answer.headers["etag"] == plain.headers["etag"][:-1] + f'-{coding}"'
         of_each = {"etag", "content-length", "x-request-id", "date", "server-timing", "timing-allow-origin"}
@@ -66,7 +66,7 @@ def test_a_304_is_about_the_form_that_the_client_would_get(p, target):
         for known in (tag, f'"x", W/{tag}', "*"):
             answer = coded(p, target, coding, {"If-None-Match": known})
             assert answer.status == 304 and answer.body == b"", (known, answer)
-            assert answer.headers["vary"] == "Accept-Encoding"
+            assert "Accept-Encoding" in answer.headers["vary"].split(", ")
             if known != "*":
                 assert answer.headers["etag"] == tag
         assert p.get(target, {"If-None-Match": tag}).status == 200
@@ -106,7 +106,7 @@ def test_the_header_chooses(p, accept, coding):
 def test_a_short_document_stays_plain(p, target):
     answer = coded(p, target, "gzip, zstd")
     assert len(answer.body) < 1024 and answer.status == 200
-    assert "content-encoding" not in answer.headers and answer.headers["vary"] == "Accept-Encoding"
+    assert "content-encoding" not in answer.headers and "Accept-Encoding" in answer.headers["vary"].split(", ")
     assert answer.headers["etag"] == p.get(target).headers["etag"]
     refused = coded(p, target, "gzip, identity;q=0")
     assert gzip.decompress(refused.body) == answer.body
@@ -137,7 +137,7 @@ def test_a_negotiated_slice_varies_by_both(p):
     for accept in ("gzip", "br"):
         answer = coded(p, target, accept, {"Accept": "application/json"})
         assert answer.headers["content-type"] == "application/json"
-        assert answer.headers["vary"] == "Accept, Accept-Encoding"
+        assert {"Accept", "Accept-Encoding"} <= set(answer.headers["vary"].split(", "))
 
 
 def test_the_result_of_a_post_is_compressed(p):
@@ -145,7 +145,7 @@ def test_the_result_of_a_post_is_compressed(p):
     document = {"slice": ":", "format": "json"}
     answer = p.post(target, document, {"Accept-Encoding": "gzip"})
     assert gzip.decompress(answer.body) == p.post(target, document).body
-    assert answer.headers["content-encoding"] == "gzip" and answer.headers["vary"] == "Accept-Encoding"
+    assert answer.headers["content-encoding"] == "gzip" and "Accept-Encoding" in answer.headers["vary"].split(", ")
 
 
 def test_a_range_of_a_document_is_its_whole(p):

@@ -10,8 +10,8 @@ from client import DEADLINE_S
 from files import TEMPORARY, below
 
 EVIL = "evil.example:8080"
-OWN = ["localhost", "LOCALHOST:80", "127.0.0.1", "127.0.0.1:1", "[::1]", "[::1]:65535", "192.0.2.7:80", "data.example", "Data.Example:443"]
-OTHERS = [EVIL, "", ":80", "localhost.", "a.localhost", "localhost.evil.example", "127.0.0.1.", "127.0.0.1.evil.example", "127.1", "0x7f.1",
+OWN = ["localhost", "LOCALHOST:80", "localhost.", "a.localhost:80", "127.0.0.1", "127.0.0.1:1", "[::1]", "[::1]:65535", "192.0.2.7:80", "data.example", "Data.Example:443"]
+OTHERS = [EVIL, "", ":80", "localhost..", ".localhost", "localhost.evil.example", "127.0.0.1.", "127.0.0.1.evil.example", "127.1", "0x7f.1",
           "2130706433", "data.example.", "data.example.evil.example", "[evil.example]"]
 CHANGES = [("PUT", "/v1/datasets/w/nodes/b"), ("PATCH", "/v1/datasets/w/nodes/a"), ("DELETE", "/v1/datasets/w/nodes/a"),
            ("PUT", "/v1/datasets/w/slices/a"), ("PUT", "/v1/datasets/w/chunks/a?index=0"), ("DELETE", "/v1/datasets/w/chunks/a?index=0"),

@@ -412,7 +412,7 @@ def test_what_a_credential_allows_is_kept_by_no_shared_cache(hidden):
             assert hidden.get(target, bearer("other")).status == 404
         public = hidden.get("/v1/datasets/r/nodes/a")
         assert public.headers["cache-control"] == "no-cache"
-        assert hidden.get("/v1/datasets/r/nodes/a", bearer("read")).headers["cache-control"] == "no-cache"
+        assert hidden.get("/v1/datasets/r/nodes/a", bearer("read")).headers["cache-control"] == "private, no-cache"
         assert "private" in hidden.get("/v1/datasets/r/nodes/a?access_token=read-secret").headers["cache-control"]
 
 
@@ -421,8 +421,8 @@ def test_what_only_an_administrator_sees_is_kept_by_no_shared_cache(start):
     for target in ("/metrics", "/v1/limits"):
         answer = server.get(target, bearer("root"))
         assert answer.headers["cache-control"] == "private, no-cache" and "Authorization" in answer.headers["vary"]
-    assert server.get("/v1", bearer("root")).headers["cache-control"] == "no-cache"
-    assert server.get("/v1/datasets/w/nodes/a", bearer("root")).headers["cache-control"] == "no-cache"
+    assert server.get("/v1", bearer("root")).headers["cache-control"] == "private, no-cache"
+    assert server.get("/v1/datasets/w/nodes/a", bearer("root")).headers["cache-control"] == "private, no-cache"
 
 
 def test_a_credential_in_the_url_is_as_good_and_never_shown(hidden):

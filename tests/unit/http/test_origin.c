@@ -90,6 +90,5 @@ END_TEST
 void zd_unit_tests(TCase *tests)
 {
     tcase_add_loop_test(tests, an_origin_is_listed_as_a_whole, 0, ZD_COUNT_OF(lists));
-    tcase_add_loop_test(
-        tests, a_page_of_this_machine_has_a_loopback_host, 0, ZD_COUNT_OF(origins));
+    tcase_add_loop_test(tests, a_page_of_this_machine_has_a_loopback_host, 0, ZD_COUNT_OF(origins));
 }
