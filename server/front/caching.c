@@ -2,15 +2,16 @@
 #include "server/front/caching.h"
 
 #include <assert.h>
+#include <microhttpd.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 #include "core/base/num.h"
 #include "server/data/dataset.h"
-#include "server/front/response.h"
 #include "server/request/dependence.h"
 #include "server/request/handler.h"
+#include "server/request/respond.h"
 #include "server/runtime/server.h"
 
 #define CONTROL_BYTES_MAX 1024
@@ -73,7 +74,7 @@ static void add_control(
         add_private(&own, control);
         control = own.status == ZD_OK ? own.at : "no-store";
     }
-    zd_response_add(response, "Cache-Control", control);
+    (void)MHD_add_response_header(response, "Cache-Control", control);
 }
 
 static const char *control_of(const struct zd_request *req, const struct zd_representation *rep)
@@ -124,7 +125,7 @@ static void add_vary(const struct zd_request *req, struct MHD_Response *response
         }
     }
     if (vary[0] != '\0') {
-        zd_response_add(response, "Vary", vary);
+        (void)MHD_add_response_header(response, "Vary", vary);
     }
 }
 
