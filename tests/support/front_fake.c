@@ -333,6 +333,7 @@ void zd_fake_init(struct zd_fake_exchange *exchange, const struct zd_test_serve 
     const struct sockaddr_in here = {
         .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     exchange->request.client.ip = zd_networks_ip_of((const struct sockaddr *)&here);
+    exchange->request.client.is_local = true;
 }
 
 /* The lists of a head that the real front reads. */
