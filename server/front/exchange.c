@@ -29,7 +29,6 @@
 #define HANGUP_MS             50
 #define REST_BYTES_MAX        (64U << 10) /* that are read and dropped: the connection lives on */
 #define SECRETS_PER_BYTE      4           /* of a head: its secrets as sent, and decoded */
-#define SAFE_ID_LEN           40          /* a shorter id is no token, but a UUID or a hash */
 #define SPARE_BODY_BYTES      (4U << 10)  /* that a spare exchange may go on holding */
 
 static struct zd_exchange *exchange_new(struct zd_front *front)
@@ -232,8 +231,7 @@ static void take_id(struct zd_exchange *exchange)
     exchange->request.id = now->id;
     if (sent != NULL && sent[0] != '\0') {
         const size_t len = strnlen(sent, ZD_FRONT_ID_MAX + 1);
-        const bool is_safe = len < SAFE_ID_LEN || zd_redact_word(sent) == sent;
-        if (len <= ZD_FRONT_ID_MAX && strspn(sent, allowed) == len && is_safe) {
+        if (len <= ZD_FRONT_ID_MAX && strspn(sent, allowed) == len) {
             memcpy(now->id, sent, len + 1);
             return;
         }

@@ -6,8 +6,9 @@
 #include "core/base/num.h"
 #include "core/base/scan.h"
 
-#define VALUE_BYTES_MAX (512U << 10) /* of a JSON string: six for each byte of the longest target  \
-                                      */
+#define VALUE_BYTES_MAX                                                                            \
+    (512U << 10) /* of a JSON string: six for each byte of the longest target                      \
+                  */
 #define PLANE_0_MAX    0xffffU
 #define SURROGATE_BITS 10
 #define SURROGATE_HIGH 0xd800U

@@ -67,7 +67,7 @@ def until(server, is_so):
 
 def logged_cut(server):
     """The bytes of the one request that the log shows as cut."""
-    line = re.compile(r"^.*/d/.* 20[06] (\d+) \S+ \S+ cut$", re.MULTILINE)
+    line = re.compile(r"^.*/d/.* 20[06] (\d+) \S+ \S+ from 127\.0\.0\.1 cut$", re.MULTILINE)
     wait_until(lambda: line.search(server.log))
     (n_bytes,) = line.findall(server.log)
     return int(n_bytes)

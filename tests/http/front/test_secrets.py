@@ -43,7 +43,7 @@ PREFIXES = ["/t/{}", "/T/{}", "/%74/{}", "/%54/{}", "//t/{}", "/t//{}", "/./t/{}
 PLAIN_PREFIXES = ["/{}", "/a-{}"]
 HEADERS = ["Authorization", "Cookie", "Referer", "Host", "User-Agent", "Origin", "Accept", "Accept-Encoding", "Content-Encoding", "Content-Type",
            "If-Match", "If-None-Match", "If-Range", "If-Modified-Since", "Range", "Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Prefix",
-           "X-Request-Id", "X-Api-Key", "X-Auth-Token", "traceparent", "tracestate", "Last-Event-ID", "Expect", "Transfer-Encoding", "Content-Length", "Via"]
+           "X-Api-Key", "X-Auth-Token", "traceparent", "tracestate", "Last-Event-ID", "Expect", "Transfer-Encoding", "Content-Length", "Via"]
 
 
 def targets(target, token, is_shaped):
@@ -80,8 +80,7 @@ def head(method, target, headers=(), body=b""):
 
 def with_headers(method, target, token):
     for name, value in itertools.product(HEADERS, (token, f"Bearer {token}", f'"{token}"', f"x={token}, {token}")):
-        if name != "X-Request-Id" or len(value) >= 40:  # proxies make ids that look like short tokens
-            yield head(method, target, {name: value})
+        yield head(method, target, {name: value})
     yield head(method, f"{target}/{token}", {"Authorization": f"Bearer {token}"})
     yield head(method, target, {"Authorization": f"Bearer {token}", token: token})
 

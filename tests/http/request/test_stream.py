@@ -228,7 +228,7 @@ def test_a_corrupt_chunk_of_a_batch_cuts_it(small, tmp_path):
     (tmp_path / "rows/c/47/0").write_bytes(b"no gzip")
     with pytest.raises((http.client.IncompleteRead, ConnectionResetError)):
         small.post("/v1/datasets/work/chunks/rows", {"indices": [[i, 0] for i in range(48)], "decoded": True})
-    wait_until(lambda: re.search(r"POST \S+/rows 200 \d+ \S+ \S+ corrupt_chunk cut: ", small.log, re.MULTILINE))
+    wait_until(lambda: re.search(r"POST \S+/rows 200 \d+ \S+ \S+ corrupt_chunk from 127\.0\.0\.1 cut: ", small.log, re.MULTILINE))
 
 
 # ---- large ones ----
@@ -277,7 +277,7 @@ def test_a_slow_reader_holds_no_more_than_its_window(serve, cube_folder):
         received += len(client.recv(1 << 16))
     client.close()
     wait_until(lambda: server.metrics()["http_requests_in_flight"] == 1)
-    wait_until(lambda: re.search(r"GET \S+/cube\S* 200 \d+ \S+ \S+ cut$", server.log, re.MULTILINE))
+    wait_until(lambda: re.search(r"GET \S+/cube\S* 200 \d+ \S+ \S+ from 127\.0\.0\.1 cut$", server.log, re.MULTILINE))
 
 
 # ---- what goes wrong half way ----
@@ -317,7 +317,7 @@ def test_a_corrupt_chunk_ends_the_connection_and_is_logged(serve, tmp_path, smal
     head, body, was_reset = read_all(begin(server, url("rows")))
     assert head.startswith(b"HTTP/1.1 200") and was_reset
     assert len(body) < plane.nbytes and plane.tobytes().startswith(body)
-    wait_until(lambda: re.search(r"GET \S+/rows\S* 200 \d+ \S+ \S+ corrupt_chunk cut: ", server.log, re.MULTILINE))
+    wait_until(lambda: re.search(r"GET \S+/rows\S* 200 \d+ \S+ \S+ corrupt_chunk from 127\.0\.0\.1 cut: ", server.log, re.MULTILINE))
     wait_until(lambda: any("rows/c/47/0" in line for line in server.log.splitlines() if "cut after" in line))
     assert soon(lambda: server.metrics()["zarrd_streams_cut_total"], 2) == 2
 
