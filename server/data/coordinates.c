@@ -123,6 +123,11 @@ static enum zd_next step_look(struct zd_coordinate_want *want)
     }
     want->len = zd_path_parent_len(zd_path_cut(want->array->path, want->len, cut));
     zd_coordinates_add_path(want, &path);
+    if (path.status == ZD_NO_MEMORY) { /* no array further up stands in for this one */
+        want->wait.status =
+            zd_fail(&want->wait.err, ZD_NO_MEMORY, "no memory for the path of a coordinate");
+        return ZD_DONE;
+    }
     if (path.status != ZD_OK) {
         return ZD_NEXT; /* no store has a key that is longer */
     }

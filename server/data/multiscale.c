@@ -52,11 +52,14 @@ static enum zd_next step(struct zd_machine *machine)
         return ZD_DONE;
     }
     const char *level = multiscale->meta->view.level[multiscale->n_taken];
+    const enum zd_status status = zd_multiscale_add_path(multiscale->group, level, &path);
     want->wait = zd_machine_wait(machine);
-    if (zd_multiscale_add_path(multiscale->group, level, &path) !=
-            ZD_OK || /* longer than any key */
-        !zd_reader_may(&multiscale->reader, path.at)) {
-        want->wait.status = ZD_NOT_FOUND;
+    if (status == ZD_NO_MEMORY) {
+        want->wait.status = zd_fail(&want->wait.err, status, "no memory for the path of a level");
+        return ZD_NEXT;
+    }
+    if (status != ZD_OK || !zd_reader_may(&multiscale->reader, path.at)) {
+        want->wait.status = ZD_NOT_FOUND; /* no store has a key that is longer */
         return ZD_NEXT;
     }
     return multiscale->is_fresh ? zd_catalog_want_fresh(multiscale->dataset, path.at, want)
