@@ -28,9 +28,9 @@ static enum zd_status judge(
     }
     const bool is_shared = (reading->others_mode & S_IROTH) == 0;
     return zd_fail(err, ZD_INVALID,
-        "%s" ZD_ASIDE(" %.200s") ": others can %s it (mode %04o); take that away (%s)",
-        reading->option, reading->path, is_shared ? "change" : "read or change",
-        (unsigned)file->st_mode & ALL_MODE, is_shared ? "chmod o-w" : "chmod o-rw");
+        "%s" ZD_ASIDE(" %.200s") ": mode %04o lets other users %s it; run `chmod %s FILE`",
+        reading->option, reading->path, (unsigned)file->st_mode & ALL_MODE,
+        is_shared ? "change" : "read or change", is_shared ? "o-w" : "o-rw");
 }
 
 enum zd_status zd_secret_file_judge(const char *option, const char *path, struct zd_error *err)

@@ -188,4 +188,4 @@ def test_a_file_that_others_can_read_is_refused_at_the_start(tmp_path):
         path.write_text(json.dumps({"datasets": {"a": members}}))
         for more in ([], ["--check-config"]):
             ended = subprocess.run([BINARY, *more, "--config", path, "--listen", "127.0.0.1:0"], capture_output=True, timeout=DEADLINE_S, check=False)
-            assert ended.returncode == 2 and b"others can read" in ended.stderr and SECRET.encode() not in ended.stdout + ended.stderr
+            assert ended.returncode == 2 and b"lets other users read" in ended.stderr and SECRET.encode() not in ended.stdout + ended.stderr

@@ -162,7 +162,7 @@ START_TEST(a_file_that_others_can_read_is_refused)
     const struct zd_s3_credentials_options options = {.file = path};
     ck_assert_int_eq(chmod(path, 0644), 0);
     ck_assert_int_eq(begin(&options, &search, &err), ZD_STORE);
-    ck_assert_ptr_nonnull(strstr(err.text, "others can read"));
+    ck_assert_ptr_nonnull(strstr(err.text, "lets other users read"));
     ck_assert_ptr_null(strstr(err.text, "AKIA"));
     zd_s3_search_done(&search);
     ck_assert_int_eq(chmod(path, 0640), 0);

@@ -419,7 +419,7 @@ START_TEST(store_http_sends_keys_encoded_and_secrets_from_a_file)
     ck_assert_int_eq(chmod(path, 0644), 0);
     ck_assert_int_eq(uv_loop_init(&test.loop), 0);
     ck_assert_int_eq(open_at(&test, "http://host/", options, &err), ZD_INVALID);
-    ck_assert_ptr_nonnull(strstr(err.text, "others can read"));
+    ck_assert_ptr_nonnull(strstr(err.text, "lets other users read"));
     ck_assert_int_eq(uv_loop_close(&test.loop), 0);
     unlink(path);
 }
