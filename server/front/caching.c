@@ -9,6 +9,7 @@
 
 #include "core/base/num.h"
 #include "server/data/dataset.h"
+#include "server/request/access.h"
 #include "server/request/dependence.h"
 #include "server/request/handler.h"
 #include "server/request/respond.h"
@@ -96,15 +97,6 @@ static const char *control_of(const struct zd_request *req, const struct zd_repr
 
 /* ---- Vary ---- */
 
-/* Where credentials are known, another one may get another answer: 401 at least. */
-static bool knows_credentials(const struct zd_request *req)
-{
-    const struct zd_settings *settings = &req->server->config->settings;
-    return req->has_credential || settings->access_tokens_file[0] != '\0' ||
-           settings->access_jwks_file[0] != '\0' || settings->access_jwks_url[0] != '\0' ||
-           settings->access_signing_keys_file[0] != '\0';
-}
-
 /* Needs no memory: a field may not be lost. */
 static void add_field(char vary[VARY_BYTES_MAX], const char *name)
 {
@@ -116,8 +108,9 @@ static void add_field(char vary[VARY_BYTES_MAX], const char *name)
 
 static void add_vary(const struct zd_request *req, struct MHD_Response *response)
 {
-    const uint32_t noted =
-        zd_dependence_of(req) | (knows_credentials(req) ? ZD_DEPENDENCE_AUTHORIZATION : 0);
+    /* Another credential may get another answer: 401 at least. */
+    const bool is_judged = req->has_credential || zd_access_knows_credentials(req->server);
+    const uint32_t noted = zd_dependence_of(req) | (is_judged ? ZD_DEPENDENCE_AUTHORIZATION : 0);
     char vary[VARY_BYTES_MAX] = "";
     for (uint32_t i = 0; i < ZD_DEPENDENCE_N; i++) {
         if ((noted >> i & 1) != 0) {

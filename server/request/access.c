@@ -102,10 +102,9 @@ static bool identify(struct zd_request *req)
     return true;
 }
 
-/* Whether any credential can be good here: where none can, a header with one is meant for somebody
- * else. */
-static bool knows_credentials(const struct zd_settings *settings)
+bool zd_access_knows_credentials(const struct zd_server *server)
 {
+    const struct zd_settings *settings = &server->config->settings;
     return settings->access_tokens_file[0] != '\0' || settings->access_jwks_file[0] != '\0' ||
            settings->access_jwks_url[0] != '\0' || settings->access_signing_keys_file[0] != '\0';
 }
@@ -113,7 +112,7 @@ static bool knows_credentials(const struct zd_settings *settings)
 /* @return how many credentials were sent */
 static uint32_t count_credentials(struct zd_request *req)
 {
-    if (!knows_credentials(&req->server->config->settings)) {
+    if (!zd_access_knows_credentials(req->server)) {
         req->authorization = NULL;
         req->n_authorizations = 0;
     }
@@ -122,7 +121,7 @@ static uint32_t count_credentials(struct zd_request *req)
 
 /* ---- the whole ---- */
 
-/* What no route takes is refused as it is to all: there is nothing to protect. */
+/* A path without a route is refused as it is to all: there is nothing to protect. */
 static zd_step *judge(struct zd_request *req)
 {
     if (req->route == NULL && !zd_route_begin(req)) {

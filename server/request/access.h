@@ -3,9 +3,12 @@
 #ifndef ZD_REQUEST_ACCESS_H
 #define ZD_REQUEST_ACCESS_H
 
+#include <stdbool.h>
+
 #include "server/runtime/wait.h"
 
 struct zd_request;
+struct zd_server;
 
 /**
  * Judge a request whose first step is not known: find out who asks, by the credential that it
@@ -15,5 +18,9 @@ struct zd_request;
  *         is to be judged again; zd_request_end_waits gives it up
  */
 enum zd_next zd_access_judge(struct zd_request *req);
+
+/** Whether any credential can be good here. Where none can, a header with one is meant for somebody
+ * else. */
+bool zd_access_knows_credentials(const struct zd_server *server);
 
 #endif
