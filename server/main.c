@@ -10,8 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/base/digest.h"
 #include "core/base/aside.h"
+#include "core/base/digest.h"
 #include "core/base/num.h"
 #include "core/store/authorities.h"
 #include "core/store/turns.h"

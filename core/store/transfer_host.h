@@ -6,8 +6,8 @@
 
 /**
  * Whether a URL leads to this machine or its link: localhost and names below it, loopback,
- * unspecified and link-local addresses, and the addresses at which clouds give out credentials. A
- * proxy means itself by them, so that it could answer in place of the host that was meant: nobody
+ * unspecified and link-local addresses, and the address at which Amazon EC2 gives out credentials.
+ * A proxy means itself by them, so that it could answer in place of the host that was meant: nobody
  * asks them through one.
  *
  * @param url read as libcurl reads it, so that 127.1 and 0x7f000001 are addresses, too

@@ -201,12 +201,11 @@ static enum MHD_Result on_header(
     return MHD_YES;
 }
 
-/* What follows the scheme of an Authorization: a token that was pasted twice is known by it. */
+/* The token of an Authorization: one that was pasted into the target, too, is known by it. */
 static struct zd_span sent_credential(const struct zd_request *req)
 {
-    const char *at = req->authorization == NULL ? "" : req->authorization;
-    const char *space = strchr(at, ' ');
-    return zd_span_of(space == NULL ? at : space + strspn(space, " "));
+    return req->authorization == NULL ? (struct zd_span){.len = 0}
+                                      : zd_credential_of_bearer(req->authorization);
 }
 
 /* Log, traces and audit file have the target without whatever looks like a credential. */

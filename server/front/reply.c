@@ -1,5 +1,4 @@
 /* What handlers answer with (server/request/respond.h), as responses of libmicrohttpd. */
-#include "server/request/dependence.h"
 #include "server/request/respond.h"
 
 #include <microhttpd.h>
@@ -21,6 +20,7 @@
 #include "server/request/admit.h"
 #include "server/request/client.h"
 #include "server/request/connection.h"
+#include "server/request/dependence.h"
 #include "server/request/permission.h"
 #include "server/request/route.h"
 #include "server/runtime/server.h"

@@ -567,8 +567,7 @@ static void answer_problem(struct zd_request *req, struct zd_prepared *prepared)
 /* ---- answering from prepared answers ---- */
 
 /* The prepared answer says itself what it depends on. A client that refuses its type is answered by
- * the handler, which knows what it may be.
- * People get a problem's page, which is never prepared. */
+ * the handler, which knows what it may be. People get a problem's page, which is never prepared. */
 static bool accepts(const struct zd_request *req, const struct zd_prepared *prepared)
 {
     if (prepared->problem != NULL) {

@@ -44,7 +44,7 @@ static bool consists_of(struct zd_span text, const char *bytes)
 }
 
 /* What stands before the first such byte, and behind it; false: there is none, and all is before.
- * What is empty points into the text: the caller may go on from there. */
+ * An empty part points into the text: the caller may go on from there. */
 static bool split(
     struct zd_span text, uint8_t at, struct zd_span *ret_before, struct zd_span *ret_behind)
 {
@@ -273,7 +273,7 @@ enum part { WHOLE, BEGINNING, END };
 
 #define NAME(text, part) {(text), sizeof(text) - 1, (part)}
 
-/* Those of the usual proxies, balancers and networks of caches, besides the standards'. */
+/* Fields of the standards, and of the usual proxies, balancers and networks of caches. */
 static const struct {
     const char *text;
     size_t len;

@@ -13,8 +13,8 @@
 #define ZD_FORWARDED_HOST_BYTES   262 /* of a host, with its port */
 #define ZD_FORWARDED_PREFIX_BYTES 256
 
-/** The fields of a head, each with all its lines as one list; without ptr: not sent. One that was
- * sent without a value is an empty list. */
+/** The fields of a head, each with all its lines as one list; without ptr: not sent. A field that
+ * was sent without a value is an empty list. */
 struct zd_forwarded_fields {
     struct zd_span forwarded;
     struct zd_span x_for;

@@ -64,8 +64,8 @@ static bool is_listed(struct zd_span host, const char *names)
     return false;
 }
 
-/* Labels of letters, digits and hyphens, the last of them `localhost`; a dot may end them all, as
- * it ends every name (RFC 1034, 3.1). */
+/* Labels of letters, digits, hyphens and underscores, the last of them `localhost`; a dot may end
+ * them all, as it ends every name (RFC 1034, 3.1). */
 static bool is_localhost(struct zd_span host)
 {
     static const char name[] = "localhost";

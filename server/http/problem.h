@@ -69,7 +69,7 @@ const char *zd_problem_unavailable_name(enum zd_unavailable why);
  * no facts. */
 struct zd_problem zd_problem_without_facts(const struct zd_problem *problem);
 
-/** What happened, for the log: asides included (core/base/aside.h). */
+/** The text for the log: asides included (core/base/aside.h). */
 const char *zd_problem_detail(const struct zd_problem *problem);
 
 #define ZD_PROBLEM_DETAIL_BYTES 1024 /* of one with asides; a longer one is cut */

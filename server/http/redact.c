@@ -310,7 +310,7 @@ static size_t scan_authority(struct scan *scan)
     return begin == 0 ? 0 : begin + 2;
 }
 
-/* What a word says of the next one. */
+/* Whether the word behind a name is a secret. */
 enum next { NOTHING, MAY_BE_SECRET, IS_SECRET };
 
 static enum next judge_name(const struct scan *scan, size_t from, size_t to, bool is_first)

@@ -9,12 +9,12 @@
 #include "server/request/respond.h"
 #include "server/runtime/server.h"
 
+#define FIELD_BYTES_MAX 64 /* that are shown of a field's name */
+
 bool zd_anonymous_is(const struct zd_request *req, const char *word)
 {
     return strcmp(req->server->config->settings.access_anonymous, word) == 0;
 }
-
-#define FIELD_BYTES_MAX 64 /* that are shown of a field's name */
 
 static bool is_of_this_machine(const struct zd_request *req)
 {

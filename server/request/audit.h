@@ -21,7 +21,9 @@ void zd_audit_begin(struct zd_request *req);
  * Record a URL before it is given out.
  *
  * @param until when it ends, as text; borrowed
- * @retval ZD_STORE the line could not be written: the URL must not be given out
+ * @retval ZD_STORE     the line could not be written
+ * @retval ZD_NO_MEMORY
+ * With both the URL must not be given out.
  */
 ZD_RESULT zd_audit_signed(struct zd_request *req, const struct zd_signed_url *url,
     const char *until, struct zd_error *err);

@@ -7,7 +7,7 @@
 
 struct zd_request;
 
-/** One bit for each header, in the order in which Vary names them. */
+/** A bit for each header, in the order in which Vary names them. */
 enum zd_dependence {
     ZD_DEPENDENCE_ACCEPT = 1U << 0,
     ZD_DEPENDENCE_ACCEPT_ENCODING = 1U << 1,

@@ -248,7 +248,7 @@ bool zd_identity_may_below(const struct zd_identity *identity, uint32_t scopes,
     return false;
 }
 
-/* As far as the first wildcard of the pattern tells. */
+/* Compares only what stands before the first wildcard of the pattern. */
 static bool may_match_within(const char *pattern, const char *path)
 {
     const size_t head = strcspn(pattern, "*?");

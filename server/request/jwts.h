@@ -54,7 +54,7 @@ size_t zd_jwts_count(const struct zd_jwts *jwts);
  *
  * A token is not kept, so a URL has with it what its token allowed. */
 
-/** What a signed URL says of the token of its signer. Borrowed. */
+/** The signer's token, as a signed URL describes it. Borrowed. */
 struct zd_jwts_signer {
     const char *name;  /* of the identity */
     const char *kid;   /* of the token's key */

@@ -36,7 +36,7 @@ static bool is_protected(const struct zd_request *req)
            req->server->config->settings.access_protect_service;
 }
 
-/* What a credential says of a dataset is all that its holder may do there. */
+/* A credential that names a dataset says all that its holder may do there. */
 static bool is_named(const struct zd_request *req, const struct zd_dataset *dataset)
 {
     return req->identity != NULL && zd_identity_names(req->identity, &dataset->config);

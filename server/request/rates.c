@@ -74,7 +74,7 @@ static uint64_t client_of(const struct zd_request *req)
     return zd_hash_of(zd_span_of(identity->name), zd_hash_of(zd_span_of(from), seed));
 }
 
-/* A credential that nobody has costs something everywhere: it was looked for. */
+/* A credential that nobody has is not free on any route: looking for it took time. */
 static bool is_guess(const struct zd_request *req)
 {
     return req->has_credential && req->identity == NULL;

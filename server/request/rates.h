@@ -1,6 +1,6 @@
 /* How much a client may ask for: access.requests_per_s and access.bytes_per_s, of a credential or
- * of an anonymous address. Health and OPTIONS cost nothing, but a credential that nobody has is
- * paid by its address on any route. Thread: loop. */
+ * of an anonymous address. Health and OPTIONS cost nothing, but the address of a client pays for
+ * a credential that nobody has, on any route. Thread: loop. */
 #ifndef ZD_REQUEST_RATES_H
 #define ZD_REQUEST_RATES_H
 

@@ -4,7 +4,7 @@
 
 #include "server/request/request.h"
 
-/** What a URL would let others ask. Borrowed. */
+/** A request that a URL would let others make. Borrowed. */
 struct zd_signable {
     const char *method; /* "GET" includes HEAD */
     const char *path;   /* decoded; of a prefix without slashes at its end */
@@ -20,9 +20,9 @@ enum zd_signable_answer {
 
 #define ZD_SIGNABLE_NAME_BYTES 65 /* no name of a dataset is longer */
 
-/** What is known of a URL that may be signed. */
+/** Facts about a URL that may be signed. */
 struct zd_signable_found {
-    char dataset[ZD_SIGNABLE_NAME_BYTES]; /* where all is that it leads to; "": anywhere */
+    char dataset[ZD_SIGNABLE_NAME_BYTES]; /* the only one that it leads to; "": any, or none */
     bool is_write;                        /* it may change what is stored */
 };
 

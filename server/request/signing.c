@@ -14,10 +14,9 @@
 #include "server/request/tokens.h"
 #include "server/runtime/server.h"
 
-#define TOKEN      't'
-#define JWT        'j'
-#define LINE_BREAK "\n"
-#define MS_PER_S   1000
+#define TOKEN    't'
+#define JWT      'j'
+#define MS_PER_S 1000
 
 /* ---- names ---- */
 
@@ -54,9 +53,11 @@ static enum zd_status name_jwt(const struct zd_request *req, const char *dataset
 {
     const struct zd_identity *identity = req->identity;
     if (!zd_jwts_digest(req->server->jwts, identity->kid, ret) ||
-        strpbrk(identity->kid, LINE_BREAK) != NULL) {
+        strchr(identity->kid, '\n') != NULL) {
         return zd_fail(err, ZD_INVALID,
-            "the id of the JWT's key cannot stand in a signed URL, or the key is gone");
+            "the key '%.200s' of the JWT is gone, or its \"kid\" has a line break, which no signed "
+            "URL can hold: sign with another JWT",
+            identity->kid);
     }
     zd_text_add_char(to, JWT);
     zd_text_addf(to, "%s\n%s\n", identity->name, identity->kid);

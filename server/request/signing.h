@@ -15,15 +15,14 @@
  * @param dataset where the URL leads, or empty: a scope of a JWT tells of no other dataset
  * @param to      gets the name
  * @param ret     digest of the credential
- * @param err     why it cannot be named
- * @retval ZD_INVALID   fact pointer
- * @retval ZD_NO_MEMORY
+ * @retval ZD_INVALID   the text says why
+ * @retval ZD_NO_MEMORY without a text
  */
 ZD_RESULT zd_signing_name(const struct zd_request *req, struct zd_span dataset, struct zd_text *to,
     uint8_t ret[ZD_DIGEST_BYTES], struct zd_error *err);
 
 /**
- * Who asks with the request's signature, which is not empty: its signer, as long as both last.
+ * Find the signer of a request whose signature is not empty, as long as URL and signer last.
  * @return a reference; NULL: it is not what was signed, or its time or its signer's is over
  */
 struct zd_identity *zd_signing_identify(struct zd_request *req);

@@ -6,14 +6,12 @@
 #include "core/base/num.h"
 #include "core/base/scan.h"
 
-#define VALUE_BYTES_MAX                                                                            \
-    (512U << 10) /* of a JSON string: six for each byte of the longest target                      \
-                  */
-#define PLANE_0_MAX    0xffffU
-#define SURROGATE_BITS 10
-#define SURROGATE_HIGH 0xd800U
-#define SURROGATE_LOW  0xdc00U
-#define SURROGATE_BASE 0x10000U
+#define VALUE_BYTES_MAX (512U << 10) /* of a JSON string: the longest target, escaped */
+#define PLANE_0_MAX     0xffffU
+#define SURROGATE_BITS  10
+#define SURROGATE_HIGH  0xd800U
+#define SURROGATE_LOW   0xdc00U
+#define SURROGATE_BASE  0x10000U
 
 struct range {
     uint32_t first;

@@ -417,8 +417,8 @@ static bool has_to_look(const struct zd_change *change)
 }
 
 /* Whether a document put by its raw key changes how stored chunks are decoded. An array that is
- * absent or was not understood has no such chunks: a client copies keys in any order. One that may
- * not read does not: it would find out what chunks are by the codecs that decode them. */
+ * absent or was not understood has no such chunks: a client copies keys in any order. A client that
+ * may not read puts the document first: else it would try codecs until the chunks decode. */
 static bool spoils_chunks(const struct zd_change *change)
 {
     if (change->input.kind != ZD_METADATA_PUT_KEY) {

@@ -38,11 +38,11 @@ struct zd_metadata_input {
                             that is not empty stays (not_empty), as the root does */
     bool is_dry;         /* all checks, nothing stored */
     bool wants_node;     /* of PUT and PATCH: return the stored node */
-    /* Of PUT and PUT_KEY: the client may not learn what is stored. PUT needs erases_chunks wherever
+    /* PUT and PUT_KEY: the client may not learn what is stored. PUT needs erases_chunks wherever
      * an array has chunks, whatever its document; PUT_KEY makes no array of chunks that are there.
      */
     bool is_blind;
-    /* Of PUT: whether the client may make a missing parent; else the change fails. Called with
+    /* PUT: whether the client may make a missing parent; else the change fails. Called with
      * `maker` while the caller waits, never after. NULL: it may make any. */
     bool (*may_make)(const void *maker, const char *path);
     const void *maker;
@@ -108,9 +108,10 @@ uint64_t zd_metadata_bytes(const char *path);
  *   ZD_OK
  *   ZD_NOT_FOUND     there is no such node (ERASE_KEY: no such key; written: no array of that type)
  *   ZD_INVALID       a parent may not be made (parent_is_denied); the document is faulty:
- * meta->faults, when meta is set (422); without meta it is not JSON, or the path is not made of
- * node names (code bad_body, bad_path), or the place forbids it (code parent_is_array,
- * chunks_exist, not_empty); of PUT_KEY: chunks of the array would be decoded as what they are not
+ *                    meta->faults, when meta is set (422); without meta it is not JSON, or the path
+ *                    is not made of node names (code bad_body, bad_path), or the place forbids it
+ *                    (code parent_is_array, chunks_exist, not_empty); PUT_KEY: chunks of the array
+ *                    would be decoded as what they are not
  *   ZD_UNSUPPORTED   it names what this server does not know, and the dataset does not
  *                    accept_unknown
  *   ZD_PRECONDITION  `expected`, `expects_absent` or the condition does not hold
