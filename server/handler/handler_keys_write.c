@@ -576,6 +576,7 @@ static enum zd_next step_begin(struct zd_request *req)
     req->has_seen_store = true;
     change->input.client = zd_request_client(req);
     change->input.is_blind = zd_permission_is_blind(req);
+    change->input.reader = zd_permission_reader(req);
     change->input.kind = change->is_erase ? ZD_METADATA_ERASE_KEY : ZD_METADATA_PUT_KEY;
     req->step = step_found;
     return zd_lock_find_key(&change->key);

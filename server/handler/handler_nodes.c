@@ -375,6 +375,7 @@ static bool begin(struct zd_request *req, enum zd_metadata_kind kind)
     write->input.wants_node = kind != ZD_METADATA_ERASE && !write->input.is_blind;
     write->input.may_make = may_make;
     write->input.maker = req;
+    write->input.reader = zd_permission_reader(req);
     zd_node_show_init(&write->show, req);
     if (read_flags(req, write, &err) != ZD_OK) {
         (void)zd_respond_error(req, "bad_parameter", &err);

@@ -554,11 +554,19 @@ static bool is_listed_anew(const struct zd_change *change)
                zd_json_member(change->input.json, "extensions") != NULL);
 }
 
+/* A caller that has left cannot be asked: its change is withdrawn. */
+static bool may_read(const void *client, const char *path)
+{
+    const struct zd_change *change = client;
+    return change->want != NULL && zd_reader_may(&change->input.reader, path);
+}
+
 enum zd_change_outcome zd_change_judge_levels(struct zd_change *change)
 {
     if (change->meta != NULL && zd_multiscale_has(change->meta) &&
         change->meta->view.needs_levels && is_listed_anew(change)) {
         change->multiscale.wait = zd_gather_wait(&change->gather);
+        change->multiscale.reader = (struct zd_reader){.may_read = may_read, .client = change};
         zd_gather_add(&change->gather, zd_multiscale_want_fresh(&change->multiscale,
                                            change->dataset, change->path, change->meta));
     }

@@ -5,6 +5,7 @@
 
 #include "core/dialect/written.h"
 #include "server/data/catalog.h"
+#include "server/data/reader.h"
 
 enum zd_metadata_kind {
     ZD_METADATA_PUT,       /* make a node, or replace its document */
@@ -46,6 +47,9 @@ struct zd_metadata_input {
      * `maker` while the caller waits, never after. NULL: it may make any. */
     bool (*may_make)(const void *maker, const char *path);
     const void *maker;
+    /* Of PUT, PUT_KEY and PATCH: levels of a group that the client may not read are not judged.
+     * Asked while the caller waits, never after. Zeroed: it may read all. */
+    struct zd_reader reader;
     /* The caller holds a lock of the node's path (CHUNKS or APPEND, server/write/lock.h) until the
      * change has ended: an array whose shape or extensions it changes by PATCH. A shape set so must
      * not shrink. */

@@ -50,6 +50,7 @@ TOKENS = [
     entry("both", "read", "write"),
     entry("deep", "read", "write", paths=["n/q/**"]),
     entry("deeper", "read", "write", paths=["n/q/**", "n"]),
+    entry("group", "read", "write", paths=["n/q"]),
     entry("one", "write", paths=["p/*"]),
 ]
 
@@ -310,6 +311,27 @@ def test_an_array_that_skips_empty_chunks_takes_no_guess(site, tmp_path):
     for target, body in (("/v1/datasets/w/slices/e?slice=1&broadcast=1", VALUE), ("/v1/datasets/w/chunks/e?index=0&decoded=1", VALUE * 2), ("/zarr/w/e/c/0", VALUE * 2)):
         assert own.ask("all", "PUT", target, {}, body).code == "forbidden"
         assert own.ask("both", "PUT", target, {}, body).status == 200
+
+
+@pytest.mark.parametrize("level", ["array", "group", "none"])
+def test_a_level_that_may_not_be_read_is_not_judged(site, tmp_path, level):
+    """A group that names it as one of its levels is stored, whatever is there."""
+    store = tmp_path / "store"
+    for node in (".", "n", "n/q"):
+        write_node(store / node, GROUP)
+    if level == "array":
+        write_array(store / "n" / "q" / "s", (4,), (2,), [LITTLE])
+    elif level == "group":
+        write_node(store / "n" / "q" / "s", GROUP)
+    own = site(store)
+    levels = {"extensions": [extension("multiscale-arrays", {"multiscale": {"datasets": ["s"]}}, must_understand=False)]}
+    group = json.dumps({**GROUP, **levels}).encode()
+    target = "/v1/datasets/w/nodes/n/q?dry_run=1"
+    assert own.ask("group", "PATCH", target, MERGE, json.dumps(levels).encode()).status == 200
+    for who in ("group", "all"):
+        assert own.ask(who, "PUT", target, JSON, group).status == 200
+    assert own.ask("both", "PUT", target, JSON, group).status == (200 if level == "array" else 422)
+    assert own.ask("all", "PUT", "/zarr/w/n/q/zarr.json", {}, group).status == 200
 
 
 @pytest.mark.parametrize("key", ["a/zarr.json", "b/zarr.json"])
