@@ -36,6 +36,7 @@ HIDDEN = ["", "t", "x", "y", "sec", "sec/deep", "sec/t", "mix/h", "mix/y", "mix/
           "other", "publi", "lon", "lone/x", "sec/deep/x", "sec/deep/vi"]
 DATASETS = ["a3"] * 6 + ["a2"] * 4 + ["secret", "open", "nope"]
 TIERED = "tiered-storage"
+MERGE = {"Content-Type": "application/merge-patch+json"}
 
 
 # ---- two stores ----
@@ -75,7 +76,7 @@ class Store:
 
 
 def levels(*paths):
-    return [extension("multiscale-arrays", {"arrays": [{"path": path} for path in paths]}, must_understand=False)]
+    return [extension("multiscale-arrays", {"multiscale": {"datasets": list(paths)}}, must_understand=False)]
 
 
 def ome(*paths):
@@ -462,8 +463,8 @@ def test_events_do_not_count_what_may_not_be_read(tmp_path, serve, key):
             for n in range(10):
                 for _ in range(rng.randrange(3) if which == 1 else 0):
                     pair.ask(which, "PUT", f"/v1/datasets/a3/nodes/other/{rng.randrange(9)}", bearer("root"), json.dumps(group_document()).encode())
-                document = json.dumps({**group_document(), "attributes": {"n": n}}).encode()
-                assert pair.ask(which, "PUT", "/v1/datasets/a3/nodes/pub/new", bearer("writer"), document).status in (200, 201)
+                document = json.dumps({"attributes": {"n": n}}).encode()
+                assert pair.ask(which, "PATCH", "/v1/datasets/a3/nodes/pub/sub", {**bearer("writer"), **MERGE}, document).status == 200
                 own.append(next(feed))
             feed.close()
             again = blocks_of(server, "?path=pub&access_token=reader-secret", own[4]["id"])
