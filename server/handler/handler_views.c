@@ -13,6 +13,7 @@
 #include "server/handler/handler_keys.h"
 #include "server/handler/handler_tree.h"
 #include "server/request/handler.h"
+#include "server/request/permission.h"
 #include "server/runtime/server.h"
 
 #define DOCUMENT        "zarr.json"
@@ -172,7 +173,10 @@ static void count_numbers(const char *key, struct search *search)
 
 static zd_step step_array;
 
-/* Look at the node above the last n_segments of the key. */
+static zd_step look_on;
+
+/* Look at the node above the last n_segments of the key. To a client that may not read it, it is
+ * not there. */
 static enum zd_next look(struct zd_request *req)
 {
     struct search *search = req->state;
@@ -182,6 +186,10 @@ static enum zd_next look(struct zd_request *req)
     }
     memcpy(search->path, req->path, len);
     search->path[len] = '\0';
+    if (!zd_permission_reads(req, search->path)) {
+        req->step = look_on;
+        return ZD_NEXT;
+    }
     search->want = (struct zd_node_want){.wait = zd_machine_wait(&req->machine)};
     req->step = step_array;
     return zd_catalog_want(req->dataset, search->path, &search->want);

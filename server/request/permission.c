@@ -247,9 +247,16 @@ bool zd_permission_is_blind(const struct zd_request *req)
            req->identity != NULL && !is_granted(req, ZD_IDENTITY_READ, req->dataset);
 }
 
+/* Of a chunk's key, the path may be granted and the array's not. */
+static bool is_of_hidden_node(const struct zd_request *req)
+{
+    return req->route != NULL && req->route->scope == ZD_SCOPE_WRITE && req->node != NULL &&
+           !zd_permission_reads(req, req->node->path);
+}
+
 bool zd_permission_hides_facts(const struct zd_request *req)
 {
-    return req->has_seen_store && zd_permission_is_blind(req);
+    return req->has_seen_store && (zd_permission_is_blind(req) || is_of_hidden_node(req));
 }
 
 bool zd_permission_makes(const struct zd_request *req, const char *path)

@@ -49,8 +49,8 @@ bool zd_permission_is_limited(const struct zd_request *req, const struct zd_data
  */
 bool zd_permission_is_blind(const struct zd_request *req);
 
-/** Whether the answer to a blind request may not have the facts of a problem: they may be of what
- * is stored. */
+/** Whether the answer to a change may not have the facts of a problem: they may be of what is
+ * stored, and the request is blind or its node may not be read. */
 bool zd_permission_hides_facts(const struct zd_request *req);
 
 /** Whether the request may make the group at a path of its dataset, on the way to its own. */

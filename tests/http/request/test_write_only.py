@@ -51,6 +51,7 @@ TOKENS = [
     entry("deep", "read", "write", paths=["n/q/**"]),
     entry("deeper", "read", "write", paths=["n/q/**", "n"]),
     entry("group", "read", "write", paths=["n/q"]),
+    entry("keys", "read", "write", paths=["k/a/c/**", "k/bad/c/**"]),
     entry("one", "write", paths=["p/*"]),
 ]
 
@@ -311,6 +312,26 @@ def test_an_array_that_skips_empty_chunks_takes_no_guess(site, tmp_path):
     for target, body in (("/v1/datasets/w/slices/e?slice=1&broadcast=1", VALUE), ("/v1/datasets/w/chunks/e?index=0&decoded=1", VALUE * 2), ("/zarr/w/e/c/0", VALUE * 2)):
         assert own.ask("all", "PUT", target, {}, body).code == "forbidden"
         assert own.ask("both", "PUT", target, {}, body).status == 200
+
+
+def test_the_array_of_a_readable_key_stays_hidden(site, tmp_path):
+    """Its keys may be read and written, its document may not be read: neither views nor refusals tell of that."""
+    store = tmp_path / "store"
+    write_node(store, GROUP)
+    write_array(store / "k" / "a", (4,), (2,), [GZIP], np.arange(4, dtype="int32"), "int32", gzip.compress)
+    write_array(store / "k" / "bad", (4,), (2,), [{"name": "marker"}])
+    own = site(store)
+    for node in ("k/a", "k/bad"):
+        for view in ("v3", "v3-unsharded"):
+            answer = own.ask("keys", "GET", f"/{view}/w/{node}/c/0")
+            assert answer.code == "key_not_found" and b"marker" not in answer.body
+        assert own.ask("both", "GET", f"/zarr/w/{node}/c/0").status == (200 if node == "k/a" else 404)
+    answer = own.ask("keys", "PUT", "/zarr/w/k/a/c/0", {}, VALUE)
+    assert answer.code == "corrupt_chunk" and UNREADABLE in answer.json()["detail"] and b"gzip" not in answer.body
+    assert b"gzip" in own.ask("both", "PUT", "/zarr/w/k/a/c/0", {}, VALUE).body
+    chunk = gzip.compress(VALUE * 2)
+    assert own.ask("keys", "PUT", "/zarr/w/k/a/c/0", {}, chunk).headers["etag"]
+    assert own.ask("both", "GET", "/v3/w/k/a/c/0").body == chunk
 
 
 @pytest.mark.parametrize("level", ["array", "group", "none"])
