@@ -79,7 +79,7 @@ enum zd_next zd_node_show_gather(struct zd_node_show *show, struct zd_node *node
 {
     struct zd_gather *gather = &show->gather;
     show->checked_ms = zd_min_u64(uv_now(show->req->server->loop), node->checked_ms);
-    zd_hash_add_u64(&show->hash, node->tag);
+    zd_hash_add_u64(&show->hash, zd_permission_tag(show->req, node));
     zd_gather_begin(gather);
     if (has_children(node) && wants(show, "children")) {
         zd_gather_add(gather, walk(show, node));
@@ -169,7 +169,7 @@ int64_t zd_node_show_mtime(const struct zd_node_show *show, const struct zd_node
 {
     const bool is_alone =
         show->walk.start == NULL && show->parent_groups.groups.n == 0 && show->multiscale.n == 0;
-    return is_alone ? node->mtime_ms : 0;
+    return is_alone ? zd_permission_mtime(show->req, node) : 0;
 }
 
 /* Where a link leads: root, dataset, resource, path. */

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "core/base/emit.h"
+#include "core/base/hash.h"
 #include "core/base/json.h"
 #include "server/request/anonymous.h"
 #include "server/request/handler.h"
@@ -70,6 +72,33 @@ static bool may_read(const void *client, const char *path)
 struct zd_reader zd_permission_reader(const struct zd_request *req)
 {
     return (struct zd_reader){.may_read = may_read, .client = req};
+}
+
+/* Whether its documents may list nodes that the client may not read. */
+static bool lists_hidden(const struct zd_request *req, const struct zd_node *node)
+{
+    return node->meta->type == ZD_NODE_GROUP && node->meta->document != NULL &&
+           !zd_permission_reaches(req, node->path);
+}
+
+uint64_t zd_permission_tag(const struct zd_request *req, const struct zd_node *node)
+{
+    struct zd_hash hash = {0};
+    struct zd_emit emit;
+    if (!lists_hidden(req, node)) {
+        return node->tag;
+    }
+    ZD_SCOPED_TEXT(text, req->server->config->settings.limits_tree_bytes);
+    zd_emit_init(&emit, &text, false);
+    zd_emit_json(&emit, node->meta->document);
+    zd_hash_add(&hash, zd_span_of(node->meta->dialect->name));
+    zd_hash_add(&hash, zd_text_span(&text));
+    return hash.value;
+}
+
+int64_t zd_permission_mtime(const struct zd_request *req, const struct zd_node *node)
+{
+    return lists_hidden(req, node) ? 0 : node->mtime_ms;
 }
 
 bool zd_permission_is_limited(const struct zd_request *req, const struct zd_dataset *dataset)

@@ -37,6 +37,17 @@ bool zd_permission_reads_root(const struct zd_request *req, const struct zd_data
 /** zd_permission_reads for look-ups of other nodes. @return valid as long as the request */
 struct zd_reader zd_permission_reader(const struct zd_request *req);
 
+/**
+ * A node's part of entity tags. The generation of a group's documents tells of changes below it,
+ * where it has consolidated metadata. If not all of that may be read, the number is of what the
+ * group's document says of itself.
+ */
+uint64_t zd_permission_tag(const struct zd_request *req, const struct zd_node *node);
+
+/** When its documents were changed; 0: unknown, or they may have been for nodes that may not be
+ * read. */
+int64_t zd_permission_mtime(const struct zd_request *req, const struct zd_node *node);
+
 /** Whether not all of the dataset may be read: an answer leaves out what zd_permission_reads does
  * not allow, below the request's path or above it, and is the identity's own. */
 bool zd_permission_is_limited(const struct zd_request *req, const struct zd_dataset *dataset);

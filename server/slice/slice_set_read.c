@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "core/base/num.h"
+#include "server/request/permission.h"
 #include "server/request/respond.h"
 #include "server/runtime/server.h"
 #include "server/slice/slice_set.h"
@@ -201,7 +202,7 @@ bool zd_slice_set_leave_times(struct zd_request *req)
 static uint64_t hash_of(const struct zd_slice_set *set)
 {
     struct zd_hash hash = {0};
-    zd_hash_add_u64(&hash, set->node->tag);
+    zd_hash_add_u64(&hash, zd_permission_tag(set->req, set->node));
     for (uint32_t i = 0; i < set->n_parts; i++) {
         struct zd_slice_view view = zd_slice_read_view(&slice_at(set, i)->read);
         view.result = slice_at(set, i)->result.hash;

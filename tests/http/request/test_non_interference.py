@@ -75,6 +75,19 @@ class Store:
         (folder / ".".join("0" * values.ndim)).write_bytes(values.tobytes())
 
 
+    def consolidate(self, path, rng):
+        """Consolidated metadata of a group that is there."""
+        groups = [f"h{rng.randrange(99)}" for _ in range(3)]
+        file = self.folder / path / ("zarr.json" if self.version == 3 else ".zmetadata")
+        if self.version == 2:
+            file.write_text(json.dumps({"zarr_consolidated_format": 1, "metadata": {f"{name}/.zgroup": {"zarr_format": 2} for name in groups}}))
+            return
+        listing = {"kind": "inline", "must_understand": False, "metadata": {name: group_document() for name in groups}}
+        document = json.dumps({**json.loads(file.read_text()), "consolidated_metadata": listing})
+        file.unlink()  # it is a link to what both stores have
+        file.write_text(document)
+
+
 def levels(*paths):
     return [extension("multiscale-arrays", {"multiscale": {"datasets": list(paths)}}, must_understand=False)]
 
@@ -141,6 +154,8 @@ def write_hidden(store, rng, n):
         elif kind == "broken":
             (store.folder / path).mkdir(parents=True)
             (store.folder / path / ("zarr.json" if store.version == 3 else ".zarray")).write_text("{")
+    if rng.random() < 0.7:
+        store.consolidate("mix", rng)
     for path in ("mix/h", "mix/h/i", "other", "publi", "lon", "other/deep"):
         if rng.random() < 0.5:
             store.group(path) if rng.random() < 0.5 else store.array(path, np.zeros((3, 3)), (3, 3))
