@@ -11,8 +11,9 @@
 #define SECRET_LEN_MIN 4
 #define SHAPE_LEN_MIN  32 /* 16 bytes in hexadecimal */
 #define JWT_LEN_MIN    16
-#define PLAIN_LEN_MAX  7 /* of a segment below one that may be the name of an array */
-#define DECODINGS_MAX  3 /* proxies may have encoded a target again */
+#define PLAIN_LEN_MAX  7  /* of a segment below one that may be the name of an array */
+#define DECODINGS_MAX  3  /* proxies may have encoded a target again */
+#define HIDDEN_MAX     16 /* places of a text; behind them all is hidden: each costs a search */
 
 /* How a byte ends what is before it. */
 enum { ENDS_WORD = 1, ENDS_VALUE = 2 };
@@ -52,6 +53,8 @@ struct scan {
     struct zd_text *secrets; /* NULL: none is kept */
     struct zd_text *to;      /* NULL: whether there is a secret is all that is asked */
     size_t shown;            /* bytes of the text that were dealt with */
+    size_t n_hidden;         /* places */
+    size_t n_decodings;      /* of its words, at most */
     bool is_target;          /* its first word is the first segment of a path */
     bool hides;
 };
@@ -239,10 +242,12 @@ static bool is_plain(struct zd_span word)
 
 /* ---- what is hidden ---- */
 
-static bool has_secrets(struct zd_span text);
+static bool has_secrets(struct zd_span text, size_t n_decodings);
 
-/* Whether a word is a secret once it is decoded, or holds a target that has one. */
-static bool is_secret(struct zd_span word)
+/* Whether a word is a secret once it is decoded, or holds a target that has one. Words of that
+ * target are decoded less often: who encodes without end gets no deeper.
+ * @param n_decodings at most */
+static bool is_secret(struct zd_span word, size_t n_decodings)
 {
     if (zd_redact_has_shape(word)) {
         return true;
@@ -253,8 +258,8 @@ static bool is_secret(struct zd_span word)
     ZD_SCOPED_TEXT(now, word.len);
     ZD_SCOPED_TEXT(next, word.len);
     bool goes_on = decode(word, &now);
-    for (size_t i = 0; i < DECODINGS_MAX && goes_on; i++) {
-        if (now.status != ZD_OK || has_secrets(zd_text_span(&now))) {
+    for (size_t left = n_decodings; left > 0 && goes_on; left--) {
+        if (now.status != ZD_OK || has_secrets(zd_text_span(&now), left - 1)) {
             return true;
         }
         goes_on = decode(zd_text_span(&now), &next);
@@ -265,17 +270,26 @@ static bool is_secret(struct zd_span word)
     return goes_on; /* nobody encodes so often without a reason */
 }
 
+/* As it was sent, and decoded. */
+static void know(struct zd_text *secrets, struct zd_span secret)
+{
+    ZD_SCOPED_TEXT(decoded, secret.len);
+    if (decode(secret, &decoded)) {
+        zd_redact_know(secrets, zd_text_span(&decoded));
+    }
+    zd_redact_know(secrets, secret);
+}
+
 static void hide(struct scan *scan, size_t from, size_t to)
 {
     scan->hides = true;
-    if (scan->to == NULL) {
+    if (scan->to == NULL || from < scan->shown) {
         return;
     }
-    if (scan->secrets != NULL) {
-        ZD_SCOPED_TEXT(decoded, to - from);
-        (void)decode(part(scan->text, from, to), &decoded);
-        zd_redact_know(scan->secrets, zd_text_span(&decoded));
-        zd_redact_know(scan->secrets, part(scan->text, from, to));
+    if (scan->n_hidden++ == HIDDEN_MAX) {
+        to = scan->text.len;
+    } else if (scan->secrets != NULL) {
+        know(scan->secrets, part(scan->text, from, to));
     }
     zd_text_add_bytes(scan->to, scan->text.ptr + scan->shown, from - scan->shown);
     zd_text_add(scan->to, ZD_REDACT_MARK);
@@ -361,7 +375,7 @@ static void scan_words(struct scan *scan)
     enum next next = NOTHING;
     bool is_first = true;
     size_t at = scan->is_target ? scan_authority(scan) : 0;
-    while (at < text.len && (scan->to != NULL || !scan->hides)) {
+    while (at < text.len && scan->shown < text.len && (scan->to != NULL || !scan->hides)) {
         const size_t from = at;
         const size_t to = end_of(text, from, ENDS_WORD);
         if (to == from) {
@@ -369,7 +383,8 @@ static void scan_words(struct scan *scan)
             continue;
         }
         const struct zd_span word = part(text, from, to);
-        if (next == IS_SECRET || (next == MAY_BE_SECRET && !is_plain(word)) || is_secret(word)) {
+        if (next == IS_SECRET || (next == MAY_BE_SECRET && !is_plain(word)) ||
+            is_secret(word, scan->n_decodings)) {
             hide(scan, from, to);
         }
         next = judge_name(scan, from, to, is_first);
@@ -378,9 +393,9 @@ static void scan_words(struct scan *scan)
     }
 }
 
-static bool has_secrets(struct zd_span text)
+static bool has_secrets(struct zd_span text, size_t n_decodings)
 {
-    struct scan scan = {.text = text, .is_target = true};
+    struct scan scan = {.text = text, .n_decodings = n_decodings, .is_target = true};
     scan_words(&scan);
     return scan.hides;
 }
@@ -449,7 +464,9 @@ static bool redact(struct scan *scan, struct zd_text *to)
         zd_text_add_bytes(to, scan->text.ptr + scan->shown, scan->text.len - scan->shown);
     }
     const struct zd_span left = scan->hides ? zd_text_span(to) : scan->text;
-    if (scan->secrets->status == ZD_OK && has_known(scan->secrets, left)) {
+    if (scan->secrets->status != ZD_OK) {
+        scan->hides = true; /* secrets that are not known may stand in it */
+    } else if (has_known(scan->secrets, left)) {
         ZD_SCOPED_TEXT(rest, to->len_max);
         hide_known(scan->secrets, left, &rest);
         zd_text_clear(to);
@@ -465,14 +482,18 @@ static bool redact(struct scan *scan, struct zd_text *to)
 
 bool zd_redact_target(const char *target, struct zd_text *secrets, struct zd_text *to)
 {
-    struct scan scan = {
-        .text = zd_span_of(target), .secrets = secrets, .to = to, .is_target = true};
+    struct scan scan = {.text = zd_span_of(target),
+        .secrets = secrets,
+        .to = to,
+        .n_decodings = DECODINGS_MAX,
+        .is_target = true};
     return redact(&scan, to);
 }
 
 bool zd_redact_text(const char *text, struct zd_text *secrets, struct zd_text *to)
 {
-    struct scan scan = {.text = zd_span_of(text), .secrets = secrets, .to = to};
+    struct scan scan = {
+        .text = zd_span_of(text), .secrets = secrets, .to = to, .n_decodings = DECODINGS_MAX};
     return redact(&scan, to);
 }
 

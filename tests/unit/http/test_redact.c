@@ -5,9 +5,12 @@
 
 #include "tests/support/unit.h"
 
-#define HEX    "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
-#define BASE64 "q83vEjRWeJCrze8SNFZ4kKvN7xI0VniQq83vEjRWeJA"
-#define JWT    "eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhZGEifQ.c2ln"
+#define HEX        "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+#define BASE64     "q83vEjRWeJCrze8SNFZ4kKvN7xI0VniQq83vEjRWeJA"
+#define JWT        "eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhZGEifQ.c2ln"
+#define LONG_BYTES (64U << 10) /* of the longest target */
+#define N_SECRETS  5000
+#define N_SHOWN    16 /* places */
 
 static const struct {
     const char *target;
@@ -136,6 +139,50 @@ START_TEST(no_memory_shows_nothing)
 }
 END_TEST
 
+START_TEST(a_sentence_is_not_shown_when_secrets_were_lost)
+{
+    ZD_SCOPED_TEXT(secrets, 4);
+    ZD_SCOPED_TEXT(shown, 1000);
+    (void)zd_redact_target("/T/longer/x", &secrets, &shown);
+    ck_assert(zd_redact_text("nothing is at 'longer'", &secrets, &shown));
+    ck_assert_uint_eq(shown.len, 0);
+}
+END_TEST
+
+/* A target is hostile, and is shown before anybody is asked for a credential. */
+START_TEST(a_word_that_is_encoded_without_end_is_hidden)
+{
+    ZD_SCOPED_TEXT(secrets, 2 * LONG_BYTES);
+    ZD_SCOPED_TEXT(shown, LONG_BYTES);
+    ZD_SCOPED_TEXT(target, LONG_BYTES);
+    zd_text_add(&target, "/v1/%");
+    while (target.len + 2 < LONG_BYTES) {
+        zd_text_add(&target, "25");
+    }
+    ck_assert(zd_redact_target(target.at, &secrets, &shown));
+    ck_assert_str_eq(shown.at, "/v1/***");
+}
+END_TEST
+
+/* Each secret that is found is searched for in all of the text. */
+START_TEST(behind_many_secrets_all_is_hidden)
+{
+    ZD_SCOPED_TEXT(secrets, 2 * LONG_BYTES);
+    ZD_SCOPED_TEXT(shown, LONG_BYTES);
+    ZD_SCOPED_TEXT(target, LONG_BYTES);
+    ZD_SCOPED_TEXT(expected, LONG_BYTES);
+    zd_text_add(&target, "/v1/10000/x");
+    zd_text_add(&expected, "/v1/***/x");
+    for (size_t i = 0; i < N_SECRETS; i++) {
+        zd_text_addf(&target, ";key=%zu", 10000 + i);
+        zd_text_add(&expected, i < N_SHOWN ? ";key=***" : "");
+    }
+    zd_text_add(&expected, ";key=***");
+    ck_assert(zd_redact_target(target.at, &secrets, &shown));
+    ck_assert(strcmp(shown.at, expected.at) == 0);
+}
+END_TEST
+
 START_TEST(a_word_is_hidden_by_its_shape)
 {
     ck_assert_str_eq(zd_redact_word("GET"), "GET");
@@ -149,5 +196,8 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, a_secret_of_the_request_is_hidden_wherever_it_stands);
     tcase_add_loop_test(tests, a_sentence_does_not_quote_secrets, 0, ZD_COUNT_OF(texts));
     tcase_add_test(tests, no_memory_shows_nothing);
+    tcase_add_test(tests, a_sentence_is_not_shown_when_secrets_were_lost);
+    tcase_add_test(tests, a_word_that_is_encoded_without_end_is_hidden);
+    tcase_add_test(tests, behind_many_secrets_all_is_hidden);
     tcase_add_test(tests, a_word_is_hidden_by_its_shape);
 }
