@@ -13,6 +13,7 @@
 #define JWT_LEN_MIN    16
 #define PLAIN_LEN_MAX  7  /* of a segment below one that may be the name of an array */
 #define DECODINGS_MAX  3  /* proxies may have encoded a target again */
+#define INDEX_BYTES    16 /* of the brackets behind a name; longer ones are none */
 #define HIDDEN_MAX     16 /* places of a text; behind them all is hidden: each costs a search */
 
 /* How a byte ends what is before it. */
@@ -229,6 +230,15 @@ static bool names_value(struct zd_span word, bool is_parameter)
     return is_parameter && is_listed(name, names);
 }
 
+/* The scheme of a credential (RFC 6750, 2.1); a form may have a plus for the space. */
+static bool is_scheme(struct zd_span word)
+{
+    static const char name[] = "bearer";
+    const size_t len = sizeof name - 1;
+    return word.len >= len && strncasecmp((const char *)word.ptr, name, len) == 0 &&
+           (word.len == len || word.ptr[len] == '+');
+}
+
 /* A word that may well follow an array that is called like a credential: `/era/t/c/0/0`. */
 static bool is_plain(struct zd_span word)
 {
@@ -249,7 +259,7 @@ static bool has_secrets(struct zd_span text, size_t n_decodings);
  * @param n_decodings at most */
 static bool is_secret(struct zd_span word, size_t n_decodings)
 {
-    if (zd_redact_has_shape(word)) {
+    if (zd_redact_has_shape(word) || (is_scheme(word) && memchr(word.ptr, '+', word.len) != NULL)) {
         return true;
     }
     if (!is_encoded(word)) {
@@ -330,25 +340,49 @@ enum next { NOTHING, MAY_BE_SECRET, IS_SECRET };
 static enum next judge_name(const struct scan *scan, size_t from, size_t to, bool is_first)
 {
     const struct zd_span word = part(scan->text, from, to);
+    if (to < scan->text.len && scan->text.ptr[to] == ' ' && is_scheme(word)) {
+        return IS_SECRET;
+    }
     if (to == scan->text.len || scan->text.ptr[to] != '/' || !names_segment(word)) {
         return NOTHING;
     }
     return is_first && scan->is_target ? IS_SECRET : MAY_BE_SECRET;
 }
 
-/* A value has all up to the next parameter. @return where it ends, or `to` */
+/* Behind the brackets that a name may have: `token[0]=`. */
+static size_t skip_brackets(struct zd_span text, size_t at)
+{
+    const size_t end = zd_min_u64(text.len, at + INDEX_BYTES);
+    while (at < end && text.ptr[at] != '\0' && strchr("[](){}\\0123456789", text.ptr[at]) != NULL) {
+        at++;
+    }
+    return at;
+}
+
+/* A value has all up to the next parameter, and up to the next space behind a scheme. */
+static size_t end_of_value(struct zd_span text, size_t from)
+{
+    const size_t end = end_of(text, from, ENDS_VALUE);
+    return end < text.len && text.ptr[end] == ' ' && is_scheme(part(text, from, end))
+               ? end_of(text, end + 1, ENDS_VALUE)
+               : end;
+}
+
+/* @return where the value ends, or `to` */
 static size_t scan_value(struct scan *scan, size_t from, size_t to)
 {
     const struct zd_span text = scan->text;
-    const bool has_value = to < text.len && (text.ptr[to] == '=' || text.ptr[to] == ':');
+    const struct zd_span name = part(text, from, to);
+    const size_t at = skip_brackets(text, to);
+    const bool has_value = at < text.len && (text.ptr[at] == '=' || text.ptr[at] == ':');
     const bool is_parameter =
         from > 0 && ((ends[text.ptr[from - 1]] & ENDS_VALUE) != 0 || text.ptr[from - 1] == '?');
-    if (!has_value || !names_value(part(text, from, to), is_parameter && text.ptr[to] == '=')) {
+    if (!has_value || !names_value(name, is_parameter && text.ptr[at] == '=')) {
         return to;
     }
-    const size_t end = end_of(text, to + 1, ENDS_VALUE);
-    if (end > to + 1) {
-        hide(scan, to + 1, end);
+    const size_t end = end_of_value(text, at + 1);
+    if (end > at + 1) {
+        hide(scan, at + 1, end);
     }
     return end;
 }

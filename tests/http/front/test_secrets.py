@@ -36,7 +36,7 @@ SHAPED = [TOKEN, CHANCE.randbytes(16).hex().upper(), text_of(32), f"eyJ{text_of(
 
 NAMES = ["access_token", "ACCESS_TOKEN", "Access_Token", "access-token", "accessToken", "access%5Ftoken", "access_token%20", "acess_token", "_token",
          "token", "TOKEN", "tok", "t", "signature", "%73ignature", "Signature", "sig", "X-Amz-Signature", "X-Amz-Security-Token", "api_key", "apikey", "key",
-         "secret", "password", "jwt", "bearer", "authorization", "auth", "client_secret", "credentials"]
+         "secret", "password", "jwt", "bearer", "authorization", "auth", "client_secret", "credentials", "access_token[]", "token[0]", "(token)"]
 # Before a target; all but the last two are names that say what follows.
 PREFIXES = ["/t/{}", "/T/{}", "/%74/{}", "/%54/{}", "//t/{}", "/t//{}", "/./t/{}", "/token/{}", "/TOKEN/{}", "/access_token/{}", "/bearer/{}", "/zarr/t/{}",
             "/v1/t/{}", "/a/T/{}", "/t%2f{}", "/%2574/{}", "http://h/T/{}", "http://{}@localhost", "http://ada:{}@localhost", "//{}@localhost"]
@@ -52,6 +52,9 @@ def targets(target, token, is_shaped):
         yield f"{target}{mark}{name}={token}"
         yield f"{target}{mark}pretty=1&{name}={token}&x"
     yield f"{target}{mark}x=1;token={token}"
+    for scheme in ("x=Bearer%20", "x=bearer+", "Authorization:Bearer%20", "Bearer%20"):
+        yield f"{target}{mark}{scheme}{token}"
+    yield f"{target}/Bearer%20{token}"
     yield f"{target}{mark}{encoded('token=' + token)}"
     for prefix in PREFIXES:
         yield prefix.format(token) + target
