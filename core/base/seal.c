@@ -73,7 +73,7 @@ enum zd_status zd_seal_open(
         return ZD_INVALID;
     }
     for (size_t i = 0; i < hex.len; i++) {
-        const char *digit = memchr(digits, hex.ptr[i], strlen(digits));
+        const char *digit = hex.ptr[i] == '\0' ? NULL : strchr(digits, hex.ptr[i]);
         if (digit == NULL) {
             return ZD_INVALID;
         }

@@ -51,7 +51,7 @@ static struct zd_exchange *exchange_new(struct zd_front *front)
     zd_text_init(&memory->token, settings->limits_url_bytes);
     zd_text_init(&memory->body, settings->limits_body_bytes);
     zd_text_init(&memory->reason, ZD_FRONT_REASON_BYTES);
-    zd_text_init(&memory->secrets, SECRETS_PER_BYTE * settings->http_connection_bytes);
+    zd_text_init(&memory->secrets, SECRETS_PER_BYTE * (size_t)settings->http_connection_bytes);
     zd_text_init(&memory->shown, 2 * settings->limits_url_bytes);
     zd_text_init(&memory->node, 2 * settings->limits_url_bytes);
     for (size_t i = 0; i < ZD_FRONT_LISTS; i++) {

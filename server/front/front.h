@@ -17,9 +17,9 @@ struct pollfd;
 struct zd_prepared;
 struct zd_wires;
 
-#define ZD_FRONT_REASON_BYTES (2 * ZD_ERROR_TEXT_BYTES) /* details are longer than errors */
-#define ZD_FRONT_ID_MAX       128                       /* characters of an X-Request-Id */
-#define ZD_FRONT_MADE_ID_LEN  16                        /* of one that we make */
+#define ZD_FRONT_REASON_BYTES 1024 /* details are longer than errors */
+#define ZD_FRONT_ID_MAX       128  /* characters of an X-Request-Id */
+#define ZD_FRONT_MADE_ID_LEN  16   /* of one that we make */
 #define ZD_FRONT_LISTS        6 /* fields of a head that are read as lists, whatever their lines */
 
 /** An answer of server/front/reply_cache.h that a request is given. */

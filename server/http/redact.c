@@ -147,7 +147,7 @@ static bool decode(struct zd_span text, struct zd_text *to)
         const int byte = zd_escape_percent_next(text.ptr, text.len, &at);
         at = byte < 0 ? before + 1 : at;
         was_encoded = was_encoded || (byte >= 0 && text.ptr[before] == '%');
-        zd_text_add_char(to, byte < 0 ? '%' : (char)byte);
+        zd_text_add_char(to, (char)(byte < 0 ? '%' : byte));
     }
     return was_encoded;
 }

@@ -115,7 +115,7 @@ void zd_known_put(struct zd_known **place, struct zd_span credential, uint64_t n
 
 void zd_known_free(struct zd_known *known)
 {
-    for (size_t i = 0; known != NULL && i < SETS_N * WAYS_N; i++) {
+    for (size_t i = 0; known != NULL && i < (size_t)SETS_N * WAYS_N; i++) {
         empty(&known->set[i / WAYS_N].slot[i % WAYS_N]);
     }
     zd_free(known);
