@@ -97,6 +97,7 @@ void zd_faults_add(struct zd_faults *faults, enum zd_severity severity, const ch
         .detail = copy_text(detail, &ok),
         .expected = copy_text(expected, &ok),
         .found = copy_text(found, &ok),
+        .is_of_listing = faults->judges_listing,
     };
     if (!ok) {
         fault_done(&fault);

@@ -21,6 +21,7 @@ struct zd_fault {
     char *detail;  /* one sentence */
     char *expected;
     char *found;
+    bool is_of_listing; /* of consolidated metadata: it may tell of other nodes */
 };
 
 #define ZD_FAULTS_MAX 200
@@ -32,7 +33,8 @@ struct zd_faults {
     size_t n_items;
     size_t n_invalid; /* all of them, kept or not */
     size_t n_unsupported;
-    bool out_of_memory; /* a finding was lost: treat the document as refused */
+    bool out_of_memory;  /* a finding was lost: treat the document as refused */
+    bool judges_listing; /* what is added is_of_listing */
 };
 
 /**

@@ -70,11 +70,13 @@ static void judge_block(
         return;
     }
     meta->listing_bytes = text->listing_bytes;
+    meta->faults.judges_listing = true;
     if (text->why_left_out.status == ZD_OK) {
         zd_v3_consolidated_judge(&block, reading, meta);
     } else {
         zd_v3_consolidated_leave_out(&text->why_left_out, meta);
     }
+    meta->faults.judges_listing = false;
 }
 
 static ZD_RESULT v3_parse(const struct zd_documents *documents, const struct zd_reading *reading,

@@ -303,7 +303,9 @@ enum zd_status zd_v2_consolidated_judge(struct zd_span text, struct zd_buf *byte
         .faults = &meta->faults,
     };
     meta->listing_bytes = text.len;
+    meta->faults.judges_listing = true;
     const enum zd_status status = judge_text(&judge);
+    meta->faults.judges_listing = false;
     zd_json_unref(judge.wrapper);
     meta->has_listing = status == ZD_OK;
     meta->has_unread_listing = status != ZD_OK;

@@ -352,8 +352,10 @@ void zd_node_json_emit_warnings(const struct zd_node_view *view, struct zd_emit 
     }
     zd_emit_member_array(emit, "warnings");
     for (size_t i = 0; i < faults->n_items; i++) {
-        if (faults->item[i].severity == ZD_FAULT_WARNING || are_others) {
-            emit_warning(&faults->item[i], emit);
+        const struct zd_fault *fault = &faults->item[i];
+        const bool is_hidden = view->hides_listing && fault->is_of_listing;
+        if ((fault->severity == ZD_FAULT_WARNING || are_others) && !is_hidden) {
+            emit_warning(fault, emit);
         }
     }
     for (size_t i = 0; more != NULL && i < more->n_items; i++) {

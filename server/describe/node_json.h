@@ -14,9 +14,10 @@ struct zd_node_view {
     const struct zd_faults *warnings;      /* shown in place of the node's own; or NULL */
     const struct zd_faults *more_warnings; /* shown besides; or NULL */
     const struct zd_fields *fields;
-    const char *tier; /* of storage, declared by a parent group; or NULL */
-    bool can_slice;   /* its chunks can be read; false for an array that is over a limit */
-    bool is_writable; /* its dataset takes writes */
+    const char *tier;   /* of storage, declared by a parent group; or NULL */
+    bool can_slice;     /* its chunks can be read; false for an array that is over a limit */
+    bool is_writable;   /* its dataset takes writes */
+    bool hides_listing; /* no warnings of its consolidated metadata: they would name nodes below */
 };
 
 /** The first names of fields of a node, ended by NULL. */

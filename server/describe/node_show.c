@@ -293,6 +293,7 @@ void zd_node_show_emit(
         .fields = &show->fields,
         .can_slice = node->can_slice,
         .is_writable = show->req->dataset->config.writable,
+        .hides_listing = !zd_permission_reaches(show->req, node->path),
     };
     zd_emit_init(&emit, text, zd_request_is_pretty(show->req));
     zd_emit_object(&emit);

@@ -75,9 +75,8 @@ class Store:
         (folder / ".".join("0" * values.ndim)).write_bytes(values.tobytes())
 
 
-    def consolidate(self, path, rng):
+    def consolidate(self, path, groups):
         """Consolidated metadata of a group that is there."""
-        groups = [f"h{rng.randrange(99)}" for _ in range(3)]
         file = self.folder / path / ("zarr.json" if self.version == 3 else ".zmetadata")
         if self.version == 2:
             file.write_text(json.dumps({"zarr_consolidated_format": 1, "metadata": {f"{name}/.zgroup": {"zarr_format": 2} for name in groups}}))
@@ -155,7 +154,7 @@ def write_hidden(store, rng, n):
             (store.folder / path).mkdir(parents=True)
             (store.folder / path / ("zarr.json" if store.version == 3 else ".zarray")).write_text("{")
     if rng.random() < 0.7:
-        store.consolidate("mix", rng)
+        store.consolidate("mix", [f"{rng.choice(['h', '__h'])}{rng.randrange(99)}" for _ in range(3)])
     for path in ("mix/h", "mix/h/i", "other", "publi", "lon", "other/deep"):
         if rng.random() < 0.5:
             store.group(path) if rng.random() < 0.5 else store.array(path, np.zeros((3, 3)), (3, 3))
@@ -447,6 +446,23 @@ def test_what_may_not_be_read_does_not_show(tmp_path, serve, key):
         found = [difference for _, differences in results for difference in differences]
         assert not found, f"seed {SEED}: {len(found)} answers differ\n" + "\n".join(found[:SHOWN_N])
     assert n_good > N / 8
+
+
+@pytest.mark.parametrize("version", [3, 2])
+def test_warnings_do_not_name_what_may_not_be_read(tmp_path, serve, version):
+    """Those of consolidated metadata name nodes below the group."""
+    store = Store(tmp_path / "w", version)
+    store.group("")
+    store.group("mix")
+    store.consolidate("mix", ["../secret"])
+    file = write_tokens(tmp_path / "tokens.json", entry("group", "read", "write", paths=["mix"]), entry("below", "read", paths=["mix/**"]))
+    server = serve("--listen", "0.0.0.0:0", "--set", f"access.tokens_file={file}",
+                   config={"datasets": {"w": {"location": str(store.folder), "writable": True}}})
+    target = "/v1/datasets/w/nodes/mix"
+    patch = json.dumps({"attributes": {"n": 1}}).encode()
+    assert b"secret" in server.get(target, bearer("below")).body
+    for answer in (server.get(target, bearer("group")), server.request("PATCH", target, {**bearer("group"), **MERGE}, patch)):
+        assert answer.status == 200 and b"secret" not in answer.body and answer.json()["warnings"] == []
 
 
 def blocks_of(server, query, last_id=None):
