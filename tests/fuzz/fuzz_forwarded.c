@@ -1,4 +1,4 @@
-/* What proxies say of the client behind them: five lines, one a field. Whatever stands to the left,
+/* Fields in which proxies name their client: five lines, one a field. Whatever stands to the left,
  * the element of a trusted proxy at the right end decides. */
 #include <string.h>
 

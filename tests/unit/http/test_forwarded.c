@@ -1,4 +1,4 @@
-/* What proxies say of the client behind them. 10.0.0.0/8 and ::1 are trusted. */
+/* Fields in which proxies name their client. 10.0.0.0/8 and ::1 are trusted. */
 #include "server/http/forwarded.h"
 
 #include <string.h>
@@ -273,7 +273,7 @@ START_TEST(long_lists_are_read_from_their_end)
     char name[ZD_NETWORKS_IP_TEXT_BYTES];
     struct zd_forwarded said = read_all(&fields);
     ck_assert_str_eq(zd_networks_name_ip(&said.client, name), "192.0.2.1");
-    /* Of trusted ones so many count: beyond them anybody may have written. */
+    /* So many trusted proxies count: beyond them anybody may have written. */
     for (size_t n = ZD_FORWARDED_HOPS_MAX - 1; n <= ZD_FORWARDED_HOPS_MAX; n++) {
         zd_text_clear(&list);
         zd_text_add(&list, "for=192.0.2.1, ");
@@ -307,7 +307,7 @@ END_TEST
 #define LISTS_N  20000
 #define PIECES_N 6
 
-/* What a proxy may find, and pass on. */
+/* Fields that a proxy may find, and pass on. */
 static const char *const pieces[] = {
     "for=192.0.2.1",
     "for=10.0.0.2",

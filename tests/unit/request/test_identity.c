@@ -67,7 +67,7 @@ START_TEST(a_grant_allows_its_scopes_at_its_places)
 }
 END_TEST
 
-/* One grant names the private dataset, another one allows more, elsewhere. */
+/* A grant names the private dataset, and another grant allows more, elsewhere. */
 START_TEST(grants_do_not_lend_each_other_a_private_dataset)
 {
     const struct zd_grant grants[] = {

@@ -66,7 +66,7 @@ START_TEST(many_credentials_take_each_others_places)
 }
 END_TEST
 
-/* Who shares an address with somebody that guesses is refused when his credential is not known. */
+/* A client that shares an address with a guesser is refused unless its credential is known. */
 START_TEST(few_credentials_do_not_take_each_others_places)
 {
     struct zd_known *known = NULL;

@@ -1,4 +1,4 @@
-/* What strangers sent commands no terminal and breaks no line, and its value survives in JSON. */
+/* A text of strangers commands no terminal and breaks no line; its value survives in JSON. */
 #include "server/runtime/log_text.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* One block of AES-128: the published example, and what comes back. */
+/* A block of AES-128: the published example, and what comes back. */
 #include "core/base/seal.h"
 
 #include <string.h>
