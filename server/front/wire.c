@@ -144,9 +144,10 @@ static void refuse(struct zd_wire *wire)
     zd_guard_words(&wire->guard, &words);
     const struct sockaddr *address = (const struct sockaddr *)&client;
     zd_visitors_read(wire->fd, &client);
+    const char *shown_target = shown_word(words.target, &secrets, &target);
     const struct zd_access request = {
-        .target = shown_word(words.target, &secrets, &target),
-        .method = shown_word(words.method, &secrets, &method),
+        .target = shown_target,
+        .method = shown_word(words.method, &secrets, &method), /* without those of the target */
         .client = zd_visitors_is_trusted(&wire->wires->visitors, address) ? NULL : address,
         .duration_ns = wire->began_ns == 0 ? 0 : uv_hrtime() - wire->began_ns,
     };
