@@ -112,8 +112,8 @@ static bool is_random(struct zd_span run)
         last = kind == NEITHER ? last : kind;
         kinds |= 1U << kind;
     }
-    const bool is_one_case =
-        (kinds & 1U << NEITHER) == 0 && (kinds & 1U << LOWER) * (kinds & 1U << UPPER) == 0;
+    const bool is_mixed = (kinds & 1U << LOWER) != 0 && (kinds & 1U << UPPER) != 0;
+    const bool is_one_case = (kinds & 1U << NEITHER) == 0 && !is_mixed;
     return n_changes >= run.len / (is_one_case ? 8 : 4) && !is_uuid(run);
 }
 
@@ -255,7 +255,7 @@ static bool is_plain(struct zd_span word)
 static bool has_secrets(struct zd_span text, size_t n_decodings);
 
 /* Whether a word is a secret once it is decoded, or holds a target that has one. Words of that
- * target are decoded less often: who encodes without end gets no deeper.
+ * target are decoded less often: a client that encodes without end gets no deeper.
  * @param n_decodings at most */
 static bool is_secret(struct zd_span word, size_t n_decodings)
 {
