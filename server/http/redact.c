@@ -324,7 +324,11 @@ static size_t scan_authority(struct scan *scan)
     }
     const uint8_t *user = memrchr(text.ptr + begin + 2, '@', end - begin - 2);
     if (user != NULL) {
-        hide(scan, begin + 2, (size_t)(user - text.ptr));
+        const size_t host = (size_t)(user - text.ptr) + 1;
+        hide(scan, begin + 2, host - 1);
+        if (is_secret(part(text, host, end), scan->n_decodings)) {
+            hide(scan, host, end);
+        }
         return end;
     }
     if (begin > 0 && end == text.len && end > begin + 2) {

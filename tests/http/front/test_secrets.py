@@ -40,7 +40,7 @@ NAMES = ["access_token", "ACCESS_TOKEN", "Access_Token", "access-token", "access
 # Before a target; all but the last two are names that say what follows.
 PREFIXES = ["/t/{}", "/T/{}", "/%74/{}", "/%54/{}", "//t/{}", "/t//{}", "/./t/{}", "/token/{}", "/TOKEN/{}", "/access_token/{}", "/bearer/{}", "/zarr/t/{}",
             "/v1/t/{}", "/a/T/{}", "/t%2f{}", "/%2574/{}", "http://h/T/{}", "http://{}@localhost", "http://ada:{}@localhost", "//{}@localhost"]
-PLAIN_PREFIXES = ["/{}", "/a-{}"]
+PLAIN_PREFIXES = ["/{}", "/a-{}", "//ada@{}", "http://ada@{}:80"]
 HEADERS = ["Authorization", "Cookie", "Referer", "Host", "User-Agent", "Origin", "Accept", "Accept-Encoding", "Content-Encoding", "Content-Type",
            "If-Match", "If-None-Match", "If-Range", "If-Modified-Since", "Range", "Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Prefix",
            "X-Api-Key", "X-Auth-Token", "traceparent", "tracestate", "Last-Event-ID", "Expect", "Transfer-Encoding", "Content-Length", "Via"]

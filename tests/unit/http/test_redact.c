@@ -55,6 +55,8 @@ static const struct {
         "/v1?X-Amz-Security-Token=***&X-Amz-Credential=***"},
     {"/v1?token%3Dsecret", "/v1?***"},
     {"/v1?x=%3Ftoken%3Dsecret", "/v1?x=***"},
+    {"http://a@" HEX "/T/b", "http://***@***/T/***"},
+    {"//a@x.%39" HEX ":80/v1", "//***@***/v1"},
     {"/v1?access_token[]=a&token[0]=b", "/v1?access_token[]=***&token[0]=***"},
     {"/v1?(token)=a&token\\=b&slice[0]=c", "/v1?(token)=***&token\\=***&slice[0]=c"},
     {"/v1?Authorization:Bearer%20a", "/v1?Authorization:***"},
