@@ -116,6 +116,7 @@ struct zd_identity *zd_identity_new(const struct zd_identity *like)
     identity->number =
         like->signer == NULL ? atomic_fetch_add(&n_made, 1) + 1 : like->signer->number;
     identity->is_revoked = false;
+    identity->link = (struct zd_list){0};
     identity->keeper = keeper;
     identity->grant = keeper == NULL ? (struct zd_grant *)(void *)at : keeper->grant;
     if (keeper == NULL) {
@@ -141,6 +142,7 @@ static bool drop(struct zd_identity *identity)
     if (identity == NULL || --identity->refs > 0) {
         return false;
     }
+    zd_list_remove(&identity->link);
     zd_free(identity);
     return true;
 }

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/base/list.h"
 #include "core/base/own.h"
 
 /** What a grant allows: bits. None of them includes another one. */
@@ -32,7 +33,7 @@ struct zd_grant {
 };
 
 /** Who asks. Shared: the requests, and where it is kept, hold a reference each. Never changed once
- * it is made, but for is_revoked. */
+ * it is made, but for is_revoked and link. */
 struct zd_identity {
     uint32_t refs;
     uint64_t number;         /* no other identity of this process has it, but a signed URL has its
@@ -49,12 +50,15 @@ struct zd_identity {
     struct zd_identity *keeper; /* in whose memory the grants are: a reference; NULL: its own */
     struct zd_identity *signer; /* of a signed URL: its signer, who is signed by none: a reference;
                                    else NULL. The URL is over when its signer is */
+    struct zd_list link;        /* in a list of those that end together, which it leaves when it is
+                                   freed; its maker puts it there, or nobody */
 };
 
 /**
  * A copy that others may hold, with one reference.
  *
- * @param like borrowed, with its texts and grants; refs, number and is_revoked are not looked at.
+ * @param like borrowed, with its texts and grants; refs, number, is_revoked and link are not looked
+ *             at.
  *             Its keeper is NULL, or an identity whose grants are shared if they are the same;
  *             its signer gets a reference
  * @return NULL without memory

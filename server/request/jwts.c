@@ -48,6 +48,7 @@ struct zd_jwts {
     struct zd_jwk_set *keys;  /* owned; NULL: none yet */
     struct zd_map tokens;     /* struct judged */
     struct zd_list judged;
+    struct zd_list made; /* struct zd_identity: all that live, judged to be kept or not */
     struct zd_transfer transfer;
     uv_timer_t timer; /* when to ask again, or to give up */
     uv_timer_t stale; /* after a failed fetch: when the keys end */
@@ -152,21 +153,35 @@ static void forget(struct zd_jwts *jwts, struct judged *judged)
     zd_free(judged);
 }
 
-/* What goes on with tokens ends whose key is no longer there. */
-static void revoke_others(struct zd_jwts *jwts, const struct zd_jwk_set *keys)
+static void forget_revoked(struct zd_jwts *jwts)
 {
     struct zd_list *link = jwts->judged.next;
     while (link != &jwts->judged) {
         struct judged *judged = ZD_CONTAINER(link, struct judged, link);
-        const struct zd_span kid = zd_span_of(judged->identity->kid);
+        link = link->next;
+        if (judged->identity->is_revoked) {
+            forget(jwts, judged);
+        }
+    }
+}
+
+/* What goes on with tokens ends whose key is no longer there: also with those that were forgotten,
+ * since others took their places. */
+static void revoke_others(struct zd_jwts *jwts, const struct zd_jwk_set *keys)
+{
+    struct zd_list *link = jwts->made.next;
+    while (link != &jwts->made) {
+        struct zd_identity *identity = ZD_CONTAINER(link, struct zd_identity, link);
+        const struct zd_span kid = zd_span_of(identity->kid);
         const struct zd_jwk *old = zd_jwk_find(jwts->keys, kid);
         const struct zd_jwk *now = zd_jwk_find(keys, kid);
         link = link->next;
         if (now == NULL || !zd_public_key_is_same(old->key, now->key)) {
-            judged->identity->is_revoked = true;
-            forget(jwts, judged);
+            identity->is_revoked = true;
+            zd_list_remove(&identity->link);
         }
     }
+    forget_revoked(jwts);
 }
 
 /* Without memory it is judged again the next time. */
@@ -247,7 +262,8 @@ static size_t add_grants(const char *scope, struct zd_grant *grant, bool *ret_is
     return n;
 }
 
-static struct zd_identity *make_identity(const struct zd_jwts_signer *named, uint64_t expires_ms)
+static struct zd_identity *make_identity(
+    struct zd_jwts *jwts, const struct zd_jwts_signer *named, uint64_t expires_ms)
 {
     char name[NAME_BYTES_MAX + 1];
     bool is_whole;
@@ -269,6 +285,9 @@ static struct zd_identity *make_identity(const struct zd_jwts_signer *named, uin
     };
     if (is_whole) {
         identity = zd_identity_new(&like);
+    }
+    if (identity != NULL) {
+        zd_list_push_back(&jwts->made, &identity->link);
     }
     for (size_t i = 0; i < like.n_grants; i++) {
         zd_free((char *)grant[i].dataset);
@@ -493,6 +512,7 @@ enum zd_status zd_jwts_open(
     jwts->server = server;
     zd_map_init(&jwts->tokens);
     zd_list_init(&jwts->judged);
+    zd_list_init(&jwts->made);
     const enum zd_status status = begin(jwts, err);
     if (status != ZD_OK) {
         zd_map_done(&jwts->tokens);
@@ -551,7 +571,7 @@ static struct zd_identity *judge(
     }
     const struct zd_jwts_signer named = {
         .name = jwt.subject, .kid = jwt.jwk->kid, .scope = jwt.scope};
-    struct zd_identity *identity = make_identity(&named, jwt.over_s * MS_PER_S);
+    struct zd_identity *identity = make_identity(jwts, &named, jwt.over_s * MS_PER_S);
     if (identity != NULL) {
         remember(jwts, key, identity);
     }
@@ -597,7 +617,7 @@ struct zd_identity *zd_jwts_find_signer(struct zd_jwts *jwts, const struct zd_jw
     }
     struct zd_identity *identity = recall(jwts, key);
     if (identity == NULL) {
-        identity = make_identity(signer, ZD_IDENTITY_NEVER); /* the URL has the end */
+        identity = make_identity(jwts, signer, ZD_IDENTITY_NEVER); /* the URL has the end */
         if (identity != NULL) {
             remember(jwts, key, identity);
         }

@@ -2,6 +2,7 @@
 
 import base64
 import contextlib
+import hashlib
 import http.server
 import json
 import subprocess
@@ -10,6 +11,9 @@ import time
 
 ISSUER, AUDIENCE = "https://id.example", "zarrd"
 KINDS = {"RS256": ["RSA", "-pkeyopt", "rsa_keygen_bits:2048"], "ES256": ["EC", "-pkeyopt", "ec_paramgen_curve:P-256"], "EdDSA": ["ED25519"]}
+# Of P-256: the order, and the x of the generator.
+ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
+R = 0x6B17D1F2E12C4247F8BCE6E563A440F277037D812DEB33A0F4A13945D898C296
 
 
 def coded(data):
@@ -55,11 +59,22 @@ class Key:
         found = openssl("dgst", "-sha256", "-sign", self.path, message)
         return numbers(found) if self.alg == "ES256" else found
 
-    def token(self, scope=None, header=None, **claims):
+    def token(self, scope=None, header=None, sign=None, **claims):
         claims = {"iss": ISSUER, "aud": AUDIENCE, "exp": int(time.time()) + 3600, "sub": "eve", "scope": scope, **claims}
         parts = [{"alg": self.alg, "kid": self.kid, **(header or {})}, {name: value for name, value in claims.items() if value is not None}]
         text = ".".join(coded(json.dumps(part).encode()) for part in parts)
-        return f"{text}.{coded(self.signature(text))}"
+        return f"{text}.{coded((sign or self.signature)(text))}"
+
+    def quick(self):
+        """What signs thousands of texts in a moment, with the nonce 1: who sees one signature has the key."""
+        der = openssl("ec", "-in", self.path, "-outform", "DER")
+        secret = int.from_bytes(der[7:39], "big")  # RFC 5915: behind a version
+
+        def sign(text):
+            digest = int.from_bytes(hashlib.sha256(text.encode()).digest(), "big")
+            return R.to_bytes(32, "big") + ((digest + R * secret) % ORDER).to_bytes(32, "big")
+
+        return sign
 
 
 def jwks(*keys):

@@ -6,6 +6,7 @@ import json
 import os
 import random
 import signal
+import socket
 import subprocess
 import time
 
@@ -19,6 +20,7 @@ from live import BINARY
 BAD_TOKEN = 'Bearer realm="zarrd", error="invalid_token"'
 SETTINGS = ("--set", f"access.jwt_issuer={jose.ISSUER}", "--set", f"access.jwt_audience={jose.AUDIENCE}")
 TARGET = "/v1/datasets/w/nodes/a"
+N_REMEMBERED = 4096  # JUDGED_MAX of server/request/jwts.c
 
 
 @pytest.fixture(scope="module")
@@ -145,6 +147,26 @@ def test_a_file_that_changes_is_read_on_sighup(serve, folder, keys, tmp_path):
     server.process.send_signal(signal.SIGHUP)
     wait_until(lambda: get(server, new).status == 200)
     refused(get(server, old))
+
+
+def test_what_goes_on_with_a_key_ends_with_it_however_many_have_come_since(serve, folder, keys, tmp_path):
+    file = tmp_path / "keys.json"
+    file.write_bytes(jose.jwks(keys["ES256"]))
+    server = serve("--set", f"access.jwks_file={file}", *SETTINGS, config=datasets(folder))
+    quick = keys["ES256"].quick()
+    with socket.create_connection(("127.0.0.1", server.port), timeout=DEADLINE_S) as stream:
+        stream.sendall(f"GET /v1/datasets/w/events HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {keys['ES256'].token('read')}\r\n\r\n".encode())
+        seen = b""
+        while b"id:" not in seen:
+            seen += stream.recv(65536)
+        connection = server.connection()
+        for i in range(N_REMEMBERED + 1):
+            token = keys["ES256"].token("read", sub=f"u{i}", sign=quick)
+            assert server.get("/v1", {"Authorization": f"Bearer {token}"}, connection=connection).status == 200
+        file.write_bytes(jose.jwks(keys["EdDSA"]))
+        server.process.send_signal(signal.SIGHUP)
+        while not seen.endswith(b"\r\n0\r\n\r\n"):  # the last chunk
+            seen += stream.recv(65536)
 
 
 @pytest.fixture
