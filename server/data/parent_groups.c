@@ -3,7 +3,9 @@
 
 #include <string.h>
 
+#include "core/base/emit.h"
 #include "core/base/hash.h"
+#include "core/base/json.h"
 #include "core/base/num.h"
 #include "core/store/path.h"
 #include "server/runtime/server.h"
@@ -110,6 +112,19 @@ struct zd_listing zd_parent_groups_listing(const struct zd_parent_groups *groups
     return listing;
 }
 
+/* A group's part of tags: what it says of others. The generation of its document may tell of
+ * changes of nodes that its consolidated metadata lists. */
+static uint64_t tag_of(const struct zd_node *node)
+{
+    struct zd_hash hash = {0};
+    struct zd_emit emit;
+    ZD_SCOPED_TEXT(text, node->dataset->server->config->settings.limits_tree_bytes);
+    zd_emit_init(&emit, &text, false);
+    zd_emit_json(&emit, zd_json_member(node->meta->document, "extensions"));
+    zd_hash_add(&hash, zd_text_span(&text));
+    return hash.value;
+}
+
 static void take(struct zd_parent_groups_want *want)
 {
     struct zd_node *node = want->node.node;
@@ -123,7 +138,7 @@ static void take(struct zd_parent_groups_want *want)
         want->checked_ms = zd_min_u64(want->checked_ms, node->checked_ms);
         if (zd_parent_groups_says_something(node->meta)) {
             struct zd_hash hash = {.value = want->groups.tag};
-            zd_hash_add_u64(&hash, node->tag);
+            zd_hash_add_u64(&hash, tag_of(node));
             want->groups.tag = hash.value;
         }
     }
